@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libreprise: durable sessions for AI agents.
+ *
+ * A session is a journal of events. An engine opens a store of sessions; a
+ * session handle is either the *holder's* (from rp_start: one run, one epoch,
+ * fenced when somebody newer takes over) or a *guest's* (from rp_attach: writes
+ * under whatever epoch is current).
+ *
+ * Every function that can fail returns 0 or a negative enum rp_code, and fills
+ * `err` when that is not NULL. Outputs named ret_* are written only on success.
+ * Strings given are copied; strings handed out as char ** are freed with
+ * rp_free(). Handles may be used from several threads; a handle is freed by one
+ * thread after all others are done with it. After fork() the child must not use
+ * an engine opened before: calls return RP_E_FORKED.
+ *
+ * The library never prints, never exits and installs no signal handlers.
+ */
+#ifndef REPRISE_H
+#define REPRISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <reprise/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Limits. */
+#define RP_ID_MAX 128                  /* bytes of an id, key, scope or channel */
+#define RP_BODY_MAX (1024 * 1024)      /* default bytes of one event's body */
+#define RP_DEPTH_MAX 64                /* nesting of a body */
+#define RP_BATCH_MAX 10000             /* events in one rp_append_many */
+
+typedef struct rp_engine rp_engine;
+typedef struct rp_session rp_session;
+
+typedef enum rp_durability {
+  RP_DEFAULT = 0, /* disk, unless the configuration says otherwise */
+  RP_MEMORY,      /* accepted; lost with the process */
+  RP_OS,          /* survives the death of the process */
+  RP_DISK,        /* survives the power plug */
+} rp_durability;
+
+typedef enum rp_log_level { RP_LOG_ERROR, RP_LOG_WARN, RP_LOG_INFO, RP_LOG_DEBUG } rp_log_level;
+typedef void rp_log_fn(void *ctx, rp_log_level level, const char *text);
+
+/* A clock. `boot_ms` counts since boot, sleeping included, or returns 0 when unknown. */
+typedef struct rp_clock {
+  int64_t (*wall_ms)(void *ctx); /* since 1970, UTC */
+  int64_t (*boot_ms)(void *ctx);
+  void *ctx;
+} rp_clock;
+
+/* ---- engine ---------------------------------------------------------- */
+
+typedef struct rp_options {
+  const char *db;     /* "sqlite:PATH", "memory:", or NULL for $REPRISE_DB or the default place */
+  const char *config; /* an INI file, or NULL for $REPRISE_CONFIG or the default place */
+  const rp_clock *clock; /* copied; NULL for the system's */
+  rp_log_fn *log;
+  void *log_ctx;
+  bool short_lived; /* no background threads: what is due happens in the call or in rp_close */
+  bool read_only;   /* nothing is created or written */
+} rp_options;
+
+/* Opens (and, unless read_only, creates or migrates) a store. NULL options mean all defaults. */
+RP_API int rp_open(const rp_options *options, rp_engine **ret, rp_error *err);
+
+/* Finishes what is pending and closes. Sessions must have been released before. NULL is fine. */
+RP_API void rp_close(rp_engine *e);
+
+/* Waits until everything accepted so far is as durable as was asked for. */
+RP_API int rp_flush(rp_engine *e, rp_error *err);
+
+RP_API void rp_free(void *p);
+RP_API const char *rp_version(void);
+
+/* ---- start and end ---------------------------------------------------- */
+
+typedef enum rp_mode { RP_MODE_AUTO, RP_MODE_RESUME, RP_MODE_SUCCESSOR } rp_mode;
+typedef enum rp_owner_kind {
+  RP_OWNER_SELF, /* this process, for as long as it keeps the handle */
+  RP_OWNER_PID,  /* the process `owner_pid` */
+  RP_OWNER_NONE, /* nobody: the run lives by its heartbeats */
+} rp_owner_kind;
+
+typedef struct rp_start_options {
+  const char *scope; /* required */
+  const char *key, *id, *channel, *provider;
+  const char *meta;   /* a JSON object */
+  const char *topics; /* comma separated */
+  rp_mode mode;
+  rp_owner_kind owner;
+  int64_t owner_pid;
+  bool force; /* take over from a living owner */
+} rp_start_options;
+
+/*
+ * Begins or resumes a session: ends runs whose owner is gone, takes the lease,
+ * loads the newest good state. The start marker is durable when this returns.
+ * RP_E_HELD: a living other owner holds it (see `force`).
+ */
+RP_API int rp_start(rp_engine *e, const rp_start_options *options, rp_session **ret, rp_error *err);
+
+/* The start document of CONTRACT (JSON). Owned by the handle. NULL for a guest. */
+RP_API const char *rp_start_json(const rp_session *s);
+
+/* A guest's handle. `ref`: an id, a unique prefix of one, a key, or "last". */
+RP_API int rp_attach(rp_engine *e, const char *ref, rp_session **ret, rp_error *err);
+
+/* The id a reference names. `ret` holds RP_ID_MAX + 1 bytes. */
+RP_API int rp_resolve(rp_engine *e, const char *ref, char *ret, rp_error *err);
+
+RP_API const char *rp_session_id(const rp_session *s);
+RP_API int64_t rp_session_epoch(const rp_session *s); /* 0 for a guest */
+
+/*
+ * Frees a handle. For a holder that did not rp_end this is what a crash looks
+ * like to the next start; with rp_session_detach the run is left to live by its
+ * named owner or its heartbeats instead.
+ */
+RP_API void rp_session_free(rp_session *s);
+RP_API void rp_session_detach(rp_session *s);
+
+/*
+ * Ends the session: a final checkpoint, then `closed`. `reason` may be NULL;
+ * "upgrade" and "killed" (or "killed:SIGNAL") become the cause the next start reports.
+ */
+RP_API int rp_end(rp_session *s, const char *reason, rp_error *err);
+
+/* ---- writing ------------------------------------------------------------ */
+
+typedef struct rp_event {
+  const char *kind;
+  const char *body; /* a JSON object; kept as the bytes given */
+  size_t body_len;  /* 0: body is NUL-terminated */
+  int64_t at_ms;    /* 0: now */
+  const char *idempotency_key; /* or NULL; remembered for 24 hours */
+} rp_event;
+
+typedef struct rp_append_options {
+  rp_durability durability;
+  int64_t epoch;  /* 0: the handle's own, or, for a guest, the current one */
+  int64_t expect; /* the journal's last seq must be this; -1: whatever it is */
+  const char *client_id; /* with client_seq: a client that numbers its events 1, 2, … (L-10) */
+  int64_t client_seq;
+} rp_append_options;
+
+#define RP_APPEND_DEFAULTS ((rp_append_options){.expect = -1})
+
+typedef struct rp_ack {
+  int64_t first_seq, seq; /* 0 when the durability reached is RP_MEMORY */
+  rp_durability durability;
+  bool repeated; /* stored before under the same idempotency key or client_seq */
+} rp_ack;
+
+/* Appends one event and waits for its durability. NULL options mean RP_APPEND_DEFAULTS. */
+RP_API int rp_append(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_ack *ret, rp_error *err);
+
+/* Appends n events, all or none, with consecutive numbers. */
+RP_API int rp_append_many(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_ack *ret,
+                          rp_error *err);
+
+/*
+ * Checks and queues one event, copying it, and returns. `done` is called once,
+ * from an engine thread, with the acknowledgement or the error; it must not
+ * block and may not free the handle. Acknowledgements of one handle come in
+ * order. RP_E_LIMIT when too much is queued.
+ */
+typedef void rp_append_fn(void *ctx, const rp_ack *ack, const rp_error *err);
+RP_API int rp_append_async(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_append_fn *done, void *ctx,
+                           rp_error *err);
+
+/*
+ * Says that the run is alive. Throttled inside (heartbeat_s): may be called at
+ * 50 Hz; the write happens in the background. The first call of a run writes at once.
+ */
+RP_API int rp_heartbeat(rp_session *s, rp_error *err);
+
+/* Asks for a checkpoint, throttled inside (save_s), in the background. */
+RP_API int rp_save(rp_session *s, rp_error *err);
+
+/* Makes a snapshot now. `ret_n` (may be NULL) gets its number. */
+RP_API int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *err);
+
+/* The last client_seq stored for a client (0: none), and the journal's last seq. */
+RP_API int rp_sync(rp_session *s, const char *client_id, int64_t *ret_client_seq, int64_t *ret_seq, rp_error *err);
+
+/* ---- reading ------------------------------------------------------------ */
+
+typedef struct rp_session_info {
+  const char *id, *scope, *key, *channel, *status, *provider, *name; /* NULL where there is none */
+  const char *previous_id, *continued_by, *forked_from;
+  const char *meta; /* a JSON object or NULL */
+  int64_t created_at, last_activity_at, ended_at; /* ms; 0: not ended */
+  int64_t seq, epoch, bytes, forked_at_seq;
+  bool crash_recovered, sealed;
+} rp_session_info;
+
+typedef struct rp_filter {
+  const char *scope, *status;
+  int64_t since_ms;
+  int limit;          /* 0: 50 */
+  const char *cursor; /* of the last session seen, or NULL */
+} rp_filter;
+
+/* Callbacks return 0 to go on; any other value stops the iteration and is returned. */
+typedef int rp_session_fn(void *ctx, const rp_session_info *info);
+RP_API int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx, rp_error *err);
+RP_API int rp_show(rp_engine *e, const char *ref, rp_session_fn *fn, void *ctx, rp_error *err);
+
+typedef struct rp_event_info {
+  int64_t seq, at_ms;
+  const char *kind;
+  const char *body;
+  size_t body_len;
+} rp_event_info;
+typedef int rp_event_fn(void *ctx, const rp_event_info *ev);
+
+/* Events with seq > after, in order, at most `limit` (0: all). No transaction stays open between pages. */
+RP_API int rp_events(rp_session *s, int64_t after, int64_t limit, rp_event_fn *fn, void *ctx, rp_error *err);
+
+/* Blocks until the journal is beyond `after` or timeout_ms passed; also sees other processes' writes. */
+RP_API int rp_wait(rp_session *s, int64_t after, int timeout_ms, int64_t *ret_seq, rp_error *err);
+
+/* The state document (JSON) at `at_seq`, or now for at_seq < 0. Free with rp_free. */
+RP_API int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *err);
+
+/* One event or the session as JSON, as the command line prints them. Free with rp_free. */
+RP_API int rp_session_json(const rp_session_info *info, char **ret, rp_error *err);
+
+typedef struct rp_hit {
+  const char *session_id, *scope, *kind;
+  int64_t seq, at_ms;
+  const char *snippet; /* plain text with the words found between [ and ] */
+  double rank;         /* smaller is better */
+} rp_hit;
+typedef int rp_hit_fn(void *ctx, const rp_hit *hit);
+RP_API int rp_search(rp_engine *e, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
+                     rp_error *err);
+
+/* ---- snapshots, time travel ------------------------------------------------ */
+
+typedef struct rp_snapshot_info {
+  int64_t n, seq, at_ms, size, raw_size;
+  const char *reason; /* interval, count, event, exit, manual, restore */
+  bool sealed;
+} rp_snapshot_info;
+typedef int rp_snapshot_fn(void *ctx, const rp_snapshot_info *info);
+RP_API int rp_snapshots(rp_session *s, rp_snapshot_fn *fn, void *ctx, rp_error *err);
+RP_API int rp_snapshot_delete(rp_session *s, int64_t n, rp_error *err);
+/* The snapshot's state document. Free with rp_free. */
+RP_API int rp_snapshot_json(rp_session *s, int64_t n, char **ret, rp_error *err);
+
+/* Goes back: appends `restored {to_seq}` and deletes nothing. */
+RP_API int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err);
+RP_API int rp_restore_snapshot(rp_session *s, int64_t n, rp_ack *ret, rp_error *err);
+
+/* A new session with a copy of the journal up to at_seq (< 0: all). `ret_id` holds RP_ID_MAX + 1 bytes. */
+RP_API int rp_fork(rp_session *s, int64_t at_seq, char *ret_id, rp_error *err);
+
+/* ---- moving, checking --------------------------------------------------------- */
+
+typedef int rp_write_fn(void *ctx, const void *bytes, size_t n); /* 0 or non-zero to stop */
+typedef long rp_read_fn(void *ctx, void *bytes, size_t n);       /* bytes read, 0 at the end, < 0 on error */
+
+/* Progress of long work: `total` is 0 when unknown. Non-zero cancels. */
+typedef int rp_progress_fn(void *ctx, int64_t done, int64_t total);
+
+RP_API int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *progress, void *pctx, rp_error *err);
+RP_API int rp_import(rp_engine *e, rp_read_fn *read, void *ctx, rp_progress_fn *progress, void *pctx, char *ret_id,
+                     rp_error *err);
+
+typedef struct rp_finding {
+  const char *session_id; /* NULL: the store as a whole */
+  int64_t seq;            /* or 0 */
+  const char *what;       /* one line */
+  bool repaired;
+} rp_finding;
+typedef int rp_finding_fn(void *ctx, const rp_finding *f);
+
+/* Reads everything and reports what is wrong; RP_E_CORRUPT when anything is left that is. */
+RP_API int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, void *ctx, rp_progress_fn *progress,
+                     void *pctx, rp_error *err);
+
+/* JSON documents. Free with rp_free. */
+RP_API int rp_stats_json(rp_engine *e, char **ret, rp_error *err);
+RP_API int rp_doctor_json(rp_engine *e, char **ret, rp_error *err);
+RP_API int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

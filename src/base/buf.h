@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing buffer with a named maximum that remembers its first error, so a
+ * writer checks once, at the end. Always NUL-terminated when err is 0 and
+ * something was appended.
+ */
+#ifndef RP_BASE_BUF_H
+#define RP_BASE_BUF_H
+
+#include <stdarg.h>
+
+#include "base/macros.h"
+
+struct rp__buf {
+  char *p;
+  size_t n, cap, max;
+  int err; /* 0, RP_E_NOMEM or RP_E_TOO_LARGE; sticky until reset */
+};
+
+#define RP_BUF(max_) ((struct rp__buf){.max = (max_)})
+
+void rp__buf_done(struct rp__buf *b);  /* frees; the struct can be used again */
+void rp__buf_reset(struct rp__buf *b); /* empties and clears the error, keeps the memory */
+void rp__buf_add(struct rp__buf *b, const void *bytes, size_t n);
+void rp__buf_str(struct rp__buf *b, const char *s);
+void rp__buf_char(struct rp__buf *b, char c);
+void rp__buf_printf(struct rp__buf *b, const char *fmt, ...) RP_PRINTF(2, 3);
+/* Makes room for n more bytes and returns where to write them, or NULL; advance n yourself. */
+char *rp__buf_room(struct rp__buf *b, size_t n);
+/* Gives the bytes away (NUL-terminated, freed with free), or NULL on a remembered error. */
+char *rp__buf_take(struct rp__buf *b);
+#define RP_AUTOBUF RP_CLEANUP(rp__buf_done)
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Byte locks in `<db>.runs` (OFD locks: the kernel frees them when the last
+ * descriptor goes). Byte 0 is the queue of writers; the others are runs, each at
+ * a random slot taken before the run becomes visible.
+ */
+#ifndef RP_BASE_LOCKFILE_H
+#define RP_BASE_LOCKFILE_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/id.h"
+
+struct rp__lockfile {
+  int fd;
+};
+
+int rp__lockfile_open(struct rp__lockfile *l, const char *path, rp_error *err);
+void rp__lockfile_close(struct rp__lockfile *l);
+/* Takes a free random slot (> 0). */
+int rp__lockfile_take(struct rp__lockfile *l, const struct rp__random *r, int64_t *ret_slot, rp_error *err);
+void rp__lockfile_drop(struct rp__lockfile *l, int64_t slot);
+/* Whether another open description holds the slot. Our own locks do not show: ask whoever took them. */
+bool rp__lockfile_held(const struct rp__lockfile *l, int64_t slot);
+/* The queue of writers: try without waiting; or wait in the kernel's queue. 0, RP_E_BUSY (try only) or an error. */
+int rp__lockfile_queue_try(struct rp__lockfile *l);
+int rp__lockfile_queue_wait(struct rp__lockfile *l);
+void rp__lockfile_queue_leave(struct rp__lockfile *l);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+
+#define STAT_MAX 1024 /* a line of /proc/PID/stat is about 300 bytes */
+#define PROC_PATH 40
+
+/* What /proc/PID/stat tells. */
+struct stat_line {
+  char state;
+  int64_t threads, start;
+};
+
+/* Reads a small file whole, NUL-terminated. 0 or an errno. */
+static int small_read(const char *path, char *out, size_t size)
+{
+  RP_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+  size_t n = 0;
+  if (fd < 0) return errno;
+  while (n < size - 1) {
+    ssize_t done = read(fd, out + n, size - 1 - n);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return errno;
+    if (done == 0) break;
+    n += (size_t)done;
+  }
+  out[n] = '\0';
+  return 0;
+}
+
+void rp__boot_id(char out[RP_BOOT_ID])
+{
+  char text[RP_BOOT_ID + 1];
+  out[0] = '\0';
+  if (small_read("/proc/sys/kernel/random/boot_id", text, sizeof text)) return;
+  text[strcspn(text, "\n")] = '\0';
+  if (strlen(text) == RP_BOOT_ID - 1) memcpy(out, text, RP_BOOT_ID);
+}
+
+void rp__hostname(char out[RP_HOST])
+{
+  char name[HOST_NAME_MAX + 1] = "";
+  if (gethostname(name, sizeof name - 1)) name[0] = '\0';
+  rp__text_copy(out, RP_HOST, name);
+}
+
+/* The namespace in which the pids we see and give have their meaning: our own, whatever the other's is. */
+static uint64_t own_namespace(void)
+{
+  struct stat st;
+  return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}
+
+/* Whether /proc counts pids as we do: after unshare(1) without a new mount it shows the outer namespace's. */
+static bool proc_is_ours(void)
+{
+  char link[24], self[24];
+  ssize_t n = readlink("/proc/self", link, sizeof link - 1);
+  if (n < 0) return false;
+  link[n] = '\0';
+  snprintf(self, sizeof self, "%d", (int)getpid());
+  return strcmp(link, self) == 0;
+}
+
+/* The command stands in parentheses and may hold spaces and parentheses itself: the last one closes it. */
+static bool stat_parse(const char *text, struct stat_line *ret)
+{
+  const char *p = strrchr(text, ')');
+  char state;
+  long long threads, start;
+  if (!p) return false;
+  int n = sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld %*s %lld", &state,
+                 &threads, &start);
+  if (n != 3) return false;
+  *ret = (struct stat_line){state, threads, start};
+  return true;
+}
+
+/* A leader that ended before its threads looks like a zombie too, yet the process works on. */
+static bool stat_is_dead(const struct stat_line *s)
+{
+  return s->state == 'X' || s->state == 'x' || (s->state == 'Z' && s->threads <= 1);
+}
+
+/* Whether there is such a process, where its stat can't be read. */
+static enum rp__proc_state pid_probe(int64_t pid)
+{
+  return kill((pid_t)pid, 0) && errno == ESRCH ? RP_PROC_DEAD : RP_PROC_UNKNOWN;
+}
+
+/* ALIVE with its stat, DEAD, or UNKNOWN when /proc does not say (hidden, not mounted, another namespace's). */
+static enum rp__proc_state stat_read(int64_t pid, struct stat_line *ret)
+{
+  char path[PROC_PATH], text[STAT_MAX];
+  bool self = pid == getpid();
+  if (!self && !proc_is_ours()) return pid_probe(pid);
+  if (self)
+    snprintf(path, sizeof path, "/proc/self/stat");
+  else
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+  if (small_read(path, text, sizeof text)) return pid_probe(pid);
+  if (!stat_parse(text, ret)) return RP_PROC_UNKNOWN;
+  return stat_is_dead(ret) ? RP_PROC_DEAD : RP_PROC_ALIVE;
+}
+
+int rp__proc_describe(int64_t pid, struct rp__proc *ret, rp_error *err)
+{
+  if (pid < 0 || pid > INT_MAX) return rp__fail(err, RP_E_USAGE, "%lld is no process id", (long long)pid);
+  struct rp__proc p = {.pid = pid ? pid : getpid()};
+  struct stat_line line = {0};
+  if (stat_read(p.pid, &line) == RP_PROC_DEAD)
+    return rp__fail(err, RP_E_USAGE, "there is no living process %lld", (long long)pid);
+  p.start = line.start;
+  p.ns = own_namespace();
+  rp__boot_id(p.boot_id);
+  *ret = p;
+  return 0;
+}
+
+enum rp__proc_state rp__proc_probe(const struct rp__proc *p)
+{
+  char boot_id[RP_BOOT_ID];
+  struct stat_line line;
+  rp__boot_id(boot_id);
+  if (p->boot_id[0] && boot_id[0] && strcmp(p->boot_id, boot_id) != 0) return RP_PROC_DEAD;
+  if (!p->ns || p->ns != own_namespace() || p->pid <= 0 || p->pid > INT_MAX) return RP_PROC_UNKNOWN;
+  enum rp__proc_state state = stat_read(p->pid, &line);
+  if (state != RP_PROC_ALIVE) return state;
+  if (!p->start) return RP_PROC_UNKNOWN;
+  return line.start == p->start ? RP_PROC_ALIVE : RP_PROC_DEAD;
+}

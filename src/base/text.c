@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+size_t rp__text_clip(const char *s, size_t n)
+{
+  /* A character has at most three bytes after its first; more of them is not UTF-8 and may be cut anywhere. */
+  size_t tail = 0;
+  while (tail < n && tail < 3 && ((unsigned char)s[n - 1 - tail] & 0xc0) == 0x80) tail++;
+  if (tail == n) return n;
+  unsigned char lead = (unsigned char)s[n - 1 - tail];
+  size_t want = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return want > tail + 1 ? n - 1 - tail : n;
+}
+
+static void flatten(char *s)
+{
+  for (; *s; s++)
+    if ((unsigned char)*s < 0x20 || *s == 0x7f) *s = ' ';
+}
+
+void rp__text_vformat(char *out, size_t size, const char *fmt, va_list args)
+{
+  if (size == 0) return;
+  int n = vsnprintf(out, size, fmt, args);
+  if (n < 0)
+    out[0] = '\0';
+  else if ((size_t)n >= size)
+    out[rp__text_clip(out, size - 1)] = '\0';
+  flatten(out);
+}
+
+void rp__text_copy(char *out, size_t size, const char *s)
+{
+  if (size == 0) return;
+  size_t n = strlen(s);
+  if (n >= size) n = rp__text_clip(s, size - 1);
+  memcpy(out, s, n);
+  out[n] = '\0';
+}

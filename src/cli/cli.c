@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run of the program: its clock, its voice, its engine. */
+#include "cli/cli.h"
+#include "cli/out.h"
+#include "cli/term.h"
+
+static const char *env(const char *name)
+{
+  const char *s = getenv(name);
+  return s && *s ? s : NULL;
+}
+
+static void print_log(void *ctx, rp_log_level level, const char *text)
+{
+  static const char *const names[] = {"error", "warning", "info", "debug"};
+  const struct rp__cli *c = ctx;
+  if (level > c->level) return;
+  RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
+  rp__term_cut(&line, text, strlen(text), 0);
+  fprintf(stderr, "reprise: %s: %s\n", names[level], line.err ? "(too long to show)" : line.p ? line.p : "");
+}
+
+int rp__cli_init(struct rp__cli *c, rp_error *err)
+{
+  const char *now = env("REPRISE_NOW");
+  const char *debug = env("REPRISE_DEBUG");
+  rp__term_init(&c->term);
+  c->level = debug && strcmp(debug, "0") != 0 ? RP_LOG_DEBUG : RP_LOG_WARN;
+  c->clock = rp__system_clock;
+  if (!now) return 0;
+  int64_t ms;
+  if (rp__time_parse(now, strlen(now), &ms)) {
+    rp__fail(err, RP_E_USAGE, "REPRISE_NOW: '%s' is not a time", now);
+    rp__hint(err, "write it like 2026-01-31T12:00:00Z, or unset it");
+    return RP_E_USAGE;
+  }
+  c->clock = rp__clock_shifted(&c->shifted, ms);
+  return 0;
+}
+
+void rp__cli_done(struct rp__cli *c)
+{
+  rp_session_free(RP_TAKE(c->session));
+  rp_close(RP_TAKE(c->engine));
+}
+
+int64_t rp__cli_now(const struct rp__cli *c)
+{
+  return rp__wall(&c->clock);
+}
+
+int rp__cli_open(struct rp__cli *c, enum rp__use use, rp_error *err)
+{
+  return rp__cli_open_db(c, c->globals[RP_G_DB].text, use, err);
+}
+
+int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err)
+{
+  const rp_options o = {
+      .db = db,
+      .config = c->globals[RP_G_CONFIG].text,
+      .clock = &c->clock,
+      .log = print_log,
+      .log_ctx = c,
+      .short_lived = use != RP_USE_LIVE,
+      .read_only = use == RP_USE_READ,
+  };
+  return rp_open(&o, &c->engine, err);
+}
+
+int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_error *err)
+{
+  int code = rp__cli_open(c, use, err);
+  return code ? code : rp_attach(c->engine, ref, &c->session, err);
+}
+
+static void report_json(const rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
+  struct rp__jw w = RP_JW(&b);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "error");
+  rp__error_write(&w, err, 0);
+  rp__jw_end_object(&w);
+  if (!b.err) fprintf(stderr, "%s\n", b.p);
+}
+
+/* Messages may quote what a user or a peer wrote: shown only after control characters are gone. */
+static void report_text(const struct rp__cli *c, const rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
+  const char *message = err->message[0] ? err->message : rp_error_lookup(err->code)->text;
+  rp__buf_printf(&b, "%sreprise:%s ", RP_SGR(c->term.err_colour, RP_RED), RP_RESET(c->term.err_colour));
+  if (c->cmd) rp__buf_printf(&b, "%s: ", c->cmd->name);
+  rp__term_cut(&b, message, strlen(message), 0);
+  if (err->hint[0]) {
+    rp__buf_str(&b, "\n  hint: ");
+    rp__term_cut(&b, err->hint, strlen(err->hint), 0);
+  }
+  if (b.err)
+    fputs("reprise: out of memory\n", stderr);
+  else
+    fprintf(stderr, "%s\n", b.p);
+}
+
+int rp__cli_report(const struct rp__cli *c, const rp_error *err)
+{
+  report_text(c, err);
+  if (rp__json_wanted(c)) report_json(err);
+  return rp_error_lookup(err->code)->exit_code;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program. Each command is one file with one `struct rp__cmd`; table.c lists
+ * them. Parsing, help, completion and the tests of the manual all read that
+ * table. Commands use the public API alone, as any user's program would.
+ *
+ * Data goes to stdout, talk to stderr. A command returns 0 or a negative
+ * enum rp_code with `err` filled; only main reports and exits.
+ */
+#ifndef RP_CLI_H
+#define RP_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <reprise/reprise.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "json/json.h"
+
+#define RP_CLI_OPTS_MAX 16                /* options of one command */
+#define RP_CLI_DOC_MAX (64 * 1024 * 1024) /* bytes of one printed document */
+
+enum rp__opt_type {
+  RP_OPT_FLAG,
+  RP_OPT_TEXT,
+  RP_OPT_NUMBER, /* an integer between min and max */
+  RP_OPT_TIME,   /* ISO 8601 */
+  RP_OPT_SINCE,  /* ISO 8601, or a duration before now */
+  RP_OPT_CHOICE, /* one of `choices`; the value's num is its place */
+};
+
+struct rp__opt {
+  const char *name; /* long form, without the dashes */
+  char letter;      /* short form, or 0 */
+  enum rp__opt_type type;
+  const char *arg; /* what help calls the value; NULL for a flag */
+  const char *help;
+  const char *const *choices; /* ends with NULL */
+  int64_t min, max;
+};
+
+/* What was given for an option; count is 0 when it was not. */
+struct rp__value {
+  const char *text;
+  int64_t num;
+  unsigned count;
+};
+
+/* What stands in the place of a command's arguments, for completion. */
+enum rp__arg_kind { RP_ARG_NONE, RP_ARG_SESSION, RP_ARG_FILE, RP_ARG_WORDS, RP_ARG_COMMAND };
+
+enum rp__theme {
+  RP_THEME_WRITE,
+  RP_THEME_READ,
+  RP_THEME_TRAVEL,
+  RP_THEME_MOVE,
+  RP_THEME_CARE,
+  RP_THEME_MORE,
+  RP_THEME_MAX,
+};
+
+struct rp__cli;
+
+struct rp__cmd {
+  const char *name;
+  enum rp__theme theme;
+  bool hidden;         /* left out of the overview and of completion */
+  const char *usage;   /* its arguments, without the options */
+  const char *summary; /* one line */
+  const char *detail;  /* a paragraph for --help, or NULL */
+  const char *example; /* shown by --help; lines end with \n */
+  const char *words;   /* fixed first words, separated by spaces, or NULL */
+  enum rp__arg_kind arg;
+  int min_args, max_args; /* max_args < 0: any number */
+  const struct rp__opt *opts;
+  size_t n_opts;
+  int (*run)(struct rp__cli *c, rp_error *err);
+};
+
+enum rp__global { RP_G_DB, RP_G_CONFIG, RP_G_JSON, RP_G_VERBOSE, RP_G_QUIET, RP_G_HELP, RP_G_VERSION, RP_G_MAX };
+
+struct rp__term {
+  bool in_tty, out_tty, err_tty;
+  bool out_colour, err_colour;
+  int columns;
+};
+
+/* One run of the program. */
+struct rp__cli {
+  const struct rp__cmd *cmd;
+  struct rp__value globals[RP_G_MAX];
+  struct rp__value opts[RP_CLI_OPTS_MAX];
+  char **args;
+  int n_args;
+  struct rp__term term;
+  rp_log_level level;
+  rp_clock clock;
+  struct rp__shifted_clock shifted;
+  rp_engine *engine;   /* opened by the command, closed by main */
+  rp_session *session; /* attached by the command, freed by main */
+};
+
+/* ---- table.c, opt.c ---- */
+
+extern const struct rp__cmd *const rp__cmds[]; /* ends with NULL */
+extern const struct rp__opt rp__global_opts[RP_G_MAX];
+extern const char *const rp__durability_names[]; /* in the order of rp_durability, from RP_MEMORY */
+const struct rp__cmd *rp__cmd_find(const char *name);
+const char *rp__theme_title(enum rp__theme theme);
+
+/*
+ * Reads the command line into `c`, keeping pointers into argv, which is reordered.
+ * Nothing is demanded of the arguments when help was asked for. RP_E_USAGE.
+ */
+int rp__opt_parse(struct rp__cli *c, int argc, char **argv, rp_error *err);
+/* A whole decimal number within [min, max]. */
+bool rp__number_parse(const char *s, int64_t min, int64_t max, int64_t *ret);
+/* The word of `names` (ends with NULL) that is nearest to `word`, or NULL when none is near. */
+const char *rp__suggest(const char *word, const char *const *names);
+
+/* ---- cli.c ---- */
+
+/* How a command means to use the store. */
+enum rp__use {
+  RP_USE_READ,  /* nothing is created or written */
+  RP_USE_WRITE, /* one short change */
+  RP_USE_LIVE,  /* stays for a while: background threads */
+};
+/* Reads the environment: clock, level of talk, terminal. */
+int rp__cli_init(struct rp__cli *c, rp_error *err);
+void rp__cli_done(struct rp__cli *c);
+int rp__cli_open(struct rp__cli *c, enum rp__use use, rp_error *err);
+/* The same on a database of the command's own choosing. */
+int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err);
+/* Opens, and attaches to the session that the argument names. */
+int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_error *err);
+/* Prints an error as the contract says and returns the exit code. */
+int rp__cli_report(const struct rp__cli *c, const rp_error *err);
+int64_t rp__cli_now(const struct rp__cli *c);
+
+static inline bool rp__opt_given(const struct rp__cli *c, int opt)
+{
+  return c->opts[opt].count > 0;
+}
+static inline const char *rp__opt_text(const struct rp__cli *c, int opt)
+{
+  return c->opts[opt].text;
+}
+/* The number given, or `otherwise`. */
+static inline int64_t rp__opt_num(const struct rp__cli *c, int opt, int64_t otherwise)
+{
+  return rp__opt_given(c, opt) ? c->opts[opt].num : otherwise;
+}
+static inline bool rp__json_wanted(const struct rp__cli *c)
+{
+  return c->globals[RP_G_JSON].count > 0;
+}
+
+/* ---- help.c ---- */
+
+void rp__help_overview(const struct rp__cli *c, FILE *f);
+void rp__help_command(const struct rp__cli *c, const struct rp__cmd *cmd, FILE *f);
+
+/* ---- commands ---- */
+
+extern const struct rp__cmd rp__cmd_start, rp__cmd_append, rp__cmd_heartbeat, rp__cmd_checkpoint, rp__cmd_end;
+extern const struct rp__cmd rp__cmd_ls, rp__cmd_show, rp__cmd_state, rp__cmd_log, rp__cmd_search;
+extern const struct rp__cmd rp__cmd_snapshots, rp__cmd_restore, rp__cmd_fork, rp__cmd_export, rp__cmd_import;
+extern const struct rp__cmd rp__cmd_verify, rp__cmd_doctor, rp__cmd_stats, rp__cmd_config, rp__cmd_bench;
+extern const struct rp__cmd rp__cmd_demo, rp__cmd_demo_agent, rp__cmd_completion, rp__cmd_help, rp__cmd_version;
+
+#endif

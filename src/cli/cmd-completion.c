@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion scripts for shells, made from the table of commands. */
+#include "cli/cli.h"
+
+#define SESSIONS_SHOWN 200
+
+static void bash_choices(const char *cmd, const struct rp__opt *o)
+{
+  printf("    %s/--%s)", cmd, o->name);
+  printf(" COMPREPLY=($(compgen -W \"");
+  for (size_t i = 0; o->choices[i]; i++) printf("%s%s", i ? " " : "", o->choices[i]);
+  printf("\" -- \"$cur\")); return ;;\n");
+}
+
+static void bash_values(void)
+{
+  printf("  case \"$cmd/$prev\" in\n");
+  printf("    */--config) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
+  printf("    export/-o|export/--output) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
+  for (size_t i = 0; rp__cmds[i]; i++)
+    for (size_t k = 0; !rp__cmds[i]->hidden && k < rp__cmds[i]->n_opts; k++)
+      if (rp__cmds[i]->opts[k].choices) bash_choices(rp__cmds[i]->name, &rp__cmds[i]->opts[k]);
+  printf("  esac\n");
+}
+
+static void bash_words(const struct rp__cmd *cmd)
+{
+  printf("    %s) words=\"%s", cmd->name, cmd->words ? cmd->words : "");
+  for (size_t k = 0; k < cmd->n_opts; k++) printf(" --%s", cmd->opts[k].name);
+  printf("\"; arg=%s ;;\n", cmd->arg == RP_ARG_SESSION   ? "session"
+                            : cmd->arg == RP_ARG_FILE    ? "file"
+                            : cmd->arg == RP_ARG_COMMAND ? "command"
+                                                         : "none");
+}
+
+static void print_bash(void)
+{
+  printf("# bash completion for reprise; made by 'reprise completion bash'\n"
+         "_reprise()\n{\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd= words= arg=none i\n"
+         "  local commands=\"");
+  for (size_t i = 0; rp__cmds[i]; i++)
+    if (!rp__cmds[i]->hidden) printf("%s%s", i ? " " : "", rp__cmds[i]->name);
+  printf("\" globals=\"");
+  for (size_t i = 0; i < RP_G_MAX; i++) printf("%s--%s", i ? " " : "", rp__global_opts[i].name);
+  printf("\"\n"
+         "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+         "    case ${COMP_WORDS[i]} in\n"
+         "      --db|--config) ((i++)) ;;\n"
+         "      -*) ;;\n"
+         "      *) cmd=${COMP_WORDS[i]}; break ;;\n"
+         "    esac\n"
+         "  done\n");
+  bash_values();
+  printf("  case $cmd in\n    '') words=$commands ;;\n");
+  for (size_t i = 0; rp__cmds[i]; i++)
+    if (!rp__cmds[i]->hidden) bash_words(rp__cmds[i]);
+  printf("  esac\n"
+         "  if [[ $cur != -* ]]; then\n"
+         "    case $arg in\n"
+         "      session) words+=\" last $(reprise completion sessions 2>/dev/null)\" ;;\n"
+         "      file) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
+         "      command) words=$commands ;;\n"
+         "    esac\n"
+         "  fi\n"
+         "  COMPREPLY=($(compgen -W \"$words $globals\" -- \"$cur\"))\n"
+         "}\n"
+         "complete -F _reprise reprise\n");
+}
+
+/* In a zsh option description brackets and colons are syntax, and the whole stands in single quotes. */
+static void zsh_text(const char *s)
+{
+  for (; *s; s++) {
+    if (*s == '\'')
+      fputs("'\\''", stdout);
+    else if (strchr("[]:", *s))
+      printf("\\%c", *s);
+    else
+      putchar(*s);
+  }
+}
+
+static void zsh_option(const struct rp__opt *o)
+{
+  printf(" \\\n        '--%s%s[", o->name, o->arg ? "=" : "");
+  zsh_text(o->help);
+  putchar(']');
+  if (o->arg) printf(":%s:", o->arg);
+  if (o->choices) {
+    putchar('(');
+    for (size_t i = 0; o->choices[i]; i++) printf("%s%s", i ? " " : "", o->choices[i]);
+    putchar(')');
+  } else if (o->arg && strcmp(o->arg, "FILE") == 0) {
+    printf("_files");
+  }
+  putchar('\'');
+}
+
+static void zsh_command(const struct rp__cmd *cmd)
+{
+  printf("      %s)\n        _arguments -s $globals", cmd->name);
+  for (size_t k = 0; k < cmd->n_opts; k++) zsh_option(&cmd->opts[k]);
+  if (cmd->words) printf(" \\\n        '1:word:(%s)'", cmd->words);
+  if (cmd->arg == RP_ARG_SESSION) printf(" \\\n        '*:session:_reprise_sessions'");
+  if (cmd->arg == RP_ARG_FILE) printf(" \\\n        '*:file:_files'");
+  if (cmd->arg == RP_ARG_COMMAND) printf(" \\\n        '1:command:_reprise_commands'");
+  printf(" ;;\n");
+}
+
+static void print_zsh(void)
+{
+  printf("#compdef reprise\n# zsh completion for reprise; made by 'reprise completion zsh'\n"
+         "_reprise_sessions()\n{\n  local -a ids\n"
+         "  ids=(last ${(f)\"$(reprise completion sessions 2>/dev/null)\"})\n  compadd -a ids\n}\n"
+         "_reprise_commands()\n{\n  local -a commands\n  commands=(\n");
+  for (size_t i = 0; rp__cmds[i]; i++) {
+    if (rp__cmds[i]->hidden) continue;
+    printf("    '%s:", rp__cmds[i]->name);
+    zsh_text(rp__cmds[i]->summary);
+    printf("'\n");
+  }
+  printf("  )\n  _describe command commands\n}\n_reprise()\n{\n  local -a globals\n  local context state line\n"
+         "  globals=(");
+  for (size_t i = 0; i < RP_G_MAX; i++) zsh_option(&rp__global_opts[i]);
+  printf(")\n  _arguments -C $globals '1:command:_reprise_commands' '*::argument:->rest'\n"
+         "  if [[ $state == rest ]]; then\n    case $line[1] in\n");
+  for (size_t i = 0; rp__cmds[i]; i++)
+    if (!rp__cmds[i]->hidden) zsh_command(rp__cmds[i]);
+  printf("    esac\n  fi\n}\n_reprise \"$@\"\n");
+}
+
+static int print_session(void *ctx, const rp_session_info *info)
+{
+  (void)ctx;
+  printf("%s\n", info->id);
+  if (info->key) printf("%s\n", info->key);
+  return 0;
+}
+
+static int print_sessions(struct rp__cli *c, rp_error *err)
+{
+  const rp_filter f = {.limit = SESSIONS_SHOWN};
+  int code = rp__cli_open(c, RP_USE_READ, err);
+  return code ? code : rp_list(c->engine, &f, print_session, NULL, err);
+}
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  const char *what = c->args[0];
+  if (strcmp(what, "sessions") == 0) return print_sessions(c, err);
+  if (strcmp(what, "bash") == 0)
+    print_bash();
+  else if (strcmp(what, "zsh") == 0)
+    print_zsh();
+  else
+    return rp__fail(err, RP_E_USAGE, "'%s' is neither bash nor zsh", what);
+  return 0;
+}
+
+const struct rp__cmd rp__cmd_completion = {
+    .name = "completion",
+    .theme = RP_THEME_MORE,
+    .hidden = true,
+    .usage = "bash|zsh",
+    .summary = "Print a script that completes commands in a shell",
+    .example = "  $ source <(reprise completion bash)\n",
+    .words = "bash zsh",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/out.h"
+#include "cli/term.h"
+
+#define VALUE_COLUMNS 16
+
+enum { SCOPE };
+
+static const struct rp__opt opts[] = {
+    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "as it is in this scope"},
+};
+
+static void cell(struct rp__buf *line, struct rp__json v, int columns)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(4096);
+  if (v.type == RP_JSON_STRING)
+    rp__json_text(v, &text);
+  else
+    rp__buf_add(&text, v.p, v.n);
+  if (text.n == 0) rp__buf_char(&text, '-');
+  rp__term_cell(line, text.err ? "?" : text.p, columns ? columns : rp__term_columns(text.p, text.n));
+}
+
+static int print_options(const struct rp__cli *c, struct rp__json doc, rp_error *err)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json option;
+  struct rp__json file = rp__json_get(doc, "file");
+  int code = 0;
+  if (c->term.err_tty && file.type == RP_JSON_STRING) fprintf(stderr, "file: %.*s\n", (int)file.n - 2, file.p + 1);
+  while (!code && rp__json_next(rp__json_get(doc, "options"), &it, NULL, &option)) {
+    RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
+    bool set = !rp__json_eq(rp__json_get(option, "source"), "default") && c->term.out_colour;
+    rp__buf_str(&line, RP_SGR(c->term.out_colour, RP_CYAN));
+    cell(&line, rp__json_get(option, "name"), 20);
+    rp__buf_printf(&line, "%s %s", RP_RESET(c->term.out_colour), RP_SGR(set, RP_BOLD));
+    cell(&line, rp__json_get(option, "value"), VALUE_COLUMNS);
+    rp__buf_printf(&line, "%s ", RP_RESET(set));
+    cell(&line, rp__json_get(option, "source"), 0);
+    code = rp__out_line(&line, err);
+  }
+  return code;
+}
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  char *json = NULL;
+  if (c->n_args && strcmp(c->args[0], "show") != 0) {
+    rp__fail(err, RP_E_USAGE, "it can 'show', not '%s'", c->args[0]);
+    rp__hint(err, "options are set in the file or as REPRISE_<KEY>; see reprise.ini(5)");
+    return RP_E_USAGE;
+  }
+  int code = rp__cli_open(c, RP_USE_READ, err);
+  if (!code) code = rp_config_json(c->engine, rp__opt_text(c, SCOPE), &json, err);
+  if (!code && rp__json_wanted(c))
+    code = rp__out_doc(c, json, strlen(json), err);
+  else if (!code)
+    code = print_options(c, rp__json_trusted(json, strlen(json)), err);
+  rp_free(json);
+  return code;
+}
+
+const struct rp__cmd rp__cmd_config = {
+    .name = "config",
+    .theme = RP_THEME_CARE,
+    .usage = "show",
+    .summary = "Print every option, its value and where it came from",
+    .example = "  $ REPRISE_IDLE_S=120 reprise config show | grep idle_s\n"
+               "  idle_s               120              REPRISE_IDLE_S\n",
+    .words = "show",
+    .arg = RP_ARG_NONE,
+    .max_args = 1,
+    .opts = opts,
+    .n_opts = RP_ARRAY_SIZE(opts),
+    .run = run,
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/out.h"
+#include "cli/term.h"
+
+static void add_text(struct rp__buf *line, struct rp__json v)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(4096);
+  if (rp__json_text(v, &text) == 0 && text.n) rp__term_cut(line, text.p, text.n, 0);
+}
+
+static int print_check(const struct rp__cli *c, struct rp__json check, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
+  bool colour = c->term.out_colour;
+  struct rp__json status = rp__json_get(check, "status");
+  bool ok = rp__json_eq(status, "ok"), warning = rp__json_eq(status, "warning");
+  rp__buf_printf(&line, "%s%s%s ",
+                 RP_SGR(colour, ok        ? RP_GREEN
+                                : warning ? RP_YELLOW
+                                          : RP_RED),
+                 ok        ? "✓"
+                 : warning ? "!"
+                           : "✗",
+                 RP_RESET(colour));
+  add_text(&line, rp__json_get(check, "check"));
+  rp__buf_str(&line, ": ");
+  add_text(&line, rp__json_get(check, "detail"));
+  return rp__out_line(&line, err);
+}
+
+static int print_checks(const struct rp__cli *c, struct rp__json doc, rp_error *err)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json check;
+  int code = 0;
+  while (!code && rp__json_next(rp__json_get(doc, "checks"), &it, NULL, &check)) code = print_check(c, check, err);
+  return code;
+}
+
+static int64_t count_bad(struct rp__json doc)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json check;
+  int64_t bad = 0;
+  while (rp__json_next(rp__json_get(doc, "checks"), &it, NULL, &check))
+    bad += rp__json_eq(rp__json_get(check, "status"), "problem");
+  return bad;
+}
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  char *json = NULL;
+  int code = rp__cli_open(c, RP_USE_READ, err);
+  if (!code) code = rp_doctor_json(c->engine, &json, err);
+  if (code) return code;
+  struct rp__json doc = rp__json_trusted(json, strlen(json));
+  code = rp__json_wanted(c) ? rp__out_doc(c, json, strlen(json), err) : print_checks(c, doc, err);
+  int64_t bad = count_bad(doc);
+  rp_free(json);
+  if (!code && bad)
+    code = rp__fail(err, RP_E_FAILED, "%lld %s found", (long long)bad, bad == 1 ? "problem" : "problems");
+  return code;
+}
+
+const struct rp__cmd rp__cmd_doctor = {
+    .name = "doctor",
+    .theme = RP_THEME_CARE,
+    .usage = "",
+    .summary = "Check the surroundings: store, disk, locks, clock, configuration",
+    .detail = "Warnings are marked with !, problems with ✗; a problem makes the exit code 1.",
+    .example = "  $ reprise doctor\n"
+               "  ✓ schema: version 1\n",
+    .max_args = 0,
+    .run = run,
+};

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "cli/out.h"
+#include "cli/term.h"
+
+enum { OUTPUT, FORMAT, FORCE };
+
+static const char *const formats[] = {"reprise", NULL};
+
+static const struct rp__opt opts[] = {
+    [OUTPUT] = {"output", 'o', RP_OPT_TEXT, "FILE", "where to (default stdout); whole or not at all, for you alone"},
+    [FORMAT] = {"format", 0, RP_OPT_CHOICE, "F", "the format", formats},
+    [FORCE] = {"force", 0, RP_OPT_FLAG, NULL, "write to a terminal"},
+};
+
+struct sink {
+  int fd;
+  int errnum; /* why writing stopped */
+};
+
+static int sink_write(void *ctx, const void *bytes, size_t n)
+{
+  struct sink *s = ctx;
+  const char *p = bytes;
+  while (n > 0) {
+    ssize_t k = write(s->fd, p, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k < 0) {
+      s->errnum = errno;
+      return 1;
+    }
+    p += k;
+    n -= (size_t)k;
+  }
+  return 0;
+}
+
+static int export_to(struct rp__cli *c, int fd, const char *name, rp_error *err)
+{
+  struct rp__progress p = RP_PROGRESS(c, "exporting");
+  struct sink s = {.fd = fd};
+  int code = rp_export(c->session, sink_write, &s, rp__progress_step, &p, err);
+  rp__progress_clear(&p);
+  /* A reader that left wanted no more. */
+  if (s.errnum == EPIPE) return 0;
+  return s.errnum ? rp__fail_errno(err, s.errnum, "can't write %s", name) : code;
+}
+
+/* Writes beside the target, and puts it in place once it is whole and on the disk. */
+static int export_file(struct rp__cli *c, const char *path, rp_error *err)
+{
+  RP_AUTOFREE char *temp = NULL;
+  if (asprintf(&temp, "%s.XXXXXX", path) < 0) {
+    temp = NULL;
+    return rp__fail_nomem(err);
+  }
+  RP_AUTOCLOSE int fd = mkostemp(temp, O_CLOEXEC);
+  if (fd < 0) return rp__fail_errno(err, errno, "can't create %s", path);
+  int code = export_to(c, fd, path, err);
+  if (!code && fsync(fd)) code = rp__fail_errno(err, errno, "can't write %s", path);
+  if (!code && rename(temp, path)) code = rp__fail_errno(err, errno, "can't create %s", path);
+  if (code)
+    unlink(temp);
+  else
+    code = rp__sync_parent(path, err);
+  return code;
+}
+
+/* A device or pipe is written to as it is: a file must not take its place. */
+static int export_path(struct rp__cli *c, const char *path, rp_error *err)
+{
+  struct stat st;
+  if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s is a symbolic link", path);
+  if (lstat(path, &st) || S_ISREG(st.st_mode)) return export_file(c, path, err);
+  RP_AUTOCLOSE int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return rp__fail_errno(err, errno, "can't open %s", path);
+  return export_to(c, fd, path, err);
+}
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  const char *path = rp__opt_text(c, OUTPUT);
+  bool to_stdout = !path || strcmp(path, "-") == 0;
+  if (to_stdout && c->term.out_tty && !rp__opt_given(c, FORCE)) {
+    rp__fail(err, RP_E_USAGE, "this would flood the terminal");
+    rp__hint(err, "name a file with -o FILE, or insist with --force");
+    return RP_E_USAGE;
+  }
+  int code = rp__cli_attach(c, c->args[0], RP_USE_READ, err);
+  if (code) return code;
+  return to_stdout ? export_to(c, STDOUT_FILENO, "the output", err) : export_path(c, path, err);
+}
+
+const struct rp__cmd rp__cmd_export = {
+    .name = "export",
+    .theme = RP_THEME_MOVE,
+    .usage = "ID",
+    .summary = "Write a session to a file, losing nothing",
+    .example = "  $ reprise export kitchen-chat -o kitchen.reprise\n",
+    .arg = RP_ARG_SESSION,
+    .min_args = 1,
+    .max_args = 1,
+    .opts = opts,
+    .n_opts = RP_ARRAY_SIZE(opts),
+    .run = run,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/event-text.h"
+#include "cli/out.h"
+#include "cli/signals.h"
+#include "cli/term.h"
+
+#define WAIT_MS 200 /* how long a signal may go unnoticed */
+#define LINE_MAX_BYTES (4 * RP_BODY_MAX)
+#define STOP 1 /* what the callback returns when it has enough */
+
+enum { AFTER, LIMIT, KIND, FOLLOW };
+
+static const struct rp__opt opts[] = {
+    [AFTER] = {"after", 0, RP_OPT_NUMBER, "SEQ", "only events behind this one", NULL, 0, INT64_MAX},
+    [LIMIT] = {"limit", 'n', RP_OPT_NUMBER, "N", "at most so many", NULL, 1, INT64_MAX},
+    [KIND] = {"kind", 0, RP_OPT_TEXT, "KIND", "only events of this kind"},
+    [FOLLOW] = {"follow", 'f', RP_OPT_FLAG, NULL, "stay and print events as they come, until interrupted"},
+};
+
+struct reading {
+  const struct rp__cli *c;
+  int64_t seen, left; /* the last seq read; how many may still be printed, < 0 for any number */
+  const char *kind;
+  struct rp__buf line;
+  rp_error *err;
+};
+
+static void line_person(struct reading *r, const rp_event_info *ev)
+{
+  const struct rp__cli *c = r->c;
+  char at[RP_TIME_TEXT];
+  bool colour = c->term.out_colour;
+  rp__time_format(ev->at_ms, at);
+  /* Milliseconds and the zone mark are for programs. */
+  at[10] = ' ';
+  rp__buf_printf(&r->line, "%s%6lld  %.19s%s  ", RP_SGR(colour, RP_DIM), (long long)ev->seq, at, RP_RESET(colour));
+  rp__buf_str(&r->line, RP_SGR(colour, RP_CYAN));
+  rp__term_cell(&r->line, ev->kind, 11);
+  rp__buf_printf(&r->line, "%s ", RP_RESET(colour));
+  rp__event_text(&r->line, ev->kind, rp__json_trusted(ev->body, ev->body_len),
+                 c->term.out_tty ? RP_MAX(c->term.columns - 41, 20) : 0);
+}
+
+static int print_event(void *ctx, const rp_event_info *ev)
+{
+  struct reading *r = ctx;
+  r->seen = ev->seq;
+  if (r->kind && strcmp(r->kind, ev->kind) != 0) return 0;
+  rp__buf_reset(&r->line);
+  if (rp__json_wanted(r->c))
+    rp__event_json(&r->line, ev);
+  else
+    line_person(r, ev);
+  int code = rp__out_line(&r->line, r->err);
+  if (code) return code;
+  if (r->left > 0) r->left--;
+  return r->left == 0 || rp__out_gone() ? STOP : 0;
+}
+
+static int follow(struct rp__cli *c, struct reading *r, int signals, rp_error *err)
+{
+  for (;;) {
+    int64_t seq = 0;
+    if (fflush(stdout) || rp__out_gone() || rp__signals_read(signals)) return 0;
+    int code = rp_wait(c->session, r->seen, WAIT_MS, &seq, err);
+    if (!code && seq > r->seen) code = rp_events(c->session, r->seen, 0, print_event, r, err);
+    if (code) return code == STOP ? 0 : code;
+  }
+}
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  bool stay = rp__opt_given(c, FOLLOW);
+  RP_AUTOCLOSE int signals = -1;
+  struct reading r = {
+      .c = c,
+      .seen = rp__opt_num(c, AFTER, 0),
+      .left = rp__opt_num(c, LIMIT, -1),
+      .kind = rp__opt_text(c, KIND),
+      .line = RP_BUF(LINE_MAX_BYTES),
+      .err = err,
+  };
+  int code = stay ? rp__signals_open(&signals, err) : 0;
+  if (!code) code = rp__cli_attach(c, c->args[0], stay ? RP_USE_LIVE : RP_USE_READ, err);
+  if (!code) code = rp_events(c->session, r.seen, 0, print_event, &r, err);
+  if (!code && stay) code = follow(c, &r, signals, err);
+  rp__buf_done(&r.line);
+  return code == STOP ? 0 : code;
+}
+
+const struct rp__cmd rp__cmd_log = {
+    .name = "log",
+    .theme = RP_THEME_READ,
+    .usage = "ID",
+    .summary = "Print the journal, one event per line",
+    .detail = "With --json each line is {\"seq\",\"at\",\"kind\",\"body\"}, the body's bytes as they were stored.",
+    .example = "  $ reprise log kitchen-chat --kind message --follow\n"
+               "       2  2026-01-31 12:00:00  message     user: hello\n",
+    .arg = RP_ARG_SESSION,
+    .min_args = 1,
+    .max_args = 1,
+    .opts = opts,
+    .n_opts = RP_ARRAY_SIZE(opts),
+    .run = run,
+};

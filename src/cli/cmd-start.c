@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/out.h"
+
+enum { SCOPE, KEY, ID, CHANNEL, MODE, OWNER, TOPICS, PROVIDER, META, FORCE };
+
+static const char *const modes[] = {"auto", "resume", "successor", NULL};
+
+static const struct rp__opt opts[] = {
+    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "whose session it is: an agent, a project, a robot (required)"},
+    [KEY] = {"key", 'k', RP_OPT_TEXT, "K", "a name of your own; an open session of that key is resumed"},
+    [ID] = {"id", 0, RP_OPT_TEXT, "ID", "the session's id: resumed when it exists, created when not"},
+    [CHANNEL] = {"channel", 0, RP_OPT_TEXT, "C", "where the talk takes place (default cli)"},
+    [MODE] = {"mode", 0, RP_OPT_CHOICE, "MODE", "what may happen", modes},
+    [OWNER] = {"owner", 0, RP_OPT_NUMBER, "PID", "the process whose life is the run's", NULL, 1, INT32_MAX},
+    [TOPICS] = {"topics", 0, RP_OPT_TEXT, "A,B", "what it will be about"},
+    [PROVIDER] = {"provider", 0, RP_OPT_TEXT, "P", "who runs the model"},
+    [META] = {"meta", 0, RP_OPT_TEXT, "JSON", "an object to keep with the session"},
+    [FORCE] = {"force", 0, RP_OPT_FLAG, NULL, "take over from a living owner, who is fenced"},
+};
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  if (!rp__opt_given(c, SCOPE)) {
+    rp__fail_field(err, RP_E_USAGE, "scope", "--scope is missing");
+    rp__hint(err, "name whose session it is, like --scope my-agent");
+    return RP_E_USAGE;
+  }
+  const rp_start_options o = {
+      .scope = rp__opt_text(c, SCOPE),
+      .key = rp__opt_text(c, KEY),
+      .id = rp__opt_text(c, ID),
+      .channel = rp__opt_given(c, CHANNEL) ? rp__opt_text(c, CHANNEL) : "cli",
+      .provider = rp__opt_text(c, PROVIDER),
+      .meta = rp__opt_text(c, META),
+      .topics = rp__opt_text(c, TOPICS),
+      .mode = (rp_mode)rp__opt_num(c, MODE, RP_MODE_AUTO),
+      .owner = rp__opt_given(c, OWNER) ? RP_OWNER_PID : RP_OWNER_NONE,
+      .owner_pid = rp__opt_num(c, OWNER, 0),
+      .force = rp__opt_given(c, FORCE),
+  };
+  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  if (!code) code = rp_start(c->engine, &o, &c->session, err);
+  if (code) return code;
+  const char *doc = rp_start_json(c->session);
+  code = rp__out_doc(c, doc, strlen(doc), err);
+  /* The run outlives this command: its owner or its heartbeats keep it. */
+  rp_session_detach(RP_TAKE(c->session));
+  return code;
+}
+
+const struct rp__cmd rp__cmd_start = {
+    .name = "start",
+    .theme = RP_THEME_WRITE,
+    .usage = "--scope S",
+    .summary = "Begin a session or resume one, and print what is known about it",
+    .detail = "In mode auto an open session with that id or key is resumed, otherwise a successor of the\n"
+              "scope's last session begins. Without --owner the run lives by its heartbeats (30 s) and ends\n"
+              "at once when the same key starts again. A living other owner is a conflict (exit 4).",
+    .example =
+        "  $ reprise start --scope nova --key kitchen-chat\n"
+        "  "
+        "{\"session_id\":\"0197…\",\"scope\":\"nova\",\"key\":\"kitchen-chat\",\"status\":\"created\",\"epoch\":1,…}\n",
+    .opts = opts,
+    .n_opts = RP_ARRAY_SIZE(opts),
+    .run = run,
+};

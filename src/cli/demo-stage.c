@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "cli/demo.h"
+#include "cli/term.h"
+
+#define LETTER_MS 11
+
+struct rp__stage rp__stage(const struct rp__cli *c, bool fast)
+{
+  return (struct rp__stage){.fast = fast, .colour = c->term.out_colour, .typed = c->term.out_tty && !fast};
+}
+
+void rp__stage_pause(const struct rp__stage *s, int ms)
+{
+  struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+  fflush(stdout);
+  if (!s->fast) nanosleep(&ts, NULL);
+}
+
+void rp__stage_scene(const struct rp__stage *s, const char *title)
+{
+  printf("\n%s── %s ", RP_SGR(s->colour, RP_BOLD), title);
+  for (int i = rp__term_columns(title, strlen(title)); i < 60; i++) fputs("─", stdout);
+  printf("%s\n\n", RP_RESET(s->colour));
+  rp__stage_pause(s, 300);
+}
+
+static const char *colour_of(const char *who)
+{
+  return strcmp(who, "you") == 0 ? RP_GREEN : strcmp(who, "tool") == 0 ? RP_YELLOW : RP_CYAN;
+}
+
+void rp__stage_say(const struct rp__stage *s, const char *who, const char *text)
+{
+  printf("  %s%-9s%s ", RP_SGR(s->colour, colour_of(who)), who, RP_RESET(s->colour));
+  while (*text) {
+    size_t n = strlen(text);
+    /* Without a terminal nobody sees letters appear: the line takes its time as a whole. */
+    size_t part = s->typed ? RP_MAX(rp__text_clip(text, RP_MIN(n, 2)), 1) : n;
+    fwrite(text, 1, part, stdout);
+    rp__stage_pause(s, LETTER_MS * (int)part);
+    text += part;
+  }
+}
+
+void rp__stage_fact(const struct rp__stage *s, const char *label, const char *fmt, ...)
+{
+  char text[512];
+  va_list args;
+  va_start(args, fmt);
+  rp__text_vformat(text, sizeof(text), fmt, args);
+  va_end(args);
+  printf("  %s%-9s%s %s\n", RP_SGR(s->colour, RP_DIM), label, RP_RESET(s->colour), text);
+  rp__stage_pause(s, 120);
+}
+
+int64_t rp__demo_now_us(void)
+{
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+bool rp__demo_send(const struct rp__demo_note *note)
+{
+  return write(RP_DEMO_FD, note, sizeof(*note)) == (ssize_t)sizeof(*note);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/event-text.h"
+#include "cli/term.h"
+
+#define TEXT_MAX (2 * RP_BODY_MAX)
+
+/* What to tell of each kind; others show their body. */
+static const struct {
+  const char *kind;
+  const char *fields[3];
+} told[] = {
+    {"message", {"role", "content"}},
+    {"note", {"text"}},
+    {"transcript", {"text"}},
+    {"intent", {"intent", "context"}},
+    {"pin", {"label", "content"}},
+    {"unpin", {"label"}},
+    {"task", {"stage", "title"}},
+    {"project", {"name"}},
+    {"activity", {"tool", "text"}},
+    {"learning", {"content"}},
+    {"tool", {"name", "status"}},
+    {"emotion", {"event", "intensity"}},
+    {"person", {"name"}},
+    {"sleep", {"state"}},
+    {"approval", {"id", "status"}},
+    {"question", {"id", "status"}},
+    {"status", {"from", "to", "cause"}},
+    {"snapshot", {"event", "n", "reason"}},
+    {"restored", {"cause", "to_seq"}},
+};
+
+void rp__content_text(struct rp__buf *out, struct rp__json content)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json block;
+  if (content.type == RP_JSON_STRING) {
+    rp__json_text(content, out);
+  } else if (content.type == RP_JSON_ARRAY) {
+    while (rp__json_next(content, &it, NULL, &block)) {
+      struct rp__json text = rp__json_get(block, "text");
+      if (out->n && text.type == RP_JSON_STRING) rp__buf_char(out, ' ');
+      if (text.type == RP_JSON_STRING) rp__json_text(text, out);
+    }
+  } else if (content.type != RP_JSON_NONE && content.type != RP_JSON_NULL) {
+    rp__buf_add(out, content.p, content.n);
+  }
+}
+
+static bool fields_text(struct rp__buf *out, const char *const *fields, struct rp__json body)
+{
+  bool any = false;
+  for (size_t i = 0; i < 3 && fields[i]; i++) {
+    struct rp__json v = rp__json_get(body, fields[i]);
+    if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) continue;
+    if (any) rp__buf_str(out, ": ");
+    rp__content_text(out, v);
+    any = true;
+  }
+  return any;
+}
+
+void rp__event_text(struct rp__buf *out, const char *kind, struct rp__json body, int columns)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(TEXT_MAX);
+  bool any = false;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(told); i++)
+    if (strcmp(told[i].kind, kind) == 0) any = fields_text(&text, told[i].fields, body);
+  if (!any) rp__buf_add(&text, body.p, body.n);
+  rp__term_cut(out, text.p ? text.p : "", text.err ? 0 : text.n, columns);
+}
+
+void rp__event_json(struct rp__buf *out, const rp_event_info *ev)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "seq", ev->seq);
+  rp__jw_ktime(&w, "at", ev->at_ms);
+  rp__jw_kstr(&w, "kind", ev->kind);
+  rp__jw_key(&w, "body");
+  size_t from = out->n;
+  rp__jw_raw(&w, ev->body, ev->body_len);
+  rp__jw_end_object(&w);
+  /* A line break in JSON stands between values, never in one: a space says the same on one line. */
+  for (size_t i = from; !out->err && i < out->n; i++)
+    if (out->p[i] == '\n' || out->p[i] == '\r') out->p[i] = ' ';
+}

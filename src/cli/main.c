@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+
+#include "cli/cli.h"
+#include "cli/out.h"
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  if (c->globals[RP_G_QUIET].count)
+    c->level = RP_LOG_ERROR;
+  else if (c->globals[RP_G_VERBOSE].count > 1)
+    c->level = RP_LOG_DEBUG;
+  else if (c->globals[RP_G_VERBOSE].count && c->level < RP_LOG_INFO)
+    c->level = RP_LOG_INFO;
+  if (c->globals[RP_G_VERSION].count && !c->cmd) return rp__cmd_version.run(c, err);
+  if (!c->cmd && !c->globals[RP_G_HELP].count) {
+    rp__help_overview(c, stderr);
+    return rp__fail(err, RP_E_USAGE, "no command given");
+  }
+  if (!c->cmd)
+    rp__help_overview(c, stdout);
+  else if (c->globals[RP_G_HELP].count)
+    rp__help_command(c, c->cmd, stdout);
+  else
+    return c->cmd->run(c, err);
+  return 0;
+}
+
+/* The reading stops at the first mistake, but how to report it may stand behind. */
+static int parse(struct rp__cli *c, int argc, char **argv, rp_error *err)
+{
+  int code = rp__opt_parse(c, argc, argv, err);
+  for (int i = 1; code && i < argc; i++)
+    if (strcmp(argv[i], "--json") == 0) c->globals[RP_G_JSON].count = 1;
+  return code;
+}
+
+int main(int argc, char **argv)
+{
+  struct rp__cli c = {0};
+  rp_error err = {0};
+  /* A reader that leaves shows as EPIPE: a batch still finishes what it took. */
+  signal(SIGPIPE, SIG_IGN);
+  int code = rp__cli_init(&c, &err);
+  if (!code) code = parse(&c, argc, argv, &err);
+  if (!code) code = run(&c, &err);
+  rp_error out_err = {0};
+  int out_code = rp__out_finish(&out_err);
+  rp__cli_done(&c);
+  if (code) {
+    if (!err.code) err.code = code;
+    return rp__cli_report(&c, &err);
+  }
+  return out_code ? rp__cli_report(&c, &out_err) : 0;
+}

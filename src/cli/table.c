@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of commands, in the order in which help tells them. */
+#include "cli/cli.h"
+
+const struct rp__cmd *const rp__cmds[] = {
+    &rp__cmd_start,      &rp__cmd_append,
+    &rp__cmd_heartbeat,  &rp__cmd_checkpoint,
+    &rp__cmd_end,        &rp__cmd_ls,
+    &rp__cmd_show,       &rp__cmd_state,
+    &rp__cmd_log,        &rp__cmd_search,
+    &rp__cmd_snapshots,  &rp__cmd_restore,
+    &rp__cmd_fork,       &rp__cmd_export,
+    &rp__cmd_import,     &rp__cmd_verify,
+    &rp__cmd_doctor,     &rp__cmd_stats,
+    &rp__cmd_config,     &rp__cmd_bench,
+    &rp__cmd_demo,       &rp__cmd_help,
+    &rp__cmd_version,    &rp__cmd_completion,
+    &rp__cmd_demo_agent, NULL,
+};
+
+const struct rp__opt rp__global_opts[RP_G_MAX] = {
+    [RP_G_DB] = {"db", 0, RP_OPT_TEXT, "URL", "the store: sqlite:PATH (default $REPRISE_DB, or reprise.db at home)"},
+    [RP_G_CONFIG] = {"config", 0, RP_OPT_TEXT, "FILE", "the configuration (default $REPRISE_CONFIG)"},
+    [RP_G_JSON] = {"json", 0, RP_OPT_FLAG, NULL, "print JSON, one document or one per line"},
+    [RP_G_VERBOSE] = {"verbose", 'v', RP_OPT_FLAG, NULL, "say more; twice: everything"},
+    [RP_G_QUIET] = {"quiet", 'q', RP_OPT_FLAG, NULL, "say nothing but errors"},
+    [RP_G_HELP] = {"help", 'h', RP_OPT_FLAG, NULL, "explain the command, with an example"},
+    [RP_G_VERSION] = {"version", 0, RP_OPT_FLAG, NULL, "print the version"},
+};
+
+const char *const rp__durability_names[] = {"memory", "os", "disk", NULL};
+
+const struct rp__cmd *rp__cmd_find(const char *name)
+{
+  for (size_t i = 0; rp__cmds[i]; i++)
+    if (strcmp(rp__cmds[i]->name, name) == 0) return rp__cmds[i];
+  return NULL;
+}
+
+const char *rp__theme_title(enum rp__theme theme)
+{
+  static const char *const titles[RP_THEME_MAX] = {
+      [RP_THEME_WRITE] = "live a session",     [RP_THEME_READ] = "look into sessions",
+      [RP_THEME_TRAVEL] = "travel in time",    [RP_THEME_MOVE] = "carry sessions elsewhere",
+      [RP_THEME_CARE] = "take care of things", [RP_THEME_MORE] = "get going",
+  };
+  return titles[theme];
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds of events, what their bodies must hold, and the check every event passes. One table (event.c). */
+#ifndef RP_CORE_EVENT_H
+#define RP_CORE_EVENT_H
+
+#include "json/json.h"
+
+enum rp__kind {
+  RP_KIND_OTHER = 0, /* x-…: stored, folded by no facet */
+  RP_KIND_MESSAGE,
+  RP_KIND_NOTE,
+  RP_KIND_FRAME,
+  RP_KIND_TRANSCRIPT,
+  RP_KIND_INTENT,
+  RP_KIND_PIN,
+  RP_KIND_UNPIN,
+  RP_KIND_TASK,
+  RP_KIND_PROJECT,
+  RP_KIND_ACTIVITY,
+  RP_KIND_LEARNING,
+  RP_KIND_CONFIDENCE,
+  RP_KIND_SOP,
+  RP_KIND_TOOL,
+  RP_KIND_EMOTION,
+  RP_KIND_PERSON,
+  RP_KIND_SLEEP,
+  RP_KIND_APPROVAL,
+  RP_KIND_QUESTION,
+  RP_KIND_USAGE,
+  RP_KIND_SESSION,
+  RP_KIND_PROVIDER,
+  RP_KIND_RUNTIME,  /* from here on written by the engine itself */
+  RP_KIND_STATUS,
+  RP_KIND_SNAPSHOT,
+  RP_KIND_RESTORED,
+  RP_KIND_MAX,
+};
+
+#define RP_EVENT_ID_MAX 512 /* bytes of an id in a body (call_id, task_id, label …), decoded: facets keep them whole */
+
+/* An event as facets see it. The body was checked when it came in. */
+struct rp__event {
+  int64_t seq, at_ms;
+  enum rp__kind kind;
+  const char *kind_name;
+  struct rp__json body;
+};
+
+const char *rp__kind_name(enum rp__kind k);
+/* The kind of a stored event: RP_KIND_OTHER for x-… and for names this version does not know. */
+enum rp__kind rp__kind_parse(const char *name);
+/* Whether events of that kind are the engine's own: no activity, refused from outside. */
+bool rp__kind_is_engine(enum rp__kind k);
+/* Whether such an event is worth a checkpoint of its own (task, approval, provider …). */
+bool rp__kind_is_significant(enum rp__kind k);
+
+/*
+ * Checks kind and body as they come from outside. RP_E_INVALID names the field
+ * ("kind", "body.role"), RP_E_JSON the byte, RP_E_TOO_LARGE the limit.
+ */
+int rp__event_check(const char *kind, const char *body, size_t n, size_t max_body, struct rp__event *ret,
+                    rp_error *err);
+
+/* Appends what a person would search for: the decoded string values of the body, separated by spaces. */
+void rp__event_search_text(struct rp__json body, struct rp__buf *out);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folded state of one session: all facets at one seq.
+ *
+ * `restored {to_seq}` (time travel) makes the state what it was at to_seq. A
+ * fold can't know that state, so rp__fold_apply returns RP__FOLD_REWIND and the
+ * caller, who can read the journal, builds the state at to_seq and calls
+ * rp__fold_adopt.
+ */
+#ifndef RP_CORE_FOLD_H
+#define RP_CORE_FOLD_H
+
+#include "core/facet.h"
+
+struct rp__fold;
+
+#define RP__FOLD_REWIND 1
+#define RP_FOLD_VERSION 1 /* of the saved form */
+
+int rp__fold_new(const struct rp__facet_table *t, struct rp__fold **ret);
+void rp__fold_free(struct rp__fold *f);
+static inline void rp__fold_freep(struct rp__fold **f)
+{
+  rp__fold_free(*f);
+}
+#define RP_AUTOFOLD RP_CLEANUP(rp__fold_freep)
+
+int64_t rp__fold_seq(const struct rp__fold *f);    /* of the last event applied; 0 at first */
+int64_t rp__fold_at_ms(const struct rp__fold *f);  /* time of that event */
+
+/*
+ * Applies the event with seq = fold's seq + 1. 0; RP__FOLD_REWIND with *ret_to
+ * (nothing was applied: adopt, or give up); RP_E_NOMEM: the fold is spoiled, free it.
+ * RP_E_CORRUPT: the seq is not the next one.
+ */
+int rp__fold_apply(struct rp__fold *f, const struct rp__event *ev, int64_t *ret_to);
+
+/* Takes over the facets of `past` (which is freed) and stands at the seq of `ev`. */
+void rp__fold_adopt(struct rp__fold *f, struct rp__fold *past, const struct rp__event *ev);
+
+/* The content of a snapshot: {"version":1,"seq":…,"at_ms":…,"facets":{…}}. Only facets with something to say. */
+void rp__fold_save(const struct rp__fold *f, struct rp__jw *w);
+/*
+ * Facets unknown to this version are kept out; damage is RP_E_SNAPSHOT_CORRUPT.
+ * Whatever the fold held before is gone; after a failure only free it or load again.
+ */
+int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err);
+/* Members of the state document (conversation, tools, …), written into an open object. */
+void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w);
+/* The state of the named facet, or NULL: for callers that know its type. */
+const void *rp__fold_facet(const struct rp__fold *f, const char *name);
+
+#endif

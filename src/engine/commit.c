@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/commit.h"
+
+#include <errno.h>
+
+int rp__commitq_init(struct rp__commitq *q, struct rp__store *store)
+{
+  *q = (struct rp__commitq){.store = store};
+  if (pthread_mutex_init(&q->lock, NULL)) return RP_E_NOMEM;
+  if (pthread_cond_init(&q->work, NULL)) {
+    pthread_mutex_destroy(&q->lock);
+    return RP_E_NOMEM;
+  }
+  if (pthread_cond_init(&q->drained, NULL)) {
+    pthread_cond_destroy(&q->work);
+    pthread_mutex_destroy(&q->lock);
+    return RP_E_NOMEM;
+  }
+  return 0;
+}
+
+/* Takes the next group off the queue. Called with the lock held. */
+static size_t take_group(struct rp__commitq *q, struct rp__commit **first)
+{
+  size_t n = 0;
+  struct rp__commit *c = q->head, *last = NULL;
+  *first = c;
+  for (; c && n < RP_COMMIT_GROUP; c = c->next) {
+    q->bytes -= c->bytes;
+    last = c;
+    n++;
+  }
+  if (last) {
+    q->head = last->next;
+    last->next = NULL;
+    if (!q->head) q->tail = NULL;
+  }
+  q->count -= n;
+  q->taken = (int64_t)n;
+  return n;
+}
+
+static void set_result(struct rp__txn *t, int rc, const rp_error *err)
+{
+  t->rc = rc;
+  t->err = *err;
+}
+
+/* One database transaction. If it fails as a whole, each gets its own chance: one full body must not fail the rest. */
+static void run_group(struct rp__commitq *q, struct rp__commit *first, size_t n)
+{
+  struct rp__txn *group[RP_COMMIT_GROUP];
+  rp_error err = {0};
+  size_t i = 0;
+  for (struct rp__commit *c = first; c; c = c->next) group[i++] = &c->txn;
+  int rc = q->store->ops->commit(q->store, group, n, &err);
+  if (rc == 0) return;
+  if (n == 1 || rc == RP_E_UNREACHABLE || rc == RP_E_BUSY || rc == RP_E_READONLY) {
+    for (i = 0; i < n; i++) set_result(group[i], rc, &err);
+    return;
+  }
+  for (i = 0; i < n; i++) {
+    rc = q->store->ops->commit(q->store, &group[i], 1, &err);
+    if (rc) set_result(group[i], rc, &err);
+  }
+}
+
+/* Passes the lead on to whoever is first in the queue. Called with the lock held. */
+static void hand_over(struct rp__commitq *q)
+{
+  if (!q->head) {
+    q->led = false;
+  } else if (q->head->done) {
+    q->thread_leads = true;
+    pthread_cond_signal(&q->work);
+  } else {
+    sem_post(&q->head->wake);
+  }
+}
+
+/* Commits one group. Asynchronous requests are told first, while nobody else leads, so that theirs come in order. */
+static void lead(struct rp__commitq *q)
+{
+  struct rp__commit *first, *waiting = NULL, *next;
+  pthread_mutex_lock(&q->lock);
+  size_t n = take_group(q, &first);
+  pthread_mutex_unlock(&q->lock);
+
+  if (n) run_group(q, first, n);
+  int64_t failed = 0;
+  for (struct rp__commit *c = first; c; c = next) {
+    next = c->next;
+    failed += c->txn.rc != 0;
+    if (c->done) {
+      c->done(c);
+    } else {
+      c->next = waiting;
+      waiting = c;
+    }
+  }
+
+  pthread_mutex_lock(&q->lock);
+  q->groups++;
+  q->txns += (int64_t)n;
+  q->taken = 0;
+  q->failures += failed;
+  if (q->drainers) pthread_cond_broadcast(&q->drained);
+  hand_over(q);
+  pthread_mutex_unlock(&q->lock);
+
+  for (struct rp__commit *c = waiting; c; c = next) {
+    next = c->next;
+    c->finished = true;
+    sem_post(&c->wake); /* c is gone from here on */
+  }
+}
+
+static void push(struct rp__commitq *q, struct rp__commit *c)
+{
+  c->next = NULL;
+  if (q->tail) q->tail->next = c;
+  else q->head = c;
+  q->tail = c;
+  q->count++;
+  q->bytes += c->bytes;
+}
+
+int rp__commit_wait(struct rp__commitq *q, struct rp__commit *c)
+{
+  c->done = NULL;
+  c->finished = false;
+  sem_init(&c->wake, 0, 0);
+  pthread_mutex_lock(&q->lock);
+  push(q, c);
+  bool leads = !q->led;
+  q->led = true;
+  pthread_mutex_unlock(&q->lock);
+  if (leads) lead(q);
+  for (;;) {
+    while (sem_wait(&c->wake) && errno == EINTR) continue;
+    if (c->finished) break;
+    lead(q);
+  }
+  sem_destroy(&c->wake);
+  return c->txn.rc;
+}
+
+static void *thread_main(void *arg)
+{
+  struct rp__commitq *q = arg;
+  pthread_mutex_lock(&q->lock);
+  while (!q->stop || q->thread_leads) {
+    if (!q->thread_leads) {
+      pthread_cond_wait(&q->work, &q->lock);
+      continue;
+    }
+    q->thread_leads = false;
+    pthread_mutex_unlock(&q->lock);
+    lead(q);
+    pthread_mutex_lock(&q->lock);
+  }
+  pthread_mutex_unlock(&q->lock);
+  return NULL;
+}
+
+int rp__commit_post(struct rp__commitq *q, struct rp__commit *c)
+{
+  int rc = 0;
+  pthread_mutex_lock(&q->lock);
+  if (!q->started) {
+    rc = pthread_create(&q->thread, NULL, thread_main, q) ? RP_E_NOMEM : 0;
+    q->started = rc == 0;
+  }
+  if (!rc && (q->count >= RP_COMMIT_QUEUE || q->bytes + c->bytes > RP_COMMIT_QUEUE_BYTES)) rc = RP_E_LIMIT;
+  if (!rc) {
+    push(q, c);
+    if (!q->led) {
+      q->led = q->thread_leads = true;
+      pthread_cond_signal(&q->work);
+    }
+  }
+  pthread_mutex_unlock(&q->lock);
+  return rc;
+}
+
+void rp__commitq_drain(struct rp__commitq *q)
+{
+  pthread_mutex_lock(&q->lock);
+  int64_t target = q->txns + q->taken + (int64_t)q->count;
+  q->drainers++;
+  while (q->txns < target) pthread_cond_wait(&q->drained, &q->lock);
+  q->drainers--;
+  pthread_mutex_unlock(&q->lock);
+}
+
+void rp__commitq_done(struct rp__commitq *q)
+{
+  rp__commitq_drain(q);
+  pthread_mutex_lock(&q->lock);
+  q->stop = true;
+  pthread_cond_signal(&q->work);
+  pthread_mutex_unlock(&q->lock);
+  if (q->started) pthread_join(q->thread, NULL);
+  pthread_cond_destroy(&q->drained);
+  pthread_cond_destroy(&q->work);
+  pthread_mutex_destroy(&q->lock);
+}

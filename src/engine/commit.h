@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Group commit. Whoever finds the queue idle leads: he commits what is waiting,
+ * his own request included, on his own thread, so that a lone writer pays for no
+ * thread switch; those who come meanwhile form the next group and one of them
+ * leads it. A thread of the queue leads only for asynchronous requests that have
+ * nobody waiting. Nobody waits for a timer.
+ */
+#ifndef RP_ENGINE_COMMIT_H
+#define RP_ENGINE_COMMIT_H
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "store/store.h"
+
+#define RP_COMMIT_GROUP 1024                   /* requests in one database transaction */
+#define RP_COMMIT_QUEUE 65536                  /* asynchronous requests waiting */
+#define RP_COMMIT_QUEUE_BYTES (64 * 1024 * 1024)
+
+struct rp__commit {
+  struct rp__txn txn;
+  size_t bytes; /* what it weighs in the queue */
+  /* Asynchronous: called once, in the order of the queue, by a thread inside the library. NULL: somebody waits. */
+  void (*done)(struct rp__commit *c);
+
+  struct rp__commit *next;
+  sem_t wake;
+  bool finished;
+};
+
+struct rp__commitq {
+  struct rp__store *store;
+  pthread_mutex_t lock;
+  pthread_cond_t work;  /* the thread has to lead */
+  pthread_cond_t drained; /* a group is through */
+  struct rp__commit *head, *tail;
+  size_t count, bytes;
+  bool led;             /* somebody leads, or was told to */
+  bool thread_leads;    /* … and it is the thread's turn */
+  bool started, stop;
+  pthread_t thread;
+  int drainers;
+  int64_t taken; /* requests in the group being committed */
+  int64_t groups, txns, failures;
+};
+
+int rp__commitq_init(struct rp__commitq *q, struct rp__store *store);
+/* Waits for what is queued, ends the thread. */
+void rp__commitq_done(struct rp__commitq *q);
+/* Commits and returns txn.rc (with txn.err). */
+int rp__commit_wait(struct rp__commitq *q, struct rp__commit *c);
+/* Queues; `c` belongs to the queue until done(c). RP_E_LIMIT when too much waits. */
+int rp__commit_post(struct rp__commitq *q, struct rp__commit *c);
+/* Until everything queued so far is committed. */
+void rp__commitq_drain(struct rp__commitq *q);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/copy.h"
+
+#define COPY_PAGE_BYTES (4 * 1024 * 1024)
+
+int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__copy **ret, rp_error *err)
+{
+  const struct rp__key *key;
+  struct rp__scope_row scope = {0};
+  struct rp__session_row hidden = *row;
+  int rc = rp__scope_key(e, row->scope, &key, err);
+  if (rc) return rc;
+  struct rp__copy *c = calloc(1, sizeof *c);
+  if (!c) return rp__fail_nomem(err);
+  c->bytes = RP_BUF(COPY_PAGE_BYTES + RP_BODY_MAX * 2);
+  hidden.hidden = true;
+  hidden.status = RP_STATUS_CREATED;
+  hidden.epoch = hidden.last_seq = hidden.snap_seq = hidden.tail_bytes = hidden.bytes = 0;
+  hidden.sealed = key != NULL;
+  struct rp__op ops[2] = {
+    {.type = RP_OP_SESSION_PUT, .session_id = row->id, .now_ms = rp__engine_now(e), .u.session_put.row = &hidden},
+    {.type = RP_OP_SCOPE_SET, .session_id = row->id, .u.scope_set = {.scope = row->scope, .row = &scope}},
+  };
+  if (key) {
+    scope.sealed = true;
+    memcpy(scope.key_id, key->id, sizeof scope.key_id);
+  }
+  rc = rp__engine_commit(e, ops, key ? 2 : 1, RP_OS, err);
+  if (!rc) {
+    hidden.ref = ops[0].ret.ref;
+    rc = rp__session_open(e, &hidden, 0, &c->s, err);
+  }
+  if (rc) rp__copy_free(c);
+  else *ret = c;
+  return rc;
+}
+
+/* Bodies lie one after the other in c->bytes, which may have moved while it grew. */
+static void settle_pointers(struct rp__copy *c)
+{
+  size_t at = 0;
+  for (size_t i = 0; i < c->n; i++) {
+    c->events[i].body = c->bytes.p + at;
+    c->events[i].kind = c->kinds[i];
+    at += c->events[i].body_len;
+  }
+}
+
+static int write_page(struct rp__copy *c, rp_error *err)
+{
+  if (!c->n) return 0;
+  settle_pointers(c);
+  struct rp__op op = {.type = RP_OP_APPEND,
+                      .session_ref = c->s->ref,
+                      .session_id = c->s->id,
+                      .now_ms = c->last_at,
+                      .u.append = {.events = c->events, .n = c->n, .expect = c->written}};
+  int rc = rp__engine_commit(c->s->e, &op, 1, RP_OS, err);
+  c->written += (int64_t)c->n;
+  c->n = 0;
+  rp__buf_reset(&c->bytes);
+  return rc;
+}
+
+int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *kind, const char *body, size_t n,
+                   rp_error *err)
+{
+  struct rp__str stored;
+  size_t start = c->bytes.n;
+  if (seq != c->written + (int64_t)c->n + 1)
+    return rp__fail(err, RP_E_FORMAT_CORRUPT, "event %lld does not follow event %lld", (long long)seq,
+                    (long long)(c->written + (int64_t)c->n));
+  int rc = rp__journal_seal(c->s, body, n, &c->bytes, &stored);
+  if (!rc && !c->s->key) rp__buf_add(&c->bytes, body, n);
+  if (rc || c->bytes.err) return rp__fail_nomem(err);
+  c->events[c->n] = (struct rp__new_event){
+    .body_len = c->bytes.n - start, .at_ms = at_ms, .sealed = c->s->key != NULL, .engine = true};
+  snprintf(c->kinds[c->n], RP_NAME, "%s", kind);
+  c->last_at = RP_MAX(c->last_at, at_ms);
+  c->n++;
+  return c->n == RP_PAGE_EVENTS || c->bytes.n >= COPY_PAGE_BYTES ? write_page(c, err) : 0;
+}
+
+int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err)
+{
+  int rc = write_page(c, err);
+  if (rc) return rc;
+  if (c->written) {
+    rc = rp__checkpoint(c->s, "manual", NULL, err);
+    if (rc) return rc;
+  }
+  struct rp__op op = {.type = RP_OP_SESSION_SET,
+                      .session_ref = c->s->ref,
+                      .session_id = c->s->id,
+                      .now_ms = rp__engine_now(c->s->e),
+                      .u.session_set = {.fields = RP_SET_TIMES | RP_SET_HIDDEN, .hidden = false, .row = row}};
+  rc = rp__engine_commit(c->s->e, &op, 1, RP_DISK, err);
+  if (!rc) rp_session_free(RP_TAKE(c->s));
+  return rc;
+}
+
+void rp__copy_free(struct rp__copy *c)
+{
+  if (!c) return;
+  if (c->s) {
+    struct rp__op op = {.type = RP_OP_SESSION_DELETE,
+                        .session_ref = c->s->ref,
+                        .session_id = c->s->id,
+                        .now_ms = rp__engine_now(c->s->e)};
+    rp__engine_commit(c->s->e, &op, 1, RP_OS, NULL); /* what stays is hidden, and verify --repair removes it */
+    atomic_store(&c->s->ended, true);
+    rp_session_free(c->s);
+  }
+  rp__buf_done(&c->bytes);
+  free(c);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making a session out of events that exist already (fork, import): written page
+ * by page into a hidden session, shown when complete, deleted when not.
+ */
+#ifndef RP_ENGINE_COPY_H
+#define RP_ENGINE_COPY_H
+
+#include "engine/engine.h"
+
+struct rp__copy {
+  rp_session *s; /* on the hidden session */
+  struct rp__buf bytes; /* of the page's bodies */
+  struct rp__new_event events[RP_PAGE_EVENTS];
+  char kinds[RP_PAGE_EVENTS][RP_NAME];
+  size_t n;
+  int64_t written, last_at;
+};
+
+/* `row` describes the session to be; its status, times and counters are set when it is shown. RP_E_EXISTS. */
+int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__copy **ret, rp_error *err);
+/* Adds the next event; seq must follow. The body was checked. */
+int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *kind, const char *body, size_t n,
+                   rp_error *err);
+/* Writes the rest and shows the session with the status, times and marks of `row`, with a first checkpoint. */
+int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err);
+/* Deletes an unfinished one; frees in any case. */
+void rp__copy_free(struct rp__copy *c);
+
+#endif

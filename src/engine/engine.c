@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/engine.h"
+
+#include <sodium.h>
+
+#include "base/file.h"
+
+const char *rp_version(void)
+{
+  return RP_VERSION;
+}
+
+void rp_free(void *p)
+{
+  free(p);
+}
+
+int rp__engine_check(const rp_engine *e, rp_error *err)
+{
+  if (!e) return rp__fail(err, RP_E_USAGE, "no engine was given");
+  if (!rp__forkguard_same(&e->guard))
+    return rp__fail(err, RP_E_FORKED, "the engine was opened before a fork; open a new one in the child");
+  return 0;
+}
+
+int64_t rp__engine_ticks(const rp_engine *e)
+{
+  int64_t ticks = rp__boot(&e->clock);
+  return ticks ? ticks : rp__wall(&e->clock);
+}
+
+int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability d, rp_error *err)
+{
+  struct rp__commit c = {.txn = {.ops = ops, .n = n, .durability = d}};
+  int rc = rp__commit_wait(&e->queue, &c);
+  if (rc && err) *err = c.txn.err;
+  return rc;
+}
+
+static void on_wal_grown(void *ctx)
+{
+  rp_engine *e = ctx;
+  if (!atomic_exchange(&e->keeper.wal_due, true)) {
+    rp__keeper_start(e);
+    rp__keeper_poke(&e->keeper);
+  }
+}
+
+/* The path of the database file: what follows "sqlite:", or the default place. NULL with *ret_memory for "memory:". */
+static int database_path(const char *url, char **ret, bool *ret_memory, rp_error *err)
+{
+  if (!url || !*url) url = getenv("REPRISE_DB");
+  *ret_memory = false;
+  if (!url || !*url) {
+    char *home RP_AUTOFREE = rp__home();
+    if (!home)
+      return rp__fail(err, RP_E_USAGE, "there is no home for the database: set REPRISE_HOME, REPRISE_DB or --db");
+    *ret = rp__path_join(home, "reprise.db");
+    return *ret ? 0 : rp__fail_nomem(err);
+  }
+  if (strcmp(url, "memory:") == 0) {
+    *ret_memory = true;
+    *ret = NULL;
+    return 0;
+  }
+  if (strncmp(url, "sqlite:", 7) == 0 && url[7]) {
+    *ret = strdup(url + 7);
+    return *ret ? 0 : rp__fail_nomem(err);
+  }
+  if (strncmp(url, "postgres", 8) == 0)
+    return rp__fail_field(err, RP_E_USAGE, "db", "PostgreSQL is not supported by this version: use sqlite:PATH");
+  return rp__fail_field(err, RP_E_USAGE, "db", "'%s' is no database: use sqlite:PATH", url);
+}
+
+static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp_error *err)
+{
+  struct rp__store_options o = {
+    .path = path,
+    .read_only = e->read_only,
+    .keep_wal = e->short_lived,
+    .clock = &e->clock,
+    .log = e->log,
+    .wal_grown = e->short_lived ? NULL : on_wal_grown,
+    .ctx = e,
+  };
+  return path ? rp__store_sqlite_open(&o, ret, err) : rp__store_memory_open(&o, ret, err);
+}
+
+/* `<db>.runs`, beside the file. */
+static int open_locks(rp_engine *e, rp_error *err)
+{
+  struct rp__buf name RP_AUTOBUF = RP_BUF(8192);
+  size_t n = strcspn(e->path, "?");
+  rp__buf_add(&name, e->path, n);
+  rp__buf_str(&name, ".runs");
+  if (name.err) return rp__fail_nomem(err);
+  return rp__lockfile_open(&e->locks, name.p, err);
+}
+
+static void engine_free(rp_engine *e)
+{
+  if (e->locks.fd >= 0) rp__lockfile_close(&e->locks);
+  if (e->store) e->store->ops->close(e->store);
+  while (e->keys) {
+    struct rp__scope_key *k = e->keys;
+    e->keys = k->next;
+    rp__key_wipe(&k->key);
+    free(k);
+  }
+  rp__forkguard_done(&e->guard);
+  rp__config_free(e->config);
+  pthread_mutex_destroy(&e->lock);
+  free(e->path);
+  free(e);
+}
+
+static rp_engine *engine_new(const rp_options *o)
+{
+  rp_engine *e = calloc(1, sizeof *e);
+  if (!e) return NULL;
+  e->locks.fd = -1;
+  e->clock = o->clock ? *o->clock : rp__system_clock;
+  e->log = (struct rp__log){o->log, o->log_ctx};
+  e->short_lived = o->short_lived;
+  e->read_only = o->read_only;
+  if (pthread_mutex_init(&e->lock, NULL)) {
+    free(e);
+    return NULL;
+  }
+  return e;
+}
+
+/* What every engine needs whatever its store. */
+static int engine_prepare(rp_engine *e, const rp_options *o, rp_error *err)
+{
+  if (sodium_init() < 0) return rp__fail(err, RP_E_FAILED, "libsodium can't be initialised");
+  if (rp__forkguard_init(&e->guard)) return rp__fail_nomem(err);
+  rp__hostname(e->host);
+  int rc = rp__proc_describe(0, &e->self, err);
+  return rc ? rc : rp__config_load(o->config, &e->config, err);
+}
+
+/* The store is there: the queue and the keeper. */
+static int engine_ready(rp_engine *e, rp_engine **ret, rp_error *err)
+{
+  if (rp__commitq_init(&e->queue, e->store)) {
+    engine_free(e);
+    return rp__fail_nomem(err);
+  }
+  if (rp__keeper_init(&e->keeper)) {
+    rp__commitq_done(&e->queue);
+    engine_free(e);
+    return rp__fail_nomem(err);
+  }
+  *ret = e;
+  return 0;
+}
+
+int rp__engine_open_with(const rp_options *options, struct rp__store *store, rp_engine **ret, rp_error *err)
+{
+  rp_options none = {0};
+  rp_engine *e = engine_new(options ? options : &none);
+  if (!e) {
+    store->ops->close(store);
+    return rp__fail_nomem(err);
+  }
+  e->store = store;
+  int rc = engine_prepare(e, options ? options : &none, err);
+  if (rc) {
+    engine_free(e);
+    return rc;
+  }
+  return engine_ready(e, ret, err);
+}
+
+int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
+{
+  rp_options none = {0};
+  const rp_options *o = options ? options : &none;
+  bool memory = false;
+  rp_engine *e = engine_new(o);
+  if (!e) return rp__fail_nomem(err);
+  int rc = engine_prepare(e, o, err);
+  if (!rc) rc = database_path(o->db, &e->path, &memory, err);
+  if (!rc) rc = open_store(e, e->path, &e->store, err);
+  if (!rc && !memory && !e->read_only) rc = open_locks(e, err);
+  if (rc) {
+    engine_free(e);
+    return rc;
+  }
+  return engine_ready(e, ret, err);
+}
+
+void rp_close(rp_engine *e)
+{
+  if (!e) return;
+  if (!rp__forkguard_same(&e->guard)) return; /* the parent's: its threads and locks are not ours to end */
+  rp__keeper_done(&e->keeper);
+  rp__commitq_done(&e->queue);
+  engine_free(e);
+}
+
+int rp_flush(rp_engine *e, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (!rc) rp__commitq_drain(&e->queue);
+  return rc;
+}
+
+int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(1024 * 1024);
+  struct rp__jw w = RP_JW(&out);
+  rp__config_show(e->config, scope, &w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
+}

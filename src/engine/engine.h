@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of this layer share: the engine, the session handle, and the
+ * steps from which the public functions are made.
+ *
+ * Locks, in the order they are taken: session->lock, session->dirty_lock,
+ * engine->lock, the queue's own. Nothing is called back with engine->lock held.
+ */
+#ifndef RP_ENGINE_H
+#define RP_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/lockfile.h"
+#include "core/policy.h"
+#include "core/snapshot.h"
+#include "engine/commit.h"
+#include "engine/config.h"
+#include "engine/keeper.h"
+#include "facets/table.h"
+#include "store/store.h"
+
+#define RP_FOLDS_KEPT 64        /* folded states kept in memory between uses */
+#define RP_STATE_MAX (24 * 1024 * 1024) /* bytes of a state document */
+#define RP_PAGE_EVENTS 256
+#define RP_PAGE_BYTES (1024 * 1024)
+
+struct rp__counters {
+  atomic_llong appends, repeats, refused, snapshots_ok, snapshots_failed, restores_ok, restores_failed, fallbacks;
+  atomic_llong heartbeats_ok, heartbeats_failed, checkpoints_ok, checkpoints_failed;
+};
+
+/* The key of a scope, loaded once. */
+struct rp__scope_key {
+  struct rp__scope_key *next;
+  char scope[RP_NAME];
+  bool present;
+  struct rp__key key;
+};
+
+struct rp_engine {
+  struct rp__store *store;
+  rp_clock clock;
+  struct rp__log log;
+  struct rp__config *config;
+  struct rp__commitq queue;
+  struct rp__keeper keeper;
+  struct rp__lockfile locks; /* fd < 0: a store without a file */
+  struct rp__forkguard guard;
+  struct rp__proc self;
+  char host[RP_HOST];
+  char *path; /* of the database file, or NULL */
+  bool short_lived, read_only;
+
+  pthread_mutex_t lock; /* of the two lists */
+  rp_session *sessions;
+  struct rp__scope_key *keys;
+  int folds; /* kept by sessions */
+  int64_t last_slot; /* of a store without a lock file */
+
+  struct rp__counters counters;
+};
+
+struct rp_session {
+  rp_engine *e;
+  rp_session *prev, *next;
+  int refs; /* the user's and the keeper's; under e->lock */
+
+  char id[RP_NAME], scope[RP_NAME];
+  int64_t ref;
+  int64_t epoch;   /* 0: a guest */
+  int64_t run_ref, slot;
+  const struct rp__key *key; /* seals the scope, or NULL */
+  char *start_json;
+
+  struct rp__policy policy;
+  int64_t heartbeat_ms, save_ms; /* the throttles */
+  size_t max_body;
+  rp_durability durability;      /* of an append that does not say */
+
+  pthread_mutex_t lock; /* of the fold; held while it is brought up to date and encoded */
+  struct rp__fold *fold;
+  pthread_mutex_t dirty_lock; /* short, so that no append waits for a checkpoint */
+  struct rp__dirty dirty;
+
+  atomic_llong next_heartbeat, next_save; /* on the engine's throttling clock */
+  atomic_int checkpoint_due;              /* enum rp__due */
+  atomic_bool fenced, ended;
+};
+
+/* RP_E_FORKED after a fork, RP_E_USAGE for NULL. Every public function begins with this. */
+int rp__engine_check(const rp_engine *e, rp_error *err);
+int rp__session_check(const rp_session *s, rp_error *err);
+
+/* Opens on a store made by somebody else (tests); takes it over also on failure. */
+int rp__engine_open_with(const rp_options *options, struct rp__store *store, rp_engine **ret, rp_error *err);
+
+static inline int64_t rp__engine_now(const rp_engine *e)
+{
+  return rp__wall(&e->clock);
+}
+/* The clock of throttles and intervals: since boot, or, where that is unknown, the wall's. */
+int64_t rp__engine_ticks(const rp_engine *e);
+
+/* Commits ops as one transaction and waits. */
+int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability d, rp_error *err);
+
+/* ---- session handles (session.c) ---- */
+
+/* A handle on a row, linked into the engine. `epoch` 0: a guest's. */
+int rp__session_open(rp_engine *e, const struct rp__session_row *row, int64_t epoch, rp_session **ret, rp_error *err);
+rp_session *rp__session_ref(rp_session *s); /* with e->lock held */
+void rp__session_unref(rp_session *s);
+int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err);
+int rp__session_lookup(rp_engine *e, const char *ref, struct rp__session_row *ret, rp_error *err);
+void rp__session_write(const struct rp__session_row *row, struct rp__jw *w); /* the "session" part of documents */
+
+/* The key of a scope, or NULL in *ret when it is not sealed. RP_E_KEY_MISSING, RP_E_KEY_WRONG. */
+int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, rp_error *err);
+
+/* What binds a sealed text to its place. */
+struct rp__str rp__session_ad(const rp_session *s);
+
+/* ---- the journal (journal.c) ---- */
+
+/* The one funnel for events. `trusted`: made by the engine, so kind and body need no check. */
+int rp__journal_append(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, bool trusted,
+                       rp_ack *ret, rp_error *err);
+/* Events with seq > after and <= upto (0: no end), in order, unsealed. */
+typedef int rp__event_fn(void *ctx, const struct rp__event *ev);
+int rp__journal_read(rp_session *s, int64_t after, int64_t upto, rp__event_fn *fn, void *ctx, rp_error *err);
+/* Notes what was stored and asks the keeper for a checkpoint when one is due. */
+void rp__journal_noted(rp_session *s, enum rp__kind kind, size_t bytes, const struct rp__op *op);
+/* A body as it is stored: `plain` itself, or sealed into `out`. */
+int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf *out, struct rp__str *ret);
+
+/* ---- state (state.c) ---- */
+
+/* The fold at `upto` (< 0: at the end), from the newest good snapshot before it. Damage found goes into `warnings`. */
+int rp__state_at(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err);
+/*
+ * The fold at the end of the journal, for as long as s->lock is held: the one kept
+ * in memory brought up to date, or a fresh one. Give it back with release.
+ */
+int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err);
+void rp__state_release(rp_session *s, struct rp__fold *f);
+void rp__state_drop(rp_session *s); /* forgets the one kept in memory */
+
+/* ---- checkpoints (checkpoint.c) ---- */
+
+int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err);
+/* Due now, as far as the session knows. */
+enum rp__due rp__checkpoint_due(rp_session *s, int64_t ticks);
+/* Makes the checkpoint that is due, and counts and logs a failure. */
+void rp__checkpoint_run(rp_session *s, enum rp__due due);
+
+/* ---- runs (recover.c) ---- */
+
+/* Judges a run: gathers the evidence and asks the rules. `last_ms`: last activity of its session. */
+void rp__run_judge(rp_engine *e, const struct rp__run_row *run, int64_t last_ms, struct rp__evidence *ret_evidence,
+                   struct rp__verdict *ret);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The `reprise` format: JSON lines, written and read as a stream.
+ *
+ *   {"reprise":1,"session":{…}}            first
+ *   {"run":{…}}                            one per run, in order of epoch
+ *   {"seq":1,"at":…,"kind":…,"body":…}     one per event, bodies as the bytes that came
+ *   {"end":{"events":N,"hash":"…"}}        last: BLAKE2b over all lines before it
+ *
+ * Times are milliseconds, exact. Snapshots are derived and not part of it.
+ */
+#include <sodium.h>
+
+#include "engine/engine.h"
+#include "engine/transfer.h"
+
+#define FLUSH_AT 65536
+
+struct sink {
+  rp_session *s;
+  rp_write_fn *write;
+  void *ctx;
+  rp_progress_fn *progress;
+  void *pctx;
+  struct rp__buf out;
+  crypto_generichash_state hash;
+  int64_t events, total;
+  rp_error *err;
+};
+
+static int sink_flush(struct sink *k, bool hashed)
+{
+  if (k->out.err) return rp__fail_nomem(k->err);
+  if (hashed) crypto_generichash_update(&k->hash, (unsigned char *)k->out.p, k->out.n);
+  if (k->out.n && k->write(k->ctx, k->out.p, k->out.n)) return rp__fail(k->err, RP_E_IO, "the export can't be written");
+  rp__buf_reset(&k->out);
+  return 0;
+}
+
+static void name(struct rp__jw *w, const char *key, const char *value)
+{
+  if (value[0]) rp__jw_kstr(w, key, value);
+}
+
+static void write_header(struct sink *k, const struct rp__session_row *r)
+{
+  struct rp__jw w = RP_JW(&k->out);
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "reprise", RP_TRANSFER_VERSION);
+  rp__jw_key(&w, "session");
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", r->id);
+  rp__jw_kstr(&w, "scope", r->scope);
+  name(&w, "key", r->key);
+  name(&w, "channel", r->channel);
+  name(&w, "provider", r->provider);
+  rp__jw_kstr(&w, "status", rp__status_name(r->status));
+  rp__jw_ki64(&w, "created_at", r->created_at);
+  rp__jw_ki64(&w, "last_activity_at", r->last_activity_at);
+  rp__jw_ki64(&w, "ended_at", r->ended_at);
+  name(&w, "previous_session_id", r->previous_id);
+  name(&w, "continued_by", r->continued_by);
+  name(&w, "forked_from", r->forked_from);
+  rp__jw_ki64(&w, "forked_at_seq", r->forked_at_seq);
+  rp__jw_kbool(&w, "crash_recovered", r->crash_recovered);
+  if (r->meta) {
+    rp__jw_key(&w, "meta");
+    rp__jw_raw(&w, r->meta, strlen(r->meta));
+  }
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+  rp__buf_char(&k->out, '\n');
+}
+
+static void write_run(struct sink *k, const struct rp__run_row *r)
+{
+  struct rp__jw w = RP_JW(&k->out);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "run");
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "epoch", r->epoch);
+  rp__jw_kstr(&w, "owner", rp__owner_name(r->owner));
+  rp__jw_ki64(&w, "pid", r->proc.pid);
+  rp__jw_kstr(&w, "boot_id", r->proc.boot_id);
+  rp__jw_kstr(&w, "host", r->host);
+  rp__jw_kstr(&w, "version", r->version);
+  rp__jw_ki64(&w, "started_at", r->started_at);
+  rp__jw_ki64(&w, "heartbeat_at", r->heartbeat_at);
+  rp__jw_ki64(&w, "ended_at", r->ended_at);
+  rp__jw_kstr(&w, "cause", rp__cause_name(r->cause));
+  name(&w, "evidence", r->evidence);
+  name(&w, "reason", r->reason);
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+  rp__buf_char(&k->out, '\n');
+}
+
+struct run_rows {
+  struct rp__run_row *rows;
+  size_t n, cap;
+};
+
+static int on_run(void *ctx, const struct rp__run_row *row)
+{
+  struct run_rows *v = ctx;
+  if (v->n == v->cap) {
+    size_t cap = v->cap ? v->cap * 2 : 16;
+    struct rp__run_row *rows = realloc(v->rows, cap * sizeof *rows);
+    if (!rows) return RP_E_NOMEM;
+    v->rows = rows;
+    v->cap = cap;
+  }
+  v->rows[v->n++] = *row;
+  return 0;
+}
+
+/* They are listed newest first, and written oldest first. */
+static int write_runs(struct sink *k)
+{
+  struct run_rows v = {0};
+  struct rp__run_filter f = {.session_ref = k->s->ref};
+  int rc = k->s->e->store->ops->run_list(k->s->e->store, &f, on_run, &v, k->err);
+  if (rc == RP_E_NOMEM) rp__fail_nomem(k->err);
+  for (size_t i = v.n; !rc && i-- > 0;) write_run(k, &v.rows[i]);
+  free(v.rows);
+  return rc;
+}
+
+static int on_event(void *ctx, const struct rp__event *ev)
+{
+  struct sink *k = ctx;
+  if (ev->seq > k->total) return RP__TRANSFER_END; /* came after the header was written */
+  struct rp__jw w = RP_JW(&k->out);
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "seq", ev->seq);
+  rp__jw_ki64(&w, "at", ev->at_ms);
+  rp__jw_kstr(&w, "kind", ev->kind_name);
+  rp__jw_key(&w, "body");
+  rp__jw_raw(&w, ev->body.p, ev->body.n);
+  rp__jw_end_object(&w);
+  rp__buf_char(&k->out, '\n');
+  k->events = ev->seq;
+  if (k->out.n < FLUSH_AT) return 0;
+  if (k->progress && k->progress(k->pctx, k->events, k->total))
+    return rp__fail(k->err, RP_E_CANCELLED, "the export was interrupted");
+  return sink_flush(k, true);
+}
+
+static int write_end(struct sink *k)
+{
+  unsigned char hash[32];
+  char hex[65];
+  int rc = sink_flush(k, true);
+  if (rc) return rc;
+  crypto_generichash_final(&k->hash, hash, sizeof hash);
+  sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+  struct rp__jw w = RP_JW(&k->out);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "end");
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "events", k->events);
+  rp__jw_kstr(&w, "hash", hex);
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+  rp__buf_char(&k->out, '\n');
+  return sink_flush(k, false);
+}
+
+int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *progress, void *pctx, rp_error *err)
+{
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  rp_error own;
+  struct rp__session_row row = {0};
+  struct sink k = {.s = s,
+                   .write = write,
+                   .ctx = ctx,
+                   .progress = progress,
+                   .pctx = pctx,
+                   .out = RP_BUF(FLUSH_AT + 2 * s->max_body + RP_BODY_MAX),
+                   .err = err ? err : &own};
+  rc = rp__session_row(s, &row, err);
+  if (rc) return rc;
+  k.total = row.last_seq;
+  crypto_generichash_init(&k.hash, NULL, 0, 32);
+  write_header(&k, &row);
+  rp__session_row_done(&row);
+  rc = write_runs(&k);
+  if (!rc && k.total) rc = rp__journal_read(s, 0, 0, on_event, &k, k.err);
+  if (rc == RP__TRANSFER_END) rc = 0;
+  if (!rc) rc = write_end(&k);
+  rp__buf_done(&k.out);
+  return rc;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The journal: the one funnel through which events are stored (check, seal, fence
+ * and number inside the commit, note for the checkpoint policy), and reading back.
+ *
+ * Facets are not applied here: a session's fold is brought up to date from the
+ * journal when somebody asks for it or a checkpoint is made, so an append costs
+ * its check and its commit, and what guests wrote is folded like everything else.
+ */
+#include "engine/engine.h"
+
+#define IDEMPOTENCY_KEY_MAX 255
+
+/* Events made ready for the store. `sealed` holds the bytes of sealed bodies. */
+struct prepared {
+  struct rp__new_event *events;
+  size_t n, bytes;
+  struct rp__buf sealed;
+};
+
+int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf *out, struct rp__str *ret)
+{
+  if (!s->key) {
+    *ret = (struct rp__str){plain, n};
+    return 0;
+  }
+  size_t start = out->n;
+  int rc = rp__seal(s->key, &rp__system_random, rp__session_ad(s), plain, n, out);
+  if (!rc) *ret = (struct rp__str){out->p + start, out->n - start};
+  return rc;
+}
+
+static int check_key(const char *key, rp_error *err)
+{
+  if (key && (!*key || strlen(key) > IDEMPOTENCY_KEY_MAX))
+    return rp__fail_field(err, RP_E_INVALID, "idempotency_key", "an idempotency key has 1 to %d bytes",
+                          IDEMPOTENCY_KEY_MAX);
+  return 0;
+}
+
+static int prepare_one(rp_session *s, const rp_event *ev, bool trusted, struct rp__new_event *out, rp_error *err)
+{
+  struct rp__event checked;
+  size_t n = ev->body_len || !ev->body ? ev->body_len : strlen(ev->body);
+  if (!trusted) {
+    int rc = rp__event_check(ev->kind ? ev->kind : "", ev->body ? ev->body : "", n, s->max_body, &checked, err);
+    if (rc) return rc;
+  }
+  *out = (struct rp__new_event){
+    .kind = ev->kind,
+    .body = ev->body,
+    .body_len = n,
+    .at_ms = ev->at_ms ? ev->at_ms : rp__engine_now(s->e),
+    .sealed = s->key != NULL,
+    .engine = false, /* what people cause is activity, also a restore */
+  };
+  return 0;
+}
+
+/* Seals all bodies into one buffer. It may move while it grows, so the pointers are set at the end. */
+static int seal_all(rp_session *s, struct prepared *p, rp_error *err)
+{
+  size_t at = 0;
+  p->sealed = RP_BUF((s->max_body + RP_SEAL_OVERHEAD) * p->n);
+  for (size_t i = 0; i < p->n; i++) {
+    struct rp__str ignored;
+    int rc = rp__journal_seal(s, p->events[i].body, p->events[i].body_len, &p->sealed, &ignored);
+    if (rc) return rp__fail(err, rc, "the event can't be sealed");
+  }
+  for (size_t i = 0; i < p->n; i++) {
+    p->events[i].body = p->sealed.p + at;
+    p->events[i].body_len += RP_SEAL_OVERHEAD;
+    at += p->events[i].body_len;
+  }
+  return 0;
+}
+
+static int prepare(rp_session *s, const rp_event *ev, bool trusted, struct prepared *p, rp_error *err)
+{
+  for (size_t i = 0; i < p->n; i++) {
+    int rc = prepare_one(s, &ev[i], trusted, &p->events[i], err);
+    if (!rc && i > 0 && ev[i].idempotency_key)
+      rc = rp__fail_field(err, RP_E_USAGE, "idempotency_key", "the key of a batch belongs to its first event");
+    if (rc && p->n > 1) rp__wrap(err, "event %zu of %zu", i + 1, p->n);
+    if (rc) return rc;
+    p->bytes += p->events[i].body_len;
+  }
+  return s->key ? seal_all(s, p, err) : 0;
+}
+
+static int append_op(rp_session *s, const rp_event *first, const rp_append_options *o, const struct prepared *p,
+                     struct rp__op *op, rp_error *err)
+{
+  int rc = check_key(first->idempotency_key, err);
+  if (!rc && o->client_id && !rp__name_ok(o->client_id))
+    rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", o->client_id);
+  if (!rc && o->client_id && o->client_seq < 1)
+    rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
+  if (rc) return rc;
+  *op = (struct rp__op){
+    .type = RP_OP_APPEND,
+    .session_ref = s->ref,
+    .session_id = s->id,
+    .now_ms = rp__engine_now(s->e),
+    .epoch = o->epoch ? o->epoch : s->epoch,
+    .u.append = {.events = p->events,
+                 .n = p->n,
+                 .expect = o->expect,
+                 .idempotency_key = first->idempotency_key,
+                 .client_id = o->client_id,
+                 .client_seq = o->client_seq},
+  };
+  return 0;
+}
+
+void rp__journal_noted(rp_session *s, enum rp__kind kind, size_t bytes, const struct rp__op *op)
+{
+  enum rp__due due = RP_DUE_NOT;
+  if (op->ret.repeated) return;
+  if (!s->e->short_lived && !rp__kind_is_engine(kind)) {
+    int64_t ticks = rp__engine_ticks(s->e);
+    pthread_mutex_lock(&s->dirty_lock);
+    rp__dirty_note(&s->dirty, kind, bytes, ticks);
+    due = rp__policy_due(&s->policy, &s->dirty, ticks);
+    pthread_mutex_unlock(&s->dirty_lock);
+  }
+  if (op->ret.tail_events >= s->policy.tail_events || op->ret.tail_bytes >= s->policy.tail_bytes) due = RP_DUE_TAIL;
+  if (due && !atomic_exchange(&s->checkpoint_due, due) && !s->e->short_lived) rp__keeper_poke(&s->e->keeper);
+}
+
+/* Counts and notes the outcome of an append. */
+static int settle(rp_session *s, const rp_event *ev, size_t n, const struct rp__op *op, int rc)
+{
+  struct rp__counters *k = &s->e->counters;
+  if (rc) {
+    atomic_fetch_add(&k->refused, 1);
+    if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
+    return rc;
+  }
+  atomic_fetch_add(op->ret.repeated ? &k->repeats : &k->appends, (long long)n);
+  for (size_t i = 0; i < n; i++)
+    rp__journal_noted(s, rp__kind_parse(ev[i].kind), ev[i].body_len ? ev[i].body_len : strlen(ev[i].body), op);
+  return 0;
+}
+
+static rp_durability durability_of(const rp_session *s, const rp_append_options *o)
+{
+  return o->durability ? o->durability : s->durability;
+}
+
+int rp__journal_append(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, bool trusted,
+                       rp_ack *ret, rp_error *err)
+{
+  struct rp__new_event one, *many RP_AUTOFREE = NULL;
+  if (n > 1 && !(many = calloc(n, sizeof *many))) return rp__fail_nomem(err);
+  struct prepared p = {.events = n > 1 ? many : &one, .n = n};
+  struct rp__op op = {0};
+  rp_durability d = durability_of(s, o);
+  int rc = prepare(s, ev, trusted, &p, err);
+  if (!rc) rc = append_op(s, ev, o, &p, &op, err);
+  if (!rc) rc = rp__engine_commit(s->e, &op, 1, d == RP_MEMORY ? RP_OS : d, err);
+  rp__buf_done(&p.sealed);
+  if (rc) return settle(s, ev, n, &op, rc);
+  if (ret)
+    *ret = (rp_ack){.first_seq = op.ret.first_seq,
+                    .seq = op.ret.seq,
+                    .durability = d == RP_MEMORY ? RP_OS : d,
+                    .repeated = op.ret.repeated};
+  return settle(s, ev, n, &op, 0);
+}
+
+static const rp_append_options append_defaults = {.expect = -1};
+
+int rp_append_many(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_ack *ret, rp_error *err)
+{
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (!o) o = &append_defaults;
+  if (n == 0) return rp__fail(err, RP_E_INVALID, "there is no event to append");
+  if (n > RP_BATCH_MAX) return rp__fail(err, RP_E_TOO_LARGE, "a batch has at most %d events", RP_BATCH_MAX);
+  if (durability_of(s, o) == RP_MEMORY && !s->e->short_lived) {
+    for (size_t i = 0; i < n; i++)
+      if ((rc = rp_append_async(s, &ev[i], o, NULL, NULL, err))) return rc;
+    if (ret) *ret = (rp_ack){.durability = RP_MEMORY};
+    return 0;
+  }
+  return rp__journal_append(s, ev, n, o, false, ret, err);
+}
+
+int rp_append(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_ack *ret, rp_error *err)
+{
+  return rp_append_many(s, ev, 1, o, ret, err);
+}
+
+/* ---- asynchronous ---- */
+
+struct async {
+  struct rp__commit commit; /* first: the queue hands this back */
+  struct rp__op op;
+  struct rp__new_event event;
+  rp_event given; /* its strings live in `text` */
+  struct rp__buf sealed;
+  rp_session *s;
+  rp_durability asked;
+  rp_append_fn *done;
+  void *ctx;
+  char text[];
+};
+
+static void async_free(struct async *a)
+{
+  rp__buf_done(&a->sealed);
+  if (a->s) rp__session_unref(a->s);
+  free(a);
+}
+
+static void async_done(struct rp__commit *c)
+{
+  struct async *a = (struct async *)c;
+  int rc = settle(a->s, &a->given, 1, &a->op, c->txn.rc);
+  rp_ack ack = {.first_seq = a->op.ret.first_seq,
+                .seq = a->op.ret.seq,
+                .durability = c->txn.durability,
+                .repeated = a->op.ret.repeated};
+  if (rc) rp__log(&a->s->e->log, RP_LOG_DEBUG, "append to %s: %s", a->s->id, c->txn.err.message);
+  if (a->done) a->done(a->ctx, rc ? NULL : &ack, rc ? &c->txn.err : NULL);
+  async_free(a);
+}
+
+/* Copies `n` bytes and a NUL to *at and moves it on; NULL stays NULL. */
+static const char *keep(char **at, const char *bytes, size_t n)
+{
+  if (!bytes) return NULL;
+  char *start = *at;
+  memcpy(start, bytes, n);
+  start[n] = 0;
+  *at += n + 1;
+  return start;
+}
+
+static struct async *async_new(rp_session *s, const rp_event *ev, const rp_append_options *o,
+                               rp_append_options *ret_options)
+{
+  size_t body = ev->body_len || !ev->body ? ev->body_len : strlen(ev->body);
+  size_t kind = ev->kind ? strlen(ev->kind) : 0;
+  size_t key = ev->idempotency_key ? strlen(ev->idempotency_key) : 0;
+  size_t client = o->client_id ? strlen(o->client_id) : 0;
+  size_t text = body + kind + key + client + 4;
+  struct async *a = malloc(sizeof *a + text);
+  if (!a) return NULL;
+  memset(a, 0, sizeof *a);
+  char *at = a->text;
+  a->given = *ev;
+  a->given.body = keep(&at, ev->body, body);
+  a->given.body_len = body;
+  a->given.kind = keep(&at, ev->kind, kind);
+  a->given.idempotency_key = keep(&at, ev->idempotency_key, key);
+  *ret_options = *o;
+  ret_options->client_id = keep(&at, o->client_id, client);
+  a->commit.bytes = sizeof *a + text;
+  pthread_mutex_lock(&s->e->lock);
+  a->s = rp__session_ref(s);
+  pthread_mutex_unlock(&s->e->lock);
+  return a;
+}
+
+int rp_append_async(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_append_fn *done, void *ctx,
+                    rp_error *err)
+{
+  rp_append_options kept;
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (!o) o = &append_defaults;
+  size_t n = ev->body_len || !ev->body ? ev->body_len : strlen(ev->body);
+  if (n > s->max_body)
+    return rp__fail_field(err, RP_E_TOO_LARGE, "body", "the body has %zu bytes, the limit is %zu", n, s->max_body);
+  struct async *a = async_new(s, ev, o, &kept);
+  if (!a) return rp__fail_nomem(err);
+  a->done = done;
+  a->ctx = ctx;
+  struct prepared p = {.events = &a->event, .n = 1};
+  rc = prepare(s, &a->given, false, &p, err);
+  a->sealed = p.sealed;
+  if (!rc) rc = append_op(s, &a->given, &kept, &p, &a->op, err);
+  if (!rc) {
+    rp_durability d = durability_of(s, o);
+    a->commit.txn = (struct rp__txn){.ops = &a->op, .n = 1, .durability = d == RP_MEMORY ? RP_OS : d};
+    a->commit.done = async_done;
+    rc = rp__commit_post(&s->e->queue, &a->commit);
+    if (rc) rc = rp__fail(err, rc, rc == RP_E_LIMIT ? "too many events are waiting to be stored" : "out of memory");
+  }
+  if (rc) async_free(a);
+  return rc;
+}
+
+/* ---- reading ---- */
+
+struct read_ctx {
+  rp_session *s;
+  rp__event_fn *fn;
+  void *ctx;
+  rp_error *err;
+  struct rp__buf plain;
+};
+
+static int on_event(void *ctx, const struct rp__event_row *row)
+{
+  struct read_ctx *x = ctx;
+  struct rp__str body = {row->body, row->body_len};
+  if (row->sealed) {
+    rp__buf_reset(&x->plain);
+    int rc = rp__unseal(x->s->key, rp__session_ad(x->s), row->body, row->body_len, &x->plain, x->err);
+    if (rc) {
+      rp__wrap(x->err, "session %s, event %lld", x->s->id, (long long)row->seq);
+      return rc;
+    }
+    body = (struct rp__str){x->plain.p, x->plain.n};
+  }
+  struct rp__event ev = {
+    .seq = row->seq,
+    .at_ms = row->at_ms,
+    .kind = rp__kind_parse(row->kind),
+    .kind_name = row->kind,
+    .body = rp__json_trusted(body.p, body.n),
+  };
+  return x->fn(x->ctx, &ev);
+}
+
+int rp__journal_read(rp_session *s, int64_t after, int64_t upto, rp__event_fn *fn, void *ctx, rp_error *err)
+{
+  if (upto && upto <= after) return 0;
+  struct read_ctx x = {s, fn, ctx, err, RP_BUF(s->max_body + RP_BODY_MAX)};
+  struct rp__event_range r = {
+    .session_ref = s->ref, .session_id = s->id, .after = after, .limit = upto ? upto - after : 0};
+  int rc = s->e->store->ops->event_list(s->e->store, &r, on_event, &x, err);
+  rp__buf_done(&x.plain);
+  return rc;
+}

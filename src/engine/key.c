@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of scopes: $REPRISE_KEY for all, or the file that `key_file` names, checked against what the scope was sealed with. */
+#include "base/file.h"
+#include "engine/engine.h"
+
+#define KEY_FILE_MAX 4096
+
+static int key_read(rp_engine *e, const char *scope, struct rp__scope_key *k, rp_error *err)
+{
+  const char *text = getenv("REPRISE_KEY");
+  if (text && *text) {
+    k->present = true;
+    return rp__key_parse(text, strlen(text), &k->key, err);
+  }
+  const char *file = rp__config_text(e->config, scope, RP_OPT_KEY_FILE);
+  if (!*file) return 0;
+  struct rp__buf bytes RP_AUTOBUF = RP_BUF(KEY_FILE_MAX);
+  int rc = rp__file_read(file, KEY_FILE_MAX, &bytes, err);
+  if (rc) return rp__wrap(err, "key file of scope '%s'", scope);
+  k->present = true;
+  rc = rp__key_parse(bytes.p ? bytes.p : "", bytes.n, &k->key, err);
+  if (bytes.p) memset(bytes.p, 0, bytes.n);
+  return rc;
+}
+
+/* The configured key, from memory after the first time. Keys are never dropped while the engine lives. */
+static int key_cached(rp_engine *e, const char *scope, const struct rp__scope_key **ret, rp_error *err)
+{
+  int rc = 0;
+  pthread_mutex_lock(&e->lock);
+  struct rp__scope_key *k = e->keys;
+  while (k && strcmp(k->scope, scope) != 0) k = k->next;
+  if (!k) {
+    k = calloc(1, sizeof *k);
+    rc = k ? key_read(e, scope, k, err) : rp__fail_nomem(err);
+    if (rc) {
+      free(k);
+    } else {
+      memcpy(k->scope, scope, strlen(scope) + 1);
+      k->next = e->keys;
+      e->keys = k;
+    }
+  }
+  pthread_mutex_unlock(&e->lock);
+  if (!rc) *ret = k;
+  return rc;
+}
+
+int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, rp_error *err)
+{
+  const struct rp__scope_key *k;
+  struct rp__scope_row row;
+  int rc = key_cached(e, scope, &k, err);
+  if (!rc) rc = e->store->ops->scope_get(e->store, scope, &row, err);
+  if (rc) return rc;
+  if (row.sealed && !k->present) {
+    rc = rp__fail(err, RP_E_KEY_MISSING, "scope '%s' is sealed and no key is set", scope);
+    rp__hint(err, "set REPRISE_KEY, or key_file in the configuration");
+    return rc;
+  }
+  if (row.sealed && memcmp(row.key_id, k->key.id, sizeof row.key_id) != 0)
+    return rp__fail(err, RP_E_KEY_WRONG, "scope '%s' was sealed with another key", scope);
+  *ret = k->present ? &k->key : NULL;
+  return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's signs of life and its end: heartbeat, save, end. The first two may be called at 50 Hz (N-01, N-19). */
+#include "engine/engine.h"
+
+/* Claims the turn when one is due: no syscall, no lock, one winner among threads. */
+static bool claim(atomic_llong *next, const rp_session *s, int64_t interval_ms)
+{
+  long long due = atomic_load_explicit(next, memory_order_relaxed);
+  int64_t now = rp__engine_ticks(s->e);
+  if (due > now && due - now <= interval_ms) return false; /* further off than that: the clock was set back */
+  return atomic_compare_exchange_strong(next, &due, now + interval_ms);
+}
+
+struct beat {
+  struct rp__commit commit; /* first: the queue hands this back */
+  struct rp__op op;
+  rp_session *s;
+};
+
+static void beat_settle(rp_session *s, int rc, const rp_error *err)
+{
+  struct rp__counters *k = &s->e->counters;
+  atomic_fetch_add(rc ? &k->heartbeats_failed : &k->heartbeats_ok, 1);
+  if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
+  if (rc) rp__log(&s->e->log, RP_LOG_DEBUG, "heartbeat of session %s: %s", s->id, err->message);
+}
+
+static void beat_done(struct rp__commit *c)
+{
+  struct beat *b = (struct beat *)c;
+  beat_settle(b->s, c->txn.rc, &c->txn.err);
+  rp__session_unref(b->s);
+  free(b);
+}
+
+static struct rp__op beat_op(const rp_session *s)
+{
+  return (struct rp__op){.type = RP_OP_HEARTBEAT,
+                         .session_ref = s->ref,
+                         .session_id = s->id,
+                         .now_ms = rp__engine_now(s->e),
+                         .epoch = s->epoch,
+                         .u.heartbeat.boot_ms = rp__boot(&s->e->clock)};
+}
+
+static void beat_post(rp_session *s)
+{
+  struct beat *b = calloc(1, sizeof *b);
+  rp_error full = {.code = RP_E_LIMIT, .message = "not queued"};
+  if (!b) {
+    beat_settle(s, RP_E_NOMEM, &full);
+    return;
+  }
+  b->op = beat_op(s);
+  b->s = s;
+  b->commit.txn = (struct rp__txn){.ops = &b->op, .n = 1, .durability = RP_OS};
+  b->commit.bytes = sizeof *b;
+  b->commit.done = beat_done;
+  pthread_mutex_lock(&s->e->lock);
+  rp__session_ref(s);
+  pthread_mutex_unlock(&s->e->lock);
+  int rc = rp__commit_post(&s->e->queue, &b->commit);
+  if (!rc) return;
+  beat_settle(s, rc, &full);
+  rp__session_unref(s);
+  free(b);
+}
+
+static int fenced(const rp_session *s, rp_error *err)
+{
+  return rp__fail(err, RP_E_FENCED, "a newer run holds session %s", s->id);
+}
+
+int rp_heartbeat(rp_session *s, rp_error *err)
+{
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (atomic_load_explicit(&s->fenced, memory_order_relaxed)) return fenced(s, err);
+  if (!claim(&s->next_heartbeat, s, s->heartbeat_ms)) return 0;
+  if (!s->e->short_lived) {
+    beat_post(s);
+    return 0;
+  }
+  rp_error why = {0};
+  struct rp__op op = beat_op(s);
+  rc = rp__engine_commit(s->e, &op, 1, RP_OS, &why);
+  beat_settle(s, rc, &why);
+  if (rc && err) *err = why;
+  return rc;
+}
+
+int rp_save(rp_session *s, rp_error *err)
+{
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (atomic_load_explicit(&s->fenced, memory_order_relaxed)) return fenced(s, err);
+  if (!claim(&s->next_save, s, s->save_ms)) return 0;
+  if (s->e->short_lived) {
+    rp__checkpoint_run(s, RP_DUE_INTERVAL);
+  } else if (!atomic_exchange(&s->checkpoint_due, RP_DUE_INTERVAL)) {
+    rp__keeper_poke(&s->e->keeper);
+  }
+  return 0;
+}
+
+/* The end as one transaction: the run is over, the journal says so, the session is closed. */
+static int commit_end(rp_session *s, const char *reason, const struct rp__str *body, bool sealed, rp_error *err)
+{
+  int64_t now = rp__engine_now(s->e);
+  struct rp__new_event ev = {
+    .kind = "status", .body = body->p, .body_len = body->n, .at_ms = now, .sealed = sealed, .engine = true};
+  struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = now, .epoch = s->epoch};
+  struct rp__op ops[3] = {base, base, base};
+  ops[0].type = RP_OP_SESSION_SET; /* first: it is the one that may be refused */
+  ops[0].u.session_set.fields = RP_SET_MOVE;
+  ops[0].u.session_set.move = RP_MOVE_CLOSE;
+  ops[0].u.session_set.ended_at = now;
+  ops[1].type = RP_OP_APPEND;
+  ops[1].u.append.events = &ev;
+  ops[1].u.append.n = 1;
+  ops[1].u.append.expect = -1;
+  ops[2].type = RP_OP_RUN_END;
+  ops[2].u.run_end.ended_at = now;
+  ops[2].u.run_end.cause = rp__cause_of_reason(reason);
+  ops[2].u.run_end.reason = reason;
+  return rp__engine_commit(s->e, ops, 3, RP_DISK, err);
+}
+
+static int end_body(const char *reason, struct rp__buf *out, rp_error *err)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "status", rp__status_name(RP_STATUS_CLOSED));
+  rp__jw_kstr(&w, "cause", rp__cause_name(rp__cause_of_reason(reason)));
+  if (reason) rp__jw_kstr(&w, "reason", reason);
+  rp__jw_end_object(&w);
+  return out->err ? rp__fail_nomem(err) : 0;
+}
+
+int rp_end(rp_session *s, const char *reason, rp_error *err)
+{
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (reason && strlen(reason) > 150)
+    return rp__fail_field(err, RP_E_USAGE, "reason", "a reason has at most 150 bytes");
+  struct rp__session_row row = {0};
+  rc = rp__session_row(s, &row, err);
+  if (rc) return rc;
+  rp__session_row_done(&row);
+  rp_error why = {0};
+  /* L-05: close is a final checkpoint, then closed. The checkpoint may fail, the end must not for that. */
+  if (!rp__status_ended(row.status) && s->policy.on_exit && row.last_seq && rp__checkpoint(s, "exit", NULL, &why))
+    rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
+  struct rp__buf plain RP_AUTOBUF = RP_BUF(4096), sealed RP_AUTOBUF = RP_BUF(8192);
+  struct rp__str body = {0};
+  rc = end_body(reason, &plain, err);
+  if (!rc && (rc = rp__journal_seal(s, plain.p, plain.n, &sealed, &body))) rp__fail_nomem(err);
+  if (!rc) rc = commit_end(s, reason, &body, s->key != NULL, err);
+  if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
+  if (!rc) atomic_store(&s->ended, true);
+  return rc;
+}

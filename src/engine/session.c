@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Session handles: finding, opening, releasing, describing. */
+#include "engine/recover.h"
+
+int rp__session_check(const rp_session *s, rp_error *err)
+{
+  if (!s) return rp__fail(err, RP_E_USAGE, "no session was given");
+  return rp__engine_check(s->e, err);
+}
+
+static void configure(rp_session *s, const char *scope)
+{
+  const struct rp__config *c = s->e->config;
+  s->policy = RP_POLICY_DEFAULTS;
+  s->policy.interval_ms = rp__config_ms(c, scope, RP_OPT_CHECKPOINT_S);
+  s->policy.notes = (int64_t)rp__config_num(c, scope, RP_OPT_CHECKPOINT_NOTES);
+  s->policy.on_exit = rp__config_bool(c, scope, RP_OPT_SNAPSHOT_ON_EXIT);
+  s->heartbeat_ms = rp__config_ms(c, scope, RP_OPT_HEARTBEAT_S);
+  s->save_ms = rp__config_ms(c, scope, RP_OPT_SAVE_S);
+  s->max_body = (size_t)rp__config_num(c, scope, RP_OPT_BODY_BYTES);
+  s->durability = strcmp(rp__config_text(c, scope, RP_OPT_DURABILITY), "os") == 0 ? RP_OS : RP_DISK;
+}
+
+int rp__session_open(rp_engine *e, const struct rp__session_row *row, int64_t epoch, rp_session **ret, rp_error *err)
+{
+  const struct rp__key *key;
+  int rc = rp__scope_key(e, row->scope, &key, err);
+  if (rc) return rc;
+  rp_session *s = calloc(1, sizeof *s);
+  if (!s) return rp__fail_nomem(err);
+  pthread_mutex_init(&s->lock, NULL); /* default mutexes can't fail to initialise on Linux */
+  pthread_mutex_init(&s->dirty_lock, NULL);
+  s->e = e;
+  s->refs = 1;
+  configure(s, row->scope);
+  memcpy(s->id, row->id, sizeof s->id);
+  memcpy(s->scope, row->scope, sizeof s->scope);
+  s->ref = row->ref;
+  s->epoch = epoch;
+  s->key = key;
+  pthread_mutex_lock(&e->lock);
+  s->next = e->sessions;
+  if (s->next) s->next->prev = s;
+  e->sessions = s;
+  pthread_mutex_unlock(&e->lock);
+  rp__keeper_start(e);
+  *ret = s;
+  return 0;
+}
+
+rp_session *rp__session_ref(rp_session *s)
+{
+  s->refs++;
+  return s;
+}
+
+void rp__session_unref(rp_session *s)
+{
+  rp_engine *e = s->e;
+  pthread_mutex_lock(&e->lock);
+  bool last = --s->refs == 0;
+  if (last) {
+    if (s->prev) s->prev->next = s->next;
+    else e->sessions = s->next;
+    if (s->next) s->next->prev = s->prev;
+    if (s->fold) e->folds--;
+  }
+  pthread_mutex_unlock(&e->lock);
+  if (!last) return;
+  rp__fold_free(s->fold);
+  pthread_mutex_destroy(&s->dirty_lock);
+  pthread_mutex_destroy(&s->lock);
+  free(s->start_json);
+  free(s);
+}
+
+/* What is due is made now: many short handles must not leave an ever longer tail. */
+static void finish_checkpoint(rp_session *s)
+{
+  enum rp__due due = (enum rp__due)atomic_load(&s->checkpoint_due);
+  if (due && !atomic_load(&s->ended) && !atomic_load(&s->fenced)) rp__checkpoint_run(s, due);
+}
+
+void rp_session_detach(rp_session *s)
+{
+  if (!s || !rp__forkguard_same(&s->e->guard)) return;
+  finish_checkpoint(s);
+  rp__session_unref(s);
+}
+
+void rp_session_free(rp_session *s)
+{
+  if (!s || !rp__forkguard_same(&s->e->guard)) return;
+  int64_t slot = s->slot;
+  rp_engine *e = s->e;
+  finish_checkpoint(s);
+  pthread_mutex_lock(&e->lock);
+  s->slot = 0;
+  pthread_mutex_unlock(&e->lock);
+  if (slot) rp__slot_drop(e, slot);
+  rp__session_unref(s);
+}
+
+const char *rp_session_id(const rp_session *s)
+{
+  return s->id;
+}
+
+int64_t rp_session_epoch(const rp_session *s)
+{
+  return s->epoch;
+}
+
+const char *rp_start_json(const rp_session *s)
+{
+  return s->start_json;
+}
+
+struct rp__str rp__session_ad(const rp_session *s)
+{
+  return rp__str(s->id);
+}
+
+int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err)
+{
+  return s->e->store->ops->session_find(s->e->store, RP_FIND_ID, NULL, s->id, ret, err);
+}
+
+/* Exact id, then key, then a unique prefix; "last" is always the newest. */
+int rp__session_lookup(rp_engine *e, const char *ref, struct rp__session_row *ret, rp_error *err)
+{
+  static const enum rp__find order[] = {RP_FIND_ID, RP_FIND_KEY, RP_FIND_PREFIX};
+  const struct rp__store_ops *ops = e->store->ops;
+  if (strcmp(ref, "last") == 0) return ops->session_find(e->store, RP_FIND_LAST, NULL, NULL, ret, err);
+  if (!rp__name_ok(ref))
+    return rp__fail_field(err, RP_E_USAGE, "id", "'%.60s' can't be an id or key: letters, digits and . _ : - only, "
+                          "at most %d", ref, RP_ID_MAX);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(order); i++) {
+    int rc = ops->session_find(e->store, order[i], NULL, ref, ret, err);
+    if (rc != RP_E_SESSION_NOT_FOUND) return rc;
+  }
+  rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session has the id, key or prefix '%s'", ref);
+  rp__hint(err, "'reprise ls' lists the sessions there are");
+  return RP_E_SESSION_NOT_FOUND;
+}
+
+int rp_attach(rp_engine *e, const char *ref, rp_session **ret, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  if (!ref) return rp__fail_field(err, RP_E_USAGE, "id", "no session was named");
+  struct rp__session_row row = {0};
+  rc = rp__session_lookup(e, ref, &row, err);
+  if (rc) return rc;
+  rc = rp__session_open(e, &row, 0, ret, err);
+  rp__session_row_done(&row);
+  return rc;
+}
+
+int rp_resolve(rp_engine *e, const char *ref, char *ret, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  struct rp__session_row row = {0};
+  rc = rp__session_lookup(e, ref ? ref : "", &row, err);
+  if (rc) return rc;
+  memcpy(ret, row.id, sizeof row.id);
+  rp__session_row_done(&row);
+  return 0;
+}
+
+/* ---- describing ---- */
+
+static const char *or_null(const char *s)
+{
+  return s[0] ? s : NULL;
+}
+
+static rp_session_info info_of(const struct rp__session_row *r)
+{
+  return (rp_session_info){
+    .id = r->id,
+    .scope = r->scope,
+    .key = or_null(r->key),
+    .channel = or_null(r->channel),
+    .status = rp__status_name(r->status),
+    .provider = or_null(r->provider),
+    .previous_id = or_null(r->previous_id),
+    .continued_by = or_null(r->continued_by),
+    .forked_from = or_null(r->forked_from),
+    .meta = r->meta,
+    .created_at = r->created_at,
+    .last_activity_at = r->last_activity_at,
+    .ended_at = r->ended_at,
+    .seq = r->last_seq,
+    .epoch = r->epoch,
+    .bytes = r->bytes,
+    .forked_at_seq = r->forked_at_seq,
+    .crash_recovered = r->crash_recovered,
+    .sealed = r->sealed,
+  };
+}
+
+static void info_write(const rp_session_info *i, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_kstr(w, "session_id", i->id);
+  rp__jw_kstr(w, "scope", i->scope);
+  rp__jw_kstr(w, "key", i->key);
+  rp__jw_kstr(w, "channel", i->channel);
+  rp__jw_kstr(w, "status", i->status);
+  rp__jw_ktime(w, "created_at", i->created_at);
+  rp__jw_ktime(w, "last_activity_at", i->last_activity_at);
+  rp__jw_ktime(w, "ended_at", i->ended_at);
+  rp__jw_kstr(w, "previous_session_id", i->previous_id);
+  rp__jw_kstr(w, "continued_by", i->continued_by);
+  rp__jw_kbool(w, "crash_recovered", i->crash_recovered);
+  rp__jw_ki64(w, "schema_version", 1);
+  rp__jw_ki64(w, "seq", i->seq);
+  rp__jw_ki64(w, "epoch", i->epoch);
+  rp__jw_ki64(w, "bytes", i->bytes);
+  if (i->provider) rp__jw_kstr(w, "provider", i->provider);
+  if (i->sealed) rp__jw_kbool(w, "sealed", true);
+  if (i->forked_from) {
+    rp__jw_kstr(w, "forked_from", i->forked_from);
+    rp__jw_ki64(w, "forked_at_seq", i->forked_at_seq);
+  }
+  if (i->meta) {
+    rp__jw_key(w, "meta");
+    rp__jw_raw(w, i->meta, strlen(i->meta));
+  }
+  rp__jw_end_object(w);
+}
+
+void rp__session_write(const struct rp__session_row *row, struct rp__jw *w)
+{
+  rp_session_info i = info_of(row);
+  info_write(&i, w);
+}
+
+int rp_session_json(const rp_session_info *info, char **ret, rp_error *err)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_BODY_MAX + 65536);
+  struct rp__jw w = RP_JW(&out);
+  info_write(info, &w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
+struct list_ctx {
+  rp_session_fn *fn;
+  void *ctx;
+};
+
+static int on_row(void *ctx, const struct rp__session_row *row)
+{
+  struct list_ctx *x = ctx;
+  rp_session_info i = info_of(row);
+  return x->fn(x->ctx, &i);
+}
+
+int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  rp_filter all = {0};
+  if (filter) all = *filter;
+  if (all.limit <= 0) all.limit = 50;
+  if (all.status && rp__status_parse(all.status, strlen(all.status)) == RP_STATUS_MAX)
+    return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", all.status);
+  struct list_ctx x = {fn, ctx};
+  return e->store->ops->session_list(e->store, &all, on_row, &x, err);
+}
+
+int rp_show(rp_engine *e, const char *ref, rp_session_fn *fn, void *ctx, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  struct rp__session_row row = {0};
+  rc = rp__session_lookup(e, ref ? ref : "", &row, err);
+  if (rc) return rc;
+  struct list_ctx x = {fn, ctx};
+  rc = on_row(&x, &row);
+  rp__session_row_done(&row);
+  return rc;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and the state of health: stats and doctor. */
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+#include "base/file.h"
+#include "engine/engine.h"
+
+#define DOC_MAX (256 * 1024)
+#define SPACE_LOW (256LL * 1024 * 1024)
+#define WAL_LARGE (128LL * 1024 * 1024)
+
+static void write_counters(rp_engine *e, struct rp__jw *w)
+{
+  struct rp__counters *k = &e->counters;
+  const struct {
+    const char *name;
+    atomic_llong *value;
+  } rows[] = {
+    {"appends", &k->appends},
+    {"repeats", &k->repeats},
+    {"refused", &k->refused},
+    {"snapshots_ok", &k->snapshots_ok},
+    {"snapshots_failed", &k->snapshots_failed},
+    {"restores_ok", &k->restores_ok},
+    {"restores_failed", &k->restores_failed},
+    {"checkpoints_ok", &k->checkpoints_ok},
+    {"checkpoints_failed", &k->checkpoints_failed},
+    {"heartbeats_ok", &k->heartbeats_ok},
+    {"heartbeats_failed", &k->heartbeats_failed},
+    {"snapshot_fallbacks", &k->fallbacks},
+  };
+  rp__jw_key(w, "counters"); /* of this process */
+  rp__jw_object(w);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) rp__jw_ki64(w, rows[i].name, atomic_load(rows[i].value));
+  rp__jw_end_object(w);
+}
+
+static void write_commits(rp_engine *e, struct rp__jw *w)
+{
+  pthread_mutex_lock(&e->queue.lock);
+  int64_t groups = e->queue.groups, txns = e->queue.txns, failures = e->queue.failures;
+  pthread_mutex_unlock(&e->queue.lock);
+  rp__jw_key(w, "commit");
+  rp__jw_object(w);
+  rp__jw_ki64(w, "groups", groups);
+  rp__jw_ki64(w, "txns", txns);
+  rp__jw_ki64(w, "failures", failures);
+  rp__jw_end_object(w);
+}
+
+int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
+{
+  struct rp__store_stats st = {0};
+  int rc = rp__engine_check(e, err);
+  if (!rc) rc = e->store->ops->stats(e->store, &st, err);
+  if (rc) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(DOC_MAX);
+  struct rp__jw w = RP_JW(&out);
+  int64_t all = 0;
+  rp__jw_object(&w);
+  rp__jw_key(&w, "sessions");
+  rp__jw_object(&w);
+  for (int i = 0; i < RP_STATUS_MAX; i++) {
+    rp__jw_ki64(&w, rp__status_name((enum rp__status)i), st.sessions[i]);
+    all += st.sessions[i];
+  }
+  rp__jw_ki64(&w, "total", all);
+  rp__jw_end_object(&w);
+  rp__jw_ki64(&w, "runs_open", st.runs_open);
+  rp__jw_ki64(&w, "events", st.events);
+  rp__jw_ki64(&w, "event_bytes", st.event_bytes);
+  rp__jw_ki64(&w, "snapshots", st.snapshots);
+  rp__jw_ki64(&w, "snapshot_bytes", st.snapshot_bytes);
+  rp__jw_ki64(&w, "file_bytes", st.file_bytes);
+  rp__jw_ki64(&w, "wal_bytes", st.wal_bytes);
+  rp__jw_ki64(&w, "index_left", st.index_left);
+  rp__jw_ki64(&w, "schema_version", st.schema_version);
+  write_commits(e, &w);
+  write_counters(e, &w);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
+/* ---- doctor ---- */
+
+static void check(struct rp__jw *w, const char *name, const char *status, const char *fmt, ...) RP_PRINTF(4, 5);
+static void check(struct rp__jw *w, const char *name, const char *status, const char *fmt, ...)
+{
+  char text[400];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  rp__jw_object(w);
+  rp__jw_kstr(w, "check", name);
+  rp__jw_kstr(w, "status", status); /* ok, warning, problem */
+  rp__jw_kstr(w, "detail", text);
+  rp__jw_end_object(w);
+}
+
+static const char *network_filesystem(long type)
+{
+  switch (type) {
+  case 0x6969: return "NFS";
+  case 0xFF534D42:
+  case 0xFE534D42: return "SMB";
+  case 0x01021997: return "9p";
+  default: return NULL;
+  }
+}
+
+static void check_files(rp_engine *e, struct rp__jw *w)
+{
+  char *path RP_AUTOFREE = e->path ? strndup(e->path, strcspn(e->path, "?")) : NULL;
+  struct stat sb;
+  struct statfs fs;
+  if (!path) {
+    check(w, "database", "warning", "the store is in memory: nothing survives this process");
+    return;
+  }
+  if (stat(path, &sb)) check(w, "database", "problem", "%s can't be looked at", path);
+  else if (sb.st_mode & 077) check(w, "database", "warning", "%s is open to others (mode %03o): chmod 600 it", path, sb.st_mode & 0777);
+  else check(w, "database", "ok", "%s", path);
+  if (statfs(path, &fs)) return;
+  const char *net = network_filesystem((long)fs.f_type);
+  int64_t available = (int64_t)fs.f_bavail * fs.f_bsize;
+  if (net) check(w, "filesystem", "problem", "%s: locks and fsync can't be trusted over the network", net);
+  else check(w, "filesystem", "ok", "local");
+  check(w, "space", available < SPACE_LOW ? "warning" : "ok", "%lld MiB available", (long long)(available >> 20));
+}
+
+static void check_store(rp_engine *e, struct rp__jw *w)
+{
+  struct rp__store_stats st = {0};
+  rp_error err = {0};
+  if (e->store->ops->stats(e->store, &st, &err)) {
+    check(w, "store", "problem", "%s", err.message);
+    return;
+  }
+  check(w, "schema", "ok", "version %d", st.schema_version);
+  check(w, "write-ahead log", st.wal_bytes > WAL_LARGE ? "warning" : "ok", "%lld KiB%s", (long long)(st.wal_bytes >> 10),
+        st.wal_bytes > WAL_LARGE ? ": a reader stays open or a writer is stopped" : "");
+  check(w, "full text", "ok", "%lld events behind; a search brings it up to date", (long long)st.index_left);
+}
+
+struct run_count {
+  rp_engine *e;
+  int64_t alive, dead;
+};
+
+static int on_run(void *ctx, const struct rp__run_row *run)
+{
+  struct run_count *c = ctx;
+  struct rp__evidence v;
+  struct rp__verdict verdict;
+  rp__run_judge(c->e, run, 0, &v, &verdict);
+  if (verdict.alive) c->alive++;
+  else c->dead++;
+  return 0;
+}
+
+static void check_runs(rp_engine *e, struct rp__jw *w)
+{
+  struct run_count c = {.e = e};
+  struct rp__run_filter f = {.open_only = true, .limit = 10000};
+  rp_error err = {0};
+  if (e->store->ops->run_list(e->store, &f, on_run, &c, &err)) check(w, "runs", "problem", "%s", err.message);
+  else check(w, "runs", "ok", "%lld alive, %lld whose owner is gone (the next start of their scope ends them)",
+             (long long)c.alive, (long long)c.dead);
+}
+
+static void check_machine(rp_engine *e, struct rp__jw *w)
+{
+  if (e->self.boot_id[0]) check(w, "boot id", "ok", "%s", e->self.boot_id);
+  else check(w, "boot id", "warning", "unknown: a reboot can't be told from a crash");
+  if (rp__engine_now(e) < 1700000000000LL) check(w, "clock", "warning", "it is set to the past");
+  else check(w, "clock", "ok", "plausible");
+}
+
+int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(DOC_MAX);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "version", RP_VERSION);
+  rp__jw_key(&w, "checks");
+  rp__jw_array(&w);
+  check_files(e, &w);
+  check_store(e, &w);
+  check_runs(e, &w);
+  check_machine(e, &w);
+  rp__jw_end_array(&w);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
+}

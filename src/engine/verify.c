@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading everything and saying what is wrong. Damage stays inside its session.
+ * Repair keeps every number: a damaged or missing event becomes `x-damaged`, with
+ * what was left of it; a damaged snapshot goes, for the journal can make it again.
+ */
+#include <sodium.h>
+
+#include "engine/engine.h"
+
+#define DAMAGED_KEPT 4096 /* bytes of a damaged body that are kept, in hex */
+
+struct verify {
+  rp_engine *e;
+  bool repair;
+  rp_finding_fn *fn;
+  void *ctx;
+  rp_progress_fn *progress;
+  void *pctx;
+  rp_error *err;
+  int64_t done, total, left; /* events read, events in all, findings not repaired */
+  rp_session *s;             /* the one being read */
+  int64_t next;              /* the seq expected */
+  struct rp__buf plain;
+};
+
+static int report(struct verify *v, int64_t seq, bool repaired, const char *fmt, ...) RP_PRINTF(4, 5);
+static int report(struct verify *v, int64_t seq, bool repaired, const char *fmt, ...)
+{
+  char what[400];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  rp_finding f = {.session_id = v->s ? v->s->id : NULL, .seq = seq, .what = what, .repaired = repaired};
+  if (!repaired) v->left++;
+  return v->fn ? v->fn(v->ctx, &f) : 0;
+}
+
+/* ---- events ---- */
+
+static int replace_event(struct verify *v, const struct rp__event_row *row, int64_t seq, const char *why)
+{
+  struct rp__buf body RP_AUTOBUF = RP_BUF(65536), sealed RP_AUTOBUF = RP_BUF(131072);
+  struct rp__jw w = RP_JW(&body);
+  struct rp__str stored;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "reason", why);
+  if (row) {
+    char hex[2 * DAMAGED_KEPT + 1];
+    rp__jw_kstr(&w, "original_kind", row->kind);
+    sodium_bin2hex(hex, sizeof hex, (const unsigned char *)row->body, RP_MIN(row->body_len, (size_t)DAMAGED_KEPT));
+    rp__jw_kstr(&w, "original_bytes_hex", hex);
+  }
+  rp__jw_end_object(&w);
+  if (body.err || rp__journal_seal(v->s, body.p, body.n, &sealed, &stored)) return rp__fail_nomem(v->err);
+  struct rp__new_event ev = {.kind = "x-damaged",
+                             .body = stored.p,
+                             .body_len = stored.n,
+                             .at_ms = row ? row->at_ms : rp__engine_now(v->e),
+                             .sealed = v->s->key != NULL,
+                             .engine = true};
+  struct rp__op op = {.type = RP_OP_EVENT_REPLACE,
+                      .session_ref = v->s->ref,
+                      .session_id = v->s->id,
+                      .now_ms = rp__engine_now(v->e),
+                      .u.event_replace = {.seq = seq, .event = &ev}};
+  return rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
+}
+
+static int bad_event(struct verify *v, const struct rp__event_row *row, int64_t seq, const char *why)
+{
+  int rc = v->repair ? replace_event(v, row, seq, why) : 0;
+  return rc ? rc : report(v, seq, v->repair, "event %lld: %s", (long long)seq, why);
+}
+
+/* NULL, or what is wrong with the event. */
+static const char *event_fault(struct verify *v, const struct rp__event_row *row, int *ret_rc)
+{
+  struct rp__str body = {row->body, row->body_len};
+  struct rp__json_limits limits = {0};
+  struct rp__json parsed;
+  *ret_rc = 0;
+  if (row->damaged) return "its checksum does not fit";
+  if (row->sealed) {
+    rp__buf_reset(&v->plain);
+    int rc = rp__unseal(v->s->key, rp__session_ad(v->s), row->body, row->body_len, &v->plain, v->err);
+    if (rc == RP_E_CORRUPT) return "it can't be unsealed";
+    if ((*ret_rc = rc)) return NULL;
+    body = (struct rp__str){v->plain.p, v->plain.n};
+  }
+  int rc = rp__json_parse(body.p, body.n, &limits, &parsed, NULL);
+  if (rc == RP_E_NOMEM) *ret_rc = rp__fail_nomem(v->err);
+  else if (rc || parsed.type != RP_JSON_OBJECT) return "its body is no JSON object";
+  return NULL;
+}
+
+static int on_event(void *ctx, const struct rp__event_row *row)
+{
+  struct verify *v = ctx;
+  int rc = 0;
+  for (; !rc && v->next < row->seq; v->next++) rc = bad_event(v, NULL, v->next, "it is missing");
+  const char *fault = rc ? NULL : event_fault(v, row, &rc);
+  if (fault) rc = bad_event(v, row, row->seq, fault);
+  v->next = row->seq + 1;
+  v->done++;
+  if (!rc && v->progress && v->done % 1024 == 0 && v->progress(v->pctx, v->done, v->total))
+    rc = rp__fail(v->err, RP_E_CANCELLED, "the check was interrupted");
+  return rc;
+}
+
+/* The row's own numbers against the events there are. */
+static int check_counters(struct verify *v, const struct rp__session_row *row)
+{
+  int rc = 0;
+  if (v->next == row->last_seq + 1) return 0;
+  if (v->repair) {
+    struct rp__op op = {.type = RP_OP_SESSION_SET,
+                        .session_ref = row->ref,
+                        .session_id = row->id,
+                        .now_ms = rp__engine_now(v->e),
+                        .u.session_set.fields = RP_SET_COUNTERS};
+    rc = rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
+  }
+  if (rc) return rc;
+  return report(v, 0, v->repair, "the session says it has %lld events, it has %lld", (long long)row->last_seq,
+                (long long)v->next - 1);
+}
+
+/* ---- snapshots ---- */
+
+struct snapshot_list {
+  int64_t n[512];
+  size_t count;
+};
+
+static int on_listed(void *ctx, const struct rp__snapshot_row *row)
+{
+  struct snapshot_list *l = ctx;
+  if (l->count < RP_ARRAY_SIZE(l->n)) l->n[l->count++] = row->n;
+  return 0;
+}
+
+static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
+{
+  struct verify *v = ctx;
+  struct rp__fold *f = NULL;
+  rp_error why = {0};
+  int rc = rp__snapshot_decode(row->data, (size_t)row->size, v->s->key, rp__session_ad(v->s), &rp__facets, &f, &why);
+  if (!rc && rp__fold_seq(f) != row->seq) rc = rp__fail(&why, RP_E_SNAPSHOT_CORRUPT, "it stands at another event");
+  rp__fold_free(f);
+  if (rc && rc != RP_E_SNAPSHOT_CORRUPT && rc != RP_E_CORRUPT && v->err) *v->err = why;
+  return rc;
+}
+
+static int check_snapshots(struct verify *v)
+{
+  struct rp__store *st = v->e->store;
+  struct snapshot_list list = {.count = 0};
+  int rc = st->ops->snapshot_list(st, v->s->ref, 0, on_listed, &list, v->err);
+  for (size_t i = 0; !rc && i < list.count; i++) {
+    rc = st->ops->snapshot_list(st, v->s->ref, list.n[i], on_snapshot, v, v->err);
+    if (rc != RP_E_SNAPSHOT_CORRUPT && rc != RP_E_CORRUPT) continue;
+    rc = v->repair ? rp_snapshot_delete(v->s, list.n[i], v->err) : 0;
+    if (!rc) rc = report(v, 0, v->repair, "snapshot %lld is damaged", (long long)list.n[i]);
+  }
+  return rc;
+}
+
+/* ---- sessions ---- */
+
+static int verify_session(struct verify *v, const struct rp__session_row *row)
+{
+  int rc = rp__session_open(v->e, row, 0, &v->s, v->err);
+  if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG) {
+    rp_finding f = {.session_id = row->id, .what = "it is sealed and the key is not here: not checked"};
+    return v->fn ? v->fn(v->ctx, &f) : 0;
+  }
+  if (rc) return rc;
+  v->next = 1;
+  struct rp__event_range r = {.session_ref = row->ref, .session_id = row->id, .tolerant = true};
+  rc = v->e->store->ops->event_list(v->e->store, &r, on_event, v, v->err);
+  if (rc == RP_E_CORRUPT) rc = report(v, v->next, false, "%s", v->err->message);
+  else if (!rc) rc = check_counters(v, row);
+  if (!rc) rc = check_snapshots(v);
+  atomic_store(&v->s->ended, true); /* nothing of ours is due */
+  rp_session_free(RP_TAKE(v->s));
+  return rc;
+}
+
+struct page {
+  struct rp__session_row rows[64];
+  size_t n;
+};
+
+static int on_row(void *ctx, const struct rp__session_row *row)
+{
+  struct page *p = ctx;
+  p->rows[p->n] = *row;
+  p->rows[p->n++].meta = NULL;
+  return 0;
+}
+
+/* Sessions appended to while we read may look ahead of their row; the row is read again before it is blamed. */
+static int verify_all(struct verify *v)
+{
+  struct page *p RP_AUTOFREE = malloc(sizeof *p);
+  char cursor[RP_NAME] = "";
+  if (!p) return rp__fail_nomem(v->err);
+  do {
+    rp_filter f = {.limit = RP_ARRAY_SIZE(p->rows), .cursor = cursor[0] ? cursor : NULL};
+    p->n = 0;
+    int rc = v->e->store->ops->session_list(v->e->store, &f, on_row, p, v->err);
+    for (size_t i = 0; !rc && i < p->n; i++) rc = verify_session(v, &p->rows[i]);
+    if (rc) return rc;
+    if (p->n) memcpy(cursor, p->rows[p->n - 1].id, sizeof cursor);
+  } while (p->n == RP_ARRAY_SIZE(p->rows));
+  return 0;
+}
+
+static int on_store_finding(void *ctx, const rp_finding *f)
+{
+  struct verify *v = ctx;
+  if (!f->repaired) v->left++;
+  return v->fn ? v->fn(v->ctx, f) : 0;
+}
+
+int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, void *ctx, rp_progress_fn *progress,
+              void *pctx, rp_error *err)
+{
+  rp_error own = {0};
+  struct rp__store_stats stats;
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  struct verify v = {.e = e,
+                     .repair = repair,
+                     .fn = fn,
+                     .ctx = ctx,
+                     .progress = progress,
+                     .pctx = pctx,
+                     .err = err ? err : &own,
+                     .plain = RP_BUF(64 * RP_BODY_MAX)};
+  if (ref) {
+    struct rp__session_row row = {0};
+    rc = rp__session_lookup(e, ref, &row, v.err);
+    v.total = row.last_seq;
+    if (!rc) rc = verify_session(&v, &row);
+    rp__session_row_done(&row);
+  } else {
+    rc = e->store->ops->stats(e->store, &stats, v.err);
+    v.total = rc ? 0 : stats.events;
+    rc = e->store->ops->check(e->store, repair, on_store_finding, &v, v.err);
+    if (!rc) rc = verify_all(&v);
+  }
+  rp__buf_done(&v.plain);
+  if (rc) return rc;
+  if (!v.left) return 0;
+  rp__fail(v.err, RP_E_CORRUPT, "%lld finding%s left", (long long)v.left, v.left == 1 ? "" : "s");
+  if (!repair) rp__hint(v.err, "'reprise verify --repair' mends what can be mended");
+  return RP_E_CORRUPT;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger of tool calls (B-04). It is written ahead: `intended` before a call
+ * is made, so a crash leaves no call without a trace; a restart with an unclean
+ * cause makes `unknown` of whatever had not ended.
+ *
+ * Ids and names are kept as JSON strings in one spelling, so that equal ids are
+ * equal bytes, before and after a snapshot. Calls stand in the order in which they
+ * were first seen. At most OPEN_MAX without an outcome and DONE_MAX with one stay.
+ */
+#include "facets/table.h"
+
+#include "base/text.h"
+
+#define OPEN_MAX 256
+#define DONE_MAX 100
+#define CALLS_MAX (OPEN_MAX + DONE_MAX)
+#define BYTES_MAX ((size_t)768 * 1024)
+#define NAME_MAX_BYTES 256 /* decoded; longer names are cut */
+#define VALUE_MAX 2048     /* raw bytes of an input or output; larger ones leave their size behind */
+#define ID_RAW_MAX (6 * RP_EVENT_ID_MAX + 2)
+#define NAME_RAW_MAX (6 * NAME_MAX_BYTES + 2)
+#define OVERHEAD 256 /* bytes of names, numbers and punctuation around a call, at most */
+
+enum status { INTENDED, RUNNING, DONE, FAILED, UNKNOWN, STATUSES };
+static const char *const status_names[STATUSES] = {"intended", "running", "done", "failed", "unknown"};
+
+/*
+ * [was][told]: whether what is told is believed. An outcome is final; a call that
+ * runs is no longer only intended; one whose outcome was unknown may turn out to
+ * have ended, or be taken up again.
+ */
+static const bool believed[STATUSES][STATUSES] = {
+    [INTENDED] = {true, true, true, true, true},
+    [RUNNING] = {false, true, true, true, true},
+    [DONE] = {false},
+    [FAILED] = {false},
+    [UNKNOWN] = {true, true, true, true, true},
+};
+
+enum part { PART_ID, PART_NAME, PART_INPUT, PART_OUTPUT, PARTS };
+static const char *const part_names[PARTS] = {"call_id", "name", "input", "output"};
+static const char *const size_names[PARTS] = {NULL, NULL, "input_bytes", "output_bytes"};
+static const size_t part_max[PARTS] = {ID_RAW_MAX, NAME_RAW_MAX, VALUE_MAX, VALUE_MAX};
+
+struct call {
+  int64_t seq, at_ms;     /* of the last change */
+  int64_t omitted[PARTS]; /* bytes of an input or output too large to keep */
+  size_t n[PARTS];        /* 0: absent */
+  enum status status;
+  char bytes[]; /* the parts, one after the other */
+};
+
+struct tools {
+  struct call *calls[CALLS_MAX + 1]; /* one more than stays, until the surplus is dropped */
+  size_t count, bytes;
+};
+
+/* What an event or a snapshot says about a call. */
+struct told {
+  int64_t seq, at_ms;
+  enum status status;
+  struct rp__str part[PARTS];
+  int64_t omitted[PARTS];
+};
+
+static size_t call_bytes(const struct call *c)
+{
+  size_t n = OVERHEAD;
+  for (unsigned i = 0; i < PARTS; i++) n += c->n[i];
+  return n;
+}
+
+static struct rp__str call_part(const struct call *c, enum part part)
+{
+  const char *at = c->bytes;
+  for (unsigned i = 0; i < part; i++) at += c->n[i];
+  return (struct rp__str){at, c->n[part]};
+}
+
+static bool has_outcome(const struct call *c)
+{
+  return c->status == DONE || c->status == FAILED;
+}
+
+static bool parse_status(struct rp__json v, enum status *ret)
+{
+  for (unsigned i = 0; i < STATUSES; i++) {
+    if (!rp__json_eq(v, status_names[i])) continue;
+    *ret = (enum status)i;
+    return true;
+  }
+  return false;
+}
+
+/* ---- the list ------------------------------------------------------------------ */
+
+static struct call *call_new(const struct told *t)
+{
+  size_t n = 0;
+  for (unsigned i = 0; i < PARTS; i++) n += t->part[i].n;
+  struct call *c = malloc(sizeof *c + n);
+  if (!c) return NULL;
+  *c = (struct call){.seq = t->seq, .at_ms = t->at_ms, .status = t->status};
+  char *to = c->bytes;
+  for (unsigned i = 0; i < PARTS; i++) {
+    c->n[i] = t->part[i].n;
+    c->omitted[i] = t->omitted[i];
+    if (c->n[i]) memcpy(to, t->part[i].p, c->n[i]);
+    to += c->n[i];
+  }
+  return c;
+}
+
+static size_t find(const struct tools *t, struct rp__str id)
+{
+  size_t i = 0;
+  for (; i < t->count; i++) {
+    const struct call *c = t->calls[i];
+    if (c->n[PART_ID] == id.n && memcmp(c->bytes, id.p, id.n) == 0) break;
+  }
+  return i;
+}
+
+static void drop(struct tools *t, size_t i)
+{
+  t->bytes -= call_bytes(t->calls[i]);
+  free(t->calls[i]);
+  t->count--;
+  memmove(&t->calls[i], &t->calls[i + 1], (t->count - i) * sizeof t->calls[0]);
+}
+
+/* What goes first: ended calls, then those nobody knows about any more, then open ones. */
+static unsigned rank(const struct call *c)
+{
+  return has_outcome(c) ? 0 : c->status == UNKNOWN ? 1 : 2;
+}
+
+/* The call of the lowest rank >= `from` that changed longest ago; count when there is none. */
+static size_t victim(const struct tools *t, unsigned from)
+{
+  size_t best = t->count;
+  for (size_t i = 0; i < t->count; i++) {
+    const struct call *c = t->calls[i], *b = best < t->count ? t->calls[best] : NULL;
+    if (rank(c) < from) continue;
+    if (!b || rank(c) < rank(b) || (rank(c) == rank(b) && c->seq < b->seq)) best = i;
+  }
+  return best;
+}
+
+static void drop_surplus(struct tools *t)
+{
+  for (;;) {
+    size_t ended = 0;
+    for (size_t i = 0; i < t->count; i++) ended += has_outcome(t->calls[i]);
+    if (ended > DONE_MAX || t->bytes > BYTES_MAX)
+      drop(t, victim(t, 0));
+    else if (t->count - ended > OPEN_MAX)
+      drop(t, victim(t, 1));
+    else
+      return;
+  }
+}
+
+/* Puts the call in place of the one at i, or behind the last. */
+static void put(struct tools *t, size_t i, struct call *c)
+{
+  if (i < t->count) {
+    t->bytes -= call_bytes(t->calls[i]);
+    free(t->calls[i]);
+  } else {
+    t->count++;
+  }
+  t->calls[i] = c;
+  t->bytes += call_bytes(c);
+}
+
+/* ---- events ---------------------------------------------------------------------- */
+
+/* The string in its one spelling, cut to `max` decoded bytes (cut false: nothing when it is longer). */
+static int spell(struct rp__json v, size_t max, bool cut, struct rp__buf *out)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(v.n);
+  if (v.type != RP_JSON_STRING) return 0;
+  if (v.n - 2 <= max && !memchr(v.p, '\\', v.n)) {
+    rp__buf_add(out, v.p, v.n);
+    return out->err;
+  }
+  if (rp__json_text(v, &text)) return text.err;
+  size_t n = text.n;
+  if (n > max && !cut) return 0;
+  if (n > max) n = rp__text_clip(text.p, max);
+  struct rp__jw w = RP_JW(out);
+  rp__jw_strn(&w, text.p, n);
+  return out->err;
+}
+
+static void tell_value(struct told *t, enum part part, struct rp__json v)
+{
+  if (v.type == RP_JSON_NONE) return;
+  bool fits = v.n <= VALUE_MAX;
+  t->part[part] = fits ? (struct rp__str){v.p, v.n} : (struct rp__str){0};
+  t->omitted[part] = fits ? 0 : (int64_t)v.n;
+}
+
+/* Inputs and outputs told earlier stay until others come. */
+static void tell_earlier(struct told *t, const struct call *c)
+{
+  for (unsigned i = PART_INPUT; i < PARTS; i++) {
+    t->part[i] = call_part(c, (enum part)i);
+    t->omitted[i] = c->omitted[i];
+  }
+}
+
+static int apply_call(struct tools *t, const struct rp__event *ev)
+{
+  RP_AUTOBUF struct rp__buf id = RP_BUF(ID_RAW_MAX), name = RP_BUF(NAME_RAW_MAX);
+  struct told told = {.seq = ev->seq, .at_ms = ev->at_ms};
+  if (!parse_status(rp__json_get(ev->body, "status"), &told.status)) return 0;
+  int rc = spell(rp__json_get(ev->body, "call_id"), RP_EVENT_ID_MAX, false, &id);
+  if (rc == 0) rc = spell(rp__json_get(ev->body, "name"), NAME_MAX_BYTES, true, &name);
+  if (rc || id.n == 0 || name.n == 0) return rc;
+
+  told.part[PART_ID] = (struct rp__str){id.p, id.n};
+  told.part[PART_NAME] = (struct rp__str){name.p, name.n};
+  size_t i = find(t, told.part[PART_ID]);
+  if (i < t->count) {
+    if (!believed[t->calls[i]->status][told.status]) return 0;
+    tell_earlier(&told, t->calls[i]);
+  }
+  tell_value(&told, PART_INPUT, rp__json_get(ev->body, "input"));
+  tell_value(&told, PART_OUTPUT, rp__json_get(ev->body, "output"));
+  struct call *c = call_new(&told);
+  if (!c) return RP_E_NOMEM;
+  put(t, i, c);
+  drop_surplus(t);
+  return 0;
+}
+
+static void apply_restart(struct tools *t, const struct rp__event *ev)
+{
+  struct rp__json cause = rp__json_get(ev->body, "cause");
+  if (cause.type != RP_JSON_STRING || rp__json_eq(cause, "clean") || rp__json_eq(cause, "upgrade")) return;
+  for (size_t i = 0; i < t->count; i++) {
+    struct call *c = t->calls[i];
+    if (c->status != INTENDED && c->status != RUNNING) continue;
+    c->status = UNKNOWN;
+    c->seq = ev->seq;
+    c->at_ms = ev->at_ms;
+  }
+}
+
+static int tools_apply(void *state, const struct rp__event *ev)
+{
+  if (ev->kind == RP_KIND_TOOL) return apply_call(state, ev);
+  if (ev->kind == RP_KIND_RESTORED) apply_restart(state, ev);
+  return 0;
+}
+
+static bool tools_empty(const void *state)
+{
+  return ((const struct tools *)state)->count == 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+static void write_call(const struct call *c, bool show, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  for (unsigned i = 0; i < PARTS; i++) {
+    struct rp__str part = call_part(c, (enum part)i);
+    if (part.n) {
+      rp__jw_key(w, part_names[i]);
+      rp__jw_raw(w, part.p, part.n);
+    }
+    if (i == PART_NAME) rp__jw_kstr(w, "status", status_names[c->status]);
+    if (c->omitted[i]) rp__jw_ki64(w, size_names[i], c->omitted[i]);
+  }
+  rp__jw_ki64(w, "seq", c->seq);
+  if (show)
+    rp__jw_ktime(w, "at", c->at_ms);
+  else
+    rp__jw_ki64(w, "at_ms", c->at_ms);
+  rp__jw_end_object(w);
+}
+
+static void write_all(const struct tools *t, bool show, struct rp__jw *w)
+{
+  rp__jw_array(w);
+  for (size_t i = 0; i < t->count; i++) write_call(t->calls[i], show, w);
+  rp__jw_end_array(w);
+}
+
+static void tools_save(const void *state, struct rp__jw *w)
+{
+  write_all(state, false, w);
+}
+
+static void tools_show(const void *state, int64_t now_ms, struct rp__jw *w)
+{
+  (void)now_ms;
+  write_all(state, true, w);
+}
+
+/* Names stay quoted: nothing in them can end the line. */
+static void tools_brief(const void *state, struct rp__buf *out)
+{
+  const struct tools *t = state;
+  for (size_t i = 0; i < t->count; i++) {
+    if (t->calls[i]->status != UNKNOWN) continue;
+    struct rp__str id = call_part(t->calls[i], PART_ID), name = call_part(t->calls[i], PART_NAME);
+    rp__buf_str(out, "The outcome of tool ");
+    rp__buf_add(out, name.p, name.n);
+    rp__buf_str(out, ", call ");
+    rp__buf_add(out, id.p, id.n);
+    rp__buf_str(out, ", is unknown: it may or may not have run.\n");
+  }
+}
+
+/* ---- loading ------------------------------------------------------------------------- */
+
+static int corrupt(rp_error *err)
+{
+  return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, "tools", "a tool call is not what a snapshot holds there");
+}
+
+static bool read_part(struct rp__json v, enum part part, struct told *t)
+{
+  struct rp__json value = rp__json_get(v, part_names[part]);
+  bool text = part == PART_ID || part == PART_NAME;
+  if (text && value.type != RP_JSON_STRING) return false;
+  if (value.n > part_max[part]) return false;
+  t->part[part] = (struct rp__str){value.p, value.n};
+  if (text) return true;
+  struct rp__json size = rp__json_get(v, size_names[part]);
+  return size.type == RP_JSON_NONE || (rp__json_i64(size, &t->omitted[part]) && t->omitted[part] > 0 && value.n == 0);
+}
+
+static int load_call(struct tools *t, struct rp__json v, rp_error *err)
+{
+  struct told told = {0};
+  if (!parse_status(rp__json_get(v, "status"), &told.status)) return corrupt(err);
+  if (!rp__json_i64(rp__json_get(v, "seq"), &told.seq) || told.seq < 1) return corrupt(err);
+  if (!rp__json_i64(rp__json_get(v, "at_ms"), &told.at_ms)) return corrupt(err);
+  for (unsigned i = 0; i < PARTS; i++) {
+    if (!read_part(v, (enum part)i, &told)) return corrupt(err);
+  }
+  if (t->count == CALLS_MAX || find(t, told.part[PART_ID]) < t->count) return corrupt(err);
+  struct call *c = call_new(&told);
+  if (!c) return rp__fail_nomem(err);
+  put(t, t->count, c);
+  return 0;
+}
+
+static int tools_load(void *state, struct rp__json v, rp_error *err)
+{
+  struct tools *t = state;
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  if (v.type != RP_JSON_ARRAY) return corrupt(err);
+  while (rp__json_next(v, &it, NULL, &item)) {
+    int rc = load_call(t, item, err);
+    if (rc) return rc;
+  }
+  size_t count = t->count;
+  drop_surplus(t);
+  return t->count == count ? 0 : corrupt(err);
+}
+
+static void tools_done(void *state)
+{
+  struct tools *t = state;
+  for (size_t i = 0; i < t->count; i++) free(t->calls[i]);
+  t->count = 0;
+}
+
+const struct rp__facet_ops rp__facet_tools = {
+    .name = "tools",
+    .state_size = sizeof(struct tools),
+    .max_bytes = BYTES_MAX,
+    .apply = tools_apply,
+    .empty = tools_empty,
+    .save = tools_save,
+    .show = tools_show,
+    .load = tools_load,
+    .brief = tools_brief,
+    .done = tools_done,
+};

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store that fails on demand: what is above it is tested by counting. */
+#include "base/error.h"
+#include "store/store.h"
+
+struct fault_store {
+  struct rp__store base;
+  struct rp__store *inner;
+  struct rp__fault *plan;
+};
+
+static struct fault_store *fault(struct rp__store *s)
+{
+  return (struct fault_store *)s;
+}
+
+/* Counts the call. Fails it now, or says in *ret_late that it is to fail once it is done. */
+static int before(struct fault_store *f, bool *ret_late, rp_error *err)
+{
+  struct rp__fault *p = f->plan;
+  int64_t call = __atomic_add_fetch(&p->calls, 1, __ATOMIC_RELAXED);
+  bool due = p->nth > 0 && (call == p->nth || (p->persistent && call > p->nth));
+  if (due && !p->after) return rp__fail(err, p->code, "injected before the call");
+  *ret_late = due;
+  return 0;
+}
+
+static int after(const struct fault_store *f, bool late, int rc, rp_error *err)
+{
+  return late && rc == 0 ? rp__fail(err, f->plan->code, "injected after the call") : rc;
+}
+
+static void fault_close(struct rp__store *s)
+{
+  struct rp__store *inner = fault(s)->inner;
+  inner->ops->close(inner);
+  free(s);
+}
+
+static int fault_commit(struct rp__store *s, struct rp__txn **group, size_t n, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->commit(f->inner, group, n, err), err);
+}
+
+static int fault_session_find(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
+                              struct rp__session_row *ret, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  if (rc == 0) rc = f->inner->ops->session_find(f->inner, how, scope, what, ret, err);
+  if (rc != 0 || !late) return rc;
+  rp__session_row_done(ret); /* who is told of a failure frees nothing */
+  return after(f, late, 0, err);
+}
+
+static int fault_session_list(struct rp__store *s, const rp_filter *filter, rp__session_row_fn *fn, void *ctx,
+                              rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->session_list(f->inner, filter, fn, ctx, err), err);
+}
+
+static int fault_run_list(struct rp__store *s, const struct rp__run_filter *filter, rp__run_row_fn *fn, void *ctx,
+                          rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->run_list(f->inner, filter, fn, ctx, err), err);
+}
+
+static int fault_event_list(struct rp__store *s, const struct rp__event_range *r, rp__event_row_fn *fn, void *ctx,
+                            rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->event_list(f->inner, r, fn, ctx, err), err);
+}
+
+static int fault_snapshot_list(struct rp__store *s, int64_t session_ref, int64_t n, rp__snapshot_row_fn *fn, void *ctx,
+                               rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->snapshot_list(f->inner, session_ref, n, fn, ctx, err), err);
+}
+
+static int fault_scope_get(struct rp__store *s, const char *scope, struct rp__scope_row *ret, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->scope_get(f->inner, scope, ret, err), err);
+}
+
+static int fault_client_get(struct rp__store *s, int64_t session_ref, const char *client_id, int64_t *ret,
+                            rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->client_get(f->inner, session_ref, client_id, ret, err), err);
+}
+
+static int fault_search(struct rp__store *s, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
+                        rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->search(f->inner, words, scope, limit, fn, ctx, err), err);
+}
+
+static int fault_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->maintain(f->inner, what, ret_left, err), err);
+}
+
+static int fault_check(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->check(f->inner, repair, fn, ctx, err), err);
+}
+
+static int fault_stats(struct rp__store *s, struct rp__store_stats *ret, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->stats(f->inner, ret, err), err);
+}
+
+static const struct rp__store_ops ops = {
+  .close = fault_close,
+  .commit = fault_commit,
+  .session_find = fault_session_find,
+  .session_list = fault_session_list,
+  .run_list = fault_run_list,
+  .event_list = fault_event_list,
+  .snapshot_list = fault_snapshot_list,
+  .scope_get = fault_scope_get,
+  .client_get = fault_client_get,
+  .search = fault_search,
+  .maintain = fault_maintain,
+  .check = fault_check,
+  .stats = fault_stats,
+};
+
+int rp__store_fault_wrap(struct rp__store *inner, struct rp__fault *plan, struct rp__store **ret)
+{
+  struct fault_store *f = calloc(1, sizeof *f);
+  if (!f) return RP_E_NOMEM;
+  *f = (struct fault_store){.base = {&ops}, .inner = inner, .plan = plan};
+  *ret = &f->base;
+  return 0;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/rules.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/seal.h"
+
+void rp__session_row_done(struct rp__session_row *r)
+{
+  free(r->meta);
+  r->meta = NULL;
+}
+
+void rp__name_set(char out[RP_NAME], const char *s)
+{
+  snprintf(out, RP_NAME, "%s", s ? s : "");
+}
+
+int rp__refuse_not_found(const char *id, rp_error *err)
+{
+  return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session %s", id ? id : "");
+}
+
+int rp__refuse_hole(const char *id, int64_t seq, rp_error *err)
+{
+  return rp__fail(err, RP_E_CORRUPT, "session %s: event %" PRId64 " is missing", id ? id : "?", seq);
+}
+
+int rp__refuse_damage(const char *id, int64_t seq, rp_error *err)
+{
+  return rp__fail(err, RP_E_CORRUPT, "session %s: event %" PRId64 " is damaged (its checksum does not fit)",
+                  id ? id : "?", seq);
+}
+
+static int refuse_epoch(const struct rp__op *op, const struct rp__session_row *row, int64_t epoch, rp_error *err)
+{
+  return rp__fail(err, RP_E_FENCED, "session %s: epoch %" PRId64 " is over, the current one is %" PRId64,
+                  op->session_id ? op->session_id : "?", epoch, row->epoch);
+}
+
+static int refuse_ended(const struct rp__op *op, enum rp__status status, rp_error *err)
+{
+  return rp__fail(err, RP_E_ENDED, "session %s is %s", op->session_id ? op->session_id : "?", rp__status_name(status));
+}
+
+/* Whether the events were stored before; fills op->ret then. */
+static bool append_repeated(struct rp__op *op, const struct rp__append_facts *facts)
+{
+  if (facts->idem_seq > 0) {
+    op->ret.first_seq = facts->idem_seq;
+    op->ret.seq = facts->idem_seq + facts->idem_n - 1;
+    return true;
+  }
+  if (!op->u.append.client_id) return false;
+  int64_t n = (int64_t)op->u.append.n, last = op->u.append.client_seq + n - 1;
+  if (last > facts->client_mark) return false;
+  bool latest = last == facts->client_mark && facts->client_seq >= n;
+  op->ret.seq = latest ? facts->client_seq : 0;
+  op->ret.first_seq = latest ? facts->client_seq - n + 1 : 0;
+  return true;
+}
+
+static int append_check(const struct rp__op *op, const struct rp__session_row *row, bool activity,
+                        const struct rp__append_facts *facts, rp_error *err)
+{
+  int64_t expect = op->u.append.expect, wanted = facts->client_mark + 1;
+  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  if (expect >= 0 && expect != row->last_seq)
+    return rp__fail(err, RP_E_SEQ_CONFLICT, "session %s is at seq %" PRId64 ", not %" PRId64,
+                    op->session_id ? op->session_id : "?", row->last_seq, expect);
+  if (activity && rp__status_ended(row->status)) return refuse_ended(op, row->status, err);
+  if (op->u.append.client_id && op->u.append.client_seq != wanted)
+    return rp__fail(err, RP_E_CLIENT_GAP, "client %s: expected client_seq %" PRId64 ", got %" PRId64,
+                    op->u.append.client_id, wanted, op->u.append.client_seq);
+  return 0;
+}
+
+int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct rp__append_facts *facts,
+                    rp_error *err)
+{
+  size_t n = op->u.append.n, bytes = 0;
+  bool activity = false;
+  if (n == 0) return rp__fail(err, RP_E_USAGE, "an append of no events");
+  for (size_t i = 0; i < n; i++) {
+    bytes += op->u.append.events[i].body_len;
+    activity |= !op->u.append.events[i].engine;
+  }
+
+  op->ret.repeated = append_repeated(op, facts);
+  if (!op->ret.repeated) {
+    int rc = append_check(op, row, activity, facts, err);
+    if (rc == 0 && activity) rc = rp__status_move(row->status, RP_MOVE_EVENT, &row->status, err);
+    if (rc != 0) return rc;
+    if (activity) row->last_activity_at = op->now_ms;
+    op->ret.first_seq = row->last_seq + 1;
+    row->last_seq += (int64_t)n;
+    op->ret.seq = row->last_seq;
+    row->bytes += (int64_t)bytes;
+    row->tail_bytes += (int64_t)bytes;
+  }
+  op->ret.epoch = row->epoch;
+  op->ret.tail_events = row->last_seq - row->snap_seq;
+  op->ret.tail_bytes = row->tail_bytes;
+  return 0;
+}
+
+/* The status after a move; ended_at goes with it. */
+static int row_move(struct rp__session_row *row, enum rp__move move, int64_t ended_at, rp_error *err)
+{
+  int rc = rp__status_move(row->status, move, &row->status, err);
+  if (rc != 0) return rc;
+  row->ended_at = rp__status_ended(row->status) ? ended_at : 0;
+  return 0;
+}
+
+int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err)
+{
+  if (op->u.lease.expect_epoch != row->epoch) return refuse_epoch(op, row, op->u.lease.expect_epoch, err);
+  if (op->u.lease.move != RP_MOVE_MAX) {
+    int rc = row_move(row, op->u.lease.move, op->now_ms, err);
+    if (rc != 0) return rc;
+  }
+  row->epoch++;
+  op->ret.epoch = row->epoch;
+  return 0;
+}
+
+static void row_times(struct rp__session_row *row, const struct rp__session_row *from)
+{
+  row->created_at = from->created_at;
+  row->last_activity_at = from->last_activity_at;
+  row->ended_at = from->ended_at;
+  row->status = from->status;
+  row->crash_recovered = from->crash_recovered;
+}
+
+static int row_meta(struct rp__session_row *row, const char *meta, rp_error *err)
+{
+  char *copy = NULL;
+  if (meta && !(copy = strdup(meta))) return rp__fail_nomem(err);
+  free(row->meta);
+  row->meta = copy;
+  return 0;
+}
+
+int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_error *err)
+{
+  unsigned fields = op->u.session_set.fields;
+  int rc = 0;
+  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  if (fields & RP_SET_MOVE) {
+    int64_t ended_at = op->u.session_set.ended_at ? op->u.session_set.ended_at : op->now_ms;
+    rc = row_move(row, op->u.session_set.move, ended_at, err);
+    if (rc != 0) return rc;
+  }
+  if (fields & RP_SET_META) {
+    rc = row_meta(row, op->u.session_set.meta, err);
+    if (rc != 0) return rc;
+  }
+  if (fields & RP_SET_CRASH) row->crash_recovered = op->u.session_set.crash_recovered;
+  if (fields & RP_SET_HIDDEN) row->hidden = op->u.session_set.hidden;
+  if ((fields & RP_SET_CONTINUED_BY) && !row->continued_by[0])
+    rp__name_set(row->continued_by, op->u.session_set.continued_by);
+  if (fields & RP_SET_TIMES) row_times(row, op->u.session_set.row);
+  return 0;
+}
+
+int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, const struct rp__run_row *run,
+                       rp_error *err)
+{
+  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  if (rp__status_ended(row->status)) return refuse_ended(op, row->status, err);
+  if (!run || run->ended_at != 0)
+    return rp__fail(err, RP_E_ENDED, "session %s has no open run", op->session_id ? op->session_id : "?");
+  op->ret.epoch = row->epoch;
+  return 0;
+}
+
+int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
+{
+  int64_t seq = op->u.snapshot_put.row->seq;
+  if (seq >= 0 && seq <= row->last_seq) return 0;
+  return rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s: a snapshot of seq %" PRId64 ", the journal ends at %" PRId64,
+                  op->session_id ? op->session_id : "?", seq, row->last_seq);
+}
+
+uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void *body, size_t n)
+{
+  unsigned char head[16 + RP_NAME];
+  size_t k = strnlen(kind, RP_NAME);
+  for (int i = 0; i < 8; i++) {
+    head[i] = (unsigned char)((uint64_t)seq >> (8 * i));
+    head[8 + i] = (unsigned char)((uint64_t)at_ms >> (8 * i));
+  }
+  memcpy(head + 16, kind, k);
+  return rp__checksum(body, n, rp__checksum(head, 16 + k, 0));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every backend decides alike inside its transaction. Given the session's
+ * row as it is now, these say whether the op may happen and what the row becomes.
+ */
+#ifndef RP_STORE_RULES_H
+#define RP_STORE_RULES_H
+
+#include "store/store.h"
+
+/* What the store remembers of earlier appends that may be the same one. Zeroes: nothing. */
+struct rp__append_facts {
+  int64_t idem_seq, idem_n;        /* first seq and number of events stored under the idempotency key */
+  int64_t client_mark, client_seq; /* the client's highest number, and the journal's seq of that event */
+};
+
+/*
+ * An append (decision 1: idempotency → epoch → expected seq; then ended, client gap).
+ * `client_seq` of an op numbers its first event, the following ones count on. On
+ * success `row` is changed to what is to be written (last_seq, bytes, tail_bytes,
+ * status, activity) unless op->ret.repeated, and op->ret is filled. A repeat of a
+ * client's event that is not its latest has seq 0: stored, its number not known any more.
+ */
+int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct rp__append_facts *facts,
+                    rp_error *err);
+/* A lease: the CAS on the epoch, the move, the new epoch into row and op->ret. */
+int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err);
+/* Everything but RP_SET_COUNTERS, which needs the rows. */
+int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_error *err);
+/* `run`: the one of the session's current epoch, or NULL. */
+int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, const struct rp__run_row *run,
+                       rp_error *err);
+/* A snapshot's seq must be one the journal has reached. */
+int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
+
+/* What the stored checksum of an event is taken over. */
+uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void *body, size_t n);
+
+/* Refusals that are worded alike everywhere. */
+int rp__refuse_not_found(const char *id, rp_error *err);
+int rp__refuse_hole(const char *id, int64_t seq, rp_error *err);
+int rp__refuse_damage(const char *id, int64_t seq, rp_error *err);
+
+/* Copies a name into a row's field, cutting what can't be a name. NULL: empty. */
+void rp__name_set(char out[RP_NAME], const char *s);
+
+#endif

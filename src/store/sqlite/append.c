@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hot path: one read of the head, one row per event, one write of the head; nothing is allocated. */
+#include "store/sqlite/sqlite.h"
+
+#define FLAG_SEALED 1
+
+void rp__sq_head_read(struct rp__sq_q *q, struct rp__session_row *ret)
+{
+  ret->ref = rp__sq_col_int(q, 0);
+  rp__sq_col_str(q, 1, ret->id, sizeof ret->id);
+  ret->status = (enum rp__status)rp__sq_col_int(q, 2);
+  ret->epoch = rp__sq_col_int(q, 3);
+  ret->last_seq = rp__sq_col_int(q, 4);
+  ret->snap_seq = rp__sq_col_int(q, 5);
+  ret->tail_bytes = rp__sq_col_int(q, 6);
+  ret->bytes = rp__sq_col_int(q, 7);
+  ret->last_activity_at = rp__sq_col_int(q, 8);
+  ret->ended_at = rp__sq_col_int(q, 9);
+}
+
+/* 1 when there is one, 0 when not. */
+static int head_by_ref(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_BY_REF);
+  rp__sq_int(&q, 1, op->session_ref);
+  int rc = rp__sq_next(&q, "read session", err);
+  if (rc <= 0) return rc;
+  rp__sq_head_read(&q, ret);
+  return strcmp(ret->id, op->session_id) == 0;
+}
+
+static int head_by_id(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_BY_ID);
+  rp__sq_text(&q, 1, op->session_id);
+  int rc = rp__sq_next(&q, "read session", err);
+  if (rc > 0) rp__sq_head_read(&q, ret);
+  return rc;
+}
+
+int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
+{
+  int rc = 0;
+  if (op->session_ref) rc = head_by_ref(c, op, ret, err);
+  if (rc == 0) rc = head_by_id(c, op, ret, err);
+  if (rc == 0) return rp__refuse_not_found(op->session_id, err);
+  return rc < 0 ? rc : 0;
+}
+
+int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,
+                       rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_PUT);
+  rp__sq_int(&q, 1, session);
+  rp__sq_int(&q, 2, seq);
+  rp__sq_int(&q, 3, ev->at_ms);
+  rp__sq_text(&q, 4, ev->kind);
+  rp__sq_int(&q, 5, ev->sealed ? FLAG_SEALED : 0);
+  rp__sq_int(&q, 6, (int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len));
+  if (ev->sealed) rp__sq_blob(&q, 7, ev->body, ev->body_len);
+  else rp__sq_textn(&q, 7, ev->body, ev->body_len);
+  return rp__sq_done(&q, "write event", err);
+}
+
+static int head_append(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_APPEND);
+  rp__sq_int(&q, 1, row->ref);
+  rp__sq_int(&q, 2, row->status);
+  rp__sq_int(&q, 3, row->last_seq);
+  rp__sq_int(&q, 4, row->tail_bytes);
+  rp__sq_int(&q, 5, row->bytes);
+  rp__sq_int(&q, 6, row->last_activity_at);
+  return rp__sq_done(&q, "write session", err);
+}
+
+static int pair_get(struct rp__sq_conn *c, enum rp__sq_id id, int64_t session, const char *name, int64_t *ret_first,
+                    int64_t *ret_second, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, id);
+  rp__sq_int(&q, 1, session);
+  rp__sq_text(&q, 2, name);
+  int rc = rp__sq_next(&q, "read", err);
+  if (rc <= 0) return rc;
+  *ret_first = rp__sq_col_int(&q, 0);
+  *ret_second = rp__sq_col_int(&q, 1);
+  return 0;
+}
+
+static int facts_get(struct rp__sq_conn *c, const struct rp__op *op, int64_t session, struct rp__append_facts *ret,
+                     rp_error *err)
+{
+  const char *key = op->u.append.idempotency_key, *client = op->u.append.client_id;
+  int rc = 0;
+  if (key) rc = pair_get(c, RP_SQ_IDEM_GET, session, key, &ret->idem_seq, &ret->idem_n, err);
+  if (rc == 0 && client)
+    rc = pair_get(c, RP_SQ_CLIENT_GET, session, client, &ret->client_mark, &ret->client_seq, err);
+  return rc;
+}
+
+static int facts_put(struct rp__sq_conn *c, const struct rp__op *op, int64_t session, rp_error *err)
+{
+  int64_t n = (int64_t)op->u.append.n;
+  int rc = 0;
+  if (op->u.append.idempotency_key) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_PUT);
+    rp__sq_int(&q, 1, session);
+    rp__sq_text(&q, 2, op->u.append.idempotency_key);
+    rp__sq_int(&q, 3, op->ret.first_seq);
+    rp__sq_int(&q, 4, n);
+    rp__sq_int(&q, 5, op->now_ms);
+    rc = rp__sq_done(&q, "write idempotency key", err);
+  }
+  if (rc == 0 && op->u.append.client_id) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_CLIENT_PUT);
+    rp__sq_int(&q, 1, session);
+    rp__sq_text(&q, 2, op->u.append.client_id);
+    rp__sq_int(&q, 3, op->u.append.client_seq + n - 1);
+    rp__sq_int(&q, 4, op->ret.seq);
+    rc = rp__sq_done(&q, "write client", err);
+  }
+  return rc;
+}
+
+int rp__sq_append(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  struct rp__session_row row;
+  struct rp__append_facts facts = {0};
+  int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = facts_get(c, op, row.ref, &facts, err);
+  if (rc == 0) rc = rp__rule_append(op, &row, &facts, err);
+  if (rc != 0 || op->ret.repeated) return rc;
+  for (size_t i = 0; rc == 0 && i < op->u.append.n; i++)
+    rc = rp__sq_event_write(c, row.ref, op->ret.first_seq + (int64_t)i, &op->u.append.events[i], err);
+  if (rc == 0) rc = head_append(c, &row, err);
+  if (rc == 0) rc = facts_put(c, op, row.ref, err);
+  return rc;
+}

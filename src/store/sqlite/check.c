@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is wrong with pages, indexes, tables and full text, and what can be built
+ * anew from the rows. Everything is found first and told afterwards, so that the
+ * callback runs with nothing locked. Foreign tables are looked at, never repaired.
+ */
+#include "store/sqlite/sqlite.h"
+
+#define FINDINGS "100"
+
+/* Lines, each one finding. */
+static int integrity_lines(struct rp__sq_conn *c, struct rp__buf *out)
+{
+  sqlite3_stmt *st = NULL;
+  int rc = sqlite3_prepare_v2(c->db, "PRAGMA integrity_check(" FINDINGS ")", -1, &st, NULL);
+  while (rc == SQLITE_OK || rc == SQLITE_ROW) {
+    rc = sqlite3_step(st);
+    if (rc != SQLITE_ROW) break;
+    const char *line = (const char *)sqlite3_column_text(st, 0);
+    if (line && strcmp(line, "ok") != 0) rp__buf_printf(out, "%s\n", line);
+  }
+  if (rc != SQLITE_DONE) rp__buf_printf(out, "the check stopped: %s\n", sqlite3_errmsg(c->db));
+  sqlite3_finalize(st);
+  return out->err;
+}
+
+static int schema_lines(struct rp__sq_conn *c, struct rp__buf *out)
+{
+  sqlite3_stmt *st = NULL;
+  int rc = sqlite3_prepare_v2(c->db, "SELECT 1 FROM sqlite_schema WHERE name = ?1", -1, &st, NULL);
+  for (const char *const *name = rp__sq_schema_names; rc == SQLITE_OK && *name; name++) {
+    sqlite3_bind_text(st, 1, *name, -1, SQLITE_STATIC);
+    if (sqlite3_step(st) == SQLITE_DONE) rp__buf_printf(out, "%s is missing\n", *name);
+    rc = sqlite3_reset(st);
+  }
+  sqlite3_finalize(st);
+  return out->err;
+}
+
+static int fulltext_work(struct rp__sq_conn *c, void *arg, rp_error *err)
+{
+  struct rp__buf *out = arg;
+  int64_t at, max;
+  int rc = rp__sq_index_at(c, &at, err);
+  if (rc == 0) rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
+  if (rc != 0 || at < 0) return rc;
+  if (at > max) rp__buf_str(out, "full text is ahead of the journal\n");
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_INDEX_CHECK);
+  if (rp__sq_done(&q, "check full text", NULL) != 0) rp__buf_str(out, "full text is damaged\n");
+  return out->err;
+}
+
+struct repair {
+  bool structure, fulltext;
+};
+
+static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
+{
+  static const char reindex[] = "REINDEX rp_scopes; REINDEX rp_sessions; REINDEX rp_heads; REINDEX rp_runs;"
+                                "REINDEX rp_events; REINDEX rp_snapshots; REINDEX rp_idem; REINDEX rp_clients;"
+                                "REINDEX rp_meta";
+  const struct repair *r = arg;
+  int rc = r->structure ? rp__sq_schema_restore(c, err) : 0;
+  if (rc == 0 && r->structure) rc = rp__sq_exec(c, reindex, err);
+  if (rc == 0 && r->fulltext) rc = rp__sq_index_forget(c, err);
+  return rc;
+}
+
+static int look(struct rp__sq_store *s, struct rp__buf *structure, struct rp__buf *fulltext, rp_error *err)
+{
+  int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
+  if (rc != 0) return rc;
+  if (schema_lines(s->keeper, structure) || integrity_lines(s->keeper, structure))
+    return rp__fail(err, structure->err, "the findings do not fit into memory");
+  return s->read_only ? 0 : rp__sq_keeper_txn(s, fulltext_work, fulltext, err);
+}
+
+/* Tells each line; it is repaired when it is not among those still found. */
+static int tell(const struct rp__buf *found, const struct rp__buf *left, bool repaired, rp_finding_fn *fn, void *ctx)
+{
+  char line[400];
+  for (const char *p = found->p, *end; p && (end = strchr(p, '\n')); p = end + 1) {
+    size_t n = RP_MIN((size_t)(end - p), sizeof line - 1);
+    memcpy(line, p, n);
+    line[n] = '\0';
+    rp_finding f = {.what = line, .repaired = repaired && !(left->p && strstr(left->p, line))};
+    int rc = fn(ctx, &f);
+    if (rc != 0) return rc;
+  }
+  return 0;
+}
+
+static int repair_all(struct rp__sq_store *s, struct repair what, struct rp__buf *structure, struct rp__buf *fulltext,
+                      rp_error *err)
+{
+  pthread_mutex_lock(&s->maintain_mu);
+  int rc = rp__sq_keeper_txn(s, repair_work, &what, err);
+  pthread_mutex_unlock(&s->maintain_mu);
+  if (rc == 0 && what.fulltext) rc = rp__sq_index_catch_up(s, err);
+  pthread_mutex_lock(&s->maintain_mu);
+  if (rc == 0) rc = look(s, structure, fulltext, err);
+  pthread_mutex_unlock(&s->maintain_mu);
+  return rc;
+}
+
+int rp__sq_check(struct rp__store *base, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err)
+{
+  struct rp__sq_store *s = rp__sq(base);
+  RP_AUTOBUF struct rp__buf found = RP_BUF(1 << 20);
+  RP_AUTOBUF struct rp__buf found_ft = RP_BUF(1 << 20);
+  RP_AUTOBUF struct rp__buf left = RP_BUF(1 << 20);
+  RP_AUTOBUF struct rp__buf left_ft = RP_BUF(1 << 20);
+  if (repair && s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
+  pthread_mutex_lock(&s->maintain_mu);
+  int rc = look(s, &found, &found_ft, err);
+  pthread_mutex_unlock(&s->maintain_mu);
+  if (rc != 0) return rc;
+
+  struct repair what = {.structure = found.n > 0, .fulltext = found_ft.n > 0};
+  bool repaired = false;
+  if (repair && (what.structure || what.fulltext)) {
+    rp_error why;
+    repaired = repair_all(s, what, &left, &left_ft, &why) == 0;
+    if (!repaired) rp__log(&s->log, RP_LOG_DEBUG, "repair failed: %s", why.message);
+  }
+  rc = tell(&found, &left, repaired, fn, ctx);
+  return rc ? rc : tell(&found_ft, &left_ft, repaired, fn, ctx);
+}

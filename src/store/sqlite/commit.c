@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One group is one database transaction; a refused txn undoes itself alone. */
+#include "store/sqlite/sqlite.h"
+
+static rp__sq_op *const op_table[] = {
+  [RP_OP_SESSION_PUT] = rp__sq_session_put,
+  [RP_OP_LEASE] = rp__sq_lease,
+  [RP_OP_RUN_END] = rp__sq_run_end,
+  [RP_OP_SESSION_SET] = rp__sq_session_set,
+  [RP_OP_APPEND] = rp__sq_append,
+  [RP_OP_HEARTBEAT] = rp__sq_heartbeat,
+  [RP_OP_SNAPSHOT_PUT] = rp__sq_snapshot_put,
+  [RP_OP_SNAPSHOT_DELETE] = rp__sq_snapshot_delete,
+  [RP_OP_EVENT_REPLACE] = rp__sq_event_replace,
+  [RP_OP_SCOPE_SET] = rp__sq_scope_set,
+  [RP_OP_SESSION_DELETE] = rp__sq_session_delete,
+};
+
+static int run_simple(struct rp__sq_conn *c, enum rp__sq_id id, const char *doing, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, id);
+  return rp__sq_done(&q, doing, err);
+}
+
+static int txn_ops(struct rp__sq_conn *c, struct rp__txn *t)
+{
+  for (size_t i = 0; i < t->n; i++) {
+    memset(&t->ops[i].ret, 0, sizeof t->ops[i].ret);
+    int rc = op_table[t->ops[i].type](c, &t->ops[i], &t->err);
+    if (rc != 0) return rc;
+  }
+  return 0;
+}
+
+/* An op that refuses before it writes, and writes so that one statement's own undo is enough. */
+static bool txn_is_plain(const struct rp__txn *t)
+{
+  if (t->n != 1) return false;
+  return t->ops[0].type == RP_OP_HEARTBEAT || (t->ops[0].type == RP_OP_APPEND && t->ops[0].u.append.n == 1);
+}
+
+/* Sets t->rc. Returns non-zero when the whole transaction is lost. */
+static int txn_run(struct rp__sq_conn *c, struct rp__txn *t, rp_error *err)
+{
+  bool plain = txn_is_plain(t);
+  int rc = plain ? 0 : run_simple(c, RP_SQ_SAVE, "savepoint", err);
+  if (rc != 0) return rc;
+  t->rc = txn_ops(c, t);
+  if (c->fatal || (t->rc != 0 && sqlite3_get_autocommit(c->db))) {
+    if (err) *err = t->err;
+    return t->rc;
+  }
+  if (plain) return 0;
+  if (t->rc != 0) rc = run_simple(c, RP_SQ_SAVE_UNDO, "undo", err);
+  return rc ? rc : run_simple(c, RP_SQ_SAVE_DONE, "release", err);
+}
+
+/*
+ * A repeat writes nothing, but acknowledges what another commit, perhaps a weaker
+ * one, has stored: something must be written for the log to be synced.
+ */
+static int flush_repeats(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
+{
+  bool due = false;
+  for (size_t i = 0; i < n; i++) {
+    const struct rp__txn *t = group[i];
+    for (size_t j = 0; t->rc == 0 && t->durability == RP_DISK && j < t->n; j++)
+      due |= t->ops[j].type == RP_OP_APPEND && t->ops[j].ret.repeated;
+  }
+  if (!due) return 0;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_META_COUNT);
+  rp__sq_text(&q, 1, "flushes");
+  return rp__sq_done(&q, "flush", err);
+}
+
+static int group_run(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
+{
+  int rc = run_simple(c, RP_SQ_BEGIN, "begin", err);
+  if (rc == 0) rc = rp__sq_schema_check(c, err);
+  for (size_t i = 0; rc == 0 && i < n; i++) rc = txn_run(c, group[i], err);
+  if (rc == 0) rc = flush_repeats(c, group, n, err);
+  if (rc == 0) rc = run_simple(c, RP_SQ_COMMIT, "commit", err);
+  if (rc != 0) rp__sq_rollback(c);
+  return rc;
+}
+
+static int sync_set(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
+{
+  int want = 1;
+  for (size_t i = 0; i < n; i++)
+    if (group[i]->durability == RP_DISK) want = 2;
+  if (want == c->synchronous) return 0;
+  int rc = rp__sq_exec(c, want == 2 ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", err);
+  if (rc == 0) c->synchronous = want;
+  return rc;
+}
+
+int rp__sq_commit(struct rp__store *base, struct rp__txn **group, size_t n, rp_error *err)
+{
+  struct rp__sq_store *s = rp__sq(base);
+  if (s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
+  int rc = rp__sq_conn_ensure(s, RP_SQ_WRITER, &s->writer, err);
+  if (rc != 0) return rc;
+  struct rp__sq_conn *c = s->writer;
+  c->fatal = false;
+  rc = sync_set(c, group, n, err);
+  if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
+  if (rc != 0) return rc;
+  rc = group_run(c, group, n, err);
+  rp__sq_queue_leave(s->queue);
+  if (rc == 0 && s->wal_grown && atomic_load_explicit(&s->wal_pages, memory_order_relaxed) > RP_SQ_WAL_PAGES)
+    s->wal_grown(s->ctx);
+  return rc;
+}
+
+int rp__sq_synchronous(struct rp__store *base)
+{
+  struct rp__sq_store *s = rp__sq(base);
+  sqlite3_stmt *st = NULL;
+  int v = -1;
+  if (!s->writer || sqlite3_prepare_v2(s->writer->db, "PRAGMA synchronous", -1, &st, NULL) != SQLITE_OK) return -1;
+  if (sqlite3_step(st) == SQLITE_ROW) v = sqlite3_column_int(st, 0);
+  sqlite3_finalize(st);
+  return v;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions found and listed, scopes, clients. */
+#include "store/sqlite/sqlite.h"
+
+#include <stdio.h>
+
+#define LAST_CODE_POINT "\xf4\x8f\xbf\xbf"
+
+static int find_start(enum rp__find how, bool scoped, enum rp__sq_id *ret)
+{
+  switch (how) {
+  case RP_FIND_ID: *ret = RP_SQ_SESSION_BY_ID; return 0;
+  case RP_FIND_PREFIX: *ret = RP_SQ_SESSION_BY_PREFIX; return 0;
+  case RP_FIND_KEY: *ret = scoped ? RP_SQ_SESSION_BY_KEY_IN : RP_SQ_SESSION_BY_KEY; return 0;
+  case RP_FIND_LAST: *ret = scoped ? RP_SQ_SESSION_LAST_IN : RP_SQ_SESSION_LAST; return 0;
+  }
+  return RP_E_USAGE;
+}
+
+static int refuse_find(enum rp__find how, const char *scope, const char *what, rp_error *err)
+{
+  if (how == RP_FIND_LAST)
+    return rp__fail(err, RP_E_SESSION_NOT_FOUND, scope ? "no session in scope %s yet" : "no session yet",
+                    scope ? scope : "");
+  if (how == RP_FIND_KEY) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
+  return rp__refuse_not_found(what, err);
+}
+
+/* A prefix that is a whole id names that session, however many ids it begins. */
+static int prefix_unique(struct rp__sq_q *q, const char *what, struct rp__session_row *row, rp_error *err)
+{
+  if (strcmp(row->id, what) == 0) return 0;
+  int rc = rp__sq_next(q, "find session", err);
+  if (rc == 0) return 0;
+  rp__session_row_done(row);
+  return rc < 0 ? rc : rp__fail(err, RP_E_AMBIGUOUS, "%s begins the ids of several sessions", what);
+}
+
+int rp__sq_session_find(struct rp__store *base, enum rp__find how, const char *scope, const char *what,
+                        struct rp__session_row *ret, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  struct rp__session_row row = {0};
+  char end[RP_NAME + 8];
+  enum rp__sq_id id;
+  if (find_start(how, scope && scope[0], &id) != 0 || (how != RP_FIND_LAST && (!what || !what[0])))
+    return rp__fail(err, RP_E_USAGE, "nothing to look for");
+  int rc = rp__sq_reader_take(rp__sq(base), &c, err);
+  if (rc != 0) return rc;
+
+  RP_SQ_AUTO q = rp__sq_query(c, id);
+  bool by_scope_only = id == RP_SQ_SESSION_LAST_IN;
+  if (how != RP_FIND_LAST) rp__sq_text(&q, 1, what);
+  if (by_scope_only) rp__sq_text(&q, 1, scope);
+  if (id == RP_SQ_SESSION_BY_KEY_IN) rp__sq_text(&q, 2, scope);
+  if (how == RP_FIND_PREFIX) {
+    snprintf(end, sizeof end, "%.*s%s", RP_ID_MAX, what, LAST_CODE_POINT);
+    rp__sq_text(&q, 2, end);
+    rp__sq_text(&q, 3, scope);
+  }
+  rc = rp__sq_next(&q, "find session", err);
+  if (rc == 0) return refuse_find(how, scope, what, err);
+  if (rc > 0) rc = rp__sq_session_read(&q, &row, err);
+  if (rc == 0 && how == RP_FIND_PREFIX) rc = prefix_unique(&q, what, &row, err);
+  if (rc != 0) {
+    rp__session_row_done(&row);
+    return rc;
+  }
+  *ret = row;
+  return 0;
+}
+
+/* ---- list ---- */
+
+#define SESSION_PAGE 64
+
+struct rows {
+  struct rp__session_row row[SESSION_PAGE];
+  int n;
+};
+
+static void rows_clear(struct rows *r)
+{
+  for (int i = 0; i < r->n; i++) rp__session_row_done(&r->row[i]);
+  r->n = 0;
+}
+
+static void rows_freep(struct rows **r)
+{
+  if (*r) rows_clear(*r);
+  free(*r);
+}
+
+static int session_page(struct rp__sq_store *s, const char *scope, int64_t status, int64_t since, int64_t before,
+                        int max, struct rows *rows, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  int rc = rp__sq_reader_take(s, &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, scope ? RP_SQ_SESSION_PAGE_IN : RP_SQ_SESSION_PAGE);
+  rp__sq_int(&q, 1, before);
+  rp__sq_int(&q, 2, status);
+  rp__sq_int(&q, 3, since);
+  rp__sq_int(&q, 4, max);
+  if (scope) rp__sq_text(&q, 5, scope);
+  while (rows->n < max && (rc = rp__sq_next(&q, "list sessions", err)) > 0) {
+    rc = rp__sq_session_read(&q, &rows->row[rows->n++], err);
+    if (rc != 0) return rc;
+  }
+  return rc < 0 ? rc : 0;
+}
+
+static int cursor_ref(struct rp__store *base, const char *cursor, int64_t *ret, rp_error *err)
+{
+  RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
+  int rc = rp__sq_session_find(base, RP_FIND_ID, NULL, cursor, &row, err);
+  if (rc == 0) *ret = row.ref;
+  return rc;
+}
+
+int rp__sq_session_list(struct rp__store *base, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err)
+{
+  static const rp_filter none = {0};
+  if (!f) f = &none;
+  int64_t before = INT64_MAX, status = -1;
+  int left = f->limit > 0 ? f->limit : 50, rc = 0;
+  if (f->status && f->status[0]) {
+    status = rp__status_parse(f->status, strlen(f->status));
+    if (status == RP_STATUS_MAX) return rp__fail_field(err, RP_E_USAGE, "status", "no status is called %s", f->status);
+  }
+  if (f->cursor && f->cursor[0]) rc = cursor_ref(base, f->cursor, &before, err);
+  if (rc != 0) return rc;
+
+  RP_CLEANUP(rows_freep) struct rows *rows = calloc(1, sizeof *rows);
+  if (!rows) return rp__fail_nomem(err);
+  const char *scope = f->scope && f->scope[0] ? f->scope : NULL;
+  for (int max = SESSION_PAGE, n = max; n == max && left > 0; left -= n) {
+    rows_clear(rows);
+    max = RP_MIN(left, SESSION_PAGE);
+    rc = session_page(rp__sq(base), scope, status, f->since_ms, before, max, rows, err);
+    n = rows->n;
+    for (int i = 0; rc == 0 && i < n; i++) rc = fn(ctx, &rows->row[i]);
+    if (rc != 0) return rc;
+    if (n > 0) before = rows->row[n - 1].ref;
+  }
+  return 0;
+}
+
+/* ---- scopes, clients ---- */
+
+int rp__sq_scope_get(struct rp__store *base, const char *scope, struct rp__scope_row *ret, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  struct rp__scope_row row = {0};
+  int rc = rp__sq_reader_take(rp__sq(base), &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_GET);
+  rp__sq_text(&q, 1, scope);
+  rc = rp__sq_next(&q, "read scope", err);
+  if (rc < 0) return rc;
+  if (rc > 0) {
+    struct rp__str key_id = rp__sq_col_bytes(&q, 2);
+    row.starts = rp__sq_col_int(&q, 0);
+    row.sealed = rp__sq_col_int(&q, 1) != 0;
+    memcpy(row.key_id, key_id.p, RP_MIN(key_id.n, sizeof row.key_id));
+  }
+  *ret = row;
+  return 0;
+}
+
+int rp__sq_client_get(struct rp__store *base, int64_t session_ref, const char *client_id, int64_t *ret, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  int rc = rp__sq_reader_take(rp__sq(base), &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_CLIENT_GET);
+  rp__sq_int(&q, 1, session_ref);
+  rp__sq_text(&q, 2, client_id);
+  rc = rp__sq_next(&q, "read client", err);
+  if (rc < 0) return rc;
+  *ret = rc > 0 ? rp__sq_col_int(&q, 0) : 0;
+  return 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/id.h"
+
+static const struct rp__store_ops ops;
+
+int64_t rp__sq_file_bytes(const char *path)
+{
+  struct stat st;
+  return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+static char *concat(const char *a, const char *b)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(1 << 16);
+  rp__buf_str(&out, a);
+  rp__buf_str(&out, b);
+  return rp__buf_take(&out);
+}
+
+/* ?vfs=NAME and ?busy_ms=N after the path are for tests: I/O that fails, writers that give up soon. */
+static int query_parse(struct rp__sq_store *s, char *query)
+{
+  char *rest = NULL;
+  for (char *word = strtok_r(query, "&", &rest); word; word = strtok_r(NULL, "&", &rest)) {
+    if (strncmp(word, "vfs=", 4) == 0 && !s->vfs) s->vfs = strdup(word + 4);
+    if (strncmp(word, "vfs=", 4) == 0 && !s->vfs) return RP_E_NOMEM;
+    if (strncmp(word, "busy_ms=", 8) == 0) s->busy_ms = (int)strtol(word + 8, NULL, 10);
+  }
+  return 0;
+}
+
+static int path_set(struct rp__sq_store *s, const char *path, rp_error *err)
+{
+  if (!path || !path[0]) return rp__fail(err, RP_E_USAGE, "no path of a database");
+  /* SQLite gives names like file:… and :memory: a meaning of their own; here a path is a path. */
+  bool special = path[0] == ':' || strncmp(path, "file:", 5) == 0;
+  s->path = concat(special ? "./" : "", path);
+  if (!s->path) return rp__fail_nomem(err);
+  char *query = strrchr(s->path, '?');
+  if (query && (strncmp(query, "?vfs=", 5) == 0 || strncmp(query, "?busy_ms=", 9) == 0)) {
+    *query = '\0';
+    if (query_parse(s, query + 1) != 0) return rp__fail_nomem(err);
+  }
+  s->wal_path = concat(s->path, "-wal");
+  return s->wal_path ? 0 : rp__fail_nomem(err);
+}
+
+/* What has to be there first: the folder, 0700 if new. */
+static int folder_make(const char *path, rp_error *err)
+{
+  const char *slash = strrchr(path, '/');
+  if (!slash || slash == path) return 0;
+  RP_AUTOFREE char *dir = strndup(path, (size_t)(slash - path));
+  return dir ? rp__mkdirs(dir, err) : rp__fail_nomem(err);
+}
+
+/*
+ * Makes an empty file, 0600, under another name and links it into place: closing a
+ * descriptor of a database that a connection has open would drop that one's locks.
+ */
+static int file_make(const char *path, rp_error *err)
+{
+  struct stat st;
+  if (stat(path, &st) == 0) return 0;
+  char random[RP_UUID_TEXT];
+  RP_AUTOFREE char *temp = NULL;
+  rp__uuid7(random, 0, &rp__system_random);
+  RP_AUTOBUF struct rp__buf name = RP_BUF(1 << 16);
+  rp__buf_printf(&name, "%s.%s.new", path, random);
+  temp = rp__buf_take(&name);
+  if (!temp) return rp__fail_nomem(err);
+  int fd = open(temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return rp__fail_errno(err, errno, "%s", path);
+  close(fd);
+  int failed = link(temp, path) == 0 || errno == EEXIST ? 0 : errno;
+  unlink(temp);
+  if (failed) return rp__fail_errno(err, failed, "%s", path);
+  return rp__sync_parent(path, err);
+}
+
+static int files_ready(struct rp__sq_store *s, rp_error *err)
+{
+  RP_AUTOFREE char *runs = concat(s->path, ".runs");
+  if (!runs) return rp__fail_nomem(err);
+  int rc = folder_make(s->path, err);
+  if (rc == 0) rc = file_make(s->path, err);
+  if (rc == 0) rc = rp__sq_queue_new(runs, &s->queue, err);
+  /* Whatever keeps the files from being made keeps the store from being reached. */
+  if (rc == RP_E_FILE_NOT_FOUND && err) err->code = RP_E_UNREACHABLE;
+  return rc == RP_E_FILE_NOT_FOUND ? RP_E_UNREACHABLE : rc;
+}
+
+static void store_free(struct rp__sq_store *s)
+{
+  rp__sq_pool_done(&s->pool);
+  rp__sq_conn_close(s->keeper);
+  rp__sq_conn_close(s->writer);
+  rp__sq_queue_free(s->queue);
+  pthread_mutex_destroy(&s->maintain_mu);
+  free(s->path);
+  free(s->wal_path);
+  free(s->vfs);
+  free(s);
+}
+
+/* A log that is small is left to the next one; else the last connection takes it back into the file. */
+static void store_close(struct rp__store *base)
+{
+  struct rp__sq_store *s = rp__sq(base);
+  bool grown = rp__sq_file_bytes(s->wal_path) > RP_SQ_WAL_PAGES * 4096L;
+  if (s->writer && !s->writer->broken && (!s->keep_wal || grown))
+    sqlite3_db_config(s->writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL);
+  if (s->writer) sqlite3_busy_timeout(s->writer->db, 0);
+  store_free(s);
+}
+
+static struct rp__sq_store *store_new(const struct rp__store_options *o)
+{
+  struct rp__sq_store *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->base.ops = &ops;
+  s->read_only = o->read_only;
+  s->keep_wal = o->keep_wal;
+  s->busy_ms = RP_SQ_BUSY_MS;
+  s->clock = o->clock ? *o->clock : rp__system_clock;
+  s->log = o->log;
+  s->wal_grown = o->wal_grown;
+  s->ctx = o->ctx;
+  if (pthread_mutex_init(&s->maintain_mu, NULL)) goto no_mutex;
+  if (rp__sq_pool_init(&s->pool) != 0) goto no_pool;
+  return s;
+
+no_pool:
+  pthread_mutex_destroy(&s->maintain_mu);
+no_mutex:
+  free(s);
+  return NULL;
+}
+
+static int store_start(struct rp__sq_store *s, rp_error *err)
+{
+  int rc;
+  if (s->read_only) {
+    RP_AUTOREADER struct rp__sq_conn *c = NULL;
+    rc = rp__sq_reader_take(s, &c, err);
+    return rc ? rc : rp__sq_schema_ensure(s, c, err);
+  }
+  rc = files_ready(s, err);
+  if (rc == 0) rc = rp__sq_conn_open(s, RP_SQ_WRITER, &s->writer, err);
+  return rc ? rc : rp__sq_schema_ensure(s, s->writer, err);
+}
+
+int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err)
+{
+  struct rp__sq_store *s = store_new(o);
+  if (!s) return rp__fail_nomem(err);
+  int rc = path_set(s, o->path, err);
+  if (rc == 0) rc = store_start(s, err);
+  if (rc != 0) {
+    store_free(s);
+    return rc;
+  }
+  *ret = &s->base;
+  return 0;
+}
+
+static const struct rp__store_ops ops = {
+  .close = store_close,
+  .commit = rp__sq_commit,
+  .session_find = rp__sq_session_find,
+  .session_list = rp__sq_session_list,
+  .run_list = rp__sq_run_list,
+  .event_list = rp__sq_event_list,
+  .snapshot_list = rp__sq_snapshot_list,
+  .scope_get = rp__sq_scope_get,
+  .client_get = rp__sq_client_get,
+  .search = rp__sq_search,
+  .maintain = rp__sq_maintain,
+  .check = rp__sq_check,
+  .stats = rp__sq_stats,
+};

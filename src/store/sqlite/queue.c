@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The turn to write: a byte of <db>.runs, waited for in the kernel (decision 5),
+ * and a flag between the threads of this store, whose locks on one descriptor do
+ * not exclude each other.
+ *
+ * Waiting in the kernel can't be given a time limit without signals, so a helper
+ * thread waits while the writer watches the clock. It is made when first somebody
+ * has to wait. A helper that is still in the kernel when the store is closed is
+ * left behind with the queue in its hands: when its turn comes it passes it on
+ * and frees everything.
+ */
+#include "store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/lockfile.h"
+
+enum helper_state {
+  HELPER_IDLE,
+  HELPER_ASKED, /* to wait in the kernel, or doing so */
+  HELPER_GOT,   /* has the byte (or helper_rc), for a thread that is waiting for it */
+};
+
+struct rp__sq_queue {
+  pthread_mutex_t mu;
+  pthread_cond_t changed;
+  struct rp__lockfile file;
+  bool taken;  /* by a thread of this store */
+  bool wanted; /* that thread waits for the helper */
+  bool closed, orphaned;
+  bool have_helper;
+  pthread_t helper;
+  enum helper_state state;
+  int helper_rc;
+};
+
+static void queue_destroy(struct rp__sq_queue *q)
+{
+  rp__lockfile_close(&q->file);
+  pthread_cond_destroy(&q->changed);
+  pthread_mutex_destroy(&q->mu);
+  free(q);
+}
+
+static int monotonic_cond_init(pthread_cond_t *c)
+{
+  pthread_condattr_t attr;
+  if (pthread_condattr_init(&attr)) return RP_E_NOMEM;
+  int rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  if (rc == 0) rc = pthread_cond_init(c, &attr);
+  pthread_condattr_destroy(&attr);
+  return rc ? RP_E_NOMEM : 0;
+}
+
+int rp__sq_queue_new(const char *path, struct rp__sq_queue **ret, rp_error *err)
+{
+  RP_AUTOFREE struct rp__sq_queue *q = calloc(1, sizeof *q);
+  if (!q) return rp__fail_nomem(err);
+  int rc = rp__lockfile_open(&q->file, path, err);
+  if (rc != 0) return rc;
+  if (pthread_mutex_init(&q->mu, NULL)) goto no_mutex;
+  if (monotonic_cond_init(&q->changed)) goto no_cond;
+  *ret = RP_TAKE(q);
+  return 0;
+
+no_cond:
+  pthread_mutex_destroy(&q->mu);
+no_mutex:
+  rp__lockfile_close(&q->file);
+  return rp__fail_nomem(err);
+}
+
+/* Waits its turn once. Called and left with mu held. */
+static void helper_turn(struct rp__sq_queue *q)
+{
+  pthread_mutex_unlock(&q->mu);
+  int rc = rp__lockfile_queue_wait(&q->file);
+  pthread_mutex_lock(&q->mu);
+  q->helper_rc = rc;
+  q->state = HELPER_GOT;
+  if (!q->wanted) {
+    if (rc == 0) rp__lockfile_queue_leave(&q->file);
+    q->state = HELPER_IDLE;
+  }
+  pthread_cond_broadcast(&q->changed);
+}
+
+static void *helper_main(void *arg)
+{
+  struct rp__sq_queue *q = arg;
+  pthread_mutex_lock(&q->mu);
+  for (;;) {
+    while (q->state != HELPER_ASKED && !q->closed) pthread_cond_wait(&q->changed, &q->mu);
+    if (q->state != HELPER_ASKED) break;
+    helper_turn(q);
+  }
+  bool orphaned = q->orphaned;
+  pthread_mutex_unlock(&q->mu);
+  if (orphaned) queue_destroy(q);
+  return NULL;
+}
+
+void rp__sq_queue_free(struct rp__sq_queue *q)
+{
+  if (!q) return;
+  pthread_mutex_lock(&q->mu);
+  bool join = q->have_helper, orphan = join && q->state == HELPER_ASKED;
+  pthread_t helper = q->helper;
+  q->closed = true;
+  q->orphaned = orphan;
+  if (orphan) pthread_detach(helper);
+  pthread_cond_broadcast(&q->changed);
+  pthread_mutex_unlock(&q->mu);
+  if (orphan) return;
+  if (join) pthread_join(helper, NULL);
+  queue_destroy(q);
+}
+
+static struct timespec deadline_after(int timeout_ms)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  t.tv_sec += timeout_ms / 1000;
+  t.tv_nsec += (timeout_ms % 1000) * 1000000L;
+  if (t.tv_nsec >= 1000000000L) {
+    t.tv_nsec -= 1000000000L;
+    t.tv_sec++;
+  }
+  return t;
+}
+
+/* Sends the helper into the kernel's queue and waits for it. mu is held. */
+static int helper_wait(struct rp__sq_queue *q, const struct timespec *deadline)
+{
+  if (!q->have_helper) {
+    if (pthread_create(&q->helper, NULL, helper_main, q)) return RP_E_NOMEM;
+    q->have_helper = true;
+  }
+  if (q->state == HELPER_IDLE) q->state = HELPER_ASKED;
+  q->wanted = true;
+  pthread_cond_broadcast(&q->changed);
+  int rc = 0;
+  while (q->state == HELPER_ASKED && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&q->changed, &q->mu, deadline);
+  q->wanted = false;
+  if (q->state == HELPER_ASKED) return RP_E_BUSY;
+  q->state = HELPER_IDLE;
+  return q->helper_rc;
+}
+
+int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err)
+{
+  struct timespec deadline = deadline_after(timeout_ms);
+  int rc = 0;
+  pthread_mutex_lock(&q->mu);
+  while (q->taken && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&q->changed, &q->mu, &deadline);
+  bool turn = !q->taken;
+  if (turn) {
+    q->taken = true;
+    rc = q->state == HELPER_IDLE ? rp__lockfile_queue_try(&q->file) : RP_E_BUSY;
+    if (rc == RP_E_BUSY) rc = helper_wait(q, &deadline);
+    if (rc != 0) {
+      q->taken = false;
+      pthread_cond_broadcast(&q->changed);
+    }
+  } else {
+    rc = RP_E_BUSY;
+  }
+  pthread_mutex_unlock(&q->mu);
+  if (rc == RP_E_BUSY) return rp__fail(err, rc, "no turn to write within %d ms", timeout_ms);
+  return rc ? rp__fail(err, rc, "the queue of writers can't be used") : 0;
+}
+
+void rp__sq_queue_leave(struct rp__sq_queue *q)
+{
+  rp__lockfile_queue_leave(&q->file);
+  pthread_mutex_lock(&q->mu);
+  q->taken = false;
+  pthread_cond_broadcast(&q->changed);
+  pthread_mutex_unlock(&q->mu);
+}

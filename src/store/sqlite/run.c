@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs: leases, heartbeats, ends, and the list of them. */
+#include "store/sqlite/sqlite.h"
+
+static int run_write(struct rp__sq_conn *c, int64_t session, int64_t epoch, const struct rp__run_row *r, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_PUT);
+  rp__sq_int(&q, 1, session);
+  rp__sq_int(&q, 2, epoch);
+  rp__sq_text(&q, 3, rp__owner_name(r->owner));
+  rp__sq_int(&q, 4, r->slot);
+  rp__sq_int(&q, 5, r->proc.pid);
+  rp__sq_int(&q, 6, r->proc.start);
+  rp__sq_int(&q, 7, (int64_t)r->proc.ns);
+  rp__sq_text(&q, 8, r->proc.boot_id);
+  rp__sq_text(&q, 9, r->host);
+  rp__sq_text(&q, 10, r->version);
+  rp__sq_int(&q, 11, r->started_at);
+  rp__sq_int(&q, 12, r->heartbeat_at);
+  rp__sq_int(&q, 13, r->heartbeat_boot);
+  return rp__sq_done(&q, "write run", err);
+}
+
+static int scope_started(struct rp__sq_conn *c, struct rp__op *op, int64_t ref, rp_error *err)
+{
+  RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
+  RP_SQ_AUTO s = rp__sq_query(c, RP_SQ_SESSION_BY_REF);
+  rp__sq_int(&s, 1, ref);
+  int rc = rp__sq_next(&s, "read session", err);
+  if (rc == 0) return rp__refuse_not_found(op->session_id, err);
+  if (rc > 0) rc = rp__sq_session_read(&s, &row, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_START);
+  rp__sq_text(&q, 1, row.scope);
+  rc = rp__sq_next(&q, "count start", err);
+  if (rc < 0) return rc;
+  op->ret.starts = rp__sq_col_int(&q, 0);
+  return rp__sq_done(&q, "count start", err);
+}
+
+static int session_started(struct rp__sq_conn *c, int64_t ref, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_STARTED);
+  rp__sq_int(&q, 1, ref);
+  return rp__sq_done(&q, "write session", err);
+}
+
+int rp__sq_lease(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  struct rp__session_row row;
+  int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = rp__rule_lease(op, &row, err);
+  if (rc == 0) rc = run_write(c, row.ref, row.epoch, op->u.lease.run, err);
+  if (rc != 0) return rc;
+  op->ret.ref = sqlite3_last_insert_rowid(c->db);
+  rc = rp__sq_head_write(c, &row, err);
+  if (rc == 0) rc = session_started(c, row.ref, err);
+  if (rc == 0 && op->u.lease.count_start) rc = scope_started(c, op, row.ref, err);
+  return rc;
+}
+
+/* The run of an epoch: ref and ended_at. 1 when there is one, 0 when not. */
+static int run_current(struct rp__sq_conn *c, int64_t session, int64_t epoch, struct rp__run_row *ret, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_CURRENT);
+  rp__sq_int(&q, 1, session);
+  rp__sq_int(&q, 2, epoch);
+  int rc = rp__sq_next(&q, "read run", err);
+  if (rc <= 0) return rc;
+  ret->ref = rp__sq_col_int(&q, 0);
+  ret->ended_at = rp__sq_col_int(&q, 1);
+  return 1;
+}
+
+int rp__sq_run_end(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  struct rp__session_row row;
+  struct rp__run_row run = {.ref = op->u.run_end.run_ref};
+  int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0 && run.ref == 0) {
+    rc = run_current(c, row.ref, row.epoch, &run, err);
+    if (rc == 0) return 0;
+  }
+  if (rc < 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_END);
+  rp__sq_int(&q, 1, run.ref);
+  rp__sq_int(&q, 2, row.ref);
+  rp__sq_int(&q, 3, op->u.run_end.ended_at ? op->u.run_end.ended_at : op->now_ms);
+  rp__sq_text(&q, 4, rp__cause_name(op->u.run_end.cause));
+  rp__sq_text(&q, 5, op->u.run_end.evidence);
+  rp__sq_text(&q, 6, op->u.run_end.reason);
+  op->ret.ref = run.ref;
+  return rp__sq_done(&q, "end run", err);
+}
+
+int rp__sq_heartbeat(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  struct rp__session_row row;
+  struct rp__run_row run;
+  int rc = rp__sq_head(c, op, &row, err);
+  if (rc != 0) return rc;
+  int found = run_current(c, row.ref, row.epoch, &run, err);
+  if (found < 0) return found;
+  rc = rp__rule_heartbeat(op, &row, found ? &run : NULL, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_BEAT);
+  rp__sq_int(&q, 1, run.ref);
+  rp__sq_int(&q, 2, op->now_ms);
+  rp__sq_int(&q, 3, op->u.heartbeat.boot_ms);
+  return rp__sq_done(&q, "write heartbeat", err);
+}
+
+static void run_read(struct rp__sq_q *q, struct rp__run_row *ret)
+{
+  char word[32];
+  memset(ret, 0, sizeof *ret);
+  ret->ref = rp__sq_col_int(q, 0);
+  ret->session_ref = rp__sq_col_int(q, 1);
+  rp__sq_col_str(q, 2, ret->session_id, sizeof ret->session_id);
+  ret->epoch = rp__sq_col_int(q, 3);
+  rp__sq_col_str(q, 4, word, sizeof word);
+  ret->owner = rp__owner_parse(word);
+  ret->slot = rp__sq_col_int(q, 5);
+  ret->proc.pid = rp__sq_col_int(q, 6);
+  ret->proc.start = rp__sq_col_int(q, 7);
+  ret->proc.ns = (uint64_t)rp__sq_col_int(q, 8);
+  rp__sq_col_str(q, 9, ret->proc.boot_id, sizeof ret->proc.boot_id);
+  rp__sq_col_str(q, 10, ret->host, sizeof ret->host);
+  rp__sq_col_str(q, 11, ret->version, sizeof ret->version);
+  ret->started_at = rp__sq_col_int(q, 12);
+  ret->heartbeat_at = rp__sq_col_int(q, 13);
+  ret->heartbeat_boot = rp__sq_col_int(q, 14);
+  ret->ended_at = rp__sq_col_int(q, 15);
+  rp__sq_col_str(q, 16, word, sizeof word);
+  ret->cause = rp__cause_parse(word);
+  rp__sq_col_str(q, 17, ret->evidence, sizeof ret->evidence);
+  rp__sq_col_str(q, 18, ret->reason, sizeof ret->reason);
+}
+
+#define RUN_PAGE 32
+
+/* Reads the next page of runs before *before. The number of rows, or an error. */
+static int run_page(struct rp__sq_store *s, const struct rp__run_filter *f, int64_t before, int max,
+                    struct rp__run_row *rows, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  int n = 0, rc = rp__sq_reader_take(s, &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, f->open_only      ? RP_SQ_RUN_PAGE_OPEN
+                                 : f->session_ref ? RP_SQ_RUN_PAGE_OF
+                                                  : RP_SQ_RUN_PAGE);
+  rp__sq_int(&q, 1, before);
+  rp__sq_text(&q, 2, f->scope);
+  rp__sq_int(&q, 3, max);
+  if (f->open_only || f->session_ref) rp__sq_int(&q, 4, f->session_ref);
+  while (n < max && (rc = rp__sq_next(&q, "list runs", err)) > 0) run_read(&q, &rows[n++]);
+  return rc < 0 ? rc : n;
+}
+
+int rp__sq_run_list(struct rp__store *base, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx,
+                    rp_error *err)
+{
+  RP_AUTOFREE struct rp__run_row *rows = calloc(RUN_PAGE, sizeof *rows);
+  int64_t before = INT64_MAX, left = f->limit > 0 ? f->limit : INT64_MAX;
+  if (!rows) return rp__fail_nomem(err);
+  for (int max = RUN_PAGE, n = max; n == max && left > 0; left -= n) {
+    max = (int)RP_MIN(left, RUN_PAGE);
+    n = run_page(rp__sq(base), f, before, max, rows, err);
+    if (n < 0) return n;
+    for (int i = 0; i < n; i++) {
+      int rc = fn(ctx, &rows[i]);
+      if (rc != 0) return rc;
+    }
+    if (n > 0) before = rows[n - 1].ref;
+  }
+  return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our tables and how they came to be. A step leads from version n - 1 to n and is
+ * never changed once released. All names begin with rp_, nothing outside of them
+ * is touched, and the version is a row of ours, for user_version and
+ * application_id belong to whoever owns the file (X-15, decision 18).
+ */
+#include "store/sqlite/sqlite.h"
+
+/* Statuses are stored as numbers; statements.c knows which ones have ended. */
+_Static_assert(RP_STATUS_CREATED == 0 && RP_STATUS_ACTIVE == 1 && RP_STATUS_IDLE == 2 && RP_STATUS_CHECKPOINTED == 3 &&
+                 RP_STATUS_CLOSED == 4 && RP_STATUS_ABANDONED == 5,
+               "stored numbers");
+
+/*
+ * What every append rewrites (rp_heads) is apart from what it only looks at: many
+ * narrow rows share a page, so a group of appends dirties few of them.
+ * Full text is no part of the schema: it is built when it is missing (index.c).
+ */
+static const char step_1[] =
+  "CREATE TABLE rp_scopes (scope TEXT PRIMARY KEY, starts INTEGER NOT NULL, sealed INTEGER NOT NULL, key_id BLOB)"
+  " WITHOUT ROWID;"
+
+  "CREATE TABLE rp_sessions (ref INTEGER PRIMARY KEY, id TEXT NOT NULL, scope TEXT NOT NULL, key TEXT, channel TEXT,"
+  " provider TEXT, created_at INTEGER NOT NULL, previous_id TEXT, continued_by TEXT, forked_from TEXT,"
+  " forked_at_seq INTEGER NOT NULL, crash_recovered INTEGER NOT NULL, sealed INTEGER NOT NULL,"
+  " hidden INTEGER NOT NULL, started INTEGER NOT NULL, meta TEXT);"
+  "CREATE UNIQUE INDEX rp_sessions_id ON rp_sessions (id);"
+  "CREATE INDEX rp_sessions_key ON rp_sessions (key, scope) WHERE key IS NOT NULL;"
+  "CREATE INDEX rp_sessions_scope ON rp_sessions (scope);"
+  "CREATE INDEX rp_sessions_scope_started ON rp_sessions (scope, started);"
+  "CREATE INDEX rp_sessions_started ON rp_sessions (started);"
+
+  "CREATE TABLE rp_heads (session INTEGER PRIMARY KEY, status INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+  " last_seq INTEGER NOT NULL, snap_seq INTEGER NOT NULL, snap_n INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
+  " bytes INTEGER NOT NULL, last_activity_at INTEGER NOT NULL, ended_at INTEGER NOT NULL);"
+
+  "CREATE TABLE rp_runs (ref INTEGER PRIMARY KEY, session INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+  " owner TEXT NOT NULL, slot INTEGER NOT NULL, pid INTEGER NOT NULL, pid_start INTEGER NOT NULL,"
+  " pid_ns INTEGER NOT NULL, boot_id TEXT, host TEXT, version TEXT, started_at INTEGER NOT NULL,"
+  " heartbeat_at INTEGER NOT NULL, heartbeat_boot INTEGER NOT NULL, ended_at INTEGER NOT NULL, cause TEXT,"
+  " evidence TEXT, reason TEXT);"
+  "CREATE UNIQUE INDEX rp_runs_epoch ON rp_runs (session, epoch);"
+  "CREATE INDEX rp_runs_open ON rp_runs (session) WHERE ended_at = 0;"
+
+  "CREATE TABLE rp_events (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL,"
+  " at INTEGER NOT NULL, kind TEXT NOT NULL, flags INTEGER NOT NULL, sum INTEGER NOT NULL, body NOT NULL);"
+  "CREATE UNIQUE INDEX rp_events_seq ON rp_events (session, seq);"
+
+  "CREATE TABLE rp_snapshots (ref INTEGER PRIMARY KEY, session INTEGER NOT NULL, n INTEGER NOT NULL,"
+  " seq INTEGER NOT NULL, at INTEGER NOT NULL, raw_size INTEGER NOT NULL, size INTEGER NOT NULL,"
+  " sealed INTEGER NOT NULL, reason TEXT, data BLOB NOT NULL);"
+  "CREATE UNIQUE INDEX rp_snapshots_n ON rp_snapshots (session, n);"
+
+  "CREATE TABLE rp_idem (session INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,"
+  " at INTEGER NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;"
+  "CREATE INDEX rp_idem_at ON rp_idem (at);"
+
+  "CREATE TABLE rp_clients (session INTEGER NOT NULL, client TEXT NOT NULL, mark INTEGER NOT NULL,"
+  " seq INTEGER NOT NULL, PRIMARY KEY (session, client)) WITHOUT ROWID;";
+
+static const char *const steps[] = {[1] = step_1};
+
+const char *const rp__sq_schema_names[] = {
+  "rp_scopes",     "rp_sessions",     "rp_sessions_id", "rp_sessions_key", "rp_sessions_scope",
+  "rp_heads",      "rp_runs",         "rp_runs_epoch",  "rp_runs_open",    "rp_sessions_scope_started",
+  "rp_events",     "rp_events_seq",   "rp_snapshots",   "rp_snapshots_n",  "rp_sessions_started",
+  "rp_idem",       "rp_idem_at",      "rp_clients",     NULL,
+};
+_Static_assert(RP_ARRAY_SIZE(steps) == RP_SQ_SCHEMA + 1, "a step for every version");
+
+static int refuse_version(const struct rp__sq_store *s, int64_t version, rp_error *err)
+{
+  rp__fail(err, RP_E_VERSION, "%s has schema version %lld, this program knows %d", s->path, (long long)version,
+           RP_SQ_SCHEMA);
+  rp__hint(err, version > RP_SQ_SCHEMA ? "use the newer program" : "open it once for writing to bring it up to date");
+  return RP_E_VERSION;
+}
+
+int rp__sq_schema_check(struct rp__sq_conn *c, rp_error *err)
+{
+  int64_t version;
+  int rc = rp__sq_meta_get(c, "schema_version", 0, &version, err);
+  if (rc != 0) return rc;
+  return version == RP_SQ_SCHEMA ? 0 : refuse_version(c->store, version, err);
+}
+
+/* 0 when the file has no tables of ours. */
+static int schema_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
+{
+  static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rp_meta'";
+  sqlite3_stmt *st = NULL;
+  int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_step(st);
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) rc = rp__sq_fail(c, rc, "read schema", err);
+  sqlite3_finalize(st);
+  if (rc < 0) return rc;
+  *ret = 0;
+  return rc == SQLITE_ROW ? rp__sq_meta_get(c, "schema_version", 0, ret, err) : 0;
+}
+
+static int migrate(struct rp__sq_conn *c, rp_error *err)
+{
+  static const char meta[] =
+    "CREATE TABLE IF NOT EXISTS rp_meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID";
+  int64_t version;
+  int rc = schema_version(c, &version, err);
+  if (rc == 0 && version > RP_SQ_SCHEMA) return refuse_version(c->store, version, err);
+  if (rc == 0) rc = rp__sq_exec(c, meta, err);
+  for (int64_t v = version + 1; rc == 0 && v <= RP_SQ_SCHEMA; v++) rc = rp__sq_exec(c, steps[v], err);
+  return rc ? rc : rp__sq_meta_set(c, "schema_version", RP_SQ_SCHEMA, err);
+}
+
+int rp__sq_schema_restore(struct rp__sq_conn *c, rp_error *err)
+{
+  for (int v = 1; v <= RP_SQ_SCHEMA; v++) {
+    for (const char *sql = steps[v]; *sql;) {
+      sqlite3_stmt *st = NULL;
+      int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, &sql);
+      /* Most fail, for what they make is there. */
+      if (rc == SQLITE_OK) rc = sqlite3_step(st);
+      bool lost = rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ERROR;
+      if (lost) rc = rp__sq_fail(c, rc, "restore schema", err);
+      sqlite3_finalize(st);
+      if (lost) return rc;
+    }
+  }
+  return 0;
+}
+
+/* In turn, for two processes may find the file new at the same time. */
+static int schema_migrate(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err)
+{
+  int rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
+  if (rc != 0) return rc;
+  rc = rp__sq_exec(c, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", err);
+  if (rc == 0) rc = migrate(c, err);
+  if (rc == 0) rc = rp__sq_exec(c, "COMMIT", err);
+  if (rc != 0) rp__sq_rollback(c);
+  rp__sq_queue_leave(s->queue);
+  return rc;
+}
+
+int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err)
+{
+  int64_t version = 0;
+  int rc = schema_version(c, &version, err);
+  if (rc != 0 || version == RP_SQ_SCHEMA) return rc;
+  if (version > RP_SQ_SCHEMA) return refuse_version(s, version, err);
+  if (s->read_only && version == 0) return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
+  return s->read_only ? refuse_version(s, version, err) : schema_migrate(s, c, err);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops on a session's own rows: made, changed, deleted. Its head is the part that appends write. */
+#include "store/sqlite/sqlite.h"
+
+int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_error *err)
+{
+  memset(ret, 0, sizeof *ret);
+  rp__sq_head_read(q, ret);
+  rp__sq_col_str(q, 10, ret->scope, sizeof ret->scope);
+  rp__sq_col_str(q, 11, ret->key, sizeof ret->key);
+  rp__sq_col_str(q, 12, ret->channel, sizeof ret->channel);
+  rp__sq_col_str(q, 13, ret->provider, sizeof ret->provider);
+  ret->created_at = rp__sq_col_int(q, 14);
+  rp__sq_col_str(q, 15, ret->previous_id, sizeof ret->previous_id);
+  rp__sq_col_str(q, 16, ret->continued_by, sizeof ret->continued_by);
+  rp__sq_col_str(q, 17, ret->forked_from, sizeof ret->forked_from);
+  ret->forked_at_seq = rp__sq_col_int(q, 18);
+  ret->crash_recovered = rp__sq_col_int(q, 19) != 0;
+  ret->sealed = rp__sq_col_int(q, 20) != 0;
+  ret->hidden = rp__sq_col_int(q, 21) != 0;
+  if (ret->status < 0 || ret->status >= RP_STATUS_MAX)
+    return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", ret->id, (int)ret->status);
+  struct rp__str meta = rp__sq_col_bytes(q, 22);
+  if (meta.n > 0 && !(ret->meta = strndup(meta.p, meta.n))) return rp__fail_nomem(err);
+  return 0;
+}
+
+int rp__sq_head_write(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_SET);
+  rp__sq_int(&q, 1, row->ref);
+  rp__sq_int(&q, 2, row->status);
+  rp__sq_int(&q, 3, row->epoch);
+  rp__sq_int(&q, 4, row->last_seq);
+  rp__sq_int(&q, 5, row->snap_seq);
+  rp__sq_int(&q, 6, row->tail_bytes);
+  rp__sq_int(&q, 7, row->bytes);
+  rp__sq_int(&q, 8, row->last_activity_at);
+  rp__sq_int(&q, 9, row->ended_at);
+  return rp__sq_done(&q, "write session", err);
+}
+
+static int session_exists(struct rp__sq_conn *c, const char *id, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_BY_ID);
+  rp__sq_text(&q, 1, id);
+  int rc = rp__sq_next(&q, "read session", err);
+  return rc > 0 ? rp__fail(err, RP_E_EXISTS, "there is a session %s already", id) : rc;
+}
+
+/* The next value of a counter in rp_meta or of a scope's starts. */
+static int counted(struct rp__sq_conn *c, enum rp__sq_id id, const char *name, int64_t *ret, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, id);
+  rp__sq_text(&q, 1, name);
+  int rc = rp__sq_next(&q, "count", err);
+  if (rc < 0) return rc;
+  *ret = rp__sq_col_int(&q, 0);
+  return rp__sq_done(&q, "count", err);
+}
+
+static int session_write(struct rp__sq_conn *c, int64_t ref, const struct rp__session_row *row, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_PUT);
+  rp__sq_int(&q, 1, ref);
+  rp__sq_text(&q, 2, row->id);
+  rp__sq_text(&q, 3, row->scope);
+  rp__sq_text(&q, 4, row->key);
+  rp__sq_text(&q, 5, row->channel);
+  rp__sq_text(&q, 6, row->provider);
+  rp__sq_int(&q, 7, row->created_at);
+  rp__sq_text(&q, 8, row->previous_id);
+  rp__sq_text(&q, 9, row->continued_by);
+  rp__sq_text(&q, 10, row->forked_from);
+  rp__sq_int(&q, 11, row->forked_at_seq);
+  rp__sq_int(&q, 12, row->crash_recovered);
+  rp__sq_int(&q, 13, row->sealed);
+  rp__sq_int(&q, 14, row->hidden);
+  rp__sq_text(&q, 15, row->meta);
+  return rp__sq_done(&q, "write session", err);
+}
+
+static int head_put(struct rp__sq_conn *c, int64_t ref, const struct rp__session_row *row, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_PUT);
+  rp__sq_int(&q, 1, ref);
+  rp__sq_int(&q, 2, row->status);
+  rp__sq_int(&q, 3, row->epoch);
+  rp__sq_int(&q, 4, row->last_activity_at);
+  rp__sq_int(&q, 5, row->ended_at);
+  return rp__sq_done(&q, "write session", err);
+}
+
+int rp__sq_session_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  const struct rp__session_row *row = op->u.session_put.row;
+  int64_t ref = 0;
+  int rc = session_exists(c, row->id, err);
+  /* Numbers are never given twice, so that a stale reference can't name another session. */
+  if (rc == 0) rc = counted(c, RP_SQ_META_COUNT, "last_session", &ref, err);
+  if (rc == 0) rc = session_write(c, ref, row, err);
+  if (rc == 0) rc = head_put(c, ref, row, err);
+  if (rc == 0 && op->u.session_put.count_start)
+    rc = counted(c, RP_SQ_SCOPE_START, row->scope, &op->ret.starts, err);
+  if (rc == 0) op->ret.ref = ref;
+  return rc;
+}
+
+static int session_get(struct rp__sq_conn *c, int64_t ref, struct rp__session_row *ret, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_BY_REF);
+  rp__sq_int(&q, 1, ref);
+  int rc = rp__sq_next(&q, "read session", err);
+  if (rc == 0) return rp__refuse_not_found("", err);
+  return rc < 0 ? rc : rp__sq_session_read(&q, ret, err);
+}
+
+static int counters_compute(struct rp__sq_conn *c, struct rp__session_row *row, rp_error *err)
+{
+  int rc = rp__sq_number(c, RP_SQ_SNAPSHOT_NEWEST, &row->ref, 0, &row->snap_seq, err);
+  for (int tail = 0; rc == 0 && tail < 2; tail++) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_BYTES);
+    rp__sq_int(&q, 1, row->ref);
+    rp__sq_int(&q, 2, tail ? row->snap_seq : 0);
+    rc = rp__sq_next(&q, "count events", err);
+    if (rc < 0) return rc;
+    if (!tail) row->last_seq = rp__sq_col_int(&q, 0);
+    *(tail ? &row->tail_bytes : &row->bytes) = rp__sq_col_int(&q, 1);
+    rc = 0;
+  }
+  return rc;
+}
+
+static int session_update(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_SET);
+  rp__sq_int(&q, 1, row->ref);
+  rp__sq_int(&q, 2, row->created_at);
+  rp__sq_text(&q, 3, row->continued_by);
+  rp__sq_int(&q, 4, row->crash_recovered);
+  rp__sq_int(&q, 5, row->hidden);
+  rp__sq_text(&q, 6, row->meta);
+  int rc = rp__sq_done(&q, "write session", err);
+  return rc ? rc : rp__sq_head_write(c, row, err);
+}
+
+int rp__sq_session_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
+  int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = session_get(c, row.ref, &row, err);
+  if (rc == 0) rc = rp__rule_session_set(op, &row, err);
+  if (rc == 0 && (op->u.session_set.fields & RP_SET_COUNTERS)) rc = counters_compute(c, &row, err);
+  if (rc == 0) rc = session_update(c, &row, err);
+  if (rc == 0) op->ret.epoch = row.epoch;
+  return rc;
+}
+
+int rp__sq_scope_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  const struct rp__scope_row *row = op->u.scope_set.row;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_SET);
+  rp__sq_text(&q, 1, op->u.scope_set.scope);
+  rp__sq_int(&q, 2, row->sealed);
+  rp__sq_blob(&q, 3, row->key_id, sizeof row->key_id);
+  return rp__sq_done(&q, "write scope", err);
+}
+
+/* Takes the session's events out of the index, as far as that has come. */
+static int session_unindex(struct rp__sq_conn *c, int64_t ref, rp_error *err)
+{
+  int64_t at;
+  int rc = rp__sq_index_at(c, &at, err);
+  if (rc != 0 || at < 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_INDEXED);
+  rp__sq_int(&q, 1, ref);
+  rp__sq_int(&q, 2, at);
+  while ((rc = rp__sq_next(&q, "read events", err)) > 0) {
+    struct rp__sq_event ev = {.id = rp__sq_col_int(&q, 0)};
+    rp__sq_event_read(&q, 1, &ev);
+    rc = rp__sq_index_remove(c, &ev, err);
+    if (rc != 0) return rc;
+  }
+  return rc;
+}
+
+/* Ids of deleted events at the end are given again, so the mark may not stay beyond them. */
+static int index_mark_lower(struct rp__sq_conn *c, rp_error *err)
+{
+  int64_t at, max;
+  int rc = rp__sq_index_at(c, &at, err);
+  if (rc == 0) rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
+  if (rc == 0 && at > max) rc = rp__sq_meta_set(c, RP_SQ_INDEXED, max, err);
+  return rc;
+}
+
+int rp__sq_session_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  static const enum rp__sq_id deletes[] = {RP_SQ_EVENT_DELETE,  RP_SQ_SNAPSHOT_DELETE_ALL, RP_SQ_RUN_DELETE,
+                                           RP_SQ_IDEM_DELETE,   RP_SQ_CLIENT_DELETE,       RP_SQ_HEAD_DELETE,
+                                           RP_SQ_SESSION_DELETE};
+  struct rp__session_row row;
+  int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = session_unindex(c, row.ref, err);
+  for (size_t i = 0; rc == 0 && i < RP_ARRAY_SIZE(deletes); i++) {
+    RP_SQ_AUTO q = rp__sq_query(c, deletes[i]);
+    rp__sq_int(&q, 1, row.ref);
+    rc = rp__sq_done(&q, "delete session", err);
+  }
+  if (rc == 0) rc = index_mark_lower(c, err);
+  return rc;
+}

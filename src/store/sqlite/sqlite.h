@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The SQLite backend from the inside. One connection writes, one maintains
+ * (checkpoints, full text), a few read; each is used by one thread at a time.
+ * Whoever writes first stands in the queue of writers (queue.c).
+ */
+#ifndef RP_STORE_SQLITE_H
+#define RP_STORE_SQLITE_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "store/rules.h"
+#include "store/sqlite/statements.h"
+
+#define RP_SQ_SCHEMA 1            /* the version this program writes */
+#define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
+#define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
+#define RP_SQ_WAL_PAGES 1000      /* a checkpoint is due */
+#define RP_SQ_WAL_MAX (64L << 20) /* bytes of log that are checkpointed while writers wait */
+#define RP_SQ_PAGE_ROWS 256       /* of a list */
+#define RP_SQ_PAGE_BYTES (1L << 20)
+
+struct rp__sq_store;
+
+struct rp__sq_conn {
+  sqlite3 *db;
+  struct rp__sq_store *store;
+  sqlite3_stmt *stmt[RP_SQ_ID_MAX];
+  int synchronous; /* 1 NORMAL, 2 FULL: what the pragma was last set to */
+  bool broken;     /* to be closed and opened anew */
+  bool fatal;      /* what failed last spoils the whole transaction, not one txn of it */
+};
+
+/* ---- the queue of writers, of this process and others --------------------- */
+
+struct rp__sq_queue;
+int rp__sq_queue_new(const char *path, struct rp__sq_queue **ret, rp_error *err);
+void rp__sq_queue_free(struct rp__sq_queue *q);
+/* Waits at most timeout_ms for the turn: RP_E_BUSY. */
+int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err);
+void rp__sq_queue_leave(struct rp__sq_queue *q);
+
+struct rp__sq_pool {
+  pthread_mutex_t mu;
+  pthread_cond_t free;
+  struct rp__sq_conn *idle[RP_SQ_READERS];
+  int n_idle, n_open;
+};
+
+struct rp__sq_store {
+  struct rp__store base;
+  char *path, *vfs, *wal_path;
+  bool read_only, keep_wal;
+  int busy_ms;
+  rp_clock clock;
+  struct rp__log log;
+  void (*wal_grown)(void *ctx);
+  void *ctx;
+  struct rp__sq_queue *queue;   /* NULL when read_only */
+  struct rp__sq_conn *writer;   /* commit's alone */
+  pthread_mutex_t maintain_mu;
+  struct rp__sq_conn *keeper;   /* under maintain_mu; opened when first needed */
+  struct rp__sq_pool pool;
+  atomic_int wal_pages;         /* in the log after the last commit of ours */
+};
+
+static inline struct rp__sq_store *rp__sq(struct rp__store *s)
+{
+  return (struct rp__sq_store *)s;
+}
+
+/* ---- connections --------------------------------------------------------- */
+
+enum rp__sq_use { RP_SQ_WRITER, RP_SQ_KEEPER, RP_SQ_READER };
+int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_conn **ret, rp_error *err);
+void rp__sq_conn_close(struct rp__sq_conn *c); /* NULL is fine */
+/* Runs SQL that is no statement of the table. */
+int rp__sq_exec(struct rp__sq_conn *c, const char *sql, rp_error *err);
+/* Ends a transaction that failed; the connection can be used again or is marked broken. */
+void rp__sq_rollback(struct rp__sq_conn *c);
+/* Opens *slot unless it is open and sound. */
+int rp__sq_conn_ensure(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_conn **slot, rp_error *err);
+
+int rp__sq_pool_init(struct rp__sq_pool *p);
+void rp__sq_pool_done(struct rp__sq_pool *p);
+/* Waits while all readers are in use. */
+int rp__sq_reader_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_error *err);
+void rp__sq_reader_give(struct rp__sq_conn *c);
+static inline void rp__sq_reader_givep(struct rp__sq_conn **c)
+{
+  if (*c) rp__sq_reader_give(*c);
+}
+#define RP_AUTOREADER RP_CLEANUP(rp__sq_reader_givep)
+
+/* The only place where SQLite's codes become ours; names the file and what was being done. */
+int rp__sq_fail(struct rp__sq_conn *c, int rc, const char *doing, rp_error *err);
+
+/* ---- queries --------------------------------------------------------------- */
+
+/* A prepared statement in use. Remembers its first error, so binding needs no checks; reset when it leaves its scope. */
+struct rp__sq_q {
+  struct rp__sq_conn *c;
+  sqlite3_stmt *st;
+  int rc;
+};
+struct rp__sq_q rp__sq_query(struct rp__sq_conn *c, enum rp__sq_id id);
+void rp__sq_reset(struct rp__sq_q *q);
+#define RP_SQ_AUTO RP_CLEANUP(rp__sq_reset) struct rp__sq_q
+
+void rp__sq_int(struct rp__sq_q *q, int i, int64_t v);
+/* The bytes must stay until the statement is reset. */
+void rp__sq_text(struct rp__sq_q *q, int i, const char *s); /* NULL and empty bind NULL */
+void rp__sq_textn(struct rp__sq_q *q, int i, const char *s, size_t n);
+void rp__sq_blob(struct rp__sq_q *q, int i, const void *p, size_t n);
+/* 1: a row, 0: no more, negative: failed. */
+int rp__sq_next(struct rp__sq_q *q, const char *doing, rp_error *err);
+/* Runs it to its end. */
+int rp__sq_done(struct rp__sq_q *q, const char *doing, rp_error *err);
+int64_t rp__sq_col_int(struct rp__sq_q *q, int col);
+void rp__sq_col_str(struct rp__sq_q *q, int col, char *out, size_t size);
+struct rp__str rp__sq_col_bytes(struct rp__sq_q *q, int col);
+
+/* One whole number from a statement without parameters or with one; `otherwise` when there is no row. */
+int rp__sq_number(struct rp__sq_conn *c, enum rp__sq_id id, int64_t *arg, int64_t otherwise, int64_t *ret,
+                  rp_error *err);
+int rp__sq_meta_get(struct rp__sq_conn *c, const char *name, int64_t otherwise, int64_t *ret, rp_error *err);
+int rp__sq_meta_set(struct rp__sq_conn *c, const char *name, int64_t value, rp_error *err);
+
+/* ---- rows ------------------------------------------------------------------ */
+
+void rp__sq_head_read(struct rp__sq_q *q, struct rp__session_row *ret);
+int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_error *err);
+/* The head of the session an op names, by its ref or else its id. Only what a head has is set. */
+int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err);
+int rp__sq_head_write(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err);
+
+/* An event as stored, its body borrowed from the statement. */
+struct rp__sq_event {
+  int64_t id, seq, at;
+  char kind[RP_NAME];
+  bool sealed, damaged;
+  struct rp__str body;
+};
+/* `first`: the column of `seq`, which at, kind, flags, sum and body follow. */
+void rp__sq_event_read(struct rp__sq_q *q, int first, struct rp__sq_event *ret);
+int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,
+                       rp_error *err);
+
+/* ---- ops, inside the transaction -------------------------------------------- */
+
+typedef int rp__sq_op(struct rp__sq_conn *c, struct rp__op *op, rp_error *err);
+rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_set, rp__sq_session_delete, rp__sq_lease,
+  rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set;
+
+/* ---- schema and full text ---------------------------------------------------- */
+
+/* Creates or migrates our tables; RP_E_VERSION when a newer version made them. */
+int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err);
+/* Inside a transaction: the version is still ours. */
+int rp__sq_schema_check(struct rp__sq_conn *c, rp_error *err);
+/* Names of our tables and indexes, ended by NULL; and a statement-wise replay that makes the missing ones. */
+extern const char *const rp__sq_schema_names[];
+int rp__sq_schema_restore(struct rp__sq_conn *c, rp_error *err);
+
+#define RP_SQ_INDEXED "index_at" /* in rp_meta: all events up to this id are in the index */
+/* Inside a transaction: takes an event that may be indexed out of the index, or puts its new text in. */
+int rp__sq_index_remove(struct rp__sq_conn *c, const struct rp__sq_event *ev, rp_error *err);
+int rp__sq_index_put(struct rp__sq_conn *c, const struct rp__sq_event *ev, rp_error *err);
+/* How far the index is: all events with ids up to *ret. -1: there is none, or it can't be trusted. */
+int rp__sq_index_at(struct rp__sq_conn *c, int64_t *ret, rp_error *err);
+/* Makes the next step build the index anew. */
+int rp__sq_index_forget(struct rp__sq_conn *c, rp_error *err);
+/* Indexes some more events; *ret_at is how far it has come, *ret_left at most how many are left. maintain_mu is held. */
+int rp__sq_index_step(struct rp__sq_store *s, int64_t *ret_at, int64_t *ret_left, rp_error *err);
+/* Steps until everything stored by now is indexed. Takes maintain_mu. */
+int rp__sq_index_catch_up(struct rp__sq_store *s, rp_error *err);
+
+/* Runs fn in a transaction of the keeper, in its turn. maintain_mu is held. */
+typedef int rp__sq_work(struct rp__sq_conn *c, void *arg, rp_error *err);
+int rp__sq_keeper_txn(struct rp__sq_store *s, rp__sq_work *fn, void *arg, rp_error *err);
+
+/* ---- slots of the contract ------------------------------------------------------ */
+
+int rp__sq_commit(struct rp__store *s, struct rp__txn **group, size_t n, rp_error *err);
+int rp__sq_session_find(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
+                        struct rp__session_row *ret, rp_error *err);
+int rp__sq_session_list(struct rp__store *s, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err);
+int rp__sq_run_list(struct rp__store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx, rp_error *err);
+int rp__sq_event_list(struct rp__store *s, const struct rp__event_range *r, rp__event_row_fn *fn, void *ctx,
+                      rp_error *err);
+int rp__sq_snapshot_list(struct rp__store *s, int64_t session_ref, int64_t n, rp__snapshot_row_fn *fn, void *ctx,
+                         rp_error *err);
+int rp__sq_scope_get(struct rp__store *s, const char *scope, struct rp__scope_row *ret, rp_error *err);
+int rp__sq_client_get(struct rp__store *s, int64_t session_ref, const char *client_id, int64_t *ret, rp_error *err);
+int rp__sq_search(struct rp__store *s, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
+                  rp_error *err);
+int rp__sq_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
+int rp__sq_check(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
+int rp__sq_stats(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
+
+/* Bytes of a file, 0 when there is none. */
+int64_t rp__sq_file_bytes(const char *path);
+/* For tests: what PRAGMA synchronous says on the writing connection. */
+int rp__sq_synchronous(struct rp__store *s);
+
+#endif

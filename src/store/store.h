@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The contract of a store: rows and transactions, no policy. Decisions that must
+ * be taken inside a transaction (order of checks, what one append changes) are in
+ * rules.h and shared by all backends.
+ *
+ * Threads: commit and maintain are called by one thread at a time, each (they may
+ * overlap with each other); everything else from any thread at any time. Readers
+ * never wait for the writer. No read transaction outlives one call, and the lists
+ * deliver in pages so that none is long.
+ *
+ * Errors: RP_E_UNREACHABLE, _FULL, _BUSY, _READONLY, _IO, _CORRUPT, _NOMEM from any
+ * call; what else a slot may return stands beside it. A callback's non-zero value
+ * ends a list and is returned.
+ */
+#ifndef RP_STORE_H
+#define RP_STORE_H
+
+#include <reprise/reprise.h>
+
+#include "base/log.h"
+#include "base/proc.h"
+#include "core/lease.h"
+#include "core/lifecycle.h"
+
+#define RP_NAME (RP_ID_MAX + 1)
+
+/* ---- rows ------------------------------------------------------------- */
+
+struct rp__session_row {
+  int64_t ref; /* the backend's handle; 0: not stored yet */
+  char id[RP_NAME], scope[RP_NAME], key[RP_NAME], channel[RP_NAME], provider[RP_NAME]; /* empty: none */
+  enum rp__status status;
+  int64_t epoch;            /* of the current or last run; 0: none yet */
+  int64_t last_seq;
+  int64_t snap_seq;         /* of the newest snapshot; 0: none */
+  int64_t tail_bytes;       /* bytes of bodies after snap_seq */
+  int64_t bytes;            /* of all bodies */
+  int64_t created_at, last_activity_at, ended_at; /* ms */
+  char previous_id[RP_NAME], continued_by[RP_NAME], forked_from[RP_NAME];
+  int64_t forked_at_seq;
+  bool crash_recovered;
+  bool sealed;
+  bool hidden; /* being imported or forked: found by its exact id only, until shown */
+  char *meta;  /* a JSON object or NULL; owned */
+};
+void rp__session_row_done(struct rp__session_row *r); /* frees meta */
+
+struct rp__run_row {
+  int64_t ref;
+  int64_t session_ref;
+  char session_id[RP_NAME];
+  int64_t epoch;
+  enum rp__owner owner;
+  int64_t slot; /* byte in <db>.runs, or 0 */
+  struct rp__proc proc;
+  char host[RP_HOST];
+  char version[32];
+  int64_t started_at, heartbeat_at, heartbeat_boot; /* ms; boot clock, 0: unknown */
+  int64_t ended_at;                                 /* 0: open */
+  enum rp__cause cause;                             /* of an ended one */
+  char evidence[160], reason[160];
+};
+
+struct rp__event_row {
+  int64_t seq, at_ms;
+  char kind[RP_NAME];
+  const char *body; /* borrowed for the callback; sealed bytes when `sealed` */
+  size_t body_len;
+  bool sealed;
+  bool damaged; /* the checksum does not fit (only when asked for, see event_list) */
+};
+
+struct rp__snapshot_row {
+  int64_t n, seq, at_ms, raw_size, size;
+  char reason[16];
+  bool sealed;
+  const void *data; /* borrowed; NULL unless one snapshot was asked for */
+};
+
+struct rp__scope_row {
+  int64_t starts;
+  bool sealed;
+  unsigned char key_id[8];
+};
+
+/* ---- writing ------------------------------------------------------------ */
+
+enum rp__op_type {
+  RP_OP_SESSION_PUT,     /* a new session. RP_E_EXISTS: that id, or an open session with that scope and key */
+  RP_OP_LEASE,           /* a new run; the session's epoch must still be expect_epoch. RP_E_FENCED */
+  RP_OP_RUN_END,         /* ends a run that is open; ending an ended one changes nothing */
+  RP_OP_SESSION_SET,     /* changes of a session's row. RP_E_SESSION_NOT_FOUND, _FENCED */
+  RP_OP_APPEND,          /* events. RP_E_SESSION_NOT_FOUND, _FENCED, _ENDED, _SEQ_CONFLICT, _CLIENT_GAP */
+  RP_OP_HEARTBEAT,       /* of the run with that epoch (0: the current). RP_E_FENCED, _ENDED */
+  RP_OP_SNAPSHOT_PUT,    /* numbers it, moves the session's snap_seq and tail_bytes forward if it is the newest */
+  RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND; snap_seq goes back to the newest left */
+  RP_OP_EVENT_REPLACE,   /* repair: other kind and body at a seq */
+  RP_OP_SCOPE_SET,       /* sealed and key id of a scope */
+  RP_OP_SESSION_DELETE,  /* the session and all that hangs on it */
+};
+
+struct rp__new_event {
+  const char *kind;
+  const char *body;
+  size_t body_len;
+  int64_t at_ms;
+  bool sealed, engine; /* the engine's own event: no activity, allowed on an ended session */
+};
+
+/* Which fields of a RP_OP_SESSION_SET count. */
+enum {
+  RP_SET_MOVE = 1,          /* status by `move` (RP_E_TRANSITION, _ENDED), and with it ended_at */
+  RP_SET_CRASH = 2,         /* crash_recovered := crash_recovered */
+  RP_SET_CONTINUED_BY = 4,  /* only when it is empty */
+  RP_SET_HIDDEN = 8,        /* hidden := hidden */
+  RP_SET_META = 16,
+  RP_SET_COUNTERS = 32,     /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
+  RP_SET_TIMES = 64,        /* import: created_at, last_activity_at, ended_at, status, crash_recovered as in `row` */
+};
+
+struct rp__op {
+  enum rp__op_type type;
+  int64_t session_ref;    /* when known, else 0 … */
+  const char *session_id; /* … and always the id */
+  int64_t now_ms;
+  int64_t epoch; /* APPEND, HEARTBEAT, SESSION_SET: 0 = a guest's */
+  union {
+    struct {
+      const struct rp__session_row *row;
+      bool count_start; /* the scope's starts + 1 */
+    } session_put;
+    struct {
+      int64_t expect_epoch;
+      const struct rp__run_row *run; /* epoch and session are filled in by the store */
+      enum rp__move move;            /* RP_MOVE_MAX: the status stays */
+      bool count_start;
+    } lease;
+    struct {
+      int64_t run_ref; /* 0: the session's current run */
+      int64_t ended_at;
+      enum rp__cause cause;
+      const char *evidence, *reason; /* or NULL */
+    } run_end;
+    struct {
+      unsigned fields;
+      enum rp__move move;
+      int64_t ended_at;
+      bool crash_recovered, hidden;
+      const char *continued_by, *meta;
+      const struct rp__session_row *row;
+    } session_set;
+    struct {
+      const struct rp__new_event *events;
+      size_t n;
+      int64_t expect;              /* -1: any */
+      const char *idempotency_key; /* for the events as a whole, or NULL */
+      const char *client_id;       /* or NULL */
+      int64_t client_seq;
+    } append;
+    struct {
+      int64_t boot_ms;
+    } heartbeat;
+    struct {
+      const struct rp__snapshot_row *row; /* n is given by the store */
+    } snapshot_put;
+    struct {
+      int64_t n;
+    } snapshot_delete;
+    struct {
+      int64_t seq;
+      const struct rp__new_event *event;
+    } event_replace;
+    struct {
+      const char *scope;
+      const struct rp__scope_row *row;
+    } scope_set;
+  } u;
+
+  /* Results. */
+  struct {
+    int64_t ref;             /* of the session or run made */
+    int64_t epoch;           /* LEASE: the new one; APPEND: the current one */
+    int64_t first_seq, seq;  /* APPEND */
+    bool repeated;           /* APPEND */
+    int64_t tail_events, tail_bytes; /* APPEND: since the newest snapshot */
+    int64_t snapshot_n;
+    int64_t starts; /* SESSION_PUT, LEASE with count_start: the scope's starts, this one included */
+  } ret;
+};
+
+/* Ops that happen all or none. The group given to commit is one database transaction of many of these. */
+struct rp__txn {
+  struct rp__op *ops;
+  size_t n;
+  rp_durability durability; /* RP_OS or RP_DISK */
+  int rc;                   /* result: 0 or why this one (alone) was refused */
+  rp_error err;
+};
+
+/* ---- reading ------------------------------------------------------------- */
+
+enum rp__find { RP_FIND_ID, RP_FIND_PREFIX, RP_FIND_KEY, RP_FIND_LAST };
+
+typedef int rp__session_row_fn(void *ctx, const struct rp__session_row *row);
+typedef int rp__run_row_fn(void *ctx, const struct rp__run_row *row);
+typedef int rp__event_row_fn(void *ctx, const struct rp__event_row *row);
+typedef int rp__snapshot_row_fn(void *ctx, const struct rp__snapshot_row *row);
+
+struct rp__run_filter {
+  const char *scope;   /* or NULL */
+  int64_t session_ref; /* or 0 */
+  bool open_only;
+  int limit; /* newest first; 0: no limit */
+};
+
+struct rp__event_range {
+  int64_t session_ref;
+  const char *session_id; /* for messages */
+  int64_t after, limit;   /* seq > after; limit 0: no limit */
+  size_t max_bytes;       /* stop after the event that passes this; 0: no bound */
+  bool tolerant;          /* deliver damaged rows, marked, instead of failing */
+};
+
+enum rp__maintain {
+  RP_MAINTAIN_WAL,   /* checkpoint the write-ahead log, off the commit path */
+  RP_MAINTAIN_INDEX, /* bring full text up to date, a bounded step; *ret_left says how much is left */
+  RP_MAINTAIN_PRUNE, /* idempotency keys older than 24 h */
+};
+
+struct rp__store_stats {
+  int64_t sessions[RP_STATUS_MAX], events, event_bytes, snapshots, snapshot_bytes, runs_open;
+  int64_t file_bytes, wal_bytes, index_left;
+  int schema_version;
+};
+
+struct rp__store;
+
+struct rp__store_ops {
+  void (*close)(struct rp__store *s);
+
+  /*
+   * Commits a group in one database transaction at the strongest durability asked
+   * for. Returns 0 when the transaction was committed, whatever each txn's own rc
+   * says; txns with rc 0 are then durable. Any other result: nothing of the group
+   * is stored as far as anyone will see (after RP_E_IO in the commit itself the
+   * outcome is unknown; re-sending with idempotency keys is safe).
+   */
+  int (*commit)(struct rp__store *s, struct rp__txn **group, size_t n, rp_error *err);
+
+  /*
+   * ID, PREFIX, KEY (`scope` may be NULL; open sessions first, then the newest), or
+   * the LAST started of the scope (NULL: of all). RP_E_SESSION_NOT_FOUND,
+   * RP_E_AMBIGUOUS (PREFIX). The row is done by the caller.
+   */
+  int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
+                      struct rp__session_row *ret, rp_error *err);
+  /* Newest first, hidden ones left out, after `cursor` (a session id). */
+  int (*session_list)(struct rp__store *s, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err);
+  int (*run_list)(struct rp__store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx, rp_error *err);
+  /* In order. RP_E_CORRUPT names session and seq, also for a hole. */
+  int (*event_list)(struct rp__store *s, const struct rp__event_range *r, rp__event_row_fn *fn, void *ctx,
+                    rp_error *err);
+  /* n = 0: all, newest first, without data. Else that one with data: RP_E_SNAPSHOT_NOT_FOUND. */
+  int (*snapshot_list)(struct rp__store *s, int64_t session_ref, int64_t n, rp__snapshot_row_fn *fn, void *ctx,
+                       rp_error *err);
+  /* A scope never seen reads as zeroes. */
+  int (*scope_get)(struct rp__store *s, const char *scope, struct rp__scope_row *ret, rp_error *err);
+  /* The high-water mark of a client; 0 when it never wrote. */
+  int (*client_get)(struct rp__store *s, int64_t session_ref, const char *client_id, int64_t *ret, rp_error *err);
+  /* Full text over unsealed events, best first. Answers from an index that is up to date with the journal. */
+  int (*search)(struct rp__store *s, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
+                rp_error *err);
+  int (*maintain)(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
+  /* The backend's own structures (pages, indexes, full text), not the sessions in them. */
+  int (*check)(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
+  int (*stats)(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
+};
+
+/* Backends embed this first. */
+struct rp__store {
+  const struct rp__store_ops *ops;
+};
+
+struct rp__store_options {
+  const char *path;      /* of the file, without "sqlite:" */
+  bool read_only;
+  bool keep_wal;         /* close does not checkpoint unless the log has grown: for short-lived commands */
+  const rp_clock *clock;
+  struct rp__log log;
+  void (*wal_grown)(void *ctx); /* called inside commit when RP_MAINTAIN_WAL is due; may be NULL */
+  void *ctx;
+};
+
+/* RP_E_VERSION: made by a newer version. RP_E_UNREACHABLE, _CORRUPT … */
+int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err);
+int rp__store_memory_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err);
+
+/*
+ * Fails the nth call (counted from 1 over all slots but close) with `code`: before
+ * doing it, or, with `after`, having done it. 0: never. Owns `inner`.
+ */
+struct rp__fault {
+  int64_t nth, calls;
+  int code;
+  bool after, persistent; /* persistent: all calls from the nth on */
+};
+int rp__store_fault_wrap(struct rp__store *inner, struct rp__fault *plan, struct rp__store **ret);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench.h"
+
+static FILE *open_result(const struct bench *b, const char *name, const char *ext)
+{
+  if (b->results == NULL) return NULL;
+  char path[BENCH_PATH];
+  if (snprintf(path, sizeof path, "%s/%s.%s", b->results, name, ext) >= (int)sizeof path) die("the path is too long");
+  FILE *f = fopen(path, "we");
+  if (f == NULL) die("%s can't be written", path);
+  return f;
+}
+
+void report_open(struct report *r, const struct bench *b, const char *name, const char *title)
+{
+  *r = (struct report){.bench = b, .text = open_result(b, name, "md"), .targets = open_result(b, name, "targets")};
+  report_line(r, "## %s\n", title);
+}
+
+void report_close(struct report *r)
+{
+  report_line(r, "%s", "");
+  if (r->text) fclose(r->text);
+  if (r->targets) fclose(r->targets);
+  *r = (struct report){0};
+}
+
+void report_line(struct report *r, const char *format, ...)
+{
+  va_list ap, again;
+  va_start(ap, format);
+  va_copy(again, ap);
+  vprintf(format, ap);
+  putchar('\n');
+  fflush(stdout);
+  if (r->text) {
+    vfprintf(r->text, format, again);
+    fputc('\n', r->text);
+  }
+  va_end(again);
+  va_end(ap);
+}
+
+void report_target(struct report *r, const char *what, double value, double limit, bool at_most, const char *unit)
+{
+  bool met = at_most ? value <= limit : value >= limit;
+  const char *bound = at_most ? "at most" : "at least", *word = met ? "reached" : "**missed**";
+  report_line(r, "\n%s: %.2f%s, to be %s %g%s: %s.", what, value, unit, bound, limit, unit, word);
+  if (r->targets) fprintf(r->targets, "| %s | %s %g%s | %.2f%s | %s |\n", what, bound, limit, unit, value, unit, word);
+  r->missed += !met;
+}
+
+const char *text_ns(double ns)
+{
+  static char ring[16][32];
+  static unsigned next;
+  char *out = ring[next++ % 16];
+  if (ns < 1e3)
+    snprintf(out, sizeof ring[0], "%.0f ns", ns);
+  else if (ns < 1e6)
+    snprintf(out, sizeof ring[0], "%.0f µs", ns / 1e3);
+  else if (ns < 1e9)
+    snprintf(out, sizeof ring[0], "%.1f ms", ns / 1e6);
+  else
+    snprintf(out, sizeof ring[0], "%.1f s", ns / 1e9);
+  return out;
+}

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a person at a terminal sees, the demo, and the bench.
+# shellcheck disable=SC1091,SC2034,SC2154
+. "$(dirname "$0")/../lib/assert.sh"
+
+# Runs on a terminal of 80 columns; what it shows is the output.
+run_tty() {
+  local words
+  printf -v words '%q ' "$REPRISE" "$@"
+  out=$(TERM=xterm COLUMNS=80 script -qec "$words" /dev/null </dev/null | tr -d '\r'; exit "${PIPESTATUS[0]}")
+  code=$? err=''
+}
+escape=$'\033'
+
+run start --scope nova --key kitchen
+run append kitchen message '{"role":"user","content":"hello \u001b[31m there"}'
+
+about 'documents are indented and coloured'
+run_tty state kitchen
+expect_code 0
+expect_out_has "${escape}[36m\"session\"${escape}[0m: {"
+run_tty state kitchen --json
+expect_out_lacks "$escape"
+expect_json .conversation.total 1
+NO_COLOR=1 run_tty state kitchen
+expect_out_lacks "$escape"
+expect_out_has '  "session": {'
+run state kitchen
+expect_out_lacks "$escape"
+expect_json .conversation.total 1
+
+about 'stored text can not drive the terminal'
+run_tty log kitchen --kind message
+expect_out_lacks "${escape}[31m"
+run log kitchen --kind message
+expect_out_lacks "$escape"
+
+about tables
+run_tty ls
+expect_out_has "${escape}[1mID"
+expect_out_has 'just now'
+run_tty search hello
+expect_out_has "${escape}[1;33mhello${escape}[0m"
+
+about 'errors are red'
+run_tty show nobody
+expect_code 3
+expect_out_has "${escape}[31mreprise:${escape}[0m show: "
+
+about export
+run_tty export kitchen
+expect_code 2
+expect_out_has 'flood the terminal'
+run_tty export kitchen --force
+expect_code 0
+run_tty export kitchen -o "$work/file"
+expect_code 0
+
+about demo # B-03, B-04, B-05: cause, ledger, fence
+run demo --fast
+expect_code 0
+expect_quiet
+expect_out_has 'kill -9'
+expect_out_has 'resumed'
+expect_out_has 'crash; last sign of life'
+expect_out_has 'remembers 4 messages'
+expect_out_has 'Do it, but carefully'
+expect_out_has 'tool close_relay: outcome unknown'
+expect_out_has 'fenced    exit code 4'
+expect_out_has '9 events acknowledged before the kill, 9 of them there after it'
+expect_out_has 'reprise verify: ok'
+expect_out_lacks "$escape"
+checks=$((checks + 1))
+compgen -G "$work/reprise-demo.*" >/dev/null && fail 'the folder was left behind'
+run demo --fast --keep
+expect_code 0
+expect_out_has 'kept: reprise --db sqlite:'
+db=$(grep -o 'sqlite:[^ ]*' <<<"$out" | tail -n 1)
+run --db "$db" log last --json --kind tool
+expect_json '[.[-1].body.name,.[-1].body.status]' '["close_relay","done"]' "$(jq -sc . <<<"$out")"
+run_tty demo --fast
+expect_code 0
+expect_out_has "$escape"
+
+about bench
+run bench --events 50 --size 200 --json
+expect_code 0
+expect_json '[.events,.size,.durability]' '[50,200,"disk"]'
+expect_json '.p50_us > 0 and .p99_us >= .p50_us and .in_flight_per_s > 0' true
+checks=$((checks + 1))
+compgen -G "$work/reprise-bench.*" >/dev/null && fail 'the folder was left behind'
+run bench --events 20 --durability os
+expect_code 0
+expect_out_has 'durability os'
+run --db "sqlite:$work/bench.db" bench --events 10
+expect_code 0
+run --db "sqlite:$work/bench.db" ls --scope bench --json
+expect_json '.sessions|length' 1
+
+finish

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The command line's words: help, versions, mistakes, completion. No store is needed for any of it.
+# shellcheck disable=SC1091,SC2034,SC2154
+. "$(dirname "$0")/../lib/assert.sh"
+commands='start append heartbeat checkpoint end ls show state log search snapshots restore fork export import verify
+doctor stats config bench demo help version'
+
+about overview
+run
+expect_code 2
+expect_err_has 'usage: reprise'
+expect_err_has 'no command given'
+run help
+expect_code 0
+expect_quiet
+for c in $commands; do expect_out_has "  $c "; done
+overview=$out
+run --help
+expect_out "$overview"
+
+about 'help of each command'
+for c in $commands completion; do
+  run "$c" --help
+  expect_code 0
+  expect_out_has "usage: reprise $c"
+  expect_out_has 'example'
+  page=$out
+  run help "$c"
+  expect_out "$page"
+done
+run help nonsense
+expect_code 2
+
+about version
+run version
+expect_code 0
+plain=$out
+run --version
+expect_out "$plain"
+run version --json
+expect_json '"reprise " + .version' "$plain"
+
+about mistakes
+run strat
+expect_code 2
+expect_err_has "reprise: strat: unknown command"
+expect_err_has "did you mean 'start'?"
+run start --scop x --json
+expect_code 2
+expect_err_has "reprise: start: unknown option '--scop'"
+expect_err_has 'hint: did you mean --scope?'
+expect_error usage
+expect_out ''
+run start
+expect_code 2
+expect_err_has '--scope is missing'
+run append
+expect_code 2
+run append last
+expect_code 2
+expect_err_has 'the kind of the event is missing'
+run append last message '{}' more
+expect_code 2
+run append last message --batch
+expect_code 2
+run append last --batch --expect 3
+expect_code 2
+run restore last --at 1 --snapshot 1
+expect_code 2
+run snapshots rm last
+expect_code 2
+run snapshots rm last x
+expect_code 2
+run config set
+expect_code 2
+run log last --limit none
+expect_code 2
+run export last --format pigeon
+expect_code 2
+expect_err_has 'one of reprise'
+REPRISE_NOW=yesterday run ls
+expect_code 2
+expect_err_has REPRISE_NOW
+run start --scope $'bad\033[31m'
+expect_code 2
+checks=$((checks + 1))
+[[ $err != *$'\033'* ]] || fail 'an escape sequence came through'
+
+about completion
+run completion bash
+expect_code 0
+for c in $commands; do expect_out_has "$c"; done
+expect_ok bash -n "$work/out"
+# What bash would offer after these words.
+offer() {
+  # shellcheck disable=SC1091
+  out=$(. "$work/out.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _reprise; printf '%s ' "${COMPREPLY[@]}")
+}
+cp "$work/out" "$work/out.bash"
+offer reprise sta
+expect_out 'start state stats '
+offer reprise --db x sna
+expect_out 'snapshots '
+offer reprise start --mo
+expect_out '--mode '
+offer reprise start --mode s
+expect_out 'successor '
+offer reprise ls --status c
+expect_out 'created checkpointed closed '
+offer reprise help ver
+expect_out 'verify version '
+run completion zsh
+expect_code 0
+expect_out_has '#compdef reprise'
+if command -v zsh >/dev/null; then expect_ok zsh -n "$work/out"; fi
+run completion fish
+expect_code 2
+
+finish

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scratch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+static char *path_in(void **state, const char *name)
+{
+  char *path = rp__path_join(*state, name);
+  assert_non_null(path);
+  return path;
+}
+
+static void put_raw(const char *path, const char *text)
+{
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+  close(fd);
+}
+
+static void assert_content(const char *path, const char *want)
+{
+  rp_error err;
+  RP_AUTOBUF struct rp__buf b = RP_BUF(0);
+  assert_int_equal(rp__file_read(path, 1000, &b, &err), 0);
+  assert_string_equal(b.p, want);
+  assert_int_equal(b.n, strlen(want));
+}
+
+static int entries(const char *dir)
+{
+  int n = 0;
+  DIR *d = opendir(dir);
+  assert_non_null(d);
+  while (readdir(d)) n++;
+  closedir(d);
+  return n - 2;
+}
+
+static void write_then_read(void **state)
+{
+  RP_AUTOFREE char *path = path_in(state, "a");
+  rp_error err;
+  assert_int_equal(rp__file_write(path, "one", 3, &err), 0);
+  assert_content(path, "one");
+  assert_int_equal(rp__file_write(path, "second", 6, &err), 0);
+  assert_content(path, "second");
+  assert_int_equal(rp__file_write(path, NULL, 0, &err), 0);
+  assert_content(path, "");
+  assert_int_equal(entries(*state), 1);
+}
+
+/* A reader that has the old version open keeps it whole: the file is replaced, not overwritten. */
+static void write_replaces_the_file(void **state)
+{
+  RP_AUTOFREE char *path = path_in(state, "a");
+  char old[4] = "";
+  assert_int_equal(rp__file_write(path, "old", 3, NULL), 0);
+  RP_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+  assert_int_equal(rp__file_write(path, "new", 3, NULL), 0);
+  assert_int_equal(read(fd, old, 3), 3);
+  assert_string_equal(old, "old");
+  assert_content(path, "new");
+}
+
+static void permissions_are_the_owners_alone(void **state)
+{
+  RP_AUTOFREE char *dir = path_in(state, "x/y/z");
+  RP_AUTOFREE char *middle = path_in(state, "x/y");
+  RP_AUTOFREE char *file = path_in(state, "x/y/z/f");
+  rp_error err;
+  mode_t old = umask(0);
+  assert_int_equal(rp__mkdirs(dir, &err), 0);
+  assert_int_equal(rp__file_write(file, "x", 1, &err), 0);
+  assert_int_equal(mode_of(dir), 0700);
+  assert_int_equal(mode_of(middle), 0700);
+  assert_int_equal(mode_of(file), 0600);
+  /* A version that was too open is not so any more once replaced. */
+  assert_int_equal(chmod(file, 0644), 0);
+  assert_int_equal(rp__file_write(file, "y", 1, &err), 0);
+  assert_int_equal(mode_of(file), 0600);
+  umask(old);
+}
+
+static void mkdirs_accepts_what_is_there(void **state)
+{
+  RP_AUTOFREE char *dir = path_in(state, "x//y/./z///");
+  RP_AUTOFREE char *real = path_in(state, "x/y/z");
+  RP_AUTOFREE char *linked = path_in(state, "link");
+  RP_AUTOFREE char *below = path_in(state, "link/w");
+  struct stat st;
+  rp_error err;
+  assert_int_equal(rp__mkdirs(real, &err), 0);
+  assert_int_equal(chmod(real, 0755), 0);
+  assert_int_equal(rp__mkdirs(dir, &err), 0);
+  assert_int_equal(mode_of(real), 0755);
+  assert_int_equal(rp__mkdirs("/", &err), 0);
+  assert_int_equal(rp__mkdirs(".", &err), 0);
+  assert_int_equal(symlink(real, linked), 0);
+  assert_int_equal(rp__mkdirs(below, &err), 0);
+  assert_int_equal(stat(below, &st), 0);
+}
+
+static void mkdirs_refuses_files_in_the_way(void **state)
+{
+  RP_AUTOFREE char *file = path_in(state, "f");
+  RP_AUTOFREE char *below = path_in(state, "f/d");
+  rp_error err;
+  put_raw(file, "x");
+  assert_int_equal(rp__mkdirs(file, &err), RP_E_IO);
+  assert_int_equal(rp__mkdirs(below, &err), RP_E_IO);
+  assert_int_equal(rp__mkdirs("", &err), RP_E_FILE_NOT_FOUND);
+}
+
+static void relative_paths(void **state)
+{
+  rp_error err;
+  char here[4096];
+  assert_non_null(getcwd(here, sizeof here));
+  assert_int_equal(chdir(*state), 0);
+  assert_int_equal(rp__mkdirs("a/b", &err), 0);
+  assert_int_equal(rp__file_write("f", "1", 1, &err), 0);
+  assert_int_equal(rp__file_write("a/b/f", "2", 1, &err), 0);
+  assert_content("f", "1");
+  assert_content("a/b/f", "2");
+  assert_int_equal(rp__sync_parent("f", &err), 0);
+  assert_int_equal(chdir(here), 0);
+}
+
+static void symlinks_are_refused(void **state)
+{
+  RP_AUTOFREE char *target = path_in(state, "target");
+  RP_AUTOFREE char *linked = path_in(state, "link");
+  RP_AUTOFREE char *dangling = path_in(state, "dangling");
+  RP_AUTOFREE char *nowhere = path_in(state, "nowhere");
+  RP_AUTOBUF struct rp__buf b = RP_BUF(0);
+  rp_error err;
+  put_raw(target, "precious");
+  assert_int_equal(symlink(target, linked), 0);
+  assert_int_equal(symlink(nowhere, dangling), 0);
+  assert_int_equal(rp__file_write(linked, "x", 1, &err), RP_E_REFUSED);
+  assert_int_equal(rp__file_read(linked, 100, &b, &err), RP_E_REFUSED);
+  assert_int_equal(rp__file_write(dangling, "x", 1, &err), RP_E_REFUSED);
+  assert_int_equal(rp__file_read(dangling, 100, &b, &err), RP_E_REFUSED);
+  assert_content(target, "precious");
+  assert_int_equal(entries(*state), 3);
+}
+
+static void only_regular_files(void **state)
+{
+  RP_AUTOFREE char *dir = path_in(state, "d");
+  RP_AUTOFREE char *pipe_path = path_in(state, "p");
+  RP_AUTOBUF struct rp__buf b = RP_BUF(0);
+  rp_error err;
+  assert_int_equal(mkdir(dir, 0700), 0);
+  assert_int_equal(mkfifo(pipe_path, 0600), 0);
+  assert_int_equal(rp__file_read(dir, 100, &b, &err), RP_E_REFUSED);
+  assert_int_equal(rp__file_write(dir, "x", 1, &err), RP_E_REFUSED);
+  assert_int_equal(rp__file_read(pipe_path, 100, &b, &err), RP_E_REFUSED);
+  assert_int_equal(rp__file_write(pipe_path, "x", 1, &err), RP_E_REFUSED);
+  assert_int_equal(entries(*state), 2);
+}
+
+static void names_that_are_none(void **state)
+{
+  RP_AUTOFREE char *slash = path_in(state, "");
+  RP_AUTOFREE char *dots = path_in(state, "..");
+  RP_AUTOBUF struct rp__buf b = RP_BUF(0);
+  const char *const bad[] = {"", ".", "..", "/", slash, dots};
+  rp_error err;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
+    assert_int_equal(rp__file_write(bad[i], "x", 1, &err), RP_E_USAGE);
+    assert_int_equal(rp__file_read(bad[i], 1, &b, &err), RP_E_USAGE);
+  }
+}
+
+static void missing_files_are_told_apart(void **state)
+{
+  RP_AUTOFREE char *path = path_in(state, "none");
+  RP_AUTOFREE char *deep = path_in(state, "none/f");
+  RP_AUTOBUF struct rp__buf b = RP_BUF(0);
+  rp_error err;
+  assert_int_equal(rp__file_read(path, 100, &b, &err), RP_E_FILE_NOT_FOUND);
+  assert_non_null(strstr(err.message, path));
+  assert_int_equal(rp__file_write(deep, "x", 1, &err), RP_E_FILE_NOT_FOUND);
+  assert_int_equal(rp__sync_parent(deep, &err), RP_E_FILE_NOT_FOUND);
+  assert_int_equal(rp__sync_parent(path, &err), 0);
+}
+
+static void reading_has_a_bound(void **state)
+{
+  RP_AUTOFREE char *path = path_in(state, "a");
+  RP_AUTOBUF struct rp__buf b = RP_BUF(100);
+  rp_error err;
+  put_raw(path, "12345");
+  rp__buf_str(&b, "before");
+  assert_int_equal(rp__file_read(path, 4, &b, &err), RP_E_TOO_LARGE);
+  assert_int_equal(rp__file_read(path, 0, &b, &err), RP_E_TOO_LARGE);
+  assert_string_equal(b.p, "before");
+  assert_int_equal(rp__file_read(path, 5, &b, &err), 0);
+  assert_string_equal(b.p, "12345");
+  put_raw(path, "");
+  assert_int_equal(rp__file_read(path, 0, &b, &err), 0);
+  assert_string_equal(b.p, "");
+}
+
+static void large_files_come_back_whole(void **state)
+{
+  RP_AUTOFREE char *path = path_in(state, "large");
+  RP_AUTOBUF struct rp__buf out = RP_BUF(1 << 20), in = RP_BUF(0);
+  rp_error err;
+  for (uint32_t i = 0; out.n < 300001; i++) rp__buf_add(&out, &i, sizeof i);
+  assert_int_equal(rp__file_write(path, out.p, out.n, &err), 0);
+  assert_int_equal(rp__file_read(path, 1 << 20, &in, &err), 0);
+  assert_int_equal(in.n, out.n);
+  assert_memory_equal(in.p, out.p, out.n);
+}
+
+/* Files that claim no size, as those of /proc, are read to their end. */
+static void sizes_are_not_trusted(void **state)
+{
+  (void)state;
+  RP_AUTOBUF struct rp__buf b = RP_BUF(0);
+  rp_error err;
+  assert_int_equal(rp__file_read("/proc/self/status", 1 << 16, &b, &err), 0);
+  assert_true(b.n > 10);
+}
+
+static void join_makes_one_slash(void **state)
+{
+  (void)state;
+  static const char *const rows[][3] = {
+      {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"/", "b", "/b"}, {"", "b", "b"}, {"a", "", "a/"}};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
+    RP_AUTOFREE char *path = rp__path_join(rows[i][0], rows[i][1]);
+    assert_string_equal(path, rows[i][2]);
+  }
+}
+
+static void assert_home(const char *reprise, const char *xdg, const char *home, const char *want)
+{
+  const char *names[] = {"REPRISE_HOME", "XDG_DATA_HOME", "HOME"}, *values[] = {reprise, xdg, home};
+  for (int i = 0; i < 3; i++) {
+    if (values[i])
+      setenv(names[i], values[i], 1);
+    else
+      unsetenv(names[i]);
+  }
+  RP_AUTOFREE char *path = rp__home();
+  if (want)
+    assert_string_equal(path, want);
+  else
+    assert_null(path);
+}
+
+static void home_is_found_in_order(void **state)
+{
+  (void)state;
+  assert_home("/r", "/x", "/h", "/r");
+  assert_home(NULL, "/x", "/h", "/x/reprise");
+  assert_home("", "", "/h", "/h/.local/share/reprise");
+  assert_home(NULL, "relative", "/h", "/h/.local/share/reprise");
+  assert_home(NULL, NULL, NULL, NULL);
+  assert_home("", "", "", NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      scratch_test(write_then_read),
+      scratch_test(write_replaces_the_file),
+      scratch_test(permissions_are_the_owners_alone),
+      scratch_test(mkdirs_accepts_what_is_there),
+      scratch_test(mkdirs_refuses_files_in_the_way),
+      scratch_test(relative_paths),
+      scratch_test(symlinks_are_refused),
+      scratch_test(only_regular_files),
+      scratch_test(names_that_are_none),
+      scratch_test(missing_files_are_told_apart),
+      scratch_test(reading_has_a_bound),
+      scratch_test(large_files_come_back_whole),
+      cmocka_unit_test(sizes_are_not_trusted),
+      cmocka_unit_test(join_makes_one_slash),
+      cmocka_unit_test(home_is_found_in_order),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

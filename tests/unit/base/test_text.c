@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scratch.h"
+
+#include "base/text.h"
+
+/* Every cut of a text of characters of one to four bytes ends between two of them. */
+static void clip_keeps_characters_whole(void **state)
+{
+  (void)state;
+  static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z";
+  static const size_t whole[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
+  for (size_t n = 0; n < RP_ARRAY_SIZE(whole); n++) assert_int_equal(rp__text_clip(text, n), whole[n]);
+}
+
+/* Bytes that are no UTF-8 are cut where they are: no loop, no reading before the start. */
+static void clip_accepts_any_bytes(void **state)
+{
+  (void)state;
+  assert_int_equal(rp__text_clip("\x80\x80\x80\x80\x80\x80", 6), 6);
+  assert_int_equal(rp__text_clip("\x80\x80", 2), 2);
+  assert_int_equal(rp__text_clip("\xff", 1), 0);
+}
+
+static void copy_is_bounded(void **state)
+{
+  (void)state;
+  char out[5];
+  rp__text_copy(out, sizeof out, "abcd");
+  assert_string_equal(out, "abcd");
+  rp__text_copy(out, sizeof out, "abcde");
+  assert_string_equal(out, "abcd");
+  rp__text_copy(out, sizeof out, "abc\xc3\xa9");
+  assert_string_equal(out, "abc");
+  out[0] = 'x';
+  rp__text_copy(out, 0, "abc");
+  assert_int_equal(out[0], 'x');
+  rp__text_copy(out, 1, "abc");
+  assert_string_equal(out, "");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(clip_keeps_characters_whole),
+      cmocka_unit_test(clip_accepts_any_bytes),
+      cmocka_unit_test(copy_is_bounded),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
