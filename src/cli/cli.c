@@ -54,7 +54,7 @@ int rp__cli_open(struct rp__cli *c, enum rp__use use, rp_error *err)
   return rp__cli_open_db(c, c->globals[RP_G_DB].text, use, err);
 }
 
-int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err)
+static int open_engine(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err)
 {
   const rp_options o = {
       .db = db,
@@ -66,6 +66,17 @@ int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_erro
       .read_only = use == RP_USE_READ,
   };
   return rp_open(&o, &c->engine, err);
+}
+
+int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err)
+{
+  if (use != RP_USE_LOOK) return open_engine(c, db, use, err);
+  rp_error missing = {0};
+  int code = open_engine(c, db, RP_USE_READ, &missing);
+  if (code == RP_E_UNREACHABLE || code == RP_E_FILE_NOT_FOUND || code == RP_E_VERSION)
+    return open_engine(c, db, RP_USE_WRITE, err);
+  if (code) *err = missing;
+  return code;
 }
 
 int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_error *err)

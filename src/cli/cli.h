@@ -125,6 +125,7 @@ const char *rp__suggest(const char *word, const char *const *names);
 /* How a command means to use the store. */
 enum rp__use {
   RP_USE_READ,  /* nothing is created or written */
+  RP_USE_LOOK,  /* the same, but a store that is not there yet is made, and one of an older version migrated */
   RP_USE_WRITE, /* one short change */
   RP_USE_LIVE,  /* stays for a while: background threads */
 };

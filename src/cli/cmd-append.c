@@ -91,10 +91,9 @@ static int run(struct rp__cli *c, rp_error *err)
   o.epoch = rp__opt_num(c, EPOCH, 0);
   o.expect = rp__opt_num(c, EXPECT, -1);
   if (rp__opt_given(c, DURABILITY)) o.durability = (rp_durability)(RP_MEMORY + rp__opt_num(c, DURABILITY, 0));
-  if (rp__opt_given(c, BATCH)) return append_batch(c, &o, err);
   /* What only this process's memory holds would be gone when the answer is read. */
   if (o.durability == RP_MEMORY) o.durability = RP_OS;
-  return append_one(c, &o, err);
+  return rp__opt_given(c, BATCH) ? append_batch(c, &o, err) : append_one(c, &o, err);
 }
 
 const struct rp__cmd rp__cmd_append = {

@@ -50,7 +50,8 @@ static int run(struct rp__cli *c, rp_error *err)
     rp__hint(err, "options are set in the file or as REPRISE_<KEY>; see reprise.ini(5)");
     return RP_E_USAGE;
   }
-  int code = rp__cli_open(c, RP_USE_READ, err);
+  /* The configuration is the same whatever the store, and need not wait for one. */
+  int code = rp__cli_open_db(c, "memory:", RP_USE_WRITE, err);
   if (!code) code = rp_config_json(c->engine, rp__opt_text(c, SCOPE), &json, err);
   if (!code && rp__json_wanted(c))
     code = rp__out_doc(c, json, strlen(json), err);

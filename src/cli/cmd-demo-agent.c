@@ -65,7 +65,7 @@ static int ledger(struct agent *a, const char *call, const char *name, const cha
   rp__jw_end_object(&w);
   int code = append(a, "tool", &body, &ack);
   if (!code) printf(" %s", status);
-  rp__stage_pause(&a->stage, 250);
+  rp__stage_pause(&a->stage, 150);
   return code;
 }
 

@@ -50,7 +50,7 @@ static int64_t count_bad(struct rp__json doc)
 static int run(struct rp__cli *c, rp_error *err)
 {
   char *json = NULL;
-  int code = rp__cli_open(c, RP_USE_READ, err);
+  int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = rp_doctor_json(c->engine, &json, err);
   if (code) return code;
   struct rp__json doc = rp__json_trusted(json, strlen(json));

@@ -90,7 +90,7 @@ static int run(struct rp__cli *c, rp_error *err)
     rp__hint(err, "name a file with -o FILE, or insist with --force");
     return RP_E_USAGE;
   }
-  int code = rp__cli_attach(c, c->args[0], RP_USE_READ, err);
+  int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (code) return code;
   return to_stdout ? export_to(c, STDOUT_FILENO, "the output", err) : export_path(c, path, err);
 }

@@ -81,7 +81,7 @@ static int run(struct rp__cli *c, rp_error *err)
       .err = err,
   };
   int code = stay ? rp__signals_open(&signals, err) : 0;
-  if (!code) code = rp__cli_attach(c, c->args[0], stay ? RP_USE_LIVE : RP_USE_READ, err);
+  if (!code) code = rp__cli_attach(c, c->args[0], stay ? RP_USE_LIVE : RP_USE_LOOK, err);
   if (!code) code = rp_events(c->session, r.seen, 0, print_event, &r, err);
   if (!code && stay) code = follow(c, &r, signals, err);
   rp__buf_done(&r.line);

@@ -156,7 +156,7 @@ static int run(struct rp__cli *c, rp_error *err)
   RP_CLEANUP(page_done)
   struct page p = {.c = c, .limit = (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT), .doc = RP_BUF(RP_CLI_DOC_MAX)};
   p.w = RP_JW(&p.doc);
-  int code = rp__cli_open(c, RP_USE_READ, err);
+  int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = list(&p, err);
   if (code) return code;
   if (rp__json_wanted(c)) return rp__out_buf(c, &p.doc, err);

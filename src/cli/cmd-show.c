@@ -19,7 +19,7 @@ static int show(void *ctx, const rp_session_info *info)
 static int run(struct rp__cli *c, rp_error *err)
 {
   struct shown s = {c, err};
-  int code = rp__cli_open(c, RP_USE_READ, err);
+  int code = rp__cli_open(c, RP_USE_LOOK, err);
   return code ? code : rp_show(c->engine, c->args[0], show, &s, err);
 }
 

@@ -48,7 +48,7 @@ static int list(struct rp__cli *c, rp_error *err)
   rp__jw_object(&l.w);
   rp__jw_key(&l.w, "snapshots");
   rp__jw_array(&l.w);
-  int code = rp__cli_attach(c, c->args[0], RP_USE_READ, err);
+  int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (!code) code = rp_snapshots(c->session, json ? snapshot_json : snapshot_line, &l, err);
   rp__jw_end_array(&l.w);
   rp__jw_end_object(&l.w);
@@ -73,7 +73,7 @@ static int delete (struct rp__cli *c, int64_t n, rp_error *err)
 static int show(struct rp__cli *c, int64_t n, rp_error *err)
 {
   char *json = NULL;
-  int code = rp__cli_attach(c, c->args[1], RP_USE_READ, err);
+  int code = rp__cli_attach(c, c->args[1], RP_USE_LOOK, err);
   if (!code) code = rp_snapshot_json(c->session, n, &json, err);
   if (!code) code = rp__out_doc(c, json, strlen(json), err);
   rp_free(json);

@@ -4,7 +4,7 @@
 static int run(struct rp__cli *c, rp_error *err)
 {
   char *json = NULL;
-  int code = rp__cli_open(c, RP_USE_READ, err);
+  int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = rp_stats_json(c->engine, &json, err);
   if (!code) code = rp__out_fields(c, json, err);
   rp_free(json);

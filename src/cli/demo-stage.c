@@ -6,7 +6,7 @@
 #include "cli/demo.h"
 #include "cli/term.h"
 
-#define LETTER_MS 11
+#define LETTER_MS 7
 
 struct rp__stage rp__stage(const struct rp__cli *c, bool fast)
 {

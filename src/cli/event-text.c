@@ -37,10 +37,13 @@ void rp__content_text(struct rp__buf *out, struct rp__json content)
   if (content.type == RP_JSON_STRING) {
     rp__json_text(content, out);
   } else if (content.type == RP_JSON_ARRAY) {
+    const char *space = "";
     while (rp__json_next(content, &it, NULL, &block)) {
       struct rp__json text = rp__json_get(block, "text");
-      if (out->n && text.type == RP_JSON_STRING) rp__buf_char(out, ' ');
-      if (text.type == RP_JSON_STRING) rp__json_text(text, out);
+      if (text.type != RP_JSON_STRING) continue;
+      rp__buf_str(out, space);
+      rp__json_text(text, out);
+      space = " ";
     }
   } else if (content.type != RP_JSON_NONE && content.type != RP_JSON_NULL) {
     rp__buf_add(out, content.p, content.n);

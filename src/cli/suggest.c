@@ -31,15 +31,14 @@ const char *rp__suggest(const char *word, const char *const *names)
 {
   const char *best = NULL;
   size_t n = strlen(word);
-  /* One edit in a short word, more in a long one; a beginning of the word counts as near too. */
+  /* One edit in a short word, more in a long one; a beginning of the word is nearest of all. */
   unsigned limit = n <= 2 ? 1 : n <= 5 ? 2 : 3;
   for (; *names; names++) {
-    unsigned d = n >= 3 && strncmp(*names, word, n) == 0 ? 1 : distance(word, *names);
-    if (d <= limit && d < n) {
-      best = *names;
-      limit = d - (d > 0);
-      if (d == 0) break;
-    }
+    unsigned d = n >= 3 && strncmp(*names, word, n) == 0 ? 0 : distance(word, *names);
+    if (d > limit || d >= n) continue;
+    best = *names;
+    if (d == 0) break;
+    limit = d - 1;
   }
   return best;
 }

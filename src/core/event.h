@@ -29,14 +29,15 @@ enum rp__kind {
   RP_KIND_USAGE,
   RP_KIND_SESSION,
   RP_KIND_PROVIDER,
-  RP_KIND_RUNTIME,  /* from here on written by the engine itself */
+  RP_KIND_RUNTIME, /* from here on written by the engine itself */
   RP_KIND_STATUS,
   RP_KIND_SNAPSHOT,
   RP_KIND_RESTORED,
   RP_KIND_MAX,
 };
 
-#define RP_EVENT_ID_MAX 512 /* bytes of an id in a body (call_id, task_id, label …), decoded: facets keep them whole */
+#define RP_EVENT_ID_MAX 512 /* bytes of an id in a body (call_id, task_id, label …), decoded: facets keep them whole \
+                             */
 
 /* An event as facets see it. The body was checked when it came in. */
 struct rp__event {

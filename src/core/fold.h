@@ -25,8 +25,8 @@ static inline void rp__fold_freep(struct rp__fold **f)
 }
 #define RP_AUTOFOLD RP_CLEANUP(rp__fold_freep)
 
-int64_t rp__fold_seq(const struct rp__fold *f);    /* of the last event applied; 0 at first */
-int64_t rp__fold_at_ms(const struct rp__fold *f);  /* time of that event */
+int64_t rp__fold_seq(const struct rp__fold *f);   /* of the last event applied; 0 at first */
+int64_t rp__fold_at_ms(const struct rp__fold *f); /* time of that event */
 
 /*
  * Applies the event with seq = fold's seq + 1. 0; RP__FOLD_REWIND with *ret_to

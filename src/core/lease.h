@@ -30,7 +30,7 @@ enum rp__cause {
   RP_CAUSE_UPGRADE,
   RP_CAUSE_MAX,
 };
-const char *rp__cause_name(enum rp__cause c); /* NULL for NONE */
+const char *rp__cause_name(enum rp__cause c);  /* NULL for NONE */
 enum rp__cause rp__cause_parse(const char *s); /* RP_CAUSE_NONE when unknown */
 /* What the reason given to an end says about the cause: "upgrade", "killed", "killed:9"; else clean. */
 enum rp__cause rp__cause_of_reason(const char *reason);
@@ -38,20 +38,20 @@ enum rp__cause rp__cause_of_reason(const char *reason);
 /* What is known about a run. */
 struct rp__evidence {
   enum rp__owner owner;
-  bool lock_held;                /* of RP_RUN_LOCK: somebody else's description holds the byte */
-  enum rp__proc_state proc;      /* of the holder or named owner */
-  bool same_boot, boot_known;    /* boot id of the run against ours */
-  enum rp__shutdown shutdown;    /* of another boot */
-  int64_t heartbeat_ms, now_ms;  /* wall clock: last sign of life, and now */
+  bool lock_held;                         /* of RP_RUN_LOCK: somebody else's description holds the byte */
+  enum rp__proc_state proc;               /* of the holder or named owner */
+  bool same_boot, boot_known;             /* boot id of the run against ours */
+  enum rp__shutdown shutdown;             /* of another boot */
+  int64_t heartbeat_ms, now_ms;           /* wall clock: last sign of life, and now */
   int64_t heartbeat_boot_ms, now_boot_ms; /* boot clock; 0: unknown */
   int64_t ttl_ms;
 };
 
 struct rp__verdict {
   bool alive;
-  bool provable;          /* alive or dead by lock, process or boot, not by time */
-  enum rp__cause cause;   /* of a dead one */
-  char evidence[160];     /* one line: "lock of pid 4711 is free", "no heartbeat for 42 s" … */
+  bool provable;        /* alive or dead by lock, process or boot, not by time */
+  enum rp__cause cause; /* of a dead one */
+  char evidence[160];   /* one line: "lock of pid 4711 is free", "no heartbeat for 42 s" … */
 };
 void rp__lease_judge(const struct rp__evidence *e, int64_t pid, struct rp__verdict *ret);
 

@@ -6,10 +6,10 @@
 #include "core/event.h"
 
 struct rp__policy {
-  int64_t interval_ms;  /* checkpoint_s */
-  int64_t notes;        /* checkpoint_notes */
-  int64_t tail_events;  /* 1,000 */
-  int64_t tail_bytes;   /* 1 MiB */
+  int64_t interval_ms; /* checkpoint_s */
+  int64_t notes;       /* checkpoint_notes */
+  int64_t tail_events; /* 1,000 */
+  int64_t tail_bytes;  /* 1 MiB */
   bool on_exit;
 };
 #define RP_POLICY_DEFAULTS ((struct rp__policy){300000, 10, 1000, 1024 * 1024, true})

@@ -2,7 +2,6 @@
 #include "store/rules.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "core/seal.h"
 
@@ -14,7 +13,9 @@ void rp__session_row_done(struct rp__session_row *r)
 
 void rp__name_set(char out[RP_NAME], const char *s)
 {
-  snprintf(out, RP_NAME, "%s", s ? s : "");
+  size_t n = s ? strnlen(s, RP_NAME - 1) : 0;
+  memcpy(out, s ? s : "", n);
+  out[n] = '\0';
 }
 
 int rp__refuse_not_found(const char *id, rp_error *err)

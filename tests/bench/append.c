@@ -3,6 +3,7 @@
 #include "ours.h"
 
 struct pair {
+  const struct bench *bench;
   struct bare_db *bare;
   rp_engine *engine;
   rp_session *session;
@@ -37,7 +38,7 @@ static void warm(struct pair *p, int64_t n)
   struct samples ignored = {0};
   bare_turn(p, n, &ignored);
   ours_turn(p, n, &ignored);
-  settle();
+  settle(p->bench);
   samples_done(&ignored);
 }
 
@@ -49,11 +50,12 @@ struct round {
 static void round_run(struct pair *p, int number, int64_t n, struct round *ret)
 {
   for (int turn = 0; turn < 2; turn++) {
-    if ((turn + number) % 2)
+    if ((turn + number) % 2) {
       ours_turn(p, n, &ret->ours);
-    else
+      settle(p->bench);
+    } else {
       bare_turn(p, n, &ret->bare);
-    settle();
+    }
   }
 }
 
@@ -87,7 +89,7 @@ static double compare(struct report *r, const char *name, rp_durability durabili
   char bare_name[64], ours_name[64], path[BENCH_PATH];
   snprintf(bare_name, sizeof bare_name, "append-bare-%s.db", name);
   snprintf(ours_name, sizeof ours_name, "append-ours-%s.db", name);
-  struct pair p = {.durability = durability};
+  struct pair p = {.bench = b, .durability = durability};
   p.bare = bare_db_open(bench_path(b, bare_name, path), durability == RP_DISK);
   p.engine = ours_open(b, ours_name);
   p.session = ours_start(p.engine, "one");

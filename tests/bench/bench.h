@@ -54,12 +54,13 @@ void samples_done(struct samples *s);
  * Waits until this process hardly uses the processor any more, so that what ours
  * does in the background is not charged to the next loop. Returns the CPU seconds.
  */
-double settle(void);
+double settle(const struct bench *b);
 
 /* ---- telling ---------------------------------------------------------------- */
 
 struct report {
   const struct bench *bench;
+  const char *name;
   FILE *text, *targets; /* or NULL */
   int missed;
 };

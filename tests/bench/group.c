@@ -100,7 +100,7 @@ static struct turn ours_turn(struct field *f, int64_t events)
   pthread_barrier_destroy(&start);
   gather(w, &ret);
   ret.size = (double)(after.txns - before.txns) / (double)(after.groups - before.groups);
-  ret.after = settle();
+  ret.after = settle(f->bench);
   return ret;
 }
 
@@ -133,9 +133,7 @@ static double bare_turn(struct field *f, int64_t events, size_t size, bool file)
       bare_db_commit(f->bare, f->rows, n);
     done += (int64_t)n;
   }
-  double per_second = (double)events * 1e9 / (double)(now_ns() - t);
-  settle();
-  return per_second;
+  return (double)events * 1e9 / (double)(now_ns() - t);
 }
 
 /* ---- rounds ---------------------------------------------------------------- */
@@ -242,7 +240,7 @@ static void preload(struct report *r, struct field *f)
 {
   int64_t n = bench_count(f->bench, 1000000, 1000), t = now_ns();
   preload_ours(f, n);
-  double ours = (double)(now_ns() - t), after = settle();
+  double ours = (double)(now_ns() - t), after = settle(f->bench);
   t = now_ns();
   preload_bare(f, n);
   report_line(r,

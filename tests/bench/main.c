@@ -29,6 +29,7 @@ static int child_main(char **args)
 {
   struct bench b = {0};
   snprintf(b.dir, sizeof b.dir, "%s", args[1]);
+  b.quick = getenv("BENCH_QUICK") != NULL;
   for (size_t i = 0; i < COUNT(children); i++) {
     if (strcmp(children[i].name, args[0]) != 0) continue;
     children[i].run(&b, args + 2);
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
   parse(argc, argv, &b, &a);
   ssize_t n = readlink("/proc/self/exe", b.self, sizeof b.self - 1);
   if (n <= 0) die("this program can't be found");
+  if (b.quick) setenv("BENCH_QUICK", "1", 1); /* for the children */
   scratch_make(&b, a.dir);
   for (size_t i = 0; i < COUNT(sections); i++)
     if (a.only == NULL || listed(a.only, sections[i].name)) sections[i].run(&b);

@@ -6,9 +6,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define SETTLE_STEP_MS 100
-#define SETTLE_STEPS 1200
-#define SETTLE_IDLE_S 0.005 /* of CPU in one step counts as idle */
+#define SETTLE_STEP_MS 50
+#define SETTLE_STEPS 12000
+#define SETTLE_CPU_S 0.003 /* of CPU in one step counts as idle */
+#define SETTLE_IDLE 32     /* idle steps in a row: longer than the second between two looks of the engine */
+#define SETTLE_QUICK 1
 
 void die(const char *format, ...)
 {
@@ -86,14 +88,14 @@ static double cpu_seconds(void)
   return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-double settle(void)
+double settle(const struct bench *b)
 {
   double first = cpu_seconds(), before = first;
-  int idle = 0;
-  for (int i = 0; i < SETTLE_STEPS && idle < 3; i++) {
+  int idle = 0, enough = b->quick ? SETTLE_QUICK : SETTLE_IDLE;
+  for (int i = 0; i < SETTLE_STEPS && idle < enough; i++) {
     nanosleep(&(struct timespec){.tv_nsec = SETTLE_STEP_MS * 1000000L}, NULL);
     double after = cpu_seconds();
-    idle = after - before < SETTLE_IDLE_S ? idle + 1 : 0;
+    idle = after - before < SETTLE_CPU_S ? idle + 1 : 0;
     before = after;
   }
   return before - first;

@@ -135,7 +135,7 @@ void ours_build(const struct bench *b, const char *name, const char *key, int64_
   ours_check(rp_checkpoint(s, NULL, &err), &err, "checkpoint");
   append_messages(s, n - tail, tail);
   ours_check(rp_flush(e, &err), &err, "flush");
-  settle();
+  settle(b);
   rp_session_free(s);
   rp_close(e);
 }

@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench.h"
 
-static FILE *open_result(const struct bench *b, const char *name, const char *ext)
+static const char *result_path(const struct bench *b, const char *name, const char *end, char out[BENCH_PATH])
 {
-  if (b->results == NULL) return NULL;
+  if (snprintf(out, BENCH_PATH, "%s/%s.%s", b->results, name, end) >= BENCH_PATH) die("the path is too long");
+  return out;
+}
+
+static FILE *result_open(const struct bench *b, const char *name, const char *end)
+{
   char path[BENCH_PATH];
-  if (snprintf(path, sizeof path, "%s/%s.%s", b->results, name, ext) >= (int)sizeof path) die("the path is too long");
-  FILE *f = fopen(path, "we");
+  if (b->results == NULL) return NULL;
+  FILE *f = fopen(result_path(b, name, end, path), "we");
   if (f == NULL) die("%s can't be written", path);
   return f;
 }
 
+/* Results stand under their name only when the section was measured to its end. */
+static void result_close(const struct bench *b, const char *name, FILE *f, const char *part, const char *end)
+{
+  char from[BENCH_PATH], to[BENCH_PATH];
+  if (f == NULL) return;
+  if (fclose(f) != 0 || rename(result_path(b, name, part, from), result_path(b, name, end, to)) != 0)
+    die("%s can't be written", to);
+}
+
 void report_open(struct report *r, const struct bench *b, const char *name, const char *title)
 {
-  *r = (struct report){.bench = b, .text = open_result(b, name, "md"), .targets = open_result(b, name, "targets")};
+  *r = (struct report){.bench = b, .name = name};
+  r->text = result_open(b, name, "md.part");
+  r->targets = result_open(b, name, "targets.part");
   report_line(r, "## %s\n", title);
 }
 
 void report_close(struct report *r)
 {
   report_line(r, "%s", "");
-  if (r->text) fclose(r->text);
-  if (r->targets) fclose(r->targets);
+  result_close(r->bench, r->name, r->text, "md.part", "md");
+  result_close(r->bench, r->name, r->targets, "targets.part", "targets");
   *r = (struct report){0};
 }
 

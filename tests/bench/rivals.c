@@ -109,7 +109,7 @@ static void ours_line(struct report *r, int64_t messages, rp_durability durabili
     ours_append(s, i, durability, NULL);
     samples_add(&l.append, (double)(now_ns() - t));
   }
-  settle();
+  settle(b);
   rp_session_free(s);
   rp_close(e);
   for (int i = 0; i < (b->quick ? 2 : RESUMES); i++) {

@@ -26,7 +26,7 @@ void child_throttle(const struct bench *b, char **args)
   call_fn *call = strcmp(args[1], "save") == 0 ? rp_save : rp_heartbeat;
   ours_append(s, 0, RP_OS, NULL);
   loop(s, call, 1);
-  settle();
+  settle(b);
   printf("%.1f\n", loop(s, call, strtoll(args[2], NULL, 10)));
   rp_session_free(s);
   rp_close(e);

@@ -176,8 +176,8 @@ static void *start_and_end(void *arg)
 }
 
 static void *(*const roles[])(void *) = {
-    append_blocking, append_blocking, append_blocking, append_async, append_async, beat,
-    read_on,         read_on,         checkpoint_on,   come_and_go,  start_and_end};
+    append_blocking, append_blocking, append_blocking, append_async,  append_async, beat,
+    read_on,         read_on,         checkpoint_on,   checkpoint_on, come_and_go,  start_and_end};
 #define THREADS (sizeof(roles) / sizeof(roles[0]))
 
 static void run_crowd(struct crowd *c)

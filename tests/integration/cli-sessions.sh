@@ -6,10 +6,16 @@
 message() { printf '{"role":"%s","content":"%s"}' "$1" "$2"; }
 
 about 'nothing there yet'
-run ls
+run verify
 expect_code 7
+run config show
+expect_code 0
+expect_ok test ! -e "$work/test.db"
+run ls --json
+expect_code 0
+expect_json .sessions '[]'
 run show last
-expect_code 7
+expect_code 3
 
 about start # N-02, O-06
 run start --scope nova --key kitchen --provider test --meta '{"a":1}' --topics tea,cake
@@ -333,7 +339,7 @@ expect_code 2
 expect_error config.invalid
 
 about 'stores that fail'
-run --db "sqlite:$work/home/no/such/../../../../proc/x.db" start --scope a --json
+run --db sqlite:/proc/x.db start --scope a --json
 expect_code 7
 run --db gopher:x ls
 expect_code 2

@@ -313,8 +313,9 @@ static void test_journal_goes_on(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      WITH(test_heartbeats_throttle),     WITH(test_year_forward_is_no_death), WITH(test_year_back_is_no_life),
-      WITH(test_restart_across_a_jump), WITH(test_jump_without_boot_clock), WITH(test_clean_end_then_back),      WITH(test_journal_goes_on),
+      WITH(test_heartbeats_throttle),   WITH(test_year_forward_is_no_death), WITH(test_year_back_is_no_life),
+      WITH(test_restart_across_a_jump), WITH(test_jump_without_boot_clock),  WITH(test_clean_end_then_back),
+      WITH(test_journal_goes_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

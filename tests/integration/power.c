@@ -6,6 +6,10 @@
  * plug. What was acknowledged as `disk` must be there; what was acknowledged as
  * `os` may be gone, and some of it must be, or the cut did not cut.
  *
+ * Only what was acknowledged before the shutdown began counts: an fdatasync that is
+ * under way meanwhile may return 0 without its data (6 of 180 bare appending loops
+ * showed it, none of what they were told before), which no plug does.
+ *
  * usage: power      25 cuts; 500 with REPRISE_SOAK=1; exit 77 where the machine does not allow it
  */
 #include <errno.h>
@@ -68,6 +72,7 @@ struct rig {
   char image[SCRATCH_PATH], mnt[SCRATCH_PATH], db[SCRATCH_PATH], url[RIG_URL];
   struct dice dice;
   struct witness *seen[WRITERS];
+  int64_t told[WRITERS], told_epoch[WRITERS]; /* acknowledged before the plug was touched */
   int64_t next[WRITERS];
   struct rig_scan scan[WRITERS];
   int64_t disk_acked, os_acked, os_lost, starts;
@@ -190,19 +195,20 @@ static void check_writer(struct rig *r, rp_engine *e, int w)
   snprintf(key, sizeof(key), "w%d", w);
   if (!seen->epoch && !r->next[w]) return; /* never came as far as its first start */
   if (rp_attach(e, key, &s, &err) != 0) {
-    if (seen->epoch || r->scan[w].seq) DIE("writer %d: start acknowledged, session gone: %s", w, rig_why(&err));
+    if (r->told_epoch[w] || r->scan[w].seq) DIE("writer %d: start acknowledged, session gone: %s", w, rig_why(&err));
     return;
   }
   if (rp_show(e, key, show_epoch, &epoch, &err) != 0) DIE("show: %s", rig_why(&err));
-  if (epoch < seen->epoch) DIE("writer %d: start %" PRId64 " acknowledged, %" PRId64 " stored", w, seen->epoch, epoch);
-  if (seen->epoch) r->starts++;
+  if (epoch < r->told_epoch[w])
+    DIE("writer %d: start %" PRId64 " acknowledged, %" PRId64 " stored", w, r->told_epoch[w], epoch);
+  if (r->told_epoch[w]) r->starts++;
   if (rig_scan(s, &r->scan[w], &err) != 0) DIE("writer %d: read: %s", w, rig_why(&err));
   if (rp_events(s, from, 0, check_place, &place, &err) != 0) DIE("writer %d: read: %s", w, rig_why(&err));
   rp_session_free(s);
   if (r->scan[w].holes || r->scan[w].disorder || place.wrong)
     DIE("writer %d: %" PRId64 " holes, %" PRId64 " out of order, %" PRId64 " elsewhere than acknowledged", w,
         r->scan[w].holes, r->scan[w].disorder, place.wrong);
-  for (int64_t i = 0; i < seen->notes; i++) check_note(r, w, &seen->note[i]);
+  for (int64_t i = 0; i < r->told[w]; i++) check_note(r, w, &seen->note[i]);
   r->next[w] = r->scan[w].last + 1;
 }
 
@@ -231,13 +237,26 @@ static void load_begin(struct rig *r, struct writer *w, pid_t *pids, enum load l
   }
 }
 
+/* One cut in four comes at any time from birth on; the others once every writer was told something. */
+static void wait_for_instant(struct rig *r)
+{
+  bool any_time = dice_below(&r->dice, 4) == 0;
+  int64_t until = dice_now_us() + 2000000;
+  for (int i = 0; !any_time && i < WRITERS; i++)
+    while (!r->seen[i]->notes && dice_now_us() < until) nanosleep(&(struct timespec){0, 500000}, NULL);
+  nanosleep(&(struct timespec){0, dice_below(&r->dice, any_time ? 40000 : 60000) * 1000}, NULL);
+}
+
 static void cut(struct rig *r, enum load load)
 {
   struct writer w[WRITERS];
   pid_t pids[WRITERS];
-  int64_t us = 5000 + dice_below(&r->dice, 60000);
   load_begin(r, w, pids, load);
-  nanosleep(&(struct timespec){0, us * 1000}, NULL);
+  wait_for_instant(r);
+  for (int i = 0; i < WRITERS; i++) {
+    r->told[i] = r->seen[i]->notes;
+    r->told_epoch[i] = r->seen[i]->epoch;
+  }
   plug_pull(r);
   for (int i = 0; i < WRITERS; i++) {
     kill(pids[i], SIGKILL);

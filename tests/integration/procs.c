@@ -374,7 +374,7 @@ static void test_stopped_writer(void **state)
   pid_t pid = child_run(write_until_stopped, &one);
   OK(rig_open(room->url, true, &e, &err), err);
   OK(rig_hold(e, "other", false, &s, &err), err);
-  for (int64_t i = 0; i < dice_rounds(12, 100) && busy < 2; i++) {
+  for (int64_t i = 0; i < dice_rounds(12, 100) && busy < dice_rounds(1, 5); i++) {
     nanosleep(&(struct timespec){0, dice_below(&dice, 5000000)}, NULL);
     kill(pid, SIGSTOP);
     int64_t from = dice_now_us();

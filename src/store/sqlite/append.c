@@ -2,12 +2,13 @@
 /* The hot path: one read of the head, one row per event, one write of the head; nothing is allocated. */
 #include "store/sqlite/sqlite.h"
 
+#include "core/seal.h"
+
 #define FLAG_SEALED 1
 
 void rp__sq_head_read(struct rp__sq_q *q, struct rp__session_row *ret)
 {
   ret->ref = rp__sq_col_int(q, 0);
-  rp__sq_col_str(q, 1, ret->id, sizeof ret->id);
   ret->status = (enum rp__status)rp__sq_col_int(q, 2);
   ret->epoch = rp__sq_col_int(q, 3);
   ret->last_seq = rp__sq_col_int(q, 4);
@@ -18,6 +19,11 @@ void rp__sq_head_read(struct rp__sq_q *q, struct rp__session_row *ret)
   ret->ended_at = rp__sq_col_int(q, 9);
 }
 
+int64_t rp__sq_tag(const char *id)
+{
+  return (int64_t)(rp__checksum(id, strlen(id), 0) & 0x7fffffff);
+}
+
 /* 1 when there is one, 0 when not. */
 static int head_by_ref(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
 {
@@ -26,7 +32,7 @@ static int head_by_ref(struct rp__sq_conn *c, const struct rp__op *op, struct rp
   int rc = rp__sq_next(&q, "read session", err);
   if (rc <= 0) return rc;
   rp__sq_head_read(&q, ret);
-  return strcmp(ret->id, op->session_id) == 0;
+  return rp__sq_col_int(&q, 1) == rp__sq_tag(op->session_id);
 }
 
 static int head_by_id(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
@@ -44,7 +50,9 @@ int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__sessi
   if (op->session_ref) rc = head_by_ref(c, op, ret, err);
   if (rc == 0) rc = head_by_id(c, op, ret, err);
   if (rc == 0) return rp__refuse_not_found(op->session_id, err);
-  return rc < 0 ? rc : 0;
+  if (rc < 0) return rc;
+  rp__name_set(ret->id, op->session_id);
+  return 0;
 }
 
 int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,

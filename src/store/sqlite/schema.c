@@ -14,7 +14,8 @@ _Static_assert(RP_STATUS_CREATED == 0 && RP_STATUS_ACTIVE == 1 && RP_STATUS_IDLE
 
 /*
  * What every append rewrites (rp_heads) is apart from what it only looks at: many
- * narrow rows share a page, so a group of appends dirties few of them.
+ * narrow rows share a page, so a group of appends dirties few of them. Its tag is a
+ * hash of the session's id, enough to notice a reference that means another session.
  * Full text is no part of the schema: it is built when it is missing (index.c).
  */
 static const char step_1[] =
@@ -31,7 +32,7 @@ static const char step_1[] =
   "CREATE INDEX rp_sessions_scope_started ON rp_sessions (scope, started);"
   "CREATE INDEX rp_sessions_started ON rp_sessions (started);"
 
-  "CREATE TABLE rp_heads (session INTEGER PRIMARY KEY, status INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+  "CREATE TABLE rp_heads (session INTEGER PRIMARY KEY, tag INTEGER NOT NULL, status INTEGER NOT NULL, epoch INTEGER NOT NULL,"
   " last_seq INTEGER NOT NULL, snap_seq INTEGER NOT NULL, snap_n INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
   " bytes INTEGER NOT NULL, last_activity_at INTEGER NOT NULL, ended_at INTEGER NOT NULL);"
 

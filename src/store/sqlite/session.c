@@ -6,21 +6,22 @@ int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_erro
 {
   memset(ret, 0, sizeof *ret);
   rp__sq_head_read(q, ret);
-  rp__sq_col_str(q, 10, ret->scope, sizeof ret->scope);
-  rp__sq_col_str(q, 11, ret->key, sizeof ret->key);
-  rp__sq_col_str(q, 12, ret->channel, sizeof ret->channel);
-  rp__sq_col_str(q, 13, ret->provider, sizeof ret->provider);
-  ret->created_at = rp__sq_col_int(q, 14);
-  rp__sq_col_str(q, 15, ret->previous_id, sizeof ret->previous_id);
-  rp__sq_col_str(q, 16, ret->continued_by, sizeof ret->continued_by);
-  rp__sq_col_str(q, 17, ret->forked_from, sizeof ret->forked_from);
-  ret->forked_at_seq = rp__sq_col_int(q, 18);
-  ret->crash_recovered = rp__sq_col_int(q, 19) != 0;
-  ret->sealed = rp__sq_col_int(q, 20) != 0;
-  ret->hidden = rp__sq_col_int(q, 21) != 0;
+  rp__sq_col_str(q, 10, ret->id, sizeof ret->id);
+  rp__sq_col_str(q, 11, ret->scope, sizeof ret->scope);
+  rp__sq_col_str(q, 12, ret->key, sizeof ret->key);
+  rp__sq_col_str(q, 13, ret->channel, sizeof ret->channel);
+  rp__sq_col_str(q, 14, ret->provider, sizeof ret->provider);
+  ret->created_at = rp__sq_col_int(q, 15);
+  rp__sq_col_str(q, 16, ret->previous_id, sizeof ret->previous_id);
+  rp__sq_col_str(q, 17, ret->continued_by, sizeof ret->continued_by);
+  rp__sq_col_str(q, 18, ret->forked_from, sizeof ret->forked_from);
+  ret->forked_at_seq = rp__sq_col_int(q, 19);
+  ret->crash_recovered = rp__sq_col_int(q, 20) != 0;
+  ret->sealed = rp__sq_col_int(q, 21) != 0;
+  ret->hidden = rp__sq_col_int(q, 22) != 0;
   if (ret->status < 0 || ret->status >= RP_STATUS_MAX)
     return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", ret->id, (int)ret->status);
-  struct rp__str meta = rp__sq_col_bytes(q, 22);
+  struct rp__str meta = rp__sq_col_bytes(q, 23);
   if (meta.n > 0 && !(ret->meta = strndup(meta.p, meta.n))) return rp__fail_nomem(err);
   return 0;
 }
@@ -88,6 +89,7 @@ static int head_put(struct rp__sq_conn *c, int64_t ref, const struct rp__session
   rp__sq_int(&q, 3, row->epoch);
   rp__sq_int(&q, 4, row->last_activity_at);
   rp__sq_int(&q, 5, row->ended_at);
+  rp__sq_int(&q, 6, rp__sq_tag(row->id));
   return rp__sq_done(&q, "write session", err);
 }
 

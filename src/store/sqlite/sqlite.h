@@ -132,6 +132,7 @@ int rp__sq_meta_set(struct rp__sq_conn *c, const char *name, int64_t value, rp_e
 
 /* ---- rows ------------------------------------------------------------------ */
 
+int64_t rp__sq_tag(const char *id); /* a short hash, kept with the head */
 void rp__sq_head_read(struct rp__sq_q *q, struct rp__session_row *ret);
 int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_error *err);
 /* The head of the session an op names, by its ref or else its id. Only what a head has is set. */

@@ -3,10 +3,10 @@
 
 /* The order in which rp__sq_head_read and rp__sq_session_read take columns. */
 #define HEAD_COLUMNS                                                                                          \
-  "h.session, s.id, h.status, h.epoch, h.last_seq, h.snap_seq, h.tail_bytes, h.bytes, h.last_activity_at, " \
+  "h.session, h.tag, h.status, h.epoch, h.last_seq, h.snap_seq, h.tail_bytes, h.bytes, h.last_activity_at, " \
   "h.ended_at"
 #define SESSION_COLUMNS                                                                                   \
-  HEAD_COLUMNS ", s.scope, s.key, s.channel, s.provider, s.created_at, s.previous_id, s.continued_by, " \
+  HEAD_COLUMNS ", s.id, s.scope, s.key, s.channel, s.provider, s.created_at, s.previous_id, s.continued_by, " \
                "s.forked_from, s.forked_at_seq, s.crash_recovered, s.sealed, s.hidden, s.meta"
 #define SESSION_FROM " FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref "
 #define SESSION SESSION_COLUMNS SESSION_FROM
@@ -40,13 +40,11 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
   [RP_SQ_META_COUNT] = "INSERT INTO rp_meta (name, value) VALUES (?1, 1) "
                        "ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
 
-  /* The names are checked against the session's wide row, which an append reads and never writes. */
-  [RP_SQ_HEAD_BY_REF] =
-    "SELECT " HEAD_COLUMNS " FROM rp_heads h JOIN rp_sessions s ON s.ref = h.session WHERE h.session = ?1",
+  [RP_SQ_HEAD_BY_REF] = "SELECT " HEAD_COLUMNS " FROM rp_heads h WHERE h.session = ?1",
   [RP_SQ_HEAD_BY_ID] = "SELECT " HEAD_COLUMNS SESSION_FROM "WHERE s.id = ?1",
   [RP_SQ_HEAD_PUT] =
-    "INSERT INTO rp_heads (session, status, epoch, last_seq, snap_seq, snap_n, tail_bytes, bytes, last_activity_at, "
-    "ended_at) VALUES (?1, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?5)",
+    "INSERT INTO rp_heads (session, tag, status, epoch, last_seq, snap_seq, snap_n, tail_bytes, bytes, last_activity_at, "
+    "ended_at) VALUES (?1, ?6, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?5)",
   [RP_SQ_HEAD_APPEND] = "UPDATE rp_heads SET status = ?2, last_seq = ?3, tail_bytes = ?4, bytes = ?5, "
                         "last_activity_at = ?6 WHERE session = ?1",
   [RP_SQ_HEAD_SET] = "UPDATE rp_heads SET status = ?2, epoch = ?3, last_seq = ?4, snap_seq = ?5, tail_bytes = ?6, "

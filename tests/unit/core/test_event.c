@@ -237,12 +237,16 @@ static void ids_are_bounded_by_their_text(void **state)
   (void)state;
   char body[8000];
   rp_error err;
-  for (int escaped = 0; escaped < 2; escaped++) {
-    for (int n = 510; n < 516; n++) {
+  static const struct {
+    const char *unit;
+    int fit; /* how many of them are 512 bytes or less */
+  } cases[] = {{"a", 512}, {"\\n", 512}, {"\\u20ac", 170}, {"\xe2\x82\xac", 170}};
+  for (size_t c = 0; c < RP_ARRAY_SIZE(cases); c++) {
+    for (int n = cases[c].fit - 1; n <= cases[c].fit + 1; n++) {
       size_t at = (size_t)snprintf(body, sizeof body, "{\"label\":\"");
-      for (int i = 0; i < n; i++) at += (size_t)snprintf(body + at, sizeof body - at, escaped ? "\\n" : "a");
+      for (int i = 0; i < n; i++) at += (size_t)snprintf(body + at, sizeof body - at, "%s", cases[c].unit);
       snprintf(body + at, sizeof body - at, "\"}");
-      assert_int_equal(check("unpin", body, &err), n <= RP_EVENT_ID_MAX ? 0 : RP_E_INVALID);
+      assert_int_equal(check("unpin", body, &err), n <= cases[c].fit ? 0 : RP_E_INVALID);
     }
   }
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/engine/rig.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "engine/config.h"
+
+static struct rp__config *load(const struct scratch *dir, const char *text, int want, rp_error *err)
+{
+  char path[SCRATCH_PATH];
+  struct rp__config *c = NULL;
+  assert_int_equal(rp__file_write(scratch_path(dir, "c.ini", path), text, strlen(text), err), 0);
+  assert_int_equal(rp__config_load(path, &c, err), want);
+  return c;
+}
+
+static void test_defaults(void **state)
+{
+  (void)state;
+  struct rp__config *c;
+  setenv("REPRISE_HOME", "/nonexistent", 1);
+  assert_int_equal(rp__config_load(NULL, &c, NULL), 0);
+  assert_true(rp__config_bool(c, NULL, RP_OPT_ENABLED));
+  assert_int_equal(rp__config_ms(c, NULL, RP_OPT_HEARTBEAT_S), 10000);
+  assert_true(rp__config_num(c, "x", RP_OPT_RELEVANCE_THRESHOLD) == 0.25);
+  assert_string_equal(rp__config_text(c, NULL, RP_OPT_TEMPLATE), "coder");
+  rp__config_free(c);
+}
+
+static void test_scopes_and_environment(void **state)
+{
+  rp_error err = {0};
+  struct rp__config *c =
+    load(*state, "; words\nheartbeat_s = 5\ndecay_rate = .5\n[scope nova]\nheartbeat_s=2\ntemplate = robot\n", 0, &err);
+  assert_int_equal(rp__config_ms(c, NULL, RP_OPT_HEARTBEAT_S), 5000);
+  assert_int_equal(rp__config_ms(c, "nova", RP_OPT_HEARTBEAT_S), 2000);
+  assert_int_equal(rp__config_ms(c, "other", RP_OPT_HEARTBEAT_S), 5000);
+  assert_true(rp__config_num(c, NULL, RP_OPT_DECAY_RATE) == 0.5);
+  rp__config_free(c);
+  setenv("REPRISE_HEARTBEAT_S", "7", 1);
+  c = load(*state, "heartbeat_s = 5\n[scope nova]\nheartbeat_s=2\n", 0, &err);
+  assert_int_equal(rp__config_ms(c, NULL, RP_OPT_HEARTBEAT_S), 7000);
+  assert_int_equal(rp__config_ms(c, "nova", RP_OPT_HEARTBEAT_S), 2000);
+  unsetenv("REPRISE_HEARTBEAT_S");
+  rp__config_free(c);
+}
+
+static void test_refusals(void **state)
+{
+  static const char *const bad[][2] = {
+    {"heartbeet_s = 5\n", "heartbeet_s"},      {"heartbeat_s = soon\n", "heartbeat_s"},
+    {"heartbeat_s = -1\n", "heartbeat_s"},     {"enabled = maybe\n", "enabled"},
+    {"template = poet\n", "template"},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
+    rp_error err = {0};
+    load(*state, bad[i][0], RP_E_CONFIG, &err);
+    assert_string_equal(err.field, bad[i][1]);
+  }
+  rp_error err = {0};
+  load(*state, "[server]\nx = 1\n", RP_E_CONFIG, &err);
+  assert_non_null(strstr(err.message, "[server]"));
+  load(*state, "no equals sign\n", RP_E_CONFIG, &err);
+  assert_non_null(strstr(err.message, "line 1"));
+}
+
+static int setup(void **state)
+{
+  static struct scratch s;
+  *state = &s;
+  return scratch_make_fast(&s);
+}
+
+static int teardown(void **state)
+{
+  scratch_remove(*state);
+  return 0;
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_defaults),
+    cmocka_unit_test(test_scopes_and_environment),
+    cmocka_unit_test(test_refusals),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

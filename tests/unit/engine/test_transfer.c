@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Export and import: lossless, streaming, all or nothing. */
+#include "unit/engine/rig.h"
+
+static int to_buf(void *ctx, const void *bytes, size_t n)
+{
+  rp__buf_add(ctx, bytes, n);
+  return ((struct rp__buf *)ctx)->err;
+}
+
+struct reader {
+  const char *p;
+  size_t n, step;
+};
+
+static long from_buf(void *ctx, void *bytes, size_t n)
+{
+  struct reader *r = ctx;
+  n = RP_MIN(RP_MIN(n, r->n), r->step);
+  memcpy(bytes, r->p, n);
+  r->p += n;
+  r->n -= n;
+  return (long)n;
+}
+
+static void fill(struct rig *r, struct rp__buf *out, char *ret_id)
+{
+  rp_error err = {0};
+  char text[64];
+  rp_session *s = rig_start(r, "a", "k", RP_OWNER_SELF);
+  for (int i = 0; i < 300; i++) {
+    snprintf(text, sizeof text, "message \"%d\" \xe2\x82\xac", i);
+    rig_say(s, text);
+  }
+  rp_session_free(s);
+  s = rig_start(r, "a", "k", RP_OWNER_SELF);
+  rig_say(s, "after a crash");
+  OK(rp_end(s, "bye", &err), err);
+  OK(rp_export(s, to_buf, out, NULL, NULL, &err), err);
+  snprintf(ret_id, RP_ID_MAX + 1, "%s", rp_session_id(s));
+  rp_session_free(s);
+}
+
+static rp_engine *elsewhere(void)
+{
+  rp_engine *e;
+  rp_error err = {0};
+  rp_options o = {.db = "memory:"};
+  OK(rp_open(&o, &e, &err), err);
+  return e;
+}
+
+static void test_round_trip(void **state)
+{
+  rp_error err = {0};
+  struct rp__buf a = RP_BUF(1 << 24), b = RP_BUF(1 << 24);
+  char id[RP_ID_MAX + 1], got[RP_ID_MAX + 1];
+  fill(*state, &a, id);
+  rp_engine *e = elsewhere();
+  rp_session *s;
+  struct reader r = {a.p, a.n, 7};
+  OK(rp_import(e, from_buf, &r, NULL, NULL, got, &err), err);
+  assert_string_equal(id, got);
+  OK(rp_attach(e, id, &s, &err), err);
+  OK(rp_export(s, to_buf, &b, NULL, NULL, &err), err);
+  assert_int_equal(a.n, b.n);
+  assert_memory_equal(a.p, b.p, a.n);
+  rp_session_free(s);
+  r = (struct reader){a.p, a.n, 4096};
+  assert_int_equal(rp_import(e, from_buf, &r, NULL, NULL, got, &err), RP_E_EXISTS);
+  rp_close(e);
+  rp__buf_done(&a);
+  rp__buf_done(&b);
+}
+
+static int count(void *ctx, const rp_session_info *i)
+{
+  (void)i;
+  ++*(int *)ctx;
+  return 0;
+}
+
+/* Cut anywhere or changed anywhere: refused, and nothing is there afterwards. */
+static void test_damage(void **state)
+{
+  rp_error err = {0};
+  struct rp__buf a = RP_BUF(1 << 24);
+  char id[RP_ID_MAX + 1], got[RP_ID_MAX + 1];
+  fill(*state, &a, id);
+  rp_engine *e = elsewhere();
+  for (size_t cut = 0; cut < a.n; cut += 997) {
+    struct reader r = {a.p, cut, 4096};
+    int rc = rp_import(e, from_buf, &r, NULL, NULL, got, &err);
+    assert_true(rc == RP_E_FORMAT || rc == RP_E_FORMAT_CORRUPT);
+  }
+  for (size_t at = 100; at < a.n; at += 991) {
+    char was = a.p[at];
+    a.p[at] = was == 'z' ? 'y' : 'z';
+    struct reader r = {a.p, a.n, 4096};
+    int rc = rp_import(e, from_buf, &r, NULL, NULL, got, &err);
+    if (rc != RP_E_FORMAT && rc != RP_E_FORMAT_CORRUPT) fail_msg("byte %zu: %d %s", at, rc, err.message);
+    a.p[at] = was;
+  }
+  int n = 0;
+  OK(rp_list(e, NULL, count, &n, &err), err);
+  assert_int_equal(n, 0);
+  struct reader r = {a.p, a.n, 4096};
+  OK(rp_import(e, from_buf, &r, NULL, NULL, got, &err), err); /* the id is free */
+  rp_close(e);
+  rp__buf_done(&a);
+}
+
+/* O-02 */
+static void test_newer_version(void **state)
+{
+  (void)state;
+  rp_error err = {0};
+  char got[RP_ID_MAX + 1];
+  static const char text[] = "{\"reprise\":2,\"session\":{}}\n";
+  rp_engine *e = elsewhere();
+  struct reader r = {text, sizeof text - 1, 100};
+  assert_int_equal(rp_import(e, from_buf, &r, NULL, NULL, got, &err), RP_E_FORMAT_VERSION);
+  assert_int_equal(rp_error_lookup(RP_E_FORMAT_VERSION)->exit_code, 6);
+  rp_close(e);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+int main(void)
+{
+  const struct CMUnitTest tests[] = {T(test_round_trip), T(test_damage), T(test_newer_version)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

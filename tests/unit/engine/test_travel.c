@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* B-07, B-10, O-03: snapshots, state at any event, going back, forks. */
+#include "unit/engine/rig.h"
+
+static int64_t snapshot_seqs[256];
+static int count_snapshot(void *ctx, const rp_snapshot_info *i)
+{
+  int *n = ctx;
+  snapshot_seqs[(*n)++] = i->seq;
+  return 0;
+}
+
+static int snapshots(rp_session *s)
+{
+  int n = 0;
+  rp_error err = {0};
+  OK(rp_snapshots(s, count_snapshot, &n, &err), err);
+  return n;
+}
+
+/* The state without its first part, which tells the session's own numbers. */
+static const char *facets(const char *doc)
+{
+  const char *p = strstr(doc, "},\"");
+  return p ? p : doc;
+}
+
+static void test_state_at_every_event(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "a", NULL, RP_OWNER_SELF);
+  rp_error err = {0};
+  char *want[41] = {0}, text[16];
+  for (int i = 1; i <= 40; i++) {
+    snprintf(text, sizeof text, "m%d", i);
+    rig_say(s, text);
+    if (i % 7 == 0) OK(rp_checkpoint(s, NULL, &err), err);
+    want[i] = rig_state(s, i);
+  }
+  for (int i = 1; i <= 40; i++) {
+    char *now = rig_state(s, i);
+    assert_string_equal(facets(now), facets(want[i]));
+    free(now);
+  }
+  assert_int_equal(snapshots(s), 5);
+  while (snapshots(s)) OK(rp_snapshot_delete(s, snapshots(s), &err), err);
+  for (int i = 1; i <= 40; i++) { /* the law: snapshots change nothing but the time it takes */
+    char *now = rig_state(s, i);
+    assert_string_equal(facets(now), facets(want[i]));
+    free(now);
+    free(want[i]);
+  }
+  char *doc;
+  assert_int_equal(rp_state_json(s, 41, &doc, &err), RP_E_SEQ_NOT_FOUND);
+  rp_session_free(s);
+}
+
+static void test_restore_and_replay(void **state)
+{
+  rp_session *s = rig_start(*state, "a", NULL, RP_OWNER_SELF);
+  rp_error err = {0};
+  rp_ack ack;
+  rig_say(s, "one");
+  rig_say(s, "two");
+  rig_say(s, "three");
+  OK(rp_restore(s, 1, &ack, &err), err);
+  assert_int_equal(ack.seq, 4);
+  rig_say(s, "two again");
+  OK(rp_restore(s, 3, &ack, &err), err); /* back to before the going back */
+  OK(rp_restore(s, 5, &ack, &err), err);
+  char *with = rig_state(s, -1);
+  assert_string_equal(rig_get(with, "conversation.total"), "2");
+  assert_non_null(strstr(with, "two again"));
+  assert_null(strstr(with, "three"));
+  while (snapshots(s)) OK(rp_snapshot_delete(s, snapshots(s), &err), err);
+  rp_session *fresh;
+  OK(rp_attach(((struct rig *)*state)->e, rp_session_id(s), &fresh, &err), err);
+  char *without = rig_state(fresh, -1);
+  assert_string_equal(facets(with), facets(without));
+  assert_int_equal(rp_restore(s, 99, &ack, &err), RP_E_SEQ_NOT_FOUND);
+  free(with);
+  free(without);
+  rp_session_free(fresh);
+  rp_session_free(s);
+}
+
+static void test_fork(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "a", "k", RP_OWNER_SELF), *f;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1], text[16];
+  for (int i = 1; i <= 600; i++) {
+    snprintf(text, sizeof text, "m%d", i);
+    rig_say(s, text);
+  }
+  OK(rp_fork(s, 300, id, &err), err);
+  OK(rp_attach(r->e, id, &f, &err), err);
+  char *mine = rig_state(s, 300), *its = rig_state(f, -1);
+  assert_string_equal(facets(mine), facets(its));
+  assert_string_equal(rig_get(its, "session.forked_at_seq"), "300");
+  assert_string_equal(rig_get(its, "session.key"), "null");
+  assert_int_equal(rig_say(f, "another way").seq, 301);
+  assert_int_equal(rp_fork(s, 601, id, &err), RP_E_SEQ_NOT_FOUND);
+  free(mine);
+  free(its);
+  rp_session_free(f);
+  rp_session_free(s);
+}
+
+/* O-03, decision 10: the last ten stay and one of each 10,000 events before; a long tail makes its own checkpoint when the handle goes. */
+static void test_checkpoint_policy(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *s = rig_start(r, "a", "k", RP_OWNER_SELF);
+  for (int i = 0; i < 15; i++) {
+    rig_say(s, "x");
+    OK(rp_checkpoint(s, NULL, &err), err);
+  }
+  assert_int_equal(snapshots(s), 11);
+  assert_int_equal(snapshot_seqs[0], 15);
+  rp_event ev[1000];
+  for (size_t i = 0; i < 1000; i++) ev[i] = (rp_event){.kind = "x-a", .body = "{}"};
+  OK(rp_append_many(s, ev, 1000, NULL, NULL, &err), err);
+  rp_session_free(s);
+  OK(rp_attach(r->e, "k", &s, &err), err);
+  assert_int_equal(snapshots(s), 11);
+  assert_int_equal(snapshot_seqs[0], 1015);
+  rp_session_free(s);
+}
+
+/* B-04: a crash leaves a running tool with an unknown outcome, a clean end does not touch it. */
+static void test_tool_unknown_after_crash(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *s = rig_start(r, "a", "k", RP_OWNER_SELF);
+  rp_event ev = {.kind = "tool", .body = "{\"call_id\":\"c1\",\"name\":\"rm\",\"status\":\"running\"}"};
+  OK(rp_append(s, &ev, NULL, NULL, &err), err);
+  rp_session_free(s);
+  s = rig_start(r, "a", "k", RP_OWNER_SELF);
+  char *doc = rig_state(s, -1);
+  assert_non_null(strstr(rig_get(doc, "tools"), "\"unknown\""));
+  free(doc);
+  rp_session_free(s);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    T(test_state_at_every_event), T(test_restore_and_replay), T(test_fork), T(test_checkpoint_policy),
+    T(test_tool_unknown_after_crash),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
