@@ -309,6 +309,8 @@ int rp__event_check(const char *kind, const char *body, size_t n, size_t max_bod
 
   const struct rp__json_limits limits = {.max_bytes = max_body, .max_depth = RP_DEPTH_MAX};
   rc = rp__json_parse(body, n, &limits, &ev.body, err);
+  if (rc == RP_E_TOO_LARGE && n <= max_body) /* too deep: a bad body, not a big one */
+    rc = rp__fail_field(err, RP_E_INVALID, "body", "the body is nested too deeply: at most %d levels", RP_DEPTH_MAX);
   if (rc) {
     if (err && !err->field[0]) snprintf(err->field, sizeof err->field, "body");
     return rc;

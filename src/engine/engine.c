@@ -195,6 +195,7 @@ void rp_close(rp_engine *e)
 {
   if (!e) return;
   if (!rp__forkguard_same(&e->guard)) return; /* the parent's: its threads and locks are not ours to end */
+  if (atomic_load(&e->keeper.prune_due)) rp__keeper_prune(e);
   rp__keeper_done(&e->keeper);
   rp__commitq_done(&e->queue);
   engine_free(e);

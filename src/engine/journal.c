@@ -138,6 +138,9 @@ static int settle(rp_session *s, const rp_event *ev, size_t n, const struct rp__
     return rc;
   }
   atomic_fetch_add(op->ret.repeated ? &k->repeats : &k->appends, (long long)n);
+  /* Commands that come and go share the pruning of old keys: one in 256 does it. */
+  if (s->e->short_lived && op->u.append.idempotency_key && op->ret.seq % 256 == 0)
+    atomic_store(&s->e->keeper.prune_due, true);
   for (size_t i = 0; i < n; i++)
     rp__journal_noted(s, rp__kind_parse(ev[i].kind), ev[i].body_len ? ev[i].body_len : strlen(ev[i].body), op);
   return 0;

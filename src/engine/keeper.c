@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 
 #define TICK_MS 1000
+#define PRUNE_MS (3600 * 1000)
 #define INDEX_STEPS 16 /* per tick, so that a backlog does not keep the thread from checkpoints */
 
 int rp__keeper_init(struct rp__keeper *k)
@@ -63,6 +64,21 @@ static void tend_index(rp_engine *e)
   if (!left) e->keeper.indexed_at = txns;
 }
 
+void rp__keeper_prune(rp_engine *e)
+{
+  int64_t left = 1;
+  for (int i = 0; i < INDEX_STEPS && left; i++)
+    if (e->store->ops->maintain(e->store, RP_MAINTAIN_PRUNE, &left, NULL)) return;
+}
+
+static void tend_keys(rp_engine *e)
+{
+  int64_t ticks = rp__engine_ticks(e);
+  if (e->keeper.pruned_at && ticks - e->keeper.pruned_at < PRUNE_MS) return;
+  e->keeper.pruned_at = ticks;
+  rp__keeper_prune(e);
+}
+
 static void *keeper_main(void *arg)
 {
   rp_engine *e = arg;
@@ -79,6 +95,7 @@ static void *keeper_main(void *arg)
     tend_log(e);
     make_checkpoints(e);
     if (quiet) tend_index(e);
+    if (quiet) tend_keys(e);
     pthread_mutex_lock(&k->lock);
   }
   pthread_mutex_unlock(&k->lock);

@@ -15,6 +15,8 @@ struct rp__keeper {
   pthread_t thread;
   bool started, stop, poked;
   atomic_bool wal_due;
+  atomic_bool prune_due; /* a short-lived engine prunes old idempotency keys when it closes */
+  int64_t pruned_at;
   long long indexed_at; /* the queue's count of transactions when full text was last brought up to date */
 };
 
@@ -23,6 +25,8 @@ int rp__keeper_init(struct rp__keeper *k);
 void rp__keeper_start(rp_engine *e);
 /* There is something to do now. Cheap; may be called from inside a commit. */
 void rp__keeper_poke(struct rp__keeper *k);
+/* Forgets old idempotency keys, a bounded number. */
+void rp__keeper_prune(rp_engine *e);
 /* Ends the thread. */
 void rp__keeper_done(struct rp__keeper *k);
 

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "suite.h"
+
+#include <string.h>
+
+static void put(struct suite *f, const char *id, const char *scope, const char *key)
+{
+  struct rp__session_row row = row_new(id, scope, key);
+  struct rp__op op = op_put(&row);
+  assert_int_equal(suite_op(f, &op), 0);
+}
+
+static void end(struct suite *f, const char *id)
+{
+  struct rp__op op = op_set(id, RP_SET_MOVE);
+  op.u.session_set.move = RP_MOVE_CLOSE;
+  assert_int_equal(suite_op(f, &op), 0);
+}
+
+/* The id found, or the error's name. */
+static const char *found(struct suite *f, enum rp__find how, const char *scope, const char *what)
+{
+  static char id[RP_NAME];
+  struct rp__session_row row = {0};
+  int rc = f->s->ops->session_find(f->s, how, scope, what, &row, &f->err);
+  rp__name_set(id, row.id);
+  rp__session_row_done(&row);
+  return rc ? rp_error_lookup(rc)->name : id;
+}
+
+static void by_id_and_prefix(void **state)
+{
+  struct suite *f = *state;
+  put(f, "abc-1", "s", NULL);
+  put(f, "abc-2", "t", NULL);
+  put(f, "abc", "s", NULL);
+  put(f, "ab%_", "s", NULL);
+  assert_string_equal(found(f, RP_FIND_ID, NULL, "abc"), "abc");
+  assert_string_equal(found(f, RP_FIND_ID, NULL, "ab"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "abc-1"), "abc-1");
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "abc-"), "session.ambiguous");
+  assert_string_equal(found(f, RP_FIND_PREFIX, "t", "abc-"), "abc-2");
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "abc"), "abc");
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "b"), "session.not_found");
+  /* No pattern is one. */
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "ab_-1"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "%"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "ab%"), "ab%_");
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, ""), "usage");
+  assert_string_equal(found(f, RP_FIND_ID, NULL, NULL), "usage");
+}
+
+static void by_key_the_open_one_first(void **state)
+{
+  struct suite *f = *state;
+  put(f, "old", "s", "k");
+  put(f, "new", "s", "k");
+  put(f, "far", "t", "k");
+  assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "new");
+  assert_string_equal(found(f, RP_FIND_KEY, NULL, "k"), "far");
+  end(f, "new");
+  assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "old");
+  end(f, "old");
+  assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "new");
+  assert_string_equal(found(f, RP_FIND_KEY, "s", "other"), "session.not_found");
+}
+
+static void last_is_the_last_started(void **state)
+{
+  struct suite *f = *state;
+  assert_string_equal(found(f, RP_FIND_LAST, NULL, NULL), "session.not_found");
+  put(f, "a", "s", NULL);
+  put(f, "b", "s", NULL);
+  assert_string_equal(found(f, RP_FIND_LAST, "s", NULL), "b");
+  suite_lease(f, "a");
+  assert_string_equal(found(f, RP_FIND_LAST, "s", NULL), "a");
+  suite_lease(f, "b");
+  put(f, "c", "t", NULL);
+  suite_lease(f, "c");
+  assert_string_equal(found(f, RP_FIND_LAST, "s", NULL), "b");
+  assert_string_equal(found(f, RP_FIND_LAST, NULL, NULL), "c");
+  assert_string_equal(found(f, RP_FIND_LAST, "u", NULL), "session.not_found");
+}
+
+static void hidden_ones_are_found_by_id_only(void **state)
+{
+  struct suite *f = *state;
+  struct rp__session_row row = row_new("h", "s", "k");
+  struct ids ids = {0};
+  row.hidden = true;
+  struct rp__op op = op_put(&row);
+  assert_int_equal(suite_op(f, &op), 0);
+  suite_say(f, "h", "secret");
+  assert_string_equal(found(f, RP_FIND_ID, NULL, "h"), "h");
+  assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "h"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_KEY, NULL, "k"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_LAST, "s", NULL), "session.not_found");
+  assert_int_equal(f->s->ops->session_list(f->s, NULL, ids_session, &ids, &f->err), 0);
+  assert_int_equal(f->s->ops->search(f->s, "secret", NULL, 0, ids_hit, &ids, &f->err), 0);
+  assert_string_equal(ids.text, "");
+  op = op_set("h", RP_SET_HIDDEN);
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_string_equal(found(f, RP_FIND_KEY, NULL, "k"), "h");
+  assert_int_equal(f->s->ops->search(f->s, "secret", NULL, 0, ids_hit, &ids, &f->err), 0);
+  assert_string_equal(ids.text, "h:1 ");
+}
+
+static const char *listed(struct suite *f, rp_filter filter)
+{
+  static struct ids ids;
+  ids = (struct ids){0};
+  assert_int_equal(f->s->ops->session_list(f->s, &filter, ids_session, &ids, &f->err), 0);
+  return ids.text;
+}
+
+static void lists_filter_and_page(void **state)
+{
+  struct suite *f = *state;
+  put(f, "a", "s", NULL);
+  put(f, "b", "t", NULL);
+  put(f, "c", "s", NULL);
+  put(f, "d", "s", NULL);
+  end(f, "c");
+  assert_string_equal(listed(f, (rp_filter){0}), "d c b a ");
+  assert_string_equal(listed(f, (rp_filter){.scope = "s"}), "d c a ");
+  assert_string_equal(listed(f, (rp_filter){.scope = "s", .limit = 2}), "d c ");
+  assert_string_equal(listed(f, (rp_filter){.scope = "s", .limit = 2, .cursor = "c"}), "a ");
+  assert_string_equal(listed(f, (rp_filter){.cursor = "a"}), "");
+  assert_string_equal(listed(f, (rp_filter){.status = "closed"}), "c ");
+  assert_string_equal(listed(f, (rp_filter){.status = "created", .scope = "s"}), "d a ");
+  struct rp__new_event ev = event_new("message", "{}");
+  struct rp__op op = op_append("b", &ev, 1);
+  op.now_ms = NOW + 100;
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_string_equal(listed(f, (rp_filter){.since_ms = NOW + 1}), "b ");
+  struct ids ids = {0};
+  rp_filter bad = {.status = "sleepy"};
+  assert_int_equal(f->s->ops->session_list(f->s, &bad, ids_session, &ids, &f->err), RP_E_USAGE);
+  assert_string_equal(f->err.field, "status");
+  bad = (rp_filter){.cursor = "nobody"};
+  assert_int_equal(f->s->ops->session_list(f->s, &bad, ids_session, &ids, &f->err), RP_E_SESSION_NOT_FOUND);
+  ids.stop_after = 2;
+  assert_int_equal(f->s->ops->session_list(f->s, NULL, ids_session, &ids, &f->err), 77);
+  assert_string_equal(ids.text, "d c ");
+}
+
+static void fifty_unless_told_otherwise(void **state)
+{
+  struct suite *f = *state;
+  struct ids ids = {0};
+  for (int i = 0; i < 150; i++) {
+    char id[16];
+    snprintf(id, sizeof id, "s%03d", i);
+    put(f, id, "s", NULL);
+  }
+  assert_int_equal(f->s->ops->session_list(f->s, NULL, ids_session, &ids, &f->err), 0);
+  assert_int_equal(ids.n, 50);
+  ids = (struct ids){0};
+  rp_filter all = {.limit = 1000};
+  assert_int_equal(f->s->ops->session_list(f->s, &all, ids_session, &ids, &f->err), 0);
+  assert_int_equal(ids.n, 150);
+  assert_memory_equal(ids.text, "s149 s148 ", 10);
+}
+
+struct seen {
+  int64_t n, last, stop_at;
+  struct suite *f; /* to call the store from within */
+};
+
+static int event_seen(void *ctx, const struct rp__event_row *row)
+{
+  struct seen *s = ctx;
+  char want[64];
+  s->n++;
+  assert_true(s->last == 0 || row->seq == s->last + 1);
+  s->last = row->seq;
+  snprintf(want, sizeof want, "{\"n\":%lld}", (long long)row->seq);
+  assert_int_equal(row->body_len, strlen(want));
+  assert_memory_equal(row->body, want, row->body_len);
+  if (s->f) {
+    struct rp__session_row again = suite_row(s->f, "a");
+    assert_int_equal(again.last_seq >= row->seq, 1);
+  }
+  return row->seq == s->stop_at ? 99 : 0;
+}
+
+static void events_come_in_pages(void **state)
+{
+  struct suite *f = *state;
+  int64_t ref = suite_put(f, "a");
+  enum { N = 700 };
+  char body[N][32];
+  struct rp__new_event ev[N];
+  for (int i = 0; i < N; i++) {
+    snprintf(body[i], sizeof body[i], "{\"n\":%d}", i + 1);
+    ev[i] = event_new("x-n", body[i]);
+  }
+  struct rp__op op = op_append("a", ev, N);
+  assert_int_equal(suite_op(f, &op), 0);
+
+  struct rp__event_range r = {.session_ref = ref, .session_id = "a"};
+  struct seen s = {.f = f};
+  assert_int_equal(f->s->ops->event_list(f->s, &r, event_seen, &s, &f->err), 0);
+  assert_int_equal(s.n, N);
+  r = (struct rp__event_range){.session_ref = ref, .after = 300, .limit = 300};
+  s = (struct seen){0};
+  assert_int_equal(f->s->ops->event_list(f->s, &r, event_seen, &s, &f->err), 0);
+  assert_int_equal(s.n, 300);
+  assert_int_equal(s.last, 600);
+  r = (struct rp__event_range){.session_ref = ref, .after = 0, .max_bytes = 20};
+  s = (struct seen){0};
+  assert_int_equal(f->s->ops->event_list(f->s, &r, event_seen, &s, &f->err), 0);
+  assert_int_equal(s.n, 3); /* 7 bytes each: the third passes 20 */
+  r = (struct rp__event_range){.session_ref = ref};
+  s = (struct seen){.stop_at = 257};
+  assert_int_equal(f->s->ops->event_list(f->s, &r, event_seen, &s, &f->err), 99);
+  assert_int_equal(s.n, 257);
+  r = (struct rp__event_range){.session_ref = ref, .after = N};
+  s = (struct seen){0};
+  assert_int_equal(f->s->ops->event_list(f->s, &r, event_seen, &s, &f->err), 0);
+  assert_int_equal(s.n, 0);
+  r = (struct rp__event_range){.session_ref = ref + 5, .session_id = "gone"};
+  assert_int_equal(f->s->ops->event_list(f->s, &r, event_seen, &s, &f->err), RP_E_SESSION_NOT_FOUND);
+}
+
+static void stats_count(void **state)
+{
+  struct suite *f = *state;
+  struct rp__store_stats stats;
+  put(f, "a", "s", NULL);
+  put(f, "b", "s", NULL);
+  suite_lease(f, "a");
+  suite_say(f, "a", "one");
+  end(f, "b");
+  assert_int_equal(f->s->ops->stats(f->s, &stats, &f->err), 0);
+  assert_int_equal(stats.sessions[RP_STATUS_ACTIVE], 1);
+  assert_int_equal(stats.sessions[RP_STATUS_CLOSED], 1);
+  assert_int_equal(stats.events, 1);
+  assert_true(stats.event_bytes > 10);
+  assert_int_equal(stats.runs_open, 1);
+}
+
+const struct CMUnitTest list_tests[] = {
+  SUITE_TEST(by_id_and_prefix),
+  SUITE_TEST(by_key_the_open_one_first),
+  SUITE_TEST(last_is_the_last_started),
+  SUITE_TEST(hidden_ones_are_found_by_id_only),
+  SUITE_TEST(lists_filter_and_page),
+  SUITE_TEST(fifty_unless_told_otherwise),
+  SUITE_TEST(events_come_in_pages),
+  SUITE_TEST(stats_count),
+};
+const size_t list_tests_n = RP_ARRAY_SIZE(list_tests);

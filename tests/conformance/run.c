@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "suite.h"
+
+#include <string.h>
+
+struct runs {
+  struct rp__run_row row[100];
+  int n;
+};
+
+static int runs_add(void *ctx, const struct rp__run_row *row)
+{
+  struct runs *r = ctx;
+  r->row[r->n++] = *row;
+  return 0;
+}
+
+static struct runs runs_get(struct suite *f, struct rp__run_filter filter)
+{
+  struct runs r = {0};
+  assert_int_equal(f->s->ops->run_list(f->s, &filter, runs_add, &r, &f->err), 0);
+  return r;
+}
+
+static void a_run_comes_back_whole(void **state)
+{
+  struct suite *f = *state;
+  struct rp__run_row run = {.owner = RP_RUN_PID,
+                            .slot = 1LL << 60,
+                            .proc = {.pid = 4711, .start = 99, .ns = UINT64_MAX - 3, .boot_id = "boot"},
+                            .host = "host",
+                            .version = "0.1",
+                            .started_at = 11,
+                            .heartbeat_at = 12,
+                            .heartbeat_boot = 13};
+  int64_t session = suite_put(f, "a");
+  struct rp__op op = op_lease("a", 0, &run);
+  assert_int_equal(suite_op(f, &op), 0);
+  for (int again = 0; again < 2; again++) {
+    struct runs r = runs_get(f, (struct rp__run_filter){.open_only = true});
+    assert_int_equal(r.n, 1);
+    const struct rp__run_row *got = &r.row[0];
+    assert_int_equal(got->ref, op.ret.ref);
+    assert_int_equal(got->session_ref, session);
+    assert_string_equal(got->session_id, "a");
+    assert_int_equal(got->epoch, 1);
+    assert_int_equal(got->owner, RP_RUN_PID);
+    assert_true(got->slot == 1LL << 60 && got->proc.ns == UINT64_MAX - 3);
+    assert_int_equal(got->proc.pid, 4711);
+    assert_int_equal(got->proc.start, 99);
+    assert_string_equal(got->proc.boot_id, "boot");
+    assert_string_equal(got->host, "host");
+    assert_string_equal(got->version, "0.1");
+    assert_int_equal(got->started_at, 11);
+    assert_int_equal(got->heartbeat_at, 12);
+    assert_int_equal(got->heartbeat_boot, 13);
+    assert_int_equal(got->ended_at, 0);
+    assert_int_equal(got->cause, RP_CAUSE_NONE);
+    if (!suite_reopen(f)) break;
+  }
+}
+
+/* B-05: of two that saw the same epoch, one gets the lease. */
+static void a_lease_is_a_compare_and_swap(void **state)
+{
+  struct suite *f = *state;
+  struct rp__run_row run = {.owner = RP_RUN_NONE};
+  suite_put(f, "a");
+  struct rp__op one = op_lease("a", 0, &run), two = op_lease("a", 0, &run);
+  assert_int_equal(suite_op(f, &one), 0);
+  assert_int_equal(suite_op(f, &two), RP_E_FENCED);
+  assert_int_equal(runs_get(f, (struct rp__run_filter){0}).n, 1);
+  one = op_lease("nobody", 0, &run);
+  assert_int_equal(suite_op(f, &one), RP_E_SESSION_NOT_FOUND);
+}
+
+static void a_run_ends_once(void **state)
+{
+  struct suite *f = *state;
+  suite_put(f, "a");
+  suite_lease(f, "a");
+  struct rp__op op = {.type = RP_OP_RUN_END,
+                      .session_id = "a",
+                      .u.run_end = {.ended_at = 50, .cause = RP_CAUSE_KILLED, .evidence = "signal 9", .reason = "x"}};
+  assert_int_equal(suite_op(f, &op), 0);
+  op.u.run_end.ended_at = 60;
+  op.u.run_end.cause = RP_CAUSE_CLEAN;
+  assert_int_equal(suite_op(f, &op), 0);
+  struct runs r = runs_get(f, (struct rp__run_filter){0});
+  assert_int_equal(r.n, 1);
+  assert_int_equal(r.row[0].ended_at, 50);
+  assert_int_equal(r.row[0].cause, RP_CAUSE_KILLED);
+  assert_string_equal(r.row[0].evidence, "signal 9");
+  assert_string_equal(r.row[0].reason, "x");
+  assert_int_equal(runs_get(f, (struct rp__run_filter){.open_only = true}).n, 0);
+}
+
+static void an_older_run_is_ended_by_its_ref(void **state)
+{
+  struct suite *f = *state;
+  suite_put(f, "a");
+  suite_put(f, "b");
+  suite_lease(f, "a");
+  int64_t old = runs_get(f, (struct rp__run_filter){0}).row[0].ref;
+  suite_lease(f, "a");
+  struct rp__op op = {.type = RP_OP_RUN_END, .session_id = "b", .u.run_end = {.run_ref = old, .ended_at = 5}};
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_int_equal(runs_get(f, (struct rp__run_filter){.open_only = true}).n, 2);
+  op.session_id = "a";
+  assert_int_equal(suite_op(f, &op), 0);
+  struct runs r = runs_get(f, (struct rp__run_filter){.open_only = true});
+  assert_int_equal(r.n, 1);
+  assert_int_equal(r.row[0].epoch, 2);
+}
+
+static void a_heartbeat_is_the_current_runs(void **state)
+{
+  struct suite *f = *state;
+  suite_put(f, "a");
+  struct rp__op op = {.type = RP_OP_HEARTBEAT, .session_id = "a", .now_ms = NOW + 7, .u.heartbeat.boot_ms = 70};
+  assert_int_equal(suite_op(f, &op), RP_E_ENDED);
+  suite_lease(f, "a");
+  suite_lease(f, "a");
+  op.epoch = 1;
+  assert_int_equal(suite_op(f, &op), RP_E_FENCED);
+  op.epoch = 2;
+  assert_int_equal(suite_op(f, &op), 0);
+  op.epoch = 0;
+  assert_int_equal(suite_op(f, &op), 0);
+  struct runs r = runs_get(f, (struct rp__run_filter){0});
+  assert_int_equal(r.row[0].heartbeat_at, NOW + 7);
+  assert_int_equal(r.row[0].heartbeat_boot, 70);
+  assert_int_equal(r.row[1].heartbeat_at, NOW);
+  struct rp__op end = {.type = RP_OP_RUN_END, .session_id = "a", .u.run_end = {.ended_at = 5}};
+  assert_int_equal(suite_op(f, &end), 0);
+  assert_int_equal(suite_op(f, &op), RP_E_ENDED);
+  struct rp__session_row row = suite_row(f, "a");
+  assert_int_equal(row.last_activity_at, NOW);
+}
+
+static void runs_are_listed_newest_first(void **state)
+{
+  struct suite *f = *state;
+  struct rp__session_row other = row_new("o", "other", NULL);
+  struct rp__op op = op_put(&other);
+  int64_t a = suite_put(f, "a");
+  suite_put(f, "b");
+  assert_int_equal(suite_op(f, &op), 0);
+  for (int i = 0; i < 40; i++) suite_lease(f, "a"); /* more than a page */
+  suite_lease(f, "b");
+  suite_lease(f, "o");
+  struct runs r = runs_get(f, (struct rp__run_filter){.scope = "s"});
+  assert_int_equal(r.n, 41);
+  assert_string_equal(r.row[0].session_id, "b");
+  for (int i = 1; i < 41; i++) assert_int_equal(r.row[i].epoch, 41 - i);
+  assert_int_equal(runs_get(f, (struct rp__run_filter){.session_ref = a}).n, 40);
+  assert_int_equal(runs_get(f, (struct rp__run_filter){.session_ref = a, .open_only = true}).n, 40);
+  r = runs_get(f, (struct rp__run_filter){.session_ref = a, .limit = 3});
+  assert_int_equal(r.n, 3);
+  assert_int_equal(r.row[2].epoch, 38);
+  assert_int_equal(runs_get(f, (struct rp__run_filter){.scope = "nowhere"}).n, 0);
+  assert_int_equal(runs_get(f, (struct rp__run_filter){0}).n, 42);
+}
+
+const struct CMUnitTest run_tests[] = {
+  SUITE_TEST(a_run_comes_back_whole),           SUITE_TEST(a_lease_is_a_compare_and_swap),
+  SUITE_TEST(a_run_ends_once),                  SUITE_TEST(an_older_run_is_ended_by_its_ref),
+  SUITE_TEST(a_heartbeat_is_the_current_runs),  SUITE_TEST(runs_are_listed_newest_first),
+};
+const size_t run_tests_n = RP_ARRAY_SIZE(run_tests);
