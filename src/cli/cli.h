@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/suggest.h"
 #include "json/json.h"
 
 #define RP_CLI_OPTS_MAX 16                /* options of one command */
@@ -117,8 +118,6 @@ const char *rp__theme_title(enum rp__theme theme);
 int rp__opt_parse(struct rp__cli *c, int argc, char **argv, rp_error *err);
 /* A whole decimal number within [min, max]. */
 bool rp__number_parse(const char *s, int64_t min, int64_t max, int64_t *ret);
-/* The word of `names` (ends with NULL) that is nearest to `word`, or NULL when none is near. */
-const char *rp__suggest(const char *word, const char *const *names);
 
 /* ---- cli.c ---- */
 

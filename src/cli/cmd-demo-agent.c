@@ -99,9 +99,9 @@ static int run_first(struct agent *a)
   if (!code) code = say(a, "user", "Do it, but carefully: there are boats out tonight.");
   if (!code) code = use_tool(a, "call-2", "close_relay", NULL);
   if (code) return code;
-  if (!rp__demo_send(&note)) return rp__fail(a->err, RP_E_CANCELLED, "the director left");
-  rp__stage_say(&a->stage, "agent", "Closing relay 3 now. In a moment the lamp should come ba");
+  rp__stage_say(&a->stage, "agent", "Closing relay 3 now. In a mo");
   rp__stage_pause(&a->stage, 0);
+  if (!rp__demo_send(&note)) return rp__fail(a->err, RP_E_CANCELLED, "the director left");
   for (;;) pause();
 }
 

@@ -13,7 +13,7 @@
 #include "cli/tempdir.h"
 #include "cli/term.h"
 
-#define MID_SENTENCE_MS 450
+#define MID_SENTENCE_MS 250
 #define ARGS_MAX 12
 #define STRAGGLER "Closing relay 3 again!"
 

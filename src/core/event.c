@@ -6,10 +6,11 @@
  */
 #include "core/event.h"
 
+#include "base/suggest.h"
+
 #include <reprise/reprise.h>
 #include <stdio.h>
 
-#define KIND_TEXT 64
 
 enum type {
   T_STRING = 1 << 0,
@@ -146,34 +147,13 @@ static bool own_kind_ok(const char *name)
   return n >= 1 && n <= 60 && strspn(name + 2, allowed) == n;
 }
 
-/* Edits that make b of a; both are shorter than KIND_TEXT. */
-static unsigned distance(const char *a, const char *b)
-{
-  unsigned row[KIND_TEXT + 1];
-  size_t m = strlen(b);
-  for (unsigned j = 0; j <= m; j++) row[j] = j;
-  for (unsigned i = 1; a[i - 1]; i++) {
-    unsigned diagonal = row[0];
-    row[0] = i;
-    for (unsigned j = 1; j <= m; j++) {
-      unsigned change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = RP_MIN(change, RP_MIN(row[j], row[j - 1]) + 1);
-    }
-  }
-  return row[m];
-}
-
 static const char *nearest_kind(const char *name)
 {
-  const char *best = NULL;
-  unsigned least = 3;
-  if (strnlen(name, KIND_TEXT) >= KIND_TEXT) return NULL;
-  for (unsigned k = RP_KIND_OTHER + 1; k < RP_KIND_MAX; k++) {
-    unsigned d = kinds[k].engine ? least : distance(name, kinds[k].name);
-    if (d < least && d < strlen(kinds[k].name)) least = d, best = kinds[k].name;
-  }
-  return best;
+  const char *names[RP_KIND_MAX] = {0};
+  size_t n = 0;
+  for (unsigned k = RP_KIND_OTHER + 1; k < RP_KIND_MAX; k++)
+    if (!kinds[k].engine) names[n++] = kinds[k].name;
+  return rp__suggest(name, names);
 }
 
 static int refuse_kind(const char *name, rp_error *err)

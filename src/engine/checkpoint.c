@@ -199,7 +199,8 @@ int rp_snapshot_delete(rp_session *s, int64_t n, rp_error *err)
 
 struct open_ctx {
   rp_session *s;
-  struct rp__buf *out;
+  struct rp__fold *fold; /* out, when `decode` */
+  bool decode;
   int64_t seq;
   rp_error *err;
 };
@@ -208,21 +209,26 @@ static int on_open(void *ctx, const struct rp__snapshot_row *row)
 {
   struct open_ctx *x = ctx;
   x->seq = row->seq;
-  if (!x->out) return 0;
-  return rp__snapshot_open(row->data, (size_t)row->size, x->s->key, rp__session_ad(x->s), NULL, 0, x->out, x->err);
+  if (!x->decode) return 0;
+  return rp__snapshot_decode(row->data, (size_t)row->size, x->s->key, rp__session_ad(x->s), &rp__facets, &x->fold,
+                             x->err);
+}
+
+static int find_snapshot(rp_session *s, int64_t n, struct open_ctx *x, rp_error *err)
+{
+  if (n < 1) return rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "snapshots are numbered from 1");
+  return s->e->store->ops->snapshot_list(s->e->store, s->ref, n, on_open, x, err);
 }
 
 int rp_snapshot_json(rp_session *s, int64_t n, char **ret, rp_error *err)
 {
   int rc = rp__session_check(s, err);
   if (rc) return rc;
-  if (n < 1) return rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "snapshots are numbered from 1");
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_SNAPSHOT_MAX + 65536);
-  struct open_ctx x = {s, &out, 0, err};
-  rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, n, on_open, &x, err);
-  if (rc) return rc;
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  struct open_ctx x = {.s = s, .decode = true, .err = err};
+  rc = find_snapshot(s, n, &x, err);
+  if (!rc) rc = rp__state_write(s, x.fold, x.seq, ret, err);
+  rp__fold_free(x.fold);
+  return rc;
 }
 
 /* ---- going back ---- */
@@ -255,8 +261,7 @@ int rp_restore_snapshot(rp_session *s, int64_t n, rp_ack *ret, rp_error *err)
 {
   int rc = rp__session_check(s, err);
   if (rc) return rc;
-  if (n < 1) return rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "snapshots are numbered from 1");
-  struct open_ctx x = {s, NULL, 0, err};
-  rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, n, on_open, &x, err);
+  struct open_ctx x = {.s = s, .err = err};
+  rc = find_snapshot(s, n, &x, err);
   return rc ? rc : rp_restore(s, x.seq, ret, err);
 }

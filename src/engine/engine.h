@@ -146,6 +146,8 @@ int rp__state_at(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__
  */
 int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err);
 void rp__state_release(rp_session *s, struct rp__fold *f);
+/* The state document of a fold: at an event, or, with at_seq < 0, now. */
+int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err);
 void rp__state_drop(rp_session *s); /* forgets the one kept in memory */
 
 /* ---- checkpoints (checkpoint.c) ---- */

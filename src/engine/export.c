@@ -4,7 +4,8 @@
  *
  *   {"reprise":1,"session":{…}}            first
  *   {"run":{…}}                            one per run, in order of epoch
- *   {"seq":1,"at":…,"kind":…,"body":…}     one per event, bodies as the bytes that came
+ *   {"seq":1,"at":…,"kind":…,"body":…}     one per event, bodies as the bytes that came; one that
+ *                                          spans lines is written as a string, "body_text"
  *   {"end":{"events":N,"hash":"…"}}        last: BLAKE2b over all lines before it
  *
  * Times are milliseconds, exact. Snapshots are derived and not part of it.
@@ -135,8 +136,10 @@ static int on_event(void *ctx, const struct rp__event *ev)
   rp__jw_ki64(&w, "seq", ev->seq);
   rp__jw_ki64(&w, "at", ev->at_ms);
   rp__jw_kstr(&w, "kind", ev->kind_name);
-  rp__jw_key(&w, "body");
-  rp__jw_raw(&w, ev->body.p, ev->body.n);
+  bool lines = memchr(ev->body.p, '\n', ev->body.n) != NULL;
+  rp__jw_key(&w, lines ? "body_text" : "body");
+  if (lines) rp__jw_strn(&w, ev->body.p, ev->body.n);
+  else rp__jw_raw(&w, ev->body.p, ev->body.n);
   rp__jw_end_object(&w);
   rp__buf_char(&k->out, '\n');
   k->events = ev->seq;

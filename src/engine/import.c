@@ -162,15 +162,32 @@ static int read_run(struct source *x, struct rp__json v)
   return rp__engine_commit(x->e, ops, 2, RP_OS, x->err);
 }
 
+/* The body of an event: a value of the line, or, where it spanned lines, in a string. */
+static int event_body(struct source *x, struct rp__json doc, struct rp__buf *text, struct rp__json *ret)
+{
+  struct rp__json v = rp__json_get(doc, "body"), quoted = rp__json_get(doc, "body_text");
+  struct rp__json_limits limits = {.max_bytes = x->copy->s->max_body};
+  if (quoted.type == RP_JSON_STRING) {
+    int rc = rp__json_text(quoted, text);
+    if (!rc && text->err) return rp__fail_nomem(x->err);
+    if (rc || rp__json_parse(text->p, text->n, &limits, &v, NULL)) return malformed(x, "body_text is no JSON object");
+  }
+  if (v.type != RP_JSON_OBJECT) return malformed(x, "body must be an object");
+  *ret = v;
+  return 0;
+}
+
 static int read_event(struct source *x, struct rp__json doc)
 {
   int64_t seq = 0, at = 0;
   char kind[RP_NAME] = "";
-  struct rp__json body = rp__json_get(doc, "body");
+  struct rp__buf text RP_AUTOBUF = RP_BUF(x->max_line);
+  struct rp__json body = {0};
   if (!rp__json_i64(rp__json_get(doc, "seq"), &seq)) return malformed(x, "seq is missing");
   if (!rp__json_i64(rp__json_get(doc, "at"), &at)) return malformed(x, "at is missing");
   if (!get_name(doc, "kind", true, kind)) return malformed(x, "kind is missing or not allowed");
-  if (body.type != RP_JSON_OBJECT) return malformed(x, "body must be an object");
+  int rc = event_body(x, doc, &text, &body);
+  if (rc) return rc;
   if (body.n > x->copy->s->max_body)
     return rp__fail_field(x->err, RP_E_TOO_LARGE, "body", "line %lld: the body has %zu bytes, the limit is %zu",
                           (long long)x->line, body.n, x->copy->s->max_body);
@@ -200,7 +217,9 @@ static int read_line(struct source *x, struct rp__str line)
   struct rp__json_limits limits = {.max_depth = RP_DEPTH_MAX + 2};
   if (x->end) return malformed(x, "something follows the end");
   int rc = rp__json_parse(line.p, line.n, &limits, &doc, x->err);
-  if (rc) return rc == RP_E_NOMEM ? rc : rp__fail(x->err, RP_E_FORMAT_CORRUPT, "line %lld is no JSON", (long long)x->line);
+  if (rc == RP_E_NOMEM) return rc;
+  if (rc && !x->header) return malformed(x, "this is no reprise export");
+  if (rc) return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "line %lld is no JSON", (long long)x->line);
   if (!x->header) rc = read_header(x, doc);
   else if ((v = rp__json_get(doc, "end")).type == RP_JSON_OBJECT) return read_end(x, v);
   else if ((v = rp__json_get(doc, "run")).type == RP_JSON_OBJECT) rc = read_run(x, v);

@@ -197,7 +197,7 @@ void rp__state_release(rp_session *s, struct rp__fold *f)
 
 /* ---- documents ---- */
 
-static int write_state(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err)
+int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err)
 {
   struct rp__session_row row = {0};
   int rc = rp__session_row(s, &row, err);
@@ -225,14 +225,14 @@ int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *err)
   if (at_seq < 0) {
     pthread_mutex_lock(&s->lock);
     rc = rp__state_use(s, &f, &warnings, err);
-    if (!rc) rc = write_state(s, f, -1, ret, err);
+    if (!rc) rc = rp__state_write(s, f, -1, ret, err);
     if (f) rp__state_release(s, f);
     pthread_mutex_unlock(&s->lock);
   } else {
     rc = rp__state_at(s, at_seq, &f, &warnings, err);
     if (!rc && rp__fold_seq(f) < at_seq)
       rc = rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s has %lld events", s->id, (long long)rp__fold_seq(f));
-    if (!rc) rc = write_state(s, f, at_seq, ret, err);
+    if (!rc) rc = rp__state_write(s, f, at_seq, ret, err);
     rp__fold_free(f);
   }
   if (warnings.n) rp__log(&s->e->log, RP_LOG_WARN, "%s", warnings.p);

@@ -77,8 +77,7 @@ static int append_check(const struct rp__op *op, const struct rp__session_row *r
   return 0;
 }
 
-int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct rp__append_facts *facts,
-                    rp_error *err)
+int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct rp__append_facts *facts, rp_error *err)
 {
   size_t n = op->u.append.n, bytes = 0;
   bool activity = false;

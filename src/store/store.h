@@ -31,11 +31,11 @@ struct rp__session_row {
   int64_t ref; /* the backend's handle; 0: not stored yet */
   char id[RP_NAME], scope[RP_NAME], key[RP_NAME], channel[RP_NAME], provider[RP_NAME]; /* empty: none */
   enum rp__status status;
-  int64_t epoch;            /* of the current or last run; 0: none yet */
+  int64_t epoch; /* of the current or last run; 0: none yet */
   int64_t last_seq;
-  int64_t snap_seq;         /* of the newest snapshot; 0: none */
-  int64_t tail_bytes;       /* bytes of bodies after snap_seq */
-  int64_t bytes;            /* of all bodies */
+  int64_t snap_seq;                               /* of the newest snapshot; 0: none */
+  int64_t tail_bytes;                             /* bytes of bodies after snap_seq */
+  int64_t bytes;                                  /* of all bodies */
   int64_t created_at, last_activity_at, ended_at; /* ms */
   char previous_id[RP_NAME], continued_by[RP_NAME], forked_from[RP_NAME];
   int64_t forked_at_seq;
@@ -110,13 +110,13 @@ struct rp__new_event {
 
 /* Which fields of a RP_OP_SESSION_SET count. */
 enum {
-  RP_SET_MOVE = 1,          /* status by `move` (RP_E_TRANSITION, _ENDED), and with it ended_at */
-  RP_SET_CRASH = 2,         /* crash_recovered := crash_recovered */
-  RP_SET_CONTINUED_BY = 4,  /* only when it is empty */
-  RP_SET_HIDDEN = 8,        /* hidden := hidden */
+  RP_SET_MOVE = 1,         /* status by `move` (RP_E_TRANSITION, _ENDED), and with it ended_at */
+  RP_SET_CRASH = 2,        /* crash_recovered := crash_recovered */
+  RP_SET_CONTINUED_BY = 4, /* only when it is empty */
+  RP_SET_HIDDEN = 8,       /* hidden := hidden */
   RP_SET_META = 16,
-  RP_SET_COUNTERS = 32,     /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
-  RP_SET_TIMES = 64,        /* import: created_at, last_activity_at, ended_at, status, crash_recovered as in `row` */
+  RP_SET_COUNTERS = 32, /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
+  RP_SET_TIMES = 64,    /* import: created_at, last_activity_at, ended_at, status, crash_recovered as in `row` */
 };
 
 struct rp__op {
@@ -179,10 +179,10 @@ struct rp__op {
 
   /* Results. */
   struct {
-    int64_t ref;             /* of the session or run made */
-    int64_t epoch;           /* LEASE: the new one; APPEND: the current one */
-    int64_t first_seq, seq;  /* APPEND */
-    bool repeated;           /* APPEND */
+    int64_t ref;                     /* of the session or run made */
+    int64_t epoch;                   /* LEASE: the new one; APPEND: the current one */
+    int64_t first_seq, seq;          /* APPEND */
+    bool repeated;                   /* APPEND */
     int64_t tail_events, tail_bytes; /* APPEND: since the newest snapshot */
     int64_t snapshot_n;
     int64_t starts; /* SESSION_PUT, LEASE with count_start: the scope's starts, this one included */
@@ -283,9 +283,9 @@ struct rp__store {
 };
 
 struct rp__store_options {
-  const char *path;      /* of the file, without "sqlite:" */
+  const char *path; /* of the file, without "sqlite:" */
   bool read_only;
-  bool keep_wal;         /* close does not checkpoint unless the log has grown: for short-lived commands */
+  bool keep_wal; /* close does not checkpoint unless the log has grown: for short-lived commands */
   const rp_clock *clock;
   struct rp__log log;
   void (*wal_grown)(void *ctx); /* called inside commit when RP_MAINTAIN_WAL is due; may be NULL */

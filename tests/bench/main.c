@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench [--quick] [--only a,b] [--dir D] [--results D] [--rounds N] [--langgraph D --script F] */
-#include "bench.h"
+#include "ours.h"
 #include "process.h"
 
 #include <errno.h>
@@ -117,6 +117,7 @@ int main(int argc, char **argv)
   ssize_t n = readlink("/proc/self/exe", b.self, sizeof b.self - 1);
   if (n <= 0) die("this program can't be found");
   if (b.quick) setenv("BENCH_QUICK", "1", 1); /* for the children */
+  body_at(0);
   scratch_make(&b, a.dir);
   for (size_t i = 0; i < COUNT(sections); i++)
     if (a.only == NULL || listed(a.only, sections[i].name)) sections[i].run(&b);

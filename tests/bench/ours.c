@@ -86,7 +86,6 @@ rp_engine *ours_open(const struct bench *b, const char *name)
   rp_options o = {.db = url, .config = config};
   rp_engine *e = NULL;
   rp_error err;
-  body_at(0); /* made here, where there is one thread */
   ours_check(rp_open(&o, &e, &err), &err, "open");
   return e;
 }
@@ -126,6 +125,20 @@ static void append_messages(rp_session *s, int64_t from, int64_t n)
   }
 }
 
+static int ignore_hit(void *ctx, const rp_hit *hit)
+{
+  (void)ctx, (void)hit;
+  return 0;
+}
+
+double ours_index(rp_engine *e)
+{
+  rp_error err;
+  int64_t t = now_ns();
+  ours_check(rp_search(e, "nothing", NULL, 1, ignore_hit, NULL, &err), &err, "search");
+  return (double)(now_ns() - t);
+}
+
 void ours_build(const struct bench *b, const char *name, const char *key, int64_t n, int64_t tail)
 {
   rp_engine *e = ours_open(b, name);
@@ -135,6 +148,7 @@ void ours_build(const struct bench *b, const char *name, const char *key, int64_
   ours_check(rp_checkpoint(s, NULL, &err), &err, "checkpoint");
   append_messages(s, n - tail, tail);
   ours_check(rp_flush(e, &err), &err, "flush");
+  ours_index(e);
   settle(b);
   rp_session_free(s);
   rp_close(e);

@@ -11,7 +11,7 @@
 #define BODY_BYTES 1024
 #define BODY_POOL 4096 /* different bodies, so that no snapshot compresses better than a conversation would */
 
-/* The i-th body (any i): a message of BODY_BYTES bytes of words. */
+/* The i-th body (any i): a message of BODY_BYTES bytes of words. The first call, by one thread, makes them all. */
 const char *body_at(int64_t i);
 /* The same message for the bare loops. */
 struct bare_row row_at(int64_t session, int64_t seq, int64_t i);
@@ -23,6 +23,8 @@ rp_engine *ours_open(const struct bench *b, const char *name);
 rp_session *ours_start(rp_engine *e, const char *key);
 /* Appends the i-th body and waits for it; `key` is an idempotency key or NULL. */
 void ours_append(rp_session *s, int64_t i, rp_durability durability, const char *key);
+/* Has full text brought up to date by asking it something; how long that took (ns). */
+double ours_index(rp_engine *e);
 /* Makes a session of `n` messages that was checkpointed `tail` messages before its end, and lets go of it. */
 void ours_build(const struct bench *b, const char *name, const char *key, int64_t n, int64_t tail);
 /* The database with a session "big" of that many messages, made when it is first asked for. */

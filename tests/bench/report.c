@@ -61,6 +61,7 @@ void report_target(struct report *r, const char *what, double value, double limi
 {
   bool met = at_most ? value <= limit : value >= limit;
   const char *bound = at_most ? "at most" : "at least", *word = met ? "reached" : "**missed**";
+  if (r->bench->quick) word = "not judged in a quick run";
   report_line(r, "\n%s: %.2f%s, to be %s %g%s: %s.", what, value, unit, bound, limit, unit, word);
   if (r->targets) fprintf(r->targets, "| %s | %s %g%s | %.2f%s | %s |\n", what, bound, limit, unit, value, unit, word);
   r->missed += !met;

@@ -24,7 +24,7 @@ void child_throttle(const struct bench *b, char **args)
   rp_engine *e = ours_open(b, args[0]);
   rp_session *s = ours_start(e, "beat");
   call_fn *call = strcmp(args[1], "save") == 0 ? rp_save : rp_heartbeat;
-  ours_append(s, 0, RP_OS, NULL);
+  ours_append(s, 0, RP_OS, NULL); /* something to save */
   loop(s, call, 1);
   settle(b);
   printf("%.1f\n", loop(s, call, strtoll(args[2], NULL, 10)));
@@ -40,7 +40,8 @@ static bool extra_syscalls(const struct bench *b, const char *db, const char *wh
   const char *few[CHILD_ARGS] = {db, what, "1"}, *many[CHILD_ARGS] = {db, what, count};
   struct syscalls x, y;
   if (!child_syscalls(b, "throttle", few, false, &x) || !child_syscalls(b, "throttle", many, false, &y)) return false;
-  *ret = (y.all - y.wait) - (x.all - x.wait);
+  double extra = (y.all - y.wait) - (x.all - x.wait);
+  *ret = extra > 0 ? extra : 0;
   return true;
 }
 

@@ -308,12 +308,19 @@ static void old_keys_are_pruned(void **state)
 }
 
 const struct CMUnitTest append_tests[] = {
-  SUITE_TEST(seqs_begin_at_1_and_have_no_holes), SUITE_TEST(a_wrong_ref_gives_way_to_the_id),
-  SUITE_TEST(no_such_session),                   SUITE_TEST(bodies_are_kept_as_bytes),
-  SUITE_TEST(a_fenced_writer_stores_nothing),    SUITE_TEST(the_expected_seq_decides),
-  SUITE_TEST(keys_are_remembered),               SUITE_TEST(refusals_come_in_order),
-  SUITE_TEST(clients_number_their_events),       SUITE_TEST(activity_is_what_others_say),
-  SUITE_TEST(an_empty_append_is_refused),        SUITE_TEST(a_group_keeps_what_stands),
-  SUITE_TEST(a_txn_sees_its_own_ops),            SUITE_TEST(old_keys_are_pruned),
+    SUITE_TEST(seqs_begin_at_1_and_have_no_holes),
+    SUITE_TEST(a_wrong_ref_gives_way_to_the_id),
+    SUITE_TEST(no_such_session),
+    SUITE_TEST(bodies_are_kept_as_bytes),
+    SUITE_TEST(a_fenced_writer_stores_nothing),
+    SUITE_TEST(the_expected_seq_decides),
+    SUITE_TEST(keys_are_remembered),
+    SUITE_TEST(refusals_come_in_order),
+    SUITE_TEST(clients_number_their_events),
+    SUITE_TEST(activity_is_what_others_say),
+    SUITE_TEST(an_empty_append_is_refused),
+    SUITE_TEST(a_group_keeps_what_stands),
+    SUITE_TEST(a_txn_sees_its_own_ops),
+    SUITE_TEST(old_keys_are_pruned),
 };
 const size_t append_tests_n = RP_ARRAY_SIZE(append_tests);

@@ -241,13 +241,9 @@ static void stats_count(void **state)
 }
 
 const struct CMUnitTest list_tests[] = {
-  SUITE_TEST(by_id_and_prefix),
-  SUITE_TEST(by_key_the_open_one_first),
-  SUITE_TEST(last_is_the_last_started),
-  SUITE_TEST(hidden_ones_are_found_by_id_only),
-  SUITE_TEST(lists_filter_and_page),
-  SUITE_TEST(fifty_unless_told_otherwise),
-  SUITE_TEST(events_come_in_pages),
-  SUITE_TEST(stats_count),
+    SUITE_TEST(by_id_and_prefix),         SUITE_TEST(by_key_the_open_one_first),
+    SUITE_TEST(last_is_the_last_started), SUITE_TEST(hidden_ones_are_found_by_id_only),
+    SUITE_TEST(lists_filter_and_page),    SUITE_TEST(fifty_unless_told_otherwise),
+    SUITE_TEST(events_come_in_pages),     SUITE_TEST(stats_count),
 };
 const size_t list_tests_n = RP_ARRAY_SIZE(list_tests);

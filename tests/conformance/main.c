@@ -24,9 +24,9 @@ static int open_fault(const struct rp__store_options *o, struct rp__fault *plan,
 }
 
 static const struct backend backends[] = {
-  {"memory", open_memory, false},
-  {"sqlite", open_sqlite, true},
-  {"fault", open_fault, true},
+    {"memory", open_memory, false},
+    {"sqlite", open_sqlite, true},
+    {"fault", open_fault, true},
 };
 
 static const struct {
@@ -34,9 +34,12 @@ static const struct {
   const struct CMUnitTest *tests;
   const size_t *n;
 } groups[] = {
-  {"session", session_tests, &session_tests_n},    {"append", append_tests, &append_tests_n},
-  {"run", run_tests, &run_tests_n},                {"snapshot", snapshot_tests, &snapshot_tests_n},
-  {"list", list_tests, &list_tests_n},             {"search", search_tests, &search_tests_n},
+    {"session", session_tests, &session_tests_n},
+    {"append", append_tests, &append_tests_n},
+    {"run", run_tests, &run_tests_n},
+    {"snapshot", snapshot_tests, &snapshot_tests_n},
+    {"list", list_tests, &list_tests_n},
+    {"search", search_tests, &search_tests_n},
 };
 
 int main(int argc, char **argv)

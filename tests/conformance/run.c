@@ -163,8 +163,11 @@ static void runs_are_listed_newest_first(void **state)
 }
 
 const struct CMUnitTest run_tests[] = {
-  SUITE_TEST(a_run_comes_back_whole),           SUITE_TEST(a_lease_is_a_compare_and_swap),
-  SUITE_TEST(a_run_ends_once),                  SUITE_TEST(an_older_run_is_ended_by_its_ref),
-  SUITE_TEST(a_heartbeat_is_the_current_runs),  SUITE_TEST(runs_are_listed_newest_first),
+    SUITE_TEST(a_run_comes_back_whole),
+    SUITE_TEST(a_lease_is_a_compare_and_swap),
+    SUITE_TEST(a_run_ends_once),
+    SUITE_TEST(an_older_run_is_ended_by_its_ref),
+    SUITE_TEST(a_heartbeat_is_the_current_runs),
+    SUITE_TEST(runs_are_listed_newest_first),
 };
 const size_t run_tests_n = RP_ARRAY_SIZE(run_tests);

@@ -33,10 +33,9 @@ static void all_words_must_be_there(void **state)
 static void nothing_is_syntax(void **state)
 {
   struct suite *f = *state;
-  static const char *const hostile[] = {"fox OR dog",   "fox NOT x", "text:fox", "NEAR(fox dog)", "fox AND",
-                                        "(fox",         "fox)",      "^fox",     "{text}:fox",    "- fox",
-                                        "\"unfinished", "a\"b\"c",   "'; DROP",  "*",             "fox**",
-                                        "\"\"",         "fox \" \"", "+fox"};
+  static const char *const hostile[] = {
+      "fox OR dog", "fox NOT x",    "text:fox", "NEAR(fox dog)", "fox AND", "(fox",  "fox)", "^fox",      "{text}:fox",
+      "- fox",      "\"unfinished", "a\"b\"c",  "'; DROP",       "*",       "fox**", "\"\"", "fox \" \"", "+fox"};
   suite_put(f, "a");
   suite_say(f, "a", "fox");
   for (size_t i = 0; i < RP_ARRAY_SIZE(hostile); i++) {
@@ -165,10 +164,14 @@ static void a_sound_store_has_no_findings(void **state)
 }
 
 const struct CMUnitTest search_tests[] = {
-  SUITE_TEST(all_words_must_be_there),      SUITE_TEST(nothing_is_syntax),
-  SUITE_TEST(scopes_and_limits),            SUITE_TEST(snippets_show_what_was_found),
-  SUITE_TEST(the_best_comes_first),         SUITE_TEST(sealed_events_are_not_found),
-  SUITE_TEST(deleted_and_replaced_events_are_gone), SUITE_TEST(maintain_says_what_is_left),
-  SUITE_TEST(a_sound_store_has_no_findings),
+    SUITE_TEST(all_words_must_be_there),
+    SUITE_TEST(nothing_is_syntax),
+    SUITE_TEST(scopes_and_limits),
+    SUITE_TEST(snippets_show_what_was_found),
+    SUITE_TEST(the_best_comes_first),
+    SUITE_TEST(sealed_events_are_not_found),
+    SUITE_TEST(deleted_and_replaced_events_are_gone),
+    SUITE_TEST(maintain_says_what_is_left),
+    SUITE_TEST(a_sound_store_has_no_findings),
 };
 const size_t search_tests_n = RP_ARRAY_SIZE(search_tests);

@@ -135,8 +135,8 @@ static void the_first_successor_stays(void **state)
 static void an_import_sets_times(void **state)
 {
   struct suite *f = *state;
-  struct rp__session_row want = {.created_at = 1, .last_activity_at = 2, .ended_at = 3, .status = RP_STATUS_ABANDONED,
-                                 .crash_recovered = true};
+  struct rp__session_row want = {
+      .created_at = 1, .last_activity_at = 2, .ended_at = 3, .status = RP_STATUS_ABANDONED, .crash_recovered = true};
   suite_put(f, "a");
   struct rp__op op = op_set("a", RP_SET_TIMES);
   op.u.session_set.row = &want;
@@ -226,15 +226,15 @@ static void every_op_can_be_undone(void **state)
   struct rp__op put = {.type = RP_OP_SNAPSHOT_PUT, .session_id = "a", .u.snapshot_put.row = &snap};
   assert_int_equal(suite_op(f, &put), 0);
   struct rp__op tries[] = {
-    op_lease("a", 1, &run),
-    {.type = RP_OP_RUN_END, .session_id = "a", .u.run_end = {.ended_at = 5, .cause = RP_CAUSE_CRASH}},
-    op_set("a", RP_SET_HIDDEN | RP_SET_META),
-    op_append("a", &ev, 1),
-    {.type = RP_OP_HEARTBEAT, .session_id = "a", .now_ms = NOW + 9},
-    put,
-    {.type = RP_OP_SNAPSHOT_DELETE, .session_id = "a", .u.snapshot_delete.n = 1},
-    {.type = RP_OP_EVENT_REPLACE, .session_id = "a", .u.event_replace = {.seq = 1, .event = &ev}},
-    {.type = RP_OP_SCOPE_SET, .u.scope_set = {.scope = "s", .row = &scope}},
+      op_lease("a", 1, &run),
+      {.type = RP_OP_RUN_END, .session_id = "a", .u.run_end = {.ended_at = 5, .cause = RP_CAUSE_CRASH}},
+      op_set("a", RP_SET_HIDDEN | RP_SET_META),
+      op_append("a", &ev, 1),
+      {.type = RP_OP_HEARTBEAT, .session_id = "a", .now_ms = NOW + 9},
+      put,
+      {.type = RP_OP_SNAPSHOT_DELETE, .session_id = "a", .u.snapshot_delete.n = 1},
+      {.type = RP_OP_EVENT_REPLACE, .session_id = "a", .u.event_replace = {.seq = 1, .event = &ev}},
+      {.type = RP_OP_SCOPE_SET, .u.scope_set = {.scope = "s", .row = &scope}},
   };
   tries[2].u.session_set.hidden = true;
   tries[2].u.session_set.meta = "{}";
@@ -277,11 +277,17 @@ static void events_are_replaced(void **state)
 }
 
 const struct CMUnitTest session_tests[] = {
-  SUITE_TEST(a_row_comes_back_whole),      SUITE_TEST(an_id_is_put_once),
-  SUITE_TEST(scopes_count_their_starts),   SUITE_TEST(moves_change_status_and_end),
-  SUITE_TEST(a_set_is_fenced),             SUITE_TEST(the_first_successor_stays),
-  SUITE_TEST(an_import_sets_times),        SUITE_TEST(counters_are_recomputed),
-  SUITE_TEST(nothing_is_left_of_a_deleted_session), SUITE_TEST(a_delete_can_be_undone),
-  SUITE_TEST(every_op_can_be_undone),      SUITE_TEST(events_are_replaced),
+    SUITE_TEST(a_row_comes_back_whole),
+    SUITE_TEST(an_id_is_put_once),
+    SUITE_TEST(scopes_count_their_starts),
+    SUITE_TEST(moves_change_status_and_end),
+    SUITE_TEST(a_set_is_fenced),
+    SUITE_TEST(the_first_successor_stays),
+    SUITE_TEST(an_import_sets_times),
+    SUITE_TEST(counters_are_recomputed),
+    SUITE_TEST(nothing_is_left_of_a_deleted_session),
+    SUITE_TEST(a_delete_can_be_undone),
+    SUITE_TEST(every_op_can_be_undone),
+    SUITE_TEST(events_are_replaced),
 };
 const size_t session_tests_n = RP_ARRAY_SIZE(session_tests);

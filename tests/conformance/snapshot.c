@@ -5,8 +5,12 @@
 
 static int64_t snap(struct suite *f, int64_t seq, const char *data)
 {
-  struct rp__snapshot_row row = {.seq = seq, .at_ms = NOW + seq, .raw_size = 1000 + seq,
-                                 .size = (int64_t)strlen(data), .reason = "manual", .data = data};
+  struct rp__snapshot_row row = {.seq = seq,
+                                 .at_ms = NOW + seq,
+                                 .raw_size = 1000 + seq,
+                                 .size = (int64_t)strlen(data),
+                                 .reason = "manual",
+                                 .data = data};
   struct rp__op op = {.type = RP_OP_SNAPSHOT_PUT, .session_id = "a", .u.snapshot_put.row = &row};
   assert_int_equal(suite_op(f, &op), 0);
   return op.ret.snapshot_n;
@@ -131,9 +135,9 @@ static void pages_of_snapshots(void **state)
 }
 
 const struct CMUnitTest snapshot_tests[] = {
-  SUITE_TEST(numbers_go_on),
-  SUITE_TEST(the_tail_is_what_comes_after_the_newest),
-  SUITE_TEST(the_journal_must_have_come_that_far),
-  SUITE_TEST(pages_of_snapshots),
+    SUITE_TEST(numbers_go_on),
+    SUITE_TEST(the_tail_is_what_comes_after_the_newest),
+    SUITE_TEST(the_journal_must_have_come_that_far),
+    SUITE_TEST(pages_of_snapshots),
 };
 const size_t snapshot_tests_n = RP_ARRAY_SIZE(snapshot_tests);

@@ -76,9 +76,8 @@ struct rp__op op_put(const struct rp__session_row *row)
 
 struct rp__op op_lease(const char *id, int64_t expect, const struct rp__run_row *run)
 {
-  return (struct rp__op){.type = RP_OP_LEASE,
-                         .session_id = id,
-                         .u.lease = {.expect_epoch = expect, .run = run, .move = RP_MOVE_MAX}};
+  return (struct rp__op){
+      .type = RP_OP_LEASE, .session_id = id, .u.lease = {.expect_epoch = expect, .run = run, .move = RP_MOVE_MAX}};
 }
 
 struct rp__op op_append(const char *id, const struct rp__new_event *ev, size_t n)
@@ -152,8 +151,10 @@ int64_t suite_count_events(struct suite *f, const char *id)
 static int ids_add(struct ids *ids, const char *id, int64_t seq)
 {
   size_t at = strlen(ids->text);
-  if (seq) snprintf(ids->text + at, sizeof ids->text - at, "%s:%lld ", id, (long long)seq);
-  else snprintf(ids->text + at, sizeof ids->text - at, "%s ", id);
+  if (seq)
+    snprintf(ids->text + at, sizeof ids->text - at, "%s:%lld ", id, (long long)seq);
+  else
+    snprintf(ids->text + at, sizeof ids->text - at, "%s ", id);
   return ++ids->n == ids->stop_after ? 77 : 0;
 }
 

@@ -3,7 +3,7 @@
  * The nth allocation, file call or store call of a start-append-checkpoint-end
  * cycle fails, for every n.
  *
- * usage: fault once|alloc|sqlite|vfs|file|store
+ * usage: fault once|alloc|sqlite|small|vfs|file|store
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -300,6 +300,7 @@ static int run_group(const char *name)
   if (strcmp(name, "once") == 0) return cmocka_run_group_tests(once, make_dir, remove_dir);
   if (strcmp(name, "alloc") == 0) return cmocka_run_group_tests(alloc, make_dir, remove_dir);
   if (strcmp(name, "sqlite") == 0) return cmocka_run_group_tests(sqlite, make_dir, remove_dir);
+  if (strcmp(name, "small") == 0) return cmocka_run_group_tests(sqlite, make_dir, remove_dir);
   if (strcmp(name, "vfs") == 0) return cmocka_run_group_tests(vfs, make_dir, remove_dir);
   if (strcmp(name, "file") == 0) return cmocka_run_group_tests(file, make_dir, remove_dir);
   if (strcmp(name, "store") == 0) return cmocka_run_group_tests(store, make_dir, remove_dir);
@@ -309,6 +310,6 @@ static int run_group(const char *name)
 int main(int argc, char **argv)
 {
   setvbuf(stdout, NULL, _IOLBF, 0);
-  if (argc < 2 || sqlite_mem_install() != SQLITE_OK || vfs_install() != SQLITE_OK) return 2;
+  if (argc < 2 || sqlite_mem_install(strcmp(argv[1], "small") != 0) != SQLITE_OK || vfs_install() != SQLITE_OK) return 2;
   return run_group(argv[1]);
 }

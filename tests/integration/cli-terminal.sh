@@ -61,6 +61,7 @@ about demo # B-03, B-04, B-05: cause, ledger, fence
 run demo --fast
 expect_code 0
 expect_quiet
+expect_out_has 'In a mo'
 expect_out_has 'kill -9'
 expect_out_has 'resumed'
 expect_out_has 'crash; last sign of life'

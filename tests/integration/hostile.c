@@ -650,7 +650,7 @@ static void test_bodies(void **state)
   OK(rig_open(room->url, false, &e, &err), err);
   OK(rp_attach(e, "second", &s, &err), err);
   int64_t before = last_seq(s);
-  expect_body(s, "x-a", deep, RP_E_TOO_LARGE);
+  expect_body(s, "x-a", deep, RP_E_INVALID);
   expect_body(s, "x-a", big, RP_E_TOO_LARGE);
   expect_body(s, "x-a", "{\"a\":1,\"a\":2}", RP_E_JSON);
   expect_body(s, "x-a", "{\"a\":NaN}", RP_E_JSON);

@@ -144,19 +144,19 @@ static int fault_stats(struct rp__store *s, struct rp__store_stats *ret, rp_erro
 }
 
 static const struct rp__store_ops ops = {
-  .close = fault_close,
-  .commit = fault_commit,
-  .session_find = fault_session_find,
-  .session_list = fault_session_list,
-  .run_list = fault_run_list,
-  .event_list = fault_event_list,
-  .snapshot_list = fault_snapshot_list,
-  .scope_get = fault_scope_get,
-  .client_get = fault_client_get,
-  .search = fault_search,
-  .maintain = fault_maintain,
-  .check = fault_check,
-  .stats = fault_stats,
+    .close = fault_close,
+    .commit = fault_commit,
+    .session_find = fault_session_find,
+    .session_list = fault_session_list,
+    .run_list = fault_run_list,
+    .event_list = fault_event_list,
+    .snapshot_list = fault_snapshot_list,
+    .scope_get = fault_scope_get,
+    .client_get = fault_client_get,
+    .search = fault_search,
+    .maintain = fault_maintain,
+    .check = fault_check,
+    .stats = fault_stats,
 };
 
 int rp__store_fault_wrap(struct rp__store *inner, struct rp__fault *plan, struct rp__store **ret)

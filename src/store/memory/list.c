@@ -257,7 +257,7 @@ static void found_add(struct found *best, int *n, int max, struct found f)
 static void session_search(struct rp__mem_session *s, const struct rp__terms *t, struct rp__buf *text,
                            struct found *best, int *n, int max)
 {
-  for (size_t i = 0; i < s->events.n; i++) {
+  for (size_t i = 0; text->err == 0 && i < s->events.n; i++) {
     text_of(&s->events.p[i], text);
     double rank = event_rank(t, (struct rp__str){text->p ? text->p : "", text->n});
     if (rank < 0) found_add(best, n, max, (struct found){s, (int64_t)i + 1, rank});
@@ -274,8 +274,13 @@ static void hit_fill(const struct found *f, const struct rp__terms *t, struct rp
   rp__name_set(ret->session_id, f->s->row.id);
   rp__name_set(ret->scope, f->s->row.scope);
   rp__name_set(ret->kind, e->kind);
-  ret->hit = (rp_hit){.session_id = ret->session_id, .scope = ret->scope, .kind = ret->kind, .seq = f->seq,
-                      .at_ms = e->at_ms, .snippet = ret->snippet, .rank = f->rank};
+  ret->hit = (rp_hit){.session_id = ret->session_id,
+                      .scope = ret->scope,
+                      .kind = ret->kind,
+                      .seq = f->seq,
+                      .at_ms = e->at_ms,
+                      .snippet = ret->snippet,
+                      .rank = f->rank};
 }
 
 static int search_locked(struct rp__mem_store *m, const struct rp__terms *t, const char *scope, struct found *best,
@@ -286,9 +291,10 @@ static int search_locked(struct rp__mem_store *m, const struct rp__terms *t, con
   for (size_t i = 0; i < m->sessions.n; i++) {
     struct rp__mem_session *s = m->sessions.p[i];
     if (!s->row.hidden && in_scope(&s->row, scope)) session_search(s, t, &text, best, &n, max);
+    if (text.err) return text.err;
   }
-  for (int i = 0; i < n; i++) hit_fill(&best[i], t, &text, &hits[i]);
-  return text.err ? text.err : n;
+  for (int i = 0; text.err == 0 && i < n; i++) hit_fill(&best[i], t, &text, &hits[i]);
+  return n;
 }
 
 int rp__mem_search(struct rp__store *base, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,

@@ -51,8 +51,10 @@ struct rp__mem_session *rp__mem_by_ref(struct rp__mem_store *m, int64_t ref)
   size_t low = 0, high = m->sessions.n;
   while (low < high) {
     size_t mid = (low + high) / 2;
-    if (m->sessions.p[mid]->row.ref < ref) low = mid + 1;
-    else high = mid;
+    if (m->sessions.p[mid]->row.ref < ref)
+      low = mid + 1;
+    else
+      high = mid;
   }
   return low < m->sessions.n && m->sessions.p[low]->row.ref == ref ? m->sessions.p[low] : NULL;
 }
@@ -102,8 +104,10 @@ static void session_prune(struct rp__mem_session *s, int64_t before)
 {
   size_t kept = 0;
   for (size_t i = 0; i < s->idem.n; i++) {
-    if (s->idem.p[i].at_ms < before) free(s->idem.p[i].key);
-    else s->idem.p[kept++] = s->idem.p[i];
+    if (s->idem.p[i].at_ms < before)
+      free(s->idem.p[i].key);
+    else
+      s->idem.p[kept++] = s->idem.p[i];
   }
   s->idem.n = kept;
 }
@@ -158,19 +162,19 @@ static void store_close(struct rp__store *base)
 }
 
 static const struct rp__store_ops ops = {
-  .close = store_close,
-  .commit = rp__mem_commit,
-  .session_find = rp__mem_session_find,
-  .session_list = rp__mem_session_list,
-  .run_list = rp__mem_run_list,
-  .event_list = rp__mem_event_list,
-  .snapshot_list = rp__mem_snapshot_list,
-  .scope_get = scope_get,
-  .client_get = client_get,
-  .search = rp__mem_search,
-  .maintain = maintain,
-  .check = check,
-  .stats = stats,
+    .close = store_close,
+    .commit = rp__mem_commit,
+    .session_find = rp__mem_session_find,
+    .session_list = rp__mem_session_list,
+    .run_list = rp__mem_run_list,
+    .event_list = rp__mem_event_list,
+    .snapshot_list = rp__mem_snapshot_list,
+    .scope_get = scope_get,
+    .client_get = client_get,
+    .search = rp__mem_search,
+    .maintain = maintain,
+    .check = check,
+    .stats = stats,
 };
 
 int rp__store_memory_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err)

@@ -33,10 +33,10 @@ struct rp__mem_client {
 };
 
 /* A growing array of T. */
-#define RP_MEM_ARRAY(T) \
-  struct {              \
-    T *p;               \
-    size_t n, cap;      \
+#define RP_MEM_ARRAY(T)                                                                                                \
+  struct {                                                                                                             \
+    T *p;                                                                                                              \
+    size_t n, cap;                                                                                                     \
   }
 
 struct rp__mem_session {
@@ -84,8 +84,7 @@ int rp__mem_commit(struct rp__store *s, struct rp__txn **group, size_t n, rp_err
 int rp__mem_session_find(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
                          struct rp__session_row *ret, rp_error *err);
 int rp__mem_session_list(struct rp__store *s, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err);
-int rp__mem_run_list(struct rp__store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx,
-                     rp_error *err);
+int rp__mem_run_list(struct rp__store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx, rp_error *err);
 int rp__mem_event_list(struct rp__store *s, const struct rp__event_range *r, rp__event_row_fn *fn, void *ctx,
                        rp_error *err);
 int rp__mem_snapshot_list(struct rp__store *s, int64_t session_ref, int64_t n, rp__snapshot_row_fn *fn, void *ctx,

@@ -20,7 +20,7 @@ struct undo {
   struct rp__mem_event event; /* replaced at event_at */
   size_t event_at;
   size_t n_runs;
-  struct rp__run_row run; /* before; ref 0: none */
+  struct rp__run_row run;     /* before; ref 0: none */
   struct rp__mem_scope scope; /* before; name empty: none */
   size_t n_scopes;
   struct rp__mem_session *removed; /* from removed_at, with its runs */
@@ -371,17 +371,17 @@ static int op_session_delete(struct rp__mem_store *m, struct rp__op *op, struct 
 
 typedef int op_fn(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err);
 static op_fn *const op_table[] = {
-  [RP_OP_SESSION_PUT] = op_session_put,
-  [RP_OP_LEASE] = op_lease,
-  [RP_OP_RUN_END] = op_run_end,
-  [RP_OP_SESSION_SET] = op_session_set,
-  [RP_OP_APPEND] = op_append,
-  [RP_OP_HEARTBEAT] = op_heartbeat,
-  [RP_OP_SNAPSHOT_PUT] = op_snapshot_put,
-  [RP_OP_SNAPSHOT_DELETE] = op_snapshot_delete,
-  [RP_OP_EVENT_REPLACE] = op_event_replace,
-  [RP_OP_SCOPE_SET] = op_scope_set,
-  [RP_OP_SESSION_DELETE] = op_session_delete,
+    [RP_OP_SESSION_PUT] = op_session_put,
+    [RP_OP_LEASE] = op_lease,
+    [RP_OP_RUN_END] = op_run_end,
+    [RP_OP_SESSION_SET] = op_session_set,
+    [RP_OP_APPEND] = op_append,
+    [RP_OP_HEARTBEAT] = op_heartbeat,
+    [RP_OP_SNAPSHOT_PUT] = op_snapshot_put,
+    [RP_OP_SNAPSHOT_DELETE] = op_snapshot_delete,
+    [RP_OP_EVENT_REPLACE] = op_event_replace,
+    [RP_OP_SCOPE_SET] = op_scope_set,
+    [RP_OP_SESSION_DELETE] = op_session_delete,
 };
 
 /* ---- undoing ---- */
@@ -452,8 +452,10 @@ static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
     t->rc = op_table[t->ops[i].type](m, &t->ops[i], &undo[i], &t->err);
   }
   while (i-- > 0) {
-    if (t->rc != 0) undo_apply(m, &undo[i]);
-    else undo_drop(&undo[i]);
+    if (t->rc != 0)
+      undo_apply(m, &undo[i]);
+    else
+      undo_drop(&undo[i]);
   }
 }
 

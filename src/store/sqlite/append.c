@@ -65,8 +65,10 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
   rp__sq_text(&q, 4, ev->kind);
   rp__sq_int(&q, 5, ev->sealed ? FLAG_SEALED : 0);
   rp__sq_int(&q, 6, (int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len));
-  if (ev->sealed) rp__sq_blob(&q, 7, ev->body, ev->body_len);
-  else rp__sq_textn(&q, 7, ev->body, ev->body_len);
+  if (ev->sealed)
+    rp__sq_blob(&q, 7, ev->body, ev->body_len);
+  else
+    rp__sq_textn(&q, 7, ev->body, ev->body_len);
   return rp__sq_done(&q, "write event", err);
 }
 
@@ -101,8 +103,7 @@ static int facts_get(struct rp__sq_conn *c, const struct rp__op *op, int64_t ses
   const char *key = op->u.append.idempotency_key, *client = op->u.append.client_id;
   int rc = 0;
   if (key) rc = pair_get(c, RP_SQ_IDEM_GET, session, key, &ret->idem_seq, &ret->idem_n, err);
-  if (rc == 0 && client)
-    rc = pair_get(c, RP_SQ_CLIENT_GET, session, client, &ret->client_mark, &ret->client_seq, err);
+  if (rc == 0 && client) rc = pair_get(c, RP_SQ_CLIENT_GET, session, client, &ret->client_mark, &ret->client_seq, err);
   return rc;
 }
 

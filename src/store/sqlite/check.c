@@ -119,7 +119,7 @@ int rp__sq_check(struct rp__store *base, bool repair, rp_finding_fn *fn, void *c
   struct repair what = {.structure = found.n > 0, .fulltext = found_ft.n > 0};
   bool repaired = false;
   if (repair && (what.structure || what.fulltext)) {
-    rp_error why;
+    rp_error why = {0};
     repaired = repair_all(s, what, &left, &left_ft, &why) == 0;
     if (!repaired) rp__log(&s->log, RP_LOG_DEBUG, "repair failed: %s", why.message);
   }

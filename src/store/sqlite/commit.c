@@ -3,17 +3,17 @@
 #include "store/sqlite/sqlite.h"
 
 static rp__sq_op *const op_table[] = {
-  [RP_OP_SESSION_PUT] = rp__sq_session_put,
-  [RP_OP_LEASE] = rp__sq_lease,
-  [RP_OP_RUN_END] = rp__sq_run_end,
-  [RP_OP_SESSION_SET] = rp__sq_session_set,
-  [RP_OP_APPEND] = rp__sq_append,
-  [RP_OP_HEARTBEAT] = rp__sq_heartbeat,
-  [RP_OP_SNAPSHOT_PUT] = rp__sq_snapshot_put,
-  [RP_OP_SNAPSHOT_DELETE] = rp__sq_snapshot_delete,
-  [RP_OP_EVENT_REPLACE] = rp__sq_event_replace,
-  [RP_OP_SCOPE_SET] = rp__sq_scope_set,
-  [RP_OP_SESSION_DELETE] = rp__sq_session_delete,
+    [RP_OP_SESSION_PUT] = rp__sq_session_put,
+    [RP_OP_LEASE] = rp__sq_lease,
+    [RP_OP_RUN_END] = rp__sq_run_end,
+    [RP_OP_SESSION_SET] = rp__sq_session_set,
+    [RP_OP_APPEND] = rp__sq_append,
+    [RP_OP_HEARTBEAT] = rp__sq_heartbeat,
+    [RP_OP_SNAPSHOT_PUT] = rp__sq_snapshot_put,
+    [RP_OP_SNAPSHOT_DELETE] = rp__sq_snapshot_delete,
+    [RP_OP_EVENT_REPLACE] = rp__sq_event_replace,
+    [RP_OP_SCOPE_SET] = rp__sq_scope_set,
+    [RP_OP_SESSION_DELETE] = rp__sq_session_delete,
 };
 
 static int run_simple(struct rp__sq_conn *c, enum rp__sq_id id, const char *doing, rp_error *err)

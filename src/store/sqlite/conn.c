@@ -11,8 +11,8 @@ static int conn_harden(sqlite3 *db)
   static const struct {
     int option, on;
   } config[] = {
-    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0}, {SQLITE_DBCONFIG_DEFENSIVE, 1}, {SQLITE_DBCONFIG_DQS_DML, 0},
-    {SQLITE_DBCONFIG_DQS_DDL, 0},        {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
+      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0}, {SQLITE_DBCONFIG_DEFENSIVE, 1},        {SQLITE_DBCONFIG_DQS_DML, 0},
+      {SQLITE_DBCONFIG_DQS_DDL, 0},        {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(config); i++) {
     int rc = sqlite3_db_config(db, config[i].option, config[i].on, (int *)NULL);
@@ -32,9 +32,9 @@ static int wal_noted(void *ctx, sqlite3 *db, const char *schema, int pages)
 static int conn_setup(struct rp__sq_conn *c, enum rp__sq_use use)
 {
   static const char *const pragmas[] = {
-    [RP_SQ_WRITER] = "PRAGMA cell_size_check = ON; PRAGMA cache_size = -16384; PRAGMA synchronous = FULL;",
-    [RP_SQ_KEEPER] = "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA synchronous = NORMAL;",
-    [RP_SQ_READER] = "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA query_only = ON;",
+      [RP_SQ_WRITER] = "PRAGMA cell_size_check = ON; PRAGMA cache_size = -16384; PRAGMA synchronous = FULL;",
+      [RP_SQ_KEEPER] = "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA synchronous = NORMAL;",
+      [RP_SQ_READER] = "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA query_only = ON;",
   };
   int rc = conn_harden(c->db);
   if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, c->store->busy_ms);
@@ -136,8 +136,10 @@ void rp__sq_reader_give(struct rp__sq_conn *c)
   struct rp__sq_pool *p = &c->store->pool;
   struct rp__sq_conn *spoiled = c->broken ? c : NULL;
   pthread_mutex_lock(&p->mu);
-  if (spoiled) p->n_open--;
-  else p->idle[p->n_idle++] = c;
+  if (spoiled)
+    p->n_open--;
+  else
+    p->idle[p->n_idle++] = c;
   pthread_cond_signal(&p->free);
   pthread_mutex_unlock(&p->mu);
   rp__sq_conn_close(spoiled);

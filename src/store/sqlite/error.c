@@ -9,22 +9,22 @@ struct translation {
 };
 
 static const struct translation table[] = {
-  {SQLITE_NOMEM, RP_E_NOMEM, false, NULL},
-  {SQLITE_BUSY, RP_E_BUSY, false, "another program keeps the database locked"},
-  {SQLITE_LOCKED, RP_E_BUSY, false, NULL},
-  {SQLITE_READONLY, RP_E_READONLY, false, NULL},
-  {SQLITE_PERM, RP_E_READONLY, false, NULL},
-  {SQLITE_FULL, RP_E_FULL, false, "free some space and try again"},
-  {SQLITE_TOOBIG, RP_E_TOO_LARGE, false, NULL},
-  {SQLITE_CONSTRAINT, RP_E_CORRUPT, false, "reprise verify --repair"},
-  {SQLITE_CORRUPT, RP_E_CORRUPT, true, "reprise verify --repair"},
-  {SQLITE_NOTADB, RP_E_CORRUPT, true, "the file is no SQLite database"},
-  {SQLITE_CANTOPEN, RP_E_UNREACHABLE, true, NULL},
-  {SQLITE_AUTH, RP_E_UNREACHABLE, true, NULL},
-  {SQLITE_IOERR, RP_E_IO, true, NULL},
-  {SQLITE_PROTOCOL, RP_E_BUSY, true, NULL},
-  {SQLITE_NOLFS, RP_E_IO, true, NULL},
-  {SQLITE_INTERRUPT, RP_E_CANCELLED, false, NULL},
+    {SQLITE_NOMEM, RP_E_NOMEM, false, NULL},
+    {SQLITE_BUSY, RP_E_BUSY, false, "another program keeps the database locked"},
+    {SQLITE_LOCKED, RP_E_BUSY, false, NULL},
+    {SQLITE_READONLY, RP_E_READONLY, false, NULL},
+    {SQLITE_PERM, RP_E_READONLY, false, NULL},
+    {SQLITE_FULL, RP_E_FULL, false, "free some space and try again"},
+    {SQLITE_TOOBIG, RP_E_TOO_LARGE, false, NULL},
+    {SQLITE_CONSTRAINT, RP_E_CORRUPT, false, "reprise verify --repair"},
+    {SQLITE_CORRUPT, RP_E_CORRUPT, true, "reprise verify --repair"},
+    {SQLITE_NOTADB, RP_E_CORRUPT, true, "the file is no SQLite database"},
+    {SQLITE_CANTOPEN, RP_E_UNREACHABLE, true, NULL},
+    {SQLITE_AUTH, RP_E_UNREACHABLE, true, NULL},
+    {SQLITE_IOERR, RP_E_IO, true, NULL},
+    {SQLITE_PROTOCOL, RP_E_BUSY, true, NULL},
+    {SQLITE_NOLFS, RP_E_IO, true, NULL},
+    {SQLITE_INTERRUPT, RP_E_CANCELLED, false, NULL},
 };
 
 /* What the primary code does not tell. */
@@ -49,7 +49,8 @@ int rp__sq_fail(struct rp__sq_conn *c, int rc, const char *doing, rp_error *err)
   c->broken |= t->broken || extended == SQLITE_READONLY_DBMOVED;
   c->fatal |= rc != SQLITE_CONSTRAINT && (rc & 0xff) != SQLITE_CONSTRAINT && (rc & 0xff) != SQLITE_TOOBIG;
   if (code == RP_E_NOMEM) return rp__fail_nomem(err);
-  const char *why = c->db && (sqlite3_errcode(c->db) & 0xff) == (rc & 0xff) ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc);
+  const char *why =
+      c->db && (sqlite3_errcode(c->db) & 0xff) == (rc & 0xff) ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc);
   rp__fail(err, code, "%s: %s: %s", c->store->path, doing, why);
   if (t->hint) rp__hint(err, "%s", t->hint);
   return code;

@@ -146,8 +146,10 @@ static int event_rewrite(struct rp__sq_conn *c, int64_t id, int64_t seq, const s
   rp__sq_text(&q, 3, ev->kind);
   rp__sq_int(&q, 4, ev->sealed ? FLAG_SEALED : 0);
   rp__sq_int(&q, 5, (int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len));
-  if (ev->sealed) rp__sq_blob(&q, 6, ev->body, ev->body_len);
-  else rp__sq_textn(&q, 6, ev->body, ev->body_len);
+  if (ev->sealed)
+    rp__sq_blob(&q, 6, ev->body, ev->body_len);
+  else
+    rp__sq_textn(&q, 6, ev->body, ev->body_len);
   return rp__sq_done(&q, "replace event", err);
 }
 

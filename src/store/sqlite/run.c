@@ -146,7 +146,7 @@ static int run_page(struct rp__sq_store *s, const struct rp__run_filter *f, int6
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   int n = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
-  RP_SQ_AUTO q = rp__sq_query(c, f->open_only      ? RP_SQ_RUN_PAGE_OPEN
+  RP_SQ_AUTO q = rp__sq_query(c, f->open_only     ? RP_SQ_RUN_PAGE_OPEN
                                  : f->session_ref ? RP_SQ_RUN_PAGE_OF
                                                   : RP_SQ_RUN_PAGE);
   rp__sq_int(&q, 1, before);

@@ -9,7 +9,7 @@
 
 /* Statuses are stored as numbers; statements.c knows which ones have ended. */
 _Static_assert(RP_STATUS_CREATED == 0 && RP_STATUS_ACTIVE == 1 && RP_STATUS_IDLE == 2 && RP_STATUS_CHECKPOINTED == 3 &&
-                 RP_STATUS_CLOSED == 4 && RP_STATUS_ABANDONED == 5,
+                   RP_STATUS_CLOSED == 4 && RP_STATUS_ABANDONED == 5,
                "stored numbers");
 
 /*
@@ -19,54 +19,70 @@ _Static_assert(RP_STATUS_CREATED == 0 && RP_STATUS_ACTIVE == 1 && RP_STATUS_IDLE
  * Full text is no part of the schema: it is built when it is missing (index.c).
  */
 static const char step_1[] =
-  "CREATE TABLE rp_scopes (scope TEXT PRIMARY KEY, starts INTEGER NOT NULL, sealed INTEGER NOT NULL, key_id BLOB)"
-  " WITHOUT ROWID;"
+    "CREATE TABLE rp_scopes (scope TEXT PRIMARY KEY, starts INTEGER NOT NULL, sealed INTEGER NOT NULL, key_id BLOB)"
+    " WITHOUT ROWID;"
 
-  "CREATE TABLE rp_sessions (ref INTEGER PRIMARY KEY, id TEXT NOT NULL, scope TEXT NOT NULL, key TEXT, channel TEXT,"
-  " provider TEXT, created_at INTEGER NOT NULL, previous_id TEXT, continued_by TEXT, forked_from TEXT,"
-  " forked_at_seq INTEGER NOT NULL, crash_recovered INTEGER NOT NULL, sealed INTEGER NOT NULL,"
-  " hidden INTEGER NOT NULL, started INTEGER NOT NULL, meta TEXT);"
-  "CREATE UNIQUE INDEX rp_sessions_id ON rp_sessions (id);"
-  "CREATE INDEX rp_sessions_key ON rp_sessions (key, scope) WHERE key IS NOT NULL;"
-  "CREATE INDEX rp_sessions_scope ON rp_sessions (scope);"
-  "CREATE INDEX rp_sessions_scope_started ON rp_sessions (scope, started);"
-  "CREATE INDEX rp_sessions_started ON rp_sessions (started);"
+    "CREATE TABLE rp_sessions (ref INTEGER PRIMARY KEY, id TEXT NOT NULL, scope TEXT NOT NULL, key TEXT, channel TEXT,"
+    " provider TEXT, created_at INTEGER NOT NULL, previous_id TEXT, continued_by TEXT, forked_from TEXT,"
+    " forked_at_seq INTEGER NOT NULL, crash_recovered INTEGER NOT NULL, sealed INTEGER NOT NULL,"
+    " hidden INTEGER NOT NULL, started INTEGER NOT NULL, meta TEXT);"
+    "CREATE UNIQUE INDEX rp_sessions_id ON rp_sessions (id);"
+    "CREATE INDEX rp_sessions_key ON rp_sessions (key, scope) WHERE key IS NOT NULL;"
+    "CREATE INDEX rp_sessions_scope ON rp_sessions (scope);"
+    "CREATE INDEX rp_sessions_scope_started ON rp_sessions (scope, started);"
+    "CREATE INDEX rp_sessions_started ON rp_sessions (started);"
 
-  "CREATE TABLE rp_heads (session INTEGER PRIMARY KEY, tag INTEGER NOT NULL, status INTEGER NOT NULL, epoch INTEGER NOT NULL,"
-  " last_seq INTEGER NOT NULL, snap_seq INTEGER NOT NULL, snap_n INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
-  " bytes INTEGER NOT NULL, last_activity_at INTEGER NOT NULL, ended_at INTEGER NOT NULL);"
+    "CREATE TABLE rp_heads (session INTEGER PRIMARY KEY, tag INTEGER NOT NULL, status INTEGER NOT NULL, epoch INTEGER "
+    "NOT NULL,"
+    " last_seq INTEGER NOT NULL, snap_seq INTEGER NOT NULL, snap_n INTEGER NOT NULL, tail_bytes INTEGER NOT NULL,"
+    " bytes INTEGER NOT NULL, last_activity_at INTEGER NOT NULL, ended_at INTEGER NOT NULL);"
 
-  "CREATE TABLE rp_runs (ref INTEGER PRIMARY KEY, session INTEGER NOT NULL, epoch INTEGER NOT NULL,"
-  " owner TEXT NOT NULL, slot INTEGER NOT NULL, pid INTEGER NOT NULL, pid_start INTEGER NOT NULL,"
-  " pid_ns INTEGER NOT NULL, boot_id TEXT, host TEXT, version TEXT, started_at INTEGER NOT NULL,"
-  " heartbeat_at INTEGER NOT NULL, heartbeat_boot INTEGER NOT NULL, ended_at INTEGER NOT NULL, cause TEXT,"
-  " evidence TEXT, reason TEXT);"
-  "CREATE UNIQUE INDEX rp_runs_epoch ON rp_runs (session, epoch);"
-  "CREATE INDEX rp_runs_open ON rp_runs (session) WHERE ended_at = 0;"
+    "CREATE TABLE rp_runs (ref INTEGER PRIMARY KEY, session INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+    " owner TEXT NOT NULL, slot INTEGER NOT NULL, pid INTEGER NOT NULL, pid_start INTEGER NOT NULL,"
+    " pid_ns INTEGER NOT NULL, boot_id TEXT, host TEXT, version TEXT, started_at INTEGER NOT NULL,"
+    " heartbeat_at INTEGER NOT NULL, heartbeat_boot INTEGER NOT NULL, ended_at INTEGER NOT NULL, cause TEXT,"
+    " evidence TEXT, reason TEXT);"
+    "CREATE UNIQUE INDEX rp_runs_epoch ON rp_runs (session, epoch);"
+    "CREATE INDEX rp_runs_open ON rp_runs (session) WHERE ended_at = 0;"
 
-  "CREATE TABLE rp_events (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL,"
-  " at INTEGER NOT NULL, kind TEXT NOT NULL, flags INTEGER NOT NULL, sum INTEGER NOT NULL, body NOT NULL);"
-  "CREATE UNIQUE INDEX rp_events_seq ON rp_events (session, seq);"
+    "CREATE TABLE rp_events (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, seq INTEGER NOT NULL,"
+    " at INTEGER NOT NULL, kind TEXT NOT NULL, flags INTEGER NOT NULL, sum INTEGER NOT NULL, body NOT NULL);"
+    "CREATE UNIQUE INDEX rp_events_seq ON rp_events (session, seq);"
 
-  "CREATE TABLE rp_snapshots (ref INTEGER PRIMARY KEY, session INTEGER NOT NULL, n INTEGER NOT NULL,"
-  " seq INTEGER NOT NULL, at INTEGER NOT NULL, raw_size INTEGER NOT NULL, size INTEGER NOT NULL,"
-  " sealed INTEGER NOT NULL, reason TEXT, data BLOB NOT NULL);"
-  "CREATE UNIQUE INDEX rp_snapshots_n ON rp_snapshots (session, n);"
+    "CREATE TABLE rp_snapshots (ref INTEGER PRIMARY KEY, session INTEGER NOT NULL, n INTEGER NOT NULL,"
+    " seq INTEGER NOT NULL, at INTEGER NOT NULL, raw_size INTEGER NOT NULL, size INTEGER NOT NULL,"
+    " sealed INTEGER NOT NULL, reason TEXT, data BLOB NOT NULL);"
+    "CREATE UNIQUE INDEX rp_snapshots_n ON rp_snapshots (session, n);"
 
-  "CREATE TABLE rp_idem (session INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,"
-  " at INTEGER NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;"
-  "CREATE INDEX rp_idem_at ON rp_idem (at);"
+    "CREATE TABLE rp_idem (session INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,"
+    " at INTEGER NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;"
+    "CREATE INDEX rp_idem_at ON rp_idem (at);"
 
-  "CREATE TABLE rp_clients (session INTEGER NOT NULL, client TEXT NOT NULL, mark INTEGER NOT NULL,"
-  " seq INTEGER NOT NULL, PRIMARY KEY (session, client)) WITHOUT ROWID;";
+    "CREATE TABLE rp_clients (session INTEGER NOT NULL, client TEXT NOT NULL, mark INTEGER NOT NULL,"
+    " seq INTEGER NOT NULL, PRIMARY KEY (session, client)) WITHOUT ROWID;";
 
 static const char *const steps[] = {[1] = step_1};
 
 const char *const rp__sq_schema_names[] = {
-  "rp_scopes",     "rp_sessions",     "rp_sessions_id", "rp_sessions_key", "rp_sessions_scope",
-  "rp_heads",      "rp_runs",         "rp_runs_epoch",  "rp_runs_open",    "rp_sessions_scope_started",
-  "rp_events",     "rp_events_seq",   "rp_snapshots",   "rp_snapshots_n",  "rp_sessions_started",
-  "rp_idem",       "rp_idem_at",      "rp_clients",     NULL,
+    "rp_scopes",
+    "rp_sessions",
+    "rp_sessions_id",
+    "rp_sessions_key",
+    "rp_sessions_scope",
+    "rp_heads",
+    "rp_runs",
+    "rp_runs_epoch",
+    "rp_runs_open",
+    "rp_sessions_scope_started",
+    "rp_events",
+    "rp_events_seq",
+    "rp_snapshots",
+    "rp_snapshots_n",
+    "rp_sessions_started",
+    "rp_idem",
+    "rp_idem_at",
+    "rp_clients",
+    NULL,
 };
 _Static_assert(RP_ARRAY_SIZE(steps) == RP_SQ_SCHEMA + 1, "a step for every version");
 
@@ -103,7 +119,7 @@ static int schema_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
 static int migrate(struct rp__sq_conn *c, rp_error *err)
 {
   static const char meta[] =
-    "CREATE TABLE IF NOT EXISTS rp_meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID";
+      "CREATE TABLE IF NOT EXISTS rp_meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID";
   int64_t version;
   int rc = schema_version(c, &version, err);
   if (rc == 0 && version > RP_SQ_SCHEMA) return refuse_version(c->store, version, err);
@@ -115,12 +131,12 @@ static int migrate(struct rp__sq_conn *c, rp_error *err)
 int rp__sq_schema_restore(struct rp__sq_conn *c, rp_error *err)
 {
   for (int v = 1; v <= RP_SQ_SCHEMA; v++) {
-    for (const char *sql = steps[v]; *sql;) {
+    for (const char *sql = steps[v], *end; (end = strchr(sql, ';')); sql = end + 1) {
       sqlite3_stmt *st = NULL;
-      int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, &sql);
-      /* Most fail, for what they make is there. */
+      int rc = sqlite3_prepare_v2(c->db, sql, (int)(end - sql), &st, NULL);
       if (rc == SQLITE_OK) rc = sqlite3_step(st);
-      bool lost = rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ERROR;
+      /* Most fail, for what they make is there. */
+      bool lost = rc != SQLITE_DONE && rc != SQLITE_ERROR;
       if (lost) rc = rp__sq_fail(c, rc, "restore schema", err);
       sqlite3_finalize(st);
       if (lost) return rc;

@@ -43,7 +43,7 @@ static void hits_done(struct hits *h)
   rp__buf_done(&h->text);
 }
 
-static void hit_read(struct rp__sq_q *q, const struct rp__terms *t, struct hits *hits)
+static int hit_read(struct rp__sq_q *q, const struct rp__terms *t, struct hits *hits)
 {
   struct hit *h = &hits->hit[hits->n++];
   struct rp__str body = rp__sq_col_bytes(q, 6);
@@ -58,6 +58,7 @@ static void hit_read(struct rp__sq_q *q, const struct rp__terms *t, struct hits 
   rp__event_search_text(rp__json_trusted(body.p, body.n), &hits->text);
   rp__snippet(t, (struct rp__str){hits->text.p ? hits->text.p : "", hits->text.n}, &hits->snippets);
   rp__buf_char(&hits->snippets, '\0');
+  return hits->text.err ? hits->text.err : hits->snippets.err;
 }
 
 static int hits_read(struct rp__sq_store *s, const struct rp__terms *t, const char *scope, struct hits *hits,
@@ -75,10 +76,11 @@ static int hits_read(struct rp__sq_store *s, const struct rp__terms *t, const ch
   rp__sq_textn(&q, 1, match.p, match.n);
   rp__sq_text(&q, 2, scope);
   rp__sq_int(&q, 3, hits->max);
-  while (hits->n < hits->max && (rc = rp__sq_next(&q, "search", err)) > 0) hit_read(&q, t, hits);
-  if (rc < 0) return rc;
-  int failed = hits->snippets.err ? hits->snippets.err : hits->text.err;
-  return failed ? rp__fail(err, failed, "the hits do not fit into memory") : 0;
+  while (hits->n < hits->max && (rc = rp__sq_next(&q, "search", err)) > 0) {
+    rc = hit_read(&q, t, hits);
+    if (rc != 0) return rp__fail(err, rc, "the hits do not fit into memory");
+  }
+  return rc < 0 ? rc : 0;
 }
 
 int rp__sq_search(struct rp__store *base, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
@@ -97,8 +99,13 @@ int rp__sq_search(struct rp__store *base, const char *words, const char *scope, 
   if (rc == 0) rc = hits_read(s, &terms, scope, &hits, err);
   for (int i = 0; rc == 0 && i < hits.n; i++) {
     const struct hit *h = &hits.hit[i];
-    rp_hit hit = {.session_id = h->session_id, .scope = h->scope, .kind = h->kind, .seq = h->seq, .at_ms = h->at_ms,
-                  .snippet = hits.snippets.p + h->snippet, .rank = h->rank};
+    rp_hit hit = {.session_id = h->session_id,
+                  .scope = h->scope,
+                  .kind = h->kind,
+                  .seq = h->seq,
+                  .at_ms = h->at_ms,
+                  .snippet = hits.snippets.p + h->snippet,
+                  .rank = h->rank};
     rc = fn(ctx, &hit);
   }
   return rc;

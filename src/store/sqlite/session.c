@@ -102,8 +102,7 @@ int rp__sq_session_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   if (rc == 0) rc = counted(c, RP_SQ_META_COUNT, "last_session", &ref, err);
   if (rc == 0) rc = session_write(c, ref, row, err);
   if (rc == 0) rc = head_put(c, ref, row, err);
-  if (rc == 0 && op->u.session_put.count_start)
-    rc = counted(c, RP_SQ_SCOPE_START, row->scope, &op->ret.starts, err);
+  if (rc == 0 && op->u.session_put.count_start) rc = counted(c, RP_SQ_SCOPE_START, row->scope, &op->ret.starts, err);
   if (rc == 0) op->ret.ref = ref;
   return rc;
 }

@@ -82,12 +82,12 @@ int rp__sq_snapshot_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *e
 static void snapshot_read(struct rp__sq_q *q, struct rp__snapshot_row *ret)
 {
   *ret = (struct rp__snapshot_row){
-    .n = rp__sq_col_int(q, 0),
-    .seq = rp__sq_col_int(q, 1),
-    .at_ms = rp__sq_col_int(q, 2),
-    .raw_size = rp__sq_col_int(q, 3),
-    .size = rp__sq_col_int(q, 4),
-    .sealed = rp__sq_col_int(q, 5) != 0,
+      .n = rp__sq_col_int(q, 0),
+      .seq = rp__sq_col_int(q, 1),
+      .at_ms = rp__sq_col_int(q, 2),
+      .raw_size = rp__sq_col_int(q, 3),
+      .size = rp__sq_col_int(q, 4),
+      .sealed = rp__sq_col_int(q, 5) != 0,
   };
   rp__sq_col_str(q, 6, ret->reason, sizeof ret->reason);
 }

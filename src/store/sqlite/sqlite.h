@@ -60,12 +60,12 @@ struct rp__sq_store {
   struct rp__log log;
   void (*wal_grown)(void *ctx);
   void *ctx;
-  struct rp__sq_queue *queue;   /* NULL when read_only */
-  struct rp__sq_conn *writer;   /* commit's alone */
+  struct rp__sq_queue *queue; /* NULL when read_only */
+  struct rp__sq_conn *writer; /* commit's alone */
   pthread_mutex_t maintain_mu;
-  struct rp__sq_conn *keeper;   /* under maintain_mu; opened when first needed */
+  struct rp__sq_conn *keeper; /* under maintain_mu; opened when first needed */
   struct rp__sq_pool pool;
-  atomic_int wal_pages;         /* in the log after the last commit of ours */
+  atomic_int wal_pages; /* in the log after the last commit of ours */
 };
 
 static inline struct rp__sq_store *rp__sq(struct rp__store *s)
@@ -101,7 +101,8 @@ int rp__sq_fail(struct rp__sq_conn *c, int rc, const char *doing, rp_error *err)
 
 /* ---- queries --------------------------------------------------------------- */
 
-/* A prepared statement in use. Remembers its first error, so binding needs no checks; reset when it leaves its scope. */
+/* A prepared statement in use. Remembers its first error, so binding needs no checks; reset when it leaves its scope.
+ */
 struct rp__sq_q {
   struct rp__sq_conn *c;
   sqlite3_stmt *st;
@@ -155,7 +156,7 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
 
 typedef int rp__sq_op(struct rp__sq_conn *c, struct rp__op *op, rp_error *err);
 rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_set, rp__sq_session_delete, rp__sq_lease,
-  rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set;
+    rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set;
 
 /* ---- schema and full text ---------------------------------------------------- */
 
@@ -175,7 +176,8 @@ int rp__sq_index_put(struct rp__sq_conn *c, const struct rp__sq_event *ev, rp_er
 int rp__sq_index_at(struct rp__sq_conn *c, int64_t *ret, rp_error *err);
 /* Makes the next step build the index anew. */
 int rp__sq_index_forget(struct rp__sq_conn *c, rp_error *err);
-/* Indexes some more events; *ret_at is how far it has come, *ret_left at most how many are left. maintain_mu is held. */
+/* Indexes some more events; *ret_at is how far it has come, *ret_left at most how many are left. maintain_mu is held.
+ */
 int rp__sq_index_step(struct rp__sq_store *s, int64_t *ret_at, int64_t *ret_left, rp_error *err);
 /* Steps until everything stored by now is indexed. Takes maintain_mu. */
 int rp__sq_index_catch_up(struct rp__sq_store *s, rp_error *err);

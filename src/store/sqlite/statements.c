@@ -2,11 +2,11 @@
 #include "store/sqlite/statements.h"
 
 /* The order in which rp__sq_head_read and rp__sq_session_read take columns. */
-#define HEAD_COLUMNS                                                                                          \
-  "h.session, h.tag, h.status, h.epoch, h.last_seq, h.snap_seq, h.tail_bytes, h.bytes, h.last_activity_at, " \
+#define HEAD_COLUMNS                                                                                                   \
+  "h.session, h.tag, h.status, h.epoch, h.last_seq, h.snap_seq, h.tail_bytes, h.bytes, h.last_activity_at, "           \
   "h.ended_at"
-#define SESSION_COLUMNS                                                                                   \
-  HEAD_COLUMNS ", s.id, s.scope, s.key, s.channel, s.provider, s.created_at, s.previous_id, s.continued_by, " \
+#define SESSION_COLUMNS                                                                                                \
+  HEAD_COLUMNS ", s.id, s.scope, s.key, s.channel, s.provider, s.created_at, s.previous_id, s.continued_by, "          \
                "s.forked_from, s.forked_at_seq, s.crash_recovered, s.sealed, s.hidden, s.meta"
 #define SESSION_FROM " FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref "
 #define SESSION SESSION_COLUMNS SESSION_FROM
@@ -14,13 +14,13 @@
 /* Open sessions (statuses below RP_STATUS_CLOSED) first, then the newest. */
 #define KEY_ORDER " ORDER BY h.status >= 4, s.ref DESC LIMIT 1"
 
-#define PAGE_FILTER                                                                                       \
-  " s.ref < ?1 AND s.hidden = 0 AND (?2 < 0 OR h.status = ?2) AND h.last_activity_at >= ?3 " \
+#define PAGE_FILTER                                                                                                    \
+  " s.ref < ?1 AND s.hidden = 0 AND (?2 < 0 OR h.status = ?2) AND h.last_activity_at >= ?3 "                           \
   "ORDER BY s.ref DESC LIMIT ?4"
 
-#define RUN                                                                                                   \
-  "SELECT r.ref, r.session, s.id, r.epoch, r.owner, r.slot, r.pid, r.pid_start, r.pid_ns, r.boot_id, r.host, " \
-  "r.version, r.started_at, r.heartbeat_at, r.heartbeat_boot, r.ended_at, r.cause, r.evidence, r.reason "     \
+#define RUN                                                                                                            \
+  "SELECT r.ref, r.session, s.id, r.epoch, r.owner, r.slot, r.pid, r.pid_start, r.pid_ns, r.boot_id, r.host, "         \
+  "r.version, r.started_at, r.heartbeat_at, r.heartbeat_boot, r.ended_at, r.cause, r.evidence, r.reason "              \
   "FROM rp_runs r JOIN rp_sessions s ON s.ref = r.session "
 #define RUN_FILTER " r.ref < ?1 AND (?2 IS NULL OR s.scope = ?2) "
 #define RUN_ORDER " ORDER BY r.ref DESC LIMIT ?3"
@@ -28,118 +28,116 @@
 #define BODY_BYTES "coalesce(sum(length(CAST(body AS BLOB))), 0)"
 
 const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
-  [RP_SQ_BEGIN] = "BEGIN IMMEDIATE",
-  [RP_SQ_COMMIT] = "COMMIT",
-  [RP_SQ_ROLLBACK] = "ROLLBACK",
-  [RP_SQ_SAVE] = "SAVEPOINT rp_txn",
-  [RP_SQ_SAVE_UNDO] = "ROLLBACK TO rp_txn",
-  [RP_SQ_SAVE_DONE] = "RELEASE rp_txn",
-  [RP_SQ_META_GET] = "SELECT value FROM rp_meta WHERE name = ?1",
-  [RP_SQ_META_SET] = "INSERT INTO rp_meta (name, value) VALUES (?1, ?2) "
-                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-  [RP_SQ_META_COUNT] = "INSERT INTO rp_meta (name, value) VALUES (?1, 1) "
-                       "ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
+    [RP_SQ_BEGIN] = "BEGIN IMMEDIATE",
+    [RP_SQ_COMMIT] = "COMMIT",
+    [RP_SQ_ROLLBACK] = "ROLLBACK",
+    [RP_SQ_SAVE] = "SAVEPOINT rp_txn",
+    [RP_SQ_SAVE_UNDO] = "ROLLBACK TO rp_txn",
+    [RP_SQ_SAVE_DONE] = "RELEASE rp_txn",
+    [RP_SQ_META_GET] = "SELECT value FROM rp_meta WHERE name = ?1",
+    [RP_SQ_META_SET] = "INSERT INTO rp_meta (name, value) VALUES (?1, ?2) "
+                       "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    [RP_SQ_META_COUNT] = "INSERT INTO rp_meta (name, value) VALUES (?1, 1) "
+                         "ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
 
-  [RP_SQ_HEAD_BY_REF] = "SELECT " HEAD_COLUMNS " FROM rp_heads h WHERE h.session = ?1",
-  [RP_SQ_HEAD_BY_ID] = "SELECT " HEAD_COLUMNS SESSION_FROM "WHERE s.id = ?1",
-  [RP_SQ_HEAD_PUT] =
-    "INSERT INTO rp_heads (session, tag, status, epoch, last_seq, snap_seq, snap_n, tail_bytes, bytes, last_activity_at, "
-    "ended_at) VALUES (?1, ?6, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?5)",
-  [RP_SQ_HEAD_APPEND] = "UPDATE rp_heads SET status = ?2, last_seq = ?3, tail_bytes = ?4, bytes = ?5, "
-                        "last_activity_at = ?6 WHERE session = ?1",
-  [RP_SQ_HEAD_SET] = "UPDATE rp_heads SET status = ?2, epoch = ?3, last_seq = ?4, snap_seq = ?5, tail_bytes = ?6, "
-                     "bytes = ?7, last_activity_at = ?8, ended_at = ?9 WHERE session = ?1",
-  [RP_SQ_HEAD_SNAPSHOT] = "UPDATE rp_heads SET snap_seq = ?2, tail_bytes = ?3 WHERE session = ?1",
-  [RP_SQ_HEAD_NUMBER] = "UPDATE rp_heads SET snap_n = snap_n + 1 WHERE session = ?1 RETURNING snap_n",
-  [RP_SQ_HEAD_DELETE] = "DELETE FROM rp_heads WHERE session = ?1",
+    [RP_SQ_HEAD_BY_REF] = "SELECT " HEAD_COLUMNS " FROM rp_heads h WHERE h.session = ?1",
+    [RP_SQ_HEAD_BY_ID] = "SELECT " HEAD_COLUMNS SESSION_FROM "WHERE s.id = ?1",
+    [RP_SQ_HEAD_PUT] = "INSERT INTO rp_heads (session, tag, status, epoch, last_seq, snap_seq, snap_n, tail_bytes, "
+                       "bytes, last_activity_at, "
+                       "ended_at) VALUES (?1, ?6, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?5)",
+    [RP_SQ_HEAD_APPEND] = "UPDATE rp_heads SET status = ?2, last_seq = ?3, tail_bytes = ?4, bytes = ?5, "
+                          "last_activity_at = ?6 WHERE session = ?1",
+    [RP_SQ_HEAD_SET] = "UPDATE rp_heads SET status = ?2, epoch = ?3, last_seq = ?4, snap_seq = ?5, tail_bytes = ?6, "
+                       "bytes = ?7, last_activity_at = ?8, ended_at = ?9 WHERE session = ?1",
+    [RP_SQ_HEAD_SNAPSHOT] = "UPDATE rp_heads SET snap_seq = ?2, tail_bytes = ?3 WHERE session = ?1",
+    [RP_SQ_HEAD_NUMBER] = "UPDATE rp_heads SET snap_n = snap_n + 1 WHERE session = ?1 RETURNING snap_n",
+    [RP_SQ_HEAD_DELETE] = "DELETE FROM rp_heads WHERE session = ?1",
 
-  [RP_SQ_EVENT_PUT] =
-    "INSERT INTO rp_events (session, seq, at, kind, flags, sum, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-  [RP_SQ_EVENT_GET] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq = ?2",
-  [RP_SQ_EVENT_REPLACE] =
-    "UPDATE rp_events SET at = ?2, kind = ?3, flags = ?4, sum = ?5, body = ?6 WHERE id = ?1",
-  [RP_SQ_EVENT_PAGE] = "SELECT seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq > ?2 "
-                       "ORDER BY seq LIMIT ?3",
-  [RP_SQ_EVENT_BYTES] = "SELECT coalesce(max(seq), 0), " BODY_BYTES
-                        " FROM rp_events WHERE session = ?1 AND seq > ?2",
-  [RP_SQ_EVENT_INDEXED] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events "
-                          "WHERE session = ?1 AND id <= ?2",
-  [RP_SQ_EVENT_DELETE] = "DELETE FROM rp_events WHERE session = ?1",
-  [RP_SQ_EVENT_MAX] = "SELECT coalesce(max(id), 0) FROM rp_events",
-  [RP_SQ_EVENT_UNINDEXED] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events "
-                            "WHERE id > ?1 ORDER BY id LIMIT ?2",
-  [RP_SQ_EVENT_LEFT] = "SELECT count(*) FROM rp_events WHERE id > ?1",
+    [RP_SQ_EVENT_PUT] =
+        "INSERT INTO rp_events (session, seq, at, kind, flags, sum, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [RP_SQ_EVENT_GET] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq = ?2",
+    [RP_SQ_EVENT_REPLACE] = "UPDATE rp_events SET at = ?2, kind = ?3, flags = ?4, sum = ?5, body = ?6 WHERE id = ?1",
+    [RP_SQ_EVENT_PAGE] = "SELECT seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq > ?2 "
+                         "ORDER BY seq LIMIT ?3",
+    [RP_SQ_EVENT_BYTES] = "SELECT coalesce(max(seq), 0), " BODY_BYTES " FROM rp_events WHERE session = ?1 AND seq > ?2",
+    [RP_SQ_EVENT_INDEXED] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events "
+                            "WHERE session = ?1 AND id <= ?2",
+    [RP_SQ_EVENT_DELETE] = "DELETE FROM rp_events WHERE session = ?1",
+    [RP_SQ_EVENT_MAX] = "SELECT coalesce(max(id), 0) FROM rp_events",
+    [RP_SQ_EVENT_UNINDEXED] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events "
+                              "WHERE id > ?1 ORDER BY id LIMIT ?2",
+    [RP_SQ_EVENT_LEFT] = "SELECT count(*) FROM rp_events WHERE id > ?1",
 
-  [RP_SQ_IDEM_GET] = "SELECT seq, n FROM rp_idem WHERE session = ?1 AND key = ?2",
-  [RP_SQ_IDEM_PUT] = "INSERT INTO rp_idem (session, key, seq, n, at) VALUES (?1, ?2, ?3, ?4, ?5)",
-  [RP_SQ_IDEM_PRUNE] = "DELETE FROM rp_idem WHERE (session, key) IN "
-                       "(SELECT session, key FROM rp_idem WHERE at < ?1 ORDER BY at LIMIT ?2)",
-  [RP_SQ_IDEM_DELETE] = "DELETE FROM rp_idem WHERE session = ?1",
-  [RP_SQ_CLIENT_GET] = "SELECT mark, seq FROM rp_clients WHERE session = ?1 AND client = ?2",
-  [RP_SQ_CLIENT_PUT] = "INSERT INTO rp_clients (session, client, mark, seq) VALUES (?1, ?2, ?3, ?4) "
-                       "ON CONFLICT (session, client) DO UPDATE SET mark = excluded.mark, seq = excluded.seq",
-  [RP_SQ_CLIENT_DELETE] = "DELETE FROM rp_clients WHERE session = ?1",
+    [RP_SQ_IDEM_GET] = "SELECT seq, n FROM rp_idem WHERE session = ?1 AND key = ?2",
+    [RP_SQ_IDEM_PUT] = "INSERT INTO rp_idem (session, key, seq, n, at) VALUES (?1, ?2, ?3, ?4, ?5)",
+    [RP_SQ_IDEM_PRUNE] = "DELETE FROM rp_idem WHERE (session, key) IN "
+                         "(SELECT session, key FROM rp_idem WHERE at < ?1 ORDER BY at LIMIT ?2)",
+    [RP_SQ_IDEM_DELETE] = "DELETE FROM rp_idem WHERE session = ?1",
+    [RP_SQ_CLIENT_GET] = "SELECT mark, seq FROM rp_clients WHERE session = ?1 AND client = ?2",
+    [RP_SQ_CLIENT_PUT] = "INSERT INTO rp_clients (session, client, mark, seq) VALUES (?1, ?2, ?3, ?4) "
+                         "ON CONFLICT (session, client) DO UPDATE SET mark = excluded.mark, seq = excluded.seq",
+    [RP_SQ_CLIENT_DELETE] = "DELETE FROM rp_clients WHERE session = ?1",
 
-  [RP_SQ_SESSION_PUT] =
-    "INSERT INTO rp_sessions (ref, id, scope, key, channel, provider, created_at, previous_id, continued_by, "
-    "forked_from, forked_at_seq, crash_recovered, sealed, hidden, started, meta) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0, ?15)",
-  [RP_SQ_SESSION_SET] = "UPDATE rp_sessions SET created_at = ?2, continued_by = ?3, crash_recovered = ?4, "
-                        "hidden = ?5, meta = ?6 WHERE ref = ?1",
-  [RP_SQ_SESSION_STARTED] =
-    "UPDATE rp_sessions SET started = 1 + (SELECT max(started) FROM rp_sessions) WHERE ref = ?1",
-  [RP_SQ_SESSION_DELETE] = "DELETE FROM rp_sessions WHERE ref = ?1",
-  [RP_SQ_SESSION_BY_REF] = "SELECT " SESSION "WHERE s.ref = ?1",
-  [RP_SQ_SESSION_BY_ID] = "SELECT " SESSION "WHERE s.id = ?1",
-  /* The range is everything that begins with ?1: ?2 is ?1 followed by the last code point. */
-  [RP_SQ_SESSION_BY_PREFIX] = "SELECT " SESSION "WHERE s.id >= ?1 AND s.id < ?2 AND s.hidden = 0 "
-                              "AND (?3 IS NULL OR s.scope = ?3) ORDER BY s.id LIMIT 2",
-  [RP_SQ_SESSION_BY_KEY] = "SELECT " SESSION "WHERE s.key = ?1 AND s.hidden = 0" KEY_ORDER,
-  [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND s.hidden = 0" KEY_ORDER,
-  [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE s.hidden = 0 ORDER BY s.started DESC, s.ref DESC LIMIT 1",
-  [RP_SQ_SESSION_LAST_IN] =
-    "SELECT " SESSION "WHERE s.scope = ?1 AND s.hidden = 0 ORDER BY s.started DESC, s.ref DESC LIMIT 1",
-  [RP_SQ_SESSION_PAGE] = "SELECT " SESSION "WHERE" PAGE_FILTER,
-  [RP_SQ_SESSION_PAGE_IN] = "SELECT " SESSION "WHERE s.scope = ?5 AND" PAGE_FILTER,
-  [RP_SQ_SESSION_STATS] =
-    "SELECT h.status, count(*), sum(h.last_seq), sum(h.bytes)" SESSION_FROM "GROUP BY h.status",
+    [RP_SQ_SESSION_PUT] =
+        "INSERT INTO rp_sessions (ref, id, scope, key, channel, provider, created_at, previous_id, continued_by, "
+        "forked_from, forked_at_seq, crash_recovered, sealed, hidden, started, meta) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0, ?15)",
+    [RP_SQ_SESSION_SET] = "UPDATE rp_sessions SET created_at = ?2, continued_by = ?3, crash_recovered = ?4, "
+                          "hidden = ?5, meta = ?6 WHERE ref = ?1",
+    [RP_SQ_SESSION_STARTED] =
+        "UPDATE rp_sessions SET started = 1 + (SELECT max(started) FROM rp_sessions) WHERE ref = ?1",
+    [RP_SQ_SESSION_DELETE] = "DELETE FROM rp_sessions WHERE ref = ?1",
+    [RP_SQ_SESSION_BY_REF] = "SELECT " SESSION "WHERE s.ref = ?1",
+    [RP_SQ_SESSION_BY_ID] = "SELECT " SESSION "WHERE s.id = ?1",
+    /* The range is everything that begins with ?1: ?2 is ?1 followed by the last code point. */
+    [RP_SQ_SESSION_BY_PREFIX] = "SELECT " SESSION "WHERE s.id >= ?1 AND s.id < ?2 AND s.hidden = 0 "
+                                "AND (?3 IS NULL OR s.scope = ?3) ORDER BY s.id LIMIT 2",
+    [RP_SQ_SESSION_BY_KEY] = "SELECT " SESSION "WHERE s.key = ?1 AND s.hidden = 0" KEY_ORDER,
+    [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND s.hidden = 0" KEY_ORDER,
+    [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE s.hidden = 0 ORDER BY s.started DESC, s.ref DESC LIMIT 1",
+    [RP_SQ_SESSION_LAST_IN] =
+        "SELECT " SESSION "WHERE s.scope = ?1 AND s.hidden = 0 ORDER BY s.started DESC, s.ref DESC LIMIT 1",
+    [RP_SQ_SESSION_PAGE] = "SELECT " SESSION "WHERE" PAGE_FILTER,
+    [RP_SQ_SESSION_PAGE_IN] = "SELECT " SESSION "WHERE s.scope = ?5 AND" PAGE_FILTER,
+    [RP_SQ_SESSION_STATS] = "SELECT h.status, count(*), sum(h.last_seq), sum(h.bytes)" SESSION_FROM "GROUP BY h.status",
 
-  [RP_SQ_SCOPE_START] = "INSERT INTO rp_scopes (scope, starts, sealed, key_id) VALUES (?1, 1, 0, NULL) "
-                        "ON CONFLICT (scope) DO UPDATE SET starts = starts + 1 RETURNING starts",
-  [RP_SQ_SCOPE_SET] = "INSERT INTO rp_scopes (scope, starts, sealed, key_id) VALUES (?1, 0, ?2, ?3) "
-                      "ON CONFLICT (scope) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id",
-  [RP_SQ_SCOPE_GET] = "SELECT starts, sealed, key_id FROM rp_scopes WHERE scope = ?1",
+    [RP_SQ_SCOPE_START] = "INSERT INTO rp_scopes (scope, starts, sealed, key_id) VALUES (?1, 1, 0, NULL) "
+                          "ON CONFLICT (scope) DO UPDATE SET starts = starts + 1 RETURNING starts",
+    [RP_SQ_SCOPE_SET] = "INSERT INTO rp_scopes (scope, starts, sealed, key_id) VALUES (?1, 0, ?2, ?3) "
+                        "ON CONFLICT (scope) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id",
+    [RP_SQ_SCOPE_GET] = "SELECT starts, sealed, key_id FROM rp_scopes WHERE scope = ?1",
 
-  [RP_SQ_RUN_PUT] =
-    "INSERT INTO rp_runs (session, epoch, owner, slot, pid, pid_start, pid_ns, boot_id, host, version, started_at, "
-    "heartbeat_at, heartbeat_boot, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0)",
-  [RP_SQ_RUN_CURRENT] = "SELECT ref, ended_at FROM rp_runs WHERE session = ?1 AND epoch = ?2",
-  [RP_SQ_RUN_END] = "UPDATE rp_runs SET ended_at = ?3, cause = ?4, evidence = ?5, reason = ?6 "
-                    "WHERE ref = ?1 AND session = ?2 AND ended_at = 0",
-  [RP_SQ_RUN_BEAT] = "UPDATE rp_runs SET heartbeat_at = ?2, heartbeat_boot = ?3 WHERE ref = ?1",
-  [RP_SQ_RUN_DELETE] = "DELETE FROM rp_runs WHERE session = ?1",
-  [RP_SQ_RUN_PAGE] = RUN "WHERE" RUN_FILTER RUN_ORDER,
-  [RP_SQ_RUN_PAGE_OPEN] = RUN "WHERE r.ended_at = 0 AND (?4 = 0 OR r.session = ?4) AND" RUN_FILTER RUN_ORDER,
-  [RP_SQ_RUN_PAGE_OF] = RUN "WHERE r.session = ?4 AND" RUN_FILTER RUN_ORDER,
-  [RP_SQ_RUN_STATS] = "SELECT count(*) FROM rp_runs WHERE ended_at = 0",
+    [RP_SQ_RUN_PUT] =
+        "INSERT INTO rp_runs (session, epoch, owner, slot, pid, pid_start, pid_ns, boot_id, host, version, started_at, "
+        "heartbeat_at, heartbeat_boot, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0)",
+    [RP_SQ_RUN_CURRENT] = "SELECT ref, ended_at FROM rp_runs WHERE session = ?1 AND epoch = ?2",
+    [RP_SQ_RUN_END] = "UPDATE rp_runs SET ended_at = ?3, cause = ?4, evidence = ?5, reason = ?6 "
+                      "WHERE ref = ?1 AND session = ?2 AND ended_at = 0",
+    [RP_SQ_RUN_BEAT] = "UPDATE rp_runs SET heartbeat_at = ?2, heartbeat_boot = ?3 WHERE ref = ?1",
+    [RP_SQ_RUN_DELETE] = "DELETE FROM rp_runs WHERE session = ?1",
+    [RP_SQ_RUN_PAGE] = RUN "WHERE" RUN_FILTER RUN_ORDER,
+    [RP_SQ_RUN_PAGE_OPEN] = RUN "WHERE r.ended_at = 0 AND (?4 = 0 OR r.session = ?4) AND" RUN_FILTER RUN_ORDER,
+    [RP_SQ_RUN_PAGE_OF] = RUN "WHERE r.session = ?4 AND" RUN_FILTER RUN_ORDER,
+    [RP_SQ_RUN_STATS] = "SELECT count(*) FROM rp_runs WHERE ended_at = 0",
 
-  [RP_SQ_SNAPSHOT_PUT] = "INSERT INTO rp_snapshots (session, n, seq, at, raw_size, size, sealed, reason, data) "
-                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-  [RP_SQ_SNAPSHOT_DELETE] = "DELETE FROM rp_snapshots WHERE session = ?1 AND n = ?2",
-  [RP_SQ_SNAPSHOT_DELETE_ALL] = "DELETE FROM rp_snapshots WHERE session = ?1",
-  [RP_SQ_SNAPSHOT_NEWEST] = "SELECT coalesce(max(seq), 0) FROM rp_snapshots WHERE session = ?1",
-  [RP_SQ_SNAPSHOT_PAGE] = "SELECT n, seq, at, raw_size, size, sealed, reason FROM rp_snapshots "
-                          "WHERE session = ?1 AND n < ?2 ORDER BY n DESC LIMIT ?3",
-  [RP_SQ_SNAPSHOT_GET] = "SELECT n, seq, at, raw_size, size, sealed, reason, data FROM rp_snapshots "
-                         "WHERE session = ?1 AND n = ?2",
-  [RP_SQ_SNAPSHOT_STATS] = "SELECT count(*), coalesce(sum(size), 0) FROM rp_snapshots",
+    [RP_SQ_SNAPSHOT_PUT] = "INSERT INTO rp_snapshots (session, n, seq, at, raw_size, size, sealed, reason, data) "
+                           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [RP_SQ_SNAPSHOT_DELETE] = "DELETE FROM rp_snapshots WHERE session = ?1 AND n = ?2",
+    [RP_SQ_SNAPSHOT_DELETE_ALL] = "DELETE FROM rp_snapshots WHERE session = ?1",
+    [RP_SQ_SNAPSHOT_NEWEST] = "SELECT coalesce(max(seq), 0) FROM rp_snapshots WHERE session = ?1",
+    [RP_SQ_SNAPSHOT_PAGE] = "SELECT n, seq, at, raw_size, size, sealed, reason FROM rp_snapshots "
+                            "WHERE session = ?1 AND n < ?2 ORDER BY n DESC LIMIT ?3",
+    [RP_SQ_SNAPSHOT_GET] = "SELECT n, seq, at, raw_size, size, sealed, reason, data FROM rp_snapshots "
+                           "WHERE session = ?1 AND n = ?2",
+    [RP_SQ_SNAPSHOT_STATS] = "SELECT count(*), coalesce(sum(size), 0) FROM rp_snapshots",
 
-  [RP_SQ_INDEX_EXISTS] = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rp_fts'",
-  [RP_SQ_INDEX_PUT] = "INSERT INTO rp_fts (rowid, text) VALUES (?1, ?2)",
-  [RP_SQ_INDEX_REMOVE] = "INSERT INTO rp_fts (rp_fts, rowid, text) VALUES ('delete', ?1, ?2)",
-  [RP_SQ_INDEX_CHECK] = "INSERT INTO rp_fts (rp_fts) VALUES ('integrity-check')",
-  [RP_SQ_INDEX_SEARCH] =
-    "SELECT s.id, s.scope, e.kind, e.seq, e.at, f.rank, e.body FROM rp_fts f JOIN rp_events e ON e.id = f.rowid "
-    "JOIN rp_sessions s ON s.ref = e.session WHERE rp_fts MATCH ?1 AND s.hidden = 0 AND (?2 IS NULL OR s.scope = ?2) "
-    "ORDER BY f.rank LIMIT ?3",
+    [RP_SQ_INDEX_EXISTS] = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rp_fts'",
+    [RP_SQ_INDEX_PUT] = "INSERT INTO rp_fts (rowid, text) VALUES (?1, ?2)",
+    [RP_SQ_INDEX_REMOVE] = "INSERT INTO rp_fts (rp_fts, rowid, text) VALUES ('delete', ?1, ?2)",
+    [RP_SQ_INDEX_CHECK] = "INSERT INTO rp_fts (rp_fts) VALUES ('integrity-check')",
+    [RP_SQ_INDEX_SEARCH] =
+        "SELECT s.id, s.scope, e.kind, e.seq, e.at, f.rank, e.body FROM rp_fts f JOIN rp_events e ON e.id = f.rowid "
+        "JOIN rp_sessions s ON s.ref = e.session WHERE rp_fts MATCH ?1 AND s.hidden = 0 AND (?2 IS NULL OR s.scope = "
+        "?2) "
+        "ORDER BY f.rank LIMIT ?3",
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every statement a connection may run, by name. The text is in statements.c; each is prepared once, when first used. */
+/* Every statement a connection may run, by name. The text is in statements.c; each is prepared once, when first used.
+ */
 #ifndef RP_STORE_SQLITE_STATEMENTS_H
 #define RP_STORE_SQLITE_STATEMENTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nearest word, by insertions, deletions, changes and swaps of neighbours. */
-#include "cli/cli.h"
+#include "base/suggest.h"
 
 #define WORD_MAX 32
 

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What only this backend can get wrong: durability, damage, full text, the log, several handles. */
+#include "store_test.h"
+
+/* B-01, decision 6. */
+static void durability_is_what_was_asked_for(void **state)
+{
+  struct box *b = *state;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  assert_int_equal(rp__sq_synchronous(b->s), 1);
+  assert_int_equal(say_in(b->s, "a", "x", RP_DISK, NULL, &b->err), 0);
+  assert_int_equal(rp__sq_synchronous(b->s), 2);
+  assert_int_equal(say_in(b->s, "a", "x", RP_OS, NULL, &b->err), 0);
+  assert_int_equal(rp__sq_synchronous(b->s), 1);
+
+  struct rp__new_event ev = {.kind = "message", .body = "{}", .body_len = 2};
+  struct rp__op op[2] = {{.type = RP_OP_APPEND, .session_id = "a", .u.append = {.events = &ev, .n = 1, .expect = -1}}};
+  op[1] = op[0];
+  struct rp__txn t[2] = {{.ops = &op[0], .n = 1, .durability = RP_OS}, {.ops = &op[1], .n = 1, .durability = RP_DISK}};
+  struct rp__txn *group[2] = {&t[0], &t[1]};
+  assert_int_equal(b->s->ops->commit(b->s, group, 2, &b->err), 0);
+  assert_int_equal(rp__sq_synchronous(b->s), 2);
+}
+
+/* The first was stored as `os`; acknowledging it again as `disk` must bring it there. */
+static void a_repeat_is_as_durable_as_it_says(void **state)
+{
+  struct box *b = *state;
+  static const char flushes[] = "SELECT coalesce((SELECT value FROM rp_meta WHERE name = 'flushes'), 0)";
+  struct rp__new_event ev = {.kind = "message", .body = "{}", .body_len = 2};
+  struct rp__op op = {.type = RP_OP_APPEND,
+                      .session_id = "a",
+                      .u.append = {.events = &ev, .n = 1, .expect = -1, .idempotency_key = "k"}};
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  assert_int_equal(commit_as(b->s, &op, RP_OS, &b->err), 0);
+  assert_int_equal(commit_as(b->s, &op, RP_OS, &b->err), 0);
+  assert_int_equal(raw_int(b->path, flushes), 0);
+  assert_int_equal(commit_as(b->s, &op, RP_DISK, &b->err), 0);
+  assert_true(op.ret.repeated);
+  assert_int_equal(raw_int(b->path, flushes), 1);
+}
+
+/* Two handles are what two processes have: nothing is known but what the row says. */
+static void seqs_come_from_the_row(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_options o = {.path = b->path};
+  struct rp__store *other;
+  struct rp__session_row row;
+  int64_t seq;
+  box_open(b);
+  assert_int_equal(rp__store_sqlite_open(&o, &other, &b->err), 0);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  for (int i = 1; i <= 20; i += 2) {
+    assert_int_equal(say_in(b->s, "a", "x", RP_OS, &seq, &b->err), 0);
+    assert_int_equal(seq, i);
+    assert_int_equal(say_in(other, "a", "y", RP_OS, &seq, &b->err), 0);
+    assert_int_equal(seq, i + 1);
+  }
+  assert_int_equal(put_in(other, "b", NULL, &b->err), 0);
+  assert_int_equal(b->s->ops->session_find(b->s, RP_FIND_LAST, NULL, NULL, &row, &b->err), 0);
+  assert_string_equal(row.id, "b");
+  struct rp__op del = {.type = RP_OP_SESSION_DELETE, .session_id = "a"};
+  assert_int_equal(commit_as(other, &del, RP_OS, &b->err), 0);
+  assert_int_equal(say_in(b->s, "a", "x", RP_OS, NULL, &b->err), RP_E_SESSION_NOT_FOUND);
+  other->ops->close(other);
+}
+
+struct seen {
+  int n, damaged;
+};
+
+static int event_seen(void *ctx, const struct rp__event_row *row)
+{
+  struct seen *s = ctx;
+  s->n++;
+  s->damaged += row->damaged;
+  return 0;
+}
+
+static int events_read(struct box *b, int64_t ref, bool tolerant, struct seen *ret)
+{
+  struct rp__event_range r = {.session_ref = ref, .session_id = "a", .tolerant = tolerant};
+  *ret = (struct seen){0};
+  return b->s->ops->event_list(b->s, &r, event_seen, ret, &b->err);
+}
+
+static void damage_is_named(void **state)
+{
+  static const struct {
+    const char *sql, *message;
+    int left, damaged;
+  } cases[] = {
+      {"DELETE FROM rp_events WHERE seq = 3", "event 3 is missing", 9, 0},
+      {"DELETE FROM rp_events WHERE seq = 10", "event 10 is missing", 9, 0},
+      {"DELETE FROM rp_events WHERE seq = 1", "event 1 is missing", 9, 0},
+      {"UPDATE rp_events SET body = replace(body, 'word', 'wOrd') WHERE seq = 4", "event 4 is damaged", 10, 1},
+      {"UPDATE rp_events SET kind = 'note' WHERE seq = 5", "event 5 is damaged", 10, 1},
+      {"UPDATE rp_events SET at = at + 1 WHERE seq = 6", "event 6 is damaged", 10, 1},
+      {"UPDATE rp_events SET sum = 0 WHERE seq = 7", "event 7 is damaged", 10, 1},
+      {"UPDATE rp_events SET body = x'00ff' WHERE seq = 8", "event 8 is damaged", 10, 1},
+  };
+  struct box *b = *state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    struct seen seen;
+    int64_t ref;
+    box_open(b);
+    assert_int_equal(put_in(b->s, "a", &ref, &b->err), 0);
+    for (int j = 0; j < 10; j++) assert_int_equal(say_in(b->s, "a", "word", RP_OS, NULL, &b->err), 0);
+    raw_run(b->path, cases[i].sql);
+    assert_int_equal(events_read(b, ref, false, &seen), RP_E_CORRUPT);
+    assert_non_null(strstr(b->err.message, cases[i].message));
+    assert_non_null(strstr(b->err.message, "session a"));
+    assert_int_equal(events_read(b, ref, true, &seen), 0);
+    assert_int_equal(seen.n, cases[i].left);
+    assert_int_equal(seen.damaged, cases[i].damaged);
+    box_close(b);
+    scratch_empty(&b->dir);
+  }
+}
+
+/* Repair: a hole is filled, a damaged event replaced, and the index forgets what it can't know. */
+static void damage_is_repaired(void **state)
+{
+  struct box *b = *state;
+  struct rp__new_event ev = {.kind = "x-lost", .body = "{\"t\":\"lost\"}", .body_len = 12, .at_ms = NOW};
+  struct seen seen;
+  int64_t ref;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", &ref, &b->err), 0);
+  for (int j = 0; j < 5; j++) assert_int_equal(say_in(b->s, "a", "word", RP_OS, NULL, &b->err), 0);
+  assert_int_equal(hits_in(b->s, "word"), 5);
+  raw_run(b->path,
+          "DELETE FROM rp_events WHERE seq = 2; UPDATE rp_events SET body = '{\"x\":\"other\"}' WHERE seq = 3");
+  struct rp__op op = {.type = RP_OP_EVENT_REPLACE, .session_id = "a", .u.event_replace = {.seq = 2, .event = &ev}};
+  assert_int_equal(commit_as(b->s, &op, RP_DISK, &b->err), 0);
+  op.u.event_replace.seq = 3;
+  assert_int_equal(commit_as(b->s, &op, RP_DISK, &b->err), 0);
+  assert_int_equal(events_read(b, ref, false, &seen), 0);
+  assert_int_equal(seen.n, 5);
+  assert_int_equal(hits_in(b->s, "word"), 3);
+  assert_int_equal(hits_in(b->s, "lost"), 2);
+  assert_int_equal(hits_in(b->s, "other"), 0);
+}
+
+static void counters_that_lie_do_not_harm_others(void **state)
+{
+  struct box *b = *state;
+  struct rp__new_event ev = {.kind = "message", .body = "{}", .body_len = 2};
+  struct rp__op op[2] = {{.type = RP_OP_APPEND, .session_id = "a", .u.append = {.events = &ev, .n = 1, .expect = -1}},
+                         {.type = RP_OP_APPEND, .session_id = "b", .u.append = {.events = &ev, .n = 1, .expect = -1}}};
+  struct rp__txn t[2] = {{.ops = &op[0], .n = 1, .durability = RP_OS}, {.ops = &op[1], .n = 1, .durability = RP_OS}};
+  struct rp__txn *group[2] = {&t[0], &t[1]};
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  assert_int_equal(put_in(b->s, "b", NULL, &b->err), 0);
+  assert_int_equal(say_in(b->s, "a", "x", RP_OS, NULL, &b->err), 0);
+  raw_run(b->path, "UPDATE rp_heads SET last_seq = 0 WHERE session = 1");
+  assert_int_equal(b->s->ops->commit(b->s, group, 2, &b->err), 0);
+  assert_int_equal(t[0].rc, RP_E_CORRUPT);
+  assert_int_equal(t[1].rc, 0);
+  struct rp__op set = {.type = RP_OP_SESSION_SET, .session_id = "a", .u.session_set.fields = RP_SET_COUNTERS};
+  assert_int_equal(commit_as(b->s, &set, RP_OS, &b->err), 0);
+  int64_t seq;
+  assert_int_equal(say_in(b->s, "a", "x", RP_OS, &seq, &b->err), 0);
+  assert_int_equal(seq, 2);
+}
+
+/* B-08: whatever becomes of the index, the next search is right. */
+static void full_text_is_rebuilt(void **state)
+{
+  static const char *const wrongs[] = {
+      "DROP TABLE rp_fts",
+      "UPDATE rp_meta SET value = 1000000 WHERE name = 'index_at'",
+      "DELETE FROM rp_meta WHERE name = 'index_at'",
+      "UPDATE rp_meta SET value = -5 WHERE name = 'index_at'",
+      "UPDATE rp_meta SET value = 0 WHERE name = 'index_version'",
+  };
+  struct box *b = *state;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  for (int j = 0; j < 600; j++)
+    assert_int_equal(say_in(b->s, "a", j % 100 ? "hay" : "needle", RP_OS, NULL, &b->err), 0);
+  assert_int_equal(hits_in(b->s, "needle"), 6);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(wrongs); i++) {
+    raw_run(b->path, wrongs[i]);
+    assert_int_equal(say_in(b->s, "a", "needle", RP_OS, NULL, &b->err), 0);
+    assert_int_equal(hits_in(b->s, "needle"), 7 + (int)i);
+  }
+  int64_t left = -1;
+  raw_run(b->path, "DROP TABLE rp_fts");
+  assert_int_equal(b->s->ops->maintain(b->s, RP_MAINTAIN_INDEX, &left, &b->err), 0);
+  assert_true(left > 0 && left < 605); /* a bounded step */
+}
+
+/* The text of the last session deleted, its ids given again: no ghost and nothing missed. */
+static void ids_given_again_are_indexed_again(void **state)
+{
+  struct box *b = *state;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "keep", NULL, &b->err), 0);
+  assert_int_equal(say_in(b->s, "keep", "kept", RP_OS, NULL, &b->err), 0);
+  for (int round = 0; round < 3; round++) {
+    assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+    for (int j = 0; j < 10; j++)
+      assert_int_equal(say_in(b->s, "a", round % 2 ? "odd" : "even", RP_OS, NULL, &b->err), 0);
+    assert_int_equal(hits_in(b->s, round % 2 ? "odd" : "even"), 10);
+    assert_int_equal(hits_in(b->s, round % 2 ? "even" : "odd"), 0);
+    struct rp__op del = {.type = RP_OP_SESSION_DELETE, .session_id = "a"};
+    assert_int_equal(commit_as(b->s, &del, RP_OS, &b->err), 0);
+    assert_int_equal(hits_in(b->s, "even"), 0);
+    assert_int_equal(hits_in(b->s, "kept"), 1);
+  }
+  assert_int_equal(raw_int(b->path, "SELECT value <= (SELECT max(id) FROM rp_events) FROM rp_meta "
+                                    "WHERE name = 'index_at'"),
+                   1);
+}
+
+struct findings {
+  int n, repaired;
+  char text[2000];
+};
+
+static int finding_note(void *ctx, const rp_finding *f)
+{
+  struct findings *all = ctx;
+  size_t at = strlen(all->text);
+  all->n++;
+  all->repaired += f->repaired;
+  snprintf(all->text + at, sizeof all->text - at, "%s\n", f->what);
+  return 0;
+}
+
+static struct findings checked(struct box *b, bool repair)
+{
+  struct findings all = {0};
+  assert_int_equal(b->s->ops->check(b->s, repair, finding_note, &all, &b->err), 0);
+  return all;
+}
+
+static void structures_are_checked_and_repaired(void **state)
+{
+  static const struct {
+    const char *sql, *message;
+  } cases[] = {
+      {"DROP INDEX rp_events_seq", "rp_events_seq is missing"},
+      {"DELETE FROM rp_fts_data WHERE id > 10", "full text is damaged"},
+      {"UPDATE rp_meta SET value = 1000000 WHERE name = 'index_at'", "full text is ahead"},
+  };
+  struct box *b = *state;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  for (int j = 0; j < 20; j++) assert_int_equal(say_in(b->s, "a", "word", RP_OS, NULL, &b->err), 0);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    assert_int_equal(hits_in(b->s, "word"), 20);
+    assert_int_equal(checked(b, false).n, 0);
+    raw_run(b->path, cases[i].sql);
+    struct findings f = checked(b, false);
+    if (f.n != 1) print_error("%s\n", f.text);
+    assert_int_equal(f.n, 1);
+    assert_int_equal(f.repaired, 0);
+    assert_non_null(strstr(f.text, cases[i].message));
+    f = checked(b, true);
+    assert_int_equal(f.n, 1);
+    assert_int_equal(f.repaired, 1);
+    assert_int_equal(checked(b, false).n, 0);
+  }
+}
+
+/* ---- the log ---- */
+
+static void grown(void *ctx)
+{
+  ++*(int *)ctx;
+}
+
+static void fill(struct box *b, int64_t bytes)
+{
+  static char body[1 << 20];
+  struct rp__new_event ev[16];
+  if (!body[0]) {
+    memset(body, 'x', sizeof body);
+    memcpy(body, "{\"t\":\"", 6);
+    memcpy(body + sizeof body - 2, "\"}", 2);
+  }
+  for (int64_t done = 0; done < bytes; done += 1 << 20) {
+    for (int i = 0; i < 16; i++)
+      ev[i] = (struct rp__new_event){.kind = "x-fill", .body = body, .body_len = sizeof body / 16, .sealed = true};
+    struct rp__op op = {.type = RP_OP_APPEND, .session_id = "a", .u.append = {.events = ev, .n = 16, .expect = -1}};
+    assert_int_equal(commit_as(b->s, &op, RP_OS, &b->err), 0);
+  }
+}
+
+static void open_counting(struct box *b, int *calls)
+{
+  struct rp__store_options o = {.path = b->path, .wal_grown = grown, .ctx = calls};
+  assert_int_equal(rp__store_sqlite_open(&o, &b->s, &b->err), 0);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+}
+
+static int write_while_reading(void *ctx, const struct rp__event_row *row)
+{
+  struct box *b = ctx;
+  struct rp__store_stats stats;
+  if (row->seq > 16) return 0;
+  fill(b, 3 << 20);
+  assert_int_equal(b->s->ops->maintain(b->s, RP_MAINTAIN_WAL, NULL, &b->err), 0);
+  assert_int_equal(b->s->ops->stats(b->s, &stats, &b->err), 0);
+  assert_true(stats.wal_bytes < 16 << 20);
+  return 0;
+}
+
+/* Decision 5: a list that takes its time holds nothing open, so the log does not grow. */
+static void a_slow_reader_does_not_grow_the_log(void **state)
+{
+  struct box *b = *state;
+  int calls = 0;
+  open_counting(b, &calls);
+  fill(b, 1 << 20);
+  assert_int_equal(calls, 0);
+  struct rp__event_range r = {.session_ref = 1, .session_id = "a"};
+  assert_int_equal(b->s->ops->event_list(b->s, &r, write_while_reading, b, &b->err), 0);
+  assert_true(calls > 0);
+}
+
+/* Somebody else's open transaction pins the log; once it ends, the log is begun anew. */
+static void the_log_has_a_bound(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_stats stats;
+  int64_t left = 0;
+  int calls = 0;
+  open_counting(b, &calls);
+  sqlite3 *db = raw_open(b->path);
+  raw_exec(db, "BEGIN; SELECT count(*) FROM rp_events");
+  fill(b, RP_SQ_WAL_MAX + (2 << 20));
+  assert_int_equal(b->s->ops->maintain(b->s, RP_MAINTAIN_WAL, &left, &b->err), 0);
+  raw_exec(db, "COMMIT");
+  sqlite3_close(db);
+  assert_int_equal(b->s->ops->maintain(b->s, RP_MAINTAIN_WAL, &left, &b->err), 0);
+  assert_int_equal(left, 0);
+  fill(b, 40 << 20); /* into the same file, from its beginning */
+  assert_int_equal(b->s->ops->stats(b->s, &stats, &b->err), 0);
+  assert_true(stats.wal_bytes < RP_SQ_WAL_MAX + (8 << 20));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      BOX_TEST(durability_is_what_was_asked_for),
+      BOX_TEST(a_repeat_is_as_durable_as_it_says),
+      BOX_TEST(seqs_come_from_the_row),
+      BOX_TEST(damage_is_named),
+      BOX_TEST(damage_is_repaired),
+      BOX_TEST(counters_that_lie_do_not_harm_others),
+      BOX_TEST(full_text_is_rebuilt),
+      BOX_TEST(ids_given_again_are_indexed_again),
+      BOX_TEST(structures_are_checked_and_repaired),
+      BOX_TEST(a_slow_reader_does_not_grow_the_log),
+      BOX_TEST(the_log_has_a_bound),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
