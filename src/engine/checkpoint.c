@@ -4,12 +4,18 @@
 
 #include "engine/engine.h"
 
+#define CHECKPOINT_TRIES 8
+#define RETRY_MS 5000 /* after a failed checkpoint nobody waits for */
 #define SNAPSHOTS_MAX 100000 /* rows looked at when old ones are dropped */
 
 enum rp__due rp__checkpoint_due(rp_session *s, int64_t ticks)
 {
   enum rp__due due = (enum rp__due)atomic_load(&s->checkpoint_due);
-  if (due || atomic_load(&s->ended)) return due;
+  if (atomic_load(&s->ended)) return RP_DUE_NOT;
+  long long retry = atomic_load(&s->retry_at);
+  if (retry && ticks < retry) return RP_DUE_NOT;
+  if (retry) return atomic_store(&s->retry_at, 0), due ? due : RP_DUE_INTERVAL;
+  if (due) return due;
   pthread_mutex_lock(&s->dirty_lock);
   due = rp__policy_due(&s->policy, &s->dirty, ticks);
   pthread_mutex_unlock(&s->dirty_lock);
@@ -93,7 +99,7 @@ static int encode(rp_session *s, struct rp__buf *out, int64_t newest, int64_t *r
   return rc;
 }
 
-int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err)
+static int checkpoint_once(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err)
 {
   struct rp__store *st = s->e->store;
   struct inventory old RP_CLEANUP(inventory_done) = {0};
@@ -118,6 +124,15 @@ int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *
     snprintf(row.reason, sizeof row.reason, "%s", reason);
     rc = store_snapshot(s, &row, &old, strcmp(reason, "manual") == 0 || strcmp(reason, "exit") == 0, ret_n, err);
   }
+  return rc;
+}
+
+int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err)
+{
+  int rc = RP_E_SNAPSHOT_NOT_FOUND;
+  /* Not found: somebody else made one meanwhile and dropped the old ones that this one would have dropped. */
+  for (int i = 0; i < CHECKPOINT_TRIES && rc == RP_E_SNAPSHOT_NOT_FOUND; i++)
+    rc = checkpoint_once(s, reason, ret_n, err);
   atomic_fetch_add(rc ? &s->e->counters.snapshots_failed : &s->e->counters.snapshots_ok, 1);
   return rc;
 }
@@ -128,7 +143,8 @@ void rp__checkpoint_run(rp_session *s, enum rp__due due)
   int rc = rp__checkpoint(s, rp__due_reason(due), NULL, &err);
   atomic_fetch_add(rc ? &s->e->counters.checkpoints_failed : &s->e->counters.checkpoints_ok, 1);
   if (!rc) return;
-  /* The next append or tick asks again; the journal has everything meanwhile. */
+  /* L-06: tried again later; the journal has everything meanwhile. */
+  atomic_store(&s->retry_at, rp__engine_ticks(s->e) + RETRY_MS);
   rp__log(&s->e->log, RP_LOG_DEBUG, "checkpoint of session %s: %s", s->id, err.message);
 }
 

@@ -87,6 +87,7 @@ struct rp_session {
 
   atomic_llong next_heartbeat, next_save; /* on the engine's throttling clock */
   atomic_int checkpoint_due;              /* enum rp__due */
+  atomic_llong retry_at;                  /* a checkpoint failed: when to try again; 0: none did */
   atomic_bool fenced, ended;
 };
 

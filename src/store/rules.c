@@ -23,6 +23,11 @@ int rp__refuse_not_found(const char *id, rp_error *err)
   return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session %s", id ? id : "");
 }
 
+int rp__refuse_key(const struct rp__session_row *row, rp_error *err)
+{
+  return rp__fail(err, RP_E_EXISTS, "an open session of scope '%s' has the key '%s'", row->scope, row->key);
+}
+
 int rp__refuse_hole(const char *id, int64_t seq, rp_error *err)
 {
   return rp__fail(err, RP_E_CORRUPT, "session %s: event %" PRId64 " is missing", id ? id : "?", seq);

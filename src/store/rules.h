@@ -38,6 +38,8 @@ uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void 
 
 /* Refusals that are worded alike everywhere. */
 int rp__refuse_not_found(const char *id, rp_error *err);
+/* RP_E_EXISTS: an open session has that scope and key. */
+int rp__refuse_key(const struct rp__session_row *row, rp_error *err);
 int rp__refuse_hole(const char *id, int64_t seq, rp_error *err);
 int rp__refuse_damage(const char *id, int64_t seq, rp_error *err);
 

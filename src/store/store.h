@@ -255,10 +255,10 @@ struct rp__store_ops {
    */
   int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
                       struct rp__session_row *ret, rp_error *err);
-  /* Newest first, hidden ones left out, after `cursor` (a session id). */
+  /* Newest first, hidden ones left out, after `cursor` (a session id: RP_E_SESSION_NOT_FOUND); NULL: the first 50. */
   int (*session_list)(struct rp__store *s, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err);
   int (*run_list)(struct rp__store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx, rp_error *err);
-  /* In order. RP_E_CORRUPT names session and seq, also for a hole. */
+  /* In order. RP_E_CORRUPT names session and seq, also for a hole; tolerant lists go on after a hole. */
   int (*event_list)(struct rp__store *s, const struct rp__event_range *r, rp__event_row_fn *fn, void *ctx,
                     rp_error *err);
   /* n = 0: all, newest first, without data. Else that one with data: RP_E_SNAPSHOT_NOT_FOUND. */
@@ -272,7 +272,10 @@ struct rp__store_ops {
   int (*search)(struct rp__store *s, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
                 rp_error *err);
   int (*maintain)(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
-  /* The backend's own structures (pages, indexes, full text), not the sessions in them. */
+  /*
+   * The backend's own structures (pages, indexes, full text), not the sessions in
+   * them. 0 whatever was found: findings say what is wrong and whether it was repaired.
+   */
   int (*check)(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
   int (*stats)(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
 };

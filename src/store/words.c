@@ -36,15 +36,16 @@ static bool word_next(struct rp__str text, size_t *at, struct rp__str *ret)
 /* The term that begins at s; returns where it ends. */
 static const char *term_scan(const char *s, struct rp__term *ret)
 {
+  bool quoted = *s == '"';
   const char *end;
-  if (*s == '"') {
+  if (quoted) {
     end = strchr(++s, '"');
     if (!end) end = s + strlen(s);
   } else {
     for (end = s; *end && !is_space(*end) && *end != '"';) end++;
   }
   *ret = (struct rp__term){.text = {s, (size_t)(end - s)}};
-  if (*end == '"' && (s[-1] == '"')) end++;
+  if (quoted && *end == '"') end++;
   ret->prefix = *end == '*' || (ret->text.n > 0 && ret->text.p[ret->text.n - 1] == '*');
   return *end == '*' ? end + 1 : end;
 }

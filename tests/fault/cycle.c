@@ -71,6 +71,8 @@ static void check_error(struct cycle *c, int rc, const rp_error *err)
 {
   CHECK(c, rig_typed(rc), "code %d is not in the table", rc);
   CHECK(c, err->code == rc, "returned %d, but the error says %d", rc, err->code);
+  /* Nothing is damaged, and nobody may believe it is. */
+  CHECK(c, rp_error_lookup(rc)->exit_code != 5, "called damage: %s", rig_why(err));
   CHECK(c, err->message[0] && memchr(err->message, 0, sizeof(err->message)), "error %d without a message", rc);
 }
 
@@ -128,7 +130,8 @@ bool cycle_round(struct cycle *c, const struct cycle_fault *f, long nth)
 void cycle_enumerate(struct cycle *c, const struct cycle_fault *f, const char *title, void (*fresh)(struct cycle *),
                      long budget_ms)
 {
-  long nth = 1, rounds = 0, step = 1;
+  long nth = 1, rounds = 0, step = 1, wide = 1;
+  struct dice dice = dice_new();
   int64_t start = dice_now_us(), budget = dice_rounds(budget_ms, INT32_MAX) * 1000;
   c->failed = 0;
   for (bool struck = true; struck; nth += step) {
@@ -136,7 +139,7 @@ void cycle_enumerate(struct cycle *c, const struct cycle_fault *f, const char *t
     snprintf(c->trace, sizeof(c->trace), "%s, call %ld", title, nth);
     struck = cycle_round(c, f, nth);
     rounds++;
-    if (dice_now_us() - start > budget) step += 1 + step / 8;
+    if (dice_now_us() - start > budget) step = 1 + dice_below(&dice, wide += 1 + wide / 8);
   }
   CHECK(c, rounds > 1 && c->failed > 0, "no call ever failed: nothing was tested");
   printf("# %s: %ld rounds over %ld calls, %ld steps failed, %.1f s\n", title, rounds, nth - step, c->failed,

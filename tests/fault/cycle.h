@@ -22,6 +22,7 @@ struct cycle_step {
   int also; /* a code that a second try may give because the first had worked after all, or 0 */
 };
 extern const struct cycle_step cycle_core[];   /* start, appends of every sort, checkpoint, state, end */
+extern const struct cycle_step cycle_create[]; /* as far as the first append, for new files */
 extern const struct cycle_step cycle_travel[]; /* fork, restore, export, import, search, verify */
 
 struct cycle {

@@ -49,8 +49,8 @@ extern struct plan plan_file;   /* our own file calls (wrap_file.c) */
 
 /* Allocations of ours that are not freed yet. */
 long alloc_outstanding(void);
-/* Bytes SQLite holds. Before anything uses SQLite: sqlite_mem_install, with its pools of small blocks or without. */
-int sqlite_mem_install(bool pools);
+/* Bytes SQLite holds. Before anything uses SQLite: sqlite_mem_install. */
+int sqlite_mem_install(void);
 long sqlite_mem_outstanding(void);
 
 /* The default VFS from now on: everything goes through plan_vfs. */

@@ -33,7 +33,7 @@ static void *mem_realloc(void *p, int n)
   return moved;
 }
 
-int sqlite_mem_install(bool pools)
+int sqlite_mem_install(void)
 {
   int rc = sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real);
   if (rc != SQLITE_OK) return rc;
@@ -41,8 +41,8 @@ int sqlite_mem_install(bool pools)
   mine.xMalloc = mem_malloc;
   mine.xFree = mem_free;
   mine.xRealloc = mem_realloc;
-  /* Small blocks come from a connection's own pool otherwise, and never fail while it lasts. */
-  if (!pools) sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
+  /* Small blocks come from a connection's own pool otherwise, and could never fail. */
+  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
   return sqlite3_config(SQLITE_CONFIG_MALLOC, &mine);
 }
 

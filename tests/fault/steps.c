@@ -149,6 +149,13 @@ const struct cycle_step cycle_core[] = {
     {NULL, NULL, 0},
 };
 
+const struct cycle_step cycle_create[] = {
+    {"open", step_open, 0},
+    {"start", step_start, 0},
+    {"append", step_append, 0},
+    {NULL, NULL, 0},
+};
+
 /* ---- the other cycle ---- */
 
 static int step_fork(struct cycle *c, rp_error *err)

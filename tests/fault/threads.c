@@ -241,6 +241,40 @@ static void test_crowd(void **state)
   scratch_remove(&dir);
 }
 
+/* Snapshots are dropped as new ones come: two threads at it must not stumble over each other's work. */
+static void *append_and_checkpoint(void *arg)
+{
+  struct crowd *c = arg;
+  for (int64_t i = 0; i < c->rounds; i++) {
+    rp_error err;
+    rp_ack ack;
+    if (rig_append(c->session[0], NULL, i, NULL, &ack, &err) != 0) note_failure(c, "append", &err);
+    if (rp_checkpoint(c->session[0], NULL, &err) != 0) note_failure(c, "checkpoint", &err);
+  }
+  return NULL;
+}
+
+static void test_two_checkpoints(void **state)
+{
+  struct scratch dir;
+  struct crowd c = {.rounds = 40};
+  pthread_t threads[3];
+  rp_error err;
+  char path[SCRATCH_PATH];
+  (void)state;
+  assert_int_equal(scratch_make(&dir), 0);
+  rig_url(scratch_path(&dir, "c.db", path), c.url);
+  OK(rig_open(c.url, true, &c.engine, &err), err);
+  OK(rig_hold(c.engine, "s0", false, &c.session[0], &err), err);
+  for (int i = 0; i < 3; i++) assert_int_equal(pthread_create(&threads[i], NULL, append_and_checkpoint, &c), 0);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+  rp_session_free(c.session[0]);
+  OK(rig_verify(c.engine, &err), err);
+  rp_close(c.engine);
+  assert_int_equal(c.failed, 0);
+  scratch_remove(&dir);
+}
+
 /* Two engines in one process share nothing but the file. */
 static void *run_engine(void *arg)
 {
@@ -286,7 +320,8 @@ static void test_two_engines(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_crowd), cmocka_unit_test(test_two_engines)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_crowd), cmocka_unit_test(test_two_checkpoints),
+                                     cmocka_unit_test(test_two_engines)};
   setvbuf(stdout, NULL, _IOLBF, 0);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Anything given to rp_import: refused with a code of the table and nothing
- * stored, or accepted; then the store is sound and what it exports can be
- * imported elsewhere with the same events.
+ * stored, or accepted; then the store is sound, the state can be told at every
+ * moment, and what it exports can be imported elsewhere with the same events.
+ *
+ * Each input is tried as it is, and once more with a last line whose count and
+ * hash fit, for otherwise hardly one would come as far as being accepted.
  */
 #include <reprise/reprise.h>
 
+#include <sodium.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +97,19 @@ static void check_refused(rp_engine *e, int rc, const rp_error *err)
   if (rp_list(e, NULL, count_session, &sessions, NULL) != 0 || sessions != 0) abort();
 }
 
+static void check_states(rp_session *s)
+{
+  int64_t mark, seq;
+  if (rp_sync(s, "nobody", &mark, &seq, NULL) != 0) abort();
+  for (int64_t at = -1; at <= seq && at < 8; at++) {
+    char *json;
+    rp_error err = {0};
+    int rc = rp_state_json(s, at, &json, &err);
+    if (rc != 0 && (rp_error_lookup(rc)->code != rc || at != 0)) abort();
+    if (rc == 0) rp_free(json);
+  }
+}
+
 static void check_accepted(rp_engine *e, const char *id)
 {
   struct copy copy = {0};
@@ -99,6 +117,7 @@ static void check_accepted(rp_engine *e, const char *id)
   char again[RP_ID_MAX + 1];
   if (rp_verify(e, NULL, false, NULL, NULL, NULL, NULL, NULL) != 0) abort();
   if (rp_attach(e, id, &s, NULL) != 0) abort();
+  check_states(s);
   if (rp_export(s, copy_write, &copy, NULL, NULL, NULL) == 0) {
     struct source src = {copy.p, copy.n, 0};
     rp_engine *other = open_memory();
@@ -110,7 +129,7 @@ static void check_accepted(rp_engine *e, const char *id)
   rp_session_free(s);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void try_import(const uint8_t *data, size_t size)
 {
   struct source src = {data, size, 0};
   char id[RP_ID_MAX + 1];
@@ -123,5 +142,40 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   else
     check_refused(e, rc, &err);
   rp_close(e);
+}
+
+/* Where the last line begins, when it is an end as exports have it; else the end of the last whole line. */
+static size_t without_end(const uint8_t *data, size_t size)
+{
+  while (size > 0 && data[size - 1] != '\n') size--;
+  size_t last = size ? size - 1 : 0;
+  while (last > 0 && data[last - 1] != '\n') last--;
+  return size - last > 6 && memcmp(data + last, "{\"end\"", 6) == 0 ? last : size;
+}
+
+static int count_events(const uint8_t *data, size_t size)
+{
+  int events = 0;
+  for (size_t at = 0; at + 6 < size; at++)
+    events += (at == 0 || data[at - 1] == '\n') && memcmp(data + at, "{\"seq\"", 6) == 0;
+  return events;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  unsigned char hash[32];
+  char hex[65], end[160];
+  size_t n = without_end(data, size);
+  try_import(data, size);
+  if (n == 0 || n > COPY_MAX) return 0;
+  crypto_generichash(hash, sizeof(hash), data, n, NULL, 0);
+  sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+  int more = snprintf(end, sizeof(end), "{\"end\":{\"events\":%d,\"hash\":\"%s\"}}\n", count_events(data, n), hex);
+  uint8_t *fitting = malloc(n + (size_t)more);
+  if (!fitting) return 0;
+  memcpy(fitting, data, n);
+  memcpy(fitting + n, end, (size_t)more);
+  try_import(fitting, n + (size_t)more);
+  free(fitting);
   return 0;
 }

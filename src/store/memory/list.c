@@ -270,7 +270,7 @@ static void hit_fill(const struct found *f, const struct rp__terms *t, struct rp
   const struct rp__mem_event *e = &f->s->events.p[f->seq - 1];
   text_of(e, text);
   rp__snippet(t, (struct rp__str){text->p ? text->p : "", text->n}, &snippet);
-  ret->snippet = rp__buf_take(&snippet);
+  ret->snippet = text->err ? NULL : rp__buf_take(&snippet);
   rp__name_set(ret->session_id, f->s->row.id);
   rp__name_set(ret->scope, f->s->row.scope);
   rp__name_set(ret->kind, e->kind);

@@ -88,10 +88,22 @@ static int start_count(struct rp__mem_store *m, const char *scope, struct undo *
   return rc;
 }
 
+static bool key_is_free(const struct rp__mem_store *m, const struct rp__session_row *row)
+{
+  if (!row->key[0] || row->hidden) return true;
+  for (size_t i = 0; i < m->sessions.n; i++) {
+    const struct rp__session_row *r = &m->sessions.p[i]->row;
+    if (!r->hidden && !rp__status_ended(r->status) && strcmp(r->key, row->key) == 0 && strcmp(r->scope, row->scope) == 0)
+      return false;
+  }
+  return true;
+}
+
 static int op_session_put(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
 {
   const struct rp__session_row *row = op->u.session_put.row;
   if (rp__mem_by_id(m, row->id)) return rp__fail(err, RP_E_EXISTS, "there is a session %s already", row->id);
+  if (!key_is_free(m, row)) return rp__refuse_key(row, err);
   struct rp__mem_session *s = calloc(1, sizeof *s);
   if (!s || !RP_MEM_ROOM(m->sessions, 1) || rp__mem_row_copy(&s->row, row, NULL) != 0) {
     free(s);

@@ -108,9 +108,10 @@ int rp__sq_commit(struct rp__store *base, struct rp__txn **group, size_t n, rp_e
   if (rc != 0) return rc;
   rc = group_run(c, group, n, err);
   rp__sq_queue_leave(s->queue);
-  if (rc == 0 && s->wal_grown && atomic_load_explicit(&s->wal_pages, memory_order_relaxed) > RP_SQ_WAL_PAGES)
-    s->wal_grown(s->ctx);
-  return rc;
+  if (rc != 0) return rc;
+  if (s->wal_grown && atomic_load_explicit(&s->wal_pages, memory_order_relaxed) > RP_SQ_WAL_PAGES) s->wal_grown(s->ctx);
+  rp__sq_wal_relieve(s);
+  return 0;
 }
 
 int rp__sq_synchronous(struct rp__store *base)

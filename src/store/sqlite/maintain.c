@@ -64,6 +64,17 @@ static int maintain_wal(struct rp__sq_store *s, int64_t *ret_left, rp_error *err
   return 0;
 }
 
+void rp__sq_wal_relieve(struct rp__sq_store *s)
+{
+  int64_t left;
+  int pages = atomic_load_explicit(&s->wal_pages, memory_order_relaxed);
+  if (pages < RP_SQ_WAL_ALARM) s->wal_alarm = RP_SQ_WAL_ALARM;
+  if (pages < s->wal_alarm || pthread_mutex_trylock(&s->maintain_mu)) return;
+  if (maintain_wal(s, &left, NULL) != 0) rp__log(&s->log, RP_LOG_DEBUG, "%s can't be taken back", s->wal_path);
+  pthread_mutex_unlock(&s->maintain_mu);
+  s->wal_alarm = pages + RP_SQ_WAL_ALARM / 8;
+}
+
 static int prune_work(struct rp__sq_conn *c, void *arg, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_PRUNE);

@@ -145,12 +145,35 @@ int rp__sq_schema_restore(struct rp__sq_conn *c, rp_error *err)
   return 0;
 }
 
+static int journal_is_wal(struct rp__sq_conn *c, const char *sql, bool *ret, rp_error *err)
+{
+  sqlite3_stmt *st = NULL;
+  int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_step(st);
+  const char *mode = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
+  if (mode) *ret = strcmp(mode, "wal") == 0;
+  rc = mode ? 0 : rp__sq_fail(c, rc, "read journal mode", err);
+  sqlite3_finalize(st);
+  return rc;
+}
+
+/* Also of a file that was ours before: anybody may have set another mode meanwhile. */
+static int journal_ensure(struct rp__sq_conn *c, rp_error *err)
+{
+  bool wal = false;
+  int rc = journal_is_wal(c, "PRAGMA journal_mode = WAL", &wal, err);
+  if (rc != 0 || wal) return rc;
+  return rp__fail(err, RP_E_UNREACHABLE, "%s can't have a write-ahead log on this file system", c->store->path);
+}
+
 /* In turn, for two processes may find the file new at the same time. */
 static int schema_migrate(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err)
 {
   int rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc != 0) return rc;
-  rc = rp__sq_exec(c, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", err);
+  rc = rp__sq_exec(c, "PRAGMA page_size = 4096", err);
+  if (rc == 0) rc = journal_ensure(c, err);
+  if (rc == 0) rc = rp__sq_exec(c, "BEGIN IMMEDIATE", err);
   if (rc == 0) rc = migrate(c, err);
   if (rc == 0) rc = rp__sq_exec(c, "COMMIT", err);
   if (rc != 0) rp__sq_rollback(c);
@@ -161,9 +184,13 @@ static int schema_migrate(struct rp__sq_store *s, struct rp__sq_conn *c, rp_erro
 int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err)
 {
   int64_t version = 0;
+  bool wal = true;
   int rc = schema_version(c, &version, err);
-  if (rc != 0 || version == RP_SQ_SCHEMA) return rc;
+  if (rc != 0) return rc;
   if (version > RP_SQ_SCHEMA) return refuse_version(s, version, err);
   if (s->read_only && version == 0) return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
-  return s->read_only ? refuse_version(s, version, err) : schema_migrate(s, c, err);
+  if (s->read_only) return version < RP_SQ_SCHEMA ? refuse_version(s, version, err) : 0;
+  rc = journal_is_wal(c, "PRAGMA journal_mode", &wal, err);
+  if (rc == 0 && (version < RP_SQ_SCHEMA || !wal)) rc = schema_migrate(s, c, err);
+  return rc;
 }

@@ -49,6 +49,20 @@ static int session_exists(struct rp__sq_conn *c, const char *id, rp_error *err)
   return rc > 0 ? rp__fail(err, RP_E_EXISTS, "there is a session %s already", id) : rc;
 }
 
+/* An open session with the same key: two starts raced, and the other was first. */
+static int key_is_free(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)
+{
+  if (!row->key[0] || row->hidden) return 0;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_BY_KEY_IN);
+  rp__sq_text(&q, 1, row->key);
+  rp__sq_text(&q, 2, row->scope);
+  int rc = rp__sq_next(&q, "read session", err);
+  if (rc <= 0) return rc;
+  struct rp__session_row head;
+  rp__sq_head_read(&q, &head); /* open ones come first */
+  return rp__status_ended(head.status) ? 0 : rp__refuse_key(row, err);
+}
+
 /* The next value of a counter in rp_meta or of a scope's starts. */
 static int counted(struct rp__sq_conn *c, enum rp__sq_id id, const char *name, int64_t *ret, rp_error *err)
 {
@@ -98,6 +112,7 @@ int rp__sq_session_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   const struct rp__session_row *row = op->u.session_put.row;
   int64_t ref = 0;
   int rc = session_exists(c, row->id, err);
+  if (rc == 0) rc = key_is_free(c, row, err);
   /* Numbers are never given twice, so that a stale reference can't name another session. */
   if (rc == 0) rc = counted(c, RP_SQ_META_COUNT, "last_session", &ref, err);
   if (rc == 0) rc = session_write(c, ref, row, err);

@@ -21,6 +21,7 @@
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 1000      /* a checkpoint is due */
 #define RP_SQ_WAL_MAX (64L << 20) /* bytes of log that are checkpointed while writers wait */
+#define RP_SQ_WAL_ALARM 32768     /* pages of log that commit itself does something about */
 #define RP_SQ_PAGE_ROWS 256       /* of a list */
 #define RP_SQ_PAGE_BYTES (1L << 20)
 
@@ -65,6 +66,7 @@ struct rp__sq_store {
   pthread_mutex_t maintain_mu;
   struct rp__sq_conn *keeper; /* under maintain_mu; opened when first needed */
   struct rp__sq_pool pool;
+  int wal_alarm;        /* commit's alone: pages at which it does the next checkpoint */
   atomic_int wal_pages; /* in the log after the last commit of ours */
 };
 
@@ -205,6 +207,8 @@ int rp__sq_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_le
 int rp__sq_check(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
 int rp__sq_stats(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
 
+/* For commit, when nobody maintains the log: a checkpoint now and then rather than a log without a bound. */
+void rp__sq_wal_relieve(struct rp__sq_store *s);
 /* Bytes of a file, 0 when there is none. */
 int64_t rp__sq_file_bytes(const char *path);
 /* For tests: what PRAGMA synchronous says on the writing connection. */

@@ -346,6 +346,31 @@ static void the_log_has_a_bound(void **state)
   assert_true(stats.wal_bytes < RP_SQ_WAL_MAX + (8 << 20));
 }
 
+/* Nobody maintains anything: commit does not let the log grow without end. */
+static void the_log_has_a_bound_of_last_resort(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_stats stats;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  fill(b, 3 * RP_SQ_WAL_ALARM * 4096L / 2);
+  assert_int_equal(b->s->ops->stats(b->s, &stats, &b->err), 0);
+  assert_true(stats.wal_bytes < (RP_SQ_WAL_ALARM + 4096) * 4120L);
+}
+
+/* Somebody set the file back to a rollback journal: the next open sets that right. */
+static void another_journal_mode_is_undone(void **state)
+{
+  struct box *b = *state;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  box_close(b);
+  raw_run(b->path, "PRAGMA journal_mode = DELETE");
+  box_open(b);
+  assert_int_equal(say_in(b->s, "a", "x", RP_OS, NULL, &b->err), 0);
+  assert_true(rp__sq_file_bytes(rp__sq(b->s)->wal_path) > 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -360,6 +385,8 @@ int main(void)
       BOX_TEST(structures_are_checked_and_repaired),
       BOX_TEST(a_slow_reader_does_not_grow_the_log),
       BOX_TEST(the_log_has_a_bound),
+      BOX_TEST(the_log_has_a_bound_of_last_resort),
+      BOX_TEST(another_journal_mode_is_undone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
