@@ -14,6 +14,7 @@ import sys
 
 GOOD = {"OK", "EXPECTEDFAIL"}
 TAIL = 60  # lines of a failing test's output
+QUIET = re.compile(r"^\[ (RUN     |      OK) \]")  # cmocka on cases that went well
 
 
 def cases(text, word):
@@ -35,7 +36,7 @@ def show(run, test):
     print("---- FAILED (%s, %s): %s" % (run, test["result"], test["name"]), file=sys.stderr)
     print("     " + " ".join(test.get("command", [])), file=sys.stderr)
     for stream in ("stdout", "stderr"):
-        lines = test.get(stream, "").splitlines()
+        lines = [s for s in test.get(stream, "").splitlines() if not QUIET.match(s)]
         if len(lines) > TAIL:
             print("     … %d lines more of %s" % (len(lines) - TAIL, stream), file=sys.stderr)
         for line in lines[-TAIL:]:

@@ -53,16 +53,36 @@ static void by_id_and_prefix(void **state)
 static void by_key_the_open_one_first(void **state)
 {
   struct suite *f = *state;
+  struct rp__run_row run = {.owner = RP_RUN_NONE};
   put(f, "old", "s", "k");
+  end(f, "old");
   put(f, "new", "s", "k");
   put(f, "far", "t", "k");
   assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "new");
   assert_string_equal(found(f, RP_FIND_KEY, NULL, "k"), "far");
   end(f, "new");
-  assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "old");
-  end(f, "old");
   assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "new");
+  struct rp__op again = op_lease("old", 0, &run);
+  again.u.lease.move = RP_MOVE_RESUME_ID;
+  assert_int_equal(suite_op(f, &again), 0);
+  assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "old");
   assert_string_equal(found(f, RP_FIND_KEY, "s", "other"), "session.not_found");
+}
+
+/* Of two starts with one key, one makes the session and the other is told. */
+static void a_key_names_one_open_session(void **state)
+{
+  struct suite *f = *state;
+  struct rp__session_row row = row_new("b", "s", "k");
+  put(f, "a", "s", "k");
+  struct rp__op op = op_put(&row);
+  assert_int_equal(suite_op(f, &op), RP_E_EXISTS);
+  assert_non_null(strstr(f->err.message, "'k'"));
+  row.hidden = true;
+  assert_int_equal(suite_op(f, &op), 0);
+  put(f, "c", "t", "k");
+  end(f, "a");
+  put(f, "d", "s", "k");
 }
 
 static void last_is_the_last_started(void **state)
@@ -241,9 +261,14 @@ static void stats_count(void **state)
 }
 
 const struct CMUnitTest list_tests[] = {
-    SUITE_TEST(by_id_and_prefix),         SUITE_TEST(by_key_the_open_one_first),
-    SUITE_TEST(last_is_the_last_started), SUITE_TEST(hidden_ones_are_found_by_id_only),
-    SUITE_TEST(lists_filter_and_page),    SUITE_TEST(fifty_unless_told_otherwise),
-    SUITE_TEST(events_come_in_pages),     SUITE_TEST(stats_count),
+    SUITE_TEST(by_id_and_prefix),
+    SUITE_TEST(by_key_the_open_one_first),
+    SUITE_TEST(a_key_names_one_open_session),
+    SUITE_TEST(last_is_the_last_started),
+    SUITE_TEST(hidden_ones_are_found_by_id_only),
+    SUITE_TEST(lists_filter_and_page),
+    SUITE_TEST(fifty_unless_told_otherwise),
+    SUITE_TEST(events_come_in_pages),
+    SUITE_TEST(stats_count),
 };
 const size_t list_tests_n = RP_ARRAY_SIZE(list_tests);

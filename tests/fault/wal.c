@@ -20,7 +20,7 @@
 #include "lib/scratch.h"
 
 #define MIB (INT64_C(1) << 20)
-#define BOUND (96 * MIB) /* the 64 MiB at which writers wait for a checkpoint, and what a group adds before it ends */
+#define BOUND (80 * MIB) /* the 64 MiB at which writers wait for a checkpoint, and what a group adds before it ends */
 #define BODY 65536
 
 #define DIE(...)                                                                                                       \

@@ -78,6 +78,33 @@ struct rp__mem_session *rp__mem_by_ref(struct rp__mem_store *m, int64_t ref);
 struct rp__mem_scope *rp__mem_scope(struct rp__mem_store *m, const char *name);
 void rp__mem_session_free(struct rp__mem_session *s);
 void rp__mem_event_done(struct rp__mem_event *e);
+/* What one op changed. What was taken out is freed once its txn stands. */
+struct rp__mem_undo {
+  struct rp__mem_session *s;  /* whose row and arrays follow; NULL: none */
+  struct rp__session_row row; /* before; owns its meta */
+  int64_t started, snap_n;
+  size_t n_events, n_snapshots, n_idem, n_clients;
+  struct rp__mem_client client; /* before; at client_at */
+  size_t client_at;
+  struct rp__mem_snapshot snapshot; /* taken out of snapshot_at */
+  size_t snapshot_at;
+  struct rp__mem_event event; /* replaced at event_at */
+  size_t event_at;
+  size_t n_runs;
+  struct rp__run_row run;     /* before; ref 0: none */
+  struct rp__mem_scope scope; /* before; name empty: none */
+  size_t n_scopes;
+  struct rp__mem_session *removed; /* from removed_at, with its runs */
+  size_t removed_at;
+  struct rp__run_row *runs;
+  size_t n_removed_runs;
+  bool added; /* a session was added at the end */
+};
+
+void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u);
+void rp__mem_undo_drop(struct rp__mem_undo *u);
+
+struct rp__run_row *rp__mem_run(struct rp__mem_store *m, int64_t ref);
 int rp__mem_row_copy(struct rp__session_row *to, const struct rp__session_row *from, rp_error *err);
 
 int rp__mem_commit(struct rp__store *s, struct rp__txn **group, size_t n, rp_error *err);

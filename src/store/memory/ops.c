@@ -7,36 +7,6 @@
 
 #include <stdio.h>
 
-/* What one op changed. What was taken out is freed once its txn stands. */
-struct undo {
-  struct rp__mem_session *s;  /* whose row and arrays follow; NULL: none */
-  struct rp__session_row row; /* before; owns its meta */
-  int64_t started, snap_n;
-  size_t n_events, n_snapshots, n_idem, n_clients;
-  struct rp__mem_client client; /* before; at client_at */
-  size_t client_at;
-  struct rp__mem_snapshot snapshot; /* taken out of snapshot_at */
-  size_t snapshot_at;
-  struct rp__mem_event event; /* replaced at event_at */
-  size_t event_at;
-  size_t n_runs;
-  struct rp__run_row run;     /* before; ref 0: none */
-  struct rp__mem_scope scope; /* before; name empty: none */
-  size_t n_scopes;
-  struct rp__mem_session *removed; /* from removed_at, with its runs */
-  size_t removed_at;
-  struct rp__run_row *runs;
-  size_t n_removed_runs;
-  bool added; /* a session was added at the end */
-};
-
-static struct rp__run_row *run_of(struct rp__mem_store *m, int64_t ref)
-{
-  for (size_t i = m->runs.n; i-- > 0;)
-    if (m->runs.p[i].ref == ref) return &m->runs.p[i];
-  return NULL;
-}
-
 static struct rp__run_row *run_current(struct rp__mem_store *m, const struct rp__session_row *row)
 {
   for (size_t i = m->runs.n; i-- > 0;)
@@ -45,8 +15,8 @@ static struct rp__run_row *run_current(struct rp__mem_store *m, const struct rp_
 }
 
 /* The session an op names, noted in the undo. */
-static int session_touch(struct rp__mem_store *m, const struct rp__op *op, struct undo *u, struct rp__mem_session **ret,
-                         rp_error *err)
+static int session_touch(struct rp__mem_store *m, const struct rp__op *op, struct rp__mem_undo *u,
+                         struct rp__mem_session **ret, rp_error *err)
 {
   struct rp__mem_session *s = op->session_ref ? rp__mem_by_ref(m, op->session_ref) : NULL;
   if (!s || strcmp(s->row.id, op->session_id) != 0) s = rp__mem_by_id(m, op->session_id);
@@ -64,7 +34,7 @@ static int session_touch(struct rp__mem_store *m, const struct rp__op *op, struc
   return 0;
 }
 
-static int scope_touch(struct rp__mem_store *m, const char *name, struct undo *u, struct rp__mem_scope **ret,
+static int scope_touch(struct rp__mem_store *m, const char *name, struct rp__mem_undo *u, struct rp__mem_scope **ret,
                        rp_error *err)
 {
   struct rp__mem_scope *s = rp__mem_scope(m, name);
@@ -80,7 +50,7 @@ static int scope_touch(struct rp__mem_store *m, const char *name, struct undo *u
   return 0;
 }
 
-static int start_count(struct rp__mem_store *m, const char *scope, struct undo *u, int64_t *ret, rp_error *err)
+static int start_count(struct rp__mem_store *m, const char *scope, struct rp__mem_undo *u, int64_t *ret, rp_error *err)
 {
   struct rp__mem_scope *s;
   int rc = scope_touch(m, scope, u, &s, err);
@@ -93,13 +63,14 @@ static bool key_is_free(const struct rp__mem_store *m, const struct rp__session_
   if (!row->key[0] || row->hidden) return true;
   for (size_t i = 0; i < m->sessions.n; i++) {
     const struct rp__session_row *r = &m->sessions.p[i]->row;
-    if (!r->hidden && !rp__status_ended(r->status) && strcmp(r->key, row->key) == 0 && strcmp(r->scope, row->scope) == 0)
+    if (!r->hidden && !rp__status_ended(r->status) && strcmp(r->key, row->key) == 0 &&
+        strcmp(r->scope, row->scope) == 0)
       return false;
   }
   return true;
 }
 
-static int op_session_put(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_session_put(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   const struct rp__session_row *row = op->u.session_put.row;
   if (rp__mem_by_id(m, row->id)) return rp__fail(err, RP_E_EXISTS, "there is a session %s already", row->id);
@@ -117,7 +88,7 @@ static int op_session_put(struct rp__mem_store *m, struct rp__op *op, struct und
   return op->u.session_put.count_start ? start_count(m, row->scope, u, &op->ret.starts, err) : 0;
 }
 
-static int op_lease(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_lease(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
   int rc = session_touch(m, op, u, &s, err);
@@ -137,12 +108,12 @@ static int op_lease(struct rp__mem_store *m, struct rp__op *op, struct undo *u, 
   return op->u.lease.count_start ? start_count(m, s->row.scope, u, &op->ret.starts, err) : 0;
 }
 
-static int op_run_end(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_run_end(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
   int rc = session_touch(m, op, u, &s, err);
   if (rc != 0) return rc;
-  struct rp__run_row *run = op->u.run_end.run_ref ? run_of(m, op->u.run_end.run_ref) : run_current(m, &s->row);
+  struct rp__run_row *run = op->u.run_end.run_ref ? rp__mem_run(m, op->u.run_end.run_ref) : run_current(m, &s->row);
   if (!run || run->session_ref != s->row.ref) return 0;
   op->ret.ref = run->ref;
   if (run->ended_at != 0) return 0;
@@ -154,7 +125,7 @@ static int op_run_end(struct rp__mem_store *m, struct rp__op *op, struct undo *u
   return 0;
 }
 
-static int op_heartbeat(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_heartbeat(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
   int rc = session_touch(m, op, u, &s, err);
@@ -183,7 +154,7 @@ static int64_t snapshot_newest(const struct rp__mem_session *s)
   return seq;
 }
 
-static int op_session_set(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_session_set(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
   int rc = session_touch(m, op, u, &s, err);
@@ -249,7 +220,7 @@ static int idem_put(struct rp__mem_session *s, const struct rp__op *op)
   return 0;
 }
 
-static int client_put(struct rp__mem_session *s, const struct rp__op *op, struct undo *u)
+static int client_put(struct rp__mem_session *s, const struct rp__op *op, struct rp__mem_undo *u)
 {
   if (!op->u.append.client_id) return 0;
   struct rp__mem_client *c = client_of(s, op->u.append.client_id);
@@ -270,7 +241,7 @@ static int client_put(struct rp__mem_session *s, const struct rp__op *op, struct
   return 0;
 }
 
-static int op_append(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_append(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__append_facts facts = {0};
   struct rp__mem_session *s;
@@ -288,7 +259,7 @@ static int op_append(struct rp__mem_store *m, struct rp__op *op, struct undo *u,
   return rc ? rp__fail_nomem(err) : 0;
 }
 
-static int op_snapshot_put(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_snapshot_put(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   const struct rp__snapshot_row *row = op->u.snapshot_put.row;
   struct rp__mem_session *s;
@@ -312,7 +283,7 @@ static int op_snapshot_put(struct rp__mem_store *m, struct rp__op *op, struct un
   return 0;
 }
 
-static int op_snapshot_delete(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_snapshot_delete(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
   int64_t n = op->u.snapshot_delete.n;
@@ -330,7 +301,7 @@ static int op_snapshot_delete(struct rp__mem_store *m, struct rp__op *op, struct
   return 0;
 }
 
-static int op_event_replace(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_event_replace(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   int64_t seq = op->u.event_replace.seq;
   struct rp__mem_session *s;
@@ -349,7 +320,7 @@ static int op_event_replace(struct rp__mem_store *m, struct rp__op *op, struct u
   return 0;
 }
 
-static int op_scope_set(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_scope_set(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_scope *s;
   int rc = scope_touch(m, op->u.scope_set.scope, u, &s, err);
@@ -359,7 +330,7 @@ static int op_scope_set(struct rp__mem_store *m, struct rp__op *op, struct undo 
   return 0;
 }
 
-static int op_session_delete(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err)
+static int op_session_delete(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
   int rc = session_touch(m, op, u, &s, err);
@@ -381,7 +352,7 @@ static int op_session_delete(struct rp__mem_store *m, struct rp__op *op, struct 
   return 0;
 }
 
-typedef int op_fn(struct rp__mem_store *m, struct rp__op *op, struct undo *u, rp_error *err);
+typedef int op_fn(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err);
 static op_fn *const op_table[] = {
     [RP_OP_SESSION_PUT] = op_session_put,
     [RP_OP_LEASE] = op_lease,
@@ -396,65 +367,9 @@ static op_fn *const op_table[] = {
     [RP_OP_SESSION_DELETE] = op_session_delete,
 };
 
-/* ---- undoing ---- */
-
-/* Puts back what arrays held; additions are at their ends. */
-static void session_undo(struct undo *u)
-{
-  struct rp__mem_session *s = u->s;
-  for (size_t i = u->n_events; i < s->events.n; i++) rp__mem_event_done(&s->events.p[i]);
-  s->events.n = u->n_events;
-  if (u->snapshot.data) {
-    size_t i = u->snapshot_at;
-    memmove(&s->snapshots.p[i + 1], &s->snapshots.p[i], (s->snapshots.n++ - i) * sizeof *s->snapshots.p);
-    s->snapshots.p[i] = u->snapshot;
-  }
-  for (size_t i = u->n_snapshots; i < s->snapshots.n; i++) free(s->snapshots.p[i].data);
-  s->snapshots.n = u->n_snapshots;
-  for (size_t i = u->n_idem; i < s->idem.n; i++) free(s->idem.p[i].key);
-  s->idem.n = u->n_idem;
-  for (size_t i = u->n_clients; i < s->clients.n; i++) free(s->clients.p[i].id);
-  s->clients.n = u->n_clients;
-  if (u->client.id) s->clients.p[u->client_at] = u->client;
-  if (u->event.body) {
-    rp__mem_event_done(&s->events.p[u->event_at]);
-    s->events.p[u->event_at] = u->event;
-  }
-  rp__session_row_done(&s->row);
-  s->row = u->row;
-  s->started = u->started;
-  s->snap_n = u->snap_n;
-}
-
-static void undo_apply(struct rp__mem_store *m, struct undo *u)
-{
-  if (u->removed) {
-    size_t i = u->removed_at;
-    memmove(&m->sessions.p[i + 1], &m->sessions.p[i], (m->sessions.n++ - i) * sizeof *m->sessions.p);
-    m->sessions.p[i] = u->removed;
-    memcpy(m->runs.p, u->runs, u->n_removed_runs * sizeof *u->runs);
-  }
-  m->runs.n = u->n_runs;
-  free(u->runs);
-  if (u->run.ref) *run_of(m, u->run.ref) = u->run;
-  if (u->scope.name[0]) *rp__mem_scope(m, u->scope.name) = u->scope;
-  m->scopes.n = u->n_scopes;
-  if (u->s) session_undo(u);
-  if (u->added) rp__mem_session_free(m->sessions.p[--m->sessions.n]);
-}
-
-static void undo_drop(struct undo *u)
-{
-  rp__session_row_done(&u->row);
-  free(u->snapshot.data);
-  rp__mem_event_done(&u->event);
-  free(u->runs);
-  rp__mem_session_free(u->removed);
-}
-
 static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
 {
-  RP_AUTOFREE struct undo *undo = calloc(RP_MAX(t->n, 1), sizeof *undo);
+  RP_AUTOFREE struct rp__mem_undo *undo = calloc(RP_MAX(t->n, 1), sizeof *undo);
   size_t i = 0;
   t->rc = undo ? 0 : rp__fail_nomem(&t->err);
   for (; t->rc == 0 && i < t->n; i++) {
@@ -465,9 +380,9 @@ static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
   }
   while (i-- > 0) {
     if (t->rc != 0)
-      undo_apply(m, &undo[i]);
+      rp__mem_undo_apply(m, &undo[i]);
     else
-      undo_drop(&undo[i]);
+      rp__mem_undo_drop(&undo[i]);
   }
 }
 

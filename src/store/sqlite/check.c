@@ -8,8 +8,13 @@
 
 #define FINDINGS "100"
 
-/* Lines, each one finding. */
-static int integrity_lines(struct rp__sq_conn *c, struct rp__buf *out)
+static int lines_done(const struct rp__buf *out, rp_error *err)
+{
+  return out->err ? rp__fail(err, out->err, "the findings do not fit into memory") : 0;
+}
+
+/* Lines, each one finding. A check that damage stops has found it; one that anything else stops has failed. */
+static int integrity_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
 {
   sqlite3_stmt *st = NULL;
   int rc = sqlite3_prepare_v2(c->db, "PRAGMA integrity_check(" FINDINGS ")", -1, &st, NULL);
@@ -17,24 +22,29 @@ static int integrity_lines(struct rp__sq_conn *c, struct rp__buf *out)
     rc = sqlite3_step(st);
     if (rc != SQLITE_ROW) break;
     const char *line = (const char *)sqlite3_column_text(st, 0);
-    if (line && strcmp(line, "ok") != 0) rp__buf_printf(out, "%s\n", line);
+    if (!line)
+      rc = SQLITE_NOMEM;
+    else if (strcmp(line, "ok") != 0)
+      rp__buf_printf(out, "%s\n", line);
   }
-  if (rc != SQLITE_DONE) rp__buf_printf(out, "the check stopped: %s\n", sqlite3_errmsg(c->db));
+  int code = rc == SQLITE_DONE ? 0 : rp__sq_fail(c, rc, "check", err);
+  if (code == RP_E_CORRUPT) rp__buf_printf(out, "the check stopped: %s\n", sqlite3_errmsg(c->db));
   sqlite3_finalize(st);
-  return out->err;
+  return code && code != RP_E_CORRUPT ? code : lines_done(out, err);
 }
 
-static int schema_lines(struct rp__sq_conn *c, struct rp__buf *out)
+static int schema_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
 {
   sqlite3_stmt *st = NULL;
   int rc = sqlite3_prepare_v2(c->db, "SELECT 1 FROM sqlite_schema WHERE name = ?1", -1, &st, NULL);
   for (const char *const *name = rp__sq_schema_names; rc == SQLITE_OK && *name; name++) {
-    sqlite3_bind_text(st, 1, *name, -1, SQLITE_STATIC);
-    if (sqlite3_step(st) == SQLITE_DONE) rp__buf_printf(out, "%s is missing\n", *name);
-    rc = sqlite3_reset(st);
+    rc = sqlite3_bind_text(st, 1, *name, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_DONE) rp__buf_printf(out, "%s is missing\n", *name);
+    if (rc == SQLITE_OK) rc = sqlite3_reset(st);
   }
+  int code = rc == SQLITE_OK ? lines_done(out, err) : rp__sq_fail(c, rc, "check schema", err);
   sqlite3_finalize(st);
-  return out->err;
+  return code;
 }
 
 static int fulltext_work(struct rp__sq_conn *c, void *arg, rp_error *err)
@@ -46,8 +56,9 @@ static int fulltext_work(struct rp__sq_conn *c, void *arg, rp_error *err)
   if (rc != 0 || at < 0) return rc;
   if (at > max) rp__buf_str(out, "full text is ahead of the journal\n");
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_INDEX_CHECK);
-  if (rp__sq_done(&q, "check full text", NULL) != 0) rp__buf_str(out, "full text is damaged\n");
-  return out->err;
+  rc = rp__sq_done(&q, "check full text", err);
+  if (rc == RP_E_CORRUPT) rp__buf_str(out, "full text is damaged\n");
+  return rc && rc != RP_E_CORRUPT ? rc : lines_done(out, err);
 }
 
 struct repair {
@@ -69,10 +80,12 @@ static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
 static int look(struct rp__sq_store *s, struct rp__buf *structure, struct rp__buf *fulltext, rp_error *err)
 {
   int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
-  if (rc != 0) return rc;
-  if (schema_lines(s->keeper, structure) || integrity_lines(s->keeper, structure))
-    return rp__fail(err, structure->err, "the findings do not fit into memory");
-  return s->read_only ? 0 : rp__sq_keeper_txn(s, fulltext_work, fulltext, err);
+  if (rc == 0) rc = schema_lines(s->keeper, structure, err);
+  if (rc == 0) rc = integrity_lines(s->keeper, structure, err);
+  if (rc != 0 || s->read_only) return rc;
+  rc = rp__sq_keeper_txn(s, fulltext_work, fulltext, err);
+  /* Where tables or pages are missing there is no asking further, and enough to tell. */
+  return structure->n > 0 ? 0 : rc;
 }
 
 /* Tells each line; it is repaired when it is not among those still found. */

@@ -109,7 +109,7 @@ int rp__sq_commit(struct rp__store *base, struct rp__txn **group, size_t n, rp_e
   rc = group_run(c, group, n, err);
   rp__sq_queue_leave(s->queue);
   if (rc != 0) return rc;
-  if (s->wal_grown && atomic_load_explicit(&s->wal_pages, memory_order_relaxed) > RP_SQ_WAL_PAGES) s->wal_grown(s->ctx);
+  if (s->wal_grown && rp__sq_wal_grown(s)) s->wal_grown(s->ctx);
   rp__sq_wal_relieve(s);
   return 0;
 }

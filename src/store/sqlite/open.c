@@ -102,10 +102,12 @@ static int files_ready(struct rp__sq_store *s, rp_error *err)
 static void store_free(struct rp__sq_store *s)
 {
   rp__sq_pool_done(&s->pool);
+  rp__sq_conn_close(s->checkpointer);
   rp__sq_conn_close(s->keeper);
   rp__sq_conn_close(s->writer);
   rp__sq_queue_free(s->queue);
   pthread_mutex_destroy(&s->maintain_mu);
+  pthread_mutex_destroy(&s->wal_mu);
   free(s->path);
   free(s->wal_path);
   free(s->vfs);
@@ -136,10 +138,13 @@ static struct rp__sq_store *store_new(const struct rp__store_options *o)
   s->wal_grown = o->wal_grown;
   s->ctx = o->ctx;
   if (pthread_mutex_init(&s->maintain_mu, NULL)) goto no_mutex;
+  if (pthread_mutex_init(&s->wal_mu, NULL)) goto no_wal_mutex;
   if (rp__sq_pool_init(&s->pool) != 0) goto no_pool;
   return s;
 
 no_pool:
+  pthread_mutex_destroy(&s->wal_mu);
+no_wal_mutex:
   pthread_mutex_destroy(&s->maintain_mu);
 no_mutex:
   free(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SQLite backend from the inside. One connection writes, one maintains
- * (checkpoints, full text), a few read; each is used by one thread at a time.
+ * The SQLite backend from the inside. One connection writes, one takes the log
+ * back, one maintains, a few read; each is used by one thread at a time.
  * Whoever writes first stands in the queue of writers (queue.c).
  */
 #ifndef RP_STORE_SQLITE_H
@@ -21,7 +21,6 @@
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 1000      /* a checkpoint is due */
 #define RP_SQ_WAL_MAX (64L << 20) /* bytes of log that are checkpointed while writers wait */
-#define RP_SQ_WAL_ALARM 32768     /* pages of log that commit itself does something about */
 #define RP_SQ_PAGE_ROWS 256       /* of a list */
 #define RP_SQ_PAGE_BYTES (1L << 20)
 
@@ -63,10 +62,14 @@ struct rp__sq_store {
   void *ctx;
   struct rp__sq_queue *queue; /* NULL when read_only */
   struct rp__sq_conn *writer; /* commit's alone */
+  pthread_mutex_t wal_mu;
+  struct rp__sq_conn *checkpointer; /* under wal_mu; opened when first needed, as is the keeper */
   pthread_mutex_t maintain_mu;
-  struct rp__sq_conn *keeper; /* under maintain_mu; opened when first needed */
+  struct rp__sq_conn *keeper; /* under maintain_mu */
   struct rp__sq_pool pool;
-  int wal_alarm;        /* commit's alone: pages at which it does the next checkpoint */
+  int64_t wal_alarm; /* commit's alone: pages of log at which it does not go on before a checkpoint */
+  int page_size;
+  atomic_int wal_done;  /* pages of it that the last checkpoint of ours took back */
   atomic_int wal_pages; /* in the log after the last commit of ours */
 };
 
@@ -77,7 +80,7 @@ static inline struct rp__sq_store *rp__sq(struct rp__store *s)
 
 /* ---- connections --------------------------------------------------------- */
 
-enum rp__sq_use { RP_SQ_WRITER, RP_SQ_KEEPER, RP_SQ_READER };
+enum rp__sq_use { RP_SQ_WRITER, RP_SQ_KEEPER, RP_SQ_READER }; /* the checkpointer is opened as a keeper */
 int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_conn **ret, rp_error *err);
 void rp__sq_conn_close(struct rp__sq_conn *c); /* NULL is fine */
 /* Runs SQL that is no statement of the table. */
@@ -207,7 +210,10 @@ int rp__sq_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_le
 int rp__sq_check(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
 int rp__sq_stats(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
 
-/* For commit, when nobody maintains the log: a checkpoint now and then rather than a log without a bound. */
+/* Whether RP_MAINTAIN_WAL has something to do. */
+bool rp__sq_wal_grown(struct rp__sq_store *s);
+int rp__sq_wal_maintain(struct rp__sq_store *s, int64_t *ret_left, rp_error *err);
+/* For commit, after it: beyond RP_SQ_WAL_MAX it waits for the checkpoint that is going on, or makes one. */
 void rp__sq_wal_relieve(struct rp__sq_store *s);
 /* Bytes of a file, 0 when there is none. */
 int64_t rp__sq_file_bytes(const char *path);

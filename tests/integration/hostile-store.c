@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Snapshots, journal rows and files changed behind the engine's back: damage is
+ * found and named, mended where that can be, and what is sound goes on working.
+ */
+#include <sqlite3.h>
+
+#include "hostile.h"
+
+/* Changes rows as no program of ours would. */
+static void sql(const struct room *room, const char *text)
+{
+  sqlite3 *db;
+  char *why = NULL;
+  assert_int_equal(sqlite3_open(room->path, &db), SQLITE_OK);
+  if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK) fail_msg("%s: %s", text, why);
+  assert_int_not_equal(sqlite3_total_changes(db), 0);
+  sqlite3_close(db);
+}
+
+static char *state_of(const struct room *room, const char *key)
+{
+  rp_engine *e;
+  rp_session *s;
+  rp_error err;
+  char *json;
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_attach(e, key, &s, &err), err);
+  OK(rp_state_json(s, -1, &json, &err), err);
+  rp_session_free(s);
+  rp_close(e);
+  return json;
+}
+
+struct findings {
+  int count, repaired;
+  int64_t seq;
+  char session[RP_ID_MAX + 1];
+};
+
+static int note_finding(void *ctx, const rp_finding *f)
+{
+  struct findings *all = ctx;
+  all->count++;
+  all->repaired += f->repaired;
+  if (f->seq) all->seq = f->seq;
+  if (f->session_id) snprintf(all->session, sizeof(all->session), "%s", f->session_id);
+  return 0;
+}
+
+static int verify(const struct room *room, bool repair, struct findings *ret)
+{
+  rp_engine *e;
+  rp_error err;
+  *ret = (struct findings){0};
+  OK(rig_open(room->url, false, &e, &err), err);
+  int rc = rp_verify(e, NULL, repair, note_finding, ret, NULL, NULL, &err);
+  rp_close(e);
+  return rc;
+}
+
+static void id_of(const struct room *room, const char *key, char *ret)
+{
+  rp_engine *e;
+  rp_error err;
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_resolve(e, key, ret, &err), err);
+  rp_close(e);
+}
+
+/* ---- snapshots ---- */
+
+static void expect_warning(const struct room *room)
+{
+  rp_engine *e;
+  rp_session *s;
+  rp_error err;
+  rp_start_options o = {.scope = "test", .key = "first", .owner = RP_OWNER_SELF, .force = true};
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_start(e, &o, &s, &err), err);
+  const char *json = rp_start_json(s);
+  assert_non_null(strstr(json, "\"warnings\":["));
+  assert_null(strstr(json, "\"warnings\":[]"));
+  rp_session_detach(s);
+  rp_close(e);
+}
+
+/* The state is what it was, the start says what happened, verify finds it and mends it. */
+static void expect_fallback(const struct room *room, const char *damage)
+{
+  struct findings f;
+  char *before = state_of(room, "first");
+  sql(room, damage);
+  char *after = state_of(room, "first");
+  assert_string_equal(before, after);
+  rp_free(before);
+  rp_free(after);
+  assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+  assert_true(f.count > 0);
+  expect_warning(room);
+  assert_int_equal(verify(room, true, &f), 0);
+  assert_true(f.repaired > 0);
+  assert_int_equal(verify(room, false, &f), 0);
+  assert_int_equal(f.count, 0);
+}
+
+#define NEWEST "n = (SELECT max(n) FROM rp_snapshots)"
+
+static void test_snapshot_truncated(void **state)
+{
+  expect_fallback(*state, "UPDATE rp_snapshots SET data = substr(data, 1, length(data) / 2) WHERE " NEWEST);
+}
+
+static void test_snapshot_short(void **state)
+{
+  expect_fallback(*state, "UPDATE rp_snapshots SET data = substr(data, 1, 7) WHERE " NEWEST);
+}
+
+static void test_snapshot_empty(void **state)
+{
+  expect_fallback(*state, "UPDATE rp_snapshots SET data = x'' WHERE " NEWEST);
+}
+
+static void test_snapshot_noise(void **state)
+{
+  expect_fallback(*state, "UPDATE rp_snapshots SET data = randomblob(length(data)) WHERE " NEWEST);
+}
+
+static void test_snapshot_longer(void **state)
+{
+  expect_fallback(*state, "UPDATE rp_snapshots SET data = CAST(data || x'00' AS BLOB) WHERE " NEWEST);
+}
+
+static void test_snapshot_text(void **state)
+{
+  expect_fallback(*state, "UPDATE rp_snapshots SET data = 'not a snapshot' WHERE " NEWEST);
+}
+
+static void test_snapshot_of_another_seq(void **state)
+{
+  expect_fallback(*state,
+                  "UPDATE rp_snapshots SET data = (SELECT data FROM rp_snapshots ORDER BY n LIMIT 1) WHERE " NEWEST);
+}
+
+static void test_all_snapshots_damaged(void **state)
+{
+  expect_fallback(*state, "UPDATE rp_snapshots SET data = randomblob(100)");
+}
+
+/* Each bit of the newest snapshot in turn. */
+static int flip_bit(sqlite3 *db, int bit, int *ret_bytes)
+{
+  sqlite3_stmt *st;
+  unsigned char data[65536];
+  assert_int_equal(sqlite3_prepare_v2(db, "SELECT data FROM rp_snapshots WHERE " NEWEST, -1, &st, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+  int n = sqlite3_column_bytes(st, 0);
+  assert_true(n > 0 && (size_t)n <= sizeof(data));
+  memcpy(data, sqlite3_column_blob(st, 0), (size_t)n);
+  sqlite3_finalize(st);
+  *ret_bytes = n;
+  if (bit >= n * 8) return 1;
+  data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+  assert_int_equal(sqlite3_prepare_v2(db, "UPDATE rp_snapshots SET data = ?1 WHERE " NEWEST, -1, &st, NULL), SQLITE_OK);
+  sqlite3_bind_blob(st, 1, data, n, SQLITE_STATIC);
+  assert_int_equal(sqlite3_step(st), SQLITE_DONE);
+  sqlite3_finalize(st);
+  return 0;
+}
+
+static void expect_state(rp_session *s, const char *want, int bit)
+{
+  rp_error err;
+  char *json;
+  int rc = rp_state_json(s, -1, &json, &err);
+  if (rc != 0) fail_msg("bit %d: %s", bit, rig_why(&err));
+  if (strcmp(json, want) != 0) fail_msg("bit %d: another state\n%s\n%s", bit, want, json);
+  rp_free(json);
+}
+
+static void test_snapshot_bits(void **state)
+{
+  struct room *room = *state;
+  char *want = state_of(room, "first");
+  rp_engine *e;
+  rp_session *s;
+  rp_error err;
+  sqlite3 *db;
+  int bytes = 0;
+  OK(rig_open(room->url, false, &e, &err), err);
+  assert_int_equal(sqlite3_open(room->path, &db), SQLITE_OK);
+  for (int bit = 0; flip_bit(db, bit, &bytes) == 0; bit += bit < 1024 ? 3 : 13) {
+    OK(rp_attach(e, "first", &s, &err), err);
+    expect_state(s, want, bit);
+    rp_session_free(s);
+    assert_int_equal(flip_bit(db, bit, &bytes), 0); /* and back */
+  }
+  sqlite3_close(db);
+  OK(rig_verify(e, &err), err);
+  rp_close(e);
+  rp_free(want);
+}
+
+/* ---- the journal ---- */
+
+static int ignore_event(void *ctx, const rp_event_info *ev)
+{
+  (void)ctx;
+  (void)ev;
+  return 0;
+}
+
+/* Reading the first session names it and the seq; the second does not care. */
+static void expect_named(const struct room *room, int64_t seq)
+{
+  rp_engine *e;
+  rp_session *s;
+  rp_error err;
+  char id[RP_ID_MAX + 1], text[32];
+  id_of(room, "first", id);
+  snprintf(text, sizeof(text), "%" PRId64, seq);
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_attach(e, "first", &s, &err), err);
+  assert_int_equal(rp_events(s, 0, 0, ignore_event, NULL, &err), RP_E_CORRUPT);
+  if (!strstr(err.message, id) || !strstr(err.message, text)) fail_msg("does not say where: %s", err.message);
+  rp_session_free(s);
+  OK(rp_attach(e, "second", &s, &err), err);
+  OK(rp_events(s, 0, 0, ignore_event, NULL, &err), err);
+  OK(rig_append(s, NULL, 1, NULL, &(rp_ack){0}, &err), err);
+  rp_session_free(s);
+  rp_close(e);
+}
+
+static void expect_usable(const struct room *room)
+{
+  rp_engine *e;
+  rp_session *s;
+  rp_error err;
+  char *json;
+  rp_start_options o = {.scope = "test", .key = "first", .owner = RP_OWNER_SELF, .force = true};
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_start(e, &o, &s, &err), err);
+  OK(rig_append(s, NULL, 7, NULL, &(rp_ack){0}, &err), err);
+  OK(rp_state_json(s, -1, &json, &err), err);
+  rp_free(json);
+  OK(rp_end(s, NULL, &err), err);
+  rp_session_free(s);
+  rp_close(e);
+}
+
+/* Found with its place; after the repair the session goes on, and whatever is left is still said. */
+static void expect_found(const struct room *room, const char *damage, int64_t seq)
+{
+  struct findings f;
+  char id[RP_ID_MAX + 1];
+  id_of(room, "first", id);
+  sql(room, damage);
+  expect_named(room, seq);
+  assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+  assert_int_equal(f.seq, seq);
+  assert_string_equal(f.session, id);
+  int found = f.count;
+  verify(room, true, &f);
+  assert_true(f.repaired > 0);
+  int rc = verify(room, false, &f);
+  assert_true(rc == 0 || (rc == RP_E_CORRUPT && f.count < found));
+  expect_usable(room);
+}
+
+#define FIRST "session = (SELECT ref FROM rp_sessions WHERE key = 'first')"
+
+static void test_event_body_edited(void **state)
+{
+  expect_found(*state, "UPDATE rp_events SET body = replace(body, 'says 12', 'says 13') WHERE " FIRST " AND seq = 12",
+               12);
+}
+
+static void test_event_body_truncated(void **state)
+{
+  expect_found(*state, "UPDATE rp_events SET body = substr(body, 1, 9) WHERE " FIRST " AND seq = 12", 12);
+}
+
+static void test_event_body_gone(void **state)
+{
+  expect_found(*state, "UPDATE rp_events SET body = x'' WHERE " FIRST " AND seq = 12", 12);
+}
+
+static void test_event_kind_edited(void **state)
+{
+  expect_found(*state, "UPDATE rp_events SET kind = 'x-other' WHERE " FIRST " AND seq = 12", 12);
+}
+
+static void test_event_time_edited(void **state)
+{
+  expect_found(*state, "UPDATE rp_events SET at = at + 1 WHERE " FIRST " AND seq = 12", 12);
+}
+
+static void test_event_hole(void **state)
+{
+  expect_found(*state, "DELETE FROM rp_events WHERE " FIRST " AND seq = 12", 12);
+}
+
+static void test_event_last_gone(void **state)
+{
+  struct findings f;
+  sql(*state, "DELETE FROM rp_events WHERE " FIRST " AND seq = (SELECT max(seq) FROM rp_events WHERE " FIRST ")");
+  assert_int_equal(verify(*state, false, &f), RP_E_CORRUPT);
+  verify(*state, true, &f);
+  assert_true(f.repaired > 0);
+  expect_usable(*state);
+}
+
+static void test_counters_edited(void **state)
+{
+  struct room *room = *state;
+  struct findings f;
+  rp_engine *e;
+  rp_session *s;
+  rp_error err = {0};
+  sql(room, "UPDATE rp_heads SET last_seq = 3, bytes = 1 WHERE " FIRST);
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_attach(e, "first", &s, &err), err);
+  int rc = rig_append(s, NULL, 1, NULL, &(rp_ack){0}, &err);
+  assert_int_equal(rc, RP_E_CORRUPT);
+  rp_session_free(s);
+  rp_close(e);
+  assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+  assert_int_equal(verify(room, true, &f), 0);
+  assert_int_equal(verify(room, false, &f), 0);
+  expect_usable(room);
+}
+
+/* ---- the file ---- */
+
+static void overwrite(const char *path, long from, const void *bytes, size_t n)
+{
+  FILE *f = fopen(path, "r+");
+  assert_non_null(f);
+  assert_int_equal(fseek(f, from, SEEK_SET), 0);
+  assert_int_equal(fwrite(bytes, 1, n, f), n);
+  assert_int_equal(fclose(f), 0);
+}
+
+static void test_file_is_noise(void **state)
+{
+  struct room *room = *state;
+  char noise[4096];
+  rp_engine *e;
+  rp_error err = {0};
+  memset(noise, 0x5a, sizeof(noise));
+  scratch_empty(&room->dir);
+  FILE *f = fopen(room->path, "w");
+  assert_non_null(f);
+  assert_int_equal(fclose(f), 0);
+  overwrite(room->path, 0, noise, sizeof(noise));
+  int rc = rig_open(room->url, false, &e, &err);
+  assert_int_equal(rc, RP_E_CORRUPT);
+  assert_true(err.message[0]);
+}
+
+static void test_file_of_a_newer_version(void **state)
+{
+  struct room *room = *state;
+  rp_engine *e;
+  rp_error err = {0};
+  sql(room, "UPDATE rp_meta SET value = value + 1 WHERE name = 'schema_version'");
+  assert_int_equal(rig_open(room->url, false, &e, &err), RP_E_VERSION);
+  assert_int_equal(rp_error_lookup(RP_E_VERSION)->exit_code, 6);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      WITH(test_snapshot_truncated),      WITH(test_snapshot_short),        WITH(test_snapshot_empty),
+      WITH(test_snapshot_noise),          WITH(test_snapshot_longer),       WITH(test_snapshot_text),
+      WITH(test_snapshot_of_another_seq), WITH(test_all_snapshots_damaged), WITH(test_snapshot_bits),
+      WITH(test_event_body_edited),       WITH(test_event_body_truncated),  WITH(test_event_body_gone),
+      WITH(test_event_kind_edited),       WITH(test_event_time_edited),     WITH(test_event_hole),
+      WITH(test_event_last_gone),         WITH(test_counters_edited),       WITH(test_file_is_noise),
+      WITH(test_file_of_a_newer_version),
+  };
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
