@@ -63,6 +63,13 @@ int rp__lockfile_take(struct rp__lockfile *l, const struct rp__random *r, int64_
   return rp__fail(err, RP_E_BUSY, "no free slot for a run after %d tries", TAKE_TRIES);
 }
 
+int rp__lockfile_take_slot(struct rp__lockfile *l, int64_t slot)
+{
+  int errnum = lock_set(l, F_OFD_SETLK, F_WRLCK, slot);
+  if (is_taken(errnum)) return RP_E_BUSY;
+  return errnum ? RP_E_IO : 0;
+}
+
 void rp__lockfile_drop(struct rp__lockfile *l, int64_t slot)
 {
   if (slot > QUEUE_BYTE) lock_set(l, F_OFD_SETLK, F_UNLCK, slot);

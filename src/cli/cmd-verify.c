@@ -10,7 +10,7 @@ static const struct rp__opt opts[] = {
 
 struct findings {
   const struct rp__cli *c;
-  int64_t n, repaired;
+  int64_t n, repaired, skipped;
   struct rp__progress progress;
   struct rp__jw w;
 };
@@ -22,6 +22,7 @@ static void finding_json(struct findings *fs, const rp_finding *f)
   if (f->seq) rp__jw_ki64(&fs->w, "seq", f->seq);
   rp__jw_kstr(&fs->w, "what", f->what);
   rp__jw_kbool(&fs->w, "repaired", f->repaired);
+  if (f->skipped) rp__jw_kbool(&fs->w, "skipped", true);
   rp__jw_end_object(&fs->w);
 }
 
@@ -29,8 +30,9 @@ static void finding_line(struct findings *fs, const rp_finding *f)
 {
   RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
   bool colour = fs->c->term.out_colour;
-  rp__buf_printf(&line, "%s%s%s  %s", RP_SGR(colour, f->repaired ? RP_GREEN : RP_RED),
-                 f->repaired ? "repaired" : "damaged ", RP_RESET(colour), f->session_id ? f->session_id : "store");
+  const char *word = f->skipped ? "skipped " : f->repaired ? "repaired" : "damaged ";
+  rp__buf_printf(&line, "%s%s%s  %s", RP_SGR(colour, f->repaired ? RP_GREEN : RP_RED), word, RP_RESET(colour),
+                 f->session_id ? f->session_id : "store");
   if (f->seq) rp__buf_printf(&line, "  %lld", (long long)f->seq);
   rp__buf_str(&line, "  ");
   rp__term_cut(&line, f->what, strlen(f->what), 0);
@@ -43,6 +45,7 @@ static int finding(void *ctx, const rp_finding *f)
   rp__progress_clear(&fs->progress);
   fs->n++;
   fs->repaired += f->repaired;
+  fs->skipped += f->skipped;
   if (rp__json_wanted(fs->c))
     finding_json(fs, f);
   else
@@ -80,7 +83,7 @@ static int run(struct rp__cli *c, rp_error *err)
   if (rp__json_wanted(c))
     code = finish_json(&fs, code, err);
   else if (!code)
-    printf("ok%s\n", fs.repaired ? ", after repairs" : "");
+    printf("ok%s%s\n", fs.repaired ? ", after repairs" : "", fs.skipped ? ", as far as it could be checked" : "");
   return code;
 }
 

@@ -29,6 +29,8 @@ struct rp__facet_ops {
   void (*show)(const void *state, int64_t now_ms, struct rp__jw *w);
   /* Fills an initialised state from what save wrote. RP_E_SNAPSHOT_CORRUPT names the field. */
   int (*load)(void *state, struct rp__json v, rp_error *err);
+  /* The highest seq it refers to; a snapshot in which that is ahead of the fold is damaged. NULL: refers to none. */
+  int64_t (*newest)(const void *state);
   /* Appends lines for the model; NULL: has nothing to say. */
   void (*brief)(const void *state, struct rp__buf *out);
   void (*done)(void *state); /* frees what the state holds */

@@ -151,6 +151,7 @@ int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err)
     struct rp__json v = rp__json_get(facets, ops->name);
     int rc = v.type == RP_JSON_NONE ? 0 : ops->load(f->state[i], v, err);
     if (rc) return rc;
+    if (ops->newest && ops->newest(f->state[i]) > seq) return corrupt(err, ops->name);
   }
   f->seq = seq;
   f->at_ms = at_ms;

@@ -55,7 +55,8 @@ static void run_group(struct rp__commitq *q, struct rp__commit *first, size_t n)
   for (struct rp__commit *c = first; c; c = c->next) group[i++] = &c->txn;
   int rc = q->store->ops->commit(q->store, group, n, &err);
   if (rc == 0) return;
-  if (n == 1 || rc == RP_E_UNREACHABLE || rc == RP_E_BUSY || rc == RP_E_READONLY) {
+  /* After RP_E_IO the outcome is unknown: only whoever sent it can send it again, with its key. */
+  if (n == 1 || rc == RP_E_UNREACHABLE || rc == RP_E_BUSY || rc == RP_E_READONLY || rc == RP_E_IO) {
     for (i = 0; i < n; i++) set_result(group[i], rc, &err);
     return;
   }

@@ -1,7 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/copy.h"
 
+#include "engine/slot.h"
+
 #define COPY_PAGE_BYTES (4 * 1024 * 1024)
+
+/* A slot made of the id, so that anybody can see whether the one who copies is alive. */
+static int64_t copy_slot(const char *id)
+{
+  return (int64_t)(rp__checksum(id, strlen(id), 0x636f7079) >> 3) + 1;
+}
+
+bool rp__copy_is_alive(rp_engine *e, const char *id)
+{
+  return rp__slot_is_held(e, copy_slot(id));
+}
+
+int rp__copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err)
+{
+  struct rp__op op = {
+    .type = RP_OP_SESSION_DELETE, .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e)};
+  return rp__engine_commit(e, &op, 1, RP_OS, err);
+}
+
+/* An earlier copy of the same id that died is in nobody's way. We hold its slot. */
+static int remove_leftover(rp_engine *e, const char *id, rp_error *err)
+{
+  struct rp__session_row row = {0};
+  rp_error none = {0};
+  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &row, &none);
+  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+  if (rc && err) *err = none;
+  if (!rc && row.hidden) rc = rp__copy_remove(e, &row, err);
+  rp__session_row_done(&row);
+  return rc;
+}
 
 int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__copy **ret, rp_error *err)
 {
@@ -12,7 +45,16 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
   if (rc) return rc;
   struct rp__copy *c = calloc(1, sizeof *c);
   if (!c) return rp__fail_nomem(err);
+  c->e = e;
   c->bytes = RP_BUF(COPY_PAGE_BYTES + RP_BODY_MAX * 2);
+  rc = rp__slot_take_named(e, copy_slot(row->id), err);
+  if (!rc) c->slot = copy_slot(row->id);
+  else rp__wrap(err, "session %s", row->id);
+  if (!rc) rc = remove_leftover(e, row->id, err);
+  if (rc) {
+    rp__copy_free(c);
+    return rc;
+  }
   hidden.hidden = true;
   hidden.status = RP_STATUS_CREATED;
   hidden.epoch = hidden.last_seq = hidden.snap_seq = hidden.tail_bytes = hidden.bytes = 0;
@@ -25,7 +67,10 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
     scope.sealed = true;
     memcpy(scope.key_id, key->id, sizeof scope.key_id);
   }
-  rc = rp__engine_commit(e, ops, key ? 2 : 1, RP_OS, err);
+  char *meta RP_AUTOFREE = key && row->meta ? rp__meta_seal(key, row->id, row->meta) : NULL;
+  if (meta) hidden.meta = meta;
+  else if (key && row->meta) rc = rp__fail_nomem(err);
+  if (!rc) rc = rp__engine_commit(e, ops, key ? 2 : 1, RP_OS, err);
   if (!rc) {
     hidden.ref = ops[0].ret.ref;
     rc = rp__session_open(e, &hidden, 0, &c->s, err);
@@ -103,14 +148,13 @@ void rp__copy_free(struct rp__copy *c)
 {
   if (!c) return;
   if (c->s) {
-    struct rp__op op = {.type = RP_OP_SESSION_DELETE,
-                        .session_ref = c->s->ref,
-                        .session_id = c->s->id,
-                        .now_ms = rp__engine_now(c->s->e)};
-    rp__engine_commit(c->s->e, &op, 1, RP_OS, NULL); /* what stays is hidden, and verify --repair removes it */
+    struct rp__session_row row = {.ref = c->s->ref};
+    memcpy(row.id, c->s->id, sizeof row.id);
+    rp__copy_remove(c->e, &row, NULL); /* what stays is hidden, and verify --repair or the next import removes it */
     atomic_store(&c->s->ended, true);
     rp_session_free(c->s);
   }
+  if (c->slot) rp__slot_drop(c->e, c->slot);
   rp__buf_done(&c->bytes);
   free(c);
 }

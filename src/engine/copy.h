@@ -9,7 +9,9 @@
 #include "engine/engine.h"
 
 struct rp__copy {
+  rp_engine *e;
   rp_session *s; /* on the hidden session */
+  int64_t slot;  /* held while we are at it */
   struct rp__buf bytes; /* of the page's bodies */
   struct rp__new_event events[RP_PAGE_EVENTS];
   char kinds[RP_PAGE_EVENTS][RP_NAME];
@@ -24,6 +26,9 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
                    rp_error *err);
 /* Writes the rest and shows the session with the status, times and marks of `row`, with a first checkpoint. */
 int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err);
+/* Whether somebody is still copying into the hidden session of that id; and taking away what a dead one left. */
+bool rp__copy_is_alive(rp_engine *e, const char *id);
+int rp__copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err);
 /* Deletes an unfinished one; frees in any case. */
 void rp__copy_free(struct rp__copy *c);
 

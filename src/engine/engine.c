@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include "base/file.h"
+#include "engine/slot.h"
 
 const char *rp_version(void)
 {
@@ -90,8 +91,7 @@ static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp
 static int open_locks(rp_engine *e, rp_error *err)
 {
   struct rp__buf name RP_AUTOBUF = RP_BUF(8192);
-  size_t n = strcspn(e->path, "?");
-  rp__buf_add(&name, e->path, n);
+  rp__buf_add(&name, e->path, rp__store_path_length(e->path));
   rp__buf_str(&name, ".runs");
   if (name.err) return rp__fail_nomem(err);
   return rp__lockfile_open(&e->locks, name.p, err);
@@ -99,6 +99,7 @@ static int open_locks(rp_engine *e, rp_error *err)
 
 static void engine_free(rp_engine *e)
 {
+  rp__slots_free(e);
   if (e->locks.fd >= 0) rp__lockfile_close(&e->locks);
   if (e->store) e->store->ops->close(e->store);
   while (e->keys) {

@@ -54,11 +54,12 @@ struct rp_engine {
   char *path; /* of the database file, or NULL */
   bool short_lived, read_only;
 
-  pthread_mutex_t lock; /* of the two lists */
+  pthread_mutex_t lock; /* of the lists */
   rp_session *sessions;
   struct rp__scope_key *keys;
   int folds; /* kept by sessions */
-  int64_t last_slot; /* of a store without a lock file */
+  struct rp__slot *slots; /* bytes of <db>.runs that this engine holds */
+  int64_t last_slot;      /* of a store without a lock file */
 
   struct rp__counters counters;
 };
@@ -120,6 +121,10 @@ void rp__session_write(const struct rp__session_row *row, struct rp__jw *w); /* 
 
 /* The key of a scope, or NULL in *ret when it is not sealed. RP_E_KEY_MISSING, RP_E_KEY_WRONG. */
 int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, rp_error *err);
+
+/* A sealed session's metadata as its row keeps it (NULL without memory), and back, where the key is here. */
+char *rp__meta_seal(const struct rp__key *key, const char *id, const char *meta);
+void rp__meta_open(rp_engine *e, struct rp__session_row *row);
 
 /* What binds a sealed text to its place. */
 struct rp__str rp__session_ad(const rp_session *s);

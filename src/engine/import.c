@@ -57,8 +57,8 @@ static int fill(struct source *x)
 static int next_line(struct source *x, struct rp__str *ret)
 {
   for (;;) {
-    char *start = x->in.p + x->at;
-    char *nl = x->in.n > x->at ? memchr(start, '\n', x->in.n - x->at) : NULL;
+    char *start = x->in.n > x->at ? x->in.p + x->at : NULL;
+    char *nl = start ? memchr(start, '\n', x->in.n - x->at) : NULL;
     if (nl) {
       *ret = (struct rp__str){start, (size_t)(nl - start)};
       x->at += ret->n + 1;

@@ -181,11 +181,10 @@ int rp_append_many(rp_session *s, const rp_event *ev, size_t n, const rp_append_
   if (!o) o = &append_defaults;
   if (n == 0) return rp__fail(err, RP_E_INVALID, "there is no event to append");
   if (n > RP_BATCH_MAX) return rp__fail(err, RP_E_TOO_LARGE, "a batch has at most %d events", RP_BATCH_MAX);
-  if (durability_of(s, o) == RP_MEMORY && !s->e->short_lived) {
-    for (size_t i = 0; i < n; i++)
-      if ((rc = rp_append_async(s, &ev[i], o, NULL, NULL, err))) return rc;
-    if (ret) *ret = (rp_ack){.durability = RP_MEMORY};
-    return 0;
+  if (durability_of(s, o) == RP_MEMORY && n == 1 && !s->e->short_lived) {
+    rc = rp_append_async(s, ev, o, NULL, NULL, err);
+    if (!rc && ret) *ret = (rp_ack){.durability = RP_MEMORY};
+    return rc;
   }
   return rp__journal_append(s, ev, n, o, false, ret, err);
 }
@@ -336,6 +335,7 @@ int rp__journal_read(rp_session *s, int64_t after, int64_t upto, rp__event_fn *f
   struct rp__event_range r = {
     .session_ref = s->ref, .session_id = s->id, .after = after, .limit = upto ? upto - after : 0};
   int rc = s->e->store->ops->event_list(s->e->store, &r, on_event, &x, err);
+  if (rc == RP_E_CORRUPT) rp__hint(err, "'reprise verify --repair' mends what can be mended");
   rp__buf_done(&x.plain);
   return rc;
 }

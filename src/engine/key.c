@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of scopes: $REPRISE_KEY for all, or the file that `key_file` names, checked against what the scope was sealed with. */
+#include <sodium.h>
+
 #include "base/file.h"
 #include "engine/engine.h"
 
@@ -62,4 +64,37 @@ int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, r
     return rp__fail(err, RP_E_KEY_WRONG, "scope '%s' was sealed with another key", scope);
   *ret = k->present ? &k->key : NULL;
   return 0;
+}
+
+/* ---- metadata of sealed sessions: {"sealed":"HEX"} in the row ---- */
+
+char *rp__meta_seal(const struct rp__key *key, const char *id, const char *meta)
+{
+  struct rp__buf sealed RP_AUTOBUF = RP_BUF(RP_BODY_MAX), out RP_AUTOBUF = RP_BUF(2 * RP_BODY_MAX + 64);
+  if (rp__seal(key, &rp__system_random, rp__str(id), meta, strlen(meta), &sealed)) return NULL;
+  rp__buf_str(&out, "{\"sealed\":\"");
+  char *hex = rp__buf_room(&out, 2 * sealed.n + 1);
+  if (!hex) return NULL;
+  sodium_bin2hex(hex, 2 * sealed.n + 1, (const unsigned char *)sealed.p, sealed.n);
+  out.n += 2 * sealed.n;
+  rp__buf_str(&out, "\"}");
+  return rp__buf_take(&out);
+}
+
+/* Leaves it as it is where it can't be opened: those who list sessions need no key. */
+void rp__meta_open(rp_engine *e, struct rp__session_row *row)
+{
+  const struct rp__key *key;
+  if (!row->sealed || !row->meta || rp__scope_key(e, row->scope, &key, NULL) || !key) return;
+  struct rp__json hex = rp__json_get(rp__json_trusted(row->meta, strlen(row->meta)), "sealed");
+  struct rp__buf sealed RP_AUTOBUF = RP_BUF(RP_BODY_MAX), plain RP_AUTOBUF = RP_BUF(RP_BODY_MAX);
+  size_t n = 0;
+  if (hex.type != RP_JSON_STRING) return;
+  char *room = rp__buf_room(&sealed, hex.n / 2 + 1);
+  if (!room || sodium_hex2bin((unsigned char *)room, hex.n / 2 + 1, hex.p + 1, hex.n - 2, NULL, &n, NULL)) return;
+  if (rp__unseal(key, rp__str(row->id), room, n, &plain, NULL)) return;
+  char *meta = rp__buf_take(&plain);
+  if (!meta) return;
+  free(row->meta);
+  row->meta = meta;
 }

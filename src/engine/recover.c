@@ -3,30 +3,7 @@
 #include "engine/recover.h"
 
 #define WTMP "/var/log/wtmp"
-#define RECOVER_MAX 256 /* runs ended by one start; the rest by the next ones */
-
-bool rp__slot_is_ours(rp_engine *e, int64_t slot)
-{
-  pthread_mutex_lock(&e->lock);
-  const rp_session *s = e->sessions;
-  while (s && s->slot != slot) s = s->next;
-  pthread_mutex_unlock(&e->lock);
-  return s != NULL;
-}
-
-int rp__slot_take(rp_engine *e, int64_t *ret, rp_error *err)
-{
-  if (e->locks.fd >= 0) return rp__lockfile_take(&e->locks, &rp__system_random, ret, err);
-  pthread_mutex_lock(&e->lock);
-  *ret = ++e->last_slot;
-  pthread_mutex_unlock(&e->lock);
-  return 0;
-}
-
-void rp__slot_drop(rp_engine *e, int64_t slot)
-{
-  if (e->locks.fd >= 0 && !rp__slot_is_ours(e, slot)) rp__lockfile_drop(&e->locks, slot);
-}
+#define RECOVER_MAX 256 /* dead runs ended by one start; the rest by the next ones */
 
 void rp__run_judge(rp_engine *e, const struct rp__run_row *run, int64_t last_ms, struct rp__evidence *ret_evidence,
                    struct rp__verdict *ret)
@@ -47,36 +24,45 @@ void rp__run_judge(rp_engine *e, const struct rp__run_row *run, int64_t last_ms,
     v.heartbeat_boot_ms = 0;
   }
   if (run->owner == RP_RUN_LOCK)
-    v.lock_held = rp__slot_is_ours(e, run->slot) || (e->locks.fd >= 0 && rp__lockfile_held(&e->locks, run->slot));
+    v.lock_held = rp__slot_is_held(e, run->slot);
   if (v.boot_known && !v.same_boot) v.shutdown = rp__shutdown_kind(WTMP, v.heartbeat_ms);
   *ret_evidence = v;
   rp__lease_judge(&v, run->proc.pid, ret);
 }
 
-struct open_runs {
-  struct rp__run_row *rows;
+struct search {
+  rp_engine *e;
+  struct rp__run_row *dead;
   size_t n;
 };
 
-static int on_run(void *ctx, const struct rp__run_row *row)
+/* Keeps the dead ones. What only the time says about is looked at again with its session's last activity. */
+static int on_run(void *ctx, const struct rp__run_row *run)
 {
-  struct open_runs *o = ctx;
-  o->rows[o->n++] = *row;
+  struct search *x = ctx;
+  struct rp__evidence evidence;
+  struct rp__verdict verdict;
+  rp__run_judge(x->e, run, 0, &evidence, &verdict);
+  if (!verdict.alive && x->n < RECOVER_MAX) x->dead[x->n++] = *run;
   return 0;
 }
 
-/* One run and what follows for its session. A refusal means somebody else was faster. */
+/*
+ * One run and what follows for its session, unless the run has ended, shown a sign
+ * of life or been followed by another since it was judged.
+ */
 static int end_run(rp_engine *e, const struct rp__run_row *run, const struct rp__session_row *row,
                    const struct rp__evidence *v, const struct rp__verdict *verdict, rp_error *err)
 {
   bool closes = !row->key[0] && !rp__status_ended(row->status);
-  struct rp__op base = {.session_ref = row->ref, .session_id = row->id, .now_ms = v->now_ms};
+  struct rp__op base = {.session_ref = row->ref, .session_id = row->id, .now_ms = v->now_ms, .epoch = run->epoch};
   struct rp__op ops[2] = {base, base};
   ops[0].type = RP_OP_RUN_END;
   ops[0].u.run_end.run_ref = run->ref;
   ops[0].u.run_end.ended_at = RP_MIN(v->heartbeat_ms, v->now_ms);
   ops[0].u.run_end.cause = verdict->cause;
   ops[0].u.run_end.evidence = verdict->evidence;
+  ops[0].u.run_end.still_at = run->heartbeat_at;
   ops[1].type = RP_OP_SESSION_SET;
   ops[1].u.session_set.fields = RP_SET_CRASH | (closes ? RP_SET_MOVE : 0u);
   ops[1].u.session_set.crash_recovered = true;
@@ -95,8 +81,8 @@ static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovere
   rp__run_judge(e, run, row.last_activity_at, &evidence, &verdict);
   if (!verdict.alive) {
     rc = end_run(e, run, &row, &evidence, &verdict, err);
-    if (rc == RP_E_ENDED || rc == RP_E_TRANSITION || rc == RP_E_FENCED) rc = 0;
     if (!rc) fn(ctx, run, &verdict);
+    if (rc == RP_E_ENDED || rc == RP_E_TRANSITION || rc == RP_E_FENCED) rc = 0; /* somebody else was faster */
   }
   rp__session_row_done(&row);
   return rc;
@@ -104,11 +90,11 @@ static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovere
 
 int rp__recover(rp_engine *e, const char *scope, rp__recovered_fn *fn, void *ctx, rp_error *err)
 {
-  struct open_runs open = {.rows = calloc(RECOVER_MAX, sizeof *open.rows)};
-  if (!open.rows) return rp__fail_nomem(err);
-  struct rp__run_filter f = {.scope = scope, .open_only = true, .limit = RECOVER_MAX};
-  int rc = e->store->ops->run_list(e->store, &f, on_run, &open, err);
-  for (size_t i = 0; !rc && i < open.n; i++) rc = recover_one(e, &open.rows[i], fn, ctx, err);
-  free(open.rows);
+  struct search x = {.e = e, .dead = calloc(RECOVER_MAX, sizeof *x.dead)};
+  if (!x.dead) return rp__fail_nomem(err);
+  struct rp__run_filter f = {.scope = scope, .open_only = true};
+  int rc = e->store->ops->run_list(e->store, &f, on_run, &x, err);
+  for (size_t i = 0; !rc && i < x.n; i++) rc = recover_one(e, &x.dead[i], fn, ctx, err);
+  free(x.dead);
   return rc;
 }

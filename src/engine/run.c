@@ -122,7 +122,7 @@ static int commit_end(rp_session *s, const char *reason, const struct rp__str *b
   ops[2].type = RP_OP_RUN_END;
   ops[2].u.run_end.ended_at = now;
   ops[2].u.run_end.cause = rp__cause_of_reason(reason);
-  ops[2].u.run_end.reason = reason;
+  ops[2].u.run_end.reason = sealed ? NULL : reason; /* somebody's words: the sealed event has them */
   return rp__engine_commit(s->e, ops, 3, RP_DISK, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Session handles: finding, opening, releasing, describing. */
-#include "engine/recover.h"
+#include "engine/slot.h"
 
 int rp__session_check(const rp_session *s, rp_error *err)
 {
@@ -94,9 +94,7 @@ void rp_session_free(rp_session *s)
   int64_t slot = s->slot;
   rp_engine *e = s->e;
   finish_checkpoint(s);
-  pthread_mutex_lock(&e->lock);
   s->slot = 0;
-  pthread_mutex_unlock(&e->lock);
   if (slot) rp__slot_drop(e, slot);
   rp__session_unref(s);
 }
@@ -123,7 +121,9 @@ struct rp__str rp__session_ad(const rp_session *s)
 
 int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err)
 {
-  return s->e->store->ops->session_find(s->e->store, RP_FIND_ID, NULL, s->id, ret, err);
+  int rc = s->e->store->ops->session_find(s->e->store, RP_FIND_ID, NULL, s->id, ret, err);
+  if (!rc) rp__meta_open(s->e, ret);
+  return rc;
 }
 
 /* Exact id, then key, then a unique prefix; "last" is always the newest. */
@@ -248,6 +248,7 @@ int rp_session_json(const rp_session_info *info, char **ret, rp_error *err)
 }
 
 struct list_ctx {
+  rp_engine *e;
   rp_session_fn *fn;
   void *ctx;
 };
@@ -255,8 +256,13 @@ struct list_ctx {
 static int on_row(void *ctx, const struct rp__session_row *row)
 {
   struct list_ctx *x = ctx;
-  rp_session_info i = info_of(row);
-  return x->fn(x->ctx, &i);
+  struct rp__session_row open = *row;
+  if (row->meta && row->sealed && !(open.meta = strdup(row->meta))) return RP_E_NOMEM;
+  rp__meta_open(x->e, &open);
+  rp_session_info i = info_of(&open);
+  int rc = x->fn(x->ctx, &i);
+  if (open.meta != row->meta) free(open.meta);
+  return rc;
 }
 
 int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx, rp_error *err)
@@ -268,7 +274,7 @@ int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx,
   if (all.limit <= 0) all.limit = 50;
   if (all.status && rp__status_parse(all.status, strlen(all.status)) == RP_STATUS_MAX)
     return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", all.status);
-  struct list_ctx x = {fn, ctx};
+  struct list_ctx x = {e, fn, ctx};
   return e->store->ops->session_list(e->store, &all, on_row, &x, err);
 }
 
@@ -279,7 +285,7 @@ int rp_show(rp_engine *e, const char *ref, rp_session_fn *fn, void *ctx, rp_erro
   struct rp__session_row row = {0};
   rc = rp__session_lookup(e, ref ? ref : "", &row, err);
   if (rc) return rc;
-  struct list_ctx x = {fn, ctx};
+  struct list_ctx x = {e, fn, ctx};
   rc = on_row(&x, &row);
   rp__session_row_done(&row);
   return rc;

@@ -105,8 +105,13 @@ static int find_target(struct start *st, rp_error *err)
     return rp__fail(err, RP_E_EXISTS, "session %s is being imported", st->row.id);
   if (st->found && o->id && o->mode == RP_MODE_SUCCESSOR)
     return rp__fail_field(err, RP_E_EXISTS, "id", "session %s exists already", o->id);
-  /* Ended ones come back by their own id only (L-05); a successor is always new. */
-  if (st->found && !o->id && (rp__status_ended(st->row.status) || o->mode == RP_MODE_SUCCESSOR)) {
+  if (st->found && o->mode == RP_MODE_SUCCESSOR && !rp__status_ended(st->row.status)) {
+    rp__fail_field(err, RP_E_EXISTS, "key", "session %s is open and has the key '%s'", st->row.id, o->key);
+    rp__hint(err, "end it first, or start without --mode successor to resume it");
+    return RP_E_EXISTS;
+  }
+  /* Ended ones come back by their own id only (L-05). */
+  if (st->found && !o->id && rp__status_ended(st->row.status)) {
     rp__session_row_done(&st->row);
     st->row = (struct rp__session_row){0};
     st->found = false;
@@ -206,7 +211,7 @@ static int on_previous(void *ctx, const struct rp__run_row *run)
   struct previous_search *x = ctx;
   struct rp__evidence v;
   struct rp__verdict verdict = {0};
-  if (x->hit) return 0;
+  if (x->hit || (x->st->repeated && run->ref == x->st->current.ref)) return 0;
   if (!run->ended_at) rp__run_judge(x->st->e, run, 0, &v, &verdict);
   if (!x->st->found && verdict.alive && verdict.provable) return 0;
   x->run = *run;
@@ -383,6 +388,12 @@ static int build_ops(struct start *st, struct start_ops *b, rp_error *err)
   if (rc) return rc;
   if (!st->found) {
     st->row.sealed = key != NULL;
+    if (key && st->row.meta) {
+      char *sealed = rp__meta_seal(key, st->row.id, st->row.meta);
+      if (!sealed) return rp__fail_nomem(err);
+      free(st->row.meta);
+      st->row.meta = sealed;
+    }
     add_op(st, b, RP_OP_SESSION_PUT)->u.session_put.row = &st->row;
   }
   fill_run(st, &b->run);
@@ -510,8 +521,10 @@ static int make_handle(struct start *st, rp_session **ret, rp_error *err)
     st->slot = st->current.owner == RP_RUN_LOCK ? st->current.slot : 0;
   }
   if (!rc) rc = rp__session_open(st->e, &st->row, st->row.epoch, &s, err);
+  if (rc && st->slot && !st->repeated) rp__slot_drop(st->e, st->slot);
   if (rc) return rc;
   s->slot = st->slot;
+  if (st->repeated && s->slot) rp__slot_share(st->e, s->slot);
   if (st->found && !st->repeated) load_state(st, s);
   s->start_json = start_document(st);
   if (!s->start_json) {
@@ -537,7 +550,7 @@ static int try_start(struct start *st, rp_session **ret, rp_error *err)
   return make_handle(st, ret, err);
 }
 
-int rp_start(rp_engine *e, const rp_start_options *options, rp_session **ret, rp_error *err)
+static int start_checked(rp_engine *e, const rp_start_options *options, rp_session **ret, rp_error *err)
 {
   int rc = rp__engine_check(e, err);
   if (!rc && !options) rc = rp__fail(err, RP_E_USAGE, "no options were given");
@@ -553,10 +566,18 @@ int rp_start(rp_engine *e, const rp_start_options *options, rp_session **ret, rp
     st.recovered_w = RP_JW(&st.recovered);
     rp__jw_array(&st.recovered_w);
     rc = try_start(&st, ret, err);
-    bool raced = !st.found && rc == RP_E_EXISTS && !options->id;
+    bool raced = !st.found && rc == RP_E_EXISTS && !options->id && options->mode != RP_MODE_SUCCESSOR;
     raced = raced || rc == RP_E_FENCED;
     start_done(&st);
     if (!raced) return rc;
   }
   return rp__fail(err, RP_E_BUSY, "others keep starting the same session");
+}
+
+int rp_start(rp_engine *e, const rp_start_options *options, rp_session **ret, rp_error *err)
+{
+  rp_error why = {0}; /* steps on the way may fail and be mended; the caller's is written only when the start fails */
+  int rc = start_checked(e, options, ret, &why);
+  if (rc && err) *err = why;
+  return rc;
 }

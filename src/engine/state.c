@@ -2,17 +2,24 @@
 /*
  * The state of a session at a moment: the newest good snapshot before it plus the
  * tail of the journal. A damaged snapshot costs a longer tail and a warning, never
- * the state. `restored {to_seq}` turns back: the state at to_seq is built the same
- * way, and since to_seq is always smaller this ends.
+ * the state.
+ *
+ * `restored {to_seq}` turns back. Where the tail has one, the way to the state is
+ * found first, backwards: from the moment asked for to the last turning point before
+ * it, on from where that leads, and so on to a snapshot or the beginning. The pieces
+ * do not overlap, so each event is applied at most once, however often somebody
+ * turned back.
  */
 #include "engine/engine.h"
 
-#define REWINDS_MAX 64 /* restores of restores of restores … */
-
 /* Candidates for a start, newest first. */
+struct candidate {
+  int64_t n, seq;
+};
+
 struct candidates {
   int64_t upto;
-  int64_t *n;
+  struct candidate *p;
   size_t count, cap;
 };
 
@@ -22,12 +29,12 @@ static int on_candidate(void *ctx, const struct rp__snapshot_row *row)
   if (c->upto >= 0 && row->seq > c->upto) return 0;
   if (c->count == c->cap) {
     size_t cap = c->cap ? c->cap * 2 : 16;
-    int64_t *n = realloc(c->n, cap * sizeof *n);
-    if (!n) return RP_E_NOMEM;
-    c->n = n;
+    struct candidate *p = realloc(c->p, cap * sizeof *p);
+    if (!p) return RP_E_NOMEM;
+    c->p = p;
     c->cap = cap;
   }
-  c->n[c->count++] = row->n;
+  c->p[c->count++] = (struct candidate){row->n, row->seq};
   return 0;
 }
 
@@ -69,93 +76,169 @@ static bool is_damage(int rc)
   return rc == RP_E_SNAPSHOT_CORRUPT || rc == RP_E_CORRUPT || rc == RP_E_SNAPSHOT_NOT_FOUND;
 }
 
-static int load_snapshot(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
+/* One snapshot: *ret stays NULL when it is damaged. */
+static int load_one(rp_session *s, int64_t n, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
 {
-  struct rp__store *st = s->e->store;
-  struct candidates c = {.upto = upto};
-  int rc = st->ops->snapshot_list(st, s->ref, 0, on_candidate, &c, err);
-  if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   struct decode_ctx x = {.s = s};
-  for (size_t i = 0; !rc && i < c.count && !x.fold; i++) {
-    x.rc = 0;
-    rc = st->ops->snapshot_list(st, s->ref, c.n[i], on_snapshot, &x, err);
-    if (is_damage(rc)) {
-      if (err) x.err = *err;
-      x.rc = rc;
-      rc = 0;
-    }
-    if (!rc && x.rc && !is_damage(x.rc)) {
-      rc = x.rc;
-      if (err) *err = x.err;
-    }
-    if (!rc && x.rc) {
-      atomic_fetch_add(&s->e->counters.fallbacks, 1);
-      warn(warnings, "snapshot %lld of session %s is damaged (%s); going back to the one before", (long long)c.n[i],
-           s->id, x.err.message);
-    }
+  int rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, n, on_snapshot, &x, &x.err);
+  if (!rc) rc = x.rc;
+  if (!rc) *ret = x.fold;
+  if (!rc || !is_damage(rc)) {
+    if (rc && err) *err = x.err;
+    return rc;
   }
-  free(c.n);
-  if (rc) return rc;
-  if (!x.fold && rp__fold_new(&rp__facets, &x.fold)) return rp__fail_nomem(err);
-  *ret = x.fold;
+  atomic_fetch_add(&s->e->counters.fallbacks, 1);
+  warn(warnings, "snapshot %lld of session %s is damaged (%s); going back to the one before", (long long)n, s->id,
+       x.err.message);
   return 0;
+}
+
+/* The newest good snapshot with floor <= seq <= upto (< 0: the newest of all). *ret stays NULL when there is none. */
+static int load_snapshot(rp_session *s, int64_t floor, int64_t upto, struct rp__fold **ret, struct rp__buf *warnings,
+                         rp_error *err)
+{
+  struct candidates c = {.upto = upto};
+  int rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, 0, on_candidate, &c, err);
+  if (rc == RP_E_NOMEM) rp__fail_nomem(err);
+  for (size_t i = 0; !rc && i < c.count && !*ret && c.p[i].seq >= floor; i++)
+    rc = load_one(s, c.p[i].n, ret, warnings, err);
+  free(c.p);
+  return rc;
+}
+
+static int new_fold(struct rp__fold **f, rp_error *err)
+{
+  return rp__fold_new(&rp__facets, f) ? rp__fail_nomem(err) : 0;
 }
 
 struct replay {
   rp_session *s;
   struct rp__fold *fold;
-  struct rp__buf *warnings;
   rp_error *err;
-  int rewinds;
 };
-
-static int state_at(rp_session *s, int64_t upto, int rewinds, struct rp__fold **ret, struct rp__buf *warnings,
-                    rp_error *err);
-
-static int rewind_to(struct replay *r, int64_t to, const struct rp__event *ev)
-{
-  struct rp__fold *past;
-  if (to >= ev->seq || r->rewinds >= REWINDS_MAX)
-    return rp__fail(r->err, RP_E_CORRUPT, "session %s, event %lld: can't go back to %lld", r->s->id,
-                    (long long)ev->seq, (long long)to);
-  int rc = state_at(r->s, to, r->rewinds + 1, &past, r->warnings, r->err);
-  if (!rc) rp__fold_adopt(r->fold, past, ev);
-  return rc;
-}
 
 static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct replay *r = ctx;
   int64_t to = 0;
   int rc = rp__fold_apply(r->fold, ev, &to);
-  if (rc == RP__FOLD_REWIND) return rewind_to(r, to, ev);
+  if (rc == RP__FOLD_REWIND) return rc;
   if (rc == RP_E_NOMEM) return rp__fail_nomem(r->err);
   if (rc) return rp__fail(r->err, rc, "session %s: event %lld does not follow %lld", r->s->id, (long long)ev->seq,
                           (long long)rp__fold_seq(r->fold));
   return 0;
 }
 
-static int replay(rp_session *s, struct rp__fold *fold, int64_t upto, int rewinds, struct rp__buf *warnings,
-                  rp_error *err)
+/* Applies what follows, up to `upto` (< 0: all). RP__FOLD_REWIND: it met a turning point and stands before it. */
+static int replay(rp_session *s, struct rp__fold *fold, int64_t upto, rp_error *err)
 {
   rp_error own;
-  struct replay r = {s, fold, warnings, err ? err : &own, rewinds};
+  struct replay r = {s, fold, err ? err : &own};
+  if (upto == 0) return 0;
   return rp__journal_read(s, rp__fold_seq(fold), upto < 0 ? 0 : upto, on_event, &r, r.err);
 }
 
-static int state_at(rp_session *s, int64_t upto, int rewinds, struct rp__fold **ret, struct rp__buf *warnings,
-                    rp_error *err)
+/* ---- the way back ---- */
+
+struct turn {
+  int64_t at, to; /* the event `restored`, and where it leads */
+  int64_t at_ms;  /* its time */
+};
+
+struct turns {
+  struct turn *p;
+  size_t n, cap;
+  int64_t last; /* seq of the last event seen */
+};
+
+static int add_turn(struct turns *t, int64_t at, int64_t to, int64_t at_ms)
 {
+  if (t->n == t->cap) {
+    size_t cap = t->cap ? t->cap * 2 : 64;
+    struct turn *p = realloc(t->p, cap * sizeof *p);
+    if (!p) return RP_E_NOMEM;
+    t->p = p;
+    t->cap = cap;
+  }
+  t->p[t->n++] = (struct turn){at, to, at_ms};
+  return 0;
+}
+
+static int on_turn(void *ctx, const struct rp__event *ev)
+{
+  struct turns *t = ctx;
+  int64_t to;
+  t->last = ev->seq;
+  if (ev->kind != RP_KIND_RESTORED || !rp__json_i64(rp__json_get(ev->body, "to_seq"), &to)) return 0;
+  if (to < 0 || to >= ev->seq) return RP_E_CORRUPT;
+  return add_turn(t, ev->seq, to, ev->at_ms);
+}
+
+/* The pieces of the way, last first, and the fold on which the first piece goes on. */
+static int find_way(rp_session *s, const struct turns *t, int64_t upto, struct turns *way, struct rp__fold **ret,
+                    struct rp__buf *warnings, rp_error *err)
+{
+  size_t i = t->n;
+  for (int64_t end = upto;;) {
+    while (i > 0 && t->p[i - 1].at > end) i--;
+    int64_t turn = i ? t->p[i - 1].at : 0;
+    int rc = load_snapshot(s, turn, end, ret, warnings, err);
+    if (rc) return rc;
+    if (add_turn(way, turn, end, i ? t->p[i - 1].at_ms : 0)) return rp__fail_nomem(err);
+    if (*ret) return 0;
+    if (!turn) return new_fold(ret, err);
+    end = t->p[i - 1].to;
+  }
+}
+
+/* Stands the fold at the turning point, its state being that of where the turn led. */
+static int stand_at(struct rp__fold **f, const struct turn *turn, rp_error *err)
+{
+  struct rp__fold *next = NULL;
+  struct rp__event ev = {.seq = turn->at, .at_ms = turn->at_ms, .kind = RP_KIND_RESTORED};
+  int rc = new_fold(&next, err);
+  if (rc) return rc;
+  rp__fold_adopt(next, RP_TAKE(*f), &ev);
+  *f = next;
+  return 0;
+}
+
+static int walk(rp_session *s, const struct turns *way, struct rp__fold **f, rp_error *err)
+{
+  for (size_t i = way->n; i-- > 0;) {
+    if (i + 1 < way->n) { /* a later piece begins at its turning point */
+      int rc = stand_at(f, &way->p[i], err);
+      if (rc) return rc;
+    }
+    int rc = way->p[i].to > rp__fold_seq(*f) ? replay(s, *f, way->p[i].to, err) : 0;
+    if (rc) return rc;
+  }
+  return 0;
+}
+
+static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
+{
+  struct turns turns = {0}, way = {0};
   struct rp__fold *f RP_AUTOFOLD = NULL;
-  int rc = load_snapshot(s, upto, &f, warnings, err);
-  if (!rc && upto != 0) rc = replay(s, f, upto, rewinds, warnings, err);
+  int rc = rp__journal_read(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, err);
+  if (rc == RP_E_NOMEM) rp__fail_nomem(err);
+  if (!rc) rc = find_way(s, &turns, turns.last, &way, &f, warnings, err);
+  if (!rc) rc = walk(s, &way, &f, err);
+  free(turns.p);
+  free(way.p);
   if (!rc) *ret = RP_TAKE(f);
   return rc;
 }
 
 int rp__state_at(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
 {
-  return state_at(s, upto, 0, ret, warnings, err);
+  struct rp__fold *f RP_AUTOFOLD = NULL;
+  int rc = load_snapshot(s, 0, upto, &f, warnings, err);
+  if (!rc && !f) rc = new_fold(&f, err);
+  if (!rc) rc = replay(s, f, upto, err);
+  if (rc == RP__FOLD_REWIND) return turned_state(s, upto, ret, NULL, err);
+  if (!rc) *ret = RP_TAKE(f);
+  return rc;
 }
 
 /* Whether this session may keep its fold in memory between uses. */
@@ -180,10 +263,11 @@ void rp__state_drop(rp_session *s)
 int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
 {
   if (s->fold) {
-    int rc = replay(s, s->fold, -1, 0, warnings, err);
-    if (rc) rp__state_drop(s); /* it may be half applied */
-    else *ret = s->fold;
-    return rc;
+    int rc = replay(s, s->fold, -1, err);
+    if (!rc) *ret = s->fold;
+    if (!rc) return 0;
+    rp__state_drop(s); /* it may be half applied */
+    if (rc != RP__FOLD_REWIND) return rc;
   }
   int rc = rp__state_at(s, -1, ret, warnings, err);
   if (!rc && may_keep(s->e)) s->fold = *ret;

@@ -114,7 +114,7 @@ static const char *network_filesystem(long type)
 
 static void check_files(rp_engine *e, struct rp__jw *w)
 {
-  char *path RP_AUTOFREE = e->path ? strndup(e->path, strcspn(e->path, "?")) : NULL;
+  char *path RP_AUTOFREE = e->path ? strndup(e->path, rp__store_path_length(e->path)) : NULL;
   struct stat sb;
   struct statfs fs;
   if (!path) {

@@ -6,8 +6,9 @@
  */
 #include <sodium.h>
 
-#include "engine/engine.h"
+#include "engine/copy.h"
 
+#define TAIL_FILLED 65536 /* missing events at the end that are believed; beyond, the counter is what is wrong */
 #define DAMAGED_KEPT 4096 /* bytes of a damaged body that are kept, in hex */
 
 struct verify {
@@ -21,6 +22,7 @@ struct verify {
   int64_t done, total, left; /* events read, events in all, findings not repaired */
   rp_session *s;             /* the one being read */
   int64_t next;              /* the seq expected */
+  int64_t last;              /* the row's last seq */
   struct rp__buf plain;
 };
 
@@ -109,22 +111,40 @@ static int on_event(void *ctx, const struct rp__event_row *row)
   return rc;
 }
 
-/* The row's own numbers against the events there are. */
+static int recount(struct verify *v)
+{
+  struct rp__op op = {.type = RP_OP_SESSION_SET,
+                      .session_ref = v->s->ref,
+                      .session_id = v->s->id,
+                      .now_ms = rp__engine_now(v->e),
+                      .u.session_set.fields = RP_SET_COUNTERS};
+  return rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
+}
+
+/*
+ * The row's own numbers against the events there are. A tail that is gone is filled
+ * like any hole: its numbers were given away and must not be given again. A session
+ * that others write to while we read is ahead of the row we read first.
+ */
 static int check_counters(struct verify *v, const struct rp__session_row *row)
 {
+  int64_t last = row->last_seq;
   int rc = 0;
-  if (v->next == row->last_seq + 1) return 0;
-  if (v->repair) {
-    struct rp__op op = {.type = RP_OP_SESSION_SET,
-                        .session_ref = row->ref,
-                        .session_id = row->id,
-                        .now_ms = rp__engine_now(v->e),
-                        .u.session_set.fields = RP_SET_COUNTERS};
-    rc = rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
+  if (v->next > last + 1) {
+    struct rp__session_row now = {0};
+    rc = rp__session_row(v->s, &now, v->err);
+    rp__session_row_done(&now);
+    last = rc ? last : now.last_seq;
   }
-  if (rc) return rc;
-  return report(v, 0, v->repair, "the session says it has %lld events, it has %lld", (long long)row->last_seq,
-                (long long)v->next - 1);
+  if (rc || v->next == last + 1 || (v->next <= last && last > row->last_seq)) return rc;
+  if (v->next <= last && last - v->next < TAIL_FILLED) {
+    for (; !rc && v->next <= last; v->next++) rc = bad_event(v, NULL, v->next, "it is missing");
+    if (!rc && v->repair) rc = recount(v);
+    return rc;
+  }
+  rc = v->repair ? recount(v) : 0;
+  return rc ? rc : report(v, 0, v->repair, "the session says it has %lld events, it has %lld", (long long)last,
+                          (long long)v->next - 1);
 }
 
 /* ---- snapshots ---- */
@@ -148,6 +168,7 @@ static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
   rp_error why = {0};
   int rc = rp__snapshot_decode(row->data, (size_t)row->size, v->s->key, rp__session_ad(v->s), &rp__facets, &f, &why);
   if (!rc && rp__fold_seq(f) != row->seq) rc = rp__fail(&why, RP_E_SNAPSHOT_CORRUPT, "it stands at another event");
+  if (!rc && row->seq >= v->next && row->seq > v->last) rc = rp__fail(&why, RP_E_SNAPSHOT_CORRUPT, "it is ahead");
   rp__fold_free(f);
   if (rc && rc != RP_E_SNAPSHOT_CORRUPT && rc != RP_E_CORRUPT && v->err) *v->err = why;
   return rc;
@@ -173,11 +194,12 @@ static int verify_session(struct verify *v, const struct rp__session_row *row)
 {
   int rc = rp__session_open(v->e, row, 0, &v->s, v->err);
   if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG) {
-    rp_finding f = {.session_id = row->id, .what = "it is sealed and the key is not here: not checked"};
+    rp_finding f = {.session_id = row->id, .what = "it is sealed and the key is not here", .skipped = true};
     return v->fn ? v->fn(v->ctx, &f) : 0;
   }
   if (rc) return rc;
   v->next = 1;
+  v->last = row->last_seq;
   struct rp__event_range r = {.session_ref = row->ref, .session_id = row->id, .tolerant = true};
   rc = v->e->store->ops->event_list(v->e->store, &r, on_event, v, v->err);
   if (rc == RP_E_CORRUPT) rc = report(v, v->next, false, "%s", v->err->message);
@@ -201,7 +223,27 @@ static int on_row(void *ctx, const struct rp__session_row *row)
   return 0;
 }
 
-/* Sessions appended to while we read may look ahead of their row; the row is read again before it is blamed. */
+/* What an import or fork left behind that died before it was done. */
+static int verify_hidden(struct verify *v)
+{
+  char after[RP_NAME] = "";
+  for (;;) {
+    struct rp__session_row row = {0};
+    rp_error none = {0};
+    int rc = v->e->store->ops->session_find(v->e->store, RP_FIND_HIDDEN, NULL, after, &row, &none);
+    if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+    if (rc) *v->err = none;
+    if (rc) return rc;
+    rp__session_row_done(&row);
+    memcpy(after, row.id, sizeof after);
+    if (rp__copy_is_alive(v->e, row.id)) continue;
+    rp_finding f = {.session_id = row.id, .what = "an import or fork of it was cut off", .repaired = v->repair};
+    if (v->repair && (rc = rp__copy_remove(v->e, &row, v->err))) return rc;
+    if (!v->repair) v->left++;
+    if (v->fn && (rc = v->fn(v->ctx, &f))) return rc;
+  }
+}
+
 static int verify_all(struct verify *v)
 {
   struct page *p RP_AUTOFREE = malloc(sizeof *p);
@@ -251,6 +293,7 @@ int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, voi
     v.total = rc ? 0 : stats.events;
     rc = e->store->ops->check(e->store, repair, on_store_finding, &v, v.err);
     if (!rc) rc = verify_all(&v);
+    if (!rc) rc = verify_hidden(&v);
   }
   rp__buf_done(&v.plain);
   if (rc) return rc;

@@ -228,6 +228,12 @@ static void conversation_done(void *state)
   while (c->count) drop_oldest(c);
 }
 
+static int64_t conversation_newest(const void *state)
+{
+  const struct conversation *c = state;
+  return c->count ? c->ring[(c->first + c->count - 1) % MESSAGES_MAX]->seq : 0;
+}
+
 const struct rp__facet_ops rp__facet_conversation = {
     .name = "conversation",
     .state_size = sizeof(struct conversation),
@@ -237,5 +243,6 @@ const struct rp__facet_ops rp__facet_conversation = {
     .save = conversation_save,
     .show = conversation_show,
     .load = conversation_load,
+    .newest = conversation_newest,
     .done = conversation_done,
 };

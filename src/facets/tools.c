@@ -374,6 +374,14 @@ static void tools_done(void *state)
   t->count = 0;
 }
 
+static int64_t tools_newest(const void *state)
+{
+  const struct tools *t = state;
+  int64_t newest = 0;
+  for (size_t i = 0; i < t->count; i++) newest = RP_MAX(newest, t->calls[i]->seq);
+  return newest;
+}
+
 const struct rp__facet_ops rp__facet_tools = {
     .name = "tools",
     .state_size = sizeof(struct tools),
@@ -383,6 +391,7 @@ const struct rp__facet_ops rp__facet_tools = {
     .save = tools_save,
     .show = tools_show,
     .load = tools_load,
+    .newest = tools_newest,
     .brief = tools_brief,
     .done = tools_done,
 };

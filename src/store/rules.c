@@ -28,6 +28,24 @@ int rp__refuse_key(const struct rp__session_row *row, rp_error *err)
   return rp__fail(err, RP_E_EXISTS, "an open session of scope '%s' has the key '%s'", row->scope, row->key);
 }
 
+int rp__refuse_run(const char *id, rp_error *err)
+{
+  return rp__fail(err, RP_E_FENCED, "session %s: the run has ended or shown a sign of life meanwhile", id);
+}
+
+int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row, rp_error *err)
+{
+  if (!row->sealed || memcmp(row->key_id, op->u.scope_set.row->key_id, sizeof row->key_id) == 0) return 0;
+  return rp__fail(err, RP_E_KEY_WRONG, "scope '%s' was sealed with another key", op->u.scope_set.scope);
+}
+
+size_t rp__store_path_length(const char *path)
+{
+  const char *query = strrchr(path, '?');
+  bool ours = query && (strncmp(query, "?vfs=", 5) == 0 || strncmp(query, "?busy_ms=", 9) == 0);
+  return ours ? (size_t)(query - path) : strlen(path);
+}
+
 int rp__refuse_hole(const char *id, int64_t seq, rp_error *err)
 {
   return rp__fail(err, RP_E_CORRUPT, "session %s: event %" PRId64 " is missing", id ? id : "?", seq);

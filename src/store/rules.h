@@ -36,7 +36,11 @@ int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row
 /* What the stored checksum of an event is taken over. */
 uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void *body, size_t n);
 
+/* A scope that is sealed stays sealed with its key. */
+int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row, rp_error *err);
+
 /* Refusals that are worded alike everywhere. */
+int rp__refuse_run(const char *id, rp_error *err);
 int rp__refuse_not_found(const char *id, rp_error *err);
 /* RP_E_EXISTS: an open session has that scope and key. */
 int rp__refuse_key(const struct rp__session_row *row, rp_error *err);

@@ -96,7 +96,7 @@ enum rp__op_type {
   RP_OP_SNAPSHOT_PUT,    /* numbers it, moves the session's snap_seq and tail_bytes forward if it is the newest */
   RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND; snap_seq goes back to the newest left */
   RP_OP_EVENT_REPLACE,   /* repair: other kind and body at a seq */
-  RP_OP_SCOPE_SET,       /* sealed and key id of a scope */
+  RP_OP_SCOPE_SET,       /* sealed and key id of a scope. RP_E_KEY_WRONG: it is sealed with another key */
   RP_OP_SESSION_DELETE,  /* the session and all that hangs on it */
 };
 
@@ -141,6 +141,7 @@ struct rp__op {
       int64_t ended_at;
       enum rp__cause cause;
       const char *evidence, *reason; /* or NULL */
+      int64_t still_at; /* not 0: RP_E_FENCED unless the run is open and its heartbeat_at is this */
     } run_end;
     struct {
       unsigned fields;
@@ -200,7 +201,7 @@ struct rp__txn {
 
 /* ---- reading ------------------------------------------------------------- */
 
-enum rp__find { RP_FIND_ID, RP_FIND_PREFIX, RP_FIND_KEY, RP_FIND_LAST };
+enum rp__find { RP_FIND_ID, RP_FIND_PREFIX, RP_FIND_KEY, RP_FIND_LAST, RP_FIND_HIDDEN };
 
 typedef int rp__session_row_fn(void *ctx, const struct rp__session_row *row);
 typedef int rp__run_row_fn(void *ctx, const struct rp__run_row *row);
@@ -250,7 +251,8 @@ struct rp__store_ops {
 
   /*
    * ID, PREFIX, KEY (`scope` may be NULL; open sessions first, then the newest), or
-   * the LAST started of the scope (NULL: of all). RP_E_SESSION_NOT_FOUND,
+   * the LAST started of the scope (NULL: of all), or the first HIDDEN one made
+   * after the session `what` (NULL: of all). RP_E_SESSION_NOT_FOUND,
    * RP_E_AMBIGUOUS (PREFIX). The row is done by the caller.
    */
   int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
@@ -295,6 +297,8 @@ struct rp__store_options {
   void *ctx;
 };
 
+/* How much of options.path is the file's name: tests may add ?vfs=NAME or ?busy_ms=N. */
+size_t rp__store_path_length(const char *path);
 /* RP_E_VERSION: made by a newer version. RP_E_UNREACHABLE, _CORRUPT … */
 int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err);
 int rp__store_memory_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err);

@@ -55,6 +55,7 @@ void samples_done(struct samples *s);
  * does in the background is not charged to the next loop. Returns the CPU seconds.
  */
 double settle(const struct bench *b);
+double cpu_seconds(void); /* of this process so far */
 
 /* ---- telling ---------------------------------------------------------------- */
 

@@ -65,8 +65,20 @@ static void *writer_main(void *ctx)
 }
 
 struct turn {
-  double per_second, size, p50, p99, after;
+  double per_second, cpu_us; /* CPU of all threads per event */
+  double size, p50, p99, after;
 };
+
+static struct turn turn_begin(void)
+{
+  return (struct turn){.per_second = (double)now_ns(), .cpu_us = cpu_seconds()};
+}
+
+static void turn_end(struct turn *t, int64_t events)
+{
+  t->per_second = (double)events * 1e9 / ((double)now_ns() - t->per_second);
+  t->cpu_us = (cpu_seconds() - t->cpu_us) * 1e6 / (double)events;
+}
 
 static void gather(struct writer *w, struct turn *ret)
 {
@@ -93,14 +105,17 @@ static struct turn ours_turn(struct field *f, int64_t events)
     if (pthread_create(&w[i].thread, NULL, writer_main, &w[i]) != 0) die("no thread");
   }
   pthread_barrier_wait(&start);
-  int64_t t = now_ns();
+  struct turn ret = turn_begin();
   for (int i = 0; i < WRITERS; i++) pthread_join(w[i].thread, NULL);
-  struct turn ret = {.per_second = (double)(events / WRITERS * WRITERS) * 1e9 / (double)(now_ns() - t)};
+  turn_end(&ret, events / WRITERS * WRITERS);
   struct commits after = ours_commits(f->engine);
   pthread_barrier_destroy(&start);
   gather(w, &ret);
   ret.size = (double)(after.txns - before.txns) / (double)(after.groups - before.groups);
-  ret.after = settle(f->bench);
+  double cpu = cpu_seconds();
+  ours_index(f->engine);
+  settle(f->bench);
+  ret.after = cpu_seconds() - cpu;
   return ret;
 }
 
@@ -120,10 +135,10 @@ static size_t fill_rows(struct field *f, size_t n, uint64_t *dice)
   return n;
 }
 
-static double bare_turn(struct field *f, int64_t events, size_t size, bool file)
+static struct turn bare_turn(struct field *f, int64_t events, size_t size, bool file)
 {
   uint64_t dice = (uint64_t)++f->turns * 0x9e3779b97f4a7c15u;
-  int64_t t = now_ns();
+  struct turn ret = turn_begin();
   for (int64_t done = 0; done < events;) {
     size_t left = (size_t)(events - done);
     size_t n = fill_rows(f, left < size ? left : size, &dice);
@@ -133,33 +148,45 @@ static double bare_turn(struct field *f, int64_t events, size_t size, bool file)
       bare_db_commit(f->bare, f->rows, n);
     done += (int64_t)n;
   }
-  return (double)events * 1e9 / (double)(now_ns() - t);
+  turn_end(&ret, events);
+  return ret;
 }
 
 /* ---- rounds ---------------------------------------------------------------- */
 
+static void round_line(struct report *r, int number, const struct turn *o, const struct turn *bare,
+                       const struct turn *file)
+{
+  report_line(r, "| %d | %.0f/s | %.0f µs | %s | %s | %.1f | %.0f/s | %.0f µs | %.0f %% | %.0f/s | %.0f %% | %.1f s |",
+              number, o->per_second, o->cpu_us, text_ns(o->p50), text_ns(o->p99), o->size, bare->per_second,
+              bare->cpu_us, 100 * o->per_second / bare->per_second, file->per_second,
+              100 * o->per_second / file->per_second, o->after);
+}
+
 static double rounds_run(struct report *r, struct field *f)
 {
   int64_t n = bench_count(f->bench, 64000, 640);
-  struct samples ratios = {0}, ours = {0}, bares = {0}, files = {0};
-  report_line(r, "| round | ours | median wait | p99 | mean transaction | bare SQLite | ours / bare | bare file | "
-                 "ours / file | CPU afterwards |");
-  report_line(r, "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+  struct samples ratios = {0}, ours = {0}, bares = {0}, files = {0}, ours_cpu = {0}, bare_cpu = {0};
+  report_line(r,
+              "| round | ours | CPU per event | median wait | p99 | mean transaction | bare SQLite | CPU per event | "
+              "ours / bare | bare file | ours / file | CPU afterwards |");
+  report_line(r, "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
   for (int i = 0; i < f->bench->rounds; i++) {
     struct turn o = ours_turn(f, n);
     size_t size = o.size < 1 ? 1 : (size_t)(o.size + 0.5);
-    double bare = bare_turn(f, n, size, false), file = bare_turn(f, n, size, true);
-    report_line(r, "| %d | %.0f/s | %s | %s | %.1f | %.0f/s | %.0f %% | %.0f/s | %.0f %% | %.1f s |", i + 1,
-                o.per_second, text_ns(o.p50), text_ns(o.p99), o.size, bare, 100 * o.per_second / bare, file,
-                100 * o.per_second / file, o.after);
-    samples_add(&ratios, 100 * o.per_second / bare);
-    samples_add(&ours, o.per_second), samples_add(&bares, bare), samples_add(&files, file);
+    struct turn bare = bare_turn(f, n, size, false), file = bare_turn(f, n, size, true);
+    round_line(r, i + 1, &o, &bare, &file);
+    samples_add(&ratios, 100 * o.per_second / bare.per_second);
+    samples_add(&ours, o.per_second), samples_add(&ours_cpu, o.cpu_us);
+    samples_add(&bares, bare.per_second), samples_add(&bare_cpu, bare.cpu_us);
+    samples_add(&files, file.per_second);
   }
-  double ratio = samples_median(&ratios);
-  report_line(r, "| **median** | %.0f/s | | | | %.0f/s | **%.0f %%** | %.0f/s | %.0f %% | |", samples_median(&ours),
-              samples_median(&bares), ratio, samples_median(&files),
-              100 * samples_median(&ours) / samples_median(&files));
+  double ratio = samples_median(&ratios), mine = samples_median(&ours);
+  report_line(r, "| **median** | %.0f/s | %.0f µs | | | | %.0f/s | %.0f µs | **%.0f %%** | %.0f/s | %.0f %% | |", mine,
+              samples_median(&ours_cpu), samples_median(&bares), samples_median(&bare_cpu), ratio,
+              samples_median(&files), 100 * mine / samples_median(&files));
   samples_done(&ratios), samples_done(&ours), samples_done(&bares), samples_done(&files);
+  samples_done(&ours_cpu), samples_done(&bare_cpu);
   return ratio;
 }
 

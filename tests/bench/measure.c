@@ -81,7 +81,7 @@ void samples_done(struct samples *s)
   *s = (struct samples){0};
 }
 
-static double cpu_seconds(void)
+double cpu_seconds(void)
 {
   struct rusage u;
   getrusage(RUSAGE_SELF, &u);

@@ -15,6 +15,7 @@ static bool find_better(enum rp__find how, const struct rp__mem_session *s, cons
 {
   if (!best) return true;
   if (how == RP_FIND_LAST) return s->started >= best->started;
+  if (how == RP_FIND_HIDDEN) return strcmp(s->row.id, best->row.id) < 0;
   return rp__status_ended(s->row.status) <= rp__status_ended(best->row.status);
 }
 
@@ -25,6 +26,7 @@ static bool find_match(enum rp__find how, const struct rp__session_row *row, con
   case RP_FIND_PREFIX: return !row->hidden && in_scope(row, scope) && strncmp(row->id, what, strlen(what)) == 0;
   case RP_FIND_KEY: return !row->hidden && in_scope(row, scope) && strcmp(row->key, what) == 0;
   case RP_FIND_LAST: return !row->hidden && in_scope(row, scope);
+  case RP_FIND_HIDDEN: return row->hidden && strcmp(row->id, what ? what : "") > 0;
   }
   return false;
 }
@@ -43,6 +45,7 @@ static int find_locked(struct rp__mem_store *m, enum rp__find how, const char *s
   }
   if (!best && how == RP_FIND_LAST) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session yet");
   if (!best && how == RP_FIND_KEY) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
+  if (!best && how == RP_FIND_HIDDEN) return rp__refuse_not_found("hidden", err);
   if (!best) return rp__refuse_not_found(what, err);
   if (how == RP_FIND_PREFIX && matches > 1)
     return rp__fail(err, RP_E_AMBIGUOUS, "%s begins the ids of several sessions", what);
@@ -53,7 +56,7 @@ int rp__mem_session_find(struct rp__store *base, enum rp__find how, const char *
                          struct rp__session_row *ret, rp_error *err)
 {
   struct rp__mem_store *m = rp__mem(base);
-  if (how != RP_FIND_LAST && (!what || !what[0])) return rp__fail(err, RP_E_USAGE, "nothing to look for");
+  if (how < RP_FIND_LAST && (!what || !what[0])) return rp__fail(err, RP_E_USAGE, "nothing to look for");
   pthread_mutex_lock(&m->mu);
   int rc = find_locked(m, how, scope, what, ret, err);
   pthread_mutex_unlock(&m->mu);

@@ -115,7 +115,9 @@ static int op_run_end(struct rp__mem_store *m, struct rp__op *op, struct rp__mem
   if (rc != 0) return rc;
   struct rp__run_row *run = op->u.run_end.run_ref ? rp__mem_run(m, op->u.run_end.run_ref) : run_current(m, &s->row);
   if (!run || run->session_ref != s->row.ref) return 0;
+  int64_t still_at = op->u.run_end.still_at;
   op->ret.ref = run->ref;
+  if (still_at && (run->ended_at || run->heartbeat_at != still_at)) return rp__refuse_run(op->session_id, err);
   if (run->ended_at != 0) return 0;
   u->run = *run;
   run->ended_at = op->u.run_end.ended_at ? op->u.run_end.ended_at : op->now_ms;
@@ -324,6 +326,7 @@ static int op_scope_set(struct rp__mem_store *m, struct rp__op *op, struct rp__m
 {
   struct rp__mem_scope *s;
   int rc = scope_touch(m, op->u.scope_set.scope, u, &s, err);
+  if (rc == 0) rc = rp__rule_scope_set(op, &s->row, err);
   if (rc != 0) return rc;
   s->row.sealed = op->u.scope_set.row->sealed;
   memcpy(s->row.key_id, op->u.scope_set.row->key_id, sizeof s->row.key_id);

@@ -13,6 +13,7 @@ static int find_start(enum rp__find how, bool scoped, enum rp__sq_id *ret)
   case RP_FIND_PREFIX: *ret = RP_SQ_SESSION_BY_PREFIX; return 0;
   case RP_FIND_KEY: *ret = scoped ? RP_SQ_SESSION_BY_KEY_IN : RP_SQ_SESSION_BY_KEY; return 0;
   case RP_FIND_LAST: *ret = scoped ? RP_SQ_SESSION_LAST_IN : RP_SQ_SESSION_LAST; return 0;
+  case RP_FIND_HIDDEN: *ret = RP_SQ_SESSION_HIDDEN; return 0;
   }
   return RP_E_USAGE;
 }
@@ -23,7 +24,7 @@ static int refuse_find(enum rp__find how, const char *scope, const char *what, r
     return rp__fail(err, RP_E_SESSION_NOT_FOUND, scope ? "no session in scope %s yet" : "no session yet",
                     scope ? scope : "");
   if (how == RP_FIND_KEY) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
-  return rp__refuse_not_found(what, err);
+  return rp__refuse_not_found(how == RP_FIND_HIDDEN ? "hidden" : what, err);
 }
 
 /* A prefix that is a whole id names that session, however many ids it begins. */
@@ -43,14 +44,15 @@ int rp__sq_session_find(struct rp__store *base, enum rp__find how, const char *s
   struct rp__session_row row = {0};
   char end[RP_NAME + 8];
   enum rp__sq_id id;
-  if (find_start(how, scope && scope[0], &id) != 0 || (how != RP_FIND_LAST && (!what || !what[0])))
+  if (find_start(how, scope && scope[0], &id) != 0 || (how < RP_FIND_LAST && (!what || !what[0])))
     return rp__fail(err, RP_E_USAGE, "nothing to look for");
   int rc = rp__sq_reader_take(rp__sq(base), &c, err);
   if (rc != 0) return rc;
 
   RP_SQ_AUTO q = rp__sq_query(c, id);
   bool by_scope_only = id == RP_SQ_SESSION_LAST_IN;
-  if (how != RP_FIND_LAST) rp__sq_text(&q, 1, what);
+  if (how < RP_FIND_LAST) rp__sq_text(&q, 1, what);
+  if (how == RP_FIND_HIDDEN) rp__sq_textn(&q, 1, what ? what : "", what ? strlen(what) : 0);
   if (by_scope_only) rp__sq_text(&q, 1, scope);
   if (id == RP_SQ_SESSION_BY_KEY_IN) rp__sq_text(&q, 2, scope);
   if (how == RP_FIND_PREFIX) {
@@ -148,15 +150,12 @@ int rp__sq_session_list(struct rp__store *base, const rp_filter *f, rp__session_
 
 /* ---- scopes, clients ---- */
 
-int rp__sq_scope_get(struct rp__store *base, const char *scope, struct rp__scope_row *ret, rp_error *err)
+int rp__sq_scope_read(struct rp__sq_conn *c, const char *scope, struct rp__scope_row *ret, rp_error *err)
 {
-  RP_AUTOREADER struct rp__sq_conn *c = NULL;
   struct rp__scope_row row = {0};
-  int rc = rp__sq_reader_take(rp__sq(base), &c, err);
-  if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_GET);
   rp__sq_text(&q, 1, scope);
-  rc = rp__sq_next(&q, "read scope", err);
+  int rc = rp__sq_next(&q, "read scope", err);
   if (rc < 0) return rc;
   if (rc > 0) {
     struct rp__str key_id = rp__sq_col_bytes(&q, 2);
@@ -166,6 +165,13 @@ int rp__sq_scope_get(struct rp__store *base, const char *scope, struct rp__scope
   }
   *ret = row;
   return 0;
+}
+
+int rp__sq_scope_get(struct rp__store *base, const char *scope, struct rp__scope_row *ret, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  int rc = rp__sq_reader_take(rp__sq(base), &c, err);
+  return rc ? rc : rp__sq_scope_read(c, scope, ret, err);
 }
 
 int rp__sq_client_get(struct rp__store *base, int64_t session_ref, const char *client_id, int64_t *ret, rp_error *err)

@@ -45,8 +45,8 @@ static int path_set(struct rp__sq_store *s, const char *path, rp_error *err)
   bool special = path[0] == ':' || strncmp(path, "file:", 5) == 0;
   s->path = concat(special ? "./" : "", path);
   if (!s->path) return rp__fail_nomem(err);
-  char *query = strrchr(s->path, '?');
-  if (query && (strncmp(query, "?vfs=", 5) == 0 || strncmp(query, "?busy_ms=", 9) == 0)) {
+  char *query = s->path + rp__store_path_length(s->path);
+  if (*query) {
     *query = '\0';
     if (query_parse(s, query + 1) != 0) return rp__fail_nomem(err);
   }

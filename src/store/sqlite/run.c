@@ -89,8 +89,11 @@ int rp__sq_run_end(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   rp__sq_text(&q, 4, rp__cause_name(op->u.run_end.cause));
   rp__sq_text(&q, 5, op->u.run_end.evidence);
   rp__sq_text(&q, 6, op->u.run_end.reason);
+  rp__sq_int(&q, 7, op->u.run_end.still_at);
   op->ret.ref = run.ref;
-  return rp__sq_done(&q, "end run", err);
+  rc = rp__sq_done(&q, "end run", err);
+  if (rc == 0 && op->u.run_end.still_at && sqlite3_changes(c->db) == 0) return rp__refuse_run(op->session_id, err);
+  return rc;
 }
 
 int rp__sq_heartbeat(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)

@@ -175,6 +175,10 @@ int rp__sq_session_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 int rp__sq_scope_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   const struct rp__scope_row *row = op->u.scope_set.row;
+  struct rp__scope_row now;
+  int rc = rp__sq_scope_read(c, op->u.scope_set.scope, &now, err);
+  if (rc == 0) rc = rp__rule_scope_set(op, &now, err);
+  if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_SET);
   rp__sq_text(&q, 1, op->u.scope_set.scope);
   rp__sq_int(&q, 2, row->sealed);

@@ -145,6 +145,9 @@ int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_erro
 int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err);
 int rp__sq_head_write(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err);
 
+/* A scope never seen reads as zeroes. */
+int rp__sq_scope_read(struct rp__sq_conn *c, const char *scope, struct rp__scope_row *ret, rp_error *err);
+
 /* An event as stored, its body borrowed from the statement. */
 struct rp__sq_event {
   int64_t id, seq, at;

@@ -94,6 +94,7 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                                 "AND (?3 IS NULL OR s.scope = ?3) ORDER BY s.id LIMIT 2",
     [RP_SQ_SESSION_BY_KEY] = "SELECT " SESSION "WHERE s.key = ?1 AND s.hidden = 0" KEY_ORDER,
     [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND s.hidden = 0" KEY_ORDER,
+    [RP_SQ_SESSION_HIDDEN] = "SELECT " SESSION "WHERE s.hidden = 1 AND s.id > ?1 ORDER BY s.id LIMIT 1",
     [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE s.hidden = 0 ORDER BY s.started DESC, s.ref DESC LIMIT 1",
     [RP_SQ_SESSION_LAST_IN] =
         "SELECT " SESSION "WHERE s.scope = ?1 AND s.hidden = 0 ORDER BY s.started DESC, s.ref DESC LIMIT 1",
@@ -112,7 +113,7 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
         "heartbeat_at, heartbeat_boot, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0)",
     [RP_SQ_RUN_CURRENT] = "SELECT ref, ended_at FROM rp_runs WHERE session = ?1 AND epoch = ?2",
     [RP_SQ_RUN_END] = "UPDATE rp_runs SET ended_at = ?3, cause = ?4, evidence = ?5, reason = ?6 "
-                      "WHERE ref = ?1 AND session = ?2 AND ended_at = 0",
+                      "WHERE ref = ?1 AND session = ?2 AND ended_at = 0 AND (?7 = 0 OR heartbeat_at = ?7)",
     [RP_SQ_RUN_BEAT] = "UPDATE rp_runs SET heartbeat_at = ?2, heartbeat_boot = ?3 WHERE ref = ?1",
     [RP_SQ_RUN_DELETE] = "DELETE FROM rp_runs WHERE session = ?1",
     [RP_SQ_RUN_PAGE] = RUN "WHERE" RUN_FILTER RUN_ORDER,

@@ -68,6 +68,27 @@ static void test_nothing_in_the_clear(void **state)
   OK(rp_verify(r->e, NULL, false, NULL, NULL, NULL, NULL, &err), err);
 }
 
+static int meta_is(void *ctx, const rp_session_info *i)
+{
+  assert_string_equal(i->meta, ctx);
+  return 0;
+}
+
+/* Neither what somebody said of the session nor why it ended. */
+static void test_meta_and_reason(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *s;
+  char meta[] = "{\"about\":\"" SECRET "\"}";
+  rp_start_options o = {.scope = "a", .key = "k", .meta = meta};
+  OK(rp_start(r->e, &o, &s, &err), err);
+  OK(rp_show(r->e, "k", meta_is, meta, &err), err);
+  OK(rp_end(s, SECRET, &err), err);
+  rp_session_free(s);
+  assert_false(found_on_disk(r, SECRET));
+}
+
 /* The test above can fail: without a key the same bytes are found. */
 static void test_clear_without_key(void **state)
 {
@@ -121,6 +142,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_nothing_in_the_clear, setup_sealed, teardown_sealed),
+    cmocka_unit_test_setup_teardown(test_meta_and_reason, setup_sealed, teardown_sealed),
     cmocka_unit_test_setup_teardown(test_clear_without_key, rig_setup, rig_teardown),
     cmocka_unit_test_setup_teardown(test_wrong_and_missing_key, setup_sealed, teardown_sealed),
     cmocka_unit_test_setup_teardown(test_key_file_per_scope, rig_setup, rig_teardown),

@@ -2,9 +2,8 @@
 /* Starts: new, resumed, repeated, held, taken over, recovered; and how each is classified. */
 #include "unit/engine/rig.h"
 
+#include <pthread.h>
 #include <unistd.h>
-
-#include <sqlite3.h>
 
 static const char *start_get(const rp_session *s, const char *path)
 {
@@ -201,6 +200,63 @@ static void test_ownerless(void **state)
   rp_session_detach(a);
 }
 
+/* Starts beside each other in one engine and scope: nobody's living run is taken for a dead one. */
+static void *start_some(void *arg)
+{
+  struct rig *r = arg;
+  for (int i = 0; i < 20; i++) {
+    rp_session *s = NULL;
+    rp_error err = {0};
+    rp_start_options o = {.scope = "crowd"};
+    rp_event ev = {.kind = "x-a", .body = "{}"};
+    int rc = rp_start(r->e, &o, &s, &err);
+    for (int k = 0; !rc && k < 3; k++) rc = rp_append(s, &ev, NULL, NULL, &err);
+    if (!rc) rc = rp_end(s, NULL, &err);
+    rp_session_free(s);
+    if (rc) return strdup(err.message);
+  }
+  return NULL;
+}
+
+static void test_starts_beside_each_other(void **state)
+{
+  pthread_t threads[6];
+  for (size_t i = 0; i < 6; i++) assert_int_equal(pthread_create(&threads[i], NULL, start_some, *state), 0);
+  char *why = NULL;
+  for (size_t i = 0; i < 6; i++) {
+    void *got;
+    pthread_join(threads[i], &got);
+    if (got) free(why), why = got;
+  }
+  if (why) fail_msg("%s", why);
+}
+
+/* `successor` insists on a new session, and a key names one open session. */
+static void test_successor_with_a_taken_key(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *a = rig_start(r, "ed", "k", RP_OWNER_NONE), *b;
+  rp_start_options o = {.scope = "ed", .key = "k", .mode = RP_MODE_SUCCESSOR, .owner = RP_OWNER_NONE};
+  assert_int_equal(rp_start(r->e, &o, &b, &err), RP_E_EXISTS);
+  OK(rp_end(a, NULL, &err), err);
+  OK(rp_start(r->e, &o, &b, &err), err);
+  rp_session_free(a);
+  rp_session_free(b);
+}
+
+/* An error is written only when the call fails. */
+static void test_error_untouched_on_success(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *s;
+  rp_start_options o = {.scope = "new"};
+  OK(rp_start(r->e, &o, &s, &err), err);
+  assert_string_equal(err.message, "");
+  rp_session_free(s);
+}
+
 static void test_bad_names(void **state)
 {
   struct rig *r = *state;
@@ -239,7 +295,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     T(test_fresh), T(test_restart_types), T(test_recovery_without_key), T(test_resume), T(test_held_and_forced),
-    T(test_repeated), T(test_ownerless), T(test_bad_names), T(test_reasons),
+    T(test_repeated), T(test_ownerless), T(test_bad_names), T(test_starts_beside_each_other), T(test_successor_with_a_taken_key),
+    T(test_error_untouched_on_success), T(test_reasons),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,9 @@
 /* Export and import: lossless, streaming, all or nothing. */
 #include "unit/engine/rig.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static int to_buf(void *ctx, const void *bytes, size_t n)
 {
   rp__buf_add(ctx, bytes, n);
@@ -21,6 +24,12 @@ static long from_buf(void *ctx, void *bytes, size_t n)
   r->p += n;
   r->n -= n;
   return (long)n;
+}
+
+static long from_buf_then_die(void *ctx, void *bytes, size_t n)
+{
+  if (((struct reader *)ctx)->n == 0) _exit(7);
+  return from_buf(ctx, bytes, n);
 }
 
 static void fill(struct rig *r, struct rp__buf *out, char *ret_id)
@@ -110,6 +119,47 @@ static void test_damage(void **state)
   rp__buf_done(&a);
 }
 
+/* An import that died: its id is free for the next one, and verify finds and removes what it left. */
+static int first_finding(void *ctx, const rp_finding *f)
+{
+  snprintf(ctx, 200, "%s", f->what);
+  return 0;
+}
+
+static void test_import_cut_off(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  struct rp__buf a = RP_BUF(1 << 24);
+  char id[RP_ID_MAX + 1], got[RP_ID_MAX + 1], what[200] = "", path[SCRATCH_PATH], url[SCRATCH_PATH + 16];
+  fill(r, &a, id);
+  snprintf(url, sizeof url, "sqlite:%s", scratch_path(&r->scratch, "other.db", path));
+  for (int i = 0; i < 2; i++) {
+    pid_t pid = fork();
+    if (pid == 0) { /* reads all but the end and is gone */
+      rp_engine *e;
+      rp_options o = {.db = url};
+      struct reader in = {a.p, a.n - 100, 4096};
+      if (rp_open(&o, &e, NULL)) _exit(9);
+      rp_import(e, from_buf_then_die, &in, NULL, NULL, got, NULL);
+      _exit(8);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    assert_int_equal(WEXITSTATUS(status), 7);
+  }
+  rp_engine *e;
+  rp_options o = {.db = url, .short_lived = true};
+  OK(rp_open(&o, &e, &err), err);
+  assert_int_equal(rp_verify(e, NULL, false, first_finding, what, NULL, NULL, &err), RP_E_CORRUPT);
+  assert_non_null(strstr(what, "cut off"));
+  struct reader in = {a.p, a.n, 4096};
+  OK(rp_import(e, from_buf, &in, NULL, NULL, got, &err), err);
+  OK(rp_verify(e, NULL, false, NULL, NULL, NULL, NULL, &err), err);
+  rp_close(e);
+  rp__buf_done(&a);
+}
+
 /* O-02 */
 static void test_newer_version(void **state)
 {
@@ -127,6 +177,6 @@ static void test_newer_version(void **state)
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_round_trip), T(test_damage), T(test_newer_version)};
+  const struct CMUnitTest tests[] = {T(test_round_trip), T(test_damage), T(test_import_cut_off), T(test_newer_version)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,6 +84,29 @@ static void test_restore_and_replay(void **state)
   rp_session_free(s);
 }
 
+/* Going back again and again, to the going back before: as fast from nothing as from a snapshot. */
+static void test_restore_of_restores(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "a", "k", RP_OWNER_SELF), *f;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1];
+  rig_say(s, "only");
+  for (int64_t i = 1; i <= 200; i++) OK(rp_restore(s, i, NULL, &err), err);
+  rig_say(s, "end");
+  OK(rp_fork(s, -1, id, &err), err); /* the copy has no snapshot to begin with */
+  OK(rp_attach(r->e, id, &f, &err), err);
+  for (int64_t at = 1; at <= 202; at += 67) {
+    char *mine = rig_state(s, at), *its = rig_state(f, at);
+    assert_string_equal(facets(mine), facets(its));
+    assert_string_equal(rig_get(its, "conversation.total"), at == 202 ? "2" : "1");
+    free(mine);
+    free(its);
+  }
+  rp_session_free(f);
+  rp_session_free(s);
+}
+
 static void test_fork(void **state)
 {
   struct rig *r = *state;
@@ -150,7 +173,7 @@ static void test_tool_unknown_after_crash(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    T(test_state_at_every_event), T(test_restore_and_replay), T(test_fork), T(test_checkpoint_policy),
+    T(test_state_at_every_event), T(test_restore_and_replay), T(test_restore_of_restores), T(test_fork), T(test_checkpoint_policy),
     T(test_tool_unknown_after_crash),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
