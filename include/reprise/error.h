@@ -13,6 +13,7 @@ extern "C" {
 
 #define RP_API __attribute__((visibility("default")))
 
+/* clang-format off */
 /*  symbol            code  wire name               http  json-rpc exit retry text */
 #define RP_ERROR_TABLE(X)                                                                      \
   X(FAILED,            -1,  "internal",              500, -32603,  1, 0, "internal error")       \
@@ -52,6 +53,7 @@ extern "C" {
   X(REFUSED,          -72,  "refused",               403, -32006,  8, 0, "refused")              \
   X(KEY_MISSING,      -73,  "seal.key_missing",      403, -32006,  8, 0, "the scope is sealed and no key is set") \
   X(KEY_WRONG,        -74,  "seal.key_wrong",        403, -32006,  8, 0, "the key is not the one this was sealed with")
+/* clang-format on */
 
 enum rp_code {
   RP_OK = 0,

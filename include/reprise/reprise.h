@@ -30,10 +30,10 @@ extern "C" {
 #endif
 
 /* Limits. */
-#define RP_ID_MAX 128                  /* bytes of an id, key, scope or channel */
-#define RP_BODY_MAX (1024 * 1024)      /* default bytes of one event's body */
-#define RP_DEPTH_MAX 64                /* nesting of a body */
-#define RP_BATCH_MAX 10000             /* events in one rp_append_many */
+#define RP_ID_MAX 128             /* bytes of an id, key, scope or channel */
+#define RP_BODY_MAX (1024 * 1024) /* default bytes of one event's body */
+#define RP_DEPTH_MAX 64           /* nesting of a body */
+#define RP_BATCH_MAX 10000        /* events in one rp_append_many */
 
 typedef struct rp_engine rp_engine;
 typedef struct rp_session rp_session;
@@ -58,8 +58,8 @@ typedef struct rp_clock {
 /* ---- engine ---------------------------------------------------------- */
 
 typedef struct rp_options {
-  const char *db;     /* "sqlite:PATH", "memory:", or NULL for $REPRISE_DB or the default place */
-  const char *config; /* an INI file, or NULL for $REPRISE_CONFIG or the default place */
+  const char *db;        /* "sqlite:PATH", "memory:", or NULL for $REPRISE_DB or the default place */
+  const char *config;    /* an INI file, or NULL for $REPRISE_CONFIG or the default place */
   const rp_clock *clock; /* copied; NULL for the system's */
   rp_log_fn *log;
   void *log_ctx;
@@ -136,16 +136,16 @@ RP_API int rp_end(rp_session *s, const char *reason, rp_error *err);
 
 typedef struct rp_event {
   const char *kind;
-  const char *body; /* a JSON object; kept as the bytes given */
-  size_t body_len;  /* 0: body is NUL-terminated */
-  int64_t at_ms;    /* 0: now */
+  const char *body;            /* a JSON object; kept as the bytes given */
+  size_t body_len;             /* 0: body is NUL-terminated */
+  int64_t at_ms;               /* 0: now */
   const char *idempotency_key; /* or NULL; remembered for 24 hours */
 } rp_event;
 
 typedef struct rp_append_options {
   rp_durability durability;
-  int64_t epoch;  /* 0: the handle's own, or, for a guest, the current one */
-  int64_t expect; /* the journal's last seq must be this; -1: whatever it is */
+  int64_t epoch;         /* 0: the handle's own, or, for a guest, the current one */
+  int64_t expect;        /* the journal's last seq must be this; -1: whatever it is */
   const char *client_id; /* with client_seq: a client that numbers its events 1, 2, … (L-10) */
   int64_t client_seq;
 } rp_append_options;
@@ -195,7 +195,7 @@ RP_API int rp_sync(rp_session *s, const char *client_id, int64_t *ret_client_seq
 typedef struct rp_session_info {
   const char *id, *scope, *key, *channel, *status, *provider, *name; /* NULL where there is none */
   const char *previous_id, *continued_by, *forked_from;
-  const char *meta; /* a JSON object or NULL */
+  const char *meta;                               /* a JSON object or NULL */
   int64_t created_at, last_activity_at, ended_at; /* ms; 0: not ended */
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
@@ -280,7 +280,7 @@ typedef struct rp_finding {
   int64_t seq;            /* or 0 */
   const char *what;       /* one line */
   bool repaired;
-  bool skipped;           /* nothing is known to be wrong: it could not be checked */
+  bool skipped; /* nothing is known to be wrong: it could not be checked */
 } rp_finding;
 typedef int rp_finding_fn(void *ctx, const rp_finding *f);
 

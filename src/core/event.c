@@ -11,7 +11,6 @@
 #include <reprise/reprise.h>
 #include <stdio.h>
 
-
 enum type {
   T_STRING = 1 << 0,
   T_NUMBER = 1 << 1,

@@ -36,8 +36,9 @@ enum rp__kind {
   RP_KIND_MAX,
 };
 
-#define RP_EVENT_ID_MAX 512 /* bytes of an id in a body (call_id, task_id, label …), decoded: facets keep them whole \
-                             */
+#define RP_EVENT_ID_MAX                                                                                                \
+  512 /* bytes of an id in a body (call_id, task_id, label …), decoded: facets keep them whole                       \
+       */
 
 /* An event as facets see it. The body was checked when it came in. */
 struct rp__event {

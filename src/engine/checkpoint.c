@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 
 #define CHECKPOINT_TRIES 8
-#define RETRY_MS 5000 /* after a failed checkpoint nobody waits for */
+#define RETRY_MS 5000        /* after a failed checkpoint nobody waits for */
 #define SNAPSHOTS_MAX 100000 /* rows looked at when old ones are dropped */
 
 enum rp__due rp__checkpoint_due(rp_session *s, int64_t ticks)

@@ -119,8 +119,10 @@ static void lead(struct rp__commitq *q)
 static void push(struct rp__commitq *q, struct rp__commit *c)
 {
   c->next = NULL;
-  if (q->tail) q->tail->next = c;
-  else q->head = c;
+  if (q->tail)
+    q->tail->next = c;
+  else
+    q->head = c;
   q->tail = c;
   q->count++;
   q->bytes += c->bytes;

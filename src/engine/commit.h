@@ -14,8 +14,8 @@
 
 #include "store/store.h"
 
-#define RP_COMMIT_GROUP 1024                   /* requests in one database transaction */
-#define RP_COMMIT_QUEUE 65536                  /* asynchronous requests waiting */
+#define RP_COMMIT_GROUP 1024  /* requests in one database transaction */
+#define RP_COMMIT_QUEUE 65536 /* asynchronous requests waiting */
 #define RP_COMMIT_QUEUE_BYTES (64 * 1024 * 1024)
 
 struct rp__commit {
@@ -32,12 +32,12 @@ struct rp__commit {
 struct rp__commitq {
   struct rp__store *store;
   pthread_mutex_t lock;
-  pthread_cond_t work;  /* the thread has to lead */
+  pthread_cond_t work;    /* the thread has to lead */
   pthread_cond_t drained; /* a group is through */
   struct rp__commit *head, *tail;
   size_t count, bytes;
-  bool led;             /* somebody leads, or was told to */
-  bool thread_leads;    /* … and it is the thread's turn */
+  bool led;          /* somebody leads, or was told to */
+  bool thread_leads; /* … and it is the thread's turn */
   bool started, stop;
   pthread_t thread;
   int drainers;

@@ -16,7 +16,7 @@ struct option {
 };
 static const struct option options[RP_OPT_MAX] = {
 #define X(symbol, name_, type_, def_, help_) [RP_OPT_##symbol] = {#name_, type_, def_, help_},
-  RP_CONFIG_TABLE(X)
+    RP_CONFIG_TABLE(X)
 #undef X
 };
 
@@ -101,7 +101,8 @@ static int on_ini(void *user, const char *section, const char *name, const char 
   struct ini_ctx *x = user;
   const char *scope = NULL;
   char source[200];
-  if (strncmp(section, "scope ", 6) == 0) scope = section + 6;
+  if (strncmp(section, "scope ", 6) == 0)
+    scope = section + 6;
   else if (section[0])
     x->rc = rp__fail(x->err, RP_E_CONFIG, "%s: unknown section [%s]; use [scope NAME]", x->config->path, section);
   snprintf(source, sizeof source, "%s%s%s%s", x->config->path, scope ? " [scope " : "", scope ? scope : "",
@@ -151,13 +152,17 @@ int rp__config_load(const char *path, struct rp__config **ret, rp_error *err)
   if (!path) path = getenv("REPRISE_CONFIG"), required = path && *path;
   char *home RP_AUTOFREE = required ? NULL : rp__home();
   int rc = 0;
-  if (required) c->path = strdup(path);
-  else if (home) c->path = rp__path_join(home, "reprise.ini");
+  if (required)
+    c->path = strdup(path);
+  else if (home)
+    c->path = rp__path_join(home, "reprise.ini");
   if (!c->path && (required || home)) rc = rp__fail_nomem(err);
   if (!rc && c->path) rc = read_file(c, required, err);
   if (!rc) rc = read_environment(c, err);
-  if (rc) rp__config_free(c);
-  else *ret = c;
+  if (rc)
+    rp__config_free(c);
+  else
+    *ret = c;
   return rc;
 }
 

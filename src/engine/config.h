@@ -6,41 +6,41 @@
 #include "json/json.h"
 
 /* Name, type, default, what it is. Types: bool, num, text, word:choices. */
-#define RP_CONFIG_TABLE(X)                                                                                        \
-  X(ENABLED, enabled, "bool", "true", "whether Reprise does anything in this scope")                              \
-  X(TEMPLATE, template, "word:coder|robot", "coder", "form of the brief")                                         \
-  X(DURABILITY, durability, "word:os|disk", "disk", "of an append that does not say")                             \
-  X(HEARTBEAT_S, heartbeat_s, "num", "10", "seconds between heartbeats that are written")                         \
-  X(SAVE_S, save_s, "num", "30", "seconds between saves that are made")                                           \
-  X(LEASE_S, lease_s, "num", "30", "seconds without a sign of life after which a run without an owner is over")   \
-  X(CRASH_S, crash_s, "num", "30", "an unclean end less than this ago is crash_recovery")                         \
-  X(SHORT_BREAK_S, short_break_s, "num", "3600", "away for less than this is short_break")                        \
-  X(CHECKPOINT_S, checkpoint_s, "num", "300", "seconds between checkpoints of a changing session")                \
-  X(CHECKPOINT_NOTES, checkpoint_notes, "num", "10", "notes after which a checkpoint is made")                    \
-  X(IDLE_S, idle_s, "num", "60", "quiet seconds after which a session is idle")                                   \
-  X(ABANDON_S, abandon_s, "num", "3600", "quiet seconds after which a session is abandoned")                      \
-  X(ABANDON, abandon, "word:channel|always|never", "channel", "which sessions are ever abandoned")                \
-  X(LOOKBACK_DAYS, lookback_days, "num", "7", "how far back restoration looks")                                   \
-  X(RELEVANCE_THRESHOLD, relevance_threshold, "num", "0.25", "score from which an earlier session is restored")   \
-  X(PIN_THRESHOLD, pin_threshold, "num", "0.4", "score from which its pins are inherited")                        \
-  X(MAX_SESSIONS, max_sessions, "num", "3", "sessions that contribute at most")                                   \
-  X(MAX_INHERITED_PINS, max_inherited_pins, "num", "5", "pins inherited at most")                                 \
-  X(CRITICAL_DAYS, critical_days, "num", "7", "how long critical pins are inherited from any session")            \
-  X(DECAY_RATE, decay_rate, "num", "0.4", "confidence lost over the lookback")                                    \
-  X(DECAY_FLOOR, decay_floor, "num", "0.3", "confidence never falls below this share")                            \
-  X(PER_CHANNEL, per_channel, "bool", "false", "continuity inside one channel only")                              \
-  X(KEEP_SNAPSHOTS, keep_snapshots, "num", "10", "newest snapshots kept per session")                             \
-  X(SNAPSHOT_ON_EXIT, snapshot_on_exit, "bool", "true", "a snapshot when a run ends")                             \
-  X(ARCHIVE_DAYS, archive_days, "num", "30", "days after its end a record moves to cold storage")                 \
-  X(RECONNECT_S, reconnect_s, "num", "120", "seconds a lost agent may take to come back")                         \
-  X(EVICT_S, evict_s, "num", "300", "seconds before a failed session is put in the trash")                        \
-  X(BRIEF_BYTES, brief_bytes, "num", "8192", "size of the brief at most")                                         \
-  X(BODY_BYTES, body_bytes, "num", "1048576", "size of one event's body at most")                                 \
-  X(REDACT, redact, "bool", "true", "mask credentials before anything is stored")                                 \
-  X(REMOTE, remote, "bool", "false", "records may leave the machine")                                             \
-  X(EMOTIONS_FILE, emotions_file, "text", "", "table of emotion events")                                          \
-  X(KEY_FILE, key_file, "text", "", "seals the scope with the key in this file")                                  \
-  X(ALLOWED_ORIGINS, allowed_origins, "text", "", "further origins the server accepts")                           \
+#define RP_CONFIG_TABLE(X)                                                                                             \
+  X(ENABLED, enabled, "bool", "true", "whether Reprise does anything in this scope")                                   \
+  X(TEMPLATE, template, "word:coder|robot", "coder", "form of the brief")                                              \
+  X(DURABILITY, durability, "word:os|disk", "disk", "of an append that does not say")                                  \
+  X(HEARTBEAT_S, heartbeat_s, "num", "10", "seconds between heartbeats that are written")                              \
+  X(SAVE_S, save_s, "num", "30", "seconds between saves that are made")                                                \
+  X(LEASE_S, lease_s, "num", "30", "seconds without a sign of life after which a run without an owner is over")        \
+  X(CRASH_S, crash_s, "num", "30", "an unclean end less than this ago is crash_recovery")                              \
+  X(SHORT_BREAK_S, short_break_s, "num", "3600", "away for less than this is short_break")                             \
+  X(CHECKPOINT_S, checkpoint_s, "num", "300", "seconds between checkpoints of a changing session")                     \
+  X(CHECKPOINT_NOTES, checkpoint_notes, "num", "10", "notes after which a checkpoint is made")                         \
+  X(IDLE_S, idle_s, "num", "60", "quiet seconds after which a session is idle")                                        \
+  X(ABANDON_S, abandon_s, "num", "3600", "quiet seconds after which a session is abandoned")                           \
+  X(ABANDON, abandon, "word:channel|always|never", "channel", "which sessions are ever abandoned")                     \
+  X(LOOKBACK_DAYS, lookback_days, "num", "7", "how far back restoration looks")                                        \
+  X(RELEVANCE_THRESHOLD, relevance_threshold, "num", "0.25", "score from which an earlier session is restored")        \
+  X(PIN_THRESHOLD, pin_threshold, "num", "0.4", "score from which its pins are inherited")                             \
+  X(MAX_SESSIONS, max_sessions, "num", "3", "sessions that contribute at most")                                        \
+  X(MAX_INHERITED_PINS, max_inherited_pins, "num", "5", "pins inherited at most")                                      \
+  X(CRITICAL_DAYS, critical_days, "num", "7", "how long critical pins are inherited from any session")                 \
+  X(DECAY_RATE, decay_rate, "num", "0.4", "confidence lost over the lookback")                                         \
+  X(DECAY_FLOOR, decay_floor, "num", "0.3", "confidence never falls below this share")                                 \
+  X(PER_CHANNEL, per_channel, "bool", "false", "continuity inside one channel only")                                   \
+  X(KEEP_SNAPSHOTS, keep_snapshots, "num", "10", "newest snapshots kept per session")                                  \
+  X(SNAPSHOT_ON_EXIT, snapshot_on_exit, "bool", "true", "a snapshot when a run ends")                                  \
+  X(ARCHIVE_DAYS, archive_days, "num", "30", "days after its end a record moves to cold storage")                      \
+  X(RECONNECT_S, reconnect_s, "num", "120", "seconds a lost agent may take to come back")                              \
+  X(EVICT_S, evict_s, "num", "300", "seconds before a failed session is put in the trash")                             \
+  X(BRIEF_BYTES, brief_bytes, "num", "8192", "size of the brief at most")                                              \
+  X(BODY_BYTES, body_bytes, "num", "1048576", "size of one event's body at most")                                      \
+  X(REDACT, redact, "bool", "true", "mask credentials before anything is stored")                                      \
+  X(REMOTE, remote, "bool", "false", "records may leave the machine")                                                  \
+  X(EMOTIONS_FILE, emotions_file, "text", "", "table of emotion events")                                               \
+  X(KEY_FILE, key_file, "text", "", "seals the scope with the key in this file")                                       \
+  X(ALLOWED_ORIGINS, allowed_origins, "text", "", "further origins the server accepts")                                \
   X(ALLOWED_HOSTS, allowed_hosts, "text", "", "further host names the server accepts")
 
 enum rp__option {

@@ -19,7 +19,7 @@ bool rp__copy_is_alive(rp_engine *e, const char *id)
 int rp__copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err)
 {
   struct rp__op op = {
-    .type = RP_OP_SESSION_DELETE, .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e)};
+      .type = RP_OP_SESSION_DELETE, .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e)};
   return rp__engine_commit(e, &op, 1, RP_OS, err);
 }
 
@@ -48,8 +48,10 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
   c->e = e;
   c->bytes = RP_BUF(COPY_PAGE_BYTES + RP_BODY_MAX * 2);
   rc = rp__slot_take_named(e, copy_slot(row->id), err);
-  if (!rc) c->slot = copy_slot(row->id);
-  else rp__wrap(err, "session %s", row->id);
+  if (!rc)
+    c->slot = copy_slot(row->id);
+  else
+    rp__wrap(err, "session %s", row->id);
   if (!rc) rc = remove_leftover(e, row->id, err);
   if (rc) {
     rp__copy_free(c);
@@ -60,23 +62,27 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
   hidden.epoch = hidden.last_seq = hidden.snap_seq = hidden.tail_bytes = hidden.bytes = 0;
   hidden.sealed = key != NULL;
   struct rp__op ops[2] = {
-    {.type = RP_OP_SESSION_PUT, .session_id = row->id, .now_ms = rp__engine_now(e), .u.session_put.row = &hidden},
-    {.type = RP_OP_SCOPE_SET, .session_id = row->id, .u.scope_set = {.scope = row->scope, .row = &scope}},
+      {.type = RP_OP_SESSION_PUT, .session_id = row->id, .now_ms = rp__engine_now(e), .u.session_put.row = &hidden},
+      {.type = RP_OP_SCOPE_SET, .session_id = row->id, .u.scope_set = {.scope = row->scope, .row = &scope}},
   };
   if (key) {
     scope.sealed = true;
     memcpy(scope.key_id, key->id, sizeof scope.key_id);
   }
   char *meta RP_AUTOFREE = key && row->meta ? rp__meta_seal(key, row->id, row->meta) : NULL;
-  if (meta) hidden.meta = meta;
-  else if (key && row->meta) rc = rp__fail_nomem(err);
+  if (meta)
+    hidden.meta = meta;
+  else if (key && row->meta)
+    rc = rp__fail_nomem(err);
   if (!rc) rc = rp__engine_commit(e, ops, key ? 2 : 1, RP_OS, err);
   if (!rc) {
     hidden.ref = ops[0].ret.ref;
     rc = rp__session_open(e, &hidden, 0, &c->s, err);
   }
-  if (rc) rp__copy_free(c);
-  else *ret = c;
+  if (rc)
+    rp__copy_free(c);
+  else
+    *ret = c;
   return rc;
 }
 
@@ -119,7 +125,7 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
   if (!rc && !c->s->key) rp__buf_add(&c->bytes, body, n);
   if (rc || c->bytes.err) return rp__fail_nomem(err);
   c->events[c->n] = (struct rp__new_event){
-    .body_len = c->bytes.n - start, .at_ms = at_ms, .sealed = c->s->key != NULL, .engine = true};
+      .body_len = c->bytes.n - start, .at_ms = at_ms, .sealed = c->s->key != NULL, .engine = true};
   snprintf(c->kinds[c->n], RP_NAME, "%s", kind);
   c->last_at = RP_MAX(c->last_at, at_ms);
   c->n++;

@@ -10,8 +10,8 @@
 
 struct rp__copy {
   rp_engine *e;
-  rp_session *s; /* on the hidden session */
-  int64_t slot;  /* held while we are at it */
+  rp_session *s;        /* on the hidden session */
+  int64_t slot;         /* held while we are at it */
   struct rp__buf bytes; /* of the page's bodies */
   struct rp__new_event events[RP_PAGE_EVENTS];
   char kinds[RP_PAGE_EVENTS][RP_NAME];

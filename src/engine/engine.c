@@ -76,13 +76,13 @@ static int database_path(const char *url, char **ret, bool *ret_memory, rp_error
 static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp_error *err)
 {
   struct rp__store_options o = {
-    .path = path,
-    .read_only = e->read_only,
-    .keep_wal = e->short_lived,
-    .clock = &e->clock,
-    .log = e->log,
-    .wal_grown = e->short_lived ? NULL : on_wal_grown,
-    .ctx = e,
+      .path = path,
+      .read_only = e->read_only,
+      .keep_wal = e->short_lived,
+      .clock = &e->clock,
+      .log = e->log,
+      .wal_grown = e->short_lived ? NULL : on_wal_grown,
+      .ctx = e,
   };
   return path ? rp__store_sqlite_open(&o, ret, err) : rp__store_memory_open(&o, ret, err);
 }

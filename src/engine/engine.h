@@ -22,7 +22,7 @@
 #include "facets/table.h"
 #include "store/store.h"
 
-#define RP_FOLDS_KEPT 64        /* folded states kept in memory between uses */
+#define RP_FOLDS_KEPT 64                /* folded states kept in memory between uses */
 #define RP_STATE_MAX (24 * 1024 * 1024) /* bytes of a state document */
 #define RP_PAGE_EVENTS 256
 #define RP_PAGE_BYTES (1024 * 1024)
@@ -57,7 +57,7 @@ struct rp_engine {
   pthread_mutex_t lock; /* of the lists */
   rp_session *sessions;
   struct rp__scope_key *keys;
-  int folds; /* kept by sessions */
+  int folds;              /* kept by sessions */
   struct rp__slot *slots; /* bytes of <db>.runs that this engine holds */
   int64_t last_slot;      /* of a store without a lock file */
 
@@ -71,7 +71,7 @@ struct rp_session {
 
   char id[RP_NAME], scope[RP_NAME];
   int64_t ref;
-  int64_t epoch;   /* 0: a guest */
+  int64_t epoch; /* 0: a guest */
   int64_t run_ref, slot;
   const struct rp__key *key; /* seals the scope, or NULL */
   char *start_json;
@@ -79,7 +79,7 @@ struct rp_session {
   struct rp__policy policy;
   int64_t heartbeat_ms, save_ms; /* the throttles */
   size_t max_body;
-  rp_durability durability;      /* of an append that does not say */
+  rp_durability durability; /* of an append that does not say */
 
   pthread_mutex_t lock; /* of the fold; held while it is brought up to date and encoded */
   struct rp__fold *fold;

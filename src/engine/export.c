@@ -138,8 +138,10 @@ static int on_event(void *ctx, const struct rp__event *ev)
   rp__jw_kstr(&w, "kind", ev->kind_name);
   bool lines = memchr(ev->body.p, '\n', ev->body.n) != NULL;
   rp__jw_key(&w, lines ? "body_text" : "body");
-  if (lines) rp__jw_strn(&w, ev->body.p, ev->body.n);
-  else rp__jw_raw(&w, ev->body.p, ev->body.n);
+  if (lines)
+    rp__jw_strn(&w, ev->body.p, ev->body.n);
+  else
+    rp__jw_raw(&w, ev->body.p, ev->body.n);
   rp__jw_end_object(&w);
   rp__buf_char(&k->out, '\n');
   k->events = ev->seq;

@@ -15,9 +15,11 @@ static int on_event(void *ctx, const struct rp__event *ev)
 
 static void fork_row(const struct rp__session_row *from, int64_t at_seq, int64_t now, struct rp__session_row *to)
 {
-  *to = (struct rp__session_row){
-    .status = at_seq ? RP_STATUS_ACTIVE : RP_STATUS_CREATED, .created_at = now, .last_activity_at = now,
-    .forked_at_seq = at_seq, .meta = from->meta};
+  *to = (struct rp__session_row){.status = at_seq ? RP_STATUS_ACTIVE : RP_STATUS_CREATED,
+                                 .created_at = now,
+                                 .last_activity_at = now,
+                                 .forked_at_seq = at_seq,
+                                 .meta = from->meta};
   rp__uuid7(to->id, now, &rp__system_random);
   memcpy(to->scope, from->scope, sizeof to->scope);
   memcpy(to->channel, from->channel, sizeof to->channel);

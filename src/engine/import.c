@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the `reprise` format (see export.c) as a stream. Nothing is shown until the last line and its hash were good. */
+/* Reading the `reprise` format (see export.c) as a stream. Nothing is shown until the last line and its hash were good.
+ */
 #include <sodium.h>
 
 #include "engine/copy.h"
@@ -220,10 +221,14 @@ static int read_line(struct source *x, struct rp__str line)
   if (rc == RP_E_NOMEM) return rc;
   if (rc && !x->header) return malformed(x, "this is no reprise export");
   if (rc) return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "line %lld is no JSON", (long long)x->line);
-  if (!x->header) rc = read_header(x, doc);
-  else if ((v = rp__json_get(doc, "end")).type == RP_JSON_OBJECT) return read_end(x, v);
-  else if ((v = rp__json_get(doc, "run")).type == RP_JSON_OBJECT) rc = read_run(x, v);
-  else rc = read_event(x, doc);
+  if (!x->header)
+    rc = read_header(x, doc);
+  else if ((v = rp__json_get(doc, "end")).type == RP_JSON_OBJECT)
+    return read_end(x, v);
+  else if ((v = rp__json_get(doc, "run")).type == RP_JSON_OBJECT)
+    rc = read_run(x, v);
+  else
+    rc = read_event(x, doc);
   crypto_generichash_update(&x->hash, (const unsigned char *)line.p, line.n);
   crypto_generichash_update(&x->hash, (const unsigned char *)"\n", 1);
   return rc;

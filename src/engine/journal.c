@@ -47,12 +47,12 @@ static int prepare_one(rp_session *s, const rp_event *ev, bool trusted, struct r
     if (rc) return rc;
   }
   *out = (struct rp__new_event){
-    .kind = ev->kind,
-    .body = ev->body,
-    .body_len = n,
-    .at_ms = ev->at_ms ? ev->at_ms : rp__engine_now(s->e),
-    .sealed = s->key != NULL,
-    .engine = false, /* what people cause is activity, also a restore */
+      .kind = ev->kind,
+      .body = ev->body,
+      .body_len = n,
+      .at_ms = ev->at_ms ? ev->at_ms : rp__engine_now(s->e),
+      .sealed = s->key != NULL,
+      .engine = false, /* what people cause is activity, also a restore */
   };
   return 0;
 }
@@ -98,17 +98,17 @@ static int append_op(rp_session *s, const rp_event *first, const rp_append_optio
     rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
   if (rc) return rc;
   *op = (struct rp__op){
-    .type = RP_OP_APPEND,
-    .session_ref = s->ref,
-    .session_id = s->id,
-    .now_ms = rp__engine_now(s->e),
-    .epoch = o->epoch ? o->epoch : s->epoch,
-    .u.append = {.events = p->events,
-                 .n = p->n,
-                 .expect = o->expect,
-                 .idempotency_key = first->idempotency_key,
-                 .client_id = o->client_id,
-                 .client_seq = o->client_seq},
+      .type = RP_OP_APPEND,
+      .session_ref = s->ref,
+      .session_id = s->id,
+      .now_ms = rp__engine_now(s->e),
+      .epoch = o->epoch ? o->epoch : s->epoch,
+      .u.append = {.events = p->events,
+                   .n = p->n,
+                   .expect = o->expect,
+                   .idempotency_key = first->idempotency_key,
+                   .client_id = o->client_id,
+                   .client_seq = o->client_seq},
   };
   return 0;
 }
@@ -319,11 +319,11 @@ static int on_event(void *ctx, const struct rp__event_row *row)
     body = (struct rp__str){x->plain.p, x->plain.n};
   }
   struct rp__event ev = {
-    .seq = row->seq,
-    .at_ms = row->at_ms,
-    .kind = rp__kind_parse(row->kind),
-    .kind_name = row->kind,
-    .body = rp__json_trusted(body.p, body.n),
+      .seq = row->seq,
+      .at_ms = row->at_ms,
+      .kind = rp__kind_parse(row->kind),
+      .kind_name = row->kind,
+      .body = rp__json_trusted(body.p, body.n),
   };
   return x->fn(x->ctx, &ev);
 }
@@ -333,7 +333,7 @@ int rp__journal_read(rp_session *s, int64_t after, int64_t upto, rp__event_fn *f
   if (upto && upto <= after) return 0;
   struct read_ctx x = {s, fn, ctx, err, RP_BUF(s->max_body + RP_BODY_MAX)};
   struct rp__event_range r = {
-    .session_ref = s->ref, .session_id = s->id, .after = after, .limit = upto ? upto - after : 0};
+      .session_ref = s->ref, .session_id = s->id, .after = after, .limit = upto ? upto - after : 0};
   int rc = s->e->store->ops->event_list(s->e->store, &r, on_event, &x, err);
   if (rc == RP_E_CORRUPT) rp__hint(err, "'reprise verify --repair' mends what can be mended");
   rp__buf_done(&x.plain);

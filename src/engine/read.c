@@ -15,7 +15,7 @@ static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct events_ctx *x = ctx;
   rp_event_info info = {
-    .seq = ev->seq, .at_ms = ev->at_ms, .kind = ev->kind_name, .body = ev->body.p, .body_len = ev->body.n};
+      .seq = ev->seq, .at_ms = ev->at_ms, .kind = ev->kind_name, .body = ev->body.p, .body_len = ev->body.n};
   return x->fn(x->ctx, &info);
 }
 

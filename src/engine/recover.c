@@ -9,22 +9,21 @@ void rp__run_judge(rp_engine *e, const struct rp__run_row *run, int64_t last_ms,
                    struct rp__verdict *ret)
 {
   struct rp__evidence v = {
-    .owner = run->owner,
-    .proc = run->owner == RP_RUN_NONE ? RP_PROC_UNKNOWN : rp__proc_probe(&run->proc),
-    .boot_known = run->proc.boot_id[0] && e->self.boot_id[0],
-    .heartbeat_ms = RP_MAX(run->heartbeat_at, run->started_at),
-    .now_ms = rp__engine_now(e),
-    .heartbeat_boot_ms = run->heartbeat_boot,
-    .now_boot_ms = rp__boot(&e->clock),
-    .ttl_ms = rp__config_ms(e->config, NULL, RP_OPT_LEASE_S),
+      .owner = run->owner,
+      .proc = run->owner == RP_RUN_NONE ? RP_PROC_UNKNOWN : rp__proc_probe(&run->proc),
+      .boot_known = run->proc.boot_id[0] && e->self.boot_id[0],
+      .heartbeat_ms = RP_MAX(run->heartbeat_at, run->started_at),
+      .now_ms = rp__engine_now(e),
+      .heartbeat_boot_ms = run->heartbeat_boot,
+      .now_boot_ms = rp__boot(&e->clock),
+      .ttl_ms = rp__config_ms(e->config, NULL, RP_OPT_LEASE_S),
   };
   v.same_boot = v.boot_known && strcmp(run->proc.boot_id, e->self.boot_id) == 0;
   if (last_ms > v.heartbeat_ms) { /* its session was written to since: a sign of life, on the wall clock only */
     v.heartbeat_ms = last_ms;
     v.heartbeat_boot_ms = 0;
   }
-  if (run->owner == RP_RUN_LOCK)
-    v.lock_held = rp__slot_is_held(e, run->slot);
+  if (run->owner == RP_RUN_LOCK) v.lock_held = rp__slot_is_held(e, run->slot);
   if (v.boot_known && !v.same_boot) v.shutdown = rp__shutdown_kind(WTMP, v.heartbeat_ms);
   *ret_evidence = v;
   rp__lease_judge(&v, run->proc.pid, ret);

@@ -108,7 +108,7 @@ static int commit_end(rp_session *s, const char *reason, const struct rp__str *b
 {
   int64_t now = rp__engine_now(s->e);
   struct rp__new_event ev = {
-    .kind = "status", .body = body->p, .body_len = body->n, .at_ms = now, .sealed = sealed, .engine = true};
+      .kind = "status", .body = body->p, .body_len = body->n, .at_ms = now, .sealed = sealed, .engine = true};
   struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = now, .epoch = s->epoch};
   struct rp__op ops[3] = {base, base, base};
   ops[0].type = RP_OP_SESSION_SET; /* first: it is the one that may be refused */

@@ -60,8 +60,10 @@ void rp__session_unref(rp_session *s)
   pthread_mutex_lock(&e->lock);
   bool last = --s->refs == 0;
   if (last) {
-    if (s->prev) s->prev->next = s->next;
-    else e->sessions = s->next;
+    if (s->prev)
+      s->prev->next = s->next;
+    else
+      e->sessions = s->next;
     if (s->next) s->next->prev = s->prev;
     if (s->fold) e->folds--;
   }
@@ -133,8 +135,10 @@ int rp__session_lookup(rp_engine *e, const char *ref, struct rp__session_row *re
   const struct rp__store_ops *ops = e->store->ops;
   if (strcmp(ref, "last") == 0) return ops->session_find(e->store, RP_FIND_LAST, NULL, NULL, ret, err);
   if (!rp__name_ok(ref))
-    return rp__fail_field(err, RP_E_USAGE, "id", "'%.60s' can't be an id or key: letters, digits and . _ : - only, "
-                          "at most %d", ref, RP_ID_MAX);
+    return rp__fail_field(err, RP_E_USAGE, "id",
+                          "'%.60s' can't be an id or key: letters, digits and . _ : - only, "
+                          "at most %d",
+                          ref, RP_ID_MAX);
   for (size_t i = 0; i < RP_ARRAY_SIZE(order); i++) {
     int rc = ops->session_find(e->store, order[i], NULL, ref, ret, err);
     if (rc != RP_E_SESSION_NOT_FOUND) return rc;
@@ -179,25 +183,25 @@ static const char *or_null(const char *s)
 static rp_session_info info_of(const struct rp__session_row *r)
 {
   return (rp_session_info){
-    .id = r->id,
-    .scope = r->scope,
-    .key = or_null(r->key),
-    .channel = or_null(r->channel),
-    .status = rp__status_name(r->status),
-    .provider = or_null(r->provider),
-    .previous_id = or_null(r->previous_id),
-    .continued_by = or_null(r->continued_by),
-    .forked_from = or_null(r->forked_from),
-    .meta = r->meta,
-    .created_at = r->created_at,
-    .last_activity_at = r->last_activity_at,
-    .ended_at = r->ended_at,
-    .seq = r->last_seq,
-    .epoch = r->epoch,
-    .bytes = r->bytes,
-    .forked_at_seq = r->forked_at_seq,
-    .crash_recovered = r->crash_recovered,
-    .sealed = r->sealed,
+      .id = r->id,
+      .scope = r->scope,
+      .key = or_null(r->key),
+      .channel = or_null(r->channel),
+      .status = rp__status_name(r->status),
+      .provider = or_null(r->provider),
+      .previous_id = or_null(r->previous_id),
+      .continued_by = or_null(r->continued_by),
+      .forked_from = or_null(r->forked_from),
+      .meta = r->meta,
+      .created_at = r->created_at,
+      .last_activity_at = r->last_activity_at,
+      .ended_at = r->ended_at,
+      .seq = r->last_seq,
+      .epoch = r->epoch,
+      .bytes = r->bytes,
+      .forked_at_seq = r->forked_at_seq,
+      .crash_recovered = r->crash_recovered,
+      .sealed = r->sealed,
   };
 }
 

@@ -21,10 +21,14 @@ static int take(rp_engine *e, int64_t slot, int64_t *ret, rp_error *err)
   if (!s) return rp__fail_nomem(err);
   int rc = 0;
   pthread_mutex_lock(&e->lock);
-  if (slot && *find(e, slot)) rc = RP_E_BUSY;
-  else if (e->locks.fd < 0) s->slot = slot ? slot : ++e->last_slot;
-  else if (slot) rc = rp__lockfile_take_slot(&e->locks, s->slot = slot);
-  else rc = rp__lockfile_take(&e->locks, &rp__system_random, &s->slot, err);
+  if (slot && *find(e, slot))
+    rc = RP_E_BUSY;
+  else if (e->locks.fd < 0)
+    s->slot = slot ? slot : ++e->last_slot;
+  else if (slot)
+    rc = rp__lockfile_take_slot(&e->locks, s->slot = slot);
+  else
+    rc = rp__lockfile_take(&e->locks, &rp__system_random, &s->slot, err);
   if (!rc) {
     s->refs = 1;
     s->next = e->slots;

@@ -54,7 +54,8 @@ static int check_name(const char *field, const char *value, bool required, rp_er
   if (rp__name_ok(value)) return 0;
   return rp__fail_field(err, RP_E_USAGE, field,
                         "%s '%.60s' is not allowed: it starts with a letter or digit, goes on with letters, digits "
-                        "and . _ : -, and has at most %d characters", field, value, RP_ID_MAX);
+                        "and . _ : -, and has at most %d characters",
+                        field, value, RP_ID_MAX);
 }
 
 static int check_options(const rp_start_options *o, rp_error *err)
@@ -95,14 +96,15 @@ static int find_target(struct start *st, rp_error *err)
   const rp_start_options *o = st->o;
   const struct rp__store_ops *ops = st->e->store->ops;
   int rc = RP_E_SESSION_NOT_FOUND;
-  if (o->id) rc = ops->session_find(st->e->store, RP_FIND_ID, NULL, o->id, &st->row, err);
-  else if (o->key) rc = ops->session_find(st->e->store, RP_FIND_KEY, o->scope, o->key, &st->row, err);
+  if (o->id)
+    rc = ops->session_find(st->e->store, RP_FIND_ID, NULL, o->id, &st->row, err);
+  else if (o->key)
+    rc = ops->session_find(st->e->store, RP_FIND_KEY, o->scope, o->key, &st->row, err);
   if (rc && rc != RP_E_SESSION_NOT_FOUND) return rc;
   st->found = rc == 0;
   if (st->found && o->id && strcmp(st->row.scope, o->scope) != 0)
     return rp__fail_field(err, RP_E_EXISTS, "scope", "session %s belongs to scope '%s'", o->id, st->row.scope);
-  if (st->found && st->row.hidden)
-    return rp__fail(err, RP_E_EXISTS, "session %s is being imported", st->row.id);
+  if (st->found && st->row.hidden) return rp__fail(err, RP_E_EXISTS, "session %s is being imported", st->row.id);
   if (st->found && o->id && o->mode == RP_MODE_SUCCESSOR)
     return rp__fail_field(err, RP_E_EXISTS, "id", "session %s exists already", o->id);
   if (st->found && o->mode == RP_MODE_SUCCESSOR && !rp__status_ended(st->row.status)) {
@@ -224,8 +226,10 @@ static int classify(struct start *st, rp_error *err)
 {
   struct previous_search x = {.st = st};
   struct rp__run_filter f = {.limit = 32};
-  if (st->found) f.session_ref = st->row.ref;
-  else f.scope = st->o->scope;
+  if (st->found)
+    f.session_ref = st->row.ref;
+  else
+    f.scope = st->o->scope;
   int rc = st->e->store->ops->run_list(st->e->store, &f, on_previous, &x, err);
   if (rc) return rc;
   st->any_previous = x.hit;
@@ -243,9 +247,9 @@ static int classify(struct start *st, rp_error *err)
     st->cause = x.run.ended_at ? x.run.cause : verdict.alive ? RP_CAUSE_CRASH : verdict.cause;
     st->elapsed = rp__elapsed_seconds(&st->evidence);
   }
-  st->restart = rp__restart_classify(x.hit, st->clean, st->elapsed,
-                                     rp__config_num(st->e->config, st->o->scope, RP_OPT_CRASH_S),
-                                     rp__config_num(st->e->config, st->o->scope, RP_OPT_SHORT_BREAK_S));
+  st->restart =
+      rp__restart_classify(x.hit, st->clean, st->elapsed, rp__config_num(st->e->config, st->o->scope, RP_OPT_CRASH_S),
+                           rp__config_num(st->e->config, st->o->scope, RP_OPT_SHORT_BREAK_S));
   return 0;
 }
 
@@ -262,14 +266,14 @@ static int describe_owner(struct start *st, rp_error *err)
 static void fill_run(struct start *st, struct rp__run_row *run)
 {
   static const enum rp__owner owners[] = {
-    [RP_OWNER_SELF] = RP_RUN_LOCK, [RP_OWNER_PID] = RP_RUN_PID, [RP_OWNER_NONE] = RP_RUN_NONE};
+      [RP_OWNER_SELF] = RP_RUN_LOCK, [RP_OWNER_PID] = RP_RUN_PID, [RP_OWNER_NONE] = RP_RUN_NONE};
   *run = (struct rp__run_row){
-    .owner = owners[st->o->owner],
-    .slot = st->slot,
-    .proc = st->owner,
-    .started_at = st->now,
-    .heartbeat_at = st->now,
-    .heartbeat_boot = rp__boot(&st->e->clock),
+      .owner = owners[st->o->owner],
+      .slot = st->slot,
+      .proc = st->owner,
+      .started_at = st->now,
+      .heartbeat_at = st->now,
+      .heartbeat_boot = rp__boot(&st->e->clock),
   };
   if (st->o->owner == RP_OWNER_NONE) memcpy(run->proc.boot_id, st->e->self.boot_id, sizeof run->proc.boot_id);
   memcpy(run->host, st->e->host, sizeof run->host);
@@ -291,8 +295,10 @@ static int fill_new(struct start *st, rp_error *err)
   *row = (struct rp__session_row){.status = RP_STATUS_CREATED, .created_at = st->now, .last_activity_at = st->now};
   if (!rc) memcpy(row->previous_id, last.id, sizeof row->previous_id);
   rp__session_row_done(&last);
-  if (st->o->id) copy_name(row->id, st->o->id);
-  else rp__uuid7(row->id, st->now, &rp__system_random);
+  if (st->o->id)
+    copy_name(row->id, st->o->id);
+  else
+    rp__uuid7(row->id, st->now, &rp__system_random);
   copy_name(row->scope, st->o->scope);
   copy_name(row->key, st->o->key);
   copy_name(row->channel, st->o->channel ? st->o->channel : "cli");
@@ -558,11 +564,8 @@ static int start_checked(rp_engine *e, const rp_start_options *options, rp_sessi
   if (!rc) rc = check_options(options, err);
   if (rc) return rc;
   for (int i = 0; i < START_TRIES; i++) {
-    struct start st = {.e = e,
-                       .o = options,
-                       .now = rp__engine_now(e),
-                       .recovered = RP_BUF(RECOVERED_TEXT),
-                       .warnings = RP_BUF(65536)};
+    struct start st = {
+        .e = e, .o = options, .now = rp__engine_now(e), .recovered = RP_BUF(RECOVERED_TEXT), .warnings = RP_BUF(65536)};
     st.recovered_w = RP_JW(&st.recovered);
     rp__jw_array(&st.recovered_w);
     rc = try_start(&st, ret, err);

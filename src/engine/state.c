@@ -124,8 +124,9 @@ static int on_event(void *ctx, const struct rp__event *ev)
   int rc = rp__fold_apply(r->fold, ev, &to);
   if (rc == RP__FOLD_REWIND) return rc;
   if (rc == RP_E_NOMEM) return rp__fail_nomem(r->err);
-  if (rc) return rp__fail(r->err, rc, "session %s: event %lld does not follow %lld", r->s->id, (long long)ev->seq,
-                          (long long)rp__fold_seq(r->fold));
+  if (rc)
+    return rp__fail(r->err, rc, "session %s: event %lld does not follow %lld", r->s->id, (long long)ev->seq,
+                    (long long)rp__fold_seq(r->fold));
   return 0;
 }
 
@@ -286,8 +287,10 @@ int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, cha
   struct rp__session_row row = {0};
   int rc = rp__session_row(s, &row, err);
   if (rc) return rc;
-  if (at_seq >= 0) row.last_seq = at_seq;
-  else row.last_seq = RP_MAX(row.last_seq, rp__fold_seq(f));
+  if (at_seq >= 0)
+    row.last_seq = at_seq;
+  else
+    row.last_seq = RP_MAX(row.last_seq, rp__fold_seq(f));
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_STATE_MAX);
   struct rp__jw w = RP_JW(&out);
   rp__jw_object(&w);

@@ -18,18 +18,18 @@ static void write_counters(rp_engine *e, struct rp__jw *w)
     const char *name;
     atomic_llong *value;
   } rows[] = {
-    {"appends", &k->appends},
-    {"repeats", &k->repeats},
-    {"refused", &k->refused},
-    {"snapshots_ok", &k->snapshots_ok},
-    {"snapshots_failed", &k->snapshots_failed},
-    {"restores_ok", &k->restores_ok},
-    {"restores_failed", &k->restores_failed},
-    {"checkpoints_ok", &k->checkpoints_ok},
-    {"checkpoints_failed", &k->checkpoints_failed},
-    {"heartbeats_ok", &k->heartbeats_ok},
-    {"heartbeats_failed", &k->heartbeats_failed},
-    {"snapshot_fallbacks", &k->fallbacks},
+      {"appends", &k->appends},
+      {"repeats", &k->repeats},
+      {"refused", &k->refused},
+      {"snapshots_ok", &k->snapshots_ok},
+      {"snapshots_failed", &k->snapshots_failed},
+      {"restores_ok", &k->restores_ok},
+      {"restores_failed", &k->restores_failed},
+      {"checkpoints_ok", &k->checkpoints_ok},
+      {"checkpoints_failed", &k->checkpoints_failed},
+      {"heartbeats_ok", &k->heartbeats_ok},
+      {"heartbeats_failed", &k->heartbeats_failed},
+      {"snapshot_fallbacks", &k->fallbacks},
   };
   rp__jw_key(w, "counters"); /* of this process */
   rp__jw_object(w);
@@ -121,14 +121,19 @@ static void check_files(rp_engine *e, struct rp__jw *w)
     check(w, "database", "warning", "the store is in memory: nothing survives this process");
     return;
   }
-  if (stat(path, &sb)) check(w, "database", "problem", "%s can't be looked at", path);
-  else if (sb.st_mode & 077) check(w, "database", "warning", "%s is open to others (mode %03o): chmod 600 it", path, sb.st_mode & 0777);
-  else check(w, "database", "ok", "%s", path);
+  if (stat(path, &sb))
+    check(w, "database", "problem", "%s can't be looked at", path);
+  else if (sb.st_mode & 077)
+    check(w, "database", "warning", "%s is open to others (mode %03o): chmod 600 it", path, sb.st_mode & 0777);
+  else
+    check(w, "database", "ok", "%s", path);
   if (statfs(path, &fs)) return;
   const char *net = network_filesystem((long)fs.f_type);
   int64_t available = (int64_t)fs.f_bavail * fs.f_bsize;
-  if (net) check(w, "filesystem", "problem", "%s: locks and fsync can't be trusted over the network", net);
-  else check(w, "filesystem", "ok", "local");
+  if (net)
+    check(w, "filesystem", "problem", "%s: locks and fsync can't be trusted over the network", net);
+  else
+    check(w, "filesystem", "ok", "local");
   check(w, "space", available < SPACE_LOW ? "warning" : "ok", "%lld MiB available", (long long)(available >> 20));
 }
 
@@ -141,7 +146,8 @@ static void check_store(rp_engine *e, struct rp__jw *w)
     return;
   }
   check(w, "schema", "ok", "version %d", st.schema_version);
-  check(w, "write-ahead log", st.wal_bytes > WAL_LARGE ? "warning" : "ok", "%lld KiB%s", (long long)(st.wal_bytes >> 10),
+  check(w, "write-ahead log", st.wal_bytes > WAL_LARGE ? "warning" : "ok", "%lld KiB%s",
+        (long long)(st.wal_bytes >> 10),
         st.wal_bytes > WAL_LARGE ? ": a reader stays open or a writer is stopped" : "");
   check(w, "full text", "ok", "%lld events behind; a search brings it up to date", (long long)st.index_left);
 }
@@ -157,8 +163,10 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   struct rp__evidence v;
   struct rp__verdict verdict;
   rp__run_judge(c->e, run, 0, &v, &verdict);
-  if (verdict.alive) c->alive++;
-  else c->dead++;
+  if (verdict.alive)
+    c->alive++;
+  else
+    c->dead++;
   return 0;
 }
 
@@ -167,17 +175,23 @@ static void check_runs(rp_engine *e, struct rp__jw *w)
   struct run_count c = {.e = e};
   struct rp__run_filter f = {.open_only = true, .limit = 10000};
   rp_error err = {0};
-  if (e->store->ops->run_list(e->store, &f, on_run, &c, &err)) check(w, "runs", "problem", "%s", err.message);
-  else check(w, "runs", "ok", "%lld alive, %lld whose owner is gone (the next start of their scope ends them)",
-             (long long)c.alive, (long long)c.dead);
+  if (e->store->ops->run_list(e->store, &f, on_run, &c, &err))
+    check(w, "runs", "problem", "%s", err.message);
+  else
+    check(w, "runs", "ok", "%lld alive, %lld whose owner is gone (the next start of their scope ends them)",
+          (long long)c.alive, (long long)c.dead);
 }
 
 static void check_machine(rp_engine *e, struct rp__jw *w)
 {
-  if (e->self.boot_id[0]) check(w, "boot id", "ok", "%s", e->self.boot_id);
-  else check(w, "boot id", "warning", "unknown: a reboot can't be told from a crash");
-  if (rp__engine_now(e) < 1700000000000LL) check(w, "clock", "warning", "it is set to the past");
-  else check(w, "clock", "ok", "plausible");
+  if (e->self.boot_id[0])
+    check(w, "boot id", "ok", "%s", e->self.boot_id);
+  else
+    check(w, "boot id", "warning", "unknown: a reboot can't be told from a crash");
+  if (rp__engine_now(e) < 1700000000000LL)
+    check(w, "clock", "warning", "it is set to the past");
+  else
+    check(w, "clock", "ok", "plausible");
 }
 
 int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)

@@ -92,8 +92,10 @@ static const char *event_fault(struct verify *v, const struct rp__event_row *row
     body = (struct rp__str){v->plain.p, v->plain.n};
   }
   int rc = rp__json_parse(body.p, body.n, &limits, &parsed, NULL);
-  if (rc == RP_E_NOMEM) *ret_rc = rp__fail_nomem(v->err);
-  else if (rc || parsed.type != RP_JSON_OBJECT) return "its body is no JSON object";
+  if (rc == RP_E_NOMEM)
+    *ret_rc = rp__fail_nomem(v->err);
+  else if (rc || parsed.type != RP_JSON_OBJECT)
+    return "its body is no JSON object";
   return NULL;
 }
 
@@ -143,8 +145,9 @@ static int check_counters(struct verify *v, const struct rp__session_row *row)
     return rc;
   }
   rc = v->repair ? recount(v) : 0;
-  return rc ? rc : report(v, 0, v->repair, "the session says it has %lld events, it has %lld", (long long)last,
-                          (long long)v->next - 1);
+  return rc ? rc
+            : report(v, 0, v->repair, "the session says it has %lld events, it has %lld", (long long)last,
+                     (long long)v->next - 1);
 }
 
 /* ---- snapshots ---- */
@@ -202,8 +205,10 @@ static int verify_session(struct verify *v, const struct rp__session_row *row)
   v->last = row->last_seq;
   struct rp__event_range r = {.session_ref = row->ref, .session_id = row->id, .tolerant = true};
   rc = v->e->store->ops->event_list(v->e->store, &r, on_event, v, v->err);
-  if (rc == RP_E_CORRUPT) rc = report(v, v->next, false, "%s", v->err->message);
-  else if (!rc) rc = check_counters(v, row);
+  if (rc == RP_E_CORRUPT)
+    rc = report(v, v->next, false, "%s", v->err->message);
+  else if (!rc)
+    rc = check_counters(v, row);
   if (!rc) rc = check_snapshots(v);
   atomic_store(&v->s->ended, true); /* nothing of ours is due */
   rp_session_free(RP_TAKE(v->s));

@@ -141,7 +141,7 @@ struct rp__op {
       int64_t ended_at;
       enum rp__cause cause;
       const char *evidence, *reason; /* or NULL */
-      int64_t still_at; /* not 0: RP_E_FENCED unless the run is open and its heartbeat_at is this */
+      int64_t still_at;              /* not 0: RP_E_FENCED unless the run is open and its heartbeat_at is this */
     } run_end;
     struct {
       unsigned fields;

@@ -47,6 +47,41 @@ static int schema_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *er
   return code;
 }
 
+/* Rows that lost the other half of what they belong to. */
+static int orphan_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
+{
+  static const char sql[] =
+      "SELECT 'session ' || id || ' has lost its head' FROM (SELECT s.id FROM rp_sessions s WHERE NOT EXISTS"
+      " (SELECT 1 FROM rp_heads h WHERE h.session = s.ref) LIMIT " FINDINGS ")"
+      " UNION ALL SELECT 'a head belongs to no session' FROM rp_heads"
+      " WHERE session NOT IN (SELECT ref FROM rp_sessions)"
+      " UNION ALL SELECT 'events of session number ' || session || ' belong to no session' FROM"
+      " (SELECT DISTINCT session FROM rp_events) WHERE session NOT IN (SELECT ref FROM rp_sessions)";
+  sqlite3_stmt *st = NULL;
+  int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
+  while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+    rp__buf_printf(out, "%s\n", (const char *)sqlite3_column_text(st, 0));
+    rc = SQLITE_OK;
+  }
+  int code = rc == SQLITE_DONE ? lines_done(out, err) : rp__sq_fail(c, rc, "check rows", err);
+  sqlite3_finalize(st);
+  return code;
+}
+
+static int heads_restore(struct rp__sq_conn *c, rp_error *err)
+{
+  static const char sql[] = "SELECT ref, id FROM rp_sessions WHERE ref NOT IN (SELECT session FROM rp_heads)";
+  sqlite3_stmt *st = NULL;
+  int code = 0, rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
+  while (code == 0 && rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+    code = rp__sq_head_restore(c, sqlite3_column_int64(st, 0), (const char *)sqlite3_column_text(st, 1), err);
+    rc = SQLITE_OK;
+  }
+  if (code == 0 && rc != SQLITE_DONE) code = rp__sq_fail(c, rc, "repair", err);
+  sqlite3_finalize(st);
+  return code ? code : rp__sq_exec(c, "DELETE FROM rp_heads WHERE session NOT IN (SELECT ref FROM rp_sessions)", err);
+}
+
 static int fulltext_work(struct rp__sq_conn *c, void *arg, rp_error *err)
 {
   struct rp__buf *out = arg;
@@ -73,6 +108,7 @@ static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
   const struct repair *r = arg;
   int rc = r->structure ? rp__sq_schema_restore(c, err) : 0;
   if (rc == 0 && r->structure) rc = rp__sq_exec(c, reindex, err);
+  if (rc == 0 && r->structure) rc = heads_restore(c, err);
   if (rc == 0 && r->fulltext) rc = rp__sq_index_forget(c, err);
   return rc;
 }
@@ -82,6 +118,7 @@ static int look(struct rp__sq_store *s, struct rp__buf *structure, struct rp__bu
   int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
   if (rc == 0) rc = schema_lines(s->keeper, structure, err);
   if (rc == 0) rc = integrity_lines(s->keeper, structure, err);
+  if (rc == 0 && structure->n == 0) rc = orphan_lines(s->keeper, structure, err);
   if (rc != 0 || s->read_only) return rc;
   rc = rp__sq_keeper_txn(s, fulltext_work, fulltext, err);
   /* Where tables or pages are missing there is no asking further, and enough to tell. */

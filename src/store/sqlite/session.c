@@ -2,6 +2,8 @@
 /* Ops on a session's own rows: made, changed, deleted. Its head is the part that appends write. */
 #include "store/sqlite/sqlite.h"
 
+#include "base/clock.h"
+
 int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_error *err)
 {
   memset(ret, 0, sizeof *ret);
@@ -145,6 +147,16 @@ static int counters_compute(struct rp__sq_conn *c, struct rp__session_row *row, 
     rc = 0;
   }
   return rc;
+}
+
+int rp__sq_head_restore(struct rp__sq_conn *c, int64_t ref, const char *id, rp_error *err)
+{
+  struct rp__session_row row = {.ref = ref, .status = RP_STATUS_ACTIVE, .last_activity_at = rp__wall(&c->store->clock)};
+  rp__name_set(row.id, id);
+  int rc = rp__sq_number(c, RP_SQ_RUN_EPOCH, &ref, 0, &row.epoch, err);
+  if (rc == 0) rc = head_put(c, ref, &row, err);
+  if (rc == 0) rc = counters_compute(c, &row, err);
+  return rc ? rc : rp__sq_head_write(c, &row, err);
 }
 
 static int session_update(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)

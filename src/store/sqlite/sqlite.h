@@ -143,6 +143,8 @@ void rp__sq_head_read(struct rp__sq_q *q, struct rp__session_row *ret);
 int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_error *err);
 /* The head of the session an op names, by its ref or else its id. Only what a head has is set. */
 int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err);
+/* Repair: a head made anew from the events and runs there are; the session is taken to be active. */
+int rp__sq_head_restore(struct rp__sq_conn *c, int64_t ref, const char *id, rp_error *err);
 int rp__sq_head_write(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err);
 
 /* A scope never seen reads as zeroes. */

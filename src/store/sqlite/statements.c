@@ -119,6 +119,7 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_RUN_PAGE] = RUN "WHERE" RUN_FILTER RUN_ORDER,
     [RP_SQ_RUN_PAGE_OPEN] = RUN "WHERE r.ended_at = 0 AND (?4 = 0 OR r.session = ?4) AND" RUN_FILTER RUN_ORDER,
     [RP_SQ_RUN_PAGE_OF] = RUN "WHERE r.session = ?4 AND" RUN_FILTER RUN_ORDER,
+    [RP_SQ_RUN_EPOCH] = "SELECT coalesce(max(epoch), 0) FROM rp_runs WHERE session = ?1",
     [RP_SQ_RUN_STATS] = "SELECT count(*) FROM rp_runs WHERE ended_at = 0",
 
     [RP_SQ_SNAPSHOT_PUT] = "INSERT INTO rp_snapshots (session, n, seq, at, raw_size, size, sealed, reason, data) "

@@ -24,15 +24,15 @@ struct rig {
   rp_engine *e;
 };
 
-int rig_setup(void **state);    /* a new folder, an engine on it */
+int rig_setup(void **state); /* a new folder, an engine on it */
 int rig_teardown(void **state);
 void rig_reopen(struct rig *r); /* closes and opens again, as a new process would */
 
 /* Asserts success with the error's own words. */
-#define OK(call, err)                                                      \
-  do {                                                                     \
-    int ok_rc_ = (call);                                                   \
-    if (ok_rc_) fail_msg("%s: %d %s", #call, ok_rc_, (err).message);       \
+#define OK(call, err)                                                                                                  \
+  do {                                                                                                                 \
+    int ok_rc_ = (call);                                                                                               \
+    if (ok_rc_) fail_msg("%s: %d %s", #call, ok_rc_, (err).message);                                                   \
   } while (0)
 
 rp_session *rig_start(struct rig *r, const char *scope, const char *key, rp_owner_kind owner);

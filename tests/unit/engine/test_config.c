@@ -31,8 +31,8 @@ static void test_defaults(void **state)
 static void test_scopes_and_environment(void **state)
 {
   rp_error err = {0};
-  struct rp__config *c =
-    load(*state, "; words\nheartbeat_s = 5\ndecay_rate = .5\n[scope nova]\nheartbeat_s=2\ntemplate = robot\n", 0, &err);
+  struct rp__config *c = load(
+      *state, "; words\nheartbeat_s = 5\ndecay_rate = .5\n[scope nova]\nheartbeat_s=2\ntemplate = robot\n", 0, &err);
   assert_int_equal(rp__config_ms(c, NULL, RP_OPT_HEARTBEAT_S), 5000);
   assert_int_equal(rp__config_ms(c, "nova", RP_OPT_HEARTBEAT_S), 2000);
   assert_int_equal(rp__config_ms(c, "other", RP_OPT_HEARTBEAT_S), 5000);
@@ -49,9 +49,9 @@ static void test_scopes_and_environment(void **state)
 static void test_refusals(void **state)
 {
   static const char *const bad[][2] = {
-    {"heartbeet_s = 5\n", "heartbeet_s"},      {"heartbeat_s = soon\n", "heartbeat_s"},
-    {"heartbeat_s = -1\n", "heartbeat_s"},     {"enabled = maybe\n", "enabled"},
-    {"template = poet\n", "template"},
+      {"heartbeet_s = 5\n", "heartbeet_s"},  {"heartbeat_s = soon\n", "heartbeat_s"},
+      {"heartbeat_s = -1\n", "heartbeat_s"}, {"enabled = maybe\n", "enabled"},
+      {"template = poet\n", "template"},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
     rp_error err = {0};
@@ -81,9 +81,9 @@ static int teardown(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_defaults),
-    cmocka_unit_test(test_scopes_and_environment),
-    cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_scopes_and_environment),
+      cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

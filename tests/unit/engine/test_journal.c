@@ -42,14 +42,14 @@ static void test_refused_bodies_store_nothing(void **state)
     const char *kind, *body, *field;
     int code;
   } rows[] = {
-    {"message", "{\"role\":\"user\"}", "body.content", RP_E_INVALID},
-    {"message", "{\"role\":\"king\",\"content\":\"x\"}", "body.role", RP_E_INVALID},
-    {"message", "{\"role\":\"user\",\"content\":7}", "body.content", RP_E_INVALID},
-    {"message", "[]", "body", RP_E_INVALID},
-    {"message", "{\"role\":\"user\",\"content\":\"x\"", "body", RP_E_JSON},
-    {"mesage", "{}", "kind", RP_E_INVALID},
-    {"restored", "{}", "kind", RP_E_INVALID},
-    {"x-a", "{\"a\":1,\"a\":2}", "body", RP_E_JSON},
+      {"message", "{\"role\":\"user\"}", "body.content", RP_E_INVALID},
+      {"message", "{\"role\":\"king\",\"content\":\"x\"}", "body.role", RP_E_INVALID},
+      {"message", "{\"role\":\"user\",\"content\":7}", "body.content", RP_E_INVALID},
+      {"message", "[]", "body", RP_E_INVALID},
+      {"message", "{\"role\":\"user\",\"content\":\"x\"", "body", RP_E_JSON},
+      {"mesage", "{}", "kind", RP_E_INVALID},
+      {"restored", "{}", "kind", RP_E_INVALID},
+      {"x-a", "{\"a\":1,\"a\":2}", "body", RP_E_JSON},
   };
   rp_session *s = rig_start(*state, "a", NULL, RP_OWNER_SELF);
   for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
@@ -173,8 +173,10 @@ static void test_heartbeat_throttle(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    T(test_durability_is_named), T(test_refused_bodies_store_nothing), T(test_body_limit), T(test_expected_seq),
-    T(test_idempotency), T(test_numbered_client), T(test_bytes_are_kept), T(test_heartbeat_throttle),
+      T(test_durability_is_named), T(test_refused_bodies_store_nothing),
+      T(test_body_limit),          T(test_expected_seq),
+      T(test_idempotency),         T(test_numbered_client),
+      T(test_bytes_are_kept),      T(test_heartbeat_throttle),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

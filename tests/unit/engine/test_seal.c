@@ -141,11 +141,11 @@ static void test_key_file_per_scope(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(test_nothing_in_the_clear, setup_sealed, teardown_sealed),
-    cmocka_unit_test_setup_teardown(test_meta_and_reason, setup_sealed, teardown_sealed),
-    cmocka_unit_test_setup_teardown(test_clear_without_key, rig_setup, rig_teardown),
-    cmocka_unit_test_setup_teardown(test_wrong_and_missing_key, setup_sealed, teardown_sealed),
-    cmocka_unit_test_setup_teardown(test_key_file_per_scope, rig_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(test_nothing_in_the_clear, setup_sealed, teardown_sealed),
+      cmocka_unit_test_setup_teardown(test_meta_and_reason, setup_sealed, teardown_sealed),
+      cmocka_unit_test_setup_teardown(test_clear_without_key, rig_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(test_wrong_and_missing_key, setup_sealed, teardown_sealed),
+      cmocka_unit_test_setup_teardown(test_key_file_per_scope, rig_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

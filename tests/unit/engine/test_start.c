@@ -34,10 +34,10 @@ static void test_restart_types(void **state)
     int64_t away_ms;
     const char *type, *cause;
   } rows[] = {
-    {false, 10000, "\"crash_recovery\"", "\"crash\""},  {false, 29999, "\"crash_recovery\"", "\"crash\""},
-    {false, 30000, "\"short_break\"", "\"crash\""},     {true, 1000, "\"short_break\"", "\"clean\""},
-    {true, 3599999, "\"short_break\"", "\"clean\""},    {true, 3600000, "\"long_absence\"", "\"clean\""},
-    {false, 7200000, "\"long_absence\"", "\"crash\""},  {true, -86400000, "\"short_break\"", "\"clean\""},
+      {false, 10000, "\"crash_recovery\"", "\"crash\""}, {false, 29999, "\"crash_recovery\"", "\"crash\""},
+      {false, 30000, "\"short_break\"", "\"crash\""},    {true, 1000, "\"short_break\"", "\"clean\""},
+      {true, 3599999, "\"short_break\"", "\"clean\""},   {true, 3600000, "\"long_absence\"", "\"clean\""},
+      {false, 7200000, "\"long_absence\"", "\"crash\""}, {true, -86400000, "\"short_break\"", "\"clean\""},
   };
   struct rig *r = *state;
   for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
@@ -294,9 +294,18 @@ static void test_reasons(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    T(test_fresh), T(test_restart_types), T(test_recovery_without_key), T(test_resume), T(test_held_and_forced),
-    T(test_repeated), T(test_ownerless), T(test_bad_names), T(test_starts_beside_each_other), T(test_successor_with_a_taken_key),
-    T(test_error_untouched_on_success), T(test_reasons),
+      T(test_fresh),
+      T(test_restart_types),
+      T(test_recovery_without_key),
+      T(test_resume),
+      T(test_held_and_forced),
+      T(test_repeated),
+      T(test_ownerless),
+      T(test_bad_names),
+      T(test_starts_beside_each_other),
+      T(test_successor_with_a_taken_key),
+      T(test_error_untouched_on_success),
+      T(test_reasons),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

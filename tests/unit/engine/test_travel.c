@@ -131,7 +131,8 @@ static void test_fork(void **state)
   rp_session_free(s);
 }
 
-/* O-03, decision 10: the last ten stay and one of each 10,000 events before; a long tail makes its own checkpoint when the handle goes. */
+/* O-03, decision 10: the last ten stay and one of each 10,000 events before; a long tail makes its own checkpoint when
+ * the handle goes. */
 static void test_checkpoint_policy(void **state)
 {
   struct rig *r = *state;
@@ -173,8 +174,8 @@ static void test_tool_unknown_after_crash(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    T(test_state_at_every_event), T(test_restore_and_replay), T(test_restore_of_restores), T(test_fork), T(test_checkpoint_policy),
-    T(test_tool_unknown_after_crash),
+      T(test_state_at_every_event), T(test_restore_and_replay),       T(test_restore_of_restores), T(test_fork),
+      T(test_checkpoint_policy),    T(test_tool_unknown_after_crash),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
