@@ -280,7 +280,7 @@ typedef struct rp_finding {
   int64_t seq;            /* or 0 */
   const char *what;       /* one line */
   bool repaired;
-  bool skipped; /* nothing is known to be wrong: it could not be checked */
+  bool note; /* no damage: what could not be checked, or litter that repair removes */
 } rp_finding;
 typedef int rp_finding_fn(void *ctx, const rp_finding *f);
 

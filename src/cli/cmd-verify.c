@@ -10,7 +10,7 @@ static const struct rp__opt opts[] = {
 
 struct findings {
   const struct rp__cli *c;
-  int64_t n, repaired, skipped;
+  int64_t n, repaired, notes;
   struct rp__progress progress;
   struct rp__jw w;
 };
@@ -22,7 +22,7 @@ static void finding_json(struct findings *fs, const rp_finding *f)
   if (f->seq) rp__jw_ki64(&fs->w, "seq", f->seq);
   rp__jw_kstr(&fs->w, "what", f->what);
   rp__jw_kbool(&fs->w, "repaired", f->repaired);
-  if (f->skipped) rp__jw_kbool(&fs->w, "skipped", true);
+  if (f->note) rp__jw_kbool(&fs->w, "note", true);
   rp__jw_end_object(&fs->w);
 }
 
@@ -30,7 +30,7 @@ static void finding_line(struct findings *fs, const rp_finding *f)
 {
   RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
   bool colour = fs->c->term.out_colour;
-  const char *word = f->skipped ? "skipped " : f->repaired ? "repaired" : "damaged ";
+  const char *word = f->note ? "note    " : f->repaired ? "repaired" : "damaged ";
   rp__buf_printf(&line, "%s%s%s  %s", RP_SGR(colour, f->repaired ? RP_GREEN : RP_RED), word, RP_RESET(colour),
                  f->session_id ? f->session_id : "store");
   if (f->seq) rp__buf_printf(&line, "  %lld", (long long)f->seq);
@@ -45,7 +45,7 @@ static int finding(void *ctx, const rp_finding *f)
   rp__progress_clear(&fs->progress);
   fs->n++;
   fs->repaired += f->repaired;
-  fs->skipped += f->skipped;
+  fs->notes += f->note;
   if (rp__json_wanted(fs->c))
     finding_json(fs, f);
   else
@@ -83,7 +83,7 @@ static int run(struct rp__cli *c, rp_error *err)
   if (rp__json_wanted(c))
     code = finish_json(&fs, code, err);
   else if (!code)
-    printf("ok%s%s\n", fs.repaired ? ", after repairs" : "", fs.skipped ? ", as far as it could be checked" : "");
+    printf("ok%s%s\n", fs.repaired ? ", after repairs" : "", fs.notes ? ", but see the notes" : "");
   return code;
 }
 

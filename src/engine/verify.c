@@ -197,7 +197,7 @@ static int verify_session(struct verify *v, const struct rp__session_row *row)
 {
   int rc = rp__session_open(v->e, row, 0, &v->s, v->err);
   if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG) {
-    rp_finding f = {.session_id = row->id, .what = "it is sealed and the key is not here", .skipped = true};
+    rp_finding f = {.session_id = row->id, .what = "it is sealed and the key is not here: not checked", .note = true};
     return v->fn ? v->fn(v->ctx, &f) : 0;
   }
   if (rc) return rc;
@@ -242,9 +242,11 @@ static int verify_hidden(struct verify *v)
     rp__session_row_done(&row);
     memcpy(after, row.id, sizeof after);
     if (rp__copy_is_alive(v->e, row.id)) continue;
-    rp_finding f = {.session_id = row.id, .what = "an import or fork of it was cut off", .repaired = v->repair};
+    rp_finding f = {.session_id = row.id,
+                    .what = "an import or fork of it was cut off; nobody sees what it left",
+                    .repaired = v->repair,
+                    .note = !v->repair};
     if (v->repair && (rc = rp__copy_remove(v->e, &row, v->err))) return rc;
-    if (!v->repair) v->left++;
     if (v->fn && (rc = v->fn(v->ctx, &f))) return rc;
   }
 }

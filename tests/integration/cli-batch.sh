@@ -73,6 +73,7 @@ expect_error session.fenced
 
 about 'what is sent is answered while more may come'
 mkfifo "$work/fifo"
+: >"$work/acks"
 "$REPRISE" append b --batch <"$work/fifo" >"$work/acks" 2>"$work/err" &
 pid=$!
 exec 7>"$work/fifo"
@@ -113,6 +114,7 @@ run start --scope batch --key killed
 lines 1 20000 >"$work/all"
 acked=0
 for ((round = 0; round < 12; round++)); do
+  : >"$work/acks"
   "$REPRISE" append killed --batch <"$work/all" >"$work/acks" 2>/dev/null &
   pid=$!
   for ((i = 0; i < 400; i++)); do

@@ -151,7 +151,7 @@ static void test_import_cut_off(void **state)
   rp_engine *e;
   rp_options o = {.db = url, .short_lived = true};
   OK(rp_open(&o, &e, &err), err);
-  assert_int_equal(rp_verify(e, NULL, false, first_finding, what, NULL, NULL, &err), RP_E_CORRUPT);
+  OK(rp_verify(e, NULL, false, first_finding, what, NULL, NULL, &err), err); /* litter, no damage */
   assert_non_null(strstr(what, "cut off"));
   struct reader in = {a.p, a.n, 4096};
   OK(rp_import(e, from_buf, &in, NULL, NULL, got, &err), err);

@@ -89,7 +89,7 @@ static inline int load_part(const char *facet, const char *part, rp_error *err)
 {
   RP_AUTOFOLD struct rp__fold *f = fold_new();
   RP_AUTOBUF struct rp__buf doc = RP_BUF(SAVED_MAX);
-  rp__buf_printf(&doc, "{\"version\":1,\"seq\":9,\"at_ms\":9,\"facets\":{\"%s\":", facet);
+  rp__buf_printf(&doc, "{\"version\":1,\"seq\":1000,\"at_ms\":9,\"facets\":{\"%s\":", facet);
   rp__buf_str(&doc, part);
   rp__buf_str(&doc, "}}");
   *err = (rp_error){0};
