@@ -78,6 +78,7 @@ struct rp_session {
 
   struct rp__policy policy;
   int64_t heartbeat_ms, save_ms; /* the throttles */
+  int64_t idle_ms;               /* quiet for this long is idle */
   size_t max_body;
   rp_durability durability; /* of an append that does not say */
 
@@ -89,6 +90,7 @@ struct rp_session {
   atomic_llong next_heartbeat, next_save; /* on the engine's throttling clock */
   atomic_int checkpoint_due;              /* enum rp__due */
   atomic_llong retry_at;                  /* a checkpoint failed: when to try again; 0: none did */
+  atomic_llong quiet_at;                  /* when to see whether it has gone quiet; 0: it is known to be */
   atomic_bool fenced, ended;
 };
 
@@ -163,6 +165,9 @@ int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *
 enum rp__due rp__checkpoint_due(rp_session *s, int64_t ticks);
 /* Makes the checkpoint that is due, and counts and logs a failure. */
 void rp__checkpoint_run(rp_session *s, enum rp__due due);
+
+/* L-05: marks a held session idle that nobody has written to for idle_s. */
+void rp__session_rest(rp_session *s, int64_t ticks);
 
 /* ---- runs (recover.c) ---- */
 

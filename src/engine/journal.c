@@ -119,6 +119,7 @@ void rp__journal_noted(rp_session *s, enum rp__kind kind, size_t bytes, const st
   if (op->ret.repeated) return;
   if (!s->e->short_lived && !rp__kind_is_engine(kind)) {
     int64_t ticks = rp__engine_ticks(s->e);
+    atomic_store_explicit(&s->quiet_at, ticks + s->idle_ms, memory_order_relaxed);
     pthread_mutex_lock(&s->dirty_lock);
     rp__dirty_note(&s->dirty, kind, bytes, ticks);
     due = rp__policy_due(&s->policy, &s->dirty, ticks);

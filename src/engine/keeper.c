@@ -40,6 +40,7 @@ static void make_checkpoints(rp_engine *e)
   for (rp_session *s = next_session(e, NULL); s; s = next_session(e, s)) {
     enum rp__due due = rp__checkpoint_due(s, ticks);
     if (due) rp__checkpoint_run(s, due);
+    rp__session_rest(s, ticks);
   }
 }
 

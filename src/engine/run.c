@@ -103,6 +103,28 @@ int rp_save(rp_session *s, rp_error *err)
   return 0;
 }
 
+void rp__session_rest(rp_session *s, int64_t ticks)
+{
+  struct rp__session_row row = {0};
+  long long at = atomic_load(&s->quiet_at);
+  if (!s->epoch || !at || ticks < at || atomic_load(&s->ended) || atomic_load(&s->fenced)) return;
+  if (rp__session_row(s, &row, NULL)) return;
+  int64_t left = row.last_activity_at + s->idle_ms - rp__engine_now(s->e); /* guests may have written */
+  bool rests = row.status == RP_STATUS_IDLE || row.status == RP_STATUS_CHECKPOINTED;
+  rp__session_row_done(&row);
+  if (left > 0 || rests) {
+    atomic_compare_exchange_strong(&s->quiet_at, &at, rests ? 0 : ticks + left);
+    return;
+  }
+  struct rp__op op = {.type = RP_OP_SESSION_SET,
+                      .session_ref = s->ref,
+                      .session_id = s->id,
+                      .now_ms = rp__engine_now(s->e),
+                      .epoch = s->epoch,
+                      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_QUIET}};
+  if (!rp__engine_commit(s->e, &op, 1, RP_OS, NULL)) atomic_compare_exchange_strong(&s->quiet_at, &at, 0);
+}
+
 /* The end as one transaction: the run is over, the journal says so, the session is closed. */
 static int commit_end(rp_session *s, const char *reason, const struct rp__str *body, bool sealed, rp_error *err)
 {

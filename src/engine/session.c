@@ -17,6 +17,8 @@ static void configure(rp_session *s, const char *scope)
   s->policy.on_exit = rp__config_bool(c, scope, RP_OPT_SNAPSHOT_ON_EXIT);
   s->heartbeat_ms = rp__config_ms(c, scope, RP_OPT_HEARTBEAT_S);
   s->save_ms = rp__config_ms(c, scope, RP_OPT_SAVE_S);
+  s->idle_ms = rp__config_ms(c, scope, RP_OPT_IDLE_S);
+  atomic_store(&s->quiet_at, rp__engine_ticks(s->e) + s->idle_ms);
   s->max_body = (size_t)rp__config_num(c, scope, RP_OPT_BODY_BYTES);
   s->durability = strcmp(rp__config_text(c, scope, RP_OPT_DURABILITY), "os") == 0 ? RP_OS : RP_DISK;
 }

@@ -184,6 +184,12 @@ static void test_vfs_threads(void **state)
   enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_core, true, "file call EIO, with threads", 8000);
 }
 
+static void test_vfs_travel(void **state)
+{
+  (void)state;
+  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_travel, false, "file call EIO in travel", 6000);
+}
+
 /* ---- our own file calls ---- */
 
 static void test_file_create(void **state)
@@ -345,7 +351,8 @@ static int run_group(const char *name)
                                       cmocka_unit_test(test_sqlite_persistent), cmocka_unit_test(test_sqlite_travel)};
   const struct CMUnitTest vfs[] = {cmocka_unit_test(test_vfs_create),          cmocka_unit_test(test_vfs_eio),
                                    cmocka_unit_test(test_vfs_eio_persistent),  cmocka_unit_test(test_vfs_full),
-                                   cmocka_unit_test(test_vfs_full_persistent), cmocka_unit_test(test_vfs_threads)};
+                                   cmocka_unit_test(test_vfs_full_persistent), cmocka_unit_test(test_vfs_threads),
+                                   cmocka_unit_test(test_vfs_travel)};
   const struct CMUnitTest file[] = {cmocka_unit_test(test_file_create), cmocka_unit_test(test_file_eio),
                                     cmocka_unit_test(test_file_full), cmocka_unit_test(test_file_persistent)};
   const struct CMUnitTest store[] = {cmocka_unit_test(test_store_codes), cmocka_unit_test(test_store_after),
