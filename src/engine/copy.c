@@ -78,6 +78,7 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
   if (!rc) {
     hidden.ref = ops[0].ret.ref;
     rc = rp__session_open(e, &hidden, 0, &c->s, err);
+    if (rc) rp__copy_remove(e, &hidden, NULL);
   }
   if (rc)
     rp__copy_free(c);

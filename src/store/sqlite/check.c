@@ -13,6 +13,16 @@ static int lines_done(const struct rp__buf *out, rp_error *err)
   return out->err ? rp__fail(err, out->err, "the findings do not fit into memory") : 0;
 }
 
+/* A page that could not be read is told as a line too; where that was no damage, why not stands in it. */
+static int line_unread(const char *line)
+{
+  static const char words[] = "unable to get the page. error code=";
+  const char *at = strstr(line, words);
+  int code = at ? (int)strtol(at + sizeof words - 1, NULL, 10) : SQLITE_OK;
+  int primary = code & 0xff;
+  return primary == SQLITE_NOMEM || primary == SQLITE_IOERR || primary == SQLITE_BUSY ? code : SQLITE_OK;
+}
+
 /* Lines, each one finding. A check that damage stops has found it; one that anything else stops has failed. */
 static int integrity_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
 {
@@ -22,8 +32,9 @@ static int integrity_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error 
     rc = sqlite3_step(st);
     if (rc != SQLITE_ROW) break;
     const char *line = (const char *)sqlite3_column_text(st, 0);
-    if (!line)
-      rc = SQLITE_NOMEM;
+    int unread = line ? line_unread(line) : SQLITE_NOMEM;
+    if (unread != SQLITE_OK)
+      rc = unread;
     else if (strcmp(line, "ok") != 0)
       rp__buf_printf(out, "%s\n", line);
   }
