@@ -19,7 +19,7 @@
 #define RP_SQ_SCHEMA 1            /* the version this program writes */
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
-#define RP_SQ_WAL_PAGES 1000      /* a checkpoint is due */
+#define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
 #define RP_SQ_WAL_MAX (64L << 20) /* bytes of log that are checkpointed while writers wait */
 #define RP_SQ_PAGE_ROWS 256       /* of a list */
 #define RP_SQ_PAGE_BYTES (1L << 20)
