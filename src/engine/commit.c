@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/commit.h"
 
-#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 
 int rp__commitq_init(struct rp__commitq *q, struct rp__store *store)
 {
@@ -19,7 +20,19 @@ int rp__commitq_init(struct rp__commitq *q, struct rp__store *store)
   return 0;
 }
 
-/* Takes the next group off the queue. Called with the lock held. */
+static void sleep_while(_Atomic uint32_t *word, uint32_t seen)
+{
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void wake_all(_Atomic uint32_t *word)
+{
+  atomic_fetch_add(word, 1);
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Takes the next group off the queue; what is pushed from here on gathers for the one after. Called with the lock held.
+ */
 static size_t take_group(struct rp__commitq *q, struct rp__commit **first)
 {
   size_t n = 0;
@@ -37,6 +50,8 @@ static size_t take_group(struct rp__commitq *q, struct rp__commit **first)
   }
   q->count -= n;
   q->taken = (int64_t)n;
+  q->group++;
+  q->cut = q->head != NULL;
   return n;
 }
 
@@ -66,39 +81,43 @@ static void run_group(struct rp__commitq *q, struct rp__commit *first, size_t n)
   }
 }
 
-/* Passes the lead on to whoever is first in the queue. Called with the lock held. */
-static void hand_over(struct rp__commitq *q)
+static void *thread_main(void *arg);
+
+static int start_thread(struct rp__commitq *q)
 {
-  if (!q->head) {
-    q->led = false;
-  } else if (q->head->done) {
-    q->thread_leads = true;
-    pthread_cond_signal(&q->work);
-  } else {
-    sem_post(&q->head->wake);
-  }
+  if (!q->started) q->started = pthread_create(&q->thread, NULL, thread_main, q) == 0;
+  return q->started ? 0 : RP_E_NOMEM;
 }
 
-/* Commits one group. Asynchronous requests are told first, while nobody else leads, so that theirs come in order. */
-static void lead(struct rp__commitq *q)
+/*
+ * Commits one group. Asynchronous requests are told while nobody else leads, so
+ * that theirs come in order. True: more is waiting, and the caller still leads.
+ */
+static bool lead(struct rp__commitq *q)
 {
-  struct rp__commit *first, *waiting = NULL, *next;
+  struct rp__commit *first, *next;
+  bool waited = false;
+  int64_t failed = 0;
   pthread_mutex_lock(&q->lock);
+  _Atomic uint32_t *word = &q->woken[q->group % 2];
+  bool was_cut = q->cut;
   size_t n = take_group(q, &first);
+  _Atomic uint32_t *other = was_cut || q->cut ? &q->woken[q->group % 2] : NULL;
   pthread_mutex_unlock(&q->lock);
 
   if (n) run_group(q, first, n);
-  int64_t failed = 0;
   for (struct rp__commit *c = first; c; c = next) {
     next = c->next;
     failed += c->txn.rc != 0;
     if (c->done) {
       c->done(c);
     } else {
-      c->next = waiting;
-      waiting = c;
+      waited = true;
+      atomic_store_explicit(&c->finished, true, memory_order_release); /* c may be gone from here on */
     }
   }
+  if (waited) wake_all(word);
+  if (waited && other) wake_all(other);
 
   pthread_mutex_lock(&q->lock);
   q->groups++;
@@ -106,14 +125,10 @@ static void lead(struct rp__commitq *q)
   q->taken = 0;
   q->failures += failed;
   if (q->drainers) pthread_cond_broadcast(&q->drained);
-  hand_over(q);
+  q->led = q->head != NULL;
+  bool more = q->led;
   pthread_mutex_unlock(&q->lock);
-
-  for (struct rp__commit *c = waiting; c; c = next) {
-    next = c->next;
-    c->finished = true;
-    sem_post(&c->wake); /* c is gone from here on */
-  }
+  return more;
 }
 
 static void push(struct rp__commitq *q, struct rp__commit *c)
@@ -128,23 +143,35 @@ static void push(struct rp__commitq *q, struct rp__commit *c)
   q->bytes += c->bytes;
 }
 
+/* Passes the lead on to the thread; where there can be none, goes on alone until nothing waits. */
+static void hand_over(struct rp__commitq *q)
+{
+  pthread_mutex_lock(&q->lock);
+  bool alone = start_thread(q) != 0;
+  if (!alone) {
+    q->thread_leads = true;
+    pthread_cond_signal(&q->work);
+  }
+  pthread_mutex_unlock(&q->lock);
+  while (alone && lead(q)) continue;
+}
+
 int rp__commit_wait(struct rp__commitq *q, struct rp__commit *c)
 {
   c->done = NULL;
-  c->finished = false;
-  sem_init(&c->wake, 0, 0);
+  atomic_init(&c->finished, false);
   pthread_mutex_lock(&q->lock);
   push(q, c);
   bool leads = !q->led;
   q->led = true;
+  _Atomic uint32_t *word = &q->woken[q->group % 2];
+  uint32_t seen = atomic_load(word);
   pthread_mutex_unlock(&q->lock);
-  if (leads) lead(q);
-  for (;;) {
-    while (sem_wait(&c->wake) && errno == EINTR) continue;
-    if (c->finished) break;
-    lead(q);
+  if (leads && lead(q)) hand_over(q);
+  while (!atomic_load_explicit(&c->finished, memory_order_acquire)) {
+    sleep_while(word, seen);
+    seen = atomic_load(word);
   }
-  sem_destroy(&c->wake);
   return c->txn.rc;
 }
 
@@ -159,7 +186,7 @@ static void *thread_main(void *arg)
     }
     q->thread_leads = false;
     pthread_mutex_unlock(&q->lock);
-    lead(q);
+    while (lead(q)) continue;
     pthread_mutex_lock(&q->lock);
   }
   pthread_mutex_unlock(&q->lock);
@@ -168,12 +195,8 @@ static void *thread_main(void *arg)
 
 int rp__commit_post(struct rp__commitq *q, struct rp__commit *c)
 {
-  int rc = 0;
   pthread_mutex_lock(&q->lock);
-  if (!q->started) {
-    rc = pthread_create(&q->thread, NULL, thread_main, q) ? RP_E_NOMEM : 0;
-    q->started = rc == 0;
-  }
+  int rc = start_thread(q);
   if (!rc && (q->count >= RP_COMMIT_QUEUE || q->bytes + c->bytes > RP_COMMIT_QUEUE_BYTES)) rc = RP_E_LIMIT;
   if (!rc) {
     push(q, c);

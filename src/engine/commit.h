@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group commit. Whoever finds the queue idle leads: he commits what is waiting,
- * his own request included, on his own thread, so that a lone writer pays for no
- * thread switch; those who come meanwhile form the next group and one of them
- * leads it. A thread of the queue leads only for asynchronous requests that have
- * nobody waiting. Nobody waits for a timer.
+ * Group commit. Whoever finds the queue idle leads: he commits his request on his
+ * own thread, so that a lone writer pays for no thread switch. Those who come
+ * meanwhile form the next group; the queue's thread leads it and all that follow
+ * until nothing waits. A group is woken with one call. Nobody waits for a timer.
  */
 #ifndef RP_ENGINE_COMMIT_H
 #define RP_ENGINE_COMMIT_H
 
 #include <pthread.h>
-#include <semaphore.h>
+#include <stdatomic.h>
 
 #include "store/store.h"
 
@@ -25,8 +24,7 @@ struct rp__commit {
   void (*done)(struct rp__commit *c);
 
   struct rp__commit *next;
-  sem_t wake;
-  bool finished;
+  atomic_bool finished;
 };
 
 struct rp__commitq {
@@ -38,6 +36,9 @@ struct rp__commitq {
   size_t count, bytes;
   bool led;          /* somebody leads, or was told to */
   bool thread_leads; /* … and it is the thread's turn */
+  unsigned group;    /* number of the group that gathers; those in it sleep on woken[group % 2] */
+  _Atomic uint32_t woken[2];
+  bool cut; /* a group was full: some of the next one sleep on the other word */
   bool started, stop;
   pthread_t thread;
   int drainers;
