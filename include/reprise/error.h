@@ -30,6 +30,8 @@ extern "C" {
   X(SNAPSHOT_NOT_FOUND,-21, "snapshot.not_found",    404, -32002,  3, 0, "no such snapshot")     \
   X(SEQ_NOT_FOUND,    -22,  "event.not_found",       404, -32002,  3, 0, "no such event")        \
   X(FILE_NOT_FOUND,   -23,  "file.not_found",        404, -32002,  3, 0, "no such file")         \
+  X(MEMORY_NOT_FOUND, -24,  "memory.not_found",      404, -32002,  3, 0, "no such memory")       \
+  X(RECORD_NOT_FOUND, -25,  "record.not_found",      404, -32002,  3, 0, "the session has no record") \
   X(HELD,             -30,  "session.held",          409, -32001,  4, 0, "somebody else holds the session") \
   X(FENCED,           -31,  "session.fenced",        409, -32001,  4, 0, "a newer run holds the session") \
   X(ENDED,            -32,  "session.ended",         409, -32001,  4, 0, "the session has ended") \
@@ -40,6 +42,7 @@ extern "C" {
   X(CORRUPT,          -40,  "store.corrupted",       500, -32003,  5, 0, "stored data is damaged") \
   X(SNAPSHOT_CORRUPT, -41,  "snapshot.corrupted",    500, -32003,  5, 0, "the snapshot is damaged") \
   X(FORMAT_CORRUPT,   -42,  "import.corrupted",      422, -32003,  5, 0, "the document is damaged") \
+  X(AUDIT_BROKEN,     -43,  "audit.broken",          500, -32003,  5, 0, "the audit log was altered") \
   X(VERSION,          -50,  "store.version",         500, -32004,  6, 0, "the store was made by another version") \
   X(SNAPSHOT_VERSION, -51,  "snapshot.version",      500, -32004,  6, 0, "the snapshot was made by a newer version") \
   X(FORMAT_VERSION,   -52,  "import.version",        422, -32004,  6, 0, "the document was made by a newer version") \
@@ -52,7 +55,10 @@ extern "C" {
   X(LIMIT,            -71,  "limit.count",           429, -32006,  8, 1, "over a limit")         \
   X(REFUSED,          -72,  "refused",               403, -32006,  8, 0, "refused")              \
   X(KEY_MISSING,      -73,  "seal.key_missing",      403, -32006,  8, 0, "the scope is sealed and no key is set") \
-  X(KEY_WRONG,        -74,  "seal.key_wrong",        403, -32006,  8, 0, "the key is not the one this was sealed with")
+  X(KEY_WRONG,        -74,  "seal.key_wrong",        403, -32006,  8, 0, "the key is not the one this was sealed with") \
+  X(BUDGET,           -75,  "limit.budget",          429, -32006,  8, 0, "the session's budget is spent") \
+  X(ON_HOLD,          -76,  "session.on_hold",       409, -32006,  8, 0, "the session is on hold") \
+  X(PINS_FULL,        -77,  "limit.pins",            409, -32006,  8, 0, "all places for pins are taken")
 /* clang-format on */
 
 enum rp_code {

@@ -199,6 +199,7 @@ typedef struct rp_session_info {
   int64_t created_at, last_activity_at, ended_at; /* ms; 0: not ended */
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
+  int64_t trashed_at, held_at; /* ms; 0: not in the trash, not on hold */
 } rp_session_info;
 
 typedef struct rp_filter {
@@ -206,6 +207,7 @@ typedef struct rp_filter {
   int64_t since_ms;
   int limit;          /* 0: 50 */
   const char *cursor; /* of the last session seen, or NULL */
+  bool trashed;       /* only what is in the trash; else only what is not */
 } rp_filter;
 
 /* Callbacks return 0 to go on; any other value stops the iteration and is returned. */
@@ -287,6 +289,151 @@ typedef int rp_finding_fn(void *ctx, const rp_finding *f);
 /* Reads everything and reports what is wrong; RP_E_CORRUPT when anything is left that is. */
 RP_API int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, void *ctx, rp_progress_fn *progress,
                      void *pctx, rp_error *err);
+
+/* ---- continuity ---------------------------------------------------------------- */
+
+/*
+ * The brief of a session as it stands (JSON: {"session_id","at","restart","brief"}; explained, all of CONTRACT's
+ * explanation). For a session that a start has just begun this is what the start gave. Changes nothing.
+ */
+RP_API int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err);
+
+typedef struct rp_brief_options {
+  const char *scope;   /* required */
+  const char *topics;  /* comma separated, or NULL */
+  const char *channel; /* with per_channel, or NULL */
+  bool explain;
+} rp_brief_options;
+/* What a start in that scope would inject now: {"scope","at","brief"}, explained: CONTRACT's explanation. */
+RP_API int rp_brief_scope(rp_engine *e, const rp_brief_options *o, char **ret, rp_error *err);
+
+/*
+ * Inherits everything from the session `from` names (archived ones too) into `s`. `by` says who asked.
+ * `ret` (may be NULL): {"from","into","by","pins","tasks","memories"}; a second time adds nothing.
+ */
+RP_API int rp_continue(rp_session *s, const char *from, const char *by, char **ret, rp_error *err);
+
+/* The chain that ends at a session: at most `depth` (0: 20) sessions, oldest first, as a JSON array. */
+RP_API int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error *err);
+
+/*
+ * Notes, frames and transcript within window_ms of a moment: of the wall clock, or, with `video`, of the video's own
+ * time (`timestamp` of the events, in seconds; at_ms is then the position in milliseconds).
+ */
+RP_API int rp_evidence_json(rp_session *s, int64_t at_ms, int64_t window_ms, bool video, char **ret, rp_error *err);
+
+/* Remembers a fact for the scope: a `learning` event with an id of its own. ret_id: RP_ID_MAX + 1 bytes, or NULL. */
+RP_API int rp_remember(rp_session *s, const char *text, double confidence, const char *categories, char *ret_id,
+                       rp_error *err);
+
+typedef struct rp_memory_info {
+  const char *id, *scope, *session_id; /* session_id: where it was learned */
+  const char *content, *categories;    /* categories: a JSON array or NULL */
+  double confidence, rank;             /* rank: larger is better; 0 without words */
+  int64_t created_at, updated_at;
+} rp_memory_info;
+typedef int rp_memory_fn(void *ctx, const rp_memory_info *m);
+/* The scope's memories: by full text when `words` are given, ranked with their confidence; else the most confident. */
+RP_API int rp_memories(rp_engine *e, const char *scope, const char *words, int limit, rp_memory_fn *fn, void *ctx,
+                       rp_error *err);
+/* A new confidence for a memory (a `confidence` event of the session), and forgetting one for good. */
+RP_API int rp_memory_confidence(rp_session *s, const char *memory_id, double confidence, const char *reason,
+                                rp_error *err);
+RP_API int rp_memory_forget(rp_engine *e, const char *scope, const char *memory_id, rp_error *err);
+
+/* ---- redaction, audit, retention ------------------------------------------------- */
+
+typedef struct rp_secret {
+  size_t start, end; /* bytes of the text */
+  const char *kind;  /* what it looks like: "github token", "password", … */
+} rp_secret;
+typedef int rp_secret_fn(void *ctx, const rp_secret *secret);
+/* What would be masked in a text. `ret` (may be NULL) gets the masked text. Needs no store beyond the patterns. */
+RP_API int rp_redact_check(rp_engine *e, const char *text, size_t n, rp_secret_fn *fn, void *ctx, char **ret,
+                           rp_error *err);
+/*
+ * Masks a session's stored events again, with the patterns of today, and everything derived from them: snapshots,
+ * record, mirror, search, memories. `text` (or NULL) is a secret to be masked wherever it stands. {"session_id",
+ * "events","secrets","dry_run"}. No byte of what was masked stays in the store's files.
+ */
+RP_API int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,
+                             void *pctx, char **ret, rp_error *err);
+
+typedef struct rp_audit_info {
+  int64_t n, at_ms;
+  const char *scope, *event;
+  const char *fields; /* a JSON object, or NULL when they were erased */
+  const char *prev_hash, *hash; /* hex */
+} rp_audit_info;
+typedef int rp_audit_fn(void *ctx, const rp_audit_info *a);
+/* Records of a scope (NULL: of all, scope by scope) with n > after, in order. */
+RP_API int rp_audit(rp_engine *e, const char *scope, int64_t after, int64_t limit, rp_audit_fn *fn, void *ctx,
+                    rp_error *err);
+/*
+ * Checks the chain of a scope (NULL: of all). RP_E_AUDIT_BROKEN names the first bad record. `expect`: a head ("N:HASH")
+ * noted earlier that must be part of the chain. `ret` (may be NULL): {"scopes":[{"scope","records","head"}]}.
+ */
+RP_API int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **ret, rp_error *err);
+
+/* Puts a session in the trash (RP_E_HELD while somebody lives in it, RP_E_ON_HOLD), and takes it out again. */
+RP_API int rp_trash(rp_engine *e, const char *ref, const char *reason, rp_error *err);
+RP_API int rp_untrash(rp_engine *e, const char *ref, rp_error *err);
+/* A hold: no retention, no rm, no trash until it is taken off. */
+RP_API int rp_hold(rp_engine *e, const char *ref, bool on, rp_error *err);
+/* Deletes for good what is in the trash, or, with `force`, what is not. Audited. */
+RP_API int rp_purge(rp_engine *e, const char *ref, bool force, rp_error *err);
+
+typedef struct rp_gc_options {
+  const char *scope;    /* or NULL: all */
+  bool dry_run;
+  int64_t older_than_ms; /* sessions that ended longer ago than this go to the trash; 0: as configured */
+  int64_t budget_bytes;  /* the database may have this size; 0: as configured */
+} rp_gc_options;
+typedef struct rp_gc_item {
+  const char *action; /* abandon, archive, trash, delete, keep */
+  const char *session_id, *scope;
+  const char *reason;
+  int64_t bytes, ended_at;
+} rp_gc_item;
+typedef int rp_gc_fn(void *ctx, const rp_gc_item *item);
+/*
+ * Retention, in this order: abandoned sessions are marked, records older than archive_days move to cold files, what is
+ * older than allowed goes to the trash, what was there long enough is deleted, and while the database is over its
+ * budget the oldest ended sessions go for good. Sessions on hold are left alone. `fn` hears of each (before, with
+ * dry_run: only). `ret` (may be NULL): {"abandoned","archived","trashed","deleted","bytes","dry_run"}.
+ */
+RP_API int rp_gc(rp_engine *e, const rp_gc_options *o, rp_gc_fn *fn, void *ctx, rp_progress_fn *progress, void *pctx,
+                 char **ret, rp_error *err);
+
+/* ---- other formats ------------------------------------------------------------------ */
+
+/* nova, cortex, clawd, orbitmesh, markdown; "reprise" is rp_export. `dir` formats (cortex: a database) need a path. */
+RP_API int rp_export_as(rp_session *s, const char *format, rp_write_fn *write, void *ctx, rp_error *err);
+/* Into a file or, for cortex, an existing brain.db, whose own tables and rows stay as they are. */
+RP_API int rp_export_file(rp_session *s, const char *format, const char *path, rp_error *err);
+
+typedef struct rp_import_options {
+  const char *format; /* NULL: told from the content */
+  const char *scope;  /* of what is imported; NULL: the format's own word, or "default" */
+  bool dry_run;
+} rp_import_options;
+typedef struct rp_import_item {
+  const char *session_id, *name;
+  int64_t events;
+  bool skipped; /* is there already */
+  const char *why;
+} rp_import_item;
+typedef int rp_import_fn(void *ctx, const rp_import_item *item);
+RP_API int rp_import_file(rp_engine *e, const char *path, const rp_import_options *o, rp_import_fn *fn, void *ctx,
+                          rp_progress_fn *progress, void *pctx, rp_error *err);
+
+/* ---- numbers --------------------------------------------------------------------------- */
+
+/* Counters and histograms in Prometheus' text format. Free with rp_free. */
+RP_API int rp_metrics_text(rp_engine *e, char **ret, rp_error *err);
+
+/* The default table of emotions and their events as an INI text, ready to be edited. Free with rp_free. */
+RP_API int rp_emotions_ini(char **ret, rp_error *err);
 
 /* JSON documents. Free with rp_free. */
 RP_API int rp_stats_json(rp_engine *e, char **ret, rp_error *err);

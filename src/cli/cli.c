@@ -10,6 +10,12 @@ static const char *env(const char *name)
   return s && *s ? s : NULL;
 }
 
+static bool env_on(const char *name)
+{
+  const char *s = env(name);
+  return s && strcmp(s, "0") != 0;
+}
+
 static void print_log(void *ctx, rp_log_level level, const char *text)
 {
   static const char *const names[] = {"error", "warning", "info", "debug"};
@@ -23,9 +29,8 @@ static void print_log(void *ctx, rp_log_level level, const char *text)
 int rp__cli_init(struct rp__cli *c, rp_error *err)
 {
   const char *now = env("REPRISE_NOW");
-  const char *debug = env("REPRISE_DEBUG");
   rp__term_init(&c->term);
-  c->level = debug && strcmp(debug, "0") != 0 ? RP_LOG_DEBUG : RP_LOG_WARN;
+  c->level = env_on("REPRISE_DEBUG") || env_on("CORTEX_SESSION_DEBUG") ? RP_LOG_DEBUG : RP_LOG_WARN;
   c->clock = rp__system_clock;
   if (!now) return 0;
   int64_t ms;
@@ -83,6 +88,27 @@ int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_erro
 {
   int code = rp__cli_open(c, use, err);
   return code ? code : rp_attach(c->engine, ref, &c->session, err);
+}
+
+int rp__cli_append(struct rp__cli *c, const char *ref, const char *kind, const struct rp__buf *body, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(1024);
+  struct rp__jw w = RP_JW(&out);
+  rp_ack ack;
+  if (body->err == RP_E_TOO_LARGE) return rp__fail(err, RP_E_TOO_LARGE, "the event is too large");
+  if (body->err) return rp__fail_nomem(err);
+  const rp_event ev = {.kind = kind, .body = body->p, .body_len = body->n};
+  int code = rp__cli_attach(c, ref, RP_USE_WRITE, err);
+  if (!code) code = rp_append(c->session, &ev, NULL, &ack, err);
+  if (code) return code;
+  rp__ack_write(&w, &ack);
+  return rp__out_buf(c, &out, err);
+}
+
+int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err)
+{
+  int code = rp__cli_attach(c, ref, RP_USE_LOOK, err);
+  return code ? code : rp_state_json(c->session, -1, ret, err);
 }
 
 static void report_json(const rp_error *err)

@@ -30,6 +30,8 @@ enum rp__opt_type {
   RP_OPT_TIME,   /* ISO 8601 */
   RP_OPT_SINCE,  /* ISO 8601, or a duration before now */
   RP_OPT_CHOICE, /* one of `choices`; the value's num is its place */
+  RP_OPT_REAL,   /* a number with decimals between min and max; the value's real */
+  RP_OPT_SPAN,   /* a duration like 90, 30s, 5m, 2h; the value's num is milliseconds */
 };
 
 struct rp__opt {
@@ -46,6 +48,7 @@ struct rp__opt {
 struct rp__value {
   const char *text;
   int64_t num;
+  double real;
   unsigned count;
 };
 
@@ -55,6 +58,7 @@ enum rp__arg_kind { RP_ARG_NONE, RP_ARG_SESSION, RP_ARG_FILE, RP_ARG_WORDS, RP_A
 enum rp__theme {
   RP_THEME_WRITE,
   RP_THEME_READ,
+  RP_THEME_MIND,
   RP_THEME_TRAVEL,
   RP_THEME_MOVE,
   RP_THEME_CARE,
@@ -118,6 +122,8 @@ const char *rp__theme_title(enum rp__theme theme);
 int rp__opt_parse(struct rp__cli *c, int argc, char **argv, rp_error *err);
 /* A whole decimal number within [min, max]. */
 bool rp__number_parse(const char *s, int64_t min, int64_t max, int64_t *ret);
+/* A decimal number, with or without a fraction, within [min, max]; a point whatever the locale. */
+bool rp__real_parse(const char *s, double min, double max, double *ret);
 
 /* ---- cli.c ---- */
 
@@ -136,6 +142,10 @@ int rp__cli_open(struct rp__cli *c, enum rp__use use, rp_error *err);
 int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err);
 /* Opens, and attaches to the session that the argument names. */
 int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_error *err);
+/* The same, and prints the acknowledgement of one event appended to it. */
+int rp__cli_append(struct rp__cli *c, const char *ref, const char *kind, const struct rp__buf *body, rp_error *err);
+/* The same, and reads its state as it is now. Free with rp_free. */
+int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err);
 /* Prints an error as the contract says and returns the exit code. */
 int rp__cli_report(const struct rp__cli *c, const rp_error *err);
 int64_t rp__cli_now(const struct rp__cli *c);
@@ -153,6 +163,10 @@ static inline int64_t rp__opt_num(const struct rp__cli *c, int opt, int64_t othe
 {
   return rp__opt_given(c, opt) ? c->opts[opt].num : otherwise;
 }
+static inline double rp__opt_real(const struct rp__cli *c, int opt, double otherwise)
+{
+  return rp__opt_given(c, opt) ? c->opts[opt].real : otherwise;
+}
 static inline bool rp__json_wanted(const struct rp__cli *c)
 {
   return c->globals[RP_G_JSON].count > 0;
@@ -169,6 +183,10 @@ extern const struct rp__cmd rp__cmd_start, rp__cmd_append, rp__cmd_heartbeat, rp
 extern const struct rp__cmd rp__cmd_ls, rp__cmd_show, rp__cmd_state, rp__cmd_log, rp__cmd_search;
 extern const struct rp__cmd rp__cmd_snapshots, rp__cmd_restore, rp__cmd_fork, rp__cmd_export, rp__cmd_import;
 extern const struct rp__cmd rp__cmd_verify, rp__cmd_doctor, rp__cmd_stats, rp__cmd_config, rp__cmd_bench;
+extern const struct rp__cmd rp__cmd_brief, rp__cmd_continue, rp__cmd_chain, rp__cmd_pin, rp__cmd_unpin, rp__cmd_pins;
+extern const struct rp__cmd rp__cmd_tasks, rp__cmd_remember, rp__cmd_memories, rp__cmd_feel, rp__cmd_mood;
+extern const struct rp__cmd rp__cmd_evidence, rp__cmd_redact, rp__cmd_audit;
+extern const struct rp__cmd rp__cmd_gc, rp__cmd_trash, rp__cmd_untrash, rp__cmd_hold, rp__cmd_rm;
 extern const struct rp__cmd rp__cmd_demo, rp__cmd_demo_agent, rp__cmd_completion, rp__cmd_help, rp__cmd_version;
 
 #endif

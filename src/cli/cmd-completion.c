@@ -4,22 +4,36 @@
 
 #define SESSIONS_SHOWN 200
 
-static void bash_choices(const char *cmd, const struct rp__opt *o)
+static void bash_choices(const struct rp__opt *o)
 {
-  printf("    %s/--%s)", cmd, o->name);
   printf(" COMPREPLY=($(compgen -W \"");
   for (size_t i = 0; o->choices[i]; i++) printf("%s%s", i ? " " : "", o->choices[i]);
   printf("\" -- \"$cur\")); return ;;\n");
+}
+
+/* What follows an option that takes a value, where that can be told. */
+static void bash_value(const char *cmd, const struct rp__opt *o)
+{
+  bool file = o->arg && strcmp(o->arg, "FILE") == 0, id = o->arg && strcmp(o->arg, "ID") == 0;
+  if (!o->choices && !file && !id) return;
+  printf("    %s/--%s", cmd, o->name);
+  if (o->letter) printf("|%s/-%c", cmd, o->letter);
+  putchar(')');
+  if (o->choices)
+    bash_choices(o);
+  else if (file)
+    printf(" COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
+  else
+    printf(" COMPREPLY=($(compgen -W \"last $(reprise completion sessions 2>/dev/null)\" -- \"$cur\")); return ;;\n");
 }
 
 static void bash_values(void)
 {
   printf("  case \"$cmd/$prev\" in\n");
   printf("    */--config) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
-  printf("    export/-o|export/--output) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
   for (size_t i = 0; rp__cmds[i]; i++)
     for (size_t k = 0; !rp__cmds[i]->hidden && k < rp__cmds[i]->n_opts; k++)
-      if (rp__cmds[i]->opts[k].choices) bash_choices(rp__cmds[i]->name, &rp__cmds[i]->opts[k]);
+      bash_value(rp__cmds[i]->name, &rp__cmds[i]->opts[k]);
   printf("  esac\n");
 }
 
@@ -93,6 +107,8 @@ static void zsh_option(const struct rp__opt *o)
     putchar(')');
   } else if (o->arg && strcmp(o->arg, "FILE") == 0) {
     printf("_files");
+  } else if (o->arg && strcmp(o->arg, "ID") == 0) {
+    printf("_reprise_sessions");
   }
   putchar('\'');
 }

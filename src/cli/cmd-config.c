@@ -42,11 +42,27 @@ static int print_options(const struct rp__cli *c, struct rp__json doc, rp_error 
   return code;
 }
 
+static int print_emotions(const struct rp__cli *c, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
+  struct rp__jw w = RP_JW(&doc);
+  char *ini = NULL;
+  int code = rp_emotions_ini(&ini, err);
+  if (code) return code;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "emotions", ini);
+  rp__jw_end_object(&w);
+  if (!rp__json_wanted(c)) fputs(ini, stdout);
+  rp_free(ini);
+  return rp__json_wanted(c) ? rp__out_buf(c, &doc, err) : 0;
+}
+
 static int run(struct rp__cli *c, rp_error *err)
 {
   char *json = NULL;
+  if (c->n_args && strcmp(c->args[0], "emotions") == 0) return print_emotions(c, err);
   if (c->n_args && strcmp(c->args[0], "show") != 0) {
-    rp__fail(err, RP_E_USAGE, "it can 'show', not '%s'", c->args[0]);
+    rp__fail(err, RP_E_USAGE, "it can 'show' options and 'emotions', not '%s'", c->args[0]);
     rp__hint(err, "options are set in the file or as REPRISE_<KEY>; see reprise.ini(5)");
     return RP_E_USAGE;
   }
@@ -64,11 +80,13 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_config = {
     .name = "config",
     .theme = RP_THEME_CARE,
-    .usage = "show",
+    .usage = "show | emotions",
     .summary = "Print every option, its value and where it came from",
+    .detail = "'config emotions' prints the table of emotions and their events, to be edited and named as\n"
+              "emotions_file.",
     .example = "  $ REPRISE_IDLE_S=120 reprise config show | grep idle_s\n"
                "  idle_s               120              REPRISE_IDLE_S\n",
-    .words = "show",
+    .words = "show emotions",
     .arg = RP_ARG_NONE,
     .max_args = 1,
     .opts = opts,

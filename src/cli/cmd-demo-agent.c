@@ -110,7 +110,7 @@ static int run_first(struct agent *a)
 static void text_of(struct rp__json v, char *out, size_t size)
 {
   RP_AUTOBUF struct rp__buf raw = RP_BUF(65536), safe = RP_BUF(65536);
-  rp__content_text(&raw, v);
+  rp__event_content(&raw, v);
   rp__term_cut(&safe, raw.p ? raw.p : "", raw.n, 60);
   snprintf(out, size, "%s", safe.p ? safe.p : "");
 }

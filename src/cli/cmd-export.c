@@ -8,8 +8,12 @@
 #include "cli/term.h"
 
 enum { OUTPUT, FORMAT, FORCE };
+enum { REPRISE, NOVA, CLAWD, ORBITMESH, CORTEX, MARKDOWN };
 
-static const char *const formats[] = {"reprise", NULL};
+static const char *const formats[] = {
+    [REPRISE] = "reprise", [NOVA] = "nova",         [CLAWD] = "clawd",     [ORBITMESH] = "orbitmesh",
+    [CORTEX] = "cortex",   [MARKDOWN] = "markdown", [MARKDOWN + 1] = NULL,
+};
 
 static const struct rp__opt opts[] = {
     [OUTPUT] = {"output", 'o', RP_OPT_TEXT, "FILE", "where to (default stdout); whole or not at all, for you alone"},
@@ -43,7 +47,9 @@ static int export_to(struct rp__cli *c, int fd, const char *name, rp_error *err)
 {
   struct rp__progress p = RP_PROGRESS(c, "exporting");
   struct sink s = {.fd = fd};
-  int code = rp_export(c->session, sink_write, &s, rp__progress_step, &p, err);
+  int64_t format = rp__opt_num(c, FORMAT, REPRISE);
+  int code = format == REPRISE ? rp_export(c->session, sink_write, &s, rp__progress_step, &p, err)
+                               : rp_export_as(c->session, formats[format], sink_write, &s, err);
   rp__progress_clear(&p);
   /* A reader that left wanted no more. */
   if (s.errnum == EPIPE) return 0;
@@ -81,11 +87,26 @@ static int export_path(struct rp__cli *c, const char *path, rp_error *err)
   return export_to(c, fd, path, err);
 }
 
+/* A database that others keep their own things in: only the engine may write into it. */
+static int export_database(struct rp__cli *c, const char *path, rp_error *err)
+{
+  if (!path || strcmp(path, "-") == 0) {
+    rp__fail(err, RP_E_USAGE, "the format cortex is a database");
+    rp__hint(err, "name it with -o brain.db; its own tables and rows stay as they are");
+    return RP_E_USAGE;
+  }
+  int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
+  return code ? code : rp_export_file(c->session, formats[CORTEX], path, err);
+}
+
 static int run(struct rp__cli *c, rp_error *err)
 {
   const char *path = rp__opt_text(c, OUTPUT);
+  int64_t format = rp__opt_num(c, FORMAT, REPRISE);
   bool to_stdout = !path || strcmp(path, "-") == 0;
-  if (to_stdout && c->term.out_tty && !rp__opt_given(c, FORCE)) {
+  if (format == CORTEX) return export_database(c, path, err);
+  /* A transcript is made for reading. */
+  if (to_stdout && c->term.out_tty && format != MARKDOWN && !rp__opt_given(c, FORCE)) {
     rp__fail(err, RP_E_USAGE, "this would flood the terminal");
     rp__hint(err, "name a file with -o FILE, or insist with --force");
     return RP_E_USAGE;
@@ -100,7 +121,10 @@ const struct rp__cmd rp__cmd_export = {
     .theme = RP_THEME_MOVE,
     .usage = "ID",
     .summary = "Write a session to a file, losing nothing",
-    .example = "  $ reprise export kitchen-chat -o kitchen.reprise\n",
+    .detail = "reprise is lossless. nova is a robot's session.json, clawd a session-store.json, orbitmesh a\n"
+              "snapshot (.json.gz), cortex a row in a brain.db, which may exist; markdown is for people.",
+    .example = "  $ reprise export kitchen-chat -o kitchen.reprise\n"
+               "  $ reprise export kitchen-chat --format markdown | less\n",
     .arg = RP_ARG_SESSION,
     .min_args = 1,
     .max_args = 1,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/explain.h"
 #include "cli/out.h"
+#include "cli/view.h"
 
 enum { SCOPE, KEY, ID, CHANNEL, MODE, OWNER, TOPICS, PROVIDER, META, FORCE };
 
@@ -17,6 +19,37 @@ static const struct rp__opt opts[] = {
     [META] = {"meta", 0, RP_OPT_TEXT, "JSON", "an object to keep with the session"},
     [FORCE] = {"force", 0, RP_OPT_FLAG, NULL, "take over from a living owner, who is fenced"},
 };
+
+/* For a person: the brief as the model reads it, and the rest of the document without it. */
+static int print_person(const struct rp__cli *c, struct rp__json doc, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf rest = RP_BUF(RP_CLI_DOC_MAX), brief = RP_BUF(RP_CLI_DOC_MAX);
+  struct rp__jw w = RP_JW(&rest);
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  rp__jw_object(&w);
+  while (rp__json_next(doc, &it, &key, &value)) {
+    RP_AUTOBUF struct rp__buf name = RP_BUF(1024);
+    rp__buf_add(&name, key.p, key.n);
+    if (name.err) return rp__fail_nomem(err);
+    if (strcmp(name.p, "brief") == 0 && value.type == RP_JSON_STRING) continue;
+    rp__jw_key(&w, name.p);
+    rp__jw_value(&w, value);
+  }
+  rp__jw_end_object(&w);
+  int code = rp__out_buf(c, &rest, err);
+  if (code || rp__json_get(doc, "brief").type != RP_JSON_STRING) return code;
+  rp__buf_char(&brief, '\n');
+  rp__brief_view(c, &brief, doc);
+  return rp__view_print(&brief, err);
+}
+
+static int print_start(const struct rp__cli *c, const char *json, rp_error *err)
+{
+  size_t n = strlen(json);
+  if (c->term.out_tty && !rp__json_wanted(c)) return print_person(c, rp__json_trusted(json, n), err);
+  return rp__out_doc(c, json, n, err);
+}
 
 static int run(struct rp__cli *c, rp_error *err)
 {
@@ -41,8 +74,7 @@ static int run(struct rp__cli *c, rp_error *err)
   int code = rp__cli_open(c, RP_USE_WRITE, err);
   if (!code) code = rp_start(c->engine, &o, &c->session, err);
   if (code) return code;
-  const char *doc = rp_start_json(c->session);
-  code = rp__out_doc(c, doc, strlen(doc), err);
+  code = print_start(c, rp_start_json(c->session), err);
   /* The run outlives this command: its owner or its heartbeats keep it. */
   rp_session_detach(RP_TAKE(c->session));
   return code;

@@ -11,6 +11,7 @@ static const struct {
 } told[] = {
     {"message", {"role", "content"}},
     {"note", {"text"}},
+    {"frame", {"frame_id", "timestamp"}},
     {"transcript", {"text"}},
     {"intent", {"intent", "context"}},
     {"pin", {"label", "content"}},
@@ -19,6 +20,8 @@ static const struct {
     {"project", {"name"}},
     {"activity", {"tool", "text"}},
     {"learning", {"content"}},
+    {"confidence", {"memory_id", "new_score", "reason"}},
+    {"sop", {"sop_path"}},
     {"tool", {"name", "status"}},
     {"emotion", {"event", "intensity"}},
     {"person", {"name"}},
@@ -27,10 +30,10 @@ static const struct {
     {"question", {"id", "status"}},
     {"status", {"from", "to", "cause"}},
     {"snapshot", {"event", "n", "reason"}},
-    {"restored", {"cause", "to_seq"}},
+    {"restored", {"type", "cause", "to_seq"}},
 };
 
-void rp__content_text(struct rp__buf *out, struct rp__json content)
+void rp__event_content(struct rp__buf *out, struct rp__json content)
 {
   struct rp__json_iter it = {0};
   struct rp__json block;
@@ -57,7 +60,7 @@ static bool fields_text(struct rp__buf *out, const char *const *fields, struct r
     struct rp__json v = rp__json_get(body, fields[i]);
     if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) continue;
     if (any) rp__buf_str(out, ": ");
-    rp__content_text(out, v);
+    rp__event_content(out, v);
     any = true;
   }
   return any;

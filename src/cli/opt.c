@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <math.h>
 
 /* Where we are in argv. The arguments found are moved to its front, behind where we read. */
 struct reader {
@@ -22,6 +23,16 @@ bool rp__number_parse(const char *s, int64_t min, int64_t max, int64_t *ret)
   errno = 0;
   long long v = strtoll(s, &end, 10);
   if (errno || *end != '\0' || v < min || v > max) return false;
+  *ret = v;
+  return true;
+}
+
+bool rp__real_parse(const char *s, double min, double max, double *ret)
+{
+  if (*s == '\0' || strspn(s, "-.0123456789") != strlen(s)) return false;
+  char *end;
+  double v = strtod(s, &end);
+  if (*end != '\0' || !isfinite(v) || v < min || v > max) return false;
   *ret = v;
   return true;
 }
@@ -57,6 +68,15 @@ static int value_check(const struct rp__cli *c, const struct rp__opt *o, struct 
     if (rp__number_parse(v->text, o->min, o->max, &v->num)) return 0;
     return rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a number from %lld to %lld", o->name, v->text,
                           (long long)o->min, (long long)o->max);
+  case RP_OPT_REAL:
+    if (rp__real_parse(v->text, (double)o->min, (double)o->max, &v->real)) return 0;
+    return rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a number from %lld to %lld", o->name, v->text,
+                          (long long)o->min, (long long)o->max);
+  case RP_OPT_SPAN:
+    if (rp__duration_parse(v->text, &v->num) == 0) return 0;
+    rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a duration", o->name, v->text);
+    rp__hint(err, "write it like 90, 30s, 15m, 2h or 7d");
+    return RP_E_USAGE;
   case RP_OPT_TIME:
   case RP_OPT_SINCE:
     if (time_value(c, o, v) == 0) return 0;

@@ -20,7 +20,7 @@ int rp__out_doc(const struct rp__cli *c, const char *json, size_t n, rp_error *e
 {
   if (!c->term.out_tty || rp__json_wanted(c)) return put(json, n);
   RP_AUTOBUF struct rp__buf b = RP_BUF(RP_CLI_DOC_MAX);
-  rp__json_pretty(rp__json_trusted(json, n), &b, c->term.out_colour);
+  rp__out_pretty(rp__json_trusted(json, n), &b, c->term.out_colour);
   return rp__out_line(&b, err);
 }
 
@@ -121,7 +121,7 @@ static void pretty(struct rp__json v, struct rp__buf *out, bool colour, int dept
   rp__buf_char(out, object ? '}' : ']');
 }
 
-void rp__json_pretty(struct rp__json v, struct rp__buf *out, bool colour)
+void rp__out_pretty(struct rp__json v, struct rp__buf *out, bool colour)
 {
   pretty(v, out, colour, 0);
 }

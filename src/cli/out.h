@@ -26,6 +26,6 @@ bool rp__out_gone(void);
 int rp__out_finish(rp_error *err);
 
 /* Indents a value. `colour` marks names. */
-void rp__json_pretty(struct rp__json v, struct rp__buf *out, bool colour);
+void rp__out_pretty(struct rp__json v, struct rp__buf *out, bool colour);
 
 #endif

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#define DEPTH_MAX 4 /* folders below ours: mirrors, archives by month */
+
 int rp__tempdir_make(struct rp__tempdir *t, const char *name, const char *fallback, rp_error *err)
 {
   const char *dir = getenv("TMPDIR");
@@ -24,13 +26,29 @@ int rp__tempdir_make(struct rp__tempdir *t, const char *name, const char *fallba
   return 0;
 }
 
+/* Takes away what is in a folder, whose descriptor it closes. */
+static void folder_empty(int fd, int depth)
+{
+  DIR *d = fdopendir(fd);
+  if (!d) {
+    close(fd);
+    return;
+  }
+  for (struct dirent *e; (e = readdir(d));) {
+    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+    if (unlinkat(dirfd(d), e->d_name, 0) == 0 || depth == 0) continue;
+    int sub = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (sub >= 0) folder_empty(sub, depth - 1);
+    unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+  }
+  closedir(d);
+}
+
 void rp__tempdir_remove(struct rp__tempdir *t)
 {
   if (!t->path[0]) return;
-  DIR *d = opendir(t->path);
-  for (struct dirent *e; d && (e = readdir(d));)
-    if (e->d_name[0] != '.') unlinkat(dirfd(d), e->d_name, 0);
-  if (d) closedir(d);
+  int fd = open(t->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd >= 0) folder_empty(fd, DEPTH_MAX);
   rmdir(t->path);
   t->path[0] = '\0';
 }

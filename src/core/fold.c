@@ -133,6 +133,32 @@ static int corrupt(rp_error *err, const char *field)
                         field);
 }
 
+static size_t facet_find(const struct rp__facet_table *t, struct rp__json name)
+{
+  size_t i = 0;
+  while (i < t->n && !rp__json_eq(name, t->ops[i]->name)) i++;
+  return i;
+}
+
+/* In one pass, for some of the values are long. */
+static int load_facets(struct rp__fold *f, struct rp__json facets, int64_t seq, rp_error *err)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, v;
+  uint64_t seen = 0;
+  while (rp__json_next(facets, &it, &key, &v)) {
+    size_t i = facet_find(f->table, key);
+    if (i == f->table->n) continue;
+    const struct rp__facet_ops *ops = f->table->ops[i];
+    if (seen & ((uint64_t)1 << (i % 64))) return corrupt(err, ops->name);
+    seen |= (uint64_t)1 << (i % 64);
+    int rc = ops->load(f->state[i], v, err);
+    if (rc) return rc;
+    if (ops->newest && ops->newest(f->state[i]) > seq) return corrupt(err, ops->name);
+  }
+  return 0;
+}
+
 int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err)
 {
   int64_t version, seq, at_ms;
@@ -146,29 +172,47 @@ int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err)
   if (facets.type != RP_JSON_OBJECT) return corrupt(err, "facets");
 
   fold_clear(f);
-  for (size_t i = 0; i < f->table->n; i++) {
-    const struct rp__facet_ops *ops = f->table->ops[i];
-    struct rp__json v = rp__json_get(facets, ops->name);
-    int rc = v.type == RP_JSON_NONE ? 0 : ops->load(f->state[i], v, err);
-    if (rc) return rc;
-    if (ops->newest && ops->newest(f->state[i]) > seq) return corrupt(err, ops->name);
-  }
+  int rc = load_facets(f, facets, seq, err);
+  if (rc) return rc;
   f->seq = seq;
   f->at_ms = at_ms;
   return 0;
 }
 
-void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w)
+static bool named(const char *const *names, const char *name)
+{
+  if (!names) return true;
+  while (*names && strcmp(*names, name) != 0) names++;
+  return *names != NULL;
+}
+
+void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int64_t now_ms, struct rp__jw *w)
 {
   for (size_t i = 0; i < f->table->n; i++) {
     const struct rp__facet_ops *ops = f->table->ops[i];
-    if (ops->empty(f->state[i])) continue;
+    if (!named(names, ops->name) || ops->empty(f->state[i])) continue;
     rp__jw_key(w, ops->name);
     if (ops->show)
       ops->show(f->state[i], now_ms, w);
     else
       ops->save(f->state[i], w);
   }
+}
+
+void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w)
+{
+  rp__fold_show_some(f, NULL, now_ms, w);
+}
+
+void rp__fold_save_one(const struct rp__fold *f, const char *name, struct rp__jw *w)
+{
+  for (size_t i = 0; i < f->table->n; i++) {
+    const struct rp__facet_ops *ops = f->table->ops[i];
+    if (strcmp(ops->name, name) != 0 || ops->empty(f->state[i])) continue;
+    ops->save(f->state[i], w);
+    return;
+  }
+  rp__jw_null(w);
 }
 
 const void *rp__fold_facet(const struct rp__fold *f, const char *name)

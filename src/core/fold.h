@@ -47,6 +47,10 @@ void rp__fold_save(const struct rp__fold *f, struct rp__jw *w);
 int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err);
 /* Members of the state document (conversation, tools, …), written into an open object. */
 void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w);
+/* The same for the named facets alone (ended by NULL); all of them for NULL. */
+void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int64_t now_ms, struct rp__jw *w);
+/* The saved form of one facet as a value; null when it has nothing to say. */
+void rp__fold_save_one(const struct rp__fold *f, const char *name, struct rp__jw *w);
 /* The state of the named facet, or NULL: for callers that know its type. */
 const void *rp__fold_facet(const struct rp__fold *f, const char *name);
 

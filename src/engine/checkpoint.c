@@ -2,9 +2,8 @@
 /* Checkpoints: when one is due, making it, keeping the right ones; and what users see of snapshots. */
 #include <string.h>
 
-#include "engine/engine.h"
+#include "engine/audit.h"
 
-#define CHECKPOINT_TRIES 8
 #define RETRY_MS 5000        /* after a failed checkpoint nobody waits for */
 #define SNAPSHOTS_MAX 100000 /* rows looked at when old ones are dropped */
 
@@ -52,6 +51,17 @@ static int on_row(void *ctx, const struct rp__snapshot_row *row)
   return 0;
 }
 
+static int snapshot_audit(rp_session *s, const struct rp__snapshot_row *row, struct rp__audit_note *note,
+                          struct rp__op *op, rp_error *err)
+{
+  rp__audit_begin(note);
+  rp__jw_kstr(&note->w, "session_id", s->id);
+  rp__jw_ki64(&note->w, "seq", row->seq);
+  rp__jw_ki64(&note->w, "bytes", row->size);
+  rp__jw_kstr(&note->w, "reason", row->reason);
+  return rp__audit_op(s->e, s->scope, "snapshot_created", note, op, err);
+}
+
 /* Stores the encoded snapshot and drops those it makes superfluous, in one transaction. */
 static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, const struct inventory *old, bool manual,
                           int64_t *ret_n, rp_error *err)
@@ -60,7 +70,8 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
   size_t keep = (size_t)RP_MAX(1, rp__config_num(s->e->config, s->scope, RP_OPT_KEEP_SNAPSHOTS));
   int64_t *seqs RP_AUTOFREE = calloc(count, sizeof *seqs);
   bool *drop RP_AUTOFREE = calloc(count, sizeof *drop);
-  struct rp__op *ops RP_AUTOFREE = calloc(count + 1, sizeof *ops);
+  struct rp__op *ops RP_AUTOFREE = calloc(count + 2, sizeof *ops);
+  struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
   if (!seqs || !drop || !ops) return rp__fail_nomem(err);
   seqs[0] = row->seq;
   if (old->count) memcpy(seqs + 1, old->seq, old->count * sizeof *seqs);
@@ -73,9 +84,11 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
     if (!drop[i]) continue;
     ops[n] = base;
     ops[n].type = RP_OP_SNAPSHOT_DELETE;
+    ops[n].u.snapshot_delete.if_there = true; /* another process may have dropped it meanwhile */
     ops[n++].u.snapshot_delete.n = old->n[i - 1];
   }
-  int rc = rp__engine_commit(s->e, ops, n, manual ? RP_DISK : RP_OS, err);
+  int rc = snapshot_audit(s, row, &note, &ops[n++], err);
+  if (!rc) rc = rp__engine_commit(s->e, ops, n, manual ? RP_DISK : RP_OS, err);
   if (!rc && ret_n) *ret_n = ops[0].ret.snapshot_n;
   return rc;
 }
@@ -123,17 +136,32 @@ static int checkpoint_once(rp_session *s, const char *reason, int64_t *ret_n, rp
                                    .data = bytes.p};
     snprintf(row.reason, sizeof row.reason, "%s", reason);
     rc = store_snapshot(s, &row, &old, strcmp(reason, "manual") == 0 || strcmp(reason, "exit") == 0, ret_n, err);
+    if (!rc) rp__metric_observe(&s->e->metrics.snapshot_bytes, (double)row.size);
   }
   return rc;
 }
 
+static void failure_audit(rp_session *s, const char *reason, const char *why)
+{
+  struct rp__audit_note note;
+  rp__audit_begin(&note);
+  rp__jw_kstr(&note.w, "session_id", s->id);
+  rp__jw_kstr(&note.w, "reason", reason);
+  rp__jw_kstr(&note.w, "error", why);
+  rp__audit_write(s->e, s->scope, "snapshot_failed", &note);
+  rp__audit_done(&note);
+}
+
 int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err)
 {
-  int rc = RP_E_SNAPSHOT_NOT_FOUND;
-  /* Not found: somebody else made one meanwhile and dropped the old ones that this one would have dropped. */
-  for (int i = 0; i < CHECKPOINT_TRIES && rc == RP_E_SNAPSHOT_NOT_FOUND; i++)
-    rc = checkpoint_once(s, reason, ret_n, err);
+  rp_error why = {0};
+  int64_t began = rp__engine_micros(s->e);
+  int rc = checkpoint_once(s, reason, ret_n, &why);
   atomic_fetch_add(rc ? &s->e->counters.snapshots_failed : &s->e->counters.snapshots_ok, 1);
+  if (!rc) rp__metric_observe(&s->e->metrics.snapshot_seconds, (double)(rp__engine_micros(s->e) - began) / 1e6);
+  if (!rc) return 0;
+  failure_audit(s, reason, why.message);
+  if (err) *err = why;
   return rc;
 }
 
@@ -142,6 +170,7 @@ void rp__checkpoint_run(rp_session *s, enum rp__due due)
   rp_error err = {0};
   int rc = rp__checkpoint(s, rp__due_reason(due), NULL, &err);
   atomic_fetch_add(rc ? &s->e->counters.checkpoints_failed : &s->e->counters.checkpoints_ok, 1);
+  if (!rc && s->epoch) rp__session_mirror(s, false);
   if (!rc) return;
   /* L-06: tried again later; the journal has everything meanwhile. */
   atomic_store(&s->retry_at, rp__engine_ticks(s->e) + RETRY_MS);

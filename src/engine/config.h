@@ -38,6 +38,16 @@
   X(BODY_BYTES, body_bytes, "num", "1048576", "size of one event's body at most")                                      \
   X(REDACT, redact, "bool", "true", "mask credentials before anything is stored")                                      \
   X(REMOTE, remote, "bool", "false", "records may leave the machine")                                                  \
+  X(REDACT_PATTERNS, redact_patterns, "text", "", "file of further patterns to mask, one expression per line")           \
+  X(MIRROR, mirror, "bool", "true", "write the record of an ended session as a JSON file too")                         \
+  X(MIRROR_DIR, mirror_dir, "text", "", "where those files go (default: sessions/ beside the database)")               \
+  X(SESSION_FILE, session_file, "text", "", "keep this file as a live mirror (session.json of a robot)")               \
+  X(BUDGET_USD, budget_usd, "num", "0", "cost of one session at most; 0: no budget")                                   \
+  X(BUDGET_TOKENS, budget_tokens, "num", "0", "tokens of one session at most, in and out; 0: no budget")               \
+  X(BUDGET_WARN, budget_warn, "num", "0.8", "share of a budget from which a warning is given")                         \
+  X(RETAIN_DAYS, retain_days, "num", "0", "days after its end a session goes to the trash; 0: never")                  \
+  X(TRASH_DAYS, trash_days, "num", "7", "days in the trash before a session is deleted for good")                      \
+  X(DISK_BUDGET, disk_budget, "text", "", "size of the database above which the oldest ended sessions go (512M, 2G)")  \
   X(EMOTIONS_FILE, emotions_file, "text", "", "table of emotion events")                                               \
   X(KEY_FILE, key_file, "text", "", "seals the scope with the key in this file")                                       \
   X(ALLOWED_ORIGINS, allowed_origins, "text", "", "further origins the server accepts")                                \

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/copy.h"
 
+#include "engine/capture.h"
+#include "engine/derive.h"
+
 #include "engine/slot.h"
 
 #define COPY_PAGE_BYTES (4 * 1024 * 1024)
@@ -133,20 +136,85 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
   return c->n == RP_PAGE_EVENTS || c->bytes.n >= COPY_PAGE_BYTES ? write_page(c, err) : 0;
 }
 
+/* ---- what follows from the events ---- */
+
+struct known {
+  bool hit;
+};
+
+static int on_known(void *ctx, const struct rp__memory_row *row)
+{
+  (void)row;
+  ((struct known *)ctx)->hit = true;
+  return 0;
+}
+
+struct derive_ctx {
+  struct rp__copy *copy;
+  rp_error *err;
+};
+
+/* The scope's words on tasks and its memories; what it knows already is not overwritten by something that came later.
+ */
+static int on_derive(void *ctx, const struct rp__event *ev)
+{
+  struct derive_ctx *x = ctx;
+  rp_session *s = x->copy->s;
+  struct rp__derived d = {0};
+  struct rp__op ops[2];
+  struct known k = {0};
+  bool any = false;
+  if (!rp__derives(ev->kind)) return 0;
+  int rc = rp__derive(s, ev, 0, 0, &d, &ops[1], &any, x->err);
+  struct rp__memory_filter f = {.scope = s->scope, .id = d.memory.id, .limit = 1};
+  if (!rc && any && ops[1].type == RP_OP_MEMORY_PUT)
+    rc = s->e->store->ops->memory_list(s->e->store, &f, on_known, &k, x->err);
+  ops[1].derived_from = 0;
+  if (ops[1].type == RP_OP_TASK_PUT) ops[1].u.task_put.seq = ev->seq;
+  if (!rc && any && !k.hit) rc = rp__engine_commit(s->e, &ops[1], 1, RP_OS, x->err);
+  rp__derived_done(&d);
+  return rc;
+}
+
+int rp__copy_derive(struct rp__copy *c, rp_error *err)
+{
+  struct derive_ctx x = {c, err};
+  int rc = write_page(c, err);
+  return rc ? rc : rp__journal_read(c->s, 0, 0, on_derive, &x, err);
+}
+
+/* An ended session comes with its record. One that can't be made does not keep the session out. */
+static void make_record(struct rp__copy *c, const struct rp__session_row *row, struct rp__capture *ret)
+{
+  rp_error why = {0};
+  if (!rp__status_ended(row->status)) return;
+  int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
+  if (rp__capture_make(c->s, end, row->crash_recovered, ret, &why)) {
+    rp__log(&c->e->log, RP_LOG_WARN, "session %s has no record: %s", c->s->id, why.message);
+    return;
+  }
+  ret->row.start_ms = row->created_at;
+}
+
 int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err)
 {
+  struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
   int rc = write_page(c, err);
   if (rc) return rc;
   if (c->written) {
     rc = rp__checkpoint(c->s, "manual", NULL, err);
     if (rc) return rc;
   }
-  struct rp__op op = {.type = RP_OP_SESSION_SET,
-                      .session_ref = c->s->ref,
-                      .session_id = c->s->id,
-                      .now_ms = rp__engine_now(c->s->e),
-                      .u.session_set = {.fields = RP_SET_TIMES | RP_SET_HIDDEN, .hidden = false, .row = row}};
-  rc = rp__engine_commit(c->s->e, &op, 1, RP_DISK, err);
+  make_record(c, row, &record);
+  struct rp__op ops[1 + RP_CAPTURE_OPS] = {
+      {.type = RP_OP_SESSION_SET,
+       .session_ref = c->s->ref,
+       .session_id = c->s->id,
+       .now_ms = rp__engine_now(c->s->e),
+       .u.session_set = {.fields = RP_SET_TIMES | RP_SET_HIDDEN, .hidden = false, .row = row}}};
+  rp__capture_ops(&record, ops + 1);
+  rc = rp__engine_commit(c->s->e, ops, record.n ? 2 : 1, RP_DISK, err); /* the record, not the audit's word on it */
+  if (!rc) rp__capture_mirror(c->s, &record);
   if (!rc) rp_session_free(RP_TAKE(c->s));
   return rc;
 }

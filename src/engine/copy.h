@@ -24,6 +24,8 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
 /* Adds the next event; seq must follow. The body was checked. */
 int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *kind, const char *body, size_t n,
                    rp_error *err);
+/* For events that this store has not seen before (import, not fork): the scope's words on tasks, its memories. */
+int rp__copy_derive(struct rp__copy *c, rp_error *err);
 /* Writes the rest and shows the session with the status, times and marks of `row`, with a first checkpoint. */
 int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err);
 /* Whether somebody is still copying into the hidden session of that id; and taking away what a dead one left. */

@@ -2,9 +2,12 @@
 #include "engine/engine.h"
 
 #include <sodium.h>
+#include <time.h>
 
 #include "base/file.h"
 #include "engine/slot.h"
+
+#define PATTERNS_MAX (64 * 1024)
 
 const char *rp_version(void)
 {
@@ -28,6 +31,14 @@ int64_t rp__engine_ticks(const rp_engine *e)
 {
   int64_t ticks = rp__boot(&e->clock);
   return ticks ? ticks : rp__wall(&e->clock);
+}
+
+int64_t rp__engine_micros(const rp_engine *e)
+{
+  struct timespec t;
+  (void)e;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
 int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability d, rp_error *err)
@@ -110,6 +121,7 @@ static void engine_free(rp_engine *e)
   }
   rp__forkguard_done(&e->guard);
   rp__config_free(e->config);
+  rp__redactor_free(e->redactor);
   pthread_mutex_destroy(&e->lock);
   free(e->path);
   free(e);
@@ -124,11 +136,28 @@ static rp_engine *engine_new(const rp_options *o)
   e->log = (struct rp__log){o->log, o->log_ctx};
   e->short_lived = o->short_lived;
   e->read_only = o->read_only;
+  rp__metrics_init(&e->metrics);
   if (pthread_mutex_init(&e->lock, NULL)) {
     free(e);
     return NULL;
   }
   return e;
+}
+
+static bool debug_wanted(const char *name)
+{
+  const char *v = getenv(name);
+  return v && *v && strcmp(v, "0") != 0;
+}
+
+/* Patterns of the user's own come from one file for all scopes. */
+static int open_redactor(rp_engine *e, rp_error *err)
+{
+  const char *path = rp__config_text(e->config, NULL, RP_OPT_REDACT_PATTERNS);
+  struct rp__buf own RP_AUTOBUF = RP_BUF(PATTERNS_MAX);
+  int rc = *path ? rp__file_read(path, PATTERNS_MAX, &own, err) : 0;
+  if (rc) return rp__wrap(err, "redact_patterns");
+  return rp__redactor_new(*path ? own.p : NULL, &e->redactor, err);
 }
 
 /* What every engine needs whatever its store. */
@@ -137,8 +166,10 @@ static int engine_prepare(rp_engine *e, const rp_options *o, rp_error *err)
   if (sodium_init() < 0) return rp__fail(err, RP_E_FAILED, "libsodium can't be initialised");
   if (rp__forkguard_init(&e->guard)) return rp__fail_nomem(err);
   rp__hostname(e->host);
+  e->debug = debug_wanted("REPRISE_DEBUG") || debug_wanted("CORTEX_SESSION_DEBUG");
   int rc = rp__proc_describe(0, &e->self, err);
-  return rc ? rc : rp__config_load(o->config, &e->config, err);
+  if (!rc) rc = rp__config_load(o->config, &e->config, err);
+  return rc ? rc : open_redactor(e, err);
 }
 
 /* The store is there: the queue and the keeper. */

@@ -19,7 +19,9 @@
 #include "engine/commit.h"
 #include "engine/config.h"
 #include "engine/keeper.h"
+#include "engine/metrics.h"
 #include "facets/table.h"
+#include "redact/redact.h"
 #include "store/store.h"
 
 #define RP_FOLDS_KEPT 64                /* folded states kept in memory between uses */
@@ -29,6 +31,7 @@
 
 struct rp__counters {
   atomic_llong appends, repeats, refused, snapshots_ok, snapshots_failed, restores_ok, restores_failed, fallbacks;
+  atomic_llong redactions, audits;
   atomic_llong heartbeats_ok, heartbeats_failed, checkpoints_ok, checkpoints_failed;
 };
 
@@ -45,6 +48,8 @@ struct rp_engine {
   rp_clock clock;
   struct rp__log log;
   struct rp__config *config;
+  struct rp__redactor *redactor;
+  bool debug; /* REPRISE_DEBUG or CORTEX_SESSION_DEBUG: every decision of a restoration is logged */
   struct rp__commitq queue;
   struct rp__keeper keeper;
   struct rp__lockfile locks; /* fd < 0: a store without a file */
@@ -62,6 +67,7 @@ struct rp_engine {
   int64_t last_slot;      /* of a store without a lock file */
 
   struct rp__counters counters;
+  struct rp__metrics metrics;
 };
 
 struct rp_session {
@@ -87,11 +93,16 @@ struct rp_session {
   pthread_mutex_t dirty_lock; /* short, so that no append waits for a checkpoint */
   struct rp__dirty dirty;
 
+  pthread_mutex_t speech_lock; /* taken before the store is asked, never inside s->lock */
+  struct rp__speech *speech;
+
   atomic_llong next_heartbeat, next_save; /* on the engine's throttling clock */
   atomic_int checkpoint_due;              /* enum rp__due */
   atomic_llong retry_at;                  /* a checkpoint failed: when to try again; 0: none did */
   atomic_llong quiet_at;                  /* when to see whether it has gone quiet; 0: it is known to be */
-  atomic_bool fenced, ended;
+  atomic_bool fenced, ended, budget_told, mirror_due;
+  bool trashed;     /* when the handle was opened */
+  bool live_mirror; /* the scope has a session_file, and this is no guest of a sealed one */
 };
 
 /* RP_E_FORKED after a fork, RP_E_USAGE for NULL. Every public function begins with this. */
@@ -107,6 +118,9 @@ static inline int64_t rp__engine_now(const rp_engine *e)
 }
 /* The clock of throttles and intervals: since boot, or, where that is unknown, the wall's. */
 int64_t rp__engine_ticks(const rp_engine *e);
+
+/* For measuring how long work takes: microseconds of the system's monotonic clock. */
+int64_t rp__engine_micros(const rp_engine *e);
 
 /* Commits ops as one transaction and waits. */
 int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability d, rp_error *err);
@@ -165,6 +179,10 @@ int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *
 enum rp__due rp__checkpoint_due(rp_session *s, int64_t ticks);
 /* Makes the checkpoint that is due, and counts and logs a failure. */
 void rp__checkpoint_run(rp_session *s, enum rp__due due);
+
+/* N-06: the live mirror of a scope that has one. Failures are logged. */
+void rp__session_mirror(rp_session *s, bool clean);
+void rp__session_mirror_beat(rp_session *s); /* the heartbeat alone, when one is due */
 
 /* L-05: marks a held session idle that nobody has written to for idle_s. */
 void rp__session_rest(rp_session *s, int64_t ticks);

@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include "engine/copy.h"
+#include "engine/speech.h"
 #include "engine/transfer.h"
 
 #define CHUNK 65536
@@ -192,7 +193,11 @@ static int read_event(struct source *x, struct rp__json doc)
   if (body.n > x->copy->s->max_body)
     return rp__fail_field(x->err, RP_E_TOO_LARGE, "body", "line %lld: the body has %zu bytes, the limit is %zu",
                           (long long)x->line, body.n, x->copy->s->max_body);
-  return rp__copy_event(x->copy, seq, at, kind, body.p, body.n, x->err);
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(2 * x->max_line + 65536);
+  struct rp__str stored;
+  rc = rp__engine_mask(x->e, x->copy->s->scope, rp__kind_parse(kind), body, &masked, &stored);
+  if (rc) return rp__fail(x->err, rc, "line %lld can't be masked", (long long)x->line);
+  return rp__copy_event(x->copy, seq, at, kind, stored.p, stored.n, x->err);
 }
 
 static int read_end(struct source *x, struct rp__json v)
@@ -243,7 +248,8 @@ static int read_all(struct source *x)
   if (rc) return rc;
   if (!x->header) return rp__fail(x->err, RP_E_FORMAT, "this is no reprise export: it is empty");
   if (!x->end) return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "the export is cut off: its last line is missing");
-  return rp__copy_finish(x->copy, &x->row, x->err);
+  rc = rp__copy_derive(x->copy, x->err);
+  return rc ? rc : rp__copy_finish(x->copy, &x->row, x->err);
 }
 
 int rp_import(rp_engine *e, rp_read_fn *read, void *ctx, rp_progress_fn *progress, void *pctx, char *ret_id,

@@ -7,16 +7,12 @@
  * journal when somebody asks for it or a checkpoint is made, so an append costs
  * its check and its commit, and what guests wrote is folded like everything else.
  */
-#include "engine/engine.h"
+#include "engine/journal.h"
+
+#include "engine/guard.h"
 
 #define IDEMPOTENCY_KEY_MAX 255
-
-/* Events made ready for the store. `sealed` holds the bytes of sealed bodies. */
-struct prepared {
-  struct rp__new_event *events;
-  size_t n, bytes;
-  struct rp__buf sealed;
-};
+#define JUDGED_TRIES 64 /* of an append that was judged by a state which others keep changing */
 
 int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf *out, struct rp__str *ret)
 {
@@ -38,79 +34,153 @@ static int check_key(const char *key, rp_error *err)
   return 0;
 }
 
-static int prepare_one(rp_session *s, const rp_event *ev, bool trusted, struct rp__new_event *out, rp_error *err)
+/* ---- a batch of events on its way into the store ---- */
+
+static int batch_init(struct rp__batch *b, rp_session *s, const rp_event *ev, size_t n, rp_error *err)
 {
-  struct rp__event checked;
-  size_t n = ev->body_len || !ev->body ? ev->body_len : strlen(ev->body);
-  if (!trusted) {
-    int rc = rp__event_check(ev->kind ? ev->kind : "", ev->body ? ev->body : "", n, s->max_body, &checked, err);
-    if (rc) return rc;
+  size_t derived = 0;
+  for (size_t i = 0; i < n; i++) derived += ev[i].kind && rp__derives(rp__kind_parse(ev[i].kind));
+  *b = (struct rp__batch){.s = s, .given = ev, .n = n, .judged = -1};
+  b->events = n > 1 ? calloc(n, sizeof *b->events) : &b->one.event;
+  b->spoken = n > 1 ? calloc(n, sizeof *b->spoken) : &b->one.spoken;
+  b->ops = derived ? calloc(1 + derived, sizeof *b->ops) : &b->one.op;
+  b->derived = derived ? calloc(derived, sizeof *b->derived) : NULL;
+  if (b->events && b->spoken && b->ops && (b->derived || !derived)) return 0;
+  rp__batch_done(b, false);
+  return rp__fail_nomem(err);
+}
+
+void rp__batch_done(struct rp__batch *b, bool stored)
+{
+  for (size_t i = 0; b->spoken && i < b->n; i++) {
+    rp__speech_settle(b->s, &b->spoken[i].undo, stored);
+    rp__buf_done(&b->spoken[i].masked);
   }
-  *out = (struct rp__new_event){
-      .kind = ev->kind,
-      .body = ev->body,
+  for (size_t i = 0; i < b->n_derived; i++) rp__derived_done(&b->derived[i]);
+  rp__buf_done(&b->sealed);
+  if (b->events != &b->one.event) free(b->events);
+  if (b->spoken != &b->one.spoken) free(b->spoken);
+  if (b->ops != &b->one.op) free(b->ops);
+  free(b->derived);
+}
+
+static int add_derived(struct rp__batch *b, const struct rp__event *ev, size_t i, rp_error *err)
+{
+  bool any = false;
+  struct rp__derived *d = &b->derived[b->n_derived++];
+  int rc = rp__derive(b->s, ev, 0, i, d, &b->ops[1 + b->n_after], &any, err);
+  if (!rc && any) b->n_after++;
+  return rc;
+}
+
+/* From outside: checked, judged, masked. */
+static int admit(struct rp__batch *b, size_t i, struct rp__event *ev, rp_error *err)
+{
+  struct rp__spoken *sp = &b->spoken[i];
+  struct rp__str body;
+  int64_t judged = -1;
+  int rc = rp__guard(b->s, ev, &judged, err);
+  if (rc) return rc;
+  if (judged >= 0) b->judged = judged;
+  sp->masked = RP_BUF(2 * b->s->max_body + 65536);
+  rc = rp__speech_mask(b->s, ev, &sp->masked, &body, &sp->undo);
+  if (rc) return rp__fail(err, rc, "the event can't be masked");
+  if (body.p != ev->body.p) ev->body = rp__json_trusted(body.p, body.n);
+  b->events[i].body = body.p;
+  b->events[i].body_len = body.n;
+  return 0;
+}
+
+static int prepare_one(struct rp__batch *b, size_t i, bool trusted, rp_error *err)
+{
+  const rp_event *given = &b->given[i];
+  size_t n = given->body_len || !given->body ? given->body_len : strlen(given->body);
+  struct rp__event ev = {0};
+  if (!trusted) {
+    int rc =
+        rp__event_check(given->kind ? given->kind : "", given->body ? given->body : "", n, b->s->max_body, &ev, err);
+    if (rc) return rc;
+  } else {
+    ev = (struct rp__event){.kind = rp__kind_parse(given->kind), .kind_name = given->kind};
+    ev.body = rp__json_trusted(given->body, n);
+  }
+  ev.at_ms = given->at_ms ? given->at_ms : rp__engine_now(b->s->e);
+  b->events[i] = (struct rp__new_event){
+      .kind = given->kind,
+      .body = given->body,
       .body_len = n,
-      .at_ms = ev->at_ms ? ev->at_ms : rp__engine_now(s->e),
-      .sealed = s->key != NULL,
+      .at_ms = ev.at_ms,
+      .sealed = b->s->key != NULL,
       .engine = false, /* what people cause is activity, also a restore */
   };
-  return 0;
+  int rc = trusted ? 0 : admit(b, i, &ev, err);
+  return !rc && rp__derives(ev.kind) ? add_derived(b, &ev, i, err) : rc;
 }
 
 /* Seals all bodies into one buffer. It may move while it grows, so the pointers are set at the end. */
-static int seal_all(rp_session *s, struct prepared *p, rp_error *err)
+static int seal_all(struct rp__batch *b, rp_error *err)
 {
   size_t at = 0;
-  p->sealed = RP_BUF((s->max_body + RP_SEAL_OVERHEAD) * p->n);
-  for (size_t i = 0; i < p->n; i++) {
+  b->sealed = RP_BUF((2 * b->s->max_body + 65536 + RP_SEAL_OVERHEAD) * b->n);
+  for (size_t i = 0; i < b->n; i++) {
     struct rp__str ignored;
-    int rc = rp__journal_seal(s, p->events[i].body, p->events[i].body_len, &p->sealed, &ignored);
+    int rc = rp__journal_seal(b->s, b->events[i].body, b->events[i].body_len, &b->sealed, &ignored);
     if (rc) return rp__fail(err, rc, "the event can't be sealed");
   }
-  for (size_t i = 0; i < p->n; i++) {
-    p->events[i].body = p->sealed.p + at;
-    p->events[i].body_len += RP_SEAL_OVERHEAD;
-    at += p->events[i].body_len;
+  for (size_t i = 0; i < b->n; i++) {
+    b->events[i].body = b->sealed.p + at;
+    b->events[i].body_len += RP_SEAL_OVERHEAD;
+    at += b->events[i].body_len;
   }
   return 0;
 }
 
-static int prepare(rp_session *s, const rp_event *ev, bool trusted, struct prepared *p, rp_error *err)
+static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *err)
 {
-  for (size_t i = 0; i < p->n; i++) {
-    int rc = prepare_one(s, &ev[i], trusted, &p->events[i], err);
-    if (!rc && i > 0 && ev[i].idempotency_key)
-      rc = rp__fail_field(err, RP_E_USAGE, "idempotency_key", "the key of a batch belongs to its first event");
-    if (rc && p->n > 1) rp__wrap(err, "event %zu of %zu", i + 1, p->n);
-    if (rc) return rc;
-    p->bytes += p->events[i].body_len;
-  }
-  return s->key ? seal_all(s, p, err) : 0;
-}
-
-static int append_op(rp_session *s, const rp_event *first, const rp_append_options *o, const struct prepared *p,
-                     struct rp__op *op, rp_error *err)
-{
+  rp_session *s = b->s;
+  const rp_event *first = b->given;
   int rc = check_key(first->idempotency_key, err);
   if (!rc && o->client_id && !rp__name_ok(o->client_id))
     rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", o->client_id);
   if (!rc && o->client_id && o->client_seq < 1)
     rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
   if (rc) return rc;
-  *op = (struct rp__op){
+  b->ops[0] = (struct rp__op){
       .type = RP_OP_APPEND,
       .session_ref = s->ref,
       .session_id = s->id,
       .now_ms = rp__engine_now(s->e),
       .epoch = o->epoch ? o->epoch : s->epoch,
-      .u.append = {.events = p->events,
-                   .n = p->n,
-                   .expect = o->expect,
+      .u.append = {.events = b->events,
+                   .n = b->n,
+                   .expect = o->expect >= 0 ? o->expect : b->judged,
                    .idempotency_key = first->idempotency_key,
                    .client_id = o->client_id,
                    .client_seq = o->client_seq},
   };
   return 0;
+}
+
+int rp__batch_prepare(struct rp__batch *b, rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o,
+                      bool trusted, rp_error *err)
+{
+  if (s->trashed && !trusted) {
+    rp__fail(err, RP_E_ENDED, "session %s is in the trash", s->id);
+    rp__hint(err, "'reprise untrash %s' takes it out", s->id);
+    return RP_E_ENDED;
+  }
+  int rc = batch_init(b, s, ev, n, err);
+  if (rc) return rc;
+  for (size_t i = 0; !rc && i < n; i++) {
+    rc = prepare_one(b, i, trusted, err);
+    if (!rc && i > 0 && ev[i].idempotency_key)
+      rc = rp__fail_field(err, RP_E_USAGE, "idempotency_key", "the key of a batch belongs to its first event");
+    if (rc && n > 1) rp__wrap(err, "event %zu of %zu", i + 1, n);
+  }
+  if (!rc && s->key) rc = seal_all(b, err);
+  if (!rc) rc = append_op(b, o, err);
+  if (rc) rp__batch_done(b, false);
+  return rc;
 }
 
 void rp__journal_noted(rp_session *s, enum rp__kind kind, size_t bytes, const struct rp__op *op)
@@ -133,7 +203,7 @@ void rp__journal_noted(rp_session *s, enum rp__kind kind, size_t bytes, const st
 static int settle(rp_session *s, const rp_event *ev, size_t n, const struct rp__op *op, int rc)
 {
   struct rp__counters *k = &s->e->counters;
-  if (rc) {
+  if (rc || !op) {
     atomic_fetch_add(&k->refused, 1);
     if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
     return rc;
@@ -152,25 +222,36 @@ static rp_durability durability_of(const rp_session *s, const rp_append_options 
   return o->durability ? o->durability : s->durability;
 }
 
+/* One attempt. *ret_again: the state that it was judged by is not the newest any more. */
+static int append_once(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, bool trusted,
+                       rp_ack *ret, bool *ret_again, rp_error *err)
+{
+  struct rp__batch b;
+  rp_durability d = durability_of(s, o) == RP_MEMORY ? RP_OS : durability_of(s, o);
+  *ret_again = false;
+  int rc = rp__batch_prepare(&b, s, ev, n, o, trusted, err);
+  if (rc) return settle(s, ev, n, NULL, rc);
+  rc = rp__engine_commit(s->e, b.ops, 1 + b.n_after, d, err);
+  const struct rp__op *op = &b.ops[0];
+  *ret_again = rc == RP_E_SEQ_CONFLICT && b.judged >= 0 && o->expect < 0;
+  if (!rc && ret)
+    *ret = (rp_ack){.first_seq = op->ret.first_seq, .seq = op->ret.seq, .durability = d, .repeated = op->ret.repeated};
+  rc = settle(s, ev, n, op, rc);
+  rp__batch_done(&b, rc == 0 && !op->ret.repeated);
+  return rc;
+}
+
 int rp__journal_append(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, bool trusted,
                        rp_ack *ret, rp_error *err)
 {
-  struct rp__new_event one, *many RP_AUTOFREE = NULL;
-  if (n > 1 && !(many = calloc(n, sizeof *many))) return rp__fail_nomem(err);
-  struct prepared p = {.events = n > 1 ? many : &one, .n = n};
-  struct rp__op op = {0};
-  rp_durability d = durability_of(s, o);
-  int rc = prepare(s, ev, trusted, &p, err);
-  if (!rc) rc = append_op(s, ev, o, &p, &op, err);
-  if (!rc) rc = rp__engine_commit(s->e, &op, 1, d == RP_MEMORY ? RP_OS : d, err);
-  rp__buf_done(&p.sealed);
-  if (rc) return settle(s, ev, n, &op, rc);
-  if (ret)
-    *ret = (rp_ack){.first_seq = op.ret.first_seq,
-                    .seq = op.ret.seq,
-                    .durability = d == RP_MEMORY ? RP_OS : d,
-                    .repeated = op.ret.repeated};
-  return settle(s, ev, n, &op, 0);
+  bool again = true;
+  int rc = 0;
+  for (int i = 0; again && i < JUDGED_TRIES; i++) rc = append_once(s, ev, n, o, trusted, ret, &again, err);
+  if (again) return rp__fail(err, RP_E_BUSY, "others keep writing to session %s", s->id);
+  bool spent = false;
+  for (size_t i = 0; !rc && i < n; i++) spent |= strcmp(ev[i].kind, "usage") == 0;
+  if (spent) rp__guard_spent(s);
+  return rc;
 }
 
 static const rp_append_options append_defaults = {.expect = -1};
@@ -199,10 +280,8 @@ int rp_append(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_
 
 struct async {
   struct rp__commit commit; /* first: the queue hands this back */
-  struct rp__op op;
-  struct rp__new_event event;
+  struct rp__batch batch;
   rp_event given; /* its strings live in `text` */
-  struct rp__buf sealed;
   rp_session *s;
   rp_durability asked;
   rp_append_fn *done;
@@ -212,7 +291,6 @@ struct async {
 
 static void async_free(struct async *a)
 {
-  rp__buf_done(&a->sealed);
   if (a->s) rp__session_unref(a->s);
   free(a);
 }
@@ -220,13 +298,15 @@ static void async_free(struct async *a)
 static void async_done(struct rp__commit *c)
 {
   struct async *a = (struct async *)c;
-  int rc = settle(a->s, &a->given, 1, &a->op, c->txn.rc);
-  rp_ack ack = {.first_seq = a->op.ret.first_seq,
-                .seq = a->op.ret.seq,
+  const struct rp__op *op = &a->batch.ops[0];
+  int rc = settle(a->s, &a->given, 1, op, c->txn.rc);
+  rp_ack ack = {.first_seq = op->ret.first_seq,
+                .seq = op->ret.seq,
                 .durability = c->txn.durability,
-                .repeated = a->op.ret.repeated};
+                .repeated = op->ret.repeated};
   if (rc) rp__log(&a->s->e->log, RP_LOG_DEBUG, "append to %s: %s", a->s->id, c->txn.err.message);
   if (a->done) a->done(a->ctx, rc ? NULL : &ack, rc ? &c->txn.err : NULL);
+  rp__batch_done(&a->batch, rc == 0 && !ack.repeated);
   async_free(a);
 }
 
@@ -281,19 +361,20 @@ int rp_append_async(rp_session *s, const rp_event *ev, const rp_append_options *
   if (!a) return rp__fail_nomem(err);
   a->done = done;
   a->ctx = ctx;
-  struct prepared p = {.events = &a->event, .n = 1};
-  rc = prepare(s, &a->given, false, &p, err);
-  a->sealed = p.sealed;
-  if (!rc) rc = append_op(s, &a->given, &kept, &p, &a->op, err);
-  if (!rc) {
-    rp_durability d = durability_of(s, o);
-    a->commit.txn = (struct rp__txn){.ops = &a->op, .n = 1, .durability = d == RP_MEMORY ? RP_OS : d};
-    a->commit.done = async_done;
-    rc = rp__commit_post(&s->e->queue, &a->commit);
-    if (rc) rc = rp__fail(err, rc, rc == RP_E_LIMIT ? "too many events are waiting to be stored" : "out of memory");
+  rc = rp__batch_prepare(&a->batch, s, &a->given, 1, &kept, false, err);
+  if (rc) {
+    async_free(a);
+    return rc;
   }
-  if (rc) async_free(a);
-  return rc;
+  rp_durability d = durability_of(s, o);
+  a->commit.txn =
+      (struct rp__txn){.ops = a->batch.ops, .n = 1 + a->batch.n_after, .durability = d == RP_MEMORY ? RP_OS : d};
+  a->commit.done = async_done;
+  rc = rp__commit_post(&s->e->queue, &a->commit);
+  if (!rc) return 0;
+  rp__batch_done(&a->batch, false);
+  async_free(a);
+  return rp__fail(err, rc, rc == RP_E_LIMIT ? "too many events are waiting to be stored" : "out of memory");
 }
 
 /* ---- reading ---- */

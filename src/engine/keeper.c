@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <time.h>
 
-#include "engine/engine.h"
+#include "engine/abandon.h"
 
 #define TICK_MS 1000
 #define PRUNE_MS (3600 * 1000)
+#define SWEEP_MS (60 * 1000)
+#define COLLECT_MS (3600 * 1000)
 #define INDEX_STEPS 16 /* per tick, so that a backlog does not keep the thread from checkpoints */
 
 int rp__keeper_init(struct rp__keeper *k)
@@ -41,6 +43,7 @@ static void make_checkpoints(rp_engine *e)
     enum rp__due due = rp__checkpoint_due(s, ticks);
     if (due) rp__checkpoint_run(s, due);
     rp__session_rest(s, ticks);
+    rp__session_mirror_beat(s);
   }
 }
 
@@ -80,6 +83,22 @@ static void tend_keys(rp_engine *e)
   rp__keeper_prune(e);
 }
 
+/* L-09, X-15: sessions that nobody closed, and what has become old. Never on a caller's path. */
+static void tend_past(rp_engine *e)
+{
+  rp_error err = {0};
+  rp_gc_options o = {0};
+  int64_t ticks = rp__engine_ticks(e);
+  if (!e->keeper.swept_at) e->keeper.swept_at = e->keeper.collected_at = ticks;
+  if (ticks - e->keeper.swept_at >= SWEEP_MS) {
+    e->keeper.swept_at = ticks;
+    if (rp__abandon_sweep(e, NULL, NULL, &err)) rp__log(&e->log, RP_LOG_WARN, "abandoned sessions: %s", err.message);
+  }
+  if (ticks - e->keeper.collected_at < COLLECT_MS) return;
+  e->keeper.collected_at = ticks;
+  if (rp_gc(e, &o, NULL, NULL, NULL, NULL, NULL, &err)) rp__log(&e->log, RP_LOG_WARN, "retention: %s", err.message);
+}
+
 static void *keeper_main(void *arg)
 {
   rp_engine *e = arg;
@@ -97,6 +116,7 @@ static void *keeper_main(void *arg)
     make_checkpoints(e);
     if (quiet) tend_index(e);
     if (quiet) tend_keys(e);
+    if (quiet) tend_past(e);
     pthread_mutex_lock(&k->lock);
   }
   pthread_mutex_unlock(&k->lock);

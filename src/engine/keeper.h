@@ -15,8 +15,8 @@ struct rp__keeper {
   pthread_t thread;
   bool started, stop, poked;
   atomic_bool wal_due;
-  atomic_bool prune_due; /* a short-lived engine prunes old idempotency keys when it closes */
-  int64_t pruned_at;
+  atomic_bool prune_due;                     /* a short-lived engine prunes old idempotency keys when it closes */
+  int64_t pruned_at, swept_at, collected_at; /* when old keys, abandoned sessions and retention were last seen to */
   long long indexed_at; /* the queue's count of transactions when full text was last brought up to date */
 };
 

@@ -2,6 +2,8 @@
 /* Runs whose owner is gone: gathering the evidence, and ending them (B-03, X-11). */
 #include "engine/recover.h"
 
+#include "engine/capture.h"
+
 #define WTMP "/var/log/wtmp"
 #define RECOVER_MAX 256 /* dead runs ended by one start; the rest by the next ones */
 
@@ -51,11 +53,12 @@ static int on_run(void *ctx, const struct rp__run_row *run)
  * of life or been followed by another since it was judged.
  */
 static int end_run(rp_engine *e, const struct rp__run_row *run, const struct rp__session_row *row,
-                   const struct rp__evidence *v, const struct rp__verdict *verdict, rp_error *err)
+                   const struct rp__evidence *v, const struct rp__verdict *verdict, const struct rp__capture *record,
+                   rp_error *err)
 {
   bool closes = !row->key[0] && !rp__status_ended(row->status);
   struct rp__op base = {.session_ref = row->ref, .session_id = row->id, .now_ms = v->now_ms, .epoch = run->epoch};
-  struct rp__op ops[2] = {base, base};
+  struct rp__op ops[2 + RP_CAPTURE_OPS] = {base, base};
   ops[0].type = RP_OP_RUN_END;
   ops[0].u.run_end.run_ref = run->ref;
   ops[0].u.run_end.ended_at = RP_MIN(v->heartbeat_ms, v->now_ms);
@@ -67,7 +70,22 @@ static int end_run(rp_engine *e, const struct rp__run_row *run, const struct rp_
   ops[1].u.session_set.crash_recovered = true;
   ops[1].u.session_set.move = RP_MOVE_CLOSE;
   ops[1].u.session_set.ended_at = RP_MIN(v->heartbeat_ms, v->now_ms);
-  return rp__engine_commit(e, ops, 2, RP_OS, err);
+  return rp__engine_commit(e, ops, 2 + rp__capture_ops(record, ops + 2), RP_OS, err);
+}
+
+/*
+ * X-11: the record of what a dead run left, with the pins and tasks as of its last event. A session that can't be read
+ * has none, and its run ends all the same.
+ */
+static rp_session *capture_dead(rp_engine *e, const struct rp__session_row *row, int64_t end_ms,
+                                struct rp__capture *ret)
+{
+  rp_session *s = NULL;
+  rp_error why = {0};
+  if (rp__status_ended(row->status) || rp__session_open(e, row, 0, &s, &why)) return NULL;
+  if (rp__capture_make(s, end_ms, true, ret, &why))
+    rp__log(&e->log, RP_LOG_WARN, "session %s was left without a record: %s", row->id, why.message);
+  return s;
 }
 
 static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovered_fn *fn, void *ctx, rp_error *err)
@@ -79,8 +97,12 @@ static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovere
   if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
   rp__run_judge(e, run, row.last_activity_at, &evidence, &verdict);
   if (!verdict.alive) {
-    rc = end_run(e, run, &row, &evidence, &verdict, err);
+    struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
+    rp_session *s = capture_dead(e, &row, RP_MIN(evidence.heartbeat_ms, evidence.now_ms), &record);
+    rc = end_run(e, run, &row, &evidence, &verdict, &record, err);
     if (!rc) fn(ctx, run, &verdict);
+    if (!rc && s) rp__capture_mirror(s, &record);
+    if (s) rp__session_unref(s);
     if (rc == RP_E_ENDED || rc == RP_E_TRANSITION || rc == RP_E_FENCED) rc = 0; /* somebody else was faster */
   }
   rp__session_row_done(&row);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run's signs of life and its end: heartbeat, save, end. The first two may be called at 50 Hz (N-01, N-19). */
-#include "engine/engine.h"
+#include "engine/capture.h"
+#include "engine/mirror.h"
+#include "engine/speech.h"
 
 /* Claims the turn when one is due: no syscall, no lock, one winner among threads. */
 static bool claim(atomic_llong *next, const rp_session *s, int64_t interval_ms)
@@ -22,6 +24,7 @@ static void beat_settle(rp_session *s, int rc, const rp_error *err)
   struct rp__counters *k = &s->e->counters;
   atomic_fetch_add(rc ? &k->heartbeats_failed : &k->heartbeats_ok, 1);
   if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
+  if (!rc && s->live_mirror) atomic_store(&s->mirror_due, true); /* the keeper's work, not the queue's */
   if (rc) rp__log(&s->e->log, RP_LOG_DEBUG, "heartbeat of session %s: %s", s->id, err->message);
 }
 
@@ -85,6 +88,7 @@ int rp_heartbeat(rp_session *s, rp_error *err)
   struct rp__op op = beat_op(s);
   rc = rp__engine_commit(s->e, &op, 1, RP_OS, &why);
   beat_settle(s, rc, &why);
+  rp__session_mirror_beat(s);
   if (rc && err) *err = why;
   return rc;
 }
@@ -125,14 +129,15 @@ void rp__session_rest(rp_session *s, int64_t ticks)
   if (!rp__engine_commit(s->e, &op, 1, RP_OS, NULL)) atomic_compare_exchange_strong(&s->quiet_at, &at, 0);
 }
 
-/* The end as one transaction: the run is over, the journal says so, the session is closed. */
-static int commit_end(rp_session *s, const char *reason, const struct rp__str *body, bool sealed, rp_error *err)
+/* The end as one transaction: the run is over, the journal says so, the session is closed and has its record. */
+static int commit_end(rp_session *s, int64_t now, const char *reason, const struct rp__str *body,
+                      const struct rp__capture *record, rp_error *err)
 {
-  int64_t now = rp__engine_now(s->e);
+  bool sealed = s->key != NULL;
   struct rp__new_event ev = {
       .kind = "status", .body = body->p, .body_len = body->n, .at_ms = now, .sealed = sealed, .engine = true};
   struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = now, .epoch = s->epoch};
-  struct rp__op ops[3] = {base, base, base};
+  struct rp__op ops[3 + RP_CAPTURE_OPS] = {base, base, base};
   ops[0].type = RP_OP_SESSION_SET; /* first: it is the one that may be refused */
   ops[0].u.session_set.fields = RP_SET_MOVE;
   ops[0].u.session_set.move = RP_MOVE_CLOSE;
@@ -145,7 +150,7 @@ static int commit_end(rp_session *s, const char *reason, const struct rp__str *b
   ops[2].u.run_end.ended_at = now;
   ops[2].u.run_end.cause = rp__cause_of_reason(reason);
   ops[2].u.run_end.reason = sealed ? NULL : reason; /* somebody's words: the sealed event has them */
-  return rp__engine_commit(s->e, ops, 3, RP_DISK, err);
+  return rp__engine_commit(s->e, ops, 3 + rp__capture_ops(record, ops + 3), RP_DISK, err);
 }
 
 static int end_body(const char *reason, struct rp__buf *out, rp_error *err)
@@ -159,6 +164,27 @@ static int end_body(const char *reason, struct rp__buf *out, rp_error *err)
   return out->err ? rp__fail_nomem(err) : 0;
 }
 
+void rp__session_mirror(rp_session *s, bool clean)
+{
+  if (s->live_mirror) rp__mirror_live_log(s, clean);
+}
+
+void rp__session_mirror_beat(rp_session *s)
+{
+  if (atomic_exchange(&s->mirror_due, false) && !atomic_load(&s->ended)) rp__mirror_heartbeat(s);
+}
+
+/* L-05: close is a final checkpoint, then closed. What of it fails must not keep the session from ending. */
+static void last_things(rp_session *s, int64_t now, struct rp__capture *record)
+{
+  rp_error why = {0};
+  rp__speech_end(s);
+  if (s->policy.on_exit && rp__checkpoint(s, "exit", NULL, &why))
+    rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
+  if (rp__capture_make(s, now, false, record, &why))
+    rp__log(&s->e->log, RP_LOG_WARN, "session %s ends without a record: %s", s->id, why.message);
+}
+
 int rp_end(rp_session *s, const char *reason, rp_error *err)
 {
   int rc = rp__session_check(s, err);
@@ -169,16 +195,19 @@ int rp_end(rp_session *s, const char *reason, rp_error *err)
   rc = rp__session_row(s, &row, err);
   if (rc) return rc;
   rp__session_row_done(&row);
-  rp_error why = {0};
-  /* L-05: close is a final checkpoint, then closed. The checkpoint may fail, the end must not for that. */
-  if (!rp__status_ended(row.status) && s->policy.on_exit && row.last_seq && rp__checkpoint(s, "exit", NULL, &why))
-    rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
-  struct rp__buf plain RP_AUTOBUF = RP_BUF(4096), sealed RP_AUTOBUF = RP_BUF(8192);
+  int64_t now = rp__engine_now(s->e);
+  struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(4096), plain RP_AUTOBUF = RP_BUF(4096), sealed RP_AUTOBUF = RP_BUF(8192);
   struct rp__str body = {0};
+  if (reason && (rc = rp__engine_mask_text(s->e, s->scope, reason, &masked, &reason))) return rp__fail_nomem(err);
+  if (!rp__status_ended(row.status)) last_things(s, now, &record);
   rc = end_body(reason, &plain, err);
   if (!rc && (rc = rp__journal_seal(s, plain.p, plain.n, &sealed, &body))) rp__fail_nomem(err);
-  if (!rc) rc = commit_end(s, reason, &body, s->key != NULL, err);
+  if (!rc) rc = commit_end(s, now, reason, &body, &record, err);
   if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
-  if (!rc) atomic_store(&s->ended, true);
-  return rc;
+  if (rc) return rc;
+  atomic_store(&s->ended, true);
+  rp__capture_mirror(s, &record);
+  rp__session_mirror(s, true);
+  return 0;
 }

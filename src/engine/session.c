@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Session handles: finding, opening, releasing, describing. */
 #include "engine/slot.h"
+#include "engine/speech.h"
 
 int rp__session_check(const rp_session *s, rp_error *err)
 {
@@ -32,6 +33,7 @@ int rp__session_open(rp_engine *e, const struct rp__session_row *row, int64_t ep
   if (!s) return rp__fail_nomem(err);
   pthread_mutex_init(&s->lock, NULL); /* default mutexes can't fail to initialise on Linux */
   pthread_mutex_init(&s->dirty_lock, NULL);
+  pthread_mutex_init(&s->speech_lock, NULL);
   s->e = e;
   s->refs = 1;
   configure(s, row->scope);
@@ -40,6 +42,8 @@ int rp__session_open(rp_engine *e, const struct rp__session_row *row, int64_t ep
   s->ref = row->ref;
   s->epoch = epoch;
   s->key = key;
+  s->trashed = row->trashed_at != 0;
+  s->live_mirror = !key && rp__config_text(e->config, row->scope, RP_OPT_SESSION_FILE)[0];
   pthread_mutex_lock(&e->lock);
   s->next = e->sessions;
   if (s->next) s->next->prev = s;
@@ -72,6 +76,8 @@ void rp__session_unref(rp_session *s)
   pthread_mutex_unlock(&e->lock);
   if (!last) return;
   rp__fold_free(s->fold);
+  rp__speech_free(s->speech);
+  pthread_mutex_destroy(&s->speech_lock);
   pthread_mutex_destroy(&s->dirty_lock);
   pthread_mutex_destroy(&s->lock);
   free(s->start_json);
@@ -81,6 +87,7 @@ void rp__session_unref(rp_session *s)
 /* What is due is made now: many short handles must not leave an ever longer tail. */
 static void finish_checkpoint(rp_session *s)
 {
+  rp__speech_end(s);
   enum rp__due due = (enum rp__due)atomic_load(&s->checkpoint_due);
   if (due && !atomic_load(&s->ended) && !atomic_load(&s->fenced)) rp__checkpoint_run(s, due);
 }
@@ -198,6 +205,8 @@ static rp_session_info info_of(const struct rp__session_row *r)
       .created_at = r->created_at,
       .last_activity_at = r->last_activity_at,
       .ended_at = r->ended_at,
+      .trashed_at = r->trashed_at,
+      .held_at = r->held_at,
       .seq = r->last_seq,
       .epoch = r->epoch,
       .bytes = r->bytes,

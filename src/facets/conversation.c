@@ -5,11 +5,16 @@
  * A message is one block of memory, and the ring holds pointers: an event costs
  * one allocation, one copy and, once the ring is full, one release; nothing is
  * moved. The oldest messages go when there are too many of them or too many bytes.
+ *
+ * A session that has said nothing yet may be given the last messages of the one before (N-07): they go like any other
+ * when new ones come, but are not counted as its own.
  */
 #include "facets/table.h"
 
+#include "facets/rows.h"
+
 #define MESSAGES_MAX 500
-#define CONTENT_MAX ((size_t)2 * 1024 * 1024)
+#define CONTENT_MAX ((size_t)1792 * 1024)
 #define SMALL_MAX 4096 /* raw bytes of role, message_id and source; what the check lets in is below */
 #define OVERHEAD 192   /* bytes of names, numbers and punctuation around a message, at most */
 
@@ -20,6 +25,7 @@ static const char *const part_names[PARTS] = {"role", "content", "message_id", "
 struct message {
   int64_t seq, at_ms;
   int64_t omitted;   /* bytes of a content too large to keep, which is null then; else 0 */
+  bool carried;      /* from an earlier session; its seq is that of the event that brought it */
   uint32_t n[PARTS]; /* 0: absent */
   char bytes[];
 };
@@ -107,28 +113,52 @@ static void push(struct conversation *c, struct message *m)
   c->bytes += n;
 }
 
+/* A content that would not fit alone leaves its place and its size behind. */
+static int take(struct conversation *c, struct rp__json parts[PARTS], const struct message *as)
+{
+  size_t omitted = parts[PART_CONTENT].n > CONTENT_MAX - 3 * SMALL_MAX ? parts[PART_CONTENT].n : 0;
+  if (omitted) parts[PART_CONTENT] = (struct rp__json){"null", 4, RP_JSON_NULL};
+  struct message *m = message_new(parts, as->seq, as->at_ms);
+  if (!m) return RP_E_NOMEM;
+  m->omitted = (int64_t)omitted;
+  m->carried = as->carried;
+  push(c, m);
+  return 0;
+}
+
+static int take_carried(struct conversation *c, struct rp__json messages, const struct rp__event *ev)
+{
+  struct rp__json parts[PARTS], item;
+  struct rp__json_iter it = {0};
+  if (c->count || c->total || messages.type != RP_JSON_ARRAY) return 0;
+  while (rp__json_next(messages, &it, NULL, &item)) {
+    struct message as = {.seq = ev->seq, .at_ms = rp__rows_time(item, "at", ev->at_ms), .carried = true};
+    find_parts(item, parts);
+    int rc = parts_ok(parts) ? take(c, parts, &as) : 0;
+    if (rc) return rc;
+  }
+  return 0;
+}
+
 static int conversation_apply(void *state, const struct rp__event *ev)
 {
   struct conversation *c = state;
   struct rp__json parts[PARTS];
+  if (ev->kind == RP_KIND_RESTORED)
+    return take_carried(c, rp__json_get(rp__json_get(ev->body, "carried"), "conversation"), ev);
   if (ev->kind != RP_KIND_MESSAGE) return 0;
   find_parts(ev->body, parts);
   if (!parts_ok(parts)) return 0;
-
-  /* A content that would not fit alone leaves its place and its size behind. */
-  size_t omitted = parts[PART_CONTENT].n > CONTENT_MAX - 3 * SMALL_MAX ? parts[PART_CONTENT].n : 0;
-  if (omitted) parts[PART_CONTENT] = (struct rp__json){"null", 4, RP_JSON_NULL};
-  struct message *m = message_new(parts, ev->seq, ev->at_ms);
-  if (!m) return RP_E_NOMEM;
-  m->omitted = (int64_t)omitted;
-  push(c, m);
+  int rc = take(c, parts, &(struct message){.seq = ev->seq, .at_ms = ev->at_ms});
+  if (rc) return rc;
   if (c->total < INT64_MAX) c->total++;
   return 0;
 }
 
 static bool conversation_empty(const void *state)
 {
-  return ((const struct conversation *)state)->total == 0;
+  const struct conversation *c = state;
+  return c->total == 0 && c->count == 0;
 }
 
 /* ---- writing ------------------------------------------------------------------ */
@@ -146,6 +176,7 @@ static void write_message(const struct message *m, bool show, struct rp__jw *w)
     at += m->n[i];
   }
   if (m->omitted) rp__jw_ki64(w, "omitted_bytes", m->omitted);
+  if (m->carried) rp__jw_kbool(w, "carried", true);
   if (show)
     rp__jw_ktime(w, "at", m->at_ms);
   else
@@ -182,12 +213,22 @@ static int corrupt(rp_error *err, const char *field)
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, field, "%s is not what a snapshot holds there", field);
 }
 
+/* What was carried comes first, all of it with one seq. */
+static bool follows(const struct message *last, int64_t seq, bool carried)
+{
+  if (!last) return true;
+  return carried ? last->carried && seq == last->seq : seq > last->seq;
+}
+
 static int load_message(struct conversation *c, struct rp__json v, rp_error *err)
 {
   static const char field[] = "conversation.messages";
   struct rp__json parts[PARTS], omitted = rp__json_get(v, "omitted_bytes");
-  int64_t seq, at_ms, left_out = 0, last = c->count ? message_at(c, c->count - 1)->seq : 0;
-  if (!rp__json_i64(rp__json_get(v, "seq"), &seq) || seq <= last) return corrupt(err, field);
+  const struct message *last = c->count ? message_at(c, c->count - 1) : NULL;
+  bool carried = rp__json_get(v, "carried").type == RP_JSON_TRUE;
+  int64_t seq, at_ms, left_out = 0;
+  if (!rp__json_i64(rp__json_get(v, "seq"), &seq) || seq < 1 || !follows(last, seq, carried))
+    return corrupt(err, field);
   if (!rp__json_i64(rp__json_get(v, "at_ms"), &at_ms)) return corrupt(err, field);
   find_parts(v, parts);
   if (omitted.type != RP_JSON_NONE) {
@@ -199,6 +240,7 @@ static int load_message(struct conversation *c, struct rp__json v, rp_error *err
   struct message *m = message_new(parts, seq, at_ms);
   if (!m) return rp__fail_nomem(err);
   m->omitted = left_out;
+  m->carried = carried;
   if (c->count == MESSAGES_MAX || c->bytes + message_bytes(m) > CONTENT_MAX) {
     free(m);
     return corrupt(err, field);
@@ -218,7 +260,9 @@ static int conversation_load(void *state, struct rp__json v, rp_error *err)
     if (rc) return rc;
   }
   if (!rp__json_i64(rp__json_get(v, "total"), &c->total)) return corrupt(err, "conversation.total");
-  if (c->total < 1 || c->total < (int64_t)c->count) return corrupt(err, "conversation.total");
+  int64_t own = 0;
+  for (size_t i = 0; i < c->count; i++) own += !message_at(c, i)->carried;
+  if (c->total < own || (c->total == 0 && c->count == 0)) return corrupt(err, "conversation.total");
   return 0;
 }
 

@@ -3,12 +3,19 @@
 
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "core/seal.h"
 
 void rp__session_row_done(struct rp__session_row *r)
 {
   free(r->meta);
   r->meta = NULL;
+}
+
+void rp__record_row_done(struct rp__record_row *r)
+{
+  for (size_t i = 0; i < RP_PARTS_MAX; i++) free(RP_TAKE(r->part[i]));
+  free(RP_TAKE(r->sealed_body));
 }
 
 void rp__name_set(char out[RP_NAME], const char *s)
@@ -26,6 +33,16 @@ int rp__refuse_not_found(const char *id, rp_error *err)
 int rp__refuse_key(const struct rp__session_row *row, rp_error *err)
 {
   return rp__fail(err, RP_E_EXISTS, "an open session of scope '%s' has the key '%s'", row->scope, row->key);
+}
+
+int rp__refuse_record(const char *id, rp_error *err)
+{
+  return rp__fail(err, RP_E_RECORD_NOT_FOUND, "session %s has no record", id ? id : "");
+}
+
+int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err)
+{
+  return rp__fail(err, RP_E_MEMORY_NOT_FOUND, "scope '%s' has no memory %s", row->scope, row->id);
 }
 
 int rp__refuse_run(const char *id, rp_error *err)
@@ -183,6 +200,9 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
   }
   if (fields & RP_SET_CRASH) row->crash_recovered = op->u.session_set.crash_recovered;
   if (fields & RP_SET_HIDDEN) row->hidden = op->u.session_set.hidden;
+  if ((fields & RP_SET_TRASH) && op->u.session_set.trashed_at && (rc = rp__rule_held(row, err))) return rc;
+  if (fields & RP_SET_TRASH) row->trashed_at = op->u.session_set.trashed_at;
+  if (fields & RP_SET_HOLD) row->held_at = op->u.session_set.held_at;
   if ((fields & RP_SET_CONTINUED_BY) && !row->continued_by[0])
     rp__name_set(row->continued_by, op->u.session_set.continued_by);
   if (fields & RP_SET_TIMES) row_times(row, op->u.session_set.row);
@@ -206,6 +226,55 @@ int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row
   if (seq >= 0 && seq <= row->last_seq) return 0;
   return rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s: a snapshot of seq %" PRId64 ", the journal ends at %" PRId64,
                   op->session_id ? op->session_id : "?", seq, row->last_seq);
+}
+
+int rp__rule_task(const struct rp__op *op, const struct rp__txn *t, const struct rp__op **ret, int64_t *ret_seq,
+                  rp_error *err)
+{
+  size_t at = op->u.task_put.append_op;
+  if (op->u.task_put.seq) {
+    *ret = op;
+    *ret_seq = op->u.task_put.seq;
+    return 0;
+  }
+  if (at >= (size_t)(op - t->ops) || t->ops[at].type != RP_OP_APPEND || op->u.task_put.offset >= t->ops[at].u.append.n)
+    return rp__fail(err, RP_E_USAGE, "a word on a task without the event that said it");
+  *ret = t->ops[at].ret.repeated ? NULL : &t->ops[at];
+  *ret_seq = t->ops[at].ret.first_seq + (int64_t)op->u.task_put.offset;
+  return 0;
+}
+
+bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t)
+{
+  size_t at = op->derived_from;
+  return at && at <= (size_t)(op - t->ops) && t->ops[at - 1].ret.repeated;
+}
+
+int rp__rule_held(const struct rp__session_row *row, rp_error *err)
+{
+  if (!row->held_at) return 0;
+  rp__fail(err, RP_E_ON_HOLD, "session %s is on hold", row->id);
+  rp__hint(err, "'reprise hold %s --off' takes the hold off", row->id);
+  return RP_E_ON_HOLD;
+}
+
+void rp__rule_audit(struct rp__op *op, struct rp__audit_row *row)
+{
+  rp__name_set(row->scope, op->u.audit.scope);
+  rp__text_copy(row->event, sizeof row->event, op->u.audit.event);
+  if (row->n > 0)
+    memcpy(row->prev, row->hash, sizeof row->prev);
+  else
+    rp__chain_genesis(row->scope, row->prev);
+  row->n++;
+  row->at_ms = op->u.audit.at_ms;
+  row->fields = op->u.audit.fields;
+  row->sealed = op->u.audit.sealed;
+  memcpy(row->salt, op->u.audit.salt, sizeof row->salt);
+  memcpy(row->digest, op->u.audit.digest, sizeof row->digest);
+  rp__chain_hash(op->u.audit.key, row->prev, row->n, row->at_ms, row->event, row->digest, row->hash);
+  op->ret.seq = row->n;
+  memcpy(op->ret.hash, row->hash, sizeof op->ret.hash);
 }
 
 uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void *body, size_t n)

@@ -39,11 +39,28 @@ uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void 
 /* A scope that is sealed stays sealed with its key. */
 int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row, rp_error *err);
 
+/* A word on a task: the append it was said in, or NULL when that was a repeat. RP_E_USAGE: there is no such op. */
+int rp__rule_task(const struct rp__op *op, const struct rp__txn *t, const struct rp__op **ret, int64_t *ret_seq,
+                  rp_error *err);
+/* Whether the op follows from an append that was a repeat, so that nothing is to be done. */
+bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t);
+/* RP_E_ON_HOLD */
+int rp__rule_held(const struct rp__session_row *row, rp_error *err);
+/* The next record of a chain. `row` is its head (n and hash; n 0: none yet) and becomes the record, fields borrowed. */
+void rp__rule_audit(struct rp__op *op, struct rp__audit_row *row);
+/* Whether a session is left out of lists and recall. */
+static inline bool rp__row_is_out(const struct rp__session_row *row)
+{
+  return row->hidden || row->trashed_at != 0;
+}
+
 /* Refusals that are worded alike everywhere. */
 int rp__refuse_run(const char *id, rp_error *err);
 int rp__refuse_not_found(const char *id, rp_error *err);
 /* RP_E_EXISTS: an open session has that scope and key. */
 int rp__refuse_key(const struct rp__session_row *row, rp_error *err);
+int rp__refuse_record(const char *id, rp_error *err);
+int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err);
 int rp__refuse_hole(const char *id, int64_t seq, rp_error *err);
 int rp__refuse_damage(const char *id, int64_t seq, rp_error *err);
 

@@ -20,6 +20,10 @@
 
 #include "base/log.h"
 #include "base/proc.h"
+#include "continuity/plan.h"
+#include "continuity/record.h"
+#include "core/chain.h"
+#include "core/event.h"
 #include "core/lease.h"
 #include "core/lifecycle.h"
 
@@ -41,8 +45,10 @@ struct rp__session_row {
   int64_t forked_at_seq;
   bool crash_recovered;
   bool sealed;
-  bool hidden; /* being imported or forked: found by its exact id only, until shown */
-  char *meta;  /* a JSON object or NULL; owned */
+  bool hidden;        /* being imported or forked: found by its exact id only, until shown */
+  int64_t trashed_at; /* 0, or in the trash since: found by its exact id or in the list of trash only */
+  int64_t held_at;    /* 0, or on hold since: no retention touches it */
+  char *meta;         /* a JSON object or NULL; owned */
 };
 void rp__session_row_done(struct rp__session_row *r); /* frees meta */
 
@@ -84,6 +90,54 @@ struct rp__scope_row {
   unsigned char key_id[8];
 };
 
+/*
+ * The record of an ended session: a row of session_states (X-01) and one of the recall table (decision 7). In a sealed
+ * scope the parts are '[]' and `sealed_body` holds them. Columns of session_states that are times are ISO text.
+ */
+struct rp__record_row {
+  int64_t session_ref;
+  char session_id[RP_NAME], scope[RP_NAME], channel[RP_NAME], previous_id[RP_NAME], continued_by[RP_NAME];
+  int64_t start_ms, end_ms, created_ms, updated_ms;
+  bool crash_recovered;
+  bool archived; /* session_states has it no more; the cold file does */
+  int64_t n_tasks;
+  bool has_critical;
+  uint64_t topics[RP_TOPICS_MAX]; /* sorted */
+  size_t n_topics;
+  char *part[RP_PARTS_MAX]; /* owned; as rp__record_names */
+  char *sealed_body;        /* owned; NULL in an open scope */
+  size_t sealed_len;
+};
+void rp__record_row_done(struct rp__record_row *r);
+
+/* The scope's newest word on a task: where it was said. The hash is keyed in a sealed scope. */
+struct rp__task_row {
+  uint64_t hash;
+  int64_t session_ref, seq, at_ms;
+  char session_id[RP_NAME];
+  bool open; /* neither done nor deleted */
+};
+
+struct rp__memory_row {
+  char id[RP_EVENT_ID_MAX + 1], scope[RP_NAME], session_id[RP_NAME];
+  double confidence;
+  int64_t created_at, updated_at;
+  int64_t learned_at; /* reading: the end of its session, or created_at while that is open or gone */
+  bool sealed;
+  const char *content; /* borrowed; sealed bytes when `sealed` */
+  size_t content_len;
+  const char *categories; /* a JSON array or NULL; borrowed; sealed with the content when `sealed` */
+  double rank;            /* reading with words: larger is better */
+};
+
+struct rp__audit_row {
+  char scope[RP_NAME], event[64];
+  int64_t n, at_ms;
+  struct rp__str fields; /* a JSON object, or sealed bytes; empty p: erased */
+  bool sealed;
+  unsigned char salt[16], digest[32], prev[32], hash[32];
+};
+
 /* ---- writing ------------------------------------------------------------ */
 
 enum rp__op_type {
@@ -97,7 +151,16 @@ enum rp__op_type {
   RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND; snap_seq goes back to the newest left */
   RP_OP_EVENT_REPLACE,   /* repair: other kind and body at a seq */
   RP_OP_SCOPE_SET,       /* sealed and key id of a scope. RP_E_KEY_WRONG: it is sealed with another key */
-  RP_OP_SESSION_DELETE,  /* the session and all that hangs on it */
+  RP_OP_SESSION_DELETE,  /* the session and all that hangs on it; memories stay, they are the scope's */
+  RP_OP_RECORD_PUT,      /* the session's record, replacing its last one. A row of session_states with that id that is
+                            not ours stays as it is (X-15) */
+  RP_OP_RECORD_ARCHIVE,  /* takes the record out of session_states; the recall row says archived */
+  RP_OP_TASK_PUT,        /* a word on a task, kept unless a newer one (by at_ms) is there */
+  RP_OP_MEMORY_PUT,      /* a memory of the scope, by its id; an older one of that id is replaced */
+  RP_OP_MEMORY_SET,      /* its confidence. RP_E_MEMORY_NOT_FOUND */
+  RP_OP_MEMORY_DELETE,   /* RP_E_MEMORY_NOT_FOUND */
+  RP_OP_AUDIT_ERASE,     /* takes the fields of a record away; its digest keeps the chain whole. Alone in its txn */
+  RP_OP_AUDIT,           /* the next record of the scope's chain: n, prev and hash are found inside the transaction */
 };
 
 struct rp__new_event {
@@ -116,6 +179,8 @@ enum {
   RP_SET_HIDDEN = 8,       /* hidden := hidden */
   RP_SET_META = 16,
   RP_SET_COUNTERS = 32, /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
+  RP_SET_TRASH = 128,   /* trashed_at := trashed_at; 0 takes it out. RP_E_EXISTS: its key is another's by now */
+  RP_SET_HOLD = 256,    /* held_at := held_at */
   RP_SET_TIMES = 64,    /* import: created_at, last_activity_at, ended_at, status, crash_recovered as in `row` */
 };
 
@@ -124,7 +189,9 @@ struct rp__op {
   int64_t session_ref;    /* when known, else 0 … */
   const char *session_id; /* … and always the id */
   int64_t now_ms;
-  int64_t epoch; /* APPEND, HEARTBEAT, SESSION_SET: 0 = a guest's */
+  int64_t epoch;       /* APPEND, HEARTBEAT, SESSION_SET: 0 = a guest's */
+  size_t derived_from; /* 1 + the place of an append in the same transaction: when that was a repeat, so is this and
+                          nothing is done; 0: stands alone */
   union {
     struct {
       const struct rp__session_row *row;
@@ -149,6 +216,7 @@ struct rp__op {
       int64_t ended_at;
       bool crash_recovered, hidden;
       const char *continued_by, *meta;
+      int64_t trashed_at, held_at;
       const struct rp__session_row *row;
     } session_set;
     struct {
@@ -167,6 +235,7 @@ struct rp__op {
     } snapshot_put;
     struct {
       int64_t n;
+      bool if_there; /* one that is gone already is no error */
     } snapshot_delete;
     struct {
       int64_t seq;
@@ -176,6 +245,33 @@ struct rp__op {
       const char *scope;
       const struct rp__scope_row *row;
     } scope_set;
+    struct {
+      const struct rp__record_row *row; /* RECORD_PUT; session_ref 0: the session of this transaction, by its id */
+    } record;
+    struct {
+      const char *scope;
+      uint64_t hash;
+      int64_t at_ms;
+      size_t append_op; /* the word is an event of the append at this place of the same transaction … */
+      size_t offset;    /* … at this place among its events; */
+      int64_t seq;      /* or, when this is not 0, an event stored before */
+      bool open;
+    } task_put;
+    struct {
+      const struct rp__memory_row *row; /* PUT: all; SET: id, scope, confidence; DELETE: id, scope */
+    } memory;
+    struct {
+      const char *scope;
+      int64_t n;
+    } audit_erase;
+    struct {
+      const char *scope, *event;
+      int64_t at_ms;
+      struct rp__str fields; /* as stored */
+      bool sealed;
+      unsigned char salt[16], digest[32]; /* digest: see core/chain.h */
+      const unsigned char *key;           /* 32 bytes, or NULL */
+    } audit;
   } u;
 
   /* Results. */
@@ -186,7 +282,8 @@ struct rp__op {
     bool repeated;                   /* APPEND */
     int64_t tail_events, tail_bytes; /* APPEND: since the newest snapshot */
     int64_t snapshot_n;
-    int64_t starts; /* SESSION_PUT, LEASE with count_start: the scope's starts, this one included */
+    int64_t starts;                    /* SESSION_PUT, LEASE with count_start: the scope's starts, this one included */
+    unsigned char hash[RP_CHAIN_HASH]; /* AUDIT: of the record made, whose n is in `seq` */
   } ret;
 };
 
@@ -207,12 +304,35 @@ typedef int rp__session_row_fn(void *ctx, const struct rp__session_row *row);
 typedef int rp__run_row_fn(void *ctx, const struct rp__run_row *row);
 typedef int rp__event_row_fn(void *ctx, const struct rp__event_row *row);
 typedef int rp__snapshot_row_fn(void *ctx, const struct rp__snapshot_row *row);
+typedef int rp__recall_fn(void *ctx, const struct rp__recall *row); /* continuity/plan.h */
+typedef int rp__memory_fn(void *ctx, const struct rp__memory_row *row);
+typedef int rp__audit_fn(void *ctx, const struct rp__audit_row *row);
+typedef int rp__scope_fn(void *ctx, const char *scope);
 
 struct rp__run_filter {
   const char *scope;   /* or NULL */
   int64_t session_ref; /* or 0 */
   bool open_only;
   int limit; /* newest first; 0: no limit */
+};
+
+/* Rows of the recall table of one scope, newest end first. */
+struct rp__recall_filter {
+  const char *scope, *channel; /* channel NULL: any */
+  int64_t since_ms;            /* ended_at >= this */
+  int limit;                   /* 0: no limit */
+};
+struct rp__memory_filter {
+  const char *scope;
+  const char *id; /* exactly this one, or NULL */
+  const char
+      *words; /* full text over open memories, ranked by relevance × confidence; NULL: by confidence, newest first */
+  int limit;  /* 0: no limit */
+};
+struct rp__audit_filter {
+  const char *scope; /* required */
+  int64_t after;     /* n > after */
+  int64_t limit;     /* 0: no limit */
 };
 
 struct rp__event_range {
@@ -224,14 +344,17 @@ struct rp__event_range {
 };
 
 enum rp__maintain {
-  RP_MAINTAIN_WAL,   /* checkpoint the write-ahead log, off the commit path */
-  RP_MAINTAIN_INDEX, /* bring full text up to date, a bounded step; *ret_left says how much is left */
-  RP_MAINTAIN_PRUNE, /* idempotency keys older than 24 h */
+  RP_MAINTAIN_WAL,    /* checkpoint the write-ahead log, off the commit path */
+  RP_MAINTAIN_INDEX,  /* bring full text up to date, a bounded step; *ret_left says how much is left */
+  RP_MAINTAIN_PRUNE,  /* idempotency keys older than 24 h */
+  RP_MAINTAIN_SCRUB,  /* after a redaction: no byte of what was replaced or deleted is left in file, log or index */
+  RP_MAINTAIN_SHRINK, /* gives free pages back to the file system */
 };
 
 struct rp__store_stats {
-  int64_t sessions[RP_STATUS_MAX], events, event_bytes, snapshots, snapshot_bytes, runs_open;
-  int64_t file_bytes, wal_bytes, index_left;
+  int64_t sessions[RP_STATUS_MAX]; /* without the trashed ones */
+  int64_t events, event_bytes, snapshots, snapshot_bytes, runs_open;
+  int64_t file_bytes, wal_bytes, index_left, free_bytes, trashed, records, memories, audits;
   int schema_version;
 };
 
@@ -252,8 +375,9 @@ struct rp__store_ops {
   /*
    * ID, PREFIX, KEY (`scope` may be NULL; open sessions first, then the newest), or
    * the LAST started of the scope (NULL: of all), or the first HIDDEN one made
-   * after the session `what` (NULL: of all). RP_E_SESSION_NOT_FOUND,
-   * RP_E_AMBIGUOUS (PREFIX). The row is done by the caller.
+   * after the session `what` (NULL: of all). What is in the trash is found by ID
+   * alone. RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS (PREFIX). The row is done by the
+   * caller.
    */
   int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
                       struct rp__session_row *ret, rp_error *err);
@@ -270,9 +394,27 @@ struct rp__store_ops {
   int (*scope_get)(struct rp__store *s, const char *scope, struct rp__scope_row *ret, rp_error *err);
   /* The high-water mark of a client; 0 when it never wrote. */
   int (*client_get)(struct rp__store *s, int64_t session_ref, const char *client_id, int64_t *ret, rp_error *err);
-  /* Full text over unsealed events, best first. Answers from an index that is up to date with the journal. */
+  /* Full text over unsealed events of sessions not in the trash, best first. Answers from an index that is up to date
+   * with the journal. */
   int (*search)(struct rp__store *s, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
                 rp_error *err);
+  /* In pages; the rows' topics are borrowed. Hidden and trashed sessions are left out. */
+  int (*recall_list)(struct rp__store *s, const struct rp__recall_filter *f, rp__recall_fn *fn, void *ctx,
+                     rp_error *err);
+  /* RP_E_RECORD_NOT_FOUND; an archived one has no parts. RP_E_CORRUPT: somebody took it out of session_states. Done by
+     the caller. */
+  int (*record_get)(struct rp__store *s, int64_t session_ref, struct rp__record_row *ret, rp_error *err);
+  /* False in *ret_found when there is no word. */
+  int (*task_get)(struct rp__store *s, const char *scope, uint64_t hash, struct rp__task_row *ret, bool *ret_found,
+                  rp_error *err);
+  int (*memory_list)(struct rp__store *s, const struct rp__memory_filter *f, rp__memory_fn *fn, void *ctx,
+                     rp_error *err);
+  /* In order of n. */
+  int (*audit_list)(struct rp__store *s, const struct rp__audit_filter *f, rp__audit_fn *fn, void *ctx, rp_error *err);
+  /* The head of a scope's chain as the store keeps it, scope, n and hash: n = 0 when there is none. */
+  int (*audit_head)(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
+  /* Every scope ever started or audited, by name. */
+  int (*scope_list)(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
   int (*maintain)(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
   /*
    * The backend's own structures (pages, indexes, full text), not the sessions in

@@ -24,6 +24,7 @@ struct bench {
   const char *script;    /* langgraph.mjs */
   bool quick;            /* a hundredth of everything: shows that it works, measures nothing */
   int rounds;
+  int *broken; /* limits that were missed, which make the program fail; NULL in a child */
 };
 
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
@@ -55,7 +56,8 @@ void samples_done(struct samples *s);
  * does in the background is not charged to the next loop. Returns the CPU seconds.
  */
 double settle(const struct bench *b);
-double cpu_seconds(void); /* of this process so far */
+double cpu_seconds(void);   /* of this process so far */
+double thread_cpu_ns(void); /* of this thread so far */
 
 /* ---- telling ---------------------------------------------------------------- */
 
@@ -70,6 +72,8 @@ void report_close(struct report *r);
 __attribute__((format(printf, 2, 3))) void report_line(struct report *r, const char *format, ...);
 /* A number that has to be reached. */
 void report_target(struct report *r, const char *what, double value, double limit, bool at_most, const char *unit);
+/* The same, and in a full run the benchmark fails when it is missed. */
+void report_limit(struct report *r, const char *what, double value, double limit, bool at_most, const char *unit);
 
 /* "123 µs": a time in a buffer that lives until the 16th call after this one. */
 const char *text_ns(double ns);
@@ -82,5 +86,10 @@ void section_rivals(const struct bench *b);
 void section_resume(const struct bench *b);
 void section_throttle(const struct bench *b);
 void section_cost(const struct bench *b);
+void section_plan(const struct bench *b);
+void section_recall(const struct bench *b);
+void section_start(const struct bench *b);
+void section_capture(const struct bench *b);
+void section_limits(const struct bench *b);
 
 #endif

@@ -14,14 +14,16 @@ static const struct {
   const char *name;
   void (*run)(const struct bench *b);
 } sections[] = {
-    {"append", section_append}, {"group", section_group},       {"rivals", section_rivals},
-    {"resume", section_resume}, {"throttle", section_throttle}, {"cost", section_cost},
+    {"append", section_append},   {"group", section_group},       {"rivals", section_rivals},
+    {"resume", section_resume},   {"throttle", section_throttle}, {"cost", section_cost},
+    {"plan", section_plan},       {"recall", section_recall},     {"start-brief", section_start},
+    {"capture", section_capture}, {"limits", section_limits},
 };
 
 static const struct {
   const char *name;
   child_fn *run;
-} children[] = {{"resume", child_resume}, {"throttle", child_throttle}, {"cost", child_cost}};
+} children[] = {{"resume", child_resume}, {"throttle", child_throttle}, {"cost", child_cost}, {"recall", child_recall}};
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -65,15 +67,21 @@ static bool listed(const char *list, const char *name)
   return false;
 }
 
+static bool section_known(const char *name)
+{
+  for (size_t i = 0; i < COUNT(sections); i++)
+    if (strcmp(sections[i].name, name) == 0) return true;
+  return false;
+}
+
 static void check_only(const char *list)
 {
-  char copy[256], *save = NULL;
+  char copy[256], known[256] = "", *save = NULL;
+  for (size_t i = 0, n = 0; i < COUNT(sections) && n < sizeof known; i++)
+    n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", sections[i].name);
   snprintf(copy, sizeof copy, "%s", list);
-  for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-    bool known = false;
-    for (size_t i = 0; i < COUNT(sections); i++) known |= strcmp(sections[i].name, word) == 0;
-    if (!known) die("there is no section '%s': append, group, rivals, resume, throttle or cost", word);
-  }
+  for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save))
+    if (!section_known(word)) die("there is no section '%s', only %s", word, known);
 }
 
 struct arguments {
@@ -111,7 +119,8 @@ static void parse(int argc, char **argv, struct bench *b, struct arguments *a)
 int main(int argc, char **argv)
 {
   if (argc >= 4 && strcmp(argv[1], "--child") == 0) return child_main(argv + 2);
-  struct bench b = {.rounds = 3};
+  int broken = 0;
+  struct bench b = {.rounds = 3, .broken = &broken};
   struct arguments a = {.dir = "."};
   parse(argc, argv, &b, &a);
   ssize_t n = readlink("/proc/self/exe", b.self, sizeof b.self - 1);
@@ -122,5 +131,6 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < COUNT(sections); i++)
     if (a.only == NULL || listed(a.only, sections[i].name)) sections[i].run(&b);
   scratch_clear(b.dir);
-  return 0;
+  if (broken) fprintf(stderr, "bench: %d limit%s missed\n", broken, broken == 1 ? " was" : "s were");
+  return broken ? 1 : 0;
 }

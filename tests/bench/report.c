@@ -67,6 +67,13 @@ void report_target(struct report *r, const char *what, double value, double limi
   r->missed += !met;
 }
 
+void report_limit(struct report *r, const char *what, double value, double limit, bool at_most, const char *unit)
+{
+  int before = r->missed;
+  report_target(r, what, value, limit, at_most, unit);
+  if (r->missed > before && !r->bench->quick && r->bench->broken) ++*r->bench->broken;
+}
+
 const char *text_ns(double ns)
 {
   static char ring[16][32];

@@ -40,6 +40,10 @@ static const struct {
     {"snapshot", snapshot_tests, &snapshot_tests_n},
     {"list", list_tests, &list_tests_n},
     {"search", search_tests, &search_tests_n},
+    {"record", record_tests, &record_tests_n},
+    {"memory", memory_tests, &memory_tests_n},
+    {"audit", audit_tests, &audit_tests_n},
+    {"trash", trash_tests, &trash_tests_n},
 };
 
 int main(int argc, char **argv)

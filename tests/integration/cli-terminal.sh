@@ -48,6 +48,23 @@ run_tty show nobody
 expect_code 3
 expect_out_has "${escape}[31mreprise:${escape}[0m show: "
 
+about 'levels are bars, a brief is behind a line'
+run feel kitchen face_recognized
+run_tty mood kitchen
+expect_code 0
+expect_out_has '█'
+run_tty show kitchen
+expect_out_has '█'
+NO_COLOR=1 run_tty mood kitchen
+expect_out_lacks "$escape"
+run end kitchen
+run_tty start --scope nova
+expect_out_has '"session_id'
+expect_out_lacks '"brief'
+expect_out_has '│'
+run start --scope nova --key kitchen --id again
+run append kitchen message '{"role":"user","content":"hello again"}'
+
 about export
 run_tty export kitchen
 expect_code 2
@@ -58,7 +75,7 @@ run_tty export kitchen -o "$work/file"
 expect_code 0
 
 about demo # B-03, B-04, B-05: cause, ledger, fence
-run demo --fast
+run demo crash --fast
 expect_code 0
 expect_quiet
 expect_out_has 'In a mo'
@@ -74,15 +91,46 @@ expect_out_has 'reprise verify: ok'
 expect_out_lacks "$escape"
 checks=$((checks + 1))
 compgen -G "$work/reprise-demo.*" >/dev/null && fail 'the folder was left behind'
-run demo --fast --keep
+
+about 'the robot of the demo' # N-04, N-10
+run demo robot --fast
+expect_code 0
+expect_quiet
+expect_out_has 'wound      violence'
+expect_out_has 'restart   short_break, clean'
+expect_out_has "Greet naturally, briefly acknowledge you're back"
+expect_out_has 'restart   long_absence, clean'
+expect_out_has 'Welcome them back warmly'
+expect_out_has '↳'
+expect_out_lacks "$escape"
+
+about 'the coder of the demo' # X-05, X-06, X-07, X-09, X-14
+run demo coder --fast
+expect_code 0
+expect_quiet
+expect_out_has '[SESSION CONTINUITY'
+expect_out_has '[task-7] CAT control of the ft991a (last stage: build, 2d ago)'
+expect_out_has 'CRITICAL dummy load [inherited from '
+expect_out_has 'password=[REDACTED]'
+expect_out_lacks 'Tr4mpoline'
+expect_out_has 'below_threshold  score'
+expect_out_has '↳'
+
+about 'all of the demo, in colour'
+run_tty demo --fast
+expect_code 0
+expect_out_has "$escape"
+expect_out_has 'kill -9'
+expect_out_has '█'
+expect_out_has 'SESSION CONTINUITY'
+checks=$((checks + 1))
+compgen -G "$work/reprise-demo.*" >/dev/null && fail 'a folder was left behind'
+run demo crash --fast --keep
 expect_code 0
 expect_out_has 'kept: reprise --db sqlite:'
 db=$(grep -o 'sqlite:[^ ]*' <<<"$out" | tail -n 1)
 run --db "$db" log last --json --kind tool
 expect_json '[.[-1].body.name,.[-1].body.status]' '["close_relay","done"]' "$(jq -sc . <<<"$out")"
-run_tty demo --fast
-expect_code 0
-expect_out_has "$escape"
 
 about bench
 run bench --events 50 --size 200 --json

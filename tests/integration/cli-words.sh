@@ -3,8 +3,9 @@
 # The command line's words: help, versions, mistakes, completion. No store is needed for any of it.
 # shellcheck disable=SC1091,SC2034,SC2154
 . "$(dirname "$0")/../lib/assert.sh"
-commands='start append heartbeat checkpoint end ls show state log search snapshots restore fork export import verify
-doctor stats config bench demo help version'
+commands='start append heartbeat checkpoint end ls show state log search evidence chain brief continue pin unpin pins tasks
+remember memories feel mood snapshots restore fork export import verify doctor stats redact audit rm trash untrash hold gc
+config bench demo help version'
 
 about overview
 run
@@ -76,6 +77,18 @@ run config set
 expect_code 2
 run log last --limit none
 expect_code 2
+run breif --scope x
+expect_code 2
+expect_err_has "did you mean 'brief'?"
+run brief
+expect_code 2
+expect_err_has '--scope or a session is missing'
+run demo robt
+expect_code 2
+expect_err_has "did you mean 'robot'?"
+run pin last only-a-label
+expect_code 2
+expect_err_has 'it needs ID LABEL CONTENT'
 run export last --format pigeon
 expect_code 2
 expect_err_has 'one of reprise'
@@ -108,6 +121,12 @@ offer reprise start --mode s
 expect_out 'successor '
 offer reprise ls --status c
 expect_out 'created checkpointed closed '
+offer reprise demo c
+expect_out 'crash coder '
+offer reprise pin last --importance c
+expect_out 'critical '
+offer reprise redact --check "$work/out.b"
+expect_out "$work/out.bash "
 offer reprise help ver
 expect_out 'verify version '
 run completion zsh

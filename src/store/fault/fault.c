@@ -119,6 +119,69 @@ static int fault_search(struct rp__store *s, const char *words, const char *scop
   return rc ? rc : after(f, late, f->inner->ops->search(f->inner, words, scope, limit, fn, ctx, err), err);
 }
 
+static int fault_recall_list(struct rp__store *s, const struct rp__recall_filter *filter, rp__recall_fn *fn, void *ctx,
+                             rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->recall_list(f->inner, filter, fn, ctx, err), err);
+}
+
+static int fault_record_get(struct rp__store *s, int64_t session_ref, struct rp__record_row *ret, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  if (rc == 0) rc = f->inner->ops->record_get(f->inner, session_ref, ret, err);
+  if (rc != 0 || !late) return rc;
+  rp__record_row_done(ret);
+  return after(f, late, 0, err);
+}
+
+static int fault_task_get(struct rp__store *s, const char *scope, uint64_t hash, struct rp__task_row *ret,
+                          bool *ret_found, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->task_get(f->inner, scope, hash, ret, ret_found, err), err);
+}
+
+static int fault_memory_list(struct rp__store *s, const struct rp__memory_filter *filter, rp__memory_fn *fn, void *ctx,
+                             rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->memory_list(f->inner, filter, fn, ctx, err), err);
+}
+
+static int fault_audit_list(struct rp__store *s, const struct rp__audit_filter *filter, rp__audit_fn *fn, void *ctx,
+                            rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->audit_list(f->inner, filter, fn, ctx, err), err);
+}
+
+static int fault_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->audit_head(f->inner, scope, ret, err), err);
+}
+
+static int fault_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->scope_list(f->inner, fn, ctx, err), err);
+}
+
 static int fault_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err)
 {
   struct fault_store *f = fault(s);
@@ -154,6 +217,13 @@ static const struct rp__store_ops ops = {
     .scope_get = fault_scope_get,
     .client_get = fault_client_get,
     .search = fault_search,
+    .recall_list = fault_recall_list,
+    .record_get = fault_record_get,
+    .task_get = fault_task_get,
+    .memory_list = fault_memory_list,
+    .audit_list = fault_audit_list,
+    .audit_head = fault_audit_head,
+    .scope_list = fault_scope_list,
     .maintain = fault_maintain,
     .check = fault_check,
     .stats = fault_stats,

@@ -23,9 +23,9 @@ static bool find_match(enum rp__find how, const struct rp__session_row *row, con
 {
   switch (how) {
   case RP_FIND_ID: return strcmp(row->id, what) == 0;
-  case RP_FIND_PREFIX: return !row->hidden && in_scope(row, scope) && strncmp(row->id, what, strlen(what)) == 0;
-  case RP_FIND_KEY: return !row->hidden && in_scope(row, scope) && strcmp(row->key, what) == 0;
-  case RP_FIND_LAST: return !row->hidden && in_scope(row, scope);
+  case RP_FIND_PREFIX: return !rp__row_is_out(row) && in_scope(row, scope) && strncmp(row->id, what, strlen(what)) == 0;
+  case RP_FIND_KEY: return !rp__row_is_out(row) && in_scope(row, scope) && strcmp(row->key, what) == 0;
+  case RP_FIND_LAST: return !rp__row_is_out(row) && in_scope(row, scope);
   case RP_FIND_HIDDEN: return row->hidden && strcmp(row->id, what ? what : "") > 0;
   }
   return false;
@@ -72,7 +72,7 @@ static int list_next(struct rp__mem_store *m, const rp_filter *f, int64_t status
   pthread_mutex_lock(&m->mu);
   for (size_t i = m->sessions.n; i-- > 0;) {
     const struct rp__session_row *row = &m->sessions.p[i]->row;
-    if (row->ref >= before || row->hidden || !in_scope(row, f->scope)) continue;
+    if (row->ref >= before || row->hidden || !in_scope(row, f->scope) || f->trashed != (row->trashed_at != 0)) continue;
     if ((status >= 0 && row->status != (enum rp__status)status) || row->last_activity_at < f->since_ms) continue;
     rc = rp__mem_row_copy(ret, row, err);
     break;
@@ -212,6 +212,38 @@ int rp__mem_snapshot_list(struct rp__store *base, int64_t session_ref, int64_t n
   return rc;
 }
 
+static int name_order(const void *a, const void *b)
+{
+  return strcmp(a, b);
+}
+
+/* Names of all scopes and chains, sorted, with repeats. NULL without memory. */
+static char (*scope_names(struct rp__mem_store *m, size_t *ret_n))[RP_NAME]
+{
+  size_t n = 0;
+  pthread_mutex_lock(&m->mu);
+  char(*names)[RP_NAME] = calloc(m->scopes.n + m->audits.n + 1, sizeof *names);
+  for (size_t i = 0; names && i < m->scopes.n; i++) rp__name_set(names[n++], m->scopes.p[i].name);
+  for (size_t i = 0; names && i < m->audits.n; i++) rp__name_set(names[n++], m->audits.p[i].row.scope);
+  pthread_mutex_unlock(&m->mu);
+  if (names) qsort(names, n, sizeof *names, name_order);
+  *ret_n = n;
+  return names;
+}
+
+int rp__mem_scope_list(struct rp__store *base, rp__scope_fn *fn, void *ctx, rp_error *err)
+{
+  size_t n;
+  RP_AUTOFREE char(*names)[RP_NAME] = scope_names(rp__mem(base), &n);
+  if (!names) return rp__fail_nomem(err);
+  for (size_t i = 0; i < n; i++) {
+    if (i > 0 && strcmp(names[i], names[i - 1]) == 0) continue;
+    int rc = fn(ctx, names[i]);
+    if (rc != 0) return rc;
+  }
+  return 0;
+}
+
 /* ---- search: every event is looked at ---- */
 
 struct found {
@@ -226,8 +258,7 @@ struct hit {
   char *snippet;
 };
 
-/* Minus the number of places; 0 unless every term is there. */
-static double event_rank(const struct rp__terms *t, struct rp__str text)
+double rp__mem_places(const struct rp__terms *t, struct rp__str text)
 {
   double places = 0;
   for (size_t i = 0; i < t->n; i++) {
@@ -236,7 +267,7 @@ static double event_rank(const struct rp__terms *t, struct rp__str text)
     while (rp__term_find(&t->term[i], text, end, &start, &end)) places++;
     if (places == before) return 0;
   }
-  return -places;
+  return places;
 }
 
 static void text_of(const struct rp__mem_event *e, struct rp__buf *out)
@@ -262,7 +293,7 @@ static void session_search(struct rp__mem_session *s, const struct rp__terms *t,
 {
   for (size_t i = 0; text->err == 0 && i < s->events.n; i++) {
     text_of(&s->events.p[i], text);
-    double rank = event_rank(t, (struct rp__str){text->p ? text->p : "", text->n});
+    double rank = -rp__mem_places(t, (struct rp__str){text->p ? text->p : "", text->n});
     if (rank < 0) found_add(best, n, max, (struct found){s, (int64_t)i + 1, rank});
   }
 }
@@ -293,7 +324,7 @@ static int search_locked(struct rp__mem_store *m, const struct rp__terms *t, con
   int n = 0;
   for (size_t i = 0; i < m->sessions.n; i++) {
     struct rp__mem_session *s = m->sessions.p[i];
-    if (!s->row.hidden && in_scope(&s->row, scope)) session_search(s, t, &text, best, &n, max);
+    if (!rp__row_is_out(&s->row) && in_scope(&s->row, scope)) session_search(s, t, &text, best, &n, max);
     if (text.err) return text.err;
   }
   for (int i = 0; text.err == 0 && i < n; i++) hit_fill(&best[i], t, &text, &hits[i]);

@@ -34,6 +34,7 @@ void rp__mem_session_free(struct rp__mem_session *s)
   free(s->snapshots.p);
   free(s->idem.p);
   free(s->clients.p);
+  rp__mem_record_free(s->record);
   rp__session_row_done(&s->row);
   free(s);
 }
@@ -138,13 +139,19 @@ static int stats(struct rp__store *base, struct rp__store_stats *ret, rp_error *
   pthread_mutex_lock(&m->mu);
   for (size_t i = 0; i < m->sessions.n; i++) {
     const struct rp__mem_session *session = m->sessions.p[i];
-    s.sessions[session->row.status]++;
+    if (session->row.trashed_at)
+      s.trashed++;
+    else
+      s.sessions[session->row.status]++;
+    s.records += session->record != NULL;
     s.events += session->row.last_seq;
     s.event_bytes += session->row.bytes;
     s.snapshots += (int64_t)session->snapshots.n;
     for (size_t j = 0; j < session->snapshots.n; j++) s.snapshot_bytes += session->snapshots.p[j].row.size;
   }
   for (size_t i = 0; i < m->runs.n; i++) s.runs_open += m->runs.p[i].ended_at == 0;
+  s.memories = (int64_t)m->memories.n;
+  s.audits = (int64_t)m->audits.n;
   pthread_mutex_unlock(&m->mu);
   *ret = s;
   return 0;
@@ -154,9 +161,14 @@ static void store_close(struct rp__store *base)
 {
   struct rp__mem_store *m = rp__mem(base);
   for (size_t i = 0; i < m->sessions.n; i++) rp__mem_session_free(m->sessions.p[i]);
+  for (size_t i = 0; i < m->memories.n; i++) rp__mem_memory_done(&m->memories.p[i]);
+  for (size_t i = 0; i < m->audits.n; i++) free(m->audits.p[i].fields);
   free(m->sessions.p);
   free(m->runs.p);
   free(m->scopes.p);
+  free(m->tasks.p);
+  free(m->memories.p);
+  free(m->audits.p);
   pthread_mutex_destroy(&m->mu);
   free(m);
 }
@@ -172,6 +184,13 @@ static const struct rp__store_ops ops = {
     .scope_get = scope_get,
     .client_get = client_get,
     .search = rp__mem_search,
+    .recall_list = rp__mem_recall_list,
+    .record_get = rp__mem_record_get,
+    .task_get = rp__mem_task_get,
+    .memory_list = rp__mem_memory_list,
+    .audit_list = rp__mem_audit_list,
+    .audit_head = rp__mem_audit_head,
+    .scope_list = rp__mem_scope_list,
     .maintain = maintain,
     .check = check,
     .stats = stats,

@@ -32,6 +32,21 @@ struct rp__mem_client {
   int64_t mark, seq;
 };
 
+struct rp__mem_task {
+  char scope[RP_NAME];
+  struct rp__task_row row; /* without the session's id */
+};
+
+struct rp__mem_memory {
+  struct rp__memory_row row;  /* content and categories are … */
+  char *content, *categories; /* … these, owned */
+};
+
+struct rp__mem_audit {
+  struct rp__audit_row row; /* its fields are … */
+  char *fields;             /* … these, owned */
+};
+
 /* A growing array of T. */
 #define RP_MEM_ARRAY(T)                                                                                                \
   struct {                                                                                                             \
@@ -42,7 +57,8 @@ struct rp__mem_client {
 struct rp__mem_session {
   struct rp__session_row row;
   int64_t started;
-  int64_t snap_n; /* number of the last snapshot */
+  int64_t snap_n;                /* number of the last snapshot */
+  struct rp__record_row *record; /* owned; NULL: none */
   RP_MEM_ARRAY(struct rp__mem_event) events;
   RP_MEM_ARRAY(struct rp__mem_snapshot) snapshots;
   RP_MEM_ARRAY(struct rp__mem_idem) idem;
@@ -58,10 +74,14 @@ struct rp__mem_store {
   struct rp__store base;
   rp_clock clock;
   pthread_mutex_t mu;
+  const struct rp__txn *txn; /* whose op is running */
   int64_t last_ref, last_run, last_started;
   RP_MEM_ARRAY(struct rp__mem_session *) sessions;
   RP_MEM_ARRAY(struct rp__run_row) runs;
   RP_MEM_ARRAY(struct rp__mem_scope) scopes;
+  RP_MEM_ARRAY(struct rp__mem_task) tasks;
+  RP_MEM_ARRAY(struct rp__mem_memory) memories;
+  RP_MEM_ARRAY(struct rp__mem_audit) audits;
 };
 
 static inline struct rp__mem_store *rp__mem(struct rp__store *s)
@@ -78,6 +98,8 @@ struct rp__mem_session *rp__mem_by_ref(struct rp__mem_store *m, int64_t ref);
 struct rp__mem_scope *rp__mem_scope(struct rp__mem_store *m, const char *name);
 void rp__mem_session_free(struct rp__mem_session *s);
 void rp__mem_event_done(struct rp__mem_event *e);
+void rp__mem_record_free(struct rp__record_row *r);
+void rp__mem_memory_done(struct rp__mem_memory *m);
 /* What one op changed. What was taken out is freed once its txn stands. */
 struct rp__mem_undo {
   struct rp__mem_session *s;  /* whose row and arrays follow; NULL: none */
@@ -98,7 +120,20 @@ struct rp__mem_undo {
   size_t removed_at;
   struct rp__run_row *runs;
   size_t n_removed_runs;
-  bool added; /* a session was added at the end */
+  bool added;                    /* a session was added at the end */
+  struct rp__record_row *record; /* of s, before */
+  bool record_set;
+  char record_continued[RP_NAME]; /* of s's record, before */
+  bool record_continued_set;
+  struct rp__mem_task task; /* before; at task_at; scope empty: none */
+  size_t task_at, n_tasks;
+  struct rp__mem_task *tasks;   /* all of them, when some were removed */
+  struct rp__mem_memory memory; /* before; at memory_at; no content: none */
+  bool memory_removed;
+  double memory_confidence; /* before, when only that and the time changed */
+  int64_t memory_updated;
+  bool memory_set;
+  size_t memory_at, n_memories, n_audits;
 };
 
 void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u);
@@ -106,6 +141,21 @@ void rp__mem_undo_drop(struct rp__mem_undo *u);
 
 struct rp__run_row *rp__mem_run(struct rp__mem_store *m, int64_t ref);
 int rp__mem_row_copy(struct rp__session_row *to, const struct rp__session_row *from, rp_error *err);
+
+/* The session an op names, noted in the undo. */
+int rp__mem_touch(struct rp__mem_store *m, const struct rp__op *op, struct rp__mem_undo *u,
+                  struct rp__mem_session **ret, rp_error *err);
+/* How often the terms are there; 0 unless every one is. */
+struct rp__terms;
+double rp__mem_places(const struct rp__terms *t, struct rp__str text);
+
+typedef int rp__mem_op(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err);
+rp__mem_op rp__mem_record_put, rp__mem_record_archive, rp__mem_task_put, rp__mem_memory_put, rp__mem_memory_set,
+    rp__mem_memory_delete, rp__mem_audit_put, rp__mem_audit_erase;
+/* The record after fields of its session changed. */
+void rp__mem_record_follow(struct rp__mem_session *s, unsigned fields, struct rp__mem_undo *u);
+/* Takes the words of a session out. */
+int rp__mem_tasks_remove(struct rp__mem_store *m, int64_t session_ref, struct rp__mem_undo *u, rp_error *err);
 
 int rp__mem_commit(struct rp__store *s, struct rp__txn **group, size_t n, rp_error *err);
 int rp__mem_session_find(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
@@ -118,5 +168,16 @@ int rp__mem_snapshot_list(struct rp__store *s, int64_t session_ref, int64_t n, r
                           rp_error *err);
 int rp__mem_search(struct rp__store *s, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
                    rp_error *err);
+int rp__mem_recall_list(struct rp__store *s, const struct rp__recall_filter *f, rp__recall_fn *fn, void *ctx,
+                        rp_error *err);
+int rp__mem_record_get(struct rp__store *s, int64_t session_ref, struct rp__record_row *ret, rp_error *err);
+int rp__mem_task_get(struct rp__store *s, const char *scope, uint64_t hash, struct rp__task_row *ret, bool *ret_found,
+                     rp_error *err);
+int rp__mem_memory_list(struct rp__store *s, const struct rp__memory_filter *f, rp__memory_fn *fn, void *ctx,
+                        rp_error *err);
+int rp__mem_audit_list(struct rp__store *s, const struct rp__audit_filter *f, rp__audit_fn *fn, void *ctx,
+                       rp_error *err);
+int rp__mem_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
+int rp__mem_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
 
 #endif

@@ -14,9 +14,8 @@ static struct rp__run_row *run_current(struct rp__mem_store *m, const struct rp_
   return NULL;
 }
 
-/* The session an op names, noted in the undo. */
-static int session_touch(struct rp__mem_store *m, const struct rp__op *op, struct rp__mem_undo *u,
-                         struct rp__mem_session **ret, rp_error *err)
+int rp__mem_touch(struct rp__mem_store *m, const struct rp__op *op, struct rp__mem_undo *u,
+                  struct rp__mem_session **ret, rp_error *err)
 {
   struct rp__mem_session *s = op->session_ref ? rp__mem_by_ref(m, op->session_ref) : NULL;
   if (!s || strcmp(s->row.id, op->session_id) != 0) s = rp__mem_by_id(m, op->session_id);
@@ -60,10 +59,10 @@ static int start_count(struct rp__mem_store *m, const char *scope, struct rp__me
 
 static bool key_is_free(const struct rp__mem_store *m, const struct rp__session_row *row)
 {
-  if (!row->key[0] || row->hidden) return true;
+  if (!row->key[0] || rp__row_is_out(row)) return true;
   for (size_t i = 0; i < m->sessions.n; i++) {
     const struct rp__session_row *r = &m->sessions.p[i]->row;
-    if (!r->hidden && !rp__status_ended(r->status) && strcmp(r->key, row->key) == 0 &&
+    if (r != row && !rp__row_is_out(r) && !rp__status_ended(r->status) && strcmp(r->key, row->key) == 0 &&
         strcmp(r->scope, row->scope) == 0)
       return false;
   }
@@ -91,7 +90,7 @@ static int op_session_put(struct rp__mem_store *m, struct rp__op *op, struct rp_
 static int op_lease(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc == 0) rc = rp__rule_lease(op, &s->row, err);
   if (rc != 0) return rc;
   if (!RP_MEM_ROOM(m->runs, 1)) return rp__fail_nomem(err);
@@ -111,7 +110,7 @@ static int op_lease(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_u
 static int op_run_end(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc != 0) return rc;
   struct rp__run_row *run = op->u.run_end.run_ref ? rp__mem_run(m, op->u.run_end.run_ref) : run_current(m, &s->row);
   if (!run || run->session_ref != s->row.ref) return 0;
@@ -130,7 +129,7 @@ static int op_run_end(struct rp__mem_store *m, struct rp__op *op, struct rp__mem
 static int op_heartbeat(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc != 0) return rc;
   struct rp__run_row *run = run_current(m, &s->row);
   rc = rp__rule_heartbeat(op, &s->row, run, err);
@@ -159,9 +158,12 @@ static int64_t snapshot_newest(const struct rp__mem_session *s)
 static int op_session_set(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc == 0) rc = rp__rule_session_set(op, &s->row, err);
   if (rc != 0) return rc;
+  if (u->row.trashed_at && !rp__status_ended(s->row.status) && !key_is_free(m, &s->row))
+    return rp__refuse_key(&s->row, err);
+  rp__mem_record_follow(s, op->u.session_set.fields, u);
   op->ret.epoch = s->row.epoch;
   if (!(op->u.session_set.fields & RP_SET_COUNTERS)) return 0;
   s->row.last_seq = (int64_t)s->events.n;
@@ -247,7 +249,7 @@ static int op_append(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_
 {
   struct rp__append_facts facts = {0};
   struct rp__mem_session *s;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc == 0) rc = facts_get(s, op, &facts);
   if (rc == 0) rc = rp__rule_append(op, &s->row, &facts, err);
   if (rc != 0 || op->ret.repeated) return rc;
@@ -265,7 +267,7 @@ static int op_snapshot_put(struct rp__mem_store *m, struct rp__op *op, struct rp
 {
   const struct rp__snapshot_row *row = op->u.snapshot_put.row;
   struct rp__mem_session *s;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc == 0) rc = rp__rule_snapshot(op, &s->row, err);
   if (rc != 0) return rc;
   void *data = malloc((size_t)row->size + 1);
@@ -289,10 +291,11 @@ static int op_snapshot_delete(struct rp__mem_store *m, struct rp__op *op, struct
 {
   struct rp__mem_session *s;
   int64_t n = op->u.snapshot_delete.n;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc != 0) return rc;
   size_t i = 0;
   while (i < s->snapshots.n && s->snapshots.p[i].row.n != n) i++;
+  if (i == s->snapshots.n && op->u.snapshot_delete.if_there) return 0;
   if (i == s->snapshots.n)
     return rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "session %s has no snapshot %lld", s->row.id, (long long)n);
   u->snapshot = s->snapshots.p[i];
@@ -308,7 +311,7 @@ static int op_event_replace(struct rp__mem_store *m, struct rp__op *op, struct r
   int64_t seq = op->u.event_replace.seq;
   struct rp__mem_session *s;
   struct rp__mem_event e;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc != 0) return rc;
   if (seq < 1 || seq > s->row.last_seq)
     return rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s has no event %lld", s->row.id, (long long)seq);
@@ -336,7 +339,10 @@ static int op_scope_set(struct rp__mem_store *m, struct rp__op *op, struct rp__m
 static int op_session_delete(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
-  int rc = session_touch(m, op, u, &s, err);
+  int rc = rp__mem_touch(m, op, u, &s, err);
+  if (rc != 0) return rc;
+  rc = rp__rule_held(&s->row, err);
+  if (rc == 0) rc = rp__mem_tasks_remove(m, s->row.ref, u, err);
   if (rc != 0) return rc;
   /* All runs are kept for the undo: simpler than to weave some back in. */
   u->runs = malloc(RP_MAX(m->runs.n, 1) * sizeof *u->runs);
@@ -355,8 +361,7 @@ static int op_session_delete(struct rp__mem_store *m, struct rp__op *op, struct 
   return 0;
 }
 
-typedef int op_fn(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err);
-static op_fn *const op_table[] = {
+static rp__mem_op *const op_table[] = {
     [RP_OP_SESSION_PUT] = op_session_put,
     [RP_OP_LEASE] = op_lease,
     [RP_OP_RUN_END] = op_run_end,
@@ -368,6 +373,14 @@ static op_fn *const op_table[] = {
     [RP_OP_EVENT_REPLACE] = op_event_replace,
     [RP_OP_SCOPE_SET] = op_scope_set,
     [RP_OP_SESSION_DELETE] = op_session_delete,
+    [RP_OP_RECORD_PUT] = rp__mem_record_put,
+    [RP_OP_RECORD_ARCHIVE] = rp__mem_record_archive,
+    [RP_OP_TASK_PUT] = rp__mem_task_put,
+    [RP_OP_MEMORY_PUT] = rp__mem_memory_put,
+    [RP_OP_MEMORY_SET] = rp__mem_memory_set,
+    [RP_OP_MEMORY_DELETE] = rp__mem_memory_delete,
+    [RP_OP_AUDIT] = rp__mem_audit_put,
+    [RP_OP_AUDIT_ERASE] = rp__mem_audit_erase,
 };
 
 static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
@@ -375,10 +388,15 @@ static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
   RP_AUTOFREE struct rp__mem_undo *undo = calloc(RP_MAX(t->n, 1), sizeof *undo);
   size_t i = 0;
   t->rc = undo ? 0 : rp__fail_nomem(&t->err);
+  m->txn = t;
   for (; t->rc == 0 && i < t->n; i++) {
     memset(&t->ops[i].ret, 0, sizeof t->ops[i].ret);
     undo[i].n_runs = m->runs.n;
     undo[i].n_scopes = m->scopes.n;
+    undo[i].n_tasks = m->tasks.n;
+    undo[i].n_memories = m->memories.n;
+    undo[i].n_audits = m->audits.n;
+    if (rp__rule_void(&t->ops[i], t)) continue;
     t->rc = op_table[t->ops[i].type](m, &t->ops[i], &undo[i], &t->err);
   }
   while (i-- > 0) {

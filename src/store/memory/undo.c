@@ -31,19 +31,52 @@ static void session_undo(struct rp__mem_undo *u)
     rp__mem_event_done(&s->events.p[u->event_at]);
     s->events.p[u->event_at] = u->event;
   }
+  if (u->record_continued_set) rp__name_set(s->record->continued_by, u->record_continued);
+  if (u->record_set) {
+    rp__mem_record_free(s->record);
+    s->record = u->record;
+  }
   rp__session_row_done(&s->row);
   s->row = u->row;
   s->started = u->started;
   s->snap_n = u->snap_n;
 }
 
+static void tasks_undo(struct rp__mem_store *m, struct rp__mem_undo *u)
+{
+  if (u->tasks && u->n_tasks) memcpy(m->tasks.p, u->tasks, u->n_tasks * sizeof *u->tasks);
+  free(u->tasks);
+  m->tasks.n = u->n_tasks;
+  if (u->task.scope[0]) m->tasks.p[u->task_at] = u->task;
+}
+
+static void memories_undo(struct rp__mem_store *m, struct rp__mem_undo *u)
+{
+  struct rp__mem_memory *all = m->memories.p;
+  size_t i = u->memory_at;
+  for (; m->memories.n > u->n_memories; m->memories.n--) rp__mem_memory_done(&all[m->memories.n - 1]);
+  if (u->memory_removed) {
+    memmove(&all[i + 1], &all[i], (m->memories.n++ - i) * sizeof *all);
+    all[i] = u->memory;
+  } else if (u->memory.content) {
+    rp__mem_memory_done(&all[i]);
+    all[i] = u->memory;
+  } else if (u->memory_set) {
+    all[i].row.confidence = u->memory_confidence;
+    all[i].row.updated_at = u->memory_updated;
+  }
+}
+
 void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u)
 {
+  tasks_undo(m, u);
+  memories_undo(m, u);
+  for (; m->audits.n > u->n_audits; m->audits.n--) free(m->audits.p[m->audits.n - 1].fields);
   if (u->removed) {
     size_t i = u->removed_at;
     memmove(&m->sessions.p[i + 1], &m->sessions.p[i], (m->sessions.n++ - i) * sizeof *m->sessions.p);
     m->sessions.p[i] = u->removed;
-    memcpy(m->runs.p, u->runs, u->n_removed_runs * sizeof *u->runs);
+    if (u->n_removed_runs) memcpy(m->runs.p, u->runs, u->n_removed_runs * sizeof *u->runs);
   }
   m->runs.n = u->n_runs;
   free(u->runs);
@@ -60,5 +93,8 @@ void rp__mem_undo_drop(struct rp__mem_undo *u)
   free(u->snapshot.data);
   rp__mem_event_done(&u->event);
   free(u->runs);
+  free(u->tasks);
+  rp__mem_record_free(u->record);
+  rp__mem_memory_done(&u->memory);
   rp__mem_session_free(u->removed);
 }

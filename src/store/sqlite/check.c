@@ -58,6 +58,20 @@ static int schema_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *er
   return code;
 }
 
+/* Lines that a query makes. */
+static int query_lines(struct rp__sq_conn *c, const char *sql, struct rp__buf *out, rp_error *err)
+{
+  sqlite3_stmt *st = NULL;
+  int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
+  while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+    rp__buf_printf(out, "%s\n", (const char *)sqlite3_column_text(st, 0));
+    rc = SQLITE_OK;
+  }
+  int code = rc == SQLITE_DONE ? lines_done(out, err) : rp__sq_fail(c, rc, "check rows", err);
+  sqlite3_finalize(st);
+  return code;
+}
+
 /* Rows that lost the other half of what they belong to. */
 static int orphan_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
 {
@@ -68,15 +82,59 @@ static int orphan_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *er
       " WHERE session NOT IN (SELECT ref FROM rp_sessions)"
       " UNION ALL SELECT 'events of session number ' || session || ' belong to no session' FROM"
       " (SELECT DISTINCT session FROM rp_events) WHERE session NOT IN (SELECT ref FROM rp_sessions)";
-  sqlite3_stmt *st = NULL;
-  int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
-  while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-    rp__buf_printf(out, "%s\n", (const char *)sqlite3_column_text(st, 0));
-    rc = SQLITE_OK;
-  }
-  int code = rc == SQLITE_DONE ? lines_done(out, err) : rp__sq_fail(c, rc, "check rows", err);
-  sqlite3_finalize(st);
-  return code;
+  return query_lines(c, sql, out, err);
+}
+
+/* Records and words on tasks without their session, a chain and its head that do not agree. */
+static int record_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
+{
+  static const char sql[] =
+      "SELECT 'the record of session ' || id || ' belongs to no session' FROM (SELECT r.id FROM rp_recall r"
+      " WHERE NOT EXISTS (SELECT 1 FROM rp_sessions s WHERE s.ref = r.session AND s.id = r.id) LIMIT " FINDINGS ")"
+      " UNION ALL SELECT 'the record of session ' || id || ' is incomplete' FROM (SELECT r.id FROM rp_recall r"
+      " WHERE NOT EXISTS (SELECT 1 FROM rp_records d WHERE d.session = r.session) LIMIT " FINDINGS ")"
+      " UNION ALL SELECT 'the body of a record belongs to no record' FROM rp_records"
+      " WHERE session NOT IN (SELECT session FROM rp_recall)"
+      " UNION ALL SELECT 'words on tasks belong to no session' FROM"
+      " (SELECT 1 FROM rp_tasks WHERE session NOT IN (SELECT ref FROM rp_sessions) LIMIT 1)"
+      " UNION ALL SELECT 'the record of session ' || id || ' counts ' || n_tasks || ' tasks and has ' || has FROM"
+      " (SELECT r.id, r.n_tasks, json_array_length(x.pending_tasks) AS has FROM rp_recall r"
+      "  JOIN rp_records d ON d.session = r.session JOIN session_states x ON x.id = r.id"
+      "  WHERE r.flags & 10 = 0 AND d.sealed = 0 AND json_valid(x.pending_tasks)"
+      "  AND json_array_length(x.pending_tasks) <> r.n_tasks LIMIT " FINDINGS ")"
+      " UNION ALL SELECT 'the audit log of scope ' || h.scope || ' ends at ' || coalesce(a.n, 0) || ', not at ' || h.n"
+      " FROM rp_audit_heads h LEFT JOIN (SELECT scope, max(n) AS n FROM rp_audit GROUP BY scope) a"
+      " ON a.scope = h.scope WHERE coalesce(a.n, 0) <> h.n"
+      " UNION ALL SELECT 'the audit log of scope ' || scope || ' has lost its head' FROM"
+      " (SELECT DISTINCT scope FROM rp_audit) WHERE scope NOT IN (SELECT scope FROM rp_audit_heads)";
+  return query_lines(c, sql, out, err);
+}
+
+/* Whoever shares session_states with us may tidy it up. Such a record can be made again from the journal. */
+static int lost_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
+{
+  static const char sql[] =
+      "SELECT 'session_states has lost the record of session ' || r.id FROM rp_recall r WHERE r.flags & 10 = 0"
+      " AND NOT EXISTS (SELECT 1 FROM session_states x WHERE x.id = r.id) LIMIT " FINDINGS;
+  return query_lines(c, sql, out, err);
+}
+
+/* What can't be put right again is taken away: without its recall row a session simply has no record. */
+static int records_restore(struct rp__sq_conn *c, rp_error *err)
+{
+  static const char sql[] =
+      "DELETE FROM session_states WHERE id IN (SELECT r.id FROM rp_recall r WHERE r.flags & 10 = 0"
+      " AND NOT EXISTS (SELECT 1 FROM rp_sessions s WHERE s.id = r.id));"
+      "DELETE FROM rp_recall WHERE NOT EXISTS (SELECT 1 FROM rp_sessions s WHERE s.ref = rp_recall.session"
+      " AND s.id = rp_recall.id) OR session NOT IN (SELECT session FROM rp_records);"
+      "DELETE FROM rp_recall WHERE flags & 10 = 0 AND id NOT IN (SELECT id FROM session_states WHERE id IS NOT NULL);"
+      "DELETE FROM rp_records WHERE session NOT IN (SELECT session FROM rp_recall);"
+      "DELETE FROM rp_tasks WHERE session NOT IN (SELECT ref FROM rp_sessions);"
+      "UPDATE rp_recall SET n_tasks = (SELECT json_array_length(x.pending_tasks) FROM session_states x"
+      " WHERE x.id = rp_recall.id) WHERE flags & 10 = 0 AND EXISTS (SELECT 1 FROM session_states x"
+      " JOIN rp_records d ON d.session = rp_recall.session WHERE x.id = rp_recall.id AND d.sealed = 0"
+      " AND json_valid(x.pending_tasks))";
+  return rp__sq_exec(c, sql, err);
 }
 
 static int heads_restore(struct rp__sq_conn *c, rp_error *err)
@@ -93,73 +151,103 @@ static int heads_restore(struct rp__sq_conn *c, rp_error *err)
   return code ? code : rp__sq_exec(c, "DELETE FROM rp_heads WHERE session NOT IN (SELECT ref FROM rp_sessions)", err);
 }
 
+static int memory_fulltext(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_INDEX_CHECK);
+  int rc = rp__sq_done(&q, "check full text", err);
+  if (rc == RP_E_CORRUPT) rp__buf_str(out, "full text of memories is damaged\n");
+  return rc && rc != RP_E_CORRUPT ? rc : lines_done(out, err);
+}
+
 static int fulltext_work(struct rp__sq_conn *c, void *arg, rp_error *err)
 {
   struct rp__buf *out = arg;
   int64_t at, max;
   int rc = rp__sq_index_at(c, &at, err);
   if (rc == 0) rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
-  if (rc != 0 || at < 0) return rc;
+  if (rc != 0) return rc;
+  if (at < 0) return memory_fulltext(c, out, err);
   if (at > max) rp__buf_str(out, "full text is ahead of the journal\n");
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_INDEX_CHECK);
   rc = rp__sq_done(&q, "check full text", err);
   if (rc == RP_E_CORRUPT) rp__buf_str(out, "full text is damaged\n");
-  return rc && rc != RP_E_CORRUPT ? rc : lines_done(out, err);
+  return rc && rc != RP_E_CORRUPT ? rc : memory_fulltext(c, out, err);
 }
 
 struct repair {
-  bool structure, fulltext;
+  bool structure, fulltext, notes;
 };
 
 static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
 {
   static const char reindex[] = "REINDEX rp_scopes; REINDEX rp_sessions; REINDEX rp_heads; REINDEX rp_runs;"
                                 "REINDEX rp_events; REINDEX rp_snapshots; REINDEX rp_idem; REINDEX rp_clients;"
-                                "REINDEX rp_meta";
+                                "REINDEX rp_meta; REINDEX rp_recall; REINDEX rp_records; REINDEX rp_tasks;"
+                                "REINDEX rp_memories; REINDEX rp_audit; REINDEX rp_audit_heads";
   const struct repair *r = arg;
   int rc = r->structure ? rp__sq_schema_restore(c, err) : 0;
   if (rc == 0 && r->structure) rc = rp__sq_exec(c, reindex, err);
   if (rc == 0 && r->structure) rc = heads_restore(c, err);
+  if (rc == 0 && (r->structure || r->notes)) rc = records_restore(c, err);
+  /* Where tables were missing, the index of memories may have been among them. */
+  if (rc == 0 && (r->structure || r->fulltext)) rc = rp__sq_memory_reindex(c, err);
   if (rc == 0 && r->fulltext) rc = rp__sq_index_forget(c, err);
   return rc;
 }
 
-static int look(struct rp__sq_store *s, struct rp__buf *structure, struct rp__buf *fulltext, rp_error *err)
+/* What was found, each kind as lines. */
+struct found {
+  struct rp__buf structure, fulltext, notes;
+};
+#define FOUND ((struct found){RP_BUF(1 << 20), RP_BUF(1 << 20), RP_BUF(1 << 20)})
+
+static void found_done(struct found *f)
+{
+  rp__buf_done(&f->structure);
+  rp__buf_done(&f->fulltext);
+  rp__buf_done(&f->notes);
+}
+
+static int look(struct rp__sq_store *s, struct found *f, rp_error *err)
 {
   int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
-  if (rc == 0) rc = schema_lines(s->keeper, structure, err);
-  if (rc == 0) rc = integrity_lines(s->keeper, structure, err);
-  if (rc == 0 && structure->n == 0) rc = orphan_lines(s->keeper, structure, err);
+  if (rc == 0) rc = schema_lines(s->keeper, &f->structure, err);
+  if (rc == 0) rc = integrity_lines(s->keeper, &f->structure, err);
+  if (rc == 0 && f->structure.n == 0) {
+    rc = orphan_lines(s->keeper, &f->structure, err);
+    if (rc == 0) rc = record_lines(s->keeper, &f->structure, err);
+    if (rc == 0) rc = lost_lines(s->keeper, &f->notes, err);
+  }
   if (rc != 0 || s->read_only) return rc;
-  rc = rp__sq_keeper_txn(s, fulltext_work, fulltext, err);
+  rc = rp__sq_keeper_txn(s, fulltext_work, &f->fulltext, err);
   /* Where tables or pages are missing there is no asking further, and enough to tell. */
-  return structure->n > 0 ? 0 : rc;
+  return f->structure.n > 0 ? 0 : rc;
 }
 
 /* Tells each line; it is repaired when it is not among those still found. */
-static int tell(const struct rp__buf *found, const struct rp__buf *left, bool repaired, rp_finding_fn *fn, void *ctx)
+static int tell(const struct rp__buf *found, const struct rp__buf *left, bool repaired, bool note, rp_finding_fn *fn,
+                void *ctx)
 {
   char line[400];
   for (const char *p = found->p, *end; p && (end = strchr(p, '\n')); p = end + 1) {
     size_t n = RP_MIN((size_t)(end - p), sizeof line - 1);
     memcpy(line, p, n);
     line[n] = '\0';
-    rp_finding f = {.what = line, .repaired = repaired && !(left->p && strstr(left->p, line))};
+    rp_finding f = {.what = line, .note = note, .repaired = repaired && !(left->p && strstr(left->p, line))};
     int rc = fn(ctx, &f);
     if (rc != 0) return rc;
   }
   return 0;
 }
 
-static int repair_all(struct rp__sq_store *s, struct repair what, struct rp__buf *structure, struct rp__buf *fulltext,
-                      rp_error *err)
+static int repair_all(struct rp__sq_store *s, struct repair what, struct found *left, rp_error *err)
 {
   pthread_mutex_lock(&s->maintain_mu);
   int rc = rp__sq_keeper_txn(s, repair_work, &what, err);
   pthread_mutex_unlock(&s->maintain_mu);
   if (rc == 0 && what.fulltext) rc = rp__sq_index_catch_up(s, err);
   pthread_mutex_lock(&s->maintain_mu);
-  if (rc == 0) rc = look(s, structure, fulltext, err);
+  if (rc == 0) rc = look(s, left, err);
   pthread_mutex_unlock(&s->maintain_mu);
   return rc;
 }
@@ -167,23 +255,22 @@ static int repair_all(struct rp__sq_store *s, struct repair what, struct rp__buf
 int rp__sq_check(struct rp__store *base, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err)
 {
   struct rp__sq_store *s = rp__sq(base);
-  RP_AUTOBUF struct rp__buf found = RP_BUF(1 << 20);
-  RP_AUTOBUF struct rp__buf found_ft = RP_BUF(1 << 20);
-  RP_AUTOBUF struct rp__buf left = RP_BUF(1 << 20);
-  RP_AUTOBUF struct rp__buf left_ft = RP_BUF(1 << 20);
+  RP_CLEANUP(found_done) struct found found = FOUND;
+  RP_CLEANUP(found_done) struct found left = FOUND;
   if (repair && s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
   pthread_mutex_lock(&s->maintain_mu);
-  int rc = look(s, &found, &found_ft, err);
+  int rc = look(s, &found, err);
   pthread_mutex_unlock(&s->maintain_mu);
   if (rc != 0) return rc;
 
-  struct repair what = {.structure = found.n > 0, .fulltext = found_ft.n > 0};
+  struct repair what = {found.structure.n > 0, found.fulltext.n > 0, found.notes.n > 0};
   bool repaired = false;
-  if (repair && (what.structure || what.fulltext)) {
+  if (repair && (what.structure || what.fulltext || what.notes)) {
     rp_error why = {0};
-    repaired = repair_all(s, what, &left, &left_ft, &why) == 0;
+    repaired = repair_all(s, what, &left, &why) == 0;
     if (!repaired) rp__log(&s->log, RP_LOG_DEBUG, "repair failed: %s", why.message);
   }
-  rc = tell(&found, &left, repaired, fn, ctx);
-  return rc ? rc : tell(&found_ft, &left_ft, repaired, fn, ctx);
+  rc = tell(&found.structure, &left.structure, repaired, false, fn, ctx);
+  if (rc == 0) rc = tell(&found.fulltext, &left.fulltext, repaired, false, fn, ctx);
+  return rc ? rc : tell(&found.notes, &left.notes, repaired, true, fn, ctx);
 }

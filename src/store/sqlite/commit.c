@@ -14,6 +14,14 @@ static rp__sq_op *const op_table[] = {
     [RP_OP_EVENT_REPLACE] = rp__sq_event_replace,
     [RP_OP_SCOPE_SET] = rp__sq_scope_set,
     [RP_OP_SESSION_DELETE] = rp__sq_session_delete,
+    [RP_OP_RECORD_PUT] = rp__sq_record_put,
+    [RP_OP_RECORD_ARCHIVE] = rp__sq_record_archive,
+    [RP_OP_TASK_PUT] = rp__sq_task_put,
+    [RP_OP_MEMORY_PUT] = rp__sq_memory_put,
+    [RP_OP_MEMORY_SET] = rp__sq_memory_set,
+    [RP_OP_MEMORY_DELETE] = rp__sq_memory_delete,
+    [RP_OP_AUDIT] = rp__sq_audit_put,
+    [RP_OP_AUDIT_ERASE] = rp__sq_audit_erase,
 };
 
 static int run_simple(struct rp__sq_conn *c, enum rp__sq_id id, const char *doing, rp_error *err)
@@ -24,8 +32,10 @@ static int run_simple(struct rp__sq_conn *c, enum rp__sq_id id, const char *doin
 
 static int txn_ops(struct rp__sq_conn *c, struct rp__txn *t)
 {
+  c->txn = t;
   for (size_t i = 0; i < t->n; i++) {
     memset(&t->ops[i].ret, 0, sizeof t->ops[i].ret);
+    if (rp__rule_void(&t->ops[i], t)) continue;
     int rc = op_table[t->ops[i].type](c, &t->ops[i], &t->err);
     if (rc != 0) return rc;
   }

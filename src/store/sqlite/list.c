@@ -93,18 +93,21 @@ static void rows_freep(struct rows **r)
   free(*r);
 }
 
-static int session_page(struct rp__sq_store *s, const char *scope, int64_t status, int64_t since, int64_t before,
-                        int max, struct rows *rows, rp_error *err)
+static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t status, int64_t before, int max,
+                        struct rows *rows, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  bool scoped = f->scope && f->scope[0];
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
-  RP_SQ_AUTO q = rp__sq_query(c, scope ? RP_SQ_SESSION_PAGE_IN : RP_SQ_SESSION_PAGE);
+  RP_SQ_AUTO q = rp__sq_query(c, f->trashed ? RP_SQ_SESSION_PAGE_TRASH
+                                 : scoped   ? RP_SQ_SESSION_PAGE_IN
+                                            : RP_SQ_SESSION_PAGE);
   rp__sq_int(&q, 1, before);
   rp__sq_int(&q, 2, status);
-  rp__sq_int(&q, 3, since);
+  rp__sq_int(&q, 3, f->since_ms);
   rp__sq_int(&q, 4, max);
-  if (scope) rp__sq_text(&q, 5, scope);
+  if (f->trashed || scoped) rp__sq_text(&q, 5, f->scope);
   while (rows->n < max && (rc = rp__sq_next(&q, "list sessions", err)) > 0) {
     rc = rp__sq_session_read(&q, &rows->row[rows->n++], err);
     if (rc != 0) return rc;
@@ -135,11 +138,10 @@ int rp__sq_session_list(struct rp__store *base, const rp_filter *f, rp__session_
 
   RP_CLEANUP(rows_freep) struct rows *rows = calloc(1, sizeof *rows);
   if (!rows) return rp__fail_nomem(err);
-  const char *scope = f->scope && f->scope[0] ? f->scope : NULL;
   for (int max = SESSION_PAGE, n = max; n == max && left > 0; left -= n) {
     rows_clear(rows);
     max = RP_MIN(left, SESSION_PAGE);
-    rc = session_page(rp__sq(base), scope, status, f->since_ms, before, max, rows, err);
+    rc = session_page(rp__sq(base), f, status, before, max, rows, err);
     n = rows->n;
     for (int i = 0; rc == 0 && i < n; i++) rc = fn(ctx, &rows->row[i]);
     if (rc != 0) return rc;
@@ -172,6 +174,38 @@ int rp__sq_scope_get(struct rp__store *base, const char *scope, struct rp__scope
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   int rc = rp__sq_reader_take(rp__sq(base), &c, err);
   return rc ? rc : rp__sq_scope_read(c, scope, ret, err);
+}
+
+#define SCOPE_PAGE 128
+
+static int scope_page(struct rp__sq_store *s, const char *after, char (*names)[RP_NAME], rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  int n = 0, rc = rp__sq_reader_take(s, &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_PAGE);
+  rp__sq_textn(&q, 1, after, strlen(after));
+  rp__sq_int(&q, 2, SCOPE_PAGE);
+  while (n < SCOPE_PAGE && (rc = rp__sq_next(&q, "list scopes", err)) > 0)
+    rp__sq_col_str(&q, 0, names[n++], sizeof names[0]);
+  return rc < 0 ? rc : n;
+}
+
+int rp__sq_scope_list(struct rp__store *base, rp__scope_fn *fn, void *ctx, rp_error *err)
+{
+  RP_AUTOFREE char(*names)[RP_NAME] = calloc(SCOPE_PAGE, sizeof *names);
+  char after[RP_NAME] = "";
+  if (!names) return rp__fail_nomem(err);
+  for (int n = SCOPE_PAGE; n == SCOPE_PAGE;) {
+    n = scope_page(rp__sq(base), after, names, err);
+    if (n < 0) return n;
+    for (int i = 0; i < n; i++) {
+      int rc = fn(ctx, names[i]);
+      if (rc != 0) return rc;
+    }
+    if (n > 0) rp__name_set(after, names[n - 1]);
+  }
+  return 0;
 }
 
 int rp__sq_client_get(struct rp__store *base, int64_t session_ref, const char *client_id, int64_t *ret, rp_error *err)

@@ -32,18 +32,28 @@ static int prune_work(struct rp__sq_conn *c, void *arg, rp_error *err)
   return rc;
 }
 
+/* What is done in one bounded step of the keeper. */
+static int keeper_step(struct rp__sq_store *s, enum rp__maintain what, int64_t *left, rp_error *err)
+{
+  int64_t at;
+  pthread_mutex_lock(&s->maintain_mu);
+  int rc =
+      what == RP_MAINTAIN_INDEX ? rp__sq_index_step(s, &at, left, err) : rp__sq_keeper_txn(s, prune_work, left, err);
+  pthread_mutex_unlock(&s->maintain_mu);
+  return rc;
+}
+
 int rp__sq_maintain(struct rp__store *base, enum rp__maintain what, int64_t *ret_left, rp_error *err)
 {
   struct rp__sq_store *s = rp__sq(base);
-  int64_t at, left = 0;
+  int64_t left = 0;
   int rc = 0;
-  if (what == RP_MAINTAIN_WAL) {
-    rc = rp__sq_wal_maintain(s, &left, err);
-  } else {
-    pthread_mutex_lock(&s->maintain_mu);
-    rc = what == RP_MAINTAIN_INDEX ? rp__sq_index_step(s, &at, &left, err)
-                                   : rp__sq_keeper_txn(s, prune_work, &left, err);
-    pthread_mutex_unlock(&s->maintain_mu);
+  switch (what) {
+  case RP_MAINTAIN_WAL: rc = rp__sq_wal_maintain(s, &left, err); break;
+  case RP_MAINTAIN_INDEX:
+  case RP_MAINTAIN_PRUNE: rc = keeper_step(s, what, &left, err); break;
+  case RP_MAINTAIN_SCRUB: rc = rp__sq_scrub(s, err); break;
+  case RP_MAINTAIN_SHRINK: rc = rp__sq_shrink(s, err); break;
   }
   if (rc == 0 && ret_left) *ret_left = left;
   return rc;
@@ -55,7 +65,9 @@ static int stats_sessions(struct rp__sq_conn *c, struct rp__store_stats *ret, rp
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_STATS);
   while ((rc = rp__sq_next(&q, "count sessions", err)) > 0) {
     int64_t status = rp__sq_col_int(&q, 0);
-    if (status >= 0 && status < RP_STATUS_MAX) ret->sessions[status] = rp__sq_col_int(&q, 1);
+    int64_t trashed = rp__sq_col_int(&q, 4);
+    if (status >= 0 && status < RP_STATUS_MAX) ret->sessions[status] = rp__sq_col_int(&q, 1) - trashed;
+    ret->trashed += trashed;
     ret->events += rp__sq_col_int(&q, 2);
     ret->event_bytes += rp__sq_col_int(&q, 3);
   }
@@ -81,6 +93,24 @@ static int stats_index(struct rp__sq_conn *c, struct rp__store_stats *ret, rp_er
   return rp__sq_number(c, RP_SQ_EVENT_LEFT, &at, 0, &ret->index_left, err);
 }
 
+static int stats_records(struct rp__sq_conn *c, struct rp__store_stats *ret, rp_error *err)
+{
+  int rc = rp__sq_number(c, RP_SQ_RECALL_STATS, NULL, 0, &ret->records, err);
+  if (rc == 0) rc = rp__sq_number(c, RP_SQ_MEMORY_STATS, NULL, 0, &ret->memories, err);
+  return rc ? rc : rp__sq_number(c, RP_SQ_AUDIT_STATS, NULL, 0, &ret->audits, err);
+}
+
+static int stats_free(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
+{
+  static const char sql[] = "SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p";
+  struct rp__sq_q q = {.c = c};
+  q.rc = sqlite3_prepare_v2(c->db, sql, -1, &q.st, NULL);
+  int rc = rp__sq_next(&q, "count free pages", err);
+  if (rc > 0) *ret = rp__sq_col_int(&q, 0);
+  sqlite3_finalize(q.st);
+  return RP_MIN(rc, 0);
+}
+
 int rp__sq_stats(struct rp__store *base, struct rp__store_stats *ret, rp_error *err)
 {
   struct rp__sq_store *s = rp__sq(base);
@@ -91,6 +121,8 @@ int rp__sq_stats(struct rp__store *base, struct rp__store_stats *ret, rp_error *
   if (rc == 0) rc = stats_sessions(c, &stats, err);
   if (rc == 0) rc = stats_snapshots(c, &stats, err);
   if (rc == 0) rc = stats_index(c, &stats, err);
+  if (rc == 0) rc = stats_records(c, &stats, err);
+  if (rc == 0) rc = stats_free(c, &stats.free_bytes, err);
   if (rc == 0) rc = rp__sq_number(c, RP_SQ_RUN_STATS, NULL, 0, &stats.runs_open, err);
   if (rc == 0) rc = rp__sq_meta_get(c, "schema_version", 0, &version, err);
   if (rc != 0) return rc;

@@ -43,6 +43,16 @@ void rp__sq_blob(struct rp__sq_q *q, int i, const void *p, size_t n)
   if (q->rc == SQLITE_OK) bound(q, sqlite3_bind_blob64(q->st, i, p ? p : "", n, SQLITE_STATIC));
 }
 
+void rp__sq_real(struct rp__sq_q *q, int i, double v)
+{
+  if (q->rc == SQLITE_OK) bound(q, sqlite3_bind_double(q->st, i, v));
+}
+
+void rp__sq_null(struct rp__sq_q *q, int i)
+{
+  if (q->rc == SQLITE_OK) bound(q, sqlite3_bind_null(q->st, i));
+}
+
 int rp__sq_next(struct rp__sq_q *q, const char *doing, rp_error *err)
 {
   if (q->rc == SQLITE_OK) {
@@ -68,6 +78,11 @@ int64_t rp__sq_col_int(struct rp__sq_q *q, int col)
   return sqlite3_column_int64(q->st, col);
 }
 
+double rp__sq_col_real(struct rp__sq_q *q, int col)
+{
+  return sqlite3_column_double(q->st, col);
+}
+
 struct rp__str rp__sq_col_bytes(struct rp__sq_q *q, int col)
 {
   const char *p = sqlite3_column_blob(q->st, col);
@@ -80,6 +95,13 @@ void rp__sq_col_str(struct rp__sq_q *q, int col, char *out, size_t size)
   size_t n = RP_MIN(s.n, size - 1);
   memcpy(out, s.p, n);
   out[n] = '\0';
+}
+
+void rp__sq_col_fixed(struct rp__sq_q *q, int col, void *out, size_t size)
+{
+  struct rp__str s = rp__sq_col_bytes(q, col);
+  memset(out, 0, size);
+  memcpy(out, s.p, RP_MIN(s.n, size));
 }
 
 int rp__sq_number(struct rp__sq_conn *c, enum rp__sq_id id, int64_t *arg, int64_t otherwise, int64_t *ret,

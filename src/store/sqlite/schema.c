@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our tables and how they came to be. A step leads from version n - 1 to n and is
- * never changed once released. All names begin with rp_, nothing outside of them
- * is touched, and the version is a row of ours, for user_version and
- * application_id belong to whoever owns the file (X-15, decision 18).
+ * never changed once released. All names begin with rp_ but the two of the seeds
+ * (states.c), nothing outside of them is touched, and the version is a row of ours,
+ * for user_version and application_id belong to whoever owns the file (X-15,
+ * decision 18).
  */
 #include "store/sqlite/sqlite.h"
 
@@ -61,7 +62,40 @@ static const char step_1[] =
     "CREATE TABLE rp_clients (session INTEGER NOT NULL, client TEXT NOT NULL, mark INTEGER NOT NULL,"
     " seq INTEGER NOT NULL, PRIMARY KEY (session, client)) WITHOUT ROWID;";
 
-static const char *const steps[] = {[1] = step_1};
+/*
+ * rp_recall is what a start scans, thousands of rows at a time (decision 7): all of a
+ * scope lie together, in the order of their ends. The rest of a record is in
+ * session_states, and in rp_records what is sealed or has no place there.
+ */
+static const char step_2[] =
+    "ALTER TABLE rp_sessions ADD COLUMN trashed_at INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE rp_sessions ADD COLUMN held_at INTEGER NOT NULL DEFAULT 0;"
+    "CREATE INDEX rp_sessions_trashed ON rp_sessions (trashed_at) WHERE trashed_at > 0;"
+
+    "CREATE TABLE rp_recall (scope TEXT NOT NULL, ended_at INTEGER NOT NULL, id TEXT NOT NULL,"
+    " session INTEGER NOT NULL, channel TEXT, n_tasks INTEGER NOT NULL, flags INTEGER NOT NULL, topics BLOB NOT NULL,"
+    " PRIMARY KEY (scope, ended_at, id)) WITHOUT ROWID;"
+    "CREATE UNIQUE INDEX rp_recall_session ON rp_recall (session);"
+    "CREATE TABLE rp_records (session INTEGER PRIMARY KEY, start_at INTEGER NOT NULL, created_at INTEGER NOT NULL,"
+    " updated_at INTEGER NOT NULL, crash_recovered INTEGER NOT NULL, previous_id TEXT, continued_by TEXT,"
+    " sealed INTEGER NOT NULL, body BLOB);"
+
+    "CREATE TABLE rp_tasks (scope TEXT NOT NULL, hash INTEGER NOT NULL, session INTEGER NOT NULL,"
+    " seq INTEGER NOT NULL, at INTEGER NOT NULL, open INTEGER NOT NULL, PRIMARY KEY (scope, hash)) WITHOUT ROWID;"
+    "CREATE INDEX rp_tasks_session ON rp_tasks (session);"
+
+    "CREATE TABLE rp_memories (ref INTEGER PRIMARY KEY, scope TEXT NOT NULL, id TEXT NOT NULL, session_id TEXT,"
+    " confidence REAL NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, sealed INTEGER NOT NULL,"
+    " content NOT NULL, categories TEXT);"
+    "CREATE UNIQUE INDEX rp_memories_id ON rp_memories (scope, id);"
+    "CREATE INDEX rp_memories_best ON rp_memories (scope, confidence, created_at);" RP_SQ_MEMORY_INDEX ";"
+
+    "CREATE TABLE rp_audit (scope TEXT NOT NULL, n INTEGER NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, fields,"
+    " sealed INTEGER NOT NULL, salt BLOB NOT NULL, digest BLOB NOT NULL, prev BLOB NOT NULL, hash BLOB NOT NULL,"
+    " PRIMARY KEY (scope, n)) WITHOUT ROWID;"
+    "CREATE TABLE rp_audit_heads (scope TEXT PRIMARY KEY, n INTEGER NOT NULL, hash BLOB NOT NULL) WITHOUT ROWID;";
+
+static const char *const steps[] = {[1] = step_1, [2] = step_2};
 
 const char *const rp__sq_schema_names[] = {
     "rp_scopes",
@@ -82,6 +116,20 @@ const char *const rp__sq_schema_names[] = {
     "rp_idem",
     "rp_idem_at",
     "rp_clients",
+    "rp_sessions_trashed",
+    "rp_recall",
+    "rp_recall_session",
+    "rp_records",
+    "rp_tasks",
+    "rp_tasks_session",
+    "rp_memories",
+    "rp_memories_id",
+    "rp_memories_best",
+    "rp_memory_fts",
+    "rp_audit",
+    "rp_audit_heads",
+    "session_states",
+    "agent_session_states",
     NULL,
 };
 _Static_assert(RP_ARRAY_SIZE(steps) == RP_SQ_SCHEMA + 1, "a step for every version");
@@ -123,8 +171,10 @@ static int migrate(struct rp__sq_conn *c, rp_error *err)
   int64_t version;
   int rc = schema_version(c, &version, err);
   if (rc == 0 && version > RP_SQ_SCHEMA) return refuse_version(c->store, version, err);
+  if (rc == 0) rc = rp__sq_states_check(c, version, err);
   if (rc == 0) rc = rp__sq_exec(c, meta, err);
   for (int64_t v = version + 1; rc == 0 && v <= RP_SQ_SCHEMA; v++) rc = rp__sq_exec(c, steps[v], err);
+  if (rc == 0 && version < 2) rc = rp__sq_states_make(c, err);
   return rc ? rc : rp__sq_meta_set(c, "schema_version", RP_SQ_SCHEMA, err);
 }
 
@@ -142,7 +192,7 @@ int rp__sq_schema_restore(struct rp__sq_conn *c, rp_error *err)
       if (lost) return rc;
     }
   }
-  return 0;
+  return rp__sq_states_make(c, err);
 }
 
 static int journal_is_wal(struct rp__sq_conn *c, const char *sql, bool *ret, rp_error *err)
@@ -203,6 +253,9 @@ int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error
   if (rc != 0) return rc;
   if (version > RP_SQ_SCHEMA) return refuse_version(s, version, err);
   if (s->read_only && version == 0) return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
+  /* Before anything is made: a file that is refused stays as it is. */
+  rc = rp__sq_states_check(c, version, err);
+  if (rc != 0) return rc;
   if (s->read_only) return version < RP_SQ_SCHEMA ? refuse_version(s, version, err) : 0;
   rc = journal_is_wal(c, "PRAGMA journal_mode", &wal, err);
   if (rc == 0 && (version < RP_SQ_SCHEMA || !wal)) rc = schema_migrate(s, c, err);

@@ -8,8 +8,7 @@
 #define HITS_MAX 1000
 #define TEXT_MAX (256UL << 20)
 
-/* The terms as FTS5 wants them: each a quoted string, so that nothing a user types is syntax. */
-static void match_write(const struct rp__terms *t, struct rp__buf *out)
+void rp__sq_match_write(const struct rp__terms *t, struct rp__buf *out)
 {
   for (size_t i = 0; i < t->n; i++) {
     rp__buf_str(out, i ? " \"" : "\"");
@@ -67,7 +66,7 @@ static int hits_read(struct rp__sq_store *s, const struct rp__terms *t, const ch
   RP_AUTOBUF struct rp__buf match = RP_BUF(1 << 20);
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   int64_t at;
-  match_write(t, &match);
+  rp__sq_match_write(t, &match);
   if (match.err) return rp__fail(err, match.err, "too much to look for");
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc == 0) rc = rp__sq_index_at(c, &at, err);

@@ -23,7 +23,9 @@ int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_erro
   ret->hidden = rp__sq_col_int(q, 22) != 0;
   if (ret->status < 0 || ret->status >= RP_STATUS_MAX)
     return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", ret->id, (int)ret->status);
-  struct rp__str meta = rp__sq_col_bytes(q, 23);
+  ret->trashed_at = rp__sq_col_int(q, 23);
+  ret->held_at = rp__sq_col_int(q, 24);
+  struct rp__str meta = rp__sq_col_bytes(q, 25);
   if (meta.n > 0 && !(ret->meta = strndup(meta.p, meta.n))) return rp__fail_nomem(err);
   return 0;
 }
@@ -54,7 +56,7 @@ static int session_exists(struct rp__sq_conn *c, const char *id, rp_error *err)
 /* An open session with the same key: two starts raced, and the other was first. */
 static int key_is_free(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)
 {
-  if (!row->key[0] || row->hidden) return 0;
+  if (!row->key[0] || rp__row_is_out(row)) return 0;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_BY_KEY_IN);
   rp__sq_text(&q, 1, row->key);
   rp__sq_text(&q, 2, row->scope);
@@ -94,6 +96,8 @@ static int session_write(struct rp__sq_conn *c, int64_t ref, const struct rp__se
   rp__sq_int(&q, 13, row->sealed);
   rp__sq_int(&q, 14, row->hidden);
   rp__sq_text(&q, 15, row->meta);
+  rp__sq_int(&q, 16, row->trashed_at);
+  rp__sq_int(&q, 17, row->held_at);
   return rp__sq_done(&q, "write session", err);
 }
 
@@ -124,7 +128,7 @@ int rp__sq_session_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   return rc;
 }
 
-static int session_get(struct rp__sq_conn *c, int64_t ref, struct rp__session_row *ret, rp_error *err)
+int rp__sq_session_get(struct rp__sq_conn *c, int64_t ref, struct rp__session_row *ret, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_BY_REF);
   rp__sq_int(&q, 1, ref);
@@ -168,6 +172,8 @@ static int session_update(struct rp__sq_conn *c, const struct rp__session_row *r
   rp__sq_int(&q, 4, row->crash_recovered);
   rp__sq_int(&q, 5, row->hidden);
   rp__sq_text(&q, 6, row->meta);
+  rp__sq_int(&q, 7, row->trashed_at);
+  rp__sq_int(&q, 8, row->held_at);
   int rc = rp__sq_done(&q, "write session", err);
   return rc ? rc : rp__sq_head_write(c, row, err);
 }
@@ -175,11 +181,15 @@ static int session_update(struct rp__sq_conn *c, const struct rp__session_row *r
 int rp__sq_session_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
+  unsigned fields = op->u.session_set.fields;
   int rc = rp__sq_head(c, op, &row, err);
-  if (rc == 0) rc = session_get(c, row.ref, &row, err);
+  if (rc == 0) rc = rp__sq_session_get(c, row.ref, &row, err);
+  bool trashed = row.trashed_at != 0;
   if (rc == 0) rc = rp__rule_session_set(op, &row, err);
-  if (rc == 0 && (op->u.session_set.fields & RP_SET_COUNTERS)) rc = counters_compute(c, &row, err);
+  if (rc == 0 && trashed && !rp__status_ended(row.status)) rc = key_is_free(c, &row, err);
+  if (rc == 0 && (fields & RP_SET_COUNTERS)) rc = counters_compute(c, &row, err);
   if (rc == 0) rc = session_update(c, &row, err);
+  if (rc == 0) rc = rp__sq_record_follow(c, &row, fields, err);
   if (rc == 0) op->ret.epoch = row.epoch;
   return rc;
 }
@@ -196,6 +206,18 @@ int rp__sq_scope_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   rp__sq_int(&q, 2, row->sealed);
   rp__sq_blob(&q, 3, row->key_id, sizeof row->key_id);
   return rp__sq_done(&q, "write scope", err);
+}
+
+int rp__sq_run_by_ref(struct rp__sq_conn *c, const enum rp__sq_id *ids, size_t n, int64_t ref, const char *doing,
+                      rp_error *err)
+{
+  int rc = 0;
+  for (size_t i = 0; rc == 0 && i < n; i++) {
+    RP_SQ_AUTO q = rp__sq_query(c, ids[i]);
+    rp__sq_int(&q, 1, ref);
+    rc = rp__sq_done(&q, doing, err);
+  }
+  return rc;
 }
 
 /* Takes the session's events out of the index, as far as that has come. */
@@ -226,19 +248,31 @@ static int index_mark_lower(struct rp__sq_conn *c, rp_error *err)
   return rc;
 }
 
+/* One that was put on hold after somebody chose to delete it stays. */
+static int check_hold(struct rp__sq_conn *c, int64_t ref, rp_error *err)
+{
+  struct rp__session_row row = {0};
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_BY_REF);
+  rp__sq_int(&q, 1, ref);
+  int rc = rp__sq_next(&q, "read session", err);
+  if (rc <= 0) return rc;
+  rc = rp__sq_session_read(&q, &row, err);
+  if (rc == 0) rc = rp__rule_held(&row, err);
+  rp__session_row_done(&row);
+  return rc;
+}
+
 int rp__sq_session_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   static const enum rp__sq_id deletes[] = {RP_SQ_EVENT_DELETE,  RP_SQ_SNAPSHOT_DELETE_ALL, RP_SQ_RUN_DELETE,
-                                           RP_SQ_IDEM_DELETE,   RP_SQ_CLIENT_DELETE,       RP_SQ_HEAD_DELETE,
-                                           RP_SQ_SESSION_DELETE};
+                                           RP_SQ_IDEM_DELETE,   RP_SQ_CLIENT_DELETE,       RP_SQ_STATE_DELETE,
+                                           RP_SQ_RECALL_DELETE, RP_SQ_RECORD_DELETE,       RP_SQ_TASK_DELETE,
+                                           RP_SQ_HEAD_DELETE,   RP_SQ_SESSION_DELETE};
   struct rp__session_row row;
   int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = check_hold(c, row.ref, err);
   if (rc == 0) rc = session_unindex(c, row.ref, err);
-  for (size_t i = 0; rc == 0 && i < RP_ARRAY_SIZE(deletes); i++) {
-    RP_SQ_AUTO q = rp__sq_query(c, deletes[i]);
-    rp__sq_int(&q, 1, row.ref);
-    rc = rp__sq_done(&q, "delete session", err);
-  }
+  if (rc == 0) rc = rp__sq_run_by_ref(c, deletes, RP_ARRAY_SIZE(deletes), row.ref, "delete session", err);
   if (rc == 0) rc = index_mark_lower(c, err);
   return rc;
 }

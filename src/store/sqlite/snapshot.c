@@ -72,6 +72,7 @@ int rp__sq_snapshot_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *e
   rp__sq_int(&q, 1, row.ref);
   rp__sq_int(&q, 2, n);
   rc = rp__sq_done(&q, "delete snapshot", err);
+  if (rc == 0 && sqlite3_changes(c->db) == 0 && op->u.snapshot_delete.if_there) return 0;
   if (rc == 0 && sqlite3_changes(c->db) == 0)
     return rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "session %s has no snapshot %lld", row.id, (long long)n);
   if (rc == 0) rc = rp__sq_number(c, RP_SQ_SNAPSHOT_NEWEST, &row.ref, 0, &newest, err);

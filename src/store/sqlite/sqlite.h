@@ -16,7 +16,7 @@
 #include "store/rules.h"
 #include "store/sqlite/statements.h"
 
-#define RP_SQ_SCHEMA 1            /* the version this program writes */
+#define RP_SQ_SCHEMA 2            /* the version this program writes */
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
@@ -29,6 +29,7 @@ struct rp__sq_store;
 struct rp__sq_conn {
   sqlite3 *db;
   struct rp__sq_store *store;
+  const struct rp__txn *txn; /* whose op is running */
   sqlite3_stmt *stmt[RP_SQ_ID_MAX];
   int synchronous; /* 1 NORMAL, 2 FULL: what the pragma was last set to */
   bool broken;     /* to be closed and opened anew */
@@ -122,11 +123,16 @@ void rp__sq_int(struct rp__sq_q *q, int i, int64_t v);
 void rp__sq_text(struct rp__sq_q *q, int i, const char *s); /* NULL and empty bind NULL */
 void rp__sq_textn(struct rp__sq_q *q, int i, const char *s, size_t n);
 void rp__sq_blob(struct rp__sq_q *q, int i, const void *p, size_t n);
+void rp__sq_real(struct rp__sq_q *q, int i, double v);
+void rp__sq_null(struct rp__sq_q *q, int i);
 /* 1: a row, 0: no more, negative: failed. */
 int rp__sq_next(struct rp__sq_q *q, const char *doing, rp_error *err);
 /* Runs it to its end. */
 int rp__sq_done(struct rp__sq_q *q, const char *doing, rp_error *err);
 int64_t rp__sq_col_int(struct rp__sq_q *q, int col);
+double rp__sq_col_real(struct rp__sq_q *q, int col);
+/* Fills exactly `size` bytes; what the column lacks is zero. */
+void rp__sq_col_fixed(struct rp__sq_q *q, int col, void *out, size_t size);
 void rp__sq_col_str(struct rp__sq_q *q, int col, char *out, size_t size);
 struct rp__str rp__sq_col_bytes(struct rp__sq_q *q, int col);
 
@@ -166,7 +172,29 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
 
 typedef int rp__sq_op(struct rp__sq_conn *c, struct rp__op *op, rp_error *err);
 rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_set, rp__sq_session_delete, rp__sq_lease,
-    rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set;
+    rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set,
+    rp__sq_record_put, rp__sq_record_archive, rp__sq_task_put, rp__sq_memory_put, rp__sq_memory_set,
+    rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase;
+
+/* Runs statements that take nothing but a session's number. */
+int rp__sq_run_by_ref(struct rp__sq_conn *c, const enum rp__sq_id *ids, size_t n, int64_t ref, const char *doing,
+                      rp_error *err);
+/* The whole row of a session. */
+int rp__sq_session_get(struct rp__sq_conn *c, int64_t ref, struct rp__session_row *ret, rp_error *err);
+
+/* What rp_recall.flags says; statements.c knows the numbers. */
+enum {
+  RP_RECALL_CRITICAL = 1,
+  RP_RECALL_ARCHIVED = 2,
+  RP_RECALL_OUT = 4,    /* the session is hidden or in the trash */
+  RP_RECALL_FOREIGN = 8 /* somebody else's row of session_states has the session's id: ours is in rp_records */
+};
+/* The record after fields of its session changed. */
+int rp__sq_record_follow(struct rp__sq_conn *c, const struct rp__session_row *row, unsigned fields, rp_error *err);
+int rp__sq_recall_write(struct rp__sq_conn *c, const struct rp__session_row *session, const struct rp__record_row *row,
+                        unsigned flags, rp_error *err);
+/* Numbers of a record's topics, which are stored as 8 bytes each, little-endian. Returns how many. */
+size_t rp__sq_topics_read(struct rp__str bytes, uint64_t out[RP_TOPICS_MAX]);
 
 /* ---- schema and full text ---------------------------------------------------- */
 
@@ -177,6 +205,20 @@ int rp__sq_schema_check(struct rp__sq_conn *c, rp_error *err);
 /* Names of our tables and indexes, ended by NULL; and a statement-wise replay that makes the missing ones. */
 extern const char *const rp__sq_schema_names[];
 int rp__sq_schema_restore(struct rp__sq_conn *c, rp_error *err);
+
+/*
+ * session_states and agent_session_states (states.c). RP_E_VERSION: the file has a table of that name that is not the
+ * seed's. Made are only the ones that are not there.
+ */
+int rp__sq_states_check(struct rp__sq_conn *c, int64_t version, rp_error *err); /* version 0: no tables of ours yet */
+int rp__sq_states_make(struct rp__sq_conn *c, rp_error *err);
+/* Whether everything in the file is ours, so that pages may be moved. */
+int rp__sq_file_is_ours(struct rp__sq_conn *c, bool *ret, rp_error *err);
+
+/* Full text over memories; written with them, for they are few. */
+#define RP_SQ_MEMORY_INDEX                                                                                             \
+  "CREATE VIRTUAL TABLE rp_memory_fts USING fts5 (text, content = '', tokenize = 'unicode61 remove_diacritics 2')"
+int rp__sq_memory_reindex(struct rp__sq_conn *c, rp_error *err);
 
 #define RP_SQ_INDEXED "index_at" /* in rp_meta: all events up to this id are in the index */
 /* Inside a transaction: takes an event that may be indexed out of the index, or puts its new text in. */
@@ -211,6 +253,17 @@ int rp__sq_scope_get(struct rp__store *s, const char *scope, struct rp__scope_ro
 int rp__sq_client_get(struct rp__store *s, int64_t session_ref, const char *client_id, int64_t *ret, rp_error *err);
 int rp__sq_search(struct rp__store *s, const char *words, const char *scope, int limit, rp_hit_fn *fn, void *ctx,
                   rp_error *err);
+int rp__sq_recall_list(struct rp__store *s, const struct rp__recall_filter *f, rp__recall_fn *fn, void *ctx,
+                       rp_error *err);
+int rp__sq_record_get(struct rp__store *s, int64_t session_ref, struct rp__record_row *ret, rp_error *err);
+int rp__sq_task_get(struct rp__store *s, const char *scope, uint64_t hash, struct rp__task_row *ret, bool *ret_found,
+                    rp_error *err);
+int rp__sq_memory_list(struct rp__store *s, const struct rp__memory_filter *f, rp__memory_fn *fn, void *ctx,
+                       rp_error *err);
+int rp__sq_audit_list(struct rp__store *s, const struct rp__audit_filter *f, rp__audit_fn *fn, void *ctx,
+                      rp_error *err);
+int rp__sq_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
+int rp__sq_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
 int rp__sq_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
 int rp__sq_check(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
 int rp__sq_stats(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
@@ -218,6 +271,14 @@ int rp__sq_stats(struct rp__store *s, struct rp__store_stats *ret, rp_error *err
 /* Whether RP_MAINTAIN_WAL has something to do. */
 bool rp__sq_wal_grown(struct rp__sq_store *s);
 int rp__sq_wal_maintain(struct rp__sq_store *s, int64_t *ret_left, rp_error *err);
+/* Takes all of it back and leaves an empty file: RP_E_BUSY while somebody reads on. */
+int rp__sq_wal_truncate(struct rp__sq_store *s, rp_error *err);
+/* RP_MAINTAIN_SCRUB and _SHRINK. */
+int rp__sq_scrub(struct rp__sq_store *s, rp_error *err);
+int rp__sq_shrink(struct rp__sq_store *s, rp_error *err);
+/* The terms of a search as FTS5 wants them: each a quoted string, so that nothing a user types is syntax. */
+struct rp__terms;
+void rp__sq_match_write(const struct rp__terms *t, struct rp__buf *out);
 /* For commit, after it: beyond RP_SQ_WAL_MAX it waits for the checkpoint that is going on, or makes one. */
 void rp__sq_wal_relieve(struct rp__sq_store *s);
 /* Bytes of a file, 0 when there is none. */

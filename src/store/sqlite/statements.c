@@ -7,9 +7,13 @@
   "h.ended_at"
 #define SESSION_COLUMNS                                                                                                \
   HEAD_COLUMNS ", s.id, s.scope, s.key, s.channel, s.provider, s.created_at, s.previous_id, s.continued_by, "          \
-               "s.forked_from, s.forked_at_seq, s.crash_recovered, s.sealed, s.hidden, s.meta"
+               "s.forked_from, s.forked_at_seq, s.crash_recovered, s.sealed, s.hidden, s.trashed_at, s.held_at, "      \
+               "s.meta"
 #define SESSION_FROM " FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref "
 #define SESSION SESSION_COLUMNS SESSION_FROM
+
+/* Sessions that are looked for by anything but their exact id. */
+#define SHOWN " s.hidden = 0 AND s.trashed_at = 0 "
 
 /* Open sessions (statuses below RP_STATUS_CLOSED) first, then the newest. */
 #define KEY_ORDER " ORDER BY h.status >= 4, s.ref DESC LIMIT 1"
@@ -26,6 +30,9 @@
 #define RUN_ORDER " ORDER BY r.ref DESC LIMIT ?3"
 
 #define BODY_BYTES "coalesce(sum(length(CAST(body AS BLOB))), 0)"
+
+/* The row of session_states that belongs to the session ?1 and is ours: neither archived (2) nor another's (8). */
+#define OUR_STATE "(SELECT id FROM rp_recall WHERE session = ?1 AND flags & 10 = 0)"
 
 const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_BEGIN] = "BEGIN IMMEDIATE",
@@ -80,33 +87,38 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
 
     [RP_SQ_SESSION_PUT] =
         "INSERT INTO rp_sessions (ref, id, scope, key, channel, provider, created_at, previous_id, continued_by, "
-        "forked_from, forked_at_seq, crash_recovered, sealed, hidden, started, meta) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0, ?15)",
+        "forked_from, forked_at_seq, crash_recovered, sealed, hidden, started, meta, trashed_at, held_at) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0, ?15, ?16, ?17)",
     [RP_SQ_SESSION_SET] = "UPDATE rp_sessions SET created_at = ?2, continued_by = ?3, crash_recovered = ?4, "
-                          "hidden = ?5, meta = ?6 WHERE ref = ?1",
+                          "hidden = ?5, meta = ?6, trashed_at = ?7, held_at = ?8 WHERE ref = ?1",
     [RP_SQ_SESSION_STARTED] =
         "UPDATE rp_sessions SET started = 1 + (SELECT max(started) FROM rp_sessions) WHERE ref = ?1",
     [RP_SQ_SESSION_DELETE] = "DELETE FROM rp_sessions WHERE ref = ?1",
     [RP_SQ_SESSION_BY_REF] = "SELECT " SESSION "WHERE s.ref = ?1",
     [RP_SQ_SESSION_BY_ID] = "SELECT " SESSION "WHERE s.id = ?1",
     /* The range is everything that begins with ?1: ?2 is ?1 followed by the last code point. */
-    [RP_SQ_SESSION_BY_PREFIX] = "SELECT " SESSION "WHERE s.id >= ?1 AND s.id < ?2 AND s.hidden = 0 "
+    [RP_SQ_SESSION_BY_PREFIX] = "SELECT " SESSION "WHERE s.id >= ?1 AND s.id < ?2 AND" SHOWN
                                 "AND (?3 IS NULL OR s.scope = ?3) ORDER BY s.id LIMIT 2",
-    [RP_SQ_SESSION_BY_KEY] = "SELECT " SESSION "WHERE s.key = ?1 AND s.hidden = 0" KEY_ORDER,
-    [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND s.hidden = 0" KEY_ORDER,
+    [RP_SQ_SESSION_BY_KEY] = "SELECT " SESSION "WHERE s.key = ?1 AND" SHOWN KEY_ORDER,
+    [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND" SHOWN KEY_ORDER,
     [RP_SQ_SESSION_HIDDEN] = "SELECT " SESSION "WHERE s.hidden = 1 AND s.id > ?1 ORDER BY s.id LIMIT 1",
-    [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE s.hidden = 0 ORDER BY s.started DESC, s.ref DESC LIMIT 1",
+    [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE" SHOWN "ORDER BY s.started DESC, s.ref DESC LIMIT 1",
     [RP_SQ_SESSION_LAST_IN] =
-        "SELECT " SESSION "WHERE s.scope = ?1 AND s.hidden = 0 ORDER BY s.started DESC, s.ref DESC LIMIT 1",
-    [RP_SQ_SESSION_PAGE] = "SELECT " SESSION "WHERE" PAGE_FILTER,
-    [RP_SQ_SESSION_PAGE_IN] = "SELECT " SESSION "WHERE s.scope = ?5 AND" PAGE_FILTER,
-    [RP_SQ_SESSION_STATS] = "SELECT h.status, count(*), sum(h.last_seq), sum(h.bytes)" SESSION_FROM "GROUP BY h.status",
+        "SELECT " SESSION "WHERE s.scope = ?1 AND" SHOWN "ORDER BY s.started DESC, s.ref DESC LIMIT 1",
+    [RP_SQ_SESSION_PAGE] = "SELECT " SESSION "WHERE s.trashed_at = 0 AND" PAGE_FILTER,
+    [RP_SQ_SESSION_PAGE_IN] = "SELECT " SESSION "WHERE s.scope = ?5 AND s.trashed_at = 0 AND" PAGE_FILTER,
+    [RP_SQ_SESSION_PAGE_TRASH] =
+        "SELECT " SESSION "WHERE s.trashed_at > 0 AND (?5 IS NULL OR s.scope = ?5) AND" PAGE_FILTER,
+    [RP_SQ_SESSION_STATS] = "SELECT h.status, count(*), sum(h.last_seq), sum(h.bytes), "
+                            "sum(s.trashed_at > 0)" SESSION_FROM "GROUP BY h.status",
 
     [RP_SQ_SCOPE_START] = "INSERT INTO rp_scopes (scope, starts, sealed, key_id) VALUES (?1, 1, 0, NULL) "
                           "ON CONFLICT (scope) DO UPDATE SET starts = starts + 1 RETURNING starts",
     [RP_SQ_SCOPE_SET] = "INSERT INTO rp_scopes (scope, starts, sealed, key_id) VALUES (?1, 0, ?2, ?3) "
                         "ON CONFLICT (scope) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id",
     [RP_SQ_SCOPE_GET] = "SELECT starts, sealed, key_id FROM rp_scopes WHERE scope = ?1",
+    [RP_SQ_SCOPE_PAGE] = "SELECT scope FROM rp_scopes WHERE scope > ?1 UNION SELECT scope FROM rp_audit_heads "
+                         "WHERE scope > ?1 ORDER BY 1 LIMIT ?2",
 
     [RP_SQ_RUN_PUT] =
         "INSERT INTO rp_runs (session, epoch, owner, slot, pid, pid_start, pid_ns, boot_id, host, version, started_at, "
@@ -133,13 +145,89 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                            "WHERE session = ?1 AND n = ?2",
     [RP_SQ_SNAPSHOT_STATS] = "SELECT count(*), coalesce(sum(size), 0) FROM rp_snapshots",
 
+    [RP_SQ_RECALL_FLAGS] = "SELECT flags FROM rp_recall WHERE session = ?1",
+    [RP_SQ_RECALL_PUT] = "INSERT INTO rp_recall (scope, ended_at, id, session, channel, n_tasks, flags, topics) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [RP_SQ_RECALL_SET_OUT] = "UPDATE rp_recall SET flags = CASE WHEN ?2 THEN flags | 4 ELSE flags & ~4 END "
+                             "WHERE session = ?1",
+    [RP_SQ_RECALL_ARCHIVE] = "UPDATE rp_recall SET flags = flags | 2 WHERE session = ?1",
+    [RP_SQ_RECALL_DELETE] = "DELETE FROM rp_recall WHERE session = ?1",
+    [RP_SQ_RECALL_PAGE] = "SELECT ended_at, id, session, n_tasks, flags, topics, channel FROM rp_recall "
+                          "WHERE scope = ?1 AND (ended_at, id) < (?2, ?3) AND ended_at >= ?4 "
+                          "ORDER BY ended_at DESC, id DESC LIMIT ?5",
+    [RP_SQ_RECALL_STATS] = "SELECT count(*) FROM rp_recall",
+
+    [RP_SQ_RECORD_PUT] = "INSERT OR REPLACE INTO rp_records (session, start_at, created_at, updated_at, "
+                         "crash_recovered, previous_id, continued_by, sealed, body) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [RP_SQ_RECORD_GET] =
+        "SELECT r.id, r.scope, r.ended_at, r.channel, r.n_tasks, r.flags, r.topics, d.start_at, d.created_at, "
+        "d.updated_at, d.crash_recovered, d.previous_id, d.continued_by, d.sealed, d.body "
+        "FROM rp_recall r JOIN rp_records d ON d.session = r.session WHERE r.session = ?1",
+    [RP_SQ_RECORD_CONTINUED] = "UPDATE rp_records SET continued_by = ?2 WHERE session = ?1 AND continued_by IS NULL",
+    [RP_SQ_RECORD_ERASE] = "UPDATE rp_records SET body = NULL WHERE session = ?1",
+    [RP_SQ_RECORD_DELETE] = "DELETE FROM rp_records WHERE session = ?1",
+
+    [RP_SQ_STATE_EXISTS] = "SELECT 1 FROM session_states WHERE id = ?1 LIMIT 1",
+    [RP_SQ_STATE_PUT] =
+        "INSERT INTO session_states (id, start_time, end_time, channel, working_memory, hot_topics, active_projects, "
+        "pending_tasks, recent_learnings, confidence_updates, sop_interactions, previous_session_id, continued_by, "
+        "crash_recovered, schema_version, created_at, updated_at) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 1, ?15, ?16)",
+    [RP_SQ_STATE_REPLACE] =
+        "UPDATE session_states SET start_time = ?2, end_time = ?3, channel = ?4, working_memory = ?5, hot_topics = ?6, "
+        "active_projects = ?7, pending_tasks = ?8, recent_learnings = ?9, confidence_updates = ?10, "
+        "sop_interactions = ?11, previous_session_id = ?12, continued_by = ?13, crash_recovered = ?14, "
+        "schema_version = 1, created_at = ?15, updated_at = ?16 WHERE id = ?1",
+    [RP_SQ_STATE_PARTS] = "SELECT working_memory, hot_topics, active_projects, pending_tasks, recent_learnings, "
+                          "confidence_updates, sop_interactions FROM session_states WHERE id = ?1",
+    [RP_SQ_STATE_CONTINUED] =
+        "UPDATE session_states SET continued_by = ?2 WHERE id = " OUR_STATE " AND continued_by IS NULL",
+    [RP_SQ_STATE_DELETE] = "DELETE FROM session_states WHERE id = " OUR_STATE,
+
+    [RP_SQ_TASK_PUT] = "INSERT INTO rp_tasks (scope, hash, session, seq, at, open) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+                       "ON CONFLICT (scope, hash) DO UPDATE SET session = excluded.session, seq = excluded.seq, "
+                       "at = excluded.at, open = excluded.open WHERE excluded.at >= at",
+    [RP_SQ_TASK_GET] = "SELECT t.session, t.seq, t.at, t.open, s.id FROM rp_tasks t "
+                       "JOIN rp_sessions s ON s.ref = t.session WHERE t.scope = ?1 AND t.hash = ?2",
+    [RP_SQ_TASK_DELETE] = "DELETE FROM rp_tasks WHERE session = ?1",
+
+    [RP_SQ_MEMORY_PUT] = "INSERT INTO rp_memories (scope, id, session_id, confidence, created_at, updated_at, sealed, "
+                         "content, categories) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [RP_SQ_MEMORY_SET] = "UPDATE rp_memories SET confidence = ?2, updated_at = ?3 WHERE ref = ?1",
+    [RP_SQ_MEMORY_DELETE] = "DELETE FROM rp_memories WHERE ref = ?1",
+    [RP_SQ_MEMORY_FIND] = "SELECT ref, sealed, content FROM rp_memories WHERE scope = ?1 AND id = ?2",
+    [RP_SQ_MEMORY_GET] =
+        "SELECT m.id, m.scope, m.session_id, m.confidence, m.created_at, m.updated_at, "
+        "CASE WHEN h.ended_at > 0 THEN h.ended_at ELSE m.created_at END, m.sealed, m.content, m.categories "
+        "FROM rp_memories m LEFT JOIN rp_sessions s ON s.id = m.session_id "
+        "LEFT JOIN rp_heads h ON h.session = s.ref WHERE m.ref = ?1",
+    [RP_SQ_MEMORY_BEST] = "SELECT ref, 0.0 FROM rp_memories WHERE scope = ?1 AND (?2 IS NULL OR id = ?2) "
+                          "ORDER BY confidence DESC, created_at DESC, ref DESC LIMIT ?3",
+    [RP_SQ_MEMORY_SEARCH] = "SELECT m.ref, -f.rank * m.confidence FROM rp_memory_fts f "
+                            "JOIN rp_memories m ON m.ref = f.rowid WHERE rp_memory_fts MATCH ?2 AND m.scope = ?1 "
+                            "ORDER BY 2 DESC, m.created_at DESC, m.ref DESC LIMIT ?3",
+    [RP_SQ_MEMORY_OPEN] = "SELECT ref, content FROM rp_memories WHERE sealed = 0",
+    [RP_SQ_MEMORY_STATS] = "SELECT count(*) FROM rp_memories",
+    [RP_SQ_MEMORY_INDEX_PUT] = "INSERT INTO rp_memory_fts (rowid, text) VALUES (?1, ?2)",
+    [RP_SQ_MEMORY_INDEX_REMOVE] = "INSERT INTO rp_memory_fts (rp_memory_fts, rowid, text) VALUES ('delete', ?1, ?2)",
+    [RP_SQ_MEMORY_INDEX_CHECK] = "INSERT INTO rp_memory_fts (rp_memory_fts) VALUES ('integrity-check')",
+
+    [RP_SQ_AUDIT_PUT] = "INSERT INTO rp_audit (scope, n, at, event, fields, sealed, salt, digest, prev, hash) "
+                        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [RP_SQ_AUDIT_ERASE] = "UPDATE rp_audit SET fields = NULL WHERE scope = ?1 AND n = ?2",
+    [RP_SQ_AUDIT_PAGE] = "SELECT n, at, event, fields, sealed, salt, digest, prev, hash FROM rp_audit "
+                         "WHERE scope = ?1 AND n > ?2 ORDER BY n LIMIT ?3",
+    [RP_SQ_AUDIT_HEAD] = "SELECT n, hash FROM rp_audit_heads WHERE scope = ?1",
+    [RP_SQ_AUDIT_HEAD_SET] = "INSERT OR REPLACE INTO rp_audit_heads (scope, n, hash) VALUES (?1, ?2, ?3)",
+    [RP_SQ_AUDIT_STATS] = "SELECT coalesce(sum(n), 0) FROM rp_audit_heads",
+
     [RP_SQ_INDEX_EXISTS] = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rp_fts'",
     [RP_SQ_INDEX_PUT] = "INSERT INTO rp_fts (rowid, text) VALUES (?1, ?2)",
     [RP_SQ_INDEX_REMOVE] = "INSERT INTO rp_fts (rp_fts, rowid, text) VALUES ('delete', ?1, ?2)",
     [RP_SQ_INDEX_CHECK] = "INSERT INTO rp_fts (rp_fts) VALUES ('integrity-check')",
     [RP_SQ_INDEX_SEARCH] =
         "SELECT s.id, s.scope, e.kind, e.seq, e.at, f.rank, e.body FROM rp_fts f JOIN rp_events e ON e.id = f.rowid "
-        "JOIN rp_sessions s ON s.ref = e.session WHERE rp_fts MATCH ?1 AND s.hidden = 0 AND (?2 IS NULL OR s.scope = "
-        "?2) "
+        "JOIN rp_sessions s ON s.ref = e.session WHERE rp_fts MATCH ?1 AND" SHOWN "AND (?2 IS NULL OR s.scope = ?2) "
         "ORDER BY f.rank LIMIT ?3",
 };

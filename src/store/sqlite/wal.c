@@ -66,6 +66,25 @@ int rp__sq_wal_maintain(struct rp__sq_store *s, int64_t *ret_left, rp_error *err
   return rc;
 }
 
+int rp__sq_wal_truncate(struct rp__sq_store *s, rp_error *err)
+{
+  pthread_mutex_lock(&s->wal_mu);
+  int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->checkpointer, err);
+  if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
+  if (rc == 0) {
+    rc = sqlite3_wal_checkpoint_v2(s->checkpointer->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    rp__sq_queue_leave(s->queue);
+    if (rc == SQLITE_OK) {
+      atomic_store_explicit(&s->wal_done, 0, memory_order_relaxed);
+      atomic_store_explicit(&s->wal_pages, 0, memory_order_relaxed);
+    } else {
+      rc = rp__sq_fail(s->checkpointer, rc, "take back the log", err);
+    }
+  }
+  pthread_mutex_unlock(&s->wal_mu);
+  return rc;
+}
+
 void rp__sq_wal_relieve(struct rp__sq_store *s)
 {
   int64_t left, pages = RP_SQ_WAL_MAX / s->page_size;

@@ -76,6 +76,31 @@ static void times(void **state)
   assert_string_equal(l.err.field, "at");
 }
 
+static void decimals_and_durations(void **state)
+{
+  (void)state;
+  struct cli_line l;
+  assert_int_equal(cli_parse(&l, "remember last fact --confidence .5"), 0);
+  assert_true(value(&l, "confidence")->real == 0.5);
+  assert_true(rp__opt_real(&l.c, 1, 7) == 7);
+  assert_int_equal(cli_parse(&l, "evidence last --video-at 312.5 --window 2m"), 0);
+  assert_true(value(&l, "video-at")->real == 312.5);
+  assert_int_equal(value(&l, "window")->num, 120000);
+  assert_int_equal(cli_parse(&l, "evidence last --at 5m"), 0);
+  assert_int_equal(value(&l, "at")->num, 1700000000000 - 5 * 60 * 1000);
+}
+
+static void reals_are_plain(void **state)
+{
+  (void)state;
+  double v = 7;
+  static const char *const bad[] = {"", " 1", "+1", "1 ", "0x1", "1e3", "nan", "inf", "-", ".", "1.2.3", "1,5", "2"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) assert_false(rp__real_parse(bad[i], -1, 1, &v));
+  assert_true(v == 7);
+  assert_true(rp__real_parse("-1", -1, 1, &v) && v == -1);
+  assert_true(rp__real_parse("0.25", -1, 1, &v) && v == 0.25);
+}
+
 static void mistakes_are_named(void **state)
 {
   (void)state;
@@ -97,6 +122,11 @@ static void mistakes_are_named(void **state)
       {"ls --status open", "--status: 'open' is none of its values",
        "one of created, active, idle, checkpointed, closed, abandoned"},
       {"ls --since yesterday", "--since: 'yesterday' is not a time", NULL},
+      {"feel a b --intensity much", "--intensity: 'much' is not a number from 0 to 10", NULL},
+      {"remember a b --confidence 1.5", "--confidence: '1.5' is not a number from 0 to 1", NULL},
+      {"evidence a --window long", "--window: 'long' is not a duration", "write it like 90, 30s, 15m, 2h or 7d"},
+      {"pin a b c --importance huge", "--importance: 'huge' is none of its values", "one of normal, high, critical"},
+      {"breif --scope x", "breif: unknown command", "did you mean 'brief'?"},
       {"show", "it needs ID", "see 'reprise show --help'"},
       {"show a b", "one word too many: 'b'", "see 'reprise show --help'"},
   };
@@ -139,6 +169,8 @@ int main(void)
       cmocka_unit_test(two_dashes_end_options),
       cmocka_unit_test(letters_take_values),
       cmocka_unit_test(times),
+      cmocka_unit_test(decimals_and_durations),
+      cmocka_unit_test(reals_are_plain),
       cmocka_unit_test(mistakes_are_named),
       cmocka_unit_test(help_demands_nothing),
       cmocka_unit_test(numbers_are_whole),

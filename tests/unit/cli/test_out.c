@@ -12,7 +12,7 @@ static struct rp__json json(const char *s)
 static void expect_pretty(const char *in, const char *out)
 {
   RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
-  rp__json_pretty(json(in), &b, false);
+  rp__out_pretty(json(in), &b, false);
   assert_string_equal(b.p, out);
 }
 

@@ -3,6 +3,7 @@
 #include "cli_test.h"
 
 #include "base/file.h"
+#include "engine/config.h"
 
 static void each_command_is_whole(void **state)
 {
@@ -88,6 +89,29 @@ static void the_manual_tells_it_all(void **state)
   }
 }
 
+/* every threshold can be set, so every key is told. */
+static void the_manuals_tell_the_keys(void **state)
+{
+  (void)state;
+  static const char *const keys[] = {
+#define X(symbol, name, type, def, help) #name,
+      RP_CONFIG_TABLE(X)
+#undef X
+  };
+  static const char *const manuals[] = {"MANUAL", "MANUAL_INI"};
+  for (size_t m = 0; m < RP_ARRAY_SIZE(manuals); m++) {
+    RP_AUTOBUF struct rp__buf manual = RP_BUF(1 << 20);
+    rp_error err;
+    assert_int_equal(rp__file_read(getenv(manuals[m]), 1 << 20, &manual, &err), 0);
+    for (size_t i = 0; i < RP_ARRAY_SIZE(keys); i++) {
+      char bold[64], roman[64];
+      snprintf(bold, sizeof(bold), "\n.B %s\n", keys[i]);
+      snprintf(roman, sizeof(roman), "\n.BR %s ", keys[i]);
+      if (!strstr(manual.p, bold) && !strstr(manual.p, roman)) fail_msg("%s does not tell %s", manuals[m], keys[i]);
+    }
+  }
+}
+
 static void durabilities_are_in_order(void **state)
 {
   (void)state;
@@ -99,9 +123,8 @@ static void durabilities_are_in_order(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_command_is_whole),
-      cmocka_unit_test(options_do_not_clash),
-      cmocka_unit_test(the_manual_tells_it_all),
+      cmocka_unit_test(each_command_is_whole),     cmocka_unit_test(options_do_not_clash),
+      cmocka_unit_test(the_manual_tells_it_all),   cmocka_unit_test(the_manuals_tell_the_keys),
       cmocka_unit_test(durabilities_are_in_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,11 +23,21 @@ static inline struct rp__fold *fold_new(void)
   return f;
 }
 
-static inline void tell_n(struct rp__fold *f, enum rp__kind kind, const char *body, size_t n)
+static inline void tell_all(struct rp__fold *f, int64_t at_ms, enum rp__kind kind, const char *body, size_t n)
 {
   int64_t to, seq = rp__fold_seq(f) + 1;
-  struct rp__event ev = {seq, 1000 * seq, kind, rp__kind_name(kind), rp__json_trusted(body, n)};
+  struct rp__event ev = {seq, at_ms, kind, rp__kind_name(kind), rp__json_trusted(body, n)};
   assert_int_equal(rp__fold_apply(f, &ev, &to), 0);
+}
+
+static inline void tell_at(struct rp__fold *f, int64_t at_ms, enum rp__kind kind, const char *body)
+{
+  tell_all(f, at_ms, kind, body, strlen(body));
+}
+
+static inline void tell_n(struct rp__fold *f, enum rp__kind kind, const char *body, size_t n)
+{
+  tell_all(f, 1000 * (rp__fold_seq(f) + 1), kind, body, n);
 }
 
 static inline void tell(struct rp__fold *f, enum rp__kind kind, const char *body)
@@ -44,14 +54,19 @@ static inline void save(const struct rp__fold *f, struct rp__buf *out)
 }
 
 /* The facets' part of the state document. */
-static inline void show(const struct rp__fold *f, struct rp__buf *out)
+static inline void show_at(const struct rp__fold *f, int64_t now_ms, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
   rp__buf_reset(out);
   rp__jw_object(&w);
-  rp__fold_show(f, 0, &w);
+  rp__fold_show(f, now_ms, &w);
   rp__jw_end_object(&w);
   assert_int_equal(out->err, 0);
+}
+
+static inline void show(const struct rp__fold *f, struct rp__buf *out)
+{
+  show_at(f, 0, out);
 }
 
 static inline struct rp__json parsed(const struct rp__buf *b)

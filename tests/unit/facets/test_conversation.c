@@ -109,10 +109,10 @@ static void a_message_too_large_alone_is_named_and_left_out(void **state)
   assert_int_equal(rp__json_count(messages_of(&out)), 3);
   assert_non_null(strstr(out.p, "\"content\":null,\"omitted_bytes\":3145730,"));
   assert_sound(f);
-  tell_big(f, 2 * 1024 * 1024 - 3 * 4096 - 2);
+  tell_big(f, 1792 * 1024 - 3 * 4096 - 2);
   show(f, &out);
   assert_int_equal(rp__json_count(messages_of(&out)), 4);
-  tell_big(f, 2 * 1024 * 1024 - 3 * 4096 - 1);
+  tell_big(f, 1792 * 1024 - 3 * 4096 - 1);
   tell_big(f, 1024 * 1024);
   show(f, &out);
   assert_int_equal(total_of(&out), 6);
@@ -141,6 +141,43 @@ static void bodies_of_other_versions_change_nothing_or_little(void **state)
   assert_sound(f);
 }
 
+/* N-07: the conversation before is there until new messages displace it, and is not counted. */
+static void carried_messages_stay_until_new_ones_displace_them(void **state)
+{
+  (void)state;
+  static const char body[] =
+      "{\"carried\":{\"conversation\":["
+      "{\"role\":\"user\",\"content\":\"hi\",\"at\":\"2026-01-02T03:04:05.006Z\",\"message_id\":\"m1\"},"
+      "{\"role\":\"user\"},7,{\"role\":\"assistant\",\"content\":[],\"at\":\"never\",\"seq\":99}]}}";
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  tell(f, RP_KIND_USAGE, "{}");
+  tell(f, RP_KIND_RESTORED, body);
+  show(f, &out);
+  assert_string_equal(out.p, "{\"conversation\":{\"messages\":["
+                             "{\"seq\":2,\"role\":\"user\",\"content\":\"hi\",\"message_id\":\"m1\",\"carried\":true,"
+                             "\"at\":\"2026-01-02T03:04:05.006Z\"},"
+                             "{\"seq\":2,\"role\":\"assistant\",\"content\":[],\"carried\":true,"
+                             "\"at\":\"1970-01-01T00:00:02.000Z\"}],\"total\":0}}");
+  assert_sound(f);
+  tell(f, RP_KIND_RESTORED, body); /* there are messages now */
+  for (int i = 0; i < 499; i++) say(f, "own");
+  assert_sound(f);
+  show(f, &out);
+  assert_int_equal(rp__json_count(messages_of(&out)), 500);
+  assert_int_equal(total_of(&out), 499);
+  assert_null(strstr(out.p, "\"hi\""));
+  assert_non_null(strstr(out.p, "\"carried\":true"));
+  say(f, "own");
+  show(f, &out);
+  assert_null(strstr(out.p, "\"carried\""));
+  tell(f, RP_KIND_RESTORED, body);
+  show(f, &out);
+  assert_int_equal(total_of(&out), 500);
+  assert_null(strstr(out.p, "\"carried\""));
+  assert_sound(f);
+}
+
 static void refuses_damaged_snapshots(void **state)
 {
   (void)state;
@@ -164,6 +201,10 @@ static void refuses_damaged_snapshots(void **state)
       "{\"seq\":2,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\"}],\"total\":2}",
       "{\"messages\":[{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\"},"
       "{\"seq\":2,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\"}],\"total\":1}",
+      "{\"messages\":[{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\"},"
+      "{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\",\"carried\":true}],\"total\":1}",
+      "{\"messages\":[{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\",\"carried\":true},"
+      "{\"seq\":2,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\",\"carried\":true}],\"total\":0}",
   };
   rp_error err;
   assert_int_equal(load_part("conversation", good, &err), 0);
@@ -195,6 +236,7 @@ int main(void)
       cmocka_unit_test(bytes_are_bounded_by_dropping_the_oldest),
       cmocka_unit_test(a_message_too_large_alone_is_named_and_left_out),
       cmocka_unit_test(bodies_of_other_versions_change_nothing_or_little),
+      cmocka_unit_test(carried_messages_stay_until_new_ones_displace_them),
       cmocka_unit_test(refuses_damaged_snapshots),
       cmocka_unit_test(a_snapshot_with_too_much_is_refused),
   };

@@ -7,6 +7,8 @@
 
 #include "../../lib/dice.h"
 #include "core/snapshot.h"
+#include "random_life.h"
+#include "random_work.h"
 
 #define EVENTS_MAX 60
 
@@ -77,11 +79,13 @@ static void journal_fill(struct journal *j, struct dice *d)
   j->n = (size_t)dice_below(d, EVENTS_MAX) + 1;
   for (size_t i = 0; i < j->n; i++) {
     struct rp__buf b = RP_BUF(SAVED_MAX);
-    switch (dice_below(d, 10)) {
+    switch (dice_below(d, 24)) {
     case 0 ... 3: j->kinds[i] = RP_KIND_TOOL, random_tool(d, &b); break;
     case 4 ... 6: j->kinds[i] = RP_KIND_MESSAGE, random_message(d, &b); break;
     case 7: j->kinds[i] = RP_KIND_USAGE, random_usage(d, &b); break;
     case 8: j->kinds[i] = RP_KIND_RESTORED, random_restart(d, (int64_t)i + 1, &b); break;
+    case 10 ... 17: j->kinds[i] = random_work(d, &b); break;
+    case 18 ... 23: random_life(d, &j->kinds[i], &b); break;
     default: j->kinds[i] = (enum rp__kind)dice_below(d, RP_KIND_RUNTIME), random_tool(d, &b); break;
     }
     j->bodies[i] = rp__buf_take(&b);
@@ -170,6 +174,31 @@ static void in_a_long_journal(void **state)
   assert_string_equal(a.p, b.p);
 }
 
+/* The same with work, which fills the bounded lists and the table of topics. */
+static void in_long_work(void **state)
+{
+  (void)state;
+  struct dice d = dice_new();
+  RP_AUTOFOLD struct rp__fold *all = fold_new();
+  struct rp__fold *hops = fold_new();
+  RP_AUTOBUF struct rp__buf a = RP_BUF(SAVED_MAX), b = RP_BUF(SAVED_MAX), body = RP_BUF(SAVED_MAX);
+  for (int i = 0; i < 4000; i++) {
+    rp__buf_reset(&body);
+    enum rp__kind kind = random_work(&d, &body);
+    tell(all, kind, body.p);
+    tell(hops, kind, body.p);
+    if (dice_below(&d, 40)) continue;
+    assert_sound(hops);
+    save(hops, &b);
+    rp__fold_free(hops);
+    hops = load(&b);
+  }
+  save(all, &a);
+  save(hops, &b);
+  rp__fold_free(hops);
+  assert_string_equal(a.p, b.p);
+}
+
 /* Decision 10: 4 MiB in all, and a snapshot has room for them. */
 static void the_bounds_add_up(void **state)
 {
@@ -208,6 +237,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(at_every_cut_of_random_journals),
       cmocka_unit_test(in_a_long_journal),
+      cmocka_unit_test(in_long_work),
       cmocka_unit_test(the_bounds_add_up),
       cmocka_unit_test(a_deep_body_survives_a_snapshot),
   };

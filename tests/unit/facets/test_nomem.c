@@ -3,6 +3,7 @@
 
 #include "../core/alloc_fault.h"
 #include "core/snapshot.h"
+#include "facets/emotions.h"
 
 static const struct {
   enum rp__kind kind;
@@ -14,7 +15,40 @@ static const struct {
     {RP_KIND_USAGE, "{\"tokens_in\":5}"},
     {RP_KIND_RESTORED, "{\"cause\":\"crash\",\"elapsed_seconds\":5}"},
     {RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":[]}"},
+    {RP_KIND_TASK, "{\"task_id\":\"T\\u0031\",\"title\":\"t\\n\",\"stage\":\"build\"}"},
+    {RP_KIND_PIN, "{\"label\":\"a\\n [inherited from s @ t]\",\"content\":\"todo\\ttask-1 T1\"}"},
+    {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"task-1 and task-2 of ham radio\"}"},
+    {RP_KIND_ACTIVITY, "{\"workdir\":\"/Projects/nova\",\"categories\":[\"x1\"],\"text\":\"some text\"}"},
+    {RP_KIND_LEARNING, "{\"memory_id\":\"m\\u0031\",\"content\":\"c\\n\",\"confidence\":0.5}"},
+    {RP_KIND_CONFIDENCE, "{\"memory_id\":\"m1\",\"old_score\":1,\"new_score\":0.2,\"reason\":\"\\n\"}"},
+    {RP_KIND_SOP, "{\"sop_path\":\"\\n\",\"injected_at\":1,\"acknowledged\":true,\"tool_call\":{}}"},
+    {RP_KIND_RESTORED, "{\"pins\":[{\"label\":\"b\",\"content\":\"wip task-3\",\"inherited_from\":\"s\"}],"
+                       "\"tasks\":[{\"task_id\":\"T4\",\"title\":\"t\",\"stage\":\"build\"}],"
+                       "\"memories\":[{\"memory_id\":\"m2\",\"confidence\":0.3,\"inherited_from\":\"\\n\"}]}"},
+    {RP_KIND_UNPIN, "{\"label\":\"a\\n\"}"},
+    {RP_KIND_SESSION, "{\"name\":\"n\",\"settings\":{\"emotions\":{}},\"meta\":{\"a\":1}}"},
+    {RP_KIND_SESSION, "{\"settings\":{\"emotions\":{\"boredom\":{}},\"b\":2},\"meta\":{\"a\":null}}"},
+    {RP_KIND_EMOTION, "{\"event\":\"violence\"}"},
+    {RP_KIND_NOTE, "{\"id\":\"\\u0061\",\"text\":\"t\\n\",\"context_used\":true}"},
+    {RP_KIND_FRAME, "{\"frame_id\":1,\"timestamp\":2,\"embedding\":[1]}"},
+    {RP_KIND_TRANSCRIPT, "{\"text\":\"hello\",\"final\":false}"},
+    {RP_KIND_TRANSCRIPT, "{\"text\":\"hello there\"}"},
+    {RP_KIND_INTENT, "{\"topics\":[\"t\"],\"intent\":\"i\",\"context\":{\"a\":1}}"},
+    {RP_KIND_INTENT, "{\"topics\":[\"u\"],\"context\":{\"b\":1}}"},
+    {RP_KIND_APPROVAL, "{\"id\":\"a\",\"status\":\"pending\"}"},
+    {RP_KIND_QUESTION, "{\"id\":1,\"status\":\"pending\"}"},
+    {RP_KIND_PROVIDER, "{\"type\":\"t\",\"config\":{\"a\":1},\"metadata\":{\"a\":1}}"},
+    {RP_KIND_PROVIDER, "{\"type\":\"t\",\"config\":{\"b\":1},\"metadata\":{\"b\":1}}"},
+    {RP_KIND_PERSON, "{\"name\":\"p\"}"},
+    {RP_KIND_PERSON, "{\"name\":\"q\"}"},
 };
+
+/* What a session takes over from another: a journal of its own, for only an empty one does. */
+static const char carried[] = "{\"carried\":{\"conversation\":[{\"role\":\"user\",\"content\":\"c\"}],"
+                              "\"affect\":{\"levels\":{},\"table\":{}},\"presence\":{\"last_person\":\"p\"}}}";
+
+/* A fold that the test made before it counts. */
+static struct rp__fold *folded;
 
 static int live(void)
 {
@@ -36,14 +70,54 @@ static int live(void)
   return rc;
 }
 
+static int take_over(void)
+{
+  RP_AUTOFOLD struct rp__fold *f = NULL;
+  int64_t to;
+  struct rp__event ev = {1, 5, RP_KIND_RESTORED, NULL, rp__json_trusted(carried, strlen(carried))};
+  int rc = rp__fold_new(&rp__facets, &f);
+  return rc ? rc : rp__fold_apply(f, &ev, &to);
+}
+
+/* The state document; its error stays in the buffer. */
+static int show_all(void)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_object(&w);
+  rp__fold_show(folded, 1000, &w);
+  rp__jw_end_object(&w);
+  return out.err;
+}
+
+static int emotions_file(void)
+{
+  RP_AUTOEMOTIONS struct rp__emotions_builder *b = NULL;
+  RP_AUTOBUF struct rp__buf ini = RP_BUF(SAVED_MAX), json = RP_BUF(SAVED_MAX);
+  rp_error err = {0};
+  rp__emotions_ini(&ini);
+  if (ini.err) return ini.err;
+  int rc = rp__emotions_begin(&b);
+  if (rc == 0) rc = rp__emotions_set(b, "event hug", "joy", ".5", &err);
+  return rc ? rc : rp__emotions_finish(b, &json, &err);
+}
+
 static void every_allocation_may_fail(void **state)
 {
   (void)state;
-  assert_true(alloc_enumerate(live, RP_E_NOMEM) > 20);
+  assert_true(alloc_enumerate(live, RP_E_NOMEM) > 60);
+  assert_true(alloc_enumerate(take_over, RP_E_NOMEM) > 5);
+  assert_true(alloc_enumerate(emotions_file, RP_E_NOMEM) > 3);
 }
 
-/* A fold that the test made before it counts. */
-static struct rp__fold *folded;
+static void showing_needs_memory_too(void **state)
+{
+  (void)state;
+  folded = fold_new();
+  for (size_t i = 0; i < RP_ARRAY_SIZE(events); i++) tell(folded, events[i].kind, events[i].body);
+  assert_true(alloc_enumerate(show_all, RP_E_NOMEM) > 3);
+  rp__fold_free(folded);
+}
 
 static int one_message(void)
 {
@@ -58,6 +132,7 @@ static void a_message_costs_one_allocation(void **state)
 {
   (void)state;
   folded = fold_new();
+  assert_int_equal(one_message(), 0); /* the table of topics is made with the first word */
   assert_int_equal(alloc_enumerate(one_message, RP_E_NOMEM), 1);
   rp__fold_free(folded);
 }
@@ -66,6 +141,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(showing_needs_memory_too),
       cmocka_unit_test(a_message_costs_one_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,13 +71,13 @@ static void the_document_of_the_contract(void **state)
   RP_AUTOFOLD struct rp__fold *f = fold_new();
   RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
   tell(f, RP_KIND_TOOL, "{\"call_id\":\"a\",\"name\":\"sh\",\"status\":\"intended\",\"input\":{\"cmd\": \"ls\"}}");
-  tell(f, RP_KIND_TOOL, "{\"call_id\":\"b\",\"name\":\"cat\",\"status\":\"running\"}");
+  tell(f, RP_KIND_TOOL, "{\"call_id\":\"b\",\"name\":\"rm\",\"status\":\"running\"}");
   tell(f, RP_KIND_TOOL, "{\"call_id\":\"\\u0061\",\"name\":\"sh\",\"status\":\"done\",\"output\":null}");
   show(f, &out);
   assert_string_equal(out.p,
                       "{\"tools\":[{\"call_id\":\"a\",\"name\":\"sh\",\"status\":\"done\",\"input\":{\"cmd\": "
                       "\"ls\"},\"output\":null,\"seq\":3,\"at\":\"1970-01-01T00:00:03.000Z\"},{\"call_id\":\"b\","
-                      "\"name\":\"cat\",\"status\":\"running\",\"seq\":2,\"at\":\"1970-01-01T00:00:02.000Z\"}]}");
+                      "\"name\":\"rm\",\"status\":\"running\",\"seq\":2,\"at\":\"1970-01-01T00:00:02.000Z\"}]}");
   assert_sound(f);
 }
 

@@ -18,6 +18,16 @@
 
 #define NOW 1700000000000LL
 
+/* session_states as a program of the seed has it: other order, other types, a further column, no indexes of ours. */
+#define SEED_STATES                                                                                                    \
+  "CREATE TABLE session_states (extra INTEGER NOT NULL DEFAULT 5, updated_at, created_at TEXT NOT NULL,"               \
+  " id TEXT PRIMARY KEY, start_time TEXT NOT NULL, END_TIME TEXT, channel TEXT DEFAULT 'unknown',"                     \
+  " sop_interactions TEXT NOT NULL DEFAULT '[]', working_memory TEXT NOT NULL DEFAULT '[]',"                           \
+  " hot_topics TEXT NOT NULL DEFAULT '[]', active_projects TEXT NOT NULL DEFAULT '[]',"                                \
+  " pending_tasks TEXT NOT NULL DEFAULT '[]', recent_learnings TEXT NOT NULL DEFAULT '[]',"                            \
+  " confidence_updates TEXT NOT NULL DEFAULT '[]', previous_session_id TEXT, continued_by TEXT,"                       \
+  " crash_recovered INTEGER DEFAULT 0, schema_version INTEGER DEFAULT 1);"
+
 /* A database of its own for each test. */
 struct box {
   struct scratch dir;
@@ -120,6 +130,47 @@ static inline int64_t raw_int(const char *path, const char *sql)
   sqlite3_finalize(st);
   sqlite3_close(db);
   return v;
+}
+
+static inline void raw_text(const char *path, const char *sql, char *out, size_t size)
+{
+  sqlite3 *db = raw_open(path);
+  sqlite3_stmt *st;
+  assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+  const unsigned char *v = sqlite3_column_text(st, 0);
+  snprintf(out, size, "%s", v ? (const char *)v : "NULL");
+  sqlite3_finalize(st);
+  sqlite3_close(db);
+}
+
+/* Puts a record whose pins are `pins`; the op's rc. */
+static inline int record_in(struct rp__store *s, const char *id, const char *pins, rp_error *err)
+{
+  struct rp__record_row row = {.start_ms = NOW, .end_ms = NOW + 1, .created_ms = NOW, .updated_ms = NOW, .n_tasks = 1};
+  rp__name_set(row.session_id, id);
+  row.part[RP_PART_WORKING_MEMORY] = strdup(pins);
+  row.part[RP_PART_TASKS] = strdup("[{\"task_id\":\"t\"}]");
+  struct rp__op op = {.type = RP_OP_RECORD_PUT, .session_id = id, .now_ms = NOW, .u.record.row = &row};
+  int rc = row.part[RP_PART_WORKING_MEMORY] && row.part[RP_PART_TASKS] ? commit_as(s, &op, RP_OS, err) : RP_E_NOMEM;
+  rp__record_row_done(&row);
+  return rc;
+}
+
+static inline int memory_in(struct rp__store *s, const char *id, const char *content, rp_error *err)
+{
+  struct rp__memory_row row = {.confidence = 0.5, .content = content, .content_len = strlen(content)};
+  snprintf(row.id, sizeof row.id, "%s", id);
+  rp__name_set(row.scope, "s");
+  struct rp__op op = {.type = RP_OP_MEMORY_PUT, .now_ms = NOW, .u.memory.row = &row};
+  return commit_as(s, &op, RP_OS, err);
+}
+
+static inline int memory_count(void *ctx, const struct rp__memory_row *row)
+{
+  (void)row;
+  ++*(int *)ctx;
+  return 0;
 }
 
 static inline int hit_count(void *ctx, const rp_hit *hit)

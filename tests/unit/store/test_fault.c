@@ -21,13 +21,28 @@ static int snapshot_ignored(void *ctx, const struct rp__snapshot_row *row)
   (void)ctx, (void)row;
   return 0;
 }
+static int recall_ignored(void *ctx, const struct rp__recall *row)
+{
+  (void)ctx, (void)row;
+  return 0;
+}
+static int audit_ignored(void *ctx, const struct rp__audit_row *row)
+{
+  (void)ctx, (void)row;
+  return 0;
+}
+static int scope_ignored(void *ctx, const char *scope)
+{
+  (void)ctx, (void)scope;
+  return 0;
+}
 static int finding_ignored(void *ctx, const rp_finding *f)
 {
   (void)ctx, (void)f;
   return 0;
 }
 
-enum { SLOTS = 13 };
+enum { SLOTS = 20 };
 
 /* Calls every slot in order; the results. */
 static void call_all(struct rp__store *s, int64_t ref, int rc[SLOTS], rp_error *err)
@@ -49,6 +64,21 @@ static void call_all(struct rp__store *s, int64_t ref, int rc[SLOTS], rp_error *
   rc[i++] = s->ops->scope_get(s, "s", &scope, err);
   rc[i++] = s->ops->client_get(s, ref, "c", &n, err);
   rc[i++] = s->ops->search(s, "word", NULL, 0, hit_count, &hits, err);
+  struct rp__recall_filter recall = {.scope = "s"};
+  struct rp__memory_filter memories = {.scope = "s"};
+  struct rp__audit_filter audits = {.scope = "s"};
+  struct rp__record_row record;
+  struct rp__task_row task;
+  struct rp__audit_row head;
+  bool found;
+  rc[i++] = s->ops->recall_list(s, &recall, recall_ignored, NULL, err);
+  rc[i++] = s->ops->record_get(s, ref, &record, err);
+  if (rc[i - 1] == 0) rp__record_row_done(&record);
+  rc[i++] = s->ops->task_get(s, "s", 1, &task, &found, err);
+  rc[i++] = s->ops->memory_list(s, &memories, memory_count, &hits, err);
+  rc[i++] = s->ops->audit_list(s, &audits, audit_ignored, NULL, err);
+  rc[i++] = s->ops->audit_head(s, "s", &head, err);
+  rc[i++] = s->ops->scope_list(s, scope_ignored, NULL, err);
   rc[i++] = s->ops->maintain(s, RP_MAINTAIN_INDEX, NULL, err);
   rc[i++] = s->ops->check(s, false, finding_ignored, NULL, err);
   rc[i++] = s->ops->stats(s, &stats, err);
@@ -70,6 +100,7 @@ static void the_nth_call_fails_and_no_other(void **state)
       assert_int_equal(rp__store_memory_open(&o, &inner, &err), 0);
       assert_int_equal(rp__store_fault_wrap(inner, &plan, &s), 0);
       assert_int_equal(put_in(s, "a", &ref, &err), 0);
+      assert_int_equal(record_in(s, "a", "[]", &err), 0);
       plan = (struct rp__fault){.nth = nth, .code = RP_E_IO, .after = kind & 1, .persistent = kind & 2};
       call_all(s, ref, rc, &err);
       assert_int_equal(plan.calls, SLOTS);

@@ -71,6 +71,21 @@ static int run_ignored(void *ctx, const struct rp__run_row *row)
   (void)ctx, (void)row;
   return 0;
 }
+static int recall_ignored(void *ctx, const struct rp__recall *row)
+{
+  (void)ctx, (void)row;
+  return 0;
+}
+static int audit_ignored(void *ctx, const struct rp__audit_row *row)
+{
+  (void)ctx, (void)row;
+  return 0;
+}
+static int scope_ignored(void *ctx, const char *scope)
+{
+  (void)ctx, (void)scope;
+  return 0;
+}
 static int finding_ignored(void *ctx, const rp_finding *f)
 {
   (void)ctx, (void)f;
@@ -107,6 +122,55 @@ static int cycle_write(struct rp__store *s, rp_error *err)
   return rc ? rc : t.rc;
 }
 
+/* Records, words, memories and chains, written, replaced and taken out again. */
+static int cycle_keep(struct rp__store *s, rp_error *err)
+{
+  struct rp__new_event ev = {.kind = "task", .body = "{}", .body_len = 2};
+  char part[] = "[1]", sealed[] = "xyz";
+  struct rp__record_row record = {.end_ms = 1, .part = {part}},
+                        shut = {.end_ms = 2, .sealed_body = sealed, .sealed_len = 3};
+  struct rp__memory_row memory = {.id = "m", .scope = "s", .content = "walnut", .content_len = 6, .categories = "[]"};
+  struct rp__memory_row other = {.id = "n", .scope = "s", .content = "walnut", .content_len = 6, .categories = "[]"};
+  struct rp__op ops[] = {
+      {.type = RP_OP_APPEND, .session_id = "a", .u.append = {.events = &ev, .n = 1, .expect = -1}},
+      {.type = RP_OP_TASK_PUT, .session_id = "a", .u.task_put = {.scope = "s", .hash = 1}},
+      {.type = RP_OP_RECORD_PUT, .session_id = "a", .u.record.row = &shut},
+      {.type = RP_OP_RECORD_ARCHIVE, .session_id = "a"},
+      {.type = RP_OP_RECORD_PUT, .session_id = "a", .u.record.row = &record},
+      {.type = RP_OP_MEMORY_PUT, .u.memory.row = &memory},
+      {.type = RP_OP_MEMORY_PUT, .u.memory.row = &memory},
+      {.type = RP_OP_MEMORY_SET, .u.memory.row = &memory},
+      {.type = RP_OP_MEMORY_PUT, .u.memory.row = &other},
+      {.type = RP_OP_MEMORY_DELETE, .u.memory.row = &other},
+      {.type = RP_OP_AUDIT, .u.audit = {.scope = "s", .event = "hold", .fields = {"{}", 2}}},
+  };
+  struct rp__txn t = {.ops = ops, .n = RP_ARRAY_SIZE(ops), .durability = RP_OS}, *group = &t;
+  int rc = s->ops->commit(s, &group, 1, err);
+  if (rc == 0 && t.rc != 0) *err = t.err;
+  return rc ? rc : t.rc;
+}
+
+static int cycle_recall(struct rp__store *s, int64_t ref, rp_error *err)
+{
+  struct rp__recall_filter recall = {.scope = "s"};
+  struct rp__memory_filter best = {.scope = "s"}, words = {.scope = "s", .words = "walnut"};
+  struct rp__audit_filter audits = {.scope = "s"};
+  struct rp__record_row record;
+  struct rp__task_row task;
+  bool found;
+  int n = 0;
+  int rc = s->ops->record_get(s, ref, &record, err);
+  if (rc != 0) return rc;
+  rp__record_row_done(&record);
+  rc = s->ops->recall_list(s, &recall, recall_ignored, NULL, err);
+  if (rc == 0) rc = s->ops->task_get(s, "s", 1, &task, &found, err);
+  if (rc == 0) rc = s->ops->memory_list(s, &best, memory_count, &n, err);
+  if (rc == 0) rc = s->ops->memory_list(s, &words, memory_count, &n, err);
+  if (rc == 0) rc = s->ops->audit_list(s, &audits, audit_ignored, NULL, err);
+  if (rc == 0) rc = s->ops->scope_list(s, scope_ignored, NULL, err);
+  return rc ? rc : s->ops->maintain(s, RP_MAINTAIN_SCRUB, NULL, err);
+}
+
 static int cycle_read(struct rp__store *s, int64_t ref, rp_error *err)
 {
   struct rp__session_row row = {0};
@@ -138,6 +202,8 @@ static int cycle(open_fn *open, const char *path, rp_error *err)
   if (rc == RP_E_EXISTS) rc = 0;
   if (rc == 0) rc = say_in(s, "a", "word", RP_OS, NULL, err);
   if (rc == 0) rc = cycle_write(s, err);
+  if (rc == 0) rc = cycle_keep(s, err);
+  if (rc == 0) rc = cycle_recall(s, 1, err);
   if (rc == 0) rc = cycle_read(s, 1, err);
   if (rc != 0) { /* the cause is gone: so is the trouble */
     rp_error again;
@@ -146,6 +212,8 @@ static int cycle(open_fn *open, const char *path, rp_error *err)
     assert_true(better == 0 || better == RP_E_EXISTS);
     assert_int_equal(say_in(s, "a", "word", RP_OS, NULL, &again), 0);
     assert_int_equal(cycle_write(s, &again), 0);
+    assert_int_equal(cycle_keep(s, &again), 0);
+    assert_int_equal(cycle_recall(s, 1, &again), 0);
     assert_int_equal(cycle_read(s, 1, &again), 0);
   }
   s->ops->close(s);
@@ -158,6 +226,7 @@ static void every_allocation_fails_once(struct box *b, open_fn *open)
   for (failed = true; failed; n++) {
     assert_true(n < 10000);
     memset(&b->err, 0, sizeof b->err);
+    scratch_empty(&b->dir); /* a store that grew would have more to allocate each time */
     failed = false;
     countdown = n;
     int rc = cycle(open, b->path, &b->err);

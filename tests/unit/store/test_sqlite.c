@@ -240,6 +240,14 @@ static struct findings checked(struct box *b, bool repair)
   return all;
 }
 
+static int walnuts(struct box *b)
+{
+  struct rp__memory_filter filter = {.scope = "s", .words = "walnut"};
+  int n = 0;
+  assert_int_equal(b->s->ops->memory_list(b->s, &filter, memory_count, &n, &b->err), 0);
+  return n;
+}
+
 static void structures_are_checked_and_repaired(void **state)
 {
   static const struct {
@@ -249,10 +257,24 @@ static void structures_are_checked_and_repaired(void **state)
       {"DROP TABLE rp_clients", "rp_clients is missing"},
       {"DELETE FROM rp_fts_data WHERE id > 10", "full text is damaged"},
       {"UPDATE rp_meta SET value = 1000000 WHERE name = 'index_at'", "full text is ahead"},
+      {"DROP TABLE rp_memory_fts", "rp_memory_fts is missing"},
+      {"DELETE FROM rp_memory_fts_data WHERE id > 10", "full text of memories is damaged"},
+      {"DROP INDEX rp_recall_session", "rp_recall_session is missing"},
+      {"DROP VIEW agent_session_states", "agent_session_states is missing"},
+      {"UPDATE rp_recall SET n_tasks = 7", "the record of session a counts 7 tasks and has 1"},
+      {"INSERT INTO rp_recall VALUES ('s', 1, 'ghost', 77, NULL, 0, 0, ''); INSERT INTO rp_records VALUES"
+       " (77, 0, 0, 0, 0, NULL, NULL, 0, NULL); INSERT INTO session_states (id, start_time, created_at)"
+       " VALUES ('ghost', '', '')",
+       "the record of session ghost belongs to no session"},
+      {"INSERT INTO rp_records VALUES (77, 0, 0, 0, 0, NULL, NULL, 0, NULL)", "the body of a record belongs to no"},
+      {"INSERT INTO rp_tasks VALUES ('s', 1, 77, 1, 1, 1)", "words on tasks belong to no session"},
+      {"DELETE FROM session_states WHERE id = 'a'", "session_states has lost the record of session a"},
   };
   struct box *b = *state;
   box_open(b);
   assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  assert_int_equal(record_in(b->s, "a", "[]", &b->err), 0);
+  assert_int_equal(memory_in(b->s, "m", "walnut", &b->err), 0);
   for (int j = 0; j < 20; j++) assert_int_equal(say_in(b->s, "a", "word", RP_OS, NULL, &b->err), 0);
   for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
     assert_int_equal(hits_in(b->s, "word"), 20);
@@ -267,7 +289,24 @@ static void structures_are_checked_and_repaired(void **state)
     assert_int_equal(f.n, 1);
     assert_int_equal(f.repaired, 1);
     assert_int_equal(checked(b, false).n, 0);
+    assert_int_equal(walnuts(b), 1);
   }
+  assert_int_equal(raw_int(b->path, "SELECT count(*) FROM session_states"), 0);
+}
+
+/* Nobody can put a chain right again: what is wrong with it is told, and stays. */
+static void chains_are_not_repaired(void **state)
+{
+  struct box *b = *state;
+  struct rp__op op = {.type = RP_OP_AUDIT, .u.audit = {.scope = "s", .event = "hold"}};
+  box_open(b);
+  for (int i = 0; i < 3; i++) assert_int_equal(commit_as(b->s, &op, RP_OS, &b->err), 0);
+  assert_int_equal(checked(b, false).n, 0);
+  raw_run(b->path, "DELETE FROM rp_audit WHERE n = 3");
+  struct findings f = checked(b, true);
+  assert_int_equal(f.n, 1);
+  assert_int_equal(f.repaired, 0);
+  assert_non_null(strstr(f.text, "the audit log of scope s ends at 2, not at 3"));
 }
 
 /* ---- the log ---- */
@@ -384,6 +423,7 @@ int main(void)
       BOX_TEST(full_text_is_rebuilt),
       BOX_TEST(ids_given_again_are_indexed_again),
       BOX_TEST(structures_are_checked_and_repaired),
+      BOX_TEST(chains_are_not_repaired),
       BOX_TEST(a_slow_reader_does_not_grow_the_log),
       BOX_TEST(the_log_has_a_bound),
       BOX_TEST(the_log_has_a_bound_without_a_keeper),

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the next segment of a session should know (L-13): transcript, notes, frames, memory of the conversation. */
+#include "continuity/brief-impl.h"
+
+#include "base/text.h"
+
+#define TAIL_BYTES 1600
+#define TAIL_LINE 240
+#define NOTES_SHOWN 10
+#define FRAMES_SHOWN 5
+
+/* ---- transcript -------------------------------------------------------------------- */
+
+/* From `from` to the end in lines of at most TAIL_LINE characters, broken where the speaker broke them. */
+static void tail_lines(const char *text, size_t n, struct rp__draft *d)
+{
+  while (n > 0) {
+    const char *end = memchr(text, '\n', n);
+    size_t line = end ? (size_t)(end - text) : n, take = line;
+    if (take > TAIL_LINE) {
+      take = rp__text_clip(text, TAIL_LINE);
+      const char *space = memrchr(text + 1, ' ', take - 1);
+      if (space) take = (size_t)(space - text);
+    }
+    struct rp__buf *out = rp__draft_item(d);
+    rp__buf_str(out, "> ");
+    struct rp__plain t = rp__plain_begin(out, TAIL_LINE + 2);
+    rp__plain_bytes(&t, text, take);
+    if (rp__plain_end(&t) == 0)
+      rp__draft_cancel(d);
+    else
+      rp__draft_why(d, "what was said last");
+    if (out->err) return;
+    take += take < n && (text[take] == '\n' || text[take] == ' ');
+    text += take;
+    n -= take;
+  }
+}
+
+static void transcript(struct rp__json evidence, struct rp__draft *d)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(evidence.n);
+  struct rp__json v = rp__json_get(evidence, "transcript");
+  if (v.type != RP_JSON_STRING) return;
+  (void)rp__json_text(v, &text);
+  if (text.err) {
+    if (!d->bytes.err) d->bytes.err = text.err;
+    return;
+  }
+  rp__draft_section(d, RP_SEC_TRANSCRIPT, "the session has a transcript");
+  size_t from = text.n > TAIL_BYTES ? text.n - TAIL_BYTES : 0;
+  while (from && from < text.n && ((unsigned char)text.p[from] & 0xc0) == 0x80) from++;
+  if (text.n > from) tail_lines(text.p + from, text.n - from, d);
+}
+
+/* ---- notes and frames ---------------------------------------------------------------- */
+
+static void add_when(struct rp__json v, struct rp__buf *out)
+{
+  struct rp__json at = rp__json_get(v, "timestamp");
+  if (at.type != RP_JSON_NUMBER && at.type != RP_JSON_STRING) return;
+  rp__buf_str(out, " (at ");
+  rp__plain_value(out, at, 40);
+  rp__buf_str(out, at.type == RP_JSON_NUMBER ? " s)" : ")");
+}
+
+static void note_line(struct rp__json note, struct rp__draft *d)
+{
+  struct rp__json category = rp__json_get(note, "category");
+  struct rp__buf *out = rp__draft_item(d);
+  rp__buf_str(out, "- ");
+  if (category.type == RP_JSON_STRING && category.n > 2) {
+    rp__buf_char(out, '[');
+    rp__plain_value(out, category, RP_LABEL_CHARS);
+    rp__buf_str(out, "] ");
+  }
+  rp__plain_value(out, rp__json_get(note, "text"), RP_TEXT_CHARS);
+  add_when(note, out);
+  rp__draft_why(d, "one of the last %d notes", NOTES_SHOWN);
+}
+
+static void frame_line(struct rp__json frame, struct rp__draft *d)
+{
+  struct rp__buf *out = rp__draft_item(d);
+  rp__buf_str(out, "- ");
+  rp__plain_value(out, rp__json_get(frame, "frame_id"), RP_LABEL_CHARS);
+  add_when(frame, out);
+  rp__draft_why(d, "one of the %d frames nearest to the end", FRAMES_SHOWN);
+}
+
+static void last_of(struct rp__json list, size_t max, void (*line)(struct rp__json, struct rp__draft *),
+                    struct rp__draft *d)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json v;
+  size_t n = rp__json_count(list), i = 0;
+  while (rp__json_next(list, &it, NULL, &v))
+    if (i++ + max >= n && v.type == RP_JSON_OBJECT) line(v, d);
+}
+
+/* ---- memory of the conversation --------------------------------------------------------- */
+
+static void context_line(struct rp__json memory, const char *name, struct rp__draft *d)
+{
+  struct rp__json v = rp__json_get(memory, name), item;
+  struct rp__json_iter it = {0};
+  struct rp__buf *out = rp__draft_item(d);
+  size_t chars = 0;
+  rp__buf_printf(out, "- %s: ", name);
+  if (v.type == RP_JSON_ARRAY) {
+    struct rp__plain t = rp__plain_begin(out, RP_TEXT_CHARS);
+    for (bool first = true; rp__json_next(v, &it, NULL, &item);) {
+      if (item.type != RP_JSON_STRING) continue;
+      if (!first) rp__plain_bytes(&t, ", ", 2);
+      first = false;
+      rp__plain_json(&t, item);
+    }
+    chars = rp__plain_end(&t);
+  } else {
+    chars = rp__plain_value(out, v, RP_TEXT_CHARS);
+  }
+  if (chars == 0)
+    rp__draft_cancel(d);
+  else
+    rp__draft_why(d, "the conversation's %s", name);
+}
+
+void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d)
+{
+  struct rp__json evidence = rp__json_get(in->state, "evidence"), memory = rp__json_get(evidence, "memory");
+  if (evidence.type != RP_JSON_OBJECT) return;
+  transcript(evidence, d);
+  rp__draft_section(d, RP_SEC_NOTES, "the session has notes");
+  last_of(rp__json_get(evidence, "notes"), NOTES_SHOWN, note_line, d);
+  rp__draft_section(d, RP_SEC_FRAMES, "the session has frames");
+  last_of(rp__json_get(evidence, "frames"), FRAMES_SHOWN, frame_line, d);
+  rp__draft_section(d, RP_SEC_CONTEXT, "the session remembers its conversation");
+  context_line(memory, "topics", d);
+  context_line(memory, "intent", d);
+  context_line(memory, "context", d);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two templates share. Each function adds a section where there is something to say. */
+#ifndef RP_CONTINUITY_BRIEF_IMPL_H
+#define RP_CONTINUITY_BRIEF_IMPL_H
+
+#include "continuity/brief-draft.h"
+#include "continuity/brief.h"
+
+#define RP_LABEL_CHARS 200 /* of ids, labels, titles and names */
+#define RP_TEXT_CHARS 500  /* of messages and facts */
+
+void rp__brief_coder(const struct rp__brief_input *in, struct rp__draft *d);
+void rp__brief_robot(const struct rp__brief_input *in, struct rp__draft *d);
+
+void rp__brief_tasks(const struct rp__brief_input *in, struct rp__draft *d);
+void rp__brief_pins(const struct rp__brief_input *in, struct rp__draft *d);
+void rp__brief_memories(const struct rp__brief_input *in, struct rp__draft *d);
+void rp__brief_stopped(const struct rp__brief_input *in, struct rp__draft *d);
+void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d);
+void rp__brief_waiting(const struct rp__brief_input *in, struct rp__draft *d); /* approvals and questions */
+void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d);
+
+size_t rp__brief_pin_count(const struct rp__brief_input *in); /* that the pins section would have */
+bool rp__brief_unclean(enum rp__cause c);
+/* The ISO time of a member; false when there is none. */
+bool rp__brief_time(struct rp__json object, const char *name, int64_t *ret_ms);
+/* " (2 hours ago)" of a member that is a time, or nothing. */
+void rp__brief_ago(const struct rp__brief_input *in, struct rp__json object, const char *name, struct rp__buf *out);
+
+#endif

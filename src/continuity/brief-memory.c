@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pending tasks and pins: those the plan brings, and a resumed session's own. */
+#include "continuity/brief-impl.h"
+#include "continuity/pin.h"
+#include "facets/pins.h"
+
+#define STAGE_CHARS 60
+#define CRITICAL_CHARS 1000
+#define CONTENT_CHARS 300
+
+/* ---- tasks ------------------------------------------------------------------------ */
+
+static const struct rp__task_choice *planned_tasks(const struct rp__brief_input *in, size_t *ret_n)
+{
+  *ret_n = 0;
+  return in->plan ? rp__plan_tasks(in->plan, ret_n) : NULL;
+}
+
+static void task_line(struct rp__buf *out, const char *id, const char *title, const char *stage, int64_t days)
+{
+  rp__buf_str(out, "- [");
+  rp__plain_text(out, id, RP_LABEL_CHARS);
+  rp__buf_str(out, "] ");
+  if (rp__plain_text(out, title, RP_LABEL_CHARS)) rp__buf_char(out, ' ');
+  rp__buf_str(out, "(last stage: ");
+  if (rp__plain_text(out, stage, STAGE_CHARS) == 0) rp__buf_str(out, "unknown");
+  rp__buf_printf(out, ", %lldd ago)", (long long)days);
+}
+
+static bool planned(const struct rp__brief_input *in, const char *task_id)
+{
+  size_t n;
+  const struct rp__task_choice *t = planned_tasks(in, &n);
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(t[i].task_id, task_id) == 0) return true;
+  return false;
+}
+
+static int own_task(const struct rp__brief_input *in, struct rp__json task, struct rp__draft *d)
+{
+  static const char *const names[] = {"task_id", "title", "stage"};
+  RP_AUTOFREE char *id = NULL, *title = NULL, *stage = NULL;
+  char **texts[] = {&id, &title, &stage};
+  int64_t at = in->now_ms;
+  for (unsigned i = 0; i < 3; i++) {
+    struct rp__json v = rp__json_get(task, names[i]);
+    *texts[i] = v.type == RP_JSON_STRING ? rp__json_dup(v) : strdup("");
+    if (!*texts[i]) return RP_E_NOMEM;
+  }
+  if (planned(in, id)) return 0;
+  (void)rp__brief_time(task, "at", &at);
+  task_line(rp__draft_item(d), id, title, stage, rp__days_since(in->now_ms, at));
+  rp__draft_why(d, "pending in this session");
+  return 0;
+}
+
+void rp__brief_tasks(const struct rp__brief_input *in, struct rp__draft *d)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json task;
+  size_t n;
+  const struct rp__task_choice *t = planned_tasks(in, &n);
+  rp__draft_section(d, RP_SEC_TASKS, "tasks that were not finished");
+  for (size_t i = 0; i < n && t[i].taken; i++) {
+    task_line(rp__draft_item(d), t[i].task_id, t[i].title, t[i].stage, t[i].days);
+    rp__draft_why(d, "%s", t[i].reason);
+  }
+  while (in->resumed && rp__json_next(rp__json_get(in->state, "tasks"), &it, NULL, &task)) {
+    if (rp__json_get(task, "pending").type != RP_JSON_TRUE || !own_task(in, task, d)) continue;
+    if (!d->bytes.err) d->bytes.err = RP_E_NOMEM;
+    return;
+  }
+}
+
+/* ---- pins --------------------------------------------------------------------------- */
+
+static const struct rp__pin_choice *planned_pins(const struct rp__brief_input *in, size_t *ret_n)
+{
+  *ret_n = 0;
+  const struct rp__pin_choice *pins = in->plan ? rp__plan_pins(in->plan, ret_n) : NULL;
+  while (*ret_n && !pins[*ret_n - 1].taken) --*ret_n;
+  return pins;
+}
+
+size_t rp__brief_pin_count(const struct rp__brief_input *in)
+{
+  size_t n;
+  (void)planned_pins(in, &n);
+  return n + (in->resumed ? rp__json_count(rp__json_get(in->state, "pins")) : 0);
+}
+
+/* "- label [inherited from … @ …]: content", of which the content may be cut off. */
+static void pin_line(struct rp__draft *d, const char *label, const char *id, const char *end, struct rp__json content,
+                     bool critical)
+{
+  struct rp__buf *out = rp__draft_item(d);
+  rp__buf_str(out, critical ? "- CRITICAL: " : "- ");
+  rp__plain_text(out, label, RP_LABEL_CHARS);
+  if (id[0]) {
+    rp__buf_str(out, " [inherited from ");
+    rp__plain_text(out, id, RP_LABEL_CHARS);
+    rp__buf_str(out, " @ ");
+    rp__plain_text(out, end[0] ? end : "unknown", RP_LABEL_CHARS);
+    rp__buf_char(out, ']');
+  }
+  rp__draft_short(d);
+  rp__buf_str(out, ": ");
+  if (rp__plain_value(out, content, critical ? CRITICAL_CHARS : CONTENT_CHARS) == 0 && !out->err) out->n -= 2;
+}
+
+static int own_pin(struct rp__json pin, bool critical, struct rp__draft *d)
+{
+  struct rp__provenance from = {0};
+  if (rp__pin_critical(pin) != critical) return 0;
+  RP_AUTOFREE char *label = rp__json_dup(rp__json_get(pin, "label"));
+  if (!label || rp__pin_provenance(pin, &from)) {
+    return rp__json_get(pin, "label").type == RP_JSON_STRING ? RP_E_NOMEM : 0;
+  }
+  label[rp__pin_bare(rp__str(label)).n] = '\0';
+  pin_line(d, label, from.id, from.end, rp__json_get(pin, "content"), critical);
+  rp__draft_why(d, critical ? "a CRITICAL pin of this session" : "a pin of this session");
+  return 0;
+}
+
+static void own_pins(const struct rp__brief_input *in, bool critical, struct rp__draft *d)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json pin;
+  while (rp__json_next(rp__json_get(in->state, "pins"), &it, NULL, &pin)) {
+    if (own_pin(pin, critical, d) == 0) continue;
+    if (!d->bytes.err) d->bytes.err = RP_E_NOMEM;
+    return;
+  }
+}
+
+void rp__brief_pins(const struct rp__brief_input *in, struct rp__draft *d)
+{
+  size_t n;
+  const struct rp__pin_choice *p = planned_pins(in, &n);
+  rp__draft_section(d, RP_SEC_PINS, "pins in working memory, CRITICAL ones first");
+  for (int round = 0; round < 2; round++) {
+    bool critical = round == 0;
+    for (size_t i = 0; i < n; i++) {
+      if (p[i].critical != critical) continue;
+      pin_line(d, p[i].label, p[i].source_id, p[i].source_end, rp__json_get(p[i].pin, "content"), critical);
+      rp__draft_why(d, "%s", p[i].reason);
+    }
+    if (in->resumed) own_pins(in, critical, d);
+  }
+}

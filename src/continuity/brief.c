@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How sections look, what is cut first, and the writing of it. */
+#include "continuity/brief-impl.h"
+
+/* ---- the look ------------------------------------------------------------------- */
+
+enum look {
+  LINES,  /* the items, each a line */
+  BLOCK,  /* a title, then the items */
+  INLINE, /* a title and the items on one line */
+};
+
+static const struct {
+  enum look look;
+  const char *title;
+  bool newest_last; /* what is cut goes from the front */
+} looks[RP_SECTIONS_MAX] = {
+    [RP_SEC_HEADER] = {LINES, NULL, false},
+    [RP_SEC_INSTRUCTION] = {LINES, NULL, false},
+    [RP_SEC_TASKS] = {BLOCK, "PENDING TASKS:", false},
+    [RP_SEC_PROJECTS] = {INLINE, "ACTIVE PROJECTS: ", false},
+    [RP_SEC_TOPICS] = {INLINE, "HOT TOPICS: ", false},
+    [RP_SEC_WORKING_MEMORY] = {LINES, NULL, false},
+    [RP_SEC_MESSAGES] = {BLOCK, "RECENT CONVERSATION:", true},
+    [RP_SEC_MOOD] = {INLINE, "MOOD: ", false},
+    [RP_SEC_WOUNDS] = {BLOCK, "WOUNDS:", false},
+    [RP_SEC_PERSON] = {INLINE, "LAST PERSON SEEN: ", false},
+    [RP_SEC_AWAY] = {LINES, NULL, false},
+    [RP_SEC_SNIPPETS] = {BLOCK, "TALKED ABOUT:", false},
+    [RP_SEC_MEMORIES] = {BLOCK, "REMEMBERED:", false},
+    [RP_SEC_STOPPED] = {INLINE, "WHY IT STOPPED: ", false},
+    [RP_SEC_TOOLS] = {BLOCK, "TOOLS WITH UNKNOWN OUTCOME:", false},
+    [RP_SEC_APPROVALS] = {BLOCK, "OPEN APPROVALS:", false},
+    [RP_SEC_QUESTIONS] = {BLOCK, "OPEN QUESTIONS:", false},
+    [RP_SEC_PINS] = {BLOCK, "PINS:", false},
+    [RP_SEC_TRANSCRIPT] = {BLOCK, "TRANSCRIPT (tail):", true},
+    [RP_SEC_NOTES] = {BLOCK, "NOTES:", true},
+    [RP_SEC_FRAMES] = {BLOCK, "FRAMES:", true},
+    [RP_SEC_CONTEXT] = {BLOCK, "CONVERSATION MEMORY:", false},
+};
+
+/* ---- the bound ------------------------------------------------------------------- */
+
+enum cut {
+  SHORTEN, /* the parts of items that can be spared, from the last item on */
+  CUT,     /* items, until `keep` are left; a line tells how many went */
+  DROP,    /* the section */
+};
+
+/* What is cut first, until the rest fits. What stands in no row is never cut: header and instruction. */
+static const struct {
+  enum rp__section section;
+  enum cut how;
+  size_t keep;
+} cuts[] = {
+    {RP_SEC_FRAMES, CUT, 0},     {RP_SEC_TRANSCRIPT, CUT, 2},      {RP_SEC_NOTES, CUT, 2},
+    {RP_SEC_CONTEXT, CUT, 0},    {RP_SEC_MEMORIES, CUT, 5},        {RP_SEC_MESSAGES, CUT, 4},
+    {RP_SEC_TOPICS, CUT, 3},     {RP_SEC_PROJECTS, CUT, 3},        {RP_SEC_PINS, SHORTEN, 0},
+    {RP_SEC_TRANSCRIPT, CUT, 0}, {RP_SEC_NOTES, CUT, 0},           {RP_SEC_MEMORIES, CUT, 0},
+    {RP_SEC_SNIPPETS, CUT, 1},   {RP_SEC_MESSAGES, CUT, 0},        {RP_SEC_WOUNDS, CUT, 0},
+    {RP_SEC_PINS, CUT, 0},       {RP_SEC_QUESTIONS, CUT, 0},       {RP_SEC_APPROVALS, CUT, 0},
+    {RP_SEC_FRAMES, DROP, 0},    {RP_SEC_TRANSCRIPT, DROP, 0},     {RP_SEC_NOTES, DROP, 0},
+    {RP_SEC_CONTEXT, DROP, 0},   {RP_SEC_MEMORIES, DROP, 0},       {RP_SEC_MESSAGES, DROP, 0},
+    {RP_SEC_SNIPPETS, DROP, 0},  {RP_SEC_TOPICS, DROP, 0},         {RP_SEC_PROJECTS, DROP, 0},
+    {RP_SEC_WOUNDS, DROP, 0},    {RP_SEC_MOOD, DROP, 0},           {RP_SEC_PERSON, DROP, 0},
+    {RP_SEC_PINS, DROP, 0},      {RP_SEC_WORKING_MEMORY, DROP, 0}, {RP_SEC_AWAY, DROP, 0},
+    {RP_SEC_QUESTIONS, DROP, 0}, {RP_SEC_APPROVALS, DROP, 0},      {RP_SEC_STOPPED, DROP, 0},
+    {RP_SEC_TASKS, CUT, 0},      {RP_SEC_TOOLS, CUT, 0},           {RP_SEC_TASKS, DROP, 0},
+    {RP_SEC_TOOLS, DROP, 0},
+};
+
+static size_t decimal(size_t n)
+{
+  size_t digits = 1;
+  for (; n >= 10; n /= 10) digits++;
+  return digits;
+}
+
+#define MORE_BEFORE "… ("
+#define MORE_AFTER " more)"
+#define SHORT_MARK " …"
+
+static size_t hidden(const struct rp__draft_section *s)
+{
+  return s->cut + s->left_out;
+}
+
+static size_t item_size(const struct rp__draft_item *item)
+{
+  return item->shortened ? item->short_n + sizeof SHORT_MARK - 1 : item->n;
+}
+
+/* The items that are still shown. */
+static void shown(const struct rp__draft_section *s, size_t *ret_from, size_t *ret_to)
+{
+  bool front = looks[s->kind].newest_last;
+  *ret_from = s->first + (front ? s->cut : 0);
+  *ret_to = s->first + s->n - (front ? 0 : s->cut);
+}
+
+/* With the line ends; an INLINE section has a comma and a space between its items. */
+static size_t section_size(const struct rp__draft *d, const struct rp__draft_section *s)
+{
+  enum look look = looks[s->kind].look;
+  size_t from, to, n = 0, parts = 0;
+  if (s->dropped) return 0;
+  shown(s, &from, &to);
+  for (size_t i = from; i < to; i++, parts++) n += item_size(&d->items[i]);
+  if (hidden(s)) {
+    n += sizeof MORE_BEFORE - 1 + decimal(hidden(s)) + sizeof MORE_AFTER - 1;
+    parts++;
+  }
+  if (look == INLINE) return n + strlen(looks[s->kind].title) + 2 * (parts ? parts - 1 : 0) + 1;
+  return n + parts + (look == BLOCK ? strlen(looks[s->kind].title) + 1 : 0);
+}
+
+size_t rp__draft_size(const struct rp__draft *d)
+{
+  size_t n = 0, sections = 0;
+  for (size_t i = 0; i < d->n_sections; i++) {
+    if (d->sections[i].dropped || d->sections[i].n == 0) continue;
+    n += section_size(d, &d->sections[i]);
+    sections++;
+  }
+  return sections ? n + (sections - 1) - 1 : 0; /* an empty line between two, no line end behind the last */
+}
+
+static void shorten(struct rp__draft *d, const struct rp__draft_section *s, size_t max_bytes)
+{
+  for (size_t i = s->first + s->n; i > s->first && rp__draft_size(d) > max_bytes; i--) {
+    struct rp__draft_item *item = &d->items[i - 1];
+    item->shortened = item->short_n > 0 && item->short_n + sizeof SHORT_MARK - 1 < item->n;
+  }
+}
+
+bool rp__draft_fit(struct rp__draft *d, size_t max_bytes)
+{
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cuts) && rp__draft_size(d) > max_bytes; i++) {
+    for (size_t k = 0; k < d->n_sections; k++) {
+      struct rp__draft_section *s = &d->sections[k];
+      if (s->kind != cuts[i].section || s->n == 0) continue;
+      if (cuts[i].how == DROP) s->dropped = true;
+      if (cuts[i].how == SHORTEN) shorten(d, s, max_bytes);
+      while (cuts[i].how == CUT && s->n - s->cut > cuts[i].keep && rp__draft_size(d) > max_bytes) s->cut++;
+    }
+  }
+  return rp__draft_size(d) <= max_bytes;
+}
+
+bool rp__draft_says(const struct rp__draft *d)
+{
+  for (size_t i = 0; i < d->n_sections; i++) {
+    const struct rp__draft_section *s = &d->sections[i];
+    if (s->kind != RP_SEC_HEADER && s->n && !s->dropped) return true;
+  }
+  return false;
+}
+
+/* ---- writing --------------------------------------------------------------------- */
+
+struct writing {
+  const struct rp__draft *d;
+  struct rp__buf *out;
+  struct rp__jw *why;
+  size_t start, line; /* where the brief and the line begin */
+  size_t max_bytes;
+};
+
+/* The line is whole: tells why it is there, and ends it. */
+static void line_end(struct writing *w, size_t why_at, size_t why_n)
+{
+  if (w->why && !w->out->err) {
+    rp__jw_object(w->why);
+    rp__jw_key(w->why, "line");
+    rp__jw_strn(w->why, w->out->p + w->line, w->out->n - w->line);
+    rp__jw_key(w->why, "reason");
+    rp__jw_strn(w->why, w->d->bytes.p + why_at, why_n);
+    rp__jw_end_object(w->why);
+  }
+  rp__buf_char(w->out, '\n');
+  w->line = w->out->n;
+}
+
+static void write_item(struct writing *w, const struct rp__draft_item *item)
+{
+  rp__buf_add(w->out, w->d->bytes.p + item->at, item->shortened ? item->short_n : item->n);
+  if (item->shortened) rp__buf_str(w->out, SHORT_MARK);
+}
+
+static void write_more(struct writing *w, const struct rp__draft_section *s)
+{
+  rp__buf_printf(w->out, MORE_BEFORE "%zu" MORE_AFTER, hidden(s));
+}
+
+static void more_line(struct writing *w, const struct rp__draft_section *s)
+{
+  char why[80];
+  write_more(w, s);
+  if (w->why && !w->out->err) {
+    snprintf(why, sizeof why, "cut: the brief has at most %zu bytes", w->max_bytes);
+    rp__jw_object(w->why);
+    rp__jw_key(w->why, "line");
+    rp__jw_strn(w->why, w->out->p + w->line, w->out->n - w->line);
+    rp__jw_kstr(w->why, "reason", why);
+    rp__jw_end_object(w->why);
+  }
+  rp__buf_char(w->out, '\n');
+  w->line = w->out->n;
+}
+
+static void write_inline(struct writing *w, const struct rp__draft_section *s)
+{
+  size_t from, to;
+  shown(s, &from, &to);
+  rp__buf_str(w->out, looks[s->kind].title);
+  for (size_t i = from; i < to; i++) {
+    if (i > from) rp__buf_str(w->out, ", ");
+    write_item(w, &w->d->items[i]);
+  }
+  if (hidden(s)) {
+    if (to > from) rp__buf_str(w->out, ", ");
+    write_more(w, s);
+  }
+  line_end(w, s->why_at, s->why_n);
+}
+
+static void write_lines(struct writing *w, const struct rp__draft_section *s)
+{
+  bool front = looks[s->kind].newest_last;
+  size_t from, to;
+  shown(s, &from, &to);
+  if (looks[s->kind].look == BLOCK) {
+    rp__buf_str(w->out, looks[s->kind].title);
+    line_end(w, s->why_at, s->why_n);
+  }
+  if (hidden(s) && front) more_line(w, s);
+  for (size_t i = from; i < to; i++) {
+    write_item(w, &w->d->items[i]);
+    line_end(w, w->d->items[i].why_at, w->d->items[i].why_n);
+  }
+  if (hidden(s) && !front) more_line(w, s);
+}
+
+void rp__draft_write(const struct rp__draft *d, size_t max_bytes, struct rp__buf *out, struct rp__jw *why)
+{
+  struct writing w = {.d = d, .out = out, .why = why, .start = out->n, .line = out->n, .max_bytes = max_bytes};
+  for (size_t i = 0; i < d->n_sections; i++) {
+    const struct rp__draft_section *s = &d->sections[i];
+    if (s->dropped || s->n == 0) continue;
+    if (out->n > w.start) rp__buf_char(out, '\n');
+    w.line = out->n;
+    if (looks[s->kind].look == INLINE)
+      write_inline(&w, s);
+    else
+      write_lines(&w, s);
+  }
+  if (out->err || out->n == w.start) return;
+  out->p[--out->n] = '\0';
+}
+
+/* ---- all of it -------------------------------------------------------------------- */
+
+static int fill(const struct rp__brief_input *in, struct rp__draft *d)
+{
+  /* A coder may start afresh where imported sessions have something to give. */
+  if (in->restart == RP_RESTART_FRESH && !in->resumed && in->form == RP_TEMPLATE_ROBOT) return 0;
+  if (in->form == RP_TEMPLATE_ROBOT)
+    rp__brief_robot(in, d);
+  else
+    rp__brief_coder(in, d);
+  return d->bytes.err;
+}
+
+int rp__brief_write(const struct rp__brief_input *in, struct rp__buf *out, struct rp__jw *why)
+{
+  RP_CLEANUP(rp__draft_done) struct rp__draft d;
+  size_t before = out->n;
+  rp__draft_init(&d);
+  int rc = fill(in, &d);
+  if (rc) return rc;
+  if (why) rp__jw_array(why);
+  if (rp__draft_says(&d) && rp__draft_fit(&d, in->max_bytes) && rp__draft_says(&d))
+    rp__draft_write(&d, in->max_bytes, out, why);
+  if (why) rp__jw_end_array(why);
+  rc = out->err ? out->err : why ? why->out->err : 0;
+  if (rc && out->p) out->p[out->n = before] = '\0';
+  return rc;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one text for the model (N-04, N-05, X-09, L-13): two templates over the same material. Every line has a reason,
+ * and the whole has a bound: what is cut first stands in brief.c's table of sections.
+ */
+#ifndef RP_CONTINUITY_BRIEF_H
+#define RP_CONTINUITY_BRIEF_H
+
+#include "continuity/plan.h"
+#include "core/lease.h"
+
+enum rp__template { RP_TEMPLATE_CODER, RP_TEMPLATE_ROBOT };
+
+struct rp__brief_input {
+  enum rp__template form;
+  enum rp__restart restart;
+  enum rp__cause cause; /* of the end of the run before */
+  const char *evidence; /* what the cause was judged by, or NULL */
+  double elapsed_seconds;
+  int64_t now_ms, total_sessions;
+  const struct rp__plan *plan; /* NULL: none was made (a session that is resumed) */
+  struct rp__json state;       /* state document of the session resumed, or of the previous one; NONE: none */
+  bool resumed;                /* `state` is the session's own */
+  size_t max_bytes;
+};
+
+/* Writes the brief; leaves `out` empty when there is nothing to say. `why` (or NULL) gets [{"line","reason"}]. */
+int rp__brief_write(const struct rp__brief_input *in, struct rp__buf *out, struct rp__jw *why);
+
+/* "about 2 hours", "3 days": time away in words. */
+void rp__time_words(double seconds, struct rp__buf *out);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of restoration: confidence that fades, and how relevant an earlier session is. Pure. */
+#ifndef RP_CONTINUITY_DECAY_H
+#define RP_CONTINUITY_DECAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RP_WEEK_HOURS 168.0
+
+/* max(floor, 1 - h/168 * rate); negative hours count as 0. */
+double rp__decay_factor(double hours, double rate, double floor);
+
+/* max(0, 1 - h/lookback) */
+double rp__recency(double hours, double lookback_hours);
+/* |a ∩ b| / |a ∪ b| of sets of hashes, sorted ascending, without repeats; 0 when both are empty. */
+double rp__overlap(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b);
+/* min(1, .25 n) */
+double rp__tasks_term(int64_t n);
+/* .4, .35, .25 */
+double rp__relevance(double recency, double overlap, double tasks);
+
+/* Whole days between two times. A minute short of a day is a day: no clock or speaker is finer. */
+int64_t rp__days_since(int64_t now_ms, int64_t at_ms);
+
+#endif

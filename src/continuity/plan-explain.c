@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan told: as the members of CONTRACT's explanation, and as lines for a log. */
+#include "continuity/plan-impl.h"
+
+#include "base/text.h"
+
+#define LINE_MAX_BYTES 1024
+
+/* ---- JSON ------------------------------------------------------------------------ */
+
+static void explain_counts(const struct rp__plan *p, struct rp__jw *w)
+{
+  rp__jw_key(w, "counts");
+  rp__jw_object(w);
+  for (unsigned f = 0; f < RP_FATE_MAX; f++) rp__jw_ki64(w, rp__fate_name((enum rp__fate)f), p->counts[f]);
+  rp__jw_end_object(w);
+}
+
+static void explain_candidate(const struct rp__candidate *c, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_kstr(w, "session_id", c->session_id);
+  rp__jw_kdouble(w, "hours", c->hours);
+  rp__jw_kdouble(w, "recency", c->recency);
+  rp__jw_kdouble(w, "overlap", c->overlap);
+  rp__jw_kdouble(w, "tasks", c->tasks);
+  rp__jw_kdouble(w, "score", c->score);
+  rp__jw_kstr(w, "verdict", rp__fate_name(c->fate));
+  rp__jw_kstr(w, "reason", c->reason);
+  rp__jw_end_object(w);
+}
+
+static void explain_pin(const struct rp__pin_choice *c, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_kstr(w, "label", c->label);
+  rp__jw_kstr(w, "session_id", c->from->session_id);
+  rp__jw_kstr(w, "verdict", c->verdict);
+  rp__jw_kstr(w, "reason", c->reason);
+  rp__jw_end_object(w);
+}
+
+static void explain_memory(const struct rp__memory_choice *m, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_kstr(w, "memory_id", m->memory_id);
+  rp__jw_kdouble(w, "original", m->original);
+  rp__jw_kdouble(w, "factor", m->factor);
+  rp__jw_kdouble(w, "inherited", m->inherited);
+  rp__jw_kstr(w, "verdict", m->verdict);
+  rp__jw_end_object(w);
+}
+
+static void explain_task(const struct rp__task_choice *t, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_kstr(w, "task_id", t->task_id);
+  rp__jw_kstr(w, "verdict", t->verdict);
+  rp__jw_kstr(w, "reason", t->reason);
+  rp__jw_end_object(w);
+}
+
+void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w)
+{
+  explain_counts(p, w);
+  rp__jw_key(w, "candidates");
+  rp__jw_array(w);
+  for (size_t i = 0; i < p->told.n; i++) explain_candidate(&p->told.v[i]->c, w);
+  rp__jw_end_array(w);
+  rp__jw_key(w, "pins");
+  rp__jw_array(w);
+  for (size_t i = 0; i < p->n_pins; i++) explain_pin(&p->pins[i], w);
+  rp__jw_end_array(w);
+  rp__jw_key(w, "memories");
+  rp__jw_array(w);
+  for (size_t i = 0; i < p->n_memories; i++) explain_memory(&p->memories[i], w);
+  rp__jw_end_array(w);
+  rp__jw_key(w, "tasks");
+  rp__jw_array(w);
+  for (size_t i = 0; i < p->n_tasks; i++) explain_task(&p->tasks[i], w);
+  rp__jw_end_array(w);
+}
+
+/* ---- lines ------------------------------------------------------------------------- */
+
+struct teller {
+  rp__plan_line_fn *fn;
+  void *ctx;
+};
+
+static void say(const struct teller *t, const char *fmt, ...) RP_PRINTF(2, 3);
+static void say(const struct teller *t, const char *fmt, ...)
+{
+  char line[LINE_MAX_BYTES];
+  va_list args;
+  va_start(args, fmt);
+  rp__text_vformat(line, sizeof line, fmt, args);
+  va_end(args);
+  t->fn(t->ctx, line);
+}
+
+void rp__plan_tell(const struct rp__plan *p, rp__plan_line_fn *fn, void *ctx)
+{
+  const struct teller t = {fn, ctx};
+  for (size_t i = 0; i < p->told.n; i++) {
+    const struct rp__candidate *c = &p->told.v[i]->c;
+    say(&t, "session %s: %s; %.1f h, score %.4f = .4*%.4f recency + .35*%.4f overlap + .25*%.4f tasks; %s",
+        c->session_id, rp__fate_name(c->fate), c->hours, c->score, c->recency, c->overlap, c->tasks, c->reason);
+  }
+  for (size_t i = 0; i < p->n_pins; i++) {
+    const struct rp__pin_choice *c = &p->pins[i];
+    say(&t, "pin \"%s\" of %s: %s; %s", c->label, c->from->session_id, c->verdict, c->reason);
+  }
+  for (size_t i = 0; i < p->n_tasks; i++) {
+    const struct rp__task_choice *c = &p->tasks[i];
+    say(&t, "task %s: %s; %s", c->task_id, c->verdict, c->reason);
+  }
+  for (size_t i = 0; i < p->n_memories; i++) {
+    const struct rp__memory_choice *m = &p->memories[i];
+    say(&t, "memory %s: %s; %.4f * %.6f after %.1f h = %.6f", m->memory_id, m->verdict, m->original, m->factor,
+        m->hours, m->inherited);
+  }
+}

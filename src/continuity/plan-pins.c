@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inheritance of pins (X-06). CRITICAL ones come from any session inside
+ * critical_hours, also from one that is not restored; others from the most recent
+ * restored session, and from further restored ones with a high score.
+ */
+#include "continuity/plan-impl.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "continuity/pin.h"
+#include "continuity/record.h"
+#include "facets/pins.h"
+
+#define PINS_OF_ONE 64 /* of one record: ours hold ten at most */
+
+struct choosing {
+  struct rp__plan *p;
+  const struct rp__plan_sources *s;
+  const struct rp__candidate *recent; /* the restored session that ended last */
+  bool all;
+  size_t taken, limit, slots;
+};
+
+/* ---- gathering ------------------------------------------------------------------- */
+
+static const struct rp__candidate *most_recent(const struct rp__plan *p)
+{
+  const struct rp__candidate *best = NULL;
+  for (size_t i = 0; i < p->n_restored; i++) {
+    const struct rp__candidate *c = p->restored[i];
+    if (!best || c->ended_at > best->ended_at ||
+        (c->ended_at == best->ended_at && strcmp(c->session_id, best->session_id) < 0))
+      best = c;
+  }
+  return best;
+}
+
+static struct rp__json pins_of(const struct rp__candidate *c)
+{
+  return rp__json_get(c->record, rp__record_names[RP_PART_WORKING_MEMORY]);
+}
+
+static size_t count_pins(const struct rp__plan *p)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < p->n_slots; i++) {
+    if (p->slots[i].refs && p->slots[i].c.opened) n += RP_MIN(rp__json_count(pins_of(&p->slots[i].c)), PINS_OF_ONE);
+  }
+  return n;
+}
+
+/* A pin that says to be newer than the end of its session is not believed. */
+static int64_t pinned_at(struct rp__json pin, const struct rp__candidate *from)
+{
+  struct rp__json at = rp__json_get(pin, "pinned_at");
+  int64_t ms;
+  if (at.type != RP_JSON_STRING || at.n < 2 || rp__time_parse(at.p + 1, at.n - 2, &ms)) return from->ended_at;
+  return RP_MIN(ms, from->ended_at);
+}
+
+static int gather_one(struct rp__plan *p, const struct rp__candidate *from, struct rp__json pin)
+{
+  struct rp__pin_choice *c = &p->pins[p->n_pins];
+  struct rp__provenance source = {0};
+  *c = (struct rp__pin_choice){.pin = pin, .from = from, .pinned_at = pinned_at(pin, from)};
+  c->label = rp__json_dup(rp__json_get(pin, "label"));
+  if (!c->label) return RP_E_NOMEM;
+  p->n_pins++;
+  c->label[rp__pin_bare(rp__str(c->label)).n] = '\0';
+  c->critical = rp__pin_critical(pin);
+  if (rp__pin_provenance(pin, &source)) return RP_E_NOMEM;
+  rp__text_copy(c->source_id, sizeof c->source_id, source.id[0] ? source.id : from->session_id);
+  if (source.id[0])
+    rp__text_copy(c->source_end, sizeof c->source_end, source.end);
+  else
+    rp__time_format(from->ended_at, c->source_end);
+  return 0;
+}
+
+static int gather(struct rp__plan *p)
+{
+  size_t total = count_pins(p);
+  if (total == 0) return 0;
+  p->pins = calloc(total, sizeof *p->pins);
+  if (!p->pins) return RP_E_NOMEM;
+  for (size_t i = 0; i < p->n_slots; i++) {
+    const struct rp__slot *slot = &p->slots[i];
+    struct rp__json_iter it = {0};
+    struct rp__json pin;
+    if (!slot->refs || !slot->c.opened) continue;
+    for (size_t k = 0; k < PINS_OF_ONE && rp__json_next(pins_of(&slot->c), &it, NULL, &pin); k++)
+      if (gather_one(p, &slot->c, pin)) return RP_E_NOMEM;
+  }
+  return 0;
+}
+
+/* ---- order --------------------------------------------------------------------------- */
+
+/* CRITICAL first, then the newest; of one record, what was pinned later stands behind. */
+static int by_worth(const void *x, const void *y)
+{
+  const struct rp__pin_choice *a = x, *b = y;
+  if (a->critical != b->critical) return a->critical ? -1 : 1;
+  if (a->pinned_at != b->pinned_at) return a->pinned_at > b->pinned_at ? -1 : 1;
+  if (a->from->ended_at != b->from->ended_at) return a->from->ended_at > b->from->ended_at ? -1 : 1;
+  int ids = strcmp(a->from->session_id, b->from->session_id);
+  return ids ? ids : a->pin.p > b->pin.p ? -1 : a->pin.p < b->pin.p;
+}
+
+static int by_taken(const void *x, const void *y)
+{
+  const struct rp__pin_choice *a = x, *b = y;
+  if (a->taken != b->taken) return a->taken ? -1 : 1;
+  return by_worth(x, y);
+}
+
+/* ---- deciding -------------------------------------------------------------------------- */
+
+/* Whether its session may give it; writes the reason either way. */
+static bool may_come(const struct choosing *ch, struct rp__pin_choice *c)
+{
+  const struct rp__rules *r = &ch->p->rules;
+  const struct rp__candidate *from = c->from;
+  bool restored = from->fate == RP_FATE_RESTORED;
+  if (ch->all)
+    snprintf(c->reason, sizeof c->reason, "its session is continued by name");
+  else if (c->critical && from->hours <= r->critical_hours)
+    snprintf(c->reason, sizeof c->reason, "CRITICAL, and held %.1f h ago, within %.0f h", from->hours,
+             r->critical_hours);
+  else if (restored && from == ch->recent)
+    snprintf(c->reason, sizeof c->reason, "of the most recent session that is restored");
+  else if (restored && from->score >= r->pin_threshold - RP_NEAR)
+    snprintf(c->reason, sizeof c->reason, "its session's score %.4f reaches the pin threshold %.2f", from->score,
+             r->pin_threshold);
+  else {
+    c->verdict = restored ? "below_threshold" : "not_restored";
+    if (restored)
+      snprintf(c->reason, sizeof c->reason, "its session's score %.4f is below the pin threshold %.2f", from->score,
+               r->pin_threshold);
+    else
+      snprintf(c->reason, sizeof c->reason, "its session is not restored, and it is not CRITICAL");
+    return false;
+  }
+  return true;
+}
+
+static bool present(const struct rp__plan_sources *s, const char *label)
+{
+  for (size_t i = 0; i < s->n_labels; i++)
+    if (rp__str_eq(rp__pin_bare(rp__str(s->labels[i])), label)) return true;
+  return false;
+}
+
+/* Whether a better pin with that label stands before the one at i. */
+static bool seen(const struct rp__plan *p, size_t i)
+{
+  for (size_t k = 0; k < i; k++) {
+    const struct rp__pin_choice *c = &p->pins[k];
+    bool could_come = strcmp(c->verdict, "below_threshold") != 0 && strcmp(c->verdict, "not_restored") != 0;
+    if (could_come && strcmp(c->label, p->pins[i].label) == 0) return true;
+  }
+  return false;
+}
+
+static void refuse(struct rp__pin_choice *c, const char *verdict, const char *reason)
+{
+  c->verdict = verdict;
+  rp__text_copy(c->reason, sizeof c->reason, reason);
+}
+
+static void decide(struct choosing *ch, size_t i)
+{
+  struct rp__pin_choice *c = &ch->p->pins[i];
+  if (!may_come(ch, c)) return;
+  if (present(ch->s, c->label)) {
+    refuse(c, "label_present", "a pin with this label is present, and wins");
+  } else if (seen(ch->p, i)) {
+    refuse(c, "duplicate", "a newer pin has this label");
+  } else if (ch->taken == ch->slots) {
+    c->verdict = "no_free_slot";
+    snprintf(c->reason, sizeof c->reason, "no free slot: %zu of %d were taken", ch->s->n_labels, RP_PINS_MAX);
+  } else if (ch->taken == ch->limit) {
+    c->verdict = "beyond_limit";
+    snprintf(c->reason, sizeof c->reason, "at most %zu are inherited", ch->limit);
+  } else {
+    c->verdict = "inherited";
+    c->taken = true;
+    ch->taken++;
+  }
+}
+
+int rp__plan_choose_pins(struct rp__plan *p, const struct rp__plan_sources *s, bool all)
+{
+  struct choosing ch = {.p = p, .s = s, .recent = most_recent(p), .all = all};
+  ch.slots = s->n_labels < RP_PINS_MAX ? RP_PINS_MAX - s->n_labels : 0;
+  ch.limit = all ? RP_PINS_MAX : (size_t)RP_MAX(p->rules.max_pins, 0);
+  int rc = gather(p);
+  if (rc || p->n_pins == 0) return rc;
+  qsort(p->pins, p->n_pins, sizeof *p->pins, by_worth);
+  for (size_t i = 0; i < p->n_pins; i++) decide(&ch, i);
+  qsort(p->pins, p->n_pins, sizeof *p->pins, by_taken);
+  return 0;
+}
+
+const struct rp__pin_choice *rp__plan_pins(const struct rp__plan *p, size_t *ret_n)
+{
+  *ret_n = p->n_pins;
+  return p->pins;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scoring and selecting (X-05). All memory is taken when the plan is made: three
+ * bounded sets share a pool of slots, so a row costs its score and, mostly, three
+ * comparisons. Each set is in a total order, which is why the order of the rows can't matter.
+ */
+#include "continuity/plan-impl.h"
+
+#include "base/text.h"
+
+#define HOUR_MS 3600000.0
+#define TASKS_ENOUGH .25 /* of the tasks term: pending tasks come back whatever the score */
+
+const char *rp__fate_name(enum rp__fate f)
+{
+  static const char *const names[RP_FATE_MAX] = {"restored", "below_threshold", "outside_lookback", "beyond_limit",
+                                                 "damaged"};
+  return (unsigned)f < RP_FATE_MAX ? names[f] : NULL;
+}
+
+/* ---- orders ----------------------------------------------------------------------- */
+
+static int by_end(const struct rp__slot *a, const struct rp__slot *b)
+{
+  if (a->c.ended_at != b->c.ended_at) return a->c.ended_at > b->c.ended_at ? -1 : 1;
+  return strcmp(a->c.session_id, b->c.session_id);
+}
+
+static int by_score(const struct rp__slot *a, const struct rp__slot *b)
+{
+  if (a->c.score != b->c.score) return a->c.score > b->c.score ? -1 : 1;
+  return by_end(a, b);
+}
+
+/* What may be restored is explained before what may not, and that before what is too old. */
+static int by_interest(const struct rp__slot *a, const struct rp__slot *b)
+{
+  int class_a = a->qualified ? 0 : a->inside ? 1 : 2, class_b = b->qualified ? 0 : b->inside ? 1 : 2;
+  return class_a != class_b ? class_a - class_b : by_score(a, b);
+}
+
+/* ---- making ------------------------------------------------------------------------ */
+
+static int best_init(struct rp__best *b, size_t max, rp__slot_cmp *cmp)
+{
+  *b = (struct rp__best){.v = calloc(max, sizeof *b->v), .max = max, .cmp = cmp};
+  return b->v ? 0 : RP_E_NOMEM;
+}
+
+static int plan_init(struct rp__plan *p, const uint64_t *topics, size_t n)
+{
+  size_t sessions = (size_t)p->rules.max_sessions;
+  p->n_slots = sessions + RP_RESERVE + RP_EXPLAIN_MAX + RP_CRITICAL_MAX + 1;
+  p->slots = calloc(p->n_slots, sizeof *p->slots);
+  p->spare = calloc(p->n_slots, sizeof *p->spare);
+  p->topics = calloc(n + 1, sizeof *p->topics);
+  if (!p->slots || !p->spare || !p->topics) return RP_E_NOMEM;
+  if (n) memcpy(p->topics, topics, n * sizeof *topics);
+  p->n_topics = n;
+  for (size_t i = 0; i < p->n_slots; i++) p->spare[p->n_spare++] = &p->slots[i];
+  if (best_init(&p->best, sessions ? sessions + RP_RESERVE : 1, by_score)) return RP_E_NOMEM;
+  if (best_init(&p->told, RP_EXPLAIN_MAX, by_interest)) return RP_E_NOMEM;
+  return best_init(&p->critical, RP_CRITICAL_MAX, by_end);
+}
+
+int rp__plan_new(const struct rp__rules *rules, int64_t now_ms, const uint64_t *topics, size_t n, struct rp__plan **ret)
+{
+  struct rp__plan *p = calloc(1, sizeof *p);
+  if (!p) return RP_E_NOMEM;
+  p->rules = *rules;
+  p->rules.max_sessions = RP_MAX(0, RP_MIN(rules->max_sessions, RP_SESSIONS_MAX));
+  p->now_ms = now_ms;
+  if (plan_init(p, topics, n)) {
+    rp__plan_free(p);
+    return RP_E_NOMEM;
+  }
+  *ret = p;
+  return 0;
+}
+
+void rp__plan_free(struct rp__plan *p)
+{
+  if (!p) return;
+  rp__plan_drop_choices(p);
+  free(p->slots);
+  free(p->spare);
+  free(p->topics);
+  free(p->best.v);
+  free(p->told.v);
+  free(p->critical.v);
+  free(p);
+}
+
+void rp__plan_any_age(struct rp__plan *p)
+{
+  p->forced = true;
+  p->rules.max_sessions = RP_MAX(p->rules.max_sessions, 1);
+}
+
+int64_t rp__plan_now(const struct rp__plan *p)
+{
+  return p->now_ms;
+}
+
+/* ---- offering ------------------------------------------------------------------------ */
+
+static double hours_since(int64_t now_ms, int64_t then_ms)
+{
+  return then_ms < now_ms ? ((double)now_ms - (double)then_ms) / HOUR_MS : 0;
+}
+
+static void score(const struct rp__plan *p, const struct rp__recall *row, struct rp__slot *s)
+{
+  struct rp__candidate *c = &s->c;
+  c->hours = hours_since(p->now_ms, row->ended_at);
+  c->recency = rp__recency(c->hours, p->rules.lookback_hours);
+  c->overlap = rp__overlap(p->topics, p->n_topics, row->topics, row->n_topics);
+  c->tasks = rp__tasks_term(row->n_tasks);
+  c->score = rp__relevance(c->recency, c->overlap, c->tasks);
+  s->inside = c->hours <= p->rules.lookback_hours;
+  s->qualified = s->inside && (c->score >= p->rules.threshold - RP_NEAR || c->tasks >= TASKS_ENOUGH - RP_NEAR);
+  if (p->forced) s->inside = s->qualified = true;
+  c->fate = !s->inside ? RP_FATE_OUTSIDE : !s->qualified ? RP_FATE_BELOW : RP_FATE_BEYOND;
+}
+
+static void identify(const struct rp__recall *row, struct rp__slot *s)
+{
+  struct rp__candidate *c = &s->c;
+  c->session_ref = row->session_ref;
+  c->ended_at = row->ended_at;
+  c->n_tasks = row->n_tasks;
+  c->has_critical = row->has_critical;
+  c->archived = row->archived;
+  rp__text_copy(c->session_id, sizeof c->session_id, row->session_id);
+}
+
+static void hold(struct rp__plan *p, struct rp__best *b, struct rp__slot *s)
+{
+  struct rp__slot *out = rp__best_add(b, s);
+  s->refs++;
+  if (out && --out->refs == 0) p->spare[p->n_spare++] = out;
+}
+
+int rp__plan_offer(struct rp__plan *p, const struct rp__recall *row)
+{
+  if (p->sorted) return RP_E_USAGE;
+  struct rp__slot *s = p->spare[p->n_spare - 1];
+  score(p, row, s);
+  identify(row, s);
+  p->counts[s->c.fate]++;
+  bool best = s->qualified && p->rules.max_sessions > 0 && rp__best_wants(&p->best, s);
+  bool critical = row->has_critical && s->c.hours <= p->rules.critical_hours && rp__best_wants(&p->critical, s);
+  bool told = rp__best_wants(&p->told, s);
+  if (!best && !critical && !told) return 0;
+  p->n_spare--;
+  s->c.opened = false;
+  s->c.record = (struct rp__json){0};
+  s->c.reason[0] = '\0';
+  if (best) hold(p, &p->best, s);
+  if (critical) hold(p, &p->critical, s);
+  if (told) hold(p, &p->told, s);
+  return 0;
+}
+
+/* ---- opening --------------------------------------------------------------------------- */
+
+static void explain(const struct rp__plan *p, struct rp__slot *s)
+{
+  struct rp__candidate *c = &s->c;
+  const struct rp__rules *r = &p->rules;
+  switch (c->fate) {
+  case RP_FATE_OUTSIDE:
+    snprintf(c->reason, sizeof c->reason, "ended %.1f h ago, before the lookback of %.0f h", c->hours,
+             r->lookback_hours);
+    break;
+  case RP_FATE_BELOW:
+    snprintf(c->reason, sizeof c->reason, "score %.4f is below the threshold %.2f and no task is pending", c->score,
+             r->threshold);
+    break;
+  case RP_FATE_BEYOND:
+    snprintf(c->reason, sizeof c->reason, "score %.4f qualifies, but at most %d contribute and others are better",
+             c->score, r->max_sessions);
+    break;
+  case RP_FATE_RESTORED:
+    if (p->forced)
+      snprintf(c->reason, sizeof c->reason, "continued by name, whatever its age and score");
+    else if (c->score >= r->threshold - RP_NEAR)
+      snprintf(c->reason, sizeof c->reason, "score %.4f reaches the threshold %.2f", c->score, r->threshold);
+    else
+      snprintf(c->reason, sizeof c->reason, "score %.4f is below %.2f, but the tasks term %.2f reaches %.2f", c->score,
+               r->threshold, c->tasks, TASKS_ENOUGH);
+    break;
+  default: break;
+  }
+}
+
+static void decide(struct rp__plan *p, struct rp__slot *s, enum rp__fate fate)
+{
+  p->counts[s->c.fate]--;
+  p->counts[fate]++;
+  s->c.fate = fate;
+  explain(p, s);
+}
+
+void rp__plan_sort(struct rp__plan *p)
+{
+  if (p->sorted) return;
+  p->sorted = true;
+  rp__best_sort(&p->best);
+  rp__best_sort(&p->told);
+  rp__best_sort(&p->critical);
+  for (size_t i = 0; i < p->n_slots; i++)
+    if (p->slots[i].refs) explain(p, &p->slots[i]);
+}
+
+static struct rp__slot *next_of(struct rp__best *b)
+{
+  for (size_t i = 0; i < b->n; i++)
+    if (!b->v[i]->c.opened && b->v[i]->c.fate != RP_FATE_DAMAGED) return b->v[i];
+  return NULL;
+}
+
+struct rp__candidate *rp__plan_want(struct rp__plan *p)
+{
+  struct rp__slot *s = NULL;
+  rp__plan_sort(p);
+  if (p->n_restored < (size_t)p->rules.max_sessions) s = next_of(&p->best);
+  if (!s && !p->forced) s = next_of(&p->critical);
+  return s ? &s->c : NULL;
+}
+
+static struct rp__slot *slot_of(struct rp__candidate *c)
+{
+  return (struct rp__slot *)((char *)c - offsetof(struct rp__slot, c));
+}
+
+void rp__plan_opened(struct rp__plan *p, struct rp__candidate *c, struct rp__json record)
+{
+  struct rp__slot *s = slot_of(c);
+  if (c->opened || c->fate == RP_FATE_DAMAGED) return;
+  const char *wrong = rp__plan_check(record);
+  if (wrong) {
+    rp__plan_damaged(p, c, wrong);
+    return;
+  }
+  c->opened = true;
+  c->record = record;
+  if (!s->qualified || p->n_restored >= (size_t)p->rules.max_sessions) return;
+  decide(p, s, RP_FATE_RESTORED);
+  p->restored[p->n_restored++] = c;
+}
+
+void rp__plan_damaged(struct rp__plan *p, struct rp__candidate *c, const char *why)
+{
+  if (c->opened || c->fate == RP_FATE_DAMAGED) return;
+  decide(p, slot_of(c), RP_FATE_DAMAGED);
+  snprintf(c->reason, sizeof c->reason, "its record is damaged: ");
+  size_t n = strlen(c->reason);
+  rp__text_copy(c->reason + n, sizeof c->reason - n, why ? why : "it can't be read");
+}
+
+/* ---- deciding ---------------------------------------------------------------------------- */
+
+static int choose(struct rp__plan *p, const struct rp__plan_sources *s, bool all)
+{
+  rp__plan_sort(p);
+  rp__plan_drop_choices(p);
+  int rc = rp__plan_choose_pins(p, s, all);
+  if (rc == 0) rc = rp__plan_choose_tasks(p, s);
+  return rc ? rc : rp__plan_choose_memories(p, s, all);
+}
+
+int rp__plan_finish(struct rp__plan *p, const struct rp__plan_sources *s)
+{
+  return choose(p, s, false);
+}
+
+int rp__plan_continue(struct rp__plan *p, const struct rp__plan_sources *s)
+{
+  return choose(p, s, true);
+}
+
+const struct rp__candidate *const *rp__plan_restored(const struct rp__plan *p, size_t *ret_n)
+{
+  *ret_n = p->n_restored;
+  return p->restored;
+}
+
+bool rp__plan_is_restored(const struct rp__plan *p, const char *session_id)
+{
+  for (size_t i = 0; i < p->n_restored; i++)
+    if (strcmp(p->restored[i]->session_id, session_id) == 0) return true;
+  return false;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "continuity/topic.h"
+
+#include <math.h>
+#include <sodium.h>
+
+#include "base/macros.h"
+#include "json/scan.h"
+
+/* ---- lower case ----------------------------------------------------------------- */
+
+static uint32_t decode(const char *s, unsigned n)
+{
+  static const uint8_t lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  uint32_t c = (uint8_t)s[0] & lead[n];
+  for (unsigned i = 1; i < n; i++) c = c << 6 | ((uint8_t)s[i] & 0x3f);
+  return c;
+}
+
+/*
+ * Letters of the alphabets that have case and lie within two bytes, so that a topic
+ * keeps its length. Not towlower: a session's hashes must not depend on the locale of
+ * whoever ended it.
+ */
+static uint32_t lower(uint32_t c)
+{
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
+  if (c >= 0xc0 && c <= 0xde && c != 0xd7) return c + 32;
+  if (c == 0x130 || c == 0x178) return c == 0x130 ? c : 0xff;
+  if ((c >= 0x100 && c <= 0x137) || (c >= 0x14a && c <= 0x177)) return c | 1;
+  if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e)) return c + (c & 1);
+  if (c >= 0x391 && c <= 0x3a9 && c != 0x3a2) return c + 32;
+  if (c >= 0x410 && c <= 0x42f) return c + 32;
+  if (c >= 0x400 && c <= 0x40f) return c + 80;
+  return c;
+}
+
+static unsigned lower_at(const char *s, const char *end, char out[4])
+{
+  unsigned n = rp__utf8_len(s, end);
+  if (n == 0) n = 1; /* no UTF-8: the byte as it is */
+  memcpy(out, s, n);
+  if (n == 1 && (uint8_t)s[0] < 0x80) out[0] = (char)lower((uint8_t)s[0]);
+  if (n != 2) return n;
+  uint32_t c = lower(decode(s, n));
+  out[0] = (char)(0xc0 | c >> 6);
+  out[1] = (char)(0x80 | (c & 0x3f));
+  return n;
+}
+
+/* ---- sets of hashes -------------------------------------------------------------- */
+
+uint64_t rp__topic_hash(const char *topic, size_t n, const unsigned char *key)
+{
+  crypto_generichash_state st;
+  char chunk[256];
+  unsigned char digest[crypto_generichash_BYTES_MIN];
+  uint64_t hash = 0;
+  size_t used = 0;
+  crypto_generichash_init(&st, key, key ? 32 : 0, sizeof digest);
+  for (const char *at = topic, *end = topic + n; at < end;) {
+    unsigned len = lower_at(at, end, chunk + used);
+    at += len;
+    used += len;
+    if (used <= sizeof chunk - 4 && at < end) continue;
+    crypto_generichash_update(&st, (const unsigned char *)chunk, used);
+    used = 0;
+  }
+  crypto_generichash_final(&st, digest, sizeof digest);
+  for (unsigned i = 0; i < 8; i++) hash |= (uint64_t)digest[i] << (8 * i); /* the same on every machine */
+  return hash;
+}
+
+static int by_value(const void *a, const void *b)
+{
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+size_t rp__topic_set(uint64_t *hashes, size_t n)
+{
+  size_t kept = 0;
+  if (n > 1) qsort(hashes, n, sizeof *hashes, by_value);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || hashes[i] != hashes[kept - 1]) hashes[kept++] = hashes[i];
+  return kept;
+}
+
+/* ---- ranking ---------------------------------------------------------------------- */
+
+void rp__topic_rank(struct rp__topic *topics, size_t n, int64_t total)
+{
+  double all = total > 0 ? (double)total : 0;
+  for (size_t i = 0; i < n; i++) {
+    double having = topics[i].sessions > 0 ? (double)topics[i].sessions : 0;
+    topics[i].weight *= log(1 + all / (1 + having));
+  }
+  /* By insertion: there are few, and it leaves ties in their order. */
+  for (size_t i = 1; i < n; i++) {
+    struct rp__topic t = topics[i];
+    size_t k = i;
+    for (; k > 0 && topics[k - 1].weight < t.weight; k--) topics[k] = topics[k - 1];
+    topics[k] = t;
+  }
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topics as sets of hashes, and their ranking at capture (X-04, decision 7). */
+#ifndef RP_CONTINUITY_TOPIC_H
+#define RP_CONTINUITY_TOPIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RP_TOPICS_MAX 20
+
+/* Of the lower-cased topic; with a key (32 bytes, a sealed scope's) nobody without it can test a guess. */
+uint64_t rp__topic_hash(const char *topic, size_t n, const unsigned char *key);
+/* Sorts and drops repeats; returns how many are left. */
+size_t rp__topic_set(uint64_t *hashes, size_t n);
+
+struct rp__topic {
+  const char *text;
+  size_t n;
+  double weight;    /* from the facet; in: frequency, out: frequency × inverse frequency */
+  int64_t sessions; /* in how many of the scope's recent sessions it is a topic */
+};
+/* Ranks by weight × log(1 + total/(1 + sessions)), ties in the order given; the first RP_TOPICS_MAX are the hot ones.
+ */
+void rp__topic_rank(struct rp__topic *topics, size_t n, int64_t total);
+
+#endif

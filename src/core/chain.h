@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The audit chain (X-12, decision 13): each record's hash covers the one before, its number, time, event, and a salted
+ * digest of its fields, so that fields can be erased later without breaking the chain. BLAKE2b-256, keyed where the
+ * scope has a key: then nobody without it can make a chain that verifies.
+ */
+#ifndef RP_CORE_CHAIN_H
+#define RP_CORE_CHAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RP_CHAIN_HASH 32
+#define RP_CHAIN_SALT 16
+
+/* digest = H(salt ‖ fields) */
+void rp__chain_digest(const unsigned char salt[RP_CHAIN_SALT], const void *fields, size_t n,
+                      unsigned char ret[RP_CHAIN_HASH]);
+/* hash = H_key(prev ‖ n ‖ at_ms ‖ length of event ‖ event ‖ digest); numbers as 8 bytes, little-endian. */
+void rp__chain_hash(const unsigned char *key, const unsigned char prev[RP_CHAIN_HASH], int64_t n, int64_t at_ms,
+                    const char *event, const unsigned char digest[RP_CHAIN_HASH], unsigned char ret[RP_CHAIN_HASH]);
+/* What the first record of a scope has before it: H("reprise audit" ‖ scope). */
+void rp__chain_genesis(const char *scope, unsigned char ret[RP_CHAIN_HASH]);
+
+#endif

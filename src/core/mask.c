@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One walk over the body. Bytes are copied only from the first thing that is masked on: `copied` is how far the body
+ * has been taken over into `out`, so everything that is not masked stays byte for byte what came.
+ */
+#include "core/mask.h"
+
+#include "json/text.h"
+#include "redact/value.h"
+
+/*
+ * Names that sound like credentials and are none, by the kind of event. Only the name is exempt: what is a secret by
+ * its looks is masked there too.
+ */
+static const struct {
+  enum rp__kind kind;
+  const char *field; /* of the body itself */
+} exempt[] = {
+    {RP_KIND_MESSAGE, "token"}, /* the piece of text that a model streamed */
+    {RP_KIND_TRANSCRIPT, "token"},
+    {RP_KIND_OTHER, "token"},
+};
+
+struct masker {
+  const struct rp__redactor *r;
+  enum rp__kind kind;
+  struct rp__buf *out;
+  const char *copied;
+  struct rp__buf scratch; /* decoded strings */
+  size_t hits, keys;
+};
+
+/* ---- writing ------------------------------------------------------------------------- */
+
+static void take_over(struct masker *m, const char *to)
+{
+  rp__buf_add(m->out, m->copied, (size_t)(to - m->copied));
+  m->copied = to;
+}
+
+/* Walks a raw string beside its decoded form, so that a place in the one is found in the other. */
+struct mapped {
+  struct masker *m;
+  const char *at, *end; /* raw */
+  size_t decoded;       /* bytes decoded before `at` */
+};
+
+/* The raw place of a decoded one: of the escape that holds it, or behind that when `behind`. */
+static const char *map_to(struct mapped *x, size_t place, bool behind)
+{
+  char bytes[4];
+  while (x->at < x->end && x->decoded < place) {
+    const char *next = x->at + 1;
+    size_t n = 1;
+    if (*x->at == '\\') {
+      next = x->at;
+      n = rp__json_unescape(&next, x->end, bytes);
+    }
+    if (!behind && x->decoded + n > place) break;
+    x->decoded += n;
+    x->at = next;
+  }
+  return x->at;
+}
+
+static int on_secret(void *ctx, const struct rp__secret *s)
+{
+  struct mapped *x = ctx;
+  take_over(x->m, map_to(x, s->start, false));
+  rp__buf_str(x->m->out, RP_MASK);
+  x->m->copied = map_to(x, s->end, true);
+  x->m->hits++;
+  return x->m->out->err;
+}
+
+/* ---- strings --------------------------------------------------------------------------- */
+
+/* What stands between the quotes of a string; keys come without them. */
+static struct rp__str raw_of(struct rp__json v)
+{
+  if (v.n >= 2 && v.p[0] == '"') return (struct rp__str){v.p + 1, v.n - 2};
+  return (struct rp__str){v.p, v.n};
+}
+
+/* The decoded text: the raw bytes themselves where nothing is escaped, else in the scratch buffer. */
+static int text_of(struct masker *m, struct rp__json v, struct rp__str *ret)
+{
+  *ret = raw_of(v);
+  if (ret->n == 0 || !memchr(ret->p, '\\', ret->n)) return 0;
+  rp__buf_reset(&m->scratch);
+  m->scratch.max = SIZE_MAX; /* never longer than the body it was read from */
+  int rc = rp__json_text(v, &m->scratch);
+  *ret = (struct rp__str){m->scratch.p ? m->scratch.p : "", m->scratch.n};
+  return rc;
+}
+
+static int mask_string(struct masker *m, struct rp__json v)
+{
+  struct rp__str text, raw = raw_of(v);
+  int rc = text_of(m, v, &text);
+  if (rc || !rp__redact_suspects(m->r, text.p, text.n)) return rc;
+  struct mapped x = {m, raw.p, raw.p + raw.n, 0};
+  return rp__redact_find(m->r, text.p, text.n, on_secret, &x);
+}
+
+/* A value is masked whole because of its name, unless there is nothing to mask. */
+static int mask_whole(struct masker *m, struct rp__json v)
+{
+  struct rp__str raw = raw_of(v);
+  if (raw.n == 0 || rp__str_eq(raw, RP_MASK)) return 0;
+  take_over(m, raw.p);
+  rp__buf_str(m->out, RP_MASK);
+  m->copied = raw.p + raw.n;
+  m->hits++;
+  return m->out->err;
+}
+
+/* A name that holds a secret. A second one gets a number, for names in one object must differ. */
+static int mask_key(struct masker *m, struct rp__json key)
+{
+  size_t before = m->hits;
+  int rc = mask_string(m, key);
+  if (rc || m->hits == before) return rc;
+  if (m->keys++ > 0) {
+    take_over(m, key.p + key.n);
+    rp__buf_printf(m->out, "-%zu", m->keys);
+  }
+  return m->out->err;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static int name_is_secret(struct masker *m, struct rp__json key, bool *ret)
+{
+  struct rp__str name;
+  int rc = text_of(m, key, &name);
+  if (!rc) *ret = rp__redact_key_name(name.p, name.n);
+  return rc;
+}
+
+static bool is_exempt(const struct masker *m, struct rp__json key, struct rp__json value)
+{
+  struct rp__str raw = raw_of(value);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(exempt); i++)
+    if (exempt[i].kind == m->kind && rp__json_eq(key, exempt[i].field)) return !rp__value_is_random(raw.p, raw.n);
+  return false;
+}
+
+/* {"name":"API_KEY","value":"…"}: variables and headers are often told so. */
+static int named_beside(struct masker *m, struct rp__json object, bool *ret)
+{
+  struct rp__json name = rp__json_get(object, "name");
+  if (name.type != RP_JSON_STRING) name = rp__json_get(object, "key");
+  return name.type == RP_JSON_STRING ? name_is_secret(m, name, ret) : 0;
+}
+
+/* A shell's working folder is called pwd too. */
+static bool is_folder(struct rp__json key, struct rp__json value)
+{
+  struct rp__str raw = raw_of(value);
+  return (rp__json_eq(key, "pwd") || rp__json_eq(key, "PWD") || rp__json_eq(key, "OLDPWD")) && raw.n > 0 &&
+         (raw.p[0] == '/' || raw.p[0] == '~');
+}
+
+/* ---- the walk ------------------------------------------------------------------------------- */
+
+static int walk(struct masker *m, struct rp__json v, bool secret, unsigned depth);
+
+static int walk_member(struct masker *m, struct rp__json object, struct rp__json key, struct rp__json value, bool secret,
+                       unsigned depth)
+{
+  bool named = false, beside = false;
+  int rc = name_is_secret(m, key, &named);
+  if (!rc && rp__json_eq(key, "value")) rc = named_beside(m, object, &beside);
+  if (!rc) rc = mask_key(m, key);
+  if (rc) return rc;
+  if (named && ((depth == 0 && is_exempt(m, key, value)) || is_folder(key, value))) named = false;
+  return walk(m, value, secret || named || beside, depth + 1);
+}
+
+static int walk(struct masker *m, struct rp__json v, bool secret, unsigned depth)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  int rc = 0;
+  if (v.type == RP_JSON_STRING) return secret ? mask_whole(m, v) : mask_string(m, v);
+  if ((v.type != RP_JSON_ARRAY && v.type != RP_JSON_OBJECT) || depth > RP_JSON_DEPTH_LIMIT) return 0;
+  while (!rc && rp__json_next(v, &it, &key, &value)) {
+    if (v.type == RP_JSON_OBJECT)
+      rc = walk_member(m, v, key, value, secret, depth);
+    else
+      rc = walk(m, value, secret, depth + 1);
+  }
+  return rc;
+}
+
+/* Escapes that can hide a letter or a slash: then only the decoded strings tell. */
+static bool hides(struct rp__json body)
+{
+  const char *end = body.p + body.n;
+  for (const char *at = body.p; (at = memchr(at, '\\', (size_t)(end - at))); at += 2) {
+    if (at + 1 >= end) return true;
+    if (at[1] == 'u' || at[1] == '/') return true;
+    if (at + 2 >= end) break;
+  }
+  return false;
+}
+
+int rp__mask_body(const struct rp__redactor *r, enum rp__kind kind, struct rp__json body, struct rp__buf *out,
+                  struct rp__str *ret, size_t *ret_hits)
+{
+  struct masker m = {.r = r, .kind = kind, .out = out, .copied = body.p};
+  int rc = 0;
+  if (body.n > 0 && (rp__redact_glance(r, body.p, body.n) || hides(body))) rc = walk(&m, body, false, 0);
+  if (!rc && m.hits > 0) take_over(&m, body.p + body.n);
+  rp__buf_done(&m.scratch);
+  if (!rc && m.hits > 0) rc = out->err;
+  if (rc) return rc;
+  *ret = m.hits > 0 ? (struct rp__str){out->p, out->n} : (struct rp__str){body.p, body.n};
+  if (ret_hits) *ret_hits = m.hits;
+  return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing the audit log (X-12): a record is an op of the transaction that does what it tells of. The note holds the
+ * bytes the op points to and lives until the commit is over.
+ */
+#ifndef RP_ENGINE_AUDIT_H
+#define RP_ENGINE_AUDIT_H
+
+#include "engine/engine.h"
+
+#define RP_AUDIT_FIELDS_MAX (64 * 1024)
+
+struct rp__audit_note {
+  struct rp__buf fields, sealed;
+  struct rp__jw w;       /* writes into fields; an object is open */
+  unsigned char key[32]; /* of the chain, in a sealed scope */
+};
+
+/* Begins the fields: write members with rp__jw_k…(&note->w, …), then make the op. */
+void rp__audit_begin(struct rp__audit_note *note);
+/* Ends the object and fills *ret. `scope` and `event` are borrowed until the commit. */
+int rp__audit_op(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note, struct rp__op *ret,
+                 rp_error *err);
+void rp__audit_done(struct rp__audit_note *note);
+
+/* A record on its own, for what has no transaction. A failure is logged, not returned. */
+void rp__audit_write(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The record of a session at its end (X-01, X-11): made from its state, stored in the transaction of the end together
+ * with its audit record, mirrored as a file afterwards.
+ *
+ *   rp__capture_make → rp__capture_ops into the transaction → commit → rp__capture_mirror → rp__capture_done
+ */
+#ifndef RP_ENGINE_CAPTURE_H
+#define RP_ENGINE_CAPTURE_H
+
+#include "engine/audit.h"
+
+#define RP_CAPTURE_OPS 2
+
+struct rp__capture {
+  struct rp__record_row row;
+  struct rp__audit_note note;
+  struct rp__op ops[RP_CAPTURE_OPS];
+  size_t n; /* ops made; 0: there is nothing to store */
+};
+
+/* `end_ms`: when it ended. Fails for want of memory or a state that can't be read. */
+int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, struct rp__capture *ret, rp_error *err);
+/* Copies the ops behind those of the end; returns how many. */
+size_t rp__capture_ops(const struct rp__capture *c, struct rp__op *ops);
+/* After the commit: the JSON file. A failure is logged. */
+void rp__capture_mirror(rp_session *s, struct rp__capture *c);
+void rp__capture_done(struct rp__capture *c);
+
+/*
+ * The record as one JSON document: the members of the mirror file. From session_states, the sealed body, or the cold
+ * file. RP_E_RECORD_NOT_FOUND.
+ */
+int rp__record_read(rp_engine *e, const struct rp__session_row *session, struct rp__buf *out, rp_error *err);
+/* The key under which a sealed scope hashes its topics and task ids. */
+void rp__topic_key(const struct rp__key *key, unsigned char ret[32]);
+/* The same document from a row. */
+int rp__record_write(const struct rp__record_row *row, struct rp__buf *out);
+
+#endif

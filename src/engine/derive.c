@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/derive.h"
+
+#include "engine/capture.h"
+
+#define CONFIDENCE_DEFAULT 1.0
+
+void rp__derived_done(struct rp__derived *d)
+{
+  rp__buf_done(&d->content);
+  rp__buf_done(&d->sealed);
+}
+
+uint64_t rp__task_hash(const struct rp__key *key, const char *task_id)
+{
+  unsigned char derived[32];
+  if (key) rp__topic_key(key, derived);
+  return rp__topic_hash(task_id, strlen(task_id), key ? derived : NULL);
+}
+
+struct rp__str rp__memory_ad(const char *memory_id)
+{
+  return rp__str(memory_id);
+}
+
+static int derive_task(rp_session *s, const struct rp__event *ev, struct rp__op *op, rp_error *err)
+{
+  char *id RP_AUTOFREE = rp__json_dup(rp__json_get(ev->body, "task_id"));
+  if (!id) return rp__fail_nomem(err);
+  struct rp__json status = rp__json_get(ev->body, "status"), stage = rp__json_get(ev->body, "stage");
+  op->type = RP_OP_TASK_PUT;
+  op->u.task_put.scope = s->scope;
+  op->u.task_put.hash = rp__task_hash(s->key, id);
+  op->u.task_put.at_ms = ev->at_ms;
+  op->u.task_put.open = !rp__json_eq(status, "done") && !rp__json_eq(status, "deleted") && !rp__json_eq(stage, "done");
+  return 0;
+}
+
+static double clamp01(double v)
+{
+  return v < 0 ? 0 : v > 1 ? 1 : v;
+}
+
+static int memory_id(const struct rp__event *ev, struct rp__memory_row *row)
+{
+  struct rp__buf id RP_AUTOBUF = RP_BUF(sizeof row->id - 1);
+  rp__json_text(rp__json_get(ev->body, "memory_id"), &id);
+  if (id.err || !id.p || memchr(id.p, 0, id.n)) return RP_E_TOO_LARGE; /* not one that can be asked for */
+  memcpy(row->id, id.p, id.n + 1);
+  return 0;
+}
+
+/* In a sealed scope content and categories are sealed together. */
+static int seal_memory(rp_session *s, struct rp__derived *d, rp_error *err)
+{
+  struct rp__memory_row *m = &d->memory;
+  struct rp__buf both RP_AUTOBUF = RP_BUF(2 * s->max_body + 8192);
+  struct rp__jw w = RP_JW(&both);
+  if (!s->key) return 0;
+  rp__jw_object(&w);
+  rp__jw_key(&w, "content");
+  rp__jw_strn(&w, m->content, m->content_len);
+  if (m->categories) {
+    rp__jw_key(&w, "categories");
+    rp__jw_raw(&w, m->categories, strlen(m->categories));
+  }
+  rp__jw_end_object(&w);
+  if (both.err || rp__seal(s->key, &rp__system_random, rp__memory_ad(m->id), both.p, both.n, &d->sealed))
+    return rp__fail_nomem(err);
+  m->sealed = true;
+  m->content = d->sealed.p;
+  m->content_len = d->sealed.n;
+  m->categories = NULL;
+  return 0;
+}
+
+static int derive_learning(rp_session *s, const struct rp__event *ev, struct rp__derived *d, struct rp__op *op,
+                           bool *any, rp_error *err)
+{
+  struct rp__memory_row *m = &d->memory;
+  struct rp__json categories = rp__json_get(ev->body, "categories");
+  if (memory_id(ev, m)) return *any = false, 0;
+  rp__json_text(rp__json_get(ev->body, "content"), &d->content);
+  if (d->content.err) return rp__fail_nomem(err);
+  m->confidence = CONFIDENCE_DEFAULT;
+  rp__json_double(rp__json_get(ev->body, "confidence"), &m->confidence);
+  m->confidence = clamp01(m->confidence);
+  snprintf(m->scope, sizeof m->scope, "%s", s->scope);
+  snprintf(m->session_id, sizeof m->session_id, "%s", s->id);
+  m->created_at = m->updated_at = ev->at_ms;
+  m->content = d->content.p ? d->content.p : "";
+  m->content_len = d->content.n;
+  if (categories.type == RP_JSON_ARRAY && categories.n < sizeof d->categories) {
+    memcpy(d->categories, categories.p, categories.n);
+    d->categories[categories.n] = 0;
+    m->categories = d->categories;
+  }
+  op->type = RP_OP_MEMORY_PUT;
+  op->u.memory.row = m;
+  return seal_memory(s, d, err);
+}
+
+struct known {
+  bool hit;
+};
+
+static int on_known(void *ctx, const struct rp__memory_row *row)
+{
+  (void)row;
+  ((struct known *)ctx)->hit = true;
+  return 0;
+}
+
+/* A new score of something the scope does not know is the session's own business. */
+static int derive_confidence(rp_session *s, const struct rp__event *ev, struct rp__derived *d, struct rp__op *op,
+                             bool *any, rp_error *err)
+{
+  struct rp__memory_row *m = &d->memory;
+  struct known k = {0};
+  if (memory_id(ev, m) || !rp__json_double(rp__json_get(ev->body, "new_score"), &m->confidence)) return *any = false, 0;
+  struct rp__memory_filter f = {.scope = s->scope, .id = m->id, .limit = 1};
+  int rc = s->e->store->ops->memory_list(s->e->store, &f, on_known, &k, err);
+  if (rc || !k.hit) return *any = false, rc;
+  m->confidence = clamp01(m->confidence);
+  m->updated_at = ev->at_ms;
+  snprintf(m->scope, sizeof m->scope, "%s", s->scope);
+  op->type = RP_OP_MEMORY_SET;
+  op->u.memory.row = m;
+  return 0;
+}
+
+int rp__derive(rp_session *s, const struct rp__event *ev, size_t append_op, size_t offset, struct rp__derived *d,
+               struct rp__op *ret, bool *ret_any, rp_error *err)
+{
+  *d = (struct rp__derived){.content = RP_BUF(s->max_body + 1), .sealed = RP_BUF(2 * s->max_body + 16384)};
+  *ret = (struct rp__op){
+      .session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e), .derived_from = append_op + 1};
+  *ret_any = true;
+  if (ev->kind == RP_KIND_LEARNING) return derive_learning(s, ev, d, ret, ret_any, err);
+  if (ev->kind == RP_KIND_CONFIDENCE) return derive_confidence(s, ev, d, ret, ret_any, err);
+  ret->u.task_put.append_op = append_op;
+  ret->u.task_put.offset = offset;
+  return derive_task(s, ev, ret, err);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows that follow from events and are written in the transaction of the append: the scope's newest word on a task
+ * (X-07) and its memories (X-17). The journal is the truth; these only make questions about the scope cheap.
+ */
+#ifndef RP_ENGINE_DERIVE_H
+#define RP_ENGINE_DERIVE_H
+
+#include "engine/engine.h"
+
+/* Whether an event of that kind has rows that follow from it. */
+static inline bool rp__derives(enum rp__kind k)
+{
+  return k == RP_KIND_TASK || k == RP_KIND_LEARNING || k == RP_KIND_CONFIDENCE;
+}
+
+/* What one event's op points to, until the commit is over. */
+struct rp__derived {
+  struct rp__memory_row memory;
+  struct rp__buf content, sealed;
+  char categories[4096];
+};
+void rp__derived_done(struct rp__derived *d);
+
+/* The op for an event, the `offset`th of the append at place `append_op`. *ret_any false: none follows after all. */
+int rp__derive(rp_session *s, const struct rp__event *ev, size_t append_op, size_t offset, struct rp__derived *d,
+               struct rp__op *ret, bool *ret_any, rp_error *err);
+
+/* The hash of a task's id, keyed in a sealed scope. */
+uint64_t rp__task_hash(const struct rp__key *key, const char *task_id);
+/* What a sealed memory's content is bound to. */
+struct rp__str rp__memory_ad(const char *memory_id);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing a session as another program's document: to a stream, a file, a folder with an index (O-01), a database. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "engine/foreign.h"
+
+#define INDEX_MAX (16 * 1024 * 1024)
+
+int rp__foreign_format(const char *name, const struct rp__format **ret, rp_error *err)
+{
+  *ret = name ? rp__format_find(name) : NULL;
+  if (*ret) return 0;
+  rp__fail_field(err, RP_E_USAGE, "format", "there is no format '%.40s'", name ? name : "");
+  rp__hint(err, "there are reprise, nova, cortex, clawd, orbitmesh and markdown");
+  return RP_E_USAGE;
+}
+
+int rp_export_as(rp_session *s, const char *format, rp_write_fn *write, void *ctx, rp_error *err)
+{
+  const struct rp__format *f;
+  struct rp__gift gift;
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (format && strcmp(format, "reprise") == 0) return rp_export(s, write, ctx, NULL, NULL, err);
+  rc = rp__foreign_format(format, &f, err);
+  if (!rc) rc = rp__gift_open(&gift, s, NULL, err);
+  if (rc) return rc;
+  gift.giver.write = write;
+  gift.giver.write_ctx = ctx;
+  rp_error own;
+  rc = f->export(&gift.giver, err ? err : &own);
+  rp__gift_done(&gift);
+  return rc;
+}
+
+/* ---- files ---- */
+
+struct sink {
+  int fd, errnum;
+  int64_t bytes;
+};
+
+static int sink_write(void *ctx, const void *bytes, size_t n)
+{
+  struct sink *k = ctx;
+  const char *p = bytes;
+  while (n > 0) {
+    ssize_t done = write(k->fd, p, n);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) {
+      k->errnum = errno;
+      return 1;
+    }
+    p += done;
+    n -= (size_t)done;
+    k->bytes += done;
+  }
+  return 0;
+}
+
+static int target_check(const char *path, rp_error *err)
+{
+  struct stat st;
+  if (lstat(path, &st)) return errno == ENOENT ? 0 : rp__fail_errno(err, errno, "%s", path);
+  if (S_ISREG(st.st_mode)) return 0;
+  return rp__fail(err, RP_E_REFUSED, "%s: %s", path, S_ISLNK(st.st_mode) ? "is a symbolic link" : "not a regular file");
+}
+
+/* Whole or not at all, for its owner alone: conversations are private. */
+static int write_file(rp_session *s, const char *format, const char *path, int64_t *ret_bytes, rp_error *err)
+{
+  char *temp RP_AUTOFREE = NULL;
+  struct sink k = {.fd = -1};
+  int rc = target_check(path, err);
+  if (rc) return rc;
+  if (asprintf(&temp, "%s.XXXXXX", path) < 0) {
+    temp = NULL;
+    return rp__fail_nomem(err);
+  }
+  RP_AUTOCLOSE int fd = mkostemp(temp, O_CLOEXEC);
+  if (fd < 0) return rp__fail_errno(err, errno, "can't create %s", path);
+  k.fd = fd;
+  rc = rp_export_as(s, format, sink_write, &k, err);
+  if (k.errnum) rc = rp__fail_errno(err, k.errnum, "can't write %s", path);
+  if (!rc && fsync(fd)) rc = rp__fail_errno(err, errno, "can't write %s", path);
+  if (!rc && rename(temp, path)) rc = rp__fail_errno(err, errno, "can't create %s", path);
+  if (rc)
+    unlink(temp);
+  else
+    rc = rp__sync_parent(path, err);
+  if (!rc && ret_bytes) *ret_bytes = k.bytes;
+  return rc;
+}
+
+/* ---- folders ---- */
+
+struct entry {
+  const char *file, *format;
+  int64_t bytes;
+  const struct rp__session_row *row;
+};
+
+static void write_entry(struct rp__jw *w, const struct entry *e)
+{
+  rp__jw_object(w);
+  rp__jw_kstr(w, "session_id", e->row->id);
+  rp__jw_kstr(w, "file", e->file);
+  rp__jw_kstr(w, "format", e->format);
+  rp__jw_kstr(w, "provider_type", e->row->provider[0] ? e->row->provider : NULL);
+  rp__jw_ktime(w, "created_at", e->row->created_at);
+  rp__jw_ktime(w, "updated_at", e->row->last_activity_at);
+  rp__jw_ki64(w, "size_bytes", e->bytes);
+  rp__jw_end_object(w);
+}
+
+/* What the index says about other files stays; an index that can't be read is made anew. */
+static int write_index(const char *folder, const struct entry *e, rp_error *err)
+{
+  struct rp__buf old RP_AUTOBUF = RP_BUF(0), compact RP_AUTOBUF = RP_BUF(2 * INDEX_MAX),
+                     out RP_AUTOBUF = RP_BUF(4 * INDEX_MAX);
+  struct rp__json doc = {0}, item;
+  struct rp__json_iter it = {0};
+  struct rp__jw w = RP_JW(&compact);
+  char *path RP_AUTOFREE = rp__path_join(folder, "index.json");
+  if (!path) return rp__fail_nomem(err);
+  int rc = rp__file_read(path, INDEX_MAX, &old, err);
+  if (rc && rc != RP_E_FILE_NOT_FOUND) return rc;
+  if (!rc && rp__json_parse(old.p ? old.p : "", old.n, NULL, &doc, NULL)) doc = (struct rp__json){0};
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "version", 1);
+  rp__jw_key(&w, "snapshots");
+  rp__jw_array(&w);
+  while (rp__json_next(rp__json_get(doc, "snapshots"), &it, NULL, &item))
+    if (!rp__json_eq(rp__json_get(item, "file"), e->file)) rp__jw_value(&w, item);
+  write_entry(&w, e);
+  rp__jw_end_array(&w);
+  rp__jw_end_object(&w);
+  if (compact.err) return rp__fail_nomem(err);
+  rp__json_pretty(rp__json_trusted(compact.p, compact.n), false, &out);
+  rp__buf_char(&out, '\n');
+  return out.err ? rp__fail_nomem(err) : rp__file_write(path, out.p, out.n, err);
+}
+
+static int export_folder(rp_session *s, const char *format, const char *extension, const char *folder, rp_error *err)
+{
+  struct rp__session_row row = {0};
+  char name[RP_NAME + 16];
+  struct entry e = {.file = name, .format = format, .row = &row};
+  snprintf(name, sizeof name, "%s%s", s->id, extension);
+  char *path RP_AUTOFREE = rp__path_join(folder, name);
+  if (!path) return rp__fail_nomem(err);
+  int rc = rp__session_row(s, &row, err);
+  if (!rc) rc = write_file(s, format, path, &e.bytes, err);
+  if (!rc) rc = write_index(folder, &e, err);
+  rp__session_row_done(&row);
+  return rc;
+}
+
+/* ---- the public function ---- */
+
+static bool ends_with(const char *s, const char *end)
+{
+  size_t n = strlen(s), m = strlen(end);
+  return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* Whether the place is a database, or is to become one. */
+static bool is_database(const char *path, const struct stat *st)
+{
+  char head[16] = "";
+  if (!st || st->st_size == 0) return ends_with(path, ".db") || ends_with(path, ".sqlite");
+  RP_AUTOCLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  return fd >= 0 && read(fd, head, sizeof head) == sizeof head && memcmp(head, "SQLite format 3", 16) == 0;
+}
+
+static int put_database(rp_session *s, const struct rp__format *f, const char *path, rp_error *err)
+{
+  struct rp__gift gift;
+  int rc = target_check(path, err);
+  if (!rc) rc = rp__gift_open(&gift, s, NULL, err);
+  if (rc) return rc;
+  RP_AUTOCLOSE int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  rc = fd < 0 ? rp__fail_errno(err, errno, "%s", path) : f->put(&gift.giver, path, err);
+  rp__gift_done(&gift);
+  return rc;
+}
+
+int rp_export_file(rp_session *s, const char *format, const char *path, rp_error *err)
+{
+  static const char own[] = "reprise";
+  const struct rp__format *f = NULL;
+  struct stat st;
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (!path || !path[0]) return rp__fail_field(err, RP_E_USAGE, "path", "no file was named");
+  if (!format || strcmp(format, own) != 0) rc = rp__foreign_format(format, &f, err);
+  if (rc) return rc;
+  bool there = lstat(path, &st) == 0;
+  if (there && S_ISDIR(st.st_mode))
+    return export_folder(s, f ? f->name : own, f ? f->extension : ".reprise", path, err);
+  if (f && f->put && is_database(path, there ? &st : NULL)) return put_database(s, f, path, err);
+  return write_file(s, f ? f->name : own, path, NULL, err);
+}

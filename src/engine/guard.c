@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/guard.h"
+
+#include "facets/pins.h"
+
+/* ---- pins ---- */
+
+static int judge_pin(rp_session *s, const struct rp__fold *f, const struct rp__event *ev, rp_error *err)
+{
+  char *label RP_AUTOFREE = rp__json_dup(rp__json_get(ev->body, "label"));
+  if (!label) return rp__fail_nomem(err);
+  if (rp__pins_count(f) < RP_PINS_MAX || rp__pins_has(f, label)) return 0;
+  const char *victim = rp__pins_suggest(f);
+  rp__fail_field(err, RP_E_PINS_FULL, "body.label", "session %s has %d pins, which is all there is room for", s->id,
+                 RP_PINS_MAX);
+  rp__hint(err, "unpin one first, for example '%.100s'", victim ? victim : "");
+  return RP_E_PINS_FULL;
+}
+
+/* ---- budget ---- */
+
+struct spending {
+  double usd, tokens;               /* so far */
+  double budget_usd, budget_tokens; /* 0: none */
+};
+
+static bool begins_work(const struct rp__event *ev)
+{
+  if (ev->kind == RP_KIND_MESSAGE) return rp__json_eq(rp__json_get(ev->body, "role"), "user");
+  return ev->kind == RP_KIND_TOOL && rp__json_eq(rp__json_get(ev->body, "status"), "intended");
+}
+
+static bool scope_has_budget(const rp_session *s)
+{
+  const struct rp__config *c = s->e->config;
+  return rp__config_num(c, s->scope, RP_OPT_BUDGET_USD) > 0 || rp__config_num(c, s->scope, RP_OPT_BUDGET_TOKENS) > 0;
+}
+
+/* What was spent, and what may be: the session's own word counts before the scope's. */
+static int spending_read(rp_session *s, const struct rp__fold *f, struct spending *ret, rp_error *err)
+{
+  static const char *const parts[] = {"usage", "settings", NULL};
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4 * 1024 * 1024);
+  struct rp__jw w = RP_JW(&out);
+  double in = 0, out_tokens = 0;
+  *ret = (struct spending){.budget_usd = rp__config_num(s->e->config, s->scope, RP_OPT_BUDGET_USD),
+                           .budget_tokens = rp__config_num(s->e->config, s->scope, RP_OPT_BUDGET_TOKENS)};
+  rp__jw_object(&w);
+  rp__fold_show_some(f, parts, 0, &w);
+  rp__jw_end_object(&w);
+  if (out.err) return rp__fail_nomem(err);
+  struct rp__json doc = rp__json_trusted(out.p, out.n), usage = rp__json_get(doc, "usage");
+  struct rp__json own = rp__json_get(rp__json_get(doc, "settings"), "settings");
+  rp__json_double(rp__json_get(usage, "cost_usd"), &ret->usd);
+  rp__json_double(rp__json_get(usage, "tokens_in"), &in);
+  rp__json_double(rp__json_get(usage, "tokens_out"), &out_tokens);
+  rp__json_double(rp__json_get(own, "budget_usd"), &ret->budget_usd);
+  rp__json_double(rp__json_get(own, "budget_tokens"), &ret->budget_tokens);
+  ret->tokens = in + out_tokens;
+  return 0;
+}
+
+static int judge_budget(rp_session *s, const struct rp__fold *f, rp_error *err)
+{
+  struct spending sp;
+  int rc = spending_read(s, f, &sp, err);
+  if (rc) return rc;
+  if (sp.budget_usd > 0 && sp.usd >= sp.budget_usd)
+    rc = rp__fail(err, RP_E_BUDGET, "session %s has spent $%.4f of its budget of $%.4f", s->id, sp.usd, sp.budget_usd);
+  else if (sp.budget_tokens > 0 && sp.tokens >= sp.budget_tokens)
+    rc = rp__fail(err, RP_E_BUDGET, "session %s has used %.0f tokens of its budget of %.0f", s->id, sp.tokens,
+                  sp.budget_tokens);
+  if (rc) rp__hint(err, "raise budget_usd or budget_tokens in the configuration, or in this session's settings");
+  return rc;
+}
+
+void rp__guard_spent(rp_session *s)
+{
+  struct spending sp;
+  struct rp__fold *f = NULL;
+  struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
+  if (!scope_has_budget(s) || atomic_load(&s->budget_told)) return;
+  pthread_mutex_lock(&s->lock);
+  int rc = rp__state_use(s, &f, &warnings, NULL);
+  if (!rc) rc = spending_read(s, f, &sp, NULL);
+  if (f) rp__state_release(s, f);
+  pthread_mutex_unlock(&s->lock);
+  double warn = rp__config_num(s->e->config, s->scope, RP_OPT_BUDGET_WARN);
+  bool usd = !rc && sp.budget_usd > 0 && sp.usd >= warn * sp.budget_usd;
+  bool tokens = !rc && sp.budget_tokens > 0 && sp.tokens >= warn * sp.budget_tokens;
+  if (!usd && !tokens) return;
+  atomic_store(&s->budget_told, true);
+  if (usd)
+    rp__log(&s->e->log, RP_LOG_WARN, "session %s has spent $%.4f of its budget of $%.4f", s->id, sp.usd, sp.budget_usd);
+  else
+    rp__log(&s->e->log, RP_LOG_WARN, "session %s has used %.0f tokens of its budget of %.0f", s->id, sp.tokens,
+            sp.budget_tokens);
+}
+
+/* ---- both ---- */
+
+int rp__guard(rp_session *s, const struct rp__event *ev, int64_t *ret_seq, rp_error *err)
+{
+  struct rp__fold *f = NULL;
+  struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
+  bool pin = ev->kind == RP_KIND_PIN, work = begins_work(ev) && scope_has_budget(s);
+  *ret_seq = -1;
+  if (!pin && !work) return 0;
+  pthread_mutex_lock(&s->lock);
+  int rc = rp__state_use(s, &f, &warnings, err);
+  if (!rc) *ret_seq = rp__fold_seq(f);
+  if (!rc && pin) rc = judge_pin(s, f, ev, err);
+  if (!rc && work) rc = judge_budget(s, f, err);
+  if (f) rp__state_release(s, f);
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}

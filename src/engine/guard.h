@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an event may not do to the session it goes into: take an eleventh place for a pin (X-06), begin work that the
+ * budget has no room for (L-12). Both need the state, so only these kinds pay for it.
+ */
+#ifndef RP_ENGINE_GUARD_H
+#define RP_ENGINE_GUARD_H
+
+#include "engine/engine.h"
+
+/*
+ * RP_E_PINS_FULL, RP_E_BUDGET. *ret_seq: where the state it was judged by stands, or -1 when nothing had to be judged:
+ * an append that must hold exactly expects that seq.
+ */
+int rp__guard(rp_session *s, const struct rp__event *ev, int64_t *ret_seq, rp_error *err);
+/* After an append of usage: says so once when a budget comes close. */
+void rp__guard_spent(rp_session *s);
+
+#endif

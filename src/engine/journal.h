@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events on their way into the store: checked, judged, masked, sealed, with the ops that follow from them. */
+#ifndef RP_ENGINE_JOURNAL_H
+#define RP_ENGINE_JOURNAL_H
+
+#include "engine/derive.h"
+#include "engine/speech.h"
+
+/* What masking one event needs until it is stored. */
+struct rp__spoken {
+  struct rp__buf masked;
+  struct rp__speech_undo undo;
+};
+
+/* Points into itself when there is one event: never copied once it is prepared. */
+struct rp__batch {
+  rp_session *s;
+  const rp_event *given;
+  size_t n;
+  struct rp__new_event *events;
+  struct rp__spoken *spoken;
+  struct rp__buf sealed; /* bytes of sealed bodies */
+  struct rp__op *ops;    /* the append, and n_after ops that follow from its events */
+  size_t n_after;
+  struct rp__derived *derived;
+  size_t n_derived;
+  int64_t judged; /* the seq of the state it was judged by; -1: it was not */
+  struct {
+    struct rp__new_event event;
+    struct rp__spoken spoken;
+    struct rp__op op;
+  } one;
+};
+
+/* On failure nothing is left to be done with the batch. `ev` and the strings of `o` must outlive it. */
+int rp__batch_prepare(struct rp__batch *b, rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o,
+                      bool trusted, rp_error *err);
+void rp__batch_done(struct rp__batch *b, bool stored);
+
+#endif

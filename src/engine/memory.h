@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RP_ENGINE_MEMORY_H
+#define RP_ENGINE_MEMORY_H
+
+#include "engine/engine.h"
+
+/* Content and categories (or NULL) of a memory, unsealed where need be. Both are freed by the caller. */
+int rp__memory_open(const struct rp__key *key, const struct rp__memory_row *row, char **ret_content,
+                    char **ret_categories, rp_error *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters and histograms of one engine (O-07), written from any thread without a lock and told by rp_metrics_text.
+ * The counters of engine.h are part of the text; here stands what they do not count.
+ */
+#ifndef RP_ENGINE_METRICS_H
+#define RP_ENGINE_METRICS_H
+
+#include <stdatomic.h>
+
+#define RP_BUCKETS 14 /* bounds of a histogram; one more bucket is for what lies beyond */
+
+struct rp__histogram {
+  const double *bounds;                /* RP_BUCKETS of them; NULL: those of seconds */
+  atomic_llong bucket[RP_BUCKETS + 1]; /* each for itself, not added up */
+  _Atomic double sum;
+};
+
+/* All zeroes is a good beginning but for the bounds of snapshot_bytes, which rp__metrics_init sets. */
+struct rp__metrics {
+  struct rp__histogram snapshot_bytes;   /* of each snapshot as stored */
+  struct rp__histogram snapshot_seconds; /* from the state to the commit */
+  struct rp__histogram restore_seconds;  /* from the newest good snapshot to the state */
+  atomic_llong abandoned, archived, trashed, deleted;
+};
+
+void rp__metrics_init(struct rp__metrics *m);
+/* Counts one value. Not a number counts nothing. */
+void rp__metric_observe(struct rp__histogram *h, double v);
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Redaction on request: what would be masked in a text, and masking a session's past (X-14). The second replaces
+ * events in place, which nothing else does, and makes everything derived from them anew.
+ */
+#include "engine/archive.h"
+#include "engine/capture.h"
+#include "engine/memory.h"
+#include "engine/mirror.h"
+#include "engine/derive.h"
+#include "engine/speech.h"
+
+#define PAGE 128
+#define PATTERN_MAX 65536
+#define RP__TELLING_FULL 1 /* a callback's word that it can take no more */
+
+/* ---- looking at a text ---- */
+
+struct finder {
+  rp_secret_fn *fn;
+  void *ctx;
+};
+
+static int on_secret(void *ctx, const struct rp__secret *s)
+{
+  const struct finder *x = ctx;
+  rp_secret secret = {s->start, s->end, s->name};
+  return x->fn ? x->fn(x->ctx, &secret) : 0;
+}
+
+int rp_redact_check(rp_engine *e, const char *text, size_t n, rp_secret_fn *fn, void *ctx, char **ret, rp_error *err)
+{
+  struct finder x = {fn, ctx};
+  struct rp__buf out RP_AUTOBUF = RP_BUF(2 * n + 65536);
+  int rc = rp__engine_check(e, err);
+  if (!rc) rc = rp__redact_find(e->redactor, text, n, on_secret, &x);
+  if (!rc && ret) rc = rp__redact_text(e->redactor, text, n, &out, NULL);
+  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (rc || !ret) return rc;
+  rp__buf_add(&out, "", 0);
+  *ret = out.n ? rp__buf_take(&out) : strdup("");
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
+/* ---- a session's past ---- */
+
+struct change {
+  int64_t seq, at_ms;
+  char kind[RP_NAME];
+  struct rp__buf body, sealed;
+};
+
+struct work {
+  rp_session *s;
+  const struct rp__redactor *r; /* the engine's, or one that knows the secret that was named */
+  struct change changes[PAGE];
+  size_t n;
+  int64_t events, secrets;
+  rp_error *err;
+};
+
+static void changes_done(struct work *x)
+{
+  for (size_t i = 0; i < x->n; i++) {
+    rp__buf_done(&x->changes[i].body);
+    rp__buf_done(&x->changes[i].sealed);
+  }
+  x->n = 0;
+}
+
+static int on_event(void *ctx, const struct rp__event *ev)
+{
+  struct work *x = ctx;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4 * RP_BODY_MAX + 2 * x->s->max_body);
+  struct rp__str masked;
+  size_t hits = 0;
+  int rc = rp__mask_body(x->r, ev->kind, ev->body, &out, &masked, &hits);
+  if (rc) return rp__fail(x->err, rc, "event %lld can't be masked", (long long)ev->seq);
+  if (masked.p == ev->body.p || (masked.n == ev->body.n && memcmp(masked.p, ev->body.p, masked.n) == 0)) return 0;
+  struct change *c = &x->changes[x->n++];
+  *c = (struct change){.seq = ev->seq, .at_ms = ev->at_ms, .body = out, .sealed = RP_BUF(out.max + RP_SEAL_OVERHEAD)};
+  out = (struct rp__buf){0};
+  snprintf(c->kind, sizeof c->kind, "%s", ev->kind_name);
+  x->events++;
+  x->secrets += (int64_t)hits;
+  return 0;
+}
+
+static int replace_page(struct work *x, rp_error *err)
+{
+  struct rp__new_event events[PAGE];
+  struct rp__op ops[PAGE];
+  for (size_t i = 0; i < x->n; i++) {
+    struct change *c = &x->changes[i];
+    struct rp__str body;
+    if (rp__journal_seal(x->s, c->body.p, c->body.n, &c->sealed, &body)) return rp__fail_nomem(err);
+    events[i] = (struct rp__new_event){
+        .kind = c->kind, .body = body.p, .body_len = body.n, .at_ms = c->at_ms, .sealed = x->s->key != NULL};
+    ops[i] = (struct rp__op){.type = RP_OP_EVENT_REPLACE,
+                             .session_ref = x->s->ref,
+                             .session_id = x->s->id,
+                             .now_ms = rp__engine_now(x->s->e),
+                             .u.event_replace = {.seq = c->seq, .event = &events[i]}};
+  }
+  return x->n ? rp__engine_commit(x->s->e, ops, x->n, RP_DISK, err) : 0;
+}
+
+/* ---- memories that were learned from what is masked now ---- */
+
+struct old_memory {
+  double confidence;
+  bool hit;
+};
+
+static int on_memory(void *ctx, const struct rp__memory_row *row)
+{
+  *(struct old_memory *)ctx = (struct old_memory){row->confidence, true};
+  return 0;
+}
+
+static int relearn(struct work *x, const struct change *c, rp_error *err)
+{
+  struct rp__event ev = {.seq = c->seq, .at_ms = c->at_ms, .kind = rp__kind_parse(c->kind), .kind_name = c->kind};
+  struct rp__derived d = {0};
+  struct rp__op op;
+  struct old_memory old = {0};
+  bool any = false;
+  if (ev.kind != RP_KIND_LEARNING) return 0;
+  ev.body = rp__json_trusted(c->body.p, c->body.n);
+  int rc = rp__derive(x->s, &ev, 0, 0, &d, &op, &any, err);
+  struct rp__memory_filter f = {.scope = x->s->scope, .id = d.memory.id, .limit = 1};
+  if (!rc && any) rc = x->s->e->store->ops->memory_list(x->s->e->store, &f, on_memory, &old, err);
+  if (!rc && any && old.hit) {
+    d.memory.confidence = old.confidence;
+    op.derived_from = 0;
+    rc = rp__engine_commit(x->s->e, &op, 1, RP_DISK, err);
+  }
+  rp__derived_done(&d);
+  return rc;
+}
+
+static int mask_events(struct work *x, bool dry_run, int64_t last, rp_progress_fn *progress, void *pctx, rp_error *err)
+{
+  int rc = 0;
+  for (int64_t at = 0; !rc && at < last; at += PAGE) {
+    if (progress && progress(pctx, at, last)) return rp__fail(err, RP_E_CANCELLED, "the redaction was interrupted");
+    rc = rp__journal_read(x->s, at, RP_MIN(at + PAGE, last), on_event, x, err);
+    if (!rc && !dry_run) rc = replace_page(x, err);
+    for (size_t i = 0; !rc && !dry_run && i < x->n; i++) rc = relearn(x, &x->changes[i], err);
+    changes_done(x);
+  }
+  if (!rc && progress) progress(pctx, last, last);
+  return rc;
+}
+
+/* ---- what is derived ---- */
+
+/* Handles of this engine forget the state they have in memory. */
+static void forget_states(rp_engine *e, const char *id)
+{
+  rp_session *s = NULL;
+  for (;;) {
+    pthread_mutex_lock(&e->lock);
+    rp_session *n = s ? s->next : e->sessions;
+    if (n) rp__session_ref(n);
+    pthread_mutex_unlock(&e->lock);
+    if (s) rp__session_unref(s);
+    if (!(s = n)) return;
+    if (strcmp(s->id, id) != 0) continue;
+    pthread_mutex_lock(&s->lock);
+    rp__state_drop(s);
+    pthread_mutex_unlock(&s->lock);
+  }
+}
+
+struct numbers {
+  int64_t n[1024];
+  size_t count;
+};
+
+static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
+{
+  struct numbers *v = ctx;
+  if (v->count < RP_ARRAY_SIZE(v->n)) v->n[v->count++] = row->n;
+  return 0;
+}
+
+static int drop_snapshots(rp_session *s, rp_error *err)
+{
+  struct numbers v;
+  int rc;
+  do {
+    v.count = 0;
+    rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, 0, on_snapshot, &v, err);
+    for (size_t i = 0; !rc && i < v.count; i++) {
+      struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE,
+                          .session_ref = s->ref,
+                          .session_id = s->id,
+                          .now_ms = rp__engine_now(s->e),
+                          .u.snapshot_delete = {.n = v.n[i]}};
+      rc = rp__engine_commit(s->e, &op, 1, RP_OS, err);
+      if (rc == RP_E_SNAPSHOT_NOT_FOUND) rc = 0;
+    }
+  } while (!rc && v.count == RP_ARRAY_SIZE(v.n));
+  return rc;
+}
+
+/* The record is made anew from the state, for the same end. */
+static int renew_record(rp_session *s, const struct rp__session_row *row, rp_error *err)
+{
+  struct rp__record_row old = {0};
+  struct rp__capture c RP_CLEANUP(rp__capture_done) = {0};
+  struct rp__op ops[RP_CAPTURE_OPS];
+  struct rp__buf json RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX);
+  int rc = s->e->store->ops->record_get(s->e->store, s->ref, &old, err);
+  if (rc == RP_E_RECORD_NOT_FOUND) return 0;
+  if (!rc) rc = rp__capture_make(s, old.end_ms, old.crash_recovered, &c, err);
+  if (!rc && !old.archived) {
+    rp__capture_ops(&c, ops);
+    rc = rp__engine_commit(s->e, ops, 1, RP_DISK, err); /* the record alone: nothing was captured */
+    if (!rc) rp__capture_mirror(s, &c);
+  }
+  if (!rc && old.archived && !c.row.sealed_body) {
+    rc = rp__record_write(&c.row, &json);
+    if (!rc) rc = rp__archive_write(s->e, row, json.p, json.n, err);
+  }
+  rp__record_row_done(&old);
+  return rc;
+}
+
+/* Records of the audit log that tell of what is masked now lose their fields; the chain stays whole (decision 13). */
+struct telling {
+  const struct rp__redactor *r;
+  int64_t n[256];
+  size_t count;
+  int64_t last;
+};
+
+static int on_audit(void *ctx, const rp_audit_info *a)
+{
+  struct telling *x = ctx;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4 * RP_AUDIT_FIELDS_MAX);
+  struct rp__str masked;
+  size_t hits = 0;
+  x->last = a->n;
+  if (!a->fields) return 0;
+  struct rp__json fields = rp__json_trusted(a->fields, strlen(a->fields));
+  int rc = rp__mask_body(x->r, RP_KIND_OTHER, fields, &out, &masked, &hits);
+  if (!rc && hits) x->n[x->count++] = a->n;
+  return rc ? rc : x->count == RP_ARRAY_SIZE(x->n) ? RP__TELLING_FULL : 0;
+}
+
+static int erase_audits(rp_session *s, const struct rp__redactor *r, rp_error *err)
+{
+  struct telling x = {.r = r};
+  int rc;
+  do {
+    x.count = 0;
+    rc = rp_audit(s->e, s->scope, x.last, 0, on_audit, &x, err);
+    bool more = rc == RP__TELLING_FULL;
+    if (more) rc = 0;
+    for (size_t i = 0; !rc && i < x.count; i++) {
+      struct rp__op op = {.type = RP_OP_AUDIT_ERASE,
+                          .now_ms = rp__engine_now(s->e),
+                          .u.audit_erase = {.scope = s->scope, .n = x.n[i]}};
+      rc = rp__engine_commit(s->e, &op, 1, RP_DISK, err);
+    }
+    if (!more) break;
+  } while (!rc);
+  return rc;
+}
+
+static int renew(rp_session *s, const struct rp__redactor *r, const struct rp__session_row *row, rp_error *err)
+{
+  forget_states(s->e, s->id);
+  int rc = drop_snapshots(s, err);
+  if (!rc && row->last_seq) rc = rp__checkpoint(s, "manual", NULL, err);
+  if (!rc) rc = renew_record(s, row, err);
+  if (!rc) rc = erase_audits(s, r, err);
+  if (!rc) rc = s->e->store->ops->maintain(s->e->store, RP_MAINTAIN_SCRUB, NULL, err);
+  return rc;
+}
+
+/* ---- the whole ---- */
+
+/* A living writer would put what it remembers into its next snapshot. */
+struct holder {
+  rp_engine *e;
+  int64_t last;
+  bool alive;
+};
+
+static int on_run(void *ctx, const struct rp__run_row *run)
+{
+  struct holder *x = ctx;
+  struct rp__evidence v;
+  struct rp__verdict verdict;
+  if (run->owner != RP_RUN_LOCK) return 0; /* nothing of it is in the memory of a process that knows us */
+  rp__run_judge(x->e, run, x->last, &v, &verdict);
+  x->alive |= verdict.alive && run->proc.pid != x->e->self.pid;
+  return 0;
+}
+
+static int check_holder(rp_engine *e, const struct rp__session_row *row, rp_error *err)
+{
+  struct holder x = {.e = e, .last = row->last_activity_at};
+  struct rp__run_filter f = {.session_ref = row->ref, .open_only = true};
+  int rc = e->store->ops->run_list(e->store, &f, on_run, &x, err);
+  if (rc || !x.alive) return rc;
+  rp__fail(err, RP_E_HELD, "session %s is held by a living process, which has the secret in memory", row->id);
+  rp__hint(err, "end it first");
+  return RP_E_HELD;
+}
+
+/* A redactor that also knows `text`, or NULL in *ret when none was given. */
+static int own_redactor(const char *text, struct rp__redactor **ret, rp_error *err)
+{
+  struct rp__buf pattern RP_AUTOBUF = RP_BUF(PATTERN_MAX);
+  if (!text) return 0;
+  if (strlen(text) < 4 || strpbrk(text, "\r\n"))
+    return rp__fail_field(err, RP_E_USAGE, "text", "a secret to be masked is one line of at least 4 bytes");
+  rp__buf_str(&pattern, "(?<secret>\\Q");
+  for (const char *p = text, *end; p; p = end ? end + 2 : NULL) { /* \E would end the quotation */
+    end = strstr(p, "\\E");
+    rp__buf_add(&pattern, p, end ? (size_t)(end - p) : strlen(p));
+    if (end) rp__buf_str(&pattern, "\\E\\\\E\\Q");
+  }
+  rp__buf_str(&pattern, "\\E)");
+  if (pattern.err) return rp__fail(err, pattern.err, "the secret is too long");
+  return rp__redactor_new(pattern.p, ret, err);
+}
+
+static int redaction_tell(const struct work *x, bool dry_run, char **ret, rp_error *err)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  if (!ret) return 0;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", x->s->id);
+  rp__jw_ki64(&w, "events", x->events);
+  rp__jw_ki64(&w, "secrets", x->secrets);
+  rp__jw_kbool(&w, "dry_run", dry_run);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
+static void redaction_audit(const struct work *x)
+{
+  struct rp__audit_note note;
+  rp__audit_begin(&note);
+  rp__jw_kstr(&note.w, "session_id", x->s->id);
+  rp__jw_ki64(&note.w, "events", x->events);
+  rp__jw_ki64(&note.w, "secrets", x->secrets);
+  rp__audit_write(x->s->e, x->s->scope, "redaction", &note);
+  rp__audit_done(&note);
+}
+
+static int redact_row(rp_engine *e, const struct rp__session_row *row, const struct rp__redactor *r, bool dry_run,
+                      rp_progress_fn *progress, void *pctx, char **ret, rp_error *err)
+{
+  struct work *x RP_AUTOFREE = calloc(1, sizeof *x);
+  if (!x) return rp__fail_nomem(err);
+  x->r = r;
+  x->err = err;
+  int rc = rp__session_open(e, row, 0, &x->s, err);
+  if (rc) return rc;
+  rc = mask_events(x, dry_run, row->last_seq, progress, pctx, err);
+  changes_done(x);
+  if (!rc && !dry_run && x->events) rc = renew(x->s, r, row, err);
+  if (!rc && !dry_run) redaction_audit(x);
+  if (!rc) rc = redaction_tell(x, dry_run, ret, err);
+  rp__session_unref(x->s);
+  return rc;
+}
+
+int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,
+                      void *pctx, char **ret, rp_error *err)
+{
+  struct rp__session_row row = {0};
+  struct rp__redactor *own = NULL;
+  int rc = rp__engine_check(e, err);
+  if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
+  if (!rc && !dry_run) rc = check_holder(e, &row, err);
+  if (!rc) rc = own_redactor(text, &own, err);
+  if (!rc) rc = redact_row(e, &row, own ? own : e->redactor, dry_run, progress, pctx, ret, err);
+  rp__redactor_free(own);
+  rp__session_row_done(&row);
+  return rc;
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/restoration.h"
+
+#include "engine/capture.h"
+#include "engine/derive.h"
+#include "engine/memory.h"
+
+#define PLAN_MS 1500 /* a restoration that takes longer is given up: the start goes on without it */
+#define RECORD_MAX (4 * 1024 * 1024)
+#define STATE_MAX (16 * 1024 * 1024)
+#define CARRIED_MESSAGES 50 /* N-06, N-07 */
+#define CARRIED_MAX (512 * 1024)
+#define MEMORIES_MAX 256
+#define TOPICS_GIVEN_MAX 64
+#define EVER_HOURS 1e9
+
+void rp__restoration_done(struct rp__restoration *r)
+{
+  rp__plan_free(r->plan);
+  for (size_t i = 0; i < r->n_records; i++) rp__buf_done(&r->records[i]);
+  free(r->records);
+  for (size_t i = 0; i < r->n_memories; i++) {
+    free((void *)(uintptr_t)r->memories[i].memory_id);
+    free((void *)(uintptr_t)r->memories[i].content);
+    free((void *)(uintptr_t)r->memories[i].session_id);
+  }
+  free(r->memories);
+  rp__buf_done(&r->state);
+  rp__buf_done(&r->carried);
+  *r = (struct rp__restoration){0};
+}
+
+static bool is_robot(const struct rp__restoration *r)
+{
+  return strcmp(rp__config_text(r->e->config, r->scope, RP_OPT_TEMPLATE), "robot") == 0;
+}
+
+static struct rp__rules rules_of(const struct rp__restoration *r)
+{
+  const struct rp__config *c = r->e->config;
+  return (struct rp__rules){
+      .lookback_hours = 24 * rp__config_num(c, r->scope, RP_OPT_LOOKBACK_DAYS),
+      .threshold = rp__config_num(c, r->scope, RP_OPT_RELEVANCE_THRESHOLD),
+      .pin_threshold = rp__config_num(c, r->scope, RP_OPT_PIN_THRESHOLD),
+      .critical_hours = 24 * rp__config_num(c, r->scope, RP_OPT_CRITICAL_DAYS),
+      .decay_rate = rp__config_num(c, r->scope, RP_OPT_DECAY_RATE),
+      .decay_floor = rp__config_num(c, r->scope, RP_OPT_DECAY_FLOOR),
+      .max_sessions = (int)rp__config_num(c, r->scope, RP_OPT_MAX_SESSIONS),
+      .max_pins = (int)rp__config_num(c, r->scope, RP_OPT_MAX_INHERITED_PINS),
+      .all_memories = is_robot(r),
+  };
+}
+
+/* ---- topics ---- */
+
+struct topic_set {
+  uint64_t hash[TOPICS_GIVEN_MAX];
+  size_t n;
+  const unsigned char *key;
+  unsigned char derived[32];
+};
+
+static void topic_add(struct topic_set *t, const char *text, size_t n)
+{
+  while (n && (unsigned char)text[0] <= ' ') text++, n--;
+  while (n && (unsigned char)text[n - 1] <= ' ') n--;
+  if (n && t->n < TOPICS_GIVEN_MAX) t->hash[t->n++] = rp__topic_hash(text, n, t->key);
+}
+
+/* current topics are those given and the labels of current pins. */
+static void topics_parse(struct topic_set *t, const char *topics)
+{
+  for (const char *p = topics; p && *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
+    topic_add(t, p, strcspn(p, ","));
+  t->n = rp__topic_set(t->hash, t->n);
+}
+
+static int topics_key(rp_engine *e, const char *scope, struct topic_set *t, rp_error *err)
+{
+  const struct rp__key *key = NULL;
+  int rc = rp__scope_key(e, scope, &key, err);
+  if (rc || !key) return rc;
+  rp__topic_key(key, t->derived);
+  t->key = t->derived;
+  return 0;
+}
+
+/* ---- candidates ---- */
+
+struct scan {
+  struct rp__restoration *r;
+  int64_t exclude, started;
+};
+
+static int on_recall(void *ctx, const struct rp__recall *row)
+{
+  struct scan *x = ctx;
+  if (row->session_ref == x->exclude) return 0;
+  if (rp__engine_ticks(x->r->e) - x->started > PLAN_MS) return RP_E_BUSY;
+  return rp__plan_offer(x->r->plan, row);
+}
+
+static int offer_all(struct rp__restoration *r, const char *channel, int64_t exclude, int64_t now, rp_error *err)
+{
+  struct rp__rules rules = rules_of(r);
+  double hours = RP_MAX(rules.lookback_hours, rules.critical_hours);
+  struct scan x = {.r = r, .exclude = exclude, .started = rp__engine_ticks(r->e)};
+  struct rp__recall_filter f = {.scope = r->scope, .since_ms = now - (int64_t)(hours * 3600e3)};
+  if (rp__config_bool(r->e->config, r->scope, RP_OPT_PER_CHANNEL)) f.channel = channel;
+  int rc = r->e->store->ops->recall_list(r->e->store, &f, on_recall, &x, err);
+  if (rc == RP_E_BUSY) return rp__fail(err, rc, "looking through earlier sessions took longer than %d ms", PLAN_MS);
+  return rc == RP_E_NOMEM ? rp__fail_nomem(err) : rc;
+}
+
+static struct rp__buf *record_room(struct rp__restoration *r)
+{
+  /* The plan points to the bytes, not to these structs: they may move. */
+  struct rp__buf *p = realloc(r->records, (r->n_records + 1) * sizeof *p);
+  if (!p) return NULL;
+  r->records = p;
+  p[r->n_records] = RP_BUF(RECORD_MAX);
+  return &p[r->n_records++];
+}
+
+/* The record of a session as checked JSON in `out`. */
+static int record_load(rp_engine *e, const char *id, struct rp__buf *out, struct rp__json *ret, rp_error *err)
+{
+  struct rp__session_row session = {0};
+  struct rp__json_limits limits = {.max_bytes = RECORD_MAX, .allow_duplicates = true};
+  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &session, err);
+  if (rc) return rc;
+  rc = rp__record_read(e, &session, out, err);
+  rp__session_row_done(&session);
+  return rc ? rc : rp__json_parse(out->p ? out->p : "", out->n, &limits, ret, err);
+}
+
+static int open_wanted(struct rp__restoration *r, rp_error *err)
+{
+  struct rp__candidate *c;
+  while ((c = rp__plan_want(r->plan))) {
+    rp_error why = {0};
+    struct rp__json doc;
+    struct rp__buf *bytes = record_room(r);
+    if (!bytes) return rp__fail_nomem(err);
+    int rc = record_load(r->e, c->session_id, bytes, &doc, &why);
+    if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+    if (rc)
+      rp__plan_damaged(r->plan, c, why.message);
+    else
+      rp__plan_opened(r->plan, c, doc);
+  }
+  return 0;
+}
+
+/* ---- memories ---- */
+
+struct memory_scan {
+  struct rp__restoration *r;
+  const struct rp__key *key;
+  const char *session_id; /* only what this session learned, or NULL */
+  rp_error *err;
+};
+
+static int on_memory(void *ctx, const struct rp__memory_row *row)
+{
+  struct memory_scan *x = ctx;
+  struct rp__restoration *r = x->r;
+  char *content, *categories;
+  if (x->session_id && strcmp(x->session_id, row->session_id) != 0) return 0;
+  if (r->n_memories == MEMORIES_MAX) return 0;
+  int rc = rp__memory_open(x->key, row, &content, &categories, x->err);
+  if (rc) return rc;
+  free(categories);
+  struct rp__memory_fact *m = &r->memories[r->n_memories];
+  *m = (struct rp__memory_fact){.memory_id = strdup(row->id),
+                                .content = content,
+                                .session_id = strdup(row->session_id),
+                                .confidence = row->confidence,
+                                .learned_at = row->learned_at};
+  r->n_memories++;
+  return m->memory_id && m->session_id ? 0 : rp__fail_nomem(x->err);
+}
+
+static int load_memories(struct rp__restoration *r, const char *session_id, rp_error *err)
+{
+  struct memory_scan x = {.r = r, .session_id = session_id, .err = err};
+  struct rp__memory_filter f = {.scope = r->scope, .limit = session_id ? 0 : MEMORIES_MAX};
+  r->memories = calloc(MEMORIES_MAX, sizeof *r->memories);
+  if (!r->memories) return rp__fail_nomem(err);
+  int rc = rp__scope_key(r->e, r->scope, &x.key, err);
+  return rc ? rc : r->e->store->ops->memory_list(r->e->store, &f, on_memory, &x, err);
+}
+
+/* ---- tasks ---- */
+
+static int on_word(void *ctx, const struct rp__event *ev)
+{
+  struct rp__task_word *w = ctx;
+  w->title = rp__json_dup(rp__json_get(ev->body, "title"));
+  w->stage = rp__json_dup(rp__json_get(ev->body, "stage"));
+  return 0;
+}
+
+/* The scope's newest word on a task, read from the journal it was said in. */
+static int task_word(void *ctx, const char *task_id, struct rp__task_word *ret)
+{
+  struct rp__restoration *r = ctx;
+  const struct rp__key *key = NULL;
+  struct rp__task_row row;
+  struct rp__session_row session = {0};
+  rp_session *s = NULL;
+  bool found = false;
+  int rc = rp__scope_key(r->e, r->scope, &key, r->err);
+  if (!rc) rc = r->e->store->ops->task_get(r->e->store, r->scope, rp__task_hash(key, task_id), &row, &found, r->err);
+  if (rc || !found) return rc;
+  ret->known = true;
+  ret->open = row.open;
+  ret->at_ms = row.at_ms;
+  rc = r->e->store->ops->session_find(r->e->store, RP_FIND_ID, NULL, row.session_id, &session, NULL);
+  if (rc) return 0; /* its words are gone, what they came to is known */
+  if (!rp__session_open(r->e, &session, 0, &s, NULL)) {
+    rp__journal_read(s, row.seq - 1, row.seq, on_word, ret, NULL);
+    rp__session_unref(s);
+  }
+  rp__session_row_done(&session);
+  return 0;
+}
+
+static struct rp__plan_sources sources_of(struct rp__restoration *r)
+{
+  return (struct rp__plan_sources){
+      .task_word = task_word, .ctx = r, .memories = r->memories, .n_memories = r->n_memories};
+}
+
+/* ---- the session before ---- */
+
+/* N-07: the last messages of a conversation as the new session keeps them, newest kept when there are too many bytes.
+ */
+static void carry_conversation(struct rp__json messages, struct rp__jw *w)
+{
+  size_t n = rp__json_count(messages), i = 0, from = n > CARRIED_MESSAGES ? n - CARRIED_MESSAGES : 0, bytes = 0;
+  struct rp__json_iter it = {0};
+  struct rp__json m, sizes[CARRIED_MESSAGES];
+  size_t count = 0;
+  while (rp__json_next(messages, &it, NULL, &m))
+    if (i++ >= from && count < CARRIED_MESSAGES) sizes[count++] = m;
+  size_t first = count;
+  while (first && bytes + sizes[first - 1].n <= CARRIED_MAX / 2) bytes += sizes[--first].n;
+  rp__jw_key(w, "conversation");
+  rp__jw_array(w);
+  for (i = first; i < count; i++) rp__jw_value(w, sizes[i]);
+  rp__jw_end_array(w);
+}
+
+static int carry(struct rp__restoration *r, const struct rp__fold *f, rp_error *err)
+{
+  struct rp__json state = rp__json_trusted(r->state.p, r->state.n);
+  struct rp__json messages = rp__json_get(rp__json_get(state, "conversation"), "messages");
+  struct rp__jw w = RP_JW(&r->carried);
+  bool any = messages.type == RP_JSON_ARRAY || rp__json_get(state, "affect").type == RP_JSON_OBJECT ||
+             rp__json_get(state, "presence").type == RP_JSON_OBJECT;
+  if (!any) return 0;
+  r->carried = RP_BUF(4 * CARRIED_MAX);
+  rp__jw_object(&w);
+  if (messages.type == RP_JSON_ARRAY) carry_conversation(messages, &w);
+  rp__jw_key(&w, "affect");
+  rp__fold_save_one(f, "affect", &w);
+  rp__jw_key(&w, "presence");
+  rp__fold_save_one(f, "presence", &w);
+  rp__jw_end_object(&w);
+  return r->carried.err ? rp__fail_nomem(err) : 0;
+}
+
+static int state_doc(struct rp__restoration *r, rp_session *s, bool carries, rp_error *err)
+{
+  struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
+  struct rp__fold *f = NULL;
+  struct rp__jw w = RP_JW(&r->state);
+  r->state = RP_BUF(STATE_MAX);
+  pthread_mutex_lock(&s->lock);
+  int rc = rp__state_use(s, &f, &warnings, err);
+  if (!rc) {
+    rp__jw_object(&w);
+    rp__fold_show(f, rp__engine_now(r->e), &w);
+    rp__jw_end_object(&w);
+    if (r->state.err) rc = rp__fail_nomem(err);
+  }
+  if (!rc && carries) rc = carry(r, f, err);
+  if (f) rp__state_release(s, f);
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
+/* The session before is not needed for the plan: when it can't be read the rest goes on, and the log says so. */
+static void load_previous(struct rp__restoration *r, const char *id)
+{
+  struct rp__session_row row = {0};
+  rp_session *s = NULL;
+  rp_error why = {0};
+  if (!id || !*id || r->e->store->ops->session_find(r->e->store, RP_FIND_ID, NULL, id, &row, &why)) return;
+  int rc = rp__session_open(r->e, &row, 0, &s, &why);
+  if (!rc) rc = state_doc(r, s, is_robot(r), &why);
+  if (s) rp__session_unref(s);
+  rp__session_row_done(&row);
+  if (!rc) return;
+  rp__buf_done(&r->state);
+  rp__buf_done(&r->carried);
+  rp__log(&r->e->log, RP_LOG_WARN, "the state of session %s is not restored: %s", id, why.message);
+}
+
+/* ---- planning ---- */
+
+static void on_line(void *ctx, const char *line)
+{
+  const struct rp__restoration *r = ctx;
+  rp__log(&r->e->log, RP_LOG_DEBUG, "scope %s: %s", r->scope, line);
+}
+
+static int plan_new(struct rp__restoration *r, const struct rp__rules *rules, const char *topics, int64_t now,
+                    rp_error *err)
+{
+  struct topic_set set = {0};
+  int rc = topics_key(r->e, r->scope, &set, err);
+  if (rc) return rc;
+  topics_parse(&set, topics);
+  return rp__plan_new(rules, now, set.hash, set.n, &r->plan) ? rp__fail_nomem(err) : 0;
+}
+
+int rp__restoration_plan(rp_engine *e, const char *scope, const char *channel, const char *topics,
+                         const char *previous_id, int64_t exclude, int64_t now, struct rp__restoration *ret,
+                         rp_error *err)
+{
+  *ret = (struct rp__restoration){.e = e, .scope = scope, .err = err};
+  if (!rp__config_bool(e->config, scope, RP_OPT_ENABLED)) return 0;
+  struct rp__rules rules = rules_of(ret);
+  int rc = plan_new(ret, &rules, topics, now, err);
+  if (!rc) rc = offer_all(ret, channel, exclude, now, err);
+  if (!rc) rc = open_wanted(ret, err);
+  if (!rc) rc = load_memories(ret, NULL, err);
+  if (!rc) {
+    struct rp__plan_sources sources = sources_of(ret);
+    rc = rp__plan_finish(ret->plan, &sources);
+    if (rc == RP_E_NOMEM) rp__fail_nomem(err);
+  }
+  if (!rc) load_previous(ret, previous_id);
+  if (!rc && e->debug) rp__plan_tell(ret->plan, on_line, ret);
+  if (rc) rp__restoration_done(ret);
+  return rc;
+}
+
+/* N-05: a robot's facts are the scope's, also for a session that goes on. */
+static int plan_facts(struct rp__restoration *r, rp_error *err)
+{
+  struct rp__rules rules = rules_of(r);
+  int rc = plan_new(r, &rules, NULL, rp__engine_now(r->e), err);
+  if (!rc) rc = load_memories(r, NULL, err);
+  if (rc) return rc;
+  struct rp__plan_sources sources = sources_of(r);
+  return rp__plan_finish(r->plan, &sources) ? rp__fail_nomem(err) : 0;
+}
+
+int rp__restoration_own(rp_session *s, struct rp__restoration *ret, rp_error *err)
+{
+  *ret = (struct rp__restoration){.e = s->e, .scope = s->scope, .err = err};
+  int rc = state_doc(ret, s, false, err);
+  if (!rc && is_robot(ret)) rc = plan_facts(ret, err);
+  if (rc) rp__restoration_done(ret);
+  return rc;
+}
+
+/* ---- continuing ---- */
+
+struct labels {
+  char *text[RP_PINS_MAX];
+  size_t n;
+};
+
+static void labels_done(struct labels *l)
+{
+  for (size_t i = 0; i < l->n; i++) free(l->text[i]);
+}
+
+static int labels_read(struct rp__json pins, struct labels *ret, rp_error *err)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json pin;
+  while (ret->n < RP_PINS_MAX && rp__json_next(pins, &it, NULL, &pin)) {
+    char *label = rp__json_dup(rp__json_get(pin, "label"));
+    if (!label) return rp__fail_nomem(err);
+    ret->text[ret->n++] = label;
+  }
+  return 0;
+}
+
+/* A session that never ended has no record yet: one is made of its state, and not stored. */
+static int record_of(rp_engine *e, const struct rp__session_row *from, struct rp__buf *out, rp_error *err)
+{
+  rp_session *s = NULL;
+  struct rp__capture c RP_CLEANUP(rp__capture_done) = {0};
+  int rc = rp__record_read(e, from, out, err);
+  if (rc != RP_E_RECORD_NOT_FOUND) return rc;
+  rp__buf_reset(out);
+  rc = rp__session_open(e, from, 0, &s, err);
+  if (!rc) rc = rp__capture_make(s, from->ended_at ? from->ended_at : from->last_activity_at, false, &c, err);
+  if (!rc && !c.row.sealed_body) rc = rp__record_write(&c.row, out);
+  if (!rc && c.row.sealed_body)
+    rc = rp__unseal(s->key, rp__str(from->id), c.row.sealed_body, c.row.sealed_len, out, err);
+  if (s) rp__session_unref(s);
+  return rc;
+}
+
+static int offer_one(struct rp__restoration *r, const struct rp__session_row *from, rp_error *err)
+{
+  struct rp__recall row = {.session_ref = from->ref,
+                           .session_id = from->id,
+                           .ended_at = from->ended_at ? from->ended_at : from->last_activity_at};
+  struct rp__json doc;
+  struct rp__json_limits limits = {.max_bytes = RECORD_MAX, .allow_duplicates = true};
+  struct rp__buf *bytes = record_room(r);
+  if (!bytes || rp__plan_offer(r->plan, &row)) return rp__fail_nomem(err);
+  int rc = record_of(r->e, from, bytes, err);
+  if (!rc) rc = rp__json_parse(bytes->p ? bytes->p : "", bytes->n, &limits, &doc, err);
+  if (rc) return rc;
+  struct rp__candidate *c = rp__plan_want(r->plan);
+  if (!c) return rp__fail(err, RP_E_FAILED, "session %s is no candidate", from->id);
+  rp__plan_opened(r->plan, c, doc);
+  return 0;
+}
+
+int rp__restoration_continue(rp_session *into, const struct rp__session_row *from, struct rp__restoration *ret,
+                             rp_error *err)
+{
+  struct labels labels RP_CLEANUP(labels_done) = {0};
+  *ret = (struct rp__restoration){.e = into->e, .scope = into->scope, .err = err};
+  struct rp__rules rules = rules_of(ret);
+  rules.lookback_hours = EVER_HOURS; /* whatever its age or score */
+  rules.threshold = 0;
+  int rc = plan_new(ret, &rules, NULL, rp__engine_now(into->e), err);
+  if (!rc) rc = state_doc(ret, into, false, err);
+  if (!rc) rc = labels_read(rp__json_get(rp__json_trusted(ret->state.p, ret->state.n), "pins"), &labels, err);
+  if (!rc) rc = offer_one(ret, from, err);
+  if (!rc) rc = load_memories(ret, from->id, err);
+  if (!rc) {
+    struct rp__plan_sources sources = sources_of(ret);
+    sources.labels = (const char *const *)labels.text;
+    sources.n_labels = labels.n;
+    rc = rp__plan_continue(ret->plan, &sources);
+    if (rc == RP_E_NOMEM) rp__fail_nomem(err);
+  }
+  if (!rc && into->e->debug) rp__plan_tell(ret->plan, on_line, ret);
+  if (rc) rp__restoration_done(ret);
+  return rc;
+}

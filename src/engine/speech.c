@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/speech.h"
+
+#include "redact/stream.h"
+
+#define SPEAKERS 8     /* remembered per handle; the one silent for longest makes room */
+#define TAIL_MAX 512   /* bytes of the last thing said, in which a secret may have begun */
+#define SHELL_MAX 4096 /* bytes of a chunk's body without its text */
+
+struct speaker {
+  char name[RP_SPEAKER_MAX];
+  char base[32]; /* kind and role: whose voice it is, whatever the message */
+  char tail[TAIL_MAX];
+  size_t n_tail;
+  bool open; /* a secret may have begun in the tail */
+  struct rp__redact_stream stream;
+  struct rp__buf shell; /* the last chunk's body, its text left out: what is held is stored in one like it */
+  enum rp__kind kind;
+  uint64_t used;
+};
+
+struct rp__speech {
+  struct speaker speakers[SPEAKERS];
+  uint64_t clock;
+  bool looked_back; /* at what was said before this handle was opened */
+};
+
+static bool redacts(const rp_engine *e, const char *scope)
+{
+  return rp__config_bool(e->config, scope, RP_OPT_REDACT);
+}
+
+static void count_hits(rp_engine *e, size_t hits)
+{
+  if (hits) atomic_fetch_add(&e->counters.redactions, (long long)hits);
+}
+
+int rp__engine_mask(rp_engine *e, const char *scope, enum rp__kind kind, struct rp__json body, struct rp__buf *out,
+                    struct rp__str *ret)
+{
+  size_t hits = 0;
+  *ret = (struct rp__str){body.p, body.n};
+  int rc = redacts(e, scope) ? rp__mask_body(e->redactor, kind, body, out, ret, &hits) : 0;
+  count_hits(e, hits);
+  return rc;
+}
+
+int rp__engine_mask_text(rp_engine *e, const char *scope, const char *text, struct rp__buf *out, const char **ret)
+{
+  size_t hits = 0, n = strlen(text);
+  *ret = text;
+  if (!redacts(e, scope) || !rp__redact_suspects(e->redactor, text, n)) return 0;
+  int rc = rp__redact_text(e->redactor, text, n, out, &hits);
+  if (rc || out->err) return rc ? rc : out->err;
+  count_hits(e, hits);
+  *ret = out->p ? out->p : "";
+  return 0;
+}
+
+/* ---- speakers ---- */
+
+static void base_of(const struct rp__event *ev, char base[32])
+{
+  struct rp__json role = rp__json_get(ev->body, "role");
+  size_t n = role.type == RP_JSON_STRING ? RP_MIN(role.n, 16) : 0;
+  snprintf(base, 32, "%.12s %.*s", ev->kind_name, (int)n, n ? role.p : "");
+}
+
+static void speaker_done(struct speaker *k)
+{
+  rp__redact_stream_done(&k->stream);
+  rp__buf_done(&k->shell);
+  memset(k->tail, 0, sizeof k->tail);
+  *k = (struct speaker){0};
+}
+
+static int emit_held(rp_session *s, struct speaker *k);
+
+/* The one of that voice, or a free place, or that of the one silent for longest. */
+static struct speaker *speaker_find(rp_session *s, const char *base)
+{
+  struct rp__speech *sp = s->speech;
+  struct speaker *oldest = &sp->speakers[0];
+  for (size_t i = 0; i < SPEAKERS; i++) {
+    struct speaker *k = &sp->speakers[i];
+    if (k->used && strcmp(k->base, base) == 0) return k->used = ++sp->clock, k;
+    if (k->used < oldest->used) oldest = k;
+  }
+  if (oldest->used) {
+    emit_held(s, oldest);
+    speaker_done(oldest);
+  }
+  snprintf(oldest->base, sizeof oldest->base, "%s", base);
+  oldest->used = ++sp->clock;
+  return oldest;
+}
+
+static bool tail_open(const struct rp__redactor *r, const struct speaker *k)
+{
+  static const size_t mask = sizeof RP_MASK - 1;
+  if (k->n_tail >= mask && memcmp(k->tail + k->n_tail - mask, RP_MASK, mask) == 0) return true;
+  return rp__redact_tail(r, k->tail, k->n_tail) < k->n_tail;
+}
+
+static void keep_tail(const struct rp__redactor *r, struct speaker *k, const char *text, size_t n)
+{
+  if (n < TAIL_MAX && n + k->n_tail > TAIL_MAX) {
+    size_t drop = n + k->n_tail - TAIL_MAX;
+    memmove(k->tail, k->tail + drop, k->n_tail - drop);
+    k->n_tail -= drop;
+  }
+  if (n >= TAIL_MAX) {
+    text += n - TAIL_MAX;
+    n = TAIL_MAX;
+    k->n_tail = 0;
+  }
+  if (n) memcpy(k->tail + k->n_tail, text, n);
+  k->n_tail += n;
+  k->open = tail_open(r, k);
+}
+
+/* ---- what was said before this handle ---- */
+
+struct look_back {
+  rp_session *s;
+  int rc;
+};
+
+static int on_last_event(void *ctx, const struct rp__event *ev)
+{
+  struct look_back *x = ctx;
+  char name[RP_SPEAKER_MAX], base[32];
+  struct rp__json said = rp__mask_spoken(ev, name);
+  if (said.type != RP_JSON_STRING) return 0;
+  struct rp__buf text RP_AUTOBUF = RP_BUF(said.n + 1);
+  if ((x->rc = rp__json_text(said, &text))) return 0;
+  base_of(ev, base);
+  struct speaker *k = speaker_find(x->s, base);
+  memcpy(k->name, name, sizeof k->name);
+  k->n_tail = 0;
+  keep_tail(x->s->e->redactor, k, text.p ? text.p : "", text.n);
+  return 0;
+}
+
+/* The last event, for it may be the first half of what is said now. A journal that can't be read has none. */
+static void look_back(rp_session *s)
+{
+  struct rp__session_row row = {0};
+  if (s->speech->looked_back) return;
+  s->speech->looked_back = true;
+  if (rp__session_row(s, &row, NULL)) return;
+  int64_t last = row.last_seq;
+  rp__session_row_done(&row);
+  struct look_back x = {.s = s};
+  if (last) rp__journal_read(s, last - 1, last, on_last_event, &x, NULL);
+}
+
+/* ---- masking ---- */
+
+struct words {
+  struct rp__buf decoded, masked;
+};
+
+static void words_done(struct words *w)
+{
+  rp__buf_done(&w->decoded);
+  rp__buf_done(&w->masked);
+}
+
+/* Whether the text may go on where a secret of the same voice was left open. */
+static bool continues(const char *text, size_t n, const struct speaker *k)
+{
+  return n && k->open && (unsigned char)text[0] > ' ';
+}
+
+static int whole(rp_session *s, struct speaker *k, bool joined, const char *text, size_t n, struct rp__buf *out,
+                 size_t *hits)
+{
+  const struct rp__redactor *r = s->e->redactor;
+  if (joined && (k->stream.held.n || k->stream.inside)) {
+    int rc = rp__redact_stream_push(r, &k->stream, text, n, out, hits);
+    size_t more = 0;
+    if (!rc) rc = rp__redact_stream_end(r, &k->stream, out, &more);
+    *hits += more;
+    return rc;
+  }
+  if (continues(text, n, k)) return rp__redact_after(r, k->tail, k->n_tail, joined, text, n, out, hits);
+  return rp__redact_text(r, text, n, out, hits);
+}
+
+static int chunk(rp_session *s, struct speaker *k, const struct rp__event *ev, struct rp__json said, const char *text,
+                 size_t n, struct rp__buf *out, size_t *hits)
+{
+  const struct rp__redactor *r = s->e->redactor;
+  if (s->e->short_lived) return whole(s, k, true, text, n, out, hits);
+  rp__buf_done(&k->shell);
+  k->shell = RP_BUF(SHELL_MAX);
+  k->kind = ev->kind;
+  int rc = rp__mask_with_text(ev->body, said, "", 0, &k->shell);
+  if (rc || k->shell.err) return whole(s, k, true, text, n, out, hits); /* too big to be held: decided now */
+  return rp__redact_stream_push(r, &k->stream, text, n, out, hits);
+}
+
+static int remember_undo(struct speaker *k, struct rp__speech_undo *undo)
+{
+  undo->speaker = k;
+  undo->inside = k->stream.inside;
+  undo->held = RP_BUF(RP_REDACT_TAIL_MAX + 4096);
+  rp__buf_add(&undo->held, k->stream.held.p, k->stream.held.n);
+  return undo->held.err;
+}
+
+/* The body with the masked words in place of the spoken ones; the body itself when they are the same. */
+static int replace_words(const struct rp__event *ev, struct rp__json said, const struct words *w, struct rp__buf *out,
+                         struct rp__str *ret)
+{
+  bool same = w->decoded.n == w->masked.n && (!w->decoded.n || memcmp(w->decoded.p, w->masked.p, w->decoded.n) == 0);
+  *ret = (struct rp__str){ev->body.p, ev->body.n};
+  if (same) return 0;
+  int rc = rp__mask_with_text(ev->body, said, w->masked.p ? w->masked.p : "", w->masked.n, out);
+  if (rc || out->err) return rc ? rc : out->err;
+  *ret = (struct rp__str){out->p, out->n};
+  return 0;
+}
+
+/* The common case, without a copy: nothing is open and nothing in it looks like a secret. */
+static bool plain_words(rp_session *s, struct speaker *k, struct rp__json said, const char *name)
+{
+  const char *text = said.p + 1;
+  size_t n = said.n - 2;
+  if (k->open || k->stream.held.n || k->stream.inside || memchr(text, '\\', n)) return false;
+  if (rp__redact_suspects(s->e->redactor, text, n)) return false;
+  if (strcmp(k->name, name) != 0) k->n_tail = 0;
+  memcpy(k->name, name, sizeof k->name);
+  keep_tail(s->e->redactor, k, text, n);
+  return true;
+}
+
+static int mask_words(rp_session *s, const struct rp__event *ev, struct rp__json said, const char *name, bool is_chunk,
+                      struct words *w, struct rp__speech_undo *undo, size_t *hits)
+{
+  char base[32];
+  base_of(ev, base);
+  look_back(s);
+  struct speaker *k = speaker_find(s, base);
+  if (!is_chunk && plain_words(s, k, said, name)) return 0;
+  int rc = rp__json_text(said, &w->decoded);
+  if (rc || w->decoded.err) return rc ? rc : w->decoded.err;
+  const char *text = w->decoded.p ? w->decoded.p : "";
+  bool joined = strcmp(k->name, name) == 0 && (is_chunk || rp__json_get(ev->body, "message_id").type == RP_JSON_STRING);
+  if (!joined && k->stream.held.n) emit_held(s, k);
+  if (!joined) rp__redact_stream_done(&k->stream);
+  rc = remember_undo(k, undo);
+  if (!rc && is_chunk) rc = chunk(s, k, ev, said, text, w->decoded.n, &w->masked, hits);
+  if (!rc && !is_chunk) rc = whole(s, k, joined, text, w->decoded.n, &w->masked, hits);
+  if (!rc) rc = w->masked.err;
+  memcpy(k->name, name, sizeof k->name);
+  if (!joined) k->n_tail = 0;
+  if (!rc) keep_tail(s->e->redactor, k, w->masked.p ? w->masked.p : "", w->masked.n);
+  return rc;
+}
+
+static int mask_spoken(rp_session *s, const struct rp__event *ev, struct rp__json said, const char *name, bool is_chunk,
+                       struct rp__buf *out, struct rp__str *ret, struct rp__speech_undo *undo)
+{
+  size_t hits = 0;
+  struct words w RP_CLEANUP(words_done) = {RP_BUF(2 * s->max_body + 65536), RP_BUF(2 * s->max_body + 65536)};
+  pthread_mutex_lock(&s->speech_lock);
+  if (!s->speech) s->speech = calloc(1, sizeof *s->speech);
+  int rc = s->speech ? mask_words(s, ev, said, name, is_chunk, &w, undo, &hits) : RP_E_NOMEM;
+  pthread_mutex_unlock(&s->speech_lock);
+  count_hits(s->e, hits);
+  return rc ? rc : replace_words(ev, said, &w, out, ret);
+}
+
+int rp__speech_mask(rp_session *s, const struct rp__event *ev, struct rp__buf *out, struct rp__str *ret,
+                    struct rp__speech_undo *undo)
+{
+  char name[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX];
+  struct rp__buf first RP_AUTOBUF = RP_BUF(2 * s->max_body + 65536);
+  struct rp__str body = {ev->body.p, ev->body.n};
+  *ret = body;
+  if (!redacts(s->e, s->scope)) return 0;
+  struct rp__json said = rp__mask_spoken(ev, name);
+  bool is_chunk = rp__mask_chunk(ev, ignored).type == RP_JSON_STRING;
+  int rc = said.type == RP_JSON_STRING ? mask_spoken(s, ev, said, name, is_chunk, &first, &body, undo) : 0;
+  if (rc) return rc;
+  rc = rp__engine_mask(s->e, s->scope, ev->kind, rp__json_trusted(body.p, body.n), out, ret);
+  if (rc || ret->p != first.p || !first.p) return rc;
+  rp__buf_add(out, first.p, first.n); /* masked by the stream alone: the bytes must outlive this call */
+  *ret = (struct rp__str){out->p, out->n};
+  return out->err;
+}
+
+void rp__speech_settle(rp_session *s, struct rp__speech_undo *undo, bool stored)
+{
+  struct speaker *k = undo->speaker;
+  if (k && !stored) {
+    pthread_mutex_lock(&s->speech_lock);
+    rp__redact_stream_done(&k->stream);
+    k->stream.held = undo->held;
+    k->stream.inside = undo->inside;
+    undo->held = (struct rp__buf){0};
+    pthread_mutex_unlock(&s->speech_lock);
+  }
+  rp__buf_done(&undo->held);
+  undo->speaker = NULL;
+}
+
+/* ---- the end of a stream ---- */
+
+/* Stores what is held in an event like its last chunk. Failing that it is lost, as with a crash (decision 11). */
+static int emit_held(rp_session *s, struct speaker *k)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(RP_REDACT_TAIL_MAX * 2), body RP_AUTOBUF = RP_BUF(SHELL_MAX + 65536);
+  char name[RP_SPEAKER_MAX];
+  size_t hits = 0;
+  if (!k->stream.held.n) return 0;
+  int rc = rp__redact_stream_end(s->e->redactor, &k->stream, &text, &hits);
+  if (rc || !text.n || !k->shell.n) return rc;
+  struct rp__event ev = {.kind = k->kind, .kind_name = rp__kind_name(k->kind)};
+  ev.body = rp__json_trusted(k->shell.p, k->shell.n);
+  struct rp__json said = rp__mask_chunk(&ev, name);
+  if (said.type != RP_JSON_STRING || rp__mask_with_text(ev.body, said, text.p, text.n, &body)) return RP_E_NOMEM;
+  rp_event event = {.kind = ev.kind_name, .body = body.p, .body_len = body.n};
+  rp_append_options o = {.durability = RP_OS, .expect = -1};
+  return rp__journal_append(s, &event, 1, &o, true, NULL, NULL);
+}
+
+void rp__speech_end(rp_session *s)
+{
+  pthread_mutex_lock(&s->speech_lock);
+  for (size_t i = 0; s->speech && i < SPEAKERS; i++) {
+    struct speaker *k = &s->speech->speakers[i];
+    if (k->used && k->stream.held.n && !atomic_load(&s->fenced) && !atomic_load(&s->ended)) emit_held(s, k);
+  }
+  pthread_mutex_unlock(&s->speech_lock);
+}
+
+void rp__speech_free(struct rp__speech *sp)
+{
+  for (size_t i = 0; sp && i < SPEAKERS; i++) speaker_done(&sp->speakers[i]);
+  free(sp);
+}

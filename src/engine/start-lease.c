@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one start commits: the end of the run before, the session, the lease, the event that says what came back. */
+#include "engine/emotions.h"
+#include "engine/speech.h"
+#include "engine/start.h"
+
+#define RESTORED_MAX (4 * 1024 * 1024)
+
+static void fill_run(struct rp__start *st, struct rp__run_row *run)
+{
+  static const enum rp__owner owners[] = {
+      [RP_OWNER_SELF] = RP_RUN_LOCK, [RP_OWNER_PID] = RP_RUN_PID, [RP_OWNER_NONE] = RP_RUN_NONE};
+  *run = (struct rp__run_row){
+      .owner = owners[st->o->owner],
+      .slot = st->slot,
+      .proc = st->owner,
+      .started_at = st->now,
+      .heartbeat_at = st->now,
+      .heartbeat_boot = rp__boot(&st->e->clock),
+  };
+  if (st->o->owner == RP_OWNER_NONE) memcpy(run->proc.boot_id, st->e->self.boot_id, sizeof run->proc.boot_id);
+  memcpy(run->host, st->e->host, sizeof run->host);
+  snprintf(run->version, sizeof run->version, "%s", RP_VERSION);
+}
+
+static void copy_name(char *out, const char *in)
+{
+  if (in) snprintf(out, RP_NAME, "%s", in);
+}
+
+/* What is stored is masked, here as everywhere. */
+static int fill_meta(struct rp__start *st, rp_error *err)
+{
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(2 * RP_META_MAX);
+  struct rp__str meta;
+  struct rp__json given = rp__json_trusted(st->o->meta, strlen(st->o->meta));
+  int rc = rp__engine_mask(st->e, st->o->scope, RP_KIND_SESSION, given, &masked, &meta);
+  if (rc || !(st->row.meta = strndup(meta.p, meta.n))) return rp__fail_nomem(err);
+  return 0;
+}
+
+/* The row of a new session, a successor of the scope's last one. */
+int rp__start_new(struct rp__start *st, rp_error *err)
+{
+  struct rp__session_row last = {0};
+  struct rp__session_row *row = &st->row;
+  int rc = st->e->store->ops->session_find(st->e->store, RP_FIND_LAST, st->o->scope, NULL, &last, err);
+  if (rc && rc != RP_E_SESSION_NOT_FOUND) return rc;
+  *row = (struct rp__session_row){.status = RP_STATUS_CREATED, .created_at = st->now, .last_activity_at = st->now};
+  if (!rc) memcpy(row->previous_id, last.id, sizeof row->previous_id);
+  rp__session_row_done(&last);
+  if (st->o->id)
+    copy_name(row->id, st->o->id);
+  else
+    rp__uuid7(row->id, st->now, &rp__system_random);
+  copy_name(row->scope, st->o->scope);
+  copy_name(row->key, st->o->key);
+  copy_name(row->channel, st->o->channel ? st->o->channel : "cli");
+  copy_name(row->provider, st->o->provider);
+  return st->o->meta ? fill_meta(st, err) : 0;
+}
+
+static int restored_body(struct rp__start *st, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "type", rp__restart_name(st->facts.restart));
+  rp__jw_kstr(&w, "cause", rp__cause_name(st->facts.cause));
+  rp__jw_kdouble(&w, "elapsed_seconds", st->facts.elapsed);
+  rp__jw_ki64(&w, "epoch", st->row.epoch + 1);
+  if (!st->found) rp__restoration_write(&st->restoration, &w);
+  rp__jw_end_object(&w);
+  return out->err;
+}
+
+#define START_OPS 8
+#define START_EVENTS 2
+
+/* The ops of a start: end the run before, seal the scope, make or lease the session, age it, tell the audit log. */
+struct start_ops {
+  struct rp__op *ops;
+  size_t n, lease;
+  struct rp__run_row run;
+  struct rp__scope_row scope;
+  struct rp__new_event events[START_EVENTS];
+  size_t n_events;
+  struct rp__buf plain[START_EVENTS], sealed[START_EVENTS];
+  struct rp__audit_note *notes;
+  size_t n_notes;
+};
+
+static void start_ops_done(struct start_ops *b)
+{
+  for (size_t i = 0; i < START_EVENTS; i++) {
+    rp__buf_done(&b->plain[i]);
+    rp__buf_done(&b->sealed[i]);
+  }
+  for (size_t i = 0; i < b->n_notes; i++) rp__audit_done(&b->notes[i]);
+  free(b->notes);
+  free(b->ops);
+}
+
+static struct rp__op *add_op(struct rp__start *st, struct start_ops *b, enum rp__op_type type)
+{
+  struct rp__op *op = &b->ops[b->n++];
+  *op = (struct rp__op){.type = type, .session_ref = st->row.ref, .session_id = st->row.id, .now_ms = st->now};
+  return op;
+}
+
+static void add_end_of_previous(struct rp__start *st, struct start_ops *b)
+{
+  if (!st->held) return;
+  struct rp__op *op = add_op(st, b, RP_OP_RUN_END);
+  op->u.run_end.run_ref = st->current.ref;
+  op->u.run_end.ended_at = RP_MIN(st->now, RP_MAX(st->current.heartbeat_at, st->row.last_activity_at));
+  op->u.run_end.cause = RP_CAUSE_CRASH;
+  op->u.run_end.evidence = st->o->force ? "taken over by force" : "the same key was started again";
+  if (st->o->force) return;
+  op = add_op(st, b, RP_OP_SESSION_SET);
+  op->u.session_set.fields = RP_SET_CRASH;
+  op->u.session_set.crash_recovered = true;
+  rp__jw_str(&st->recovered_w, st->row.id);
+}
+
+static int add_seal(struct rp__start *st, struct start_ops *b, const struct rp__key **ret_key, rp_error *err)
+{
+  int rc = rp__scope_key(st->e, st->o->scope, ret_key, err);
+  if (rc || !*ret_key) return rc;
+  b->scope.sealed = true;
+  memcpy(b->scope.key_id, (*ret_key)->id, sizeof b->scope.key_id);
+  struct rp__op *op = add_op(st, b, RP_OP_SCOPE_SET);
+  op->u.scope_set.scope = st->o->scope;
+  op->u.scope_set.row = &b->scope;
+  return 0;
+}
+
+/* An event of the engine's own, its body in the next of b->plain. */
+static int add_event(struct rp__start *st, struct start_ops *b, const char *kind, const struct rp__key *key,
+                     rp_error *err)
+{
+  struct rp__buf *text = &b->plain[b->n_events];
+  if (!text->n) return 0;
+  if (key) {
+    text = &b->sealed[b->n_events];
+    *text = RP_BUF(RESTORED_MAX + RP_SEAL_OVERHEAD);
+    if (rp__seal(key, &rp__system_random, rp__str(st->row.id), b->plain[b->n_events].p, b->plain[b->n_events].n, text))
+      return rp__fail_nomem(err);
+  }
+  b->events[b->n_events++] = (struct rp__new_event){
+      .kind = kind, .body = text->p, .body_len = text->n, .at_ms = st->now, .sealed = key != NULL, .engine = true};
+  return 0;
+}
+
+/* What the journal says about this start: nothing when there is nothing to say (a user's first event is seq 1). */
+static int add_events(struct rp__start *st, struct start_ops *b, const struct rp__key *key, rp_error *err)
+{
+  bool aged = st->found && st->row.last_seq && st->facts.any_previous;
+  rp_error why = {0};
+  int rc = 0;
+  b->plain[0] = RP_BUF(RESTORED_MAX);
+  if (rp__emotions_event(st->e, st->found ? &st->row : NULL, st->o->scope, &b->plain[0], &why)) {
+    rp__start_warn(st, "emotions_file", &why);
+    rp__buf_reset(&b->plain[0]);
+  }
+  rc = add_event(st, b, "session", key, err);
+  if (rc) return rc;
+  b->plain[b->n_events] = RP_BUF(RESTORED_MAX);
+  if ((aged || rp__restoration_any(&st->restoration)) && restored_body(st, &b->plain[b->n_events]))
+    return rp__fail_nomem(err);
+  rc = add_event(st, b, "restored", key, err);
+  if (rc || !b->n_events) return rc;
+  struct rp__op *op = add_op(st, b, RP_OP_APPEND);
+  op->u.append.events = b->events;
+  op->u.append.n = b->n_events;
+  op->u.append.expect = -1;
+  return 0;
+}
+
+static int add_audits(struct rp__start *st, struct start_ops *b, rp_error *err)
+{
+  size_t n = rp__restoration_audits(&st->restoration);
+  int rc = 0;
+  for (size_t i = 0; !rc && i < n; i++)
+    rc = rp__restoration_audit(&st->restoration, st->row.id, st->row.id, i, &b->notes[b->n_notes++], &b->ops[b->n++],
+                               err);
+  return rc;
+}
+
+static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
+{
+  const struct rp__key *key;
+  size_t audits = rp__restoration_audits(&st->restoration);
+  b->ops = calloc(START_OPS + audits, sizeof *b->ops);
+  b->notes = calloc(audits + 1, sizeof *b->notes);
+  if (!b->ops || !b->notes) return rp__fail_nomem(err);
+  add_end_of_previous(st, b);
+  int rc = add_seal(st, b, &key, err);
+  if (rc) return rc;
+  if (!st->found) {
+    st->row.sealed = key != NULL;
+    if (key && st->row.meta) {
+      char *sealed = rp__meta_seal(key, st->row.id, st->row.meta);
+      if (!sealed) return rp__fail_nomem(err);
+      free(st->row.meta);
+      st->row.meta = sealed;
+    }
+    add_op(st, b, RP_OP_SESSION_PUT)->u.session_put.row = &st->row;
+  }
+  fill_run(st, &b->run);
+  b->lease = b->n;
+  struct rp__op *op = add_op(st, b, RP_OP_LEASE);
+  op->u.lease.expect_epoch = st->row.epoch;
+  op->u.lease.run = &b->run;
+  op->u.lease.move = !st->found ? RP_MOVE_MAX : st->o->key && !st->o->id ? RP_MOVE_RESUME_KEY : RP_MOVE_RESUME_ID;
+  op->u.lease.count_start = true;
+  if (!st->found && st->row.previous_id[0]) {
+    op = add_op(st, b, RP_OP_SESSION_SET);
+    op->session_ref = 0;
+    op->session_id = st->row.previous_id;
+    op->u.session_set.fields = RP_SET_CONTINUED_BY;
+    op->u.session_set.continued_by = st->row.id;
+  }
+  rc = add_events(st, b, key, err);
+  return rc ? rc : add_audits(st, b, err);
+}
+
+int rp__start_lease(struct rp__start *st, rp_error *err)
+{
+  struct start_ops b RP_CLEANUP(start_ops_done) = {0};
+  int rc = 0;
+  if (st->o->owner == RP_OWNER_SELF) rc = rp__slot_take(st->e, &st->slot, err);
+  if (!rc) rc = build_ops(st, &b, err);
+  if (!rc) rc = rp__engine_commit(st->e, b.ops, b.n, RP_DISK, err);
+  if (!rc) {
+    st->row.epoch = b.ops[b.lease].ret.epoch;
+    st->starts = b.ops[b.lease].ret.starts;
+  } else if (st->slot) {
+    rp__slot_drop(st->e, st->slot);
+  }
+  return rc;
+}

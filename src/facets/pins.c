@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pins (X-06): what the agent wants to keep in sight, at most ten, in the order in which they were pinned. The engine
+ * refuses an eleventh with a word on what to unpin; one that is in a journal all the same changes nothing, for no pin
+ * may push out another. Labels are kept bare, provenance stands beside them.
+ */
+#include "facets/pins.h"
+
+#include "base/text.h"
+#include "facets/rows.h"
+#include "facets/table.h"
+#include "facets/words.h"
+
+#define CONTENT_MAX ((size_t)32 * 1024)
+#define PIN_BYTES ((size_t)40 * 1024) /* a label and a content full of escapes, and what is around them */
+
+enum { LABEL, CONTENT, IMPORTANCE, INHERITED_FROM, INHERITED_END };
+enum { CRITICAL = 1 << 0 };
+
+static const struct rp__shape shape = {
+    .name = "pins",
+    .columns = {[LABEL] = {"label", RP_CELL_ID, RP_COL_NEED, 0},
+                [CONTENT] = {"content", RP_CELL_TEXT, RP_COL_NEED, CONTENT_MAX},
+                [IMPORTANCE] = {"importance", RP_CELL_TEXT, 0, 16},
+                [INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128},
+                [INHERITED_END] = {"inherited_end", RP_CELL_TEXT, RP_COL_NULL, 40}},
+    .flags = {{"critical", false}},
+    .time_name = "pinned_at",
+    .keyed = true,
+    .max_rows = RP_PIN_SLOTS,
+    .max_bytes = RP_PIN_SLOTS * PIN_BYTES,
+};
+
+struct pins {
+  struct rp__rows rows;
+  char suggest[RP_EVENT_ID_MAX + 1]; /* derived: the label to unpin first */
+};
+
+/* ---- labels ------------------------------------------------------------------------ */
+
+struct rp__str rp__pin_bare(struct rp__str label)
+{
+  static const char mark[] = " [inherited from ";
+  const size_t n = sizeof mark - 1;
+  if (label.n <= n || label.p[label.n - 1] != ']') return label;
+  const char *from = memmem(label.p + 1, label.n - 1, mark, n);
+  if (!from || !memmem(from + n, label.n - n - (size_t)(from - label.p), " @ ", 3)) return label;
+  return (struct rp__str){label.p, (size_t)(from - label.p)};
+}
+
+/* Whether the text has CRITICAL as a word. */
+static bool says_critical(struct rp__str text)
+{
+  static const struct rp__str word = {"CRITICAL", 8};
+  const char *at = text.p, *end = text.p + text.n;
+  while ((at = memmem(at, (size_t)(end - at), word.p, word.n))) {
+    const char *behind = at + word.n;
+    bool begins = at == text.p || !rp__is_alnum(at[-1]);
+    if (begins && (behind == end || !rp__is_alnum(*behind))) return true;
+    at = behind;
+  }
+  return false;
+}
+
+/* Decoded in whole; borrowed where nothing is escaped. */
+static int text_of(struct rp__json v, struct rp__buf *room, struct rp__str *ret)
+{
+  *ret = v.n >= 2 ? (struct rp__str){v.p + 1, v.n - 2} : RP_STR("");
+  if (!memchr(v.p, '\\', v.n)) return 0;
+  *room = RP_BUF(v.n);
+  if (rp__json_text(v, room)) return room->err;
+  *ret = (struct rp__str){room->p ? room->p : "", room->n};
+  return 0;
+}
+
+/* The pin of a body: label bare, importance one of three, critical told. */
+static int pin_read(struct rp__json body, struct rp__cells *c, bool *ret_ok)
+{
+  RP_AUTOBUF struct rp__buf label_room = {0}, content_room = {0};
+  struct rp__str label, content;
+  int rc = rp__cells_read(&shape, body, c, ret_ok);
+  if (rc || !*ret_ok) return rc;
+  rc = text_of(rp__json_trusted(c->cell[LABEL].p, c->cell[LABEL].n), &label_room, &label);
+  if (rc == 0) rc = text_of(rp__json_get(body, "content"), &content_room, &content);
+  if (rc) return rc;
+  struct rp__str bare = rp__pin_bare(label);
+  if (bare.n < label.n) rc = rp__cells_text(&shape, c, LABEL, bare);
+
+  struct rp__json importance = rp__json_get(body, "importance");
+  bool critical = rp__json_eq(importance, "critical"), high = rp__json_eq(importance, "high");
+  rp__cells_literal(c, IMPORTANCE, critical ? "\"critical\"" : high ? "\"high\"" : "\"normal\"");
+  c->flags = critical || says_critical(bare) || says_critical(content) ? CRITICAL : 0;
+  return rc;
+}
+
+/* ---- what to unpin first ------------------------------------------------------------- */
+
+static unsigned rank(const struct rp__row *p)
+{
+  bool normal = !(p->flags & CRITICAL) && rp__json_eq(rp__row_cell(p, IMPORTANCE), "normal");
+  return !normal ? 2 : p->n[INHERITED_FROM] ? 0 : 1;
+}
+
+static int choose_suggestion(struct pins *p)
+{
+  const struct rp__row *best = NULL;
+  for (size_t i = 0; i < p->rows.count; i++) {
+    const struct rp__row *row = p->rows.v[i];
+    bool better = !best || rank(row) < rank(best) || (rank(row) == rank(best) && row->at_ms < best->at_ms);
+    if (better) best = row;
+  }
+  p->suggest[0] = '\0';
+  if (!best) return 0;
+  RP_AUTOFREE char *label = rp__json_dup(rp__row_cell(best, LABEL));
+  if (!label) return RP_E_NOMEM;
+  rp__text_copy(p->suggest, sizeof p->suggest, label);
+  return 0;
+}
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+static int apply_pin(struct pins *p, const struct rp__event *ev)
+{
+  RP_AUTOCELLS struct rp__cells c = {0};
+  bool ok;
+  int rc = pin_read(ev->body, &c, &ok);
+  if (rc || !ok) return rc;
+  c.cell[INHERITED_FROM] = c.cell[INHERITED_END] = (struct rp__str){0};
+  size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
+  if (i == RP_PIN_SLOTS) return 0;
+  return rp__rows_put(&p->rows, &shape, i, &c, ev->at_ms);
+}
+
+static int apply_unpin(struct pins *p, const struct rp__event *ev)
+{
+  RP_AUTOBUF struct rp__buf room = {0};
+  RP_AUTOCELLS struct rp__cells c = {0};
+  struct rp__json v = rp__json_get(ev->body, "label");
+  struct rp__str label;
+  if (v.type != RP_JSON_STRING) return 0;
+  int rc = text_of(v, &room, &label);
+  if (rc == 0) rc = rp__cells_text(&shape, &c, LABEL, rp__pin_bare(label));
+  if (rc) return rc;
+  size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
+  if (i < p->rows.count) rp__rows_drop(&p->rows, &shape, i);
+  return 0;
+}
+
+static int inherit(struct pins *p, struct rp__json item, int64_t now)
+{
+  RP_AUTOCELLS struct rp__cells c = {0};
+  bool ok;
+  int rc = pin_read(item, &c, &ok);
+  if (rc || !ok) return rc;
+  size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
+  if (i < p->rows.count || i == RP_PIN_SLOTS) return 0;
+  return rp__rows_put(&p->rows, &shape, i, &c, rp__rows_time(item, "pinned_at", now));
+}
+
+static int apply_restored(struct pins *p, const struct rp__event *ev)
+{
+  struct rp__json pins = rp__json_get(ev->body, "pins"), item;
+  struct rp__json_iter it = {0};
+  int rc = 0;
+  if (pins.type != RP_JSON_ARRAY) return 0;
+  while (rc == 0 && rp__json_next(pins, &it, NULL, &item)) rc = inherit(p, item, ev->at_ms);
+  return rc;
+}
+
+static int pins_apply(void *state, const struct rp__event *ev)
+{
+  struct pins *p = state;
+  int rc;
+  switch (ev->kind) {
+  case RP_KIND_PIN: rc = apply_pin(p, ev); break;
+  case RP_KIND_UNPIN: rc = apply_unpin(p, ev); break;
+  case RP_KIND_RESTORED: rc = apply_restored(p, ev); break;
+  default: return 0;
+  }
+  return rc ? rc : choose_suggestion(p);
+}
+
+/* ---- the rest of a facet ------------------------------------------------------------------ */
+
+static bool pins_empty(const void *state)
+{
+  return ((const struct pins *)state)->rows.count == 0;
+}
+
+static void pins_save(const void *state, struct rp__jw *w)
+{
+  rp__rows_save(&((const struct pins *)state)->rows, &shape, w);
+}
+
+static void pins_show(const void *state, int64_t now_ms, struct rp__jw *w)
+{
+  (void)now_ms;
+  rp__rows_show(&((const struct pins *)state)->rows, &shape, w);
+}
+
+static int pins_load(void *state, struct rp__json v, rp_error *err)
+{
+  struct pins *p = state;
+  int rc = rp__rows_load(&p->rows, &shape, v, err);
+  if (rc) return rc;
+  return choose_suggestion(p) ? rp__fail_nomem(err) : 0;
+}
+
+static void pins_done(void *state)
+{
+  rp__rows_done(&((struct pins *)state)->rows);
+}
+
+const struct rp__facet_ops rp__facet_pins = {
+    .name = "pins",
+    .state_size = sizeof(struct pins),
+    .max_bytes = RP_PIN_SLOTS * PIN_BYTES + 2,
+    .apply = pins_apply,
+    .empty = pins_empty,
+    .save = pins_save,
+    .show = pins_show,
+    .load = pins_load,
+    .done = pins_done,
+};
+
+/* ---- for the engine ------------------------------------------------------------------------ */
+
+static const struct pins *pins_of(const struct rp__fold *f)
+{
+  return rp__fold_facet(f, "pins");
+}
+
+size_t rp__pins_count(const struct rp__fold *f)
+{
+  const struct pins *p = pins_of(f);
+  return p ? p->rows.count : 0;
+}
+
+bool rp__pins_has(const struct rp__fold *f, const char *label)
+{
+  const struct pins *p = pins_of(f);
+  struct rp__str given = rp__str(label), bare = rp__pin_bare(given);
+  char text[RP_EVENT_ID_MAX + 1];
+  if (!p || bare.n >= sizeof text) return false;
+  memcpy(text, bare.p, bare.n);
+  text[bare.n] = '\0';
+  return rp__rows_find_text(&p->rows, text) < p->rows.count;
+}
+
+const char *rp__pins_suggest(const struct rp__fold *f)
+{
+  const struct pins *p = pins_of(f);
+  return p && p->rows.count ? p->suggest : NULL;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The projects of a session, the one used last at the end (X-04). */
+#include "facets/projects.h"
+
+#include "base/text.h"
+#include "facets/rows.h"
+#include "facets/table.h"
+#include "facets/words.h"
+
+#define BYTES_MAX ((size_t)16 * 1024)
+#define NAME_MAX_BYTES 128 /* of a folder's name; longer ones are no project's */
+
+static const struct rp__shape shape = {
+    .name = "projects",
+    .columns = {{"name", RP_CELL_ID, RP_COL_NEED, 0}},
+    .keyed = true,
+    .max_rows = 32,
+    .max_bytes = BYTES_MAX,
+};
+
+/* ---- finding them ----------------------------------------------------------------------- */
+
+/* What ends a name; inside a text a space does too, while a folder may have one in its name. */
+static bool ends_name(char c, bool path)
+{
+  if (c == '/' || c == '\\' || c == '"' || (unsigned char)c < 0x20) return true;
+  return !path && strchr(" '`<>()[]{}|,;:*?!", c);
+}
+
+static size_t name_length(struct rp__str text, size_t at, bool path)
+{
+  size_t n = 0;
+  while (at + n < text.n && !ends_name(text.p[at + n], path)) n++;
+  while (n > 0 && text.p[at + n - 1] == '.') n--; /* the end of a sentence, or no name at all */
+  return n;
+}
+
+/* The names behind /Projects/ in a text; *ret_found counts them. */
+static int each_in(struct rp__str text, bool path, rp__project_fn *fn, void *ctx, size_t *ret_found)
+{
+  static const struct rp__str mark = {"rojects/", 8};
+  const char *at = text.p, *end = text.p + text.n;
+  *ret_found = 0;
+  while ((at = memmem(at, (size_t)(end - at), mark.p, mark.n))) {
+    const char *name = at + mark.n;
+    bool folder = at - text.p >= 2 && (at[-1] == 'P' || at[-1] == 'p') && at[-2] == '/';
+    at = name;
+    size_t n = folder ? name_length(text, (size_t)(name - text.p), path) : 0;
+    if (n == 0 || n > NAME_MAX_BYTES) continue;
+    (*ret_found)++;
+    int rc = fn(ctx, (struct rp__str){name, n});
+    if (rc) return rc;
+  }
+  return 0;
+}
+
+/* The last part of a folder that is more than somebody's home. */
+static struct rp__str folder_name(struct rp__str path)
+{
+  while (path.n > 1 && path.p[path.n - 1] == '/') path.n--;
+  const char *slash = memrchr(path.p, '/', path.n);
+  struct rp__str parent = {path.p, slash ? (size_t)(slash - path.p) : 0};
+  struct rp__str name = {slash ? slash + 1 : path.p, path.n - (slash ? parent.n + 1 : 0)};
+  bool home = rp__str_eq(parent, "/home") || rp__str_eq(parent, "/Users") || rp__str_eq(path, "/root") ||
+              rp__str_eq(path, "/tmp") || rp__str_eq(name, "~");
+  if (home || name_length(name, 0, true) != name.n || name.n > NAME_MAX_BYTES) name.n = 0;
+  return name;
+}
+
+static int each_in_activity(struct rp__json body, rp__project_fn *fn, void *ctx)
+{
+  char room[RP_TEXT_HEAD];
+  size_t found, in_text;
+  struct rp__str folder = rp__text_head(rp__json_get(body, "workdir"), room);
+  int rc = each_in(folder, true, fn, ctx, &found);
+  struct rp__str name = folder_name(folder);
+  if (rc == 0 && found == 0 && name.n) rc = fn(ctx, name);
+  if (rc == 0) rc = each_in(rp__text_head(rp__json_get(body, "text"), room), false, fn, ctx, &in_text);
+  return rc;
+}
+
+int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx)
+{
+  char room[RP_TEXT_HEAD];
+  size_t found;
+  if (ev->kind == RP_KIND_ACTIVITY) return each_in_activity(ev->body, fn, ctx);
+  if (ev->kind == RP_KIND_TOOL) { /* paths anywhere in the input, so its JSON is read as one text */
+    struct rp__json input = rp__json_get(ev->body, "input");
+    return input.n ? each_in((struct rp__str){input.p, input.n}, false, fn, ctx, &found) : 0;
+  }
+  if (ev->kind != RP_KIND_PROJECT) return 0;
+  struct rp__str name = rp__text_head(rp__json_get(ev->body, "name"), room);
+  return name.n && name.n <= RP_EVENT_ID_MAX ? fn(ctx, name) : 0;
+}
+
+/* ---- the facet ---------------------------------------------------------------------------- */
+
+struct use {
+  struct rp__rows *rows;
+  int64_t at_ms;
+};
+
+static int use_project(void *ctx, struct rp__str name)
+{
+  struct use *u = ctx;
+  RP_AUTOCELLS struct rp__cells c = {0};
+  int rc = rp__cells_text(&shape, &c, 0, name);
+  if (rc) return rc;
+  return rp__rows_renew(u->rows, &shape, rp__rows_find(u->rows, c.cell[0]), &c, u->at_ms);
+}
+
+static int projects_apply(void *state, const struct rp__event *ev)
+{
+  struct use u = {state, ev->at_ms};
+  return rp__project_each(ev, use_project, &u);
+}
+
+static bool projects_empty(const void *state)
+{
+  return ((const struct rp__rows *)state)->count == 0;
+}
+
+static void projects_save(const void *state, struct rp__jw *w)
+{
+  rp__rows_save(state, &shape, w);
+}
+
+static void projects_show(const void *state, int64_t now_ms, struct rp__jw *w)
+{
+  const struct rp__rows *r = state;
+  (void)now_ms;
+  rp__jw_array(w);
+  for (size_t i = 0; i < r->count; i++) rp__jw_value(w, rp__row_cell(r->v[i], 0));
+  rp__jw_end_array(w);
+}
+
+static int projects_load(void *state, struct rp__json v, rp_error *err)
+{
+  return rp__rows_load(state, &shape, v, err);
+}
+
+static void projects_done(void *state)
+{
+  rp__rows_done(state);
+}
+
+const struct rp__facet_ops rp__facet_projects = {
+    .name = "projects",
+    .state_size = sizeof(struct rp__rows),
+    .max_bytes = BYTES_MAX + 2,
+    .apply = projects_apply,
+    .empty = projects_empty,
+    .save = projects_save,
+    .show = projects_show,
+    .load = projects_load,
+    .done = projects_done,
+};

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tasks and whether they are pending (X-07). They come from `task` events, from pins that name one as incomplete, and
+ * from messages that speak of one without saying that it is done. The last word on a task stands at the end.
+ *
+ * For each pin that says something is incomplete the ids in it are kept, so that a task told of later is known to be
+ * named, and so that what only a pin knew goes when the pin does.
+ */
+#include "facets/mentions.h"
+#include "facets/pins.h"
+#include "facets/table.h"
+#include "facets/words.h"
+
+#define TASKS_BYTES ((size_t)88 * 1024)
+#define PINS_BYTES ((size_t)16 * 1024)
+#define IDS_MAX 2048 /* bytes of the ids in one pin */
+
+enum { TASK_ID, TITLE, STAGE, STATUS, SOURCE, INHERITED_FROM };
+enum { FLAGGED = 1 << 0, REFERRED = 1 << 1 };
+enum { PIN_LABEL, PIN_IDS };
+
+#define OPEN "\"open\""
+#define FROM_PIPELINE "\"pipeline_state\""
+#define FROM_PIN "\"working_memory_scan\""
+#define FROM_MESSAGE "\"message\""
+
+static size_t victim(const struct rp__rows *r);
+
+static const struct rp__shape shape = {
+    .name = "tasks.tasks",
+    .columns = {[TASK_ID] = {"task_id", RP_CELL_ID, RP_COL_NEED, 0},
+                [TITLE] = {"title", RP_CELL_TEXT, RP_COL_NEED, 256},
+                [STAGE] = {"stage", RP_CELL_TEXT, RP_COL_NEED, 64},
+                [STATUS] = {"status", RP_CELL_TEXT, 0, 16},
+                [SOURCE] = {"source", RP_CELL_TEXT, 0, 32},
+                [INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128}},
+    .flags = {{"flagged_incomplete", false}, {"referred", true}},
+    .time_name = "at",
+    .keyed = true,
+    .max_rows = 256,
+    .max_bytes = TASKS_BYTES,
+    .victim = victim,
+};
+
+static const struct rp__shape pin_shape = {
+    .name = "tasks.pins",
+    .columns =
+        {[PIN_LABEL] = {"label", RP_CELL_ID, RP_COL_NEED, 0}, [PIN_IDS] = {"ids", RP_CELL_ARRAY, RP_COL_NEED, IDS_MAX}},
+    .keyed = true,
+    .max_rows = RP_PIN_SLOTS,
+    .max_bytes = PINS_BYTES,
+};
+
+struct tasks {
+  struct rp__rows rows, pins;
+};
+
+/* ---- what they are ---------------------------------------------------------------------- */
+
+static struct rp__str inner(struct rp__json string)
+{
+  return string.n >= 2 ? (struct rp__str){string.p + 1, string.n - 2} : RP_STR("");
+}
+
+static bool cell_is(const struct rp__row *row, unsigned column, const char *word)
+{
+  return rp__text_same(inner(rp__row_cell(row, column)), rp__str(word));
+}
+
+static bool is_open(const struct rp__row *row)
+{
+  return cell_is(row, STATUS, "open") && !cell_is(row, STAGE, "done");
+}
+
+static bool works_on(struct rp__json stage)
+{
+  struct rp__str s = inner(stage);
+  return rp__text_same(s, RP_STR("build")) || rp__text_same(s, RP_STR("verify")) ||
+         rp__text_same(s, RP_STR("validate"));
+}
+
+static bool in_the_works(const struct rp__row *row)
+{
+  return (row->flags & FLAGGED) || works_on(rp__row_cell(row, STAGE));
+}
+
+static bool pin_names(const struct rp__row *pin, struct rp__str id)
+{
+  struct rp__json ids = rp__row_cell(pin, PIN_IDS), item;
+  struct rp__json_iter it = {0};
+  while (rp__json_next(ids, &it, NULL, &item))
+    if (rp__text_same(inner(item), id)) return true;
+  return false;
+}
+
+/* Whether a pin other than `except` names the task of that id. */
+static bool pinned(const struct tasks *t, struct rp__str id, size_t except)
+{
+  for (size_t i = 0; i < t->pins.count; i++)
+    if (i != except && pin_names(t->pins.v[i], id)) return true;
+  return false;
+}
+
+static bool is_pending(const struct tasks *t, const struct rp__row *row)
+{
+  if (!is_open(row)) return false;
+  if (in_the_works(row) || (row->flags & REFERRED)) return true;
+  return pinned(t, inner(rp__row_cell(row, TASK_ID)), SIZE_MAX);
+}
+
+/* What goes first: what is closed, then what nobody works on, then what was only talked about. */
+static unsigned rank(const struct rp__row *row)
+{
+  if (!is_open(row)) return 0;
+  if (!in_the_works(row) && !(row->flags & REFERRED)) return 1;
+  return cell_is(row, SOURCE, "message") ? 2 : 3;
+}
+
+static size_t victim(const struct rp__rows *r)
+{
+  size_t best = 0;
+  for (size_t i = 1; i < r->count; i++)
+    if (rank(r->v[i]) < rank(r->v[best])) best = i;
+  return best;
+}
+
+/* ---- task events --------------------------------------------------------------------------- */
+
+static void set_status(struct rp__cells *c, struct rp__json status)
+{
+  bool deleted = rp__json_eq(status, "deleted"), done = rp__json_eq(status, "done");
+  rp__cells_literal(c, STATUS, deleted ? "\"deleted\"" : done ? "\"done\"" : OPEN);
+}
+
+static int apply_task(struct tasks *t, const struct rp__event *ev)
+{
+  RP_AUTOCELLS struct rp__cells c = {0};
+  bool ok;
+  int rc = rp__cells_read(&shape, ev->body, &c, &ok);
+  if (rc || !ok) return rc;
+  set_status(&c, rp__json_get(ev->body, "status"));
+  rp__cells_literal(&c, SOURCE, FROM_PIPELINE);
+  c.cell[INHERITED_FROM] = (struct rp__str){0};
+  c.flags &= FLAGGED;
+  return rp__rows_renew(&t->rows, &shape, rp__rows_find(&t->rows, c.cell[TASK_ID]), &c, ev->at_ms);
+}
+
+static int inherit_task(struct tasks *t, struct rp__json item, int64_t now)
+{
+  RP_AUTOCELLS struct rp__cells c = {0};
+  struct rp__json source = rp__json_get(item, "source");
+  bool ok;
+  int rc = rp__cells_read(&shape, item, &c, &ok);
+  if (rc || !ok || rp__rows_find(&t->rows, c.cell[TASK_ID]) < t->rows.count) return rc;
+  set_status(&c, rp__json_get(item, "status"));
+  bool pin = rp__json_eq(source, "working_memory_scan"), message = rp__json_eq(source, "message");
+  rp__cells_literal(&c, SOURCE, pin ? FROM_PIN : message ? FROM_MESSAGE : FROM_PIPELINE);
+  /* Only pending tasks are inherited: one that neither flag nor stage makes so had been spoken of. */
+  c.flags &= FLAGGED;
+  if (!c.flags && !works_on(rp__json_get(item, "stage"))) c.flags = REFERRED;
+  return rp__rows_put(&t->rows, &shape, t->rows.count, &c, rp__rows_time(item, "at", now));
+}
+
+/* A task of which there is only a name. */
+static int add_named(struct tasks *t, struct rp__str id, struct rp__str title, const char *source, unsigned flags,
+                     int64_t at_ms)
+{
+  RP_AUTOCELLS struct rp__cells c = {.flags = flags};
+  int rc = rp__cells_text(&shape, &c, TASK_ID, id);
+  if (rc == 0) rc = rp__cells_text(&shape, &c, TITLE, title);
+  if (rc) return rc;
+  rp__cells_literal(&c, STAGE, "\"unknown\"");
+  rp__cells_literal(&c, STATUS, OPEN);
+  rp__cells_literal(&c, SOURCE, source);
+  return rp__rows_put(&t->rows, &shape, t->rows.count, &c, at_ms);
+}
+
+/* ---- pins -------------------------------------------------------------------------------------- */
+
+/* The task at i was known from a pin that is gone: it goes too, unless a message speaks of it. */
+static int orphan(struct tasks *t, size_t i)
+{
+  RP_AUTOCELLS struct rp__cells c = {0};
+  const struct rp__row *row = t->rows.v[i];
+  if (!cell_is(row, SOURCE, "working_memory_scan")) return 0;
+  if (!(row->flags & REFERRED)) {
+    rp__rows_drop(&t->rows, &shape, i);
+    return 0;
+  }
+  rp__cells_from(&c, row);
+  rp__cells_literal(&c, SOURCE, FROM_MESSAGE);
+  c.flags = REFERRED;
+  return rp__rows_put(&t->rows, &shape, i, &c, row->at_ms);
+}
+
+static int forget_pin(struct tasks *t, size_t pin)
+{
+  struct rp__json ids = rp__row_cell(t->pins.v[pin], PIN_IDS), item;
+  struct rp__json_iter it = {0};
+  int rc = 0;
+  while (rc == 0 && rp__json_next(ids, &it, NULL, &item)) {
+    size_t i = rp__mention_row(&t->rows, inner(item));
+    if (i < t->rows.count && !pinned(t, inner(item), pin)) rc = orphan(t, i);
+  }
+  rp__rows_drop(&t->pins, &pin_shape, pin);
+  return rc;
+}
+
+/* Writes the ids as far as they fit, and makes tasks of those that look like one. */
+static int take_ids(struct tasks *t, const struct rp__mentions *m, struct rp__str label, int64_t at_ms,
+                    struct rp__buf *ids)
+{
+  struct rp__jw w = RP_JW(ids);
+  int rc = 0;
+  rp__jw_array(&w);
+  for (size_t i = 0; rc == 0 && i < m->n; i++) {
+    struct rp__str id = m->v[i].id;
+    if (ids->n + 6 * id.n + 4 > IDS_MAX) continue;
+    rp__jw_strn(&w, id.p, id.n);
+    if (m->v[i].kind == RP_MENTION_FORM) rc = add_named(t, id, label, FROM_PIN, FLAGGED, at_ms);
+  }
+  rp__jw_end_array(&w);
+  return rc ? rc : ids->err;
+}
+
+/* Remembers what the pin of that label names as incomplete. */
+static int scan_pin(struct tasks *t, struct rp__str label, struct rp__json content, struct rp__cells *c, int64_t at_ms)
+{
+  char room[RP_TEXT_HEAD];
+  struct rp__buf *ids = &c->own[PIN_IDS];
+  struct rp__mentions m = {.n = 0};
+  struct rp__str text = rp__text_head(content, room);
+  if (!rp__says_incomplete(label) && !rp__says_incomplete(text)) return 0;
+  rp__mentions_in_pin(&t->rows, label, &m);
+  rp__mentions_in_pin(&t->rows, text, &m);
+  if (m.n == 0) return 0;
+  *ids = RP_BUF(IDS_MAX);
+  int rc = take_ids(t, &m, label, at_ms, ids);
+  if (rc) return rc;
+  c->cell[PIN_IDS] = (struct rp__str){ids->p, ids->n};
+  return rp__rows_put(&t->pins, &pin_shape, t->pins.count, c, at_ms);
+}
+
+enum pin_change { PINNED, UNPINNED, INHERITED };
+
+static int apply_pin(struct tasks *t, struct rp__json pin, enum pin_change change, int64_t at_ms)
+{
+  char room[RP_TEXT_HEAD];
+  RP_AUTOCELLS struct rp__cells c = {0};
+  struct rp__str label = rp__pin_bare(rp__text_head(rp__json_get(pin, "label"), room));
+  if (label.n == 0 || label.n > RP_EVENT_ID_MAX) return 0;
+  int rc = rp__cells_text(&pin_shape, &c, PIN_LABEL, label);
+  size_t i = rc ? 0 : rp__rows_find(&t->pins, c.cell[PIN_LABEL]);
+  if (rc || (i < t->pins.count && change == INHERITED)) return rc;
+  if (i < t->pins.count) rc = forget_pin(t, i);
+  return rc || change == UNPINNED ? rc : scan_pin(t, label, rp__json_get(pin, "content"), &c, at_ms);
+}
+
+/* ---- messages -------------------------------------------------------------------------------------- */
+
+static int hear(struct tasks *t, const struct rp__mention *m, int64_t at_ms)
+{
+  size_t i = rp__mention_row(&t->rows, m->id);
+  bool known = i < t->rows.count;
+  if (!known) return m->completed ? 0 : add_named(t, m->id, m->id, FROM_MESSAGE, REFERRED, at_ms);
+  bool only_heard = cell_is(t->rows.v[i], SOURCE, "message") && !pinned(t, m->id, SIZE_MAX);
+  if (m->completed && only_heard)
+    rp__rows_drop(&t->rows, &shape, i);
+  else
+    rp__rows_flag(&t->rows, &shape, i, REFERRED, !m->completed);
+  return 0;
+}
+
+static int apply_message(struct tasks *t, const struct rp__event *ev)
+{
+  struct rp__texts texts;
+  struct rp__mentions m;
+  struct rp__str text;
+  int rc = 0;
+  rp__texts_begin(&texts, ev->body);
+  while (rc == 0 && rp__texts_next(&texts, &text)) {
+    rp__mentions_in_message(&t->rows, text, &m);
+    for (size_t i = 0; rc == 0 && i < m.n; i++) rc = hear(t, &m.v[i], ev->at_ms);
+  }
+  return rc;
+}
+
+static int apply_restored(struct tasks *t, const struct rp__event *ev)
+{
+  struct rp__json tasks = rp__json_get(ev->body, "tasks"), pins = rp__json_get(ev->body, "pins"), item;
+  struct rp__json_iter task = {0}, pin = {0};
+  int rc = 0;
+  while (rc == 0 && tasks.type == RP_JSON_ARRAY && rp__json_next(tasks, &task, NULL, &item))
+    rc = inherit_task(t, item, ev->at_ms);
+  while (rc == 0 && pins.type == RP_JSON_ARRAY && rp__json_next(pins, &pin, NULL, &item))
+    rc = apply_pin(t, item, INHERITED, ev->at_ms);
+  return rc;
+}
+
+static int tasks_apply(void *state, const struct rp__event *ev)
+{
+  switch (ev->kind) {
+  case RP_KIND_TASK: return apply_task(state, ev);
+  case RP_KIND_PIN: return apply_pin(state, ev->body, PINNED, ev->at_ms);
+  case RP_KIND_UNPIN: return apply_pin(state, ev->body, UNPINNED, ev->at_ms);
+  case RP_KIND_MESSAGE: return apply_message(state, ev);
+  case RP_KIND_RESTORED: return apply_restored(state, ev);
+  default: return 0;
+  }
+}
+
+/* ---- the rest of a facet ------------------------------------------------------------------------------ */
+
+static bool tasks_empty(const void *state)
+{
+  const struct tasks *t = state;
+  return t->rows.count == 0 && t->pins.count == 0;
+}
+
+static void tasks_save(const void *state, struct rp__jw *w)
+{
+  const struct tasks *t = state;
+  rp__jw_object(w);
+  rp__jw_key(w, "tasks");
+  rp__rows_save(&t->rows, &shape, w);
+  rp__jw_key(w, "pins");
+  rp__rows_save(&t->pins, &pin_shape, w);
+  rp__jw_end_object(w);
+}
+
+static void tasks_show(const void *state, int64_t now_ms, struct rp__jw *w)
+{
+  const struct tasks *t = state;
+  (void)now_ms;
+  rp__jw_array(w);
+  for (size_t i = 0; i < t->rows.count; i++) {
+    rp__jw_object(w);
+    rp__row_show(t->rows.v[i], &shape, w);
+    rp__jw_kbool(w, "pending", is_pending(t, t->rows.v[i]));
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_array(w);
+}
+
+static int tasks_load(void *state, struct rp__json v, rp_error *err)
+{
+  struct tasks *t = state;
+  int rc = rp__rows_load(&t->rows, &shape, rp__json_get(v, "tasks"), err);
+  return rc ? rc : rp__rows_load(&t->pins, &pin_shape, rp__json_get(v, "pins"), err);
+}
+
+static void tasks_done(void *state)
+{
+  struct tasks *t = state;
+  rp__rows_done(&t->rows);
+  rp__rows_done(&t->pins);
+}
+
+const struct rp__facet_ops rp__facet_tasks = {
+    .name = "tasks",
+    .state_size = sizeof(struct tasks),
+    .max_bytes = TASKS_BYTES + PINS_BYTES + 64,
+    .apply = tasks_apply,
+    .empty = tasks_empty,
+    .save = tasks_save,
+    .show = tasks_show,
+    .load = tasks_load,
+    .done = tasks_done,
+};

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading Clawd's session-store.json (C-11): several sessions, each with its info, messages by type, container and
+ * manager state. The tokens in it open live sessions: they are not taken.
+ */
+#include "format/clawd.h"
+
+#include "format/take.h"
+
+#define CALLS_OPEN 64 /* tool calls that wait for their result */
+
+/* Which members of info are what; export reads the same table. */
+const struct rp__clawd_field rp__clawd_fields[] = {
+    {"permissionMode", true, "\"normal\""},
+    {"model", true, "null"},
+    {"notificationsEnabled", true, "true"},
+    {"dockerAccess", true, "false"},
+    {"repoUrl", false, "\"\""},
+    {"branch", false, "\"\""},
+    {"createdBy", false, "\"\""},
+    {"contextUsage", false, "null"},
+    {"isManager", false, NULL},
+    {"managedBy", false, NULL},
+    {NULL, false, NULL},
+};
+
+static bool clawd_detect(const struct rp__doc *d)
+{
+  struct rp__json sessions = rp__json_get(d->json, "sessions"), first;
+  struct rp__json_iter it = {0};
+  if (d->type != RP_DOC_JSON || sessions.type != RP_JSON_ARRAY) return false;
+  if (rp__json_get(d->json, "internalSecret").type == RP_JSON_STRING) return true;
+  return rp__json_next(sessions, &it, NULL, &first) && rp__json_get(first, "info").type == RP_JSON_OBJECT;
+}
+
+/* ---- one session ---- */
+
+struct calls {
+  struct rp__json id[CALLS_OPEN], name[CALLS_OPEN];
+  size_t n;
+};
+
+static void call_opened(struct calls *c, struct rp__json id, struct rp__json name)
+{
+  if (c->n == CALLS_OPEN) { /* the oldest will hardly be answered any more */
+    memmove(c->id, c->id + 1, (CALLS_OPEN - 1) * sizeof c->id[0]);
+    memmove(c->name, c->name + 1, (CALLS_OPEN - 1) * sizeof c->name[0]);
+    c->n--;
+  }
+  c->id[c->n] = id;
+  c->name[c->n++] = name;
+}
+
+/* A result does not say whose it is: the newest open call of that tool, else the newest of all. */
+static bool call_answered(struct calls *c, struct rp__json name, struct rp__json *ret_id, struct rp__json *ret_name)
+{
+  size_t at = c->n;
+  for (size_t i = 0; i < c->n; i++)
+    if (name.n && c->name[i].n == name.n && memcmp(c->name[i].p, name.p, name.n) == 0) at = i;
+  if (at == c->n && c->n && !name.n) at = c->n - 1;
+  if (at == c->n) return false;
+  *ret_id = c->id[at];
+  *ret_name = c->name[at];
+  c->n--;
+  memmove(c->id + at, c->id + at + 1, (c->n - at) * sizeof c->id[0]);
+  memmove(c->name + at, c->name + at + 1, (c->n - at) * sizeof c->name[0]);
+  return true;
+}
+
+static void write_name(struct rp__jw *w, struct rp__json name)
+{
+  if (name.type == RP_JSON_STRING)
+    rp__copy_member(w, "name", name);
+  else
+    rp__jw_kstr(w, "name", "tool");
+}
+
+static int take_call(struct rp__take *t, struct rp__json m, struct calls *c, int64_t at)
+{
+  struct rp__json id = rp__json_get(m, "id"), name = rp__json_get(m, "toolName");
+  struct rp__jw *w = rp__take_body(t);
+  rp__copy_member(w, "call_id", id);
+  write_name(w, name);
+  rp__jw_kstr(w, "status", "running");
+  rp__copy_member(w, "input", rp__json_get(m, "toolInput"));
+  rp__copy_member(w, "text", rp__json_get(m, "content"));
+  call_opened(c, id, name);
+  return rp__take_event(t, at, "tool");
+}
+
+static int take_result(struct rp__take *t, struct rp__json m, struct calls *c, int64_t at)
+{
+  struct rp__json id = rp__json_get(m, "id"), call = id, name = rp__json_get(m, "toolName");
+  bool known = call_answered(c, name, &call, &name);
+  struct rp__jw *w = rp__take_body(t);
+  rp__copy_member(w, "call_id", call);
+  write_name(w, name);
+  rp__jw_kstr(w, "status", "done");
+  rp__copy_member(w, "output", rp__json_get(m, "content"));
+  if (known) rp__copy_member(w, "message_id", id);
+  return rp__take_event(t, at, "tool");
+}
+
+static int take_said(struct rp__take *t, struct rp__json m, const char *role, bool error, int64_t at)
+{
+  struct rp__json id = rp__json_get(m, "id"), source = rp__json_get(m, "source");
+  struct rp__jw *w = rp__take_body(t);
+  rp__jw_kstr(w, "role", role);
+  rp__copy_member(w, "content", rp__json_get(m, "content"));
+  if (id.type == RP_JSON_STRING && id.n > 2) rp__copy_member(w, "message_id", id);
+  if (source.type == RP_JSON_STRING && source.n > 2) rp__copy_member(w, "source", source);
+  if (error) rp__jw_kbool(w, "error", true);
+  return rp__take_event(t, at, "message");
+}
+
+static int take_message(struct rp__take *t, struct rp__json m, struct calls *c)
+{
+  struct rp__json type = rp__json_get(m, "type");
+  int64_t at = rp__when(rp__json_get(m, "timestamp"));
+  if (rp__json_eq(type, "tool_call")) return take_call(t, m, c, at);
+  if (rp__json_eq(type, "tool_result")) return take_result(t, m, c, at);
+  if (rp__json_eq(type, "user")) return take_said(t, m, "user", false, at);
+  if (rp__json_eq(type, "assistant")) return take_said(t, m, "assistant", false, at);
+  return take_said(t, m, "system", rp__json_eq(type, "error"), at);
+}
+
+/* A call whose result nobody has: it can't be running any more. */
+static int settle_calls(struct rp__take *t, const struct calls *c)
+{
+  int rc = 0;
+  for (size_t i = 0; !rc && i < c->n; i++) {
+    struct rp__jw *w = rp__take_body(t);
+    rp__copy_member(w, "call_id", c->id[i]);
+    write_name(w, c->name[i]);
+    rp__jw_kstr(w, "status", "unknown");
+    rc = rp__take_event(t, 0, "tool");
+  }
+  return rc;
+}
+
+static void copy_fields(struct rp__jw *w, const char *name, struct rp__json info, bool settings)
+{
+  rp__jw_key(w, name);
+  rp__jw_object(w);
+  for (const struct rp__clawd_field *f = rp__clawd_fields; f->name; f++)
+    if (f->setting == settings) rp__copy_member(w, f->name, rp__json_get(info, f->name));
+  rp__jw_end_object(w);
+}
+
+static int take_info(struct rp__take *t, struct rp__json info, int64_t at)
+{
+  struct rp__json cost = rp__json_get(info, "totalCostUsd"), name = rp__json_get(info, "name");
+  struct rp__jw *w = rp__take_body(t);
+  double usd = 0;
+  if (name.type == RP_JSON_STRING) rp__copy_member(w, "name", name);
+  copy_fields(w, "settings", info, true);
+  copy_fields(w, "meta", info, false);
+  int rc = rp__take_event(t, at, "session");
+  if (rc || !rp__json_double(cost, &usd) || !(usd > 0)) return rc;
+  rp__jw_kdouble(rp__take_body(t), "cost_usd", usd);
+  return rp__take_event(t, at, "usage");
+}
+
+/* What only Clawd understands, for the way back. */
+static int take_provider(struct rp__take *t, struct rp__json v, struct rp__json info)
+{
+  struct rp__json manager = RP_ANY(v, "managerState");
+  if (manager.type == RP_JSON_NONE) manager = RP_ANY(info, "managerState");
+  struct rp__jw *w = rp__take_body(t);
+  rp__jw_kstr(w, "type", "clawd");
+  rp__jw_key(w, "metadata");
+  rp__jw_object(w);
+  rp__copy_member(w, "containerId", rp__json_get(v, "containerId"));
+  rp__copy_member(w, "managerState", manager);
+  rp__copy_member(w, "status", rp__json_get(info, "status"));
+  rp__jw_end_object(w);
+  return rp__take_event(t, 0, "provider");
+}
+
+static int take_all(struct rp__take *t, struct rp__json v, const struct rp__foreign *f)
+{
+  struct rp__json info = rp__json_get(v, "info"), item;
+  struct rp__json_iter it = {0};
+  struct calls calls = {.n = 0};
+  int rc = take_info(t, info, f->created_at);
+  while (!rc && rp__json_next(rp__json_get(v, "messages"), &it, NULL, &item)) rc = take_message(t, item, &calls);
+  if (!rc) rc = settle_calls(t, &calls);
+  if (!rc) rc = take_provider(t, v, info);
+  if (!rc && RP_ANY(v, "sessionToken", "managerApiToken").type == RP_JSON_STRING)
+    rp__take_note(t, "its tokens are secrets and were not taken");
+  return rc ? rc : rp__take_end(t);
+}
+
+static int64_t last_message_at(struct rp__json v)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  int64_t last = rp__when(rp__json_get(rp__json_get(v, "info"), "lastMessageAt"));
+  while (rp__json_next(rp__json_get(v, "messages"), &it, NULL, &item))
+    last = RP_MAX(last, rp__when(rp__json_get(item, "timestamp")));
+  return last;
+}
+
+static int take_session(struct rp__take *t, struct rp__json v)
+{
+  struct rp__json info = rp__json_get(v, "info"), status = rp__json_get(info, "status");
+  struct rp__foreign f = {.provider = "clawd", .created_at = rp__when(rp__json_get(info, "createdAt"))};
+  rp__text_of(rp__json_get(info, "name"), f.name, sizeof f.name);
+  if (rp__json_get(info, "id").type != RP_JSON_STRING) return t->to->failed(t->to->ctx, f.name, "its info has no id");
+  rp__id_of(rp__json_get(info, "id"), "clawd", f.id);
+  f.last_activity_at = RP_MAX(last_message_at(v), f.created_at);
+  f.crashed = rp__json_eq(status, "error");
+  f.ended = f.crashed || rp__json_eq(status, "terminated");
+  if (f.ended) f.ended_at = f.last_activity_at;
+  int rc = rp__take_begin(t, &f);
+  if (!rc) rc = take_all(t, v, &f);
+  return rc == RP__TAKE_SKIP ? 0 : rc;
+}
+
+static int clawd_import(const struct rp__doc *d, const struct rp__taker *to, rp_error *err)
+{
+  struct rp__json sessions = rp__json_get(d->json, "sessions"), item;
+  struct rp__json_iter it = {0};
+  struct rp__take t RP_AUTOTAKE;
+  int rc = 0;
+  rp__take_init(&t, to, err);
+  if (d->type != RP_DOC_JSON || sessions.type != RP_JSON_ARRAY) return rp__format_refuse(&rp__format_clawd, err);
+  for (int64_t n = 0; !rc && rp__json_next(sessions, &it, NULL, &item); n++) {
+    if (n >= RP_FOREIGN_SESSIONS)
+      return rp__fail(err, RP_E_TOO_LARGE, "the store has more than %d sessions", RP_FOREIGN_SESSIONS);
+    rc = take_session(&t, item);
+  }
+  return rc;
+}
+
+const struct rp__format rp__format_clawd = {
+    .name = "clawd",
+    .extension = ".json",
+    .what = "Clawd's session-store.json with a list of sessions, each with info and messages",
+    .detect = clawd_detect,
+    .import = clawd_import,
+    .export = rp__clawd_export,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that hold credentials, by their words: DB_PASSWORD, apiKey, x-auth-token; not token_count, is_secret, public_key. */
+#ifndef RP_REDACT_KEY_H
+#define RP_REDACT_KEY_H
+
+#include "base/macros.h"
+
+enum rp__key_class {
+  RP_KEY_NONE = 0,
+  RP_KEY_TOKEN,    /* "token" alone or beside an unknown word: as often a parser's as a credential */
+  RP_KEY_SECRET,   /* api_key, client_secret, access_token … */
+  RP_KEY_PASSWORD, /* chosen by people: may be any word or number */
+  RP_KEY_PHRASE,   /* several words: passphrase, mnemonic */
+};
+enum rp__key_class rp__key_class(const char *name, size_t n);
+
+/* Whether a text made of words has one that names credentials ("userPassword", "the-api-key"): a name, no secret. */
+int rp__key_mentions(const char *text, size_t n);
+
+#endif

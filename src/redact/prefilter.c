@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redact/prefilter.h"
+
+#define PLACES 4
+#define LITERAL_BYTES 32
+
+static char lower(char c)
+{
+  return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+
+/* ---- the table -------------------------------------------------------------- */
+
+/* What a bucket lets through: how many bytes in each place. A place beyond a short literal takes any. */
+struct bucket {
+  uint64_t bytes[PLACES][4];
+  unsigned count[PLACES];
+};
+
+static bool bucket_has(const struct bucket *b, int place, uint8_t c)
+{
+  return b->bytes[place][c >> 6] >> (c & 63) & 1;
+}
+
+/* How many four-byte words the bucket would let through with this literal in it, beyond those it does now. */
+static double bucket_cost(const struct bucket *b, const struct rp__literal *l)
+{
+  double before = 1, after = 1;
+  for (int k = 0; k < PLACES; k++) {
+    unsigned now = b->count[k];
+    before *= now;
+    if (k >= l->n)
+      after *= 256;
+    else
+      after *= now + !bucket_has(b, k, (uint8_t)l->text[k]);
+  }
+  return after - before;
+}
+
+static void bucket_put(struct bucket *b, const struct rp__literal *l)
+{
+  for (int k = 0; k < PLACES; k++) {
+    uint8_t c = k < l->n ? (uint8_t)l->text[k] : 0;
+    if (k >= l->n) {
+      memset(b->bytes[k], 0xff, sizeof b->bytes[k]);
+      b->count[k] = 256;
+    } else if (!bucket_has(b, k, c)) {
+      b->bytes[k][c >> 6] |= UINT64_C(1) << (c & 63);
+      b->count[k]++;
+    }
+  }
+}
+
+static unsigned bucket_choose(const struct bucket buckets[RP_BUCKETS], const struct rp__literal *l)
+{
+  unsigned best = 0;
+  double least = bucket_cost(&buckets[0], l);
+  for (unsigned i = 1; i < RP_BUCKETS && least > 0; i++) {
+    double cost = bucket_cost(&buckets[i], l);
+    if (cost < least) {
+      best = i;
+      least = cost;
+    }
+  }
+  return best;
+}
+
+static void lanes_fill(struct rp__prefilter *f, const struct bucket buckets[RP_BUCKETS])
+{
+  for (unsigned c = 0; c < 256; c++) {
+    uint8_t folded = (uint8_t)lower((char)c);
+    for (int k = 0; k < PLACES; k++) {
+      for (unsigned i = 0; i < RP_BUCKETS; i++)
+        f->lanes[c] |= (uint64_t)bucket_has(&buckets[i], k, folded) << (16 * k + (int)i);
+    }
+  }
+}
+
+/* Brings the literals of a bucket together; their order within it stays. */
+static void literals_sort(struct rp__prefilter *f)
+{
+  struct rp__literal sorted[RP_LITERALS_MAX];
+  size_t to = 0;
+  for (unsigned b = 0; b < RP_BUCKETS; b++) {
+    f->first[b] = to;
+    for (size_t i = 0; i < f->n; i++)
+      if (f->literals[i].bucket == b) sorted[to++] = f->literals[i];
+  }
+  f->first[RP_BUCKETS] = to;
+  memcpy(f->literals, sorted, to * sizeof *sorted);
+}
+
+void rp__prefilter_init(struct rp__prefilter *f)
+{
+  struct bucket buckets[RP_BUCKETS] = {0};
+  *f = (struct rp__prefilter){0};
+  for (size_t row = 0; row < rp__patterns_n; row++) {
+    for (const char *const *word = rp__patterns[row].literals; word && *word && f->n < RP_LITERALS_MAX; word++) {
+      struct rp__literal l = {*word, (uint8_t)strlen(*word), (uint8_t)row, 0, false};
+      l.secret = !strstr(rp__patterns[row].expression, "(?<secret>");
+      l.bucket = (uint8_t)bucket_choose(buckets, &l);
+      bucket_put(&buckets[l.bucket], &l);
+      f->literals[f->n++] = l;
+    }
+  }
+  lanes_fill(f, buckets);
+  literals_sort(f);
+}
+
+/* ---- the scan --------------------------------------------------------------- */
+
+static inline uint64_t buckets_at(const uint64_t *t, const uint8_t *p)
+{
+  return t[p[0]] & t[p[1]] >> 16 & t[p[2]] >> 32 & t[p[3]] >> 48;
+}
+
+/* The lanes of two bytes side by side: places 0 and 1 in the lowest, 2 and 3 in the third. */
+static inline uint64_t pair_at(const uint64_t *t, const uint8_t *p)
+{
+  return t[p[0]] & t[p[1]] >> 16;
+}
+
+/* Whether a bucket lets one of the eight positions at `p` through: ten pairs, each used twice. */
+static inline bool block_hit(const uint64_t *t, const uint8_t *p)
+{
+  uint64_t a = pair_at(t, p), b = pair_at(t, p + 1), c = pair_at(t, p + 2), d = pair_at(t, p + 3);
+  uint64_t e = pair_at(t, p + 4), f = pair_at(t, p + 5), g = pair_at(t, p + 6), h = pair_at(t, p + 7);
+  uint64_t i = pair_at(t, p + 8), j = pair_at(t, p + 9);
+  uint64_t any = (a & c >> 32) | (b & d >> 32) | (c & e >> 32) | (d & f >> 32) | (e & g >> 32) | (f & h >> 32) |
+                 (g & i >> 32) | (h & j >> 32);
+  return any & 0xffff;
+}
+
+/* The first position from `i` on, below `end`, that a bucket lets through; four bytes can be read at each. */
+static size_t skip_clean(const uint64_t *t, const uint8_t *p, size_t i, size_t end)
+{
+  while (i + 8 <= end && !block_hit(t, p + i)) i += 8;
+  while (i < end && !(buckets_at(t, p + i) & 0xffff)) i++;
+  return i;
+}
+
+static bool literal_at(const struct rp__literal *l, const char *text, size_t n, size_t at)
+{
+  if (l->n > n - at) return false;
+  for (unsigned k = 0; k < l->n; k++)
+    if (lower(text[at + k]) != l->text[k]) return false;
+  return true;
+}
+
+static bool hit_at(const struct rp__prefilter *f, const char *text, size_t n, size_t at, uint64_t buckets,
+                   struct rp__hit *ret)
+{
+  for (buckets &= (1u << RP_BUCKETS) - 1; buckets; buckets &= buckets - 1) {
+    int b = __builtin_ctzll(buckets);
+    for (size_t i = f->first[b]; i < f->first[b + 1]; i++) {
+      const struct rp__literal *l = &f->literals[i];
+      if (!literal_at(l, text, n, at)) continue;
+      *ret = (struct rp__hit){at, l->n, l->row, l->secret};
+      return true;
+    }
+  }
+  return false;
+}
+
+bool rp__prefilter_next(const struct rp__prefilter *f, const char *text, size_t n, size_t from, struct rp__hit *ret)
+{
+  const uint8_t *p = (const uint8_t *)text;
+  size_t whole = n > 3 ? n - 3 : 0;
+  for (size_t i = skip_clean(f->lanes, p, from, whole); i < whole; i = skip_clean(f->lanes, p, i + 1, whole)) {
+    if (hit_at(f, text, n, i, buckets_at(f->lanes, p + i), ret)) return true;
+  }
+  for (size_t i = RP_MAX(from, whole); i < n; i++)
+    if (hit_at(f, text, n, i, UINT64_MAX, ret)) return true;
+  return false;
+}
+
+static bool is_alnum(char c)
+{
+  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
+}
+
+static bool cut_at(const struct rp__prefilter *f, const char *text, size_t n, size_t at, bool secret)
+{
+  bool inside = at > 0 && is_alnum(text[at]) && is_alnum(text[at - 1]);
+  for (size_t i = 0; i < f->n; i++) {
+    const struct rp__literal *l = &f->literals[i];
+    if (l->n <= n - at || (secret && !l->secret) || (inside && l->secret)) continue;
+    struct rp__literal part = {l->text, (uint8_t)(n - at), l->row, 0, true};
+    if (literal_at(&part, text, n, at)) return true;
+  }
+  return false;
+}
+
+size_t rp__prefilter_cut(const struct rp__prefilter *f, const char *text, size_t n, bool secret)
+{
+  for (size_t at = n > LITERAL_BYTES ? n - LITERAL_BYTES : 0; at < n; at++)
+    if (cut_at(f, text, n, at, secret)) return at;
+  return n;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "redact/stream.h"
+
+#include "redact/find.h"
+#include "redact/value.h"
+
+#define PART_MIN 16 /* bytes of an unfinished token that are worth hiding */
+
+/* ---- bytes that are wiped ------------------------------------------------------------ */
+
+static void wipe(struct rp__buf *b)
+{
+  if (b->p) explicit_bzero(b->p, b->cap);
+  rp__buf_done(b);
+}
+#define AUTOWIPE RP_CLEANUP(wipe)
+
+/* Room for all of it at once: growing would leave a copy of a secret behind in freed memory. */
+static int room(struct rp__buf *b, size_t n)
+{
+  *b = RP_BUF(n);
+  return rp__buf_room(b, n) ? 0 : b->err;
+}
+
+void rp__redact_stream_done(struct rp__redact_stream *s)
+{
+  wipe(&s->held);
+  *s = (struct rp__redact_stream){0};
+}
+
+int rp__redact_stream_copy(const struct rp__redact_stream *s, struct rp__redact_stream *ret)
+{
+  struct rp__redact_stream copy = *s;
+  int rc = room(&copy.held, s->held.n);
+  if (rc) return rc;
+  rp__buf_add(&copy.held, s->held.p, s->held.n);
+  *ret = copy;
+  return 0;
+}
+
+/* ---- a stream --------------------------------------------------------------------------- */
+
+/* The text a chunk is read in: what was given out before it, what was held, and the chunk. */
+struct reading {
+  struct rp__buf text;
+  size_t given;
+  struct rp__spans spans;
+  size_t open;
+};
+
+static void reading_done(struct reading *x)
+{
+  wipe(&x->text);
+  rp__spans_done(&x->spans);
+}
+
+static int decide(const struct rp__redactor *r, const struct rp__redact_stream *s, bool more, struct reading *x)
+{
+  x->spans.n = 0;
+  /* The first byte of what was cut is only there to be looked back at. */
+  return rp__find(r, x->text.p, x->text.n, s->cut ? 1 : 0, more, &x->spans, &x->open);
+}
+
+static int reading_begin(const struct rp__redactor *r, const struct rp__redact_stream *s, const char *chunk, size_t n,
+                         bool more, struct reading *x)
+{
+  int rc = room(&x->text, s->n_context + s->held.n + n);
+  if (rc) return rc;
+  rp__buf_add(&x->text, s->context, s->n_context);
+  rp__buf_add(&x->text, s->held.p, s->held.n);
+  rp__buf_add(&x->text, chunk, n);
+  x->given = s->n_context;
+  return decide(r, s, more, x);
+}
+
+static const struct rp__span *last_span(const struct reading *x)
+{
+  return x->spans.n > 0 ? &x->spans.p[x->spans.n - 1] : NULL;
+}
+
+/* Everything before `open` is out: keeps of it what is needed to read the rest, and no secret; and holds the rest. */
+static void settle(struct rp__redact_stream *s, const struct reading *x, struct rp__buf *held)
+{
+  size_t secret = last_span(x) ? last_span(x)->secret.end : 0;
+  size_t from = x->open > RP_REDACT_CONTEXT ? x->open - RP_REDACT_CONTEXT : 0;
+  if (from > 0 || secret > 0) s->cut = from > secret;
+  from = RP_MAX(from, secret);
+  s->n_context = x->open - from;
+  memcpy(s->context, x->text.p + from, s->n_context);
+  rp__buf_add(held, x->text.p + x->open, x->text.n - x->open);
+  wipe(&s->held);
+  s->held = *held;
+  *held = (struct rp__buf){0};
+}
+
+/* A tail that can't be held any longer is taken for what it looks like now; what follows a secret belongs to it. */
+static int overflow(const struct rp__redactor *r, struct rp__redact_stream *s, struct reading *x)
+{
+  int rc = decide(r, s, false, x);
+  const struct rp__span *last = last_span(x);
+  if (rc || !last || last->run == RP_RUN_NONE || last->secret.end + 2 < x->text.n) return rc;
+  s->inside = (unsigned char)last->run;
+  s->quote = last->quote;
+  return 0;
+}
+
+static int push(const struct rp__redactor *r, struct rp__redact_stream *s, const char *chunk, size_t n,
+                struct rp__buf *out, size_t *hits)
+{
+  RP_CLEANUP(reading_done) struct reading x = {0};
+  AUTOWIPE struct rp__buf held = {0};
+  struct rp__redact_stream next = *s;
+  next.inside = 0;
+  int rc = reading_begin(r, s, chunk, n, true, &x);
+  x.open = RP_MAX(x.open, x.given);
+  if (!rc && x.text.n - x.open > RP_REDACT_TAIL_MAX) rc = overflow(r, &next, &x);
+  if (!rc) rc = room(&held, x.text.n - x.open);
+  if (rc) return rc;
+  rp__spans_write(&x.spans, x.text.p, x.given, x.open, out, hits);
+  if (out->err) return out->err;
+  *s = next;
+  settle(s, &x, &held);
+  return 0;
+}
+
+int rp__redact_stream_push(const struct rp__redactor *r, struct rp__redact_stream *s, const char *chunk, size_t n,
+                           struct rp__buf *out, size_t *ret_hits)
+{
+  size_t hits = 0;
+  size_t skip = s->inside ? rp__run_end((enum rp__run)s->inside, s->quote, chunk, n, 0) : 0;
+  int rc = skip < n ? push(r, s, chunk + skip, n - skip, out, &hits) : 0;
+  if (rc) return rc;
+  if (ret_hits) *ret_hits = hits;
+  return 0;
+}
+
+/* The unfinished token at the end of the text, if enough of it is there to be worth hiding. */
+static int end_part(const struct rp__redactor *r, const struct rp__redact_stream *s, struct reading *x)
+{
+  RP_AUTOSPANS struct rp__spans before = {0};
+  const char *text = x->text.p;
+  size_t open = 0, n = x->text.n;
+  int rc = rp__find(r, text, n, s->cut ? 1 : 0, true, &before, &open);
+  if (rc || open >= n || n - open < PART_MIN) return rc;
+  if (last_span(x) && last_span(x)->secret.end > open) return 0;
+  if (!rp__find_token(r, text, n, open) || !rp__value_is_mixed(text + open, n - open)) return 0;
+  struct rp__span part = {{open, n, "unfinished"}, RP_RUN_NONE, 0};
+  return rp__spans_add(&x->spans, &part);
+}
+
+int rp__redact_stream_end(const struct rp__redactor *r, struct rp__redact_stream *s, struct rp__buf *out,
+                          size_t *ret_hits)
+{
+  RP_CLEANUP(reading_done) struct reading x = {0};
+  size_t hits = 0;
+  int rc = s->held.n > 0 ? reading_begin(r, s, "", 0, false, &x) : 0;
+  if (!rc && s->held.n > 0) rc = end_part(r, s, &x);
+  if (rc) return rc;
+  if (s->held.n > 0) rp__spans_write(&x.spans, x.text.p, x.given, x.text.n, out, &hits);
+  if (out->err) return out->err;
+  rp__redact_stream_done(s);
+  if (ret_hits) *ret_hits = hits;
+  return 0;
+}
+
+/* ---- across a seam ---------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+  size_t k = strlen(end);
+  return n >= k && memcmp(text + n - k, end, k) == 0;
+}
+
+static size_t trim(const char *text, size_t n)
+{
+  while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t' || text[n - 1] == '\r' || text[n - 1] == '\n')) n--;
+  return n;
+}
+
+/* Back over what may stand between a key's first line and the rest of it, escaped line ends too. */
+static size_t trim_head(const char *text, size_t n)
+{
+  for (size_t was = n + 1; n < was;) {
+    was = n;
+    n = trim(text, n);
+    if (n > 0 && (text[n - 1] == '"' || text[n - 1] == '\'')) n--;
+    if (n > 1 && text[n - 2] == '\\' && (text[n - 1] == 'n' || text[n - 1] == 'r')) n -= 2;
+  }
+  return n;
+}
+
+/* A mask at the end stands for what may not be finished; the lines of a key may have a line's end behind it too. */
+static size_t mask_open(const char *text, size_t n, enum rp__run *run, char *quote)
+{
+  size_t end = trim(text, n), at = end - (sizeof RP_MASK - 1);
+  if (!ends_with(text, end, RP_MASK)) return n;
+  *run = ends_with(text, trim_head(text, at), "-----") ? RP_RUN_KEY : RP_RUN_VALUE;
+  if (*run == RP_RUN_VALUE && end < n) return n;
+  char c = at > 0 ? text[at - 1] : '\0';
+  if (*run == RP_RUN_VALUE && c == '=') *run = RP_RUN_ENV;
+  *quote = c == '"' || c == '\'' || c == '`' ? c : '\0';
+  if (*quote && at > 1 && text[at - 2] == '\\') *quote = (char)(*quote | 0x80);
+  return at;
+}
+
+size_t rp__mask_open(const char *text, size_t n)
+{
+  enum rp__run run;
+  char quote;
+  return mask_open(text, n, &run, &quote);
+}
+
+/* How many bytes of `next` go on with the secret that a mask at the end of `text` stands for. */
+static size_t continued(const char *text, size_t n, const char *next, size_t n_next)
+{
+  enum rp__run run = RP_RUN_NONE;
+  char quote = '\0';
+  return mask_open(text, n, &run, &quote) < n ? rp__run_end(run, quote, next, n_next, 0) : 0;
+}
+
+int rp__redact_after(const struct rp__redactor *r, const char *before, size_t n_before, bool joined, const char *text,
+                     size_t n, struct rp__buf *out, size_t *ret_hits)
+{
+  RP_AUTOSPANS struct rp__spans spans = {0};
+  AUTOWIPE struct rp__buf both = {0};
+  size_t reach = RP_REDACT_TAIL_MAX + RP_REDACT_CONTEXT, open, hits = 0;
+  size_t skip = joined ? continued(before, n_before, text, n) : 0;
+  /* Behind the end of a secret nothing that stood before it matters. */
+  size_t seen = skip > 0 ? 0 : RP_MIN(n_before, reach);
+  int rc = room(&both, seen + n - skip);
+  if (rc) return rc;
+  rp__buf_add(&both, before + n_before - seen, seen);
+  rp__buf_add(&both, text + skip, n - skip);
+  rc = rp__find(r, both.p, both.n, 0, false, &spans, &open);
+  if (rc) return rc;
+  if (skip > 0) {
+    rp__buf_str(out, RP_MASK);
+    hits++;
+  }
+  rp__spans_write(&spans, both.p, seen, both.n, out, &hits);
+  if (out->err) return out->err;
+  if (ret_hits) *ret_hits = hits;
+  return 0;
+}

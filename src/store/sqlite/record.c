@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The record of an ended session. Its parts are a row of session_states, where other
+ * programs look for them; rp_records has the rest: what the row may be too old to
+ * know once it is archived, the sealed body, and the parts of a record whose id
+ * somebody else's row has (X-15). A row of session_states is ours when rp_recall has
+ * the session and its flags do not say otherwise.
+ */
+#include "store/sqlite/sqlite.h"
+
+#include "base/clock.h"
+
+_Static_assert(RP_PART_WORKING_MEMORY == 0 && RP_PART_HOT_TOPICS == 1 && RP_PART_PROJECTS == 2 && RP_PART_TASKS == 3 &&
+                   RP_PART_LEARNINGS == 4 && RP_PART_CONFIDENCE == 5 && RP_PART_SOPS == 6 && RP_PARTS_MAX == 7,
+               "the order of columns in statements.c");
+#define RECORD_MAX (64UL << 20)
+
+/* ---- writing ---- */
+
+static int recall_flags(struct rp__sq_conn *c, int64_t ref, int64_t *ret, rp_error *err)
+{
+  return rp__sq_number(c, RP_SQ_RECALL_FLAGS, &ref, -1, ret, err);
+}
+
+/* Whether the row of session_states with the session's id is somebody else's. */
+static int state_is_foreign(struct rp__sq_conn *c, const struct rp__session_row *session, bool *ret, rp_error *err)
+{
+  int64_t flags;
+  int rc = recall_flags(c, session->ref, &flags, err);
+  if (rc != 0) return rc;
+  *ret = false;
+  if (flags >= 0 && !(flags & (RP_RECALL_ARCHIVED | RP_RECALL_FOREIGN))) return 0;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_STATE_EXISTS);
+  rp__sq_text(&q, 1, session->id);
+  rc = rp__sq_next(&q, "read session_states", err);
+  *ret = rc > 0;
+  return RP_MIN(rc, 0);
+}
+
+static const char *part_text(const struct rp__record_row *row, int i)
+{
+  return row->part[i] && row->part[i][0] ? row->part[i] : "[]";
+}
+
+static int state_run(struct rp__sq_conn *c, enum rp__sq_id id, const char *session_id, const struct rp__record_row *row,
+                     const char *continued_by, rp_error *err)
+{
+  char start[RP_TIME_TEXT], end[RP_TIME_TEXT], created[RP_TIME_TEXT], updated[RP_TIME_TEXT];
+  RP_SQ_AUTO q = rp__sq_query(c, id);
+  rp__sq_text(&q, 1, session_id);
+  rp__sq_text(&q, 2, rp__time_format(row->start_ms, start));
+  rp__sq_text(&q, 3, rp__time_format(row->end_ms, end));
+  rp__sq_text(&q, 4, row->channel[0] ? row->channel : "unknown");
+  for (int i = 0; i < RP_PARTS_MAX; i++) rp__sq_text(&q, 5 + i, part_text(row, i));
+  rp__sq_text(&q, 12, row->previous_id);
+  rp__sq_text(&q, 13, continued_by);
+  rp__sq_int(&q, 14, row->crash_recovered);
+  rp__sq_text(&q, 15, rp__time_format(row->created_ms, created));
+  rp__sq_text(&q, 16, rp__time_format(row->updated_ms, updated));
+  return rp__sq_done(&q, "write session_states", err);
+}
+
+static int state_write(struct rp__sq_conn *c, const char *id, const struct rp__record_row *row,
+                       const char *continued_by, rp_error *err)
+{
+  /* No upsert: a table that was there before need not have a unique id. */
+  int rc = state_run(c, RP_SQ_STATE_REPLACE, id, row, continued_by, err);
+  if (rc != 0 || sqlite3_changes(c->db) > 0) return rc;
+  return state_run(c, RP_SQ_STATE_PUT, id, row, continued_by, err);
+}
+
+/* The parts one after the other, each ended by NUL. */
+static int parts_pack(const struct rp__record_row *row, struct rp__buf *out, rp_error *err)
+{
+  for (int i = 0; i < RP_PARTS_MAX; i++) {
+    rp__buf_str(out, part_text(row, i));
+    rp__buf_char(out, '\0');
+  }
+  return out->err ? rp__fail(err, out->err, "the record of session %s is too large", row->session_id) : 0;
+}
+
+static int record_write(struct rp__sq_conn *c, int64_t ref, const struct rp__record_row *row, const char *continued_by,
+                        struct rp__str body, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_PUT);
+  rp__sq_int(&q, 1, ref);
+  rp__sq_int(&q, 2, row->start_ms);
+  rp__sq_int(&q, 3, row->created_ms);
+  rp__sq_int(&q, 4, row->updated_ms);
+  rp__sq_int(&q, 5, row->crash_recovered);
+  rp__sq_text(&q, 6, row->previous_id);
+  rp__sq_text(&q, 7, continued_by);
+  rp__sq_int(&q, 8, row->sealed_body != NULL);
+  if (body.p)
+    rp__sq_blob(&q, 9, body.p, body.n);
+  else
+    rp__sq_null(&q, 9);
+  return rp__sq_done(&q, "write record", err);
+}
+
+static int record_session(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
+{
+  const struct rp__record_row *row = op->type == RP_OP_RECORD_PUT ? op->u.record.row : NULL;
+  struct rp__op who = {.session_ref = op->session_ref, .session_id = op->session_id};
+  if (row && !who.session_ref) who.session_ref = row->session_ref;
+  if (row && !who.session_id) who.session_id = row->session_id;
+  int rc = rp__sq_head(c, &who, ret, err);
+  return rc ? rc : rp__sq_session_get(c, ret->ref, ret, err);
+}
+
+int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  RP_CLEANUP(rp__session_row_done) struct rp__session_row session = {0};
+  RP_AUTOBUF struct rp__buf packed = RP_BUF(RECORD_MAX);
+  const struct rp__record_row *row = op->u.record.row;
+  bool foreign = false;
+  int rc = record_session(c, op, &session, err);
+  if (rc == 0) rc = state_is_foreign(c, &session, &foreign, err);
+  if (rc == 0 && foreign && !row->sealed_body) rc = parts_pack(row, &packed, err);
+  if (rc != 0) return rc;
+  const char *continued_by = session.continued_by[0] ? session.continued_by : row->continued_by;
+  struct rp__str body = {packed.p, packed.n};
+  if (row->sealed_body) body = (struct rp__str){row->sealed_body, row->sealed_len};
+  unsigned flags = (row->has_critical ? RP_RECALL_CRITICAL : 0) | (foreign ? RP_RECALL_FOREIGN : 0) |
+                   (rp__row_is_out(&session) ? RP_RECALL_OUT : 0);
+  rc = rp__sq_recall_write(c, &session, row, flags, err);
+  if (rc == 0) rc = record_write(c, session.ref, row, continued_by, body, err);
+  if (rc == 0 && !foreign) rc = state_write(c, session.id, row, continued_by, err);
+  if (rc == 0) op->ret.ref = session.ref;
+  return rc;
+}
+
+int rp__sq_record_archive(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  static const enum rp__sq_id ids[] = {RP_SQ_STATE_DELETE, RP_SQ_RECORD_ERASE, RP_SQ_RECALL_ARCHIVE};
+  struct rp__session_row row;
+  int64_t flags;
+  int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = recall_flags(c, row.ref, &flags, err);
+  if (rc != 0) return rc;
+  if (flags < 0) return rp__refuse_record(row.id, err);
+  return rp__sq_run_by_ref(c, ids, RP_ARRAY_SIZE(ids), row.ref, "archive record", err);
+}
+
+static int continued_write(struct rp__sq_conn *c, enum rp__sq_id id, const struct rp__session_row *row, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, id);
+  rp__sq_int(&q, 1, row->ref);
+  rp__sq_text(&q, 2, row->continued_by);
+  return rp__sq_done(&q, "write record", err);
+}
+
+int rp__sq_record_follow(struct rp__sq_conn *c, const struct rp__session_row *row, unsigned fields, rp_error *err)
+{
+  int rc = 0;
+  if (fields & RP_SET_CONTINUED_BY) {
+    rc = continued_write(c, RP_SQ_RECORD_CONTINUED, row, err);
+    if (rc == 0) rc = continued_write(c, RP_SQ_STATE_CONTINUED, row, err);
+  }
+  if (rc != 0 || !(fields & (RP_SET_TRASH | RP_SET_HIDDEN))) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECALL_SET_OUT);
+  rp__sq_int(&q, 1, row->ref);
+  rp__sq_int(&q, 2, rp__row_is_out(row));
+  return rp__sq_done(&q, "write recall", err);
+}
+
+/* ---- reading ---- */
+
+/* What rp_recall and rp_records have. */
+static void record_read(struct rp__sq_q *q, struct rp__record_row *ret)
+{
+  int64_t flags = rp__sq_col_int(q, 5);
+  rp__sq_col_str(q, 0, ret->session_id, sizeof ret->session_id);
+  rp__sq_col_str(q, 1, ret->scope, sizeof ret->scope);
+  ret->end_ms = rp__sq_col_int(q, 2);
+  rp__sq_col_str(q, 3, ret->channel, sizeof ret->channel);
+  ret->n_tasks = rp__sq_col_int(q, 4);
+  ret->has_critical = flags & RP_RECALL_CRITICAL;
+  ret->archived = flags & RP_RECALL_ARCHIVED;
+  ret->n_topics = rp__sq_topics_read(rp__sq_col_bytes(q, 6), ret->topics);
+  ret->start_ms = rp__sq_col_int(q, 7);
+  ret->created_ms = rp__sq_col_int(q, 8);
+  ret->updated_ms = rp__sq_col_int(q, 9);
+  ret->crash_recovered = rp__sq_col_int(q, 10) != 0;
+  rp__sq_col_str(q, 11, ret->previous_id, sizeof ret->previous_id);
+  rp__sq_col_str(q, 12, ret->continued_by, sizeof ret->continued_by);
+}
+
+static int part_set(struct rp__record_row *row, int i, struct rp__str text)
+{
+  row->part[i] = text.n > 0 ? strndup(text.p, text.n) : strdup("[]");
+  return row->part[i] ? 0 : RP_E_NOMEM;
+}
+
+static int parts_unpack(struct rp__str body, struct rp__record_row *row)
+{
+  int rc = 0;
+  for (int i = 0; rc == 0 && i < RP_PARTS_MAX; i++) {
+    size_t n = strnlen(body.p, body.n);
+    rc = part_set(row, i, (struct rp__str){body.p, n});
+    n = RP_MIN(n + 1, body.n);
+    body.p += n;
+    body.n -= n;
+  }
+  return rc;
+}
+
+static int parts_read(struct rp__sq_conn *c, struct rp__record_row *row, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_STATE_PARTS);
+  rp__sq_text(&q, 1, row->session_id);
+  int rc = rp__sq_next(&q, "read session_states", err);
+  if (rc == 0) return rp__fail(err, RP_E_CORRUPT, "session_states has lost the record of session %s", row->session_id);
+  if (rc < 0) return rc;
+  rc = 0;
+  for (int i = 0; rc == 0 && i < RP_PARTS_MAX; i++) rc = part_set(row, i, rp__sq_col_bytes(&q, i));
+  return rc ? rp__fail_nomem(err) : 0;
+}
+
+static int body_read(struct rp__sq_conn *c, struct rp__sq_q *q, struct rp__record_row *row, rp_error *err)
+{
+  struct rp__str body = rp__sq_col_bytes(q, 14);
+  bool sealed = rp__sq_col_int(q, 13) != 0, foreign = rp__sq_col_int(q, 5) & RP_RECALL_FOREIGN;
+  if (row->archived) return 0;
+  if (sealed) {
+    row->sealed_body = malloc(body.n + 1);
+    if (!row->sealed_body) return rp__fail_nomem(err);
+    memcpy(row->sealed_body, body.p, body.n);
+    row->sealed_body[body.n] = '\0';
+    row->sealed_len = body.n;
+  }
+  if (!foreign) return parts_read(c, row, err);
+  return parts_unpack(sealed ? RP_STR("") : body, row) ? rp__fail_nomem(err) : 0;
+}
+
+int rp__sq_record_get(struct rp__store *base, int64_t session_ref, struct rp__record_row *ret, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  RP_CLEANUP(rp__record_row_done) struct rp__record_row row = {.session_ref = session_ref};
+  int rc = rp__sq_reader_take(rp__sq(base), &c, err);
+  if (rc != 0) return rc;
+  /* Its statement stays open, and with it the transaction, until the parts are read. */
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_GET);
+  rp__sq_int(&q, 1, session_ref);
+  rc = rp__sq_next(&q, "read record", err);
+  if (rc == 0) return rp__fail(err, RP_E_RECORD_NOT_FOUND, "the session has no record");
+  if (rc < 0) return rc;
+  record_read(&q, &row);
+  rc = body_read(c, &q, &row, err);
+  if (rc != 0) return rc;
+  *ret = row;
+  memset(&row, 0, sizeof row);
+  return 0;
+}

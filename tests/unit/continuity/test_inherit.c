@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pins, tasks and memories of the sessions that come back. */
+#include "continuity_test.h"
+
+#define PIN(label, content) "{\"label\":\"" label "\",\"content\":\"" content "\"}"
+#define PINS(...) "{\"working_memory\":[" __VA_ARGS__ "]}"
+
+static const char five[] =
+    PINS(PIN("p1", "1") "," PIN("p2", "2") "," PIN("p3", "3") "," PIN("p4", "4") "," PIN("p5", "5"));
+
+static size_t taken(const struct rp__plan *p)
+{
+  size_t n, count = 0;
+  const struct rp__pin_choice *c = rp__plan_pins(p, &n);
+  for (size_t i = 0; i < n; i++) {
+    count += c[i].taken;
+    assert_true(c[i].taken == (strcmp(c[i].verdict, "inherited") == 0));
+    assert_true(c[i].reason[0] != '\0');
+    if (c[i].taken) assert_true(i + 1 == count); /* taken ones first */
+  }
+  return count;
+}
+
+static const struct rp__pin_choice *pin_of(const struct rp__plan *p, const char *label, const char *from)
+{
+  size_t n;
+  const struct rp__pin_choice *c = rp__plan_pins(p, &n);
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(c[i].label, label) == 0 && strcmp(c[i].from->session_id, from) == 0) return &c[i];
+  fail_msg("no choice for %s of %s", label, from);
+  return NULL;
+}
+
+/* ---- pins ---- */
+
+/* 8 present and 5 offered leave room for 2; at most max_inherited_pins */
+static void slots_and_limits(void **state)
+{
+  (void)state;
+  static const char *const labels[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"};
+  static const struct {
+    size_t present;
+    int max;
+    size_t taken;
+    const char *verdict; /* of the last one */
+  } table[] = {{0, 5, 5, "inherited"},     {8, 5, 2, "no_free_slot"}, {10, 5, 0, "no_free_slot"},
+               {11, 5, 0, "no_free_slot"}, {0, 3, 3, "beyond_limit"}, {0, 0, 0, "beyond_limit"}};
+  const struct earlier e[] = {{"a", 24, 0, false, NULL, five}};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(table); i++) {
+    struct rp__rules rules = plain_rules;
+    struct rp__plan_sources s = {.labels = labels, .n_labels = table[i].present};
+    rules.max_pins = table[i].max;
+    AUTOPLAN struct rp__plan *p = plan_of(&rules, NULL, e, 1, &s);
+    size_t n;
+    const struct rp__pin_choice *c = rp__plan_pins(p, &n);
+    assert_int_equal(n, 5);
+    assert_int_equal(taken(p), table[i].taken);
+    assert_string_equal(c[n - 1].verdict, table[i].verdict);
+  }
+}
+
+/* a label that is present wins, compared without the provenance in it */
+static void present_labels_win(void **state)
+{
+  (void)state;
+  static const char *const labels[] = {"plan [inherited from s0 @ 2026-01-01T00:00:00.000Z]"};
+  const struct earlier e[] = {{"a", 24, 0, false, NULL, PINS(PIN("plan", "old") "," PIN("only", "x"))}};
+  struct rp__plan_sources s = {.labels = labels, .n_labels = 1};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 1, &s);
+  assert_int_equal(taken(p), 1);
+  assert_string_equal(pin_of(p, "plan", "a")->verdict, "label_present");
+  assert_true(pin_of(p, "only", "a")->taken);
+}
+
+/* who may give what */
+static void which_sessions_give_pins(void **state)
+{
+  (void)state;
+  struct rp__rules rules = plain_rules;
+  rules.max_sessions = 3;
+  const struct earlier e[] = {
+      {"recent", 50, 0, false, NULL, PINS(PIN("r", "x"))},                          /* .28: the most recent one */
+      {"high", 60, 4, false, NULL, PINS(PIN("h", "x"))},                            /* .507 */
+      {"low", 55, 0, false, NULL, PINS(PIN("l", "x") "," PIN("lc", "CRITICAL x"))}, /* .269 */
+      {"old", 167, 0, true, NULL, PINS(PIN("oc CRITICAL", "x") "," PIN("o", "x"))}, /* not restored */
+      {"older", 169, 0, true, NULL, PINS(PIN("too late", "CRITICAL"))},
+  };
+  AUTOPLAN struct rp__plan *p = plan_of(&rules, NULL, e, 5, NULL);
+  assert_string_equal(pin_of(p, "r", "recent")->verdict, "inherited");
+  assert_string_equal(pin_of(p, "h", "high")->verdict, "inherited");
+  assert_string_equal(pin_of(p, "l", "low")->verdict, "below_threshold");
+  assert_string_equal(pin_of(p, "lc", "low")->verdict, "inherited");
+  assert_string_equal(pin_of(p, "oc CRITICAL", "old")->verdict, "inherited");
+  assert_string_equal(pin_of(p, "o", "old")->verdict, "not_restored");
+  assert_int_equal(taken(p), 4);
+  size_t n;
+  (void)rp__plan_pins(p, &n);
+  assert_int_equal(n, 6); /* the last session was not even opened */
+}
+
+/* CRITICAL before others, newest first, and of two with one label the newer */
+static void the_newest_come_first(void **state)
+{
+  (void)state;
+  const struct earlier e[] = {
+      {"a", 1, 0, true, NULL,
+       "{\"working_memory\":["
+       "{\"label\":\"old\",\"content\":\"x\",\"pinned_at\":\"2026-05-01T00:00:00.000Z\"},"
+       "{\"label\":\"new\",\"content\":\"x\",\"pinned_at\":\"2026-05-02T00:00:00.000Z\"},"
+       "{\"label\":\"both\",\"content\":\"a\",\"pinned_at\":\"2026-05-03T00:00:00.000Z\"},"
+       "{\"label\":\"crit\",\"content\":\"x\",\"importance\":\"critical\",\"pinned_at\":\"2026-04-01T00:00:00.000Z\"}]"
+       "}"},
+      {"b", 2, 4, false, NULL,
+       "{\"working_memory\":[{\"label\":\"both\",\"content\":\"b\",\"pinned_at\":\"2026-05-04T00:00:00.000Z\"}]}"}};
+  static const char *const order[] = {"crit", "both", "new", "old"};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 2, NULL);
+  size_t n;
+  const struct rp__pin_choice *c = rp__plan_pins(p, &n);
+  assert_int_equal(taken(p), 4);
+  for (size_t i = 0; i < 4; i++) assert_string_equal(c[i].label, order[i]);
+  assert_string_equal(c[1].from->session_id, "b");
+  assert_string_equal(pin_of(p, "both", "a")->verdict, "duplicate");
+}
+
+/* provenance names the first source, however often a pin was inherited */
+static void the_first_source_is_kept(void **state)
+{
+  (void)state;
+  const struct earlier e[] = {
+      {"c", 24, 0, false, NULL,
+       "{\"working_memory\":["
+       "{\"label\":\"own\",\"content\":\"x\",\"inherited_from\":null},"
+       "{\"label\":\"beside\",\"content\":\"x\",\"inherited_from\":\"a\",\"inherited_end\":\"2026-01-02T03:04:05Z\"},"
+       "{\"label\":\"inside [inherited from a @ 2026-01-02] [inherited from b @ 2026-01-03]\",\"content\":\"x\"}]}"}};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 1, NULL);
+  char end[RP_TIME_TEXT];
+  assert_string_equal(pin_of(p, "own", "c")->source_id, "c");
+  assert_string_equal(pin_of(p, "own", "c")->source_end, rp__time_format(NOW - HOURS(24), end));
+  assert_string_equal(pin_of(p, "beside", "c")->source_id, "a");
+  assert_string_equal(pin_of(p, "beside", "c")->source_end, "2026-01-02T03:04:05.000Z");
+  assert_string_equal(pin_of(p, "inside", "c")->source_id, "a");
+  assert_string_equal(pin_of(p, "inside", "c")->source_end, "2026-01-02T00:00:00.000Z");
+}
+
+/* CRITICAL is a word, in label or content, or an importance */
+static void critical_is_a_word(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *pin;
+    bool critical;
+  } table[] = {{PIN("CRITICAL", ""), true},
+               {PIN("x", "so\\nCRITICAL: do"), true},
+               {PIN("x", "UNCRITICAL"), false},
+               {PIN("x", "nCRITICAL"), false},
+               {PIN("x", "CRITICALLY"), false},
+               {PIN("x", "critical"), false},
+               {PIN("x", "\\u0043RITICAL"), true},
+               {"{\"label\":\"x\",\"content\":\"\",\"critical\":true}", true},
+               {"{\"label\":\"x\",\"importance\":\"critical\"}", true},
+               {"{\"label\":\"x\",\"importance\":\"high\"}", false}};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(table); i++) {
+    char record[300];
+    snprintf(record, sizeof record, "{\"working_memory\":[%s]}", table[i].pin);
+    const struct earlier e[] = {{"a", 1, 0, false, NULL, record}};
+    AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 1, NULL);
+    size_t n;
+    const struct rp__pin_choice *c = rp__plan_pins(p, &n);
+    assert_int_equal(n, 1);
+    assert_true(c[0].critical == table[i].critical);
+  }
+}
+
+/* ---- tasks ---- */
+
+static char *copy(const char *s)
+{
+  return s ? strdup(s) : NULL;
+}
+
+static int word_of(void *ctx, const char *task_id, struct rp__task_word *ret)
+{
+  static const struct {
+    const char *id;
+    bool open;
+    double hours;
+    const char *title, *stage;
+  } words[] = {{"closed", false, 1, "x", "done"},
+               {"moved", true, 30, "new title", "verify"},
+               {"stale", false, 500, NULL, NULL},
+               {"same", true, 100, NULL, NULL}};
+  ++*(int *)ctx;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(words); i++) {
+    if (strcmp(words[i].id, task_id) != 0) continue;
+    *ret = (struct rp__task_word){.known = true, .open = words[i].open, .at_ms = NOW - HOURS(words[i].hours)};
+    ret->title = copy(words[i].title);
+    ret->stage = copy(words[i].stage);
+  }
+  return 0;
+}
+
+static const struct rp__task_choice *task_of(const struct rp__plan *p, const char *id)
+{
+  size_t n;
+  const struct rp__task_choice *t = rp__plan_tasks(p, &n);
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(t[i].task_id, id) == 0) return &t[i];
+  fail_msg("no task %s", id);
+  return NULL;
+}
+
+/* the scope's newest word decides; days are whole days since it */
+static void the_newest_word_decides(void **state)
+{
+  (void)state;
+  char record[800], at[RP_TIME_TEXT];
+  rp__time_format(NOW - HOURS(100), at);
+  snprintf(record, sizeof record,
+           "{\"pending_tasks\":["
+           "{\"task_id\":\"closed\",\"title\":\"t\",\"stage\":\"build\",\"at\":\"%s\"},"
+           "{\"task_id\":\"moved\",\"title\":\"t\",\"stage\":\"build\",\"at\":\"%s\"},"
+           "{\"task_id\":\"stale\",\"title\":\"kept\",\"stage\":\"build\",\"at\":\"%s\"},"
+           "{\"task_id\":\"same\",\"title\":\"kept\",\"stage\":\"build\",\"at\":\"%s\"},"
+           "{\"task_id\":\"pinned\",\"flagged_incomplete\":true,\"source\":\"working_memory_scan\"}]}",
+           at, at, at, at);
+  const struct earlier e[] = {{"a", 50, 5, false, NULL, record},
+                              {"b", 60, 1, false, NULL, "{\"pending_tasks\":[{\"task_id\":\"pinned\"}]}"}};
+  int asked = 0;
+  struct rp__plan_sources s = {.task_word = word_of, .ctx = &asked};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 2, &s);
+  size_t n;
+  const struct rp__task_choice *t = rp__plan_tasks(p, &n);
+  assert_int_equal(n, 5);
+  assert_int_equal(asked, 5);
+  assert_false(t[4].taken); /* the closed one stands last */
+  assert_string_equal(task_of(p, "closed")->verdict, "closed");
+  assert_string_equal(task_of(p, "moved")->title, "new title");
+  assert_string_equal(task_of(p, "moved")->stage, "verify");
+  assert_int_equal(task_of(p, "moved")->days, 1);
+  assert_true(task_of(p, "stale")->taken);
+  assert_string_equal(task_of(p, "stale")->title, "kept");
+  assert_int_equal(task_of(p, "stale")->days, 4);
+  assert_string_equal(task_of(p, "same")->stage, "build");
+  assert_string_equal(task_of(p, "pinned")->source, "working_memory_scan");
+  assert_string_equal(task_of(p, "pinned")->from->session_id, "a");
+  assert_true(task_of(p, "pinned")->flagged_incomplete);
+}
+
+static int no_word(void *ctx, const char *task_id, struct rp__task_word *ret)
+{
+  (void)ctx, (void)task_id, (void)ret;
+  return RP_E_BUSY;
+}
+
+static void a_failing_source_fails_the_plan(void **state)
+{
+  (void)state;
+  const struct earlier e[] = {{"a", 1, 1, false, NULL, "{\"pending_tasks\":[{\"task_id\":\"t\"}]}"}};
+  struct rp__plan_sources s = {.task_word = no_word};
+  struct rp__plan *p = NULL;
+  assert_int_equal(plan_make(&plain_rules, NULL, e, 1, &s, &p), RP_E_BUSY);
+}
+
+/* ---- memories ---- */
+
+static const struct rp__memory_choice *memory_of(const struct rp__plan *p, const char *id)
+{
+  size_t n;
+  const struct rp__memory_choice *m = rp__plan_memories(p, &n);
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(m[i].memory_id, id) == 0) return &m[i];
+  fail_msg("no memory %s", id);
+  return NULL;
+}
+
+static const struct rp__memory_fact facts[] = {
+    {"two days", "x", 1.0, NOW - HOURS(48), false, "a"}, {"weak", "x", .49, NOW - HOURS(168), false, "a"},
+    {"enough", "x", .5, NOW - HOURS(168), false, "a"},   {"elsewhere", "x", 1.0, NOW - HOURS(1), false, "b"},
+    {"ancient", "x", 1.0, NOW - HOURS(900), false, "a"}, {"future", "x", .8, NOW + HOURS(9), false, "a"},
+};
+
+/* original × factor, dropped below .3; the coder gets what restored sessions learned, the robot all */
+static void confidence_fades(void **state)
+{
+  (void)state;
+  const struct earlier e[] = {{"a", 1, 0, false, NULL, "{}"}};
+  struct rp__plan_sources s = {.memories = facts, .n_memories = RP_ARRAY_SIZE(facts)};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 1, &s);
+  assert_near(memory_of(p, "two days")->inherited, .885714);
+  assert_string_equal(memory_of(p, "two days")->verdict, "inherited");
+  assert_string_equal(memory_of(p, "weak")->verdict, "below_floor");
+  assert_near(memory_of(p, "enough")->inherited, .3);
+  assert_true(memory_of(p, "enough")->taken);
+  assert_near(memory_of(p, "ancient")->inherited, .3);
+  assert_true(memory_of(p, "ancient")->taken);
+  assert_near(memory_of(p, "future")->inherited, .8);
+  assert_string_equal(memory_of(p, "elsewhere")->verdict, "not_restored");
+  struct rp__rules robot = plain_rules;
+  robot.all_memories = true;
+  AUTOPLAN struct rp__plan *q = plan_of(&robot, NULL, e, 1, &s);
+  assert_string_equal(memory_of(q, "elsewhere")->verdict, "inherited");
+  assert_string_equal(memory_of(q, "weak")->verdict, "below_floor");
+}
+
+static void the_best_twenty_are_taken(void **state)
+{
+  (void)state;
+  struct rp__memory_fact many[30];
+  char ids[30][8];
+  const struct earlier e[] = {{"a", 1, 0, false, NULL, "{}"}};
+  for (int i = 0; i < 30; i++) {
+    snprintf(ids[i], sizeof ids[i], "m%d", i);
+    many[i] = (struct rp__memory_fact){ids[i], "x", .4 + i * .02, NOW, true, NULL};
+  }
+  struct rp__plan_sources s = {.memories = many, .n_memories = 30};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 1, &s);
+  for (int i = 0; i < 30; i++)
+    assert_string_equal(memory_of(p, ids[i])->verdict, i < 30 - RP_BRIEF_MEMORIES ? "beyond_limit" : "inherited");
+}
+
+/* ---- continuing ---- */
+
+/* whatever its age or score: all pins up to the cap of ten, tasks, memories that fade but are not dropped */
+static void a_named_session_gives_everything(void **state)
+{
+  (void)state;
+  const struct earlier e = {"a",
+                            24.0 * 400,
+                            0,
+                            false,
+                            NULL,
+                            PINS(PIN("p1", "1") "," PIN("p2", "2") "," PIN("p3", "3") "," PIN("p4", "4") "," PIN(
+                                "p5", "5") "," PIN("p6", "6") "," PIN("p7", "7") "," PIN("p8", "8"))};
+  static const char *const labels[] = {"x", "y", "p8"};
+  struct rp__plan_sources s = {.labels = labels, .n_labels = 3, .memories = facts, .n_memories = RP_ARRAY_SIZE(facts)};
+  AUTOPLAN struct rp__plan *p = NULL;
+  struct rp__rules rules = plain_rules;
+  rules.max_sessions = 0;
+  assert_int_equal(rp__plan_new(&rules, NOW, NULL, 0, &p), 0);
+  rp__plan_any_age(p);
+  assert_int_equal(offer(p, &e), 0);
+  answer(p, &e, 1);
+  assert_int_equal(rp__plan_continue(p, &s), 0);
+  assert_int_equal(taken(p), 7);
+  assert_string_equal(pin_of(p, "p8", "a")->verdict, "label_present");
+  assert_true(memory_of(p, "weak")->taken);
+  assert_near(memory_of(p, "weak")->inherited, .294);
+  assert_false(memory_of(p, "elsewhere")->taken);
+  size_t n;
+  assert_non_null(strstr(rp__plan_restored(p, &n)[0]->reason, "continued by name"));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(slots_and_limits),
+      cmocka_unit_test(present_labels_win),
+      cmocka_unit_test(which_sessions_give_pins),
+      cmocka_unit_test(the_newest_come_first),
+      cmocka_unit_test(the_first_source_is_kept),
+      cmocka_unit_test(critical_is_a_word),
+      cmocka_unit_test(the_newest_word_decides),
+      cmocka_unit_test(a_failing_source_fails_the_plan),
+      cmocka_unit_test(confidence_fades),
+      cmocka_unit_test(the_best_twenty_are_taken),
+      cmocka_unit_test(a_named_session_gives_everything),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

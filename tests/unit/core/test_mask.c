@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Credentials in bodies (X-14). */
+#include "core_test.h"
+
+#include <stdio.h>
+
+#include "alloc_fault.h"
+#include "core/mask.h"
+
+#define OUT_MAX 1000000
+#define M RP_MASK
+
+static struct rp__redactor *r;
+
+/* The masked body as a string (freed by the caller); it is JSON without duplicate names whatever came. */
+static char *masked(enum rp__kind kind, const char *body, size_t *hits)
+{
+  struct rp__buf out = RP_BUF(OUT_MAX);
+  struct rp__json v;
+  struct rp__str ret;
+  assert_int_equal(rp__json_parse(body, strlen(body), NULL, &v, NULL), 0);
+  assert_int_equal(rp__mask_body(r, kind, v, &out, &ret, hits), 0);
+  char *copy = strndup(ret.p, ret.n);
+  assert_non_null(copy);
+  assert_int_equal(rp__json_parse(copy, strlen(copy), NULL, &v, NULL), 0);
+  rp__buf_done(&out);
+  return copy;
+}
+
+static const struct {
+  const char *body, *expected;
+} bodies[] = {
+    /* what patterns find in strings, wherever they stand */
+    {"{\"content\":\"my password=hunter2 ok\"}", "{\"content\":\"my password=" M " ok\"}"},
+    {"{\"a\":[1,{\"b\":[\"x\",\"see postgres://u:p4ss@h/d\"]}]}", "{\"a\":[1,{\"b\":[\"x\",\"see postgres://u:" M "@h/d\"]}]}"},
+    /* escapes: decoded to be read, and left as they came around the secret */
+    {"{\"t\":\"line\\n\\tpassword=hunter2\\n\\u00e9nd\"}", "{\"t\":\"line\\n\\tpassword=" M "\\n\\u00e9nd\"}"},
+    {"{\"t\":\"{\\\"api_key\\\": \\\"abc123def\\\"}\"}", "{\"t\":\"{\\\"api_key\\\": \\\"" M "\\\"}\"}"},
+    {"{\"t\":\"\\u0070assword=hunter2\"}", "{\"t\":\"\\u0070assword=" M "\"}"},
+    {"{\"t\":\"postgres:\\/\\/u:p4ss@h\\/d\"}", "{\"t\":\"postgres:\\/\\/u:" M "@h\\/d\"}"},
+    {"{\"t\":\"password=h\\u0075nter2 x\"}", "{\"t\":\"password=" M " x\"}"},
+    {"{\"t\":\"\\\"password=\\u00e9t\\u00e91234\\\" x\"}", "{\"t\":\"\\\"password=" M "\\\" x\"}"},
+    /* members by their names, whatever the value */
+    {"{\"password\":\"a b\"}", "{\"password\":\"" M "\"}"},
+    {"{\"input\":{\"apiKey\" : \"x\", \"n\":1}}", "{\"input\":{\"apiKey\" : \"" M "\", \"n\":1}}"},
+    {"{\"pass\\u0077ord\":\"x\"}", "{\"pass\\u0077ord\":\"" M "\"}"},
+    {"{\"secrets\":{\"a\":\"x\",\"b\":[\"y\",2,null]},\"c\":\"z\"}", "{\"secrets\":{\"a\":\"" M "\",\"b\":[\"" M "\",2,null]},\"c\":\"z\"}"},
+    {"{\"headers\":{\"Authorization\":\"Bearer x\",\"Accept\":\"*/*\"}}", "{\"headers\":{\"Authorization\":\"" M "\",\"Accept\":\"*/*\"}}"},
+    {"{\"env\":[{\"name\":\"API_KEY\",\"value\":\"x\"},{\"name\":\"HOME\",\"value\":\"y\"}]}",
+     "{\"env\":[{\"name\":\"API_KEY\",\"value\":\"" M "\"},{\"name\":\"HOME\",\"value\":\"y\"}]}"},
+    {"{\"value\":\"x\",\"key\":\"db_password\"}", "{\"value\":\"" M "\",\"key\":\"db_password\"}"},
+    /* names that hold secrets; a second one stays another name */
+    {"{\"a\":{\"ghp_aaaaaaaaaaaaaaaaaaaaaaaa\":1,\"ghp_bbbbbbbbbbbbbbbbbbbbbbbb\":2}}", "{\"a\":{\"" M "\":1,\"" M "-2\":2}}"},
+};
+
+static void test_masked(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    size_t hits = 0, again = 7;
+    RP_AUTOFREE char *out = masked(RP_KIND_TOOL, bodies[i].body, &hits);
+    assert_string_equal(out, bodies[i].expected);
+    assert_true(hits > 0);
+    RP_AUTOFREE char *twice = masked(RP_KIND_TOOL, out, &again);
+    assert_string_equal(twice, out);
+    assert_int_equal(again, 0);
+  }
+}
+
+/* The bytes that came are the bytes that stay: not even copied. */
+static void test_untouched(void **state)
+{
+  static const char *const plain[] = {
+      "{}",
+      "{ \"role\" : \"user\",\t\"content\":\"Hello, how are you?\\n\" }",
+      "{\"tokens_in\":12,\"tokens_out\":7,\"max_tokens\":\"4096\",\"token_count\":\"5\"}",
+      "{\"message_id\":\"m1\",\"call_id\":\"call_1\",\"task_id\":\"task-1\",\"session_id\":\"s\",\"idempotency_key\":\"k\"}",
+      "{\"password\":\"\",\"secret\":null,\"token\":5,\"api_key\":\"[REDACTED]\"}",
+      "{\"content\":\"password: the field is required, token = next(it)\"}",
+      "{\"pwd\":\"/srv/x\",\"content\":\"caf\\u00e9 http:\\/\\/example.org\\/\"}",
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+    struct rp__buf out = RP_BUF(OUT_MAX);
+    struct rp__str ret;
+    size_t hits = 7;
+    struct rp__json v = rp__json_trusted(plain[i], strlen(plain[i]));
+    assert_int_equal(rp__mask_body(r, RP_KIND_ACTIVITY, v, &out, &ret, &hits), 0);
+    if (ret.p != plain[i]) fail_msg("%s became %.*s", plain[i], (int)ret.n, ret.p);
+    assert_int_equal(ret.n, strlen(plain[i]));
+    assert_int_equal(hits, 0);
+    assert_null(out.p);
+  }
+}
+
+/* A stream's `token` is a piece of text; as a member of anything else it is a credential. */
+static void test_exempt(void **state)
+{
+  size_t hits = 0;
+  (void)state;
+  RP_AUTOFREE char *piece = masked(RP_KIND_OTHER, "{\"token\":\" hello\"}", &hits);
+  assert_string_equal(piece, "{\"token\":\" hello\"}");
+  RP_AUTOFREE char *secret = masked(RP_KIND_OTHER, "{\"token\":\"aB3dE5gH7jK9mN1pQ3sT5vW7\"}", &hits);
+  assert_string_equal(secret, "{\"token\":\"" M "\"}");
+  RP_AUTOFREE char *deeper = masked(RP_KIND_OTHER, "{\"auth\":{\"token\":\"hello\"}}", &hits);
+  assert_string_equal(deeper, "{\"auth\":{\"token\":\"" M "\"}}");
+  RP_AUTOFREE char *tool = masked(RP_KIND_TOOL, "{\"token\":\"hello\"}", &hits);
+  assert_string_equal(tool, "{\"token\":\"" M "\"}");
+}
+
+static void test_out_too_small(void **state)
+{
+  static const char body[] = "{\"password\":\"x\"}";
+  struct rp__buf out = RP_BUF(12);
+  struct rp__str ret;
+  (void)state;
+  assert_int_equal(rp__mask_body(r, RP_KIND_TOOL, rp__json_trusted(body, strlen(body)), &out, &ret, NULL), RP_E_TOO_LARGE);
+  rp__buf_done(&out);
+}
+
+/* Without memory it says so, or has done its work without it (a JIT's memory). */
+static void test_nomem(void **state)
+{
+  static const char body[] = "{\"\\u0061\":\"x\",\"t\":\"\\n a password=hunter2 b\",\"secret\":\"y\"}";
+  (void)state;
+  for (long n = 0, failed = 1; failed; n++) {
+    struct rp__redactor *own = NULL;
+    struct rp__buf out = RP_BUF(OUT_MAX);
+    struct rp__str ret = {0};
+    alloc_countdown = n;
+    alloc_failed = 0;
+    int rc = rp__redactor_new(NULL, &own, NULL);
+    if (!rc) rc = rp__mask_body(own, RP_KIND_TOOL, rp__json_trusted(body, strlen(body)), &out, &ret, NULL);
+    alloc_countdown = -1;
+    failed = alloc_failed;
+    if (rc == 0)
+      assert_true(rp__str_eq(ret, "{\"\\u0061\":\"x\",\"t\":\"\\n a password=" M " b\",\"secret\":\"" M "\"}"));
+    else
+      assert_int_equal(rc, RP_E_NOMEM);
+    rp__buf_done(&out);
+    rp__redactor_free(own);
+  }
+}
+
+/* ---- speakers ---- */
+
+static struct rp__json chunk(enum rp__kind kind, const char *body, char speaker[RP_SPEAKER_MAX])
+{
+  struct rp__event ev = event_of(1, kind, body);
+  return rp__mask_chunk(&ev, speaker);
+}
+
+static void test_chunks(void **state)
+{
+  char a[RP_SPEAKER_MAX], b[RP_SPEAKER_MAX];
+  (void)state;
+  struct rp__json text =
+      chunk(RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"hi\",\"message_id\":\"m\\u0031\",\"partial\":true}", a);
+  assert_true(rp__json_eq(text, "hi"));
+  assert_string_equal(a, "message/assistant/m1");
+  text = chunk(RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"ho\"}],\"partial\":true}", b);
+  assert_true(rp__json_eq(text, "ho"));
+  assert_string_equal(b, "message/user/");
+  text = chunk(RP_KIND_TRANSCRIPT, "{\"text\":\"said\",\"final\":false}", a);
+  assert_true(rp__json_eq(text, "said"));
+  assert_string_equal(a, "transcript//");
+}
+
+static void test_no_chunks(void **state)
+{
+  static const struct {
+    enum rp__kind kind;
+    const char *body;
+  } whole[] = {
+      {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"hi\"}"},
+      {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"hi\",\"partial\":false}"},
+      {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":[{\"text\":\"a\"},{\"text\":\"b\"}],\"partial\":true}"},
+      {RP_KIND_TRANSCRIPT, "{\"text\":\"said\"}"},
+      {RP_KIND_TRANSCRIPT, "{\"text\":\"said\",\"final\":true}"},
+      {RP_KIND_NOTE, "{\"id\":1,\"text\":\"said\",\"partial\":true,\"final\":false}"},
+  };
+  char speaker[RP_SPEAKER_MAX];
+  (void)state;
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+    assert_int_equal(chunk(whole[i].kind, whole[i].body, speaker).type, RP_JSON_NONE);
+  struct rp__event ev = event_of(1, RP_KIND_MESSAGE, whole[0].body);
+  assert_true(rp__json_eq(rp__mask_spoken(&ev, speaker), "hi"));
+  assert_string_equal(speaker, "message/user/");
+}
+
+/* Names as long as ids may be fit; longer ones are cut, not overrun. */
+static void test_long_speaker(void **state)
+{
+  char id[2000], body[2200], speaker[RP_SPEAKER_MAX];
+  (void)state;
+  memset(id, 'a', sizeof id);
+  id[sizeof id - 1] = '\0';
+  snprintf(body, sizeof body, "{\"role\":\"user\",\"content\":\"x\",\"message_id\":\"%s\"}", id);
+  struct rp__event ev = event_of(1, RP_KIND_MESSAGE, body);
+  assert_int_equal(rp__mask_spoken(&ev, speaker).type, RP_JSON_STRING);
+  assert_int_equal(strlen(speaker), RP_SPEAKER_MAX - 1);
+}
+
+static void test_with_text(void **state)
+{
+  static const char body[] = "{ \"role\":\"user\", \"content\" : \"old\", \"n\":1 }";
+  struct rp__buf out = RP_BUF(OUT_MAX);
+  (void)state;
+  struct rp__json v = rp__json_trusted(body, strlen(body));
+  assert_int_equal(rp__mask_with_text(v, rp__json_get(v, "content"), "new \"\n", 6, &out), 0);
+  assert_string_equal(out.p, "{ \"role\":\"user\", \"content\" : \"new \\\"\\n\", \"n\":1 }");
+  rp__buf_done(&out);
+}
+
+static int setup(void **state)
+{
+  (void)state;
+  return rp__redactor_new(NULL, &r, NULL);
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  rp__redactor_free(r);
+  return 0;
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_masked),       cmocka_unit_test(test_untouched), cmocka_unit_test(test_exempt),
+      cmocka_unit_test(test_out_too_small), cmocka_unit_test(test_nomem), cmocka_unit_test(test_chunks),   cmocka_unit_test(test_no_chunks),
+      cmocka_unit_test(test_long_speaker), cmocka_unit_test(test_with_text),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

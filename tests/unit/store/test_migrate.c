@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* a file of an older version is brought up to date, with everything in it. */
+#include "store_test.h"
+
+#include "schema_1.h"
+
+static void event_insert(sqlite3 *db, int64_t seq, const char *text)
+{
+  char sql[600], body[200];
+  snprintf(body, sizeof body, "{\"role\":\"user\",\"content\":\"%s\"}", text);
+  snprintf(sql, sizeof sql,
+           "INSERT INTO rp_events (session, seq, at, kind, flags, sum, body) VALUES (7, %lld, %lld, 'message', 0, %lld,"
+           " '%s')",
+           (long long)seq, NOW, (long long)rp__event_sum(seq, NOW, "message", body, strlen(body)), body);
+  raw_exec(db, sql);
+}
+
+/* A session with a key, two events, a snapshot and an open run, as version 1 stored them. */
+static void version_1_make(const char *path)
+{
+  char sql[2000];
+  sqlite3 *db = raw_open(path);
+  raw_exec(db, "PRAGMA journal_mode = WAL");
+  raw_exec(db, schema_1);
+  snprintf(sql, sizeof sql,
+           "INSERT INTO rp_meta VALUES ('last_session', 7); INSERT INTO rp_scopes VALUES ('s', 3, 0, NULL);"
+           "INSERT INTO rp_sessions VALUES (7, 'old', 's', 'k', 'cli', NULL, %lld, NULL, NULL, NULL, 0, 0, 0, 0, 1,"
+           " '{\"video_id\":5}');"
+           "INSERT INTO rp_heads VALUES (7, %lld, 1, 1, 2, 1, 1, 10, 20, %lld, 0);"
+           "INSERT INTO rp_runs VALUES (1, 7, 1, 'none', 0, 0, 0, 0, NULL, NULL, NULL, 1, 2, 3, 0, NULL, NULL, NULL);"
+           "INSERT INTO rp_snapshots VALUES (1, 7, 1, 1, 1, 3, 3, 0, 'manual', x'616263')",
+           NOW, (long long)rp__sq_tag("old"), NOW);
+  raw_exec(db, sql);
+  event_insert(db, 1, "needle one");
+  event_insert(db, 2, "needle two");
+  sqlite3_close(db);
+}
+
+static int event_count(void *ctx, const struct rp__event_row *row)
+{
+  assert_false(row->damaged);
+  ++*(int *)ctx;
+  return 0;
+}
+
+static int no_finding(void *ctx, const rp_finding *f)
+{
+  (void)ctx;
+  fail_msg("%s", f->what);
+  return 1;
+}
+
+static void version_1_is_brought_up_to_date(void **state)
+{
+  struct box *b = *state;
+  struct rp__session_row row;
+  struct rp__store_stats stats;
+  int64_t seq, ref;
+  int n = 0;
+  scratch_path(&b->dir, "old.db", b->path);
+  version_1_make(b->path);
+  struct rp__store_options o = {.path = b->path, .read_only = true};
+  struct rp__store *reader;
+  assert_int_equal(rp__store_sqlite_open(&o, &reader, &b->err), RP_E_VERSION);
+  assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), 1);
+
+  box_open(b);
+  assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), RP_SQ_SCHEMA);
+  assert_int_equal(b->s->ops->session_find(b->s, RP_FIND_KEY, "s", "k", &row, &b->err), 0);
+  assert_string_equal(row.id, "old");
+  assert_int_equal(row.ref, 7);
+  assert_int_equal(row.trashed_at + row.held_at, 0);
+  assert_string_equal(row.meta, "{\"video_id\":5}");
+  rp__session_row_done(&row);
+  struct rp__event_range all = {.session_ref = 7, .session_id = "old"};
+  assert_int_equal(b->s->ops->event_list(b->s, &all, event_count, &n, &b->err), 0);
+  assert_int_equal(n, 2);
+  assert_int_equal(hits_in(b->s, "needle"), 2);
+  assert_int_equal(b->s->ops->stats(b->s, &stats, &b->err), 0);
+  assert_int_equal(stats.snapshots + stats.runs_open, 2);
+  assert_int_equal(stats.records + stats.memories + stats.audits + stats.trashed, 0);
+  assert_int_equal(stats.schema_version, RP_SQ_SCHEMA);
+
+  assert_int_equal(say_in(b->s, "old", "needle three", RP_OS, &seq, &b->err), 0);
+  assert_int_equal(seq, 3);
+  assert_int_equal(put_in(b->s, "new", &ref, &b->err), 0);
+  assert_int_equal(ref, 8);
+  assert_int_equal(record_in(b->s, "old", "[]", &b->err), 0);
+  assert_int_equal(memory_in(b->s, "m", "walnut", &b->err), 0);
+  assert_int_equal(raw_int(b->path, "SELECT video_id FROM agent_session_states WHERE id = 'old'"), 5);
+  assert_int_equal(b->s->ops->check(b->s, false, no_finding, NULL, &b->err), 0);
+}
+
+/* What a file becomes does not depend on the version it was made with. */
+static void all_ways_lead_to_the_same_schema(void **state)
+{
+  static const char sql[] = "SELECT group_concat(name || ' ' || coalesce(sql, ''), char(10)) FROM"
+                            " (SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'rp\\_fts%' ESCAPE '\\'"
+                            " ORDER BY name)";
+  static char from_1[20000], fresh[20000];
+  struct box *b = *state;
+  scratch_path(&b->dir, "old.db", b->path);
+  version_1_make(b->path);
+  box_open(b);
+  box_close(b);
+  raw_text(b->path, sql, from_1, sizeof from_1);
+  scratch_path(&b->dir, "new.db", b->path);
+  box_open(b);
+  box_close(b);
+  raw_text(b->path, sql, fresh, sizeof fresh);
+  assert_string_equal(from_1, fresh);
+}
+
+/* A migration that can't be finished leaves the file as it was. */
+static void a_refused_migration_changes_nothing(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_options o = {.path = b->path};
+  scratch_path(&b->dir, "old.db", b->path);
+  version_1_make(b->path);
+  raw_run(b->path, "CREATE TABLE session_states (x)");
+  assert_int_equal(rp__store_sqlite_open(&o, &b->s, &b->err), RP_E_VERSION);
+  raw_run(b->path, "DROP TABLE session_states; CREATE TABLE rp_recall (x)");
+  assert_int_not_equal(rp__store_sqlite_open(&o, &b->s, &b->err), 0);
+  assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), 1);
+  assert_int_equal(raw_int(b->path, "SELECT count(*) FROM pragma_table_info('rp_sessions') WHERE name = 'held_at'"), 0);
+  raw_run(b->path, "DROP TABLE rp_recall");
+  box_open(b);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      BOX_TEST(version_1_is_brought_up_to_date),
+      BOX_TEST(all_ways_lead_to_the_same_schema),
+      BOX_TEST(a_refused_migration_changes_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
