@@ -294,7 +294,7 @@ RP_API int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *
 
 /*
  * The brief of a session as it stands (JSON: {"session_id","at","restart","brief"}; explained, all of CONTRACT's
- * explanation). For a session that a start has just begun this is what the start gave. Changes nothing.
+ * explanation), made of its own state and what it inherited. What a start gave is in rp_start_json. Changes nothing.
  */
 RP_API int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err);
 
@@ -362,7 +362,7 @@ RP_API int rp_redact_session(rp_engine *e, const char *ref, const char *text, bo
 typedef struct rp_audit_info {
   int64_t n, at_ms;
   const char *scope, *event;
-  const char *fields; /* a JSON object, or NULL when they were erased */
+  const char *fields;           /* a JSON object, or NULL when they were erased */
   const char *prev_hash, *hash; /* hex */
 } rp_audit_info;
 typedef int rp_audit_fn(void *ctx, const rp_audit_info *a);
@@ -384,7 +384,7 @@ RP_API int rp_hold(rp_engine *e, const char *ref, bool on, rp_error *err);
 RP_API int rp_purge(rp_engine *e, const char *ref, bool force, rp_error *err);
 
 typedef struct rp_gc_options {
-  const char *scope;    /* or NULL: all */
+  const char *scope; /* or NULL: all */
   bool dry_run;
   int64_t older_than_ms; /* sessions that ended longer ago than this go to the trash; 0: as configured */
   int64_t budget_bytes;  /* the database may have this size; 0: as configured */

@@ -23,7 +23,7 @@ static int print_brief(const struct rp__cli *c, struct rp__json doc, rp_error *e
   size_t before = out.n;
   if (!line_by_line) rp__brief_view(c, &out, doc);
   if (out.n == before && !line_by_line && !c->globals[RP_G_QUIET].count)
-    fputs("nothing to tell: a cold start\n", stderr);
+    fputs("nothing to tell\n", stderr);
   return rp__view_print(&out, err);
 }
 

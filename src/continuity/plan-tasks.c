@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "continuity/record.h"
 
-
 static struct rp__json tasks_of(const struct rp__candidate *c)
 {
   return rp__json_get(c->record, rp__record_names[RP_PART_TASKS]);

@@ -166,8 +166,8 @@ static bool is_folder(struct rp__json key, struct rp__json value)
 
 static int walk(struct masker *m, struct rp__json v, bool secret, unsigned depth);
 
-static int walk_member(struct masker *m, struct rp__json object, struct rp__json key, struct rp__json value, bool secret,
-                       unsigned depth)
+static int walk_member(struct masker *m, struct rp__json object, struct rp__json key, struct rp__json value,
+                       bool secret, unsigned depth)
 {
   bool named = false, beside = false;
   int rc = name_is_secret(m, key, &named);

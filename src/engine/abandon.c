@@ -103,7 +103,10 @@ static int mark(rp_session *s, const struct rp__session_row *row, const struct r
   if (abandoned_body(q, &plain) || rp__journal_seal(s, plain.p, plain.n, &sealed, &body)) return rp__fail_nomem(err);
   /* A journal that can't be read has no record, but it is abandoned all the same. */
   int rc = rp__capture_make(s, RP_MIN(q->last_ms, rp__engine_now(s->e)), row->crash_recovered, &capture, &why);
-  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (rp__capture_passes(rc)) {
+    if (err) *err = why;
+    return rc;
+  }
   if (rc) rp__log(&s->e->log, RP_LOG_WARN, "record of session %s: %s", row->id, why.message);
   struct rp__new_event ev = {.kind = "status",
                              .body = body.p,

@@ -206,7 +206,8 @@ static int on_check(void *ctx, const struct rp__audit_row *row)
   char head[HEAD_TEXT];
   if (row->n != x->n + 1) return broken(x, x->n + 1, "it is missing");
   rp__chain_hash(x->key, x->prev, row->n, row->at_ms, row->event, row->digest, hash);
-  if (sodium_memcmp(hash, row->hash, sizeof hash) || sodium_memcmp(x->prev, row->prev, sizeof row->prev)) return broken(x, row->n, "it does not follow from the one before");
+  if (sodium_memcmp(hash, row->hash, sizeof hash) || sodium_memcmp(x->prev, row->prev, sizeof row->prev))
+    return broken(x, row->n, "it does not follow from the one before");
   int rc = check_fields(x, row);
   if (rc) return rc;
   memcpy(x->prev, hash, sizeof hash);

@@ -72,8 +72,23 @@ int rp_brief_scope(rp_engine *e, const rp_brief_options *o, char **ret, rp_error
   return take_document(&out, rc, ret, err);
 }
 
+static int on_run(void *ctx, const struct rp__run_row *run)
+{
+  *(int64_t *)ctx = run->ref;
+  return 0;
+}
+
+/* The run that is under way is no run before; 0 when there is none. */
+static int current_run(rp_session *s, int64_t *ret, rp_error *err)
+{
+  struct rp__run_filter f = {.session_ref = s->ref, .open_only = true, .limit = 1};
+  *ret = 0;
+  return s->e->store->ops->run_list(s->e->store, &f, on_run, ret, err);
+}
+
 int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err)
 {
+  int64_t current;
   struct rp__restart_facts facts;
   struct rp__scope_row scope = {0};
   struct rp__session_row row = {0};
@@ -83,7 +98,8 @@ int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err)
   int rc = rp__session_check(s, err);
   if (!rc) rc = rp__session_row(s, &row, err);
   if (rc) return rc;
-  rc = rp__restart_find(s->e, s->scope, &row, 0, &facts, err);
+  rc = current_run(s, &current, err);
+  if (!rc) rc = rp__restart_find(s->e, s->scope, &row, current, &facts, err);
   rp__session_row_done(&row);
   if (!rc) rc = s->e->store->ops->scope_get(s->e->store, s->scope, &scope, err);
   if (!rc) rc = rp__restoration_own(s, &r, err);

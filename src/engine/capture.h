@@ -21,6 +21,14 @@ struct rp__capture {
 
 /* `end_ms`: when it ended. Fails for want of memory or a state that can't be read. */
 int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, struct rp__capture *ret, rp_error *err);
+/*
+ * Whether what kept the record from being made will pass: then the end waits for it, for a session that ended without
+ * its record has lost what it knew. One that can't be read ends without.
+ */
+static inline bool rp__capture_passes(int rc)
+{
+  return rc == RP_E_NOMEM || rc == RP_E_BUSY || rc == RP_E_UNREACHABLE;
+}
 /* Copies the ops behind those of the end; returns how many. */
 size_t rp__capture_ops(const struct rp__capture *c, struct rp__op *ops);
 /* After the commit: the JSON file. A failure is logged. */

@@ -79,6 +79,8 @@ static int add(struct rp__config *c, const char *scope, const char *name, const 
   if (!value_ok(&options[o], value))
     return rp__fail_field(err, RP_E_CONFIG, name, "%s: '%s' is no value for %s (%s)", source, value, name,
                           options[o].type);
+  if (scope && o == RP_OPT_REDACT_PATTERNS)
+    return rp__fail_field(err, RP_E_CONFIG, name, "%s: %s is for all scopes and stands outside of any", source, name);
   struct setting *s = calloc(1, sizeof *s);
   if (!s) return rp__fail_nomem(err);
   s->option = o;

@@ -38,7 +38,7 @@
   X(BODY_BYTES, body_bytes, "num", "1048576", "size of one event's body at most")                                      \
   X(REDACT, redact, "bool", "true", "mask credentials before anything is stored")                                      \
   X(REMOTE, remote, "bool", "false", "records may leave the machine")                                                  \
-  X(REDACT_PATTERNS, redact_patterns, "text", "", "file of further patterns to mask, one expression per line")           \
+  X(REDACT_PATTERNS, redact_patterns, "text", "", "file of further patterns to mask, one expression per line")         \
   X(MIRROR, mirror, "bool", "true", "write the record of an ended session as a JSON file too")                         \
   X(MIRROR_DIR, mirror_dir, "text", "", "where those files go (default: sessions/ beside the database)")               \
   X(SESSION_FILE, session_file, "text", "", "keep this file as a live mirror (session.json of a robot)")               \

@@ -157,7 +157,8 @@ static int open_redactor(rp_engine *e, rp_error *err)
   struct rp__buf own RP_AUTOBUF = RP_BUF(PATTERNS_MAX);
   int rc = *path ? rp__file_read(path, PATTERNS_MAX, &own, err) : 0;
   if (rc) return rp__wrap(err, "redact_patterns");
-  return rp__redactor_new(*path ? own.p : NULL, &e->redactor, err);
+  rc = rp__redactor_new(*path ? own.p : NULL, &e->redactor, err);
+  return rc && *path ? rp__wrap(err, "%s", path) : rc;
 }
 
 /* What every engine needs whatever its store. */

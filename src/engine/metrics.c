@@ -77,7 +77,7 @@ static void histogram(struct rp__buf *out, const char *name, const char *help, s
   head(out, name, "histogram", help);
   for (size_t i = 0; i < RP_BUCKETS; i++) {
     total += atomic_load(&h->bucket[i]);
-    rp__buf_printf(out, "%s_bucket{le=\"%g\"} %lld\n", name, bounds[i], total);
+    rp__buf_printf(out, "%s_bucket{le=\"%.15g\"} %lld\n", name, bounds[i], total);
   }
   total += atomic_load(&h->bucket[RP_BUCKETS]);
   rp__buf_printf(out, "%s_bucket{le=\"+Inf\"} %lld\n%s_sum ", name, total, name);

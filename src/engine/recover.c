@@ -75,17 +75,21 @@ static int end_run(rp_engine *e, const struct rp__run_row *run, const struct rp_
 
 /*
  * X-11: the record of what a dead run left, with the pins and tasks as of its last event. A session that can't be read
- * has none, and its run ends all the same.
+ * has none, and its run ends all the same. *ret_s, to be unref'd, is NULL when there is nothing to capture.
  */
-static rp_session *capture_dead(rp_engine *e, const struct rp__session_row *row, int64_t end_ms,
-                                struct rp__capture *ret)
+static int capture_dead(rp_engine *e, const struct rp__session_row *row, int64_t end_ms, struct rp__capture *ret,
+                        rp_session **ret_s, rp_error *err)
 {
-  rp_session *s = NULL;
   rp_error why = {0};
-  if (rp__status_ended(row->status) || rp__session_open(e, row, 0, &s, &why)) return NULL;
-  if (rp__capture_make(s, end_ms, true, ret, &why))
-    rp__log(&e->log, RP_LOG_WARN, "session %s was left without a record: %s", row->id, why.message);
-  return s;
+  if (rp__status_ended(row->status)) return 0;
+  int rc = rp__session_open(e, row, 0, ret_s, &why);
+  if (!rc) rc = rp__capture_make(*ret_s, end_ms, true, ret, &why);
+  if (rp__capture_passes(rc)) {
+    if (err) *err = why;
+    return rc;
+  }
+  if (rc) rp__log(&e->log, RP_LOG_WARN, "session %s was left without a record: %s", row->id, why.message);
+  return 0;
 }
 
 static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovered_fn *fn, void *ctx, rp_error *err)
@@ -98,8 +102,9 @@ static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovere
   rp__run_judge(e, run, row.last_activity_at, &evidence, &verdict);
   if (!verdict.alive) {
     struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
-    rp_session *s = capture_dead(e, &row, RP_MIN(evidence.heartbeat_ms, evidence.now_ms), &record);
-    rc = end_run(e, run, &row, &evidence, &verdict, &record, err);
+    rp_session *s = NULL;
+    rc = capture_dead(e, &row, RP_MIN(evidence.heartbeat_ms, evidence.now_ms), &record, &s, err);
+    if (!rc) rc = end_run(e, run, &row, &evidence, &verdict, &record, err);
     if (!rc) fn(ctx, run, &verdict);
     if (!rc && s) rp__capture_mirror(s, &record);
     if (s) rp__session_unref(s);

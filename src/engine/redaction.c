@@ -205,6 +205,13 @@ static int drop_snapshots(rp_session *s, rp_error *err)
   return rc;
 }
 
+/* A record as JSON, for the cold file, which is sealed as a whole. */
+static int plain_record(rp_session *s, const struct rp__record_row *row, struct rp__buf *out, rp_error *err)
+{
+  if (row->sealed_body) return rp__unseal(s->key, rp__session_ad(s), row->sealed_body, row->sealed_len, out, err);
+  return rp__record_write(row, out) ? rp__fail_nomem(err) : 0;
+}
+
 /* The record is made anew from the state, for the same end. */
 static int renew_record(rp_session *s, const struct rp__session_row *row, rp_error *err)
 {
@@ -218,12 +225,10 @@ static int renew_record(rp_session *s, const struct rp__session_row *row, rp_err
   if (!rc && !old.archived) {
     rp__capture_ops(&c, ops);
     rc = rp__engine_commit(s->e, ops, 1, RP_DISK, err); /* the record alone: nothing was captured */
-    if (!rc) rp__capture_mirror(s, &c);
+    if (!rc) rc = rp__mirror_record(s->e, &c.row, err); /* an old file would still say it */
   }
-  if (!rc && old.archived && !c.row.sealed_body) {
-    rc = rp__record_write(&c.row, &json);
-    if (!rc) rc = rp__archive_write(s->e, row, json.p, json.n, err);
-  }
+  if (!rc && old.archived) rc = plain_record(s, &c.row, &json, err);
+  if (!rc && old.archived) rc = rp__archive_write(s->e, row, json.p, json.n, err);
   rp__record_row_done(&old);
   return rc;
 }
@@ -259,10 +264,10 @@ static int erase_audits(rp_session *s, const struct rp__redactor *r, rp_error *e
     rc = rp_audit(s->e, s->scope, x.last, 0, on_audit, &x, err);
     bool more = rc == RP__TELLING_FULL;
     if (more) rc = 0;
+    if (rc == RP_E_NOMEM) rp__fail_nomem(err);
     for (size_t i = 0; !rc && i < x.count; i++) {
-      struct rp__op op = {.type = RP_OP_AUDIT_ERASE,
-                          .now_ms = rp__engine_now(s->e),
-                          .u.audit_erase = {.scope = s->scope, .n = x.n[i]}};
+      struct rp__op op = {
+          .type = RP_OP_AUDIT_ERASE, .now_ms = rp__engine_now(s->e), .u.audit_erase = {.scope = s->scope, .n = x.n[i]}};
       rc = rp__engine_commit(s->e, &op, 1, RP_DISK, err);
     }
     if (!more) break;
@@ -367,7 +372,8 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   if (rc) return rc;
   rc = mask_events(x, dry_run, row->last_seq, progress, pctx, err);
   changes_done(x);
-  if (!rc && !dry_run && x->events) rc = renew(x->s, r, row, err);
+  /* Also when no event was left to mask: one that was interrupted may have come as far as that. */
+  if (!rc && !dry_run) rc = renew(x->s, r, row, err);
   if (!rc && !dry_run) redaction_audit(x);
   if (!rc) rc = redaction_tell(x, dry_run, ret, err);
   rp__session_unref(x->s);

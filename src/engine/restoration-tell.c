@@ -112,6 +112,15 @@ static void write_tasks(const struct rp__restoration *r, struct rp__jw *w)
   rp__jw_end_array(w);
 }
 
+/* The session that learned it; one that is gone leaves the scope itself. */
+static const char *learned_in(const struct rp__restoration *r, const char *memory_id)
+{
+  for (size_t i = 0; i < r->n_memories; i++)
+    if (strcmp(r->memories[i].memory_id, memory_id) == 0 && r->memories[i].session_id[0])
+      return r->memories[i].session_id;
+  return r->scope;
+}
+
 static void write_memories(const struct rp__restoration *r, struct rp__jw *w)
 {
   size_t n;
@@ -122,8 +131,10 @@ static void write_memories(const struct rp__restoration *r, struct rp__jw *w)
     if (!m[i].taken) continue;
     rp__jw_object(w);
     rp__jw_kstr(w, "memory_id", m[i].memory_id);
+    rp__jw_kstr(w, "content", m[i].content);
     rp__jw_kdouble(w, "original", m[i].original);
     rp__jw_kdouble(w, "confidence", m[i].inherited);
+    rp__jw_kstr(w, "inherited_from", learned_in(r, m[i].memory_id));
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);

@@ -134,6 +134,13 @@ static int record_load(rp_engine *e, const char *id, struct rp__buf *out, struct
   return rc ? rc : rp__json_parse(out->p ? out->p : "", out->n, &limits, ret, err);
 }
 
+/* What comes back without it is not all there was: whoever starts is told. */
+static void note_missing(struct rp__restoration *r, const char *session_id, const rp_error *why)
+{
+  if (r->missing.code) return;
+  rp__fail(&r->missing, why->code ? why->code : RP_E_CORRUPT, "session %s: %s", session_id, why->message);
+}
+
 static int open_wanted(struct rp__restoration *r, rp_error *err)
 {
   struct rp__candidate *c;
@@ -143,7 +150,11 @@ static int open_wanted(struct rp__restoration *r, rp_error *err)
     struct rp__buf *bytes = record_room(r);
     if (!bytes) return rp__fail_nomem(err);
     int rc = record_load(r->e, c->session_id, bytes, &doc, &why);
-    if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+    if (rp__capture_passes(rc)) {
+      if (err) *err = why;
+      return rc;
+    }
+    if (rc) note_missing(r, c->session_id, &why);
     if (rc)
       rp__plan_damaged(r->plan, c, why.message);
     else
@@ -171,6 +182,11 @@ static int on_memory(void *ctx, const struct rp__memory_row *row)
   int rc = rp__memory_open(x->key, row, &content, &categories, x->err);
   if (rc) return rc;
   free(categories);
+  for (size_t i = 0; i < r->n_memories; i++) { /* what was remembered twice is told once, with the better score */
+    if (strcmp(r->memories[i].content, content) != 0) continue;
+    free(content);
+    return 0;
+  }
   struct rp__memory_fact *m = &r->memories[r->n_memories];
   *m = (struct rp__memory_fact){.memory_id = strdup(row->id),
                                 .content = content,
@@ -305,6 +321,7 @@ static void load_previous(struct rp__restoration *r, const char *id)
   if (!rc) return;
   rp__buf_done(&r->state);
   rp__buf_done(&r->carried);
+  note_missing(r, id, &why);
   rp__log(&r->e->log, RP_LOG_WARN, "the state of session %s is not restored: %s", id, why.message);
 }
 

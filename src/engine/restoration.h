@@ -21,6 +21,7 @@ struct rp__restoration {
   size_t n_memories;
   struct rp__buf state;   /* state document of the session before, or the session's own; empty: none */
   struct rp__buf carried; /* members of "carried" for the restored event; empty: none */
+  rp_error missing;       /* the first thing that was there and could not be read; code 0: none */
   rp_error *err;
 };
 void rp__restoration_done(struct rp__restoration *r);

@@ -174,15 +174,20 @@ void rp__session_mirror_beat(rp_session *s)
   if (atomic_exchange(&s->mirror_due, false) && !atomic_load(&s->ended)) rp__mirror_heartbeat(s);
 }
 
-/* L-05: close is a final checkpoint, then closed. What of it fails must not keep the session from ending. */
-static void last_things(rp_session *s, int64_t now, struct rp__capture *record)
+/* L-05: close is a final checkpoint, then closed. What is damaged must not keep the session from ending. */
+static int last_things(rp_session *s, int64_t now, struct rp__capture *record, rp_error *err)
 {
   rp_error why = {0};
   rp__speech_end(s);
   if (s->policy.on_exit && rp__checkpoint(s, "exit", NULL, &why))
     rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
-  if (rp__capture_make(s, now, false, record, &why))
-    rp__log(&s->e->log, RP_LOG_WARN, "session %s ends without a record: %s", s->id, why.message);
+  int rc = rp__capture_make(s, now, false, record, &why);
+  if (rp__capture_passes(rc) || rc == RP_E_IO) {
+    if (err) *err = why;
+    return rc;
+  }
+  if (rc) rp__log(&s->e->log, RP_LOG_WARN, "session %s ends without a record: %s", s->id, why.message);
+  return 0;
 }
 
 int rp_end(rp_session *s, const char *reason, rp_error *err)
@@ -200,8 +205,8 @@ int rp_end(rp_session *s, const char *reason, rp_error *err)
   struct rp__buf masked RP_AUTOBUF = RP_BUF(4096), plain RP_AUTOBUF = RP_BUF(4096), sealed RP_AUTOBUF = RP_BUF(8192);
   struct rp__str body = {0};
   if (reason && (rc = rp__engine_mask_text(s->e, s->scope, reason, &masked, &reason))) return rp__fail_nomem(err);
-  if (!rp__status_ended(row.status)) last_things(s, now, &record);
-  rc = end_body(reason, &plain, err);
+  if (!rp__status_ended(row.status)) rc = last_things(s, now, &record, err);
+  if (!rc) rc = end_body(reason, &plain, err);
   if (!rc && (rc = rp__journal_seal(s, plain.p, plain.n, &sealed, &body))) rp__fail_nomem(err);
   if (!rc) rc = commit_end(s, now, reason, &body, &record, err);
   if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);

@@ -65,6 +65,7 @@ static void plan(struct rp__start *st)
   int rc = rp__restoration_plan(st->e, st->o->scope, row->channel, st->o->topics, row->previous_id, 0, st->now,
                                 &st->restoration, &why);
   if (rc) rp__start_warn(st, "nothing was restored", &why);
+  if (!rc && st->restoration.missing.code) rp__start_warn(st, "not all was restored", &st->restoration.missing);
 }
 
 /* one brief per run. */

@@ -82,7 +82,10 @@ static int load_one(rp_session *s, int64_t n, struct rp__fold **ret, struct rp__
   struct decode_ctx x = {.s = s};
   int rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, n, on_snapshot, &x, &x.err);
   if (!rc) rc = x.rc;
-  if (!rc) *ret = x.fold;
+  if (!rc)
+    *ret = x.fold;
+  else
+    rp__fold_free(x.fold); /* it was read, and then the reading failed */
   if (!rc || !is_damage(rc)) {
     if (rc && err) *err = x.err;
     return rc;

@@ -173,7 +173,7 @@ static const char *const stops[STOP_MAX + 1][26] = {
            AT('e') = "exactly example", AT('f') = "further", AT('h') = "himself herself however", AT('i') = "instead",
            AT('n') = "nothing", AT('p') = "perhaps", AT('q') = "quickly", AT('s') = "several", AT('t') = "through",
            AT('u') = "usually", AT('v') = "various", AT('w') = "without whether working"},
-    [8] = {AT('a') = "actually", AT('p') = "possible projects probably", AT('y') = "yourself"},
+    [8] = {AT('a') = "actually", AT('p') = "possible projects probably", AT('r') = "redacted", AT('y') = "yourself"},
     [9] = {AT('d') = "different", AT('f') = "following", AT('i') = "important", AT('o') = "ourselves",
            AT('s') = "something", AT('y') = "yesterday"},
 };

@@ -3,7 +3,8 @@
 
 #include "base/error.h"
 
-/* Steps of one match. The table's expressions need hundreds; a user's that needs more than this is not worth waiting for. */
+/* Steps of one match. The table's expressions need hundreds; a user's that needs more than this is not worth waiting
+ * for. */
 #define MATCH_LIMIT 20000
 #define HEAP_LIMIT_KIB 1024
 #define OWN_LINE_MAX 1024   /* bytes of one expression */
@@ -57,8 +58,10 @@ static int own_add(struct rp__codes *c, const char *line, size_t n, unsigned num
 {
   int error = 0;
   size_t at = 0;
-  if (n > OWN_LINE_MAX) return rp__fail(err, RP_E_CONFIG, "line %u: an expression of more than %d bytes", number, OWN_LINE_MAX);
-  if (c->n_own == RP_OWN_MAX) return rp__fail(err, RP_E_CONFIG, "line %u: more than %d expressions", number, RP_OWN_MAX);
+  if (n > OWN_LINE_MAX)
+    return rp__fail(err, RP_E_CONFIG, "line %u: an expression of more than %d bytes", number, OWN_LINE_MAX);
+  if (c->n_own == RP_OWN_MAX)
+    return rp__fail(err, RP_E_CONFIG, "line %u: more than %d expressions", number, RP_OWN_MAX);
   pcre2_code *code = compile(c, line, n, PCRE2_UTF | PCRE2_MATCH_INVALID_UTF, &error, &at);
   if (code) {
     c->own[c->n_own++] = code;

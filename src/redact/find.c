@@ -131,8 +131,8 @@ static char quote_before(const char *text, size_t start)
 /* The lines of a key end before the white space in front of its last line. */
 static size_t trim_end(const struct search *s, size_t start, size_t end)
 {
-  while (end > start && (s->text[end - 1] == ' ' || s->text[end - 1] == '\n' || s->text[end - 1] == '\r' ||
-                         s->text[end - 1] == '\t'))
+  while (end > start &&
+         (s->text[end - 1] == ' ' || s->text[end - 1] == '\n' || s->text[end - 1] == '\r' || s->text[end - 1] == '\t'))
     end--;
   return end;
 }
@@ -191,8 +191,18 @@ static enum found try_row(struct search *s, const struct rp__hit *hit, unsigned 
   return ret->secret.end > from ? FOUND_SECRET : FOUND_NONE;
 }
 
-/* All rows of a literal: those that follow without literals of their own share them. */
-static enum found try_hit(struct search *s, const struct rp__hit *hit, struct rp__span *ret)
+static enum found note(struct search *s, struct rp__spans *spans, const struct rp__span *span)
+{
+  if (rp__spans_add(spans, span)) return FOUND_NOMEM;
+  if (span->secret.end > s->floor) {
+    s->busy = span->secret.start;
+    s->floor = span->secret.end;
+  }
+  return FOUND_NONE;
+}
+
+/* All rows of a literal: those that follow without literals of their own share them. FOUND_NONE when all is said. */
+static enum found try_hit(struct search *s, const struct rp__hit *hit, struct rp__spans *spans)
 {
   struct rp__str name = {s->text + hit->at, hit->n};
   if (rp__patterns[hit->row].by_name) {
@@ -201,11 +211,14 @@ static enum found try_hit(struct search *s, const struct rp__hit *hit, struct rp
     if (s->more && !whole) return FOUND_OPEN;
     if (!rp__redact_key_name(name.p, name.n)) return FOUND_NONE;
   }
+  enum found found = FOUND_NONE;
   for (unsigned i = hit->row; i < rp__patterns_n && (i == hit->row || !rp__patterns[i].literals); i++) {
-    enum found found = try_row(s, hit, i, name, ret);
-    if (found != FOUND_NONE) return found;
+    struct rp__span span;
+    found = try_row(s, hit, i, name, &span);
+    if (found == FOUND_SECRET) found = note(s, spans, &span);
+    if (found != FOUND_NONE) break;
   }
-  return FOUND_NONE;
+  return found;
 }
 
 /* ---- a text ------------------------------------------------------------------------------ */
@@ -215,21 +228,16 @@ static int table_find(struct search *s, size_t from, struct rp__spans *spans, si
 {
   struct rp__hit hit;
   for (; rp__prefilter_next(&s->r->filter, s->text, s->n, from, &hit); from = hit.at + 1) {
-    struct rp__span span;
     if (hit.at >= s->busy && hit.at < s->floor) {
       hit.at = s->floor - 1;
       continue;
     }
     if (!s->data) s->data = pcre2_match_data_create(4, s->r->codes->memory);
-    switch (s->data ? try_hit(s, &hit, &span) : FOUND_NOMEM) {
-    case FOUND_NONE: break;
-    case FOUND_NOMEM: return RP_E_NOMEM;
-    case FOUND_OPEN: *open = hit.at; return 0;
-    case FOUND_SECRET:
-      if (rp__spans_add(spans, &span)) return RP_E_NOMEM;
-      if (span.secret.end <= s->floor) break;
-      s->busy = span.secret.start;
-      s->floor = span.secret.end;
+    enum found found = s->data ? try_hit(s, &hit, spans) : FOUND_NOMEM;
+    if (found == FOUND_NOMEM) return RP_E_NOMEM;
+    if (found == FOUND_OPEN) {
+      *open = hit.at;
+      return 0;
     }
   }
   return 0;

@@ -95,11 +95,11 @@ static void words_trim(struct words *w)
 /* is_secret, has_password, reset_token: a question or a deed, no value. */
 static bool asks(const struct words *w)
 {
-  return w->n > 1 &&
-         in(LIST("is", "has", "no", "use", "uses", "require", "requires", "required", "need", "needs", "allow", "enable",
-                 "disable", "show", "hide", "check", "verify", "validate", "forgot", "forget", "reset", "change",
-                 "without", "with", "get", "set", "parse", "read", "next", "expect", "generate", "max", "min"),
-            w->at[0]);
+  return w->n > 1 && in(LIST("is", "has", "no", "use", "uses", "require", "requires", "required", "need", "needs",
+                             "allow", "enable", "disable", "show", "hide", "check", "verify", "validate", "forgot",
+                             "forget", "reset", "change", "without", "with", "get", "set", "parse", "read", "next",
+                             "expect", "generate", "max", "min"),
+                        w->at[0]);
 }
 
 static enum rp__key_class class_of_token(const char *before)
@@ -110,9 +110,9 @@ static enum rp__key_class class_of_token(const char *before)
               "each", "every", "skip", "sync", "resume", "change", "etag", "shutdown", "stopping", "line"),
          before))
     return RP_KEY_NONE;
-  return in(LIST("access", "refresh", "auth", "api", "bearer", "bot", "session", "security", "secret", "oauth", "github",
-                 "gitlab", "gh", "slack", "npm", "id", "jwt", "service", "personal", "deploy", "ci", "app", "hf",
-                 "telegram", "discord", "vault", "csrf", "xsrf", "private", "admin", "device", "web", "login"),
+  return in(LIST("access", "refresh", "auth", "api", "bearer", "bot", "session", "security", "secret", "oauth",
+                 "github", "gitlab", "gh", "slack", "npm", "id", "jwt", "service", "personal", "deploy", "ci", "app",
+                 "hf", "telegram", "discord", "vault", "csrf", "xsrf", "private", "admin", "device", "web", "login"),
             before)
              ? RP_KEY_SECRET
              : RP_KEY_TOKEN;
@@ -121,8 +121,8 @@ static enum rp__key_class class_of_token(const char *before)
 static enum rp__key_class class_of_pair(const char *before, const char *last)
 {
   if (in(LIST("key", "keys"), last))
-    return in(LIST("api", "secret", "private", "access", "auth", "signing", "encryption", "account", "master", "service",
-                   "subscription", "deploy", "consumer", "app", "storage", "shared", "hmac", "admin", "aes"),
+    return in(LIST("api", "secret", "private", "access", "auth", "signing", "encryption", "account", "master",
+                   "service", "subscription", "deploy", "consumer", "app", "storage", "shared", "hmac", "admin", "aes"),
               before)
                ? RP_KEY_SECRET
                : RP_KEY_NONE;
@@ -167,10 +167,12 @@ int rp__key_mentions(const char *text, size_t n)
   struct words w;
   words_split(&w, text, n);
   for (size_t i = 0; i < w.n; i++) {
-    if (in(LIST("pwd", "key", "keys", "auth", "oauth", "pass", "pw", "bearer", "tokens", "secrets", "passwords"), w.at[i]))
+    if (in(LIST("pwd", "key", "keys", "auth", "oauth", "pass", "pw", "bearer", "tokens", "secrets", "passwords"),
+           w.at[i]))
       return 1;
-    if (ends_in(LIST("password", "passwd", "passphrase", "secret", "token", "credential", "credentials", "authorization"),
-                w.at[i]))
+    if (ends_in(
+            LIST("password", "passwd", "passphrase", "secret", "token", "credential", "credentials", "authorization"),
+            w.at[i]))
       return 1;
   }
   return 0;

@@ -9,12 +9,15 @@
 #define QUOTE "[\"'`]"
 #define ESCAPED "\\\\{0,3}"
 
-/* From the end of a name to the first byte of its value: NAME: type = "…, "NAME": "…, NAME=…, ['NAME'] => '…, \"NAME\":\"… */
-#define ASSIGNED                                                                                                       \
-  "(?:" ESCAPED QUOTE "\\]?|\\])?[ \\t]{0,8}\\??"                                                                      \
-  "(?::[ \\t]{0,2}[A-Za-z_][\\w.\\[\\]<>|? ]{0,40}?=(?!=)|=>|:?={1,3}|:(?!:))[ \\t]{0,8}"                              \
-  "(?:[bBuUrRfFL@]{0,2}(?=\\\\{0,3}" QUOTE "))?"                                                                       \
-  "(?:" ESCAPED "(?:\"\"\"|'''|" QUOTE "))?(?<secret>[^\\s\"'`\\\\])"
+/* From the end of a name to the first byte of its value: "NAME": "…, NAME=…, ['NAME'] => '…, \"NAME\":\"…, NAME: type =
+ * '… */
+#define CLOSED "(?:" ESCAPED QUOTE "\\]?|\\])?[ \\t]{0,8}\\??"
+#define OPENED                                                                                                         \
+  "[ \\t]{0,8}(?:[bBuUrRfFL@]{0,2}(?=\\\\{0,3}" QUOTE "))?(?:" ESCAPED "(?:\"\"\"|'''|" QUOTE "))?"                    \
+  "(?<secret>[^\\s\"'`\\\\])"
+#define TYPE "[A-Za-z_][A-Za-z_.]{0,40}(?:\\[[a-z, ]{1,20}\\]|<[A-Za-z]{1,20}>)?(?: \\| [A-Za-z]{1,20})?"
+#define ASSIGNED CLOSED "(?:=>|:?={1,3}|:(?!:))" OPENED
+#define TYPED CLOSED ":[ \\t]{0,2}" TYPE "[ \\t]{0,2}=(?!=)" OPENED
 
 #define PEM                                                                                                            \
   "-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?:\\s|\\\\+[nrt]|[\"'+,>|*#]){0,40}+"                \
@@ -29,6 +32,7 @@ const struct rp__pattern rp__patterns[] = {
     "authkey", "auth_key", "auth-key", "accountkey", "account_key", "masterkey", "master_key", "master-key", "app_key",
     "subscription-key", "deploy_key", "service_key", "_pass"),
     ASSIGNED, 160, RP_RUN_VALUE, RP_JUDGE_NAMED, true},
+  {"typed assignment", NULL, TYPED, 160, RP_RUN_VALUE, RP_JUDGE_NAMED, true},
   {"element", NULL, "(?: [^<>\\r\\n]{0,80})?>(?<secret>[^<>\\s]{1,600})(?:<(?:/|\\z)|\\z)", 700, RP_RUN_NONE, RP_JUDGE_ELEMENT, true},
   {"flag", NULL, "[ \\t]{1,4}" QUOTE "?(?<secret>[^\\s\"'`<\\[{$|-])", 16, RP_RUN_VALUE, RP_JUDGE_FLAG, true},
   {"told", NULL, "(?:" QUOTE "?[ \\t]{1,2}(?:is|was)(?: now)?:?[ \\t]{1,2}" QUOTE "?|[ \\t]{1,2}" QUOTE ")"
@@ -43,12 +47,12 @@ const struct rp__pattern rp__patterns[] = {
   {"auth", WORDS("auth=", "auth:", "auth =", "auth\"", "auth'", "auth\\"),
     "(?i)(?<![a-z0-9])auth" ESCAPED QUOTE "?[ \\t]{0,4}[:=][ \\t]{0,4}" ESCAPED QUOTE "?(?<secret>[A-Za-z0-9_+/-])",
     32, RP_RUN_VALUE, RP_JUDGE_RANDOM, false},
-  {"url", WORDS("://"), "://[^\\s/?#:@\"'`<>\\\\]{0,100}:(?<secret>(?!\\d{1,5}\\z)[^\\s/?#@\"'`<>\\\\]{1,300})(?:@(?:[\\w\\[{$%]|\\z)|\\z)",
+  {"url", WORDS("://"), "://[^\\s/?#:@\"'`<>\\\\\\[]{0,100}:(?<secret>(?!\\d{1,5}\\z)[^\\s/?#@\"'`<>\\\\]{1,300})(?:@(?:[\\w\\[{$%]|\\z)|\\z)",
     420, RP_RUN_NONE, RP_JUDGE_FILLED, false},
   {"private key", WORDS("-----begin"), PEM, 3000, RP_RUN_KEY, RP_JUDGE_NONE, false},
 
   {"sk key", WORDS("sk-"),
-    FREE "sk-(?:(?:ant|proj|svcacct|admin|or|lf)-[A-Za-z0-9_-]{12}|[A-Za-z0-9]{32}"
+    FREE "sk-(?!ssh-|ecdsa-)(?:(?:ant|proj|svcacct|admin|or|lf)-[A-Za-z0-9_-]{12}|[A-Za-z0-9]{32}"
     "|(?=[A-Za-z0-9_-]{0,60}?(?:[A-Za-z][0-9]|[0-9][A-Za-z]|[0-9]{12}))[A-Za-z0-9_-]{16})",
     96, RP_RUN_TOKEN, RP_JUDGE_FILLED, false},
   {"github token", WORDS("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), FREE "gh[pousr]_[A-Za-z0-9]{20}",

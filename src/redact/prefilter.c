@@ -9,7 +9,6 @@ static char lower(char c)
   return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-
 /* ---- the table -------------------------------------------------------------- */
 
 /* What a bucket lets through: how many bytes in each place. A place beyond a short literal takes any. */
@@ -133,10 +132,10 @@ static inline bool block_hit(const uint64_t *t, const uint8_t *p)
 }
 
 /* The first position from `i` on, below `end`, that a bucket lets through; four bytes can be read at each. */
-static size_t skip_clean(const uint64_t *t, const uint8_t *p, size_t i, size_t end)
+static size_t skip_clean(const struct rp__prefilter *f, const uint8_t *p, size_t i, size_t end)
 {
-  while (i + 8 <= end && !block_hit(t, p + i)) i += 8;
-  while (i < end && !(buckets_at(t, p + i) & 0xffff)) i++;
+  while (i + 8 <= end && !block_hit(f->lanes, p + i)) i += 8;
+  while (i < end && !(buckets_at(f->lanes, p + i) & 0xffff)) i++;
   return i;
 }
 
@@ -167,7 +166,7 @@ bool rp__prefilter_next(const struct rp__prefilter *f, const char *text, size_t 
 {
   const uint8_t *p = (const uint8_t *)text;
   size_t whole = n > 3 ? n - 3 : 0;
-  for (size_t i = skip_clean(f->lanes, p, from, whole); i < whole; i = skip_clean(f->lanes, p, i + 1, whole)) {
+  for (size_t i = skip_clean(f, p, from, whole); i < whole; i = skip_clean(f, p, i + 1, whole)) {
     if (hit_at(f, text, n, i, buckets_at(f->lanes, p + i), ret)) return true;
   }
   for (size_t i = RP_MAX(from, whole); i < n; i++)
@@ -180,14 +179,25 @@ static bool is_alnum(char c)
   return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
 }
 
+/* The buckets that allow the bytes from `at` to the end in their first places. */
+static uint64_t buckets_cut(const struct rp__prefilter *f, const char *text, size_t n, size_t at)
+{
+  uint64_t buckets = (1u << RP_BUCKETS) - 1;
+  for (size_t k = 0; k < PLACES && at + k < n; k++) buckets &= f->lanes[(uint8_t)text[at + k]] >> (16 * k);
+  return buckets;
+}
+
 static bool cut_at(const struct rp__prefilter *f, const char *text, size_t n, size_t at, bool secret)
 {
   bool inside = at > 0 && is_alnum(text[at]) && is_alnum(text[at - 1]);
-  for (size_t i = 0; i < f->n; i++) {
-    const struct rp__literal *l = &f->literals[i];
-    if (l->n <= n - at || (secret && !l->secret) || (inside && l->secret)) continue;
-    struct rp__literal part = {l->text, (uint8_t)(n - at), l->row, 0, true};
-    if (literal_at(&part, text, n, at)) return true;
+  for (uint64_t buckets = buckets_cut(f, text, n, at); buckets; buckets &= buckets - 1) {
+    int b = __builtin_ctzll(buckets);
+    for (size_t i = f->first[b]; i < f->first[b + 1]; i++) {
+      const struct rp__literal *l = &f->literals[i];
+      if (l->n <= n - at || (secret && !l->secret) || (inside && l->secret)) continue;
+      struct rp__literal part = {l->text, (uint8_t)(n - at), l->row, 0, true};
+      if (literal_at(&part, text, n, at)) return true;
+    }
   }
   return false;
 }

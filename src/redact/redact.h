@@ -36,7 +36,8 @@ typedef int rp__secret_fn(void *ctx, const struct rp__secret *s);
 /* Whether the prefilter sees anything worth a closer look: no allocation, one pass. */
 bool rp__redact_suspects(const struct rp__redactor *r, const char *text, size_t n);
 
-/* The same for JSON that was not decoded (no \u and no \/ in it): also says yes where only a name would be of interest. */
+/* The same for JSON that was not decoded (no \u and no \/ in it): also says yes where only a name would be of interest.
+ */
 bool rp__redact_glance(const struct rp__redactor *r, const char *bytes, size_t n);
 
 /* The secrets of a text in order, not overlapping. 0, RP_E_NOMEM, or what the callback returned. Fails closed: where

@@ -70,8 +70,9 @@ static size_t env_end(const char *text, size_t n, size_t at)
 }
 
 /*
- * Up to the closing quote. A quote that is not closed on its line was none: then the value ends as if it were not quoted,
- * except at the end of the text, which may have been cut. \" closes what \" opened and belongs to what " opened.
+ * Up to the closing quote. A quote that is not closed on its line was none: then the value ends as if it were not
+ * quoted, except at the end of the text, which may have been cut. \" closes what \" opened and belongs to what "
+ * opened.
  */
 static size_t quoted_end(char quote, bool escaped, const char *text, size_t n, size_t at)
 {

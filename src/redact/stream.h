@@ -9,7 +9,8 @@
 
 #include "redact/redact.h"
 
-#define RP_REDACT_CONTEXT 160 /* bytes given out that are kept to read what follows: a name, what stands before a token */
+#define RP_REDACT_CONTEXT                                                                                              \
+  160 /* bytes given out that are kept to read what follows: a name, what stands before a token */
 
 /* Start with {0}. */
 struct rp__redact_stream {
@@ -31,7 +32,8 @@ void rp__redact_stream_done(struct rp__redact_stream *s);
 int rp__redact_stream_push(const struct rp__redactor *r, struct rp__redact_stream *s, const char *chunk, size_t n,
                            struct rp__buf *out, size_t *ret_hits);
 
-/* The stream is over: appends what was held, masked if it is a secret, or long enough a part of one to be worth hiding. */
+/* The stream is over: appends what was held, masked if it is a secret, or long enough a part of one to be worth hiding.
+ */
 int rp__redact_stream_end(const struct rp__redactor *r, struct rp__redact_stream *s, struct rp__buf *out,
                           size_t *ret_hits);
 

@@ -66,7 +66,7 @@ static bool is_one_of(struct rp__str s, const char *const *list)
 
 static bool contains(struct rp__str s, const char *needle)
 {
-  return s.n > 0 && memmem(s.p, s.n, needle, strlen(needle)) != NULL;
+  return s.p && s.n > 0 && memmem(s.p, s.n, needle, strlen(needle)) != NULL;
 }
 
 static bool mentions(struct rp__str s, const char *const *words)
@@ -135,12 +135,12 @@ static bool is_placeholder(struct rp__str s, const struct look *l)
     return true;
   if (is_one_of(s, LIST("null", "none", "nil", "true", "false", "undefined", "yes", "no", "on", "off", "string", "str",
                         "int", "integer", "bool", "boolean", "bytes", "number", "object", "any", "optional", "required",
-                        "text", "char", "const", "void", "self", "this", "new", "empty", "unknown", "default", "redacted",
-                        "masked", "hidden", "removed", "foo_bar", "changeit", "nan", "auto", "n/a")))
+                        "text", "char", "const", "void", "self", "this", "new", "empty", "unknown", "default",
+                        "redacted", "masked", "hidden", "removed", "foo_bar", "changeit", "nan", "auto", "n/a")))
     return true;
   if (l->digit == 0 && l->other == 0 && s.n <= PLACEHOLDER_MAX &&
       mentions(s, LIST("your", "example", "placeholder", "insert", "replace", "enter", "dummy", "redacted", "goes-here",
-                       "goes_here", "-here", "_here", "my-", "my_")))
+                       "goes_here", "-here", "_here")))
     return true;
   return false;
 }
@@ -150,11 +150,11 @@ static bool is_placeholder(struct rp__str s, const struct look *l)
 /* sha256, uint32_t, base64, HS256, v2, arg1: a term or a variable with a number behind it. */
 static bool is_term(struct rp__str s)
 {
-  const char *const *terms =
-      LIST("sha", "sha-", "md", "utf", "utf-", "base", "aes", "aes-", "rsa", "hs", "rs", "es", "ps", "int", "uint",
-           "float", "u", "i", "f", "v", "x", "http", "oauth", "ipv", "tls", "ssl", "pkcs", "argon", "pbkdf", "ed", "uuid",
-           "s", "k", "id", "arg", "var", "val", "tmp", "key", "token", "tok", "t", "p", "n", "a", "b", "c", "str", "secret",
-           "sec", "buf", "ptr", "iso-", "iso", "fp", "w", "h", "line", "col", "option", "opt", "user", "group", "field");
+  const char *const *terms = LIST(
+      "sha", "sha-", "md", "utf", "utf-", "base", "aes", "aes-", "rsa", "hs", "rs", "es", "ps", "int", "uint", "float",
+      "u", "i", "f", "v", "x", "http", "oauth", "ipv", "tls", "ssl", "pkcs", "argon", "pbkdf", "ed", "uuid", "s", "k",
+      "id", "arg", "var", "val", "tmp", "key", "token", "tok", "t", "p", "n", "a", "b", "c", "str", "secret", "sec",
+      "buf", "ptr", "iso-", "iso", "fp", "w", "h", "line", "col", "option", "opt", "user", "group", "field");
   struct rp__str head = s;
   if (head.n > 2 && memcmp(head.p + head.n - 2, "_t", 2) == 0) head.n -= 2;
   size_t digits = 0;
@@ -212,8 +212,9 @@ static bool is_path(struct rp__str s, const struct look *l)
   if (memchr(s.p, '/', s.n) && (l->upper == 0 || l->digit == 0)) return true;
   const char *dot = memrchr(s.p, '.', s.n);
   struct rp__str ending = dot ? (struct rp__str){dot + 1, s.n - (size_t)(dot + 1 - s.p)} : (struct rp__str){"", 0};
-  return is_one_of(ending, LIST("pem", "key", "txt", "json", "crt", "p12", "pfx", "jks", "yml", "yaml", "toml", "ini",
-                                "env", "py", "js", "ts", "c", "h", "go", "rs", "html", "md", "conf", "cfg", "pub", "com"));
+  return is_one_of(ending,
+                   LIST("pem", "key", "txt", "json", "crt", "p12", "pfx", "jks", "yml", "yaml", "toml", "ini", "env",
+                        "py", "js", "ts", "c", "h", "go", "rs", "html", "md", "conf", "cfg", "pub", "com"));
 }
 
 static bool is_hex_constant(struct rp__str s)
@@ -231,7 +232,21 @@ static bool is_tight(const struct rp__claim *c)
 bool rp__claim_is_env(const struct rp__claim *c)
 {
   struct look l = look_at(c->name);
-  return is_tight(c) && l.lower == 0 && l.upper > 0;
+  bool tight = is_tight(c) || (c->quoted && c->joint.n == 2 && c->joint.p[0] == '=');
+  return tight && l.lower == 0 && l.upper > 0;
+}
+
+/* "name": "value", as data has it: whoever wrote the name in quotes meant a value and no code. */
+static bool is_json(const struct rp__claim *c)
+{
+  return c->quoted && c->joint.n >= 3 && c->joint.p[0] == '"' && c->joint.p[c->joint.n - 1] == '"' &&
+         memchr(c->joint.p, ':', c->joint.n);
+}
+
+/* name: value or name=value, with nothing but one blank between. */
+static bool is_told_plainly(const struct rp__claim *c)
+{
+  return is_tight(c) || (c->joint.n >= 1 && c->joint.n <= 2 && c->joint.p[0] == ':');
 }
 
 static bool ends_line(int next)
@@ -250,9 +265,11 @@ static bool word_is_secret(const struct rp__claim *c, enum rp__key_class class, 
   size_t n = c->value.n;
   bool password = class == RP_KEY_PASSWORD || class == RP_KEY_PHRASE;
   if (rp__key_mentions(c->value.p, n) && !(password && is_one_of(c->value, LIST("secret")))) return false;
+  if (c->quoted && rp__claim_is_env(c)) return n >= 6 && !(l->lower == 0 && l->joiner > 0);
   if (c->quoted) {
     if (password) return n >= 3;
-    return l->joiner == 0 && n >= (class == RP_KEY_SECRET ? 8 : 24) && !(class == RP_KEY_SECRET && n < 16 && l->upper > 0);
+    return l->joiner == 0 && n >= (class == RP_KEY_SECRET ? 8 : 24) &&
+           !(class == RP_KEY_SECRET && n < 16 && l->upper > 0);
   }
   if (rp__claim_is_env(c)) return !(l->lower == 0 && l->joiner > 0);
   if (is_tight(c) && password) return n >= 4 && ends_word(c->next[0]);
@@ -268,6 +285,9 @@ static bool mixed_is_secret(const struct rp__claim *c, enum rp__key_class class,
   if (is_term(v) || is_hex_constant(v) || is_path(v, l)) return false;
   if (password) return v.n >= 5 && (env || c->quoted || !is_identifier(v) || l->joiner == 0);
   if (c->quoted || env) return v.n >= (class == RP_KEY_SECRET || env ? 6 : 12);
+  if (is_told_plainly(c) && l->joiner == 0 && l->upper == 0 && v.n >= 6 &&
+      (is_tight(c) ? ends_word(c->next[0]) : ends_line(c->next[0])) && !rp__key_mentions(v.p, v.n))
+    return true;
   /* An identifier with a number in it, where code would have one. */
   if (is_identifier(v) && (l->joiner > 0 || v.n < 12 || rp__key_mentions(v.p, v.n))) return false;
   return v.n >= 8;
@@ -295,8 +315,13 @@ static bool named_is_secret(const struct rp__claim *c)
   enum rp__key_class class = rp__key_class(c->name.p, c->name.n);
   bool password = class == RP_KEY_PASSWORD;
   if (class == RP_KEY_NONE || is_placeholder(c->value, &l) || is_part(c)) return false;
+  if (is_json(c) && l.space == 0) return !rp__redact_key_name(c->value.p, c->value.n);
+  if (l.space > 0 && password && c->quoted && c->joint.n == 2 && c->joint.p[0] == '=')
+    return l.other == 0 && !rp__key_mentions(c->value.p, c->value.n);
   if (l.space > 0) return class == RP_KEY_PHRASE && l.space >= 2 && l.other == 0;
   if (!c->quoted && is_expression(c->value, c->next[0])) return false;
+  if (!has_letter(&l) && l.digit == c->value.n && class == RP_KEY_SECRET && memchr(c->name.p, '-', c->name.n))
+    return l.digit >= 5 && is_told_plainly(c); /* x-api-key: 12345, a header */
   if (!has_letter(&l) && l.digit == c->value.n) return password && l.digit >= 4 && l.digit <= 20;
   if (has_letter(&l) && l.digit > 0) return mixed_is_secret(c, class, &l);
   return l.other == 0 && has_letter(&l) ? word_is_secret(c, class, &l) : odd_is_secret(c, class, &l);
@@ -323,7 +348,8 @@ static bool is_strict(const struct rp__claim *c, size_t least)
   struct look l = look_at(c->value);
   if (is_placeholder(c->value, &l) || c->value.n < least || l.space > 0) return false;
   if (!has_letter(&l) || l.digit == 0 || is_term(c->value) || is_path(c->value, &l)) return false;
-  if (is_identifier(c->value) && (rp__key_mentions(c->value.p, c->value.n) || (l.lower == 0 && l.joiner > 0))) return false;
+  if (is_identifier(c->value) && (rp__key_mentions(c->value.p, c->value.n) || (l.lower == 0 && l.joiner > 0)))
+    return false;
   return !is_expression(c->value, c->next[0]) && !mentions(c->value, LIST("base64", "sha256", "utf-8", "-bit", "256-"));
 }
 
@@ -362,7 +388,7 @@ bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c)
   case RP_JUDGE_TOLD: return told_is_secret(c);
   case RP_JUDGE_FLAG: return flag_is_secret(c);
   case RP_JUDGE_HEADER: return header_is_secret(c);
-  case RP_JUDGE_RANDOM: return is_strict(c, 12);
+  case RP_JUDGE_RANDOM: return is_strict(c, 12) || (is_strict(c, 8) && ends_line(c->next[0]));
   case RP_JUDGE_FILLED: l = look_at(c->value); return !is_placeholder(c->value, &l);
   case RP_JUDGE_NONE: break;
   }

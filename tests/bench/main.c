@@ -17,7 +17,7 @@ static const struct {
     {"append", section_append},   {"group", section_group},       {"rivals", section_rivals},
     {"resume", section_resume},   {"throttle", section_throttle}, {"cost", section_cost},
     {"plan", section_plan},       {"recall", section_recall},     {"start-brief", section_start},
-    {"capture", section_capture}, {"limits", section_limits},
+    {"capture", section_capture}, {"limits", section_limits},     {"redact", section_redact},
 };
 
 static const struct {

@@ -13,6 +13,7 @@
 #define WEEK_MS INT64_C(604800000)
 #define LENGTH_MS INT64_C(1200000) /* of a session */
 #define PART_BYTES 2048
+#define MESSAGE_BYTES 300
 #define OPS_MAX 7
 
 /* One session on its way into the store. */
@@ -22,7 +23,7 @@ struct past {
   struct rp__new_event events[2];
   struct rp__record_row record;
   char parts[RP_PARTS_MAX][PART_BYTES];
-  char task[512], task_id[64];
+  char message[MESSAGE_BYTES], task[512], task_id[64];
   struct rp__op ops[OPS_MAX];
   struct rp__txn txn;
 };
@@ -40,6 +41,12 @@ static uint64_t next(uint64_t *x)
   *x ^= *x >> 7;
   *x ^= *x << 17;
   return *x;
+}
+
+/* The words of a body without what is around them. */
+static const char *content_at(int64_t i)
+{
+  return strstr(body_at(i), "\"content\":\"") + 11;
 }
 
 /* ---- what a session leaves ---------------------------------------------------- */
@@ -129,7 +136,7 @@ static struct rp__op *add_op(struct past *p, enum rp__op_type type, int64_t at)
   return op;
 }
 
-static void fill_ops(struct past *p, int64_t began, int64_t ended, int64_t i)
+static void fill_ops(struct past *p, int64_t began, int64_t ended)
 {
   p->txn = (struct rp__txn){.ops = p->ops, .durability = RP_OS};
   add_op(p, RP_OP_SESSION_PUT, began)->u.session_put.row = &p->row;
@@ -139,7 +146,7 @@ static void fill_ops(struct past *p, int64_t began, int64_t ended, int64_t i)
   op->u.lease.count_start = true;
   op = add_op(p, RP_OP_APPEND, ended - 1);
   p->events[0] =
-      (struct rp__new_event){.kind = "message", .body = body_at(i), .body_len = BODY_BYTES, .at_ms = ended - 1};
+      (struct rp__new_event){.kind = "message", .body = p->message, .body_len = strlen(p->message), .at_ms = ended - 1};
   p->events[1] =
       (struct rp__new_event){.kind = "task", .body = p->task, .body_len = strlen(p->task), .at_ms = ended - 1};
   op->u.append.events = p->events;
@@ -177,7 +184,8 @@ static void past_make(struct past *p, int64_t i, int64_t ended, uint64_t *x)
            (unsigned)(next(x) & 0xffff), (unsigned long long)i);
   p->run = (struct rp__run_row){.owner = RP_RUN_NONE, .started_at = began, .heartbeat_at = ended};
   fill_record(p, i, ended, x);
-  fill_ops(p, began, ended, i);
+  snprintf(p->message, sizeof p->message, "{\"role\":\"user\",\"content\":\"%.240s.\"}", content_at(i));
+  fill_ops(p, began, ended);
 }
 
 static void commit_group(struct rp__store *s, struct past *v, size_t n)
@@ -232,8 +240,10 @@ double past_brief_ns(rp_engine *e)
   char *json = NULL;
   rp_error err;
   int64_t t = now_ns();
-  ours_check(rp_brief_scope(e, &o, &json, &err), &err, "brief_scope");
+  int rc = rp_brief_scope(e, &o, &json, &err);
   double ns = (double)(now_ns() - t);
+  if (rc == RP_E_BUSY) return -1;
+  ours_check(rc, &err, "brief_scope");
   if (strstr(json, "\"brief\":\"") == NULL) die("the scope has a past and its brief is empty");
   rp_free(json);
   return ns;
@@ -320,7 +330,7 @@ static char *filler(int64_t i, size_t n)
   static char text[FILL_BYTES];
   size_t at = 0;
   for (int64_t k = i; at < n; k++) {
-    const char *body = strstr(body_at(k), "\"content\":\"") + 11;
+    const char *body = content_at(k);
     size_t len = strlen(body) - 2, take = len < n - at ? len : n - at;
     memcpy(text + at, body, take);
     at += take;

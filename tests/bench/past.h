@@ -17,7 +17,7 @@
 /* The database with `n` such sessions, made when it is first asked for. The name lives until the next call. */
 const char *past_big(const struct bench *b, int64_t n);
 
-/* What a start in that scope would inject: its time on the wall. Dies when nothing came back. */
+/* What a start in that scope would inject: its time on the wall, or -1 when the engine gave up looking (PLAN_MS). */
 double past_brief_ns(rp_engine *e);
 /* A new session in the scope, not a resumed one. */
 rp_session *past_start(rp_engine *e, const char *scope);

@@ -45,31 +45,56 @@ static double forget(const char *path)
 /* ---- one process --------------------------------------------------------------------- */
 
 struct take {
-  double left;                 /* of the file in the kernel's cache at the beginning */
-  double first, warm, warm_95; /* rp_brief_scope: after opening, and later */
-  double scan, scan_cpu;       /* the store's scan and the planner alone, warm */
+  double left;                              /* of the file in the kernel's cache after it was asked to forget */
+  double brief_first, brief_warm, brief_95; /* rp_brief_scope; negative: given up */
+  double scan_first, scan_warm, scan_cpu;   /* the store's scan and the planner alone */
 };
+
+static double maybe_forget(const struct bench *b, const char *name, bool cold)
+{
+  char path[BENCH_PATH];
+  return cold ? forget(bench_path(b, name, path)) : 1;
+}
+
+static void take_briefs(struct take *t, const struct bench *b, const char *name, int64_t warm)
+{
+  struct samples s = {0};
+  rp_engine *e = ours_open(b, name);
+  t->brief_first = past_brief_ns(e);
+  for (int64_t i = 0; i < warm; i++) samples_add(&s, past_brief_ns(e));
+  t->brief_warm = samples_median(&s);
+  t->brief_95 = samples_at(&s, 95);
+  rp_close(e);
+  samples_done(&s);
+}
+
+static void take_scans(struct take *t, const struct bench *b, const char *name, int64_t rows, int64_t warm)
+{
+  struct samples s = {0}, cpu = {0};
+  struct past_scan *p = past_scan_open(b, name);
+  t->scan_first = past_scan_ns(p, rows);
+  for (int64_t i = 0; i < warm; i++) {
+    double before = thread_cpu_ns();
+    samples_add(&s, past_scan_ns(p, rows));
+    samples_add(&cpu, thread_cpu_ns() - before);
+  }
+  t->scan_warm = samples_median(&s);
+  t->scan_cpu = samples_median(&cpu);
+  past_scan_close(p);
+  samples_done(&s), samples_done(&cpu);
+}
 
 /* args: database, sessions in it, cold or not, how often warm. */
 void child_recall(const struct bench *b, char **args)
 {
-  char path[BENCH_PATH];
   int64_t rows = strtoll(args[1], NULL, 10), warm = strtoll(args[3], NULL, 10);
-  struct take t = {.left = strcmp(args[2], "cold") == 0 ? forget(bench_path(b, args[0], path)) : 1};
-  rp_engine *e = ours_open(b, args[0]);
-  t.first = past_brief_ns(e);
-  struct samples briefs = {0}, scans = {0}, cpu = {0};
-  for (int64_t i = 0; i < warm; i++) samples_add(&briefs, past_brief_ns(e));
-  rp_close(e);
-  struct past_scan *s = past_scan_open(b, args[0]);
-  for (int64_t i = -1; i < warm; i++) {
-    double before = thread_cpu_ns(), ns = past_scan_ns(s, rows);
-    if (i >= 0) samples_add(&scans, ns), samples_add(&cpu, thread_cpu_ns() - before);
-  }
-  past_scan_close(s);
-  printf("%f %.0f %.0f %.0f %.0f %.0f\n", t.left, t.first, samples_median(&briefs), samples_at(&briefs, 95),
-         samples_median(&scans), samples_median(&cpu));
-  samples_done(&briefs), samples_done(&scans), samples_done(&cpu);
+  bool cold = strcmp(args[2], "cold") == 0;
+  struct take t = {.left = maybe_forget(b, args[0], cold)};
+  take_scans(&t, b, args[0], rows, warm);
+  maybe_forget(b, args[0], cold);
+  take_briefs(&t, b, args[0], warm);
+  printf("%f %.0f %.0f %.0f %.0f %.0f %.0f\n", t.left, t.brief_first, t.brief_warm, t.brief_95, t.scan_first,
+         t.scan_warm, t.scan_cpu);
 }
 
 static struct take take(const struct bench *b, const char *name, int64_t rows, bool cold)
@@ -78,18 +103,25 @@ static struct take take(const struct bench *b, const char *name, int64_t rows, b
   struct take t;
   snprintf(n, sizeof n, "%lld", (long long)rows);
   snprintf(warm, sizeof warm, "%lld", (long long)bench_count(b, 20, 3));
-  const char *args[CHILD_ARGS] = {name, n, cold ? "cold" : "fresh", warm};
+  const char *args[CHILD_ARGS] = {name, n, cold ? "cold" : "new", warm};
   child_read(b, "recall", args, out, sizeof out);
-  if (sscanf(out, "%lf %lf %lf %lf %lf %lf", &t.left, &t.first, &t.warm, &t.warm_95, &t.scan, &t.scan_cpu) != 6)
+  if (sscanf(out, "%lf %lf %lf %lf %lf %lf %lf", &t.left, &t.brief_first, &t.brief_warm, &t.brief_95, &t.scan_first,
+             &t.scan_warm, &t.scan_cpu) != 7)
     die("the child recall said '%s'", out);
   return t;
 }
 
 /* ---- a size ------------------------------------------------------------------------------ */
 
+/* The first of a process (cold: the kernel forgot the file; new: it did not), and those after it. */
+struct kind {
+  struct samples cold, new, warm;
+};
+
 struct size {
   int64_t rows;
-  struct samples left, cold, fresh, warm, warm_95, scan, scan_cpu;
+  struct kind brief, scan;
+  struct samples left, brief_95, scan_cpu;
 };
 
 static void size_measure(struct size *s, const struct bench *b)
@@ -97,63 +129,90 @@ static void size_measure(struct size *s, const struct bench *b)
   char name[40];
   snprintf(name, sizeof name, "%s", past_big(b, s->rows));
   for (int i = 0; i < 2 * b->rounds; i++) {
-    struct take t = take(b, name, s->rows, i % 2 == 0);
-    samples_add(i % 2 == 0 ? &s->cold : &s->fresh, t.first);
-    if (i % 2 == 0) samples_add(&s->left, t.left);
-    samples_add(&s->warm, t.warm), samples_add(&s->warm_95, t.warm_95);
-    samples_add(&s->scan, t.scan), samples_add(&s->scan_cpu, t.scan_cpu);
+    bool cold = i % 2 == 0;
+    struct take t = take(b, name, s->rows, cold);
+    samples_add(cold ? &s->brief.cold : &s->brief.new, t.brief_first);
+    samples_add(cold ? &s->scan.cold : &s->scan.new, t.scan_first);
+    if (cold) samples_add(&s->left, t.left);
+    samples_add(&s->brief.warm, t.brief_warm), samples_add(&s->scan.warm, t.scan_warm);
+    samples_add(&s->brief_95, t.brief_95), samples_add(&s->scan_cpu, t.scan_cpu);
   }
+}
+
+static void kind_done(struct kind *k)
+{
+  samples_done(&k->cold), samples_done(&k->new), samples_done(&k->warm);
 }
 
 static void size_done(struct size *s)
 {
-  samples_done(&s->left), samples_done(&s->cold), samples_done(&s->fresh), samples_done(&s->warm);
-  samples_done(&s->warm_95), samples_done(&s->scan), samples_done(&s->scan_cpu);
+  kind_done(&s->brief), kind_done(&s->scan);
+  samples_done(&s->left), samples_done(&s->brief_95), samples_done(&s->scan_cpu);
 }
 
 static double per_row(struct size *s)
 {
-  return samples_median(&s->scan) / (double)s->rows;
+  return samples_median(&s->scan.warm) / (double)s->rows;
 }
 
-static void size_line(struct report *r, struct size *s, struct size *before)
+/* ---- telling ------------------------------------------------------------------------------ */
+
+/* The median, or that the slowest of them was given up. */
+static const char *told(struct samples *s)
 {
-  char growth[32] = "";
-  if (before) snprintf(growth, sizeof growth, "%.2f ×", per_row(s) / per_row(before));
-  report_line(r, "| %lld | %s | %s | %s | %s | %s | %s | %.0f ns | %s |", (long long)s->rows,
-              text_ns(samples_median(&s->cold)), text_ns(samples_median(&s->fresh)), text_ns(samples_median(&s->warm)),
-              text_ns(samples_median(&s->warm_95)), text_ns(samples_median(&s->scan)),
-              text_ns(samples_median(&s->scan_cpu)), per_row(s), growth);
+  return samples_at(s, 0) < 0 ? "given up" : text_ns(samples_median(s));
+}
+
+static void tell_scans(struct report *r, struct size sizes[SIZES])
+{
+  report_line(r, "| sessions | cold | new process | warm | of it CPU | per row | growth per row |");
+  report_line(r, "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (int i = 0; i < SIZES; i++) {
+    struct size *s = &sizes[i];
+    char growth[32] = "";
+    if (i) snprintf(growth, sizeof growth, "%.2f ×", per_row(s) / per_row(s - 1));
+    report_line(r, "| %lld | %s | %s | %s | %s | %.0f ns | %s |", (long long)s->rows, told(&s->scan.cold),
+                told(&s->scan.new), told(&s->scan.warm), text_ns(samples_median(&s->scan_cpu)), per_row(s), growth);
+  }
+}
+
+static void tell_briefs(struct report *r, struct size sizes[SIZES])
+{
+  report_line(r, "| sessions | cold | new process | warm | p95 |");
+  report_line(r, "| ---: | ---: | ---: | ---: | ---: |");
+  for (int i = 0; i < SIZES; i++) {
+    struct size *s = &sizes[i];
+    report_line(r, "| %lld | %s | %s | %s | %s |", (long long)s->rows, told(&s->brief.cold), told(&s->brief.new),
+                told(&s->brief.warm), told(&s->brief_95));
+  }
 }
 
 void section_recall(const struct bench *b)
 {
   static const int64_t rows[SIZES] = {1000, 10000, 100000};
-  struct size sizes[SIZES] = {0};
+  struct size sizes[SIZES] = {0}, *last = &sizes[SIZES - 1];
   struct report r;
   report_open(&r, b, "recall", "Looking through a scope's past");
-  report_line(&r,
-              "A scope whose sessions all ended within the last week: 20 topics each, one in eight with an open task, "
-              "one in a hundred with a CRITICAL pin. `rp_brief_scope` with three topics scores all of them, opens the "
-              "records that are wanted and writes the brief. Cold: a new process, and the kernel was asked to forget "
-              "the file; new process: the kernel's cache is warm, SQLite's empty; warm: asked again, %lld times. "
-              "Scoring and selecting alone is the store's scan and the planner, warm.\n",
-              (long long)bench_count(b, 20, 3));
-  report_line(&r, "| sessions | brief, cold | new process | warm | p95 | scoring and selecting | of it CPU | per row "
-                  "| growth per row |");
-  report_line(&r, "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
   for (int i = 0; i < SIZES; i++) {
     sizes[i].rows = bench_count(b, rows[i], 10);
     size_measure(&sizes[i], b);
-    size_line(&r, &sizes[i], i ? &sizes[i - 1] : NULL);
   }
-  struct size *last = &sizes[SIZES - 1];
-  report_line(&r, "\nOf the largest file %.0f %% stayed in the kernel's cache when it was asked to forget it.",
-              100 * samples_median(&last->left));
-  report_limit(&r, "Scoring and selecting among 100,000 sessions, warm", samples_median(&last->scan) / 1e6, SCORING_MS,
-               true, " ms");
+  report_line(&r,
+              "A scope whose sessions all ended within the last week: 20 topics each, one in eight with an open task, "
+              "one in a hundred with a CRITICAL pin. Scoring and selecting is the store's scan and the planner. Cold: "
+              "a new process, and the kernel was asked to forget the file (%.0f %% of the largest stayed in its "
+              "cache); new process: the kernel's cache is warm, SQLite's empty; warm: asked again, %lld times in each "
+              "process.\n",
+              100 * samples_median(&last->left), (long long)bench_count(b, 20, 3));
+  tell_scans(&r, sizes);
+  report_line(&r,
+              "\nThe same with everything around it, `rp_brief_scope` with three topics: the run before, the records "
+              "that are wanted opened, the session before loaded, the brief written.\n");
+  tell_briefs(&r, sizes);
+  report_limit(&r, "Scoring and selecting among 100,000 sessions, warm", samples_median(&last->scan.warm) / 1e6,
+               SCORING_MS, true, " ms");
   report_limit(&r, "Scoring and selecting: growth per row from 1,000 to 100,000 sessions",
-               per_row(last) / per_row(&sizes[0]), GROWTH_MAX, true, " ×");
+               per_row(last) / per_row(sizes), GROWTH_MAX, true, " ×");
   for (int i = 0; i < SIZES; i++) size_done(&sizes[i]);
   report_close(&r);
 }

@@ -21,9 +21,10 @@ struct cycle_step {
   cycle_step_fn *run;
   int also; /* a code that a second try may give because the first had worked after all, or 0 */
 };
-extern const struct cycle_step cycle_core[];   /* start, appends of every sort, checkpoint, state, end */
-extern const struct cycle_step cycle_create[]; /* as far as the first append, for new files */
-extern const struct cycle_step cycle_travel[]; /* fork, restore, export, import, search, verify */
+extern const struct cycle_step cycle_core[];       /* start, appends of every sort, checkpoint, state, end */
+extern const struct cycle_step cycle_create[];     /* as far as the first append, for new files */
+extern const struct cycle_step cycle_travel[];     /* fork, restore, export, import, search, verify */
+extern const struct cycle_step cycle_continuity[]; /* pins to record, successor, continue, audit, redact, gc */
 
 struct cycle {
   char url[600];

@@ -3,7 +3,7 @@
  * The nth allocation, file call or store call of a start-append-checkpoint-end
  * cycle fails, for every n.
  *
- * usage: fault once|alloc|sqlite|vfs|file|store
+ * usage: fault once|alloc|sqlite|vfs|file|store|continuity
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -252,7 +252,7 @@ static void enumerate_store(struct rp__fault plan, const struct cycle_step *step
 {
   struct cycle c = {.steps = steps, .threads = threads, .open = open_over_fault, .open_ctx = &plan};
   struct cycle_fault f = {store_fault_arm, store_fault_disarm, store_fault_struck, &plan, plan.persistent};
-  cycle_enumerate(&c, &f, title, fresh_file, 5000);
+  cycle_enumerate(&c, &f, title, steps == cycle_continuity ? fresh_copy : fresh_file, 5000);
 }
 
 static void test_store_codes(void **state)
@@ -287,6 +287,54 @@ static void test_store_travel(void **state)
   enumerate_store((struct rp__fault){.code = RP_E_IO}, cycle_travel, false, "store call in travel");
 }
 
+/* ---- what comes back, and how it is told ---- */
+
+static void test_continuity_alloc(void **state)
+{
+  (void)state;
+  enumerate((struct armed){&plan_alloc, false, 0}, cycle_continuity, false, "allocation in continuity", 12000);
+}
+
+static void test_continuity_alloc_persistent(void **state)
+{
+  (void)state;
+  enumerate((struct armed){&plan_alloc, true, 0}, cycle_continuity, false, "every allocation in continuity from", 6000);
+}
+
+static void test_continuity_vfs(void **state)
+{
+  (void)state;
+  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_continuity, false, "file call EIO in continuity", 6000);
+}
+
+static void test_continuity_file(void **state)
+{
+  (void)state;
+  enumerate((struct armed){&plan_file, false, VFS_ENOSPC}, cycle_continuity, false, "own file call in continuity",
+            4000);
+}
+
+static void test_continuity_store(void **state)
+{
+  static const int codes[] = {RP_E_IO, RP_E_BUSY};
+  (void)state;
+  for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+    enumerate_store((struct rp__fault){.code = codes[i]}, cycle_continuity, false, rp_error_lookup(codes[i])->name);
+}
+
+static void test_continuity_store_after(void **state)
+{
+  (void)state;
+  enumerate_store((struct rp__fault){.code = RP_E_IO, .after = true}, cycle_continuity, false, "continuity, then I/O");
+}
+
+static void test_continuity_store_persistent(void **state)
+{
+  (void)state;
+  enumerate_store((struct rp__fault){.code = RP_E_IO, .persistent = true}, cycle_continuity, false,
+                  "every store call in continuity from");
+}
+
 /* ---- nothing fails: what the others start from, and what memcheck looks at ---- */
 
 static void no_arm(void *ctx, long nth)
@@ -310,8 +358,9 @@ static void test_untouched(void **state)
 {
   const struct cycle_fault none = {no_arm, no_disarm, never, NULL, false};
   (void)state;
-  for (int i = 0; i < 4; i++) {
-    struct cycle c = {.steps = i % 2 ? cycle_travel : cycle_core, .threads = i / 2, .trace = "untouched"};
+  static const struct cycle_step *const all[] = {cycle_core, cycle_travel, cycle_continuity};
+  for (int i = 0; i < 6; i++) {
+    struct cycle c = {.steps = all[i % 3], .threads = i / 3, .trace = "untouched"};
     fresh_file(&c);
     assert_false(cycle_round(&c, &none, 0));
     if (c.failed) fail_msg("%s", c.trace);
@@ -358,6 +407,14 @@ static int run_group(const char *name)
   const struct CMUnitTest store[] = {cmocka_unit_test(test_store_codes), cmocka_unit_test(test_store_after),
                                      cmocka_unit_test(test_store_persistent), cmocka_unit_test(test_store_threads),
                                      cmocka_unit_test(test_store_travel)};
+  const struct CMUnitTest continuity[] = {cmocka_unit_test(test_continuity_alloc),
+                                          cmocka_unit_test(test_continuity_alloc_persistent),
+                                          cmocka_unit_test(test_continuity_vfs),
+                                          cmocka_unit_test(test_continuity_file),
+                                          cmocka_unit_test(test_continuity_store),
+                                          cmocka_unit_test(test_continuity_store_after),
+                                          cmocka_unit_test(test_continuity_store_persistent)};
+  if (strcmp(name, "continuity") == 0) return cmocka_run_group_tests(continuity, make_dir, remove_dir);
   if (strcmp(name, "once") == 0) return cmocka_run_group_tests(once, make_dir, remove_dir);
   if (strcmp(name, "alloc") == 0) return cmocka_run_group_tests(alloc, make_dir, remove_dir);
   if (strcmp(name, "sqlite") == 0) return cmocka_run_group_tests(sqlite, make_dir, remove_dir);

@@ -32,7 +32,8 @@ static const struct {
 } bodies[] = {
     /* what patterns find in strings, wherever they stand */
     {"{\"content\":\"my password=hunter2 ok\"}", "{\"content\":\"my password=" M " ok\"}"},
-    {"{\"a\":[1,{\"b\":[\"x\",\"see postgres://u:p4ss@h/d\"]}]}", "{\"a\":[1,{\"b\":[\"x\",\"see postgres://u:" M "@h/d\"]}]}"},
+    {"{\"a\":[1,{\"b\":[\"x\",\"see postgres://u:p4ss@h/d\"]}]}",
+     "{\"a\":[1,{\"b\":[\"x\",\"see postgres://u:" M "@h/d\"]}]}"},
     /* escapes: decoded to be read, and left as they came around the secret */
     {"{\"t\":\"line\\n\\tpassword=hunter2\\n\\u00e9nd\"}", "{\"t\":\"line\\n\\tpassword=" M "\\n\\u00e9nd\"}"},
     {"{\"t\":\"{\\\"api_key\\\": \\\"abc123def\\\"}\"}", "{\"t\":\"{\\\"api_key\\\": \\\"" M "\\\"}\"}"},
@@ -44,13 +45,16 @@ static const struct {
     {"{\"password\":\"a b\"}", "{\"password\":\"" M "\"}"},
     {"{\"input\":{\"apiKey\" : \"x\", \"n\":1}}", "{\"input\":{\"apiKey\" : \"" M "\", \"n\":1}}"},
     {"{\"pass\\u0077ord\":\"x\"}", "{\"pass\\u0077ord\":\"" M "\"}"},
-    {"{\"secrets\":{\"a\":\"x\",\"b\":[\"y\",2,null]},\"c\":\"z\"}", "{\"secrets\":{\"a\":\"" M "\",\"b\":[\"" M "\",2,null]},\"c\":\"z\"}"},
-    {"{\"headers\":{\"Authorization\":\"Bearer x\",\"Accept\":\"*/*\"}}", "{\"headers\":{\"Authorization\":\"" M "\",\"Accept\":\"*/*\"}}"},
+    {"{\"secrets\":{\"a\":\"x\",\"b\":[\"y\",2,null]},\"c\":\"z\"}",
+     "{\"secrets\":{\"a\":\"" M "\",\"b\":[\"" M "\",2,null]},\"c\":\"z\"}"},
+    {"{\"headers\":{\"Authorization\":\"Bearer x\",\"Accept\":\"*/*\"}}",
+     "{\"headers\":{\"Authorization\":\"" M "\",\"Accept\":\"*/*\"}}"},
     {"{\"env\":[{\"name\":\"API_KEY\",\"value\":\"x\"},{\"name\":\"HOME\",\"value\":\"y\"}]}",
      "{\"env\":[{\"name\":\"API_KEY\",\"value\":\"" M "\"},{\"name\":\"HOME\",\"value\":\"y\"}]}"},
     {"{\"value\":\"x\",\"key\":\"db_password\"}", "{\"value\":\"" M "\",\"key\":\"db_password\"}"},
     /* names that hold secrets; a second one stays another name */
-    {"{\"a\":{\"ghp_aaaaaaaaaaaaaaaaaaaaaaaa\":1,\"ghp_bbbbbbbbbbbbbbbbbbbbbbbb\":2}}", "{\"a\":{\"" M "\":1,\"" M "-2\":2}}"},
+    {"{\"a\":{\"ghp_aaaaaaaaaaaaaaaaaaaaaaaa\":1,\"ghp_bbbbbbbbbbbbbbbbbbbbbbbb\":2}}",
+     "{\"a\":{\"" M "\":1,\"" M "-2\":2}}"},
 };
 
 static void test_masked(void **state)
@@ -74,7 +78,7 @@ static void test_untouched(void **state)
       "{}",
       "{ \"role\" : \"user\",\t\"content\":\"Hello, how are you?\\n\" }",
       "{\"tokens_in\":12,\"tokens_out\":7,\"max_tokens\":\"4096\",\"token_count\":\"5\"}",
-      "{\"message_id\":\"m1\",\"call_id\":\"call_1\",\"task_id\":\"task-1\",\"session_id\":\"s\",\"idempotency_key\":\"k\"}",
+      "{\"message_id\":\"m1\",\"call_id\":\"call_1\",\"task_id\":\"task-1\",\"idempotency_key\":\"k\"}",
       "{\"password\":\"\",\"secret\":null,\"token\":5,\"api_key\":\"[REDACTED]\"}",
       "{\"content\":\"password: the field is required, token = next(it)\"}",
       "{\"pwd\":\"/srv/x\",\"content\":\"caf\\u00e9 http:\\/\\/example.org\\/\"}",
@@ -114,7 +118,8 @@ static void test_out_too_small(void **state)
   struct rp__buf out = RP_BUF(12);
   struct rp__str ret;
   (void)state;
-  assert_int_equal(rp__mask_body(r, RP_KIND_TOOL, rp__json_trusted(body, strlen(body)), &out, &ret, NULL), RP_E_TOO_LARGE);
+  assert_int_equal(rp__mask_body(r, RP_KIND_TOOL, rp__json_trusted(body, strlen(body)), &out, &ret, NULL),
+                   RP_E_TOO_LARGE);
   rp__buf_done(&out);
 }
 
@@ -154,11 +159,12 @@ static void test_chunks(void **state)
 {
   char a[RP_SPEAKER_MAX], b[RP_SPEAKER_MAX];
   (void)state;
-  struct rp__json text =
-      chunk(RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"hi\",\"message_id\":\"m\\u0031\",\"partial\":true}", a);
+  struct rp__json text = chunk(
+      RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"hi\",\"message_id\":\"m\\u0031\",\"partial\":true}", a);
   assert_true(rp__json_eq(text, "hi"));
   assert_string_equal(a, "message/assistant/m1");
-  text = chunk(RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"ho\"}],\"partial\":true}", b);
+  text = chunk(RP_KIND_MESSAGE,
+               "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"ho\"}],\"partial\":true}", b);
   assert_true(rp__json_eq(text, "ho"));
   assert_string_equal(b, "message/user/");
   text = chunk(RP_KIND_TRANSCRIPT, "{\"text\":\"said\",\"final\":false}", a);
@@ -228,9 +234,9 @@ static int teardown(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_masked),       cmocka_unit_test(test_untouched), cmocka_unit_test(test_exempt),
-      cmocka_unit_test(test_out_too_small), cmocka_unit_test(test_nomem), cmocka_unit_test(test_chunks),   cmocka_unit_test(test_no_chunks),
-      cmocka_unit_test(test_long_speaker), cmocka_unit_test(test_with_text),
+      cmocka_unit_test(test_masked),        cmocka_unit_test(test_untouched),    cmocka_unit_test(test_exempt),
+      cmocka_unit_test(test_out_too_small), cmocka_unit_test(test_nomem),        cmocka_unit_test(test_chunks),
+      cmocka_unit_test(test_no_chunks),     cmocka_unit_test(test_long_speaker), cmocka_unit_test(test_with_text),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

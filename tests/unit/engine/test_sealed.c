@@ -125,7 +125,7 @@ static void test_the_row(void **state)
   assert_int_equal(sql_number(r, "SELECT count(*) FROM session_states WHERE working_memory = '[]' AND hot_topics = '[]'"
                                  " AND active_projects = '[]' AND pending_tasks = '[]' AND recent_learnings = '[]'"
                                  " AND confidence_updates = '[]' AND sop_interactions = '[]'"
-                                 " AND end_time > start_time || 'x' IS NOT NULL"),
+                                 " AND end_time IS NOT NULL AND channel = 'cli'"),
                    1);
 }
 

@@ -83,7 +83,7 @@ static inline void random_sop(struct dice *d, struct rp__buf *b)
 static inline void random_activity(struct dice *d, struct rp__buf *b)
 {
   rp__buf_printf(b, "{\"name\":\"%s\",\"workdir\":\"%s\",\"tool\":\"%s\",\"categories\":[\"%s\", 5],\"text\":\"",
-                 work_label(d), WORK(d, "/home/u/Projects/nova/src", "/srv/t\\u006fol", "/", "/Projects/a b/c"),
+                 work_label(d), WORK(d, "/srv/u/Projects/nova/src", "/srv/t\\u006fol", "/", "/Projects/a b/c"),
                  WORK(d, "shell", "Read File"), work_text(d));
   random_text(d, b);
   rp__buf_str(b, "\"}");

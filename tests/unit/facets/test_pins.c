@@ -154,7 +154,7 @@ static void what_is_critical(void **state)
 
 #define INHERITED(label)                                                                                               \
   "{\"label\":\"" label "\",\"content\":\"c\",\"importance\":\"normal\",\"inherited_from\":\"s1\",\"pinned_at\":"      \
-                        "\"1960-01-01T00:00:00.000Z\"}"
+  "\"1960-01-01T00:00:00.000Z\"}"
 
 /* what is inherited takes free slots only, and a label that is there wins. */
 static void inheriting(void **state)

@@ -105,9 +105,9 @@ static void pins_name_tasks(void **state)
   static const struct {
     const char *label, *content, *word;
   } cases[] = {
-      {"task-7", "still TODO", "pending"},
+      {"task-7", "still todo", "pending"},
       {"notes", "task-7 is incomplete.", "pending"},
-      {"notes", "TODO:task-7", "pending"},
+      {"notes", "todo:task-7", "pending"},
       {"[TASK] task-7", "x", "pending"},
       {"notes", "Task-7 in progress", "pending"},
       {"notes", "in-progress (task-7)", "pending"},
@@ -155,7 +155,7 @@ static void an_unknown_task_lives_as_long_as_its_pin(void **state)
   (void)state;
   RP_AUTOFOLD struct rp__fold *f = fold_new();
   RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
-  pin(f, "Radio work", "TODO: task-003 and task-alpha, pending; task-003 again");
+  pin(f, "Radio work", "todo: task-003 and task-alpha, pending; task-003 again");
   struct rp__json t = task_of(f, &out, "task-003");
   assert_true(rp__json_eq(rp__json_get(t, "title"), "Radio work"));
   assert_true(rp__json_eq(rp__json_get(t, "stage"), "unknown"));
@@ -272,7 +272,7 @@ static void inheriting(void **state)
        "{\"task_id\":\"task-9\",\"title\":\"c\",\"stage\":\"unknown\",\"flagged_incomplete\":true,"
        "\"source\":\"working_memory_scan\",\"inherited_from\":\"s1\"},"
        "{\"task_id\":\"T4\",\"title\":\"d\",\"stage\":\"design\",\"source\":\"else\",\"inherited_from\":\"s1\"}],"
-       "\"pins\":[{\"label\":\"p\",\"content\":\"TODO task-9\"},{\"label\":\"q\",\"content\":\"TODO task-10\"}]}");
+       "\"pins\":[{\"label\":\"p\",\"content\":\"todo task-9\"},{\"label\":\"q\",\"content\":\"todo task-10\"}]}");
   assert_string_equal(word_on(f, "T1"), "not pending");
   assert_string_equal(word_on(f, "T4"), "pending"); /* it was pending where it came from */
   struct rp__json t = task_of(f, &out, "T2");

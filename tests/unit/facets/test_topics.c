@@ -75,13 +75,12 @@ static void a_session_on_ham_radio(void **state)
   (void)state;
   RP_AUTOFOLD struct rp__fold *f = fold_new();
   RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
-  tell(f, RP_KIND_ACTIVITY,
-       "{\"tool\":\"exec\",\"workdir\":\"/home/u/Projects/lbf-ham-radio\",\"text\":\"run tests\"}");
+  tell(f, RP_KIND_ACTIVITY, "{\"tool\":\"exec\",\"workdir\":\"/srv/u/Projects/lbf-ham-radio\",\"text\":\"run tests\"}");
   say(f, "Why does the FT991A not answer on the serial port?");
   say(f, "The ft991a speaks CAT, as most ham radio transceivers do.");
   tell(f, RP_KIND_TOOL,
        "{\"call_id\":\"1\",\"name\":\"exec\",\"status\":\"done\","
-       "\"input\":{\"cwd\":\"/home/u/Projects/lbf-ham-radio/src\"}}");
+       "\"input\":{\"cwd\":\"/srv/u/Projects/lbf-ham-radio/src\"}}");
   assert_int_equal(place(f, "lbf-ham-radio"), 1);
   assert_true(place(f, "ft991a") > 0);
   assert_true(place(f, "ham radio") > 0);

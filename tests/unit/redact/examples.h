@@ -16,8 +16,12 @@ struct plain_example {
 #define HEX40 "0123456789abcdef0123456789abcdef01234567"
 #define MIX32 "aB3dE5gH7jK9mN1pQ3sT5vW7yZ0bC2dF"
 #define MIX40 MIX32 "4gJ6kM8n"
-#define JWT_HEAD "eyJ" "hbGciOiJIUzI1NiJ9"
-#define JWT_BODY "eyJ" "zdWIiOiIxMjM0NTY3ODkwIn0"
+#define JWT_HEAD                                                                                                       \
+  "eyJ"                                                                                                                \
+  "hbGciOiJIUzI1NiJ9"
+#define JWT_BODY                                                                                                       \
+  "eyJ"                                                                                                                \
+  "zdWIiOiIxMjM0NTY3ODkwIn0"
 #define PEM_LINE "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi"
 #define BEGIN_KEY "-----BEGIN RSA PRIVATE KEY-----"
 #define END_KEY "-----END RSA PRIVATE KEY-----"
@@ -36,11 +40,23 @@ static const struct masked_example must_mask[] = {
   {"assignment", "export DB_PASSWORD=", "a,b;c!1", "\n"},
   {"assignment", "DB_PASS=", "xyzzy42", " make"},
   {"assignment", "{\"api_key\": \"", "abcdef123456", "\"}"},
+  {"assignment", "{\"token\": \"", "x", "\"}"},
+  {"assignment", "{\"token\": \"", "abc123", "\", \"user\": \"bob\"}"},
+  {"assignment", "use api_key=", "abc123", " to log in"},
+  {"assignment", "secret: ", "hunter2", ""},
+  {"assignment", "x-api-key: ", "12345", "\r\n"},
+  {"assignment", "SECRET_KEY='", "django-insecure-abc", "'"},
+  {"assignment", "password=", "correct-horse-battery", ""},
+  {"assignment", "password=\"", "correct horse", "\""},
+  {"auth", "auth=", "letmein99", ""},
+  {"bearer", "bearer: ", "abcdef123", ""},
   {"assignment", "{\"apiKey\":\"", "q8Zr1TtYp0", "\",\"n\":1}"},
   {"assignment", "{\\\"password\\\": \\\"", "hunter2", "\\\"}"},
   {"assignment", "config['client_secret'] = '", "s8d7f6g5h4", "'"},
   {"assignment", ":client_secret => \"", "s8d7f6g5h4", "\""},
-  {"assignment", "const apiKey: string = \"", "k3yV4lue99", "\";"},
+  {"typed assignment", "const apiKey: string = \"", "k3yV4lue99", "\";"},
+  {"typed assignment", "api_key: str | None = '", "k3yV4lue99", "'"},
+  {"assignment", "password: ", "hunter2", " mode=1"},
   {"assignment", "access_token=", "2YotnFZFEjr1zCsicMWpAA", "&token_type=bearer"},
   {"assignment", "refresh_token: ", "tGzv3JOkF0XG5Qx2TlKWIA", ""},
   {"assignment", "x-api-key: ", "abc123def456", "\r\nAccept: */*"},
@@ -135,7 +151,8 @@ static const struct plain_example must_stay[] = {
   {"assignment", "\"tokens_in\": 120, \"max_tokens\": 4096"},
   {"assignment", "token = tokens[i]; secret = NULL; pwd = 0;"},
   {"assignment", "const char *password = NULL;"},
-  {"assignment", "password: Optional[str] = None"},
+  {"typed assignment", "password: Optional[str] = None"},
+  {"typed assignment", "token: str = field(default=None)"},
   {"assignment", "uint64_t token = 0x1f2e3d4c;"},
   {"assignment", "token: u64, secret: [u8; 32], password: &str"},
   {"assignment", "public_key = \"0123456789abcdef\""},
@@ -174,7 +191,7 @@ static const struct plain_example must_stay[] = {
   {"private key", "begins with -----BEGIN RSA PRIVATE KEY----- and ends."},
   {"private key", "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG\n-----END CERTIFICATE-----"},
   {"private key", BEGIN_KEY "\n[REDACTED]\n" END_KEY},
-  {"sk key", "ask-me-anything-about-2024, sk-learn, sk-chasing-dot-before-animation"},
+  {"sk key", "sk-ssh-ed25519-cert-v01@openssh.com, ask-me-anything-about-2024, sk-learn, sk-chasing-dot-before-animation"},
   {"sk key", "sk-xxxxxxxxxxxxxxxxxxxxxxxx sk-proj-your-key-goes-here"},
   {"github token", "ghp_ prefix, ghp_short1"},
   {"github pat", "github_pat_ is the prefix"},

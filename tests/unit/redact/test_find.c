@@ -187,18 +187,46 @@ static void test_gives_up_closed(void **state)
 
 static void test_key_names(void **state)
 {
-  static const char *const yes[] = {
-      "password",      "Passwd",       "pwd",         "secret",          "api_key",       "apiKey",     "APIKey",
-      "x-api-key",     "access_token", "accessToken", "refresh-token",   "client_secret", "token",      "private_key",
-      "MY_API_KEY",    "DB_PASSWORD",  "dbPassword",  "userpassword",    "password2",     "db_pass",    "x-internal-secret",
-      "Authorization", "credentials",  "passphrase",  "SECRET_KEY_BASE", "botToken",      "AccountKey", "aws_secret_access_key",
-      "secrets",       "api_keys",     "authToken",   "password_confirmation"};
-  static const char *const no[] = {
-      "token_count",  "max_tokens", "tokens_in",     "tokens",      "public_key",   "key",          "is_secret",
-      "has_password", "secret_id",  "token_type",    "message_id",  "call_id",      "task_id",      "session_id",
-      "next_token",   "pageToken",  "password_hint", "secretary",   "monkey",       "bypass",       "idempotency_key",
-      "eos_token",    "",           "_",             "compass",     "first_pass",   "tokenizer",    "123",
-      "access_key_id"};
+  static const char *const yes[] = {"password",
+                                    "Passwd",
+                                    "pwd",
+                                    "secret",
+                                    "api_key",
+                                    "apiKey",
+                                    "APIKey",
+                                    "x-api-key",
+                                    "access_token",
+                                    "accessToken",
+                                    "refresh-token",
+                                    "client_secret",
+                                    "token",
+                                    "private_key",
+                                    "MY_API_KEY",
+                                    "DB_PASSWORD",
+                                    "dbPassword",
+                                    "userpassword",
+                                    "password2",
+                                    "db_pass",
+                                    "x-internal-secret",
+                                    "Authorization",
+                                    "credentials",
+                                    "passphrase",
+                                    "SECRET_KEY_BASE",
+                                    "botToken",
+                                    "AccountKey",
+                                    "aws_secret_access_key",
+                                    "secrets",
+                                    "api_keys",
+                                    "authToken",
+                                    "password_confirmation"};
+  static const char *const no[] = {"token_count",     "max_tokens", "tokens_in",  "tokens",
+                                   "public_key",      "key",        "is_secret",  "has_password",
+                                   "secret_id",       "token_type", "message_id", "call_id",
+                                   "task_id",         "session_id", "next_token", "pageToken",
+                                   "password_hint",   "secretary",  "monkey",     "bypass",
+                                   "idempotency_key", "eos_token",  "",           "_",
+                                   "compass",         "first_pass", "tokenizer",  "123",
+                                   "access_key_id"};
   (void)state;
   for (size_t i = 0; i < RP_ARRAY_SIZE(yes); i++)
     if (!rp__redact_key_name(yes[i], strlen(yes[i]))) fail_msg("'%s' is no credential", yes[i]);
@@ -214,9 +242,9 @@ static void test_tail(void **state)
     const char *text;
     size_t tail;
   } cases[] = {
-      {"all is well.", 12},       {"use sk-ant-ab", 4},    {"the password=hun", 4}, {"-----BEGIN RSA PRIV", 0},
-      {"it is a passw", 8},       {"password=hunter2 ", 0}, {"password=hunter2  x.", 20}, {"key: " RP_MASK, 5},
-      {BEGIN_KEY "\n" RP_MASK "\n", 32},
+      {"all is well.", 12},         {"use sk-ant-ab", 4}, {"the password=hun", 4},
+      {"-----BEGIN RSA PRIV", 0},   {"it is a passw", 8}, {"password=hunter2 ", 0},
+      {"password=hunter2  x.", 20}, {"key: " RP_MASK, 5}, {BEGIN_KEY "\n" RP_MASK "\n", 32},
   };
   (void)state;
   for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {

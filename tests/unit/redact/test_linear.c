@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hostile text costs in proportion to its length: four times as much of it takes about four times as long, not sixteen. */
+/* Hostile text costs in proportion to its length: four times as much of it takes about four times as long, not sixteen.
+ */
 #include "redact_test.h"
 
 #include <time.h>

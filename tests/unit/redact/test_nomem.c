@@ -5,7 +5,7 @@
 #include "../core/alloc_fault.h"
 #include "redact/stream.h"
 
-#define TEXT "a password=hunter2 and sk-" MIX32 " with own-123 in it"
+static const char text[] = "a password=hunter2 and sk-" MIX32 " with own-123 in it";
 #define MASKED "a password=" RP_MASK " and " RP_MASK " with " RP_MASK " in it"
 
 typedef int work_fn(struct rp__buf *out);
@@ -16,7 +16,7 @@ static int with_text(struct rp__buf *out)
   rp_error err = {0};
   int rc = rp__redactor_new("own-\\d+", &r, &err);
   assert_int_equal(rc, err.code);
-  if (!rc) rc = rp__redact_text(r, TEXT, strlen(TEXT), out, NULL);
+  if (!rc) rc = rp__redact_text(r, text, strlen(text), out, NULL);
   rp__redactor_free(r);
   return rc;
 }
@@ -26,8 +26,8 @@ static int with_stream(struct rp__buf *out)
   struct rp__redactor *r = NULL;
   struct rp__redact_stream s = {0}, copy = {0};
   int rc = rp__redactor_new("own-\\d+", &r, NULL);
-  for (size_t at = 0; at < strlen(TEXT) && !rc; at += 7) {
-    rc = rp__redact_stream_push(r, &s, TEXT + at, RP_MIN(strlen(TEXT) - at, 7), out, NULL);
+  for (size_t at = 0; at < strlen(text) && !rc; at += 7) {
+    rc = rp__redact_stream_push(r, &s, text + at, RP_MIN(strlen(text) - at, 7), out, NULL);
     if (!rc) rc = rp__redact_stream_copy(&s, &copy);
     rp__redact_stream_done(&copy);
   }
@@ -41,7 +41,7 @@ static int with_seam(struct rp__buf *out)
 {
   struct rp__redactor *r = NULL;
   int rc = rp__redactor_new("own-\\d+", &r, NULL);
-  if (!rc) rc = rp__redact_after(r, "x", 1, true, TEXT, strlen(TEXT), out, NULL);
+  if (!rc) rc = rp__redact_after(r, "x", 1, true, text, strlen(text), out, NULL);
   rp__redactor_free(r);
   return rc;
 }

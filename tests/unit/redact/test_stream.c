@@ -9,7 +9,8 @@
 static struct rp__redactor *r;
 
 /* Pushes text[cuts[i - 1], cuts[i]) one after the other and ends the stream; the joined output. */
-static char *streamed(const struct rp__redactor *with, const char *text, const size_t *cuts, size_t n_cuts, size_t *hits)
+static char *streamed(const struct rp__redactor *with, const char *text, const size_t *cuts, size_t n_cuts,
+                      size_t *hits)
 {
   struct rp__redact_stream s = {0};
   struct rp__buf out = RP_BUF(OUT_MAX);
@@ -34,8 +35,8 @@ static void same(const char *text, const char *expected, const size_t *cuts, siz
 {
   RP_AUTOFREE char *out = streamed(r, text, cuts, n_cuts, NULL);
   if (strcmp(out, expected) != 0)
-    fail_msg("cut at %zu and %zu of %zu: '%s'\nbecame '%s'\nnot    '%s'", cuts[0], n_cuts > 1 ? cuts[1] : 0, n_cuts, text,
-             out, expected);
+    fail_msg("cut at %zu and %zu of %zu: '%s'\nbecame '%s'\nnot    '%s'", cuts[0], n_cuts > 1 ? cuts[1] : 0, n_cuts,
+             text, out, expected);
 }
 
 static void every_split(const char *text)
