@@ -235,6 +235,21 @@ RP_API int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *er
 /* One event or the session as JSON, as the command line prints them. Free with rp_free. */
 RP_API int rp_session_json(const rp_session_info *info, char **ret, rp_error *err);
 
+/*
+ * How a session's newest run began and how it does: {"session_id","scope","restart_type","cause","elapsed",
+ * "elapsed_since_last","uptime","total_sessions","start_number","session_start","started_at","alive"}. `ref` NULL: of
+ * the scope's latest start, or, with `scope` NULL too, of the latest of all (RP_E_SESSION_NOT_FOUND). Times are
+ * seconds, started_at is ISO; what is not known is null. Any process may ask. Free with rp_free.
+ */
+RP_API int rp_session_status_json(rp_engine *e, const char *ref, const char *scope, char **ret, rp_error *err);
+
+/*
+ * What the session has used: {"tokens_in","tokens_out","cost_usd","requests"}, and where there is a budget
+ * "budget_usd", "budget_usd_share", "budget_tokens", "budget_tokens_share" (1.0: all of it is spent). Free with
+ * rp_free.
+ */
+RP_API int rp_usage_json(rp_session *s, char **ret, rp_error *err);
+
 typedef struct rp_hit {
   const char *session_id, *scope, *kind;
   int64_t seq, at_ms;
@@ -304,7 +319,8 @@ typedef struct rp_brief_options {
   const char *channel; /* with per_channel, or NULL */
   bool explain;
 } rp_brief_options;
-/* What a start in that scope would inject now: {"scope","at","brief"}, explained: CONTRACT's explanation. */
+/* What a start in that scope would inject now: {"scope","at","brief"}, explained: CONTRACT's explanation. Where
+ * brief_bytes has no room for what there is, "brief" is null and "warning" says so; so with rp_brief. */
 RP_API int rp_brief_scope(rp_engine *e, const rp_brief_options *o, char **ret, rp_error *err);
 
 /*
@@ -352,9 +368,10 @@ typedef int rp_secret_fn(void *ctx, const rp_secret *secret);
 RP_API int rp_redact_check(rp_engine *e, const char *text, size_t n, rp_secret_fn *fn, void *ctx, char **ret,
                            rp_error *err);
 /*
- * Masks a session's stored events again, with the patterns of today, and everything derived from them: snapshots,
- * record, mirror, search, memories. `text` (or NULL) is a secret to be masked wherever it stands. {"session_id",
- * "events","secrets","dry_run"}. No byte of what was masked stays in the store's files.
+ * Masks a session's stored events again, with the patterns of today, and everything made of them: snapshots, record,
+ * mirror, search, memories, and what later sessions of the scope inherited. `text` (or NULL) is a secret to be masked
+ * wherever it stands. {"session_id","sessions","events","secrets","held","dry_run"}; held: later sessions that are in
+ * use and were left. No byte of what was masked stays in the store's files.
  */
 RP_API int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,
                              void *pctx, char **ret, rp_error *err);

@@ -21,6 +21,11 @@ int rp__lockfile_open(struct rp__lockfile *l, const char *path, rp_error *err)
   return 0;
 }
 
+void rp__lockfile_look(struct rp__lockfile *l, const char *path)
+{
+  l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
 void rp__lockfile_close(struct rp__lockfile *l)
 {
   if (l->fd >= 0) close(l->fd);

@@ -17,6 +17,9 @@ struct rp__lockfile {
 };
 
 int rp__lockfile_open(struct rp__lockfile *l, const char *path, rp_error *err);
+/* To see what others hold, without making the file or writing to it: rp__lockfile_held alone works. fd -1: no such file
+ * that could be looked at. */
+void rp__lockfile_look(struct rp__lockfile *l, const char *path);
 void rp__lockfile_close(struct rp__lockfile *l);
 /* Takes a free random slot (> 0). */
 int rp__lockfile_take(struct rp__lockfile *l, const struct rp__random *r, int64_t *ret_slot, rp_error *err);

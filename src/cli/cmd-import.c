@@ -131,13 +131,13 @@ static int import_foreign(struct rp__cli *c, rp_error *err)
 
 /* ---- which way ------------------------------------------------------------ */
 
-/* An export of our own begins with its name; reading ahead must not take anything from a pipe. */
+/* An export of our own begins with its name; reading ahead must not take anything from a pipe, which is read as one. */
 static bool looks_ours(int fd)
 {
   static const char mark[] = "{\"reprise\":";
   char head[sizeof(mark) - 1];
   ssize_t n = pread(fd, head, sizeof(head), 0);
-  return n < 0 || (size_t)n < sizeof(head) || memcmp(head, mark, sizeof(head)) == 0;
+  return n < 0 || ((size_t)n == sizeof(head) && memcmp(head, mark, sizeof(head)) == 0);
 }
 
 static int check_ours(const struct rp__cli *c, rp_error *err)
@@ -161,9 +161,10 @@ static int run(struct rp__cli *c, rp_error *err)
 {
   struct source s = {0};
   if (strcmp(c->args[0], "-") == 0) return import_stdin(c, err);
+  if (rp__opt_num(c, FORMAT, REPRISE) != REPRISE) return import_foreign(c, err);
   RP_AUTOCLOSE int fd = open(c->args[0], O_RDONLY | O_CLOEXEC);
   if (fd < 0) return rp__fail_errno(err, errno, "can't open %s", c->args[0]);
-  bool ours = rp__opt_given(c, FORMAT) ? rp__opt_num(c, FORMAT, REPRISE) == REPRISE : looks_ours(fd);
+  bool ours = rp__opt_given(c, FORMAT) || looks_ours(fd);
   if (!ours) return import_foreign(c, err);
   s.fd = fd;
   int code = check_ours(c, err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view.h"
 
+#include <math.h>
+
 #include "cli/term.h"
 
 #define TEXT_MAX (2 * RP_BODY_MAX)
@@ -185,4 +187,53 @@ void rp__view_affect(const struct rp__cli *c, struct rp__buf *out, struct rp__js
     rp__buf_printf(out, "%.2f\n", rp__view_number(boredom, 0));
   }
   while (rp__json_next(rp__json_get(affect, "wounds"), &wounds, NULL, &value)) wound_line(c, out, value);
+}
+
+/* ---- runs and usage --------------------------------------------------------- */
+
+static void span_add(struct rp__buf *out, double seconds)
+{
+  static const struct {
+    double below, unit;
+    const char *name;
+  } units[] = {{60, 1, "s"}, {3600, 60, "min"}, {2 * 86400.0, 3600, "h"}};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(units); i++) {
+    if (seconds >= units[i].below) continue;
+    rp__buf_printf(out, "%.0f %s", floor(seconds / units[i].unit), units[i].name);
+    return;
+  }
+  rp__buf_printf(out, "%.0f d", floor(seconds / 86400));
+}
+
+void rp__view_run(struct rp__buf *out, struct rp__json doc)
+{
+  struct rp__json type = rp__json_get(doc, "restart_type"), cause = rp__json_get(doc, "cause");
+  double elapsed = rp__view_number(rp__json_get(doc, "elapsed"), 0);
+  double number = rp__view_number(rp__json_get(doc, "start_number"), 0);
+  if (rp__json_get(doc, "session_start").type != RP_JSON_NUMBER) return;
+  if (type.type == RP_JSON_STRING) {
+    rp__view_text(out, type, 0);
+    if (cause.type == RP_JSON_STRING) {
+      rp__buf_str(out, " after ");
+      span_add(out, elapsed);
+    }
+    rp__buf_str(out, ", ");
+  }
+  rp__buf_str(out, rp__json_get(doc, "alive").type == RP_JSON_TRUE ? "up " : "over after ");
+  span_add(out, rp__view_number(rp__json_get(doc, "uptime"), 0));
+  if (number > 0) rp__buf_printf(out, ", start %.0f", number);
+}
+
+void rp__view_usage(struct rp__buf *out, struct rp__json doc)
+{
+  double usd = rp__view_number(rp__json_get(doc, "cost_usd"), 0);
+  double in = rp__view_number(rp__json_get(doc, "tokens_in"), 0);
+  double back = rp__view_number(rp__json_get(doc, "tokens_out"), 0);
+  double budget = rp__view_number(rp__json_get(doc, "budget_usd"), 0);
+  double tokens = rp__view_number(rp__json_get(doc, "budget_tokens"), 0);
+  if (!(usd > 0 || in > 0 || back > 0 || budget > 0 || tokens > 0)) return;
+  rp__buf_printf(out, "$%.*f", usd > 0 && usd < 0.1 ? 4 : 2, usd);
+  if (budget > 0) rp__buf_printf(out, " of $%.2f (%.0f %%)", budget, 100 * usd / budget);
+  rp__buf_printf(out, ", %.0f tokens in, %.0f out", in, back);
+  if (tokens > 0) rp__buf_printf(out, " of %.0f (%.0f %%)", tokens, 100 * (in + back) / tokens);
 }

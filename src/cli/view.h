@@ -26,6 +26,13 @@ void rp__view_bar(const struct rp__cli *c, struct rp__buf *out, double value, co
 /* The affect part of a state document: mood, levels, boredom, wounds, one line each. */
 void rp__view_affect(const struct rp__cli *c, struct rp__buf *out, struct rp__json affect);
 
+/* How one part of a document is told in a line; nothing where there is nothing to tell. */
+typedef void rp__view_fn(struct rp__buf *out, struct rp__json doc);
+/* "short_break after 10 min, up 3 h, start 42", of rp_session_status_json. */
+rp__view_fn rp__view_run;
+/* "$1.75 of $1.50 (117 %), 1200 tokens in, 300 out", of rp_usage_json. */
+rp__view_fn rp__view_usage;
+
 /* Prints what was collected, which ends with a line break of its own or is empty. */
 int rp__view_print(const struct rp__buf *b, rp_error *err);
 

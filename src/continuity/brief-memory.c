@@ -3,6 +3,7 @@
 #include "continuity/brief-impl.h"
 #include "continuity/pin.h"
 #include "facets/pins.h"
+#include "facets/words.h"
 
 #define STAGE_CHARS 60
 #define CRITICAL_CHARS 1000
@@ -89,12 +90,19 @@ size_t rp__brief_pin_count(const struct rp__brief_input *in)
   return n + (in->resumed ? rp__json_count(rp__json_get(in->state, "pins")) : 0);
 }
 
+static bool says_so(const char *label)
+{
+  static const char word[] = "CRITICAL";
+  size_t n = sizeof word - 1;
+  return strncmp(label, word, n) == 0 && !rp__is_alnum(label[n]);
+}
+
 /* "- label [inherited from … @ …]: content", of which the content may be cut off. */
 static void pin_line(struct rp__draft *d, const char *label, const char *id, const char *end, struct rp__json content,
                      bool critical)
 {
   struct rp__buf *out = rp__draft_item(d);
-  rp__buf_str(out, critical ? "- CRITICAL: " : "- ");
+  rp__buf_str(out, critical && !says_so(label) ? "- CRITICAL: " : "- ");
   rp__plain_text(out, label, RP_LABEL_CHARS);
   if (id[0]) {
     rp__buf_str(out, " [inherited from ");

@@ -33,7 +33,7 @@ static const char *const causes[RP_CAUSE_MAX] = {
     [RP_CAUSE_KILLED] = "it was killed by a signal",
     [RP_CAUSE_REBOOT] = "the machine was restarted",
     [RP_CAUSE_POWER_LOSS] = "the machine lost power",
-    [RP_CAUSE_CLOCK_JUMP] = "the clock jumped, so when it stopped is uncertain",
+    [RP_CAUSE_CLOCK_JUMP] = "the clock jumped, so it is uncertain when",
     [RP_CAUSE_UPGRADE] = "it was stopped for an upgrade",
 };
 
@@ -46,9 +46,11 @@ void rp__brief_stopped(const struct rp__brief_input *in, struct rp__draft *d)
   rp__draft_section(d, RP_SEC_STOPPED, "the run before ended with cause %s", rp__cause_name(in->cause));
   struct rp__buf *out = rp__draft_item(d);
   rp__buf_str(out, words);
-  rp__buf_str(out, " ");
-  rp__time_words(in->elapsed_seconds, out);
-  rp__buf_str(out, " ago");
+  if (in->cause != RP_CAUSE_CLOCK_JUMP) {
+    rp__buf_str(out, " ");
+    rp__time_words(in->elapsed_seconds, out);
+    rp__buf_str(out, " ago");
+  }
   if (in->evidence && in->evidence[0]) {
     rp__buf_str(out, " (");
     rp__plain_text(out, in->evidence, RP_LABEL_CHARS);

@@ -43,7 +43,7 @@ static const struct {
 
 enum cut {
   SHORTEN, /* the parts of items that can be spared, from the last item on */
-  CUT,     /* items, until `keep` are left; a line tells how many went */
+  CUT,     /* items, until `keep` are left; a line tells how many went. With none left the section goes */
   DROP,    /* the section */
 };
 
@@ -53,20 +53,16 @@ static const struct {
   enum cut how;
   size_t keep;
 } cuts[] = {
-    {RP_SEC_FRAMES, CUT, 0},     {RP_SEC_TRANSCRIPT, CUT, 2},      {RP_SEC_NOTES, CUT, 2},
-    {RP_SEC_CONTEXT, CUT, 0},    {RP_SEC_MEMORIES, CUT, 5},        {RP_SEC_MESSAGES, CUT, 4},
-    {RP_SEC_TOPICS, CUT, 3},     {RP_SEC_PROJECTS, CUT, 3},        {RP_SEC_PINS, SHORTEN, 0},
-    {RP_SEC_TRANSCRIPT, CUT, 0}, {RP_SEC_NOTES, CUT, 0},           {RP_SEC_MEMORIES, CUT, 0},
-    {RP_SEC_SNIPPETS, CUT, 1},   {RP_SEC_MESSAGES, CUT, 0},        {RP_SEC_WOUNDS, CUT, 0},
-    {RP_SEC_PINS, CUT, 0},       {RP_SEC_QUESTIONS, CUT, 0},       {RP_SEC_APPROVALS, CUT, 0},
-    {RP_SEC_FRAMES, DROP, 0},    {RP_SEC_TRANSCRIPT, DROP, 0},     {RP_SEC_NOTES, DROP, 0},
-    {RP_SEC_CONTEXT, DROP, 0},   {RP_SEC_MEMORIES, DROP, 0},       {RP_SEC_MESSAGES, DROP, 0},
-    {RP_SEC_SNIPPETS, DROP, 0},  {RP_SEC_TOPICS, DROP, 0},         {RP_SEC_PROJECTS, DROP, 0},
-    {RP_SEC_WOUNDS, DROP, 0},    {RP_SEC_MOOD, DROP, 0},           {RP_SEC_PERSON, DROP, 0},
-    {RP_SEC_PINS, DROP, 0},      {RP_SEC_WORKING_MEMORY, DROP, 0}, {RP_SEC_AWAY, DROP, 0},
-    {RP_SEC_QUESTIONS, DROP, 0}, {RP_SEC_APPROVALS, DROP, 0},      {RP_SEC_STOPPED, DROP, 0},
-    {RP_SEC_TASKS, CUT, 0},      {RP_SEC_TOOLS, CUT, 0},           {RP_SEC_TASKS, DROP, 0},
-    {RP_SEC_TOOLS, DROP, 0},
+    {RP_SEC_FRAMES, CUT, 0},     {RP_SEC_TRANSCRIPT, CUT, 2}, {RP_SEC_NOTES, CUT, 2},
+    {RP_SEC_CONTEXT, CUT, 0},    {RP_SEC_MEMORIES, CUT, 5},   {RP_SEC_MESSAGES, CUT, 4},
+    {RP_SEC_TOPICS, CUT, 3},     {RP_SEC_PROJECTS, CUT, 3},   {RP_SEC_PINS, SHORTEN, 0},
+    {RP_SEC_TRANSCRIPT, CUT, 0}, {RP_SEC_NOTES, CUT, 0},      {RP_SEC_MEMORIES, CUT, 0},
+    {RP_SEC_SNIPPETS, CUT, 1},   {RP_SEC_MESSAGES, CUT, 0},   {RP_SEC_WOUNDS, CUT, 0},
+    {RP_SEC_PINS, CUT, 0},       {RP_SEC_QUESTIONS, CUT, 0},  {RP_SEC_APPROVALS, CUT, 0},
+    {RP_SEC_SNIPPETS, DROP, 0},  {RP_SEC_TOPICS, DROP, 0},    {RP_SEC_PROJECTS, DROP, 0},
+    {RP_SEC_MOOD, DROP, 0},      {RP_SEC_PERSON, DROP, 0},    {RP_SEC_WORKING_MEMORY, DROP, 0},
+    {RP_SEC_AWAY, DROP, 0},      {RP_SEC_STOPPED, DROP, 0},   {RP_SEC_TASKS, CUT, 0},
+    {RP_SEC_TOOLS, CUT, 0},
 };
 
 static size_t decimal(size_t n)
@@ -142,6 +138,7 @@ bool rp__draft_fit(struct rp__draft *d, size_t max_bytes)
       if (cuts[i].how == DROP) s->dropped = true;
       if (cuts[i].how == SHORTEN) shorten(d, s, max_bytes);
       while (cuts[i].how == CUT && s->n - s->cut > cuts[i].keep && rp__draft_size(d) > max_bytes) s->cut++;
+      if (s->cut == s->n) s->dropped = true;
     }
   }
   return rp__draft_size(d) <= max_bytes;
@@ -279,10 +276,11 @@ int rp__brief_write(const struct rp__brief_input *in, struct rp__buf *out, struc
   int rc = fill(in, &d);
   if (rc) return rc;
   if (why) rp__jw_array(why);
-  if (rp__draft_says(&d) && rp__draft_fit(&d, in->max_bytes) && rp__draft_says(&d))
-    rp__draft_write(&d, in->max_bytes, out, why);
+  bool any = rp__draft_says(&d), fits = rp__draft_fit(&d, in->max_bytes) && rp__draft_says(&d);
+  if (any && fits) rp__draft_write(&d, in->max_bytes, out, why);
   if (why) rp__jw_end_array(why);
   rc = out->err ? out->err : why ? why->out->err : 0;
+  if (!rc && any && !fits) return RP_E_TOO_LARGE;
   if (rc && out->p) out->p[out->n = before] = '\0';
   return rc;
 }

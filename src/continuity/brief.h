@@ -24,7 +24,9 @@ struct rp__brief_input {
   size_t max_bytes;
 };
 
-/* Writes the brief; leaves `out` empty when there is nothing to say. `why` (or NULL) gets [{"line","reason"}]. */
+/* Writes the brief; leaves `out` empty when there is nothing to say. `why` (or NULL) gets [{"line","reason"}].
+ * RP_E_TOO_LARGE: there is something to say, but max_bytes does not hold header and instruction; both are then whole
+ * and say nothing. RP_E_NOMEM. */
 int rp__brief_write(const struct rp__brief_input *in, struct rp__buf *out, struct rp__jw *why);
 
 /* "about 2 hours", "3 days": time away in words. */

@@ -116,9 +116,21 @@ static void judge(const struct rp__plan *p, struct rp__task_choice *t, struct rp
              (long long)t->days);
 }
 
+static void leave(const struct rp__plan *p, struct rp__task_choice *t)
+{
+  t->days = rp__days_since(p->now_ms, t->at_ms);
+  t->taken = false;
+  t->verdict = "present";
+  snprintf(t->reason, sizeof t->reason, "the session has it already");
+}
+
 static int ask(const struct rp__plan *p, const struct rp__plan_sources *s, struct rp__task_choice *t)
 {
   struct rp__task_word word = {0};
+  if (s->has_task && s->has_task(s->ctx, t->task_id)) {
+    leave(p, t);
+    return 0;
+  }
   int rc = s->task_word ? s->task_word(s->ctx, t->task_id, &word) : 0;
   if (rc == 0) judge(p, t, &word);
   free(word.title);

@@ -91,7 +91,7 @@ struct rp__task_choice {
   const struct rp__candidate *from;
   const char *source; /* pipeline_state, working_memory_scan or message */
   bool taken;
-  const char *verdict; /* surfaced, closed */
+  const char *verdict; /* surfaced, closed, present */
   char reason[120];
 };
 struct rp__memory_choice {
@@ -118,6 +118,8 @@ struct rp__memory_fact {
 struct rp__plan_sources {
   /* Asked for every task of the opened records. 0 or an error. */
   int (*task_word)(void *ctx, const char *task_id, struct rp__task_word *ret);
+  /* Whether the session has the task already and so needs no other's word; or NULL. */
+  bool (*has_task)(void *ctx, const char *task_id);
   void *ctx;
   const struct rp__memory_fact *memories; /* the scope's, best first */
   size_t n_memories;

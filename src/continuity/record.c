@@ -109,7 +109,8 @@ static void write_tasks(struct making *m)
   struct rp__json task;
   rp__jw_array(&w);
   while (rp__json_next(rp__json_get(m->state, "tasks"), &it, NULL, &task)) {
-    if (rp__json_get(task, "pending").type != RP_JSON_TRUE) continue;
+    bool open = m->o && m->o->all_open && rp__json_eq(rp__json_get(task, "status"), "open");
+    if (!open && rp__json_get(task, "pending").type != RP_JSON_TRUE) continue;
     rp__jw_object(&w);
     for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) member(&w, task, names[i]);
     rp__jw_end_object(&w);
@@ -118,7 +119,10 @@ static void write_tasks(struct making *m)
   rp__jw_end_array(&w);
 }
 
-/* The elements from the `from`th on, as they are or, with `name`, that member of each. Returns how many. */
+/*
+ * The elements from the `from`th on, as they are or, with `name`, that member of each that is the session's own: what
+ * it inherited is in the record of who learned it. Returns how many.
+ */
 static int copy_list(struct rp__json list, size_t from, const char *name, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
@@ -128,6 +132,7 @@ static int copy_list(struct rp__json list, size_t from, const char *name, struct
   rp__buf_reset(out);
   rp__jw_array(&w);
   for (size_t i = 0; rp__json_next(list, &it, NULL, &v); i++) {
+    if (name && rp__json_get(v, "inherited_from").type == RP_JSON_STRING) continue;
     if (name) v = rp__json_get(v, name);
     if (i < from || v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) continue;
     rp__jw_value(&w, v);

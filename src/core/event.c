@@ -93,7 +93,8 @@ static const struct kind kinds[RP_KIND_MAX] = {
     MAY("output", T_ANY))},
   [RP_KIND_EMOTION] = {"emotion", FIELDS(NEED("event", T_ID), MAY("intensity", T_NUMBER))},
   [RP_KIND_PERSON] = {"person", FIELDS(NEED("name", T_ID))},
-  [RP_KIND_SLEEP] = {"sleep", FIELDS(NEED("state", T_ID))},
+  [RP_KIND_SLEEP] = {"sleep", FIELDS(
+    NEED_WORD("state", "awake", "falling_asleep", "sleeping", "waking_up"))},
   [RP_KIND_APPROVAL] = {"approval", FIELDS(
     NEED("id", T_ID | T_NUMBER), NEED_WORD("status", "pending", "allowed", "denied")), .significant = true},
   [RP_KIND_QUESTION] = {"question", FIELDS(

@@ -29,6 +29,13 @@ static const char *const cause_names[RP_CAUSE_MAX] = {
     [RP_CAUSE_UPGRADE] = "upgrade",
 };
 
+static const char *const restart_names[RP_RESTART_NONE] = {
+    [RP_RESTART_FRESH] = "fresh_start",
+    [RP_RESTART_CRASH] = "crash_recovery",
+    [RP_RESTART_SHORT] = "short_break",
+    [RP_RESTART_LONG] = "long_absence",
+};
+
 const char *rp__owner_name(enum rp__owner o)
 {
   return (unsigned)o < RP_RUN_OWNER_MAX ? owner_names[o] : "none";
@@ -180,13 +187,14 @@ double rp__elapsed_seconds(const struct rp__evidence *e)
 
 const char *rp__restart_name(enum rp__restart r)
 {
-  static const char *const names[] = {
-      [RP_RESTART_FRESH] = "fresh_start",
-      [RP_RESTART_CRASH] = "crash_recovery",
-      [RP_RESTART_SHORT] = "short_break",
-      [RP_RESTART_LONG] = "long_absence",
-  };
-  return (unsigned)r < RP_ARRAY_SIZE(names) ? names[r] : "fresh_start";
+  return (unsigned)r < RP_RESTART_NONE ? restart_names[r] : NULL;
+}
+
+enum rp__restart rp__restart_parse(const char *s)
+{
+  unsigned i = 0;
+  while (i < RP_RESTART_NONE && (!s || strcmp(s, restart_names[i]) != 0)) i++;
+  return (enum rp__restart)i;
 }
 
 enum rp__restart rp__restart_classify(bool any_previous, bool clean, double elapsed_s, double crash_s, double short_s)

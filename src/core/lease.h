@@ -59,8 +59,16 @@ void rp__lease_judge(const struct rp__evidence *e, int64_t pid, struct rp__verdi
  * clock by more than a minute within one boot, the boot clock is believed. */
 double rp__elapsed_seconds(const struct rp__evidence *e);
 
-enum rp__restart { RP_RESTART_FRESH, RP_RESTART_CRASH, RP_RESTART_SHORT, RP_RESTART_LONG };
-const char *rp__restart_name(enum rp__restart r); /* fresh_start, crash_recovery, short_break, long_absence */
+enum rp__restart {
+  RP_RESTART_FRESH,
+  RP_RESTART_CRASH,
+  RP_RESTART_SHORT,
+  RP_RESTART_LONG,
+  RP_RESTART_NONE, /* not known: of a run that came from elsewhere, or from before it was noted */
+};
+/* fresh_start, crash_recovery, short_break, long_absence; NULL for NONE */
+const char *rp__restart_name(enum rp__restart r);
+enum rp__restart rp__restart_parse(const char *s); /* RP_RESTART_NONE when unknown */
 enum rp__restart rp__restart_classify(bool any_previous, bool clean, double elapsed_s, double crash_s, double short_s);
 
 #endif

@@ -15,9 +15,9 @@ int rp__mask_body(const struct rp__redactor *r, enum rp__kind kind, struct rp__j
                   struct rp__str *ret, size_t *ret_hits);
 
 /*
- * The text of a chunk that belongs to a speaker's stream: the `content` of a message whose body says "partial":true,
- * the `text` of a transcript that says "final":false. RP_JSON_NONE for everything else. `speaker` (RP_SPEAKER_MAX
- * bytes) names the stream: kind, role and message_id.
+ * The text of a chunk that belongs to a speaker's stream: the `content` of a message whose body says "partial":true.
+ * RP_JSON_NONE for everything else: a transcript that says "final":false is whole, the next one replaces it. `speaker`
+ * (RP_SPEAKER_MAX bytes) names the stream: kind, role and message_id.
  */
 #define RP_SPEAKER_MAX 640
 struct rp__json rp__mask_chunk(const struct rp__event *ev, char speaker[RP_SPEAKER_MAX]);

@@ -49,9 +49,8 @@ struct rp__json rp__mask_spoken(const struct rp__event *ev, char speaker[RP_SPEA
 
 struct rp__json rp__mask_chunk(const struct rp__event *ev, char speaker[RP_SPEAKER_MAX])
 {
-  bool partial = ev->kind == RP_KIND_MESSAGE && rp__json_get(ev->body, "partial").type == RP_JSON_TRUE;
-  bool unfinished = ev->kind == RP_KIND_TRANSCRIPT && rp__json_get(ev->body, "final").type == RP_JSON_FALSE;
-  if (!partial && !unfinished) return (struct rp__json){0};
+  if (ev->kind != RP_KIND_MESSAGE || rp__json_get(ev->body, "partial").type != RP_JSON_TRUE)
+    return (struct rp__json){0};
   return rp__mask_spoken(ev, speaker);
 }
 

@@ -3,6 +3,8 @@
 
 #include <sodium.h>
 
+#include "engine/speech.h"
+
 #define HEAD_TEXT (20 + 1 + 2 * RP_CHAIN_HASH + 1)
 
 /* What binds sealed fields to their place: the scope alone, for their number is known only inside the commit. */
@@ -35,6 +37,25 @@ void rp__audit_done(struct rp__audit_note *note)
   sodium_memzero(note->key, sizeof note->key);
 }
 
+/* Reasons and names come from people: what they hold is masked like everything that is stored. */
+static int mask_fields(rp_engine *e, const char *scope, struct rp__audit_note *note, rp_error *err)
+{
+  struct rp__buf masked = RP_BUF(2 * RP_AUDIT_FIELDS_MAX);
+  struct rp__str fields;
+  int rc = rp__engine_mask(e, scope, RP_KIND_OTHER, rp__json_trusted(note->fields.p, note->fields.n), &masked, &fields);
+  if (rc) {
+    rp__buf_done(&masked);
+    return rp__fail(err, rc, "an audit record can't be masked");
+  }
+  if (fields.p == note->fields.p) {
+    rp__buf_done(&masked);
+    return 0;
+  }
+  rp__buf_done(&note->fields);
+  note->fields = masked;
+  return 0;
+}
+
 int rp__audit_op(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note, struct rp__op *ret,
                  rp_error *err)
 {
@@ -42,7 +63,8 @@ int rp__audit_op(rp_engine *e, const char *scope, const char *event, struct rp__
   note->w.out = &note->fields; /* the note may have been moved since it was begun */
   rp__jw_end_object(&note->w);
   if (note->fields.err) return rp__fail(err, note->fields.err, "the audit record '%s' can't be written", event);
-  int rc = rp__scope_key(e, scope, &key, err);
+  int rc = mask_fields(e, scope, note, err);
+  if (!rc) rc = rp__scope_key(e, scope, &key, err);
   if (rc) return rc;
   *ret = (struct rp__op){.type = RP_OP_AUDIT, .now_ms = rp__engine_now(e)};
   ret->u.audit.scope = scope;
@@ -93,7 +115,8 @@ static int fields_open(struct reader *x, const struct rp__audit_row *row, const 
     rc = rp__unseal(x->key, audit_ad(row->scope), row->fields.p, row->fields.n, &x->plain, x->err);
   else
     rp__buf_add(&x->plain, row->fields.p, row->fields.n);
-  if (!rc && x->plain.err) rc = rp__fail_nomem(x->err);
+  if (!rc && x->plain.err)
+    rc = rp__fail(x->err, x->plain.err, "the fields of audit record %lld can't be kept in memory", (long long)row->n);
   if (!rc) *ret = x->plain.p ? x->plain.p : "";
   return rc;
 }
@@ -189,7 +212,8 @@ static int check_fields(struct check *x, const struct rp__audit_row *row)
   x->r.err = &ignored;
   int rc = fields_open(&x->r, row, &fields);
   x->r.err = told;
-  if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG) { /* the chain itself needs the key as well */
+  /* The chain itself needs the key as well, and want of memory is no damage. */
+  if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG || rc == RP_E_NOMEM) {
     if (told) *told = ignored;
     return rc;
   }
@@ -239,6 +263,14 @@ static int check_scope(rp_engine *e, struct check *x, rp_error *err)
   return rc;
 }
 
+static bool head_ok(const char *text)
+{
+  size_t digits = strspn(text, "0123456789");
+  const char *hash = text + digits + 1;
+  return digits > 0 && digits < 20 && text[digits] == ':' && strspn(hash, "0123456789abcdef") == 2 * RP_CHAIN_HASH &&
+         hash[2 * RP_CHAIN_HASH] == 0;
+}
+
 int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **ret, rp_error *err)
 {
   struct names scopes RP_CLEANUP(names_done) = {0};
@@ -246,6 +278,9 @@ int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **
   struct rp__jw w = RP_JW(&out);
   bool expected = !expect;
   int rc = rp__engine_check(e, err);
+  if (!rc && expect && !head_ok(expect))
+    rc = rp__fail_field(err, RP_E_USAGE, "expect", "'%.80s' is no head: a number, a colon and 64 hexadecimal digits",
+                        expect);
   if (!rc) rc = scopes_read(e, scope, &scopes, err);
   rp__jw_object(&w);
   rp__jw_key(&w, "scopes");

@@ -11,7 +11,8 @@ static int write_document(const struct rp__restoration *r, const struct rp__rest
   struct rp__buf text RP_AUTOBUF = RP_BUF(DOC_MAX), lines RP_AUTOBUF = RP_BUF(DOC_MAX);
   struct rp__jw why = RP_JW(&lines);
   int rc = rp__restoration_brief(r, facts, resumed, starts, &text, explain ? &why : NULL);
-  if (rc) return rc;
+  bool no_room = rc == RP_E_TOO_LARGE;
+  if (rc && !no_room) return rc;
   rp__jw_key(w, "restart");
   rp__restart_write(facts, w);
   if (explain && r->plan) rp__plan_explain(r->plan, w);
@@ -24,6 +25,7 @@ static int write_document(const struct rp__restoration *r, const struct rp__rest
     rp__jw_strn(w, text.p, text.n);
   else
     rp__jw_null(w);
+  if (no_room) rp__jw_kstr(w, "warning", RP_BRIEF_NO_ROOM);
   return text.err ? text.err : lines.err;
 }
 
@@ -33,17 +35,6 @@ static int take_document(struct rp__buf *out, int rc, char **ret, rp_error *err)
   if (rc) return rp__fail(err, rc, "the brief can't be written");
   *ret = rp__buf_take(out);
   return *ret ? 0 : rp__fail_nomem(err);
-}
-
-/* The session that a successor would have before it. */
-static int find_previous(rp_engine *e, const char *scope, char ret[RP_NAME], rp_error *err)
-{
-  struct rp__session_row last = {0};
-  int rc = e->store->ops->session_find(e->store, RP_FIND_LAST, scope, NULL, &last, err);
-  ret[0] = 0;
-  if (!rc) memcpy(ret, last.id, RP_NAME);
-  rp__session_row_done(&last);
-  return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
 }
 
 int rp_brief_scope(rp_engine *e, const rp_brief_options *o, char **ret, rp_error *err)
@@ -56,17 +47,23 @@ int rp_brief_scope(rp_engine *e, const rp_brief_options *o, char **ret, rp_error
   int rc = rp__engine_check(e, err);
   if (!rc && (!o || !o->scope || !rp__name_ok(o->scope)))
     rc = rp__fail_field(err, RP_E_USAGE, "scope", "no scope, or one that can't be a scope's name");
-  if (!rc) rc = rp__restart_find(e, o->scope, NULL, 0, &facts, err);
-  if (!rc) rc = find_previous(e, o->scope, previous, err);
+  if (!rc) rc = rp__restart_find(e, o->scope, o->channel, NULL, 0, &facts, err);
+  if (!rc) rc = rp__previous_find(e, o->scope, o->channel, previous, err);
   if (!rc) rc = e->store->ops->scope_get(e->store, o->scope, &scope, err);
   if (rc) return rc;
   struct rp__restoration r RP_CLEANUP(rp__restoration_done) = {0};
-  int64_t now = rp__engine_now(e);
-  rc = rp__restoration_plan(e, o->scope, o->channel ? o->channel : "cli", o->topics, previous, 0, now, &r, err);
+  struct rp__restoration_options plan = {.scope = o->scope,
+                                         .channel = o->channel,
+                                         .topics = o->topics,
+                                         .previous_id = previous,
+                                         .now = rp__engine_now(e),
+                                         .preview = true,
+                                         .explain = o->explain};
+  rc = rp__restoration_plan(e, &plan, &r, err);
   if (rc) return rc;
   rp__jw_object(&w);
   rp__jw_kstr(&w, "scope", o->scope);
-  rp__jw_ktime(&w, "at", now);
+  rp__jw_ktime(&w, "at", plan.now);
   rc = write_document(&r, &facts, false, scope.starts + 1, o->explain, &w);
   rp__jw_end_object(&w);
   return take_document(&out, rc, ret, err);
@@ -99,7 +96,7 @@ int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err)
   if (!rc) rc = rp__session_row(s, &row, err);
   if (rc) return rc;
   rc = current_run(s, &current, err);
-  if (!rc) rc = rp__restart_find(s->e, s->scope, &row, current, &facts, err);
+  if (!rc) rc = rp__restart_find(s->e, s->scope, NULL, &row, current, &facts, err);
   rp__session_row_done(&row);
   if (!rc) rc = s->e->store->ops->scope_get(s->e->store, s->scope, &scope, err);
   if (!rc) rc = rp__restoration_own(s, &r, err);

@@ -65,7 +65,7 @@ static int state_for_record(rp_session *s, struct rp__buf *out, rp_error *err)
   return rc;
 }
 
-static int build_parts(rp_session *s, struct rp__json state, struct rp__record_parts *ret, rp_error *err)
+static int build_parts(rp_session *s, struct rp__json state, bool crashed, struct rp__record_parts *ret, rp_error *err)
 {
   unsigned char topic_key[32];
   struct tally *tally RP_AUTOFREE = calloc(1, sizeof *tally);
@@ -73,7 +73,7 @@ static int build_parts(rp_session *s, struct rp__json state, struct rp__record_p
   struct rp__recall_filter f = {.scope = s->scope, .limit = RECENT_SESSIONS};
   int rc = s->e->store->ops->recall_list(s->e->store, &f, on_recent, tally, err);
   if (rc) return rc;
-  struct rp__record_options o = {.count = count_topic, .ctx = tally, .sessions = tally->sessions};
+  struct rp__record_options o = {.count = count_topic, .ctx = tally, .sessions = tally->sessions, .all_open = crashed};
   if (s->key) {
     rp__topic_key(s->key, topic_key);
     o.topic_key = topic_key;
@@ -149,7 +149,7 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, struct
   ret->row.crash_recovered = crash_recovered;
   rp__session_row_done(&session);
   rc = state_for_record(s, &state, err);
-  if (!rc) rc = build_parts(s, rp__json_trusted(state.p, state.n), &parts, err);
+  if (!rc) rc = build_parts(s, rp__json_trusted(state.p, state.n), crash_recovered, &parts, err);
   if (!rc) take_parts(&ret->row, &parts);
   if (!rc) rc = seal_parts(s, &ret->row, err);
   if (!rc) rc = capture_audit(s->e, ret, &parts, err);

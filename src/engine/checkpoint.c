@@ -197,6 +197,7 @@ int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *err)
   if (rc) return rc;
   rp_error moved = {0};
   rc = move_to_checkpointed(s, &moved);
+  if (!rc) rp__session_mirror(s, false);
   if (rc == RP_E_ENDED || rc == RP_E_TRANSITION) return 0; /* an ended session keeps its status */
   if (rc && err) *err = moved;
   return rc;

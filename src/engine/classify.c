@@ -51,16 +51,34 @@ static int judge(rp_engine *e, const struct rp__run_row *run, struct rp__restart
   return 0;
 }
 
-int rp__restart_find(rp_engine *e, const char *scope, const struct rp__session_row *row, int64_t skip_run,
-                     struct rp__restart_facts *ret, rp_error *err)
+const char *rp__channel_of(const rp_engine *e, const char *scope, const char *channel)
+{
+  return rp__config_bool(e->config, scope, RP_OPT_PER_CHANNEL) ? channel ? channel : "cli" : NULL;
+}
+
+int rp__previous_find(rp_engine *e, const char *scope, const char *channel, char ret[RP_NAME], rp_error *err)
+{
+  struct rp__session_row last = {0};
+  const char *inside = rp__channel_of(e, scope, channel);
+  int rc = e->store->ops->session_find(e->store, RP_FIND_LAST, scope, inside, &last, err);
+  if (rc && rc != RP_E_SESSION_NOT_FOUND) return rc;
+  memcpy(ret, last.id, RP_NAME);
+  rp__session_row_done(&last);
+  return 0;
+}
+
+int rp__restart_find(rp_engine *e, const char *scope, const char *channel, const struct rp__session_row *row,
+                     int64_t skip_run, struct rp__restart_facts *ret, rp_error *err)
 {
   struct previous_search x = {.e = e, .of_session = row != NULL, .skip = skip_run};
   struct rp__run_filter f = {.limit = RUNS_LOOKED_AT};
   *ret = (struct rp__restart_facts){0};
-  if (row)
+  if (row) {
     f.session_ref = row->ref;
-  else
+  } else {
     f.scope = scope;
+    f.channel = rp__channel_of(e, scope, channel);
+  }
   int rc = e->store->ops->run_list(e->store, &f, on_previous, &x, err);
   if (!rc && x.hit) rc = judge(e, &x.run, ret, err);
   if (rc) return rc;

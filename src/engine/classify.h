@@ -14,12 +14,17 @@ struct rp__restart_facts {
   char evidence[160]; /* what the cause was judged by */
 };
 
+/* The channel inside which a start there finds its past: NULL, for all of the scope, unless per_channel is set. */
+const char *rp__channel_of(const rp_engine *e, const char *scope, const char *channel);
+
 /*
- * From the last run of the session `row`, or, with NULL, of the scope: then runs of others who provably live and work
- * beside us do not count. `skip_run` (or 0) is the caller's own.
+ * From the last run of the session `row`, or, with NULL, of the scope and channel: then runs of others who provably
+ * live and work beside us do not count. `skip_run` (or 0) is the caller's own.
  */
-int rp__restart_find(rp_engine *e, const char *scope, const struct rp__session_row *row, int64_t skip_run,
-                     struct rp__restart_facts *ret, rp_error *err);
+int rp__restart_find(rp_engine *e, const char *scope, const char *channel, const struct rp__session_row *row,
+                     int64_t skip_run, struct rp__restart_facts *ret, rp_error *err);
+/* The session that a new one there would follow; an empty id when it would be the first. */
+int rp__previous_find(rp_engine *e, const char *scope, const char *channel, char ret[RP_NAME], rp_error *err);
 /* {"type","cause","elapsed_seconds"} */
 void rp__restart_write(const struct rp__restart_facts *f, struct rp__jw *w);
 

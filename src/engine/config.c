@@ -71,14 +71,37 @@ static bool value_ok(const struct option *o, const char *value)
   return true;
 }
 
+/* What an option takes, for a person. */
+static void type_words(const char *type, struct rp__buf *out)
+{
+  if (strncmp(type, "word:", 5) != 0) {
+    rp__buf_str(out, strcmp(type, "bool") == 0 ? "true or false" : "a number, 0 or more");
+    return;
+  }
+  rp__buf_str(out, "one of ");
+  for (const char *p = type + 5; *p; p++) {
+    if (*p == '|')
+      rp__buf_str(out, ", ");
+    else
+      rp__buf_char(out, *p);
+  }
+}
+
+static int refuse_value(const struct option *o, const char *value, const char *source, rp_error *err)
+{
+  struct rp__buf words RP_AUTOBUF = RP_BUF(256);
+  type_words(o->type, &words);
+  if (words.err) return rp__fail_nomem(err);
+  return rp__fail_field(err, RP_E_CONFIG, o->name, "%s: '%.60s' is no value for %s: it must be %s", source, value,
+                        o->name, words.p);
+}
+
 static int add(struct rp__config *c, const char *scope, const char *name, const char *value, const char *source,
                rp_error *err)
 {
   enum rp__option o = option_find(name);
   if (o == RP_OPT_MAX) return rp__fail_field(err, RP_E_CONFIG, name, "%s: unknown option '%s'", source, name);
-  if (!value_ok(&options[o], value))
-    return rp__fail_field(err, RP_E_CONFIG, name, "%s: '%s' is no value for %s (%s)", source, value, name,
-                          options[o].type);
+  if (!value_ok(&options[o], value)) return refuse_value(&options[o], value, source, err);
   if (scope && o == RP_OPT_REDACT_PATTERNS)
     return rp__fail_field(err, RP_E_CONFIG, name, "%s: %s is for all scopes and stands outside of any", source, name);
   struct setting *s = calloc(1, sizeof *s);

@@ -91,6 +91,12 @@ static void write_run(struct sink *k, const struct rp__run_row *r)
   rp__jw_kstr(&w, "cause", rp__cause_name(r->cause));
   name(&w, "evidence", r->evidence);
   name(&w, "reason", r->reason);
+  if (r->restart != RP_RESTART_NONE) {
+    rp__jw_kstr(&w, "restart", rp__restart_name(r->restart));
+    rp__jw_kstr(&w, "previous_cause", rp__cause_name(r->previous_cause));
+    rp__jw_kdouble(&w, "elapsed", r->elapsed);
+  }
+  if (r->start_number) rp__jw_ki64(&w, "start_number", r->start_number);
   rp__jw_end_object(&w);
   rp__jw_end_object(&w);
   rp__buf_char(&k->out, '\n');

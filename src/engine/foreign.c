@@ -85,7 +85,10 @@ static int write_run(struct import *x, rp_error *err)
 {
   char evidence[160];
   const struct rp__session_row *r = &x->row;
-  struct rp__run_row run = {.owner = RP_RUN_NONE, .started_at = r->created_at, .heartbeat_at = r->last_activity_at};
+  struct rp__run_row run = {.owner = RP_RUN_NONE,
+                            .started_at = r->created_at,
+                            .heartbeat_at = r->last_activity_at,
+                            .restart = RP_RESTART_NONE};
   struct rp__op base = {.session_ref = x->copy->s->ref, .session_id = r->id, .now_ms = r->created_at};
   struct rp__op ops[2] = {base, base};
   snprintf(evidence, sizeof evidence, "imported from %s", x->job->format->name);

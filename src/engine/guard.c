@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/guard.h"
 
+#include <math.h>
+
 #include "facets/pins.h"
 
 /* ---- pins ---- */
@@ -19,10 +21,18 @@ static int judge_pin(rp_session *s, const struct rp__fold *f, const struct rp__e
 
 /* ---- budget ---- */
 
+#define WORDS_MAX 400
+
 struct spending {
-  double usd, tokens;               /* so far */
+  int64_t tokens_in, tokens_out, requests; /* so far */
+  double usd;
   double budget_usd, budget_tokens; /* 0: none */
 };
+
+static double tokens_of(const struct spending *sp)
+{
+  return (double)sp->tokens_in + (double)sp->tokens_out;
+}
 
 static bool begins_work(const struct rp__event *ev)
 {
@@ -42,7 +52,6 @@ static int spending_read(rp_session *s, const struct rp__fold *f, struct spendin
   static const char *const parts[] = {"usage", "settings", NULL};
   struct rp__buf out RP_AUTOBUF = RP_BUF(4 * 1024 * 1024);
   struct rp__jw w = RP_JW(&out);
-  double in = 0, out_tokens = 0;
   *ret = (struct spending){.budget_usd = rp__config_num(s->e->config, s->scope, RP_OPT_BUDGET_USD),
                            .budget_tokens = rp__config_num(s->e->config, s->scope, RP_OPT_BUDGET_TOKENS)};
   rp__jw_object(&w);
@@ -52,25 +61,43 @@ static int spending_read(rp_session *s, const struct rp__fold *f, struct spendin
   struct rp__json doc = rp__json_trusted(out.p, out.n), usage = rp__json_get(doc, "usage");
   struct rp__json own = rp__json_get(rp__json_get(doc, "settings"), "settings");
   rp__json_double(rp__json_get(usage, "cost_usd"), &ret->usd);
-  rp__json_double(rp__json_get(usage, "tokens_in"), &in);
-  rp__json_double(rp__json_get(usage, "tokens_out"), &out_tokens);
+  rp__json_i64(rp__json_get(usage, "tokens_in"), &ret->tokens_in);
+  rp__json_i64(rp__json_get(usage, "tokens_out"), &ret->tokens_out);
+  rp__json_i64(rp__json_get(usage, "requests"), &ret->requests);
   rp__json_double(rp__json_get(own, "budget_usd"), &ret->budget_usd);
   rp__json_double(rp__json_get(own, "budget_tokens"), &ret->budget_tokens);
-  ret->tokens = in + out_tokens;
   return 0;
 }
 
-static int judge_budget(rp_session *s, const struct rp__fold *f, rp_error *err)
+static bool whole_cents(double usd)
+{
+  return fabs(usd * 100 - round(usd * 100)) < 1e-6;
+}
+
+/* The budget that is used up to `share` of it, in words; false when none is. */
+static bool spent_words(const rp_session *s, const struct spending *sp, double share, char *out, size_t size)
+{
+  double tokens = tokens_of(sp);
+  if (sp->budget_usd > 0 && sp->usd >= share * sp->budget_usd) {
+    /* Cents, and fractions of them only where the sums have any. */
+    int digits = whole_cents(sp->usd) && whole_cents(sp->budget_usd) ? 2 : 4;
+    snprintf(out, size, "session %s has spent $%.*f of its budget of $%.*f", s->id, digits, sp->usd, digits,
+             sp->budget_usd);
+    return true;
+  }
+  if (!(sp->budget_tokens > 0) || tokens < share * sp->budget_tokens) return false;
+  snprintf(out, size, "session %s has used %.0f tokens of its budget of %.0f", s->id, tokens, sp->budget_tokens);
+  return true;
+}
+
+int rp__guard_budget(rp_session *s, const struct rp__fold *f, rp_error *err)
 {
   struct spending sp;
+  char words[WORDS_MAX];
   int rc = spending_read(s, f, &sp, err);
-  if (rc) return rc;
-  if (sp.budget_usd > 0 && sp.usd >= sp.budget_usd)
-    rc = rp__fail(err, RP_E_BUDGET, "session %s has spent $%.4f of its budget of $%.4f", s->id, sp.usd, sp.budget_usd);
-  else if (sp.budget_tokens > 0 && sp.tokens >= sp.budget_tokens)
-    rc = rp__fail(err, RP_E_BUDGET, "session %s has used %.0f tokens of its budget of %.0f", s->id, sp.tokens,
-                  sp.budget_tokens);
-  if (rc) rp__hint(err, "raise budget_usd or budget_tokens in the configuration, or in this session's settings");
+  if (rc || !spent_words(s, &sp, 1, words, sizeof words)) return rc;
+  rc = rp__fail(err, RP_E_BUDGET, "%s", words);
+  rp__hint(err, "raise budget_usd or budget_tokens in the configuration, or in this session's settings");
   return rc;
 }
 
@@ -78,6 +105,7 @@ void rp__guard_spent(rp_session *s)
 {
   struct spending sp;
   struct rp__fold *f = NULL;
+  char words[WORDS_MAX];
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
   if (!scope_has_budget(s) || atomic_load(&s->budget_told)) return;
   pthread_mutex_lock(&s->lock);
@@ -86,15 +114,51 @@ void rp__guard_spent(rp_session *s)
   if (f) rp__state_release(s, f);
   pthread_mutex_unlock(&s->lock);
   double warn = rp__config_num(s->e->config, s->scope, RP_OPT_BUDGET_WARN);
-  bool usd = !rc && sp.budget_usd > 0 && sp.usd >= warn * sp.budget_usd;
-  bool tokens = !rc && sp.budget_tokens > 0 && sp.tokens >= warn * sp.budget_tokens;
-  if (!usd && !tokens) return;
+  if (rc || !spent_words(s, &sp, warn, words, sizeof words)) return;
   atomic_store(&s->budget_told, true);
-  if (usd)
-    rp__log(&s->e->log, RP_LOG_WARN, "session %s has spent $%.4f of its budget of $%.4f", s->id, sp.usd, sp.budget_usd);
-  else
-    rp__log(&s->e->log, RP_LOG_WARN, "session %s has used %.0f tokens of its budget of %.0f", s->id, sp.tokens,
-            sp.budget_tokens);
+  rp__log(&s->e->log, RP_LOG_WARN, "%s", words);
+}
+
+/* ---- telling what was spent ---- */
+
+static void write_budget(struct rp__jw *w, const char *name, const char *share, double budget, double spent)
+{
+  if (!(budget > 0)) return;
+  rp__jw_kdouble(w, name, budget);
+  rp__jw_kdouble(w, share, spent / budget);
+}
+
+static void spending_write(const struct spending *sp, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_ki64(w, "tokens_in", sp->tokens_in);
+  rp__jw_ki64(w, "tokens_out", sp->tokens_out);
+  rp__jw_kdouble(w, "cost_usd", sp->usd);
+  rp__jw_ki64(w, "requests", sp->requests);
+  write_budget(w, "budget_usd", "budget_usd_share", sp->budget_usd, sp->usd);
+  write_budget(w, "budget_tokens", "budget_tokens_share", sp->budget_tokens, tokens_of(sp));
+  rp__jw_end_object(w);
+}
+
+int rp_usage_json(rp_session *s, char **ret, rp_error *err)
+{
+  struct spending sp;
+  struct rp__fold *f = NULL;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096), warnings RP_AUTOBUF = RP_BUF(65536);
+  struct rp__jw w = RP_JW(&out);
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  pthread_mutex_lock(&s->lock);
+  rc = rp__state_use(s, &f, &warnings, err);
+  if (!rc) rc = spending_read(s, f, &sp, err);
+  if (f) rp__state_release(s, f);
+  pthread_mutex_unlock(&s->lock);
+  if (rc) return rc;
+  spending_write(&sp, &w);
+  char *doc = rp__buf_take(&out);
+  if (!doc) return rp__fail_nomem(err);
+  *ret = doc;
+  return 0;
 }
 
 /* ---- both ---- */
@@ -110,7 +174,7 @@ int rp__guard(rp_session *s, const struct rp__event *ev, int64_t *ret_seq, rp_er
   int rc = rp__state_use(s, &f, &warnings, err);
   if (!rc) *ret_seq = rp__fold_seq(f);
   if (!rc && pin) rc = judge_pin(s, f, ev, err);
-  if (!rc && work) rc = judge_budget(s, f, err);
+  if (!rc && work) rc = rp__guard_budget(s, f, err);
   if (f) rp__state_release(s, f);
   pthread_mutex_unlock(&s->lock);
   return rc;

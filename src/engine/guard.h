@@ -13,6 +13,8 @@
  * an append that must hold exactly expects that seq.
  */
 int rp__guard(rp_session *s, const struct rp__event *ev, int64_t *ret_seq, rp_error *err);
+/* RP_E_BUDGET, saying so in words, when the session's budget is spent. s->lock is held, as for the fold. */
+int rp__guard_budget(rp_session *s, const struct rp__fold *f, rp_error *err);
 /* After an append of usage: says so once when a budget comes close. */
 void rp__guard_spent(rp_session *s);
 

@@ -114,6 +114,7 @@ static int import_foreign(rp_engine *e, const char *path, const rp_import_option
     rc = 0;
   }
   if (rc == RP_E_FORMAT && job->format) return rp__format_refuse(job->format, err);
+  if (rc == RP_E_FORMAT_CORRUPT && !job->format) rp__hint(err, "it was tried as " RP_FORMATS_READ);
   if (rc) return rc;
   if (!job->format) job->format = rp__format_detect(&doc);
   job->scope = o->scope ? o->scope : job->format ? job->format->name : "default";

@@ -131,6 +131,19 @@ static int read_header(struct source *x, struct rp__json doc)
   return rp__copy_begin(x->e, r, &x->copy, x->err);
 }
 
+/* How the run began, which older exports don't say. */
+static bool read_beginning(struct rp__json v, struct rp__run_row *run)
+{
+  char restart[24] = "", cause[16] = "";
+  struct rp__json elapsed = rp__json_get(v, "elapsed");
+  get_text(v, "restart", restart, sizeof restart);
+  get_text(v, "previous_cause", cause, sizeof cause);
+  run->restart = rp__restart_parse(restart);
+  run->previous_cause = rp__cause_parse(cause);
+  if (elapsed.type != RP_JSON_NONE && (!rp__json_double(elapsed, &run->elapsed) || run->elapsed < 0)) return false;
+  return get_time(v, "start_number", &run->start_number) && run->start_number >= 0;
+}
+
 static int read_run(struct source *x, struct rp__json v)
 {
   struct rp__run_row run = {0};
@@ -138,7 +151,7 @@ static int read_run(struct source *x, struct rp__json v)
   int64_t epoch = 0;
   bool ok = rp__json_i64(rp__json_get(v, "epoch"), &epoch) && get_time(v, "started_at", &run.started_at) &&
             get_time(v, "heartbeat_at", &run.heartbeat_at) && get_time(v, "ended_at", &run.ended_at) &&
-            get_time(v, "pid", &run.proc.pid);
+            get_time(v, "pid", &run.proc.pid) && read_beginning(v, &run);
   get_text(v, "owner", owner, sizeof owner);
   get_text(v, "cause", cause, sizeof cause);
   get_text(v, "boot_id", run.proc.boot_id, sizeof run.proc.boot_id);

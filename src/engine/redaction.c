@@ -282,7 +282,6 @@ static int renew(rp_session *s, const struct rp__redactor *r, const struct rp__s
   if (!rc && row->last_seq) rc = rp__checkpoint(s, "manual", NULL, err);
   if (!rc) rc = renew_record(s, row, err);
   if (!rc) rc = erase_audits(s, r, err);
-  if (!rc) rc = s->e->store->ops->maintain(s->e->store, RP_MAINTAIN_SCRUB, NULL, err);
   return rc;
 }
 
@@ -335,15 +334,22 @@ static int own_redactor(const char *text, struct rp__redactor **ret, rp_error *e
   return rp__redactor_new(pattern.p, ret, err);
 }
 
-static int redaction_tell(const struct work *x, bool dry_run, char **ret, rp_error *err)
+/* What was done, in the session that was named and in those that came after it. */
+struct total {
+  int64_t sessions, events, secrets, held;
+};
+
+static int redaction_tell(const char *id, const struct total *t, bool dry_run, char **ret, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&out);
   if (!ret) return 0;
   rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", x->s->id);
-  rp__jw_ki64(&w, "events", x->events);
-  rp__jw_ki64(&w, "secrets", x->secrets);
+  rp__jw_kstr(&w, "session_id", id);
+  rp__jw_ki64(&w, "sessions", t->sessions);
+  rp__jw_ki64(&w, "events", t->events);
+  rp__jw_ki64(&w, "secrets", t->secrets);
+  rp__jw_ki64(&w, "held", t->held);
   rp__jw_kbool(&w, "dry_run", dry_run);
   rp__jw_end_object(&w);
   *ret = rp__buf_take(&out);
@@ -362,7 +368,7 @@ static void redaction_audit(const struct work *x)
 }
 
 static int redact_row(rp_engine *e, const struct rp__session_row *row, const struct rp__redactor *r, bool dry_run,
-                      rp_progress_fn *progress, void *pctx, char **ret, rp_error *err)
+                      bool named, rp_progress_fn *progress, void *pctx, struct total *t, rp_error *err)
 {
   struct work *x RP_AUTOFREE = calloc(1, sizeof *x);
   if (!x) return rp__fail_nomem(err);
@@ -372,12 +378,86 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   if (rc) return rc;
   rc = mask_events(x, dry_run, row->last_seq, progress, pctx, err);
   changes_done(x);
-  /* Also when no event was left to mask: one that was interrupted may have come as far as that. */
-  if (!rc && !dry_run) rc = renew(x->s, r, row, err);
-  if (!rc && !dry_run) redaction_audit(x);
-  if (!rc) rc = redaction_tell(x, dry_run, ret, err);
+  /* The one that was named also when no event is left to mask: an interrupted redaction may have come as far as that.
+   */
+  bool due = !dry_run && (named || x->events);
+  if (!rc && due) rc = renew(x->s, r, row, err);
+  if (!rc && due) redaction_audit(x);
+  t->sessions += x->events > 0;
+  t->events += x->events;
+  t->secrets += x->secrets;
   rp__session_unref(x->s);
   return rc;
+}
+
+/* ---- those that came after ---- */
+
+#define LATER_PAGE 64
+
+struct later {
+  int64_t since;
+  const char *not_this;
+  char (*ids)[RP_NAME];
+  size_t n;
+  char last[RP_NAME];
+  int seen;
+};
+
+static int on_later(void *ctx, const struct rp__session_row *row)
+{
+  struct later *x = ctx;
+  memcpy(x->last, row->id, sizeof x->last);
+  x->seen++;
+  if (row->created_at >= x->since && strcmp(row->id, x->not_this) != 0) memcpy(x->ids[x->n++], row->id, RP_NAME);
+  return 0;
+}
+
+static int redact_later(rp_engine *e, const char *id, const struct rp__redactor *r, bool dry_run, struct total *t,
+                        rp_error *err)
+{
+  struct rp__session_row row = {0};
+  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &row, err);
+  if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
+  rc = dry_run ? 0 : check_holder(e, &row, err);
+  if (rc == RP_E_HELD) {
+    t->held++;
+    rp__log(&e->log, RP_LOG_WARN, "session %s is in use and was left as it is: redact it when it has ended", id);
+    rc = 0;
+  } else if (!rc) {
+    rc = redact_row(e, &row, r, dry_run, false, NULL, NULL, t, err);
+  }
+  rp__session_row_done(&row);
+  return rc;
+}
+
+/* Pins, tasks and conversation go on into later sessions of the scope, and with them what they hold. */
+static int redact_heirs(rp_engine *e, const struct rp__session_row *first, const struct rp__redactor *r, bool dry_run,
+                        struct total *t, rp_error *err)
+{
+  struct later x = {.since = first->created_at, .not_this = first->id};
+  rp_filter f = {.scope = first->scope, .limit = LATER_PAGE};
+  char(*ids)[RP_NAME] RP_AUTOFREE = calloc(LATER_PAGE, sizeof *ids);
+  int rc = 0;
+  if (!ids) return rp__fail_nomem(err);
+  x.ids = ids;
+  do {
+    x.n = 0;
+    x.seen = 0;
+    rc = e->store->ops->session_list(e->store, &f, on_later, &x, err);
+    for (size_t i = 0; !rc && i < x.n; i++) rc = redact_later(e, ids[i], r, dry_run, t, err);
+    f.cursor = x.last;
+  } while (!rc && x.seen == LATER_PAGE);
+  return rc;
+}
+
+static int redact_all(rp_engine *e, const struct rp__session_row *row, const struct rp__redactor *r, bool dry_run,
+                      rp_progress_fn *progress, void *pctx, char **ret, rp_error *err)
+{
+  struct total t = {0};
+  int rc = redact_row(e, row, r, dry_run, true, progress, pctx, &t, err);
+  if (!rc) rc = redact_heirs(e, row, r, dry_run, &t, err);
+  if (!rc && !dry_run) rc = e->store->ops->maintain(e->store, RP_MAINTAIN_SCRUB, NULL, err);
+  return rc ? rc : redaction_tell(row->id, &t, dry_run, ret, err);
 }
 
 int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,
@@ -389,7 +469,7 @@ int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_
   if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
   if (!rc && !dry_run) rc = check_holder(e, &row, err);
   if (!rc) rc = own_redactor(text, &own, err);
-  if (!rc) rc = redact_row(e, &row, own ? own : e->redactor, dry_run, progress, pctx, ret, err);
+  if (!rc) rc = redact_all(e, &row, own ? own : e->redactor, dry_run, progress, pctx, ret, err);
   rp__redactor_free(own);
   rp__session_row_done(&row);
   return rc;

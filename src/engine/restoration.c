@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/restoration.h"
 
-#include "engine/capture.h"
-#include "engine/derive.h"
-#include "engine/memory.h"
+#include "engine/ending.h"
 
-#define PLAN_MS 1500 /* a restoration that takes longer is given up: the start goes on without it */
+#define PLAN_MS 1500      /* a scan that takes longer goes no further back */
+#define CLOCK_ROWS 256    /* between two looks at the clock */
+#define RP__SCAN_LATE 1   /* a callback's word that time is up … */
+#define RP__SCAN_ENOUGH 2 /* … or that it has seen enough */
 #define RECORD_MAX (4 * 1024 * 1024)
 #define STATE_MAX (16 * 1024 * 1024)
 #define CARRIED_MESSAGES 50 /* N-06, N-07 */
 #define CARRIED_MAX (512 * 1024)
-#define MEMORIES_MAX 256
 #define TOPICS_GIVEN_MAX 64
 #define EVER_HOURS 1e9
+#define OLDER_MAX 10000 /* sessions beyond the lookback that are told about when somebody asks why */
 
 void rp__restoration_done(struct rp__restoration *r)
 {
   rp__plan_free(r->plan);
+  rp__endings_done(&r->endings);
   for (size_t i = 0; i < r->n_records; i++) rp__buf_done(&r->records[i]);
   free(r->records);
-  for (size_t i = 0; i < r->n_memories; i++) {
-    free((void *)(uintptr_t)r->memories[i].memory_id);
-    free((void *)(uintptr_t)r->memories[i].content);
-    free((void *)(uintptr_t)r->memories[i].session_id);
-  }
-  free(r->memories);
+  rp__restoration_drop_memories(r);
   rp__buf_done(&r->state);
   rp__buf_done(&r->carried);
   *r = (struct rp__restoration){0};
@@ -89,27 +86,59 @@ static int topics_key(rp_engine *e, const char *scope, struct topic_set *t, rp_e
 
 struct scan {
   struct rp__restoration *r;
-  int64_t exclude, started;
+  int64_t since, started, rows, older;
 };
 
 static int on_recall(void *ctx, const struct rp__recall *row)
 {
   struct scan *x = ctx;
-  if (row->session_ref == x->exclude) return 0;
-  if (rp__engine_ticks(x->r->e) - x->started > PLAN_MS) return RP_E_BUSY;
+  if (rp__ending_of(&x->r->endings, row->session_id)) return 0; /* a start would write it anew */
+  if (x->rows++ % CLOCK_ROWS == 0 && rp__engine_ticks(x->r->e) - x->started > PLAN_MS) return RP__SCAN_LATE;
+  if (row->ended_at < x->since && x->older++ == OLDER_MAX) return RP__SCAN_ENOUGH;
   return rp__plan_offer(x->r->plan, row);
 }
 
-static int offer_all(struct rp__restoration *r, const char *channel, int64_t exclude, int64_t now, rp_error *err)
+/* Newest first, so that one that takes too long has seen what counts most. */
+static int offer_stored(struct rp__restoration *r, const struct rp__restoration_options *o, int64_t since,
+                        rp_error *err)
+{
+  struct scan x = {.r = r, .since = since, .started = rp__engine_ticks(r->e)};
+  struct rp__recall_filter f = {.scope = r->scope, .channel = rp__channel_of(r->e, r->scope, o->channel)};
+  f.since_ms = o->explain ? INT64_MIN : since;
+  int rc = r->e->store->ops->recall_list(r->e->store, &f, on_recall, &x, err);
+  if (rc == RP__SCAN_LATE)
+    rp__log(&r->e->log, RP_LOG_WARN, "scope %s: only the newest %lld sessions were looked at: it took over %d ms",
+            r->scope, (long long)x.rows, PLAN_MS);
+  if (rc == RP__SCAN_LATE || rc == RP__SCAN_ENOUGH) return 0;
+  return rc == RP_E_NOMEM ? rp__fail_nomem(err) : rc;
+}
+
+static int offer_endings(struct rp__restoration *r, const struct rp__restoration_options *o, int64_t since,
+                         rp_error *err)
+{
+  for (size_t i = 0; i < r->endings.n; i++) {
+    const struct rp__ending *d = &r->endings.p[i];
+    struct rp__recall row = {.session_ref = d->session_ref,
+                             .session_id = d->session_id,
+                             .ended_at = d->end_ms,
+                             .n_tasks = d->n_tasks,
+                             .has_critical = d->has_critical,
+                             .topics = d->topics,
+                             .n_topics = d->n_topics};
+    if ((d->end_ms >= since || o->explain) && rp__plan_offer(r->plan, &row)) return rp__fail_nomem(err);
+  }
+  return 0;
+}
+
+static int offer_all(struct rp__restoration *r, const struct rp__restoration_options *o, rp_error *err)
 {
   struct rp__rules rules = rules_of(r);
   double hours = RP_MAX(rules.lookback_hours, rules.critical_hours);
-  struct scan x = {.r = r, .exclude = exclude, .started = rp__engine_ticks(r->e)};
-  struct rp__recall_filter f = {.scope = r->scope, .since_ms = now - (int64_t)(hours * 3600e3)};
-  if (rp__config_bool(r->e->config, r->scope, RP_OPT_PER_CHANNEL)) f.channel = channel;
-  int rc = r->e->store->ops->recall_list(r->e->store, &f, on_recall, &x, err);
-  if (rc == RP_E_BUSY) return rp__fail(err, rc, "looking through earlier sessions took longer than %d ms", PLAN_MS);
-  return rc == RP_E_NOMEM ? rp__fail_nomem(err) : rc;
+  int64_t since = o->now - (int64_t)(hours * 3600e3);
+  int rc = 0;
+  if (o->preview) rc = rp__endings_find(r->e, r->scope, rp__channel_of(r->e, r->scope, o->channel), &r->endings, err);
+  if (!rc) rc = offer_stored(r, o, since, err);
+  return rc ? rc : offer_endings(r, o, since, err);
 }
 
 static struct rp__buf *record_room(struct rp__restoration *r)
@@ -122,11 +151,15 @@ static struct rp__buf *record_room(struct rp__restoration *r)
   return &p[r->n_records++];
 }
 
-/* The record of a session as checked JSON in `out`. */
-static int record_load(rp_engine *e, const char *id, struct rp__buf *out, struct rp__json *ret, rp_error *err)
+/* The record of a session as checked JSON: the one a start would write, or the stored one, read into `out`. */
+static int record_load(struct rp__restoration *r, const char *id, struct rp__buf *out, struct rp__json *ret,
+                       rp_error *err)
 {
   struct rp__session_row session = {0};
   struct rp__json_limits limits = {.max_bytes = RECORD_MAX, .allow_duplicates = true};
+  const struct rp__ending *ending = rp__ending_of(&r->endings, id);
+  rp_engine *e = r->e;
+  if (ending) return rp__json_parse(ending->record.p, ending->record.n, &limits, ret, err);
   int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &session, err);
   if (rc) return rc;
   rc = rp__record_read(e, &session, out, err);
@@ -149,7 +182,7 @@ static int open_wanted(struct rp__restoration *r, rp_error *err)
     struct rp__json doc;
     struct rp__buf *bytes = record_room(r);
     if (!bytes) return rp__fail_nomem(err);
-    int rc = record_load(r->e, c->session_id, bytes, &doc, &why);
+    int rc = record_load(r, c->session_id, bytes, &doc, &why);
     if (rp__capture_passes(rc)) {
       if (err) *err = why;
       return rc;
@@ -163,108 +196,26 @@ static int open_wanted(struct rp__restoration *r, rp_error *err)
   return 0;
 }
 
-/* ---- memories ---- */
-
-struct memory_scan {
-  struct rp__restoration *r;
-  const struct rp__key *key;
-  const char *session_id; /* only what this session learned, or NULL */
-  rp_error *err;
-};
-
-static int on_memory(void *ctx, const struct rp__memory_row *row)
-{
-  struct memory_scan *x = ctx;
-  struct rp__restoration *r = x->r;
-  char *content, *categories;
-  if (x->session_id && strcmp(x->session_id, row->session_id) != 0) return 0;
-  if (r->n_memories == MEMORIES_MAX) return 0;
-  int rc = rp__memory_open(x->key, row, &content, &categories, x->err);
-  if (rc) return rc;
-  free(categories);
-  for (size_t i = 0; i < r->n_memories; i++) { /* what was remembered twice is told once, with the better score */
-    if (strcmp(r->memories[i].content, content) != 0) continue;
-    free(content);
-    return 0;
-  }
-  struct rp__memory_fact *m = &r->memories[r->n_memories];
-  *m = (struct rp__memory_fact){.memory_id = strdup(row->id),
-                                .content = content,
-                                .session_id = strdup(row->session_id),
-                                .confidence = row->confidence,
-                                .learned_at = row->learned_at};
-  r->n_memories++;
-  return m->memory_id && m->session_id ? 0 : rp__fail_nomem(x->err);
-}
-
-static int load_memories(struct rp__restoration *r, const char *session_id, rp_error *err)
-{
-  struct memory_scan x = {.r = r, .session_id = session_id, .err = err};
-  struct rp__memory_filter f = {.scope = r->scope, .limit = session_id ? 0 : MEMORIES_MAX};
-  r->memories = calloc(MEMORIES_MAX, sizeof *r->memories);
-  if (!r->memories) return rp__fail_nomem(err);
-  int rc = rp__scope_key(r->e, r->scope, &x.key, err);
-  return rc ? rc : r->e->store->ops->memory_list(r->e->store, &f, on_memory, &x, err);
-}
-
-/* ---- tasks ---- */
-
-static int on_word(void *ctx, const struct rp__event *ev)
-{
-  struct rp__task_word *w = ctx;
-  w->title = rp__json_dup(rp__json_get(ev->body, "title"));
-  w->stage = rp__json_dup(rp__json_get(ev->body, "stage"));
-  return 0;
-}
-
-/* The scope's newest word on a task, read from the journal it was said in. */
-static int task_word(void *ctx, const char *task_id, struct rp__task_word *ret)
-{
-  struct rp__restoration *r = ctx;
-  const struct rp__key *key = NULL;
-  struct rp__task_row row;
-  struct rp__session_row session = {0};
-  rp_session *s = NULL;
-  bool found = false;
-  int rc = rp__scope_key(r->e, r->scope, &key, r->err);
-  if (!rc) rc = r->e->store->ops->task_get(r->e->store, r->scope, rp__task_hash(key, task_id), &row, &found, r->err);
-  if (rc || !found) return rc;
-  ret->known = true;
-  ret->open = row.open;
-  ret->at_ms = row.at_ms;
-  rc = r->e->store->ops->session_find(r->e->store, RP_FIND_ID, NULL, row.session_id, &session, NULL);
-  if (rc) return 0; /* its words are gone, what they came to is known */
-  if (!rp__session_open(r->e, &session, 0, &s, NULL)) {
-    rp__journal_read(s, row.seq - 1, row.seq, on_word, ret, NULL);
-    rp__session_unref(s);
-  }
-  rp__session_row_done(&session);
-  return 0;
-}
-
-static struct rp__plan_sources sources_of(struct rp__restoration *r)
-{
-  return (struct rp__plan_sources){
-      .task_word = task_word, .ctx = r, .memories = r->memories, .n_memories = r->n_memories};
-}
-
 /* ---- the session before ---- */
 
 /* N-07: the last messages of a conversation as the new session keeps them, newest kept when there are too many bytes.
  */
+/* The last turns, as many as fit; what tools and the system said takes none of their places. */
 static void carry_conversation(struct rp__json messages, struct rp__jw *w)
 {
-  size_t n = rp__json_count(messages), i = 0, from = n > CARRIED_MESSAGES ? n - CARRIED_MESSAGES : 0, bytes = 0;
   struct rp__json_iter it = {0};
-  struct rp__json m, sizes[CARRIED_MESSAGES];
-  size_t count = 0;
-  while (rp__json_next(messages, &it, NULL, &m))
-    if (i++ >= from && count < CARRIED_MESSAGES) sizes[count++] = m;
-  size_t first = count;
-  while (first && bytes + sizes[first - 1].n <= CARRIED_MAX / 2) bytes += sizes[--first].n;
+  struct rp__json m, turns[CARRIED_MESSAGES];
+  size_t n = 0, bytes = 0;
+  while (rp__json_next(messages, &it, NULL, &m)) {
+    struct rp__json role = rp__json_get(m, "role");
+    if (rp__json_eq(role, "user") || rp__json_eq(role, "assistant")) turns[n++ % CARRIED_MESSAGES] = m;
+  }
+  size_t first = n, oldest = n > CARRIED_MESSAGES ? n - CARRIED_MESSAGES : 0;
+  while (first > oldest && bytes + turns[(first - 1) % CARRIED_MESSAGES].n <= CARRIED_MAX / 2)
+    bytes += turns[--first % CARRIED_MESSAGES].n;
   rp__jw_key(w, "conversation");
   rp__jw_array(w);
-  for (i = first; i < count; i++) rp__jw_value(w, sizes[i]);
+  for (size_t i = first; i < n; i++) rp__jw_value(w, turns[i % CARRIED_MESSAGES]);
   rp__jw_end_array(w);
 }
 
@@ -343,36 +294,37 @@ static int plan_new(struct rp__restoration *r, const struct rp__rules *rules, co
   return rp__plan_new(rules, now, set.hash, set.n, &r->plan) ? rp__fail_nomem(err) : 0;
 }
 
-int rp__restoration_plan(rp_engine *e, const char *scope, const char *channel, const char *topics,
-                         const char *previous_id, int64_t exclude, int64_t now, struct rp__restoration *ret,
+int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, struct rp__restoration *ret,
                          rp_error *err)
 {
-  *ret = (struct rp__restoration){.e = e, .scope = scope, .err = err};
-  if (!rp__config_bool(e->config, scope, RP_OPT_ENABLED)) return 0;
+  *ret = (struct rp__restoration){.e = e, .scope = o->scope, .err = err};
+  if (!rp__config_bool(e->config, o->scope, RP_OPT_ENABLED)) return 0;
   struct rp__rules rules = rules_of(ret);
-  int rc = plan_new(ret, &rules, topics, now, err);
-  if (!rc) rc = offer_all(ret, channel, exclude, now, err);
+  int rc = plan_new(ret, &rules, o->topics, o->now, err);
+  if (!rc) rc = offer_all(ret, o, err);
   if (!rc) rc = open_wanted(ret, err);
-  if (!rc) rc = load_memories(ret, NULL, err);
+  if (!rc) rc = rp__restoration_memories(ret, NULL, err);
   if (!rc) {
-    struct rp__plan_sources sources = sources_of(ret);
+    struct rp__plan_sources sources = rp__restoration_sources(ret);
     rc = rp__plan_finish(ret->plan, &sources);
     if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   }
-  if (!rc) load_previous(ret, previous_id);
+  if (!rc) load_previous(ret, o->previous_id);
   if (!rc && e->debug) rp__plan_tell(ret->plan, on_line, ret);
   if (rc) rp__restoration_done(ret);
   return rc;
 }
 
-/* N-05: a robot's facts are the scope's, also for a session that goes on. */
+/* N-05: a robot's facts are the scope's, also for a session that goes on; what it learned itself its state tells. */
 static int plan_facts(struct rp__restoration *r, rp_error *err)
 {
   struct rp__rules rules = rules_of(r);
+  struct rp__json learnings = rp__json_get(rp__json_trusted(r->state.p, r->state.n), "learnings");
   int rc = plan_new(r, &rules, NULL, rp__engine_now(r->e), err);
-  if (!rc) rc = load_memories(r, NULL, err);
+  if (!rc) rc = rp__restoration_memories(r, NULL, err);
   if (rc) return rc;
-  struct rp__plan_sources sources = sources_of(r);
+  rp__restoration_drop_known(r, learnings, RP_BRIEF_MEMORIES);
+  struct rp__plan_sources sources = rp__restoration_sources(r);
   return rp__plan_finish(r->plan, &sources) ? rp__fail_nomem(err) : 0;
 }
 
@@ -412,18 +364,11 @@ static int labels_read(struct rp__json pins, struct labels *ret, rp_error *err)
 /* A session that never ended has no record yet: one is made of its state, and not stored. */
 static int record_of(rp_engine *e, const struct rp__session_row *from, struct rp__buf *out, rp_error *err)
 {
-  rp_session *s = NULL;
   struct rp__capture c RP_CLEANUP(rp__capture_done) = {0};
   int rc = rp__record_read(e, from, out, err);
   if (rc != RP_E_RECORD_NOT_FOUND) return rc;
   rp__buf_reset(out);
-  rc = rp__session_open(e, from, 0, &s, err);
-  if (!rc) rc = rp__capture_make(s, from->ended_at ? from->ended_at : from->last_activity_at, false, &c, err);
-  if (!rc && !c.row.sealed_body) rc = rp__record_write(&c.row, out);
-  if (!rc && c.row.sealed_body)
-    rc = rp__unseal(s->key, rp__str(from->id), c.row.sealed_body, c.row.sealed_len, out, err);
-  if (s) rp__session_unref(s);
-  return rc;
+  return rp__record_made(e, from, from->ended_at ? from->ended_at : from->last_activity_at, false, &c, out, err);
 }
 
 static int offer_one(struct rp__restoration *r, const struct rp__session_row *from, rp_error *err)
@@ -444,26 +389,45 @@ static int offer_one(struct rp__restoration *r, const struct rp__session_row *fr
   return 0;
 }
 
+/* The tasks are those of the session that goes on: its own word on one counts. */
+static bool has_task(void *ctx, const char *task_id)
+{
+  const struct rp__restoration *r = ctx;
+  struct rp__json tasks = rp__json_get(rp__json_trusted(r->state.p, r->state.n), "tasks"), task;
+  struct rp__json_iter it = {0};
+  while (rp__json_next(tasks, &it, NULL, &task))
+    if (rp__json_eq(rp__json_get(task, "task_id"), task_id)) return true;
+  return false;
+}
+
+/* What the session has already is not inherited once more. */
+static int choose_all(struct rp__restoration *r, rp_error *err)
+{
+  struct labels labels RP_CLEANUP(labels_done) = {0};
+  struct rp__json state = rp__json_trusted(r->state.p, r->state.n);
+  int rc = labels_read(rp__json_get(state, "pins"), &labels, err);
+  if (rc) return rc;
+  rp__restoration_drop_known(r, rp__json_get(state, "learnings"), SIZE_MAX);
+  struct rp__plan_sources sources = rp__restoration_sources(r);
+  sources.labels = (const char *const *)labels.text;
+  sources.n_labels = labels.n;
+  sources.has_task = has_task;
+  rc = rp__plan_continue(r->plan, &sources);
+  return rc == RP_E_NOMEM ? rp__fail_nomem(err) : rc;
+}
+
 int rp__restoration_continue(rp_session *into, const struct rp__session_row *from, struct rp__restoration *ret,
                              rp_error *err)
 {
-  struct labels labels RP_CLEANUP(labels_done) = {0};
   *ret = (struct rp__restoration){.e = into->e, .scope = into->scope, .err = err};
   struct rp__rules rules = rules_of(ret);
   rules.lookback_hours = EVER_HOURS; /* whatever its age or score */
   rules.threshold = 0;
   int rc = plan_new(ret, &rules, NULL, rp__engine_now(into->e), err);
   if (!rc) rc = state_doc(ret, into, false, err);
-  if (!rc) rc = labels_read(rp__json_get(rp__json_trusted(ret->state.p, ret->state.n), "pins"), &labels, err);
   if (!rc) rc = offer_one(ret, from, err);
-  if (!rc) rc = load_memories(ret, from->id, err);
-  if (!rc) {
-    struct rp__plan_sources sources = sources_of(ret);
-    sources.labels = (const char *const *)labels.text;
-    sources.n_labels = labels.n;
-    rc = rp__plan_continue(ret->plan, &sources);
-    if (rc == RP_E_NOMEM) rp__fail_nomem(err);
-  }
+  if (!rc) rc = rp__restoration_memories(ret, from->id, err);
+  if (!rc) rc = choose_all(ret, err);
   if (!rc && into->e->debug) rp__plan_tell(ret->plan, on_line, ret);
   if (rc) rp__restoration_done(ret);
   return rc;

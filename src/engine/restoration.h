@@ -10,6 +10,7 @@
 #include "continuity/brief.h"
 #include "engine/audit.h"
 #include "engine/classify.h"
+#include "engine/ending.h"
 
 struct rp__restoration {
   rp_engine *e;
@@ -17,6 +18,7 @@ struct rp__restoration {
   struct rp__plan *plan;
   struct rp__buf *records; /* bytes the plan points into */
   size_t n_records;
+  struct rp__endings endings;       /* of a preview: bytes the plan points into, too */
   struct rp__memory_fact *memories; /* their strings are owned */
   size_t n_memories;
   struct rp__buf state;   /* state document of the session before, or the session's own; empty: none */
@@ -26,14 +28,19 @@ struct rp__restoration {
 };
 void rp__restoration_done(struct rp__restoration *r);
 
-/*
- * Plans for a new session of a scope. `topics` are comma separated or NULL, `channel` counts with per_channel,
- * `previous_id` (or NULL) is the session before, `exclude` (or 0) a session that is no candidate.
- */
-int rp__restoration_plan(rp_engine *e, const char *scope, const char *channel, const char *topics,
-                         const char *previous_id, int64_t exclude, int64_t now, struct rp__restoration *ret,
+struct rp__restoration_options {
+  const char *scope;       /* kept by the restoration */
+  const char *channel;     /* counts with per_channel */
+  const char *topics;      /* comma separated, or NULL */
+  const char *previous_id; /* the session before, or NULL */
+  int64_t now;
+  bool preview; /* no start has recovered the scope: what it would capture is a candidate too */
+  bool explain; /* what is older than the lookback is offered too, for its verdict; costs a longer scan */
+};
+/* Plans for a new session of a scope. */
+int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, struct rp__restoration *ret,
                          rp_error *err);
-/* Everything from one session, with the labels present in `into`. */
+/* Everything from one session that `into` has not yet: labels, task and memory ids. */
 int rp__restoration_continue(rp_session *into, const struct rp__session_row *from, struct rp__restoration *ret,
                              rp_error *err);
 /* The state of a session of its own, without a plan. */
@@ -50,7 +57,8 @@ void rp__restoration_write(const struct rp__restoration *r, struct rp__jw *w);
 /* "inherited" of the start document. */
 void rp__restoration_inherited(const struct rp__restoration *r, struct rp__jw *w);
 
-/* The text, empty when there is none. `why` may be NULL. */
+/* The text, empty when there is none. `why` may be NULL. RP_E_TOO_LARGE: there is one, and no room for it. */
+#define RP_BRIEF_NO_ROOM "brief_bytes is too small for the header and the instruction of a brief"
 int rp__restoration_brief(const struct rp__restoration *r, const struct rp__restart_facts *facts, bool resumed,
                           int64_t total_sessions, struct rp__buf *out, struct rp__jw *why);
 
@@ -58,5 +66,14 @@ int rp__restoration_brief(const struct rp__restoration *r, const struct rp__rest
 size_t rp__restoration_audits(const struct rp__restoration *r);
 int rp__restoration_audit(const struct rp__restoration *r, const char *session_id, const char *new_id, size_t i,
                           struct rp__audit_note *note, struct rp__op *op, rp_error *err);
+
+/* ---- inside: what the plan asks for (restoration-sources.c) ---- */
+
+/* The scope's memories, those of one session when `session_id` is not NULL. */
+int rp__restoration_memories(struct rp__restoration *r, const char *session_id, rp_error *err);
+/* Takes away those that are among the newest `last` of a state's learnings, by id or by text. */
+void rp__restoration_drop_known(struct rp__restoration *r, struct rp__json learnings, size_t last);
+void rp__restoration_drop_memories(struct rp__restoration *r);
+struct rp__plan_sources rp__restoration_sources(struct rp__restoration *r);
 
 #endif

@@ -88,7 +88,8 @@ int rp_heartbeat(rp_session *s, rp_error *err)
   struct rp__op op = beat_op(s);
   rc = rp__engine_commit(s->e, &op, 1, RP_OS, &why);
   beat_settle(s, rc, &why);
-  rp__session_mirror_beat(s);
+  /* A command has nobody who saves for it: each heartbeat that is written writes the mirror anew (N-01). */
+  if (!rc && atomic_exchange(&s->mirror_due, false)) rp__session_mirror(s, false);
   if (rc && err) *err = why;
   return rc;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/speech.h"
 
-#include "redact/stream.h"
-
 #define SPEAKERS 8     /* remembered per handle; the one silent for longest makes room */
-#define TAIL_MAX 512   /* bytes of the last thing said, in which a secret may have begun */
+#define TAIL_MAX 4096  /* bytes of the last thing said, in which a secret may have begun */
+#define TAIL_PLAIN 64  /* bytes of it that matter when nothing in it looked like a secret */
 #define SHELL_MAX 4096 /* bytes of a chunk's body without its text */
 
 struct speaker {
@@ -12,7 +11,8 @@ struct speaker {
   char base[32]; /* kind and role: whose voice it is, whatever the message */
   char tail[TAIL_MAX];
   size_t n_tail;
-  bool open; /* a secret may have begun in the tail */
+  bool open;       /* a secret may have begun in the tail */
+  bool unfinished; /* the last thing said was a chunk, or a transcript that was not final */
   struct rp__redact_stream stream;
   struct rp__buf shell; /* the last chunk's body, its text left out: what is held is stored in one like it */
   enum rp__kind kind;
@@ -95,11 +95,15 @@ static struct speaker *speaker_find(rp_session *s, const char *base)
   return oldest;
 }
 
-static bool tail_open(const struct rp__redactor *r, const struct speaker *k)
+static bool tail_masked(const struct speaker *k)
 {
   static const size_t mask = sizeof RP_MASK - 1;
-  if (k->n_tail >= mask && memcmp(k->tail + k->n_tail - mask, RP_MASK, mask) == 0) return true;
-  return rp__redact_tail(r, k->tail, k->n_tail) < k->n_tail;
+  return k->n_tail >= mask && memcmp(k->tail + k->n_tail - mask, RP_MASK, mask) == 0;
+}
+
+static bool tail_open(const struct rp__redactor *r, const struct speaker *k)
+{
+  return tail_masked(k) || rp__redact_tail(r, k->tail, k->n_tail) < k->n_tail;
 }
 
 static void keep_tail(const struct rp__redactor *r, struct speaker *k, const char *text, size_t n)
@@ -119,6 +123,11 @@ static void keep_tail(const struct rp__redactor *r, struct speaker *k, const cha
   k->open = tail_open(r, k);
 }
 
+static bool is_unfinished(const struct rp__event *ev, bool is_chunk)
+{
+  return is_chunk || (ev->kind == RP_KIND_TRANSCRIPT && rp__json_get(ev->body, "final").type == RP_JSON_FALSE);
+}
+
 /* ---- what was said before this handle ---- */
 
 struct look_back {
@@ -129,7 +138,7 @@ struct look_back {
 static int on_last_event(void *ctx, const struct rp__event *ev)
 {
   struct look_back *x = ctx;
-  char name[RP_SPEAKER_MAX], base[32];
+  char name[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX], base[32];
   struct rp__json said = rp__mask_spoken(ev, name);
   if (said.type != RP_JSON_STRING) return 0;
   struct rp__buf text RP_AUTOBUF = RP_BUF(said.n + 1);
@@ -137,6 +146,7 @@ static int on_last_event(void *ctx, const struct rp__event *ev)
   base_of(ev, base);
   struct speaker *k = speaker_find(x->s, base);
   memcpy(k->name, name, sizeof k->name);
+  k->unfinished = is_unfinished(ev, rp__mask_chunk(ev, ignored).type == RP_JSON_STRING);
   k->n_tail = 0;
   keep_tail(x->s->e->redactor, k, text.p ? text.p : "", text.n);
   return 0;
@@ -167,12 +177,6 @@ static void words_done(struct words *w)
   rp__buf_done(&w->masked);
 }
 
-/* Whether the text may go on where a secret of the same voice was left open. */
-static bool continues(const char *text, size_t n, const struct speaker *k)
-{
-  return n && k->open && (unsigned char)text[0] > ' ';
-}
-
 static int whole(rp_session *s, struct speaker *k, bool joined, const char *text, size_t n, struct rp__buf *out,
                  size_t *hits)
 {
@@ -184,8 +188,28 @@ static int whole(rp_session *s, struct speaker *k, bool joined, const char *text
     *hits += more;
     return rc;
   }
-  if (continues(text, n, k)) return rp__redact_after(r, k->tail, k->n_tail, joined, text, n, out, hits);
+  if (n && k->open) return rp__redact_after(r, k->tail, k->n_tail, joined, text, n, out, hits);
   return rp__redact_text(r, text, n, out, hits);
+}
+
+/* What is a secret by itself is none the less one for standing directly behind something else in the stream. */
+struct again {
+  const char *chunk;
+  struct rp__buf *out;
+  size_t from;
+};
+
+static int on_alone(void *ctx, const struct rp__secret *secret)
+{
+  struct again *x = ctx;
+  size_t n = secret->end - secret->start, mask = sizeof RP_MASK - 1;
+  if (!x->out->p || x->out->n <= x->from || n < mask) return 0;
+  char *at = memmem(x->out->p + x->from, x->out->n - x->from, x->chunk + secret->start, n);
+  if (!at) return 0;
+  memcpy(at, RP_MASK, mask);
+  memmove(at + mask, at + n, (size_t)(x->out->p + x->out->n - (at + n)) + 1);
+  x->out->n -= n - mask;
+  return 0;
 }
 
 static int chunk(rp_session *s, struct speaker *k, const struct rp__event *ev, struct rp__json said, const char *text,
@@ -198,16 +222,16 @@ static int chunk(rp_session *s, struct speaker *k, const struct rp__event *ev, s
   k->kind = ev->kind;
   int rc = rp__mask_with_text(ev->body, said, "", 0, &k->shell);
   if (rc || k->shell.err) return whole(s, k, true, text, n, out, hits); /* too big to be held: decided now */
-  return rp__redact_stream_push(r, &k->stream, text, n, out, hits);
+  struct again again = {text, out, out->n};
+  rc = rp__redact_stream_push(r, &k->stream, text, n, out, hits);
+  return rc ? rc : rp__redact_find(r, text, n, on_alone, &again);
 }
 
 static int remember_undo(struct speaker *k, struct rp__speech_undo *undo)
 {
-  undo->speaker = k;
-  undo->inside = k->stream.inside;
-  undo->held = RP_BUF(RP_REDACT_TAIL_MAX + 4096);
-  rp__buf_add(&undo->held, k->stream.held.p, k->stream.held.n);
-  return undo->held.err;
+  int rc = rp__redact_stream_copy(&k->stream, &undo->before);
+  if (!rc) undo->speaker = k;
+  return rc;
 }
 
 /* The body with the masked words in place of the spoken ones; the body itself when they are the same. */
@@ -223,16 +247,30 @@ static int replace_words(const struct rp__event *ev, struct rp__json said, const
   return 0;
 }
 
+/* Whether a secret may go on, or begin, where the voice was interrupted. */
+static bool seam_is_open(const struct rp__redactor *r, const struct speaker *k, const char *text, size_t n)
+{
+  char seam[2 * TAIL_PLAIN];
+  size_t more = RP_MIN(n, TAIL_PLAIN);
+  if (!k->open) return false;
+  if (k->n_tail > TAIL_PLAIN || tail_masked(k)) return true;
+  memcpy(seam, k->tail, k->n_tail);
+  memcpy(seam + k->n_tail, text, more);
+  return rp__redact_suspects(r, seam, k->n_tail + more);
+}
+
 /* The common case, without a copy: nothing is open and nothing in it looks like a secret. */
-static bool plain_words(rp_session *s, struct speaker *k, struct rp__json said, const char *name)
+static bool plain_words(rp_session *s, struct speaker *k, const struct rp__event *ev, struct rp__json said,
+                        const char *name)
 {
   const char *text = said.p + 1;
   size_t n = said.n - 2;
-  if (k->open || k->stream.held.n || k->stream.inside || memchr(text, '\\', n)) return false;
-  if (rp__redact_suspects(s->e->redactor, text, n)) return false;
-  if (strcmp(k->name, name) != 0) k->n_tail = 0;
+  if (k->stream.held.n || k->stream.inside || memchr(text, '\\', n)) return false;
+  if (rp__redact_suspects(s->e->redactor, text, n) || seam_is_open(s->e->redactor, k, text, n)) return false;
+  k->unfinished = is_unfinished(ev, false);
   memcpy(k->name, name, sizeof k->name);
-  keep_tail(s->e->redactor, k, text, n);
+  k->n_tail = 0;
+  keep_tail(s->e->redactor, k, n > TAIL_PLAIN ? text + n - TAIL_PLAIN : text, RP_MIN(n, TAIL_PLAIN));
   return true;
 }
 
@@ -243,11 +281,12 @@ static int mask_words(rp_session *s, const struct rp__event *ev, struct rp__json
   base_of(ev, base);
   look_back(s);
   struct speaker *k = speaker_find(s, base);
-  if (!is_chunk && plain_words(s, k, said, name)) return 0;
+  if (!is_chunk && plain_words(s, k, ev, said, name)) return 0;
   int rc = rp__json_text(said, &w->decoded);
   if (rc || w->decoded.err) return rc ? rc : w->decoded.err;
   const char *text = w->decoded.p ? w->decoded.p : "";
-  bool joined = strcmp(k->name, name) == 0 && (is_chunk || rp__json_get(ev->body, "message_id").type == RP_JSON_STRING);
+  bool joined =
+      strcmp(k->name, name) == 0 && (k->unfinished || rp__json_get(ev->body, "message_id").type == RP_JSON_STRING);
   if (!joined && k->stream.held.n) emit_held(s, k);
   if (!joined) rp__redact_stream_done(&k->stream);
   rc = remember_undo(k, undo);
@@ -255,6 +294,7 @@ static int mask_words(rp_session *s, const struct rp__event *ev, struct rp__json
   if (!rc && !is_chunk) rc = whole(s, k, joined, text, w->decoded.n, &w->masked, hits);
   if (!rc) rc = w->masked.err;
   memcpy(k->name, name, sizeof k->name);
+  k->unfinished = is_unfinished(ev, is_chunk);
   if (!joined) k->n_tail = 0;
   if (!rc) keep_tail(s->e->redactor, k, w->masked.p ? w->masked.p : "", w->masked.n);
   return rc;
@@ -298,12 +338,11 @@ void rp__speech_settle(rp_session *s, struct rp__speech_undo *undo, bool stored)
   if (k && !stored) {
     pthread_mutex_lock(&s->speech_lock);
     rp__redact_stream_done(&k->stream);
-    k->stream.held = undo->held;
-    k->stream.inside = undo->inside;
-    undo->held = (struct rp__buf){0};
+    k->stream = undo->before;
+    undo->before = (struct rp__redact_stream){0};
     pthread_mutex_unlock(&s->speech_lock);
   }
-  rp__buf_done(&undo->held);
+  if (k) rp__redact_stream_done(&undo->before);
   undo->speaker = NULL;
 }
 

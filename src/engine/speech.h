@@ -8,14 +8,14 @@
 
 #include "core/mask.h"
 #include "engine/engine.h"
+#include "redact/stream.h"
 
 struct rp__speech; /* of one session handle; made when somebody first speaks in it */
 
 /* What a chunk changed in its speaker's stream, for taking it back when the chunk was not stored. */
 struct rp__speech_undo {
   void *speaker; /* NULL: nothing */
-  struct rp__buf held;
-  bool inside;
+  struct rp__redact_stream before;
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one start commits: the end of the run before, the session, the lease, the event that says what came back. */
 #include "engine/emotions.h"
+#include "engine/mirror.h"
 #include "engine/speech.h"
 #include "engine/start.h"
 
@@ -17,6 +18,9 @@ static void fill_run(struct rp__start *st, struct rp__run_row *run)
       .started_at = st->now,
       .heartbeat_at = st->now,
       .heartbeat_boot = rp__boot(&st->e->clock),
+      .restart = st->facts.restart,
+      .previous_cause = st->facts.any_previous ? st->facts.cause : RP_CAUSE_NONE,
+      .elapsed = st->facts.elapsed,
   };
   if (st->o->owner == RP_OWNER_NONE) memcpy(run->proc.boot_id, st->e->self.boot_id, sizeof run->proc.boot_id);
   memcpy(run->host, st->e->host, sizeof run->host);
@@ -39,16 +43,12 @@ static int fill_meta(struct rp__start *st, rp_error *err)
   return 0;
 }
 
-/* The row of a new session, a successor of the scope's last one. */
 int rp__start_new(struct rp__start *st, rp_error *err)
 {
-  struct rp__session_row last = {0};
   struct rp__session_row *row = &st->row;
-  int rc = st->e->store->ops->session_find(st->e->store, RP_FIND_LAST, st->o->scope, NULL, &last, err);
-  if (rc && rc != RP_E_SESSION_NOT_FOUND) return rc;
   *row = (struct rp__session_row){.status = RP_STATUS_CREATED, .created_at = st->now, .last_activity_at = st->now};
-  if (!rc) memcpy(row->previous_id, last.id, sizeof row->previous_id);
-  rp__session_row_done(&last);
+  int rc = rp__previous_find(st->e, st->o->scope, st->o->channel, row->previous_id, err);
+  if (rc) return rc;
   if (st->o->id)
     copy_name(row->id, st->o->id);
   else
@@ -224,6 +224,23 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
   return rc ? rc : add_audits(st, b, err);
 }
 
+/* X-08: the file of the session before says who follows it, as its row does. Never the truth, so a failure is logged.
+ */
+static void mirror_previous(struct rp__start *st)
+{
+  const struct rp__store_ops *ops = st->e->store->ops;
+  struct rp__session_row previous RP_CLEANUP(rp__session_row_done) = {0};
+  struct rp__record_row record RP_CLEANUP(rp__record_row_done) = {0};
+  rp_error why = {0};
+  if (st->found || !st->row.previous_id[0]) return;
+  int rc = ops->session_find(st->e->store, RP_FIND_ID, NULL, st->row.previous_id, &previous, &why);
+  if (!rc && (previous.sealed || strcmp(previous.continued_by, st->row.id) != 0)) return; /* another was first */
+  if (!rc) rc = ops->record_get(st->e->store, previous.ref, &record, &why);
+  if (!rc && !record.archived) rc = rp__mirror_record(st->e, &record, &why);
+  if (rc && rc != RP_E_RECORD_NOT_FOUND)
+    rp__log(&st->e->log, RP_LOG_WARN, "mirror of session %s: %s", st->row.previous_id, why.message);
+}
+
 int rp__start_lease(struct rp__start *st, rp_error *err)
 {
   struct start_ops b RP_CLEANUP(start_ops_done) = {0};
@@ -234,6 +251,7 @@ int rp__start_lease(struct rp__start *st, rp_error *err)
   if (!rc) {
     st->row.epoch = b.ops[b.lease].ret.epoch;
     st->starts = b.ops[b.lease].ret.starts;
+    mirror_previous(st);
   } else if (st->slot) {
     rp__slot_drop(st->e, st->slot);
   }

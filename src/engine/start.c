@@ -8,6 +8,7 @@
 #include "engine/start.h"
 
 #include "engine/abandon.h"
+#include "engine/guard.h"
 
 #define START_TRIES 16
 #define RECOVERED_TEXT (64 * 1024)
@@ -60,10 +61,13 @@ static int check_options(const rp_start_options *o, rp_error *err)
 static void plan(struct rp__start *st)
 {
   rp_error why = {0};
-  const struct rp__session_row *row = &st->row;
+  struct rp__restoration_options o = {.scope = st->o->scope,
+                                      .channel = st->row.channel,
+                                      .topics = st->o->topics,
+                                      .previous_id = st->row.previous_id,
+                                      .now = st->now};
   if (st->found || st->repeated) return;
-  int rc = rp__restoration_plan(st->e, st->o->scope, row->channel, st->o->topics, row->previous_id, 0, st->now,
-                                &st->restoration, &why);
+  int rc = rp__restoration_plan(st->e, &o, &st->restoration, &why);
   if (rc) rp__start_warn(st, "nothing was restored", &why);
   if (!rc && st->restoration.missing.code) rp__start_warn(st, "not all was restored", &st->restoration.missing);
 }
@@ -79,7 +83,7 @@ static void write_brief(struct rp__start *st, rp_session *s)
   if (!rc && st->restoration.e)
     rc = rp__restoration_brief(&st->restoration, &st->facts, st->found, st->starts, &st->brief, NULL);
   if (!rc) return;
-  if (!why.message[0]) rp__fail(&why, rc, "out of memory or too large");
+  if (!why.message[0]) rp__fail(&why, rc, "%s", rc == RP_E_TOO_LARGE ? RP_BRIEF_NO_ROOM : "out of memory");
   rp__start_warn(st, "there is no brief", &why);
   rp__buf_reset(&st->brief);
 }
@@ -130,6 +134,15 @@ static char *start_document(struct rp__start *st)
   return rp__buf_take(&out);
 }
 
+/* L-12: who resumes a session learns at once that it may begin no more work, not when it tries to. */
+static void tell_budget(struct rp__start *st, rp_session *s, const struct rp__fold *f)
+{
+  rp_error why = {0};
+  if (rp__guard_budget(s, f, &why) != RP_E_BUDGET) return;
+  if (st->warnings.n) rp__buf_char(&st->warnings, '\n');
+  rp__buf_str(&st->warnings, why.message);
+}
+
 /* Loads the state now, so that damage shows at the start. Restoration that fails still starts. */
 static void load_state(struct rp__start *st, rp_session *s)
 {
@@ -138,6 +151,7 @@ static void load_state(struct rp__start *st, rp_session *s)
   int64_t began = rp__engine_micros(s->e);
   pthread_mutex_lock(&s->lock);
   int rc = rp__state_use(s, &f, &st->warnings, &err);
+  if (!rc) tell_budget(st, s, f);
   if (f) rp__state_release(s, f);
   pthread_mutex_unlock(&s->lock);
   rp__metric_observe(&st->e->metrics.restore_seconds, (double)(rp__engine_micros(s->e) - began) / 1e6);
@@ -191,8 +205,8 @@ static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
   if (!rc) rp__abandon_scope(st->e, st->o->scope);
   if (!rc) rc = rp__start_find(st, err);
   if (!rc)
-    rc = rp__restart_find(st->e, st->o->scope, st->found ? &st->row : NULL, st->repeated ? st->current.ref : 0,
-                          &st->facts, err);
+    rc = rp__restart_find(st->e, st->o->scope, st->o->channel, st->found ? &st->row : NULL,
+                          st->repeated ? st->current.ref : 0, &st->facts, err);
   if (!rc && !st->found) rc = rp__start_new(st, err);
   if (!rc) plan(st);
   if (!rc && !st->repeated) rc = rp__start_lease(st, err);

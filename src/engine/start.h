@@ -36,7 +36,7 @@ void rp__start_warn(struct rp__start *st, const char *what, const rp_error *why)
 
 /* The session that id, key or owner name: st->found, and st->held with st->current when it has an open run. */
 int rp__start_find(struct rp__start *st, rp_error *err);
-/* The row of a new session, a successor of the scope's last one. */
+/* The row of a new session, a successor of the last one of the scope or, with per_channel, of the channel. */
 int rp__start_new(struct rp__start *st, rp_error *err);
 /* The start marker, durable: makes or leases the session and says in its journal what came back into it. */
 int rp__start_lease(struct rp__start *st, rp_error *err);

@@ -2,154 +2,133 @@
 /*
  * The last messages, their content as the bytes that came.
  *
- * A message is one block of memory, and the ring holds pointers: an event costs
- * one allocation, one copy and, once the ring is full, one release; nothing is
- * moved. The oldest messages go when there are too many of them or too many bytes.
+ * A message is one block of memory, and the ring holds pointers: an event costs one allocation, one copy and, once the
+ * ring is full, one release. The oldest messages go when there are too many of them or too many bytes, but of the last
+ * turns of user and assistant none goes for what a tool or the system says (N-06).
+ *
+ * The chunks of a stream are one message, which stays open until one that is not partial ends it or another comes.
  *
  * A session that has said nothing yet may be given the last messages of the one before (N-07): they go like any other
  * when new ones come, but are not counted as its own.
  */
+#include "facets/message.h"
+#include "facets/rows.h"
 #include "facets/table.h"
 
-#include "facets/rows.h"
-
 #define MESSAGES_MAX 500
+#define TURNS_KEPT 50
 #define CONTENT_MAX ((size_t)1792 * 1024)
-#define SMALL_MAX 4096 /* raw bytes of role, message_id and source; what the check lets in is below */
-#define OVERHEAD 192   /* bytes of names, numbers and punctuation around a message, at most */
-
-/* The parts of a message that are kept, in the order of their bytes. */
-enum part { PART_ROLE, PART_CONTENT, PART_ID, PART_SOURCE, PARTS };
-static const char *const part_names[PARTS] = {"role", "content", "message_id", "source"};
-
-struct message {
-  int64_t seq, at_ms;
-  int64_t omitted;   /* bytes of a content too large to keep, which is null then; else 0 */
-  bool carried;      /* from an earlier session; its seq is that of the event that brought it */
-  uint32_t n[PARTS]; /* 0: absent */
-  char bytes[];
-};
+#define OVERHEAD 192 /* bytes of names, numbers and punctuation around a message, at most */
 
 struct conversation {
-  struct message *ring[MESSAGES_MAX];
+  struct rp__message *ring[MESSAGES_MAX];
   size_t first, count;
+  size_t turns; /* of them, user's and assistant's */
   size_t bytes; /* of all parts */
   int64_t total;
+  bool open; /* the last one is a stream that may go on */
 };
 
-static size_t message_bytes(const struct message *m)
+static struct rp__message **place(struct conversation *c, size_t i)
 {
-  size_t n = 0;
-  for (unsigned i = 0; i < PARTS; i++) n += m->n[i];
-  return n;
+  return &c->ring[(c->first + i) % MESSAGES_MAX];
 }
 
-static void drop_oldest(struct conversation *c)
+static struct rp__message *message_at(const struct conversation *c, size_t i)
 {
-  struct message *m = c->ring[c->first];
-  c->bytes -= message_bytes(m);
+  return c->ring[(c->first + i) % MESSAGES_MAX];
+}
+
+/* What stood before the one dropped moves up; those are few, for it is the first or only kept turns are before it. */
+static void drop(struct conversation *c, size_t i)
+{
+  struct rp__message *m = message_at(c, i);
+  c->bytes -= rp__message_bytes(m);
+  c->turns -= m->turn;
+  for (; i > 0; i--) *place(c, i) = message_at(c, i - 1);
   c->first = (c->first + 1) % MESSAGES_MAX;
   c->count--;
   free(m);
 }
 
-static struct message *message_at(const struct conversation *c, size_t i)
+/* Drops one of the first `among`: the oldest, or the oldest that is no turn where each turn is to be kept. */
+static void drop_one(struct conversation *c, size_t among, bool turn_comes)
 {
-  return c->ring[(c->first + i) % MESSAGES_MAX];
+  size_t i = 0;
+  if (c->turns + turn_comes <= TURNS_KEPT)
+    while (i < among && message_at(c, i)->turn) i++;
+  drop(c, i < among ? i : 0);
 }
 
 /* ---- taking messages in ------------------------------------------------------ */
 
-/* One walk over the object, because the content may be long. */
-static void find_parts(struct rp__json object, struct rp__json parts[PARTS])
+static void push(struct conversation *c, struct rp__message *m)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  memset(parts, 0, PARTS * sizeof parts[0]);
-  while (rp__json_next(object, &it, &key, &value)) {
-    for (unsigned i = 0; i < PARTS; i++) {
-      if (parts[i].type == RP_JSON_NONE && rp__json_eq(key, part_names[i])) parts[i] = value;
-    }
-  }
-}
-
-static bool small_string(struct rp__json v)
-{
-  return v.type == RP_JSON_STRING && v.n <= SMALL_MAX;
-}
-
-/* Whether these are the parts of a message; leaves out optional ones of the wrong kind. */
-static bool parts_ok(struct rp__json parts[PARTS])
-{
-  if (!small_string(parts[PART_ROLE])) return false;
-  if (parts[PART_CONTENT].type != RP_JSON_STRING && parts[PART_CONTENT].type != RP_JSON_ARRAY) return false;
-  if (!small_string(parts[PART_ID])) parts[PART_ID] = (struct rp__json){0};
-  if (!small_string(parts[PART_SOURCE])) parts[PART_SOURCE] = (struct rp__json){0};
-  return true;
-}
-
-static struct message *message_new(const struct rp__json parts[PARTS], int64_t seq, int64_t at_ms)
-{
-  size_t n = 0;
-  for (unsigned i = 0; i < PARTS; i++) n += parts[i].n;
-  struct message *m = malloc(sizeof *m + n);
-  if (!m) return NULL;
-  *m = (struct message){.seq = seq, .at_ms = at_ms};
-  char *to = m->bytes;
-  for (unsigned i = 0; i < PARTS; i++) {
-    m->n[i] = (uint32_t)parts[i].n;
-    if (parts[i].n) memcpy(to, parts[i].p, parts[i].n);
-    to += parts[i].n;
-  }
-  return m;
-}
-
-static void push(struct conversation *c, struct message *m)
-{
-  size_t n = message_bytes(m);
-  while (c->count && (c->count == MESSAGES_MAX || c->bytes + n > CONTENT_MAX)) drop_oldest(c);
-  c->ring[(c->first + c->count) % MESSAGES_MAX] = m;
+  size_t n = rp__message_bytes(m);
+  while (c->count && (c->count == MESSAGES_MAX || c->bytes + n > CONTENT_MAX)) drop_one(c, c->count, m->turn);
+  *place(c, c->count) = m;
   c->count++;
+  c->turns += m->turn;
   c->bytes += n;
 }
 
 /* A content that would not fit alone leaves its place and its size behind. */
-static int take(struct conversation *c, struct rp__json parts[PARTS], const struct message *as)
+static int take(struct conversation *c, struct rp__message_body *b, const struct rp__message *as)
 {
-  size_t omitted = parts[PART_CONTENT].n > CONTENT_MAX - 3 * SMALL_MAX ? parts[PART_CONTENT].n : 0;
-  if (omitted) parts[PART_CONTENT] = (struct rp__json){"null", 4, RP_JSON_NULL};
-  struct message *m = message_new(parts, as->seq, as->at_ms);
+  struct rp__json *content = &b->part[RP_MSG_CONTENT];
+  size_t omitted = content->n > CONTENT_MAX - 3 * RP_MESSAGE_SMALL_MAX ? content->n : 0;
+  if (omitted) *content = (struct rp__json){"null", 4, RP_JSON_NULL};
+  struct rp__message *m = rp__message_new(b, as->seq, as->at_ms);
   if (!m) return RP_E_NOMEM;
   m->omitted = (int64_t)omitted;
   m->carried = as->carried;
   push(c, m);
+  c->open = b->partial && !omitted && !as->carried;
+  return 0;
+}
+
+static int join(struct conversation *c, const struct rp__message_body *b)
+{
+  struct rp__message **last = place(c, c->count - 1);
+  size_t before = rp__message_bytes(*last);
+  int rc = rp__message_join(last, b);
+  if (rc) return rc;
+  c->bytes += rp__message_bytes(*last) - before;
+  while (c->count > 1 && c->bytes > CONTENT_MAX) drop_one(c, c->count - 1, false);
+  c->open = b->partial;
   return 0;
 }
 
 static int take_carried(struct conversation *c, struct rp__json messages, const struct rp__event *ev)
 {
-  struct rp__json parts[PARTS], item;
+  struct rp__json item;
   struct rp__json_iter it = {0};
   if (c->count || c->total || messages.type != RP_JSON_ARRAY) return 0;
   while (rp__json_next(messages, &it, NULL, &item)) {
-    struct message as = {.seq = ev->seq, .at_ms = rp__rows_time(item, "at", ev->at_ms), .carried = true};
-    find_parts(item, parts);
-    int rc = parts_ok(parts) ? take(c, parts, &as) : 0;
+    struct rp__message as = {.seq = ev->seq, .at_ms = rp__rows_time(item, "at", ev->at_ms), .carried = true};
+    struct rp__message_body b = rp__message_look(item);
+    int rc = rp__message_ok(&b) ? take(c, &b, &as) : 0;
     if (rc) return rc;
   }
   return 0;
 }
 
+/* A stream without a name does not outlive the run that spoke. */
+static int on_restored(struct conversation *c, const struct rp__event *ev)
+{
+  if (c->open && message_at(c, c->count - 1)->n[RP_MSG_ID] == 0) c->open = false;
+  return take_carried(c, rp__json_get(rp__json_get(ev->body, "carried"), "conversation"), ev);
+}
+
 static int conversation_apply(void *state, const struct rp__event *ev)
 {
   struct conversation *c = state;
-  struct rp__json parts[PARTS];
-  if (ev->kind == RP_KIND_RESTORED)
-    return take_carried(c, rp__json_get(rp__json_get(ev->body, "carried"), "conversation"), ev);
+  if (ev->kind == RP_KIND_RESTORED) return on_restored(c, ev);
   if (ev->kind != RP_KIND_MESSAGE) return 0;
-  find_parts(ev->body, parts);
-  if (!parts_ok(parts)) return 0;
-  int rc = take(c, parts, &(struct message){.seq = ev->seq, .at_ms = ev->at_ms});
+  struct rp__message_body b = rp__message_look(ev->body);
+  if (!rp__message_ok(&b)) return 0;
+  if (c->open && rp__message_goes_on(message_at(c, c->count - 1), &b)) return join(c, &b);
+  int rc = take(c, &b, &(struct rp__message){.seq = ev->seq, .at_ms = ev->at_ms});
   if (rc) return rc;
   if (c->total < INT64_MAX) c->total++;
   return 0;
@@ -163,35 +142,15 @@ static bool conversation_empty(const void *state)
 
 /* ---- writing ------------------------------------------------------------------ */
 
-static void write_message(const struct message *m, bool show, struct rp__jw *w)
-{
-  const char *at = m->bytes;
-  rp__jw_object(w);
-  rp__jw_ki64(w, "seq", m->seq);
-  for (unsigned i = 0; i < PARTS; i++) {
-    if (m->n[i]) {
-      rp__jw_key(w, part_names[i]);
-      rp__jw_raw(w, at, m->n[i]);
-    }
-    at += m->n[i];
-  }
-  if (m->omitted) rp__jw_ki64(w, "omitted_bytes", m->omitted);
-  if (m->carried) rp__jw_kbool(w, "carried", true);
-  if (show)
-    rp__jw_ktime(w, "at", m->at_ms);
-  else
-    rp__jw_ki64(w, "at_ms", m->at_ms);
-  rp__jw_end_object(w);
-}
-
 static void write_all(const struct conversation *c, bool show, struct rp__jw *w)
 {
   rp__jw_object(w);
   rp__jw_key(w, "messages");
   rp__jw_array(w);
-  for (size_t i = 0; i < c->count; i++) write_message(message_at(c, i), show, w);
+  for (size_t i = 0; i < c->count; i++) rp__message_write(message_at(c, i), show, w);
   rp__jw_end_array(w);
   rp__jw_ki64(w, "total", c->total);
+  if (c->open && !show) rp__jw_kbool(w, "open", true);
   rp__jw_end_object(w);
 }
 
@@ -214,7 +173,7 @@ static int corrupt(rp_error *err, const char *field)
 }
 
 /* What was carried comes first, all of it with one seq. */
-static bool follows(const struct message *last, int64_t seq, bool carried)
+static bool follows(const struct rp__message *last, int64_t seq, bool carried)
 {
   if (!last) return true;
   return carried ? last->carried && seq == last->seq : seq > last->seq;
@@ -223,29 +182,39 @@ static bool follows(const struct message *last, int64_t seq, bool carried)
 static int load_message(struct conversation *c, struct rp__json v, rp_error *err)
 {
   static const char field[] = "conversation.messages";
-  struct rp__json parts[PARTS], omitted = rp__json_get(v, "omitted_bytes");
-  const struct message *last = c->count ? message_at(c, c->count - 1) : NULL;
+  struct rp__json omitted = rp__json_get(v, "omitted_bytes");
+  const struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
   bool carried = rp__json_get(v, "carried").type == RP_JSON_TRUE;
   int64_t seq, at_ms, left_out = 0;
   if (!rp__json_i64(rp__json_get(v, "seq"), &seq) || seq < 1 || !follows(last, seq, carried))
     return corrupt(err, field);
   if (!rp__json_i64(rp__json_get(v, "at_ms"), &at_ms)) return corrupt(err, field);
-  find_parts(v, parts);
+  struct rp__message_body b = rp__message_look(v);
   if (omitted.type != RP_JSON_NONE) {
     if (!rp__json_i64(omitted, &left_out) || left_out <= 0) return corrupt(err, field);
-    if (parts[PART_CONTENT].type != RP_JSON_NULL) return corrupt(err, field);
-    parts[PART_CONTENT].type = RP_JSON_STRING;
+    if (b.part[RP_MSG_CONTENT].type != RP_JSON_NULL) return corrupt(err, field);
+    b.part[RP_MSG_CONTENT].type = RP_JSON_STRING;
   }
-  if (!parts_ok(parts)) return corrupt(err, field);
-  struct message *m = message_new(parts, seq, at_ms);
+  if (!rp__message_ok(&b)) return corrupt(err, field);
+  struct rp__message *m = rp__message_new(&b, seq, at_ms);
   if (!m) return rp__fail_nomem(err);
   m->omitted = left_out;
   m->carried = carried;
-  if (c->count == MESSAGES_MAX || c->bytes + message_bytes(m) > CONTENT_MAX) {
+  if (c->count == MESSAGES_MAX || c->bytes + rp__message_bytes(m) > CONTENT_MAX) {
     free(m);
     return corrupt(err, field);
   }
   push(c, m);
+  return 0;
+}
+
+/* Only an own message, and one that is there, can go on. */
+static int load_open(struct conversation *c, struct rp__json v, rp_error *err)
+{
+  const struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
+  if (v.type == RP_JSON_NONE) return 0;
+  if (v.type != RP_JSON_TRUE || !last || last->carried || last->omitted) return corrupt(err, "conversation.open");
+  c->open = true;
   return 0;
 }
 
@@ -263,19 +232,19 @@ static int conversation_load(void *state, struct rp__json v, rp_error *err)
   int64_t own = 0;
   for (size_t i = 0; i < c->count; i++) own += !message_at(c, i)->carried;
   if (c->total < own || (c->total == 0 && c->count == 0)) return corrupt(err, "conversation.total");
-  return 0;
+  return load_open(c, rp__json_get(v, "open"), err);
 }
 
 static void conversation_done(void *state)
 {
   struct conversation *c = state;
-  while (c->count) drop_oldest(c);
+  while (c->count) drop(c, 0);
 }
 
 static int64_t conversation_newest(const void *state)
 {
   const struct conversation *c = state;
-  return c->count ? c->ring[(c->first + c->count - 1) % MESSAGES_MAX]->seq : 0;
+  return c->count ? message_at(c, c->count - 1)->seq : 0;
 }
 
 const struct rp__facet_ops rp__facet_conversation = {

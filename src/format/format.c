@@ -23,7 +23,7 @@ const struct rp__format *rp__format_detect(const struct rp__doc *d)
 int rp__format_refuse(const struct rp__format *f, rp_error *err)
 {
   if (f) return rp__fail(err, RP_E_FORMAT, "this is no document of the format %s: expected %s", f->name, f->what);
-  rp__fail(err, RP_E_FORMAT, "the format of the document is not known");
+  rp__fail(err, RP_E_FORMAT, "the format of the document is not known: it was tried as " RP_FORMATS_READ);
   rp__hint(err, "it can be an export of reprise, nova's session.json, cortex' brain.db or <id>.json, clawd's "
                 "session-store.json or orbitmesh's <id>.json.gz");
   return RP_E_FORMAT;

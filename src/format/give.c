@@ -32,7 +32,10 @@ bool rp__same_message(struct rp__json a, struct rp__json b)
 {
   char role[16];
   struct rp__json id = rp__json_get(a, "message_id"), other = rp__json_get(b, "message_id");
-  if (id.type != RP_JSON_STRING || id.n != other.n || memcmp(id.p, other.p, id.n) != 0) return false;
+  bool named = id.type == RP_JSON_STRING;
+  if (named != (other.type == RP_JSON_STRING)) return false;
+  if (named && (id.n != other.n || memcmp(id.p, other.p, id.n) != 0)) return false;
+  if (!named && rp__json_get(a, "partial").type != RP_JSON_TRUE) return false;
   rp__text_of(rp__json_get(a, "role"), role, sizeof role);
   return rp__json_eq(rp__json_get(b, "role"), role);
 }

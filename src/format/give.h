@@ -27,7 +27,7 @@ static inline void rp__turn_done(struct rp__turn *t)
   rp__buf_done(&t->text);
 }
 
-/* Whether the two bodies are chunks of one message. */
+/* Whether `b`, the message after `a`, belongs to it: the same role and message_id, or, without one, `a` is partial. */
 bool rp__same_message(struct rp__json a, struct rp__json b);
 
 /* Writes a document that was written compactly, laid out, to the giver. */

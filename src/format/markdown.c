@@ -17,7 +17,7 @@ struct call {
 
 struct talk {
   struct rp__md *m;
-  struct rp__buf last; /* body of the message being written; empty: none is open */
+  struct rp__buf last; /* body of the last message or chunk written; empty: none is open */
   struct rp__buf text;
   int64_t day;
   struct call *calls;
@@ -62,8 +62,9 @@ static void on_message(struct talk *k, const struct rp__event *ev)
     rp__buf_printf(out, "**%s** · ", speaker(rp__json_get(ev->body, "role")));
     rp__md_clock(out, ev->at_ms);
     rp__buf_str(out, "\n\n");
-    rp__buf_add(&k->last, ev->body.p, ev->body.n);
   }
+  rp__buf_reset(&k->last);
+  rp__buf_add(&k->last, ev->body.p, ev->body.n);
   rp__buf_reset(&k->text);
   rp__content_text(rp__json_get(ev->body, "content"), &k->text);
   if (k->text.n) rp__md_text(out, k->text.p, k->text.n);

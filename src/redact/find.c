@@ -41,7 +41,7 @@ static int span_order(const void *a, const void *b)
 }
 
 /* What overlaps is one secret: two names may share a value, and a user's expressions know nothing of the table's. */
-static void spans_merge(struct rp__spans *s)
+void rp__spans_merge(struct rp__spans *s)
 {
   size_t to = 0;
   if (s->n > 1) qsort(s->p, s->n, sizeof *s->p, span_order);
@@ -143,6 +143,14 @@ static bool is_open(const struct search *s, enum rp__run run, size_t end)
   return s->more && run != RP_RUN_NONE && end + (run == RP_RUN_KEY ? 5 : 2) > s->n;
 }
 
+/* A key that begins in a value is one of its own. */
+static size_t before_key(const struct search *s, size_t start, size_t end)
+{
+  static const char begin[] = "-----BEGIN";
+  const char *at = memmem(s->text + start, end - start, begin, sizeof begin - 1);
+  return at && at > s->text + start ? (size_t)(at - s->text) : end;
+}
+
 /*
  * The expression said where a secret would be; whether it is one, and how far it goes. Judged by its first LOOK_MAX
  * bytes, so that text full of names costs no more than that for each.
@@ -166,6 +174,7 @@ static enum found weigh(const struct search *s, const struct rp__pattern *row, s
   if (end == seen || run != row->run) end = rp__run_end(run, quote, s->text, s->n, end);
   if (is_open(s, run, end)) return FOUND_OPEN;
   if (run == RP_RUN_KEY) end = trim_end(s, t->start, end);
+  if (run == RP_RUN_VALUE || run == RP_RUN_ENV) end = before_key(s, t->start, end);
   *ret = (struct rp__span){{t->start, end, row->name}, run, quote};
   return FOUND_SECRET;
 }
@@ -256,7 +265,7 @@ int rp__find(const struct rp__redactor *r, const char *text, size_t n, size_t fr
     rc = rp__own_find(r->codes, text, n, more, ret, &open);
     if (rc) return rc;
   }
-  spans_merge(ret);
+  rp__spans_merge(ret);
   spans_cut(ret, &open);
   *ret_open = open;
   return 0;
@@ -272,6 +281,19 @@ bool rp__redact_suspects(const struct rp__redactor *r, const char *text, size_t 
     if (rp__redact_key_name(name.p, name.n)) return true;
   }
   return false;
+}
+
+size_t rp__find_begin(const struct rp__redactor *r, const char *text, size_t n)
+{
+  struct rp__hit hit;
+  for (size_t from = 0; rp__prefilter_next(&r->filter, text, n, from, &hit); from = hit.at + 1) {
+    const struct rp__pattern *row = &rp__patterns[hit.row];
+    if (row->run == RP_RUN_KEY) return hit.at;
+    if (!row->by_name) continue;
+    struct rp__str name = name_around(text, n, 0, &hit);
+    if (rp__redact_key_name(name.p, name.n)) return (size_t)(name.p - text);
+  }
+  return n;
 }
 
 bool rp__find_token(const struct rp__redactor *r, const char *text, size_t n, size_t at)

@@ -18,6 +18,8 @@ struct rp__spans {
   size_t n, cap;
 };
 void rp__spans_done(struct rp__spans *s);
+/* Sorts them; what overlaps becomes one. */
+void rp__spans_merge(struct rp__spans *s);
 int rp__spans_add(struct rp__spans *s, const struct rp__span *span);
 #define RP_AUTOSPANS RP_CLEANUP(rp__spans_done)
 
@@ -29,6 +31,8 @@ int rp__find(const struct rp__redactor *r, const char *text, size_t n, size_t fr
              size_t *ret_open);
 
 /* Whether a vendor's token begins there: the literal is part of the secret. */
+/* Where the first name of a credential, or the first line of a key, begins; n when there is none. */
+size_t rp__find_begin(const struct rp__redactor *r, const char *text, size_t n);
 bool rp__find_token(const struct rp__redactor *r, const char *text, size_t n, size_t at);
 
 /* Where a secret that reaches `at` ends, going on from there. */

@@ -104,6 +104,18 @@ static int overflow(const struct rp__redactor *r, struct rp__redact_stream *s, s
   return 0;
 }
 
+/*
+ * How far a secret that was begun before goes on. A name or a key's first line in it is the beginning of something new
+ * if a secret follows it: passed over, it would not be known for what it names.
+ */
+static size_t run_on(const struct rp__redactor *r, enum rp__run run, char quote, const char *text, size_t n)
+{
+  RP_AUTOSPANS struct rp__spans spans = {0};
+  size_t end = rp__run_end(run, quote, text, n, 0), begin = rp__find_begin(r, text, end), open;
+  if (begin == end || rp__find(r, text, n, begin, false, &spans, &open)) return end;
+  return spans.n > 0 ? begin : end;
+}
+
 static int push(const struct rp__redactor *r, struct rp__redact_stream *s, const char *chunk, size_t n,
                 struct rp__buf *out, size_t *hits)
 {
@@ -127,7 +139,7 @@ int rp__redact_stream_push(const struct rp__redactor *r, struct rp__redact_strea
                            struct rp__buf *out, size_t *ret_hits)
 {
   size_t hits = 0;
-  size_t skip = s->inside ? rp__run_end((enum rp__run)s->inside, s->quote, chunk, n, 0) : 0;
+  size_t skip = s->inside ? run_on(r, (enum rp__run)s->inside, s->quote, chunk, n) : 0;
   int rc = skip < n ? push(r, s, chunk + skip, n - skip, out, &hits) : 0;
   if (rc) return rc;
   if (ret_hits) *ret_hits = hits;
@@ -211,33 +223,64 @@ size_t rp__mask_open(const char *text, size_t n)
 }
 
 /* How many bytes of `next` go on with the secret that a mask at the end of `text` stands for. */
-static size_t continued(const char *text, size_t n, const char *next, size_t n_next)
+static size_t continued(const struct rp__redactor *r, const char *text, size_t n, const char *next, size_t n_next)
 {
   enum rp__run run = RP_RUN_NONE;
   char quote = '\0';
-  return mask_open(text, n, &run, &quote) < n ? rp__run_end(run, quote, next, n_next, 0) : 0;
+  return mask_open(text, n, &run, &quote) < n ? run_on(r, run, quote, next, n_next) : 0;
+}
+
+/* What `before` and `text` hold together, as far as it reaches into `text`. */
+static int find_across(const struct rp__redactor *r, const char *before, size_t n_before, const char *text, size_t n,
+                       struct rp__spans *ret)
+{
+  RP_AUTOSPANS struct rp__spans spans = {0};
+  AUTOWIPE struct rp__buf both = {0};
+  size_t seen = RP_MIN(n_before, RP_REDACT_TAIL_MAX + RP_REDACT_CONTEXT), open;
+  int rc = room(&both, seen + n);
+  if (rc) return rc;
+  rp__buf_add(&both, before + n_before - seen, seen);
+  rp__buf_add(&both, text, n);
+  rc = rp__find(r, both.p, both.n, 0, false, &spans, &open);
+  for (size_t i = 0; !rc && i < spans.n; i++) {
+    struct rp__span span = spans.p[i];
+    if (span.secret.end <= seen) continue;
+    span.secret.start = span.secret.start > seen ? span.secret.start - seen : 0;
+    span.secret.end -= seen;
+    rc = rp__spans_add(ret, &span);
+  }
+  return rc;
+}
+
+/*
+ * What the text holds by itself, because what stands before it may be in the way of what begins there. Values of names
+ * only where nothing of it goes on (`apart`), for the name itself may have begun before.
+ */
+static int find_alone(const struct rp__redactor *r, bool apart, const char *text, size_t n, struct rp__spans *ret)
+{
+  RP_AUTOSPANS struct rp__spans spans = {0};
+  size_t open;
+  int rc = rp__find(r, text, n, 0, false, &spans, &open);
+  for (size_t i = 0; !rc && i < spans.n; i++) {
+    bool value = spans.p[i].run == RP_RUN_VALUE || spans.p[i].run == RP_RUN_ENV;
+    if (apart || !value) rc = rp__spans_add(ret, &spans.p[i]);
+  }
+  return rc;
 }
 
 int rp__redact_after(const struct rp__redactor *r, const char *before, size_t n_before, bool joined, const char *text,
                      size_t n, struct rp__buf *out, size_t *ret_hits)
 {
   RP_AUTOSPANS struct rp__spans spans = {0};
-  AUTOWIPE struct rp__buf both = {0};
-  size_t reach = RP_REDACT_TAIL_MAX + RP_REDACT_CONTEXT, open, hits = 0;
-  size_t skip = joined ? continued(before, n_before, text, n) : 0;
-  /* Behind the end of a secret nothing that stood before it matters. */
-  size_t seen = skip > 0 ? 0 : RP_MIN(n_before, reach);
-  int rc = room(&both, seen + n - skip);
+  size_t hits = 0, skip = joined ? continued(r, before, n_before, text, n) : 0;
+  struct rp__span run = {{0, skip, "continued"}, RP_RUN_NONE, 0};
+  bool apart = !joined || rp__mask_open(before, n_before) < n_before;
+  int rc = find_alone(r, apart, text, n, &spans);
+  if (!rc && skip > 0) rc = rp__spans_add(&spans, &run);
+  if (!rc) rc = find_across(r, before, n_before, text, n, &spans);
   if (rc) return rc;
-  rp__buf_add(&both, before + n_before - seen, seen);
-  rp__buf_add(&both, text + skip, n - skip);
-  rc = rp__find(r, both.p, both.n, 0, false, &spans, &open);
-  if (rc) return rc;
-  if (skip > 0) {
-    rp__buf_str(out, RP_MASK);
-    hits++;
-  }
-  rp__spans_write(&spans, both.p, seen, both.n, out, &hits);
+  rp__spans_merge(&spans);
+  rp__spans_write(&spans, text, 0, n, out, &hits);
   if (out->err) return out->err;
   if (ret_hits) *ret_hits = hits;
   return 0;

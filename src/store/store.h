@@ -66,6 +66,11 @@ struct rp__run_row {
   int64_t ended_at;                                 /* 0: open */
   enum rp__cause cause;                             /* of an ended one */
   char evidence[160], reason[160];
+  /* How it began (N-18). Leases that count a start number it; others keep the number given. */
+  enum rp__restart restart;
+  enum rp__cause previous_cause; /* why the run before it was over */
+  double elapsed;                /* seconds away before it */
+  int64_t start_number;          /* which of the scope's starts it was; 0: not known */
 };
 
 struct rp__event_row {
@@ -311,6 +316,7 @@ typedef int rp__scope_fn(void *ctx, const char *scope);
 
 struct rp__run_filter {
   const char *scope;   /* or NULL */
+  const char *channel; /* of the scope's runs those of one channel's sessions; NULL: any */
   int64_t session_ref; /* or 0 */
   bool open_only;
   int limit; /* newest first; 0: no limit */
@@ -374,9 +380,9 @@ struct rp__store_ops {
 
   /*
    * ID, PREFIX, KEY (`scope` may be NULL; open sessions first, then the newest), or
-   * the LAST started of the scope (NULL: of all), or the first HIDDEN one made
-   * after the session `what` (NULL: of all). What is in the trash is found by ID
-   * alone. RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS (PREFIX). The row is done by the
+   * the LAST started of the scope (NULL: of all) and, when `what` is one, of that
+   * channel, or the first HIDDEN one made after the session `what` (NULL: of all).
+   * What is in the trash is found by ID alone. RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS (PREFIX). The row is done by the
    * caller.
    */
   int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,

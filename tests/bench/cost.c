@@ -52,7 +52,7 @@ static struct counted count_appends(struct report *r, const char *what)
 {
   char n[32], out[128];
   struct counted c;
-  int64_t count = bench_count(r->bench, 5000, 50);
+  int64_t count = bench_count(r->bench, 500, 50);
   snprintf(n, sizeof n, "%lld", (long long)count);
   const char *args[CHILD_ARGS] = {what, n};
   child_read(r->bench, "cost", args, out, sizeof out);
@@ -95,11 +95,12 @@ void section_cost(const struct bench *b)
 {
   struct report r;
   report_open(&r, b, "cost", "What one append costs");
-  report_line(&r,
-              "One writer, messages of 1 KiB, the mean of %lld appends in a new process (system calls: of %lld), all "
-              "its threads taken together but in the first column. Allocations are calls of malloc, calloc and "
-              "realloc; SQLite's own stand apart.\n",
-              (long long)bench_count(b, 5000, 50), (long long)bench_count(b, 500, 50));
+  report_line(
+      &r,
+      "One writer, messages of 1 KiB, the mean of %lld appends in a new process, all its threads taken together "
+      "but in the first column. Allocations are calls of malloc, calloc and "
+      "realloc; SQLite's own stand apart.\n",
+      (long long)bench_count(b, 500, 50));
   report_line(&r, "| | CPU of the caller | CPU in all | allocations, ours | allocations, SQLite | syncs | writes | "
                   "futexes | system calls |");
   report_line(&r, "| --- | --- | --- | --- | --- | --- | --- | --- | --- |");

@@ -102,6 +102,28 @@ static void last_is_the_last_started(void **state)
   assert_string_equal(found(f, RP_FIND_LAST, "u", NULL), "session.not_found");
 }
 
+/* with per_channel a start follows the last one of its channel. */
+static void last_of_a_channel(void **state)
+{
+  struct suite *f = *state;
+  static const char *const channels[] = {"cli", "signal", "cli"};
+  char id[2] = "a";
+  for (size_t i = 0; i < 3; i++, id[0]++) {
+    struct rp__session_row row = row_new(id, "s", NULL);
+    rp__name_set(row.channel, channels[i]);
+    struct rp__op op = op_put(&row);
+    assert_int_equal(suite_op(f, &op), 0);
+    suite_lease(f, id);
+  }
+  assert_string_equal(found(f, RP_FIND_LAST, "s", "signal"), "b");
+  assert_string_equal(found(f, RP_FIND_LAST, "s", "cli"), "c");
+  assert_string_equal(found(f, RP_FIND_LAST, NULL, "signal"), "b");
+  suite_lease(f, "a");
+  assert_string_equal(found(f, RP_FIND_LAST, "s", "cli"), "a");
+  assert_string_equal(found(f, RP_FIND_LAST, "s", "voice"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_LAST, "t", "cli"), "session.not_found");
+}
+
 static void hidden_ones_are_found_by_id_only(void **state)
 {
   struct suite *f = *state;
@@ -265,6 +287,7 @@ const struct CMUnitTest list_tests[] = {
     SUITE_TEST(by_key_the_open_one_first),
     SUITE_TEST(a_key_names_one_open_session),
     SUITE_TEST(last_is_the_last_started),
+    SUITE_TEST(last_of_a_channel),
     SUITE_TEST(hidden_ones_are_found_by_id_only),
     SUITE_TEST(lists_filter_and_page),
     SUITE_TEST(fifty_unless_told_otherwise),

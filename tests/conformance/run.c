@@ -32,7 +32,11 @@ static void a_run_comes_back_whole(void **state)
                             .version = "0.1",
                             .started_at = 11,
                             .heartbeat_at = 12,
-                            .heartbeat_boot = 13};
+                            .heartbeat_boot = 13,
+                            .restart = RP_RESTART_LONG,
+                            .previous_cause = RP_CAUSE_POWER_LOSS,
+                            .elapsed = 7200.125,
+                            .start_number = 42};
   int64_t session = suite_put(f, "a");
   struct rp__op op = op_lease("a", 0, &run);
   assert_int_equal(suite_op(f, &op), 0);
@@ -56,6 +60,39 @@ static void a_run_comes_back_whole(void **state)
     assert_int_equal(got->heartbeat_boot, 13);
     assert_int_equal(got->ended_at, 0);
     assert_int_equal(got->cause, RP_CAUSE_NONE);
+    assert_int_equal(got->restart, RP_RESTART_LONG); /* N-18 */
+    assert_int_equal(got->previous_cause, RP_CAUSE_POWER_LOSS);
+    assert_true(got->elapsed == 7200.125);
+    assert_int_equal(got->start_number, 42);
+    if (!suite_reopen(f)) break;
+  }
+}
+
+/* N-14, N-18: a lease that counts a start gets its number, whatever was given; one that does not keeps what was. */
+static void a_counted_run_has_its_number(void **state)
+{
+  struct suite *f = *state;
+  struct rp__run_row run = {.owner = RP_RUN_NONE, .restart = RP_RESTART_NONE, .start_number = 99};
+  suite_put(f, "a");
+  suite_put(f, "b");
+  for (int i = 0; i < 3; i++) {
+    struct rp__op op = op_lease(i % 2 ? "b" : "a", i / 2, &run);
+    op.u.lease.count_start = true;
+    assert_int_equal(suite_op(f, &op), 0);
+    assert_int_equal(op.ret.starts, i + 1);
+  }
+  struct rp__op refused = op_lease("a", 7, &run), op = op_lease("b", 1, &run);
+  refused.u.lease.count_start = true;
+  assert_int_equal(suite_op(f, &refused), RP_E_FENCED);
+  assert_int_equal(suite_op(f, &op), 0);
+  for (int again = 0; again < 2; again++) {
+    static const int64_t numbers[] = {99, 3, 2, 1};
+    struct runs r = runs_get(f, (struct rp__run_filter){0});
+    assert_int_equal(r.n, 4);
+    for (int i = 0; i < r.n; i++) {
+      assert_int_equal(r.row[i].start_number, numbers[i]);
+      assert_int_equal(r.row[i].restart, RP_RESTART_NONE);
+    }
     if (!suite_reopen(f)) break;
   }
 }
@@ -162,12 +199,37 @@ static void runs_are_listed_newest_first(void **state)
   assert_int_equal(runs_get(f, (struct rp__run_filter){0}).n, 42);
 }
 
+/* the runs of one channel, for a start that finds its past there. */
+static void runs_of_a_channel(void **state)
+{
+  struct suite *f = *state;
+  static const char *const channels[] = {"cli", "signal", "signal"};
+  char id[2] = "a";
+  for (int i = 0; i < 3; i++, id[0]++) {
+    struct rp__session_row row = row_new(id, i == 2 ? "t" : "s", NULL);
+    rp__name_set(row.channel, channels[i]);
+    struct rp__op op = op_put(&row);
+    assert_int_equal(suite_op(f, &op), 0);
+    suite_lease(f, id);
+    suite_lease(f, id);
+  }
+  struct rp__op end = {.type = RP_OP_RUN_END, .session_id = "b", .u.run_end = {.ended_at = 5}};
+  assert_int_equal(suite_op(f, &end), 0);
+  struct runs r = runs_get(f, (struct rp__run_filter){.scope = "s", .channel = "signal"});
+  assert_int_equal(r.n, 2);
+  assert_string_equal(r.row[0].session_id, "b");
+  assert_int_equal(r.row[0].epoch, 2);
+  r = runs_get(f, (struct rp__run_filter){.scope = "s", .channel = "signal", .open_only = true});
+  assert_int_equal(r.n, 1);
+  assert_int_equal(r.row[0].epoch, 1);
+  assert_int_equal(runs_get(f, (struct rp__run_filter){.scope = "s"}).n, 4);
+  assert_int_equal(runs_get(f, (struct rp__run_filter){.scope = "s", .channel = "voice"}).n, 0);
+}
+
 const struct CMUnitTest run_tests[] = {
-    SUITE_TEST(a_run_comes_back_whole),
-    SUITE_TEST(a_lease_is_a_compare_and_swap),
-    SUITE_TEST(a_run_ends_once),
-    SUITE_TEST(an_older_run_is_ended_by_its_ref),
-    SUITE_TEST(a_heartbeat_is_the_current_runs),
-    SUITE_TEST(runs_are_listed_newest_first),
+    SUITE_TEST(a_run_comes_back_whole),           SUITE_TEST(a_counted_run_has_its_number),
+    SUITE_TEST(a_lease_is_a_compare_and_swap),    SUITE_TEST(a_run_ends_once),
+    SUITE_TEST(an_older_run_is_ended_by_its_ref), SUITE_TEST(a_heartbeat_is_the_current_runs),
+    SUITE_TEST(runs_are_listed_newest_first),     SUITE_TEST(runs_of_a_channel),
 };
 const size_t run_tests_n = RP_ARRAY_SIZE(run_tests);

@@ -89,6 +89,24 @@ static int step_brief(struct cycle *c, rp_error *err)
   return rc;
 }
 
+/* What a start would tell of a session that nobody ended. */
+static int step_preview(struct cycle *c, rp_error *err)
+{
+  char *doc;
+  rp_session *left = NULL;
+  rp_start_options start = {.scope = "left", .id = "left", .owner = RP_OWNER_SELF};
+  rp_event ev = {.kind = "task",
+                 .body = "{\"task_id\":\"task-8\",\"title\":\"Left\",\"stage\":\"build\"}",
+                 .idempotency_key = "task"};
+  rp_brief_options o = {.scope = "left"};
+  int rc = rp_start(c->engine, &start, &left, err);
+  if (rc == 0) rc = rp_append(left, &ev, NULL, NULL, err);
+  rp_session_free(left);
+  if (rc == 0) rc = rp_brief_scope(c->engine, &o, &doc, err);
+  if (rc == 0) rp_free(doc);
+  return rc;
+}
+
 static int step_continue(struct cycle *c, rp_error *err)
 {
   char *doc;
@@ -123,6 +141,18 @@ static int step_chain(struct cycle *c, rp_error *err)
   char *doc;
   int rc = rp_chain_json(c->engine, "second", 5, &doc, err);
   if (rc == 0) rp_free(doc);
+  return rc;
+}
+
+static int step_status(struct cycle *c, rp_error *err)
+{
+  char *run = NULL, *latest = NULL, *used = NULL;
+  int rc = rp_session_status_json(c->engine, "second", NULL, &run, err);
+  if (rc == 0) rc = rp_session_status_json(c->engine, NULL, SCOPE, &latest, err);
+  if (rc == 0) rc = rp_usage_json(c->session, &used, err);
+  rp_free(run);
+  rp_free(latest);
+  rp_free(used);
   return rc;
 }
 
@@ -190,9 +220,11 @@ const struct cycle_step cycle_continuity[] = {
     {"end", step_end, RP_E_ENDED},
     {"successor", step_successor, 0},
     {"brief", step_brief, 0},
+    {"preview", step_preview, 0},
     {"continue", step_continue, 0},
     {"memories", step_memories, 0},
     {"chain", step_chain, 0},
+    {"status", step_status, 0},
     {"audit", step_audit, 0},
     {"redact", step_redact, 0},
     {"end of the second", step_end, RP_E_ENDED},

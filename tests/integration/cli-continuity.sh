@@ -224,15 +224,16 @@ run chain nobody
 expect_code 3
 
 about 'continue a named one, however old'
-day 20T09:00:00 brief --scope coder --explain --json
-expect_json '.candidates|map(select(.session_id=="work-1"))|length' 0
+day 20T09:00:00 brief --scope coder --explain --json
+expect_json '.candidates[]|select(.session_id=="work-1")|.verdict' outside_lookback
+expect_json '[.counts.outside_lookback,(.brief|tostring|test("dummy load"))]' '[2,false]'
 day 20T09:00:00 start --scope coder --id work-3
 day 20T09:00:01 continue work-1
 expect_code 0
 expect_out_has work-3
 expect_out_has ada
 day 20T09:00:01 continue work-1 --into work-3 --by bob --json
-expect_json '[.from,.into,.by,.pins]' '["work-1","work-3","bob",0]' # a second time adds nothing
+expect_json '[.from,.into,.by,.pins,.tasks,.memories]' '["work-1","work-3","bob",0,0,0]' # a second time adds nothing
 day 20T09:00:02 pins work-3 --json
 expect_json 'map(.label)|sort' '["dummy load","rig login"]'
 run continue nobody --into work-3
@@ -240,6 +241,31 @@ expect_code 3
 run continue full
 expect_code 3
 expect_err_has 'has no open session to inherit it'
+
+about 'what a start would tell of a killed one'
+printf '[scope channels]\nper_channel = true\n' >>"$REPRISE_CONFIG"
+sleep 1000 &
+owner=$!
+day 20T10:00:00 start --scope channels --id talk-1 --channel signal --owner "$owner"
+expect_code 0
+day 20T10:00:01 pin talk-1 promise 'call back at noon'
+kill "$owner"
+wait "$owner" 2>/dev/null
+day 20T11:00:00 brief --scope channels --channel signal
+expect_out_has 'call back at noon'
+preview=$out
+day 20T11:00:00 show talk-1 --json
+expect_json '[.crash_recovered,.ended_at]' '[false,null]' # a brief changes nothing
+day 20T11:00:00 audit --scope channels
+expect_out_lacks session_captured
+
+about 'a channel has its own past'
+day 20T11:00:00 start --scope channels --id desk-1 --channel desk
+expect_json '[.restart.type,.previous_session_id,.brief]' '["fresh_start",null,null]'
+day 20T11:00:00 start --scope channels --id talk-2 --channel signal
+expect_json '[.restart.cause,.previous_session_id,.crash_recovered]' '["crash","talk-1",[]]'
+expect_json .brief "$preview"
+expect_ok grep -q '"continued_by": "talk-2"' "$work/sessions/talk-1.json"
 
 about audit
 day 20T09:00:03 audit --scope coder --json

@@ -154,6 +154,17 @@ run show kitchen
 expect_out_has "$id"
 run show kitchen --json
 expect_json '[.session_id,.scope,.key,.provider]' "[\"$id\",\"nova\",\"kitchen\",\"test\"]"
+expect_json '[.run.session_id,.run.restart_type,.run.start_number]' "[\"$id\",\"crash_recovery\",2]" # N-18
+expect_json '.run|[.total_sessions >= .start_number,.elapsed == .elapsed_since_last,.uptime >= 0]' '[true,true,true]'
+expect_json '[.usage.cost_usd,.usage.tokens_in]' '[0,0]' # L-12
+run show kitchen
+expect_out_has 'crash_recovery after '
+expect_out_has ', start 2'
+expect_out_lacks usage
+REPRISE_BUDGET_TOKENS=1000 run show kitchen
+expect_out_has '$0.00, 0 tokens in, 0 out of 1000 (0 %)'
+REPRISE_BUDGET_USD=1.5 run show kitchen --json
+expect_json '.usage|[.budget_usd,.budget_usd_share,.budget_tokens]' '[1.5,0,null]'
 
 about log
 run log kitchen --json

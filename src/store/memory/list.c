@@ -10,6 +10,11 @@ static bool in_scope(const struct rp__session_row *row, const char *scope)
   return !scope || !scope[0] || strcmp(row->scope, scope) == 0;
 }
 
+static bool in_channel(const struct rp__session_row *row, const char *channel)
+{
+  return !channel || !channel[0] || strcmp(row->channel, channel) == 0;
+}
+
 /* Whether `s` is a better answer than `best`; sessions come oldest first. */
 static bool find_better(enum rp__find how, const struct rp__mem_session *s, const struct rp__mem_session *best)
 {
@@ -25,7 +30,7 @@ static bool find_match(enum rp__find how, const struct rp__session_row *row, con
   case RP_FIND_ID: return strcmp(row->id, what) == 0;
   case RP_FIND_PREFIX: return !rp__row_is_out(row) && in_scope(row, scope) && strncmp(row->id, what, strlen(what)) == 0;
   case RP_FIND_KEY: return !rp__row_is_out(row) && in_scope(row, scope) && strcmp(row->key, what) == 0;
-  case RP_FIND_LAST: return !rp__row_is_out(row) && in_scope(row, scope);
+  case RP_FIND_LAST: return !rp__row_is_out(row) && in_scope(row, scope) && in_channel(row, what);
   case RP_FIND_HIDDEN: return row->hidden && strcmp(row->id, what ? what : "") > 0;
   }
   return false;
@@ -113,8 +118,8 @@ static bool run_next(struct rp__mem_store *m, const struct rp__run_filter *f, in
   for (size_t i = m->runs.n; !found && i-- > 0;) {
     const struct rp__run_row *r = &m->runs.p[i];
     const struct rp__mem_session *s = rp__mem_by_ref(m, r->session_ref);
-    found = s && r->ref < before && in_scope(&s->row, f->scope) && (!f->open_only || r->ended_at == 0) &&
-            (!f->session_ref || f->session_ref == r->session_ref);
+    found = s && r->ref < before && in_scope(&s->row, f->scope) && in_channel(&s->row, f->channel) &&
+            (!f->open_only || r->ended_at == 0) && (!f->session_ref || f->session_ref == r->session_ref);
     if (found) *ret = *r;
   }
   pthread_mutex_unlock(&m->mu);

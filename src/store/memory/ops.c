@@ -104,7 +104,10 @@ static int op_lease(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_u
   run->cause = RP_CAUSE_NONE;
   run->evidence[0] = run->reason[0] = '\0';
   s->started = ++m->last_started;
-  return op->u.lease.count_start ? start_count(m, s->row.scope, u, &op->ret.starts, err) : 0;
+  if (!op->u.lease.count_start) return 0;
+  rc = start_count(m, s->row.scope, u, &op->ret.starts, err);
+  run->start_number = op->ret.starts;
+  return rc;
 }
 
 static int op_run_end(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)

@@ -32,8 +32,8 @@ static int wal_noted(void *ctx, sqlite3 *db, const char *schema, int pages)
 static int conn_setup(struct rp__sq_conn *c, enum rp__sq_use use)
 {
   static const char *const pragmas[] = {
-      [RP_SQ_WRITER] = "PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON; PRAGMA cache_size = -16384; "
-                       "PRAGMA synchronous = FULL;",
+      [RP_SQ_WRITER] = "PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "
+                       "PRAGMA cache_size = -16384; PRAGMA synchronous = FULL;",
       [RP_SQ_KEEPER] = "PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "
                        "PRAGMA synchronous = NORMAL;",
       [RP_SQ_READER] = "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA query_only = ON;",

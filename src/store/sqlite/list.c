@@ -54,6 +54,7 @@ int rp__sq_session_find(struct rp__store *base, enum rp__find how, const char *s
   if (how < RP_FIND_LAST) rp__sq_text(&q, 1, what);
   if (how == RP_FIND_HIDDEN) rp__sq_textn(&q, 1, what ? what : "", what ? strlen(what) : 0);
   if (by_scope_only) rp__sq_text(&q, 1, scope);
+  if (how == RP_FIND_LAST) rp__sq_text(&q, 2, what);
   if (id == RP_SQ_SESSION_BY_KEY_IN) rp__sq_text(&q, 2, scope);
   if (how == RP_FIND_PREFIX) {
     snprintf(end, sizeof end, "%.*s%s", RP_ID_MAX, what, LAST_CODE_POINT);

@@ -2,7 +2,8 @@
 /* Runs: leases, heartbeats, ends, and the list of them. */
 #include "store/sqlite/sqlite.h"
 
-static int run_write(struct rp__sq_conn *c, int64_t session, int64_t epoch, const struct rp__run_row *r, rp_error *err)
+static int run_write(struct rp__sq_conn *c, int64_t session, int64_t epoch, int64_t start_number,
+                     const struct rp__run_row *r, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_PUT);
   rp__sq_int(&q, 1, session);
@@ -18,6 +19,10 @@ static int run_write(struct rp__sq_conn *c, int64_t session, int64_t epoch, cons
   rp__sq_int(&q, 11, r->started_at);
   rp__sq_int(&q, 12, r->heartbeat_at);
   rp__sq_int(&q, 13, r->heartbeat_boot);
+  rp__sq_text(&q, 14, rp__restart_name(r->restart));
+  rp__sq_text(&q, 15, rp__cause_name(r->previous_cause));
+  rp__sq_real(&q, 16, r->elapsed);
+  rp__sq_int(&q, 17, start_number);
   return rp__sq_done(&q, "write run", err);
 }
 
@@ -50,13 +55,14 @@ int rp__sq_lease(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   struct rp__session_row row;
   int rc = rp__sq_head(c, op, &row, err);
   if (rc == 0) rc = rp__rule_lease(op, &row, err);
-  if (rc == 0) rc = run_write(c, row.ref, row.epoch, op->u.lease.run, err);
+  bool counted = op->u.lease.count_start;
+  if (rc == 0 && counted) rc = scope_started(c, op, row.ref, err);
+  int64_t number = counted ? op->ret.starts : op->u.lease.run->start_number;
+  if (rc == 0) rc = run_write(c, row.ref, row.epoch, number, op->u.lease.run, err);
   if (rc != 0) return rc;
   op->ret.ref = sqlite3_last_insert_rowid(c->db);
   rc = rp__sq_head_write(c, &row, err);
-  if (rc == 0) rc = session_started(c, row.ref, err);
-  if (rc == 0 && op->u.lease.count_start) rc = scope_started(c, op, row.ref, err);
-  return rc;
+  return rc ? rc : session_started(c, row.ref, err);
 }
 
 /* The run of an epoch: ref and ended_at. 1 when there is one, 0 when not. */
@@ -138,6 +144,12 @@ static void run_read(struct rp__sq_q *q, struct rp__run_row *ret)
   ret->cause = rp__cause_parse(word);
   rp__sq_col_str(q, 17, ret->evidence, sizeof ret->evidence);
   rp__sq_col_str(q, 18, ret->reason, sizeof ret->reason);
+  rp__sq_col_str(q, 19, word, sizeof word);
+  ret->restart = rp__restart_parse(word);
+  rp__sq_col_str(q, 20, word, sizeof word);
+  ret->previous_cause = rp__cause_parse(word);
+  ret->elapsed = rp__sq_col_real(q, 21);
+  ret->start_number = rp__sq_col_int(q, 22);
 }
 
 #define RUN_PAGE 32
@@ -149,13 +161,15 @@ static int run_page(struct rp__sq_store *s, const struct rp__run_filter *f, int6
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   int n = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
-  RP_SQ_AUTO q = rp__sq_query(c, f->open_only     ? RP_SQ_RUN_PAGE_OPEN
-                                 : f->session_ref ? RP_SQ_RUN_PAGE_OF
-                                                  : RP_SQ_RUN_PAGE);
+  enum rp__sq_id id = f->scope ? RP_SQ_RUN_PAGE_IN : RP_SQ_RUN_PAGE;
+  if (f->session_ref) id = RP_SQ_RUN_PAGE_OF;
+  if (f->open_only) id = f->scope ? RP_SQ_RUN_PAGE_OPEN_IN : RP_SQ_RUN_PAGE_OPEN;
+  RP_SQ_AUTO q = rp__sq_query(c, id);
   rp__sq_int(&q, 1, before);
   rp__sq_text(&q, 2, f->scope);
   rp__sq_int(&q, 3, max);
   if (f->open_only || f->session_ref) rp__sq_int(&q, 4, f->session_ref);
+  if (id == RP_SQ_RUN_PAGE_IN || id == RP_SQ_RUN_PAGE_OPEN_IN) rp__sq_text(&q, 5, f->channel);
   while (n < max && (rc = rp__sq_next(&q, "list runs", err)) > 0) run_read(&q, &rows[n++]);
   return rc < 0 ? rc : n;
 }

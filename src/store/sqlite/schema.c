@@ -72,6 +72,15 @@ static const char step_2[] =
     "ALTER TABLE rp_sessions ADD COLUMN held_at INTEGER NOT NULL DEFAULT 0;"
     "CREATE INDEX rp_sessions_trashed ON rp_sessions (trashed_at) WHERE trashed_at > 0;"
 
+    "ALTER TABLE rp_runs ADD COLUMN scope TEXT;"
+    "UPDATE rp_runs SET scope = (SELECT scope FROM rp_sessions WHERE ref = rp_runs.session);"
+    "ALTER TABLE rp_runs ADD COLUMN restart TEXT;"
+    "ALTER TABLE rp_runs ADD COLUMN previous_cause TEXT;"
+    "ALTER TABLE rp_runs ADD COLUMN elapsed REAL;"
+    "ALTER TABLE rp_runs ADD COLUMN start_number INTEGER;"
+    "CREATE INDEX rp_runs_scope ON rp_runs (scope);"
+    "CREATE INDEX rp_runs_scope_open ON rp_runs (scope) WHERE ended_at = 0;"
+
     "CREATE TABLE rp_recall (scope TEXT NOT NULL, ended_at INTEGER NOT NULL, id TEXT NOT NULL,"
     " session INTEGER NOT NULL, channel TEXT, n_tasks INTEGER NOT NULL, flags INTEGER NOT NULL, topics BLOB NOT NULL,"
     " PRIMARY KEY (scope, ended_at, id)) WITHOUT ROWID;"
@@ -117,6 +126,8 @@ const char *const rp__sq_schema_names[] = {
     "rp_idem_at",
     "rp_clients",
     "rp_sessions_trashed",
+    "rp_runs_scope",
+    "rp_runs_scope_open",
     "rp_recall",
     "rp_recall_session",
     "rp_records",

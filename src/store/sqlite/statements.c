@@ -24,7 +24,8 @@
 
 #define RUN                                                                                                            \
   "SELECT r.ref, r.session, s.id, r.epoch, r.owner, r.slot, r.pid, r.pid_start, r.pid_ns, r.boot_id, r.host, "         \
-  "r.version, r.started_at, r.heartbeat_at, r.heartbeat_boot, r.ended_at, r.cause, r.evidence, r.reason "              \
+  "r.version, r.started_at, r.heartbeat_at, r.heartbeat_boot, r.ended_at, r.cause, r.evidence, r.reason, r.restart, "  \
+  "r.previous_cause, r.elapsed, r.start_number "                                                                       \
   "FROM rp_runs r JOIN rp_sessions s ON s.ref = r.session "
 #define RUN_FILTER " r.ref < ?1 AND (?2 IS NULL OR s.scope = ?2) "
 #define RUN_ORDER " ORDER BY r.ref DESC LIMIT ?3"
@@ -102,9 +103,10 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_SESSION_BY_KEY] = "SELECT " SESSION "WHERE s.key = ?1 AND" SHOWN KEY_ORDER,
     [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND" SHOWN KEY_ORDER,
     [RP_SQ_SESSION_HIDDEN] = "SELECT " SESSION "WHERE s.hidden = 1 AND s.id > ?1 ORDER BY s.id LIMIT 1",
-    [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE" SHOWN "ORDER BY s.started DESC, s.ref DESC LIMIT 1",
-    [RP_SQ_SESSION_LAST_IN] =
-        "SELECT " SESSION "WHERE s.scope = ?1 AND" SHOWN "ORDER BY s.started DESC, s.ref DESC LIMIT 1",
+    [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE (?2 IS NULL OR s.channel = ?2) AND" SHOWN
+                           "ORDER BY s.started DESC, s.ref DESC LIMIT 1",
+    [RP_SQ_SESSION_LAST_IN] = "SELECT " SESSION "WHERE s.scope = ?1 AND (?2 IS NULL OR s.channel = ?2) AND" SHOWN
+                              "ORDER BY s.started DESC, s.ref DESC LIMIT 1",
     [RP_SQ_SESSION_PAGE] = "SELECT " SESSION "WHERE s.trashed_at = 0 AND" PAGE_FILTER,
     [RP_SQ_SESSION_PAGE_IN] = "SELECT " SESSION "WHERE s.scope = ?5 AND s.trashed_at = 0 AND" PAGE_FILTER,
     [RP_SQ_SESSION_PAGE_TRASH] =
@@ -122,14 +124,21 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
 
     [RP_SQ_RUN_PUT] =
         "INSERT INTO rp_runs (session, epoch, owner, slot, pid, pid_start, pid_ns, boot_id, host, version, started_at, "
-        "heartbeat_at, heartbeat_boot, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0)",
+        "heartbeat_at, heartbeat_boot, ended_at, restart, previous_cause, elapsed, start_number, scope) VALUES (?1, "
+        "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, ?14, ?15, ?16, ?17, "
+        "(SELECT scope FROM rp_sessions WHERE ref = ?1))",
     [RP_SQ_RUN_CURRENT] = "SELECT ref, ended_at FROM rp_runs WHERE session = ?1 AND epoch = ?2",
     [RP_SQ_RUN_END] = "UPDATE rp_runs SET ended_at = ?3, cause = ?4, evidence = ?5, reason = ?6 "
                       "WHERE ref = ?1 AND session = ?2 AND ended_at = 0 AND (?7 = 0 OR heartbeat_at = ?7)",
     [RP_SQ_RUN_BEAT] = "UPDATE rp_runs SET heartbeat_at = ?2, heartbeat_boot = ?3 WHERE ref = ?1",
     [RP_SQ_RUN_DELETE] = "DELETE FROM rp_runs WHERE session = ?1",
     [RP_SQ_RUN_PAGE] = RUN "WHERE" RUN_FILTER RUN_ORDER,
-    [RP_SQ_RUN_PAGE_OPEN] = RUN "WHERE r.ended_at = 0 AND (?4 = 0 OR r.session = ?4) AND" RUN_FILTER RUN_ORDER,
+    [RP_SQ_RUN_PAGE_IN] = RUN "WHERE r.scope = ?2 AND r.ref < ?1 AND (?5 IS NULL OR s.channel = ?5)" RUN_ORDER,
+    /* Few runs are open: found by an index of their own, not by a walk over all, which the plus keeps SQLite from. */
+    [RP_SQ_RUN_PAGE_OPEN] = RUN "WHERE r.ended_at = 0 AND (?4 = 0 OR r.session = ?4) AND +r.ref < ?1 "
+                                "AND (?2 IS NULL OR s.scope = ?2) ORDER BY +r.ref DESC LIMIT ?3",
+    [RP_SQ_RUN_PAGE_OPEN_IN] = RUN "WHERE r.ended_at = 0 AND r.scope = ?2 AND (?4 = 0 OR r.session = ?4) "
+                                   "AND r.ref < ?1 AND (?5 IS NULL OR s.channel = ?5)" RUN_ORDER,
     [RP_SQ_RUN_PAGE_OF] = RUN "WHERE r.session = ?4 AND" RUN_FILTER RUN_ORDER,
     [RP_SQ_RUN_EPOCH] = "SELECT coalesce(max(epoch), 0) FROM rp_runs WHERE session = ?1",
     [RP_SQ_RUN_STATS] = "SELECT count(*) FROM rp_runs WHERE ended_at = 0",

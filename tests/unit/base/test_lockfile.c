@@ -75,6 +75,25 @@ static void a_slot_shows_to_others_until_dropped(void **state)
   rp__lockfile_close(&b);
 }
 
+static void who_only_looks_sees_what_is_held(void **state)
+{
+  RP_AUTOFREE char *path = rp__path_join(*state, "db.runs");
+  struct rp__lockfile look = {-1};
+  int64_t slot;
+  rp_error err;
+  rp__lockfile_look(&look, path);
+  assert_int_equal(look.fd, -1); /* it makes none */
+  struct rp__lockfile l = open_lockfile(state);
+  rp__lockfile_look(&look, path);
+  assert_true(look.fd >= 0);
+  assert_int_equal(rp__lockfile_take(&l, &rp__system_random, &slot, &err), 0);
+  assert_true(rp__lockfile_held(&look, slot));
+  rp__lockfile_drop(&l, slot);
+  assert_false(rp__lockfile_held(&look, slot));
+  rp__lockfile_close(&look);
+  rp__lockfile_close(&l);
+}
+
 /* POSIX locks would go when any descriptor of the file is closed; these must not. */
 static void closing_another_descriptor_frees_nothing(void **state)
 {
@@ -232,6 +251,7 @@ int main(void)
       scratch_test(the_file_is_private),
       scratch_test(what_is_no_plain_file_is_refused),
       scratch_test(a_slot_shows_to_others_until_dropped),
+      scratch_test(who_only_looks_sees_what_is_held),
       scratch_test(closing_another_descriptor_frees_nothing),
       scratch_test(a_taken_slot_is_passed_over),
       scratch_test(slots_stay_in_range),

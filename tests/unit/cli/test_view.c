@@ -44,6 +44,57 @@ static void values_are_safe(void **state)
   assert_string_equal(b.p, "-");
 }
 
+/* N-18, N-14 */
+static void runs_in_a_line(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *json, *shown;
+  } cases[] = {
+      {"{\"restart_type\":\"short_break\",\"cause\":\"clean\",\"elapsed\":600.0,\"uptime\":10800.5,"
+       "\"start_number\":42,\"session_start\":1.0,\"alive\":true}",
+       "short_break after 10 min, up 3 h, start 42"},
+      {"{\"restart_type\":\"fresh_start\",\"cause\":null,\"elapsed\":0.0,\"uptime\":59.9,"
+       "\"start_number\":1,\"session_start\":1.0,\"alive\":true}",
+       "fresh_start, up 59 s, start 1"},
+      {"{\"restart_type\":\"long_absence\",\"cause\":\"crash\",\"elapsed\":604800.0,\"uptime\":172800.0,"
+       "\"start_number\":3,\"session_start\":1.0,\"alive\":false}",
+       "long_absence after 7 d, over after 2 d, start 3"},
+      {"{\"restart_type\":null,\"cause\":null,\"elapsed\":null,\"uptime\":60.0,\"start_number\":null,"
+       "\"session_start\":1.0,\"alive\":false}",
+       "over after 1 min"},
+      {"{\"restart_type\":null,\"session_start\":null,\"uptime\":0.0}", ""},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
+    rp__view_run(&b, doc_of(cases[i].json));
+    assert_string_equal(b.p ? b.p : "", cases[i].shown);
+  }
+}
+
+/* L-12 */
+static void usage_in_a_line(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *json, *shown;
+  } cases[] = {
+      {"{\"tokens_in\":1200,\"tokens_out\":300,\"cost_usd\":1.75,\"requests\":2,\"budget_usd\":1.5,"
+       "\"budget_usd_share\":1.1667}",
+       "$1.75 of $1.50 (117 %), 1200 tokens in, 300 out"},
+      {"{\"tokens_in\":1200,\"tokens_out\":300,\"cost_usd\":0.0,\"requests\":2,\"budget_tokens\":3000.0}",
+       "$0.00, 1200 tokens in, 300 out of 3000 (50 %)"},
+      {"{\"tokens_in\":0,\"tokens_out\":0,\"cost_usd\":0.004,\"requests\":1}", "$0.0040, 0 tokens in, 0 out"},
+      {"{\"tokens_in\":0,\"tokens_out\":0,\"cost_usd\":0.0,\"requests\":0}", ""},
+      {"null", ""},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
+    rp__view_usage(&b, doc_of(cases[i].json));
+    assert_string_equal(b.p ? b.p : "", cases[i].shown);
+  }
+}
+
 static void times_and_ids(void **state)
 {
   (void)state;
@@ -145,6 +196,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_safe),
       cmocka_unit_test(times_and_ids),
+      cmocka_unit_test(runs_in_a_line),
+      cmocka_unit_test(usage_in_a_line),
       cmocka_unit_test(moods_are_numbers_away_from_a_terminal),
       cmocka_unit_test(moods_are_bars_on_a_terminal),
       cmocka_unit_test(briefs_are_data_unless_on_a_terminal),

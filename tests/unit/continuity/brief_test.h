@@ -37,13 +37,14 @@ static inline void assert_explained(const struct rp__buf *brief, struct rp__json
   assert_false(rp__json_next(why, &it, NULL, &v));
 }
 
-/* The brief, valid in memory of the caller's buffer; "" when there is none. */
+/* The brief, valid in memory of the caller's buffer; "" when there is none or no room for one. */
 static inline const char *brief(const struct rp__brief_input *in, struct rp__buf *out)
 {
   RP_AUTOBUF struct rp__buf why = RP_BUF(1 << 20);
   struct rp__jw w = RP_JW(&why);
   rp__buf_reset(out);
-  assert_int_equal(rp__brief_write(in, out, &w), 0);
+  int rc = rp__brief_write(in, out, &w);
+  assert_true(rc == 0 || (rc == RP_E_TOO_LARGE && out->n == 0));
   assert_true(out->n <= in->max_bytes);
   assert_utf8(out->p, out->n);
   assert_explained(out, json(why.p));

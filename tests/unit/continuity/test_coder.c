@@ -154,6 +154,43 @@ static void a_resumed_session_tells_its_own(void **state)
   assert_non_null(strstr(brief(&in, &out), "this session so far"));
 }
 
+/* A label that says CRITICAL is not told so twice. */
+static void critical_is_said_once(void **state)
+{
+  (void)state;
+  OUT;
+  struct rp__brief_input in = input(NULL);
+  in.resumed = true;
+  in.state =
+      json("{\"pins\":[{\"label\":\"CRITICAL: power\",\"content\":\"a\"},{\"label\":\"CRITICAL\",\"content\":\"b\"},"
+           "{\"label\":\"CRITICALLY\",\"content\":\"c\",\"importance\":\"critical\"}]}");
+  assert_non_null(strstr(brief(&in, &out), "PINS:\n- CRITICAL: power: a\n- CRITICAL: b\n- CRITICAL: CRITICALLY: c"));
+}
+
+/* Where none of the facts fits, their title goes with them. */
+static void no_title_stands_over_nothing(void **state)
+{
+  (void)state;
+  OUT;
+  static const struct rp__memory_fact facts[] = {{"m1", "first fact", 1, NOW, false, "s-1"},
+                                                 {"m2", "second fact", 1, NOW, false, "s-1"}};
+  static const char *const titles[] = {"PENDING TASKS:\n", "REMEMBERED:\n", "PINS:\n"};
+  struct rp__plan_sources s = {.memories = facts, .n_memories = 2};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, two, 2, &s);
+  struct rp__brief_input in = input(p);
+  size_t full = strlen(brief(&in, &out));
+  bool one = false;
+  for (in.max_bytes = full; in.max_bytes > 0; in.max_bytes--) {
+    const char *text = brief(&in, &out);
+    for (size_t i = 0; i < RP_ARRAY_SIZE(titles); i++) {
+      const char *at = strstr(text, titles[i]);
+      if (at && memcmp(at + strlen(titles[i]), "- ", 2) != 0) fail_msg("%s", text);
+    }
+    one = one || strstr(text, "(confidence 100%)\n… (1 more)");
+  }
+  assert_true(one);
+}
+
 static const struct earlier crowd[] = {
     {"s-1", 1, 4, false, NULL,
      "{\"working_memory\":[{\"label\":\"one\",\"content\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},"
@@ -198,6 +235,8 @@ int main(void)
       cmocka_unit_test(what_is_open_is_told),
       cmocka_unit_test(facts_are_part_of_it),
       cmocka_unit_test(a_resumed_session_tells_its_own),
+      cmocka_unit_test(critical_is_said_once),
+      cmocka_unit_test(no_title_stands_over_nothing),
       cmocka_unit_test(every_bound_holds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,9 +181,38 @@ static void every_bound_holds(void **state)
     if (*text == '\0') continue;
     assert_non_null(strstr(text, "Greet naturally"));
     if (strstr(text, "m30\n")) assert_non_null(strstr(text, "m39\n"));
+    if (strstr(text, "RECENT")) assert_non_null(strstr(text, "m39\n")); /* no title over nothing */
   }
   in.max_bytes = full - 1;
   assert_non_null(strstr(brief(&in, &out), "RECENT CONVERSATION:\n… (1 more)\nUSER: m26\n"));
+}
+
+/* Header and instruction or nothing, and whoever asks can tell that from having nothing to say. */
+static void no_room_is_not_nothing_to_say(void **state)
+{
+  (void)state;
+  OUT;
+  static const char least[] = "[SESSION CONTINUITY — short break]\n\nGreet naturally, briefly acknowledge you're back.";
+  struct rp__brief_input in = input(RP_RESTART_SHORT, "{\"affect\":{\"mood\":\"sad\"}}");
+  in.max_bytes = sizeof least - 1;
+  assert_string_equal(brief(&in, &out), least);
+  in.max_bytes--;
+  rp__buf_reset(&out);
+  assert_int_equal(rp__brief_write(&in, &out, NULL), RP_E_TOO_LARGE);
+  assert_int_equal(out.n, 0);
+  in.restart = RP_RESTART_FRESH;
+  assert_int_equal(rp__brief_write(&in, &out, NULL), 0);
+}
+
+static void a_jump_of_the_clock_has_no_time(void **state)
+{
+  (void)state;
+  OUT;
+  struct rp__brief_input in = input(RP_RESTART_SHORT, NULL);
+  in.cause = RP_CAUSE_CLOCK_JUMP;
+  in.evidence = "the clock is behind";
+  assert_non_null(
+      strstr(brief(&in, &out), "WHY IT STOPPED: the clock jumped, so it is uncertain when (the clock is behind)\n"));
 }
 
 /* ---- time in words ---- */
@@ -228,6 +257,8 @@ int main(void)
       cmocka_unit_test(long_messages_are_cut),
       cmocka_unit_test(facts_are_part_of_it),
       cmocka_unit_test(every_bound_holds),
+      cmocka_unit_test(no_room_is_not_nothing_to_say),
+      cmocka_unit_test(a_jump_of_the_clock_has_no_time),
       cmocka_unit_test(time_is_told_in_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,6 +183,11 @@ static void names_read_back(void **state)
     assert_int_equal(rp__cause_parse(rp__cause_name((enum rp__cause)c)), c);
   for (int o = 0; o < RP_RUN_OWNER_MAX; o++) assert_int_equal(rp__owner_parse(rp__owner_name((enum rp__owner)o)), o);
   assert_int_equal(rp__owner_parse("nobody"), RP_RUN_NONE);
+  for (int r = 0; r < RP_RESTART_NONE; r++)
+    assert_int_equal(rp__restart_parse(rp__restart_name((enum rp__restart)r)), r);
+  assert_null(rp__restart_name(RP_RESTART_NONE));
+  assert_int_equal(rp__restart_parse(NULL), RP_RESTART_NONE);
+  assert_int_equal(rp__restart_parse("holiday"), RP_RESTART_NONE);
   assert_int_equal(rp__owner_parse(NULL), RP_RUN_NONE);
 }
 

@@ -48,15 +48,18 @@ static void test_scopes_and_environment(void **state)
 
 static void test_refusals(void **state)
 {
-  static const char *const bad[][2] = {
-      {"heartbeet_s = 5\n", "heartbeet_s"},  {"heartbeat_s = soon\n", "heartbeat_s"},
-      {"heartbeat_s = -1\n", "heartbeat_s"}, {"enabled = maybe\n", "enabled"},
-      {"template = poet\n", "template"},
+  static const char *const bad[][3] = {
+      {"heartbeet_s = 5\n", "heartbeet_s", "unknown option"},
+      {"heartbeat_s = soon\n", "heartbeat_s", "'soon' is no value for heartbeat_s: it must be a number, 0 or more"},
+      {"heartbeat_s = -1\n", "heartbeat_s", "must be a number, 0 or more"},
+      {"enabled = maybe\n", "enabled", "must be true or false"},
+      {"template = poet\n", "template", "must be one of coder, robot"},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
     rp_error err = {0};
     load(*state, bad[i][0], RP_E_CONFIG, &err);
     assert_string_equal(err.field, bad[i][1]);
+    if (!strstr(err.message, bad[i][2])) fail_msg("%s", err.message);
   }
   rp_error err = {0};
   load(*state, "[server]\nx = 1\n", RP_E_CONFIG, &err);

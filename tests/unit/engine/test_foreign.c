@@ -489,6 +489,26 @@ static void a_brain_gets_one_row(void **state)
   rp_session_free(s);
 }
 
+/* N-06: a session file that is empty or cut, with a good .bak beside it; and one with none, that nobody can name. */
+static void a_damaged_file_is_known_by_its_copy(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  static const char *const bad[] = {"", " \n", "{bad", "{\"version\": 1, \"heartbeat\": 17", "\1\1\1"};
+  static const char good[] = "{\"version\":1,\"heartbeat\":1700000000.0,\"shutdown_clean\":false,"
+                             "\"session_start\":1699999000.0,\"session_id\":\"copy\",\"conversation\":[]}";
+  const rp_import_options o = {.scope = "robot", .dry_run = true};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
+    assert_true(rp_import_file(r->e, file(r, "alone.json", bad[i]), &o, NULL, NULL, NULL, NULL, &err) != 0);
+    if (!strstr(err.message, "nova") && !strstr(err.hint, "nova")) fail_msg("%s (%s)", err.message, err.hint);
+    file(r, "session.json.bak", good);
+    struct seen s = take(r, file(r, "session.json", bad[i]), "robot");
+    assert_int_equal(s.taken, i == 0);
+    assert_int_equal(s.taken + s.skipped, 1);
+    if (s.taken) assert_non_null(strstr(s.why, ".bak"));
+  }
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 int main(void)
 {
@@ -507,6 +527,7 @@ int main(void)
       T(time_travel_shows),
       T(a_folder_has_an_index),
       T(a_brain_gets_one_row),
+      T(a_damaged_file_is_known_by_its_copy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

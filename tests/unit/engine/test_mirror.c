@@ -272,15 +272,97 @@ static void every_state_on_disk_can_be_read(void **state)
   const rp_options elsewhere = {.db = "memory:", .short_lived = true};
   rp_engine *e;
   OK(rp_open(&elsewhere, &e, &err), err);
+  const rp_import_options any = {.dry_run = true}; /* what it is can be told by its .bak */
   for (size_t cut = 0; cut < n; cut += 7) {
     spill(live, whole, cut);
     OK(rp_import_file(e, live, &dry, count_item, &fallbacks, NULL, NULL, &err), err);
+    OK(rp_import_file(e, live, &any, count_item, &fallbacks, NULL, NULL, &err), err);
   }
-  assert_int_equal(fallbacks, (n + 6) / 7);
+  assert_int_equal(fallbacks, 2 * ((n + 6) / 7));
   assert_int_equal(unlink(live), 0);
   OK(rp_import_file(e, live, &dry, count_item, &fallbacks, NULL, NULL, &err), err);
   free(whole);
   rp_close(e);
+  rp_session_free(s);
+}
+
+/* ---- turns ---- */
+
+static int robot_setup(void **state)
+{
+  setenv("REPRISE_TEMPLATE", "robot", 1);
+  return live_setup(state);
+}
+
+static int robot_teardown(void **state)
+{
+  unsetenv("REPRISE_TEMPLATE");
+  return rig_teardown(state);
+}
+
+static void say_turns(rp_session *s, int from, int to)
+{
+  for (int i = from; i < to; i++) {
+    char body[100];
+    snprintf(body, sizeof body, "{\"role\":\"%s\",\"content\":\"turn %d.\"}", i % 2 ? "assistant" : "user", i);
+    put(s, "message", body);
+  }
+}
+
+/* The turns of the file are these and no others. */
+static void expect_turns(rp_session *s, int from, int to)
+{
+  rp_error err = {0};
+  OK(rp__mirror_live(s, false, &err), err);
+  char *text = slurp(live);
+  struct rp__json_iter it = {0};
+  struct rp__json turn, list = rp__json_get(rp__json_trusted(text, strlen(text)), "conversation");
+  assert_int_equal(rp__json_count(list), to - from);
+  for (int i = from; rp__json_next(list, &it, NULL, &turn); i++) {
+    char expected[40];
+    snprintf(expected, sizeof expected, "turn %d.", i);
+    if (!rp__json_eq(rp__json_get(turn, "text"), expected)) fail_msg("no %s in %s", expected, text);
+  }
+  free(text);
+}
+
+/* N-06, N-07: 50 turns of user and assistant, in the file and carried, whatever tools and the system say. */
+static void turns_are_the_users_and_the_assistants(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  for (int i = 0; i < 60; i += 2) {
+    say_turns(s, i, i + 2);
+    put(s, "message", "{\"role\":\"tool\",\"content\":\"a tool's\"}");
+  }
+  for (int i = 0; i < 60; i++) put(s, "message", "{\"role\":\"system\",\"content\":\"the system's\"}");
+  expect_turns(s, 10, 60);
+  for (int life = 0; life < 2; life++) { /* two restarts in a row lose nothing */
+    OK(rp_end(s, NULL, &err), err);
+    rp_session_free(s);
+    r->wall += 20000;
+    s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+    expect_turns(s, 10, 60);
+    for (int i = 0; i < 40; i++) put(s, "message", "{\"role\":\"tool\",\"content\":\"a tool's\"}");
+  }
+  say_turns(s, 60, 63);
+  expect_turns(s, 13, 63);
+  OK(rp_end(s, NULL, &err), err);
+  rp_session_free(s);
+}
+
+static void a_stream_is_one_turn(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  say_turns(s, 0, 49);
+  put(s, "message", "{\"role\":\"assistant\",\"content\":\"tu\",\"partial\":true}");
+  for (int i = 0; i < 100; i++) put(s, "message", "{\"role\":\"assistant\",\"content\":\"\",\"partial\":true}");
+  put(s, "message", "{\"role\":\"assistant\",\"content\":\"rn 49.\"}");
+  expect_turns(s, 0, 50);
+  OK(rp_end(s, NULL, &err), err);
   rp_session_free(s);
 }
 
@@ -305,12 +387,16 @@ static void nothing_of_a_sealed_scope(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 #define L(name) cmocka_unit_test_setup_teardown(name, live_setup, rig_teardown)
+#define R(name) cmocka_unit_test_setup_teardown(name, robot_setup, robot_teardown)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      T(a_record_for_every_end),   T(no_record_where_none_is_wanted),  T(the_folder_can_be_named),
-      T(nobody_is_led_elsewhere),  L(the_file_follows_the_session),    L(a_bad_file_poisons_nothing),
-      L(a_heartbeat_is_only_that), L(every_state_on_disk_can_be_read), T(nothing_of_a_sealed_scope),
+      T(a_record_for_every_end),       T(no_record_where_none_is_wanted),
+      T(the_folder_can_be_named),      T(nobody_is_led_elsewhere),
+      L(the_file_follows_the_session), L(a_bad_file_poisons_nothing),
+      L(a_heartbeat_is_only_that),     L(every_state_on_disk_can_be_read),
+      T(nothing_of_a_sealed_scope),    R(turns_are_the_users_and_the_assistants),
+      R(a_stream_is_one_turn),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,64 @@ static void split(struct rig *r, bool reopen, const char *extra)
   assert_nowhere(r->scratch.dir, SECRET);
 }
 
+/* One masked message after the other: what was masked must not hide what the next one begins with. */
+static void test_after_masks(void **state)
+{
+  static const char *const extras[] = {"", ",\"message_id\":\"m\""};
+  static const char *const texts[] = {"id AKIA"
+                                      "IOSFODNN7EXAMPLE",
+                                      SECRET, "password=hunter2hunter2",
+                                      "-----BEGIN RSA PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA7Nox\\n", "hello there"};
+  struct rig *r = *state;
+  for (size_t k = 0; k < RP_ARRAY_SIZE(extras); k++) {
+    rp_error err = {0};
+    rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+    for (size_t first = 0; first < RP_ARRAY_SIZE(texts); first++)
+      for (size_t i = 0; i < RP_ARRAY_SIZE(texts); i++) {
+        char body[512];
+        snprintf(body, sizeof body, "{\"role\":\"user\"%s,\"content\":\"%s\"}", extras[k],
+                 texts[(first + i) % RP_ARRAY_SIZE(texts)]);
+        put(s, "message", body);
+      }
+    OK(rp_end(s, NULL, &err), err);
+    rp_session_free(s);
+    assert_nowhere(r->scratch.dir, "hunter2");
+    assert_nowhere(r->scratch.dir, "7Nox");
+    assert_nowhere(r->scratch.dir, SECRET + 4);
+  }
+}
+
+/* The closing event of a stream, and the transcript that follows another, go on where the one before ended. */
+static void test_split_closing(void **state)
+{
+  static const struct {
+    const char *kind, *first, *second;
+  } rows[] = {
+      {"transcript", "{\"text\":\"%.*s\",\"final\":false}", "{\"text\":\"%s\",\"final\":true}"},
+      {"message", "{\"role\":\"user\",\"content\":\"%.*s\",\"partial\":true}",
+       "{\"role\":\"user\",\"content\":\"%s\"}"},
+  };
+  static const char text[] = "here " SECRET " ok";
+  struct rig *r = *state;
+  for (size_t k = 0; k < RP_ARRAY_SIZE(rows); k++)
+    for (size_t at = 1; at < sizeof text - 1; at++) {
+      char body[256];
+      rp_error err = {0};
+      rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+      snprintf(body, sizeof body, rows[k].first, (int)at, text);
+      put(s, rows[k].kind, body);
+      snprintf(body, sizeof body, rows[k].second, text + at);
+#pragma GCC diagnostic pop
+      put(s, rows[k].kind, body);
+      OK(rp_end(s, NULL, &err), err);
+      rp_session_free(s);
+      if (at < 5 + 8) assert_nowhere(r->scratch.dir, SECRET + 20);
+    }
+  assert_nowhere(r->scratch.dir, SECRET);
+}
+
 static void test_split_whole(void **state)
 {
   split(*state, false, "");
@@ -193,7 +251,8 @@ static void test_off(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_everywhere),      T(test_split_whole), T(test_split_partial),
-                                     T(test_split_processes), T(test_apply),       T(test_off)};
+  const struct CMUnitTest tests[] = {
+      T(test_everywhere),    T(test_after_masks),     T(test_split_closing), T(test_split_whole),
+      T(test_split_partial), T(test_split_processes), T(test_apply),         T(test_off)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

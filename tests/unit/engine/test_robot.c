@@ -136,10 +136,30 @@ static void test_own_table(void **state)
   end(s);
 }
 
+/* N-05: what a session that goes on has learned itself it is told once, beside what others learned. */
+static void test_facts_once(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "nova", "body", RP_OWNER_SELF);
+  put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"Ori likes the moons of Jupiter\"}");
+  rp_session *other = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  put(other, "learning", "{\"memory_id\":\"m2\",\"content\":\"Mia plays the cello\"}");
+  end(other);
+  r->wall += 20 * HOUR; /* the scope's fact has faded by now */
+  rp_session_free(s);
+  s = rig_start(r, "nova", "body", RP_OWNER_SELF);
+  const char *told = strstr(brief_of(s), "moons of Jupiter");
+  assert_non_null(told);
+  assert_null(strstr(told + 1, "moons of Jupiter"));
+  assert_non_null(strstr(brief_of(s), "Mia plays the cello"));
+  end(s);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, robot_setup, rig_teardown)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_forms), T(test_ten_restarts), T(test_slept), T(test_own_table)};
+  const struct CMUnitTest tests[] = {T(test_forms), T(test_ten_restarts), T(test_slept), T(test_own_table),
+                                     T(test_facts_once)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,173 @@ static void carried_messages_stay_until_new_ones_displace_them(void **state)
   assert_sound(f);
 }
 
+/* ---- streams ---- */
+
+#define CHUNK(role, content, more) "{\"role\":\"" role "\",\"content\":" content more ",\"partial\":true}"
+
+static void expect_content(const struct rp__buf *shown, size_t i, const char *raw)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json m;
+  for (size_t k = 0; k <= i; k++) assert_true(rp__json_next(messages_of(shown), &it, NULL, &m));
+  struct rp__json content = rp__json_get(m, "content");
+  if (content.n != strlen(raw) || memcmp(content.p, raw, content.n) != 0)
+    fail_msg("%.*s is not %s", (int)content.n, content.p, raw);
+}
+
+static void expect_contents(struct rp__fold *f, size_t n, const char *const *raw)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  show(f, &out);
+  for (size_t i = 0; i < n; i++) expect_content(&out, i, raw[i]);
+  assert_int_equal(rp__json_count(messages_of(&out)), n);
+  assert_int_equal(total_of(&out), n);
+  assert_sound(f);
+}
+#define EXPECT(f, ...)                                                                                                 \
+  expect_contents(f, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), (const char *const[]){__VA_ARGS__})
+
+static void chunks_are_one_message_with_the_first_seq_and_time(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"Hel\"", ",\"message_id\":\"m\\u0031\",\"source\":\"acp\""));
+  tell(f, RP_KIND_USAGE, "{\"tokens_in\":5}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"lo\\n\"", ",\"message_id\":\"m1\""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("\\u0061ssistant", "\"\"", ",\"message_id\":\"m1\",\"source\":\"x\""));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"w\\u00e4\",\"message_id\":\"m1\"}");
+  show(f, &out);
+  assert_non_null(strstr(
+      out.p, "\"conversation\":{\"messages\":[{\"seq\":1,\"role\":\"assistant\",\"content\":\"Hello\\nw\\u00e4\","
+             "\"message_id\":\"m\\u0031\",\"source\":\"acp\",\"at\":\"1970-01-01T00:00:01.000Z\"}],"
+             "\"total\":1}"));
+  assert_int_equal(total_of(&out), 1);
+  EXPECT(f, "\"Hello\\nw\\u00e4\"");
+  /* It is closed: what comes now with that name is another one. */
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"again\"", ",\"message_id\":\"m1\""));
+  EXPECT(f, "\"Hello\\nw\\u00e4\"", "\"again\"");
+}
+
+static void without_a_name_the_same_role_goes_on(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"a\"", ""));
+  tell(f, RP_KIND_TOOL, "{\"call_id\":\"1\",\"name\":\"n\",\"status\":\"done\"}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"b\"", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("user", "\"c\"", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"d\"", ""));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"e\"}");
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"f\"}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"g\"", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"h\"", ",\"message_id\":\"x\""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"i\"", ",\"message_id\":\"y\""));
+  EXPECT(f, "\"ab\"", "\"c\"", "\"de\"", "\"f\"", "\"g\"", "\"h\"", "\"i\"");
+}
+
+/* A run that died can't go on with its sentence, unless the message has a name. */
+static void a_restart_ends_a_stream_without_a_name(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"a\"", ""));
+  tell(f, RP_KIND_RESTORED, "{\"cause\":\"crash\"}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"b\"", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("user", "\"c\"", ",\"message_id\":\"x\""));
+  tell(f, RP_KIND_RESTORED, "{\"cause\":\"crash\"}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("user", "\"d\"", ",\"message_id\":\"x\""));
+  EXPECT(f, "\"a\"", "\"b\"", "\"cd\"");
+}
+
+static void content_blocks_are_joined_and_their_text_goes_on(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "[ ]", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "[{\"type\":\"text\",\"text\":\"he\"} ]", ",\"source\":\"s\""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "[ {\"text\":\"l\\n\",\"type\":\"text\"}]", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "[]", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "[{\"type\":\"text\",\"text\":\"o\"},{\"type\":\"image\"}]", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "[{\"type\":\"text\",\"text\":\"a\"}]", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "[{\"type\":\"text\",\"text\":\"b\",\"x\":1}]", ""));
+  tell(f, RP_KIND_MESSAGE,
+       CHUNK("assistant", "[{\"type\":\"text\",\"text\":\"c\"},5,{\"type\":\"text\",\"text\":\"d\"}]", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "[{\"type\":\"text\",\"text\":\"e\"}]", ""));
+  EXPECT(f, "[ {\"type\":\"text\",\"text\":\"hel\\no\"} ,{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"a\"},"
+            "{\"type\":\"text\",\"text\":\"bc\",\"x\":1},5,{\"type\":\"text\",\"text\":\"de\"}]");
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"a string is another kind\"", ""));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":[]}");
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  show(f, &out);
+  assert_int_equal(total_of(&out), 3);
+}
+
+static void tell_big_chunk(struct rp__fold *f, const char *role, size_t n)
+{
+  RP_AUTOBUF struct rp__buf body = RP_BUF(SAVED_MAX);
+  rp__buf_printf(&body, "{\"role\":\"%s\",\"partial\":true,\"content\":\"", role);
+  for (size_t i = 0; i < n; i++) rp__buf_char(&body, 'c');
+  rp__buf_str(&body, "\"}");
+  tell_n(f, RP_KIND_MESSAGE, body.p, body.n);
+}
+
+static void a_joined_message_is_bounded(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  for (int i = 0; i < 33; i++) tell_big_chunk(f, "assistant", 8192 - 2);
+  show(f, &out);
+  assert_int_equal(rp__json_count(messages_of(&out)), 2);
+  assert_int_equal(total_of(&out), 2);
+  for (int i = 0; i < 500; i++) {
+    tell_big_chunk(f, i % 100 ? "assistant" : "tool", 8192);
+    if (i % 20 == 0) assert_sound(f);
+  }
+  show(f, &out);
+  assert_in_range(rp__json_count(messages_of(&out)), 7, 16);
+  assert_sound(f);
+  tell_big_chunk(f, "assistant", 3 * 1024 * 1024); /* left out, and nothing can be joined to it */
+  tell_big_chunk(f, "assistant", 5);
+  show(f, &out);
+  assert_non_null(strstr(out.p, "\"content\":null,\"omitted_bytes\":3145730,"));
+  assert_non_null(strstr(out.p, "\"content\":\"ccccc\""));
+  assert_sound(f);
+}
+
+/* N-06: what a tool says takes no place from the last 50 turns. */
+static void the_last_turns_stay_when_tools_talk(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  for (int i = 0; i < 70; i++) {
+    char text[20];
+    snprintf(text, sizeof text, "turn %d", i);
+    say(f, text);
+    if (i % 7 == 0) tell(f, RP_KIND_MESSAGE, "{\"role\":\"system\",\"content\":\"s\"}");
+  }
+  for (int i = 0; i < 1000; i++) {
+    tell(f, RP_KIND_MESSAGE, "{\"role\":\"tool\",\"content\":\"t\"}");
+    if (i % 100 == 0) assert_sound(f);
+  }
+  for (int i = 0; i < 10; i++) tell_big(f, 400000);
+  show(f, &out);
+  assert_non_null(strstr(out.p, "\"turn 20\""));
+  assert_null(strstr(out.p, "\"turn 19\""));
+  for (int i = 70; i < 600; i++) {
+    char text[20];
+    snprintf(text, sizeof text, "turn %d", i);
+    say(f, text);
+  }
+  show(f, &out);
+  assert_int_equal(rp__json_count(messages_of(&out)), 500);
+  assert_null(strstr(out.p, "\"turn 99\""));
+  assert_non_null(strstr(out.p, "\"turn 100\""));
+  assert_sound(f);
+}
+
 static void refuses_damaged_snapshots(void **state)
 {
   (void)state;
@@ -205,6 +372,12 @@ static void refuses_damaged_snapshots(void **state)
       "{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\",\"carried\":true}],\"total\":1}",
       "{\"messages\":[{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\",\"carried\":true},"
       "{\"seq\":2,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\",\"carried\":true}],\"total\":0}",
+      "{\"messages\":[],\"total\":1,\"open\":true}",
+      "{\"messages\":[{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\"}],\"total\":1,\"open\":1}",
+      "{\"messages\":[{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":\"x\",\"carried\":true}],\"total\":0,"
+      "\"open\":true}",
+      "{\"messages\":[{\"seq\":1,\"at_ms\":5,\"role\":\"user\",\"content\":null,\"omitted_bytes\":9}],\"total\":1,"
+      "\"open\":true}",
   };
   rp_error err;
   assert_int_equal(load_part("conversation", good, &err), 0);
@@ -237,6 +410,12 @@ int main(void)
       cmocka_unit_test(a_message_too_large_alone_is_named_and_left_out),
       cmocka_unit_test(bodies_of_other_versions_change_nothing_or_little),
       cmocka_unit_test(carried_messages_stay_until_new_ones_displace_them),
+      cmocka_unit_test(chunks_are_one_message_with_the_first_seq_and_time),
+      cmocka_unit_test(without_a_name_the_same_role_goes_on),
+      cmocka_unit_test(a_restart_ends_a_stream_without_a_name),
+      cmocka_unit_test(content_blocks_are_joined_and_their_text_goes_on),
+      cmocka_unit_test(a_joined_message_is_bounded),
+      cmocka_unit_test(the_last_turns_stay_when_tools_talk),
       cmocka_unit_test(refuses_damaged_snapshots),
       cmocka_unit_test(a_snapshot_with_too_much_is_refused),
   };

@@ -50,10 +50,12 @@ static void random_message(struct dice *d, struct rp__buf *b)
     for (int64_t i = dice_below(d, 3) * 400000; i > 0; i--) rp__buf_char(b, 'm');
     rp__buf_char(b, '"');
   } else {
-    rp__buf_str(b, PICK(d, "\"hello\"", "\"\\u00e4\\u0000\"", "[]", "[ {\"type\":\"text\", \"text\":\"x\"} ]", "5"));
+    rp__buf_str(b, PICK(d, "\"hello\"", "\"\\u00e4\\u0000\"", "[]", "[ {\"type\":\"text\", \"text\":\"x\"} ]", "5",
+                        "[{\"type\":\"image\"} , {\"text\":\"y\\n\",\"type\":\"text\",\"z\":[]}]"));
   }
   if (dice_below(d, 2)) rp__buf_printf(b, " , \"message_id\":%s", PICK(d, "\"m\"", "\"\\n\"", "null"));
   if (dice_below(d, 4) == 0) rp__buf_str(b, ",\"source\":\"acp\"");
+  if (dice_below(d, 3)) rp__buf_str(b, ",\"partial\":true");
   rp__buf_str(b, " }");
 }
 
@@ -160,7 +162,8 @@ static void in_a_long_journal(void **state)
       snprintf(body, sizeof body, "{\"call_id\":\"%d\",\"name\":\"n\",\"status\":\"%s\"}", (int)dice_below(&d, 700),
                PICK(&d, "intended", "running", "running", "done", "unknown"));
     else
-      snprintf(body, sizeof body, "{\"role\":\"user\",\"content\":\"%d\"}", i);
+      snprintf(body, sizeof body, "{\"role\":\"%s\",\"content\":\"%d\",\"partial\":%s}",
+               PICK(&d, "user", "user", "tool"), i, PICK(&d, "false", "true"));
     tell(all, tool ? RP_KIND_TOOL : RP_KIND_MESSAGE, body);
     tell(hops, tool ? RP_KIND_TOOL : RP_KIND_MESSAGE, body);
     if (dice_below(&d, 40)) continue;

@@ -10,6 +10,11 @@ static const struct {
   const char *body;
 } events[] = {
     {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"hello\",\"message_id\":\"m\"}"},
+    {RP_KIND_MESSAGE, "{\"role\":\"tool\",\"content\":[],\"message_id\":\"s\",\"partial\":true}"},
+    {RP_KIND_MESSAGE, "{\"role\":\"tool\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}],\"message_id\":\"s\","
+                      "\"partial\":true}"},
+    {RP_KIND_MESSAGE, "{\"role\":\"tool\",\"content\":[{\"type\":\"text\",\"text\":\"aaaaaaaaaaaaaaaaaaaa\"},5],"
+                      "\"message_id\":\"s\"}"},
     {RP_KIND_TOOL, "{\"call_id\":\"a\",\"name\":\"sh\",\"status\":\"intended\",\"input\":{}}"},
     {RP_KIND_TOOL, "{\"call_id\":\"\\u0061\",\"name\":\"s\\nh\",\"status\":\"running\"}"},
     {RP_KIND_USAGE, "{\"tokens_in\":5}"},

@@ -47,7 +47,7 @@ static void a_whole_transcript(void **state)
   assert_int_equal(book_export(&b, 0, "markdown", &out, &err), 0);
   HAS(out.p, "# Kitchen &lt;talk>\n");
   HAS(out.p, "- **When:** 2 January 2026, 03:04:05 to 04:29:05 UTC (1 h 25 min)\n");
-  HAS(out.p, "- **Who:** user and assistant (4 messages)\n");
+  HAS(out.p, "- **Who:** user and assistant (3 messages)\n");
   HAS(out.p, "- **Cost:** $0.2500, 10 tokens in, 20 out\n");
   HAS(out.p, "### 2 January 2026\n\n**User** · 03:04:06\n\nWhat is [31mred?\n\n");
   HAS(out.p, "<details><summary>Tool <code>look</code> · done · 03:04:08</summary>\n\nInput\n\n````json\n");
@@ -61,6 +61,25 @@ static void a_whole_transcript(void **state)
   HAS(out.p, "- **goal** (critical): ship\n");
   HAS(out.p, "- [ ] Paint (`t-1`, build)\n- [x] Wash (`t-2`, done)\n");
   HAS_NOT(out.p, "\x1b");
+  book_clear(&b);
+}
+
+/* As in the state: without a message_id the same role goes on after a chunk, until one that is whole. */
+static void chunks_without_a_name(void **state)
+{
+  (void)state;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(1 << 20);
+  begin();
+  add("message", 1767323046000, "{\"role\":\"assistant\",\"content\":\"one \",\"partial\":true}");
+  add("message", 1767323047000, "{\"role\":\"assistant\",\"content\":\"two \",\"partial\":true}");
+  add("message", 1767323048000, "{\"role\":\"assistant\",\"content\":\"three\"}");
+  add("message", 1767323049000, "{\"role\":\"assistant\",\"content\":\"four\"}");
+  add("message", 1767323050000, "{\"role\":\"user\",\"content\":\"five\",\"partial\":true}");
+  add("message", 1767323051000, "{\"role\":\"user\",\"content\":\"six\",\"message_id\":\"m\",\"partial\":true}");
+  assert_int_equal(book_export(&b, 0, "markdown", &out, &err), 0);
+  HAS(out.p, "(4 messages)");
+  HAS(out.p, "**Assistant** · 03:04:06\n\none two three\n\n**Assistant** · 03:04:09\n\nfour\n\n");
+  HAS(out.p, "**User** · 03:04:10\n\nfive\n\n**User** · 03:04:11\n\nsix\n\n");
   book_clear(&b);
 }
 
@@ -106,6 +125,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_whole_transcript),
+      cmocka_unit_test(chunks_without_a_name),
       cmocka_unit_test(an_empty_session),
       cmocka_unit_test(long_ones_are_streamed),
   };

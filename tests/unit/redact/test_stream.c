@@ -225,8 +225,9 @@ static void test_seam_of_plain_text(void **state)
       RP_AUTOFREE char *first = strndup(text, cut);
       size_t n = strlen(first);
       if (n >= 10 && strcmp(first + n - 10, RP_MASK) == 0) continue;
-      RP_AUTOFREE char *second = after(first, true, text + cut, NULL);
-      assert_string_equal(second, text + cut);
+      /* what is a secret by itself is masked as one, whatever stands before it */
+      RP_AUTOFREE char *alone = after("", false, text + cut, NULL), *second = after(first, true, text + cut, NULL);
+      if (strcmp(alone, text + cut) == 0) assert_string_equal(second, text + cut);
     }
   }
 }

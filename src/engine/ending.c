@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/ending.h"
+
+#include "engine/abandon.h"
+
+#define ENDINGS_MAX 16
+#define DEAD_MAX 256     /* as many as one start ends */
+#define ABANDONED_MAX 64 /* as many as one start looks at */
+#define ENDING_RECORD_MAX (4 * 1024 * 1024)
+
+void rp__endings_done(struct rp__endings *l)
+{
+  for (size_t i = 0; i < l->n; i++) rp__buf_done(&l->p[i].record);
+  free(l->p);
+  *l = (struct rp__endings){0};
+}
+
+static struct rp__ending *find(const struct rp__endings *l, const char *session_id)
+{
+  for (size_t i = 0; i < l->n; i++)
+    if (strcmp(l->p[i].session_id, session_id) == 0) return &l->p[i];
+  return NULL;
+}
+
+const struct rp__ending *rp__ending_of(const struct rp__endings *l, const char *session_id)
+{
+  return find(l, session_id);
+}
+
+/* ---- one record ---- */
+
+static int record_text(rp_session *s, const struct rp__record_row *row, struct rp__buf *out, rp_error *err)
+{
+  if (row->sealed_body) return rp__unseal(s->key, rp__session_ad(s), row->sealed_body, row->sealed_len, out, err);
+  return rp__record_write(row, out) ? rp__fail_nomem(err) : 0;
+}
+
+int rp__record_made(rp_engine *e, const struct rp__session_row *session, int64_t end_ms, bool crash_recovered,
+                    struct rp__capture *ret, struct rp__buf *out, rp_error *err)
+{
+  rp_session *s = NULL;
+  int rc = rp__session_open(e, session, 0, &s, err);
+  if (rc) return rc;
+  rc = rp__capture_make(s, end_ms, crash_recovered, ret, err);
+  if (!rc) rc = record_text(s, &ret->row, out, err);
+  rp__session_unref(s);
+  return rc;
+}
+
+/* ---- all of a scope ---- */
+
+struct search {
+  rp_engine *e;
+  const char *channel;
+  struct rp__endings *found;
+};
+
+static bool counts(const struct search *x, const struct rp__session_row *row)
+{
+  if (rp__status_ended(row->status) || row->hidden || row->trashed_at) return false;
+  return !x->channel || strcmp(row->channel, x->channel) == 0;
+}
+
+static void fill(struct rp__ending *out, const struct rp__record_row *row)
+{
+  out->n_tasks = row->n_tasks;
+  out->has_critical = row->has_critical;
+  out->n_topics = row->n_topics;
+  memcpy(out->topics, row->topics, row->n_topics * sizeof row->topics[0]);
+}
+
+static int add(struct search *x, const struct rp__session_row *row, int64_t end_ms, bool closes, bool crashed,
+               rp_error *err)
+{
+  struct rp__capture c RP_CLEANUP(rp__capture_done) = {0};
+  struct rp__ending *out = &x->found->p[x->found->n];
+  rp_error why = {0};
+  *out = (struct rp__ending){
+      .session_ref = row->ref, .end_ms = end_ms, .closes = closes, .record = RP_BUF(ENDING_RECORD_MAX)};
+  memcpy(out->session_id, row->id, RP_NAME);
+  int rc = rp__record_made(x->e, row, end_ms, crashed, &c, &out->record, &why);
+  if (!rc) {
+    fill(out, &c.row);
+    x->found->n++;
+    return 0;
+  }
+  rp__buf_done(&out->record);
+  if (rp__capture_passes(rc)) {
+    if (err) *err = why;
+    return rc;
+  }
+  rp__log(&x->e->log, RP_LOG_DEBUG, "session %s would be left without a record: %s", row->id, why.message);
+  return 0;
+}
+
+struct dead {
+  rp_engine *e;
+  struct rp__run_row *runs;
+  size_t n;
+};
+
+static int on_run(void *ctx, const struct rp__run_row *run)
+{
+  struct dead *x = ctx;
+  struct rp__evidence evidence;
+  struct rp__verdict verdict;
+  rp__run_judge(x->e, run, 0, &evidence, &verdict);
+  if (!verdict.alive && x->n < DEAD_MAX) x->runs[x->n++] = *run;
+  return 0;
+}
+
+static int add_dead(struct search *x, const struct rp__run_row *run, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  struct rp__evidence evidence;
+  struct rp__verdict verdict;
+  int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, run->session_id, &row, err);
+  if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
+  if (!counts(x, &row) || find(x->found, row.id)) return 0;
+  rp__run_judge(x->e, run, row.last_activity_at, &evidence, &verdict);
+  if (verdict.alive) return 0;
+  return add(x, &row, RP_MIN(evidence.heartbeat_ms, evidence.now_ms), !row.key[0], true, err);
+}
+
+static int find_dead(struct search *x, const char *scope, rp_error *err)
+{
+  struct dead dead = {.e = x->e, .runs = calloc(DEAD_MAX, sizeof *dead.runs)};
+  struct rp__run_filter f = {.scope = scope, .channel = x->channel, .open_only = true};
+  if (!dead.runs) return rp__fail_nomem(err);
+  int rc = x->e->store->ops->run_list(x->e->store, &f, on_run, &dead, err);
+  for (size_t i = 0; !rc && i < dead.n && x->found->n < ENDINGS_MAX; i++) rc = add_dead(x, &dead.runs[i], err);
+  free(dead.runs);
+  return rc;
+}
+
+struct quiet {
+  struct search *x;
+  int64_t now;
+  char ids[ABANDONED_MAX][RP_NAME];
+  size_t n;
+};
+
+static int on_session(void *ctx, const struct rp__session_row *row)
+{
+  struct quiet *q = ctx;
+  if (q->n == ABANDONED_MAX || !counts(q->x, row) || !rp__abandon_possible(q->x->e, row, q->now)) return 0;
+  memcpy(q->ids[q->n++], row->id, RP_NAME);
+  return 0;
+}
+
+/* What has a key stays open after its run was ended, and is closed when it is abandoned then. */
+static int add_quiet(struct search *x, const char *id, int64_t now, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  struct rp__quiet q = {0};
+  struct rp__ending *known = find(x->found, id);
+  int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, id, &row, err);
+  if (!rc) rc = rp__abandon_judge(x->e, &row, &q, err);
+  if (rc || !q.due) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
+  if (known) known->closes = true;
+  if (known || x->found->n == ENDINGS_MAX) return 0;
+  return add(x, &row, RP_MIN(q.last_ms, now), true, row.crash_recovered, err);
+}
+
+static int find_quiet(struct search *x, const char *scope, rp_error *err)
+{
+  struct quiet *q RP_AUTOFREE = calloc(1, sizeof *q);
+  rp_filter f = {.scope = scope, .limit = ABANDONED_MAX};
+  if (!q) return rp__fail_nomem(err);
+  q->x = x;
+  q->now = rp__engine_now(x->e);
+  int rc = x->e->store->ops->session_list(x->e->store, &f, on_session, q, err);
+  for (size_t i = 0; !rc && i < q->n; i++) rc = add_quiet(x, q->ids[i], q->now, err);
+  return rc;
+}
+
+int rp__endings_find(rp_engine *e, const char *scope, const char *channel, struct rp__endings *ret, rp_error *err)
+{
+  struct rp__endings found = {.p = calloc(ENDINGS_MAX, sizeof *found.p)};
+  struct search x = {.e = e, .channel = channel, .found = &found};
+  if (!found.p) return rp__fail_nomem(err);
+  int rc = find_dead(&x, scope, err);
+  if (!rc) rc = find_quiet(&x, scope, err);
+  if (rc)
+    rp__endings_done(&found);
+  else
+    *ret = found;
+  return rc;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "facets/message.h"
+
+#include "json/text.h"
+
+#define TEXT_UNKNOWN (-1)
+
+static const char *const part_names[RP_MSG_PARTS] = {"role", "content", "message_id", "source"};
+
+/* ---- bodies ------------------------------------------------------------------- */
+
+struct rp__message_body rp__message_look(struct rp__json object)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  struct rp__message_body b = {0};
+  while (rp__json_next(object, &it, &key, &value)) {
+    for (unsigned i = 0; i < RP_MSG_PARTS; i++) {
+      if (b.part[i].type == RP_JSON_NONE && rp__json_eq(key, part_names[i])) b.part[i] = value;
+    }
+    if (value.type == RP_JSON_TRUE && rp__json_eq(key, "partial")) b.partial = true;
+  }
+  return b;
+}
+
+static bool small_string(struct rp__json v)
+{
+  return v.type == RP_JSON_STRING && v.n <= RP_MESSAGE_SMALL_MAX;
+}
+
+bool rp__message_ok(struct rp__message_body *b)
+{
+  enum rp__json_type content = b->part[RP_MSG_CONTENT].type;
+  if (!small_string(b->part[RP_MSG_ROLE])) return false;
+  if (content != RP_JSON_STRING && content != RP_JSON_ARRAY) return false;
+  if (!small_string(b->part[RP_MSG_ID])) b->part[RP_MSG_ID] = (struct rp__json){0};
+  if (!small_string(b->part[RP_MSG_SOURCE])) b->part[RP_MSG_SOURCE] = (struct rp__json){0};
+  return true;
+}
+
+/* ---- messages ------------------------------------------------------------------ */
+
+struct rp__message *rp__message_new(const struct rp__message_body *b, int64_t seq, int64_t at_ms)
+{
+  struct rp__json role = b->part[RP_MSG_ROLE];
+  size_t n = 0;
+  for (unsigned i = 0; i < RP_MSG_PARTS; i++) n += b->part[i].n;
+  struct rp__message *m = malloc(sizeof *m + n);
+  if (!m) return NULL;
+  *m = (struct rp__message){.seq = seq, .at_ms = at_ms, .text_end = TEXT_UNKNOWN, .cap = n};
+  m->turn = rp__json_eq(role, "user") || rp__json_eq(role, "assistant");
+  char *to = m->bytes;
+  for (unsigned i = 0; i < RP_MSG_PARTS; i++) {
+    m->n[i] = (uint32_t)b->part[i].n;
+    if (b->part[i].n) memcpy(to, b->part[i].p, b->part[i].n);
+    to += b->part[i].n;
+  }
+  return m;
+}
+
+size_t rp__message_bytes(const struct rp__message *m)
+{
+  size_t n = 0;
+  for (unsigned i = 0; i < RP_MSG_PARTS; i++) n += m->n[i];
+  return n;
+}
+
+static struct rp__json part_of(const struct rp__message *m, enum rp__message_part part)
+{
+  const char *at = m->bytes;
+  for (unsigned i = 0; i < part; i++) at += m->n[i];
+  return m->n[part] ? rp__json_trusted(at, m->n[part]) : (struct rp__json){0};
+}
+
+void rp__message_write(const struct rp__message *m, bool show, struct rp__jw *w)
+{
+  const char *at = m->bytes;
+  rp__jw_object(w);
+  rp__jw_ki64(w, "seq", m->seq);
+  for (unsigned i = 0; i < RP_MSG_PARTS; i++) {
+    if (m->n[i]) {
+      rp__jw_key(w, part_names[i]);
+      rp__jw_raw(w, at, m->n[i]);
+    }
+    at += m->n[i];
+  }
+  if (m->omitted) rp__jw_ki64(w, "omitted_bytes", m->omitted);
+  if (m->carried) rp__jw_kbool(w, "carried", true);
+  if (show)
+    rp__jw_ktime(w, "at", m->at_ms);
+  else
+    rp__jw_ki64(w, "at_ms", m->at_ms);
+  rp__jw_end_object(w);
+}
+
+/* ---- joining ------------------------------------------------------------------- */
+
+static bool same_text(struct rp__json a, struct rp__json b)
+{
+  if (a.type != b.type) return false;
+  if (a.type != RP_JSON_STRING) return true;
+  return rp__json_text_cmp((struct rp__str){a.p + 1, a.n - 2}, (struct rp__str){b.p + 1, b.n - 2}) == 0;
+}
+
+bool rp__message_goes_on(const struct rp__message *m, const struct rp__message_body *b)
+{
+  struct rp__json more = b->part[RP_MSG_CONTENT];
+  if (m->omitted || m->carried || m->n[RP_MSG_CONTENT] + more.n > RP_MESSAGE_JOINED_MAX) return false;
+  return part_of(m, RP_MSG_CONTENT).type == more.type && same_text(part_of(m, RP_MSG_ROLE), b->part[RP_MSG_ROLE]) &&
+         same_text(part_of(m, RP_MSG_ID), b->part[RP_MSG_ID]);
+}
+
+/* Room for `more` bytes; it doubles, so that a stream of many chunks copies each byte but a few times. */
+static int reserve(struct rp__message **m, size_t more)
+{
+  size_t need = rp__message_bytes(*m) + more;
+  if (need <= (*m)->cap) return 0;
+  size_t cap = RP_MAX(need, 2 * (*m)->cap);
+  struct rp__message *moved = realloc(*m, sizeof **m + cap);
+  if (!moved) return RP_E_NOMEM;
+  moved->cap = cap;
+  *m = moved;
+  return 0;
+}
+
+/* Into the content, `at` bytes from its beginning; there is room. */
+static void insert(struct rp__message *m, size_t at, const char *bytes, size_t n)
+{
+  char *to = m->bytes + m->n[RP_MSG_ROLE] + at;
+  if (n == 0) return;
+  memmove(to + n, to, rp__message_bytes(m) - m->n[RP_MSG_ROLE] - at);
+  memcpy(to, bytes, n);
+  m->n[RP_MSG_CONTENT] += (uint32_t)n;
+}
+
+static struct rp__json block_text(struct rp__json block)
+{
+  struct rp__json text = rp__json_get(block, "text");
+  bool is_text = text.type == RP_JSON_STRING && rp__json_eq(rp__json_get(block, "type"), "text");
+  return is_text ? text : (struct rp__json){0};
+}
+
+/* How far from the array's beginning the text of its last block ends, at the quote; 0 when that is no text. */
+static int64_t last_text_end(struct rp__json array)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json block, last = {0};
+  while (rp__json_next(array, &it, NULL, &block)) last = block;
+  struct rp__json text = block_text(last);
+  return text.n ? text.p + text.n - 1 - array.p : 0;
+}
+
+static void join_blocks(struct rp__message *m, struct rp__json more)
+{
+  struct rp__json_iter it = {0}, mine = {0};
+  struct rp__json first, text;
+  if (!rp__json_next(more, &it, NULL, &first)) return;
+  const char *rest = more.p + 1, *end = more.p + more.n - 1;
+  if (m->text_end == TEXT_UNKNOWN) m->text_end = last_text_end(part_of(m, RP_MSG_CONTENT));
+  text = m->text_end && rp__json_count(first) == 2 ? block_text(first) : (struct rp__json){0};
+  if (text.n) {
+    insert(m, (size_t)m->text_end, text.p + 1, text.n - 2);
+    m->text_end += (int64_t)text.n - 2;
+    rest = first.p + first.n; /* with the comma before the next one */
+    if (!rp__json_next(more, &it, NULL, NULL)) return;
+  } else if (rp__json_next(part_of(m, RP_MSG_CONTENT), &mine, NULL, NULL)) {
+    insert(m, m->n[RP_MSG_CONTENT] - 1, ",", 1);
+  }
+  size_t at = m->n[RP_MSG_CONTENT] - 1;
+  insert(m, at, rest, (size_t)(end - rest));
+  m->text_end = last_text_end(more);
+  if (m->text_end) m->text_end += (int64_t)at - (rest - more.p);
+}
+
+int rp__message_join(struct rp__message **m, const struct rp__message_body *b)
+{
+  struct rp__json more = b->part[RP_MSG_CONTENT];
+  int rc = reserve(m, more.n);
+  if (rc) return rc;
+  if (more.type == RP_JSON_STRING)
+    insert(*m, (*m)->n[RP_MSG_CONTENT] - 1, more.p + 1, more.n - 2);
+  else
+    join_blocks(*m, more);
+  return 0;
+}
