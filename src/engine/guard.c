@@ -172,7 +172,7 @@ int rp__guard(rp_session *s, const struct rp__event *ev, int64_t *ret_seq, rp_er
   if (!pin && !work) return 0;
   pthread_mutex_lock(&s->lock);
   int rc = rp__state_use(s, &f, &warnings, err);
-  if (!rc) *ret_seq = rp__fold_seq(f);
+  if (!rc && pin) *ret_seq = rp__fold_seq(f);
   if (!rc && pin) rc = judge_pin(s, f, ev, err);
   if (!rc && work) rc = rp__guard_budget(s, f, err);
   if (f) rp__state_release(s, f);

@@ -9,8 +9,9 @@
 #include "engine/engine.h"
 
 /*
- * RP_E_PINS_FULL, RP_E_BUDGET. *ret_seq: where the state it was judged by stands, or -1 when nothing had to be judged:
- * an append that must hold exactly expects that seq.
+ * RP_E_PINS_FULL, RP_E_BUDGET. *ret_seq: where the pins it was judged by stand, or -1 when none had to be looked at:
+ * the append holds only if no other has changed them since. What was spent is judged once: it may grow by what is under
+ * way.
  */
 int rp__guard(rp_session *s, const struct rp__event *ev, int64_t *ret_seq, rp_error *err);
 /* RP_E_BUDGET, saying so in words, when the session's budget is spent. s->lock is held, as for the fold. */

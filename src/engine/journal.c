@@ -12,7 +12,7 @@
 #include "engine/guard.h"
 
 #define IDEMPOTENCY_KEY_MAX 255
-#define JUDGED_TRIES 64 /* of an append that was judged by a state which others keep changing */
+#define JUDGED_TRIES 64 /* of an append that was judged by pins which others keep changing */
 
 int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf *out, struct rp__str *ret)
 {
@@ -153,7 +153,8 @@ static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *
       .epoch = o->epoch ? o->epoch : s->epoch,
       .u.append = {.events = b->events,
                    .n = b->n,
-                   .expect = o->expect >= 0 ? o->expect : b->judged,
+                   .expect = o->expect,
+                   .judged = b->judged + 1,
                    .idempotency_key = first->idempotency_key,
                    .client_id = o->client_id,
                    .client_seq = o->client_seq},

@@ -244,6 +244,14 @@ int rp__rule_task(const struct rp__op *op, const struct rp__txn *t, const struct
   return 0;
 }
 
+const char *const rp__pin_kinds[] = {"pin", "unpin", "restored", NULL};
+
+int rp__refuse_judged(const struct rp__op *op, rp_error *err)
+{
+  return rp__fail(err, RP_E_SEQ_CONFLICT, "session %s: its pins have changed meanwhile",
+                  op->session_id ? op->session_id : "?");
+}
+
 bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t)
 {
   size_t at = op->derived_from;

@@ -42,6 +42,9 @@ int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row,
 /* A word on a task: the append it was said in, or NULL when that was a repeat. RP_E_USAGE: there is no such op. */
 int rp__rule_task(const struct rp__op *op, const struct rp__txn *t, const struct rp__op **ret, int64_t *ret_seq,
                   rp_error *err);
+/* Kinds of events that change a session's pins, ended by NULL. RP_E_SEQ_CONFLICT: one came since it was judged. */
+extern const char *const rp__pin_kinds[];
+int rp__refuse_judged(const struct rp__op *op, rp_error *err);
 /* Whether the op follows from an append that was a repeat, so that nothing is to be done. */
 bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t);
 /* RP_E_ON_HOLD */

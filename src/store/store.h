@@ -231,6 +231,7 @@ struct rp__op {
       const char *idempotency_key; /* for the events as a whole, or NULL */
       const char *client_id;       /* or NULL */
       int64_t client_seq;
+      int64_t judged; /* 0, or 1 + the seq of the pins it was judged by: RP_E_SEQ_CONFLICT when others came since */
     } append;
     struct {
       int64_t boot_ms;

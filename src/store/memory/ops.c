@@ -248,6 +248,15 @@ static int client_put(struct rp__mem_session *s, const struct rp__op *op, struct
   return 0;
 }
 
+static int check_judged(const struct rp__mem_session *s, const struct rp__op *op, rp_error *err)
+{
+  if (!op->u.append.judged) return 0;
+  for (size_t i = (size_t)op->u.append.judged - 1; i < s->events.n; i++)
+    for (size_t k = 0; rp__pin_kinds[k]; k++)
+      if (strcmp(s->events.p[i].kind, rp__pin_kinds[k]) == 0) return rp__refuse_judged(op, err);
+  return 0;
+}
+
 static int op_append(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__append_facts facts = {0};
@@ -255,6 +264,7 @@ static int op_append(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_
   int rc = rp__mem_touch(m, op, u, &s, err);
   if (rc == 0) rc = facts_get(s, op, &facts);
   if (rc == 0) rc = rp__rule_append(op, &s->row, &facts, err);
+  if (rc == 0 && !op->ret.repeated) rc = check_judged(s, op, err);
   if (rc != 0 || op->ret.repeated) return rc;
   if (!RP_MEM_ROOM(s->events, op->u.append.n)) return rp__fail_nomem(err);
   for (size_t i = 0; rc == 0 && i < op->u.append.n; i++) {

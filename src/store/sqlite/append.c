@@ -131,6 +131,19 @@ static int facts_put(struct rp__sq_conn *c, const struct rp__op *op, int64_t ses
   return rc;
 }
 
+static int check_judged(struct rp__sq_conn *c, const struct rp__op *op, int64_t ref, rp_error *err)
+{
+  int rc = 0;
+  for (size_t i = 0; rc == 0 && op->u.append.judged && rp__pin_kinds[i]; i++) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_KIND_SINCE);
+    rp__sq_int(&q, 1, ref);
+    rp__sq_int(&q, 2, op->u.append.judged - 1);
+    rp__sq_text(&q, 3, rp__pin_kinds[i]);
+    rc = rp__sq_next(&q, "look for pins", err);
+  }
+  return rc > 0 ? rp__refuse_judged(op, err) : rc;
+}
+
 int rp__sq_append(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   struct rp__session_row row;
@@ -139,6 +152,7 @@ int rp__sq_append(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   if (rc == 0) rc = facts_get(c, op, row.ref, &facts, err);
   if (rc == 0) rc = rp__rule_append(op, &row, &facts, err);
   if (rc != 0 || op->ret.repeated) return rc;
+  rc = check_judged(c, op, row.ref, err);
   for (size_t i = 0; rc == 0 && i < op->u.append.n; i++)
     rc = rp__sq_event_write(c, row.ref, op->ret.first_seq + (int64_t)i, &op->u.append.events[i], err);
   if (rc == 0) rc = head_append(c, &row, err);

@@ -5,7 +5,7 @@
 
 #include "store/sqlite/sqlite.h"
 
-#define RECALL_PAGE 2048 /* rows looked at in one transaction: less than a millisecond */
+#define RECALL_PAGE 8192 /* rows looked at in one transaction: a few milliseconds */
 
 size_t rp__sq_topics_read(struct rp__str bytes, uint64_t out[RP_TOPICS_MAX])
 {
@@ -50,28 +50,44 @@ struct scan {
   void *ctx;
   int64_t before, left;
   char before_id[RP_NAME];
+  char id[RP_NAME]; /* of the row handed out */
   bool last;
 };
 
-static int hand_out(struct scan *x, struct rp__sq_q *q)
+/* Rows that end at the very moment at which the page before ended were handed out as far as their ids say. */
+static bool is_behind(const struct scan *x, const struct rp__recall *row)
+{
+  return row->ended_at < x->before || strcmp(row->session_id, x->before_id) < 0;
+}
+
+/* As bytes: asked for as text, SQLite would copy each once more to end it with a NUL. */
+static void id_read(struct scan *x, sqlite3_stmt *st)
+{
+  const void *bytes = sqlite3_column_blob(st, 1);
+  size_t n = bytes ? RP_MIN((size_t)sqlite3_column_bytes(st, 1), sizeof x->id - 1) : 0;
+  if (n) memcpy(x->id, bytes, n);
+  x->id[n] = 0;
+}
+
+static int hand_out(struct scan *x, sqlite3_stmt *st, struct rp__recall *row)
 {
   uint64_t topics[RP_TOPICS_MAX];
-  int64_t flags = sqlite3_column_int64(q->st, 4);
-  if (flags & RP_RECALL_OUT) return 0;
-  if (x->f->channel && !rp__str_eq(rp__sq_col_bytes(q, 6), x->f->channel)) return 0;
-  struct rp__recall row = {
-      .session_ref = sqlite3_column_int64(q->st, 2),
-      .session_id = (const char *)sqlite3_column_text(q->st, 1),
-      .ended_at = sqlite3_column_int64(q->st, 0),
-      .n_tasks = sqlite3_column_int64(q->st, 3),
+  int64_t flags = sqlite3_column_int64(st, 4);
+  id_read(x, st);
+  *row = (struct rp__recall){
+      .session_ref = sqlite3_column_int64(st, 2),
+      .session_id = x->id,
+      .ended_at = sqlite3_column_int64(st, 0),
+      .n_tasks = sqlite3_column_int64(st, 3),
       .has_critical = flags & RP_RECALL_CRITICAL,
       .archived = flags & RP_RECALL_ARCHIVED,
       .topics = topics,
-      .n_topics = rp__sq_topics_read(rp__sq_col_bytes(q, 5), topics),
   };
-  if (!row.session_id) return 0; /* out of memory, or a row of nobody */
+  if ((flags & RP_RECALL_OUT) || !x->id[0] || (x->before_id[0] && !is_behind(x, row))) return 0;
+  const void *bytes = sqlite3_column_blob(st, 5);
+  row->n_topics = rp__sq_topics_read((struct rp__str){bytes, (size_t)sqlite3_column_bytes(st, 5)}, topics);
   x->left--;
-  return x->fn(x->ctx, &row);
+  return x->fn(x->ctx, row);
 }
 
 /* A page is bounded by the rows it looks at, not by those it finds. */
@@ -80,18 +96,18 @@ static int scan_page(struct rp__sq_store *s, struct scan *x, rp_error *err)
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   int seen = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECALL_PAGE);
+  RP_SQ_AUTO q = rp__sq_query(c, x->f->channel ? RP_SQ_RECALL_PAGE_OF : RP_SQ_RECALL_PAGE);
   rp__sq_text(&q, 1, x->f->scope);
   rp__sq_int(&q, 2, x->before);
-  rp__sq_textn(&q, 3, x->before_id, strlen(x->before_id));
-  rp__sq_int(&q, 4, x->f->since_ms);
-  rp__sq_int(&q, 5, RECALL_PAGE);
+  rp__sq_int(&q, 3, x->f->since_ms);
+  if (x->f->channel) rp__sq_text(&q, 4, x->f->channel);
   while (x->left > 0 && (rc = rp__sq_next(&q, "read recall", err)) > 0) {
-    rc = hand_out(x, &q);
+    struct rp__recall row;
+    rc = hand_out(x, q.st, &row);
     if (rc != 0) return rc;
-    if (++seen < RECALL_PAGE) continue;
-    x->before = rp__sq_col_int(&q, 0);
-    rp__sq_col_str(&q, 1, x->before_id, sizeof x->before_id);
+    if (++seen < RECALL_PAGE || !x->id[0] || (x->before_id[0] && !is_behind(x, &row))) continue;
+    x->before = row.ended_at;
+    rp__name_set(x->before_id, row.session_id);
     return 0;
   }
   x->last = true;

@@ -67,6 +67,7 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_EVENT_REPLACE] = "UPDATE rp_events SET at = ?2, kind = ?3, flags = ?4, sum = ?5, body = ?6 WHERE id = ?1",
     [RP_SQ_EVENT_PAGE] = "SELECT seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq > ?2 "
                          "ORDER BY seq LIMIT ?3",
+    [RP_SQ_EVENT_KIND_SINCE] = "SELECT 1 FROM rp_events WHERE session = ?1 AND seq > ?2 AND kind = ?3 LIMIT 1",
     [RP_SQ_EVENT_BYTES] = "SELECT coalesce(max(seq), 0), " BODY_BYTES " FROM rp_events WHERE session = ?1 AND seq > ?2",
     [RP_SQ_EVENT_INDEXED] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events "
                             "WHERE session = ?1 AND id <= ?2",
@@ -161,9 +162,11 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                              "WHERE session = ?1",
     [RP_SQ_RECALL_ARCHIVE] = "UPDATE rp_recall SET flags = flags | 2 WHERE session = ?1",
     [RP_SQ_RECALL_DELETE] = "DELETE FROM rp_recall WHERE session = ?1",
-    [RP_SQ_RECALL_PAGE] = "SELECT ended_at, id, session, n_tasks, flags, topics, channel FROM rp_recall "
-                          "WHERE scope = ?1 AND (ended_at, id) < (?2, ?3) AND ended_at >= ?4 "
-                          "ORDER BY ended_at DESC, id DESC LIMIT ?5",
+    [RP_SQ_RECALL_PAGE] = "SELECT ended_at, id, session, n_tasks, flags, topics FROM rp_recall "
+                          "WHERE scope = ?1 AND ended_at BETWEEN ?3 AND ?2 ORDER BY ended_at DESC, id DESC",
+    [RP_SQ_RECALL_PAGE_OF] = "SELECT ended_at, id, session, n_tasks, flags, topics FROM rp_recall "
+                             "WHERE scope = ?1 AND ended_at BETWEEN ?3 AND ?2 AND channel = ?4 "
+                             "ORDER BY ended_at DESC, id DESC",
     [RP_SQ_RECALL_STATS] = "SELECT count(*) FROM rp_recall",
 
     [RP_SQ_RECORD_PUT] = "INSERT OR REPLACE INTO rp_records (session, start_at, created_at, updated_at, "
