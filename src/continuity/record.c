@@ -166,7 +166,7 @@ static int hot_gather(struct hot *h, const struct making *m)
     if (v.type != RP_JSON_STRING) continue;
     char *text = rp__json_dup(v);
     if (!text) return RP_E_NOMEM;
-    uint64_t hash = rp__topic_hash(text, strlen(text), m->o->topic_key);
+    uint64_t hash = rp__topic_hash(text, strlen(text), m->o->topic_key) & UINT32_MAX;
     h->text[h->n] = text;
     h->topic[h->n] = (struct rp__topic){.text = text, .n = strlen(text), .weight = 1.0 / (double)(h->n + 1)};
     h->topic[h->n].sessions = m->o->count ? m->o->count(m->o->ctx, hash) : 0;

@@ -35,7 +35,8 @@ struct rp__record_parts {
 };
 void rp__record_done(struct rp__record_parts *r);
 
-/* How many of the scope's recent sessions have the topic with that hash. May be NULL (all zero). */
+/* How many of the scope's recent sessions have the topic with that hash (of 32 bits, as rows keep it). May be NULL (all
+ * zero). */
 typedef int64_t rp__topic_count_fn(void *ctx, uint64_t hash);
 
 struct rp__record_options {

@@ -79,6 +79,7 @@ static int by_value(const void *a, const void *b)
 
 size_t rp__topic_set(uint64_t *hashes, size_t n)
 {
+  for (size_t i = 0; i < n; i++) hashes[i] &= UINT32_MAX;
   size_t kept = 0;
   if (n > 1) qsort(hashes, n, sizeof *hashes, by_value);
   for (size_t i = 0; i < n; i++)

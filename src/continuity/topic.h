@@ -10,7 +10,10 @@
 
 /* Of the lower-cased topic; with a key (32 bytes, a sealed scope's) nobody without it can test a guess. */
 uint64_t rp__topic_hash(const char *topic, size_t n, const unsigned char *key);
-/* Sorts and drops repeats; returns how many are left. */
+/*
+ * Cuts them to the 32 bits that rows keep, which is enough to tell twenty topics from three (two that differ look alike
+ * once in four thousand million), sorts and drops repeats; returns how many are left.
+ */
 size_t rp__topic_set(uint64_t *hashes, size_t n);
 
 struct rp__topic {

@@ -107,7 +107,7 @@ struct rp__record_row {
   bool archived; /* session_states has it no more; the cold file does */
   int64_t n_tasks;
   bool has_critical;
-  uint64_t topics[RP_TOPICS_MAX]; /* sorted */
+  uint64_t topics[RP_TOPICS_MAX]; /* sorted, of 32 bits each: rp__topic_set */
   size_t n_topics;
   char *part[RP_PARTS_MAX]; /* owned; as rp__record_names */
   char *sealed_body;        /* owned; NULL in an open scope */

@@ -21,7 +21,7 @@ static struct rp__record_row record_new(const char *id, int64_t end)
                                .updated_ms = NOW + 1,
                                .n_tasks = 1,
                                .has_critical = true,
-                               .topics = {1, 0x8000000000000001u, UINT64_MAX},
+                               .topics = {1, 0x80000001u, UINT32_MAX},
                                .n_topics = 3};
   rp__name_set(row.session_id, id);
   rp__name_set(row.scope, "s");
@@ -271,7 +271,7 @@ static int recall_whole(void *ctx, const struct rp__recall *row)
   assert_int_equal(row->n_tasks, 1);
   assert_true(row->has_critical);
   assert_int_equal(row->n_topics, 3);
-  assert_true(row->topics[0] == 1 && row->topics[1] == 0x8000000000000001u && row->topics[2] == UINT64_MAX);
+  assert_true(row->topics[0] == 1 && row->topics[1] == 0x80000001u && row->topics[2] == UINT32_MAX);
   *(int64_t *)ctx = 0;
   return 0;
 }

@@ -7,26 +7,28 @@
 
 #define RECALL_PAGE 8192 /* rows looked at in one transaction: a few milliseconds */
 
+/* Four bytes each, little-endian: the rows are many, and what is not read costs nothing. */
 size_t rp__sq_topics_read(struct rp__str bytes, uint64_t out[RP_TOPICS_MAX])
 {
-  size_t n = RP_MIN(bytes.n / 8, RP_TOPICS_MAX);
-  if (n) memcpy(out, bytes.p, 8 * n);
-  for (size_t i = 0; i < n; i++) out[i] = le64toh(out[i]);
+  size_t n = RP_MIN(bytes.n / sizeof(uint32_t), RP_TOPICS_MAX);
+  uint32_t raw[RP_TOPICS_MAX];
+  if (n) memcpy(raw, bytes.p, n * sizeof raw[0]);
+  for (size_t i = 0; i < n; i++) out[i] = le32toh(raw[i]);
   return n;
 }
 
-static size_t topics_write(const struct rp__record_row *row, unsigned char out[8 * RP_TOPICS_MAX])
+static size_t topics_write(const struct rp__record_row *row, uint32_t out[RP_TOPICS_MAX])
 {
   size_t n = RP_MIN(row->n_topics, RP_TOPICS_MAX);
-  for (size_t i = 0; i < 8 * n; i++) out[i] = (unsigned char)(row->topics[i / 8] >> (8 * (i % 8)));
-  return 8 * n;
+  for (size_t i = 0; i < n; i++) out[i] = htole32((uint32_t)row->topics[i]);
+  return n * sizeof out[0];
 }
 
 int rp__sq_recall_write(struct rp__sq_conn *c, const struct rp__session_row *session, const struct rp__record_row *row,
                         unsigned flags, rp_error *err)
 {
   static const enum rp__sq_id old = RP_SQ_RECALL_DELETE;
-  unsigned char topics[8 * RP_TOPICS_MAX];
+  uint32_t topics[RP_TOPICS_MAX];
   int rc = rp__sq_run_by_ref(c, &old, 1, session->ref, "write recall", err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECALL_PUT);
