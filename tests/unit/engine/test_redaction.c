@@ -157,7 +157,7 @@ static void test_after_masks(void **state)
     rp_session_free(s);
     assert_nowhere(r->scratch.dir, "hunter2");
     assert_nowhere(r->scratch.dir, "7Nox");
-    assert_nowhere(r->scratch.dir, SECRET + 4);
+    assert_nowhere(r->scratch.dir, &SECRET[4]);
   }
 }
 
@@ -187,7 +187,7 @@ static void test_split_closing(void **state)
       put(s, rows[k].kind, body);
       OK(rp_end(s, NULL, &err), err);
       rp_session_free(s);
-      if (at < 5 + 8) assert_nowhere(r->scratch.dir, SECRET + 20);
+      if (at < 5 + 8) assert_nowhere(r->scratch.dir, &SECRET[20]);
     }
   assert_nowhere(r->scratch.dir, SECRET);
 }
