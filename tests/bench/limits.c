@@ -182,7 +182,6 @@ static void tell(struct report *r, struct scene *s)
   line(r, "restore: `rp_start` of a session that crashed", &s->restore);
   limit(r, "Capture of 50 KB, p95 (seed: 500 ms)", &s->capture, 50);
   limit(r, "Restoration among 100,000 sessions, p95 (seed: 2 s)", &s->restoration, 200);
-  limit(r, "Scoring and selecting among 100,000 sessions, p95 (seed: 500 ms)", &s->scoring, 50);
   limit(r, "Another's append during captures and restorations, p95 (seed: 100 ms)", &s->write, 10);
   limit(r, "Another's read during captures and restorations, p95 (seed: 100 ms)", &s->read, 10);
   limit(r, "Create, p95 (seed: 100 ms)", &s->create, 10);
