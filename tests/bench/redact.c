@@ -13,7 +13,7 @@
 
 #define CORPUS_BYTES ((size_t)4 << 20)
 #define SCAN_LEAST 300.0 /* MB/s */
-#define SHARE_MOST 15.0   /* per cent */
+#define SHARE_MOST 15.0  /* per cent */
 
 static const char *const chat[] = {
     "Could you have a look at why the import is so slow? It took four minutes this morning, and yesterday it was done "
