@@ -3,6 +3,7 @@
 
 #include "engine/capture.h"
 #include "engine/derive.h"
+#include "engine/memory.h"
 
 #include "engine/slot.h"
 
@@ -138,17 +139,6 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
 
 /* ---- what follows from the events ---- */
 
-struct known {
-  bool hit;
-};
-
-static int on_known(void *ctx, const struct rp__memory_row *row)
-{
-  (void)row;
-  ((struct known *)ctx)->hit = true;
-  return 0;
-}
-
 struct derive_ctx {
   struct rp__copy *copy;
   rp_error *err;
@@ -162,16 +152,16 @@ static int on_derive(void *ctx, const struct rp__event *ev)
   rp_session *s = x->copy->s;
   struct rp__derived d = {0};
   struct rp__op ops[2];
-  struct known k = {0};
+  double score;
+  bool known = false;
   bool any = false;
   if (!rp__derives(ev->kind)) return 0;
   int rc = rp__derive(s, ev, 0, 0, &d, &ops[1], &any, x->err);
-  struct rp__memory_filter f = {.scope = s->scope, .id = d.memory.id, .limit = 1};
   if (!rc && any && ops[1].type == RP_OP_MEMORY_PUT)
-    rc = s->e->store->ops->memory_list(s->e->store, &f, on_known, &k, x->err);
+    rc = rp__memory_score(s->e, s->scope, d.memory.id, &score, &known, x->err);
   ops[1].derived_from = 0;
   if (ops[1].type == RP_OP_TASK_PUT) ops[1].u.task_put.seq = ev->seq;
-  if (!rc && any && !k.hit) rc = rp__engine_commit(s->e, &ops[1], 1, RP_OS, x->err);
+  if (!rc && any && !known) rc = rp__engine_commit(s->e, &ops[1], 1, RP_OS, x->err);
   rp__derived_done(&d);
   return rc;
 }

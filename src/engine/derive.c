@@ -2,6 +2,7 @@
 #include "engine/derive.h"
 
 #include "engine/capture.h"
+#include "engine/memory.h"
 
 #define CONFIDENCE_DEFAULT 1.0
 
@@ -100,27 +101,16 @@ static int derive_learning(rp_session *s, const struct rp__event *ev, struct rp_
   return seal_memory(s, d, err);
 }
 
-struct known {
-  bool hit;
-};
-
-static int on_known(void *ctx, const struct rp__memory_row *row)
-{
-  (void)row;
-  ((struct known *)ctx)->hit = true;
-  return 0;
-}
-
 /* A new score of something the scope does not know is the session's own business. */
 static int derive_confidence(rp_session *s, const struct rp__event *ev, struct rp__derived *d, struct rp__op *op,
                              bool *any, rp_error *err)
 {
   struct rp__memory_row *m = &d->memory;
-  struct known k = {0};
+  double score;
+  bool known = false;
   if (memory_id(ev, m) || !rp__json_double(rp__json_get(ev->body, "new_score"), &m->confidence)) return *any = false, 0;
-  struct rp__memory_filter f = {.scope = s->scope, .id = m->id, .limit = 1};
-  int rc = s->e->store->ops->memory_list(s->e->store, &f, on_known, &k, err);
-  if (rc || !k.hit) return *any = false, rc;
+  int rc = rp__memory_score(s->e, s->scope, m->id, &score, &known, err);
+  if (rc || !known) return *any = false, rc;
   m->confidence = clamp01(m->confidence);
   m->updated_at = ev->at_ms;
   snprintf(m->scope, sizeof m->scope, "%s", s->scope);

@@ -131,6 +131,17 @@ static int on_score(void *ctx, const struct rp__memory_row *row)
   return 0;
 }
 
+int rp__memory_score(rp_engine *e, const char *scope, const char *id, double *ret, bool *ret_known, rp_error *err)
+{
+  struct score found = {0};
+  struct rp__memory_filter f = {.scope = scope, .id = id, .limit = 1};
+  int rc = e->store->ops->memory_list(e->store, &f, on_score, &found, err);
+  if (rc) return rc;
+  *ret = found.confidence;
+  *ret_known = found.hit;
+  return 0;
+}
+
 static int not_found(const char *id, rp_error *err)
 {
   return rp__fail(err, RP_E_MEMORY_NOT_FOUND, "no memory has the id '%.80s'", id);
@@ -138,20 +149,20 @@ static int not_found(const char *id, rp_error *err)
 
 int rp_memory_confidence(rp_session *s, const char *memory_id, double confidence, const char *reason, rp_error *err)
 {
-  struct score old = {0};
+  double old = 0;
+  bool known = false;
   struct rp__buf body RP_AUTOBUF = RP_BUF(65536);
   struct rp__jw w = RP_JW(&body);
   int rc = rp__session_check(s, err);
   if (!rc && !memory_id) rc = rp__fail_field(err, RP_E_USAGE, "memory_id", "no memory was named");
   if (!rc) rc = check_confidence(confidence, err);
   if (rc) return rc;
-  struct rp__memory_filter f = {.scope = s->scope, .id = memory_id, .limit = 1};
-  rc = s->e->store->ops->memory_list(s->e->store, &f, on_score, &old, err);
-  if (!rc && !old.hit) rc = not_found(memory_id, err);
+  rc = rp__memory_score(s->e, s->scope, memory_id, &old, &known, err);
+  if (!rc && !known) rc = not_found(memory_id, err);
   if (rc) return rc;
   rp__jw_object(&w);
   rp__jw_kstr(&w, "memory_id", memory_id);
-  rp__jw_kdouble(&w, "old_score", old.confidence);
+  rp__jw_kdouble(&w, "old_score", old);
   rp__jw_kdouble(&w, "new_score", confidence);
   rp__jw_kstr(&w, "reason", reason ? reason : "set by hand");
   rp__jw_end_object(&w);

@@ -8,4 +8,7 @@
 int rp__memory_open(const struct rp__key *key, const struct rp__memory_row *row, char **ret_content,
                     char **ret_categories, rp_error *err);
 
+/* The stored confidence of a memory; *ret_known is false when the scope has none of that id. */
+int rp__memory_score(rp_engine *e, const char *scope, const char *id, double *ret, bool *ret_known, rp_error *err);
+
 #endif

@@ -107,31 +107,20 @@ static int replace_page(struct work *x, rp_error *err)
 
 /* ---- memories that were learned from what is masked now ---- */
 
-struct old_memory {
-  double confidence;
-  bool hit;
-};
-
-static int on_memory(void *ctx, const struct rp__memory_row *row)
-{
-  *(struct old_memory *)ctx = (struct old_memory){row->confidence, true};
-  return 0;
-}
-
 static int relearn(struct work *x, const struct change *c, rp_error *err)
 {
   struct rp__event ev = {.seq = c->seq, .at_ms = c->at_ms, .kind = rp__kind_parse(c->kind), .kind_name = c->kind};
   struct rp__derived d = {0};
   struct rp__op op;
-  struct old_memory old = {0};
+  double score = 0;
+  bool known = false;
   bool any = false;
   if (ev.kind != RP_KIND_LEARNING) return 0;
   ev.body = rp__json_trusted(c->body.p, c->body.n);
   int rc = rp__derive(x->s, &ev, 0, 0, &d, &op, &any, err);
-  struct rp__memory_filter f = {.scope = x->s->scope, .id = d.memory.id, .limit = 1};
-  if (!rc && any) rc = x->s->e->store->ops->memory_list(x->s->e->store, &f, on_memory, &old, err);
-  if (!rc && any && old.hit) {
-    d.memory.confidence = old.confidence;
+  if (!rc && any) rc = rp__memory_score(x->s->e, x->s->scope, d.memory.id, &score, &known, err);
+  if (!rc && any && known) {
+    d.memory.confidence = score;
     op.derived_from = 0;
     rc = rp__engine_commit(x->s->e, &op, 1, RP_DISK, err);
   }

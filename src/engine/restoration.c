@@ -12,7 +12,6 @@
 #define CARRIED_MESSAGES 50 /* N-06, N-07 */
 #define CARRIED_MAX (512 * 1024)
 #define TOPICS_GIVEN_MAX 64
-#define EVER_HOURS 1e9
 #define OLDER_MAX 10000 /* sessions beyond the lookback that are told about when somebody asks why */
 
 void rp__restoration_done(struct rp__restoration *r)
@@ -421,9 +420,8 @@ int rp__restoration_continue(rp_session *into, const struct rp__session_row *fro
 {
   *ret = (struct rp__restoration){.e = into->e, .scope = into->scope, .err = err};
   struct rp__rules rules = rules_of(ret);
-  rules.lookback_hours = EVER_HOURS; /* whatever its age or score */
-  rules.threshold = 0;
   int rc = plan_new(ret, &rules, NULL, rp__engine_now(into->e), err);
+  if (!rc) rp__plan_any_age(ret->plan);
   if (!rc) rc = state_doc(ret, into, false, err);
   if (!rc) rc = offer_one(ret, from, err);
   if (!rc) rc = rp__restoration_memories(ret, from->id, err);
