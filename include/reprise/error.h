@@ -26,12 +26,16 @@ extern "C" {
   X(AMBIGUOUS,        -13,  "session.ambiguous",     400, -32602,  2, 0, "the prefix names several sessions") \
   X(CONFIG,           -14,  "config.invalid",        500, -32603,  2, 0, "bad configuration")    \
   X(FORMAT,           -15,  "import.format",         422, -32602,  2, 0, "not a document of that format") \
+  X(METHOD,           -16,  "http.method",           405, -32601,  2, 0, "the route does not take that method") \
+  X(MEDIA_TYPE,       -17,  "http.media_type",       415, -32600,  2, 0, "the body is of another type than wanted") \
   X(SESSION_NOT_FOUND, -20, "session.not_found",     404, -32002,  3, 0, "no such session")      \
   X(SNAPSHOT_NOT_FOUND,-21, "snapshot.not_found",    404, -32002,  3, 0, "no such snapshot")     \
   X(SEQ_NOT_FOUND,    -22,  "event.not_found",       404, -32002,  3, 0, "no such event")        \
   X(FILE_NOT_FOUND,   -23,  "file.not_found",        404, -32002,  3, 0, "no such file")         \
   X(MEMORY_NOT_FOUND, -24,  "memory.not_found",      404, -32002,  3, 0, "no such memory")       \
   X(RECORD_NOT_FOUND, -25,  "record.not_found",      404, -32002,  3, 0, "the session has no record") \
+  X(TOKEN_NOT_FOUND,  -26,  "token.not_found",       404, -32002,  3, 0, "no such token")        \
+  X(ROUTE_NOT_FOUND,  -27,  "http.not_found",        404, -32601,  3, 0, "no such route")        \
   X(HELD,             -30,  "session.held",          409, -32001,  4, 0, "somebody else holds the session") \
   X(FENCED,           -31,  "session.fenced",        409, -32001,  4, 0, "a newer run holds the session") \
   X(ENDED,            -32,  "session.ended",         409, -32001,  4, 0, "the session has ended") \
@@ -58,7 +62,11 @@ extern "C" {
   X(KEY_WRONG,        -74,  "seal.key_wrong",        403, -32006,  8, 0, "the key is not the one this was sealed with") \
   X(BUDGET,           -75,  "limit.budget",          429, -32006,  8, 0, "the session's budget is spent") \
   X(ON_HOLD,          -76,  "session.on_hold",       409, -32006,  8, 0, "the session is on hold") \
-  X(PINS_FULL,        -77,  "limit.pins",            409, -32006,  8, 0, "all places for pins are taken")
+  X(PINS_FULL,        -77,  "limit.pins",            409, -32006,  8, 0, "all places for pins are taken") \
+  X(UNAUTHORIZED,     -78,  "auth.required",         401, -32006,  8, 0, "a valid token is needed") \
+  X(FORBIDDEN,        -79,  "auth.forbidden",        403, -32006,  8, 0, "the token does not allow that") \
+  X(ORIGIN,           -80,  "auth.origin",           403, -32006,  8, 0, "requests from that origin are not accepted") \
+  X(HOST,             -81,  "auth.host",             403, -32006,  8, 0, "the server does not go by that host name")
 /* clang-format on */
 
 enum rp_code {

@@ -116,7 +116,8 @@ RP_API int rp_attach(rp_engine *e, const char *ref, rp_session **ret, rp_error *
 RP_API int rp_resolve(rp_engine *e, const char *ref, char *ret, rp_error *err);
 
 RP_API const char *rp_session_id(const rp_session *s);
-RP_API int64_t rp_session_epoch(const rp_session *s); /* 0 for a guest */
+RP_API int64_t rp_session_epoch(const rp_session *s);  /* 0 for a guest */
+RP_API int64_t rp_session_number(const rp_session *s); /* what rp_changes calls it; never another session's */
 
 /*
  * Frees a handle. For a holder that did not rp_end this is what a crash looks
@@ -148,9 +149,16 @@ typedef struct rp_append_options {
   int64_t expect;        /* the journal's last seq must be this; -1: whatever it is */
   const char *client_id; /* with client_seq: a client that numbers its events 1, 2, … (L-10) */
   int64_t client_seq;
+  bool runtime; /* the caller runs the session's agent: `runtime` events may be among them */
 } rp_append_options;
 
 #define RP_APPEND_DEFAULTS ((rp_append_options){.expect = -1})
+
+/*
+ * Whether `runtime.status` may become `to` (L-05) when it is `from`; NULL: it has none. A `runtime` event with a status
+ * that may not follow is stored and changes no status: who writes them looks here first.
+ */
+RP_API bool rp_runtime_may(const char *from, const char *to);
 
 typedef struct rp_ack {
   int64_t first_seq, seq; /* 0 when the durability reached is RP_MEMORY */
@@ -168,16 +176,26 @@ RP_API int rp_append_many(rp_session *s, const rp_event *ev, size_t n, const rp_
 /*
  * Checks and queues one event, copying it, and returns. `done` is called once,
  * from an engine thread, with the acknowledgement or the error; it must not
- * block and may not free the handle. Acknowledgements of one handle come in
- * order. RP_E_LIMIT when too much is queued.
+ * block and may not free the handle. What was queued with one handle is stored
+ * and acknowledged in order. RP_E_LIMIT when too much is queued.
  */
 typedef void rp_append_fn(void *ctx, const rp_ack *ack, const rp_error *err);
 RP_API int rp_append_async(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_append_fn *done, void *ctx,
                            rp_error *err);
 
+/* The same for n events, all or none, with consecutive numbers and one acknowledgement. n <= RP_BATCH_MAX. */
+RP_API int rp_append_many_async(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o,
+                                rp_append_fn *done, void *ctx, rp_error *err);
+
 /*
- * Says that the run is alive. Throttled inside (heartbeat_s): may be called at
- * 50 Hz; the write happens in the background. The first call of a run writes at once.
+ * The checks of an append without the append: 0 when these events would be taken as things stand. For whoever must say
+ * yes or no before it can store; a later append may still be refused.
+ */
+RP_API int rp_append_check(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_error *err);
+
+/*
+ * Says that the run is alive; a guest says it of the session's current run. Throttled inside (heartbeat_s): may be
+ * called at 50 Hz; the write happens in the background. The first call of a run writes at once.
  */
 RP_API int rp_heartbeat(rp_session *s, rp_error *err);
 
@@ -229,6 +247,23 @@ RP_API int rp_events(rp_session *s, int64_t after, int64_t limit, rp_event_fn *f
 /* Blocks until the journal is beyond `after` or timeout_ms passed; also sees other processes' writes. */
 RP_API int rp_wait(rp_session *s, int64_t after, int timeout_ms, int64_t *ret_seq, rp_error *err);
 
+/*
+ * What was stored since a moment, by this process or others: calls `fn` for each journal that grew after *cursor, once,
+ * with its number (rp_session_number) and highest new seq, in no particular order, and moves *cursor on. *cursor < 0
+ * becomes now, and nothing is told. At most `limit` events are looked at (0: 65536): when *cursor has moved, there may
+ * be more. A cursor is good for the life of the database.
+ */
+typedef int rp_change_fn(void *ctx, int64_t session_number, int64_t seq);
+RP_API int rp_changes(rp_engine *e, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
+
+/*
+ * Waits for changes: 1 when anything (an event, a status, a deletion) may have been stored since the last call, by this
+ * process, which is told at once, or another, which is noticed within 20 ms; 0 after timeout_ms (< 0: never) or
+ * rp_changes_wake, which makes the waiting call, or else the next one, return. One thread per engine may wait.
+ */
+RP_API int rp_changes_wait(rp_engine *e, int timeout_ms, rp_error *err);
+RP_API void rp_changes_wake(rp_engine *e);
+
 /* The state document (JSON) at `at_seq`, or now for at_seq < 0. Free with rp_free. */
 RP_API int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *err);
 
@@ -236,10 +271,20 @@ RP_API int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *er
 RP_API int rp_session_json(const rp_session_info *info, char **ret, rp_error *err);
 
 /*
+ * rp_show and rp_session_json in one. An exact id is answered from memory as long as nothing at all was stored since,
+ * by anybody. `ret_len` may be NULL.
+ */
+RP_API int rp_session_get_json(rp_engine *e, const char *ref, char **ret, size_t *ret_len, rp_error *err);
+
+/* Whether the session is open and its newest run lives, by the rules of a start. */
+RP_API int rp_alive(rp_engine *e, const char *ref, bool *ret_alive, rp_error *err);
+
+/*
  * How a session's newest run began and how it does: {"session_id","scope","restart_type","cause","elapsed",
- * "elapsed_since_last","uptime","total_sessions","start_number","session_start","started_at","alive"}. `ref` NULL: of
- * the scope's latest start, or, with `scope` NULL too, of the latest of all (RP_E_SESSION_NOT_FOUND). Times are
- * seconds, started_at is ISO; what is not known is null. Any process may ask. Free with rp_free.
+ * "elapsed_since_last","uptime","total_sessions","start_number","session_start","started_at","alive","owned"}. `ref`
+ * NULL: of the scope's latest start, or, with `scope` NULL too, of the latest of all (RP_E_SESSION_NOT_FOUND). Times
+ * are seconds, started_at is ISO; what is not known is null. `owned` is false of a run that lives by its heartbeats.
+ * Any process may ask. Free with rp_free.
  */
 RP_API int rp_session_status_json(rp_engine *e, const char *ref, const char *scope, char **ret, rp_error *err);
 
@@ -422,6 +467,42 @@ typedef int rp_gc_fn(void *ctx, const rp_gc_item *item);
 RP_API int rp_gc(rp_engine *e, const rp_gc_options *o, rp_gc_fn *fn, void *ctx, rp_progress_fn *progress, void *pctx,
                  char **ret, rp_error *err);
 
+/* ---- tokens ------------------------------------------------------------------------- */
+
+/* What lets a client off loopback in. A token opens one scope or all of them, and may be for reading only. */
+typedef struct rp_token_options {
+  const char *name;   /* a word for the list, or NULL; several tokens may have the same */
+  const char *scope;  /* or NULL: all */
+  bool read_only;     /* nothing may be changed with it */
+  int64_t expires_ms; /* wall clock; 0: never */
+} rp_token_options;
+
+/*
+ * Makes a token; NULL options: for everything, for ever. Its text is given this once: the store keeps a hash. Audited,
+ * as is the end of one, in the scope "-", which is the store's own. Free with rp_free.
+ */
+RP_API int rp_token_create(rp_engine *e, const rp_token_options *o, char **ret_text, rp_error *err);
+
+typedef struct rp_token_info {
+  const char *id, *name, *scope; /* name, scope: NULL for none */
+  bool read_only;
+  int64_t created_at, expires_at, last_used_at; /* ms; 0: never. last_used_at may be a minute late */
+} rp_token_info;
+typedef int rp_token_fn(void *ctx, const rp_token_info *t);
+
+/* All tokens in the order of making, those that have expired too. */
+RP_API int rp_token_list(rp_engine *e, rp_token_fn *fn, void *ctx, rp_error *err);
+
+/* Ends a token: from here on it opens nothing. `id`: its id, its name if no other has it, or its whole text.
+ * RP_E_TOKEN_NOT_FOUND, RP_E_AMBIGUOUS. */
+RP_API int rp_token_revoke(rp_engine *e, const char *id, rp_error *err);
+
+/*
+ * Tells `fn` (may be NULL) of the token with that text, once. RP_E_UNAUTHORIZED: it is none of ours, or has expired;
+ * the message holds nothing of the text. What the token allows (scope, read_only) is the caller's to keep to.
+ */
+RP_API int rp_token_check(rp_engine *e, const char *text, rp_token_fn *fn, void *ctx, rp_error *err);
+
 /* ---- other formats ------------------------------------------------------------------ */
 
 /* nova, cortex, clawd, orbitmesh, markdown; "reprise" is rp_export. `dir` formats (cortex: a database) need a path. */
@@ -455,6 +536,8 @@ RP_API int rp_emotions_ini(char **ret, rp_error *err);
 /* JSON documents. Free with rp_free. */
 RP_API int rp_stats_json(rp_engine *e, char **ret, rp_error *err);
 RP_API int rp_doctor_json(rp_engine *e, char **ret, rp_error *err);
+/* One option's value in a scope (NULL: outside any) as text. RP_E_USAGE: there is no option of that name. */
+RP_API int rp_config_get(rp_engine *e, const char *scope, const char *name, char **ret, rp_error *err);
 RP_API int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err);
 
 #ifdef __cplusplus

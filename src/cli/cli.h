@@ -61,6 +61,7 @@ enum rp__theme {
   RP_THEME_MIND,
   RP_THEME_TRAVEL,
   RP_THEME_MOVE,
+  RP_THEME_SERVE,
   RP_THEME_CARE,
   RP_THEME_MORE,
   RP_THEME_MAX,
@@ -82,6 +83,12 @@ struct rp__cmd {
   const struct rp__opt *opts;
   size_t n_opts;
   int (*run)(struct rp__cli *c, rp_error *err);
+  /*
+   * Another program does the work: the options of every command are read here, all other words are kept as arguments,
+   * as they came, and `opts` is for completion and the manual. `explain` then tells --help, where the other can.
+   */
+  bool forwards;
+  int (*explain)(struct rp__cli *c, rp_error *err);
 };
 
 enum rp__global { RP_G_DB, RP_G_CONFIG, RP_G_JSON, RP_G_VERBOSE, RP_G_QUIET, RP_G_HELP, RP_G_VERSION, RP_G_MAX };
@@ -176,6 +183,8 @@ static inline bool rp__json_wanted(const struct rp__cli *c)
 
 void rp__help_overview(const struct rp__cli *c, FILE *f);
 void rp__help_command(const struct rp__cli *c, const struct rp__cmd *cmd, FILE *f);
+/* To stdout, by the command itself where it does that. */
+int rp__help_explain(struct rp__cli *c, const struct rp__cmd *cmd, rp_error *err);
 
 /* ---- commands ---- */
 
@@ -187,6 +196,7 @@ extern const struct rp__cmd rp__cmd_brief, rp__cmd_continue, rp__cmd_chain, rp__
 extern const struct rp__cmd rp__cmd_tasks, rp__cmd_remember, rp__cmd_memories, rp__cmd_feel, rp__cmd_mood;
 extern const struct rp__cmd rp__cmd_evidence, rp__cmd_redact, rp__cmd_audit;
 extern const struct rp__cmd rp__cmd_gc, rp__cmd_trash, rp__cmd_untrash, rp__cmd_hold, rp__cmd_rm;
+extern const struct rp__cmd rp__cmd_serve, rp__cmd_token;
 extern const struct rp__cmd rp__cmd_demo, rp__cmd_demo_agent, rp__cmd_completion, rp__cmd_help, rp__cmd_version;
 
 #endif

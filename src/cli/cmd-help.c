@@ -13,8 +13,7 @@ static int run(struct rp__cli *c, rp_error *err)
     rp__hint(err, "'reprise help' lists them all");
     return RP_E_USAGE;
   }
-  rp__help_command(c, cmd, stdout);
-  return 0;
+  return rp__help_explain(c, cmd, err);
 }
 
 const struct rp__cmd rp__cmd_help = {

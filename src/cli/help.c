@@ -60,3 +60,10 @@ void rp__help_command(const struct rp__cli *c, const struct rp__cmd *cmd, FILE *
   options_print(f, rp__global_opts, RP_G_MAX);
   fprintf(f, "\n%sexample%s\n%s", RP_SGR(colour, RP_BOLD), RP_RESET(colour), cmd->example);
 }
+
+int rp__help_explain(struct rp__cli *c, const struct rp__cmd *cmd, rp_error *err)
+{
+  if (cmd->explain) return cmd->explain(c, err);
+  rp__help_command(c, cmd, stdout);
+  return 0;
+}

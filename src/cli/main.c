@@ -17,12 +17,8 @@ static int run(struct rp__cli *c, rp_error *err)
     rp__help_overview(c, stderr);
     return rp__fail(err, RP_E_USAGE, "no command given");
   }
-  if (!c->cmd)
-    rp__help_overview(c, stdout);
-  else if (c->globals[RP_G_HELP].count)
-    rp__help_command(c, c->cmd, stdout);
-  else
-    return c->cmd->run(c, err);
+  if (c->cmd) return c->globals[RP_G_HELP].count ? rp__help_explain(c, c->cmd, err) : c->cmd->run(c, err);
+  rp__help_overview(c, stdout);
   return 0;
 }
 

@@ -2,7 +2,8 @@
 /*
  * The command line, read by the tables alone. Global options may stand before
  * or after the command; a value is the next word or follows an equals sign;
- * "--" ends the options; a lone "-" is an argument.
+ * "--" ends the options; a lone "-" is an argument. A command that forwards gets
+ * every word but the global options as it came.
  */
 #include "cli/cli.h"
 
@@ -202,6 +203,25 @@ static int check_arguments(const struct rp__cli *c, rp_error *err)
   return RP_E_USAGE;
 }
 
+static bool is_global(const char *name, size_t n, char letter)
+{
+  for (size_t i = 0; i < RP_G_MAX; i++) {
+    const struct rp__opt *o = &rp__global_opts[i];
+    if (name ? strncmp(o->name, name, n) == 0 && o->name[n] == '\0' : letter == o->letter) return true;
+  }
+  return false;
+}
+
+/* Whether a word that begins with a dash is for the program that the command runs. */
+static bool is_forwarded(const struct rp__cli *c, const char *word)
+{
+  if (!c->cmd || !c->cmd->forwards) return false;
+  if (word[1] == '-') return !is_global(word + 2, strcspn(word + 2, "="), 0);
+  while (*++word)
+    if (!is_global(NULL, 0, *word)) return true;
+  return false;
+}
+
 int rp__opt_parse(struct rp__cli *c, int argc, char **argv, rp_error *err)
 {
   struct reader r = {.c = c, .argv = argv, .argc = argc, .at = 1};
@@ -209,7 +229,7 @@ int rp__opt_parse(struct rp__cli *c, int argc, char **argv, rp_error *err)
   while (r.at < argc) {
     char *word = argv[r.at++];
     int code;
-    if (words_only || word[0] != '-' || word[1] == '\0')
+    if (words_only || word[0] != '-' || word[1] == '\0' || is_forwarded(c, word))
       code = take_word(&r, word, err);
     else if (strcmp(word, "--") == 0)
       code = 0, words_only = true;

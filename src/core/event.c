@@ -107,7 +107,10 @@ static const struct kind kinds[RP_KIND_MAX] = {
     NEED("type", T_STRING), MAY("config", T_OBJECT), MAY("acp_session_id", T_ID),
     MAY("capabilities", T_OBJECT | T_ARRAY), MAY("current_task", T_ANY), MAY("metadata", T_OBJECT)),
     .significant = true},
-  [RP_KIND_RUNTIME] = {"runtime", .engine = true},
+  [RP_KIND_RUNTIME] = {"runtime", FIELDS(
+    MAY_WORD("status", "starting", "idle", "running", "awaiting_approval", "awaiting_answer", "reconnecting", "error",
+             "terminated"),
+    MAY("reason", T_STRING), MAY("progress", T_STRING), MAY("delivered", T_COUNT)), .engine = true},
   [RP_KIND_STATUS] = {"status", .engine = true},
   [RP_KIND_SNAPSHOT] = {"snapshot", .engine = true},
   [RP_KIND_RESTORED] = {"restored", .engine = true},
@@ -279,12 +282,11 @@ static int check_field(const struct field *f, struct rp__json v, rp_error *err)
                         describe_types(f->types, expected, sizeof expected));
 }
 
-int rp__event_check(const char *kind, const char *body, size_t n, size_t max_body, struct rp__event *ret, rp_error *err)
+static int check_body(enum rp__kind kind, const char *body, size_t n, size_t max_body, struct rp__event *ret,
+                      rp_error *err)
 {
-  struct rp__event ev = {0};
-  if (!kind) return rp__fail_field(err, RP_E_INVALID, "kind", "the kind is missing");
-  int rc = check_kind(kind, &ev.kind, err);
-  if (rc) return rc;
+  struct rp__event ev = {.kind = kind};
+  int rc;
   if (!body) return rp__fail_field(err, RP_E_INVALID, "body", "the body is missing");
 
   const struct rp__json_limits limits = {.max_bytes = max_body, .max_depth = RP_DEPTH_MAX};
@@ -300,9 +302,24 @@ int rp__event_check(const char *kind, const char *body, size_t n, size_t max_bod
     rc = check_field(f, rp__json_get(ev.body, f->name), err);
     if (rc) return rc;
   }
-  ev.kind_name = ev.kind == RP_KIND_OTHER ? kind : kinds[ev.kind].name;
+  ev.kind_name = kinds[ev.kind].name;
   *ret = ev;
   return 0;
+}
+
+int rp__event_check(const char *kind, const char *body, size_t n, size_t max_body, struct rp__event *ret, rp_error *err)
+{
+  enum rp__kind k;
+  if (!kind) return rp__fail_field(err, RP_E_INVALID, "kind", "the kind is missing");
+  int rc = check_kind(kind, &k, err);
+  if (!rc) rc = check_body(k, body, n, max_body, ret, err);
+  if (!rc && k == RP_KIND_OTHER) ret->kind_name = kind;
+  return rc;
+}
+
+int rp__event_check_runtime(const char *body, size_t n, size_t max_body, struct rp__event *ret, rp_error *err)
+{
+  return check_body(RP_KIND_RUNTIME, body, n, max_body, ret, err);
 }
 
 /* ---- what is searched -------------------------------------------------------- */

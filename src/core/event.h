@@ -62,6 +62,8 @@ bool rp__kind_is_significant(enum rp__kind k);
  */
 int rp__event_check(const char *kind, const char *body, size_t n, size_t max_body, struct rp__event *ret,
                     rp_error *err);
+/* The same for a `runtime` event, which only what runs the agent may write. */
+int rp__event_check_runtime(const char *body, size_t n, size_t max_body, struct rp__event *ret, rp_error *err);
 
 /* Appends what a person would search for: the decoded string values of the body, separated by spaces. */
 void rp__event_search_text(struct rp__json body, struct rp__buf *out);

@@ -134,15 +134,33 @@ int rp__abandon_mark(rp_engine *e, const struct rp__session_row *row, const stru
 
 struct sweep {
   rp_engine *e;
+  rp_error *err;
   int64_t now;
   char (*ids)[RP_NAME];
   size_t n, cap;
 };
 
+/* Quiet but alive sessions, of which a server has thousands, must not take the places of those that are to be marked.
+ */
+static int lives(struct sweep *x, const struct rp__session_row *row, bool *ret)
+{
+  struct rp__run_row run = {0};
+  struct rp__evidence evidence;
+  struct rp__verdict verdict = {0};
+  struct rp__run_filter f = {.session_ref = row->ref, .limit = 1};
+  int rc = x->e->store->ops->run_list(x->e->store, &f, on_run, &run, x->err);
+  if (!rc && run.ref && !run.ended_at) rp__run_judge(x->e, &run, row->last_activity_at, &evidence, &verdict);
+  *ret = verdict.alive;
+  return rc;
+}
+
 static int on_session(void *ctx, const struct rp__session_row *row)
 {
   struct sweep *x = ctx;
+  bool alive = false;
   if (x->n == MARK_MAX || !rp__abandon_possible(x->e, row, x->now)) return 0;
+  int rc = lives(x, row, &alive);
+  if (rc || alive) return rc;
   if (x->n == x->cap) {
     size_t cap = x->cap ? x->cap * 2 : 16;
     void *p = realloc(x->ids, cap * sizeof *x->ids);
@@ -176,7 +194,7 @@ static int sweep_one(rp_engine *e, const char *id, bool *ret_marked, rp_error *e
 
 static int sweep(rp_engine *e, const char *scope, int look, int64_t *ret_n, rp_error *err)
 {
-  struct sweep x = {.e = e, .now = rp__engine_now(e)};
+  struct sweep x = {.e = e, .err = err, .now = rp__engine_now(e)};
   rp_filter f = {.scope = scope, .limit = look};
   int64_t marked = 0;
   if (e->read_only) return rp__fail(err, RP_E_READONLY, "the store was opened to be read only");

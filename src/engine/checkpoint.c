@@ -165,16 +165,17 @@ int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *
   return rc;
 }
 
-void rp__checkpoint_run(rp_session *s, enum rp__due due)
+int rp__checkpoint_run(rp_session *s, enum rp__due due)
 {
   rp_error err = {0};
   int rc = rp__checkpoint(s, rp__due_reason(due), NULL, &err);
   atomic_fetch_add(rc ? &s->e->counters.checkpoints_failed : &s->e->counters.checkpoints_ok, 1);
   if (!rc && s->epoch) rp__session_mirror(s, false);
-  if (!rc) return;
+  if (!rc) return 0;
   /* L-06: tried again later; the journal has everything meanwhile. */
   atomic_store(&s->retry_at, rp__engine_ticks(s->e) + RETRY_MS);
   rp__log(&s->e->log, RP_LOG_DEBUG, "checkpoint of session %s: %s", s->id, err.message);
+  return rc;
 }
 
 static int move_to_checkpointed(rp_session *s, rp_error *err)

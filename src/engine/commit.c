@@ -4,9 +4,9 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
-int rp__commitq_init(struct rp__commitq *q, struct rp__store *store)
+int rp__commitq_init(struct rp__commitq *q, struct rp__store *store, struct rp__changes *changes)
 {
-  *q = (struct rp__commitq){.store = store};
+  *q = (struct rp__commitq){.store = store, .changes = changes};
   if (pthread_mutex_init(&q->lock, NULL)) return RP_E_NOMEM;
   if (pthread_cond_init(&q->work, NULL)) {
     pthread_mutex_destroy(&q->lock);
@@ -118,6 +118,7 @@ static bool lead(struct rp__commitq *q)
   }
   if (waited) wake_all(word);
   if (waited && other) wake_all(other);
+  if (n) rp__changes_note(q->changes);
 
   pthread_mutex_lock(&q->lock);
   q->groups++;
@@ -197,7 +198,8 @@ int rp__commit_post(struct rp__commitq *q, struct rp__commit *c)
 {
   pthread_mutex_lock(&q->lock);
   int rc = start_thread(q);
-  if (!rc && (q->count >= RP_COMMIT_QUEUE || q->bytes + c->bytes > RP_COMMIT_QUEUE_BYTES)) rc = RP_E_LIMIT;
+  if (!rc && !c->admitted && (q->count >= RP_COMMIT_QUEUE || q->bytes + c->bytes > RP_COMMIT_QUEUE_BYTES))
+    rc = RP_E_LIMIT;
   if (!rc) {
     push(q, c);
     if (!q->led) {

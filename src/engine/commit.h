@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/changes.h"
 #include "store/store.h"
 
 #define RP_COMMIT_GROUP 1024  /* requests in one database transaction */
@@ -19,7 +20,8 @@
 
 struct rp__commit {
   struct rp__txn txn;
-  size_t bytes; /* what it weighs in the queue */
+  size_t bytes;  /* what it weighs in the queue */
+  bool admitted; /* it was let in before: no limit keeps it out */
   /* Asynchronous: called once, in the order of the queue, by a thread inside the library. NULL: somebody waits. */
   void (*done)(struct rp__commit *c);
 
@@ -29,6 +31,7 @@ struct rp__commit {
 
 struct rp__commitq {
   struct rp__store *store;
+  struct rp__changes *changes; /* told of each group */
   pthread_mutex_t lock;
   pthread_cond_t work;    /* the thread has to lead */
   pthread_cond_t drained; /* a group is through */
@@ -46,7 +49,7 @@ struct rp__commitq {
   int64_t groups, txns, failures;
 };
 
-int rp__commitq_init(struct rp__commitq *q, struct rp__store *store);
+int rp__commitq_init(struct rp__commitq *q, struct rp__store *store, struct rp__changes *changes);
 /* Waits for what is queued, ends the thread. */
 void rp__commitq_done(struct rp__commitq *q);
 /* Commits and returns txn.rc (with txn.err). */

@@ -96,13 +96,19 @@ static int refuse_value(const struct option *o, const char *value, const char *s
                         o->name, words.p);
 }
 
+/* Redaction has one table for all, and a server is one for all scopes. */
+static bool per_scope(enum rp__option o)
+{
+  return o != RP_OPT_REDACT_PATTERNS && (o < RP_OPT_LISTEN || o > RP_OPT_SPILL_BYTES);
+}
+
 static int add(struct rp__config *c, const char *scope, const char *name, const char *value, const char *source,
                rp_error *err)
 {
   enum rp__option o = option_find(name);
   if (o == RP_OPT_MAX) return rp__fail_field(err, RP_E_CONFIG, name, "%s: unknown option '%s'", source, name);
   if (!value_ok(&options[o], value)) return refuse_value(&options[o], value, source, err);
-  if (scope && o == RP_OPT_REDACT_PATTERNS)
+  if (scope && !per_scope(o))
     return rp__fail_field(err, RP_E_CONFIG, name, "%s: %s is for all scopes and stands outside of any", source, name);
   struct setting *s = calloc(1, sizeof *s);
   if (!s) return rp__fail_nomem(err);
@@ -203,6 +209,14 @@ void rp__config_free(struct rp__config *c)
   }
   free(c->path);
   free(c);
+}
+
+bool rp__config_find(const char *name, enum rp__option *ret)
+{
+  enum rp__option o = option_find(name);
+  if (o == RP_OPT_MAX) return false;
+  *ret = o;
+  return true;
 }
 
 /* The scope's own word first, then the last word for everywhere. */

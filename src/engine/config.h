@@ -34,6 +34,7 @@
   X(ARCHIVE_DAYS, archive_days, "num", "30", "days after its end a record moves to cold storage")                      \
   X(RECONNECT_S, reconnect_s, "num", "120", "seconds a lost agent may take to come back")                              \
   X(EVICT_S, evict_s, "num", "300", "seconds before a failed session is put in the trash")                             \
+  X(LEAVE_S, leave_s, "num", "5", "seconds after leaving a channel before its session is closed")                      \
   X(BRIEF_BYTES, brief_bytes, "num", "8192", "size of the brief at most")                                              \
   X(BODY_BYTES, body_bytes, "num", "1048576", "size of one event's body at most")                                      \
   X(REDACT, redact, "bool", "true", "mask credentials before anything is stored")                                      \
@@ -51,7 +52,24 @@
   X(EMOTIONS_FILE, emotions_file, "text", "", "table of emotion events")                                               \
   X(KEY_FILE, key_file, "text", "", "seals the scope with the key in this file")                                       \
   X(ALLOWED_ORIGINS, allowed_origins, "text", "", "further origins the server accepts")                                \
-  X(ALLOWED_HOSTS, allowed_hosts, "text", "", "further host names the server accepts")
+  X(ALLOWED_HOSTS, allowed_hosts, "text", "", "further host names the server accepts")                                 \
+  X(LISTEN, listen, "text", "127.0.0.1:7377", "addresses the server listens on, separated by commas")                  \
+  X(HTTP_THREADS, http_threads, "num", "0", "threads that read requests; 0: as many as there are cores, at most 8")    \
+  X(MAX_CONNECTIONS, max_connections, "num", "12000", "connections at the same time at most")                          \
+  X(MAX_PER_ADDRESS, max_per_address, "num", "0",                                                                      \
+    "connections of one address at most; 0: no bound on loopback, 256 elsewhere")                                      \
+  X(MAX_REQUEST_BYTES, max_request_bytes, "num", "16777216", "size of a request's body at most")                       \
+  X(CLIENT_RATE, client_rate, "num", "0", "requests per second and client before 429; 0: no limit")                    \
+  X(IDLE_CONNECTION_S, idle_connection_s, "num", "60", "quiet seconds after which a connection is closed")             \
+  X(REQUEST_S, request_s, "num", "30",                                                                                 \
+    "seconds a client may take to send a request's head; its body may take four times as long")                        \
+  X(QUEUE_BYTES, queue_bytes, "num", "1048576", "bytes waiting for one slow reader before it is held back")            \
+  X(STALL_S, stall_s, "num", "30", "seconds a reader may take nothing before it is cut off")                           \
+  X(INTERNAL_SECRET_FILE, internal_secret_file, "text", "",                                                            \
+    "holds the secret of the agents' socket (default: internal-secret beside the database)")                           \
+  X(TRUSTED_PROXIES, trusted_proxies, "text", "",                                                                      \
+    "addresses whose X-Forwarded-For and X-Forwarded-Proto are believed")                                              \
+  X(SPILL_BYTES, spill_bytes, "num", "16777216", "events kept in memory while the store is away")
 
 enum rp__option {
 #define X(symbol, name, type, def, help) RP_OPT_##symbol,
@@ -66,6 +84,8 @@ struct rp__config;
 int rp__config_load(const char *path, struct rp__config **ret, rp_error *err);
 void rp__config_free(struct rp__config *c);
 
+/* The option of that name; false when there is none. */
+bool rp__config_find(const char *name, enum rp__option *ret);
 /* The value in a scope (NULL: outside any). Text is borrowed. */
 const char *rp__config_text(const struct rp__config *c, const char *scope, enum rp__option o);
 double rp__config_num(const struct rp__config *c, const char *scope, enum rp__option o);

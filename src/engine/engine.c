@@ -126,6 +126,7 @@ static void engine_free(rp_engine *e)
   rp__forkguard_done(&e->guard);
   rp__config_free(e->config);
   rp__redactor_free(e->redactor);
+  rp__documents_done(&e->documents);
   pthread_mutex_destroy(&e->lock);
   free(e->path);
   free(e);
@@ -141,6 +142,7 @@ static rp_engine *engine_new(const rp_options *o)
   e->short_lived = o->short_lived;
   e->read_only = o->read_only;
   rp__metrics_init(&e->metrics);
+  rp__documents_init(&e->documents);
   if (pthread_mutex_init(&e->lock, NULL)) {
     free(e);
     return NULL;
@@ -180,11 +182,17 @@ static int engine_prepare(rp_engine *e, const rp_options *o, rp_error *err)
 /* The store is there: the queue and the keeper. */
 static int engine_ready(rp_engine *e, rp_engine **ret, rp_error *err)
 {
-  if (rp__commitq_init(&e->queue, e->store)) {
+  if (rp__commitq_init(&e->queue, e->store, &e->changes)) {
+    engine_free(e);
+    return rp__fail_nomem(err);
+  }
+  if (rp__helper_init(&e->helper)) {
+    rp__commitq_done(&e->queue);
     engine_free(e);
     return rp__fail_nomem(err);
   }
   if (rp__keeper_init(&e->keeper)) {
+    rp__helper_done(&e->helper);
     rp__commitq_done(&e->queue);
     engine_free(e);
     return rp__fail_nomem(err);
@@ -225,15 +233,25 @@ int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
     engine_free(e);
     return rc;
   }
-  return engine_ready(e, ret, err);
+  rc = engine_ready(e, ret, err);
+  if (!rc) rp__keeper_start(e); /* L-09: what was abandoned is looked for now, and from then on */
+  return rc;
+}
+
+static void drain(rp_engine *e)
+{
+  rp__commitq_drain(&e->queue);
+  rp__helper_drain(&e->helper);
 }
 
 void rp_close(rp_engine *e)
 {
   if (!e) return;
   if (!rp__forkguard_same(&e->guard)) return; /* the parent's: its threads and locks are not ours to end */
-  if (atomic_load(&e->keeper.prune_due)) rp__keeper_prune(e);
-  rp__keeper_done(&e->keeper);
+  if (atomic_load(&e->keeper.prune_due)) rp__keeper_prune(e, NULL);
+  drain(e); /* what is told of a commit may still want the keeper */
+  rp__keeper_done(e);
+  rp__helper_done(&e->helper);
   rp__commitq_done(&e->queue);
   engine_free(e);
 }
@@ -241,8 +259,21 @@ void rp_close(rp_engine *e)
 int rp_flush(rp_engine *e, rp_error *err)
 {
   int rc = rp__engine_check(e, err);
-  if (!rc) rp__commitq_drain(&e->queue);
+  if (!rc) drain(e);
   return rc;
+}
+
+int rp_config_get(rp_engine *e, const char *scope, const char *name, char **ret, rp_error *err)
+{
+  enum rp__option option;
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  if (!name || !rp__config_find(name, &option))
+    return rp__fail_field(err, RP_E_USAGE, "name", "there is no option '%.60s'", name ? name : "");
+  char *value = strdup(rp__config_text(e->config, scope, option));
+  if (!value) return rp__fail_nomem(err);
+  *ret = value;
+  return 0;
 }
 
 int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err)

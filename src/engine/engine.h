@@ -16,8 +16,10 @@
 #include "base/lockfile.h"
 #include "core/policy.h"
 #include "core/snapshot.h"
+#include "engine/async.h"
 #include "engine/commit.h"
 #include "engine/config.h"
+#include "engine/document.h"
 #include "engine/keeper.h"
 #include "engine/metrics.h"
 #include "facets/table.h"
@@ -27,6 +29,8 @@
 #define RP_FOLDS_KEPT 64                /* folded states kept in memory between uses */
 #define RP_STATE_MAX (24 * 1024 * 1024) /* bytes of a state document */
 #define RP_PAGE_EVENTS 256
+#define RP_TOKENS_SEEN 64  /* places in which uses of tokens are noted */
+#define RP_SCOPE_STORE "-" /* whose audit log tells of the store as a whole; no name of a user's */
 #define RP_PAGE_BYTES (1024 * 1024)
 
 struct rp__counters {
@@ -51,6 +55,9 @@ struct rp_engine {
   struct rp__redactor *redactor;
   bool debug; /* REPRISE_DEBUG or CORTEX_SESSION_DEBUG: every decision of a restoration is logged */
   struct rp__commitq queue;
+  struct rp__helper helper;
+  struct rp__changes changes;
+  struct rp__documents documents;
   struct rp__keeper keeper;
   struct rp__lockfile locks; /* fd < 0: a store without a file */
   struct rp__forkguard guard;
@@ -61,10 +68,13 @@ struct rp_engine {
 
   pthread_mutex_t lock; /* of the lists */
   rp_session *sessions;
+  rp_session *due; /* whose checkpoint is due, each with a reference */
   struct rp__scope_key *keys;
   int folds;              /* kept by sessions */
   struct rp__slot *slots; /* bytes of <db>.runs that this engine holds */
   int64_t last_slot;      /* of a store without a lock file */
+
+  atomic_ullong tokens_seen[RP_TOKENS_SEEN]; /* see token.c */
 
   struct rp__counters counters;
   struct rp__metrics metrics;
@@ -73,6 +83,8 @@ struct rp_engine {
 struct rp_session {
   rp_engine *e;
   rp_session *prev, *next;
+  rp_session *due_next; /* under e->lock */
+  bool due_listed;
   int refs; /* the user's and the keeper's; under e->lock */
 
   char id[RP_NAME], scope[RP_NAME];
@@ -92,6 +104,7 @@ struct rp_session {
   struct rp__fold *fold;
   pthread_mutex_t dirty_lock; /* short, so that no append waits for a checkpoint */
   struct rp__dirty dirty;
+  struct rp__lane lane;
 
   pthread_mutex_t speech_lock; /* taken before the store is asked, never inside s->lock */
   struct rp__speech *speech;
@@ -101,8 +114,9 @@ struct rp_session {
   atomic_llong retry_at;                  /* a checkpoint failed: when to try again; 0: none did */
   atomic_llong quiet_at;                  /* when to see whether it has gone quiet; 0: it is known to be */
   atomic_bool fenced, ended, budget_told, mirror_due;
-  bool trashed;     /* when the handle was opened */
-  bool live_mirror; /* the scope has a session_file, and this is no guest of a sealed one */
+  atomic_bool touched; /* written to since the last checkpoint, as far as the keeper knows */
+  bool trashed;        /* when the handle was opened */
+  bool live_mirror;    /* the scope has a session_file, and this is no guest of a sealed one */
 };
 
 /* RP_E_FORKED after a fork, RP_E_USAGE for NULL. Every public function begins with this. */
@@ -177,15 +191,18 @@ void rp__state_drop(rp_session *s); /* forgets the one kept in memory */
 int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err);
 /* Due now, as far as the session knows. */
 enum rp__due rp__checkpoint_due(rp_session *s, int64_t ticks);
-/* Makes the checkpoint that is due, and counts and logs a failure. */
-void rp__checkpoint_run(rp_session *s, enum rp__due due);
+/* Makes the checkpoint that is due, and counts and logs a failure, which it returns. */
+int rp__checkpoint_run(rp_session *s, enum rp__due due);
 
 /* N-06: the live mirror of a scope that has one. Failures are logged. */
 void rp__session_mirror(rp_session *s, bool clean);
-void rp__session_mirror_beat(rp_session *s); /* the heartbeat alone, when one is due */
+bool rp__session_mirror_beat(rp_session *s); /* the heartbeat alone; false when none is due */
 
-/* L-05: marks a held session idle that nobody has written to for idle_s. */
-void rp__session_rest(rp_session *s, int64_t ticks);
+/*
+ * L-05: marks a session idle that nobody has written to for idle_s; a guest's, unless somebody who holds it will. 1
+ * when it was marked, 0 when there was nothing to do or somebody came, or an error.
+ */
+int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err);
 
 /* ---- runs (recover.c) ---- */
 

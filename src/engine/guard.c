@@ -101,13 +101,18 @@ int rp__guard_budget(rp_session *s, const struct rp__fold *f, rp_error *err)
   return rc;
 }
 
+bool rp__guard_watches(rp_session *s)
+{
+  return scope_has_budget(s) && !atomic_load(&s->budget_told);
+}
+
 void rp__guard_spent(rp_session *s)
 {
   struct spending sp;
   struct rp__fold *f = NULL;
   char words[WORDS_MAX];
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
-  if (!scope_has_budget(s) || atomic_load(&s->budget_told)) return;
+  if (!rp__guard_watches(s)) return;
   pthread_mutex_lock(&s->lock);
   int rc = rp__state_use(s, &f, &warnings, NULL);
   if (!rc) rc = spending_read(s, f, &sp, NULL);

@@ -12,7 +12,6 @@
 #include "engine/guard.h"
 
 #define IDEMPOTENCY_KEY_MAX 255
-#define JUDGED_TRIES 64 /* of an append that was judged by pins which others keep changing */
 
 int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf *out, struct rp__str *ret)
 {
@@ -41,11 +40,12 @@ static int batch_init(struct rp__batch *b, rp_session *s, const rp_event *ev, si
   size_t derived = 0;
   for (size_t i = 0; i < n; i++) derived += ev[i].kind && rp__derives(rp__kind_parse(ev[i].kind));
   *b = (struct rp__batch){.s = s, .given = ev, .n = n, .judged = -1};
-  b->events = n > 1 ? calloc(n, sizeof *b->events) : &b->one.event;
-  b->spoken = n > 1 ? calloc(n, sizeof *b->spoken) : &b->one.spoken;
+  b->events = n > 1 ? calloc(n, sizeof *b->events + sizeof *b->spoken) : &b->one.event;
+  b->spoken = n > 1 && b->events ? (struct rp__spoken *)(void *)(b->events + n) : &b->one.spoken; /* in one piece */
   b->ops = derived ? calloc(1 + derived, sizeof *b->ops) : &b->one.op;
   b->derived = derived ? calloc(derived, sizeof *b->derived) : NULL;
-  if (b->events && b->spoken && b->ops && (b->derived || !derived)) return 0;
+  if (b->events && b->ops && (b->derived || !derived)) return 0;
+  if (!b->events) b->n = 0;
   rp__batch_done(b, false);
   return rp__fail_nomem(err);
 }
@@ -59,7 +59,6 @@ void rp__batch_done(struct rp__batch *b, bool stored)
   for (size_t i = 0; i < b->n_derived; i++) rp__derived_done(&b->derived[i]);
   rp__buf_done(&b->sealed);
   if (b->events != &b->one.event) free(b->events);
-  if (b->spoken != &b->one.spoken) free(b->spoken);
   if (b->ops != &b->one.op) free(b->ops);
   free(b->derived);
 }
@@ -91,14 +90,21 @@ static int admit(struct rp__batch *b, size_t i, struct rp__event *ev, rp_error *
   return 0;
 }
 
-static int prepare_one(struct rp__batch *b, size_t i, bool trusted, rp_error *err)
+static int check_one(const struct rp__batch *b, const rp_event *given, size_t n, const rp_append_options *o,
+                     struct rp__event *ret, rp_error *err)
+{
+  const char *kind = given->kind ? given->kind : "", *body = given->body ? given->body : "";
+  if (o->runtime && strcmp(kind, "runtime") == 0) return rp__event_check_runtime(body, n, b->s->max_body, ret, err);
+  return rp__event_check(kind, body, n, b->s->max_body, ret, err);
+}
+
+static int prepare_one(struct rp__batch *b, size_t i, const rp_append_options *o, bool trusted, rp_error *err)
 {
   const rp_event *given = &b->given[i];
   size_t n = given->body_len || !given->body ? given->body_len : strlen(given->body);
   struct rp__event ev = {0};
   if (!trusted) {
-    int rc =
-        rp__event_check(given->kind ? given->kind : "", given->body ? given->body : "", n, b->s->max_body, &ev, err);
+    int rc = check_one(b, given, n, o, &ev, err);
     if (rc) return rc;
   } else {
     ev = (struct rp__event){.kind = rp__kind_parse(given->kind), .kind_name = given->kind};
@@ -173,7 +179,7 @@ int rp__batch_prepare(struct rp__batch *b, rp_session *s, const rp_event *ev, si
   int rc = batch_init(b, s, ev, n, err);
   if (rc) return rc;
   for (size_t i = 0; !rc && i < n; i++) {
-    rc = prepare_one(b, i, trusted, err);
+    rc = prepare_one(b, i, o, trusted, err);
     if (!rc && i > 0 && ev[i].idempotency_key)
       rc = rp__fail_field(err, RP_E_USAGE, "idempotency_key", "the key of a batch belongs to its first event");
     if (rc && n > 1) rp__wrap(err, "event %zu of %zu", i + 1, n);
@@ -191,22 +197,22 @@ void rp__journal_noted(rp_session *s, enum rp__kind kind, size_t bytes, const st
   if (!s->e->short_lived && !rp__kind_is_engine(kind)) {
     int64_t ticks = rp__engine_ticks(s->e);
     atomic_store_explicit(&s->quiet_at, ticks + s->idle_ms, memory_order_relaxed);
+    atomic_store_explicit(&s->touched, true, memory_order_relaxed);
     pthread_mutex_lock(&s->dirty_lock);
     rp__dirty_note(&s->dirty, kind, bytes, ticks);
     due = rp__policy_due(&s->policy, &s->dirty, ticks);
     pthread_mutex_unlock(&s->dirty_lock);
   }
   if (op->ret.tail_events >= s->policy.tail_events || op->ret.tail_bytes >= s->policy.tail_bytes) due = RP_DUE_TAIL;
-  if (due && !atomic_exchange(&s->checkpoint_due, due) && !s->e->short_lived) rp__keeper_poke(&s->e->keeper);
+  if (due && !atomic_exchange(&s->checkpoint_due, due) && !s->e->short_lived) rp__keeper_due(s);
 }
 
-/* Counts and notes the outcome of an append. */
-static int settle(rp_session *s, const rp_event *ev, size_t n, const struct rp__op *op, int rc)
+int rp__journal_settle(rp_session *s, const rp_event *ev, size_t n, const struct rp__op *op, int rc)
 {
   struct rp__counters *k = &s->e->counters;
   if (rc || !op) {
     atomic_fetch_add(&k->refused, 1);
-    if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
+    if (rc == RP_E_FENCED && s->epoch) atomic_store(&s->fenced, true); /* a guest just named a wrong epoch */
     return rc;
   }
   atomic_fetch_add(op->ret.repeated ? &k->repeats : &k->appends, (long long)n);
@@ -218,7 +224,7 @@ static int settle(rp_session *s, const rp_event *ev, size_t n, const struct rp__
   return 0;
 }
 
-static rp_durability durability_of(const rp_session *s, const rp_append_options *o)
+rp_durability rp__journal_durability(const rp_session *s, const rp_append_options *o)
 {
   return o->durability ? o->durability : s->durability;
 }
@@ -228,16 +234,16 @@ static int append_once(rp_session *s, const rp_event *ev, size_t n, const rp_app
                        rp_ack *ret, bool *ret_again, rp_error *err)
 {
   struct rp__batch b;
-  rp_durability d = durability_of(s, o) == RP_MEMORY ? RP_OS : durability_of(s, o);
+  rp_durability d = rp__journal_durability(s, o) == RP_MEMORY ? RP_OS : rp__journal_durability(s, o);
   *ret_again = false;
   int rc = rp__batch_prepare(&b, s, ev, n, o, trusted, err);
-  if (rc) return settle(s, ev, n, NULL, rc);
+  if (rc) return rp__journal_settle(s, ev, n, NULL, rc);
   rc = rp__engine_commit(s->e, b.ops, 1 + b.n_after, d, err);
   const struct rp__op *op = &b.ops[0];
   *ret_again = rc == RP_E_SEQ_CONFLICT && b.judged >= 0 && o->expect < 0;
   if (!rc && ret)
     *ret = (rp_ack){.first_seq = op->ret.first_seq, .seq = op->ret.seq, .durability = d, .repeated = op->ret.repeated};
-  rc = settle(s, ev, n, op, rc);
+  rc = rp__journal_settle(s, ev, n, op, rc);
   rp__batch_done(&b, rc == 0 && !op->ret.repeated);
   return rc;
 }
@@ -247,12 +253,19 @@ int rp__journal_append(rp_session *s, const rp_event *ev, size_t n, const rp_app
 {
   bool again = true;
   int rc = 0;
-  for (int i = 0; again && i < JUDGED_TRIES; i++) rc = append_once(s, ev, n, o, trusted, ret, &again, err);
+  for (int i = 0; again && i < RP_JUDGED_TRIES; i++) rc = append_once(s, ev, n, o, trusted, ret, &again, err);
   if (again) return rp__fail(err, RP_E_BUSY, "others keep writing to session %s", s->id);
   bool spent = false;
   for (size_t i = 0; !rc && i < n; i++) spent |= strcmp(ev[i].kind, "usage") == 0;
   if (spent) rp__guard_spent(s);
   return rc;
+}
+
+int rp__journal_check_count(size_t n, rp_error *err)
+{
+  if (n == 0) return rp__fail(err, RP_E_INVALID, "there is no event to append");
+  if (n > RP_BATCH_MAX) return rp__fail(err, RP_E_TOO_LARGE, "a batch has at most %d events", RP_BATCH_MAX);
+  return 0;
 }
 
 static const rp_append_options append_defaults = {.expect = -1};
@@ -262,10 +275,10 @@ int rp_append_many(rp_session *s, const rp_event *ev, size_t n, const rp_append_
   int rc = rp__session_check(s, err);
   if (rc) return rc;
   if (!o) o = &append_defaults;
-  if (n == 0) return rp__fail(err, RP_E_INVALID, "there is no event to append");
-  if (n > RP_BATCH_MAX) return rp__fail(err, RP_E_TOO_LARGE, "a batch has at most %d events", RP_BATCH_MAX);
-  if (durability_of(s, o) == RP_MEMORY && n == 1 && !s->e->short_lived) {
-    rc = rp_append_async(s, ev, o, NULL, NULL, err);
+  rc = rp__journal_check_count(n, err);
+  if (rc) return rc;
+  if (rp__journal_durability(s, o) == RP_MEMORY && !s->e->short_lived) {
+    rc = rp_append_many_async(s, ev, n, o, NULL, NULL, err);
     if (!rc && ret) *ret = (rp_ack){.durability = RP_MEMORY};
     return rc;
   }
@@ -275,107 +288,6 @@ int rp_append_many(rp_session *s, const rp_event *ev, size_t n, const rp_append_
 int rp_append(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_ack *ret, rp_error *err)
 {
   return rp_append_many(s, ev, 1, o, ret, err);
-}
-
-/* ---- asynchronous ---- */
-
-struct async {
-  struct rp__commit commit; /* first: the queue hands this back */
-  struct rp__batch batch;
-  rp_event given; /* its strings live in `text` */
-  rp_session *s;
-  rp_durability asked;
-  rp_append_fn *done;
-  void *ctx;
-  char text[];
-};
-
-static void async_free(struct async *a)
-{
-  if (a->s) rp__session_unref(a->s);
-  free(a);
-}
-
-static void async_done(struct rp__commit *c)
-{
-  struct async *a = (struct async *)c;
-  const struct rp__op *op = &a->batch.ops[0];
-  int rc = settle(a->s, &a->given, 1, op, c->txn.rc);
-  rp_ack ack = {.first_seq = op->ret.first_seq,
-                .seq = op->ret.seq,
-                .durability = c->txn.durability,
-                .repeated = op->ret.repeated};
-  if (rc) rp__log(&a->s->e->log, RP_LOG_DEBUG, "append to %s: %s", a->s->id, c->txn.err.message);
-  if (a->done) a->done(a->ctx, rc ? NULL : &ack, rc ? &c->txn.err : NULL);
-  rp__batch_done(&a->batch, rc == 0 && !ack.repeated);
-  async_free(a);
-}
-
-/* Copies `n` bytes and a NUL to *at and moves it on; NULL stays NULL. */
-static const char *keep(char **at, const char *bytes, size_t n)
-{
-  if (!bytes) return NULL;
-  char *start = *at;
-  memcpy(start, bytes, n);
-  start[n] = 0;
-  *at += n + 1;
-  return start;
-}
-
-static struct async *async_new(rp_session *s, const rp_event *ev, const rp_append_options *o,
-                               rp_append_options *ret_options)
-{
-  size_t body = ev->body_len || !ev->body ? ev->body_len : strlen(ev->body);
-  size_t kind = ev->kind ? strlen(ev->kind) : 0;
-  size_t key = ev->idempotency_key ? strlen(ev->idempotency_key) : 0;
-  size_t client = o->client_id ? strlen(o->client_id) : 0;
-  size_t text = body + kind + key + client + 4;
-  struct async *a = malloc(sizeof *a + text);
-  if (!a) return NULL;
-  memset(a, 0, sizeof *a);
-  char *at = a->text;
-  a->given = *ev;
-  a->given.body = keep(&at, ev->body, body);
-  a->given.body_len = body;
-  a->given.kind = keep(&at, ev->kind, kind);
-  a->given.idempotency_key = keep(&at, ev->idempotency_key, key);
-  *ret_options = *o;
-  ret_options->client_id = keep(&at, o->client_id, client);
-  a->commit.bytes = sizeof *a + text;
-  pthread_mutex_lock(&s->e->lock);
-  a->s = rp__session_ref(s);
-  pthread_mutex_unlock(&s->e->lock);
-  return a;
-}
-
-int rp_append_async(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_append_fn *done, void *ctx,
-                    rp_error *err)
-{
-  rp_append_options kept;
-  int rc = rp__session_check(s, err);
-  if (rc) return rc;
-  if (!o) o = &append_defaults;
-  size_t n = ev->body_len || !ev->body ? ev->body_len : strlen(ev->body);
-  if (n > s->max_body)
-    return rp__fail_field(err, RP_E_TOO_LARGE, "body", "the body has %zu bytes, the limit is %zu", n, s->max_body);
-  struct async *a = async_new(s, ev, o, &kept);
-  if (!a) return rp__fail_nomem(err);
-  a->done = done;
-  a->ctx = ctx;
-  rc = rp__batch_prepare(&a->batch, s, &a->given, 1, &kept, false, err);
-  if (rc) {
-    async_free(a);
-    return rc;
-  }
-  rp_durability d = durability_of(s, o);
-  a->commit.txn =
-      (struct rp__txn){.ops = a->batch.ops, .n = 1 + a->batch.n_after, .durability = d == RP_MEMORY ? RP_OS : d};
-  a->commit.done = async_done;
-  rc = rp__commit_post(&s->e->queue, &a->commit);
-  if (!rc) return 0;
-  rp__batch_done(&a->batch, false);
-  async_free(a);
-  return rp__fail(err, rc, rc == RP_E_LIMIT ? "too many events are waiting to be stored" : "out of memory");
 }
 
 /* ---- reading ---- */

@@ -6,6 +6,8 @@
 #include "engine/derive.h"
 #include "engine/speech.h"
 
+#define RP_JUDGED_TRIES 64 /* of an append that was judged by pins which others keep changing */
+
 /* What masking one event needs until it is stored. */
 struct rp__spoken {
   struct rp__buf masked;
@@ -36,5 +38,12 @@ struct rp__batch {
 int rp__batch_prepare(struct rp__batch *b, rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o,
                       bool trusted, rp_error *err);
 void rp__batch_done(struct rp__batch *b, bool stored);
+
+/* Counts and notes the outcome of an append, which is `rc`; `op` may be NULL when it failed. Returns rc. */
+int rp__journal_settle(rp_session *s, const rp_event *ev, size_t n, const struct rp__op *op, int rc);
+/* What an append asks for, or else its session's own. */
+rp_durability rp__journal_durability(const rp_session *s, const rp_append_options *o);
+/* 1 to RP_BATCH_MAX events. */
+int rp__journal_check_count(size_t n, rp_error *err);
 
 #endif

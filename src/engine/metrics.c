@@ -116,6 +116,23 @@ static void write_retention(struct rp__metrics *m, struct rp__buf *out)
                    (long long)atomic_load(rows[i].value));
 }
 
+static void write_background(struct rp__metrics *m, struct rp__buf *out)
+{
+  head(out, "reprise_background_runs_total", "counter", "Passes of background work that had something to do.");
+  for (int i = 0; i < RP_JOB_MAX; i++) {
+    const char *job = rp__job_name((enum rp__job)i);
+    rp__buf_printf(out, "reprise_background_runs_total{job=\"%s\",result=\"ok\"} %lld\n", job,
+                   (long long)atomic_load(&m->jobs[i].ok));
+    rp__buf_printf(out, "reprise_background_runs_total{job=\"%s\",result=\"failed\"} %lld\n", job,
+                   (long long)atomic_load(&m->jobs[i].failed));
+  }
+  head(out, "reprise_background_seconds_total", "counter", "Time spent on background work.");
+  for (int i = 0; i < RP_JOB_MAX; i++) {
+    rp__buf_printf(out, "reprise_background_seconds_total{job=\"%s\"} ", rp__job_name((enum rp__job)i));
+    number(out, (double)atomic_load(&m->jobs[i].micros) / 1e6);
+  }
+}
+
 static void write_store(const struct rp__store_stats *st, struct rp__buf *out)
 {
   head(out, "reprise_sessions", "gauge", "Sessions by status, those in the trash left out.");
@@ -142,6 +159,7 @@ int rp_metrics_text(rp_engine *e, char **ret, rp_error *err)
   struct rp__buf out RP_AUTOBUF = RP_BUF(TEXT_MAX);
   write_work(e, &out);
   write_retention(&e->metrics, &out);
+  write_background(&e->metrics, &out);
   histogram(&out, "reprise_snapshot_bytes", "Size of snapshots as stored.", &e->metrics.snapshot_bytes);
   histogram(&out, "reprise_snapshot_seconds", "Time to make and store a snapshot.", &e->metrics.snapshot_seconds);
   histogram(&out, "reprise_restore_seconds", "Time to restore a state.", &e->metrics.restore_seconds);

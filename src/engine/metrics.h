@@ -8,6 +8,8 @@
 
 #include <stdatomic.h>
 
+#include "engine/keeper.h"
+
 #define RP_BUCKETS 14 /* bounds of a histogram; one more bucket is for what lies beyond */
 
 struct rp__histogram {
@@ -16,12 +18,18 @@ struct rp__histogram {
   _Atomic double sum;
 };
 
+/* Of one job of the keeper's: passes that had something to do, and the time of all. */
+struct rp__job_stats {
+  atomic_llong ok, failed, micros;
+};
+
 /* All zeroes is a good beginning but for the bounds of snapshot_bytes, which rp__metrics_init sets. */
 struct rp__metrics {
   struct rp__histogram snapshot_bytes;   /* of each snapshot as stored */
   struct rp__histogram snapshot_seconds; /* from the state to the commit */
   struct rp__histogram restore_seconds;  /* from the newest good snapshot to the state */
   atomic_llong abandoned, archived, trashed, deleted;
+  struct rp__job_stats jobs[RP_JOB_MAX];
 };
 
 void rp__metrics_init(struct rp__metrics *m);

@@ -42,10 +42,13 @@ int rp_wait(rp_session *s, int64_t after, int timeout_ms, int64_t *ret_seq, rp_e
 {
   int rc = rp__session_check(s, err);
   if (rc) return rc;
+  struct rp__store *st = s->e->store;
+  int64_t seq = 0, seen = 0, version = 1;
   for (int waited = 0;; waited += WAIT_STEP_MS) {
-    int64_t seq;
-    rc = last_seq(s, &seq, err);
+    rc = st->ops->version(st, &version, err); /* first: what comes after it makes it another */
+    if (!rc && (!waited || version != seen)) rc = last_seq(s, &seq, err);
     if (rc) return rc;
+    seen = version;
     if (seq > after || waited >= timeout_ms) {
       *ret_seq = seq;
       return 0;

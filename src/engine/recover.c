@@ -31,6 +31,8 @@ void rp__run_judge(rp_engine *e, const struct rp__run_row *run, int64_t last_ms,
   rp__lease_judge(&v, run->proc.pid, ret);
 }
 
+#define FULL 1 /* as many as one start ends were found */
+
 struct search {
   rp_engine *e;
   struct rp__run_row *dead;
@@ -44,8 +46,22 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   struct rp__evidence evidence;
   struct rp__verdict verdict;
   rp__run_judge(x->e, run, 0, &evidence, &verdict);
-  if (!verdict.alive && x->n < RECOVER_MAX) x->dead[x->n++] = *run;
-  return 0;
+  if (!verdict.alive) x->dead[x->n++] = *run;
+  return x->n == RECOVER_MAX ? FULL : 0;
+}
+
+/*
+ * What is known to live needs no look: runs without an owner that beat within the lease. A server has thousands of
+ * them. By the boot clock, as they are judged; false where that is not known.
+ */
+static bool living(const rp_engine *e, struct rp__beats *ret)
+{
+  int64_t now = rp__boot(&e->clock);
+  if (now <= 0 || !e->self.boot_id[0]) return false;
+  *ret = (struct rp__beats){.boot_id = e->self.boot_id,
+                            .after = RP_MAX(now - rp__config_ms(e->config, NULL, RP_OPT_LEASE_S), 0),
+                            .upto = now};
+  return true;
 }
 
 /*
@@ -118,8 +134,10 @@ int rp__recover(rp_engine *e, const char *scope, rp__recovered_fn *fn, void *ctx
 {
   struct search x = {.e = e, .dead = calloc(RECOVER_MAX, sizeof *x.dead)};
   if (!x.dead) return rp__fail_nomem(err);
-  struct rp__run_filter f = {.scope = scope, .open_only = true};
+  struct rp__beats beats;
+  struct rp__run_filter f = {.scope = scope, .open_only = true, .leave_out = living(e, &beats) ? &beats : NULL};
   int rc = e->store->ops->run_list(e->store, &f, on_run, &x, err);
+  if (rc == FULL) rc = 0;
   for (size_t i = 0; !rc && i < x.n; i++) rc = recover_one(e, &x.dead[i], fn, ctx, err);
   free(x.dead);
   return rc;

@@ -103,31 +103,63 @@ int rp_save(rp_session *s, rp_error *err)
   if (s->e->short_lived) {
     rp__checkpoint_run(s, RP_DUE_INTERVAL);
   } else if (!atomic_exchange(&s->checkpoint_due, RP_DUE_INTERVAL)) {
-    rp__keeper_poke(&s->e->keeper);
+    rp__keeper_due(s);
   }
   return 0;
 }
 
-void rp__session_rest(rp_session *s, int64_t ticks)
+static int on_run(void *ctx, const struct rp__run_row *run)
 {
-  struct rp__session_row row = {0};
-  long long at = atomic_load(&s->quiet_at);
-  if (!s->epoch || !at || ticks < at || atomic_load(&s->ended) || atomic_load(&s->fenced)) return;
-  if (rp__session_row(s, &row, NULL)) return;
-  int64_t left = row.last_activity_at + s->idle_ms - rp__engine_now(s->e); /* guests may have written */
-  bool rests = row.status == RP_STATUS_IDLE || row.status == RP_STATUS_CHECKPOINTED;
-  rp__session_row_done(&row);
-  if (left > 0 || rests) {
-    atomic_compare_exchange_strong(&s->quiet_at, &at, rests ? 0 : ticks + left);
-    return;
-  }
-  struct rp__op op = {.type = RP_OP_SESSION_SET,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
-                      .epoch = s->epoch,
-                      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_QUIET}};
-  if (!rp__engine_commit(s->e, &op, 1, RP_OS, NULL)) atomic_compare_exchange_strong(&s->quiet_at, &at, 0);
+  *(struct rp__run_row *)ctx = *run;
+  return 0;
+}
+
+/* Whether a process that lives holds the session and marks it itself. */
+static int has_holder(rp_session *s, const struct rp__session_row *row, bool *ret, rp_error *err)
+{
+  struct rp__run_row run = {0};
+  struct rp__evidence evidence;
+  struct rp__verdict verdict = {0};
+  struct rp__run_filter f = {.session_ref = s->ref, .limit = 1};
+  *ret = false;
+  if (s->epoch) return 0;
+  int rc = s->e->store->ops->run_list(s->e->store, &f, on_run, &run, err);
+  if (rc || !run.ref || run.ended_at || run.owner != RP_RUN_LOCK) return rc;
+  rp__run_judge(s->e, &run, row->last_activity_at, &evidence, &verdict);
+  *ret = verdict.alive;
+  return 0;
+}
+
+static int mark_idle(rp_session *s, const struct rp__session_row *row, rp_error *err)
+{
+  struct rp__op op = {
+      .type = RP_OP_SESSION_SET,
+      .session_ref = s->ref,
+      .session_id = s->id,
+      .now_ms = rp__engine_now(s->e),
+      .epoch = row->epoch,
+      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_QUIET, .quiet_since = row->last_activity_at}};
+  return rp__engine_commit(s->e, &op, 1, RP_OS, err);
+}
+
+int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  long long at = atomic_load(&s->quiet_at), next = 0;
+  bool held = false;
+  if (!at || ticks < at || atomic_load(&s->ended) || atomic_load(&s->fenced)) return 0;
+  int rc = rp__session_row(s, &row, err);
+  if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
+  int64_t left = row.last_activity_at + s->idle_ms - rp__engine_now(s->e); /* others may have written */
+  bool rests = row.status == RP_STATUS_IDLE || row.status == RP_STATUS_CHECKPOINTED || rp__status_ended(row.status);
+  if (!rests && left > 0) next = ticks + left;
+  if (!rests && !next) rc = has_holder(s, &row, &held, err);
+  if (held) next = ticks + s->idle_ms;
+  bool marks = !rc && !rests && !next;
+  if (marks) rc = mark_idle(s, &row, err);
+  if (rc == RP_E_FENCED || rc == RP_E_TRANSITION || rc == RP_E_ENDED) return 0; /* somebody came: see the next time */
+  if (!rc) atomic_compare_exchange_strong(&s->quiet_at, &at, next);
+  return rc ? rc : marks;
 }
 
 /* The end as one transaction: the run is over, the journal says so, the session is closed and has its record. */
@@ -170,9 +202,11 @@ void rp__session_mirror(rp_session *s, bool clean)
   if (s->live_mirror) rp__mirror_live_log(s, clean);
 }
 
-void rp__session_mirror_beat(rp_session *s)
+bool rp__session_mirror_beat(rp_session *s)
 {
-  if (atomic_exchange(&s->mirror_due, false) && !atomic_load(&s->ended)) rp__mirror_heartbeat(s);
+  bool due = atomic_exchange(&s->mirror_due, false) && !atomic_load(&s->ended);
+  if (due) rp__mirror_heartbeat(s);
+  return due;
 }
 
 /* L-05: close is a final checkpoint, then closed. What is damaged must not keep the session from ending. */

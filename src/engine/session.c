@@ -3,6 +3,8 @@
 #include "engine/slot.h"
 #include "engine/speech.h"
 
+#define DOCUMENT_ROOM 1024 /* bytes of a usual session's document */
+
 int rp__session_check(const rp_session *s, rp_error *err)
 {
   if (!s) return rp__fail(err, RP_E_USAGE, "no session was given");
@@ -113,6 +115,11 @@ void rp_session_free(rp_session *s)
 const char *rp_session_id(const rp_session *s)
 {
   return s->id;
+}
+
+int64_t rp_session_number(const rp_session *s)
+{
+  return s->ref;
 }
 
 int64_t rp_session_epoch(const rp_session *s)
@@ -236,6 +243,8 @@ static void info_write(const rp_session_info *i, struct rp__jw *w)
   rp__jw_ki64(w, "bytes", i->bytes);
   if (i->provider) rp__jw_kstr(w, "provider", i->provider);
   if (i->sealed) rp__jw_kbool(w, "sealed", true);
+  if (i->trashed_at) rp__jw_ktime(w, "trashed_at", i->trashed_at);
+  if (i->held_at) rp__jw_ktime(w, "held_at", i->held_at);
   if (i->forked_from) {
     rp__jw_kstr(w, "forked_from", i->forked_from);
     rp__jw_ki64(w, "forked_at_seq", i->forked_at_seq);
@@ -253,13 +262,56 @@ void rp__session_write(const struct rp__session_row *row, struct rp__jw *w)
   info_write(&i, w);
 }
 
-int rp_session_json(const rp_session_info *info, char **ret, rp_error *err)
+/* The document and its length. */
+static int document(const rp_session_info *info, char **ret, size_t *ret_n, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_BODY_MAX + 65536);
   struct rp__jw w = RP_JW(&out);
+  rp__buf_room(&out, DOCUMENT_ROOM); /* most fit: one allocation */
   info_write(info, &w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  size_t n = out.n;
+  char *doc = rp__buf_take(&out);
+  if (!doc) return rp__fail_nomem(err);
+  *ret = doc;
+  *ret_n = n;
+  return 0;
+}
+
+int rp_session_json(const rp_session_info *info, char **ret, rp_error *err)
+{
+  size_t n;
+  return document(info, ret, &n, err);
+}
+
+static int read_document(rp_engine *e, const char *ref, const int64_t *version, char **ret, size_t *ret_n,
+                         rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  int rc = rp__session_lookup(e, ref, &row, err);
+  if (rc) return rc;
+  rp__meta_open(e, &row);
+  rp_session_info info = info_of(&row);
+  rc = document(&info, ret, ret_n, err);
+  /* What was sealed is kept nowhere in the open. */
+  if (!rc && version && !row.sealed && strcmp(row.id, ref) == 0)
+    rp__document_put(&e->documents, ref, *version, *ret, *ret_n);
+  return rc;
+}
+
+int rp_session_get_json(rp_engine *e, const char *ref, char **ret, size_t *ret_len, rp_error *err)
+{
+  int64_t version;
+  size_t n = 0;
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  /* The number is taken first: what is stored from here on makes it another. */
+  bool known = ref && e->store->ops->version(e->store, &version, NULL) == 0;
+  char *doc = known ? rp__document_get(&e->documents, ref, version, &n) : NULL;
+  if (!doc) rc = read_document(e, ref ? ref : "", known ? &version : NULL, &doc, &n, err);
+  if (rc) return rc;
+  *ret = doc;
+  if (ret_len) *ret_len = n;
+  return 0;
 }
 
 struct list_ctx {

@@ -82,7 +82,8 @@ static int find_repeated(struct rp__start *st, rp_error *err)
 {
   if (st->found || st->o->owner != RP_OWNER_PID || st->o->key || st->o->id || st->o->mode != RP_MODE_AUTO) return 0;
   struct owner_search x = {.st = st};
-  struct rp__run_filter f = {.scope = st->o->scope, .open_only = true};
+  struct rp__beats all = {.boot_id = st->e->self.boot_id, .after = -1, .upto = INT64_MAX}; /* those without an owner */
+  struct rp__run_filter f = {.scope = st->o->scope, .open_only = true, .leave_out = &all};
   int rc = st->e->store->ops->run_list(st->e->store, &f, on_owner_run, &x, err);
   if (rc || !x.hit) return rc;
   rc = st->e->store->ops->session_find(st->e->store, RP_FIND_ID, NULL, x.run.session_id, &st->row, err);

@@ -131,7 +131,26 @@ static void status_write(const struct status *st, struct rp__jw *w)
     rp__jw_null(w);
   rp__jw_ktime(w, "started_at", run->started_at);
   rp__jw_kbool(w, "alive", verdict.alive);
+  rp__jw_kbool(w, "owned", run->ref && run->owner != RP_RUN_NONE);
   rp__jw_end_object(w);
+}
+
+int rp_alive(rp_engine *e, const char *ref, bool *ret_alive, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  struct rp__run_row run = {0};
+  struct rp__run_filter f = {.limit = 1};
+  struct rp__evidence evidence;
+  struct rp__verdict verdict = {0};
+  int rc = rp__engine_check(e, err);
+  if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
+  if (rc) return rc;
+  f.session_ref = row.ref;
+  if (!rp__status_ended(row.status)) rc = e->store->ops->run_list(e->store, &f, on_newest, &run, err);
+  if (rc) return rc;
+  if (run.ref && !run.ended_at) rp__run_judge(e, &run, row.last_activity_at, &evidence, &verdict);
+  *ret_alive = verdict.alive;
+  return 0;
 }
 
 int rp_session_status_json(rp_engine *e, const char *ref, const char *scope, char **ret, rp_error *err)

@@ -20,6 +20,7 @@ static const struct rp__facet_ops *const rows[] = {
     &rp__facet_usage,
     &rp__facet_provider,
     &rp__facet_settings,
+    &rp__facet_runtime,
 };
 /* clang-format on */
 

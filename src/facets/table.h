@@ -22,6 +22,7 @@ extern const struct rp__facet_ops rp__facet_questions;
 extern const struct rp__facet_ops rp__facet_usage;
 extern const struct rp__facet_ops rp__facet_provider;
 extern const struct rp__facet_ops rp__facet_settings;
+extern const struct rp__facet_ops rp__facet_runtime;
 
 extern const struct rp__facet_table rp__facets;
 

@@ -86,6 +86,7 @@ const struct rp__pattern rp__patterns[] = {
   {"model key", WORDS("gsk_", "xai-", "r8_", "pplx-", "tgp_v1_"), FREE "(?<!_)(?:gsk_|xai-|r8_|pplx-|tgp_v1_)[A-Za-z0-9]{30}", 48, RP_RUN_TOKEN, RP_JUDGE_NONE, false},
   {"service key", WORDS("lin_api_", "figd_", "glsa_", "nfp_", "ntn_", "sntrys_", "tskey-"),
     FREE "(?<!_)(?:lin_api_|figd_|glsa_|nfp_|ntn_|sntrys_|tskey-(?:auth|api|client)-)[A-Za-z0-9_-]{24}", 60, RP_RUN_TOKEN, RP_JUDGE_RANDOM, false},
+  {"reprise token", WORDS("rpt_", "rps_"), FREE "(?<!_)(?:rpt_[A-Za-z0-9]{8}_|rps_)[A-Za-z0-9_-]{43}", 64, RP_RUN_TOKEN, RP_JUDGE_NONE, false},
   {"age key", WORDS("age-secret-key-1"), "(?i)age-secret-key-1[0-9a-z]{40}", 64, RP_RUN_TOKEN, RP_JUDGE_NONE, false},
 };
 /* clang-format on */

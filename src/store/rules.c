@@ -45,6 +45,16 @@ int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err)
   return rp__fail(err, RP_E_MEMORY_NOT_FOUND, "scope '%s' has no memory %s", row->scope, row->id);
 }
 
+int rp__refuse_token_id(const struct rp__token_row *row, rp_error *err)
+{
+  return rp__fail(err, RP_E_EXISTS, "a token has the id %s", row->id);
+}
+
+int rp__refuse_token(const struct rp__token_row *row, rp_error *err)
+{
+  return rp__fail(err, RP_E_TOKEN_NOT_FOUND, "no token has the id %s", row->id);
+}
+
 int rp__refuse_run(const char *id, rp_error *err)
 {
   return rp__fail(err, RP_E_FENCED, "session %s: the run has ended or shown a sign of life meanwhile", id);
@@ -189,6 +199,8 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
   unsigned fields = op->u.session_set.fields;
   int rc = 0;
   if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  if (op->u.session_set.quiet_since && op->u.session_set.quiet_since != row->last_activity_at)
+    return rp__fail(err, RP_E_FENCED, "session %s: somebody has written to it meanwhile", row->id);
   if (fields & RP_SET_MOVE) {
     int64_t ended_at = op->u.session_set.ended_at ? op->u.session_set.ended_at : op->now_ms;
     rc = row_move(row, op->u.session_set.move, ended_at, err);

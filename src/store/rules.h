@@ -64,6 +64,9 @@ int rp__refuse_not_found(const char *id, rp_error *err);
 int rp__refuse_key(const struct rp__session_row *row, rp_error *err);
 int rp__refuse_record(const char *id, rp_error *err);
 int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err);
+/* RP_E_EXISTS and RP_E_TOKEN_NOT_FOUND */
+int rp__refuse_token_id(const struct rp__token_row *row, rp_error *err);
+int rp__refuse_token(const struct rp__token_row *row, rp_error *err);
 int rp__refuse_hole(const char *id, int64_t seq, rp_error *err);
 int rp__refuse_damage(const char *id, int64_t seq, rp_error *err);
 

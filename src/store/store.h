@@ -143,6 +143,14 @@ struct rp__audit_row {
   unsigned char salt[16], digest[32], prev[32], hash[32];
 };
 
+/* A bearer token: its hash alone, for the secret is given away once and kept nowhere. */
+struct rp__token_row {
+  char id[RP_NAME], name[RP_NAME], scope[RP_NAME]; /* name, scope: empty for none */
+  bool read_only;
+  int64_t created_at, expires_at, last_used_at; /* ms; 0: never */
+  unsigned char hash[32];
+};
+
 /* ---- writing ------------------------------------------------------------ */
 
 enum rp__op_type {
@@ -166,6 +174,9 @@ enum rp__op_type {
   RP_OP_MEMORY_DELETE,   /* RP_E_MEMORY_NOT_FOUND */
   RP_OP_AUDIT_ERASE,     /* takes the fields of a record away; its digest keeps the chain whole. Alone in its txn */
   RP_OP_AUDIT,           /* the next record of the scope's chain: n, prev and hash are found inside the transaction */
+  RP_OP_TOKEN_PUT,       /* a new token. RP_E_EXISTS: that id */
+  RP_OP_TOKEN_USED,      /* its last_used_at; one that is gone is no error */
+  RP_OP_TOKEN_DELETE,    /* RP_E_TOKEN_NOT_FOUND */
 };
 
 struct rp__new_event {
@@ -222,6 +233,7 @@ struct rp__op {
       bool crash_recovered, hidden;
       const char *continued_by, *meta;
       int64_t trashed_at, held_at;
+      int64_t quiet_since; /* not 0: RP_E_FENCED unless last_activity_at is this */
       const struct rp__session_row *row;
     } session_set;
     struct {
@@ -266,6 +278,9 @@ struct rp__op {
     struct {
       const struct rp__memory_row *row; /* PUT: all; SET: id, scope, confidence; DELETE: id, scope */
     } memory;
+    struct {
+      const struct rp__token_row *row; /* PUT: all; USED: id, last_used_at; DELETE: id */
+    } token;
     struct {
       const char *scope;
       int64_t n;
@@ -314,12 +329,21 @@ typedef int rp__recall_fn(void *ctx, const struct rp__recall *row); /* continuit
 typedef int rp__memory_fn(void *ctx, const struct rp__memory_row *row);
 typedef int rp__audit_fn(void *ctx, const struct rp__audit_row *row);
 typedef int rp__scope_fn(void *ctx, const char *scope);
+typedef int rp__token_fn(void *ctx, const struct rp__token_row *row);
+
+/* Signs of life on the clock of one boot: after < heartbeat_boot <= upto. */
+struct rp__beats {
+  const char *boot_id;
+  int64_t after, upto;
+};
 
 struct rp__run_filter {
   const char *scope;   /* or NULL */
   const char *channel; /* of the scope's runs those of one channel's sessions; NULL: any */
   int64_t session_ref; /* or 0 */
   bool open_only;
+  /* With scope and open_only, or NULL: runs without an owner that beat in there are left out and cost nothing. */
+  const struct rp__beats *leave_out;
   int limit; /* newest first; 0: no limit */
 };
 
@@ -422,6 +446,16 @@ struct rp__store_ops {
   int (*audit_head)(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
   /* Every scope ever started or audited, by name. */
   int (*scope_list)(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
+  /* The token with that id, or (NULL) all, in the order of making. One that is not there is no error. */
+  int (*token_list)(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
+  /*
+   * Journals that grew since *cursor, each once, with its highest new seq, in any order; at most `limit` events are
+   * looked at. *cursor < 0 becomes now, and nothing is told. It moves on success only, and stays good when what it
+   * stands at is deleted.
+   */
+  int (*changes)(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
+  /* A number that is another one after any commit, by whomever. Cheap enough to be asked before every read. */
+  int (*version)(struct rp__store *s, int64_t *ret, rp_error *err);
   int (*maintain)(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
   /*
    * The backend's own structures (pages, indexes, full text), not the sessions in

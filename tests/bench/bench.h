@@ -92,5 +92,6 @@ void section_start(const struct bench *b);
 void section_capture(const struct bench *b);
 void section_limits(const struct bench *b);
 void section_redact(const struct bench *b);
+void section_serve(const struct bench *b);
 
 #endif

@@ -44,6 +44,8 @@ static const struct {
     {"memory", memory_tests, &memory_tests_n},
     {"audit", audit_tests, &audit_tests_n},
     {"trash", trash_tests, &trash_tests_n},
+    {"changes", changes_tests, &changes_tests_n},
+    {"token", token_tests, &token_tests_n},
 };
 
 int main(int argc, char **argv)

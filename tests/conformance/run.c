@@ -226,10 +226,72 @@ static void runs_of_a_channel(void **state)
   assert_int_equal(runs_get(f, (struct rp__run_filter){.scope = "s", .channel = "voice"}).n, 0);
 }
 
+static struct rp__run_row beating(enum rp__owner owner, const char *boot, int64_t at)
+{
+  struct rp__run_row run = {.owner = owner, .started_at = NOW, .heartbeat_at = NOW, .heartbeat_boot = at};
+  snprintf(run.proc.boot_id, sizeof run.proc.boot_id, "%s", boot);
+  return run;
+}
+
+/* B-03, L-01: a start looks at what may be dead; runs that beat within the lease are not even read. */
+static void runs_that_beat_are_left_out(void **state)
+{
+  struct suite *f = *state;
+  const struct {
+    const char *id;
+    struct rp__run_row run;
+    bool listed;
+  } rows[] = {
+      {"locked", beating(RP_RUN_LOCK, "this", 1500), true}, {"named", beating(RP_RUN_PID, "this", 1500), true},
+      {"beats", beating(RP_RUN_NONE, "this", 1500), false}, {"first", beating(RP_RUN_NONE, "this", 1001), false},
+      {"last", beating(RP_RUN_NONE, "this", 2000), false},  {"late", beating(RP_RUN_NONE, "this", 1000), true},
+      {"ahead", beating(RP_RUN_NONE, "this", 2001), true},  {"unknown", beating(RP_RUN_NONE, "this", 0), true},
+      {"older", beating(RP_RUN_NONE, "other", 1500), true}, {"younger", beating(RP_RUN_NONE, "uther", 1500), true},
+      {"nowhere", beating(RP_RUN_NONE, "", 1500), true},
+  };
+  struct rp__beats beats = {.boot_id = "this", .after = 1000, .upto = 2000};
+  struct rp__run_filter filter = {.scope = "s", .open_only = true, .leave_out = &beats};
+  struct rp__session_row stranger = row_new("stranger", "t", NULL);
+  struct rp__op put = op_put(&stranger);
+  assert_int_equal(suite_op(f, &put), 0);
+  suite_lease(f, "stranger");
+  int want = 0;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
+    suite_put(f, rows[i].id);
+    struct rp__op op = op_lease(rows[i].id, 0, &rows[i].run);
+    assert_int_equal(suite_op(f, &op), 0);
+    want += rows[i].listed;
+  }
+  struct runs r = runs_get(f, filter);
+  assert_int_equal(r.n, want);
+  for (int i = 0, at = 0; i < r.n; i++, at++) { /* newest first */
+    while (!rows[RP_ARRAY_SIZE(rows) - 1 - (size_t)at].listed) at++;
+    assert_string_equal(r.row[i].session_id, rows[RP_ARRAY_SIZE(rows) - 1 - (size_t)at].id);
+    assert_int_equal(r.row[i].epoch, 1);
+  }
+  filter.limit = 2;
+  assert_int_equal(runs_get(f, filter).n, 2);
+
+  /* A heartbeat takes it out of the list, an end as well. */
+  filter.limit = 0;
+  struct rp__op beat = {.type = RP_OP_HEARTBEAT, .session_id = "late", .u.heartbeat.boot_ms = 1700};
+  assert_int_equal(suite_op(f, &beat), 0);
+  struct rp__op end = {.type = RP_OP_RUN_END, .session_id = "named", .u.run_end = {.ended_at = 5}};
+  assert_int_equal(suite_op(f, &end), 0);
+  assert_int_equal(runs_get(f, filter).n, want - 2);
+  beats.after = 1700;                                /* and without further ones it comes back */
+  assert_int_equal(runs_get(f, filter).n, want + 1); /* with those that beat at 1001 and 1500 */
+}
+
 const struct CMUnitTest run_tests[] = {
-    SUITE_TEST(a_run_comes_back_whole),           SUITE_TEST(a_counted_run_has_its_number),
-    SUITE_TEST(a_lease_is_a_compare_and_swap),    SUITE_TEST(a_run_ends_once),
-    SUITE_TEST(an_older_run_is_ended_by_its_ref), SUITE_TEST(a_heartbeat_is_the_current_runs),
-    SUITE_TEST(runs_are_listed_newest_first),     SUITE_TEST(runs_of_a_channel),
+    SUITE_TEST(a_run_comes_back_whole),
+    SUITE_TEST(a_counted_run_has_its_number),
+    SUITE_TEST(a_lease_is_a_compare_and_swap),
+    SUITE_TEST(a_run_ends_once),
+    SUITE_TEST(an_older_run_is_ended_by_its_ref),
+    SUITE_TEST(a_heartbeat_is_the_current_runs),
+    SUITE_TEST(runs_that_beat_are_left_out),
+    SUITE_TEST(runs_are_listed_newest_first),
+    SUITE_TEST(runs_of_a_channel),
 };
 const size_t run_tests_n = RP_ARRAY_SIZE(run_tests);

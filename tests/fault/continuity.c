@@ -210,6 +210,27 @@ static int step_gc(struct cycle *c, rp_error *err)
   return rc;
 }
 
+static int one_more(void *ctx, const rp_token_info *t)
+{
+  (void)t;
+  ++*(int *)ctx;
+  return 0;
+}
+
+/* A token that was given opens, whatever fails behind it, until it is revoked (C-02). */
+static int step_token(struct cycle *c, rp_error *err)
+{
+  char *text = NULL;
+  int n = 0;
+  int rc = rp_token_create(c->engine, &(rp_token_options){.name = "fault", .scope = SCOPE}, &text, err);
+  if (rc == 0) rc = rp_token_check(c->engine, text, one_more, &n, err);
+  if (rc == 0 && n != 1) rc = err->code = 1;
+  if (rc == 0) rc = rp_token_revoke(c->engine, text, err);
+  rp_free(text);
+  if (rc == RP_E_UNAUTHORIZED) fprintf(stderr, "a good token was refused: %s\n", err->message);
+  return rc == RP_E_UNAUTHORIZED ? err->code = 1 : rc;
+}
+
 const struct cycle_step cycle_continuity[] = {
     {"open", step_open, 0},
     {"start", step_start, 0},
@@ -225,6 +246,7 @@ const struct cycle_step cycle_continuity[] = {
     {"memories", step_memories, 0},
     {"chain", step_chain, 0},
     {"status", step_status, 0},
+    {"token", step_token, 0},
     {"audit", step_audit, 0},
     {"redact", step_redact, 0},
     {"end of the second", step_end, RP_E_ENDED},

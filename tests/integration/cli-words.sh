@@ -4,7 +4,7 @@
 # shellcheck disable=SC1091,SC2034,SC2154
 . "$(dirname "$0")/../lib/assert.sh"
 commands='start append heartbeat checkpoint end ls show state log search evidence chain brief continue pin unpin pins tasks
-remember memories feel mood snapshots restore fork export import verify doctor stats redact audit rm trash untrash hold gc
+remember memories feel mood snapshots restore fork export import serve token verify doctor stats redact audit rm trash untrash hold gc
 config bench demo help version'
 
 about overview
@@ -86,6 +86,23 @@ expect_err_has '--scope or a session is missing'
 run demo robt
 expect_code 2
 expect_err_has "did you mean 'robot'?"
+run token
+expect_code 2
+expect_err_has 'it needs create | ls | rm ID'
+run token make
+expect_code 2
+run token rm
+expect_code 2
+run token ls --name x
+expect_code 2
+expect_err_has "belong to 'token create'"
+run token create twice
+expect_code 2
+run token create --expires 0
+expect_code 2
+expect_err_has '--expires'
+run token create --expires soon
+expect_code 2
 run pin last only-a-label
 expect_code 2
 expect_err_has 'it needs ID LABEL CONTENT'
@@ -127,6 +144,12 @@ offer reprise pin last --importance c
 expect_out 'critical '
 offer reprise redact --check "$work/out.b"
 expect_out "$work/out.bash "
+offer reprise token c
+expect_out 'create '
+offer reprise serve --l
+expect_out '--listen --log-format --log-level '
+offer reprise serve --log-format j
+expect_out 'json '
 offer reprise help ver
 expect_out 'verify version '
 run completion zsh

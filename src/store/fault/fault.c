@@ -182,6 +182,34 @@ static int fault_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp
   return rc ? rc : after(f, late, f->inner->ops->scope_list(f->inner, fn, ctx, err), err);
 }
 
+static int fault_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->token_list(f->inner, id, fn, ctx, err), err);
+}
+
+static int fault_changes(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx,
+                         rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int64_t at = *cursor;
+  int rc = before(f, &late, err);
+  if (rc == 0) rc = after(f, late, f->inner->ops->changes(f->inner, &at, limit, fn, ctx, err), err);
+  if (rc == 0) *cursor = at;
+  return rc;
+}
+
+static int fault_version(struct rp__store *s, int64_t *ret, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->version(f->inner, ret, err), err);
+}
+
 static int fault_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err)
 {
   struct fault_store *f = fault(s);
@@ -224,6 +252,9 @@ static const struct rp__store_ops ops = {
     .audit_list = fault_audit_list,
     .audit_head = fault_audit_head,
     .scope_list = fault_scope_list,
+    .token_list = fault_token_list,
+    .changes = fault_changes,
+    .version = fault_version,
     .maintain = fault_maintain,
     .check = fault_check,
     .stats = fault_stats,

@@ -111,6 +111,12 @@ int rp__mem_session_list(struct rp__store *base, const rp_filter *f, rp__session
   return rc;
 }
 
+static bool left_out(const struct rp__run_row *r, const struct rp__beats *b)
+{
+  return b && r->owner == RP_RUN_NONE && strcmp(r->proc.boot_id, b->boot_id) == 0 && r->heartbeat_boot > b->after &&
+         r->heartbeat_boot <= b->upto;
+}
+
 static bool run_next(struct rp__mem_store *m, const struct rp__run_filter *f, int64_t before, struct rp__run_row *ret)
 {
   bool found = false;
@@ -119,7 +125,8 @@ static bool run_next(struct rp__mem_store *m, const struct rp__run_filter *f, in
     const struct rp__run_row *r = &m->runs.p[i];
     const struct rp__mem_session *s = rp__mem_by_ref(m, r->session_ref);
     found = s && r->ref < before && in_scope(&s->row, f->scope) && in_channel(&s->row, f->channel) &&
-            (!f->open_only || r->ended_at == 0) && (!f->session_ref || f->session_ref == r->session_ref);
+            (!f->open_only || r->ended_at == 0) && !left_out(r, f->leave_out) &&
+            (!f->session_ref || f->session_ref == r->session_ref);
     if (found) *ret = *r;
   }
   pthread_mutex_unlock(&m->mu);

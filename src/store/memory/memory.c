@@ -169,6 +169,7 @@ static void store_close(struct rp__store *base)
   free(m->tasks.p);
   free(m->memories.p);
   free(m->audits.p);
+  free(m->tokens.p);
   pthread_mutex_destroy(&m->mu);
   free(m);
 }
@@ -191,6 +192,9 @@ static const struct rp__store_ops ops = {
     .audit_list = rp__mem_audit_list,
     .audit_head = rp__mem_audit_head,
     .scope_list = rp__mem_scope_list,
+    .token_list = rp__mem_token_list,
+    .changes = rp__mem_changes,
+    .version = rp__mem_version,
     .maintain = maintain,
     .check = check,
     .stats = stats,

@@ -57,6 +57,7 @@ struct rp__mem_audit {
 struct rp__mem_session {
   struct rp__session_row row;
   int64_t started;
+  int64_t moved;                 /* the store's `moves` when its journal last grew */
   int64_t snap_n;                /* number of the last snapshot */
   struct rp__record_row *record; /* owned; NULL: none */
   RP_MEM_ARRAY(struct rp__mem_event) events;
@@ -76,12 +77,14 @@ struct rp__mem_store {
   pthread_mutex_t mu;
   const struct rp__txn *txn; /* whose op is running */
   int64_t last_ref, last_run, last_started;
+  int64_t moves, version; /* appends, commits */
   RP_MEM_ARRAY(struct rp__mem_session *) sessions;
   RP_MEM_ARRAY(struct rp__run_row) runs;
   RP_MEM_ARRAY(struct rp__mem_scope) scopes;
   RP_MEM_ARRAY(struct rp__mem_task) tasks;
   RP_MEM_ARRAY(struct rp__mem_memory) memories;
   RP_MEM_ARRAY(struct rp__mem_audit) audits;
+  RP_MEM_ARRAY(struct rp__token_row) tokens; /* in the order of making */
 };
 
 static inline struct rp__mem_store *rp__mem(struct rp__store *s)
@@ -104,7 +107,7 @@ void rp__mem_memory_done(struct rp__mem_memory *m);
 struct rp__mem_undo {
   struct rp__mem_session *s;  /* whose row and arrays follow; NULL: none */
   struct rp__session_row row; /* before; owns its meta */
-  int64_t started, snap_n;
+  int64_t started, snap_n, moved;
   size_t n_events, n_snapshots, n_idem, n_clients;
   struct rp__mem_client client; /* before; at client_at */
   size_t client_at;
@@ -134,6 +137,9 @@ struct rp__mem_undo {
   int64_t memory_updated;
   bool memory_set;
   size_t memory_at, n_memories, n_audits;
+  struct rp__token_row token; /* before; at token_at; id empty: none */
+  bool token_removed;
+  size_t token_at, n_tokens;
 };
 
 void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u);
@@ -151,7 +157,8 @@ double rp__mem_places(const struct rp__terms *t, struct rp__str text);
 
 typedef int rp__mem_op(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err);
 rp__mem_op rp__mem_record_put, rp__mem_record_archive, rp__mem_task_put, rp__mem_memory_put, rp__mem_memory_set,
-    rp__mem_memory_delete, rp__mem_audit_put, rp__mem_audit_erase;
+    rp__mem_memory_delete, rp__mem_audit_put, rp__mem_audit_erase, rp__mem_token_put, rp__mem_token_used,
+    rp__mem_token_delete;
 /* The record after fields of its session changed. */
 void rp__mem_record_follow(struct rp__mem_session *s, unsigned fields, struct rp__mem_undo *u);
 /* Takes the words of a session out. */
@@ -178,6 +185,9 @@ int rp__mem_memory_list(struct rp__store *s, const struct rp__memory_filter *f, 
 int rp__mem_audit_list(struct rp__store *s, const struct rp__audit_filter *f, rp__audit_fn *fn, void *ctx,
                        rp_error *err);
 int rp__mem_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
+int rp__mem_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
 int rp__mem_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
+int rp__mem_changes(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
+int rp__mem_version(struct rp__store *s, int64_t *ret, rp_error *err);
 
 #endif

@@ -24,6 +24,7 @@ int rp__mem_touch(struct rp__mem_store *m, const struct rp__op *op, struct rp__m
   if (rc != 0) return rc;
   u->s = s;
   u->started = s->started;
+  u->moved = s->moved;
   u->snap_n = s->snap_n;
   u->n_events = s->events.n;
   u->n_snapshots = s->snapshots.n;
@@ -271,6 +272,7 @@ static int op_append(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_
     rc = event_copy(&op->u.append.events[i], &s->events.p[s->events.n]);
     s->events.n += rc == 0;
   }
+  s->moved = ++m->moves;
   if (rc == 0) rc = idem_put(s, op);
   if (rc == 0) rc = client_put(s, op, u);
   return rc ? rp__fail_nomem(err) : 0;
@@ -394,6 +396,9 @@ static rp__mem_op *const op_table[] = {
     [RP_OP_MEMORY_DELETE] = rp__mem_memory_delete,
     [RP_OP_AUDIT] = rp__mem_audit_put,
     [RP_OP_AUDIT_ERASE] = rp__mem_audit_erase,
+    [RP_OP_TOKEN_PUT] = rp__mem_token_put,
+    [RP_OP_TOKEN_USED] = rp__mem_token_used,
+    [RP_OP_TOKEN_DELETE] = rp__mem_token_delete,
 };
 
 static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
@@ -409,6 +414,7 @@ static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
     undo[i].n_tasks = m->tasks.n;
     undo[i].n_memories = m->memories.n;
     undo[i].n_audits = m->audits.n;
+    undo[i].n_tokens = m->tokens.n;
     if (rp__rule_void(&t->ops[i], t)) continue;
     t->rc = op_table[t->ops[i].type](m, &t->ops[i], &undo[i], &t->err);
   }
@@ -425,6 +431,7 @@ int rp__mem_commit(struct rp__store *base, struct rp__txn **group, size_t n, rp_
   struct rp__mem_store *m = rp__mem(base);
   (void)err;
   pthread_mutex_lock(&m->mu);
+  m->version++;
   for (size_t i = 0; i < n; i++) txn_run(m, group[i]);
   pthread_mutex_unlock(&m->mu);
   return 0;

@@ -39,6 +39,7 @@ static void session_undo(struct rp__mem_undo *u)
   rp__session_row_done(&s->row);
   s->row = u->row;
   s->started = u->started;
+  s->moved = u->moved;
   s->snap_n = u->snap_n;
 }
 
@@ -67,10 +68,20 @@ static void memories_undo(struct rp__mem_store *m, struct rp__mem_undo *u)
   }
 }
 
+static void tokens_undo(struct rp__mem_store *m, const struct rp__mem_undo *u)
+{
+  struct rp__token_row *all = m->tokens.p;
+  size_t i = u->token_at;
+  if (u->token_removed) memmove(&all[i + 1], &all[i], (m->tokens.n - i) * sizeof *all);
+  if (u->token.id[0]) all[i] = u->token;
+  m->tokens.n = u->n_tokens;
+}
+
 void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u)
 {
   tasks_undo(m, u);
   memories_undo(m, u);
+  tokens_undo(m, u);
   for (; m->audits.n > u->n_audits; m->audits.n--) free(m->audits.p[m->audits.n - 1].fields);
   if (u->removed) {
     size_t i = u->removed_at;

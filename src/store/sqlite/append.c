@@ -58,7 +58,8 @@ int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__sessi
 int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,
                        rp_error *err)
 {
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_PUT);
+  RP_SQ_AUTO q = rp__sq_query(c, c->event_floor ? RP_SQ_EVENT_PUT_ABOVE : RP_SQ_EVENT_PUT);
+  if (c->event_floor) rp__sq_int(&q, 8, c->event_floor);
   rp__sq_int(&q, 1, session);
   rp__sq_int(&q, 2, seq);
   rp__sq_int(&q, 3, ev->at_ms);

@@ -22,6 +22,9 @@ static rp__sq_op *const op_table[] = {
     [RP_OP_MEMORY_DELETE] = rp__sq_memory_delete,
     [RP_OP_AUDIT] = rp__sq_audit_put,
     [RP_OP_AUDIT_ERASE] = rp__sq_audit_erase,
+    [RP_OP_TOKEN_PUT] = rp__sq_token_put,
+    [RP_OP_TOKEN_USED] = rp__sq_token_used,
+    [RP_OP_TOKEN_DELETE] = rp__sq_token_delete,
 };
 
 static int run_simple(struct rp__sq_conn *c, enum rp__sq_id id, const char *doing, rp_error *err)
@@ -83,12 +86,25 @@ static int flush_repeats(struct rp__sq_conn *c, struct rp__txn **group, size_t n
   return rp__sq_done(&q, "flush", err);
 }
 
+/* Once an event has an id above the floor, all that follow have. */
+static int floor_passed(struct rp__sq_conn *c, rp_error *err)
+{
+  int64_t max;
+  int rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
+  if (rc != 0 || max <= c->event_floor) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_META_DELETE);
+  rp__sq_text(&q, 1, RP_SQ_EVENT_FLOOR);
+  return rp__sq_done(&q, "write rp_meta", err);
+}
+
 static int group_run(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
 {
   int rc = run_simple(c, RP_SQ_BEGIN, "begin", err);
   if (rc == 0) rc = rp__sq_schema_check(c, err);
+  if (rc == 0) rc = rp__sq_meta_get(c, RP_SQ_EVENT_FLOOR, 0, &c->event_floor, err);
   for (size_t i = 0; rc == 0 && i < n; i++) rc = txn_run(c, group[i], err);
   if (rc == 0) rc = flush_repeats(c, group, n, err);
+  if (rc == 0 && c->event_floor) rc = floor_passed(c, err);
   if (rc == 0) rc = run_simple(c, RP_SQ_COMMIT, "commit", err);
   if (rc != 0) rp__sq_rollback(c);
   return rc;

@@ -104,10 +104,12 @@ static void store_free(struct rp__sq_store *s)
   rp__sq_pool_done(&s->pool);
   rp__sq_conn_close(s->checkpointer);
   rp__sq_conn_close(s->keeper);
+  rp__sq_conn_close(s->watcher);
   rp__sq_conn_close(s->writer);
   rp__sq_queue_free(s->queue);
   pthread_mutex_destroy(&s->maintain_mu);
   pthread_mutex_destroy(&s->wal_mu);
+  pthread_mutex_destroy(&s->watch_mu);
   free(s->path);
   free(s->wal_path);
   free(s->vfs);
@@ -139,10 +141,13 @@ static struct rp__sq_store *store_new(const struct rp__store_options *o)
   s->ctx = o->ctx;
   if (pthread_mutex_init(&s->maintain_mu, NULL)) goto no_mutex;
   if (pthread_mutex_init(&s->wal_mu, NULL)) goto no_wal_mutex;
+  if (pthread_mutex_init(&s->watch_mu, NULL)) goto no_watch_mutex;
   if (rp__sq_pool_init(&s->pool) != 0) goto no_pool;
   return s;
 
 no_pool:
+  pthread_mutex_destroy(&s->watch_mu);
+no_watch_mutex:
   pthread_mutex_destroy(&s->wal_mu);
 no_wal_mutex:
   pthread_mutex_destroy(&s->maintain_mu);
@@ -196,6 +201,9 @@ static const struct rp__store_ops ops = {
     .audit_list = rp__sq_audit_list,
     .audit_head = rp__sq_audit_head,
     .scope_list = rp__sq_scope_list,
+    .token_list = rp__sq_token_list,
+    .changes = rp__sq_changes,
+    .version = rp__sq_version,
     .maintain = rp__sq_maintain,
     .check = rp__sq_check,
     .stats = rp__sq_stats,

@@ -163,15 +163,92 @@ static int run_page(struct rp__sq_store *s, const struct rp__run_filter *f, int6
   if (rc != 0) return rc;
   enum rp__sq_id id = f->scope ? RP_SQ_RUN_PAGE_IN : RP_SQ_RUN_PAGE;
   if (f->session_ref) id = RP_SQ_RUN_PAGE_OF;
-  if (f->open_only) id = f->scope ? RP_SQ_RUN_PAGE_OPEN_IN : RP_SQ_RUN_PAGE_OPEN;
+  if (f->open_only && f->session_ref) id = RP_SQ_RUN_PAGE_OPEN_OF;
+  if (f->open_only && !f->session_ref) id = f->scope ? RP_SQ_RUN_PAGE_OPEN_IN : RP_SQ_RUN_PAGE_OPEN;
   RP_SQ_AUTO q = rp__sq_query(c, id);
   rp__sq_int(&q, 1, before);
   rp__sq_text(&q, 2, f->scope);
   rp__sq_int(&q, 3, max);
-  if (f->open_only || f->session_ref) rp__sq_int(&q, 4, f->session_ref);
+  if (f->session_ref) rp__sq_int(&q, 4, f->session_ref);
   if (id == RP_SQ_RUN_PAGE_IN || id == RP_SQ_RUN_PAGE_OPEN_IN) rp__sq_text(&q, 5, f->channel);
   while (n < max && (rc = rp__sq_next(&q, "list runs", err)) > 0) run_read(&q, &rows[n++]);
   return rc < 0 ? rc : n;
+}
+
+#define QUIET_MAX 65536 /* runs that may be dead, looked at by one list */
+
+static int newest_first(const void *a, const void *b)
+{
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x < y) - (x > y);
+}
+
+/*
+ * Numbers of the runs that a filter with leave_out is about, newest first. How many, or an error. Sorted here: asked to
+ * do it, SQLite would rather walk over all open runs.
+ */
+static int64_t quiet_refs(struct rp__sq_store *s, const struct rp__run_filter *f, int64_t **ret, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  RP_AUTOFREE int64_t *refs = NULL;
+  int64_t n = 0, cap = 0;
+  int rc = rp__sq_reader_take(s, &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_QUIET);
+  rp__sq_text(&q, 1, f->scope);
+  rp__sq_text(&q, 2, f->leave_out->boot_id);
+  rp__sq_int(&q, 3, f->leave_out->after);
+  rp__sq_int(&q, 4, f->leave_out->upto);
+  rp__sq_int(&q, 5, QUIET_MAX);
+  while ((rc = rp__sq_next(&q, "list runs", err)) > 0) {
+    if (n == cap) {
+      cap = cap ? cap * 2 : RUN_PAGE;
+      int64_t *more = reallocarray(refs, (size_t)cap, sizeof *refs);
+      if (!more) return rp__fail_nomem(err);
+      refs = more;
+    }
+    refs[n++] = rp__sq_col_int(&q, 0);
+  }
+  if (rc < 0) return rc;
+  if (n > 1) qsort(refs, (size_t)n, sizeof *refs, newest_first);
+  *ret = RP_TAKE(refs);
+  return n;
+}
+
+/* 1, or 0 when it has ended or gone since its number was read. */
+static int run_get(struct rp__sq_store *s, int64_t ref, struct rp__run_row *ret, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  int rc = rp__sq_reader_take(s, &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_GET);
+  rp__sq_int(&q, 1, ref);
+  rc = rp__sq_next(&q, "read run", err);
+  if (rc > 0) run_read(&q, ret);
+  return rc;
+}
+
+static bool run_fits(const struct rp__run_filter *f, const struct rp__run_row *row)
+{
+  return !f->session_ref || f->session_ref == row->session_ref;
+}
+
+static int quiet_list(struct rp__sq_store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx,
+                      rp_error *err)
+{
+  RP_AUTOFREE int64_t *refs = NULL;
+  int64_t n = quiet_refs(s, f, &refs, err), left = f->limit > 0 ? f->limit : INT64_MAX;
+  for (int64_t i = 0; i < n && left > 0; i++) {
+    struct rp__run_row row;
+    if (i > 0 && refs[i] == refs[i - 1]) continue;
+    int rc = run_get(s, refs[i], &row, err);
+    if (rc < 0) return rc;
+    if (rc == 0 || !run_fits(f, &row)) continue;
+    left--;
+    rc = fn(ctx, &row);
+    if (rc != 0) return rc;
+  }
+  return n < 0 ? (int)n : 0;
 }
 
 int rp__sq_run_list(struct rp__store *base, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx,
@@ -179,6 +256,7 @@ int rp__sq_run_list(struct rp__store *base, const struct rp__run_filter *f, rp__
 {
   RP_AUTOFREE struct rp__run_row *rows = calloc(RUN_PAGE, sizeof *rows);
   int64_t before = INT64_MAX, left = f->limit > 0 ? f->limit : INT64_MAX;
+  if (f->leave_out && f->scope && f->open_only && !f->channel) return quiet_list(rp__sq(base), f, fn, ctx, err);
   if (!rows) return rp__fail_nomem(err);
   for (int max = RUN_PAGE, n = max; n == max && left > 0; left -= n) {
     max = (int)RP_MIN(left, RUN_PAGE);

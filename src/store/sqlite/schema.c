@@ -104,7 +104,22 @@ static const char step_2[] =
     " PRIMARY KEY (scope, n)) WITHOUT ROWID;"
     "CREATE TABLE rp_audit_heads (scope TEXT PRIMARY KEY, n INTEGER NOT NULL, hash BLOB NOT NULL) WITHOUT ROWID;";
 
-static const char *const steps[] = {[1] = step_1, [2] = step_2};
+/*
+ * Bearer tokens of the server: rows without their secrets. And a start finds the runs that may be dead without looking
+ * at those that beat, of which a server has thousands: heartbeats write into an index for that,
+ * as narrow a one as will do.
+ */
+static const char step_3[] =
+    "CREATE TABLE rp_tokens (ref INTEGER PRIMARY KEY, id TEXT NOT NULL, name TEXT, scope TEXT,"
+    " read_only INTEGER NOT NULL, hash BLOB NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,"
+    " last_used_at INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX rp_tokens_id ON rp_tokens (id);"
+
+    "CREATE INDEX rp_runs_owned ON rp_runs (scope) WHERE ended_at = 0 AND owner <> 'none';"
+    "CREATE INDEX rp_runs_boot ON rp_runs (scope, boot_id) WHERE ended_at = 0 AND owner = 'none';"
+    "CREATE INDEX rp_runs_beat ON rp_runs (scope, heartbeat_boot) WHERE ended_at = 0 AND owner = 'none';";
+
+static const char *const steps[] = {[1] = step_1, [2] = step_2, [3] = step_3};
 
 const char *const rp__sq_schema_names[] = {
     "rp_scopes",
@@ -139,6 +154,11 @@ const char *const rp__sq_schema_names[] = {
     "rp_memory_fts",
     "rp_audit",
     "rp_audit_heads",
+    "rp_tokens",
+    "rp_tokens_id",
+    "rp_runs_owned",
+    "rp_runs_boot",
+    "rp_runs_beat",
     "session_states",
     "agent_session_states",
     NULL,

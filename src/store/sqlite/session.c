@@ -238,14 +238,27 @@ static int session_unindex(struct rp__sq_conn *c, int64_t ref, rp_error *err)
   return rc;
 }
 
-/* Ids of deleted events at the end are given again, so the mark may not stay beyond them. */
-static int index_mark_lower(struct rp__sq_conn *c, rp_error *err)
+/* A mark beyond the events would make the index doubtful. */
+static int index_mark_lower(struct rp__sq_conn *c, int64_t max, rp_error *err)
 {
-  int64_t at, max;
+  int64_t at;
   int rc = rp__sq_index_at(c, &at, err);
-  if (rc == 0) rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
   if (rc == 0 && at > max) rc = rp__sq_meta_set(c, RP_SQ_INDEXED, max, err);
   return rc;
+}
+
+/*
+ * SQLite would give the ids of events deleted from the end again, and who watches for what is new would miss those that
+ * get them: the floor keeps that from happening. `top`: the highest id before the deletion.
+ */
+static int event_floor_raise(struct rp__sq_conn *c, int64_t top, rp_error *err)
+{
+  int64_t max;
+  int rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
+  if (rc == 0) rc = index_mark_lower(c, max, err);
+  if (rc != 0 || max >= top || c->event_floor >= top) return rc;
+  c->event_floor = top; /* also when this is undone: a floor too high does no harm */
+  return rp__sq_meta_set(c, RP_SQ_EVENT_FLOOR, top, err);
 }
 
 /* One that was put on hold after somebody chose to delete it stays. */
@@ -269,10 +282,12 @@ int rp__sq_session_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *er
                                            RP_SQ_RECALL_DELETE, RP_SQ_RECORD_DELETE,       RP_SQ_TASK_DELETE,
                                            RP_SQ_HEAD_DELETE,   RP_SQ_SESSION_DELETE};
   struct rp__session_row row;
+  int64_t top = 0;
   int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &top, err);
   if (rc == 0) rc = check_hold(c, row.ref, err);
   if (rc == 0) rc = session_unindex(c, row.ref, err);
   if (rc == 0) rc = rp__sq_run_by_ref(c, deletes, RP_ARRAY_SIZE(deletes), row.ref, "delete session", err);
-  if (rc == 0) rc = index_mark_lower(c, err);
+  if (rc == 0) rc = event_floor_raise(c, top, err);
   return rc;
 }

@@ -16,7 +16,7 @@
 #include "store/rules.h"
 #include "store/sqlite/statements.h"
 
-#define RP_SQ_SCHEMA 2            /* the version this program writes */
+#define RP_SQ_SCHEMA 3            /* the version this program writes */
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
@@ -33,6 +33,8 @@ struct rp__sq_conn {
   sqlite3_stmt *stmt[RP_SQ_ID_MAX];
   int synchronous; /* 1 NORMAL, 2 FULL: what the pragma was last set to */
   bool broken;     /* to be closed and opened anew */
+  int64_t
+      event_floor; /* in a commit: events get ids above it, for those up to it were given before; 0: they do anyway */
   bool fatal;      /* what failed last spoils the whole transaction, not one txn of it */
 };
 
@@ -68,7 +70,11 @@ struct rp__sq_store {
   pthread_mutex_t maintain_mu;
   struct rp__sq_conn *keeper; /* under maintain_mu */
   struct rp__sq_pool pool;
-  int64_t wal_alarm; /* commit's alone: pages of log at which it does not go on before a checkpoint */
+  pthread_mutex_t watch_mu;
+  struct rp__sq_conn *watcher; /* under watch_mu; opened when first needed and kept to the end */
+  const volatile uint32_t
+      *_Atomic wal_index; /* of the watcher: the header of the log's index, shared by all processes */
+  int64_t wal_alarm;      /* commit's alone: pages of log at which it does not go on before a checkpoint */
   int page_size;
   atomic_int wal_done;  /* pages of it that the last checkpoint of ours took back */
   atomic_int wal_pages; /* in the log after the last commit of ours */
@@ -165,6 +171,7 @@ struct rp__sq_event {
 };
 /* `first`: the column of `seq`, which at, kind, flags, sum and body follow. */
 void rp__sq_event_read(struct rp__sq_q *q, int first, struct rp__sq_event *ret);
+#define RP_SQ_EVENT_FLOOR "event_floor" /* in rp_meta while events with ids up to this were deleted from the end */
 int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,
                        rp_error *err);
 
@@ -174,7 +181,8 @@ typedef int rp__sq_op(struct rp__sq_conn *c, struct rp__op *op, rp_error *err);
 rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_set, rp__sq_session_delete, rp__sq_lease,
     rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set,
     rp__sq_record_put, rp__sq_record_archive, rp__sq_task_put, rp__sq_memory_put, rp__sq_memory_set,
-    rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase;
+    rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase, rp__sq_token_put, rp__sq_token_used,
+    rp__sq_token_delete;
 
 /* Runs statements that take nothing but a session's number. */
 int rp__sq_run_by_ref(struct rp__sq_conn *c, const enum rp__sq_id *ids, size_t n, int64_t ref, const char *doing,
@@ -264,6 +272,9 @@ int rp__sq_audit_list(struct rp__store *s, const struct rp__audit_filter *f, rp_
                       rp_error *err);
 int rp__sq_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
 int rp__sq_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
+int rp__sq_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
+int rp__sq_changes(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
+int rp__sq_version(struct rp__store *s, int64_t *ret, rp_error *err);
 int rp__sq_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
 int rp__sq_check(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
 int rp__sq_stats(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);

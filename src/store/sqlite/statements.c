@@ -29,6 +29,7 @@
   "FROM rp_runs r JOIN rp_sessions s ON s.ref = r.session "
 #define RUN_FILTER " r.ref < ?1 AND (?2 IS NULL OR s.scope = ?2) "
 #define RUN_ORDER " ORDER BY r.ref DESC LIMIT ?3"
+#define QUIET " UNION ALL SELECT ref FROM rp_runs WHERE scope = ?1 AND ended_at = 0 AND owner = 'none' AND "
 
 #define BODY_BYTES "coalesce(sum(length(CAST(body AS BLOB))), 0)"
 
@@ -48,6 +49,9 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_META_COUNT] = "INSERT INTO rp_meta (name, value) VALUES (?1, 1) "
                          "ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
 
+    [RP_SQ_META_DELETE] = "DELETE FROM rp_meta WHERE name = ?1",
+    [RP_SQ_DATA_VERSION] = "PRAGMA data_version",
+
     [RP_SQ_HEAD_BY_REF] = "SELECT " HEAD_COLUMNS " FROM rp_heads h WHERE h.session = ?1",
     [RP_SQ_HEAD_BY_ID] = "SELECT " HEAD_COLUMNS SESSION_FROM "WHERE s.id = ?1",
     [RP_SQ_HEAD_PUT] = "INSERT INTO rp_heads (session, tag, status, epoch, last_seq, snap_seq, snap_n, tail_bytes, "
@@ -63,6 +67,9 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
 
     [RP_SQ_EVENT_PUT] =
         "INSERT INTO rp_events (session, seq, at, kind, flags, sum, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [RP_SQ_EVENT_PUT_ABOVE] = "INSERT INTO rp_events (id, session, seq, at, kind, flags, sum, body) VALUES "
+                              "(1 + max(?8, (SELECT coalesce(max(id), 0) FROM rp_events)), ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [RP_SQ_EVENT_CHANGES] = "SELECT id, session, seq FROM rp_events WHERE id > ?1 ORDER BY id LIMIT ?2",
     [RP_SQ_EVENT_GET] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq = ?2",
     [RP_SQ_EVENT_REPLACE] = "UPDATE rp_events SET at = ?2, kind = ?3, flags = ?4, sum = ?5, body = ?6 WHERE id = ?1",
     [RP_SQ_EVENT_PAGE] = "SELECT seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq > ?2 "
@@ -136,11 +143,18 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_RUN_PAGE] = RUN "WHERE" RUN_FILTER RUN_ORDER,
     [RP_SQ_RUN_PAGE_IN] = RUN "WHERE r.scope = ?2 AND r.ref < ?1 AND (?5 IS NULL OR s.channel = ?5)" RUN_ORDER,
     /* Few runs are open: found by an index of their own, not by a walk over all, which the plus keeps SQLite from. */
-    [RP_SQ_RUN_PAGE_OPEN] = RUN "WHERE r.ended_at = 0 AND (?4 = 0 OR r.session = ?4) AND +r.ref < ?1 "
+    [RP_SQ_RUN_PAGE_OPEN] = RUN "WHERE r.ended_at = 0 AND +r.ref < ?1 "
                                 "AND (?2 IS NULL OR s.scope = ?2) ORDER BY +r.ref DESC LIMIT ?3",
-    [RP_SQ_RUN_PAGE_OPEN_IN] = RUN "WHERE r.ended_at = 0 AND r.scope = ?2 AND (?4 = 0 OR r.session = ?4) "
+    [RP_SQ_RUN_PAGE_OPEN_IN] = RUN "WHERE r.ended_at = 0 AND r.scope = ?2 "
                                    "AND r.ref < ?1 AND (?5 IS NULL OR s.channel = ?5)" RUN_ORDER,
+    [RP_SQ_RUN_PAGE_OPEN_OF] = RUN "WHERE r.ended_at = 0 AND r.session = ?4 AND" RUN_FILTER RUN_ORDER,
     [RP_SQ_RUN_PAGE_OF] = RUN "WHERE r.session = ?4 AND" RUN_FILTER RUN_ORDER,
+    /* Those with an owner, and of the others all but the ones that beat between ?3 and ?4 of the boot ?2; some twice.
+     */
+    [RP_SQ_RUN_QUIET] =
+        "SELECT ref FROM rp_runs WHERE scope = ?1 AND ended_at = 0 AND owner <> 'none'" QUIET "boot_id IS NULL" QUIET
+        "boot_id < ?2" QUIET "boot_id > ?2" QUIET "heartbeat_boot <= ?3" QUIET "heartbeat_boot > ?4 LIMIT ?5",
+    [RP_SQ_RUN_GET] = RUN "WHERE r.ref = ?1 AND r.ended_at = 0",
     [RP_SQ_RUN_EPOCH] = "SELECT coalesce(max(epoch), 0) FROM rp_runs WHERE session = ?1",
     [RP_SQ_RUN_STATS] = "SELECT count(*) FROM rp_runs WHERE ended_at = 0",
 
@@ -233,6 +247,16 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_AUDIT_HEAD] = "SELECT n, hash FROM rp_audit_heads WHERE scope = ?1",
     [RP_SQ_AUDIT_HEAD_SET] = "INSERT OR REPLACE INTO rp_audit_heads (scope, n, hash) VALUES (?1, ?2, ?3)",
     [RP_SQ_AUDIT_STATS] = "SELECT coalesce(sum(n), 0) FROM rp_audit_heads",
+
+    [RP_SQ_TOKEN_PUT] =
+        "INSERT INTO rp_tokens (id, name, scope, read_only, hash, created_at, expires_at, last_used_at) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [RP_SQ_TOKEN_USED] = "UPDATE rp_tokens SET last_used_at = ?2 WHERE id = ?1",
+    [RP_SQ_TOKEN_DELETE] = "DELETE FROM rp_tokens WHERE id = ?1",
+    [RP_SQ_TOKEN_GET] = "SELECT ref, id, name, scope, read_only, hash, created_at, expires_at, last_used_at "
+                        "FROM rp_tokens WHERE id = ?1",
+    [RP_SQ_TOKEN_PAGE] = "SELECT ref, id, name, scope, read_only, hash, created_at, expires_at, last_used_at "
+                         "FROM rp_tokens WHERE ref > ?1 ORDER BY ref LIMIT ?2",
 
     [RP_SQ_INDEX_EXISTS] = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rp_fts'",
     [RP_SQ_INDEX_PUT] = "INSERT INTO rp_fts (rowid, text) VALUES (?1, ?2)",

@@ -53,6 +53,34 @@ static void two_dashes_end_options(void **state)
   assert_false(rp__json_wanted(&l.c));
 }
 
+/* Another program reads the words of a command that forwards: all but the global options arrive as they came. */
+static void words_are_forwarded(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *line, *words;
+  } rows[] = {
+      {"serve", ""},
+      {"serve --listen 0.0.0.0:7377 --listen=unix:x --replace", "--listen 0.0.0.0:7377 --listen=unix:x --replace "},
+      {"--json serve --db sqlite:x --threads many -q", "--threads many "},
+      {"serve --nonsense -x -vx --=y - --listen", "--nonsense -x -vx --=y - --listen "},
+      {"serve -vv --dbx y --config=c -- --listen", "--dbx y -- --listen "},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
+    struct cli_line l;
+    char words[200] = "";
+    assert_int_equal(cli_parse(&l, rows[i].line), 0);
+    assert_ptr_equal(l.c.cmd, &rp__cmd_serve);
+    for (int k = 0; k < l.c.n_args; k++)
+      snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s ", l.c.args[k]);
+    assert_string_equal(words, rows[i].words);
+    assert_int_equal(value(&l, "listen")->count, 0);
+    if (i == 2) assert_string_equal(l.c.globals[RP_G_DB].text, "sqlite:x");
+    if (i == 2) assert_true(rp__json_wanted(&l.c) && l.c.globals[RP_G_QUIET].count == 1);
+    if (i == 4) assert_true(l.c.globals[RP_G_VERBOSE].count == 2 && l.c.globals[RP_G_CONFIG].text != NULL);
+  }
+}
+
 static void letters_take_values(void **state)
 {
   (void)state;
@@ -164,15 +192,11 @@ static void numbers_are_whole(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(globals_stand_anywhere),
-      cmocka_unit_test(values_and_words),
-      cmocka_unit_test(two_dashes_end_options),
-      cmocka_unit_test(letters_take_values),
-      cmocka_unit_test(times),
-      cmocka_unit_test(decimals_and_durations),
-      cmocka_unit_test(reals_are_plain),
-      cmocka_unit_test(mistakes_are_named),
-      cmocka_unit_test(help_demands_nothing),
+      cmocka_unit_test(globals_stand_anywhere), cmocka_unit_test(values_and_words),
+      cmocka_unit_test(two_dashes_end_options), cmocka_unit_test(words_are_forwarded),
+      cmocka_unit_test(letters_take_values),    cmocka_unit_test(times),
+      cmocka_unit_test(decimals_and_durations), cmocka_unit_test(reals_are_plain),
+      cmocka_unit_test(mistakes_are_named),     cmocka_unit_test(help_demands_nothing),
       cmocka_unit_test(numbers_are_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,8 @@ static void test_refusals(void **state)
       {"heartbeat_s = soon\n", "heartbeat_s", "'soon' is no value for heartbeat_s: it must be a number, 0 or more"},
       {"heartbeat_s = -1\n", "heartbeat_s", "must be a number, 0 or more"},
       {"enabled = maybe\n", "enabled", "must be true or false"},
+      {"[scope nova]\nlisten = :1\n", "listen", "is for all scopes and stands outside of any"},
+      {"[scope nova]\nspill_bytes = 1\n", "spill_bytes", "stands outside of any"},
       {"template = poet\n", "template", "must be one of coder, robot"},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
@@ -66,6 +68,33 @@ static void test_refusals(void **state)
   assert_non_null(strstr(err.message, "[server]"));
   load(*state, "no equals sign\n", RP_E_CONFIG, &err);
   assert_non_null(strstr(err.message, "line 1"));
+}
+
+/* What programs above the engine ask by name: a scope's own word, the file's, the default. */
+static void test_one_by_name(void **state)
+{
+  static const char *const rows[][3] = {
+      {NULL, "listen", "127.0.0.1:7377"}, {NULL, "leave_s", "7"},
+      {"nova", "leave_s", "2"},           {"other", "leave_s", "7"},
+      {NULL, "internal_secret_file", ""}, {"nova", "max_connections", "12000"},
+  };
+  rp_error err = {0};
+  rp_engine *e;
+  char path[SCRATCH_PATH], *value;
+  rp__config_free(load(*state, "leave_s = 7\n[scope nova]\nleave_s = 2\n", 0, &err));
+  rp_options o = {.db = "memory:", .config = scratch_path(*state, "c.ini", path), .short_lived = true};
+  OK(rp_open(&o, &e, &err), err);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
+    OK(rp_config_get(e, rows[i][0], rows[i][1], &value, &err), err);
+    assert_string_equal(value, rows[i][2]);
+    rp_free(value);
+  }
+  value = path;
+  assert_int_equal(rp_config_get(e, NULL, "lisen", &value, &err), RP_E_USAGE);
+  assert_non_null(strstr(err.message, "'lisen'"));
+  assert_int_equal(rp_config_get(e, NULL, NULL, &value, &err), RP_E_USAGE);
+  assert_ptr_equal(value, path);
+  rp_close(e);
 }
 
 static int setup(void **state)
@@ -87,6 +116,7 @@ int main(void)
       cmocka_unit_test(test_defaults),
       cmocka_unit_test(test_scopes_and_environment),
       cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_one_by_name),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -127,6 +127,8 @@ static const struct masked_example must_mask[] = {
   {"atlassian token", "", "ATATT3x" "FfGF0" MIX32, ""},
   {"model key", "", "gsk_" MIX40, ""},
   {"service key", "", "lin_api_" MIX40, ""},
+  {"reprise token", "use ", "rpt_" "k3v7qm2x_" MIX40 "_-9", " here"},
+  {"reprise token", "", "rps_" MIX40 "abc", "\n"},
   {"age key", "", "AGE-SECRET-KEY-1" "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7LQPZRY9X8GF2TVDW0S3JN54KHCE", ""},
 };
 
@@ -218,6 +220,7 @@ static const struct plain_example must_stay[] = {
   {"atlassian token", "ATATT3x"},
   {"model key", "gsk_x r8_y xai-z"},
   {"service key", "nfp_x figd_y ntn_z"},
+  {"reprise token", "rpt_k3v7qm2x is its id, rps_limit_per_second, corps_" MIX40 "abc"},
   {"age key", "AGE-SECRET-KEY-1 begins it"},
   /* Ordinary things that look random. */
   {"assignment", "commit da39a3ee5e6b4b0d3255bfef95601890afd80709 (HEAD -> main)"},

@@ -90,7 +90,9 @@ static void a_newer_schema_is_refused(void **state)
   assert_int_equal(rp__store_sqlite_open(&o, &s, &b->err), RP_E_VERSION);
   assert_null(s);
   assert_int_equal(raw_int(b->path, "SELECT count(*) FROM rp_events"), 0);
-  raw_run(b->path, "UPDATE rp_meta SET value = 2 WHERE name = 'schema_version'");
+  char back[80];
+  snprintf(back, sizeof back, "UPDATE rp_meta SET value = %d WHERE name = 'schema_version'", RP_SQ_SCHEMA);
+  raw_run(b->path, back);
   assert_int_equal(say_in(b->s, "a", "again", RP_DISK, NULL, &b->err), 0);
 }
 

@@ -3,6 +3,7 @@
 #include "store_test.h"
 
 #include "schema_1.h"
+#include "schema_2.h"
 
 static void event_insert(sqlite3 *db, int64_t seq, const char *text)
 {
@@ -105,24 +106,71 @@ static void version_1_is_brought_up_to_date(void **state)
   assert_int_equal(b->s->ops->check(b->s, false, no_finding, NULL, &b->err), 0);
 }
 
+static int token_count(void *ctx, const struct rp__token_row *row)
+{
+  assert_string_equal(row->id, "t");
+  ++*(int *)ctx;
+  return 0;
+}
+
+/* Its records and chains are what version 1 had not; it gets a place for tokens, and goes on. */
+static void version_2_is_brought_up_to_date(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_stats stats;
+  struct rp__token_row token = {.id = "t", .created_at = NOW};
+  struct rp__op put = {.type = RP_OP_TOKEN_PUT, .now_ms = NOW, .u.token.row = &token};
+  int64_t seq;
+  int n = 0;
+  scratch_path(&b->dir, "old.db", b->path);
+  version_1_make(b->path);
+  raw_run(b->path, schema_2);
+  raw_run(b->path, "INSERT INTO rp_memories VALUES (1, 's', 'm', NULL, 0.5, 1, 1, 0, 'walnut', NULL);"
+                   "INSERT INTO rp_memory_fts (rowid, text) VALUES (1, 'walnut')");
+  struct rp__store_options o = {.path = b->path, .read_only = true};
+  struct rp__store *reader;
+  assert_int_equal(rp__store_sqlite_open(&o, &reader, &b->err), RP_E_VERSION);
+  assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), 2);
+
+  box_open(b);
+  assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), RP_SQ_SCHEMA);
+  assert_int_equal(b->s->ops->stats(b->s, &stats, &b->err), 0);
+  assert_int_equal(stats.memories, 1);
+  assert_int_equal(stats.schema_version, RP_SQ_SCHEMA);
+  assert_int_equal(say_in(b->s, "old", "needle three", RP_OS, &seq, &b->err), 0);
+  assert_int_equal(seq, 3);
+  assert_int_equal(hits_in(b->s, "needle"), 3);
+  assert_int_equal(commit_as(b->s, &put, RP_OS, &b->err), 0);
+  assert_int_equal(b->s->ops->token_list(b->s, NULL, token_count, &n, &b->err), 0);
+  assert_int_equal(n, 1);
+  assert_int_equal(b->s->ops->check(b->s, false, no_finding, NULL, &b->err), 0);
+}
+
 /* What a file becomes does not depend on the version it was made with. */
 static void all_ways_lead_to_the_same_schema(void **state)
 {
   static const char sql[] = "SELECT group_concat(name || ' ' || coalesce(sql, ''), char(10)) FROM"
                             " (SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'rp\\_fts%' ESCAPE '\\'"
                             " ORDER BY name)";
-  static char from_1[20000], fresh[20000];
+  static char from_1[20000], from_2[20000], fresh[20000];
   struct box *b = *state;
   scratch_path(&b->dir, "old.db", b->path);
   version_1_make(b->path);
   box_open(b);
   box_close(b);
   raw_text(b->path, sql, from_1, sizeof from_1);
+  scratch_path(&b->dir, "middle.db", b->path);
+  version_1_make(b->path);
+  raw_run(b->path, schema_2);
+  box_open(b);
+  box_close(b);
+  raw_text(b->path, sql, from_2, sizeof from_2);
   scratch_path(&b->dir, "new.db", b->path);
   box_open(b);
   box_close(b);
   raw_text(b->path, sql, fresh, sizeof fresh);
   assert_string_equal(from_1, fresh);
+  assert_string_equal(from_2, fresh);
 }
 
 /* A migration that can't be finished leaves the file as it was. */
@@ -138,7 +186,10 @@ static void a_refused_migration_changes_nothing(void **state)
   assert_int_not_equal(rp__store_sqlite_open(&o, &b->s, &b->err), 0);
   assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), 1);
   assert_int_equal(raw_int(b->path, "SELECT count(*) FROM pragma_table_info('rp_sessions') WHERE name = 'held_at'"), 0);
-  raw_run(b->path, "DROP TABLE rp_recall");
+  raw_run(b->path, "DROP TABLE rp_recall; CREATE TABLE rp_tokens (x)");
+  assert_int_not_equal(rp__store_sqlite_open(&o, &b->s, &b->err), 0);
+  assert_int_equal(raw_int(b->path, "SELECT count(*) FROM sqlite_schema WHERE name = 'rp_recall'"), 0);
+  raw_run(b->path, "DROP TABLE rp_tokens");
   box_open(b);
 }
 
@@ -146,6 +197,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       BOX_TEST(version_1_is_brought_up_to_date),
+      BOX_TEST(version_2_is_brought_up_to_date),
       BOX_TEST(all_ways_lead_to_the_same_schema),
       BOX_TEST(a_refused_migration_changes_nothing),
   };

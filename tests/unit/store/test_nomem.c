@@ -86,6 +86,11 @@ static int scope_ignored(void *ctx, const char *scope)
   (void)ctx, (void)scope;
   return 0;
 }
+static int token_ignored(void *ctx, const struct rp__token_row *row)
+{
+  (void)ctx, (void)row;
+  return 0;
+}
 static int finding_ignored(void *ctx, const rp_finding *f)
 {
   (void)ctx, (void)f;
@@ -150,6 +155,24 @@ static int cycle_keep(struct rp__store *s, rp_error *err)
   return rc ? rc : t.rc;
 }
 
+static int cycle_tokens(struct rp__store *s, rp_error *err)
+{
+  struct rp__token_row row = {.id = "t", .name = "n"};
+  struct rp__op ops[] = {
+      {.type = RP_OP_TOKEN_PUT, .u.token.row = &row},
+      {.type = RP_OP_TOKEN_USED, .u.token.row = &row},
+      {.type = RP_OP_TOKEN_DELETE, .u.token.row = &row},
+      {.type = RP_OP_TOKEN_PUT, .u.token.row = &row},
+  };
+  struct rp__txn t = {.ops = ops, .n = RP_ARRAY_SIZE(ops), .durability = RP_OS}, *group = &t;
+  int rc = s->ops->commit(s, &group, 1, err);
+  if (rc == 0 && t.rc != 0) *err = t.err;
+  if (rc == 0) rc = t.rc;
+  if (rc == 0) rc = s->ops->token_list(s, NULL, token_ignored, NULL, err);
+  if (rc == 0) rc = s->ops->token_list(s, "t", token_ignored, NULL, err);
+  return rc ? rc : commit_as(s, &ops[2], RP_OS, err);
+}
+
 static int cycle_recall(struct rp__store *s, int64_t ref, rp_error *err)
 {
   struct rp__recall_filter recall = {.scope = "s"};
@@ -203,6 +226,7 @@ static int cycle(open_fn *open, const char *path, rp_error *err)
   if (rc == 0) rc = say_in(s, "a", "word", RP_OS, NULL, err);
   if (rc == 0) rc = cycle_write(s, err);
   if (rc == 0) rc = cycle_keep(s, err);
+  if (rc == 0) rc = cycle_tokens(s, err);
   if (rc == 0) rc = cycle_recall(s, 1, err);
   if (rc == 0) rc = cycle_read(s, 1, err);
   if (rc != 0) { /* the cause is gone: so is the trouble */

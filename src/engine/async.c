@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/async.h"
+
+#include "engine/guard.h"
+#include "engine/journal.h"
+
+#define LANE_MAX 4096 /* appends that wait behind a judged one of their handle */
+#define LANE_BYTES (8 * 1024 * 1024)
+
+struct rp__async {
+  struct rp__commit commit; /* first: the queue hands this back */
+  struct rp__batch batch;
+  rp_append_options options;
+  rp_session *s;
+  rp_append_fn *done;
+  void *ctx;
+  struct rp__async *next; /* in the lane, or in the helper's hands */
+  int tries;
+  bool leads; /* it has the handle's lane */
+  bool slow;  /* the helper waits for it */
+  bool spent; /* it is stored; what is left is to look at the budget */
+  size_t n;
+  rp_event given[]; /* their strings lie behind them */
+};
+
+static void async_free(struct rp__async *a)
+{
+  if (a->s) rp__session_unref(a->s);
+  free(a);
+}
+
+static bool judged(const struct rp__async *a)
+{
+  return a->batch.judged >= 0;
+}
+
+/* ---- the helper ---- */
+
+static void *helper_main(void *arg);
+
+int rp__helper_init(struct rp__helper *h)
+{
+  *h = (struct rp__helper){0};
+  if (pthread_mutex_init(&h->lock, NULL)) return RP_E_NOMEM;
+  if (pthread_cond_init(&h->work, NULL)) {
+    pthread_mutex_destroy(&h->lock);
+    return RP_E_NOMEM;
+  }
+  if (pthread_cond_init(&h->idle, NULL)) {
+    pthread_cond_destroy(&h->work);
+    pthread_mutex_destroy(&h->lock);
+    return RP_E_NOMEM;
+  }
+  return 0;
+}
+
+void rp__helper_drain(struct rp__helper *h)
+{
+  pthread_mutex_lock(&h->lock);
+  while (h->pending) pthread_cond_wait(&h->idle, &h->lock);
+  pthread_mutex_unlock(&h->lock);
+}
+
+void rp__helper_done(struct rp__helper *h)
+{
+  rp__helper_drain(h);
+  pthread_mutex_lock(&h->lock);
+  h->stop = true;
+  pthread_cond_signal(&h->work);
+  pthread_mutex_unlock(&h->lock);
+  if (h->started) pthread_join(h->thread, NULL);
+  pthread_cond_destroy(&h->idle);
+  pthread_cond_destroy(&h->work);
+  pthread_mutex_destroy(&h->lock);
+}
+
+static void slow_begin(struct rp__async *a)
+{
+  struct rp__helper *h = &a->s->e->helper;
+  pthread_mutex_lock(&h->lock);
+  h->pending++;
+  pthread_mutex_unlock(&h->lock);
+  a->slow = true;
+}
+
+static void slow_end(struct rp__helper *h)
+{
+  pthread_mutex_lock(&h->lock);
+  if (--h->pending == 0) pthread_cond_broadcast(&h->idle);
+  pthread_mutex_unlock(&h->lock);
+}
+
+/* False where there can be no thread. */
+static bool helper_give(struct rp__async *a)
+{
+  struct rp__helper *h = &a->s->e->helper;
+  pthread_mutex_lock(&h->lock);
+  if (!h->started) h->started = pthread_create(&h->thread, NULL, helper_main, h) == 0;
+  bool given = h->started;
+  if (given) {
+    a->next = NULL;
+    *(h->tail ? &h->tail->next : &h->head) = a;
+    h->tail = a;
+    pthread_cond_signal(&h->work);
+  }
+  pthread_mutex_unlock(&h->lock);
+  return given;
+}
+
+/* ---- the lane ---- */
+
+/* Called with the lock held. */
+static int lane_push(struct rp__lane *l, struct rp__async *a)
+{
+  if (l->count >= LANE_MAX || l->bytes + a->commit.bytes > LANE_BYTES) return RP_E_LIMIT;
+  a->next = NULL;
+  *(l->tail ? &l->tail->next : &l->head) = a;
+  l->tail = a;
+  l->count++;
+  l->bytes += a->commit.bytes;
+  return 0;
+}
+
+/* The next one; NULL when nothing waits, and the lane is free again. */
+static struct rp__async *lane_pop(rp_session *s)
+{
+  struct rp__lane *l = &s->lane;
+  pthread_mutex_lock(&s->dirty_lock);
+  struct rp__async *a = l->head;
+  if (a) {
+    l->head = a->next;
+    if (!l->head) l->tail = NULL;
+    l->count--;
+    l->bytes -= a->commit.bytes;
+  } else {
+    atomic_store_explicit(&l->busy, false, memory_order_release);
+  }
+  pthread_mutex_unlock(&s->dirty_lock);
+  return a;
+}
+
+static bool settle(struct rp__async *a, int rc);
+
+/* A judged one is through: on with what waits behind it, up to the next such, which is judged by what the pins are now.
+ */
+static void lane_advance(rp_session *s)
+{
+  struct rp__async *a;
+  while ((a = lane_pop(s))) {
+    bool leads = a->leads = judged(a); /* a may be gone once it is posted */
+    if (leads && helper_give(a)) return;
+    a->commit.admitted = true;
+    int rc = rp__commit_post(&s->e->queue, &a->commit);
+    if (!rc && leads) return;
+    if (rc) {
+      rp__fail(&a->commit.txn.err, rc, "the event can't be stored");
+      if (settle(a, rc)) slow_end(&s->e->helper);
+    }
+  }
+}
+
+/* ---- through ---- */
+
+static bool spends(const struct rp__async *a)
+{
+  bool any = false;
+  for (size_t i = 0; i < a->n; i++) any |= strcmp(a->given[i].kind, "usage") == 0;
+  return any && rp__guard_watches(a->s);
+}
+
+/* Tells the outcome and lets go of it; the lane is the caller's business. True: so is slow_end. */
+static bool settle(struct rp__async *a, int rc)
+{
+  const rp_error *err = &a->commit.txn.err;
+  const struct rp__op *op = rc ? NULL : &a->batch.ops[0];
+  rp_ack ack = {0};
+  rp__journal_settle(a->s, a->given, a->n, op, rc);
+  if (op)
+    ack = (rp_ack){.first_seq = op->ret.first_seq,
+                   .seq = op->ret.seq,
+                   .durability = a->commit.txn.durability,
+                   .repeated = op->ret.repeated};
+  else
+    rp__log(&a->s->e->log, RP_LOG_DEBUG, "append to %s: %s", a->s->id, err->message);
+  if (a->done) a->done(a->ctx, rc ? NULL : &ack, rc ? err : NULL);
+  rp__batch_done(&a->batch, rc == 0 && !ack.repeated);
+  a->spent = rc == 0 && spends(a);
+  if (a->spent && !a->slow) slow_begin(a);
+  if (a->spent && helper_give(a)) return false;
+  bool slow = a->slow;
+  async_free(a);
+  return slow;
+}
+
+static void finish(struct rp__async *a, int rc)
+{
+  bool leads = a->leads;
+  rp_session *s = a->s;
+  struct rp__helper *h = &s->e->helper;
+  if (leads) { /* a may be the last that holds it */
+    pthread_mutex_lock(&s->e->lock);
+    rp__session_ref(s);
+    pthread_mutex_unlock(&s->e->lock);
+  }
+  bool slow = settle(a, rc);
+  if (leads) {
+    lane_advance(s);
+    rp__session_unref(s);
+  }
+  if (slow) slow_end(h); /* last: whoever waits for it finds the lane free */
+}
+
+static void on_committed(struct rp__commit *c)
+{
+  struct rp__async *a = (struct rp__async *)c;
+  bool again = c->txn.rc == RP_E_SEQ_CONFLICT && judged(a) && a->options.expect < 0;
+  if (again && a->tries++ < RP_JUDGED_TRIES && helper_give(a)) return;
+  if (again) rp__fail(&c->txn.err, c->txn.rc = RP_E_BUSY, "others keep writing to session %s", a->s->id);
+  finish(a, c->txn.rc);
+}
+
+/* ---- on its way ---- */
+
+static int prepare(struct rp__async *a, rp_error *err)
+{
+  rp_durability d = rp__journal_durability(a->s, &a->options);
+  int rc = rp__batch_prepare(&a->batch, a->s, a->given, a->n, &a->options, false, err);
+  if (rc) return rc;
+  a->commit.txn =
+      (struct rp__txn){.ops = a->batch.ops, .n = 1 + a->batch.n_after, .durability = d == RP_MEMORY ? RP_OS : d};
+  a->commit.done = on_committed;
+  return 0;
+}
+
+/* Judges it by what the pins are now. */
+static void judge_again(struct rp__async *a)
+{
+  rp_error why = {0};
+  rp__batch_done(&a->batch, false);
+  int rc = prepare(a, &why);
+  a->commit.admitted = true;
+  if (!rc && (rc = rp__commit_post(&a->s->e->queue, &a->commit))) {
+    rp__fail(&why, rc, "the event can't be stored");
+    rp__batch_done(&a->batch, false);
+  }
+  if (!rc) return;
+  a->batch = (struct rp__batch){.s = a->s}; /* nothing of it is left */
+  a->commit.txn.err = why;
+  finish(a, rc);
+}
+
+static void *helper_main(void *arg)
+{
+  struct rp__helper *h = arg;
+  pthread_mutex_lock(&h->lock);
+  for (;;) {
+    struct rp__async *a = h->head;
+    if (!a && h->stop) break;
+    if (!a) {
+      pthread_cond_wait(&h->work, &h->lock);
+      continue;
+    }
+    h->head = a->next;
+    if (!h->head) h->tail = NULL;
+    pthread_mutex_unlock(&h->lock);
+    if (a->spent) {
+      rp__guard_spent(a->s);
+      async_free(a);
+      slow_end(h);
+    } else {
+      judge_again(a);
+    }
+    pthread_mutex_lock(&h->lock);
+  }
+  pthread_mutex_unlock(&h->lock);
+  return NULL;
+}
+
+/* Into the queue, or behind what must be stored first. */
+static int submit(struct rp__async *a)
+{
+  rp_session *s = a->s;
+  int rc;
+  if (!judged(a) && !atomic_load_explicit(&s->lane.busy, memory_order_acquire))
+    return rp__commit_post(&s->e->queue, &a->commit);
+  slow_begin(a);
+  pthread_mutex_lock(&s->dirty_lock);
+  if (atomic_load(&s->lane.busy)) {
+    rc = lane_push(&s->lane, a);
+  } else {
+    bool leads = a->leads = judged(a);
+    if (leads) atomic_store(&s->lane.busy, true);
+    rc = rp__commit_post(&s->e->queue, &a->commit);
+    if (rc && leads) atomic_store(&s->lane.busy, false);
+  }
+  pthread_mutex_unlock(&s->dirty_lock);
+  if (rc) slow_end(&s->e->helper);
+  return rc;
+}
+
+/* ---- the copy ---- */
+
+/* Copies `n` bytes and a NUL to *at and moves it on; NULL stays NULL. */
+static const char *keep(char **at, const char *bytes, size_t n)
+{
+  if (!bytes) return NULL;
+  char *start = *at;
+  memcpy(start, bytes, n);
+  start[n] = 0;
+  *at += n + 1;
+  return start;
+}
+
+static size_t body_length(const rp_event *ev)
+{
+  return ev->body_len || !ev->body ? ev->body_len : strlen(ev->body);
+}
+
+static size_t text_length(const rp_event *ev)
+{
+  size_t kind = ev->kind ? strlen(ev->kind) : 0, key = ev->idempotency_key ? strlen(ev->idempotency_key) : 0;
+  return body_length(ev) + kind + key + 3;
+}
+
+/* One allocation for everything; the session is referred to. */
+static struct rp__async *async_new(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o)
+{
+  size_t client = o->client_id ? strlen(o->client_id) : 0, head = sizeof(struct rp__async) + n * sizeof *ev;
+  size_t bytes = head + client + 1;
+  for (size_t i = 0; i < n; i++) bytes += text_length(&ev[i]);
+  struct rp__async *a = malloc(bytes);
+  if (!a) return NULL;
+  memset(a, 0, sizeof *a);
+  char *at = (char *)a + head;
+  for (size_t i = 0; i < n; i++) {
+    size_t body = body_length(&ev[i]);
+    a->given[i] = ev[i];
+    a->given[i].body = keep(&at, ev[i].body, body);
+    a->given[i].body_len = body;
+    a->given[i].kind = keep(&at, ev[i].kind, ev[i].kind ? strlen(ev[i].kind) : 0);
+    a->given[i].idempotency_key =
+        keep(&at, ev[i].idempotency_key, ev[i].idempotency_key ? strlen(ev[i].idempotency_key) : 0);
+  }
+  a->n = n;
+  a->options = *o;
+  a->options.client_id = keep(&at, o->client_id, client);
+  a->commit.bytes = bytes;
+  pthread_mutex_lock(&s->e->lock);
+  a->s = rp__session_ref(s);
+  pthread_mutex_unlock(&s->e->lock);
+  return a;
+}
+
+/* Before anything is copied. */
+static int check_sizes(rp_session *s, const rp_event *ev, size_t n, rp_error *err)
+{
+  int rc = rp__journal_check_count(n, err);
+  for (size_t i = 0; !rc && i < n; i++) {
+    size_t bytes = body_length(&ev[i]);
+    if (bytes <= s->max_body) continue;
+    rc = rp__fail_field(err, RP_E_TOO_LARGE, "body", "the body has %zu bytes, the limit is %zu", bytes, s->max_body);
+    if (n > 1) rp__wrap(err, "event %zu of %zu", i + 1, n);
+  }
+  return rc;
+}
+
+int rp_append_many_async(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_append_fn *done,
+                         void *ctx, rp_error *err)
+{
+  static const rp_append_options defaults = {.expect = -1};
+  int rc = rp__session_check(s, err);
+  if (!rc) rc = check_sizes(s, ev, n, err);
+  if (rc) return rc;
+  struct rp__async *a = async_new(s, ev, n, o ? o : &defaults);
+  if (!a) return rp__fail_nomem(err);
+  a->done = done;
+  a->ctx = ctx;
+  rc = prepare(a, err);
+  if (rc) {
+    rp__journal_settle(s, ev, n, NULL, rc);
+    async_free(a);
+    return rc;
+  }
+  rc = submit(a);
+  if (!rc) return 0;
+  rp__batch_done(&a->batch, false);
+  async_free(a);
+  return rp__fail(err, rc, rc == RP_E_LIMIT ? "too many events are waiting to be stored" : "out of memory");
+}
+
+int rp_append_check(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_error *err)
+{
+  static const rp_append_options defaults = {.expect = -1};
+  struct rp__batch b;
+  int rc = rp__session_check(s, err);
+  if (!rc) rc = check_sizes(s, ev, n, err);
+  if (!rc) rc = rp__batch_prepare(&b, s, ev, n, o ? o : &defaults, false, err);
+  if (!rc) rp__batch_done(&b, false);
+  return rc;
+}
+
+int rp_append_async(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_append_fn *done, void *ctx,
+                    rp_error *err)
+{
+  return rp_append_many_async(s, ev, 1, o, done, ctx, err);
+}

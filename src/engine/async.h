@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Appends that nobody waits for. Most go straight into the commit queue. One that was judged by the session's pins may
+ * have to be judged again when others changed them meanwhile: until it is through, what follows on the same handle
+ * waits behind it in the handle's lane, so that everything is stored and acknowledged in order. Judging reads the
+ * store, which the thread that commits must not wait for: a helper does it, made when it is first needed.
+ */
+#ifndef RP_ENGINE_ASYNC_H
+#define RP_ENGINE_ASYNC_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <reprise/reprise.h>
+
+struct rp__async;
+
+/* Of a session handle, under its dirty_lock. */
+struct rp__lane {
+  atomic_bool busy; /* a judged append is on its way; also read without the lock, by whoever might have set it */
+  struct rp__async *head, *tail;
+  size_t count, bytes;
+};
+
+struct rp__helper {
+  pthread_mutex_t lock;
+  pthread_cond_t work, idle;
+  struct rp__async *head, *tail;
+  size_t pending; /* judged appends, those behind them, and work of the helper's, not through yet */
+  bool started, stop;
+  pthread_t thread;
+};
+
+int rp__helper_init(struct rp__helper *h);
+/* Until what the helper knows of is through. */
+void rp__helper_drain(struct rp__helper *h);
+/* Drains it and ends the thread. The queue must still be there. */
+void rp__helper_done(struct rp__helper *h);
+
+#endif

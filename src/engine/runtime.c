@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/runtime.h"
+
+#include <reprise/reprise.h>
+
+bool rp_runtime_may(const char *from, const char *to)
+{
+  enum rp__runtime was = from ? rp__runtime_parse(from, strlen(from)) : RP_RUNTIME_NONE;
+  if (!to || (from && was == RP_RUNTIME_NONE)) return false;
+  return rp__runtime_may(was, rp__runtime_parse(to, strlen(to)));
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libmicrohttpd's callbacks, and the beginning and end of it all. */
+#include <signal.h>
+
+#include "net/http-impl.h"
+
+#define FIRST_BODY (64 * 1024) /* a body's buffer begins no larger, whatever length is announced */
+
+/* ---- buffers ---- */
+
+bool rp__hbuf_reserve(struct rp__hbuf *b, size_t cap)
+{
+  if (cap <= b->cap) return true;
+  char *p = realloc(b->p, cap);
+  if (!p) return false;
+  b->p = p;
+  b->cap = cap;
+  return true;
+}
+
+void rp__hbuf_trim(struct rp__hbuf *b)
+{
+  b->n = 0;
+  if (b->cap <= RP_HTTP_KEEP_MAX) return;
+  free(b->p);
+  *b = (struct rp__hbuf){0};
+}
+
+/* ---- a request's way ---- */
+
+static int64_t now_us(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t answer_time_ms(const struct rp__request *r)
+{
+  return (int64_t)r->conn->h->o.request_s * 2000 + (int64_t)(r->answer_size / RP_HTTP_RATE_MIN) * 1000;
+}
+
+/* Gives the answer to libmicrohttpd; without one (no memory for it, or nobody answered) the client is cut off. */
+static enum MHD_Result send_answer(struct rp__request *r)
+{
+  if (!r->response) return MHD_NO;
+  rp__hconn_deadline(r->conn, answer_time_ms(r));
+  enum MHD_Result queued = MHD_queue_response(r->mhd, (unsigned)r->status, r->response);
+  MHD_destroy_response(r->response);
+  r->response = NULL;
+  r->sent = queued == MHD_YES;
+  return queued;
+}
+
+static enum MHD_Result refuse(struct rp__request *r, const rp_error *err)
+{
+  struct rp__http *h = r->conn->h;
+  r->conn->linger = r->uploads;
+  h->o.refuse(h->o.ctx, r, err);
+  return r->raw ? MHD_NO : send_answer(r);
+}
+
+static int check_length(const struct rp__request *r, rp_error *err)
+{
+  const char *length = r->chunked ? NULL : MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, "Content-Length");
+  if (!length || strtoull(length, NULL, 10) <= r->max_body) return 0;
+  return rp__fail_field(err, RP_E_TOO_LARGE, "Content-Length", "the body may have %zu bytes at most", r->max_body);
+}
+
+static enum MHD_Result on_head(struct rp__request *r, const char *method, const char *url, const char *version)
+{
+  struct rp__http *h = r->conn->h;
+  rp_error err = {0};
+  r->step = RP_STEP_BODY;
+  r->method_name = method;
+  r->method = rp__http_method(method);
+  r->began_us = now_us();
+  r->max_body = h->o.max_body;
+  int code = rp__http_check_head(r, method, url, version, &err);
+  if (!code && h->o.admit) code = h->o.admit(h->o.ctx, r, &r->max_body, &err);
+  if (!code) code = check_length(r, &err);
+  if (code) return refuse(r, &err);
+  if (r->uploads) rp__hconn_deadline(r->conn, (int64_t)h->o.request_s * 4000);
+  return MHD_YES;
+}
+
+/* One byte more than the body, so that it can be read as a string. */
+static bool make_room(struct rp__request *r, size_t n)
+{
+  size_t need = r->body.n + n + 1, cap = RP_MAX(r->body.cap, (size_t)FIRST_BODY);
+  if (need <= r->body.cap) return true;
+  while (cap < need) cap *= 2;
+  if (r->body.n == 0 && need <= RP_HTTP_KEEP_MAX) cap = RP_HTTP_KEEP_MAX;
+  return rp__hbuf_reserve(&r->body, RP_MIN(cap, r->max_body) + 1);
+}
+
+static enum MHD_Result on_body(struct rp__request *r, const char *bytes, size_t *n)
+{
+  rp_error err = {0};
+  if (*n > r->max_body - r->body.n) /* only in chunks: a length was checked before */
+    rp__fail_field(&err, RP_E_TOO_LARGE, "body", "the body may have %zu bytes at most", r->max_body);
+  else if (!make_room(r, *n))
+    rp__fail_nomem(&err);
+  if (err.code) {
+    r->raw = true;
+    return refuse(r, &err);
+  }
+  memcpy(r->body.p + r->body.n, bytes, *n);
+  r->body.n += *n;
+  r->body.p[r->body.n] = '\0';
+  *n = 0;
+  return MHD_YES;
+}
+
+static enum MHD_Result on_whole(struct rp__request *r)
+{
+  struct rp__http *h = r->conn->h;
+  rp_error err = {0};
+  rp__hconn_deadline(r->conn, 0);
+  atomic_fetch_add(&h->unsent, 1);
+  atomic_fetch_add(&h->pending, 1);
+  r->step = RP_STEP_HANDED;
+  if (atomic_load(&h->closing)) {
+    rp__fail(&err, RP_E_CANCELLED, "the server is closing");
+    h->o.refuse(h->o.ctx, r, &err);
+  } else {
+    h->o.handle(h->o.ctx, r);
+  }
+  if (r->step == RP_STEP_DEFERRED) return MHD_YES; /* the answer may be there already; it is sent on resuming */
+  if (r->step == RP_STEP_TAKEN) return MHD_NO;
+  return send_answer(r);
+}
+
+static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
+                                 const char *version, const char *bytes, size_t *n, void **ctx)
+{
+  struct rp__request *r = *ctx;
+  (void)cls, (void)mhd;
+  if (!r) return MHD_NO;
+  if (r->step == RP_STEP_HEAD) return on_head(r, method, url, version);
+  if (r->step == RP_STEP_DEFERRED) return send_answer(r);
+  return *n ? on_body(r, bytes, n) : on_whole(r);
+}
+
+/*
+ * The request line, before libmicrohttpd takes it apart. The query is ended at its first byte: libmicrohttpd 0.9 would
+ * make an entry of each parameter, and when it has no room for them all the connection hangs without an answer.
+ */
+static void *on_line(void *cls, const char *uri, struct MHD_Connection *mhd)
+{
+  struct rp__hconn *c = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+  size_t n = strlen(uri);
+  (void)cls;
+  if (!c || !rp__hbuf_reserve(&c->r.uri, n + 1)) return NULL;
+  struct rp__request *r = &c->r;
+  memcpy(r->uri.p, uri, n + 1);
+  char *query = strchr(uri, '?');
+  r->uri.n = n;
+  r->path_n = query ? (size_t)(query - uri) : n;
+  if (query) query[1] = '\0';
+  r->mhd = mhd;
+  r->step = RP_STEP_HEAD;
+  rp__hconn_deadline(c, (int64_t)c->h->o.request_s * 1000);
+  return r;
+}
+
+static void reset(struct rp__request *r)
+{
+  struct rp__hbuf uri, body, out;
+  rp__hbuf_trim(&r->uri);
+  rp__hbuf_trim(&r->body);
+  rp__hbuf_trim(&r->out);
+  uri = r->uri, body = r->body, out = r->out;
+  *r = (struct rp__request){.conn = r->conn, .uri = uri, .body = body, .out = out};
+}
+
+static void on_completed(void *cls, struct MHD_Connection *mhd, void **ctx, enum MHD_RequestTerminationCode how)
+{
+  struct rp__request *r = *ctx;
+  (void)cls, (void)mhd;
+  if (!r) return;
+  struct rp__http *h = r->conn->h;
+  bool handed = r->step >= RP_STEP_HANDED, taken = r->step == RP_STEP_TAKEN;
+  if (handed && !r->answered) atomic_fetch_sub(&h->pending, 1);
+  if (r->step >= RP_STEP_BODY && h->o.done)
+    h->o.done(h->o.ctx, r, r->sent && (taken || r->raw || how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
+  if (r->response) MHD_destroy_response(r->response);
+  if (!taken) rp__hconn_deadline(r->conn, (int64_t)h->o.idle_s * 1000);
+  reset(r);
+  *ctx = NULL;
+  if (handed) atomic_fetch_sub(&h->unsent, 1);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_ctx,
+                          enum MHD_ConnectionNotificationCode what)
+{
+  struct rp__http *h = cls;
+  struct rp__hconn *c = *socket_ctx;
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+    *socket_ctx = rp__hconn_start(h, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+    return;
+  }
+  if (!c) return;
+  int fd = c->linger ? dup(c->fd) : -1;
+  rp__hconn_free(c);
+  *socket_ctx = NULL;
+  if (fd >= 0) rp__hdoor_linger(&h->door, fd);
+}
+
+/* ---- beginning and end ---- */
+
+static size_t leave_escaped(void *cls, struct MHD_Connection *mhd, char *text)
+{
+  (void)cls, (void)mhd;
+  return strlen(text);
+}
+
+RP_PRINTF(2, 0) static void be_silent(void *cls, const char *fmt, va_list args)
+{
+  (void)cls, (void)fmt, (void)args;
+}
+
+static int start_mhd(struct rp__http *h, rp_error *err)
+{
+  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+                   MHD_USE_NO_LISTEN_SOCKET;
+  unsigned threads = (unsigned)RP_MAX(h->o.threads, 1);
+  struct MHD_OptionItem options[] = {
+      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)be_silent, NULL},
+      {MHD_OPTION_CONNECTION_MEMORY_LIMIT, RP_HTTP_POOL, NULL},
+      {MHD_OPTION_CONNECTION_LIMIT, RP_HTTP_FD_MAX, NULL}, /* ours is the door's */
+      {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)leave_escaped, NULL},
+      {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_line, NULL},
+      {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, NULL},
+      {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, h},
+      {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, NULL},
+      {MHD_OPTION_END, 0, NULL},
+  };
+  h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+  return h->mhd ? 0 : rp__fail(err, RP_E_FAILED, "the HTTP threads can't be started");
+}
+
+int rp__http_open(const struct rp__http_options *o, struct rp__http **ret, rp_error *err)
+{
+  sigset_t all, before;
+  struct rp__http *h = calloc(1, sizeof(*h));
+  if (!h) return rp__fail_nomem(err);
+  h->o = *o;
+  h->o.listen_fds = NULL;
+  h->exact_lines = strncmp(MHD_get_version(), "0.9.", 4) == 0;
+  /* Signals are for the program's own threads. */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int code = rp__hconns_init(&h->conns, err);
+  if (!code) code = start_mhd(h, err);
+  if (!code) code = rp__hdoor_open(h, o->listen_fds, err);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (code) {
+    rp__http_close(h);
+    return code;
+  }
+  *ret = h;
+  return 0;
+}
+
+void rp__http_quiesce(struct rp__http *h)
+{
+  rp__hdoor_quiesce(&h->door);
+}
+
+int rp__http_pending(const struct rp__http *h)
+{
+  return atomic_load(&h->pending);
+}
+
+int rp__http_connections(const struct rp__http *h)
+{
+  return atomic_load(&h->conns.n);
+}
+
+static void wait_until_zero(atomic_int *n, int most_ms)
+{
+  for (int ms = 0; atomic_load(n) > 0 && (most_ms == 0 || ms < most_ms); ms++)
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+/* The order matters: libmicrohttpd aborts the program when it is stopped with a suspended connection. */
+void rp__http_close(struct rp__http *h)
+{
+  if (!h) return;
+  atomic_store(&h->closing, true);
+  rp__hdoor_stop(h);
+  wait_until_zero(&h->pending, 0);
+  wait_until_zero(&h->unsent, RP_HTTP_FLUSH_MS);
+  if (h->mhd) MHD_stop_daemon(h->mhd);
+  rp__hdoor_close(h);
+  rp__hconns_done(&h->conns);
+  free(h);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What listen.c and handover.c share. */
+#ifndef RP_NET_LISTEN_IMPL_H
+#define RP_NET_LISTEN_IMPL_H
+
+#include "net/listen.h"
+
+/* What the kernel knows of a socket that should be listening; makes it non-blocking and close-on-exec. */
+int rp__listen_describe(int fd, struct rp__listener *ret, rp_error *err);
+
+#endif

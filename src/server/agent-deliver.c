@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the journal to the agent (C-04, C-09). What was delivered is marked in the
+ * journal, with a `runtime` event, once the socket has taken it, or, of an agent that
+ * acknowledges, once it has: so after a restart an agent is given what it has not had,
+ * and at worst the last of it twice.
+ */
+#include "server/agent-impl.h"
+
+#define WORD_MAX (2 * RP_BODY_MAX + 1024)
+
+/* ---- the mark ---- */
+
+static int64_t received(const struct rp__agent *g)
+{
+  if (g->acks || !g->ws || rp__ws_waiting(g->ws)) return g->seat->delivered;
+  return g->sent;
+}
+
+static void write_mark(struct rp__agent *g, int64_t seq)
+{
+  struct rp__seat *s = g->seat;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(512);
+  struct rp__jw w = RP_JW(&out);
+  rp_error err = {0};
+  rp__jw_object(&w);
+  if (s->unsaved) rp__jw_kstr(&w, "status", s->status);
+  if (seq > 0) rp__jw_ki64(&w, "delivered", seq);
+  rp__jw_end_object(&w);
+  rp_event ev = {.kind = "runtime", .body = out.p, .body_len = out.n};
+  int rc = out.err ? rp__fail_nomem(&err) : rp__seat_store(g->of, s, NULL, &ev, 1, RP_OS, 0, &err);
+  if (rc) {
+    rp__slog(&g->of->srv->log, RP_LOG_WARN, "agent_mark_lost", RP_F("session", rp__entry_id(s->entry)),
+             RP_F("error", err.message));
+    return;
+  }
+  s->unsaved = false;
+  s->delivered = RP_MAX(s->delivered, seq);
+}
+
+static void mark_soon(struct rp__agent *g)
+{
+  if (!g->marker.place && rp__timer_start(g->of->srv->loop, &g->marker, RP_AGENT_MARK_MS))
+    rp__agent_close(g, 1011, "out of memory");
+}
+
+static void on_marker(struct rp__timer *t)
+{
+  struct rp__agent *g = (struct rp__agent *)(void *)((char *)t - offsetof(struct rp__agent, marker));
+  if (!g->seat) return;
+  int64_t seq = received(g);
+  if (seq > g->seat->delivered || g->seat->unsaved) write_mark(g, seq);
+  if (!g->acks && g->seat->delivered < g->sent) mark_soon(g); /* the socket has not taken it yet */
+}
+
+void rp__agent_acked(struct rp__agent *g, int64_t seq)
+{
+  g->acks = true;
+  seq = RP_MIN(seq, g->sent);
+  if (seq > g->seat->delivered) write_mark(g, seq);
+}
+
+void rp__agent_flush(struct rp__agent *g)
+{
+  if (g->seat && received(g) > g->seat->delivered) write_mark(g, received(g));
+}
+
+/* ---- events ---- */
+
+static void note_work(struct rp__seat *s)
+{
+  if (!rp_runtime_may(s->status, "running") || strcmp(s->status, "running") == 0) return;
+  snprintf(s->status, sizeof s->status, "running");
+  s->unsaved = true;
+}
+
+/* Time travel takes what was known of the agent back too: it is told again. */
+static void tell_again(struct rp__agent *g, struct rp__json body)
+{
+  if (rp__json_get(body, "to_seq").type == RP_JSON_NONE) return;
+  g->seat->unsaved = true;
+  write_mark(g, g->seat->delivered);
+}
+
+static void see_status(struct rp__agent *g, struct rp__json body)
+{
+  struct rp__json status = rp__json_get(body, "status");
+  if (rp__json_eq(status, "closed") || rp__json_eq(status, "abandoned")) {
+    g->seat->status[0] = '\0'; /* nobody is awaited after this */
+    rp__agent_close(g, 1000, "Session is closed");
+  }
+}
+
+static bool on_event(void *ctx, struct rp__live_event *ev)
+{
+  struct rp__agent *g = ctx;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(WORD_MAX);
+  if (!g->ws || !g->seat) return true;
+  if (strcmp(ev->kind, "restored") == 0) tell_again(g, ev->body);
+  if (strcmp(ev->kind, "status") == 0) see_status(g, ev->body);
+  enum rp__agent_word word = rp__agent_write(ev->kind, ev->seq, ev->body, &out);
+  if (word == RP_WORD_NONE) return true;
+  if (strcmp(g->seat->status, "starting") == 0) return false; /* until it is ready */
+  struct rp__msg *m = out.err ? NULL : rp__ws_text(out.p, out.n);
+  int rc = m ? rp__ws_send(g->ws, m) : RP_E_NOMEM;
+  rp__msg_unref(m);
+  if (rc == RP_E_NOMEM) rp__agent_close(g, 1011, "out of memory");
+  if (rc) return false;
+  atomic_fetch_add_explicit(&g->of->delivered, 1, memory_order_relaxed);
+  g->sent = ev->seq;
+  if (word == RP_WORD_WORK) note_work(g->seat);
+  mark_soon(g);
+  return true;
+}
+
+/* The journal is shorter than was believed: a power cut took what was not on the disk yet. */
+static void on_reset(void *ctx, int64_t seq)
+{
+  struct rp__agent *g = ctx;
+  g->sent = seq;
+  if (g->seat) g->seat->delivered = seq;
+}
+
+static void on_gone(void *ctx, const rp_error *err)
+{
+  struct rp__agent *g = ctx;
+  (void)err;
+  if (g->seat) g->seat->status[0] = '\0';
+  rp__agent_close(g, 1000, "Session is gone");
+}
+
+int rp__agent_subscribe(struct rp__agent *g, rp_error *err)
+{
+  static const struct rp__sub_handler handler = {.event = on_event, .reset = on_reset, .gone = on_gone};
+  g->marker.fn = on_marker;
+  g->sent = g->seat->delivered;
+  return rp__sub_new(g->of->srv->live, g->seat->entry, g->sent, &handler, g, &g->sub, err);
+}
+
+void rp__agent_unsubscribe(struct rp__agent *g)
+{
+  rp__sub_free(RP_TAKE(g->sub));
+}
+
+void rp__agent_resume(struct rp__agent *g)
+{
+  if (g->sub) rp__sub_more(g->sub);
+}

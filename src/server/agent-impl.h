@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the agents' sockets. A seat is a session that has an agent, connected or
+ * awaited; an agent is one connection, which sits in a seat once it has said who it
+ * is. All of it belongs to the loop's thread, but the roster, which has a lock.
+ *
+ * A connection outlives its socket while something it was sent is on its way into
+ * the store; a seat outlives the connection for reconnect_s.
+ */
+#ifndef RP_SERVER_AGENT_IMPL_H
+#define RP_SERVER_AGENT_IMPL_H
+
+#include <pthread.h>
+
+#include "json/json.h"
+#include "net/ws.h"
+#include "server/agent.h"
+
+#define RP_AGENT_AUTH_MS 30000                 /* to the first message (C-06) */
+#define RP_AGENT_IDLE_MS 30000                 /* then it is pinged */
+#define RP_AGENT_MARK_MS 5                     /* after a delivery, before the mark */
+#define RP_AGENT_MESSAGE_MAX (4 * 1024 * 1024) /* bytes of one message */
+#define RP_AGENT_FLYING_MAX 4096               /* messages of one agent on their way into the store */
+#define RP_AGENT_FLYING_BYTES (16 * 1024 * 1024)
+#define RP_AGENT_DEPTH (RP_DEPTH_MAX + 4)  /* of a message around the bodies of its events */
+#define RP_AGENT_EVENTS 68                 /* made of one message */
+#define RP_AGENT_TOOLS 64                  /* of them, for tools */
+#define RP_AGENT_CALLS 256                 /* tools that run, whose names are remembered */
+#define RP_AGENT_STREAM_MAX (256 * 1024)   /* bytes of a streamed message that are compared with the whole one */
+#define RP_AGENT_PROGRESS_MAX 500          /* bytes of a word on the setup */
+#define RP_AGENT_ID_MAX 512                /* bytes of the ids it gives */
+#define RP_AGENT_EARLY_MAX (1024 * 1024)   /* bytes of messages that follow the first before it is let in */
+#define RP_AGENT_STATUS 24                 /* bytes of the longest status */
+#define RP_AGENT_BUCKETS 4096              /* of seats */
+#define RP_AGENT_CLIENT "agent"            /* client_id of what agents number */
+#define RP_ROSTER_MAX 65536                /* sessions */
+#define RP_ROSTER_BYTES (16 * 1024 * 1024) /* of its file */
+
+#define RP_CLOSE_REPLACED 4000
+#define RP_CLOSE_AUTH 4001
+
+/* ---- agent-mind.c: what is known of an agent between its messages ---- */
+
+struct rp__agent_call {
+  char *id, *name; /* raw JSON strings; `name` lies behind `id` */
+};
+struct rp__agent_mind {
+  struct rp__agent_call calls[RP_AGENT_CALLS];
+  size_t n_calls;
+  struct rp__buf stream_id, streamed; /* of the stream that is open, as told and decoded */
+};
+void rp__agent_mind_init(struct rp__agent_mind *m);
+void rp__agent_mind_done(struct rp__agent_mind *m);
+/* Remembers the name of a tool that runs. `id` and `name` are JSON strings. */
+void rp__agent_mind_call(struct rp__agent_mind *m, struct rp__json id, struct rp__json name);
+/* The name, a JSON string, or NULL. */
+const char *rp__agent_mind_name(const struct rp__agent_mind *m, struct rp__json id);
+void rp__agent_mind_forget(struct rp__agent_mind *m, struct rp__json id);
+/* One more chunk of a stream; an id of nothing: there is no stream any more. */
+void rp__agent_mind_stream(struct rp__agent_mind *m, struct rp__json id, struct rp__json token);
+/* Whether the text of the content is what was streamed. */
+bool rp__agent_mind_streamed(const struct rp__agent_mind *m, struct rp__json content);
+
+/* ---- agent-read.c: a message of an agent to events ---- */
+
+/* What becomes of one message. The last event is the one that its number is for. */
+struct rp__agent_act {
+  struct rp__buf text;
+  struct {
+    const char *kind;
+    size_t at, n; /* of the body in `text` */
+  } part[RP_AGENT_EVENTS];
+  size_t n;
+  rp_durability durability;
+  const char *status; /* the new one, of which an event tells; NULL: as it was */
+  int64_t client_seq; /* 0: not numbered */
+  int64_t acked;      /* the agent has events up to this one; 0: it does not say */
+};
+void rp__agent_act_done(struct rp__agent_act *a);
+/*
+ * `status`: the present one, "" for none. RP_E_INVALID names the field; nothing is to be stored then. Any other failure
+ * is one of memory.
+ */
+int rp__agent_read(struct rp__agent_mind *m, const char *status, struct rp__json message, struct rp__agent_act *ret,
+                   rp_error *err);
+
+/* ---- agent-write.c: an event to a message for the agent ---- */
+
+enum rp__agent_word {
+  RP_WORD_NONE,    /* not for agents */
+  RP_WORD_WORK,    /* a prompt or an answer: it has something to do now */
+  RP_WORD_COMMAND, /* anything else */
+};
+/* Errors stick in `out`. */
+enum rp__agent_word rp__agent_write(const char *kind, int64_t seq, struct rp__json body, struct rp__buf *out);
+
+/* ---- agent-roster.c: which sessions have an agent, in a file beside the database ---- */
+
+struct rp__roster {
+  pthread_mutex_t lock;
+  char *path; /* NULL: nothing outlives the process */
+  char **ids;
+  size_t n, cap;
+};
+int rp__roster_init(struct rp__roster *r, const char *db_path, rp_error *err);
+void rp__roster_done(struct rp__roster *r);
+/* Durable when it returns. Any thread but the loop's. */
+int rp__roster_add(struct rp__roster *r, const char *id, rp_error *err);
+/* Adds what the file says. */
+int rp__roster_load(struct rp__roster *r, rp_error *err);
+/* A copy of all ids, each freed by the caller, as is the list. */
+int rp__roster_ids(struct rp__roster *r, char ***ret, size_t *ret_n, rp_error *err);
+void rp__roster_remove(struct rp__roster *r, const char *id);
+/* Writes the file anew, without those that were removed. */
+int rp__roster_save(struct rp__roster *r, rp_error *err);
+
+/* ---- seats and agents ---- */
+
+struct rp__seat {
+  struct rp__seat *next; /* in its bucket */
+  struct rp__entry *entry;
+  struct rp__agent *agent; /* NULL: awaited */
+  char status[RP_AGENT_STATUS];
+  bool unsaved;        /* the journal does not know the status yet */
+  bool restarted;      /* it is awaited because the server was restarted */
+  int64_t deadline_ms; /* of one that is awaited, by the loop's clock */
+  int64_t delivered;   /* the agent has been given events up to this one */
+};
+
+enum rp__agent_state { RP_AGENT_HELLO, RP_AGENT_ENTERING, RP_AGENT_SEATED };
+
+struct rp__agent {
+  struct rp__job end;
+  struct rp__agents *of;
+  struct rp__agent *prev, *next;
+  struct rp__ws *ws; /* NULL: gone */
+  struct rp__seat *seat;
+  struct rp__sub *sub;
+  struct rp__timer timer, marker; /* of the authentication; of the mark after deliveries */
+  enum rp__agent_state state;
+  bool acks;     /* it says what it has got */
+  bool ended;    /* taken out of the list of connections */
+  size_t flying; /* what is in the store's or the pool's hands */
+  size_t flying_bytes;
+  int64_t sent;         /* the last event given to the socket */
+  struct rp__buf early; /* what it said while it was being let in, each message ended by a NUL */
+  struct rp__agent_mind mind;
+};
+
+struct rp__agents {
+  struct rp__server *srv;
+  struct rp__agent *all;
+  struct rp__seat *bucket[RP_AGENT_BUCKETS];
+  struct rp__roster roster;
+  int64_t auth_ms; /* RP_AGENT_AUTH_MS, but for tests */
+  bool closing;
+  struct rp__job tend;
+  atomic_bool tending; /* the job is posted */
+  atomic_size_t n_sockets, n_seated, n_awaited;
+  atomic_llong messages, refused, delivered, replaced, lost;
+};
+
+/* agent.c */
+
+/* In the loop. Takes the socket over. */
+int rp__agent_open(struct rp__agents *a, int fd, struct rp__str head, rp_error *err);
+/* Sends and gives the message up; who does not read, or has no memory left for, is closed. */
+void rp__agent_send(struct rp__agent *g, struct rp__msg *m);
+void rp__agent_send_error(struct rp__agent *g, const rp_error *err, int64_t client_seq);
+void rp__agent_close(struct rp__agent *g, int code, const char *reason);
+/* It has its seat: what it said meanwhile counts. */
+void rp__agent_seated(struct rp__agent *g);
+/* One thing less on its way. */
+void rp__agent_landed(struct rp__agent *g, size_t bytes);
+
+/* agent-enter.c */
+
+/* The first message. */
+void rp__agent_enter(struct rp__agent *g, struct rp__json message);
+
+/* What a session's state tells of its agent. In the pool. */
+struct rp__agent_facts {
+  char status[RP_AGENT_STATUS]; /* "": there never was one */
+  int64_t delivered;
+  bool approval, question; /* one is pending */
+};
+/* `mind` may be NULL. RP_E_ENDED: closed, abandoned or in the trash. */
+int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agent_facts *ret,
+                    struct rp__agent_mind *mind, rp_error *err);
+
+/* agent-seat.c */
+
+struct rp__seat *rp__seat_find(struct rp__agents *a, const char *id);
+/* Takes the entry over, also on failure (NULL: no memory). */
+struct rp__seat *rp__seat_new(struct rp__agents *a, struct rp__entry *e);
+void rp__seat_free(struct rp__agents *a, struct rp__seat *s);
+/* Until when it is awaited; 0: it is not. */
+void rp__seat_deadline(struct rp__agents *a, struct rp__seat *s, int64_t deadline_ms);
+/* Whether the status is one in which an agent lives. */
+bool rp__seat_alive(const char *status);
+/* The status becomes another in the journal too, with a reason and a word in the conversation (each may be NULL). */
+void rp__seat_set(struct rp__agents *a, struct rp__seat *s, const char *status, const char *reason,
+                  const char *message);
+/* Nobody sits there any more: awaited from now on, if it lives. */
+void rp__seat_await(struct rp__agents *a, struct rp__seat *s, bool restarted);
+/* Heartbeats, and who has been awaited for too long. */
+void rp__seats_tend(struct rp__agents *a);
+/*
+ * Appends to the seat's session. With `g` it counts as on its way, is acknowledged when it is numbered, and told of
+ * when it fails. `client_seq`: 0 for none, -1 for what belongs to a numbered message. Failures of checks are returned.
+ */
+int rp__seat_store(struct rp__agents *a, struct rp__seat *s, struct rp__agent *g, const rp_event *events, size_t n,
+                   rp_durability durability, int64_t client_seq, rp_error *err);
+
+/* agent-deliver.c: events on their way to the agent */
+
+int rp__agent_subscribe(struct rp__agent *g, rp_error *err);
+void rp__agent_unsubscribe(struct rp__agent *g);
+/* It may take more than before, or has said what it got. */
+void rp__agent_resume(struct rp__agent *g);
+void rp__agent_acked(struct rp__agent *g, int64_t seq);
+/* Before the end: marks what it has got. */
+void rp__agent_flush(struct rp__agent *g);
+
+#endif

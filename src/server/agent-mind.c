@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is remembered of an agent between two of its messages: the tools that run, and what it streams. */
+#include "server/agent-impl.h"
+
+void rp__agent_mind_init(struct rp__agent_mind *m)
+{
+  m->n_calls = 0;
+  m->stream_id = RP_BUF(RP_AGENT_ID_MAX + 2);
+  m->streamed = RP_BUF(RP_AGENT_STREAM_MAX);
+}
+
+void rp__agent_mind_done(struct rp__agent_mind *m)
+{
+  for (size_t i = 0; i < m->n_calls; i++) free(m->calls[i].id);
+  m->n_calls = 0;
+  rp__buf_done(&m->stream_id);
+  rp__buf_done(&m->streamed);
+}
+
+/* ---- tools ---- */
+
+static size_t find(const struct rp__agent_mind *m, struct rp__json id)
+{
+  size_t i = 0;
+  while (i < m->n_calls && !rp__str_eq((struct rp__str){id.p, id.n}, m->calls[i].id)) i++;
+  return i;
+}
+
+static void drop(struct rp__agent_mind *m, size_t i)
+{
+  free(m->calls[i].id);
+  m->n_calls--;
+  memmove(&m->calls[i], &m->calls[i + 1], (m->n_calls - i) * sizeof m->calls[0]);
+}
+
+/* Without memory the call goes nameless: no reason to refuse what the agent says. */
+void rp__agent_mind_call(struct rp__agent_mind *m, struct rp__json id, struct rp__json name)
+{
+  rp__agent_mind_forget(m, id);
+  if (m->n_calls == RP_AGENT_CALLS) drop(m, 0);
+  char *both = malloc(id.n + name.n + 2);
+  if (!both) return;
+  memcpy(both, id.p, id.n);
+  both[id.n] = '\0';
+  memcpy(both + id.n + 1, name.p, name.n);
+  both[id.n + 1 + name.n] = '\0';
+  m->calls[m->n_calls++] = (struct rp__agent_call){both, both + id.n + 1};
+}
+
+const char *rp__agent_mind_name(const struct rp__agent_mind *m, struct rp__json id)
+{
+  size_t i = find(m, id);
+  return i < m->n_calls ? m->calls[i].name : NULL;
+}
+
+void rp__agent_mind_forget(struct rp__agent_mind *m, struct rp__json id)
+{
+  size_t i = find(m, id);
+  if (i < m->n_calls) drop(m, i);
+}
+
+/* ---- streams ---- */
+
+void rp__agent_mind_stream(struct rp__agent_mind *m, struct rp__json id, struct rp__json token)
+{
+  bool same = id.n && m->stream_id.n == id.n && memcmp(m->stream_id.p, id.p, id.n) == 0;
+  if (!same) {
+    rp__buf_reset(&m->stream_id);
+    rp__buf_reset(&m->streamed);
+    if (id.n) rp__buf_add(&m->stream_id, id.p, id.n);
+  }
+  rp__json_text(token, &m->streamed); /* too much of it, or no memory: it will not be the same */
+}
+
+bool rp__agent_mind_streamed(const struct rp__agent_mind *m, struct rp__json content)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_AGENT_STREAM_MAX);
+  struct rp__json_iter it = {0};
+  struct rp__json block;
+  if (!m->stream_id.n || !m->streamed.n || m->streamed.err) return false;
+  if (content.type == RP_JSON_STRING) rp__json_text(content, &out);
+  while (content.type == RP_JSON_ARRAY && rp__json_next(content, &it, NULL, &block))
+    if (rp__json_eq(rp__json_get(block, "type"), "text")) rp__json_text(rp__json_get(block, "text"), &out);
+  return !out.err && out.n == m->streamed.n && memcmp(out.p, m->streamed.p, out.n) == 0;
+}

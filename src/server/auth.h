@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who asks, and what they may. Local (a loopback peer that calls us by a loopback
+ * name and came through no proxy): everything, without a token; a token that is
+ * given counts even so. Everybody else needs one. Comparisons take constant time.
+ */
+#ifndef RP_SERVER_AUTH_H
+#define RP_SERVER_AUTH_H
+
+#include <stdbool.h>
+
+#include <reprise/reprise.h>
+
+#include "net/http.h"
+
+#define RP_SESSION_TOKEN_TEXT 48 /* "rps_" and 43 characters */
+
+struct rp__auth;
+struct rp__settings;
+
+enum rp__who { RP_WHO_NOBODY, RP_WHO_LOCAL, RP_WHO_TOKEN, RP_WHO_SESSION };
+
+/*
+ * A session's token does not tell which session it opens: it is shown, and each session that it is tried on says
+ * whether it fits (rp__auth_allows). `session` is filled when the request's path names the one.
+ */
+struct rp__identity {
+  enum rp__who who;
+  bool read_only;
+  char scope[RP_ID_MAX + 1];         /* of a token that is bound to one; else empty */
+  char session[RP_ID_MAX + 1];       /* of a session's token, where it is known; else empty */
+  char name[RP_ID_MAX + 1];          /* for the log: a token's id, "local", "session", an address */
+  char shown[RP_SESSION_TOKEN_TEXT]; /* a session's token, as it came; never logged */
+  const struct rp__auth *auth;       /* who can tell whether that one is right */
+};
+
+/* What a route asks of who calls it. */
+enum rp__right {
+  RP_RIGHT_NONE,  /* anybody: health */
+  RP_RIGHT_READ,  /* a token, also a read-only one; with :id also that session's */
+  RP_RIGHT_WRITE, /* the same, but no read-only one */
+  RP_RIGHT_ADMIN, /* over all scopes: audit, metrics */
+};
+
+/* Reads or makes the internal secret (C-02: $INTERNAL_SECRET, else a 0600 file). `db_path`: of the database, or NULL.
+ */
+int rp__auth_new(rp_engine *e, const struct rp__settings *set, const char *db_path, struct rp__auth **ret,
+                 rp_error *err);
+void rp__auth_free(struct rp__auth *a);
+
+/* Host and Origin (DNS rebinding, foreign pages): RP_E_HOST, RP_E_ORIGIN. Allowed origins get their CORS headers. */
+int rp__auth_place(struct rp__auth *a, const struct rp__request *r, rp_error *err);
+/* The allowed Origin of the request, to be named in Access-Control-Allow-Origin, or NULL. */
+const char *rp__auth_origin(struct rp__auth *a, const struct rp__request *r);
+/*
+ * Bearer token of `Authorization`, of a WebSocket's subprotocol ("base64url.bearer.phx.…"), or of the query's `token`,
+ * the first of these that is there. Without one, somebody who is not local is RP_WHO_NOBODY. RP_E_UNAUTHORIZED: a wrong
+ * one. RP_E_LIMIT: too many requests, or too many wrong tokens, of this client (429).
+ */
+int rp__auth_identify(struct rp__auth *a, const struct rp__request *r, struct rp__identity *ret, rp_error *err);
+/*
+ * Whether `who` may do that to a session (id and scope; NULL where there is none). RP_E_FORBIDDEN, _UNAUTHORIZED. Also
+ * for messages on sockets.
+ */
+int rp__auth_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
+                    rp_error *err);
+
+/* C-06: the token that opens one session, stable across restarts: derived from the internal secret. */
+void rp__auth_session_token(const struct rp__auth *a, const char *session_id, char out[RP_SESSION_TOKEN_TEXT]);
+bool rp__auth_is_session_token(const struct rp__auth *a, const char *session_id, struct rp__str token);
+/* C-02: the internal secret, by header or `?secret=`. */
+bool rp__auth_is_internal(const struct rp__auth *a, const struct rp__request *r);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sessions that somebody is joined to: how many are, who beats for them, and
+ * what becomes of one whose last member left (L-02, L-08). A row lives from the first join to
+ * the end of the grace after the last leave.
+ *
+ * Rows are under the lock; their lists of channels are the loop's.
+ */
+#include <pthread.h>
+#include <sodium.h>
+
+#include "server/channel.h"
+
+#define BUCKETS 4096
+#define BEAT_MS 4000 /* between two heartbeats of a session; the engine writes only those that are due */
+#define BATCH 256    /* rows looked after in one go, without the lock */
+
+struct rp__member {
+  struct rp__member *by_id, *by_key; /* next in the bucket */
+  struct rp__entry *entry;
+  char key[RP_ID_MAX + 1];
+  size_t n, writers;
+  bool closing; /* by the job that is at it now */
+  bool closed;  /* by word: no grace, no close */
+  int64_t beat_ms;
+  int64_t due_ms;               /* to be closed then; 0: not */
+  struct rp__channel *channels; /* in the loop */
+};
+
+struct rp__members {
+  struct rp__channels *of;
+  pthread_mutex_t lock;
+  pthread_cond_t settled; /* a row is no longer closing */
+  struct rp__member *ids[BUCKETS], *keys[BUCKETS];
+  unsigned char seed[crypto_shorthash_KEYBYTES];
+  atomic_llong left, left_failed;
+};
+
+static int64_t now_ms(void)
+{
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int rp__members_new(struct rp__channels *c, struct rp__members **ret, rp_error *err)
+{
+  struct rp__members *t = calloc(1, sizeof *t);
+  if (!t) return rp__fail_nomem(err);
+  t->of = c;
+  pthread_mutex_init(&t->lock, NULL);
+  pthread_cond_init(&t->settled, NULL);
+  crypto_shorthash_keygen(t->seed);
+  *ret = t;
+  return 0;
+}
+
+/* ---- the table ---- */
+
+static size_t bucket(const struct rp__members *t, const char *name)
+{
+  uint64_t h;
+  crypto_shorthash((unsigned char *)&h, (const unsigned char *)name, strlen(name), t->seed);
+  return h % BUCKETS;
+}
+
+static struct rp__member **place(struct rp__members *t, const char *id)
+{
+  struct rp__member **at = &t->ids[bucket(t, id)];
+  while (*at && strcmp(rp__entry_id((*at)->entry), id) != 0) at = &(*at)->by_id;
+  return at;
+}
+
+static void index_key(struct rp__members *t, struct rp__member *m, const char *key)
+{
+  if (!key || m->key[0]) return;
+  snprintf(m->key, sizeof m->key, "%s", key);
+  struct rp__member **at = &t->keys[bucket(t, m->key)];
+  m->by_key = *at;
+  *at = m;
+}
+
+static void drop(struct rp__members *t, struct rp__member *m)
+{
+  *place(t, rp__entry_id(m->entry)) = m->by_id;
+  if (m->key[0]) {
+    struct rp__member **at = &t->keys[bucket(t, m->key)];
+    while (*at != m) at = &(*at)->by_key;
+    *at = m->by_key;
+  }
+  rp__registry_put(t->of->srv->registry, m->entry);
+  free(m);
+}
+
+void rp__members_free(struct rp__members *t)
+{
+  if (!t) return;
+  for (size_t i = 0; i < BUCKETS; i++)
+    while (t->ids[i]) drop(t, t->ids[i]);
+  pthread_cond_destroy(&t->settled);
+  pthread_mutex_destroy(&t->lock);
+  free(t);
+}
+
+bool rp__members_find_key(struct rp__members *t, const char *scope, const char *key, char ret_id[RP_ID_MAX + 1])
+{
+  pthread_mutex_lock(&t->lock);
+  struct rp__member *m = t->keys[bucket(t, key)];
+  while (m && (m->closed || strcmp(m->key, key) != 0 || strcmp(rp__entry_scope(m->entry), scope) != 0)) m = m->by_key;
+  if (m) snprintf(ret_id, RP_ID_MAX + 1, "%s", rp__entry_id(m->entry));
+  pthread_mutex_unlock(&t->lock);
+  return m != NULL;
+}
+
+/* ---- coming and going ---- */
+
+static struct rp__member *make(struct rp__members *t, struct rp__entry *e)
+{
+  struct rp__member *m = calloc(1, sizeof *m);
+  if (!m) return NULL;
+  m->entry = rp__entry_ref(t->of->srv->registry, e);
+  m->beat_ms = now_ms() + (int64_t)randombytes_uniform(BEAT_MS); /* a restart brings all of them at once */
+  *place(t, rp__entry_id(e)) = m;
+  return m;
+}
+
+int rp__member_enter(struct rp__members *t, struct rp__entry *e, const char *key, bool writes, struct rp__member **ret,
+                     rp_error *err)
+{
+  pthread_mutex_lock(&t->lock);
+  struct rp__member *m = *place(t, rp__entry_id(e));
+  while (m && m->closing) {
+    pthread_cond_wait(&t->settled, &t->lock);
+    m = *place(t, rp__entry_id(e));
+  }
+  if (!m) m = make(t, e);
+  if (m) {
+    m->n++;
+    m->writers += writes;
+    m->due_ms = 0;
+    index_key(t, m, key);
+  }
+  pthread_mutex_unlock(&t->lock);
+  if (!m) return rp__fail_nomem(err);
+  *ret = m;
+  return 0;
+}
+
+/* Sessions that were started elsewhere are watched, and left as they are. */
+static bool is_ours(const struct rp__member *m)
+{
+  return strcmp(rp__entry_channel(m->entry), "channel") == 0;
+}
+
+void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, bool goodbye)
+{
+  pthread_mutex_lock(&t->lock);
+  m->n--;
+  m->writers -= writes;
+  if (m->n == 0) {
+    if (goodbye && writes && is_ours(m) && !m->closed)
+      m->due_ms = now_ms() + t->of->srv->set.leave_ms;
+    else
+      drop(t, m);
+  }
+  pthread_mutex_unlock(&t->lock);
+}
+
+void rp__member_closed(struct rp__members *t, struct rp__member *m)
+{
+  pthread_mutex_lock(&t->lock);
+  m->closed = true;
+  pthread_mutex_unlock(&t->lock);
+}
+
+void rp__member_opened(struct rp__members *t, struct rp__member *m)
+{
+  pthread_mutex_lock(&t->lock);
+  m->closed = false;
+  pthread_mutex_unlock(&t->lock);
+}
+
+struct rp__channel *rp__member_channels(const struct rp__member *m)
+{
+  return m->channels;
+}
+
+void rp__member_add(struct rp__member *m, struct rp__channel *ch)
+{
+  ch->fellow = m->channels;
+  m->channels = ch;
+}
+
+void rp__member_remove(struct rp__member *m, struct rp__channel *ch)
+{
+  struct rp__channel **at = &m->channels;
+  while (*at && *at != ch) at = &(*at)->fellow;
+  if (*at) *at = ch->fellow;
+}
+
+/* ---- jobs, in the work's thread ---- */
+
+/* The sessions for which `wanted` holds, each with a reference; at most BATCH. Goes on at *at. */
+struct batch {
+  struct rp__entry *entry[BATCH];
+  size_t n;
+  size_t bucket; /* to go on with */
+};
+
+static bool beat_due(struct rp__member *m, int64_t now)
+{
+  if (!m->writers || m->closed || m->beat_ms > now) return false;
+  m->beat_ms = now + BEAT_MS;
+  return true;
+}
+
+static bool close_due(struct rp__member *m, int64_t now)
+{
+  if (m->n || !m->due_ms || m->due_ms > now || m->closing) return false;
+  m->closing = true;
+  return true;
+}
+
+static bool collect(struct rp__members *t, bool (*due)(struct rp__member *m, int64_t now), struct batch *b)
+{
+  int64_t now = now_ms();
+  b->n = 0;
+  pthread_mutex_lock(&t->lock);
+  for (; b->bucket < BUCKETS && b->n < BATCH; b->bucket++) {
+    for (struct rp__member *m = t->ids[b->bucket]; m && b->n < BATCH; m = m->by_id)
+      if (due(m, now)) b->entry[b->n++] = rp__entry_ref(t->of->srv->registry, m->entry);
+    if (b->n == BATCH) break; /* the rest of the bucket comes next */
+  }
+  pthread_mutex_unlock(&t->lock);
+  return b->n > 0;
+}
+
+struct news {
+  struct rp__job job;
+  struct rp__members *t;
+  char id[RP_ID_MAX + 1], status[16];
+  int64_t seq;
+};
+
+/* In the loop. */
+static void tell_news(struct rp__job *job)
+{
+  struct news *x = (struct news *)job;
+  pthread_mutex_lock(&x->t->lock);
+  struct rp__member *m = *place(x->t, x->id);
+  struct rp__channel *ch = m ? m->channels : NULL;
+  pthread_mutex_unlock(&x->t->lock);
+  for (; ch; ch = ch->fellow)
+    if (ch->socket && x->seq >= ch->seen) rp__channel_status(ch, x->status, x->seq);
+  free(x);
+}
+
+static int on_shown(void *ctx, const rp_session_info *info)
+{
+  struct news *x = ctx;
+  snprintf(x->status, sizeof x->status, "%s", info->status);
+  snprintf(x->id, sizeof x->id, "%s", info->id);
+  x->seq = info->seq;
+  return 0;
+}
+
+/* Rest and checkpoints leave no event behind: the row says it. */
+static void look(struct rp__members *t, struct rp__entry *e)
+{
+  struct news *x = calloc(1, sizeof *x);
+  if (!x) return;
+  x->job.fn = tell_news;
+  x->t = t;
+  if (rp_show(t->of->srv->engine, rp__entry_id(e), on_shown, x, NULL) || !rp__loop_post(t->of->srv->loop, &x->job))
+    free(x);
+}
+
+int rp__channels_beat(struct rp__server *srv, rp_error *err)
+{
+  struct rp__members *t = srv->channels->members;
+  struct batch *b RP_AUTOFREE = calloc(1, sizeof *b);
+  int rc = 0;
+  if (!b) return rp__fail_nomem(err);
+  while (collect(t, beat_due, b)) {
+    for (size_t i = 0; i < b->n; i++) {
+      rp_error why = {0};
+      int one = rp_heartbeat(rp__entry_session(b->entry[i]), &why);
+      if (one && one != RP_E_ENDED && !rc) {
+        rc = one;
+        if (err) *err = why;
+      }
+      look(t, b->entry[i]);
+      rp__registry_put(srv->registry, b->entry[i]);
+    }
+  }
+  return rc;
+}
+
+static int close_session(struct rp__server *srv, const char *id, rp_error *err)
+{
+  rp_session *s = NULL;
+  int rc = rp_attach(srv->engine, id, &s, err);
+  if (!rc) rc = rp_end(s, "left", err);
+  rp_session_free(s);
+  bool gone = rc == RP_E_ENDED || rc == RP_E_TRANSITION || rc == RP_E_SESSION_NOT_FOUND;
+  if (!gone) rp__spill_note(srv->spill, rc, err);
+  return gone ? 0 : rc;
+}
+
+/* A store that is away is tried again; who comes back meanwhile finds the session open. */
+static void settle(struct rp__members *t, const char *id, int rc)
+{
+  pthread_mutex_lock(&t->lock);
+  struct rp__member *m = *place(t, id);
+  m->closing = false;
+  if (rc)
+    m->due_ms = now_ms() + t->of->srv->set.leave_ms + 1000;
+  else
+    drop(t, m);
+  pthread_cond_broadcast(&t->settled);
+  pthread_mutex_unlock(&t->lock);
+  atomic_fetch_add(rc ? &t->left_failed : &t->left, 1);
+}
+
+int rp__channels_leave(struct rp__server *srv, rp_error *err)
+{
+  struct rp__members *t = srv->channels->members;
+  struct batch *b RP_AUTOFREE = calloc(1, sizeof *b);
+  int rc = 0;
+  if (!b) return rp__fail_nomem(err);
+  while (collect(t, close_due, b)) {
+    for (size_t i = 0; i < b->n; i++) {
+      rp_error why = {0};
+      int one = close_session(srv, rp__entry_id(b->entry[i]), &why);
+      settle(t, rp__entry_id(b->entry[i]), one);
+      if (one && !rc) {
+        rc = one;
+        if (err) *err = why;
+      }
+      rp__registry_put(srv->registry, b->entry[i]);
+    }
+  }
+  return rc;
+}
+
+void rp__members_metrics(const struct rp__members *t, struct rp__buf *out)
+{
+  rp__buf_printf(out,
+                 "# HELP reprise_server_sessions_left_total Sessions closed because their last member left.\n"
+                 "# TYPE reprise_server_sessions_left_total counter\n"
+                 "reprise_server_sessions_left_total{result=\"closed\"} %lld\n"
+                 "reprise_server_sessions_left_total{result=\"failed\"} %lld\n",
+                 atomic_load(&t->left), atomic_load(&t->left_failed));
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sockets, channels and the sessions they are joined to. All of it belongs to the
+ * loop's thread, but the table of members, which has a lock.
+ *
+ * A channel outlives its socket for as long as something it was sent is on its way:
+ * who says event, close_session, leave and hangs up has said them all. Nothing is
+ * sent to a socket that is gone.
+ */
+#ifndef RP_SERVER_CHANNEL_H
+#define RP_SERVER_CHANNEL_H
+
+#include "net/ws.h"
+#include "server/phoenix.h"
+#include "server/push.h"
+#include "server/socket.h"
+
+#define RP_SOCKET_CHANNELS 100                   /* topics joined on one socket */
+#define RP_SOCKET_MESSAGE_MAX (4 * 1024 * 1024)  /* bytes of one message */
+#define RP_SOCKET_WAITING_MAX (16 * 1024 * 1024) /* bytes of pushes that are not done, of one socket */
+#define RP_SOCKET_IDLE_MS 60000                  /* the client's heartbeat comes every 30 s */
+#define RP_CHANNEL_PENDING 1000                  /* pushes of one channel that are not done */
+#define RP_CHANNEL_REFUSED 1000                  /* pushes refused in a row before the socket is closed */
+#define RP_CHANNEL_WARN 50
+#define RP_CHANNEL_CRITICAL 100
+#define RP_CHANNEL_NORMAL 25
+#define RP_AUDIO_BYTES 5000000 /* of one segment; so says the seed */
+#define RP_AUDIO_SECONDS 60
+#define RP_AUDIO_RATE 2000 /* bytes of a second of it */
+
+struct rp__members;
+struct rp__member;
+struct rp__socket;
+
+struct rp__channels {
+  struct rp__server *srv;
+  struct rp__members *members;
+  struct rp__socket *sockets;
+  struct rp__channel *all; /* those whose socket is gone too */
+  bool closing;
+  atomic_size_t n_sockets, n_lingering, n_joined;
+  atomic_llong opened, joins, joins_refused, pushes, refused, bad_frames;
+};
+
+enum rp__topic { RP_TOPIC_SESSION, RP_TOPIC_AUDIO, RP_TOPIC_LIST, RP_TOPIC_NONE };
+
+struct rp__audio {
+  int64_t chunks, bytes;
+  int64_t from_ms, to_ms;
+};
+
+enum rp__level { RP_LEVEL_NORMAL, RP_LEVEL_WARN, RP_LEVEL_CRITICAL };
+
+struct rp__channel {
+  struct rp__channels *of;
+  struct rp__channel *prev, *next; /* of `all` */
+  struct rp__channel *sibling;     /* on the same socket */
+  struct rp__channel *fellow;      /* of the same session */
+  struct rp__socket *socket;       /* NULL: gone, or another has taken its topic */
+  enum rp__topic kind;
+  char topic[RP_PHX_NAME_MAX + 1], join_ref[RP_PHX_NAME_MAX + 1];
+  char *old_ref; /* of the join this one replaces: to be closed after the reply */
+  bool joined, may_write, goodbye, lingering;
+  bool busy; /* a join or something alone is on its way */
+  struct rp__push *head, *tail;
+  size_t waiting, flying; /* pushes in the queue; in the store's hands */
+  size_t bytes;           /* of all of them */
+  size_t refused;         /* in a row */
+  enum rp__level level;
+  struct rp__entry *entry;
+  struct rp__member *member;
+  struct rp__sub *sub;
+  struct rp__list_sub *list;
+  int64_t seen;  /* seq of the last event sent whole */
+  int64_t begun; /* seq of an event of which the first message is out */
+  char status[16];
+  bool has_video;
+  double video;
+  struct rp__audio audio;
+};
+
+struct rp__socket {
+  struct rp__job job; /* its end */
+  struct rp__socket *prev, *next;
+  struct rp__channels *of;
+  struct rp__ws *ws;
+  struct rp__identity who;
+  struct rp__channel *channels;
+  size_t n_channels, waiting_bytes;
+  int64_t heard_ms;
+  bool closing; /* by this side, or over */
+  bool goodbye; /* the client left by its own will */
+};
+
+/* ---- socket.c ---- */
+
+/* Sends and gives the message up. RP_E_LIMIT: the client does not read; RP_E_NOMEM for a message that is NULL. */
+int rp__socket_send(struct rp__socket *s, struct rp__msg *m);
+void rp__socket_close(struct rp__socket *s, int code, const char *reason);
+/* What must not be lost, such as replies: a client that takes none is closed. */
+void rp__socket_must_send(struct rp__socket *s, struct rp__msg *m);
+
+/* ---- channel.c ---- */
+
+struct rp__channel *rp__channel_find(const struct rp__socket *s, const char *topic);
+/* A new channel on a socket, in the place of one with the same topic. NULL without memory. */
+struct rp__channel *rp__channel_new(struct rp__socket *s, const struct rp__phx *m, enum rp__topic kind);
+/* Takes it off its socket: nothing more is sent. It goes when what it has begun is done. */
+void rp__channel_detach(struct rp__channel *ch, bool goodbye);
+/* Queues a client's message and starts what may start. */
+void rp__channel_take(struct rp__channel *ch, const struct rp__push_row *row, const struct rp__phx *m);
+void rp__channel_pump(struct rp__channel *ch);
+void rp__channel_reply(struct rp__channel *ch, const char *ref, bool ok, struct rp__str json);
+void rp__channel_refuse(struct rp__channel *ch, const char *ref, const rp_error *err, const char *reason);
+/* A push to this client alone. */
+int rp__channel_tell(struct rp__channel *ch, const char *event, struct rp__str json);
+void rp__channel_free(struct rp__channel *ch); /* for the end of all */
+/* Writes what is known of the audio since the last time into the journal. */
+void rp__channel_end_audio(struct rp__channel *ch);
+
+/* ---- channel-join.c ---- */
+
+void rp__channel_join(struct rp__channel *ch, const struct rp__phx *m);
+
+/* ---- channel-events.c: what goes out ---- */
+
+int rp__channel_subscribe(struct rp__channel *ch, int64_t after, rp_error *err);
+int rp__channel_subscribe_list(struct rp__channel *ch, const char *scope, rp_error *err);
+void rp__channel_unsubscribe(struct rp__channel *ch);
+void rp__channel_status(struct rp__channel *ch, const char *status, int64_t seq);
+
+/* ---- channel-member.c: who is joined to which session ---- */
+
+int rp__members_new(struct rp__channels *c, struct rp__members **ret, rp_error *err);
+void rp__members_free(struct rp__members *t);
+/* The id of an open session that somebody here is joined to, by its key. Any thread. */
+bool rp__members_find_key(struct rp__members *t, const char *scope, const char *key, char ret_id[RP_ID_MAX + 1]);
+/*
+ * One more member, who keeps the session from being closed for a leave that was before. Waits while it is being closed.
+ * Any thread but the loop's. `key` may be NULL.
+ */
+int rp__member_enter(struct rp__members *t, struct rp__entry *e, const char *key, bool writes, struct rp__member **ret,
+                     rp_error *err);
+/* One less. With `goodbye` the last one leaves for good, unless somebody comes back within leave_ms. Any thread. */
+void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, bool goodbye);
+/* It was closed by word: there is nothing to beat for and nothing left to close. Or it is open again. */
+void rp__member_closed(struct rp__members *t, struct rp__member *m);
+void rp__member_opened(struct rp__members *t, struct rp__member *m);
+void rp__members_metrics(const struct rp__members *t, struct rp__buf *out);
+/* The channels of a session, in the loop. */
+struct rp__channel *rp__member_channels(const struct rp__member *m);
+void rp__member_add(struct rp__member *m, struct rp__channel *ch);
+void rp__member_remove(struct rp__member *m, struct rp__channel *ch);
+
+#endif

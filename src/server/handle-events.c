@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events in and out. An append is queued and the request waits without a thread;
+ * the engine's acknowledgement answers it. Bodies are handed on as the bytes that
+ * came: what is stored is what the client wrote.
+ */
+#include <ctype.h>
+
+#include "base/clock.h"
+#include "server/handle.h"
+
+#define KIND_TEXT 80     /* bytes of a kind and its NUL; the engine's own bound is smaller and speaks of it */
+#define KEY_TEXT 258     /* of an idempotency key, likewise */
+#define PAGE_DEFAULT 100 /* events of a page */
+#define PAGE_MAX 10000
+#define SCAN_MAX 100000 /* events looked at for one page of certain kinds */
+
+/* ---- reading the request ---- */
+
+struct words {
+  char kind[KIND_TEXT], key[KEY_TEXT];
+};
+
+struct batch {
+  rp_event *ev;
+  struct words *words;
+  size_t n;
+  bool many; /* an array came, be it of one */
+};
+
+static void batch_done(struct batch *b)
+{
+  free(b->ev);
+  free(b->words);
+}
+
+/* The place in an array, in front of the field at fault. */
+static void place(rp_error *err, unsigned i)
+{
+  char field[sizeof err->field];
+  snprintf(field, sizeof field, "events[%u]%s%.48s", i, err->field[0] ? "." : "", err->field);
+  memcpy(err->field, field, sizeof field);
+}
+
+/* Text longer than `out` is cut there: it is over the engine's bound anyway, whose error names that. */
+static int copy_text(struct rp__json v, const char *name, char *out, size_t size, rp_error *err)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(RP_BODY_MAX);
+  struct rp__str s = {v.p + 1, v.n - 2};
+  if (v.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, name, "%s must be a string", name);
+  if (memchr(v.p, '\\', v.n)) {
+    if (rp__json_text(v, &text)) return rp__fail_field(err, RP_E_INVALID, name, "%s is too long", name);
+    s = (struct rp__str){text.p ? text.p : "", text.n};
+  }
+  if (s.n && memchr(s.p, 0, s.n)) return rp__fail_field(err, RP_E_INVALID, name, "%s holds a NUL character", name);
+  size_t n = RP_MIN(s.n, size - 1);
+  memcpy(out, s.p, n);
+  out[n] = 0;
+  return 0;
+}
+
+static int read_time(struct rp__json v, int64_t *ret, rp_error *err)
+{
+  if (v.type == RP_JSON_STRING && rp__time_parse(v.p + 1, v.n - 2, ret) == 0) return 0;
+  return rp__fail_field(err, RP_E_INVALID, "at", "at must be a time like 2026-11-16T09:30:00Z");
+}
+
+static int read_member(struct rp__json event, struct rp__json key, struct rp__json v, rp_event *ret,
+                       struct words *words, rp_error *err)
+{
+  static const char *const members[] = {"kind", "body", "at", "idempotency_key", "seq", NULL};
+  if (rp__json_eq(key, "kind")) {
+    ret->kind = words->kind;
+    return copy_text(v, "kind", words->kind, sizeof words->kind, err);
+  }
+  if (rp__json_eq(key, "body")) {
+    ret->body = v.p;
+    ret->body_len = v.n;
+    return 0;
+  }
+  if (rp__json_eq(key, "at")) return v.type == RP_JSON_NULL ? 0 : read_time(v, &ret->at_ms, err);
+  if (rp__json_eq(key, "idempotency_key")) {
+    if (v.type == RP_JSON_NULL) return 0;
+    ret->idempotency_key = words->key;
+    return copy_text(v, "idempotency_key", words->key, sizeof words->key, err);
+  }
+  if (rp__json_eq(key, "seq")) return 0; /* the number it had elsewhere */
+  return rp__body_known(event, members, err);
+}
+
+/* One pass: a body may be long. */
+static int read_event(struct rp__json event, rp_event *ret, struct words *words, rp_error *err)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, v;
+  int rc = 0;
+  if (event.type != RP_JSON_OBJECT)
+    return rp__fail_field(err, RP_E_INVALID, "", "an event must be an object with kind and body");
+  while (!rc && rp__json_next(event, &it, &key, &v)) rc = read_member(event, key, v, ret, words, err);
+  if (rc) return rc;
+  if (!ret->kind) return rp__fail_field(err, RP_E_INVALID, "kind", "kind is missing");
+  return ret->body ? 0 : rp__fail_field(err, RP_E_INVALID, "body", "body is missing");
+}
+
+static int batch_make(struct batch *b, size_t n, rp_error *err)
+{
+  if (n == 0) return rp__fail_field(err, RP_E_INVALID, "events", "there is no event to append");
+  if (n > RP_BATCH_MAX) return rp__fail(err, RP_E_TOO_LARGE, "a batch has at most %d events", RP_BATCH_MAX);
+  b->ev = calloc(n, sizeof *b->ev);
+  b->words = calloc(n, sizeof *b->words);
+  b->n = n;
+  return b->ev && b->words ? 0 : rp__fail_nomem(err);
+}
+
+static int batch_read(struct rp__json body, struct batch *b, rp_error *err)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json v = body;
+  b->many = body.type == RP_JSON_ARRAY;
+  if (!b->many && body.type != RP_JSON_OBJECT)
+    return rp__fail_field(err, RP_E_INVALID, "events", "the body must be an event, or an array of events");
+  int rc = batch_make(b, b->many ? rp__json_count(body) : 1, err);
+  for (size_t i = 0; !rc && i < b->n; i++) {
+    if (b->many) rp__json_next(body, &it, NULL, &v);
+    rc = read_event(v, &b->ev[i], &b->words[i], err);
+    if (!rc && i && b->ev[i].idempotency_key)
+      rc = rp__fail_field(err, RP_E_INVALID, "idempotency_key", "the key of an array belongs to its first event");
+    if (rc && b->many && rc != RP_E_NOMEM) place(err, (unsigned)i);
+  }
+  return rc;
+}
+
+/* The header's key is for the request as a whole, which the engine knows by its first event's. */
+static int read_key(const struct rp__call *c, struct batch *b, rp_error *err)
+{
+  const char *key = rp__request_header(c->req, "Idempotency-Key");
+  if (!key) return 0;
+  if (b->ev[0].idempotency_key && strcmp(b->ev[0].idempotency_key, key) != 0)
+    return rp__fail_field(err, RP_E_INVALID, "idempotency_key", "the event and the header have different keys");
+  for (const char *p = key; *p; p++)
+    if (!isprint((unsigned char)*p))
+      return rp__fail_field(err, RP_E_USAGE, "Idempotency-Key", "the key must be printable ASCII");
+  b->ev[0].idempotency_key = key;
+  return 0;
+}
+
+static int read_durability(struct rp__call *c, rp_append_options *o, bool *ret_memory, rp_error *err)
+{
+  static const char *const words[] = {[RP_MEMORY] = "memory", [RP_OS] = "os", [RP_DISK] = "disk"};
+  char text[16] = "", fallback[16] = "";
+  int rc = rp__call_text(c, "durability", text, sizeof text, err);
+  if (!rc) rc = rp__call_text(c, "fallback", fallback, sizeof fallback, err);
+  if (rc) return rc;
+  for (int d = RP_MEMORY; text[0] && d <= RP_DISK; d++)
+    if (strcmp(text, words[d]) == 0) o->durability = (rp_durability)d;
+  if (text[0] && !o->durability)
+    return rp__fail_field(err, RP_E_USAGE, "durability", "the query's 'durability' must be memory, os or disk");
+  if (fallback[0] && strcmp(fallback, "memory") != 0)
+    return rp__fail_field(err, RP_E_USAGE, "fallback", "the query's 'fallback' can only be memory");
+  *ret_memory = fallback[0];
+  return 0;
+}
+
+static int read_options(struct rp__call *c, struct rp__append *a, char client[RP_ID_MAX + 1], rp_error *err)
+{
+  rp_append_options *o = &a->options;
+  *o = RP_APPEND_DEFAULTS;
+  int rc = read_durability(c, o, &a->accepts_memory, err);
+  if (!rc) rc = rp__call_i64(c, "epoch", 1, INT64_MAX, &o->epoch, err);
+  if (!rc) rc = rp__call_i64(c, "expect", 0, INT64_MAX, &o->expect, err);
+  if (!rc) rc = rp__call_text(c, "client_id", client, RP_ID_MAX + 1, err);
+  if (!rc) rc = rp__call_i64(c, "client_seq", 1, INT64_MAX, &o->client_seq, err);
+  if (rc) return rc;
+  o->client_id = client[0] ? client : NULL;
+  if (!o->client_id != !o->client_seq)
+    return rp__fail_field(err, RP_E_USAGE, o->client_id ? "client_seq" : "client_id",
+                          "client_id and client_seq belong together");
+  return 0;
+}
+
+/* ---- appending ---- */
+
+static void finish(struct rp__call *c, const rp_ack *ack, const rp_error *err, bool many)
+{
+  if (ack) {
+    rp__handle_ack(&c->w, ack, many);
+  } else if (err->code == RP_E_FENCED) {
+    /* The handle that was told so would believe it of every later writer, who may know better. */
+    rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+  }
+  rp__call_finish(c, ack ? 0 : err->code, err);
+}
+
+static void stored_one(void *ctx, const rp_ack *ack, const rp_error *err)
+{
+  finish(ctx, ack, err, false);
+}
+
+static void stored_many(void *ctx, const rp_ack *ack, const rp_error *err)
+{
+  finish(ctx, ack, err, true);
+}
+
+/* The engine says "event 4 of 9: …" of the event at fault. */
+static void place_from_message(rp_error *err)
+{
+  static const char head[] = "event ";
+  if (strncmp(err->message, head, sizeof head - 1) != 0) return;
+  unsigned long long i = strtoull(err->message + sizeof head - 1, NULL, 10);
+  if (i && i <= RP_BATCH_MAX) place(err, (unsigned)i - 1);
+}
+
+/* The request is deferred first: its answer may come before this returns. After success `c` may be gone. */
+static int append(struct rp__call *c, struct rp__append *a, const struct batch *b, rp_error *err)
+{
+  a->entry = c->entry;
+  a->events = b->ev;
+  a->n = b->n;
+  a->done = b->many ? stored_many : stored_one;
+  a->ctx = c;
+  if (!(c->route->flags & RP_ROUTE_POOL)) rp__request_defer(c->req);
+  int rc = rp__spill_append(c->srv->spill, a, err);
+  if (!rc) return RP_CALL_LATER;
+  if (b->many) {
+    if (b->n == 1)
+      place(err, 0);
+    else
+      place_from_message(err);
+  }
+  return rc;
+}
+
+int rp__handle_append(struct rp__call *c, rp_error *err)
+{
+  struct batch b RP_CLEANUP(batch_done) = {0};
+  struct rp__append a = {0};
+  char client[RP_ID_MAX + 1] = "";
+  int rc = read_options(c, &a, client, err);
+  if (!rc) rc = batch_read(c->body, &b, err);
+  if (!rc) rc = read_key(c, &b, err);
+  return rc ? rc : append(c, &a, &b, err);
+}
+
+int rp__handle_append_body(struct rp__call *c, const char *kind, rp_error *err)
+{
+  rp_event ev = {.kind = kind, .body = c->body.p, .body_len = c->body.n};
+  struct batch b = {.ev = &ev, .n = 1};
+  struct rp__append a = {.options = RP_APPEND_DEFAULTS};
+  int rc = read_key(c, &b, err);
+  return rc ? rc : append(c, &a, &b, err);
+}
+
+/* ---- listing ---- */
+
+struct page {
+  struct rp__call *c;
+  char kinds[RP_CALL_TEXT]; /* separated by commas; empty: all */
+  int64_t limit, n, seen, looked;
+  bool more;
+};
+
+static bool wanted(const char *kinds, const char *kind)
+{
+  size_t n = strlen(kind);
+  if (!*kinds) return true;
+  for (const char *p = kinds;; p++) {
+    size_t len = strcspn(p, ",");
+    if (len == n && memcmp(p, kind, n) == 0) return true;
+    p += len;
+    if (!*p) return false;
+  }
+}
+
+static void write_event(struct rp__jw *w, const rp_event_info *ev)
+{
+  rp__jw_object(w);
+  rp__jw_ki64(w, "seq", ev->seq);
+  rp__jw_ktime(w, "at", ev->at_ms);
+  rp__jw_kstr(w, "kind", ev->kind);
+  rp__jw_key(w, "body");
+  rp__jw_raw(w, ev->body, ev->body_len);
+  rp__jw_end_object(w);
+}
+
+static int on_event(void *ctx, const rp_event_info *ev)
+{
+  struct page *p = ctx;
+  bool fits = wanted(p->kinds, ev->kind);
+  bool full = p->n && p->c->out.n + ev->body_len > RP_HANDLE_PAGE_BYTES;
+  if ((fits && (full || p->n == p->limit)) || p->looked == SCAN_MAX) {
+    p->more = true;
+    return RP_HANDLE_STOP;
+  }
+  p->seen = ev->seq;
+  p->looked++;
+  if (!fits) return 0;
+  p->n++;
+  write_event(&p->c->w, ev);
+  return 0;
+}
+
+int rp__handle_events(struct rp__call *c, rp_error *err)
+{
+  struct page p = {.c = c, .limit = PAGE_DEFAULT};
+  int rc = rp__call_i64(c, "after", 0, INT64_MAX, &p.seen, err);
+  if (!rc) rc = rp__call_i64(c, "limit", 1, PAGE_MAX, &p.limit, err);
+  if (!rc) rc = rp__call_text(c, "kind", p.kinds, sizeof p.kinds, err);
+  if (rc) return rc;
+  rp__jw_object(&c->w);
+  rp__jw_key(&c->w, "events");
+  rp__jw_array(&c->w);
+  rc = rp_events(rp__call_session(c), p.seen, p.kinds[0] ? SCAN_MAX + 1 : p.limit + 1, on_event, &p, err);
+  if (rc && rc != RP_HANDLE_STOP) return rc;
+  rp__jw_end_array(&c->w);
+  rp__jw_key(&c->w, "next_after");
+  p.more ? rp__jw_i64(&c->w, p.seen) : rp__jw_null(&c->w);
+  rp__jw_ki64(&c->w, "seq", p.seen);
+  rp__jw_end_object(&c->w);
+  return 0;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions as things: listing, showing, beating, closing, copying, going back, deleting. */
+#include "server/handle.h"
+
+#define LIST_MAX 1000
+#define DAY_MS (24LL * 3600 * 1000)
+
+/* ---- listing ---- */
+
+struct page {
+  struct rp__call *c;
+  int n, limit;
+  bool more;
+  char last[RP_ID_MAX + 1];
+};
+
+static int on_listed(void *ctx, const rp_session_info *info)
+{
+  struct page *p = ctx;
+  char *json = NULL;
+  if (p->n == p->limit || (p->n && p->c->out.n > RP_HANDLE_PAGE_BYTES)) {
+    p->more = true;
+    return RP_HANDLE_STOP;
+  }
+  int rc = rp_session_json(info, &json, NULL);
+  if (rc) return rc;
+  rp__jw_raw(&p->c->w, json, strlen(json));
+  rp_free(json);
+  snprintf(p->last, sizeof p->last, "%s", info->id);
+  p->n++;
+  return 0;
+}
+
+static int read_filter(struct rp__call *c, rp_filter *f, char scope[RP_ID_MAX + 1], char status[32],
+                       char cursor[RP_ID_MAX + 1], rp_error *err)
+{
+  int64_t limit = 50;
+  int rc = rp__handle_scope(c, scope, err);
+  if (!rc) rc = rp__call_text(c, "status", status, 32, err);
+  if (!rc) rc = rp__call_text(c, "cursor", cursor, RP_ID_MAX + 1, err);
+  if (!rc) rc = rp__call_since(c, "since", &f->since_ms, err);
+  if (!rc) rc = rp__call_i64(c, "limit", 1, LIST_MAX, &limit, err);
+  if (!rc) rc = rp__call_bool(c, "trashed", &f->trashed, err);
+  if (rc) return rc;
+  f->scope = scope[0] ? scope : NULL;
+  f->status = status[0] ? status : NULL;
+  f->cursor = cursor[0] ? cursor : NULL;
+  f->limit = (int)limit + 1; /* one more tells whether there is a next page */
+  return 0;
+}
+
+int rp__handle_list(struct rp__call *c, rp_error *err)
+{
+  char scope[RP_ID_MAX + 1], status[32] = "", cursor[RP_ID_MAX + 1] = "";
+  rp_filter f = {0};
+  int rc = read_filter(c, &f, scope, status, cursor, err);
+  if (rc) return rc;
+  struct page p = {.c = c, .limit = f.limit - 1};
+  rp__jw_object(&c->w);
+  rp__jw_key(&c->w, "sessions");
+  rp__jw_array(&c->w);
+  rc = rp_list(c->srv->engine, &f, on_listed, &p, err);
+  if (rc == RP_E_SESSION_NOT_FOUND && f.cursor)
+    return rp__fail_field(err, RP_E_USAGE, "cursor", "there is no session '%.60s' to go on from", cursor);
+  if (rc && rc != RP_HANDLE_STOP) return rc;
+  rp__jw_end_array(&c->w);
+  rp__jw_kstr(&c->w, "next_cursor", p.more ? p.last : NULL);
+  rp__jw_end_object(&c->w);
+  return 0;
+}
+
+/* ---- showing ---- */
+
+static int check_shown(const struct rp__call *c, struct rp__json doc, rp_error *err)
+{
+  char *id RP_AUTOFREE = NULL, *scope RP_AUTOFREE = NULL;
+  if (rp__json_get(doc, "trashed_at").type != RP_JSON_NONE)
+    return rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is in the trash", c->param[0]);
+  if (c->who.who == RP_WHO_LOCAL || (c->who.who == RP_WHO_TOKEN && !c->who.scope[0])) return 0;
+  id = rp__json_dup(rp__json_get(doc, "session_id"));
+  scope = rp__json_dup(rp__json_get(doc, "scope"));
+  return id && scope ? rp__auth_allows(&c->who, RP_RIGHT_READ, id, scope, err) : rp__fail_nomem(err);
+}
+
+int rp__handle_show(struct rp__call *c, rp_error *err)
+{
+  char *json = NULL;
+  size_t n;
+  int rc = rp_session_get_json(c->srv->engine, c->param[0], &json, &n, err);
+  if (!rc) rc = check_shown(c, rp__json_trusted(json, n), err);
+  if (!rc)
+    rp__handle_give(c, json, n);
+  else
+    rp_free(json);
+  return rc;
+}
+
+/* The session's document after a change. */
+static int show_again(struct rp__call *c, rp_error *err)
+{
+  char *json;
+  size_t n;
+  int rc = rp_session_get_json(c->srv->engine, rp__entry_id(c->entry), &json, &n, err);
+  if (!rc) rp__handle_give(c, json, n);
+  return rc;
+}
+
+int rp__handle_update(struct rp__call *c, rp_error *err)
+{
+  static const char *const members[] = {"name", "settings", "meta", NULL};
+  int rc = rp__handle_object(c, members, err);
+  if (!rc && rp__json_count(c->body) == 0)
+    rc = rp__fail_field(err, RP_E_INVALID, "body", "there is nothing to change: name, settings or meta");
+  return rc ? rc : rp__handle_append_body(c, "session", err);
+}
+
+/* ---- deleting ---- */
+
+static int on_trashed(void *ctx, const rp_session_info *info)
+{
+  *(int64_t *)ctx = info->trashed_at;
+  return 0;
+}
+
+static int write_trashed(struct rp__call *c, rp_error *err)
+{
+  const char *id = rp__entry_id(c->entry);
+  char *days = NULL;
+  int64_t at = 0;
+  int rc = rp_show(c->srv->engine, id, on_trashed, &at, err);
+  if (!rc) rc = rp_config_get(c->srv->engine, rp__entry_scope(c->entry), "trash_days", &days, err);
+  if (rc) return rc;
+  double kept = strtod(days, NULL);
+  rp_free(days);
+  rp__jw_object(&c->w);
+  rp__jw_kstr(&c->w, "session_id", id);
+  rp__jw_ktime(&c->w, "trashed_at", at);
+  rp__jw_ktime(&c->w, "until", at + (int64_t)(kept * (double)DAY_MS));
+  rp__jw_end_object(&c->w);
+  return 0;
+}
+
+/* Whether what lives in it is no process, but a client's word of the last seconds. */
+static bool lives_by_heartbeats(struct rp__call *c)
+{
+  char *json = NULL;
+  if (rp_session_status_json(c->srv->engine, rp__entry_id(c->entry), NULL, &json, NULL)) return false;
+  bool owned = rp__json_get(rp__json_trusted(json, strlen(json)), "owned").type != RP_JSON_FALSE;
+  rp_free(json);
+  return !owned;
+}
+
+/* Who deletes a session that no process holds says that it is over: clients need not close it first. */
+static int trash(struct rp__call *c, const char *reason, rp_error *err)
+{
+  const char *id = rp__entry_id(c->entry);
+  int rc = rp_trash(c->srv->engine, id, reason, err);
+  if (rc != RP_E_HELD || !lives_by_heartbeats(c)) return rc;
+  rc = rp_end(rp__call_session(c), "deleted", err);
+  return rc ? rc : rp_trash(c->srv->engine, id, reason, err);
+}
+
+int rp__handle_delete(struct rp__call *c, rp_error *err)
+{
+  char reason[RP_CALL_TEXT] = "";
+  int rc = rp__call_text(c, "reason", reason, sizeof reason, err);
+  if (rc) return rc;
+  rc = rp__handle_wrote(c, trash(c, reason[0] ? reason : NULL, err), err);
+  if (rc) return rc;
+  rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+  return write_trashed(c, err);
+}
+
+/* ---- signs of life, checkpoints, the end ---- */
+
+static int on_status(void *ctx, const rp_session_info *info)
+{
+  snprintf(ctx, 32, "%s", info->status);
+  return 0;
+}
+
+int rp__handle_heartbeat(struct rp__call *c, rp_error *err)
+{
+  const char *id = rp__entry_id(c->entry);
+  char status[32];
+  int rc = rp_show(c->srv->engine, id, on_status, status, err);
+  if (!rc && (strcmp(status, "closed") == 0 || strcmp(status, "abandoned") == 0))
+    rc = rp__fail(err, RP_E_ENDED, "session %s is %s", id, status);
+  if (!rc) rc = rp_heartbeat(rp__call_session(c), err);
+  if (rc) return rc;
+  rp__jw_object(&c->w);
+  rp__jw_kstr(&c->w, "session_id", id);
+  rp__jw_kstr(&c->w, "status", status);
+  rp__jw_end_object(&c->w);
+  return 0;
+}
+
+int rp__handle_checkpoint(struct rp__call *c, rp_error *err)
+{
+  int64_t n;
+  int rc = rp__handle_wrote(c, rp_checkpoint(rp__call_session(c), &n, err), err);
+  if (rc) return rc;
+  rp__jw_object(&c->w);
+  rp__jw_kstr(&c->w, "session_id", rp__entry_id(c->entry));
+  rp__jw_ki64(&c->w, "snapshot", n);
+  rp__jw_end_object(&c->w);
+  return 0;
+}
+
+int rp__handle_close(struct rp__call *c, rp_error *err)
+{
+  static const char *const members[] = {"reason", NULL};
+  char *reason RP_AUTOFREE = NULL;
+  int rc = rp__handle_object(c, members, err);
+  if (!rc) rc = rp__body_text(c->body, "reason", &reason, err);
+  if (rc) return rc;
+  rc = rp__handle_wrote(c, rp_end(rp__call_session(c), reason, err), err);
+  if (rc == RP_E_USAGE) return err->code = RP_E_INVALID; /* a bad member here */
+  if (rc) return rc;
+  rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+  return show_again(c, err);
+}
+
+/* ---- copies and inheritance ---- */
+
+/* `at` of the body or of the query; -1: the last event. */
+static int read_at(struct rp__call *c, int64_t *ret, rp_error *err)
+{
+  int64_t at = -1;
+  int rc = rp__call_i64(c, "at", 0, INT64_MAX, &at, err);
+  if (!rc) rc = rp__body_i64(c->body, "at", &at, err);
+  if (!rc && at < -1) rc = rp__fail_field(err, RP_E_INVALID, "at", "'at' must be an event's number");
+  if (!rc) *ret = at;
+  return rc;
+}
+
+int rp__handle_fork(struct rp__call *c, rp_error *err)
+{
+  static const char *const members[] = {"at", NULL};
+  char id[RP_ID_MAX + 1], token[RP_SESSION_TOKEN_TEXT];
+  int64_t at;
+  int rc = rp__handle_object(c, members, err);
+  if (!rc) rc = read_at(c, &at, err);
+  if (!rc) rc = rp__handle_wrote(c, rp_fork(rp__call_session(c), at, id, err), err);
+  if (rc) return rc;
+  rp__auth_session_token(c->srv->auth, id, token);
+  rp__jw_object(&c->w);
+  rp__jw_kstr(&c->w, "session_id", id);
+  rp__jw_kstr(&c->w, "forked_from", rp__entry_id(c->entry));
+  rp__jw_kstr(&c->w, "token", token);
+  rp__jw_end_object(&c->w);
+  c->status = 201;
+  snprintf(c->header_text, sizeof c->header_text, "/v1/sessions/%s", id);
+  c->header = (struct rp__header){"Location", c->header_text};
+  return 0;
+}
+
+int rp__handle_continue(struct rp__call *c, rp_error *err)
+{
+  static const char *const members[] = {"from", "by", NULL};
+  char *from RP_AUTOFREE = NULL, *by RP_AUTOFREE = NULL, *json = NULL;
+  int rc = rp__handle_object(c, members, err);
+  if (!rc) rc = rp__body_text(c->body, "from", &from, err);
+  if (!rc) rc = rp__body_text(c->body, "by", &by, err);
+  if (!rc && !from) rc = rp__fail_field(err, RP_E_INVALID, "from", "'from' is missing: the session to inherit from");
+  if (!rc) rc = rp__handle_may_read(c, from, err);
+  if (!rc) rc = rp__handle_wrote(c, rp_continue(rp__call_session(c), from, by ? by : c->who.name, &json, err), err);
+  if (rc == RP_E_USAGE) return err->code = RP_E_INVALID; /* a bad member here */
+  if (!rc) rp__handle_give(c, json, strlen(json));
+  return rc;
+}
+
+static int on_newest(void *ctx, const rp_snapshot_info *s)
+{
+  int64_t *n = ctx;
+  *n = RP_MAX(*n, s->n);
+  return 0;
+}
+
+/* To an event, to a snapshot, or to the newest snapshot. */
+static int restore(rp_session *s, int64_t at, int64_t n, rp_ack *ret, rp_error *err)
+{
+  if (at >= 0) return rp_restore(s, at, ret, err);
+  int rc = n ? 0 : rp_snapshots(s, on_newest, &n, err);
+  if (rc) return rc;
+  return n ? rp_restore_snapshot(s, n, ret, err)
+           : rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "the session has no snapshot yet; go back to an event with 'at'");
+}
+
+int rp__handle_restore(struct rp__call *c, rp_error *err)
+{
+  static const char *const members[] = {"at", "snapshot", NULL};
+  int64_t at, n = 0;
+  rp_ack ack;
+  int rc = rp__handle_object(c, members, err);
+  if (!rc) rc = read_at(c, &at, err);
+  if (!rc) rc = rp__body_i64(c->body, "snapshot", &n, err);
+  if (!rc && n < 0) rc = rp__fail_field(err, RP_E_INVALID, "snapshot", "'snapshot' must be a snapshot's number");
+  if (!rc && n && at >= 0) rc = rp__fail_field(err, RP_E_INVALID, "at", "'at' and 'snapshot' exclude each other");
+  if (!rc) rc = rp__handle_wrote(c, restore(rp__call_session(c), at, n, &ack, err), err);
+  if (!rc) rp__handle_ack(&c->w, &ack, false);
+  return rc;
+}

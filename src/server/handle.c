@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/handle.h"
+
+#include "base/id.h"
+
+/* ---- who may see what ---- */
+
+int rp__handle_narrow(const struct rp__call *c, char scope[RP_ID_MAX + 1], rp_error *err)
+{
+  if (c->who.who == RP_WHO_SESSION) return rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
+  if (!c->who.scope[0]) return 0;
+  if (scope[0] && strcmp(scope, c->who.scope) != 0)
+    return rp__fail_field(err, RP_E_FORBIDDEN, "scope", "the token is for the scope '%s'", c->who.scope);
+  memcpy(scope, c->who.scope, sizeof c->who.scope);
+  return 0;
+}
+
+int rp__handle_scope(struct rp__call *c, char scope[RP_ID_MAX + 1], rp_error *err)
+{
+  scope[0] = 0;
+  int rc = rp__call_text(c, "scope", scope, RP_ID_MAX + 1, err);
+  if (rc) return rc;
+  if (scope[0] && !rp__name_ok(scope))
+    return rp__fail_field(err, RP_E_USAGE, "scope", "'%.60s' can't be a scope's name", scope);
+  return rp__handle_narrow(c, scope, err);
+}
+
+struct seen {
+  const struct rp__call *c;
+  rp_error *err;
+};
+
+static int on_seen(void *ctx, const rp_session_info *info)
+{
+  const struct seen *x = ctx;
+  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, x->err);
+}
+
+int rp__handle_may_read(const struct rp__call *c, const char *ref, rp_error *err)
+{
+  struct seen x = {c, err};
+  return rp_show(c->srv->engine, ref, on_seen, &x, err);
+}
+
+/* ---- reading and answering ---- */
+
+int rp__handle_object(const struct rp__call *c, const char *const *names, rp_error *err)
+{
+  if (c->body.type == RP_JSON_NONE) return 0;
+  if (c->body.type != RP_JSON_OBJECT)
+    return rp__fail_field(err, RP_E_INVALID, "body", "the request's body must be a JSON object");
+  return rp__body_known(c->body, names, err);
+}
+
+void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many)
+{
+  static const char *const words[] = {[RP_MEMORY] = "memory", [RP_OS] = "os", [RP_DISK] = "disk"};
+  rp__jw_object(w);
+  if (many) {
+    rp__jw_key(w, "first_seq");
+    ack->seq > 0 ? rp__jw_i64(w, ack->first_seq) : rp__jw_null(w);
+  }
+  rp__jw_key(w, "seq");
+  ack->seq > 0 ? rp__jw_i64(w, ack->seq) : rp__jw_null(w);
+  rp__jw_kstr(w, "durability", words[ack->durability]);
+  if (ack->repeated) rp__jw_kbool(w, "repeated", true);
+  rp__jw_end_object(w);
+}
+
+void rp__handle_members(struct rp__jw *w, const char *json)
+{
+  struct rp__json doc = rp__json_trusted(json, strlen(json)), key, value;
+  struct rp__json_iter it = {0};
+  char name[64]; /* our own members have short, plain names */
+  while (rp__json_next(doc, &it, &key, &value)) {
+    snprintf(name, sizeof name, "%.*s", (int)RP_MIN(key.n, sizeof name - 1), key.p);
+    rp__jw_key(w, name);
+    rp__jw_value(w, value);
+  }
+}
+
+void rp__handle_give(struct rp__call *c, char *json, size_t n)
+{
+  rp__buf_done(&c->out);
+  c->out = (struct rp__buf){.p = json, .n = n, .cap = n + 1, .max = RP_CALL_OUT_MAX};
+}
+
+int rp__handle_wrote(const struct rp__call *c, int rc, const rp_error *err)
+{
+  rp__spill_note(c->srv->spill, rc, rc ? err : NULL);
+  return rc;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Handles of the sessions in use: one guest's handle per session, shared by all
+ * who serve it, kept a while after the last of them. A handle that stays is what
+ * gives a session its checkpoints (L-06) and its rest (L-05).
+ */
+#ifndef RP_SERVER_REGISTRY_H
+#define RP_SERVER_REGISTRY_H
+
+#include <stdbool.h>
+
+#include <reprise/reprise.h>
+
+#define RP_REGISTRY_IDLE 4096     /* unused handles kept; the longest unused goes first */
+#define RP_REGISTRY_FRESH_MS 1000 /* after this a cached handle's session is looked up again before use */
+
+struct rp__registry;
+struct rp__entry; /* one session's place; counted */
+
+int rp__registry_new(rp_engine *e, struct rp__registry **ret, rp_error *err);
+void rp__registry_free(struct rp__registry *r); /* all entries must have been put back */
+
+/* By exact id, key or unique prefix, as rp_attach. Any thread; blocks for a read of the store at most. */
+int rp__registry_get(struct rp__registry *r, const char *ref, struct rp__entry **ret, rp_error *err);
+struct rp__entry *rp__entry_ref(struct rp__registry *r, struct rp__entry *e); /* one more of what the caller has */
+void rp__registry_put(struct rp__registry *r, struct rp__entry *e);
+/* The session was trashed, deleted or made anew: whoever asks next gets a new handle. */
+void rp__registry_forget(struct rp__registry *r, const char *id);
+/* Lets go of unused handles beyond `keep`, with the checkpoints that are due: may block. */
+void rp__registry_trim(struct rp__registry *r, size_t keep);
+size_t rp__registry_count(struct rp__registry *r);
+
+rp_session *rp__entry_session(const struct rp__entry *e);
+const char *rp__entry_id(const struct rp__entry *e);
+const char *rp__entry_scope(const struct rp__entry *e);
+const char *rp__entry_channel(const struct rp__entry *e); /* "" when it has none */
+
+#endif

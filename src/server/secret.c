@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/id.h"
+
+#define FILE_NAME "internal-secret"
+#define RANDOM_BYTES 32
+#define RANDOM_TEXT 44 /* base64url of them and a NUL */
+#define TRIES 8        /* somebody else may make it, or take it away, while we look */
+
+_Static_assert(RP_SECRET_HASH == crypto_generichash_BYTES, "what a hash has");
+
+static int take(struct rp__secret *s, struct rp__str text, const char *where, rp_error *err)
+{
+  if (text.n < RP_SECRET_MIN || text.n > RP_SECRET_MAX) {
+    rp__fail_field(err, RP_E_CONFIG, "internal_secret_file", "the secret in %s has %zu bytes, wanted are %d to %d",
+                   where, text.n, RP_SECRET_MIN, RP_SECRET_MAX);
+    rp__hint(err, "take away what is there, and a new one is made");
+    return RP_E_CONFIG;
+  }
+  crypto_generichash(s->hash, sizeof s->hash, (const unsigned char *)text.p, text.n, NULL, 0);
+  return 0;
+}
+
+static void make_text(char text[RANDOM_TEXT])
+{
+  unsigned char bytes[RANDOM_BYTES];
+  rp__system_random.fill(rp__system_random.ctx, bytes, sizeof bytes);
+  sodium_bin2base64(text, RANDOM_TEXT, bytes, sizeof bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+  sodium_memzero(bytes, sizeof bytes);
+}
+
+/* ---- the file ---- */
+
+static int check_owner(const char *path, rp_error *err)
+{
+  struct stat st;
+  if (lstat(path, &st)) return rp__fail_errno(err, errno, "%s can't be looked at", path);
+  if (S_ISREG(st.st_mode) && (st.st_mode & 077)) {
+    rp__fail_field(err, RP_E_CONFIG, "internal_secret_file", "others may read or change %s (mode %03o)", path,
+                   (unsigned)st.st_mode & 0777);
+    rp__hint(err, "'chmod 600' it; if somebody may have read it, remove it: a new one is made");
+    return RP_E_CONFIG;
+  }
+  if (S_ISREG(st.st_mode) && st.st_uid != geteuid() && st.st_uid != 0)
+    return rp__fail_field(err, RP_E_CONFIG, "internal_secret_file", "%s belongs to somebody else", path);
+  return 0;
+}
+
+static int read_file(const char *path, struct rp__secret *ret, rp_error *err)
+{
+  struct rp__buf text = RP_BUF(0);
+  int rc = check_owner(path, err);
+  if (!rc) rc = rp__file_read(path, RP_SECRET_MAX, &text, err);
+  size_t n = text.n;
+  while (n && strchr(" \t\r\n", text.p[n - 1])) n--;
+  if (!rc) rc = take(ret, (struct rp__str){n ? text.p : "", n}, path, err);
+  if (text.p) sodium_memzero(text.p, text.n);
+  rp__buf_done(&text);
+  return rc;
+}
+
+static int write_text(const char *path, const char *text, rp_error *err)
+{
+  size_t n = strlen(text);
+  int fd RP_AUTOCLOSE = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return rp__fail_errno(err, errno, "%s can't be made", path);
+  errno = 0;
+  if (write(fd, text, n) == (ssize_t)n && fsync(fd) == 0) return 0;
+  int why = errno ? errno : ENOSPC;
+  unlink(path);
+  return rp__fail_errno(err, why, "%s can't be written", path);
+}
+
+/*
+ * Written under another name first and linked into place: whoever finds the name finds the whole secret, and of two
+ * processes that make one, the first wins.
+ */
+static int make_file(const char *path, rp_error *err)
+{
+  char text[RANDOM_TEXT + 1], uuid[RP_UUID_TEXT], draft[4096];
+  rp__uuid7(uuid, 0, &rp__system_random);
+  int n = snprintf(draft, sizeof draft, "%s.%s", path, uuid + 24);
+  if (n < 0 || (size_t)n >= sizeof draft)
+    return rp__fail_field(err, RP_E_CONFIG, "internal_secret_file", "the path is too long");
+  make_text(text);
+  memcpy(text + RANDOM_TEXT - 1, "\n", 2);
+  int rc = write_text(draft, text, err);
+  sodium_memzero(text, sizeof text);
+  if (rc) return rc;
+  if (link(draft, path) && errno != EEXIST) rc = rp__fail_errno(err, errno, "%s can't be made", path);
+  unlink(draft);
+  return rc ? rc : rp__sync_parent(path, err);
+}
+
+static int load_file(const char *path, struct rp__secret *ret, rp_error *err)
+{
+  int rc = RP_E_FILE_NOT_FOUND;
+  for (int i = 0; rc == RP_E_FILE_NOT_FOUND && i < TRIES; i++) {
+    rc = read_file(path, ret, err);
+    if (rc != RP_E_FILE_NOT_FOUND) break;
+    int made = make_file(path, err);
+    if (made) {
+      rp__hint(err, "internal_secret_file names another place, or set INTERNAL_SECRET");
+      return made;
+    }
+  }
+  return rc;
+}
+
+static char *default_path(const char *db_path)
+{
+  const char *slash = strrchr(db_path, '/');
+  char *folder RP_AUTOFREE = slash ? strndup(db_path, RP_MAX((size_t)(slash - db_path), 1)) : strdup(".");
+  return folder ? rp__path_join(folder, FILE_NAME) : NULL;
+}
+
+int rp__secret_load(const char *file, const char *db_path, struct rp__secret *ret, rp_error *err)
+{
+  const char *given = getenv("INTERNAL_SECRET");
+  struct rp__secret s;
+  int rc;
+  if (given && *given) {
+    rc = take(&s, rp__str(given), "$INTERNAL_SECRET", err);
+  } else if (file && *file) {
+    rc = load_file(file, &s, err);
+  } else if (db_path) {
+    char *path RP_AUTOFREE = default_path(db_path);
+    rc = path ? load_file(path, &s, err) : rp__fail_nomem(err);
+  } else {
+    rp__system_random.fill(rp__system_random.ctx, s.hash, sizeof s.hash);
+    rc = 0;
+  }
+  if (!rc) *ret = s;
+  return rc;
+}
+
+void rp__secret_wipe(struct rp__secret *s)
+{
+  sodium_memzero(s, sizeof *s);
+}
+
+/* ---- use ---- */
+
+bool rp__secret_is(const struct rp__secret *s, struct rp__str text)
+{
+  unsigned char hash[RP_SECRET_HASH];
+  crypto_generichash(hash, sizeof hash, (const unsigned char *)text.p, text.n, NULL, 0);
+  return sodium_memcmp(hash, s->hash, sizeof hash) == 0;
+}
+
+void rp__secret_derive(const struct rp__secret *s, const char *purpose, const char *text,
+                       unsigned char out[RP_SECRET_HASH])
+{
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, s->hash, sizeof s->hash, RP_SECRET_HASH);
+  crypto_generichash_update(&state, (const unsigned char *)purpose, strlen(purpose));
+  crypto_generichash_update(&state, (const unsigned char *)text, strlen(text));
+  crypto_generichash_final(&state, out, RP_SECRET_HASH);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between HTTP and the routes: who may, which route, its session and body, the answer, the log. */
+#include "server/agent.h"
+#include "server/route.h"
+#include "server/server.h"
+#include "server/socket.h"
+#include "server/sse.h"
+
+#define JSON_DEPTH (RP_DEPTH_MAX + 4) /* of a request around its events */
+
+static int check_query(const struct rp__call *c, rp_error *err)
+{
+  struct rp__str name, value, query = rp__request_query(c->req);
+  char text[64];
+  for (size_t at = 0; rp__uri_next(query, &at, &name, &value);) {
+    const struct rp__query *q = c->route->query;
+    if (rp__uri_decode(name, true, text, sizeof text))
+      return rp__fail(err, RP_E_USAGE, "the query is not properly encoded");
+    while (q->name && strcmp(q->name, text) != 0) q++;
+    if (!q->name && strcmp(text, "token") != 0)
+      return rp__fail_field(err, RP_E_USAGE, text, "%s has no query parameter '%s'", c->route->path, text);
+  }
+  return 0;
+}
+
+/* A browser's preflight: allowed origins may use what the path takes. */
+static bool preflight(struct rp__server *srv, struct rp__request *r, const char *allowed)
+{
+  const char *origin = rp__auth_origin(srv->auth, r);
+  if (rp__request_method(r) != RP_OPTIONS || !origin || !allowed[0]) return false;
+  struct rp__answer a = {
+      .status = 204,
+      .headers = {{"Access-Control-Allow-Origin", origin},
+                  {"Access-Control-Allow-Methods", allowed},
+                  {"Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID"},
+                  {"Access-Control-Max-Age", "600"},
+                  {"Vary", "Origin"}},
+  };
+  rp__request_answer(r, &a);
+  return true;
+}
+
+/*
+ * Rights that depend on a session are asked about once it is found, or, of a session's token on a socket, when a topic
+ * is joined. Who shows no token at all need not wait for that, and learns nothing on the way.
+ */
+static bool asked_later(const struct rp__call *c)
+{
+  if (c->who.who == RP_WHO_NOBODY) return false;
+  if (c->who.who == RP_WHO_SESSION && c->route->run == rp__handle_socket) return true;
+  return c->route->flags & RP_ROUTE_SESSION;
+}
+
+static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *err)
+{
+  struct rp__server *srv = ctx;
+  char allowed[64];
+  struct rp__call *c = calloc(1, sizeof *c);
+  if (!c) return rp__fail_nomem(err);
+  *c = (struct rp__call){.srv = srv, .req = r, .out = RP_BUF(RP_CALL_OUT_MAX), .status = 200};
+  c->type = "application/json";
+  c->w = RP_JW(&c->out);
+  rp__request_set_user(r, c);
+  atomic_fetch_add_explicit(&srv->requests, 1, memory_order_relaxed);
+  int rc = rp__auth_place(srv->auth, r, err);
+  if (!rc) rc = rp__route_find(rp__request_method(r), rp__request_path(r), &c->route, c->param, allowed, err);
+  if (rc == RP_E_METHOD) {
+    if (preflight(srv, r, allowed)) return 0;
+    snprintf(c->header_text, sizeof c->header_text, "%s", allowed);
+    c->header = (struct rp__header){"Allow", c->header_text};
+  }
+  if (!rc) rc = rp__auth_identify(srv->auth, r, &c->who, err);
+  if (!rc && !asked_later(c))
+    rc = rp__auth_allows(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, err);
+  if (!rc && !(c->route->flags & RP_ROUTE_LAX)) rc = check_query(c, err);
+  if (!rc && !(c->route->flags & RP_ROUTE_JSON)) *max_body = RP_MIN(*max_body, 65536);
+  return rc;
+}
+
+static void refuse(void *ctx, struct rp__request *r, const rp_error *err)
+{
+  rp__problem_answer(ctx, r, err);
+}
+
+/* ---- running ---- */
+
+/* What curl sends when nobody says otherwise is taken too: forms of foreign pages are stopped by their Origin. */
+static int check_media_type(const struct rp__call *c, rp_error *err)
+{
+  static const char *const taken[] = {"application/json", "application/x-www-form-urlencoded", "text/json"};
+  const char *type = rp__request_header(c->req, "Content-Type");
+  if (!type || !*type) return 0;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(taken); i++)
+    if (strncasecmp(type, taken[i], strlen(taken[i])) == 0) return 0;
+  return rp__fail_field(err, RP_E_MEDIA_TYPE, "Content-Type", "the body must be application/json, not %.60s", type);
+}
+
+static int read_body(struct rp__call *c, rp_error *err)
+{
+  struct rp__str body = rp__request_body(c->req);
+  struct rp__json_limits limits = {.max_depth = JSON_DEPTH};
+  if (!(c->route->flags & RP_ROUTE_JSON)) return 0;
+  if (!body.n && (c->route->flags & RP_ROUTE_OPTIONAL)) return 0;
+  if (!body.n) return rp__fail(err, RP_E_JSON, "the request has no body; a JSON document is wanted");
+  int rc = check_media_type(c, err);
+  if (!rc) rc = rp__json_parse(body.p, body.n, &limits, &c->body, err);
+  return rc;
+}
+
+static int find_session(struct rp__call *c, rp_error *err)
+{
+  if (!(c->route->flags & RP_ROUTE_SESSION)) return 0;
+  int rc = rp__registry_get(c->srv->registry, c->param[0], &c->entry, err);
+  /* Who may only one session learns nothing of others, not even whether they exist. */
+  if (rc == RP_E_SESSION_NOT_FOUND && c->who.who == RP_WHO_SESSION)
+    return rp__auth_allows(&c->who, c->route->right, c->param[0], NULL, err) ? RP_E_FORBIDDEN : rc;
+  if (rc) return rc;
+  return rp__auth_allows(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry), err);
+}
+
+void rp__call_document(struct rp__call *c, char *json)
+{
+  rp__buf_str(&c->out, json);
+  rp_free(json);
+}
+
+int rp__call_take(struct rp__call *c, int status, int *ret_fd, rp_error *err)
+{
+  return rp__request_take(c->req, status, ret_fd, err);
+}
+
+static void answer(struct rp__call *c)
+{
+  const char *origin = rp__auth_origin(c->srv->auth, c->req);
+  struct rp__answer a = {.status = c->status, .type = c->type, .own = RP_BODY_TAKE};
+  a.close = atomic_load(&c->srv->draining); /* who asks again asks the server that follows */
+  size_t n = 0;
+  a.n = c->out.n;
+  a.body = a.n ? rp__buf_take(&c->out) : NULL;
+  if (!a.n) a.own = RP_BODY_STATIC;
+  if (c->header.name) a.headers[n++] = c->header;
+  if (origin) {
+    a.headers[n++] = (struct rp__header){"Access-Control-Allow-Origin", origin};
+    a.headers[n++] = (struct rp__header){"Vary", "Origin"};
+  }
+  rp__request_answer(c->req, &a);
+}
+
+void rp__call_finish(struct rp__call *c, int rc, const rp_error *err)
+{
+  rp_error nomem = {0};
+  if (!rc && c->out.err) {
+    rp__fail(&nomem, c->out.err, "the answer is too large");
+    err = &nomem;
+    rc = c->out.err;
+  }
+  if (rc) {
+    if (err->code == RP_E_SESSION_NOT_FOUND && c->entry) rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+    rp__problem_answer(c->srv, c->req, err);
+  } else {
+    answer(c);
+  }
+}
+
+static void run(struct rp__call *c)
+{
+  rp_error err = {0};
+  int rc = find_session(c, &err);
+  if (!rc) rc = read_body(c, &err);
+  if (!rc) rc = c->route->run(c, &err);
+  if (rc == RP_CALL_LATER || rc == RP_CALL_TAKEN) return;
+  if (rc && !err.code) rp__fail(&err, rc, "%s", rp_error_lookup(rc)->text);
+  rp__call_finish(c, rc, &err);
+}
+
+static void run_task(struct rp__task *t)
+{
+  run((struct rp__call *)t);
+}
+
+static void handle(void *ctx, struct rp__request *r)
+{
+  struct rp__server *srv = ctx;
+  struct rp__call *c = rp__request_user(r);
+  if (rp__request_status(r)) return; /* a preflight, answered */
+  if (!(c->route->flags & RP_ROUTE_POOL)) {
+    run(c);
+    return;
+  }
+  rp__request_defer(r);
+  c->task.fn = run_task;
+  if (rp__pool_post(srv->pool, &c->task)) return;
+  rp_error err = {0};
+  rp__fail(&err, RP_E_BUSY, "too many requests wait for a thread");
+  rp__call_finish(c, RP_E_BUSY, &err);
+}
+
+/* ---- the end ---- */
+
+static void log_request(struct rp__server *srv, const struct rp__call *c, struct rp__request *r, bool complete)
+{
+  struct timespec ts;
+  bool quiet = c && c->route && (c->route->flags & RP_ROUTE_QUIET);
+  if (!srv->log.access) return;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  int64_t us = (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000 - rp__request_began_us(r);
+  struct rp__str path = rp__request_path(r);
+  char text[160];
+  snprintf(text, sizeof text, "%.*s", (int)RP_MIN(path.n, sizeof text - 1), path.p);
+  rp__slog(&srv->log, quiet ? RP_LOG_DEBUG : RP_LOG_INFO, "request", RP_F("method", rp__request_method_name(r)),
+           RP_F("path", text), RP_FN("status", rp__request_status(r)), RP_FN("bytes", rp__request_answer_size(r)),
+           RP_FN("us", us), RP_F("peer", rp__request_peer(r)), RP_F("who", c ? c->who.name : ""),
+           RP_F("end", complete ? "complete" : "cut"));
+}
+
+static void done(void *ctx, struct rp__request *r, bool complete)
+{
+  struct rp__server *srv = ctx;
+  struct rp__call *c = rp__request_user(r);
+  int hundreds = rp__request_status(r) / 100;
+  if (hundreds >= 0 && hundreds < 6) atomic_fetch_add_explicit(&srv->answers[hundreds], 1, memory_order_relaxed);
+  log_request(srv, c, r, complete);
+  if (!c) return;
+  rp__registry_put(srv->registry, c->entry);
+  rp__buf_done(&c->out);
+  free(c);
+}
+
+static size_t taken(void *ctx)
+{
+  const struct rp__server *s = ctx;
+  return rp__channels_sockets(s->channels) + rp__sse_streams(s->sse) + rp__agents_connected(s->agents);
+}
+
+void rp__serve_options(struct rp__server *s, struct rp__http_options *ret)
+{
+  *ret = (struct rp__http_options){
+      .threads = s->set.threads,
+      .max_connections = s->set.max_connections,
+      .taken = taken,
+      .max_per_address = s->set.max_per_address,
+      .max_body = s->set.max_body,
+      .idle_s = s->set.idle_s,
+      .request_s = s->set.request_s,
+      .admit = admit,
+      .refuse = refuse,
+      .handle = handle,
+      .done = done,
+      .ctx = s,
+  };
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Putting the parts together, and taking them apart in the other order. */
+#include "server/server.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "server/agent.h"
+#include "server/route.h"
+#include "server/socket.h"
+#include "server/sse.h"
+
+#define DRAIN_STEP_MS 10
+#define OPENAPI_MAX (1024 * 1024)
+
+/* Where the engine will look, for what stands beside the database. NULL without a file. */
+static int find_db_path(const char *url, char **ret, rp_error *err)
+{
+  if (!url || !*url) url = getenv("REPRISE_DB");
+  char *home RP_AUTOFREE = url && *url ? NULL : rp__home();
+  *ret = NULL;
+  if (home)
+    *ret = rp__path_join(home, "reprise.db");
+  else if (url && strncmp(url, "sqlite:", 7) == 0)
+    *ret = strdup(url + 7);
+  else
+    return 0; /* whatever is wrong with it, the engine says so */
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
+static int open_engine(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
+{
+  rp_options eo = {.db = o->db, .config = o->config, .clock = o->clock, .log = rp__slog_engine, .log_ctx = &s->log};
+  int rc = find_db_path(o->db, &s->db_path, err);
+  if (rc) return rc;
+  rp__slog(&s->log, RP_LOG_INFO, "starting", RP_F("version", rp_version()),
+           RP_F("db", s->db_path ? s->db_path : "memory:"));
+  rc = rp_open(&eo, &s->engine, err);
+  if (!rc) rc = rp__settings_load(&s->set, s->engine, err);
+  if (!rc && o->threads) s->set.threads = o->threads;
+  return rc;
+}
+
+static int make_openapi(struct rp__server *s, rp_error *err)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(OPENAPI_MAX);
+  int rc = rp__openapi_write(&out);
+  if (rc) return rp__fail(err, rc, "the description of the routes can't be made");
+  s->openapi_len = out.n;
+  s->openapi = rp__buf_take(&out);
+  return s->openapi ? 0 : rp__fail_nomem(err);
+}
+
+static int make_parts(struct rp__server *s, rp_error *err)
+{
+  int rc = make_openapi(s, err);
+  if (!rc) rc = rp__pool_new(RP_POOL_THREADS, &s->pool, err);
+  if (!rc) rc = rp__registry_new(s->engine, &s->registry, err);
+  if (!rc) rc = rp__auth_new(s->engine, &s->set, s->db_path, &s->auth, err);
+  if (!rc) rc = rp__loop_new(&s->loop, err);
+  if (!rc) rc = rp__loop_start(s->loop, err);
+  if (!rc) rc = rp__spill_new(s, &s->spill, err);
+  if (!rc) rc = rp__live_new(s, &s->live, err);
+  if (!rc) rc = rp__sse_new(s, &s->sse, err);
+  if (!rc) rc = rp__channels_new(s, &s->channels, err);
+  if (!rc) rc = rp__agents_new(s, &s->agents, err);
+  if (!rc) rc = rp__watchdog_new(&s->watchdog, err);
+  if (!rc) rc = rp__work_new(s, &s->work, err);
+  if (!rc) rc = rp__live_start(s->live, err);
+  if (!rc) rc = rp__work_start(s->work, err);
+  return rc;
+}
+
+static int start_http(struct rp__server *s, rp_error *err)
+{
+  struct rp__http_options o;
+  int fds[RP_LISTEN_MAX];
+  rp__serve_options(s, &o);
+  for (size_t i = 0; i < s->listeners.n; i++) fds[i] = s->listeners.v[i].fd;
+  o.listen_fds = fds;
+  o.n_listen = s->listeners.n;
+  return rp__http_open(&o, &s->http, err);
+}
+
+/* ---- sockets ---- */
+
+static int listen_on_list(struct rp__server *s, const char *list, rp_error *err)
+{
+  char address[RP_ADDRESS_TEXT];
+  int rc = 0;
+  for (const char *p = list + strspn(list, ", "); !rc && *p;) {
+    size_t n = strcspn(p, ", ");
+    if (n >= sizeof address) return rp__fail_field(err, RP_E_CONFIG, "listen", "an address of %zu bytes is none", n);
+    snprintf(address, sizeof address, "%.*s", (int)n, p);
+    rc = rp__listen_add(&s->listeners, address, err);
+    p += n + strspn(p + n, ", ");
+  }
+  if (!rc && !s->listeners.n) rc = rp__fail_field(err, RP_E_CONFIG, "listen", "there is no address to listen on");
+  return rc;
+}
+
+/*
+ * What systemd passed; with `replace`, what the server before hands over (*ret_before: how to tell it to go); the
+ * addresses asked for; those configured: the first of these that is anything.
+ */
+static int make_listeners(struct rp__server *s, const struct rp__server_options *o, int *ret_before, rp_error *err)
+{
+  int rc = rp__listen_inherit(&s->listeners, err);
+  if (!rc && !s->listeners.n && o->replace && s->db_path)
+    rc = rp__control_take(s->db_path, &s->listeners, ret_before, err);
+  if (rc || s->listeners.n) return rc;
+  if (!o->listen || !o->listen[0]) return listen_on_list(s, s->set.listen, err);
+  for (size_t i = 0; !rc && o->listen[i]; i++) rc = rp__listen_add(&s->listeners, o->listen[i], err);
+  return rc;
+}
+
+static bool only_loopback(const struct rp__server *s)
+{
+  for (size_t i = 0; i < s->listeners.n; i++)
+    if (!s->listeners.v[i].loopback) return false;
+  return true;
+}
+
+static void on_replaced(void *ctx)
+{
+  struct rp__server *s = ctx;
+  (void)!write(s->replaced_fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+/* Nobody is turned away for want of a control socket: it is needed for takeovers alone. */
+static void start_control(struct rp__server *s, bool over)
+{
+  rp_error err = {0};
+  struct rp__control_options o = {
+      .db_path = s->db_path, .listeners = &s->listeners, .log = &s->log, .replaced = on_replaced, .ctx = s};
+  if (s->db_path && rp__control_open(&o, over, &s->control, &err))
+    rp__slog(&s->log, RP_LOG_WARN, "no_control_socket", RP_F("why", err.message),
+             RP_F("means", "--replace can't take over from this server"));
+}
+
+/* ---- the beginning ---- */
+
+struct restoration {
+  struct rp__task task;
+  struct rp__server *s;
+};
+
+static void restore_agents(struct rp__task *t)
+{
+  struct restoration *r = (struct restoration *)t;
+  rp_error err = {0};
+  if (rp__agents_restore(r->s, &err)) rp__slog(&r->s->log, RP_LOG_ERROR, "agents", RP_F("error", err.message));
+  free(r);
+}
+
+static int start_restoring(struct rp__server *s, rp_error *err)
+{
+  struct restoration *r = calloc(1, sizeof *r);
+  if (!r) return rp__fail_nomem(err);
+  *r = (struct restoration){.task.fn = restore_agents, .s = s};
+  if (!rp__pool_post(s->pool, &r->task)) free(r);
+  return 0;
+}
+
+static int count_token(void *ctx, const rp_token_info *info)
+{
+  (void)info;
+  ++*(int *)ctx;
+  return 0;
+}
+
+static void announce(struct rp__server *s)
+{
+  int tokens = 0;
+  char status[RP_ADDRESS_TEXT + 64];
+  for (size_t i = 0; i < s->listeners.n; i++)
+    rp__slog(&s->log, RP_LOG_INFO, "listening", RP_F("address", s->listeners.v[i].address));
+  if (!only_loopback(s) && rp_token_list(s->engine, count_token, &tokens, NULL) == 0 && !tokens)
+    rp__slog(&s->log, RP_LOG_WARN, "no_token",
+             RP_F("means", "nobody on another machine can use it until `reprise token create`"));
+  rp__slog(&s->log, RP_LOG_INFO, "ready", RP_FN("pid", getpid()), RP_FN("threads", s->set.threads));
+  snprintf(status, sizeof status, "READY=1\nSTATUS=serving on %s", s->listeners.v[0].address);
+  rp__notify(status);
+}
+
+static int begin(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
+{
+  int before = -1;
+  int rc = open_engine(s, o, err);
+  if (!rc) rc = make_listeners(s, o, &before, err);
+  if (!rc) rp__settings_reachable(&s->set, only_loopback(s));
+  if (!rc) rc = make_parts(s, err);
+  if (!rc) rc = start_restoring(s, err);
+  if (!rc) rc = start_http(s, err);
+  if (rc) {
+    if (before >= 0) close(before);
+    return rc;
+  }
+  s->started_ms = rp__server_now(s);
+  atomic_store(&s->ready, true);
+  start_control(s, before >= 0);
+  if (before >= 0) {
+    rp__slog(&s->log, RP_LOG_INFO, "took_over", RP_FN("from", rp__control_peer(before)));
+    rp__control_go(before);
+  }
+  announce(s);
+  return 0;
+}
+
+int rp__server_open(const struct rp__server_options *o, struct rp__server **ret, rp_error *err)
+{
+  struct rp__server *s = calloc(1, sizeof *s);
+  if (!s) return rp__fail_nomem(err);
+  rp__slog_init(&s->log);
+  s->log.format = o->log_format;
+  s->log.level = o->log_level;
+  s->log.access = o->access_log;
+  s->hurry = o->hurry;
+  s->clock = o->clock ? *o->clock : rp__system_clock;
+  rp__listeners_init(&s->listeners);
+  s->replaced_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  int rc = s->replaced_fd < 0 ? rp__fail_errno(err, errno, "no event can be waited for") : begin(s, o, err);
+  if (rc) {
+    rp__server_close(s, 1001);
+    return rc;
+  }
+  *ret = s;
+  return 0;
+}
+
+/* ---- the end ---- */
+
+struct goodbye {
+  struct rp__job job;
+  struct rp__server *s;
+  int code;
+};
+
+static void say_goodbye(struct rp__job *job)
+{
+  struct goodbye *g = (struct goodbye *)job;
+  if (g->s->channels) rp__channels_close(g->s->channels, g->code);
+  if (g->s->agents) rp__agents_close(g->s->agents, g->code);
+  if (g->s->sse) rp__sse_close(g->s->sse);
+  free(g);
+}
+
+static void close_sockets(struct rp__server *s, int code)
+{
+  struct goodbye *g = calloc(1, sizeof *g);
+  if (!g || !s->loop) {
+    free(g);
+    return;
+  }
+  *g = (struct goodbye){.job.fn = say_goodbye, .s = s, .code = code};
+  if (!rp__loop_post(s->loop, &g->job)) free(g);
+}
+
+/* A connection that has asked for nothing yet may be about to: it came before anybody could know. */
+static bool is_idle(const struct rp__server *s, int waited_ms)
+{
+  if (s->hurry && atomic_load(s->hurry)) return true;
+  if (s->http && (rp__http_pending(s->http) || (waited_ms < RP_SERVER_GRACE_MS && rp__http_connections(s->http))))
+    return false;
+  if (s->channels && rp__channels_sockets(s->channels)) return false;
+  if (s->sse && rp__sse_streams(s->sse)) return false;
+  return !s->agents || !rp__agents_connected(s->agents);
+}
+
+static void drain(struct rp__server *s)
+{
+  const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
+  for (int ms = 0; ms < RP_SERVER_DRAIN_MS && !is_idle(s, ms); ms += DRAIN_STEP_MS) nanosleep(&step, NULL);
+}
+
+static int64_t drain_spill(struct rp__server *s)
+{
+  struct rp__spill_counts counts;
+  if (!s->spill) return 0;
+  bool empty = rp__spill_drain(s->spill);
+  rp__spill_counts(s->spill, &counts);
+  return empty ? counts.lost : counts.lost + counts.waiting_events;
+}
+
+/* Who hands work to whom ends first: HTTP needs the pool for its answers, the pool and the loop give to each other. */
+static int64_t stop_parts(struct rp__server *s)
+{
+  rp__control_close(s->control);
+  rp__http_close(s->http);
+  rp__work_stop(s->work);
+  if (s->live) rp__live_stop(s->live);
+  rp__pool_stop(s->pool);
+  if (s->loop) rp__loop_stop(s->loop);
+  int64_t lost = drain_spill(s);
+  if (s->engine) rp_flush(s->engine, NULL);
+  return lost;
+}
+
+static void free_parts(struct rp__server *s)
+{
+  rp__agents_free(s->agents);
+  rp__channels_free(s->channels);
+  rp__sse_free(s->sse);
+  rp__live_free(s->live);
+  rp__work_free(s->work);
+  rp__watchdog_free(s->watchdog);
+  rp__spill_free(s->spill);
+  rp__pool_free(s->pool);
+  rp__loop_free(s->loop);
+  rp__auth_free(s->auth);
+  rp__registry_free(s->registry);
+  rp__listeners_close(&s->listeners);
+  rp_close(s->engine);
+  rp__settings_done(&s->set);
+  if (s->replaced_fd >= 0) close(s->replaced_fd);
+  free(s->openapi);
+  free(s->db_path);
+}
+
+int64_t rp__server_close(struct rp__server *s, int code)
+{
+  if (!s) return 0;
+  bool served = atomic_exchange(&s->ready, false);
+  atomic_store(&s->draining, true);
+  if (served) {
+    rp__notify("STOPPING=1\nSTATUS=finishing what was begun");
+    rp__slog(&s->log, RP_LOG_INFO, "stopping", RP_FN("connections", rp__http_connections(s->http)),
+             RP_FN("sockets", rp__channels_sockets(s->channels)));
+  }
+  if (s->http) rp__http_quiesce(s->http);
+  close_sockets(s, code);
+  drain(s);
+  int64_t lost = stop_parts(s);
+  free_parts(s);
+  if (served) rp__slog(&s->log, RP_LOG_INFO, "stopped", RP_FN("lost", lost));
+  rp__slog_done(&s->log);
+  free(s);
+  return lost;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server and its parts. Threads: libmicrohttpd's read requests and run quick
+ * handlers; the pool runs slow ones; the loop owns every WebSocket and event
+ * stream and all that hangs on them; the publisher reads journals that grew; the
+ * work thread does what is due; the engine has its own. Nobody waits for a client.
+ *
+ * Uses the engine through the public API alone, as any user's program would.
+ */
+#ifndef RP_SERVER_H
+#define RP_SERVER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <reprise/reprise.h>
+
+#include "net/http.h"
+#include "net/listen.h"
+#include "net/loop.h"
+#include "server/auth.h"
+#include "server/control.h"
+#include "server/live.h"
+#include "server/pool.h"
+#include "server/registry.h"
+#include "server/settings.h"
+#include "server/slog.h"
+#include "server/spill.h"
+#include "server/watchdog.h"
+#include "server/work.h"
+
+struct rp__server {
+  rp_engine *engine;
+  struct rp__settings set;
+  struct rp__slog log;
+  rp_clock clock; /* the engine's */
+  struct rp__listeners listeners;
+  struct rp__http *http;
+  struct rp__loop *loop;
+  struct rp__pool *pool;
+  struct rp__registry *registry;
+  struct rp__auth *auth;
+  struct rp__spill *spill;
+  struct rp__live *live;
+  struct rp__sse *sse;
+  struct rp__channels *channels;
+  struct rp__agents *agents;
+  struct rp__work *work;
+  struct rp__watchdog *watchdog; /* NULL: nobody asked for it */
+  struct rp__control *control;   /* NULL: there is none */
+  int replaced_fd;               /* an eventfd, readable once another server has taken over */
+  char *db_path;                 /* of the database file, or NULL */
+  char *openapi;                 /* made at start */
+  size_t openapi_len;
+  int64_t started_ms;
+  atomic_bool ready, draining;
+  const atomic_bool *hurry;          /* or NULL */
+  atomic_llong requests, answers[6]; /* by hundreds of the status */
+};
+
+struct rp__server_options {
+  const char *db, *config; /* as rp_options */
+  const rp_clock *clock;   /* NULL: the system's */
+  enum rp__slog_format log_format;
+  rp_log_level log_level;
+  bool access_log;
+  const char *const *listen; /* overrides the configuration; ends with NULL; or NULL */
+  int threads;               /* 0: as configured */
+  bool replace;              /* take the sockets over from the server that runs on this database */
+  const atomic_bool *hurry;  /* once true, the end waits for no client; or NULL */
+};
+
+/* Opens the engine, makes all parts, binds, and serves. Nothing runs when it fails. */
+int rp__server_open(const struct rp__server_options *o, struct rp__server **ret, rp_error *err);
+#define RP_SERVER_DRAIN_MS 5000 /* at the end: for requests in flight, and sockets' goodbyes */
+#define RP_SERVER_GRACE_MS 1000 /* … for connections that have asked for nothing yet */
+
+/*
+ * Stops: no new connections, requests in flight are answered, sockets are closed with `code` (1012: come back, 1001:
+ * it is over), everything is flushed. Agents are left alone. Returns how many events that were accepted as `memory`
+ * could not be stored.
+ */
+int64_t rp__server_close(struct rp__server *s, int code);
+
+static inline int64_t rp__server_now(const struct rp__server *s)
+{
+  return s->clock.wall_ms(s->clock.ctx);
+}
+
+/* serve.c: between libmicrohttpd and the routes. */
+void rp__serve_options(struct rp__server *s, struct rp__http_options *ret);
+
+#endif

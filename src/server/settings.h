@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the configuration says about the server, read once at its start. */
+#ifndef RP_SERVER_SETTINGS_H
+#define RP_SERVER_SETTINGS_H
+
+#include <stdbool.h>
+
+#include <reprise/reprise.h>
+
+#include "base/macros.h"
+
+struct rp__settings {
+  char *listen;          /* addresses, separated by commas */
+  char *allowed_origins; /* separated by commas or spaces, as all lists here */
+  char *allowed_hosts;
+  char *trusted_proxies;
+  char *internal_secret_file; /* empty: beside the database */
+  bool remote;
+  int threads, max_connections, max_per_address;
+  size_t max_body, queue_bytes, spill_bytes;
+  double client_rate; /* 0: no limit */
+  int idle_s, request_s, stall_s, leave_s, reconnect_s;
+  int64_t stall_ms, leave_ms, reconnect_ms;
+};
+
+/* RP_E_CONFIG names the option that is out of bounds. */
+int rp__settings_load(struct rp__settings *s, rp_engine *e, rp_error *err);
+/* Once it is known who can reach us: what depends on that and was not configured. */
+void rp__settings_reachable(struct rp__settings *s, bool only_loopback);
+void rp__settings_done(struct rp__settings *s);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A line is made on the stack, so that there is one even without memory, and goes
+ * out with one write, so that processes which share the pipe don't mix their lines.
+ * A quoted value is a JSON string in both formats.
+ */
+#include "server/slog.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "json/json.h"
+
+#define LINE_MAX_BYTES 8192
+
+/* Bytes of one value at most; a line that gets too long is made again with the next. */
+static const size_t cuts[] = {1024, 128, 16, 0};
+#define CUT_MAX 1024
+
+static const char *const levels[] = {"error", "warn", "info", "debug"};
+
+void rp__slog_init(struct rp__slog *l)
+{
+  *l = (struct rp__slog){.fd = 2, .level = RP_LOG_INFO};
+  pthread_mutex_init(&l->lock, NULL);
+}
+
+void rp__slog_done(struct rp__slog *l)
+{
+  pthread_mutex_destroy(&l->lock);
+}
+
+/* DEL and the C1 controls, which JSON leaves alone, could still steer a terminal. */
+static size_t clean(const char *text, size_t most, char out[CUT_MAX + 4])
+{
+  size_t n = strnlen(text, most + 1);
+  bool cut = n > most;
+  if (cut) n = rp__text_clip(text, most);
+  memcpy(out, text, n);
+  for (size_t i = 0; i < n; i++) {
+    if (out[i] == 0x7f) out[i] = '?';
+    if ((unsigned char)out[i] == 0xc2 && i + 1 < n && (unsigned char)out[i + 1] < 0xa0) {
+      out[i] = '?';
+      out[i + 1] = '?';
+    }
+  }
+  if (cut) {
+    memcpy(out + n, "…", sizeof "…" - 1);
+    n += sizeof "…" - 1;
+  }
+  return n;
+}
+
+static bool is_bare(const char *s, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (s[i] <= ' ' || s[i] == '=' || s[i] == '"' || s[i] == '\\' || (unsigned char)s[i] >= 0x7f) return false;
+  return n > 0;
+}
+
+static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *text, size_t most)
+{
+  char value[CUT_MAX + 4];
+  size_t n = clean(text, most, value);
+  if (l->format == RP_SLOG_LOGFMT && is_bare(value, n)) {
+    rp__buf_add(w->out, value, n);
+    return;
+  }
+  rp__jw_strn(w, value, n);
+  if (l->format == RP_SLOG_LOGFMT) w->comma = 0;
+}
+
+static void add_field(const struct rp__slog *l, struct rp__jw *w, const struct rp__field *f, size_t most)
+{
+  if (!f->is_number && !f->text) return;
+  if (l->format == RP_SLOG_JSON)
+    rp__jw_key(w, f->name);
+  else
+    rp__buf_printf(w->out, "%s%s=", w->out->n ? " " : "", f->name);
+  if (!f->is_number)
+    add_text(l, w, f->text, most);
+  else if (l->format == RP_SLOG_JSON)
+    rp__jw_i64(w, f->number);
+  else
+    rp__buf_printf(w->out, "%lld", (long long)f->number);
+}
+
+static void add_line(const struct rp__slog *l, struct rp__buf *out, const struct rp__field *head,
+                     const struct rp__field *fields, size_t most)
+{
+  struct rp__jw w = RP_JW(out);
+  if (l->format == RP_SLOG_JSON) rp__jw_object(&w);
+  for (; head->name; head++) add_field(l, &w, head, CUT_MAX);
+  for (; most && fields && fields->name; fields++) add_field(l, &w, fields, most);
+  if (l->format == RP_SLOG_JSON) rp__jw_end_object(&w);
+  rp__buf_char(out, '\n');
+}
+
+void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, const struct rp__field *fields)
+{
+  char line[LINE_MAX_BYTES], now[RP_TIME_TEXT];
+  struct rp__buf out;
+  if (level > l->level) return;
+  const struct rp__field head[] = {
+      RP_F("time", rp__time_format(rp__wall(&rp__system_clock), now)),
+      RP_F("level", levels[level]),
+      RP_F("event", event),
+      {0},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cuts); i++) {
+    out = (struct rp__buf){.p = line, .cap = sizeof line, .max = sizeof line - 1}; /* never grows past the stack */
+    add_line(l, &out, head, fields, cuts[i]);
+    if (!out.err) break;
+  }
+  if (out.err) return;
+  pthread_mutex_lock(&l->lock);
+  while (write(l->fd, out.p, out.n) < 0 && errno == EINTR) {
+  }
+  pthread_mutex_unlock(&l->lock);
+}
+
+void rp__slog_engine(void *ctx, rp_log_level level, const char *text)
+{
+  struct rp__slog *l = ctx;
+  rp__slog(l, level, "engine", RP_F("message", text));
+}

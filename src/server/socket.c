@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client's socket: the handshake, messages to their channels, and the end. */
+#include "server/socket.h"
+
+#include "server/channel.h"
+#include "server/route.h"
+
+#define VSN "2.0.0"
+
+/* ---- sending ---- */
+
+int rp__socket_send(struct rp__socket *s, struct rp__msg *m)
+{
+  int rc = !m ? RP_E_NOMEM : s->ws ? rp__ws_send(s->ws, m) : RP_E_CANCELLED;
+  rp__msg_unref(m);
+  return rc;
+}
+
+void rp__socket_close(struct rp__socket *s, int code, const char *reason)
+{
+  s->closing = true;
+  if (s->ws) rp__ws_close(s->ws, code, reason);
+}
+
+void rp__socket_must_send(struct rp__socket *s, struct rp__msg *m)
+{
+  int rc = rp__socket_send(s, m);
+  if (rc == RP_E_LIMIT) rp__socket_close(s, 1001, "the client does not read");
+  if (rc == RP_E_NOMEM) rp__socket_close(s, 1011, "out of memory");
+}
+
+static void reply(struct rp__socket *s, const char *join_ref, const struct rp__phx *m, bool ok, struct rp__str json)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
+  rp__phx_reply(&out, join_ref, m->ref.p, m->topic.p, ok, json);
+  rp__socket_must_send(s, out.err ? NULL : rp__ws_text(out.p, out.n));
+}
+
+/* ---- messages ---- */
+
+static enum rp__topic topic_kind(const char *topic)
+{
+  static const struct {
+    const char *prefix;
+    enum rp__topic kind;
+  } kinds[] = {{"session:", RP_TOPIC_SESSION}, {"audio:", RP_TOPIC_AUDIO}, {"sessions:", RP_TOPIC_LIST}};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(kinds); i++)
+    if (strncmp(topic, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) return kinds[i].kind;
+  return RP_TOPIC_NONE;
+}
+
+static void unmatched(struct rp__socket *s, const struct rp__phx *m)
+{
+  reply(s, NULL, m, false, RP_STR("{\"reason\":\"unmatched topic\"}"));
+}
+
+static void join(struct rp__socket *s, const struct rp__phx *m)
+{
+  enum rp__topic kind = topic_kind(m->topic.p);
+  if (kind == RP_TOPIC_NONE) {
+    unmatched(s, m);
+    return;
+  }
+  if (s->n_channels >= RP_SOCKET_CHANNELS && !rp__channel_find(s, m->topic.p)) {
+    reply(s, m->join_ref.p, m, false, RP_STR("{\"reason\":\"too many channels joined\"}"));
+    return;
+  }
+  struct rp__channel *ch = rp__channel_new(s, m, kind);
+  if (ch)
+    rp__channel_join(ch, m);
+  else
+    reply(s, m->join_ref.p, m, false, RP_STR("{\"reason\":\"out_of_memory\"}"));
+}
+
+static void dispatch(struct rp__socket *s, const struct rp__phx *m)
+{
+  bool leave = rp__str_eq(m->event, "phx_leave");
+  if (rp__str_eq(m->topic, "phoenix") && rp__str_eq(m->event, "heartbeat")) {
+    reply(s, NULL, m, true, RP_STR("{}"));
+    return;
+  }
+  if (rp__str_eq(m->event, "phx_join")) {
+    join(s, m);
+    return;
+  }
+  struct rp__channel *ch = rp__channel_find(s, m->topic.p);
+  if (!ch && leave)
+    reply(s, m->join_ref.p, m, true, RP_STR("{}"));
+  else if (!ch)
+    unmatched(s, m);
+  if (!ch || (m->join_ref.p && strcmp(m->join_ref.p, ch->join_ref) != 0)) return; /* of a join before */
+  const struct rp__push_row *row = leave ? &rp__push_leave : rp__push_find(m->event.p);
+  if (!row || (ch->kind == RP_TOPIC_LIST && !leave))
+    rp__channel_reply(ch, m->ref.p, false, RP_STR("{\"reason\":\"unmatched event\"}"));
+  else
+    rp__channel_take(ch, row, m);
+}
+
+/*
+ * Phoenix' own transport crashes on what is no message, and the socket closes with
+ * 1011. The client is at fault, so it hears 1003 and what was wrong.
+ */
+static void on_message(void *ctx, bool binary, const char *bytes, size_t n)
+{
+  struct rp__socket *s = ctx;
+  struct rp__phx m;
+  rp_error err = {0};
+  s->heard_ms = rp__loop_now(s->of->srv->loop);
+  if (s->closing) return;
+  if (!rp__phx_read(binary, bytes, n, &m, &err)) {
+    dispatch(s, &m);
+    return;
+  }
+  atomic_fetch_add_explicit(&s->of->bad_frames, 1, memory_order_relaxed);
+  rp__socket_close(s, err.code == RP_E_NOMEM ? 1011 : 1003, err.message);
+}
+
+static void on_drained(void *ctx)
+{
+  struct rp__socket *s = ctx;
+  for (struct rp__channel *ch = s->channels, *next; ch; ch = next) {
+    next = ch->sibling;
+    if (ch->sub) rp__sub_more(ch->sub);
+    if (ch->list) rp__list_sub_more(ch->list);
+  }
+}
+
+/* ---- the end ---- */
+
+static void unlink_socket(struct rp__socket *s)
+{
+  struct rp__channels *c = s->of;
+  if (s->prev)
+    s->prev->next = s->next;
+  else
+    c->sockets = s->next;
+  if (s->next) s->next->prev = s->prev;
+  atomic_fetch_sub(&c->n_sockets, 1);
+}
+
+static void clean_up(struct rp__job *job)
+{
+  struct rp__socket *s = (struct rp__socket *)job;
+  while (s->channels) rp__channel_detach(s->channels, s->goodbye);
+  unlink_socket(s);
+  free(s);
+}
+
+/*
+ * 1000 and 1005 are what a client says that disconnects by its own will, 1001 a
+ * browser whose page goes; both count as leaving, with the grace of a leave (L-02).
+ * 1001 is also what this side says to who was silent for long. All else is a
+ * lost connection: the client may come back (L-08).
+ */
+static bool is_goodbye(const struct rp__socket *s, int code)
+{
+  int64_t quiet = rp__loop_now(s->of->srv->loop) - s->heard_ms;
+  if (s->closing) return false;
+  return code == 1000 || code == 1005 || (code == 1001 && quiet < RP_SOCKET_IDLE_MS);
+}
+
+/* May come in the middle of a call that sends: the channels go in a turn of their own. */
+static void on_closed(void *ctx, int code, const char *why)
+{
+  struct rp__socket *s = ctx;
+  s->goodbye = is_goodbye(s, code);
+  s->ws = NULL;
+  s->closing = true;
+  rp__slog(&s->of->srv->log, RP_LOG_DEBUG, "socket_closed", RP_FN("code", code), RP_F("why", why),
+           RP_F("who", s->who.name));
+  s->job.fn = clean_up;
+  rp__loop_post(s->of->srv->loop, &s->job); /* refused at the loop's end: rp__channels_free finds it */
+}
+
+/* ---- the beginning ---- */
+
+struct arrival {
+  struct rp__job job;
+  struct rp__channels *c;
+  struct rp__identity who;
+  int fd;
+  struct rp__buf head;
+};
+
+static void arrival_free(struct arrival *a)
+{
+  rp__buf_done(&a->head);
+  if (a->fd >= 0) close(a->fd);
+  free(a);
+}
+
+static struct rp__socket *socket_new(struct rp__channels *c, const struct rp__identity *who)
+{
+  struct rp__socket *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->of = c;
+  s->who = *who;
+  s->heard_ms = rp__loop_now(c->srv->loop);
+  s->next = c->sockets;
+  if (s->next) s->next->prev = s;
+  c->sockets = s;
+  atomic_fetch_add(&c->n_sockets, 1);
+  atomic_fetch_add_explicit(&c->opened, 1, memory_order_relaxed);
+  return s;
+}
+
+static void arrive(struct rp__job *job)
+{
+  static const struct rp__ws_handler handler = {.message = on_message, .drained = on_drained, .closed = on_closed};
+  struct arrival *a = (struct arrival *)job;
+  struct rp__channels *c = a->c;
+  struct rp__settings *set = &c->srv->set;
+  struct rp__ws_options o = {.max_message = RP_MIN((size_t)RP_SOCKET_MESSAGE_MAX, set->max_body),
+                             .queue_bytes = set->queue_bytes,
+                             .stall_ms = set->stall_ms,
+                             .idle_ms = RP_SOCKET_IDLE_MS};
+  rp_error err = {0};
+  struct rp__socket *s = c->closing ? NULL : socket_new(c, &a->who);
+  if (s) {
+    int rc = rp__ws_open(c->srv->loop, a->fd, (struct rp__str){a->head.p, a->head.n}, &o, &handler, s, &s->ws, &err);
+    a->fd = -1;
+    if (rc) {
+      unlink_socket(s);
+      free(s);
+    }
+  }
+  arrival_free(a);
+}
+
+/* Whether a list of a header's words has this one. */
+static bool offers(const char *list, const char *word)
+{
+  for (const char *p = list; p && *p; p += strspn(p, ", \t")) {
+    size_t n = strcspn(p, ", \t");
+    if (n == strlen(word) && strncasecmp(p, word, n) == 0) return true;
+    p += n;
+  }
+  return false;
+}
+
+static int check_version(struct rp__call *c, rp_error *err)
+{
+  char vsn[32] = "1.0.0"; /* what a client means that says nothing */
+  int rc = rp__call_text(c, "vsn", vsn, sizeof vsn, err);
+  if (rc || strncmp(vsn, "2.", 2) == 0) return rc;
+  rc = rp__fail_field(err, RP_E_USAGE, "vsn", "version '%s' of the channels' protocol is not spoken here", vsn);
+  rp__hint(err, "connect with ?vsn=" VSN ", as the phoenix client does since 1.4");
+  return rc;
+}
+
+/* What a session's token opens shows at the join. */
+static int check_identity(const struct rp__call *c, rp_error *err)
+{
+  return c->who.who == RP_WHO_SESSION ? 0 : rp__auth_allows(&c->who, RP_RIGHT_READ, NULL, NULL, err);
+}
+
+int rp__handle_socket(struct rp__call *c, rp_error *err)
+{
+  int rc = check_identity(c, err);
+  if (!rc) rc = check_version(c, err);
+  if (rc) return rc;
+  struct arrival *a = calloc(1, sizeof *a);
+  if (!a) return rp__fail_nomem(err);
+  *a = (struct arrival){.job.fn = arrive, .c = c->srv->channels, .who = c->who, .fd = -1, .head = RP_BUF(4096)};
+  bool phoenix = offers(rp__request_header(c->req, "Sec-WebSocket-Protocol"), "phoenix");
+  rc = rp__ws_handshake(c->req, phoenix ? "phoenix" : NULL, &a->head, err);
+  if (!rc) rc = rp__call_take(c, 101, &a->fd, err);
+  if (rc || !rp__loop_post(c->srv->loop, &a->job)) arrival_free(a);
+  return rc ? rc : RP_CALL_TAKEN;
+}
+
+/* ---- all of them ---- */
+
+int rp__channels_new(struct rp__server *srv, struct rp__channels **ret, rp_error *err)
+{
+  struct rp__channels *c = calloc(1, sizeof *c);
+  if (!c) return rp__fail_nomem(err);
+  c->srv = srv;
+  int rc = rp__members_new(c, &c->members, err);
+  if (rc)
+    free(c);
+  else
+    *ret = c;
+  return rc;
+}
+
+/* The loop is over: nothing is sent, nothing comes back. */
+void rp__channels_free(struct rp__channels *c)
+{
+  if (!c) return;
+  for (struct rp__channel *ch = c->all, *next; ch; ch = next) {
+    next = ch->next;
+    rp__channel_unsubscribe(ch);
+    rp__channel_free(ch);
+  }
+  for (struct rp__socket *s = c->sockets, *next; s; s = next) {
+    next = s->next;
+    free(s);
+  }
+  rp__members_free(c->members);
+  free(c);
+}
+
+void rp__channels_close(struct rp__channels *c, int code)
+{
+  c->closing = true;
+  for (struct rp__socket *s = c->sockets, *next; s; s = next) {
+    next = s->next;
+    rp__socket_close(s, code, code == 1012 ? "the server restarts" : "the server goes");
+  }
+}
+
+size_t rp__channels_sockets(const struct rp__channels *c)
+{
+  return atomic_load(&c->n_sockets) + atomic_load(&c->n_lingering);
+}
+
+size_t rp__channels_joined(const struct rp__channels *c)
+{
+  return atomic_load(&c->n_joined);
+}
+
+void rp__channels_metrics(const struct rp__channels *c, struct rp__buf *out)
+{
+  const struct {
+    const char *name, *type, *help;
+    long long value;
+  } rows[] = {
+      {"sockets", "gauge", "Clients' sockets that are open.", (long long)atomic_load(&c->n_sockets)},
+      {"channels", "gauge", "Channels that are joined.", (long long)atomic_load(&c->n_joined)},
+      {"sockets_opened_total", "counter", "Clients' sockets ever opened.", atomic_load(&c->opened)},
+      {"joins_total", "counter", "Joins that were let in.", atomic_load(&c->joins)},
+      {"joins_refused_total", "counter", "Joins that were refused.", atomic_load(&c->joins_refused)},
+      {"pushes_total", "counter", "Clients' messages on channels.", atomic_load(&c->pushes)},
+      {"pushes_refused_total", "counter", "Of these, those answered with an error.", atomic_load(&c->refused)},
+      {"bad_frames_total", "counter", "Sockets closed for what is no message.", atomic_load(&c->bad_frames)},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
+    rp__buf_printf(out, "# HELP reprise_server_%s %s\n# TYPE reprise_server_%s %s\nreprise_server_%s %lld\n",
+                   rows[i].name, rows[i].help, rows[i].name, rows[i].type, rows[i].name, rows[i].value);
+  rp__members_metrics(c->members, out);
+}

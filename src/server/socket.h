@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients' sockets: Phoenix channels v2 (L-03). One socket, many channels; one channel, one topic joined. */
+#ifndef RP_SERVER_SOCKET_H
+#define RP_SERVER_SOCKET_H
+
+#include "base/buf.h"
+#include "server/server.h"
+
+struct rp__channels;
+
+int rp__channels_new(struct rp__server *srv, struct rp__channels **ret, rp_error *err);
+void rp__channels_free(struct rp__channels *c);
+/* In the loop: tells every socket to come back (close 1012) or that it is over (1001). */
+void rp__channels_close(struct rp__channels *c, int code);
+size_t rp__channels_sockets(const struct rp__channels *c); /* any thread */
+size_t rp__channels_joined(const struct rp__channels *c);
+/* Jobs of work.c: heartbeats of joined sessions; sessions whose last member left leave_ms ago are closed (L-02, L-08).
+ */
+int rp__channels_beat(struct rp__server *srv, rp_error *err);
+int rp__channels_leave(struct rp__server *srv, rp_error *err);
+void rp__channels_metrics(const struct rp__channels *c, struct rp__buf *out);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/spill.h"
+
+#include "server/server.h"
+#include "server/spill-impl.h"
+
+#define LANES_MAX 65536 /* sessions with appends that accept memory, at once */
+
+int rp__spill_new(struct rp__server *srv, struct rp__spill **ret, rp_error *err)
+{
+  pthread_condattr_t attr;
+  struct rp__spill *s = calloc(1, sizeof *s);
+  if (!s) return rp__fail_nomem(err);
+  s->srv = srv;
+  rp__away_init(&s->away);
+  pthread_mutex_init(&s->lock, NULL);
+  pthread_condattr_init(&attr);
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_cond_init(&s->landed, &attr);
+  pthread_condattr_destroy(&attr);
+  *ret = s;
+  return 0;
+}
+
+void rp__spill_note(struct rp__spill *s, int rc, const rp_error *err)
+{
+  rp__away_note(&s->away, rc, err, rp__server_now(s->srv), &s->srv->log);
+}
+
+/* ---- lanes: with the lock held ---- */
+
+static struct rp__lane **lane_at(struct rp__spill *s, const char *id)
+{
+  uint64_t hash = 1469598103934665603u; /* FNV-1a */
+  for (const char *p = id; *p; p++) hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+  struct rp__lane **at = &s->lanes[hash % RP_SPILL_BUCKETS];
+  while (*at && strcmp((*at)->id, id) != 0) at = &(*at)->next;
+  return at;
+}
+
+static struct rp__lane *lane_new(struct rp__spill *s, struct rp__entry *e)
+{
+  const char *id = rp__entry_id(e);
+  size_t n = strlen(id) + 1;
+  if (atomic_load(&s->n_lanes) >= LANES_MAX) return NULL;
+  struct rp__lane *l = calloc(1, sizeof *l + n);
+  if (!l) return NULL;
+  memcpy(l->id, id, n);
+  l->spill = s;
+  l->entry = rp__entry_ref(s->srv->registry, e);
+  return l;
+}
+
+/* A handle that was made anew knows better than the one before, which may believe that it is fenced. */
+static void renew_entry(struct rp__spill *s, struct rp__lane *l, struct rp__entry *e)
+{
+  struct rp__retired *r = l->entry == e ? NULL : malloc(sizeof *r);
+  if (!r) return;
+  *r = (struct rp__retired){s->retired, l->entry};
+  s->retired = r;
+  l->entry = rp__entry_ref(s->srv->registry, e);
+}
+
+static struct rp__lane *lane_of(struct rp__spill *s, struct rp__entry *e)
+{
+  struct rp__lane **at = lane_at(s, rp__entry_id(e));
+  if (*at) {
+    renew_entry(s, *at, e);
+  } else if ((*at = lane_new(s, e))) {
+    atomic_fetch_add(&s->n_lanes, 1);
+  }
+  return *at;
+}
+
+/* ---- in the air ---- */
+
+static void on_stored(void *ctx, const rp_ack *ack, const rp_error *err);
+
+static int submit(struct rp__spill *s, struct rp__kept *k, rp_error *err)
+{
+  rp_session *session = rp__entry_session(k->lane->entry);
+  atomic_fetch_add(&s->flights, 1);
+  int rc = rp_append_many_async(session, k->events, k->n, &k->options, on_stored, k, err);
+  if (rc) atomic_fetch_sub(&s->flights, 1);
+  return rc;
+}
+
+static void tell_memory(struct rp__kept *k)
+{
+  if (!k->told && k->done) k->done(k->ctx, &(rp_ack){.durability = RP_MEMORY}, NULL);
+  k->told = true;
+}
+
+static void tell_failure(struct rp__kept *list, const rp_error *err)
+{
+  while (list) {
+    struct rp__kept *k = list;
+    list = k->next;
+    if (k->done) k->done(k->ctx, NULL, err);
+    rp__kept_free(k);
+  }
+}
+
+/* The store did not take the head. Who accepts memory is told that it is that; who does not, that it failed. */
+static void keep_all(struct rp__spill *s, struct rp__lane *l, const rp_error *err)
+{
+  size_t before = l->bytes;
+  l->away = true;
+  if (!l->since_ms) l->since_ms = rp__server_now(s->srv);
+  struct rp__kept *strict = rp__lane_take_strict(l), *last = l->tail;
+  s->bytes -= before - l->bytes;
+  for (struct rp__kept *k = strict; k; k = k->next) s->refused += (int64_t)k->n;
+  for (struct rp__kept *k = l->head; k; k = k->next) {
+    if (k->spilled || k->marker) continue;
+    k->spilled = true;
+    s->accepted += (int64_t)k->n;
+    l->win_events += (int64_t)k->n;
+    l->win_bytes += (int64_t)k->bytes;
+  }
+  pthread_mutex_unlock(&s->lock);
+  for (struct rp__kept *k = l->head; k; k = k == last ? NULL : k->next) tell_memory(k);
+  tell_failure(strict, err);
+  pthread_mutex_lock(&s->lock);
+}
+
+/* All that was kept in the window is stored: the journal gets to know of it. */
+static void close_window(struct rp__spill *s, struct rp__lane *l)
+{
+  struct rp__kept *k = NULL;
+  /* Where nothing was kept but the word about the window before, that is enough. */
+  if (l->win_events) k = rp__kept_marker(l->since_ms, rp__server_now(s->srv), l->win_events, l->win_bytes);
+  l->since_ms = l->win_events = l->win_bytes = 0;
+  if (!k) return;
+  rp__lane_add(l, k);
+  s->bytes += k->bytes;
+  l->marking = true;
+}
+
+void rp__spill_log_lost(struct rp__spill *s, const char *id, size_t n, const rp_error *err)
+{
+  rp__slog(&s->srv->log, RP_LOG_ERROR, "events_lost", RP_F("session", id), RP_FN("events", n),
+           RP_F("code", rp_error_lookup(err->code)->name), RP_F("why", err->message));
+}
+
+/* The head is through, one way or the other. */
+static void let_go(struct rp__spill *s, struct rp__lane *l, const rp_ack *ack, const rp_error *err)
+{
+  struct rp__kept *k = rp__lane_pop(l);
+  bool lost = !ack && k->told && !k->marker;
+  s->bytes -= k->bytes;
+  if (k->marker) l->marking = false;
+  if (ack && k->spilled) s->stored += (int64_t)k->n;
+  if (lost) s->lost += (int64_t)k->n;
+  if (l->since_ms && !l->head) close_window(s, l);
+  pthread_mutex_unlock(&s->lock);
+  if (lost) rp__spill_log_lost(s, l->id, k->n, err);
+  if (!k->told && k->done) k->done(k->ctx, ack, ack ? NULL : err);
+  rp__kept_free(k);
+  pthread_mutex_lock(&s->lock);
+}
+
+/* What the engine said of the head; the caller has it in hands. With the lock held. */
+static void land(struct rp__spill *s, struct rp__lane *l, const rp_ack *ack, const rp_error *err)
+{
+  const struct rp__kept *k = l->head;
+  bool again = !ack && k->memory && (rp__away_is(err->code) || (k->told && rp_error_lookup(err->code)->retryable));
+  if (again) {
+    keep_all(s, l, err);
+  } else {
+    l->away = false;
+    let_go(s, l, ack, err);
+  }
+  l->flying = false;
+  pthread_cond_broadcast(&s->landed);
+}
+
+void rp__spill_fly(struct rp__spill *s, struct rp__lane *l)
+{
+  while (l->head && !l->flying) {
+    rp_error err = {0};
+    l->flying = true;
+    pthread_mutex_unlock(&s->lock);
+    int rc = submit(s, l->head, &err);
+    if (!rc) return;
+    rp__spill_note(s, rc, &err);
+    pthread_mutex_lock(&s->lock);
+    land(s, l, NULL, &err);
+    if (l->away) break;
+  }
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void on_stored(void *ctx, const rp_ack *ack, const rp_error *err)
+{
+  struct rp__lane *l = ((struct rp__kept *)ctx)->lane;
+  struct rp__spill *s = l->spill;
+  rp__spill_note(s, ack ? 0 : err->code, err);
+  pthread_mutex_lock(&s->lock);
+  land(s, l, ack, err);
+  if (l->away)
+    pthread_mutex_unlock(&s->lock);
+  else
+    rp__spill_fly(s, l);
+  atomic_fetch_sub(&s->flights, 1); /* the last touch */
+}
+
+/* ---- without the lanes ---- */
+
+struct direct {
+  struct rp__spill *s;
+  rp_append_fn *done;
+  void *ctx;
+};
+
+static void on_direct(void *ctx, const rp_ack *ack, const rp_error *err)
+{
+  struct direct d = *(struct direct *)ctx;
+  free(ctx);
+  rp__spill_note(d.s, ack ? 0 : err->code, err);
+  if (d.done) d.done(d.ctx, ack, err);
+  atomic_fetch_sub(&d.s->flights, 1); /* the last touch */
+}
+
+static int append_direct(struct rp__spill *s, const struct rp__append *a, rp_error *err)
+{
+  struct direct *d = malloc(sizeof *d);
+  if (!d) return rp__fail_nomem(err);
+  *d = (struct direct){s, a->done, a->ctx};
+  atomic_fetch_add(&s->flights, 1);
+  int rc = rp_append_many_async(rp__entry_session(a->entry), a->events, a->n, &a->options, on_direct, d, err);
+  if (!rc) return 0;
+  atomic_fetch_sub(&s->flights, 1);
+  free(d);
+  return rc;
+}
+
+/* ---- appending ---- */
+
+/* With the lock held. While the store is away its own word is what helps. */
+static int refuse(struct rp__spill *s, const struct rp__append *a, const char *why, rp_error *err)
+{
+  s->refused += (int64_t)a->n;
+  if (!atomic_load(&s->away.away)) return rp__fail(err, RP_E_BUSY, "%s", why);
+  pthread_mutex_lock(&s->away.lock);
+  int code = s->away.code;
+  rp__fail(err, code, "%s: %s", why, s->away.why);
+  pthread_mutex_unlock(&s->away.lock);
+  return code;
+}
+
+/* An append that must find the journal at a certain number is never answered before that is known. */
+static bool takes_memory(const struct rp__spill *s, const struct rp__append *a)
+{
+  bool accepts = a->accepts_memory || a->options.durability == RP_MEMORY;
+  return accepts && a->options.expect < 0 && s->srv->set.spill_bytes > 0;
+}
+
+/* Into the lane, behind what is there. *ret_first: it is the first, and in the caller's hands. */
+static int enter(struct rp__spill *s, const struct rp__append *a, struct rp__kept *k, bool *ret_first, rp_error *err)
+{
+  struct rp__lane *l = lane_of(s, a->entry);
+  if (!l) return refuse(s, a, "too many sessions have events that wait in memory", err);
+  if (l->away && !k->memory) return refuse(s, a, "events of this session wait for the store", err);
+  if (s->bytes + k->bytes > s->srv->set.spill_bytes) return refuse(s, a, "no more events can wait in memory", err);
+  *ret_first = !l->head && !l->flying;
+  rp__lane_add(l, k);
+  s->bytes += k->bytes;
+  k->told = k->memory && (l->away || k->options.durability == RP_MEMORY);
+  if (*ret_first) l->flying = true;
+  if (!l->away) return 0;
+  k->spilled = true;
+  s->accepted += (int64_t)k->n;
+  l->win_events += (int64_t)k->n;
+  l->win_bytes += (int64_t)k->bytes;
+  return 0;
+}
+
+/* The engine refused the first at once: its sender hears of it, and who came behind it goes on. */
+static int withdraw(struct rp__spill *s, struct rp__lane *l, int rc)
+{
+  pthread_mutex_lock(&s->lock);
+  struct rp__kept *k = rp__lane_pop(l);
+  s->bytes -= k->bytes;
+  rp__kept_free(k);
+  l->flying = false;
+  pthread_cond_broadcast(&s->landed);
+  rp__spill_fly(s, l);
+  return rc;
+}
+
+static bool is_busy(struct rp__spill *s, const struct rp__append *a)
+{
+  const struct rp__lane *l = *lane_at(s, rp__entry_id(a->entry));
+  return l && l->head;
+}
+
+static int append_kept(struct rp__spill *s, const struct rp__append *a, struct rp__kept *k, rp_error *err)
+{
+  bool first = false;
+  pthread_mutex_lock(&s->lock);
+  if (k->memory && is_busy(s, a)) {
+    /* It will be answered before the engine has seen it. */
+    pthread_mutex_unlock(&s->lock);
+    int rc = rp_append_check(rp__entry_session(a->entry), a->events, a->n, &a->options, err);
+    if (rc) {
+      rp__kept_free(k);
+      return rc;
+    }
+    pthread_mutex_lock(&s->lock);
+  }
+  int rc = enter(s, a, k, &first, err);
+  bool told = !rc && k->told;
+  pthread_mutex_unlock(&s->lock);
+  if (rc) rp__kept_free(k);
+  struct rp__lane *l = first ? k->lane : NULL; /* ours as long as it flies */
+  if (!rc && first && (rc = submit(s, k, err))) return withdraw(s, l, rc);
+  if (told && a->done) a->done(a->ctx, &(rp_ack){.durability = RP_MEMORY}, NULL);
+  return rc;
+}
+
+int rp__spill_append(struct rp__spill *s, const struct rp__append *a, rp_error *err)
+{
+  bool memory = takes_memory(s, a);
+  if (!memory) {
+    if (!atomic_load(&s->n_lanes)) return append_direct(s, a, err);
+    pthread_mutex_lock(&s->lock);
+    bool busy = is_busy(s, a);
+    pthread_mutex_unlock(&s->lock);
+    if (!busy) return append_direct(s, a, err);
+  }
+  struct rp__kept *k = rp__kept_new(a, memory, rp__server_now(s->srv));
+  return k ? append_kept(s, a, k, err) : rp__fail_nomem(err);
+}

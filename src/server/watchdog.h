@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells the service manager that we are alive ($WATCHDOG_USEC), for as long as that
+ * is true: the work's thread comes by, the loop answers, and the pool either has
+ * nothing to do or does it.
+ */
+#ifndef RP_SERVER_WATCHDOG_H
+#define RP_SERVER_WATCHDOG_H
+
+#include "base/error.h"
+
+struct rp__server;
+struct rp__watchdog;
+
+/* *ret is NULL when nobody asked for it. */
+int rp__watchdog_new(struct rp__watchdog **ret, rp_error *err);
+void rp__watchdog_free(struct rp__watchdog *d); /* after the loop has stopped */
+/* Job of work.c. Fails when somebody does not answer; then nothing is told. */
+int rp__watchdog_run(struct rp__server *srv, rp_error *err);
+
+#endif

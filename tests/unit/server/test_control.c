@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takeover (decision 12): the same sockets, one owner of the control path at a time, nothing lost when it fails. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include <stdatomic.h>
+
+#include "server/control.h"
+
+#define DEADLINE_MS 20000
+
+struct side {
+  struct rp__listeners listeners;
+  struct rp__slog log;
+  struct rp__control *control;
+  struct rp__control_options o;
+  atomic_int replaced;
+};
+
+static char folder[32], db[64], path[100];
+
+static int make_folder(void **state)
+{
+  (void)state;
+  snprintf(folder, sizeof folder, "/tmp/rp-control-XXXXXX");
+  if (!mkdtemp(folder)) return -1;
+  snprintf(db, sizeof db, "%s/test.db", folder);
+  snprintf(path, sizeof path, "%s.serve", db);
+  return 0;
+}
+
+static int remove_folder(void **state)
+{
+  (void)state;
+  unlink(path);
+  return rmdir(folder); /* fails when somebody left something behind */
+}
+
+static void on_replaced(void *ctx)
+{
+  atomic_fetch_add(&((struct side *)ctx)->replaced, 1);
+}
+
+static void side_init(struct side *s)
+{
+  *s = (struct side){0};
+  rp__listeners_init(&s->listeners);
+  rp__slog_init(&s->log);
+  s->log.fd = -1;
+  s->o = (struct rp__control_options){
+      .db_path = db, .listeners = &s->listeners, .log = &s->log, .replaced = on_replaced, .ctx = s};
+}
+
+static void side_done(struct side *s)
+{
+  rp__control_close(s->control);
+  rp__listeners_close(&s->listeners);
+  rp__slog_done(&s->log);
+}
+
+static void wait_for_replaced(struct side *s)
+{
+  for (int i = 0; !atomic_load(&s->replaced); i++) {
+    assert_true(i < DEADLINE_MS);
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  }
+}
+
+static void sockets_go_from_one_to_the_next(void **state)
+{
+  struct side old, new;
+  char unix_address[128], unix_path[120];
+  struct stat st;
+  int fd;
+  (void)state;
+  side_init(&old);
+  side_init(&new);
+  snprintf(unix_path, sizeof unix_path, "%s/web", folder);
+  snprintf(unix_address, sizeof unix_address, "unix:%s", unix_path);
+  assert_int_equal(rp__listen_add(&old.listeners, "127.0.0.1:0", NULL), 0);
+  assert_int_equal(rp__listen_add(&old.listeners, unix_address, NULL), 0);
+  assert_int_equal(rp__control_open(&old.o, false, &old.control, NULL), 0);
+  assert_int_equal(lstat(path, &st), 0);
+  assert_int_equal(st.st_mode & 07777, 0600);
+  ino_t before = st.st_ino;
+
+  assert_int_equal(rp__control_take(db, &new.listeners, &fd, NULL), 0);
+  assert_true(fd >= 0);
+  assert_int_equal(rp__control_peer(fd), getpid());
+  assert_int_equal(new.listeners.n, 2);
+  assert_string_equal(new.listeners.v[0].address, old.listeners.v[0].address);
+  assert_int_equal(atomic_load(&old.replaced), 0);
+  assert_int_equal(rp__control_open(&new.o, true, &new.control, NULL), 0);
+  assert_int_equal(lstat(path, &st), 0);
+  assert_true(st.st_ino != before);
+  rp__control_go(fd);
+  wait_for_replaced(&old);
+  assert_int_equal(atomic_load(&new.replaced), 0);
+
+  side_done(&old); /* leaves what is the new one's alone */
+  assert_int_equal(lstat(path, &st), 0);
+  assert_int_equal(lstat(unix_path, &st), 0);
+  side_done(&new);
+  assert_int_equal(lstat(path, &st), -1);
+  assert_int_equal(lstat(unix_path, &st), -1);
+}
+
+/* The new one fails between taking and going: the old one is as it was, and can be asked again. */
+static void a_takeover_that_fails_changes_nothing(void **state)
+{
+  struct side old, new;
+  int fd;
+  (void)state;
+  side_init(&old);
+  assert_int_equal(rp__listen_add(&old.listeners, "127.0.0.1:0", NULL), 0);
+  assert_int_equal(rp__control_open(&old.o, false, &old.control, NULL), 0);
+  for (int i = 0; i < 3; i++) {
+    side_init(&new);
+    assert_int_equal(rp__control_take(db, &new.listeners, &fd, NULL), 0);
+    assert_int_equal(new.listeners.n, 1);
+    close(fd);
+    side_done(&new);
+  }
+  assert_int_equal(atomic_load(&old.replaced), 0);
+  side_done(&old);
+}
+
+static void nobody_runs(void **state)
+{
+  struct rp__listeners l;
+  int fd = 7;
+  (void)state;
+  rp__listeners_init(&l);
+  assert_int_equal(rp__control_take(db, &l, &fd, NULL), 0);
+  assert_int_equal(fd, -1);
+  assert_int_equal(l.n, 0);
+}
+
+/* What a killed server leaves behind is in nobody's way. */
+static void a_stale_socket_is_replaced(void **state)
+{
+  struct side s;
+  struct rp__listeners l;
+  int fd = 7, status;
+  (void)state;
+  pid_t pid = fork();
+  if (pid == 0) {
+    side_init(&s);
+    _exit(rp__control_open(&s.o, false, &s.control, NULL) ? 1 : 0); /* without closing */
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+  assert_int_equal(access(path, F_OK), 0);
+  rp__listeners_init(&l);
+  assert_int_equal(rp__control_take(db, &l, &fd, NULL), 0);
+  assert_int_equal(fd, -1);
+  side_init(&s);
+  assert_int_equal(rp__control_open(&s.o, false, &s.control, NULL), 0);
+  side_done(&s);
+}
+
+static void the_second_server_goes_without(void **state)
+{
+  struct side first, second;
+  rp_error err = {0};
+  (void)state;
+  side_init(&first);
+  side_init(&second);
+  assert_int_equal(rp__control_open(&first.o, false, &first.control, NULL), 0);
+  assert_int_equal(rp__control_open(&second.o, false, &second.control, &err), RP_E_BUSY);
+  assert_null(second.control);
+  assert_int_equal(access(path, F_OK), 0);
+  side_done(&second);
+  assert_int_equal(access(path, F_OK), 0);
+  side_done(&first);
+}
+
+/* Words that are none of ours, and silence, get nothing; closing does not wait for them. */
+static void strange_clients_get_nothing(void **state)
+{
+  struct side s;
+  struct sockaddr_un a = {.sun_family = AF_UNIX};
+  char got[64];
+  (void)state;
+  side_init(&s);
+  assert_int_equal(rp__listen_add(&s.listeners, "127.0.0.1:0", NULL), 0);
+  assert_int_equal(rp__control_open(&s.o, false, &s.control, NULL), 0);
+  snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), silent = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+  assert_int_equal(send(fd, "GET / HTTP/1.1", 14, MSG_NOSIGNAL), 14);
+  assert_int_equal(recv(fd, got, sizeof got, 0), 0);
+  assert_int_equal(connect(silent, (struct sockaddr *)&a, sizeof a), 0);
+  side_done(&s);
+  assert_int_equal(atomic_load(&s.replaced), 0);
+  close(fd);
+  close(silent);
+}
+
+static void a_path_too_long_is_an_error(void **state)
+{
+  struct side s;
+  char long_db[200];
+  rp_error err = {0};
+  int fd;
+  (void)state;
+  side_init(&s);
+  memset(long_db, 'x', sizeof long_db - 1);
+  long_db[sizeof long_db - 1] = '\0';
+  s.o.db_path = long_db;
+  assert_int_equal(rp__control_open(&s.o, false, &s.control, &err), RP_E_TOO_LARGE);
+  assert_int_equal(rp__control_take(long_db, &s.listeners, &fd, &err), RP_E_TOO_LARGE);
+  side_done(&s);
+}
+
+#define test(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      test(sockets_go_from_one_to_the_next),
+      test(a_takeover_that_fails_changes_nothing),
+      test(nobody_runs),
+      test(a_stale_socket_is_replaced),
+      test(the_second_server_goes_without),
+      test(strange_clients_get_nothing),
+      test(a_path_too_long_is_an_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
