@@ -38,17 +38,23 @@ int rp__call_text(struct rp__call *c, const char *name, char *ret, size_t size, 
   return rc;
 }
 
+static int bad_number(const char *name, int64_t min, int64_t max, rp_error *err)
+{
+  char want[96];
+  snprintf(want, sizeof want, "a whole number from %lld to %lld", (long long)min, (long long)max);
+  return bad_query(name, want, err);
+}
+
 int rp__call_i64(struct rp__call *c, const char *name, int64_t min, int64_t max, int64_t *ret, rp_error *err)
 {
-  char text[32], want[96], *end;
+  char text[32], *end;
   bool there;
-  snprintf(want, sizeof want, "a whole number from %lld to %lld", (long long)min, (long long)max);
-  if (query_text(c, name, text, sizeof text, &there, err)) return bad_query(name, want, err);
+  if (query_text(c, name, text, sizeof text, &there, err)) return bad_number(name, min, max, err);
   if (!there) return 0;
   errno = 0;
   long long v = strtoll(text, &end, 10);
   if (end == text || *end || errno || v < min || v > max || text[0] == ' ' || text[0] == '+')
-    return bad_query(name, want, err);
+    return bad_number(name, min, max, err);
   *ret = v;
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "server/spill.h"
 
 struct rp__lane;
+struct rp__retired;
 
 struct rp__kept {
   struct rp__kept *next;
@@ -35,6 +36,7 @@ struct rp__lane {
   struct rp__lane *next; /* of the same hash */
   struct rp__spill *spill;
   struct rp__entry *entry;
+  struct rp__retired *retired; /* entries before that one; what flies may still use the last of them */
   struct rp__kept *head, *tail;
   size_t events, bytes;          /* of all that is in it */
   bool flying;                   /* whoever set this has the head in hands; others may only add behind it */

@@ -42,7 +42,10 @@ bool rp__address_parse(struct rp__str text, char out[RP_HOST_TEXT])
   struct in_addr v4;
   struct in6_addr v6;
   if (!lower(text, word, sizeof word)) return false;
-  if (inet_pton(AF_INET, word, &v4) == 1) return inet_ntop(AF_INET, &v4, out, RP_HOST_TEXT) != NULL;
+  if (inet_pton(AF_INET, word, &v4) == 1) { /* which takes one form of an address, the one it would be printed in */
+    memcpy(out, word, text.n + 1);
+    return true;
+  }
   if (inet_pton(AF_INET6, word, &v6) != 1) return false;
   if (IN6_IS_ADDR_V4MAPPED(&v6)) return inet_ntop(AF_INET, v6.s6_addr + 12, out, RP_HOST_TEXT) != NULL;
   return inet_ntop(AF_INET6, &v6, out, RP_HOST_TEXT) != NULL;

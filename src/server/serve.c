@@ -55,7 +55,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
 {
   struct rp__server *srv = ctx;
   char allowed[64];
-  struct rp__call *c = calloc(1, sizeof *c);
+  struct rp__call *c = malloc(sizeof *c);
   if (!c) return rp__fail_nomem(err);
   *c = (struct rp__call){.srv = srv, .req = r, .out = RP_BUF(RP_CALL_OUT_MAX), .status = 200};
   c->type = "application/json";

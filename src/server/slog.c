@@ -2,11 +2,13 @@
 /*
  * A line is made on the stack, so that there is one even without memory, and goes
  * out with one write, so that processes which share the pipe don't mix their lines.
- * A quoted value is a JSON string in both formats.
+ * A quoted value is a JSON string in both formats. There is a line for each request,
+ * so nothing here is formatted by printf, and threads don't wait for each other.
  */
 #include "server/slog.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -68,22 +70,23 @@ static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *tex
     return;
   }
   rp__jw_strn(w, value, n);
-  if (l->format == RP_SLOG_LOGFMT) w->comma = 0;
 }
 
 static void add_field(const struct rp__slog *l, struct rp__jw *w, const struct rp__field *f, size_t most)
 {
   if (!f->is_number && !f->text) return;
-  if (l->format == RP_SLOG_JSON)
+  if (l->format == RP_SLOG_JSON) {
     rp__jw_key(w, f->name);
-  else
-    rp__buf_printf(w->out, "%s%s=", w->out->n ? " " : "", f->name);
+  } else {
+    if (w->out->n) rp__buf_char(w->out, ' ');
+    rp__buf_str(w->out, f->name);
+    rp__buf_char(w->out, '=');
+  }
   if (!f->is_number)
     add_text(l, w, f->text, most);
-  else if (l->format == RP_SLOG_JSON)
-    rp__jw_i64(w, f->number);
   else
-    rp__buf_printf(w->out, "%lld", (long long)f->number);
+    rp__jw_i64(w, f->number);
+  if (l->format == RP_SLOG_LOGFMT) w->comma = 0;
 }
 
 static void add_line(const struct rp__slog *l, struct rp__buf *out, const struct rp__field *head,
@@ -114,10 +117,11 @@ void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, c
     if (!out.err) break;
   }
   if (out.err) return;
-  pthread_mutex_lock(&l->lock);
+  bool long_one = out.n > PIPE_BUF; /* a shorter one goes out whole, whoever writes at the same time */
+  if (long_one) pthread_mutex_lock(&l->lock);
   while (write(l->fd, out.p, out.n) < 0 && errno == EINTR) {
   }
-  pthread_mutex_unlock(&l->lock);
+  if (long_one) pthread_mutex_unlock(&l->lock);
 }
 
 void rp__slog_engine(void *ctx, rp_log_level level, const char *text)

@@ -66,6 +66,17 @@ static void try_lanes(struct rp__spill *s)
     }
 }
 
+/* Nothing flies with them any more. */
+static void release_retired(struct rp__spill *s, struct rp__lane *l)
+{
+  while (l->retired) {
+    struct rp__retired *r = l->retired;
+    l->retired = r->next;
+    r->next = s->retired;
+    s->retired = r;
+  }
+}
+
 /* Takes out lanes that were empty twice in a row; a list. */
 static struct rp__lane *sweep(struct rp__spill *s)
 {
@@ -73,6 +84,7 @@ static struct rp__lane *sweep(struct rp__spill *s)
   for (size_t i = 0; atomic_load(&s->n_lanes) && i < RP_SPILL_BUCKETS; i++)
     for (struct rp__lane **at = &s->lanes[i]; *at;) {
       struct rp__lane *l = *at;
+      if (!l->flying) release_retired(s, l);
       if (l->head || l->flying || !l->idle) {
         l->idle = !l->head && !l->flying;
         at = &l->next;
@@ -171,6 +183,7 @@ void rp__spill_free(struct rp__spill *s)
       struct rp__lane *l = s->lanes[i];
       s->lanes[i] = l->next;
       lose(s, l);
+      release_retired(s, l);
       l->next = dead;
       dead = l;
     }

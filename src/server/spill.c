@@ -56,8 +56,8 @@ static void renew_entry(struct rp__spill *s, struct rp__lane *l, struct rp__entr
 {
   struct rp__retired *r = l->entry == e ? NULL : malloc(sizeof *r);
   if (!r) return;
-  *r = (struct rp__retired){s->retired, l->entry};
-  s->retired = r;
+  *r = (struct rp__retired){l->retired, l->entry};
+  l->retired = r;
   l->entry = rp__entry_ref(s->srv->registry, e);
 }
 
@@ -76,9 +76,9 @@ static struct rp__lane *lane_of(struct rp__spill *s, struct rp__entry *e)
 
 static void on_stored(void *ctx, const rp_ack *ack, const rp_error *err);
 
-static int submit(struct rp__spill *s, struct rp__kept *k, rp_error *err)
+/* The session is that of the lane's entry at the time of taking off; it may be renewed meanwhile. */
+static int submit(struct rp__spill *s, struct rp__kept *k, rp_session *session, rp_error *err)
 {
-  rp_session *session = rp__entry_session(k->lane->entry);
   atomic_fetch_add(&s->flights, 1);
   int rc = rp_append_many_async(session, k->events, k->n, &k->options, on_stored, k, err);
   if (rc) atomic_fetch_sub(&s->flights, 1);
@@ -178,9 +178,10 @@ void rp__spill_fly(struct rp__spill *s, struct rp__lane *l)
 {
   while (l->head && !l->flying) {
     rp_error err = {0};
+    rp_session *session = rp__entry_session(l->entry);
     l->flying = true;
     pthread_mutex_unlock(&s->lock);
-    int rc = submit(s, l->head, &err);
+    int rc = submit(s, l->head, session, &err);
     if (!rc) return;
     rp__spill_note(s, rc, &err);
     pthread_mutex_lock(&s->lock);
@@ -255,7 +256,10 @@ static bool takes_memory(const struct rp__spill *s, const struct rp__append *a)
   return accepts && a->options.expect < 0 && s->srv->set.spill_bytes > 0;
 }
 
-/* Into the lane, behind what is there. *ret_first: it is the first, and in the caller's hands. */
+/*
+ * Into the lane, behind what is there. *ret_first: it is the first, and in the caller's hands. (An empty lane may still
+ * fly: whoever tells of the one before goes on with this one.)
+ */
 static int enter(struct rp__spill *s, const struct rp__append *a, struct rp__kept *k, bool *ret_first, rp_error *err)
 {
   struct rp__lane *l = lane_of(s, a->entry);
@@ -291,7 +295,7 @@ static int withdraw(struct rp__spill *s, struct rp__lane *l, int rc)
 static bool is_busy(struct rp__spill *s, const struct rp__append *a)
 {
   const struct rp__lane *l = *lane_at(s, rp__entry_id(a->entry));
-  return l && l->head;
+  return l && (l->head || l->flying);
 }
 
 static int append_kept(struct rp__spill *s, const struct rp__append *a, struct rp__kept *k, rp_error *err)
@@ -310,10 +314,11 @@ static int append_kept(struct rp__spill *s, const struct rp__append *a, struct r
   }
   int rc = enter(s, a, k, &first, err);
   bool told = !rc && k->told;
+  rp_session *session = first ? rp__entry_session(k->lane->entry) : NULL;
   pthread_mutex_unlock(&s->lock);
   if (rc) rp__kept_free(k);
   struct rp__lane *l = first ? k->lane : NULL; /* ours as long as it flies */
-  if (!rc && first && (rc = submit(s, k, err))) return withdraw(s, l, rc);
+  if (!rc && first && (rc = submit(s, k, session, err))) return withdraw(s, l, rc);
   if (told && a->done) a->done(a->ctx, &(rp_ack){.durability = RP_MEMORY}, NULL);
   return rc;
 }

@@ -64,7 +64,7 @@ static void *writer_main(void *ctx)
   return NULL;
 }
 
-static struct load gather(struct writer *w, double ns)
+static struct load gather(struct writer *w, double ns, double cpu_ns)
 {
   struct samples all = {0};
   for (int i = 0; i < SERVE_CLIENTS; i++) {
@@ -77,6 +77,7 @@ static struct load gather(struct writer *w, double ns)
                      .p95 = samples_at(&all, 95),
                      .p99 = samples_at(&all, 99),
                      .max = samples_at(&all, 100),
+                     .cpu = cpu_ns / (double)all.n,
                      .requests = (int64_t)all.n};
   samples_done(&all);
   return ret;
@@ -88,6 +89,7 @@ struct load embedded_run(struct embedded *e, double seconds)
   struct timespec length = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
   atomic_store(&e->stop, false);
   e->turns++;
+  double cpu = cpu_seconds();
   int64_t began = now_ns();
   for (int i = 0; i < SERVE_CLIENTS; i++) {
     w[i] = (struct writer){.of = e, .dice = (uint64_t)(e->turns * SERVE_CLIENTS + i + 1) * 0x9e3779b97f4a7c15u};
@@ -97,7 +99,8 @@ struct load embedded_run(struct embedded *e, double seconds)
   atomic_store(&e->stop, true);
   for (int i = 0; i < SERVE_CLIENTS; i++) pthread_join(w[i].thread, NULL);
   double ns = (double)(now_ns() - began);
+  cpu = (cpu_seconds() - cpu) * 1e9;
   ours_index(e->engine);
   settle(e->bench);
-  return gather(w, ns);
+  return gather(w, ns, cpu);
 }

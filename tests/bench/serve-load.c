@@ -38,19 +38,20 @@ void load_prepare(const struct bench *b, int64_t sessions)
   if (fclose(ids) != 0 || fclose(bodies) != 0) die("what wrk reads can't be written");
 }
 
-void load_start(struct program *p, const struct bench *b, int port, const char *path, int seconds)
+void load_start(struct program *p, const struct bench *b, struct program *server, const char *path, int seconds)
 {
   char url[256], clients[16], length[16], script[BENCH_PATH];
   int folder = (int)(strrchr(b->self, '/') - b->self);
-  snprintf(url, sizeof url, "http://127.0.0.1:%d%s", port, path ? path : "/");
+  snprintf(url, sizeof url, "http://127.0.0.1:%d%s", server->port, path ? path : "/");
   snprintf(clients, sizeof clients, "-c%d", SERVE_CLIENTS);
   snprintf(length, sizeof length, "-d%ds", seconds);
   if (snprintf(script, sizeof script, "%.*s/load.lua", folder, b->self) >= BENCH_PATH) die("the path is too long");
   const char *argv[] = {"wrk", "-t1", clients, length, "-s", script, url, "--", path ? NULL : b->dir, NULL};
+  server->cpu = program_cpu(server);
   program_start(p, b, "wrk", argv);
 }
 
-struct load load_end(struct program *p)
+struct load load_end(struct program *p, const struct program *server)
 {
   char line[LINE_BYTES];
   long long requests, us, bad;
@@ -67,5 +68,6 @@ struct load load_end(struct program *p)
                        .p95 = at[2] * 1e3,
                        .p99 = at[3] * 1e3,
                        .max = at[4] * 1e3,
+                       .cpu = (program_cpu(server) - server->cpu) * 1e9 / (double)requests,
                        .requests = requests};
 }

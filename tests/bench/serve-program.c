@@ -14,9 +14,8 @@
 #define STEP_MS 5
 #define PATIENCE_MS 400000 /* for a line: ten thousand channels may take their time */
 #define SETTLE_STEP_MS 250
-#define SETTLE_STEPS 480  /* two minutes */
-#define SETTLE_SHARE 0.03 /* of a processor counts as idle */
-#define SETTLE_IDLE 6     /* idle steps in a row: longer than the second between two looks of the engine */
+#define SETTLE_STEPS 240 /* a minute */
+#define SETTLE_IDLE 6    /* idle steps in a row: longer than the second between two looks of the engine */
 
 extern char **environ;
 
@@ -126,13 +125,13 @@ double program_cpu(const struct program *p)
   return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
-void program_settle(const struct program *p, const struct bench *b)
+void program_settle(const struct program *p, const struct bench *b, double share)
 {
   double before = program_cpu(p);
   for (int i = 0, idle = 0; i < SETTLE_STEPS && idle < SETTLE_IDLE && !b->quick; i++) {
     sleep_ms(SETTLE_STEP_MS);
     double now = program_cpu(p);
-    idle = now - before <= SETTLE_SHARE * SETTLE_STEP_MS / 1000 ? idle + 1 : 0;
+    idle = now - before <= share * SETTLE_STEP_MS / 1000 ? idle + 1 : 0;
     before = now;
   }
 }
@@ -172,7 +171,7 @@ static int read_port(const struct program *p)
   return port;
 }
 
-struct place serve_start(struct program *p, const struct bench *b, const char *name, const char *db)
+void serve_start(struct program *p, const struct bench *b, const char *name, const char *db)
 {
   char path[BENCH_PATH], file[BENCH_PATH], url[BENCH_PATH + 16], config[BENCH_PATH], line[LINE_BYTES];
   FILE *f = fopen(bench_path(b, "empty.ini", config), "we");
@@ -184,17 +183,19 @@ struct place serve_start(struct program *p, const struct bench *b, const char *n
   program_line(p, "event=ready", line);
   const char *threads = strstr(line, "threads=");
   if (threads == NULL) complain(p, "does not tell its threads");
-  return (struct place){read_port(p), (int)strtol(threads + strlen("threads="), NULL, 10)};
+  p->port = read_port(p);
+  p->threads = (int)strtol(threads + strlen("threads="), NULL, 10);
 }
 
-int bare_start(struct program *p, const struct bench *b, size_t bytes, const char *type, int threads)
+void bare_start(struct program *p, const struct bench *b, size_t bytes, const char *type, int threads)
 {
   char path[BENCH_PATH], size[32], many[32];
   snprintf(size, sizeof size, "%zu", bytes);
   snprintf(many, sizeof many, "%d", threads);
   const char *argv[] = {built(b, "tests/bench/bare-http", path), size, type, many, NULL};
   program_start(p, b, "bare-http", argv);
-  return read_port(p);
+  p->port = read_port(p);
+  p->threads = threads;
 }
 
 void swarm_start(struct program *p, const struct bench *b, int port, int64_t channels, int64_t readers)

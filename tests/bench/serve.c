@@ -19,9 +19,11 @@
 #define TAIL 90          /* of them after its last checkpoint */
 #define BATCH_BYTES (128 * 1024)
 #define LOOK_PAUSE_MS 5
+#define IDLE_SHARE 0.04 /* of a processor: a server with nothing to do */
+#define CROWD_SHARE 0.3 /* the same with a crowd, whose heartbeats it answers and writes */
 
 struct turns {
-  struct samples rate, p50, p90, p99, max;
+  struct samples rate, p50, p90, p95, p99, max, cpu;
 };
 
 struct scene {
@@ -31,7 +33,6 @@ struct scene {
   int rounds, seconds;
   int64_t sessions, channels, readers;
   struct program plain, crowded, swarm;
-  struct place plain_at, crowded_at;
   struct embedded *embedded;
 };
 
@@ -47,41 +48,58 @@ static void turns_add(struct turns *t, const struct load *l)
   samples_add(&t->rate, l->per_second);
   samples_add(&t->p50, l->p50);
   samples_add(&t->p90, l->p90);
+  samples_add(&t->p95, l->p95);
   samples_add(&t->p99, l->p99);
   samples_add(&t->max, l->max);
+  samples_add(&t->cpu, l->cpu);
 }
 
 static void turns_done(struct turns *t)
 {
-  samples_done(&t->rate), samples_done(&t->p50), samples_done(&t->p90), samples_done(&t->p99), samples_done(&t->max);
+  samples_done(&t->rate), samples_done(&t->p50), samples_done(&t->p90), samples_done(&t->p95);
+  samples_done(&t->p99), samples_done(&t->max), samples_done(&t->cpu);
 }
 
 static void head_line(struct report *r)
 {
-  report_line(r, "| round | | per second | median | p90 | p95 | p99 | slowest |");
-  report_line(r, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+  report_line(r, "| round | | per second | CPU each | median | p90 | p95 | p99 | slowest |");
+  report_line(r, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
 }
 
-static void load_line(struct report *r, int round, const char *what, const struct load *l)
+static void load_line(struct report *r, const char *round, const char *what, const struct load *l)
 {
-  report_line(r, "| %d | %s | %.0f | %s | %s | %s | %s | %s |", round, what, l->per_second, text_ns(l->p50),
-              text_ns(l->p90), text_ns(l->p95), text_ns(l->p99), text_ns(l->max));
+  report_line(r, "| %s | %s | %.0f | %s | %s | %s | %s | %s | %s |", round, what, l->per_second, text_ns(l->cpu),
+              text_ns(l->p50), text_ns(l->p90), text_ns(l->p95), text_ns(l->p99), text_ns(l->max));
 }
 
+static void turn_line(struct report *r, int round, const char *what, const struct load *l, struct turns *t)
+{
+  char number[16];
+  snprintf(number, sizeof number, "%d", round);
+  load_line(r, number, what, l);
+  turns_add(t, l);
+}
+
+/* The median of each column; returns that of the rate. */
 static double turns_line(struct report *r, const char *what, struct turns *t)
 {
-  double rate = samples_median(&t->rate);
-  report_line(r, "| **median** | %s | **%.0f** | %s | %s | | %s | %s |", what, rate, text_ns(samples_median(&t->p50)),
-              text_ns(samples_median(&t->p90)), text_ns(samples_median(&t->p99)), text_ns(samples_median(&t->max)));
+  struct load l = {.per_second = samples_median(&t->rate),
+                   .p50 = samples_median(&t->p50),
+                   .p90 = samples_median(&t->p90),
+                   .p95 = samples_median(&t->p95),
+                   .p99 = samples_median(&t->p99),
+                   .max = samples_median(&t->max),
+                   .cpu = samples_median(&t->cpu)};
+  load_line(r, "**median**", what, &l);
   turns_done(t);
-  return rate;
+  return l.per_second;
 }
 
-static struct load load_run(const struct scene *s, int port, const char *path)
+static struct load load_run(const struct scene *s, struct program *server, const char *path)
 {
   struct program wrk;
-  load_start(&wrk, s->bench, port, path, s->seconds);
-  return load_end(&wrk);
+  load_start(&wrk, s->bench, server, path, s->seconds);
+  return load_end(&wrk, server);
 }
 
 /* ---- reading ---- */
@@ -117,19 +135,18 @@ struct reading {
   rp_engine *engine;
   rp_session *pen;
   struct program bare;
-  int bare_port;
   int64_t looks;
 };
 
 static void reading_open(struct reading *x, struct scene *s)
 {
   rp_error err;
-  client_open(&x->client, s->plain_at.port);
+  client_open(&x->client, s->plain.port);
   session_make(&x->client, "small");
   x->engine = ours_open(s->bench, "serve-plain.db");
   ours_check(rp_attach(x->engine, "small", &x->pen, &err), &err, "attach");
   for (int i = 0; i < 10; i++) look(&x->client, x->pen, x->looks++);
-  x->bare_port = bare_start(&x->bare, s->bench, x->client.n, x->client.type, s->plain_at.threads);
+  bare_start(&x->bare, s->bench, x->client.n, x->client.type, s->plain.threads);
 }
 
 static void reading_close(struct reading *x)
@@ -140,15 +157,15 @@ static void reading_close(struct reading *x)
   client_close(&x->client);
 }
 
-static struct load reading_turn(struct reading *x, const struct scene *s)
+static struct load reading_turn(struct reading *x, struct scene *s)
 {
   struct program wrk;
-  load_start(&wrk, s->bench, s->plain_at.port, "/v1/sessions/small", s->seconds);
+  load_start(&wrk, s->bench, &s->plain, "/v1/sessions/small", s->seconds);
   char line[LINE_BYTES];
   program_line(&wrk, "Running", line);
   for (int64_t until = now_ns() + (int64_t)s->seconds * 1000000000; now_ns() < until; pause_ms(LOOK_PAUSE_MS))
     look(&x->client, x->pen, x->looks++);
-  return load_end(&wrk);
+  return load_end(&wrk, &s->plain);
 }
 
 static void measure_reading(struct scene *s)
@@ -161,13 +178,12 @@ static void measure_reading(struct scene *s)
               "`GET /v1/sessions/ID`, %d connections of wrk, answers of %zu bytes. The bare server is libmicrohttpd "
               "with the same flags and as many threads (%d), and a constant of that size; ours writes its log of "
               "requests, and meanwhile another process appends to the session.\n",
-              SERVE_CLIENTS, x.client.n, s->plain_at.threads);
+              SERVE_CLIENTS, x.client.n, s->plain.threads);
   if (s->wrk) head_line(r);
   for (int i = 0; i < s->rounds && s->wrk; i++) {
-    struct load b = load_run(s, x.bare_port, "/"), o = reading_turn(&x, s);
-    load_line(r, i + 1, "bare", &b);
-    load_line(r, i + 1, "ours", &o);
-    turns_add(&bare, &b), turns_add(&ours, &o);
+    struct load b = load_run(s, &x.bare, "/"), o = reading_turn(&x, s);
+    turn_line(r, i + 1, "bare", &b, &bare);
+    turn_line(r, i + 1, "ours", &o, &ours);
   }
   if (s->wrk) {
     double theirs = turns_line(r, "bare", &bare), mine = turns_line(r, "ours", &ours);
@@ -203,11 +219,11 @@ static void crowd_come(struct scene *s)
   struct client c;
   char line[LINE_BYTES], word[32];
   double seconds, median, p95, most;
-  client_open(&c, s->crowded_at.port);
+  client_open(&c, s->crowded.port);
   session_make(&c, "swarm-fan");
   client_close(&c);
   double before = program_rss(&s->crowded);
-  swarm_start(&s->swarm, s->bench, s->crowded_at.port, s->channels, s->readers);
+  swarm_start(&s->swarm, s->bench, s->crowded.port, s->channels, s->readers);
   program_line(&s->swarm, "joined ", line);
   double grown = program_rss(&s->crowded) - before;
   if (sscanf(line, "joined %*d reading %*d seconds %lf", &seconds) != 1) die("swarm said: %s", line);
@@ -222,7 +238,7 @@ static void crowd_come(struct scene *s)
   if (sscanf(line, "fan %*d median %lf p95 %lf max %lf", &median, &p95, &most) != 3) die("swarm said: %s", line);
   report_line(r, "\nAn event posted until the last of %lld readers has it: median %s, p95 %s, slowest %s.\n",
               (long long)s->readers, text_ns(median * 1e3), text_ns(p95 * 1e3), text_ns(most * 1e3));
-  program_settle(&s->crowded, s->bench);
+  program_settle(&s->crowded, s->bench, CROWD_SHARE);
 }
 
 /* ---- appending ---- */
@@ -233,17 +249,16 @@ static void measure_appending(struct scene *s)
   struct turns engine = {0}, plain = {0}, crowded = {0};
   head_line(r);
   for (int i = 0; i < s->rounds; i++) {
-    struct load e = embedded_run(s->embedded, s->seconds), p = load_run(s, s->plain_at.port, NULL);
-    program_settle(&s->plain, s->bench);
+    struct load e = embedded_run(s->embedded, s->seconds), p = load_run(s, &s->plain, NULL);
+    program_settle(&s->plain, s->bench, IDLE_SHARE);
     crowd_pause(s, false);
     pause_ms(100);
-    struct load c = load_run(s, s->crowded_at.port, NULL);
-    program_settle(&s->crowded, s->bench);
+    struct load c = load_run(s, &s->crowded, NULL);
+    program_settle(&s->crowded, s->bench, CROWD_SHARE);
     crowd_pause(s, true);
-    load_line(r, i + 1, "embedded, 64 threads", &e);
-    load_line(r, i + 1, "server", &p);
-    load_line(r, i + 1, "server with the crowd", &c);
-    turns_add(&engine, &e), turns_add(&plain, &p), turns_add(&crowded, &c);
+    turn_line(r, i + 1, "embedded, 64 threads", &e, &engine);
+    turn_line(r, i + 1, "server", &p, &plain);
+    turn_line(r, i + 1, "server with the crowd", &c, &crowded);
   }
   double e = turns_line(r, "embedded, 64 threads", &engine), p = turns_line(r, "server", &plain);
   double c = turns_line(r, "server with the crowd", &crowded);
@@ -293,20 +308,19 @@ static void limits_round(struct limits *l)
   samples_add(&l->restore, (double)(t5 - t4));
 }
 
-static void limits_line(struct report *r, const char *what, struct samples *v, double ms)
+static void limits_line(struct report *r, const char *what, struct samples *v)
 {
   report_line(r, "| %s | %zu | %s | %s | %s |", what, v->n, text_ns(samples_median(v)), text_ns(samples_at(v, 95)),
               text_ns(samples_at(v, 100)));
-  (void)ms;
 }
 
 static void limits_tell(struct report *r, struct limits *l)
 {
   report_line(r, "| | calls | median | p95 | slowest |");
   report_line(r, "| --- | ---: | ---: | ---: | ---: |");
-  limits_line(r, "create", &l->create, 100);
-  limits_line(r, "checkpoint", &l->checkpoint, 500);
-  limits_line(r, "restore", &l->restore, 1000);
+  limits_line(r, "create", &l->create);
+  limits_line(r, "checkpoint", &l->checkpoint);
+  limits_line(r, "restore", &l->restore);
   report_limit(r, "Create over HTTP under load, p95 (L-11)", samples_at(&l->create, 95) / 1e6, 100, true, " ms");
   report_limit(r, "Checkpoint over HTTP under load, p95 (L-11)", samples_at(&l->checkpoint, 95) / 1e6, 500, true,
                " ms");
@@ -319,7 +333,7 @@ static void measure_limits(struct scene *s)
   struct program wrk = {0};
   int seconds = 4 * s->seconds;
   crowd_pause(s, false);
-  client_open(&l.client, s->crowded_at.port);
+  client_open(&l.client, s->crowded.port);
   session_make(&l.client, "long");
   for (int i = 0; i < LONG_EVENTS / 100; i++) add_events(&l, 100);
   report_line(s->report,
@@ -327,10 +341,10 @@ static void measure_limits(struct scene *s)
               "session of more than %d messages, %d of them after its last checkpoint), one after the other, with the "
               "crowd there and %d connections posting events:\n",
               LONG_EVENTS, TAIL, SERVE_CLIENTS);
-  if (s->wrk) load_start(&wrk, s->bench, s->crowded_at.port, NULL, seconds);
+  if (s->wrk) load_start(&wrk, s->bench, &s->crowded, NULL, seconds);
   for (int64_t until = now_ns() + (int64_t)seconds * 1000000000; now_ns() < until && (s->wrk || !l.restore.n);)
     limits_round(&l);
-  if (s->wrk) load_end(&wrk);
+  if (s->wrk) load_end(&wrk, &s->crowded);
   limits_tell(s->report, &l);
   samples_done(&l.create), samples_done(&l.checkpoint), samples_done(&l.restore);
   client_close(&l.client);
@@ -347,8 +361,8 @@ static void scene_open(struct scene *s, const struct bench *b, struct report *r)
   s->sessions = bench_count(b, SESSIONS, 10);
   s->channels = bench_count(b, CHANNELS, 10);
   s->readers = bench_count(b, READERS, 10);
-  s->plain_at = serve_start(&s->plain, b, "serve-plain", "serve-plain.db");
-  s->crowded_at = serve_start(&s->crowded, b, "serve-crowded", "serve-crowded.db");
+  serve_start(&s->plain, b, "serve-plain", "serve-plain.db");
+  serve_start(&s->crowded, b, "serve-crowded", "serve-crowded.db");
 }
 
 static void scene_close(struct scene *s)
@@ -372,9 +386,9 @@ void section_serve(const struct bench *b)
               "is connected to, which is stopped during the others' turns.",
               (long long)s.sessions, SERVE_CLIENTS, SERVE_CLIENTS);
   load_prepare(b, s.sessions);
-  sessions_make(s.plain_at.port, s.sessions);
+  sessions_make(s.plain.port, s.sessions);
   crowd_come(&s);
-  sessions_make(s.crowded_at.port, s.sessions);
+  sessions_make(s.crowded.port, s.sessions);
   crowd_pause(&s, true);
   s.embedded = embedded_open(b, s.sessions);
   if (s.wrk) measure_appending(&s);

@@ -15,7 +15,10 @@ struct program {
   char name[32];
   char log[BENCH_PATH]; /* what it says, on both of its outputs */
   pid_t pid;
-  int in; /* its input */
+  int in;      /* its input */
+  int port;    /* where it listens */
+  int threads; /* that read requests */
+  double cpu;  /* what it had used when the load on it began */
 };
 
 /* argv[0] is a path, or a word for $PATH. `name` is for its log and for complaints. */
@@ -27,16 +30,13 @@ void program_tell(const struct program *p, const char *line);
 void program_pause(const struct program *p, bool pause);
 double program_rss(const struct program *p); /* bytes; of a process as a whole */
 double program_cpu(const struct program *p); /* seconds so far */
-/* Waits until it has hardly anything to do. */
-void program_settle(const struct program *p, const struct bench *b);
+/* Waits until it uses no more than this share of a processor. */
+void program_settle(const struct program *p, const struct bench *b, double share);
 void program_stop(struct program *p);
 
 /* Those of this build. */
-struct place {
-  int port, threads;
-};
-struct place serve_start(struct program *p, const struct bench *b, const char *name, const char *db);
-int bare_start(struct program *p, const struct bench *b, size_t bytes, const char *type, int threads); /* its port */
+void serve_start(struct program *p, const struct bench *b, const char *name, const char *db);
+void bare_start(struct program *p, const struct bench *b, size_t bytes, const char *type, int threads);
 void swarm_start(struct program *p, const struct bench *b, int port, int64_t channels, int64_t readers);
 
 /* ---- serve-client.c: one connection that is kept ---- */
@@ -60,14 +60,15 @@ void client_must(struct client *c, int status, const char *method, const char *p
 struct load {
   double per_second;
   double p50, p90, p95, p99, max; /* ns */
+  double cpu;                     /* ns per request, of who serves them */
   int64_t requests, bad;
 };
 
 bool load_found(void); /* wrk */
 /* 64 connections that ask for `path`, or, without one, append to the sessions of load_prepare. */
-void load_start(struct program *p, const struct bench *b, int port, const char *path, int seconds);
-/* Waits for its end. A request that failed ends the program. */
-struct load load_end(struct program *p);
+void load_start(struct program *p, const struct bench *b, struct program *server, const char *path, int seconds);
+/* Waits for its end; `server` is who served it. A request that failed ends the program. */
+struct load load_end(struct program *p, const struct program *server);
 void load_prepare(const struct bench *b, int64_t sessions);
 void load_id(int64_t i, char out[32]); /* of the i-th session */
 

@@ -62,9 +62,9 @@ def test_slow_loris():
 
         alive = drip(sockets, heads, 0.2, others)
         assert not alive, "%d were never cut off" % len(alive)
-        assert len(took) >= 100, "only %d were served while they dripped" % len(took)
+        assert len(took) >= 20, "only %d were served while they dripped" % len(took)
         print("  %d slow clients: %d requests served meanwhile, the slowest in %.1f ms" % (LORIS, len(took), max(took) * 1e3))
-        for x in sockets:
+        for x in sockets + [connection]:
             x.close()
 
 
@@ -79,6 +79,8 @@ def test_slow_body():
                       % (sid.encode(), HOST, heads[i % 2]))
         alive = drip(sockets, [b" " * 9000], 0.2, lambda: s.get("/healthz").status != 200)
         assert not alive, "%d were never cut off" % len(alive)
+        for x in sockets:
+            x.close()
         assert s.get("/v1/sessions/" + sid).json["seq"] == 0
 
 
@@ -275,6 +277,7 @@ def test_wrong_tokens():
                 headers["Authorization"] = "Bearer " + right
                 assert s.get("/v1/sessions", headers, connection=connection).status == 200
         assert seen == {401, 429}, seen
+        connection.close()
         for value in ("Bearer", "Bearer ", "Basic cm9vdDpyb290", "Bearer " + "x" * 9000, "bearer rps_" + "A" * 43, "Bearer ' OR 1=1 --"):
             headers = {"Authorization": value}
             assert s.get("/v1/sessions", headers).status in (401, 403), value
@@ -337,8 +340,9 @@ def hoard(s, n):
     return kept, refused
 
 
-def exhaust(s, files):
-    """The server has `files` descriptors from now on, and somebody who takes them all."""
+def exhaust(s, files, reads):
+    """The server has `files` descriptors from now on, and somebody who takes them all. Questions on an old connection
+    get one of `reads` meanwhile."""
     sid = begin(s, "old")
     old, channel, stream = s.connect(), Phoenix(s), siege.stream(s, "old")
     channel.join("session:old", {"scope": "otters"})
@@ -352,6 +356,7 @@ def exhaust(s, files):
     assert share < 0.5 or siege.is_sanitized(), "it spins: %.0f %% of a core" % (share * 100)
     for i in range(20):
         assert ask(s, append, EVENT, old).status == 200, "an old connection suffers"
+        assert s.get("/v1/sessions/old", connection=old).status in reads
         assert channel.ask("session:old", "event", {"kind": "x-otter", "body": {"n": i}})[0] == "ok"
     siege.read_until(stream, b"id: 41\n")
     print("  %d file descriptors: %d connections kept, %d refused, then %.1f %% of a core" % (files, len(kept), refused, share * 100))
@@ -359,14 +364,15 @@ def exhaust(s, files):
         x.close()
     wait_until(lambda: siege.is_up(s))
     assert ask(s, append, EVENT, old).status == 200
+    assert s.get("/v1/sessions/old", connection=old).status == 200
     for x in (old, channel.sock, stream):
         x.close()
 
 
 def test_no_file_descriptors():
-    """The limit is lowered while it runs, so that accept itself fails."""
+    """The limit is lowered while it runs, so that accept itself fails, and so may opening the database once more."""
     with Server() as s, siege.unharmed(s):
-        exhaust(s, watch.files(s.pid) + 40)
+        exhaust(s, watch.files(s.pid) + 40, (200, 503))
 
 
 def test_few_file_descriptors():
@@ -376,7 +382,7 @@ def test_few_file_descriptors():
     s = Server(args=["--threads", "1"])
     siege.limit_from_the_start(s, few)
     with s, siege.unharmed(s):
-        exhaust(s, few)
+        exhaust(s, few, (200,))
 
 
 if __name__ == "__main__":

@@ -40,14 +40,7 @@ class Phoenix(WebSocket):
 
     def join(self, topic, payload=None, join_ref="1"):
         status, response = self.ask(topic, "phx_join", payload or {}, join_ref)
-        assert status == "ok", (topic, status, response, self.close_code, self.close_reason)
+        if status is None:
+            raise ConnectionError("closed with %s %s" % (self.close_code, self.close_reason))
+        assert status == "ok", (topic, status, response)
         return response
-
-    def until_closed(self):
-        """The code and reason of the close frame; 1006 when there was none."""
-        try:
-            while self.message() is not None:
-                pass
-        except OSError:
-            return self.close_code or 1006, self.close_reason
-        return self.close_code, self.close_reason

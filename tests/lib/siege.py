@@ -6,6 +6,7 @@ import re
 import resource
 import select
 import socket
+import sqlite3
 import sys
 import time
 import traceback
@@ -48,7 +49,8 @@ def read_until(s, mark):
     out = b""
     while mark not in out:
         part = s.recv(65536)
-        assert part, out[-300:]
+        if not part:
+            raise ConnectionError("it ended with %r" % out[-300:])
         out += part
     return out
 
@@ -148,17 +150,30 @@ def is_sanitized():
 
 
 @contextlib.contextmanager
+def held(server):
+    """Somebody else has the database for writing."""
+    other = sqlite3.connect(server.db[len("sqlite:"):], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.close()
+
+
+@contextlib.contextmanager
 def unharmed(server):
-    """After the attack the server answers, has its memory and file descriptors back and does nothing."""
+    """After the attack the server answers, has its memory and sockets back and as many threads, and ends in peace."""
     assert server.get("/healthz").status == 200
-    files, memory, threads = watch.files(server.pid), watch.rss(server.pid), watch.status(server.pid, "Threads")
+    sockets, memory, threads = watch.sockets(server.pid), watch.rss(server.pid), watch.status(server.pid, "Threads")
     yield
     assert server.process.poll() is None, "\n".join(server.log)
     assert server.get("/healthz").status == 200
-    wait_until(lambda: watch.files(server.pid) <= files + 8)
+    wait_until(lambda: watch.sockets(server.pid) <= sockets)
     assert watch.status(server.pid, "Threads") <= threads + 2
     grown = watch.rss(server.pid) - memory
     assert grown < RSS_MAX or is_sanitized(), "%d bytes more than before" % grown
+    code = server.stop()
+    assert code == 0, (code, "\n".join(server.log)[-8000:])
 
 
 def run(tests, wanted):

@@ -30,6 +30,17 @@ def files(pid):
     return len(os.listdir("/proc/%d/fd" % pid))
 
 
+def sockets(pid):
+    """Those of them that are sockets."""
+    found = 0
+    for name in os.listdir("/proc/%d/fd" % pid):
+        try:
+            found += os.readlink("/proc/%d/fd/%s" % (pid, name)).startswith("socket:")
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return found
+
+
 def share(pid, seconds):
     """The share of one core that it takes over that time."""
     began, used = time.monotonic(), cpu(pid)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/sqlite/sqlite.h"
 
+#define READER_WAIT_S 1 /* bounded, for a thread may wait while it holds another */
+
 /*
  * Nothing in a foreign file's schema may run code of its own through us, and our
  * own mistakes may not write what SQLite keeps for itself. Checkpoints are never
@@ -110,6 +112,23 @@ void rp__sq_pool_done(struct rp__sq_pool *p)
   pthread_mutex_destroy(&p->mu);
 }
 
+/* One more can't be opened (no file descriptors, say): one of those that are will do, if it comes back soon. */
+static bool reader_wait(struct rp__sq_pool *p, struct rp__sq_conn **ret)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += READER_WAIT_S;
+  pthread_mutex_lock(&p->mu);
+  p->n_open--;
+  pthread_cond_signal(&p->free);
+  int late = 0;
+  while (p->n_idle == 0 && p->n_open > 0 && !late) late = pthread_cond_timedwait(&p->free, &p->mu, &until);
+  bool there = p->n_idle > 0;
+  if (there) *ret = p->idle[--p->n_idle];
+  pthread_mutex_unlock(&p->mu);
+  return there;
+}
+
 int rp__sq_reader_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_error *err)
 {
   struct rp__sq_pool *p = &s->pool;
@@ -122,14 +141,10 @@ int rp__sq_reader_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_erro
   }
   p->n_open++;
   pthread_mutex_unlock(&p->mu);
-
-  int rc = rp__sq_conn_open(s, RP_SQ_READER, ret, err);
-  if (rc != 0) {
-    pthread_mutex_lock(&p->mu);
-    p->n_open--;
-    pthread_cond_signal(&p->free);
-    pthread_mutex_unlock(&p->mu);
-  }
+  rp_error why = {0};
+  int rc = rp__sq_conn_open(s, RP_SQ_READER, ret, &why);
+  if (!rc || reader_wait(p, ret)) return 0;
+  if (err) *err = why;
   return rc;
 }
 
