@@ -114,6 +114,12 @@ RP_API int rp_attach(rp_engine *e, const char *ref, rp_session **ret, rp_error *
 
 /* The id a reference names. `ret` holds RP_ID_MAX + 1 bytes. */
 RP_API int rp_resolve(rp_engine *e, const char *ref, char *ret, rp_error *err);
+/*
+ * The same as seen from a scope: an id, a key or a unique prefix of that scope, "last" of that scope; else the exact id
+ * of another one. With `scope` NULL a key that open sessions of several scopes have is RP_E_AMBIGUOUS, where rp_resolve
+ * takes the newest.
+ */
+RP_API int rp_resolve_in(rp_engine *e, const char *scope, const char *ref, char *ret, rp_error *err);
 
 RP_API const char *rp_session_id(const rp_session *s);
 RP_API int64_t rp_session_epoch(const rp_session *s);  /* 0 for a guest */

@@ -83,6 +83,12 @@ int rp__audit_op(rp_engine *e, const char *scope, const char *event, struct rp__
   return 0;
 }
 
+void rp__audit_count(rp_engine *e, const struct rp__op *ops, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (ops[i].type == RP_OP_AUDIT) atomic_fetch_add_explicit(&e->counters.audits, 1, memory_order_relaxed);
+}
+
 void rp__audit_write(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note)
 {
   rp_error err = {0};

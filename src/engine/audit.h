@@ -18,6 +18,8 @@ struct rp__audit_note {
 
 /* Begins the fields: write members with rp__jw_k…(&note->w, …), then make the op. */
 void rp__audit_begin(struct rp__audit_note *note);
+/* Operations were committed: counts the records among them. */
+void rp__audit_count(rp_engine *e, const struct rp__op *ops, size_t n);
 /* Ends the object and fills *ret. `scope` and `event` are borrowed until the commit. */
 int rp__audit_op(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note, struct rp__op *ret,
                  rp_error *err);

@@ -11,7 +11,16 @@ struct previous_search {
   bool hit;
 };
 
-/* The newest run that is not provably somebody's who works beside us. */
+/*
+ * Somebody works beside us: provably, or by the lease of a run without an owner that somebody beats for. One that was
+ * never beaten for was started by a command that came and went, and a second such command follows it.
+ */
+static bool beside_us(const struct rp__run_row *run, const struct rp__verdict *verdict)
+{
+  bool beaten = run->owner == RP_RUN_NONE && run->heartbeat_at > run->started_at;
+  return verdict->alive && (verdict->provable || beaten);
+}
+
 static int on_previous(void *ctx, const struct rp__run_row *run)
 {
   struct previous_search *x = ctx;
@@ -19,7 +28,7 @@ static int on_previous(void *ctx, const struct rp__run_row *run)
   struct rp__verdict verdict = {0};
   if (x->hit || run->ref == x->skip) return 0;
   if (!run->ended_at) rp__run_judge(x->e, run, 0, &v, &verdict);
-  if (!x->of_session && verdict.alive && verdict.provable) return 0;
+  if (!x->of_session && beside_us(run, &verdict)) return 0;
   x->run = *run;
   x->hit = true;
   return 0;

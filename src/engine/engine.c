@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "engine/audit.h"
 #include "engine/slot.h"
 
 #define PATTERNS_MAX (64 * 1024)
@@ -46,6 +47,7 @@ int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability 
   struct rp__commit c = {.txn = {.ops = ops, .n = n, .durability = d}};
   int rc = rp__commit_wait(&e->queue, &c);
   if (rc && err) *err = c.txn.err;
+  if (!rc) rp__audit_count(e, ops, n);
   return rc;
 }
 

@@ -144,19 +144,25 @@ int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err)
   return rc;
 }
 
+static int check_ref(const char *ref, rp_error *err)
+{
+  if (rp__name_ok(ref)) return 0;
+  return rp__fail_field(err, RP_E_USAGE, "id",
+                        "'%.60s' can't be an id or key: letters, digits and . _ : - only, "
+                        "at most %d",
+                        ref, RP_ID_MAX);
+}
+
 /* Exact id, then key, then a unique prefix; "last" is always the newest. */
 int rp__session_lookup(rp_engine *e, const char *ref, struct rp__session_row *ret, rp_error *err)
 {
   static const enum rp__find order[] = {RP_FIND_ID, RP_FIND_KEY, RP_FIND_PREFIX};
   const struct rp__store_ops *ops = e->store->ops;
   if (strcmp(ref, "last") == 0) return ops->session_find(e->store, RP_FIND_LAST, NULL, NULL, ret, err);
-  if (!rp__name_ok(ref))
-    return rp__fail_field(err, RP_E_USAGE, "id",
-                          "'%.60s' can't be an id or key: letters, digits and . _ : - only, "
-                          "at most %d",
-                          ref, RP_ID_MAX);
+  int rc = check_ref(ref, err);
+  if (rc) return rc;
   for (size_t i = 0; i < RP_ARRAY_SIZE(order); i++) {
-    int rc = ops->session_find(e->store, order[i], NULL, ref, ret, err);
+    rc = ops->session_find(e->store, order[i], NULL, ref, ret, err);
     if (rc != RP_E_SESSION_NOT_FOUND) return rc;
   }
   rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session has the id, key or prefix '%s'", ref);
@@ -183,6 +189,57 @@ int rp_resolve(rp_engine *e, const char *ref, char *ret, rp_error *err)
   if (rc) return rc;
   struct rp__session_row row = {0};
   rc = rp__session_lookup(e, ref ? ref : "", &row, err);
+  if (rc) return rc;
+  memcpy(ret, row.id, sizeof row.id);
+  rp__session_row_done(&row);
+  return 0;
+}
+
+/* An id of another scope must not hide a key of this one. */
+static int look_inside(rp_engine *e, const char *scope, const char *ref, struct rp__session_row *ret, rp_error *err)
+{
+  static const enum rp__find order[] = {RP_FIND_KEY, RP_FIND_PREFIX};
+  const struct rp__store_ops *ops = e->store->ops;
+  if (strcmp(ref, "last") == 0) return ops->session_find(e->store, RP_FIND_LAST, scope, NULL, ret, err);
+  int rc = check_ref(ref, err);
+  if (!rc) rc = ops->session_find(e->store, RP_FIND_ID, NULL, ref, ret, err);
+  if (rc && rc != RP_E_SESSION_NOT_FOUND) return rc;
+  bool elsewhere = !rc;
+  if (elsewhere && strcmp(ret->scope, scope) == 0) return 0;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(order); i++) {
+    struct rp__session_row row = {0};
+    rc = ops->session_find(e->store, order[i], scope, ref, &row, err);
+    if (!rc) {
+      if (elsewhere) rp__session_row_done(ret);
+      *ret = row;
+    }
+    if (!rc || (rc != RP_E_SESSION_NOT_FOUND && !elsewhere)) return rc;
+  }
+  if (elsewhere) return 0;
+  return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session of scope %s has the id, key or prefix '%s'", scope, ref);
+}
+
+static int look_everywhere(rp_engine *e, const char *ref, struct rp__session_row *ret, rp_error *err)
+{
+  struct rp__session_row other = {0};
+  int rc = rp__session_lookup(e, ref, ret, err);
+  if (rc || strcmp(ret->key, ref) != 0 || strcmp(ret->id, ref) == 0 || rp__status_ended(ret->status)) return rc;
+  if (e->store->ops->session_find(e->store, RP_FIND_KEY_ELSEWHERE, ret->scope, ref, &other, NULL)) return 0;
+  if (!rp__status_ended(other.status)) {
+    rc = rp__fail(err, RP_E_AMBIGUOUS, "open sessions of several scopes have the key '%s'", ref);
+    rp__hint(err, "say which: ?scope=%s or ?scope=%s", ret->scope, other.scope);
+    rp__session_row_done(ret);
+  }
+  rp__session_row_done(&other);
+  return rc;
+}
+
+int rp_resolve_in(rp_engine *e, const char *scope, const char *ref, char *ret, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  struct rp__session_row row = {0};
+  rc = scope ? look_inside(e, scope, ref ? ref : "", &row, err) : look_everywhere(e, ref ? ref : "", &row, err);
   if (rc) return rc;
   memcpy(ret, row.id, sizeof row.id);
   rp__session_row_done(&row);

@@ -321,7 +321,8 @@ int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *err)
   } else {
     rc = rp__state_at(s, at_seq, &f, &warnings, err);
     if (!rc && rp__fold_seq(f) < at_seq)
-      rc = rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s has %lld events", s->id, (long long)rp__fold_seq(f));
+      rc = rp__fail_field(err, RP_E_SEQ_NOT_FOUND, "at", "session %s has %lld events", s->id,
+                          (long long)rp__fold_seq(f));
     if (!rc) rc = rp__state_write(s, f, at_seq, ret, err);
     rp__fold_free(f);
   }

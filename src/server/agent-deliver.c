@@ -67,11 +67,24 @@ void rp__agent_flush(struct rp__agent *g)
 
 /* ---- events ---- */
 
-static void note_work(struct rp__seat *s)
+/* As long as it waits for somebody, that is what people have to know. */
+static void note_work(struct rp__agent *g)
 {
-  if (!rp_runtime_may(s->status, "running") || strcmp(s->status, "running") == 0) return;
-  snprintf(s->status, sizeof s->status, "running");
+  struct rp__seat *s = g->seat;
+  const char *waits = rp__agent_mind_waits(&g->mind, s->status), *next = waits ? waits : "running";
+  if (!rp_runtime_may(s->status, next) || strcmp(s->status, next) == 0) return;
+  snprintf(s->status, sizeof s->status, "%s", next);
   s->unsaved = true;
+}
+
+/* Whether the event is a decision or an answer; one that is pending is remembered. */
+static bool is_settlement(struct rp__agent *g, const struct rp__live_event *ev, bool *ret_approval)
+{
+  *ret_approval = strcmp(ev->kind, "approval") == 0;
+  if (!*ret_approval && strcmp(ev->kind, "question") != 0) return false;
+  if (!rp__json_eq(rp__json_get(ev->body, "status"), "pending")) return true;
+  rp__agent_mind_ask(&g->mind, *ret_approval, rp__json_get(ev->body, "id"), true);
+  return false;
 }
 
 /* Time travel takes what was known of the agent back too: it is told again. */
@@ -95,7 +108,15 @@ static bool on_event(void *ctx, struct rp__live_event *ev)
 {
   struct rp__agent *g = ctx;
   struct rp__buf out RP_AUTOBUF = RP_BUF(WORD_MAX);
+  struct rp__json id = rp__json_get(ev->body, "id");
+  bool approval;
   if (!g->ws || !g->seat) return true;
+  bool settles = is_settlement(g, ev, &approval);
+  if (ev->seq <= g->known) {
+    if (settles) rp__agent_mind_settle(&g->mind, approval, id);
+    return true;
+  }
+  if (settles && !rp__agent_mind_asked(&g->mind, approval, id)) return true; /* nobody waits for it any more */
   if (strcmp(ev->kind, "restored") == 0) tell_again(g, ev->body);
   if (strcmp(ev->kind, "status") == 0) see_status(g, ev->body);
   enum rp__agent_word word = rp__agent_write(ev->kind, ev->seq, ev->body, &out);
@@ -108,7 +129,8 @@ static bool on_event(void *ctx, struct rp__live_event *ev)
   if (rc) return false;
   atomic_fetch_add_explicit(&g->of->delivered, 1, memory_order_relaxed);
   g->sent = ev->seq;
-  if (word == RP_WORD_WORK) note_work(g->seat);
+  if (settles) rp__agent_mind_settle(&g->mind, approval, id);
+  if (word == RP_WORD_WORK) note_work(g);
   mark_soon(g);
   return true;
 }
@@ -117,7 +139,7 @@ static bool on_event(void *ctx, struct rp__live_event *ev)
 static void on_reset(void *ctx, int64_t seq)
 {
   struct rp__agent *g = ctx;
-  g->sent = seq;
+  g->sent = g->known = seq;
   if (g->seat) g->seat->delivered = seq;
 }
 
@@ -129,12 +151,12 @@ static void on_gone(void *ctx, const rp_error *err)
   rp__agent_close(g, 1000, "Session is gone");
 }
 
-int rp__agent_subscribe(struct rp__agent *g, rp_error *err)
+int rp__agent_subscribe(struct rp__agent *g, int64_t from, rp_error *err)
 {
   static const struct rp__sub_handler handler = {.event = on_event, .reset = on_reset, .gone = on_gone};
   g->marker.fn = on_marker;
-  g->sent = g->seat->delivered;
-  return rp__sub_new(g->of->srv->live, g->seat->entry, g->sent, &handler, g, &g->sub, err);
+  g->sent = g->known = g->seat->delivered;
+  return rp__sub_new(g->of->srv->live, g->seat->entry, from, &handler, g, &g->sub, err);
 }
 
 void rp__agent_unsubscribe(struct rp__agent *g)

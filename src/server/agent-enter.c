@@ -5,7 +5,9 @@
  * told of in the conversation (C-04), and the agent gets its token, then auth_ok, then
  * what it has not had yet.
  */
+#include "base/text.h"
 #include "server/agent-impl.h"
+#include "server/call.h"
 
 #define RESTORED "Session restored after server restart"
 #define RECONNECTED "Session agent reconnected"
@@ -21,6 +23,7 @@ struct entering {
   struct rp__entry *entry;
   struct rp__agent_facts facts;
   int64_t client_seq;
+  bool returns; /* its session had an agent before the server began */
   int rc;
   rp_error err;
 };
@@ -65,6 +68,28 @@ static void read_calls(struct rp__json state, struct rp__agent_mind *mind)
   }
 }
 
+static void read_asked(struct rp__json state, const char *facet, struct rp__agent_mind *mind)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json row;
+  while (rp__json_next(rp__json_get(state, facet), &it, NULL, &row))
+    rp__agent_mind_ask(mind, strcmp(facet, "approvals") == 0, rp__json_get(row, "id"), true);
+}
+
+/* What was pending then: whether a decision that follows is one for the agent depends on that. */
+static int read_pending(struct rp__entry *e, int64_t delivered, struct rp__agent_mind *mind, rp_error *err)
+{
+  char *text = NULL;
+  if (!mind || !delivered) return 0;
+  int rc = rp_state_json(rp__entry_session(e), delivered, &text, err);
+  if (rc) return rc;
+  struct rp__json state = rp__json_trusted(text, strlen(text));
+  read_asked(state, "approvals", mind);
+  read_asked(state, "questions", mind);
+  rp_free(text);
+  return 0;
+}
+
 int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agent_facts *ret,
                     struct rp__agent_mind *mind, rp_error *err)
 {
@@ -81,7 +106,7 @@ int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agen
   if (!rp__json_i64(rp__json_get(runtime, "delivered"), &ret->delivered)) ret->delivered = last_answer(state);
   read_calls(state, mind);
   rp_free(text);
-  return 0;
+  return read_pending(e, ret->delivered, mind, err);
 }
 
 static int look(struct entering *x, rp_error *err)
@@ -95,7 +120,9 @@ static int look(struct entering *x, rp_error *err)
     rc =
         rp__fail(err, RP_E_ENDED, "Session %s", strcmp(x->facts.status, "error") == 0 ? "has failed" : "is terminated");
   if (!rc) rc = rp_sync(rp__entry_session(x->entry), RP_AGENT_CLIENT, &x->client_seq, &seq, err);
+  if (!rc) rc = rp__roster_load(x->roster, err);
   if (!rc) rc = rp__roster_add(x->roster, x->id, err);
+  if (!rc) x->returns = rp__roster_returns(x->roster, x->id);
   return rc;
 }
 
@@ -112,12 +139,13 @@ static void run(struct rp__task *t)
 
 static void refuse(struct rp__agent *g, int rc, const rp_error *err)
 {
-  char reason[REASON_MAX];
+  char reason[REASON_MAX], message[RP_PROBLEM_TEXT];
   bool later = rp_error_lookup(rc)->retryable;
+  rp__problem_text(err, message);
   if (rc == RP_E_SESSION_NOT_FOUND)
     snprintf(reason, sizeof reason, "Authentication failed");
   else
-    snprintf(reason, sizeof reason, "%.*s", REASON_MAX - 1, err->message);
+    rp__text_copy(reason, sizeof reason, message);
   atomic_fetch_add_explicit(&g->of->refused, 1, memory_order_relaxed);
   rp__agent_close(g, later ? 1013 : rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND ? RP_CLOSE_AUTH : 1011, reason);
 }
@@ -158,12 +186,15 @@ static void greet(struct rp__agent *g, const struct entering *x)
   rp__agent_send(g, words("auth_ok", "sessionId", x->id, x));
 }
 
-/* Where no connection was left to replace, the agent was away, whatever the journal got to know of it. */
+/*
+ * Where no connection was left to replace, the agent was away, whatever the journal got to know of it; save that one
+ * that is starting is new, be it by an explicit start after a failure.
+ */
 static void settle_status(struct rp__agents *a, struct rp__seat *s, const struct entering *x, bool replaced)
 {
   if (!s->status[0])
     rp__seat_set(a, s, "starting", NULL, NULL);
-  else if (!replaced)
+  else if (!replaced && strcmp(s->status, "starting") != 0)
     rp__seat_set(a, s,
                  x->facts.approval   ? "awaiting_approval"
                  : x->facts.question ? "awaiting_answer"
@@ -182,7 +213,7 @@ static int sit(struct entering *x, rp_error *err)
     s = rp__seat_new(a, RP_TAKE(x->entry));
     if (!s) return rp__fail_nomem(err);
     snprintf(s->status, sizeof s->status, "%s", x->facts.status);
-    s->restarted = true; /* or there would be a seat */
+    s->restarted = x->returns; /* faster than rp__agents_restore */
   }
   bool replaced = s->agent != NULL;
   rp__seat_deadline(a, s, 0);
@@ -196,7 +227,7 @@ static int sit(struct entering *x, rp_error *err)
   s->restarted = false;
   greet(g, x);
   rp__slog(&x->srv->log, RP_LOG_INFO, "agent_connected", RP_F("session", x->id), RP_F("status", s->status));
-  int rc = rp__agent_subscribe(g, err);
+  int rc = rp__agent_subscribe(g, x->facts.delivered, err);
   if (!rc) rp__agent_seated(g);
   return rc;
 }

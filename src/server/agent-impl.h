@@ -26,6 +26,7 @@
 #define RP_AGENT_EVENTS 68                 /* made of one message */
 #define RP_AGENT_TOOLS 64                  /* of them, for tools */
 #define RP_AGENT_CALLS 256                 /* tools that run, whose names are remembered */
+#define RP_AGENT_ASKED 128                 /* approvals and questions of a session that are pending */
 #define RP_AGENT_STREAM_MAX (256 * 1024)   /* bytes of a streamed message that are compared with the whole one */
 #define RP_AGENT_PROGRESS_MAX 500          /* bytes of a word on the setup */
 #define RP_AGENT_ID_MAX 512                /* bytes of the ids it gives */
@@ -44,9 +45,16 @@
 struct rp__agent_call {
   char *id, *name; /* raw JSON strings; `name` lies behind `id` */
 };
+struct rp__agent_question {
+  bool approval; /* or a question */
+  bool stored;   /* the journal has it, up to where the agent was given it */
+  char *id;      /* as rp__agent_mind_ask spells it */
+};
 struct rp__agent_mind {
   struct rp__agent_call calls[RP_AGENT_CALLS];
   size_t n_calls;
+  struct rp__agent_question asked[RP_AGENT_ASKED];
+  size_t n_asked;
   struct rp__buf stream_id, streamed; /* of the stream that is open, as told and decoded */
 };
 void rp__agent_mind_init(struct rp__agent_mind *m);
@@ -56,6 +64,13 @@ void rp__agent_mind_call(struct rp__agent_mind *m, struct rp__json id, struct rp
 /* The name, a JSON string, or NULL. */
 const char *rp__agent_mind_name(const struct rp__agent_mind *m, struct rp__json id);
 void rp__agent_mind_forget(struct rp__agent_mind *m, struct rp__json id);
+/* An approval or a question is pending. `stored`: the journal says so, not just the agent. */
+void rp__agent_mind_ask(struct rp__agent_mind *m, bool approval, struct rp__json id, bool stored);
+/* Whether it is pending, and stored. */
+bool rp__agent_mind_asked(const struct rp__agent_mind *m, bool approval, struct rp__json id);
+void rp__agent_mind_settle(struct rp__agent_mind *m, bool approval, struct rp__json id);
+/* The status of an agent that waits for a decision or an answer, `status` if it fits; NULL: it does not wait. */
+const char *rp__agent_mind_waits(const struct rp__agent_mind *m, const char *status);
 /* One more chunk of a stream; an id of nothing: there is no stream any more. */
 void rp__agent_mind_stream(struct rp__agent_mind *m, struct rp__json id, struct rp__json token);
 /* Whether the text of the content is what was streamed. */
@@ -96,18 +111,25 @@ enum rp__agent_word rp__agent_write(const char *kind, int64_t seq, struct rp__js
 
 /* ---- agent-roster.c: which sessions have an agent, in a file beside the database ---- */
 
+struct rp__roster_row {
+  char *id;
+  bool found; /* it stood there when the server began, and its agent has not come yet */
+};
 struct rp__roster {
   pthread_mutex_t lock;
   char *path; /* NULL: nothing outlives the process */
-  char **ids;
+  struct rp__roster_row *rows;
   size_t n, cap;
+  bool loaded;
 };
 int rp__roster_init(struct rp__roster *r, const char *db_path, rp_error *err);
 void rp__roster_done(struct rp__roster *r);
 /* Durable when it returns. Any thread but the loop's. */
 int rp__roster_add(struct rp__roster *r, const char *id, rp_error *err);
-/* Adds what the file says. */
+/* Adds what the file says; the first time only. Before rp__roster_add, or what that adds would be found there. */
 int rp__roster_load(struct rp__roster *r, rp_error *err);
+/* Whether it was found when the server began; says so once. */
+bool rp__roster_returns(struct rp__roster *r, const char *id);
 /* A copy of all ids, each freed by the caller, as is the list. */
 int rp__roster_ids(struct rp__roster *r, char ***ret, size_t *ret_n, rp_error *err);
 void rp__roster_remove(struct rp__roster *r, const char *id);
@@ -143,6 +165,7 @@ struct rp__agent {
   size_t flying; /* what is in the store's or the pool's hands */
   size_t flying_bytes;
   int64_t sent;         /* the last event given to the socket */
+  int64_t known;        /* events up to this one are only looked at: it has had them */
   struct rp__buf early; /* what it said while it was being let in, each message ended by a NUL */
   struct rp__agent_mind mind;
 };
@@ -184,7 +207,8 @@ struct rp__agent_facts {
   int64_t delivered;
   bool approval, question; /* one is pending */
 };
-/* `mind` may be NULL. RP_E_ENDED: closed, abandoned or in the trash. */
+/* `mind` may be NULL; it gets what was pending when the last event was delivered. RP_E_ENDED: closed, abandoned or in
+ * the trash. */
 int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agent_facts *ret,
                     struct rp__agent_mind *mind, rp_error *err);
 
@@ -214,7 +238,8 @@ int rp__seat_store(struct rp__agents *a, struct rp__seat *s, struct rp__agent *g
 
 /* agent-deliver.c: events on their way to the agent */
 
-int rp__agent_subscribe(struct rp__agent *g, rp_error *err);
+/* From after `from` on; what the seat has been given is not sent again. */
+int rp__agent_subscribe(struct rp__agent *g, int64_t from, rp_error *err);
 void rp__agent_unsubscribe(struct rp__agent *g);
 /* It may take more than before, or has said what it got. */
 void rp__agent_resume(struct rp__agent *g);

@@ -4,7 +4,7 @@
 
 void rp__agent_mind_init(struct rp__agent_mind *m)
 {
-  m->n_calls = 0;
+  m->n_calls = m->n_asked = 0;
   m->stream_id = RP_BUF(RP_AGENT_ID_MAX + 2);
   m->streamed = RP_BUF(RP_AGENT_STREAM_MAX);
 }
@@ -12,7 +12,8 @@ void rp__agent_mind_init(struct rp__agent_mind *m)
 void rp__agent_mind_done(struct rp__agent_mind *m)
 {
   for (size_t i = 0; i < m->n_calls; i++) free(m->calls[i].id);
-  m->n_calls = 0;
+  for (size_t i = 0; i < m->n_asked; i++) free(m->asked[i].id);
+  m->n_calls = m->n_asked = 0;
   rp__buf_done(&m->stream_id);
   rp__buf_done(&m->streamed);
 }
@@ -57,6 +58,70 @@ void rp__agent_mind_forget(struct rp__agent_mind *m, struct rp__json id)
 {
   size_t i = find(m, id);
   if (i < m->n_calls) drop(m, i);
+}
+
+/* ---- approvals and questions ---- */
+
+/* One spelling of a string; 1 and "1" are two ids. NULL without memory. */
+static char *spell(struct rp__json id)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_AGENT_MESSAGE_MAX);
+  if (id.type == RP_JSON_NUMBER) {
+    rp__buf_add(&out, id.p, id.n);
+  } else {
+    rp__buf_char(&out, '"');
+    rp__json_text(id, &out);
+  }
+  return rp__buf_take(&out);
+}
+
+static size_t find_asked(const struct rp__agent_mind *m, bool approval, const char *id)
+{
+  size_t i = 0;
+  while (i < m->n_asked && (m->asked[i].approval != approval || strcmp(m->asked[i].id, id) != 0)) i++;
+  return i;
+}
+
+static void drop_asked(struct rp__agent_mind *m, size_t i)
+{
+  free(m->asked[i].id);
+  m->n_asked--;
+  memmove(&m->asked[i], &m->asked[i + 1], (m->n_asked - i) * sizeof m->asked[0]);
+}
+
+void rp__agent_mind_ask(struct rp__agent_mind *m, bool approval, struct rp__json id, bool stored)
+{
+  char *text RP_AUTOFREE = spell(id);
+  if (!text) return;
+  size_t i = find_asked(m, approval, text);
+  if (i < m->n_asked) {
+    m->asked[i].stored |= stored;
+    return;
+  }
+  if (m->n_asked == RP_AGENT_ASKED) drop_asked(m, 0);
+  m->asked[m->n_asked++] = (struct rp__agent_question){approval, stored, RP_TAKE(text)};
+}
+
+bool rp__agent_mind_asked(const struct rp__agent_mind *m, bool approval, struct rp__json id)
+{
+  char *text RP_AUTOFREE = spell(id);
+  size_t i = text ? find_asked(m, approval, text) : m->n_asked;
+  return i < m->n_asked && m->asked[i].stored;
+}
+
+void rp__agent_mind_settle(struct rp__agent_mind *m, bool approval, struct rp__json id)
+{
+  char *text RP_AUTOFREE = spell(id);
+  size_t i = text ? find_asked(m, approval, text) : m->n_asked;
+  if (i < m->n_asked) drop_asked(m, i);
+}
+
+const char *rp__agent_mind_waits(const struct rp__agent_mind *m, const char *status)
+{
+  bool approvals = false, questions = false;
+  for (size_t i = 0; i < m->n_asked; i++) *(m->asked[i].approval ? &approvals : &questions) = true;
+  if (questions && (!approvals || strcmp(status, "awaiting_answer") == 0)) return "awaiting_answer";
+  return approvals ? "awaiting_approval" : NULL;
 }
 
 /* ---- streams ---- */

@@ -83,9 +83,17 @@ static int at_work(struct reader *r, rp_error *err)
 
 /* ---- short messages ---- */
 
+/* It has nothing to do but to wait for what it has asked. */
+static int rest(struct reader *r, rp_error *err)
+{
+  const char *waits = rp__agent_mind_waits(r->mind, r->status);
+  return move_to(r, waits ? waits : "idle", (struct rp__json){0}, err);
+}
+
+/* What it was given on its return it may be at already. */
 static int read_ready(struct reader *r, rp_error *err)
 {
-  return move_to(r, "idle", (struct rp__json){0}, err);
+  return strcmp(r->status, "running") == 0 ? 0 : rest(r, err);
 }
 
 static int read_progress(struct reader *r, rp_error *err)
@@ -183,7 +191,7 @@ static int read_result(struct reader *r, rp_error *err)
   double usd = 0;
   bool none = cost.type == RP_JSON_NONE || cost.type == RP_JSON_NULL;
   if (!none && (!rp__json_double(cost, &usd) || usd < 0)) return wrong("costUsd", "a number >= 0", err);
-  int rc = move_to(r, "idle", (struct rp__json){0}, err);
+  int rc = rest(r, err);
   if (rc) return rc;
   if (rp__json_get(r->msg, "isError").type == RP_JSON_TRUE)
     system_message(r, rp__json_get(r->msg, "result"), "The agent's turn ended with an error");
@@ -221,6 +229,7 @@ static int read_pending(struct reader *r, const char *kind, const char *member, 
     if (strcmp(name, "id") != 0 && strcmp(name, "status") != 0) put(w, name, value);
   }
   end(r);
+  rp__agent_mind_ask(r->mind, strcmp(kind, "approval") == 0, id, false);
   return 0;
 }
 

@@ -27,8 +27,8 @@ int rp__roster_init(struct rp__roster *r, const char *db_path, rp_error *err)
 
 void rp__roster_done(struct rp__roster *r)
 {
-  for (size_t i = 0; i < r->n; i++) free(r->ids[i]);
-  free(r->ids);
+  for (size_t i = 0; i < r->n; i++) free(r->rows[i].id);
+  free(r->rows);
   free(r->path);
   pthread_mutex_destroy(&r->lock);
 }
@@ -38,30 +38,30 @@ void rp__roster_done(struct rp__roster *r)
 static size_t find(const struct rp__roster *r, const char *id)
 {
   size_t i = 0;
-  while (i < r->n && strcmp(r->ids[i], id) != 0) i++;
+  while (i < r->n && strcmp(r->rows[i].id, id) != 0) i++;
   return i;
 }
 
-static int push(struct rp__roster *r, const char *id, rp_error *err)
+static int push(struct rp__roster *r, const char *id, bool found, rp_error *err)
 {
   if (r->n == RP_ROSTER_MAX) return rp__fail(err, RP_E_LIMIT, "%d sessions have agents, which is all", RP_ROSTER_MAX);
   if (r->n == r->cap) {
     size_t cap = r->cap ? 2 * r->cap : 64;
-    char **ids = realloc(r->ids, cap * sizeof *ids);
-    if (!ids) return rp__fail_nomem(err);
-    r->ids = ids;
+    struct rp__roster_row *rows = realloc(r->rows, cap * sizeof *rows);
+    if (!rows) return rp__fail_nomem(err);
+    r->rows = rows;
     r->cap = cap;
   }
   char *copy = strdup(id);
   if (!copy) return rp__fail_nomem(err);
-  r->ids[r->n++] = copy;
+  r->rows[r->n++] = (struct rp__roster_row){copy, found};
   return 0;
 }
 
 static void drop(struct rp__roster *r, size_t i)
 {
-  free(r->ids[i]);
-  r->ids[i] = r->ids[--r->n];
+  free(r->rows[i].id);
+  r->rows[i] = r->rows[--r->n];
 }
 
 /* ---- the file ---- */
@@ -82,7 +82,7 @@ int rp__roster_add(struct rp__roster *r, const char *id, rp_error *err)
   int rc = 0;
   pthread_mutex_lock(&r->lock);
   if (find(r, id) == r->n) {
-    rc = push(r, id, err);
+    rc = push(r, id, false, err);
     if (!rc && (rc = append_line(r, id, err))) drop(r, r->n - 1);
   }
   pthread_mutex_unlock(&r->lock);
@@ -100,28 +100,43 @@ static int take_lines(struct rp__roster *r, const struct rp__buf *text, rp_error
     at += n + 1;
     if (n > RP_ID_MAX) continue;
     snprintf(id, sizeof id, "%.*s", (int)n, line);
-    if (rp__name_ok(id) && find(r, id) == r->n) rc = push(r, id, err);
+    if (rp__name_ok(id) && find(r, id) == r->n) rc = push(r, id, true, err);
   }
   return rc;
 }
 
-int rp__roster_load(struct rp__roster *r, rp_error *err)
+static int load(struct rp__roster *r, rp_error *err)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(0);
   if (!r->path) return 0;
   int rc = rp__file_read(r->path, RP_ROSTER_BYTES, &text, err);
   if (rc == RP_E_FILE_NOT_FOUND) return 0;
-  if (rc) return rc;
+  return rc ? rc : take_lines(r, &text, err);
+}
+
+int rp__roster_load(struct rp__roster *r, rp_error *err)
+{
   pthread_mutex_lock(&r->lock);
-  rc = take_lines(r, &text, err);
+  int rc = r->loaded ? 0 : load(r, err);
+  r->loaded |= !rc;
   pthread_mutex_unlock(&r->lock);
   return rc;
+}
+
+bool rp__roster_returns(struct rp__roster *r, const char *id)
+{
+  pthread_mutex_lock(&r->lock);
+  size_t i = find(r, id);
+  bool found = i < r->n && r->rows[i].found;
+  if (found) r->rows[i].found = false;
+  pthread_mutex_unlock(&r->lock);
+  return found;
 }
 
 static int copy_ids(const struct rp__roster *r, char **ids, rp_error *err)
 {
   for (size_t i = 0; i < r->n; i++) {
-    ids[i] = strdup(r->ids[i]);
+    ids[i] = strdup(r->rows[i].id);
     if (ids[i]) continue;
     while (i > 0) free(ids[--i]);
     return rp__fail_nomem(err);
@@ -159,7 +174,7 @@ int rp__roster_save(struct rp__roster *r, rp_error *err)
   if (!r->path) return 0;
   pthread_mutex_lock(&r->lock);
   for (size_t i = 0; i < r->n; i++) {
-    rp__buf_str(&text, r->ids[i]);
+    rp__buf_str(&text, r->rows[i].id);
     rp__buf_char(&text, '\n');
   }
   int rc = text.err ? rp__fail_nomem(err) : rp__file_write(r->path, text.p ? text.p : "", text.n, err);

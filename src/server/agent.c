@@ -24,9 +24,11 @@ void rp__agent_send_error(struct rp__agent *g, const rp_error *err, int64_t clie
   struct rp__buf out RP_AUTOBUF = RP_BUF(8192);
   struct rp__jw w = RP_JW(&out);
   const rp_error_info *info = rp_error_lookup(err->code);
+  char message[RP_PROBLEM_TEXT];
+  rp__problem_text(err, message);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "type", "error");
-  rp__jw_kstr(&w, "message", err->message[0] ? err->message : info->text);
+  rp__jw_kstr(&w, "message", message);
   rp__jw_kstr(&w, "code", info->name);
   if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
   if (client_seq) rp__jw_ki64(&w, "client_seq", client_seq);

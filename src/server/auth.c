@@ -214,12 +214,10 @@ static int by_token(struct rp__auth *a, const struct rp__request *r, const char 
  * A right token is let in however many wrong ones came from its address: there may be a whole office behind it. What
  * is limited is how long somebody is told that a guess was wrong.
  */
-static int note_failure(struct rp__auth *a, const struct rp__client *c, int64_t now_us, rp_error *err)
+static int note_failure(const struct rp__auth *a, const char *place, int64_t now_us, int rc, rp_error *err)
 {
-  char group[RP_HTTP_ADDRESS_TEXT];
-  rp__client_group(c->address, group);
-  if (c->direct || rp__rate_take(a->failures, group, now_us)) return RP_E_UNAUTHORIZED;
-  return rp__fail(err, RP_E_LIMIT, "too many wrong tokens came from %s", c->address);
+  if (!place[0] || rp__rate_take(a->failures, place, now_us)) return rc;
+  return rp__fail(err, RP_E_LIMIT, "too many wrong tokens came from %s", place);
 }
 
 static int check_rate(struct rp__auth *a, const struct rp__identity *who, const struct rp__client *c, int64_t now_us,
@@ -243,33 +241,43 @@ int rp__auth_identify(struct rp__auth *a, const struct rp__request *r, struct rp
   char text[TOKEN_TEXT] RP_CLEANUP(text_wipe);
   struct rp__client client;
   struct rp__identity who = {.who = RP_WHO_NOBODY};
+  char place[RP_HTTP_ADDRESS_TEXT] = "";
   int64_t now_us = rp__request_began_us(r);
   rp__client_find(a->set->trusted_proxies, r, &client);
   rp__text_copy(who.name, sizeof who.name, client.address);
+  if (!client.direct) rp__client_group(client.address, place);
   int rc = find_token(r, text, err);
   if (!rc && text[0])
     rc = by_token(a, r, text, &who, err);
   else if (!rc && is_local(r, &client))
     who = (struct rp__identity){.who = RP_WHO_LOCAL, .name = "local"};
-  if (rc == RP_E_UNAUTHORIZED) rc = note_failure(a, &client, now_us, err);
+  if (rc == RP_E_UNAUTHORIZED) rc = note_failure(a, place, now_us, rc, err);
   if (!rc) rc = check_rate(a, &who, &client, now_us, err);
   if (rc) return rc;
+  memcpy(who.place, place, sizeof who.place);
   *ret = who;
   return 0;
 }
 
 /* ---- rights ---- */
 
+static bool fits(const struct rp__identity *who, const char *session_id)
+{
+  return session_id && who->auth && rp__auth_is_session_token(who->auth, session_id, rp__str(who->shown));
+}
+
 static int session_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, rp_error *err)
 {
-  bool may = right != RP_RIGHT_ADMIN && session_id && who->auth &&
-             rp__auth_is_session_token(who->auth, session_id, rp__str(who->shown));
-  return may ? 0 : rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
+  if (right == RP_RIGHT_ADMIN || !fits(who, session_id))
+    return rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
+  if (right == RP_RIGHT_SCOPE)
+    return rp__fail(err, RP_E_FORBIDDEN, "a session's token neither copies nor deletes it, nor takes from others");
+  return 0;
 }
 
 static int token_allows(const struct rp__identity *who, enum rp__right right, const char *scope, rp_error *err)
 {
-  if (right == RP_RIGHT_WRITE && who->read_only)
+  if ((right == RP_RIGHT_WRITE || right == RP_RIGHT_SCOPE) && who->read_only)
     return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for reading only", who->name);
   if (!who->scope[0]) return 0;
   if (right == RP_RIGHT_ADMIN)
@@ -289,6 +297,21 @@ int rp__auth_allows(const struct rp__identity *who, enum rp__right right, const 
   rp__fail(err, RP_E_UNAUTHORIZED, "a token is needed off this machine, behind a proxy, and by another name");
   rp__hint(err, "'reprise token create' makes one; send it as 'Authorization: Bearer …'");
   return RP_E_UNAUTHORIZED;
+}
+
+static int64_t monotonic_us(void)
+{
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int rp__auth_admit(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
+                   rp_error *err)
+{
+  int rc = rp__auth_allows(who, right, session_id, scope, err);
+  if (rc != RP_E_FORBIDDEN || who->who != RP_WHO_SESSION || !who->auth || fits(who, session_id)) return rc;
+  return note_failure(who->auth, who->place, monotonic_us(), rc, err);
 }
 
 /* ---- the internal secret ---- */

@@ -32,6 +32,7 @@ struct rp__identity {
   char name[RP_ID_MAX + 1];          /* for the log: a token's id, "local", "session", an address */
   char shown[RP_SESSION_TOKEN_TEXT]; /* a session's token, as it came; never logged */
   const struct rp__auth *auth;       /* who can tell whether that one is right */
+  char place[RP_HTTP_ADDRESS_TEXT];  /* whom wrong ones count for; empty: nobody, on this machine */
 };
 
 /* What a route asks of who calls it. */
@@ -40,6 +41,7 @@ enum rp__right {
   RP_RIGHT_READ,  /* a token, also a read-only one; with :id also that session's */
   RP_RIGHT_WRITE, /* the same, but no read-only one */
   RP_RIGHT_ADMIN, /* over all scopes: audit, metrics */
+  RP_RIGHT_SCOPE, /* to write, beyond what is said in one session (copies, deletion): no session's own token */
 };
 
 /* Reads or makes the internal secret (C-02: $INTERNAL_SECRET, else a 0600 file). `db_path`: of the database, or NULL.
@@ -64,6 +66,12 @@ int rp__auth_identify(struct rp__auth *a, const struct rp__request *r, struct rp
  */
 int rp__auth_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
                     rp_error *err);
+/*
+ * The same at a door: a session's token that does not open this one counts as a wrong token of its address. RP_E_LIMIT
+ * when there were too many. Any thread.
+ */
+int rp__auth_admit(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
+                   rp_error *err);
 
 /* C-06: the token that opens one session, stable across restarts: derived from the internal secret. */
 void rp__auth_session_token(const struct rp__auth *a, const char *session_id, char out[RP_SESSION_TOKEN_TEXT]);

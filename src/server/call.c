@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/id.h"
 #include "base/suggest.h"
 #include "server/server.h"
 
@@ -35,6 +36,14 @@ int rp__call_text(struct rp__call *c, const char *name, char *ret, size_t size, 
   bool there;
   int rc = query_text(c, name, text, RP_MIN(sizeof text, size), &there, err);
   if (!rc && there) memcpy(ret, text, strlen(text) + 1);
+  return rc;
+}
+
+int rp__call_scope(struct rp__call *c, char ret[RP_ID_MAX + 1], rp_error *err)
+{
+  memcpy(ret, c->who.scope, RP_ID_MAX + 1);
+  int rc = rp__call_text(c, "scope", ret, RP_ID_MAX + 1, err);
+  if (!rc && ret[0] && !rp__name_ok(ret)) rc = bad_query("scope", "a scope's name", err);
   return rc;
 }
 

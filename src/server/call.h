@@ -52,6 +52,11 @@ static inline rp_session *rp__call_session(const struct rp__call *c)
 
 /* ---- query parameters, by name; absent ones leave *ret as it was ---- */
 
+/*
+ * The scope that a name of a session is looked up in: the query's, or else that of a token bound to one; empty: all.
+ * Whether the asker may is asked of the session that is found.
+ */
+int rp__call_scope(struct rp__call *c, char ret[RP_ID_MAX + 1], rp_error *err);
 int rp__call_text(struct rp__call *c, const char *name, char *ret, size_t size, rp_error *err);
 int rp__call_i64(struct rp__call *c, const char *name, int64_t min, int64_t max, int64_t *ret, rp_error *err);
 int rp__call_bool(struct rp__call *c, const char *name, bool *ret,
@@ -81,6 +86,9 @@ int rp__call_take(struct rp__call *c, int status, int *ret_fd, rp_error *err);
 
 /* The problem document (RFC 9457) of an error, and the answer around it, Retry-After and all. */
 void rp__problem_write(const rp_error *err, struct rp__buf *out);
+/* The message as it may leave the machine: without the paths of files. Never empty. */
+#define RP_PROBLEM_TEXT (sizeof(((rp_error *)0)->message) + 64)
+void rp__problem_text(const rp_error *err, char ret[RP_PROBLEM_TEXT]);
 void rp__problem_answer(struct rp__server *srv, struct rp__request *r, const rp_error *err);
 
 #endif

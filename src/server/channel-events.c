@@ -69,25 +69,34 @@ static int send_status(struct rp__channel *ch, const char *status, int64_t seq)
   return rc;
 }
 
+static bool is_end(const char *status)
+{
+  return strcmp(status, "closed") == 0 || strcmp(status, "abandoned") == 0;
+}
+
+/* An end has its place among the events: who has not got them all hears of it there. One before the join is past. */
 void rp__channel_status(struct rp__channel *ch, const char *status, int64_t seq)
 {
-  if (ch->joined && ch->entry) send_status(ch, status, seq);
+  bool news = ch->joined && ch->entry && strcmp(ch->status, status) != 0;
+  if (!news || seq < RP_MAX(ch->seen, ch->joined_at) || (is_end(status) && seq > ch->seen)) return;
+  if (!send_status(ch, status, seq) && is_end(status)) rp__channel_end(ch);
 }
 
 /* L-05: an event makes a session active; ends are events of their own; rest and checkpoints are told by the beat. */
-static int tell_status(struct rp__channel *ch, const struct rp__live_event *ev)
+static bool event_status(const struct rp__live_event *ev, char ret[16])
 {
-  char status[16] = "active";
   struct rp__json v = strcmp(ev->kind, "status") == 0 ? rp__json_get(ev->body, "status") : (struct rp__json){0};
-  if (strcmp(ev->kind, "snapshot") == 0 || strcmp(ev->kind, "runtime") == 0) return 0;
-  if (v.type == RP_JSON_STRING && v.n - 2 < sizeof status)
-    snprintf(status, sizeof status, "%.*s", (int)v.n - 2, v.p + 1);
-  return send_status(ch, status, ev->seq);
+  bool named = v.type == RP_JSON_STRING && v.n - 2 < 16;
+  snprintf(ret, 16, "%.*s", named ? (int)v.n - 2 : 6, named ? v.p + 1 : "active");
+  return strcmp(ev->kind, "snapshot") != 0 && strcmp(ev->kind, "runtime") != 0;
 }
 
 static bool on_event(void *ctx, struct rp__live_event *ev)
 {
   struct rp__channel *ch = ctx;
+  char status[16];
+  /* Of what was before the join, the reply has told what became of it. */
+  bool news = ev->seq > ch->joined_at && event_status(ev, status);
   if (!ch->socket) return true;
   /* Offered again: its first message may be out already. */
   int rc = ch->begun < ev->seq ? send_event(ch, ev) : 0;
@@ -95,8 +104,9 @@ static bool on_event(void *ctx, struct rp__live_event *ev)
   if (rc == RP_E_NOMEM) rp__socket_close(ch->socket, 1011, "out of memory"); /* no holes: it comes back for the rest */
   if (ch->begun < ev->seq) send_note(ch, ev); /* the event says it all: this may go missing */
   ch->begun = ev->seq;
-  if (tell_status(ch, ev) == RP_E_LIMIT) return false;
+  if (news && send_status(ch, status, ev->seq) == RP_E_LIMIT) return false;
   ch->seen = ev->seq;
+  if (news && is_end(status)) rp__channel_end(ch);
   return true;
 }
 
@@ -113,10 +123,17 @@ static void on_reset(void *ctx, int64_t seq)
   if (!out.err) rp__channel_tell(ch, "reset", (struct rp__str){out.p, out.n});
 }
 
-/* The session is gone: the client is told as of a channel that failed; its next join says why. */
+/*
+ * What was deleted must not come back by a client that joins again by itself. All else is told as of a channel that
+ * failed: the next join says why.
+ */
 static void on_gone(void *ctx, const rp_error *err)
 {
   struct rp__channel *ch = ctx;
+  if (err->code == RP_E_SESSION_NOT_FOUND) {
+    rp__channel_end(ch);
+    return;
+  }
   struct rp__buf why RP_AUTOBUF = RP_BUF(4096), out RP_AUTOBUF = RP_BUF(8192);
   struct rp__jw w = RP_JW(&why);
   rp__push_refusal(err, NULL, &w);

@@ -151,9 +151,20 @@ static int find_by_id(struct join *j, rp_error *err)
 {
   int rc = show(j, j->topic_id, err);
   if (strcmp(j->found.id, j->topic_id) != 0) j->found.there = false;
-  if (!rc && j->found.there && j->scope && strcmp(j->found.scope, j->scope) != 0)
-    return rp__fail_field(err, RP_E_EXISTS, "scope", "session %s belongs to another scope", j->topic_id);
   return rc;
+}
+
+/* Rights come before anything that tells whether there is such a session. */
+static int check_rights(const struct join *j, rp_error *err)
+{
+  if (j->found.there) return rp__auth_admit(&j->who, RP_RIGHT_READ, j->found.id, j->found.scope, err);
+  return rp__auth_admit(&j->who, RP_RIGHT_WRITE, j->key ? NULL : j->topic_id, scope_of(j), err);
+}
+
+static int check_scope(const struct join *j, rp_error *err)
+{
+  if (!j->found.there || !j->scope || strcmp(j->found.scope, j->scope) == 0) return 0;
+  return rp__fail_field(err, RP_E_EXISTS, "scope", "session %s belongs to another scope", j->topic_id);
 }
 
 /* ---- making it live ---- */
@@ -169,6 +180,7 @@ static int start(struct join *j, rp_error *err)
     o.channel = "channel";
     o.meta = j->meta;
   }
+  /* By its key it may have become another session since it was found. */
   int rc = rp__auth_allows(&j->who, RP_RIGHT_WRITE, j->key ? NULL : j->topic_id, o.scope, err);
   if (rc) return rc;
   rc = rp_start(j->srv->engine, &o, &s, err);
@@ -177,6 +189,7 @@ static int start(struct join *j, rp_error *err)
   free(j->start);
   j->start = strdup(rp_start_json(s));
   snprintf(j->found.id, sizeof j->found.id, "%s", rp_session_id(s));
+  rp_heartbeat(s, NULL); /* at once: who joins next door must not take it for dead */
   rp_session_detach(s);
   return j->start ? 0 : rp__fail_nomem(err);
 }
@@ -185,15 +198,14 @@ static int make_live(struct join *j, rp_error *err)
 {
   bool alive = false;
   int rc = j->key ? find_by_key(j, err) : find_by_id(j, err);
+  if (!rc) rc = check_rights(j, err);
+  if (!rc) rc = check_scope(j, err);
+  if (!rc && j->found.there) rc = rp_alive(j->srv->engine, j->found.id, &alive, err);
   if (rc) return rc;
-  if (j->found.there) {
-    rc = rp__auth_allows(&j->who, RP_RIGHT_READ, j->found.id, j->found.scope, err);
-    if (!rc) rc = rp_alive(j->srv->engine, j->found.id, &alive, err);
-  }
   if (j->found.there) j->resumed = true;
   /* Who may only read looks at what is there, dead or alive. */
   bool reads = j->found.there && rp__auth_allows(&j->who, RP_RIGHT_WRITE, j->found.id, j->found.scope, NULL) != 0;
-  return rc || alive || reads ? rc : start(j, err);
+  return alive || reads ? 0 : start(j, err);
 }
 
 static void give_up(struct join *j)
@@ -297,6 +309,7 @@ static void refuse(struct rp__channel *ch, const char *ref, const rp_error *err)
   rp__channel_refuse(ch, ref, err, NULL);
   close_old(ch);
   refuse_queue(ch);
+  if (ch->socket) rp__socket_wrong(ch->socket, err->code);
   rp__channel_detach(ch, false);
 }
 
@@ -304,7 +317,9 @@ static void admit(struct rp__channel *ch)
 {
   ch->joined = true;
   atomic_fetch_add_explicit(&ch->of->joins, 1, memory_order_relaxed);
-  if (ch->socket) atomic_fetch_add(&ch->of->n_joined, 1);
+  if (!ch->socket) return;
+  rp__socket_proven(ch->socket);
+  atomic_fetch_add(&ch->of->n_joined, 1);
 }
 
 static void settle(struct rp__channel *ch, struct join *j)
@@ -316,6 +331,7 @@ static void settle(struct rp__channel *ch, struct join *j)
   ch->may_write = j->may_write;
   ch->has_video = j->has_video;
   ch->video = j->video;
+  ch->joined_at = j->found.seq;
   snprintf(ch->status, sizeof ch->status, "%s", j->found.status);
   rp__member_add(ch->member, ch);
   write_reply(j, &out);
@@ -347,7 +363,9 @@ static void after_pool(struct rp__job *job)
 static void in_pool(struct rp__task *t)
 {
   struct join *j = (struct join *)t;
-  j->rc = join_session(j, &j->err);
+  /* Those that wait when the server ends may be many; each client was told to come back. */
+  bool ends = atomic_load(&j->srv->draining);
+  j->rc = ends ? rp__fail(&j->err, RP_E_BUSY, "the server is stopping") : join_session(j, &j->err);
   j->job.fn = after_pool;
   if (rp__loop_post(j->srv->loop, &j->job)) return;
   give_up(j);
@@ -396,7 +414,7 @@ static int join_list(struct rp__channel *ch, const struct rp__phx *m, rp_error *
 {
   const char *scope = strchr(ch->topic, ':') + 1;
   int rc = check_name("topic", scope, err);
-  if (!rc) rc = rp__auth_allows(&ch->socket->who, RP_RIGHT_READ, NULL, scope, err);
+  if (!rc) rc = rp__auth_admit(&ch->socket->who, RP_RIGHT_READ, NULL, scope, err);
   if (!rc) rc = rp__channel_subscribe_list(ch, scope, err);
   if (rc) return rc;
   admit(ch);

@@ -12,18 +12,21 @@
 #include "server/channel.h"
 
 #define BUCKETS 4096
-#define BEAT_MS 4000 /* between two heartbeats of a session; the engine writes only those that are due */
-#define BATCH 256    /* rows looked after in one go, without the lock */
+#define BEAT_MS 4000  /* between two heartbeats of a session; the engine writes only those that are due */
+#define BATCH 64      /* rows looked after in one go, without the lock */
+#define RUN_MS 200    /* then the job is due again */
+#define RETRY_MS 1000 /* more than the grace, for a close that failed */
 
 struct rp__member {
   struct rp__member *by_id, *by_key; /* next in the bucket */
   struct rp__entry *entry;
   char key[RP_ID_MAX + 1];
   size_t n, writers;
-  bool closing; /* by the job that is at it now */
+  bool closing; /* by a thread that is at it now */
   bool closed;  /* by word: no grace, no close */
   int64_t beat_ms;
-  int64_t due_ms;               /* to be closed then; 0: not */
+  int64_t due_ms; /* to be closed then, and in the list of those; 0: not */
+  struct rp__member *before, *after;
   struct rp__channel *channels; /* in the loop */
 };
 
@@ -33,6 +36,8 @@ struct rp__members {
   pthread_cond_t settled; /* a row is no longer closing */
   struct rp__member *ids[BUCKETS], *keys[BUCKETS];
   unsigned char seed[crypto_shorthash_KEYBYTES];
+  struct rp__member *first, *last; /* to be closed, in the order in which they were left */
+  size_t n_leaving;                /* of these, and of those being closed */
   atomic_llong left, left_failed;
 };
 
@@ -80,8 +85,28 @@ static void index_key(struct rp__members *t, struct rp__member *m, const char *k
   *at = m;
 }
 
+static void list(struct rp__members *t, struct rp__member *m, int64_t due_ms)
+{
+  m->due_ms = due_ms;
+  m->before = t->last;
+  m->after = NULL;
+  *(t->last ? &t->last->after : &t->first) = m;
+  t->last = m;
+  t->n_leaving++;
+}
+
+static void unlist(struct rp__members *t, struct rp__member *m)
+{
+  if (!m->due_ms) return;
+  *(m->before ? &m->before->after : &t->first) = m->after;
+  *(m->after ? &m->after->before : &t->last) = m->before;
+  m->due_ms = 0;
+  t->n_leaving--;
+}
+
 static void drop(struct rp__members *t, struct rp__member *m)
 {
+  unlist(t, m);
   *place(t, rp__entry_id(m->entry)) = m->by_id;
   if (m->key[0]) {
     struct rp__member **at = &t->keys[bucket(t, m->key)];
@@ -137,7 +162,7 @@ int rp__member_enter(struct rp__members *t, struct rp__entry *e, const char *key
   if (m) {
     m->n++;
     m->writers += writes;
-    m->due_ms = 0;
+    unlist(t, m);
     index_key(t, m, key);
   }
   pthread_mutex_unlock(&t->lock);
@@ -159,7 +184,7 @@ void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, b
   m->writers -= writes;
   if (m->n == 0) {
     if (goodbye && writes && is_ours(m) && !m->closed)
-      m->due_ms = now_ms() + t->of->srv->set.leave_ms;
+      list(t, m, now_ms() + t->of->srv->set.leave_ms);
     else
       drop(t, m);
   }
@@ -198,9 +223,52 @@ void rp__member_remove(struct rp__member *m, struct rp__channel *ch)
   if (*at) *at = ch->fellow;
 }
 
-/* ---- jobs, in the work's thread ---- */
+/* ---- closing what was left ---- */
 
-/* The sessions for which `wanted` holds, each with a reference; at most BATCH. Goes on at *at. */
+struct rp__entry *rp__members_take(struct rp__members *t, bool early)
+{
+  struct rp__entry *e = NULL;
+  pthread_mutex_lock(&t->lock);
+  struct rp__member *m = t->first;
+  if (m && (early || m->due_ms <= now_ms())) {
+    unlist(t, m);
+    m->closing = true;
+    t->n_leaving++;
+    e = rp__entry_ref(t->of->srv->registry, m->entry);
+  }
+  pthread_mutex_unlock(&t->lock);
+  return e;
+}
+
+/* A store that is away is tried again; who comes back meanwhile finds the session open. */
+void rp__members_settle(struct rp__members *t, struct rp__entry *e, int rc)
+{
+  pthread_mutex_lock(&t->lock);
+  struct rp__member *m = *place(t, rp__entry_id(e));
+  m->closing = false;
+  t->n_leaving--;
+  if (rc)
+    list(t, m, now_ms() + t->of->srv->set.leave_ms + RETRY_MS);
+  else
+    drop(t, m);
+  pthread_cond_broadcast(&t->settled);
+  pthread_mutex_unlock(&t->lock);
+  rp__registry_put(t->of->srv->registry, e);
+  atomic_fetch_add(rc ? &t->left_failed : &t->left, 1);
+}
+
+size_t rp__members_leaving(struct rp__members *t, bool *ret_due)
+{
+  pthread_mutex_lock(&t->lock);
+  size_t n = t->n_leaving;
+  if (ret_due) *ret_due = t->first && t->first->due_ms <= now_ms();
+  pthread_mutex_unlock(&t->lock);
+  return n;
+}
+
+/* ---- heartbeats ---- */
+
+/* Sessions that are due, each with a reference. */
 struct batch {
   struct rp__entry *entry[BATCH];
   size_t n;
@@ -214,21 +282,14 @@ static bool beat_due(struct rp__member *m, int64_t now)
   return true;
 }
 
-static bool close_due(struct rp__member *m, int64_t now)
-{
-  if (m->n || !m->due_ms || m->due_ms > now || m->closing) return false;
-  m->closing = true;
-  return true;
-}
-
-static bool collect(struct rp__members *t, bool (*due)(struct rp__member *m, int64_t now), struct batch *b)
+static bool collect(struct rp__members *t, struct batch *b)
 {
   int64_t now = now_ms();
   b->n = 0;
   pthread_mutex_lock(&t->lock);
   for (; b->bucket < BUCKETS && b->n < BATCH; b->bucket++) {
     for (struct rp__member *m = t->ids[b->bucket]; m && b->n < BATCH; m = m->by_id)
-      if (due(m, now)) b->entry[b->n++] = rp__entry_ref(t->of->srv->registry, m->entry);
+      if (beat_due(m, now)) b->entry[b->n++] = rp__entry_ref(t->of->srv->registry, m->entry);
     if (b->n == BATCH) break; /* the rest of the bucket comes next */
   }
   pthread_mutex_unlock(&t->lock);
@@ -250,8 +311,10 @@ static void tell_news(struct rp__job *job)
   struct rp__member *m = *place(x->t, x->id);
   struct rp__channel *ch = m ? m->channels : NULL;
   pthread_mutex_unlock(&x->t->lock);
-  for (; ch; ch = ch->fellow)
-    if (ch->socket && x->seq >= ch->seen) rp__channel_status(ch, x->status, x->seq);
+  for (struct rp__channel *next; ch; ch = next) {
+    next = ch->fellow;
+    if (ch->socket) rp__channel_status(ch, x->status, x->seq);
+  }
   free(x);
 }
 
@@ -275,80 +338,48 @@ static void look(struct rp__members *t, struct rp__entry *e)
     free(x);
 }
 
-int rp__channels_beat(struct rp__server *srv, rp_error *err)
+/* The first error counts. At the end of the server the rest is only let go of. */
+static int beat(struct rp__members *t, const struct batch *b, int rc, rp_error *err)
 {
-  struct rp__members *t = srv->channels->members;
-  struct batch *b RP_AUTOFREE = calloc(1, sizeof *b);
-  int rc = 0;
-  if (!b) return rp__fail_nomem(err);
-  while (collect(t, beat_due, b)) {
-    for (size_t i = 0; i < b->n; i++) {
-      rp_error why = {0};
+  struct rp__server *srv = t->of->srv;
+  for (size_t i = 0; i < b->n; i++) {
+    rp_error why = {0};
+    if (!atomic_load(&srv->draining)) {
       int one = rp_heartbeat(rp__entry_session(b->entry[i]), &why);
       if (one && one != RP_E_ENDED && !rc) {
         rc = one;
         if (err) *err = why;
       }
       look(t, b->entry[i]);
-      rp__registry_put(srv->registry, b->entry[i]);
     }
+    rp__registry_put(srv->registry, b->entry[i]);
   }
   return rc;
 }
 
-static int close_session(struct rp__server *srv, const char *id, rp_error *err)
-{
-  rp_session *s = NULL;
-  int rc = rp_attach(srv->engine, id, &s, err);
-  if (!rc) rc = rp_end(s, "left", err);
-  rp_session_free(s);
-  bool gone = rc == RP_E_ENDED || rc == RP_E_TRANSITION || rc == RP_E_SESSION_NOT_FOUND;
-  if (!gone) rp__spill_note(srv->spill, rc, err);
-  return gone ? 0 : rc;
-}
-
-/* A store that is away is tried again; who comes back meanwhile finds the session open. */
-static void settle(struct rp__members *t, const char *id, int rc)
-{
-  pthread_mutex_lock(&t->lock);
-  struct rp__member *m = *place(t, id);
-  m->closing = false;
-  if (rc)
-    m->due_ms = now_ms() + t->of->srv->set.leave_ms + 1000;
-  else
-    drop(t, m);
-  pthread_cond_broadcast(&t->settled);
-  pthread_mutex_unlock(&t->lock);
-  atomic_fetch_add(rc ? &t->left_failed : &t->left, 1);
-}
-
-int rp__channels_leave(struct rp__server *srv, rp_error *err)
+int rp__channels_beat(struct rp__server *srv, rp_error *err)
 {
   struct rp__members *t = srv->channels->members;
   struct batch *b RP_AUTOFREE = calloc(1, sizeof *b);
+  int64_t until = now_ms() + RUN_MS;
   int rc = 0;
   if (!b) return rp__fail_nomem(err);
-  while (collect(t, close_due, b)) {
-    for (size_t i = 0; i < b->n; i++) {
-      rp_error why = {0};
-      int one = close_session(srv, rp__entry_id(b->entry[i]), &why);
-      settle(t, rp__entry_id(b->entry[i]), one);
-      if (one && !rc) {
-        rc = one;
-        if (err) *err = why;
-      }
-      rp__registry_put(srv->registry, b->entry[i]);
-    }
+  while (collect(t, b)) {
+    rc = beat(t, b, rc, err);
+    if (now_ms() >= until) return rc ? rc : RP_WORK_AGAIN;
   }
   return rc;
 }
 
-void rp__members_metrics(const struct rp__members *t, struct rp__buf *out)
+void rp__members_metrics(struct rp__members *t, struct rp__buf *out)
 {
   rp__buf_printf(out,
+                 "# HELP reprise_server_sessions_leaving Sessions that were left and are not closed yet.\n"
+                 "# TYPE reprise_server_sessions_leaving gauge\n"
+                 "reprise_server_sessions_leaving %zu\n"
                  "# HELP reprise_server_sessions_left_total Sessions closed because their last member left.\n"
                  "# TYPE reprise_server_sessions_left_total counter\n"
                  "reprise_server_sessions_left_total{result=\"closed\"} %lld\n"
                  "reprise_server_sessions_left_total{result=\"failed\"} %lld\n",
-                 atomic_load(&t->left), atomic_load(&t->left_failed));
+                 rp__members_leaving(t, NULL), atomic_load(&t->left), atomic_load(&t->left_failed));
 }

@@ -322,7 +322,14 @@ void rp__channel_pump(struct rp__channel *ch)
     ch->waiting--;
     start(p);
   }
+  if (ch->ending && ch->socket && pending(ch) == 0) finish_leave(ch);
   if (!ch->socket && pending(ch) == 0) retire(ch);
+}
+
+void rp__channel_end(struct rp__channel *ch)
+{
+  ch->ending = true;
+  rp__channel_pump(ch);
 }
 
 /* ---- what comes in ---- */
@@ -330,6 +337,7 @@ void rp__channel_pump(struct rp__channel *ch)
 static int admit(struct rp__channel *ch, const struct rp__push_row *row, size_t n, rp_error *err)
 {
   if (row == &rp__push_leave) return 0;
+  if (ch->ending) return rp__fail(err, RP_E_ENDED, "the session has ended"); /* who goes on pushing is not waited for */
   if (pending(ch) >= RP_CHANNEL_PENDING)
     return rp__fail(err, RP_E_LIMIT, "%d pushes of this channel are not done yet", RP_CHANNEL_PENDING);
   if (ch->socket->waiting_bytes && ch->socket->waiting_bytes + n > RP_SOCKET_WAITING_MAX)

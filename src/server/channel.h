@@ -19,6 +19,9 @@
 #define RP_SOCKET_MESSAGE_MAX (4 * 1024 * 1024)  /* bytes of one message */
 #define RP_SOCKET_WAITING_MAX (16 * 1024 * 1024) /* bytes of pushes that are not done, of one socket */
 #define RP_SOCKET_IDLE_MS 60000                  /* the client's heartbeat comes every 30 s */
+#define RP_SOCKET_TOKEN_MS (3600 * 1000)         /* one opened with a token ends then: the token is checked anew */
+#define RP_SOCKET_PROVE_MS 30000                 /* for a session's token to open something */
+#define RP_SOCKET_WRONG 3                        /* joins that it may try in vain */
 #define RP_CHANNEL_PENDING 1000                  /* pushes of one channel that are not done */
 #define RP_CHANNEL_REFUSED 1000                  /* pushes refused in a row before the socket is closed */
 #define RP_CHANNEL_WARN 50
@@ -30,14 +33,17 @@
 
 struct rp__members;
 struct rp__member;
+struct rp__leaving;
 struct rp__socket;
 
 struct rp__channels {
   struct rp__server *srv;
   struct rp__members *members;
+  struct rp__leaving *leaving;
   struct rp__socket *sockets;
   struct rp__channel *all; /* those whose socket is gone too */
   bool closing;
+  int64_t token_ms, prove_ms; /* RP_SOCKET_TOKEN_MS, RP_SOCKET_PROVE_MS */
   atomic_size_t n_sockets, n_lingering, n_joined;
   atomic_llong opened, joins, joins_refused, pushes, refused, bad_frames;
 };
@@ -61,7 +67,8 @@ struct rp__channel {
   char topic[RP_PHX_NAME_MAX + 1], join_ref[RP_PHX_NAME_MAX + 1];
   char *old_ref; /* of the join this one replaces: to be closed after the reply */
   bool joined, may_write, goodbye, lingering;
-  bool busy; /* a join or something alone is on its way */
+  bool busy;   /* a join or something alone is on its way */
+  bool ending; /* its session is over: it closes when what was pushed is answered */
   struct rp__push *head, *tail;
   size_t waiting, flying; /* pushes in the queue; in the store's hands */
   size_t bytes;           /* of all of them */
@@ -71,8 +78,9 @@ struct rp__channel {
   struct rp__member *member;
   struct rp__sub *sub;
   struct rp__list_sub *list;
-  int64_t seen;  /* seq of the last event sent whole */
-  int64_t begun; /* seq of an event of which the first message is out */
+  int64_t joined_at; /* seq of the journal's last event then: what is not after it is the past */
+  int64_t seen;      /* seq of the last event sent whole */
+  int64_t begun;     /* seq of an event of which the first message is out */
   char status[16];
   bool has_video;
   double video;
@@ -88,8 +96,11 @@ struct rp__socket {
   struct rp__channel *channels;
   size_t n_channels, waiting_bytes;
   int64_t heard_ms;
-  bool closing; /* by this side, or over */
-  bool goodbye; /* the client left by its own will */
+  struct rp__timer timer; /* the end of its life */
+  bool proven;            /* something was joined */
+  unsigned wrong;         /* joins refused before that */
+  bool closing;           /* by this side, or over */
+  bool goodbye;           /* the client left by its own will */
 };
 
 /* ---- socket.c ---- */
@@ -97,6 +108,11 @@ struct rp__socket {
 /* Sends and gives the message up. RP_E_LIMIT: the client does not read; RP_E_NOMEM for a message that is NULL. */
 int rp__socket_send(struct rp__socket *s, struct rp__msg *m);
 void rp__socket_close(struct rp__socket *s, int code, const char *reason);
+/* In the loop: takes the connection, whatever comes of it; `head` is the rest of the handshake. */
+int rp__socket_open(struct rp__channels *c, const struct rp__identity *who, int fd, struct rp__str head, rp_error *err);
+/* A join was let in, or refused for want of rights (`rc`). */
+void rp__socket_proven(struct rp__socket *s);
+void rp__socket_wrong(struct rp__socket *s, int rc);
 /* What must not be lost, such as replies: a client that takes none is closed. */
 void rp__socket_must_send(struct rp__socket *s, struct rp__msg *m);
 
@@ -107,6 +123,11 @@ struct rp__channel *rp__channel_find(const struct rp__socket *s, const char *top
 struct rp__channel *rp__channel_new(struct rp__socket *s, const struct rp__phx *m, enum rp__topic kind);
 /* Takes it off its socket: nothing more is sent. It goes when what it has begun is done. */
 void rp__channel_detach(struct rp__channel *ch, bool goodbye);
+/*
+ * Its session is over: phx_close after the replies that are owed, so that the client does not join again by itself. May
+ * free the channel.
+ */
+void rp__channel_end(struct rp__channel *ch);
 /* Queues a client's message and starts what may start. */
 void rp__channel_take(struct rp__channel *ch, const struct rp__push_row *row, const struct rp__phx *m);
 void rp__channel_pump(struct rp__channel *ch);
@@ -127,6 +148,7 @@ void rp__channel_join(struct rp__channel *ch, const struct rp__phx *m);
 int rp__channel_subscribe(struct rp__channel *ch, int64_t after, rp_error *err);
 int rp__channel_subscribe_list(struct rp__channel *ch, const char *scope, rp_error *err);
 void rp__channel_unsubscribe(struct rp__channel *ch);
+/* What the session's row says. May free the channel. */
 void rp__channel_status(struct rp__channel *ch, const char *status, int64_t seq);
 
 /* ---- channel-member.c: who is joined to which session ---- */
@@ -146,10 +168,24 @@ void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, b
 /* It was closed by word: there is nothing to beat for and nothing left to close. Or it is open again. */
 void rp__member_closed(struct rp__members *t, struct rp__member *m);
 void rp__member_opened(struct rp__members *t, struct rp__member *m);
-void rp__members_metrics(const struct rp__members *t, struct rp__buf *out);
+/*
+ * The session that was left first, once its grace is over (`early`: or before), to be closed and settled, with what
+ * came of that, which gives the entry back; NULL: none. Meanwhile nobody enters. Any thread.
+ */
+struct rp__entry *rp__members_take(struct rp__members *t, bool early);
+void rp__members_settle(struct rp__members *t, struct rp__entry *e, int rc);
+/* How many were left and are not closed; whether the first one's grace is over (may be NULL). */
+size_t rp__members_leaving(struct rp__members *t, bool *ret_due);
+void rp__members_metrics(struct rp__members *t, struct rp__buf *out);
 /* The channels of a session, in the loop. */
 struct rp__channel *rp__member_channels(const struct rp__member *m);
 void rp__member_add(struct rp__member *m, struct rp__channel *ch);
 void rp__member_remove(struct rp__member *m, struct rp__channel *ch);
+
+/* ---- channel-leave.c: closing what was left ---- */
+
+int rp__leaving_new(struct rp__channels *c, struct rp__leaving **ret, rp_error *err);
+void rp__leaving_free(struct rp__leaving *l);      /* after the pool has stopped */
+size_t rp__leaving_closers(struct rp__leaving *l); /* at work now */
 
 #endif

@@ -2,9 +2,12 @@
 #include "server/control.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -20,7 +23,8 @@ struct rp__control {
   char path[sizeof((struct sockaddr_un *)0)->sun_path];
   dev_t dev; /* of the path, as we made it */
   ino_t ino;
-  int fd, stop; /* listening; an eventfd that ends the thread */
+  int fd, stop;      /* listening; an eventfd that ends the thread */
+  int before, after; /* whom we replaced, until it is gone; who replaced us, until we are */
   bool handed_over, running;
   pthread_t thread;
 };
@@ -85,18 +89,47 @@ static void hand_over(struct rp__control *c, int fd)
   } else if (hear(c, fd, GO, RP_CONTROL_GO_MS)) {
     for (size_t i = 0; i < c->o.listeners->n; i++) c->o.listeners->v[i].owned = false;
     c->handed_over = true;
+    c->after = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     c->o.replaced(c->o.ctx);
   } else {
     rp__slog(c->o.log, RP_LOG_WARN, "control", RP_F("error", "the new server did not begin; this one goes on"));
   }
 }
 
+static void greet(struct rp__control *c)
+{
+  RP_AUTOCLOSE int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+  if (fd >= 0) hand_over(c, fd);
+}
+
+static int64_t now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void end_before(struct rp__control *c)
+{
+  close(c->before);
+  c->before = -1;
+  c->o.alone(c->o.ctx);
+}
+
+/* The one before says nothing more: what there is to read of it is its end. */
 static void *control_main(void *arg)
 {
   struct rp__control *c = arg;
-  while (!c->handed_over && wait_for(c, c->fd, -1)) {
-    RP_AUTOCLOSE int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
-    if (fd >= 0) hand_over(c, fd);
+  int64_t until = now_ms() + RP_CONTROL_GONE_MS;
+  while (!c->handed_over) {
+    struct pollfd p[] = {{.fd = c->fd, .events = POLLIN},
+                         {.fd = c->stop, .events = POLLIN},
+                         {.fd = c->before, .events = POLLIN}}; /* -1 is passed over */
+    int n = poll(p, 3, c->before < 0 ? -1 : (int)RP_MAX(until - now_ms(), 0));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 || p[1].revents) break;
+    if (c->before >= 0 && (n == 0 || p[2].revents)) end_before(c);
+    if (p[0].revents) greet(c);
   }
   return NULL;
 }
@@ -140,6 +173,31 @@ static int connect_to(const struct sockaddr_un *a, int *ret_fd)
   return 0;
 }
 
+static int check(const struct sockaddr_un *a, rp_error *err)
+{
+  RP_AUTOCLOSE int fd = -1;
+  if (connect_to(a, &fd)) return 0;
+  rp__fail(err, RP_E_HELD, "a server runs on this database already (pid %lld)", (long long)rp__control_peer(fd));
+  rp__hint(err, "--replace takes over from it");
+  return RP_E_HELD;
+}
+
+/* Of those that start at once, one looks and takes the place before the next looks. Until the descriptor is closed. */
+static int lock_folder(const struct sockaddr_un *a)
+{
+  struct sockaddr_un copy = *a;
+  int fd = open(dirname(copy.sun_path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) flock(fd, LOCK_EX); /* where that does not work, it is looked all the same */
+  return fd;
+}
+
+static int claim(struct rp__control *c, const struct sockaddr_un *a, bool over, rp_error *err)
+{
+  RP_AUTOCLOSE int folder = lock_folder(a);
+  int rc = over ? 0 : check(a, err);
+  return rc ? rc : bind_socket(c, err);
+}
+
 static int control_start(struct rp__control *c, rp_error *err)
 {
   c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -149,18 +207,23 @@ static int control_start(struct rp__control *c, rp_error *err)
   return 0;
 }
 
-int rp__control_open(const struct rp__control_options *o, bool over, struct rp__control **ret, rp_error *err)
+int rp__control_check(const char *db_path, rp_error *err)
 {
   struct sockaddr_un a;
-  RP_AUTOCLOSE int other = -1;
+  return make_address(db_path, "", &a, NULL) ? 0 : check(&a, err); /* without a place there is nobody in it */
+}
+
+int rp__control_open(const struct rp__control_options *o, int before, struct rp__control **ret, rp_error *err)
+{
+  struct sockaddr_un a;
   int rc = make_address(o->db_path, "", &a, err);
   if (rc) return rc;
-  if (!over && connect_to(&a, &other) == 0) return rp__fail(err, RP_E_BUSY, "another server has %s", a.sun_path);
   struct rp__control *c = calloc(1, sizeof *c);
   if (!c) return rp__fail_nomem(err);
-  *c = (struct rp__control){.o = *o, .fd = -1, .stop = -1};
+  *c = (struct rp__control){.o = *o, .fd = -1, .stop = -1, .before = -1, .after = -1};
   memcpy(c->path, a.sun_path, sizeof c->path);
-  rc = bind_socket(c, err);
+  if (before >= 0) c->before = fcntl(before, F_DUPFD_CLOEXEC, 0);
+  rc = claim(c, &a, before >= 0, err);
   if (!rc) rc = control_start(c, err);
   if (rc) {
     rp__control_close(c);
@@ -187,6 +250,8 @@ void rp__control_close(struct rp__control *c)
   remove_path(c);
   if (c->fd >= 0) close(c->fd);
   if (c->stop >= 0) close(c->stop);
+  if (c->before >= 0) close(c->before);
+  if (c->after >= 0) close(c->after);
   free(c);
 }
 

@@ -299,6 +299,13 @@ static int on_event(void *ctx, const rp_event_info *ev)
   return 0;
 }
 
+static int on_last(void *ctx, const rp_session_info *info)
+{
+  int64_t *seen = ctx;
+  *seen = RP_MIN(*seen, info->seq);
+  return 0;
+}
+
 int rp__handle_events(struct rp__call *c, rp_error *err)
 {
   struct page p = {.c = c, .limit = PAGE_DEFAULT};
@@ -311,6 +318,8 @@ int rp__handle_events(struct rp__call *c, rp_error *err)
   rp__jw_array(&c->w);
   rc = rp_events(rp__call_session(c), p.seen, p.kinds[0] ? SCAN_MAX + 1 : p.limit + 1, on_event, &p, err);
   if (rc && rc != RP_HANDLE_STOP) return rc;
+  /* Who asks beyond the journal's end would pass over what comes next. */
+  if (!p.looked && p.seen && (rc = rp_show(c->srv->engine, rp__entry_id(c->entry), on_last, &p.seen, err))) return rc;
   rp__jw_end_array(&c->w);
   rp__jw_key(&c->w, "next_after");
   p.more ? rp__jw_i64(&c->w, p.seen) : rp__jw_null(&c->w);

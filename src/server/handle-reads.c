@@ -154,6 +154,7 @@ int rp__handle_search(struct rp__call *c, rp_error *err)
   rp__jw_key(&c->w, "hits");
   rp__jw_array(&c->w);
   rc = rp_search(c->srv->engine, words, scope[0] ? scope : NULL, (int)limit, on_hit, &c->w, err);
+  if (rc == RP_E_USAGE) snprintf(err->field, sizeof err->field, "q");
   rp__jw_end_array(&c->w);
   rp__jw_end_object(&c->w);
   return rc;

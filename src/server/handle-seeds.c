@@ -95,5 +95,8 @@ static int on_session(void *ctx, const rp_session_info *info)
 int rp__handle_api_ping(struct rp__call *c, rp_error *err)
 {
   struct pulse x = {c, err};
-  return rp_show(c->srv->engine, c->param[0], on_session, &x, err);
+  char scope[RP_ID_MAX + 1], id[RP_ID_MAX + 1];
+  int rc = rp__call_scope(c, scope, err);
+  if (!rc) rc = rp_resolve_in(c->srv->engine, scope[0] ? scope : NULL, c->param[0], id, err);
+  return rc ? rc : rp_show(c->srv->engine, id, on_session, &x, err);
 }

@@ -85,11 +85,30 @@ static int check_shown(const struct rp__call *c, struct rp__json doc, rp_error *
   return id && scope ? rp__auth_allows(&c->who, RP_RIGHT_READ, id, scope, err) : rp__fail_nomem(err);
 }
 
+/* An exact id, which most are, is answered from memory; what else the name may mean depends on the scope. */
+static int fetch(struct rp__call *c, char **ret, size_t *ret_n, rp_error *err)
+{
+  char scope[RP_ID_MAX + 1], id[RP_ID_MAX + 1];
+  rp_error none = {0};
+  int rc = rp__call_scope(c, scope, err);
+  if (rc) return rc;
+  if (rp_session_get_json(c->srv->engine, c->param[0], ret, ret_n, &none) == 0) {
+    struct rp__json doc = rp__json_trusted(*ret, *ret_n);
+    if (rp__json_eq(rp__json_get(doc, "session_id"), c->param[0]) &&
+        (!scope[0] || rp__json_eq(rp__json_get(doc, "scope"), scope)))
+      return 0;
+    rp_free(*ret);
+    *ret = NULL;
+  }
+  rc = rp_resolve_in(c->srv->engine, scope[0] ? scope : NULL, c->param[0], id, err);
+  return rc ? rc : rp_session_get_json(c->srv->engine, id, ret, ret_n, err);
+}
+
 int rp__handle_show(struct rp__call *c, rp_error *err)
 {
   char *json = NULL;
   size_t n;
-  int rc = rp_session_get_json(c->srv->engine, c->param[0], &json, &n, err);
+  int rc = fetch(c, &json, &n, err);
   if (!rc) rc = check_shown(c, rp__json_trusted(json, n), err);
   if (!rc)
     rp__handle_give(c, json, n);
@@ -261,13 +280,14 @@ int rp__handle_fork(struct rp__call *c, rp_error *err)
 int rp__handle_continue(struct rp__call *c, rp_error *err)
 {
   static const char *const members[] = {"from", "by", NULL};
-  char *from RP_AUTOFREE = NULL, *by RP_AUTOFREE = NULL, *json = NULL;
+  char *from RP_AUTOFREE = NULL, *by RP_AUTOFREE = NULL, *json = NULL, id[RP_ID_MAX + 1];
   int rc = rp__handle_object(c, members, err);
   if (!rc) rc = rp__body_text(c->body, "from", &from, err);
   if (!rc) rc = rp__body_text(c->body, "by", &by, err);
   if (!rc && !from) rc = rp__fail_field(err, RP_E_INVALID, "from", "'from' is missing: the session to inherit from");
-  if (!rc) rc = rp__handle_may_read(c, from, err);
-  if (!rc) rc = rp__handle_wrote(c, rp_continue(rp__call_session(c), from, by ? by : c->who.name, &json, err), err);
+  if (!rc) rc = rp_resolve_in(c->srv->engine, c->who.scope[0] ? c->who.scope : NULL, from, id, err);
+  if (!rc) rc = rp__handle_may_read(c, id, err);
+  if (!rc) rc = rp__handle_wrote(c, rp_continue(rp__call_session(c), id, by ? by : c->who.name, &json, err), err);
   if (rc == RP_E_USAGE) return err->code = RP_E_INVALID; /* a bad member here */
   if (!rc) rp__handle_give(c, json, strlen(json));
   return rc;

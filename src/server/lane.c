@@ -83,15 +83,18 @@ struct rp__kept *rp__kept_new(const struct rp__append *a, bool memory, int64_t n
   return k;
 }
 
-struct rp__kept *rp__kept_marker(int64_t since_ms, int64_t until_ms, int64_t events, int64_t bytes)
+struct rp__kept *rp__kept_marker(const struct rp__window *win, int64_t until_ms)
 {
   struct rp__buf body RP_AUTOBUF = RP_BUF(MARKER_MAX);
   struct rp__jw w = RP_JW(&body);
   rp__jw_object(&w);
-  rp__jw_ktime(&w, "since", since_ms);
+  rp__jw_ktime(&w, "since", win->since_ms);
   rp__jw_ktime(&w, "until", until_ms);
-  rp__jw_ki64(&w, "events", events);
-  rp__jw_ki64(&w, "bytes", bytes);
+  rp__jw_ki64(&w, "events", win->events);
+  rp__jw_ki64(&w, "stored", win->stored);
+  rp__jw_ki64(&w, "repeated", win->repeated);
+  rp__jw_ki64(&w, "lost", win->lost);
+  rp__jw_ki64(&w, "bytes", win->bytes);
   rp__jw_end_object(&w);
   if (body.err) return NULL;
   const rp_event ev = {.kind = MARKER_KIND, .body = body.p, .body_len = body.n};
@@ -125,13 +128,19 @@ static void forget(struct rp__lane *l, const struct rp__kept *k)
   l->bytes -= k->bytes;
 }
 
+struct rp__kept *rp__lane_take(struct rp__lane *l, struct rp__kept *before)
+{
+  struct rp__kept **at = before ? &before->next : &l->head, *k = *at;
+  *at = k->next;
+  if (l->tail == k) l->tail = before;
+  forget(l, k);
+  l->landings++;
+  return k;
+}
+
 struct rp__kept *rp__lane_pop(struct rp__lane *l)
 {
-  struct rp__kept *k = l->head;
-  l->head = k->next;
-  if (!l->head) l->tail = NULL;
-  forget(l, k);
-  return k;
+  return rp__lane_take(l, NULL);
 }
 
 struct rp__kept *rp__lane_take_strict(struct rp__lane *l)

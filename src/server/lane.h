@@ -28,8 +28,15 @@ struct rp__kept {
 
 /* One allocation for everything. NULL without memory. */
 struct rp__kept *rp__kept_new(const struct rp__append *a, bool memory, int64_t now_ms);
+
+/* What was kept while the store was away, and what became of it since. */
+struct rp__window {
+  int64_t since_ms; /* 0: none is open */
+  int64_t events, bytes;
+  int64_t stored, repeated, lost; /* of the events; repeated: they were there already */
+};
 /* The event that tells of a window. */
-struct rp__kept *rp__kept_marker(int64_t since_ms, int64_t until_ms, int64_t events, int64_t bytes);
+struct rp__kept *rp__kept_marker(const struct rp__window *w, int64_t until_ms);
 void rp__kept_free(struct rp__kept *k);
 
 struct rp__lane {
@@ -38,18 +45,20 @@ struct rp__lane {
   struct rp__entry *entry;
   struct rp__retired *retired; /* entries before that one; what flies may still use the last of them */
   struct rp__kept *head, *tail;
-  size_t events, bytes;          /* of all that is in it */
-  bool flying;                   /* whoever set this has the head in hands; others may only add behind it */
-  bool away;                     /* the store did not take the head: nothing moves until the next drain */
-  bool idle;                     /* the last sweep found it empty */
-  bool marking;                  /* what tells of the last window is on its way */
-  int64_t since_ms;              /* 0: no window is open */
-  int64_t win_events, win_bytes; /* kept in the window */
+  size_t events, bytes; /* of all that is in it */
+  bool flying;          /* whoever set this has the head in hands; others may only add behind it */
+  bool away;            /* the store did not take the head: nothing moves until the next drain */
+  bool idle;            /* the last sweep found it empty */
+  bool marking;         /* what tells of the last window is on its way */
+  uint64_t landings;    /* how many were taken out */
+  struct rp__window win;
   char id[];
 };
 
 void rp__lane_add(struct rp__lane *l, struct rp__kept *k);
 struct rp__kept *rp__lane_pop(struct rp__lane *l); /* the head, which is the caller's now */
+/* Takes out the one behind `before` (NULL: the head). */
+struct rp__kept *rp__lane_take(struct rp__lane *l, struct rp__kept *before);
 /* Takes out those whose senders want the disk or nothing; a list. */
 struct rp__kept *rp__lane_take_strict(struct rp__lane *l);
 

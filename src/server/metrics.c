@@ -82,6 +82,7 @@ static void write_spill(struct rp__server *srv, struct rp__buf *out)
       {"reprise_spill_limit_bytes", "gauge", "Bytes there may be (spill_bytes).", (long long)srv->set.spill_bytes},
       {"reprise_spill_accepted_total", "counter", "Events kept in memory because the store was away.", c.accepted},
       {"reprise_spill_stored_total", "counter", "Of these, events that the store has taken since.", c.stored},
+      {"reprise_spill_repeated_total", "counter", "Of these, events that were in the store already.", c.repeated},
       {"reprise_spill_refused_total", "counter", "Events refused while the store was away.", c.refused},
       {"reprise_spill_lost_total", "counter", "Events accepted as memory that were never stored.", c.lost},
   };

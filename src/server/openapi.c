@@ -35,10 +35,10 @@ static struct codes codes_of(const struct rp__route *r)
   ADD(&c, RP_E_HOST, RP_E_ORIGIN, RP_E_UNAUTHORIZED, RP_E_LIMIT, RP_E_BUSY, RP_E_NOMEM, RP_E_CANCELLED, RP_E_FAILED);
   if (!(r->flags & RP_ROUTE_LAX) || strchr(r->path, ':') || reads_store) ADD(&c, RP_E_USAGE);
   if (reads_store) ADD(&c, RP_E_FORBIDDEN, RP_E_UNREACHABLE, RP_E_IO, RP_E_CORRUPT);
-  if (r->right == RP_RIGHT_WRITE) ADD(&c, RP_E_FULL, RP_E_READONLY);
+  if (r->right == RP_RIGHT_WRITE || r->right == RP_RIGHT_SCOPE) ADD(&c, RP_E_FULL, RP_E_READONLY);
   if (r->method != RP_GET) ADD(&c, RP_E_TOO_LARGE);
   if (r->flags & RP_ROUTE_SESSION) ADD(&c, RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS, RP_E_KEY_MISSING, RP_E_KEY_WRONG);
-  if (r->flags & RP_ROUTE_JSON) ADD(&c, RP_E_JSON, RP_E_MEDIA_TYPE, RP_E_INVALID);
+  if (r->flags & RP_ROUTE_JSON || r->method == RP_POST) ADD(&c, RP_E_JSON, RP_E_MEDIA_TYPE, RP_E_INVALID);
   codes_add(&c, r->errors, RP_ROUTE_ERRORS);
   return c;
 }
@@ -198,6 +198,8 @@ static void write_parameters(struct rp__jw *w, const struct rp__route *r)
   write_path_parameters(w, r->path);
   for (size_t i = 0; i < RP_ROUTE_QUERY && r->query[i].name; i++)
     write_parameter(w, r->query[i].name, "query", r->query[i].schema, r->query[i].help);
+  if (rp__route_names_session(r))
+    write_parameter(w, "scope", "query", "{\"$ref\":\"" REF "Name\"}", "where to look for a key, a prefix or last");
   if (r->flags & RP_ROUTE_KEY)
     write_parameter(w, "Idempotency-Key", "header", text, "a repeat within 24 h gets the first answer again");
   if (r->flags & RP_ROUTE_SESSION && r->flags & RP_ROUTE_TAKES)

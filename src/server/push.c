@@ -259,9 +259,11 @@ void rp__push_refusal(const rp_error *err, const char *reason, struct rp__jw *w)
 {
   const rp_error_info *info = rp_error_lookup(err->code);
   int64_t expected = rp__push_expected(err);
+  char message[RP_PROBLEM_TEXT];
+  rp__problem_text(err, message);
   rp__jw_object(w);
   rp__jw_kstr(w, "reason", reason ? reason : info->name);
-  rp__jw_kstr(w, "message", err->message[0] ? err->message : info->text);
+  rp__jw_kstr(w, "message", message);
   if (err->field[0]) rp__jw_kstr(w, "field", err->field);
   if (err->hint[0]) rp__jw_kstr(w, "hint", err->hint);
   rp__jw_kbool(w, "retryable", info->retryable);

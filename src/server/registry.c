@@ -209,6 +209,25 @@ int rp__registry_get(struct rp__registry *r, const char *ref, struct rp__entry *
   return rc;
 }
 
+/* An exact id in use, which most are, needs no question to the store. */
+static bool is_known(struct rp__registry *r, const char *scope, const char *ref)
+{
+  pthread_mutex_lock(&r->lock);
+  const struct rp__entry *e = *place_of(r, ref);
+  bool known = e && (!scope || strcmp(e->scope, scope) == 0);
+  pthread_mutex_unlock(&r->lock);
+  return known;
+}
+
+int rp__registry_get_in(struct rp__registry *r, const char *scope, const char *ref, struct rp__entry **ret,
+                        rp_error *err)
+{
+  char id[RP_ID_MAX + 1];
+  if (is_known(r, scope, ref)) return rp__registry_get(r, ref, ret, err);
+  int rc = rp_resolve_in(r->engine, scope, ref, id, err);
+  return rc ? rc : rp__registry_get(r, id, ret, err);
+}
+
 struct rp__entry *rp__entry_ref(struct rp__registry *r, struct rp__entry *e)
 {
   pthread_mutex_lock(&r->lock);
@@ -237,22 +256,23 @@ void rp__registry_forget(struct rp__registry *r, const char *id)
   if (unused) entry_free(e);
 }
 
-void rp__registry_trim(struct rp__registry *r, size_t keep)
+bool rp__registry_trim(struct rp__registry *r, size_t keep, size_t most)
 {
-  for (;;) {
+  for (; most; most--) {
     pthread_mutex_lock(&r->lock);
     struct rp__entry *e = r->n_unused > keep ? r->oldest : NULL;
     if (e) take_out(r, e);
     pthread_mutex_unlock(&r->lock);
-    if (!e) return;
+    if (!e) return false;
     entry_free(e);
   }
+  return true;
 }
 
 void rp__registry_free(struct rp__registry *r)
 {
   if (!r) return;
-  rp__registry_trim(r, 0);
+  rp__registry_trim(r, 0, SIZE_MAX);
   pthread_mutex_destroy(&r->lock);
   free(r);
 }

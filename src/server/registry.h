@@ -22,12 +22,16 @@ void rp__registry_free(struct rp__registry *r); /* all entries must have been pu
 
 /* By exact id, key or unique prefix, as rp_attach. Any thread; blocks for a read of the store at most. */
 int rp__registry_get(struct rp__registry *r, const char *ref, struct rp__entry **ret, rp_error *err);
+/* As rp_resolve_in: as seen from a scope (NULL: from none). */
+int rp__registry_get_in(struct rp__registry *r, const char *scope, const char *ref, struct rp__entry **ret,
+                        rp_error *err);
 struct rp__entry *rp__entry_ref(struct rp__registry *r, struct rp__entry *e); /* one more of what the caller has */
 void rp__registry_put(struct rp__registry *r, struct rp__entry *e);
 /* The session was trashed, deleted or made anew: whoever asks next gets a new handle. */
 void rp__registry_forget(struct rp__registry *r, const char *id);
-/* Lets go of unused handles beyond `keep`, with the checkpoints that are due: may block. */
-void rp__registry_trim(struct rp__registry *r, size_t keep);
+/* Lets go of at most `most` unused handles beyond `keep`, with the checkpoints that are due: may block. Are there more?
+ */
+bool rp__registry_trim(struct rp__registry *r, size_t keep, size_t most);
 size_t rp__registry_count(struct rp__registry *r);
 
 rp_session *rp__entry_session(const struct rp__entry *e);

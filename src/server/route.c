@@ -43,6 +43,11 @@ static void allow(char ret_allow[64], enum rp__method m)
   if (m == RP_GET) allow(ret_allow, RP_HEAD);
 }
 
+bool rp__route_names_session(const struct rp__route *route)
+{
+  return strstr(route->path, "/:id") != NULL;
+}
+
 int rp__route_find(enum rp__method method, struct rp__str path, const struct rp__route **ret,
                    char param[RP_CALL_PARAMS][RP_ID_MAX + 1], char ret_allow[64], rp_error *err)
 {

@@ -54,6 +54,9 @@ extern const struct rp__route rp__routes[]; /* ends with a path of NULL */
 int rp__route_find(enum rp__method method, struct rp__str path, const struct rp__route **ret,
                    char param[RP_CALL_PARAMS][RP_ID_MAX + 1], char ret_allow[64], rp_error *err);
 
+/* Whether its path names a session: then the query may say in which scope (`scope`). */
+bool rp__route_names_session(const struct rp__route *route);
+
 /* The whole OpenAPI 3.1 document (openapi.c), made once. */
 int rp__openapi_write(struct rp__buf *out);
 /* The named JSON schemas of requests and answers (schema.c): text of "components/schemas". */

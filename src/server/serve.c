@@ -8,17 +8,28 @@
 
 #define JSON_DEPTH (RP_DEPTH_MAX + 4) /* of a request around its events */
 
+/* The place of a parameter among those of the route, behind them those that many routes have; or -1. */
+static int place_of(const struct rp__route *route, const char *name)
+{
+  int i = 0;
+  while (i < RP_ROUTE_QUERY && route->query[i].name && strcmp(route->query[i].name, name) != 0) i++;
+  if (i < RP_ROUTE_QUERY && route->query[i].name) return i;
+  if (strcmp(name, "token") == 0) return RP_ROUTE_QUERY;
+  return strcmp(name, "scope") == 0 && rp__route_names_session(route) ? RP_ROUTE_QUERY + 1 : -1;
+}
+
 static int check_query(const struct rp__call *c, rp_error *err)
 {
   struct rp__str name, value, query = rp__request_query(c->req);
   char text[64];
+  unsigned seen = 0;
   for (size_t at = 0; rp__uri_next(query, &at, &name, &value);) {
-    const struct rp__query *q = c->route->query;
     if (rp__uri_decode(name, true, text, sizeof text))
       return rp__fail(err, RP_E_USAGE, "the query is not properly encoded");
-    while (q->name && strcmp(q->name, text) != 0) q++;
-    if (!q->name && strcmp(text, "token") != 0)
-      return rp__fail_field(err, RP_E_USAGE, text, "%s has no query parameter '%s'", c->route->path, text);
+    int place = place_of(c->route, text);
+    if (place < 0) return rp__fail_field(err, RP_E_USAGE, text, "%s has no query parameter '%s'", c->route->path, text);
+    if (seen & 1U << place) return rp__fail_field(err, RP_E_USAGE, text, "the query has '%s' twice", text);
+    seen |= 1U << place;
   }
   return 0;
 }
@@ -71,7 +82,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   }
   if (!rc) rc = rp__auth_identify(srv->auth, r, &c->who, err);
   if (!rc && !asked_later(c))
-    rc = rp__auth_allows(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, err);
+    rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, err);
   if (!rc && !(c->route->flags & RP_ROUTE_LAX)) rc = check_query(c, err);
   if (!rc && !(c->route->flags & RP_ROUTE_JSON)) *max_body = RP_MIN(*max_body, 65536);
   return rc;
@@ -95,27 +106,48 @@ static int check_media_type(const struct rp__call *c, rp_error *err)
   return rp__fail_field(err, RP_E_MEDIA_TYPE, "Content-Type", "the body must be application/json, not %.60s", type);
 }
 
+/* A route that takes nothing: clients that send an object whatever they call may send an empty one. */
+static int check_bare(struct rp__call *c, struct rp__str body, rp_error *err)
+{
+  static const char *const none[] = {NULL};
+  struct rp__json doc;
+  if (!body.n || rp__request_method(c->req) != RP_POST) return 0;
+  int rc = check_media_type(c, err);
+  if (!rc) rc = rp__json_parse(body.p, body.n, NULL, &doc, err);
+  if (rc) return rc;
+  if (doc.type != RP_JSON_OBJECT)
+    return rp__fail_field(err, RP_E_INVALID, "body", "%s takes no body, or an empty object", c->route->path);
+  return rp__body_known(doc, none, err);
+}
+
 static int read_body(struct rp__call *c, rp_error *err)
 {
   struct rp__str body = rp__request_body(c->req);
   struct rp__json_limits limits = {.max_depth = JSON_DEPTH};
-  if (!(c->route->flags & RP_ROUTE_JSON)) return 0;
+  if (!(c->route->flags & RP_ROUTE_JSON)) return check_bare(c, body, err);
   if (!body.n && (c->route->flags & RP_ROUTE_OPTIONAL)) return 0;
   if (!body.n) return rp__fail(err, RP_E_JSON, "the request has no body; a JSON document is wanted");
   int rc = check_media_type(c, err);
   if (!rc) rc = rp__json_parse(body.p, body.n, &limits, &c->body, err);
-  return rc;
+  if (rc != RP_E_TOO_LARGE) return rc;
+  /* Counted from the request's outside, which nobody's documents speak of. */
+  return rp__fail_field(err, rc, "body", "the request is nested too deeply: an event's body has at most %d levels",
+                        RP_DEPTH_MAX);
 }
 
 static int find_session(struct rp__call *c, rp_error *err)
 {
+  char scope[RP_ID_MAX + 1];
   if (!(c->route->flags & RP_ROUTE_SESSION)) return 0;
-  int rc = rp__registry_get(c->srv->registry, c->param[0], &c->entry, err);
+  int rc = rp__call_scope(c, scope, err);
+  if (!rc) rc = rp__registry_get_in(c->srv->registry, scope[0] ? scope : NULL, c->param[0], &c->entry, err);
   /* Who may only one session learns nothing of others, not even whether they exist. */
-  if (rc == RP_E_SESSION_NOT_FOUND && c->who.who == RP_WHO_SESSION)
-    return rp__auth_allows(&c->who, c->route->right, c->param[0], NULL, err) ? RP_E_FORBIDDEN : rc;
+  if ((rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_AMBIGUOUS) && c->who.who == RP_WHO_SESSION) {
+    int refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, err);
+    return refused ? refused : rc;
+  }
   if (rc) return rc;
-  return rp__auth_allows(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry), err);
+  return rp__auth_admit(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry), err);
 }
 
 void rp__call_document(struct rp__call *c, char *json)

@@ -33,11 +33,9 @@ static int find_db_path(const char *url, char **ret, rp_error *err)
 static int open_engine(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
 {
   rp_options eo = {.db = o->db, .config = o->config, .clock = o->clock, .log = rp__slog_engine, .log_ctx = &s->log};
-  int rc = find_db_path(o->db, &s->db_path, err);
-  if (rc) return rc;
   rp__slog(&s->log, RP_LOG_INFO, "starting", RP_F("version", rp_version()),
            RP_F("db", s->db_path ? s->db_path : "memory:"));
-  rc = rp_open(&eo, &s->engine, err);
+  int rc = rp_open(&eo, &s->engine, err);
   if (!rc) rc = rp__settings_load(&s->set, s->engine, err);
   if (!rc && o->threads) s->set.threads = o->threads;
   return rc;
@@ -101,15 +99,29 @@ static int listen_on_list(struct rp__server *s, const char *list, rp_error *err)
   return rc;
 }
 
+/* The sockets of the server before (*ret_before: how to tell it to go), unless there are some. */
+static int take_over(struct rp__server *s, int *ret_before, rp_error *err)
+{
+  struct rp__listeners theirs;
+  rp__listeners_init(&theirs);
+  int rc = rp__control_take(s->db_path, &theirs, ret_before, err);
+  if (!rc && !s->listeners.n) {
+    s->listeners = theirs;
+    return 0;
+  }
+  for (size_t i = 0; i < theirs.n; i++) theirs.v[i].owned = false; /* it has not gone yet */
+  rp__listeners_close(&theirs);
+  return rc;
+}
+
 /*
- * What systemd passed; with `replace`, what the server before hands over (*ret_before: how to tell it to go); the
- * addresses asked for; those configured: the first of these that is anything.
+ * What systemd passed; with `replace`, what the server before hands over; the addresses asked for; those configured:
+ * the first of these that is anything.
  */
 static int make_listeners(struct rp__server *s, const struct rp__server_options *o, int *ret_before, rp_error *err)
 {
   int rc = rp__listen_inherit(&s->listeners, err);
-  if (!rc && !s->listeners.n && o->replace && s->db_path)
-    rc = rp__control_take(s->db_path, &s->listeners, ret_before, err);
+  if (!rc && o->replace && s->db_path) rc = take_over(s, ret_before, err);
   if (rc || s->listeners.n) return rc;
   if (!o->listen || !o->listen[0]) return listen_on_list(s, s->set.listen, err);
   for (size_t i = 0; !rc && o->listen[i]; i++) rc = rp__listen_add(&s->listeners, o->listen[i], err);
@@ -122,25 +134,6 @@ static bool only_loopback(const struct rp__server *s)
     if (!s->listeners.v[i].loopback) return false;
   return true;
 }
-
-static void on_replaced(void *ctx)
-{
-  struct rp__server *s = ctx;
-  (void)!write(s->replaced_fd, &(uint64_t){1}, sizeof(uint64_t));
-}
-
-/* Nobody is turned away for want of a control socket: it is needed for takeovers alone. */
-static void start_control(struct rp__server *s, bool over)
-{
-  rp_error err = {0};
-  struct rp__control_options o = {
-      .db_path = s->db_path, .listeners = &s->listeners, .log = &s->log, .replaced = on_replaced, .ctx = s};
-  if (s->db_path && rp__control_open(&o, over, &s->control, &err))
-    rp__slog(&s->log, RP_LOG_WARN, "no_control_socket", RP_F("why", err.message),
-             RP_F("means", "--replace can't take over from this server"));
-}
-
-/* ---- the beginning ---- */
 
 struct restoration {
   struct rp__task task;
@@ -155,14 +148,46 @@ static void restore_agents(struct rp__task *t)
   free(r);
 }
 
-static int start_restoring(struct rp__server *s, rp_error *err)
+/* Only once no other server is there: agents that are connected to it would be taken for lost. */
+static void start_restoring(void *ctx)
 {
+  struct rp__server *s = ctx;
   struct restoration *r = calloc(1, sizeof *r);
-  if (!r) return rp__fail_nomem(err);
-  *r = (struct restoration){.task.fn = restore_agents, .s = s};
-  if (!rp__pool_post(s->pool, &r->task)) free(r);
+  if (r) *r = (struct restoration){.task.fn = restore_agents, .s = s};
+  if (r && rp__pool_post(s->pool, &r->task)) return;
+  if (!atomic_load(&s->draining)) rp__slog(&s->log, RP_LOG_ERROR, "agents", RP_F("error", "they are not awaited"));
+  free(r);
+}
+
+static void on_replaced(void *ctx)
+{
+  struct rp__server *s = ctx;
+  atomic_store(&s->replaced, true);
+  (void)!write(s->replaced_fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+/* Somebody else's server is an error; for want of a control socket nobody is turned away: it is for takeovers. */
+static int start_control(struct rp__server *s, int before, rp_error *err)
+{
+  rp_error why = {0};
+  struct rp__control_options o = {.db_path = s->db_path,
+                                  .listeners = &s->listeners,
+                                  .log = &s->log,
+                                  .replaced = on_replaced,
+                                  .alone = start_restoring,
+                                  .ctx = s};
+  int rc = s->db_path ? rp__control_open(&o, before, &s->control, &why) : 0;
+  if (rc == RP_E_HELD) {
+    if (err) *err = why;
+    return rc;
+  }
+  if (rc)
+    rp__slog(&s->log, RP_LOG_WARN, "no_control_socket", RP_F("why", why.message),
+             RP_F("means", "--replace can't take over from this server"));
   return 0;
 }
+
+/* ---- the beginning ---- */
 
 static int count_token(void *ctx, const rp_token_info *info)
 {
@@ -185,26 +210,49 @@ static void announce(struct rp__server *s)
   rp__notify(status);
 }
 
-static int begin(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
+/*
+ * From here on two servers accept, until the old one has told its clients to come back (1012), which it does at once.
+ * Each counts its own members, so one who leaves here may be the last one here and not the last there: those from there
+ * are back before leave_s is over, and a session that somebody joined is not closed.
+ */
+static void succeed(struct rp__server *s, int before)
 {
-  int before = -1;
-  int rc = open_engine(s, o, err);
-  if (!rc) rc = make_listeners(s, o, &before, err);
+  rp__slog(&s->log, RP_LOG_INFO, "took_over", RP_FN("from", rp__control_peer(before)));
+  start_control(s, before, NULL);
+  rp__control_go(before);
+  if (!s->control) start_restoring(s);
+}
+
+/* Before anything of the database is touched: its server lives, and may be an older version. */
+static int check_alone(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
+{
+  int rc = find_db_path(o->db, &s->db_path, err);
+  return rc || o->replace || !s->db_path ? rc : rp__control_check(s->db_path, err);
+}
+
+static int begin(struct rp__server *s, const struct rp__server_options *o, int *ret_before, rp_error *err)
+{
+  int rc = check_alone(s, o, err);
+  if (!rc) rc = open_engine(s, o, err);
+  if (!rc) rc = make_listeners(s, o, ret_before, err);
+  if (!rc && *ret_before < 0) rc = start_control(s, -1, err);
   if (!rc) rp__settings_reachable(&s->set, only_loopback(s));
   if (!rc) rc = make_parts(s, err);
-  if (!rc) rc = start_restoring(s, err);
+  if (!rc && *ret_before < 0) start_restoring(s);
   if (!rc) rc = start_http(s, err);
+  return rc;
+}
+
+static int start_serving(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
+{
+  int before = -1, rc = begin(s, o, &before, err);
   if (rc) {
     if (before >= 0) close(before);
     return rc;
   }
   s->started_ms = rp__server_now(s);
   atomic_store(&s->ready, true);
-  start_control(s, before >= 0);
-  if (before >= 0) {
-    rp__slog(&s->log, RP_LOG_INFO, "took_over", RP_FN("from", rp__control_peer(before)));
-    rp__control_go(before);
-  }
+  if (before >= 0) succeed(s, before);
   announce(s);
   return 0;
 }
@@ -221,7 +269,7 @@ int rp__server_open(const struct rp__server_options *o, struct rp__server **ret,
   s->clock = o->clock ? *o->clock : rp__system_clock;
   rp__listeners_init(&s->listeners);
   s->replaced_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  int rc = s->replaced_fd < 0 ? rp__fail_errno(err, errno, "no event can be waited for") : begin(s, o, err);
+  int rc = s->replaced_fd < 0 ? rp__fail_errno(err, errno, "no event can be waited for") : start_serving(s, o, err);
   if (rc) {
     rp__server_close(s, 1001);
     return rc;
@@ -284,12 +332,26 @@ static int64_t drain_spill(struct rp__server *s)
   return empty ? counts.lost : counts.lost + counts.waiting_events;
 }
 
+/*
+ * What is not closed now is abandoned in an hour. A server that takes over may have those back who left a moment ago,
+ * so only what nobody came back for in time is closed then.
+ */
+static void close_left(struct rp__server *s)
+{
+  if (!s->channels || !s->pool) return;
+  size_t open = rp__channels_leave_now(s, !atomic_load(&s->replaced), RP_SERVER_LEAVE_MS);
+  if (open)
+    rp__slog(&s->log, RP_LOG_WARN, "left_open", RP_FN("sessions", open),
+             RP_F("means", "those who were in them left; they end by abandonment"));
+}
+
 /* Who hands work to whom ends first: HTTP needs the pool for its answers, the pool and the loop give to each other. */
 static int64_t stop_parts(struct rp__server *s)
 {
-  rp__control_close(s->control);
   rp__http_close(s->http);
   rp__work_stop(s->work);
+  close_left(s);
+  rp__control_close(s->control); /* not before: from here on another server may begin */
   if (s->live) rp__live_stop(s->live);
   rp__pool_stop(s->pool);
   if (s->loop) rp__loop_stop(s->loop);

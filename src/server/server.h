@@ -3,7 +3,7 @@
  * The server and its parts. Threads: libmicrohttpd's read requests and run quick
  * handlers; the pool runs slow ones; the loop owns every WebSocket and event
  * stream and all that hangs on them; the publisher reads journals that grew; the
- * work thread does what is due; the engine has its own. Nobody waits for a client.
+ * work threads do what is due; the engine has its own. Nobody waits for a client.
  *
  * Uses the engine through the public API alone, as any user's program would.
  */
@@ -48,7 +48,8 @@ struct rp__server {
   struct rp__work *work;
   struct rp__watchdog *watchdog; /* NULL: nobody asked for it */
   struct rp__control *control;   /* NULL: there is none */
-  int replaced_fd;               /* an eventfd, readable once another server has taken over */
+  atomic_bool replaced;          /* another server has taken over */
+  int replaced_fd;               /* an eventfd, readable then */
   char *db_path;                 /* of the database file, or NULL */
   char *openapi;                 /* made at start */
   size_t openapi_len;
@@ -73,12 +74,13 @@ struct rp__server_options {
 /* Opens the engine, makes all parts, binds, and serves. Nothing runs when it fails. */
 int rp__server_open(const struct rp__server_options *o, struct rp__server **ret, rp_error *err);
 #define RP_SERVER_DRAIN_MS 5000 /* at the end: for requests in flight, and sockets' goodbyes */
+#define RP_SERVER_LEAVE_MS 3000 /* … for closing sessions that were left */
 #define RP_SERVER_GRACE_MS 1000 /* … for connections that have asked for nothing yet */
 
 /*
  * Stops: no new connections, requests in flight are answered, sockets are closed with `code` (1012: come back, 1001:
- * it is over), everything is flushed. Agents are left alone. Returns how many events that were accepted as `memory`
- * could not be stored.
+ * it is over), sessions that were left are closed, everything is flushed. Agents are left alone. Returns how many
+ * events that were accepted as `memory` could not be stored.
  */
 int64_t rp__server_close(struct rp__server *s, int code);
 

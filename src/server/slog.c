@@ -2,19 +2,22 @@
 /*
  * A line is made on the stack, so that there is one even without memory, and goes
  * out with one write, so that processes which share the pipe don't mix their lines.
- * A quoted value is a JSON string in both formats. There is a line for each request,
- * so nothing here is formatted by printf, and threads don't wait for each other.
+ * A quoted value is a JSON string in both formats.
+ *
+ * There is a line for each request, so nothing is formatted by printf, and nobody
+ * waits for another's write: who finds one under way leaves his line to whoever is
+ * at it, who then writes all that came meanwhile at once. Nothing stays behind.
  */
 #include "server/slog.h"
 
 #include <errno.h>
-#include <limits.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "json/json.h"
 
 #define LINE_MAX_BYTES 8192
+#define TURNS_MAX 8 /* of one who writes for others */
 
 /* Bytes of one value at most; a line that gets too long is made again with the next. */
 static const size_t cuts[] = {1024, 128, 16, 0};
@@ -26,10 +29,12 @@ void rp__slog_init(struct rp__slog *l)
 {
   *l = (struct rp__slog){.fd = 2, .level = RP_LOG_INFO};
   pthread_mutex_init(&l->lock, NULL);
+  pthread_cond_init(&l->room, NULL);
 }
 
 void rp__slog_done(struct rp__slog *l)
 {
+  pthread_cond_destroy(&l->room);
   pthread_mutex_destroy(&l->lock);
 }
 
@@ -100,6 +105,56 @@ static void add_line(const struct rp__slog *l, struct rp__buf *out, const struct
   rp__buf_char(out, '\n');
 }
 
+/* ---- going out ---- */
+
+static void write_all(int fd, const char *text, size_t n)
+{
+  while (n) {
+    ssize_t done = write(fd, text, n);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return; /* nobody can be told */
+    text += done;
+    n -= (size_t)done;
+  }
+}
+
+/*
+ * Writes what others left meanwhile, until there is nothing. With the lock held. The last time it stays so: a thread
+ * that has requests of its own to serve is nobody's scribe for ever.
+ */
+static void write_waiting(struct rp__slog *l)
+{
+  for (int i = 1; l->n_waiting; i++) {
+    const char *text = l->waiting[l->filling];
+    size_t n = l->n_waiting;
+    l->filling = !l->filling;
+    l->n_waiting = 0;
+    pthread_cond_broadcast(&l->room);
+    if (i < TURNS_MAX) pthread_mutex_unlock(&l->lock);
+    write_all(l->fd, text, n);
+    if (i < TURNS_MAX) pthread_mutex_lock(&l->lock);
+  }
+}
+
+static void put(struct rp__slog *l, const char *line, size_t n)
+{
+  pthread_mutex_lock(&l->lock);
+  while (l->writing && l->n_waiting + n > RP_SLOG_WAITING) pthread_cond_wait(&l->room, &l->lock);
+  if (l->writing) {
+    memcpy(l->waiting[l->filling] + l->n_waiting, line, n);
+    l->n_waiting += n;
+  } else {
+    l->writing = true;
+    pthread_mutex_unlock(&l->lock);
+    write_all(l->fd, line, n);
+    pthread_mutex_lock(&l->lock);
+    write_waiting(l);
+    l->writing = false;
+    pthread_cond_broadcast(&l->room); /* to one whose line has no room among others */
+  }
+  pthread_mutex_unlock(&l->lock);
+}
+
 void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, const struct rp__field *fields)
 {
   char line[LINE_MAX_BYTES], now[RP_TIME_TEXT];
@@ -116,12 +171,7 @@ void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, c
     add_line(l, &out, head, fields, cuts[i]);
     if (!out.err) break;
   }
-  if (out.err) return;
-  bool long_one = out.n > PIPE_BUF; /* a shorter one goes out whole, whoever writes at the same time */
-  if (long_one) pthread_mutex_lock(&l->lock);
-  while (write(l->fd, out.p, out.n) < 0 && errno == EINTR) {
-  }
-  if (long_one) pthread_mutex_unlock(&l->lock);
+  if (!out.err) put(l, out.p, out.n);
 }
 
 void rp__slog_engine(void *ctx, rp_log_level level, const char *text)

@@ -3,12 +3,16 @@
 #ifndef RP_SERVER_SLOG_H
 #define RP_SERVER_SLOG_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 
 #include <reprise/reprise.h>
 
 #include "base/macros.h"
+
+/* Bytes of lines that wait while another is written; who has more to say waits too. A pipe takes so many as one. */
+#define RP_SLOG_WAITING PIPE_BUF
 
 enum rp__slog_format { RP_SLOG_LOGFMT, RP_SLOG_JSON };
 
@@ -18,6 +22,11 @@ struct rp__slog {
   int fd;      /* 2 */
   bool access; /* requests are logged too */
   pthread_mutex_t lock;
+  pthread_cond_t room;
+  bool writing;     /* somebody writes, and will write what waits */
+  int filling;      /* which of the two */
+  size_t n_waiting; /* bytes in that one */
+  char waiting[2][RP_SLOG_WAITING];
 };
 
 struct rp__field {

@@ -36,6 +36,40 @@ static void reply(struct rp__socket *s, const char *join_ref, const struct rp__p
   rp__socket_must_send(s, out.err ? NULL : rp__ws_text(out.p, out.n));
 }
 
+/* ---- how long it may live ---- */
+
+#define OF_TIMER(t) ((struct rp__socket *)(void *)((char *)(t)-offsetof(struct rp__socket, timer)))
+
+static void on_timer(struct rp__timer *t)
+{
+  struct rp__socket *s = OF_TIMER(t);
+  if (s->who.who == RP_WHO_TOKEN)
+    rp__socket_close(s, 1012, "come back: the token is checked anew");
+  else
+    rp__socket_close(s, 1008, "the token has opened nothing");
+}
+
+/* Whether a session's token is right shows at a join, so who holds a wrong one must not stay for long. */
+static int limit_life(struct rp__socket *s)
+{
+  s->timer.fn = on_timer;
+  if (s->who.who == RP_WHO_TOKEN) return rp__timer_start(s->of->srv->loop, &s->timer, s->of->token_ms);
+  if (s->who.who == RP_WHO_SESSION) return rp__timer_start(s->of->srv->loop, &s->timer, s->of->prove_ms);
+  return 0;
+}
+
+void rp__socket_proven(struct rp__socket *s)
+{
+  s->proven = true;
+  if (s->who.who == RP_WHO_SESSION) rp__timer_stop(s->of->srv->loop, &s->timer);
+}
+
+void rp__socket_wrong(struct rp__socket *s, int rc)
+{
+  if (s->who.who != RP_WHO_SESSION || s->proven || (rc != RP_E_FORBIDDEN && rc != RP_E_LIMIT)) return;
+  if (++s->wrong >= RP_SOCKET_WRONG || rc == RP_E_LIMIT) rp__socket_close(s, 1008, "the token does not open that");
+}
+
 /* ---- messages ---- */
 
 static enum rp__topic topic_kind(const char *topic)
@@ -141,6 +175,7 @@ static void unlink_socket(struct rp__socket *s)
 static void clean_up(struct rp__job *job)
 {
   struct rp__socket *s = (struct rp__socket *)job;
+  rp__timer_stop(s->of->srv->loop, &s->timer);
   while (s->channels) rp__channel_detach(s->channels, s->goodbye);
   unlink_socket(s);
   free(s);
@@ -204,25 +239,35 @@ static struct rp__socket *socket_new(struct rp__channels *c, const struct rp__id
   return s;
 }
 
-static void arrive(struct rp__job *job)
+int rp__socket_open(struct rp__channels *c, const struct rp__identity *who, int fd, struct rp__str head, rp_error *err)
 {
   static const struct rp__ws_handler handler = {.message = on_message, .drained = on_drained, .closed = on_closed};
-  struct arrival *a = (struct arrival *)job;
-  struct rp__channels *c = a->c;
   struct rp__settings *set = &c->srv->set;
   struct rp__ws_options o = {.max_message = RP_MIN((size_t)RP_SOCKET_MESSAGE_MAX, set->max_body),
                              .queue_bytes = set->queue_bytes,
                              .stall_ms = set->stall_ms,
                              .idle_ms = RP_SOCKET_IDLE_MS};
-  rp_error err = {0};
-  struct rp__socket *s = c->closing ? NULL : socket_new(c, &a->who);
-  if (s) {
-    int rc = rp__ws_open(c->srv->loop, a->fd, (struct rp__str){a->head.p, a->head.n}, &o, &handler, s, &s->ws, &err);
+  struct rp__socket *s = socket_new(c, who);
+  if (!s) {
+    close(fd);
+    return rp__fail_nomem(err);
+  }
+  int rc = rp__ws_open(c->srv->loop, fd, head, &o, &handler, s, &s->ws, err);
+  if (rc) {
+    unlink_socket(s);
+    free(s);
+    return rc;
+  }
+  if (limit_life(s)) rp__socket_close(s, 1011, "out of memory");
+  return 0;
+}
+
+static void arrive(struct rp__job *job)
+{
+  struct arrival *a = (struct arrival *)job;
+  if (!a->c->closing) {
+    rp__socket_open(a->c, &a->who, a->fd, (struct rp__str){a->head.p, a->head.n}, NULL);
     a->fd = -1;
-    if (rc) {
-      unlink_socket(s);
-      free(s);
-    }
   }
   arrival_free(a);
 }
@@ -276,9 +321,12 @@ int rp__channels_new(struct rp__server *srv, struct rp__channels **ret, rp_error
   struct rp__channels *c = calloc(1, sizeof *c);
   if (!c) return rp__fail_nomem(err);
   c->srv = srv;
+  c->token_ms = RP_SOCKET_TOKEN_MS;
+  c->prove_ms = RP_SOCKET_PROVE_MS;
   int rc = rp__members_new(c, &c->members, err);
+  if (!rc) rc = rp__leaving_new(c, &c->leaving, err);
   if (rc)
-    free(c);
+    rp__channels_free(c);
   else
     *ret = c;
   return rc;
@@ -297,6 +345,7 @@ void rp__channels_free(struct rp__channels *c)
     next = s->next;
     free(s);
   }
+  rp__leaving_free(c->leaving);
   rp__members_free(c->members);
   free(c);
 }

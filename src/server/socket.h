@@ -18,6 +18,11 @@ size_t rp__channels_joined(const struct rp__channels *c);
  */
 int rp__channels_beat(struct rp__server *srv, rp_error *err);
 int rp__channels_leave(struct rp__server *srv, rp_error *err);
+/*
+ * At the end of the server, before the pool's: closes what was left, within `ms`; with `early` also what has some of
+ * its grace to go. Returns how many sessions are left open by that.
+ */
+size_t rp__channels_leave_now(struct rp__server *srv, bool early, int64_t ms);
 void rp__channels_metrics(const struct rp__channels *c, struct rp__buf *out);
 
 #endif

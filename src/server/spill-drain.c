@@ -25,7 +25,7 @@ static bool is_stuck(const struct rp__lane *l)
 }
 static bool is_catching_up(const struct rp__lane *l)
 {
-  return (l->since_ms || l->marking) && l->flying;
+  return (l->win.since_ms || l->marking) && l->flying;
 }
 static bool is_flying(const struct rp__lane *l)
 {
@@ -33,7 +33,7 @@ static bool is_flying(const struct rp__lane *l)
 }
 static bool is_waiting(const struct rp__lane *l)
 {
-  return (l->since_ms || l->marking) && l->head;
+  return (l->win.since_ms || l->marking) && l->head;
 }
 
 static struct timespec deadline(int64_t ms)
@@ -153,6 +153,7 @@ void rp__spill_counts(struct rp__spill *s, struct rp__spill_counts *ret)
     }
   ret->accepted = s->accepted;
   ret->stored = s->stored;
+  ret->repeated = s->repeated;
   ret->refused = s->refused;
   ret->lost = s->lost;
   pthread_mutex_unlock(&s->lock);

@@ -101,26 +101,47 @@ static void tell_failure(struct rp__kept *list, const rp_error *err)
   }
 }
 
-/* The store did not take the head. Who accepts memory is told that it is that; who does not, that it failed. */
-static void keep_all(struct rp__spill *s, struct rp__lane *l, const rp_error *err)
+/* In its window, with the lock held. */
+static void count_kept(struct rp__spill *s, struct rp__lane *l, struct rp__kept *k)
 {
-  size_t before = l->bytes;
-  l->away = true;
-  if (!l->since_ms) l->since_ms = rp__server_now(s->srv);
-  struct rp__kept *strict = rp__lane_take_strict(l), *last = l->tail;
-  s->bytes -= before - l->bytes;
-  for (struct rp__kept *k = strict; k; k = k->next) s->refused += (int64_t)k->n;
-  for (struct rp__kept *k = l->head; k; k = k->next) {
-    if (k->spilled || k->marker) continue;
-    k->spilled = true;
-    s->accepted += (int64_t)k->n;
-    l->win_events += (int64_t)k->n;
-    l->win_bytes += (int64_t)k->bytes;
-  }
+  k->spilled = true;
+  s->accepted += (int64_t)k->n;
+  l->win.events += (int64_t)k->n;
+  l->win.bytes += (int64_t)k->bytes;
+}
+
+/* What the store would say of one that waits and has not been answered. Lets go of the lock to read. */
+static int vet_kept(struct rp__spill *s, struct rp__lane *l, const struct rp__kept *k, rp_error *err)
+{
+  struct rp__vetting v;
+  enum rp__repeat repeat;
+  rp_session *session = rp__entry_session(l->entry);
   pthread_mutex_unlock(&s->lock);
-  for (struct rp__kept *k = l->head; k; k = k == last ? NULL : k->next) tell_memory(k);
-  tell_failure(strict, err);
+  int rc = rp__vetting_read(s, l->id, session, k->options.client_id, &v, err);
   pthread_mutex_lock(&s->lock);
+  return rc ? rc : rp__vet(&v, l, k, l->id, &k->options, k->n, &repeat, err);
+}
+
+/* Those that the store will refuse are told now. The lane flies: others may only add to it meanwhile. */
+static void vet_all(struct rp__spill *s, struct rp__lane *l)
+{
+  const struct rp__kept *last = l->tail;
+  struct rp__kept *before = NULL, *k = l->head;
+  for (bool more = k != NULL; more; k = before ? before->next : l->head) {
+    rp_error err = {0};
+    more = k != last;
+    if (k->told || k->marker || !vet_kept(s, l, k, &err)) {
+      before = k;
+      continue;
+    }
+    rp__lane_take(l, before);
+    s->bytes -= k->bytes;
+    s->refused += (int64_t)k->n;
+    pthread_mutex_unlock(&s->lock);
+    if (k->done) k->done(k->ctx, NULL, &err);
+    rp__kept_free(k);
+    pthread_mutex_lock(&s->lock);
+  }
 }
 
 /* All that was kept in the window is stored: the journal gets to know of it. */
@@ -128,18 +149,51 @@ static void close_window(struct rp__spill *s, struct rp__lane *l)
 {
   struct rp__kept *k = NULL;
   /* Where nothing was kept but the word about the window before, that is enough. */
-  if (l->win_events) k = rp__kept_marker(l->since_ms, rp__server_now(s->srv), l->win_events, l->win_bytes);
-  l->since_ms = l->win_events = l->win_bytes = 0;
+  if (l->win.events) k = rp__kept_marker(&l->win, rp__server_now(s->srv));
+  l->win = (struct rp__window){0};
   if (!k) return;
   rp__lane_add(l, k);
   s->bytes += k->bytes;
   l->marking = true;
 }
 
+/* The store did not take the head. Who accepts memory is told that it is that; who does not, that it failed. */
+static void keep_all(struct rp__spill *s, struct rp__lane *l, const rp_error *err)
+{
+  size_t before = l->bytes;
+  l->away = true;
+  if (!l->win.since_ms) l->win.since_ms = rp__server_now(s->srv);
+  struct rp__kept *strict = rp__lane_take_strict(l);
+  s->bytes -= before - l->bytes;
+  for (struct rp__kept *k = strict; k; k = k->next) s->refused += (int64_t)k->n;
+  vet_all(s, l);
+  if (!l->head) {
+    l->away = false;
+    close_window(s, l);
+  }
+  struct rp__kept *last = l->tail;
+  for (struct rp__kept *k = l->head; k; k = k->next)
+    if (!k->spilled && !k->marker) count_kept(s, l, k);
+  pthread_mutex_unlock(&s->lock);
+  for (struct rp__kept *k = l->head; k; k = k == last ? NULL : k->next) tell_memory(k);
+  tell_failure(strict, err);
+  pthread_mutex_lock(&s->lock);
+}
+
 void rp__spill_log_lost(struct rp__spill *s, const char *id, size_t n, const rp_error *err)
 {
   rp__slog(&s->srv->log, RP_LOG_ERROR, "events_lost", RP_F("session", id), RP_FN("events", n),
            RP_F("code", rp_error_lookup(err->code)->name), RP_F("why", err->message));
+}
+
+/* What became of one that waited for the store. */
+static void count_end(struct rp__spill *s, struct rp__lane *l, const struct rp__kept *k, const rp_ack *ack)
+{
+  bool window = k->spilled && l->win.since_ms;
+  int64_t n = (int64_t)k->n, *total = !ack ? &s->lost : ack->repeated ? &s->repeated : &s->stored;
+  int64_t *of_window = !ack ? &l->win.lost : ack->repeated ? &l->win.repeated : &l->win.stored;
+  *total += n;
+  if (window) *of_window += n;
 }
 
 /* The head is through, one way or the other. */
@@ -149,9 +203,8 @@ static void let_go(struct rp__spill *s, struct rp__lane *l, const rp_ack *ack, c
   bool lost = !ack && k->told && !k->marker;
   s->bytes -= k->bytes;
   if (k->marker) l->marking = false;
-  if (ack && k->spilled) s->stored += (int64_t)k->n;
-  if (lost) s->lost += (int64_t)k->n;
-  if (l->since_ms && !l->head) close_window(s, l);
+  if (lost || (ack && k->spilled)) count_end(s, l, k, ack);
+  if (l->win.since_ms && !l->head) close_window(s, l);
   pthread_mutex_unlock(&s->lock);
   if (lost) rp__spill_log_lost(s, l->id, k->n, err);
   if (!k->told && k->done) k->done(k->ctx, ack, ack ? NULL : err);
@@ -271,11 +324,7 @@ static int enter(struct rp__spill *s, const struct rp__append *a, struct rp__kep
   s->bytes += k->bytes;
   k->told = k->memory && (l->away || k->options.durability == RP_MEMORY);
   if (*ret_first) l->flying = true;
-  if (!l->away) return 0;
-  k->spilled = true;
-  s->accepted += (int64_t)k->n;
-  l->win_events += (int64_t)k->n;
-  l->win_bytes += (int64_t)k->bytes;
+  if (l->away) count_kept(s, l, k);
   return 0;
 }
 
@@ -298,24 +347,65 @@ static bool is_busy(struct rp__spill *s, const struct rp__append *a)
   return l && (l->head || l->flying);
 }
 
+static const struct rp__lane *away_lane(struct rp__spill *s, const struct rp__append *a)
+{
+  const struct rp__lane *l = *lane_at(s, rp__entry_id(a->entry));
+  return l && l->away ? l : NULL;
+}
+
+/* What was read must still be so: what landed meanwhile is neither in the lane nor in what was read. */
+static int vet_new(struct rp__spill *s, const struct rp__append *a, enum rp__repeat *ret, rp_error *err)
+{
+  const char *id = rp__entry_id(a->entry);
+  const struct rp__lane *l;
+  int rc = 0;
+  while (!rc && (l = away_lane(s, a))) {
+    struct rp__vetting v;
+    uint64_t landings = l->landings;
+    pthread_mutex_unlock(&s->lock);
+    rc = rp__vetting_read(s, id, rp__entry_session(a->entry), a->options.client_id, &v, err);
+    pthread_mutex_lock(&s->lock);
+    if (rc || !(l = away_lane(s, a)) || l->landings != landings) continue;
+    rc = rp__vet(&v, l, NULL, id, &a->options, a->n, ret, err);
+    break;
+  }
+  if (!rc) return 0;
+  /* A key may make it a repeat of what is stored, which nobody can ask the store for now. */
+  if (a->events[0].idempotency_key && !rp__away_is(rc))
+    return refuse(s, a, "whether it is a repeat can't be known", err);
+  s->refused += (int64_t)a->n;
+  return rc;
+}
+
+/* It will be answered before the store has seen it. With the lock held, which is let go meanwhile. */
+static int vet(struct rp__spill *s, const struct rp__append *a, enum rp__repeat *ret, rp_error *err)
+{
+  if (!is_busy(s, a)) return 0;
+  pthread_mutex_unlock(&s->lock);
+  int rc = rp_append_check(rp__entry_session(a->entry), a->events, a->n, &a->options, err);
+  pthread_mutex_lock(&s->lock);
+  return rc ? rc : vet_new(s, a, ret, err);
+}
+
+static int tell_repeat(const struct rp__append *a, struct rp__kept *k, enum rp__repeat repeat)
+{
+  rp_ack ack = {.durability = repeat == RP_REPEAT_STORED ? RP_OS : RP_MEMORY, .repeated = true};
+  rp__kept_free(k);
+  if (a->done) a->done(a->ctx, &ack, NULL);
+  return 0;
+}
+
 static int append_kept(struct rp__spill *s, const struct rp__append *a, struct rp__kept *k, rp_error *err)
 {
   bool first = false;
+  enum rp__repeat repeat = RP_REPEAT_NONE;
   pthread_mutex_lock(&s->lock);
-  if (k->memory && is_busy(s, a)) {
-    /* It will be answered before the engine has seen it. */
-    pthread_mutex_unlock(&s->lock);
-    int rc = rp_append_check(rp__entry_session(a->entry), a->events, a->n, &a->options, err);
-    if (rc) {
-      rp__kept_free(k);
-      return rc;
-    }
-    pthread_mutex_lock(&s->lock);
-  }
-  int rc = enter(s, a, k, &first, err);
-  bool told = !rc && k->told;
+  int rc = k->memory ? vet(s, a, &repeat, err) : 0;
+  if (!rc && !repeat) rc = enter(s, a, k, &first, err);
+  bool told = !rc && !repeat && k->told;
   rp_session *session = first ? rp__entry_session(k->lane->entry) : NULL;
   pthread_mutex_unlock(&s->lock);
+  if (repeat) return tell_repeat(a, k, repeat);
   if (rc) rp__kept_free(k);
   struct rp__lane *l = first ? k->lane : NULL; /* ours as long as it flies */
   if (!rc && first && (rc = submit(s, k, session, err))) return withdraw(s, l, rc);

@@ -10,6 +10,9 @@
  * here, later ones that accept memory queue behind them, and others are refused
  * (RP_E_BUSY, retry) until the queue is empty, so that order holds. When it is, the journal gets
  * an `x-degraded` event with the window; what did not fit or was lost at shutdown is counted and logged.
+ *
+ * What can be known to be refused (a wrong epoch, a gap in a client's numbers, an ended session) is refused before it
+ * is kept: reads work while writes do not.
  */
 #ifndef RP_SERVER_SPILL_H
 #define RP_SERVER_SPILL_H
@@ -43,8 +46,8 @@ struct rp__spill_counts {
   char why[200];         /* what it said */
   int64_t away_since_ms; /* wall clock */
   int64_t waiting_events, waiting_bytes;
-  int64_t accepted, stored, refused, lost; /* events, since the start */
-  int64_t windows;                         /* times the store was away */
+  int64_t accepted, stored, repeated, refused, lost; /* events, since the start */
+  int64_t windows;                                   /* times the store was away */
 };
 void rp__spill_counts(struct rp__spill *s, struct rp__spill_counts *ret);
 /* Every write of the server that does not come through here reports how it went. */

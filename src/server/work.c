@@ -13,6 +13,7 @@
 
 #define JOBS_MAX 16
 #define JITTER 0.1
+#define TRIM_BATCH 64 /* handles let go of in one run, each with a checkpoint perhaps */
 
 /* ---- the jobs ---- */
 
@@ -27,8 +28,7 @@ static int drain_spill(struct rp__server *srv, rp_error *err)
 static int trim_registry(struct rp__server *srv, rp_error *err)
 {
   (void)err;
-  rp__registry_trim(srv->registry, RP_REGISTRY_IDLE);
-  return 0;
+  return rp__registry_trim(srv->registry, RP_REGISTRY_IDLE, TRIM_BATCH) ? RP_WORK_AGAIN : 0;
 }
 
 const struct rp__work_job rp__work_jobs[] = {
@@ -41,9 +41,12 @@ const struct rp__work_job rp__work_jobs[] = {
     {0},
 };
 
-/* ---- the thread ---- */
+/* ---- the threads ---- */
 
 struct state {
+  struct rp__work *of;
+  const struct rp__work_job *job;
+  pthread_t thread;
   int64_t due_ms; /* monotonic */
   bool failing;
   atomic_llong ok, failed, busy_us;
@@ -56,8 +59,8 @@ struct rp__work {
   struct state state[JOBS_MAX];
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  bool stop, running;
-  pthread_t thread;
+  bool stop;
+  size_t running; /* threads, of the first jobs */
 };
 
 static int64_t now_us(void)
@@ -75,52 +78,45 @@ static int64_t with_jitter(int64_t ms)
 }
 
 /* What fails is told when it begins and when it ends; the counters have the rest. */
-static void tell(struct rp__work *w, size_t i, int rc, const rp_error *err)
+static void tell(struct state *s, int rc, const rp_error *err)
 {
-  struct state *s = &w->state[i];
+  struct rp__slog *log = &s->of->srv->log;
   if (rc && !s->failing)
-    rp__slog(&w->srv->log, RP_LOG_WARN, "work_failing", RP_F("job", w->jobs[i].name), RP_F("error", err->message));
-  if (!rc && s->failing) rp__slog(&w->srv->log, RP_LOG_INFO, "work_recovered", RP_F("job", w->jobs[i].name));
+    rp__slog(log, RP_LOG_WARN, "work_failing", RP_F("job", s->job->name), RP_F("error", err->message));
+  if (!rc && s->failing) rp__slog(log, RP_LOG_INFO, "work_recovered", RP_F("job", s->job->name));
   s->failing = rc != 0;
 }
 
-static void run_job(struct rp__work *w, size_t i)
+/* Returns when it is due again. */
+static int64_t run_job(struct state *s)
 {
   rp_error err = {0};
-  struct state *s = &w->state[i];
   int64_t began = now_us();
-  int rc = w->jobs[i].run(w->srv, &err);
+  int rc = s->job->run(s->of->srv, &err);
+  bool again = rc == RP_WORK_AGAIN;
+  if (again) rc = 0;
   atomic_fetch_add(&s->busy_us, now_us() - began);
   atomic_fetch_add(rc ? &s->failed : &s->ok, 1);
-  tell(w, i, rc, &err);
-}
-
-/* The job that is due first. With the lock held. */
-static size_t next_job(const struct rp__work *w)
-{
-  size_t first = 0;
-  for (size_t i = 1; i < w->n; i++)
-    if (w->state[i].due_ms < w->state[first].due_ms) first = i;
-  return first;
+  tell(s, rc, &err);
+  return now_us() / 1000 + (again ? 0 : with_jitter(s->job->period_ms));
 }
 
 static void *work_main(void *arg)
 {
-  struct rp__work *w = arg;
+  struct state *s = arg;
+  struct rp__work *w = s->of;
   pthread_mutex_lock(&w->lock);
   while (!w->stop) {
-    size_t i = next_job(w);
-    int64_t now = now_us() / 1000, due = w->state[i].due_ms;
-    if (due > now) {
-      struct timespec until = {due / 1000, due % 1000 * 1000000};
+    if (s->due_ms > now_us() / 1000) {
+      struct timespec until = {s->due_ms / 1000, s->due_ms % 1000 * 1000000};
       pthread_cond_timedwait(&w->changed, &w->lock, &until);
       continue;
     }
-    w->state[i].due_ms = INT64_MAX; /* a poke while it runs still counts */
+    s->due_ms = INT64_MAX; /* a poke while it runs still counts */
     pthread_mutex_unlock(&w->lock);
-    run_job(w, i);
+    int64_t next = run_job(s);
     pthread_mutex_lock(&w->lock);
-    w->state[i].due_ms = RP_MIN(w->state[i].due_ms, now_us() / 1000 + with_jitter(w->jobs[i].period_ms));
+    s->due_ms = RP_MIN(s->due_ms, next);
   }
   pthread_mutex_unlock(&w->lock);
   return NULL;
@@ -133,7 +129,10 @@ int rp__work_new_of(struct rp__server *srv, const struct rp__work_job *jobs, str
   if (!w) return rp__fail_nomem(err);
   w->srv = srv;
   w->jobs = jobs;
-  while (w->n < JOBS_MAX && jobs[w->n].name) w->n++;
+  for (; w->n < JOBS_MAX && jobs[w->n].name; w->n++) {
+    w->state[w->n].of = w;
+    w->state[w->n].job = &jobs[w->n];
+  }
   pthread_mutex_init(&w->lock, NULL);
   pthread_condattr_init(&attr);
   pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -151,9 +150,11 @@ int rp__work_new(struct rp__server *srv, struct rp__work **ret, rp_error *err)
 
 int rp__work_start(struct rp__work *w, rp_error *err)
 {
-  for (size_t i = 0; i < w->n; i++) w->state[i].due_ms = now_us() / 1000 + with_jitter(w->jobs[i].period_ms);
-  if (pthread_create(&w->thread, NULL, work_main, w)) return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
-  w->running = true;
+  for (; w->running < w->n; w->running++) {
+    struct state *s = &w->state[w->running];
+    s->due_ms = now_us() / 1000 + with_jitter(s->job->period_ms);
+    if (pthread_create(&s->thread, NULL, work_main, s)) return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
+  }
   return 0;
 }
 
@@ -163,19 +164,18 @@ void rp__work_poke(struct rp__work *w, const char *job)
   pthread_mutex_lock(&w->lock);
   for (size_t i = 0; i < w->n; i++)
     if (strcmp(w->jobs[i].name, job) == 0) w->state[i].due_ms = 0;
-  pthread_cond_signal(&w->changed);
+  pthread_cond_broadcast(&w->changed);
   pthread_mutex_unlock(&w->lock);
 }
 
 void rp__work_stop(struct rp__work *w)
 {
-  if (!w || !w->running) return;
+  if (!w) return;
   pthread_mutex_lock(&w->lock);
   w->stop = true;
-  pthread_cond_signal(&w->changed);
+  pthread_cond_broadcast(&w->changed);
   pthread_mutex_unlock(&w->lock);
-  pthread_join(w->thread, NULL);
-  w->running = false;
+  while (w->running) pthread_join(w->state[--w->running].thread, NULL);
 }
 
 void rp__work_free(struct rp__work *w)

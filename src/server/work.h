@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's background work on one thread with jitter: heartbeats of the
- * sessions somebody is connected to, the grace after leaving, agents that do not
- * come back, the spill, rate buckets. (Checkpoints, idle and abandoned marking,
+ * The server's background work, with jitter: heartbeats of the sessions somebody is
+ * connected to, the grace after leaving, agents that do not come back, the spill.
+ * Each job has a thread of its own: one that is slow, or waits for a store that is
+ * away, keeps neither heartbeats nor the watchdog waiting. (Checkpoints, idle and abandoned marking,
  * mirrors and retention are the engine's own keeper's.) Visible in /metrics.
  */
 #ifndef RP_SERVER_WORK_H
@@ -14,10 +15,13 @@
 struct rp__work;
 struct rp__server;
 
+#define RP_WORK_AGAIN 1 /* of a run: done with a batch, and there is more */
+
 struct rp__work_job {
   const char *name;
-  int64_t period_ms;                                 /* ± 10 %, at random */
-  int (*run)(struct rp__server *srv, rp_error *err); /* in the work's thread; may block */
+  int64_t period_ms; /* ± 10 %, at random */
+  /* In the job's thread. It may block, but does one batch at a time: the end waits for a run. */
+  int (*run)(struct rp__server *srv, rp_error *err);
 };
 extern const struct rp__work_job rp__work_jobs[]; /* ends with a name of NULL */
 

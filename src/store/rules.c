@@ -86,8 +86,12 @@ int rp__refuse_damage(const char *id, int64_t seq, rp_error *err)
 
 static int refuse_epoch(const struct rp__op *op, const struct rp__session_row *row, int64_t epoch, rp_error *err)
 {
-  return rp__fail(err, RP_E_FENCED, "session %s: epoch %" PRId64 " is over, the current one is %" PRId64,
-                  op->session_id ? op->session_id : "?", epoch, row->epoch);
+  const char *id = op->session_id ? op->session_id : "?";
+  if (epoch > row->epoch)
+    return rp__fail(err, RP_E_FENCED, "session %s: there is no epoch %" PRId64 " yet, the current one is %" PRId64, id,
+                    epoch, row->epoch);
+  return rp__fail(err, RP_E_FENCED, "session %s: epoch %" PRId64 " is over, the current one is %" PRId64, id, epoch,
+                  row->epoch);
 }
 
 static int refuse_ended(const struct rp__op *op, enum rp__status status, rp_error *err)

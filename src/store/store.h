@@ -319,7 +319,14 @@ struct rp__txn {
 
 /* ---- reading ------------------------------------------------------------- */
 
-enum rp__find { RP_FIND_ID, RP_FIND_PREFIX, RP_FIND_KEY, RP_FIND_LAST, RP_FIND_HIDDEN };
+enum rp__find {
+  RP_FIND_ID,
+  RP_FIND_PREFIX,
+  RP_FIND_KEY,
+  RP_FIND_KEY_ELSEWHERE, /* in any scope but that one */
+  RP_FIND_LAST,
+  RP_FIND_HIDDEN,
+};
 
 typedef int rp__session_row_fn(void *ctx, const struct rp__session_row *row);
 typedef int rp__run_row_fn(void *ctx, const struct rp__run_row *row);

@@ -18,7 +18,7 @@
 #define LONG_EVENTS 1000 /* of the session that is restored */
 #define TAIL 90          /* of them after its last checkpoint */
 #define BATCH_BYTES (128 * 1024)
-#define LOOK_PAUSE_MS 5
+#define LOOK_PAUSE_MS 20
 #define IDLE_SHARE 0.04 /* of a processor: a server with nothing to do */
 #define CROWD_SHARE 0.3 /* the same with a crowd, whose heartbeats it answers and writes */
 

@@ -67,6 +67,11 @@ static void by_key_the_open_one_first(void **state)
   assert_int_equal(suite_op(f, &again), 0);
   assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "old");
   assert_string_equal(found(f, RP_FIND_KEY, "s", "other"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_KEY_ELSEWHERE, "s", "k"), "far");
+  assert_string_equal(found(f, RP_FIND_KEY_ELSEWHERE, "t", "k"), "old");
+  end(f, "far");
+  assert_string_equal(found(f, RP_FIND_KEY_ELSEWHERE, "s", "k"), "far");
+  assert_string_equal(found(f, RP_FIND_KEY_ELSEWHERE, "s", "other"), "session.not_found");
 }
 
 /* Of two starts with one key, one makes the session and the other is told. */

@@ -7,9 +7,9 @@ usage: server-agent.py [NAME…]: only the tests whose names begin so
 import json
 import os
 import sys
-import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
 from serve import Server, wait_until  # noqa: E402
 from ws import CLOSE, WebSocket  # noqa: E402
 
@@ -419,9 +419,53 @@ def test_lost():
         again = server.post("/v1/sessions", {"scope": "agents", "id": away["session_id"], "mode": "resume"})
         assert again.status == 200, again
         status_is(server, away, "starting")
+        waiting = prompt(server, away, "and now?")
         agent = Agent(server, away)
+        agent.say("setup_progress", message="cloning")
+        wait_until(lambda: state(server, away)["runtime"].get("progress") == "cloning")
+        assert state(server, away)["runtime"]["status"] == "starting"
+        assert state(server, away)["runtime"].get("delivered", 0) < waiting  # nothing before it is ready
         agent.say("ready")
-        status_is(server, away, "idle")
+        assert agent.hear("user_message")["seq"] == waiting
+        status_is(server, away, "running")
+        agent.say("ready", client_seq=1)  # once more does not end the work
+        assert agent.hear("ack")["client_seq"] == 1
+        assert state(server, away)["runtime"]["status"] == "running"
+        assert RESTORED not in [m["content"] for m in state(server, away)["conversation"]["messages"]]
+
+
+def test_decided():
+    """A decision is for who asked, once; and as long as something is asked, the status says so."""
+    with make_server() as server:
+        session = begin(server)
+        agent = Agent(server, session)
+        agent.say("ready")
+        append(server, session, "approval", id="nobody asked", status="allowed")
+        agent.say("approval_request", approval={"id": "a1"})
+        agent.say("question", question={"id": "q1", "questions": ["why?"]})
+        status_is(server, session, "awaiting_answer")
+        first = prompt(server, session, "meanwhile")
+        assert agent.hear("user_message")["seq"] == first
+        delivered(server, session, first)
+        assert state(server, session)["runtime"]["status"] == "awaiting_answer"
+        agent.say("result", client_seq=1)
+        assert agent.hear("ack")["client_seq"] == 1
+        assert state(server, session)["runtime"]["status"] == "awaiting_answer"
+        answered = append(server, session, "question", id="q1", status="answered", answers={"why?": "because"})
+        assert agent.hear("question_response")["seq"] == answered
+        status_is(server, session, "awaiting_approval")
+        allowed = append(server, session, "approval", id="a1", status="allowed")
+        assert agent.hear("approval_response")["seq"] == allowed
+        status_is(server, session, "running")
+        append(server, session, "approval", id="a1", status="denied")
+        last = prompt(server, session, "on")
+        assert agent.hear("user_message")["seq"] == last  # and not the second decision
+        delivered(server, session, last)
+        restart(server)
+        agent = Agent(server, session)
+        append(server, session, "approval", id="a1", status="denied")
+        last = prompt(server, session, "still")
+        assert agent.hear("user_message")["seq"] == last
 
 
 def test_graceful():
@@ -461,20 +505,24 @@ def test_travel():
         assert agent.hear("user_message")["seq"] == last
 
 
-def main():
-    wanted = tuple("test_" + name for name in sys.argv[1:]) or ("test_",)
-    failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or not name.startswith(wanted):
-            continue
-        try:
-            test()
-            print("ok   %s" % name[5:], flush=True)
-        except Exception:  # every test is told of
-            failed += 1
-            print("FAIL %s\n%s" % (name[5:], traceback.format_exc()), flush=True)
-    return 1 if failed else 0
+def test_takeover_judges_no_agent_of_the_old_server():
+    """Only once the old server has let go of its clients does the new one await those that are not back."""
+    with make_server() as s:
+        session = begin(s)
+        agent = Agent(s, session)
+        status_is(s, session, "running", "starting", "connected", "idle", "ready")
+        slow = WebSocket(s.socket(), "localhost", "/socket/websocket?vsn=2.0.0")  # keeps the old one from ending at once
+        new = Server(db=s.db, listen=None, args=["--replace"], env={"INTERNAL_SECRET": SECRET}).start()
+        assert agent.closed()[0] == 1012
+        told = list(new.log)
+        if s.process.poll() is None:
+            assert not [line for line in told if "agents_awaited" in line], told
+        slow.sock.close()
+        new.wait_log("event=agents_awaited sessions=1")
+        status_is(new, session, "reconnecting")
+        assert s.wait() == 0
+        assert new.stop() == 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(globals())

@@ -10,9 +10,9 @@ import re
 import stat
 import sys
 import threading
-import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
 from serve import DEADLINE, Server, wait_until  # noqa: E402
 
 MESSAGE = {"kind": "message", "body": {"role": "user", "content": "hello"}}
@@ -254,6 +254,12 @@ def test_session_tokens():
         expect(s.post("/v1/sessions", {"scope": "auth"}, bearer(token)), 403, "auth.forbidden")
         forged = token[:-1] + ("A" if token[-1] != "A" else "B")
         expect(s.get("/v1/sessions/mine", bearer(forged)), 403, "auth.forbidden")
+        # Nothing beyond that session: no copy with a token of its own, no end for good, nothing of another's.
+        expect(s.post("/v1/sessions/mine/fork", {}, bearer(token)), 403, "auth.forbidden")
+        for source in ("other", "missing", "mine"):
+            expect(s.post("/v1/sessions/mine/continue", {"from": source}, bearer(token)), 403, "auth.forbidden")
+        expect(s.request("DELETE", "/v1/sessions/mine", headers=bearer(token)), 403, "auth.forbidden")
+        expect(s.get("/v1/sessions/m/state", bearer(other["token"])), 403, "auth.forbidden")
         with s.socket() as raw:  # the socket opens; what it may join depends on the topic
             head = {**bearer(token), **HANDSHAKE}
             raw.sendall(b"GET /socket/websocket?vsn=2.0.0 HTTP/1.1\r\n" +
@@ -324,6 +330,21 @@ def test_wrong_tokens_are_limited():
         assert codes == [401] * 20, codes  # loopback is not limited
 
 
+def test_wrong_session_tokens_are_limited():
+    with Server(config=CONFIG + "trusted_proxies = 127.0.0.1\n") as s:
+        right, wrong = start(s, id="guarded")["token"], "rps_" + "A" * 43
+        proxied = lambda t, address: {"Authorization": "Bearer " + t, "X-Forwarded-For": address}  # noqa: E731
+        paths = ("/v1/sessions/guarded", "/v1/sessions/missing", "/v1/sessions/guarded/state", "/v1/sessions/missing/state")
+        codes = [s.get(paths[i % 4], proxied(wrong, "192.0.2.1")).status for i in range(16)]
+        assert codes[:10] == [403] * 10 and codes[-1] == 429, codes
+        assert s.get("/v1/sessions/guarded", proxied(right, "192.0.2.1")).status == 200
+        expect(s.get("/v1/sessions/guarded", proxied(wrong, "192.0.2.2")), 403, "auth.forbidden")
+        for _ in range(20):  # right, and not allowed that: nothing is guessed
+            expect(s.post("/v1/sessions/guarded/fork", {}, proxied(right, "192.0.2.3")), 403, "auth.forbidden")
+        codes = [s.get("/v1/sessions/guarded", {"Authorization": "Bearer " + wrong}).status for _ in range(20)]
+        assert codes == [403] * 20, codes  # loopback is not limited
+
+
 def test_client_rate():
     with Server(config=CONFIG + "client_rate = 5\ntrusted_proxies = 127.0.0.1\n") as s:
         one, two = create_token(s), create_token(s)
@@ -345,18 +366,18 @@ def test_client_rate():
 
 
 def test_servers_that_start_at_once_make_one_secret():
-    """C-02: of several beside one database the first makes it, and all have it."""
+    """C-02: of several with databases in one folder the first makes it, and all have it."""
     with Server() as s:
         path = secret_file(s)
         s.stop()
         os.remove(path)
-        others = [Server(db=s.db) for _ in range(4)]
+        others = [Server(db="%s-%d" % (s.db, i)) for i in range(4)]
         threads = [threading.Thread(target=o.start) for o in others]
         for t in threads:
             t.start()
         for t in threads:
             t.join(DEADLINE)
-        shown = {"Authorization": "Bearer " + start(others[0], id="shared")["token"]}
+        shown = {"Authorization": "Bearer " + [start(o, id="shared") for o in others][0]["token"]}
         assert [o.get("/v1/sessions/shared", shown).status for o in others] == [200] * len(others)
         for o in others:
             assert o.stop() == 0
@@ -389,22 +410,5 @@ def test_no_secret_in_log_or_answer():
         assert who, "the log names tokens by their id"
 
 
-def main():
-    tests = [(name[5:], f) for name, f in globals().items() if name.startswith("test_")]
-    wanted, failed = sys.argv[1:], 0
-    for name, test in tests:
-        if wanted and not any(name.startswith(w) for w in wanted):
-            continue
-        verdict = "ok    "
-        try:
-            test()
-        except Exception:
-            traceback.print_exc()
-            verdict = "FAILED"
-            failed += 1
-        print(verdict, name.replace("_", " "), flush=True)
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    cases.main(globals())

@@ -14,9 +14,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
 from serve import DEADLINE, Server, wait_until  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -168,6 +168,12 @@ def run_full(disk=None):
         assert got.status == 503 and got.json["code"] == x.disk.code and "Retry-After" in got.headers, got
         bad = s.post("/v1/sessions/one/events?fallback=memory", {"kind": "message", "body": {"role": "x", "content": ""}})
         assert bad.status == 422 and bad.json["field"] == "body.role", bad
+        # What the store would refuse is not kept to be lost later.
+        note = {"kind": "note", "body": {"id": "never", "text": "never"}}
+        fenced = s.post("/v1/sessions/one/events?fallback=memory&epoch=99", note)
+        assert fenced.status == 409 and fenced.json["code"] == "session.fenced", fenced
+        gap = s.post("/v1/sessions/one/events?fallback=memory&client_id=tab&client_seq=7", note)
+        assert gap.status == 409 and gap.json["code"] == "event.client_gap" and gap.json["expected"] == 1, gap
         for path, body in (("/v1/sessions", {"scope": "degraded"}), ("/v1/sessions/one/close", {})):
             got = s.post(path, body)
             assert got.status == 503 and "Retry-After" in got.headers, (path, got)
@@ -184,6 +190,7 @@ def run_full(disk=None):
         assert x.notes() == x.stored
         marks = wait_until(lambda: x.events("x-degraded"))
         assert len(marks) == 1 and marks[0]["body"]["events"] == 13, marks
+        assert marks[0]["body"]["stored"] == 13 and marks[0]["body"]["lost"] == 0, marks
         assert marks[0]["body"]["since"] <= marks[0]["body"]["until"] and marks[0]["body"]["bytes"] > 0, marks
         got = x.send()
         assert got.status == 200 and got.json["durability"] == "disk" and x.notes() == x.stored
@@ -358,20 +365,7 @@ def main():
             os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
         print("note: no file system can be mounted here; a limit stands for the full disk", flush=True)
     signal.alarm(int(DEADLINE * 10))
-    tests = [(name[5:], f) for name, f in globals().items() if name.startswith("test_")]
-    wanted, failed = sys.argv[1:], 0
-    for name, test in tests:
-        if wanted and not any(name.startswith(w) for w in wanted):
-            continue
-        verdict = "ok    "
-        try:
-            test()
-        except Exception:
-            traceback.print_exc()
-            verdict = "FAILED"
-            failed += 1
-        print(verdict, name.replace("_", " "), flush=True)
-    sys.exit(1 if failed else 0)
+    cases.main(globals())
 
 
 if __name__ == "__main__":

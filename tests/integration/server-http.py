@@ -54,7 +54,8 @@ def check_document(c):
 def doc_rows(c):
     """The table of docs/protocol.md."""
     for method, path, op in c.api.operations():
-        query = ", ".join("`%s`" % p["name"] for p in op["parameters"] if p["in"] == "query")
+        query = ", ".join("`%s`" % p["name"] for p in op["parameters"]
+                          if p["in"] == "query" and (p["name"], "{id}" in path) != ("scope", True))  # said once, of all
         yield "| `%s %s` | %s | %s |" % (method, re.sub(r"\{(\w+)\}", r":\1", path), op["summary"], query)
 
 
@@ -154,6 +155,8 @@ def check_event_pages(c):
         c.append(sid, [big] * 4)
     page = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="after=101&limit=100")
     assert len(page.body) < 9 << 20 and 1 < len(page.json["events"]) < 12
+    beyond = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="after=500").json
+    assert beyond == {"events": [], "next_after": None, "seq": 113}, beyond
     rest = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="after=%d" % page.json["next_after"]).json
     assert len(page.json["events"]) + len(rest["events"]) == 12 and rest["next_after"] is None
 
@@ -175,7 +178,7 @@ def check_repeats(c):
     one = c.append(sid, query="client_id=tab&client_seq=1").json
     assert c.append(sid, query="client_id=tab&client_seq=1").json == dict(one, repeated=True)
     gap = c.append(sid, want=409, query="client_id=tab&client_seq=5", code="event.client_gap")
-    assert "expected client_seq 2" in gap.json["detail"]
+    assert "expected client_seq 2" in gap.json["detail"] and gap.json["expected"] == 2
     assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["seq"] == 6
     name = c.ask("PATCH", "/v1/sessions/{id}", 200, {"name": "otter tour", "settings": {"a": 1}}, id=sid,
                  headers=["Idempotency-Key: d-1"]).json
@@ -261,6 +264,8 @@ def check_audit(c):
     everything = c.ask("GET", "/v1/audit", 200, query="limit=10000").json
     assert {r["event"] for r in everything["records"]} >= {"session_captured", "session_restored"}
     assert not everything["more"]
+    counted = re.search(r"^reprise_audit_records_total (\d+)$", c.ask("GET", "/metrics", 200).body.decode(), re.M)
+    assert int(counted.group(1)) >= len(everything["records"]), counted  # all of them are this server's
     mine = [r for r in everything["records"] if r["scope"] == "life"]
     got, after = [], 0
     while after is not None:
@@ -304,6 +309,36 @@ def check_names(c):
     for method, path, op in c.api.operations():
         if "session.ambiguous" in c.api.codes(method, path):
             c.ask(method, path, 400, body_for(method, path, op), id="twin", n=1, code="session.ambiguous")
+
+
+def check_scopes(c):
+    """A name means what it means in the asker's scope, or in the one that is asked for."""
+    ids = {scope: c.start(scope=scope, key="shared")["session_id"] for scope in ("north", "south")}
+    c.start(scope="north", id="pond")  # an id there, a key here
+    pond = c.start(scope="south", key="pond")["session_id"]
+
+    def token(scope):
+        out = c.server.cli("token", "create", "--json", "--scope", scope)
+        return Client(c.server, c.api, ["Authorization: Bearer " + json.loads(out)["token"]])
+
+    north, south = token("north"), token("south")
+    for path in ("/v1/sessions/{id}", "/v1/sessions/{id}/state", "/api/sessions/{id}/ping"):
+        def found(answer):
+            return answer.json.get("session", answer.json)["session_id"]
+        for who, scope in ((north, "north"), (south, "south")):
+            assert found(who.ask("GET", path, 200, id="shared")) == ids[scope]
+            assert found(c.ask("GET", path, 200, id="shared", query="scope=" + scope)) == ids[scope]
+        several = c.ask("GET", path, 400, id="shared", code="session.ambiguous").json
+        assert "?scope=" in several["hint"], several
+        assert found(north.ask("GET", path, 200, id="last")) == "pond"
+        assert found(south.ask("GET", path, 200, id="last")) == pond
+        assert found(south.ask("GET", path, 200, id="pond")) == pond
+        assert found(c.ask("GET", path, 200, id="pond")) == "pond"
+        south.ask("GET", path, 403, id=ids["north"], code="auth.forbidden")
+        south.ask("GET", path, 403, id="shared", query="scope=north", code="auth.forbidden")
+        c.ask("GET", path, 404, id="shared", query="scope=west", code="session.not_found")
+    c.ask("POST", "/v1/sessions/{id}/close", 200, id="shared", query="scope=north")
+    assert c.ask("GET", "/v1/sessions/{id}", 200, id="shared").json["session_id"] == ids["south"]  # one is open
 
 
 # ---- what is refused ---------------------------------------------------------------------
@@ -378,6 +413,8 @@ def check_bad_events(c):
     refused(7, "events")
     deep = b'{"kind":"x-mine","body":' + b'{"a":' * 65 + b"1" + b"}" * 66
     c.append(sid, deep, 422, code="event.invalid", field="body")
+    deeper = c.append(sid, json.loads('{"kind":"x-deep","body":{"a":' + "[" * 80 + "]" * 80 + "}}"), 413, code="limit.size")
+    assert "at most 64 levels" in deeper.json["detail"], deeper
     c.append(sid, [MESSAGE] * 10001, 413, code="limit.size")
     c.append(sid, {"kind": "x-big", "body": {"text": "o" * (1 << 20)}}, 413, code="limit.size")
     for query, field in (("durability=paper", "durability"), ("fallback=disk", "fallback"), ("epoch=0", "epoch"),
@@ -388,7 +425,8 @@ def check_bad_events(c):
     assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["seq"] == 0, "something of a bad request was stored"
     c.append(sid, query="epoch=1&expect=0")
     c.append(sid, want=409, query="expect=0", code="event.seq_conflict")
-    c.append(sid, want=409, query="epoch=2", code="session.fenced")
+    fenced = c.append(sid, want=409, query="epoch=2", code="session.fenced")
+    assert "there is no epoch 2 yet" in fenced.json["detail"], fenced
     c.ask("POST", "/v1/sessions/{id}/heartbeat", 200, id=sid)  # somebody's wrong epoch is nobody else's
     c.append(sid, [{"kind": "pin", "body": {"label": "p%d" % i, "content": "c"}} for i in range(10)])
     c.append(sid, {"kind": "pin", "body": {"label": "eleventh", "content": "c"}}, 409, code="limit.pins")
@@ -411,14 +449,16 @@ def check_bad_questions(c):
             ("/v1/sessions", "limit=1001", "limit"), ("/v1/sessions", "status=tired", "status"),
             ("/v1/sessions", "since=once", "since"), ("/v1/sessions", "cursor=nobody", "cursor"),
             ("/v1/sessions", "scope=a%20b", "scope"), ("/v1/sessions", "scope=%ff", "scope"),
-            ("/v1/search", "", "q"), ("/v1/search", "q=+", "q"), ("/v1/search", "q=x&limit=x", "limit"),
+            ("/v1/search", "", "q"), ("/v1/search", "q=+", "q"), ("/v1/search", "q=%22", "q"),
+            (one + "/events", "after=1&after=2", "after"), (one, "scope=a&scope=b", "scope"), (one + "/state", "scope=%20", "scope"),
+             ("/v1/search", "q=x&limit=x", "limit"),
             ("/v1/search", "q=" + "x" * 2000, "q"), ("/v1/audit", "after=1", "after"), ("/v1/audit", "limit=0", "limit"),
             ("/v1/scopes/{scope}/brief", "explain=2", "explain"), ("/api/session", "scope=a%20b", "scope"),
             ("/api/feedback/stats", "scope=a%20b", "scope"), (one + "/events", "kind=%00", "kind")):
         c.ask("GET", path, 400, query=query, id=sid, scope="x", code="usage", field=field)
     c.ask("GET", one + "/snapshots/{n}", 400, id=sid, n="x", code="usage", field="n")
     c.ask("GET", one + "/snapshots/{n}", 404, id=sid, n=99, code="snapshot.not_found")
-    c.ask("GET", one + "/state", 404, id=sid, query="at=99", code="event.not_found")
+    c.ask("GET", one + "/state", 404, id=sid, query="at=99", code="event.not_found", field="at")
     c.ask("POST", one + "/fork", 404, {"at": 99}, id=sid, code="event.not_found")
     c.ask("POST", one + "/restore", 404, {"at": 99}, id=sid, code="event.not_found")
     c.ask("POST", one + "/restore", 404, {"snapshot": 99}, id=sid, code="snapshot.not_found")
@@ -441,12 +481,16 @@ def check_bad_bodies(c):
     malformed = (b"{", b"{\"a\":1,}", b"{'a':1}", b"\xff", b"{\"a\":\"\xc3\x28\"}", b"{\"a\":1,\"a\":2}", b"nul", b"{} {}",
                  b"\xef\xbb\xbf{}", b"{\"a\":NaN}", b"{\"a\":\"\x01\"}", b"{\"a\":\"\\ud800\"}")
     for method, path, op in c.api.operations():
-        if "requestBody" not in op:
+        if "requestBody" not in op and method == "POST":
+            c.ask(method, path, 200, {}, id=sid)
+            c.ask(method, path, 422, {"x": 1}, id=sid, code="event.invalid", field="x")
+            c.ask(method, path, 400, b"{", id=sid, code="json.malformed", headers=json_type)
+        elif "requestBody" not in op:
             continue
         for text in malformed if path.endswith("events") else malformed[:5]:
             problem = c.ask(method, path, 400, text, id=sid, code="json.malformed", headers=json_type).json
             assert "byte" in problem["detail"], problem
-        if op["requestBody"]["required"]:
+        if op.get("requestBody", {}).get("required"):
             c.ask(method, path, 400, id=sid, code="json.malformed")
         c.ask(method, path, 415, b"<a/>", id=sid, code="http.media_type", headers=["Content-Type: text/xml"])
         c.ask(method, path, 422, b"[7]", id=sid, code="event.invalid", headers=json_type)
@@ -653,6 +697,7 @@ def check_full(api):
         big = {"kind": "x-big", "body": {"text": "o" * 100000}}
         refused = c.append(sid, big, 503).json
         assert refused["code"] in ("store.full", "store.io") and refused["retryable"], refused
+        assert "/" not in refused["detail"].replace("I/O", ""), refused  # where files lie is nobody's business
         assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["seq"] == 1
         kept = c.append(sid, big, query="fallback=memory").json
         assert kept == {"seq": None, "durability": "memory"}
@@ -711,7 +756,8 @@ def main():
             print("\n".join(doc_rows(c)))
             return
         checks = [check_document, check_docs, check_service, check_start, check_lists, check_events, check_event_pages,
-                  check_repeats, check_life, check_continue, check_audit, check_delete, check_names, check_bad_starts,
+                  check_repeats, check_life, check_continue, check_audit, check_delete, check_names, check_scopes,
+                  check_bad_starts,
                   check_bad_events, check_bad_questions, check_bad_bodies, check_places, check_wire, check_doors,
                   check_tokens, check_streams, check_sockets]
         failed = 0

@@ -14,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cases  # noqa: E402
 from serve import DEADLINE, Server, wait_until  # noqa: E402
-from ws import WebSocket  # noqa: E402
+from phx import Phoenix  # noqa: E402
+from ws import CLOSE, WebSocket  # noqa: E402
 
 MESSAGE = {"kind": "message", "body": {"role": "user", "content": "crumb"}}
 
@@ -197,6 +198,63 @@ def test_stop_answers_what_is_in_flight():
         loris.close()
 
 
+def leave_many(s, sockets, each):
+    """Joins sockets * each sessions and leaves them all; returns their number once the server knows."""
+    many = [Phoenix(s) for _ in range(sockets)]
+    for k, one in enumerate(many):
+        waiting = {one.say("session:m%d-%d" % (k, i), "phx_join", {"scope": "life"}) for i in range(each)}
+        while waiting:
+            message = json.loads(one.message())
+            if message[3] == "phx_reply":
+                assert message[4]["status"] == "ok", message
+                waiting.discard(message[1])
+    for one in many:
+        one.send(b"\x03\xe8", CLOSE)
+    wait_until(lambda: metric(s, "reprise_server_sockets") == 0)
+    for one in many:
+        one.sock.close()
+    return sockets * each
+
+
+def metric(s, name):
+    return float(re.search(r"^%s (\S+)$" % re.escape(name), s.get("/metrics").text, re.M).group(1))
+
+
+def count(s, status):
+    return int(re.search(r'^reprise_sessions\{status="%s"\} (\d+)$' % status, s.cli("stats", "--metrics"), re.M).group(1))
+
+
+def test_many_leave_at_once():
+    with Server(args=["--access-log", "off"], config="leave_s = 1\n") as s:
+        n = leave_many(s, 6, 100)
+        wait_until(lambda: metric(s, "reprise_server_sessions_leaving") == 0)
+        assert metric(s, 'reprise_server_sessions_left_total{result="closed"}') == n
+        assert metric(s, 'reprise_server_work_runs_total{job="leaving",result="failed"}') == 0
+        assert s.stop() == 0
+        assert count(s, "closed") == n
+
+
+def test_stop_closes_what_was_left():
+    """Who left in the grace before the end has left; what can't be closed in time is counted."""
+    with Server(args=["--access-log", "off"], config="leave_s = 3600\n") as s:
+        n = leave_many(s, 4, 100)
+        assert metric(s, "reprise_server_sessions_leaving") == n
+        assert s.stop() == 0
+        told = [int(m.group(1)) for m in (re.search(r"event=left_open sessions=(\d+)", line) for line in s.log) if m]
+        assert count(s, "closed") > 0
+        assert count(s, "closed") + sum(told) == n, (told, n)
+
+
+def test_takeover_leaves_grace_to_those_who_left():
+    with Server(args=["--access-log", "off"], config="leave_s = 3600\n") as s:
+        n = leave_many(s, 1, 3)
+        new = Server(db=s.db, listen=None, args=["--replace"]).start()
+        assert s.wait() == 0
+        assert [line for line in s.log if "event=left_open sessions=%d " % n in line], list(s.log)
+        assert count(s, "closed") == 0
+        assert new.stop() == 0
+
+
 def test_draining_is_not_ready():
     with Server() as s:
         one, two = s.connect(), s.connect()
@@ -322,17 +380,39 @@ def test_replace_that_fails_changes_nothing():
         assert good.stop() == 0
 
 
-def test_two_on_one_database():
-    with Server() as one, Server(db=one.db) as two:
-        two.wait_log("event=no_control_socket")
+def test_second_server_is_refused():
+    """It would take the agents and members of the first for gone."""
+    with Server() as one:
+        two = Server(db=one.db)
+        two.start(wait=False)
+        pid = one.process.pid
+        assert two.wait() == 4, list(two.log)
+        text = "\n".join(two.log)
+        assert "pid %d" % pid in text and "hint: --replace" in text, text
         begin(one)
         append(one, "crumbs")
-        assert two.get("/v1/sessions/crumbs").status == 200
-        append(two, "crumbs")
-        assert messages(one, "crumbs") == 2
-        assert two.stop() == 0
+        assert messages(one, "crumbs") == 1
         assert os.path.exists(path_of(one) + ".serve")
         assert one.stop() == 0
+        assert two.start().stop() == 0
+
+
+def test_of_those_that_start_at_once_one_serves():
+    with Server() as s:
+        s.stop()
+        many = [Server(db=s.db) for _ in range(4)]
+        for one in many:
+            one.start(wait=False)
+        wait_until(lambda: sum(one.process.poll() is not None for one in many) == len(many) - 1)
+        living = [one for one in many if one.process.poll() is None][0]
+        living.wait_log("event=ready")
+        assert [one.wait() for one in many if one is not living] == [4] * (len(many) - 1)
+        assert living.stop() == 0
+
+
+def test_memory_databases_are_nobody_elses():
+    with Server(db="memory:") as one, Server(db="memory:") as two:
+        assert one.get("/healthz").status == two.get("/healthz").status == 200
 
 
 # ---- systemd ----
@@ -411,22 +491,5 @@ def test_no_secret_in_the_log():
         assert all(re.match(r"time=\S+Z level=(error|warn|info|debug) event=\w+( |$)", line) for line in s.log), text
 
 
-def main():
-    tests = [(name[5:], f) for name, f in globals().items() if name.startswith("test_")]
-    wanted, failed = sys.argv[1:], 0
-    for name, test in tests:
-        if wanted and not any(name.startswith(w) for w in wanted):
-            continue
-        verdict = "ok    "
-        try:
-            test()
-        except Exception:
-            traceback.print_exc()
-            verdict = "FAILED"
-            failed += 1
-        print(verdict, name.replace("_", " "), flush=True)
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    cases.main(globals())

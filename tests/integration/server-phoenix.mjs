@@ -39,9 +39,10 @@ async function until(what, fn, ms = DEADLINE) {
   }
 }
 
-function cli(...args) {
-  return execFileSync(process.env.REPRISE, args, { env, encoding: "utf8", timeout: DEADLINE })
+function cliWith(more, ...args) {
+  return execFileSync(process.env.REPRISE, args, { env: { ...env, ...more }, encoding: "utf8", timeout: DEADLINE })
 }
+const cli = (...args) => cliWith({}, ...args)
 const log = (id) => cli("log", id, "--json").trim().split("\n").filter(Boolean).map((line) => JSON.parse(line))
 const show = (id) => JSON.parse(cli("show", id, "--json"))
 
@@ -98,9 +99,9 @@ async function refused(push) {
 
 // A socket without the client: frames as they are on the wire.
 class Raw {
-  constructor(query = "?vsn=2.0.0", protocols = []) {
+  constructor(query = "?vsn=2.0.0", protocols = [], headers = {}) {
     this.frames = []
-    this.ws = new WebSocket(`ws://127.0.0.1:${server.port}/socket/websocket${query}`, protocols)
+    this.ws = new WebSocket(`ws://127.0.0.1:${server.port}/socket/websocket${query}`, protocols, { headers })
     this.ws.binaryType = "arraybuffer"
     this.ws.on("message", (data, binary) => this.frames.push(binary ? Buffer.from(data) : JSON.parse(data.toString())))
     this.closed = new Promise((done) => this.ws.on("close", (code, why) => done({ code, why: why.toString() })))
@@ -268,7 +269,114 @@ test("join, push, reply, broadcast, status, leave (L-03, L-08)", async () => {
   assert.equal(back.resumed, true)
   await ok(again.push("close_session", {}))
   assert.equal(show("first").status, "closed")
-  assert.equal((await refused(again.push("event", message("late")))).reason, "session.ended")
+  await until("its channel is closed", () => again.state === "closed")
+  await disconnect(socket)
+})
+
+test("the end of a session: what is owed, the status, then phx_close (L-05)", async () => {
+  const raw = new Raw(), watcher = new Raw()
+  for (const [socket, ref] of [[raw, "1"], [watcher, "w"]]) {
+    await socket.ready
+    socket.send(ref, ref, "session:over", "phx_join", {})
+    assert.equal((await socket.next())[4].status, "ok")
+  }
+  raw.send("1", "2", "session:over", "event", message("last words"))
+  raw.send("1", "3", "session:over", "close_session", {})
+  const frames = []
+  do frames.push(await raw.next()); while (frames.at(-1)[3] !== "phx_close")
+  const at = (what) => frames.findIndex((f) => f[1] === what || (f[3] === "status" && f[4].status === what))
+  assert.deepEqual(frames.at(-1), ["1", "1", "session:over", "phx_close", {}])
+  assert.deepEqual([frames[at("2")][4].status, frames[at("3")][4].response], ["ok", { status: "closed" }])
+  assert.ok(at("closed") >= 0)
+  const heard = []
+  do heard.push(await watcher.next()); while (heard.at(-1)[3] !== "phx_close")
+  assert.deepEqual(heard.at(-1), ["w", "w", "session:over", "phx_close", {}])
+  assert.equal(heard.at(-2)[4].status, "closed")
+  raw.send("1", "4", "session:over", "event", message("late"))
+  assert.deepEqual((await raw.next())[4], { status: "error", response: { reason: "unmatched topic" } })
+
+  // An end of the past, told again to who asks for the past, ends nothing.
+  raw.send("5", "5", "session:over", "phx_join", { after: 0 })
+  assert.equal((await raw.next())[4].response.resumed, true)
+  raw.send("5", "6", "session:over", "event", message("again"))
+  const replayed = []
+  do replayed.push(await raw.next()); while (replayed.at(-1)[4].body?.content !== "again")
+  assert.ok(replayed.some((f) => f[3] === "event" && f[4].body.status === "closed"))
+  assert.ok(!replayed.some((f) => f[3] === "phx_close" || f[4].status === "closed"))
+  raw.close()
+  watcher.close()
+})
+
+// The client has no channel that it would join again: it comes back, and does not.
+async function comesBackWithout(socket, channel) {
+  let opened = 0
+  socket.onOpen(() => opened++)
+  socket.conn.terminate()
+  await until("the client is back", () => opened === 1)
+  const other = socket.channel(`session:after-${channel.topic.split(":")[1]}`, {})
+  await ok(other.join())
+  assert.equal(channel.state, "closed")
+}
+const joinedChannels = async () => {
+  const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text()
+  return Number(/^reprise_server_channels (\d+)$/m.exec(text)[1])
+}
+
+test("a session that was ended stays so when the client joins again by itself (L-05)", async () => {
+  await until("nobody is joined", async () => await joinedChannels() === 0)
+  const socket = connect()
+  const channel = socket.channel("session:ended", {})
+  const statuses = []
+  channel.on("status", (s) => statuses.push(s.status))
+  await ok(channel.join())
+  cli("end", "ended")
+  await until("the channel is closed", () => channel.state === "closed")
+  assert.equal(statuses.at(-1), "closed")
+  assert.equal(await joinedChannels(), 0)
+  await comesBackWithout(socket, channel)
+  assert.equal(show("ended").status, "closed")
+  const anew = socket.channel("session:ended", {})
+  assert.equal((await ok(anew.join())).resumed, true)
+  assert.equal((await ok(anew.push("event", message("back")))).durability, "disk")
+  await disconnect(socket)
+})
+
+test("who watches a session hears that it was abandoned, and that was it (L-09)", async () => {
+  const raw = new Raw()
+  await raw.ready
+  raw.send("1", "1", "session:silent", "phx_join", { scope: "silent" })
+  assert.equal((await raw.next())[4].status, "ok")
+  raw.close()
+  const made = cli("token", "create", "--read-only", "--json")
+  const reader = connect({ token: JSON.parse(made).token }) // keeps nothing alive
+  const channel = reader.channel("session:silent", {})
+  const statuses = []
+  channel.on("status", (s) => statuses.push(s.status))
+  await ok(channel.join())
+  cliWith({ REPRISE_NOW: new Date(Date.now() + 7200000).toISOString() }, "gc", "--scope", "silent")
+  await until("the channel is closed", () => channel.state === "closed")
+  assert.equal(statuses.at(-1), "abandoned")
+  await disconnect(reader)
+})
+
+test("a session that was deleted is not made again by a client that joins by itself", async () => {
+  const socket = connect()
+  for (const [id, remove] of [
+    ["erased", () => cli("rm", "erased", "--now", "--yes")],
+    ["trashed", () => cli("rm", "trashed")],
+  ]) {
+    const first = socket.channel(`session:${id}`, {})
+    await ok(first.join())
+    cli("end", id)
+    await until("closed", () => first.state === "closed")
+    const made = cli("token", "create", "--read-only", "--json")
+    const reader = connect({ token: JSON.parse(made).token })
+    const channel = reader.channel(`session:${id}`, {}) // who may not write looks at what has ended
+    await ok(channel.join())
+    remove()
+    await until("the reader's channel is closed", () => channel.state === "closed")
+    await disconnect(reader)
+  }
   await disconnect(socket)
 })
 
@@ -456,6 +564,46 @@ test("tokens: a session's own opens that session, one for reading does not write
   await Promise.all([disconnect(local), disconnect(guest), disconnect(reader)])
 })
 
+const FORGED = `rps_${"A".repeat(43)}`
+
+test("a token that opens nothing is closed with 1008 after three joins, and learns nothing", async () => {
+  const local = connect()
+  await ok(local.channel("session:hidden", { scope: "guarded" }).join())
+  const raw = new Raw(`?vsn=2.0.0&token=${FORGED}`)
+  await raw.ready
+  const payloads = [["session:hidden", { scope: "wrong" }], ["session:missing", { scope: "wrong" }], ["session:hidden", { key: "hidden" }]]
+  const answers = []
+  for (const [topic, payload] of payloads) {
+    raw.send("1", "1", topic, "phx_join", payload)
+    answers.push((await raw.next())[4].response)
+  }
+  assert.equal(answers[0].reason, "auth.forbidden")
+  assert.deepEqual(answers, [answers[0], answers[0], answers[0]])
+  assert.equal((await raw.closed).code, 1008)
+
+  const made = JSON.parse(cli("token", "create", "--scope", "elsewhere", "--json"))
+  const scoped = connect({ token: made.token })
+  for (const scope of ["guarded", "elsewhere"]) {
+    const there = await refused(scoped.channel("session:hidden", { scope }).join())
+    assert.equal(there.reason, "auth.forbidden")
+  }
+  await Promise.all([disconnect(local), disconnect(scoped)])
+})
+
+test("wrong tokens of sessions are counted per address, off this machine", async () => {
+  let limited
+  for (let i = 0; i < 100 && !limited; i++) {
+    const raw = new Raw(`?vsn=2.0.0&token=${FORGED}`, [], { "X-Forwarded-For": "192.0.2.9" })
+    await raw.ready
+    raw.send("1", "1", "session:guessed", "phx_join", {})
+    const { reason } = (await raw.next())[4].response
+    if (reason === "limit.count") limited = (await raw.closed).code
+    else assert.equal(reason, "auth.forbidden")
+    raw.close()
+  }
+  assert.equal(limited, 1008)
+})
+
 // ---- numbered clients, crashes and restarts ----
 
 // An application that numbers its events, keeps what was not acknowledged, and sends it again after a sync.
@@ -518,14 +666,17 @@ test("a repeat is acknowledged and not stored, a gap names what was expected (L-
   assert.deepEqual(await ok(channel.push("sync", { client_id: "tab" })), { last_client_seq: 0, seq: 0 })
   assert.equal((await ok(channel.push("event", numbered(1)))).seq, 1)
   const again = await ok(channel.push("event", numbered(1)))
-  assert.equal(again.repeated, true)
+  assert.deepEqual([again.repeated, again.seq], [true, 1])
   const gap = await refused(channel.push("event", numbered(5)))
   assert.equal(gap.reason, "event.client_gap")
   assert.equal(gap.expected, 2)
   assert.deepEqual(await ok(channel.push("sync", { client_id: "tab" })), { last_client_seq: 1, seq: 1 })
+  assert.equal((await ok(channel.push("event", numbered(2)))).seq, 2)
+  const older = await ok(channel.push("event", numbered(1)))
+  assert.deepEqual([older.repeated, older.seq], [true, null])
   assert.equal((await refused(channel.push("sync", { last_known_sequence: 500 }))).reason, "reset_required")
   assert.equal((await refused(channel.push("sync", {}))).field, "client_id")
-  assert.equal(log("numbers").length, 1)
+  assert.equal(log("numbers").length, 2)
   await disconnect(socket)
 })
 

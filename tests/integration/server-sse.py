@@ -17,6 +17,7 @@ import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.dont_write_bytecode = True
+import cases  # noqa: E402
 from serve import DEADLINE, Server  # noqa: E402
 
 STREAM = "/v1/sessions/%s/events/stream"
@@ -414,20 +415,5 @@ def test_restart():
             read_to(e, 3, 3)
 
 
-def main():
-    wanted = tuple(sys.argv[1:])
-    names = [n for n in globals() if n.startswith("test_") and (not wanted or n[5:].startswith(wanted))]
-    failed = 0
-    for name in names:
-        begun = time.monotonic()
-        try:
-            globals()[name]()
-            print("ok   %-22s %.1f s" % (name[5:], time.monotonic() - begun), flush=True)
-        except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print("FAIL %s\n%s" % (name[5:], traceback.format_exc()), flush=True)
-    return 1 if failed or not names else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cases.main(globals())

@@ -9,8 +9,8 @@ import socket
 import sqlite3
 import sys
 import time
-import traceback
 
+import cases
 import watch
 from serve import DEADLINE, wait_until
 
@@ -176,31 +176,13 @@ def unharmed(server):
     assert code == 0, (code, "\n".join(server.log)[-8000:])
 
 
-def run(tests, wanted):
-    failed = 0
-    for name, test in tests:
-        if wanted and not any(name.startswith(w) for w in wanted):
-            continue
-        verdict = "ok    "
-        began = time.monotonic()
-        try:
-            test()
-        except Exception:
-            traceback.print_exc()
-            verdict = "FAILED"
-            failed += 1
-        print(verdict, name.replace("_", " "), "%.1f s" % (time.monotonic() - began), flush=True)
-    return failed
-
-
 def main(names):
     """Runs the functions test_… of a file; with REPRISE_SOAK=1 again and again for REPRISE_HOSTILE_S seconds."""
-    tests = [(name[5:], f) for name, f in names.items() if name.startswith("test_")]
     soak = os.environ.get("REPRISE_SOAK", "0") not in ("", "0")
     end = time.monotonic() + (float(os.environ.get("REPRISE_HOSTILE_S") or HOSTILE_S) if soak else 0)
     rounds = failed = 0
     while not failed and (not rounds or time.monotonic() < end):
-        failed = run(tests, sys.argv[1:])
+        failed = cases.run(names, sys.argv[1:])
         rounds += 1
     print("hostile clients: %d rounds, %d failed" % (rounds, failed))
     sys.exit(1 if failed else 0)

@@ -30,6 +30,7 @@ static bool find_match(enum rp__find how, const struct rp__session_row *row, con
   case RP_FIND_ID: return strcmp(row->id, what) == 0;
   case RP_FIND_PREFIX: return !rp__row_is_out(row) && in_scope(row, scope) && strncmp(row->id, what, strlen(what)) == 0;
   case RP_FIND_KEY: return !rp__row_is_out(row) && in_scope(row, scope) && strcmp(row->key, what) == 0;
+  case RP_FIND_KEY_ELSEWHERE: return !rp__row_is_out(row) && !in_scope(row, scope) && strcmp(row->key, what) == 0;
   case RP_FIND_LAST: return !rp__row_is_out(row) && in_scope(row, scope) && in_channel(row, what);
   case RP_FIND_HIDDEN: return row->hidden && strcmp(row->id, what ? what : "") > 0;
   }
@@ -49,7 +50,8 @@ static int find_locked(struct rp__mem_store *m, enum rp__find how, const char *s
     if (find_better(how, s, best)) best = s;
   }
   if (!best && how == RP_FIND_LAST) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session yet");
-  if (!best && how == RP_FIND_KEY) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
+  if (!best && (how == RP_FIND_KEY || how == RP_FIND_KEY_ELSEWHERE))
+    return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
   if (!best && how == RP_FIND_HIDDEN) return rp__refuse_not_found("hidden", err);
   if (!best) return rp__refuse_not_found(what, err);
   if (how == RP_FIND_PREFIX && matches > 1)

@@ -12,6 +12,7 @@ static int find_start(enum rp__find how, bool scoped, enum rp__sq_id *ret)
   case RP_FIND_ID: *ret = RP_SQ_SESSION_BY_ID; return 0;
   case RP_FIND_PREFIX: *ret = RP_SQ_SESSION_BY_PREFIX; return 0;
   case RP_FIND_KEY: *ret = scoped ? RP_SQ_SESSION_BY_KEY_IN : RP_SQ_SESSION_BY_KEY; return 0;
+  case RP_FIND_KEY_ELSEWHERE: *ret = RP_SQ_SESSION_BY_KEY_BUT; return 0;
   case RP_FIND_LAST: *ret = scoped ? RP_SQ_SESSION_LAST_IN : RP_SQ_SESSION_LAST; return 0;
   case RP_FIND_HIDDEN: *ret = RP_SQ_SESSION_HIDDEN; return 0;
   }
@@ -23,7 +24,8 @@ static int refuse_find(enum rp__find how, const char *scope, const char *what, r
   if (how == RP_FIND_LAST)
     return rp__fail(err, RP_E_SESSION_NOT_FOUND, scope ? "no session in scope %s yet" : "no session yet",
                     scope ? scope : "");
-  if (how == RP_FIND_KEY) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
+  if (how == RP_FIND_KEY || how == RP_FIND_KEY_ELSEWHERE)
+    return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
   return rp__refuse_not_found(how == RP_FIND_HIDDEN ? "hidden" : what, err);
 }
 
@@ -55,7 +57,7 @@ int rp__sq_session_find(struct rp__store *base, enum rp__find how, const char *s
   if (how == RP_FIND_HIDDEN) rp__sq_textn(&q, 1, what ? what : "", what ? strlen(what) : 0);
   if (by_scope_only) rp__sq_text(&q, 1, scope);
   if (how == RP_FIND_LAST) rp__sq_text(&q, 2, what);
-  if (id == RP_SQ_SESSION_BY_KEY_IN) rp__sq_text(&q, 2, scope);
+  if (id == RP_SQ_SESSION_BY_KEY_IN || id == RP_SQ_SESSION_BY_KEY_BUT) rp__sq_text(&q, 2, scope);
   if (how == RP_FIND_PREFIX) {
     snprintf(end, sizeof end, "%.*s%s", RP_ID_MAX, what, LAST_CODE_POINT);
     rp__sq_text(&q, 2, end);

@@ -110,6 +110,7 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                                 "AND (?3 IS NULL OR s.scope = ?3) ORDER BY s.id LIMIT 2",
     [RP_SQ_SESSION_BY_KEY] = "SELECT " SESSION "WHERE s.key = ?1 AND" SHOWN KEY_ORDER,
     [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND" SHOWN KEY_ORDER,
+    [RP_SQ_SESSION_BY_KEY_BUT] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope <> ?2 AND" SHOWN KEY_ORDER,
     [RP_SQ_SESSION_HIDDEN] = "SELECT " SESSION "WHERE s.hidden = 1 AND s.id > ?1 ORDER BY s.id LIMIT 1",
     [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE (?2 IS NULL OR s.channel = ?2) AND" SHOWN
                            "ORDER BY s.started DESC, s.ref DESC LIMIT 1",

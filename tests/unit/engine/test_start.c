@@ -232,6 +232,27 @@ static void test_starts_beside_each_other(void **state)
 }
 
 /* `successor` insists on a new session, and a key names one open session. */
+/* L-01: a second tab is not told that the first one crashed while somebody beats for it. */
+static void test_beaten_beside(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *first = rig_start(r, "tabs", "one", RP_OWNER_NONE);
+  r->wall += 1000, r->boot += 1000;
+  OK(rp_heartbeat(first, &err), err);
+  OK(rp_flush(r->e, &err), err);
+  rp_session_detach(first);
+  rp_session *second = rig_start(r, "tabs", "two", RP_OWNER_NONE);
+  assert_string_equal(rig_get(rp_start_json(second), "restart.type"), "\"fresh_start\"");
+  assert_string_equal(rig_get(rp_start_json(second), "restart.cause"), "null");
+  rp_session_detach(second);
+  /* Nobody beats for a minute: both are over, and that is told. */
+  r->wall += 60000, r->boot += 60000;
+  rp_session *third = rig_start(r, "tabs", "three", RP_OWNER_NONE);
+  assert_string_equal(rig_get(rp_start_json(third), "restart.cause"), "\"crash\"");
+  rp_session_detach(third);
+}
+
 static void test_successor_with_a_taken_key(void **state)
 {
   struct rig *r = *state;
@@ -301,6 +322,7 @@ int main(void)
       T(test_held_and_forced),
       T(test_repeated),
       T(test_ownerless),
+      T(test_beaten_beside),
       T(test_bad_names),
       T(test_starts_beside_each_other),
       T(test_successor_with_a_taken_key),

@@ -244,7 +244,7 @@ static void rights(void **state)
   enum { OK = 0, NO = RP_E_FORBIDDEN, WHO = RP_E_UNAUTHORIZED };
   const struct {
     const struct rp__identity *who;
-    int none, read, write, admin, other_read;
+    int none, read, write, admin, other_read; /* RP_RIGHT_SCOPE is as write */
   } rows[] = {
       {&nobody, OK, WHO, WHO, WHO, WHO}, {&local, OK, OK, OK, OK, OK},  {&all, OK, OK, OK, OK, OK},
       {&reader, OK, OK, NO, OK, OK},     {&scoped, OK, OK, OK, NO, NO},
@@ -254,6 +254,7 @@ static void rights(void **state)
     assert_int_equal(may(rows[i].who, RP_RIGHT_NONE, NULL, NULL), rows[i].none);
     assert_int_equal(may(rows[i].who, RP_RIGHT_READ, "s1", "nova"), rows[i].read);
     assert_int_equal(may(rows[i].who, RP_RIGHT_WRITE, "s1", "nova"), rows[i].write);
+    assert_int_equal(may(rows[i].who, RP_RIGHT_SCOPE, "s1", "nova"), rows[i].write);
     assert_int_equal(may(rows[i].who, RP_RIGHT_ADMIN, NULL, NULL), rows[i].admin);
     assert_int_equal(may(rows[i].who, RP_RIGHT_READ, "s2", "other"), rows[i].other_read);
     assert_int_equal(may(rows[i].who, RP_RIGHT_READ, NULL, NULL), rows[i].read); /* the handler narrows it */
@@ -276,8 +277,33 @@ static void a_sessions_token_opens_that_session(void **state)
   assert_int_equal(may(&who, RP_RIGHT_READ, NULL, "nova"), RP_E_FORBIDDEN);  /* of a scope too */
   assert_int_equal(may(&who, RP_RIGHT_WRITE, NULL, "nova"), RP_E_FORBIDDEN); /* starts */
   assert_int_equal(may(&who, RP_RIGHT_ADMIN, "s1", NULL), RP_E_FORBIDDEN);
+  assert_int_equal(may(&who, RP_RIGHT_SCOPE, "s1", "nova"), RP_E_FORBIDDEN); /* copies, deletion */
   who.auth = NULL;
   assert_int_equal(may(&who, RP_RIGHT_READ, "s1", "nova"), RP_E_FORBIDDEN);
+  rp__auth_free(a);
+}
+
+/* Whether one that is shown on `id` is told so many times that it may not, and then that it tries too often. */
+static bool is_limited(const struct rp__identity *who, const char *id)
+{
+  int rc = RP_E_FORBIDDEN;
+  for (int i = 0; i < 1000 && rc == RP_E_FORBIDDEN; i++) rc = rp__auth_admit(who, RP_RIGHT_SCOPE, id, "nova", NULL);
+  return rc == RP_E_LIMIT;
+}
+
+static void wrong_session_tokens_count(void **state)
+{
+  struct rig *x = *state;
+  const struct rp__settings set = settings();
+  struct rp__auth *a = make(x, &set, NULL);
+  struct rp__identity who = {.who = RP_WHO_SESSION, .auth = a};
+  rp__auth_session_token(a, "s1", who.shown);
+  assert_false(is_limited(&who, "s2")); /* on this machine */
+  snprintf(who.place, sizeof who.place, "192.0.2.1");
+  assert_false(is_limited(&who, "s1")); /* it fits, and may not that: nothing is guessed */
+  assert_true(is_limited(&who, "s2"));
+  assert_true(is_limited(&who, NULL));
+  assert_int_equal(rp__auth_admit(&who, RP_RIGHT_WRITE, "s1", "nova", NULL), 0); /* a right one comes in all the same */
   rp__auth_free(a);
 }
 
@@ -340,6 +366,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(wrong_lists_stop_the_server, setup, teardown),
       cmocka_unit_test(rights),
       cmocka_unit_test_setup_teardown(a_sessions_token_opens_that_session, setup, teardown),
+      cmocka_unit_test_setup_teardown(wrong_session_tokens_count, setup, teardown),
       cmocka_unit_test_setup_teardown(a_token_is_remembered_for_a_moment, setup, teardown),
       cmocka_unit_test_setup_teardown(many_tokens_share_the_cache, setup, teardown),
   };

@@ -4,13 +4,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "base/clock.h"
 #include "server/channel.h"
 
 #define LONG_MS 3600000
+#define DEADLINE_MS 60000
 
 /* As much of a server as members need. */
 static struct rp__server srv;
@@ -23,6 +28,7 @@ static int set_up(void **state)
   srv.clock = rp__system_clock;
   rp__slog_init(&srv.log);
   assert_int_equal(rp_open(&o, &srv.engine, NULL), 0);
+  assert_int_equal(rp__pool_new(RP_POOL_THREADS, &srv.pool, NULL), 0);
   assert_int_equal(rp__registry_new(srv.engine, &srv.registry, NULL), 0);
   assert_int_equal(rp__loop_new(&srv.loop, NULL), 0);
   assert_int_equal(rp__loop_start(srv.loop, NULL), 0);
@@ -34,10 +40,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
   (void)state;
+  rp__pool_stop(srv.pool);
   rp__loop_stop(srv.loop);
   rp__channels_free(srv.channels);
   rp__spill_free(srv.spill);
   rp__registry_free(srv.registry);
+  rp__pool_free(srv.pool);
   rp__loop_free(srv.loop);
   rp_close(srv.engine);
   rp__slog_done(&srv.log);
@@ -83,6 +91,10 @@ static const char *status_of(const char *id)
 static void run_leave(void)
 {
   assert_int_equal(rp__channels_leave(&srv, NULL), 0);
+  for (int i = 0; rp__leaving_closers(srv.channels->leaving); i++) {
+    assert_true(i < DEADLINE_MS);
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  }
 }
 
 static void the_last_goodbye_closes(void **state)
@@ -168,23 +180,165 @@ static void keys_belong_to_a_scope(void **state)
   rp__registry_put(srv.registry, e);
 }
 
-/* More than the job looks after in one go. */
-static void many_leave_at_once(void **state)
+enum { MANY = 600 };
+
+static void start_many(struct rp__entry *e[MANY])
 {
-  (void)state;
-  enum { MANY = 600 };
-  struct rp__entry *e[MANY];
   char id[16];
   for (int i = 0; i < MANY; i++) {
     snprintf(id, sizeof id, "m%d", i);
     e[i] = started(id, "channel");
     leave(enter(e[i]), true);
   }
+}
+
+static size_t count_closed(struct rp__entry *e[MANY])
+{
+  size_t n = 0;
+  for (int i = 0; i < MANY; i++) n += strcmp(status_of(rp__entry_id(e[i])), "closed") == 0;
+  return n;
+}
+
+static void put_many(struct rp__entry *e[MANY])
+{
+  for (int i = 0; i < MANY; i++) rp__registry_put(srv.registry, e[i]);
+}
+
+static void many_leave_at_once(void **state)
+{
+  (void)state;
+  struct rp__entry *e[MANY];
+  start_many(e);
+  assert_int_equal(rp__members_leaving(srv.channels->members, NULL), MANY);
   run_leave();
-  for (int i = 0; i < MANY; i++) {
-    assert_string_equal(status_of(rp__entry_id(e[i])), "closed");
-    rp__registry_put(srv.registry, e[i]);
+  assert_int_equal(count_closed(e), MANY);
+  assert_int_equal(rp__members_leaving(srv.channels->members, NULL), 0);
+  put_many(e);
+}
+
+struct held {
+  struct rp__task task;
+  pthread_mutex_t lock;
+};
+
+static void hold(struct rp__task *t)
+{
+  struct held *h = (struct held *)t;
+  pthread_mutex_lock(&h->lock);
+  pthread_mutex_unlock(&h->lock);
+}
+
+/* The job hands the work over, and waits neither for it nor for the pool. */
+static void the_job_waits_for_nothing(void **state)
+{
+  (void)state;
+  struct rp__entry *e[MANY];
+  struct held held[RP_POOL_THREADS];
+  for (int i = 0; i < RP_POOL_THREADS; i++) {
+    held[i] = (struct held){.task.fn = hold, .lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_mutex_lock(&held[i].lock);
+    assert_true(rp__pool_post(srv.pool, &held[i].task));
   }
+  start_many(e);
+  for (int i = 0; i < 3; i++) assert_int_equal(rp__channels_leave(&srv, NULL), 0);
+  assert_int_equal(count_closed(e), 0);
+  assert_in_range(rp__leaving_closers(srv.channels->leaving), 1, RP_POOL_THREADS - 1);
+  for (int i = 0; i < RP_POOL_THREADS; i++) pthread_mutex_unlock(&held[i].lock);
+  run_leave();
+  assert_int_equal(count_closed(e), MANY);
+  put_many(e);
+}
+
+static void the_end_closes_what_has_grace_left(void **state)
+{
+  (void)state;
+  struct rp__entry *e[MANY];
+  srv.set.leave_ms = LONG_MS;
+  start_many(e);
+  assert_int_equal(rp__channels_leave_now(&srv, true, DEADLINE_MS), 0);
+  assert_int_equal(count_closed(e), MANY);
+  put_many(e);
+}
+
+/* Another server has those who come back: only what is due is closed. */
+static void a_takeover_closes_what_is_due(void **state)
+{
+  (void)state;
+  struct rp__entry *due = started("due", "channel"), *e[MANY];
+  leave(enter(due), true);
+  srv.set.leave_ms = LONG_MS;
+  start_many(e);
+  assert_int_equal(rp__channels_leave_now(&srv, false, DEADLINE_MS), MANY);
+  assert_string_equal(status_of("due"), "closed");
+  assert_int_equal(count_closed(e), 0);
+  put_many(e);
+  rp__registry_put(srv.registry, due);
+}
+
+/* What is not closed in time is counted, and nobody is at it any more. */
+static void the_end_has_little_time(void **state)
+{
+  (void)state;
+  struct rp__entry *e[MANY];
+  start_many(e);
+  size_t left = rp__channels_leave_now(&srv, true, 1);
+  assert_int_equal(rp__leaving_closers(srv.channels->leaving), 0);
+  assert_int_equal(count_closed(e) + left, MANY);
+  put_many(e);
+}
+
+static void the_end_has_no_time(void **state)
+{
+  (void)state;
+  struct rp__entry *e[MANY];
+  start_many(e);
+  assert_int_equal(rp__channels_leave_now(&srv, true, 0), MANY);
+  assert_int_equal(count_closed(e), 0);
+  put_many(e);
+}
+
+/* ---- how long a socket may live ---- */
+
+struct opening {
+  struct rp__job job;
+  struct rp__identity who;
+  int fd;
+};
+
+static void open_socket(struct rp__job *job)
+{
+  struct opening *o = (struct opening *)job;
+  rp__socket_open(srv.channels, &o->who, o->fd, (struct rp__str){"", 0}, NULL);
+}
+
+/* The code that a socket of such a client is closed with. */
+static int closed_with(enum rp__who who)
+{
+  struct opening o = {.job.fn = open_socket, .who.who = who};
+  const struct timeval most = {.tv_sec = DEADLINE_MS / 1000};
+  unsigned char got[128];
+  int fds[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+  assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
+  setsockopt(fds[1], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+  o.fd = fds[0];
+  assert_true(rp__loop_post(srv.loop, &o.job));
+  ssize_t n = recv(fds[1], got, sizeof got, 0);
+  close(fds[1]);
+  assert_true(n >= 4);
+  assert_int_equal(got[0], 0x88);
+  return got[2] << 8 | got[3];
+}
+
+/* A token is checked anew after a while; a session's, that opened nothing, is wrong. */
+static void sockets_of_tokens_end(void **state)
+{
+  (void)state;
+  srv.set.queue_bytes = 65536;
+  srv.set.stall_ms = LONG_MS;
+  srv.channels->token_ms = srv.channels->prove_ms = 1;
+  assert_int_equal(closed_with(RP_WHO_TOKEN), 1012);
+  assert_int_equal(closed_with(RP_WHO_SESSION), 1008);
 }
 
 int main(void)
@@ -198,6 +352,12 @@ int main(void)
       TEST(what_was_closed_by_word_is_not_closed_again),
       TEST(keys_belong_to_a_scope),
       TEST(many_leave_at_once),
+      TEST(the_job_waits_for_nothing),
+      TEST(the_end_closes_what_has_grace_left),
+      TEST(a_takeover_closes_what_is_due),
+      TEST(the_end_has_little_time),
+      TEST(the_end_has_no_time),
+      TEST(sockets_of_tokens_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

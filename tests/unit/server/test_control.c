@@ -23,7 +23,7 @@ struct side {
   struct rp__slog log;
   struct rp__control *control;
   struct rp__control_options o;
-  atomic_int replaced;
+  atomic_int replaced, alone;
 };
 
 static char folder[32], db[64], path[100];
@@ -50,6 +50,11 @@ static void on_replaced(void *ctx)
   atomic_fetch_add(&((struct side *)ctx)->replaced, 1);
 }
 
+static void on_alone(void *ctx)
+{
+  atomic_fetch_add(&((struct side *)ctx)->alone, 1);
+}
+
 static void side_init(struct side *s)
 {
   *s = (struct side){0};
@@ -57,7 +62,7 @@ static void side_init(struct side *s)
   rp__slog_init(&s->log);
   s->log.fd = -1;
   s->o = (struct rp__control_options){
-      .db_path = db, .listeners = &s->listeners, .log = &s->log, .replaced = on_replaced, .ctx = s};
+      .db_path = db, .listeners = &s->listeners, .log = &s->log, .replaced = on_replaced, .alone = on_alone, .ctx = s};
 }
 
 static void side_done(struct side *s)
@@ -67,9 +72,9 @@ static void side_done(struct side *s)
   rp__slog_done(&s->log);
 }
 
-static void wait_for_replaced(struct side *s)
+static void wait_for(atomic_int *n)
 {
-  for (int i = 0; !atomic_load(&s->replaced); i++) {
+  for (int i = 0; !atomic_load(n); i++) {
     assert_true(i < DEADLINE_MS);
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
@@ -88,7 +93,7 @@ static void sockets_go_from_one_to_the_next(void **state)
   snprintf(unix_address, sizeof unix_address, "unix:%s", unix_path);
   assert_int_equal(rp__listen_add(&old.listeners, "127.0.0.1:0", NULL), 0);
   assert_int_equal(rp__listen_add(&old.listeners, unix_address, NULL), 0);
-  assert_int_equal(rp__control_open(&old.o, false, &old.control, NULL), 0);
+  assert_int_equal(rp__control_open(&old.o, -1, &old.control, NULL), 0);
   assert_int_equal(lstat(path, &st), 0);
   assert_int_equal(st.st_mode & 07777, 0600);
   ino_t before = st.st_ino;
@@ -99,17 +104,20 @@ static void sockets_go_from_one_to_the_next(void **state)
   assert_int_equal(new.listeners.n, 2);
   assert_string_equal(new.listeners.v[0].address, old.listeners.v[0].address);
   assert_int_equal(atomic_load(&old.replaced), 0);
-  assert_int_equal(rp__control_open(&new.o, true, &new.control, NULL), 0);
+  assert_int_equal(rp__control_open(&new.o, fd, &new.control, NULL), 0);
   assert_int_equal(lstat(path, &st), 0);
   assert_true(st.st_ino != before);
   rp__control_go(fd);
-  wait_for_replaced(&old);
+  wait_for(&old.replaced);
   assert_int_equal(atomic_load(&new.replaced), 0);
 
-  side_done(&old); /* leaves what is the new one's alone */
+  assert_int_equal(atomic_load(&new.alone), 0); /* the old one is still there */
+  side_done(&old);                              /* leaves what is the new one's alone */
+  wait_for(&new.alone);
   assert_int_equal(lstat(path, &st), 0);
   assert_int_equal(lstat(unix_path, &st), 0);
   side_done(&new);
+  assert_int_equal(atomic_load(&new.alone), 1);
   assert_int_equal(lstat(path, &st), -1);
   assert_int_equal(lstat(unix_path, &st), -1);
 }
@@ -122,7 +130,7 @@ static void a_takeover_that_fails_changes_nothing(void **state)
   (void)state;
   side_init(&old);
   assert_int_equal(rp__listen_add(&old.listeners, "127.0.0.1:0", NULL), 0);
-  assert_int_equal(rp__control_open(&old.o, false, &old.control, NULL), 0);
+  assert_int_equal(rp__control_open(&old.o, -1, &old.control, NULL), 0);
   for (int i = 0; i < 3; i++) {
     side_init(&new);
     assert_int_equal(rp__control_take(db, &new.listeners, &fd, NULL), 0);
@@ -155,28 +163,34 @@ static void a_stale_socket_is_replaced(void **state)
   pid_t pid = fork();
   if (pid == 0) {
     side_init(&s);
-    _exit(rp__control_open(&s.o, false, &s.control, NULL) ? 1 : 0); /* without closing */
+    _exit(rp__control_open(&s.o, -1, &s.control, NULL) ? 1 : 0); /* without closing */
   }
   assert_int_equal(waitpid(pid, &status, 0), pid);
   assert_int_equal(status, 0);
   assert_int_equal(access(path, F_OK), 0);
+  assert_int_equal(rp__control_check(db, NULL), 0);
   rp__listeners_init(&l);
   assert_int_equal(rp__control_take(db, &l, &fd, NULL), 0);
   assert_int_equal(fd, -1);
   side_init(&s);
-  assert_int_equal(rp__control_open(&s.o, false, &s.control, NULL), 0);
+  assert_int_equal(rp__control_open(&s.o, -1, &s.control, NULL), 0);
   side_done(&s);
 }
 
-static void the_second_server_goes_without(void **state)
+static void the_second_server_is_refused(void **state)
 {
   struct side first, second;
   rp_error err = {0};
+  char pid[32];
   (void)state;
   side_init(&first);
   side_init(&second);
-  assert_int_equal(rp__control_open(&first.o, false, &first.control, NULL), 0);
-  assert_int_equal(rp__control_open(&second.o, false, &second.control, &err), RP_E_BUSY);
+  assert_int_equal(rp__control_open(&first.o, -1, &first.control, NULL), 0);
+  assert_int_equal(rp__control_open(&second.o, -1, &second.control, &err), RP_E_HELD);
+  assert_int_equal(rp__control_check(db, &err), RP_E_HELD);
+  snprintf(pid, sizeof pid, "(pid %d)", (int)getpid());
+  assert_non_null(strstr(err.message, pid));
+  assert_non_null(strstr(err.hint, "--replace"));
   assert_null(second.control);
   assert_int_equal(access(path, F_OK), 0);
   side_done(&second);
@@ -193,7 +207,7 @@ static void strange_clients_get_nothing(void **state)
   (void)state;
   side_init(&s);
   assert_int_equal(rp__listen_add(&s.listeners, "127.0.0.1:0", NULL), 0);
-  assert_int_equal(rp__control_open(&s.o, false, &s.control, NULL), 0);
+  assert_int_equal(rp__control_open(&s.o, -1, &s.control, NULL), 0);
   snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
   int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), silent = socket(AF_UNIX, SOCK_SEQPACKET, 0);
   assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
@@ -217,8 +231,9 @@ static void a_path_too_long_is_an_error(void **state)
   memset(long_db, 'x', sizeof long_db - 1);
   long_db[sizeof long_db - 1] = '\0';
   s.o.db_path = long_db;
-  assert_int_equal(rp__control_open(&s.o, false, &s.control, &err), RP_E_TOO_LARGE);
+  assert_int_equal(rp__control_open(&s.o, -1, &s.control, &err), RP_E_TOO_LARGE);
   assert_int_equal(rp__control_take(long_db, &s.listeners, &fd, &err), RP_E_TOO_LARGE);
+  assert_int_equal(rp__control_check(long_db, &err), 0); /* nobody can be there */
   side_done(&s);
 }
 
@@ -231,7 +246,7 @@ int main(void)
       test(a_takeover_that_fails_changes_nothing),
       test(nobody_runs),
       test(a_stale_socket_is_replaced),
-      test(the_second_server_goes_without),
+      test(the_second_server_is_refused),
       test(strange_clients_get_nothing),
       test(a_path_too_long_is_an_error),
   };

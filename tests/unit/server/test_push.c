@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "server/call.h"
 #include "server/push.h"
 
 static const struct rp__push_moment moment = {.now_ms = 1767323045678, .has_video = true, .video = 42.5};
@@ -143,6 +144,35 @@ static void a_refusal_says_all_it_knows(void **state)
                              "\"retryable\":false}");
 }
 
+/* Where the store's files lie is for the log. */
+static void a_refusal_names_no_path(void **state)
+{
+  static const struct {
+    int code;
+    const char *message, *want;
+  } rows[] = {
+      {RP_E_FULL, "/srv/my data/reprise.db: commit: database or disk is full", "commit: database or disk is full"},
+      {RP_E_IO, "no more events can wait in memory: data/reprise.db: commit: disk I/O error",
+       "no more events can wait in memory: commit: disk I/O error"},
+      {RP_E_IO, "can't open '/srv/reprise.db-wal' any more", "can't open … any more"},
+      {RP_E_READONLY, "/srv/reprise.db", "the store can't be written"},
+      {RP_E_BUSY, "", "the store is busy"},
+      {RP_E_USAGE, "there is nothing at /v1/otters", "there is nothing at /v1/otters"},
+  };
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
+    struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+    struct rp__jw w = RP_JW(&out);
+    rp_error err = {.code = rows[i].code};
+    snprintf(err.message, sizeof err.message, "%s", rows[i].message);
+    rp__push_refusal(&err, NULL, &w);
+    assert_true(rp__json_eq(rp__json_get(rp__json_trusted(out.p, out.n), "message"), rows[i].want));
+    rp__buf_reset(&out);
+    rp__problem_write(&err, &out);
+    assert_true(rp__json_eq(rp__json_get(rp__json_trusted(out.p, out.n), "detail"), rows[i].want));
+  }
+}
+
 static void the_table_has_one_way_for_each(void **state)
 {
   (void)state;
@@ -165,6 +195,7 @@ int main(void)
       cmocka_unit_test(what_has_no_id_gets_one),
       cmocka_unit_test(audio_is_counted_in_whatever_form_it_comes),
       cmocka_unit_test(a_refusal_says_all_it_knows),
+      cmocka_unit_test(a_refusal_names_no_path),
       cmocka_unit_test(the_table_has_one_way_for_each),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,37 @@ static void names_lead_to_one_handle(void **state)
   assert_int_equal(rp__registry_count(x->r), 2); /* kept for the next one */
 }
 
+static void assert_means(struct rig *x, const char *scope, const char *ref, const char *want)
+{
+  struct rp__entry *e;
+  assert_int_equal(rp__registry_get_in(x->r, scope, ref, &e, NULL), 0);
+  assert_string_equal(rp__entry_id(e), want);
+  rp__registry_put(x->r, e);
+}
+
+static void names_depend_on_the_scope(void **state)
+{
+  struct rig *x = *state;
+  struct rp__entry *e;
+  rp_error err = {0};
+  rp_session *s;
+  rp_start_options o = {.scope = "other", .id = "three", .key = "first", .channel = "channel", .owner = RP_OWNER_NONE};
+  assert_int_equal(rp_start(x->e, &o, &s, NULL), 0);
+  assert_means(x, "test", "first", "one");
+  assert_means(x, "other", "first", "three");
+  assert_means(x, "other", "last", "three");
+  assert_means(x, "test", "last", "two");
+  assert_means(x, "other", "one", "one"); /* whether the asker may is another question */
+  assert_means(x, NULL, "one", "one");
+  assert_int_equal(rp__registry_get_in(x->r, "other", "tw", &e, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp__registry_get_in(x->r, NULL, "first", &e, &err), RP_E_AMBIGUOUS);
+  assert_non_null(strstr(err.hint, "?scope=test"));
+  assert_non_null(strstr(err.hint, "?scope=other"));
+  assert_int_equal(rp_end(s, NULL, NULL), 0);
+  rp_session_free(s);
+  assert_means(x, NULL, "first", "one"); /* the other is not open any more */
+}
+
 static void trimming_spares_what_is_used(void **state)
 {
   struct rig *x = *state;
@@ -72,10 +103,10 @@ static void trimming_spares_what_is_used(void **state)
   assert_int_equal(rp__registry_get(x->r, "one", &one, NULL), 0);
   assert_int_equal(rp__registry_get(x->r, "two", &two, NULL), 0);
   rp__registry_put(x->r, two);
-  rp__registry_trim(x->r, 0);
+  rp__registry_trim(x->r, 0, SIZE_MAX);
   assert_int_equal(rp__registry_count(x->r), 1);
   rp__registry_put(x->r, one);
-  rp__registry_trim(x->r, 0);
+  rp__registry_trim(x->r, 0, SIZE_MAX);
   assert_int_equal(rp__registry_count(x->r), 0);
 }
 
@@ -103,7 +134,7 @@ static void *use(void *arg)
     struct rp__entry *e;
     if (rp__registry_get(x->r, i % 2 ? "one" : "two", &e, NULL)) return arg;
     if (i % 7 == 0) rp__registry_forget(x->r, "one");
-    if (i % 11 == 0) rp__registry_trim(x->r, 0);
+    if (i % 11 == 0) rp__registry_trim(x->r, 0, SIZE_MAX);
     rp__registry_put(x->r, e);
   }
   return NULL;
@@ -125,6 +156,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(names_lead_to_one_handle, setup, teardown),
+      cmocka_unit_test_setup_teardown(names_depend_on_the_scope, setup, teardown),
       cmocka_unit_test_setup_teardown(trimming_spares_what_is_used, setup, teardown),
       cmocka_unit_test_setup_teardown(what_is_forgotten_lives_until_it_is_put_back, setup, teardown),
       cmocka_unit_test_setup_teardown(many_threads_share_it, setup, teardown),

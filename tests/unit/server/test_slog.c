@@ -135,12 +135,65 @@ static void a_broken_pipe_is_survived(void **state)
   rp__slog_done(&l);
 }
 
+/* ---- many at once ---- */
+
+#define THREADS 6
+#define LINES 400
+
+struct scribe {
+  struct rp__slog *l;
+  int number;
+};
+
+static void *scribble(void *arg)
+{
+  const struct scribe *s = arg;
+  char text[1001];
+  memset(text, 'x', sizeof text - 1);
+  for (int i = 0; i < LINES; i++) {
+    text[i % 100 == 7 ? 1000 : 20] = '\0'; /* a long line now and then: four of them are more than may wait */
+    rp__slog(s->l, RP_LOG_INFO, "said", RP_FN("who", s->number), RP_FN("i", i), RP_F("a", text), RP_F("b", text),
+             RP_F("c", text), RP_F("d", text), RP_F("e", text), RP_F("end", "yes"));
+    text[20] = 'x';
+  }
+  return NULL;
+}
+
+/* Every line comes out once, whole, and in the order of whoever said it. */
+static void lines_of_many_threads_stay_whole(void **state)
+{
+  struct rp__slog l;
+  struct scribe s[THREADS];
+  pthread_t threads[THREADS];
+  int fds[2], next[THREADS] = {0}, who, i;
+  static char row[16384];
+  (void)state;
+  open_log(&l, fds, RP_SLOG_LOGFMT);
+  for (int t = 0; t < THREADS; t++) {
+    s[t] = (struct scribe){&l, t};
+    assert_int_equal(pthread_create(&threads[t], NULL, scribble, &s[t]), 0);
+  }
+  FILE *f = fdopen(fds[0], "r");
+  for (int n = 0; n < THREADS * LINES; n++) {
+    assert_non_null(fgets(row, sizeof row, f));
+    assert_int_equal(sscanf(after_time(row), " level=info event=said who=%d i=%d", &who, &i), 2);
+    assert_in_range(who, 0, THREADS - 1);
+    assert_int_equal(i, next[who]++);
+    assert_string_equal(row + strlen(row) - sizeof " end=yes", " end=yes\n");
+  }
+  for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+  close(fds[1]);
+  assert_null(fgets(row, sizeof row, f));
+  fclose(f);
+  rp__slog_done(&l);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(logfmt_quotes_what_needs_it), cmocka_unit_test(json_lines_are_json),
       cmocka_unit_test(long_values_are_cut),         cmocka_unit_test(levels_hold),
-      cmocka_unit_test(a_broken_pipe_is_survived),
+      cmocka_unit_test(a_broken_pipe_is_survived),   cmocka_unit_test(lines_of_many_threads_stay_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,7 +259,7 @@ static void the_store_goes_and_comes_back(void **state)
   for (int i = 0; i < 5; i++) assert_int_equal(j.message[i], i + 1);
   assert_true(j.first_at >= before && j.first_at <= c.away_since_ms + 60000);
   assert_int_equal(j.markers, 1);
-  assert_non_null(strstr(j.marker, "\"events\":5"));
+  assert_non_null(strstr(j.marker, "\"events\":5,\"stored\":5,\"repeated\":0,\"lost\":0,"));
   assert_non_null(strstr(j.marker, "\"since\":\""));
   assert_non_null(strstr(j.marker, "\"until\":\""));
   c = counts(x);
@@ -347,6 +347,84 @@ static void a_clients_numbers_hold(void **state)
   struct journal j = read_journal(x);
   assert_int_equal(j.n, 3);
   for (int i = 0; i < 3; i++) assert_int_equal(j.message[i], i + 1);
+}
+
+static struct told ask_with(struct rig *x, int i, enum how how, rp_append_options o, rp_error *err)
+{
+  struct told t;
+  int rc = send_as(x, i, how, o, &t, err);
+  if (rc)
+    t.rc = rc;
+  else
+    wait_told(&t);
+  return t;
+}
+
+/* What the store would refuse once it is back is refused while it is away. */
+static void what_is_known_to_fail_is_not_kept(void **state)
+{
+  struct rig *x = *state;
+  rp_append_options numbered = RP_APPEND_DEFAULTS, fenced = RP_APPEND_DEFAULTS;
+  rp_error err = {0};
+  numbered.client_id = "robot";
+  numbered.client_seq = 1;
+  fenced.epoch = 99;
+  assert_int_equal(ask_with(x, 1, STRICT, numbered, NULL).rc, 0);
+  atomic_store(&failing, RP_E_FULL);
+  numbered.client_seq = 2;
+  assert_int_equal(ask_with(x, 2, FALLBACK, numbered, NULL).rc, 0);
+  for (enum how how = FALLBACK; how <= MEMORY; how++) {
+    assert_int_equal(ask_with(x, 90, how, fenced, &err).rc, RP_E_FENCED);
+    assert_non_null(strstr(err.message, "there is no epoch 99 yet"));
+    numbered.client_seq = 4;
+    assert_int_equal(ask_with(x, 91, how, numbered, &err).rc, RP_E_CLIENT_GAP);
+    assert_non_null(strstr(err.message, "expected client_seq 3, got 4"));
+    for (numbered.client_seq = 1; numbered.client_seq <= 2; numbered.client_seq++) {
+      struct told t = ask_with(x, 92, how, numbered, NULL);
+      assert_true(t.rc == 0 && t.ack.repeated);
+      assert_int_equal(t.ack.durability, numbered.client_seq == 1 ? RP_OS : RP_MEMORY);
+    }
+  }
+  assert_int_equal(counts(x).waiting_events, 1);
+  assert_int_equal(counts(x).refused, 4);
+  numbered.client_seq = 3;
+  assert_int_equal(ask_with(x, 3, FALLBACK, numbered, NULL).rc, 0);
+  atomic_store(&failing, 0);
+  assert_true(rp__spill_drain(x->srv.spill));
+  struct journal j = read_journal(x);
+  assert_int_equal(j.n, 3);
+  for (int i = 0; i < 3; i++) assert_int_equal(j.message[i], i + 1);
+  assert_non_null(strstr(j.marker, "\"events\":2,\"stored\":2,\"repeated\":0,\"lost\":0,"));
+  assert_int_equal(counts(x).lost, 0);
+}
+
+/* The store is so far away that it does not look at the first one either. */
+static void the_first_one_is_looked_at_too(void **state)
+{
+  struct rig *x = *state;
+  rp_append_options o = RP_APPEND_DEFAULTS;
+  atomic_store(&failing, RP_E_BUSY);
+  o.epoch = 99;
+  assert_int_equal(ask_with(x, 1, FALLBACK, o, NULL).rc, RP_E_FENCED);
+  o = RP_APPEND_DEFAULTS;
+  o.client_id = "robot";
+  o.client_seq = 7;
+  assert_int_equal(ask_with(x, 2, FALLBACK, o, NULL).rc, RP_E_CLIENT_GAP);
+  assert_int_equal(counts(x).waiting_events, 0);
+  atomic_store(&failing, 0);
+  assert_int_equal(ask(x, 3, STRICT).rc, 0); /* nothing is left that would stand in its way */
+  struct journal j = read_journal(x);
+  assert_true(j.n == 1 && j.message[0] == 3 && j.markers == 0);
+}
+
+static void an_ended_session_keeps_nothing(void **state)
+{
+  struct rig *x = *state;
+  rp_error err = {0};
+  assert_int_equal(rp_end(rp__entry_session(x->entry), NULL, NULL), 0);
+  atomic_store(&failing, RP_E_BUSY);
+  assert_int_equal(ask_with(x, 1, FALLBACK, (rp_append_options)RP_APPEND_DEFAULTS, &err).rc, RP_E_ENDED);
+  assert_int_equal(counts(x).waiting_events, 0);
 }
 
 static void memory_has_a_bound(void **state)
@@ -524,6 +602,9 @@ int main(void)
       cmocka_unit_test_setup_teardown(busy_once_is_not_away, setup, teardown),
       cmocka_unit_test_setup_teardown(an_unknown_outcome_doubles_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(a_clients_numbers_hold, setup, teardown),
+      cmocka_unit_test_setup_teardown(what_is_known_to_fail_is_not_kept, setup, teardown),
+      cmocka_unit_test_setup_teardown(the_first_one_is_looked_at_too, setup, teardown),
+      cmocka_unit_test_setup_teardown(an_ended_session_keeps_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(memory_has_a_bound, setup, teardown),
       cmocka_unit_test_setup_teardown(without_room_memory_is_nothing_special, setup, teardown),
       cmocka_unit_test_setup_teardown(expectations_are_no_memory, setup, teardown),

@@ -97,6 +97,52 @@ static void jobs_run_apart_from_each_other(void **state)
   rp__slog_done(&srv.log);
 }
 
+/* ---- a slow job and a fast one ---- */
+
+static pthread_mutex_t stuck_gate = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int stuck_runs, batches;
+
+static int stuck(struct rp__server *srv, rp_error *err)
+{
+  (void)srv, (void)err;
+  atomic_fetch_add(&stuck_runs, 1);
+  pthread_mutex_lock(&stuck_gate);
+  pthread_mutex_unlock(&stuck_gate);
+  return 0;
+}
+
+static int piecemeal(struct rp__server *srv, rp_error *err)
+{
+  (void)srv, (void)err;
+  return atomic_fetch_add(&batches, 1) < 9 ? RP_WORK_AGAIN : 0;
+}
+
+static void nobody_waits_for_a_slow_job(void **state)
+{
+  static const struct rp__work_job table[] = {
+      {"stuck", 1, stuck}, {"quick", 2, quick}, {"piecemeal", 3600000, piecemeal}, {0}};
+  struct rp__server srv = {0};
+  struct rp__work *w = NULL;
+  (void)state;
+  rp__slog_init(&srv.log);
+  pthread_mutex_lock(&stuck_gate);
+  assert_int_equal(rp__work_new_of(&srv, table, &w, NULL), 0);
+  assert_int_equal(rp__work_start(w, NULL), 0);
+  wait_for(&stuck_runs, 1);
+  wait_for(&quick_runs, atomic_load(&quick_runs) + 20);
+  assert_int_equal(atomic_load(&stuck_runs), 1);
+  rp__work_poke(w, "piecemeal");
+  wait_for(&batches, 10); /* an hour apart, were it not that there is more */
+  pthread_mutex_unlock(&stuck_gate);
+  rp__work_stop(w);
+  struct rp__buf out RP_AUTOBUF = RP_BUF(65536);
+  rp__work_metrics(w, &out);
+  assert_non_null(strstr(out.p, "reprise_server_work_runs_total{job=\"piecemeal\",result=\"ok\"} 10\n"));
+  assert_non_null(strstr(out.p, "reprise_server_work_runs_total{job=\"piecemeal\",result=\"failed\"} 0\n"));
+  rp__work_free(w);
+  rp__slog_done(&srv.log);
+}
+
 static void the_table_is_whole(void **state)
 {
   size_t n = 0;
@@ -222,6 +268,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(jobs_run_apart_from_each_other),
+      cmocka_unit_test(nobody_waits_for_a_slow_job),
       cmocka_unit_test(the_table_is_whole),
       cmocka_unit_test(the_watchdog_is_silent_when_the_loop_or_pool_hangs),
       cmocka_unit_test(the_watchdog_is_for_whom_it_was_asked),
