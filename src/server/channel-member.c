@@ -13,7 +13,9 @@
 
 #define BUCKETS 4096
 #define BEAT_MS 4000  /* between two heartbeats of a session; the engine writes only those that are due */
-#define BATCH 64      /* rows looked after in one go, without the lock */
+#define BATCH 1024    /* rows looked after in one go, without the lock */
+#define BLOCK 128     /* sessions made one after the other, whose rows lie together: their heartbeats share pages */
+#define LOOK_MS 4     /* per joined session, between two looks at one of them: a crowd must not keep the store busy */
 #define RUN_MS 200    /* then the job is due again */
 #define RETRY_MS 1000 /* more than the grace, for a close that failed */
 
@@ -22,10 +24,10 @@ struct rp__member {
   struct rp__entry *entry;
   char key[RP_ID_MAX + 1];
   size_t n, writers;
-  bool closing; /* by a thread that is at it now */
-  bool closed;  /* by word: no grace, no close */
-  int64_t beat_ms;
-  int64_t due_ms; /* to be closed then, and in the list of those; 0: not */
+  bool closing;             /* by a thread that is at it now */
+  bool closed;              /* by word: no grace, no close */
+  int64_t beat_ms, look_ms; /* when the next ones are due */
+  int64_t due_ms;           /* to be closed then, and in the list of those; 0: not */
   struct rp__member *before, *after;
   struct rp__channel *channels; /* in the loop */
 };
@@ -139,12 +141,20 @@ bool rp__members_find_key(struct rp__members *t, const char *scope, const char *
 
 /* ---- coming and going ---- */
 
+/* Spread over the time between two beats, by blocks: a restart brings all of them at once. */
+static int64_t first_beat(const struct rp__entry *e)
+{
+  int64_t now = now_ms(), phase = rp_session_number(rp__entry_session(e)) / BLOCK * 997 % BEAT_MS;
+  int64_t at = now - now % BEAT_MS + phase;
+  return at > now ? at : at + BEAT_MS;
+}
+
 static struct rp__member *make(struct rp__members *t, struct rp__entry *e)
 {
   struct rp__member *m = calloc(1, sizeof *m);
   if (!m) return NULL;
   m->entry = rp__entry_ref(t->of->srv->registry, e);
-  m->beat_ms = now_ms() + (int64_t)randombytes_uniform(BEAT_MS); /* a restart brings all of them at once */
+  m->beat_ms = first_beat(e);
   *place(t, rp__entry_id(e)) = m;
   return m;
 }
@@ -269,8 +279,13 @@ size_t rp__members_leaving(struct rp__members *t, bool *ret_due)
 /* ---- heartbeats ---- */
 
 /* Sessions that are due, each with a reference. */
+struct due {
+  struct rp__entry *entry;
+  bool look;
+};
+
 struct batch {
-  struct rp__entry *entry[BATCH];
+  struct due v[BATCH];
   size_t n;
   size_t bucket; /* to go on with */
 };
@@ -278,8 +293,23 @@ struct batch {
 static bool beat_due(struct rp__member *m, int64_t now)
 {
   if (!m->writers || m->closed || m->beat_ms > now) return false;
-  m->beat_ms = now + BEAT_MS;
+  m->beat_ms += BEAT_MS * ((now - m->beat_ms) / BEAT_MS + 1);
   return true;
+}
+
+static void add_due(struct rp__members *t, struct rp__member *m, int64_t now, struct batch *b)
+{
+  bool look = m->look_ms <= now;
+  if (look) m->look_ms = now + RP_MAX(BEAT_MS, LOOK_MS * (int64_t)rp__channels_joined(t->of)) - 1;
+  b->v[b->n++] = (struct due){rp__entry_ref(t->of->srv->registry, m->entry), look};
+}
+
+/* As their rows lie in the store. */
+static int by_number(const void *a, const void *b)
+{
+  int64_t x = rp_session_number(rp__entry_session(((const struct due *)a)->entry));
+  int64_t y = rp_session_number(rp__entry_session(((const struct due *)b)->entry));
+  return (x > y) - (x < y);
 }
 
 static bool collect(struct rp__members *t, struct batch *b)
@@ -289,10 +319,11 @@ static bool collect(struct rp__members *t, struct batch *b)
   pthread_mutex_lock(&t->lock);
   for (; b->bucket < BUCKETS && b->n < BATCH; b->bucket++) {
     for (struct rp__member *m = t->ids[b->bucket]; m && b->n < BATCH; m = m->by_id)
-      if (beat_due(m, now)) b->entry[b->n++] = rp__entry_ref(t->of->srv->registry, m->entry);
+      if (beat_due(m, now)) add_due(t, m, now, b);
     if (b->n == BATCH) break; /* the rest of the bucket comes next */
   }
   pthread_mutex_unlock(&t->lock);
+  qsort(b->v, b->n, sizeof b->v[0], by_number);
   return b->n > 0;
 }
 
@@ -345,14 +376,16 @@ static int beat(struct rp__members *t, const struct batch *b, int rc, rp_error *
   for (size_t i = 0; i < b->n; i++) {
     rp_error why = {0};
     if (!atomic_load(&srv->draining)) {
-      int one = rp_heartbeat(rp__entry_session(b->entry[i]), &why);
+      int one = rp_heartbeat(rp__entry_session(b->v[i].entry), &why);
       if (one && one != RP_E_ENDED && !rc) {
         rc = one;
         if (err) *err = why;
       }
-      look(t, b->entry[i]);
     }
-    rp__registry_put(srv->registry, b->entry[i]);
+  }
+  for (size_t i = 0; i < b->n; i++) {
+    if (b->v[i].look && !atomic_load(&srv->draining)) look(t, b->v[i].entry);
+    rp__registry_put(srv->registry, b->v[i].entry);
   }
   return rc;
 }

@@ -24,7 +24,7 @@
 #define RP_LIVE_READERS 3                   /* threads: pages must not wait for slow requests */
 #define RP_LIVE_PASS_US 1000                /* the publisher looks at most this often */
 #define RP_LIVE_TICK_MS 250                 /* deleted sessions, lists, reads that failed */
-#define RP_LIVE_SWEEP 256                   /* sessions looked at per tick, whether they still are there */
+#define RP_LIVE_SWEEP 64                    /* sessions looked at per tick, whether they still are there */
 #define RP_LIVE_BUCKETS 16384
 #define RP_LIVE_ROLLS_MAX 64                 /* scopes whose lists are watched */
 #define RP_LIVE_ROLL_SESSIONS 1000           /* the newest of each */
