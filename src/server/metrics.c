@@ -31,10 +31,12 @@ static void write_rows(struct rp__buf *out, const struct row *rows, size_t n)
 
 static void write_http(struct rp__server *srv, struct rp__buf *out)
 {
+  /* The first request may be here before the thread that opened HTTP knows its handle. */
+  bool open = atomic_load(&srv->ready) || atomic_load(&srv->draining);
   const struct row rows[] = {
       {"reprise_http_requests_total", "counter", "Requests whose head was read.", atomic_load(&srv->requests)},
-      {"reprise_http_connections", "gauge", "Connections that speak HTTP.", rp__http_connections(srv->http)},
-      {"reprise_http_pending", "gauge", "Requests that wait for their answer.", rp__http_pending(srv->http)},
+      {"reprise_http_connections", "gauge", "Connections that speak HTTP.", open ? rp__http_connections(srv->http) : 0},
+      {"reprise_http_pending", "gauge", "Requests that wait for their answer.", open ? rp__http_pending(srv->http) : 0},
       {"reprise_server_pool_waiting", "gauge", "Requests and tasks that wait for a thread.",
        (long long)rp__pool_waiting(srv->pool)},
       {"reprise_server_pool_tasks_total", "counter", "Tasks that a thread has begun.",
