@@ -193,9 +193,10 @@ static int lock_folder(const struct sockaddr_un *a)
 
 static int claim(struct rp__control *c, const struct sockaddr_un *a, bool over, rp_error *err)
 {
-  RP_AUTOCLOSE int folder = lock_folder(a);
-  int rc = over ? 0 : check(a, err);
-  return rc ? rc : bind_socket(c, err);
+  int folder = lock_folder(a), rc = over ? 0 : check(a, err);
+  if (!rc) rc = bind_socket(c, err);
+  if (folder >= 0) close(folder);
+  return rc;
 }
 
 static int control_start(struct rp__control *c, rp_error *err)
