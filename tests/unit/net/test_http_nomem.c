@@ -2,43 +2,10 @@
 /* Every allocation of the HTTP layer fails once: somebody may go without an answer, the server stays whole (L-13). */
 #include "http_rig.h"
 
+#include "nomem.h"
+
 #define HOST "Host: localhost\r\n"
 #define MANY 200 /* more allocations than any round makes */
-
-static atomic_int left; /* allocations until one fails; below 0: none does */
-static atomic_bool failed;
-static atomic_bool everywhere; /* in the test's own thread too */
-static pthread_t main_thread;
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static bool fails(void)
-{
-  if (!atomic_load(&everywhere) && pthread_equal(pthread_self(), main_thread)) return false;
-  if (atomic_load(&left) < 0 || atomic_fetch_sub(&left, 1) != 0) return false;
-  atomic_store(&failed, true);
-  return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-  return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-  return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-  return fails() ? NULL : __real_realloc(p, n);
-}
 
 /* Lets the nth allocation fail from now on; disarmed by -1. Tells whether one failed since it was armed before. */
 static bool arm(int n)
@@ -82,7 +49,7 @@ static void opening_fails_whole(void **state)
   (void)state;
   rp__listeners_init(&l);
   assert_int_equal(rp__listen_add(&l, "127.0.0.1:0", NULL), 0);
-  atomic_store(&everywhere, true);
+  atomic_store(&sparing, false);
   do {
     struct rp__http *h = NULL;
     rp_error err = {0};
@@ -93,7 +60,7 @@ static void opening_fails_whole(void **state)
     assert_true(!was || h == NULL);
     rp__http_close(h);
   } while (code && ++n < MANY);
-  atomic_store(&everywhere, false);
+  atomic_store(&sparing, true);
   assert_in_range(n, 2, MANY - 1);
   rp__listeners_close(&l);
 }
@@ -104,7 +71,8 @@ int main(void)
       cmocka_unit_test(a_request_may_fail_but_not_the_server),
       cmocka_unit_test(opening_fails_whole),
   };
-  main_thread = pthread_self();
+  spared = pthread_self();
+  atomic_store(&sparing, true);
   atomic_store(&left, -1);
   return cmocka_run_group_tests_name("net http nomem", tests, NULL, NULL);
 }

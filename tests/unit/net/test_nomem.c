@@ -2,42 +2,9 @@
 /* The nth allocation fails, for every n: an error or a closed socket, never a crash, never a leak (L-03). */
 #include "rig.h"
 
-#include <stdatomic.h>
-
 #include "client.h"
 #include "net/ws.h"
-
-static atomic_int left = -1; /* allocations until one fails; below 0: none does */
-static atomic_bool failed;
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static bool fails(void)
-{
-  if (atomic_load(&left) < 0 || atomic_fetch_sub(&left, 1) != 0) return false;
-  atomic_store(&failed, true);
-  return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-  return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-  return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-  return fails() ? NULL : __real_realloc(p, n);
-}
+#include "nomem.h"
 
 struct side {
   struct rp__loop *l;
