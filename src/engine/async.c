@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/async.h"
 
+#include "base/thread.h"
 #include "engine/guard.h"
 #include "engine/journal.h"
 
@@ -95,7 +96,7 @@ static bool helper_give(struct rp__async *a)
 {
   struct rp__helper *h = &a->s->e->helper;
   pthread_mutex_lock(&h->lock);
-  if (!h->started) h->started = pthread_create(&h->thread, NULL, helper_main, h) == 0;
+  if (!h->started) h->started = rp__thread_start(&h->thread, "reprise-judge", helper_main, h) == 0;
   bool given = h->started;
   if (given) {
     a->next = NULL;

@@ -4,6 +4,8 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
+#include "base/thread.h"
+
 int rp__commitq_init(struct rp__commitq *q, struct rp__store *store, struct rp__changes *changes)
 {
   *q = (struct rp__commitq){.store = store, .changes = changes};
@@ -85,7 +87,7 @@ static void *thread_main(void *arg);
 
 static int start_thread(struct rp__commitq *q)
 {
-  if (!q->started) q->started = pthread_create(&q->thread, NULL, thread_main, q) == 0;
+  if (!q->started) q->started = rp__thread_start(&q->thread, "reprise-commit", thread_main, q) == 0;
   return q->started ? 0 : RP_E_NOMEM;
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/id.h"
+#include "base/thread.h"
 #include "engine/abandon.h"
 
 #define TICK_MS 1000
@@ -313,7 +314,7 @@ void rp__keeper_start(rp_engine *e)
   struct rp__keeper *k = &e->keeper;
   if (e->short_lived || e->read_only) return;
   pthread_mutex_lock(&k->lock);
-  if (!k->started && !k->stop) k->started = pthread_create(&k->thread, NULL, keeper_main, e) == 0;
+  if (!k->started && !k->stop) k->started = rp__thread_start(&k->thread, "reprise-keeper", keeper_main, e) == 0;
   pthread_mutex_unlock(&k->lock);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/un.h>
 
+#include "base/thread.h"
 #include "net/http-impl.h"
 
 #define ACCEPT_BATCH 64 /* per listening socket and turn */
@@ -220,7 +221,7 @@ int rp__hdoor_open(struct rp__http *h, const int *listen_fds, rp_error *err)
   if (d->wake < 0) return rp__fail_errno(err, errno, "can't make an eventfd");
   memcpy(d->listen_fds, listen_fds, d->n_listen * sizeof(int));
   open_spare(d);
-  int errnum = pthread_create(&d->thread, NULL, door_main, h);
+  int errnum = rp__thread_start(&d->thread, "reprise-door", door_main, h);
   if (errnum) return rp__fail_errno(err, errnum, "can't start a thread");
   d->running = true;
   return 0;

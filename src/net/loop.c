@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+#include "base/thread.h"
 #include "net/heap.h"
 
 #define LOOP_BATCH 256 /* events taken per turn */
@@ -225,7 +226,7 @@ int rp__loop_start(struct rp__loop *l, rp_error *err)
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int rc = pthread_create(&l->thread, NULL, run, l);
+  int rc = rp__thread_start(&l->thread, "reprise-loop", run, l);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (rc) return rp__fail_errno(err, rc, "can't start an event loop's thread");
   l->started = true;

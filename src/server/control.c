@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/thread.h"
+
 #define SUFFIX ".serve"
 #define BACKLOG 4
 #define WORD_MAX 8
@@ -203,7 +205,8 @@ static int control_start(struct rp__control *c, rp_error *err)
 {
   c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (c->stop < 0) return rp__fail_errno(err, errno, "no control socket");
-  if (pthread_create(&c->thread, NULL, control_main, c)) return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
+  if (rp__thread_start(&c->thread, "reprise-control", control_main, c))
+    return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
   c->running = true;
   return 0;
 }

@@ -7,6 +7,8 @@
  */
 #include "server/live-impl.h"
 
+#include "base/thread.h"
+
 #define AGAIN_MS 100      /* after a failure */
 #define CHANGES_MAX 65536 /* events looked at in one call */
 
@@ -302,7 +304,8 @@ int rp__live_new(struct rp__server *srv, struct rp__live **ret, rp_error *err)
 
 int rp__live_start(struct rp__live *l, rp_error *err)
 {
-  if (pthread_create(&l->thread, NULL, publish, l)) return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
+  if (rp__thread_start(&l->thread, "reprise-publish", publish, l))
+    return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
   l->started = true;
   return 0;
 }

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "base/thread.h"
+
 struct rp__pool {
   pthread_mutex_t lock;
   pthread_cond_t work;
@@ -40,7 +42,7 @@ int rp__pool_new(int threads, struct rp__pool **ret, rp_error *err)
   if (!p) return rp__fail_nomem(err);
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->work, NULL);
-  while (p->n < threads && pthread_create(&p->threads[p->n], NULL, pool_main, p) == 0) p->n++;
+  while (p->n < threads && rp__thread_start(&p->threads[p->n], "reprise-pool", pool_main, p) == 0) p->n++;
   if (p->n < threads) {
     rp__pool_free(p);
     return rp__fail(err, RP_E_NOMEM, "a thread can't be started");

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/id.h"
+#include "base/thread.h"
 #include "server/agent.h"
 #include "server/server.h"
 #include "server/socket.h"
@@ -153,7 +154,8 @@ int rp__work_start(struct rp__work *w, rp_error *err)
   for (; w->running < w->n; w->running++) {
     struct state *s = &w->state[w->running];
     s->due_ms = now_us() / 1000 + with_jitter(s->job->period_ms);
-    if (pthread_create(&s->thread, NULL, work_main, s)) return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
+    if (rp__thread_start(&s->thread, "reprise-work", work_main, s))
+      return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
   }
   return 0;
 }

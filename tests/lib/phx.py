@@ -42,5 +42,7 @@ class Phoenix(WebSocket):
         status, response = self.ask(topic, "phx_join", payload or {}, join_ref)
         if status is None:
             raise ConnectionError("closed with %s %s" % (self.close_code, self.close_reason))
+        if status == "error" and response.get("retryable"):  # the server stops; the stock client would come again
+            raise ConnectionError("%s: %s" % (topic, response))
         assert status == "ok", (topic, status, response)
         return response

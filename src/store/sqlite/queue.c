@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/lockfile.h"
+#include "base/thread.h"
 
 enum helper_state {
   HELPER_IDLE,
@@ -135,7 +136,7 @@ static struct timespec deadline_after(int timeout_ms)
 static int helper_wait(struct rp__sq_queue *q, const struct timespec *deadline)
 {
   if (!q->have_helper) {
-    if (pthread_create(&q->helper, NULL, helper_main, q)) return RP_E_NOMEM;
+    if (rp__thread_start(&q->helper, "reprise-turn", helper_main, q)) return RP_E_NOMEM;
     q->have_helper = true;
   }
   if (q->state == HELPER_IDLE) q->state = HELPER_ASKED;

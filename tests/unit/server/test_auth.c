@@ -24,7 +24,7 @@ struct rig {
 static int setup(void **state)
 {
   struct rig *x = calloc(1, sizeof *x);
-  rp_options o = {.db = "memory:"};
+  rp_options o = {.db = "memory:", .short_lived = true}; /* no thread beside those that fork */
   unsetenv("INTERNAL_SECRET");
   memcpy(x->folder, "/tmp/rp-auth-XXXXXX", sizeof "/tmp/rp-auth-XXXXXX");
   if (!mkdtemp(x->folder) || rp_open(&o, &x->e, NULL)) return -1;
