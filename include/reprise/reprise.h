@@ -199,6 +199,20 @@ RP_API int rp_append_many_async(rp_session *s, const rp_event *ev, size_t n, con
  */
 RP_API int rp_append_check(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_error *err);
 
+/* ---- blobs: what is too large for an event --------------------------------- */
+
+#define RP_BLOB_ID_MAX 64
+
+/*
+ * Keeps text that is over an event's limit (a file that an agent read, a picture) with its session: masked like
+ * events, sealed with its scope, gone with the session, part of its export. Durable when this returns. The same bytes
+ * twice are one blob. `ret_id` holds RP_BLOB_ID_MAX + 1 bytes. RP_E_TOO_LARGE over 64 MiB.
+ */
+RP_API int rp_blob_put(rp_session *s, const void *bytes, size_t n, char *ret_id, rp_error *err);
+/* Its bytes, in one or more calls of `write`. RP_E_BLOB_NOT_FOUND. */
+RP_API int rp_blob_get(rp_session *s, const char *id, int (*write)(void *ctx, const void *bytes, size_t n), void *ctx,
+                       rp_error *err);
+
 /*
  * Says that the run is alive; a guest says it of the session's current run. Throttled inside (heartbeat_s): may be
  * called at 50 Hz; the write happens in the background. The first call of a run writes at once.

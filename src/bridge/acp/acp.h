@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ACP proxy between one editor and one agent. It knows no process and no socket: lines come in, and go out
+ * through the world it is given, which host.c makes of libuv and tests make of memory. All calls are made on one
+ * thread; only `poke` comes from others.
+ */
+#ifndef RP_BRIDGE_ACP_H
+#define RP_BRIDGE_ACP_H
+
+#include <stdbool.h>
+
+#include <reprise/reprise.h>
+
+#include "base/error.h"
+#include "base/macros.h"
+
+struct rp__acp;
+
+struct rp__acp_options {
+  const char *scope;          /* of new sessions; NULL: of their directory (bridge/place.h) */
+  const char *continue_id;    /* the first session/new goes on with this one; or NULL */
+  const char *name;           /* of the first new session; or NULL */
+  const char *const *command; /* the agent's, for the record; ends with NULL */
+  rp_durability updates;      /* of streamed chunks: RP_OS unless told otherwise */
+};
+
+enum rp__acp_side { RP_ACP_CLIENT, RP_ACP_AGENT };
+
+struct rp__acp_world {
+  void *ctx;
+  /* Sends a line (without its end). The bytes are copied or written before it returns. */
+  void (*send)(void *ctx, enum rp__acp_side to, const char *line, size_t n);
+  /* Bytes that were sent to a side and are not written yet. */
+  size_t (*backlog)(void *ctx, enum rp__acp_side to);
+  /* Reading from a side stops and goes on: back-pressure. */
+  void (*read)(void *ctx, enum rp__acp_side from, bool on);
+  /* Starts the agent; a former one is gone. Its death is told by rp__acp_agent_gone. */
+  int (*start)(void *ctx, rp_error *err);
+  /* Ends the agent: its input is closed, later it is killed. Its death is told all the same. */
+  void (*stop)(void *ctx);
+  /* rp__acp_tick is called once, that many ms from now; a later call replaces an earlier one. < 0: not at all. */
+  void (*timer)(void *ctx, int64_t ms);
+  int64_t (*now)(void *ctx); /* ms, monotonic */
+  /* rp__acp_poke is called soon, on the proxy's thread. May be called from any thread. */
+  void (*poke)(void *ctx);
+  /* All is said: the program may end with this exit code. */
+  void (*finish)(void *ctx, int code);
+};
+
+int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__acp_world *w, struct rp__acp **ret,
+                rp_error *err);
+void rp__acp_free(struct rp__acp *a); /* ends no session: that is what client_gone is for */
+
+/* Starts the agent. */
+int rp__acp_begin(struct rp__acp *a, rp_error *err);
+void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, size_t n);
+/* A line was over RP_LINE_MAX, or could not be kept. The agent is replaced; of the editor's the rest is read on. */
+void rp__acp_unreadable(struct rp__acp *a, enum rp__acp_side from, const rp_error *why);
+/* The agent ended: an exit code, or minus the signal. */
+void rp__acp_agent_gone(struct rp__acp *a, int status);
+/* The editor closed, or we were told to end: sessions end, the agent is stopped, then finish. */
+void rp__acp_client_gone(struct rp__acp *a, const char *reason);
+void rp__acp_tick(struct rp__acp *a);
+void rp__acp_poke(struct rp__acp *a);
+/* What was sent was written: there may be room for more of a replay. */
+void rp__acp_drained(struct rp__acp *a, enum rp__acp_side to);
+
+#endif

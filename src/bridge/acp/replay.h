@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's history as an editor wants it: updates in their order, chunks joined to messages, state updates only
+ * with their last value, tool calls that nobody ended closed as failed. Made in steps, so that memory does not grow
+ * with the session. And the same as one text for an agent that can't load anything.
+ */
+#ifndef RP_BRIDGE_ACP_REPLAY_H
+#define RP_BRIDGE_ACP_REPLAY_H
+
+#include <reprise/reprise.h>
+
+#include "json/json.h"
+
+#define RP_REPLAY_STEP 256                 /* events read in one step */
+#define RP_HISTORY_MAX ((size_t)64 * 1024) /* bytes of the text for an agent */
+
+struct rp__replay;
+
+struct rp__replay_options {
+  bool compaction; /* the client understands compaction_update */
+};
+
+/* `update`: a JSON object, the value of params.update. Non-zero stops and is returned. */
+typedef int rp__update_fn(void *ctx, const char *update, size_t n);
+
+/* Looks over the journal once (what is last, what is open); `s` must live longer. */
+int rp__replay_new(rp_session *s, const struct rp__replay_options *o, struct rp__replay **ret, rp_error *err);
+void rp__replay_free(struct rp__replay *r);
+/* Emits the next updates; *ret_more: there are others. */
+int rp__replay_step(struct rp__replay *r, rp__update_fn *emit, void *ctx, bool *ret_more, rp_error *err);
+
+/* The history for a model: newest kept, at most `max` bytes, tools with unknown outcome named. "" when there is none.
+ */
+int rp__history_text(rp_session *s, size_t max, struct rp__buf *out, rp_error *err);
+
+/*
+ * The texts of the journal's newest messages, for knowing them again when an agent replays late.
+ */
+struct rp__echo;
+int rp__echo_new(rp_session *s, struct rp__echo **ret, rp_error *err);
+void rp__echo_free(struct rp__echo *e);
+/* Whether an update says only what the journal has: then it is no news. */
+bool rp__echo_known(const struct rp__echo *e, struct rp__json update);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One JSON text per line, as ACP, MCP and streams of hooks send them. Bytes go in as they come, lines come out
+ * without their end (LF or CRLF); blank ones are skipped. What stands behind the last end is a line too, once the
+ * peer has closed.
+ */
+#ifndef RP_BRIDGE_LINE_H
+#define RP_BRIDGE_LINE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#define RP_LINE_MAX ((size_t)64 * 1024 * 1024) /* bytes of a line; the kits' own limit is 32 MiB */
+
+struct rp__lines {
+  struct rp__buf buf;
+  size_t at;      /* where the next line begins */
+  size_t scanned; /* no end before here */
+};
+
+void rp__lines_init(struct rp__lines *l, size_t max);
+void rp__lines_done(struct rp__lines *l);
+/* Where up to n bytes may be read into; then rp__lines_added. NULL: no memory, or the line is over the limit. */
+char *rp__lines_room(struct rp__lines *l, size_t n, rp_error *err);
+void rp__lines_added(struct rp__lines *l, size_t n);
+/* The same with bytes from elsewhere. RP_E_TOO_LARGE, RP_E_NOMEM. */
+int rp__lines_add(struct rp__lines *l, const char *bytes, size_t n, rp_error *err);
+/* The next whole line, good until the next call that adds; with `last` also one that has no end. */
+bool rp__lines_next(struct rp__lines *l, bool last, struct rp__str *ret);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/place.h"
+
+#include <sodium.h>
+
+#define HASH_CHARS 6     /* tells two projects of one name apart */
+#define ID_HASH_CHARS 32 /* stands for a whole name */
+#define NAME_CHARS 48
+
+static bool is_first(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static bool is_id_char(char c)
+{
+  return is_first(c) || c == '.' || c == '_' || c == ':' || c == '-';
+}
+
+static bool is_id(const char *s)
+{
+  size_t n = strlen(s);
+  if (n == 0 || n > RP_ID_MAX || !is_first(s[0])) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!is_id_char(s[i])) return false;
+  return true;
+}
+
+static void hash_text(const char *s, char *ret, size_t chars)
+{
+  unsigned char h[crypto_generichash_BYTES_MIN];
+  char hex[sizeof h * 2 + 1];
+  crypto_generichash(h, sizeof h, (const unsigned char *)s, strlen(s), NULL, 0);
+  sodium_bin2hex(hex, sizeof hex, h, sizeof h);
+  snprintf(ret, chars + 1, "%s", hex);
+}
+
+static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
+{
+  char name[NAME_CHARS + 1], hash[HASH_CHARS + 1];
+  size_t end = strlen(cwd), n = 0;
+  while (end > 1 && cwd[end - 1] == '/') end--;
+  size_t from = end;
+  while (from > 0 && cwd[from - 1] != '/') from--;
+  for (; from < end && n < NAME_CHARS; from++) {
+    char c = is_id_char(cwd[from]) && cwd[from] != ':' ? cwd[from] : '-';
+    if (n || is_first(c)) name[n++] = c;
+  }
+  name[n] = '\0';
+  hash_text(cwd, hash, HASH_CHARS);
+  snprintf(ret, RP_SCOPE_MAX + 1, "%s-%s", n ? name : "root", hash);
+}
+
+int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err)
+{
+  const char *name = given && *given ? given : getenv("REPRISE_SCOPE");
+  char here[4096];
+  if (name && *name) {
+    if (!is_id(name)) return rp__fail_field(err, RP_E_INVALID, "scope", "'%s' is no name of a scope", name);
+    snprintf(ret, RP_SCOPE_MAX + 1, "%s", name);
+    return 0;
+  }
+  if (!cwd || !*cwd) cwd = getcwd(here, sizeof here);
+  if (!cwd) return rp__fail(err, RP_E_INVALID, "the current directory has no name; give a scope");
+  scope_of(cwd, ret);
+  return 0;
+}
+
+const char *rp__place_session(void)
+{
+  const char *id = getenv("REPRISE_SESSION");
+  return id && is_id(id) ? id : NULL;
+}
+
+void rp__place_id(const char *prefix, const char *name, char ret[RP_SCOPE_MAX + 1])
+{
+  char hash[ID_HASH_CHARS + 1];
+  if (is_id(name)) {
+    snprintf(ret, RP_SCOPE_MAX + 1, "%s", name);
+    return;
+  }
+  hash_text(name, hash, ID_HASH_CHARS);
+  snprintf(ret, RP_SCOPE_MAX + 1, "%s-%s", prefix, hash);
+}
