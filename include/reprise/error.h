@@ -36,6 +36,7 @@ extern "C" {
   X(RECORD_NOT_FOUND, -25,  "record.not_found",      404, -32002,  3, 0, "the session has no record") \
   X(TOKEN_NOT_FOUND,  -26,  "token.not_found",       404, -32002,  3, 0, "no such token")        \
   X(ROUTE_NOT_FOUND,  -27,  "http.not_found",        404, -32601,  3, 0, "no such route")        \
+  X(BLOB_NOT_FOUND,   -28,  "blob.not_found",        404, -32002,  3, 0, "no such blob")         \
   X(HELD,             -30,  "session.held",          409, -32001,  4, 0, "somebody else holds the session") \
   X(FENCED,           -31,  "session.fenced",        409, -32001,  4, 0, "a newer run holds the session") \
   X(ENDED,            -32,  "session.ended",         409, -32001,  4, 0, "the session has ended") \

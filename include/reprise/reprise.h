@@ -206,10 +206,17 @@ RP_API int rp_append_check(rp_session *s, const rp_event *ev, size_t n, const rp
 /*
  * Keeps text that is over an event's limit (a file that an agent read, a picture) with its session: masked like
  * events, sealed with its scope, gone with the session, part of its export. Durable when this returns. The same bytes
- * twice are one blob. `ret_id` holds RP_BLOB_ID_MAX + 1 bytes. RP_E_TOO_LARGE over 64 MiB.
+ * twice are one blob. `ret_id` holds RP_BLOB_ID_MAX + 1 bytes. RP_E_TOO_LARGE over 64 MiB, and what an append returns
+ * where the session takes none (RP_E_FENCED, RP_E_ENDED).
+ *
+ * An event names a blob by its id, which is the whole value of a member of its body, as in {"acp_blob":ID}. A blob that
+ * no event names within an hour is taken away by a repair.
  */
 RP_API int rp_blob_put(rp_session *s, const void *bytes, size_t n, char *ret_id, rp_error *err);
-/* Its bytes, in one or more calls of `write`. RP_E_BLOB_NOT_FOUND. */
+/*
+ * Its bytes, in any number of calls of `write`; non-zero ends it and is returned. Nothing for one that was lost and
+ * mended by a repair. RP_E_BLOB_NOT_FOUND, RP_E_CORRUPT.
+ */
 RP_API int rp_blob_get(rp_session *s, const char *id, int (*write)(void *ctx, const void *bytes, size_t n), void *ctx,
                        rp_error *err);
 
@@ -433,10 +440,10 @@ typedef int rp_secret_fn(void *ctx, const rp_secret *secret);
 RP_API int rp_redact_check(rp_engine *e, const char *text, size_t n, rp_secret_fn *fn, void *ctx, char **ret,
                            rp_error *err);
 /*
- * Masks a session's stored events again, with the patterns of today, and everything made of them: snapshots, record,
- * mirror, search, memories, and what later sessions of the scope inherited. `text` (or NULL) is a secret to be masked
- * wherever it stands. {"session_id","sessions","events","secrets","held","dry_run"}; held: later sessions that are in
- * use and were left. No byte of what was masked stays in the store's files.
+ * Masks a session's stored events and blobs again, with the patterns of today, and everything made of them: snapshots,
+ * record, mirror, search, memories, and what later sessions of the scope inherited. `text` (or NULL) is a secret to be
+ * masked wherever it stands. {"session_id","sessions","events","blobs","secrets","held","dry_run"}; held: later
+ * sessions that are in use and were left. No byte of what was masked stays in the store's files.
  */
 RP_API int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,
                              void *pctx, char **ret, rp_error *err);

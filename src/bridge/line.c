@@ -10,26 +10,40 @@ void rp__lines_done(struct rp__lines *l)
 {
   rp__buf_done(&l->buf);
   l->at = l->scanned = 0;
+  l->skipping = false;
 }
 
-/* The lines that were taken make room. Moved only when at least half of the buffer is theirs: each byte moves once. */
+static void forget(struct rp__lines *l)
+{
+  if (l->buf.cap > RP_LINE_KEEP)
+    rp__buf_done(&l->buf);
+  else
+    rp__buf_reset(&l->buf);
+  l->at = l->scanned = 0;
+}
+
+/* The lines that were taken make room. */
 static void compact(struct rp__lines *l)
 {
   if (l->at == l->buf.n) {
-    rp__buf_reset(&l->buf);
-  } else if (l->at > l->buf.n / 2) {
-    memmove(l->buf.p, l->buf.p + l->at, l->buf.n - l->at);
-    l->buf.n -= l->at;
-  } else {
+    forget(l);
     return;
   }
+  memmove(l->buf.p, l->buf.p + l->at, l->buf.n - l->at);
+  l->buf.n -= l->at;
   l->scanned -= RP_MIN(l->scanned, l->at);
   l->at = 0;
 }
 
+/* Moved only when most of the buffer is theirs, so that each byte moves about once, or when there is no room else. */
+static void make_room(struct rp__lines *l, size_t n)
+{
+  if (l->at > l->buf.n / 2 || l->buf.max - l->buf.n < n) compact(l);
+}
+
 char *rp__lines_room(struct rp__lines *l, size_t n, rp_error *err)
 {
-  compact(l);
+  make_room(l, n);
   char *room = rp__buf_room(&l->buf, n);
   if (room) return room;
   if (l->buf.err == RP_E_NOMEM) {
@@ -54,6 +68,13 @@ int rp__lines_add(struct rp__lines *l, const char *bytes, size_t n, rp_error *er
   return 0;
 }
 
+void rp__lines_skip(struct rp__lines *l)
+{
+  l->at = l->buf.n;
+  forget(l);
+  l->skipping = true;
+}
+
 static bool blank(struct rp__str line)
 {
   for (size_t i = 0; i < line.n; i++)
@@ -69,6 +90,7 @@ static bool cut(struct rp__lines *l, bool last, struct rp__str *ret)
   if (l->scanned < l->buf.n) end = memchr(l->buf.p + l->scanned, '\n', l->buf.n - l->scanned);
   if (!end && !last) {
     l->scanned = l->buf.n;
+    if (l->skipping) forget(l);
     return false;
   }
   size_t n = end ? (size_t)(end - from) : l->buf.n - l->at;
@@ -83,7 +105,10 @@ bool rp__lines_next(struct rp__lines *l, bool last, struct rp__str *ret)
 {
   struct rp__str line;
   while (cut(l, last, &line)) {
-    if (blank(line)) continue;
+    if (l->skipping || blank(line)) {
+      l->skipping = false;
+      continue;
+    }
     *ret = line;
     return true;
   }

@@ -13,11 +13,13 @@
 #include "base/error.h"
 
 #define RP_LINE_MAX ((size_t)64 * 1024 * 1024) /* bytes of a line; the kits' own limit is 32 MiB */
+#define RP_LINE_KEEP ((size_t)1024 * 1024)     /* memory of a longer line is given back after it */
 
 struct rp__lines {
   struct rp__buf buf;
   size_t at;      /* where the next line begins */
   size_t scanned; /* no end before here */
+  bool skipping;  /* what comes up to the next end belongs to a line that was given up */
 };
 
 void rp__lines_init(struct rp__lines *l, size_t max);
@@ -27,6 +29,11 @@ char *rp__lines_room(struct rp__lines *l, size_t n, rp_error *err);
 void rp__lines_added(struct rp__lines *l, size_t n);
 /* The same with bytes from elsewhere. RP_E_TOO_LARGE, RP_E_NOMEM. */
 int rp__lines_add(struct rp__lines *l, const char *bytes, size_t n, rp_error *err);
+/*
+ * Gives up the line that could not be kept: what was read of it, and what will be. Whole lines that were not taken yet
+ * go too, so take them first. Then adding works again.
+ */
+void rp__lines_skip(struct rp__lines *l);
 /* The next whole line, good until the next call that adds; with `last` also one that has no end. */
 bool rp__lines_next(struct rp__lines *l, bool last, struct rp__str *ret);
 

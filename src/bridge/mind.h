@@ -7,44 +7,78 @@
 
 #include <reprise/reprise.h>
 
+#include "bridge/args.h"
 #include "bridge/place.h"
 #include "json/json.h"
 
+/* Zero but for `e`, `scope` and `channel` is a good start: owned by this process, confined to its scope. */
 struct rp__mind {
   rp_engine *e;
   char scope[RP_SCOPE_MAX + 1];
   rp_session *s; /* NULL until a tool needs one */
-  bool guest;    /* of a bridge around us: no start, no end, no brief */
+  bool guest;    /* of a bridge around us, or of whoever holds `ref`: no start, no end, no brief */
   rp_owner_kind owner;
+  int64_t owner_pid;          /* with RP_OWNER_PID */
   char channel[32];           /* of the session begun here */
   char ref[RP_SCOPE_MAX + 1]; /* a session to act on, or its key to be; empty: a new one */
+  char by[RP_SCOPE_MAX + 1];  /* who asks, for the audit (the client's name); empty: the channel */
+  bool remote;                /* asked over a network: what surrounds this process is not around the asker */
+  bool reads_only;            /* nothing may be written or begun: RP_E_FORBIDDEN */
+  bool begun;                 /* `s` came from rp__mind_begin, which may give another when it has ended */
+  char *brief;                /* what the start gave, or NULL */
 };
 
-/* Begins or joins the session, once. A guest's is attached to. */
+/*
+ * Begins or joins the session, once. A bridge around us has one already, and so does whoever lives in the session that
+ * `ref` names: then its guest. Otherwise `ref` is resumed by id, ended or not, or started by key. With reads_only there
+ * is only joining: `ref`, or else the scope's last. RP_E_SESSION_NOT_FOUND: a bridge is around us, and has none yet.
+ */
 int rp__mind_begin(struct rp__mind *m, rp_error *err);
 /* The text for the model: what the start gave, NULL when there is nothing to tell or we are guests. Owned by the mind.
  */
 const char *rp__mind_brief(struct rp__mind *m);
+/* The brief as it stands, for who asks: of the session, or what a start would give. Nothing where there is none to
+ * give. Changes nothing. */
+int rp__mind_brief_now(struct rp__mind *m, struct rp__buf *out, rp_error *err);
 /* Ends what was begun here (a guest only lets go). NULL reason is fine. */
 void rp__mind_end(struct rp__mind *m, const char *reason);
 /* Lets go without ending. */
 void rp__mind_leave(struct rp__mind *m);
 
+/*
+ * The id that a reference names: id, key, unique prefix or "last" of the scope. What is of other scopes or in the trash
+ * is not found.
+ */
+int rp__mind_resolve(const struct rp__mind *m, const char *ref, char ret[RP_ID_MAX + 1], rp_error *err);
+/* RP_E_FORBIDDEN when this mind only reads. */
+int rp__mind_may_write(const struct rp__mind *m, rp_error *err);
+
 struct rp__tool {
   const char *name, *title, *description;
-  const char *schema;            /* JSON Schema of the arguments: strict, plain 2020-12, additionalProperties false */
+  const struct rp__takes *takes;
   bool reads, destroys, repeats; /* MCP's annotations readOnlyHint, destructiveHint, idempotentHint */
-  /* Writes the result's document (one JSON object). Errors are told to the model as they are. */
-  int (*run)(struct rp__mind *m, struct rp__json args, struct rp__buf *out, rp_error *err);
+  bool lone;                     /* needs no session of its own */
+  /* Writes the result's document (one JSON object). `args`: by the rows of `takes`. Errors are told to the model. */
+  int (*run)(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err);
+  /* The document as text for a model; NULL: as it is. */
+  void (*tell)(struct rp__json doc, struct rp__buf *out);
 };
 
-extern const struct rp__tool rp__tools[]; /* ends with a NULL name; their order is fixed */
+#define RP_TOOL_DOC_MAX ((size_t)4 * 1024 * 1024) /* bytes of one result */
+
+extern const struct rp__tool *const rp__tools[]; /* ends with NULL; their order is fixed */
 const struct rp__tool *rp__tool_find(struct rp__json name);
+/* JSON Schema of the arguments: strict, plain 2020-12, additionalProperties false. */
+void rp__tool_schema(const struct rp__tool *t, struct rp__jw *w);
 /*
  * Checks the arguments against what the tool takes (unknown, missing, wrong type: RP_E_INVALID naming the field) and
- * runs it. NONE as arguments is an empty object.
+ * runs it. NONE as arguments is an empty object. On an error `out` is as it was.
  */
 int rp__tool_call(struct rp__mind *m, const struct rp__tool *t, struct rp__json args, struct rp__buf *out,
                   rp_error *err);
+/* What rp__tool_call wrote, as text for a model. */
+void rp__tool_text(const struct rp__tool *t, struct rp__json doc, struct rp__buf *out);
+/* An error as a model should read it: what went wrong and what to do, in one or two lines. */
+void rp__tool_error_text(const rp_error *err, struct rp__buf *out);
 
 #endif

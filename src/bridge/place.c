@@ -3,9 +3,14 @@
 
 #include <sodium.h>
 
+#include "json/json.h"
+
 #define HASH_CHARS 6     /* tells two projects of one name apart */
 #define ID_HASH_CHARS 32 /* stands for a whole name */
 #define NAME_CHARS 48
+#define PATH_CHARS 4096
+#define LOOKED_AT 100 /* sessions of the scope among which the host's is looked for */
+#define FOUND 1       /* what the callback returns to stop */
 
 static bool is_first(char c)
 {
@@ -32,12 +37,13 @@ static void hash_text(const char *s, char *ret, size_t chars)
   char hex[sizeof h * 2 + 1];
   crypto_generichash(h, sizeof h, (const unsigned char *)s, strlen(s), NULL, 0);
   sodium_bin2hex(hex, sizeof hex, h, sizeof h);
-  snprintf(ret, chars + 1, "%s", hex);
+  memcpy(ret, hex, chars);
+  ret[chars] = '\0';
 }
 
 static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
 {
-  char name[NAME_CHARS + 1], hash[HASH_CHARS + 1];
+  char name[NAME_CHARS + 1], hash[HASH_CHARS + 1], path[PATH_CHARS];
   size_t end = strlen(cwd), n = 0;
   while (end > 1 && cwd[end - 1] == '/') end--;
   size_t from = end;
@@ -47,14 +53,16 @@ static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
     if (n || is_first(c)) name[n++] = c;
   }
   name[n] = '\0';
-  hash_text(cwd, hash, HASH_CHARS);
+  /* "/a/b" and "/a/b/" are one directory. */
+  snprintf(path, sizeof path, "%.*s", (int)RP_MIN(end, sizeof path - 1), cwd);
+  hash_text(path, hash, HASH_CHARS);
   snprintf(ret, RP_SCOPE_MAX + 1, "%s-%s", n ? name : "root", hash);
 }
 
 int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err)
 {
   const char *name = given && *given ? given : getenv("REPRISE_SCOPE");
-  char here[4096];
+  char here[PATH_CHARS];
   if (name && *name) {
     if (!is_id(name)) return rp__fail_field(err, RP_E_INVALID, "scope", "'%s' is no name of a scope", name);
     snprintf(ret, RP_SCOPE_MAX + 1, "%s", name);
@@ -70,6 +78,48 @@ const char *rp__place_session(void)
 {
   const char *id = getenv("REPRISE_SESSION");
   return id && is_id(id) ? id : NULL;
+}
+
+bool rp__place_nested(void)
+{
+  const char *bridge = getenv("REPRISE_BRIDGE");
+  return rp__place_session() || (bridge && *bridge);
+}
+
+/* What the host's session must look like, and its id once it is found. */
+struct search {
+  const char *channel, *cwd;
+  char *id;
+};
+
+static int take_host(void *ctx, const rp_session_info *info)
+{
+  struct search *s = ctx;
+  if (info->ended_at || !info->channel || strcmp(info->channel, s->channel) != 0) return 0;
+  const char *meta = info->meta ? info->meta : "";
+  if (!rp__json_eq(rp__json_get(rp__json_trusted(meta, strlen(meta)), "cwd"), s->cwd)) return 0;
+  snprintf(s->id, RP_SCOPE_MAX + 1, "%s", info->id);
+  return FOUND;
+}
+
+int rp__place_host(rp_engine *e, const char *scope, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err)
+{
+  const char *id = rp__place_session(), *bridge = getenv("REPRISE_BRIDGE");
+  char here[PATH_CHARS], found[RP_SCOPE_MAX + 1];
+  if (!cwd || !*cwd) cwd = getcwd(here, sizeof here);
+  if (id) {
+    snprintf(ret, RP_SCOPE_MAX + 1, "%s", id);
+    return 0;
+  }
+  if (!bridge || !*bridge || !cwd) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no bridge is around this one");
+  struct search s = {bridge, cwd, found};
+  const rp_filter f = {.scope = scope, .limit = LOOKED_AT};
+  int code = rp_list(e, &f, take_host, &s, err);
+  if (code == 0)
+    return rp__fail(err, RP_E_SESSION_NOT_FOUND, "'%s' has no open session of %s in %s", scope, bridge, cwd);
+  if (code != FOUND) return code;
+  snprintf(ret, RP_SCOPE_MAX + 1, "%s", found);
+  return 0;
 }
 
 void rp__place_id(const char *prefix, const char *name, char ret[RP_SCOPE_MAX + 1])

@@ -31,6 +31,15 @@ static bool is_id(struct rp__json v)
   return v.type == RP_JSON_STRING || v.type == RP_JSON_NUMBER || v.type == RP_JSON_NULL;
 }
 
+/* JSON that we refuse all the same (duplicate keys, too deep) is a bad request, not a parse error. */
+static int parse_code(const char *line, size_t n, int rc)
+{
+  struct rp__json_limits lenient = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
+  struct rp__json message;
+  if (rc == RP_E_NOMEM) return INVALID_REQUEST;
+  return rp__json_parse(line, n, &lenient, &message, NULL) == 0 ? INVALID_REQUEST : PARSE_ERROR;
+}
+
 void rp__rpc_look(const char *line, size_t n, struct rp__rpc *ret)
 {
   struct rp__json_limits limits = {.max_depth = RP_RPC_DEPTH};
@@ -40,7 +49,7 @@ void rp__rpc_look(const char *line, size_t n, struct rp__rpc *ret)
   *ret = (struct rp__rpc){0};
   int rc = rp__json_parse(line, n, &limits, &message, &err);
   if (rc) {
-    broken(ret, PARSE_ERROR, err.message);
+    broken(ret, parse_code(line, n, rc), err.message);
     return;
   }
   if (message.type != RP_JSON_OBJECT) {
@@ -124,7 +133,7 @@ void rp__rpc_fail(struct rp__buf *out, struct rp__json id, const rp_error *err)
   if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
   if (err->hint[0]) rp__jw_kstr(&w, "hint", err->hint);
   rp__jw_end_object(&w);
-  rp__rpc_error(out, id, info->json_rpc, err->message, data.err ? NULL : data.p);
+  rp__rpc_error(out, id, info->json_rpc, err->message[0] ? err->message : info->text, data.err ? NULL : data.p);
 }
 
 void rp__rpc_splice(struct rp__buf *out, struct rp__str line, struct rp__json span, struct rp__str with)

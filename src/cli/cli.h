@@ -89,6 +89,8 @@ struct rp__cmd {
    */
   bool forwards;
   int (*explain)(struct rp__cli *c, rp_error *err);
+  /* Whether whoever ran it must not notice a failure: then nothing is said (but with -v) and the exit code is 0. */
+  bool (*forgives)(const struct rp__cli *c, int argc, char **argv);
 };
 
 enum rp__global { RP_G_DB, RP_G_CONFIG, RP_G_JSON, RP_G_VERBOSE, RP_G_QUIET, RP_G_HELP, RP_G_VERSION, RP_G_MAX };
@@ -196,7 +198,7 @@ extern const struct rp__cmd rp__cmd_brief, rp__cmd_continue, rp__cmd_chain, rp__
 extern const struct rp__cmd rp__cmd_tasks, rp__cmd_remember, rp__cmd_memories, rp__cmd_feel, rp__cmd_mood;
 extern const struct rp__cmd rp__cmd_evidence, rp__cmd_redact, rp__cmd_audit;
 extern const struct rp__cmd rp__cmd_gc, rp__cmd_trash, rp__cmd_untrash, rp__cmd_hold, rp__cmd_rm;
-extern const struct rp__cmd rp__cmd_serve, rp__cmd_token;
+extern const struct rp__cmd rp__cmd_acp, rp__cmd_hook, rp__cmd_mcp, rp__cmd_serve, rp__cmd_token;
 extern const struct rp__cmd rp__cmd_demo, rp__cmd_demo_agent, rp__cmd_completion, rp__cmd_help, rp__cmd_version;
 
 #endif

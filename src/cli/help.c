@@ -49,8 +49,11 @@ void rp__help_overview(const struct rp__cli *c, FILE *f)
 void rp__help_command(const struct rp__cli *c, const struct rp__cmd *cmd, FILE *f)
 {
   bool colour = colour_of(c, f);
-  fprintf(f, "usage: reprise %s%s%s%s\n\n%s.\n", cmd->name, *cmd->usage ? " " : "", cmd->usage,
-          cmd->n_opts ? " [OPTIONS]" : "", cmd->summary);
+  /* What stands behind "--" takes all that follows, so options come before it. */
+  bool first = strncmp(cmd->usage, "-- ", 3) == 0;
+  const char *options = cmd->n_opts ? " [OPTIONS]" : "";
+  fprintf(f, "usage: reprise %s%s%s%s%s\n\n%s.\n", cmd->name, first ? options : "", *cmd->usage ? " " : "", cmd->usage,
+          first ? "" : options, cmd->summary);
   if (cmd->detail) fprintf(f, "\n%s\n", cmd->detail);
   if (cmd->n_opts) {
     fprintf(f, "\n%soptions%s\n", RP_SGR(colour, RP_BOLD), RP_RESET(colour));

@@ -31,6 +31,12 @@ static int parse(struct rp__cli *c, int argc, char **argv, rp_error *err)
   return code;
 }
 
+/* Some callers take a failure, or the talk about it, for a verdict of their own. */
+static bool forgiven(const struct rp__cli *c, int argc, char **argv)
+{
+  return c->cmd && c->cmd->forgives && c->cmd->forgives(c, argc, argv);
+}
+
 int main(int argc, char **argv)
 {
   struct rp__cli c = {0};
@@ -43,6 +49,10 @@ int main(int argc, char **argv)
   rp_error out_err = {0};
   int out_code = rp__out_finish(&out_err);
   rp__cli_done(&c);
+  if ((code || out_code) && forgiven(&c, argc, argv)) {
+    if (c.globals[RP_G_VERBOSE].count) rp__cli_report(&c, code ? &err : &out_err);
+    return 0;
+  }
   if (code) {
     if (!err.code) err.code = code;
     return rp__cli_report(&c, &err);

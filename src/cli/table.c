@@ -2,6 +2,7 @@
 /* The table of commands, in the order in which help tells them. */
 #include "cli/cli.h"
 
+/* clang-format off */
 const struct rp__cmd *const rp__cmds[] = {
     &rp__cmd_start,
     &rp__cmd_append,
@@ -30,6 +31,9 @@ const struct rp__cmd *const rp__cmds[] = {
     &rp__cmd_fork,
     &rp__cmd_export,
     &rp__cmd_import,
+    &rp__cmd_acp,
+    &rp__cmd_hook,
+    &rp__cmd_mcp,
     &rp__cmd_serve,
     &rp__cmd_token,
     &rp__cmd_verify,
@@ -51,6 +55,7 @@ const struct rp__cmd *const rp__cmds[] = {
     &rp__cmd_demo_agent,
     NULL,
 };
+/* clang-format on */
 
 const struct rp__opt rp__global_opts[RP_G_MAX] = {
     [RP_G_DB] = {"db", 0, RP_OPT_TEXT, "URL", "the store: sqlite:PATH (default $REPRISE_DB, or reprise.db at home)"},

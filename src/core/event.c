@@ -61,7 +61,7 @@ struct kind {
 static const struct kind kinds[RP_KIND_MAX] = {
   [RP_KIND_MESSAGE] = {"message", FIELDS(
     NEED_WORD("role", "user", "assistant", "system", "tool"), NEED("content", T_STRING | T_ARRAY),
-    MAY("message_id", T_ID), MAY("source", T_ID))},
+    MAY("message_id", T_ID), MAY("source", T_ID), MAY("thought", T_BOOL))},
   [RP_KIND_NOTE] = {"note", FIELDS(
     NEED("id", T_ID | T_NUMBER), NEED("text", T_STRING), MAY("category", T_STRING), MAY("confidence", T_NUMBER),
     MAY("timestamp", T_TIME))},

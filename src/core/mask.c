@@ -206,6 +206,40 @@ static bool hides(struct rp__json body)
   return false;
 }
 
+/* White space around the JSON stays, as everything does that is not masked. */
+static int mask_json(const struct rp__redactor *r, struct rp__json v, struct rp__str all, struct rp__buf *out,
+                     struct rp__str *ret, size_t *ret_hits)
+{
+  struct rp__str masked;
+  size_t hits = 0;
+  rp__buf_add(out, all.p, (size_t)(v.p - all.p));
+  int rc = rp__mask_body(r, RP_KIND_OTHER, v, out, &masked, &hits);
+  if (!rc && hits) rp__buf_add(out, v.p + v.n, (size_t)(all.p + all.n - (v.p + v.n)));
+  if (!rc && hits) rc = out->err;
+  if (rc) return rc;
+  *ret = hits ? (struct rp__str){out->p, out->n} : all;
+  if (ret_hits) *ret_hits = hits;
+  return 0;
+}
+
+int rp__mask_bytes(const struct rp__redactor *r, const void *bytes, size_t n, struct rp__buf *out, struct rp__str *ret,
+                   size_t *ret_hits)
+{
+  static const struct rp__json_limits limits = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
+  struct rp__str all = {bytes ? bytes : "", n};
+  struct rp__json v;
+  size_t hits = 0;
+  int rc = rp__json_parse(all.p, n, &limits, &v, NULL);
+  if (rc == RP_E_NOMEM) return rc;
+  if (rc == 0) return mask_json(r, v, all, out, ret, ret_hits);
+  rc = rp__redact_suspects(r, all.p, n) ? rp__redact_text(r, all.p, n, out, &hits) : 0;
+  if (!rc && hits) rc = out->err;
+  if (rc) return rc;
+  *ret = hits ? (struct rp__str){out->p, out->n} : all;
+  if (ret_hits) *ret_hits = hits;
+  return 0;
+}
+
 int rp__mask_body(const struct rp__redactor *r, enum rp__kind kind, struct rp__json body, struct rp__buf *out,
                   struct rp__str *ret, size_t *ret_hits)
 {

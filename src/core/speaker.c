@@ -4,21 +4,35 @@
 
 #include "json/text.h"
 
-/* Appends the decoded string to a name of bounded size; what does not fit is left out. */
-static size_t name_add(char *name, size_t at, struct rp__json v)
+#define ROLE_END 128 /* where a role ends at the latest, so that the rest has its place */
+
+/* Appends the decoded string to a name that ends before `end`; what does not fit is left out. */
+static size_t name_add(char *name, size_t at, size_t end, struct rp__json v)
 {
   if (v.type != RP_JSON_STRING || v.n < 2) return at;
   struct rp__json_cursor c = {.at = v.p + 1, .end = v.p + v.n - 1};
-  for (int b; at + 1 < RP_SPEAKER_MAX && (b = rp__json_cursor_next(&c)) >= 0;) name[at++] = b ? (char)b : ' ';
+  for (int b; at + 1 < end && (b = rp__json_cursor_next(&c)) >= 0;) name[at++] = b ? (char)b : ' ';
   return at;
 }
 
+/* In one walk, for the content may be long. */
 static void name_speaker(const struct rp__event *ev, char name[RP_SPEAKER_MAX])
 {
-  size_t at = (size_t)snprintf(name, RP_SPEAKER_MAX, "%s/", rp__kind_name(ev->kind));
-  at = name_add(name, at, rp__json_get(ev->body, "role"));
+  struct rp__json_iter it = {0};
+  struct rp__json key, value, role = {0}, id = {0};
+  bool thought = false;
+  while (rp__json_next(ev->body, &it, &key, &value)) {
+    if (rp__json_eq(key, "role"))
+      role = value;
+    else if (rp__json_eq(key, "message_id"))
+      id = value;
+    else if (rp__json_eq(key, "thought"))
+      thought = value.type == RP_JSON_TRUE;
+  }
+  size_t at = (size_t)snprintf(name, RP_SPEAKER_MAX, "%s/", thought ? "thought" : rp__kind_name(ev->kind));
+  at = name_add(name, at, ROLE_END, role);
   name[at++] = '/';
-  at = name_add(name, at, rp__json_get(ev->body, "message_id"));
+  at = name_add(name, at, RP_SPEAKER_MAX, id);
   name[at] = '\0';
 }
 
@@ -52,6 +66,17 @@ struct rp__json rp__mask_chunk(const struct rp__event *ev, char speaker[RP_SPEAK
   if (ev->kind != RP_KIND_MESSAGE || rp__json_get(ev->body, "partial").type != RP_JSON_TRUE)
     return (struct rp__json){0};
   return rp__mask_spoken(ev, speaker);
+}
+
+struct rp__json rp__mask_closing(const struct rp__event *ev, char speaker[RP_SPEAKER_MAX])
+{
+  struct rp__json content = {0};
+  if (ev->kind == RP_KIND_MESSAGE) content = rp__json_get(ev->body, "content");
+  bool empty =
+      content.type == RP_JSON_ARRAY ? rp__json_count(content) == 0 : content.type == RP_JSON_STRING && content.n == 2;
+  if (!empty || rp__json_get(ev->body, "partial").type == RP_JSON_TRUE) return (struct rp__json){0};
+  name_speaker(ev, speaker);
+  return content;
 }
 
 int rp__mask_with_text(struct rp__json body, struct rp__json string, const char *text, size_t n, struct rp__buf *out)

@@ -137,6 +137,11 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
   return c->n == RP_PAGE_EVENTS || c->bytes.n >= COPY_PAGE_BYTES ? write_page(c, err) : 0;
 }
 
+int rp__copy_blob(struct rp__copy *c, const struct rp__blob_new *b, rp_error *err)
+{
+  return rp__blob_write(c->s, RP_OP_BLOB_SET, b, RP_OS, NULL, err);
+}
+
 /* ---- what follows from the events ---- */
 
 struct derive_ctx {

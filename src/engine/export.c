@@ -2,8 +2,10 @@
 /*
  * The `reprise` format: JSON lines, written and read as a stream.
  *
- *   {"reprise":1,"session":{…}}            first
+ *   {"reprise":1,"session":{…}}            first; 2 when there are blobs
  *   {"run":{…}}                            one per run, in order of epoch
+ *   {"blob":{"id":…,"at":…,"bytes":N,"part":1,"data":…}}
+ *                                          base64, in parts; a blob's parts follow each other and make N bytes
  *   {"seq":1,"at":…,"kind":…,"body":…}     one per event, bodies as the bytes that came; one that
  *                                          spans lines is written as a string, "body_text"
  *   {"end":{"events":N,"hash":"…"}}        last: BLAKE2b over all lines before it
@@ -12,7 +14,7 @@
  */
 #include <sodium.h>
 
-#include "engine/engine.h"
+#include "engine/blob.h"
 #include "engine/transfer.h"
 
 #define FLUSH_AT 65536
@@ -26,6 +28,7 @@ struct sink {
   struct rp__buf out;
   crypto_generichash_state hash;
   int64_t events, total;
+  struct rp__blob_ids blobs;
   rp_error *err;
 };
 
@@ -47,7 +50,7 @@ static void write_header(struct sink *k, const struct rp__session_row *r)
 {
   struct rp__jw w = RP_JW(&k->out);
   rp__jw_object(&w);
-  rp__jw_ki64(&w, "reprise", RP_TRANSFER_VERSION);
+  rp__jw_ki64(&w, "reprise", k->blobs.n ? RP_TRANSFER_VERSION : 1);
   rp__jw_key(&w, "session");
   rp__jw_object(&w);
   rp__jw_kstr(&w, "session_id", r->id);
@@ -133,6 +136,50 @@ static int write_runs(struct sink *k)
   return rc;
 }
 
+/* ---- blobs ---- */
+
+struct parts {
+  struct sink *k;
+  struct rp__blob_row row;
+  int64_t n;
+};
+
+static int write_part(void *ctx, const void *bytes, size_t n)
+{
+  struct parts *p = ctx;
+  struct sink *k = p->k;
+  size_t size = sodium_base64_ENCODED_LEN(n, sodium_base64_VARIANT_ORIGINAL);
+  char *data RP_AUTOFREE = malloc(size);
+  if (!data) return rp__fail_nomem(k->err);
+  sodium_bin2base64(data, size, bytes, n, sodium_base64_VARIANT_ORIGINAL);
+  struct rp__jw w = RP_JW(&k->out);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "blob");
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "id", p->row.id);
+  rp__jw_ki64(&w, "at", p->row.at_ms);
+  rp__jw_ki64(&w, "bytes", p->row.raw_size);
+  rp__jw_ki64(&w, "part", ++p->n);
+  rp__jw_kstr(&w, "data", data);
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+  rp__buf_char(&k->out, '\n');
+  if (k->progress && k->progress(k->pctx, 0, k->total))
+    return rp__fail(k->err, RP_E_CANCELLED, "the export was interrupted");
+  return sink_flush(k, true);
+}
+
+static int on_blob(void *ctx, const struct rp__blob_row *row)
+{
+  struct sink *k = ctx;
+  struct parts p = {.k = k, .row = *row};
+  if (!rp__blob_ids_have(&k->blobs, row->id)) return 0; /* came after the header was written */
+  int rc = rp__blob_read(k->s, row->id, write_part, &p, k->err);
+  return !rc && !p.n ? write_part(&p, "", 0) : rc;
+}
+
+/* ---- events ---- */
+
 static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct sink *k = ctx;
@@ -170,6 +217,7 @@ static int write_end(struct sink *k)
   rp__jw_key(&w, "end");
   rp__jw_object(&w);
   rp__jw_ki64(&w, "events", k->events);
+  if (k->blobs.n) rp__jw_ki64(&w, "blobs", (int64_t)k->blobs.n);
   rp__jw_kstr(&w, "hash", hex);
   rp__jw_end_object(&w);
   rp__jw_end_object(&w);
@@ -193,13 +241,16 @@ int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *prog
   rc = rp__session_row(s, &row, err);
   if (rc) return rc;
   k.total = row.last_seq;
+  rc = rp__blobs_list(s, &k.blobs, k.err); /* those of all events up to there are stored by now */
   crypto_generichash_init(&k.hash, NULL, 0, 32);
   write_header(&k, &row);
   rp__session_row_done(&row);
-  rc = write_runs(&k);
+  if (!rc) rc = write_runs(&k);
+  if (!rc && k.blobs.n) rc = s->e->store->ops->blob_list(s->e->store, s->ref, NULL, on_blob, &k, k.err);
   if (!rc && k.total) rc = rp__journal_read(s, 0, 0, on_event, &k, k.err);
   if (rc == RP__TRANSFER_END) rc = 0;
   if (!rc) rc = write_end(&k);
   rp__buf_done(&k.out);
+  rp__blob_ids_done(&k.blobs);
   return rc;
 }

@@ -25,7 +25,10 @@ struct source {
 
   struct rp__session_row row;
   bool header, end;
-  int64_t runs;
+  int64_t runs, blobs;
+  struct rp__blob_new blob; /* whose parts are coming; no id: none */
+  int64_t blob_bytes, blob_part;
+  struct rp__buf blob_data;
   struct rp__copy *copy;
 };
 
@@ -213,17 +216,81 @@ static int read_event(struct source *x, struct rp__json doc)
   return rp__copy_event(x->copy, seq, at, kind, stored.p, stored.n, x->err);
 }
 
+/* ---- blobs ---- */
+
+static int blob_malformed(struct source *x)
+{
+  return malformed(x, "the blob is not as expected");
+}
+
+/* The next part's place: what it says of its blob must be what the first part said. */
+static int blob_begin(struct source *x, struct rp__json v)
+{
+  char id[RP_NAME] = "";
+  int64_t at = 0, bytes = -1, part = 0;
+  bool ok = get_name(v, "id", true, id) && rp__blob_id_ok(id) && rp__json_i64(rp__json_get(v, "at"), &at) &&
+            rp__json_i64(rp__json_get(v, "bytes"), &bytes) && rp__json_i64(rp__json_get(v, "part"), &part);
+  if (!ok || bytes < 0 || part != x->blob_part + 1) return blob_malformed(x);
+  if (bytes > (int64_t)RP_BLOB_MAX)
+    return rp__fail_field(x->err, RP_E_TOO_LARGE, "blob", "line %lld: the blob has %lld bytes, the limit is %zu",
+                          (long long)x->line, (long long)bytes, RP_BLOB_MAX);
+  if (part > 1 && (strcmp(id, x->blob.id) != 0 || bytes != x->blob_bytes)) return blob_malformed(x);
+  snprintf(x->blob.id, sizeof x->blob.id, "%s", id);
+  x->blob.at_ms = at;
+  x->blob_bytes = bytes;
+  x->blob_part = part;
+  return 0;
+}
+
+static int blob_store(struct source *x)
+{
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(2 * RP_BLOB_MAX);
+  struct rp__str stored;
+  int rc = rp__engine_mask_bytes(x->e, x->copy->s->scope, x->blob_data.p, x->blob_data.n, &masked, &stored);
+  if (rc) return rp__fail(x->err, rc, "line %lld: the blob can't be masked", (long long)x->line);
+  x->blob.bytes = stored.p;
+  x->blob.n = stored.n;
+  rc = rp__copy_blob(x->copy, &x->blob, x->err);
+  x->blob = (struct rp__blob_new){0};
+  x->blob_part = 0;
+  x->blobs++;
+  rp__buf_done(&x->blob_data);
+  return rc;
+}
+
+static int read_blob(struct source *x, struct rp__json v)
+{
+  struct rp__json data = rp__json_get(v, "data");
+  size_t n = 0, room = data.n / 4 * 3 + 3;
+  int rc = blob_begin(x, v);
+  if (rc) return rc;
+  if (data.type != RP_JSON_STRING) return blob_malformed(x);
+  if (x->blob_part == 1) x->blob_data = RP_BUF(RP_BLOB_MAX + x->max_line);
+  char *at = rp__buf_room(&x->blob_data, room);
+  if (!at) return rp__fail_nomem(x->err);
+  if (sodium_base642bin((unsigned char *)at, room, data.p + 1, data.n - 2, NULL, &n, NULL,
+                        sodium_base64_VARIANT_ORIGINAL) != 0)
+    return malformed(x, "the blob's data is no base64");
+  x->blob_data.n += n;
+  if ((int64_t)x->blob_data.n > x->blob_bytes) return malformed(x, "the blob is longer than it says");
+  return (int64_t)x->blob_data.n == x->blob_bytes ? blob_store(x) : 0;
+}
+
 static int read_end(struct source *x, struct rp__json v)
 {
   unsigned char hash[32];
   char hex[65];
-  int64_t events = -1;
+  int64_t events = -1, blobs = 0;
   crypto_generichash_final(&x->hash, hash, sizeof hash);
   sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
   rp__json_i64(rp__json_get(v, "events"), &events);
   if (events != x->copy->written + (int64_t)x->copy->n)
     return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "the export says it has %lld events, it has %lld", (long long)events,
                     (long long)(x->copy->written + (int64_t)x->copy->n));
+  rp__json_i64(rp__json_get(v, "blobs"), &blobs);
+  if (blobs != x->blobs)
+    return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "the export says it has %lld blobs, it has %lld", (long long)blobs,
+                    (long long)x->blobs);
   if (!rp__json_eq(rp__json_get(v, "hash"), hex))
     return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "the export's hash does not fit: it was changed or damaged");
   x->end = true;
@@ -239,8 +306,12 @@ static int read_line(struct source *x, struct rp__str line)
   if (rc == RP_E_NOMEM) return rc;
   if (rc && !x->header) return malformed(x, "this is no reprise export");
   if (rc) return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "line %lld is no JSON", (long long)x->line);
+  bool blob = x->header && (v = rp__json_get(doc, "blob")).type == RP_JSON_OBJECT;
+  if (x->blob.id[0] && !blob) return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "blob %s is cut off", x->blob.id);
   if (!x->header)
     rc = read_header(x, doc);
+  else if (blob)
+    rc = read_blob(x, v);
   else if ((v = rp__json_get(doc, "end")).type == RP_JSON_OBJECT)
     return read_end(x, v);
   else if ((v = rp__json_get(doc, "run")).type == RP_JSON_OBJECT)
@@ -284,6 +355,7 @@ int rp_import(rp_engine *e, rp_read_fn *read, void *ctx, rp_progress_fn *progres
   rc = read_all(&x);
   rp__copy_free(x.copy);
   rp__buf_done(&x.in);
+  rp__buf_done(&x.blob_data);
   if (!rc && ret_id) memcpy(ret_id, x.row.id, sizeof x.row.id);
   rp__session_row_done(&x.row);
   return rc;

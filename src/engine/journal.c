@@ -52,7 +52,8 @@ static int batch_init(struct rp__batch *b, rp_session *s, const rp_event *ev, si
 
 void rp__batch_done(struct rp__batch *b, bool stored)
 {
-  for (size_t i = 0; b->spoken && i < b->n; i++) {
+  /* Backwards, for each goes back to what was before it. */
+  for (size_t i = b->spoken ? b->n : 0; i-- > 0;) {
     rp__speech_settle(b->s, &b->spoken[i].undo, stored);
     rp__buf_done(&b->spoken[i].masked);
   }

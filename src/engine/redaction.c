@@ -4,6 +4,7 @@
  * events in place, which nothing else does, and makes everything derived from them anew.
  */
 #include "engine/archive.h"
+#include "engine/blob.h"
 #include "engine/capture.h"
 #include "engine/memory.h"
 #include "engine/mirror.h"
@@ -55,7 +56,7 @@ struct work {
   const struct rp__redactor *r; /* the engine's, or one that knows the secret that was named */
   struct change changes[PAGE];
   size_t n;
-  int64_t events, secrets;
+  int64_t events, blobs, secrets;
   rp_error *err;
 };
 
@@ -325,7 +326,7 @@ static int own_redactor(const char *text, struct rp__redactor **ret, rp_error *e
 
 /* What was done, in the session that was named and in those that came after it. */
 struct total {
-  int64_t sessions, events, secrets, held;
+  int64_t sessions, events, blobs, secrets, held;
 };
 
 static int redaction_tell(const char *id, const struct total *t, bool dry_run, char **ret, rp_error *err)
@@ -337,6 +338,7 @@ static int redaction_tell(const char *id, const struct total *t, bool dry_run, c
   rp__jw_kstr(&w, "session_id", id);
   rp__jw_ki64(&w, "sessions", t->sessions);
   rp__jw_ki64(&w, "events", t->events);
+  rp__jw_ki64(&w, "blobs", t->blobs);
   rp__jw_ki64(&w, "secrets", t->secrets);
   rp__jw_ki64(&w, "held", t->held);
   rp__jw_kbool(&w, "dry_run", dry_run);
@@ -351,6 +353,7 @@ static void redaction_audit(const struct work *x)
   rp__audit_begin(&note);
   rp__jw_kstr(&note.w, "session_id", x->s->id);
   rp__jw_ki64(&note.w, "events", x->events);
+  if (x->blobs) rp__jw_ki64(&note.w, "blobs", x->blobs);
   rp__jw_ki64(&note.w, "secrets", x->secrets);
   rp__audit_write(x->s->e, x->s->scope, "redaction", &note);
   rp__audit_done(&note);
@@ -367,13 +370,15 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   if (rc) return rc;
   rc = mask_events(x, dry_run, row->last_seq, progress, pctx, err);
   changes_done(x);
+  if (!rc) rc = rp__blobs_mask(x->s, r, dry_run, &x->blobs, &x->secrets, err);
   /* The one that was named also when no event is left to mask: an interrupted redaction may have come as far as that.
    */
-  bool due = !dry_run && (named || x->events);
+  bool due = !dry_run && (named || x->events || x->blobs);
   if (!rc && due) rc = renew(x->s, r, row, err);
   if (!rc && due) redaction_audit(x);
-  t->sessions += x->events > 0;
+  t->sessions += x->events > 0 || x->blobs > 0;
   t->events += x->events;
+  t->blobs += x->blobs;
   t->secrets += x->secrets;
   rp__session_unref(x->s);
   return rc;

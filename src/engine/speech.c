@@ -5,10 +5,11 @@
 #define TAIL_MAX 4096  /* bytes of the last thing said, in which a secret may have begun */
 #define TAIL_PLAIN 64  /* bytes of it that matter when nothing in it looked like a secret */
 #define SHELL_MAX 4096 /* bytes of a chunk's body without its text */
+#define BASE_MAX 32
 
 struct speaker {
   char name[RP_SPEAKER_MAX];
-  char base[32]; /* kind and role: whose voice it is, whatever the message */
+  char base[BASE_MAX]; /* kind and role: whose voice it is, whatever the message */
   char tail[TAIL_MAX];
   size_t n_tail;
   bool open;       /* a secret may have begun in the tail */
@@ -57,13 +58,23 @@ int rp__engine_mask_text(rp_engine *e, const char *scope, const char *text, stru
   return 0;
 }
 
+int rp__engine_mask_bytes(rp_engine *e, const char *scope, const void *bytes, size_t n, struct rp__buf *out,
+                          struct rp__str *ret)
+{
+  size_t hits = 0;
+  *ret = (struct rp__str){bytes ? bytes : "", n};
+  int rc = redacts(e, scope) ? rp__mask_bytes(e->redactor, bytes, n, out, ret, &hits) : 0;
+  count_hits(e, hits);
+  return rc;
+}
+
 /* ---- speakers ---- */
 
-static void base_of(const struct rp__event *ev, char base[32])
+/* What stands before the message's id. */
+static void base_of(const char *name, char base[BASE_MAX])
 {
-  struct rp__json role = rp__json_get(ev->body, "role");
-  size_t n = role.type == RP_JSON_STRING ? RP_MIN(role.n, 16) : 0;
-  snprintf(base, 32, "%.12s %.*s", ev->kind_name, (int)n, n ? role.p : "");
+  const char *kind = strchr(name, '/'), *role = kind ? strchr(kind + 1, '/') : NULL;
+  snprintf(base, BASE_MAX, "%.*s", (int)(role ? RP_MIN(role - name, BASE_MAX - 1) : 0), name);
 }
 
 static void speaker_done(struct speaker *k)
@@ -138,12 +149,12 @@ struct look_back {
 static int on_last_event(void *ctx, const struct rp__event *ev)
 {
   struct look_back *x = ctx;
-  char name[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX], base[32];
+  char name[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX], base[BASE_MAX];
   struct rp__json said = rp__mask_spoken(ev, name);
   if (said.type != RP_JSON_STRING) return 0;
   struct rp__buf text RP_AUTOBUF = RP_BUF(said.n + 1);
   if ((x->rc = rp__json_text(said, &text))) return 0;
-  base_of(ev, base);
+  base_of(name, base);
   struct speaker *k = speaker_find(x->s, base);
   memcpy(k->name, name, sizeof k->name);
   k->unfinished = is_unfinished(ev, rp__mask_chunk(ev, ignored).type == RP_JSON_STRING);
@@ -277,8 +288,8 @@ static bool plain_words(rp_session *s, struct speaker *k, const struct rp__event
 static int mask_words(rp_session *s, const struct rp__event *ev, struct rp__json said, const char *name, bool is_chunk,
                       struct words *w, struct rp__speech_undo *undo, size_t *hits)
 {
-  char base[32];
-  base_of(ev, base);
+  char base[BASE_MAX];
+  base_of(name, base);
   look_back(s);
   struct speaker *k = speaker_find(s, base);
   if (!is_chunk && plain_words(s, k, ev, said, name)) return 0;
@@ -313,17 +324,84 @@ static int mask_spoken(rp_session *s, const struct rp__event *ev, struct rp__jso
   return rc ? rc : replace_words(ev, said, &w, out, ret);
 }
 
+/* ---- a message that only ends what came in chunks ---- */
+
+/* The one whose stream it is, if anything of that is still to be said. */
+static struct speaker *speaker_open(const rp_session *s, const char *name)
+{
+  for (size_t i = 0; s->speech && i < SPEAKERS; i++) {
+    struct speaker *k = &s->speech->speakers[i];
+    if (k->used && (k->unfinished || k->stream.held.n) && strcmp(k->name, name) == 0) return k;
+  }
+  return NULL;
+}
+
+/* What was held, in the form of the chunks before it, so that it goes on where they ended. */
+static void write_content(const struct speaker *k, const struct rp__buf *text, struct rp__buf *out)
+{
+  struct rp__json form = rp__json_get(rp__json_trusted(k->shell.p, k->shell.n), "content");
+  struct rp__jw w = RP_JW(out);
+  if (form.type == RP_JSON_STRING) {
+    rp__jw_strn(&w, text->p, text->n);
+    return;
+  }
+  rp__jw_array(&w);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "type", "text");
+  rp__jw_key(&w, "text");
+  rp__jw_strn(&w, text->p, text->n);
+  rp__jw_end_object(&w);
+  rp__jw_end_array(&w);
+}
+
+static int close_stream(rp_session *s, struct speaker *k, const struct rp__event *ev, struct rp__json content,
+                        struct rp__buf *out, struct rp__speech_undo *undo, size_t *hits)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_REDACT_TAIL_MAX);
+  int rc = remember_undo(k, undo);
+  if (!rc) rc = rp__redact_stream_end(s->e->redactor, &k->stream, &text, hits);
+  if (!rc) rc = text.err;
+  if (rc) return rc;
+  k->unfinished = false;
+  if (!text.n) return 0;
+  keep_tail(s->e->redactor, k, text.p, text.n);
+  const char *behind = content.p + content.n;
+  rp__buf_add(out, ev->body.p, (size_t)(content.p - ev->body.p));
+  write_content(k, &text, out);
+  rp__buf_add(out, behind, (size_t)(ev->body.p + ev->body.n - behind));
+  return out->err;
+}
+
+/* The body itself, or, with what was withheld of the stream in it, bytes in `out`. */
+static int mask_closing(rp_session *s, const struct rp__event *ev, struct rp__json content, const char *name,
+                        struct rp__buf *out, struct rp__str *ret, struct rp__speech_undo *undo)
+{
+  size_t hits = 0;
+  pthread_mutex_lock(&s->speech_lock);
+  struct speaker *k = speaker_open(s, name);
+  int rc = k ? close_stream(s, k, ev, content, out, undo, &hits) : 0;
+  pthread_mutex_unlock(&s->speech_lock);
+  count_hits(s->e, hits);
+  if (!rc && out->n) *ret = (struct rp__str){out->p, out->n};
+  return rc;
+}
+
 int rp__speech_mask(rp_session *s, const struct rp__event *ev, struct rp__buf *out, struct rp__str *ret,
                     struct rp__speech_undo *undo)
 {
   char name[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX];
   struct rp__buf first RP_AUTOBUF = RP_BUF(2 * s->max_body + 65536);
   struct rp__str body = {ev->body.p, ev->body.n};
+  int rc = 0;
   *ret = body;
   if (!redacts(s->e, s->scope)) return 0;
-  struct rp__json said = rp__mask_spoken(ev, name);
-  bool is_chunk = rp__mask_chunk(ev, ignored).type == RP_JSON_STRING;
-  int rc = said.type == RP_JSON_STRING ? mask_spoken(s, ev, said, name, is_chunk, &first, &body, undo) : 0;
+  struct rp__json said = rp__mask_spoken(ev, name), closing = {0};
+  bool silent = said.type != RP_JSON_STRING || said.n == 2;
+  if (silent) closing = rp__mask_closing(ev, name);
+  if (closing.type)
+    rc = mask_closing(s, ev, closing, name, &first, &body, undo);
+  else if (said.type == RP_JSON_STRING)
+    rc = mask_spoken(s, ev, said, name, rp__mask_chunk(ev, ignored).type == RP_JSON_STRING, &first, &body, undo);
   if (rc) return rc;
   rc = rp__engine_mask(s->e, s->scope, ev->kind, rp__json_trusted(body.p, body.n), out, ret);
   if (rc || ret->p != first.p || !first.p) return rc;

@@ -34,6 +34,8 @@ void rp__speech_free(struct rp__speech *sp);
 /* The same for bodies and texts without a speaker. *ret is the input itself when nothing was masked. */
 int rp__engine_mask(rp_engine *e, const char *scope, enum rp__kind kind, struct rp__json body, struct rp__buf *out,
                     struct rp__str *ret);
+int rp__engine_mask_bytes(rp_engine *e, const char *scope, const void *bytes, size_t n, struct rp__buf *out,
+                          struct rp__str *ret);
 int rp__engine_mask_text(rp_engine *e, const char *scope, const char *text, struct rp__buf *out, const char **ret);
 
 #endif

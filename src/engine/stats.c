@@ -73,6 +73,8 @@ int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
   rp__jw_ki64(&w, "event_bytes", st.event_bytes);
   rp__jw_ki64(&w, "snapshots", st.snapshots);
   rp__jw_ki64(&w, "snapshot_bytes", st.snapshot_bytes);
+  rp__jw_ki64(&w, "blobs", st.blobs);
+  rp__jw_ki64(&w, "blob_bytes", st.blob_bytes);
   rp__jw_ki64(&w, "file_bytes", st.file_bytes);
   rp__jw_ki64(&w, "wal_bytes", st.wal_bytes);
   rp__jw_ki64(&w, "index_left", st.index_left);

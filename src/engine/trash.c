@@ -52,17 +52,24 @@ static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
   return 0;
 }
 
+static int on_blob(void *ctx, const struct rp__blob_row *row)
+{
+  *(int64_t *)ctx += row->size;
+  return 0;
+}
+
 int rp__session_weight(rp_engine *e, const struct rp__session_row *row, int64_t *ret, rp_error *err)
 {
   int64_t bytes = row->bytes + row->last_seq * EVENT_BYTES + ROW_BYTES;
   int rc = e->store->ops->snapshot_list(e->store, row->ref, 0, on_snapshot, &bytes, err);
+  if (!rc) rc = e->store->ops->blob_list(e->store, row->ref, NULL, on_blob, &bytes, err);
   if (!rc) *ret = bytes;
   return rc;
 }
 
 int64_t rp__store_weight(const struct rp__store_stats *st)
 {
-  int64_t bytes = st->event_bytes + st->events * EVENT_BYTES + st->snapshot_bytes;
+  int64_t bytes = st->event_bytes + st->events * EVENT_BYTES + st->snapshot_bytes + st->blob_bytes;
   for (int i = 0; i < RP_STATUS_MAX; i++) bytes += st->sessions[i] * ROW_BYTES;
   return RP_MAX(bytes + st->trashed * ROW_BYTES, st->file_bytes - st->free_bytes);
 }

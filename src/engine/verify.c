@@ -24,6 +24,7 @@ struct verify {
   int64_t next;              /* the seq expected */
   int64_t last;              /* the row's last seq */
   struct rp__buf plain;
+  struct rp__blob_ids named; /* blobs, by its events */
 };
 
 static int report(struct verify *v, int64_t seq, bool repaired, const char *fmt, ...) RP_PRINTF(4, 5);
@@ -96,6 +97,8 @@ static const char *event_fault(struct verify *v, const struct rp__event_row *row
     *ret_rc = rp__fail_nomem(v->err);
   else if (rc || parsed.type != RP_JSON_OBJECT)
     return "its body is no JSON object";
+  else if (rp__blob_ids_note(&v->named, parsed))
+    *ret_rc = rp__fail_nomem(v->err);
   return NULL;
 }
 
@@ -191,6 +194,16 @@ static int check_snapshots(struct verify *v)
   return rc;
 }
 
+/* ---- blobs ---- */
+
+static int on_blob(void *ctx, const char *what, bool note)
+{
+  struct verify *v = ctx;
+  if (!note) return report(v, 0, v->repair, "%s", what);
+  rp_finding f = {.session_id = v->s->id, .what = what, .repaired = v->repair, .note = !v->repair};
+  return v->fn ? v->fn(v->ctx, &f) : 0;
+}
+
 /* ---- sessions ---- */
 
 static int verify_session(struct verify *v, const struct rp__session_row *row)
@@ -203,6 +216,7 @@ static int verify_session(struct verify *v, const struct rp__session_row *row)
   if (rc) return rc;
   v->next = 1;
   v->last = row->last_seq;
+  v->named.n = 0;
   struct rp__event_range r = {.session_ref = row->ref, .session_id = row->id, .tolerant = true};
   rc = v->e->store->ops->event_list(v->e->store, &r, on_event, v, v->err);
   if (rc == RP_E_CORRUPT)
@@ -210,6 +224,7 @@ static int verify_session(struct verify *v, const struct rp__session_row *row)
   else if (!rc)
     rc = check_counters(v, row);
   if (!rc) rc = check_snapshots(v);
+  if (!rc) rc = rp__blobs_check(v->s, &v->named, v->repair, on_blob, v, v->err);
   atomic_store(&v->s->ended, true); /* nothing of ours is due */
   rp_session_free(RP_TAKE(v->s));
   return rc;
@@ -303,6 +318,7 @@ int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, voi
     if (!rc) rc = verify_hidden(&v);
   }
   rp__buf_done(&v.plain);
+  rp__blob_ids_done(&v.named);
   if (rc) return rc;
   if (!v.left) return 0;
   rp__fail(v.err, RP_E_CORRUPT, "%lld finding%s left", (long long)v.left, v.left == 1 ? "" : "s");

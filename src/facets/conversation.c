@@ -7,6 +7,7 @@
  * turns of user and assistant none goes for what a tool or the system says (N-06).
  *
  * The chunks of a stream are one message, which stays open until one that is not partial ends it or another comes.
+ * What is marked as a thought is none of it, and ends nothing.
  *
  * A session that has said nothing yet may be given the last messages of the one before (N-07): they go like any other
  * when new ones come, but are not counted as its own.
@@ -126,7 +127,7 @@ static int conversation_apply(void *state, const struct rp__event *ev)
   if (ev->kind == RP_KIND_RESTORED) return on_restored(c, ev);
   if (ev->kind != RP_KIND_MESSAGE) return 0;
   struct rp__message_body b = rp__message_look(ev->body);
-  if (!rp__message_ok(&b)) return 0;
+  if (!rp__message_ok(&b) || b.thought) return 0;
   if (c->open && rp__message_goes_on(message_at(c, c->count - 1), &b)) return join(c, &b);
   int rc = take(c, &b, &(struct rp__message){.seq = ev->seq, .at_ms = ev->at_ms});
   if (rc) return rc;

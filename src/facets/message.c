@@ -18,7 +18,9 @@ struct rp__message_body rp__message_look(struct rp__json object)
     for (unsigned i = 0; i < RP_MSG_PARTS; i++) {
       if (b.part[i].type == RP_JSON_NONE && rp__json_eq(key, part_names[i])) b.part[i] = value;
     }
-    if (value.type == RP_JSON_TRUE && rp__json_eq(key, "partial")) b.partial = true;
+    if (value.type != RP_JSON_TRUE) continue;
+    if (rp__json_eq(key, "partial")) b.partial = true;
+    if (rp__json_eq(key, "thought")) b.thought = true;
   }
   return b;
 }
@@ -102,11 +104,17 @@ static bool same_text(struct rp__json a, struct rp__json b)
   return rp__json_text_cmp((struct rp__str){a.p + 1, a.n - 2}, (struct rp__str){b.p + 1, b.n - 2}) == 0;
 }
 
+static bool is_empty(struct rp__json content)
+{
+  return content.type == RP_JSON_ARRAY ? rp__json_count(content) == 0 : content.n == 2;
+}
+
 bool rp__message_goes_on(const struct rp__message *m, const struct rp__message_body *b)
 {
   struct rp__json more = b->part[RP_MSG_CONTENT];
-  if (m->omitted || m->carried || m->n[RP_MSG_CONTENT] + more.n > RP_MESSAGE_JOINED_MAX) return false;
-  return part_of(m, RP_MSG_CONTENT).type == more.type && same_text(part_of(m, RP_MSG_ROLE), b->part[RP_MSG_ROLE]) &&
+  if (m->omitted || m->carried) return false;
+  bool fits = part_of(m, RP_MSG_CONTENT).type == more.type && m->n[RP_MSG_CONTENT] + more.n <= RP_MESSAGE_JOINED_MAX;
+  return (fits || (!b->partial && is_empty(more))) && same_text(part_of(m, RP_MSG_ROLE), b->part[RP_MSG_ROLE]) &&
          same_text(part_of(m, RP_MSG_ID), b->part[RP_MSG_ID]);
 }
 
@@ -175,6 +183,7 @@ static void join_blocks(struct rp__message *m, struct rp__json more)
 int rp__message_join(struct rp__message **m, const struct rp__message_body *b)
 {
   struct rp__json more = b->part[RP_MSG_CONTENT];
+  if (is_empty(more)) return 0;
   int rc = reserve(m, more.n);
   if (rc) return rc;
   if (more.type == RP_JSON_STRING)

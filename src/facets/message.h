@@ -20,6 +20,7 @@ enum rp__message_part { RP_MSG_ROLE, RP_MSG_CONTENT, RP_MSG_ID, RP_MSG_SOURCE, R
 struct rp__message_body {
   struct rp__json part[RP_MSG_PARTS];
   bool partial;
+  bool thought; /* what somebody thought is no part of what was said */
 };
 
 struct rp__message {
@@ -43,7 +44,7 @@ struct rp__message *rp__message_new(const struct rp__message_body *b, int64_t se
 size_t rp__message_bytes(const struct rp__message *m);
 
 /* Whether the body is the next chunk of `m`, the message before it, which is open: the same role and message_id (or
- * none on both sides), the same kind of content, and room for it. */
+ * none on both sides), the same kind of content, and room for it; or it says nothing more and only ends it. */
 bool rp__message_goes_on(const struct rp__message *m, const struct rp__message_body *b);
 /* Appends it: strings are one string, content blocks one array, in which a text goes on in the last text block. The
  * message may move. RP_E_NOMEM: it is as it was. */

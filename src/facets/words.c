@@ -45,7 +45,8 @@ static bool speaks(struct rp__json role)
 void rp__texts_begin(struct rp__texts *t, struct rp__json body)
 {
   struct rp__json none = {0};
-  t->content = speaks(rp__json_get(body, "role")) ? rp__json_get(body, "content") : none;
+  bool said = speaks(rp__json_get(body, "role")) && rp__json_get(body, "thought").type != RP_JSON_TRUE;
+  t->content = said ? rp__json_get(body, "content") : none;
   t->it = (struct rp__json_iter){0};
   t->seen = 0;
 }

@@ -13,7 +13,7 @@ struct rp__str rp__text_head(struct rp__json string, char room[RP_TEXT_HEAD]);
 
 /*
  * The texts of a message by a user or an assistant: its content, or the text blocks of it, RP_TEXT_HEAD bytes in
- * all. Tools and systems say nothing of their own.
+ * all. Tools and systems say nothing of their own, and what is only thought is not said.
  */
 struct rp__texts {
   struct rp__json content;

@@ -136,7 +136,7 @@ static void write_tool(struct writer *x, const struct rp__event *ev)
 static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct writer *x = ctx;
-  if (ev->kind == RP_KIND_MESSAGE) write_said(x, ev);
+  if (ev->kind == RP_KIND_MESSAGE && !rp__is_thought(ev)) write_said(x, ev);
   if (ev->kind == RP_KIND_TOOL) write_tool(x, ev);
   return x->rc;
 }

@@ -27,6 +27,12 @@ static inline void rp__turn_done(struct rp__turn *t)
   rp__buf_done(&t->text);
 }
 
+/* A message that was thought, not said: no turn of the conversation. */
+static inline bool rp__is_thought(const struct rp__event *ev)
+{
+  return rp__json_get(ev->body, "thought").type == RP_JSON_TRUE;
+}
+
 /* Whether `b`, the message after `a`, belongs to it: the same role and message_id, or, without one, `a` is partial. */
 bool rp__same_message(struct rp__json a, struct rp__json b);
 

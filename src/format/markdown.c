@@ -153,7 +153,7 @@ static void on_tool(struct talk *k, const struct rp__event *ev)
 static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct talk *k = ctx;
-  if (ev->kind == RP_KIND_MESSAGE) on_message(k, ev);
+  if (ev->kind == RP_KIND_MESSAGE && !rp__is_thought(ev)) on_message(k, ev);
   if (ev->kind == RP_KIND_TOOL) on_tool(k, ev);
   return rp__md_flush(k->m);
 }

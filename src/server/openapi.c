@@ -38,7 +38,10 @@ static struct codes codes_of(const struct rp__route *r)
   if (r->right == RP_RIGHT_WRITE || r->right == RP_RIGHT_SCOPE) ADD(&c, RP_E_FULL, RP_E_READONLY);
   if (r->method != RP_GET) ADD(&c, RP_E_TOO_LARGE);
   if (r->flags & RP_ROUTE_SESSION) ADD(&c, RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS, RP_E_KEY_MISSING, RP_E_KEY_WRONG);
-  if (r->flags & RP_ROUTE_JSON || r->method == RP_POST) ADD(&c, RP_E_JSON, RP_E_MEDIA_TYPE, RP_E_INVALID);
+  if (r->flags & RP_ROUTE_RPC)
+    ADD(&c, RP_E_MEDIA_TYPE);
+  else if (r->flags & RP_ROUTE_JSON || r->method == RP_POST)
+    ADD(&c, RP_E_JSON, RP_E_MEDIA_TYPE, RP_E_INVALID);
   codes_add(&c, r->errors, RP_ROUTE_ERRORS);
   return c;
 }
@@ -79,10 +82,13 @@ static const char *describe(int status)
       {101, "The socket speaks another protocol from here on"},
       {200, "Done"},
       {201, "Made"},
+      {202, "Taken; there is nothing to say"},
+      {204, "Done; there is nothing to say"},
       {400, "The request can't be understood"},
       {401, "A valid token is needed"},
       {403, "Not allowed"},
       {404, "There is no such thing"},
+      {405, "It is asked for in another way"},
       {409, "It stands otherwise than the request supposes"},
       {413, "Too large"},
       {415, "The body is of another type than wanted"},
@@ -125,7 +131,7 @@ static void write_success(struct rp__jw *w, const struct rp__route *r, int statu
 {
   if (!status) return;
   begin_response(w, status);
-  if (status != 101) {
+  if (status != 101 && status != 202 && status != 204) {
     rp__jw_key(w, "content");
     rp__jw_object(w);
     write_answer_content(w, r);
@@ -144,6 +150,7 @@ static void write_errors(struct rp__jw *w, const struct rp__route *r, const stru
     begin_response(w, status);
     rp__jw_key(w, "content");
     rp__jw_object(w);
+    if (r->flags & RP_ROUTE_RPC && (status == 400 || status == 404)) write_answer_content(w, r);
     write_problem_content(w);
     rp__jw_end_object(w);
     write_codes(w, c, status);
@@ -202,6 +209,8 @@ static void write_parameters(struct rp__jw *w, const struct rp__route *r)
     write_parameter(w, "scope", "query", "{\"$ref\":\"" REF "Name\"}", "where to look for a key, a prefix or last");
   if (r->flags & RP_ROUTE_KEY)
     write_parameter(w, "Idempotency-Key", "header", text, "a repeat within 24 h gets the first answer again");
+  if (strcmp(r->path, "/mcp") == 0)
+    write_parameter(w, "MCP-Session-Id", "header", text, "as it came with the answer to initialize");
   if (r->flags & RP_ROUTE_SESSION && r->flags & RP_ROUTE_TAKES)
     write_parameter(w, "Last-Event-ID", "header", text, "goes on after the event of this number");
   rp__jw_end_array(w);
@@ -234,11 +243,8 @@ static const char *tag_of(const char *path)
 {
   static const struct {
     const char *head, *tag;
-  } tags[] = {{"/v1/sessions", "sessions"},
-              {"/v1/", "questions"},
-              {"/api/", "seeds"},
-              {"/socket", "sockets"},
-              {"/internal", "sockets"}};
+  } tags[] = {{"/v1/sessions", "sessions"}, {"/v1/", "questions"},   {"/api/", "seeds"}, {"/mcp", "mcp"},
+              {"/socket", "sockets"},       {"/internal", "sockets"}};
   for (size_t i = 0; i < RP_ARRAY_SIZE(tags); i++)
     if (strncmp(path, tags[i].head, strlen(tags[i].head)) == 0) return tags[i].tag;
   return "service";

@@ -21,6 +21,7 @@ enum {
   RP_ROUTE_QUIET = 64,   /* logged at debug only: health, metrics */
   RP_ROUTE_TEXT = 128,   /* the answer is no JSON: `answer` is its media type */
   RP_ROUTE_KEY = 256,    /* takes the header Idempotency-Key */
+  RP_ROUTE_RPC = 512,    /* JSON-RPC: reads its body itself, and says 400 and 404 in its own words too */
 };
 
 struct rp__query {
@@ -103,6 +104,9 @@ int rp__handle_audit(struct rp__call *c, rp_error *err);
 int rp__handle_api_session(struct rp__call *c, rp_error *err);
 int rp__handle_api_feedback_stats(struct rp__call *c, rp_error *err);
 int rp__handle_api_ping(struct rp__call *c, rp_error *err);
+/* handle-mcp.c */
+int rp__handle_mcp(struct rp__call *c, rp_error *err);
+int rp__handle_mcp_end(struct rp__call *c, rp_error *err);
 /* sse.c */
 int rp__handle_event_stream(struct rp__call *c, rp_error *err);
 int rp__handle_session_stream(struct rp__call *c, rp_error *err);

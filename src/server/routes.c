@@ -121,6 +121,12 @@ const struct rp__route rp__routes[] = {
   {RP_GET, "/api/sessions/:id/ping", RP_ROUTE_LAX, RP_RIGHT_READ, rp__handle_api_ping, "200 while the session is open, 404 when it is not (L-04)",
    .status = 200, .answer = "Ping", .errors = {RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS}},
 
+  {RP_POST, "/mcp", POOL | RP_ROUTE_RPC, RP_RIGHT_READ, rp__handle_mcp, "One message of the Model Context Protocol, of either era; 202 for one that has no answer",
+   .query = {{"scope", NAME, "whose memory it is (the token's, or default)"}},
+   .request = "Rpc", .status = 200, .also_status = 202, .answer = "RpcAnswer", .errors = {RP_E_SESSION_NOT_FOUND}},
+  {RP_DELETE, "/mcp", POOL, RP_RIGHT_WRITE, rp__handle_mcp_end, "Ends the session that MCP-Session-Id names",
+   .query = {{"scope", NAME, "whose memory it is"}}, .status = 204, .errors = {RP_E_SESSION_NOT_FOUND, RP_E_METHOD}},
+
   {RP_GET, "/socket/websocket", RP_ROUTE_TAKES | RP_ROUTE_LAX | RP_ROUTE_TEXT, RP_RIGHT_NONE, rp__handle_socket, "Phoenix channels v2 (WebSocket)",
    .query = {{"vsn", TEXT, "2.0.0"}, {"token", TEXT, "a bearer token, where a header can't be set"}}, .status = 101, .answer = "websocket"},
   {RP_GET, "/internal/session", RP_ROUTE_TAKES | RP_ROUTE_LAX | RP_ROUTE_TEXT, RP_RIGHT_NONE, rp__handle_agent, "Agents' socket (WebSocket, C-06): needs the internal secret",

@@ -114,6 +114,14 @@ const struct rp__schema rp__schemas[] = {
       "next_after":{"type":["integer","null"],"description":"`after` of the next page; null at the journal's end"},
       "seq":{"type":"integer","description":"the last number looked at, also of kinds that were not wanted"}}}),
 
+  SCHEMA("Rpc", {"type":"object","required":["jsonrpc"],"description":"a message of JSON-RPC: see the Model Context Protocol",
+    "properties":{"jsonrpc":{"const":"2.0"},"id":{"type":["string","number"]},"method":{"type":"string"},"params":{"type":"object"}}}),
+  SCHEMA("RpcAnswer", {"type":"object","required":["jsonrpc","id"],"additionalProperties":false,
+    "properties":{"jsonrpc":{"const":"2.0"},"id":{"type":["string","number","null"]},"result":{"type":"object"},
+      "error":{"type":"object","required":["code","message"],"additionalProperties":false,
+        "properties":{"code":{"type":"integer"},"message":{"type":"string","minLength":1},"data":{}}}},
+    "oneOf":[{"required":["result"]},{"required":["error"]}]}),
+
   SCHEMA("Beat", {"type":"object","required":["session_id","status"],"additionalProperties":false,
     "properties":{"session_id":{"type":"string"},"status":{"$ref":"#/components/schemas/Status"}}}),
   SCHEMA("Checkpoint", {"type":"object","required":["session_id","snapshot"],"additionalProperties":false,

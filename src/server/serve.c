@@ -8,6 +8,12 @@
 
 #define JSON_DEPTH (RP_DEPTH_MAX + 4) /* of a request around its events */
 
+/* What pages of allowed origins may send, and read of answers. */
+#define ALLOWED_HEADERS                                                                                                \
+  "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, MCP-Session-Id, MCP-Protocol-Version, Mcp-Method, "    \
+  "Mcp-Name"
+#define EXPOSED_HEADERS "Location, MCP-Session-Id"
+
 /* The place of a parameter among those of the route, behind them those that many routes have; or -1. */
 static int place_of(const struct rp__route *route, const char *name)
 {
@@ -43,7 +49,7 @@ static bool preflight(struct rp__server *srv, struct rp__request *r, const char 
       .status = 204,
       .headers = {{"Access-Control-Allow-Origin", origin},
                   {"Access-Control-Allow-Methods", allowed},
-                  {"Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID"},
+                  {"Access-Control-Allow-Headers", ALLOWED_HEADERS},
                   {"Access-Control-Max-Age", "600"},
                   {"Vary", "Origin"}},
   };
@@ -84,7 +90,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   if (!rc && !asked_later(c))
     rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, err);
   if (!rc && !(c->route->flags & RP_ROUTE_LAX)) rc = check_query(c, err);
-  if (!rc && !(c->route->flags & RP_ROUTE_JSON)) *max_body = RP_MIN(*max_body, 65536);
+  if (!rc && !(c->route->flags & (RP_ROUTE_JSON | RP_ROUTE_RPC))) *max_body = RP_MIN(*max_body, 65536);
   return rc;
 }
 
@@ -124,6 +130,7 @@ static int read_body(struct rp__call *c, rp_error *err)
 {
   struct rp__str body = rp__request_body(c->req);
   struct rp__json_limits limits = {.max_depth = JSON_DEPTH};
+  if (c->route->flags & RP_ROUTE_RPC) return check_media_type(c, err);
   if (!(c->route->flags & RP_ROUTE_JSON)) return check_bare(c, body, err);
   if (!body.n && (c->route->flags & RP_ROUTE_OPTIONAL)) return 0;
   if (!body.n) return rp__fail(err, RP_E_JSON, "the request has no body; a JSON document is wanted");
@@ -173,6 +180,7 @@ static void answer(struct rp__call *c)
   if (c->header.name) a.headers[n++] = c->header;
   if (origin) {
     a.headers[n++] = (struct rp__header){"Access-Control-Allow-Origin", origin};
+    a.headers[n++] = (struct rp__header){"Access-Control-Expose-Headers", EXPOSED_HEADERS};
     a.headers[n++] = (struct rp__header){"Vary", "Origin"};
   }
   rp__request_answer(c->req, &a);

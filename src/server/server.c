@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "server/agent.h"
+#include "server/mcp-seats.h"
 #include "server/route.h"
 #include "server/socket.h"
 #include "server/sse.h"
@@ -64,6 +65,7 @@ static int make_parts(struct rp__server *s, rp_error *err)
   if (!rc) rc = rp__sse_new(s, &s->sse, err);
   if (!rc) rc = rp__channels_new(s, &s->channels, err);
   if (!rc) rc = rp__agents_new(s, &s->agents, err);
+  if (!rc) rc = rp__mcp_seats_new(s, &s->mcp, err);
   if (!rc) rc = rp__watchdog_new(&s->watchdog, err);
   if (!rc) rc = rp__work_new(s, &s->work, err);
   if (!rc) rc = rp__live_start(s->live, err);
@@ -362,6 +364,7 @@ static int64_t stop_parts(struct rp__server *s)
 
 static void free_parts(struct rp__server *s)
 {
+  rp__mcp_seats_free(s->mcp);
   rp__agents_free(s->agents);
   rp__channels_free(s->channels);
   rp__sse_free(s->sse);

@@ -45,6 +45,7 @@ struct rp__server {
   struct rp__sse *sse;
   struct rp__channels *channels;
   struct rp__agents *agents;
+  struct rp__mcp_seats *mcp;
   struct rp__work *work;
   struct rp__watchdog *watchdog; /* NULL: nobody asked for it */
   struct rp__control *control;   /* NULL: there is none */

@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "base/thread.h"
 #include "server/agent.h"
+#include "server/mcp-seats.h"
 #include "server/server.h"
 #include "server/socket.h"
 #include "server/watchdog.h"
@@ -36,6 +37,7 @@ const struct rp__work_job rp__work_jobs[] = {
     {"heartbeats", 1000, rp__channels_beat},
     {"leaving", 500, rp__channels_leave},
     {"agents", 1000, rp__agents_tend},
+    {"mcp", 1000, rp__mcp_seats_tend},
     {"spill", 500, drain_spill},
     {"registry", 5000, trim_registry},
     {"watchdog", 1000, rp__watchdog_run},

@@ -55,6 +55,16 @@ int rp__refuse_token(const struct rp__token_row *row, rp_error *err)
   return rp__fail(err, RP_E_TOKEN_NOT_FOUND, "no token has the id %s", row->id);
 }
 
+int rp__refuse_blob_id(const char *id, rp_error *err)
+{
+  return rp__fail(err, RP_E_EXISTS, "the session has a blob %s already", id);
+}
+
+int rp__refuse_blob(const char *id, rp_error *err)
+{
+  return rp__fail(err, RP_E_BLOB_NOT_FOUND, "the session has no blob %s", id);
+}
+
 int rp__refuse_run(const char *id, rp_error *err)
 {
   return rp__fail(err, RP_E_FENCED, "session %s: the run has ended or shown a sign of life meanwhile", id);
@@ -242,6 +252,12 @@ int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row
   if (seq >= 0 && seq <= row->last_seq) return 0;
   return rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s: a snapshot of seq %" PRId64 ", the journal ends at %" PRId64,
                   op->session_id ? op->session_id : "?", seq, row->last_seq);
+}
+
+int rp__rule_blob(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
+{
+  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  return rp__status_ended(row->status) ? refuse_ended(op, row->status, err) : 0;
 }
 
 int rp__rule_task(const struct rp__op *op, const struct rp__txn *t, const struct rp__op **ret, int64_t *ret_seq,

@@ -33,6 +33,9 @@ int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, con
 /* A snapshot's seq must be one the journal has reached. */
 int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 
+/* A new blob: whoever may append may put one. */
+int rp__rule_blob(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
+
 /* What the stored checksum of an event is taken over. */
 uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void *body, size_t n);
 
@@ -67,6 +70,9 @@ int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err);
 /* RP_E_EXISTS and RP_E_TOKEN_NOT_FOUND */
 int rp__refuse_token_id(const struct rp__token_row *row, rp_error *err);
 int rp__refuse_token(const struct rp__token_row *row, rp_error *err);
+/* RP_E_EXISTS and RP_E_BLOB_NOT_FOUND */
+int rp__refuse_blob_id(const char *id, rp_error *err);
+int rp__refuse_blob(const char *id, rp_error *err);
 int rp__refuse_hole(const char *id, int64_t seq, rp_error *err);
 int rp__refuse_damage(const char *id, int64_t seq, rp_error *err);
 

@@ -89,6 +89,16 @@ struct rp__snapshot_row {
   const void *data; /* borrowed; NULL unless one snapshot was asked for */
 };
 
+/* What is too large for an event. The hash finds the same bytes again; a store looks into neither. */
+#define RP_BLOB_HASH 16
+struct rp__blob_row {
+  char id[RP_BLOB_ID_MAX + 1];
+  int64_t at_ms, raw_size, size;
+  bool sealed;
+  unsigned char hash[RP_BLOB_HASH];
+  const void *data; /* borrowed; NULL unless one blob was asked for */
+};
+
 struct rp__scope_row {
   int64_t starts;
   bool sealed;
@@ -177,6 +187,10 @@ enum rp__op_type {
   RP_OP_TOKEN_PUT,       /* a new token. RP_E_EXISTS: that id */
   RP_OP_TOKEN_USED,      /* its last_used_at; one that is gone is no error */
   RP_OP_TOKEN_DELETE,    /* RP_E_TOKEN_NOT_FOUND */
+  RP_OP_BLOB_PUT,        /* a new blob; one of the session's with that hash is taken for it: a repeat. RP_E_EXISTS:
+                            that id. RP_E_SESSION_NOT_FOUND, _FENCED, _ENDED */
+  RP_OP_BLOB_SET,        /* copies, redaction, repair: the bytes under an id, which may be new, whatever the status */
+  RP_OP_BLOB_DELETE,     /* RP_E_BLOB_NOT_FOUND */
 };
 
 struct rp__new_event {
@@ -282,6 +296,10 @@ struct rp__op {
       const struct rp__token_row *row; /* PUT: all; USED: id, last_used_at; DELETE: id */
     } token;
     struct {
+      const struct rp__blob_row *row; /* PUT, SET: all; DELETE: id */
+      char *ret_id;                   /* PUT: RP_BLOB_ID_MAX + 1 bytes for the id it has, or NULL */
+    } blob;
+    struct {
       const char *scope;
       int64_t n;
     } audit_erase;
@@ -300,7 +318,7 @@ struct rp__op {
     int64_t ref;                     /* of the session or run made */
     int64_t epoch;                   /* LEASE: the new one; APPEND: the current one */
     int64_t first_seq, seq;          /* APPEND */
-    bool repeated;                   /* APPEND */
+    bool repeated;                   /* APPEND, BLOB_PUT */
     int64_t tail_events, tail_bytes; /* APPEND: since the newest snapshot */
     int64_t snapshot_n;
     int64_t starts;                    /* SESSION_PUT, LEASE with count_start: the scope's starts, this one included */
@@ -337,6 +355,7 @@ typedef int rp__memory_fn(void *ctx, const struct rp__memory_row *row);
 typedef int rp__audit_fn(void *ctx, const struct rp__audit_row *row);
 typedef int rp__scope_fn(void *ctx, const char *scope);
 typedef int rp__token_fn(void *ctx, const struct rp__token_row *row);
+typedef int rp__blob_fn(void *ctx, const struct rp__blob_row *row);
 
 /* Signs of life on the clock of one boot: after < heartbeat_boot <= upto. */
 struct rp__beats {
@@ -393,6 +412,7 @@ struct rp__store_stats {
   int64_t sessions[RP_STATUS_MAX]; /* without the trashed ones */
   int64_t events, event_bytes, snapshots, snapshot_bytes, runs_open;
   int64_t file_bytes, wal_bytes, index_left, free_bytes, trashed, records, memories, audits;
+  int64_t blobs, blob_bytes; /* bytes as stored */
   int schema_version;
 };
 
@@ -455,6 +475,8 @@ struct rp__store_ops {
   int (*scope_list)(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
   /* The token with that id, or (NULL) all, in the order of making. One that is not there is no error. */
   int (*token_list)(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
+  /* NULL: all of the session, by id, without data. Else that one with data: RP_E_BLOB_NOT_FOUND. */
+  int (*blob_list)(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx, rp_error *err);
   /*
    * Journals that grew since *cursor, each once, with its highest new seq, in any order; at most `limit` events are
    * looked at. *cursor < 0 becomes now, and nothing is told. It moves on success only, and stays good when what it

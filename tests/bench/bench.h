@@ -93,5 +93,7 @@ void section_capture(const struct bench *b);
 void section_limits(const struct bench *b);
 void section_redact(const struct bench *b);
 void section_serve(const struct bench *b);
+void section_hook(const struct bench *b);
+void section_acp(const struct bench *b);
 
 #endif

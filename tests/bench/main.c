@@ -18,7 +18,7 @@ static const struct {
     {"resume", section_resume},   {"throttle", section_throttle}, {"cost", section_cost},
     {"plan", section_plan},       {"recall", section_recall},     {"start-brief", section_start},
     {"capture", section_capture}, {"limits", section_limits},     {"redact", section_redact},
-    {"serve", section_serve},
+    {"serve", section_serve},     {"hook", section_hook},         {"acp", section_acp},
 };
 
 static const struct {

@@ -46,6 +46,7 @@ static const struct {
     {"trash", trash_tests, &trash_tests_n},
     {"changes", changes_tests, &changes_tests_n},
     {"token", token_tests, &token_tests_n},
+    {"blob", blob_tests, &blob_tests_n},
 };
 
 int main(int argc, char **argv)

@@ -60,6 +60,14 @@ static int step_feel(struct cycle *c, rp_error *err)
   return rc ? rc : put(c, "message", "{\"role\":\"user\",\"content\":\"" WORD "\"}", "said", err);
 }
 
+static int step_blob(struct cycle *c, rp_error *err)
+{
+  char id[RP_BLOB_ID_MAX + 1], body[RP_BLOB_ID_MAX + 32];
+  int rc = rp_blob_put(c->session, "it is " WORD, strlen("it is " WORD), id, err);
+  snprintf(body, sizeof body, "{\"blob\":\"%s\"}", rc ? "" : id);
+  return rc ? rc : put(c, "x-blob", body, "blob", err);
+}
+
 static int step_end(struct cycle *c, rp_error *err)
 {
   return rp_end(c->session, "done", err);
@@ -238,6 +246,7 @@ const struct cycle_step cycle_continuity[] = {
     {"task", step_task, 0},
     {"remember", step_remember, 0},
     {"feel", step_feel, 0},
+    {"blob", step_blob, 0},
     {"end", step_end, RP_E_ENDED},
     {"successor", step_successor, 0},
     {"brief", step_brief, 0},

@@ -158,6 +158,30 @@ const struct cycle_step cycle_create[] = {
 
 /* ---- the other cycle ---- */
 
+static int same_text(void *ctx, const void *bytes, size_t n)
+{
+  const char **want = ctx;
+  if (strlen(*want) < n || memcmp(*want, bytes, n) != 0) return RP_E_CORRUPT;
+  *want += n;
+  return 0;
+}
+
+/* A blob that was acknowledged is there, whatever fails behind it (O-05). */
+static int step_blob(struct cycle *c, rp_error *err)
+{
+  const char *text = "what is too large for an event, and a password=hunter2 in it";
+  const char *want = "what is too large for an event, and a password=[REDACTED] in it";
+  char id[RP_BLOB_ID_MAX + 1], body[RP_BLOB_ID_MAX + 32];
+  int rc = rp_blob_put(c->session, text, strlen(text), id, err);
+  if (rc != 0) return rc;
+  snprintf(body, sizeof body, "{\"blob\":\"%s\"}", id);
+  rp_event ev = {.kind = "x-blob", .body = body, .idempotency_key = "blob"};
+  rc = rp_append(c->session, &ev, NULL, NULL, err);
+  if (rc == 0) rc = rp_blob_get(c->session, id, same_text, &want, err);
+  if (rc == 0 && *want) rc = RP_E_CORRUPT;
+  return rc == RP_E_CORRUPT || rc == RP_E_BLOB_NOT_FOUND ? err->code = 1 : rc;
+}
+
 static int step_fork(struct cycle *c, rp_error *err)
 {
   char id[RP_ID_MAX + 1];
@@ -261,6 +285,7 @@ const struct cycle_step cycle_travel[] = {
     {"append many", step_append_many, 0},
     {"checkpoint", step_checkpoint, 0},
     {"append more", step_append_last, 0},
+    {"blob", step_blob, 0},
     {"fork", step_fork, 0},
     {"restore", step_restore, 0},
     {"state at", step_state_at, 0},

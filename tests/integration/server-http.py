@@ -349,8 +349,32 @@ def body_for(method, path, op):
         return None
     if path == "/v1/sessions":
         return {"scope": "otters"}
+    if path == "/mcp":
+        return {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     return {"from": "last"} if path.endswith("continue") else {"name": "x"} if method == "PATCH" else \
         MESSAGE if path.endswith("events") else {}
+
+
+def check_mcp(c):
+    """MCP's envelope; tests/integration/mcp-*.{mjs,sh} have the rest (B-04)."""
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "curl", "version": "1"}}}
+    begun = c.ask("POST", "/mcp", 200, begin, query="scope=mcp")
+    sid = "MCP-Session-Id: " + begun.headers["Mcp-Session-Id"]
+    c.ask("POST", "/mcp", 202, {"jsonrpc": "2.0", "method": "notifications/initialized"}, query="scope=mcp", headers=[sid])
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    assert c.ask("POST", "/mcp", 200, ping, query="scope=mcp", headers=[sid]).json == {"jsonrpc": "2.0", "id": 2, "result": {}}
+    assert c.ask("POST", "/mcp", 400, b"nonsense").json["error"]["code"] == -32700
+    assert c.ask("POST", "/mcp", 400, b"").json["error"]["code"] == -32700
+    c.ask("POST", "/mcp", 400, ping, query="scopes=mcp", code="usage", field="scopes")
+    c.ask("POST", "/mcp", 400, ping, query="scope=no%20name", code="usage", field="scope")
+    c.ask("POST", "/mcp", 404, ping, headers=[sid], code="session.not_found")
+    c.ask("POST", "/mcp", 404, ping, headers=["MCP-Session-Id: a b"], code="session.not_found")
+    c.ask("POST", "/mcp", 415, b"<a/>", code="http.media_type", headers=["Content-Type: text/xml"])
+    c.ask("DELETE", "/mcp", 400, code="usage", field="MCP-Session-Id")
+    c.ask("DELETE", "/mcp", 405, query="scope=mcp", headers=[sid, "MCP-Protocol-Version: 2026-07-28"], code="http.method")
+    c.ask("DELETE", "/mcp", 204, query="scope=mcp", headers=[sid])
+    c.ask("DELETE", "/mcp", 404, query="scope=mcp", headers=[sid], code="session.not_found")
 
 
 def check_bad_starts(c):
@@ -485,7 +509,7 @@ def check_bad_bodies(c):
             c.ask(method, path, 200, {}, id=sid)
             c.ask(method, path, 422, {"x": 1}, id=sid, code="event.invalid", field="x")
             c.ask(method, path, 400, b"{", id=sid, code="json.malformed", headers=json_type)
-        elif "requestBody" not in op:
+        elif "requestBody" not in op or path == "/mcp":  # which says it in its own words
             continue
         for text in malformed if path.endswith("events") else malformed[:5]:
             problem = c.ask(method, path, 400, text, id=sid, code="json.malformed", headers=json_type).json
@@ -596,6 +620,9 @@ def check_tokens(c):
                 who.ask(method, path, 403, query="scope=other&q=x" if "search" in path else "scope=other", code="auth.forbidden")
             elif who is not session and path in ("/api/session", "/api/feedback/stats"):
                 who.ask(method, path, 403, query="scope=other", code="auth.forbidden")
+            elif path == "/mcp":
+                who.ask(method, path, 403, body_for(method, path, op), query="scope=other", code="auth.forbidden",
+                        headers=["MCP-Session-Id: none"])
             else:
                 body = {"scope": "other"} if path == "/v1/sessions" and method == "POST" else body_for(method, path, op)
                 who.ask(method, path, 403, body, id=other["session_id"], scope="other", n=1, code="auth.forbidden",
@@ -757,7 +784,7 @@ def main():
             return
         checks = [check_document, check_docs, check_service, check_start, check_lists, check_events, check_event_pages,
                   check_repeats, check_life, check_continue, check_audit, check_delete, check_names, check_scopes,
-                  check_bad_starts,
+                  check_mcp, check_bad_starts,
                   check_bad_events, check_bad_questions, check_bad_bodies, check_places, check_wire, check_doors,
                   check_tokens, check_streams, check_sockets]
         failed = 0

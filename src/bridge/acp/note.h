@@ -10,15 +10,40 @@
 
 #include "json/json.h"
 
-#define RP_NOTES_MAX 4 /* events of one message */
+#define RP_NOTES_MAX 4     /* events of one message */
+#define RP_BOOK_CALLS 64   /* tool calls that are known by name; the oldest makes room */
+#define RP_BOOK_ASKED 32   /* requests without an answer, likewise */
+#define RP_BOOK_OPTIONS 8  /* options of a permission that are told apart; others are no */
+#define RP_BOOK_NAME 96    /* bytes of a tool's name, with its end */
+#define RP_BOOK_ID_MAX 255 /* raw bytes of a message's id; a longer one names no message to us */
 
-/* What must be remembered between messages of one session. */
+/* A tool call: updates need not repeat what they do not change, but the ledger wants it. */
+struct rp__book_call {
+  uint64_t id; /* a hash of its toolCallId; 0: free */
+  int64_t turn;
+  const char *status; /* the ledger's word */
+  char name[RP_BOOK_NAME];
+};
+
+/* A request that the editor has not answered: its turn is part of its name. */
+struct rp__book_asked {
+  uint64_t id; /* a hash; 0: free */
+  int64_t turn;
+  uint64_t option[RP_BOOK_OPTIONS]; /* hashes of those that allow */
+};
+
+/* What must be remembered between messages of one session. Zeroed, it is that of a new one; nothing to free. */
 struct rp__book {
-  int64_t turn;   /* prompts so far: tool ids are unique within a turn only */
-  bool streaming; /* chunks of a message are open and need an end */
-  bool thought;   /* … of a thought */
-  char role[16];
-  char message_id[256];
+  int64_t turn; /* prompts so far: tool ids are unique within a turn only */
+  struct rp__book_stream {
+    bool open;    /* chunks of a message came, and need an end */
+    bool thought; /* … of a thought */
+    char role[16];
+    char message_id[RP_BOOK_ID_MAX + 1]; /* as JSON; empty: none */
+  } stream;
+  struct rp__book_call calls[RP_BOOK_CALLS];
+  struct rp__book_asked asked[RP_BOOK_ASKED];
+  size_t next_call, next_asked;
 };
 
 struct rp__notes {
@@ -34,7 +59,11 @@ struct rp__notes {
 void rp__notes_init(struct rp__notes *n);
 void rp__notes_done(struct rp__notes *n);
 
-/* Each empties `out` first. RP_E_NOMEM, RP_E_TOO_LARGE (of the buffer as a whole), RP_E_INVALID: not as ACP has it. */
+/*
+ * Each empties `out` first. RP_E_NOMEM, RP_E_TOO_LARGE (of the buffer as a whole), RP_E_INVALID: not as ACP has it (an
+ * update is refused only when it is no object: one that makes no sense is kept as it is). On an error turn and stream
+ * are as they were.
+ */
 int rp__note_prompt(struct rp__book *b, struct rp__json params, struct rp__notes *out, rp_error *err);
 int rp__note_update(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err);
 /* The end of a turn: its stop reason, or an error's message. */
@@ -45,9 +74,12 @@ int rp__note_request(struct rp__book *b, struct rp__json id, struct rp__json met
                      struct rp__notes *out, rp_error *err);
 int rp__note_answer(struct rp__book *b, struct rp__json id, const char *method, struct rp__json result,
                     struct rp__json error, struct rp__notes *out, rp_error *err);
-/* Bodies over the store's limit go to blobs of the session; the event keeps where (decision 16). */
+/*
+ * Bodies over the store's limits (bytes or levels) go to blobs of the session; the event keeps where (`acp_blob`) and
+ * what facets read of it (decision 16).
+ */
 int rp__notes_spill(rp_session *s, size_t body_max, struct rp__notes *n, rp_error *err);
-/* The book of a session that is resumed: turns counted from its journal. */
+/* The book of a session that is resumed: turns counted from its journal, which is read from its end. */
 int rp__book_load(rp_session *s, struct rp__book *ret, rp_error *err);
 
 #endif

@@ -29,7 +29,9 @@ void rp__replay_free(struct rp__replay *r);
 /* Emits the next updates; *ret_more: there are others. */
 int rp__replay_step(struct rp__replay *r, rp__update_fn *emit, void *ctx, bool *ret_more, rp_error *err);
 
-/* The history for a model: newest kept, at most `max` bytes, tools with unknown outcome named. "" when there is none.
+/*
+ * The history for a model: newest kept, at most `max` bytes (RP_E_LIMIT below 8 KiB), tools with unknown outcome named.
+ * Nothing is added when there is none.
  */
 int rp__history_text(rp_session *s, size_t max, struct rp__buf *out, rp_error *err);
 
@@ -39,7 +41,11 @@ int rp__history_text(rp_session *s, size_t max, struct rp__buf *out, rp_error *e
 struct rp__echo;
 int rp__echo_new(rp_session *s, struct rp__echo **ret, rp_error *err);
 void rp__echo_free(struct rp__echo *e);
-/* Whether an update says only what the journal has: then it is no news. */
-bool rp__echo_known(const struct rp__echo *e, struct rp__json update);
+/*
+ * Whether an update says only what the journal has: then it is no news. Each place of the journal is known again once,
+ * and none before it afterwards, so ask for every update in the order in which they come. State updates are always
+ * news.
+ */
+bool rp__echo_known(struct rp__echo *e, struct rp__json update);
 
 #endif

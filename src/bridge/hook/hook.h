@@ -9,6 +9,9 @@
 #include "json/json.h"
 
 #define RP_HOOK_INPUT_MAX ((size_t)16 * 1024 * 1024)
+#define RP_HOOK_DEPTH 128                          /* levels of nesting in an input */
+#define RP_HOOK_ANSWER_MAX ((size_t)1024 * 1024)   /* bytes written for an agent */
+#define RP_HOOK_SETTINGS_MAX ((size_t)1024 * 1024) /* bytes of a settings file */
 
 /* What happened, in our words; each agent's table maps its own names. */
 enum rp__hook_event {
@@ -23,6 +26,13 @@ enum rp__hook_event {
   RP_HOOK_NOTICE,
 };
 
+/* How `install` enters an event. */
+enum rp__hook_entry {
+  RP_HOOK_UNASKED, /* understood when it comes, not asked for */
+  RP_HOOK_PLAIN,
+  RP_HOOK_MATCHED, /* with a matcher for every tool */
+};
+
 /* An agent whose hooks we know. */
 struct rp__hook_agent {
   const char *name;  /* claude, gemini, openclaw */
@@ -30,28 +40,62 @@ struct rp__hook_agent {
   const struct rp__hook_word {
     const char *name; /* the agent's own word for the event */
     enum rp__hook_event event;
-  } * words; /* ends with a NULL name */
+    enum rp__hook_entry entry;
+  } * words;              /* ends with a NULL name */
+  const char *folder;     /* of its settings, in a project or at home; NULL: it is not ours to write */
+  const char *folder_env; /* names that folder itself, in place of the one at home; or NULL */
+  int timeout;            /* for the settings: long after we give up ourselves, in the agent's own unit */
+  bool named;             /* entries have a name */
 };
 
 extern const struct rp__hook_agent *const rp__hook_agents[]; /* ends with NULL */
-/* By name, or by what the input looks like; NULL: unknown. */
+/* By name; NULL: unknown. */
 const struct rp__hook_agent *rp__hook_agent_find(const char *name);
+/* By what the input looks like. `event` (may be NULL): the word that was given. */
+const struct rp__hook_agent *rp__hook_agent_guess(const char *event, struct rp__json input);
+/* Its word for an event, or NULL. */
+const struct rp__hook_word *rp__hook_word_find(const struct rp__hook_agent *a, const char *name);
 
 struct rp__hook_call {
-  const struct rp__hook_agent *agent;
-  const char *event; /* as it was called; NULL: the input's own word */
-  const char *scope; /* or NULL: of the input's cwd */
-  int64_t owner_pid; /* the agent's process; 0: nobody (a stream owns its runs itself) */
+  const struct rp__hook_agent *agent; /* NULL: told from the input */
+  const char *event;                  /* as it was called; NULL: the input's own word */
+  const char *scope;                  /* or NULL: of the input's project */
+  int64_t owner_pid;                  /* the agent's process; 0: nobody (a stream owns its runs itself) */
+  int stop;                           /* a stream ends when this descriptor is readable; 0: none */
+  bool stream;                        /* of many projects: our own surroundings say nothing about them */
 };
 
-/* Handles one input and writes the answer for the agent to `out` (may be nothing). */
+/* Whether there is anything to do for an input: to open the store is most of what a hook costs. */
+bool rp__hook_wants(const struct rp__hook_call *c, struct rp__json input);
+/*
+ * Handles one input and writes the answer for the agent to `out` (may be nothing). An unknown event is no error. The
+ * session's run goes on afterwards: it is its owner's, or lives by what is appended.
+ */
 int rp__hook_handle(rp_engine *e, const struct rp__hook_call *c, struct rp__json input, struct rp__buf *out,
                     rp_error *err);
 
 /*
  * `reprise hook --stream`: one input per line, one answer per line, for plugins that live as long as their agent. Runs
- * are owned by this process. Besides hooks, {"id","tool","arguments","session"} calls one of rp__tools.
+ * are owned by this process. Besides hooks, {"id","tool","session_id","arguments"} calls one of rp__tools. Sessions
+ * end with the stream. An error is one of reading or writing; what a line asks in vain is told in its answer.
  */
 int rp__hook_stream(rp_engine *e, const struct rp__hook_call *c, int in, int out, rp_error *err);
+
+/* The process that runs the hook, beyond the shells in between; 0: none that says anything. */
+int64_t rp__hook_owner(void);
+
+/* ---- settings files of agents ---- */
+
+/*
+ * The text of a settings file with our hooks in it, or without them; everything else stays byte for byte. `before` may
+ * be empty: there is no file yet. `program` is how the agent calls us. RP_E_JSON, RP_E_FORMAT: not a settings file
+ * that can be changed safely, and why. `ret` is a live buffer that gets the whole text.
+ */
+int rp__hook_settings_add(const struct rp__hook_agent *a, const char *program, struct rp__str before,
+                          struct rp__buf *ret, rp_error *err);
+int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str before, struct rp__buf *ret, rp_error *err);
+
+/* Line by line what changed between two texts, as `diff -u` would tell it without its head. */
+int rp__hook_diff(struct rp__str before, struct rp__str after, struct rp__buf *out, rp_error *err);
 
 #endif

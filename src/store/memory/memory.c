@@ -28,10 +28,12 @@ void rp__mem_session_free(struct rp__mem_session *s)
   if (!s) return;
   for (size_t i = 0; i < s->events.n; i++) rp__mem_event_done(&s->events.p[i]);
   for (size_t i = 0; i < s->snapshots.n; i++) free(s->snapshots.p[i].data);
+  for (size_t i = 0; i < s->blobs.n; i++) free(s->blobs.p[i].data);
   for (size_t i = 0; i < s->idem.n; i++) free(s->idem.p[i].key);
   for (size_t i = 0; i < s->clients.n; i++) free(s->clients.p[i].id);
   free(s->events.p);
   free(s->snapshots.p);
+  free(s->blobs.p);
   free(s->idem.p);
   free(s->clients.p);
   rp__mem_record_free(s->record);
@@ -148,6 +150,8 @@ static int stats(struct rp__store *base, struct rp__store_stats *ret, rp_error *
     s.event_bytes += session->row.bytes;
     s.snapshots += (int64_t)session->snapshots.n;
     for (size_t j = 0; j < session->snapshots.n; j++) s.snapshot_bytes += session->snapshots.p[j].row.size;
+    s.blobs += (int64_t)session->blobs.n;
+    for (size_t j = 0; j < session->blobs.n; j++) s.blob_bytes += session->blobs.p[j].row.size;
   }
   for (size_t i = 0; i < m->runs.n; i++) s.runs_open += m->runs.p[i].ended_at == 0;
   s.memories = (int64_t)m->memories.n;
@@ -193,6 +197,7 @@ static const struct rp__store_ops ops = {
     .audit_head = rp__mem_audit_head,
     .scope_list = rp__mem_scope_list,
     .token_list = rp__mem_token_list,
+    .blob_list = rp__mem_blob_list,
     .changes = rp__mem_changes,
     .version = rp__mem_version,
     .maintain = maintain,

@@ -22,6 +22,11 @@ struct rp__mem_snapshot {
   void *data; /* owned */
 };
 
+struct rp__mem_blob {
+  struct rp__blob_row row; /* its data is … */
+  char *data;              /* … this, owned */
+};
+
 struct rp__mem_idem {
   char *key; /* owned */
   int64_t seq, n, at_ms;
@@ -62,6 +67,7 @@ struct rp__mem_session {
   struct rp__record_row *record; /* owned; NULL: none */
   RP_MEM_ARRAY(struct rp__mem_event) events;
   RP_MEM_ARRAY(struct rp__mem_snapshot) snapshots;
+  RP_MEM_ARRAY(struct rp__mem_blob) blobs; /* by id */
   RP_MEM_ARRAY(struct rp__mem_idem) idem;
   RP_MEM_ARRAY(struct rp__mem_client) clients;
 };
@@ -113,6 +119,9 @@ struct rp__mem_undo {
   size_t client_at;
   struct rp__mem_snapshot snapshot; /* taken out of snapshot_at */
   size_t snapshot_at;
+  enum { RP_MEM_BLOB_SAME = 0, RP_MEM_BLOB_ADDED, RP_MEM_BLOB_REPLACED, RP_MEM_BLOB_TAKEN } blob_did;
+  struct rp__mem_blob blob; /* before; at blob_at */
+  size_t blob_at;
   struct rp__mem_event event; /* replaced at event_at */
   size_t event_at;
   size_t n_runs;
@@ -158,7 +167,8 @@ double rp__mem_places(const struct rp__terms *t, struct rp__str text);
 typedef int rp__mem_op(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err);
 rp__mem_op rp__mem_record_put, rp__mem_record_archive, rp__mem_task_put, rp__mem_memory_put, rp__mem_memory_set,
     rp__mem_memory_delete, rp__mem_audit_put, rp__mem_audit_erase, rp__mem_token_put, rp__mem_token_used,
-    rp__mem_token_delete;
+    rp__mem_token_delete, rp__mem_blob_put, rp__mem_blob_set, rp__mem_blob_delete;
+void rp__mem_blob_undo(struct rp__mem_session *s, struct rp__mem_undo *u);
 /* The record after fields of its session changed. */
 void rp__mem_record_follow(struct rp__mem_session *s, unsigned fields, struct rp__mem_undo *u);
 /* Takes the words of a session out. */
@@ -186,6 +196,8 @@ int rp__mem_audit_list(struct rp__store *s, const struct rp__audit_filter *f, rp
                        rp_error *err);
 int rp__mem_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
 int rp__mem_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
+int rp__mem_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,
+                      rp_error *err);
 int rp__mem_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
 int rp__mem_changes(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
 int rp__mem_version(struct rp__store *s, int64_t *ret, rp_error *err);

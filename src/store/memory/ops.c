@@ -399,6 +399,9 @@ static rp__mem_op *const op_table[] = {
     [RP_OP_TOKEN_PUT] = rp__mem_token_put,
     [RP_OP_TOKEN_USED] = rp__mem_token_used,
     [RP_OP_TOKEN_DELETE] = rp__mem_token_delete,
+    [RP_OP_BLOB_PUT] = rp__mem_blob_put,
+    [RP_OP_BLOB_SET] = rp__mem_blob_set,
+    [RP_OP_BLOB_DELETE] = rp__mem_blob_delete,
 };
 
 static void txn_run(struct rp__mem_store *m, struct rp__txn *t)

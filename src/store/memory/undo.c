@@ -22,6 +22,7 @@ static void session_undo(struct rp__mem_undo *u)
   }
   for (size_t i = u->n_snapshots; i < s->snapshots.n; i++) free(s->snapshots.p[i].data);
   s->snapshots.n = u->n_snapshots;
+  rp__mem_blob_undo(s, u);
   for (size_t i = u->n_idem; i < s->idem.n; i++) free(s->idem.p[i].key);
   s->idem.n = u->n_idem;
   for (size_t i = u->n_clients; i < s->clients.n; i++) free(s->clients.p[i].id);
@@ -102,6 +103,7 @@ void rp__mem_undo_drop(struct rp__mem_undo *u)
 {
   rp__session_row_done(&u->row);
   free(u->snapshot.data);
+  free(u->blob.data);
   rp__mem_event_done(&u->event);
   free(u->runs);
   free(u->tasks);

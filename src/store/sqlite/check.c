@@ -81,7 +81,9 @@ static int orphan_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *er
       " UNION ALL SELECT 'a head belongs to no session' FROM rp_heads"
       " WHERE session NOT IN (SELECT ref FROM rp_sessions)"
       " UNION ALL SELECT 'events of session number ' || session || ' belong to no session' FROM"
-      " (SELECT DISTINCT session FROM rp_events) WHERE session NOT IN (SELECT ref FROM rp_sessions)";
+      " (SELECT DISTINCT session FROM rp_events) WHERE session NOT IN (SELECT ref FROM rp_sessions)"
+      " UNION ALL SELECT 'blobs of session number ' || session || ' belong to no session' FROM"
+      " (SELECT DISTINCT session FROM rp_blobs) WHERE session NOT IN (SELECT ref FROM rp_sessions)";
   return query_lines(c, sql, out, err);
 }
 
@@ -130,6 +132,7 @@ static int records_restore(struct rp__sq_conn *c, rp_error *err)
       "DELETE FROM rp_recall WHERE flags & 10 = 0 AND id NOT IN (SELECT id FROM session_states WHERE id IS NOT NULL);"
       "DELETE FROM rp_records WHERE session NOT IN (SELECT session FROM rp_recall);"
       "DELETE FROM rp_tasks WHERE session NOT IN (SELECT ref FROM rp_sessions);"
+      "DELETE FROM rp_blobs WHERE session NOT IN (SELECT ref FROM rp_sessions);"
       "UPDATE rp_recall SET n_tasks = (SELECT json_array_length(x.pending_tasks) FROM session_states x"
       " WHERE x.id = rp_recall.id) WHERE flags & 10 = 0 AND EXISTS (SELECT 1 FROM session_states x"
       " JOIN rp_records d ON d.session = rp_recall.session WHERE x.id = rp_recall.id AND d.sealed = 0"
@@ -183,7 +186,8 @@ static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
   static const char reindex[] = "REINDEX rp_scopes; REINDEX rp_sessions; REINDEX rp_heads; REINDEX rp_runs;"
                                 "REINDEX rp_events; REINDEX rp_snapshots; REINDEX rp_idem; REINDEX rp_clients;"
                                 "REINDEX rp_meta; REINDEX rp_recall; REINDEX rp_records; REINDEX rp_tasks;"
-                                "REINDEX rp_memories; REINDEX rp_audit; REINDEX rp_audit_heads; REINDEX rp_tokens";
+                                "REINDEX rp_memories; REINDEX rp_audit; REINDEX rp_audit_heads; REINDEX rp_tokens;"
+                                "REINDEX rp_blobs";
   const struct repair *r = arg;
   int rc = r->structure ? rp__sq_schema_restore(c, err) : 0;
   if (rc == 0 && r->structure) rc = rp__sq_exec(c, reindex, err);

@@ -25,6 +25,9 @@ static rp__sq_op *const op_table[] = {
     [RP_OP_TOKEN_PUT] = rp__sq_token_put,
     [RP_OP_TOKEN_USED] = rp__sq_token_used,
     [RP_OP_TOKEN_DELETE] = rp__sq_token_delete,
+    [RP_OP_BLOB_PUT] = rp__sq_blob_put,
+    [RP_OP_BLOB_SET] = rp__sq_blob_set,
+    [RP_OP_BLOB_DELETE] = rp__sq_blob_delete,
 };
 
 static int run_simple(struct rp__sq_conn *c, enum rp__sq_id id, const char *doing, rp_error *err)
@@ -77,8 +80,7 @@ static int flush_repeats(struct rp__sq_conn *c, struct rp__txn **group, size_t n
   bool due = false;
   for (size_t i = 0; i < n; i++) {
     const struct rp__txn *t = group[i];
-    for (size_t j = 0; t->rc == 0 && t->durability == RP_DISK && j < t->n; j++)
-      due |= t->ops[j].type == RP_OP_APPEND && t->ops[j].ret.repeated;
+    for (size_t j = 0; t->rc == 0 && t->durability == RP_DISK && j < t->n; j++) due |= t->ops[j].ret.repeated;
   }
   if (!due) return 0;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_META_COUNT);

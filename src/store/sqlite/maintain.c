@@ -84,6 +84,16 @@ static int stats_snapshots(struct rp__sq_conn *c, struct rp__store_stats *ret, r
   return 0;
 }
 
+static int stats_blobs(struct rp__sq_conn *c, struct rp__store_stats *ret, rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_BLOB_STATS);
+  int rc = rp__sq_next(&q, "count blobs", err);
+  if (rc < 0) return rc;
+  ret->blobs = rp__sq_col_int(&q, 0);
+  ret->blob_bytes = rp__sq_col_int(&q, 1);
+  return 0;
+}
+
 static int stats_index(struct rp__sq_conn *c, struct rp__store_stats *ret, rp_error *err)
 {
   int64_t at;
@@ -120,6 +130,7 @@ int rp__sq_stats(struct rp__store *base, struct rp__store_stats *ret, rp_error *
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc == 0) rc = stats_sessions(c, &stats, err);
   if (rc == 0) rc = stats_snapshots(c, &stats, err);
+  if (rc == 0) rc = stats_blobs(c, &stats, err);
   if (rc == 0) rc = stats_index(c, &stats, err);
   if (rc == 0) rc = stats_records(c, &stats, err);
   if (rc == 0) rc = stats_free(c, &stats.free_bytes, err);

@@ -120,7 +120,7 @@ static void store_free(struct rp__sq_store *s)
 static void store_close(struct rp__store *base)
 {
   struct rp__sq_store *s = rp__sq(base);
-  bool grown = rp__sq_file_bytes(s->wal_path) > RP_SQ_WAL_PAGES * 4096L;
+  bool grown = rp__sq_file_bytes(s->wal_path) > RP_SQ_WAL_LEFT * 4096L;
   if (s->writer && !s->writer->broken && (!s->keep_wal || grown))
     sqlite3_db_config(s->writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL);
   if (s->writer) sqlite3_busy_timeout(s->writer->db, 0);
@@ -202,6 +202,7 @@ static const struct rp__store_ops ops = {
     .audit_head = rp__sq_audit_head,
     .scope_list = rp__sq_scope_list,
     .token_list = rp__sq_token_list,
+    .blob_list = rp__sq_blob_list,
     .changes = rp__sq_changes,
     .version = rp__sq_version,
     .maintain = rp__sq_maintain,

@@ -119,7 +119,17 @@ static const char step_3[] =
     "CREATE INDEX rp_runs_boot ON rp_runs (scope, boot_id) WHERE ended_at = 0 AND owner = 'none';"
     "CREATE INDEX rp_runs_beat ON rp_runs (scope, heartbeat_boot) WHERE ended_at = 0 AND owner = 'none';";
 
-static const char *const steps[] = {[1] = step_1, [2] = step_2, [3] = step_3};
+/*
+ * What is too large for an event. All that lists look at stands before the data, so that counting reads no page of it.
+ */
+static const char step_4[] =
+    "CREATE TABLE rp_blobs (ref INTEGER PRIMARY KEY, session INTEGER NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL,"
+    " raw_size INTEGER NOT NULL, size INTEGER NOT NULL, sealed INTEGER NOT NULL, hash BLOB NOT NULL,"
+    " data BLOB NOT NULL);"
+    "CREATE UNIQUE INDEX rp_blobs_id ON rp_blobs (session, id);"
+    "CREATE INDEX rp_blobs_hash ON rp_blobs (session, hash);";
+
+static const char *const steps[] = {[1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4};
 
 const char *const rp__sq_schema_names[] = {
     "rp_scopes",
@@ -159,6 +169,9 @@ const char *const rp__sq_schema_names[] = {
     "rp_runs_owned",
     "rp_runs_boot",
     "rp_runs_beat",
+    "rp_blobs",
+    "rp_blobs_id",
+    "rp_blobs_hash",
     "session_states",
     "agent_session_states",
     NULL,

@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 /* Tables with something in them that a user may have said. */
-static const char *const tables[] = {"rp_events",  "rp_snapshots", "rp_sessions",
-                                     "rp_records", "rp_memories",  "rp_audit"};
+static const char *const tables[] = {"rp_events",   "rp_snapshots", "rp_sessions", "rp_records",
+                                     "rp_memories", "rp_audit",     "rp_blobs"};
 
 /* Full text goes first, and comes back last: no term of what is gone, and less to copy between. */
 static int index_drop(struct rp__sq_conn *c, void *arg, rp_error *err)

@@ -277,10 +277,10 @@ static int check_hold(struct rp__sq_conn *c, int64_t ref, rp_error *err)
 
 int rp__sq_session_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
-  static const enum rp__sq_id deletes[] = {RP_SQ_EVENT_DELETE,  RP_SQ_SNAPSHOT_DELETE_ALL, RP_SQ_RUN_DELETE,
-                                           RP_SQ_IDEM_DELETE,   RP_SQ_CLIENT_DELETE,       RP_SQ_STATE_DELETE,
-                                           RP_SQ_RECALL_DELETE, RP_SQ_RECORD_DELETE,       RP_SQ_TASK_DELETE,
-                                           RP_SQ_HEAD_DELETE,   RP_SQ_SESSION_DELETE};
+  static const enum rp__sq_id deletes[] = {RP_SQ_EVENT_DELETE,    RP_SQ_SNAPSHOT_DELETE_ALL, RP_SQ_RUN_DELETE,
+                                           RP_SQ_IDEM_DELETE,     RP_SQ_CLIENT_DELETE,       RP_SQ_STATE_DELETE,
+                                           RP_SQ_RECALL_DELETE,   RP_SQ_RECORD_DELETE,       RP_SQ_TASK_DELETE,
+                                           RP_SQ_BLOB_DELETE_ALL, RP_SQ_HEAD_DELETE,         RP_SQ_SESSION_DELETE};
   struct rp__session_row row;
   int64_t top = 0;
   int rc = rp__sq_head(c, op, &row, err);

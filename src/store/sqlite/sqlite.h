@@ -16,10 +16,11 @@
 #include "store/rules.h"
 #include "store/sqlite/statements.h"
 
-#define RP_SQ_SCHEMA 3            /* the version this program writes */
+#define RP_SQ_SCHEMA 4            /* the version this program writes */
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
+#define RP_SQ_WAL_LEFT 128        /* pages that a short-lived process leaves in the log: the next one reads them all */
 #define RP_SQ_WAL_MAX (64L << 20) /* bytes of log that are checkpointed while writers wait */
 #define RP_SQ_PAGE_ROWS 256       /* of a list */
 #define RP_SQ_PAGE_BYTES (1L << 20)
@@ -182,7 +183,7 @@ rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_se
     rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set,
     rp__sq_record_put, rp__sq_record_archive, rp__sq_task_put, rp__sq_memory_put, rp__sq_memory_set,
     rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase, rp__sq_token_put, rp__sq_token_used,
-    rp__sq_token_delete;
+    rp__sq_token_delete, rp__sq_blob_put, rp__sq_blob_set, rp__sq_blob_delete;
 
 /* Runs statements that take nothing but a session's number. */
 int rp__sq_run_by_ref(struct rp__sq_conn *c, const enum rp__sq_id *ids, size_t n, int64_t ref, const char *doing,
@@ -273,6 +274,8 @@ int rp__sq_audit_list(struct rp__store *s, const struct rp__audit_filter *f, rp_
 int rp__sq_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
 int rp__sq_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
 int rp__sq_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
+int rp__sq_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,
+                     rp_error *err);
 int rp__sq_changes(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
 int rp__sq_version(struct rp__store *s, int64_t *ret, rp_error *err);
 int rp__sq_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);

@@ -259,6 +259,20 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_TOKEN_PAGE] = "SELECT ref, id, name, scope, read_only, hash, created_at, expires_at, last_used_at "
                          "FROM rp_tokens WHERE ref > ?1 ORDER BY ref LIMIT ?2",
 
+    [RP_SQ_BLOB_PUT] = "INSERT INTO rp_blobs (session, id, at, raw_size, size, sealed, hash, data) "
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [RP_SQ_BLOB_REPLACE] = "UPDATE rp_blobs SET at = ?3, raw_size = ?4, size = ?5, sealed = ?6, hash = ?7, data = ?8 "
+                           "WHERE session = ?1 AND id = ?2",
+    [RP_SQ_BLOB_DELETE] = "DELETE FROM rp_blobs WHERE session = ?1 AND id = ?2",
+    [RP_SQ_BLOB_DELETE_ALL] = "DELETE FROM rp_blobs WHERE session = ?1",
+    [RP_SQ_BLOB_EXISTS] = "SELECT 1 FROM rp_blobs WHERE session = ?1 AND id = ?2",
+    [RP_SQ_BLOB_SAME] =
+        "SELECT id FROM rp_blobs WHERE session = ?1 AND hash = ?2 AND raw_size = ?3 ORDER BY id LIMIT 1",
+    [RP_SQ_BLOB_GET] = "SELECT id, at, raw_size, size, sealed, hash, data FROM rp_blobs WHERE session = ?1 AND id = ?2",
+    [RP_SQ_BLOB_PAGE] = "SELECT id, at, raw_size, size, sealed, hash FROM rp_blobs "
+                        "WHERE session = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
+    [RP_SQ_BLOB_STATS] = "SELECT count(*), coalesce(sum(size), 0) FROM rp_blobs",
+
     [RP_SQ_INDEX_EXISTS] = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rp_fts'",
     [RP_SQ_INDEX_PUT] = "INSERT INTO rp_fts (rowid, text) VALUES (?1, ?2)",
     [RP_SQ_INDEX_REMOVE] = "INSERT INTO rp_fts (rp_fts, rowid, text) VALUES ('delete', ?1, ?2)",

@@ -97,6 +97,64 @@ static void test_untouched(void **state)
   }
 }
 
+/* B-04: variables and headers as bridges send them; the value beside a credential's name is one, others are not. */
+static void test_pairs(void **state)
+{
+  static const char *const names[] = {
+      "API_KEY",   "OPENAI_API_KEY",      "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DB_PASSWORD",  "Authorization",
+      "X-Api-Key", "Proxy-Authorization", "x-goog-api-key",        "clientSecret", "api\\u005fkey"};
+  static const char *const plain[] = {"HOME",        "PATH",          "MAX_TOKENS",  "TOKENIZER",
+                                      "KEYBOARD",    "Accept",        "monkey",      "public_key",
+                                      "token_count", "SSH_AUTH_SOCK", "primary_key", "X-Request-Id"};
+  static const enum rp__kind kinds[] = {RP_KIND_TOOL, RP_KIND_APPROVAL, RP_KIND_QUESTION, RP_KIND_OTHER};
+  char body[400], want[400];
+  size_t hits;
+  (void)state;
+  for (size_t k = 0; k < RP_ARRAY_SIZE(kinds); k++) {
+    for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
+      static const char form[] = "{\"id\":1,\"acp\":{\"params\":{\"env\":[{\"value\":\"%s\",\"name\":\"%s\"},"
+                                 "{\"name\":\"EDITOR\",\"value\":\"vi\"}]}}}";
+      snprintf(body, sizeof body, form, "plain words", names[i]);
+      snprintf(want, sizeof want, form, M, names[i]);
+      RP_AUTOFREE char *out = masked(kinds[k], body, &hits);
+      assert_string_equal(out, want);
+    }
+    for (size_t i = 0; i < RP_ARRAY_SIZE(plain); i++) {
+      snprintf(body, sizeof body, "{\"env\":[{\"name\":\"%s\",\"value\":\"plain words\"}]}", plain[i]);
+      RP_AUTOFREE char *out = masked(kinds[k], body, &hits);
+      assert_string_equal(out, body);
+    }
+  }
+}
+
+/* What is no event's body: JSON by its strings, with white space and repeated names; anything else as one text. */
+static void test_bytes(void **state)
+{
+  static const char *const texts[][2] = {
+      {"", ""},
+      {"[1,2]", "[1,2]"},
+      {"plain text, \"password\": the word", "plain text, \"password\": the word"},
+      {" \n{\"a\":\"x\"}\t", " \n{\"a\":\"x\"}\t"},
+      {" \n{\"secret\":\"x\"}\t", " \n{\"secret\":\"" M "\"}\t"},
+      {"[{\"a\":1,\"a\":\"password=hunter2\"}]", "[{\"a\":1,\"a\":\"password=" M "\"}]"},
+      {"\"password=hunter2\"", "\"password=" M "\""},
+      {"{\"cut\":\"password=hunter2", "{\"cut\":\"password=" M},
+      {"PASSWORD=hunter2\nEDITOR=vi\n", "PASSWORD=" M "\nEDITOR=vi\n"},
+  };
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(texts); i++) {
+    struct rp__buf out = RP_BUF(OUT_MAX);
+    struct rp__str ret;
+    size_t hits = 7;
+    assert_int_equal(rp__mask_bytes(r, texts[i][0], strlen(texts[i][0]), &out, &ret, &hits), 0);
+    if (!rp__str_eq(ret, texts[i][1])) fail_msg("%s became %.*s", texts[i][0], (int)ret.n, ret.p);
+    bool same = strcmp(texts[i][0], texts[i][1]) == 0;
+    assert_int_equal(hits, same ? 0 : 1);
+    if (same) assert_ptr_equal(ret.p, texts[i][0]);
+    rp__buf_done(&out);
+  }
+}
+
 /* A stream's `token` is a piece of text; as a member of anything else it is a credential. */
 static void test_exempt(void **state)
 {
@@ -205,6 +263,46 @@ static void test_long_speaker(void **state)
   assert_int_equal(strlen(speaker), RP_SPEAKER_MAX - 1);
 }
 
+/* Who thinks is another speaker; and a role that nobody checked has its bound too. */
+static void test_thoughts(void **state)
+{
+  char speaker[RP_SPEAKER_MAX], role[2000], body[2200];
+  (void)state;
+  chunk(RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"x\",\"partial\":true,\"thought\":true}", speaker);
+  assert_string_equal(speaker, "thought/assistant/");
+  chunk(RP_KIND_MESSAGE, "{\"thought\":false,\"role\":\"assistant\",\"content\":\"x\",\"partial\":true}", speaker);
+  assert_string_equal(speaker, "message/assistant/");
+  memset(role, 'r', sizeof role);
+  role[sizeof role - 1] = '\0';
+  snprintf(body, sizeof body, "{\"role\":\"%s\",\"text\":\"x\",\"message_id\":\"m\"}", role);
+  struct rp__event ev = event_of(1, RP_KIND_TRANSCRIPT, body);
+  assert_int_equal(rp__mask_spoken(&ev, speaker).type, RP_JSON_STRING);
+  assert_true(strlen(speaker) < 200);
+  assert_string_equal(speaker + strlen(speaker) - 2, "/m");
+}
+
+static void test_closing(void **state)
+{
+  static const char *const ends[] = {"{\"role\":\"user\",\"content\":[]}", "{\"role\":\"user\",\"content\":\"\"}",
+                                     "{\"partial\":false,\"role\":\"user\",\"content\":[ ]}"},
+                           *const others[] = {"{\"role\":\"user\",\"content\":[],\"partial\":true}",
+                                              "{\"role\":\"user\",\"content\":\"x\"}", "{\"role\":\"user\"}",
+                                              "{\"role\":\"user\",\"content\":[{\"type\":\"image\"}]}"};
+  char speaker[RP_SPEAKER_MAX];
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ends); i++) {
+    struct rp__event ev = event_of(1, RP_KIND_MESSAGE, ends[i]);
+    assert_int_not_equal(rp__mask_closing(&ev, speaker).type, RP_JSON_NONE);
+    assert_string_equal(speaker, "message/user/");
+  }
+  for (size_t i = 0; i < RP_ARRAY_SIZE(others); i++) {
+    struct rp__event ev = event_of(1, RP_KIND_MESSAGE, others[i]);
+    assert_int_equal(rp__mask_closing(&ev, speaker).type, RP_JSON_NONE);
+  }
+  struct rp__event ev = event_of(1, RP_KIND_NOTE, ends[0]);
+  assert_int_equal(rp__mask_closing(&ev, speaker).type, RP_JSON_NONE);
+}
+
 static void test_with_text(void **state)
 {
   static const char body[] = "{ \"role\":\"user\", \"content\" : \"old\", \"n\":1 }";
@@ -235,6 +333,8 @@ int main(void)
       cmocka_unit_test(test_masked),        cmocka_unit_test(test_untouched),    cmocka_unit_test(test_exempt),
       cmocka_unit_test(test_out_too_small), cmocka_unit_test(test_nomem),        cmocka_unit_test(test_chunks),
       cmocka_unit_test(test_no_chunks),     cmocka_unit_test(test_long_speaker), cmocka_unit_test(test_with_text),
+      cmocka_unit_test(test_pairs),         cmocka_unit_test(test_bytes),        cmocka_unit_test(test_thoughts),
+      cmocka_unit_test(test_closing),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -166,7 +166,7 @@ static void test_newer_version(void **state)
   (void)state;
   rp_error err = {0};
   char got[RP_ID_MAX + 1];
-  static const char text[] = "{\"reprise\":2,\"session\":{}}\n";
+  static const char text[] = "{\"reprise\":3,\"session\":{}}\n";
   rp_engine *e = elsewhere();
   struct reader r = {text, sizeof text - 1, 100};
   assert_int_equal(rp_import(e, from_buf, &r, NULL, NULL, got, &err), RP_E_FORMAT_VERSION);

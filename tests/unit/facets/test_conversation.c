@@ -274,10 +274,54 @@ static void content_blocks_are_joined_and_their_text_goes_on(void **state)
   EXPECT(f, "[ {\"type\":\"text\",\"text\":\"hel\\no\"} ,{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"a\"},"
             "{\"type\":\"text\",\"text\":\"bc\",\"x\":1},5,{\"type\":\"text\",\"text\":\"de\"}]");
   tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"a string is another kind\"", ""));
-  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":[]}");
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}");
   RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
   show(f, &out);
   assert_int_equal(total_of(&out), 3);
+}
+
+/* One that says nothing only ends what came in chunks, whichever way it says nothing. */
+static void an_empty_message_ends_a_stream(void **state)
+{
+  static const char *const nothing[] = {"[]", "\"\"", "[ ]"}, *const chunks[] = {"\"a\"", "[{\"type\":\"image\"}]"};
+  (void)state;
+  for (int i = 0; i < 6; i++) {
+    RP_AUTOFOLD struct rp__fold *f = fold_new();
+    char body[200];
+    snprintf(body, sizeof body, "{\"role\":\"assistant\",\"content\":%s,\"partial\":true}", chunks[i % 2]);
+    tell(f, RP_KIND_MESSAGE, body);
+    snprintf(body, sizeof body, "{\"role\":\"assistant\",\"content\":%s}", nothing[i / 2]);
+    tell(f, RP_KIND_MESSAGE, body);
+    EXPECT(f, chunks[i % 2]);
+    snprintf(body, sizeof body, "{\"role\":\"assistant\",\"content\":%s,\"partial\":true}", chunks[i % 2]);
+    tell(f, RP_KIND_MESSAGE, body);
+    EXPECT(f, chunks[i % 2], chunks[i % 2]);
+  }
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"a\"", ",\"message_id\":\"1\""));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"\",\"message_id\":\"2\"}");
+  EXPECT(f, "\"a\"", "\"\"");
+}
+
+/* What was thought is no part of what was said, and does not come between its chunks. */
+static void thoughts_are_left_out(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"hm\"", ",\"thought\":true"));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"\",\"thought\":true}");
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  show(f, &out);
+  assert_null(strstr(out.p, "conversation"));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"a\"", ""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"hm\"", ",\"thought\":true"));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":[],\"thought\":true}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"b\"", ",\"thought\":false"));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"walnut walnut walnut\",\"thought\":true}");
+  EXPECT(f, "\"ab\"");
+  rp__buf_reset(&out);
+  show(f, &out);
+  assert_null(strstr(out.p, "walnut")); /* no topic either */
 }
 
 static void tell_big_chunk(struct rp__fold *f, const char *role, size_t n)
@@ -414,6 +458,8 @@ int main(void)
       cmocka_unit_test(without_a_name_the_same_role_goes_on),
       cmocka_unit_test(a_restart_ends_a_stream_without_a_name),
       cmocka_unit_test(content_blocks_are_joined_and_their_text_goes_on),
+      cmocka_unit_test(an_empty_message_ends_a_stream),
+      cmocka_unit_test(thoughts_are_left_out),
       cmocka_unit_test(a_joined_message_is_bounded),
       cmocka_unit_test(the_last_turns_stay_when_tools_talk),
       cmocka_unit_test(refuses_damaged_snapshots),

@@ -41,13 +41,18 @@ static int token_ignored(void *ctx, const struct rp__token_row *row)
   (void)ctx, (void)row;
   return 0;
 }
+static int blob_ignored(void *ctx, const struct rp__blob_row *row)
+{
+  (void)ctx, (void)row;
+  return 0;
+}
 static int finding_ignored(void *ctx, const rp_finding *f)
 {
   (void)ctx, (void)f;
   return 0;
 }
 
-enum { SLOTS = 21 };
+enum { SLOTS = 22 };
 
 /* Calls every slot in order; the results. */
 static void call_all(struct rp__store *s, int64_t ref, int rc[SLOTS], rp_error *err)
@@ -85,6 +90,7 @@ static void call_all(struct rp__store *s, int64_t ref, int rc[SLOTS], rp_error *
   rc[i++] = s->ops->audit_head(s, "s", &head, err);
   rc[i++] = s->ops->scope_list(s, scope_ignored, NULL, err);
   rc[i++] = s->ops->token_list(s, NULL, token_ignored, NULL, err);
+  rc[i++] = s->ops->blob_list(s, ref, NULL, blob_ignored, NULL, err);
   rc[i++] = s->ops->maintain(s, RP_MAINTAIN_INDEX, NULL, err);
   rc[i++] = s->ops->check(s, false, finding_ignored, NULL, err);
   rc[i++] = s->ops->stats(s, &stats, err);

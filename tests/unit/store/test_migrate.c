@@ -4,6 +4,7 @@
 
 #include "schema_1.h"
 #include "schema_2.h"
+#include "schema_3.h"
 
 static void event_insert(sqlite3 *db, int64_t seq, const char *text)
 {
@@ -146,13 +147,51 @@ static void version_2_is_brought_up_to_date(void **state)
   assert_int_equal(b->s->ops->check(b->s, false, no_finding, NULL, &b->err), 0);
 }
 
+static int blob_count(void *ctx, const struct rp__blob_row *row)
+{
+  assert_string_equal(row->id, "x");
+  ++*(int *)ctx;
+  return 0;
+}
+
+/* Its tokens stay, and sessions that were there before there were blobs may have some. */
+static void version_3_is_brought_up_to_date(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_stats stats;
+  struct rp__blob_row blob = {.id = "x", .at_ms = NOW, .raw_size = 3, .size = 3, .data = "abc"};
+  struct rp__op put = {.type = RP_OP_BLOB_PUT, .session_id = "old", .now_ms = NOW, .u.blob.row = &blob};
+  int n = 0;
+  scratch_path(&b->dir, "old.db", b->path);
+  version_1_make(b->path);
+  raw_run(b->path, schema_2);
+  raw_run(b->path, schema_3);
+  raw_run(b->path, "INSERT INTO rp_tokens VALUES (1, 't', NULL, NULL, 0, x'00', 1, 0, 0)");
+  struct rp__store_options o = {.path = b->path, .read_only = true};
+  struct rp__store *reader;
+  assert_int_equal(rp__store_sqlite_open(&o, &reader, &b->err), RP_E_VERSION);
+  assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), 3);
+
+  box_open(b);
+  assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), RP_SQ_SCHEMA);
+  assert_int_equal(b->s->ops->token_list(b->s, NULL, token_count, &n, &b->err), 0);
+  assert_int_equal(n, 1);
+  assert_int_equal(commit_as(b->s, &put, RP_OS, &b->err), 0);
+  n = 0;
+  assert_int_equal(b->s->ops->blob_list(b->s, 7, NULL, blob_count, &n, &b->err), 0);
+  assert_int_equal(n, 1);
+  assert_int_equal(b->s->ops->stats(b->s, &stats, &b->err), 0);
+  assert_int_equal(stats.blob_bytes, 3);
+  assert_int_equal(b->s->ops->check(b->s, false, no_finding, NULL, &b->err), 0);
+}
+
 /* What a file becomes does not depend on the version it was made with. */
 static void all_ways_lead_to_the_same_schema(void **state)
 {
   static const char sql[] = "SELECT group_concat(name || ' ' || coalesce(sql, ''), char(10)) FROM"
                             " (SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'rp\\_fts%' ESCAPE '\\'"
                             " ORDER BY name)";
-  static char from_1[20000], from_2[20000], fresh[20000];
+  static char from_1[20000], from_2[20000], from_3[20000], fresh[20000];
   struct box *b = *state;
   scratch_path(&b->dir, "old.db", b->path);
   version_1_make(b->path);
@@ -165,12 +204,20 @@ static void all_ways_lead_to_the_same_schema(void **state)
   box_open(b);
   box_close(b);
   raw_text(b->path, sql, from_2, sizeof from_2);
+  scratch_path(&b->dir, "third.db", b->path);
+  version_1_make(b->path);
+  raw_run(b->path, schema_2);
+  raw_run(b->path, schema_3);
+  box_open(b);
+  box_close(b);
+  raw_text(b->path, sql, from_3, sizeof from_3);
   scratch_path(&b->dir, "new.db", b->path);
   box_open(b);
   box_close(b);
   raw_text(b->path, sql, fresh, sizeof fresh);
   assert_string_equal(from_1, fresh);
   assert_string_equal(from_2, fresh);
+  assert_string_equal(from_3, fresh);
 }
 
 /* A migration that can't be finished leaves the file as it was. */
@@ -196,9 +243,8 @@ static void a_refused_migration_changes_nothing(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      BOX_TEST(version_1_is_brought_up_to_date),
-      BOX_TEST(version_2_is_brought_up_to_date),
-      BOX_TEST(all_ways_lead_to_the_same_schema),
+      BOX_TEST(version_1_is_brought_up_to_date),     BOX_TEST(version_2_is_brought_up_to_date),
+      BOX_TEST(version_3_is_brought_up_to_date),     BOX_TEST(all_ways_lead_to_the_same_schema),
       BOX_TEST(a_refused_migration_changes_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,11 @@ static int token_ignored(void *ctx, const struct rp__token_row *row)
   (void)ctx, (void)row;
   return 0;
 }
+static int blob_ignored(void *ctx, const struct rp__blob_row *row)
+{
+  (void)ctx, (void)row;
+  return 0;
+}
 static int finding_ignored(void *ctx, const rp_finding *f)
 {
   (void)ctx, (void)f;
@@ -173,6 +178,26 @@ static int cycle_tokens(struct rp__store *s, rp_error *err)
   return rc ? rc : commit_as(s, &ops[2], RP_OS, err);
 }
 
+/* Leaves none behind, so that it can be gone through again. */
+static int cycle_blobs(struct rp__store *s, int64_t ref, rp_error *err)
+{
+  struct rp__blob_row one = {.id = "one", .raw_size = 3, .size = 3, .data = "abc"},
+                      two = {.id = "two", .hash = {1}, .raw_size = 2, .size = 2, .data = "de"};
+  struct rp__op ops[] = {
+      {.type = RP_OP_BLOB_SET, .session_id = "a", .u.blob.row = &one},
+      {.type = RP_OP_BLOB_SET, .session_id = "a", .u.blob.row = &one},
+      {.type = RP_OP_BLOB_PUT, .session_id = "a", .u.blob.row = &one},
+      {.type = RP_OP_BLOB_PUT, .session_id = "a", .u.blob.row = &two},
+      {.type = RP_OP_BLOB_DELETE, .session_id = "a", .u.blob.row = &two},
+  };
+  struct rp__txn t = {.ops = ops, .n = RP_ARRAY_SIZE(ops), .durability = RP_OS}, *group = &t;
+  int rc = s->ops->commit(s, &group, 1, err);
+  if (rc == 0 && t.rc != 0) *err = t.err;
+  if (rc == 0) rc = t.rc;
+  if (rc == 0) rc = s->ops->blob_list(s, ref, NULL, blob_ignored, NULL, err);
+  return rc ? rc : s->ops->blob_list(s, ref, "one", blob_ignored, NULL, err);
+}
+
 static int cycle_recall(struct rp__store *s, int64_t ref, rp_error *err)
 {
   struct rp__recall_filter recall = {.scope = "s"};
@@ -227,6 +252,7 @@ static int cycle(open_fn *open, const char *path, rp_error *err)
   if (rc == 0) rc = cycle_write(s, err);
   if (rc == 0) rc = cycle_keep(s, err);
   if (rc == 0) rc = cycle_tokens(s, err);
+  if (rc == 0) rc = cycle_blobs(s, 1, err);
   if (rc == 0) rc = cycle_recall(s, 1, err);
   if (rc == 0) rc = cycle_read(s, 1, err);
   if (rc != 0) { /* the cause is gone: so is the trouble */
@@ -237,6 +263,7 @@ static int cycle(open_fn *open, const char *path, rp_error *err)
     assert_int_equal(say_in(s, "a", "word", RP_OS, NULL, &again), 0);
     assert_int_equal(cycle_write(s, &again), 0);
     assert_int_equal(cycle_keep(s, &again), 0);
+    assert_int_equal(cycle_blobs(s, 1, &again), 0);
     assert_int_equal(cycle_recall(s, 1, &again), 0);
     assert_int_equal(cycle_read(s, 1, &again), 0);
   }

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The proxy as a whole: how it is made, what goes out, and what is looked after when nothing comes in. */
+#include "bridge/acp/acp.h"
+
+#include <stdarg.h>
+
+#include "bridge/acp/impl.h"
+
+#define LOG_BYTES 1024
+#define NEVER INT64_MAX
+
+static void out_client(void *ctx, const char *line, size_t n)
+{
+  struct rp__acp *a = ctx;
+  if (!a->ending) a->w.send(a->w.ctx, RP_ACP_CLIENT, line, n);
+}
+
+static void out_agent(void *ctx, const char *line, size_t n)
+{
+  struct rp__acp *a = ctx;
+  if (a->agent_state == RP_AGENT_UP || a->agent_state == RP_AGENT_WAKING) a->w.send(a->w.ctx, RP_ACP_AGENT, line, n);
+}
+
+int64_t rp__acp_now(struct rp__acp *a)
+{
+  return a->w.now(a->w.ctx);
+}
+
+void rp__acp_log(struct rp__acp *a, const char *fmt, ...)
+{
+  char text[LOG_BYTES];
+  va_list args;
+  if (!a->log) return;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  a->log(a->log_ctx, text);
+}
+
+/* ---- lines out ---- */
+
+static struct rp__flow *flow_to(struct rp__acp *a, enum rp__acp_side to)
+{
+  return to == RP_ACP_CLIENT ? &a->to_client : &a->to_agent;
+}
+
+void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str line)
+{
+  struct rp__flow *f = flow_to(a, to);
+  if (!line.p) {
+    rp__acp_log(a, "out of memory: a line is lost");
+    return;
+  }
+  if (rp__flow_add(f, line.p, line.n, 0)) return;
+  rp__store_settle(a); /* no memory for a copy: once nothing waits before it, it needs none */
+  if (rp__flow_empty(f)) f->out(f->ctx, line.p, line.n);
+}
+
+void rp__acp_send(struct rp__acp *a, enum rp__acp_side to, struct rp__buf *line)
+{
+  rp__acp_forward(a, to, line->err ? (struct rp__str){0} : (struct rp__str){line->p, line->n});
+}
+
+void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, int code, const char *why,
+                   const char *data)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  rp__rpc_error(&out, id, code, why, data);
+  rp__acp_send(a, to, &out);
+}
+
+void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err)
+{
+  struct rp__buf data RP_AUTOBUF = RP_BUF(LOG_BYTES);
+  struct rp__jw w = RP_JW(&data);
+  const rp_error_info *info = rp_error_lookup(err->code);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "code", info->name);
+  if (err->hint[0]) rp__jw_kstr(&w, "hint", err->hint);
+  rp__jw_end_object(&w);
+  /* ACP has no codes of its own for what a store may say. */
+  int code = info->json_rpc >= -32603 && info->json_rpc <= -32600 ? info->json_rpc : RP_ACP_E_INTERNAL;
+  rp__acp_error(a, RP_ACP_CLIENT, id, code, err->message, data.err ? NULL : data.p);
+}
+
+void rp__acp_answer(struct rp__acp *a, struct rp__call *c, struct rp__buf *line)
+{
+  rp__acp_send(a, RP_ACP_CLIENT, line);
+  rp__call_free(c);
+}
+
+void rp__acp_answer_error(struct rp__acp *a, struct rp__call *c, int code, const char *why, const char *data)
+{
+  rp__acp_error(a, RP_ACP_CLIENT, rp__call_id(c), code, why, data);
+  rp__call_free(c);
+}
+
+void rp__acp_answer_as(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m, int code, const char *why)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  if (!m || m->r.type != RP_RPC_ERROR) {
+    rp__acp_answer_error(a, c, code, why, NULL);
+    return;
+  }
+  struct rp__json id = rp__call_id(c);
+  rp__rpc_splice(&out, m->line, m->r.id, (struct rp__str){id.p, id.n});
+  rp__acp_answer(a, c, &out);
+}
+
+/* ---- life ---- */
+
+static char **copy_command(const char *const *command)
+{
+  size_t n = 0;
+  while (command && command[n]) n++;
+  char **copy = calloc(n + 1, sizeof *copy);
+  for (size_t i = 0; copy && i < n; i++) {
+    copy[i] = strdup(command[i]);
+    if (copy[i]) continue;
+    while (i) free(copy[--i]);
+    free(copy);
+    return NULL;
+  }
+  return copy;
+}
+
+static bool copy_text(char **to, const char *from)
+{
+  *to = from && *from ? strdup(from) : NULL;
+  return *to || !from || !*from;
+}
+
+int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__acp_world *w, struct rp__acp **ret,
+                rp_error *err)
+{
+  struct rp__acp *a = calloc(1, sizeof *a);
+  if (!a) return rp__fail_nomem(err);
+  a->e = e;
+  a->w = *w;
+  a->updates = o->updates;
+  a->log = o->log;
+  a->log_ctx = o->log_ctx;
+  a->reading[0] = a->reading[1] = true;
+  a->timer_at = NEVER;
+  for (size_t i = 0; i < RP_ACP_DEATHS; i++) a->deaths[i] = -RP_ACP_LOOP_MS;
+  rp__flow_init(&a->to_client, out_client, a);
+  rp__flow_init(&a->to_agent, out_agent, a);
+  bool ok = copy_text(&a->scope, o->scope) && copy_text(&a->continue_id, o->continue_id) &&
+            copy_text(&a->name, o->name) && (a->command = copy_command(o->command));
+  int rc = ok ? rp__inbox_new(a, err) : rp__fail_nomem(err);
+  if (rc) {
+    rp__acp_free(a);
+    return rc;
+  }
+  *ret = a;
+  return 0;
+}
+
+void rp__acp_free(struct rp__acp *a)
+{
+  if (!a) return;
+  a->ending = a->finished = true; /* nothing goes out any more */
+  a->agent_state = RP_AGENT_OFF;
+  while (a->sessions) rp__acp_session_free(a->sessions);
+  rp__inbox_close(a);
+  rp__calls_done(&a->client);
+  rp__calls_done(&a->agent);
+  rp__held_done(a);
+  rp__flow_done(&a->to_client);
+  rp__flow_done(&a->to_agent);
+  for (char **c = a->command; c && *c; c++) free(*c);
+  free(a->command);
+  free(a->scope);
+  free(a->continue_id);
+  free(a->name);
+  free(a->initialize);
+  free(a->authenticate);
+  free(a);
+}
+
+int rp__acp_begin(struct rp__acp *a, rp_error *err)
+{
+  int rc = a->w.start(a->w.ctx, err);
+  if (rc) return rc;
+  a->agent_state = RP_AGENT_UP;
+  a->beat_at = rp__acp_now(a) + RP_ACP_BEAT_MS;
+  return 0;
+}
+
+/* ---- after each event ---- */
+
+static void press(struct rp__acp *a, enum rp__acp_side from, const struct rp__flow *f, enum rp__acp_side to)
+{
+  size_t behind = a->w.backlog(a->w.ctx, to);
+  bool full = rp__flow_full(f) || behind > RP_ACP_STOP;
+  bool easy = !rp__flow_full(f) && behind < RP_ACP_STOP / 2;
+  if (a->reading[from] ? !full : !easy) return;
+  a->reading[from] = !a->reading[from];
+  a->w.read(a->w.ctx, from, a->reading[from]);
+}
+
+static void earlier(int64_t *at, int64_t when)
+{
+  if (when && when < *at) *at = when;
+}
+
+static void plan(struct rp__acp *a)
+{
+  int64_t at = a->sessions ? a->beat_at : NEVER, now = rp__acp_now(a);
+  for (const struct rp__call *c = a->client.head; c; c = c->next) earlier(&at, c->deadline);
+  for (const struct rp__acp_session *s = a->sessions; s; s = s->next) {
+    earlier(&at, s->quiet_at);
+    earlier(&at, s->end_by);
+  }
+  if (at == a->timer_at) return;
+  a->timer_at = at;
+  a->w.timer(a->w.ctx, at == NEVER ? -1 : RP_MAX(at - now, 0));
+}
+
+static void after(struct rp__acp *a)
+{
+  if (a->finished) return;
+  for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
+    next = s->next;
+    rp__load_pump(s);
+  }
+  press(a, RP_ACP_AGENT, &a->to_client, RP_ACP_CLIENT);
+  press(a, RP_ACP_CLIENT, &a->to_agent, RP_ACP_AGENT);
+  plan(a);
+}
+
+void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, size_t n)
+{
+  struct rp__msg m = {.line = {line, n}};
+  if (a->ending) return;
+  if (from == RP_ACP_AGENT &&
+      (a->agent_state == RP_AGENT_DYING || a->agent_state == RP_AGENT_OFF || a->agent_state == RP_AGENT_BROKEN))
+    return;
+  rp__inbox_take(a);
+  rp__rpc_look(line, n, &m.r);
+  if (from == RP_ACP_CLIENT)
+    rp__acp_from_client(a, &m);
+  else
+    rp__acp_from_agent(a, &m);
+  after(a);
+}
+
+void rp__acp_unreadable(struct rp__acp *a, enum rp__acp_side from, const rp_error *why)
+{
+  struct rp__json none = {0};
+  if (a->ending) return;
+  if (from == RP_ACP_CLIENT)
+    rp__acp_error(a, RP_ACP_CLIENT, none, RP_ACP_E_REQUEST, why->message, NULL);
+  else
+    rp__death_replace(a, why->message);
+  after(a);
+}
+
+void rp__acp_poke(struct rp__acp *a)
+{
+  rp__inbox_take(a);
+  after(a);
+}
+
+void rp__acp_drained(struct rp__acp *a, enum rp__acp_side to)
+{
+  (void)to;
+  rp__inbox_take(a);
+  after(a);
+}
+
+static void late_calls(struct rp__acp *a, int64_t now)
+{
+  for (struct rp__call *c = a->client.head, *next; c; c = next) {
+    next = c->next;
+    if (!c->deadline || c->deadline > now) continue;
+    rp__call_take(c);
+    if (c->done) c->done(a, c, NULL);
+    rp__call_free(c);
+    next = a->client.head; /* anything may have changed */
+  }
+}
+
+static void beat(struct rp__acp *a, int64_t now)
+{
+  if (now < a->beat_at) return;
+  a->beat_at = now + RP_ACP_BEAT_MS;
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
+    rp_error why = {0};
+    if (!s->h || s->state == RP_ACP_TAKEN) continue;
+    if (rp_heartbeat(s->h, &why)) rp__store_refused(s, &why);
+  }
+}
+
+void rp__acp_tick(struct rp__acp *a)
+{
+  int64_t now = rp__acp_now(a);
+  a->timer_at = NEVER;
+  if (a->ending) return;
+  rp__inbox_take(a);
+  late_calls(a, now);
+  beat(a, now);
+  for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
+    next = s->next;
+    if (s->end_by && s->end_by <= now)
+      rp__close_go_on(s, true);
+    else
+      rp__restore_tick(s, now);
+  }
+  after(a);
+}
+
+/* ---- the end ---- */
+
+static void end_turns(struct rp__acp_session *s, const char *reason)
+{
+  struct rp__buf error RP_AUTOBUF = RP_BUF(LOG_BYTES);
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__jw w = RP_JW(&error);
+  struct rp__json none = {0};
+  rp__notes_init(&notes);
+  if (!s->running) return;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "message", reason);
+  rp__jw_end_object(&w);
+  if (error.err || rp__note_turn_end(&s->book, none, rp__json_trusted(error.p, error.n), &notes, NULL)) return;
+  rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){0});
+}
+
+void rp__acp_client_gone(struct rp__acp *a, const char *reason)
+{
+  if (a->ending) return;
+  rp__store_settle(a); /* what was said last is still delivered */
+  a->ending = true;
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next) end_turns(s, reason);
+  while (a->sessions) rp__acp_session_end(a->sessions, reason);
+  a->w.timer(a->w.ctx, -1);
+  if (a->agent_state == RP_AGENT_OFF || a->agent_state == RP_AGENT_BROKEN) {
+    a->finished = true;
+    a->w.finish(a->w.ctx, 0);
+    return;
+  }
+  a->agent_state = RP_AGENT_DYING;
+  a->w.stop(a->w.ctx);
+}

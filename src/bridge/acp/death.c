@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent's end, when nobody asked for it: open turns are closed, it is started again, introduced again, and the
+ * sessions are restored. One that dies three times within half a minute is left alone for as long.
+ */
+#include "bridge/acp/impl.h"
+
+static void say_how(const struct rp__acp *a, struct rp__buf *out)
+{
+  if (a->why[0])
+    rp__buf_printf(out, "it %s", a->why);
+  else if (a->status < 0)
+    rp__buf_printf(out, "signal %d", -a->status);
+  else
+    rp__buf_printf(out, "exit status %d", a->status);
+}
+
+void rp__death_describe(const struct rp__acp *a, struct rp__buf *out)
+{
+  rp__buf_printf(out, "the agent '%.200s' ended %d times within %d seconds, at last with ",
+                 a->command && a->command[0] ? a->command[0] : "", RP_ACP_DEATHS, RP_ACP_LOOP_MS / 1000);
+  say_how(a, out);
+  rp__buf_printf(out, "; what it said is on its standard error. The next request after %d seconds tries again",
+                 RP_ACP_LOOP_MS / 1000);
+}
+
+bool rp__death_paused(struct rp__acp *a)
+{
+  return rp__acp_now(a) < a->retry_at;
+}
+
+/* ---- what it leaves ---- */
+
+static void put_died(struct rp__acp_session *s)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "event", "died");
+  rp__jw_ki64(&w, "status", s->a->status);
+  if (s->a->why[0]) rp__jw_kstr(&w, "reason", s->a->why);
+  rp__jw_end_object(&w);
+  rp__store_event(s, "x-acp-agent", &out, RP_DISK);
+}
+
+static void close_sessions(struct rp__acp *a, bool again)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(4096);
+  rp__buf_str(&text, "The agent ended unexpectedly (");
+  say_how(a, &text);
+  if (again)
+    rp__buf_str(&text, "). It is being started again and gets this session back; the next prompt goes on.");
+  else
+    rp__buf_printf(&text, "), as it did before. It is left alone for %d seconds; a prompt after that starts it again.",
+                   RP_ACP_LOOP_MS / 1000);
+  for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
+    next = s->next;
+    rp__acp_turn_broken(s, text.err ? "The agent ended unexpectedly." : text.p);
+    if (s->bound || s->state == RP_ACP_RESTORING) put_died(s);
+    rp__restore_broken(s);
+    if (s->state == RP_ACP_ENDING) rp__close_go_on(s, false);
+  }
+}
+
+/* Its own requests: the editor is told not to bother, and the journal that nothing came. */
+static void close_agent_call(struct rp__acp *a, struct rp__call *c)
+{
+  static const char gone[] = "{\"code\":-32603,\"message\":\"the agent ended\"}";
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__json id = c->agent_id ? rp__json_trusted(c->agent_id, strlen(c->agent_id)) : rp__call_id(c), none = {0};
+  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "$/cancel_request");
+  rp__notes_init(&notes);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "requestId");
+  rp__jw_value(&w, rp__call_id(c));
+  rp__jw_end_object(&w);
+  rp__rpc_end(&w);
+  c->kind = RP_CALL_DEAD;
+  if (c->s && c->method &&
+      !rp__note_answer(&c->s->book, id, c->method, none, rp__json_trusted(gone, sizeof gone - 1), &notes, NULL) &&
+      !out.err)
+    rp__store_put(c->s, &notes, &a->to_client, (struct rp__str){out.p, out.n});
+  else
+    rp__acp_send(a, RP_ACP_CLIENT, &out);
+  free(c->agent_id); /* a new agent's ids are its own */
+  c->agent_id = NULL;
+}
+
+/* Requests to it that are still open; an initialize goes to the next one. */
+static void close_client_calls(struct rp__acp *a)
+{
+  struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
+  rp__buf_str(&why, "the agent ended before it answered (");
+  say_how(a, &why);
+  rp__buf_str(&why, "); it is being started again");
+  for (struct rp__call *c = a->client.head, *next; c; c = next) {
+    next = c->next;
+    if (c->kind == RP_CALL_KEPT || c->kind == RP_CALL_INITIALIZE) continue;
+    rp__call_take(c);
+    if (c->kind == RP_CALL_OWN && c->done)
+      c->done(a, c, NULL);
+    else if (c->kind != RP_CALL_OWN)
+      rp__acp_error(a, RP_ACP_CLIENT, rp__call_id(c), RP_ACP_E_INTERNAL, why.err ? "the agent ended" : why.p, NULL);
+    if (c->kind == RP_CALL_NEW && c->s) {
+      struct rp__acp_session *s = c->s;
+      c->s = NULL;
+      if (!a->continue_id) a->continue_id = strdup(s->id);
+      rp__acp_session_end(s, "not continued");
+    }
+    rp__call_free(c);
+    next = a->client.head;
+    while (next && (next->kind == RP_CALL_KEPT || next->kind == RP_CALL_INITIALIZE)) next = next->next;
+  }
+}
+
+/* ---- again ---- */
+
+static bool count_death(struct rp__acp *a)
+{
+  int64_t now = rp__acp_now(a);
+  memmove(a->deaths, a->deaths + 1, (RP_ACP_DEATHS - 1) * sizeof a->deaths[0]);
+  a->deaths[RP_ACP_DEATHS - 1] = now;
+  return now - a->deaths[0] >= RP_ACP_LOOP_MS;
+}
+
+static void give_up(struct rp__acp *a)
+{
+  struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
+  rp__death_describe(a, &why);
+  const char *text = why.err ? "the agent keeps ending" : why.p;
+  a->agent_state = RP_AGENT_BROKEN;
+  a->retry_at = rp__acp_now(a) + RP_ACP_LOOP_MS;
+  rp__acp_log(a, "%s", text);
+  for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
+    next = s->next;
+    if (s->asked && s->state == RP_ACP_COLD)
+      rp__restore_fail(s, NULL, text);
+    else
+      rp__held_fail(a, s, RP_ACP_E_INTERNAL, text);
+  }
+  rp__held_fail(a, NULL, RP_ACP_E_INTERNAL, text);
+  for (struct rp__call *c = a->client.head, *next; c; c = next) {
+    next = c->next;
+    if (c->kind == RP_CALL_INITIALIZE) rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, text, NULL);
+  }
+}
+
+static void introduce(struct rp__acp *a, const char *method, const char *params, rp__call_fn *done)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w;
+  struct rp__call *c = rp__acp_ask(a, method, NULL, RP_ACP_RESTORE_MS, done, &out, &w);
+  if (!c) {
+    rp__death_replace(a, "could not be introduced: out of memory");
+    return;
+  }
+  rp__jw_raw(&w, params, strlen(params));
+  rp__acp_asked(a, c, &out, &w);
+}
+
+/* One that failed shows when the sessions are restored. */
+static void authenticated(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  (void)c, (void)m;
+  if (a->agent_state == RP_AGENT_WAKING) rp__death_pick_up(a);
+}
+
+static void initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  (void)c;
+  if (a->agent_state != RP_AGENT_WAKING) return;
+  if (!m || m->r.type != RP_RPC_RESULT) {
+    rp__death_replace(a, m ? "refused to be initialized again" : "did not answer initialize");
+    return;
+  }
+  rp__acp_read_caps(a, m->r.result);
+  if (a->authenticate)
+    introduce(a, "authenticate", a->authenticate, authenticated);
+  else
+    rp__death_pick_up(a);
+}
+
+void rp__death_pick_up(struct rp__acp *a)
+{
+  a->agent_state = RP_AGENT_UP;
+  a->why[0] = '\0';
+  for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
+    next = s->next;
+    if (!s->wanted || s->state != RP_ACP_COLD) continue;
+    if (s->tries >= RP_ACP_TRIES)
+      rp__restore_fail(s, NULL, "agents keep ending while they get this session back");
+    else
+      rp__restore_begin(s);
+  }
+  rp__held_release(a, NULL);
+}
+
+/* The editor's initialize has no answer yet: the new agent gets it as it was. */
+static bool repeat_initialize(struct rp__acp *a)
+{
+  for (struct rp__call *c = a->client.head; c; c = c->next) {
+    struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+    if (c->kind != RP_CALL_INITIALIZE) continue;
+    struct rp__jw w = RP_JW(&out);
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, "jsonrpc", "2.0");
+    rp__jw_key(&w, "id");
+    rp__jw_value(&w, rp__call_id(c));
+    rp__jw_kstr(&w, "method", "initialize");
+    rp__jw_key(&w, "params");
+    rp__jw_raw(&w, a->initialize ? a->initialize : "{}", a->initialize ? strlen(a->initialize) : 2);
+    rp__jw_end_object(&w);
+    rp__acp_send(a, RP_ACP_AGENT, &out);
+    return true;
+  }
+  return false;
+}
+
+static void start(struct rp__acp *a)
+{
+  rp_error why = {0};
+  a->agent_state = RP_AGENT_WAKING;
+  while (a->w.start(a->w.ctx, &why)) {
+    snprintf(a->why, sizeof a->why, "could not be started: %s", why.message);
+    if (count_death(a)) continue;
+    give_up(a);
+    return;
+  }
+  if (repeat_initialize(a) || !a->known || !a->initialize)
+    rp__death_pick_up(a);
+  else
+    introduce(a, "initialize", a->initialize, initialized);
+}
+
+void rp__death_wake(struct rp__acp *a)
+{
+  for (size_t i = 0; i < RP_ACP_DEATHS; i++) a->deaths[i] = rp__acp_now(a) - RP_ACP_LOOP_MS;
+  start(a);
+}
+
+void rp__death_replace(struct rp__acp *a, const char *why)
+{
+  if (a->agent_state != RP_AGENT_UP && a->agent_state != RP_AGENT_WAKING) return;
+  snprintf(a->why, sizeof a->why, "%s", why);
+  a->agent_state = RP_AGENT_DYING;
+  a->w.stop(a->w.ctx);
+}
+
+void rp__acp_agent_gone(struct rp__acp *a, int status)
+{
+  if (a->finished) return;
+  a->agent_state = RP_AGENT_OFF;
+  rp__store_settle(a); /* what it said last still goes to the editor */
+  if (a->ending) {
+    a->finished = true;
+    a->w.finish(a->w.ctx, 0);
+    return;
+  }
+  a->status = status;
+  rp__store_forget_flow(a, &a->to_agent);
+  rp__flow_done(&a->to_agent);
+  for (struct rp__call *c = a->agent.head; c; c = c->next)
+    if (c->kind != RP_CALL_DEAD) close_agent_call(a, c);
+  bool again = count_death(a);
+  close_sessions(a, again);
+  close_client_calls(a);
+  if (again)
+    start(a);
+  else
+    give_up(a);
+  rp__acp_poke(a);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an agent may repeat, in the order in which it would. Repeats come in that order too, so there is a place up to
+ * which they have come, and nothing before it is known again: an answer that happens to be the same as an old one is
+ * news. Texts match in whatever pieces they come, across messages of one voice.
+ */
+#include "bridge/acp/note-impl.h"
+#include "bridge/acp/past.h"
+#include "bridge/acp/replay-impl.h"
+
+#define ECHO_ENTRIES 2048                    /* the newest */
+#define ECHO_BYTES ((size_t)2 * 1024 * 1024) /* … and of their texts */
+#define ECHO_TEXT ((size_t)512 * 1024)       /* a longer text is not known again */
+#define PIECE_MIN 24 /* bytes of a piece that may match in the beginning of a text; less must be all of it */
+
+enum voice { USER, AGENT, THOUGHT, CALL, OTHER };
+
+struct said {
+  enum voice voice;
+  uint64_t id;         /* of a call; of another update's bytes; of a message (0: none) */
+  struct rp__buf text; /* of a message; a call's title */
+  bool open;           /* a stream that may go on */
+  bool repeated;       /* a call that was told again */
+};
+
+struct rp__echo {
+  struct said *ring;
+  size_t first, n, bytes;
+  size_t at, offset; /* how far repeats have come: an entry, and bytes of its text */
+};
+
+static struct said *said_at(const struct rp__echo *e, size_t i)
+{
+  return &e->ring[(e->first + i) % ECHO_ENTRIES];
+}
+
+void rp__echo_free(struct rp__echo *e)
+{
+  if (!e) return;
+  for (size_t i = 0; i < e->n; i++) rp__buf_done(&said_at(e, i)->text);
+  free(e->ring);
+  free(e);
+}
+
+/* ---- gathering ------------------------------------------------------------------------------------------- */
+
+static void drop_first(struct rp__echo *e)
+{
+  e->bytes -= said_at(e, 0)->text.n;
+  rp__buf_done(&said_at(e, 0)->text);
+  e->first = (e->first + 1) % ECHO_ENTRIES;
+  e->n--;
+}
+
+static struct said *add(struct rp__echo *e, enum voice voice, uint64_t id)
+{
+  if (e->n == ECHO_ENTRIES) drop_first(e);
+  struct said *s = said_at(e, e->n++);
+  *s = (struct said){.voice = voice, .id = id, .text = RP_BUF(ECHO_TEXT)};
+  return s;
+}
+
+/* One that grows too long keeps its place and matches nothing. */
+static int add_text(struct rp__echo *e, struct said *s, struct rp__json string)
+{
+  size_t before = s->text.n;
+  if (string.type != RP_JSON_STRING || s->text.err) return 0;
+  rp__json_text(string, &s->text);
+  if (s->text.err == RP_E_NOMEM) return RP_E_NOMEM;
+  e->bytes += s->text.n - before;
+  while (e->n > 1 && e->bytes > ECHO_BYTES) drop_first(e);
+  return 0;
+}
+
+static struct rp__json block_text(struct rp__json block)
+{
+  if (block.type == RP_JSON_STRING) return block;
+  return rp__json_eq(rp__json_get(block, "type"), "text") ? rp__json_get(block, "text") : (struct rp__json){0};
+}
+
+static enum voice voice_of(struct rp__json body)
+{
+  struct rp__json role = rp__json_get(body, "role");
+  if (rp__json_get(body, "thought").type == RP_JSON_TRUE) return THOUGHT;
+  return rp__json_eq(role, "user") ? USER : rp__json_eq(role, "assistant") ? AGENT : OTHER;
+}
+
+/* The chunks of a stream are one text; the blocks of a prompt are one each. */
+static int gather_message(struct rp__echo *e, const struct rp__past_event *ev)
+{
+  struct rp__json content = rp__json_get(ev->body, "content"), id = rp__json_get(ev->body, "message_id"), block;
+  struct rp__json_iter it = {0};
+  enum voice voice = voice_of(ev->body);
+  uint64_t hash = id.type == RP_JSON_STRING ? rp__note_hash(id) : 0;
+  bool whole = ev->kind == RP_PAST_PROMPT;
+  int rc = 0;
+  if (voice == OTHER) return 0;
+  if (content.type == RP_JSON_STRING) rc = add_text(e, add(e, voice, hash), content);
+  while (!rc && rp__json_next(content, &it, NULL, &block)) {
+    struct said *last = e->n ? said_at(e, e->n - 1) : NULL;
+    bool goes_on = last && last->open && last->voice == voice && last->id == hash;
+    struct said *s = goes_on ? last : add(e, voice, hash);
+    s->open = !whole && rp__json_get(ev->body, "partial").type == RP_JSON_TRUE;
+    rc = add_text(e, s, block_text(block));
+  }
+  return rc;
+}
+
+static int gather_tool(struct rp__echo *e, struct rp__json body)
+{
+  struct rp__json acp = rp__json_get(body, "acp"), id = rp__json_get(acp, "toolCallId");
+  if (!rp__json_eq(rp__json_get(acp, "sessionUpdate"), "tool_call") || id.type != RP_JSON_STRING) return 0;
+  return add_text(e, add(e, CALL, rp__note_hash(id)), rp__json_get(acp, "title"));
+}
+
+static int gather(struct rp__echo *e, const struct rp__past_event *ev)
+{
+  struct rp__json update = rp__json_get(ev->body, "update");
+  switch (ev->kind) {
+  case RP_PAST_PROMPT:
+  case RP_PAST_MESSAGE: return gather_message(e, ev);
+  case RP_PAST_TOOL: return gather_tool(e, ev->body);
+  case RP_PAST_UPDATE:
+    if (rp__state_update(rp__json_get(update, "sessionUpdate")) < 0) add(e, OTHER, rp__note_hash(update));
+    return 0;
+  default: return 0;
+  }
+}
+
+int rp__echo_new(rp_session *s, struct rp__echo **ret, rp_error *err)
+{
+  struct rp__past past RP_CLEANUP(rp__past_done) = {0};
+  struct rp__past_event ev;
+  struct rp__echo *e = calloc(1, sizeof *e);
+  if (e) e->ring = calloc(ECHO_ENTRIES, sizeof *e->ring);
+  int rc = e && e->ring ? rp__past_open(&past, s, -1, err) : rp__fail_nomem(err);
+  while (!rc && (rc = rp__past_next(&past, &ev, err)) > 0) {
+    rc = gather(e, &ev);
+    if (rc) rc = rp__fail_nomem(err);
+  }
+  if (rc) {
+    rp__echo_free(e);
+    return rc;
+  }
+  *ret = e;
+  return 0;
+}
+
+/* ---- knowing again ------------------------------------------------------------------------------------------ */
+
+/* Whether the text stands at entry i from `offset` on; then that is how far they have come. */
+static bool match(struct rp__echo *e, size_t i, size_t offset, enum voice voice, struct rp__str text)
+{
+  size_t left = text.n;
+  const char *at = text.p;
+  for (; i < e->n; i++, offset = 0) {
+    const struct said *s = said_at(e, i);
+    if (s->voice != voice || s->text.err || offset > s->text.n) return false;
+    size_t n = RP_MIN(left, s->text.n - offset);
+    if (n && memcmp(s->text.p + offset, at, n) != 0) return false;
+    at += n;
+    left -= n;
+    if (left) continue;
+    bool all = offset + n == s->text.n;
+    if (!all && text.n < PIECE_MIN && !offset) return false;
+    e->at = all ? i + 1 : i;
+    e->offset = all ? 0 : offset + n;
+    return true;
+  }
+  return false;
+}
+
+static bool know_text(struct rp__echo *e, enum voice voice, struct rp__json block)
+{
+  struct rp__json string = block_text(block);
+  struct rp__buf text RP_AUTOBUF = RP_BUF(ECHO_TEXT);
+  if (string.type != RP_JSON_STRING || rp__json_text(string, &text) || text.err || !text.n) return false;
+  struct rp__str t = {text.p, text.n};
+  if (e->offset && match(e, e->at, e->offset, voice, t)) return true;
+  for (size_t i = e->at; i < e->n; i++)
+    if (said_at(e, i)->text.n && match(e, i, 0, voice, t)) return true;
+  return false;
+}
+
+static void forget_call(struct rp__echo *e, uint64_t id)
+{
+  for (size_t i = 0; i < e->n; i++)
+    if (said_at(e, i)->voice == CALL && said_at(e, i)->id == id) said_at(e, i)->repeated = false;
+}
+
+/* One that is not known again is a new call, maybe with an old one's id. */
+static bool know_call(struct rp__echo *e, struct rp__json update)
+{
+  struct rp__json title = rp__json_get(update, "title");
+  uint64_t id = rp__note_hash(rp__json_get(update, "toolCallId"));
+  struct rp__buf text RP_AUTOBUF = RP_BUF(ECHO_TEXT);
+  if (title.type != RP_JSON_STRING || rp__json_text(title, &text)) return false;
+  for (size_t i = e->at; i < e->n; i++) {
+    struct said *s = said_at(e, i);
+    if (s->voice != CALL || s->id != id || s->text.n != text.n) continue;
+    if (text.n && memcmp(s->text.p, text.p, text.n) != 0) continue;
+    s->repeated = true;
+    e->at = i + 1;
+    e->offset = 0;
+    return true;
+  }
+  forget_call(e, id);
+  return false;
+}
+
+static bool know_call_update(const struct rp__echo *e, struct rp__json update)
+{
+  uint64_t id = rp__note_hash(rp__json_get(update, "toolCallId"));
+  for (size_t i = 0; i < e->at; i++)
+    if (said_at(e, i)->voice == CALL && said_at(e, i)->id == id && said_at(e, i)->repeated) return true;
+  return false;
+}
+
+static bool know_other(struct rp__echo *e, struct rp__json update)
+{
+  uint64_t id = rp__note_hash(update);
+  for (size_t i = e->at; i < e->n; i++) {
+    if (said_at(e, i)->voice != OTHER || said_at(e, i)->id != id) continue;
+    e->at = i + 1;
+    e->offset = 0;
+    return true;
+  }
+  return false;
+}
+
+bool rp__echo_known(struct rp__echo *e, struct rp__json update)
+{
+  struct rp__json name = rp__json_get(update, "sessionUpdate"), content = rp__json_get(update, "content");
+  if (rp__json_eq(name, "user_message_chunk")) return know_text(e, USER, content);
+  if (rp__json_eq(name, "agent_message_chunk")) return know_text(e, AGENT, content);
+  if (rp__json_eq(name, "agent_thought_chunk")) return know_text(e, THOUGHT, content);
+  if (rp__json_eq(name, "tool_call")) return know_call(e, update);
+  if (rp__json_eq(name, "tool_call_update")) return know_call_update(e, update);
+  return rp__state_update(name) < 0 && know_other(e, update);
+}

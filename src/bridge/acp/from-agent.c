@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the agent says: updates, its requests to the editor, and answers by what was asked. */
+#include "bridge/acp/impl.h"
+
+/* Requests whose two halves are written down. */
+static const char *const noted[] = {
+    "session/request_permission",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/output",
+    "terminal/release",
+    "terminal/wait_for_exit",
+    "terminal/kill",
+    "elicitation/create",
+};
+
+static const char *noted_method(struct rp__json method)
+{
+  for (size_t i = 0; i < RP_ARRAY_SIZE(noted); i++)
+    if (rp__json_eq(method, noted[i])) return noted[i];
+  return NULL;
+}
+
+/* ---- updates ---- */
+
+static void on_update(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId"), update = rp__json_get(m->r.params, "update");
+  rp__notes_init(&notes);
+  struct rp__acp_session *s = rp__acp_by_agent(a, sid);
+  if (!s && rp__acp_stale(a, sid)) return;
+  if (!s) s = rp__acp_adopt_early(a, sid);
+  if (!s) {
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return;
+  }
+  if (rp__restore_echoes(s, update)) return;
+  rp__acp_learn_update(s, update);
+  struct rp__str line = rp__acp_map(m, s->agent_sid, s->client_sid, &room);
+  if (rp__note_update(&s->book, update, &notes, NULL))
+    rp__acp_forward(a, RP_ACP_CLIENT, line);
+  else
+    rp__store_put(s, &notes, &a->to_client, line);
+}
+
+/* The agent takes a request back: the editor may know it by another id. */
+static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json id = rp__json_get(m->r.params, "requestId");
+  for (const struct rp__call *c = a->agent.head; c && id.type; c = c->next) {
+    if (!c->agent_id || strlen(c->agent_id) != id.n || memcmp(c->agent_id, id.p, id.n) != 0) continue;
+    rp__rpc_splice(&room, m->line, id, (struct rp__str){c->id, c->id_n});
+    rp__acp_send(a, RP_ACP_CLIENT, &room);
+    return;
+  }
+  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+}
+
+static void on_note(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  if (!a->transparent && rp__json_eq(m->r.method, "session/update")) {
+    on_update(a, m);
+    return;
+  }
+  if (rp__json_eq(m->r.method, "$/cancel_request")) {
+    on_cancel_request(a, m);
+    return;
+  }
+  struct rp__acp_session *s = rp__acp_by_agent(a, rp__json_get(m->r.params, "sessionId"));
+  rp__acp_forward(a, RP_ACP_CLIENT, s ? rp__acp_map(m, s->agent_sid, s->client_sid, &room) : m->line);
+}
+
+/* ---- requests ---- */
+
+static struct rp__acp_session *session_of(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId");
+  if (sid.type) return rp__acp_by_agent(a, sid);
+  struct rp__call *c = rp__calls_find(&a->client, rp__json_get(m->r.params, "requestId"));
+  return c ? c->s : NULL;
+}
+
+/* Remembers the request. Its id may still be that of a request of an agent that died: then the editor sees another. */
+static struct rp__call *remember(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__call *c = rp__calls_find(&a->agent, m->r.id);
+  char alias[64], *own = NULL;
+  if (!c) return rp__calls_add(&a->agent, m->r.id, RP_CALL_PLAIN);
+  snprintf(alias, sizeof alias, "\"reprise/a%lld\"", (long long)++a->alias_n);
+  own = strndup(m->r.id.p, m->r.id.n);
+  c = own ? rp__calls_add(&a->agent, rp__json_trusted(alias, strlen(alias)), RP_CALL_PLAIN) : NULL;
+  if (c)
+    c->agent_id = own;
+  else
+    free(own);
+  return c;
+}
+
+/* The request as the editor shall see it. */
+static struct rp__str editors_own(const struct rp__acp_session *s, const struct rp__call *c, const struct rp__msg *m,
+                                  struct rp__buf *room, struct rp__buf *mapped)
+{
+  struct rp__str line = s ? rp__acp_map(m, s->agent_sid, s->client_sid, mapped) : m->line;
+  struct rp__rpc r;
+  if (!c->agent_id || !line.p) return line;
+  rp__rpc_look(line.p, line.n, &r);
+  rp__rpc_splice(room, line, r.id, (struct rp__str){c->id, c->id_n});
+  return room->err ? (struct rp__str){0} : (struct rp__str){room->p, room->n};
+}
+
+static bool taken_id(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__call *c = rp__calls_find(&a->agent, m->r.id);
+  if (c && c->kind != RP_CALL_DEAD) return true;
+  for (c = a->agent.head; c; c = c->next)
+    if (c->agent_id && strlen(c->agent_id) == m->r.id.n && memcmp(c->agent_id, m->r.id.p, m->r.id.n) == 0) return true;
+  return false;
+}
+
+/* The editor may never answer what a dead agent asked. */
+static bool room_for_one(struct rp__acp *a)
+{
+  if (a->agent.n < RP_ACP_CALLS) return true;
+  struct rp__call *c = a->agent.head;
+  while (c && c->kind != RP_CALL_DEAD) c = c->next;
+  rp__call_free(c);
+  return c != NULL;
+}
+
+static void on_request(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE), mapped RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__json none = {0};
+  rp__notes_init(&notes);
+  if (taken_id(a, m)) {
+    rp__acp_error(a, RP_ACP_AGENT, none, RP_ACP_E_REQUEST, "id: a request with it has no answer yet", NULL);
+    return;
+  }
+  struct rp__call *c = room_for_one(a) ? remember(a, m) : NULL;
+  if (!c) {
+    rp__acp_error(a, RP_ACP_AGENT, m->r.id, RP_ACP_E_INTERNAL, "too many requests have no answer yet", NULL);
+    return;
+  }
+  struct rp__acp_session *s = a->transparent ? NULL : session_of(a, m);
+  const char *method = s ? noted_method(m->r.method) : NULL;
+  c->s = s;
+  if (method) c->method = strdup(method);
+  struct rp__str line = editors_own(s, c, m, &room, &mapped);
+  if (c->method && !rp__note_request(&s->book, m->r.id, m->r.method, m->r.params, &notes, NULL))
+    rp__store_put(s, &notes, &a->to_client, line);
+  else
+    rp__acp_forward(a, RP_ACP_CLIENT, line);
+}
+
+/* ---- answers ---- */
+
+static void as_it_came(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  (void)c;
+  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+}
+
+static void authenticated(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  if (m->r.type == RP_RPC_RESULT && c->params) {
+    free(a->authenticate);
+    a->authenticate = RP_TAKE(c->params);
+  }
+  as_it_came(a, c, m);
+}
+
+static void configured(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  if (c->s && m->r.type == RP_RPC_RESULT) rp__acp_learn(c->s, m->r.result);
+  as_it_came(a, c, m);
+}
+
+static void answered(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  if (c->done) c->done(a, c, m);
+}
+
+static rp__call_fn *const on_answer[RP_CALL_KINDS] = {
+    [RP_CALL_PLAIN] = as_it_came,       [RP_CALL_INITIALIZE] = rp__acp_initialized,
+    [RP_CALL_NEW] = rp__acp_made,       [RP_CALL_AUTHENTICATE] = authenticated,
+    [RP_CALL_ADOPT] = rp__acp_adopted,  [RP_CALL_PROMPT] = rp__acp_prompted,
+    [RP_CALL_CONFIG] = configured,      [RP_CALL_CLOSE] = rp__acp_closed,
+    [RP_CALL_DELETE] = rp__acp_deleted, [RP_CALL_OWN] = answered,
+};
+
+static void take_answer(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__call *c = rp__calls_find(&a->client, m->r.id);
+  if (c && !on_answer[c->kind]) return; /* the agent was not asked that */
+  if (!c) {
+    if (m->r.id.type == RP_JSON_NULL && m->r.type == RP_RPC_ERROR) rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return; /* a second answer, or one that came too late */
+  }
+  rp__call_take(c);
+  on_answer[c->kind](a, c, m);
+  rp__call_free(c);
+}
+
+void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json none = {0};
+  switch (m->r.type) {
+  case RP_RPC_REQUEST: on_request(a, m); break;
+  case RP_RPC_NOTE: on_note(a, m); break;
+  case RP_RPC_RESULT:
+  case RP_RPC_ERROR: take_answer(a, m); break;
+  case RP_RPC_BROKEN:
+    rp__acp_log(a, "the agent sent what is no message: %s", m->r.why);
+    rp__acp_error(a, RP_ACP_AGENT, none, m->r.code, m->r.why, NULL);
+    break;
+  }
+}
+
+/* ---- requests of ours ---- */
+
+struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__acp_session *s, int64_t ms,
+                             rp__call_fn *done, struct rp__buf *out, struct rp__jw *ret_w)
+{
+  char id[48], raw[64];
+  struct rp__json v;
+  do {
+    snprintf(id, sizeof id, "reprise/%lld", (long long)++a->own_n);
+    snprintf(raw, sizeof raw, "\"%s\"", id);
+    v = rp__json_trusted(raw, strlen(raw));
+  } while (rp__calls_find(&a->client, v) || rp__held_has(a, v)); /* the editor may use such ids too */
+  struct rp__call *c = rp__calls_add(&a->client, v, RP_CALL_OWN);
+  if (!c) return NULL;
+  c->s = s;
+  c->done = done;
+  c->deadline = ms ? rp__acp_now(a) + ms : 0;
+  *ret_w = rp__rpc_begin_request(out, id, method);
+  return c;
+}
+
+void rp__acp_asked(struct rp__acp *a, struct rp__call *c, struct rp__buf *out, struct rp__jw *w)
+{
+  (void)c;
+  rp__rpc_end(w);
+  rp__acp_send(a, RP_ACP_AGENT, out); /* one that could not be written has no answer: its deadline comes */
+}

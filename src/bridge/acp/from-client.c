@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the editor says: requests that are ours, sessions that must be there first, and all the rest. */
+#include "bridge/acp/impl.h"
+
+/* Forwards a request and remembers it; params.sessionId becomes the agent's. */
+static struct rp__call *pass(struct rp__acp *a, const struct rp__msg *m, enum rp__call_kind kind,
+                             struct rp__acp_session *s)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__call *c = rp__calls_add(&a->client, m->r.id, kind);
+  if (!c) {
+    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "out of memory", NULL);
+    return NULL;
+  }
+  c->s = s;
+  rp__acp_forward(a, RP_ACP_AGENT, s ? rp__acp_map(m, s->client_sid, s->agent_sid, &room) : m->line);
+  return c;
+}
+
+static void on_initialize(struct rp__acp *a, const struct rp__msg *m)
+{
+  rp__acp_on_initialize(a, m);
+  pass(a, m, RP_CALL_INITIALIZE, NULL);
+}
+
+static void on_authenticate(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__call *c = pass(a, m, RP_CALL_AUTHENTICATE, NULL);
+  if (c) rp__acp_keep(&c->params, m->r.params);
+}
+
+static void on_logout(struct rp__acp *a, const struct rp__msg *m)
+{
+  free(a->authenticate);
+  a->authenticate = NULL;
+  pass(a, m, RP_CALL_PLAIN, NULL);
+}
+
+static const struct {
+  const char *method;
+  void (*fn)(struct rp__acp *a, const struct rp__msg *m);
+} requests[] = {
+    {"initialize", on_initialize},     {"authenticate", on_authenticate},   {"logout", on_logout},
+    {"session/new", rp__acp_on_new},   {"session/load", rp__acp_on_load},   {"session/resume", rp__acp_on_load},
+    {"session/list", rp__acp_on_list}, {"session/close", rp__acp_on_close}, {"session/delete", rp__acp_on_delete},
+};
+
+/* ---- may it go? ---- */
+
+static void refuse(struct rp__acp *a, const struct rp__msg *m, const char *why)
+{
+  if (m->r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, why, NULL);
+}
+
+static bool agent_there(struct rp__acp *a, const struct rp__msg *m)
+{
+  if (a->agent_state == RP_AGENT_UP) return true;
+  if (a->agent_state == RP_AGENT_BROKEN && rp__death_paused(a)) {
+    struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
+    rp__death_describe(a, &why);
+    refuse(a, m, why.err ? "the agent keeps ending" : why.p);
+    return false;
+  }
+  if (a->agent_state == RP_AGENT_BROKEN && m->r.type == RP_RPC_NOTE) return false;
+  bool wake = a->agent_state == RP_AGENT_BROKEN;
+  rp__held_add(a, NULL, m);
+  if (wake) rp__death_wake(a);
+  return false;
+}
+
+static bool session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
+{
+  if (s->state == RP_ACP_LIVE) return true;
+  if (s->state == RP_ACP_TAKEN || s->state == RP_ACP_ENDING) {
+    refuse(a, m,
+           s->state == RP_ACP_TAKEN ? "another process has taken this session over; load it again to go on with it here"
+                                    : "the session is being closed");
+    return false;
+  }
+  rp__held_add(a, s, m);
+  if (s->state == RP_ACP_COLD) rp__restore_begin(s);
+  return false;
+}
+
+/* ---- requests ---- */
+
+static void on_other(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId");
+  struct rp__acp_session *s = rp__acp_by_client(a, sid);
+  bool prompt = rp__json_eq(m->r.method, "session/prompt");
+  char id[RP_SCOPE_MAX + 1];
+  if (s && !session_there(a, m, s)) return;
+  if (s && prompt)
+    rp__acp_on_prompt(a, m, s);
+  else if (prompt && rp__acp_in_journal(a, sid, id)) /* closed: the agent may still have it, but nobody would record */
+    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_NOT_FOUND, "the session is not open: load or resume it", NULL);
+  else
+    pass(a, m, s && rp__json_eq(m->r.method, "session/set_config_option") ? RP_CALL_CONFIG : RP_CALL_PLAIN, s);
+}
+
+static void on_request(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json none = {0};
+  if (rp__calls_find(&a->client, m->r.id) || rp__held_has(a, m->r.id)) {
+    rp__acp_error(a, RP_ACP_CLIENT, none, RP_ACP_E_REQUEST, "id: a request with it has no answer yet", NULL);
+    return;
+  }
+  if (a->client.n >= RP_ACP_CALLS) {
+    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "too many requests have no answer yet", NULL);
+    return;
+  }
+  if (!agent_there(a, m)) return;
+  for (size_t i = 0; !a->transparent && i < RP_ARRAY_SIZE(requests); i++) {
+    if (!rp__json_eq(m->r.method, requests[i].method)) continue;
+    requests[i].fn(a, m);
+    return;
+  }
+  if (a->transparent)
+    pass(a, m, rp__json_eq(m->r.method, "initialize") ? RP_CALL_INITIALIZE : RP_CALL_PLAIN, NULL);
+  else
+    on_other(a, m);
+}
+
+/* ---- notifications ---- */
+
+static void on_cancel_turn(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId");
+  struct rp__acp_session *s = rp__acp_by_client(a, sid);
+  bool waited = rp__held_cancel_prompts(a, sid);
+  if (a->agent_state != RP_AGENT_UP || (s && !s->bound) || (waited && s && !s->running)) return;
+  rp__acp_forward(a, RP_ACP_AGENT, s ? rp__acp_map(m, s->client_sid, s->agent_sid, &room) : m->line);
+}
+
+/* Requests that we hold, or answer ourselves, are cancelled here; the others by the agent. */
+static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json id = rp__json_get(m->r.params, "requestId");
+  if (rp__held_cancel_id(a, id)) return;
+  struct rp__call *c = rp__calls_find(&a->client, id);
+  if (c && c->kind == RP_CALL_KEPT) {
+    struct rp__acp_session *s = c->s;
+    if (s) rp__load_drop(s);
+    rp__acp_answer_error(a, c, RP_ACP_E_CANCELLED, "the request was cancelled", NULL);
+    if (s && s->state == RP_ACP_LIVE) rp__held_release(a, s);
+    return;
+  }
+  if (a->agent_state == RP_AGENT_UP) rp__acp_forward(a, RP_ACP_AGENT, m->line);
+}
+
+static void on_note(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  if (!a->transparent && rp__json_eq(m->r.method, "session/cancel")) {
+    on_cancel_turn(a, m);
+    return;
+  }
+  if (rp__json_eq(m->r.method, "$/cancel_request")) {
+    on_cancel_request(a, m);
+    return;
+  }
+  if (!agent_there(a, m)) return;
+  struct rp__acp_session *s = rp__acp_by_client(a, rp__json_get(m->r.params, "sessionId"));
+  if (s && !session_there(a, m, s)) return;
+  rp__acp_forward(a, RP_ACP_AGENT, s ? rp__acp_map(m, s->client_sid, s->agent_sid, &room) : m->line);
+}
+
+/* ---- answers to the agent ---- */
+
+/* The answer under the id that the agent gave. */
+static struct rp__str agents_own(const struct rp__call *c, const struct rp__msg *m, struct rp__buf *room)
+{
+  if (!c->agent_id) return m->line;
+  rp__rpc_splice(room, m->line, m->r.id, rp__str(c->agent_id));
+  return room->err ? (struct rp__str){0} : (struct rp__str){room->p, room->n};
+}
+
+static void on_answer(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__call *c = rp__calls_find(&a->agent, m->r.id);
+  if (!c) { /* nobody asked; an error about a line that could not be read has no id */
+    if (m->r.id.type == RP_JSON_NULL && a->agent_state == RP_AGENT_UP) rp__acp_forward(a, RP_ACP_AGENT, m->line);
+    return;
+  }
+  rp__call_take(c);
+  if (c->kind != RP_CALL_DEAD) {
+    struct rp__notes notes RP_CLEANUP(rp__notes_done);
+    struct rp__json id = c->agent_id ? rp__json_trusted(c->agent_id, strlen(c->agent_id)) : m->r.id;
+    struct rp__str line = agents_own(c, m, &room);
+    rp__notes_init(&notes);
+    if (c->s && c->method && !rp__note_answer(&c->s->book, id, c->method, m->r.result, m->r.error, &notes, NULL))
+      rp__store_put(c->s, &notes, &a->to_agent, line);
+    else
+      rp__acp_forward(a, RP_ACP_AGENT, line);
+  }
+  rp__call_free(c);
+}
+
+void rp__acp_from_client(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json none = {0};
+  switch (m->r.type) {
+  case RP_RPC_REQUEST: on_request(a, m); break;
+  case RP_RPC_NOTE: on_note(a, m); break;
+  case RP_RPC_RESULT:
+  case RP_RPC_ERROR: on_answer(a, m); break;
+  case RP_RPC_BROKEN: rp__acp_error(a, RP_ACP_CLIENT, none, m->r.code, m->r.why, NULL); break;
+  }
+}

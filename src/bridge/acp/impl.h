@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the proxy's files share. One noun per file: calls (pending.c), lines that wait (held.c), sessions, the journal
+ * (store.c), capabilities, restoration, loading, endings, the list, deaths. All of it runs on the proxy's thread, but
+ * for the engine's acknowledgements, which come through the inbox of store.c.
+ */
+#ifndef RP_BRIDGE_ACP_IMPL_H
+#define RP_BRIDGE_ACP_IMPL_H
+
+#include "bridge/acp/acp.h"
+#include "bridge/acp/flow.h"
+#include "bridge/acp/note.h"
+#include "bridge/acp/replay.h"
+#include "bridge/place.h"
+#include "bridge/rpc.h"
+#include "json/json.h"
+
+#define RP_ACP_CALLS 4096                       /* requests of one side without an answer */
+#define RP_ACP_BUCKETS 1024                     /* of their table */
+#define RP_ACP_SESSIONS 256                     /* open at once */
+#define RP_ACP_PROMPTS 16                       /* of one session that wait */
+#define RP_ACP_HELD 4096                        /* lines that wait for the agent or a session */
+#define RP_ACP_HELD_BYTES ((size_t)96 << 20)    /* … and their bytes: one of the longest must fit */
+#define RP_ACP_SID 1024                         /* bytes of a session id on the wire */
+#define RP_ACP_KEEP ((size_t)1 << 20)           /* bytes of a value that is remembered for later */
+#define RP_ACP_TOOLS 256                        /* open tool calls of a session that are closed when the agent dies */
+#define RP_ACP_LINE ((size_t)128 << 20)         /* of a line we write */
+#define RP_ACP_STOP ((size_t)8 << 20)           /* bytes a peer has not taken: the other one is not read any more */
+#define RP_ACP_REPLAY_BYTES ((size_t)256 << 10) /* … a replay waits */
+#define RP_ACP_RESTORE_MS 60000                 /* for an agent to answer when we ask */
+#define RP_ACP_QUIET_MS 100                     /* without an update: a late replay is over */
+#define RP_ACP_QUIET_MAX_MS 2000                /* … and so it is when it does not stop */
+#define RP_ACP_CLOSE_MS 5000                    /* for a turn to end before its session is closed */
+#define RP_ACP_LIST_MS 5000                     /* for the agent's part of a list */
+#define RP_ACP_OPEN_MS 5000                     /* between two tries to open a journal */
+#define RP_ACP_BEAT_MS 10000
+#define RP_ACP_DEATHS 3 /* within RP_ACP_LOOP_MS: the agent is left alone for as long */
+#define RP_ACP_LOOP_MS 30000
+#define RP_ACP_TRIES 3 /* restorations of one session that agents may die of */
+
+#define RP_ACP_E_REQUEST (-32600)
+#define RP_ACP_E_PARAMS (-32602)
+#define RP_ACP_E_INTERNAL (-32603)
+#define RP_ACP_E_NOT_FOUND (-32002)
+#define RP_ACP_E_CANCELLED (-32800)
+
+struct rp__acp_session;
+
+/* A line and what it is. */
+struct rp__msg {
+  struct rp__str line;
+  struct rp__rpc r;
+};
+
+/* ---- calls: requests that have no answer yet (pending.c) ---- */
+
+enum rp__call_kind {
+  RP_CALL_PLAIN, /* forwarded; the answer goes back as it came */
+  RP_CALL_INITIALIZE,
+  RP_CALL_AUTHENTICATE,
+  RP_CALL_NEW,
+  RP_CALL_ADOPT, /* load or resume of a session that only the agent knows */
+  RP_CALL_PROMPT,
+  RP_CALL_CONFIG,
+  RP_CALL_CLOSE,
+  RP_CALL_DELETE,
+  RP_CALL_KEPT, /* ours to answer; nothing of it is at the agent */
+  RP_CALL_OWN,  /* we asked the agent */
+  RP_CALL_DEAD, /* of an agent that is gone: an answer goes nowhere */
+  RP_CALL_KINDS,
+};
+
+struct rp__call;
+/* `m` NULL: there will be no answer (the agent died, or took too long). The call is freed afterwards. */
+typedef void rp__call_fn(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+
+struct rp__call {
+  struct rp__call *hash_next, *prev, *next;
+  struct rp__calls *table;
+  enum rp__call_kind kind;
+  struct rp__acp_session *s; /* or NULL */
+  struct rp__call *peer;     /* the editor's request that an own one serves, and back */
+  rp__call_fn *done;         /* of an own one */
+  int64_t deadline;          /* ms; 0: none */
+  char *params;              /* of the request, where they are needed later */
+  char *method;              /* of a request whose answer is written down */
+  char *agent_id;            /* the agent's own id where the editor sees another one */
+  bool ours;                 /* a session that is deleted was in the journal */
+  struct rp__buf *text;      /* what was made so far of the answer */
+  size_t id_n;
+  char id[]; /* as it came, raw JSON */
+};
+
+struct rp__calls {
+  struct rp__call *bucket[RP_ACP_BUCKETS];
+  struct rp__call *head, *tail;
+  size_t n;
+};
+
+struct rp__call *rp__calls_find(const struct rp__calls *t, struct rp__json id);
+/* NULL: no memory. The caller has looked whether the id is free and there is room. */
+struct rp__call *rp__calls_add(struct rp__calls *t, struct rp__json id, enum rp__call_kind kind);
+/* Out of its table: whatever the answer leads to can't free it. */
+void rp__call_take(struct rp__call *c);
+void rp__call_free(struct rp__call *c);
+void rp__calls_done(struct rp__calls *t);
+/* The session goes: its calls stay without it. */
+void rp__calls_forget(struct rp__calls *t, const struct rp__acp_session *s);
+struct rp__json rp__call_id(const struct rp__call *c);
+
+/* ---- lines of the editor's that wait (held.c) ---- */
+
+struct rp__held {
+  struct rp__held *prev, *next;
+  struct rp__acp_session *s; /* whose restoration it waits for; NULL: for the agent */
+  bool prompt;
+  struct rp__msg m; /* spans into `line` */
+  char line[];
+};
+
+struct rp__helds {
+  struct rp__held *head, *tail;
+  size_t n, bytes;
+};
+
+/* Keeps a line until rp__held_release; a request that can't be kept is answered. */
+void rp__held_add(struct rp__acp *a, struct rp__acp_session *s, const struct rp__msg *m);
+/* Handles again, in their order, what waited for that (s NULL: for the agent). */
+void rp__held_release(struct rp__acp *a, struct rp__acp_session *s);
+/* Answers the requests with an error and drops the rest. */
+void rp__held_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why);
+/* The session's prompts end as cancelled: true when there was one. */
+bool rp__held_cancel_prompts(struct rp__acp *a, struct rp__json sid);
+bool rp__held_cancel_id(struct rp__acp *a, struct rp__json id);
+bool rp__held_has(const struct rp__acp *a, struct rp__json id);
+void rp__held_done(struct rp__acp *a);
+
+/* ---- sessions (session.c) ---- */
+
+enum rp__acp_state {
+  RP_ACP_COLD,      /* the agent does not have it */
+  RP_ACP_RESTORING, /* it is being told */
+  RP_ACP_LIVE,
+  RP_ACP_ENDING, /* closed or deleted once its turn is over */
+  RP_ACP_TAKEN,  /* another process has it: nothing is written any more */
+  RP_ACP_STATES,
+};
+
+enum rp__rung { RP_RUNG_RESUME, RP_RUNG_LOAD, RP_RUNG_NEW, RP_RUNG_LIVE, RP_RUNGS };
+
+struct rp__acp_session {
+  struct rp__acp_session *next;
+  struct rp__acp *a;
+  enum rp__acp_state state;
+  char *client_sid, *agent_sid; /* agent_sid: what it had last; NULL: none */
+  bool bound;                   /* the agent that runs now has it, or is being asked about it */
+  char id[RP_ID_MAX + 1], scope[RP_SCOPE_MAX + 1];
+  rp_session *h; /* NULL: the journal could not be opened */
+  int64_t open_at;
+  size_t body_max;
+  struct rp__book book;
+  char *params;                /* of the last new, load or resume */
+  char *modes, *config, *mode; /* what the agent said last of them; raw JSON */
+  char *tools[RP_ACP_TOOLS];   /* open tool calls: raw ids */
+  size_t n_tools;
+  unsigned running; /* prompts at the agent */
+  bool history_due; /* the next prompt carries the history */
+  bool other_agent; /* it was begun with another one: ids mean nothing here */
+  /* restoration and loading */
+  enum rp__rung rung;
+  unsigned tries;
+  bool wanted;  /* to be restored when the agent is back */
+  bool live;    /* the agent has it anyway: failing changes nothing */
+  bool swallow; /* the agent replays: nothing of it is news */
+  struct rp__echo *echo;
+  bool echo_turn;              /* a prompt was sent since */
+  int64_t quiet_at, quiet_max; /* 0: nobody waits for quiet */
+  char *answer;                /* the agent's result of the restoration; raw */
+  struct rp__call *asked;      /* the editor's load, resume, close or delete */
+  bool replays;                /* … is a load */
+  struct rp__replay *replay;
+  /* ending */
+  bool remove;
+  int64_t end_by;
+  /* what could not be stored */
+  int64_t lost, lost_from;
+  bool gap_pending, told_lost;
+};
+
+struct rp__acp_session *rp__acp_by_client(const struct rp__acp *a, struct rp__json sid);
+struct rp__acp_session *rp__acp_by_agent(const struct rp__acp *a, struct rp__json sid);
+/* An id that the agent had before it got another: what comes under it is a late echo. */
+bool rp__acp_stale(const struct rp__acp *a, struct rp__json sid);
+/* NULL: no memory, or too many; `err` says which. */
+struct rp__acp_session *rp__acp_session_new(struct rp__acp *a, const char *client_sid, rp_error *err);
+void rp__acp_session_free(struct rp__acp_session *s);
+bool rp__acp_move(struct rp__acp_session *s, enum rp__acp_state to); /* false: it may not */
+/* A session of the agent's that we have not seen: its journal begins. Never fails: without one it is told. */
+void rp__acp_session_begin(struct rp__acp_session *s, struct rp__json params);
+/* One that the journal has: RP_E_SESSION_NOT_FOUND, RP_E_HELD, … */
+int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, struct rp__acp_session **ret,
+                           rp_error *err);
+int rp__acp_session_reopen(struct rp__acp_session *s, rp_error *err);
+/* Ends it in the journal and lets go of it. */
+void rp__acp_session_end(struct rp__acp_session *s, const char *reason);
+void rp__acp_put_provider(struct rp__acp_session *s); /* which agent has it now, and under which id */
+bool rp__acp_set_agent_sid(struct rp__acp_session *s, struct rp__json sid); /* false: no memory */
+void rp__acp_keep(char **slot, struct rp__json value); /* a copy of raw JSON; nothing when it is too long */
+/* What answers tell of modes and options. */
+void rp__acp_learn(struct rp__acp_session *s, struct rp__json result);
+void rp__acp_learn_update(struct rp__acp_session *s, struct rp__json update);
+
+/* ---- the journal (store.c) ---- */
+
+struct rp__inbox;
+int rp__inbox_new(struct rp__acp *a, rp_error *err);
+void rp__inbox_close(struct rp__acp *a);
+/* Handles what the engine has acknowledged. */
+void rp__inbox_take(struct rp__acp *a);
+/* The session, or the line's flow, goes: what is on its way stays without it. */
+void rp__store_forget(struct rp__acp *a, const struct rp__acp_session *s);
+void rp__store_forget_flow(struct rp__acp *a, const struct rp__flow *f);
+/* Stores, then sends. Without notes, or when they can't be stored, it is sent all the same. */
+void rp__store_put(struct rp__acp_session *s, struct rp__notes *n, struct rp__flow *to, struct rp__str line);
+/* An event of ours; `json` a whole object. */
+void rp__store_event(struct rp__acp_session *s, const char *kind, struct rp__buf *json, rp_durability d);
+/* The engine refused a session's append, or its heartbeat. */
+void rp__store_refused(struct rp__acp_session *s, const rp_error *why);
+/* Waits until everything is stored and acknowledged. */
+void rp__store_settle(struct rp__acp *a);
+
+/* ---- the proxy ---- */
+
+enum rp__agent_state {
+  RP_AGENT_OFF,
+  RP_AGENT_UP,     /* what the editor says is forwarded */
+  RP_AGENT_WAKING, /* started again; we introduce ourselves */
+  RP_AGENT_DYING,  /* told to end; what it says is not heard */
+  RP_AGENT_BROKEN, /* died too often */
+};
+
+struct rp__agent_caps {
+  bool load, resume, list, close, remove, embedded;
+  char name[128], version[64];
+};
+
+struct rp__acp {
+  rp_engine *e;
+  struct rp__acp_world w;
+  char *scope, *continue_id, *name;
+  char **command;
+  rp_durability updates;
+  void (*log)(void *ctx, const char *text);
+  void *log_ctx;
+
+  struct rp__flow to_client, to_agent;
+  struct rp__calls client, agent; /* requests of the editor and ours; of the agent */
+  struct rp__helds held;
+  struct rp__inbox *inbox;
+  struct rp__acp_session *sessions;
+  size_t n_sessions;
+  int64_t own_n, alias_n;
+
+  enum rp__agent_state agent_state;
+  struct rp__agent_caps caps;
+  bool known;       /* an initialize was answered */
+  bool transparent; /* another version of the protocol: we only pass on */
+  bool notices, compaction;
+  char *initialize; /* the editor's line, params */
+  char *authenticate;
+  int64_t deaths[RP_ACP_DEATHS];
+  int64_t retry_at;
+  int status;
+  char why[500]; /* it was ended, in words */
+
+  bool ending; /* the editor is gone */
+  bool finished;
+  bool reading[2];
+  int64_t beat_at, timer_at;
+};
+
+/* acp.c: lines out. A buffer that could not be written is reported, and nothing is sent. */
+void rp__acp_send(struct rp__acp *a, enum rp__acp_side to, struct rp__buf *line);
+void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str line);
+void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, int code, const char *why,
+                   const char *data);
+void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err); /* as -32603 or the error's own */
+/* The answer to a call of the editor's; frees it. */
+void rp__acp_answer(struct rp__acp *a, struct rp__call *c, struct rp__buf *line);
+void rp__acp_answer_error(struct rp__acp *a, struct rp__call *c, int code, const char *why, const char *data);
+/* … with the agent's own words, m an error of its */
+void rp__acp_answer_as(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m, int code, const char *why);
+void rp__acp_handle_client(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_log(struct rp__acp *a, const char *fmt, ...) RP_PRINTF(2, 3);
+int64_t rp__acp_now(struct rp__acp *a);
+
+/* from-client.c, from-agent.c: who says what */
+void rp__acp_from_client(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m);
+/* A request of ours: begin it, write its params, end it. `id` gets the text. */
+struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__acp_session *s, int64_t ms,
+                             rp__call_fn *done, struct rp__buf *out, struct rp__jw *ret_w);
+void rp__acp_asked(struct rp__acp *a, struct rp__call *c, struct rp__buf *out, struct rp__jw *w);
+
+/* rewrite.c: the few places where bytes change */
+struct rp__edit {
+  const char *at; /* in the line */
+  size_t n;
+  struct rp__str with;
+};
+void rp__edit_line(struct rp__buf *out, struct rp__str line, const struct rp__edit *e, size_t n);
+/* The line with params.sessionId as the other side has it; the line itself where they are the same. */
+struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char *to, struct rp__buf *room);
+void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value);
+/* `servers`: mcpServers is written even if it is not there. */
+void rp__acp_write_params(struct rp__jw *w, struct rp__json params, const char *sid, bool servers);
+
+/* caps.c */
+void rp__acp_on_initialize(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+void rp__acp_read_caps(struct rp__acp *a, struct rp__json result);
+
+/* prompt.c */
+void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s);
+void rp__acp_prompted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+/* The turn is over without the agent: tools that are open fail, the editor reads `text`, the prompts end. */
+void rp__acp_turn_broken(struct rp__acp_session *s, const char *text);
+/* A word of ours in the session: a notice where the editor knows them, else a message. */
+void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store);
+
+/* restore.c */
+extern const char *const rp__rung_names[RP_RUNGS];
+void rp__restore_begin(struct rp__acp_session *s);
+void rp__restore_tick(struct rp__acp_session *s, int64_t now);
+/* The agent is gone: what was under way begins again with the next one. */
+void rp__restore_broken(struct rp__acp_session *s);
+void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why);
+/* Whether an update of the agent's is only its own replay. */
+bool rp__restore_echoes(struct rp__acp_session *s, struct rp__json update);
+
+/* load.c */
+void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+struct rp__acp_session *rp__acp_adopt_early(struct rp__acp *a, struct rp__json sid);
+void rp__load_ready(struct rp__acp_session *s); /* the agent has it: now the editor */
+void rp__load_pump(struct rp__acp_session *s);
+void rp__load_drop(struct rp__acp_session *s);
+
+/* fresh.c: session/new */
+void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_made(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+
+/* close.c */
+void rp__acp_on_close(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_on_delete(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_closed(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+void rp__acp_deleted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+/* Whether the journal has a session of that name; `id` gets its own. */
+bool rp__acp_in_journal(struct rp__acp *a, struct rp__json sid, char id[RP_SCOPE_MAX + 1]);
+void rp__close_go_on(struct rp__acp_session *s, bool late); /* its turn is over, or took too long */
+
+/* list.c */
+void rp__acp_on_list(struct rp__acp *a, const struct rp__msg *m);
+
+/* death.c */
+void rp__death_wake(struct rp__acp *a); /* the crash loop's pause is over */
+bool rp__death_paused(struct rp__acp *a);
+void rp__death_describe(const struct rp__acp *a, struct rp__buf *out);
+void rp__death_pick_up(struct rp__acp *a); /* the agent is up again */
+void rp__death_replace(struct rp__acp *a, const char *why);
+
+#endif

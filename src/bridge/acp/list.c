@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session/list: what the journal has, newest first, then what only the agent knows. A cursor says which of the two
+ * goes on, and where: "r:" and the last session told, or "a:" and the agent's own cursor.
+ */
+#include <limits.h>
+
+#include "base/text.h"
+#include "bridge/acp/impl.h"
+
+#define PAGE 50
+#define TITLE_CHARS 80
+#define LOOK_EVENTS 16 /* among so many there is a first prompt, or there is no title */
+#define CURSOR_MAX 4096
+
+struct item {
+  char id[RP_ID_MAX + 1];
+  char *meta, *name;
+  int64_t at;
+};
+
+struct page {
+  const char *cwd; /* or NULL: all */
+  struct item item[PAGE];
+  size_t n;
+  bool more;
+};
+
+static void page_done(struct page *p)
+{
+  for (size_t i = 0; i < p->n; i++) {
+    free(p->item[i].meta);
+    free(p->item[i].name);
+  }
+}
+
+static int on_session(void *ctx, const rp_session_info *info)
+{
+  struct page *p = ctx;
+  struct rp__json meta = {0};
+  if (!info->channel || strcmp(info->channel, "acp") != 0) return 0;
+  if (info->meta) meta = rp__json_trusted(info->meta, strlen(info->meta));
+  struct rp__json cwd = rp__json_get(meta, "cwd");
+  if (cwd.type != RP_JSON_STRING || (p->cwd && !rp__json_eq(cwd, p->cwd))) return 0;
+  if (p->n == PAGE) {
+    p->more = true;
+    return 1;
+  }
+  struct item *it = &p->item[p->n++];
+  snprintf(it->id, sizeof it->id, "%s", info->id);
+  it->meta = strndup(meta.p, meta.n);
+  it->name = info->name && *info->name ? strdup(info->name) : NULL;
+  it->at = info->last_activity_at;
+  return 0;
+}
+
+/* ---- a title: the first words of the user's ---- */
+
+static int on_event(void *ctx, const rp_event_info *ev)
+{
+  struct rp__json body = rp__json_trusted(ev->body, ev->body_len), content = rp__json_get(body, "content"), block;
+  struct rp__json_iter it = {0};
+  struct rp__buf *out = ctx;
+  if (strcmp(ev->kind, "message") != 0 || !rp__json_eq(rp__json_get(body, "role"), "user")) return 0;
+  while (!out->n && rp__json_next(content, &it, NULL, &block)) rp__json_text(rp__json_get(block, "text"), out);
+  return out->n ? 1 : 0;
+}
+
+static void cut(struct rp__buf *text)
+{
+  size_t chars = 0, i = 0;
+  while (i < text->n && text->p[i] != '\n' && chars < TITLE_CHARS) {
+    i++;
+    while (i < text->n && ((unsigned char)text->p[i] & 0xC0) == 0x80) i++;
+    chars++;
+  }
+  text->n = i;
+}
+
+static void write_title(struct rp__acp *a, const struct item *it, struct rp__jw *w)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_BODY_MAX);
+  rp_session *s = NULL;
+  if (it->name) {
+    rp__jw_kstr(w, "title", it->name);
+    return;
+  }
+  if (rp_attach(a->e, it->id, &s, NULL)) return;
+  rp_events(s, 0, LOOK_EVENTS, on_event, &text, NULL);
+  rp_session_free(s);
+  if (text.err || !text.n) return;
+  cut(&text);
+  rp__jw_key(w, "title");
+  rp__jw_strn(w, text.p, text.n);
+}
+
+static void write_item(struct rp__acp *a, const struct item *it, struct rp__jw *w)
+{
+  struct rp__json meta = rp__json_trusted(it->meta ? it->meta : "{}", it->meta ? strlen(it->meta) : 2);
+  struct rp__json sid = rp__json_get(meta, "acp_session_id"), more = rp__json_get(meta, "additional_directories");
+  rp__jw_object(w);
+  rp__jw_key(w, "sessionId");
+  if (sid.type == RP_JSON_STRING)
+    rp__jw_value(w, sid);
+  else
+    rp__jw_str(w, it->id);
+  rp__jw_key(w, "cwd");
+  rp__jw_value(w, rp__json_get(meta, "cwd"));
+  if (more.type == RP_JSON_ARRAY) {
+    rp__jw_key(w, "additionalDirectories");
+    rp__jw_value(w, more);
+  }
+  write_title(a, it, w);
+  rp__jw_ktime(w, "updatedAt", it->at);
+  rp__jw_end_object(w);
+}
+
+/* ---- the answer ---- */
+
+/* `items` as they stand between the brackets. */
+static void answer(struct rp__acp *a, struct rp__call *c, const struct rp__buf *items, const char *side,
+                   const char *cursor)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE), next RP_AUTOBUF = RP_BUF(CURSOR_MAX + 3);
+  struct rp__jw w = rp__rpc_begin_result(&out, rp__call_id(c));
+  rp__jw_object(&w);
+  rp__jw_key(&w, "sessions");
+  rp__jw_array(&w);
+  if (items->n) rp__jw_raw(&w, items->p, items->n);
+  rp__jw_end_array(&w);
+  if (cursor) {
+    rp__buf_str(&next, side);
+    rp__buf_str(&next, cursor);
+    if (!next.err) rp__jw_kstr(&w, "nextCursor", next.p);
+  }
+  rp__jw_end_object(&w);
+  rp__rpc_end(&w);
+  if (items->err) out.err = items->err;
+  if (out.err)
+    rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, "the list can't be written", NULL);
+  else
+    rp__acp_answer(a, c, &out);
+}
+
+/* ---- the agent's part ---- */
+
+static bool is_ours(struct rp__acp *a, struct rp__json sid)
+{
+  char *name RP_AUTOFREE = rp__json_dup(sid), id[RP_SCOPE_MAX + 1], found[RP_ID_MAX + 1];
+  if (!name || rp__acp_by_agent(a, sid)) return true;
+  rp__place_id("acp", name, id);
+  return rp_resolve(a->e, id, found, NULL) == 0 && strcmp(id, found) == 0;
+}
+
+static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  struct rp__call *asked = c->peer;
+  struct rp__json result = {0}, session;
+  struct rp__json_iter it = {0};
+  if (!asked) return; /* it was cancelled */
+  if (m && m->r.type == RP_RPC_RESULT) result = m->r.result;
+  while (rp__json_next(rp__json_get(result, "sessions"), &it, NULL, &session)) {
+    if (is_ours(a, rp__json_get(session, "sessionId"))) continue;
+    if (asked->text->n) rp__buf_char(asked->text, ',');
+    rp__buf_add(asked->text, session.p, session.n);
+  }
+  char *next RP_AUTOFREE = rp__json_dup(rp__json_get(result, "nextCursor"));
+  answer(a, asked, asked->text, "a:", next);
+}
+
+static void ask_agent(struct rp__acp *a, struct rp__call *asked, struct rp__json cwd, const char *cursor)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w;
+  struct rp__call *c = rp__acp_ask(a, "session/list", NULL, RP_ACP_LIST_MS, on_agents, &out, &w);
+  if (!c) {
+    answer(a, asked, asked->text, "a:", NULL);
+    return;
+  }
+  c->peer = asked;
+  asked->peer = c;
+  rp__jw_object(&w);
+  if (cwd.type == RP_JSON_STRING) {
+    rp__jw_key(&w, "cwd");
+    rp__jw_value(&w, cwd);
+  }
+  if (cursor) rp__jw_kstr(&w, "cursor", cursor);
+  rp__jw_end_object(&w);
+  rp__acp_asked(a, c, &out, &w);
+}
+
+/* ---- ours ---- */
+
+static int read_page(struct rp__acp *a, const char *cursor, struct page *p, struct rp__buf *items, rp_error *err)
+{
+  rp_filter f = {.scope = a->scope, .limit = INT_MAX, .cursor = cursor};
+  struct rp__jw w = RP_JW(items);
+  int rc = rp_list(a->e, &f, on_session, p, err);
+  if (rc < 0) return rc;
+  for (size_t i = 0; i < p->n; i++) write_item(a, &p->item[i], &w);
+  return 0;
+}
+
+static void tell_ours(struct rp__acp *a, struct rp__call *c, struct rp__json cwd, const char *cursor)
+{
+  struct page p RP_CLEANUP(page_done) = {0};
+  char *dir RP_AUTOFREE = rp__json_dup(cwd);
+  rp_error why = {0};
+  p.cwd = dir;
+  int rc = read_page(a, cursor, &p, c->text, &why);
+  if (rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_USAGE)
+    rp__acp_answer_error(a, c, RP_ACP_E_PARAMS, "params.cursor: is none of ours", NULL);
+  else if (rc)
+    rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, why.message, NULL);
+  else if (p.more)
+    answer(a, c, c->text, "r:", p.item[p.n - 1].id);
+  else if (a->caps.list)
+    ask_agent(a, c, cwd, NULL);
+  else
+    answer(a, c, c->text, "r:", NULL);
+}
+
+static bool check(struct rp__acp *a, const struct rp__msg *m, struct rp__json cwd, struct rp__json cursor)
+{
+  const char *why = NULL;
+  if (cwd.type > RP_JSON_NULL && cwd.type != RP_JSON_STRING) why = "params.cwd: must be a string";
+  if (cursor.type > RP_JSON_NULL && (cursor.type != RP_JSON_STRING || cursor.n > CURSOR_MAX))
+    why = "params.cursor: is none of ours";
+  if (why) rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_PARAMS, why, NULL);
+  return !why;
+}
+
+void rp__acp_on_list(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json cwd = rp__json_get(m->r.params, "cwd"), at = rp__json_get(m->r.params, "cursor");
+  if (!check(a, m, cwd, at)) return;
+  char *cursor RP_AUTOFREE = rp__json_dup(at);
+  struct rp__call *c = rp__calls_add(&a->client, m->r.id, RP_CALL_KEPT);
+  if (c) c->text = calloc(1, sizeof *c->text);
+  if (!c || !c->text) {
+    rp__call_free(c);
+    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "out of memory", NULL);
+    return;
+  }
+  *c->text = RP_BUF(RP_ACP_LINE / 2);
+  if (!cursor)
+    tell_ours(a, c, cwd, NULL);
+  else if (strncmp(cursor, "r:", 2) == 0 && cursor[2])
+    tell_ours(a, c, cwd, cursor + 2);
+  else if (strncmp(cursor, "a:", 2) == 0 && a->caps.list)
+    ask_agent(a, c, cwd, cursor + 2);
+  else
+    rp__acp_answer_error(a, c, RP_ACP_E_PARAMS, "params.cursor: is none of ours", NULL);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns: a prompt is in the journal before the agent sees it, and its end before the editor does. */
+#include "bridge/acp/impl.h"
+
+#define URI_BYTES 256
+
+/* ---- the history, for an agent that has none ---- */
+
+static void write_block(struct rp__acp_session *s, const struct rp__buf *text, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  char uri[URI_BYTES];
+  rp__jw_object(&w);
+  if (!s->a->caps.embedded) {
+    rp__jw_kstr(&w, "type", "text");
+    rp__jw_key(&w, "text");
+    rp__jw_strn(&w, text->p, text->n);
+  } else {
+    snprintf(uri, sizeof uri, "reprise://session/%s/history", s->id);
+    rp__jw_kstr(&w, "type", "resource");
+    rp__jw_key(&w, "resource");
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, "uri", uri);
+    rp__jw_kstr(&w, "mimeType", "text/plain");
+    rp__jw_key(&w, "text");
+    rp__jw_strn(&w, text->p, text->n);
+    rp__jw_end_object(&w);
+  }
+  rp__jw_end_object(&w);
+}
+
+/* An extra first block for the prompt, with its comma; nothing when there is no history. */
+static void make_history(struct rp__acp_session *s, struct rp__json prompt, struct rp__buf *out)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_HISTORY_MAX);
+  rp_error why = {0};
+  if (!s->history_due || !s->h || prompt.type != RP_JSON_ARRAY) return;
+  rp__store_settle(s->a); /* it is read from the journal */
+  int rc = rp__history_text(s->h, RP_HISTORY_MAX, &text, &why);
+  if (rc) {
+    rp__acp_log(s->a, "session %s: the agent gets no history: %s", s->id, why.message);
+    return;
+  }
+  s->history_due = false;
+  if (!text.n) return;
+  write_block(s, &text, out);
+  if (rp__json_count(prompt)) rp__buf_char(out, ',');
+}
+
+/* The line for the agent: its own id for the session, the history before the first block. */
+static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m, struct rp__buf *room)
+{
+  struct rp__buf name RP_AUTOBUF = RP_BUF(8 * RP_ACP_SID), block RP_AUTOBUF = RP_BUF(16 * RP_HISTORY_MAX);
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId"), prompt = rp__json_get(m->r.params, "prompt");
+  struct rp__edit e[2], swap;
+  struct rp__jw w = RP_JW(&name);
+  size_t n = 0;
+  if (strcmp(s->client_sid, s->agent_sid) != 0) {
+    rp__jw_str(&w, s->agent_sid);
+    e[n++] = (struct rp__edit){sid.p, sid.n, {name.p, name.n}};
+  }
+  make_history(s, prompt, &block);
+  if (block.n && !block.err) e[n++] = (struct rp__edit){prompt.p + 1, 0, {block.p, block.n}};
+  if (!n) return m->line;
+  if (n == 2 && e[1].at < e[0].at) {
+    swap = e[0];
+    e[0] = e[1];
+    e[1] = swap;
+  }
+  rp__edit_line(room, m->line, e, n);
+  return room->err || name.err ? (struct rp__str){0} : (struct rp__str){room->p, room->n};
+}
+
+/* ---- a turn ---- */
+
+/* L-12: a spent budget begins no more work. Anything else that keeps a prompt out of the journal does not stop it. */
+static bool over_budget(struct rp__acp_session *s, const struct rp__notes *n, rp_error *err)
+{
+  rp_event ev[RP_NOTES_MAX];
+  if (!s->h) return false;
+  for (size_t i = 0; i < n->n; i++)
+    ev[i] = (rp_event){.kind = n->v[i].kind, .body = n->bytes.p + n->v[i].at, .body_len = n->v[i].n};
+  return rp_append_check(s->h, ev, n->n, NULL, err) == RP_E_BUDGET;
+}
+
+void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
+{
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  rp_error why = {0};
+  rp__notes_init(&notes);
+  int rc = rp__note_prompt(&s->book, m->r.params, &notes, &why);
+  if (rc) rp__acp_log(a, "session %s: a prompt is not recorded: %s", s->id, why.message);
+  if (!rc && over_budget(s, &notes, &why)) {
+    rp__acp_fail(a, m->r.id, &why);
+    return;
+  }
+  struct rp__str line = rewrite(s, m, &room);
+  struct rp__call *c = line.p ? rp__calls_add(&a->client, m->r.id, RP_CALL_PROMPT) : NULL;
+  if (!c) {
+    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "out of memory", NULL);
+    return;
+  }
+  c->s = s;
+  s->running++;
+  s->echo_turn = s->echo != NULL;
+  if (rc)
+    rp__acp_forward(a, RP_ACP_AGENT, line);
+  else
+    rp__store_put(s, &notes, &a->to_agent, line);
+}
+
+static void end_echo(struct rp__acp_session *s)
+{
+  if (!s->echo_turn) return;
+  rp__echo_free(s->echo);
+  s->echo = NULL;
+  s->echo_turn = false;
+}
+
+void rp__acp_prompted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__acp_session *s = c->s;
+  rp__notes_init(&notes);
+  if (s && s->running) s->running--;
+  if (s) end_echo(s);
+  if (s && !rp__note_turn_end(&s->book, m->r.result, m->r.error, &notes, NULL))
+    rp__store_put(s, &notes, &a->to_client, m->line);
+  else
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+  if (s && s->state == RP_ACP_ENDING && !s->running) rp__close_go_on(s, false);
+}
+
+/* ---- words of ours ---- */
+
+/* Sends an update as if the agent had, and writes it down like one. */
+static void put_update(struct rp__acp_session *s, struct rp__buf *update, bool store)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/update");
+  rp__notes_init(&notes);
+  if (update->err) return;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "sessionId", s->client_sid);
+  rp__jw_key(&w, "update");
+  rp__jw_raw(&w, update->p, update->n);
+  rp__jw_end_object(&w);
+  rp__rpc_end(&w);
+  if (out.err) return;
+  if (store && !rp__note_update(&s->book, rp__json_trusted(update->p, update->n), &notes, NULL))
+    rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){out.p, out.n});
+  else
+    rp__acp_send(s->a, RP_ACP_CLIENT, &out);
+}
+
+void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store)
+{
+  struct rp__buf update RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&update);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "sessionUpdate", s->a->notices ? "notice" : "agent_message_chunk");
+  if (s->a->notices) {
+    rp__jw_kstr(&w, "severity", "warning");
+    rp__jw_kstr(&w, "title", title);
+    rp__jw_kstr(&w, "description", text);
+  } else {
+    rp__jw_key(&w, "content");
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, "type", "text");
+    rp__jw_kstr(&w, "text", text);
+    rp__jw_end_object(&w);
+  }
+  rp__jw_end_object(&w);
+  put_update(s, &update, store);
+}
+
+static void fail_tools(struct rp__acp_session *s)
+{
+  for (size_t i = 0; i < s->n_tools; i++) {
+    struct rp__buf update RP_AUTOBUF = RP_BUF(16 * RP_ACP_SID);
+    struct rp__jw w = RP_JW(&update);
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, "sessionUpdate", "tool_call_update");
+    rp__jw_key(&w, "toolCallId");
+    rp__jw_raw(&w, s->tools[i], strlen(s->tools[i]));
+    rp__jw_kstr(&w, "status", "failed");
+    rp__jw_end_object(&w);
+    put_update(s, &update, true);
+    free(s->tools[i]);
+  }
+  s->n_tools = 0;
+}
+
+/* The journal has why; the editor sees a turn that ended. */
+static void end_prompt(struct rp__acp_session *s, struct rp__call *c, const char *text)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE), error RP_AUTOBUF = RP_BUF(4096);
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__json none = {0};
+  struct rp__jw w = rp__rpc_begin_result(&out, rp__call_id(c)), e = RP_JW(&error);
+  rp__notes_init(&notes);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "stopReason", "end_turn");
+  rp__jw_end_object(&w);
+  rp__rpc_end(&w);
+  rp__jw_object(&e);
+  rp__jw_kstr(&e, "message", text);
+  rp__jw_end_object(&e);
+  if (!out.err && !error.err && !rp__note_turn_end(&s->book, none, rp__json_trusted(error.p, error.n), &notes, NULL))
+    rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){out.p, out.n});
+  else
+    rp__acp_send(s->a, RP_ACP_CLIENT, &out);
+  rp__call_free(c);
+}
+
+void rp__acp_turn_broken(struct rp__acp_session *s, const char *text)
+{
+  struct rp__acp *a = s->a;
+  fail_tools(s);
+  if (s->running) rp__acp_tell(s, "The agent ended", text, true);
+  for (struct rp__call *c = a->client.head, *next; c; c = next) {
+    next = c->next;
+    if (c->kind == RP_CALL_PROMPT && c->s == s) end_prompt(s, c, text);
+  }
+  s->running = 0;
+}

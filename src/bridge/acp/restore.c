@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ladder: how an agent gets a session that it does not have. It resumes it, or loads it (its own replay is
+ * swallowed, also what comes late), or gets a new one under an id of its own and the history with the next prompt.
+ * Any error is "it could not": the next rung is tried.
+ */
+#include "bridge/acp/impl.h"
+
+const char *const rp__rung_names[RP_RUNGS] = {
+    [RP_RUNG_RESUME] = "resume", [RP_RUNG_LOAD] = "load", [RP_RUNG_NEW] = "new", [RP_RUNG_LIVE] = "live"};
+static const char *const methods[] = {
+    [RP_RUNG_RESUME] = "session/resume", [RP_RUNG_LOAD] = "session/load", [RP_RUNG_NEW] = "session/new"};
+
+/* Another open session may have the id that this one had: agents that count from one give them anew. */
+static bool id_is_free(const struct rp__acp_session *s)
+{
+  for (const struct rp__acp_session *o = s->a->sessions; o; o = o->next)
+    if (o != s && o->bound && o->agent_sid && strcmp(o->agent_sid, s->agent_sid) == 0) return false;
+  return true;
+}
+
+static bool possible(const struct rp__acp_session *s, enum rp__rung rung)
+{
+  bool known = s->agent_sid && (s->live || (!s->other_agent && id_is_free(s)));
+  switch (rung) {
+  case RP_RUNG_RESUME: return known && s->a->caps.resume;
+  case RP_RUNG_LOAD: return known && s->a->caps.load;
+  case RP_RUNG_NEW: return !s->live;
+  default: return s->live;
+  }
+}
+
+static void try_rungs(struct rp__acp_session *s);
+
+/* ---- done ---- */
+
+static void put_restored(struct rp__acp_session *s)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  if (s->rung == RP_RUNG_LIVE) return;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "event", "restored");
+  rp__jw_kstr(&w, "rung", rp__rung_names[s->rung]);
+  rp__jw_end_object(&w);
+  rp__store_event(s, "x-acp-agent", &out, RP_DISK);
+  rp__acp_log(s->a, "session %s: the agent has it again (%s)", s->id, rp__rung_names[s->rung]);
+}
+
+static void settled(struct rp__acp_session *s)
+{
+  s->quiet_at = s->quiet_max = 0;
+  s->swallow = s->wanted = s->live = false;
+  s->tries = 0;
+  if (s->state == RP_ACP_RESTORING) rp__acp_move(s, RP_ACP_LIVE);
+  if (s->asked)
+    rp__load_ready(s); /* and then what waited, which may be the session's end */
+  else if (s->state == RP_ACP_LIVE)
+    rp__held_release(s->a, s);
+}
+
+/* The answer came, but maybe not all of the agent's replay: what it repeats late is known by the journal's own texts.
+ */
+static void listen_for_echo(struct rp__acp_session *s)
+{
+  int64_t now = rp__acp_now(s->a);
+  s->swallow = false;
+  s->quiet_at = now + RP_ACP_QUIET_MS;
+  s->quiet_max = now + RP_ACP_QUIET_MAX_MS;
+}
+
+static void drop_echo(struct rp__acp_session *s)
+{
+  rp__echo_free(s->echo);
+  s->echo = NULL;
+  s->echo_turn = false;
+}
+
+/* All that is repeated is counted from the first update on. */
+static void begin_swallowing(struct rp__acp_session *s)
+{
+  rp_error why = {0};
+  drop_echo(s);
+  s->swallow = true;
+  if (s->h && rp__echo_new(s->h, &s->echo, &why)) rp__acp_log(s->a, "session %s: %s", s->id, why.message);
+}
+
+static void restored(struct rp__acp_session *s, struct rp__json result)
+{
+  struct rp__json sid = rp__json_get(result, "sessionId");
+  bool other = s->rung == RP_RUNG_NEW;
+  if (other && !rp__acp_set_agent_sid(s, sid)) {
+    rp__restore_fail(s, NULL, "out of memory");
+    return;
+  }
+  s->bound = true;
+  if (other) s->history_due = true;
+  free(s->answer);
+  s->answer = NULL;
+  rp__acp_keep(&s->answer, result);
+  rp__acp_learn(s, result);
+  if (other || s->other_agent) rp__acp_put_provider(s);
+  s->other_agent = false;
+  put_restored(s);
+  if (s->rung == RP_RUNG_LOAD)
+    listen_for_echo(s);
+  else
+    settled(s);
+}
+
+void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why)
+{
+  struct rp__acp *a = s->a;
+  struct rp__call *asked = s->asked;
+  s->wanted = s->live = s->swallow = s->bound = false;
+  s->tries = 0;
+  s->quiet_at = s->quiet_max = 0;
+  rp__acp_move(s, RP_ACP_COLD);
+  rp__acp_log(a, "session %s: the agent can't go on with it: %s", s->id, why);
+  rp__held_fail(a, s, RP_ACP_E_INTERNAL, why);
+  if (!asked) return;
+  s->asked = NULL;
+  asked->s = NULL;
+  rp__acp_answer_as(a, asked, m, RP_ACP_E_INTERNAL, why);
+  rp__acp_session_end(s, "not restored");
+}
+
+/* ---- asking ---- */
+
+static bool good(const struct rp__acp_session *s, const struct rp__msg *m)
+{
+  if (!m || m->r.type != RP_RPC_RESULT) return false;
+  if (s->rung != RP_RUNG_NEW) return true;
+  struct rp__json sid = rp__json_get(m->r.result, "sessionId");
+  return sid.type == RP_JSON_STRING && sid.n <= RP_ACP_SID && !rp__acp_by_agent(s->a, sid);
+}
+
+static void on_restored(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  struct rp__acp_session *s = c->s;
+  (void)a;
+  if (!s || s->state != RP_ACP_RESTORING) return;
+  if (good(s, m)) {
+    restored(s, m->r.result);
+  } else if (s->rung == RP_RUNG_NEW) {
+    rp__restore_fail(s, m, m ? "the agent began no new session" : "the agent did not answer in time");
+  } else {
+    s->swallow = false;
+    drop_echo(s);
+    s->bound = s->live;
+    s->rung++;
+    try_rungs(s);
+  }
+}
+
+static void ask(struct rp__acp_session *s)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json params = rp__json_trusted(s->params ? s->params : "{}", s->params ? strlen(s->params) : 2);
+  struct rp__jw w;
+  struct rp__call *c = rp__acp_ask(s->a, methods[s->rung], s, RP_ACP_RESTORE_MS, on_restored, &out, &w);
+  if (!c) {
+    rp__restore_fail(s, NULL, "out of memory");
+    return;
+  }
+  bool fresh = s->rung == RP_RUNG_NEW;
+  s->bound = !fresh;
+  if (s->rung == RP_RUNG_LOAD) begin_swallowing(s);
+  rp__acp_write_params(&w, params, fresh ? NULL : s->agent_sid, true);
+  rp__acp_asked(s->a, c, &out, &w);
+}
+
+static void try_rungs(struct rp__acp_session *s)
+{
+  struct rp__json none = {0};
+  while (s->rung < RP_RUNG_LIVE && !possible(s, s->rung)) s->rung++;
+  if (s->rung < RP_RUNG_LIVE)
+    ask(s);
+  else
+    restored(s, none); /* nothing to restore: it is there */
+}
+
+void rp__restore_begin(struct rp__acp_session *s)
+{
+  s->live = s->state == RP_ACP_LIVE;
+  if (!rp__acp_move(s, RP_ACP_RESTORING)) return;
+  free(s->answer);
+  s->answer = NULL;
+  s->wanted = true;
+  s->rung = s->live && s->running ? RP_RUNG_LIVE : RP_RUNG_RESUME; /* a turn is not disturbed */
+  try_rungs(s);
+}
+
+void rp__restore_broken(struct rp__acp_session *s)
+{
+  if (s->state == RP_ACP_RESTORING) s->tries++;
+  s->wanted = s->wanted || s->state == RP_ACP_LIVE;
+  s->bound = s->live = s->swallow = false;
+  s->quiet_at = s->quiet_max = 0;
+  drop_echo(s);
+  if (s->state == RP_ACP_LIVE || s->state == RP_ACP_RESTORING) rp__acp_move(s, RP_ACP_COLD);
+}
+
+void rp__restore_tick(struct rp__acp_session *s, int64_t now)
+{
+  if (s->quiet_at && (s->quiet_at <= now || s->quiet_max <= now)) settled(s);
+}
+
+/* ---- echoes ---- */
+
+static bool is(struct rp__json update, const char *what)
+{
+  return rp__json_eq(rp__json_get(update, "sessionUpdate"), what);
+}
+
+/* What agents say of themselves at any time, and never as a part of the conversation. */
+static bool is_state(struct rp__json update)
+{
+  static const char *const states[] = {"available_commands_update", "current_mode_update", "config_option_update",
+                                       "session_info_update",       "usage_update",        "notice"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(states); i++)
+    if (is(update, states[i])) return true;
+  return false;
+}
+
+bool rp__restore_echoes(struct rp__acp_session *s, struct rp__json update)
+{
+  bool known = s->echo && rp__echo_known(s->echo, update); /* asked of each, for it keeps its place */
+  if (s->swallow) return true;
+  if (!s->echo || is_state(update)) return false;
+  /* Agents do not speak for the user, except in a replay. */
+  bool echo = known || is(update, "user_message_chunk");
+  if (echo && s->quiet_at) s->quiet_at = RP_MIN(rp__acp_now(s->a) + RP_ACP_QUIET_MS, s->quiet_max);
+  if (!echo && s->echo_turn) drop_echo(s); /* news of the turn: the replay is over */
+  return echo;
+}

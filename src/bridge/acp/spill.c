@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bodies that the store would refuse: the whole of one goes into a blob, and the event keeps what facets read, what
+ * replay must know without opening the blob, and the beginning of a text.
+ */
+#include "base/text.h"
+#include "bridge/acp/note-impl.h"
+#include "bridge/rpc.h"
+
+#define TEXT_KEPT ((size_t)8 * 1024)  /* of a message's text */
+#define FIELD_MAX ((size_t)64 * 1024) /* no field of a body that is kept is longer, in raw bytes */
+
+/* Kept as they are, when they are not too long themselves. */
+static const char *const kept[] = {"role", "message_id", "source", "turn",    "partial", "thought",
+                                   "id",   "status",     "method", "call_id", NULL};
+
+/* Whether a body is deeper than the store allows. What has few brackets can't be, and needs no second look. */
+static bool too_deep(struct rp__str body)
+{
+  struct rp__json_limits limits = {.max_depth = RP_DEPTH_MAX, .allow_duplicates = true};
+  struct rp__json v;
+  size_t openings = 0;
+  for (size_t i = 0; i < body.n; i++) openings += body.p[i] == '{' || body.p[i] == '[';
+  if (openings <= RP_DEPTH_MAX) return false;
+  return rp__json_parse(body.p, body.n, &limits, &v, NULL) == RP_E_TOO_LARGE;
+}
+
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+static int add_text(struct rp__buf *out, struct rp__json string)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(string.n + 1);
+  if (string.type != RP_JSON_STRING || out->n >= TEXT_KEPT) return 0;
+  int rc = rp__json_text(string, &text);
+  if (rc || !text.n) return rc;
+  size_t n = text.n, room = TEXT_KEPT - out->n;
+  rp__buf_add(out, text.p, n > room ? rp__text_clip(text.p, room) : n);
+  return out->err;
+}
+
+static int write_content(struct rp__jw *w, struct rp__json content, size_t whole)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_KEPT + 128);
+  struct rp__json_iter it = {0};
+  struct rp__json block;
+  int rc = 0;
+  while (!rc && rp__json_next(content, &it, NULL, &block)) rc = add_text(&text, rp__json_get(block, "text"));
+  if (rc) return rc;
+  rp__buf_printf(&text, "%s[%zu bytes in all, kept as a blob]", text.n ? " … " : "", whole);
+  rp__jw_key(w, "content");
+  rp__jw_array(w);
+  rp__jw_object(w);
+  rp__jw_kstr(w, "type", "text");
+  rp__jw_key(w, "text");
+  rp__jw_strn(w, text.p ? text.p : "", text.n);
+  rp__jw_end_object(w);
+  rp__jw_end_array(w);
+  return text.err;
+}
+
+static int write_name(struct rp__jw *w, struct rp__json name)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_KEPT);
+  int rc = add_text(&text, name);
+  rp__jw_key(w, "name");
+  rp__jw_strn(w, text.p ? text.p : "", text.n);
+  return rc;
+}
+
+/* Which update it is. */
+static void write_update(struct rp__jw *w, struct rp__json update)
+{
+  static const char *const names[] = {"sessionUpdate", "compactionId", NULL};
+  rp__jw_key(w, "update");
+  rp__jw_object(w);
+  for (const char *const *name = names; *name; name++) {
+    struct rp__json v = rp__json_get(update, *name);
+    if (!v.type || v.n > FIELD_MAX) continue;
+    rp__jw_key(w, *name);
+    rp__jw_value(w, v);
+  }
+  rp__jw_end_object(w);
+}
+
+static bool is_kept(struct rp__json key, struct rp__json value)
+{
+  if (value.n > FIELD_MAX) return false;
+  for (const char *const *name = kept; *name; name++)
+    if (rp__json_eq(key, *name)) return true;
+  return false;
+}
+
+static int write_small(struct rp__buf *out, struct rp__json body, const char *blob)
+{
+  struct rp__jw w = RP_JW(out);
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  int rc = 0;
+  rp__jw_object(&w);
+  while (!rc && rp__json_next(body, &it, &key, &value)) {
+    if (is_kept(key, value)) rp__note_member(&w, key, value);
+    if (rp__json_eq(key, "content")) rc = write_content(&w, value, body.n);
+    if (rp__json_eq(key, "name")) rc = write_name(&w, value);
+    if (rp__json_eq(key, "update")) write_update(&w, value);
+  }
+  rp__jw_kstr(&w, "acp_blob", blob);
+  rp__jw_ki64(&w, "acp_bytes", (int64_t)body.n);
+  rp__jw_end_object(&w);
+  return rc ? rc : out->err;
+}
+
+int rp__notes_spill(rp_session *s, size_t body_max, struct rp__notes *n, rp_error *err)
+{
+  char blob[RP_BLOB_ID_MAX + 1];
+  for (size_t i = 0; i < n->n; i++) {
+    struct rp__str body = {n->bytes.p + n->v[i].at, n->v[i].n};
+    if (body.n <= body_max && !too_deep(body)) continue;
+    struct rp__buf small RP_AUTOBUF = RP_BUF(8 * FIELD_MAX);
+    int rc = rp_blob_put(s, body.p, body.n, blob, err);
+    if (rc) return rc;
+    rc = write_small(&small, rp__json_trusted(body.p, body.n), blob);
+    n->v[i].at = n->bytes.n;
+    if (!rc) rp__buf_add(&n->bytes, small.p, small.n);
+    if (rc || n->bytes.err) return rp__fail(err, rc ? rc : n->bytes.err, "a large message could not be noted");
+    n->v[i].n = small.n;
+  }
+  return 0;
+}

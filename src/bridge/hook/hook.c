@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One hook, one process: find the session, journal, answer. */
+#include "bridge/hook/hook.h"
+
+#include "bridge/hook/seat.h"
+
+static void session_done(rp_session **s)
+{
+  /* The run is the agent's, not this process's. */
+  if (*s) rp_session_detach(*s);
+}
+
+/* Claude Code's and Gemini CLI's answer are the same: text that the model gets to read. */
+static void answer(const struct rp__hook_seat *seat, const struct rp__buf *brief, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "hookSpecificOutput");
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "hookEventName", seat->word);
+  rp__jw_key(&w, "additionalContext");
+  rp__jw_strn(&w, brief->p, brief->n);
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+}
+
+static int begin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_session **ret,
+                 rp_error *err)
+{
+  return rp__hook_seat_start(e, seat, c->owner_pid ? RP_OWNER_PID : RP_OWNER_NONE, c->owner_pid, ret, err);
+}
+
+static int on_start(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, struct rp__buf *out,
+                    rp_error *err)
+{
+  rp_session *s RP_CLEANUP(session_done) = NULL;
+  RP_AUTOBUF struct rp__buf brief = RP_BUF(RP_HOOK_ANSWER_MAX);
+  /* Without an owner a second start would look like the end of the first run; a compaction is none. */
+  if (!c->owner_pid && rp__json_eq(rp__json_get(seat->input, "source"), "compact") &&
+      rp_attach(e, seat->key, &s, NULL) == 0)
+    return 0;
+  int rc = begin(e, c, seat, &s, err);
+  if (rc) return rc;
+  rp__hook_brief(s, &brief);
+  if (brief.n && !brief.err) answer(seat, &brief, out);
+  return out->err ? rp__fail_nomem(err) : 0;
+}
+
+static int on_end(rp_engine *e, const struct rp__hook_seat *seat, rp_error *err)
+{
+  rp_session *s RP_CLEANUP(session_done) = NULL;
+  char reason[RP_SCOPE_MAX + 1];
+  rp__hook_reason(seat, reason);
+  int rc = rp_attach(e, seat->key, &s, err);
+  return rc ? rc : rp_end(s, reason, err);
+}
+
+/* Whether this event may begin a session that is not there; what comes late to one that has ended may not. */
+static bool begins(const struct rp__hook_seat *seat, int why)
+{
+  if (seat->event == RP_HOOK_PROMPT || seat->event == RP_HOOK_TOOL_BEFORE) return true;
+  return why == RP_E_SESSION_NOT_FOUND && (seat->event == RP_HOOK_TOOL_AFTER || seat->event == RP_HOOK_STOP);
+}
+
+static int on_event(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_error *err)
+{
+  rp_session *s RP_CLEANUP(session_done) = NULL;
+  int rc = rp_attach(e, seat->key, &s, err);
+  if (!rc) rc = rp__hook_note(s, seat, err);
+  if ((rc != RP_E_SESSION_NOT_FOUND && rc != RP_E_ENDED) || !begins(seat, rc)) return rc;
+  if (s) rp_session_free(RP_TAKE(s));
+  rc = begin(e, c, seat, &s, err);
+  return rc ? rc : rp__hook_note(s, seat, err);
+}
+
+/* Of somebody else's session: no start, no end, and nothing that is journalled already. */
+static bool guest_wants(enum rp__hook_event event, enum rp__hook_rank rank)
+{
+  if (event == RP_HOOK_START || event == RP_HOOK_END) return false;
+  return rank == RP_HOOK_GUEST || event == RP_HOOK_COMPACT;
+}
+
+static int as_guest(rp_engine *e, const struct rp__hook_seat *seat, rp_error *err)
+{
+  rp_session *s RP_CLEANUP(session_done) = NULL;
+  char id[RP_SCOPE_MAX + 1];
+  RP_AUTOFREE char *cwd = rp__json_dup(rp__json_get(seat->input, "cwd"));
+  int rc = rp__place_host(e, seat->scope, cwd, id, err);
+  if (!rc) rc = rp_attach(e, id, &s, err);
+  return rc ? rc : rp__hook_note(s, seat, err);
+}
+
+static bool wanted(const struct rp__hook_seat *seat, enum rp__hook_rank rank)
+{
+  return seat->event != RP_HOOK_NONE && (rank == RP_HOOK_ALONE || guest_wants(seat->event, rank));
+}
+
+bool rp__hook_wants(const struct rp__hook_call *c, struct rp__json input)
+{
+  struct rp__hook_seat seat;
+  /* What is wrong is for rp__hook_handle to say. */
+  return rp__hook_seat_init(&seat, c, input, NULL) != 0 || wanted(&seat, rp__hook_rank());
+}
+
+int rp__hook_handle(rp_engine *e, const struct rp__hook_call *c, struct rp__json input, struct rp__buf *out,
+                    rp_error *err)
+{
+  struct rp__hook_seat seat;
+  enum rp__hook_rank rank = rp__hook_rank();
+  int rc = rp__hook_seat_init(&seat, c, input, err);
+  if (rc || !wanted(&seat, rank)) return rc;
+  if (rank != RP_HOOK_ALONE) return as_guest(e, &seat, err);
+  if (seat.event == RP_HOOK_START) return on_start(e, c, &seat, out, err);
+  return seat.event == RP_HOOK_END ? on_end(e, &seat, err) : on_event(e, c, &seat, err);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a hook tells, as events. Values too large for an event go to a blob, or leave their size behind. */
+#include "bridge/hook/seat.h"
+#include "bridge/hook/transcript.h"
+
+#include <sodium.h>
+
+#include "base/text.h"
+
+#define BODY_MAX ((size_t)2 * 1024 * 1024)
+#define INLINE_MAX ((size_t)256 * 1024) /* bytes of one value in an event */
+#define ID_MAX_BYTES 256                /* of an agent's own ids */
+#define LOOKBACK 512                    /* events searched for a call without an id */
+#define HASH_BYTES 16
+#define PREFIX_MAX (2 * HASH_BYTES + 4)
+#define CALL_MAX 128
+
+static int append(rp_session *s, const char *kind, const struct rp__buf *body, rp_durability durability, rp_error *err)
+{
+  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_ack ack;
+  o.durability = durability;
+  if (body->err) return rp__fail_nomem(err);
+  const rp_event ev = {.kind = kind, .body = body->p, .body_len = body->n};
+  return rp_append(s, &ev, &o, &ack, err);
+}
+
+/* ---- messages ---- */
+
+static void write_id(struct rp__jw *w, const char *name, struct rp__json v)
+{
+  RP_AUTOFREE char *id = v.type == RP_JSON_STRING && v.n <= ID_MAX_BYTES ? rp__json_dup(v) : NULL;
+  if (id && *id) rp__jw_kstr(w, name, id);
+}
+
+/* A text over the limit is kept from its beginning; the whole of it is a blob. */
+static void write_content(rp_session *s, struct rp__jw *w, struct rp__str text)
+{
+  char blob[RP_BLOB_ID_MAX + 1];
+  bool cut = text.n > INLINE_MAX;
+  rp__jw_key(w, "content");
+  rp__jw_strn(w, text.p, cut ? rp__text_clip(text.p, INLINE_MAX) : text.n);
+  if (!cut) return;
+  rp__jw_ki64(w, "content_bytes", (int64_t)text.n);
+  if (rp_blob_put(s, text.p, text.n, blob, NULL) == 0) rp__jw_kstr(w, "content_blob", blob);
+}
+
+static int message(rp_session *s, const char *role, struct rp__str text, struct rp__json id, const char *id_text,
+                   rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
+  struct rp__jw w = RP_JW(&body);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "role", role);
+  write_content(s, &w, text);
+  if (id_text && *id_text)
+    rp__jw_kstr(&w, "message_id", id_text);
+  else
+    write_id(&w, "message_id", id);
+  rp__jw_kstr(&w, "source", "hook");
+  rp__jw_end_object(&w);
+  return append(s, "message", &body, RP_DISK, err);
+}
+
+static int note_prompt(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
+  struct rp__json prompt = rp__json_get(seat->input, "prompt");
+  if (prompt.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "prompt", "'prompt' must be a string");
+  if (rp__json_text(prompt, &text)) return rp__fail_nomem(err);
+  if (!text.n) return 0;
+  return message(s, "user", (struct rp__str){text.p, text.n}, rp__json_get(seat->input, "prompt_id"), NULL, err);
+}
+
+/* What the assistant said last: by the input, or else by the agent's own file. Nothing to be found is no error. */
+static int note_stop(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
+  char id[RP_TRANSCRIPT_ID + 1] = "";
+  struct rp__json said = rp__json_get(seat->input, "last_assistant_message");
+  if (said.type != RP_JSON_STRING) said = rp__json_get(seat->input, "prompt_response");
+  if (said.type == RP_JSON_STRING) {
+    if (rp__json_text(said, &text)) return rp__fail_nomem(err);
+  } else {
+    RP_AUTOFREE char *path = rp__json_dup(rp__json_get(seat->input, "transcript_path"));
+    if (!path || !rp__transcript_last(path, &text, id)) return 0;
+  }
+  if (!text.n) return 0;
+  return message(s, "assistant", (struct rp__str){text.p, text.n}, (struct rp__json){0}, id, err);
+}
+
+/* ---- tools ---- */
+
+/* A call without an id of its own: the same name and input make the same beginning. */
+static void hash_call(struct rp__json name, struct rp__json input, char ret[PREFIX_MAX])
+{
+  crypto_generichash_state st;
+  unsigned char h[HASH_BYTES];
+  char hex[2 * HASH_BYTES + 1];
+  crypto_generichash_init(&st, NULL, 0, sizeof h);
+  if (name.p) crypto_generichash_update(&st, (const unsigned char *)name.p, name.n);
+  if (input.p) crypto_generichash_update(&st, (const unsigned char *)input.p, input.n);
+  crypto_generichash_final(&st, h, sizeof h);
+  sodium_bin2hex(hex, sizeof hex, h, sizeof h);
+  snprintf(ret, PREFIX_MAX, "h-%s-", hex);
+}
+
+struct open_call {
+  const char *prefix;
+  char id[CALL_MAX]; /* of the last one that has no outcome */
+  int64_t seq;       /* the last event's */
+};
+
+static int on_event(void *ctx, const rp_event_info *ev)
+{
+  struct open_call *x = ctx;
+  char id[CALL_MAX];
+  x->seq = ev->seq;
+  if (strcmp(ev->kind, "tool") != 0) return 0;
+  struct rp__json body = rp__json_trusted(ev->body, ev->body_len), call = rp__json_get(body, "call_id");
+  if (call.type != RP_JSON_STRING || call.n < 2 || call.n - 2 >= sizeof id) return 0;
+  snprintf(id, sizeof id, "%.*s", (int)(call.n - 2), call.p + 1);
+  if (strncmp(id, x->prefix, strlen(x->prefix)) != 0) return 0;
+  if (rp__json_eq(rp__json_get(body, "status"), "intended"))
+    memcpy(x->id, id, sizeof id);
+  else if (strcmp(x->id, id) == 0)
+    x->id[0] = '\0';
+  return 0;
+}
+
+/* Outcomes are final, so each call needs an id of its own: the number of the event before it makes it one. */
+static int derive_id(rp_session *s, bool ended, const char *prefix, char ret[CALL_MAX], rp_error *err)
+{
+  struct open_call x = {.prefix = prefix};
+  int64_t client, seq;
+  int rc = rp_sync(s, "hook", &client, &seq, err);
+  if (!rc && ended) rc = rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_event, &x, err);
+  if (rc) return rc;
+  if (x.id[0])
+    memcpy(ret, x.id, CALL_MAX);
+  else
+    snprintf(ret, CALL_MAX, "%s%lld", prefix, (long long)seq);
+  return 0;
+}
+
+static int find_id(rp_session *s, const struct rp__hook_seat *seat, char ret[CALL_MAX], rp_error *err)
+{
+  char prefix[PREFIX_MAX];
+  RP_AUTOFREE char *given = rp__json_dup(rp__json_get(seat->input, "tool_use_id"));
+  if (given && *given && strlen(given) < CALL_MAX) {
+    rp__text_copy(ret, CALL_MAX, given);
+    return 0;
+  }
+  hash_call(rp__json_get(seat->input, "tool_name"), rp__json_get(seat->input, "tool_input"), prefix);
+  return derive_id(s, seat->event == RP_HOOK_TOOL_AFTER, prefix, ret, err);
+}
+
+static bool failed(const struct rp__hook_seat *seat)
+{
+  struct rp__json error = rp__json_get(seat->input, "error");
+  struct rp__json response = rp__json_get(seat->input, "tool_response");
+  if (error.type == RP_JSON_STRING || error.type == RP_JSON_OBJECT) return true;
+  error = rp__json_get(response, "error");
+  if ((error.type == RP_JSON_STRING && error.n > 2) || error.type == RP_JSON_OBJECT) return true;
+  return rp__json_get(response, "isError").type == RP_JSON_TRUE ||
+         rp__json_get(response, "is_error").type == RP_JSON_TRUE;
+}
+
+static void write_value(rp_session *s, struct rp__jw *w, const char *name, struct rp__json v, bool whole)
+{
+  char key[32], blob[RP_BLOB_ID_MAX + 1];
+  if (v.type == RP_JSON_NONE) return;
+  if (whole && v.n <= INLINE_MAX) {
+    rp__jw_key(w, name);
+    rp__jw_value(w, v);
+    return;
+  }
+  snprintf(key, sizeof key, "%s_bytes", name);
+  rp__jw_ki64(w, key, (int64_t)v.n);
+  snprintf(key, sizeof key, "%s_blob", name);
+  if (rp_blob_put(s, v.p, v.n, blob, NULL) == 0) rp__jw_kstr(w, key, blob);
+}
+
+static int tool(rp_session *s, const struct rp__hook_seat *seat, const char *call, const char *name, bool whole,
+                rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
+  struct rp__jw w = RP_JW(&body);
+  bool before = seat->event == RP_HOOK_TOOL_BEFORE;
+  struct rp__json output = rp__json_get(seat->input, "tool_response");
+  if (output.type == RP_JSON_NONE) output = rp__json_get(seat->input, "error");
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "call_id", call);
+  rp__jw_kstr(&w, "name", name);
+  rp__jw_kstr(&w, "status", before ? "intended" : failed(seat) ? "failed" : "done");
+  /* An outcome repeats its input only where nothing was told before. */
+  if (before) write_value(s, &w, "input", rp__json_get(seat->input, "tool_input"), whole);
+  if (!before) write_value(s, &w, "output", output, whole);
+  rp__jw_end_object(&w);
+  return append(s, "tool", &body, RP_DISK, err);
+}
+
+static int note_tool(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+{
+  char call[CALL_MAX];
+  RP_AUTOFREE char *name = rp__json_dup(rp__json_get(seat->input, "tool_name"));
+  if (!name || !*name)
+    return rp__fail_field(err, RP_E_INVALID, "tool_name", "'tool_name' is missing: the input names no tool");
+  int rc = find_id(s, seat, call, err);
+  if (!rc) rc = tool(s, seat, call, name, true, err);
+  /* Nested too deep for an event, or over a configured limit: the ledger has its line all the same. */
+  if (rc == RP_E_TOO_LARGE || rc == RP_E_INVALID || rc == RP_E_JSON) rc = tool(s, seat, call, name, false, err);
+  return rc;
+}
+
+/* ---- the rest ---- */
+
+static int note_notice(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+{
+  static const char *const members[] = {"notification_type", "title", "message", "error", "error_details"};
+  RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
+  struct rp__jw w = RP_JW(&body);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "event", seat->word);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++) {
+    struct rp__json v = rp__json_get(seat->input, members[i]);
+    if (v.type != RP_JSON_STRING || v.n > INLINE_MAX) continue;
+    rp__jw_key(&w, members[i]);
+    rp__jw_value(&w, v);
+  }
+  rp__jw_end_object(&w);
+  return append(s, "x-hook", &body, RP_OS, err);
+}
+
+int rp__hook_note(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+{
+  switch (seat->event) {
+  case RP_HOOK_PROMPT: return note_prompt(s, seat, err);
+  case RP_HOOK_TOOL_BEFORE:
+  case RP_HOOK_TOOL_AFTER: return note_tool(s, seat, err);
+  case RP_HOOK_STOP: return note_stop(s, seat, err);
+  case RP_HOOK_COMPACT: return rp_checkpoint(s, NULL, err);
+  case RP_HOOK_NOTICE: return note_notice(s, seat, err);
+  case RP_HOOK_NONE:
+  case RP_HOOK_START:
+  case RP_HOOK_END: break;
+  }
+  return 0;
+}

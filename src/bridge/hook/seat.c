@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/hook/seat.h"
+
+#include "base/text.h"
+
+#define META_MAX 16384
+#define PATH_MAX_BYTES 4096
+
+enum rp__hook_rank rp__hook_rank(void)
+{
+  const char *bridge = getenv("REPRISE_BRIDGE");
+  if (bridge && *bridge) return RP_HOOK_WITHIN;
+  return rp__place_session() ? RP_HOOK_GUEST : RP_HOOK_ALONE;
+}
+
+/* The text of a member, cut at `size`; false when it is no string or empty. */
+static bool take_text(struct rp__json input, const char *name, char *ret, size_t size)
+{
+  RP_AUTOFREE char *text = rp__json_dup(rp__json_get(input, name));
+  if (!text || !*text) return false;
+  rp__text_copy(ret, size, text);
+  return true;
+}
+
+static int find_event(struct rp__hook_seat *seat, const struct rp__hook_call *c, rp_error *err)
+{
+  if (c->event)
+    rp__text_copy(seat->word, sizeof seat->word, c->event);
+  else if (!take_text(seat->input, "hook_event_name", seat->word, sizeof seat->word))
+    return rp__fail_field(err, RP_E_INVALID, "hook_event_name", "'hook_event_name' is missing: the event has no name");
+  seat->agent = c->agent ? c->agent : rp__hook_agent_guess(seat->word, seat->input);
+  const struct rp__hook_word *word = rp__hook_word_find(seat->agent, seat->word);
+  seat->event = word ? word->event : RP_HOOK_NONE;
+  return 0;
+}
+
+/*
+ * The project, not where the agent happens to be: its `cwd` follows the commands it runs. Agents name the project in
+ * the environment of their hooks.
+ */
+static int find_scope(struct rp__hook_seat *seat, const struct rp__hook_call *c, rp_error *err)
+{
+  char given[RP_SCOPE_MAX + 2], cwd[PATH_MAX_BYTES];
+  const char *project = getenv("CLAUDE_PROJECT_DIR");
+  bool own = take_text(seat->input, "scope", given, sizeof given);
+  bool at = take_text(seat->input, "cwd", cwd, sizeof cwd);
+  if (c->stream || !project || *project != '/') project = at ? cwd : NULL;
+  return rp__place_scope(own ? given : c->scope, project, seat->scope, err);
+}
+
+static int find_key(struct rp__hook_seat *seat, rp_error *err)
+{
+  RP_AUTOFREE char *id = rp__json_dup(rp__json_get(seat->input, "session_id"));
+  if (!id || !*id)
+    return rp__fail_field(err, RP_E_INVALID, "session_id", "'session_id' is missing: the input names no session");
+  RP_AUTOBUF struct rp__buf key = RP_BUF(RP_HOOK_INPUT_MAX);
+  rp__buf_printf(&key, "%s:%s", seat->agent->name, id);
+  if (key.err) return rp__fail_nomem(err);
+  rp__place_id(seat->agent->name, key.p, seat->key);
+  return 0;
+}
+
+int rp__hook_seat_init(struct rp__hook_seat *seat, const struct rp__hook_call *c, struct rp__json input, rp_error *err)
+{
+  *seat = (struct rp__hook_seat){.input = input};
+  if (input.type != RP_JSON_OBJECT) return rp__fail(err, RP_E_INVALID, "the input is no object");
+  int rc = find_event(seat, c, err);
+  if (rc || seat->event == RP_HOOK_NONE) return rc;
+  rc = find_key(seat, err);
+  return rc ? rc : find_scope(seat, c, err);
+}
+
+/* ---- start ---- */
+
+static void write_member(struct rp__jw *w, struct rp__json input, const char *name, const char *as)
+{
+  char text[PATH_MAX_BYTES];
+  if (take_text(input, name, text, sizeof text)) rp__jw_kstr(w, as, text);
+}
+
+static void write_meta(const struct rp__hook_seat *seat, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "agent", seat->agent->name);
+  write_member(&w, seat->input, "session_id", "agent_session_id");
+  write_member(&w, seat->input, "cwd", "cwd");
+  write_member(&w, seat->input, "transcript_path", "transcript_path");
+  write_member(&w, seat->input, "model", "model");
+  rp__jw_end_object(&w);
+}
+
+int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner_kind owner, int64_t pid,
+                        rp_session **ret, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf meta = RP_BUF(META_MAX);
+  write_meta(seat, &meta);
+  const rp_start_options o = {
+      .scope = seat->scope,
+      .key = seat->key,
+      .channel = "hook",
+      .provider = seat->agent->name,
+      .meta = meta.err ? NULL : meta.p,
+      .owner = owner,
+      .owner_pid = pid,
+  };
+  return rp_start(e, &o, ret, err);
+}
+
+void rp__hook_brief(const rp_session *s, struct rp__buf *out)
+{
+  const char *doc = rp_start_json(s);
+  if (doc) rp__json_text(rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief"), out);
+}
+
+void rp__hook_reason(const struct rp__hook_seat *seat, char ret[RP_SCOPE_MAX + 1])
+{
+  if (!take_text(seat->input, "reason", ret, RP_SCOPE_MAX + 1)) rp__text_copy(ret, RP_SCOPE_MAX + 1, "agent closed");
+}

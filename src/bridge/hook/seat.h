@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One input and the session it speaks of. */
+#ifndef RP_BRIDGE_HOOK_SEAT_H
+#define RP_BRIDGE_HOOK_SEAT_H
+
+#include "bridge/hook/hook.h"
+
+/* Who journals, when another bridge is around the agent (decision 15). */
+enum rp__hook_rank {
+  RP_HOOK_ALONE,  /* the session is ours: started, told of, ended */
+  RP_HOOK_GUEST,  /* of a session that somebody else began: events go in, nothing is told */
+  RP_HOOK_WITHIN, /* of a bridge that journals itself: only what it can't see goes in */
+};
+
+struct rp__hook_seat {
+  const struct rp__hook_agent *agent;
+  enum rp__hook_event event;
+  char word[64]; /* the agent's own name of the event */
+  struct rp__json input;
+  char key[RP_SCOPE_MAX + 1]; /* of the session: "claude:6c81…" */
+  char scope[RP_SCOPE_MAX + 1];
+};
+
+enum rp__hook_rank rp__hook_rank(void);
+
+/*
+ * Reads who speaks of what. The event is RP_HOOK_NONE when there is nothing to do, and then the rest is not filled.
+ * RP_E_INVALID names the field that is missing.
+ */
+int rp__hook_seat_init(struct rp__hook_seat *seat, const struct rp__hook_call *c, struct rp__json input, rp_error *err);
+
+/* Starts the session by its key, as one of the scope's. */
+int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner_kind owner, int64_t pid,
+                        rp_session **ret, rp_error *err);
+/* The text for the model that the start gave, appended; nothing when there is none. */
+void rp__hook_brief(const rp_session *s, struct rp__buf *out);
+
+/* Journals everything but starts and ends. */
+int rp__hook_note(rp_session *s, const struct rp__hook_seat *seat, rp_error *err);
+
+/* Why a session ends, from the input; bounded. */
+void rp__hook_reason(const struct rp__hook_seat *seat, char ret[RP_SCOPE_MAX + 1]);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One process for all sessions of a plugin. It owns their runs: when it dies, so have they. Sessions stand in a table
+ * by scope and key; the one that was silent longest makes room when it is full.
+ */
+#include <errno.h>
+#include <poll.h>
+
+#include "bridge/hook/hook.h"
+#include "bridge/hook/seat.h"
+#include "bridge/line.h"
+
+#define SESSIONS_MAX 256
+#define CHUNK 65536
+#define CLOSED "agent closed"
+
+struct member {
+  struct rp__mind mind; /* the session, and what tools need of it */
+  char key[RP_SCOPE_MAX + 1];
+  uint64_t used;  /* the line that spoke of it last */
+  unsigned calls; /* of tools that have no outcome yet */
+};
+
+struct stream {
+  rp_engine *e;
+  struct rp__hook_call call;
+  enum rp__hook_rank rank;
+  struct member *members[SESSIONS_MAX];
+  size_t n;
+  uint64_t lines;
+};
+
+/* ---- the table ---- */
+
+static struct member *find(struct stream *st, const struct rp__hook_seat *seat)
+{
+  for (size_t i = 0; i < st->n; i++) {
+    struct member *m = st->members[i];
+    if (strcmp(m->key, seat->key) == 0 && strcmp(m->mind.scope, seat->scope) == 0) return m;
+  }
+  return NULL;
+}
+
+/* Takes it off the table. A run of ours that did not end is left as a crash leaves it. */
+static void forget(struct stream *st, struct member *m)
+{
+  for (size_t i = 0; i < st->n; i++)
+    if (st->members[i] == m) st->members[i] = st->members[--st->n];
+  if (!m->mind.guest) rp_session_free(RP_TAKE(m->mind.s));
+  rp__mind_leave(&m->mind);
+  free(m);
+}
+
+/* Ends the session; a guest only lets go. */
+static int drop(struct stream *st, struct member *m, const char *reason, rp_error *err)
+{
+  int rc = m->mind.guest ? 0 : rp_end(m->mind.s, reason, err);
+  forget(st, m);
+  return rc;
+}
+
+static void make_room(struct stream *st)
+{
+  struct member *oldest = st->members[0];
+  if (st->n < SESSIONS_MAX) return;
+  for (size_t i = 1; i < st->n; i++)
+    if (st->members[i]->used < oldest->used) oldest = st->members[i];
+  drop(st, oldest, "silent for long", NULL);
+}
+
+static int open_session(struct stream *st, const struct rp__hook_seat *seat, struct rp__mind *m, rp_error *err)
+{
+  char id[RP_SCOPE_MAX + 1];
+  if (st->rank == RP_HOOK_ALONE) return rp__hook_seat_start(st->e, seat, RP_OWNER_SELF, 0, &m->s, err);
+  m->guest = true;
+  int rc = rp__place_host(st->e, seat->scope, NULL, id, err);
+  return rc ? rc : rp_attach(st->e, id, &m->s, err);
+}
+
+/* The session of the input, begun when it is not there. What its start has to tell is appended to `brief`. */
+static int enter(struct stream *st, const struct rp__hook_seat *seat, struct rp__buf *brief, struct member **ret,
+                 rp_error *err)
+{
+  struct member *m = find(st, seat);
+  if (!m) {
+    make_room(st);
+    if (!(m = calloc(1, sizeof *m))) return rp__fail_nomem(err);
+    m->mind.e = st->e;
+    memcpy(m->mind.scope, seat->scope, sizeof m->mind.scope);
+    snprintf(m->mind.channel, sizeof m->mind.channel, "hook");
+    memcpy(m->key, seat->key, sizeof m->key);
+    int rc = open_session(st, seat, &m->mind, err);
+    if (rc) {
+      free(m);
+      return rc;
+    }
+    if (!m->mind.guest) rp__hook_brief(m->mind.s, brief);
+    st->members[st->n++] = m;
+  }
+  m->used = st->lines;
+  *ret = m;
+  return 0;
+}
+
+/* ---- one line ---- */
+
+struct reply {
+  char session_id[RP_ID_MAX + 1];
+  struct rp__buf context, result;
+};
+
+static void reply_done(struct reply *r)
+{
+  rp__buf_done(&r->context);
+  rp__buf_done(&r->result);
+}
+
+static void name_session(struct reply *r, const struct member *m)
+{
+  snprintf(r->session_id, sizeof r->session_id, "%s", rp_session_id(m->mind.s));
+}
+
+static void count_calls(struct member *m, enum rp__hook_event event)
+{
+  if (event == RP_HOOK_TOOL_BEFORE) m->calls++;
+  if (event == RP_HOOK_TOOL_AFTER && m->calls) m->calls--;
+  if (event == RP_HOOK_PROMPT || event == RP_HOOK_STOP) m->calls = 0;
+}
+
+/* Journals. A session that somebody ended from elsewhere begins anew, once. */
+static int note(struct stream *st, const struct rp__hook_seat *seat, struct member *m, struct reply *r, rp_error *err)
+{
+  if (st->rank == RP_HOOK_WITHIN && seat->event != RP_HOOK_COMPACT) return 0;
+  int rc = rp__hook_note(m->mind.s, seat, err);
+  if (rc != RP_E_ENDED || m->mind.guest) return rc;
+  drop(st, m, CLOSED, NULL);
+  rc = enter(st, seat, &r->context, &m, err);
+  if (rc) return rc;
+  name_session(r, m);
+  return rp__hook_note(m->mind.s, seat, err);
+}
+
+static int on_hook(struct stream *st, struct rp__json input, struct reply *r, rp_error *err)
+{
+  struct rp__hook_seat seat;
+  struct member *m;
+  int rc = rp__hook_seat_init(&seat, &st->call, input, err);
+  if (rc || seat.event == RP_HOOK_NONE) return rc;
+  if (seat.event == RP_HOOK_END) {
+    char reason[RP_SCOPE_MAX + 1];
+    rp__hook_reason(&seat, reason);
+    if (!(m = find(st, &seat))) return 0;
+    name_session(r, m);
+    return drop(st, m, reason, err);
+  }
+  rc = enter(st, &seat, &r->context, &m, err);
+  if (rc) return rc;
+  name_session(r, m);
+  count_calls(m, seat.event);
+  return note(st, &seat, m, r, err);
+}
+
+static int on_tool(struct stream *st, struct rp__json input, struct rp__json tool, struct reply *r, rp_error *err)
+{
+  struct rp__hook_call call = st->call;
+  struct rp__hook_seat seat;
+  struct member *m;
+  const struct rp__tool *t = rp__tool_find(tool);
+  if (!t) return rp__fail_field(err, RP_E_INVALID, "tool", "there is no tool of that name");
+  call.event = "UserPromptSubmit"; /* like what may begin a session */
+  int rc = rp__hook_seat_init(&seat, &call, input, err);
+  if (!rc) rc = enter(st, &seat, &r->context, &m, err);
+  if (rc) return rc;
+  name_session(r, m);
+  return rp__tool_call(&m->mind, t, rp__json_get(input, "arguments"), &r->result, err);
+}
+
+static void write_error(struct rp__jw *w, const rp_error *err)
+{
+  const rp_error_info *info = rp_error_lookup(err->code);
+  rp__jw_key(w, "error");
+  rp__jw_object(w);
+  rp__jw_kstr(w, "code", info->name);
+  rp__jw_kstr(w, "message", err->message[0] ? err->message : info->text);
+  if (err->field[0]) rp__jw_kstr(w, "field", err->field);
+  if (err->hint[0]) rp__jw_kstr(w, "hint", err->hint);
+  rp__jw_end_object(w);
+}
+
+static void write_reply(struct rp__buf *out, struct rp__json id, const struct reply *r, const rp_error *err)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "id");
+  rp__jw_value(&w, id);
+  rp__jw_kbool(&w, "ok", !err->code);
+  if (r->session_id[0]) rp__jw_kstr(&w, "session_id", r->session_id);
+  if (r->context.n && !r->context.err) {
+    rp__jw_key(&w, "context");
+    rp__jw_strn(&w, r->context.p, r->context.n);
+  }
+  if (!err->code && r->result.n) {
+    rp__jw_key(&w, "result");
+    rp__jw_raw(&w, r->result.p, r->result.n);
+  }
+  if (err->code) write_error(&w, err);
+  rp__jw_end_object(&w);
+  rp__buf_char(out, '\n');
+}
+
+static void handle(struct stream *st, struct rp__str line, struct rp__buf *out)
+{
+  struct reply r RP_CLEANUP(reply_done) = {.context = RP_BUF(RP_HOOK_ANSWER_MAX), .result = RP_BUF(RP_TOOL_DOC_MAX)};
+  struct rp__json_limits limits = {.max_depth = RP_HOOK_DEPTH};
+  struct rp__json input = {0}, tool;
+  rp_error err = {0};
+  st->lines++;
+  int rc = rp__json_parse(line.p, line.n, &limits, &input, &err);
+  if (!rc && (tool = rp__json_get(input, "tool")).type)
+    rc = on_tool(st, input, tool, &r, &err);
+  else if (!rc)
+    rc = on_hook(st, input, &r, &err);
+  /* What was tried on the way is no error when the whole went well. */
+  if (!rc) err = (rp_error){0};
+  if (rc && !err.code) err.code = rc;
+  write_reply(out, rp__json_get(input, "id"), &r, &err);
+}
+
+/* ---- reading and writing ---- */
+
+static int write_all(int fd, const struct rp__buf *b, rp_error *err)
+{
+  size_t at = 0;
+  if (b->err) return rp__fail_nomem(err);
+  while (at < b->n) {
+    ssize_t n = write(fd, b->p + at, b->n - at);
+    if (n < 0 && errno == EINTR) continue;
+    /* An agent that is gone reads no answers; what it said before is written down all the same. */
+    if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) return 0;
+    if (n < 0) return rp__fail_errno(err, errno, "can't answer");
+    at += (size_t)n;
+  }
+  return 0;
+}
+
+static int answer_lines(struct stream *st, struct rp__lines *lines, bool last, int out, rp_error *err)
+{
+  struct rp__str line;
+  while (rp__lines_next(lines, last, &line)) {
+    RP_AUTOBUF struct rp__buf reply = RP_BUF(RP_HOOK_ANSWER_MAX + RP_TOOL_DOC_MAX + CHUNK);
+    handle(st, line, &reply);
+    int rc = write_all(out, &reply, err);
+    if (rc) return rc;
+  }
+  return 0;
+}
+
+/* Whether there is something to read; false: it is time to end. */
+static bool wait_input(const struct stream *st, int in)
+{
+  struct pollfd p[2] = {{.fd = in, .events = POLLIN}, {.fd = st->call.stop, .events = POLLIN}};
+  int n;
+  do n = poll(p, st->call.stop ? 2 : 1, -1);
+  while (n < 0 && errno == EINTR);
+  return n > 0 && !(st->call.stop && p[1].revents);
+}
+
+static int serve(struct stream *st, int in, int out, rp_error *err)
+{
+  struct rp__lines lines RP_CLEANUP(rp__lines_done);
+  rp__lines_init(&lines, RP_HOOK_INPUT_MAX);
+  while (wait_input(st, in)) {
+    char *room = rp__lines_room(&lines, CHUNK, err);
+    if (!room) return lines.buf.err;
+    ssize_t n = read(in, room, CHUNK);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (n < 0) return rp__fail_errno(err, errno, "can't read");
+    rp__lines_added(&lines, (size_t)n);
+    int rc = answer_lines(st, &lines, n == 0, out, err);
+    if (rc || n == 0) return rc;
+  }
+  return 0;
+}
+
+/*
+ * Nobody speaks any more. Where a tool was still running that is no orderly end but what a crash leaves behind, and the
+ * next start tells of it.
+ */
+static void close_all(struct stream *st)
+{
+  while (st->n) {
+    struct member *m = st->members[st->n - 1];
+    if (m->calls && !m->mind.guest)
+      forget(st, m);
+    else
+      drop(st, m, CLOSED, NULL);
+  }
+}
+
+int rp__hook_stream(rp_engine *e, const struct rp__hook_call *c, int in, int out, rp_error *err)
+{
+  struct stream *st = calloc(1, sizeof *st);
+  if (!st) return rp__fail_nomem(err);
+  *st = (struct stream){.e = e, .call = *c, .rank = rp__hook_rank()};
+  st->call.stream = true;
+  if (!st->call.agent) st->call.agent = rp__hook_agent_find("openclaw");
+  int rc = serve(st, in, out, err);
+  close_all(st);
+  free(st);
+  return rc;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON lines, the newest last: {"type":"assistant","uuid","message":{"role","content":[{"type":"text","text"},…]}}, of
+ * people {"type":"user",…} with a string or blocks; results of tools are user's blocks too. One answer may be several
+ * lines, a block each. Whatever does not look like that is passed over.
+ */
+#include "bridge/hook/transcript.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define LINES_MAX 256 /* looked at, from the end */
+#define LINE_DEPTH 128
+
+static bool read_tail(const char *path, struct rp__buf *out)
+{
+  struct stat st;
+  /* What is no plain file might make us wait. */
+  RP_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) return false;
+  size_t want = RP_MIN((size_t)st.st_size, RP_TRANSCRIPT_TAIL);
+  off_t at = st.st_size - (off_t)want;
+  while (out->n < want) {
+    char *room = rp__buf_room(out, want - out->n);
+    ssize_t n = room ? pread(fd, room, want - out->n, at + (off_t)out->n) : -1;
+    if (n <= 0) break;
+    out->n += (size_t)n;
+  }
+  return out->n > 0;
+}
+
+/* The line before `end`, which moves to where that begins. */
+static struct rp__str line_before(const char *from, const char **end)
+{
+  const char *to = *end, *p;
+  while (to > from && to[-1] == '\n') to--;
+  p = to;
+  while (p > from && p[-1] != '\n') p--;
+  *end = p;
+  return (struct rp__str){p, (size_t)(to - p)};
+}
+
+static bool has_block(struct rp__json content, const char *type)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json block;
+  while (rp__json_next(content, &it, NULL, &block))
+    if (rp__json_eq(rp__json_get(block, "type"), type)) return true;
+  return false;
+}
+
+static void add_text(struct rp__json content, struct rp__buf *out)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json block;
+  if (content.type == RP_JSON_STRING) rp__json_text(content, out);
+  if (content.type != RP_JSON_ARRAY) return;
+  while (rp__json_next(content, &it, NULL, &block)) {
+    if (!rp__json_eq(rp__json_get(block, "type"), "text")) continue;
+    if (out->n) rp__buf_char(out, '\n');
+    rp__json_text(rp__json_get(block, "text"), out);
+  }
+}
+
+static void copy_id(struct rp__json v, char ret[RP_TRANSCRIPT_ID + 1])
+{
+  RP_AUTOBUF struct rp__buf id = RP_BUF(RP_TRANSCRIPT_ID + 1);
+  ret[0] = '\0';
+  if (rp__json_text(v, &id) == 0 && !id.err && id.n) snprintf(ret, RP_TRANSCRIPT_ID + 1, "%s", id.p);
+}
+
+enum verdict { PASS, FOUND, STOP };
+
+static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
+{
+  struct rp__json type = rp__json_get(entry, "type");
+  struct rp__json content = rp__json_get(rp__json_get(entry, "message"), "content");
+  /* A branch of the agent's own, not what it said to its person. */
+  if (rp__json_get(entry, "isSidechain").type == RP_JSON_TRUE) return PASS;
+  if (rp__json_eq(type, "user"))
+    return rp__json_get(entry, "isMeta").type == RP_JSON_TRUE || has_block(content, "tool_result") ? PASS : STOP;
+  if (!rp__json_eq(type, "assistant")) return PASS;
+  add_text(content, ret);
+  if (!ret->n || ret->err) return PASS;
+  copy_id(rp__json_get(entry, "uuid"), ret_id);
+  return FOUND;
+}
+
+bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
+{
+  RP_AUTOBUF struct rp__buf tail = RP_BUF(RP_TRANSCRIPT_TAIL + 1);
+  struct rp__json_limits limits = {.max_depth = LINE_DEPTH, .allow_duplicates = true};
+  ret_id[0] = '\0';
+  if (!read_tail(path, &tail)) return false;
+  const char *end = tail.p + tail.n;
+  for (int i = 0; i < LINES_MAX && end > tail.p; i++) {
+    struct rp__str line = line_before(tail.p, &end);
+    struct rp__json entry;
+    if (!line.n || rp__json_parse(line.p, line.n, &limits, &entry, NULL)) continue;
+    enum verdict v = judge(entry, ret, ret_id);
+    if (v != PASS) return v == FOUND && !ret->err;
+  }
+  return false;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One life of the agent: its process, its lines in and out, and its end, which is told once and last. */
+#ifndef RP_BRIDGE_HOST_AGENT_H
+#define RP_BRIDGE_HOST_AGENT_H
+
+#include "bridge/host/inlet.h"
+#include "bridge/host/outlet.h"
+
+#define RP_AGENT_TERM_MS 2000 /* from the end of its input to SIGTERM */
+#define RP_AGENT_KILL_MS 3000 /* … and on to SIGKILL */
+#define RP_AGENT_DRAIN_MS 500 /* for output that children of a dead agent keep open */
+
+enum rp__agent_stage { RP_AGENT_LIVE, RP_AGENT_TERM, RP_AGENT_KILL, RP_AGENT_DRAIN };
+
+struct rp__agent_handler {
+  void (*line)(void *ctx, const char *line, size_t n);
+  void (*unreadable)(void *ctx, const rp_error *why);
+  /* It was reaped, and all its lines were told. The memory is not the caller's any more. */
+  void (*gone)(void *ctx, int status);
+};
+
+struct rp__agent {
+  struct rp__inlet in;
+  struct rp__outlet out;
+  uv_timer_t timer;
+  const struct rp__agent_handler *handler;
+  void *ctx;
+  pid_t pid;
+  unsigned open; /* parts that are not closed yet */
+  enum rp__agent_stage stage;
+  int status; /* an exit code, or minus the signal */
+  bool exited, silent, stopping, told;
+};
+
+/* `argv` and `env` as rp__child_start wants them. Reading is off at first. */
+int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, const struct rp__agent_handler *handler,
+                    void *ctx, struct rp__agent **ret, rp_error *err);
+/* Some child ended: maybe it. */
+void rp__agent_reap(struct rp__agent *a);
+void rp__agent_read(struct rp__agent *a, bool on);
+/* Closes its input; one that does not go by itself is terminated, then killed. */
+void rp__agent_stop(struct rp__agent *a);
+void rp__agent_kill(struct rp__agent *a);
+/* Kills it, waits for that, and tells nobody. NULL is fine. */
+void rp__agent_abandon(struct rp__agent *a);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/mcp/prompts.h"
+
+#include "bridge/mcp/handoff.h"
+
+#define REF_MAX 128
+
+static const struct rp__takes takes[] = {
+    {"session", "The session's id, the beginning of one, or its key; the current or last one when left out",
+     RP_TAKES_TEXT, .min = 1, .max = REF_MAX},
+    {0},
+};
+
+/* `id`: empty when the project has no session yet. */
+typedef int write_fn(struct rp__mind *m, const char *id, bool named, struct rp__buf *out, rp_error *err);
+
+struct prompt {
+  const char *name, *title, *description;
+  write_fn *write;
+};
+
+/* ---- resume ---- */
+
+static int add_brief_of(struct rp__mind *m, const char *id, struct rp__buf *out, rp_error *err)
+{
+  rp_session *s = NULL;
+  char *doc = NULL;
+  int rc = rp_attach(m->e, id, &s, err);
+  if (!rc) rc = rp_brief(s, false, &doc, err);
+  struct rp__json brief = {0};
+  if (!rc) brief = rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief");
+  if (brief.type == RP_JSON_STRING) rp__json_text(brief, out);
+  rp_free(doc);
+  rp_session_free(s);
+  return rc;
+}
+
+static int write_resume(struct rp__mind *m, const char *id, bool named, struct rp__buf *out, rp_error *err)
+{
+  if (named)
+    rp__buf_printf(out,
+                   "Go on with the work of session %s. Call session_continue with session_id \"%s\" first, so that its "
+                   "pins, tasks and memories are yours; then say in a few lines where it stopped and what comes next, "
+                   "and go on.",
+                   id, id);
+  else
+    rp__buf_str(out,
+                "Go on with the work where the last session of this project stopped. Say in a few lines where that "
+                "is and what comes next, then go on.");
+  rp__buf_str(out, "\n\n" RP_HANDOFF_RECORDED "\n\n");
+  size_t before = out->n;
+  int rc = named ? add_brief_of(m, id, out, err) : rp__mind_brief_now(m, out, err);
+  if (!rc && out->n == before) rp__buf_str(out, "(There is nothing to go on from: this is the first session.)");
+  return rc;
+}
+
+/* ---- handoff ---- */
+
+static int write_handoff(struct rp__mind *m, const char *id, bool named, struct rp__buf *out, rp_error *err)
+{
+  (void)named;
+  if (!id[0]) {
+    rp__buf_str(out, "Nothing was recorded in this project yet: there is nothing to hand over.");
+    return 0;
+  }
+  return rp__handoff_write(m->e, id, out, err);
+}
+
+static const struct prompt prompts[] = {
+    {"resume", "Resume", "Go on where an earlier session of this project stopped", write_resume},
+    {"handoff", "Hand over",
+     "What another agent must know to take over: state, open tasks, pins, tools of unknown outcome", write_handoff},
+};
+
+/* ---- the protocol's side ---- */
+
+static void write_arguments(struct rp__jw *w)
+{
+  rp__jw_key(w, "arguments");
+  rp__jw_array(w);
+  for (const struct rp__takes *row = takes; row->name; row++) {
+    rp__jw_object(w);
+    rp__jw_kstr(w, "name", row->name);
+    rp__jw_kstr(w, "description", row->about);
+    rp__jw_kbool(w, "required", row->required);
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_array(w);
+}
+
+void rp__prompts_list(struct rp__jw *w)
+{
+  rp__jw_key(w, "prompts");
+  rp__jw_array(w);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(prompts); i++) {
+    rp__jw_object(w);
+    rp__jw_kstr(w, "name", prompts[i].name);
+    rp__jw_kstr(w, "title", prompts[i].title);
+    rp__jw_kstr(w, "description", prompts[i].description);
+    write_arguments(w);
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_array(w);
+}
+
+static const struct prompt *find(struct rp__json name)
+{
+  for (size_t i = 0; i < RP_ARRAY_SIZE(prompts); i++)
+    if (rp__json_eq(name, prompts[i].name)) return &prompts[i];
+  return NULL;
+}
+
+/* The session named, else the current one, else the last, else none. */
+static int choose(struct rp__mind *m, struct rp__json given, char ret[RP_ID_MAX + 1], rp_error *err)
+{
+  RP_AUTOFREE char *ref = rp__json_dup(given);
+  ret[0] = '\0';
+  if (given.type == RP_JSON_NONE && m->s) {
+    snprintf(ret, RP_ID_MAX + 1, "%s", rp_session_id(m->s));
+    return 0;
+  }
+  if (given.type != RP_JSON_NONE && !ref) return rp__fail_nomem(err);
+  int rc = rp__mind_resolve(m, ref ? ref : "last", ret, err);
+  if (rc == RP_E_SESSION_NOT_FOUND && !ref) return 0;
+  if (rc && err && !err->field[0]) snprintf(err->field, sizeof err->field, "session");
+  return rc;
+}
+
+int rp__prompt_get(struct rp__mind *m, struct rp__json name, struct rp__json args, struct rp__jw *w, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_PROMPT_MAX);
+  struct rp__json values[RP_TAKES_MAX];
+  char id[RP_ID_MAX + 1];
+  const struct prompt *p = find(name);
+  if (!p) return rp__fail_field(err, RP_E_INVALID, "name", "there is no such prompt; there are resume and handoff");
+  int rc = rp__takes_check(takes, args, values, err);
+  if (!rc) rc = choose(m, values[0], id, err);
+  if (!rc) rc = p->write(m, id, values[0].type != RP_JSON_NONE, &text, err);
+  if (rc) return rc;
+  if (text.err == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (text.err) return rp__fail(err, text.err, "the prompt is over %zu bytes", RP_PROMPT_MAX);
+  rp__jw_kstr(w, "description", p->description);
+  rp__jw_key(w, "messages");
+  rp__jw_array(w);
+  rp__jw_object(w);
+  rp__jw_kstr(w, "role", "user");
+  rp__jw_key(w, "content");
+  rp__jw_object(w);
+  rp__jw_kstr(w, "type", "text");
+  rp__jw_key(w, "text");
+  rp__jw_strn(w, text.p, text.n);
+  rp__jw_end_object(w);
+  rp__jw_end_object(w);
+  rp__jw_end_array(w);
+  return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prompts that a person picks in an MCP client: `resume` (go on where a session stopped) and `handoff` (what another
+ * agent must know). Both only read: no session is begun, nothing is inherited.
+ */
+#ifndef RP_BRIDGE_MCP_PROMPTS_H
+#define RP_BRIDGE_MCP_PROMPTS_H
+
+#include "bridge/mind.h"
+
+#define RP_PROMPT_MAX ((size_t)512 * 1024) /* bytes of one prompt's text */
+
+/* "prompts", into a result object that the caller has opened. */
+void rp__prompts_list(struct rp__jw *w);
+/*
+ * "description" and "messages"; on an error nothing was written. RP_E_INVALID naming "name" or the argument: unknown
+ * prompt, unknown or wrong arguments. RP_E_SESSION_NOT_FOUND: its argument names no session. `args` may be NONE.
+ */
+int rp__prompt_get(struct rp__mind *m, struct rp__json name, struct rp__json args, struct rp__jw *w, rp_error *err);
+
+#endif

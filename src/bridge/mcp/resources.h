@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What MCP clients may read: the scope's sessions, one of them, its state, and the brief. Writes members of a result
+ * object that the caller has opened; on an error nothing was written. Reading begins no session.
+ */
+#ifndef RP_BRIDGE_MCP_RESOURCES_H
+#define RP_BRIDGE_MCP_RESOURCES_H
+
+#include "bridge/mind.h"
+
+#define RP_RESOURCE_PAGE 50     /* sessions in one page of a list */
+#define RP_RESOURCE_URI_MAX 512 /* bytes */
+#define RP_RESOURCE_DOC_MAX ((size_t)8 * 1024 * 1024)
+
+/* "resources": the fixed ones, then the newest sessions; "nextCursor" when there are others. `cursor`: NONE or what was
+ * given before (RP_E_INVALID naming "cursor"). */
+int rp__resources_list(struct rp__mind *m, struct rp__json cursor, struct rp__jw *w, rp_error *err);
+/* "resourceTemplates". */
+void rp__resource_templates(struct rp__jw *w);
+/*
+ * "contents". RP_E_INVALID naming "uri": missing, or no string. RP_E_SESSION_NOT_FOUND: there is no such resource, or
+ * it belongs to a scope that is closed to this mind; the protocol's own code for that is the caller's business.
+ */
+int rp__resource_read(struct rp__mind *m, struct rp__json uri, struct rp__jw *w, rp_error *err);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MCP over a pair of pipes. One request at a time: what a client cancels is done before the cancelling is read. Waiting
+ * is only ever done in poll, so that the session gets its signs of life and a signal ends it between two messages.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+
+#include "base/clock.h"
+#include "bridge/line.h"
+#include "bridge/mcp/mcp-impl.h"
+
+#define CHUNK ((size_t)64 * 1024)
+
+struct server {
+  struct rp__mcp *m;
+  int in, out, stop;
+  struct rp__lines lines;
+  bool gone; /* nobody reads what we say */
+  struct rp__buf reply;
+  int64_t beat_ms; /* when the next sign of life is due */
+};
+
+static int64_t now_ms(void)
+{
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* ---- waiting ---- */
+
+static int beat(struct server *s)
+{
+  int64_t now = now_ms();
+  if (now >= s->beat_ms) {
+    struct rp__mind *mind = &s->m->mind;
+    /* A guest's host lives, or does not, by its own doing. */
+    if (mind->s && !mind->guest) rp_heartbeat(mind->s, NULL);
+    s->beat_ms = now + RP_MCP_BEAT_MS;
+  }
+  return (int)(s->beat_ms - now);
+}
+
+/* Until the descriptor can be used: 1; 0 when it is time to stop. */
+static int wait_for(struct server *s, int fd, short events, rp_error *err)
+{
+  struct pollfd p[] = {{.fd = fd, .events = events}, {.fd = s->stop, .events = POLLIN}};
+  for (;;) {
+    int n = poll(p, 2, beat(s));
+    if (n < 0 && errno != EINTR) return rp__fail_errno(err, errno, "can't wait for the client");
+    if (n > 0 && p[1].revents) return 0;
+    if (n > 0 && p[0].revents) return 1;
+  }
+}
+
+/* ---- writing ---- */
+
+/* No more at once than a pipe that is ready takes without blocking. 1, or 0 when it is time to stop. */
+static int send_all(struct server *s, const char *p, size_t n, rp_error *err)
+{
+  while (n) {
+    int rc = wait_for(s, s->out, POLLOUT, err);
+    if (rc <= 0) return rc;
+    ssize_t w = write(s->out, p, RP_MIN(n, (size_t)PIPE_BUF));
+    if (w < 0 && errno == EPIPE) s->gone = true;
+    if (s->gone) return 0;
+    if (w < 0 && errno != EINTR && errno != EAGAIN) return rp__fail_errno(err, errno, "can't write to the client");
+    if (w > 0) {
+      p += w;
+      n -= (size_t)w;
+    }
+  }
+  return 1;
+}
+
+static int send_reply(struct server *s, rp_error *err)
+{
+  rp__buf_char(&s->reply, '\n');
+  int rc = s->reply.err ? rp__fail_nomem(err) : send_all(s, s->reply.p, s->reply.n, err);
+  /* What one large answer needed is not kept for all the small ones. */
+  if (s->reply.cap > CHUNK)
+    rp__buf_done(&s->reply);
+  else
+    rp__buf_reset(&s->reply);
+  return rc;
+}
+
+static int refuse_long(struct server *s, rp_error *err)
+{
+  char text[64];
+  snprintf(text, sizeof text, "a message has more than %zu bytes", RP_MCP_LINE_MAX);
+  rp__rpc_error(&s->reply, (struct rp__json){0}, RP_RPC_INVALID, text, NULL);
+  return send_reply(s, err);
+}
+
+/* ---- reading ---- */
+
+static int answer_lines(struct server *s, bool last, rp_error *err)
+{
+  struct rp__str line;
+  int rc = 1;
+  while (rc > 0 && rp__lines_next(&s->lines, last, &line)) {
+    struct rp__mcp_reply reply;
+    if (line.n > RP_MCP_LINE_MAX) {
+      rc = refuse_long(s, err);
+      continue;
+    }
+    rp__mcp_handle(s->m, line.p, line.n, &s->reply, &reply);
+    rc = reply.none ? 1 : send_reply(s, err);
+  }
+  return rc;
+}
+
+/* A line without an end in sight: refused now, and what is still to come of it is thrown away. */
+static int give_up(struct server *s, rp_error *err)
+{
+  if (s->lines.buf.err == RP_E_NOMEM) return RP_E_NOMEM;
+  rp__lines_skip(&s->lines);
+  return refuse_long(s, err);
+}
+
+/* 1: something was read; 0: the client has closed. */
+static int read_some(struct server *s, rp_error *err)
+{
+  char *room = rp__lines_room(&s->lines, CHUNK, err);
+  if (!room) {
+    int rc = give_up(s, err);
+    return rc < 0 ? rc : 1;
+  }
+  ssize_t n = read(s->in, room, CHUNK);
+  if (n < 0) return errno == EINTR || errno == EAGAIN ? 1 : rp__fail_errno(err, errno, "can't read from the client");
+  if (n == 0) return 0;
+  rp__lines_added(&s->lines, (size_t)n);
+  return 1;
+}
+
+static int serve(struct server *s, rp_error *err)
+{
+  for (;;) {
+    int rc = wait_for(s, s->in, POLLIN, err);
+    if (rc <= 0) return rc < 0 ? rc : RP_MCP_STOPPED;
+    rc = read_some(s, err);
+    if (rc < 0) return rc;
+    bool closed = rc == 0;
+    rc = answer_lines(s, closed, err);
+    if (rc <= 0) return rc < 0 ? rc : s->gone ? RP_MCP_CLOSED : RP_MCP_STOPPED;
+    if (closed) return RP_MCP_CLOSED;
+  }
+}
+
+int rp__mcp_stdio(struct rp__mcp *m, int in, int out, int stop, rp_error *err)
+{
+  struct server s = {.m = m, .in = in, .out = out, .stop = stop, .reply = RP_BUF(RP_MCP_REPLY_MAX + 1)};
+  rp__lines_init(&s.lines, RP_MCP_LINE_MAX + 2 * CHUNK);
+  s.beat_ms = now_ms() + RP_MCP_BEAT_MS;
+  int rc = serve(&s, err);
+  rp__lines_done(&s.lines);
+  rp__buf_done(&s.reply);
+  return rc;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* working_memory: the ten pins, by the seed's actions and arguments. */
+#include "bridge/tool.h"
+
+#define PINS 10
+#define LABEL_MADE 40    /* characters of a label that is made of the content */
+#define CONTENT_MAX 4000 /* characters */
+#define BODY_MAX 65536   /* bytes of one event */
+#define NAMES_MAX 340    /* bytes of a list of labels in an error */
+
+enum { ACTION, LABEL, CONTENT, IMPORTANCE, INDEX };
+
+static const char *const actions[] = {"pin", "unpin", "view", "clear", NULL};
+static const char *const importances[] = {"normal", "high", "critical", NULL};
+
+static const struct rp__takes takes[] = {
+    [ACTION] = {"action", "pin keeps a text, unpin takes one off, view lists all, clear takes all off", RP_TAKES_WORD,
+                true, actions},
+    [LABEL] = {"label", "Short name of the pin. The same label again replaces its text. With unpin: which one",
+               RP_TAKES_TEXT, .min = 1, .max = 100},
+    [CONTENT] = {"content", "The text to keep, with pin", RP_TAKES_TEXT, .min = 1, .max = CONTENT_MAX},
+    [IMPORTANCE] = {"importance", "With pin; normal when left out. critical is inherited first by later sessions",
+                    RP_TAKES_WORD, .words = importances},
+    [INDEX] = {"index", "With unpin, instead of label: the number that view shows, from 1", RP_TAKES_INT, .min = 1,
+               .max = PINS},
+    {0},
+};
+
+static int missing(const char *field, const char *action, rp_error *err)
+{
+  int rc = rp__fail_field(err, RP_E_INVALID, field, "'%s' is missing: %s needs it", field, action);
+  rp__hint(err, "call again with '%s'", field);
+  return rc;
+}
+
+static struct rp__json pins_of(const char *state)
+{
+  return rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
+}
+
+/* ---- the document ---- */
+
+static int write_pins(struct rp__mind *m, const char *done, struct rp__json label, struct rp__jw *w, rp_error *err)
+{
+  RP_AUTODOC char *state = NULL;
+  int rc = rp__tool_state(m, &state, err);
+  if (rc) return rc;
+  struct rp__json pins = pins_of(state);
+  rp__jw_object(w);
+  rp__jw_kstr(w, "action", done);
+  if (label.type == RP_JSON_STRING) {
+    rp__jw_key(w, "label");
+    rp__jw_value(w, label);
+  }
+  rp__jw_key(w, "pins");
+  if (pins.type == RP_JSON_ARRAY)
+    rp__jw_value(w, pins);
+  else
+    rp__jw_raw(w, "[]", 2);
+  rp__jw_ki64(w, "count", (int64_t)rp__json_count(pins));
+  rp__jw_ki64(w, "max", PINS);
+  rp__jw_end_object(w);
+  return 0;
+}
+
+/* ---- pin ---- */
+
+/* A pin without a label goes by its first words. */
+static void write_label(struct rp__json label, struct rp__json content, struct rp__buf *out)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(4 * LABEL_MADE + 8);
+  struct rp__jw w = RP_JW(out);
+  if (label.type == RP_JSON_STRING) {
+    rp__jw_value(&w, label);
+    return;
+  }
+  rp__tell_text(&text, content, LABEL_MADE);
+  rp__jw_strn(&w, text.p ? text.p : "", text.n);
+  if (text.err) out->err = text.err;
+}
+
+/* The engine knows that there is no room; the model must know what could go. */
+static int tell_full(struct rp__mind *m, rp_error *err)
+{
+  RP_AUTODOC char *state = NULL;
+  char names[NAMES_MAX], hint[sizeof err->hint];
+  memcpy(hint, err->hint, sizeof hint);
+  if (rp__tool_state(m, &state, NULL)) return RP_E_PINS_FULL;
+  rp__tell_names(pins_of(state), "label", names, sizeof names);
+  rp__fail_field(err, RP_E_PINS_FULL, "label", "all %d pins are taken: %s", PINS, names);
+  rp__hint(err, "%s; or pin under one of these labels to replace it", hint);
+  return RP_E_PINS_FULL;
+}
+
+static int pin(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX), label = RP_BUF(BODY_MAX);
+  struct rp__jw b = RP_JW(&body);
+  rp_error why = {0};
+  if (args[CONTENT].type == RP_JSON_NONE) return missing("content", "pin", err);
+  write_label(args[LABEL], args[CONTENT], &label);
+  if (label.err) return rp__fail_nomem(err);
+  rp__jw_object(&b);
+  rp__jw_key(&b, "label");
+  rp__jw_raw(&b, label.p, label.n);
+  rp__jw_key(&b, "content");
+  rp__jw_value(&b, args[CONTENT]);
+  if (args[IMPORTANCE].type != RP_JSON_NONE) {
+    rp__jw_key(&b, "importance");
+    rp__jw_value(&b, args[IMPORTANCE]);
+  }
+  rp__jw_end_object(&b);
+  if (body.err) return rp__fail_nomem(err);
+  rp_event ev = {.kind = "pin", .body = body.p, .body_len = body.n};
+  int rc = rp__tool_append(m, &ev, 1, &why);
+  if (rc == RP_E_PINS_FULL) rc = tell_full(m, &why);
+  if (rc && err) *err = why;
+  return rc ? rc : write_pins(m, "pin", rp__json_trusted(label.p, label.n), w, err);
+}
+
+/* ---- unpin, clear ---- */
+
+/* The pin meant: by label, bare or with where it was inherited from, or by its number. */
+static struct rp__json find_pin(struct rp__json pins, const struct rp__json *args)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  RP_AUTOFREE char *label = rp__json_dup(args[LABEL]);
+  char *suffix = label ? strstr(label, " [inherited from ") : NULL;
+  if (suffix) *suffix = '\0';
+  for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) {
+    struct rp__json own = rp__json_get(item, "label");
+    if (label ? rp__json_eq(own, label) : i == rp__takes_int(args[INDEX], 0)) return own;
+  }
+  return (struct rp__json){0};
+}
+
+static int unknown(struct rp__json pins, const struct rp__json *args, rp_error *err)
+{
+  char names[NAMES_MAX];
+  bool by_label = args[LABEL].type != RP_JSON_NONE;
+  rp__tell_names(pins, "label", names, sizeof names);
+  rp__fail_field(err, RP_E_MEMORY_NOT_FOUND, by_label ? "label" : "index", "no such pin; pinned %s%s",
+                 names[0] ? "are: " : "is nothing", names);
+  rp__hint(err, "view shows all pins with their numbers");
+  return RP_E_MEMORY_NOT_FOUND;
+}
+
+static int unpin_body(struct rp__json label, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "label");
+  rp__jw_value(&w, label);
+  rp__jw_end_object(&w);
+  return out->err;
+}
+
+static int unpin(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
+{
+  RP_AUTODOC char *state = NULL;
+  RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
+  if (args[LABEL].type == RP_JSON_NONE && args[INDEX].type == RP_JSON_NONE) return missing("label", "unpin", err);
+  int rc = rp__tool_state(m, &state, err);
+  if (rc) return rc;
+  struct rp__json label = find_pin(pins_of(state), args);
+  if (label.type == RP_JSON_NONE) return unknown(pins_of(state), args, err);
+  if (unpin_body(label, &body)) return rp__fail_nomem(err);
+  rp_event ev = {.kind = "unpin", .body = body.p, .body_len = body.n};
+  rc = rp__tool_append(m, &ev, 1, err);
+  return rc ? rc : write_pins(m, "unpin", label, w, err);
+}
+
+static int clear(struct rp__mind *m, struct rp__jw *w, rp_error *err)
+{
+  RP_AUTODOC char *state = NULL;
+  RP_AUTOBUF struct rp__buf bodies = RP_BUF(PINS * BODY_MAX);
+  rp_event ev[PINS] = {0};
+  size_t n = 0, at[PINS + 1] = {0};
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  int rc = rp__tool_state(m, &state, err);
+  if (rc) return rc;
+  while (n < PINS && rp__json_next(pins_of(state), &it, NULL, &item)) {
+    if (unpin_body(rp__json_get(item, "label"), &bodies)) return rp__fail_nomem(err);
+    at[++n] = bodies.n;
+  }
+  for (size_t i = 0; i < n; i++)
+    ev[i] = (rp_event){.kind = "unpin", .body = bodies.p + at[i], .body_len = at[i + 1] - at[i]};
+  rc = n ? rp__tool_append(m, ev, n, err) : 0;
+  return rc ? rc : write_pins(m, "clear", (struct rp__json){0}, w, err);
+}
+
+static int run(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
+{
+  if (rp__json_eq(args[ACTION], "pin")) return pin(m, args, w, err);
+  if (rp__json_eq(args[ACTION], "unpin")) return unpin(m, args, w, err);
+  if (rp__json_eq(args[ACTION], "clear")) return clear(m, w, err);
+  return write_pins(m, "view", (struct rp__json){0}, w, err);
+}
+
+/* ---- telling ---- */
+
+static void tell_pin(struct rp__json item, int number, struct rp__buf *out)
+{
+  struct rp__json from = rp__json_get(item, "inherited_from");
+  rp__buf_printf(out, "%d. [", number);
+  rp__tell_text(out, rp__json_get(item, "label"), 0);
+  rp__buf_str(out, "] ");
+  if (rp__json_get(item, "critical").type == RP_JSON_TRUE)
+    rp__buf_str(out, "(critical) ");
+  else if (rp__json_eq(rp__json_get(item, "importance"), "high"))
+    rp__buf_str(out, "(high) ");
+  rp__tell_text(out, rp__json_get(item, "content"), 0);
+  if (from.type == RP_JSON_STRING) {
+    rp__buf_str(out, " [inherited from ");
+    rp__tell_text(out, from, 0);
+    rp__buf_char(out, ']');
+  }
+  rp__buf_char(out, '\n');
+}
+
+static void tell(struct rp__json doc, struct rp__buf *out)
+{
+  struct rp__json action = rp__json_get(doc, "action"), pins = rp__json_get(doc, "pins"), item;
+  struct rp__json_iter it = {0};
+  size_t count = rp__json_count(pins);
+  if (rp__json_eq(action, "clear")) rp__buf_str(out, "Working memory cleared.");
+  if (rp__json_eq(action, "pin")) rp__buf_printf(out, "Pinned to working memory (%zu/%d items).", count, PINS);
+  if (rp__json_eq(action, "unpin")) {
+    rp__buf_str(out, "Unpinned: ");
+    rp__tell_text(out, rp__json_get(doc, "label"), 0);
+    rp__buf_printf(out, " (%zu/%d items left).", count, PINS);
+  }
+  if (!rp__json_eq(action, "view")) return;
+  if (count == 0) rp__buf_str(out, "Working memory is empty.");
+  if (count) rp__buf_printf(out, "Working Memory (%zu/%d):\n", count, PINS);
+  for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) tell_pin(item, i, out);
+}
+
+const struct rp__tool rp__tool_working_memory = {
+    .name = "working_memory",
+    .title = "Working memory",
+    .description =
+        "Keeps up to 10 short texts in sight for this session and the ones after it: decisions, constraints, what must "
+        "not be forgotten. Pin something as soon as it matters beyond the current answer; view before relying on it; "
+        "unpin what is settled.",
+    .takes = takes,
+    .destroys = true,
+    .run = run,
+    .tell = tell,
+};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of tools, and what is the same for all of them. */
+#include "bridge/tool.h"
+
+#include "base/text.h"
+
+#define NAME_CELL 36 /* bytes of one name in a list of them */
+
+const struct rp__tool *const rp__tools[] = {
+    &rp__tool_working_memory,
+    &rp__tool_task,
+    &rp__tool_remember,
+    &rp__tool_recall,
+    &rp__tool_session_status,
+    &rp__tool_session_search,
+    &rp__tool_session_chain,
+    &rp__tool_session_continue,
+    &rp__tool_cortex_session_continue,
+    NULL,
+};
+
+const struct rp__tool *rp__tool_find(struct rp__json name)
+{
+  for (const struct rp__tool *const *t = rp__tools; *t; t++)
+    if (rp__json_eq(name, (*t)->name)) return *t;
+  return NULL;
+}
+
+void rp__tool_schema(const struct rp__tool *t, struct rp__jw *w)
+{
+  rp__takes_schema(t->takes, w);
+}
+
+/* ---- calling ---- */
+
+static int run(struct rp__mind *m, const struct rp__tool *t, const struct rp__json *args, struct rp__buf *out,
+               rp_error *err)
+{
+  struct rp__jw w = RP_JW(out);
+  int rc = t->lone ? 0 : rp__mind_begin(m, err);
+  if (rc) return rc;
+  /* Nobody else says that a run without an owner lives. */
+  if (m->s && m->owner == RP_OWNER_NONE && !m->reads_only) rp_heartbeat(m->s, NULL);
+  return t->run(m, args, &w, err);
+}
+
+/* A session that was ended by others, or a run that only lived by its heartbeats: the next one takes its place. */
+static bool begins_again(const struct rp__mind *m, int rc)
+{
+  return m->begun && (rc == RP_E_ENDED || (rc == RP_E_FENCED && m->owner == RP_OWNER_NONE));
+}
+
+/* Runs it, and once more where a new session helps. */
+static int run_twice(struct rp__mind *m, const struct rp__tool *t, const struct rp__json *args, struct rp__buf *doc,
+                     rp_error *err)
+{
+  rp_error why = {0};
+  int rc = run(m, t, args, doc, &why);
+  if (begins_again(m, rc)) {
+    rp__mind_leave(m);
+    rp__buf_reset(doc);
+    rc = run(m, t, args, doc, &why);
+  }
+  if (rc && err) *err = why;
+  return rc;
+}
+
+int rp__tool_call(struct rp__mind *m, const struct rp__tool *t, struct rp__json args, struct rp__buf *out,
+                  rp_error *err)
+{
+  struct rp__json values[RP_TAKES_MAX];
+  RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_TOOL_DOC_MAX);
+  int rc = rp__takes_check(t->takes, args, values, err);
+  if (!rc) rc = run_twice(m, t, values, &doc, err);
+  if (rc) return rc;
+  if (doc.err == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (doc.err) {
+    rp__fail(err, doc.err, "the answer is over %zu bytes", RP_TOOL_DOC_MAX);
+    rp__hint(err, "ask for less, for example with a smaller limit");
+    return doc.err;
+  }
+  size_t before = out->n;
+  rp__buf_add(out, doc.p, doc.n);
+  if (!out->err) return 0;
+  out->n = before;
+  return rp__fail(err, out->err, "the answer does not fit");
+}
+
+void rp__tool_text(const struct rp__tool *t, struct rp__json doc, struct rp__buf *out)
+{
+  if (t->tell)
+    t->tell(doc, out);
+  else
+    rp__buf_add(out, doc.p, doc.n);
+}
+
+void rp__tool_error_text(const rp_error *err, struct rp__buf *out)
+{
+  rp__buf_printf(out, "Error: %s (%s).", err->message, rp_error_lookup(err->code)->name);
+  if (err->hint[0]) rp__buf_printf(out, " What to do: %s.", err->hint);
+  if (rp_error_lookup(err->code)->retryable) rp__buf_str(out, " Trying again later may help.");
+}
+
+/* ---- shared ---- */
+
+int rp__tool_state(struct rp__mind *m, char **ret, rp_error *err)
+{
+  return rp_state_json(m->s, -1, ret, err);
+}
+
+int rp__tool_append(struct rp__mind *m, const rp_event *ev, size_t n, rp_error *err)
+{
+  rp_ack ack;
+  int rc = rp__mind_may_write(m, err);
+  return rc ? rc : rp_append_many(m->s, ev, n, NULL, &ack, err);
+}
+
+/* How many bytes the first `chars` characters have. */
+static size_t clip(const char *s, size_t n, size_t chars)
+{
+  size_t i = 0;
+  for (; i < n; i++)
+    if (((unsigned char)s[i] & 0xc0) != 0x80 && chars-- == 0) break;
+  return i;
+}
+
+void rp__tell_text(struct rp__buf *out, struct rp__json string, size_t max)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(string.n + 1);
+  if (string.type != RP_JSON_STRING || string.n == 2) return;
+  if (rp__json_text(string, &text)) {
+    out->err = out->err ? out->err : RP_E_NOMEM;
+    return;
+  }
+  size_t keep = max ? clip(text.p, text.n, max) : text.n;
+  for (size_t i = 0; i < keep; i++)
+    if ((unsigned char)text.p[i] < 0x20) text.p[i] = ' ';
+  rp__buf_add(out, text.p, keep);
+  if (keep < text.n) rp__buf_str(out, "…");
+}
+
+void rp__tell_names(struct rp__json array, const char *member, char *out, size_t size)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  size_t n = 0;
+  out[0] = '\0';
+  while (array.type == RP_JSON_ARRAY && n + NAME_CELL + 8 < size && rp__json_next(array, &it, NULL, &item)) {
+    RP_AUTOFREE char *name = rp__json_dup(rp__json_get(item, member));
+    char cell[NAME_CELL];
+    if (!name) continue;
+    rp__text_copy(cell, sizeof cell, name);
+    n += (size_t)snprintf(out + n, size - n, "%s'%s'", n ? ", " : "", cell);
+  }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the tools share. */
+#ifndef RP_BRIDGE_TOOL_H
+#define RP_BRIDGE_TOOL_H
+
+#include "bridge/mind.h"
+
+extern const struct rp__tool rp__tool_working_memory;
+extern const struct rp__tool rp__tool_session_continue, rp__tool_cortex_session_continue;
+extern const struct rp__tool rp__tool_session_chain, rp__tool_session_search, rp__tool_session_status;
+extern const struct rp__tool rp__tool_remember, rp__tool_recall, rp__tool_task;
+
+#define RP_TOOL_CELL 160 /* characters of one value in a text that lists many */
+
+static inline void rp__tool_freep(char **p)
+{
+  rp_free(*p);
+}
+/* A document that the engine gave. */
+#define RP_AUTODOC RP_CLEANUP(rp__tool_freep)
+
+/* The session's state document. */
+int rp__tool_state(struct rp__mind *m, char **ret, rp_error *err);
+/* Appends n events, all or none. RP_E_FORBIDDEN when the mind only reads. */
+int rp__tool_append(struct rp__mind *m, const rp_event *ev, size_t n, rp_error *err);
+
+/* A string's text on one line, at most `max` characters (0: whole), cut with "…". Nothing for what is no string. */
+void rp__tell_text(struct rp__buf *out, struct rp__json string, size_t max);
+/* The members of an array by one of theirs: 'a', 'b', 'c'; cut so that an error's message has room for it. */
+void rp__tell_names(struct rp__json array, const char *member, char *out, size_t size);
+
+#endif

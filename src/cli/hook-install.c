@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/hook-install.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "cli/out.h"
+#include "cli/retain.h"
+#include "cli/term.h"
+
+#define BACKUP ".reprise-backup"
+#define PATH_TEXT 8192
+#define MODE_NEW 0600
+
+/* The file as it is, and as it shall be. */
+struct work {
+  char path[PATH_TEXT]; /* where links lead */
+  char backup[PATH_TEXT + sizeof BACKUP];
+  struct rp__buf before, after;
+  bool exists;
+  mode_t mode;
+};
+
+static void work_done(struct work *w)
+{
+  rp__buf_done(&w->before);
+  rp__buf_done(&w->after);
+}
+
+/* ---- where ---- */
+
+static int name_file(const struct rp__hook_install *o, struct work *w, rp_error *err)
+{
+  const char *folder = !o->project && o->agent->folder_env ? getenv(o->agent->folder_env) : NULL;
+  const char *root = o->project ? o->project : getenv("HOME");
+  int n;
+  if (folder && *folder)
+    n = snprintf(w->path, sizeof w->path, "%s/settings.json", folder);
+  else if (root && *root)
+    n = snprintf(w->path, sizeof w->path, "%s/%s/settings.json", root, o->agent->folder);
+  else
+    return rp__fail(err, RP_E_USAGE, "HOME is not set; say --project DIR");
+  return (size_t)n < sizeof w->path ? 0 : rp__fail(err, RP_E_USAGE, "the path is too long");
+}
+
+/* A settings file may be a link into somebody's collection of them: the link stays, what it leads to is written. */
+static int follow(struct work *w, rp_error *err)
+{
+  char real[PATH_MAX];
+  struct stat st;
+  w->mode = MODE_NEW;
+  if (!realpath(w->path, real)) {
+    if (errno == ENOENT && lstat(w->path, &st) != 0) return 0;
+    return rp__fail_errno(err, errno, "%s", w->path);
+  }
+  if (stat(real, &st)) return rp__fail_errno(err, errno, "%s", real);
+  w->exists = true;
+  w->mode = st.st_mode & 07777;
+  snprintf(w->path, sizeof w->path, "%s", real);
+  return rp__file_read(w->path, RP_HOOK_SETTINGS_MAX, &w->before, err);
+}
+
+static int check_project(const struct rp__hook_install *o, rp_error *err)
+{
+  struct stat st;
+  if (!o->project) return 0;
+  if (stat(o->project, &st)) return rp__fail_errno(err, errno, "%s", o->project);
+  return S_ISDIR(st.st_mode) ? 0 : rp__fail_field(err, RP_E_USAGE, "project", "%s is no directory", o->project);
+}
+
+/* ---- what the agent will call ---- */
+
+static void add_word(struct rp__buf *out, const char *word)
+{
+  if (out->n) rp__buf_char(out, ' ');
+  if (word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%")] == '\0') {
+    rp__buf_str(out, word);
+    return;
+  }
+  rp__buf_char(out, '\'');
+  for (; *word; word++) {
+    if (*word == '\'')
+      rp__buf_str(out, "'\\''");
+    else
+      rp__buf_char(out, *word);
+  }
+  rp__buf_char(out, '\'');
+}
+
+/* Whether the shell finds this very program by its name alone. */
+static bool on_path(const char *self)
+{
+  const char *path = getenv("PATH");
+  char candidate[PATH_TEXT], real[PATH_MAX];
+  while (path && *path) {
+    size_t n = strcspn(path, ":");
+    snprintf(candidate, sizeof candidate, "%.*s/reprise", (int)n, path);
+    if (n && access(candidate, X_OK) == 0) return realpath(candidate, real) && strcmp(real, self) == 0;
+    path += n + (path[n] == ':');
+  }
+  return false;
+}
+
+static int name_program(const struct rp__cli *c, struct rp__buf *out, rp_error *err)
+{
+  char self[PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n <= 0) return rp__fail_errno(err, errno, "can't find this program's own file");
+  self[n] = '\0';
+  add_word(out, on_path(self) ? "reprise" : self);
+  if (c->globals[RP_G_DB].text) {
+    add_word(out, "--db");
+    add_word(out, c->globals[RP_G_DB].text);
+  }
+  if (c->globals[RP_G_CONFIG].text) {
+    add_word(out, "--config");
+    add_word(out, c->globals[RP_G_CONFIG].text);
+  }
+  return out->err ? rp__fail_nomem(err) : 0;
+}
+
+/* Where nothing else was changed since install, what was there before comes back to the byte. */
+static void recall(const struct rp__hook_install *o, const char *program, struct work *w)
+{
+  RP_AUTOBUF struct rp__buf old = RP_BUF(RP_HOOK_SETTINGS_MAX), again = RP_BUF(0);
+  if (rp__file_read(w->backup, RP_HOOK_SETTINGS_MAX, &old, NULL) || !old.n) return;
+  if (rp__hook_settings_add(o->agent, program, (struct rp__str){old.p, old.n}, &again, NULL)) return;
+  if (again.n != w->before.n || memcmp(again.p, w->before.p, again.n) != 0) return;
+  struct rp__buf cut = w->after;
+  w->after = old;
+  old = cut;
+}
+
+static int plan(const struct rp__cli *c, const struct rp__hook_install *o, struct work *w, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf program = RP_BUF(PATH_TEXT);
+  int rc = check_project(o, err);
+  if (!rc) rc = name_file(o, w, err);
+  if (!rc) rc = follow(w, err);
+  if (!rc) rc = name_program(c, &program, err);
+  if (rc) return rc;
+  snprintf(w->backup, sizeof w->backup, "%s" BACKUP, w->path);
+  struct rp__str before = {w->before.p ? w->before.p : "", w->before.n};
+  rc = o->remove ? rp__hook_settings_remove(o->agent, before, &w->after, err)
+                 : rp__hook_settings_add(o->agent, program.p, before, &w->after, err);
+  if (!rc && o->remove) recall(o, program.p, w);
+  if (!rc) return 0;
+  rp__wrap(err, "%s", w->path);
+  if (rc == RP_E_JSON) rp__hint(err, "the file was left as it is; it must be plain JSON, without comments");
+  return rc;
+}
+
+/* ---- telling and doing ---- */
+
+static void show_diff(const struct rp__cli *c, const struct rp__buf *diff)
+{
+  const char *p = diff->p, *end = p + diff->n;
+  if (!c->term.out_tty) fwrite(p, 1, diff->n, stdout);
+  while (c->term.out_tty && p < end) {
+    RP_AUTOBUF struct rp__buf line = RP_BUF(RP_HOOK_SETTINGS_MAX);
+    const char *nl = memchr(p, '\n', (size_t)(end - p));
+    const char *colour = *p == '+' ? RP_GREEN : *p == '-' ? RP_RED : RP_DIM;
+    bool on = c->term.out_colour && *p != ' ';
+    rp__term_cut(&line, p, (size_t)((nl ? nl : end) - p), 0);
+    if (!line.err) printf("%s%s%s\n", RP_SGR(on, colour), line.p, RP_RESET(on));
+    p = nl ? nl + 1 : end;
+  }
+}
+
+static int show(const struct rp__cli *c, const struct work *w, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf diff = RP_BUF(4 * RP_HOOK_SETTINGS_MAX);
+  struct rp__str before = {w->before.p ? w->before.p : "", w->before.n}, after = {w->after.p, w->after.n};
+  int rc = rp__hook_diff(before, after, &diff, err);
+  if (rc) return rc;
+  printf("--- %s\n+++ %s\n", w->exists ? w->path : "/dev/null", w->path);
+  show_diff(c, &diff);
+  fflush(stdout);
+  return 0;
+}
+
+static bool is_empty_object(const struct rp__buf *text)
+{
+  struct rp__json v = rp__json_trusted(text->p, text->n);
+  return v.type == RP_JSON_OBJECT && rp__json_count(v) == 0;
+}
+
+static bool backup_is(const struct work *w, const struct rp__buf *text)
+{
+  RP_AUTOBUF struct rp__buf old = RP_BUF(0);
+  if (rp__file_read(w->backup, RP_HOOK_SETTINGS_MAX, &old, NULL)) return false;
+  return old.n == text->n && memcmp(old.p, text->p, old.n) == 0;
+}
+
+static int store(const struct work *w, rp_error *err)
+{
+  int rc = rp__file_write(w->path, w->after.p, w->after.n, err);
+  if (!rc && w->exists && chmod(w->path, w->mode)) rc = rp__fail_errno(err, errno, "%s: can't set its mode", w->path);
+  return rc;
+}
+
+static int install(struct work *w, rp_error *err)
+{
+  RP_AUTOFREE char *folder = strdup(w->path);
+  if (!folder) return rp__fail_nomem(err);
+  *strrchr(folder, '/') = '\0';
+  int rc = *folder ? rp__mkdirs(folder, err) : 0;
+  if (!rc && w->exists) rc = rp__file_write(w->backup, w->before.p ? w->before.p : "", w->before.n, err);
+  return rc ? rc : store(w, err);
+}
+
+/* What install made goes with it: a file that was not there before, and a backup that tells nothing new. */
+static int uninstall(struct work *w, rp_error *err)
+{
+  bool made = is_empty_object(&w->after) && access(w->backup, F_OK) != 0;
+  if (made) return unlink(w->path) ? rp__fail_errno(err, errno, "%s", w->path) : rp__sync_parent(w->path, err);
+  int rc = store(w, err);
+  if (!rc && backup_is(w, &w->after)) unlink(w->backup);
+  return rc;
+}
+
+static int print_result(const struct rp__cli *c, const struct rp__hook_install *o, const struct work *w, bool changed,
+                        rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(4 * PATH_TEXT);
+  struct rp__jw j = RP_JW(&b);
+  bool written = changed && !o->dry_run;
+  if (rp__json_wanted(c)) {
+    rp__jw_object(&j);
+    rp__jw_kstr(&j, "agent", o->agent->name);
+    rp__jw_kstr(&j, "file", w->path);
+    rp__jw_kbool(&j, "changed", changed);
+    rp__jw_kbool(&j, "written", written);
+    rp__jw_end_object(&j);
+    return rp__out_buf(c, &b, err);
+  }
+  if (!changed)
+    fprintf(stderr, "%s: nothing to change\n", w->path);
+  else if (written)
+    fprintf(stderr, "%s: %s. %s reads it at its next start.\n", w->path, o->remove ? "removed" : "written",
+            o->agent->title);
+  return 0;
+}
+
+int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp_error *err)
+{
+  struct work w RP_CLEANUP(work_done) = {.before = RP_BUF(RP_HOOK_SETTINGS_MAX)};
+  int rc = plan(c, o, &w, err);
+  if (rc) return rc;
+  bool changed = w.after.n != w.before.n || memcmp(w.after.p, w.before.p, w.after.n) != 0;
+  /* Where there is no file, there is nothing to remove. */
+  if (o->remove && !w.exists) changed = false;
+  if (changed && !rp__json_wanted(c)) rc = show(c, &w, err);
+  if (!rc && changed && !o->dry_run) {
+    rc = o->yes ? 0 : rp__cli_confirm(c, "Write this?", err);
+    if (rc == RP_E_CANCELLED) return rp__fail(err, rc, "nothing was written");
+    if (!rc) rc = o->remove ? uninstall(&w, err) : install(&w, err);
+  }
+  return rc ? rc : print_result(c, o, &w, changed, err);
+}

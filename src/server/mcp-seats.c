@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/mcp-seats.h"
+
+#include <pthread.h>
+
+#include "server/server.h"
+
+struct seat {
+  struct rp__entry *entry; /* NULL: free */
+  int64_t used_ms;         /* monotonic */
+};
+
+struct rp__mcp_seats {
+  struct rp__server *srv;
+  pthread_mutex_t lock;
+  struct seat *v;
+  size_t n, cap, max;
+  int64_t silence_ms;
+};
+
+static int64_t now_ms(void)
+{
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int rp__mcp_seats_new_of(struct rp__server *srv, size_t max, struct rp__mcp_seats **ret, rp_error *err)
+{
+  char *text = NULL;
+  int rc = rp_config_get(srv->engine, NULL, "abandon_s", &text, err);
+  if (rc) return rc;
+  struct rp__mcp_seats *s = calloc(1, sizeof *s);
+  if (s) *s = (struct rp__mcp_seats){.srv = srv, .max = max, .silence_ms = (int64_t)(strtod(text, NULL) * 1000)};
+  rp_free(text);
+  if (!s) return rp__fail_nomem(err);
+  pthread_mutex_init(&s->lock, NULL);
+  *ret = s;
+  return 0;
+}
+
+int rp__mcp_seats_new(struct rp__server *srv, struct rp__mcp_seats **ret, rp_error *err)
+{
+  return rp__mcp_seats_new_of(srv, RP_MCP_SEATS_MAX, ret, err);
+}
+
+void rp__mcp_seats_free(struct rp__mcp_seats *s)
+{
+  if (!s) return;
+  for (size_t i = 0; i < s->n; i++) rp__registry_put(s->srv->registry, s->v[i].entry);
+  pthread_mutex_destroy(&s->lock);
+  free(s->v);
+  free(s);
+}
+
+/* ---- the table; the lock is held ---- */
+
+static struct seat *find(struct rp__mcp_seats *s, const char *id)
+{
+  for (size_t i = 0; i < s->n; i++)
+    if (strcmp(rp__entry_id(s->v[i].entry), id) == 0) return &s->v[i];
+  return NULL;
+}
+
+static struct rp__entry *take_out(struct rp__mcp_seats *s, struct seat *seat)
+{
+  struct rp__entry *entry = seat->entry;
+  *seat = s->v[--s->n];
+  return entry;
+}
+
+static struct seat *most_silent(struct rp__mcp_seats *s)
+{
+  struct seat *found = s->v;
+  for (size_t i = 1; i < s->n; i++)
+    if (s->v[i].used_ms < found->used_ms) found = &s->v[i];
+  return found;
+}
+
+/* False without memory: then its heartbeats are those of its requests. */
+static bool grow(struct rp__mcp_seats *s)
+{
+  size_t cap = RP_MIN(RP_MAX(s->cap * 2, (size_t)16), s->max);
+  if (s->n < s->cap) return true;
+  struct seat *v = realloc(s->v, cap * sizeof *v);
+  if (!v) return false;
+  s->v = v;
+  s->cap = cap;
+  return true;
+}
+
+/* Whether there was one; a NULL entry only looks. What must be put back without the lock is in *ret_out. */
+static bool settle(struct rp__mcp_seats *s, const char *id, struct rp__entry *entry, struct rp__entry **ret_out)
+{
+  *ret_out = entry;
+  pthread_mutex_lock(&s->lock);
+  struct seat *seat = find(s, id);
+  if (seat) seat->used_ms = now_ms();
+  if (!seat && entry) {
+    *ret_out = s->n == s->max ? take_out(s, most_silent(s)) : NULL;
+    if (grow(s))
+      s->v[s->n++] = (struct seat){entry, now_ms()};
+    else
+      *ret_out = entry;
+  }
+  pthread_mutex_unlock(&s->lock);
+  return seat != NULL;
+}
+
+void rp__mcp_seats_use(struct rp__mcp_seats *s, const char *id)
+{
+  struct rp__entry *entry = NULL, *out;
+  if (settle(s, id, NULL, &out) || rp__registry_get(s->srv->registry, id, &entry, NULL)) return;
+  rp_heartbeat(rp__entry_session(entry), NULL);
+  settle(s, id, entry, &out);
+  rp__registry_put(s->srv->registry, out);
+}
+
+void rp__mcp_seats_leave(struct rp__mcp_seats *s, const char *id)
+{
+  pthread_mutex_lock(&s->lock);
+  struct seat *seat = find(s, id);
+  struct rp__entry *entry = seat ? take_out(s, seat) : NULL;
+  pthread_mutex_unlock(&s->lock);
+  rp__registry_put(s->srv->registry, entry);
+}
+
+/* ---- tending ---- */
+
+/* The next one from a place on, with a reference; *ret_silent: it is over, and out of the table. */
+static struct rp__entry *next(struct rp__mcp_seats *s, size_t *at, bool *ret_silent)
+{
+  struct rp__entry *entry = NULL;
+  pthread_mutex_lock(&s->lock);
+  if (*at < s->n) {
+    struct seat *seat = &s->v[*at];
+    *ret_silent = s->silence_ms > 0 && now_ms() - seat->used_ms > s->silence_ms;
+    /* What takes the place of one that goes is looked at next. */
+    entry = *ret_silent ? take_out(s, seat) : rp__entry_ref(s->srv->registry, s->v[(*at)++].entry);
+  }
+  pthread_mutex_unlock(&s->lock);
+  return entry;
+}
+
+int rp__mcp_seats_tend(struct rp__server *srv, rp_error *err)
+{
+  struct rp__entry *entry;
+  size_t at = 0;
+  bool silent = false;
+  int rc = 0;
+  while ((entry = next(srv->mcp, &at, &silent))) {
+    rp_error why = {0};
+    int one = silent ? rp_end(rp__entry_session(entry), "silent", &why) : rp_heartbeat(rp__entry_session(entry), &why);
+    bool over = silent || one == RP_E_ENDED || one == RP_E_SESSION_NOT_FOUND;
+    if (over && !silent) rp__mcp_seats_leave(srv->mcp, rp__entry_id(entry));
+    if (over) rp__registry_forget(srv->registry, rp__entry_id(entry));
+    if (one && !over) {
+      rc = one;
+      *err = why;
+    }
+    rp__registry_put(srv->registry, entry);
+  }
+  return rc;
+}

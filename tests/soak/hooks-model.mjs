@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model for coding agents under test, on loopback: says what it was told, and runs a command when asked "run: COMMAND".
+// Speaks Anthropic's messages and Gemini's streamGenerateContent. node hooks-model.mjs LOG prints its port; each
+// request's body is a line of LOG.
+import fs from "node:fs";
+import http from "node:http";
+
+const log = process.argv[2];
+let calls = 0;
+
+const text = (c) => (typeof c === "string" ? c : Array.isArray(c) ? c.map((x) => x.text ?? "").join("\n") : "");
+const send = (res, body) => {
+  res.setHeader("content-type", "application/json");
+  res.end(JSON.stringify(body));
+};
+const stream = (res, events) => {
+  res.writeHead(200, { "content-type": "text/event-stream" });
+  for (const [name, data] of events) res.write((name ? `event: ${name}\n` : "") + `data: ${JSON.stringify(data)}\n\n`);
+  res.end();
+};
+
+// What was said to the model since it spoke itself.
+const since = (messages, role) => messages.slice(messages.findLastIndex((m) => m.role === role) + 1);
+
+// What to do next: a command to run, or something to say.
+function plan(last, answered) {
+  const wanted = [...last.matchAll(/^run: (.+)$/gm)].at(-1);
+  return wanted && !answered ? { run: wanted[1].trim() } : { say: answered ? "that is done" : "I heard you" };
+}
+
+function anthropic(res, body) {
+  const told = since(body.messages ?? [], "assistant");
+  const answered = told.some((m) => Array.isArray(m.content) && m.content.some((b) => b.type === "tool_result"));
+  const offered = (body.tools ?? []).some((t) => t.name === "Bash");
+  const next = offered ? plan(told.map((m) => text(m.content)).join("\n"), answered) : { say: "a title" };
+  const message = {
+    id: `msg_${++calls}`, type: "message", role: "assistant", model: body.model, content: [], stop_reason: null,
+    stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 },
+  };
+  const block = next.run
+    ? { type: "tool_use", id: `toolu_${calls}`, name: "Bash", input: {} }
+    : { type: "text", text: "" };
+  const delta = next.run
+    ? { type: "input_json_delta", partial_json: JSON.stringify({ command: next.run, description: "asked for" }) }
+    : { type: "text_delta", text: next.say };
+  const reason = next.run ? "tool_use" : "end_turn";
+  if (!body.stream) return send(res, { ...message, content: [{ type: "text", text: next.say ?? "" }], stop_reason: "end_turn" });
+  return stream(res, [
+    ["message_start", { type: "message_start", message }],
+    ["content_block_start", { type: "content_block_start", index: 0, content_block: block }],
+    ["content_block_delta", { type: "content_block_delta", index: 0, delta }],
+    ["content_block_stop", { type: "content_block_stop", index: 0 }],
+    ["message_delta", { type: "message_delta", delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 5 } }],
+    ["message_stop", { type: "message_stop" }],
+  ]);
+}
+
+function gemini(res, body, streams) {
+  const told = since(body.contents ?? [], "model");
+  const answered = told.some((m) => (m.parts ?? []).some((p) => p.functionResponse));
+  const next = plan(told.map((m) => text(m.parts)).join("\n"), answered);
+  const part = next.run
+    ? { functionCall: { name: "run_shell_command", args: { command: next.run, description: "asked for" } } }
+    : { text: next.say };
+  const reply = {
+    candidates: [{ content: { role: "model", parts: [part] }, finishReason: "STOP", index: 0 }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    modelVersion: "scripted",
+  };
+  return streams ? stream(res, [[null, reply]]) : send(res, reply);
+}
+
+const server = http.createServer((req, res) => {
+  let raw = "";
+  req.on("data", (d) => (raw += d));
+  req.on("end", () => {
+    let body = {};
+    try { body = JSON.parse(raw); } catch { /* not for us */ }
+    fs.appendFileSync(log, JSON.stringify({ url: req.url, body }) + "\n");
+    if (/count_?tokens/i.test(req.url)) return send(res, { input_tokens: 1, totalTokens: 1 });
+    if (/\/messages/.test(req.url)) return anthropic(res, body);
+    if (/generateContent/i.test(req.url)) return gemini(res, body, /stream/.test(req.url));
+    return send(res, { data: [], models: [] });
+  });
+});
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));

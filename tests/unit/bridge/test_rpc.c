@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a line of JSON-RPC is, and the lines of our own (O-05, B-04). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bridge/rpc.h"
+
+static struct rp__rpc look(const char *line)
+{
+  struct rp__rpc r;
+  rp__rpc_look(line, strlen(line), &r);
+  return r;
+}
+
+static void assert_bytes(struct rp__json v, const char *text)
+{
+  assert_int_equal(v.n, strlen(text));
+  assert_memory_equal(v.p, text, v.n);
+}
+
+static void the_four_kinds_are_told_apart(void **state)
+{
+  (void)state;
+  struct rp__rpc r = look("{\"jsonrpc\":\"2.0\",\"id\":1.50,\"method\":\"a/b\",\"params\":{\"x\":[1]}}");
+  assert_int_equal(r.type, RP_RPC_REQUEST);
+  assert_bytes(r.id, "1.50");
+  assert_true(rp__json_eq(r.method, "a/b"));
+  assert_bytes(r.params, "{\"x\":[1]}");
+  r = look(" {\"method\":\"n\",\"jsonrpc\":\"2.0\"} ");
+  assert_int_equal(r.type, RP_RPC_NOTE);
+  assert_int_equal(r.id.type, RP_JSON_NONE);
+  assert_int_equal(r.params.type, RP_JSON_NONE);
+  r = look("{\"jsonrpc\":\"2.0\",\"id\":\"reprise/1\",\"result\":null}");
+  assert_int_equal(r.type, RP_RPC_RESULT);
+  assert_int_equal(r.result.type, RP_JSON_NULL);
+  r = look("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"m\"}}");
+  assert_int_equal(r.type, RP_RPC_ERROR);
+  assert_int_equal(r.id.type, RP_JSON_NULL);
+}
+
+static void what_is_no_message_says_why(void **state)
+{
+  static const struct {
+    const char *line, *why;
+    int code;
+  } cases[] = {
+      {"", "", -32700},
+      {"{", "byte", -32700},
+      {"{\"jsonrpc\":\"2.0\"}x", "byte", -32700},
+      {"{\"jsonrpc\":\"2.0\",\"method\":\"a\xff\"}", "byte", -32700},
+      {"[]", "batches", -32600},
+      {"[{\"jsonrpc\":\"2.0\",\"method\":\"a\"}]", "batches", -32600},
+      {"17", "object", -32600},
+      {"{}", "jsonrpc", -32600},
+      {"{\"jsonrpc\":2.0,\"method\":\"a\"}", "jsonrpc", -32600},
+      {"{\"jsonrpc\":\"1.0\",\"method\":\"a\"}", "jsonrpc", -32600},
+      {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"a\"}", "id", -32600},
+      {"{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"a\"}", "id", -32600},
+      {"{\"jsonrpc\":\"2.0\",\"method\":7}", "method", -32600},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1}", "neither", -32600},
+      {"{\"jsonrpc\":\"2.0\",\"result\":1}", "neither", -32600},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"no object\"}", "neither", -32600},
+  };
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    struct rp__rpc r = look(cases[i].line);
+    assert_int_equal(r.type, RP_RPC_BROKEN);
+    if (r.code != cases[i].code || !strstr(r.why, cases[i].why)) fail_msg("%s: %d %s", cases[i].line, r.code, r.why);
+  }
+}
+
+/* Two values under one name could mean one thing to us and another to the peer. */
+static void duplicate_keys_are_refused(void **state)
+{
+  (void)state;
+  struct rp__rpc r = look("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"id\":1,\"id\":2}");
+  assert_int_equal(r.type, RP_RPC_BROKEN);
+  assert_int_equal(r.code, -32600);
+  r = look("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":{\"k\":1,\"\\u006b\":2}}");
+  assert_int_equal(r.type, RP_RPC_BROKEN);
+}
+
+static void nesting_has_a_bound(void **state)
+{
+  char deep[2 * RP_RPC_DEPTH + 100];
+  (void)state;
+  for (int levels = RP_RPC_DEPTH - 2; levels < RP_RPC_DEPTH + 3; levels++) {
+    int n = snprintf(deep, sizeof(deep), "{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":");
+    memset(deep + n, '[', (size_t)levels);
+    memset(deep + n + levels, ']', (size_t)levels);
+    memcpy(deep + n + 2 * levels, "}", 2);
+    struct rp__rpc r = look(deep);
+    assert_int_equal(r.type, levels + 1 <= RP_RPC_DEPTH ? RP_RPC_NOTE : RP_RPC_BROKEN);
+  }
+}
+
+static void lines_of_ours_can_be_read(void **state)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
+  (void)state;
+  struct rp__jw w = rp__rpc_begin_request(&b, "reprise/7", "session/load");
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "sessionId", "s");
+  rp__jw_end_object(&w);
+  rp__rpc_end(&w);
+  assert_string_equal(b.p, "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/7\",\"method\":\"session/load\","
+                           "\"params\":{\"sessionId\":\"s\"}}");
+  rp__buf_reset(&b);
+  w = rp__rpc_begin_request(&b, NULL, "session/cancel");
+  rp__jw_null(&w);
+  rp__rpc_end(&w);
+  assert_int_equal(look(b.p).type, RP_RPC_NOTE);
+  rp__buf_reset(&b);
+  struct rp__rpc asked = look("{\"jsonrpc\":\"2.0\",\"id\":1e2,\"method\":\"a\"}");
+  w = rp__rpc_begin_result(&b, asked.id);
+  rp__jw_bool(&w, true);
+  rp__rpc_end(&w);
+  assert_string_equal(b.p, "{\"jsonrpc\":\"2.0\",\"id\":1e2,\"result\":true}");
+}
+
+static void errors_carry_code_and_data(void **state)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
+  rp_error err = {0};
+  (void)state;
+  rp__rpc_error(&b, (struct rp__json){0}, -32700, "no \"JSON\"", "{\"at\":1}");
+  assert_string_equal(b.p,
+                      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no \\\"JSON\\\"\","
+                      "\"data\":{\"at\":1}}}");
+  rp__buf_reset(&b);
+  rp__fail_field(&err, RP_E_SESSION_NOT_FOUND, "sessionId", "no session 'x'");
+  rp__hint(&err, "list them");
+  rp__rpc_fail(&b, look("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"a\"}").id, &err);
+  assert_string_equal(b.p,
+                      "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32002,\"message\":\"no session 'x'\","
+                      "\"data\":{\"code\":\"session.not_found\",\"field\":\"sessionId\",\"hint\":\"list them\"}}}");
+}
+
+/* An error that has no words of its own has those of the table. */
+static void an_error_without_words_has_the_tables(void **state)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
+  const rp_error err = {.code = RP_E_FULL};
+  (void)state;
+  rp__rpc_fail(&b, (struct rp__json){0}, &err);
+  assert_non_null(strstr(b.p, "\"message\":\"no space left for the store\""));
+}
+
+static void splicing_changes_one_value_alone(void **state)
+{
+  static const char line[] = "{ \"jsonrpc\" : \"2.0\", \"id\":1,\"result\":{\"sessionId\": \"old\" ,\"_meta\":{}}}";
+  RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
+  (void)state;
+  struct rp__rpc r = look(line);
+  rp__rpc_splice(&b, rp__str(line), rp__json_get(r.result, "sessionId"), RP_STR("\"new one\""));
+  assert_string_equal(b.p, "{ \"jsonrpc\" : \"2.0\", \"id\":1,\"result\":{\"sessionId\": \"new one\" ,\"_meta\":{}}}");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_four_kinds_are_told_apart),
+      cmocka_unit_test(what_is_no_message_says_why),
+      cmocka_unit_test(duplicate_keys_are_refused),
+      cmocka_unit_test(nesting_has_a_bound),
+      cmocka_unit_test(lines_of_ours_can_be_read),
+      cmocka_unit_test(errors_carry_code_and_data),
+      cmocka_unit_test(an_error_without_words_has_the_tables),
+      cmocka_unit_test(splicing_changes_one_value_alone),
+  };
+  return cmocka_run_group_tests_name("bridge rpc", tests, NULL, NULL);
+}
