@@ -156,9 +156,11 @@ export class Helper {
     } catch {
       return this.#complain("an answer is no JSON")
     }
-    const resolve = this.#waiting.get(got?.id)
+    // Answers come in the order of the calls: an error that names none is the oldest one's.
+    const id = got?.ok === false && got.id == null ? this.#waiting.keys().next().value : got?.id
+    const resolve = this.#waiting.get(id)
     if (!resolve) return
-    this.#waiting.delete(got.id)
+    this.#waiting.delete(id)
     resolve(got)
   }
 

@@ -63,8 +63,8 @@ function registerHooks(api, sessions, complain) {
     return prependContext && { prependContext }
   })
   // Our own tools leave their own events.
-  on("before_tool_call", (event, ctx) => {
-    if (!ours.has(event.toolName)) sessions().toolBefore(ctx, event)
+  on("before_tool_call", async (event, ctx) => {
+    if (!ours.has(event.toolName)) await sessions().toolBefore(ctx, event)
   })
   on("after_tool_call", (event, ctx) => {
     if (!ours.has(event.toolName)) sessions().toolAfter(ctx, event)

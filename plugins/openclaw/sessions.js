@@ -52,8 +52,13 @@ export class Sessions {
     this.#journal(s, "UserPromptSubmit", { prompt: clip(prompt), ...(id && { prompt_id: id }) })
   }
 
-  toolBefore(ctx, event) {
-    this.#note(ctx, "PreToolUse", () => toolWords(ctx, event))
+  // Resolves when the intent is stored, so that no tool runs that the journal does not know of; at the latest with the
+  // deadline: a store that is away stops nobody's work.
+  async toolBefore(ctx, event) {
+    const s = this.#settings.journal && this.#known.has(nameOf(ctx)) ? this.#begin(ctx) : null
+    if (!s) return
+    const got = await this.#helper.call(this.#message(s, "PreToolUse", toolWords(ctx, event)), DEADLINE_MS)
+    if (got?.ok === false) this.#complain(`PreToolUse: ${got.error?.message}`)
   }
 
   toolAfter(ctx, event) {
@@ -154,7 +159,11 @@ export class Sessions {
   }
 
   #post(s, event, body) {
-    this.#helper.post({ hook_event_name: event, session_id: s.name, ...s.where, ...body })
+    this.#helper.post(this.#message(s, event, body))
+  }
+
+  #message(s, event, body) {
+    return { hook_event_name: event, session_id: s.name, ...s.where, ...body }
   }
 }
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bridge/mind.h"
 
+#include "bridge/kin.h"
+
+#define META_MAX 256
+
 /* ---- finding ---- */
 
 struct found {
@@ -88,6 +92,12 @@ static int take_brief(struct rp__mind *m)
 static int start(struct rp__mind *m, const struct found *f, rp_error *err)
 {
   rp_start_options o = {.scope = m->scope, .channel = m->channel, .owner = m->owner, .owner_pid = m->owner_pid};
+  RP_AUTOBUF struct rp__buf meta = RP_BUF(META_MAX);
+  struct rp__jw w = RP_JW(&meta);
+  rp__jw_object(&w);
+  rp__kin_mark(&w, m->agent_pid, "mcp");
+  rp__jw_end_object(&w);
+  if (m->agent_pid && !meta.err) o.meta = meta.p;
   /* By its key an ended one gets a successor; named otherwise it is itself resumed. */
   if (f->id[0] && strcmp(f->key, m->ref) != 0)
     o.id = f->id;
@@ -102,21 +112,38 @@ static int start(struct rp__mind *m, const struct found *f, rp_error *err)
   return 0;
 }
 
+/* Who runs us may have hooks that began one; while we look and begin, they wait. */
+static int begin_beside(struct rp__mind *m, rp_error *err)
+{
+  static const struct found none = {0};
+  RP_AUTOCLOSE int lock = rp__kin_lock(m->agent_pid);
+  char id[RP_SCOPE_MAX + 1];
+  if (rp__kin_find(m->e, m->scope, m->agent_pid, "hook", id, NULL) == 0 && join(m, id, NULL) == 0) return 0;
+  return start(m, &none, err);
+}
+
 static int begin(struct rp__mind *m, rp_error *err)
 {
   struct found f = {0};
   bool alive = false;
   if (!m->remote && rp__place_nested()) return join_host(m, err);
   if (m->reads_only) return join_last(m, err);
-  int rc = m->ref[0] ? find(m, m->ref, &f, err) : 0;
+  if (!m->ref[0]) return begin_beside(m, err);
+  int rc = find(m, m->ref, &f, err);
   if (rc == RP_E_SESSION_NOT_FOUND) rc = 0;
   if (!rc && f.id[0]) rc = rp_alive(m->e, f.id, &alive, err);
   if (rc) return rc;
   /* One brief per run: who comes to a run that lives is told nothing. */
   if (!alive) rc = start(m, &f, err);
-  bool outrun = rc == RP_E_HELD && m->ref[0]; /* somebody began it between our look and our start */
+  bool outrun = rc == RP_E_HELD; /* somebody began it between our look and our start */
   if (outrun) rc = find(m, m->ref, &f, err);
   return !rc && (alive || outrun) ? join(m, f.id, err) : rc;
+}
+
+int rp__mind_open(struct rp__mind *m, rp_error *err)
+{
+  if (m->e) return 0;
+  return m->open ? m->open(m->open_ctx, &m->e, err) : rp__fail(err, RP_E_UNREACHABLE, "there is no store");
 }
 
 /* Steps on the way may fail and be mended: the caller's error is written only when all failed. */
@@ -124,7 +151,8 @@ int rp__mind_begin(struct rp__mind *m, rp_error *err)
 {
   rp_error why = {0};
   if (m->s) return 0;
-  int rc = begin(m, &why);
+  int rc = rp__mind_open(m, &why);
+  if (!rc) rc = begin(m, &why);
   m->begun = !rc;
   if (rc && err) *err = why;
   return rc;
@@ -139,7 +167,8 @@ int rp__mind_brief_now(struct rp__mind *m, struct rp__buf *out, rp_error *err)
 {
   const rp_brief_options o = {.scope = m->scope};
   char *doc = NULL;
-  int rc = m->s ? rp_brief(m->s, false, &doc, err) : rp_brief_scope(m->e, &o, &doc, err);
+  int rc = rp__mind_open(m, err);
+  if (!rc) rc = m->s ? rp_brief(m->s, false, &doc, err) : rp_brief_scope(m->e, &o, &doc, err);
   if (rc) return rc;
   struct rp__json brief = rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief");
   if (brief.type == RP_JSON_STRING) rp__json_text(brief, out);
@@ -153,7 +182,7 @@ void rp__mind_leave(struct rp__mind *m)
   free(m->brief);
   m->s = NULL;
   m->brief = NULL;
-  m->guest = m->begun = false;
+  m->guest = m->begun = m->told = false;
 }
 
 void rp__mind_end(struct rp__mind *m, const char *reason)

@@ -13,25 +13,34 @@
 
 /* Zero but for `e`, `scope` and `channel` is a good start: owned by this process, confined to its scope. */
 struct rp__mind {
-  rp_engine *e;
+  rp_engine *e; /* NULL: `open` gives it */
+  /* Tries to open the store, each time that something needs it; or NULL. */
+  int (*open)(void *ctx, rp_engine **ret, rp_error *err);
+  void *open_ctx;
   char scope[RP_SCOPE_MAX + 1];
   rp_session *s; /* NULL until a tool needs one */
   bool guest;    /* of a bridge around us, or of whoever holds `ref`: no start, no end, no brief */
   rp_owner_kind owner;
   int64_t owner_pid;          /* with RP_OWNER_PID */
+  int64_t agent_pid;          /* whose hooks may have begun a session for us to join (bridge/kin.h); 0: nobody's */
   char channel[32];           /* of the session begun here */
   char ref[RP_SCOPE_MAX + 1]; /* a session to act on, or its key to be; empty: a new one */
   char by[RP_SCOPE_MAX + 1];  /* who asks, for the audit (the client's name); empty: the channel */
   bool remote;                /* asked over a network: what surrounds this process is not around the asker */
   bool reads_only;            /* nothing may be written or begun: RP_E_FORBIDDEN */
   bool begun;                 /* `s` came from rp__mind_begin, which may give another when it has ended */
+  bool told;                  /* `brief` went to the model */
   char *brief;                /* what the start gave, or NULL */
 };
 
+/* Opens the store if it is not open yet. Before anything else that needs it; rp__mind_begin and tools do it themselves.
+ */
+int rp__mind_open(struct rp__mind *m, rp_error *err);
 /*
  * Begins or joins the session, once. A bridge around us has one already, and so does whoever lives in the session that
  * `ref` names: then its guest. Otherwise `ref` is resumed by id, ended or not, or started by key. With reads_only there
- * is only joining: `ref`, or else the scope's last. RP_E_SESSION_NOT_FOUND: a bridge is around us, and has none yet.
+ * is only joining: `ref`, or else the scope's last. Without `ref` the session of our agent's hooks is joined too.
+ * RP_E_SESSION_NOT_FOUND: a bridge is around us, and has none yet.
  */
 int rp__mind_begin(struct rp__mind *m, rp_error *err);
 /* The text for the model: what the start gave, NULL when there is nothing to tell or we are guests. Owned by the mind.

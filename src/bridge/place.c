@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bridge/place.h"
 
+#include <limits.h>
 #include <sodium.h>
 
 #include "json/json.h"
@@ -41,6 +42,12 @@ static void hash_text(const char *s, char *ret, size_t chars)
   ret[chars] = '\0';
 }
 
+/* Where links lead: they are names of the same project. What can't be followed is taken as it is. */
+static const char *real(const char *path, char room[PATH_MAX])
+{
+  return realpath(path, room) ? room : path;
+}
+
 static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
 {
   char name[NAME_CHARS + 1], hash[HASH_CHARS + 1], path[PATH_CHARS];
@@ -62,7 +69,7 @@ static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
 int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err)
 {
   const char *name = given && *given ? given : getenv("REPRISE_SCOPE");
-  char here[PATH_CHARS];
+  char here[PATH_CHARS], followed[PATH_MAX];
   if (name && *name) {
     if (!is_id(name)) return rp__fail_field(err, RP_E_INVALID, "scope", "'%s' is no name of a scope", name);
     snprintf(ret, RP_SCOPE_MAX + 1, "%s", name);
@@ -70,7 +77,7 @@ int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 
   }
   if (!cwd || !*cwd) cwd = getcwd(here, sizeof here);
   if (!cwd) return rp__fail(err, RP_E_INVALID, "the current directory has no name; give a scope");
-  scope_of(cwd, ret);
+  scope_of(real(cwd, followed), ret);
   return 0;
 }
 
@@ -97,7 +104,9 @@ static int take_host(void *ctx, const rp_session_info *info)
   struct search *s = ctx;
   if (info->ended_at || !info->channel || strcmp(info->channel, s->channel) != 0) return 0;
   const char *meta = info->meta ? info->meta : "";
-  if (!rp__json_eq(rp__json_get(rp__json_trusted(meta, strlen(meta)), "cwd"), s->cwd)) return 0;
+  RP_AUTOFREE char *cwd = rp__json_dup(rp__json_get(rp__json_trusted(meta, strlen(meta)), "cwd"));
+  char here[PATH_MAX], there[PATH_MAX];
+  if (!cwd || strcmp(real(cwd, there), real(s->cwd, here)) != 0) return 0;
   snprintf(s->id, RP_SCOPE_MAX + 1, "%s", info->id);
   return FOUND;
 }

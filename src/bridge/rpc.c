@@ -40,37 +40,152 @@ static int parse_code(const char *line, size_t n, int rc)
   return rp__json_parse(line, n, &lenient, &message, NULL) == 0 ? INVALID_REQUEST : PARSE_ERROR;
 }
 
+/* `lenient`: an answer is one by its id alone, whatever came of it. */
+static void classify(struct rp__rpc *r, struct rp__json message, bool lenient)
+{
+  bool two;
+  if (message.type != RP_JSON_OBJECT) {
+    broken(r, INVALID_REQUEST, message.type == RP_JSON_ARRAY ? "batches are not supported" : "not an object");
+    return;
+  }
+  read_members(r, message, &two);
+  if (!two)
+    broken(r, INVALID_REQUEST, "jsonrpc: must be \"2.0\"");
+  else if (r->id.type && !is_id(r->id))
+    broken(r, INVALID_REQUEST, "id: must be a string, a number or null");
+  else if (r->method.type == RP_JSON_STRING)
+    r->type = r->id.type ? RP_RPC_REQUEST : RP_RPC_NOTE;
+  else if (r->method.type)
+    broken(r, INVALID_REQUEST, "method: must be a string");
+  else if (r->id.type && (r->error.type == RP_JSON_OBJECT || (lenient && r->error.type > RP_JSON_NULL)))
+    r->type = RP_RPC_ERROR;
+  else if (r->id.type && (r->result.type || lenient))
+    r->type = RP_RPC_RESULT;
+  else
+    broken(r, INVALID_REQUEST, "neither a method nor a result nor an error");
+}
+
 void rp__rpc_look(const char *line, size_t n, struct rp__rpc *ret)
 {
   struct rp__json_limits limits = {.max_depth = RP_RPC_DEPTH};
   struct rp__json message;
   rp_error err = {0};
+  *ret = (struct rp__rpc){0};
+  int rc = rp__json_parse(line, n, &limits, &message, &err);
+  if (rc)
+    broken(ret, parse_code(line, n, rc), err.message);
+  else
+    classify(ret, message, false);
+}
+
+/* ---- messages that are passed on ---- */
+
+static bool is_json(struct rp__json v)
+{
+  struct rp__json same;
+  return v.type && rp__json_parse(v.p, v.n, NULL, &same, NULL) == 0;
+}
+
+/* Whether the members of an object lead to its end: what is inside of them was not looked at. */
+static bool is_closed(struct rp__json object)
+{
+  struct rp__json_iter it = {0};
+  if (object.type != RP_JSON_OBJECT || object.n < 2 || object.p[object.n - 1] != '}') return false;
+  while (rp__json_next(object, &it, NULL, NULL)) {
+  }
+  const char *at = it.at ? it.at : object.p + 1, *end = object.p + object.n - 1;
+  return !rp__json_trusted(at, (size_t)(end - at)).p;
+}
+
+/* The id of a request that makes no sense, as far as it can be told. */
+static void keep_id(struct rp__rpc *r, const char *line, size_t n)
+{
+  struct rp__rpc found = {0};
   bool two;
+  read_members(&found, rp__json_trusted(line, n), &two);
+  bool asks = found.method.type && is_id(found.id) && is_json(found.id);
+  r->id = asks ? found.id : (struct rp__json){0};
+}
+
+static void look_shallow(struct rp__rpc *r, const char *line, size_t n)
+{
+  struct rp__json message = rp__json_trusted(line, n);
+  r->odd = RP_RPC_DEEP;
+  if (!is_closed(message)) {
+    broken(r, PARSE_ERROR, "brackets are missing");
+    return;
+  }
+  classify(r, message, true);
+  if (r->type != RP_RPC_BROKEN && ((r->id.type && !is_json(r->id)) || (r->method.type && !is_json(r->method))))
+    broken(r, PARSE_ERROR, "id or method: no JSON");
+}
+
+void rp__rpc_route(const char *line, size_t n, struct rp__rpc *ret)
+{
+  struct rp__json_limits limits = {.max_depth = RP_RPC_DEPTH};
+  struct rp__json message;
+  rp_error err = {0};
   *ret = (struct rp__rpc){0};
   int rc = rp__json_parse(line, n, &limits, &message, &err);
   if (rc) {
-    broken(ret, parse_code(line, n, rc), err.message);
-    return;
+    limits = (struct rp__json_limits){.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
+    ret->odd = RP_RPC_ODD;
+    rc = rp__json_parse(line, n, &limits, &message, &err);
   }
-  if (message.type != RP_JSON_OBJECT) {
-    broken(ret, INVALID_REQUEST, message.type == RP_JSON_ARRAY ? "batches are not supported" : "not an object");
-    return;
-  }
-  read_members(ret, message, &two);
-  if (!two)
-    broken(ret, INVALID_REQUEST, "jsonrpc: must be \"2.0\"");
-  else if (ret->id.type && !is_id(ret->id))
-    broken(ret, INVALID_REQUEST, "id: must be a string, a number or null");
-  else if (ret->method.type == RP_JSON_STRING)
-    ret->type = ret->id.type ? RP_RPC_REQUEST : RP_RPC_NOTE;
-  else if (ret->method.type)
-    broken(ret, INVALID_REQUEST, "method: must be a string");
-  else if (ret->id.type && ret->error.type == RP_JSON_OBJECT)
-    ret->type = RP_RPC_ERROR;
-  else if (ret->id.type && ret->result.type)
-    ret->type = RP_RPC_RESULT;
+  if (rc == RP_E_TOO_LARGE)
+    look_shallow(ret, line, n);
+  else if (rc)
+    broken(ret, PARSE_ERROR, err.message);
   else
-    broken(ret, INVALID_REQUEST, "neither a method nor a result nor an error");
+    classify(ret, message, true);
+  if (ret->type == RP_RPC_BROKEN) keep_id(ret, line, n);
+}
+
+/* ---- ids ---- */
+
+static bool same_text(struct rp__json x, struct rp__json y)
+{
+  struct rp__buf a RP_AUTOBUF = RP_BUF(x.n + 1), b RP_AUTOBUF = RP_BUF(y.n + 1);
+  if (rp__json_text(x, &a) || rp__json_text(y, &b)) return false;
+  return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static bool same_number(struct rp__json x, struct rp__json y)
+{
+  int64_t i, j;
+  double d, e;
+  if (rp__json_i64(x, &i) && rp__json_i64(y, &j)) return i == j;
+  return rp__json_double(x, &d) && rp__json_double(y, &e) && d == e;
+}
+
+bool rp__rpc_same_id(struct rp__json x, struct rp__json y)
+{
+  if (!x.type || x.type != y.type) return false;
+  if (x.n == y.n && memcmp(x.p, y.p, x.n) == 0) return true;
+  if (x.type == RP_JSON_STRING) return (memchr(x.p, '\\', x.n) || memchr(y.p, '\\', y.n)) && same_text(x, y);
+  return x.type == RP_JSON_NUMBER && same_number(x, y);
+}
+
+static uint32_t hash(const void *bytes, size_t n)
+{
+  uint32_t h = 2166136261u;
+  for (size_t i = 0; i < n; i++) h = (h ^ ((const unsigned char *)bytes)[i]) * 16777619u;
+  return h;
+}
+
+uint32_t rp__rpc_id_hash(struct rp__json id)
+{
+  double d;
+  if (id.type == RP_JSON_NUMBER && rp__json_double(id, &d)) {
+    d += 0.0; /* -0 is 0 */
+    return hash(&d, sizeof d);
+  }
+  if (id.type != RP_JSON_STRING || !memchr(id.p, '\\', id.n)) return hash(id.p, id.n);
+  struct rp__buf text RP_AUTOBUF = RP_BUF(id.n + 3);
+  rp__buf_char(&text, '"');
+  rp__json_text(id, &text);
+  rp__buf_char(&text, '"');
+  return text.err ? 0 : hash(text.p, text.n);
 }
 
 /* ---- lines of ours ---- */

@@ -15,10 +15,18 @@ enum rp__rpc_type {
   RP_RPC_ERROR,
 };
 
+/* What rp__rpc_route takes and rp__rpc_look does not. */
+enum rp__rpc_odd {
+  RP_RPC_PLAIN,
+  RP_RPC_ODD,  /* duplicate keys, or more levels than RP_RPC_DEPTH: no event's body as it is */
+  RP_RPC_DEEP, /* more than RP_JSON_DEPTH_LIMIT: of what is below its members nothing is known */
+};
+
 /* Spans into the line; RP_JSON_NONE where there is none. */
 struct rp__rpc {
   enum rp__rpc_type type;
-  struct rp__json id; /* string, number or null, as it came; two ids are the same when their bytes are */
+  enum rp__rpc_odd odd;
+  struct rp__json id; /* string, number or null, as it came */
   struct rp__json method, params, result, error;
   int code; /* -32700 or -32600 */
   char why[400];
@@ -26,6 +34,15 @@ struct rp__rpc {
 
 /* Reads one line. Duplicate keys and batches are -32600, what is no JSON is -32700. */
 void rp__rpc_look(const char *line, size_t n, struct rp__rpc *ret);
+/*
+ * The same for a message that is passed on: all that is JSON is taken, of duplicate members the last counts, and an
+ * answer need not be as it should. A broken one has its id if it was a request's.
+ */
+void rp__rpc_route(const char *line, size_t n, struct rp__rpc *ret);
+
+/* Peers may write an id anew: strings are compared by their text, numbers by their value, else bytes. */
+bool rp__rpc_same_id(struct rp__json x, struct rp__json y);
+uint32_t rp__rpc_id_hash(struct rp__json id); /* the same for ids that are the same */
 
 /*
  * Lines of ours, without their end; the buffer remembers an error. An id of NONE is written as null.

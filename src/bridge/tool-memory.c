@@ -91,11 +91,14 @@ static int recall(struct rp__mind *m, const struct rp__json *args, struct rp__jw
 {
   RP_AUTOFREE char *query = rp__json_dup(args[QUERY]);
   if (!query && args[QUERY].type != RP_JSON_NONE) return rp__fail_nomem(err);
+  /* Blanks are no words to look for. */
+  if (query && !query[strspn(query, " \t\r\n")]) query[0] = '\0';
   rp__jw_object(w);
   rp__jw_kstr(w, "scope", m->scope);
   rp__jw_key(w, "memories");
   rp__jw_array(w);
-  int rc = rp_memories(m->e, m->scope, query, rp__takes_int(args[LIMIT], LIMIT_DEFAULT), on_memory, w, err);
+  int rc = rp_memories(m->e, m->scope, query && *query ? query : NULL, rp__takes_int(args[LIMIT], LIMIT_DEFAULT),
+                       on_memory, w, err);
   rp__jw_end_array(w);
   rp__jw_end_object(w);
   if (rc == RP_E_REFUSED) rp__hint(err, "call recall without a query to list them");

@@ -92,12 +92,25 @@ static int tell_full(struct rp__mind *m, rp_error *err)
   return RP_E_PINS_FULL;
 }
 
+/* What has nothing to read is no pin, and no name for one. */
+static int check_blank(struct rp__json text, const char *field, rp_error *err)
+{
+  RP_AUTOFREE char *s = rp__json_dup(text);
+  if (text.type == RP_JSON_NONE) return 0;
+  if (!s) return rp__fail_nomem(err);
+  if (s[strspn(s, " \t\r\n")]) return 0;
+  return rp__fail_field(err, RP_E_INVALID, field, "'%s' holds blanks alone", field);
+}
+
 static int pin(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX), label = RP_BUF(BODY_MAX);
   struct rp__jw b = RP_JW(&body);
   rp_error why = {0};
   if (args[CONTENT].type == RP_JSON_NONE) return missing("content", "pin", err);
+  int rc = check_blank(args[CONTENT], "content", err);
+  if (!rc) rc = check_blank(args[LABEL], "label", err);
+  if (rc) return rc;
   write_label(args[LABEL], args[CONTENT], &label);
   if (label.err) return rp__fail_nomem(err);
   rp__jw_object(&b);
@@ -112,7 +125,7 @@ static int pin(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w
   rp__jw_end_object(&b);
   if (body.err) return rp__fail_nomem(err);
   rp_event ev = {.kind = "pin", .body = body.p, .body_len = body.n};
-  int rc = rp__tool_append(m, &ev, 1, &why);
+  rc = rp__tool_append(m, &ev, 1, &why);
   if (rc == RP_E_PINS_FULL) rc = tell_full(m, &why);
   if (rc && err) *err = why;
   return rc ? rc : write_pins(m, "pin", rp__json_trusted(label.p, label.n), w, err);

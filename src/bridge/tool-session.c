@@ -27,6 +27,58 @@ static const struct rp__takes continue_takes[] = {
     {0},
 };
 
+/* ---- what found no room ---- */
+
+static bool has_label(struct rp__json pins, struct rp__json label)
+{
+  RP_AUTOFREE char *text = rp__json_dup(label);
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  if (!text || pins.type != RP_JSON_ARRAY) return !text;
+  while (rp__json_next(pins, &it, NULL, &item))
+    if (rp__json_eq(rp__json_get(item, "label"), text)) return true;
+  return false;
+}
+
+static struct rp__json pins_of(const char *state)
+{
+  return state ? rp__json_get(rp__json_trusted(state, strlen(state)), "pins") : (struct rp__json){0};
+}
+
+/* The labels of the pins that `from` has and this session has not, behind the engine's own members. */
+static void write_left_out(struct rp__mind *m, const char *from, struct rp__jw *w)
+{
+  RP_AUTODOC char *theirs = NULL, *ours = NULL;
+  rp_session *s = NULL;
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  rp__jw_key(w, "pins_without_room");
+  rp__jw_array(w);
+  if (rp_attach(m->e, from, &s, NULL) == 0 && rp_state_json(s, -1, &theirs, NULL) == 0 &&
+      rp__tool_state(m, &ours, NULL) == 0 && pins_of(theirs).type == RP_JSON_ARRAY)
+    while (rp__json_next(pins_of(theirs), &it, NULL, &item)) {
+      struct rp__json label = rp__json_get(item, "label");
+      if (!has_label(pins_of(ours), label)) rp__jw_value(w, label);
+    }
+  rp_session_detach(s);
+  rp__jw_end_array(w);
+}
+
+static void write_continued(struct rp__mind *m, const char *from, const char *doc, struct rp__jw *w)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  rp__jw_object(w);
+  while (rp__json_next(rp__json_trusted(doc, strlen(doc)), &it, &key, &value)) {
+    RP_AUTOFREE char *name = rp__json_dup(key);
+    if (!name) continue;
+    rp__jw_key(w, name);
+    rp__jw_value(w, value);
+  }
+  write_left_out(m, from, w);
+  rp__jw_end_object(w);
+}
+
 static int continue_run(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   RP_AUTODOC char *doc = NULL;
@@ -40,7 +92,7 @@ static int continue_run(struct rp__mind *m, const struct rp__json *args, struct 
     return rc;
   }
   rc = rp_continue(m->s, from, m->by[0] ? m->by : m->channel, &doc, err);
-  if (!rc) rp__jw_raw(w, doc, strlen(doc));
+  if (!rc) write_continued(m, from, doc, w);
   return rc;
 }
 
@@ -49,6 +101,22 @@ static int64_t number(struct rp__json doc, const char *name)
   int64_t n = 0;
   rp__json_i64(rp__json_get(doc, name), &n);
   return n;
+}
+
+static void tell_left_out(struct rp__json labels, struct rp__buf *out)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json label;
+  const char *between = " ";
+  size_t n = rp__json_count(labels);
+  if (!n) return;
+  rp__buf_printf(out, " %zu of its pins found no room:", n);
+  while (rp__json_next(labels, &it, NULL, &label)) {
+    rp__buf_str(out, between);
+    rp__tell_text(out, label, RP_TOOL_CELL);
+    between = ", ";
+  }
+  rp__buf_str(out, ". Unpin what is settled and call this again.");
 }
 
 static void continue_tell(struct rp__json doc, struct rp__buf *out)
@@ -60,7 +128,10 @@ static void continue_tell(struct rp__json doc, struct rp__buf *out)
                  (long long)memories);
   if (pins) rp__buf_str(out, " Use working_memory view to see the pins.");
   if (tasks) rp__buf_str(out, " Use task list to see the tasks.");
-  if (!pins && !tasks && !memories) rp__buf_str(out, " It has nothing that is not here already.");
+  struct rp__json left_out = rp__json_get(doc, "pins_without_room");
+  tell_left_out(left_out, out);
+  if (!pins && !tasks && !memories && !rp__json_count(left_out))
+    rp__buf_str(out, " It has nothing that is not here already.");
 }
 
 const struct rp__tool rp__tool_session_continue = {

@@ -37,7 +37,7 @@ static int run(struct rp__mind *m, const struct rp__tool *t, const struct rp__js
                rp_error *err)
 {
   struct rp__jw w = RP_JW(out);
-  int rc = t->lone ? 0 : rp__mind_begin(m, err);
+  int rc = t->lone ? rp__mind_open(m, err) : rp__mind_begin(m, err);
   if (rc) return rc;
   /* Nobody else says that a run without an owner lives. */
   if (m->s && m->owner == RP_OWNER_NONE && !m->reads_only) rp_heartbeat(m->s, NULL);

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/term.h"
 
-enum { SCOPE, CONTINUE, NAME, DURABILITY };
+enum { SCOPE, CONTINUE, NAME, BRIEF, DURABILITY };
 
 #define DB_PREFIX "sqlite:"
 #define LINE_BYTES 4096
@@ -18,6 +18,7 @@ static const struct rp__opt opts[] = {
                "whose sessions these are (default $REPRISE_SCOPE, or each directory's)"},
     [CONTINUE] = {"continue", 0, RP_OPT_TEXT, "ID", "the editor's first new session goes on with this one"},
     [NAME] = {"name", 0, RP_OPT_TEXT, "N", "the name of the editor's first new session"},
+    [BRIEF] = {"brief", 0, RP_OPT_FLAG, NULL, "the first prompt of a new session carries the brief"},
     [DURABILITY] = {"durability", 0, RP_OPT_CHOICE, "D", "how safe streamed text is before it is shown (default os)",
                     durabilities},
 };
@@ -77,6 +78,7 @@ static int run(struct rp__cli *c, rp_error *err)
       .continue_id = n.from[0] ? n.from : NULL,
       .name = rp__opt_text(c, NAME),
       .command = command,
+      .brief = rp__opt_given(c, BRIEF),
       .updates = rp__opt_num(c, DURABILITY, 0) ? RP_DISK : RP_OS,
       .log = tell,
       .log_ctx = c,

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
+#include "bridge/kin.h"
 #include "cli/hook-install.h"
 #include "cli/out.h"
 #include "cli/signals.h"
@@ -118,6 +119,7 @@ static int run_install(struct rp__cli *c, const struct rp__hook_agent *agent, rp
   const struct rp__hook_install o = {
       .agent = agent,
       .project = rp__opt_text(c, PROJECT),
+      .scope = rp__opt_text(c, SCOPE),
       .remove = strcmp(c->args[0], "uninstall") == 0,
       .dry_run = rp__opt_given(c, DRY_RUN),
       .yes = rp__opt_given(c, YES),
@@ -132,6 +134,8 @@ static int run_install(struct rp__cli *c, const struct rp__hook_agent *agent, rp
     rp__hint(err, "install its plugin instead");
     return RP_E_USAGE;
   }
+  char scope[RP_SCOPE_MAX + 1];
+  if (o.scope && rp__place_scope(o.scope, NULL, scope, err)) return RP_E_INVALID;
   if (o.project && rp__opt_given(c, USER)) return rp__fail(err, RP_E_USAGE, "--project and --user exclude each other");
   return rp__hook_install_run(c, &o, err);
 }
@@ -151,7 +155,7 @@ static int run(struct rp__cli *c, rp_error *err)
     rp__hint(err, "'reprise hook install --agent claude' tells yours to");
     return RP_E_USAGE;
   }
-  call.owner_pid = rp__opt_given(c, OWNER) ? rp__opt_num(c, OWNER, 0) : rp__hook_owner();
+  call.owner_pid = rp__opt_given(c, OWNER) ? rp__opt_num(c, OWNER, 0) : rp__kin_agent();
   return run_event(c, &call, err);
 }
 

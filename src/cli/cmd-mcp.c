@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/text.h"
+#include "bridge/kin.h"
 #include "bridge/mcp/mcp.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -16,6 +17,28 @@ static const struct rp__opt opts[] = {
     [CHANNEL] = {"channel", 0, RP_OPT_TEXT, "C", "where the talk takes place (default: mcp)"},
 };
 
+static int open_store(void *ctx, rp_engine **ret, rp_error *err)
+{
+  struct rp__cli *c = ctx;
+  int code = rp__cli_open(c, RP_USE_LIVE, err);
+  if (!code) *ret = c->engine;
+  return code;
+}
+
+/* What was said wrongly is for people to mend; a store that is away may come back, and the client is told meanwhile. */
+static int try_store(struct rp__cli *c, struct rp__mind *m, rp_error *err)
+{
+  rp_error why = {0};
+  m->open = open_store;
+  m->open_ctx = c;
+  int code = rp__mind_open(m, &why);
+  bool waits = code && strncmp(rp_error_lookup(code)->name, "store.", 6) == 0;
+  if (waits && !c->globals[RP_G_QUIET].count) fprintf(stderr, "reprise: %s\n", why.message);
+  if (!code || waits) return 0;
+  *err = why;
+  return code;
+}
+
 static int prepare(struct rp__cli *c, struct rp__mcp *m, rp_error *err)
 {
   const char *ref = rp__opt_text(c, SESSION), *channel = rp__opt_text(c, CHANNEL);
@@ -23,12 +46,11 @@ static int prepare(struct rp__cli *c, struct rp__mcp *m, rp_error *err)
   if (channel && strlen(channel) >= sizeof m->mind.channel)
     return rp__fail_field(err, RP_E_USAGE, "channel", "--channel: too long");
   m->mind.owner = RP_OWNER_SELF;
+  m->mind.agent_pid = rp__kin_agent();
   rp__text_copy(m->mind.ref, sizeof m->mind.ref, ref ? ref : "");
   rp__text_copy(m->mind.channel, sizeof m->mind.channel, channel ? channel : "mcp");
   int code = rp__place_scope(rp__opt_text(c, SCOPE), NULL, m->mind.scope, err);
-  if (!code) code = rp__cli_open(c, RP_USE_LIVE, err);
-  m->mind.e = c->engine;
-  return code;
+  return code ? code : try_store(c, &m->mind, err);
 }
 
 static int run(struct rp__cli *c, rp_error *err)

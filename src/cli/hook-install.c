@@ -103,6 +103,29 @@ static bool on_path(const char *self)
   return false;
 }
 
+/* Agents run their hooks in the folder of the project, wherever that is. */
+static int add_path(struct rp__buf *out, const char *option, const char *prefix, const char *path, rp_error *err)
+{
+  char here[PATH_MAX], word[PATH_TEXT];
+  bool whole = path[0] == '/';
+  if (!whole && !getcwd(here, sizeof here)) return rp__fail_errno(err, errno, "can't find the current directory");
+  if (snprintf(word, sizeof word, "%s%s%s%s", prefix, whole ? "" : here, whole ? "" : "/", path) >= (int)sizeof word)
+    return rp__fail(err, RP_E_USAGE, "%s: the path is too long", option);
+  add_word(out, option);
+  add_word(out, word);
+  return 0;
+}
+
+static int add_db(struct rp__buf *out, const char *url, rp_error *err)
+{
+  static const char sqlite[] = "sqlite:";
+  if (strncmp(url, sqlite, strlen(sqlite)) == 0 && url[strlen(sqlite)])
+    return add_path(out, "--db", sqlite, url + strlen(sqlite), err);
+  add_word(out, "--db");
+  add_word(out, url);
+  return 0;
+}
+
 static int name_program(const struct rp__cli *c, struct rp__buf *out, rp_error *err)
 {
   char self[PATH_MAX];
@@ -110,23 +133,19 @@ static int name_program(const struct rp__cli *c, struct rp__buf *out, rp_error *
   if (n <= 0) return rp__fail_errno(err, errno, "can't find this program's own file");
   self[n] = '\0';
   add_word(out, on_path(self) ? "reprise" : self);
-  if (c->globals[RP_G_DB].text) {
-    add_word(out, "--db");
-    add_word(out, c->globals[RP_G_DB].text);
-  }
-  if (c->globals[RP_G_CONFIG].text) {
-    add_word(out, "--config");
-    add_word(out, c->globals[RP_G_CONFIG].text);
-  }
-  return out->err ? rp__fail_nomem(err) : 0;
+  const char *db = c->globals[RP_G_DB].text, *config = c->globals[RP_G_CONFIG].text;
+  int rc = db ? add_db(out, db, err) : 0;
+  if (!rc && config) rc = add_path(out, "--config", "", config, err);
+  return !rc && out->err ? rp__fail_nomem(err) : rc;
 }
 
 /* Where nothing else was changed since install, what was there before comes back to the byte. */
-static void recall(const struct rp__hook_install *o, const char *program, struct work *w)
+static void recall(const struct rp__hook_install *o, const struct rp__hook_command *command, struct work *w)
 {
   RP_AUTOBUF struct rp__buf old = RP_BUF(RP_HOOK_SETTINGS_MAX), again = RP_BUF(0);
-  if (rp__file_read(w->backup, RP_HOOK_SETTINGS_MAX, &old, NULL) || !old.n) return;
-  if (rp__hook_settings_add(o->agent, program, (struct rp__str){old.p, old.n}, &again, NULL)) return;
+  if (rp__file_read(w->backup, RP_HOOK_SETTINGS_MAX, &old, NULL)) return;
+  struct rp__str before = {old.p ? old.p : "", old.n};
+  if (rp__hook_settings_add(o->agent, command, before, &again, NULL)) return;
   if (again.n != w->before.n || memcmp(again.p, w->before.p, again.n) != 0) return;
   struct rp__buf cut = w->after;
   w->after = old;
@@ -143,9 +162,10 @@ static int plan(const struct rp__cli *c, const struct rp__hook_install *o, struc
   if (rc) return rc;
   snprintf(w->backup, sizeof w->backup, "%s" BACKUP, w->path);
   struct rp__str before = {w->before.p ? w->before.p : "", w->before.n};
+  const struct rp__hook_command command = {.program = program.p, .scope = o->scope};
   rc = o->remove ? rp__hook_settings_remove(o->agent, before, &w->after, err)
-                 : rp__hook_settings_add(o->agent, program.p, before, &w->after, err);
-  if (!rc && o->remove) recall(o, program.p, w);
+                 : rp__hook_settings_add(o->agent, &command, before, &w->after, err);
+  if (!rc && o->remove) recall(o, &command, w);
   if (!rc) return 0;
   rp__wrap(err, "%s", w->path);
   if (rc == RP_E_JSON) rp__hint(err, "the file was left as it is; it must be plain JSON, without comments");
@@ -172,7 +192,8 @@ static void show_diff(const struct rp__cli *c, const struct rp__buf *diff)
 static int show(const struct rp__cli *c, const struct work *w, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf diff = RP_BUF(4 * RP_HOOK_SETTINGS_MAX);
-  struct rp__str before = {w->before.p ? w->before.p : "", w->before.n}, after = {w->after.p, w->after.n};
+  struct rp__str before = {w->before.p ? w->before.p : "", w->before.n};
+  struct rp__str after = {w->after.p ? w->after.p : "", w->after.n};
   int rc = rp__hook_diff(before, after, &diff, err);
   if (rc) return rc;
   printf("--- %s\n+++ %s\n", w->exists ? w->path : "/dev/null", w->path);
@@ -183,6 +204,7 @@ static int show(const struct rp__cli *c, const struct work *w, rp_error *err)
 
 static bool is_empty_object(const struct rp__buf *text)
 {
+  if (!text->n) return false;
   struct rp__json v = rp__json_trusted(text->p, text->n);
   return v.type == RP_JSON_OBJECT && rp__json_count(v) == 0;
 }
@@ -191,23 +213,32 @@ static bool backup_is(const struct work *w, const struct rp__buf *text)
 {
   RP_AUTOBUF struct rp__buf old = RP_BUF(0);
   if (rp__file_read(w->backup, RP_HOOK_SETTINGS_MAX, &old, NULL)) return false;
-  return old.n == text->n && memcmp(old.p, text->p, old.n) == 0;
+  return old.n == text->n && (!old.n || memcmp(old.p, text->p, old.n) == 0);
+}
+
+/* Whether our hooks are in it already: then it is not what there was before them. */
+static bool has_ours(const struct rp__hook_install *o, const struct rp__buf *text)
+{
+  RP_AUTOBUF struct rp__buf without = RP_BUF(0);
+  if (!text->n || rp__hook_settings_remove(o->agent, (struct rp__str){text->p, text->n}, &without, NULL)) return false;
+  return without.n != text->n;
 }
 
 static int store(const struct work *w, rp_error *err)
 {
-  int rc = rp__file_write(w->path, w->after.p, w->after.n, err);
+  int rc = rp__file_write(w->path, w->after.p ? w->after.p : "", w->after.n, err);
   if (!rc && w->exists && chmod(w->path, w->mode)) rc = rp__fail_errno(err, errno, "%s: can't set its mode", w->path);
   return rc;
 }
 
-static int install(struct work *w, rp_error *err)
+static int install(const struct rp__hook_install *o, struct work *w, rp_error *err)
 {
   RP_AUTOFREE char *folder = strdup(w->path);
   if (!folder) return rp__fail_nomem(err);
   *strrchr(folder, '/') = '\0';
   int rc = *folder ? rp__mkdirs(folder, err) : 0;
-  if (!rc && w->exists) rc = rp__file_write(w->backup, w->before.p ? w->before.p : "", w->before.n, err);
+  if (!rc && w->exists && !has_ours(o, &w->before))
+    rc = rp__file_write(w->backup, w->before.p ? w->before.p : "", w->before.n, err);
   return rc ? rc : store(w, err);
 }
 
@@ -249,14 +280,14 @@ int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp
   struct work w RP_CLEANUP(work_done) = {.before = RP_BUF(RP_HOOK_SETTINGS_MAX)};
   int rc = plan(c, o, &w, err);
   if (rc) return rc;
-  bool changed = w.after.n != w.before.n || memcmp(w.after.p, w.before.p, w.after.n) != 0;
+  bool changed = w.after.n != w.before.n || (w.after.n && memcmp(w.after.p, w.before.p, w.after.n) != 0);
   /* Where there is no file, there is nothing to remove. */
   if (o->remove && !w.exists) changed = false;
   if (changed && !rp__json_wanted(c)) rc = show(c, &w, err);
   if (!rc && changed && !o->dry_run) {
     rc = o->yes ? 0 : rp__cli_confirm(c, "Write this?", err);
     if (rc == RP_E_CANCELLED) return rp__fail(err, rc, "nothing was written");
-    if (!rc) rc = o->remove ? uninstall(&w, err) : install(&w, err);
+    if (!rc) rc = o->remove ? uninstall(&w, err) : install(o, &w, err);
   }
   return rc ? rc : print_result(c, o, &w, changed, err);
 }

@@ -9,6 +9,7 @@
 struct rp__hook_install {
   const struct rp__hook_agent *agent;
   const char *project; /* its folder, or NULL: for every project of this user */
+  const char *scope;   /* for all of them, or NULL: each project's own */
   bool remove, dry_run, yes;
 };
 

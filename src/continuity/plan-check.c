@@ -70,5 +70,6 @@ const char *rp__plan_check(struct rp__json record)
   if (!end_ok(rp__json_get(record, "end_time"))) return "end_time is no time";
   for (unsigned i = 0; i < RP_PARTS_MAX; i++)
     if (!part_ok(rp__json_get(record, rp__record_names[i]), elements[i])) return complaints[i];
+  if (!part_ok(rp__json_get(record, RP_RECORD_DROPPED), A_PIN)) return "dropped_pins is no list of labels";
   return NULL;
 }

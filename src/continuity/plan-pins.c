@@ -2,7 +2,8 @@
 /*
  * Inheritance of pins (X-06). CRITICAL ones come from any session inside
  * critical_hours, also from one that is not restored; others from the most recent
- * restored session, and from further restored ones with a high score.
+ * restored session, and from further restored ones with a high score. What one of
+ * them took off or replaced comes from none of the others (X-17).
  */
 #include "continuity/plan-impl.h"
 
@@ -14,8 +15,21 @@
 
 #define PINS_OF_ONE 64 /* of one record: ours hold ten at most */
 
+/* Pins with this label that are not newer were taken off or replaced by `by`. */
+struct dropped {
+  char *label; /* owned, bare */
+  int64_t pinned_at;
+  const struct rp__candidate *by;
+};
+
+struct dropped_list {
+  struct dropped *v;
+  size_t n;
+};
+
 struct choosing {
   struct rp__plan *p;
+  struct dropped_list dropped;
   const struct rp__plan_sources *s;
   const struct rp__candidate *recent; /* the restored session that ended last */
   bool all;
@@ -24,15 +38,17 @@ struct choosing {
 
 /* ---- gathering ------------------------------------------------------------------- */
 
+static bool ended_later(const struct rp__candidate *a, const struct rp__candidate *b)
+{
+  if (a->ended_at != b->ended_at) return a->ended_at > b->ended_at;
+  return strcmp(a->session_id, b->session_id) < 0;
+}
+
 static const struct rp__candidate *most_recent(const struct rp__plan *p)
 {
   const struct rp__candidate *best = NULL;
-  for (size_t i = 0; i < p->n_restored; i++) {
-    const struct rp__candidate *c = p->restored[i];
-    if (!best || c->ended_at > best->ended_at ||
-        (c->ended_at == best->ended_at && strcmp(c->session_id, best->session_id) < 0))
-      best = c;
-  }
+  for (size_t i = 0; i < p->n_restored; i++)
+    if (!best || ended_later(p->restored[i], best)) best = p->restored[i];
   return best;
 }
 
@@ -91,6 +107,38 @@ static int gather(struct rp__plan *p)
     if (!slot->refs || !slot->c.opened) continue;
     for (size_t k = 0; k < PINS_OF_ONE && rp__json_next(pins_of(&slot->c), &it, NULL, &pin); k++)
       if (gather_one(p, &slot->c, pin)) return RP_E_NOMEM;
+  }
+  return 0;
+}
+
+static void dropped_free(struct dropped_list *d)
+{
+  for (size_t i = 0; i < d->n; i++) free(d->v[i].label);
+  free(d->v);
+}
+
+static struct rp__json dropped_of(const struct rp__slot *s)
+{
+  return s->refs && s->c.opened ? rp__json_get(s->c.record, RP_RECORD_DROPPED) : (struct rp__json){0};
+}
+
+static int gather_dropped(const struct rp__plan *p, struct dropped_list *d)
+{
+  size_t total = 0;
+  for (size_t i = 0; i < p->n_slots; i++)
+    total += RP_MIN(rp__json_count(dropped_of(&p->slots[i])), (size_t)RP_DROPPED_PINS_MAX);
+  d->v = total ? calloc(total, sizeof *d->v) : NULL;
+  if (!d->v) return total ? RP_E_NOMEM : 0;
+  for (size_t i = 0; i < p->n_slots; i++) {
+    const struct rp__candidate *by = &p->slots[i].c;
+    struct rp__json list = dropped_of(&p->slots[i]), v;
+    struct rp__json_iter it = {0};
+    for (size_t k = 0; k < RP_DROPPED_PINS_MAX && rp__json_next(list, &it, NULL, &v); k++) {
+      char *label = rp__json_dup(rp__json_get(v, "label"));
+      if (!label) return RP_E_NOMEM;
+      label[rp__pin_bare(rp__str(label)).n] = '\0';
+      d->v[d->n++] = (struct dropped){label, pinned_at(v, by), by};
+    }
   }
   return 0;
 }
@@ -157,7 +205,8 @@ static bool seen(const struct rp__plan *p, size_t i)
 {
   for (size_t k = 0; k < i; k++) {
     const struct rp__pin_choice *c = &p->pins[k];
-    bool could_come = strcmp(c->verdict, "below_threshold") != 0 && strcmp(c->verdict, "not_restored") != 0;
+    bool could_come = strcmp(c->verdict, "below_threshold") != 0 && strcmp(c->verdict, "not_restored") != 0 &&
+                      strcmp(c->verdict, "dropped") != 0;
     if (could_come && strcmp(c->label, p->pins[i].label) == 0) return true;
   }
   return false;
@@ -169,9 +218,27 @@ static void refuse(struct rp__pin_choice *c, const char *verdict, const char *re
   rp__text_copy(c->reason, sizeof c->reason, reason);
 }
 
+/* Who took it off or replaced it, the last of them; or NULL. */
+static const struct rp__candidate *dropped_by(const struct choosing *ch, const struct rp__pin_choice *c)
+{
+  const struct rp__candidate *last = NULL;
+  for (size_t i = 0; i < ch->dropped.n; i++) {
+    const struct dropped *d = &ch->dropped.v[i];
+    if (d->by == c->from || c->pinned_at > d->pinned_at || strcmp(d->label, c->label) != 0) continue;
+    if (!last || ended_later(d->by, last)) last = d->by;
+  }
+  return last;
+}
+
 static void decide(struct choosing *ch, size_t i)
 {
   struct rp__pin_choice *c = &ch->p->pins[i];
+  const struct rp__candidate *by = dropped_by(ch, c);
+  if (by) {
+    c->verdict = "dropped";
+    snprintf(c->reason, sizeof c->reason, "session %.60s took it off or replaced it", by->session_id);
+    return;
+  }
   if (!may_come(ch, c)) return;
   if (present(ch->s, c->label)) {
     refuse(c, "label_present", "a pin with this label is present, and wins");
@@ -190,12 +257,18 @@ static void decide(struct choosing *ch, size_t i)
   }
 }
 
+static void choosing_done(struct choosing *ch)
+{
+  dropped_free(&ch->dropped);
+}
+
 int rp__plan_choose_pins(struct rp__plan *p, const struct rp__plan_sources *s, bool all)
 {
-  struct choosing ch = {.p = p, .s = s, .recent = most_recent(p), .all = all};
+  RP_CLEANUP(choosing_done) struct choosing ch = {.p = p, .s = s, .recent = most_recent(p), .all = all};
   ch.slots = s->n_labels < RP_PINS_MAX ? RP_PINS_MAX - s->n_labels : 0;
   ch.limit = all ? RP_PINS_MAX : (size_t)RP_MAX(p->rules.max_pins, 0);
   int rc = gather(p);
+  if (rc == 0) rc = gather_dropped(p, &ch.dropped);
   if (rc || p->n_pins == 0) return rc;
   qsort(p->pins, p->n_pins, sizeof *p->pins, by_worth);
   for (size_t i = 0; i < p->n_pins; i++) decide(&ch, i);

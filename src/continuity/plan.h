@@ -48,7 +48,7 @@ struct rp__candidate {
   enum rp__fate fate;
   char reason[120];
   bool opened;            /* its record was given */
-  struct rp__json record; /* members as rp__record_names, plus "end_time" */
+  struct rp__json record; /* members as rp__record_names, plus "end_time" and RP_RECORD_DROPPED */
 };
 
 /* The plan borrows the bytes of records given to it until it is freed. */
@@ -80,8 +80,8 @@ struct rp__pin_choice {
   char source_end[32];           /* ISO */
   int64_t pinned_at;             /* ms; the end of its session when the record does not say */
   bool taken, critical;
-  const char
-      *verdict; /* inherited, label_present, duplicate, no_free_slot, beyond_limit, below_threshold, not_restored */
+  /* inherited, dropped, label_present, duplicate, no_free_slot, beyond_limit, below_threshold, not_restored */
+  const char *verdict;
   char reason[120];
 };
 struct rp__task_choice {

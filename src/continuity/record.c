@@ -18,6 +18,7 @@ const char *const rp__record_names[RP_PARTS_MAX] = {
 void rp__record_done(struct rp__record_parts *r)
 {
   for (unsigned i = 0; i < RP_PARTS_MAX; i++) free(r->json[i]);
+  free(r->dropped);
   *r = (struct rp__record_parts){0};
 }
 
@@ -36,7 +37,7 @@ static void making_done(struct making *m)
 
 static size_t total(const struct making *m)
 {
-  size_t n = 0;
+  size_t n = m->r->dropped ? strlen(m->r->dropped) + sizeof RP_RECORD_DROPPED + 4 : 0;
   for (unsigned i = 0; i < RP_PARTS_MAX; i++) n += m->part[i].n;
   return n;
 }
@@ -99,6 +100,16 @@ static void write_pins(struct making *m, size_t limit)
     m->r->has_critical |= rp__pin_critical(pin);
   }
   rp__jw_end_array(&w);
+}
+
+/* As the facet wrote it, which bounds it. */
+static int copy_dropped(struct making *m)
+{
+  struct rp__json dropped = rp__json_get(m->state, RP_RECORD_DROPPED);
+  if (rp__json_count(dropped) == 0) return 0;
+  m->r->dropped = strndup(dropped.p, dropped.n);
+  m->r->has_critical = true;
+  return m->r->dropped ? 0 : RP_E_NOMEM;
 }
 
 static void write_tasks(struct making *m)
@@ -250,6 +261,7 @@ static void trim_pins(struct making *m)
 static int build(struct making *m)
 {
   int rc = write_topics(m);
+  if (rc == 0) rc = copy_dropped(m);
   if (rc) return rc;
   write_pins(m, SIZE_MAX);
   write_tasks(m);

@@ -25,10 +25,15 @@ enum rp__record_part {
 /* The columns of session_states and the members of the mirror. */
 extern const char *const rp__record_names[RP_PARTS_MAX];
 
+/* Beside the parts, in our own tables and files alone: [{"label","pinned_at"}], what the session took off or replaced.
+ */
+#define RP_RECORD_DROPPED "dropped_pins"
+
 struct rp__record_parts {
   char *json[RP_PARTS_MAX]; /* owned */
+  char *dropped;            /* owned; NULL when nothing was */
   int n_tasks, n_pins, n_learnings, n_topics;
-  bool has_critical;
+  bool has_critical; /* a pin is CRITICAL, or one went: the record counts whatever its score */
   bool trimmed;
   uint64_t topics[RP_TOPICS_MAX]; /* a set, sorted */
   size_t n_hashes;

@@ -23,6 +23,8 @@ struct rp__facet_ops {
   /* How long the session was away; called for `restored` before apply. NULL: ages not. */
   int (*age)(void *state, double elapsed_seconds, const struct rp__event *ev);
   bool (*empty)(const void *state);
+  /* Has nothing for the state document, though it is not empty. NULL: never. */
+  bool (*silent)(const void *state);
   /* Writes one JSON value: the part of a snapshot, exact enough to load. */
   void (*save)(const void *state, struct rp__jw *w);
   /* Writes the part of the state document as of now_ms. NULL: the same as save. */

@@ -191,6 +191,7 @@ void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int6
   for (size_t i = 0; i < f->table->n; i++) {
     const struct rp__facet_ops *ops = f->table->ops[i];
     if (!named(names, ops->name) || ops->empty(f->state[i])) continue;
+    if (ops->silent && ops->silent(f->state[i])) continue;
     rp__jw_key(w, ops->name);
     if (ops->show)
       ops->show(f->state[i], now_ms, w);

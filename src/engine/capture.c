@@ -5,6 +5,7 @@
 
 #include "engine/archive.h"
 #include "engine/mirror.h"
+#include "facets/pins.h"
 
 #define RECENT_SESSIONS 200 /* of the scope, whose topics say how common a topic is */
 #define CAPTURE_STATE_MAX (8 * 1024 * 1024)
@@ -57,6 +58,8 @@ static int state_for_record(rp_session *s, struct rp__buf *out, rp_error *err)
   if (!rc) {
     rp__jw_object(&w);
     rp__fold_show_some(f, parts, rp__engine_now(s->e), &w);
+    rp__jw_key(&w, RP_RECORD_DROPPED);
+    rp__pins_dropped(f, &w);
     rp__jw_end_object(&w);
   }
   if (f) rp__state_release(s, f);
@@ -85,6 +88,7 @@ static int build_parts(rp_session *s, struct rp__json state, bool crashed, struc
 static void take_parts(struct rp__record_row *row, struct rp__record_parts *p)
 {
   for (int i = 0; i < RP_PARTS_MAX; i++) row->part[i] = RP_TAKE(p->json[i]);
+  row->dropped = RP_TAKE(p->dropped);
   row->n_tasks = p->n_tasks;
   row->has_critical = p->has_critical;
   row->n_topics = p->n_hashes;
@@ -101,6 +105,7 @@ static int seal_parts(rp_session *s, struct rp__record_row *row, rp_error *err)
     return rp__fail_nomem(err);
   row->sealed_len = sealed.n;
   row->sealed_body = rp__buf_take(&sealed);
+  free(RP_TAKE(row->dropped));
   for (int i = 0; i < RP_PARTS_MAX; i++) {
     free(row->part[i]);
     row->part[i] = strdup("[]");
@@ -198,6 +203,10 @@ int rp__record_write(const struct rp__record_row *row, struct rp__buf *out)
   for (int i = 0; i < RP_PARTS_MAX; i++) {
     rp__jw_key(&w, rp__record_names[i]);
     rp__jw_raw(&w, row->part[i] ? row->part[i] : "[]", row->part[i] ? strlen(row->part[i]) : 2);
+  }
+  if (row->dropped) {
+    rp__jw_key(&w, RP_RECORD_DROPPED);
+    rp__jw_raw(&w, row->dropped, strlen(row->dropped));
   }
   rp__jw_kstr(&w, "previous_session_id", row->previous_id[0] ? row->previous_id : NULL);
   rp__jw_kstr(&w, "continued_by", row->continued_by[0] ? row->continued_by : NULL);

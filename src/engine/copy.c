@@ -65,6 +65,7 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
   hidden.status = RP_STATUS_CREATED;
   hidden.epoch = hidden.last_seq = hidden.snap_seq = hidden.tail_bytes = hidden.bytes = 0;
   hidden.sealed = key != NULL;
+  hidden.name[0] = '\0'; /* its own events say it */
   struct rp__op ops[2] = {
       {.type = RP_OP_SESSION_PUT, .session_id = row->id, .now_ms = rp__engine_now(e), .u.session_put.row = &hidden},
       {.type = RP_OP_SCOPE_SET, .session_id = row->id, .u.scope_set = {.scope = row->scope, .row = &scope}},

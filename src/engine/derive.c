@@ -3,6 +3,7 @@
 
 #include "engine/capture.h"
 #include "engine/memory.h"
+#include "facets/settings.h"
 
 #define CONFIDENCE_DEFAULT 1.0
 
@@ -119,6 +120,17 @@ static int derive_confidence(rp_session *s, const struct rp__event *ev, struct r
   return 0;
 }
 
+bool rp__derive_name(rp_session *s, struct rp__json name, struct rp__buf *text, struct rp__op *ret)
+{
+  bool taken = name.type == RP_JSON_STRING && name.n <= RP_SESSION_NAME_MAX;
+  if (s->key || (!taken && name.type != RP_JSON_NULL)) return false;
+  if (taken) (void)rp__json_text(name, text);
+  ret->type = RP_OP_SESSION_SET;
+  ret->u.session_set.fields = RP_SET_NAME;
+  ret->u.session_set.name = text->n ? text->p : NULL;
+  return true;
+}
+
 int rp__derive(rp_session *s, const struct rp__event *ev, size_t append_op, size_t offset, struct rp__derived *d,
                struct rp__op *ret, bool *ret_any, rp_error *err)
 {
@@ -128,6 +140,10 @@ int rp__derive(rp_session *s, const struct rp__event *ev, size_t append_op, size
   *ret_any = true;
   if (ev->kind == RP_KIND_LEARNING) return derive_learning(s, ev, d, ret, ret_any, err);
   if (ev->kind == RP_KIND_CONFIDENCE) return derive_confidence(s, ev, d, ret, ret_any, err);
+  if (ev->kind == RP_KIND_SESSION) {
+    *ret_any = rp__derive_name(s, rp__json_get(ev->body, "name"), &d->content, ret);
+    return d->content.err ? rp__fail_nomem(err) : 0;
+  }
   ret->u.task_put.append_op = append_op;
   ret->u.task_put.offset = offset;
   return derive_task(s, ev, ret, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows that follow from events and are written in the transaction of the append: the scope's newest word on a task
- * (X-07) and its memories (X-17). The journal is the truth; these only make questions about the scope cheap.
+ * (X-07), its memories (X-17), and a session's name. The journal is the truth; these only make questions about the
+ * scope cheap.
  */
 #ifndef RP_ENGINE_DERIVE_H
 #define RP_ENGINE_DERIVE_H
@@ -11,7 +12,7 @@
 /* Whether an event of that kind has rows that follow from it. */
 static inline bool rp__derives(enum rp__kind k)
 {
-  return k == RP_KIND_TASK || k == RP_KIND_LEARNING || k == RP_KIND_CONFIDENCE;
+  return k == RP_KIND_TASK || k == RP_KIND_LEARNING || k == RP_KIND_CONFIDENCE || k == RP_KIND_SESSION;
 }
 
 /* What one event's op points to, until the commit is over. */
@@ -25,6 +26,10 @@ void rp__derived_done(struct rp__derived *d);
 /* The op for an event, the `offset`th of the append at place `append_op`. *ret_any false: none follows after all. */
 int rp__derive(rp_session *s, const struct rp__event *ev, size_t append_op, size_t offset, struct rp__derived *d,
                struct rp__op *ret, bool *ret_any, rp_error *err);
+
+/* The op that calls the session by `name`, a string or null; false: it is none that is taken, or the scope is sealed.
+ */
+bool rp__derive_name(rp_session *s, struct rp__json name, struct rp__buf *text, struct rp__op *ret);
 
 /* The hash of a task's id, keyed in a sealed scope. */
 uint64_t rp__task_hash(const struct rp__key *key, const char *task_id);

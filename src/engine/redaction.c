@@ -223,6 +223,31 @@ static int renew_record(rp_session *s, const struct rp__session_row *row, rp_err
   return rc;
 }
 
+/* The row says what the masked journal says. */
+static int renew_name(rp_session *s, const struct rp__session_row *row, rp_error *err)
+{
+  static const char *const part[] = {"settings", NULL};
+  struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536), doc RP_AUTOBUF = RP_BUF(RP_BODY_MAX),
+                          text RP_AUTOBUF = RP_BUF(8192);
+  struct rp__fold *f = NULL;
+  struct rp__jw w = RP_JW(&doc);
+  if (!row->name[0]) return 0;
+  pthread_mutex_lock(&s->lock);
+  int rc = rp__state_use(s, &f, &warnings, err);
+  if (!rc) {
+    rp__jw_object(&w);
+    rp__fold_show_some(f, part, rp__engine_now(s->e), &w);
+    rp__jw_end_object(&w);
+  }
+  if (f) rp__state_release(s, f);
+  pthread_mutex_unlock(&s->lock);
+  if (rc || doc.err) return rc ? rc : rp__fail_nomem(err);
+  struct rp__json settings = rp__json_get(rp__json_trusted(doc.p, doc.n), "settings");
+  struct rp__op op = {.session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e)};
+  if (!rp__derive_name(s, rp__json_get(settings, "name"), &text, &op)) return 0;
+  return text.err ? rp__fail_nomem(err) : rp__engine_commit(s->e, &op, 1, RP_DISK, err);
+}
+
 /* Records of the audit log that tell of what is masked now lose their fields; the chain stays whole (decision 13). */
 struct telling {
   const struct rp__redactor *r;
@@ -271,6 +296,7 @@ static int renew(rp_session *s, const struct rp__redactor *r, const struct rp__s
   int rc = drop_snapshots(s, err);
   if (!rc && row->last_seq) rc = rp__checkpoint(s, "manual", NULL, err);
   if (!rc) rc = renew_record(s, row, err);
+  if (!rc) rc = renew_name(s, row, err);
   if (!rc) rc = erase_audits(s, r, err);
   return rc;
 }

@@ -262,6 +262,7 @@ static rp_session_info info_of(const struct rp__session_row *r)
       .channel = or_null(r->channel),
       .status = rp__status_name(r->status),
       .provider = or_null(r->provider),
+      .name = or_null(r->name),
       .previous_id = or_null(r->previous_id),
       .continued_by = or_null(r->continued_by),
       .forked_from = or_null(r->forked_from),
@@ -299,6 +300,7 @@ static void info_write(const rp_session_info *i, struct rp__jw *w)
   rp__jw_ki64(w, "epoch", i->epoch);
   rp__jw_ki64(w, "bytes", i->bytes);
   if (i->provider) rp__jw_kstr(w, "provider", i->provider);
+  if (i->name) rp__jw_kstr(w, "name", i->name);
   if (i->sealed) rp__jw_kbool(w, "sealed", true);
   if (i->trashed_at) rp__jw_ktime(w, "trashed_at", i->trashed_at);
   if (i->held_at) rp__jw_ktime(w, "held_at", i->held_at);

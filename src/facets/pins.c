@@ -2,7 +2,8 @@
 /*
  * Pins (X-06): what the agent wants to keep in sight, at most ten, in the order in which they were pinned. The engine
  * refuses an eleventh with a word on what to unpin; one that is in a journal all the same changes nothing, for no pin
- * may push out another. Labels are kept bare, provenance stands beside them.
+ * may push out another. Labels are kept bare, provenance stands beside them. Beside the pins stands which were taken
+ * off or replaced, for what they said must not come back from an earlier session that still has them (X-17).
  */
 #include "facets/pins.h"
 
@@ -13,6 +14,8 @@
 
 #define CONTENT_MAX ((size_t)32 * 1024)
 #define PIN_BYTES ((size_t)40 * 1024) /* a label and a content full of escapes, and what is around them */
+#define DROPPED_BYTES ((size_t)8 * 1024)
+#define PINS_BYTES (RP_PIN_SLOTS * PIN_BYTES + DROPPED_BYTES + 64)
 
 enum { LABEL, CONTENT, IMPORTANCE, INHERITED_FROM, INHERITED_END };
 enum { CRITICAL = 1 << 0 };
@@ -31,8 +34,18 @@ static const struct rp__shape shape = {
     .max_bytes = RP_PIN_SLOTS * PIN_BYTES,
 };
 
+/* Each with the time of the newest pin of that label that went: older words on it went with it. */
+static const struct rp__shape dropped_shape = {
+    .name = "dropped_pins",
+    .columns = {[LABEL] = {"label", RP_CELL_ID, RP_COL_NEED, 0}},
+    .time_name = "pinned_at",
+    .keyed = true,
+    .max_rows = RP_DROPPED_PINS_MAX,
+    .max_bytes = DROPPED_BYTES,
+};
+
 struct pins {
-  struct rp__rows rows;
+  struct rp__rows rows, dropped;
   char suggest[RP_EVENT_ID_MAX + 1]; /* derived: the label to unpin first */
 };
 
@@ -119,6 +132,28 @@ static int choose_suggestion(struct pins *p)
 
 /* ---- events ---------------------------------------------------------------------------- */
 
+/* The pin at i goes. */
+static int note_dropped(struct pins *p, size_t i)
+{
+  RP_AUTOCELLS struct rp__cells c = {0}, label = {0};
+  const struct rp__row *pin = p->rows.v[i];
+  rp__cells_from(&c, pin);
+  label.cell[LABEL] = c.cell[LABEL];
+  size_t at = rp__rows_find(&p->dropped, label.cell[LABEL]);
+  int64_t before = at < p->dropped.count ? p->dropped.v[at]->at_ms : INT64_MIN;
+  return rp__rows_renew(&p->dropped, &dropped_shape, at, &label, RP_MAX(before, pin->at_ms));
+}
+
+/* A word that is no newer than one that went, said again or by a clock that was set back, ends the note of that one:
+ * else neither could come. */
+static int note_pinned(struct pins *p, size_t i, struct rp__str label, int64_t at_ms)
+{
+  if (i < p->rows.count && p->rows.v[i]->at_ms < at_ms) return note_dropped(p, i);
+  size_t at = rp__rows_find(&p->dropped, label);
+  if (at < p->dropped.count && p->dropped.v[at]->at_ms >= at_ms) rp__rows_drop(&p->dropped, &dropped_shape, at);
+  return 0;
+}
+
 static int apply_pin(struct pins *p, const struct rp__event *ev)
 {
   RP_AUTOCELLS struct rp__cells c = {0};
@@ -128,7 +163,8 @@ static int apply_pin(struct pins *p, const struct rp__event *ev)
   c.cell[INHERITED_FROM] = c.cell[INHERITED_END] = (struct rp__str){0};
   size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
   if (i == RP_PIN_SLOTS) return 0;
-  return rp__rows_put(&p->rows, &shape, i, &c, ev->at_ms);
+  rc = note_pinned(p, i, c.cell[LABEL], ev->at_ms);
+  return rc ? rc : rp__rows_put(&p->rows, &shape, i, &c, ev->at_ms);
 }
 
 static int apply_unpin(struct pins *p, const struct rp__event *ev)
@@ -142,8 +178,10 @@ static int apply_unpin(struct pins *p, const struct rp__event *ev)
   if (rc == 0) rc = rp__cells_text(&shape, &c, LABEL, rp__pin_bare(label));
   if (rc) return rc;
   size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
-  if (i < p->rows.count) rp__rows_drop(&p->rows, &shape, i);
-  return 0;
+  if (i == p->rows.count) return 0;
+  rc = note_dropped(p, i);
+  if (rc == 0) rp__rows_drop(&p->rows, &shape, i);
+  return rc;
 }
 
 static int inherit(struct pins *p, struct rp__json item, int64_t now)
@@ -154,7 +192,9 @@ static int inherit(struct pins *p, struct rp__json item, int64_t now)
   if (rc || !ok) return rc;
   size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
   if (i < p->rows.count || i == RP_PIN_SLOTS) return 0;
-  return rp__rows_put(&p->rows, &shape, i, &c, rp__rows_time(item, "pinned_at", now));
+  int64_t at_ms = rp__rows_time(item, "pinned_at", now);
+  rc = note_pinned(p, i, c.cell[LABEL], at_ms);
+  return rc ? rc : rp__rows_put(&p->rows, &shape, i, &c, at_ms);
 }
 
 static int apply_restored(struct pins *p, const struct rp__event *ev)
@@ -184,12 +224,29 @@ static int pins_apply(void *state, const struct rp__event *ev)
 
 static bool pins_empty(const void *state)
 {
+  const struct pins *p = state;
+  return p->rows.count == 0 && p->dropped.count == 0;
+}
+
+static bool pins_silent(const void *state)
+{
   return ((const struct pins *)state)->rows.count == 0;
 }
 
+/* The array alone where nothing went, as before there were notes of that. */
 static void pins_save(const void *state, struct rp__jw *w)
 {
-  rp__rows_save(&((const struct pins *)state)->rows, &shape, w);
+  const struct pins *p = state;
+  if (p->dropped.count == 0) {
+    rp__rows_save(&p->rows, &shape, w);
+    return;
+  }
+  rp__jw_object(w);
+  rp__jw_key(w, "pins");
+  rp__rows_save(&p->rows, &shape, w);
+  rp__jw_key(w, "dropped");
+  rp__rows_save(&p->dropped, &dropped_shape, w);
+  rp__jw_end_object(w);
 }
 
 static void pins_show(const void *state, int64_t now_ms, struct rp__jw *w)
@@ -201,22 +258,27 @@ static void pins_show(const void *state, int64_t now_ms, struct rp__jw *w)
 static int pins_load(void *state, struct rp__json v, rp_error *err)
 {
   struct pins *p = state;
-  int rc = rp__rows_load(&p->rows, &shape, v, err);
+  bool both = v.type == RP_JSON_OBJECT;
+  int rc = rp__rows_load(&p->rows, &shape, both ? rp__json_get(v, "pins") : v, err);
+  if (rc == 0 && both) rc = rp__rows_load(&p->dropped, &dropped_shape, rp__json_get(v, "dropped"), err);
   if (rc) return rc;
   return choose_suggestion(p) ? rp__fail_nomem(err) : 0;
 }
 
 static void pins_done(void *state)
 {
-  rp__rows_done(&((struct pins *)state)->rows);
+  struct pins *p = state;
+  rp__rows_done(&p->rows);
+  rp__rows_done(&p->dropped);
 }
 
 const struct rp__facet_ops rp__facet_pins = {
     .name = "pins",
     .state_size = sizeof(struct pins),
-    .max_bytes = RP_PIN_SLOTS * PIN_BYTES + 2,
+    .max_bytes = PINS_BYTES,
     .apply = pins_apply,
     .empty = pins_empty,
+    .silent = pins_silent,
     .save = pins_save,
     .show = pins_show,
     .load = pins_load,
@@ -251,4 +313,11 @@ const char *rp__pins_suggest(const struct rp__fold *f)
 {
   const struct pins *p = pins_of(f);
   return p && p->rows.count ? p->suggest : NULL;
+}
+
+void rp__pins_dropped(const struct rp__fold *f, struct rp__jw *w)
+{
+  static const struct rp__rows none;
+  const struct pins *p = pins_of(f);
+  rp__rows_show(p ? &p->dropped : &none, &dropped_shape, w);
 }

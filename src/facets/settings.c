@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Name, settings and metadata of the session, merged from `session` events (C-11); null takes a member away. */
-#include "facets/table.h"
+#include "facets/settings.h"
 
 #include "facets/merge.h"
+#include "facets/table.h"
 
-#define NAME_RAW_MAX ((size_t)2048)      /* a longer name is not taken */
 #define SETTINGS_MAX ((size_t)48 * 1024) /* a table of emotions is among them */
 #define META_MAX ((size_t)16 * 1024)
 
@@ -17,7 +17,7 @@ struct settings {
 static int set_name(struct settings *s, struct rp__json v)
 {
   char *copy = NULL;
-  bool taken = v.type == RP_JSON_STRING && v.n <= NAME_RAW_MAX;
+  bool taken = v.type == RP_JSON_STRING && v.n <= RP_SESSION_NAME_MAX;
   if (!taken && v.type != RP_JSON_NULL) return 0;
   if (taken) {
     copy = malloc(v.n);
@@ -82,7 +82,7 @@ static int settings_load(void *state, struct rp__json v, rp_error *err)
 {
   struct settings *s = state;
   struct rp__json name = rp__json_get(v, "name");
-  if (name.type != RP_JSON_NULL && (name.type != RP_JSON_STRING || name.n > NAME_RAW_MAX))
+  if (name.type != RP_JSON_NULL && (name.type != RP_JSON_STRING || name.n > RP_SESSION_NAME_MAX))
     return corrupt(err, "settings.name");
   if (set_name(s, name)) return rp__fail_nomem(err);
   int rc = load_object(&s->settings, rp__json_get(v, "settings"), SETTINGS_MAX, "settings.settings", err);
@@ -101,7 +101,7 @@ static void settings_done(void *state)
 const struct rp__facet_ops rp__facet_settings = {
     .name = "settings",
     .state_size = sizeof(struct settings),
-    .max_bytes = NAME_RAW_MAX + SETTINGS_MAX + META_MAX + 64,
+    .max_bytes = RP_SESSION_NAME_MAX + SETTINGS_MAX + META_MAX + 64,
     .apply = settings_apply,
     .empty = settings_empty,
     .save = settings_save,

@@ -43,7 +43,8 @@ struct rp__json_limits {
  * its value. On failure RP_E_JSON with the byte offset in the message
  * ("byte 17: …"), or RP_E_TOO_LARGE when there are too many bytes or levels.
  * Duplicate keys are found by their decoded form, in time n log n; large objects
- * allocate for that (RP_E_NOMEM). `limits` may be NULL.
+ * allocate for that (RP_E_NOMEM). Half a surrogate pair as an escape ("\\ud83d", what is
+ * left of a cut emoji) is accepted; decoded it is U+FFFD. `limits` may be NULL.
  */
 int rp__json_parse(const char *bytes, size_t n, const struct rp__json_limits *limits, struct rp__json *ret,
                    rp_error *err);

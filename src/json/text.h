@@ -12,8 +12,8 @@ int rp__json_hex4(const char *at);
 
 /*
  * Decodes the escape at *at (a backslash) into `out`, moves *at behind it and
- * returns the number of bytes, 1 to 4, never more than it read. In unchecked bytes half a
- * surrogate pair reads as U+FFFD, and an unknown escape as the character itself.
+ * returns the number of bytes, 1 to 4, never more than it read. Half a surrogate pair
+ * reads as U+FFFD, and in unchecked bytes an unknown escape as the character itself.
  */
 unsigned rp__json_unescape(const char **at, const char *end, char out[4]);
 

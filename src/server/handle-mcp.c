@@ -32,17 +32,38 @@ static bool is_modern(const struct rp__call *c)
 
 struct known {
   const char *scope;
-  bool found, is_mcp;
+  bool found, is_mcp, ended;
+  int64_t seq;
   char id[RP_ID_MAX + 1];
 };
 
 static int on_known(void *ctx, const rp_session_info *info)
 {
   struct known *k = ctx;
-  k->found = !info->ended_at && !info->trashed_at && strcmp(info->scope, k->scope) == 0;
+  k->found = !info->trashed_at && strcmp(info->scope, k->scope) == 0;
+  k->ended = info->ended_at != 0;
+  k->seq = info->seq;
   k->is_mcp = info->channel && strcmp(info->channel, CHANNEL) == 0;
   rp__text_copy(k->id, sizeof k->id, info->id);
   return 0;
+}
+
+static int on_last(void *ctx, const rp_event_info *ev)
+{
+  struct rp__json reason = rp__json_get(rp__json_trusted(ev->body, ev->body_len), "reason");
+  *(bool *)ctx = rp__json_eq(reason, RP_MCP_END_AGAIN) || rp__json_eq(reason, RP_MCP_END_STOP);
+  return 0;
+}
+
+/* Whether it was this server's doing that it ended: its client knows nothing of that, and goes on. */
+static bool goes_on(const struct rp__call *c, const struct known *k)
+{
+  rp_session *s = NULL;
+  bool ours = false;
+  if (!k->ended || !k->is_mcp || rp_attach(c->srv->engine, k->id, &s, NULL)) return !k->ended;
+  if (rp_events(s, k->seq - 1, 1, on_last, &ours, NULL)) ours = false;
+  rp_session_detach(s);
+  return ours;
 }
 
 /* By exact id. What is over, or of another scope, is not there: the client is to begin anew. */
@@ -50,7 +71,8 @@ static int find_named(const struct rp__call *c, const char *name, struct known *
 {
   int rc = rp__name_ok(name) ? rp_show(c->srv->engine, name, on_known, k, err) : 0;
   if (rc && rc != RP_E_SESSION_NOT_FOUND && rc != RP_E_AMBIGUOUS) return rc;
-  if (!rc && k->found && strcmp(k->id, name) == 0) return 0;
+  k->found = !rc && k->found && strcmp(k->id, name) == 0 && goes_on(c, k);
+  if (k->found) return 0;
   return rp__fail_field(err, RP_E_SESSION_NOT_FOUND, SESSION_HEADER, "there is no open session of that id");
 }
 
@@ -84,8 +106,20 @@ static int join_living(struct rp__mcp *m, const struct rp__rpc *r, rp_error *err
   return rc || !alive ? rc : rp__mind_begin(&m->mind, err);
 }
 
+/* By what a client that comes again is known: its token's name, if it has one, and its own. */
+static void name_client(const struct rp__call *c, const struct rp__rpc *r, char ret[RP_CALL_TEXT])
+{
+  bool sound = r->type == RP_RPC_REQUEST && rp__json_get(r->params, "protocolVersion").type == RP_JSON_STRING;
+  char *name RP_AUTOFREE = rp__json_dup(rp__json_get(rp__json_get(r->params, "clientInfo"), "name"));
+  ret[0] = '\0';
+  if (!sound || !name || !rp__json_eq(r->method, "initialize")) return;
+  char text[RP_CALL_TEXT];
+  snprintf(text, sizeof text, "%s/%s", c->who.who == RP_WHO_TOKEN ? c->who.name : "", name);
+  rp__place_id(CHANNEL, text, ret);
+}
+
 /* Nothing is begun here: what needs a session begins or joins the one that `ref` names. */
-static int find_session(const struct rp__call *c, struct rp__mcp *m, rp_error *err)
+static int find_session(const struct rp__call *c, struct rp__mcp *m, char client[RP_CALL_TEXT], rp_error *err)
 {
   const char *name = rp__request_header(c->req, SESSION_HEADER);
   bool modern = is_modern(c);
@@ -95,6 +129,8 @@ static int find_session(const struct rp__call *c, struct rp__mcp *m, rp_error *e
   int rc = name && !modern ? find_named(c, name, &k, err) : 0;
   if (rc) return rc;
   rp__rpc_look(body.p ? body.p : "", body.n, &r);
+  if (!m->mind.reads_only) name_client(c, &r, client);
+  rp__mcp_seats_again(c->srv->mcp, m->mind.scope, client);
   if (k.found)
     memcpy(m->mind.ref, k.id, sizeof k.id);
   else if (m->mind.reads_only)
@@ -103,7 +139,7 @@ static int find_session(const struct rp__call *c, struct rp__mcp *m, rp_error *e
     own_key(c, m->mind.ref);
   else
     shared_key(&r, m->mind.ref);
-  m->stateless = !k.found && !rp__json_eq(r.method, "initialize");
+  m->stateless = !k.found;
   return join_living(m, &r, err);
 }
 
@@ -120,7 +156,7 @@ static int find_scope(struct rp__call *c, struct rp__mcp *m, rp_error *err)
 
 /* ---- one message ---- */
 
-static void finish(struct rp__call *c, struct rp__mcp *m, const struct rp__mcp_reply *reply)
+static void finish(struct rp__call *c, struct rp__mcp *m, const struct rp__mcp_reply *reply, const char *client)
 {
   const char *id = m->mind.s ? rp_session_id(m->mind.s) : NULL;
   c->status = rp__mcp_status(reply);
@@ -131,7 +167,23 @@ static void finish(struct rp__call *c, struct rp__mcp *m, const struct rp__mcp_r
     c->header = (struct rp__header){SESSION_HEADER, c->header_text};
   }
   if (!id && m->mind.ref[0] && !m->stateless) id = m->mind.ref; /* named by its client, and not needed this time */
-  if (id && !m->mind.reads_only) rp__mcp_seats_use(c->srv->mcp, id);
+  if (id && !m->mind.reads_only) rp__mcp_seats_use(c->srv->mcp, id, client[0] ? client : NULL);
+}
+
+/* Of those who come at once, one begins what is not there, and the others join it. */
+static void handle(struct rp__call *c, struct rp__mcp *m, struct rp__mcp_reply *ret)
+{
+  struct rp__str body = rp__request_body(c->req);
+  pthread_mutex_t *lock = NULL;
+  char id[RP_ID_MAX + 1];
+  bool alive = false;
+  if (m->mind.ref[0] && !m->mind.reads_only && !m->mind.s) {
+    lock = rp__mcp_seats_lock(c->srv->mcp, m->mind.scope, m->mind.ref);
+    if (rp__mind_resolve(&m->mind, m->mind.ref, id, NULL) == 0) rp_alive(m->mind.e, id, &alive, NULL);
+    if (alive) pthread_mutex_unlock(RP_TAKE(lock));
+  }
+  rp__mcp_handle(m, body.p ? body.p : "", body.n, &c->out, ret);
+  if (lock) pthread_mutex_unlock(lock);
 }
 
 int rp__handle_mcp(struct rp__call *c, rp_error *err)
@@ -143,12 +195,12 @@ int rp__handle_mcp(struct rp__call *c, rp_error *err)
                       .head = &head,
                       .words = words};
   struct rp__mcp_reply reply;
-  struct rp__str body = rp__request_body(c->req);
+  char client[RP_CALL_TEXT] = "";
   int rc = find_scope(c, &m, err);
-  if (!rc) rc = find_session(c, &m, err);
+  if (!rc) rc = find_session(c, &m, client, err);
   if (rc) return rc;
-  rp__mcp_handle(&m, body.p ? body.p : "", body.n, &c->out, &reply);
-  finish(c, &m, &reply);
+  handle(c, &m, &reply);
+  finish(c, &m, &reply, client);
   rp__mind_leave(&m.mind);
   return 0;
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/mcp-seats.h"
 
-#include <pthread.h>
-
+#include "base/text.h"
 #include "server/server.h"
+
+#define CLIENT_TEXT 64
+#define BEGIN_LOCKS 64 /* keys that share one wait for each other now and then */
 
 struct seat {
   struct rp__entry *entry; /* NULL: free */
   int64_t used_ms;         /* monotonic */
+  char client[CLIENT_TEXT];
 };
 
 struct rp__mcp_seats {
   struct rp__server *srv;
-  pthread_mutex_t lock;
+  pthread_mutex_t lock, begin[BEGIN_LOCKS];
   struct seat *v;
   size_t n, cap, max;
   int64_t silence_ms;
@@ -35,6 +38,7 @@ int rp__mcp_seats_new_of(struct rp__server *srv, size_t max, struct rp__mcp_seat
   rp_free(text);
   if (!s) return rp__fail_nomem(err);
   pthread_mutex_init(&s->lock, NULL);
+  for (size_t i = 0; i < BEGIN_LOCKS; i++) pthread_mutex_init(&s->begin[i], NULL);
   *ret = s;
   return 0;
 }
@@ -49,6 +53,7 @@ void rp__mcp_seats_free(struct rp__mcp_seats *s)
   if (!s) return;
   for (size_t i = 0; i < s->n; i++) rp__registry_put(s->srv->registry, s->v[i].entry);
   pthread_mutex_destroy(&s->lock);
+  for (size_t i = 0; i < BEGIN_LOCKS; i++) pthread_mutex_destroy(&s->begin[i]);
   free(s->v);
   free(s);
 }
@@ -90,29 +95,32 @@ static bool grow(struct rp__mcp_seats *s)
 }
 
 /* Whether there was one; a NULL entry only looks. What must be put back without the lock is in *ret_out. */
-static bool settle(struct rp__mcp_seats *s, const char *id, struct rp__entry *entry, struct rp__entry **ret_out)
+static bool settle(struct rp__mcp_seats *s, const char *id, struct rp__entry *entry, const char *client,
+                   struct rp__entry **ret_out)
 {
   *ret_out = entry;
   pthread_mutex_lock(&s->lock);
   struct seat *seat = find(s, id);
+  bool there = seat != NULL;
   if (seat) seat->used_ms = now_ms();
   if (!seat && entry) {
     *ret_out = s->n == s->max ? take_out(s, most_silent(s)) : NULL;
     if (grow(s))
-      s->v[s->n++] = (struct seat){entry, now_ms()};
+      *(seat = &s->v[s->n++]) = (struct seat){.entry = entry, .used_ms = now_ms()};
     else
       *ret_out = entry;
   }
+  if (seat && client) rp__text_copy(seat->client, sizeof seat->client, client);
   pthread_mutex_unlock(&s->lock);
-  return seat != NULL;
+  return there;
 }
 
-void rp__mcp_seats_use(struct rp__mcp_seats *s, const char *id)
+void rp__mcp_seats_use(struct rp__mcp_seats *s, const char *id, const char *client)
 {
   struct rp__entry *entry = NULL, *out;
-  if (settle(s, id, NULL, &out) || rp__registry_get(s->srv->registry, id, &entry, NULL)) return;
+  if (settle(s, id, NULL, client, &out) || rp__registry_get(s->srv->registry, id, &entry, NULL)) return;
   rp_heartbeat(rp__entry_session(entry), NULL);
-  settle(s, id, entry, &out);
+  settle(s, id, entry, client, &out);
   rp__registry_put(s->srv->registry, out);
 }
 
@@ -123,6 +131,66 @@ void rp__mcp_seats_leave(struct rp__mcp_seats *s, const char *id)
   struct rp__entry *entry = seat ? take_out(s, seat) : NULL;
   pthread_mutex_unlock(&s->lock);
   rp__registry_put(s->srv->registry, entry);
+}
+
+/* ---- beginning ---- */
+
+pthread_mutex_t *rp__mcp_seats_lock(struct rp__mcp_seats *s, const char *scope, const char *key)
+{
+  size_t hash = 0;
+  for (; *scope; scope++) hash = hash * 31 + (unsigned char)*scope;
+  for (; *key; key++) hash = hash * 31 + (unsigned char)*key;
+  pthread_mutex_t *lock = &s->begin[hash % BEGIN_LOCKS];
+  pthread_mutex_lock(lock);
+  return lock;
+}
+
+static void end_entry(struct rp__mcp_seats *s, struct rp__entry *entry, const char *reason)
+{
+  rp_end(rp__entry_session(entry), reason, NULL);
+  rp__registry_forget(s->srv->registry, rp__entry_id(entry));
+  rp__registry_put(s->srv->registry, entry);
+}
+
+/* One seat of theirs, out of the table. The one used last comes last: it is what the next session inherits from. */
+static struct rp__entry *take_left(struct rp__mcp_seats *s, const char *scope, const char *client)
+{
+  struct seat *found = NULL;
+  char name[CLIENT_TEXT];
+  rp__text_copy(name, sizeof name, client);
+  pthread_mutex_lock(&s->lock);
+  for (size_t i = 0; i < s->n; i++) {
+    struct seat *seat = &s->v[i];
+    bool theirs = strcmp(seat->client, name) == 0 && strcmp(rp__entry_scope(seat->entry), scope) == 0;
+    if (theirs && (!found || seat->used_ms < found->used_ms)) found = seat;
+  }
+  struct rp__entry *entry = found ? take_out(s, found) : NULL;
+  pthread_mutex_unlock(&s->lock);
+  return entry;
+}
+
+void rp__mcp_seats_again(struct rp__mcp_seats *s, const char *scope, const char *client)
+{
+  struct rp__entry *entry;
+  while (client[0] && (entry = take_left(s, scope, client))) end_entry(s, entry, RP_MCP_END_AGAIN);
+}
+
+/* ---- stopping ---- */
+
+static struct rp__entry *take_any(struct rp__mcp_seats *s)
+{
+  pthread_mutex_lock(&s->lock);
+  struct rp__entry *entry = s->n ? take_out(s, &s->v[s->n - 1]) : NULL;
+  pthread_mutex_unlock(&s->lock);
+  return entry;
+}
+
+void rp__mcp_seats_stop(struct rp__mcp_seats *s, int64_t ms)
+{
+  int64_t until = now_ms() + ms;
+  struct rp__entry *entry;
+  while (now_ms() < until && !(s->srv->hurry && atomic_load(s->srv->hurry)) && (entry = take_any(s)))
+    end_entry(s, entry, RP_MCP_END_STOP);
 }
 
 /* ---- tending ---- */

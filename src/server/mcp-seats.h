@@ -6,7 +6,13 @@
 #ifndef RP_SERVER_MCP_SEATS_H
 #define RP_SERVER_MCP_SEATS_H
 
+#include <pthread.h>
+
 #include "server/registry.h"
+
+/* Why this server ends a session that its client may still believe in: named again, it goes on. */
+#define RP_MCP_END_AGAIN "client came again"
+#define RP_MCP_END_STOP "server stopped"
 
 #define RP_MCP_SEATS_MAX 4096 /* past it, the one that was silent the longest is let go: its heartbeats stop */
 
@@ -17,8 +23,20 @@ int rp__mcp_seats_new(struct rp__server *srv, struct rp__mcp_seats **ret, rp_err
 /* The same with another bound. */
 int rp__mcp_seats_new_of(struct rp__server *srv, size_t max, struct rp__mcp_seats **ret, rp_error *err);
 void rp__mcp_seats_free(struct rp__mcp_seats *s); /* the sessions go on; NULL is fine */
-/* The session was used just now. Any thread. */
-void rp__mcp_seats_use(struct rp__mcp_seats *s, const char *id);
+/* The session was used just now; by whom is told when it begins (NULL: as before). Any thread. */
+void rp__mcp_seats_use(struct rp__mcp_seats *s, const char *id, const char *client);
+/*
+ * A client begins anew: ends what it has in the scope, so that the new session inherits from it. Most clients leave
+ * without a word; where it was another one of the same name, that one goes on with its next request. Any thread.
+ */
+void rp__mcp_seats_again(struct rp__mcp_seats *s, const char *scope, const char *client);
+/*
+ * Only one at a time begins what a key of a scope names; the others find it begun. Returns what is to be unlocked. Any
+ * thread.
+ */
+pthread_mutex_t *rp__mcp_seats_lock(struct rp__mcp_seats *s, const char *scope, const char *key);
+/* The server stops: ends those that it can within so many ms, in good order. No request is served any more. */
+void rp__mcp_seats_stop(struct rp__mcp_seats *s, int64_t ms);
 /* It is over. Any thread. */
 void rp__mcp_seats_leave(struct rp__mcp_seats *s, const char *id);
 /* A job of the background work: signs of life, and the end of who is silent. */

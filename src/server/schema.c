@@ -78,7 +78,7 @@ const struct rp__schema rp__schemas[] = {
       "previous_session_id":{"type":["string","null"]},"continued_by":{"type":["string","null"]},
       "crash_recovered":{"type":"boolean"},"schema_version":{"const":1},
       "seq":{"type":"integer","minimum":0},"epoch":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0},
-      "provider":{"type":"string"},"sealed":{"const":true},"forked_from":{"type":"string"},
+      "provider":{"type":"string"},"name":{"type":"string"},"sealed":{"const":true},"forked_from":{"type":"string"},
       "forked_at_seq":{"type":"integer"},"meta":{"type":"object"},
       "trashed_at":{"$ref":"#/components/schemas/Time"},"held_at":{"$ref":"#/components/schemas/Time"}}}),
   SCHEMA("SessionList", {"type":"object","required":["sessions","next_cursor"],"additionalProperties":false,

@@ -340,6 +340,7 @@ static int64_t drain_spill(struct rp__server *s)
  */
 static void close_left(struct rp__server *s)
 {
+  if (s->mcp) rp__mcp_seats_stop(s->mcp, RP_SERVER_LEAVE_MS);
   if (!s->channels || !s->pool) return;
   size_t open = rp__channels_leave_now(s, !atomic_load(&s->replaced), RP_SERVER_LEAVE_MS);
   if (open)

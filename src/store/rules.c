@@ -15,6 +15,7 @@ void rp__session_row_done(struct rp__session_row *r)
 void rp__record_row_done(struct rp__record_row *r)
 {
   for (size_t i = 0; i < RP_PARTS_MAX; i++) free(RP_TAKE(r->part[i]));
+  free(RP_TAKE(r->dropped));
   free(RP_TAKE(r->sealed_body));
 }
 
@@ -224,6 +225,8 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
     rc = row_meta(row, op->u.session_set.meta, err);
     if (rc != 0) return rc;
   }
+  if (fields & RP_SET_NAME)
+    rp__text_copy(row->name, sizeof row->name, op->u.session_set.name ? op->u.session_set.name : "");
   if (fields & RP_SET_CRASH) row->crash_recovered = op->u.session_set.crash_recovered;
   if (fields & RP_SET_HIDDEN) row->hidden = op->u.session_set.hidden;
   if ((fields & RP_SET_TRASH) && op->u.session_set.trashed_at && (rc = rp__rule_held(row, err))) return rc;

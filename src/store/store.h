@@ -28,6 +28,7 @@
 #include "core/lifecycle.h"
 
 #define RP_NAME (RP_ID_MAX + 1)
+#define RP_TITLE 257 /* bytes of a session's name in its row, NUL included */
 
 /* ---- rows ------------------------------------------------------------- */
 
@@ -42,6 +43,7 @@ struct rp__session_row {
   int64_t bytes;                                  /* of all bodies */
   int64_t created_at, last_activity_at, ended_at; /* ms */
   char previous_id[RP_NAME], continued_by[RP_NAME], forked_from[RP_NAME];
+  char name[RP_TITLE]; /* what `session` events call it, cut; empty: none, or the scope is sealed */
   int64_t forked_at_seq;
   bool crash_recovered;
   bool sealed;
@@ -116,10 +118,11 @@ struct rp__record_row {
   bool crash_recovered;
   bool archived; /* session_states has it no more; the cold file does */
   int64_t n_tasks;
-  bool has_critical;
+  bool has_critical;              /* as in rp__record_parts */
   uint64_t topics[RP_TOPICS_MAX]; /* sorted, of 32 bits each: rp__topic_set */
   size_t n_topics;
   char *part[RP_PARTS_MAX]; /* owned; as rp__record_names */
+  char *dropped;            /* owned; RP_RECORD_DROPPED, a JSON array or NULL; NULL too when sealed */
   char *sealed_body;        /* owned; NULL in an open scope */
   size_t sealed_len;
 };
@@ -211,6 +214,7 @@ enum {
   RP_SET_COUNTERS = 32, /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
   RP_SET_TRASH = 128,   /* trashed_at := trashed_at; 0 takes it out. RP_E_EXISTS: its key is another's by now */
   RP_SET_HOLD = 256,    /* held_at := held_at */
+  RP_SET_NAME = 512,    /* name := name; NULL takes it away */
   RP_SET_TIMES = 64,    /* import: created_at, last_activity_at, ended_at, status, crash_recovered as in `row` */
 };
 
@@ -245,7 +249,7 @@ struct rp__op {
       enum rp__move move;
       int64_t ended_at;
       bool crash_recovered, hidden;
-      const char *continued_by, *meta;
+      const char *continued_by, *meta, *name;
       int64_t trashed_at, held_at;
       int64_t quiet_since; /* not 0: RP_E_FENCED unless last_activity_at is this */
       const struct rp__session_row *row;

@@ -13,6 +13,8 @@ static const char *const contents[RP_PARTS_MAX] = {"[{\"label\":\"CRITICAL\",\"c
                                                    "[]"};
 
 /* A record whose parts are the texts above; rp__record_row_done frees it. */
+#define WENT "[{\"label\":\"gone\",\"pinned_at\":\"2026-01-01T00:00:00.000Z\"}]" /* */
+
 static struct rp__record_row record_new(const char *id, int64_t end)
 {
   struct rp__record_row row = {.start_ms = NOW - 5000,
@@ -69,6 +71,7 @@ static void a_record_comes_back_whole(void **state)
   struct suite *f = *state;
   struct rp__record_row row = record_new("a", NOW);
   row.crash_recovered = true;
+  assert_non_null(row.dropped = strdup(WENT));
   suite_put(f, "a");
   assert_int_equal(record_missing(f, "a"), RP_E_RECORD_NOT_FOUND);
   assert_int_equal(record_put(f, &row), 0);
@@ -89,6 +92,7 @@ static void a_record_comes_back_whole(void **state)
     assert_int_equal(got.n_topics, 3);
     assert_memory_equal(got.topics, row.topics, 3 * sizeof row.topics[0]);
     for (int i = 0; i < RP_PARTS_MAX; i++) assert_string_equal(got.part[i], contents[i]);
+    assert_string_equal(got.dropped, WENT);
     assert_null(got.sealed_body);
     rp__record_row_done(&got);
     if (!suite_reopen(f)) break;

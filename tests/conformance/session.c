@@ -132,6 +132,39 @@ static void the_first_successor_stays(void **state)
   assert_null(row.meta);
 }
 
+static void assert_name(struct suite *f, const char *name)
+{
+  struct rp__session_row row = suite_row(f, "a");
+  assert_string_equal(row.name, name);
+  rp__session_row_done(&row);
+}
+
+/* C-11: the name of the newest `session` event, for lists */
+static void a_name_is_kept_and_cut(void **state)
+{
+  struct suite *f = *state;
+  char many[2 * RP_TITLE];
+  suite_put(f, "a");
+  assert_name(f, "");
+  struct rp__op op = op_set("a", RP_SET_NAME);
+  op.u.session_set.name = "caf\xc3\xa9";
+  assert_int_equal(suite_op(f, &op), 0);
+  struct rp__op other = op_set("a", RP_SET_CRASH);
+  assert_int_equal(suite_op(f, &other), 0);
+  assert_name(f, "caf\xc3\xa9");
+  if (suite_reopen(f)) assert_name(f, "caf\xc3\xa9");
+  memset(many, 'x', sizeof many - 1);
+  many[sizeof many - 1] = '\0';
+  memcpy(many + RP_TITLE - 2, "\xc3\xa9", 2); /* never in the middle of a character */
+  op.u.session_set.name = many;
+  assert_int_equal(suite_op(f, &op), 0);
+  many[RP_TITLE - 2] = '\0';
+  assert_name(f, many);
+  op.u.session_set.name = NULL;
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_name(f, "");
+}
+
 static void an_import_sets_times(void **state)
 {
   struct suite *f = *state;
@@ -277,17 +310,12 @@ static void events_are_replaced(void **state)
 }
 
 const struct CMUnitTest session_tests[] = {
-    SUITE_TEST(a_row_comes_back_whole),
-    SUITE_TEST(an_id_is_put_once),
-    SUITE_TEST(scopes_count_their_starts),
-    SUITE_TEST(moves_change_status_and_end),
-    SUITE_TEST(a_set_is_fenced),
-    SUITE_TEST(the_first_successor_stays),
-    SUITE_TEST(an_import_sets_times),
-    SUITE_TEST(counters_are_recomputed),
-    SUITE_TEST(nothing_is_left_of_a_deleted_session),
-    SUITE_TEST(a_delete_can_be_undone),
-    SUITE_TEST(every_op_can_be_undone),
+    SUITE_TEST(a_row_comes_back_whole),    SUITE_TEST(an_id_is_put_once),
+    SUITE_TEST(scopes_count_their_starts), SUITE_TEST(moves_change_status_and_end),
+    SUITE_TEST(a_set_is_fenced),           SUITE_TEST(the_first_successor_stays),
+    SUITE_TEST(a_name_is_kept_and_cut),    SUITE_TEST(an_import_sets_times),
+    SUITE_TEST(counters_are_recomputed),   SUITE_TEST(nothing_is_left_of_a_deleted_session),
+    SUITE_TEST(a_delete_can_be_undone),    SUITE_TEST(every_op_can_be_undone),
     SUITE_TEST(events_are_replaced),
 };
 const size_t session_tests_n = RP_ARRAY_SIZE(session_tests);

@@ -42,7 +42,7 @@ __attribute__((constructor)) static void leave_home(void)
 static size_t find(const struct asked *q, struct rp__json id)
 {
   size_t i = 0;
-  while (i < q->n && (strlen(q->id[i]) != id.n || memcmp(q->id[i], id.p, id.n) != 0)) i++;
+  while (i < q->n && !rp__rpc_same_id(rp__json_trusted(q->id[i], strlen(q->id[i])), id)) i++;
   return i;
 }
 
@@ -70,7 +70,7 @@ static void on_send(void *ctx, enum rp__acp_side to, const char *line, size_t n)
 {
   struct world *w = ctx;
   struct rp__rpc r;
-  rp__rpc_look(line, n, &r);
+  rp__rpc_route(line, n, &r);
   MUST(r.type != RP_RPC_BROKEN && !memchr(line, '\n', n));
   MUST(to == RP_ACP_CLIENT ? !w->gone : w->alive);
   if (r.id.type == RP_JSON_NULL) return; /* complaints about what had no id */
@@ -173,9 +173,10 @@ static void pass_time(struct world *w, rp_engine *e, int64_t ms)
 static void say(struct world *w, enum rp__acp_side from, struct rp__str line)
 {
   struct rp__rpc r;
-  rp__rpc_look(line.p, line.n, &r);
+  rp__rpc_route(line.p, line.n, &r);
   if (from == RP_ACP_AGENT && !w->alive) return;
-  if (r.type == RP_RPC_REQUEST && r.id.type != RP_JSON_NULL) ask(&w->by[from], r.id);
+  bool asks = r.type == RP_RPC_REQUEST || r.type == RP_RPC_BROKEN; /* such a one has an id if it is answered with it */
+  if (asks && r.id.type > RP_JSON_NULL) ask(&w->by[from], r.id);
   rp__acp_line(w->a, from, line.p, line.n);
 }
 

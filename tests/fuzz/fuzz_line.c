@@ -40,10 +40,24 @@ static void check_answer(struct rp__json id)
   CHECK(back.type == RP_RPC_ERROR && back.id.n == id.n && memcmp(back.id.p, id.p, id.n) == 0);
 }
 
+/* What is passed on: all that is taken strictly, and it is the same; ids are the same as themselves. */
+static void check_route(struct rp__str line, const struct rp__rpc *strict)
+{
+  struct rp__rpc r;
+  rp__rpc_route(line.p, line.n, &r);
+  CHECK(strict->type == RP_RPC_BROKEN || (r.type == strict->type && r.id.p == strict->id.p && !r.odd));
+  check_span(line, r.id), check_span(line, r.method), check_span(line, r.params);
+  check_span(line, r.result), check_span(line, r.error);
+  if (!r.id.type) return;
+  CHECK(rp__rpc_same_id(r.id, r.id));
+  check_answer(r.id);
+}
+
 static void check_message(struct rp__str line)
 {
   struct rp__rpc r;
   rp__rpc_look(line.p, line.n, &r);
+  check_route(line, &r);
   if (r.type == RP_RPC_BROKEN) {
     CHECK((r.code == -32700 || r.code == -32600) && r.why[0]);
     return;

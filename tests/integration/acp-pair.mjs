@@ -137,6 +137,21 @@ const sid = (e) => e.fresh().then((s) => s.sessionId)
 // ---- the cases ----
 
 const cases = {
+  // A judge that never says no would prove nothing.
+  async "the schema refuses"() {
+    const say = (to, m) => checker.see(to, JSON.stringify({ jsonrpc: "2.0", ...m }))
+    checker.begin()
+    assert.match(say("client", { method: "session/update", params: { sessionId: "a", update: { sessionUpdate: "plan" } } }), /SessionNotification/)
+    assert.match(say("client", { id: 1, result: {} }), /answer to nothing/)
+    assert.equal(say("agent", { id: 1, method: "session/new", params: { cwd: "/", mcpServers: [] } }), null)
+    assert.match(say("agent", { id: 1, method: "session/list", params: {} }), /used twice/)
+    assert.match(say("client", { id: 1, result: { session: "a" } }), /NewSessionResponse/)
+    assert.match(say("client", { id: 1, result: { sessionId: "a" } }), /answer to nothing/)
+    assert.match(say("client", { method: "session/updates", params: {} }), /no method/)
+    assert.match(checker.see("client", "{}"), /jsonrpc/)
+    assert.match(checker.see("client", "{"), /no JSON/)
+  },
+
   async "what is not ours passes as it came"(rig) {
     const e = await rig.open(), M = e.M.agent
     const a = e.agent.agentCapabilities
@@ -207,6 +222,27 @@ const cases = {
     assert.deepEqual(gone.data, { sessionId: id })
     assert.deepEqual(await e.request(M.session.delete, { sessionId: id }), {})
     await e.close()
+    const kept = JSON.parse(rig.cli("ls", "--json")).sessions
+    assert.deepEqual(kept.map((s) => [s.meta.acp_session_id, s.channel, s.status]), [[other, "acp", "closed"]])
+    rig.check()
+  },
+
+  async "a list of several pages"(rig) {
+    const alone = await Editor.open(rig.agent(...ALL), { npm, env: rig.env, cwd: rig.cwd })
+    const theirs = await sid(alone)
+    await alone.close()
+    const e = await rig.open(ALL), made = []
+    for (let i = 0; i < 53; i++) made.push(await sid(e))
+    const first = await e.list({ cwd: rig.cwd })
+    assert.equal(first.sessions.length, 50)
+    const second = await e.list({ cwd: rig.cwd, cursor: first.nextCursor })
+    assert.equal(second.nextCursor, undefined)
+    const all = [...first.sessions, ...second.sessions]
+    assert.deepEqual(all.map((s) => s.sessionId).sort(), [...made, theirs].sort(), "each of them once")
+    assert.equal(all.at(-1).sessionId, theirs)
+    const at = all.slice(0, -1).map((s) => s.updatedAt)
+    assert.deepEqual(at, [...at].sort().reverse(), "newest first")
+    await e.close()
     rig.check()
   },
 
@@ -224,9 +260,31 @@ const cases = {
       assert.deepEqual(await e.answer(id, "recall marzipan"), { stopReason: "end_turn", words: "marzipan: known" })
       assert.notEqual(await e.agentPid(), pid)
       const [blocks] = prompts(rig).slice(-1)
-      assert.deepEqual(blocks.map((b) => b.type), own ? ["text"] : [args[0] === "--plain" ? "text" : "resource", "text"])
+      assert.equal(blocks.at(-1).text, "recall marzipan")
+      assert.equal(blocks.length > 1, !own, "the history is for those who have none")
+      assert.ok(blocks.every((b) => b.type === "text"), "a resource would not stay where it is")
+      if (!own) assert.match(blocks[0].text, /\n\n$/, "the user's words are apart")
       const told = await loadsAs(e, id, story(e, id))
       assert.equal(told.rung, own ? args[1] : "live")
+      await e.close()
+    }
+    rig.check()
+  },
+
+  async "what the user chose outlives the agent"(rig) {
+    for (const args of [[], ["--caps", "resume"], ["--caps", "load"]]) {
+      const e = await rig.open(args), M = e.M.agent.session, sessionId = await sid(e)
+      await e.request(M.setMode, { sessionId, modeId: "code" })
+      await e.request(M.setConfigOption, { sessionId, configId: "model", value: "big" })
+      await e.prompt(sessionId, "say so")
+      const from = e.lines.length, told = e.updates(sessionId).length
+      process.kill(await e.agentPid(), "SIGKILL")
+      await e.prompt(sessionId, "say more")
+      const since = e.updates(sessionId).slice(told).map((u) => u.sessionUpdate)
+      assert.ok(!since.includes("current_mode_update") && !since.includes("config_option_update"), "nothing has changed")
+      assert.ok(e.lines.slice(from).every((l) => !l.line.includes("reprise/")), "the proxy's requests are its own")
+      const { result } = await load(e, sessionId)
+      assert.deepEqual([result.modes.currentModeId, result.configOptions[0].currentValue], ["code", "big"])
       await e.close()
     }
     rig.check()

@@ -384,6 +384,28 @@ expect_code 0
 run import - --format clawd </dev/null
 expect_code 2
 
+about 'a pin that was taken off or replaced stays so'
+day 21T09:00:00 start --scope off --id off-1
+day 21T09:00:01 pin off-1 gone 'no longer so' --importance critical
+day 21T09:00:02 pin off-1 stay 'still so' --importance critical
+day 21T09:00:03 pin off-1 n old --importance critical
+day 21T09:00:04 end off-1
+day 21T10:00:00 start --scope off --id off-2
+expect_json .inherited.pins 3
+day 21T10:00:01 unpin off-2 gone
+expect_code 0
+day 21T10:00:02 pin off-2 n NEW
+day 21T10:00:03 end off-2
+for i in 3 4 5 6; do # the fourth of these restores neither of the first two
+  day "21T1$i:00:00" start --scope off --id "off-$i"
+  expect_json .inherited.pins 2
+  day "21T1$i:00:01" pins "off-$i" --json
+  expect_json 'map([.label,.content])|sort' '[["n","NEW"],["stay","still so"]]'
+  day "21T1$i:00:02" end "off-$i"
+done
+day 21T17:00:00 brief --scope off --explain --json
+expect_json '.pins|map(select(.verdict=="dropped"))|map([.session_id,.label])|sort' '[["off-1","gone"],["off-1","n"]]'
+
 about 'why, in the log'
 REPRISE_NOW=2026-03-04T15:00:00Z REPRISE_DEBUG=1 run brief --scope coder
 expect_err_has 'session work-1: '

@@ -234,6 +234,8 @@ speak '{"id":1,"hook_event_name":"SessionStart","session_id":"agent:main:main"}'
 expect_json '[.id, .ok, has("context")] | tostring' '[1,true,false]'
 speak '{"id":2,"tool":"working_memory","session_id":"agent:main:main","arguments":{"action":"pin","label":"gap","content":"mind the gap"}}'
 expect_json '[.id, .ok, (.result | type)] | tostring' '[2,true,"object"]'
+speak '{"id":21,"tool":"recall","session_id":"agent:main:main","arguments":{"query":"\x"}}'
+expect_json '[.id, .ok, .error.code] | tostring' '[21,false,"json.malformed"]'
 speak 'what?'
 expect_json '[.id, .ok, .error.code] | tostring' '[null,false,"json.malformed"]'
 kill -KILL "$stream_pid"
@@ -345,6 +347,96 @@ install --yes
 run hook uninstall --agent claude --project "$work/p" --yes </dev/null
 checks=$((checks + 1))
 [[ -z $(ls -A "$work/p/.claude") ]] || fail 'something was left behind'
+
+about 'a file that was empty is empty again, and ours are known by what they say'
+: >"$settings"
+install --yes
+install --yes --scope nova
+expect_code 0
+expect_json '[.hooks[][].hooks[].command | test(" --agent claude --scope nova$")] | all' true "$(<"$settings")"
+expect_json '.hooks | length' 8 "$(<"$settings")"
+run hook uninstall --agent claude --project "$work/p" --scope nova --yes </dev/null
+expect_code 0
+checks=$((checks + 1))
+[[ -e $settings && ! -s $settings && ! -e $settings.reprise-backup ]] || fail 'it is not the empty file that it was'
+rm -f "$settings"
+install --yes
+install --yes --scope nova
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+checks=$((checks + 1))
+[[ -z $(ls -A "$work/p/.claude") ]] || fail 'something was left behind'
+install --yes --scope 'no name'
+expect_code 2
+expect_err_has 'no name'
+jq -n '{hooks: {Stop: [{hooks: [{type: "command", command: "/opt/memory hook Stop --agent claude"}]}]}}' >"$settings"
+install --yes
+expect_json '.hooks.Stop | length' 1 "$(<"$settings")"
+rm -f "$settings"*
+
+about 'paths of the commands hold wherever the agent runs them'
+(cd "$work" && run --db sqlite:rel/x.db --config rel.ini hook install --agent claude --project p --yes </dev/null
+  [[ $code == 0 ]]) || fail 'install'
+expect_json '[.hooks[][].hooks[].command | contains("--db sqlite:'"$(cd "$work" && pwd -P)"'/rel/x.db --config '"$(cd "$work" && pwd -P)"'/rel.ini ")] | all' \
+  true "$(<"$settings")"
+rm -f "$settings"*
+
+about 'hooks and an MCP server of one agent: one session, one brief (N-05, X-09)'
+if command -v python3 >/dev/null; then
+  python3 - "$inputs/claude-SessionStart.json" >"$work/out" 2>"$work/err" <<'PY'
+import json, os, subprocess, sys
+reprise, start = os.environ["REPRISE"], json.load(open(sys.argv[1]))
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+def hook(event, sid, **more):
+    given = dict(start, session_id=sid, hook_event_name=event, **more)
+    command = "%s hook %s --agent claude --scope kin --within 60s; true" % (reprise, event)
+    return subprocess.run(["sh", "-c", command], input=json.dumps(given).encode(), capture_output=True, check=True).stdout.decode()
+
+class Mcp:
+    def __init__(self):
+        self.p = subprocess.Popen([reprise, "mcp", "--scope", "kin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.told = self.ask("initialize", HELLO)["instructions"]
+
+    def ask(self, method, params):
+        self.p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+        self.p.stdin.flush()
+        return json.loads(self.p.stdout.readline())["result"]
+
+    def call(self, tool, **args):
+        return self.ask("tools/call", {"name": tool, "arguments": args})["structuredContent"]
+
+    def close(self):
+        self.p.stdin.close()
+        assert self.p.wait(60) == 0
+
+def sessions():
+    out = subprocess.run([reprise, "ls", "--scope", "kin", "--json"], capture_output=True, check=True).stdout
+    return out.decode().count('"session_id"')
+
+hook("SessionStart", "k1")
+m = Mcp()
+m.call("working_memory", action="pin", label="gap", content="mind the gap")
+hook("UserPromptSubmit", "k1", prompt="hello")
+assert m.call("session_status")["key"] == "claude:k1" and sessions() == 1
+m.close()
+hook("SessionEnd", "k1")
+m = Mcp()
+assert "mind the gap" in m.told, m.told
+assert hook("SessionStart", "k2") == ""
+hook("UserPromptSubmit", "k2", prompt="hello")
+assert sessions() == 2
+hook("SessionEnd", "k2")
+m.close()
+hooked = json.loads(hook("SessionStart", "k3"))["hookSpecificOutput"]["additionalContext"]
+m = Mcp()
+assert "mind the gap" in hooked and "mind the gap" not in m.told
+assert sessions() == 3
+m.close()
+PY
+  code=$? out=$(<"$work/out") err=$(<"$work/err")
+  expect_code 0
+  expect_quiet
+fi
 
 about 'settings of people: links are followed, what is no JSON is left alone'
 printf '{"a":1}' >"$work/dotfile"

@@ -203,7 +203,7 @@ const cases = {
     }
     raw.send(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"${"y".repeat(11 * 1024 * 1024)}"}}`)
     const long = await raw.next()
-    assert.deepEqual([long.id, long.error.code], [null, -32600])
+    assert.deepEqual([long.id, long.error.code], [1, -32600])
     assert.deepEqual((await raw.ask("ping", {}, 5)).id, 5)
     raw.child.stdin.end('{"jsonrpc":"2.0","id":6,"method":"ping"}') // a last line without an end is one too
     assert.equal((await raw.next()).id, 6)

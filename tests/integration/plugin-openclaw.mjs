@@ -325,6 +325,34 @@ Object.assign(tests, {
     assert(!list().some((s) => said(s.session_id).includes("user: HEARTBEAT")))
   },
 
+  // No tool runs before its intent is written down (B-04).
+  async intent_first() {
+    await session({}, async (g) => {
+      await turn(g, "hello")
+      for (let i = 0; i < 5; i++) {
+        await g.fire("before_tool_call", { toolName: "exec", params: {}, toolCallId: `call-${i}` }, MAIN_TOOLS)
+        assert(log(list()[0].session_id).some((ev) => ev.body.call_id === `call-${i}` && ev.body.status === "intended"))
+      }
+    })
+  },
+
+  // An answer that names no call settles the oldest one, and the helper stays.
+  async nameless_error() {
+    const { Helper } = await import(pathToFileURL(path.join(PLUGIN, "helper.js")))
+    const script = `process.stdin.once("data", () => {
+      console.log(JSON.stringify({ id: null, ok: false, error: { message: "what?" } }))
+      process.stdin.on("data", (line) => console.log(JSON.stringify({ id: JSON.parse(line).id, ok: true })))
+    })`
+    const told = []
+    const helper = new Helper({ command: process.execPath, args: ["-e", script], complain: (what) => told.push(what), hungMs: 60_000 })
+    const got = await helper.call({ hook_event_name: "Stop" }, DEADLINE)
+    assert.equal(got.error.message, "what?")
+    assert.equal((await helper.call({ hook_event_name: "Stop" }, DEADLINE)).ok, true)
+    assert.equal(helper.generation, 1)
+    assert.deepEqual(told, [])
+    await helper.close(DEADLINE)
+  },
+
   // Values that are large, or no JSON, neither throw nor stop what follows.
   async large() {
     await session({}, async (g) => {

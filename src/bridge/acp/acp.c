@@ -9,6 +9,9 @@
 #define LOG_BYTES 1024
 #define NEVER INT64_MAX
 
+/* The engine's own speaks of an option that an editor has not. */
+static const char held_hint[] = "close it where it is open, or take it from there: reprise start --force --id ID";
+
 static void out_client(void *ctx, const char *line, size_t n)
 {
   struct rp__acp *a = ctx;
@@ -76,7 +79,10 @@ void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err)
   const rp_error_info *info = rp_error_lookup(err->code);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "code", info->name);
-  if (err->hint[0]) rp__jw_kstr(&w, "hint", err->hint);
+  if (err->code == RP_E_HELD)
+    rp__jw_kstr(&w, "hint", held_hint);
+  else if (err->hint[0])
+    rp__jw_kstr(&w, "hint", err->hint);
   rp__jw_end_object(&w);
   /* ACP has no codes of its own for what a store may say. */
   int code = info->json_rpc >= -32603 && info->json_rpc <= -32600 ? info->json_rpc : RP_ACP_E_INTERNAL;
@@ -138,6 +144,7 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   a->e = e;
   a->w = *w;
   a->updates = o->updates;
+  a->brief = o->brief;
   a->log = o->log;
   a->log_ctx = o->log_ctx;
   a->reading[0] = a->reading[1] = true;
@@ -166,6 +173,7 @@ void rp__acp_free(struct rp__acp *a)
   rp__calls_done(&a->client);
   rp__calls_done(&a->agent);
   rp__held_done(a);
+  rp__early_done(a);
   rp__flow_done(&a->to_client);
   rp__flow_done(&a->to_agent);
   for (char **c = a->command; c && *c; c++) free(*c);
@@ -220,6 +228,7 @@ static void plan(struct rp__acp *a)
 static void after(struct rp__acp *a)
 {
   if (a->finished) return;
+  rp__early_settle(a);
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
     next = s->next;
     rp__load_pump(s);
@@ -237,12 +246,19 @@ void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, s
       (a->agent_state == RP_AGENT_DYING || a->agent_state == RP_AGENT_OFF || a->agent_state == RP_AGENT_BROKEN))
     return;
   rp__inbox_take(a);
-  rp__rpc_look(line, n, &m.r);
+  rp__rpc_route(line, n, &m.r);
   if (from == RP_ACP_CLIENT)
     rp__acp_from_client(a, &m);
   else
     rp__acp_from_agent(a, &m);
   after(a);
+}
+
+static void replace_unreadable(struct rp__acp *a, const rp_error *why)
+{
+  char text[sizeof a->why];
+  snprintf(text, sizeof text, "sent what can't be read: %s", why->message);
+  rp__death_replace(a, text);
 }
 
 void rp__acp_unreadable(struct rp__acp *a, enum rp__acp_side from, const rp_error *why)
@@ -252,7 +268,7 @@ void rp__acp_unreadable(struct rp__acp *a, enum rp__acp_side from, const rp_erro
   if (from == RP_ACP_CLIENT)
     rp__acp_error(a, RP_ACP_CLIENT, none, RP_ACP_E_REQUEST, why->message, NULL);
   else
-    rp__death_replace(a, why->message);
+    replace_unreadable(a, why);
   after(a);
 }
 

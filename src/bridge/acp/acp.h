@@ -22,6 +22,7 @@ struct rp__acp_options {
   const char *name;           /* of the first new session; or NULL */
   const char *const *command; /* the agent's, for the record; ends with NULL */
   rp_durability updates;      /* of streamed chunks: RP_OS unless told otherwise */
+  bool brief;                 /* the first prompt of a new session carries the brief */
   /* What is worth a line for a person who asked for it (-v); or NULL. */
   void (*log)(void *ctx, const char *text);
   void *log_ctx;

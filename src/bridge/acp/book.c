@@ -44,7 +44,7 @@ struct loading {
 
 static const char *known_status(struct rp__json v)
 {
-  static const char *const words[] = {"intended", "running", "done", "failed"};
+  static const char *const words[] = {"intended", "running", "done", "failed", "unknown"};
   for (size_t i = 0; i < RP_ARRAY_SIZE(words); i++)
     if (rp__json_eq(v, words[i])) return words[i];
   return "running";

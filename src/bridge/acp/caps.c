@@ -35,7 +35,6 @@ void rp__acp_read_caps(struct rp__acp *a, struct rp__json result)
       .list = has(sessions, "list"),
       .close = has(sessions, "close"),
       .remove = has(sessions, "delete"),
-      .embedded = has(rp__json_get(caps, "promptCapabilities"), "embeddedContext"),
   };
   read_text(rp__json_get(info, "name"), a->caps.name, sizeof a->caps.name);
   read_text(rp__json_get(info, "version"), a->caps.version, sizeof a->caps.version);

@@ -92,11 +92,40 @@ static void cut_turns(struct rp__acp_session *s)
   s->running = 0;
 }
 
+/* ---- the agent's own, after ours ---- */
+
+static void on_removed(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  struct rp__call *asked = c->peer;
+  (void)m; /* it is out of our list; whether the agent knew it is no concern of the editor's */
+  if (!asked) return;
+  write_empty(a, rp__call_id(asked));
+  rp__call_free(asked);
+}
+
+/* Asks an agent that can to delete its own too, then answers. False: it can't. */
+static bool remove_at_agent(struct rp__acp *a, struct rp__call *asked, const char *agent_sid)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w;
+  if (!agent_sid || !a->caps.remove || a->agent_state != RP_AGENT_UP) return false;
+  struct rp__call *c = rp__acp_ask(a, "session/delete", NULL, RP_ACP_CLOSE_MS, on_removed, &out, &w);
+  if (!c) return false;
+  c->peer = asked;
+  asked->peer = c;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "sessionId", agent_sid);
+  rp__jw_end_object(&w);
+  rp__acp_asked(a, c, &out, &w);
+  return true;
+}
+
 void rp__close_go_on(struct rp__acp_session *s, bool late)
 {
   struct rp__acp *a = s->a;
   struct rp__call *c = s->asked;
   char id[RP_ID_MAX + 1];
+  char *agent_sid RP_AUTOFREE = s->remove && s->bound ? RP_TAKE(s->agent_sid) : NULL;
   bool remove = s->remove;
   rp_error why = {0};
   int rc = 0;
@@ -107,7 +136,7 @@ void rp__close_go_on(struct rp__acp_session *s, bool late)
   snprintf(id, sizeof id, "%s", s->id);
   rp__acp_session_end(s, remove ? "deleted" : "closed");
   if (remove) rc = trash(a, id, &why);
-  if (!c) return;
+  if (!c || (!rc && remove_at_agent(a, c, agent_sid))) return;
   if (rc)
     rp__acp_fail(a, rp__call_id(c), &why);
   else
@@ -191,7 +220,7 @@ void rp__acp_on_close(struct rp__acp *a, const struct rp__msg *m)
   } else if (rp__acp_in_journal(a, sid, id)) {
     write_empty(a, m->r.id);
   } else {
-    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_NOT_FOUND, "there is no such session", NULL);
+    rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
   }
 }
 

@@ -88,12 +88,15 @@ static void close_agent_call(struct rp__acp *a, struct rp__call *c)
 }
 
 /* Requests to it that are still open; an initialize goes to the next one. */
-static void close_client_calls(struct rp__acp *a)
+static void close_client_calls(struct rp__acp *a, bool again)
 {
   struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
   rp__buf_str(&why, "the agent ended before it answered (");
   say_how(a, &why);
-  rp__buf_str(&why, "); it is being started again");
+  if (again)
+    rp__buf_str(&why, "); it is being started again");
+  else
+    rp__buf_printf(&why, "), as it did before: it is left alone for %d seconds", RP_ACP_LOOP_MS / 1000);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {
     next = c->next;
     if (c->kind == RP_CALL_KEPT || c->kind == RP_CALL_INITIALIZE) continue;
@@ -102,6 +105,7 @@ static void close_client_calls(struct rp__acp *a)
       c->done(a, c, NULL);
     else if (c->kind != RP_CALL_OWN)
       rp__acp_error(a, RP_ACP_CLIENT, rp__call_id(c), RP_ACP_E_INTERNAL, why.err ? "the agent ended" : why.p, NULL);
+    if (c->kind == RP_CALL_ADOPT) rp__acp_unadopt(a, c);
     if (c->kind == RP_CALL_NEW && c->s) {
       struct rp__acp_session *s = c->s;
       c->s = NULL;
@@ -262,9 +266,10 @@ void rp__acp_agent_gone(struct rp__acp *a, int status)
   rp__flow_done(&a->to_agent);
   for (struct rp__call *c = a->agent.head; c; c = c->next)
     if (c->kind != RP_CALL_DEAD) close_agent_call(a, c);
+  rp__early_done(a);
   bool again = count_death(a);
   close_sessions(a, again);
-  close_client_calls(a);
+  close_client_calls(a, again);
   if (again)
     start(a);
   else

@@ -2,7 +2,8 @@
 /*
  * What an agent may repeat, in the order in which it would. Repeats come in that order too, so there is a place up to
  * which they have come, and nothing before it is known again: an answer that happens to be the same as an old one is
- * news. Texts match in whatever pieces they come, across messages of one voice.
+ * news. Texts match in whatever pieces they come, across messages of one voice. While a replay is all that can come,
+ * it may leave things out; during a turn only what is next in order is known, for an answer must never be lost.
  */
 #include "bridge/acp/note-impl.h"
 #include "bridge/acp/past.h"
@@ -11,7 +12,8 @@
 #define ECHO_ENTRIES 2048                    /* the newest */
 #define ECHO_BYTES ((size_t)2 * 1024 * 1024) /* … and of their texts */
 #define ECHO_TEXT ((size_t)512 * 1024)       /* a longer text is not known again */
-#define PIECE_MIN 24 /* bytes of a piece that may match in the beginning of a text; less must be all of it */
+#define PIECE_MIN 24    /* bytes of a piece that may begin a text during a turn; less must be all of it */
+#define OURS "reprise-" /* how ids of messages begin that no agent said */
 
 enum voice { USER, AGENT, THOUGHT, CALL, OTHER };
 
@@ -85,6 +87,11 @@ static enum voice voice_of(struct rp__json body)
   return rp__json_eq(role, "user") ? USER : rp__json_eq(role, "assistant") ? AGENT : OTHER;
 }
 
+static bool is_ours(struct rp__json id)
+{
+  return id.type == RP_JSON_STRING && id.n > sizeof OURS && memcmp(id.p + 1, OURS, sizeof OURS - 1) == 0;
+}
+
 /* The chunks of a stream are one text; the blocks of a prompt are one each. */
 static int gather_message(struct rp__echo *e, const struct rp__past_event *ev)
 {
@@ -94,7 +101,7 @@ static int gather_message(struct rp__echo *e, const struct rp__past_event *ev)
   uint64_t hash = id.type == RP_JSON_STRING ? rp__note_hash(id) : 0;
   bool whole = ev->kind == RP_PAST_PROMPT;
   int rc = 0;
-  if (voice == OTHER) return 0;
+  if (voice == OTHER || is_ours(id)) return 0;
   if (content.type == RP_JSON_STRING) rc = add_text(e, add(e, voice, hash), content);
   while (!rc && rp__json_next(content, &it, NULL, &block)) {
     struct said *last = e->n ? said_at(e, e->n - 1) : NULL;
@@ -149,7 +156,7 @@ int rp__echo_new(rp_session *s, struct rp__echo **ret, rp_error *err)
 /* ---- knowing again ------------------------------------------------------------------------------------------ */
 
 /* Whether the text stands at entry i from `offset` on; then that is how far they have come. */
-static bool match(struct rp__echo *e, size_t i, size_t offset, enum voice voice, struct rp__str text)
+static bool match(struct rp__echo *e, size_t i, size_t offset, enum voice voice, struct rp__str text, bool strict)
 {
   size_t left = text.n;
   const char *at = text.p;
@@ -162,7 +169,7 @@ static bool match(struct rp__echo *e, size_t i, size_t offset, enum voice voice,
     left -= n;
     if (left) continue;
     bool all = offset + n == s->text.n;
-    if (!all && text.n < PIECE_MIN && !offset) return false;
+    if (!all && strict && text.n < PIECE_MIN && !offset) return false;
     e->at = all ? i + 1 : i;
     e->offset = all ? 0 : offset + n;
     return true;
@@ -170,15 +177,25 @@ static bool match(struct rp__echo *e, size_t i, size_t offset, enum voice voice,
   return false;
 }
 
-static bool know_text(struct rp__echo *e, enum voice voice, struct rp__json block)
+/* What may be left out in order to come to that voice: agents do not repeat all, but what was said they do. */
+static bool may_skip(const struct said *s, enum voice voice)
+{
+  if (voice == USER || !s->text.n) return true;
+  return s->voice != USER && s->voice != AGENT && s->voice != voice;
+}
+
+static bool know_text(struct rp__echo *e, enum voice voice, struct rp__json block, bool strict)
 {
   struct rp__json string = block_text(block);
   struct rp__buf text RP_AUTOBUF = RP_BUF(ECHO_TEXT);
   if (string.type != RP_JSON_STRING || rp__json_text(string, &text) || text.err || !text.n) return false;
   struct rp__str t = {text.p, text.n};
-  if (e->offset && match(e, e->at, e->offset, voice, t)) return true;
-  for (size_t i = e->at; i < e->n; i++)
-    if (said_at(e, i)->text.n && match(e, i, 0, voice, t)) return true;
+  if (e->offset && match(e, e->at, e->offset, voice, t, strict)) return true;
+  for (size_t i = e->at; i < e->n; i++) {
+    bool half = strict && i == e->at && e->offset; /* told: it does not begin again */
+    if (!half && said_at(e, i)->text.n && match(e, i, 0, voice, t, strict)) return true;
+    if (strict && !may_skip(said_at(e, i), voice)) return false;
+  }
   return false;
 }
 
@@ -188,8 +205,13 @@ static void forget_call(struct rp__echo *e, uint64_t id)
     if (said_at(e, i)->voice == CALL && said_at(e, i)->id == id) said_at(e, i)->repeated = false;
 }
 
+static bool same_text(const struct rp__buf *a, const struct rp__buf *b)
+{
+  return a->n == b->n && (!a->n || memcmp(a->p, b->p, a->n) == 0);
+}
+
 /* One that is not known again is a new call, maybe with an old one's id. */
-static bool know_call(struct rp__echo *e, struct rp__json update)
+static bool know_call(struct rp__echo *e, struct rp__json update, bool strict)
 {
   struct rp__json title = rp__json_get(update, "title");
   uint64_t id = rp__note_hash(rp__json_get(update, "toolCallId"));
@@ -197,8 +219,10 @@ static bool know_call(struct rp__echo *e, struct rp__json update)
   if (title.type != RP_JSON_STRING || rp__json_text(title, &text)) return false;
   for (size_t i = e->at; i < e->n; i++) {
     struct said *s = said_at(e, i);
-    if (s->voice != CALL || s->id != id || s->text.n != text.n) continue;
-    if (text.n && memcmp(s->text.p, text.p, text.n) != 0) continue;
+    if (s->voice != CALL || s->id != id || !same_text(&s->text, &text)) {
+      if (strict && !may_skip(s, CALL)) break;
+      continue;
+    }
     s->repeated = true;
     e->at = i + 1;
     e->offset = 0;
@@ -216,11 +240,14 @@ static bool know_call_update(const struct rp__echo *e, struct rp__json update)
   return false;
 }
 
-static bool know_other(struct rp__echo *e, struct rp__json update)
+static bool know_other(struct rp__echo *e, struct rp__json update, bool strict)
 {
   uint64_t id = rp__note_hash(update);
   for (size_t i = e->at; i < e->n; i++) {
-    if (said_at(e, i)->voice != OTHER || said_at(e, i)->id != id) continue;
+    if (said_at(e, i)->voice != OTHER || said_at(e, i)->id != id) {
+      if (strict && !may_skip(said_at(e, i), OTHER)) break;
+      continue;
+    }
     e->at = i + 1;
     e->offset = 0;
     return true;
@@ -228,13 +255,43 @@ static bool know_other(struct rp__echo *e, struct rp__json update)
   return false;
 }
 
-bool rp__echo_known(struct rp__echo *e, struct rp__json update)
+static bool know(struct rp__echo *e, struct rp__json update, bool strict)
 {
   struct rp__json name = rp__json_get(update, "sessionUpdate"), content = rp__json_get(update, "content");
-  if (rp__json_eq(name, "user_message_chunk")) return know_text(e, USER, content);
-  if (rp__json_eq(name, "agent_message_chunk")) return know_text(e, AGENT, content);
-  if (rp__json_eq(name, "agent_thought_chunk")) return know_text(e, THOUGHT, content);
-  if (rp__json_eq(name, "tool_call")) return know_call(e, update);
+  if (rp__json_eq(name, "user_message_chunk")) return know_text(e, USER, content, strict);
+  if (rp__json_eq(name, "agent_message_chunk")) return know_text(e, AGENT, content, strict);
+  if (rp__json_eq(name, "agent_thought_chunk")) return know_text(e, THOUGHT, content, strict);
+  if (rp__json_eq(name, "tool_call")) return know_call(e, update, strict);
   if (rp__json_eq(name, "tool_call_update")) return know_call_update(e, update);
-  return rp__state_update(name) < 0 && know_other(e, update);
+  return rp__state_update(name) < 0 && know_other(e, update, strict);
+}
+
+bool rp__echo_known(struct rp__echo *e, struct rp__json update)
+{
+  return know(e, update, false);
+}
+
+bool rp__echo_next(struct rp__echo *e, struct rp__json update)
+{
+  return know(e, update, true);
+}
+
+void rp__echo_news(struct rp__echo *e, struct rp__json update)
+{
+  if (rp__json_eq(rp__json_get(update, "sessionUpdate"), "tool_call"))
+    forget_call(e, rp__note_hash(rp__json_get(update, "toolCallId")));
+}
+
+bool rp__echo_begun(const struct rp__echo *e)
+{
+  return e->at || e->offset;
+}
+
+bool rp__echo_over(const struct rp__echo *e)
+{
+  for (size_t i = e->at; i < e->n; i++) {
+    enum voice voice = said_at(e, i)->voice;
+    if ((voice == USER || voice == AGENT) && said_at(e, i)->text.n) return false;
+  }
+  return true;
 }

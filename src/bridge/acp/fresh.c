@@ -44,9 +44,8 @@ static void continued(struct rp__acp_session *s, struct rp__json params)
   struct rp__jw w = RP_JW(&out);
   rp__acp_keep(&s->params, params);
   s->rung = RP_RUNG_NEW;
-  s->history_due = true;
+  rp__acp_owe_history(s);
   s->other_agent = false;
-  rp__acp_put_provider(s);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "event", "continued");
   rp__jw_kstr(&w, "rung", rp__rung_names[RP_RUNG_NEW]);
@@ -71,6 +70,7 @@ static struct rp__acp_session *begun(struct rp__acp *a, struct rp__call *c, stru
   if (c->params) params = rp__json_trusted(c->params, strlen(c->params));
   s->bound = true;
   rp__acp_move(s, RP_ACP_LIVE);
+  s->brief_due = fresh && a->brief;
   if (fresh)
     rp__acp_session_begin(s, params);
   else
@@ -89,6 +89,22 @@ static void give_back(struct rp__acp *a, struct rp__call *c)
   rp__acp_session_end(s, "not continued");
 }
 
+/* The answer to it, with the editor's name for it, and how the agent got it. */
+static void write_continued(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json result)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  rp__jw_object(w);
+  while (rp__json_next(result, &it, &key, &value)) {
+    if (rp__json_eq(key, "sessionId"))
+      rp__jw_kstr(w, "sessionId", s->client_sid);
+    else if (!rp__json_eq(key, "_meta"))
+      rp__acp_copy_member(w, key, value);
+  }
+  rp__load_write_meta(w, s, rp__json_get(result, "_meta"));
+  rp__jw_end_object(w);
+}
+
 void rp__acp_made(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   struct rp__buf name RP_AUTOBUF = RP_BUF(8 * RP_ACP_SID), out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
@@ -99,7 +115,15 @@ void rp__acp_made(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
     return;
   }
+  rp__early_release(s);
   rp__acp_learn(s, m->r.result);
+  if (s->history_due) {
+    struct rp__jw answer = rp__rpc_begin_result(&out, m->r.id);
+    write_continued(&answer, s, m->r.result);
+    rp__rpc_end(&answer);
+    rp__acp_send(a, RP_ACP_CLIENT, &out);
+    return;
+  }
   if (rp__json_eq(sid, s->client_sid)) {
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
     return;

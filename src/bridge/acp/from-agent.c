@@ -29,21 +29,31 @@ static void on_update(struct rp__acp *a, const struct rp__msg *m)
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
   struct rp__json sid = rp__json_get(m->r.params, "sessionId"), update = rp__json_get(m->r.params, "update");
+  rp_error why = {0};
   rp__notes_init(&notes);
   struct rp__acp_session *s = rp__acp_by_agent(a, sid);
-  if (!s && rp__acp_stale(a, sid)) return;
+  if (!s && (rp__early_hold(a, m) || rp__acp_stale(a, sid))) return;
   if (!s) s = rp__acp_adopt_early(a, sid);
   if (!s) {
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
     return;
   }
-  if (rp__restore_echoes(s, update)) return;
+  if (rp__settings_hear(s, update) || rp__restore_echoes(s, update)) return;
   rp__acp_learn_update(s, update);
   struct rp__str line = rp__acp_map(m, s->agent_sid, s->client_sid, &room);
-  if (rp__note_update(&s->book, update, &notes, NULL))
-    rp__acp_forward(a, RP_ACP_CLIENT, line);
-  else
+  int rc = rp__note_update(&s->book, update, &notes, &why);
+  notes.odd = m->r.odd;
+  if (!rc) {
     rp__store_put(s, &notes, &a->to_client, line);
+    return;
+  }
+  rp__acp_forward(a, RP_ACP_CLIENT, line);
+  rp__store_lost(s, &why);
+}
+
+static bool has_agent_id(const struct rp__call *c, struct rp__json id)
+{
+  return c->agent_id && rp__rpc_same_id(rp__json_trusted(c->agent_id, strlen(c->agent_id)), id);
 }
 
 /* The agent takes a request back: the editor may know it by another id. */
@@ -52,7 +62,7 @@ static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__json id = rp__json_get(m->r.params, "requestId");
   for (const struct rp__call *c = a->agent.head; c && id.type; c = c->next) {
-    if (!c->agent_id || strlen(c->agent_id) != id.n || memcmp(c->agent_id, id.p, id.n) != 0) continue;
+    if (!has_agent_id(c, id)) continue;
     rp__rpc_splice(&room, m->line, id, (struct rp__str){c->id, c->id_n});
     rp__acp_send(a, RP_ACP_CLIENT, &room);
     return;
@@ -108,7 +118,7 @@ static struct rp__str editors_own(const struct rp__acp_session *s, const struct 
   struct rp__str line = s ? rp__acp_map(m, s->agent_sid, s->client_sid, mapped) : m->line;
   struct rp__rpc r;
   if (!c->agent_id || !line.p) return line;
-  rp__rpc_look(line.p, line.n, &r);
+  rp__rpc_route(line.p, line.n, &r);
   rp__rpc_splice(room, line, r.id, (struct rp__str){c->id, c->id_n});
   return room->err ? (struct rp__str){0} : (struct rp__str){room->p, room->n};
 }
@@ -118,7 +128,7 @@ static bool taken_id(struct rp__acp *a, const struct rp__msg *m)
   struct rp__call *c = rp__calls_find(&a->agent, m->r.id);
   if (c && c->kind != RP_CALL_DEAD) return true;
   for (c = a->agent.head; c; c = c->next)
-    if (c->agent_id && strlen(c->agent_id) == m->r.id.n && memcmp(c->agent_id, m->r.id.p, m->r.id.n) == 0) return true;
+    if (has_agent_id(c, m->r.id)) return true;
   return false;
 }
 
@@ -152,7 +162,9 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
   c->s = s;
   if (method) c->method = strdup(method);
   struct rp__str line = editors_own(s, c, m, &room, &mapped);
-  if (c->method && !rp__note_request(&s->book, m->r.id, m->r.method, m->r.params, &notes, NULL))
+  int rc = c->method ? rp__note_request(&s->book, m->r.id, m->r.method, m->r.params, &notes, NULL) : 0;
+  notes.odd = m->r.odd;
+  if (c->method && !rc)
     rp__store_put(s, &notes, &a->to_client, line);
   else
     rp__acp_forward(a, RP_ACP_CLIENT, line);
@@ -177,7 +189,12 @@ static void authenticated(struct rp__acp *a, struct rp__call *c, const struct rp
 
 static void configured(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
-  if (c->s && m->r.type == RP_RPC_RESULT) rp__acp_learn(c->s, m->r.result);
+  struct rp__json params = {0};
+  if (c->params) params = rp__json_trusted(c->params, strlen(c->params));
+  if (c->s && m->r.type == RP_RPC_RESULT) {
+    rp__acp_learn(c->s, m->r.result);
+    rp__acp_keep(&c->s->mode, rp__json_get(params, "modeId"));
+  }
   as_it_came(a, c, m);
 }
 
@@ -209,7 +226,6 @@ static void take_answer(struct rp__acp *a, const struct rp__msg *m)
 
 void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m)
 {
-  struct rp__json none = {0};
   switch (m->r.type) {
   case RP_RPC_REQUEST: on_request(a, m); break;
   case RP_RPC_NOTE: on_note(a, m); break;
@@ -217,7 +233,7 @@ void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m)
   case RP_RPC_ERROR: take_answer(a, m); break;
   case RP_RPC_BROKEN:
     rp__acp_log(a, "the agent sent what is no message: %s", m->r.why);
-    rp__acp_error(a, RP_ACP_AGENT, none, m->r.code, m->r.why, NULL);
+    rp__acp_error(a, RP_ACP_AGENT, m->r.id, m->r.code, m->r.why, NULL);
     break;
   }
 }

@@ -56,6 +56,7 @@ static bool agent_there(struct rp__acp *a, const struct rp__msg *m)
 {
   if (a->agent_state == RP_AGENT_UP) return true;
   if (a->agent_state == RP_AGENT_BROKEN && rp__death_paused(a)) {
+    if (a->known && !a->transparent && rp__json_eq(m->r.method, "session/list")) return true; /* the journal has it */
     struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
     rp__death_describe(a, &why);
     refuse(a, m, why.err ? "the agent keeps ending" : why.p);
@@ -68,13 +69,20 @@ static bool agent_there(struct rp__acp *a, const struct rp__msg *m)
   return false;
 }
 
+static const char *why_taken(const struct rp__acp_session *s)
+{
+  switch (s->gone) {
+  case RP_E_ENDED: return "this session was ended elsewhere; load it again to go on with it";
+  case RP_E_SESSION_NOT_FOUND: return "this session was deleted";
+  default: return "another process has taken this session over; load it again to go on with it here";
+  }
+}
+
 static bool session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
 {
   if (s->state == RP_ACP_LIVE) return true;
   if (s->state == RP_ACP_TAKEN || s->state == RP_ACP_ENDING) {
-    refuse(a, m,
-           s->state == RP_ACP_TAKEN ? "another process has taken this session over; load it again to go on with it here"
-                                    : "the session is being closed");
+    refuse(a, m, s->state == RP_ACP_TAKEN ? why_taken(s) : "the session is being closed");
     return false;
   }
   rp__held_add(a, s, m);
@@ -83,6 +91,13 @@ static bool session_there(struct rp__acp *a, const struct rp__msg *m, struct rp_
 }
 
 /* ---- requests ---- */
+
+/* Its answer does not say which one it is now. */
+static void on_mode(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
+{
+  struct rp__call *c = pass(a, m, RP_CALL_CONFIG, s);
+  if (c) rp__acp_keep(&c->params, m->r.params);
+}
 
 static void on_other(struct rp__acp *a, const struct rp__msg *m)
 {
@@ -94,9 +109,13 @@ static void on_other(struct rp__acp *a, const struct rp__msg *m)
   if (s && prompt)
     rp__acp_on_prompt(a, m, s);
   else if (prompt && rp__acp_in_journal(a, sid, id)) /* closed: the agent may still have it, but nobody would record */
-    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_NOT_FOUND, "the session is not open: load or resume it", NULL);
+    rp__acp_not_found(a, m->r.id, m->r.params, "the session is not open: load or resume it");
+  else if (s && rp__json_eq(m->r.method, "session/set_config_option"))
+    pass(a, m, RP_CALL_CONFIG, s);
+  else if (s && rp__json_eq(m->r.method, "session/set_mode"))
+    on_mode(a, m, s);
   else
-    pass(a, m, s && rp__json_eq(m->r.method, "session/set_config_option") ? RP_CALL_CONFIG : RP_CALL_PLAIN, s);
+    pass(a, m, RP_CALL_PLAIN, s);
 }
 
 static void on_request(struct rp__acp *a, const struct rp__msg *m)
@@ -188,10 +207,13 @@ static void on_answer(struct rp__acp *a, const struct rp__msg *m)
   rp__call_take(c);
   if (c->kind != RP_CALL_DEAD) {
     struct rp__notes notes RP_CLEANUP(rp__notes_done);
-    struct rp__json id = c->agent_id ? rp__json_trusted(c->agent_id, strlen(c->agent_id)) : m->r.id;
+    struct rp__json id = c->agent_id ? rp__json_trusted(c->agent_id, strlen(c->agent_id)) : rp__call_id(c);
     struct rp__str line = agents_own(c, m, &room);
+    bool noted = c->s && c->method;
     rp__notes_init(&notes);
-    if (c->s && c->method && !rp__note_answer(&c->s->book, id, c->method, m->r.result, m->r.error, &notes, NULL))
+    if (noted) noted = !rp__note_answer(&c->s->book, id, c->method, m->r.result, m->r.error, &notes, NULL);
+    notes.odd = m->r.odd;
+    if (noted)
       rp__store_put(c->s, &notes, &a->to_agent, line);
     else
       rp__acp_forward(a, RP_ACP_AGENT, line);
@@ -201,12 +223,11 @@ static void on_answer(struct rp__acp *a, const struct rp__msg *m)
 
 void rp__acp_from_client(struct rp__acp *a, const struct rp__msg *m)
 {
-  struct rp__json none = {0};
   switch (m->r.type) {
   case RP_RPC_REQUEST: on_request(a, m); break;
   case RP_RPC_NOTE: on_note(a, m); break;
   case RP_RPC_RESULT:
   case RP_RPC_ERROR: on_answer(a, m); break;
-  case RP_RPC_BROKEN: rp__acp_error(a, RP_ACP_CLIENT, none, m->r.code, m->r.why, NULL); break;
+  case RP_RPC_BROKEN: rp__acp_error(a, RP_ACP_CLIENT, m->r.id, m->r.code, m->r.why, NULL); break;
   }
 }

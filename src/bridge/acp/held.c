@@ -53,7 +53,7 @@ void rp__held_add(struct rp__acp *a, struct rp__acp_session *s, const struct rp_
   memcpy(h->line, m->line.p, m->line.n);
   h->line[m->line.n] = '\0';
   h->m.line = (struct rp__str){h->line, m->line.n};
-  rp__rpc_look(h->line, m->line.n, &h->m.r);
+  rp__rpc_route(h->line, m->line.n, &h->m.r);
   append(l, h);
 }
 
@@ -125,10 +125,8 @@ bool rp__held_cancel_prompts(struct rp__acp *a, struct rp__json sid)
 
 static struct rp__held *find(const struct rp__acp *a, struct rp__json id)
 {
-  for (struct rp__held *h = a->held.head; h; h = h->next) {
-    struct rp__json own = h->m.r.id;
-    if (h->m.r.type == RP_RPC_REQUEST && own.n == id.n && memcmp(own.p, id.p, id.n) == 0) return h;
-  }
+  for (struct rp__held *h = a->held.head; h; h = h->next)
+    if (h->m.r.type == RP_RPC_REQUEST && rp__rpc_same_id(h->m.r.id, id)) return h;
   return NULL;
 }
 

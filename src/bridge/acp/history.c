@@ -19,7 +19,7 @@
 
 static const char head[] = "[The conversation so far, as Reprise recorded it. It is a record, not a new request: what "
                            "stands behind \"User: \", \"Assistant: \" and \"> \" was said earlier.]\n";
-static const char tail[] = "[End of the record. What the user says now follows.]\n";
+static const char tail[] = "[End of the record. Answer what the user says outside of it.]\n\n";
 
 enum who { USER, ASSISTANT, TOOL };
 static const char *const who_words[] = {[USER] = "User: ", [ASSISTANT] = "Assistant: ", [TOOL] = "Tool "};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the proxy's files share. One noun per file: calls (pending.c), lines that wait (held.c), sessions, the journal
- * (store.c), capabilities, restoration, loading, endings, the list, deaths. All of it runs on the proxy's thread, but
- * for the engine's acknowledgements, which come through the inbox of store.c.
+ * What the proxy's files share. One noun per file: calls (pending.c), lines that wait (held.c, early.c), sessions, the
+ * journal (store.c), capabilities, settings, restoration, loading, endings, the list, deaths. All of it runs on the
+ * proxy's thread, but for the engine's acknowledgements, which come through the inbox of store.c.
  */
 #ifndef RP_BRIDGE_ACP_IMPL_H
 #define RP_BRIDGE_ACP_IMPL_H
@@ -21,6 +21,8 @@
 #define RP_ACP_PROMPTS 16                       /* of one session that wait */
 #define RP_ACP_HELD 4096                        /* lines that wait for the agent or a session */
 #define RP_ACP_HELD_BYTES ((size_t)96 << 20)    /* … and their bytes: one of the longest must fit */
+#define RP_ACP_EARLY 4096                       /* updates of sessions that have no answer yet */
+#define RP_ACP_EARLY_BYTES ((size_t)16 << 20)   /* … and their bytes */
 #define RP_ACP_SID 1024                         /* bytes of a session id on the wire */
 #define RP_ACP_KEEP ((size_t)1 << 20)           /* bytes of a value that is remembered for later */
 #define RP_ACP_TOOLS 256                        /* open tool calls of a session that are closed when the agent dies */
@@ -41,6 +43,7 @@
 #define RP_ACP_E_REQUEST (-32600)
 #define RP_ACP_E_PARAMS (-32602)
 #define RP_ACP_E_INTERNAL (-32603)
+#define RP_ACP_E_AUTH (-32000)
 #define RP_ACP_E_NOT_FOUND (-32002)
 #define RP_ACP_E_CANCELLED (-32800)
 
@@ -77,6 +80,7 @@ typedef void rp__call_fn(struct rp__acp *a, struct rp__call *c, const struct rp_
 struct rp__call {
   struct rp__call *hash_next, *prev, *next;
   struct rp__calls *table;
+  size_t bucket;
   enum rp__call_kind kind;
   struct rp__acp_session *s; /* or NULL */
   struct rp__call *peer;     /* the editor's request that an own one serves, and back */
@@ -86,6 +90,7 @@ struct rp__call {
   char *method;              /* of a request whose answer is written down */
   char *agent_id;            /* the agent's own id where the editor sees another one */
   bool ours;                 /* a session that is deleted was in the journal */
+  bool history, brief;       /* a prompt that carries them */
   struct rp__buf *text;      /* what was made so far of the answer */
   size_t id_n;
   char id[]; /* as it came, raw JSON */
@@ -135,6 +140,24 @@ bool rp__held_cancel_id(struct rp__acp *a, struct rp__json id);
 bool rp__held_has(const struct rp__acp *a, struct rp__json id);
 void rp__held_done(struct rp__acp *a);
 
+/* ---- updates of the agent's that come before their session does (early.c) ---- */
+
+struct rp__early;
+struct rp__earlies {
+  struct rp__early *head, *tail;
+  size_t n, bytes;
+};
+
+/* Keeps an update of a session that is being begun or loaded. False: it is not, or there is no room. */
+bool rp__early_hold(struct rp__acp *a, const struct rp__msg *m);
+/* The session is known by now: what came for it is handled, in its order. */
+void rp__early_release(struct rp__acp_session *s);
+/* There will be no such session: nobody is told of it. */
+void rp__early_drop(struct rp__acp *a, struct rp__json sid);
+/* When nothing is being begun any more, what is left goes to the editor as it came. */
+void rp__early_settle(struct rp__acp *a);
+void rp__early_done(struct rp__acp *a);
+
 /* ---- sessions (session.c) ---- */
 
 enum rp__acp_state {
@@ -161,10 +184,15 @@ struct rp__acp_session {
   struct rp__book book;
   char *params;                /* of the last new, load or resume */
   char *modes, *config, *mode; /* what the agent said last of them; raw JSON */
-  char *tools[RP_ACP_TOOLS];   /* open tool calls: raw ids */
+  bool chosen;                 /* an agent was lost: what the editor had then */
+  char *want_mode, *want_config;
+  size_t want_at;            /* how many of its options were looked at */
+  char *tools[RP_ACP_TOOLS]; /* open tool calls: raw ids */
   size_t n_tools;
   unsigned running; /* prompts at the agent */
-  bool history_due; /* the next prompt carries the history */
+  bool history_due; /* the agent's session has nothing of it: a prompt carries the history, the journal has no id */
+  bool history_sent;
+  bool brief_due;   /* the first prompt carries the start's brief */
   bool other_agent; /* it was begun with another one: ids mean nothing here */
   /* restoration and loading */
   enum rp__rung rung;
@@ -173,7 +201,8 @@ struct rp__acp_session {
   bool live;    /* the agent has it anyway: failing changes nothing */
   bool swallow; /* the agent replays: nothing of it is news */
   struct rp__echo *echo;
-  bool echo_turn;              /* a prompt was sent since */
+  unsigned echo_prompts;       /* sent since */
+  bool echo_late;              /* something of a replay came behind the agent's answer */
   int64_t quiet_at, quiet_max; /* 0: nobody waits for quiet */
   char *answer;                /* the agent's result of the restoration; raw */
   struct rp__call *asked;      /* the editor's load, resume, close or delete */
@@ -185,6 +214,7 @@ struct rp__acp_session {
   /* what could not be stored */
   int64_t lost, lost_from;
   bool gap_pending, told_lost;
+  int gone; /* why it was taken away: an error's code */
 };
 
 struct rp__acp_session *rp__acp_by_client(const struct rp__acp *a, struct rp__json sid);
@@ -206,9 +236,19 @@ void rp__acp_session_end(struct rp__acp_session *s, const char *reason);
 void rp__acp_put_provider(struct rp__acp_session *s); /* which agent has it now, and under which id */
 bool rp__acp_set_agent_sid(struct rp__acp_session *s, struct rp__json sid); /* false: no memory */
 void rp__acp_keep(char **slot, struct rp__json value); /* a copy of raw JSON; nothing when it is too long */
-/* What answers tell of modes and options. */
-void rp__acp_learn(struct rp__acp_session *s, struct rp__json result);
 void rp__acp_learn_update(struct rp__acp_session *s, struct rp__json update);
+
+/* ---- modes and options (settings.c) ---- */
+
+/* What answers tell of them. */
+void rp__acp_learn(struct rp__acp_session *s, struct rp__json result);
+/* The editor's choice, as far as it knows, is to hold for the next agent too. */
+void rp__settings_keep(struct rp__acp_session *s);
+void rp__settings_drop(struct rp__acp_session *s);
+/* Whether an update is about them and comes while they are being set again: the editor is told what comes of it. */
+bool rp__settings_hear(struct rp__acp_session *s, struct rp__json update);
+/* Asks the agent for what differs, tells the editor what differs still, then rp__restore_settled. */
+void rp__settings_again(struct rp__acp_session *s);
 
 /* ---- the journal (store.c) ---- */
 
@@ -224,6 +264,10 @@ void rp__store_forget_flow(struct rp__acp *a, const struct rp__flow *f);
 void rp__store_put(struct rp__acp_session *s, struct rp__notes *n, struct rp__flow *to, struct rp__str line);
 /* An event of ours; `json` a whole object. */
 void rp__store_event(struct rp__acp_session *s, const char *kind, struct rp__buf *json, rp_durability d);
+/* A message was delivered that can't be written down: it counts as lost. */
+void rp__store_lost(struct rp__acp_session *s, const rp_error *why);
+/* Whether another process ended it, deleted it or took it over: an error's code, or 0. */
+int rp__store_fate(struct rp__acp_session *s);
 /* The engine refused a session's append, or its heartbeat. */
 void rp__store_refused(struct rp__acp_session *s, const rp_error *why);
 /* Waits until everything is stored and acknowledged. */
@@ -240,7 +284,7 @@ enum rp__agent_state {
 };
 
 struct rp__agent_caps {
-  bool load, resume, list, close, remove, embedded;
+  bool load, resume, list, close, remove;
   char name[128], version[64];
 };
 
@@ -250,12 +294,14 @@ struct rp__acp {
   char *scope, *continue_id, *name;
   char **command;
   rp_durability updates;
+  bool brief; /* new sessions tell it */
   void (*log)(void *ctx, const char *text);
   void *log_ctx;
 
   struct rp__flow to_client, to_agent;
   struct rp__calls client, agent; /* requests of the editor and ours; of the agent */
   struct rp__helds held;
+  struct rp__earlies early;
   struct rp__inbox *inbox;
   struct rp__acp_session *sessions;
   size_t n_sessions;
@@ -271,6 +317,7 @@ struct rp__acp {
   int64_t deaths[RP_ACP_DEATHS];
   int64_t retry_at;
   int status;
+  unsigned told; /* messages of our own: each is one by itself */
   char why[500]; /* it was ended, in words */
 
   bool ending; /* the editor is gone */
@@ -312,6 +359,8 @@ void rp__edit_line(struct rp__buf *out, struct rp__str line, const struct rp__ed
 /* The line with params.sessionId as the other side has it; the line itself where they are the same. */
 struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char *to, struct rp__buf *room);
 void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value);
+/* Escapes of half a surrogate pair become U+FFFD, in place. */
+void rp__acp_mend_halves(struct rp__buf *line);
 /* `servers`: mcpServers is written even if it is not there. */
 void rp__acp_write_params(struct rp__jw *w, struct rp__json params, const char *sid, bool servers);
 
@@ -322,9 +371,12 @@ void rp__acp_read_caps(struct rp__acp *a, struct rp__json result);
 
 /* prompt.c */
 void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s);
+void rp__acp_owe_history(struct rp__acp_session *s); /* the agent has a session of its own for it, and no more */
 void rp__acp_prompted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
 /* The turn is over without the agent: tools that are open fail, the editor reads `text`, the prompts end. */
 void rp__acp_turn_broken(struct rp__acp_session *s, const char *text);
+/* Sends an update as if the agent had; `store`: and writes it down like one. */
+void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update, bool store);
 /* A word of ours in the session: a notice where the editor knows them, else a message. */
 void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store);
 
@@ -332,19 +384,26 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
 extern const char *const rp__rung_names[RP_RUNGS];
 void rp__restore_begin(struct rp__acp_session *s);
 void rp__restore_tick(struct rp__acp_session *s, int64_t now);
+void rp__restore_settled(struct rp__acp_session *s); /* the agent has all of it */
 /* The agent is gone: what was under way begins again with the next one. */
 void rp__restore_broken(struct rp__acp_session *s);
 void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why);
+void rp__restore_prompted(struct rp__acp_session *s);
 /* Whether an update of the agent's is only its own replay. */
 bool rp__restore_echoes(struct rp__acp_session *s, struct rp__json update);
 
 /* load.c */
 void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m);
 void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+/* It was begun because its replay was too long to wait: of what was not loaded nothing stays. */
+void rp__acp_unadopt(struct rp__acp *a, struct rp__call *c);
 struct rp__acp_session *rp__acp_adopt_early(struct rp__acp *a, struct rp__json sid);
+void rp__acp_not_found(struct rp__acp *a, struct rp__json id, struct rp__json params, const char *why);
 void rp__load_ready(struct rp__acp_session *s); /* the agent has it: now the editor */
 void rp__load_pump(struct rp__acp_session *s);
 void rp__load_drop(struct rp__acp_session *s);
+/* The agent's `_meta` of an answer, with the rung. */
+void rp__load_write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta);
 
 /* fresh.c: session/new */
 void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session/list: what the journal has, newest first, then what only the agent knows. A cursor says which of the two
- * goes on, and where: "r:" and the last session told, or "a:" and the agent's own cursor.
+ * session/list: what the journal has, what was used last first, then what only the agent knows. A cursor says which of
+ * the two goes on, and where: "r:" with time and id of the last session told, or "a:" and the agent's own cursor.
  */
+#include <errno.h>
 #include <limits.h>
 
 #include "base/text.h"
@@ -15,12 +16,16 @@
 
 struct item {
   char id[RP_ID_MAX + 1];
-  char *meta, *name;
+  char *meta;
   int64_t at;
 };
 
 struct page {
   const char *cwd; /* or NULL: all */
+  bool later;      /* only what comes behind these two */
+  int64_t after_at;
+  const char *after_id;
+  bool met; /* the second one: what has the same time and is listed behind it comes behind it */
   struct item item[PAGE];
   size_t n;
   bool more;
@@ -28,33 +33,63 @@ struct page {
 
 static void page_done(struct page *p)
 {
-  for (size_t i = 0; i < p->n; i++) {
-    free(p->item[i].meta);
-    free(p->item[i].name);
-  }
+  for (size_t i = 0; i < p->n; i++) free(p->item[i].meta);
+}
+
+static bool was_told(const struct page *p, const rp_session_info *info)
+{
+  if (!p->later || info->last_activity_at < p->after_at) return false;
+  return info->last_activity_at > p->after_at || !p->met || strcmp(info->id, p->after_id) == 0;
+}
+
+/* A place for it in the page's order, or NULL: it is for a later one. They come newest first. */
+static struct item *place(struct page *p, const rp_session_info *info)
+{
+  size_t i = p->n;
+  while (i && info->last_activity_at > p->item[i - 1].at) i--;
+  if (p->n == PAGE) p->more = true;
+  if (i == PAGE) return NULL;
+  if (p->n == PAGE) free(p->item[--p->n].meta);
+  memmove(p->item + i + 1, p->item + i, (p->n - i) * sizeof p->item[0]);
+  p->n++;
+  return &p->item[i];
 }
 
 static int on_session(void *ctx, const rp_session_info *info)
 {
   struct page *p = ctx;
   struct rp__json meta = {0};
+  if (p->later && strcmp(info->id, p->after_id) == 0) p->met = true;
   if (!info->channel || strcmp(info->channel, "acp") != 0) return 0;
   if (info->meta) meta = rp__json_trusted(info->meta, strlen(info->meta));
   struct rp__json cwd = rp__json_get(meta, "cwd");
   if (cwd.type != RP_JSON_STRING || (p->cwd && !rp__json_eq(cwd, p->cwd))) return 0;
-  if (p->n == PAGE) {
-    p->more = true;
-    return 1;
-  }
-  struct item *it = &p->item[p->n++];
+  if (was_told(p, info)) return 0;
+  struct item *it = place(p, info);
+  if (!it) return 0;
   snprintf(it->id, sizeof it->id, "%s", info->id);
   it->meta = strndup(meta.p, meta.n);
-  it->name = info->name && *info->name ? strdup(info->name) : NULL;
   it->at = info->last_activity_at;
   return 0;
 }
 
-/* ---- a title: the first words of the user's ---- */
+/* ---- a title: its name, else the first words of the user's ---- */
+
+/* Names come by events, so the row that is listed has none. */
+static bool write_name(rp_session *s, struct rp__jw *w)
+{
+  char *state = NULL;
+  if (rp_state_json(s, -1, &state, NULL)) return false;
+  struct rp__json settings = rp__json_get(rp__json_trusted(state, strlen(state)), "settings");
+  struct rp__json name = rp__json_get(settings, "name");
+  bool has = name.type == RP_JSON_STRING && name.n > 2;
+  if (has) {
+    rp__jw_key(w, "title");
+    rp__jw_value(w, name);
+  }
+  rp_free(state);
+  return has;
+}
 
 static int on_event(void *ctx, const rp_event_info *ev)
 {
@@ -81,12 +116,9 @@ static void write_title(struct rp__acp *a, const struct item *it, struct rp__jw 
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_BODY_MAX);
   rp_session *s = NULL;
-  if (it->name) {
-    rp__jw_kstr(w, "title", it->name);
-    return;
-  }
   if (rp_attach(a->e, it->id, &s, NULL)) return;
-  rp_events(s, 0, LOOK_EVENTS, on_event, &text, NULL);
+  bool named = write_name(s, w);
+  if (!named) rp_events(s, 0, LOOK_EVENTS, on_event, &text, NULL);
   rp_session_free(s);
   if (text.err || !text.n) return;
   cut(&text);
@@ -191,9 +223,29 @@ static void ask_agent(struct rp__acp *a, struct rp__call *asked, struct rp__json
 
 /* ---- ours ---- */
 
-static int read_page(struct rp__acp *a, const char *cursor, struct page *p, struct rp__buf *items, rp_error *err)
+static int is_listed(void *ctx, const rp_session_info *info)
 {
-  rp_filter f = {.scope = a->scope, .limit = INT_MAX, .cursor = cursor};
+  return !info->trashed_at && strcmp(ctx, info->id) == 0 ? 1 : 0;
+}
+
+/* "TIME:ID" */
+static bool read_cursor(struct rp__acp *a, struct page *p, char *cursor)
+{
+  char *end = NULL;
+  if (!cursor) return true;
+  if (*cursor < '0' || *cursor > '9') return false;
+  errno = 0;
+  p->after_at = strtoll(cursor, &end, 10);
+  if (errno || *end != ':' || !end[1]) return false;
+  p->after_id = end + 1;
+  p->later = true;
+  p->met = rp_show(a->e, p->after_id, is_listed, end + 1, NULL) != 1; /* of one that is gone nothing is behind */
+  return true;
+}
+
+static int read_page(struct rp__acp *a, struct page *p, struct rp__buf *items, rp_error *err)
+{
+  rp_filter f = {.scope = a->scope, .limit = INT_MAX};
   struct rp__jw w = RP_JW(items);
   int rc = rp_list(a->e, &f, on_session, p, err);
   if (rc < 0) return rc;
@@ -201,23 +253,38 @@ static int read_page(struct rp__acp *a, const char *cursor, struct page *p, stru
   return 0;
 }
 
-static void tell_ours(struct rp__acp *a, struct rp__call *c, struct rp__json cwd, const char *cursor)
+static void tell_ours(struct rp__acp *a, struct rp__call *c, struct rp__json cwd, char *cursor)
 {
   struct page p RP_CLEANUP(page_done) = {0};
   char *dir RP_AUTOFREE = rp__json_dup(cwd);
+  char next[RP_ID_MAX + 32];
   rp_error why = {0};
   p.cwd = dir;
-  int rc = read_page(a, cursor, &p, c->text, &why);
-  if (rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_USAGE)
+  if (!read_cursor(a, &p, cursor)) {
     rp__acp_answer_error(a, c, RP_ACP_E_PARAMS, "params.cursor: is none of ours", NULL);
-  else if (rc)
+    return;
+  }
+  int rc = read_page(a, &p, c->text, &why);
+  if (p.more) snprintf(next, sizeof next, "%lld:%s", (long long)p.item[p.n - 1].at, p.item[p.n - 1].id);
+  if (rc)
     rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, why.message, NULL);
   else if (p.more)
-    answer(a, c, c->text, "r:", p.item[p.n - 1].id);
-  else if (a->caps.list)
+    answer(a, c, c->text, "r:", next);
+  else if (a->caps.list && a->agent_state == RP_AGENT_UP)
     ask_agent(a, c, cwd, NULL);
   else
     answer(a, c, c->text, "r:", NULL);
+}
+
+static void tell_agents(struct rp__acp *a, struct rp__call *c, struct rp__json cwd, const char *cursor)
+{
+  struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
+  if (a->agent_state == RP_AGENT_UP) {
+    ask_agent(a, c, cwd, cursor);
+    return;
+  }
+  rp__death_describe(a, &why);
+  rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, why.err ? "the agent keeps ending" : why.p, NULL);
 }
 
 static bool check(struct rp__acp *a, const struct rp__msg *m, struct rp__json cwd, struct rp__json cursor)
@@ -248,7 +315,7 @@ void rp__acp_on_list(struct rp__acp *a, const struct rp__msg *m)
   else if (strncmp(cursor, "r:", 2) == 0 && cursor[2])
     tell_ours(a, c, cwd, cursor + 2);
   else if (strncmp(cursor, "a:", 2) == 0 && a->caps.list)
-    ask_agent(a, c, cwd, cursor + 2);
+    tell_agents(a, c, cwd, cursor + 2);
   else
     rp__acp_answer_error(a, c, RP_ACP_E_PARAMS, "params.cursor: is none of ours", NULL);
 }

@@ -5,15 +5,22 @@
  */
 #include "bridge/acp/impl.h"
 
-static void not_found(struct rp__acp *a, const struct rp__msg *m)
+#define WORDS_MAX 400 /* of an agent's error that are passed on */
+
+void rp__acp_not_found(struct rp__acp *a, struct rp__json id, struct rp__json params, const char *why)
 {
   struct rp__buf data RP_AUTOBUF = RP_BUF(16 * RP_ACP_SID);
   struct rp__jw w = RP_JW(&data);
   rp__jw_object(&w);
   rp__jw_key(&w, "sessionId");
-  rp__jw_value(&w, rp__json_get(m->r.params, "sessionId"));
+  rp__jw_value(&w, rp__json_get(params, "sessionId"));
   rp__jw_end_object(&w);
-  rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_NOT_FOUND, "there is no such session", data.err ? NULL : data.p);
+  rp__acp_error(a, RP_ACP_CLIENT, id, RP_ACP_E_NOT_FOUND, why, data.err ? NULL : data.p);
+}
+
+static void not_found(struct rp__acp *a, const struct rp__msg *m)
+{
+  rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
 }
 
 /* ---- a session that only the agent knows ---- */
@@ -64,32 +71,72 @@ struct rp__acp_session *rp__acp_adopt_early(struct rp__acp *a, struct rp__json s
   for (struct rp__call *c = a->client.head; name && c; c = c->next) {
     if (c->kind != RP_CALL_ADOPT || c->s || !rp__json_eq(rp__json_get(params_of(c), "sessionId"), name)) continue;
     c->s = adopt(a, c);
+    if (c->s) rp__early_release(c->s);
     return c->s;
   }
   return NULL;
 }
 
+void rp__acp_unadopt(struct rp__acp *a, struct rp__call *c)
+{
+  struct rp__acp_session *s = c->s;
+  char id[RP_ID_MAX + 1];
+  rp_error why = {0};
+  if (!s) return;
+  c->s = NULL;
+  snprintf(id, sizeof id, "%s", s->id);
+  bool stored = s->h != NULL;
+  rp__acp_session_end(s, "not loaded");
+  if (stored && rp_purge(a->e, id, true, &why)) rp__acp_log(a, "session %s: %s", id, why.message);
+}
+
+/* That it wants to know who asks, or was told to stop, says nothing about the session. */
+static bool is_other_matter(const struct rp__msg *m)
+{
+  int64_t code = 0;
+  rp__json_i64(rp__json_get(m->r.error, "code"), &code);
+  return code == RP_ACP_E_AUTH || code == RP_ACP_E_CANCELLED;
+}
+
+static void not_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  char why[WORDS_MAX], *text RP_AUTOFREE = rp__json_dup(rp__json_get(m->r.error, "message"));
+  rp__acp_unadopt(a, c);
+  rp__early_drop(a, rp__json_get(params_of(c), "sessionId"));
+  if (is_other_matter(m)) {
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return;
+  }
+  snprintf(why, sizeof why, "there is no such session%s%.300s", text ? ": " : "", text ? text : "");
+  rp__acp_not_found(a, rp__call_id(c), params_of(c), why);
+}
+
 void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
-  bool ok = m->r.type == RP_RPC_RESULT;
-  if (ok && !c->s) c->s = adopt(a, c);
-  if (ok && c->s) rp__acp_learn(c->s, m->r.result);
-  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-  if (!ok && c->s) {
-    struct rp__acp_session *s = c->s;
-    c->s = NULL;
-    rp__acp_session_end(s, "not loaded");
+  struct rp__json result = m->r.result;
+  if (m->r.type != RP_RPC_RESULT || (result.type > RP_JSON_NULL && result.type != RP_JSON_OBJECT)) {
+    not_adopted(a, c, m);
+    return;
   }
+  if (!c->s) c->s = adopt(a, c);
+  if (c->s) rp__early_release(c->s);
+  if (c->s) rp__acp_learn(c->s, result);
+  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
 }
 
 /* ---- one of ours ---- */
 
-static int open_again(struct rp__acp_session *s, rp_error *err)
+/* One that was only ended is still what the agent has: it stays live. */
+static int open_again(struct rp__acp_session *s, int fate, rp_error *err)
 {
+  rp__store_settle(s->a); /* what was said before counts as lost, not as told by the new run */
   int rc = rp__acp_session_reopen(s, err);
   if (!rc) rc = rp__book_load(s->h, &s->book, err);
-  if (!rc) rp__acp_move(s, RP_ACP_COLD);
-  return rc;
+  if (rc) return rc;
+  s->gone = 0;
+  rp__acp_move(s, RP_ACP_COLD);
+  if (fate == RP_E_ENDED && s->bound) rp__acp_move(s, RP_ACP_LIVE);
+  return 0;
 }
 
 static bool begin(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s, bool load)
@@ -114,7 +161,13 @@ static void load_open(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
     rp__held_add(a, s, m);
     return;
   }
-  if (s->state == RP_ACP_TAKEN && open_again(s, &why)) {
+  int fate = s->state == RP_ACP_ENDING ? 0 : rp__store_fate(s);
+  if (fate == RP_E_SESSION_NOT_FOUND) {
+    not_found(a, m);
+    return;
+  }
+  if (!fate && s->state == RP_ACP_TAKEN) fate = s->gone;
+  if (fate && open_again(s, fate, &why)) {
     rp__acp_fail(a, m->r.id, &why);
     return;
   }
@@ -150,14 +203,15 @@ void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m)
 
 /* ---- the answer ---- */
 
-static void write_modes(struct rp__jw *w, const struct rp__acp_session *s)
+/* As the agent told them, with the one that is set since then. */
+static void write_modes(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json modes)
 {
   struct rp__json_iter it = {0};
   struct rp__json key, value, mode = {0};
   if (s->mode) mode = rp__json_trusted(s->mode, strlen(s->mode));
   rp__jw_key(w, "modes");
   rp__jw_object(w);
-  while (rp__json_next(rp__json_trusted(s->modes, strlen(s->modes)), &it, &key, &value))
+  while (rp__json_next(modes, &it, &key, &value))
     rp__acp_copy_member(w, key, mode.type && rp__json_eq(key, "currentModeId") ? mode : value);
   rp__jw_end_object(w);
 }
@@ -165,7 +219,7 @@ static void write_modes(struct rp__jw *w, const struct rp__acp_session *s)
 /* Nothing was restored, so nothing was answered: what the agent said before still holds. */
 static void write_live(struct rp__jw *w, const struct rp__acp_session *s)
 {
-  if (s->modes) write_modes(w, s);
+  if (s->modes) write_modes(w, s, rp__json_trusted(s->modes, strlen(s->modes)));
   if (!s->config) return;
   rp__jw_key(w, "configOptions");
   rp__jw_raw(w, s->config, strlen(s->config));
@@ -178,14 +232,18 @@ static void write_agents(struct rp__jw *w, const struct rp__acp_session *s, stru
   struct rp__json key, value;
   while (rp__json_next(answer, &it, &key, &value)) {
     if (rp__json_eq(key, "_meta")) continue;
-    if (!rp__json_eq(key, "sessionId"))
+    if (rp__json_eq(key, "modes") && value.type == RP_JSON_OBJECT && s->mode)
+      write_modes(w, s, value);
+    else if (rp__json_eq(key, "configOptions") && s->config)
+      rp__acp_copy_member(w, key, rp__json_trusted(s->config, strlen(s->config)));
+    else if (!rp__json_eq(key, "sessionId"))
       rp__acp_copy_member(w, key, value);
     else if (s->rung != RP_RUNG_NEW)
       rp__jw_kstr(w, "sessionId", s->client_sid);
   }
 }
 
-static void write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta)
+void rp__load_write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta)
 {
   struct rp__json_iter it = {0};
   struct rp__json key, value;
@@ -211,7 +269,7 @@ static void answer(struct rp__acp_session *s)
     write_live(&w, s);
   else
     write_agents(&w, s, result);
-  write_meta(&w, s, rp__json_get(result, "_meta"));
+  rp__load_write_meta(&w, s, rp__json_get(result, "_meta"));
   rp__jw_end_object(&w);
   rp__rpc_end(&w);
   rp__acp_answer(s->a, s->asked, &out);
@@ -237,6 +295,7 @@ static int on_update(void *ctx, const char *update, size_t n)
   rp__jw_end_object(&w);
   rp__rpc_end(&w);
   if (out.err) return out.err;
+  rp__acp_mend_halves(&out);
   rp__acp_send(s->a, RP_ACP_CLIENT, &out);
   return 0;
 }

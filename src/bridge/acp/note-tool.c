@@ -70,10 +70,10 @@ static void write_call(const struct rp__book_call *c, struct rp__json update, st
   rp__note_rest(w, update, beside);
 }
 
-bool rp__note_tool(struct rp__book *b, struct rp__json update, bool first, struct rp__notes *out)
+/* `status`: the ledger's word; NULL: as it was. */
+static bool put_tool(struct rp__book *b, struct rp__json update, bool first, const char *status, struct rp__notes *out)
 {
   struct rp__json id = rp__json_get(update, "toolCallId"), name = rp__json_get(update, "name");
-  const char *status = ledger_status(rp__json_get(update, "status"));
   if (!has_text(id)) return false;
   if (!has_text(name)) name = rp__json_get(update, "title");
   rp__note_end_stream(b, out);
@@ -85,4 +85,20 @@ bool rp__note_tool(struct rp__book *b, struct rp__json update, bool first, struc
   rp__note_end(out, &w);
   out->durability = RP_DISK;
   return true;
+}
+
+bool rp__note_tool(struct rp__book *b, struct rp__json update, bool first, struct rp__notes *out)
+{
+  return put_tool(b, update, first, ledger_status(rp__json_get(update, "status")), out);
+}
+
+int rp__note_cut_off(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err)
+{
+  struct rp__book_stream before = b->stream;
+  rp__notes_begin(out, RP_DISK);
+  if (!put_tool(b, update, false, "unknown", out))
+    return rp__fail_field(err, RP_E_INVALID, "toolCallId", "toolCallId must be a string");
+  int rc = rp__notes_finish(out, err);
+  if (rc) b->stream = before;
+  return rc;
 }

@@ -54,6 +54,7 @@ struct rp__notes {
   } v[RP_NOTES_MAX];
   size_t n;
   rp_durability durability; /* what decision 16 asks for */
+  int odd;                  /* enum rp__rpc_odd of the message: whether the store would take its bytes */
 };
 
 void rp__notes_init(struct rp__notes *n);
@@ -66,6 +67,8 @@ void rp__notes_done(struct rp__notes *n);
  */
 int rp__note_prompt(struct rp__book *b, struct rp__json params, struct rp__notes *out, rp_error *err);
 int rp__note_update(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err);
+/* A call whose agent died: the editor reads that it failed, the ledger that nobody knows. */
+int rp__note_cut_off(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err);
 /* The end of a turn: its stop reason, or an error's message. */
 int rp__note_turn_end(struct rp__book *b, struct rp__json result, struct rp__json error, struct rp__notes *out,
                       rp_error *err);
@@ -75,8 +78,8 @@ int rp__note_request(struct rp__book *b, struct rp__json id, struct rp__json met
 int rp__note_answer(struct rp__book *b, struct rp__json id, const char *method, struct rp__json result,
                     struct rp__json error, struct rp__notes *out, rp_error *err);
 /*
- * Bodies over the store's limits (bytes or levels) go to blobs of the session; the event keeps where (`acp_blob`) and
- * what facets read of it (decision 16).
+ * Bodies over the store's limits (bytes or levels) or with duplicate keys go to blobs of the session; the event keeps
+ * where (`acp_blob`) and what facets read of it (decision 16). RP_E_TOO_LARGE: deeper than can be read back.
  */
 int rp__notes_spill(rp_session *s, size_t body_max, struct rp__notes *n, rp_error *err);
 /* The book of a session that is resumed: turns counted from its journal, which is read from its end. */

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Requests on their way, by id. Ids are per direction, and two are the same when their bytes are: nothing of a peer's
- * id is ever understood.
- */
+/* Requests on their way, by id. Ids are per direction; a peer may write one anew in its answer. */
 #include "bridge/acp/impl.h"
-
-static size_t bucket_of(struct rp__json id)
-{
-  uint32_t h = 2166136261u;
-  for (size_t i = 0; i < id.n; i++) h = (h ^ (unsigned char)id.p[i]) * 16777619u;
-  return h % RP_ACP_BUCKETS;
-}
 
 struct rp__json rp__call_id(const struct rp__call *c)
 {
@@ -20,8 +10,8 @@ struct rp__json rp__call_id(const struct rp__call *c)
 struct rp__call *rp__calls_find(const struct rp__calls *t, struct rp__json id)
 {
   if (!id.type) return NULL;
-  for (struct rp__call *c = t->bucket[bucket_of(id)]; c; c = c->hash_next)
-    if (c->id_n == id.n && memcmp(c->id, id.p, id.n) == 0) return c;
+  for (struct rp__call *c = t->bucket[rp__rpc_id_hash(id) % RP_ACP_BUCKETS]; c; c = c->hash_next)
+    if (rp__rpc_same_id(rp__call_id(c), id)) return c;
   return NULL;
 }
 
@@ -33,9 +23,9 @@ struct rp__call *rp__calls_add(struct rp__calls *t, struct rp__json id, enum rp_
   c->id_n = id.n;
   c->kind = kind;
   c->table = t;
-  size_t b = bucket_of(id);
-  c->hash_next = t->bucket[b];
-  t->bucket[b] = c;
+  c->bucket = rp__rpc_id_hash(id) % RP_ACP_BUCKETS; /* of an id with escapes it needs memory: not asked twice */
+  c->hash_next = t->bucket[c->bucket];
+  t->bucket[c->bucket] = c;
   c->prev = t->tail;
   *(t->tail ? &t->tail->next : &t->head) = c;
   t->tail = c;
@@ -47,7 +37,7 @@ void rp__call_take(struct rp__call *c)
 {
   struct rp__calls *t = c->table;
   if (!t) return;
-  struct rp__call **at = &t->bucket[bucket_of(rp__call_id(c))];
+  struct rp__call **at = &t->bucket[c->bucket];
   while (*at != c) at = &(*at)->hash_next;
   *at = c->hash_next;
   *(c->prev ? &c->prev->next : &t->head) = c->next;

@@ -2,55 +2,103 @@
 /* Turns: a prompt is in the journal before the agent sees it, and its end before the editor does. */
 #include "bridge/acp/impl.h"
 
-#define URI_BYTES 256
+#include "base/clock.h"
+
+#define BRIEF_MAX ((size_t)256 << 10)
 
 /* ---- the history, for an agent that has none ---- */
 
-static void write_block(struct rp__acp_session *s, const struct rp__buf *text, struct rp__buf *out)
+/* A text block, which stands where it was put: agents take embedded resources to another place. */
+static void write_block(const struct rp__buf *text, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  char uri[URI_BYTES];
   rp__jw_object(&w);
-  if (!s->a->caps.embedded) {
-    rp__jw_kstr(&w, "type", "text");
-    rp__jw_key(&w, "text");
-    rp__jw_strn(&w, text->p, text->n);
-  } else {
-    snprintf(uri, sizeof uri, "reprise://session/%s/history", s->id);
-    rp__jw_kstr(&w, "type", "resource");
-    rp__jw_key(&w, "resource");
-    rp__jw_object(&w);
-    rp__jw_kstr(&w, "uri", uri);
-    rp__jw_kstr(&w, "mimeType", "text/plain");
-    rp__jw_key(&w, "text");
-    rp__jw_strn(&w, text->p, text->n);
-    rp__jw_end_object(&w);
-  }
+  rp__jw_kstr(&w, "type", "text");
+  rp__jw_key(&w, "text");
+  rp__jw_strn(&w, text->p, text->n);
   rp__jw_end_object(&w);
 }
 
-/* An extra first block for the prompt, with its comma; nothing when there is no history. */
-static void make_history(struct rp__acp_session *s, struct rp__json prompt, struct rp__buf *out)
+void rp__acp_owe_history(struct rp__acp_session *s)
+{
+  s->history_due = true;
+  s->history_sent = false;
+}
+
+/*
+ * The agent has answered a prompt that carried it, so its session is the conversation's: the journal remembers its id.
+ * One that refused the prompt, or died of it, has taken nothing.
+ */
+static void history_answered(struct rp__acp_session *s, bool taken)
+{
+  s->history_sent = false;
+  if (!taken || !s->history_due) return;
+  s->history_due = false;
+  rp__acp_put_provider(s);
+}
+
+/* What is put in front of the user's words, each with a comma. */
+struct extra {
+  struct rp__buf text;
+  bool brief, history; /* told, or there was none */
+};
+
+static void extra_done(struct extra *x)
+{
+  rp__buf_done(&x->text);
+}
+
+static void add_block(struct extra *x, const struct rp__buf *text)
+{
+  if (!text->n) return;
+  write_block(text, &x->text);
+  rp__buf_char(&x->text, ',');
+}
+
+static bool add_history(struct rp__acp_session *s, struct extra *x)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_HISTORY_MAX);
   rp_error why = {0};
-  if (!s->history_due || !s->h || prompt.type != RP_JSON_ARRAY) return;
+  if (!s->history_due || s->history_sent || !s->h) return false;
   rp__store_settle(s->a); /* it is read from the journal */
   int rc = rp__history_text(s->h, RP_HISTORY_MAX, &text, &why);
   if (rc) {
     rp__acp_log(s->a, "session %s: the agent gets no history: %s", s->id, why.message);
-    return;
+    return false;
   }
-  s->history_due = false;
-  if (!text.n) return;
-  write_block(s, &text, out);
-  if (rp__json_count(prompt)) rp__buf_char(out, ',');
+  add_block(x, &text);
+  return true;
 }
 
-/* The line for the agent: its own id for the session, the history before the first block. */
-static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m, struct rp__buf *room)
+/* What the session's start has to tell (N-05); once, where it was asked for. */
+static bool add_brief(struct rp__acp_session *s, struct extra *x)
 {
-  struct rp__buf name RP_AUTOBUF = RP_BUF(8 * RP_ACP_SID), block RP_AUTOBUF = RP_BUF(16 * RP_HISTORY_MAX);
+  struct rp__buf text RP_AUTOBUF = RP_BUF(BRIEF_MAX);
+  const char *doc = s->brief_due && s->h ? rp_start_json(s->h) : NULL;
+  if (!doc) return false;
+  struct rp__json brief = rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief");
+  if (brief.type == RP_JSON_STRING) rp__json_text(brief, &text);
+  if (text.n) rp__buf_str(&text, "\n\n");
+  if (text.err) return false;
+  add_block(x, &text);
+  return true;
+}
+
+static void make_extra(struct rp__acp_session *s, struct rp__json prompt, struct extra *x)
+{
+  if (prompt.type != RP_JSON_ARRAY) return;
+  x->brief = add_brief(s, x);
+  x->history = add_history(s, x);
+  if (x->text.err)
+    x->brief = x->history = false;
+  else if (x->text.n && !rp__json_count(prompt))
+    x->text.n--; /* nothing follows */
+}
+
+/* The line for the agent: its own id for the session, and `x` before the first block. */
+static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m, struct rp__buf *room, struct extra *x)
+{
+  struct rp__buf name RP_AUTOBUF = RP_BUF(8 * RP_ACP_SID);
   struct rp__json sid = rp__json_get(m->r.params, "sessionId"), prompt = rp__json_get(m->r.params, "prompt");
   struct rp__edit e[2], swap;
   struct rp__jw w = RP_JW(&name);
@@ -59,8 +107,8 @@ static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m
     rp__jw_str(&w, s->agent_sid);
     e[n++] = (struct rp__edit){sid.p, sid.n, {name.p, name.n}};
   }
-  make_history(s, prompt, &block);
-  if (block.n && !block.err) e[n++] = (struct rp__edit){prompt.p + 1, 0, {block.p, block.n}};
+  make_extra(s, prompt, x);
+  if (x->text.n && !x->text.err) e[n++] = (struct rp__edit){prompt.p + 1, 0, {x->text.p, x->text.n}};
   if (!n) return m->line;
   if (n == 2 && e[1].at < e[0].at) {
     swap = e[0];
@@ -87,45 +135,48 @@ void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__ac
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct extra x RP_CLEANUP(extra_done) = {.text = RP_BUF(16 * RP_HISTORY_MAX)};
   rp_error why = {0};
   rp__notes_init(&notes);
   int rc = rp__note_prompt(&s->book, m->r.params, &notes, &why);
+  notes.odd = m->r.odd;
   if (rc) rp__acp_log(a, "session %s: a prompt is not recorded: %s", s->id, why.message);
   if (!rc && over_budget(s, &notes, &why)) {
     rp__acp_fail(a, m->r.id, &why);
     return;
   }
-  struct rp__str line = rewrite(s, m, &room);
+  struct rp__str line = rewrite(s, m, &room, &x);
   struct rp__call *c = line.p ? rp__calls_add(&a->client, m->r.id, RP_CALL_PROMPT) : NULL;
   if (!c) {
     rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "out of memory", NULL);
     return;
   }
   c->s = s;
+  c->brief = x.brief;
+  c->history = x.history;
+  if (x.brief) s->brief_due = false;
+  if (x.history) s->history_sent = true;
   s->running++;
-  s->echo_turn = s->echo != NULL;
+  rp__restore_prompted(s);
   if (rc)
     rp__acp_forward(a, RP_ACP_AGENT, line);
   else
     rp__store_put(s, &notes, &a->to_agent, line);
 }
 
-static void end_echo(struct rp__acp_session *s)
-{
-  if (!s->echo_turn) return;
-  rp__echo_free(s->echo);
-  s->echo = NULL;
-  s->echo_turn = false;
-}
-
 void rp__acp_prompted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__json none = {0};
   struct rp__acp_session *s = c->s;
   rp__notes_init(&notes);
   if (s && s->running) s->running--;
-  if (s) end_echo(s);
-  if (s && !rp__note_turn_end(&s->book, m->r.result, m->r.error, &notes, NULL))
+  if (s && c->history) history_answered(s, m->r.type == RP_RPC_RESULT);
+  if (s && c->brief && m->r.type != RP_RPC_RESULT) s->brief_due = true; /* it goes with the next one */
+  bool deep = m->r.odd == RP_RPC_DEEP; /* of such an answer only that it came is written down */
+  int rc = s ? rp__note_turn_end(&s->book, deep ? none : m->r.result, deep ? none : m->r.error, &notes, NULL) : 0;
+  notes.odd = deep ? RP_RPC_PLAIN : m->r.odd;
+  if (s && !rc)
     rp__store_put(s, &notes, &a->to_client, m->line);
   else
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
@@ -134,8 +185,9 @@ void rp__acp_prompted(struct rp__acp *a, struct rp__call *c, const struct rp__ms
 
 /* ---- words of ours ---- */
 
-/* Sends an update as if the agent had, and writes it down like one. */
-static void put_update(struct rp__acp_session *s, struct rp__buf *update, bool store)
+typedef int note_fn(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err);
+
+static void put_update(struct rp__acp_session *s, struct rp__buf *update, note_fn *note)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
@@ -149,10 +201,15 @@ static void put_update(struct rp__acp_session *s, struct rp__buf *update, bool s
   rp__jw_end_object(&w);
   rp__rpc_end(&w);
   if (out.err) return;
-  if (store && !rp__note_update(&s->book, rp__json_trusted(update->p, update->n), &notes, NULL))
+  if (note && !note(&s->book, rp__json_trusted(update->p, update->n), &notes, NULL))
     rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){out.p, out.n});
   else
     rp__acp_send(s->a, RP_ACP_CLIENT, &out);
+}
+
+void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update, bool store)
+{
+  put_update(s, update, store ? rp__note_update : NULL);
 }
 
 void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store)
@@ -166,6 +223,9 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
     rp__jw_kstr(&w, "title", title);
     rp__jw_kstr(&w, "description", text);
   } else {
+    char id[64];
+    snprintf(id, sizeof id, "reprise-%llx-%u", (unsigned long long)rp__wall(&rp__system_clock), s->a->told++);
+    rp__jw_kstr(&w, "messageId", id); /* else it would be joined to what the agent said last */
     rp__jw_key(&w, "content");
     rp__jw_object(&w);
     rp__jw_kstr(&w, "type", "text");
@@ -173,9 +233,10 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
     rp__jw_end_object(&w);
   }
   rp__jw_end_object(&w);
-  put_update(s, &update, store);
+  rp__acp_put_update(s, &update, store);
 }
 
+/* What they did nobody knows: the editor must see an end all the same. */
 static void fail_tools(struct rp__acp_session *s)
 {
   for (size_t i = 0; i < s->n_tools; i++) {
@@ -187,7 +248,7 @@ static void fail_tools(struct rp__acp_session *s)
     rp__jw_raw(&w, s->tools[i], strlen(s->tools[i]));
     rp__jw_kstr(&w, "status", "failed");
     rp__jw_end_object(&w);
-    put_update(s, &update, true);
+    put_update(s, &update, rp__note_cut_off);
     free(s->tools[i]);
   }
   s->n_tools = 0;
@@ -212,6 +273,7 @@ static void end_prompt(struct rp__acp_session *s, struct rp__call *c, const char
     rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){out.p, out.n});
   else
     rp__acp_send(s->a, RP_ACP_CLIENT, &out);
+  if (c->brief) s->brief_due = true;
   rp__call_free(c);
 }
 

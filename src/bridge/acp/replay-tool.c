@@ -60,9 +60,15 @@ static int make_room(struct rp__replay *r, rp_error *err)
   return 0;
 }
 
+/* One that was cut off has been told as failed. */
+static bool has_ended(struct rp__json status)
+{
+  return rp__json_eq(status, "done") || rp__json_eq(status, "failed") || rp__json_eq(status, "unknown");
+}
+
 static int track(struct rp__replay *r, struct rp__json id, struct rp__json status, rp_error *err)
 {
-  bool ended = rp__json_eq(status, "done") || rp__json_eq(status, "failed");
+  bool ended = has_ended(status);
   uint64_t hash = rp__note_hash(id);
   size_t i = find_open(r, hash);
   if (ended && i < r->n_open) forget(r, i);
@@ -188,7 +194,7 @@ static void write_others(struct rp__replay *r, struct rp__json body)
   const char *word = "failed";
   for (size_t i = 0; i < RP_ARRAY_SIZE(words); i++)
     if (rp__json_eq(status, words[i][0])) word = words[i][1];
-  bool ended = rp__json_eq(status, "done") || rp__json_eq(status, "failed");
+  bool ended = has_ended(status);
   rp__buf_reset(&r->out);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "sessionUpdate", ended ? "tool_call_update" : "tool_call");

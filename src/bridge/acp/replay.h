@@ -47,5 +47,11 @@ void rp__echo_free(struct rp__echo *e);
  * news.
  */
 bool rp__echo_known(struct rp__echo *e, struct rp__json update);
+/* The same while there may be news too: only what comes next in the journal is known, and no short beginnings. */
+bool rp__echo_next(struct rp__echo *e, struct rp__json update);
+/* It was news: a call with an old one's id is not the old one. */
+void rp__echo_news(struct rp__echo *e, struct rp__json update);
+bool rp__echo_begun(const struct rp__echo *e); /* something was known again */
+bool rp__echo_over(const struct rp__echo *e);  /* … and so were all messages that can be */
 
 #endif

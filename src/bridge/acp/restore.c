@@ -21,7 +21,8 @@ static bool id_is_free(const struct rp__acp_session *s)
 
 static bool possible(const struct rp__acp_session *s, enum rp__rung rung)
 {
-  bool known = s->agent_sid && (s->live || (!s->other_agent && id_is_free(s)));
+  bool told = !s->other_agent && !s->history_due; /* else that id's conversation is not this one */
+  bool known = s->agent_sid && (s->live || (told && id_is_free(s)));
   switch (rung) {
   case RP_RUNG_RESUME: return known && s->a->caps.resume;
   case RP_RUNG_LOAD: return known && s->a->caps.load;
@@ -47,7 +48,7 @@ static void put_restored(struct rp__acp_session *s)
   rp__acp_log(s->a, "session %s: the agent has it again (%s)", s->id, rp__rung_names[s->rung]);
 }
 
-static void settled(struct rp__acp_session *s)
+void rp__restore_settled(struct rp__acp_session *s)
 {
   s->quiet_at = s->quiet_max = 0;
   s->swallow = s->wanted = s->live = false;
@@ -73,7 +74,8 @@ static void drop_echo(struct rp__acp_session *s)
 {
   rp__echo_free(s->echo);
   s->echo = NULL;
-  s->echo_turn = false;
+  s->echo_late = false;
+  s->echo_prompts = 0;
 }
 
 /* All that is repeated is counted from the first update on. */
@@ -94,18 +96,18 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
     return;
   }
   s->bound = true;
-  if (other) s->history_due = true;
+  if (other) rp__early_release(s);
+  if (other) rp__acp_owe_history(s);
   free(s->answer);
   s->answer = NULL;
   rp__acp_keep(&s->answer, result);
   rp__acp_learn(s, result);
-  if (other || s->other_agent) rp__acp_put_provider(s);
   s->other_agent = false;
   put_restored(s);
   if (s->rung == RP_RUNG_LOAD)
     listen_for_echo(s);
   else
-    settled(s);
+    rp__settings_again(s);
 }
 
 void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why)
@@ -130,7 +132,7 @@ void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const 
 static bool good(const struct rp__acp_session *s, const struct rp__msg *m)
 {
   if (!m || m->r.type != RP_RPC_RESULT) return false;
-  if (s->rung != RP_RUNG_NEW) return true;
+  if (s->rung != RP_RUNG_NEW) return m->r.result.type <= RP_JSON_NULL || m->r.result.type == RP_JSON_OBJECT;
   struct rp__json sid = rp__json_get(m->r.result, "sessionId");
   return sid.type == RP_JSON_STRING && sid.n <= RP_ACP_SID && !rp__acp_by_agent(s->a, sid);
 }
@@ -187,6 +189,7 @@ void rp__restore_begin(struct rp__acp_session *s)
   free(s->answer);
   s->answer = NULL;
   s->wanted = true;
+  if (!s->live) rp__settings_keep(s);
   s->rung = s->live && s->running ? RP_RUNG_LIVE : RP_RUNG_RESUME; /* a turn is not disturbed */
   try_rungs(s);
 }
@@ -195,15 +198,21 @@ void rp__restore_broken(struct rp__acp_session *s)
 {
   if (s->state == RP_ACP_RESTORING) s->tries++;
   s->wanted = s->wanted || s->state == RP_ACP_LIVE;
-  s->bound = s->live = s->swallow = false;
+  s->bound = s->live = s->swallow = s->history_sent = false;
   s->quiet_at = s->quiet_max = 0;
   drop_echo(s);
   if (s->state == RP_ACP_LIVE || s->state == RP_ACP_RESTORING) rp__acp_move(s, RP_ACP_COLD);
 }
 
+static void quiet(struct rp__acp_session *s)
+{
+  s->quiet_at = s->quiet_max = 0;
+  rp__settings_again(s);
+}
+
 void rp__restore_tick(struct rp__acp_session *s, int64_t now)
 {
-  if (s->quiet_at && (s->quiet_at <= now || s->quiet_max <= now)) settled(s);
+  if (s->quiet_at && (s->quiet_at <= now || s->quiet_max <= now)) quiet(s);
 }
 
 /* ---- echoes ---- */
@@ -223,14 +232,36 @@ static bool is_state(struct rp__json update)
   return false;
 }
 
+/*
+ * Until the next prompt the agent has nothing to say but its replay. During that turn an answer must not be lost for
+ * being the same as an old one: only what is next in order is dropped, and only once the replay is seen to be late.
+ * What is next and comes behind the turn is late.
+ */
 bool rp__restore_echoes(struct rp__acp_session *s, struct rp__json update)
 {
-  bool known = s->echo && rp__echo_known(s->echo, update); /* asked of each, for it keeps its place */
+  bool loading = s->state == RP_ACP_RESTORING && s->rung == RP_RUNG_LOAD;
+  if (s->echo && !s->echo_prompts) rp__echo_known(s->echo, update); /* it keeps its place */
   if (s->swallow) return true;
-  if (!s->echo || is_state(update)) return false;
-  /* Agents do not speak for the user, except in a replay. */
-  bool echo = known || is(update, "user_message_chunk");
-  if (echo && s->quiet_at) s->quiet_at = RP_MIN(rp__acp_now(s->a) + RP_ACP_QUIET_MS, s->quiet_max);
-  if (!echo && s->echo_turn) drop_echo(s); /* news of the turn: the replay is over */
-  return echo;
+  if (is_state(update) || (!s->echo && !loading)) return false;
+  if (s->quiet_at) s->quiet_at = RP_MIN(rp__acp_now(s->a) + RP_ACP_QUIET_MS, s->quiet_max);
+  if (loading || !s->echo_prompts) {
+    s->echo_late = true;
+    return true;
+  }
+  bool user = is(update, "user_message_chunk"); /* agents do not speak for the user, except in a replay */
+  if (!user && !s->echo_late && s->running) {
+    rp__echo_news(s->echo, update);
+    return false;
+  }
+  bool next = rp__echo_next(s->echo, update);
+  s->echo_late = s->echo_late || next;
+  return next || user;
+}
+
+/* There is no more of it when all was told, or nothing, or when a whole turn has passed. */
+void rp__restore_prompted(struct rp__acp_session *s)
+{
+  if (!s->echo) return;
+  bool due = !rp__echo_over(s->echo) && (s->echo_late || rp__echo_begun(s->echo));
+  if (s->echo_prompts++ || !due) drop_echo(s);
 }

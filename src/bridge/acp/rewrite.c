@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The few places where a peer's bytes change: a session id that the other side knows by another name. */
 #include "bridge/acp/impl.h"
+#include "json/text.h"
 
 void rp__edit_line(struct rp__buf *out, struct rp__str line, const struct rp__edit *e, size_t n)
 {
@@ -27,6 +28,7 @@ struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char
 
 void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value)
 {
+  if (!key.type) return;               /* a peer sent an array where an object belongs */
   rp__jw_raw(w, key.p - 1, key.n + 2); /* with its quotes: a name is not written anew either */
   rp__buf_char(w->out, ':');
   w->after_key = true;
@@ -51,4 +53,22 @@ void rp__acp_write_params(struct rp__jw *w, struct rp__json params, const char *
     rp__jw_end_array(w);
   }
   rp__jw_end_object(w);
+}
+
+static int surrogate(const char *at, const char *end)
+{
+  int u = end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? rp__json_hex4(at + 2) : -1;
+  return u >= 0 && (u & 0xf800) == 0xd800 ? u : -1;
+}
+
+/* They passed as they came; but many readers refuse them, and what is told again must be taken by all. */
+void rp__acp_mend_halves(struct rp__buf *line)
+{
+  char *end = line->p + line->n;
+  for (char *p = line->n ? memchr(line->p, '\\', line->n) : NULL; p; p = memchr(p, '\\', (size_t)(end - p))) {
+    int u = surrogate(p, end), next = u >= 0 && u < 0xdc00 ? surrogate(p + 6, end) : -1;
+    bool pair = next >= 0xdc00;
+    if (u >= 0 && !pair) memcpy(p + 2, "fffd", 4);
+    p += RP_MIN(pair ? 12 : u >= 0 ? 6 : 2, end - p);
+  }
 }

@@ -86,6 +86,7 @@ void rp__acp_session_free(struct rp__acp_session *s)
   free(s->modes);
   free(s->config);
   free(s->mode);
+  rp__settings_drop(s);
   free(s->answer);
   free(s);
 }
@@ -107,19 +108,7 @@ bool rp__acp_set_agent_sid(struct rp__acp_session *s, struct rp__json sid)
   return true;
 }
 
-/* ---- what answers and updates tell ---- */
-
-void rp__acp_learn(struct rp__acp_session *s, struct rp__json result)
-{
-  struct rp__json modes = rp__json_get(result, "modes");
-  if (modes.type == RP_JSON_OBJECT) {
-    rp__acp_keep(&s->modes, modes);
-    free(s->mode);
-    s->mode = NULL;
-  }
-  struct rp__json config = rp__json_get(result, "configOptions");
-  if (config.type == RP_JSON_ARRAY) rp__acp_keep(&s->config, config);
-}
+/* ---- what updates tell ---- */
 
 static void open_tool(struct rp__acp_session *s, struct rp__json id)
 {

@@ -11,8 +11,16 @@
 #define FIELD_MAX ((size_t)64 * 1024) /* no field of a body that is kept is longer, in raw bytes */
 
 /* Kept as they are, when they are not too long themselves. */
-static const char *const kept[] = {"role", "message_id", "source", "turn",    "partial", "thought",
-                                   "id",   "status",     "method", "call_id", NULL};
+static const char *const kept[] = {"role", "message_id", "source", "turn",    "partial",     "thought",
+                                   "id",   "status",     "method", "call_id", "stop_reason", NULL};
+
+/* Whether the store would refuse the body of an odd message. */
+static bool refused(struct rp__str body)
+{
+  struct rp__json_limits limits = {.max_depth = RP_DEPTH_MAX};
+  struct rp__json v;
+  return rp__json_parse(body.p, body.n, &limits, &v, NULL) != 0;
+}
 
 /* Whether a body is deeper than the store allows. What has few brackets can't be, and needs no second look. */
 static bool too_deep(struct rp__str body)
@@ -112,9 +120,11 @@ static int write_small(struct rp__buf *out, struct rp__json body, const char *bl
 int rp__notes_spill(rp_session *s, size_t body_max, struct rp__notes *n, rp_error *err)
 {
   char blob[RP_BLOB_ID_MAX + 1];
+  if (n->n && n->odd == RP_RPC_DEEP)
+    return rp__fail(err, RP_E_TOO_LARGE, "a message of more than %d levels is not kept", RP_JSON_DEPTH_LIMIT);
   for (size_t i = 0; i < n->n; i++) {
     struct rp__str body = {n->bytes.p + n->v[i].at, n->v[i].n};
-    if (body.n <= body_max && !too_deep(body)) continue;
+    if (body.n <= body_max && !(n->odd ? refused(body) : too_deep(body))) continue;
     struct rp__buf small RP_AUTOBUF = RP_BUF(8 * FIELD_MAX);
     int rc = rp_blob_put(s, body.p, body.n, blob, err);
     if (rc) return rc;

@@ -136,23 +136,63 @@ static bool taken_away(int code)
   return code == RP_E_FENCED || code == RP_E_ENDED || code == RP_E_SESSION_NOT_FOUND;
 }
 
+static int on_fate(void *ctx, const rp_session_info *info)
+{
+  const struct rp__acp_session *s = ctx;
+  if (strcmp(info->id, s->id) != 0 || info->trashed_at) return RP_E_SESSION_NOT_FOUND;
+  if (info->epoch > rp_session_epoch(s->h)) return RP_E_FENCED;
+  return info->ended_at ? RP_E_ENDED : 0;
+}
+
+int rp__store_fate(struct rp__acp_session *s)
+{
+  int rc = s->h ? rp_show(s->a->e, s->id, on_fate, s, NULL) : 0;
+  return taken_away(rc) ? rc : 0; /* a store that does not answer has taken nothing away */
+}
+
+static void count_lost(struct rp__acp_session *s)
+{
+  if (!s->lost++) s->lost_from = rp__wall(&rp__system_clock);
+}
+
+static void lose_session(struct rp__acp_session *s, const rp_error *why)
+{
+  count_lost(s);
+  if (s->state == RP_ACP_TAKEN || !rp__acp_move(s, RP_ACP_TAKEN)) return;
+  s->gone = rp__store_fate(s);
+  if (!s->gone) s->gone = why->code;
+  rp__acp_log(s->a, "session %s: %s", s->id, why->message);
+  const char *text = "Another process has taken this session over: nothing of what follows here is kept.";
+  if (s->gone == RP_E_ENDED) text = "This session was ended elsewhere: nothing of what follows here is kept.";
+  if (s->gone == RP_E_SESSION_NOT_FOUND) text = "This session was deleted: nothing of what follows here is kept.";
+  rp__acp_tell(s, "The session is not recorded any more", text, false);
+}
+
+/* The message can't be stored, others can: recording goes on, and the journal tells of the gap. */
+static bool is_its_own(int code)
+{
+  return code == RP_E_JSON || code == RP_E_INVALID || code == RP_E_TOO_LARGE;
+}
+
 static void lose(struct rp__acp_session *s, const rp_error *why)
 {
-  int64_t now = rp__wall(&rp__system_clock);
   if (taken_away(why->code)) {
-    if (s->state == RP_ACP_TAKEN || !rp__acp_move(s, RP_ACP_TAKEN)) return;
-    rp__acp_log(s->a, "session %s: %s", s->id, why->message);
-    rp__acp_tell(s, "The session is not recorded any more",
-                 "Another process has taken this session over: nothing of what follows here is kept.", false);
+    lose_session(s, why);
     return;
   }
-  if (!s->lost++) s->lost_from = now;
-  if (s->told_lost) return;
+  count_lost(s);
+  if (is_its_own(why->code)) rp__acp_log(s->a, "session %s: a message is not recorded: %s", s->id, why->message);
+  if (s->told_lost || is_its_own(why->code)) return;
   s->told_lost = true;
   rp__acp_log(s->a, "session %s: not stored: %s", s->id, why->message);
   char text[600];
   snprintf(text, sizeof text, "The conversation goes on, but it is not being recorded: %s.", why->message);
   rp__acp_tell(s, "Not recorded", text, false);
+}
+
+void rp__store_lost(struct rp__acp_session *s, const rp_error *why)
+{
+  lose(s, why);
 }
 
 void rp__store_refused(struct rp__acp_session *s, const rp_error *why)
@@ -164,7 +204,7 @@ static void found_again(struct rp__acp_session *s, int64_t gap)
 {
   char text[200];
   s->lost -= RP_MIN(gap, s->lost);
-  if (s->lost) return;
+  if (s->lost || !s->told_lost) return;
   s->told_lost = false;
   snprintf(text, sizeof text, "The conversation is recorded again; %lld messages are missing from the record.",
            (long long)gap);
@@ -311,6 +351,7 @@ void rp__store_put(struct rp__acp_session *s, struct rp__notes *n, struct rp__fl
   }
   if (!e) {
     if (line.p) queue_line(s->a, to, line, 0);
+    if (any && s->state == RP_ACP_TAKEN) count_lost(s);
     if (any && why.code) lose(s, &why);
     return;
   }

@@ -3,6 +3,7 @@
 #include "bridge/hook/hook.h"
 
 #include "bridge/hook/seat.h"
+#include "bridge/kin.h"
 
 static void session_done(rp_session **s)
 {
@@ -24,9 +25,20 @@ static void answer(const struct rp__hook_seat *seat, const struct rp__buf *brief
   rp__jw_end_object(&w);
 }
 
-static int begin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_session **ret,
-                 rp_error *err)
+/* The session of the agent's own MCP server, if that came first: its guests we are, and the brief was told there. */
+static bool join_kin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_session **ret)
 {
+  char id[RP_SCOPE_MAX + 1];
+  return rp__kin_find(e, seat->scope, c->owner_pid, "mcp", id, NULL) == 0 && rp_attach(e, id, ret, NULL) == 0;
+}
+
+/* *ret_guest: somebody else of this agent has begun one already. */
+static int begin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_session **ret,
+                 bool *ret_guest, rp_error *err)
+{
+  RP_AUTOCLOSE int lock = rp__kin_lock(c->owner_pid);
+  *ret_guest = join_kin(e, c, seat, ret);
+  if (*ret_guest) return 0;
   return rp__hook_seat_start(e, seat, c->owner_pid ? RP_OWNER_PID : RP_OWNER_NONE, c->owner_pid, ret, err);
 }
 
@@ -39,17 +51,19 @@ static int on_start(rp_engine *e, const struct rp__hook_call *c, const struct rp
   if (!c->owner_pid && rp__json_eq(rp__json_get(seat->input, "source"), "compact") &&
       rp_attach(e, seat->key, &s, NULL) == 0)
     return 0;
-  int rc = begin(e, c, seat, &s, err);
-  if (rc) return rc;
+  bool guest;
+  int rc = begin(e, c, seat, &s, &guest, err);
+  if (rc || guest) return rc;
   rp__hook_brief(s, &brief);
   if (brief.n && !brief.err) answer(seat, &brief, out);
   return out->err ? rp__fail_nomem(err) : 0;
 }
 
-static int on_end(rp_engine *e, const struct rp__hook_seat *seat, rp_error *err)
+static int on_end(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_error *err)
 {
   rp_session *s RP_CLEANUP(session_done) = NULL;
   char reason[RP_SCOPE_MAX + 1];
+  if (join_kin(e, c, seat, &s)) return 0;
   rp__hook_reason(seat, reason);
   int rc = rp_attach(e, seat->key, &s, err);
   return rc ? rc : rp_end(s, reason, err);
@@ -65,11 +79,12 @@ static bool begins(const struct rp__hook_seat *seat, int why)
 static int on_event(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_error *err)
 {
   rp_session *s RP_CLEANUP(session_done) = NULL;
-  int rc = rp_attach(e, seat->key, &s, err);
+  bool guest = join_kin(e, c, seat, &s);
+  int rc = guest ? 0 : rp_attach(e, seat->key, &s, err);
   if (!rc) rc = rp__hook_note(s, seat, err);
   if ((rc != RP_E_SESSION_NOT_FOUND && rc != RP_E_ENDED) || !begins(seat, rc)) return rc;
   if (s) rp_session_free(RP_TAKE(s));
-  rc = begin(e, c, seat, &s, err);
+  rc = begin(e, c, seat, &s, &guest, err);
   return rc ? rc : rp__hook_note(s, seat, err);
 }
 
@@ -111,5 +126,5 @@ int rp__hook_handle(rp_engine *e, const struct rp__hook_call *c, struct rp__json
   if (rc || !wanted(&seat, rank)) return rc;
   if (rank != RP_HOOK_ALONE) return as_guest(e, &seat, err);
   if (seat.event == RP_HOOK_START) return on_start(e, c, &seat, out, err);
-  return seat.event == RP_HOOK_END ? on_end(e, &seat, err) : on_event(e, c, &seat, err);
+  return seat.event == RP_HOOK_END ? on_end(e, c, &seat, err) : on_event(e, c, &seat, err);
 }

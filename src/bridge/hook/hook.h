@@ -81,17 +81,18 @@ int rp__hook_handle(rp_engine *e, const struct rp__hook_call *c, struct rp__json
  */
 int rp__hook_stream(rp_engine *e, const struct rp__hook_call *c, int in, int out, rp_error *err);
 
-/* The process that runs the hook, beyond the shells in between; 0: none that says anything. */
-int64_t rp__hook_owner(void);
-
 /* ---- settings files of agents ---- */
 
 /*
  * The text of a settings file with our hooks in it, or without them; everything else stays byte for byte. `before` may
- * be empty: there is no file yet. `program` is how the agent calls us. RP_E_JSON, RP_E_FORMAT: not a settings file
- * that can be changed safely, and why. `ret` is a live buffer that gets the whole text.
+ * be empty: there is no file yet. RP_E_JSON, RP_E_FORMAT: not a settings file that can be changed safely, and why.
+ * `ret` is a live buffer that gets the whole text. Our entries are known by "hook EVENT --agent NAME" in the command.
  */
-int rp__hook_settings_add(const struct rp__hook_agent *a, const char *program, struct rp__str before,
+struct rp__hook_command {
+  const char *program; /* how the agent calls us */
+  const char *scope;   /* as a shell reads it, or NULL: of each project */
+};
+int rp__hook_settings_add(const struct rp__hook_agent *a, const struct rp__hook_command *command, struct rp__str before,
                           struct rp__buf *ret, rp_error *err);
 int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str before, struct rp__buf *ret, rp_error *err);
 

@@ -2,6 +2,7 @@
 #include "bridge/hook/seat.h"
 
 #include "base/text.h"
+#include "bridge/kin.h"
 
 #define META_MAX 16384
 #define PATH_MAX_BYTES 4096
@@ -78,7 +79,7 @@ static void write_member(struct rp__jw *w, struct rp__json input, const char *na
   if (take_text(input, name, text, sizeof text)) rp__jw_kstr(w, as, text);
 }
 
-static void write_meta(const struct rp__hook_seat *seat, struct rp__buf *out)
+static void write_meta(const struct rp__hook_seat *seat, int64_t agent, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
   rp__jw_object(&w);
@@ -87,6 +88,7 @@ static void write_meta(const struct rp__hook_seat *seat, struct rp__buf *out)
   write_member(&w, seat->input, "cwd", "cwd");
   write_member(&w, seat->input, "transcript_path", "transcript_path");
   write_member(&w, seat->input, "model", "model");
+  rp__kin_mark(&w, agent, "hook");
   rp__jw_end_object(&w);
 }
 
@@ -94,7 +96,7 @@ int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner
                         rp_session **ret, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf meta = RP_BUF(META_MAX);
-  write_meta(seat, &meta);
+  write_meta(seat, pid, &meta);
   const rp_start_options o = {
       .scope = seat->scope,
       .key = seat->key,

@@ -32,7 +32,9 @@ static int list_of(struct rp__json root, const char *event, struct rp__json *ret
   return rp__fail_field(err, RP_E_FORMAT, event, "'hooks.%s' is no array", event);
 }
 
-/* " hook EVENT --agent NAME": what every command of ours ends with, wherever the program lies. */
+#define SCOPE_OPTION " --scope "
+
+/* " hook EVENT --agent NAME": what stands in every command of ours behind the program, whatever that is called. */
 static void tail_of(const struct rp__hook_agent *a, const char *event, char ret[COMMAND_MAX])
 {
   snprintf(ret, COMMAND_MAX, " hook %s --agent %s", event, a->name);
@@ -41,8 +43,8 @@ static void tail_of(const struct rp__hook_agent *a, const char *event, char ret[
 static bool is_ours(struct rp__json command, const char *tail)
 {
   RP_AUTOFREE char *text = rp__json_dup(command);
-  size_t n = text ? strlen(text) : 0, m = strlen(tail);
-  return n > m && strcmp(text + n - m, tail) == 0 && strstr(text, "reprise");
+  const char *at = text ? strstr(text, tail) : NULL, *rest = at ? at + strlen(tail) : NULL;
+  return at && at > text && (!*rest || strncmp(rest, SCOPE_OPTION, strlen(SCOPE_OPTION)) == 0);
 }
 
 /* One of our entries: the group that holds it, and itself. */
@@ -233,14 +235,15 @@ static int insert_group(struct rp__buf *text, struct rp__json root, const struct
 /* ---- adding ---- */
 
 static int add_event(struct rp__buf *text, const struct rp__hook_agent *a, const struct rp__hook_word *word,
-                     const char *program, rp_error *err)
+                     const struct rp__hook_command *c, rp_error *err)
 {
   char command[COMMAND_MAX], tail[COMMAND_MAX];
   struct rp__json root, list;
   struct found f;
   tail_of(a, word->name, tail);
-  if ((size_t)snprintf(command, sizeof command, "%s%s", program, tail) >= sizeof command)
-    return rp__fail(err, RP_E_TOO_LARGE, "the program's name is too long");
+  int n = snprintf(command, sizeof command, "%s%s%s%s", c->program, tail, c->scope ? SCOPE_OPTION : "",
+                   c->scope ? c->scope : "");
+  if ((size_t)n >= sizeof command) return rp__fail(err, RP_E_TOO_LARGE, "the program's name is too long");
   int rc = read_settings(text, &root, err);
   if (!rc) rc = list_of(root, word->name, &list, err);
   if (rc) return rc;
@@ -271,12 +274,12 @@ static int copy(struct rp__str before, struct rp__buf *ret, rp_error *err)
   return ret->err ? rp__fail_nomem(err) : 0;
 }
 
-int rp__hook_settings_add(const struct rp__hook_agent *a, const char *program, struct rp__str before,
+int rp__hook_settings_add(const struct rp__hook_agent *a, const struct rp__hook_command *command, struct rp__str before,
                           struct rp__buf *ret, rp_error *err)
 {
   int rc = copy(before, ret, err);
   for (const struct rp__hook_word *w = a->words; !rc && w->name; w++)
-    if (w->entry != RP_HOOK_UNASKED) rc = add_event(ret, a, w, program, err);
+    if (w->entry != RP_HOOK_UNASKED) rc = add_event(ret, a, w, command, err);
   return rc;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "bridge/broken.h"
 #include "bridge/hook/hook.h"
 #include "bridge/hook/seat.h"
 #include "bridge/line.h"
@@ -223,7 +224,8 @@ static void handle(struct stream *st, struct rp__str line, struct rp__buf *out)
   /* What was tried on the way is no error when the whole went well. */
   if (!rc) err = (rp_error){0};
   if (rc && !err.code) err.code = rc;
-  write_reply(out, rp__json_get(input, "id"), &r, &err);
+  /* Whoever waits for the answer to a line that can't be read waits for it all the same. */
+  write_reply(out, input.type ? rp__json_get(input, "id") : rp__broken_id(line.p, line.n), &r, &err);
 }
 
 /* ---- reading and writing ---- */
@@ -255,6 +257,19 @@ static int answer_lines(struct stream *st, struct rp__lines *lines, bool last, i
   return 0;
 }
 
+/* A line without an end in sight: refused now, and what is still to come of it is thrown away. */
+static int refuse_long(struct rp__lines *lines, int out, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf answer = RP_BUF(CHUNK);
+  struct reply r = {0};
+  rp_error why = {0};
+  struct rp__json id = rp__broken_id(lines->buf.p + lines->at, lines->buf.n - lines->at);
+  rp__fail(&why, RP_E_TOO_LARGE, "a line is over %zu bytes", RP_HOOK_INPUT_MAX);
+  write_reply(&answer, id, &r, &why);
+  rp__lines_skip(lines);
+  return write_all(out, &answer, err);
+}
+
 /* Whether there is something to read; false: it is time to end. */
 static bool wait_input(const struct stream *st, int in)
 {
@@ -271,7 +286,12 @@ static int serve(struct stream *st, int in, int out, rp_error *err)
   rp__lines_init(&lines, RP_HOOK_INPUT_MAX);
   while (wait_input(st, in)) {
     char *room = rp__lines_room(&lines, CHUNK, err);
-    if (!room) return lines.buf.err;
+    if (!room && lines.buf.err == RP_E_NOMEM) return RP_E_NOMEM;
+    if (!room) {
+      int rc = refuse_long(&lines, out, err);
+      if (rc) return rc;
+      continue;
+    }
     ssize_t n = read(in, room, CHUNK);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return rp__fail_errno(err, errno, "can't read");

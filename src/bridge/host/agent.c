@@ -86,10 +86,22 @@ void rp__agent_kill(struct rp__agent *a)
   send_signal(a, SIGKILL);
 }
 
+/*
+ * Helpers that an agent leaves may go on with what it asked of them, beside the next one in the same directory. While
+ * the agent is not reaped its id is taken, so the group is its own.
+ */
+static bool end_helpers(const struct rp__agent *a)
+{
+  siginfo_t info = {0};
+  if (waitid(P_PID, (id_t)a->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != a->pid) return false;
+  kill(-a->pid, SIGTERM);
+  return true;
+}
+
 void rp__agent_reap(struct rp__agent *a)
 {
   int st;
-  if (a->exited || waitpid(a->pid, &st, WNOHANG) != a->pid) return;
+  if (a->exited || !end_helpers(a) || waitpid(a->pid, &st, WNOHANG) != a->pid) return;
   a->exited = true;
   a->status = WIFSIGNALED(st) ? -WTERMSIG(st) : WEXITSTATUS(st);
   if (!a->silent) set_stage(a, RP_AGENT_DRAIN);

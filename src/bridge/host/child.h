@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent's process: pipes on its stdin and stdout, our stderr, a session of its own, so that a Ctrl-C in our
- * terminal reaches it through us alone. It gets SIGTERM should we die without a word.
+ * terminal reaches it through us alone, and what it leaves behind can be told to end. It gets SIGTERM should we die
+ * without a word.
  *
  * Made by fork and not by uv_spawn, which has no room for the last point and gives sockets where programs that open
  * /dev/stdin want pipes.

@@ -38,13 +38,16 @@ static int tell(struct rp__mcp *m, struct rp__buf *out, rp_error *err)
 {
   struct rp__buf now RP_AUTOBUF = RP_BUF(INSTRUCTIONS_MAX);
   int rc = m->mind.reads_only ? 0 : rp__mind_begin(&m->mind, err);
-  const char *brief = rc ? NULL : rp__mind_brief(&m->mind);
+  /* Who initializes twice was told at the first time. */
+  bool again = m->initialized && m->mind.told;
+  const char *brief = rc || again ? NULL : rp__mind_brief(&m->mind);
   if (!rc && !brief && (m->stateless || m->mind.reads_only)) {
     rc = rp__mind_brief_now(&m->mind, &now, err);
     if (!rc && now.n) brief = now.p;
   }
   if (brief) rp__buf_str(out, "\n\n");
   if (brief) rp__buf_str(out, brief);
+  m->mind.told = m->mind.told || brief;
   return rc;
 }
 

@@ -15,7 +15,8 @@ void rp__mcp_resources_list(struct rp__mcp_ask *a)
 {
   rp_error err = {0};
   struct rp__jw w = rp__mcp_begin(a);
-  int rc = rp__resources_list(&a->m->mind, rp__json_get(a->rpc.params, "cursor"), &w, &err);
+  int rc = rp__mind_open(&a->m->mind, &err);
+  if (!rc) rc = rp__resources_list(&a->m->mind, rp__json_get(a->rpc.params, "cursor"), &w, &err);
   if (rc)
     rp__mcp_fail(a, is_params(rc) ? RP_RPC_PARAMS : 0, &err);
   else
@@ -48,7 +49,8 @@ void rp__mcp_resources_read(struct rp__mcp_ask *a)
   struct rp__json uri = rp__json_get(a->rpc.params, "uri");
   rp_error err = {0};
   struct rp__jw w = rp__mcp_begin(a);
-  int rc = rp__resource_read(&a->m->mind, uri, &w, &err);
+  int rc = rp__mind_open(&a->m->mind, &err);
+  if (!rc) rc = rp__resource_read(&a->m->mind, uri, &w, &err);
   if (!rc)
     rp__mcp_end(a, &w);
   else if (rc == RP_E_SESSION_NOT_FOUND)
@@ -72,7 +74,8 @@ void rp__mcp_prompts_get(struct rp__mcp_ask *a)
   struct rp__json name = rp__json_get(a->rpc.params, "name"), args = rp__json_get(a->rpc.params, "arguments");
   rp_error err = {0};
   struct rp__jw w = rp__mcp_begin(a);
-  int rc = rp__prompt_get(&a->m->mind, name, args, &w, &err);
+  int rc = rp__mind_open(&a->m->mind, &err);
+  if (!rc) rc = rp__prompt_get(&a->m->mind, name, args, &w, &err);
   if (rc)
     rp__mcp_fail(a, is_params(rc) ? RP_RPC_PARAMS : 0, &err);
   else

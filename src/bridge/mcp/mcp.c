@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "base/text.h"
+#include "bridge/broken.h"
 #include "bridge/mcp/mcp-impl.h"
 
 #define NAME_SHOWN 60            /* bytes of a peer's word that an error repeats */
@@ -162,6 +163,7 @@ void rp__mcp_handle(struct rp__mcp *m, const char *line, size_t n, struct rp__bu
   switch (a.rpc.type) {
   case RP_RPC_BROKEN:
     ret->refused = true;
+    if (!a.rpc.id.type) a.rpc.id = rp__broken_id(line, n);
     write_error(&a, a.rpc.code, a.rpc.why, NULL);
     break;
   case RP_RPC_REQUEST: request(&a); break;

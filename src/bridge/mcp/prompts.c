@@ -48,6 +48,8 @@ static int write_resume(struct rp__mind *m, const char *id, bool named, struct r
                 "Go on with the work where the last session of this project stopped. Say in a few lines where that "
                 "is and what comes next, then go on.");
   rp__buf_str(out, "\n\n" RP_HANDOFF_RECORDED "\n\n");
+  bool other = named && !(m->s && strcmp(id, rp_session_id(m->s)) == 0);
+  if (other) rp__buf_printf(out, "It is what session %s had in mind; the one you are in is another.\n\n", id);
   size_t before = out->n;
   int rc = named ? add_brief_of(m, id, out, err) : rp__mind_brief_now(m, out, err);
   if (!rc && out->n == before) rp__buf_str(out, "(There is nothing to go on from: this is the first session.)");

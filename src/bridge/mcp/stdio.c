@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #include "base/clock.h"
+#include "bridge/broken.h"
 #include "bridge/line.h"
 #include "bridge/mcp/mcp-impl.h"
 
@@ -87,11 +88,11 @@ static int send_reply(struct server *s, rp_error *err)
   return rc;
 }
 
-static int refuse_long(struct server *s, rp_error *err)
+static int refuse_long(struct server *s, struct rp__str line, rp_error *err)
 {
   char text[64];
   snprintf(text, sizeof text, "a message has more than %zu bytes", RP_MCP_LINE_MAX);
-  rp__rpc_error(&s->reply, (struct rp__json){0}, RP_RPC_INVALID, text, NULL);
+  rp__rpc_error(&s->reply, rp__broken_id(line.p, line.n), RP_RPC_INVALID, text, NULL);
   return send_reply(s, err);
 }
 
@@ -104,7 +105,7 @@ static int answer_lines(struct server *s, bool last, rp_error *err)
   while (rc > 0 && rp__lines_next(&s->lines, last, &line)) {
     struct rp__mcp_reply reply;
     if (line.n > RP_MCP_LINE_MAX) {
-      rc = refuse_long(s, err);
+      rc = refuse_long(s, line, err);
       continue;
     }
     rp__mcp_handle(s->m, line.p, line.n, &s->reply, &reply);
@@ -117,8 +118,10 @@ static int answer_lines(struct server *s, bool last, rp_error *err)
 static int give_up(struct server *s, rp_error *err)
 {
   if (s->lines.buf.err == RP_E_NOMEM) return RP_E_NOMEM;
+  struct rp__str begun = {s->lines.buf.p + s->lines.at, s->lines.buf.n - s->lines.at};
+  int rc = refuse_long(s, begun, err);
   rp__lines_skip(&s->lines);
-  return refuse_long(s, err);
+  return rc;
 }
 
 /* 1: something was read; 0: the client has closed. */

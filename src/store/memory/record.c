@@ -15,6 +15,8 @@ static int record_copy(struct rp__record_row *to, const struct rp__record_row *f
   struct rp__record_row row = *from;
   bool short_of = false;
   row.sealed_body = NULL;
+  row.dropped = from->dropped && !from->archived ? strdup(from->dropped) : NULL;
+  short_of |= !row.dropped && from->dropped && !from->archived;
   for (int i = 0; i < RP_PARTS_MAX; i++) {
     const char *text = from->part[i] && from->part[i][0] ? from->part[i] : "[]";
     row.part[i] = from->archived ? NULL : strdup(text);
@@ -72,6 +74,7 @@ int rp__mem_record_archive(struct rp__mem_store *m, struct rp__op *op, struct rp
   if (!record) return rp__fail_nomem(err);
   *record = *s->record;
   memset(record->part, 0, sizeof record->part);
+  record->dropped = NULL;
   record->sealed_body = NULL;
   record->sealed_len = 0;
   record->archived = true;

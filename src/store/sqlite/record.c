@@ -2,8 +2,8 @@
 /*
  * The record of an ended session. Its parts are a row of session_states, where other
  * programs look for them; rp_records has the rest: what the row may be too old to
- * know once it is archived, the sealed body, and the parts of a record whose id
- * somebody else's row has (X-15). A row of session_states is ours when rp_recall has
+ * know once it is archived, the sealed body, the pins that went, and the parts of a
+ * record whose id somebody else's row has (X-15). A row of session_states is ours when rp_recall has
  * the session and its flags do not say otherwise.
  */
 #include "store/sqlite/sqlite.h"
@@ -69,13 +69,14 @@ static int state_write(struct rp__sq_conn *c, const char *id, const struct rp__r
   return state_run(c, RP_SQ_STATE_PUT, id, row, continued_by, err);
 }
 
-/* The parts one after the other, each ended by NUL. */
-static int parts_pack(const struct rp__record_row *row, struct rp__buf *out, rp_error *err)
+/* What session_states has no place for: parts one after the other, each ended by NUL, then the pins that went. */
+static int body_pack(const struct rp__record_row *row, bool parts, struct rp__buf *out, rp_error *err)
 {
-  for (int i = 0; i < RP_PARTS_MAX; i++) {
+  for (int i = 0; parts && i < RP_PARTS_MAX; i++) {
     rp__buf_str(out, part_text(row, i));
     rp__buf_char(out, '\0');
   }
+  if (row->dropped) rp__buf_str(out, row->dropped);
   return out->err ? rp__fail(err, out->err, "the record of session %s is too large", row->session_id) : 0;
 }
 
@@ -116,7 +117,7 @@ int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   bool foreign = false;
   int rc = record_session(c, op, &session, err);
   if (rc == 0) rc = state_is_foreign(c, &session, &foreign, err);
-  if (rc == 0 && foreign && !row->sealed_body) rc = parts_pack(row, &packed, err);
+  if (rc == 0 && !row->sealed_body) rc = body_pack(row, foreign, &packed, err);
   if (rc != 0) return rc;
   const char *continued_by = session.continued_by[0] ? session.continued_by : row->continued_by;
   struct rp__str body = {packed.p, packed.n};
@@ -192,17 +193,24 @@ static int part_set(struct rp__record_row *row, int i, struct rp__str text)
   return row->part[i] ? 0 : RP_E_NOMEM;
 }
 
-static int parts_unpack(struct rp__str body, struct rp__record_row *row)
+static int parts_unpack(struct rp__str *body, struct rp__record_row *row)
 {
   int rc = 0;
   for (int i = 0; rc == 0 && i < RP_PARTS_MAX; i++) {
-    size_t n = strnlen(body.p, body.n);
-    rc = part_set(row, i, (struct rp__str){body.p, n});
-    n = RP_MIN(n + 1, body.n);
-    body.p += n;
-    body.n -= n;
+    size_t n = strnlen(body->p, body->n);
+    rc = part_set(row, i, (struct rp__str){body->p, n});
+    n = RP_MIN(n + 1, body->n);
+    body->p += n;
+    body->n -= n;
   }
   return rc;
+}
+
+static int dropped_read(struct rp__str body, struct rp__record_row *row)
+{
+  if (body.n == 0) return 0;
+  row->dropped = strndup(body.p, body.n);
+  return row->dropped ? 0 : RP_E_NOMEM;
 }
 
 static int parts_read(struct rp__sq_conn *c, struct rp__record_row *row, rp_error *err)
@@ -228,9 +236,11 @@ static int body_read(struct rp__sq_conn *c, struct rp__sq_q *q, struct rp__recor
     memcpy(row->sealed_body, body.p, body.n);
     row->sealed_body[body.n] = '\0';
     row->sealed_len = body.n;
+    body = RP_STR("");
   }
-  if (!foreign) return parts_read(c, row, err);
-  return parts_unpack(sealed ? RP_STR("") : body, row) ? rp__fail_nomem(err) : 0;
+  if (foreign && parts_unpack(&body, row)) return rp__fail_nomem(err);
+  if (dropped_read(body, row)) return rp__fail_nomem(err);
+  return foreign ? 0 : parts_read(c, row, err);
 }
 
 int rp__sq_record_get(struct rp__store *base, int64_t session_ref, struct rp__record_row *ret, rp_error *err)

@@ -129,7 +129,10 @@ static const char step_4[] =
     "CREATE UNIQUE INDEX rp_blobs_id ON rp_blobs (session, id);"
     "CREATE INDEX rp_blobs_hash ON rp_blobs (session, hash);";
 
-static const char *const steps[] = {[1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4};
+/* What a list shows of a session without reading its state. */
+static const char step_5[] = "ALTER TABLE rp_sessions ADD COLUMN name TEXT;";
+
+static const char *const steps[] = {[1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4, [5] = step_5};
 
 const char *const rp__sq_schema_names[] = {
     "rp_scopes",

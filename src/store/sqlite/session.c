@@ -25,6 +25,7 @@ int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_erro
     return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", ret->id, (int)ret->status);
   ret->trashed_at = rp__sq_col_int(q, 23);
   ret->held_at = rp__sq_col_int(q, 24);
+  rp__sq_col_str(q, 26, ret->name, sizeof ret->name);
   struct rp__str meta = rp__sq_col_bytes(q, 25);
   if (meta.n > 0 && !(ret->meta = strndup(meta.p, meta.n))) return rp__fail_nomem(err);
   return 0;
@@ -98,6 +99,7 @@ static int session_write(struct rp__sq_conn *c, int64_t ref, const struct rp__se
   rp__sq_text(&q, 15, row->meta);
   rp__sq_int(&q, 16, row->trashed_at);
   rp__sq_int(&q, 17, row->held_at);
+  rp__sq_text(&q, 18, row->name);
   return rp__sq_done(&q, "write session", err);
 }
 
@@ -174,6 +176,7 @@ static int session_update(struct rp__sq_conn *c, const struct rp__session_row *r
   rp__sq_text(&q, 6, row->meta);
   rp__sq_int(&q, 7, row->trashed_at);
   rp__sq_int(&q, 8, row->held_at);
+  rp__sq_text(&q, 9, row->name);
   int rc = rp__sq_done(&q, "write session", err);
   return rc ? rc : rp__sq_head_write(c, row, err);
 }

@@ -8,7 +8,7 @@
 #define SESSION_COLUMNS                                                                                                \
   HEAD_COLUMNS ", s.id, s.scope, s.key, s.channel, s.provider, s.created_at, s.previous_id, s.continued_by, "          \
                "s.forked_from, s.forked_at_seq, s.crash_recovered, s.sealed, s.hidden, s.trashed_at, s.held_at, "      \
-               "s.meta"
+               "s.meta, s.name"
 #define SESSION_FROM " FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref "
 #define SESSION SESSION_COLUMNS SESSION_FROM
 
@@ -96,10 +96,10 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
 
     [RP_SQ_SESSION_PUT] =
         "INSERT INTO rp_sessions (ref, id, scope, key, channel, provider, created_at, previous_id, continued_by, "
-        "forked_from, forked_at_seq, crash_recovered, sealed, hidden, started, meta, trashed_at, held_at) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0, ?15, ?16, ?17)",
+        "forked_from, forked_at_seq, crash_recovered, sealed, hidden, started, meta, trashed_at, held_at, name) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0, ?15, ?16, ?17, ?18)",
     [RP_SQ_SESSION_SET] = "UPDATE rp_sessions SET created_at = ?2, continued_by = ?3, crash_recovered = ?4, "
-                          "hidden = ?5, meta = ?6, trashed_at = ?7, held_at = ?8 WHERE ref = ?1",
+                          "hidden = ?5, meta = ?6, trashed_at = ?7, held_at = ?8, name = ?9 WHERE ref = ?1",
     [RP_SQ_SESSION_STARTED] =
         "UPDATE rp_sessions SET started = 1 + (SELECT max(started) FROM rp_sessions) WHERE ref = ?1",
     [RP_SQ_SESSION_DELETE] = "DELETE FROM rp_sessions WHERE ref = ?1",

@@ -3,6 +3,7 @@
 #include "unit/bridge/acp_rig.h"
 
 #define CAN_RESUME "\"sessionCapabilities\":{\"resume\":{}}"
+#define CAN_LIST "\"sessionCapabilities\":{\"resume\":{},\"list\":{}}"
 #define HELLO(n)                                                                                                       \
   "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n "\",\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}"
 #define HELLO_BACK(n, caps)                                                                                            \
@@ -67,7 +68,7 @@ static void test_death_in_a_turn(void **state)
               });
   assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*died*-9*"), 1);
   assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*restored*resume*"), 2);
-  assert_int_equal(acp_count(x, "s1", "tool", "*\"failed\"*"), 1);
+  assert_int_equal(acp_count(x, "s1", "tool", "*\"status\":\"unknown\"*\"status\":\"failed\"*"), 1); /* B-04 */
 }
 
 /* Without any way to restore it gets a new session, and the history of what it was. */
@@ -173,7 +174,7 @@ static void test_authentication_is_repeated(void **state)
 static void test_a_crash_loop(void **state)
 {
   struct acp_rig *x = *state;
-  acp_begin(x, CAN_RESUME);
+  acp_begin(x, CAN_LIST);
   acp_play(x, (struct acp_step[]){
                   {DIE, NULL, 3},
                   {TO_A, HELLO("1"), 0},
@@ -185,6 +186,10 @@ static void test_a_crash_loop(void **state)
                    "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,\"message\":\"*'agent'*exit status 3*", 0},
                   {C, PROMPT("3", "s1", "is refused"), 0},
                   {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32603,*", 0},
+                  {C, CALL("5", "session/list", "{}"), 0}, /* the journal has it, without the agent's part */
+                  {TO_C, RESULT("5", "{\"sessions\":[{\"sessionId\":\"s1\",*}]}"), 0},
+                  {C, CALL("6", "session/list", "{\"cursor\":\"a:x\"}"), 0},
+                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":6,\"error\":{\"code\":-32603,*", 0},
                   {NONE, NULL, 0},
                   {WAIT, NULL, 31000},
                   {NONE, NULL, 0}, /* nobody asks for it */

@@ -80,7 +80,7 @@ static void news_is_news(void **state)
 {
   struct heard h = hear(state);
   NEWS(&h, AGENT("Something else"));
-  NEWS(&h, AGENT("Th")); /* the beginning of much */
+  assert_false(rp__echo_begun(h.e));
   NEWS(&h, AGENT(""));
   NEWS(&h, TEXT("agent_thought_chunk", "OK"));
   NEWS(&h, USER("OK"));
@@ -88,6 +88,34 @@ static void news_is_news(void **state)
   NEWS(&h, "{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"a\"}");
   NEWS(&h, "{\"sessionUpdate\":\"agent_message_chunk\"}");
   NEWS(&h, "{}");
+  hush(&h);
+}
+
+#define NEXT(h, update) assert_true(rp__echo_next((h)->e, parsed(update)))
+#define NOT_NEXT(h, update) assert_false(rp__echo_next((h)->e, parsed(update)))
+
+/* During a turn: what is next in order, and nothing that may as well be an answer. */
+static void in_a_turn_order_counts(void **state)
+{
+  struct heard h = hear(state);
+  NOT_NEXT(&h, AGENT("This is the first answer, which is long.")); /* the question is not told yet */
+  KNOWN(&h, USER("one "));
+  NOT_NEXT(&h, AGENT("OK"));
+  NEXT(&h, USER("two"));
+  NOT_NEXT(&h, AGENT("Th")); /* the beginning of much */
+  NOT_NEXT(&h, AGENT("OK"));
+  NOT_NEXT(&h, TOOL("Edit"));
+  NEXT(&h, AGENT("This is the first answer, "));
+  NOT_NEXT(&h, AGENT("OK"));
+  NEXT(&h, AGENT("which"));
+  NEXT(&h, AGENT(" is long."));
+  NEXT(&h, AGENT("OK")); /* a call and a plan may be left out */
+  NOT_NEXT(&h, AGENT("OK"));
+  assert_false(rp__echo_over(h.e));
+  NEXT(&h, USER("three"));
+  NEXT(&h, AGENT("OK"));
+  assert_true(rp__echo_over(h.e));
+  NOT_NEXT(&h, AGENT("OK"));
   hush(&h);
 }
 
@@ -107,8 +135,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
   const struct CMUnitTest tests[] = {
-      TEST(a_whole_replay_is_known),       TEST(pieces_are_known), TEST(gaps_are_fine), TEST(news_is_news),
-      TEST(a_call_with_an_old_id_is_news),
+      TEST(a_whole_replay_is_known), TEST(pieces_are_known),
+      TEST(gaps_are_fine),           TEST(news_is_news),
+      TEST(in_a_turn_order_counts),  TEST(a_call_with_an_old_id_is_news),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

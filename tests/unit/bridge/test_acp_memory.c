@@ -4,6 +4,9 @@
 
 #include "unit/core/alloc_fault.h"
 
+#define MODES(id) "\"modes\":{\"currentModeId\":\"" id "\",\"availableModes\":[{\"id\":\"a\"},{\"id\":\"b\"}]}"
+#define MODEL(value) "{\"id\":\"model\",\"type\":\"select\",\"currentValue\":\"" value "\"}"
+
 static const struct {
   enum rp__acp_side from;
   const char *line; /* NULL: the agent dies */
@@ -11,7 +14,12 @@ static const struct {
     {RP_ACP_CLIENT, INIT},
     {RP_ACP_AGENT, RESULT("0", "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":true}}")},
     {RP_ACP_CLIENT, NEW("1")},
-    {RP_ACP_AGENT, RESULT("1", "{\"sessionId\":\"s1\",\"modes\":{\"currentModeId\":\"a\"}}")},
+    {RP_ACP_AGENT, RESULT("1", "{\"sessionId\":\"s1\"," MODES("a") ",\"configOptions\":[" MODEL("small") "]}")},
+    {RP_ACP_CLIENT, CALL("7", "session/set_mode", "{\"sessionId\":\"s1\",\"modeId\":\"b\"}")},
+    {RP_ACP_AGENT, RESULT("7", "{}")},
+    {RP_ACP_AGENT,
+     NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"config_option_update\","
+                            "\"configOptions\":[" MODEL("big") "]}}")},
     {RP_ACP_CLIENT, PROMPT("2", "s1", "hello")},
     {RP_ACP_AGENT, CHUNK("s1", "hi")},
     {RP_ACP_AGENT, NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"tool_call\","
@@ -22,7 +30,10 @@ static const struct {
     {RP_ACP_AGENT, NULL},
     {RP_ACP_CLIENT, PROMPT("3", "s1", "again")},
     {RP_ACP_AGENT, RESULT("\"reprise/1\"", "{\"protocolVersion\":1}")},
-    {RP_ACP_AGENT, RESULT("\"reprise/2\"", "{\"sessionId\":\"s9\"}")},
+    {RP_ACP_AGENT,
+     RESULT("\"reprise/2\"", "{\"sessionId\":\"s9\"," MODES("a") ",\"configOptions\":[" MODEL("small") "]}")},
+    {RP_ACP_AGENT, RESULT("\"reprise/3\"", "{}")},
+    {RP_ACP_AGENT, ERROR("\"reprise/4\"", "-32603")},
     {RP_ACP_AGENT, CHUNK("s9", "back")},
     {RP_ACP_AGENT, RESULT("3", "{\"stopReason\":\"end_turn\"}")},
     {RP_ACP_CLIENT, CALL("4", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}")},

@@ -1,42 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder: resume, else load with the agent's replay swallowed, else a new session with the history (O-05, B-06). */
-#include "unit/bridge/acp_rig.h"
-
-#define LOAD(id, sid) CALL(id, "session/load", "{\"sessionId\":\"" sid "\",\"cwd\":\"/p\",\"mcpServers\":[]}")
-#define CAN_RESUME "\"loadSession\":true,\"sessionCapabilities\":{\"resume\":{}}"
-#define CAN_LOAD "\"loadSession\":true"
-#define ASK_RESUME(n)                                                                                                  \
-  "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n "\",\"method\":\"session/resume\",\"params\":{\"sessionId\":\"s1\",*"
-#define ASK_LOAD(n)                                                                                                    \
-  "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n "\",\"method\":\"session/load\",\"params\":{\"sessionId\":\"s1\",*"
-#define ASK_NEW(n)                                                                                                     \
-  "{\"jsonrpc\":\"2.0\",\"id\":\"reprise/" n                                                                           \
-  "\",\"method\":\"session/new\",\"params\":{\"cwd\":\"/p\",\"mcpServers\":[]}}"
-#define OWN(n, result) RESULT("\"reprise/" n "\"", result)
-#define OWN_ERROR(n, code) ERROR("\"reprise/" n "\"", code)
-#define REPLAY_USER "*\"sessionId\":\"s1\"*user_message_chunk*my question*"
-#define REPLAY_AGENT "*\"sessionId\":\"s1\"*agent_message_chunk*\"an answer\"*"
-#define COMMANDS(sid)                                                                                                  \
-  NOTE("session/update", "{\"sessionId\":\"" sid "\",\"update\":{\"sessionUpdate\":\"available_commands_update\","     \
-                         "\"availableCommands\":[]}}")
-
-/* A session with one turn, in the journal alone: the process that had it is gone. */
-static void history(struct acp_rig *x, const char *caps)
-{
-  acp_begin(x, "");
-  acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("2", "s1", "my question"), 0},
-                  {TO_A, PROMPT("2", "s1", "my question"), 0},
-                  {A, CHUNK("s1", "an answer"), 0},
-                  {TO_C, CHUNK("s1", "an answer"), 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {END, NULL, 0},
-              });
-  rp__acp_client_gone(x->a, "editor closed");
-  acp_open(x, NULL);
-  acp_greet(x, caps);
-}
+#include "unit/bridge/acp_ladder.h"
 
 static void test_resume(void **state)
 {
@@ -58,43 +22,6 @@ static void test_resume(void **state)
                   {END, NULL, 0},
               });
   assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*restored*\"resume\"*"), 1);
-}
-
-static void test_load_swallows_the_replay(void **state)
-{
-  struct acp_rig *x = *state;
-  history(x, CAN_LOAD);
-  acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_LOAD("1"), 0},
-                  {A, USER("s1", "<session_context>"), 0},
-                  {NONE, NULL, 0},
-                  {A, OWN("1", "null"), 0},
-                  {NONE, NULL, 0},                   /* the editor's answer waits for quiet */
-                  {A, USER("s1", "my question"), 0}, /* late, after the answer */
-                  {WAIT, NULL, 60},
-                  {A, COMMANDS("s1"), 0}, /* no part of a replay */
-                  {TO_C, COMMANDS("s1"), 0},
-                  {NONE, NULL, 0},
-                  {WAIT, NULL, 200},
-                  {TO_C, REPLAY_USER, 0},
-                  {TO_C, REPLAY_AGENT, 0},
-                  {TO_C, "*available_commands_update*", 0},
-                  {TO_C, RESULT("1", "{\"_meta\":{\"reprise\":{\"rung\":\"load\"}}}"), 0},
-                  {C, PROMPT("2", "s1", "and now?"), 0},
-                  {TO_A, PROMPT("2", "s1", "and now?"), 0},
-                  {A, CHUNK("s1", "an answer"), 0}, /* later still: the turn has begun */
-                  {NONE, NULL, 0},
-                  {A, CHUNK("s1", "news"), 0},
-                  {TO_C, CHUNK("s1", "news"), 0},
-                  {A, CHUNK("s1", "an answer"), 0}, /* said again, after news: it is news */
-                  {TO_C, CHUNK("s1", "an answer"), 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
-  assert_int_equal(acp_count(x, "s1", "message", "*session_context*"), 0);
-  assert_int_equal(acp_count(x, "s1", "message", "*my question*"), 1);
-  assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*restored*\"load\"*"), 1);
 }
 
 #define HISTORY_PROMPT                                                                                                 \
@@ -133,18 +60,25 @@ static void test_a_new_session_with_the_history(void **state)
   assert_int_equal(acp_count(x, "s1", "message", "*\"role\":\"user\"*an answer*"), 0);
 }
 
+#define END_TURN(id) RESULT(id, "{\"stopReason\":\"end_turn\"}")
+#define BEGIN_NEW                                                                                                      \
+  {C, LOAD("1", "s1"), 0}, {TO_A, ASK_NEW("1"), 0}, {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},                        \
+      {TO_C, REPLAY_USER, 0}, {TO_C, REPLAY_AGENT, 0},                                                                 \
+  {                                                                                                                    \
+    TO_C, RESULT("1", "*\"rung\":\"new\"*"), 0                                                                         \
+  }
+
 /* The next process asks the agent for the id that it had last. */
 static void test_the_agents_own_id_is_remembered(void **state)
 {
   struct acp_rig *x = *state;
   history(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_NEW("1"), 0},
-                  {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
-                  {TO_C, "*", 0},
-                  {TO_C, "*", 0},
-                  {TO_C, RESULT("1", "*"), 0},
+                  BEGIN_NEW,
+                  {C, PROMPT("2", "s1", "and now?"), 0},
+                  {TO_A, HISTORY_PROMPT, 0},
+                  {A, END_TURN("2"), 0},
+                  {TO_C, END_TURN("2"), 0},
                   {END, NULL, 0},
               });
   rp__acp_client_gone(x->a, "editor closed");
@@ -156,31 +90,95 @@ static void test_the_agents_own_id_is_remembered(void **state)
                   {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
                   {TO_C, REPLAY_USER, 0},
                   {TO_C, REPLAY_AGENT, 0},
+                  {TO_C, "*and now?*", 0},
                   {TO_C, RESULT("1", "{\"sessionId\":\"s1\",\"_meta\":{\"reprise\":{\"rung\":\"resume\"}}}"), 0},
                   {END, NULL, 0},
               });
 }
 
+/* A session that never got the history is not the conversation's: it is begun anew, and told (O-05). */
+static void test_an_untold_session_is_not_remembered(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, "");
+  acp_play(x, (struct acp_step[]){BEGIN_NEW, {NONE, NULL, 0}, {END, NULL, 0}});
+  assert_int_equal(acp_count(x, "s1", "provider", "*\"acp_session_id\":\"s9\"*"), 0);
+  rp__acp_client_gone(x->a, "editor closed");
+  acp_open(x, NULL);
+  acp_greet(x, "");
+  acp_play(x, (struct acp_step[]){BEGIN_NEW,
+                                  {C, PROMPT("2", "s1", "and now?"), 0},
+                                  {TO_A, HISTORY_PROMPT, 0},
+                                  {NONE, NULL, 0},
+                                  {END, NULL, 0}});
+}
+
+/* Nor has an agent taken it that refused the prompt, or died of it. */
+static void test_a_refused_history_goes_again(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_RESUME("1"), 0},
+                  {A, OWN_ERROR("1", "-32603"), 0},
+                  {TO_A, ASK_LOAD("2"), 0},
+                  {A, OWN_ERROR("2", "-32603"), 0},
+                  {TO_A, ASK_NEW("3"), 0},
+                  {A, OWN("3", "{\"sessionId\":\"s9\"}"), 0},
+                  {TO_C, REPLAY_USER, 0},
+                  {TO_C, REPLAY_AGENT, 0},
+                  {TO_C, RESULT("1", "*"), 0},
+                  {C, PROMPT("2", "s1", "and now?"), 0},
+                  {TO_A, HISTORY_PROMPT, 0},
+                  {C, PROMPT("3", "s1", "meanwhile"), 0}, /* it is on its way */
+                  {TO_A, PROMPT("3", "s9", "meanwhile"), 0},
+                  {A, ERROR("2", "-32000"), 0},
+                  {TO_C, ERROR("2", "-32000"), 0},
+                  {A, END_TURN("3"), 0},
+                  {TO_C, END_TURN("3"), 0},
+                  {C, PROMPT("4", "s1", "again"), 0},
+                  {TO_A, "*\"id\":4,*my question*an answer*and now?*\"again\"*", 0},
+                  {DIE, NULL, -9},
+                  {TO_C, "*agent_message_chunk*signal 9*", 0},
+                  {TO_C, END_TURN("4"), 0},
+                  {TO_A, "*\"reprise/4\",\"method\":\"initialize\"*", 0},
+                  {A, OWN("4", "{\"agentCapabilities\":{" CAN_RESUME "}}"), 0},
+                  {TO_A, ASK_NEW("5"), 0}, /* no rung knows that id */
+                  {A, OWN("5", "{\"sessionId\":\"s8\"}"), 0},
+                  {C, PROMPT("5", "s1", "third"), 0},
+                  {TO_A, "*\"s8\"*my question*an answer*\"third\"*", 0},
+                  {A, END_TURN("5"), 0},
+                  {TO_C, END_TURN("5"), 0},
+                  {C, PROMPT("6", "s1", "fourth"), 0},
+                  {TO_A, PROMPT("6", "s8", "fourth"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "provider", "*\"acp_session_id\":\"s9\"*"), 0);
+  assert_int_equal(acp_count(x, "s1", "provider", "*\"acp_session_id\":\"s8\"*"), 1);
+}
+
+/* A text block also for agents that take resources: they would put those to another place. */
 static void test_embedded_context(void **state)
 {
   struct acp_rig *x = *state;
   history(x, "\"promptCapabilities\":{\"embeddedContext\":true}");
-  acp_play(
-      x, (struct acp_step[]){
-             {C, LOAD("1", "s1"), 0},
-             {TO_A, ASK_NEW("1"), 0},
-             {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
-             {TO_C, "*", 0},
-             {TO_C, "*", 0},
-             {TO_C, RESULT("1", "*"), 0},
-             /* the members the other way round, and no block of the editor's */
-             {C, CALL("2", "session/prompt", "{\"prompt\":[ ],\"sessionId\":\"s1\"}"), 0},
-             {TO_A,
-              "*\"params\":{\"prompt\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"reprise://session/s1/history\","
-              "*an answer*\"}} ],\"sessionId\":\"s9\"}}",
-              0},
-             {END, NULL, 0},
-         });
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("1", "s1"), 0},
+                  {TO_A, ASK_NEW("1"), 0},
+                  {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
+                  {TO_C, "*", 0},
+                  {TO_C, "*", 0},
+                  {TO_C, RESULT("1", "*"), 0},
+                  /* the members the other way round, and no block of the editor's */
+                  {C, CALL("2", "session/prompt", "{\"prompt\":[ ],\"sessionId\":\"s1\"}"), 0},
+                  {TO_A,
+                   "*\"params\":{\"prompt\":[{\"type\":\"text\",\"text\":\"*an answer*outside of it.]\\n\\n\"} ],"
+                   "\"sessionId\":\"s9\"}}",
+                   0},
+                  {END, NULL, 0},
+              });
 }
 
 /* Any error is "it could not"; so is silence. What comes too late is not heard. */
@@ -305,6 +303,8 @@ static void test_another_agent(void **state)
                   {TO_C, RESULT("1", "*\"rung\":\"new\"*"), 0},
                   {C, PROMPT("2", "s1", "and now?"), 0},
                   {TO_A, HISTORY_PROMPT, 0},
+                  {A, END_TURN("2"), 0},
+                  {TO_C, END_TURN("2"), 0},
                   {END, NULL, 0},
               });
   assert_int_equal(acp_count(x, "s1", "provider", "*\"name\":\"other\"*"), 1);
@@ -325,7 +325,7 @@ static void test_continue(void **state)
                   {C, NEW("1"), 0},
                   {TO_A, NEW("1"), 0},
                   {A, RESULT("1", "{\"sessionId\":\"s9\",\"x\":1}"), 0},
-                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\",\"x\":1}"), 0},
+                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\",\"x\":1,\"_meta\":{\"reprise\":{\"rung\":\"new\"}}}"), 0},
                   {C, PROMPT("2", "s1", "and now?"), 0},
                   {TO_A, HISTORY_PROMPT, 0},
                   {A, CHUNK("s9", "so it is"), 0},
@@ -360,9 +360,10 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       T(test_resume),
-      T(test_load_swallows_the_replay),
       T(test_a_new_session_with_the_history),
       T(test_the_agents_own_id_is_remembered),
+      T(test_an_untold_session_is_not_remembered),
+      T(test_a_refused_history_goes_again),
       T(test_embedded_context),
       T(test_all_rungs),
       T(test_no_rung_holds),

@@ -28,7 +28,8 @@ static struct rp__str text_of(const struct rp__buf *b)
 static void add(const char *name, const char *program, struct rp__str before, struct rp__buf *ret)
 {
   rp_error err = {0};
-  if (rp__hook_settings_add(agent(name), program, before, ret, &err)) fail_msg("%s", err.message);
+  const struct rp__hook_command command = {.program = program};
+  if (rp__hook_settings_add(agent(name), &command, before, ret, &err)) fail_msg("%s", err.message);
 }
 
 static void take(const char *name, struct rp__str before, struct rp__buf *ret)
@@ -167,7 +168,9 @@ static void what_is_no_settings_file_is_refused(void **state)
   for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
     RP_AUTOBUF struct rp__buf out = RP_BUF(0);
     rp_error err = {0};
-    assert_int_equal(rp__hook_settings_add(agent("claude"), PROGRAM, rp__str(bad[i].text), &out, &err), bad[i].code);
+    assert_int_equal(rp__hook_settings_add(agent("claude"), &(struct rp__hook_command){.program = PROGRAM},
+                                           rp__str(bad[i].text), &out, &err),
+                     bad[i].code);
     assert_non_null(strstr(err.message, bad[i].says));
     assert_int_equal(rp__hook_settings_remove(agent("claude"), rp__str(bad[i].text), &out, &err), bad[i].code);
   }

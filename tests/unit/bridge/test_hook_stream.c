@@ -156,7 +156,9 @@ static void what_is_wrong_is_answered_and_the_rest_goes_on(void **state)
   static const struct {
     const char *line, *id, *code, *field;
   } bad[] = {
-      {"{\"id\":1,", "null", "\"json.malformed\"", ""},
+      {"{\"id\":1,", "1", "\"json.malformed\"", ""},
+      {"{\"tool\":\"recall\",\"id\":11,\"arguments\":{\"id\":12,\"query\":\"\\x\"}}", "11", "\"json.malformed\"", ""},
+      {"{\"id", "null", "\"json.malformed\"", ""},
       {"[]", "null", "\"event.invalid\"", ""},
       {"{\"id\":2}", "2", "\"event.invalid\"", "\"hook_event_name\""},
       {"{\"id\":3,\"hook_event_name\":\"Stop\"}", "3", "\"event.invalid\"", "\"session_id\""},
@@ -238,18 +240,25 @@ static void more_sessions_than_places(void **state)
   assert_string_equal(reason_of(r, "openclaw:s3"), "\"agent closed\"");
 }
 
-static void a_line_over_the_limit_ends_it(void **state)
+static void a_line_over_the_limit_is_refused_and_the_next_is_served(void **state)
 {
   struct rig *r = *state;
-  rp_error err = {0};
   struct talk t RP_CLEANUP(talk_done) = {.in = RP_BUF(2 * RP_HOOK_INPUT_MAX), .out = RP_BUF(REPLIES_MAX)};
   say(&t, START("x"));
+  rp__buf_str(&t.in, "{\"id\":77,\"tool\":\"recall\",");
   char *room = rp__buf_room(&t.in, RP_HOOK_INPUT_MAX + 65536);
   assert_non_null(room);
   memset(room, ' ', RP_HOOK_INPUT_MAX + 65536);
   t.in.n += RP_HOOK_INPUT_MAX + 65536;
-  assert_int_equal(run(r, &t, &err), RP_E_TOO_LARGE);
+  say(&t, "");
+  say(&t, START("y"));
+  run_well(r, &t);
   assert_string_equal(rig_get(reply(&t), "ok"), "true");
+  const char *refused = reply(&t);
+  assert_string_equal(rig_get(refused, "error.code"), "\"limit.size\"");
+  assert_string_equal(rig_get(refused, "id"), "77");
+  assert_string_equal(rig_get(reply(&t), "ok"), "true");
+  assert_int_equal(t.at, t.out.n);
   assert_string_equal(status_of(r, "openclaw:x"), "closed");
 }
 
@@ -338,7 +347,7 @@ int main(void)
       TEST(what_is_wrong_is_answered_and_the_rest_goes_on),
       TEST(scopes_keep_sessions_apart),
       TEST(more_sessions_than_places),
-      TEST(a_line_over_the_limit_ends_it),
+      TEST(a_line_over_the_limit_is_refused_and_the_next_is_served),
       TEST(a_session_ended_elsewhere_begins_anew),
       TEST(nested_it_begins_and_ends_nothing),
   };

@@ -201,15 +201,54 @@ static void a_killed_agent_is_started_again(void **state)
 }
 
 /* A grandchild that keeps the output open does not hide the death. */
+static bool is_dead(pid_t pid)
+{
+  char path[64], stat[512] = "";
+  snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true;
+  ssize_t n = read(fd, stat, sizeof(stat) - 1);
+  close(fd);
+  const char *state = n > 0 ? strrchr(stat, ')') : NULL;
+  return !state || state[2] == 'Z' || state[2] == 'X';
+}
+
+static pid_t hear_pid(struct host *h)
+{
+  char text[32];
+  struct rp__str line = hear_line(h);
+  snprintf(text, sizeof(text), "%.*s", (int)line.n, line.p);
+  pid_t pid = (pid_t)strtol(text, NULL, 10);
+  assert_true(pid > 1);
+  return pid;
+}
+
 static void a_death_shows_though_others_hold_the_pipe(void **state)
 {
-  struct host h = OPEN("sh", "-c", "sleep 1000 & echo $!; exit 4");
-  char pid[32];
+  struct host h = OPEN("sh", "-c", "trap '' TERM; sleep 1000 & echo $!; exit 4");
   (void)state;
-  struct rp__str line = hear_line(&h);
-  snprintf(pid, sizeof(pid), "%.*s", (int)line.n, line.p);
+  pid_t helper = hear_pid(&h);
   hear(&h, "#gone 4");
-  kill((pid_t)strtol(pid, NULL, 10), SIGKILL);
+  assert_false(is_dead(helper));
+  kill(helper, SIGKILL);
+  assert_int_equal(finish(&h), 0);
+}
+
+/* Helpers of an agent end with it; what has a session of its own does not belong to it any more (B-06). */
+static void helpers_end_with_their_agent(void **state)
+{
+  struct host h = OPEN("sh", "-c", "sleep 1000 & echo $!; setsid sleep 1000 & echo $!; read x; kill -9 $$");
+  (void)state;
+  pid_t helper = hear_pid(&h), other = hear_pid(&h);
+  for (int i = 0; getsid(other) != other && i < PATIENCE_MS / 10; i++) poll(NULL, 0, 10);
+  assert_false(is_dead(helper)); /* while its agent lives */
+  say(&h, "go");
+  hear(&h, "#gone -9");
+  for (int i = 0; !is_dead(helper) && i < PATIENCE_MS / 10; i++) poll(NULL, 0, 10);
+  bool ended = is_dead(helper), spared = !is_dead(other);
+  kill(other, SIGKILL);
+  assert_true(ended);
+  assert_true(spared);
   assert_int_equal(finish(&h), 0);
 }
 
@@ -305,28 +344,13 @@ static void an_agent_that_ignores_the_end_is_terminated(void **state)
   forget(&h);
 }
 
-static bool is_dead(pid_t pid)
-{
-  char path[64], stat[512] = "";
-  snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true;
-  ssize_t n = read(fd, stat, sizeof(stat) - 1);
-  close(fd);
-  const char *state = n > 0 ? strrchr(stat, ')') : NULL;
-  return !state || state[2] == 'Z' || state[2] == 'X';
-}
-
 /* Nothing we can say when we are killed; the kernel says it. */
 static void an_agent_does_not_outlive_its_host(void **state)
 {
   struct host h = OPEN("sh", "-c", "echo $$; exec sleep 1000");
-  char text[32];
   (void)state;
-  struct rp__str line = hear_line(&h);
-  snprintf(text, sizeof(text), "%.*s", (int)line.n, line.p);
-  pid_t agent = (pid_t)strtol(text, NULL, 10);
-  assert_true(agent > 1 && !is_dead(agent));
+  pid_t agent = hear_pid(&h);
+  assert_false(is_dead(agent));
   child_kill(h.pid);
   while (read_more(&h)) continue; /* its end of our pipe was the host's; then the agent's death */
   for (int i = 0; !is_dead(agent) && i < PATIENCE_MS / 10; i++) poll(NULL, 0, 10);
@@ -440,6 +464,7 @@ int main(int argc, char **argv)
       cmocka_unit_test(last_words_come_before_the_death),
       cmocka_unit_test(a_killed_agent_is_started_again),
       cmocka_unit_test(a_death_shows_though_others_hold_the_pipe),
+      cmocka_unit_test(helpers_end_with_their_agent),
       cmocka_unit_test(an_agent_without_output_is_of_no_use),
       cmocka_unit_test(an_agent_that_does_not_listen_is_replaced),
       cmocka_unit_test(timers_and_pokes_arrive),

@@ -61,6 +61,8 @@ static void the_brief_is_in_the_instructions_once(void **state)
   at = strstr(text, "paint the harbour");
   assert_non_null(at);
   assert_null(strstr(at + 1, "paint the harbour"));
+  text = mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions");
+  assert_null(strstr(text, "paint the harbour")); /* a second time on one connection */
   setenv("REPRISE_SESSION", rp_session_id(m.mind.s), 1);
   struct rp__mcp guest = mcp_new(*state, "coder");
   assert_null(strstr(mcp_text(mcp_result(&guest, "initialize", INIT("2025-11-25")), "instructions"), "harbour"));
@@ -296,9 +298,70 @@ static void what_is_no_request(void **state)
     mcp_say(&m, silent[i], &reply);
     assert_true(reply.none);
   }
-  struct rp__json v = mcp_say(&m, "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u00e9\",\"method\":\"ping\"}", &reply);
+  struct rp__json v = mcp_say(&m, "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\",", &reply);
+  assert_int_equal(reply.code, -32700);
+  assert_memory_equal(rp__json_get(v, "id").p, "8", 1); /* who waits for it is told */
+  v = mcp_say(&m, "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u00e9\",\"method\":\"ping\"}", &reply);
   assert_memory_equal(rp__json_get(v, "id").p, "\"a\\u00e9\"", 9); /* as it came */
   assert_null(m.mind.s);
+}
+
+/* A store that is away is no reason to be without tools, and it may come back. */
+struct away {
+  rp_engine *e;
+  int tries;
+};
+
+static int open_late(void *ctx, rp_engine **ret, rp_error *err)
+{
+  struct away *a = ctx;
+  if (a->tries-- > 0) return rp__fail(err, RP_E_UNREACHABLE, "the disk is at the cleaner's");
+  *ret = a->e;
+  return 0;
+}
+
+static void without_a_store_tools_say_so(void **state)
+{
+  static const char *const calls[] = {"\"name\":\"recall\"", "\"name\":\"session_status\""};
+  struct rig *r = *state;
+  struct away away = {r->e, 5};
+  struct rp__mcp m = mcp_new(r, "coder");
+  m.mind.e = NULL;
+  m.mind.open = open_late;
+  m.mind.open_ctx = &away;
+  assert_has(mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions"), "at the cleaner's");
+  assert_int_equal(rp__json_get(mcp_result(&m, "tools/list", NULL), "tools").type, RP_JSON_ARRAY);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(calls); i++) {
+    struct rp__json v = mcp_result(&m, "tools/call", calls[i]);
+    assert_int_equal(rp__json_get(v, "isError").type, RP_JSON_TRUE);
+  }
+  mcp_error(&m, "resources/list", NULL, -32005);
+  mcp_error(&m, "prompts/get", "\"name\":\"resume\"", -32005);
+  struct rp__json v = mcp_result(&m, "tools/call", calls[1]);
+  assert_int_equal(rp__json_get(v, "isError").type, RP_JSON_FALSE);
+  rp__mind_end(&m.mind, NULL);
+}
+
+static char *resume_of(struct rp__mcp *m, const char *id)
+{
+  char params[256];
+  snprintf(params, sizeof params, "\"name\":\"resume\",\"arguments\":{\"session\":\"%s\"}", id);
+  struct rp__json v = mcp_result(m, "prompts/get", params);
+  return strndup(v.p, v.n);
+}
+
+static void the_resume_of_another_session_says_so(void **state)
+{
+  struct rp__mcp m = mcp_new(*state, "coder"), other = mcp_new(*state, "coder");
+  char id[RP_ID_MAX + 1];
+  mcp_result(&other, "initialize", INIT("2025-11-25"));
+  snprintf(id, sizeof id, "%s", rp_session_id(other.mind.s));
+  rp__mind_end(&other.mind, NULL);
+  mcp_result(&m, "initialize", INIT("2025-11-25"));
+  RP_AUTOFREE char *theirs = resume_of(&m, id), *own = resume_of(&m, rp_session_id(m.mind.s));
+  assert_has(theirs, "the one you are in is another");
+  assert_null(strstr(own, "is another"));
+  rp__mind_end(&m.mind, NULL);
 }
 
 int main(void)
@@ -315,6 +378,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(errors_go_to_whom_they_concern, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(who_may_only_read_begins_nothing, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(what_is_no_request, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(without_a_store_tools_say_so, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(the_resume_of_another_session_says_so, bridge_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

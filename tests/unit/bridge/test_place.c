@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "bridge/place.h"
+
+#include <sys/stat.h>
 #include "lib/rig.h"
 #include "lib/scratch.h"
 
@@ -68,6 +70,25 @@ static void a_directory_has_one_scope_and_no_other_has_it(void **state)
   memset(long_name + 3, 'n', 200);
   long_name[203] = '\0';
   assert_int_equal(strlen(scope_of(NULL, long_name)), 48 + 1 + 6);
+}
+
+/* A link is another name of the same project. */
+static void links_are_followed(void **state)
+{
+  (void)state;
+  char root[] = "/tmp/rp-place-XXXXXX", project[64], link[64], below[64], scope[RP_SCOPE_MAX + 1];
+  assert_non_null(mkdtemp(root));
+  snprintf(project, sizeof project, "%s/project", root);
+  snprintf(link, sizeof link, "%s/link", root);
+  snprintf(below, sizeof below, "%s/link/nothing", root);
+  assert_int_equal(mkdir(project, 0700), 0);
+  assert_int_equal(symlink(project, link), 0);
+  snprintf(scope, sizeof scope, "%s", scope_of(NULL, project));
+  assert_string_equal(scope_of(NULL, link), scope);
+  assert_memory_equal(scope_of(NULL, below), "nothing-", 8); /* what is not there is taken as it is */
+  unlink(link);
+  rmdir(project);
+  rmdir(root);
 }
 
 static void without_a_directory_it_is_the_current_one(void **state)
@@ -157,6 +178,7 @@ int main(void)
       cmocka_unit_test_setup(what_is_given_comes_first_then_the_environment, clean),
       cmocka_unit_test_setup(a_bad_name_is_refused_and_named, clean),
       cmocka_unit_test_setup(a_directory_has_one_scope_and_no_other_has_it, clean),
+      cmocka_unit_test_setup(links_are_followed, clean),
       cmocka_unit_test_setup(without_a_directory_it_is_the_current_one, clean),
       cmocka_unit_test_setup(names_become_ids, clean),
       cmocka_unit_test_setup(the_environment_says_whether_a_bridge_is_around, clean),

@@ -98,6 +98,107 @@ static void nesting_has_a_bound(void **state)
   }
 }
 
+static struct rp__rpc route(const char *line)
+{
+  struct rp__rpc r;
+  rp__rpc_route(line, strlen(line), &r);
+  return r;
+}
+
+/* What is passed on need not be understood: ids, methods and the outer members are enough. */
+static void what_is_passed_on_is_taken_leniently(void **state)
+{
+  static const struct {
+    const char *line;
+    enum rp__rpc_type type;
+    enum rp__rpc_odd odd;
+  } cases[] = {
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}", RP_RPC_REQUEST, RP_RPC_PLAIN},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"k\":1,\"k\":2}}", RP_RPC_REQUEST, RP_RPC_ODD},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1}", RP_RPC_RESULT, RP_RPC_PLAIN},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"text\"}", RP_RPC_ERROR, RP_RPC_PLAIN},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}", RP_RPC_RESULT, RP_RPC_PLAIN},
+  };
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    struct rp__rpc r = route(cases[i].line);
+    if (r.type != cases[i].type || r.odd != cases[i].odd) fail_msg("%s: %d %d", cases[i].line, r.type, r.odd);
+    assert_bytes(r.id, "1");
+  }
+  struct rp__rpc r = route("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"id\":2}");
+  assert_bytes(r.id, "2"); /* as most parsers have it */
+}
+
+/* Behind 1024 levels only the outer members are looked at, and brackets. */
+static void levels_without_end(void **state)
+{
+  enum { LEVELS = 2000 };
+  char deep[2 * LEVELS + 100];
+  (void)state;
+  for (int missing = 0; missing < 3; missing++) {
+    int n = snprintf(deep, sizeof deep, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"a\",\"params\":");
+    memset(deep + n, '[', LEVELS);
+    memset(deep + n + LEVELS, ']', LEVELS);
+    memcpy(deep + n + 2 * LEVELS - missing, "}", 2);
+    struct rp__rpc r = route(deep);
+    assert_int_equal(r.type, missing ? RP_RPC_BROKEN : RP_RPC_REQUEST);
+    assert_int_equal(r.odd, RP_RPC_DEEP);
+    assert_bytes(r.id, "7");
+  }
+}
+
+static void a_broken_request_keeps_its_id(void **state)
+{
+  static const struct {
+    const char *line, *id; /* NULL: none */
+  } cases[] = {
+      {"{\"jsonrpc\":\"2.0\",\"id\":\"k\",\"method\":\"a\",\"params\":{", "\"k\""},
+      {"{\"id\":3,\"method\":\"a\"}", "3"},
+      {"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":7}", "3"},
+      {"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{", NULL}, /* an answer: the id is another's */
+      {"{\"jsonrpc\":\"2.0\",\"id\":3x,\"method\":\"a\"}", NULL},
+      {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"a\"}", NULL},
+      {"[]", NULL},
+      {"", NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    struct rp__rpc r = route(cases[i].line);
+    assert_int_equal(r.type, RP_RPC_BROKEN);
+    if (!cases[i].id != !r.id.type) fail_msg("%s", cases[i].line);
+    if (cases[i].id) assert_bytes(r.id, cases[i].id);
+  }
+}
+
+static void ids_are_the_same_by_value(void **state)
+{
+  static const struct {
+    const char *x, *y;
+    bool same;
+  } cases[] = {
+      {"\"a\\/b\"", "\"a/b\"", true},
+      {"\"\\u00e9\"", "\"\xc3\xa9\"", true},
+      {"1e2", "100", true},
+      {"1.0", "1", true},
+      {"-0", "0", true},
+      {"9007199254740993", "9007199254740992", false}, /* the same as doubles */
+      {"1e400", "1e400", true},
+      {"1e400", "2e400", false},
+      {"1", "\"1\"", false},
+      {"null", "null", true},
+      {"\"a\"", "\"a\\u0000\"", false},
+      {"\"\"", "\"\\u0000\"", false},
+  };
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    struct rp__json x = rp__json_trusted(cases[i].x, strlen(cases[i].x));
+    struct rp__json y = rp__json_trusted(cases[i].y, strlen(cases[i].y));
+    if (rp__rpc_same_id(x, y) != cases[i].same) fail_msg("%s %s", cases[i].x, cases[i].y);
+    if (cases[i].same) assert_int_equal(rp__rpc_id_hash(x), rp__rpc_id_hash(y));
+  }
+  assert_false(rp__rpc_same_id((struct rp__json){0}, (struct rp__json){0}));
+}
+
 static void lines_of_ours_can_be_read(void **state)
 {
   RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
@@ -167,6 +268,10 @@ int main(void)
       cmocka_unit_test(what_is_no_message_says_why),
       cmocka_unit_test(duplicate_keys_are_refused),
       cmocka_unit_test(nesting_has_a_bound),
+      cmocka_unit_test(what_is_passed_on_is_taken_leniently),
+      cmocka_unit_test(levels_without_end),
+      cmocka_unit_test(a_broken_request_keeps_its_id),
+      cmocka_unit_test(ids_are_the_same_by_value),
       cmocka_unit_test(lines_of_ours_can_be_read),
       cmocka_unit_test(errors_carry_code_and_data),
       cmocka_unit_test(an_error_without_words_has_the_tables),

@@ -189,6 +189,48 @@ static void an_old_session_is_continued(void **state)
   rp__mind_end(&now, NULL);
 }
 
+static void pin_many(struct rp__mind *m, const char *name, int n)
+{
+  char args[128];
+  for (int i = 0; i < n; i++) {
+    snprintf(args, sizeof args, "{\"action\":\"pin\",\"label\":\"%s%d\",\"content\":\"c\"}", name, i);
+    bridge_call(m, WM, args);
+  }
+}
+
+/* What found no room is named, and comes with the next try. */
+static void pins_without_room_are_named(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind m = bridge_mind(r, "coder"), now = bridge_mind(r, "coder");
+  char args[256];
+  pin_many(&m, "old", 8);
+  snprintf(args, sizeof args, "{\"session_id\":\"%s\"}", rp_session_id(m.s));
+  rp__mind_end(&m, NULL);
+  r->wall += 50 * DAY;
+  pin_many(&now, "new", 5);
+  const char *doc = bridge_call(&now, "session_continue", args);
+  assert_string_equal(rig_get(doc, "pins"), "5");
+  assert_int_equal(rp__json_count(rp__json_get(bridge_json(doc), "pins_without_room")), 3);
+  assert_has(bridge_text("session_continue", doc), "3 of its pins found no room: old");
+  bridge_call(&now, WM, "{\"action\":\"clear\"}");
+  doc = bridge_call(&now, "session_continue", args);
+  assert_string_equal(rig_get(doc, "pins_without_room"), "[]");
+  rp__mind_end(&now, NULL);
+}
+
+/* Blanks say nothing: as a pin they are refused, as a query they ask for everything. */
+static void blanks_say_nothing(void **state)
+{
+  struct rp__mind m = bridge_mind(*state, "coder");
+  bridge_fail(&m, WM, "{\"action\":\"pin\",\"content\":\" \\n\"}", RP_E_INVALID, "content");
+  bridge_fail(&m, WM, "{\"action\":\"pin\",\"label\":\" \",\"content\":\"x\"}", RP_E_INVALID, "label");
+  bridge_call(&m, "remember", "{\"text\":\"the sea is salty\"}");
+  assert_has(bridge_call(&m, "recall", "{\"query\":\" \\t \"}"), "the sea is salty");
+  assert_has(bridge_call(&m, "recall", "{\"query\":\"\"}"), "the sea is salty");
+  rp__mind_end(&m, NULL);
+}
+
 static void what_can_not_be_continued(void **state)
 {
   struct rp__mind m = bridge_mind(*state, "coder"), other = bridge_mind(*state, "elsewhere");
@@ -246,6 +288,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(facts_are_remembered_and_found, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(an_old_session_is_continued, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(what_can_not_be_continued, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(pins_without_room_are_named, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(blanks_say_nothing, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(the_chain_the_words_and_the_status, bridge_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

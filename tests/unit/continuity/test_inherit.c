@@ -122,6 +122,131 @@ static void the_newest_come_first(void **state)
   assert_string_equal(pin_of(p, "both", "a")->verdict, "duplicate");
 }
 
+#define PIN_AT(label, content, at)                                                                                     \
+  "{\"label\":\"" label "\",\"content\":\"" content "\",\"pinned_at\":\"2026-05-0" at "T00:00:00.000Z\"}"
+#define WENT(label, at) "{\"label\":\"" label "\",\"pinned_at\":\"2026-05-0" at "T00:00:00.000Z\"}"
+
+/* X-17: what a later session took off or replaced does not come back from an earlier one, CRITICAL or not */
+static void what_was_taken_off_stays_off(void **state)
+{
+  (void)state;
+  static const char a[] = PINS(PIN_AT("gone", "CRITICAL", "1") "," PIN_AT("stay", "x", "1") "," PIN_AT(
+      "n", "CRITICAL old", "1") "," PIN_AT("other", "CRITICAL newer than what b took off", "3"));
+  static const char b[] = "{\"working_memory\":[" PIN_AT("stay", "x", "1") "," PIN_AT(
+      "n", "NEW", "2") "],"
+                       "\"dropped_pins\":[" WENT("gone", "1") "," WENT("n", "1") "," WENT("other", "2") "]}";
+  const struct earlier near[] = {{"a", 3, 4, true, NULL, a}, {"b", 2, 0, true, NULL, b}};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, near, 2, NULL);
+  assert_int_equal(taken(p), 3);
+  assert_string_equal(pin_of(p, "gone", "a")->verdict, "dropped");
+  assert_non_null(strstr(pin_of(p, "gone", "a")->reason, "session b"));
+  assert_string_equal(pin_of(p, "n", "a")->verdict, "dropped");
+  assert_true(pin_of(p, "n", "b")->taken);
+  assert_true(pin_of(p, "other", "a")->taken);
+  /* Also when b is not among those that are restored: neither word on n comes then. */
+  struct rp__rules one = plain_rules;
+  one.max_sessions = 1;
+  const struct earlier far[] = {{"a", 3, 4, true, NULL, a}, {"b", 160, 0, true, NULL, b}};
+  AUTOPLAN struct rp__plan *q = plan_of(&one, NULL, far, 2, NULL);
+  assert_string_equal(pin_of(q, "gone", "a")->verdict, "dropped");
+  assert_string_equal(pin_of(q, "n", "a")->verdict, "dropped");
+  assert_string_equal(pin_of(q, "n", "b")->verdict, "not_restored");
+  assert_true(pin_of(q, "stay", "a")->taken);
+}
+
+/* ---- a chain of sessions, each of which inherits all and changes some of it ---- */
+
+#define CHAIN 6
+#define LABELS 4
+
+struct word {
+  int64_t at; /* 0: none */
+  bool critical;
+};
+
+struct link {
+  struct word held[LABELS];
+  int64_t went[LABELS]; /* 0: not */
+  char id[8];
+  struct rp__buf record;
+};
+
+static unsigned dice(uint64_t *seed, unsigned n)
+{
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(*seed >> 33) % n;
+}
+
+static void link_live(struct link *l, int64_t *clock, uint64_t *seed)
+{
+  for (unsigned steps = dice(seed, 5); steps > 0; steps--) {
+    unsigned i = dice(seed, LABELS);
+    *clock += 1 + dice(seed, 1000);
+    if (l->held[i].at) l->went[i] = l->held[i].at;
+    l->held[i] = dice(seed, 2) ? (struct word){*clock, dice(seed, 2)} : (struct word){0};
+  }
+}
+
+static void link_write(struct link *l)
+{
+  struct rp__jw w = RP_JW(&l->record);
+  rp__jw_object(&w);
+  for (int went = 0; went < 2; went++) {
+    rp__jw_key(&w, went ? RP_RECORD_DROPPED : "working_memory");
+    rp__jw_array(&w);
+    for (int i = 0; i < LABELS; i++) {
+      int64_t at = went ? l->went[i] : l->held[i].at;
+      if (!at) continue;
+      rp__jw_object(&w);
+      rp__jw_kstr(&w, "label", (char[]){(char)('a' + i), '\0'});
+      if (!went) rp__jw_kstr(&w, "content", l->held[i].critical ? "CRITICAL" : "x");
+      rp__jw_ktime(&w, "pinned_at", at);
+      rp__jw_end_object(&w);
+    }
+    rp__jw_end_array(&w);
+  }
+  rp__jw_end_object(&w);
+  assert_int_equal(l->record.err, 0);
+}
+
+static void assert_is_the_last_word(const struct rp__plan *p, const struct link *last, uint64_t seed)
+{
+  int64_t got[LABELS] = {0};
+  size_t n;
+  const struct rp__pin_choice *c = rp__plan_pins(p, &n);
+  for (size_t i = 0; i < n; i++)
+    if (c[i].taken) got[c[i].label[0] - 'a'] = c[i].pinned_at;
+  for (int i = 0; i < LABELS; i++)
+    if (got[i] != last->held[i].at) fail_msg("seed %llu, label %c", (unsigned long long)seed, 'a' + i);
+}
+
+/* X-17, as a property: whatever the sessions of a chain did, what comes is what the last one held. */
+static void the_last_of_a_chain_decides(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 1; seed <= 2000; seed++) {
+    struct link links[CHAIN] = {0};
+    struct earlier e[CHAIN];
+    uint64_t rolls = seed * 0x9e3779b97f4a7c15u;
+    int64_t clock = NOW - HOURS(CHAIN + 2);
+    for (int i = 0; i < CHAIN; i++) {
+      struct link *l = &links[i];
+      if (i) memcpy(l->held, links[i - 1].held, sizeof l->held);
+      l->record = RP_BUF(4096);
+      snprintf(l->id, sizeof l->id, "s%d", i);
+      link_live(l, &clock, &rolls);
+      link_write(l);
+      bool opened = strstr(l->record.p, "CRITICAL") || !strstr(l->record.p, "dropped_pins\":[]");
+      int64_t tasks = i == CHAIN - 1 || dice(&rolls, 2); /* the last one is restored, of the others any */
+      e[i] = (struct earlier){l->id, CHAIN - i, tasks, opened, NULL, l->record.p};
+    }
+    struct rp__plan *p = plan_of(&plain_rules, NULL, e, CHAIN, NULL);
+    assert_is_the_last_word(p, &links[CHAIN - 1], seed);
+    rp__plan_free(p);
+    for (int i = 0; i < CHAIN; i++) rp__buf_done(&links[i].record);
+  }
+}
+
 /* X-06: provenance names the first source, however often a pin was inherited */
 static void the_first_source_is_kept(void **state)
 {
@@ -357,6 +482,8 @@ int main(void)
       cmocka_unit_test(present_labels_win),
       cmocka_unit_test(which_sessions_give_pins),
       cmocka_unit_test(the_newest_come_first),
+      cmocka_unit_test(what_was_taken_off_stays_off),
+      cmocka_unit_test(the_last_of_a_chain_decides),
       cmocka_unit_test(the_first_source_is_kept),
       cmocka_unit_test(critical_is_a_word),
       cmocka_unit_test(the_newest_word_decides),

@@ -55,6 +55,25 @@ static void every_part_is_there(void **state)
   assert_true(r.topics[0] == antenna || r.topics[1] == antenna);
 }
 
+/* X-17: what went is kept beside the parts, within the bound of the whole, and the record counts for it. */
+static void what_went_is_kept(void **state)
+{
+  (void)state;
+  static const char list[] = "[{\"label\":\"gone\",\"pinned_at\":\"2026-01-01T00:00:00.000Z\"}]";
+  RP_AUTOBUF struct rp__buf doc = RP_BUF(4 << 20);
+  RP_CLEANUP(rp__record_done) struct rp__record_parts r = {0}, none = {0};
+  rp__buf_str(&doc, "{\"pins\":[{\"label\":\"long\",\"content\":\"");
+  for (int i = 0; i < RP_RECORD_MAX; i++) rp__buf_char(&doc, 'x');
+  rp__buf_printf(&doc, "\"}],\"dropped_pins\":%s}", list);
+  build(doc.p, &no_options, &r);
+  assert_string_equal(r.dropped, list);
+  assert_true(r.has_critical && r.trimmed);
+  assert_true(total(&r) + strlen(r.dropped) <= RP_RECORD_MAX);
+  build("{\"pins\":[],\"dropped_pins\":[]}", &no_options, &none);
+  assert_null(none.dropped);
+  assert_false(none.has_critical);
+}
+
 static void an_empty_session_has_an_empty_record(void **state)
 {
   (void)state;
@@ -181,9 +200,13 @@ static void tasks_are_never_trimmed(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_part_is_there), cmocka_unit_test(an_empty_session_has_an_empty_record),
-      cmocka_unit_test(topics_are_ranked),   cmocka_unit_test(the_order_of_trimming),
-      cmocka_unit_test(the_oldest_go_first), cmocka_unit_test(tasks_are_never_trimmed),
+      cmocka_unit_test(every_part_is_there),
+      cmocka_unit_test(what_went_is_kept),
+      cmocka_unit_test(an_empty_session_has_an_empty_record),
+      cmocka_unit_test(topics_are_ranked),
+      cmocka_unit_test(the_order_of_trimming),
+      cmocka_unit_test(the_oldest_go_first),
+      cmocka_unit_test(tasks_are_never_trimmed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,72 @@ static void test_heartbeat_throttle(void **state)
   rp_session_free(s);
 }
 
+static int on_info(void *ctx, const rp_session_info *i)
+{
+  snprintf(ctx, 600, "%s", i->name ? i->name : "(none)");
+  return 0;
+}
+
+static void assert_name(struct rig *r, const char *name)
+{
+  rp_error err = {0};
+  char listed[600], shown[600];
+  OK(rp_list(r->e, NULL, on_info, listed, &err), err);
+  assert_string_equal(listed, name);
+  OK(rp_show(r->e, "last", on_info, shown, &err), err);
+  assert_string_equal(shown, name);
+}
+
+/* C-11: a list tells the name of the newest `session` event that has one, without reading the state. */
+static void test_names_are_listed(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "a", NULL, RP_OWNER_SELF);
+  rp_error err = {0};
+  assert_name(r, "(none)");
+  OK(append(s, "session", "{\"name\":\"caf\\u00e9 \\ud83d\"}", "k", NULL, NULL, &err), err);
+  assert_name(r, "caf\xc3\xa9 \xef\xbf\xbd");
+  rp_event batch[] = {{.kind = "session", .body = "{\"name\":\"first\"}"},
+                      {.kind = "session", .body = "{\"settings\":{\"a\":1}}"},
+                      {.kind = "session", .body = "{\"name\":\"second\"}"}};
+  OK(rp_append_many(s, batch, 3, NULL, NULL, &err), err);
+  assert_name(r, "second");
+  OK(append(s, "session", "{\"name\":\"caf\\u00e9 \\ud83d\"}", "k", NULL, NULL, &err), err); /* a repeat */
+  assert_name(r, "second");
+  rp_session_free(s);
+  rig_reopen(r);
+  assert_name(r, "second");
+  s = rig_start(r, "a", "other", RP_OWNER_SELF);
+  OK(append(s, "session", "{\"name\":\"x\"}", NULL, NULL, NULL, &err), err);
+  OK(append(s, "session", "{\"name\":null}", NULL, NULL, NULL, &err), err);
+  char shown[600];
+  OK(rp_show(r->e, "last", on_info, shown, &err), err);
+  assert_string_equal(shown, "(none)");
+  rp_session_free(s);
+}
+
+static int on_body(void *ctx, const rp_event_info *ev)
+{
+  snprintf(ctx, 600, "%.*s", (int)ev->body_len, ev->body);
+  return 0;
+}
+
+/* What JavaScript writes for an emoji that was cut in two is stored as it came. */
+static void test_half_a_pair_is_kept(void **state)
+{
+  static const char body[] = "{\"role\":\"user\",\"content\":\"cut \\uD83d\",\"\\udc00\":1}";
+  rp_session *s = rig_start(*state, "a", NULL, RP_OWNER_SELF);
+  rp_error err = {0};
+  char got[600] = "";
+  OK(append(s, "message", body, NULL, NULL, NULL, &err), err);
+  OK(rp_events(s, 0, 1, on_body, got, &err), err);
+  assert_string_equal(got, body);
+  char *doc = rig_state(s, -1);
+  assert_non_null(strstr(doc, "cut "));
+  free(doc);
+  rp_session_free(s);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 int main(void)
 {
@@ -177,6 +243,7 @@ int main(void)
       T(test_body_limit),          T(test_expected_seq),
       T(test_idempotency),         T(test_numbered_client),
       T(test_bytes_are_kept),      T(test_heartbeat_throttle),
+      T(test_names_are_listed),    T(test_half_a_pair_is_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

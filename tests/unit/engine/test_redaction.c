@@ -218,15 +218,16 @@ static void test_apply(void **state)
   put(s, "message", "{\"role\":\"user\",\"content\":\"the phrase: correct horse battery staple\"}");
   put(s, "pin", "{\"label\":\"phrase\",\"content\":\"correct horse battery staple\"}");
   put(s, "learning", "{\"memory_id\":\"m\",\"content\":\"it is correct horse battery staple\"}");
+  put(s, "session", "{\"name\":\"about correct horse battery staple\"}"); /* which is in the session's row, too */
   OK(rp_checkpoint(s, NULL, &err), err);
   snprintf(id, sizeof id, "%s", rp_session_id(s));
   OK(rp_end(s, NULL, &err), err);
   rp_session_free(s);
   OK(rp_redact_session(r->e, id, word, true, NULL, NULL, &told, &err), err);
-  assert_string_equal(rig_get(told, "events"), "3");
+  assert_string_equal(rig_get(told, "events"), "4");
   rp_free(told);
   OK(rp_redact_session(r->e, id, word, false, NULL, NULL, &told, &err), err);
-  assert_string_equal(rig_get(told, "events"), "3");
+  assert_string_equal(rig_get(told, "events"), "4");
   rp_free(told);
   assert_nowhere(r->scratch.dir, word);
   OK(rp_verify(r->e, NULL, false, NULL, NULL, NULL, NULL, &err), err);

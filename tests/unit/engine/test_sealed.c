@@ -29,6 +29,8 @@ static int teardown(void **state)
 static void live(rp_session *s)
 {
   pin(s, "Quagmirelabel", "Quagmirecontent");
+  put(s, "pin", "{\"label\":\"Quagmiregone\",\"content\":\"Quagmiregone\"}");
+  put(s, "unpin", "{\"label\":\"Quagmiregone\"}");
   put(s, "task", "{\"task_id\":\"Quagmiretask-9\",\"title\":\"Quagmiretitle\",\"stage\":\"build\"}");
   put(s, "project", "{\"name\":\"Quagmireproject\"}");
   put(s, "learning",

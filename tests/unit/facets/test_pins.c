@@ -208,6 +208,72 @@ static void the_suggestion(void **state)
   assert_string_equal(rp__pins_suggest(f), "old");
 }
 
+static void dropped(const struct rp__fold *f, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__buf_reset(out);
+  rp__pins_dropped(f, &w);
+  assert_int_equal(out->err, 0);
+}
+
+#define INHERIT(label, second)                                                                                         \
+  "{\"pins\":[{\"label\":\"" label "\",\"content\":\"c\",\"inherited_from\":\"s\",\"pinned_at\":\"1970-01-01T00:00:"   \
+  "" second ".000Z\"}]}"
+#define DROPPED(label, second) "{\"label\":\"" label "\",\"pinned_at\":\"1970-01-01T00:00:" second ".000Z\"}"
+
+/* X-17: what was taken off or replaced is noted with the time of what went, not of its going. */
+static void what_went_is_noted(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX), doc = RP_BUF(SAVED_MAX);
+  dropped(f, &out);
+  assert_string_equal(out.p, "[]");
+  tell_at(f, 10000, RP_KIND_RESTORED, INHERIT("gone", "03"));
+  tell_at(f, 11000, RP_KIND_RESTORED, INHERIT("n", "04"));
+  tell_at(f, 12000, RP_KIND_UNPIN, "{\"label\":\"never there\"}");
+  tell_at(f, 12000, RP_KIND_UNPIN, "{\"label\":\"gone\"}");
+  tell_at(f, 13000, RP_KIND_PIN, "{\"label\":\"n\",\"content\":\"NEW\"}");
+  dropped(f, &out);
+  assert_string_equal(out.p, "[" DROPPED("gone", "03") "," DROPPED("n", "04") "]");
+  assert_sound(f);
+  assert_int_equal(rp__json_count(pins_of(f, &doc)), 1);
+  /* A newer word on it stands beside the note of the older. */
+  tell_at(f, 14000, RP_KIND_PIN, "{\"label\":\"gone\",\"content\":\"again\"}");
+  tell_at(f, 15000, RP_KIND_UNPIN, "{\"label\":\"n\"}");
+  dropped(f, &out);
+  assert_string_equal(out.p, "[" DROPPED("gone", "03") "," DROPPED("n", "13") "]");
+  /* Nothing of it is in the document. */
+  tell_at(f, 16000, RP_KIND_UNPIN, "{\"label\":\"gone\"}");
+  assert_int_equal(pins_of(f, &doc).type, RP_JSON_NONE);
+  assert_null(strstr(doc.p, "dropped"));
+  assert_sound(f);
+  /* What is brought back on purpose (X-10), or said by a clock that was set back, counts again. */
+  tell_at(f, 17000, RP_KIND_RESTORED, INHERIT("gone", "03"));
+  tell_at(f, 12500, RP_KIND_PIN, "{\"label\":\"n\",\"content\":\"early\"}");
+  dropped(f, &out);
+  assert_string_equal(out.p, "[]");
+}
+
+static void notes_are_bounded(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  for (int i = 0; i < RP_DROPPED_PINS_MAX + 9; i++) {
+    char label[20], body[60];
+    snprintf(label, sizeof label, "p%d", i);
+    snprintf(body, sizeof body, "{\"label\":\"%s\"}", label);
+    pin(f, label, "normal");
+    tell(f, RP_KIND_UNPIN, body);
+  }
+  dropped(f, &out);
+  assert_int_equal(rp__json_count(parsed(&out)), RP_DROPPED_PINS_MAX);
+  assert_null(strstr(out.p, "\"p8\"")); /* the oldest go first */
+  assert_non_null(strstr(out.p, "\"p9\""));
+  assert_sound(f);
+}
+
 static void big_pin(struct rp__fold *f, int i, const char *unit, size_t times)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(SAVED_MAX);
@@ -284,6 +350,9 @@ static void refuses_damaged_snapshots(void **state)
     if (load_part("pins", bad[i], &err) != RP_E_SNAPSHOT_CORRUPT) fail_msg("%s", bad[i]);
     assert_string_equal(err.field, "pins");
   }
+  assert_int_equal(load_part("pins", "{\"pins\":[],\"dropped\":[{\"label\":\"a\",\"at_ms\":1}]}", &err), 0);
+  assert_int_equal(load_part("pins", "{\"pins\":[" PIN "}]}", &err), RP_E_SNAPSHOT_CORRUPT);
+  assert_string_equal(err.field, "dropped_pins");
   for (int n = 10; n <= 11; n++) {
     RP_AUTOBUF struct rp__buf part = RP_BUF(SAVED_MAX);
     for (int i = 0; i < n; i++)
@@ -303,6 +372,8 @@ int main(void)
       cmocka_unit_test(what_is_critical),
       cmocka_unit_test(inheriting),
       cmocka_unit_test(the_suggestion),
+      cmocka_unit_test(what_went_is_noted),
+      cmocka_unit_test(notes_are_bounded),
       cmocka_unit_test(contents_are_cut_at_a_character),
       cmocka_unit_test(bodies_of_other_versions_change_nothing),
       cmocka_unit_test(refuses_damaged_snapshots),

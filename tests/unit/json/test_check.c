@@ -44,9 +44,9 @@ static void test_messages_name_the_byte(void **state)
       {"\"a\\x\"", "byte 2: no such escape"},
       {"\"\\u12g4\"", "byte 1: expected four hex digits after \\u"},
       {"\"\\u12", "byte 1: expected four hex digits after \\u"},
-      {"\"ab\\ud800\"", "byte 3: half a surrogate pair"},
-      {"\"\\ud800\\u0041\"", "byte 1: half a surrogate pair"},
-      {"\"\\udc00\"", "byte 1: half a surrogate pair"},
+      {"\"\\ud800\\udc0\"", "byte 7: expected four hex digits after \\u"},
+      {"\"\xed\xa0\x80\"", "byte 1: not UTF-8"},
+      {"{\"\\ud800\":1,\"\\udc00\":2}", "byte 12: the object has this key already"}, /* both read as U+FFFD */
       {"\"12345678\n\"", "byte 9: a control character in a string must be escaped"},
       {"\"\xc3(\"", "byte 1: not UTF-8"},
       {"{\"a\":1,\"b\":2,\"\\u0061\":3}", "byte 13: the object has this key already"},

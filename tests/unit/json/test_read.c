@@ -127,6 +127,22 @@ static void test_text(void **state)
   assert_text("\"x\\u0041\\ud7ff\\ue000y\"", "xA\xed\x9f\xbf\xee\x80\x80y", 9);
 }
 
+#define LOST "\xef\xbf\xbd"
+/* What JavaScript writes for an emoji that was cut in two: accepted, kept as it came, read as U+FFFD. */
+static void test_half_a_pair(void **state)
+{
+  (void)state;
+  assert_text("\"ab\\ud83d\"", "ab" LOST, 5);
+  assert_text("\"\\uDE00c\"", LOST "c", 4);
+  assert_text("\"\\ud83d\\u0041\"", LOST "A", 4);
+  assert_text("\"\\ud83d\\n\"", LOST "\n", 4);
+  assert_text("\"\\ude00\\ud83d\"", LOST LOST, 6);
+  assert_text("\"\\ud83d\\ud83d\\ude00\"", LOST "\xf0\x9f\x98\x80", 7);
+  assert_span(value_of("\"ab\\uD83d\""), "\"ab\\uD83d\"");
+  assert_true(rp__json_eq(value_of("\"\\ud83d\""), LOST));
+  assert_span(rp__json_get(value_of("{\"\\ud83d\":1}"), LOST), "1");
+}
+
 static void test_text_refusals(void **state)
 {
   (void)state;
@@ -209,6 +225,7 @@ int main(void)
       cmocka_unit_test(test_get),
       cmocka_unit_test(test_eq),
       cmocka_unit_test(test_text),
+      cmocka_unit_test(test_half_a_pair),
       cmocka_unit_test(test_text_refusals),
       cmocka_unit_test(test_damaged_bytes_stay_in_bounds),
       cmocka_unit_test(test_damaged_escapes),

@@ -88,9 +88,9 @@ static void who_was_here_is_kept_alive(void **state)
   start(&srv, "kept");
   start(&srv, "left");
   start(&srv, "never");
-  rp__mcp_seats_use(srv.mcp, "kept");
-  rp__mcp_seats_use(srv.mcp, "left");
-  rp__mcp_seats_use(srv.mcp, "nobody"); /* is none: nothing happens */
+  rp__mcp_seats_use(srv.mcp, "kept", NULL);
+  rp__mcp_seats_use(srv.mcp, "left", NULL);
+  rp__mcp_seats_use(srv.mcp, "nobody", NULL); /* is none: nothing happens */
   rp__mcp_seats_leave(srv.mcp, "left");
   for (int i = 0; i < 20; i++) {
     now_ms += 20000; /* less than a lease each, more than one together */
@@ -109,7 +109,7 @@ static void who_is_silent_ends_in_good_order(void **state)
   struct rp__server srv = {0};
   assert_int_equal(open_server(&srv, "1"), 0);
   start(&srv, "silent");
-  rp__mcp_seats_use(srv.mcp, "silent");
+  rp__mcp_seats_use(srv.mcp, "silent", NULL);
   tend(&srv);
   assert_false(ended(&srv, "silent"));
   /* Silence is counted by a clock of its own; bounded by the test's time limit. */
@@ -125,7 +125,7 @@ static void one_that_others_ended_is_let_go(void **state)
   struct rp__entry *e;
   assert_int_equal(open_server(&srv, "3600"), 0);
   start(&srv, "over");
-  rp__mcp_seats_use(srv.mcp, "over");
+  rp__mcp_seats_use(srv.mcp, "over", NULL);
   assert_int_equal(rp__registry_get(srv.registry, "over", &e, NULL), 0);
   assert_int_equal(rp_end(rp__entry_session(e), NULL, NULL), 0);
   rp__registry_put(srv.registry, e);
@@ -142,11 +142,11 @@ static void the_longest_silent_makes_room(void **state)
   char id[32];
   assert_int_equal(open_server(&srv, "3600"), 0);
   start(&srv, "first");
-  rp__mcp_seats_use(srv.mcp, "first");
+  rp__mcp_seats_use(srv.mcp, "first", NULL);
   for (int i = 0; i < SEATS; i++) {
     snprintf(id, sizeof id, "s%d", i);
     start(&srv, id);
-    rp__mcp_seats_use(srv.mcp, id);
+    rp__mcp_seats_use(srv.mcp, id, NULL);
   }
   for (int i = 0; i < 3; i++) {
     now_ms += 20000;
@@ -157,13 +157,49 @@ static void the_longest_silent_makes_room(void **state)
   close_server(&srv);
 }
 
+/* A client that begins anew ends what it had, and nobody else's. */
+static void who_comes_again_ends_what_it_left(void **state)
+{
+  (void)state;
+  struct rp__server srv = {0};
+  assert_int_equal(open_server(&srv, "3600"), 0);
+  static const char *const ids[] = {"old", "busy", "other", "modern"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ids); i++) start(&srv, ids[i]);
+  rp__mcp_seats_use(srv.mcp, "old", "editor");
+  rp__mcp_seats_use(srv.mcp, "old", NULL); /* later requests need not say it */
+  rp__mcp_seats_use(srv.mcp, "other", "inspector");
+  rp__mcp_seats_use(srv.mcp, "modern", NULL);
+  rp__mcp_seats_again(srv.mcp, "elsewhere", "editor");
+  rp__mcp_seats_again(srv.mcp, "web", ""); /* who has no name is nobody's */
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ids); i++) assert_false(ended(&srv, ids[i]));
+  rp__mcp_seats_again(srv.mcp, "web", "editor");
+  assert_true(ended(&srv, "old"));
+  assert_false(ended(&srv, "other") || ended(&srv, "modern") || ended(&srv, "busy"));
+  close_server(&srv);
+}
+
+static void a_stop_ends_them_in_good_order(void **state)
+{
+  (void)state;
+  struct rp__server srv = {0};
+  assert_int_equal(open_server(&srv, "3600"), 0);
+  start(&srv, "one");
+  start(&srv, "two");
+  rp__mcp_seats_use(srv.mcp, "one", NULL);
+  rp__mcp_seats_use(srv.mcp, "two", NULL);
+  rp__mcp_seats_stop(srv.mcp, 0); /* no time for it: they are let go */
+  assert_false(ended(&srv, "one") || ended(&srv, "two"));
+  rp__mcp_seats_stop(srv.mcp, 60000);
+  assert_true(ended(&srv, "one") && ended(&srv, "two"));
+  close_server(&srv);
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(who_was_here_is_kept_alive),
-      cmocka_unit_test(who_is_silent_ends_in_good_order),
-      cmocka_unit_test(one_that_others_ended_is_let_go),
-      cmocka_unit_test(the_longest_silent_makes_room),
+      cmocka_unit_test(who_was_here_is_kept_alive),        cmocka_unit_test(who_is_silent_ends_in_good_order),
+      cmocka_unit_test(one_that_others_ended_is_let_go),   cmocka_unit_test(the_longest_silent_makes_room),
+      cmocka_unit_test(who_comes_again_ends_what_it_left), cmocka_unit_test(a_stop_ends_them_in_good_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --brief: what a start has to tell goes to the agent with the first prompt, once (X-09, N-05). */
+#include "unit/bridge/acp_rig.h"
+
+#define END_TURN(id) RESULT(id, "{\"stopReason\":\"end_turn\"}")
+#define TOLD(id, text)                                                                                                 \
+  "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s2\",\"prompt\":["     \
+  "{\"type\":\"text\",\"text\":\"*harbour*\\n\\n\"},{\"type\":\"text\",\"text\":\"" text "\"}]}}"
+
+/* An ended session of the same scope, of which there is something to tell. */
+static void past(struct acp_rig *x)
+{
+  rp_start_options o = {.scope = "acp-test", .id = "before", .channel = "acp"};
+  rp_session *s = NULL;
+  rp_error err = {0};
+  OK(rp_start(x->e, &o, &s, &err), err);
+  rp_event task = {
+      .kind = "task",
+      .body = "{\"task_id\":\"t\",\"title\":\"Mend the harbour\",\"stage\":\"pending\",\"flagged_incomplete\":true}"};
+  task.body_len = strlen(task.body);
+  OK(rp_append(s, &task, NULL, NULL, &err), err);
+  OK(rp_end(s, "done", &err), err);
+  rp_session_free(s);
+}
+
+static void begin(struct acp_rig *x, bool brief)
+{
+  struct rp__acp_options o = {.scope = "acp-test", .brief = brief};
+  past(x);
+  acp_open(x, &o);
+  acp_greet(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C, NEW("1"), 0},
+                  {TO_A, NEW("1"), 0},
+                  {A, RESULT("1", "{\"sessionId\":\"s2\"}"), 0},
+                  {TO_C, RESULT("1", "{\"sessionId\":\"s2\"}"), 0},
+                  {END, NULL, 0},
+              });
+}
+
+static void test_the_first_prompt_has_it(void **state)
+{
+  struct acp_rig *x = *state;
+  begin(x, true);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s2", "hello"), 0},
+                  {TO_A, TOLD("2", "hello"), 0},
+                  {A, ERROR("2", "-32000"), 0}, /* it was not taken */
+                  {TO_C, ERROR("2", "-32000"), 0},
+                  {C, PROMPT("3", "s2", "hello"), 0},
+                  {TO_A, TOLD("3", "hello"), 0},
+                  {C, PROMPT("4", "s2", "more"), 0},
+                  {TO_A, PROMPT("4", "s2", "more"), 0},
+                  {A, END_TURN("3"), 0},
+                  {TO_C, END_TURN("3"), 0},
+                  {A, END_TURN("4"), 0},
+                  {TO_C, END_TURN("4"), 0},
+                  {C, PROMPT("5", "s2", "and more"), 0},
+                  {TO_A, PROMPT("5", "s2", "and more"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s2", "message", "*harbour*"), 0); /* the journal has what the user said */
+}
+
+static void test_nobody_asked_for_it(void **state)
+{
+  struct acp_rig *x = *state;
+  begin(x, false);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s2", "hello"), 0},
+                  {TO_A, PROMPT("2", "s2", "hello"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it), T(test_nobody_asked_for_it)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
