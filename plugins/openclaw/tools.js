@@ -98,7 +98,7 @@ export const TOOLS = [
   {
     "name": "remember",
     "title": "Remember a fact",
-    "description": "Stores a fact about this project for good, for every later session. Use it for what was found out the hard way or what the user states as lasting: conventions, decisions, addresses, preferences. Not for secrets, nor for the state of the current work.",
+    "description": "Stores a fact about this project for good: recall finds it in every later session. Use it for what was found out the hard way or what the user states as lasting: conventions, decisions, addresses, preferences. Not for secrets, nor for the state of the current work.",
     "parameters": {
       "type": "object",
       "properties": {

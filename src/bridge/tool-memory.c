@@ -122,9 +122,9 @@ static void tell_recalled(struct rp__json doc, struct rp__buf *out)
 const struct rp__tool rp__tool_remember = {
     .name = "remember",
     .title = "Remember a fact",
-    .description = "Stores a fact about this project for good, for every later session. Use it for what was found out "
-                   "the hard way or what the user states as lasting: conventions, decisions, addresses, preferences. "
-                   "Not for secrets, nor for the state of the current work.",
+    .description = "Stores a fact about this project for good: recall finds it in every later session. Use it for what "
+                   "was found out the hard way or what the user states as lasting: conventions, decisions, addresses, "
+                   "preferences. Not for secrets, nor for the state of the current work.",
     .takes = remember_takes,
     .run = remember,
     .tell = tell_remembered,
