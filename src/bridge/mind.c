@@ -118,6 +118,7 @@ static int begin_beside(struct rp__mind *m, rp_error *err)
   static const struct found none = {0};
   RP_AUTOCLOSE int lock = rp__kin_lock(m->agent_pid);
   char id[RP_SCOPE_MAX + 1];
+  (void)lock; /* its end is its use */
   if (rp__kin_find(m->e, m->scope, m->agent_pid, "hook", id, NULL) == 0 && join(m, id, NULL) == 0) return 0;
   return start(m, &none, err);
 }

@@ -37,6 +37,7 @@ static int begin(rp_engine *e, const struct rp__hook_call *c, const struct rp__h
                  bool *ret_guest, rp_error *err)
 {
   RP_AUTOCLOSE int lock = rp__kin_lock(c->owner_pid);
+  (void)lock; /* its end is its use */
   *ret_guest = join_kin(e, c, seat, ret);
   if (*ret_guest) return 0;
   return rp__hook_seat_start(e, seat, c->owner_pid ? RP_OWNER_PID : RP_OWNER_NONE, c->owner_pid, ret, err);

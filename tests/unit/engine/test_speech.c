@@ -126,7 +126,7 @@ static void test_split_with_thoughts(void **state)
   assert_int_equal(times(all, "[REDACTED]"), 2 * n);
   for (size_t i = 8; i + 8 < sizeof SECRET; i++) { /* no part of it that would be worth something */
     char part[9];
-    snprintf(part, sizeof part, "%.8s", SECRET + i);
+    snprintf(part, sizeof part, "%.8s", &SECRET[i]);
     if (strstr(all, part)) fail_msg("%s is in the journal", part);
   }
   assert_null(strstr(doc, "thought"));
