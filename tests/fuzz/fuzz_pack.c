@@ -6,6 +6,7 @@
 #include <sodium.h>
 
 #include "core/pack.h"
+#include "container.h"
 
 #define AD RP_STR("fuzz")
 /* Not assert: release builds of the driver must fail too. */
@@ -33,20 +34,9 @@ static void try_container(const void *bytes, size_t n, const struct rp__key *k)
 /* Eight bytes of header (flags, size of the text), then the payload. */
 static void try_payload(const uint8_t *data, size_t n, const struct rp__key *k)
 {
-  if (n < 8) return;
-  size_t payload = n - 8;
-  RP_AUTOFREE unsigned char *bytes = malloc(32 + payload);
-  crypto_generichash_state st;
-  if (!bytes) return;
-  memcpy(bytes, "RPB1", 4);
-  memcpy(bytes + 4, data, 8);
-  for (unsigned i = 0; i < 4; i++) bytes[12 + i] = (unsigned char)(payload >> (8 * i));
-  memcpy(bytes + 32, data + 8, payload);
-  crypto_generichash_init(&st, NULL, 0, 16);
-  crypto_generichash_update(&st, bytes, 16);
-  crypto_generichash_update(&st, bytes + 32, payload);
-  crypto_generichash_final(&st, bytes + 16, 16);
-  try_container(bytes, 32 + payload, k);
+  size_t whole = 0;
+  RP_AUTOFREE unsigned char *bytes = container_make("RPB1", data, n, &whole);
+  if (bytes) try_container(bytes, whole, k);
 }
 
 static int add(void *ctx, const void *bytes, size_t n)
