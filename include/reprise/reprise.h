@@ -73,6 +73,9 @@ RP_API int rp_open(const rp_options *options, rp_engine **ret, rp_error *err);
 /* Finishes what is pending and closes. Sessions must have been released before. NULL is fine. */
 RP_API void rp_close(rp_engine *e);
 
+/* rp_close for a process that ends now: what a short-lived engine holds in memory is left to the system. */
+RP_API void rp_leave(rp_engine *e);
+
 /* Waits until everything accepted so far is as durable as was asked for. */
 RP_API int rp_flush(rp_engine *e, rp_error *err);
 

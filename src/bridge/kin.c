@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
 #include <sys/file.h>
 
 #define STEPS_MAX 16
@@ -13,8 +15,8 @@
 /* ---- the agent ---- */
 
 /* Agents run us by a shell, which may or may not stay between them and us: the first ancestor that is none of these. */
-static const char *const wrappers[] = {"sh",  "bash",    "dash", "ash",    "zsh",    "ksh", "fish",
-                                       "env", "timeout", "nice", "setsid", "stdbuf", NULL};
+static const char *const wrappers[] = {"sh",      "bash", "dash",    "ash",  "zsh",    "ksh",    "fish",
+                                       "busybox", "env",  "timeout", "nice", "setsid", "stdbuf", NULL};
 /* Whoever adopts orphans knows nothing of the agent. */
 static const char *const adopters[] = {"systemd", "init", "tini", "dumb-init", "docker-init", NULL};
 
@@ -47,27 +49,45 @@ static bool look(int64_t pid, char name[STAT_MAX], int64_t *ret_parent)
   return true;
 }
 
+/* A script has its own name; the program that runs it tells what it is. */
+static bool is_wrapper(int64_t pid, const char *name)
+{
+  char path[64], program[PATH_MAX];
+  snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
+  if (among(wrappers, name)) return true;
+  ssize_t n = readlink(path, program, sizeof program - 1);
+  if (n <= 0) return false;
+  program[n] = '\0';
+  const char *slash = strrchr(program, '/');
+  return among(wrappers, slash ? slash + 1 : program);
+}
+
 int64_t rp__kin_agent(void)
 {
   char name[STAT_MAX];
   int64_t pid = getppid(), parent = 0;
   for (int i = 0; i < STEPS_MAX && pid > 0; i++) {
     if (!look(pid, name, &parent) || among(adopters, name)) return 0;
-    if (!among(wrappers, name)) return pid;
+    if (!is_wrapper(pid, name)) return pid;
     pid = parent;
   }
   return 0;
+}
+
+static int lock_all(int fd)
+{
+  int rc;
+  do rc = flock(fd, LOCK_EX);
+  while (rc && errno == EINTR);
+  return rc;
 }
 
 /* Agents start their hooks and servers at once. The agent's own entry in /proc is the one file that all of them know
  * and nobody has to make or remove. */
 int rp__kin_lock(int64_t agent)
 {
-  int fd = agent > 0 ? open_stat(agent) : -1, rc;
-  if (fd < 0) return -1;
-  do rc = flock(fd, LOCK_EX);
-  while (rc && errno == EINTR);
-  if (!rc) return fd;
+  int fd = agent > 0 ? open_stat(agent) : -1;
+  if (fd < 0 || lock_all(fd) == 0) return fd;
   close(fd);
   return -1;
 }
@@ -114,19 +134,104 @@ static bool owns(rp_engine *e, const char *scope, const char *id, int64_t agent)
   return true;
 }
 
-int rp__kin_find(rp_engine *e, const char *scope, int64_t agent, const char *bridge, char ret[RP_SCOPE_MAX + 1],
-                 rp_error *err)
+/* One list: 0 when the session is among it. */
+static int find_in(rp_engine *e, const rp_filter *f, int64_t agent, const char *bridge, char ret[RP_SCOPE_MAX + 1],
+                   rp_error *err)
 {
   struct search s = {.bridge = bridge, .agent = agent};
-  const rp_filter f = {.scope = scope, .limit = LOOKED_AT};
-  bool hooks = strcmp(bridge, "hook") == 0; /* their runs are owned by the agent itself */
-  int rc = agent > 0 ? rp_list(e, &f, take, &s, err) : 0;
+  bool hooks = strcmp(bridge, "hook") == 0; /* a server begins a session of its own, unless it is told to resume one */
+  int rc = rp_list(e, f, take, &s, err);
   for (size_t i = 0; !rc && i < s.n; i++) {
     bool alive = false;
     rc = s.found[i].marked || hooks ? rp_alive(e, s.found[i].id, &alive, err) : 0;
-    if (rc || !alive || !(s.found[i].marked || owns(e, scope, s.found[i].id, agent))) continue;
+    if (rc || !alive || !(s.found[i].marked || owns(e, f->scope, s.found[i].id, agent))) continue;
     snprintf(ret, RP_SCOPE_MAX + 1, "%s", s.found[i].id);
     return 0;
   }
   return rc ? rc : rp__fail(err, RP_E_SESSION_NOT_FOUND, "nothing else of this agent has a session");
+}
+
+int rp__kin_find(rp_engine *e, const char *scope, int64_t agent, const char *bridge, bool far,
+                 char ret[RP_SCOPE_MAX + 1], rp_error *err)
+{
+  static const char *const open[] = {"created", "active", "idle", "checkpointed"};
+  rp_filter f = {.scope = scope, .limit = LOOKED_AT};
+  if (agent <= 0) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "there is no agent");
+  int rc = find_in(e, &f, agent, bridge, ret, err);
+  /* A window stays open for days while scripts begin and end many others: ended ones are not in the way here. */
+  for (size_t i = 0; far && rc == RP_E_SESSION_NOT_FOUND && i < RP_ARRAY_SIZE(open); i++) {
+    f.status = open[i];
+    rc = find_in(e, &f, agent, bridge, ret, err);
+  }
+  return rc;
+}
+
+bool rp__kin_began(rp_engine *e, const char *ref, int64_t agent, const char *bridge)
+{
+  struct search s = {.bridge = bridge, .agent = agent};
+  return agent > 0 && rp_show(e, ref, take, &s, NULL) == 0 && s.n && s.found[0].marked;
+}
+
+/* ---- seats ---- */
+
+/* Locks of ranges know nothing of those of whole files, and who only reads may share one. */
+static struct flock range(int type, int64_t at)
+{
+  return (struct flock){.l_type = (short)type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+}
+
+/* Far behind the end, where a session has a byte of its own. */
+static int64_t byte_of(const char *session)
+{
+  unsigned char h[crypto_generichash_BYTES_MIN];
+  uint64_t at;
+  crypto_generichash(h, sizeof h, (const unsigned char *)session, strlen(session), NULL, 0);
+  memcpy(&at, h, sizeof at);
+  return (int64_t)(at >> 2);
+}
+
+static bool others(int fd, int64_t at)
+{
+  struct flock l = range(F_WRLCK, at);
+  return fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+}
+
+bool rp__kin_sit(struct rp__kin_seat *seat, int64_t agent, const char *session)
+{
+  struct rp__kin_seat s = {.at = byte_of(session)};
+  struct flock l = range(F_RDLCK, s.at);
+  if (!rp__vigil_open(&s.agent, agent)) return false;
+  s.fd = open_stat(agent);
+  s.taken = s.fd >= 0 && fcntl(s.fd, F_OFD_SETLK, &l) == 0;
+  if (s.taken) {
+    *seat = s;
+    return true;
+  }
+  rp__vigil_close(&s.agent);
+  if (s.fd >= 0) close(s.fd);
+  return false;
+}
+
+void rp__kin_rise(struct rp__kin_seat *seat)
+{
+  if (!seat->taken) return;
+  rp__vigil_close(&seat->agent);
+  close(seat->fd);
+  *seat = (struct rp__kin_seat){0};
+}
+
+void rp__kin_lock_seat(const struct rp__kin_seat *seat)
+{
+  lock_all(seat->fd);
+}
+
+bool rp__kin_alone(const struct rp__kin_seat *seat)
+{
+  return !others(seat->fd, seat->at);
+}
+
+bool rp__kin_seated(int64_t agent, const char *session)
+{
+  RP_AUTOCLOSE int fd = agent > 0 ? open_stat(agent) : -1;
+  return fd >= 0 && others(fd, byte_of(session));
 }

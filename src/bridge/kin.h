@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bridges that one agent runs side by side: its hooks, and `reprise mcp` as a server of its. They share the session of
- * whoever came first, and the brief is told once (N-05, X-09). What they have in common is the agent's process.
+ * Bridges that one agent runs side by side: its hooks, and `reprise mcp` as a server of its, or several. They share the
+ * session of whoever came first, and the brief is told once (N-05, X-09). What they have in common is the agent's
+ * process, which therefore owns the run: it outlives each of them, and dies with the agent.
  */
 #ifndef RP_BRIDGE_KIN_H
 #define RP_BRIDGE_KIN_H
 
+#include "bridge/fate.h"
 #include "bridge/place.h"
 #include "json/json.h"
 
@@ -22,10 +24,34 @@ int rp__kin_lock(int64_t agent);
 void rp__kin_mark(struct rp__jw *w, int64_t agent, const char *bridge);
 
 /*
- * The living session of the scope that `bridge` ("hook", "mcp") of this agent began. RP_E_SESSION_NOT_FOUND: there is
- * none, or no agent.
+ * The living session of the scope that `bridge` ("hook", "mcp") of this agent began. It is looked for among the scope's
+ * newest; with `far` also beyond them, which takes longer the more sessions the scope has. RP_E_SESSION_NOT_FOUND:
+ * there is none, or no agent.
  */
-int rp__kin_find(rp_engine *e, const char *scope, int64_t agent, const char *bridge, char ret[RP_SCOPE_MAX + 1],
-                 rp_error *err);
+int rp__kin_find(rp_engine *e, const char *scope, int64_t agent, const char *bridge, bool far,
+                 char ret[RP_SCOPE_MAX + 1], rp_error *err);
+
+/* Whether that session is open and `bridge` of this very agent began it. */
+bool rp__kin_began(rp_engine *e, const char *ref, int64_t agent, const char *bridge);
+
+/*
+ * A server's place in a session that a server of its agent began. The last one who rises ends the session; hooks have
+ * no seats, for none of them lives long enough.
+ */
+struct rp__kin_seat {
+  bool taken;
+  int fd;
+  int64_t at; /* which of the agent's sessions it is */
+  struct rp__vigil agent;
+};
+
+/* False: there is no agent, or no lock to be had. With rp__kin_lock held, so that nobody ends the session meanwhile. */
+bool rp__kin_sit(struct rp__kin_seat *seat, int64_t agent, const char *session);
+void rp__kin_rise(struct rp__kin_seat *seat); /* what was never taken is fine */
+/* rp__kin_lock for one who sits, also when the agent is gone; until he rises. */
+void rp__kin_lock_seat(const struct rp__kin_seat *seat);
+bool rp__kin_alone(const struct rp__kin_seat *seat);
+/* Whether any server of the agent sits in the session. */
+bool rp__kin_seated(int64_t agent, const char *session);
 
 #endif

@@ -75,7 +75,7 @@ void rp__lines_skip(struct rp__lines *l)
   l->skipping = true;
 }
 
-static bool blank(struct rp__str line)
+bool rp__line_is_blank(struct rp__str line)
 {
   for (size_t i = 0; i < line.n; i++)
     if (line.p[i] != ' ' && line.p[i] != '\t' && line.p[i] != '\r') return false;
@@ -96,7 +96,7 @@ static bool cut(struct rp__lines *l, bool last, struct rp__str *ret)
   size_t n = end ? (size_t)(end - from) : l->buf.n - l->at;
   l->at += n + (end != NULL);
   l->scanned = l->at;
-  if (n && from[n - 1] == '\r') n--;
+  if (!l->whole && n && from[n - 1] == '\r') n--;
   *ret = (struct rp__str){from, n};
   return true;
 }
@@ -105,7 +105,7 @@ bool rp__lines_next(struct rp__lines *l, bool last, struct rp__str *ret)
 {
   struct rp__str line;
   while (cut(l, last, &line)) {
-    if (l->skipping || blank(line)) {
+    if (l->skipping || (!l->whole && rp__line_is_blank(line))) {
       l->skipping = false;
       continue;
     }

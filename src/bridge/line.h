@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One JSON text per line, as ACP, MCP and streams of hooks send them. Bytes go in as they come, lines come out
- * without their end (LF or CRLF); blank ones are skipped. What stands behind the last end is a line too, once the
- * peer has closed.
+ * without their end (LF or CRLF); blank ones are skipped, unless they are wanted as they came. What stands behind the
+ * last end is a line too, once the peer has closed.
  */
 #ifndef RP_BRIDGE_LINE_H
 #define RP_BRIDGE_LINE_H
@@ -19,6 +19,7 @@ struct rp__lines {
   struct rp__buf buf;
   size_t at;      /* where the next line begins */
   size_t scanned; /* no end before here */
+  bool whole;     /* set by whoever passes them on: a CR before the end is part of the line, and blank ones count */
   bool skipping;  /* what comes up to the next end belongs to a line that was given up */
 };
 
@@ -36,5 +37,6 @@ int rp__lines_add(struct rp__lines *l, const char *bytes, size_t n, rp_error *er
 void rp__lines_skip(struct rp__lines *l);
 /* The next whole line, good until the next call that adds; with `last` also one that has no end. */
 bool rp__lines_next(struct rp__lines *l, bool last, struct rp__str *ret);
+bool rp__line_is_blank(struct rp__str line);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bridge/mind.h"
 
-#include "bridge/kin.h"
+#include "base/clock.h"
 
 #define META_MAX 256
+#define BRIEF_MAX ((size_t)1024 * 1024)
+#define LOOKBACK 512 /* events searched for what hooks told */
 
 /* ---- finding ---- */
 
@@ -61,14 +63,40 @@ static int join(struct rp__mind *m, const char *id, rp_error *err)
   return 0;
 }
 
+static void note_birth(struct rp__mind *m)
+{
+  if (m->born_ms) return;
+  m->born_ms = rp__place_born();
+  m->greeted_ms = rp__wall(&rp__system_clock);
+}
+
 /* Which session the bridge around us has may show only once its editor made one. */
-static int join_host(struct rp__mind *m, rp_error *err)
+static int join_host(struct rp__mind *m, bool *ret_sure, rp_error *err)
 {
   char id[RP_SCOPE_MAX + 1];
+  struct rp__place_guest g = {0};
+  note_birth(m);
+  if (!m->hosted) g = (struct rp__place_guest){.born_ms = m->born_ms, .greeted_ms = m->greeted_ms};
   m->guest = true;
-  int rc = rp__place_host(m->e, m->scope, NULL, id, err);
+  int rc = rp__place_host(m->e, m->scope, NULL, &g, id, ret_sure, err);
   if (rc == RP_E_SESSION_NOT_FOUND) rp__hint(err, "try again after the first prompt");
   return rc ? rc : join(m, id, err);
+}
+
+bool rp__mind_waits(struct rp__mind *m)
+{
+  bool waits = !m->s && !m->remote && rp__place_nested() && !rp__place_session();
+  if (waits) note_birth(m);
+  return waits;
+}
+
+bool rp__mind_peek(struct rp__mind *m)
+{
+  bool sure = true;
+  if (!rp__mind_waits(m) || rp__mind_open(m, NULL) || join_host(m, &sure, NULL)) return false;
+  m->begun = true;
+  m->hosted = m->hosted || sure;
+  return !sure;
 }
 
 static int join_last(struct rp__mind *m, rp_error *err)
@@ -89,9 +117,16 @@ static int take_brief(struct rp__mind *m)
   return m->brief ? 0 : RP_E_NOMEM;
 }
 
-static int start(struct rp__mind *m, const struct found *f, rp_error *err)
+/* `kin`: the run is our agent's, for others of its may share it. */
+static int start(struct rp__mind *m, const struct found *f, bool kin, rp_error *err)
 {
   rp_start_options o = {.scope = m->scope, .channel = m->channel, .owner = m->owner, .owner_pid = m->owner_pid};
+  if (kin) {
+    o.owner = RP_OWNER_PID;
+    o.owner_pid = m->agent_pid;
+    /* Not one that the agent itself started elsewhere: that is not ours to end. */
+    if (!m->ref[0]) o.mode = RP_MODE_SUCCESSOR;
+  }
   RP_AUTOBUF struct rp__buf meta = RP_BUF(META_MAX);
   struct rp__jw w = RP_JW(&meta);
   rp__jw_object(&w);
@@ -112,33 +147,66 @@ static int start(struct rp__mind *m, const struct found *f, rp_error *err)
   return 0;
 }
 
-/* Who runs us may have hooks that began one; while we look and begin, they wait. */
-static int begin_beside(struct rp__mind *m, rp_error *err)
+/* Its server is gone, and with it what it told the model: we tell it. Without it the tools work all the same. */
+static void take_place(struct rp__mind *m)
 {
-  static const struct found none = {0};
-  RP_AUTOCLOSE int lock = rp__kin_lock(m->agent_pid);
-  char id[RP_SCOPE_MAX + 1];
-  (void)lock; /* its end is its use */
-  if (rp__kin_find(m->e, m->scope, m->agent_pid, "hook", id, NULL) == 0 && join(m, id, NULL) == 0) return 0;
-  return start(m, &none, err);
+  RP_AUTOBUF struct rp__buf text = RP_BUF(BRIEF_MAX);
+  if (rp__kin_alone(&m->seat) && rp__mind_brief_now(m, &text, NULL) == 0 && text.n && !text.err)
+    m->brief = strdup(text.p);
 }
 
-static int begin(struct rp__mind *m, rp_error *err)
+/* Joins what another bridge of our agent began; only sessions that a server began have seats for servers. */
+static bool join_kin(struct rp__mind *m, const char *bridge)
+{
+  char id[RP_SCOPE_MAX + 1];
+  if (rp__kin_find(m->e, m->scope, m->agent_pid, bridge, true, id, NULL) || join(m, id, NULL)) return false;
+  if (strcmp(bridge, "mcp") == 0 && rp__kin_sit(&m->seat, m->agent_pid, id)) take_place(m);
+  return true;
+}
+
+static int start_seated(struct rp__mind *m, const struct found *f, bool kin, rp_error *err)
+{
+  kin = kin && m->owner == RP_OWNER_SELF;
+  int rc = start(m, f, kin, err);
+  if (!rc && kin) rp__kin_sit(&m->seat, m->agent_pid, rp_session_id(m->s));
+  return rc;
+}
+
+/* What `ref` names: joined if it lives, else resumed or begun. */
+static int begin_named(struct rp__mind *m, bool kin, rp_error *err)
 {
   struct found f = {0};
+  char ours[RP_SCOPE_MAX + 1];
   bool alive = false;
-  if (!m->remote && rp__place_nested()) return join_host(m, err);
-  if (m->reads_only) return join_last(m, err);
-  if (!m->ref[0]) return begin_beside(m, err);
   int rc = find(m, m->ref, &f, err);
   if (rc == RP_E_SESSION_NOT_FOUND) rc = 0;
   if (!rc && f.id[0]) rc = rp_alive(m->e, f.id, &alive, err);
   if (rc) return rc;
   /* One brief per run: who comes to a run that lives is told nothing. */
-  if (!alive) rc = start(m, &f, err);
+  if (!alive) rc = start_seated(m, &f, kin, err);
   bool outrun = rc == RP_E_HELD; /* somebody began it between our look and our start */
   if (outrun) rc = find(m, m->ref, &f, err);
-  return !rc && (alive || outrun) ? join(m, f.id, err) : rc;
+  if (rc || !(alive || outrun)) return rc;
+  bool shared = rp__kin_find(m->e, m->scope, m->agent_pid, "mcp", true, ours, NULL) == 0 && strcmp(ours, f.id) == 0;
+  if (shared && join_kin(m, "mcp")) return 0;
+  return join(m, f.id, err);
+}
+
+static int begin(struct rp__mind *m, rp_error *err)
+{
+  static const struct found none = {0};
+  bool sure;
+  if (!m->remote && rp__place_nested()) {
+    int rc = join_host(m, &sure, err);
+    m->hosted = m->hosted || !rc;
+    return rc;
+  }
+  if (m->reads_only) return join_last(m, err);
+  /* While we look and begin, the others of our agent wait. */
+  RP_AUTOCLOSE int lock = rp__kin_lock(m->agent_pid);
+  if (m->ref[0]) return begin_named(m, lock >= 0, err);
+  if (join_kin(m, "hook") || join_kin(m, "mcp")) return 0;
+  return start_seated(m, &none, lock >= 0, err);
 }
 
 int rp__mind_open(struct rp__mind *m, rp_error *err)
@@ -161,7 +229,7 @@ int rp__mind_begin(struct rp__mind *m, rp_error *err)
 
 const char *rp__mind_brief(struct rp__mind *m)
 {
-  return m->guest ? NULL : m->brief;
+  return m->brief;
 }
 
 int rp__mind_brief_now(struct rp__mind *m, struct rp__buf *out, rp_error *err)
@@ -177,18 +245,53 @@ int rp__mind_brief_now(struct rp__mind *m, struct rp__buf *out, rp_error *err)
   return 0;
 }
 
+/* ---- ending ---- */
+
 void rp__mind_leave(struct rp__mind *m)
 {
   rp_session_detach(m->s);
+  rp__kin_rise(&m->seat);
   free(m->brief);
   m->s = NULL;
   m->brief = NULL;
   m->guest = m->begun = m->told = false;
 }
 
+/* The last that hooks told: false when it was their end, or when there are none. */
+static int on_event(void *ctx, const rp_event_info *ev)
+{
+  struct rp__json body = rp__json_trusted(ev->body, ev->body_len);
+  if (strcmp(ev->kind, "x-hook") == 0)
+    *(bool *)ctx = !rp__json_eq(rp__json_get(body, "event"), "SessionEnd");
+  else if (rp__json_eq(rp__json_get(body, "source"), "hook"))
+    *(bool *)ctx = true;
+  return 0;
+}
+
+static bool hooks_go_on(rp_session *s)
+{
+  int64_t client, seq;
+  bool going = false;
+  if (rp_sync(s, "mcp", &client, &seq, NULL)) return false;
+  rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_event, &going, NULL);
+  return going;
+}
+
+/* Nobody sits down or rises meanwhile, so that of the last two one is the last. */
+static void end_seated(struct rp__mind *m, const char *reason)
+{
+  rp__kin_lock_seat(&m->seat);
+  enum rp__fate fate = rp__vigil_fate(&m->seat.agent);
+  bool fell = fate == RP_FATE_FELL || fate == RP_FATE_GONE;
+  if (!fell && rp__kin_alone(&m->seat) && !(fate == RP_FATE_LIVES && hooks_go_on(m->s))) rp_end(m->s, reason, NULL);
+  rp__kin_rise(&m->seat);
+}
+
 void rp__mind_end(struct rp__mind *m, const char *reason)
 {
-  if (m->s && !m->guest) {
+  if (m->s && m->seat.taken) {
+    end_seated(m, reason);
+  } else if (m->s && !m->guest) {
     rp_end(m->s, reason, NULL);
     rp_session_free(m->s);
     m->s = NULL;

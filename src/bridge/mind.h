@@ -8,6 +8,7 @@
 #include <reprise/reprise.h>
 
 #include "bridge/args.h"
+#include "bridge/kin.h"
 #include "bridge/place.h"
 #include "json/json.h"
 
@@ -19,37 +20,53 @@ struct rp__mind {
   void *open_ctx;
   char scope[RP_SCOPE_MAX + 1];
   rp_session *s; /* NULL until a tool needs one */
-  bool guest;    /* of a bridge around us, or of whoever holds `ref`: no start, no end, no brief */
+  bool guest;    /* of a bridge around us, of our agent's others, or of whoever holds `ref`: no start, no brief */
   rp_owner_kind owner;
-  int64_t owner_pid;          /* with RP_OWNER_PID */
-  int64_t agent_pid;          /* whose hooks may have begun a session for us to join (bridge/kin.h); 0: nobody's */
-  char channel[32];           /* of the session begun here */
-  char ref[RP_SCOPE_MAX + 1]; /* a session to act on, or its key to be; empty: a new one */
-  char by[RP_SCOPE_MAX + 1];  /* who asks, for the audit (the client's name); empty: the channel */
-  bool remote;                /* asked over a network: what surrounds this process is not around the asker */
-  bool reads_only;            /* nothing may be written or begun: RP_E_FORBIDDEN */
-  bool begun;                 /* `s` came from rp__mind_begin, which may give another when it has ended */
-  bool told;                  /* `brief` went to the model */
-  char *brief;                /* what the start gave, or NULL */
+  int64_t owner_pid;           /* with RP_OWNER_PID */
+  int64_t agent_pid;           /* whose others may have begun a session for us to join (bridge/kin.h); 0: nobody's */
+  struct rp__kin_seat seat;    /* taken: the run is the agent's, and the last of its servers to go ends it */
+  char channel[32];            /* of the session begun here */
+  char ref[RP_SCOPE_MAX + 1];  /* a session to act on, or its key to be; empty: a new one */
+  char by[RP_SCOPE_MAX + 1];   /* who asks, for the audit (the client's name); empty: the channel */
+  bool remote;                 /* asked over a network: what surrounds this process is not around the asker */
+  bool reads_only;             /* nothing may be written or begun: RP_E_FORBIDDEN */
+  bool begun;                  /* `s` came from rp__mind_begin, which may give another when it has ended */
+  bool told;                   /* `brief` went to the model */
+  int64_t born_ms, greeted_ms; /* when this server was started and first spoken to: by that its host is known */
+  bool hosted;                 /* it had one: whose guests we are after that, only what goes on there tells */
+  char *brief;                 /* what the start gave, or NULL */
 };
 
+/*
+ * Whether ours is still to be found among the sessions of a bridge around us. An agent greets its servers while it
+ * begins the session they are for, which shows only after that: who has no use for it yet does not ask.
+ */
+bool rp__mind_waits(struct rp__mind *m);
 /* Opens the store if it is not open yet. Before anything else that needs it; rp__mind_begin and tools do it themselves.
  */
 int rp__mind_open(struct rp__mind *m, rp_error *err);
 /*
  * Begins or joins the session, once. A bridge around us has one already, and so does whoever lives in the session that
  * `ref` names: then its guest. Otherwise `ref` is resumed by id, ended or not, or started by key. With reads_only there
- * is only joining: `ref`, or else the scope's last. Without `ref` the session of our agent's hooks is joined too.
+ * is only joining: `ref`, or else the scope's last. Without `ref` the session of our agent's hooks or of another server
+ * of its is joined too. With an agent, and RP_OWNER_SELF, the run is the agent's.
  * RP_E_SESSION_NOT_FOUND: a bridge is around us, and has none yet.
  */
 int rp__mind_begin(struct rp__mind *m, rp_error *err);
-/* The text for the model: what the start gave, NULL when there is nothing to tell or we are guests. Owned by the mind.
+/* Joins what rp__mind_waits for, if it is there. True: it was guessed, so let go of it after a look at it. */
+bool rp__mind_peek(struct rp__mind *m);
+/*
+ * The text for the model: what the start gave, NULL when there is nothing to tell or we are guests; but who takes the
+ * place of a server that is gone tells it again. Owned by the mind.
  */
 const char *rp__mind_brief(struct rp__mind *m);
 /* The brief as it stands, for who asks: of the session, or what a start would give. Nothing where there is none to
  * give. Changes nothing. */
 int rp__mind_brief_now(struct rp__mind *m, struct rp__buf *out, rp_error *err);
-/* Ends what was begun here (a guest only lets go). NULL reason is fine. */
+/*
+ * Ends what was begun here; a guest only lets go. Of those who share their agent's session the last one ends it, unless
+ * its hooks go on, or it died: then the next start finds its run dead, and says so. NULL reason is fine.
+ */
 void rp__mind_end(struct rp__mind *m, const char *reason);
 /* Lets go without ending. */
 void rp__mind_leave(struct rp__mind *m);

@@ -10,8 +10,6 @@
 #define ID_HASH_CHARS 32 /* stands for a whole name */
 #define NAME_CHARS 48
 #define PATH_CHARS 4096
-#define LOOKED_AT 100 /* sessions of the scope among which the host's is looked for */
-#define FOUND 1       /* what the callback returns to stop */
 
 static bool is_first(char c)
 {
@@ -81,6 +79,12 @@ int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 
   return 0;
 }
 
+const char *rp__place_project(void)
+{
+  const char *dir = getenv("CLAUDE_PROJECT_DIR");
+  return dir && *dir == '/' ? dir : NULL;
+}
+
 const char *rp__place_session(void)
 {
   const char *id = getenv("REPRISE_SESSION");
@@ -91,44 +95,6 @@ bool rp__place_nested(void)
 {
   const char *bridge = getenv("REPRISE_BRIDGE");
   return rp__place_session() || (bridge && *bridge);
-}
-
-/* What the host's session must look like, and its id once it is found. */
-struct search {
-  const char *channel, *cwd;
-  char *id;
-};
-
-static int take_host(void *ctx, const rp_session_info *info)
-{
-  struct search *s = ctx;
-  if (info->ended_at || !info->channel || strcmp(info->channel, s->channel) != 0) return 0;
-  const char *meta = info->meta ? info->meta : "";
-  RP_AUTOFREE char *cwd = rp__json_dup(rp__json_get(rp__json_trusted(meta, strlen(meta)), "cwd"));
-  char here[PATH_MAX], there[PATH_MAX];
-  if (!cwd || strcmp(real(cwd, there), real(s->cwd, here)) != 0) return 0;
-  snprintf(s->id, RP_SCOPE_MAX + 1, "%s", info->id);
-  return FOUND;
-}
-
-int rp__place_host(rp_engine *e, const char *scope, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err)
-{
-  const char *id = rp__place_session(), *bridge = getenv("REPRISE_BRIDGE");
-  char here[PATH_CHARS], found[RP_SCOPE_MAX + 1];
-  if (!cwd || !*cwd) cwd = getcwd(here, sizeof here);
-  if (id) {
-    snprintf(ret, RP_SCOPE_MAX + 1, "%s", id);
-    return 0;
-  }
-  if (!bridge || !*bridge || !cwd) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no bridge is around this one");
-  struct search s = {bridge, cwd, found};
-  const rp_filter f = {.scope = scope, .limit = LOOKED_AT};
-  int code = rp_list(e, &f, take_host, &s, err);
-  if (code == 0)
-    return rp__fail(err, RP_E_SESSION_NOT_FOUND, "'%s' has no open session of %s in %s", scope, bridge, cwd);
-  if (code != FOUND) return code;
-  snprintf(ret, RP_SCOPE_MAX + 1, "%s", found);
-  return 0;
 }
 
 void rp__place_id(const char *prefix, const char *name, char ret[RP_SCOPE_MAX + 1])

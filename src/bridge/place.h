@@ -17,6 +17,12 @@
  */
 int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err);
 
+/*
+ * The project's directory as the agent around us names it, for where it runs us may be anywhere: $CLAUDE_PROJECT_DIR,
+ * which Claude Code gives to its hooks and its servers, and Gemini CLI to its hooks. NULL: it says nothing.
+ */
+const char *rp__place_project(void);
+
 /* The session of the bridge around this one ($REPRISE_SESSION), or NULL: then nothing is injected here (decision 15).
  */
 const char *rp__place_session(void);
@@ -24,12 +30,24 @@ const char *rp__place_session(void);
 /* Whether another bridge is around this one ($REPRISE_SESSION or $REPRISE_BRIDGE): we are its guests. */
 bool rp__place_nested(void);
 
+/* When this process was started, in ms of wall time. To be asked early: a clock that is set meanwhile would move it. */
+int64_t rp__place_born(void);
+
+/* What a guest knows of itself. Zero: nothing. */
+struct rp__place_guest {
+  const char *agent_sid; /* what the agent calls the session; hooks are told */
+  int64_t born_ms;       /* of a server, which is started for a session that is being begun or loaded */
+  int64_t greeted_ms;    /* when the agent spoke to it first */
+};
+
 /*
- * The session whose guests we are: $REPRISE_SESSION, else, since a proxy can't know it when it starts its agent, the
- * scope's newest open session of the channel $REPRISE_BRIDGE that was begun in `cwd` (NULL: here).
- * RP_E_SESSION_NOT_FOUND: there is none, so be silent.
+ * The session whose guests we are: $REPRISE_SESSION, else, since a proxy can't know it when it starts its agent, of the
+ * scope's living sessions of the channel $REPRISE_BRIDGE the one that the agent calls by that name now; else, of those
+ * begun in `cwd` (NULL: here), the first that the agent got within a minute after our birth; else the one with the last
+ * activity. *ret_sure: it is not this last one. RP_E_SESSION_NOT_FOUND: there is none, so be silent.
  */
-int rp__place_host(rp_engine *e, const char *scope, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err);
+int rp__place_host(rp_engine *e, const char *scope, const char *cwd, const struct rp__place_guest *guest,
+                   char ret[RP_SCOPE_MAX + 1], bool *ret_sure, rp_error *err);
 
 /* A name as an id: itself when it may be one, else "PREFIX-" and a hash of it. */
 void rp__place_id(const char *prefix, const char *name, char ret[RP_SCOPE_MAX + 1]);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bridge/rpc.h"
 
+#include "bridge/utf8.h"
+
+#define MENDED_MAX ((size_t)192 << 20) /* three times the longest line */
 #define PARSE_ERROR (-32700)
 #define INVALID_REQUEST (-32600)
 
@@ -49,7 +52,8 @@ static void classify(struct rp__rpc *r, struct rp__json message, bool lenient)
     return;
   }
   read_members(r, message, &two);
-  if (!two)
+  r->unmarked = lenient && !two;
+  if (!two && !lenient)
     broken(r, INVALID_REQUEST, "jsonrpc: must be \"2.0\"");
   else if (r->id.type && !is_id(r->id))
     broken(r, INVALID_REQUEST, "id: must be a string, a number or null");
@@ -59,10 +63,10 @@ static void classify(struct rp__rpc *r, struct rp__json message, bool lenient)
     broken(r, INVALID_REQUEST, "method: must be a string");
   else if (r->id.type && (r->error.type == RP_JSON_OBJECT || (lenient && r->error.type > RP_JSON_NULL)))
     r->type = RP_RPC_ERROR;
-  else if (r->id.type && (r->result.type || lenient))
+  else if (r->id.type && (r->result.type || (lenient && two)))
     r->type = RP_RPC_RESULT;
   else
-    broken(r, INVALID_REQUEST, "neither a method nor a result nor an error");
+    broken(r, INVALID_REQUEST, two ? "neither a method nor a result nor an error" : "jsonrpc: must be \"2.0\"");
 }
 
 void rp__rpc_look(const char *line, size_t n, struct rp__rpc *ret)
@@ -120,24 +124,40 @@ static void look_shallow(struct rp__rpc *r, const char *line, size_t n)
     broken(r, PARSE_ERROR, "id or method: no JSON");
 }
 
+static int check(const char *line, size_t n, enum rp__rpc_odd *ret_odd, rp_error *err)
+{
+  struct rp__json_limits strict = {.max_depth = RP_RPC_DEPTH};
+  struct rp__json_limits lenient = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
+  struct rp__json message;
+  *ret_odd = RP_RPC_PLAIN;
+  if (rp__json_parse(line, n, &strict, &message, err) == 0) return 0;
+  *ret_odd = RP_RPC_ODD;
+  return rp__json_parse(line, n, &lenient, &message, err);
+}
+
+/* Whether a line is JSON but for bytes that are not UTF-8: the error stays that of the line where it is not. */
+static int check_mended(const char *line, size_t n, enum rp__rpc_odd *ret_odd, int rc)
+{
+  struct rp__buf mended RP_AUTOBUF = RP_BUF(MENDED_MAX);
+  if (rc != RP_E_JSON || rp__utf8_ok(line, n)) return rc;
+  rp__utf8_mend(&mended, line, n);
+  if (mended.err) return rc;
+  int again = check(mended.p, mended.n, ret_odd, NULL);
+  return again == 0 || again == RP_E_TOO_LARGE ? again : rc;
+}
+
 void rp__rpc_route(const char *line, size_t n, struct rp__rpc *ret)
 {
-  struct rp__json_limits limits = {.max_depth = RP_RPC_DEPTH};
-  struct rp__json message;
   rp_error err = {0};
   *ret = (struct rp__rpc){0};
-  int rc = rp__json_parse(line, n, &limits, &message, &err);
-  if (rc) {
-    limits = (struct rp__json_limits){.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
-    ret->odd = RP_RPC_ODD;
-    rc = rp__json_parse(line, n, &limits, &message, &err);
-  }
+  int rc = check(line, n, &ret->odd, &err);
+  rc = check_mended(line, n, &ret->odd, rc);
   if (rc == RP_E_TOO_LARGE)
     look_shallow(ret, line, n);
   else if (rc)
     broken(ret, PARSE_ERROR, err.message);
   else
-    classify(ret, message, true);
+    classify(ret, rp__json_trusted(line, n), true);
   if (ret->type == RP_RPC_BROKEN) keep_id(ret, line, n);
 }
 

@@ -26,6 +26,7 @@ enum rp__rpc_odd {
 struct rp__rpc {
   enum rp__rpc_type type;
   enum rp__rpc_odd odd;
+  bool unmarked;      /* passed on, though "jsonrpc" is not there or not "2.0" */
   struct rp__json id; /* string, number or null, as it came */
   struct rp__json method, params, result, error;
   int code; /* -32700 or -32600 */
@@ -35,8 +36,9 @@ struct rp__rpc {
 /* Reads one line. Duplicate keys and batches are -32600, what is no JSON is -32700. */
 void rp__rpc_look(const char *line, size_t n, struct rp__rpc *ret);
 /*
- * The same for a message that is passed on: all that is JSON is taken, of duplicate members the last counts, and an
- * answer need not be as it should. A broken one has its id if it was a request's.
+ * The same for a message that is passed on: all that is JSON is taken, also with bytes that are not UTF-8 (spans have
+ * them as they came) and without "jsonrpc"; of duplicate members the last counts, and an answer need not be as it
+ * should. A broken one has its id if it was a request's.
  */
 void rp__rpc_route(const char *line, size_t n, struct rp__rpc *ret);
 

@@ -46,7 +46,7 @@ int rp__cli_init(struct rp__cli *c, rp_error *err)
 void rp__cli_done(struct rp__cli *c)
 {
   rp_session_free(RP_TAKE(c->session));
-  rp_close(RP_TAKE(c->engine));
+  rp_leave(RP_TAKE(c->engine));
 }
 
 int64_t rp__cli_now(const struct rp__cli *c)

@@ -23,13 +23,22 @@ static const struct rp__opt opts[] = {
                     durabilities},
 };
 
-static void tell(void *ctx, const char *text)
+static void print(const struct rp__cli *c, rp_log_level level, const char *text)
 {
-  const struct rp__cli *c = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(LINE_BYTES);
-  if (c->level < RP_LOG_INFO) return;
+  if (c->level < level) return;
   rp__term_cut(&line, text, strlen(text), 0);
   fprintf(stderr, "reprise: acp: %s\n", line.p ? line.p : "");
+}
+
+static void tell(void *ctx, const char *text)
+{
+  print(ctx, RP_LOG_INFO, text);
+}
+
+static void warn(void *ctx, const char *text)
+{
+  print(ctx, RP_LOG_WARN, text);
 }
 
 /* A path that means the same wherever the agent's own programs stand. */
@@ -81,6 +90,7 @@ static int run(struct rp__cli *c, rp_error *err)
       .brief = rp__opt_given(c, BRIEF),
       .updates = rp__opt_num(c, DURABILITY, 0) ? RP_DISK : RP_OS,
       .log = tell,
+      .warn = warn,
       .log_ctx = c,
   };
   code = rp__acp_run(c->engine, &o, &status, err);

@@ -11,7 +11,7 @@
 enum { SCOPE, SESSION, CHANNEL };
 
 static const struct rp__opt opts[] = {
-    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "whose memory it is (default $REPRISE_SCOPE, or the directory's)"},
+    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "whose memory it is (default $REPRISE_SCOPE, or the project's)"},
     [SESSION] = {"session", 0, RP_OPT_TEXT, "REF",
                  "act on this session: its id, or its key to be (default: a new one)"},
     [CHANNEL] = {"channel", 0, RP_OPT_TEXT, "C", "where the talk takes place (default: mcp)"},
@@ -49,7 +49,7 @@ static int prepare(struct rp__cli *c, struct rp__mcp *m, rp_error *err)
   m->mind.agent_pid = rp__kin_agent();
   rp__text_copy(m->mind.ref, sizeof m->mind.ref, ref ? ref : "");
   rp__text_copy(m->mind.channel, sizeof m->mind.channel, channel ? channel : "mcp");
-  int code = rp__place_scope(rp__opt_text(c, SCOPE), NULL, m->mind.scope, err);
+  int code = rp__place_scope(rp__opt_text(c, SCOPE), rp__place_project(), m->mind.scope, err);
   return code ? code : try_store(c, &m->mind, err);
 }
 
@@ -77,7 +77,8 @@ const struct rp__cmd rp__cmd_mcp = {
     .summary = "Serve memory to an MCP client on standard input and output",
     .detail = "What an editor or agent is told to run as an MCP server: tools, resources and prompts over the\n"
               "scope's sessions, and what came before in the server's instructions. The session ends when the\n"
-              "client closes. Within another bridge of Reprise it is a guest of that one's session.",
+              "client closes. Hooks and other servers of the same agent share it, and the last of them ends it.\n"
+              "Within another bridge of Reprise it is a guest of that one's session.",
     .example = "  $ claude mcp add reprise -- reprise mcp\n"
                "  $ reprise mcp --scope coder --session nightly\n",
     .opts = opts,

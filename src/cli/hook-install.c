@@ -13,6 +13,7 @@
 #define BACKUP ".reprise-backup"
 #define PATH_TEXT 8192
 #define MODE_NEW 0600
+#define DIFF_MAX ((size_t)4 * RP_HOOK_SETTINGS_MAX)
 
 /* The file as it is, and as it shall be. */
 struct work {
@@ -139,14 +140,15 @@ static int name_program(const struct rp__cli *c, struct rp__buf *out, rp_error *
   return !rc && out->err ? rp__fail_nomem(err) : rc;
 }
 
-/* Where nothing else was changed since install, what was there before comes back to the byte. */
+/* Where only our own entries were changed since install, what was there before comes back to the byte. */
 static void recall(const struct rp__hook_install *o, const struct rp__hook_command *command, struct work *w)
 {
-  RP_AUTOBUF struct rp__buf old = RP_BUF(RP_HOOK_SETTINGS_MAX), again = RP_BUF(0);
+  RP_AUTOBUF struct rp__buf old = RP_BUF(RP_HOOK_SETTINGS_MAX), with = RP_BUF(0), again = RP_BUF(0);
   if (rp__file_read(w->backup, RP_HOOK_SETTINGS_MAX, &old, NULL)) return;
   struct rp__str before = {old.p ? old.p : "", old.n};
-  if (rp__hook_settings_add(o->agent, command, before, &again, NULL)) return;
-  if (again.n != w->before.n || memcmp(again.p, w->before.p, again.n) != 0) return;
+  if (rp__hook_settings_add(o->agent, command, before, &with, NULL)) return;
+  if (rp__hook_settings_remove(o->agent, (struct rp__str){with.p, with.n}, &again, NULL)) return;
+  if (again.n != w->after.n || memcmp(again.p, w->after.p, again.n) != 0) return;
   struct rp__buf cut = w->after;
   w->after = old;
   old = cut;
@@ -181,25 +183,22 @@ static void show_diff(const struct rp__cli *c, const struct rp__buf *diff)
   while (c->term.out_tty && p < end) {
     RP_AUTOBUF struct rp__buf line = RP_BUF(RP_HOOK_SETTINGS_MAX);
     const char *nl = memchr(p, '\n', (size_t)(end - p));
-    const char *colour = *p == '+' ? RP_GREEN : *p == '-' ? RP_RED : RP_DIM;
+    bool head = strncmp(p, "--- ", 4) == 0 || strncmp(p, "+++ ", 4) == 0;
+    const char *colour = head ? RP_DIM : *p == '+' ? RP_GREEN : *p == '-' ? RP_RED : RP_DIM;
     bool on = c->term.out_colour && *p != ' ';
     rp__term_cut(&line, p, (size_t)((nl ? nl : end) - p), 0);
     if (!line.err) printf("%s%s%s\n", RP_SGR(on, colour), line.p, RP_RESET(on));
     p = nl ? nl + 1 : end;
   }
+  fflush(stdout);
 }
 
-static int show(const struct rp__cli *c, const struct work *w, rp_error *err)
+static int make_diff(const struct work *w, struct rp__buf *out, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf diff = RP_BUF(4 * RP_HOOK_SETTINGS_MAX);
   struct rp__str before = {w->before.p ? w->before.p : "", w->before.n};
   struct rp__str after = {w->after.p ? w->after.p : "", w->after.n};
-  int rc = rp__hook_diff(before, after, &diff, err);
-  if (rc) return rc;
-  printf("--- %s\n+++ %s\n", w->exists ? w->path : "/dev/null", w->path);
-  show_diff(c, &diff);
-  fflush(stdout);
-  return 0;
+  rp__buf_printf(out, "--- %s\n+++ %s\n", w->exists ? w->path : "/dev/null", w->path);
+  return rp__hook_diff(before, after, out, err);
 }
 
 static bool is_empty_object(const struct rp__buf *text)
@@ -252,42 +251,48 @@ static int uninstall(struct work *w, rp_error *err)
   return rc;
 }
 
-static int print_result(const struct rp__cli *c, const struct rp__hook_install *o, const struct work *w, bool changed,
-                        rp_error *err)
+static int print_json(const struct rp__cli *c, const struct rp__hook_install *o, const struct work *w,
+                      const struct rp__buf *diff, bool changed, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(4 * PATH_TEXT);
+  RP_AUTOBUF struct rp__buf b = RP_BUF(8 * DIFF_MAX);
   struct rp__jw j = RP_JW(&b);
-  bool written = changed && !o->dry_run;
-  if (rp__json_wanted(c)) {
-    rp__jw_object(&j);
-    rp__jw_kstr(&j, "agent", o->agent->name);
-    rp__jw_kstr(&j, "file", w->path);
-    rp__jw_kbool(&j, "changed", changed);
-    rp__jw_kbool(&j, "written", written);
-    rp__jw_end_object(&j);
-    return rp__out_buf(c, &b, err);
-  }
+  rp__jw_object(&j);
+  rp__jw_kstr(&j, "agent", o->agent->name);
+  rp__jw_kstr(&j, "file", w->path);
+  rp__jw_kbool(&j, "changed", changed);
+  rp__jw_kbool(&j, "written", changed && !o->dry_run);
+  rp__jw_key(&j, "diff");
+  rp__jw_strn(&j, diff->p ? diff->p : "", diff->n);
+  rp__jw_end_object(&j);
+  return rp__out_buf(c, &b, err);
+}
+
+static void print_result(const struct rp__hook_install *o, const struct work *w, bool changed)
+{
   if (!changed)
     fprintf(stderr, "%s: nothing to change\n", w->path);
-  else if (written)
+  else if (!o->dry_run)
     fprintf(stderr, "%s: %s. %s reads it at its next start.\n", w->path, o->remove ? "removed" : "written",
             o->agent->title);
-  return 0;
 }
 
 int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp_error *err)
 {
   struct work w RP_CLEANUP(work_done) = {.before = RP_BUF(RP_HOOK_SETTINGS_MAX)};
+  RP_AUTOBUF struct rp__buf diff = RP_BUF(DIFF_MAX);
   int rc = plan(c, o, &w, err);
   if (rc) return rc;
   bool changed = w.after.n != w.before.n || (w.after.n && memcmp(w.after.p, w.before.p, w.after.n) != 0);
   /* Where there is no file, there is nothing to remove. */
   if (o->remove && !w.exists) changed = false;
-  if (changed && !rp__json_wanted(c)) rc = show(c, &w, err);
+  if (changed) rc = make_diff(&w, &diff, err);
+  if (!rc && changed && !rp__json_wanted(c)) show_diff(c, &diff);
   if (!rc && changed && !o->dry_run) {
     rc = o->yes ? 0 : rp__cli_confirm(c, "Write this?", err);
     if (rc == RP_E_CANCELLED) return rp__fail(err, rc, "nothing was written");
     if (!rc) rc = o->remove ? uninstall(&w, err) : install(o, &w, err);
   }
-  return rc ? rc : print_result(c, o, &w, changed, err);
+  if (!rc && rp__json_wanted(c)) return print_json(c, o, &w, &diff, changed, err);
+  if (!rc) print_result(o, &w, changed);
+  return rc;
 }

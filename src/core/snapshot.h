@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A snapshot as bytes: a header (magic, format version, flags, sizes, BLAKE2b of
- * the payload), then the fold's JSON, compressed with zstd, then sealed when the
- * scope has a key. Which ones to keep is decided here too.
+ * A snapshot as bytes: the fold's JSON in a container (core/container.h), with the
+ * version of that document. Which ones to keep is decided here too.
  */
 #ifndef RP_CORE_SNAPSHOT_H
 #define RP_CORE_SNAPSHOT_H

@@ -119,7 +119,7 @@ int rp_blob_put(rp_session *s, const void *bytes, size_t n, char *ret_id, rp_err
 
 struct read_ctx {
   rp_session *s;
-  rp__pack_fn *fn;
+  rp__container_fn *fn;
   void *ctx;
   rp_error *err;
   int64_t at_ms;
@@ -146,7 +146,7 @@ static int blob_read(struct read_ctx *x, const char *id)
   return st->ops->blob_list(st, x->s->ref, id, on_blob, x, x->err);
 }
 
-int rp__blob_read(rp_session *s, const char *id, rp__pack_fn *fn, void *ctx, rp_error *err)
+int rp__blob_read(rp_session *s, const char *id, rp__container_fn *fn, void *ctx, rp_error *err)
 {
   struct read_ctx x = {.s = s, .fn = fn, .ctx = ctx, .err = err};
   return blob_read(&x, id);

@@ -17,7 +17,7 @@ struct rp__blob_new {
 int rp__blob_write(rp_session *s, enum rp__op_type type, const struct rp__blob_new *b, rp_durability d, char *ret_id,
                    rp_error *err);
 /* All of it. RP_E_BLOB_NOT_FOUND, RP_E_CORRUPT. */
-int rp__blob_read(rp_session *s, const char *id, rp__pack_fn *fn, void *ctx, rp_error *err);
+int rp__blob_read(rp_session *s, const char *id, rp__container_fn *fn, void *ctx, rp_error *err);
 int rp__blob_read_all(rp_session *s, const char *id, struct rp__buf *out, int64_t *ret_at, rp_error *err);
 int rp__blob_delete(rp_session *s, const char *id, rp_error *err);
 

@@ -91,7 +91,7 @@ static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp
   struct rp__store_options o = {
       .path = path,
       .read_only = e->read_only,
-      .keep_wal = e->short_lived,
+      .short_lived = e->short_lived,
       .clock = &e->clock,
       .log = e->log,
       .wal_grown = e->short_lived ? NULL : on_wal_grown,
@@ -256,6 +256,17 @@ void rp_close(rp_engine *e)
   rp__helper_done(&e->helper);
   rp__commitq_done(&e->queue);
   engine_free(e);
+}
+
+void rp_leave(rp_engine *e)
+{
+  static rp_engine *volatile left; /* found there by those who look for leaks */
+  bool at_rest = e && e->short_lived && !atomic_load(&e->keeper.prune_due) && e->store->ops->at_rest &&
+                 e->store->ops->at_rest(e->store);
+  if (at_rest)
+    (void)(left = e);
+  else
+    rp_close(e);
 }
 
 int rp_flush(rp_engine *e, rp_error *err)

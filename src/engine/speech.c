@@ -1,30 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/speech.h"
 
-#define SPEAKERS 8     /* remembered per handle; the one silent for longest makes room */
-#define TAIL_MAX 4096  /* bytes of the last thing said, in which a secret may have begun */
-#define TAIL_PLAIN 64  /* bytes of it that matter when nothing in it looked like a secret */
-#define SHELL_MAX 4096 /* bytes of a chunk's body without its text */
-#define BASE_MAX 32
-
-struct speaker {
-  char name[RP_SPEAKER_MAX];
-  char base[BASE_MAX]; /* kind and role: whose voice it is, whatever the message */
-  char tail[TAIL_MAX];
-  size_t n_tail;
-  bool open;       /* a secret may have begun in the tail */
-  bool unfinished; /* the last thing said was a chunk, or a transcript that was not final */
-  struct rp__redact_stream stream;
-  struct rp__buf shell; /* the last chunk's body, its text left out: what is held is stored in one like it */
-  enum rp__kind kind;
-  uint64_t used;
-};
-
-struct rp__speech {
-  struct speaker speakers[SPEAKERS];
-  uint64_t clock;
-  bool looked_back; /* at what was said before this handle was opened */
-};
+#include "engine/speaker.h"
 
 static bool redacts(const rp_engine *e, const char *scope)
 {
@@ -68,72 +45,6 @@ int rp__engine_mask_bytes(rp_engine *e, const char *scope, const void *bytes, si
   return rc;
 }
 
-/* ---- speakers ---- */
-
-/* What stands before the message's id. */
-static void base_of(const char *name, char base[BASE_MAX])
-{
-  const char *kind = strchr(name, '/'), *role = kind ? strchr(kind + 1, '/') : NULL;
-  snprintf(base, BASE_MAX, "%.*s", (int)(role ? RP_MIN(role - name, BASE_MAX - 1) : 0), name);
-}
-
-static void speaker_done(struct speaker *k)
-{
-  rp__redact_stream_done(&k->stream);
-  rp__buf_done(&k->shell);
-  memset(k->tail, 0, sizeof k->tail);
-  *k = (struct speaker){0};
-}
-
-static int emit_held(rp_session *s, struct speaker *k);
-
-/* The one of that voice, or a free place, or that of the one silent for longest. */
-static struct speaker *speaker_find(rp_session *s, const char *base)
-{
-  struct rp__speech *sp = s->speech;
-  struct speaker *oldest = &sp->speakers[0];
-  for (size_t i = 0; i < SPEAKERS; i++) {
-    struct speaker *k = &sp->speakers[i];
-    if (k->used && strcmp(k->base, base) == 0) return k->used = ++sp->clock, k;
-    if (k->used < oldest->used) oldest = k;
-  }
-  if (oldest->used) {
-    emit_held(s, oldest);
-    speaker_done(oldest);
-  }
-  snprintf(oldest->base, sizeof oldest->base, "%s", base);
-  oldest->used = ++sp->clock;
-  return oldest;
-}
-
-static bool tail_masked(const struct speaker *k)
-{
-  static const size_t mask = sizeof RP_MASK - 1;
-  return k->n_tail >= mask && memcmp(k->tail + k->n_tail - mask, RP_MASK, mask) == 0;
-}
-
-static bool tail_open(const struct rp__redactor *r, const struct speaker *k)
-{
-  return tail_masked(k) || rp__redact_tail(r, k->tail, k->n_tail) < k->n_tail;
-}
-
-static void keep_tail(const struct rp__redactor *r, struct speaker *k, const char *text, size_t n)
-{
-  if (n < TAIL_MAX && n + k->n_tail > TAIL_MAX) {
-    size_t drop = n + k->n_tail - TAIL_MAX;
-    memmove(k->tail, k->tail + drop, k->n_tail - drop);
-    k->n_tail -= drop;
-  }
-  if (n >= TAIL_MAX) {
-    text += n - TAIL_MAX;
-    n = TAIL_MAX;
-    k->n_tail = 0;
-  }
-  if (n) memcpy(k->tail + k->n_tail, text, n);
-  k->n_tail += n;
-  k->open = tail_open(r, k);
-}
-
 static bool is_unfinished(const struct rp__event *ev, bool is_chunk)
 {
   return is_chunk || (ev->kind == RP_KIND_TRANSCRIPT && rp__json_get(ev->body, "final").type == RP_JSON_FALSE);
@@ -149,17 +60,17 @@ struct look_back {
 static int on_last_event(void *ctx, const struct rp__event *ev)
 {
   struct look_back *x = ctx;
-  char name[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX], base[BASE_MAX];
+  char name[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX], base[RP_SPEAKER_BASE];
   struct rp__json said = rp__mask_spoken(ev, name);
   if (said.type != RP_JSON_STRING) return 0;
   struct rp__buf text RP_AUTOBUF = RP_BUF(said.n + 1);
   if ((x->rc = rp__json_text(said, &text))) return 0;
-  base_of(name, base);
-  struct speaker *k = speaker_find(x->s, base);
+  rp__speaker_base(name, base);
+  struct rp__speaker *k = rp__speaker_find(x->s, base);
   memcpy(k->name, name, sizeof k->name);
   k->unfinished = is_unfinished(ev, rp__mask_chunk(ev, ignored).type == RP_JSON_STRING);
   k->n_tail = 0;
-  keep_tail(x->s->e->redactor, k, text.p ? text.p : "", text.n);
+  rp__speaker_said(x->s->e->redactor, k, text.p ? text.p : "", text.n);
   return 0;
 }
 
@@ -188,7 +99,7 @@ static void words_done(struct words *w)
   rp__buf_done(&w->masked);
 }
 
-static int whole(rp_session *s, struct speaker *k, bool joined, const char *text, size_t n, struct rp__buf *out,
+static int whole(rp_session *s, struct rp__speaker *k, bool joined, const char *text, size_t n, struct rp__buf *out,
                  size_t *hits)
 {
   const struct rp__redactor *r = s->e->redactor;
@@ -223,13 +134,13 @@ static int on_alone(void *ctx, const struct rp__secret *secret)
   return 0;
 }
 
-static int chunk(rp_session *s, struct speaker *k, const struct rp__event *ev, struct rp__json said, const char *text,
-                 size_t n, struct rp__buf *out, size_t *hits)
+static int chunk(rp_session *s, struct rp__speaker *k, const struct rp__event *ev, struct rp__json said,
+                 const char *text, size_t n, struct rp__buf *out, size_t *hits)
 {
   const struct rp__redactor *r = s->e->redactor;
   if (s->e->short_lived) return whole(s, k, true, text, n, out, hits);
   rp__buf_done(&k->shell);
-  k->shell = RP_BUF(SHELL_MAX);
+  k->shell = RP_BUF(RP_SPEAKER_SHELL);
   k->kind = ev->kind;
   int rc = rp__mask_with_text(ev->body, said, "", 0, &k->shell);
   if (rc || k->shell.err) return whole(s, k, true, text, n, out, hits); /* too big to be held: decided now */
@@ -238,7 +149,7 @@ static int chunk(rp_session *s, struct speaker *k, const struct rp__event *ev, s
   return rc ? rc : rp__redact_find(r, text, n, on_alone, &again);
 }
 
-static int remember_undo(struct speaker *k, struct rp__speech_undo *undo)
+static int remember_undo(struct rp__speaker *k, struct rp__speech_undo *undo)
 {
   int rc = rp__redact_stream_copy(&k->stream, &undo->before);
   if (!rc) undo->speaker = k;
@@ -258,47 +169,36 @@ static int replace_words(const struct rp__event *ev, struct rp__json said, const
   return 0;
 }
 
-/* Whether a secret may go on, or begin, where the voice was interrupted. */
-static bool seam_is_open(const struct rp__redactor *r, const struct speaker *k, const char *text, size_t n)
-{
-  char seam[2 * TAIL_PLAIN];
-  size_t more = RP_MIN(n, TAIL_PLAIN);
-  if (!k->open) return false;
-  if (k->n_tail > TAIL_PLAIN || tail_masked(k)) return true;
-  memcpy(seam, k->tail, k->n_tail);
-  memcpy(seam + k->n_tail, text, more);
-  return rp__redact_suspects(r, seam, k->n_tail + more);
-}
-
 /* The common case, without a copy: nothing is open and nothing in it looks like a secret. */
-static bool plain_words(rp_session *s, struct speaker *k, const struct rp__event *ev, struct rp__json said,
+static bool plain_words(rp_session *s, struct rp__speaker *k, const struct rp__event *ev, struct rp__json said,
                         const char *name)
 {
   const char *text = said.p + 1;
   size_t n = said.n - 2;
   if (k->stream.held.n || k->stream.inside || memchr(text, '\\', n)) return false;
-  if (rp__redact_suspects(s->e->redactor, text, n) || seam_is_open(s->e->redactor, k, text, n)) return false;
+  if (rp__redact_suspects(s->e->redactor, text, n) || rp__speaker_seam_open(s->e->redactor, k, text, n)) return false;
   k->unfinished = is_unfinished(ev, false);
   memcpy(k->name, name, sizeof k->name);
   k->n_tail = 0;
-  keep_tail(s->e->redactor, k, n > TAIL_PLAIN ? text + n - TAIL_PLAIN : text, RP_MIN(n, TAIL_PLAIN));
+  rp__speaker_said(s->e->redactor, k, n > RP_SPEAKER_PLAIN ? text + n - RP_SPEAKER_PLAIN : text,
+                   RP_MIN(n, RP_SPEAKER_PLAIN));
   return true;
 }
 
 static int mask_words(rp_session *s, const struct rp__event *ev, struct rp__json said, const char *name, bool is_chunk,
                       struct words *w, struct rp__speech_undo *undo, size_t *hits)
 {
-  char base[BASE_MAX];
-  base_of(name, base);
+  char base[RP_SPEAKER_BASE];
+  rp__speaker_base(name, base);
   look_back(s);
-  struct speaker *k = speaker_find(s, base);
+  struct rp__speaker *k = rp__speaker_find(s, base);
   if (!is_chunk && plain_words(s, k, ev, said, name)) return 0;
   int rc = rp__json_text(said, &w->decoded);
   if (rc || w->decoded.err) return rc ? rc : w->decoded.err;
   const char *text = w->decoded.p ? w->decoded.p : "";
   bool joined =
       strcmp(k->name, name) == 0 && (k->unfinished || rp__json_get(ev->body, "message_id").type == RP_JSON_STRING);
-  if (!joined && k->stream.held.n) emit_held(s, k);
+  if (!joined && k->stream.held.n) rp__speaker_emit(s, k);
   if (!joined) rp__redact_stream_done(&k->stream);
   rc = remember_undo(k, undo);
   if (!rc && is_chunk) rc = chunk(s, k, ev, said, text, w->decoded.n, &w->masked, hits);
@@ -307,7 +207,7 @@ static int mask_words(rp_session *s, const struct rp__event *ev, struct rp__json
   memcpy(k->name, name, sizeof k->name);
   k->unfinished = is_unfinished(ev, is_chunk);
   if (!joined) k->n_tail = 0;
-  if (!rc) keep_tail(s->e->redactor, k, w->masked.p ? w->masked.p : "", w->masked.n);
+  if (!rc) rp__speaker_said(s->e->redactor, k, w->masked.p ? w->masked.p : "", w->masked.n);
   return rc;
 }
 
@@ -326,18 +226,8 @@ static int mask_spoken(rp_session *s, const struct rp__event *ev, struct rp__jso
 
 /* ---- a message that only ends what came in chunks ---- */
 
-/* The one whose stream it is, if anything of that is still to be said. */
-static struct speaker *speaker_open(const rp_session *s, const char *name)
-{
-  for (size_t i = 0; s->speech && i < SPEAKERS; i++) {
-    struct speaker *k = &s->speech->speakers[i];
-    if (k->used && (k->unfinished || k->stream.held.n) && strcmp(k->name, name) == 0) return k;
-  }
-  return NULL;
-}
-
 /* What was held, in the form of the chunks before it, so that it goes on where they ended. */
-static void write_content(const struct speaker *k, const struct rp__buf *text, struct rp__buf *out)
+static void write_content(const struct rp__speaker *k, const struct rp__buf *text, struct rp__buf *out)
 {
   struct rp__json form = rp__json_get(rp__json_trusted(k->shell.p, k->shell.n), "content");
   struct rp__jw w = RP_JW(out);
@@ -354,7 +244,7 @@ static void write_content(const struct speaker *k, const struct rp__buf *text, s
   rp__jw_end_array(&w);
 }
 
-static int close_stream(rp_session *s, struct speaker *k, const struct rp__event *ev, struct rp__json content,
+static int close_stream(rp_session *s, struct rp__speaker *k, const struct rp__event *ev, struct rp__json content,
                         struct rp__buf *out, struct rp__speech_undo *undo, size_t *hits)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_REDACT_TAIL_MAX);
@@ -364,7 +254,7 @@ static int close_stream(rp_session *s, struct speaker *k, const struct rp__event
   if (rc) return rc;
   k->unfinished = false;
   if (!text.n) return 0;
-  keep_tail(s->e->redactor, k, text.p, text.n);
+  rp__speaker_said(s->e->redactor, k, text.p, text.n);
   const char *behind = content.p + content.n;
   rp__buf_add(out, ev->body.p, (size_t)(content.p - ev->body.p));
   write_content(k, &text, out);
@@ -378,7 +268,7 @@ static int mask_closing(rp_session *s, const struct rp__event *ev, struct rp__js
 {
   size_t hits = 0;
   pthread_mutex_lock(&s->speech_lock);
-  struct speaker *k = speaker_open(s, name);
+  struct rp__speaker *k = rp__speaker_open(s, name);
   int rc = k ? close_stream(s, k, ev, content, out, undo, &hits) : 0;
   pthread_mutex_unlock(&s->speech_lock);
   count_hits(s->e, hits);
@@ -412,7 +302,7 @@ int rp__speech_mask(rp_session *s, const struct rp__event *ev, struct rp__buf *o
 
 void rp__speech_settle(rp_session *s, struct rp__speech_undo *undo, bool stored)
 {
-  struct speaker *k = undo->speaker;
+  struct rp__speaker *k = undo->speaker;
   if (k && !stored) {
     pthread_mutex_lock(&s->speech_lock);
     rp__redact_stream_done(&k->stream);
@@ -426,36 +316,18 @@ void rp__speech_settle(rp_session *s, struct rp__speech_undo *undo, bool stored)
 
 /* ---- the end of a stream ---- */
 
-/* Stores what is held in an event like its last chunk. Failing that it is lost, as with a crash (decision 11). */
-static int emit_held(rp_session *s, struct speaker *k)
-{
-  struct rp__buf text RP_AUTOBUF = RP_BUF(RP_REDACT_TAIL_MAX * 2), body RP_AUTOBUF = RP_BUF(SHELL_MAX + 65536);
-  char name[RP_SPEAKER_MAX];
-  size_t hits = 0;
-  if (!k->stream.held.n) return 0;
-  int rc = rp__redact_stream_end(s->e->redactor, &k->stream, &text, &hits);
-  if (rc || !text.n || !k->shell.n) return rc;
-  struct rp__event ev = {.kind = k->kind, .kind_name = rp__kind_name(k->kind)};
-  ev.body = rp__json_trusted(k->shell.p, k->shell.n);
-  struct rp__json said = rp__mask_chunk(&ev, name);
-  if (said.type != RP_JSON_STRING || rp__mask_with_text(ev.body, said, text.p, text.n, &body)) return RP_E_NOMEM;
-  rp_event event = {.kind = ev.kind_name, .body = body.p, .body_len = body.n};
-  rp_append_options o = {.durability = RP_OS, .expect = -1};
-  return rp__journal_append(s, &event, 1, &o, true, NULL, NULL);
-}
-
 void rp__speech_end(rp_session *s)
 {
   pthread_mutex_lock(&s->speech_lock);
-  for (size_t i = 0; s->speech && i < SPEAKERS; i++) {
-    struct speaker *k = &s->speech->speakers[i];
-    if (k->used && k->stream.held.n && !atomic_load(&s->fenced) && !atomic_load(&s->ended)) emit_held(s, k);
+  for (size_t i = 0; s->speech && i < RP_SPEAKERS; i++) {
+    struct rp__speaker *k = &s->speech->speakers[i];
+    if (k->used && k->stream.held.n && !atomic_load(&s->fenced) && !atomic_load(&s->ended)) rp__speaker_emit(s, k);
   }
   pthread_mutex_unlock(&s->speech_lock);
 }
 
 void rp__speech_free(struct rp__speech *sp)
 {
-  for (size_t i = 0; sp && i < SPEAKERS; i++) speaker_done(&sp->speakers[i]);
+  for (size_t i = 0; sp && i < RP_SPEAKERS; i++) rp__speaker_done(&sp->speakers[i]);
   free(sp);
 }

@@ -15,6 +15,7 @@ static char lower(char c)
 struct bucket {
   uint64_t bytes[PLACES][4];
   unsigned count[PLACES];
+  uint64_t words; /* of four bytes that it lets through: the product */
 };
 
 static bool bucket_has(const struct bucket *b, int place, uint8_t c)
@@ -23,18 +24,11 @@ static bool bucket_has(const struct bucket *b, int place, uint8_t c)
 }
 
 /* How many four-byte words the bucket would let through with this literal in it, beyond those it does now. */
-static double bucket_cost(const struct bucket *b, const struct rp__literal *l)
+static uint64_t bucket_cost(const struct bucket *b, const struct rp__literal *l)
 {
-  double before = 1, after = 1;
-  for (int k = 0; k < PLACES; k++) {
-    unsigned now = b->count[k];
-    before *= now;
-    if (k >= l->n)
-      after *= 256;
-    else
-      after *= now + !bucket_has(b, k, (uint8_t)l->text[k]);
-  }
-  return after - before;
+  uint64_t words = 1;
+  for (int k = 0; k < PLACES; k++) words *= k < l->n ? b->count[k] + !bucket_has(b, k, (uint8_t)l->text[k]) : 256;
+  return words - b->words;
 }
 
 static void bucket_put(struct bucket *b, const struct rp__literal *l)
@@ -49,14 +43,15 @@ static void bucket_put(struct bucket *b, const struct rp__literal *l)
       b->count[k]++;
     }
   }
+  b->words = UINT64_C(1) * b->count[0] * b->count[1] * b->count[2] * b->count[3];
 }
 
 static unsigned bucket_choose(const struct bucket buckets[RP_BUCKETS], const struct rp__literal *l)
 {
   unsigned best = 0;
-  double least = bucket_cost(&buckets[0], l);
+  uint64_t least = bucket_cost(&buckets[0], l);
   for (unsigned i = 1; i < RP_BUCKETS && least > 0; i++) {
-    double cost = bucket_cost(&buckets[i], l);
+    uint64_t cost = bucket_cost(&buckets[i], l);
     if (cost < least) {
       best = i;
       least = cost;
@@ -67,13 +62,15 @@ static unsigned bucket_choose(const struct bucket buckets[RP_BUCKETS], const str
 
 static void lanes_fill(struct rp__prefilter *f, const struct bucket buckets[RP_BUCKETS])
 {
-  for (unsigned c = 0; c < 256; c++) {
-    uint8_t folded = (uint8_t)lower((char)c);
+  for (unsigned i = 0; i < RP_BUCKETS; i++) {
     for (int k = 0; k < PLACES; k++) {
-      for (unsigned i = 0; i < RP_BUCKETS; i++)
-        f->lanes[c] |= (uint64_t)bucket_has(&buckets[i], k, folded) << (16 * k + (int)i);
+      for (unsigned word = 0; word < 4; word++) {
+        for (uint64_t left = buckets[i].bytes[k][word]; left; left &= left - 1)
+          f->lanes[64 * word + (unsigned)__builtin_ctzll(left)] |= UINT64_C(1) << (16 * k + (int)i);
+      }
     }
   }
+  for (char c = 'A'; c <= 'Z'; c++) f->lanes[(uint8_t)c] = f->lanes[(uint8_t)lower(c)];
 }
 
 /* Brings the literals of a bucket together; their order within it stays. */
@@ -95,9 +92,9 @@ void rp__prefilter_init(struct rp__prefilter *f)
   struct bucket buckets[RP_BUCKETS] = {0};
   *f = (struct rp__prefilter){0};
   for (size_t row = 0; row < rp__patterns_n; row++) {
+    bool whole = !strstr(rp__patterns[row].expression, "(?<secret>");
     for (const char *const *word = rp__patterns[row].literals; word && *word && f->n < RP_LITERALS_MAX; word++) {
-      struct rp__literal l = {*word, (uint8_t)strlen(*word), (uint8_t)row, 0, false};
-      l.secret = !strstr(rp__patterns[row].expression, "(?<secret>");
+      struct rp__literal l = {*word, (uint8_t)strlen(*word), (uint8_t)row, 0, whole};
       l.bucket = (uint8_t)bucket_choose(buckets, &l);
       bucket_put(&buckets[l.bucket], &l);
       f->literals[f->n++] = l;

@@ -296,8 +296,7 @@ static void refuse_queue(struct rp__channel *ch)
     ch->head = p->next;
     ch->bytes -= p->n;
     if (ch->socket) ch->socket->waiting_bytes -= p->n;
-    rp__buf_done(&p->out);
-    free(p);
+    rp__push_free(p);
   }
   ch->tail = NULL;
   ch->waiting = 0;

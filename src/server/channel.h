@@ -123,6 +123,17 @@ struct rp__channel *rp__channel_find(const struct rp__socket *s, const char *top
 struct rp__channel *rp__channel_new(struct rp__socket *s, const struct rp__phx *m, enum rp__topic kind);
 /* Takes it off its socket: nothing more is sent. It goes when what it has begun is done. */
 void rp__channel_detach(struct rp__channel *ch, bool goodbye);
+void rp__channel_reply(struct rp__channel *ch, const char *ref, bool ok, struct rp__str json);
+void rp__channel_refuse(struct rp__channel *ch, const char *ref, const rp_error *err, const char *reason);
+/* A push to this client alone. */
+int rp__channel_tell(struct rp__channel *ch, const char *event, struct rp__str json);
+/* phx_close, and off its socket. */
+void rp__channel_close(struct rp__channel *ch);
+void rp__channel_retire(struct rp__channel *ch); /* frees it, once its socket is gone and nothing is on its way */
+void rp__channel_free(struct rp__channel *ch);   /* for the end of all */
+
+/* ---- channel-push.c ---- */
+
 /*
  * Its session is over: phx_close after the replies that are owed, so that the client does not join again by itself. May
  * free the channel.
@@ -131,13 +142,9 @@ void rp__channel_end(struct rp__channel *ch);
 /* Queues a client's message and starts what may start. */
 void rp__channel_take(struct rp__channel *ch, const struct rp__push_row *row, const struct rp__phx *m);
 void rp__channel_pump(struct rp__channel *ch);
-void rp__channel_reply(struct rp__channel *ch, const char *ref, bool ok, struct rp__str json);
-void rp__channel_refuse(struct rp__channel *ch, const char *ref, const rp_error *err, const char *reason);
-/* A push to this client alone. */
-int rp__channel_tell(struct rp__channel *ch, const char *event, struct rp__str json);
-void rp__channel_free(struct rp__channel *ch); /* for the end of all */
 /* Writes what is known of the audio since the last time into the journal. */
 void rp__channel_end_audio(struct rp__channel *ch);
+void rp__push_free(struct rp__push *p);
 
 /* ---- channel-join.c ---- */
 

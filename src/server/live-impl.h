@@ -26,6 +26,7 @@
 #define RP_LIVE_TICK_MS 250                 /* deleted sessions, lists, reads that failed */
 #define RP_LIVE_SWEEP 64                    /* sessions looked at per tick, whether they still are there */
 #define RP_LIVE_BUCKETS 16384
+#define RP_LIVE_ROLL_BUCKETS 1024
 #define RP_LIVE_ROLLS_MAX 64                 /* scopes whose lists are watched */
 #define RP_LIVE_ROLL_SESSIONS 1000           /* the newest of each */
 #define RP_LIVE_ROLL_BYTES (8 * 1024 * 1024) /* of their documents */
@@ -99,6 +100,35 @@ struct rp__page {
   struct rp__buf text;
 };
 
+struct rp__roll_item {
+  struct rp__roll_item *prev, *next; /* by stamp */
+  struct rp__roll_item *chain;       /* in its bucket */
+  int64_t stamp;
+  size_t rank; /* in the last scan; the newest session is 0 */
+  bool open, removed, seen;
+  char *json;
+  size_t n;
+  char id[RP_ID_MAX + 1];
+};
+
+struct rp__roll {
+  struct rp__live *l;
+  struct rp__roll *next;
+  char scope[RP_ID_MAX + 1]; /* empty: of all */
+  struct rp__roll_item *first, *last;
+  struct rp__roll_item *bucket[RP_LIVE_ROLL_BUCKETS];
+  int64_t stamp;     /* the newest */
+  int64_t forgotten; /* the newest that was removed and is remembered no more */
+  size_t n_removed;
+  struct rp__list_sub *subs;
+  int64_t commits; /* seen when the last scan began */
+  int64_t due_ms;
+  bool scanned, scanning;
+  int pins;
+  struct rp__job feed;
+  bool feed_posted;
+};
+
 struct rp__list_sub {
   struct rp__roll *roll;
   struct rp__list_sub *prev, *next;
@@ -165,8 +195,14 @@ void rp__page_free(struct rp__page *p);
 /* Whether the session is still the one that was made then (0: any). RP_E_SESSION_NOT_FOUND: deleted, in the trash. */
 int rp__page_look(rp_engine *e, const char *id, int64_t *created, int64_t *ret_seq, rp_error *err);
 
-/* live-list.c */
+/* live-roll.c */
 void rp__rolls_tick(struct rp__live *l);
 void rp__rolls_free(struct rp__live *l);
+int rp__roll_get(struct rp__live *l, const char *scope, struct rp__roll **ret, rp_error *err);
+void rp__roll_scan(struct rp__roll *r);    /* soon, by a reader; those who follow it are fed then */
+void rp__roll_release(struct rp__roll *r); /* frees it when nobody is there any more */
+
+/* live-list.c */
+void rp__list_feed(struct rp__roll *r); /* what is new, to all who take more */
 
 #endif

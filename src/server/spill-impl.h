@@ -27,8 +27,14 @@ struct rp__spill {
   int64_t accepted, stored, repeated, refused, lost;
 };
 
+/* ---- spill-fly.c ---- */
+
 /* Gives the head to the engine, and the next one when it is refused at once. With the lock held, which is let go. */
 void rp__spill_fly(struct rp__spill *s, struct rp__lane *l);
+/* One that is the head of its lane. `session`: that of the lane's entry at this time; it may be renewed meanwhile. */
+int rp__spill_submit(struct rp__spill *s, struct rp__kept *k, rp_session *session, rp_error *err);
+/* As kept in the lane's window. With the lock held. */
+void rp__spill_count(struct rp__spill *s, struct rp__lane *l, struct rp__kept *k);
 void rp__spill_log_lost(struct rp__spill *s, const char *id, size_t n, const rp_error *err);
 
 /* ---- spill-vet.c ---- */

@@ -343,8 +343,9 @@ struct rp__txn {
 
 enum rp__find {
   RP_FIND_ID,
+  RP_FIND_NAME, /* an id, or else a key in any scope */
   RP_FIND_PREFIX,
-  RP_FIND_KEY,
+  RP_FIND_KEY,           /* in that scope */
   RP_FIND_KEY_ELSEWHERE, /* in any scope but that one */
   RP_FIND_LAST,
   RP_FIND_HIDDEN,
@@ -424,6 +425,8 @@ struct rp__store;
 
 struct rp__store_ops {
   void (*close)(struct rp__store *s);
+  /* Whether close would only free memory; may be NULL. */
+  bool (*at_rest)(struct rp__store *s);
 
   /*
    * Commits a group in one database transaction at the strongest durability asked
@@ -506,7 +509,7 @@ struct rp__store {
 struct rp__store_options {
   const char *path; /* of the file, without "sqlite:" */
   bool read_only;
-  bool keep_wal; /* close does not checkpoint unless the log has grown: for short-lived commands */
+  bool short_lived; /* for commands: one connection will do, and close does not checkpoint unless the log has grown */
   const rp_clock *clock;
   struct rp__log log;
   void (*wal_grown)(void *ctx); /* called inside commit when RP_MAINTAIN_WAL is due; may be NULL */

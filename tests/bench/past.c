@@ -266,7 +266,7 @@ struct past_scan *past_scan_open(const struct bench *b, const char *name)
 {
   struct past_scan *s = must_alloc(1, sizeof *s);
   char path[BENCH_PATH];
-  struct rp__store_options o = {.path = bench_path(b, name, path), .keep_wal = true};
+  struct rp__store_options o = {.path = bench_path(b, name, path), .short_lived = true};
   rp_error err;
   ours_check(rp__store_sqlite_open(&o, &s->store, &err), &err, "store");
   return s;

@@ -59,7 +59,8 @@ static void by_key_the_open_one_first(void **state)
   put(f, "new", "s", "k");
   put(f, "far", "t", "k");
   assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "new");
-  assert_string_equal(found(f, RP_FIND_KEY, NULL, "k"), "far");
+  assert_string_equal(found(f, RP_FIND_NAME, NULL, "k"), "far");
+  assert_string_equal(found(f, RP_FIND_NAME, NULL, "old"), "old");
   end(f, "new");
   assert_string_equal(found(f, RP_FIND_KEY, "s", "k"), "new");
   struct rp__op again = op_lease("old", 0, &run);
@@ -140,14 +141,14 @@ static void hidden_ones_are_found_by_id_only(void **state)
   suite_say(f, "h", "secret");
   assert_string_equal(found(f, RP_FIND_ID, NULL, "h"), "h");
   assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "h"), "session.not_found");
-  assert_string_equal(found(f, RP_FIND_KEY, NULL, "k"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_NAME, NULL, "k"), "session.not_found");
   assert_string_equal(found(f, RP_FIND_LAST, "s", NULL), "session.not_found");
   assert_int_equal(f->s->ops->session_list(f->s, NULL, ids_session, &ids, &f->err), 0);
   assert_int_equal(f->s->ops->search(f->s, "secret", NULL, 0, ids_hit, &ids, &f->err), 0);
   assert_string_equal(ids.text, "");
   op = op_set("h", RP_SET_HIDDEN);
   assert_int_equal(suite_op(f, &op), 0);
-  assert_string_equal(found(f, RP_FIND_KEY, NULL, "k"), "h");
+  assert_string_equal(found(f, RP_FIND_NAME, NULL, "k"), "h");
   assert_int_equal(f->s->ops->search(f->s, "secret", NULL, 0, ids_hit, &ids, &f->err), 0);
   assert_string_equal(ids.text, "h:1 ");
 }

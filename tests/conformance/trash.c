@@ -75,7 +75,7 @@ static void the_trash_is_out_of_sight(void **state)
     assert_int_equal(suite_row(f, "aa1").trashed_at, NOW + 1);
     assert_int_equal(found(f, RP_FIND_PREFIX, NULL, "aa", "aa0"), 0);
     assert_int_equal(found(f, RP_FIND_PREFIX, NULL, "aa1", ""), RP_E_SESSION_NOT_FOUND);
-    assert_int_equal(found(f, RP_FIND_KEY, NULL, "k", ""), RP_E_SESSION_NOT_FOUND);
+    assert_int_equal(found(f, RP_FIND_NAME, NULL, "k", ""), RP_E_SESSION_NOT_FOUND);
     assert_int_equal(found(f, RP_FIND_KEY, "s", "k", ""), RP_E_SESSION_NOT_FOUND);
     assert_int_equal(found(f, RP_FIND_LAST, NULL, NULL, "aa0"), 0);
     assert_int_equal(found(f, RP_FIND_LAST, "s", NULL, "aa0"), 0);
@@ -92,7 +92,7 @@ static void the_trash_is_out_of_sight(void **state)
     if (!suite_reopen(f)) break;
   }
   assert_int_equal(trash(f, "aa1", 0), 0);
-  assert_int_equal(found(f, RP_FIND_KEY, NULL, "k", "aa1"), 0);
+  assert_int_equal(found(f, RP_FIND_NAME, NULL, "k", "aa1"), 0);
   assert_string_equal(listed(f, false, NULL), "aa1 aa0 ");
   assert_string_equal(listed(f, true, NULL), "");
   assert_int_equal(hits(f, "needle"), 1);

@@ -93,31 +93,31 @@ static void enumerate(struct armed a, const struct cycle_step *steps, bool threa
 static void test_alloc_create(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_alloc, false, 0}, cycle_create, false, "allocation in a new file", 5000);
+  enumerate((struct armed){&plan_alloc, false, 0}, cycle_create, false, "allocation in a new file", 2500);
 }
 
 static void test_alloc_once(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_alloc, false, 0}, cycle_core, false, "allocation", 9000);
+  enumerate((struct armed){&plan_alloc, false, 0}, cycle_core, false, "allocation", 6000);
 }
 
 static void test_alloc_persistent(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_alloc, true, 0}, cycle_core, false, "every allocation from", 9000);
+  enumerate((struct armed){&plan_alloc, true, 0}, cycle_core, false, "every allocation from", 6000);
 }
 
 static void test_alloc_threads(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_alloc, false, 0}, cycle_core, true, "allocation, with threads", 9000);
+  enumerate((struct armed){&plan_alloc, false, 0}, cycle_core, true, "allocation, with threads", 6000);
 }
 
 static void test_alloc_travel(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_alloc, false, 0}, cycle_travel, false, "allocation in travel", 9000);
+  enumerate((struct armed){&plan_alloc, false, 0}, cycle_travel, false, "allocation in travel", 6000);
 }
 
 /* ---- SQLite's allocations ---- */
@@ -151,43 +151,43 @@ static void test_sqlite_travel(void **state)
 static void test_vfs_create(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_create, false, "file call EIO in a new file", 5000);
+  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_create, false, "file call EIO in a new file", 2500);
 }
 
 static void test_vfs_eio(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_core, false, "file call EIO", 8000);
+  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_core, false, "file call EIO", 4000);
 }
 
 static void test_vfs_eio_persistent(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_vfs, true, VFS_EIO}, cycle_core, false, "every file call EIO from", 8000);
+  enumerate((struct armed){&plan_vfs, true, VFS_EIO}, cycle_core, false, "every file call EIO from", 4000);
 }
 
 static void test_vfs_full(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_vfs, false, VFS_ENOSPC}, cycle_core, false, "file call ENOSPC", 8000);
+  enumerate((struct armed){&plan_vfs, false, VFS_ENOSPC}, cycle_core, false, "file call ENOSPC", 4000);
 }
 
 static void test_vfs_full_persistent(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_vfs, true, VFS_ENOSPC}, cycle_core, false, "every file call ENOSPC from", 8000);
+  enumerate((struct armed){&plan_vfs, true, VFS_ENOSPC}, cycle_core, false, "every file call ENOSPC from", 4000);
 }
 
 static void test_vfs_threads(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_core, true, "file call EIO, with threads", 8000);
+  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_core, true, "file call EIO, with threads", 4000);
 }
 
 static void test_vfs_travel(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_travel, false, "file call EIO in travel", 6000);
+  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_travel, false, "file call EIO in travel", 3000);
 }
 
 /* ---- our own file calls ---- */
@@ -195,25 +195,25 @@ static void test_vfs_travel(void **state)
 static void test_file_create(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_file, false, VFS_EIO}, cycle_create, false, "own file call EIO in a new file", 5000);
+  enumerate((struct armed){&plan_file, false, VFS_EIO}, cycle_create, false, "own file call EIO in a new file", 2500);
 }
 
 static void test_file_eio(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_file, false, VFS_EIO}, cycle_core, false, "own file call EIO", 5000);
+  enumerate((struct armed){&plan_file, false, VFS_EIO}, cycle_core, false, "own file call EIO", 2500);
 }
 
 static void test_file_full(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_file, false, VFS_ENOSPC}, cycle_core, false, "own file call ENOSPC", 5000);
+  enumerate((struct armed){&plan_file, false, VFS_ENOSPC}, cycle_core, false, "own file call ENOSPC", 2500);
 }
 
 static void test_file_persistent(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_file, true, VFS_EIO}, cycle_core, false, "every own file call EIO from", 5000);
+  enumerate((struct armed){&plan_file, true, VFS_EIO}, cycle_core, false, "every own file call EIO from", 2500);
 }
 
 /* ---- store calls ---- */
@@ -252,7 +252,7 @@ static void enumerate_store(struct rp__fault plan, const struct cycle_step *step
 {
   struct cycle c = {.steps = steps, .threads = threads, .open = open_over_fault, .open_ctx = &plan};
   struct cycle_fault f = {store_fault_arm, store_fault_disarm, store_fault_struck, &plan, plan.persistent};
-  cycle_enumerate(&c, &f, title, steps == cycle_continuity ? fresh_copy : fresh_file, 5000);
+  cycle_enumerate(&c, &f, title, steps == cycle_continuity ? fresh_copy : fresh_file, 2500);
 }
 
 static void test_store_codes(void **state)
@@ -292,26 +292,26 @@ static void test_store_travel(void **state)
 static void test_continuity_alloc(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_alloc, false, 0}, cycle_continuity, false, "allocation in continuity", 12000);
+  enumerate((struct armed){&plan_alloc, false, 0}, cycle_continuity, false, "allocation in continuity", 2500);
 }
 
 static void test_continuity_alloc_persistent(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_alloc, true, 0}, cycle_continuity, false, "every allocation in continuity from", 6000);
+  enumerate((struct armed){&plan_alloc, true, 0}, cycle_continuity, false, "every allocation in continuity from", 3000);
 }
 
 static void test_continuity_vfs(void **state)
 {
   (void)state;
-  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_continuity, false, "file call EIO in continuity", 6000);
+  enumerate((struct armed){&plan_vfs, false, VFS_EIO}, cycle_continuity, false, "file call EIO in continuity", 3000);
 }
 
 static void test_continuity_file(void **state)
 {
   (void)state;
   enumerate((struct armed){&plan_file, false, VFS_ENOSPC}, cycle_continuity, false, "own file call in continuity",
-            4000);
+            2000);
 }
 
 static void test_continuity_store(void **state)

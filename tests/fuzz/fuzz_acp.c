@@ -3,10 +3,12 @@
  * A hostile editor and a hostile agent on the two sides of the proxy (B-06). A line's first byte says what it is: 'c'
  * from the editor, 'a' from the agent, 't' time passes (as many tenths of a second as its length squared), 'd' the
  * agent dies, 'b' the editor takes nothing more, 'r' it reads again, 'g' the editor goes. What must hold: each line
- * sent is a message; no request gets a second answer, and nobody an answer to what he did not ask; nothing goes to an
- * editor that went, or to an agent that is dead; the end comes, once.
+ * sent is a message, no request gets a second answer, and nobody an answer to what he did not ask, unless that is what
+ * the other side said, byte for byte; nothing goes to an editor that went, or to an agent that is dead; the end comes,
+ * once.
  */
 #include "bridge/acp/acp.h"
+#include "bridge/broken.h"
 #include "bridge/line.h"
 #include "bridge/rpc.h"
 
@@ -22,12 +24,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 /* Requests of one side that have no answer yet. */
 struct asked {
   char *id[ASKED_MAX];
+  bool said[ASKED_MAX]; /* the other side has answered; it may be on its way */
   size_t n;
 };
 
 struct world {
   struct rp__acp *a;
-  struct asked by[2];
+  struct rp__str input; /* all that was and will be said */
+  struct asked by[2], ever[2];
+  struct asked loose[2]; /* ids used twice, or answered before they were asked: of these nobody can say what is due */
   int64_t now, timer;
   size_t backlog;
   bool leaving, gone, finished, alive;
@@ -49,6 +54,7 @@ static size_t find(const struct asked *q, struct rp__json id)
 static void ask(struct asked *q, struct rp__json id)
 {
   MUST(q->n < ASKED_MAX);
+  q->said[q->n] = false;
   q->id[q->n] = strndup(id.p, id.n);
   MUST(q->id[q->n++]);
 }
@@ -57,6 +63,7 @@ static void forget(struct asked *q, size_t i)
 {
   free(q->id[i]);
   q->id[i] = q->id[--q->n];
+  q->said[i] = q->said[q->n];
 }
 
 static void forget_all(struct asked *q)
@@ -66,13 +73,23 @@ static void forget_all(struct asked *q)
 
 /* ---- the world ---- */
 
+static bool came(const struct world *w, const char *line, size_t n)
+{
+  return memmem(w->input.p, w->input.n, line, n) != NULL;
+}
+
 static void on_send(void *ctx, enum rp__acp_side to, const char *line, size_t n)
 {
   struct world *w = ctx;
   struct rp__rpc r;
   rp__rpc_route(line, n, &r);
-  MUST(r.type != RP_RPC_BROKEN && !memchr(line, '\n', n));
+  MUST(!memchr(line, '\n', n));
   MUST(to == RP_ACP_CLIENT ? !w->gone : w->alive);
+  if (r.type == RP_RPC_BROKEN) {
+    MUST(to == RP_ACP_CLIENT || rp__line_is_blank((struct rp__str){line, n}));
+    MUST(came(w, line, n));
+    return;
+  }
   if (r.id.type == RP_JSON_NULL) return; /* complaints about what had no id */
   if (r.type == RP_RPC_REQUEST) {
     struct asked *q = &w->by[to == RP_ACP_CLIENT ? RP_ACP_AGENT : RP_ACP_CLIENT];
@@ -82,8 +99,10 @@ static void on_send(void *ctx, enum rp__acp_side to, const char *line, size_t n)
   } else if (r.type != RP_RPC_NOTE) {
     struct asked *q = &w->by[to];
     size_t i = find(q, r.id);
-    MUST(i < q->n);
-    forget(q, i);
+    bool theirs = came(w, line, n);
+    if (find(&w->loose[to], r.id) < w->loose[to].n) return;
+    MUST(i < q->n || theirs);
+    if (i < q->n) forget(q, i);
   }
 }
 
@@ -170,19 +189,49 @@ static void pass_time(struct world *w, rp_engine *e, int64_t ms)
   w->now = until;
 }
 
+/* An answer that nobody waits for goes on as it came, and may meet a request that is asked meanwhile. */
+static void note_answer(struct world *w, enum rp__acp_side to, struct rp__str line)
+{
+  struct rp__rpc r;
+  rp__rpc_route(line.p, line.n, &r);
+  bool broken = r.type == RP_RPC_BROKEN; /* may have ended what it names */
+  if (broken) r.id = rp__broken_id(line.p, line.n);
+  if (!r.id.type || r.type == RP_RPC_REQUEST) return;
+  size_t i = find(&w->by[to], r.id);
+  if (broken && i == w->by[to].n) return;
+  if (i == w->by[to].n || w->by[to].said[i])
+    ask(&w->loose[to], r.id);
+  else
+    w->by[to].said[i] = true;
+}
+
+static void note_answers(struct world *w, enum rp__acp_side to, struct rp__str line)
+{
+  struct rp__json batch = rp__json_trusted(line.p, line.n), v;
+  struct rp__json_iter it = {0};
+  note_answer(w, to, line);
+  while (batch.type == RP_JSON_ARRAY && rp__json_next(batch, &it, NULL, &v))
+    note_answer(w, to, (struct rp__str){v.p, v.n});
+}
+
 static void say(struct world *w, enum rp__acp_side from, struct rp__str line)
 {
   struct rp__rpc r;
   rp__rpc_route(line.p, line.n, &r);
   if (from == RP_ACP_AGENT && !w->alive) return;
   bool asks = r.type == RP_RPC_REQUEST || r.type == RP_RPC_BROKEN; /* such a one has an id if it is answered with it */
-  if (asks && r.id.type > RP_JSON_NULL) ask(&w->by[from], r.id);
+  if (asks && r.id.type > RP_JSON_NULL) {
+    ask(find(&w->ever[from], r.id) < w->ever[from].n ? &w->loose[from] : &w->ever[from], r.id);
+    ask(&w->by[from], r.id);
+  }
+  note_answers(w, from == RP_ACP_CLIENT ? RP_ACP_AGENT : RP_ACP_CLIENT, line);
   rp__acp_line(w->a, from, line.p, line.n);
 }
 
 static void step(struct world *w, rp_engine *e, struct rp__str line)
 {
   struct rp__str rest = {line.p + 1, line.n - 1};
+  if (!line.n) return;
   switch (line.p[0]) {
   case 'c':
     if (!w->gone) say(w, RP_ACP_CLIENT, rest);
@@ -217,7 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
   static const char *const command[] = {"agent", NULL};
   const rp_options o = {.db = "memory:", .short_lived = true};
-  struct world w = {.now = 100000, .timer = -1};
+  struct world w = {.input = {(const char *)data, n}, .now = 100000, .timer = -1};
   struct rp__acp_world hooks = {&w,      on_send,  on_backlog, on_read, on_start,
                                 on_stop, on_timer, on_now,     on_poke, on_finish};
   struct rp__acp_options options = {.scope = "fuzz", .command = command};
@@ -225,6 +274,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
   rp_engine *e = NULL;
   if (n > BYTES_MAX) return 0;
   rp__lines_init(&lines, BYTES_MAX + 1);
+  lines.whole = true;
   MUST(rp_open(&o, &e, NULL) == 0);
   MUST(rp__lines_add(&lines, (const char *)data, n, NULL) == 0);
   MUST(rp__acp_new(e, &options, &hooks, &w.a, NULL) == 0 && rp__acp_begin(w.a, NULL) == 0);
@@ -232,6 +282,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
   rp__acp_free(w.a);
   forget_all(&w.by[0]);
   forget_all(&w.by[1]);
+  forget_all(&w.loose[0]);
+  forget_all(&w.loose[1]);
+  forget_all(&w.ever[0]);
+  forget_all(&w.ever[1]);
   rp__lines_done(&lines);
   rp_close(e);
   return 0;

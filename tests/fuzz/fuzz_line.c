@@ -10,6 +10,7 @@
 
 #include "bridge/line.h"
 #include "bridge/rpc.h"
+#include "bridge/utf8.h"
 
 #define CHECK(cond)                                                                                                    \
   do {                                                                                                                 \
@@ -50,7 +51,7 @@ static void check_route(struct rp__str line, const struct rp__rpc *strict)
   check_span(line, r.result), check_span(line, r.error);
   if (!r.id.type) return;
   CHECK(rp__rpc_same_id(r.id, r.id));
-  check_answer(r.id);
+  if (rp__utf8_ok(r.id.p, r.id.n)) check_answer(r.id);
 }
 
 static void check_message(struct rp__str line)
@@ -94,6 +95,37 @@ static void read_lines(const uint8_t *bytes, size_t n, size_t piece, size_t max,
   }
 }
 
+/* Whoever passes lines on loses no byte. */
+static void check_whole(const char *bytes, size_t n, size_t piece)
+{
+  RP_CLEANUP(rp__lines_done) struct rp__lines l;
+  struct rp__str line;
+  size_t got = 0;
+  rp__lines_init(&l, INPUT_MAX);
+  l.whole = true;
+  for (size_t at = 0, k; at < n; at += k) {
+    k = RP_MIN(piece, n - at);
+    int rc = rp__lines_add(&l, bytes + at, k, NULL);
+    CHECK(rc == 0);
+    while (rp__lines_next(&l, at + k == n, &line)) {
+      CHECK(line.n <= n - got && memcmp(line.p, bytes + got, line.n) == 0);
+      got += line.n;
+      CHECK(got == n || bytes[got] == '\n');
+      got += got < n;
+    }
+  }
+  CHECK(got == n);
+}
+
+/* Mended it is UTF-8, and what was is as it was. */
+static void check_mended(const char *bytes, size_t n)
+{
+  RP_AUTOBUF struct rp__buf mended = RP_BUF(INPUT_MAX * 3);
+  rp__utf8_mend(&mended, bytes, n);
+  CHECK(!mended.err && rp__utf8_ok(mended.p, mended.n));
+  if (rp__utf8_ok(bytes, n)) CHECK(mended.n == n && (!n || memcmp(mended.p, bytes, n) == 0));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   RP_AUTOBUF struct rp__buf whole = RP_BUF(INPUT_MAX * 2), pieces = RP_BUF(INPUT_MAX * 2), few = RP_BUF(INPUT_MAX * 2);
@@ -101,6 +133,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   if (n < 1 || n > INPUT_MAX) return 0;
   size_t piece = (size_t)bytes[0] % 64 + 1;
   bytes++, n--;
+  check_whole((const char *)bytes, n, piece);
+  check_mended((const char *)bytes, n);
   read_lines(bytes, n, INPUT_MAX, INPUT_MAX, &whole, &told);
   read_lines(bytes, n, piece, INPUT_MAX, &pieces, &told);
   CHECK(!told && whole.n == pieces.n && (!whole.n || memcmp(whole.p, pieces.p, whole.n) == 0));

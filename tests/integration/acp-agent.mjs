@@ -10,10 +10,14 @@
 //   hang            a tool call that never ends (until it is cancelled or killed)
 //   odd             lines that no schema knows, with their own spaces
 //   wait            nothing, until it is cancelled
+//   chosen          its mode and its model
 //
 // --caps A,B,…   which of load, resume, list, close, delete it has (none)
 // --dir DIR      where its sessions survive it
 // --late         its replay comes mostly behind the answer to session/load, and goes on during the next turn
+// --cut          … and its last message is never repeated
+// --stray        it says something of its own behind the answer to session/load
+// --mute         modes and options go with its process, and no answer but that to session/new tells them
 // --plain        it takes no embedded resources
 // --name NAME    what it is called
 // --tap FILE     every line that passes is written there
@@ -26,7 +30,8 @@ import { kit, tapper } from "../lib/acp-validate.mjs"
 const args = process.argv.slice(2)
 const value = (name) => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined)
 const caps = new Set((value("--caps") ?? "").split(",").filter(Boolean))
-const dir = value("--dir"), late = args.includes("--late"), name = value("--name") ?? "scripted"
+const dir = value("--dir"), [late, cut, stray, mute] = ["--late", "--cut", "--stray", "--mute"].map((a) => args.includes(a))
+const name = value("--name") ?? "scripted"
 const acp = await kit(process.env.REPRISE_NPM)
 const M = acp.methods
 let editor = {} // its capabilities
@@ -56,7 +61,7 @@ if (dir) {
   mkdirSync(dir, { recursive: true })
   for (const entry of readdirSync(dir)) {
     const s = JSON.parse(readFileSync(path.join(dir, entry), "utf8"))
-    sessions.set(s.id, s)
+    sessions.set(s.id, mute ? { ...s, mode: "ask", model: "small" } : s)
   }
 }
 
@@ -74,6 +79,7 @@ const options = (s) => [{
   options: [{ value: "small", name: "Small" }, { value: "big", name: "Big" }],
 }]
 const facts = (s) => ({ modes: modes(s), configOptions: options(s) })
+const again = (s) => (mute ? {} : facts(s))
 
 async function update(client, s, u, known = true) {
   if (known) s.told.push(u)
@@ -180,6 +186,10 @@ const acts = {
     return "end_turn"
   },
   wait: ({ s, signal }) => stopped(s, signal),
+  async chosen({ client, s, n }) {
+    await update(client, s, text("agent_message_chunk", `${s.mode} ${s.model}`, `m${n}`))
+    return "end_turn"
+  },
 }
 
 // The end of a late replay comes while the next turn runs.
@@ -239,17 +249,13 @@ function begin({ params, client }) {
 }
 
 async function load({ params, client }) {
-  const s = find(params.sessionId), all = s.told
-  if (!late) {
-    for (const u of all) await client.notify(M.client.session.update, { sessionId: s.id, update: u })
-    return facts(s)
-  }
-  await client.notify(M.client.session.update, { sessionId: s.id, update: all[0] })
-  s.due = all.slice(-2)
-  setTimeout(async () => {
-    for (const u of all.slice(1, -2)) await client.notify(M.client.session.update, { sessionId: s.id, update: u })
-  }, 20)
-  return facts(s)
+  const s = find(params.sessionId), all = cut ? s.told.slice(0, -1) : s.told, split = cut ? all.length : all.length - 2
+  const tell = async (updates) => { for (const u of updates) await client.notify(M.client.session.update, { sessionId: s.id, update: u }) }
+  if (stray) setTimeout(() => tell([text("agent_message_chunk", "by the way", "stray")]), 20)
+  await tell(late ? all.slice(0, 1) : all)
+  if (late) setTimeout(() => tell(all.slice(1, split)), 20)
+  if (late) s.due = all.slice(split)
+  return again(s)
 }
 
 async function setMode({ params, client }) {
@@ -277,7 +283,7 @@ const app = acp.agent({ name })
   .onNotification("_example.test/hint", (v) => v, ({ params, client }) => client.notify("_example.test/heard", params))
 const optional = {
   load: [M.agent.session.load, load],
-  resume: [M.agent.session.resume, ({ params }) => facts(find(params.sessionId))],
+  resume: [M.agent.session.resume, ({ params }) => again(find(params.sessionId))],
   list: [M.agent.session.list, ({ params }) => ({
     sessions: [...sessions.values()].filter((s) => !params.cwd || s.cwd === params.cwd)
       .map((s) => ({ sessionId: s.id, cwd: s.cwd, title: "the agent's", updatedAt: s.at })),

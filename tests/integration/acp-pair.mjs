@@ -94,8 +94,8 @@ function tale(updates) {
 
 const states = (updates) => Object.fromEntries(updates.filter((u) => STATES.includes(u.sessionUpdate)).map((u) => [u.sessionUpdate, u]))
 
-// Loads a session: its result, and the updates by the wire; all of them are before the answer. Behind it a new session of the
-// agent's may tell its commands, which is news.
+// Loads a session: its result, and the updates by the wire; all of them are before the answer. Only a new session of the agent's
+// tells its commands, which is news, before it or behind it.
 async function load(e, sessionId, how = "load") {
   const from = e.lines.length, at = e.got.length
   const result = await e[how](sessionId)
@@ -104,7 +104,8 @@ async function load(e, sessionId, how = "load") {
   const answer = lines.findIndex((m) => m.method === undefined)
   const behind = lines.slice(answer).filter((m) => m.method === "session/update").map((m) => m.params.update.sessionUpdate)
   const updates = lines.slice(0, answer).filter((m) => m.method === "session/update")
-  assert.deepEqual(behind, result._meta?.reprise?.rung === "new" ? ["available_commands_update"] : [], "an update behind the answer")
+  const news = result._meta?.reprise?.rung === "new" ? ["available_commands_update"] : []
+  assert.deepEqual(behind.filter((kind) => !news.includes(kind)), [], "an update behind the answer")
   assert.ok(updates.every((m) => m.params.sessionId === sessionId))
   assert.equal(e.got.length - at, updates.length + behind.length, "the SDK takes every update")
   return { result, rung: result._meta?.reprise?.rung, updates: updates.map((m) => m.params.update) }
@@ -213,7 +214,7 @@ const cases = {
     assert.deepEqual(await e.answer(id, "recall again"), { stopReason: "end_turn", words: "again: known" })
     const seen = [...live, ...story(e, id).slice(-2)]
     assert.deepEqual(await e.request(M.session.close, { sessionId: id }), {})
-    assert.equal((await loadsAs(e, id, seen)).updates.at(-1).content.text, "again: known")
+    assert.equal(tale((await loadsAs(e, id, seen)).updates).at(-1).text, "again: known")
     assert.deepEqual(await e.answer(id, "recall fill"), { stopReason: "end_turn", words: "fill: known" })
     assert.deepEqual(await e.request(M.session.delete, { sessionId: id }), {})
     assert.deepEqual(names(await e.list()), [other])
@@ -286,6 +287,27 @@ const cases = {
       const { result } = await load(e, sessionId)
       assert.deepEqual([result.modes.currentModeId, result.configOptions[0].currentValue], ["code", "big"])
       await e.close()
+      const next = await rig.open(args), again = await load(next, sessionId), shown = states(again.updates) // and the proxy
+      assert.deepEqual([again.result.modes.currentModeId, again.result.configOptions[0].currentValue], ["code", "big"])
+      assert.equal(shown.current_mode_update.currentModeId, "code", "the history says what the answer says")
+      assert.equal(shown.config_option_update.configOptions[0].currentValue, "big")
+      assert.equal((await next.answer(sessionId, "chosen")).words, "code big")
+      await next.close()
+    }
+    rig.check()
+  },
+
+  // An agent that begins with its defaults and does not say so.
+  async "what the user chose is set again unasked"(rig) {
+    for (const cap of ["resume", "load"]) {
+      const e = await rig.open(["--caps", cap, "--mute"]), M = e.M.agent.session, sessionId = await sid(e)
+      await e.request(M.setMode, { sessionId, modeId: "code" })
+      await e.request(M.setConfigOption, { sessionId, configId: "model", value: "big" })
+      assert.equal((await e.answer(sessionId, "chosen")).words, "code big")
+      process.kill(await e.agentPid(), "SIGKILL")
+      await e.prompt(sessionId, "say more") // the death may end it
+      assert.equal((await e.answer(sessionId, "chosen")).words, "code big")
+      await e.close()
     }
     rig.check()
   },
@@ -325,6 +347,38 @@ const cases = {
       assert.equal(prompts(rig).slice(-1)[0].length, 1)
       await loadsAs(two, id, [...seen, ...story(two, id).slice(-2)])
       assert.equal((await two.list()).sessions.filter((s) => s.sessionId === id).length, 1)
+      await two.close()
+    }
+    rig.check()
+  },
+
+  // Behind the answer to session/load only what was delivered before is left out.
+  async "words of its own after a load"(rig) {
+    for (const args of [["--stray"], ["--stray", "--late"], ["--late", "--cut"]]) {
+      const all = ["--caps", "load", ...args], one = await rig.open(all), id = await sid(one)
+      await one.prompt(id, "say so")
+      await one.kill()
+      const two = await rig.open(all)
+      assert.equal((await two.load(id))._meta.reprise.rung, "load")
+      if (args[0] === "--stray") await until("a word of its own", () => two.words(id).endsWith("by the way"))
+      assert.deepEqual(await two.answer(id, "say so"), { stopReason: "end_turn", words: "so" }, "the old answer, word for word")
+      await two.close()
+    }
+    rig.check()
+  },
+
+  async "the same agent goes on with a new session"(rig) {
+    for (const [args, rung] of [[ALL, "resume"], [["--caps", "load", "--late"], "load"], [[], "new"]]) {
+      const one = await rig.open(args), id = await sid(one)
+      await one.prompt(id, "say toffee")
+      await one.close()
+      const two = await rig.open(args, { proxy: ["--continue", "last"] }), from = two.lines.length, s = await two.fresh()
+      assert.deepEqual([s.sessionId, s._meta.reprise.rung, s.modes.currentModeId], [id, rung, "ask"])
+      const before = two.lines.slice(from).filter((l) => l.to === "client").map((l) => JSON.parse(l.line).method)
+      assert.equal(before[0], undefined, "the answer comes first")
+      assert.deepEqual(await two.answer(id, "recall toffee"), { stopReason: "end_turn", words: "toffee: known" })
+      assert.equal(prompts(rig).slice(-1)[0].length, rung === "new" ? 2 : 1)
+      assert.notEqual(await sid(two), id)
       await two.close()
     }
     rig.check()

@@ -292,6 +292,12 @@ expect_out_has ' hook SessionStart --agent claude'
 expect_out_lacks './mine"}]}
 -'
 same "$settings" "$work/original"
+shown=$out
+install --dry-run --json
+expect_code 0
+expect_json '[.changed, .written] | tostring' '[true,false]'
+expect_json '.diff' "$shown"
+same "$settings" "$work/original"
 install --yes
 expect_code 0
 expect_out_has '+++ '
@@ -310,7 +316,7 @@ expect_out ''
 expect_err_has 'nothing to change'
 same "$settings" "$work/installed"
 run hook install --agent claude --project "$work/p" --yes --json </dev/null
-expect_json '[.agent, .changed, .written] | tostring' '["claude",false,false]'
+expect_json '[.agent, .changed, .written, .diff] | tostring' '["claude",false,false,""]'
 
 about 'what was written runs'
 command=$(jq -r '.hooks.UserPromptSubmit[0].hooks[0].command' "$settings")
@@ -359,6 +365,18 @@ run hook uninstall --agent claude --project "$work/p" --scope nova --yes </dev/n
 expect_code 0
 checks=$((checks + 1))
 [[ -e $settings && ! -s $settings && ! -e $settings.reprise-backup ]] || fail 'it is not the empty file that it was'
+# And one that holds blanks, whatever the commands were at last.
+printf ' \n\n' >"$settings"
+cp "$settings" "$work/original"
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'nothing to change'
+same "$settings" "$work/original"
+install --yes
+same "$settings.reprise-backup" "$work/original"
+install --yes --scope nova
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+expect_code 0
+same "$settings" "$work/original"
 rm -f "$settings"
 install --yes
 install --yes --scope nova

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "bridge/acp/impl.h"
+#include "bridge/line.h"
 
 #define LOG_BYTES 1024
 #define NEVER INT64_MAX
@@ -38,6 +39,17 @@ void rp__acp_log(struct rp__acp *a, const char *fmt, ...)
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
   a->log(a->log_ctx, text);
+}
+
+void rp__acp_warn(struct rp__acp *a, const char *fmt, ...)
+{
+  char text[LOG_BYTES];
+  va_list args;
+  if (!a->warn) return;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  a->warn(a->log_ctx, text);
 }
 
 /* ---- lines out ---- */
@@ -109,26 +121,11 @@ void rp__acp_answer_as(struct rp__acp *a, struct rp__call *c, const struct rp__m
     return;
   }
   struct rp__json id = rp__call_id(c);
-  rp__rpc_splice(&out, m->line, m->r.id, (struct rp__str){id.p, id.n});
+  rp__rpc_splice(&out, m->text, m->r.id, (struct rp__str){id.p, id.n});
   rp__acp_answer(a, c, &out);
 }
 
 /* ---- life ---- */
-
-static char **copy_command(const char *const *command)
-{
-  size_t n = 0;
-  while (command && command[n]) n++;
-  char **copy = calloc(n + 1, sizeof *copy);
-  for (size_t i = 0; copy && i < n; i++) {
-    copy[i] = strdup(command[i]);
-    if (copy[i]) continue;
-    while (i) free(copy[--i]);
-    free(copy);
-    return NULL;
-  }
-  return copy;
-}
 
 static bool copy_text(char **to, const char *from)
 {
@@ -146,6 +143,7 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   a->updates = o->updates;
   a->brief = o->brief;
   a->log = o->log;
+  a->warn = o->warn;
   a->log_ctx = o->log_ctx;
   a->reading[0] = a->reading[1] = true;
   a->timer_at = NEVER;
@@ -153,7 +151,7 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   rp__flow_init(&a->to_client, out_client, a);
   rp__flow_init(&a->to_agent, out_agent, a);
   bool ok = copy_text(&a->scope, o->scope) && copy_text(&a->continue_id, o->continue_id) &&
-            copy_text(&a->name, o->name) && (a->command = copy_command(o->command));
+            copy_text(&a->name, o->name) && (a->command = rp__command_copy(e, o->command));
   int rc = ok ? rp__inbox_new(a, err) : rp__fail_nomem(err);
   if (rc) {
     rp__acp_free(a);
@@ -176,8 +174,7 @@ void rp__acp_free(struct rp__acp *a)
   rp__early_done(a);
   rp__flow_done(&a->to_client);
   rp__flow_done(&a->to_agent);
-  for (char **c = a->command; c && *c; c++) free(*c);
-  free(a->command);
+  rp__command_free(a->command);
   free(a->scope);
   free(a->continue_id);
   free(a->name);
@@ -219,6 +216,7 @@ static void plan(struct rp__acp *a)
   for (const struct rp__acp_session *s = a->sessions; s; s = s->next) {
     earlier(&at, s->quiet_at);
     earlier(&at, s->end_by);
+    if (!s->h) earlier(&at, s->open_at);
   }
   if (at == a->timer_at) return;
   a->timer_at = at;
@@ -229,6 +227,8 @@ static void after(struct rp__acp *a)
 {
   if (a->finished) return;
   rp__early_settle(a);
+  if (a->careful) rp__restore_wanted(a);
+  rp__acp_sessions_retry(a);
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
     next = s->next;
     rp__load_pump(s);
@@ -238,19 +238,47 @@ static void after(struct rp__acp *a)
   plan(a);
 }
 
-void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, size_t n)
+/* What the agent says does not count any more. */
+static bool deaf(const struct rp__acp *a)
 {
-  struct rp__msg m = {.line = {line, n}};
-  if (a->ending) return;
-  if (from == RP_ACP_AGENT &&
-      (a->agent_state == RP_AGENT_DYING || a->agent_state == RP_AGENT_OFF || a->agent_state == RP_AGENT_BROKEN))
-    return;
-  rp__inbox_take(a);
-  rp__rpc_route(line, n, &m.r);
+  return a->agent_state == RP_AGENT_DYING || a->agent_state == RP_AGENT_OFF || a->agent_state == RP_AGENT_BROKEN;
+}
+
+static void take(struct rp__acp *a, enum rp__acp_side from, struct rp__str line)
+{
+  struct rp__buf once RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__msg m = {.line = line, .text = line};
+  rp__rpc_route(line.p, line.n, &m.r);
+  rp__msg_once(&m, &once);
   if (from == RP_ACP_CLIENT)
     rp__acp_from_client(a, &m);
   else
     rp__acp_from_agent(a, &m);
+}
+
+/* Nobody reads batches; but what is in one is heard, each message as a line of its own. */
+static bool take_batch(struct rp__acp *a, struct rp__str line)
+{
+  struct rp__json batch = rp__json_trusted(line.p, line.n), v;
+  struct rp__json_limits lenient = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
+  struct rp__json_iter it = {0};
+  if (batch.type != RP_JSON_ARRAY || !rp__json_next(batch, &it, NULL, &v) || v.type != RP_JSON_OBJECT) return false;
+  if (rp__json_parse(line.p, line.n, &lenient, &v, NULL)) return false;
+  for (it = (struct rp__json_iter){0}; !deaf(a) && rp__json_next(batch, &it, NULL, &v);)
+    take(a, RP_ACP_AGENT, (struct rp__str){v.p, v.n});
+  return true;
+}
+
+void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, size_t n)
+{
+  struct rp__str all = {line, n};
+  if (a->ending) return;
+  if (from == RP_ACP_AGENT && deaf(a)) return;
+  rp__inbox_take(a);
+  if (rp__line_is_blank(all))
+    rp__acp_forward(a, from == RP_ACP_CLIENT ? RP_ACP_AGENT : RP_ACP_CLIENT, all);
+  else if (from == RP_ACP_CLIENT || !take_batch(a, all))
+    take(a, from, all);
   after(a);
 }
 
@@ -328,18 +356,17 @@ void rp__acp_tick(struct rp__acp *a)
 
 /* ---- the end ---- */
 
-static void end_turns(struct rp__acp_session *s, const char *reason)
+static void end_turn(struct rp__acp_session *s, int64_t turn, const char *reason)
 {
   struct rp__buf error RP_AUTOBUF = RP_BUF(LOG_BYTES);
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
   struct rp__jw w = RP_JW(&error);
   struct rp__json none = {0};
   rp__notes_init(&notes);
-  if (!s->running) return;
   rp__jw_object(&w);
   rp__jw_kstr(&w, "message", reason);
   rp__jw_end_object(&w);
-  if (error.err || rp__note_turn_end(&s->book, none, rp__json_trusted(error.p, error.n), &notes, NULL)) return;
+  if (error.err || rp__note_turn_end(&s->book, turn, none, rp__json_trusted(error.p, error.n), &notes, NULL)) return;
   rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){0});
 }
 
@@ -348,7 +375,9 @@ void rp__acp_client_gone(struct rp__acp *a, const char *reason)
   if (a->ending) return;
   rp__store_settle(a); /* what was said last is still delivered */
   a->ending = true;
-  for (struct rp__acp_session *s = a->sessions; s; s = s->next) end_turns(s, reason);
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next) rp__tools_leave(s);
+  for (const struct rp__call *c = a->client.head; c; c = c->next)
+    if (c->kind == RP_CALL_PROMPT && c->s) end_turn(c->s, c->turn, reason);
   while (a->sessions) rp__acp_session_end(a->sessions, reason);
   a->w.timer(a->w.ctx, -1);
   if (a->agent_state == RP_AGENT_OFF || a->agent_state == RP_AGENT_BROKEN) {

@@ -25,6 +25,7 @@ struct rp__acp_options {
   bool brief;                 /* the first prompt of a new session carries the brief */
   /* What is worth a line for a person who asked for it (-v); or NULL. */
   void (*log)(void *ctx, const char *text);
+  void (*warn)(void *ctx, const char *text); /* … and for whoever did not */
   void *log_ctx;
 };
 

@@ -111,7 +111,7 @@ static void merge(struct rp__acp *a, const struct rp__msg *m)
   }
   write_caps(&caps, was);
   e.with = (struct rp__str){caps.p, caps.n};
-  if (!caps.err) rp__edit_line(&out, m->line, &e, 1);
+  if (!caps.err) rp__edit_line(&out, m->text, &e, 1);
   if (caps.err) out.err = caps.err;
   rp__acp_send(a, RP_ACP_CLIENT, &out);
 }

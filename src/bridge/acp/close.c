@@ -87,7 +87,8 @@ static void cut_turns(struct rp__acp_session *s)
     next = c->next;
     if (c->kind != RP_CALL_PROMPT || c->s != s) continue;
     write_cancelled(a, rp__call_id(c));
-    rp__call_free(c);
+    c->kind = RP_CALL_DEAD; /* the agent may still answer */
+    c->s = NULL;
   }
   s->running = 0;
 }
@@ -196,10 +197,10 @@ void rp__acp_closed(struct rp__acp *a, struct rp__call *c, const struct rp__msg 
 /* A session that is not open here: it is in the journal, or only the agent may know it. */
 bool rp__acp_in_journal(struct rp__acp *a, struct rp__json sid, char id[RP_SCOPE_MAX + 1])
 {
-  char *name RP_AUTOFREE = rp__json_dup(sid), found[RP_ID_MAX + 1];
+  char *name RP_AUTOFREE = rp__json_dup(sid);
   if (!name) return false;
-  rp__place_id("acp", name, id);
-  return rp_resolve(a->e, id, found, NULL) == 0 && strcmp(found, id) == 0;
+  enum rp__name known = rp__name_find(a, name, id);
+  return known == RP_NAME_OURS || known == RP_NAME_OTHER;
 }
 
 void rp__acp_on_close(struct rp__acp *a, const struct rp__msg *m)
@@ -224,9 +225,17 @@ void rp__acp_on_close(struct rp__acp *a, const struct rp__msg *m)
   }
 }
 
+/* Of a session that only the agent knows nothing could go to the trash: its id is remembered. */
+static void bury(struct rp__acp *a, struct rp__json sid)
+{
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  if (name && sid.n <= RP_ACP_SID && (a->caps.list || a->caps.load || a->caps.resume)) rp__name_put(a, name, NULL);
+}
+
 void rp__acp_deleted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   if (m->r.type == RP_RPC_RESULT) {
+    if (c->params) bury(a, rp__json_trusted(c->params, strlen(c->params)));
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
     return;
   }
@@ -255,12 +264,15 @@ static void delete_idle(struct rp__acp *a, const struct rp__msg *m, struct rp__a
     rp__acp_fail(a, m->r.id, &why);
     return;
   }
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId");
   struct rp__call *c = a->caps.remove ? rp__calls_add(&a->client, m->r.id, RP_CALL_DELETE) : NULL;
   if (!c) {
+    if (!ours) bury(a, sid);
     write_empty(a, m->r.id);
     return;
   }
   c->ours = ours;
+  if (!ours) rp__acp_keep(&c->params, sid);
   rp__acp_forward(a, RP_ACP_AGENT, line);
 }
 

@@ -103,15 +103,9 @@ static void close_client_calls(struct rp__acp *a, bool again)
     rp__call_take(c);
     if (c->kind == RP_CALL_OWN && c->done)
       c->done(a, c, NULL);
-    else if (c->kind != RP_CALL_OWN)
+    else if (c->kind != RP_CALL_OWN && c->kind != RP_CALL_DEAD)
       rp__acp_error(a, RP_ACP_CLIENT, rp__call_id(c), RP_ACP_E_INTERNAL, why.err ? "the agent ended" : why.p, NULL);
     if (c->kind == RP_CALL_ADOPT) rp__acp_unadopt(a, c);
-    if (c->kind == RP_CALL_NEW && c->s) {
-      struct rp__acp_session *s = c->s;
-      c->s = NULL;
-      if (!a->continue_id) a->continue_id = strdup(s->id);
-      rp__acp_session_end(s, "not continued");
-    }
     rp__call_free(c);
     next = a->client.head;
     while (next && (next->kind == RP_CALL_KEPT || next->kind == RP_CALL_INITIALIZE)) next = next->next;
@@ -189,14 +183,7 @@ void rp__death_pick_up(struct rp__acp *a)
 {
   a->agent_state = RP_AGENT_UP;
   a->why[0] = '\0';
-  for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
-    next = s->next;
-    if (!s->wanted || s->state != RP_ACP_COLD) continue;
-    if (s->tries >= RP_ACP_TRIES)
-      rp__restore_fail(s, NULL, "agents keep ending while they get this session back");
-    else
-      rp__restore_begin(s);
-  }
+  rp__restore_wanted(a);
   rp__held_release(a, NULL);
 }
 
@@ -267,7 +254,7 @@ void rp__acp_agent_gone(struct rp__acp *a, int status)
   for (struct rp__call *c = a->agent.head; c; c = c->next)
     if (c->kind != RP_CALL_DEAD) close_agent_call(a, c);
   rp__early_done(a);
-  bool again = count_death(a);
+  bool again = rp__restore_blame(a) || count_death(a); /* a rung that breaks is no crash loop: the next one is tried */
   close_sessions(a, again);
   close_client_calls(a, again);
   if (again)

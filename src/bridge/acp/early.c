@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Agents speak of a session before they have answered session/new or session/load with it. Such updates wait for the
- * answer, so that what is delivered is in the journal, and a load that fails leaves nothing behind.
+ * answer, so that what is delivered is in the journal, and a load that fails leaves nothing behind. And they speak of
+ * one that they have while the editor still waits for it.
  */
 #include "bridge/acp/impl.h"
-
-struct rp__early {
-  struct rp__early *next;
-  struct rp__msg m; /* spans into `line` */
-  char line[];
-};
 
 static bool same_text(struct rp__json x, struct rp__json y)
 {
@@ -38,52 +33,21 @@ static bool expected(const struct rp__acp *a, struct rp__json sid)
 
 bool rp__early_hold(struct rp__acp *a, const struct rp__msg *m)
 {
-  struct rp__earlies *l = &a->early;
   struct rp__json sid = sid_of(m);
-  if (sid.type != RP_JSON_STRING || !expected(a, sid)) return false;
-  if (l->n >= RP_ACP_EARLY || l->bytes + m->line.n > RP_ACP_EARLY_BYTES) return false;
-  struct rp__early *h = malloc(sizeof *h + m->line.n + 1);
-  if (!h) return false;
-  *h = (struct rp__early){0};
-  memcpy(h->line, m->line.p, m->line.n);
-  h->line[m->line.n] = '\0';
-  h->m.line = (struct rp__str){h->line, m->line.n};
-  rp__rpc_route(h->line, m->line.n, &h->m.r);
-  *(l->tail ? &l->tail->next : &l->head) = h;
-  l->tail = h;
-  l->n++;
-  l->bytes += m->line.n;
-  return true;
+  return sid.type == RP_JSON_STRING && expected(a, sid) && rp__kepts_add(&a->early, m);
 }
 
 /* Takes those of one session out (NONE: all), in their order. */
-static struct rp__early *take(struct rp__earlies *l, struct rp__json sid)
+static struct rp__kepts take(struct rp__kepts *l, struct rp__json sid)
 {
-  struct rp__early *mine = NULL, **end = &mine, *all = l->head;
-  *l = (struct rp__earlies){0};
-  for (struct rp__early *h = all, *next; h; h = next) {
-    next = h->next;
-    h->next = NULL;
-    if (!sid.type || same_text(sid, sid_of(&h->m))) {
-      *end = h;
-      end = &h->next;
-      continue;
-    }
-    *(l->tail ? &l->tail->next : &l->head) = h;
-    l->tail = h;
-    l->n++;
-    l->bytes += h->m.line.n;
+  struct rp__kepts mine = {0};
+  struct rp__kept *k = l->head;
+  *l = (struct rp__kepts){0};
+  for (struct rp__kept *next; k; k = next) {
+    next = k->next;
+    rp__kepts_append(!sid.type || same_text(sid, sid_of(&k->m)) ? &mine : l, k);
   }
   return mine;
-}
-
-static void drop(struct rp__early *h)
-{
-  while (h) {
-    struct rp__early *next = h->next;
-    free(h);
-    h = next;
-  }
 }
 
 void rp__early_release(struct rp__acp_session *s)
@@ -94,28 +58,37 @@ void rp__early_release(struct rp__acp_session *s)
   if (!a->early.head || !s->agent_sid) return;
   rp__jw_str(&w, s->agent_sid);
   if (raw.err) return;
-  struct rp__early *mine = take(&a->early, rp__json_trusted(raw.p, raw.n));
-  for (struct rp__early *h = mine; h; h = h->next) rp__acp_from_agent(a, &h->m);
-  drop(mine);
+  struct rp__kepts mine = take(&a->early, rp__json_trusted(raw.p, raw.n));
+  for (struct rp__kept *k = mine.head; k; k = k->next) rp__acp_from_agent(a, &k->m);
+  rp__kepts_done(&mine);
 }
 
 void rp__early_drop(struct rp__acp *a, struct rp__json sid)
 {
-  if (a->early.head && sid.type) drop(take(&a->early, sid));
+  if (!a->early.head || !sid.type) return;
+  struct rp__kepts mine = take(&a->early, sid);
+  rp__kepts_done(&mine);
 }
 
 void rp__early_settle(struct rp__acp *a)
 {
   struct rp__json any = {0};
   if (!a->early.head || expected(a, any)) return;
-  struct rp__early *rest = take(&a->early, any);
-  for (struct rp__early *h = rest; h; h = h->next)
-    if (!rp__acp_stale(a, sid_of(&h->m))) rp__acp_forward(a, RP_ACP_CLIENT, h->m.line);
-  drop(rest);
+  struct rp__kepts rest = take(&a->early, any);
+  for (struct rp__kept *k = rest.head; k; k = k->next)
+    if (!rp__acp_stale(a, sid_of(&k->m))) rp__acp_forward(a, RP_ACP_CLIENT, k->m.line);
+  rp__kepts_done(&rest);
+}
+
+/* States belong to what a load tells; but of a session that continues the editor knows nothing yet. */
+bool rp__early_wait(struct rp__acp_session *s, const struct rp__msg *m)
+{
+  if (!s->asked || s->state != RP_ACP_RESTORING) return false;
+  if (!s->continues && rp__repeat_is_state(rp__json_get(m->r.params, "update"))) return false;
+  return rp__kepts_add(&s->later, m);
 }
 
 void rp__early_done(struct rp__acp *a)
 {
-  struct rp__json any = {0};
-  drop(take(&a->early, any));
+  rp__kepts_done(&a->early);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the agent says: updates, its requests to the editor, and answers by what was asked. */
 #include "bridge/acp/impl.h"
+#include "bridge/broken.h"
 
 /* Requests whose two halves are written down. */
 static const char *const noted[] = {
@@ -24,13 +25,28 @@ static const char *noted_method(struct rp__json method)
 
 /* ---- updates ---- */
 
-static void on_update(struct rp__acp *a, const struct rp__msg *m)
+void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
-  struct rp__json sid = rp__json_get(m->r.params, "sessionId"), update = rp__json_get(m->r.params, "update");
+  struct rp__json update = rp__json_get(m->r.params, "update");
   rp_error why = {0};
   rp__notes_init(&notes);
+  rp__acp_learn_update(s, update);
+  struct rp__str line = rp__acp_map(m, s->agent_sid, s->client_sid, &room);
+  int rc = rp__note_update(&s->book, update, &notes, &why);
+  notes.odd = m->r.odd;
+  if (!rc) {
+    rp__store_put(s, &notes, &s->a->to_client, line);
+    return;
+  }
+  rp__acp_forward(s->a, RP_ACP_CLIENT, line);
+  rp__store_lost(s, &why);
+}
+
+static void on_update(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId"), update = rp__json_get(m->r.params, "update");
   struct rp__acp_session *s = rp__acp_by_agent(a, sid);
   if (!s && (rp__early_hold(a, m) || rp__acp_stale(a, sid))) return;
   if (!s) s = rp__acp_adopt_early(a, sid);
@@ -38,17 +54,8 @@ static void on_update(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
     return;
   }
-  if (rp__settings_hear(s, update) || rp__restore_echoes(s, update)) return;
-  rp__acp_learn_update(s, update);
-  struct rp__str line = rp__acp_map(m, s->agent_sid, s->client_sid, &room);
-  int rc = rp__note_update(&s->book, update, &notes, &why);
-  notes.odd = m->r.odd;
-  if (!rc) {
-    rp__store_put(s, &notes, &a->to_client, line);
-    return;
-  }
-  rp__acp_forward(a, RP_ACP_CLIENT, line);
-  rp__store_lost(s, &why);
+  if (rp__settings_hear(s, update) || rp__repeat_takes(s, m) || rp__early_wait(s, m)) return;
+  rp__acp_deliver(s, m);
 }
 
 static bool has_agent_id(const struct rp__call *c, struct rp__json id)
@@ -63,7 +70,7 @@ static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
   struct rp__json id = rp__json_get(m->r.params, "requestId");
   for (const struct rp__call *c = a->agent.head; c && id.type; c = c->next) {
     if (!has_agent_id(c, id)) continue;
-    rp__rpc_splice(&room, m->line, id, (struct rp__str){c->id, c->id_n});
+    rp__rpc_splice(&room, m->text, id, (struct rp__str){c->id, c->id_n});
     rp__acp_send(a, RP_ACP_CLIENT, &room);
     return;
   }
@@ -160,6 +167,7 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
   struct rp__acp_session *s = a->transparent ? NULL : session_of(a, m);
   const char *method = s ? noted_method(m->r.method) : NULL;
   c->s = s;
+  if (s) rp__repeat_asked(s, m->r.params);
   if (method) c->method = strdup(method);
   struct rp__str line = editors_own(s, c, m, &room, &mapped);
   int rc = c->method ? rp__note_request(&s->book, m->r.id, m->r.method, m->r.params, &notes, NULL) : 0;
@@ -191,11 +199,10 @@ static void configured(struct rp__acp *a, struct rp__call *c, const struct rp__m
 {
   struct rp__json params = {0};
   if (c->params) params = rp__json_trusted(c->params, strlen(c->params));
-  if (c->s && m->r.type == RP_RPC_RESULT) {
-    rp__acp_learn(c->s, m->r.result);
-    rp__acp_keep(&c->s->mode, rp__json_get(params, "modeId"));
-  }
-  as_it_came(a, c, m);
+  if (c->s && m->r.type == RP_RPC_RESULT)
+    rp__settings_chosen(c->s, params, m);
+  else
+    as_it_came(a, c, m);
 }
 
 static void answered(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
@@ -211,17 +218,71 @@ static rp__call_fn *const on_answer[RP_CALL_KINDS] = {
     [RP_CALL_DELETE] = rp__acp_deleted, [RP_CALL_OWN] = answered,
 };
 
+/* An answer of the agent's to a request of ours that took too long: the editor knows nothing of it. */
+static bool is_own(struct rp__json id)
+{
+  static const char prefix[] = "\"reprise/";
+  return id.type == RP_JSON_STRING && id.n >= sizeof prefix && memcmp(id.p, prefix, sizeof prefix - 1) == 0;
+}
+
 static void take_answer(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__call *c = rp__calls_find(&a->client, m->r.id);
-  if (c && !on_answer[c->kind]) return; /* the agent was not asked that */
-  if (!c) {
-    if (m->r.id.type == RP_JSON_NULL && m->r.type == RP_RPC_ERROR) rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-    return; /* a second answer, or one that came too late */
+  if (!c) { /* nobody asked, or it was answered: the editor may judge. But what waits here the agent was not asked. */
+    if (!is_own(m->r.id) && !rp__held_has(a, m->r.id)) rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return;
   }
+  if (c->kind == RP_CALL_DEAD) rp__call_free(RP_TAKE(c)); /* the editor has its answer */
+  if (!c || !on_answer[c->kind]) return;                  /* … and will get it from us: the agent was not asked */
   rp__call_take(c);
   on_answer[c->kind](a, c, m);
+  bool made = c->kind == RP_CALL_NEW || c->kind == RP_CALL_ADOPT;
   rp__call_free(c);
+  if (made && a->agent_state == RP_AGENT_UP) rp__held_release(a, NULL);
+}
+
+/* ---- what is no message ---- */
+
+static bool holds(struct rp__str line, const char *name)
+{
+  return memmem(line.p, line.n, name, strlen(name)) != NULL;
+}
+
+/* An answer that can't be read ends its request all the same. */
+static void end_broken(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json id = rp__broken_id(m->line.p, m->line.n);
+  struct rp__call *c = rp__calls_find(&a->client, id);
+  char why[sizeof m->r.why + 64];
+  if (!c || !on_answer[c->kind] || holds(m->line, "\"method\"")) return;
+  if (!holds(m->line, "\"result\"") && !holds(m->line, "\"error\"")) return;
+  snprintf(why, sizeof why, "the agent's answer can't be read: %s", m->r.why);
+  rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, why, NULL);
+  struct rp__msg made = {.line = {out.p, out.n}, .text = {out.p, out.n}};
+  if (out.err) return;
+  rp__rpc_route(out.p, out.n, &made.r);
+  take_answer(a, &made);
+}
+
+static void lost_in(struct rp__acp *a, bool running, const rp_error *why)
+{
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next)
+    if (s->state == RP_ACP_LIVE && (s->running || !running)) rp__store_lost(s, why);
+}
+
+/* Goes on as it came; the journals of whom it may have been about count it. */
+static void on_broken(struct rp__acp *a, const struct rp__msg *m)
+{
+  rp_error why = {0};
+  bool running = false;
+  rp__fail(&why, RP_E_JSON, "the agent sent what is no message: %s", m->r.why);
+  if (!a->told_broken) rp__acp_warn(a, "%s (it goes on as it came, and is not recorded; told once)", why.message);
+  a->told_broken = true;
+  for (const struct rp__acp_session *s = a->sessions; s; s = s->next) running |= s->running != 0;
+  lost_in(a, running, &why);
+  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+  end_broken(a, m);
 }
 
 void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m)
@@ -231,10 +292,7 @@ void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m)
   case RP_RPC_NOTE: on_note(a, m); break;
   case RP_RPC_RESULT:
   case RP_RPC_ERROR: take_answer(a, m); break;
-  case RP_RPC_BROKEN:
-    rp__acp_log(a, "the agent sent what is no message: %s", m->r.why);
-    rp__acp_error(a, RP_ACP_AGENT, m->r.id, m->r.code, m->r.why, NULL);
-    break;
+  case RP_RPC_BROKEN: on_broken(a, m); break;
   }
 }
 

@@ -99,6 +99,18 @@ static void on_mode(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_s
   if (c) rp__acp_keep(&c->params, m->r.params);
 }
 
+/* Whether an answer that is still to come may make the session known: session/new, or a load of the agent's own. */
+static bool is_coming(const struct rp__acp *a, struct rp__json sid)
+{
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  for (const struct rp__call *c = a->client.head; name && c; c = c->next) {
+    if (c->kind == RP_CALL_NEW) return true;
+    if (c->kind != RP_CALL_ADOPT || !c->params) continue;
+    if (rp__json_eq(rp__json_get(rp__json_trusted(c->params, strlen(c->params)), "sessionId"), name)) return true;
+  }
+  return false;
+}
+
 static void on_other(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json sid = rp__json_get(m->r.params, "sessionId");
@@ -108,6 +120,8 @@ static void on_other(struct rp__acp *a, const struct rp__msg *m)
   if (s && !session_there(a, m, s)) return;
   if (s && prompt)
     rp__acp_on_prompt(a, m, s);
+  else if (prompt && is_coming(a, sid))
+    rp__held_add(a, NULL, m);                        /* nobody would record it */
   else if (prompt && rp__acp_in_journal(a, sid, id)) /* closed: the agent may still have it, but nobody would record */
     rp__acp_not_found(a, m->r.id, m->r.params, "the session is not open: load or resume it");
   else if (s && rp__json_eq(m->r.method, "session/set_config_option"))
@@ -121,7 +135,9 @@ static void on_other(struct rp__acp *a, const struct rp__msg *m)
 static void on_request(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json none = {0};
-  if (rp__calls_find(&a->client, m->r.id) || rp__held_has(a, m->r.id)) {
+  struct rp__call *c = rp__calls_find(&a->client, m->r.id);
+  if (c && c->kind == RP_CALL_DEAD) rp__call_free(RP_TAKE(c)); /* it had its answer */
+  if (c || rp__held_has(a, m->r.id)) {
     rp__acp_error(a, RP_ACP_CLIENT, none, RP_ACP_E_REQUEST, "id: a request with it has no answer yet", NULL);
     return;
   }
@@ -192,7 +208,7 @@ static void on_note(struct rp__acp *a, const struct rp__msg *m)
 static struct rp__str agents_own(const struct rp__call *c, const struct rp__msg *m, struct rp__buf *room)
 {
   if (!c->agent_id) return m->line;
-  rp__rpc_splice(room, m->line, m->r.id, rp__str(c->agent_id));
+  rp__rpc_splice(room, m->text, m->r.id, rp__str(c->agent_id));
   return room->err ? (struct rp__str){0} : (struct rp__str){room->p, room->n};
 }
 
@@ -200,8 +216,8 @@ static void on_answer(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__call *c = rp__calls_find(&a->agent, m->r.id);
-  if (!c) { /* nobody asked; an error about a line that could not be read has no id */
-    if (m->r.id.type == RP_JSON_NULL && a->agent_state == RP_AGENT_UP) rp__acp_forward(a, RP_ACP_AGENT, m->line);
+  if (!c) { /* nobody asked, or it was answered: the agent may judge */
+    if (a->agent_state == RP_AGENT_UP) rp__acp_forward(a, RP_ACP_AGENT, m->line);
     return;
   }
   rp__call_take(c);
@@ -223,6 +239,10 @@ static void on_answer(struct rp__acp *a, const struct rp__msg *m)
 
 void rp__acp_from_client(struct rp__acp *a, const struct rp__msg *m)
 {
+  if (m->r.unmarked && (m->r.type == RP_RPC_REQUEST || m->r.type == RP_RPC_NOTE)) {
+    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_REQUEST, "jsonrpc: must be \"2.0\"", NULL);
+    return;
+  }
   switch (m->r.type) {
   case RP_RPC_REQUEST: on_request(a, m); break;
   case RP_RPC_NOTE: on_note(a, m); break;

@@ -44,16 +44,13 @@ void rp__held_add(struct rp__acp *a, struct rp__acp_session *s, const struct rp_
     refuse(a, m, "too many prompts wait for this session");
     return;
   }
-  struct rp__held *h = malloc(sizeof *h + m->line.n + 1);
+  struct rp__held *h = malloc(sizeof *h + rp__msg_size(m));
   if (!h) {
     refuse(a, m, "out of memory");
     return;
   }
   *h = (struct rp__held){.s = s, .prompt = prompt};
-  memcpy(h->line, m->line.p, m->line.n);
-  h->line[m->line.n] = '\0';
-  h->m.line = (struct rp__str){h->line, m->line.n};
-  rp__rpc_route(h->line, m->line.n, &h->m.r);
+  rp__msg_copy(m, h->line, &h->m);
   append(l, h);
 }
 
@@ -71,6 +68,7 @@ static void take(struct rp__helds *from, struct rp__acp_session *s, struct rp__h
 void rp__held_release(struct rp__acp *a, struct rp__acp_session *s)
 {
   struct rp__helds mine = {0};
+  if (s) rp__kepts_deliver(&s->later, s); /* said before those are heard */
   take(&a->held, s, &mine);
   while (mine.head) {
     struct rp__held *h = mine.head;

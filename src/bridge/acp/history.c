@@ -173,7 +173,7 @@ static int take_message(struct history *h, const struct rp__past_event *ev)
   bool partial = rp__json_get(ev->body, "partial").type == RP_JSON_TRUE;
   int rc = 0;
   if (who == ASSISTANT && !rp__json_eq(role, "assistant")) return 0;
-  if (rp__json_get(ev->body, "thought").type == RP_JSON_TRUE) return 0;
+  if (rp__json_get(ev->body, "thought").type == RP_JSON_TRUE || rp__note_is_ours(id)) return 0;
   bool goes_on = e && e->open && e->who == who && e->id == hash && ev->kind != RP_PAST_PROMPT;
   if (!goes_on) e = add(h, ev->seq, who, hash);
   if (content.type == RP_JSON_STRING) rc = put_block(h, e, content);

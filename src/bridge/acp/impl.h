@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the proxy's files share. One noun per file: calls (pending.c), lines that wait (held.c, early.c), sessions, the
+ * What the proxy's files share. One noun per file: calls (pending.c), lines that wait (held.c, kept.c), sessions, the
  * journal (store.c), capabilities, settings, restoration, loading, endings, the list, deaths. All of it runs on the
  * proxy's thread, but for the engine's acknowledgements, which come through the inbox of store.c.
  */
@@ -21,8 +21,8 @@
 #define RP_ACP_PROMPTS 16                       /* of one session that wait */
 #define RP_ACP_HELD 4096                        /* lines that wait for the agent or a session */
 #define RP_ACP_HELD_BYTES ((size_t)96 << 20)    /* … and their bytes: one of the longest must fit */
-#define RP_ACP_EARLY 4096                       /* updates of sessions that have no answer yet */
-#define RP_ACP_EARLY_BYTES ((size_t)16 << 20)   /* … and their bytes */
+#define RP_ACP_KEPT 4096                        /* lines of the agent's that wait for one thing */
+#define RP_ACP_KEPT_BYTES ((size_t)16 << 20)    /* … and their bytes */
 #define RP_ACP_SID 1024                         /* bytes of a session id on the wire */
 #define RP_ACP_KEEP ((size_t)1 << 20)           /* bytes of a value that is remembered for later */
 #define RP_ACP_TOOLS 256                        /* open tool calls of a session that are closed when the agent dies */
@@ -49,11 +49,16 @@
 
 struct rp__acp_session;
 
-/* A line and what it is. */
+/* A line and what it is. `text` is the line, or the same with each member once: what spans point into. */
 struct rp__msg {
-  struct rp__str line;
+  struct rp__str line, text;
   struct rp__rpc r;
 };
+
+/* once.c: of members that stand twice the last counts, as editors and agents read them. `room` gets such a text. */
+void rp__msg_once(struct rp__msg *m, struct rp__buf *room);
+size_t rp__msg_size(const struct rp__msg *m); /* bytes that a copy needs */
+void rp__msg_copy(const struct rp__msg *m, char *room, struct rp__msg *ret);
 
 /* ---- calls: requests that have no answer yet (pending.c) ---- */
 
@@ -69,7 +74,7 @@ enum rp__call_kind {
   RP_CALL_DELETE,
   RP_CALL_KEPT, /* ours to answer; nothing of it is at the agent */
   RP_CALL_OWN,  /* we asked the agent */
-  RP_CALL_DEAD, /* of an agent that is gone: an answer goes nowhere */
+  RP_CALL_DEAD, /* of an agent that is gone, or answered in its place: an answer goes nowhere */
   RP_CALL_KINDS,
 };
 
@@ -91,6 +96,7 @@ struct rp__call {
   char *agent_id;            /* the agent's own id where the editor sees another one */
   bool ours;                 /* a session that is deleted was in the journal */
   bool history, brief;       /* a prompt that carries them */
+  int64_t turn;              /* of a prompt */
   struct rp__buf *text;      /* what was made so far of the answer */
   size_t id_n;
   char id[]; /* as it came, raw JSON */
@@ -140,13 +146,25 @@ bool rp__held_cancel_id(struct rp__acp *a, struct rp__json id);
 bool rp__held_has(const struct rp__acp *a, struct rp__json id);
 void rp__held_done(struct rp__acp *a);
 
-/* ---- updates of the agent's that come before their session does (early.c) ---- */
+/* ---- lines of the agent's that wait (kept.c) ---- */
 
-struct rp__early;
-struct rp__earlies {
-  struct rp__early *head, *tail;
+struct rp__kept {
+  struct rp__kept *next;
+  struct rp__msg m; /* spans into `line` */
+  char line[];
+};
+
+struct rp__kepts {
+  struct rp__kept *head, *tail;
   size_t n, bytes;
 };
+
+bool rp__kepts_add(struct rp__kepts *l, const struct rp__msg *m); /* a copy; false: there is no room */
+void rp__kepts_append(struct rp__kepts *l, struct rp__kept *k);
+void rp__kepts_deliver(struct rp__kepts *l, struct rp__acp_session *s); /* all of them: they were the session's */
+void rp__kepts_done(struct rp__kepts *l);
+
+/* ---- updates of the agent's that come before the editor has their session (early.c) ---- */
 
 /* Keeps an update of a session that is being begun or loaded. False: it is not, or there is no room. */
 bool rp__early_hold(struct rp__acp *a, const struct rp__msg *m);
@@ -156,6 +174,8 @@ void rp__early_release(struct rp__acp_session *s);
 void rp__early_drop(struct rp__acp *a, struct rp__json sid);
 /* When nothing is being begun any more, what is left goes to the editor as it came. */
 void rp__early_settle(struct rp__acp *a);
+/* The editor waits for its answer, and what the agent says now is to come behind it. False: it need not wait. */
+bool rp__early_wait(struct rp__acp_session *s, const struct rp__msg *m);
 void rp__early_done(struct rp__acp *a);
 
 /* ---- sessions (session.c) ---- */
@@ -184,6 +204,8 @@ struct rp__acp_session {
   struct rp__book book;
   char *params;                /* of the last new, load or resume */
   char *modes, *config, *mode; /* what the agent said last of them; raw JSON */
+  char *config_began;          /* … and what it said first */
+  bool recall;                 /* the journal may have some that hold */
   bool chosen;                 /* an agent was lost: what the editor had then */
   char *want_mode, *want_config;
   size_t want_at;            /* how many of its options were looked at */
@@ -196,17 +218,25 @@ struct rp__acp_session {
   bool other_agent; /* it was begun with another one: ids mean nothing here */
   /* restoration and loading */
   enum rp__rung rung;
+  enum rp__rung least; /* agents died of those before it; until a turn goes well */
   unsigned tries;
   bool wanted;  /* to be restored when the agent is back */
   bool live;    /* the agent has it anyway: failing changes nothing */
   bool swallow; /* the agent replays: nothing of it is news */
+  bool sift;    /* it resumes, and should say nothing: what is known is a replay all the same */
   struct rp__echo *echo;
+  bool echo_due;               /* it is made when there is something to compare */
+  int64_t echo_end;            /* … of the journal up to here */
   unsigned echo_prompts;       /* sent since */
   bool echo_late;              /* something of a replay came behind the agent's answer */
+  bool echo_told;              /* a message of the turn's own came behind what is in doubt */
+  struct rp__kepts doubt;      /* a late replay's, or the turn's own */
+  struct rp__kepts later;      /* said while the editor waits for its answer */
   int64_t quiet_at, quiet_max; /* 0: nobody waits for quiet */
   char *answer;                /* the agent's result of the restoration; raw */
-  struct rp__call *asked;      /* the editor's load, resume, close or delete */
+  struct rp__call *asked;      /* the editor's load, resume, close or delete, or a new that continues */
   bool replays;                /* … is a load */
+  bool continues;              /* the one of --continue, which the editor does not have yet */
   struct rp__replay *replay;
   /* ending */
   bool remove;
@@ -227,6 +257,9 @@ void rp__acp_session_free(struct rp__acp_session *s);
 bool rp__acp_move(struct rp__acp_session *s, enum rp__acp_state to); /* false: it may not */
 /* A session of the agent's that we have not seen: its journal begins. Never fails: without one it is told. */
 void rp__acp_session_begin(struct rp__acp_session *s, struct rp__json params);
+/* … one that could not be begun then. */
+int rp__acp_session_begin_late(struct rp__acp_session *s, rp_error *err);
+void rp__acp_sessions_retry(struct rp__acp *a); /* … all of them, as soon as that works */
 /* One that the journal has: RP_E_SESSION_NOT_FOUND, RP_E_HELD, … */
 int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, struct rp__acp_session **ret,
                            rp_error *err);
@@ -238,10 +271,40 @@ bool rp__acp_set_agent_sid(struct rp__acp_session *s, struct rp__json sid); /* f
 void rp__acp_keep(char **slot, struct rp__json value); /* a copy of raw JSON; nothing when it is too long */
 void rp__acp_learn_update(struct rp__acp_session *s, struct rp__json update);
 
+/* ---- tool calls without an end (tools.c) ---- */
+
+void rp__tools_learn(struct rp__acp_session *s, struct rp__json update, bool begins);
+void rp__tools_write_failed(const struct rp__acp_session *s, size_t i, struct rp__buf *out);
+void rp__tools_leave(struct rp__acp_session *s); /* nobody will hear of their ends: so the ledger says */
+void rp__tools_done(struct rp__acp_session *s);
+
+/* ---- ids that are no sessions (names.c) ---- */
+
+enum rp__name {
+  RP_NAME_FREE,  /* nobody here knows it */
+  RP_NAME_OURS,  /* a session's own */
+  RP_NAME_OTHER, /* another name of a session: the agent's since it was restored with a new one */
+  RP_NAME_DELETED,
+};
+
+/* What the journal knows of an id on the wire; `ret_id` gets that of the session, there or not. */
+enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_ID_MAX + 1]);
+/* An id that is free is from now on another name of that session, or (NULL) that of a deleted one. */
+void rp__name_put(struct rp__acp *a, const char *sid, const char *name_of);
+
+/* ---- the agent's command line, without secrets (command.c) ---- */
+
+char **rp__command_copy(rp_engine *e, const char *const *command); /* ends with NULL; NULL: no memory */
+void rp__command_free(char **command);
+
 /* ---- modes and options (settings.c) ---- */
 
 /* What answers tell of them. */
 void rp__acp_learn(struct rp__acp_session *s, struct rp__json result);
+/* … an answer with which a session begins at the agent. */
+void rp__settings_begin(struct rp__acp_session *s, struct rp__json result);
+/* The agent has done what the editor asked for: written down, then the editor has its answer. */
+void rp__settings_chosen(struct rp__acp_session *s, struct rp__json params, const struct rp__msg *m);
 /* The editor's choice, as far as it knows, is to hold for the next agent too. */
 void rp__settings_keep(struct rp__acp_session *s);
 void rp__settings_drop(struct rp__acp_session *s);
@@ -296,12 +359,14 @@ struct rp__acp {
   rp_durability updates;
   bool brief; /* new sessions tell it */
   void (*log)(void *ctx, const char *text);
+  void (*warn)(void *ctx, const char *text);
   void *log_ctx;
+  bool told_broken; /* that the agent says what is no message */
 
   struct rp__flow to_client, to_agent;
   struct rp__calls client, agent; /* requests of the editor and ours; of the agent */
   struct rp__helds held;
-  struct rp__earlies early;
+  struct rp__kepts early;
   struct rp__inbox *inbox;
   struct rp__acp_session *sessions;
   size_t n_sessions;
@@ -316,6 +381,7 @@ struct rp__acp {
   char *authenticate;
   int64_t deaths[RP_ACP_DEATHS];
   int64_t retry_at;
+  bool careful; /* one died while several were restored: now one after the other, so that it shows why */
   int status;
   unsigned told; /* messages of our own: each is one by itself */
   char why[500]; /* it was ended, in words */
@@ -339,11 +405,14 @@ void rp__acp_answer_error(struct rp__acp *a, struct rp__call *c, int code, const
 void rp__acp_answer_as(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m, int code, const char *why);
 void rp__acp_handle_client(struct rp__acp *a, const struct rp__msg *m);
 void rp__acp_log(struct rp__acp *a, const char *fmt, ...) RP_PRINTF(2, 3);
+void rp__acp_warn(struct rp__acp *a, const char *fmt, ...) RP_PRINTF(2, 3);
 int64_t rp__acp_now(struct rp__acp *a);
 
 /* from-client.c, from-agent.c: who says what */
 void rp__acp_from_client(struct rp__acp *a, const struct rp__msg *m);
 void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m);
+/* An update of a session's: written down, then sent. */
+void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m);
 /* A request of ours: begin it, write its params, end it. `id` gets the text. */
 struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__acp_session *s, int64_t ms,
                              rp__call_fn *done, struct rp__buf *out, struct rp__jw *ret_w);
@@ -388,9 +457,21 @@ void rp__restore_settled(struct rp__acp_session *s); /* the agent has all of it 
 /* The agent is gone: what was under way begins again with the next one. */
 void rp__restore_broken(struct rp__acp_session *s);
 void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why);
-void rp__restore_prompted(struct rp__acp_session *s);
-/* Whether an update of the agent's is only its own replay. */
-bool rp__restore_echoes(struct rp__acp_session *s, struct rp__json update);
+/* The agent died: true when a restoration may be why, and goes on otherwise with the next one. */
+bool rp__restore_blame(struct rp__acp *a);
+void rp__restore_wanted(struct rp__acp *a); /* begins all that is to be restored, or the next of it */
+
+/* repeat.c */
+void rp__repeat_begin(struct rp__acp_session *s);    /* the agent is told to load, or to resume */
+void rp__repeat_answered(struct rp__acp_session *s); /* … and has answered */
+void rp__repeat_end(struct rp__acp_session *s);      /* there is no more of it */
+/* Whether an update of the agent's is only its own replay, or may be: then it is kept, or dropped. */
+bool rp__repeat_takes(struct rp__acp_session *s, const struct rp__msg *m);
+void rp__repeat_prompted(struct rp__acp_session *s);
+void rp__repeat_asked(struct rp__acp_session *s, struct rp__json params); /* the agent asks the editor something */
+void rp__repeat_turn_ends(struct rp__acp_session *s); /* what was in doubt is delivered before, or dropped */
+/* What agents say of themselves at any time, and never as a part of the conversation. */
+bool rp__repeat_is_state(struct rp__json update);
 
 /* load.c */
 void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m);
@@ -399,11 +480,10 @@ void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg
 void rp__acp_unadopt(struct rp__acp *a, struct rp__call *c);
 struct rp__acp_session *rp__acp_adopt_early(struct rp__acp *a, struct rp__json sid);
 void rp__acp_not_found(struct rp__acp *a, struct rp__json id, struct rp__json params, const char *why);
-void rp__load_ready(struct rp__acp_session *s); /* the agent has it: now the editor */
+void rp__load_continue(struct rp__acp *a, const struct rp__msg *m); /* a session/new that goes on with an old one */
+void rp__load_ready(struct rp__acp_session *s);                     /* the agent has it: now the editor */
 void rp__load_pump(struct rp__acp_session *s);
 void rp__load_drop(struct rp__acp_session *s);
-/* The agent's `_meta` of an answer, with the rung. */
-void rp__load_write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta);
 
 /* fresh.c: session/new */
 void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m);

@@ -176,12 +176,11 @@ static void answer(struct rp__acp *a, struct rp__call *c, const struct rp__buf *
 
 /* ---- the agent's part ---- */
 
+/* Ours, or deleted: it is told before, or not at all. */
 static bool is_ours(struct rp__acp *a, struct rp__json sid)
 {
-  char *name RP_AUTOFREE = rp__json_dup(sid), id[RP_SCOPE_MAX + 1], found[RP_ID_MAX + 1];
-  if (!name || rp__acp_by_agent(a, sid)) return true;
-  rp__place_id("acp", name, id);
-  return rp_resolve(a->e, id, found, NULL) == 0 && strcmp(id, found) == 0;
+  char *name RP_AUTOFREE = rp__json_dup(sid), id[RP_ID_MAX + 1];
+  return !name || rp__acp_by_agent(a, sid) || rp__name_find(a, name, id) != RP_NAME_FREE;
 }
 
 static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
@@ -192,6 +191,7 @@ static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__ms
   if (!asked) return; /* it was cancelled */
   if (m && m->r.type == RP_RPC_RESULT) result = m->r.result;
   while (rp__json_next(rp__json_get(result, "sessions"), &it, NULL, &session)) {
+    if (asked->params && !rp__json_eq(rp__json_get(session, "cwd"), asked->params)) continue;
     if (is_ours(a, rp__json_get(session, "sessionId"))) continue;
     if (asked->text->n) rp__buf_char(asked->text, ',');
     rp__buf_add(asked->text, session.p, session.n);
@@ -211,6 +211,7 @@ static void ask_agent(struct rp__acp *a, struct rp__call *asked, struct rp__json
   }
   c->peer = asked;
   asked->peer = c;
+  asked->params = rp__json_dup(cwd); /* the agent may not filter */
   rp__jw_object(&w);
   if (cwd.type == RP_JSON_STRING) {
     rp__jw_key(&w, "cwd");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session/load and session/resume: the agent gets the session back (restore.c), then the editor. A load's history goes
- * out in steps, as fast as the editor takes it, and the answer behind it.
+ * session/load and session/resume, and the session/new of --continue: the agent gets the session back (restore.c), then
+ * the editor. A load's history goes out in steps, as fast as the editor takes it, and the answer behind it.
  */
 #include "bridge/acp/impl.h"
 
@@ -120,7 +120,7 @@ void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg
   }
   if (!c->s) c->s = adopt(a, c);
   if (c->s) rp__early_release(c->s);
-  if (c->s) rp__acp_learn(c->s, result);
+  if (c->s) rp__settings_begin(c->s, result);
   rp__acp_forward(a, RP_ACP_CLIENT, m->line);
 }
 
@@ -201,6 +201,40 @@ void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_session_end(s, "not loaded");
 }
 
+/* ---- --continue ---- */
+
+/* Begun by a session/new whose answer the editor did not wait for. */
+static struct rp__acp_session *continuing(const struct rp__acp *a)
+{
+  struct rp__acp_session *s = a->sessions;
+  while (s && !s->continues) s = s->next;
+  return s;
+}
+
+void rp__load_continue(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__acp_session *s = continuing(a);
+  rp_error why = {0};
+  if (s) {
+    load_open(a, m, s, false);
+    return;
+  }
+  if (rp__acp_session_resume(a, a->continue_id, false, &s, &why)) {
+    rp__acp_fail(a, m->r.id, &why);
+    return;
+  }
+  s->continues = true;
+  if (!begin(a, m, s, false)) rp__acp_session_end(s, "not continued");
+}
+
+/* Only the first: until it is answered the next try continues it. */
+static void continued(struct rp__acp_session *s)
+{
+  s->continues = false;
+  free(s->a->continue_id);
+  s->a->continue_id = NULL;
+}
+
 /* ---- the answer ---- */
 
 /* As the agent told them, with the one that is set since then. */
@@ -238,12 +272,12 @@ static void write_agents(struct rp__jw *w, const struct rp__acp_session *s, stru
       rp__acp_copy_member(w, key, rp__json_trusted(s->config, strlen(s->config)));
     else if (!rp__json_eq(key, "sessionId"))
       rp__acp_copy_member(w, key, value);
-    else if (s->rung != RP_RUNG_NEW)
+    else if (s->rung != RP_RUNG_NEW && !s->continues)
       rp__jw_kstr(w, "sessionId", s->client_sid);
   }
 }
 
-void rp__load_write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta)
+static void write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta)
 {
   struct rp__json_iter it = {0};
   struct rp__json key, value;
@@ -265,13 +299,15 @@ static void answer(struct rp__acp_session *s)
   struct rp__jw w = rp__rpc_begin_result(&out, rp__call_id(s->asked));
   if (s->answer) result = rp__json_trusted(s->answer, strlen(s->answer));
   rp__jw_object(&w);
+  if (s->continues) rp__jw_kstr(&w, "sessionId", s->client_sid);
   if (s->rung == RP_RUNG_LIVE)
     write_live(&w, s);
   else
     write_agents(&w, s, result);
-  rp__load_write_meta(&w, s, rp__json_get(result, "_meta"));
+  write_meta(&w, s, rp__json_get(result, "_meta"));
   rp__jw_end_object(&w);
   rp__rpc_end(&w);
+  if (s->continues) continued(s);
   rp__acp_answer(s->a, s->asked, &out);
 }
 

@@ -5,7 +5,8 @@
 
 #include "bridge/acp/note.h"
 
-#define RP_NOTE_ID_MAX 512 /* bytes of an id in an event; a longer one is cut and made unique by a hash */
+#define RP_NOTE_OURS "reprise-" /* how ids of messages begin that no agent said */
+#define RP_NOTE_ID_MAX 512      /* bytes of an id in an event; a longer one is cut and made unique by a hash */
 
 /* Empties the notes and says how durable they shall be. */
 void rp__notes_begin(struct rp__notes *n, rp_durability d);
@@ -25,6 +26,9 @@ void rp__note_end_stream(struct rp__book *b, struct rp__notes *out);
 
 /* Never 0. Of a string's text; of anything else's bytes. */
 uint64_t rp__note_hash(struct rp__json v);
+
+/* Whether a message with that id is the proxy's own word to the editor: no agent said it. */
+bool rp__note_is_ours(struct rp__json message_id);
 
 /* tool_call and tool_call_update; false: not as ACP has it, nothing was written. */
 bool rp__note_tool(struct rp__book *b, struct rp__json update, bool first, struct rp__notes *out);

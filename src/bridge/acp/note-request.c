@@ -29,6 +29,12 @@ static const struct method *find_method(struct rp__json name)
   return m;
 }
 
+/* As a number and as a string they are two. */
+static uint64_t hash_id(struct rp__json id)
+{
+  return id.type == RP_JSON_STRING ? rp__note_hash(id) : ~rp__note_hash(id) | 1;
+}
+
 /* The options that mean yes, so that the answer, which names one, can be read. */
 static void remember_options(struct rp__book_asked *a, struct rp__json options)
 {
@@ -85,7 +91,7 @@ int rp__note_request(struct rp__book *b, struct rp__json id, struct rp__json met
   const struct method *m = find_method(method);
   rp__notes_begin(out, m->durability);
   if (method.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "method", "method must be a string");
-  struct rp__book_asked *a = rp__book_asked_add(b, rp__note_hash(id));
+  struct rp__book_asked *a = rp__book_asked_add(b, hash_id(id));
   a->turn = b->turn;
   if (m->ask == PERMISSION) remember_options(a, rp__json_get(params, "options"));
   struct rp__jw w = rp__note_begin(out, m->ask ? kinds[m->ask] : "x-acp-request");
@@ -128,7 +134,7 @@ int rp__note_answer(struct rp__book *b, struct rp__json id, const char *method, 
   const struct method *m = methods;
   while (m->name && strcmp(m->name, method) != 0) m++;
   rp__notes_begin(out, m->durability);
-  struct rp__book_asked *a = rp__book_asked(b, rp__note_hash(id));
+  struct rp__book_asked *a = rp__book_asked(b, hash_id(id));
   struct rp__jw w = rp__note_begin(out, m->ask ? kinds[m->ask] : "x-acp-answer");
   rp__note_id(&w, "id", prefixes[m->ask], a ? a->turn : b->turn, id);
   if (m->ask)

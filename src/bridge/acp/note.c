@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "bridge/line.h"
+#include "bridge/utf8.h"
 #include "json/text.h"
 
 #define NOTES_BYTES (RP_LINE_MAX + (size_t)1024 * 1024) /* the longest line, and what is written around it */
@@ -113,11 +114,29 @@ uint64_t rp__note_hash(struct rp__json v)
   return h ? h : 1;
 }
 
+bool rp__note_is_ours(struct rp__json id)
+{
+  static const char ours[] = RP_NOTE_OURS;
+  return id.type == RP_JSON_STRING && id.n > sizeof ours && memcmp(id.p + 1, ours, sizeof ours - 1) == 0;
+}
+
+/* Of JSON-RPC's ids 1 and "1" are two: a string that looks like another id, or begins with a quote, keeps its quotes.
+ */
+static bool is_ambiguous(struct rp__json id)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(id.n + 1);
+  struct rp__json v;
+  if (rp__json_text(id, &text) || !text.n) return false;
+  return text.p[0] == '"' || rp__json_parse(text.p, text.n, NULL, &v, NULL) == 0;
+}
+
 void rp__note_id(struct rp__jw *w, const char *name, char prefix, int64_t turn, struct rp__json id)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(id.n + 64), cut RP_AUTOBUF = RP_BUF(RP_NOTE_ID_MAX);
   rp__buf_printf(&text, "%c%lld:", prefix, (long long)turn);
-  if (id.type == RP_JSON_STRING)
+  if (id.type == RP_JSON_STRING && prefix != 't' && is_ambiguous(id))
+    rp__buf_add(&text, id.p, id.n);
+  else if (id.type == RP_JSON_STRING)
     rp__json_text(id, &text);
   else
     rp__buf_add(&text, id.p ? id.p : "", id.n);
@@ -168,7 +187,7 @@ void rp__note_end_stream(struct rp__book *b, struct rp__notes *out)
 /* Only an id that the journal takes names a message; any other is kept with the rest. */
 static void read_message_id(struct rp__json v, char ret[RP_BOOK_ID_MAX + 1])
 {
-  bool ok = v.type == RP_JSON_STRING && v.n > 2 && v.n <= RP_BOOK_ID_MAX;
+  bool ok = v.type == RP_JSON_STRING && v.n > 2 && v.n <= RP_BOOK_ID_MAX && rp__utf8_ok(v.p, v.n);
   if (ok) memcpy(ret, v.p, v.n);
   ret[ok ? v.n : 0] = '\0';
 }
@@ -299,17 +318,33 @@ int rp__note_update(struct rp__book *b, struct rp__json update, struct rp__notes
   return rc;
 }
 
+int rp__note_choice(const char *update, const char *member, struct rp__json value, const char *by,
+                    struct rp__notes *out, rp_error *err)
+{
+  rp__notes_begin(out, RP_DISK);
+  struct rp__jw w = rp__note_begin(out, "x-acp-update");
+  rp__jw_key(&w, "update");
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "sessionUpdate", update);
+  rp__jw_key(&w, member);
+  rp__jw_value(&w, value);
+  rp__jw_end_object(&w);
+  if (by) rp__jw_kstr(&w, "by", by);
+  rp__note_end(out, &w);
+  return rp__notes_finish(out, err);
+}
+
 /* ---- the end of a turn ---------------------------------------------------------------------- */
 
-int rp__note_turn_end(struct rp__book *b, struct rp__json result, struct rp__json error, struct rp__notes *out,
-                      rp_error *err)
+int rp__note_turn_end(struct rp__book *b, int64_t turn, struct rp__json result, struct rp__json error,
+                      struct rp__notes *out, rp_error *err)
 {
   static const char *const known[] = {"stopReason", NULL};
   struct rp__book_stream before = b->stream;
   rp__notes_begin(out, RP_DISK);
   rp__note_end_stream(b, out);
   struct rp__jw w = rp__note_begin(out, "x-acp-turn");
-  rp__jw_ki64(&w, "turn", b->turn);
+  rp__jw_ki64(&w, "turn", turn);
   if (error.type) {
     rp__jw_key(&w, "error");
     rp__jw_value(&w, error);

@@ -70,13 +70,16 @@ int rp__note_update(struct rp__book *b, struct rp__json update, struct rp__notes
 /* A call whose agent died: the editor reads that it failed, the ledger that nobody knows. */
 int rp__note_cut_off(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err);
 /* The end of a turn: its stop reason, or an error's message. */
-int rp__note_turn_end(struct rp__book *b, struct rp__json result, struct rp__json error, struct rp__notes *out,
-                      rp_error *err);
+int rp__note_turn_end(struct rp__book *b, int64_t turn, struct rp__json result, struct rp__json error,
+                      struct rp__notes *out, rp_error *err);
 /* A request of the agent's to the editor (permission, fs, terminal, elicitation) and what came back. */
 int rp__note_request(struct rp__book *b, struct rp__json id, struct rp__json method, struct rp__json params,
                      struct rp__notes *out, rp_error *err);
 int rp__note_answer(struct rp__book *b, struct rp__json id, const char *method, struct rp__json result,
                     struct rp__json error, struct rp__notes *out, rp_error *err);
+/* A mode or an option that is set: told as the update of it that agents send. `by`: who chose it, or NULL. */
+int rp__note_choice(const char *update, const char *member, struct rp__json value, const char *by,
+                    struct rp__notes *out, rp_error *err);
 /*
  * Bodies over the store's limits (bytes or levels) or with duplicate keys go to blobs of the session; the event keeps
  * where (`acp_blob`) and what facets read of it (decision 16). RP_E_TOO_LARGE: deeper than can be read back.

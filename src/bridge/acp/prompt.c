@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns: a prompt is in the journal before the agent sees it, and its end before the editor does. */
 #include "bridge/acp/impl.h"
+#include "bridge/acp/note-impl.h"
 
 #include "base/clock.h"
 
@@ -115,7 +116,7 @@ static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m
     e[0] = e[1];
     e[1] = swap;
   }
-  rp__edit_line(room, m->line, e, n);
+  rp__edit_line(room, m->text, e, n);
   return room->err || name.err ? (struct rp__str){0} : (struct rp__str){room->p, room->n};
 }
 
@@ -152,12 +153,13 @@ void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__ac
     return;
   }
   c->s = s;
+  c->turn = s->book.turn;
   c->brief = x.brief;
   c->history = x.history;
   if (x.brief) s->brief_due = false;
   if (x.history) s->history_sent = true;
   s->running++;
-  rp__restore_prompted(s);
+  rp__repeat_prompted(s);
   if (rc)
     rp__acp_forward(a, RP_ACP_AGENT, line);
   else
@@ -170,11 +172,14 @@ void rp__acp_prompted(struct rp__acp *a, struct rp__call *c, const struct rp__ms
   struct rp__json none = {0};
   struct rp__acp_session *s = c->s;
   rp__notes_init(&notes);
-  if (s && s->running) s->running--;
+  if (s && s->running && !--s->running) rp__repeat_turn_ends(s);
+  if (s && m->r.type == RP_RPC_RESULT) s->least = RP_RUNG_RESUME;
   if (s && c->history) history_answered(s, m->r.type == RP_RPC_RESULT);
   if (s && c->brief && m->r.type != RP_RPC_RESULT) s->brief_due = true; /* it goes with the next one */
   bool deep = m->r.odd == RP_RPC_DEEP; /* of such an answer only that it came is written down */
-  int rc = s ? rp__note_turn_end(&s->book, deep ? none : m->r.result, deep ? none : m->r.error, &notes, NULL) : 0;
+  if (s) rp__store_settle(a); /* if something of the turn can't be stored, the journal says so before its end */
+  int rc = 0;
+  if (s) rc = rp__note_turn_end(&s->book, c->turn, deep ? none : m->r.result, deep ? none : m->r.error, &notes, NULL);
   notes.odd = deep ? RP_RPC_PLAIN : m->r.odd;
   if (s && !rc)
     rp__store_put(s, &notes, &a->to_client, m->line);
@@ -224,7 +229,7 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
     rp__jw_kstr(&w, "description", text);
   } else {
     char id[64];
-    snprintf(id, sizeof id, "reprise-%llx-%u", (unsigned long long)rp__wall(&rp__system_clock), s->a->told++);
+    snprintf(id, sizeof id, RP_NOTE_OURS "%llx-%u", (unsigned long long)rp__wall(&rp__system_clock), s->a->told++);
     rp__jw_kstr(&w, "messageId", id); /* else it would be joined to what the agent said last */
     rp__jw_key(&w, "content");
     rp__jw_object(&w);
@@ -241,17 +246,10 @@ static void fail_tools(struct rp__acp_session *s)
 {
   for (size_t i = 0; i < s->n_tools; i++) {
     struct rp__buf update RP_AUTOBUF = RP_BUF(16 * RP_ACP_SID);
-    struct rp__jw w = RP_JW(&update);
-    rp__jw_object(&w);
-    rp__jw_kstr(&w, "sessionUpdate", "tool_call_update");
-    rp__jw_key(&w, "toolCallId");
-    rp__jw_raw(&w, s->tools[i], strlen(s->tools[i]));
-    rp__jw_kstr(&w, "status", "failed");
-    rp__jw_end_object(&w);
+    rp__tools_write_failed(s, i, &update);
     put_update(s, &update, rp__note_cut_off);
-    free(s->tools[i]);
   }
-  s->n_tools = 0;
+  rp__tools_done(s);
 }
 
 /* The journal has why; the editor sees a turn that ended. */
@@ -269,7 +267,8 @@ static void end_prompt(struct rp__acp_session *s, struct rp__call *c, const char
   rp__jw_object(&e);
   rp__jw_kstr(&e, "message", text);
   rp__jw_end_object(&e);
-  if (!out.err && !error.err && !rp__note_turn_end(&s->book, none, rp__json_trusted(error.p, error.n), &notes, NULL))
+  if (!out.err && !error.err &&
+      !rp__note_turn_end(&s->book, c->turn, none, rp__json_trusted(error.p, error.n), &notes, NULL))
     rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){out.p, out.n});
   else
     rp__acp_send(s->a, RP_ACP_CLIENT, &out);
@@ -280,6 +279,7 @@ static void end_prompt(struct rp__acp_session *s, struct rp__call *c, const char
 void rp__acp_turn_broken(struct rp__acp_session *s, const char *text)
 {
   struct rp__acp *a = s->a;
+  if (s->running) rp__repeat_turn_ends(s);
   fail_tools(s);
   if (s->running) rp__acp_tell(s, "The agent ended", text, true);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {

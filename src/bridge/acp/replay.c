@@ -52,6 +52,29 @@ int rp__replay_new(rp_session *s, const struct rp__replay_options *o, struct rp_
   return 0;
 }
 
+static int read_last(struct rp__replay *r, int state, const char *member, struct rp__buf *out, rp_error *err)
+{
+  if (!r->survey.last[state]) return 0;
+  int rc = rp__past_read(&r->past, r->survey.last[state], &r->scratch, err);
+  if (rc) return rc;
+  struct rp__json body = rp__json_trusted(r->scratch.p, r->scratch.n);
+  struct rp__json value = rp__json_get(rp__json_get(body, "update"), member);
+  if (value.type) rp__buf_add(out, value.p, value.n);
+  return out->err ? rp__fail(err, out->err, "modes or options do not fit") : 0;
+}
+
+int rp__replay_settings(rp_session *s, struct rp__buf *mode, struct rp__buf *options, rp_error *err)
+{
+  const struct rp__replay_options o = {0};
+  struct rp__replay *r = NULL;
+  int rc = rp__replay_new(s, &o, &r, err);
+  if (rc) return rc;
+  rc = read_last(r, RP_STATE_MODE, "currentModeId", mode, err);
+  if (!rc) rc = read_last(r, RP_STATE_CONFIG, "configOptions", options, err);
+  rp__replay_free(r);
+  return rc;
+}
+
 /* ---- updates as they came ------------------------------------------------------------------------- */
 
 /* What is kept elsewhere stands here only when it made no sense; a notice is of its moment. */

@@ -29,6 +29,9 @@ void rp__replay_free(struct rp__replay *r);
 /* Emits the next updates; *ret_more: there are others. */
 int rp__replay_step(struct rp__replay *r, rp__update_fn *emit, void *ctx, bool *ret_more, rp_error *err);
 
+/* The mode and the options that the journal tells of last: raw JSON of their values. Nothing is added where none. */
+int rp__replay_settings(rp_session *s, struct rp__buf *mode, struct rp__buf *options, rp_error *err);
+
 /*
  * The history for a model: newest kept, at most `max` bytes (RP_E_LIMIT below 8 KiB), tools with unknown outcome named.
  * Nothing is added when there is none.
@@ -36,22 +39,24 @@ int rp__replay_step(struct rp__replay *r, rp__update_fn *emit, void *ctx, bool *
 int rp__history_text(rp_session *s, size_t max, struct rp__buf *out, rp_error *err);
 
 /*
- * The texts of the journal's newest messages, for knowing them again when an agent replays late.
+ * The texts of the journal's newest messages, for knowing them again when an agent replays late. `end`: the last event
+ * that counts; < 0: as far as the journal goes now.
  */
 struct rp__echo;
-int rp__echo_new(rp_session *s, struct rp__echo **ret, rp_error *err);
+int rp__echo_new(rp_session *s, int64_t end, struct rp__echo **ret, rp_error *err);
 void rp__echo_free(struct rp__echo *e);
 /*
  * Whether an update says only what the journal has: then it is no news. Each place of the journal is known again once,
- * and none before it afterwards, so ask for every update in the order in which they come. State updates are always
- * news.
+ * so ask for every update in the order in which they come. State updates are always news.
  */
 bool rp__echo_known(struct rp__echo *e, struct rp__json update);
-/* The same while there may be news too: only what comes next in the journal is known, and no short beginnings. */
+/* The same during a turn: only what comes next in the journal is known, and no short beginnings. */
 bool rp__echo_next(struct rp__echo *e, struct rp__json update);
 /* It was news: a call with an old one's id is not the old one. */
 void rp__echo_news(struct rp__echo *e, struct rp__json update);
-bool rp__echo_begun(const struct rp__echo *e); /* something was known again */
-bool rp__echo_over(const struct rp__echo *e);  /* … and so were all messages that can be */
+bool rp__echo_cut(const struct rp__echo *e);     /* the journal has more than is remembered */
+bool rp__echo_begun(const struct rp__echo *e);   /* something was known again */
+bool rp__echo_halfway(const struct rp__echo *e); /* … and the last of it was a part of a message */
+bool rp__echo_over(const struct rp__echo *e);    /* … and so were all messages that can be */
 
 #endif

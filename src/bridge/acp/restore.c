@@ -33,6 +33,13 @@ static bool possible(const struct rp__acp_session *s, enum rp__rung rung)
 
 static void try_rungs(struct rp__acp_session *s);
 
+static size_t restoring(const struct rp__acp *a)
+{
+  size_t n = 0;
+  for (const struct rp__acp_session *s = a->sessions; s; s = s->next) n += s->state == RP_ACP_RESTORING;
+  return n;
+}
+
 /* ---- done ---- */
 
 static void put_restored(struct rp__acp_session *s)
@@ -51,7 +58,7 @@ static void put_restored(struct rp__acp_session *s)
 void rp__restore_settled(struct rp__acp_session *s)
 {
   s->quiet_at = s->quiet_max = 0;
-  s->swallow = s->wanted = s->live = false;
+  s->wanted = s->live = false;
   s->tries = 0;
   if (s->state == RP_ACP_RESTORING) rp__acp_move(s, RP_ACP_LIVE);
   if (s->asked)
@@ -65,26 +72,8 @@ void rp__restore_settled(struct rp__acp_session *s)
 static void listen_for_echo(struct rp__acp_session *s)
 {
   int64_t now = rp__acp_now(s->a);
-  s->swallow = false;
   s->quiet_at = now + RP_ACP_QUIET_MS;
   s->quiet_max = now + RP_ACP_QUIET_MAX_MS;
-}
-
-static void drop_echo(struct rp__acp_session *s)
-{
-  rp__echo_free(s->echo);
-  s->echo = NULL;
-  s->echo_late = false;
-  s->echo_prompts = 0;
-}
-
-/* All that is repeated is counted from the first update on. */
-static void begin_swallowing(struct rp__acp_session *s)
-{
-  rp_error why = {0};
-  drop_echo(s);
-  s->swallow = true;
-  if (s->h && rp__echo_new(s->h, &s->echo, &why)) rp__acp_log(s->a, "session %s: %s", s->id, why.message);
 }
 
 static void restored(struct rp__acp_session *s, struct rp__json result)
@@ -98,13 +87,15 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
   s->bound = true;
   if (other) rp__early_release(s);
   if (other) rp__acp_owe_history(s);
+  if (other && s->h) rp__name_put(s->a, s->agent_sid, s->id);
   free(s->answer);
   s->answer = NULL;
   rp__acp_keep(&s->answer, result);
-  rp__acp_learn(s, result);
+  rp__settings_begin(s, result);
   s->other_agent = false;
   put_restored(s);
-  if (s->rung == RP_RUNG_LOAD)
+  rp__repeat_answered(s);
+  if (s->rung == RP_RUNG_LOAD || (s->rung == RP_RUNG_RESUME && s->echo && rp__echo_begun(s->echo)))
     listen_for_echo(s);
   else
     rp__settings_again(s);
@@ -114,7 +105,8 @@ void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const 
 {
   struct rp__acp *a = s->a;
   struct rp__call *asked = s->asked;
-  s->wanted = s->live = s->swallow = s->bound = false;
+  rp__repeat_end(s);
+  s->wanted = s->live = s->bound = false;
   s->tries = 0;
   s->quiet_at = s->quiet_max = 0;
   rp__acp_move(s, RP_ACP_COLD);
@@ -147,8 +139,7 @@ static void on_restored(struct rp__acp *a, struct rp__call *c, const struct rp__
   } else if (s->rung == RP_RUNG_NEW) {
     rp__restore_fail(s, m, m ? "the agent began no new session" : "the agent did not answer in time");
   } else {
-    s->swallow = false;
-    drop_echo(s);
+    rp__repeat_end(s);
     s->bound = s->live;
     s->rung++;
     try_rungs(s);
@@ -167,7 +158,7 @@ static void ask(struct rp__acp_session *s)
   }
   bool fresh = s->rung == RP_RUNG_NEW;
   s->bound = !fresh;
-  if (s->rung == RP_RUNG_LOAD) begin_swallowing(s);
+  if (!fresh) rp__repeat_begin(s);
   rp__acp_write_params(&w, params, fresh ? NULL : s->agent_sid, true);
   rp__acp_asked(s->a, c, &out, &w);
 }
@@ -184,24 +175,60 @@ static void try_rungs(struct rp__acp_session *s)
 
 void rp__restore_begin(struct rp__acp_session *s)
 {
+  if (s->state == RP_ACP_COLD && s->a->careful && restoring(s->a)) {
+    s->wanted = true; /* its turn comes */
+    return;
+  }
   s->live = s->state == RP_ACP_LIVE;
   if (!rp__acp_move(s, RP_ACP_RESTORING)) return;
   free(s->answer);
   s->answer = NULL;
   s->wanted = true;
   if (!s->live) rp__settings_keep(s);
-  s->rung = s->live && s->running ? RP_RUNG_LIVE : RP_RUNG_RESUME; /* a turn is not disturbed */
+  s->rung = s->live && s->running ? RP_RUNG_LIVE : s->least; /* a turn is not disturbed */
   try_rungs(s);
 }
 
 void rp__restore_broken(struct rp__acp_session *s)
 {
-  if (s->state == RP_ACP_RESTORING) s->tries++;
+  if (s->state == RP_ACP_RESTORING && s->rung == RP_RUNG_NEW) s->tries++;
   s->wanted = s->wanted || s->state == RP_ACP_LIVE;
-  s->bound = s->live = s->swallow = s->history_sent = false;
+  s->bound = s->live = s->history_sent = false;
   s->quiet_at = s->quiet_max = 0;
-  drop_echo(s);
+  rp__repeat_end(s);
   if (s->state == RP_ACP_LIVE || s->state == RP_ACP_RESTORING) rp__acp_move(s, RP_ACP_COLD);
+}
+
+/* ---- agents that die of it ---- */
+
+/* One death is enough to know that a rung does not hold. Where several may be the reason, it shows the next time. */
+bool rp__restore_blame(struct rp__acp *a)
+{
+  bool any = false;
+  if (restoring(a) > 1 && !a->careful) {
+    a->careful = true;
+    return true;
+  }
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
+    if (s->state != RP_ACP_RESTORING || s->rung >= RP_RUNG_NEW) continue;
+    s->least = s->rung + 1;
+    any = true;
+  }
+  return any;
+}
+
+void rp__restore_wanted(struct rp__acp *a)
+{
+  struct rp__acp_session *s = NULL;
+  while (a->agent_state == RP_AGENT_UP && !(a->careful && restoring(a))) {
+    for (s = a->sessions; s && !(s->wanted && s->state == RP_ACP_COLD);) s = s->next;
+    if (!s) break;
+    if (s->tries >= RP_ACP_TRIES)
+      rp__restore_fail(s, NULL, "agents keep ending while they get this session back");
+    else
+      rp__restore_begin(s);
+  }
+  if (a->agent_state == RP_AGENT_UP && !s && !restoring(a)) a->careful = false;
 }
 
 static void quiet(struct rp__acp_session *s)
@@ -213,55 +240,4 @@ static void quiet(struct rp__acp_session *s)
 void rp__restore_tick(struct rp__acp_session *s, int64_t now)
 {
   if (s->quiet_at && (s->quiet_at <= now || s->quiet_max <= now)) quiet(s);
-}
-
-/* ---- echoes ---- */
-
-static bool is(struct rp__json update, const char *what)
-{
-  return rp__json_eq(rp__json_get(update, "sessionUpdate"), what);
-}
-
-/* What agents say of themselves at any time, and never as a part of the conversation. */
-static bool is_state(struct rp__json update)
-{
-  static const char *const states[] = {"available_commands_update", "current_mode_update", "config_option_update",
-                                       "session_info_update",       "usage_update",        "notice"};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(states); i++)
-    if (is(update, states[i])) return true;
-  return false;
-}
-
-/*
- * Until the next prompt the agent has nothing to say but its replay. During that turn an answer must not be lost for
- * being the same as an old one: only what is next in order is dropped, and only once the replay is seen to be late.
- * What is next and comes behind the turn is late.
- */
-bool rp__restore_echoes(struct rp__acp_session *s, struct rp__json update)
-{
-  bool loading = s->state == RP_ACP_RESTORING && s->rung == RP_RUNG_LOAD;
-  if (s->echo && !s->echo_prompts) rp__echo_known(s->echo, update); /* it keeps its place */
-  if (s->swallow) return true;
-  if (is_state(update) || (!s->echo && !loading)) return false;
-  if (s->quiet_at) s->quiet_at = RP_MIN(rp__acp_now(s->a) + RP_ACP_QUIET_MS, s->quiet_max);
-  if (loading || !s->echo_prompts) {
-    s->echo_late = true;
-    return true;
-  }
-  bool user = is(update, "user_message_chunk"); /* agents do not speak for the user, except in a replay */
-  if (!user && !s->echo_late && s->running) {
-    rp__echo_news(s->echo, update);
-    return false;
-  }
-  bool next = rp__echo_next(s->echo, update);
-  s->echo_late = s->echo_late || next;
-  return next || user;
-}
-
-/* There is no more of it when all was told, or nothing, or when a whole turn has passed. */
-void rp__restore_prompted(struct rp__acp_session *s)
-{
-  if (!s->echo) return;
-  bool due = !rp__echo_over(s->echo) && (s->echo_late || rp__echo_begun(s->echo));
-  if (s->echo_prompts++ || !due) drop_echo(s);
 }

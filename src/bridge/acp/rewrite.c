@@ -21,7 +21,7 @@ struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char
   if (!from || !to || strcmp(from, to) == 0 || !rp__json_eq(sid, from)) return m->line;
   struct rp__jw w = RP_JW(&name);
   rp__jw_str(&w, to);
-  rp__rpc_splice(room, m->line, sid, (struct rp__str){name.p, name.n});
+  rp__rpc_splice(room, m->text, sid, (struct rp__str){name.p, name.n});
   if (name.err || room->err) return (struct rp__str){0};
   return (struct rp__str){room->p, room->n};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions of the proxy: what the editor calls them, what the agent does, and their journal. */
 #include "bridge/acp/impl.h"
+#include "bridge/utf8.h"
 
 #define META_BYTES ((size_t)48 << 10)
 #define SUFFIX_MAX 1000 /* sessions of one name, for agents that count from one in each process */
@@ -49,7 +50,9 @@ struct rp__acp_session *rp__acp_session_new(struct rp__acp *a, const char *clien
     return NULL;
   }
   struct rp__acp_session *s = calloc(1, sizeof *s);
-  char *sid = strdup(client_sid);
+  struct rp__buf name RP_AUTOBUF = RP_BUF(3 * RP_ACP_SID);
+  rp__utf8_mend(&name, client_sid, strlen(client_sid)); /* as the editor reads it */
+  char *sid = rp__buf_take(&name);
   if (!s || !sid) {
     free(s);
     free(sid);
@@ -77,14 +80,16 @@ void rp__acp_session_free(struct rp__acp_session *s)
   rp__calls_forget(&a->client, s);
   rp__calls_forget(&a->agent, s);
   rp__held_fail(a, s, RP_ACP_E_INTERNAL, "the session was closed");
-  rp__echo_free(s->echo);
+  rp__repeat_end(s);
+  rp__kepts_done(&s->later);
   rp_session_free(s->h);
-  for (size_t i = 0; i < s->n_tools; i++) free(s->tools[i]);
+  rp__tools_done(s);
   free(s->client_sid);
   free(s->agent_sid);
   free(s->params);
   free(s->modes);
   free(s->config);
+  free(s->config_began);
   free(s->mode);
   rp__settings_drop(s);
   free(s->answer);
@@ -110,42 +115,13 @@ bool rp__acp_set_agent_sid(struct rp__acp_session *s, struct rp__json sid)
 
 /* ---- what updates tell ---- */
 
-static void open_tool(struct rp__acp_session *s, struct rp__json id)
-{
-  if (s->n_tools == RP_ACP_TOOLS || id.n > RP_ACP_SID) return;
-  for (size_t i = 0; i < s->n_tools; i++)
-    if (strlen(s->tools[i]) == id.n && memcmp(s->tools[i], id.p, id.n) == 0) return;
-  s->tools[s->n_tools] = strndup(id.p, id.n);
-  if (s->tools[s->n_tools]) s->n_tools++;
-}
-
-static void close_tool(struct rp__acp_session *s, struct rp__json id)
-{
-  for (size_t i = 0; i < s->n_tools; i++) {
-    if (strlen(s->tools[i]) != id.n || memcmp(s->tools[i], id.p, id.n) != 0) continue;
-    free(s->tools[i]);
-    s->tools[i] = s->tools[--s->n_tools];
-    return;
-  }
-}
-
-static void learn_tool(struct rp__acp_session *s, struct rp__json update, bool begins)
-{
-  struct rp__json id = rp__json_get(update, "toolCallId"), status = rp__json_get(update, "status");
-  if (id.type != RP_JSON_STRING) return;
-  if (rp__json_eq(status, "completed") || rp__json_eq(status, "failed"))
-    close_tool(s, id);
-  else if (begins || status.type == RP_JSON_STRING)
-    open_tool(s, id);
-}
-
 void rp__acp_learn_update(struct rp__acp_session *s, struct rp__json update)
 {
   struct rp__json what = rp__json_get(update, "sessionUpdate");
   if (rp__json_eq(what, "tool_call"))
-    learn_tool(s, update, true);
+    rp__tools_learn(s, update, true);
   else if (rp__json_eq(what, "tool_call_update"))
-    learn_tool(s, update, false);
+    rp__tools_learn(s, update, false);
   else if (rp__json_eq(what, "current_mode_update"))
     rp__acp_keep(&s->mode, rp__json_get(update, "currentModeId"));
   else if (rp__json_eq(what, "config_option_update"))
@@ -249,6 +225,8 @@ int rp__acp_session_reopen(struct rp__acp_session *s, rp_error *err)
     rp__buf_reset(&meta);
     if (write_meta(s, params, false, &meta)) return rp__fail_nomem(err);
   }
+  rp__utf8_mend_buf(&meta);
+  if (meta.err) return rp__fail_nomem(err);
   return start(s, meta.p, err);
 }
 
@@ -307,6 +285,26 @@ void rp__acp_session_begin(struct rp__acp_session *s, struct rp__json params)
   put_name(s);
 }
 
+/* What was said so far is missing: that comes first, with the agent's name. */
+int rp__acp_session_begin_late(struct rp__acp_session *s, rp_error *err)
+{
+  s->open_at = rp__acp_now(s->a) + RP_ACP_OPEN_MS;
+  if (exists(s->a, s->id))
+    return rp__fail(err, RP_E_HELD, "the journal has another session '%s', which is not this one", s->id);
+  int rc = rp__acp_session_reopen(s, err);
+  if (!rc) rp__acp_put_provider(s);
+  return rc;
+}
+
+void rp__acp_sessions_retry(struct rp__acp *a)
+{
+  int64_t now = rp__acp_now(a);
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
+    rp_error why = {0};
+    if (!s->h && s->state != RP_ACP_TAKEN && s->open_at <= now) rp__acp_session_begin_late(s, &why);
+  }
+}
+
 /* ---- one that the journal has ---- */
 
 struct found {
@@ -363,7 +361,7 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
   char id[RP_SCOPE_MAX + 1];
   const char *wire = by_wire ? ref : NULL;
   if (wire) {
-    rp__place_id("acp", wire, id);
+    rp__name_find(a, wire, id);
     f.want = ref = id;
   }
   int rc = rp_show(a->e, ref, on_found, &f, err);
@@ -383,6 +381,7 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
     return rc;
   }
   read_provider(s, &f);
+  s->recall = true;
   *ret = s;
   return 0;
 }
@@ -390,6 +389,7 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
 void rp__acp_session_end(struct rp__acp_session *s, const char *reason)
 {
   rp_error why = {0};
+  rp__tools_leave(s);
   rp__store_settle(s->a);
   if (s->h && s->state != RP_ACP_TAKEN && rp_end(s->h, reason, &why))
     rp__acp_log(s->a, "session %s: %s", s->id, why.message);

@@ -26,6 +26,9 @@ static struct rp__json mode_of(const struct rp__acp_session *s)
   return s->mode ? raw(s->mode) : rp__json_get(raw(s->modes), "currentModeId");
 }
 
+static const char mode_update[] = "current_mode_update", mode_member[] = "currentModeId";
+static const char config_update[] = "config_option_update", config_member[] = "configOptions";
+
 /* ---- what is known ---- */
 
 static void replace(char **slot, struct rp__json value)
@@ -43,7 +46,16 @@ void rp__acp_learn(struct rp__acp_session *s, struct rp__json result)
     free(s->mode);
     s->mode = NULL;
   }
-  if (config.type == RP_JSON_ARRAY) replace(&s->config, config);
+  if (config.type != RP_JSON_ARRAY) return;
+  replace(&s->config, config);
+  if (!s->config_began) rp__acp_keep(&s->config_began, config);
+}
+
+void rp__settings_begin(struct rp__acp_session *s, struct rp__json result)
+{
+  struct rp__json config = rp__json_get(result, "configOptions");
+  if (config.type == RP_JSON_ARRAY) replace(&s->config_began, config);
+  rp__acp_learn(s, result);
 }
 
 void rp__settings_drop(struct rp__acp_session *s)
@@ -54,9 +66,43 @@ void rp__settings_drop(struct rp__acp_session *s)
   s->chosen = false;
 }
 
-/* An agent that says nothing of its mode is taken to have the one it began with. */
+void rp__settings_chosen(struct rp__acp_session *s, struct rp__json params, const struct rp__msg *m)
+{
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__json mode = rp__json_get(params, "modeId"), config = rp__json_get(m->r.result, config_member);
+  int rc = 0;
+  rp__notes_init(&notes);
+  rp__acp_learn(s, m->r.result);
+  rp__acp_keep(&s->mode, mode);
+  if (mode.type)
+    rc = rp__note_choice(mode_update, mode_member, mode, "editor", &notes, NULL);
+  else if (config.type == RP_JSON_ARRAY)
+    rc = rp__note_choice(config_update, config_member, config, "editor", &notes, NULL);
+  notes.odd = mode.type ? RP_RPC_PLAIN : m->r.odd;
+  if (rc) notes.n = 0;
+  rp__store_put(s, &notes, &s->a->to_client, m->line);
+}
+
+/* What the journal has is to hold, also for the first agent of this process. Read once it matters. */
+static void recall(struct rp__acp_session *s)
+{
+  struct rp__buf mode RP_AUTOBUF = RP_BUF(RP_ACP_KEEP), options RP_AUTOBUF = RP_BUF(RP_ACP_KEEP);
+  rp_error why = {0};
+  if (!s->recall) return;
+  s->recall = false;
+  if (rp__replay_settings(s->h, &mode, &options, &why)) {
+    rp__acp_log(s->a, "session %s: the mode and the options are not set again: %s", s->id, why.message);
+    return;
+  }
+  if (mode.n) rp__acp_keep(&s->want_mode, rp__json_trusted(mode.p, mode.n));
+  if (options.n) rp__acp_keep(&s->want_config, rp__json_trusted(options.p, options.n));
+  s->chosen = s->want_mode || s->want_config;
+}
+
+/* An agent that says nothing of its mode and its options is taken to have those it began with. */
 void rp__settings_keep(struct rp__acp_session *s)
 {
+  if (s->modes || s->config) recall(s);
   if (s->chosen) return; /* by an agent that died while it got them */
   rp__acp_keep(&s->want_mode, mode_of(s));
   rp__acp_keep(&s->want_config, raw(s->config));
@@ -66,14 +112,18 @@ void rp__settings_keep(struct rp__acp_session *s)
     free(s->mode);
     s->mode = NULL;
   }
+  if (s->want_config && s->config_began) replace(&s->config, raw(s->config_began));
 }
 
 bool rp__settings_hear(struct rp__acp_session *s, struct rp__json update)
 {
   struct rp__json what = rp__json_get(update, "sessionUpdate");
-  if (!s->chosen || s->state != RP_ACP_RESTORING) return false;
-  if (!rp__json_eq(what, "current_mode_update") && !rp__json_eq(what, "config_option_update")) return false;
-  rp__acp_learn_update(s, update);
+  if (s->state != RP_ACP_RESTORING) return false;
+  if (!rp__json_eq(what, mode_update) && !rp__json_eq(what, config_update)) return false;
+  recall(s);
+  if (!s->chosen) return false;
+  bool replay = s->swallow || s->quiet_at || (s->sift && s->echo && rp__echo_begun(s->echo));
+  if (!replay) rp__acp_learn_update(s, update); /* a replay tells what once was */
   return true;
 }
 
@@ -96,14 +146,23 @@ static void tell(struct rp__acp_session *s, const char *what, const char *member
   rp__acp_put_update(s, &update, true);
 }
 
-/* What the editor shows and the agent has not; the answer to a load says it too. */
+/* The answer to a load says it. The journal has it as well, for else the history would say something else. */
+static void write_down(struct rp__acp_session *s, const char *what, const char *member, struct rp__json value)
+{
+  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  rp__notes_init(&notes);
+  if (rp__note_choice(what, member, value, NULL, &notes, NULL)) return;
+  rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){0});
+}
+
+/* What the editor shows and the agent has not. */
 static void tell_rest(struct rp__acp_session *s)
 {
   struct rp__json mode = mode_of(s), config = raw(s->config);
-  if (mode.type && s->want_mode && !same(mode, raw(s->want_mode)) && !answer_has(s, "modes"))
-    tell(s, "current_mode_update", "currentModeId", mode);
-  if (config.type && s->want_config && !same(config, raw(s->want_config)) && !answer_has(s, "configOptions"))
-    tell(s, "config_option_update", "configOptions", config);
+  if (mode.type && s->want_mode && !same(mode, raw(s->want_mode)))
+    (answer_has(s, "modes") ? write_down : tell)(s, mode_update, mode_member, mode);
+  if (config.type && s->want_config && !same(config, raw(s->want_config)))
+    (answer_has(s, config_member) ? write_down : tell)(s, config_update, config_member, config);
   rp__settings_drop(s);
   rp__restore_settled(s);
 }
@@ -213,6 +272,7 @@ static bool ask_mode(struct rp__acp_session *s)
 
 void rp__settings_again(struct rp__acp_session *s)
 {
+  if (s->modes || s->config) recall(s);
   struct rp__json want = raw(s->want_mode);
   s->want_at = 0;
   bool differs = want.type && !same(want, mode_of(s));

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "bridge/acp/note-impl.h"
 #include "bridge/rpc.h"
+#include "bridge/utf8.h"
 
 #define TEXT_KEPT ((size_t)8 * 1024)  /* of a message's text */
 #define FIELD_MAX ((size_t)64 * 1024) /* no field of a body that is kept is longer, in raw bytes */
@@ -117,12 +118,27 @@ static int write_small(struct rp__buf *out, struct rp__json body, const char *bl
   return rc ? rc : out->err;
 }
 
+/* Bytes that are not UTF-8 are kept as readers see them. */
+static int mend(struct rp__notes *n, size_t i)
+{
+  const char *body = n->bytes.p + n->v[i].at;
+  if (rp__utf8_ok(body, n->v[i].n)) return 0;
+  struct rp__buf mended RP_AUTOBUF = RP_BUF(n->bytes.max);
+  rp__utf8_mend(&mended, body, n->v[i].n);
+  n->v[i].at = n->bytes.n;
+  n->v[i].n = mended.n;
+  if (!mended.err) rp__buf_add(&n->bytes, mended.p, mended.n);
+  return mended.err ? mended.err : n->bytes.err;
+}
+
 int rp__notes_spill(rp_session *s, size_t body_max, struct rp__notes *n, rp_error *err)
 {
   char blob[RP_BLOB_ID_MAX + 1];
   if (n->n && n->odd == RP_RPC_DEEP)
     return rp__fail(err, RP_E_TOO_LARGE, "a message of more than %d levels is not kept", RP_JSON_DEPTH_LIMIT);
   for (size_t i = 0; i < n->n; i++) {
+    int bad = mend(n, i);
+    if (bad) return rp__fail(err, bad, "a message that is not UTF-8 could not be noted");
     struct rp__str body = {n->bytes.p + n->v[i].at, n->v[i].n};
     if (body.n <= body_max && !(n->odd ? refused(body) : too_deep(body))) continue;
     struct rp__buf small RP_AUTOBUF = RP_BUF(8 * FIELD_MAX);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "bridge/acp/impl.h"
+#include "bridge/utf8.h"
 
 #define EVENTS_MAX (RP_NOTES_MAX + 1) /* and the gap */
 
@@ -225,6 +226,13 @@ static int gap_body(const struct rp__acp_session *s, struct rp__buf *out)
 
 /* ---- acknowledgements ---- */
 
+/* The store works again: whoever has no journal need not wait. */
+static void wake_others(struct rp__acp *a)
+{
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next)
+    if (!s->h) s->open_at = 0;
+}
+
 static void settle(struct entry *e)
 {
   struct rp__acp_session *s = e->s;
@@ -235,6 +243,7 @@ static void settle(struct entry *e)
     lose(s, &e->err);
   else if (s && e->gap)
     found_again(s, e->gap);
+  if (s && !e->err.code) wake_others(s->a);
   free(e);
 }
 
@@ -295,9 +304,13 @@ static int submit(struct rp__acp_session *s, struct batch *b, struct entry *e, r
   return rc ? rc : rp_append_many_async(s->h, b->ev, b->n, &b->o, on_stored, e, err);
 }
 
-/* A journal that could not be opened may be there by now. */
+/*
+ * A journal that could not be opened may be there by now. Nothing overtakes the word of what is missing: whether that
+ * was stored must be known first.
+ */
 static bool writable(struct rp__acp_session *s, rp_error *err)
 {
+  if (s->gap_pending) rp__store_settle(s->a);
   if (s->state == RP_ACP_TAKEN) return false;
   if (s->h) return true;
   int64_t now = rp__acp_now(s->a);
@@ -305,7 +318,7 @@ static bool writable(struct rp__acp_session *s, rp_error *err)
     rp__fail(err, RP_E_UNREACHABLE, "the journal could not be opened");
     return false;
   }
-  return rp__acp_session_reopen(s, err) == 0;
+  return rp__acp_session_begin_late(s, err) == 0;
 }
 
 /* Hands the events over; `e` is the engine's afterwards. False: it is not. */
@@ -368,6 +381,7 @@ void rp__store_event(struct rp__acp_session *s, const char *kind, struct rp__buf
   struct batch b RP_CLEANUP(batch_done) = {.gap = RP_BUF(4096), .o = RP_APPEND_DEFAULTS};
   struct entry *e = NULL;
   rp_error why = {0};
+  rp__utf8_mend_buf(json);
   if (json->err)
     rp__fail(&why, json->err, "an event of the proxy's own could not be written");
   else if (writable(s, &why) && !(e = add_entry(s)))

@@ -26,10 +26,11 @@ static void answer(const struct rp__hook_seat *seat, const struct rp__buf *brief
 }
 
 /* The session of the agent's own MCP server, if that came first: its guests we are, and the brief was told there. */
-static bool join_kin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_session **ret)
+static bool join_kin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, bool far,
+                     rp_session **ret)
 {
   char id[RP_SCOPE_MAX + 1];
-  return rp__kin_find(e, seat->scope, c->owner_pid, "mcp", id, NULL) == 0 && rp_attach(e, id, ret, NULL) == 0;
+  return rp__kin_find(e, seat->scope, c->owner_pid, "mcp", far, id, NULL) == 0 && rp_attach(e, id, ret, NULL) == 0;
 }
 
 /* *ret_guest: somebody else of this agent has begun one already. */
@@ -38,7 +39,7 @@ static int begin(rp_engine *e, const struct rp__hook_call *c, const struct rp__h
 {
   RP_AUTOCLOSE int lock = rp__kin_lock(c->owner_pid);
   (void)lock; /* its end is its use */
-  *ret_guest = join_kin(e, c, seat, ret);
+  *ret_guest = join_kin(e, c, seat, true, ret);
   if (*ret_guest) return 0;
   return rp__hook_seat_start(e, seat, c->owner_pid ? RP_OWNER_PID : RP_OWNER_NONE, c->owner_pid, ret, err);
 }
@@ -60,13 +61,17 @@ static int on_start(rp_engine *e, const struct rp__hook_call *c, const struct rp
   return out->err ? rp__fail_nomem(err) : 0;
 }
 
+/* A server of the agent's that lives on will end what a server began, once it knows that we are done. */
 static int on_end(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_error *err)
 {
   rp_session *s RP_CLEANUP(session_done) = NULL;
+  RP_AUTOCLOSE int lock = rp__kin_lock(c->owner_pid);
   char reason[RP_SCOPE_MAX + 1];
-  if (join_kin(e, c, seat, &s)) return 0;
+  (void)lock; /* its end is its use */
+  bool guest = join_kin(e, c, seat, true, &s);
+  if (guest && rp__kin_seated(c->owner_pid, rp_session_id(s))) return rp__hook_note(s, seat, err);
   rp__hook_reason(seat, reason);
-  int rc = rp_attach(e, seat->key, &s, err);
+  int rc = guest ? 0 : rp_attach(e, seat->key, &s, err);
   return rc ? rc : rp_end(s, reason, err);
 }
 
@@ -80,7 +85,9 @@ static bool begins(const struct rp__hook_seat *seat, int why)
 static int on_event(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_error *err)
 {
   rp_session *s RP_CLEANUP(session_done) = NULL;
-  bool guest = join_kin(e, c, seat, &s);
+  /* Many times a turn: what hooks of this agent began, they began because there was nothing to join. */
+  bool ours = rp__kin_began(e, seat->key, c->owner_pid, "hook");
+  bool guest = !ours && join_kin(e, c, seat, false, &s);
   int rc = guest ? 0 : rp_attach(e, seat->key, &s, err);
   if (!rc) rc = rp__hook_note(s, seat, err);
   if ((rc != RP_E_SESSION_NOT_FOUND && rc != RP_E_ENDED) || !begins(seat, rc)) return rc;
@@ -99,10 +106,8 @@ static bool guest_wants(enum rp__hook_event event, enum rp__hook_rank rank)
 static int as_guest(rp_engine *e, const struct rp__hook_seat *seat, rp_error *err)
 {
   rp_session *s RP_CLEANUP(session_done) = NULL;
-  char id[RP_SCOPE_MAX + 1];
   RP_AUTOFREE char *cwd = rp__json_dup(rp__json_get(seat->input, "cwd"));
-  int rc = rp__place_host(e, seat->scope, cwd, id, err);
-  if (!rc) rc = rp_attach(e, id, &s, err);
+  int rc = rp__hook_seat_attach(e, seat, cwd, &s, err);
   return rc ? rc : rp__hook_note(s, seat, err);
 }
 

@@ -217,7 +217,7 @@ static int note_tool(rp_session *s, const struct rp__hook_seat *seat, rp_error *
 
 static int note_notice(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
 {
-  static const char *const members[] = {"notification_type", "title", "message", "error", "error_details"};
+  static const char *const members[] = {"notification_type", "title", "message", "error", "error_details", "reason"};
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
   rp__jw_object(&w);
@@ -240,10 +240,10 @@ int rp__hook_note(rp_session *s, const struct rp__hook_seat *seat, rp_error *err
   case RP_HOOK_TOOL_AFTER: return note_tool(s, seat, err);
   case RP_HOOK_STOP: return note_stop(s, seat, err);
   case RP_HOOK_COMPACT: return rp_checkpoint(s, NULL, err);
+  case RP_HOOK_END: /* of a session that somebody else will end */
   case RP_HOOK_NOTICE: return note_notice(s, seat, err);
   case RP_HOOK_NONE:
-  case RP_HOOK_START:
-  case RP_HOOK_END: break;
+  case RP_HOOK_START: break;
   }
   return 0;
 }

@@ -42,10 +42,10 @@ static int find_event(struct rp__hook_seat *seat, const struct rp__hook_call *c,
 static int find_scope(struct rp__hook_seat *seat, const struct rp__hook_call *c, rp_error *err)
 {
   char given[RP_SCOPE_MAX + 2], cwd[PATH_MAX_BYTES];
-  const char *project = getenv("CLAUDE_PROJECT_DIR");
+  const char *project = c->stream ? NULL : rp__place_project();
   bool own = take_text(seat->input, "scope", given, sizeof given);
   bool at = take_text(seat->input, "cwd", cwd, sizeof cwd);
-  if (c->stream || !project || *project != '/') project = at ? cwd : NULL;
+  if (!project && at) project = cwd;
   return rp__place_scope(own ? given : c->scope, project, seat->scope, err);
 }
 
@@ -107,6 +107,17 @@ int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner
       .owner_pid = pid,
   };
   return rp_start(e, &o, ret, err);
+}
+
+int rp__hook_seat_attach(rp_engine *e, const struct rp__hook_seat *seat, const char *cwd, rp_session **ret,
+                         rp_error *err)
+{
+  char id[RP_SCOPE_MAX + 1];
+  bool sure;
+  RP_AUTOFREE char *sid = rp__json_dup(rp__json_get(seat->input, "session_id"));
+  const struct rp__place_guest guest = {.agent_sid = sid};
+  int rc = rp__place_host(e, seat->scope, cwd, &guest, id, &sure, err);
+  return rc ? rc : rp_attach(e, id, ret, err);
 }
 
 void rp__hook_brief(const rp_session *s, struct rp__buf *out)

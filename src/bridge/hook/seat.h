@@ -32,10 +32,13 @@ int rp__hook_seat_init(struct rp__hook_seat *seat, const struct rp__hook_call *c
 /* Starts the session by its key, as one of the scope's. */
 int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner_kind owner, int64_t pid,
                         rp_session **ret, rp_error *err);
+/* Attaches to the session of the bridge around us: the one that the agent calls so, else one begun in `cwd`. */
+int rp__hook_seat_attach(rp_engine *e, const struct rp__hook_seat *seat, const char *cwd, rp_session **ret,
+                         rp_error *err);
 /* The text for the model that the start gave, appended; nothing when there is none. */
 void rp__hook_brief(const rp_session *s, struct rp__buf *out);
 
-/* Journals everything but starts and ends. */
+/* Journals everything but starts; an end as something that was told, for whoever ends the session. */
 int rp__hook_note(rp_session *s, const struct rp__hook_seat *seat, rp_error *err);
 
 /* Why a session ends, from the input; bounded. */

@@ -263,21 +263,18 @@ static bool blank(struct rp__str s)
   return true;
 }
 
-static int copy(struct rp__str before, struct rp__buf *ret, rp_error *err)
+static int copy(struct rp__str text, struct rp__buf *ret, rp_error *err)
 {
   rp__buf_done(ret);
   *ret = RP_BUF(2 * RP_HOOK_SETTINGS_MAX);
-  if (blank(before))
-    rp__buf_str(ret, "{}\n");
-  else
-    rp__buf_add(ret, before.p, before.n);
+  rp__buf_add(ret, text.p, text.n);
   return ret->err ? rp__fail_nomem(err) : 0;
 }
 
 int rp__hook_settings_add(const struct rp__hook_agent *a, const struct rp__hook_command *command, struct rp__str before,
                           struct rp__buf *ret, rp_error *err)
 {
-  int rc = copy(before, ret, err);
+  int rc = copy(blank(before) ? RP_STR("{}\n") : before, ret, err);
   for (const struct rp__hook_word *w = a->words; !rc && w->name; w++)
     if (w->entry != RP_HOOK_UNASKED) rc = add_event(ret, a, w, command, err);
   return rc;
@@ -318,8 +315,7 @@ static int cut_one(struct rp__buf *text, const struct rp__hook_agent *a, const c
 int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str before, struct rp__buf *ret, rp_error *err)
 {
   int rc = copy(before, ret, err);
-  if (!rc && blank(before)) rp__buf_reset(ret);
-  for (const struct rp__hook_word *w = a->words; !rc && ret->n && w->name; w++) {
+  for (const struct rp__hook_word *w = a->words; !rc && !blank(before) && w->name; w++) {
     bool any = true;
     while (!rc && any) rc = cut_one(ret, a, w->name, &any, err);
   }

@@ -71,11 +71,9 @@ static void make_room(struct stream *st)
 
 static int open_session(struct stream *st, const struct rp__hook_seat *seat, struct rp__mind *m, rp_error *err)
 {
-  char id[RP_SCOPE_MAX + 1];
   if (st->rank == RP_HOOK_ALONE) return rp__hook_seat_start(st->e, seat, RP_OWNER_SELF, 0, &m->s, err);
   m->guest = true;
-  int rc = rp__place_host(st->e, seat->scope, NULL, id, err);
-  return rc ? rc : rp_attach(st->e, id, &m->s, err);
+  return rp__hook_seat_attach(st->e, seat, NULL, &m->s, err);
 }
 
 /* The session of the input, begun when it is not there. What its start has to tell is appended to `brief`. */

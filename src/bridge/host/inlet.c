@@ -36,6 +36,7 @@ int rp__inlet_open(struct rp__inlet *in, uv_loop_t *loop, int fd, const struct r
   in->on = in->eof = in->ended = false;
   in->closed = NULL;
   rp__lines_init(&in->lines, RP_LINE_MAX);
+  in->lines.whole = true;
   in->is_file = uv_guess_handle(fd) == UV_FILE;
   int rc = in->is_file ? 0 : open_handle(in, loop, fd);
   if (rc) return rp__fail(err, RP_E_IO, "descriptor %d can't be read: %s", fd, uv_strerror(rc));

@@ -5,11 +5,15 @@
 
 #define INSTRUCTIONS_MAX ((size_t)1024 * 1024)
 
+/* Claude Code shows a model the first 2,048 characters: so the brief stands before what the tools say of themselves. */
+static const char purpose[] =
+    "Reprise keeps this agent's sessions: what was said and done survives restarts, crashes and weeks away.";
+static const char ahead[] = " What earlier sessions left behind follows; should it break off, the resource "
+                            "reprise://brief has the whole.";
 static const char offer[] =
-    "Reprise keeps this agent's sessions: what was said and done survives restarts, crashes and weeks away. Pin what "
-    "must stay in mind with working_memory, keep track of work with task, store facts with remember and find them with "
-    "recall, look up what was said with session_search, and take over an earlier session with session_continue. "
-    "What earlier sessions left behind is told below, if there is anything.";
+    "Pin what must stay in mind with working_memory, keep track of work with task, store facts with remember and find "
+    "them with recall, look up what was said with session_search, and take over an earlier session with "
+    "session_continue.";
 
 void rp__mcp_server_info(struct rp__jw *w)
 {
@@ -33,10 +37,19 @@ static void write_capabilities(struct rp__jw *w)
   rp__jw_end_object(w);
 }
 
+static void write_brief(const char *brief, struct rp__buf *out)
+{
+  rp__buf_str(out, ahead);
+  rp__buf_str(out, "\n\n");
+  rp__buf_str(out, brief);
+}
+
 /* Of what was there when the session began, or, where clients come back to it, of what is there now. */
 static int tell(struct rp__mcp *m, struct rp__buf *out, rp_error *err)
 {
   struct rp__buf now RP_AUTOBUF = RP_BUF(INSTRUCTIONS_MAX);
+  /* To guests nothing is told (decision 15), and whose guests we are may not show yet. */
+  if (rp__mind_waits(&m->mind)) return rp__mind_open(&m->mind, err);
   int rc = m->mind.reads_only ? 0 : rp__mind_begin(&m->mind, err);
   /* Who initializes twice was told at the first time. */
   bool again = m->initialized && m->mind.told;
@@ -45,8 +58,7 @@ static int tell(struct rp__mcp *m, struct rp__buf *out, rp_error *err)
     rc = rp__mind_brief_now(&m->mind, &now, err);
     if (!rc && now.n) brief = now.p;
   }
-  if (brief) rp__buf_str(out, "\n\n");
-  if (brief) rp__buf_str(out, brief);
+  if (brief) write_brief(brief, out);
   m->mind.told = m->mind.told || brief;
   return rc;
 }
@@ -57,12 +69,14 @@ void rp__mcp_introduce(struct rp__mcp *m, struct rp__jw *w)
   char words[RP_MCP_WORDS];
   rp_error err = {0};
   write_capabilities(w);
-  rp__buf_str(&text, offer);
+  rp__buf_str(&text, purpose);
   /* A store that is away is no reason to be without tools: each of them says what is wrong, until it is not. */
   if (tell(m, &text, &err) && err.code != RP_E_SESSION_NOT_FOUND) {
     rp__mcp_words(m, &err, words);
     rp__buf_printf(&text, "\n\nThe store can't be reached just now: %s", words);
   }
+  rp__buf_str(&text, "\n\n");
+  rp__buf_str(&text, offer);
   rp__jw_kstr(w, "instructions", text.err ? offer : text.p);
 }
 

@@ -49,8 +49,10 @@ void rp__mcp_resources_read(struct rp__mcp_ask *a)
   struct rp__json uri = rp__json_get(a->rpc.params, "uri");
   rp_error err = {0};
   struct rp__jw w = rp__mcp_begin(a);
+  bool guessed = rp__mind_peek(&a->m->mind);
   int rc = rp__mind_open(&a->m->mind, &err);
   if (!rc) rc = rp__resource_read(&a->m->mind, uri, &w, &err);
+  if (guessed) rp__mind_leave(&a->m->mind);
   if (!rc)
     rp__mcp_end(a, &w);
   else if (rc == RP_E_SESSION_NOT_FOUND)
@@ -74,8 +76,10 @@ void rp__mcp_prompts_get(struct rp__mcp_ask *a)
   struct rp__json name = rp__json_get(a->rpc.params, "name"), args = rp__json_get(a->rpc.params, "arguments");
   rp_error err = {0};
   struct rp__jw w = rp__mcp_begin(a);
+  bool guessed = rp__mind_peek(&a->m->mind);
   int rc = rp__mind_open(&a->m->mind, &err);
   if (!rc) rc = rp__prompt_get(&a->m->mind, name, args, &w, &err);
+  if (guessed) rp__mind_leave(&a->m->mind);
   if (rc)
     rp__mcp_fail(a, is_params(rc) ? RP_RPC_PARAMS : 0, &err);
   else

@@ -38,7 +38,7 @@ static int beat(struct server *s)
   if (now >= s->beat_ms) {
     struct rp__mind *mind = &s->m->mind;
     /* A guest's host lives, or does not, by its own doing. */
-    if (mind->s && !mind->guest) rp_heartbeat(mind->s, NULL);
+    if (mind->s && (!mind->guest || mind->seat.taken)) rp_heartbeat(mind->s, NULL);
     s->beat_ms = now + RP_MCP_BEAT_MS;
   }
   return (int)(s->beat_ms - now);

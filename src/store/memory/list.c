@@ -27,6 +27,7 @@ static bool find_better(enum rp__find how, const struct rp__mem_session *s, cons
 static bool find_match(enum rp__find how, const struct rp__session_row *row, const char *scope, const char *what)
 {
   switch (how) {
+  case RP_FIND_NAME:
   case RP_FIND_ID: return strcmp(row->id, what) == 0;
   case RP_FIND_PREFIX: return !rp__row_is_out(row) && in_scope(row, scope) && strncmp(row->id, what, strlen(what)) == 0;
   case RP_FIND_KEY: return !rp__row_is_out(row) && in_scope(row, scope) && strcmp(row->key, what) == 0;
@@ -65,7 +66,8 @@ int rp__mem_session_find(struct rp__store *base, enum rp__find how, const char *
   struct rp__mem_store *m = rp__mem(base);
   if (how < RP_FIND_LAST && (!what || !what[0])) return rp__fail(err, RP_E_USAGE, "nothing to look for");
   pthread_mutex_lock(&m->mu);
-  int rc = find_locked(m, how, scope, what, ret, err);
+  int rc = find_locked(m, how == RP_FIND_NAME ? RP_FIND_ID : how, scope, what, ret, err);
+  if (how == RP_FIND_NAME && rc == RP_E_SESSION_NOT_FOUND) rc = find_locked(m, RP_FIND_KEY, NULL, what, ret, err);
   pthread_mutex_unlock(&m->mu);
   return rc;
 }

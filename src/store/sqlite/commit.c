@@ -123,19 +123,27 @@ static int sync_set(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_
   return rc;
 }
 
-int rp__sq_commit(struct rp__store *base, struct rp__txn **group, size_t n, rp_error *err)
+static int commit_with(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
 {
-  struct rp__sq_store *s = rp__sq(base);
-  if (s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
-  int rc = rp__sq_conn_ensure(s, RP_SQ_WRITER, &s->writer, err);
-  if (rc != 0) return rc;
-  struct rp__sq_conn *c = s->writer;
+  struct rp__sq_store *s = c->store;
   c->fatal = false;
-  rc = sync_set(c, group, n, err);
+  int rc = sync_set(c, group, n, err);
   if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc != 0) return rc;
   rc = group_run(c, group, n, err);
   rp__sq_queue_leave(s->queue);
+  return rc;
+}
+
+int rp__sq_commit(struct rp__store *base, struct rp__txn **group, size_t n, rp_error *err)
+{
+  struct rp__sq_store *s = rp__sq(base);
+  struct rp__sq_conn *c;
+  if (s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
+  int rc = rp__sq_writer_take(s, &c, err);
+  if (rc != 0) return rc;
+  rc = commit_with(c, group, n, err);
+  rp__sq_writer_give(s);
   if (rc != 0) return rc;
   if (s->wal_grown && rp__sq_wal_grown(s)) s->wal_grown(s->ctx);
   rp__sq_wal_relieve(s);

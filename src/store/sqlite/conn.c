@@ -54,7 +54,8 @@ int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_
   struct rp__sq_conn *c = calloc(1, sizeof *c);
   if (!c) return rp__fail_nomem(err);
   c->store = s;
-  int rc = sqlite3_open_v2(s->path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, s->vfs);
+  int rc = sqlite3_open_v2(s->path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
+                           s->vfs ? s->vfs : rp__sq_vfs());
   if (rc == SQLITE_OK) rc = conn_setup(c, use);
   if (rc != SQLITE_OK) {
     int code = rp__sq_fail(c, rc, "open", err);
@@ -129,11 +130,22 @@ static bool reader_wait(struct rp__sq_pool *p, struct rp__sq_conn **ret)
   return there;
 }
 
+/* Under the pool's lock. */
+static bool can_lend(const struct rp__sq_store *s)
+{
+  return s->short_lived && !s->pool.writing && !s->pool.lent && s->writer && !s->writer->broken;
+}
+
 int rp__sq_reader_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_error *err)
 {
   struct rp__sq_pool *p = &s->pool;
   pthread_mutex_lock(&p->mu);
-  while (p->n_idle == 0 && p->n_open == RP_SQ_READERS) pthread_cond_wait(&p->free, &p->mu);
+  if (can_lend(s)) {
+    *ret = p->lent = s->writer;
+    pthread_mutex_unlock(&p->mu);
+    return 0;
+  }
+  while (p->n_idle == 0 && p->n_open >= RP_SQ_READERS) pthread_cond_wait(&p->free, &p->mu);
   if (p->n_idle > 0) {
     *ret = p->idle[--p->n_idle];
     pthread_mutex_unlock(&p->mu);
@@ -151,13 +163,45 @@ int rp__sq_reader_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_erro
 void rp__sq_reader_give(struct rp__sq_conn *c)
 {
   struct rp__sq_pool *p = &c->store->pool;
-  struct rp__sq_conn *spoiled = c->broken ? c : NULL;
+  struct rp__sq_conn *spare = NULL;
   pthread_mutex_lock(&p->mu);
-  if (spoiled)
+  if (c == p->lent) {
+    p->lent = NULL;
+  } else if (c->broken || p->n_open > RP_SQ_READERS) {
+    spare = c;
     p->n_open--;
-  else
+  } else {
     p->idle[p->n_idle++] = c;
+  }
   pthread_cond_signal(&p->free);
   pthread_mutex_unlock(&p->mu);
-  rp__sq_conn_close(spoiled);
+  rp__sq_conn_close(spare);
+}
+
+/* ---- the writer ---- */
+
+int rp__sq_writer_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_error *err)
+{
+  struct rp__sq_pool *p = &s->pool;
+  pthread_mutex_lock(&p->mu);
+  p->writing = true;
+  if (p->lent) {
+    /* Somebody is in the middle of reading with it: it stays a reader. */
+    s->writer = p->lent = NULL;
+    p->n_open++;
+  }
+  pthread_mutex_unlock(&p->mu);
+  int rc = rp__sq_conn_ensure(s, RP_SQ_WRITER, &s->writer, err);
+  if (rc == 0)
+    *ret = s->writer;
+  else
+    rp__sq_writer_give(s);
+  return rc;
+}
+
+void rp__sq_writer_give(struct rp__sq_store *s)
+{
+  pthread_mutex_lock(&s->pool.mu);
+  s->pool.writing = false;
+  pthread_mutex_unlock(&s->pool.mu);
 }

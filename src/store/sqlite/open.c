@@ -116,13 +116,27 @@ static void store_free(struct rp__sq_store *s)
   free(s);
 }
 
-/* A log that is small is left to the next one; else the last connection takes it back into the file. */
+/* The last connection takes the log back into the file, and empties it where another process may soon want one. */
+static void log_take_back(struct rp__sq_store *s)
+{
+  int keep = s->short_lived;
+  sqlite3_db_config(s->writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL);
+  if (!keep) return;
+  sqlite3_exec(s->writer->db, "PRAGMA journal_size_limit = 0", NULL, NULL, NULL);
+  sqlite3_file_control(s->writer->db, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
+}
+
+/* A log that is small is left to the next one. */
+static bool store_at_rest(struct rp__store *base)
+{
+  struct rp__sq_store *s = rp__sq(base);
+  return s->short_lived && rp__sq_file_bytes(s->wal_path) <= RP_SQ_WAL_LEFT * 4096L;
+}
+
 static void store_close(struct rp__store *base)
 {
   struct rp__sq_store *s = rp__sq(base);
-  bool grown = rp__sq_file_bytes(s->wal_path) > RP_SQ_WAL_LEFT * 4096L;
-  if (s->writer && !s->writer->broken && (!s->keep_wal || grown))
-    sqlite3_db_config(s->writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL);
+  if (s->writer && !s->writer->broken && !store_at_rest(base)) log_take_back(s);
   if (s->writer) sqlite3_busy_timeout(s->writer->db, 0);
   store_free(s);
 }
@@ -133,7 +147,7 @@ static struct rp__sq_store *store_new(const struct rp__store_options *o)
   if (!s) return NULL;
   s->base.ops = &ops;
   s->read_only = o->read_only;
-  s->keep_wal = o->keep_wal;
+  s->short_lived = o->short_lived;
   s->busy_ms = RP_SQ_BUSY_MS;
   s->clock = o->clock ? *o->clock : rp__system_clock;
   s->log = o->log;
@@ -159,6 +173,8 @@ no_mutex:
 static int store_start(struct rp__sq_store *s, rp_error *err)
 {
   int rc;
+  /* Counting memory takes a lock for every piece of it. Too late where SQLite is in use already, which is fine. */
+  if (s->short_lived) sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   if (s->read_only) {
     RP_AUTOREADER struct rp__sq_conn *c = NULL;
     rc = rp__sq_reader_take(s, &c, err);
@@ -185,6 +201,7 @@ int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **
 
 static const struct rp__store_ops ops = {
     .close = store_close,
+    .at_rest = store_at_rest,
     .commit = rp__sq_commit,
     .session_find = rp__sq_session_find,
     .session_list = rp__sq_session_list,

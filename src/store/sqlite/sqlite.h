@@ -20,7 +20,7 @@
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
-#define RP_SQ_WAL_LEFT 128        /* pages that a short-lived process leaves in the log: the next one reads them all */
+#define RP_SQ_WAL_LEFT 48         /* pages that a short-lived process leaves in the log: the next one reads them all */
 #define RP_SQ_WAL_MAX (64L << 20) /* bytes of log that are checkpointed while writers wait */
 #define RP_SQ_PAGE_ROWS 256       /* of a list */
 #define RP_SQ_PAGE_BYTES (1L << 20)
@@ -52,13 +52,15 @@ struct rp__sq_pool {
   pthread_mutex_t mu;
   pthread_cond_t free;
   struct rp__sq_conn *idle[RP_SQ_READERS];
-  int n_idle, n_open;
+  int n_idle, n_open;       /* writers that became readers may be open beyond those that may be idle */
+  struct rp__sq_conn *lent; /* the writer, reading: a command need not read the schema twice */
+  bool writing;             /* it is not to be lent */
 };
 
 struct rp__sq_store {
   struct rp__store base;
   char *path, *vfs, *wal_path;
-  bool read_only, keep_wal;
+  bool read_only, short_lived;
   int busy_ms;
   rp_clock clock;
   struct rp__log log;
@@ -88,6 +90,9 @@ static inline struct rp__sq_store *rp__sq(struct rp__store *s)
 
 /* ---- connections --------------------------------------------------------- */
 
+/* The name of the file layer that all connections use unless a test names another. */
+const char *rp__sq_vfs(void);
+
 enum rp__sq_use { RP_SQ_WRITER, RP_SQ_KEEPER, RP_SQ_READER }; /* the checkpointer is opened as a keeper */
 int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_conn **ret, rp_error *err);
 void rp__sq_conn_close(struct rp__sq_conn *c); /* NULL is fine */
@@ -103,6 +108,9 @@ void rp__sq_pool_done(struct rp__sq_pool *p);
 /* Waits while all readers are in use. */
 int rp__sq_reader_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_error *err);
 void rp__sq_reader_give(struct rp__sq_conn *c);
+/* The writer for a commit, opened if need be; it may be lent to readers again once it is given back. */
+int rp__sq_writer_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_error *err);
+void rp__sq_writer_give(struct rp__sq_store *s);
 static inline void rp__sq_reader_givep(struct rp__sq_conn **c)
 {
   if (*c) rp__sq_reader_give(*c);

@@ -125,7 +125,8 @@ static inline void talk_done(struct talk *t)
   rp_error err = {0};
   struct rp__notes n;
   rp__notes_init(&n);
-  OK(rp__note_turn_end(&t->book, parsed("{\"stopReason\":\"end_turn\"}"), (struct rp__json){0}, &n, &err), err);
+  OK(rp__note_turn_end(&t->book, t->book.turn, parsed("{\"stopReason\":\"end_turn\"}"), (struct rp__json){0}, &n, &err),
+     err);
   talk_store(t, &n);
 }
 
@@ -195,6 +196,8 @@ static inline void talk_expect(struct talk *t, const char *const *want, size_t n
   "{\"sessionUpdate\":\"" kind "\",\"content\":{\"type\":\"text\",\"text\":\"" text "\"},\"messageId\":\"" id "\"}"
 #define USER(text) TEXT("user_message_chunk", text)
 #define AGENT(text) TEXT("agent_message_chunk", text)
+/* A call, but for its last brace. */
+#define CALL(id) "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"" id "\",\"title\":\"t\",\"kind\":\"edit\""
 #define FAILED(id) "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"" id "\",\"status\":\"failed\"}"
 
 #endif

@@ -72,6 +72,13 @@ static void on_log(void *ctx, const char *text)
   x->logs++;
 }
 
+static void on_warn(void *ctx, const char *text)
+{
+  struct acp_rig *x = ctx;
+  assert_true(text[0]);
+  x->warnings++;
+}
+
 /* ---- life ---- */
 
 rp_engine *acp_other_engine(struct acp_rig *x)
@@ -136,8 +143,9 @@ void acp_open(struct acp_rig *x, const struct rp__acp_options *o)
   struct rp__acp_world w = {x, on_send, on_backlog, on_read, on_start, on_stop, on_timer, on_now, on_poke, on_finish};
   rp_error err = {0};
   if (o) all = *o;
-  all.command = command;
+  if (!all.command) all.command = command;
   all.log = on_log;
+  all.warn = on_warn;
   all.log_ctx = x;
   acp_free(x);
   x->reading[0] = x->reading[1] = true;
@@ -232,6 +240,11 @@ void acp_play(struct acp_rig *x, const struct acp_step *steps)
     case A: acp_say(x, s->what == C ? RP_ACP_CLIENT : RP_ACP_AGENT, s->text); break;
     case TO_C:
     case TO_A: expect(x, s->what == TO_C ? RP_ACP_CLIENT : RP_ACP_AGENT, s->text, i); break;
+    case C_A:
+    case A_C:
+      acp_say(x, s->what == C_A ? RP_ACP_CLIENT : RP_ACP_AGENT, s->text);
+      expect(x, s->what == C_A ? RP_ACP_AGENT : RP_ACP_CLIENT, s->text, i);
+      break;
     case NONE:
       settle(x);
       for (int side = 0; side < 2; side++)
@@ -292,10 +305,8 @@ void acp_begin(struct acp_rig *x, const char *caps)
 {
   acp_greet(x, caps);
   acp_play(x, (struct acp_step[]){
-                  {C, NEW("1"), 0},
-                  {TO_A, NEW("1"), 0},
-                  {A, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
-                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {C_A, NEW("1"), 0},
+                  {A_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });

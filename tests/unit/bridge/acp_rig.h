@@ -28,7 +28,7 @@ struct acp_rig {
   int fail_starts; /* so many starts fail */
   bool reading[2];
   size_t backlog[2];
-  int logs;
+  int logs, warnings;
   pthread_mutex_t lock;
   pthread_cond_t poked;
   unsigned pokes;
@@ -48,6 +48,8 @@ enum acp_what {
   A,   /* the agent sends */
   TO_C,
   TO_A, /* the next line there; '*' stands for anything */
+  C_A,  /* the editor sends, and the agent gets just that */
+  A_C,  /* … the other way round */
   NONE, /* nothing more was sent to anybody */
   WAIT, /* `ms` pass */
   DIE,  /* the agent, with `ms` as its status */
@@ -86,7 +88,10 @@ void acp_begin(struct acp_rig *x, const char *caps);
   "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"" sid                                \
   "\",\"update\":{\"sessionUpdate\":\"user_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"" text "\"}}}}"
 #define RESULT(id, result) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}"
+#define END_TURN(id) RESULT(id, "{\"stopReason\":\"end_turn\"}")
 #define ERROR(id, code) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"no\"}}"
+/* Any error with that code; what it says may follow. */
+#define REFUSED(id, code) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",*"
 #define CALL(id, method, params) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
 #define NOTE(method, params) "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\",\"params\":" params "}"
 

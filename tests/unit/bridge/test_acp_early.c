@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Updates that come before the answer that names their session, and loads that fail (O-05, B-06). */
-#include "unit/bridge/acp_rig.h"
+#include "unit/bridge/acp_ladder.h"
 
-#define LOAD(id, sid) CALL(id, "session/load", "{\"sessionId\":\"" sid "\",\"cwd\":\"/p\",\"mcpServers\":[]}")
-#define LIST(id) CALL(id, "session/list", "{\"cwd\":\"/p\"}")
-#define CAN_LOAD "\"loadSession\":true"
 #define MANY 5000 /* updates: more than may wait */
 
 static void test_updates_before_the_answer_to_new(void **state)
@@ -42,16 +39,13 @@ static void test_a_new_that_fails(void **state)
   struct acp_rig *x = *state;
   acp_greet(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, NEW("1"), 0},
-                  {TO_A, NEW("1"), 0},
+                  {C_A, NEW("1"), 0},
                   {A, CHUNK("n1", "first"), 0},
                   {NONE, NULL, 0},
-                  {A, ERROR("1", "-32000"), 0},
-                  {TO_C, ERROR("1", "-32000"), 0},
+                  {A_C, ERROR("1", "-32000"), 0},
                   {TO_C, CHUNK("n1", "first"), 0},
                   {NONE, NULL, 0},
-                  {C, NEW("2"), 0},
-                  {TO_A, NEW("2"), 0},
+                  {C_A, NEW("2"), 0},
                   {A, CHUNK("n1", "again"), 0},
                   {DIE, NULL, 1}, /* of a session that never was, nobody is told */
                   {TO_C, "*\"id\":2,\"error\"*", 0},
@@ -61,46 +55,35 @@ static void test_a_new_that_fails(void **state)
               });
 }
 
-/* The ladder's own session/new: the editor never sees the agent's name for it. */
+/* The ladder's own session/new: an update of its before the answer comes behind it, under the editor's name. */
+static void before_our_new(struct acp_rig *x, const char *update, const char *name, const char *as)
+{
+  acp_begin(x, "");
+  reborn(x, OWN("1", "{\"protocolVersion\":1}"));
+  acp_play(x, (struct acp_step[]){
+                  {TO_A, ASK_NEW("2"), 0},
+                  {A, update, 0},
+                  {NONE, NULL, 0},
+                  {A, name, 0},
+                  {TO_C, as, 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+#define USAGE(sid) NOTE("session/update", "{\"sessionId\":\"" sid "\",\"update\":{\"sessionUpdate\":\"usage_update\"}}")
+
 static void test_updates_before_the_answer_to_our_new(void **state)
 {
-  struct acp_rig *x = *state;
-  acp_begin(x, "");
-  acp_play(
-      x,
-      (struct acp_step[]){
-          {DIE, NULL, -9},
-          {TO_A, "*initialize*", 0},
-          {A, RESULT("\"reprise/1\"", "{\"protocolVersion\":1}"), 0},
-          {TO_A, "*session/new*", 0},
-          {A, NOTE("session/update", "{\"sessionId\":\"t\",\"update\":{\"sessionUpdate\":\"usage_update\"}}"), 0},
-          {NONE, NULL, 0},
-          {A, RESULT("\"reprise/2\"", "{\"sessionId\":\"t\"}"), 0},
-          {TO_C, NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"usage_update\"}}"), 0},
-          {NONE, NULL, 0},
-          {END, NULL, 0},
-      });
-  assert_int_equal(acp_count(x, "s1", "x-acp-update", "*usage_update*"), 1);
+  before_our_new(*state, USAGE("t"), OWN("2", "{\"sessionId\":\"t\"}"), USAGE("s1"));
+  assert_int_equal(acp_count(*state, "s1", "x-acp-update", "*usage_update*"), 1);
 }
 
 /* An agent that counts its sessions from one gives the old name anew. */
 static void test_updates_under_the_old_name(void **state)
 {
-  struct acp_rig *x = *state;
-  acp_begin(x, "");
-  acp_play(x, (struct acp_step[]){
-                  {DIE, NULL, -9},
-                  {TO_A, "*initialize*", 0},
-                  {A, RESULT("\"reprise/1\"", "{\"protocolVersion\":1}"), 0},
-                  {TO_A, "*session/new*", 0},
-                  {A, CHUNK("s1", "welcome"), 0},
-                  {NONE, NULL, 0},
-                  {A, RESULT("\"reprise/2\"", "{\"sessionId\":\"s1\"}"), 0},
-                  {TO_C, CHUNK("s1", "welcome"), 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
-  assert_int_equal(acp_count(x, "s1", "message", "*welcome*"), 1);
+  before_our_new(*state, CHUNK("s1", "welcome"), OWN("2", "{\"sessionId\":\"s1\"}"), CHUNK("s1", "welcome"));
+  assert_int_equal(acp_count(*state, "s1", "message", "*welcome*"), 1);
 }
 
 static void test_an_unknown_session_is_loaded(void **state)
@@ -108,8 +91,7 @@ static void test_an_unknown_session_is_loaded(void **state)
   struct acp_rig *x = *state;
   acp_greet(x, CAN_LOAD);
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "own"), 0},
-                  {TO_A, LOAD("1", "own"), 0},
+                  {C_A, LOAD("1", "own"), 0},
                   {A, USER("own", "q"), 0},
                   {A, CHUNK("own", "a"), 0},
                   {NONE, NULL, 0},
@@ -133,47 +115,48 @@ static void test_a_load_that_fails(void **state)
   struct acp_rig *x = *state;
   acp_greet(x, CAN_LOAD);
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "ghost"), 0},
-                  {TO_A, LOAD("1", "ghost"), 0},
+                  {C_A, LOAD("1", "ghost"), 0},
                   {A, CHUNK("ghost", "boo"), 0},
                   {A, ERROR("1", "-32603"), 0},
                   {TO_C, NOT_FOUND("1", "ghost"), 0},
                   {NONE, NULL, 0},
                   {C, LIST("2"), 0},
                   {TO_C, RESULT("2", "{\"sessions\":[]}"), 0},
-                  {C, LOAD("3", "ghost"), 0},
-                  {TO_A, LOAD("3", "ghost"), 0},
+                  {C_A, LOAD("3", "ghost"), 0},
                   {A, RESULT("3", "[]"), 0},
                   {TO_C, NOT_FOUND("3", "ghost"), 0},
-                  {C, LOAD("4", "ghost"), 0},
-                  {TO_A, LOAD("4", "ghost"), 0},
-                  {A, ERROR("4", "-32000"), 0}, /* it wants to know who asks: the editor must see that */
-                  {TO_C, ERROR("4", "-32000"), 0},
+                  {C_A, LOAD("4", "ghost"), 0},
+                  {A_C, ERROR("4", "-32000"), 0}, /* it wants to know who asks: the editor must see that */
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
-}
-
-static void say_many(struct acp_rig *x)
-{
-  for (int i = 0; i < MANY; i++) acp_say(x, RP_ACP_AGENT, CHUNK("long", "word "));
 }
 
 /* A replay that is too long to wait for its end: the session begins with it. */
-static void test_a_long_replay(void **state)
+static void begin_long_replay(struct acp_rig *x)
 {
-  struct acp_rig *x = *state;
   acp_greet(x, CAN_LOAD);
-  acp_say(x, RP_ACP_CLIENT, LOAD("1", "long"));
-  acp_next(x, RP_ACP_AGENT);
-  say_many(x);
+  acp_play(x, (struct acp_step[]){{C_A, LOAD("1", "long"), 0}, {END, NULL, 0}});
+  for (int i = 0; i < MANY; i++) acp_say(x, RP_ACP_AGENT, CHUNK("long", "word "));
   for (int i = 0; i < MANY; i++) assert_string_equal(acp_next(x, RP_ACP_CLIENT), CHUNK("long", "word "));
+}
+
+/* Nobody knows of it. */
+static void not_listed(struct acp_rig *x)
+{
   acp_play(x, (struct acp_step[]){
-                  {A, RESULT("1", "{}"), 0},
-                  {TO_C, RESULT("1", "{}"), 0},
+                  {C, LIST("2"), 0},
+                  {TO_C, RESULT("2", "{\"sessions\":[]}"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
+}
+
+static void test_a_long_replay(void **state)
+{
+  struct acp_rig *x = *state;
+  begin_long_replay(x);
+  acp_play(x, (struct acp_step[]){{A_C, RESULT("1", "{}"), 0}, {NONE, NULL, 0}, {END, NULL, 0}});
   assert_int_equal(acp_count(x, "long", "message", "*\"word \"*"), MANY);
 }
 
@@ -181,42 +164,19 @@ static void test_a_long_replay(void **state)
 static void test_a_long_replay_that_fails(void **state)
 {
   struct acp_rig *x = *state;
-  acp_greet(x, CAN_LOAD);
-  acp_say(x, RP_ACP_CLIENT, LOAD("1", "long"));
-  acp_next(x, RP_ACP_AGENT);
-  say_many(x);
-  for (int i = 0; i < MANY; i++) acp_next(x, RP_ACP_CLIENT);
-  acp_play(x, (struct acp_step[]){
-                  {A, ERROR("1", "-32603"), 0},
-                  {TO_C, NOT_FOUND("1", "long"), 0},
-                  {C, LIST("2"), 0},
-                  {TO_C, RESULT("2", "{\"sessions\":[]}"), 0},
-                  {C, LOAD("3", "long"), 0}, /* its name is free */
-                  {TO_A, LOAD("3", "long"), 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
+  begin_long_replay(x);
+  acp_play(x, (struct acp_step[]){{A, ERROR("1", "-32603"), 0}, {TO_C, NOT_FOUND("1", "long"), 0}, {END, NULL, 0}});
+  not_listed(x);
+  acp_play(x, (struct acp_step[]){{C_A, LOAD("3", "long"), 0}, {NONE, NULL, 0}, {END, NULL, 0}}); /* its name is free */
 }
 
 static void test_a_long_replay_that_is_cut_off(void **state)
 {
   struct acp_rig *x = *state;
-  acp_greet(x, CAN_LOAD);
-  acp_say(x, RP_ACP_CLIENT, LOAD("1", "long"));
-  acp_next(x, RP_ACP_AGENT);
-  say_many(x);
-  for (int i = 0; i < MANY; i++) acp_next(x, RP_ACP_CLIENT);
-  acp_play(x, (struct acp_step[]){
-                  {DIE, NULL, -9},
-                  {TO_C, "*\"id\":1,\"error\":{\"code\":-32603,*", 0},
-                  {TO_A, "*initialize*", 0},
-                  {A, RESULT("\"reprise/1\"", "{\"protocolVersion\":1}"), 0},
-                  {NONE, NULL, 0}, /* nothing is restored */
-                  {C, LIST("2"), 0},
-                  {TO_C, RESULT("2", "{\"sessions\":[]}"), 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
+  begin_long_replay(x);
+  reborn(x, OWN("1", "{\"protocolVersion\":1}"));
+  acp_play(x, (struct acp_step[]){{TO_C, REFUSED("1", "-32603"), 0}, {NONE, NULL, 0}, {END, NULL, 0}});
+  not_listed(x); /* nothing is restored */
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)

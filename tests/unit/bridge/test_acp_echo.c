@@ -23,7 +23,7 @@ static struct heard hear(void **state)
   talk_ask(t, "three");
   talk_chunk(t, "agent_message_chunk", "o", "OK");
   talk_done(t);
-  OK(rp__echo_new(t->s, &h.e, &err), err);
+  OK(rp__echo_new(t->s, -1, &h.e, &err), err);
   return h;
 }
 
@@ -131,13 +131,123 @@ static void a_call_with_an_old_id_is_news(void **state)
   hush(&h);
 }
 
+/* An agent that tells what it thought behind what it said, and calls its tools otherwise, repeats all the same. */
+static void another_order_is_known(void **state)
+{
+  struct heard h = hear(state);
+  KNOWN(&h, AGENT("This is the first answer, which is long."));
+  KNOWN(&h, AGENT("OK"));
+  KNOWN(&h, TOOL("edit_file")); /* while no turn runs the id is enough */
+  KNOWN(&h, TOOL_DONE);
+  KNOWN(&h, "{\"sessionUpdate\":\"plan\",\"entries\":[]}");
+  NEWS(&h, TOOL("edit_file"));
+  NEWS(&h, "{\"sessionUpdate\":\"plan\",\"entries\":[]}");
+  NEWS(&h, AGENT("This is the first answer, which is long."));
+  hush(&h);
+}
+
+/* Calls that began with an update, as some agents do, are repeated as calls. */
+static void a_call_without_a_beginning_is_known(void **state)
+{
+  struct talk t = talk_begin(state);
+  struct rp__echo *e;
+  rp_error err = {0};
+  talk_ask(&t, "go");
+  talk_update(&t, TOOL_DONE);
+  talk_update(&t, TOOL_DONE);
+  talk_done(&t);
+  OK(rp__echo_new(t.s, -1, &e, &err), err);
+  assert_true(rp__echo_known(e, parsed(TOOL("Shell"))));
+  assert_true(rp__echo_known(e, parsed(TOOL_DONE)));
+  assert_false(rp__echo_known(e, parsed(TOOL("Shell")))); /* one call, once */
+  rp__echo_free(e);
+  talk_end(&t);
+}
+
+static void white_space_does_not_count(void **state)
+{
+  struct heard h = hear(state);
+  NEWS(&h, AGENT(" \\n")); /* nothing is repeated yet */
+  KNOWN(&h, USER("one\\n\\ntwo\\n"));
+  KNOWN(&h, AGENT(" \\n"));
+  NOT_NEXT(&h, AGENT(" \\n"));
+  KNOWN(&h, AGENT("This is the first answer,\\nwhich is long. "));
+  hush(&h);
+}
+
+/* what the journal has without its secret is known by what stands around it. */
+static void redacted_texts_are_known(void **state)
+{
+  struct talk t = talk_begin(state);
+  struct rp__echo *e;
+  rp_error err = {0};
+  talk_ask(&t, "go");
+  talk_chunk(&t, "agent_message_chunk", "m", "the token ghp_0123456789abcdefghijklmnopqrstuvwxyz is it");
+  talk_chunk(&t, "agent_message_chunk", "n", "ghp_0123456789abcdefghijklmnopqrstuvwxyz");
+  talk_done(&t);
+  OK(rp__echo_new(t.s, -1, &e, &err), err);
+  assert_true(rp__echo_known(e, parsed(USER("go"))));
+  assert_false(rp__echo_known(e, parsed(AGENT("the token is not it"))));
+  assert_true(rp__echo_known(e, parsed(AGENT("the token ghp_0123456789abcdefghijklmnopqrstuvwxyz is it"))));
+  assert_false(rp__echo_known(e, parsed(AGENT("anything")))); /* nothing is left of the other one */
+  rp__echo_free(e);
+  talk_end(&t);
+}
+
+/* The journal's events have only the beginning of what is very long. */
+static void spilled_texts_are_known(void **state)
+{
+  struct talk t = talk_begin(state);
+  struct rp__echo *e;
+  rp_error err = {0};
+  struct rp__buf text RP_AUTOBUF = RP_BUF((size_t)8 << 20), update RP_AUTOBUF = RP_BUF((size_t)8 << 20);
+  for (int i = 0; i < 200 * 1000; i++) rp__buf_printf(&text, "%06d ", i);
+  talk_chunk(&t, "agent_message_chunk", "m", text.p);
+  OK(rp__echo_new(t.s, -1, &e, &err), err);
+  rp__buf_printf(&update, TEXT("agent_message_chunk", "%s"), text.p);
+  assert_false(rp__echo_known(e, parsed(AGENT("000000 and so on"))));
+  assert_true(rp__echo_known(e, parsed(update.p)));
+  assert_false(rp__echo_known(e, parsed(update.p)));
+  rp__echo_free(e);
+  talk_end(&t);
+}
+
+/* Of a conversation that is longer than what is remembered, the beginning is not taken for news. */
+static void a_forgotten_beginning_is_no_news(void **state)
+{
+  struct talk t = talk_begin(state);
+  struct rp__echo *e;
+  rp_error err = {0};
+  char text[32];
+  for (int i = 0; i < 2100; i++) {
+    snprintf(text, sizeof text, "%d.", i);
+    talk_chunk(&t, i % 2 ? "agent_message_chunk" : "agent_thought_chunk", NULL, text);
+  }
+  OK(rp__echo_new(t.s, -1, &e, &err), err);
+  assert_true(rp__echo_known(e, parsed(AGENT("1."))));
+  assert_false(rp__echo_known(e, parsed("{\"sessionUpdate\":\"usage_update\",\"used\":1}")));
+  assert_true(rp__echo_known(e, parsed(AGENT("2001."))));
+  assert_false(rp__echo_known(e, parsed(AGENT("1."))));
+  rp__echo_free(e);
+  talk_end(&t);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
   const struct CMUnitTest tests[] = {
-      TEST(a_whole_replay_is_known), TEST(pieces_are_known),
-      TEST(gaps_are_fine),           TEST(news_is_news),
-      TEST(in_a_turn_order_counts),  TEST(a_call_with_an_old_id_is_news),
+      TEST(a_whole_replay_is_known),
+      TEST(pieces_are_known),
+      TEST(gaps_are_fine),
+      TEST(news_is_news),
+      TEST(in_a_turn_order_counts),
+      TEST(a_call_with_an_old_id_is_news),
+      TEST(a_call_without_a_beginning_is_known),
+      TEST(another_order_is_known),
+      TEST(white_space_does_not_count),
+      TEST(redacted_texts_are_known),
+      TEST(spilled_texts_are_known),
+      TEST(a_forgotten_beginning_is_no_news),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,73 +2,235 @@
 /* Replays of the agent's: what of them is no news, and that no answer is lost for looking like one (O-05, B-06). */
 #include "unit/bridge/acp_ladder.h"
 
-#define DONE_LOADING                                                                                                   \
-  {WAIT, NULL, 200}, {TO_C, REPLAY_USER, 0}, {TO_C, REPLAY_AGENT, 0},                                                  \
-  {                                                                                                                    \
-    TO_C, RESULT("1", "{\"_meta\":{\"reprise\":{\"rung\":\"load\"}}}"), 0                                              \
-  }
+static void ask_to_load(struct acp_rig *x)
+{
+  acp_play(x, (struct acp_step[]){{C, LOAD("1", "s1"), 0}, {TO_A, ASK_LOAD("1"), 0}, {END, NULL, 0}});
+}
+
+/* It was quiet for long enough: the editor has the session. */
+static void loaded(struct acp_rig *x)
+{
+  acp_wait(x, 200);
+  told(x, RESULT("1", "{\"_meta\":{\"reprise\":{\"rung\":\"load\"}}}"));
+}
+
+/* An agent whose replay comes behind its answer, up to the user's question. */
+static void half_a_late_replay(struct acp_rig *x)
+{
+  history(x, CAN_LOAD);
+  ask_to_load(x);
+  acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
+  acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
+  loaded(x);
+  acp_play(x, (struct acp_step[]){{C_A, PROMPT("2", "s1", "go on"), 0}, {END, NULL, 0}});
+}
 
 static void test_load_swallows_the_replay(void **state)
 {
   struct acp_rig *x = *state;
   history(x, CAN_LOAD);
+  ask_to_load(x);
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_LOAD("1"), 0},
                   {A, USER("s1", "<session_context>"), 0},
+                  {A, CHUNK("s1", "told otherwise"), 0}, /* before its answer all is a replay */
                   {NONE, NULL, 0},
                   {A, OWN("1", "null"), 0},
-                  {NONE, NULL, 0},                   /* the editor's answer waits for quiet */
-                  {A, USER("s1", "my question"), 0}, /* late, after the answer */
+                  {NONE, NULL, 0},                         /* the editor's answer waits for quiet */
+                  {A, USER("s1", "<session_context>"), 0}, /* no agent speaks for the user */
+                  {A, USER("s1", "my question"), 0},       /* late, after the answer */
                   {WAIT, NULL, 60},
-                  {A, COMMANDS("s1"), 0}, /* no part of a replay */
-                  {TO_C, COMMANDS("s1"), 0},
+                  {A_C, COMMANDS("s1"), 0}, /* no part of a replay */
                   {NONE, NULL, 0},
                   {WAIT, NULL, 200},
                   {TO_C, REPLAY_USER, 0},
                   {TO_C, REPLAY_AGENT, 0},
                   {TO_C, "*available_commands_update*", 0},
                   {TO_C, RESULT("1", "{\"_meta\":{\"reprise\":{\"rung\":\"load\"}}}"), 0},
-                  {C, PROMPT("2", "s1", "and now?"), 0},
-                  {TO_A, PROMPT("2", "s1", "and now?"), 0},
+                  {C_A, PROMPT("2", "s1", "and now?"), 0},
                   {A, CHUNK("s1", "an answer"), 0}, /* later still: the turn has begun */
                   {NONE, NULL, 0},
-                  {A, CHUNK("s1", "news"), 0},
-                  {TO_C, CHUNK("s1", "news"), 0},
-                  {A, CHUNK("s1", "an answer"), 0}, /* said again, after news: it is news */
-                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {A_C, CHUNK("s1", "news"), 0},
+                  {A_C, CHUNK("s1", "an answer"), 0}, /* said again, after news: it is news */
+                  {A_C, END_TURN("2"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
   assert_int_equal(acp_count(x, "s1", "message", "*session_context*"), 0);
   assert_int_equal(acp_count(x, "s1", "message", "*my question*"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 2);
   assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*restored*\"load\"*"), 1);
 }
 
-/* While no turn can run there is nothing else to say, in whatever pieces and words it comes. */
+/* Known in whatever pieces it comes, and with other white space. */
 static void test_a_late_replay_in_pieces(void **state)
 {
   struct acp_rig *x = *state;
   history(x, CAN_LOAD);
+  ask_to_load(x);
+  acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
+  acp_say(x, RP_ACP_AGENT, USER("s1", "my\\nquestion"));
+  loaded(x);
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_LOAD("1"), 0},
-                  {A, OWN("1", "null"), 0},
-                  {A, USER("s1", "my question"), 0},
-                  {A, CHUNK("s1", "told otherwise"), 0},
-                  DONE_LOADING,
                   {A, CHUNK("s1", "an "), 0},
-                  {C, PROMPT("2", "s1", "and now?"), 0},
-                  {TO_A, PROMPT("2", "s1", "and now?"), 0},
-                  {A, CHUNK("s1", "news"), 0}, /* in between */
-                  {TO_C, CHUNK("s1", "news"), 0},
-                  {A, CHUNK("s1", "answer"), 0}, /* the rest */
+                  {A, CHUNK("s1", "\\n"), 0},
                   {NONE, NULL, 0},
-                  {A, CHUNK("s1", "an answer"), 0}, /* a second time: that is said now */
-                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {C_A, PROMPT("2", "s1", "and now?"), 0},
+                  {A_C, CHUNK("s1", "news"), 0},    /* in between */
+                  {A, CHUNK("s1", "answer\\n"), 0}, /* the rest */
+                  {NONE, NULL, 0},
+                  {A_C, CHUNK("s1", "an answer"), 0}, /* a second time: that is said now */
+                  {A_C, END_TURN("2"), 0},
+                  {NONE, NULL, 0},
                   {END, NULL, 0},
               });
-  assert_int_equal(acp_count(x, "s1", "message", "*told otherwise*"), 0);
+}
+
+/* What the journal has not was never delivered: it is, behind the editor's answer, and not before (B-06). */
+static void test_news_before_the_next_prompt(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, CAN_LOAD);
+  ask_to_load(x);
+  acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
+  acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
+  acp_say(x, RP_ACP_AGENT, CHUNK("s1", "a server is down"));
+  acp_say(x, RP_ACP_AGENT, CHUNK("s1", "an answer"));
+  loaded(x);
+  acp_play(x, (struct acp_step[]){
+                  {TO_C, CHUNK("s1", "a server is down"), 0},
+                  {A_C, CHUNK("s1", "it is back"), 0},
+                  {A_C, CHUNK("s1", "an answer"), 0}, /* that was told already */
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "message", "*a server is down*"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*it is back*"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 2);
+}
+
+/* The replay stopped at the question, and the turn's answer is word for word the old one: it is not lost (B-06). */
+static void test_an_answer_that_looks_like_a_late_replay(void **state)
+{
+  struct acp_rig *x = *state;
+  half_a_late_replay(x);
+  acp_play(x, (struct acp_step[]){
+                  {A, CHUNK("s1", "an answer"), 0},
+                  {NONE, NULL, 0}, /* who knows */
+                  {A, END_TURN("2"), 0},
+                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {TO_C, END_TURN("2"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 2);
+}
+
+static void test_such_an_answer_of_an_agent_that_dies(void **state)
+{
+  struct acp_rig *x = *state;
+  half_a_late_replay(x);
+  acp_play(x, (struct acp_step[]){
+                  {A, CHUNK("s1", "an answer"), 0},
+                  {DIE, NULL, -9},
+                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {TO_C, "*agent_message_chunk*signal 9*", 0},
+                  {TO_C, END_TURN("2"), 0},
+                  {TO_A, "*initialize*", 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+#define PART(id, text)                                                                                                 \
+  NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"messageId\":"  \
+                         "\"" id "\",\"content\":{\"type\":\"text\",\"text\":\"" text "\"}}}")
+
+/* A message that begins like the old one and goes on is one message; another one behind it is the answer. */
+static void test_an_answer_that_begins_like_a_late_replay(void **state)
+{
+  struct acp_rig *x = *state;
+  half_a_late_replay(x);
+  acp_play(x, (struct acp_step[]){
+                  {A, PART("m", "an answer"), 0},
+                  {NONE, NULL, 0},
+                  {A, PART("m", " and more"), 0},
+                  {TO_C, PART("m", "an answer"), 0},
+                  {TO_C, PART("m", " and more"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+static void test_a_late_replay_in_the_turn(void **state)
+{
+  struct acp_rig *x = *state;
+  half_a_late_replay(x);
+  acp_play(x, (struct acp_step[]){
+                  {A, PART("m", "an answer"), 0},
+                  {A_C, PART("n", "news"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 1);
+}
+
+/* All of it comes in the turn: it is known by the user's words, with which it begins. */
+static void test_a_whole_replay_in_the_turn(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, CAN_LOAD);
+  ask_to_load(x);
+  acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
+  loaded(x);
+  acp_play(x, (struct acp_step[]){
+                  {C_A, PROMPT("2", "s1", "go on"), 0},
+                  {A_C, USER("s1", "go on"), 0}, /* an agent that repeats the prompt */
+                  {A, USER("s1", "my question"), 0},
+                  {A, CHUNK("s1", "an answer"), 0},
+                  {NONE, NULL, 0},
+                  {A_C, CHUNK("s1", "news"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+#define TOOL(id) "\"toolCallId\":\"" id "\",\"title\":\"Edit\",\"status\":\"completed\""
+#define TOOL_CALL                                                                                                      \
+  NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"tool_call\"," TOOL("c") "}}")
+
+/* A call that looks like an old one, and for which the agent asks: no replay does that. */
+static void test_a_call_that_looks_like_a_late_replay(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  acp_play(x, (struct acp_step[]){{C_A, PROMPT("2", "s1", "q"), 0},
+                                  {A_C, TOOL_CALL, 0},
+                                  {A_C, CHUNK("s1", "done"), 0},
+                                  {A_C, END_TURN("2"), 0},
+                                  {END, NULL, 0}});
+  next_process(x, CAN_LOAD, NULL);
+  ask_to_load(x);
+  acp_play(x,
+           (struct acp_step[]){
+               {A, OWN("1", "null"), 0},
+               {A, USER("s1", "q"), 0},
+               {WAIT, NULL, 200},
+               {TO_C, "*user_message_chunk*", 0},
+               {TO_C, "*tool_call*", 0},
+               {TO_C, "*agent_message_chunk*", 0},
+               {TO_C, RESULT("1", "*"), 0},
+               {C_A, PROMPT("2", "s1", "q"), 0},
+               {A, TOOL_CALL, 0},
+               {NONE, NULL, 0},
+               {A, CALL("0", "session/request_permission", "{\"sessionId\":\"s1\",\"toolCall\":{" TOOL("c") "}}"), 0},
+               {TO_C, TOOL_CALL, 0},
+               {TO_C, "*request_permission*", 0},
+               {NONE, NULL, 0},
+               {END, NULL, 0},
+           });
 }
 
 /* An answer that is the same as an old one is never lost: the agent has replayed nothing, or all of it (B-06). */
@@ -81,7 +243,7 @@ static void test_the_same_answer_again(void **state)
       acp_open(x, NULL), acp_greet(x, CAN_LOAD);
     else
       history(x, CAN_LOAD);
-    acp_play(x, (struct acp_step[]){{C, LOAD("1", "s1"), 0}, {TO_A, ASK_LOAD("1"), 0}, {END, NULL, 0}});
+    ask_to_load(x);
     if (replays[i]) {
       acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
       acp_say(x, RP_ACP_AGENT, CHUNK("s1", "an answer"));
@@ -91,15 +253,7 @@ static void test_the_same_answer_again(void **state)
     acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
     acp_wait(x, 200);
     for (const char *line; (line = acp_next(x, RP_ACP_CLIENT)) && !strstr(line, "\"rung\"");) assert_non_null(line);
-    acp_play(x, (struct acp_step[]){
-                    {C, PROMPT("2", "s1", "my question"), 0},
-                    {TO_A, PROMPT("2", "s1", "my question"), 0},
-                    {A, CHUNK("s1", "an answer"), 0},
-                    {TO_C, CHUNK("s1", "an answer"), 0},
-                    {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                    {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                    {END, NULL, 0},
-                });
+    one_turn(x);
     assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 2 + i);
     rp__acp_client_gone(x->a, "editor closed");
   }
@@ -110,28 +264,75 @@ static void test_half_a_replay(void **state)
 {
   struct acp_rig *x = *state;
   history(x, CAN_LOAD);
+  ask_to_load(x);
+  acp_say(x, RP_ACP_AGENT, USER("s1", "my question")); /* the turn broke there: it has no answer */
+  acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
+  loaded(x);
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_LOAD("1"), 0},
-                  {A, USER("s1", "my question"), 0}, /* the turn broke there: it has no answer */
-                  {A, OWN("1", "null"), 0},
-                  DONE_LOADING,
-                  {C, PROMPT("2", "s1", "my question"), 0},
-                  {TO_A, PROMPT("2", "s1", "my question"), 0},
-                  {A, CHUNK("s1", "an answer"), 0},
-                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {C_A, PROMPT("2", "s1", "my question"), 0},
+                  {A, CHUNK("s1", "an answer"), 0}, /* it may be the rest of the replay */
                   {A, USER("s1", "my question"), 0},
                   {NONE, NULL, 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {A, CHUNK("s1", "an answer"), 0}, /* behind the turn: that is the rest */
+                  {A, END_TURN("2"), 0},
+                  {TO_C, CHUNK("s1", "an answer"), 0}, /* but nothing came behind it */
+                  {TO_C, END_TURN("2"), 0},
+                  {A_C, CHUNK("s1", "a word by itself"), 0},
+                  {C_A, PROMPT("3", "s1", "more"), 0},
+                  {A_C, CHUNK("s1", "an answer"), 0},
                   {NONE, NULL, 0},
-                  {A, CHUNK("s1", "a word by itself"), 0},
-                  {TO_C, CHUNK("s1", "a word by itself"), 0},
-                  {C, PROMPT("3", "s1", "more"), 0},
-                  {TO_A, PROMPT("3", "s1", "more"), 0},
+                  {END, NULL, 0},
+              });
+}
+
+/* Begun before the answer, the rest in the next turn: nothing of it is news, and the turn's own answer is. */
+static void test_the_rest_of_a_replay_in_the_turn(void **state)
+{
+  struct acp_rig *x = *state;
+  history(x, CAN_LOAD);
+  ask_to_load(x);
+  acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
+  acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
+  loaded(x);
+  acp_play(x, (struct acp_step[]){
+                  {C_A, PROMPT("2", "s1", "go on"), 0},
                   {A, CHUNK("s1", "an answer"), 0},
-                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {NONE, NULL, 0},
+                  {A_C, CHUNK("s1", "so be it"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*\"so be it\"*"), 1);
+}
+
+/* A call's id is given again, and its first word is an update: it looks like the replay's, and is not lost. */
+static void test_an_id_that_is_given_again(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  acp_play(x, (struct acp_step[]){{C_A, PROMPT("2", "s1", "q"), 0},
+                                  {A_C, TOOL_CALL, 0},
+                                  {A_C, CHUNK("s1", "done"), 0},
+                                  {A_C, END_TURN("2"), 0},
+                                  {END, NULL, 0}});
+  next_process(x, CAN_LOAD, NULL);
+  ask_to_load(x);
+  acp_play(x, (struct acp_step[]){
+                  {A, USER("s1", "q"), 0},
+                  {A, TOOL_CALL, 0},
+                  {A, OWN("1", "null"), 0},
+                  {WAIT, NULL, 200},
+                  {TO_C, "*user_message_chunk*", 0},
+                  {TO_C, "*tool_call*", 0},
+                  {TO_C, "*agent_message_chunk*", 0},
+                  {TO_C, RESULT("1", "*"), 0},
+                  {C_A, PROMPT("2", "s1", "q"), 0},
+                  {A_C,
+                   NOTE("session/update",
+                        "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"tool_call_update\"," TOOL("c") "}}"),
+                   0},
+                  {A_C, CHUNK("s1", "ready"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -143,13 +344,10 @@ static void test_halves_of_surrogates(void **state)
   struct acp_rig *x = *state;
   acp_begin(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("2", "s1", "cut \\ud83d off \\\\ud83d \\udE00"), 0},
-                  {TO_A, PROMPT("2", "s1", "cut \\ud83d off \\\\ud83d \\udE00"), 0},
-                  {A, CHUNK("s1", "hi \\ud83d"), 0}, /* one character in two pieces */
-                  {TO_C, CHUNK("s1", "hi \\ud83d"), 0},
-                  {A, CHUNK("s1", "\\uDe00 \\ud83d"), 0},
-                  {TO_C, CHUNK("s1", "\\uDe00 \\ud83d"), 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {C_A, PROMPT("2", "s1", "cut \\ud83d off \\\\ud83d \\udE00"), 0},
+                  {A_C, CHUNK("s1", "hi \\ud83d"), 0}, /* one character in two pieces */
+                  {A_C, CHUNK("s1", "\\uDe00 \\ud83d"), 0},
+                  {A, END_TURN("2"), 0},
                   {TO_C, "*", 0},
                   {C, LOAD("3", "s1"), 0},
                   {TO_C, "*user_message_chunk*\"cut \\ufffd off \\\\ud83d \\ufffd\"*", 0},
@@ -165,8 +363,19 @@ static void test_halves_of_surrogates(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      T(test_load_swallows_the_replay), T(test_a_late_replay_in_pieces),
-      T(test_the_same_answer_again),    T(test_half_a_replay),
+      T(test_load_swallows_the_replay),
+      T(test_a_late_replay_in_pieces),
+      T(test_news_before_the_next_prompt),
+      T(test_an_answer_that_looks_like_a_late_replay),
+      T(test_such_an_answer_of_an_agent_that_dies),
+      T(test_an_answer_that_begins_like_a_late_replay),
+      T(test_a_late_replay_in_the_turn),
+      T(test_a_whole_replay_in_the_turn),
+      T(test_a_call_that_looks_like_a_late_replay),
+      T(test_the_same_answer_again),
+      T(test_half_a_replay),
+      T(test_the_rest_of_a_replay_in_the_turn),
+      T(test_an_id_that_is_given_again),
       T(test_halves_of_surrogates),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,7 @@ static void turn(struct acp_rig *x)
   acp_play(x, (struct acp_step[]){
                   {C, PROMPT("20", "s1", "q"), 0},
                   {TO_A, "*", 0},
-                  {A, DONE("20"), 0},
-                  {TO_C, DONE("20"), 0},
+                  {A_C, DONE("20"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -45,10 +44,8 @@ static void test_ended_elsewhere(void **state)
                   {C, LOAD("3", "s1"), 0}, /* opens it again: the agent still has it */
                   {TO_C, "*user_message_chunk*", 0},
                   {TO_C, RESULT("3", "*\"rung\":\"live\"*"), 0},
-                  {C, PROMPT("4", "s1", "goes on"), 0},
-                  {TO_A, PROMPT("4", "s1", "goes on"), 0},
-                  {A, DONE("4"), 0},
-                  {TO_C, DONE("4"), 0},
+                  {C_A, PROMPT("4", "s1", "goes on"), 0},
+                  {A_C, DONE("4"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -63,18 +60,15 @@ static void test_ended_elsewhere_in_a_turn(void **state)
   turn(x);
   by_another(x, false);
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("4", "s1", "unheard"), 0},
-                  {TO_A, PROMPT("4", "s1", "unheard"), 0},
+                  {C_A, PROMPT("4", "s1", "unheard"), 0},
                   {TO_C, "*agent_message_chunk*ended elsewhere*", 0},
-                  {A, DONE("4"), 0},
-                  {TO_C, DONE("4"), 0},
+                  {A_C, DONE("4"), 0},
                   {C, PROMPT("5", "s1", "and now?"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32603,*ended elsewhere; load it*", 0},
+                  {TO_C, REFUSED("5", "-32603") "ended elsewhere; load it*", 0},
                   {C, LOAD("6", "s1"), 0},
                   {TO_C, "*user_message_chunk*", 0},
                   {TO_C, RESULT("6", "*\"rung\":\"live\"*"), 0},
-                  {C, PROMPT("7", "s1", "goes on"), 0},
-                  {TO_A, PROMPT("7", "s1", "goes on"), 0},
+                  {C_A, PROMPT("7", "s1", "goes on"), 0},
                   {END, NULL, 0},
               });
   assert_int_equal(acp_count(x, "s1", "message", "*unheard*"), 0);
@@ -88,13 +82,12 @@ static void test_deleted_elsewhere(void **state)
   turn(x);
   by_another(x, true);
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("4", "s1", "unheard"), 0},
-                  {TO_A, PROMPT("4", "s1", "unheard"), 0},
+                  {C_A, PROMPT("4", "s1", "unheard"), 0},
                   {TO_C, "*agent_message_chunk*was deleted*", 0},
                   {C, PROMPT("5", "s1", "and now?"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32603,*was deleted*", 0},
+                  {TO_C, REFUSED("5", "-32603") "was deleted*", 0},
                   {C, LOAD("6", "s1"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":6,\"error\":{\"code\":-32002,*\"sessionId\":\"s1\"*", 0},
+                  {TO_C, REFUSED("6", "-32002") "\"sessionId\":\"s1\"*", 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -107,13 +100,11 @@ static void test_deleting_in_a_turn(void **state)
   struct acp_rig *x = *state;
   acp_begin(x, "\"sessionCapabilities\":{\"delete\":{}}");
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("2", "s1", "q"), 0},
-                  {TO_A, PROMPT("2", "s1", "q"), 0},
+                  {C_A, PROMPT("2", "s1", "q"), 0},
                   {C, DELETE("3", "s1"), 0},
                   {TO_A, NOTE("session/cancel", "{\"sessionId\":\"s1\"}"), 0},
                   {NONE, NULL, 0},
-                  {A, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
+                  {A_C, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
                   {TO_A, CALL("\"reprise/1\"", "session/delete", "{\"sessionId\":\"s1\"}"), 0},
                   {NONE, NULL, 0},
                   {A, RESULT("\"reprise/1\"", "{}"), 0},
@@ -131,8 +122,7 @@ static void test_deleting_at_an_agent_that_dies(void **state)
   struct acp_rig *x = *state;
   acp_begin(x, "\"sessionCapabilities\":{\"delete\":{}}");
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("2", "s1", "q"), 0},
-                  {TO_A, PROMPT("2", "s1", "q"), 0},
+                  {C_A, PROMPT("2", "s1", "q"), 0},
                   {C, DELETE("3", "s1"), 0},
                   {TO_A, "*session/cancel*", 0},
                   {A, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
@@ -274,6 +264,93 @@ static void test_the_list_in_a_crash_loop(void **state)
               });
 }
 
+/* ---- what only the agent knows ---- */
+
+#define LISTS "\"sessionCapabilities\":{\"list\":{}}"
+#define AGENTS "{\"sessions\":[{\"sessionId\":\"n\",\"cwd\":\"/p\"},{\"sessionId\":\"o\",\"cwd\":\"/else\"}]}"
+
+/* The list, asked for in a directory or in all, and what is to come of it. */
+static void list(struct acp_rig *x, const char *params, const char *ids)
+{
+  char line[200], own[32], answer[200];
+  snprintf(line, sizeof line, CALL("50", "session/list", "%s"), params);
+  acp_say(x, RP_ACP_CLIENT, line);
+  const char *asked = acp_next(x, RP_ACP_AGENT);
+  assert_non_null(asked);
+  assert_int_equal(sscanf(strstr(asked, "reprise/"), "%31[^\"]", own), 1);
+  snprintf(answer, sizeof answer, RESULT("\"%s\"", AGENTS), own);
+  acp_say(x, RP_ACP_AGENT, answer);
+  snprintf(answer, sizeof answer, RESULT("50", "{\"sessions\":[%s]}"), ids);
+  const char *told = acp_next(x, RP_ACP_CLIENT);
+  if (!told || !acp_like(told, answer)) fail_msg("%s", told ? told : "nothing");
+}
+
+static void test_the_agents_own_are_filtered(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_greet(x, LISTS);
+  list(x, "{}", "{*\"n\"*},{*\"o\"*}");
+  list(x, "{\"cwd\":\"/p\"}", "{\"sessionId\":\"n\",\"cwd\":\"/p\"}");
+  list(x, "{\"cwd\":\"/else\"}", "{\"sessionId\":\"o\",\"cwd\":\"/else\"}");
+}
+
+/* A deletion holds in every process, whether the agent can delete or not. */
+static void test_deleting_what_only_the_agent_knows(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_greet(x, "\"loadSession\":true," LISTS);
+  acp_play(x, (struct acp_step[]){{C, DELETE("3", "n"), 0}, {TO_C, RESULT("3", "{}"), 0}, {END, NULL, 0}});
+  list(x, "{}", "{\"sessionId\":\"o\",\"cwd\":\"/else\"}");
+  acp_open(x, NULL);
+  acp_greet(x, "\"loadSession\":true,\"sessionCapabilities\":{\"list\":{},\"delete\":{}}");
+  list(x, "{}", "{\"sessionId\":\"o\",\"cwd\":\"/else\"}");
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("4", "n"), 0},
+                  {TO_C, REFUSED("4", "-32002") "\"n\"*", 0},
+                  {C_A, DELETE("5", "o"), 0},
+                  {A_C, RESULT("5", "{}"), 0},
+                  {C_A, DELETE("6", "o"), 0}, /* the agent may say what it likes of it now */
+                  {A, ERROR("6", "-32002"), 0},
+                  {TO_C, RESULT("6", "{}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  list(x, "{}", "");
+}
+
+/* Restored with a new session, it has a name more: no second one in any list, and loading it opens the same journal. */
+static void test_the_agents_new_name(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, LISTS);
+  turn(x);
+  acp_open(x, NULL);
+  acp_greet(x, LISTS);
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("2", "s1"), 0},
+                  {TO_A, CALL("\"reprise/1\"", "session/new", "*"), 0},
+                  {A, RESULT("\"reprise/1\"", "{\"sessionId\":\"n\"}"), 0},
+                  {TO_C, "*user_message_chunk*", 0},
+                  {TO_C, RESULT("2", "*\"rung\":\"new\"*"), 0},
+                  {END, NULL, 0},
+              });
+  turn(x);
+  acp_open(x, NULL);
+  acp_greet(x, LISTS);
+  list(x, "{\"cwd\":\"/p\"}", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",*\"}");
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("4", "n"), 0},
+                  {TO_A, "*session/new*", 0},
+                  {A, RESULT("\"reprise/2\"", "{\"sessionId\":\"m\"}"), 0},
+                  {TO_C, "*\"sessionId\":\"n\",*user_message_chunk*", 0},
+                  {TO_C, "*\"sessionId\":\"n\",*user_message_chunk*", 0},
+                  {TO_C, RESULT("4", "*\"rung\":\"new\"*"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "x-acp-turn", "*"), 2);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
 
 int main(void)
@@ -288,6 +365,9 @@ int main(void)
       T(test_a_cursor_whose_session_is_gone),
       T(test_the_title_is_the_name),
       T(test_the_list_in_a_crash_loop),
+      T(test_the_agents_own_are_filtered),
+      T(test_deleting_what_only_the_agent_knows),
+      T(test_the_agents_new_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

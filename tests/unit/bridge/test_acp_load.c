@@ -1,43 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* load, resume, list, close and delete for agents that have none of it (O-05, B-06). */
-#include "unit/bridge/acp_rig.h"
+#include "unit/bridge/acp_ladder.h"
 
-#define LOAD(id, sid) CALL(id, "session/load", "{\"sessionId\":\"" sid "\",\"cwd\":\"/p\",\"mcpServers\":[]}")
 #define RESUME(id, sid) CALL(id, "session/resume", "{\"sessionId\":\"" sid "\",\"cwd\":\"/p\"}")
 #define CLOSE(id, sid) CALL(id, "session/close", "{\"sessionId\":\"" sid "\"}")
 #define DELETE(id, sid) CALL(id, "session/delete", "{\"sessionId\":\"" sid "\"}")
-#define LIST(id) CALL(id, "session/list", "{\"cwd\":\"/p\"}")
 #define CAN_ALL "\"loadSession\":true,\"sessionCapabilities\":{\"resume\":{},\"list\":{},\"close\":{},\"delete\":{}}"
 
-static void one_turn(struct acp_rig *x)
+/* The history, told in pieces: a load tells it whole. */
+static void begin_with_a_turn(struct acp_rig *x)
 {
+  acp_begin(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("2", "s1", "my question"), 0},
-                  {TO_A, PROMPT("2", "s1", "my question"), 0},
+                  {C_A, PROMPT("2", "s1", "my question"), 0},
                   {A, CHUNK("s1", "an "), 0},
                   {A, CHUNK("s1", "answer"), 0},
                   {TO_C, CHUNK("s1", "an "), 0},
                   {TO_C, CHUNK("s1", "answer"), 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {A_C, END_TURN("2"), 0},
                   {END, NULL, 0},
               });
 }
-
-#define REPLAY_USER "*\"sessionId\":\"s1\"*user_message_chunk*my question*"
-#define REPLAY_AGENT "*\"sessionId\":\"s1\"*agent_message_chunk*\"an answer\"*"
 
 /* The agent has it open and can neither load nor resume: the history is ours. */
 static void test_load_of_a_live_session(void **state)
 {
   struct acp_rig *x = *state;
-  acp_begin(x, "");
-  one_turn(x);
+  begin_with_a_turn(x);
+  acp_say(x, RP_ACP_CLIENT, LOAD("3", "s1"));
+  told(x, RESULT("3", "{\"_meta\":{\"reprise\":{\"rung\":\"live\"}}}"));
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("3", "s1"), 0},
-                  {TO_C, REPLAY_USER, 0},
-                  {TO_C, REPLAY_AGENT, 0},
-                  {TO_C, RESULT("3", "{\"_meta\":{\"reprise\":{\"rung\":\"live\"}}}"), 0},
                   {C, RESUME("4", "s1"), 0},
                   {TO_C, RESULT("4", "{\"_meta\":{\"reprise\":{\"rung\":\"live\"}}}"), 0},
                   {NONE, NULL, 0},
@@ -52,8 +44,7 @@ static void test_modes_of_a_live_session(void **state)
   acp_play(
       x,
       (struct acp_step[]){
-          {C, NEW("1"), 0},
-          {TO_A, NEW("1"), 0},
+          {C_A, NEW("1"), 0},
           {A,
            RESULT("1", "{\"sessionId\":\"s1\",\"modes\":{\"currentModeId\":\"ask\",\"availableModes\":[]},"
                        "\"configOptions\":[1]}"),
@@ -66,8 +57,7 @@ static void test_modes_of_a_live_session(void **state)
           {TO_C, "*current_mode_update*", 0},
           {C, CALL("2", "session/set_config_option", "{\"sessionId\":\"s1\",\"configId\":\"m\",\"value\":\"b\"}"), 0},
           {TO_A, "*set_config_option*", 0},
-          {A, RESULT("2", "{\"configOptions\":[2]}"), 0},
-          {TO_C, RESULT("2", "{\"configOptions\":[2]}"), 0},
+          {A_C, RESULT("2", "{\"configOptions\":[2]}"), 0},
           {C, RESUME("3", "s1"), 0},
           {TO_C,
            RESULT("3", "{\"modes\":{\"currentModeId\":\"code\",\"availableModes\":[]},\"configOptions\":[2],"
@@ -82,71 +72,51 @@ static void test_load_in_a_turn(void **state)
   struct acp_rig *x = *state;
   acp_begin(x, CAN_ALL);
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("2", "s1", "my question"), 0},
-                  {TO_A, PROMPT("2", "s1", "my question"), 0},
+                  {C_A, PROMPT("2", "s1", "my question"), 0},
                   {A, CHUNK("s1", "first"), 0},
                   {C, LOAD("3", "s1"), 0}, /* the turn is not disturbed: the agent is not asked */
                   {TO_C, CHUNK("s1", "first"), 0},
                   {TO_C, REPLAY_USER, 0},
                   {TO_C, "*agent_message_chunk*first*", 0},
                   {TO_C, RESULT("3", "*\"rung\":\"live\"*"), 0},
-                  {A, CHUNK("s1", "second"), 0},
-                  {TO_C, CHUNK("s1", "second"), 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {A_C, CHUNK("s1", "second"), 0},
+                  {A_C, END_TURN("2"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
+}
+
+/* An editor that takes nothing more, and what happens meanwhile; then it is told, and has its answer. */
+static void while_it_takes_nothing(struct acp_rig *x, const struct acp_step *steps, const char *answer)
+{
+  begin_with_a_turn(x);
+  x->backlog[RP_ACP_CLIENT] = (size_t)1 << 20;
+  acp_play(x, steps);
+  x->backlog[RP_ACP_CLIENT] = 0;
+  rp__acp_drained(x->a, RP_ACP_CLIENT);
+  told(x, answer);
+  acp_play(x, (struct acp_step[]){{NONE, NULL, 0}, {END, NULL, 0}});
 }
 
 /* The replay goes as fast as the editor takes it, others' updates in between, the answer last. */
 static void test_a_replay_in_steps(void **state)
 {
-  struct acp_rig *x = *state;
-  acp_begin(x, "");
-  one_turn(x);
-  x->backlog[RP_ACP_CLIENT] = (size_t)1 << 20;
-  acp_play(x, (struct acp_step[]){
-                  {C, LOAD("3", "s1"), 0},
-                  {A, CHUNK("else", "x"), 0},
-                  {TO_C, CHUNK("else", "x"), 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
-  x->backlog[RP_ACP_CLIENT] = 0;
-  rp__acp_drained(x->a, RP_ACP_CLIENT);
-  acp_play(x, (struct acp_step[]){
-                  {TO_C, REPLAY_USER, 0},
-                  {TO_C, REPLAY_AGENT, 0},
-                  {TO_C, RESULT("3", "*"), 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
+  static const struct acp_step steps[] = {
+      {C, LOAD("3", "s1"), 0}, {A_C, CHUNK("else", "x"), 0}, {NONE, NULL, 0}, {END, NULL, 0}};
+  while_it_takes_nothing(*state, steps, RESULT("3", "*"));
 }
 
 static void test_a_load_is_cancelled(void **state)
 {
-  struct acp_rig *x = *state;
-  acp_begin(x, "");
-  one_turn(x);
-  x->backlog[RP_ACP_CLIENT] = (size_t)1 << 20;
-  acp_play(x, (struct acp_step[]){
-                  {C, LOAD("3", "s1"), 0},
-                  {C, LOAD("4", "s1"), 0}, /* waits for the first */
-                  {C, NOTE("$/cancel_request", "{\"requestId\":3}"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32800,*", 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
-  x->backlog[RP_ACP_CLIENT] = 0;
-  rp__acp_drained(x->a, RP_ACP_CLIENT);
-  acp_play(x, (struct acp_step[]){
-                  {TO_C, REPLAY_USER, 0},
-                  {TO_C, REPLAY_AGENT, 0},
-                  {TO_C, RESULT("4", "*"), 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
+  static const struct acp_step steps[] = {
+      {C, LOAD("3", "s1"), 0},
+      {C, LOAD("4", "s1"), 0}, /* waits for the first */
+      {C, NOTE("$/cancel_request", "{\"requestId\":3}"), 0},
+      {TO_C, REFUSED("3", "-32800"), 0},
+      {NONE, NULL, 0},
+      {END, NULL, 0},
+  };
+  while_it_takes_nothing(*state, steps, RESULT("4", "*"));
 }
 
 static void test_unknown_sessions(void **state)
@@ -155,14 +125,13 @@ static void test_unknown_sessions(void **state)
   acp_greet(x, "");
   acp_play(x, (struct acp_step[]){
                   {C, LOAD("1", "nope"), 0},
-                  {TO_C,
-                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32002,*,\"data\":{\"sessionId\":\"nope\"}}}", 0},
+                  {TO_C, REFUSED("1", "-32002") ",\"data\":{\"sessionId\":\"nope\"}}}", 0},
                   {C, CALL("2", "session/load", "{\"cwd\":\"/p\"}"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602,*sessionId*", 0},
+                  {TO_C, REFUSED("2", "-32602") "sessionId*", 0},
                   {C, LOAD("3", "last"), 0}, /* no word of ours, only names */
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32002,*", 0},
+                  {TO_C, REFUSED("3", "-32002"), 0},
                   {C, CLOSE("4", "nope"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32002,*", 0},
+                  {TO_C, REFUSED("4", "-32002"), 0},
                   {C, DELETE("5", "nope"), 0}, /* as deleted as can be */
                   {TO_C, RESULT("5", "{}"), 0},
                   {NONE, NULL, 0},
@@ -176,19 +145,16 @@ static void test_an_agents_own_session(void **state)
   struct acp_rig *x = *state;
   acp_greet(x, CAN_ALL);
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "old"), 0},
-                  {TO_A, LOAD("1", "old"), 0},
+                  {C_A, LOAD("1", "old"), 0},
                   {A, USER("old", "from before"), 0},
                   {A, CHUNK("old", "its answer"), 0},
                   {A, RESULT("1", "{}"), 0},
                   {TO_C, USER("old", "from before"), 0},
                   {TO_C, CHUNK("old", "its answer"), 0},
                   {TO_C, RESULT("1", "{}"), 0},
-                  {C, LOAD("2", "older"), 0},
-                  {TO_A, LOAD("2", "older"), 0},
+                  {C_A, LOAD("2", "older"), 0},
                   {A, ERROR("2", "-32603"), 0},
-                  {TO_C,
-                   "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32002,*\"data\":{\"sessionId\":\"older\"}}}", 0},
+                  {TO_C, REFUSED("2", "-32002") "\"data\":{\"sessionId\":\"older\"}}}", 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -200,11 +166,9 @@ static void test_an_agents_own_session(void **state)
 static void test_closing(void **state)
 {
   struct acp_rig *x = *state;
-  acp_begin(x, "");
-  one_turn(x);
+  begin_with_a_turn(x);
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("3", "s1", "more"), 0},
-                  {TO_A, PROMPT("3", "s1", "more"), 0},
+                  {C_A, PROMPT("3", "s1", "more"), 0},
                   {A,
                    CALL("0", "session/request_permission",
                         "{\"sessionId\":\"s1\",\"toolCall\":{\"toolCallId\":\"c\"},\"options\":[]}"),
@@ -215,8 +179,7 @@ static void test_closing(void **state)
                   {TO_A, RESULT("0", "{\"outcome\":{\"outcome\":\"cancelled\"}}"), 0},
                   {C, RESULT("0", "{\"outcome\":{\"outcome\":\"cancelled\"}}"), 0}, /* the editor's comes too late */
                   {NONE, NULL, 0},
-                  {A, RESULT("3", "{\"stopReason\":\"cancelled\"}"), 0},
-                  {TO_C, RESULT("3", "{\"stopReason\":\"cancelled\"}"), 0},
+                  {A_C, RESULT("3", "{\"stopReason\":\"cancelled\"}"), 0},
                   {TO_C, RESULT("4", "{}"), 0},
                   {C, CLOSE("5", "s1"), 0}, /* in the journal, and closed */
                   {TO_C, RESULT("5", "{}"), 0},
@@ -234,9 +197,8 @@ static void test_a_prompt_to_what_is_closed(void **state)
                   {C, CLOSE("4", "s1"), 0},
                   {TO_C, RESULT("4", "{}"), 0},
                   {C, PROMPT("5", "s1", "hello?"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32002,*", 0},
-                  {C, PROMPT("6", "elsewhere", "hello?"), 0}, /* of a session that is the agent's alone */
-                  {TO_A, PROMPT("6", "elsewhere", "hello?"), 0},
+                  {TO_C, REFUSED("5", "-32002"), 0},
+                  {C_A, PROMPT("6", "elsewhere", "hello?"), 0}, /* of a session that is the agent's alone */
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -247,8 +209,7 @@ static void test_closing_what_does_not_end(void **state)
   struct acp_rig *x = *state;
   acp_begin(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("3", "s1", "more"), 0},
-                  {TO_A, PROMPT("3", "s1", "more"), 0},
+                  {C_A, PROMPT("3", "s1", "more"), 0},
                   {C, CLOSE("4", "s1"), 0},
                   {TO_A, "*session/cancel*", 0},
                   {WAIT, NULL, 4000},
@@ -256,7 +217,7 @@ static void test_closing_what_does_not_end(void **state)
                   {WAIT, NULL, 2000},
                   {TO_C, RESULT("3", "{\"stopReason\":\"cancelled\"}"), 0},
                   {TO_C, RESULT("4", "{}"), 0},
-                  {A, RESULT("3", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {A, END_TURN("3"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -267,16 +228,13 @@ static void test_an_agent_that_closes(void **state)
   struct acp_rig *x = *state;
   acp_begin(x, CAN_ALL);
   acp_play(x, (struct acp_step[]){
-                  {C, CLOSE("4", "s1"), 0},
-                  {TO_A, CLOSE("4", "s1"), 0},
-                  {A, RESULT("4", "{}"), 0},
-                  {TO_C, RESULT("4", "{}"), 0},
-                  {C, DELETE("5", "s1"), 0},
-                  {TO_A, DELETE("5", "s1"), 0},
+                  {C_A, CLOSE("4", "s1"), 0},
+                  {A_C, RESULT("4", "{}"), 0},
+                  {C_A, DELETE("5", "s1"), 0},
                   {A, ERROR("5", "-32603"), 0}, /* it is out of our list all the same */
                   {TO_C, RESULT("5", "{}"), 0},
                   {C, LOAD("6", "s1"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":6,\"error\":{\"code\":-32002,*", 0},
+                  {TO_C, REFUSED("6", "-32002"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -285,8 +243,7 @@ static void test_an_agent_that_closes(void **state)
 static void test_deleting(void **state)
 {
   struct acp_rig *x = *state;
-  acp_begin(x, "");
-  one_turn(x);
+  begin_with_a_turn(x);
   acp_play(x, (struct acp_step[]){
                   {C, LIST("3"), 0},
                   {TO_C,
@@ -300,7 +257,7 @@ static void test_deleting(void **state)
                   {C, LIST("6"), 0},
                   {TO_C, RESULT("6", "{\"sessions\":[]}"), 0},
                   {C, LOAD("7", "s1"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32002,*", 0},
+                  {TO_C, REFUSED("7", "-32002"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });

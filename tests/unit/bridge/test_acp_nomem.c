@@ -95,7 +95,7 @@ static int echo(struct rp__buf *out)
 {
   struct rp__echo *e;
   rp_error err = {0};
-  int rc = rp__echo_new(talk.s, &e, &err);
+  int rc = rp__echo_new(talk.s, -1, &e, &err);
   if (rc) return rc;
   rp__echo_free(e);
   rp__buf_str(out, "made");

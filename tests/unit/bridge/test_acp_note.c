@@ -124,14 +124,16 @@ static void another_id_is_another_message(void **state)
   NOTED(x, RP_OS, END_A,
         "message {\"role\":\"assistant\",\"message_id\":\"n\",\"source\":\"acp\",\"partial\":true,\"content\":["
         "{\"type\":\"text\",\"text\":\"x\"}],\"acp\":{\"_meta\":{\"p\":null}}}");
-  OK(rp__note_turn_end(&x->book, parsed("{\"stopReason\":\"end_turn\",\"usage\":{\"t\":1}}"), parsed(NULL), &x->n,
-                       &err),
+  OK(rp__note_turn_end(&x->book, x->book.turn, parsed("{\"stopReason\":\"end_turn\",\"usage\":{\"t\":1}}"),
+                       parsed(NULL), &x->n, &err),
      err);
   NOTED(x, RP_DISK,
         "message {\"role\":\"assistant\",\"message_id\":\"n\",\"source\":\"acp\",\"content\":["
         "{\"type\":\"text\",\"text\":\"\"}]}",
         "x-acp-turn {\"turn\":0,\"stop_reason\":\"end_turn\",\"acp\":{\"usage\":{\"t\":1}}}");
-  OK(rp__note_turn_end(&x->book, parsed(NULL), parsed("{\"code\":-32603,\"message\":\"no\"}"), &x->n, &err), err);
+  OK(rp__note_turn_end(&x->book, x->book.turn, parsed(NULL), parsed("{\"code\":-32603,\"message\":\"no\"}"), &x->n,
+                       &err),
+     err);
   NOTED(x, RP_DISK, "x-acp-turn {\"turn\":0,\"error\":{\"code\":-32603,\"message\":\"no\"}}");
 }
 
@@ -220,10 +222,10 @@ static void permissions_have_two_halves(void **state)
   struct noted *x = *state;
   char want[256];
   for (size_t i = 0; i < 3; i++) {
-    request(x, "\"5\"", "\"session/request_permission\"", OPTIONS);
-    NOTED(x, RP_DISK, "approval {\"id\":\"a0:5\",\"status\":\"pending\",\"acp\":" OPTIONS "}");
-    answer(x, "\"5\"", "session/request_permission", outcomes[i][0], NULL);
-    snprintf(want, sizeof want, "approval {\"id\":\"a0:5\",\"status\":\"%s\",\"result\":%s}", outcomes[i][1],
+    request(x, "\"p5\"", "\"session/request_permission\"", OPTIONS);
+    NOTED(x, RP_DISK, "approval {\"id\":\"a0:p5\",\"status\":\"pending\",\"acp\":" OPTIONS "}");
+    answer(x, "\"p5\"", "session/request_permission", outcomes[i][0], NULL);
+    snprintf(want, sizeof want, "approval {\"id\":\"a0:p5\",\"status\":\"%s\",\"result\":%s}", outcomes[i][1],
              outcomes[i][0]);
     NOTED(x, RP_DISK, want);
   }

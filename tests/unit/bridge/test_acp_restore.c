@@ -6,40 +6,26 @@ static void test_resume(void **state)
 {
   struct acp_rig *x = *state;
   history(x, CAN_RESUME);
+  acp_say(x, RP_ACP_CLIENT, LOAD("1", "s1"));
+  asked(x, ASK_RESUME("1"), OWN("1", "{\"modes\":{\"currentModeId\":\"m\"},\"sessionId\":\"s1\",\"_meta\":{\"k\":1}}"));
+  told(x, RESULT("1", "{\"modes\":{\"currentModeId\":\"m\"},\"sessionId\":\"s1\",\"_meta\":{\"k\":1,"
+                      "\"reprise\":{\"rung\":\"resume\"}}}"));
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_RESUME("1"), 0},
-                  {A, OWN("1", "{\"modes\":{\"currentModeId\":\"m\"},\"sessionId\":\"s1\",\"_meta\":{\"k\":1}}"), 0},
-                  {TO_C, REPLAY_USER, 0},
-                  {TO_C, REPLAY_AGENT, 0},
-                  {TO_C,
-                   RESULT("1", "{\"modes\":{\"currentModeId\":\"m\"},\"sessionId\":\"s1\",\"_meta\":{\"k\":1,"
-                               "\"reprise\":{\"rung\":\"resume\"}}}"),
-                   0},
-                  {C, PROMPT("2", "s1", "and now?"), 0},
-                  {TO_A, PROMPT("2", "s1", "and now?"), 0},
+                  {C_A, PROMPT("2", "s1", "and now?"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
   assert_int_equal(acp_count(x, "s1", "x-acp-agent", "*restored*\"resume\"*"), 1);
 }
 
-#define HISTORY_PROMPT                                                                                                 \
-  "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/"                                                                \
-  "prompt\",\"params\":{\"sessionId\":\"s9\",\"prompt\":[{\"type\":"                                                   \
-  "\"text\",\"text\":\"*my question*an answer*\"},{\"type\":\"text\",\"text\":\"and now?\"}]}}"
-
 static void test_a_new_session_with_the_history(void **state)
 {
   struct acp_rig *x = *state;
   history(x, "");
+  acp_say(x, RP_ACP_CLIENT, LOAD("1", "s1"));
+  asked(x, ASK_NEW("1"), OWN("1", "{\"sessionId\":\"s9\",\"modes\":null}"));
+  told(x, RESULT("1", "{\"modes\":null,\"_meta\":{\"reprise\":{\"rung\":\"new\"}}}"));
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_NEW("1"), 0},
-                  {A, OWN("1", "{\"sessionId\":\"s9\",\"modes\":null}"), 0},
-                  {TO_C, REPLAY_USER, 0},
-                  {TO_C, REPLAY_AGENT, 0},
-                  {TO_C, RESULT("1", "{\"modes\":null,\"_meta\":{\"reprise\":{\"rung\":\"new\"}}}"), 0},
                   {C, PROMPT("2", "s1", "and now?"), 0},
                   {TO_A, HISTORY_PROMPT, 0},
                   {A, CHUNK("s9", "so it is"), 0},
@@ -49,8 +35,7 @@ static void test_a_new_session_with_the_history(void **state)
                   {TO_C, CALL("0", "fs/read_text_file", "{\"path\":\"/x\",\"sessionId\":\"s1\"}"), 0},
                   {C, NOTE("session/cancel", "{\"sessionId\":\"s1\"}"), 0},
                   {TO_A, NOTE("session/cancel", "{\"sessionId\":\"s9\"}"), 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {A_C, END_TURN("2"), 0},
                   {C, PROMPT("3", "s1", "once more"), 0}, /* the history goes once */
                   {TO_A, PROMPT("3", "s9", "once more"), 0},
                   {NONE, NULL, 0},
@@ -60,30 +45,33 @@ static void test_a_new_session_with_the_history(void **state)
   assert_int_equal(acp_count(x, "s1", "message", "*\"role\":\"user\"*an answer*"), 0);
 }
 
-#define END_TURN(id) RESULT(id, "{\"stopReason\":\"end_turn\"}")
-#define BEGIN_NEW                                                                                                      \
-  {C, LOAD("1", "s1"), 0}, {TO_A, ASK_NEW("1"), 0}, {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},                        \
-      {TO_C, REPLAY_USER, 0}, {TO_C, REPLAY_AGENT, 0},                                                                 \
-  {                                                                                                                    \
-    TO_C, RESULT("1", "*\"rung\":\"new\"*"), 0                                                                         \
-  }
+/* The agent can do nothing of it: it begins a session of its own, and the editor has the history. */
+static void begin_new(struct acp_rig *x)
+{
+  acp_say(x, RP_ACP_CLIENT, LOAD("1", "s1"));
+  asked(x, ASK_NEW("1"), OWN("1", "{\"sessionId\":\"s9\"}"));
+  told(x, RESULT("1", "*\"rung\":\"new\"*"));
+}
+
+/* The next prompt carries it; the agent takes it. */
+static void tell_it(struct acp_rig *x)
+{
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s1", "and now?"), 0},
+                  {TO_A, HISTORY_PROMPT, 0},
+                  {A_C, END_TURN("2"), 0},
+                  {END, NULL, 0},
+              });
+}
 
 /* The next process asks the agent for the id that it had last. */
 static void test_the_agents_own_id_is_remembered(void **state)
 {
   struct acp_rig *x = *state;
   history(x, "");
-  acp_play(x, (struct acp_step[]){
-                  BEGIN_NEW,
-                  {C, PROMPT("2", "s1", "and now?"), 0},
-                  {TO_A, HISTORY_PROMPT, 0},
-                  {A, END_TURN("2"), 0},
-                  {TO_C, END_TURN("2"), 0},
-                  {END, NULL, 0},
-              });
-  rp__acp_client_gone(x->a, "editor closed");
-  acp_open(x, NULL);
-  acp_greet(x, CAN_RESUME);
+  begin_new(x);
+  tell_it(x);
+  next_process(x, CAN_RESUME, NULL);
   acp_play(x, (struct acp_step[]){
                   {C, LOAD("1", "s1"), 0},
                   {TO_A, "*\"session/resume\",\"params\":{\"sessionId\":\"s9\",*", 0},
@@ -101,16 +89,12 @@ static void test_an_untold_session_is_not_remembered(void **state)
 {
   struct acp_rig *x = *state;
   history(x, "");
-  acp_play(x, (struct acp_step[]){BEGIN_NEW, {NONE, NULL, 0}, {END, NULL, 0}});
+  begin_new(x);
+  acp_play(x, (struct acp_step[]){{NONE, NULL, 0}, {END, NULL, 0}});
   assert_int_equal(acp_count(x, "s1", "provider", "*\"acp_session_id\":\"s9\"*"), 0);
-  rp__acp_client_gone(x->a, "editor closed");
-  acp_open(x, NULL);
-  acp_greet(x, "");
-  acp_play(x, (struct acp_step[]){BEGIN_NEW,
-                                  {C, PROMPT("2", "s1", "and now?"), 0},
-                                  {TO_A, HISTORY_PROMPT, 0},
-                                  {NONE, NULL, 0},
-                                  {END, NULL, 0}});
+  next_process(x, "", NULL);
+  begin_new(x);
+  tell_it(x);
 }
 
 /* Nor has an agent taken it that refused the prompt, or died of it. */
@@ -118,25 +102,18 @@ static void test_a_refused_history_goes_again(void **state)
 {
   struct acp_rig *x = *state;
   history(x, CAN_RESUME);
+  acp_say(x, RP_ACP_CLIENT, LOAD("1", "s1"));
+  asked(x, ASK_RESUME("1"), OWN_ERROR("1", "-32603"));
+  asked(x, ASK_LOAD("2"), OWN_ERROR("2", "-32603"));
+  asked(x, ASK_NEW("3"), OWN("3", "{\"sessionId\":\"s9\"}"));
+  told(x, RESULT("1", "*"));
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_RESUME("1"), 0},
-                  {A, OWN_ERROR("1", "-32603"), 0},
-                  {TO_A, ASK_LOAD("2"), 0},
-                  {A, OWN_ERROR("2", "-32603"), 0},
-                  {TO_A, ASK_NEW("3"), 0},
-                  {A, OWN("3", "{\"sessionId\":\"s9\"}"), 0},
-                  {TO_C, REPLAY_USER, 0},
-                  {TO_C, REPLAY_AGENT, 0},
-                  {TO_C, RESULT("1", "*"), 0},
                   {C, PROMPT("2", "s1", "and now?"), 0},
                   {TO_A, HISTORY_PROMPT, 0},
                   {C, PROMPT("3", "s1", "meanwhile"), 0}, /* it is on its way */
                   {TO_A, PROMPT("3", "s9", "meanwhile"), 0},
-                  {A, ERROR("2", "-32000"), 0},
-                  {TO_C, ERROR("2", "-32000"), 0},
-                  {A, END_TURN("3"), 0},
-                  {TO_C, END_TURN("3"), 0},
+                  {A_C, ERROR("2", "-32000"), 0},
+                  {A_C, END_TURN("3"), 0},
                   {C, PROMPT("4", "s1", "again"), 0},
                   {TO_A, "*\"id\":4,*my question*an answer*and now?*\"again\"*", 0},
                   {DIE, NULL, -9},
@@ -148,8 +125,7 @@ static void test_a_refused_history_goes_again(void **state)
                   {A, OWN("5", "{\"sessionId\":\"s8\"}"), 0},
                   {C, PROMPT("5", "s1", "third"), 0},
                   {TO_A, "*\"s8\"*my question*an answer*\"third\"*", 0},
-                  {A, END_TURN("5"), 0},
-                  {TO_C, END_TURN("5"), 0},
+                  {A_C, END_TURN("5"), 0},
                   {C, PROMPT("6", "s1", "fourth"), 0},
                   {TO_A, PROMPT("6", "s8", "fourth"), 0},
                   {NONE, NULL, 0},
@@ -164,13 +140,8 @@ static void test_embedded_context(void **state)
 {
   struct acp_rig *x = *state;
   history(x, "\"promptCapabilities\":{\"embeddedContext\":true}");
+  begin_new(x);
   acp_play(x, (struct acp_step[]){
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_NEW("1"), 0},
-                  {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
-                  {TO_C, "*", 0},
-                  {TO_C, "*", 0},
-                  {TO_C, RESULT("1", "*"), 0},
                   /* the members the other way round, and no block of the editor's */
                   {C, CALL("2", "session/prompt", "{\"prompt\":[ ],\"sessionId\":\"s1\"}"), 0},
                   {TO_A,
@@ -226,7 +197,7 @@ static void test_no_rung_holds(void **state)
           {C, LOAD("2", "s1"), 0}, /* it can be tried again */
           {TO_A, ASK_NEW("2"), 0},
           {A, OWN("2", "{\"no\":\"id\"}"), 0},
-          {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32603,*", 0},
+          {TO_C, REFUSED("2", "-32603"), 0},
           {NONE, NULL, 0},
           {END, NULL, 0},
       });
@@ -245,12 +216,12 @@ static void test_waiting(void **state)
                   {C, PROMPT("4", "s1", "b"), 0},
                   {NONE, NULL, 0},
                   {C, NOTE("$/cancel_request", "{\"requestId\":4}"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32800,*", 0},
+                  {TO_C, REFUSED("4", "-32800"), 0},
                   {C, NOTE("session/cancel", "{\"sessionId\":\"s1\"}"), 0},
                   {TO_C, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
                   {C, PROMPT("5", "s1", "c"), 0},
                   {C, PROMPT("5", "s1", "c"), 0}, /* the id waits */
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,*", 0},
+                  {TO_C, REFUSED("null", "-32600"), 0},
                   {NONE, NULL, 0},
                   {A, OWN("1", "{}"), 0},
                   {TO_C, REPLAY_USER, 0},
@@ -275,7 +246,7 @@ static void test_too_many_wait(void **state)
     acp_say(x, RP_ACP_CLIENT, line);
   }
   acp_play(x, (struct acp_step[]){
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":116,\"error\":{\"code\":-32603,*too many prompts*", 0},
+                  {TO_C, REFUSED("116", "-32603") "too many prompts*", 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -288,70 +259,67 @@ static void test_another_agent(void **state)
   history(x, "");
   acp_open(x, NULL);
   acp_play(x, (struct acp_step[]){
-                  {C, INIT, 0},
-                  {TO_A, INIT, 0},
+                  {C_A, INIT, 0},
                   {A,
                    RESULT("0", "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":true},\"agentInfo\":{"
                                "\"name\":\"other\"}}"),
                    0},
                   {TO_C, "*", 0},
-                  {C, LOAD("1", "s1"), 0},
-                  {TO_A, ASK_NEW("1"), 0},
-                  {A, OWN("1", "{\"sessionId\":\"s9\"}"), 0},
-                  {TO_C, REPLAY_USER, 0},
-                  {TO_C, REPLAY_AGENT, 0},
-                  {TO_C, RESULT("1", "*\"rung\":\"new\"*"), 0},
-                  {C, PROMPT("2", "s1", "and now?"), 0},
-                  {TO_A, HISTORY_PROMPT, 0},
-                  {A, END_TURN("2"), 0},
-                  {TO_C, END_TURN("2"), 0},
                   {END, NULL, 0},
               });
+  begin_new(x);
+  tell_it(x);
   assert_int_equal(acp_count(x, "s1", "provider", "*\"name\":\"other\"*"), 1);
 }
 
-static void test_continue(void **state)
+/* ---- an agent that replays although it was told to resume, which it must not (O-05) ---- */
+
+static void test_a_replay_on_resume(void **state)
 {
   struct acp_rig *x = *state;
-  struct rp__acp_options o = {.scope = "acp-test", .continue_id = "s1"};
-  history(x, "");
-  acp_open(x, &o);
-  acp_greet(x, "");
-  acp_play(x, (struct acp_step[]){
-                  {C, NEW("1"), 0},
-                  {TO_A, NEW("1"), 0},
-                  {A, ERROR("1", "-32000"), 0},
-                  {TO_C, ERROR("1", "-32000"), 0}, /* the next one continues it */
-                  {C, NEW("1"), 0},
-                  {TO_A, NEW("1"), 0},
-                  {A, RESULT("1", "{\"sessionId\":\"s9\",\"x\":1}"), 0},
-                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\",\"x\":1,\"_meta\":{\"reprise\":{\"rung\":\"new\"}}}"), 0},
-                  {C, PROMPT("2", "s1", "and now?"), 0},
-                  {TO_A, HISTORY_PROMPT, 0},
-                  {A, CHUNK("s9", "so it is"), 0},
-                  {TO_C, CHUNK("s1", "so it is"), 0},
-                  {C, NEW("3"), 0}, /* only the first */
-                  {TO_A, NEW("3"), 0},
-                  {A, RESULT("3", "{\"sessionId\":\"s10\"}"), 0},
-                  {TO_C, RESULT("3", "{\"sessionId\":\"s10\"}"), 0},
-                  {NONE, NULL, 0},
-                  {END, NULL, 0},
-              });
-  assert_int_equal(acp_count(x, "s1", "message", "*and now?*"), 1);
+  history(x, ONLY_RESUME);
+  for (int i = 0; i < 2; i++) { /* and does so each time */
+    if (i) next_process(x, ONLY_RESUME, NULL);
+    acp_play(x, (struct acp_step[]){
+                    {C, LOAD("1", "s1"), 0},
+                    {TO_A, ASK_RESUME("1"), 0},
+                    {A, USER("s1", "my question"), 0},
+                    {A, CHUNK("s1", "an "), 0},
+                    {A, CHUNK("s1", "answer"), 0},
+                    {NONE, NULL, 0},
+                    {A, OWN("1", "{}"), 0},
+                    {WAIT, NULL, 200},
+                    {END, NULL, 0},
+                });
+    told(x, RESULT("1", "{\"_meta\":{\"reprise\":{\"rung\":\"resume\"}}}"));
+  }
+  one_turn(x); /* the same again, and it is news */
+  assert_int_equal(acp_count(x, "s1", "message", "*\"my question\"*"), 2);
+  assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 2);
 }
 
-static void test_continue_of_nothing(void **state)
+/* What the journal has not is news, and the editor gets it behind its answer; what comes late is left out too. */
+static void test_news_on_resume(void **state)
 {
   struct acp_rig *x = *state;
-  struct rp__acp_options o = {.scope = "acp-test", .continue_id = "absent"};
-  acp_open(x, &o);
-  acp_greet(x, "");
+  history(x, ONLY_RESUME);
   acp_play(x, (struct acp_step[]){
-                  {C, NEW("1"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,*absent*", 0},
+                  {C, CALL("1", "session/resume", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
+                  {TO_A, ASK_RESUME("1"), 0},
+                  {A_C, COMMANDS("s1"), 0},
+                  {A, CHUNK("s1", "a server is down"), 0},
+                  {NONE, NULL, 0},
+                  {A, OWN("1", "{}"), 0},
+                  {TO_C, RESULT("1", "*\"rung\":\"resume\"*"), 0},
+                  {TO_C, CHUNK("s1", "a server is down"), 0},
+                  {A, USER("s1", "my question"), 0},
+                  {A, CHUNK("s1", "an answer"), 0},
+                  {A_C, CHUNK("s1", "it is back"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
+  assert_int_equal(acp_count(x, "s1", "message", "*a server is down*"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 1);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
@@ -370,8 +338,8 @@ int main(void)
       T(test_waiting),
       T(test_too_many_wait),
       T(test_another_agent),
-      T(test_continue),
-      T(test_continue_of_nothing),
+      T(test_a_replay_on_resume),
+      T(test_news_on_resume),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

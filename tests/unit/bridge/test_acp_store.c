@@ -2,6 +2,7 @@
 /* When the journal can't be written, or is somebody else's: nothing is told that is not so (B-04, B-06). */
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "unit/bridge/acp_rig.h"
 
@@ -33,21 +34,17 @@ static void test_a_full_disk(void **state)
   acp_play(x, (struct acp_step[]){{A, CHUNK("s1", "kept"), 0}, {TO_C, CHUNK("s1", "kept"), 0}, {END, NULL, 0}});
   disk(true);
   acp_play(x, (struct acp_step[]){
-                  {A, CHUNK("s1", "lost 1"), 0},
-                  {TO_C, CHUNK("s1", "lost 1"), 0}, /* the conversation goes on */
+                  {A_C, CHUNK("s1", "lost 1"), 0}, /* the conversation goes on */
                   {TO_C, "*agent_message_chunk*not being recorded*", 0},
-                  {A, CHUNK("s1", "lost 2"), 0},
-                  {TO_C, CHUNK("s1", "lost 2"), 0}, /* told once */
+                  {A_C, CHUNK("s1", "lost 2"), 0}, /* told once */
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
   disk(false);
   acp_play(x, (struct acp_step[]){
-                  {A, CHUNK("s1", "kept again"), 0},
-                  {TO_C, CHUNK("s1", "kept again"), 0},
+                  {A_C, CHUNK("s1", "kept again"), 0},
                   {TO_C, "*agent_message_chunk*recorded again; 2 messages are missing*", 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {A_C, END_TURN("2"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -63,8 +60,7 @@ static void test_a_journal_that_comes_late(void **state)
   acp_greet(x, "");
   disk(true);
   acp_play(x, (struct acp_step[]){
-                  {C, NEW("1"), 0},
-                  {TO_A, NEW("1"), 0},
+                  {C_A, NEW("1"), 0},
                   {A, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
                   {TO_C, "*not being recorded*", 0},
                   {TO_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
@@ -74,14 +70,115 @@ static void test_a_journal_that_comes_late(void **state)
   disk(false);
   acp_wait(x, 6000);
   acp_play(x, (struct acp_step[]){
-                  {A, CHUNK("s1", "kept"), 0},
-                  {TO_C, CHUNK("s1", "kept"), 0},
-                  {TO_C, "*recorded again*", 0},
+                  {TO_C, "*recorded again*", 0}, /* nobody had to say anything */
+                  {A_C, CHUNK("s1", "kept"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
   assert_int_equal(acp_count(x, "s1", "x-acp-gap", "*"), 1);
   assert_int_equal(acp_count(x, "s1", "message", "*kept*"), 1);
+}
+
+#define LISTED "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":*\"sessionId\":\"s2\"*"
+
+/* The store works again for one: then it does for the other too, which is listed and loaded from then on (B-06). */
+static void test_a_journal_that_comes_with_another(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  turn(x, 2);
+  disk(true);
+  acp_play(x, (struct acp_step[]){
+                  {C_A, NEW("3"), 0},
+                  {A, RESULT("3", "{\"sessionId\":\"s2\"}"), 0},
+                  {TO_C, "*s2*not being recorded*", 0},
+                  {TO_C, RESULT("3", "{\"sessionId\":\"s2\"}"), 0},
+                  {C_A, PROMPT("4", "s2", "lost"), 0},
+                  {A_C, END_TURN("4"), 0},
+                  {END, NULL, 0},
+              });
+  disk(false);
+  acp_play(x, (struct acp_step[]){
+                  {A_C, CHUNK("s1", "kept"), 0},
+                  {TO_C, "*s2*recorded again; 3 messages are missing*", 0},
+                  {C_A, PROMPT("5", "s2", "found"), 0},
+                  {A_C, END_TURN("5"), 0},
+                  {C, CALL("9", "session/list", "{}"), 0},
+                  {TO_C, LISTED, 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s2", "x-acp-gap", "{\"lost\":3,*"), 1);
+  assert_int_equal(acp_count(x, "s2", "provider", "*\"acp_session_id\":\"s2\"*"), 1);
+  rp__acp_client_gone(x->a, "editor closed");
+  acp_open(x, NULL);
+  acp_greet(x, "\"sessionCapabilities\":{\"resume\":{}}");
+  acp_play(x, (struct acp_step[]){
+                  {C, CALL("1", "session/load", "{\"sessionId\":\"s2\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
+                  {TO_A, "*\"method\":\"session/resume\",\"params\":{\"sessionId\":\"s2\",*", 0},
+                  {A, RESULT("\"reprise/1\"", "{}"), 0},
+                  {TO_C, "*user_message_chunk*found*", 0},
+                  {TO_C, RESULT("1", "*"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+static int seq_of(void *ctx, const rp_event_info *ev)
+{
+  int64_t *seqs = ctx;
+  if (strcmp(ev->kind, "x-acp-gap") == 0) seqs[0] = ev->seq;
+  if (strcmp(ev->kind, "x-acp-turn") == 0) seqs[1] = ev->seq;
+  return 0;
+}
+
+/* Room for small things only. */
+static void tight(struct acp_rig *x)
+{
+  char path[SCRATCH_PATH];
+  struct stat st;
+  struct rlimit l;
+  assert_int_equal(stat(scratch_path(&x->r->scratch, "t.db-wal", path), &st), 0);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &l), 0);
+  l.rlim_cur = (rlim_t)st.st_size + 100 * 1024;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+}
+
+#define PIECE (300 * 1024)
+
+static void lose_a_piece(struct acp_rig *x, int n, const char *line)
+{
+  char end[128];
+  rp_session *s = NULL;
+  rp_error err = {0};
+  int64_t seqs[2] = {0};
+  turn(x, n);
+  tight(x);
+  acp_say(x, RP_ACP_AGENT, line);
+  snprintf(end, sizeof end, END_TURN("%d"), n);
+  acp_say(x, RP_ACP_AGENT, end); /* the engine may still be at the piece */
+  for (const char *came = ""; !strstr(came, "end_turn");) assert_non_null(came = acp_next(x, RP_ACP_CLIENT));
+  disk(false);
+  OK(rp_attach(x->e, "s1", &s, &err), err);
+  OK(rp_events(s, 0, 0, seq_of, seqs, &err), err);
+  rp_session_free(s);
+  assert_true(seqs[0] > 0 && seqs[0] < seqs[1]);
+}
+
+/* A piece that does not fit is lost, the small end of its turn fits: what is missing is told before it. */
+static void test_what_is_missing_comes_first(void **state)
+{
+  struct acp_rig *x = *state;
+  char *text = calloc(1, PIECE + 1), *line = malloc(PIECE + 512);
+  unsigned seed = 1;
+  assert_true(text && line);
+  for (int i = 0; i < PIECE; i++) text[i] = (char)('A' + (seed = seed * 1103515245 + 12345) / 65536 % 26);
+  snprintf(line, PIECE + 512, CHUNK("s1", "%s"), text);
+  acp_begin(x, "");
+  for (int n = 2; n < 14; n++) lose_a_piece(x, n, line);
+  free(text);
+  free(line);
 }
 
 static void test_a_notice_where_the_editor_knows_them(void **state)
@@ -90,21 +187,17 @@ static void test_a_notice_where_the_editor_knows_them(void **state)
   static const char init[] =
       CALL("0", "initialize", "{\"protocolVersion\":1,\"clientCapabilities\":{\"session\":{\"notices\":{}}}}");
   acp_play(x, (struct acp_step[]){
-                  {C, init, 0},
-                  {TO_A, init, 0},
+                  {C_A, init, 0},
                   {A, RESULT("0", "{\"protocolVersion\":1}"), 0},
                   {TO_C, "*", 0},
-                  {C, NEW("1"), 0},
-                  {TO_A, NEW("1"), 0},
-                  {A, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
-                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {C_A, NEW("1"), 0},
+                  {A_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
   disk(true);
   acp_play(x, (struct acp_step[]){
-                  {A, CHUNK("s1", "lost"), 0},
-                  {TO_C, CHUNK("s1", "lost"), 0},
+                  {A_C, CHUNK("s1", "lost"), 0},
                   {TO_C, "*\"sessionUpdate\":\"notice\",\"severity\":\"warning\",\"title\":*", 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
@@ -124,13 +217,11 @@ static void test_taken_over(void **state)
   rp_start_options o = {.scope = "acp-test", .id = "s1", .owner = RP_OWNER_SELF, .force = true};
   OK(rp_start(other, &o, &thief, &err), err);
   acp_play(x, (struct acp_step[]){
-                  {A, CHUNK("s1", "unheard"), 0},
-                  {TO_C, CHUNK("s1", "unheard"), 0},
+                  {A_C, CHUNK("s1", "unheard"), 0},
                   {TO_C, "*agent_message_chunk*Another process*", 0},
-                  {A, CHUNK("s1", "still"), 0},
-                  {TO_C, CHUNK("s1", "still"), 0},
+                  {A_C, CHUNK("s1", "still"), 0},
                   {C, PROMPT("3", "s1", "and now?"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32603,*another process*", 0},
+                  {TO_C, REFUSED("3", "-32603") "another process*", 0},
                   {C, CALL("4", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
                   {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32603,\"message\":\"*held by process*", 0},
                   {NONE, NULL, 0},
@@ -188,8 +279,7 @@ static void test_a_long_line(void **state)
   acp_say(x, RP_ACP_AGENT, line);
   assert_string_equal(acp_next(x, RP_ACP_CLIENT), line);
   acp_play(x, (struct acp_step[]){
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {A_C, END_TURN("2"), 0},
                   {C, CALL("3", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},
                   {TO_C, "*user_message_chunk*", 0},
                   {END, NULL, 0},
@@ -265,6 +355,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       T(test_a_full_disk),
       T(test_a_journal_that_comes_late),
+      T(test_a_journal_that_comes_with_another),
+      T(test_what_is_missing_comes_first),
       T(test_a_notice_where_the_editor_knows_them),
       T(test_taken_over),
       T(test_held_by_another),

@@ -28,8 +28,8 @@ static void test_stored_before_it_is_sent(void **state)
   acp_say(x, RP_ACP_AGENT, NOTE("_other", "{}")); /* keeps its place behind the chunk */
   assert_string_equal(acp_next(x, RP_ACP_CLIENT), CHUNK("s1", "hi"));
   assert_string_equal(acp_next(x, RP_ACP_CLIENT), NOTE("_other", "{}"));
-  acp_say(x, RP_ACP_AGENT, RESULT("2", "{\"stopReason\":\"end_turn\"}"));
-  assert_string_equal(acp_next(x, RP_ACP_CLIENT), RESULT("2", "{\"stopReason\":\"end_turn\"}"));
+  acp_say(x, RP_ACP_AGENT, END_TURN("2"));
+  assert_string_equal(acp_next(x, RP_ACP_CLIENT), END_TURN("2"));
   assert_int_equal(acp_count(x, "s1", "message", "*\"role\":\"assistant\"*\"text\":\"hi\"*"), 1);
   assert_int_equal(acp_count(x, "s1", "x-acp-turn", "*end_turn*"), 1);
 }
@@ -39,22 +39,16 @@ static void test_a_whole_turn(void **state)
   struct acp_rig *x = *state;
   acp_begin(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("2", "s1", "go"), 0},
-                  {TO_A, PROMPT("2", "s1", "go"), 0},
+                  {C_A, PROMPT("2", "s1", "go"), 0},
                   {A, TOOL("c1", ",\"status\":\"pending\",\"rawInput\":{\"path\":\"/x\"}"), 0},
                   {A, PERMISSION, 0},
                   {TO_C, TOOL("c1", ",\"status\":\"pending\",\"rawInput\":{\"path\":\"/x\"}"), 0},
                   {TO_C, PERMISSION, 0},
-                  {C, RESULT("0", "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"ok\"}}"), 0},
-                  {TO_A, RESULT("0", "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"ok\"}}"), 0},
-                  {A, CALL("1", "fs/read_text_file", "{\"sessionId\":\"s1\",\"path\":\"/x\"}"), 0},
-                  {TO_C, CALL("1", "fs/read_text_file", "{\"sessionId\":\"s1\",\"path\":\"/x\"}"), 0},
-                  {C, RESULT("1", "{\"content\":\"inside\"}"), 0},
-                  {TO_A, RESULT("1", "{\"content\":\"inside\"}"), 0},
-                  {A, TOOL_UPDATE("c1", ",\"status\":\"completed\""), 0},
-                  {TO_C, TOOL_UPDATE("c1", ",\"status\":\"completed\""), 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {C_A, RESULT("0", "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"ok\"}}"), 0},
+                  {A_C, CALL("1", "fs/read_text_file", "{\"sessionId\":\"s1\",\"path\":\"/x\"}"), 0},
+                  {C_A, RESULT("1", "{\"content\":\"inside\"}"), 0},
+                  {A_C, TOOL_UPDATE("c1", ",\"status\":\"completed\""), 0},
+                  {A_C, END_TURN("2"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -74,12 +68,9 @@ static void test_an_elicitation(void **state)
                                  "{\"mode\":\"form\",\"message\":\"which?\",\"requestedSchema\":{},\"requestId\":2}");
   acp_begin(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, PROMPT("2", "s1", "go"), 0},
-                  {TO_A, PROMPT("2", "s1", "go"), 0},
-                  {A, ask, 0},
-                  {TO_C, ask, 0},
-                  {C, RESULT("5", "{\"action\":\"decline\"}"), 0},
-                  {TO_A, RESULT("5", "{\"action\":\"decline\"}"), 0},
+                  {C_A, PROMPT("2", "s1", "go"), 0},
+                  {A_C, ask, 0},
+                  {C_A, RESULT("5", "{\"action\":\"decline\"}"), 0},
                   {END, NULL, 0},
               });
   assert_int_equal(acp_count(x, "s1", "question", "*which?*"), 1);
@@ -108,10 +99,8 @@ static void test_secrets_of_servers_are_not_kept(void **state)
   int seen = 0;
   acp_greet(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, ask, 0},
-                  {TO_A, ask, 0},
-                  {A, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
-                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {C_A, ask, 0},
+                  {A_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
                   {END, NULL, 0},
               });
   OK(rp_show(x->e, "s1", no_secret, &seen, &err), err);
@@ -131,8 +120,7 @@ static void test_cancelling(void **state)
                   {TO_A, PROMPT("2", "s1", "go"), 0},
                   {TO_A, NOTE("session/cancel", "{\"sessionId\":\"s1\"}"), 0},
                   {TO_A, NOTE("$/cancel_request", "{\"requestId\":2}"), 0},
-                  {A, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
+                  {A_C, RESULT("2", "{\"stopReason\":\"cancelled\"}"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -143,10 +131,8 @@ static void test_two_sessions(void **state)
   struct acp_rig *x = *state;
   acp_begin(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, NEW("9"), 0},
-                  {TO_A, NEW("9"), 0},
-                  {A, RESULT("9", "{\"sessionId\":\"s2\"}"), 0},
-                  {TO_C, RESULT("9", "{\"sessionId\":\"s2\"}"), 0},
+                  {C_A, NEW("9"), 0},
+                  {A_C, RESULT("9", "{\"sessionId\":\"s2\"}"), 0},
                   {C, PROMPT("2", "s1", "one"), 0},
                   {C, PROMPT("3", "s2", "two"), 0},
                   {TO_A, PROMPT("2", "s1", "one"), 0},
@@ -157,10 +143,10 @@ static void test_two_sessions(void **state)
                   {TO_C, CHUNK("s2", "b"), 0},
                   {TO_C, CHUNK("s1", "a"), 0},
                   {TO_C, CHUNK("other", "not ours"), 0},
-                  {A, RESULT("3", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {A, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("3", "{\"stopReason\":\"end_turn\"}"), 0},
-                  {TO_C, RESULT("2", "{\"stopReason\":\"end_turn\"}"), 0},
+                  {A, END_TURN("3"), 0},
+                  {A, END_TURN("2"), 0},
+                  {TO_C, END_TURN("3"), 0},
+                  {TO_C, END_TURN("2"), 0},
                   {END, NULL, 0},
               });
   assert_int_equal(acp_count(x, "s1", "message", "*\"text\":\"b\"*"), 0);
@@ -175,8 +161,7 @@ static void test_a_name_that_is_taken(void **state)
   acp_open(x, NULL);
   acp_greet(x, "");
   acp_play(x, (struct acp_step[]){
-                  {C, NEW("1"), 0},
-                  {TO_A, NEW("1"), 0},
+                  {C_A, NEW("1"), 0},
                   {A, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
                   {TO_C, RESULT("1", "{\"sessionId\":\"s1.2\"}"), 0},
                   {C, PROMPT("2", "s1.2", "hello"), 0},
@@ -201,11 +186,9 @@ static void test_too_many_sessions(void **state)
   }
   acp_play(x, (struct acp_step[]){
                   {C, NEW("1"), 0},
-                  {TO_C, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,*too many sessions*", 0},
-                  {A, ERROR("100", "-32603"), 0},
-                  {TO_C, ERROR("100", "-32603"), 0},
-                  {C, NEW("1"), 0},
-                  {TO_A, NEW("1"), 0},
+                  {TO_C, REFUSED("1", "-32603") "too many sessions*", 0},
+                  {A_C, ERROR("100", "-32603"), 0},
+                  {C_A, NEW("1"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
@@ -232,13 +215,37 @@ static void test_odd_updates(void **state)
 }
 
 /* The end of the editor ends the sessions, and what was said last is kept. */
+/* Each end belongs to its own prompt. */
+static void test_two_prompts_at_once(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C_A, PROMPT("2", "s1", "first"), 0},
+                  {C_A, PROMPT("3", "s1", "second"), 0},
+                  {C_A, PROMPT("4", "s1", "third"), 0},
+                  {A_C, END_TURN("3"), 0},
+                  {A_C, ERROR("2", "-32603"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "x-acp-turn", "{\"turn\":2,\"stop_reason\"*"), 1);
+  assert_int_equal(acp_count(x, "s1", "x-acp-turn", "{\"turn\":1,\"error\"*"), 1);
+  rp__acp_client_gone(x->a, "editor closed");
+  assert_int_equal(acp_count(x, "s1", "x-acp-turn", "{\"turn\":3,\"error\":{\"message\":\"editor closed\"}}"), 1);
+}
+
 static void test_the_editor_goes_in_a_turn(void **state)
 {
   struct acp_rig *x = *state;
   acp_begin(x, "");
   acp_say(x, RP_ACP_CLIENT, PROMPT("2", "s1", "go"));
   acp_say(x, RP_ACP_AGENT, CHUNK("s1", "the last word"));
+  acp_say(x, RP_ACP_AGENT,
+          NOTE("session/update",
+               "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"c1\"}}"));
   rp__acp_client_gone(x->a, "editor closed");
+  assert_int_equal(acp_count(x, "s1", "tool", "*t1:c1*\"status\":\"unknown\"*"), 1); /* B-04 */
   assert_int_equal(acp_count(x, "s1", "message", "*the last word*"), 1);
   assert_int_equal(acp_count(x, "s1", "x-acp-turn", "*editor closed*"), 1);
   bool alive = true;
@@ -260,6 +267,7 @@ int main(void)
       T(test_a_name_that_is_taken),
       T(test_too_many_sessions),
       T(test_odd_updates),
+      T(test_two_prompts_at_once),
       T(test_the_editor_goes_in_a_turn),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,18 @@ static void an_empty_file_becomes_one(void **state)
   }
 }
 
+/* Nothing of ours is in it, so nothing is taken: what install makes a backup of is known by that. */
+static void blanks_are_left_as_they_are(void **state)
+{
+  (void)state;
+  static const char *const blanks[] = {"", " ", "\n", " \t\r\n\n"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(blanks); i++) {
+    RP_AUTOBUF struct rp__buf out = RP_BUF(0);
+    take("claude", rp__str(blanks[i]), &out);
+    assert_string_equal(out.p ? out.p : "", blanks[i]);
+  }
+}
+
 static void a_program_that_moved_is_named_anew(void **state)
 {
   (void)state;
@@ -232,6 +244,7 @@ int main(void)
       cmocka_unit_test(what_was_added_goes_again_to_the_byte),
       cmocka_unit_test(agents_of_two_kinds_share_a_file),
       cmocka_unit_test(an_empty_file_becomes_one),
+      cmocka_unit_test(blanks_are_left_as_they_are),
       cmocka_unit_test(a_program_that_moved_is_named_anew),
       cmocka_unit_test(neighbours_in_our_group_stay),
       cmocka_unit_test(what_is_no_settings_file_is_refused),

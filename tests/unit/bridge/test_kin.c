@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "bridge/hook/hook.h"
@@ -17,8 +18,21 @@ static pid_t agent_new(void)
 {
   pid_t pid = fork();
   assert_true(pid >= 0);
-  if (pid == 0)
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody behind */
     for (;;) pause();
+  }
+  return pid;
+}
+
+/* One that ends by itself, and that nobody has waited for yet. */
+static pid_t agent_exit(int code)
+{
+  siginfo_t info;
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) _exit(code);
+  assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
   return pid;
 }
 
@@ -126,6 +140,224 @@ static void hooks_join_the_server(void **state)
   agent_end(agent);
 }
 
+static int on_show(void *ctx, const rp_session_info *info)
+{
+  char *out = ctx;
+  snprintf(out, 64, "%s%s", info->status, info->crash_recovered ? " crashed" : "");
+  return 0;
+}
+
+static const char *status_of(struct rig *r, const char *ref)
+{
+  static char text[64];
+  rp_error err = {0};
+  OK(rp_show(r->e, ref, on_show, text, &err), err);
+  return text;
+}
+
+/* The server's configuration stands in two places, or it was started again before it ended. */
+static void servers_share_a_session(void **state)
+{
+  struct rig *r = *state;
+  pid_t agent = agent_new();
+  leave_something(r);
+  struct rp__mind a = server_of(r, agent), b = server_of(r, agent);
+  begin(&a);
+  begin(&b);
+  assert_has(rp__mind_brief(&a), "mind the gap");
+  assert_null(rp__mind_brief(&b));
+  char id[RP_ID_MAX + 1];
+  snprintf(id, sizeof id, "%s", rp_session_id(a.s));
+  assert_string_equal(id, rp_session_id(b.s));
+  bridge_call(&b, "working_memory", "{\"action\":\"pin\",\"label\":\"n\",\"content\":\"of the other\"}");
+  assert_has(bridge_call(&a, "working_memory", "{\"action\":\"view\"}"), "of the other");
+  rp__mind_end(&a, "client closed");
+  bridge_call(&b, "working_memory", "{\"action\":\"pin\",\"label\":\"m\",\"content\":\"goes on\"}");
+  assert_string_equal(status_of(r, id), "active");
+  begin(&a);
+  assert_string_equal(id, rp_session_id(a.s));
+  rp__mind_end(&b, "client closed");
+  assert_string_equal(status_of(r, id), "active");
+  rp__mind_end(&a, "client closed");
+  assert_string_equal(status_of(r, id), "closed");
+  assert_int_equal(sessions(r), 2);
+  agent_end(agent);
+}
+
+/* What it told the model went with it. */
+static void who_takes_a_dead_servers_place_tells_again(void **state)
+{
+  struct rig *r = *state;
+  pid_t agent = agent_new();
+  leave_something(r);
+  struct rp__mind a = server_of(r, agent), b = server_of(r, agent);
+  begin(&a);
+  rp__mind_leave(&a); /* as a kill leaves it: the kernel gives the seat back */
+  begin(&b);
+  assert_has(rp__mind_brief(&b), "mind the gap");
+  assert_int_equal(sessions(r), 2);
+  rp__mind_end(&b, NULL);
+  agent_end(agent);
+}
+
+/* Two of other sessions are nothing to each other, though their agent is one. */
+static void other_scopes_have_other_seats(void **state)
+{
+  struct rig *r = *state;
+  pid_t agent = agent_new();
+  struct rp__mind a = server_of(r, agent), b = bridge_mind(r, "attic");
+  b.agent_pid = agent;
+  begin(&a);
+  begin(&b);
+  char id[RP_ID_MAX + 1];
+  snprintf(id, sizeof id, "%s", rp_session_id(a.s));
+  assert_string_not_equal(id, rp_session_id(b.s));
+  rp__mind_end(&a, NULL);
+  assert_string_equal(status_of(r, id), "closed");
+  rp__mind_end(&b, NULL);
+  agent_end(agent);
+}
+
+/* Both read the end of their input, and only one of the two may be honest about it (B-04). */
+static void a_killed_agent_is_a_crash(void **state)
+{
+  struct rig *r = *state;
+  for (int reaped = 0; reaped < 2; reaped++) {
+    pid_t agent = agent_new();
+    struct rp__mind m = server_of(r, agent);
+    siginfo_t info;
+    begin(&m);
+    bridge_call(&m, "remember", "{\"text\":\"x\"}");
+    char id[RP_ID_MAX + 1];
+    snprintf(id, sizeof id, "%s", rp_session_id(m.s));
+    kill(agent, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)agent, &info, WEXITED | (reaped ? 0 : WNOWAIT)), 0);
+    rp__mind_end(&m, "client closed");
+    assert_string_equal(status_of(r, id), "active");
+    struct rp__mind next = server_of(r, 0);
+    begin(&next);
+    assert_has(rp_start_json(next.s), "\"cause\":\"crash\"");
+    rp__mind_end(&next, NULL);
+    assert_has(status_of(r, id), "crashed");
+    if (!reaped) waitpid(agent, NULL, 0);
+    r->wall += 60000;
+  }
+}
+
+static void an_agent_that_just_exits_is_none(void **state)
+{
+  struct rig *r = *state;
+  pid_t agent = agent_new();
+  struct rp__mind m = server_of(r, agent);
+  begin(&m);
+  char id[RP_ID_MAX + 1];
+  snprintf(id, sizeof id, "%s", rp_session_id(m.s));
+  kill(agent, SIGTERM);
+  siginfo_t info;
+  assert_int_equal(waitid(P_PID, (id_t)agent, &info, WEXITED | WNOWAIT), 0);
+  rp__mind_end(&m, "client closed");
+  assert_string_equal(status_of(r, id), "closed");
+  waitpid(agent, NULL, 0);
+}
+
+static void hooks_go_on_without_the_server(void **state)
+{
+  struct rig *r = *state;
+  pid_t agent = agent_new();
+  struct rp__mind m = server_of(r, agent);
+  begin(&m);
+  char id[RP_ID_MAX + 1];
+  snprintf(id, sizeof id, "%s", rp_session_id(m.s));
+  hook(r, agent, "SessionStart", "\"session_id\":\"a\"");
+  hook(r, agent, "UserPromptSubmit", "\"session_id\":\"a\",\"prompt\":\"hello\"");
+  rp__mind_end(&m, "client closed");
+  hook(r, agent, "UserPromptSubmit", "\"session_id\":\"a\",\"prompt\":\"still here\"");
+  assert_string_equal(status_of(r, id), "active");
+  begin(&m); /* and it may come back */
+  assert_string_equal(id, rp_session_id(m.s));
+  rp__mind_end(&m, "client closed");
+  assert_int_equal(sessions(r), 1);
+  hook(r, agent, "SessionEnd", "\"session_id\":\"a\"");
+  assert_string_equal(status_of(r, id), "closed");
+  agent_end(agent);
+}
+
+/* A window stays open for days, and beside it scripts begin and end many others. */
+static void many_others_do_not_hide_it(void **state)
+{
+  struct rig *r = *state;
+  pid_t agent = agent_new();
+  struct rp__mind m = server_of(r, agent), second = server_of(r, agent);
+  begin(&m);
+  for (int i = 0; i < 120; i++) {
+    struct rp__mind other = server_of(r, 0);
+    r->wall += 1000;
+    begin(&other);
+    rp__mind_end(&other, NULL);
+  }
+  begin(&second);
+  assert_string_equal(rp_session_id(m.s), rp_session_id(second.s));
+  assert_string_equal(hook(r, agent, "SessionStart", "\"session_id\":\"a\""), "");
+  hook(r, agent, "UserPromptSubmit", "\"session_id\":\"a\",\"prompt\":\"hello\"");
+  assert_int_equal(rp_session_number(m.s), rp_session_number(second.s));
+  assert_has(bridge_text("session_status", bridge_call(&m, "session_status", NULL)), "messages: 1");
+  rp__mind_end(&m, NULL);
+  rp__mind_end(&second, NULL);
+  agent_end(agent);
+}
+
+static void a_named_session_is_shared_too(void **state)
+{
+  struct rig *r = *state;
+  pid_t agent = agent_new();
+  struct rp__mind a = server_of(r, agent), b = server_of(r, agent);
+  snprintf(a.ref, sizeof a.ref, "nightly");
+  snprintf(b.ref, sizeof b.ref, "nightly");
+  begin(&a);
+  begin(&b);
+  rp__mind_end(&a, NULL);
+  assert_string_equal(status_of(r, "nightly"), "created");
+  rp__mind_end(&b, NULL);
+  assert_string_equal(status_of(r, "nightly"), "closed");
+  assert_int_equal(sessions(r), 1);
+  agent_end(agent);
+}
+
+static enum rp__fate fate_of(pid_t pid, bool reaped)
+{
+  struct rp__vigil v;
+  assert_true(rp__vigil_open(&v, pid));
+  if (reaped) waitpid(pid, NULL, 0);
+  enum rp__fate fate = rp__vigil_fate(&v);
+  rp__vigil_close(&v);
+  if (!reaped) waitpid(pid, NULL, 0);
+  return fate;
+}
+
+/* How it ended is known until its parent took notice; afterwards newer kernels still know. */
+static void fates(void **state)
+{
+  static const struct {
+    int code;
+    enum rp__fate fate;
+  } cases[] = {{0, RP_FATE_LEFT}, {130, RP_FATE_LEFT}, {143, RP_FATE_LEFT}, {1, RP_FATE_FELL}, {139, RP_FATE_FELL}};
+  struct rp__vigil v;
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    assert_int_equal(fate_of(agent_exit(cases[i].code), false), cases[i].fate);
+    enum rp__fate later = fate_of(agent_exit(cases[i].code), true);
+    if (later != RP_FATE_GONE) assert_int_equal(later, cases[i].fate);
+  }
+  pid_t agent = agent_new();
+  assert_true(rp__vigil_open(&v, agent));
+  assert_int_equal(rp__vigil_fate(&v), RP_FATE_LIVES);
+  agent_end(agent);
+  assert_true(rp__vigil_fate(&v) == RP_FATE_FELL || rp__vigil_fate(&v) == RP_FATE_GONE);
+  rp__vigil_close(&v);
+  assert_false(rp__vigil_open(&v, agent));
+  assert_false(rp__vigil_open(&v, 0));
+}
+
 static void other_agents_keep_to_themselves(void **state)
 {
   struct rig *r = *state;
@@ -204,8 +436,20 @@ static void one_at_a_time(void **state)
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
-      TEST(a_server_joins_the_hooks),        TEST(hooks_join_the_server), TEST(other_agents_keep_to_themselves),
-      TEST(a_resumed_session_is_joined_too), TEST(one_at_a_time),
+      TEST(a_server_joins_the_hooks),
+      TEST(hooks_join_the_server),
+      TEST(servers_share_a_session),
+      TEST(who_takes_a_dead_servers_place_tells_again),
+      TEST(other_scopes_have_other_seats),
+      TEST(a_killed_agent_is_a_crash),
+      TEST(an_agent_that_just_exits_is_none),
+      TEST(hooks_go_on_without_the_server),
+      TEST(many_others_do_not_hide_it),
+      TEST(a_named_session_is_shared_too),
+      TEST(fates),
+      TEST(other_agents_keep_to_themselves),
+      TEST(a_resumed_session_is_joined_too),
+      TEST(one_at_a_time),
   };
   unsetenv("CLAUDE_PROJECT_DIR");
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,6 +184,19 @@ static void pieces_do_not_matter(void **state)
   }
 }
 
+/* Whoever passes lines on wants all of them, and all of each. */
+static void as_they_came(void **state)
+{
+  RP_CLEANUP(rp__lines_done) struct rp__lines l;
+  static const char *const lines[] = {"{}\r", "", " \r", "{}", "\r"};
+  (void)state;
+  rp__lines_init(&l, MAX);
+  l.whole = true;
+  add(&l, "{}\r\n\n \r\n{}\n\r");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(lines); i++) expect(&l, true, lines[i]);
+  expect_none(&l, true);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -196,6 +209,7 @@ int main(void)
       cmocka_unit_test(a_skipped_line_may_be_the_last),
       cmocka_unit_test(a_long_lines_memory_is_given_back),
       cmocka_unit_test(pieces_do_not_matter),
+      cmocka_unit_test(as_they_came),
   };
   return cmocka_run_group_tests_name("bridge line", tests, NULL, NULL);
 }

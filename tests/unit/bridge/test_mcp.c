@@ -50,6 +50,33 @@ static void what_is_announced_is_there_and_nothing_else(void **state)
   rp__mind_end(&m.mind, NULL);
 }
 
+/* The agent greets its servers while it begins the session they are for: greeted or asked to read, none is chosen. */
+static void a_greeting_chooses_no_session_of_the_editors(void **state)
+{
+  struct rig *r = *state;
+  char here[2048], meta[2100];
+  rp_error err = {0};
+  rp_session *s[2] = {0};
+  struct rp__mcp m = mcp_new(r, "coder");
+  setenv("REPRISE_BRIDGE", "acp", 1);
+  assert_non_null(getcwd(here, sizeof here));
+  snprintf(meta, sizeof meta, "{\"cwd\":\"%s\"}", here);
+  const rp_start_options o = {.scope = "coder", .channel = "acp", .meta = meta, .owner = RP_OWNER_SELF};
+  OK(rp_start(r->e, &o, &s[0], &err), err);
+  m.mind.born_ms = r->wall + 1;
+  mcp_result(&m, "initialize", INIT("2025-11-25"));
+  assert_null(m.mind.s);
+  mcp_result(&m, "resources/read", "\"uri\":\"reprise://brief\"");
+  mcp_result(&m, "prompts/get", "\"name\":\"handoff\"");
+  assert_null(m.mind.s);
+  r->wall += 100;
+  OK(rp_start(r->e, &o, &s[1], &err), err);
+  mcp_result(&m, "prompts/get", "\"name\":\"handoff\""); /* now it is known */
+  assert_string_equal(rp_session_id(m.mind.s), rp_session_id(s[1]));
+  rp__mind_end(&m.mind, NULL);
+  for (size_t i = 0; i < 2; i++) rp_session_free(s[i]);
+}
+
 /* N-05, X-09: one text, where the conversation begins, and not to the guests of another bridge (decision 15). */
 static void the_brief_is_in_the_instructions_once(void **state)
 {
@@ -69,6 +96,25 @@ static void the_brief_is_in_the_instructions_once(void **state)
   assert_string_equal(rp_session_id(guest.mind.s), rp_session_id(m.mind.s));
   unsetenv("REPRISE_SESSION");
   rp__mind_end(&guest.mind, NULL);
+  rp__mind_end(&m.mind, NULL);
+}
+
+/* Claude Code shows the first 2,048 characters: what was before comes first, and what it does not fit in is named. */
+static void the_brief_stands_where_it_is_not_cut(void **state)
+{
+  struct rp__mcp m = mcp_new(*state, "coder");
+  const char *text = mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions");
+  assert_null(strstr(text, "reprise://brief"));
+  assert_non_null(strstr(text, "working_memory"));
+  mcp_result(&m, "tools/call", "\"name\":\"task\",\"arguments\":{\"action\":\"open\",\"title\":\"paint the harbour\"}");
+  rp__mind_end(&m.mind, NULL);
+  text = mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions");
+  const char *where = strstr(text, "reprise://brief"), *brief = strstr(text, "paint the harbour");
+  const char *offer = strstr(text, "working_memory");
+  assert_true(where && brief && offer && where < brief && brief < offer);
+  assert_true(where - text < 256);
+  struct rp__json all = mcp_result(&m, "resources/read", "\"uri\":\"reprise://brief\"");
+  assert_has(all.p, "paint the harbour");
   rp__mind_end(&m.mind, NULL);
 }
 
@@ -369,7 +415,9 @@ int main(void)
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_known_version_is_echoed_and_others_get_the_newest, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(what_is_announced_is_there_and_nothing_else, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_greeting_chooses_no_session_of_the_editors, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(the_brief_is_in_the_instructions_once, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(the_brief_stands_where_it_is_not_cut, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(each_modern_result_says_what_its_era_wants, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(meta_is_checked, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(who_comes_back_is_told_what_is_there, bridge_setup, rig_teardown),

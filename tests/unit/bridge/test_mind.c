@@ -155,6 +155,47 @@ static void an_editor_around_us(void **state)
   rp_session_free(other);
 }
 
+/* Once found it stays, until it ends; a look before that decides nothing when it is only a guess. */
+static void a_guest_stays_where_it_is(void **state)
+{
+  struct rig *r = *state;
+  char here[2048], meta[2100];
+  rp_error err = {0};
+  rp_session *a = NULL, *b = NULL;
+  struct rp__mind m = bridge_mind(r, "coder"), late = bridge_mind(r, "coder");
+  setenv("REPRISE_BRIDGE", "acp", 1);
+  assert_true(rp__mind_waits(&m));
+  assert_false(rp__mind_peek(&m)); /* there is none yet */
+  assert_null(m.s);
+  assert_non_null(getcwd(here, sizeof here));
+  snprintf(meta, sizeof meta, "{\"cwd\":\"%s\"}", here);
+  const rp_start_options o = {.scope = "coder", .channel = "acp", .meta = meta, .owner = RP_OWNER_SELF};
+  m.born_ms = m.greeted_ms = r->wall;
+  late.born_ms = late.greeted_ms = r->wall + 100;
+  OK(rp_start(r->e, &o, &a, &err), err);
+  assert_true(rp__mind_peek(&late));
+  assert_string_equal(rp_session_id(late.s), rp_session_id(a));
+  rp__mind_leave(&late);
+  r->wall += 200;
+  OK(rp_start(r->e, &o, &b, &err), err);
+  bridge_call(&late, "session_status", NULL);
+  assert_string_equal(rp_session_id(late.s), rp_session_id(b));
+  assert_false(rp__mind_peek(&m)); /* this one is no guess, so it stays */
+  assert_string_equal(rp_session_id(m.s), rp_session_id(a));
+  assert_false(rp__mind_waits(&m));
+  r->wall += 200;
+  rig_say(b, "hello");
+  bridge_call(&m, "remember", "{\"text\":\"x\"}");
+  assert_string_equal(rp_session_id(m.s), rp_session_id(a));
+  OK(rp_end(a, NULL, &err), err);
+  bridge_call(&m, "remember", "{\"text\":\"y\"}");
+  assert_string_equal(rp_session_id(m.s), rp_session_id(b));
+  rp__mind_end(&m, NULL);
+  rp__mind_end(&late, NULL);
+  rp_session_free(a);
+  rp_session_free(b);
+}
+
 static void a_key_and_an_id(void **state)
 {
   struct rig *r = *state;
@@ -277,6 +318,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(asked_for_the_brief_stands, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_bridge_around_us_has_the_session, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(an_editor_around_us, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_guest_stays_where_it_is, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_key_and_an_id, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(an_ended_session_is_followed, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(without_an_owner, bridge_setup, rig_teardown),

@@ -10,6 +10,7 @@
 #include "bridge/place.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include "lib/rig.h"
 #include "lib/scratch.h"
 
@@ -141,6 +142,14 @@ static rp_session *start(rp_engine *e, const char *id, const char *scope, const 
   return s;
 }
 
+/* For a guest that knows nothing of itself. */
+static int host(rp_engine *e, const char *scope, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err)
+{
+  const struct rp__place_guest unknown = {0};
+  bool sure;
+  return rp__place_host(e, scope, cwd, &unknown, ret, &sure, err);
+}
+
 static void the_hosts_session_is_the_newest_open_one_there(void **state)
 {
   struct scratch dir;
@@ -154,22 +163,229 @@ static void the_hosts_session_is_the_newest_open_one_there(void **state)
   rp_session *b = start(e, "b", "sc", "hook", "{\"cwd\":\"/p\"}");
   rp_session *c = start(e, "c", "sc", "acp", "{\"cwd\":\"/q\"}");
   rp_session *d = start(e, "d", "other", "acp", "{\"cwd\":\"/p\"}");
-  assert_int_equal(rp__place_host(e, "sc", "/p", id, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(host(e, "sc", "/p", id, &err), RP_E_SESSION_NOT_FOUND);
   setenv("REPRISE_BRIDGE", "acp", 1);
-  assert_int_equal(rp__place_host(e, "sc", "/p", id, &err), 0);
+  assert_int_equal(host(e, "sc", "/p", id, &err), 0);
   assert_string_equal(id, "a");
   assert_int_equal(rp_end(a, NULL, &err), 0);
-  assert_int_equal(rp__place_host(e, "sc", "/p", id, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(host(e, "sc", "/p", id, &err), RP_E_SESSION_NOT_FOUND);
   assert_string_equal(id, "a");
-  assert_int_equal(rp__place_host(e, "sc", "/q", id, &err), 0);
+  assert_int_equal(host(e, "sc", "/q", id, &err), 0);
   assert_string_equal(id, "c");
   setenv("REPRISE_SESSION", "told", 1);
-  assert_int_equal(rp__place_host(e, "sc", "/q", id, &err), 0);
+  assert_int_equal(host(e, "sc", "/q", id, &err), 0);
   assert_string_equal(id, "told");
   rp_session *all[] = {a, b, c, d};
   for (size_t i = 0; i < RP_ARRAY_SIZE(all); i++) rp_session_free(all[i]);
   rp_close(e);
   scratch_remove(&dir);
+}
+
+/* ---- which of a proxy's sessions it is ---- */
+
+#define STAGE_SESSIONS 8
+#define EPOCH INT64_C(1800000000000)
+
+/* A scope with sessions of a proxy, on a clock of its own. */
+struct stage {
+  struct scratch dir;
+  rp_engine *e;
+  rp_session *v[STAGE_SESSIONS];
+  size_t n;
+  int64_t now; /* since EPOCH */
+};
+
+static int64_t stage_wall(void *ctx)
+{
+  return EPOCH + ((struct stage *)ctx)->now;
+}
+
+static int64_t stage_boot(void *ctx)
+{
+  (void)ctx;
+  return 0;
+}
+
+static void stage_open(struct stage *st)
+{
+  char path[SCRATCH_PATH], url[RIG_URL];
+  rp_error err = {0};
+  *st = (struct stage){0};
+  assert_int_equal(scratch_make_fast(&st->dir), 0);
+  const rp_clock clock = {stage_wall, stage_boot, st};
+  const rp_options o = {.db = rig_url(scratch_path(&st->dir, "db", path), url), .clock = &clock, .short_lived = true};
+  if (rp_open(&o, &st->e, &err)) fail_msg("%s", rig_why(&err));
+  setenv("REPRISE_BRIDGE", "acp", 1);
+}
+
+static void stage_close(struct stage *st)
+{
+  for (size_t i = 0; i < st->n; i++) rp_session_free(st->v[i]);
+  rp_close(st->e);
+  scratch_remove(&st->dir);
+}
+
+static void tell(struct stage *st, rp_session *s, int64_t at, const char *kind, const char *body)
+{
+  const rp_event ev = {.kind = kind, .body = body};
+  rp_ack ack;
+  rp_error err = {0};
+  st->now = at;
+  if (rp_append(s, &ev, NULL, &ack, &err)) fail_msg("%s", rig_why(&err));
+}
+
+/* As the proxy begins one: its run, and what the agent calls it. */
+static rp_session *begin(struct stage *st, const char *id, int64_t at, const char *cwd, const char *agent_sid)
+{
+  char text[128];
+  rp_session *s = NULL;
+  rp_error err = {0};
+  st->now = at;
+  snprintf(text, sizeof text, "{\"cwd\":\"%s\"}", cwd);
+  const rp_start_options o = {.id = id, .scope = "sc", .channel = "acp", .meta = text, .owner = RP_OWNER_SELF};
+  if (rp_start(st->e, &o, &s, &err)) fail_msg("%s", rig_why(&err));
+  st->v[st->n++] = s;
+  snprintf(text, sizeof text, "{\"type\":\"acp\",\"acp_session_id\":\"%s\"}", agent_sid);
+  tell(st, s, at, "provider", text);
+  return s;
+}
+
+static const char *host_of(struct stage *st, const struct rp__place_guest *g, bool sure)
+{
+  static char id[RP_SCOPE_MAX + 1];
+  rp_error err = {0};
+  bool is = !sure;
+  if (rp__place_host(st->e, "sc", "/p", g, id, &is, &err)) fail_msg("%s", rig_why(&err));
+  assert_int_equal(is, sure);
+  return id;
+}
+
+static const char *host_at(struct stage *st, int64_t at, bool sure)
+{
+  return host_of(st, &(struct rp__place_guest){.born_ms = EPOCH + at}, sure);
+}
+
+static const char *host_named(struct stage *st, const char *sid, bool sure)
+{
+  return host_of(st, &(struct rp__place_guest){.agent_sid = sid}, sure);
+}
+
+static void a_server_belongs_to_what_was_begun_while_it_started(void **state)
+{
+  struct stage st;
+  (void)state;
+  stage_open(&st);
+  rp_session *a = begin(&st, "a", 1000, "/p", "a");
+  rp_session *b = begin(&st, "b", 2000, "/p", "b");
+  begin(&st, "q", 1500, "/q", "q");
+  tell(&st, b, 3000, "x-n", "{}");
+  assert_string_equal(host_at(&st, 800, true), "a");
+  assert_string_equal(host_at(&st, 1000, true), "a"); /* two for one session are both its */
+  assert_string_equal(host_at(&st, 1001, true), "b");
+  assert_string_equal(host_at(&st, 1900, true), "b");
+  /* Started later, for a call: whoever is at work. */
+  assert_string_equal(host_at(&st, 2500, false), "b");
+  tell(&st, a, 4000, "x-n", "{}");
+  assert_string_equal(host_at(&st, 2500, false), "a");
+  stage_close(&st);
+}
+
+/* What the agent got just before it greeted the server may be the one before; and a beginning is no work. */
+static void an_answer_that_was_on_its_way(void **state)
+{
+  struct stage st;
+  (void)state;
+  stage_open(&st);
+  rp_session *a = begin(&st, "a", 1000, "/p", "a");
+  const struct rp__place_guest g = {.born_ms = EPOCH + 995, .greeted_ms = EPOCH + 1100};
+  assert_string_equal(host_of(&st, &g, false), "a");
+  rp_session *b = begin(&st, "b", 2000, "/p", "b");
+  assert_string_equal(host_of(&st, &g, false), "b");
+  tell(&st, a, 2000, "x-n", "{}");
+  assert_string_equal(host_of(&st, &g, false), "a");
+  tell(&st, b, 2001, "x-n", "{}");
+  assert_string_equal(host_of(&st, &g, false), "b");
+  stage_close(&st);
+}
+
+/* What comes long after was not what it was started for. */
+static void how_long_a_beginning_takes(void **state)
+{
+  struct stage st;
+  (void)state;
+  stage_open(&st);
+  rp_session *a = begin(&st, "a", 100000, "/p", "a");
+  assert_string_equal(host_at(&st, 99985, true), "a");
+  assert_string_equal(host_at(&st, 40001, true), "a");
+  assert_string_equal(host_at(&st, 40000, false), "a");
+  begin(&st, "b", 700000, "/p", "b");
+  tell(&st, a, 710000, "x-n", "{}");
+  assert_string_equal(host_at(&st, 100500, false), "a");
+  stage_close(&st);
+}
+
+/* Its run and its journal are old: that the agent has it again is what counts. */
+static void a_session_that_the_agent_got_back(void **state)
+{
+  struct stage st;
+  (void)state;
+  stage_open(&st);
+  rp_session *old = begin(&st, "old", 1000, "/p", "old");
+  for (int64_t i = 0; i < 700; i++) tell(&st, old, 1001 + i, "x-n", "{}");
+  tell(&st, old, 5000, "x-acp-agent", "{\"event\":\"died\",\"status\":9}");
+  tell(&st, old, 6000, "x-acp-agent", "{\"event\":\"restored\",\"rung\":\"load\"}");
+  rp_session *b = begin(&st, "b", 9000, "/p", "b");
+  tell(&st, b, 9900, "x-n", "{}");
+  assert_string_equal(host_at(&st, 5500, true), "old");
+  assert_string_equal(host_at(&st, 4500, true), "old");
+  assert_string_equal(host_at(&st, 7000, true), "b");
+  tell(&st, old, 12000, "x-acp-agent", "{\"event\":\"restored\",\"rung\":\"resume\"}");
+  for (int64_t i = 0; i < 700; i++) tell(&st, old, 12001 + i, "x-n", "{}");
+  assert_string_equal(host_at(&st, 11000, true), "old");
+  stage_close(&st);
+}
+
+static void one_that_has_ended_is_nobodys_host(void **state)
+{
+  struct stage st;
+  rp_error err = {0};
+  (void)state;
+  stage_open(&st);
+  rp_session *a = begin(&st, "a", 1000, "/p", "a");
+  begin(&st, "b", 2000, "/p", "b");
+  assert_int_equal(rp_end(a, NULL, &err), 0);
+  assert_string_equal(host_at(&st, 900, true), "b");
+  assert_string_equal(host_named(&st, "a", false), "b");
+  stage_close(&st);
+}
+
+/* Hooks are told what the agent calls the session, which may be another name than the journal's. */
+static void a_hook_is_told_the_agents_name(void **state)
+{
+  struct stage st;
+  (void)state;
+  stage_open(&st);
+  rp_session *a = begin(&st, "s1", 1000, "/p", "s1");
+  begin(&st, "s1.2", 2000, "/p", "s1-b");
+  begin(&st, "far", 3000, "/elsewhere", "far"); /* agents follow the commands they run */
+  assert_string_equal(host_named(&st, "s1", true), "s1");
+  assert_string_equal(host_named(&st, "s1-b", true), "s1.2");
+  assert_string_equal(host_named(&st, "far", true), "far");
+  assert_string_equal(host_named(&st, "unheard of", false), "s1.2");
+  tell(&st, a, 4000, "provider", "{\"type\":\"acp\",\"acp_session_id\":\"s9\"}");
+  assert_string_equal(host_named(&st, "s9", true), "s1");
+  begin(&st, "s1.3", 5000, "/p", "s1"); /* an agent that counts from one again */
+  assert_string_equal(host_named(&st, "s1", true), "s1.3");
+  stage_close(&st);
+}
+
+static void ones_own_birth(void **state)
+{
+  (void)state;
+  int64_t first = rp__place_born(), now = (int64_t)time(NULL) * 1000 + 1000;
+  int64_t moved = rp__place_born() - first;
+  assert_true(first > 0 && first <= now);
+  assert_true(moved >= -2 && moved <= 12); /* no more than the clocks' grain, however long we live */
 }
 
 int main(void)
@@ -183,6 +399,13 @@ int main(void)
       cmocka_unit_test_setup(names_become_ids, clean),
       cmocka_unit_test_setup(the_environment_says_whether_a_bridge_is_around, clean),
       cmocka_unit_test_setup(the_hosts_session_is_the_newest_open_one_there, clean),
+      cmocka_unit_test_setup(a_server_belongs_to_what_was_begun_while_it_started, clean),
+      cmocka_unit_test_setup(an_answer_that_was_on_its_way, clean),
+      cmocka_unit_test_setup(how_long_a_beginning_takes, clean),
+      cmocka_unit_test_setup(a_session_that_the_agent_got_back, clean),
+      cmocka_unit_test_setup(one_that_has_ended_is_nobodys_host, clean),
+      cmocka_unit_test_setup(a_hook_is_told_the_agents_name, clean),
+      cmocka_unit_test_setup(ones_own_birth, clean),
   };
   return cmocka_run_group_tests_name("bridge place", tests, NULL, NULL);
 }

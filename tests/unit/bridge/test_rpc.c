@@ -118,6 +118,11 @@ static void what_is_passed_on_is_taken_leniently(void **state)
       {"{\"jsonrpc\":\"2.0\",\"id\":1}", RP_RPC_RESULT, RP_RPC_PLAIN},
       {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"text\"}", RP_RPC_ERROR, RP_RPC_PLAIN},
       {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":null}", RP_RPC_RESULT, RP_RPC_PLAIN},
+      {"{\"id\":1,\"method\":\"a\"}", RP_RPC_REQUEST, RP_RPC_PLAIN},
+      {"{\"id\":1,\"result\":null}", RP_RPC_RESULT, RP_RPC_PLAIN},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"caf\xe9\"}", RP_RPC_RESULT, RP_RPC_PLAIN},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"\xff\":1,\"\xff\":2}}", RP_RPC_REQUEST,
+       RP_RPC_ODD},
   };
   (void)state;
   for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
@@ -127,6 +132,11 @@ static void what_is_passed_on_is_taken_leniently(void **state)
   }
   struct rp__rpc r = route("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"id\":2}");
   assert_bytes(r.id, "2"); /* as most parsers have it */
+  r = route("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":\"\xe2\x82\"}");
+  assert_bytes(r.params, "\"\xe2\x82\""); /* as they came */
+  /* A line of a log that happens to have an id is no answer; nor is what is no JSON beside its bytes. */
+  assert_int_equal(route("{\"id\":1,\"level\":\"debug\"}").type, RP_RPC_BROKEN);
+  assert_int_equal(route("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\xff}").type, RP_RPC_BROKEN);
 }
 
 /* Behind 1024 levels only the outer members are looked at, and brackets. */
@@ -153,7 +163,7 @@ static void a_broken_request_keeps_its_id(void **state)
     const char *line, *id; /* NULL: none */
   } cases[] = {
       {"{\"jsonrpc\":\"2.0\",\"id\":\"k\",\"method\":\"a\",\"params\":{", "\"k\""},
-      {"{\"id\":3,\"method\":\"a\"}", "3"},
+      {"{\"id\":3,\"method\":{}}", "3"},
       {"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":7}", "3"},
       {"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{", NULL}, /* an answer: the id is another's */
       {"{\"jsonrpc\":\"2.0\",\"id\":3x,\"method\":\"a\"}", NULL},

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* O-04, O-05: blobs as bytes; whatever a disk made of them, nothing wrong is given away. */
-#include "core_test.h"
+#include "container_test.h"
 
-#include <sodium.h>
 #include <zstd.h>
 
 #include "core/pack.h"
 
 #define AD RP_STR("session-1/blob-1")
-
-static struct rp__key key_of(char fill)
-{
-  struct rp__key k;
-  char text[65] = {0};
-  memset(text, fill, 64);
-  assert_int_equal(rp__key_parse(text, 64, &k, NULL), 0);
-  return k;
-}
+#define MAGIC "RPB1"
+#define SEALED 1u
+#define TEXT_MAX 3000000 /* more than the window of what compressed it */
 
 static int add(void *ctx, const void *bytes, size_t n)
 {
@@ -44,12 +37,12 @@ static int unpack(const char *bytes, size_t n, const struct rp__key *key, struct
 
 static void test_there_and_back(void **state)
 {
-  static const size_t sizes[] = {0, 1, 100, 131071, 131072, 131073, 1000000};
+  static const size_t sizes[] = {0, 1, 100, 131071, 131072, 131073, TEXT_MAX};
   struct rp__key key = key_of('a');
   rp_error err;
-  RP_AUTOFREE char *text = malloc(1000000);
+  RP_AUTOFREE char *text = malloc(TEXT_MAX);
   (void)state;
-  for (size_t i = 0; i < 1000000; i++) text[i] = (char)(i * i >> 7);
+  for (size_t i = 0; i < TEXT_MAX; i++) text[i] = (char)(i * i >> 7);
   for (size_t i = 0; i < 2 * RP_ARRAY_SIZE(sizes); i++) {
     size_t n = sizes[i / 2];
     const struct rp__key *k = i % 2 ? &key : NULL;
@@ -58,6 +51,29 @@ static void test_there_and_back(void **state)
     assert_int_equal(unpack(packed.p, packed.n, k, AD, &out, &err), 0);
     assert_int_equal(out.n, n);
     if (n) assert_memory_equal(out.p, text, n);
+    assert_layout(&packed, MAGIC, k ? SEALED : 0, n);
+  }
+}
+
+/* O-02: what 0.1.0 stored; never to be made again from the code of today. */
+static void test_on_disks(void **state)
+{
+  static const char text[] = "what an agent read, read, read, read, read and read";
+  static const char *const stored[] = {
+      "5250423100000000330000002b000000ad4edcb6250e67ada56a29e41a89af8228b52ffd2033150100e07768617420616e20"
+      "6167656e7420726561642c20616e6420726561640100539730",
+      "5250423101000000330000005c00000074ce35aed229692e4ec1391f5acc28c2a7518bcbcd2ec1b501070707070707070707"
+      "070707070707070707070707070707c513e4082a7063574735a34ebfde6ee26c4f676667348edbabfae0a594be5521be38e1"
+      "2bfa73337c7f1841fd39bc54ec2d7ca947ffb362074189e6",
+  };
+  struct rp__key key = key_of('a');
+  rp_error err;
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(stored); i++) {
+    RP_AUTOBUF struct rp__buf packed = RP_BUF(1000), out = RP_BUF(1000);
+    from_hex(stored[i], &packed);
+    assert_int_equal(unpack(packed.p, packed.n, &key, AD, &out, &err), 0);
+    assert_string_equal(out.p, text);
   }
 }
 
@@ -97,25 +113,6 @@ static void test_keys(void **state)
   assert_int_equal(unpack(packed.p, packed.n, &key, AD, &out, &err), 0);
 }
 
-/* A container around any payload, made as the format says. */
-static void wrap(struct rp__buf *out, unsigned flags, uint64_t raw, const void *payload, size_t n)
-{
-  unsigned char head[32] = "RPB1";
-  crypto_generichash_state st;
-  for (unsigned i = 0; i < 4; i++) {
-    head[4 + i] = (unsigned char)(flags >> 8 * i);
-    head[8 + i] = (unsigned char)(raw >> 8 * i);
-    head[12 + i] = (unsigned char)(n >> 8 * i);
-  }
-  crypto_generichash_init(&st, NULL, 0, 16);
-  crypto_generichash_update(&st, head, 16);
-  crypto_generichash_update(&st, payload, n);
-  crypto_generichash_final(&st, head + 16, 16);
-  rp__buf_reset(out);
-  rp__buf_add(out, head, sizeof head);
-  rp__buf_add(out, payload, n);
-}
-
 /* Headers that fit and say something else than what follows. */
 static void test_hostile(void **state)
 {
@@ -125,22 +122,42 @@ static void test_hostile(void **state)
   rp_error err;
   (void)state;
   size_t n = ZSTD_compress(bomb, ZSTD_compressBound(sizeof zeros), zeros, sizeof zeros, 3);
-  wrap(&packed, 0, sizeof zeros, bomb, n);
+  wrap(&packed, MAGIC, 0, sizeof zeros, bomb, n);
   assert_int_equal(unpack(packed.p, packed.n, NULL, AD, &out, &err), 0);
-  static const uint64_t sizes[] = {0, 10, sizeof zeros - 1, sizeof zeros + 1, (64u << 20) + 1, 0xffffffff};
+  static const uint32_t sizes[] = {0, 10, sizeof zeros - 1, sizeof zeros + 1, (64u << 20) + 1, 0xffffffff};
   for (size_t i = 0; i < RP_ARRAY_SIZE(sizes); i++) {
-    wrap(&packed, 0, sizes[i], bomb, n);
+    wrap(&packed, MAGIC, 0, sizes[i], bomb, n);
     assert_int_equal(unpack(packed.p, packed.n, NULL, AD, &out, &err), RP_E_CORRUPT);
     assert_true(out.n <= RP_MIN(sizes[i], sizeof zeros));
   }
-  wrap(&packed, 0, sizeof zeros, bomb, n - 1);
+  wrap(&packed, MAGIC, 0, sizeof zeros, bomb, n - 1);
   assert_int_equal(unpack(packed.p, packed.n, NULL, AD, &out, &err), RP_E_CORRUPT);
-  wrap(&packed, 0, 5, "no zstd", 7);
+  wrap(&packed, MAGIC, 0, 5, "no zstd", 7);
   assert_int_equal(unpack(packed.p, packed.n, NULL, AD, &out, &err), RP_E_CORRUPT);
-  wrap(&packed, 0, 0, "", 0);
+  wrap(&packed, MAGIC, 0, 0, "", 0);
   assert_int_equal(unpack(packed.p, packed.n, NULL, AD, &out, &err), RP_E_CORRUPT);
-  wrap(&packed, 2, sizeof zeros, bomb, n);
+  wrap(&packed, MAGIC, 2, sizeof zeros, bomb, n);
   assert_int_equal(unpack(packed.p, packed.n, NULL, AD, &out, &err), RP_E_VERSION);
+}
+
+/* A frame asks for as much memory as its window; what asks for more than was ever written gets none. */
+static void test_window(void **state)
+{
+  char frame[100];
+  RP_AUTOBUF struct rp__buf packed = RP_BUF(1000), out = RP_BUF(1000);
+  rp_error err;
+  (void)state;
+  for (int log = 21; log <= 27; log += 6) {
+    ZSTD_CCtx *z = ZSTD_createCCtx();
+    ZSTD_inBuffer in = {"text", 4, 0};
+    ZSTD_outBuffer to = {frame, sizeof frame, 0};
+    assert_false(ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_windowLog, log)));
+    while (in.pos < in.size) assert_false(ZSTD_isError(ZSTD_compressStream2(z, &to, &in, ZSTD_e_continue)));
+    assert_int_equal(ZSTD_compressStream2(z, &to, &in, ZSTD_e_end), 0);
+    ZSTD_freeCCtx(z);
+    wrap(&packed, MAGIC, 0, 4, frame, to.pos);
+    assert_int_equal(unpack(packed.p, packed.n, NULL, AD, &out, &err), log > 23 ? RP_E_CORRUPT : 0);
+  }
 }
 
 static int stop(void *ctx, const void *bytes, size_t n)
@@ -166,8 +183,9 @@ static void test_limits(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_damage),
-                                     cmocka_unit_test(test_keys), cmocka_unit_test(test_hostile),
-                                     cmocka_unit_test(test_limits)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_on_disks),
+                                     cmocka_unit_test(test_damage),         cmocka_unit_test(test_keys),
+                                     cmocka_unit_test(test_hostile),        cmocka_unit_test(test_limits),
+                                     cmocka_unit_test(test_window)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* O-01 to O-04: the container, its versions, its seal, and which ones stay. */
-#include "core_test.h"
+#include "container_test.h"
 
-#include <sodium.h>
 #include <zstd.h>
 
 #define AD RP_STR("session-1/snapshot")
+#define MAGIC "RPS1"
+#define SEALED (1u << 16)
 
-static struct rp__key key_of(char fill)
-{
-  struct rp__key k;
-  char text[65] = {0};
-  memset(text, fill, 64);
-  assert_int_equal(rp__key_parse(text, 64, &k, NULL), 0);
-  return k;
-}
-
-static void encode(const struct rp__key *key, struct rp__buf *out)
+static size_t encode(const struct rp__key *key, struct rp__buf *out)
 {
   RP_AUTOFOLD struct rp__fold *f = NULL;
   size_t raw = 0;
@@ -28,6 +20,7 @@ static void encode(const struct rp__key *key, struct rp__buf *out)
   }
   assert_int_equal(rp__snapshot_encode(f, key, &fixed_random, AD, out, &raw, NULL), 0);
   assert_true(raw > 50 && raw < 200);
+  return raw;
 }
 
 static int decode(const struct rp__buf *b, size_t n, const struct rp__key *key, rp_error *err)
@@ -44,29 +37,11 @@ static int decode(const struct rp__buf *b, size_t n, const struct rp__key *key, 
   return rc;
 }
 
-/* A container around any payload, made as the format says. */
-static void wrap(struct rp__buf *out, unsigned version, unsigned flags, uint32_t raw, const void *payload, size_t n)
-{
-  unsigned char head[32] = "RPS1";
-  crypto_generichash_state st;
-  for (unsigned i = 0; i < 4; i++) {
-    if (i < 2) head[4 + i] = (unsigned char)(version >> 8 * i), head[6 + i] = (unsigned char)(flags >> 8 * i);
-    head[8 + i] = (unsigned char)(raw >> 8 * i), head[12 + i] = (unsigned char)(n >> 8 * i);
-  }
-  crypto_generichash_init(&st, NULL, 0, 16);
-  crypto_generichash_update(&st, head, 16);
-  crypto_generichash_update(&st, payload, n);
-  crypto_generichash_final(&st, head + 16, 16);
-  rp__buf_reset(out);
-  rp__buf_add(out, head, sizeof head);
-  rp__buf_add(out, payload, n);
-}
-
 static void wrap_text(struct rp__buf *out, unsigned version, const char *text)
 {
   char packed[1000];
   size_t n = ZSTD_compress(packed, sizeof packed, text, strlen(text), 1);
-  wrap(out, version, 0, (uint32_t)strlen(text), packed, n);
+  wrap(out, MAGIC, version, (uint32_t)strlen(text), packed, n);
 }
 
 static void opens_what_it_made(void **state)
@@ -82,6 +57,39 @@ static void opens_what_it_made(void **state)
   assert_int_equal(decode(&sealed, sealed.n, &k, &err), 0);
   assert_int_equal(rp__snapshot_open(sealed.p, sealed.n, &k, AD, NULL, 0, &doc, &err), 0);
   assert_non_null(strstr(doc.p, "\"sum\":{\"n\":60,"));
+}
+
+/* O-02: what 0.1.0 stored; never to be made again from the code of today. */
+static void opens_what_is_on_disks(void **state)
+{
+  (void)state;
+  static const char *const stored[] = {
+      "5250533101000000490000005200000034ad3d4a19dbc28c7e43d97c18ce554d28b52ffd20494902007b2276657273696f6e"
+      "223a312c22736571223a32302c2261745f6d73223a32303030302c22666163657473223a7b2273756d223a7b226e223a3630"
+      "2c2261776179223a302e307d7d7d",
+      "5250533101000100490000008300000082f803d0fa114c1d9d4daa4af587be43a7518bcbcd2ec1b501070707070707070707"
+      "070707070707070707070707070707c513e4082a0a3f5447aef650bbd83dea6d01243b3376d888bceea3fb8aae186dbb6ccc"
+      "23e835084e1cbf410049dd95b33b0b10b437c71ecf3bf8fc90d68e9fecba690c106778ab06dff9b08fa525d6956b794e5950"
+      "c3fc951c85040bd6ad8873da6b",
+  };
+  struct rp__key k = key_of('a');
+  rp_error err;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(stored); i++) {
+    RP_AUTOBUF struct rp__buf b = RP_BUF(1000);
+    from_hex(stored[i], &b);
+    assert_int_equal(decode(&b, b.n, &k, &err), 0);
+  }
+}
+
+static void has_the_layout_it_says(void **state)
+{
+  (void)state;
+  struct rp__key k = key_of('a');
+  RP_AUTOBUF struct rp__buf plain = RP_BUF(1000), sealed = RP_BUF(1000);
+  size_t raw = encode(NULL, &plain);
+  assert_layout(&plain, MAGIC, 1, raw);
+  assert_int_equal(encode(&k, &sealed), raw);
+  assert_layout(&sealed, MAGIC, 1 | SEALED, raw);
 }
 
 static void appends_behind_what_the_buffer_holds(void **state)
@@ -153,11 +161,11 @@ static void hostile_sizes_stop_at_the_bound(void **state)
   rp_error err;
   assert_false(ZSTD_isError(n));
   for (size_t i = 0; i < RP_ARRAY_SIZE(sizes); i++) {
-    wrap(&b, 1, 0, sizes[i], bomb, n);
+    wrap(&b, MAGIC, 1, sizes[i], bomb, n);
     assert_int_equal(rp__snapshot_open(b.p, b.n, NULL, AD, NULL, 0, &out, &err), RP_E_SNAPSHOT_CORRUPT);
-    wrap(&b, 1, 0, sizes[i], "no zstd at all", 14);
+    wrap(&b, MAGIC, 1, sizes[i], "no zstd at all", 14);
     assert_int_equal(rp__snapshot_open(b.p, b.n, NULL, AD, NULL, 0, &out, &err), RP_E_SNAPSHOT_CORRUPT);
-    wrap(&b, 1, 0, sizes[i], "", 0);
+    wrap(&b, MAGIC, 1, sizes[i], "", 0);
     assert_int_equal(rp__snapshot_open(b.p, b.n, NULL, AD, NULL, 0, &out, &err), RP_E_SNAPSHOT_CORRUPT);
   }
   assert_int_equal(out.n, 0);
@@ -242,7 +250,7 @@ static void newer_versions_are_refused(void **state)
   wrap_text(&b, 0, doc);
   assert_int_equal(decode(&b, b.n, NULL, &err), RP_E_SNAPSHOT_CORRUPT);
   /* A flag of tomorrow. */
-  wrap(&b, 1, 2, 10, "payload", 7);
+  wrap(&b, MAGIC, 1 | 2u << 16, 10, "payload", 7);
   assert_int_equal(decode(&b, b.n, NULL, &err), RP_E_SNAPSHOT_VERSION);
 }
 
@@ -307,6 +315,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(opens_what_it_made),
+      cmocka_unit_test(opens_what_is_on_disks),
+      cmocka_unit_test(has_the_layout_it_says),
       cmocka_unit_test(appends_behind_what_the_buffer_holds),
       cmocka_unit_test(every_flip_of_every_bit_is_noticed),
       cmocka_unit_test(every_cut_and_every_surplus_is_noticed),

@@ -270,7 +270,7 @@ static rp_engine *failing_engine(struct rig *r, struct rp__fault *plan)
   rp_engine *e;
   rp_options o = {.clock = &r->e->clock, .short_lived = true};
   struct rp__store_options so = {
-      .path = scratch_path(&r->scratch, "t.db", path), .keep_wal = true, .clock = &r->e->clock};
+      .path = scratch_path(&r->scratch, "t.db", path), .short_lived = true, .clock = &r->e->clock};
   OK(rp__store_sqlite_open(&so, &inner, &err), err);
   assert_int_equal(rp__store_fault_wrap(inner, plan, &store), 0);
   OK(rp__engine_open_with(&o, store, &e, &err), err);

@@ -211,7 +211,7 @@ static void others_make_us_wait_and_no_longer(void **state)
 static void closing_takes_the_log_back(void **state)
 {
   struct box *b = *state;
-  struct rp__store_options o = {.path = b->path, .keep_wal = true};
+  struct rp__store_options o = {.path = b->path, .short_lived = true};
   box_open(b);
   assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
   char *wal = strdup(rp__sq(b->s)->wal_path);
@@ -230,6 +230,32 @@ static void closing_takes_the_log_back(void **state)
   assert_int_equal(seq, 2);
 }
 
+/* A command that asks a few questions and writes once reads the schema once. */
+static void one_connection_is_enough(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_options o = {.path = b->path, .short_lived = true};
+  struct rp__session_row row = {0};
+  int64_t seq;
+  assert_int_equal(rp__store_sqlite_open(&o, &b->s, &b->err), 0);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  assert_int_equal(b->s->ops->session_find(b->s, RP_FIND_NAME, NULL, "a", &row, &b->err), 0);
+  rp__session_row_done(&row);
+  assert_int_equal(say_in(b->s, "a", "x", RP_DISK, &seq, &b->err), 0);
+  assert_int_equal(seq, 1);
+  assert_int_equal(rp__sq(b->s)->pool.n_open, 0);
+
+  /* Read and written at once there are two, and whoever reads keeps his. */
+  struct rp__sq_conn *reader;
+  assert_int_equal(rp__sq_reader_take(rp__sq(b->s), &reader, &b->err), 0);
+  assert_ptr_equal(reader, rp__sq(b->s)->writer);
+  assert_int_equal(say_in(b->s, "a", "y", RP_DISK, &seq, &b->err), 0);
+  assert_int_equal(seq, 2);
+  assert_ptr_not_equal(reader, rp__sq(b->s)->writer);
+  rp__sq_reader_give(reader);
+  assert_int_equal(rp__sq(b->s)->pool.n_open, 1);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -237,7 +263,7 @@ int main(void)
       BOX_TEST(a_newer_schema_is_refused),  BOX_TEST(what_is_no_database_is_named),
       BOX_TEST(what_can_not_be_reached),    BOX_TEST(a_reader_only_reads),
       BOX_TEST(odd_names_are_only_names),   BOX_TEST(others_make_us_wait_and_no_longer),
-      BOX_TEST(closing_takes_the_log_back),
+      BOX_TEST(closing_takes_the_log_back), BOX_TEST(one_connection_is_enough),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

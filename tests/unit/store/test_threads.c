@@ -116,6 +116,15 @@ static void sqlite_with_readers(void **state)
   run_with(b->s);
 }
 
+/* The writer is lent while it has nothing to do, and may be reading when a commit comes. */
+static void short_lived_with_readers(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_options o = {.path = b->path, .short_lived = true};
+  assert_int_equal(rp__store_sqlite_open(&o, &b->s, &b->err), 0);
+  run_with(b->s);
+}
+
 static void memory_with_readers(void **state)
 {
   struct box *b = *state;
@@ -126,6 +135,7 @@ static void memory_with_readers(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {BOX_TEST(sqlite_with_readers), BOX_TEST(memory_with_readers)};
+  const struct CMUnitTest tests[] = {BOX_TEST(sqlite_with_readers), BOX_TEST(short_lived_with_readers),
+                                     BOX_TEST(memory_with_readers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

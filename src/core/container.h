@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What snapshots and blobs are stored in: a header (magic, version, sizes, BLAKE2b of what is stored), then the text,
+ * compressed with zstd, then sealed when the scope has a key.
+ */
+#ifndef RP_CORE_CONTAINER_H
+#define RP_CORE_CONTAINER_H
+
+#include "core/seal.h"
+
+/* What one kind of container has of its own. */
+struct rp__container {
+  const char *magic;  /* four letters; another layout gets another magic */
+  const char *noun;   /* for messages */
+  size_t max;         /* bytes of the text; hostile headers stop here */
+  uint32_t sealed;    /* the bit of the version's word that says so */
+  int corrupt, newer; /* the errors for damage and for a version above what is read */
+};
+
+/* Appends to `out`, or leaves it as it was. `key` NULL: not sealed. RP_E_NOMEM, RP_E_TOO_LARGE. */
+int rp__container_write(const struct rp__container *c, uint32_t version, struct rp__str text, const struct rp__key *key,
+                        const struct rp__random *r, struct rp__str ad, struct rp__buf *out, rp_error *err);
+
+/* Gets the text in pieces; what it returns ends the reading when it is not 0, and is returned. */
+typedef int rp__container_fn(void *ctx, const void *bytes, size_t n);
+
+struct rp__stored {
+  const void *p;
+  size_t n;
+  const struct rp__key *key; /* NULL: none is known */
+  struct rp__str ad;
+};
+
+/*
+ * All of the sum is checked before anything is given. ret_version is at most `newest`.
+ * c->corrupt, c->newer, RP_E_KEY_MISSING, RP_E_KEY_WRONG, RP_E_NOMEM, or what `fn` returned.
+ */
+int rp__container_read(const struct rp__container *c, uint32_t newest, struct rp__stored in, rp__container_fn *fn,
+                       void *ctx, uint32_t *ret_version, rp_error *err);
+
+/* The error of a buffer that did not take a container or its text. */
+int rp__container_full(const struct rp__container *c, const struct rp__buf *b, rp_error *err);
+int rp__container_corrupt(const struct rp__container *c, const char *why, rp_error *err);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions as they are told of: what is shown and listed of a row, and the document made of that. */
+#include "engine/engine.h"
+
+#define DOCUMENT_ROOM 1024 /* bytes of a usual session's document */
+
+static const char *or_null(const char *s)
+{
+  return s[0] ? s : NULL;
+}
+
+static rp_session_info info_of(const struct rp__session_row *r)
+{
+  return (rp_session_info){
+      .id = r->id,
+      .scope = r->scope,
+      .key = or_null(r->key),
+      .channel = or_null(r->channel),
+      .status = rp__status_name(r->status),
+      .provider = or_null(r->provider),
+      .name = or_null(r->name),
+      .previous_id = or_null(r->previous_id),
+      .continued_by = or_null(r->continued_by),
+      .forked_from = or_null(r->forked_from),
+      .meta = r->meta,
+      .created_at = r->created_at,
+      .last_activity_at = r->last_activity_at,
+      .ended_at = r->ended_at,
+      .trashed_at = r->trashed_at,
+      .held_at = r->held_at,
+      .seq = r->last_seq,
+      .epoch = r->epoch,
+      .bytes = r->bytes,
+      .forked_at_seq = r->forked_at_seq,
+      .crash_recovered = r->crash_recovered,
+      .sealed = r->sealed,
+  };
+}
+
+static void info_write(const rp_session_info *i, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_kstr(w, "session_id", i->id);
+  rp__jw_kstr(w, "scope", i->scope);
+  rp__jw_kstr(w, "key", i->key);
+  rp__jw_kstr(w, "channel", i->channel);
+  rp__jw_kstr(w, "status", i->status);
+  rp__jw_ktime(w, "created_at", i->created_at);
+  rp__jw_ktime(w, "last_activity_at", i->last_activity_at);
+  rp__jw_ktime(w, "ended_at", i->ended_at);
+  rp__jw_kstr(w, "previous_session_id", i->previous_id);
+  rp__jw_kstr(w, "continued_by", i->continued_by);
+  rp__jw_kbool(w, "crash_recovered", i->crash_recovered);
+  rp__jw_ki64(w, "schema_version", 1);
+  rp__jw_ki64(w, "seq", i->seq);
+  rp__jw_ki64(w, "epoch", i->epoch);
+  rp__jw_ki64(w, "bytes", i->bytes);
+  if (i->provider) rp__jw_kstr(w, "provider", i->provider);
+  if (i->name) rp__jw_kstr(w, "name", i->name);
+  if (i->sealed) rp__jw_kbool(w, "sealed", true);
+  if (i->trashed_at) rp__jw_ktime(w, "trashed_at", i->trashed_at);
+  if (i->held_at) rp__jw_ktime(w, "held_at", i->held_at);
+  if (i->forked_from) {
+    rp__jw_kstr(w, "forked_from", i->forked_from);
+    rp__jw_ki64(w, "forked_at_seq", i->forked_at_seq);
+  }
+  if (i->meta) {
+    rp__jw_key(w, "meta");
+    rp__jw_raw(w, i->meta, strlen(i->meta));
+  }
+  rp__jw_end_object(w);
+}
+
+void rp__session_write(const struct rp__session_row *row, struct rp__jw *w)
+{
+  rp_session_info i = info_of(row);
+  info_write(&i, w);
+}
+
+/* The document and its length. */
+static int document(const rp_session_info *info, char **ret, size_t *ret_n, rp_error *err)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_BODY_MAX + 65536);
+  struct rp__jw w = RP_JW(&out);
+  rp__buf_room(&out, DOCUMENT_ROOM); /* most fit: one allocation */
+  info_write(info, &w);
+  size_t n = out.n;
+  char *doc = rp__buf_take(&out);
+  if (!doc) return rp__fail_nomem(err);
+  *ret = doc;
+  *ret_n = n;
+  return 0;
+}
+
+int rp_session_json(const rp_session_info *info, char **ret, rp_error *err)
+{
+  size_t n;
+  return document(info, ret, &n, err);
+}
+
+static int read_document(rp_engine *e, const char *ref, const int64_t *version, char **ret, size_t *ret_n,
+                         rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  int rc = rp__session_lookup(e, ref, &row, err);
+  if (rc) return rc;
+  rp__meta_open(e, &row);
+  rp_session_info info = info_of(&row);
+  rc = document(&info, ret, ret_n, err);
+  /* What was sealed is kept nowhere in the open. */
+  if (!rc && version && !row.sealed && strcmp(row.id, ref) == 0)
+    rp__document_put(&e->documents, ref, *version, *ret, *ret_n);
+  return rc;
+}
+
+int rp_session_get_json(rp_engine *e, const char *ref, char **ret, size_t *ret_len, rp_error *err)
+{
+  int64_t version;
+  size_t n = 0;
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  /* The number is taken first: what is stored from here on makes it another. */
+  bool known = ref && e->store->ops->version(e->store, &version, NULL) == 0;
+  char *doc = known ? rp__document_get(&e->documents, ref, version, &n) : NULL;
+  if (!doc) rc = read_document(e, ref ? ref : "", known ? &version : NULL, &doc, &n, err);
+  if (rc) return rc;
+  *ret = doc;
+  if (ret_len) *ret_len = n;
+  return 0;
+}
+
+struct list_ctx {
+  rp_engine *e;
+  rp_session_fn *fn;
+  void *ctx;
+};
+
+static int on_row(void *ctx, const struct rp__session_row *row)
+{
+  struct list_ctx *x = ctx;
+  struct rp__session_row open = *row;
+  if (row->meta && row->sealed && !(open.meta = strdup(row->meta))) return RP_E_NOMEM;
+  rp__meta_open(x->e, &open);
+  rp_session_info i = info_of(&open);
+  int rc = x->fn(x->ctx, &i);
+  if (open.meta != row->meta) free(open.meta);
+  return rc;
+}
+
+int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  rp_filter all = {0};
+  if (filter) all = *filter;
+  if (all.limit <= 0) all.limit = 50;
+  if (all.status && rp__status_parse(all.status, strlen(all.status)) == RP_STATUS_MAX)
+    return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", all.status);
+  struct list_ctx x = {e, fn, ctx};
+  return e->store->ops->session_list(e->store, &all, on_row, &x, err);
+}
+
+int rp_show(rp_engine *e, const char *ref, rp_session_fn *fn, void *ctx, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  struct rp__session_row row = {0};
+  rc = rp__session_lookup(e, ref ? ref : "", &row, err);
+  if (rc) return rc;
+  struct list_ctx x = {e, fn, ctx};
+  rc = on_row(&x, &row);
+  rp__session_row_done(&row);
+  return rc;
+}

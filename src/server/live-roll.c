@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rolls: what was last seen of a scope's newest sessions (C-10). The items stand in
+ * the order of their last change, each change with a number of its own. Removed ones
+ * stay a while, for those who have not heard of it yet.
+ */
+#include "server/live-impl.h"
+
+#define REMOVED_TEXT (6 * RP_ID_MAX + 64)
+
+struct scan {
+  struct rp__task task;
+  struct rp__job job;
+  struct rp__roll *roll;
+  struct rp__roll_item **items;
+  size_t n, bytes;
+  bool more; /* sessions than were listed */
+  int rc;
+  int64_t us;
+};
+
+/* ---- items ---- */
+
+static struct rp__roll_item **place_of(struct rp__roll *r, const char *id)
+{
+  uint32_t h = 2166136261u;
+  for (const char *p = id; *p; p++) h = (h ^ (unsigned char)*p) * 16777619u;
+  struct rp__roll_item **at = &r->bucket[h % RP_LIVE_ROLL_BUCKETS];
+  while (*at && strcmp((*at)->id, id) != 0) at = &(*at)->chain;
+  return at;
+}
+
+static void item_free(struct rp__roll_item *it)
+{
+  if (!it) return;
+  rp_free(it->json);
+  free(it);
+}
+
+static void unlink_item(struct rp__roll *r, struct rp__roll_item *it)
+{
+  *(it->prev ? &it->prev->next : &r->first) = it->next;
+  *(it->next ? &it->next->prev : &r->last) = it->prev;
+}
+
+static void link_last(struct rp__roll *r, struct rp__roll_item *it)
+{
+  it->stamp = ++r->stamp;
+  it->next = NULL;
+  it->prev = r->last;
+  *(r->last ? &r->last->next : &r->first) = it;
+  r->last = it;
+}
+
+static void drop(struct rp__roll *r, struct rp__roll_item *it)
+{
+  *place_of(r, it->id) = it->chain;
+  unlink_item(r, it);
+  if (it->removed) r->n_removed--;
+  item_free(it);
+}
+
+/* ---- a scan, by a reader ---- */
+
+static int on_session(void *ctx, const rp_session_info *info)
+{
+  struct scan *s = ctx;
+  if (s->n == RP_LIVE_ROLL_SESSIONS || s->bytes >= RP_LIVE_ROLL_BYTES) {
+    s->more = true;
+    return 1;
+  }
+  struct rp__roll_item *it = calloc(1, sizeof *it);
+  if (!it) return RP_E_NOMEM;
+  snprintf(it->id, sizeof it->id, "%s", info->id);
+  it->open = info->ended_at == 0;
+  int rc = rp_session_json(info, &it->json, NULL);
+  if (rc) {
+    free(it);
+    return rc;
+  }
+  it->n = strlen(it->json);
+  s->bytes += it->n + sizeof *it;
+  s->items[s->n++] = it;
+  return 0;
+}
+
+static int64_t now_us(void)
+{
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static void scan_free(struct scan *s)
+{
+  for (size_t i = 0; i < s->n; i++) item_free(s->items[i]);
+  free(s->items);
+  free(s);
+}
+
+static void scan_run(struct rp__task *t)
+{
+  struct scan *s = (struct scan *)(void *)t;
+  struct rp__live *l = s->roll->l;
+  const char *scope = s->roll->scope[0] ? s->roll->scope : NULL;
+  rp_filter f = {.scope = scope, .limit = RP_LIVE_ROLL_SESSIONS + 1};
+  int64_t began = now_us();
+  s->rc = rp_list(l->srv->engine, &f, on_session, s, NULL);
+  if (s->rc > 0) s->rc = 0;
+  s->us = now_us() - began;
+  if (!rp__loop_post(l->srv->loop, &s->job)) scan_free(s);
+}
+
+static void on_scan(struct rp__job *job);
+
+void rp__roll_scan(struct rp__roll *r)
+{
+  struct scan *s = calloc(1, sizeof *s);
+  if (s) s->items = calloc(RP_LIVE_ROLL_SESSIONS, sizeof(struct rp__roll_item *));
+  if (!s || !s->items) {
+    free(s);
+    return;
+  }
+  s->task.fn = scan_run;
+  s->job.fn = on_scan;
+  s->roll = r;
+  int64_t commits = atomic_load(&r->l->commits);
+  if (!rp__pool_post(r->l->readers, &s->task)) {
+    scan_free(s);
+    return;
+  }
+  r->commits = commits;
+  r->scanning = true;
+  r->pins++;
+}
+
+/* ---- what is new ---- */
+
+/* Returns the rank it had, or SIZE_MAX for a new one. */
+static size_t merge(struct rp__roll *r, struct rp__roll_item *new, size_t rank)
+{
+  struct rp__roll_item **at = place_of(r, new->id), *it = *at;
+  if (!it) {
+    new->rank = rank;
+    new->seen = true;
+    *at = new;
+    link_last(r, new);
+    return SIZE_MAX;
+  }
+  size_t before = it->removed ? SIZE_MAX : it->rank;
+  it->rank = rank;
+  it->seen = true;
+  if (it->removed || it->n != new->n || memcmp(it->json, new->json, it->n) != 0) {
+    if (it->removed) r->n_removed--;
+    rp_free(it->json);
+    it->json = RP_TAKE(new->json);
+    it->n = new->n;
+    it->open = new->open;
+    it->removed = false;
+    unlink_item(r, it);
+    link_last(r, it);
+  }
+  item_free(new);
+  return before;
+}
+
+static void forget_removed(struct rp__roll *r)
+{
+  struct rp__roll_item *it = r->first;
+  while (r->n_removed > RP_LIVE_ROLL_REMOVED && it) {
+    struct rp__roll_item *next = it->next;
+    if (it->removed) {
+      r->forgotten = it->stamp;
+      drop(r, it);
+    }
+    it = next;
+  }
+}
+
+/* Without memory it stays until the next scan misses it again. */
+static void remove_item(struct rp__roll *r, struct rp__roll_item *it)
+{
+  struct rp__buf out = RP_BUF(REMOVED_TEXT);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", it->id);
+  rp__jw_end_object(&w);
+  size_t n = out.n;
+  char *json = rp__buf_take(&out);
+  if (!json) return;
+  rp_free(it->json);
+  it->json = json;
+  it->n = n;
+  it->removed = true;
+  r->n_removed++;
+  unlink_item(r, it);
+  link_last(r, it);
+}
+
+/* Those that were not listed: gone, or, when the list was cut, perhaps only older than its last (`oldest`). */
+static void sort_out(struct rp__roll *r, bool cut, size_t oldest)
+{
+  struct rp__roll_item *next, *end = r->last;
+  for (struct rp__roll_item *it = r->first; it; it = next) {
+    next = it == end ? NULL : it->next;
+    bool missing = !it->seen && !it->removed;
+    it->seen = false;
+    if (!missing) continue;
+    if (cut && it->rank > oldest) {
+      drop(r, it);
+      continue;
+    }
+    remove_item(r, it);
+  }
+  forget_removed(r);
+}
+
+static void take(struct rp__roll *r, struct scan *s)
+{
+  size_t oldest = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    size_t before = merge(r, s->items[i], i);
+    if (before != SIZE_MAX) oldest = RP_MAX(oldest, before);
+  }
+  s->n = 0;
+  sort_out(r, s->more, oldest);
+  r->scanned = true;
+}
+
+/* ---- rolls ---- */
+
+void rp__roll_release(struct rp__roll *r)
+{
+  struct rp__live *l = r->l;
+  struct rp__roll **at = &l->rolls;
+  if (r->pins || r->subs) return;
+  while (*at != r) at = &(*at)->next;
+  *at = r->next;
+  l->n_rolls--;
+  rp__live_listeners(l, -1);
+  while (r->first) drop(r, r->first);
+  free(r);
+}
+
+static void on_scan(struct rp__job *job)
+{
+  struct scan *s = (struct scan *)(void *)((char *)job - offsetof(struct scan, job));
+  struct rp__roll *r = s->roll;
+  int64_t pause_ms = RP_MAX(RP_LIVE_TICK_MS, s->us * RP_LIVE_ROLL_SHARE / 1000);
+  if (s->more) pause_ms = RP_MAX(pause_ms, RP_LIVE_ROLL_LARGE_MS);
+  r->due_ms = rp__loop_now(r->l->srv->loop) + pause_ms - RP_LIVE_TICK_MS / 2;
+  r->scanning = false;
+  if (s->rc)
+    r->commits = -1; /* again */
+  else
+    take(r, s);
+  scan_free(s);
+  rp__list_feed(r);
+  r->pins--;
+  rp__roll_release(r);
+}
+
+void rp__rolls_tick(struct rp__live *l)
+{
+  int64_t commits = atomic_load(&l->commits);
+  for (struct rp__roll *r = l->rolls; r; r = r->next)
+    if (!r->scanning && r->subs && commits != r->commits && rp__loop_now(l->srv->loop) >= r->due_ms) rp__roll_scan(r);
+}
+
+void rp__rolls_free(struct rp__live *l)
+{
+  while (l->rolls) {
+    struct rp__roll *r = l->rolls;
+    r->pins = 0;
+    r->subs = NULL;
+    rp__roll_release(r);
+  }
+}
+
+int rp__roll_get(struct rp__live *l, const char *scope, struct rp__roll **ret, rp_error *err)
+{
+  struct rp__roll *r = l->rolls;
+  while (r && strcmp(r->scope, scope) != 0) r = r->next;
+  if (!r && l->n_rolls >= RP_LIVE_ROLLS_MAX)
+    return rp__fail(err, RP_E_LIMIT, "the sessions of %d scopes are watched already", RP_LIVE_ROLLS_MAX);
+  if (!r) {
+    r = calloc(1, sizeof *r);
+    if (!r) return rp__fail_nomem(err);
+    r->l = l;
+    r->commits = -1;
+    snprintf(r->scope, sizeof r->scope, "%s", scope);
+    r->next = l->rolls;
+    l->rolls = r;
+    l->n_rolls++;
+    rp__live_listeners(l, 1);
+    rp__live_tick(l);
+  }
+  *ret = r;
+  return 0;
+}
