@@ -46,6 +46,12 @@ int rp__cli_init(struct rp__cli *c, rp_error *err)
 void rp__cli_done(struct rp__cli *c)
 {
   rp_session_free(RP_TAKE(c->session));
+  rp_close(RP_TAKE(c->engine));
+}
+
+void rp__cli_leave(struct rp__cli *c)
+{
+  rp_session_free(RP_TAKE(c->session));
   rp_leave(RP_TAKE(c->engine));
 }
 

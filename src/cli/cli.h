@@ -146,6 +146,7 @@ enum rp__use {
 /* Reads the environment: clock, level of talk, terminal. */
 int rp__cli_init(struct rp__cli *c, rp_error *err);
 void rp__cli_done(struct rp__cli *c);
+void rp__cli_leave(struct rp__cli *c); /* the process ends */
 int rp__cli_open(struct rp__cli *c, enum rp__use use, rp_error *err);
 /* The same on a database of the command's own choosing. */
 int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err);

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
   if (!code) code = run(&c, &err);
   rp_error out_err = {0};
   int out_code = rp__out_finish(&out_err);
-  rp__cli_done(&c);
+  rp__cli_leave(&c);
   if ((code || out_code) && forgiven(&c, argc, argv)) {
     if (c.globals[RP_G_VERBOSE].count) rp__cli_report(&c, code ? &err : &out_err);
     return 0;
