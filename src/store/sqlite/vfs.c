@@ -12,21 +12,26 @@
 
 static sqlite3_vfs *system_vfs, our_vfs;
 
+/* Makes an empty log whose name will last. */
+static int make_log(const char *name, sqlite3_file *f, int flags)
+{
+  int rc = system_vfs->xOpen(system_vfs, name, f, flags, NULL);
+  if (rc != SQLITE_OK) return rc;
+  f->pMethods->xClose(f);
+  int synced = rp__sync_parent(name, NULL);
+  if (synced == 0) return SQLITE_OK;
+  return synced == RP_E_NOMEM ? SQLITE_NOMEM : SQLITE_IOERR_DIR_FSYNC;
+}
+
 static int open_file(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *ret_flags)
 {
   (void)v;
-  bool log = (flags & SQLITE_OPEN_WAL) && (flags & SQLITE_OPEN_CREATE);
-  if (log && access(name, F_OK) == 0) {
-    int rc = system_vfs->xOpen(system_vfs, name, f, flags & ~SQLITE_OPEN_CREATE, ret_flags);
-    if (rc == SQLITE_OK) return rc; /* else it has just been deleted */
-  }
-  int rc = system_vfs->xOpen(system_vfs, name, f, flags, ret_flags);
-  if (rc != SQLITE_OK || !log) return rc;
-  int synced = rp__sync_parent(name, NULL);
-  if (synced == 0) return SQLITE_OK;
-  f->pMethods->xClose(f);
-  f->pMethods = NULL;
-  return synced == RP_E_NOMEM ? SQLITE_NOMEM : SQLITE_IOERR_DIR_FSYNC;
+  if (!(flags & SQLITE_OPEN_WAL) || !(flags & SQLITE_OPEN_CREATE))
+    return system_vfs->xOpen(system_vfs, name, f, flags, ret_flags);
+  int rc = access(name, F_OK) == 0 ? SQLITE_OK : make_log(name, f, flags);
+  if (rc == SQLITE_OK) rc = system_vfs->xOpen(system_vfs, name, f, flags & ~SQLITE_OPEN_CREATE, ret_flags);
+  if ((rc & 0xff) != SQLITE_CANTOPEN) return rc;
+  return system_vfs->xOpen(system_vfs, name, f, flags, ret_flags); /* somebody has just deleted it */
 }
 
 static void install(void)
