@@ -63,6 +63,7 @@ static int state_for_record(rp_session *s, struct rp__buf *out, rp_error *err)
     rp__jw_end_object(&w);
   }
   if (f) rp__state_release(s, f);
+  if (warnings.n) rp__state_drop(s); /* whoever loads it next tells of the damage */
   pthread_mutex_unlock(&s->lock);
   if (!rc && out->err) rc = rp__fail_nomem(err);
   return rc;

@@ -184,7 +184,8 @@ int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings
 void rp__state_release(rp_session *s, struct rp__fold *f);
 /* The state document of a fold: at an event, or, with at_seq < 0, now. */
 int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err);
-void rp__state_drop(rp_session *s); /* forgets the one kept in memory */
+void rp__state_drop(rp_session *s);                          /* forgets the one kept in memory */
+void rp__state_give_up(rp_engine *e, struct rp__fold *kept); /* one that a session kept; NULL is fine */
 
 /* ---- checkpoints (checkpoint.c) ---- */
 

@@ -121,7 +121,7 @@ static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovere
     rp_session *s = NULL;
     rc = capture_dead(e, &row, RP_MIN(evidence.heartbeat_ms, evidence.now_ms), &record, &s, err);
     if (!rc) rc = end_run(e, run, &row, &evidence, &verdict, &record, err);
-    if (!rc) fn(ctx, run, &verdict);
+    if (!rc) fn(ctx, run, &verdict, s);
     if (!rc && s) rp__capture_mirror(s, &record);
     if (s) rp__session_unref(s);
     if (rc == RP_E_ENDED || rc == RP_E_TRANSITION || rc == RP_E_FENCED) rc = 0; /* somebody else was faster */

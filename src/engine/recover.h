@@ -6,7 +6,9 @@
 #include "engine/slot.h"
 
 /* Told of each run that was ended. */
-typedef void rp__recovered_fn(void *ctx, const struct rp__run_row *run, const struct rp__verdict *verdict);
+/* `s` is what the run left, NULL when its session had ended; its state may be taken from it. */
+typedef void rp__recovered_fn(void *ctx, const struct rp__run_row *run, const struct rp__verdict *verdict,
+                              rp_session *s);
 
 /*
  * Ends the scope's runs that have no living owner. Their sessions are marked

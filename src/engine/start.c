@@ -13,8 +13,14 @@
 #define START_TRIES 16
 #define RECOVERED_TEXT (64 * 1024)
 
+static void left_drop(struct rp__start *st)
+{
+  rp__state_give_up(st->e, RP_TAKE(st->left));
+}
+
 static void start_done(struct rp__start *st)
 {
+  left_drop(st);
   rp__session_row_done(&st->row);
   rp__buf_done(&st->recovered);
   rp__buf_done(&st->warnings);
@@ -150,6 +156,7 @@ static void load_state(struct rp__start *st, rp_session *s)
   struct rp__fold *f = NULL;
   int64_t began = rp__engine_micros(s->e);
   pthread_mutex_lock(&s->lock);
+  if (st->left && st->left_ref == s->ref) s->fold = RP_TAKE(st->left);
   int rc = rp__state_use(s, &f, &st->warnings, &err);
   if (!rc) tell_budget(st, s, f);
   if (f) rp__state_release(s, f);
@@ -191,9 +198,14 @@ static int make_handle(struct rp__start *st, rp_session **ret, rp_error *err)
   return 0;
 }
 
-static void on_recovered(void *ctx, const struct rp__run_row *run, const struct rp__verdict *verdict)
+static void on_recovered(void *ctx, const struct rp__run_row *run, const struct rp__verdict *verdict, rp_session *s)
 {
   struct rp__start *st = ctx;
+  if (s && s->fold) {
+    left_drop(st);
+    st->left = RP_TAKE(s->fold);
+    st->left_ref = s->ref;
+  }
   rp__jw_str(&st->recovered_w, run->session_id);
   rp__log(&st->e->log, RP_LOG_DEBUG, "session %s: run %lld ended: %s (%s)", run->session_id, (long long)run->epoch,
           rp__cause_name(verdict->cause), verdict->evidence);

@@ -27,6 +27,8 @@ struct rp__start {
   struct rp__proc owner;
   int64_t slot;
   int64_t starts;
+  struct rp__fold *left; /* the state of the run that was recovered last, and whose it is: who resumes reads it once */
+  int64_t left_ref;
   struct rp__buf recovered; /* the JSON array of ids */
   struct rp__jw recovered_w;
   struct rp__buf warnings;

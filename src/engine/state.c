@@ -257,11 +257,16 @@ static bool may_keep(rp_engine *e)
 
 void rp__state_drop(rp_session *s)
 {
-  if (!s->fold) return;
-  rp__fold_free(RP_TAKE(s->fold));
-  pthread_mutex_lock(&s->e->lock);
-  s->e->folds--;
-  pthread_mutex_unlock(&s->e->lock);
+  rp__state_give_up(s->e, RP_TAKE(s->fold));
+}
+
+void rp__state_give_up(rp_engine *e, struct rp__fold *kept)
+{
+  if (!kept) return;
+  rp__fold_free(kept);
+  pthread_mutex_lock(&e->lock);
+  e->folds--;
+  pthread_mutex_unlock(&e->lock);
 }
 
 int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)

@@ -18,6 +18,7 @@ static int make_log(const char *name, sqlite3_file *f, int flags)
   int rc = system_vfs->xOpen(system_vfs, name, f, flags, NULL);
   if (rc != SQLITE_OK) return rc;
   f->pMethods->xClose(f);
+  f->pMethods = NULL; /* which tells SQLite that there is nothing to close */
   int synced = rp__sync_parent(name, NULL);
   if (synced == 0) return SQLITE_OK;
   return synced == RP_E_NOMEM ? SQLITE_NOMEM : SQLITE_IOERR_DIR_FSYNC;
