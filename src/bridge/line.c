@@ -95,6 +95,7 @@ static bool cut(struct rp__lines *l, bool last, struct rp__str *ret)
   }
   size_t n = end ? (size_t)(end - from) : l->buf.n - l->at;
   l->at += n + (end != NULL);
+  l->open = !end;
   l->scanned = l->at;
   if (!l->whole && n && from[n - 1] == '\r') n--;
   *ret = (struct rp__str){from, n};

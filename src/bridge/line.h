@@ -20,6 +20,7 @@ struct rp__lines {
   size_t at;      /* where the next line begins */
   size_t scanned; /* no end before here */
   bool whole;     /* set by whoever passes them on: a CR before the end is part of the line, and blank ones count */
+  bool open;      /* the line that was taken last has no end */
   bool skipping;  /* what comes up to the next end belongs to a line that was given up */
 };
 

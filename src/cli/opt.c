@@ -151,8 +151,8 @@ static int short_options(struct reader *r, const char *letters, rp_error *err)
     const struct rp__opt *o = opt_find(r->c, NULL, 0, *letters, &v);
     if (!o) {
       rp__fail(err, RP_E_USAGE, "unknown option '-%c'", *letters);
-      rp__hint(err, "see 'reprise %s--help'; words that begin with a dash stand after --",
-               r->c->cmd ? r->c->cmd->name : "");
+      rp__hint(err, "see 'reprise %s%s--help'; words that begin with a dash stand after --",
+               r->c->cmd ? r->c->cmd->name : "", r->c->cmd ? " " : "");
       return RP_E_USAGE;
     }
     v->count++;

@@ -53,6 +53,9 @@ expect_err_has "reprise: start: unknown option '--scop'"
 expect_err_has 'hint: did you mean --scope?'
 expect_error usage
 expect_out ''
+run ls -y
+expect_code 2
+expect_err_has "see 'reprise ls --help'"
 run start
 expect_code 2
 expect_err_has '--scope is missing'

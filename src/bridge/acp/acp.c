@@ -375,7 +375,10 @@ void rp__acp_client_gone(struct rp__acp *a, const char *reason)
   if (a->ending) return;
   rp__store_settle(a); /* what was said last is still delivered */
   a->ending = true;
-  for (struct rp__acp_session *s = a->sessions; s; s = s->next) rp__tools_leave(s);
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
+    rp__acp_session_retry(s);
+    rp__tools_leave(s);
+  }
   for (const struct rp__call *c = a->client.head; c; c = c->next)
     if (c->kind == RP_CALL_PROMPT && c->s) end_turn(c->s, c->turn, reason);
   while (a->sessions) rp__acp_session_end(a->sessions, reason);

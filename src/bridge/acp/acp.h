@@ -59,6 +59,8 @@ void rp__acp_free(struct rp__acp *a); /* ends no session: that is what client_go
 /* Starts the agent. */
 int rp__acp_begin(struct rp__acp *a, rp_error *err);
 void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, size_t n);
+/* The agent's last line, which has no end: it died while it wrote, unless that is all of a message. */
+void rp__acp_rest(struct rp__acp *a, const char *line, size_t n);
 /* A line was over RP_LINE_MAX, or could not be kept. The agent is replaced; of the editor's the rest is read on. */
 void rp__acp_unreadable(struct rp__acp *a, enum rp__acp_side from, const rp_error *why);
 /* The agent ended: an exit code, or minus the signal. */

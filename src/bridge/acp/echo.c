@@ -10,10 +10,11 @@
 #include "bridge/acp/past.h"
 #include "bridge/acp/replay-impl.h"
 
-#define ECHO_ENTRIES 2048                    /* the newest */
-#define ECHO_BYTES ((size_t)2 * 1024 * 1024) /* … and of their texts */
+#define ECHO_ENTRIES 16384                   /* the newest */
+#define ECHO_BYTES ((size_t)8 * 1024 * 1024) /* … and of their texts */
 #define ECHO_TEXT ((size_t)512 * 1024)       /* a longer text is not known again */
 #define PIECE_MIN 20      /* bytes of a piece that may begin a text during a turn; less must be all of it */
+#define FOUND_MIN 3       /* repeats in a row: they do not happen to look like it */
 #define ENDS_MIN 8        /* bytes by which a text is known of which the journal has only the ends */
 #define MASK "[REDACTED]" /* what redaction leaves */
 #define CUT "\u2026["     /* where the journal's text of a long message ends (spill.c) */
@@ -35,6 +36,7 @@ struct rp__echo {
   size_t first, n, bytes;
   size_t at, offset; /* how far repeats have come: an entry, and bytes of its text */
   bool cut;          /* there was more than is remembered */
+  unsigned found;    /* repeats in a row, since such a one may be going on */
 };
 
 static struct said *said_at(const struct rp__echo *e, size_t i)
@@ -127,7 +129,7 @@ static int gather_message(struct rp__echo *e, const struct rp__past_event *ev)
 
 static bool has_call(const struct rp__echo *e, uint64_t id)
 {
-  for (size_t i = 0; i < e->n; i++)
+  for (size_t i = e->n; i-- > 0;)
     if (said_at(e, i)->voice == CALL && said_at(e, i)->id == id) return true;
   return false;
 }
@@ -156,13 +158,15 @@ static int gather(struct rp__echo *e, const struct rp__past_event *ev)
   }
 }
 
-int rp__echo_new(rp_session *s, int64_t end, struct rp__echo **ret, rp_error *err)
+/* Of the events behind `from`. */
+static int echo_of(rp_session *s, int64_t from, int64_t end, struct rp__echo **ret, rp_error *err)
 {
   struct rp__past past RP_CLEANUP(rp__past_done) = {0};
   struct rp__past_event ev;
   struct rp__echo *e = calloc(1, sizeof *e);
   if (e) e->ring = calloc(ECHO_ENTRIES, sizeof *e->ring);
   int rc = e && e->ring ? rp__past_open(&past, s, end, err) : rp__fail_nomem(err);
+  if (!rc && from > past.at) past.at = from;
   while (!rc && (rc = rp__past_next(&past, &ev, err)) > 0) {
     rc = gather(e, &ev);
     if (rc) rc = rp__fail_nomem(err);
@@ -173,6 +177,11 @@ int rp__echo_new(rp_session *s, int64_t end, struct rp__echo **ret, rp_error *er
   }
   *ret = e;
   return 0;
+}
+
+int rp__echo_new(rp_session *s, int64_t end, struct rp__echo **ret, rp_error *err)
+{
+  return echo_of(s, 0, end, ret, err);
 }
 
 /* ---- knowing again ------------------------------------------------------------------------------------------ */
@@ -200,7 +209,7 @@ static bool match(struct rp__echo *e, size_t i, size_t offset, enum voice voice,
     left -= n;
     if (left) continue;
     bool all = offset + n == s->text.n;
-    if (!all && strict && text.n < PIECE_MIN && !offset) return false;
+    if (!all && (strict || (e->cut && !e->found)) && text.n < PIECE_MIN && !offset) return false;
     for (size_t k = first; k < i + all; k++) said_at(e, k)->told = true;
     e->at = all ? i + 1 : i;
     e->offset = all ? 0 : offset + n;
@@ -338,11 +347,17 @@ static bool know(struct rp__echo *e, struct rp__json update, bool strict)
   return rp__state_update(name) < 0 && know_other(e, update, strict);
 }
 
-/* Of a long conversation the beginning is not remembered: until a place is found it is told. */
+/*
+ * Of a long conversation the beginning is not remembered: until a place is found it is told. In it some may happen to
+ * look like what is remembered, and is no place.
+ */
 bool rp__echo_known(struct rp__echo *e, struct rp__json update)
 {
-  bool known = know(e, update, false);
-  return known || (e->cut && !rp__echo_begun(e) && rp__state_update(rp__json_get(update, "sessionUpdate")) < 0);
+  bool known = know(e, update, false), state = rp__state_update(rp__json_get(update, "sessionUpdate")) >= 0;
+  if (!e->cut || state || e->found >= FOUND_MIN) return known;
+  e->found = known ? e->found + 1 : 0;
+  if (!known) e->at = e->offset = 0;
+  return true;
 }
 
 bool rp__echo_next(struct rp__echo *e, struct rp__json update)
@@ -354,6 +369,38 @@ void rp__echo_news(struct rp__echo *e, struct rp__json update)
 {
   if (rp__json_eq(rp__json_get(update, "sessionUpdate"), "tool_call"))
     forget_call(e, rp__note_hash(rp__json_get(update, "toolCallId")));
+}
+
+static struct said *last_prompt(const struct rp__echo *e, size_t from)
+{
+  for (size_t i = e->n; i-- > from;)
+    if (said_at(e, i)->voice == USER && said_at(e, i)->text.n) return said_at(e, i);
+  return NULL;
+}
+
+bool rp__echo_ahead(const struct rp__echo *e)
+{
+  return last_prompt(e, e->at) != NULL;
+}
+
+bool rp__echo_next_id(const struct rp__echo *e, struct rp__json update)
+{
+  struct rp__json id = rp__json_get(update, "messageId");
+  size_t i = e->at;
+  while (i < e->n && may_skip(said_at(e, i), AGENT)) i++;
+  return i < e->n && id.type == RP_JSON_STRING && said_at(e, i)->id == rp__note_hash(id);
+}
+
+bool rp__echo_asked_again(const struct rp__echo *e, rp_session *s, int64_t from)
+{
+  struct rp__echo *since = NULL;
+  rp_error why = {0};
+  const struct said *old = last_prompt(e, 0);
+  if (!old || !s || echo_of(s, from, -1, &since, &why)) return true; /* who knows */
+  const struct said *now = last_prompt(since, 0);
+  bool same = !now || same_text(&old->text, &now->text);
+  rp__echo_free(since);
+  return same;
 }
 
 bool rp__echo_cut(const struct rp__echo *e)

@@ -296,6 +296,19 @@ void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m)
   }
 }
 
+/* Half a message was never sent: neither the editor nor a request hears of it, and the death that follows tells all. */
+void rp__acp_rest(struct rp__acp *a, const char *line, size_t n)
+{
+  struct rp__json_limits lenient = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
+  struct rp__json v;
+  struct rp__rpc r;
+  rp__rpc_route(line, n, &r);
+  if (r.type != RP_RPC_BROKEN || rp__json_parse(line, n, &lenient, &v, NULL) == 0)
+    rp__acp_line(a, RP_ACP_AGENT, line, n);
+  else
+    rp__acp_log(a, "the agent ended within a line: %zu bytes of it are dropped", n);
+}
+
 /* ---- requests of ours ---- */
 
 struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__acp_session *s, int64_t ms,

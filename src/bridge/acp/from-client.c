@@ -111,6 +111,12 @@ static bool is_coming(const struct rp__acp *a, struct rp__json sid)
   return false;
 }
 
+static bool was_deleted(struct rp__acp *a, struct rp__json sid)
+{
+  char id[RP_ID_MAX + 1], *name RP_AUTOFREE = sid.type == RP_JSON_STRING ? rp__json_dup(sid) : NULL;
+  return name && rp__name_find(a, name, id) == RP_NAME_DELETED;
+}
+
 static void on_other(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json sid = rp__json_get(m->r.params, "sessionId");
@@ -124,6 +130,8 @@ static void on_other(struct rp__acp *a, const struct rp__msg *m)
     rp__held_add(a, NULL, m);                        /* nobody would record it */
   else if (prompt && rp__acp_in_journal(a, sid, id)) /* closed: the agent may still have it, but nobody would record */
     rp__acp_not_found(a, m->r.id, m->r.params, "the session is not open: load or resume it");
+  else if (!s && was_deleted(a, sid)) /* … likewise, whatever it is that the editor wants of it */
+    rp__acp_not_found(a, m->r.id, m->r.params, "the session was deleted");
   else if (s && rp__json_eq(m->r.method, "session/set_config_option"))
     pass(a, m, RP_CALL_CONFIG, s);
   else if (s && rp__json_eq(m->r.method, "session/set_mode"))

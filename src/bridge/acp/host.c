@@ -52,6 +52,12 @@ static void agent_line(void *ctx, const char *line, size_t n)
   if (!h->finishing) rp__acp_line(h->core, RP_ACP_AGENT, line, n);
 }
 
+static void agent_rest(void *ctx, const char *line, size_t n)
+{
+  const struct host *h = ctx;
+  if (!h->finishing) rp__acp_rest(h->core, line, n);
+}
+
 static void agent_unreadable(void *ctx, const rp_error *why)
 {
   const struct host *h = ctx;
@@ -66,7 +72,7 @@ static void agent_gone(void *ctx, int status)
   wake(h);
 }
 
-static const struct rp__agent_handler agent_handler = {agent_line, agent_unreadable, agent_gone};
+static const struct rp__agent_handler agent_handler = {agent_line, agent_rest, agent_unreadable, agent_gone};
 
 /* ---- the editor ---- */
 

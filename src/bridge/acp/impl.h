@@ -189,6 +189,9 @@ enum rp__acp_state {
   RP_ACP_STATES,
 };
 
+/* What of the choices is asked of the agent; also as bits. */
+enum rp__choice { RP_CHOICE_NONE, RP_CHOICE_MODE, RP_CHOICE_OPTIONS };
+
 enum rp__rung { RP_RUNG_RESUME, RP_RUNG_LOAD, RP_RUNG_NEW, RP_RUNG_LIVE, RP_RUNGS };
 
 struct rp__acp_session {
@@ -209,6 +212,8 @@ struct rp__acp_session {
   bool chosen;                 /* an agent was lost: what the editor had then */
   char *want_mode, *want_config;
   size_t want_at;            /* how many of its options were looked at */
+  enum rp__choice choosing;  /* the agent was asked for it, and has not answered */
+  unsigned left_out;         /* an agent died of them: bits of rp__choice */
   char *tools[RP_ACP_TOOLS]; /* open tool calls: raw ids */
   size_t n_tools;
   unsigned running; /* prompts at the agent */
@@ -229,6 +234,8 @@ struct rp__acp_session {
   int64_t echo_end;            /* … of the journal up to here */
   unsigned echo_prompts;       /* sent since */
   bool echo_late;              /* something of a replay came behind the agent's answer */
+  bool echo_flows;             /* … and it goes on in the turn */
+  bool echo_user;              /* words of the user's came in the turn */
   bool echo_told;              /* a message of the turn's own came behind what is in doubt */
   struct rp__kepts doubt;      /* a late replay's, or the turn's own */
   struct rp__kepts later;      /* said while the editor waits for its answer */
@@ -259,7 +266,8 @@ bool rp__acp_move(struct rp__acp_session *s, enum rp__acp_state to); /* false: i
 void rp__acp_session_begin(struct rp__acp_session *s, struct rp__json params);
 /* … one that could not be begun then. */
 int rp__acp_session_begin_late(struct rp__acp_session *s, rp_error *err);
-void rp__acp_sessions_retry(struct rp__acp *a); /* … all of them, as soon as that works */
+void rp__acp_session_retry(struct rp__acp_session *s); /* … now: something is said, or it is the last chance */
+void rp__acp_sessions_retry(struct rp__acp *a);        /* … all of them, as soon as that works */
 /* One that the journal has: RP_E_SESSION_NOT_FOUND, RP_E_HELD, … */
 int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, struct rp__acp_session **ret,
                            rp_error *err);

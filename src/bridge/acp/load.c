@@ -86,7 +86,10 @@ void rp__acp_unadopt(struct rp__acp *a, struct rp__call *c)
   c->s = NULL;
   snprintf(id, sizeof id, "%s", s->id);
   bool stored = s->h != NULL;
-  rp__acp_session_end(s, "not loaded");
+  if (stored)
+    rp__acp_session_end(s, "not loaded");
+  else
+    rp__acp_session_free(s); /* nor does one begin now */
   if (stored && rp_purge(a->e, id, true, &why)) rp__acp_log(a, "session %s: %s", id, why.message);
 }
 

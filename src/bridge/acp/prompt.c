@@ -139,6 +139,7 @@ void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__ac
   struct extra x RP_CLEANUP(extra_done) = {.text = RP_BUF(16 * RP_HISTORY_MAX)};
   rp_error why = {0};
   rp__notes_init(&notes);
+  rp__acp_session_retry(s);
   int rc = rp__note_prompt(&s->book, m->r.params, &notes, &why);
   notes.odd = m->r.odd;
   if (rc) rp__acp_log(a, "session %s: a prompt is not recorded: %s", s->id, why.message);

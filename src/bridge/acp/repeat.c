@@ -3,8 +3,9 @@
  * What an agent repeats once it was told to load, and what it says itself. Up to its answer all is a replay. Behind it,
  * and from one that was told to resume, only what the journal has may be one, and the user's words: agents do not speak
  * for the user otherwise. Until the next prompt such is dropped. In the turn it may as well be an answer that is the
- * same as an old one, so what is next in the journal's order waits: another message of the agent's behind it is the
- * answer, and it was a repeat; if none comes, it was the answer itself.
+ * same as an old one: where the replay is not over, what is next in the journal's order waits. Another message of the
+ * agent's behind it is the answer, and it was a repeat; if none comes, it was the answer itself. A replay that has come
+ * to the last prompt is over: an agent that died has nothing of what stands behind it. Rather twice than never.
  */
 #include "bridge/acp/impl.h"
 
@@ -14,6 +15,7 @@ void rp__repeat_end(struct rp__acp_session *s)
   rp__kepts_done(&s->doubt);
   s->echo = NULL;
   s->swallow = s->sift = s->echo_due = s->echo_late = s->echo_told = false;
+  s->echo_flows = s->echo_user = false;
   s->echo_prompts = 0;
 }
 
@@ -60,6 +62,22 @@ bool rp__repeat_is_state(struct rp__json update)
 
 enum verdict { NEWS, REPEAT, DOUBT };
 
+/* The user's words are what is next: a replay is going on here, unless the agent repeats the prompt that it has got. */
+static void hear_user(struct rp__acp_session *s)
+{
+  rp__kepts_done(&s->doubt);
+  s->echo_flows = rp__echo_ahead(s->echo) || !rp__echo_asked_again(s->echo, s->h, s->echo_end);
+}
+
+/* Calls say little of what they are, and wait only for a replay that is seen to go on: agents give ids again. */
+static bool surely_live(const struct rp__acp_session *s, struct rp__json update)
+{
+  bool call = is(update, "tool_call") || is(update, "tool_call_update");
+  bool begun = s->echo_late || rp__echo_begun(s->echo);
+  bool open = rp__echo_ahead(s->echo) || (s->echo_user && rp__echo_next_id(s->echo, update));
+  return !begun || (!s->echo_flows && (call || !open));
+}
+
 /*
  * A replay that is not over may go on here. One of which nothing came is known by the user's words, with which it
  * begins. Those drop what was in doubt if they are what is next: then the replay goes on.
@@ -67,14 +85,14 @@ enum verdict { NEWS, REPEAT, DOUBT };
 static enum verdict judge_in_turn(struct rp__acp_session *s, struct rp__json update, bool user)
 {
   bool begun = s->echo_late || rp__echo_begun(s->echo);
-  bool sign = begun && !is(update, "tool_call_update"); /* which says too little: agents give ids again */
-  if (!user && !s->echo_late && !sign && s->running) {
+  if (!user && s->running && surely_live(s, update)) {
     rp__echo_news(s->echo, update);
     return NEWS;
   }
   bool next = rp__echo_next(s->echo, update);
+  s->echo_user = s->echo_user || user;
   s->echo_late = s->echo_late || next;
-  if (user && next) rp__kepts_done(&s->doubt);
+  if (user && next) hear_user(s);
   if (user) return begun || next ? REPEAT : NEWS;
   if (!next) return NEWS;
   return s->running ? DOUBT : REPEAT; /* what is next and comes behind the turn is late */
@@ -124,6 +142,7 @@ static bool goes_on(const struct rp__acp_session *s, struct rp__json update)
 
 static void hear_news(struct rp__acp_session *s, struct rp__json update)
 {
+  if (is(update, "tool_call")) rp__kepts_deliver(&s->doubt, s); /* what it was said before comes before it */
   if (!s->echo_prompts || !is(update, "agent_message_chunk")) return;
   if (s->doubt.head && goes_on(s, update)) rp__kepts_deliver(&s->doubt, s);
   s->echo_told = true;
@@ -147,14 +166,10 @@ bool rp__repeat_takes(struct rp__acp_session *s, const struct rp__msg *m)
   return v == REPEAT;
 }
 
+/* No replay asks about a call, and what was said before the question comes before it. */
 void rp__repeat_asked(struct rp__acp_session *s, struct rp__json params)
 {
-  struct rp__json call = rp__json_get(params, "toolCall");
-  for (const struct rp__kept *k = s->doubt.head; k; k = k->next) {
-    if (!same_member(update_of(&k->m), call, "toolCallId")) continue;
-    rp__kepts_deliver(&s->doubt, s);
-    return;
-  }
+  if (rp__json_get(params, "toolCall").type == RP_JSON_OBJECT) rp__kepts_deliver(&s->doubt, s);
 }
 
 void rp__repeat_turn_ends(struct rp__acp_session *s)
@@ -170,6 +185,7 @@ void rp__repeat_prompted(struct rp__acp_session *s)
 {
   if (!s->echo && !s->echo_due) return;
   rp__repeat_turn_ends(s);
+  s->echo_flows = s->echo_user = false;
   bool over = s->echo ? rp__echo_over(s->echo) : s->rung == RP_RUNG_RESUME; /* which was silent, as it should be */
   if (s->echo_prompts++ || over) rp__repeat_end(s);
 }

@@ -54,6 +54,11 @@ bool rp__echo_known(struct rp__echo *e, struct rp__json update);
 bool rp__echo_next(struct rp__echo *e, struct rp__json update);
 /* It was news: a call with an old one's id is not the old one. */
 void rp__echo_news(struct rp__echo *e, struct rp__json update);
+bool rp__echo_ahead(const struct rp__echo *e); /* a message of the user's stands behind the place they have come to */
+/* The agent's message that is next has the same id. */
+bool rp__echo_next_id(const struct rp__echo *e, struct rp__json update);
+/* Whether the last prompt behind the event `from` has the words of the last one before it, or nobody knows. */
+bool rp__echo_asked_again(const struct rp__echo *e, rp_session *s, int64_t from);
 bool rp__echo_cut(const struct rp__echo *e);     /* the journal has more than is remembered */
 bool rp__echo_begun(const struct rp__echo *e);   /* something was known again */
 bool rp__echo_halfway(const struct rp__echo *e); /* … and the last of it was a part of a message */

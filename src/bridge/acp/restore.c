@@ -191,7 +191,8 @@ void rp__restore_begin(struct rp__acp_session *s)
 
 void rp__restore_broken(struct rp__acp_session *s)
 {
-  if (s->state == RP_ACP_RESTORING && s->rung == RP_RUNG_NEW) s->tries++;
+  if (s->state == RP_ACP_RESTORING && s->rung == RP_RUNG_NEW && !s->choosing) s->tries++;
+  s->choosing = RP_CHOICE_NONE;
   s->wanted = s->wanted || s->state == RP_ACP_LIVE;
   s->bound = s->live = s->history_sent = false;
   s->quiet_at = s->quiet_max = 0;
@@ -201,7 +202,7 @@ void rp__restore_broken(struct rp__acp_session *s)
 
 /* ---- agents that die of it ---- */
 
-/* One death is enough to know that a rung does not hold. Where several may be the reason, it shows the next time. */
+/* One death shows that a rung, or a choice, does not hold. Where several may be the reason, it shows the next time. */
 bool rp__restore_blame(struct rp__acp *a)
 {
   bool any = false;
@@ -210,8 +211,11 @@ bool rp__restore_blame(struct rp__acp *a)
     return true;
   }
   for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
-    if (s->state != RP_ACP_RESTORING || s->rung >= RP_RUNG_NEW) continue;
-    s->least = s->rung + 1;
+    if (s->state != RP_ACP_RESTORING || (s->rung >= RP_RUNG_NEW && !s->choosing)) continue;
+    if (s->choosing)
+      s->left_out |= s->choosing; /* the rung held: the next agent gets all but that, and the editor is told */
+    else
+      s->least = s->rung + 1;
     any = true;
   }
   return any;

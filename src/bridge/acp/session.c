@@ -240,8 +240,7 @@ static bool exists(struct rp__acp *a, const char *id)
   return rp_show(a->e, id, same_id, (void *)(uintptr_t)id, NULL) == 1;
 }
 
-/* The journal's id. Agents that count their sessions from one give a name that is taken: then the editor gets another.
- */
+/* The journal's id. Agents that count from one give a name that is taken: then the editor gets another. */
 static void choose_id(struct rp__acp_session *s)
 {
   rp__place_id("acp", s->client_sid, s->id);
@@ -296,13 +295,16 @@ int rp__acp_session_begin_late(struct rp__acp_session *s, rp_error *err)
   return rc;
 }
 
+void rp__acp_session_retry(struct rp__acp_session *s)
+{
+  rp_error why = {0};
+  if (!s->h && s->state != RP_ACP_TAKEN) rp__acp_session_begin_late(s, &why);
+}
+
 void rp__acp_sessions_retry(struct rp__acp *a)
 {
-  int64_t now = rp__acp_now(a);
-  for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
-    rp_error why = {0};
-    if (!s->h && s->state != RP_ACP_TAKEN && s->open_at <= now) rp__acp_session_begin_late(s, &why);
-  }
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next)
+    if (!s->h && s->open_at <= rp__acp_now(a)) rp__acp_session_retry(s);
 }
 
 /* ---- one that the journal has ---- */
@@ -389,6 +391,7 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
 void rp__acp_session_end(struct rp__acp_session *s, const char *reason)
 {
   rp_error why = {0};
+  rp__acp_session_retry(s);
   rp__tools_leave(s);
   rp__store_settle(s->a);
   if (s->h && s->state != RP_ACP_TAKEN && rp_end(s->h, reason, &why))

@@ -64,6 +64,7 @@ void rp__settings_drop(struct rp__acp_session *s)
   free(s->want_config);
   s->want_mode = s->want_config = NULL;
   s->chosen = false;
+  s->left_out = 0;
 }
 
 void rp__settings_chosen(struct rp__acp_session *s, struct rp__json params, const struct rp__msg *m)
@@ -197,6 +198,7 @@ static void on_option(struct rp__acp *a, struct rp__call *c, const struct rp__ms
   struct rp__acp_session *s = c->s;
   (void)a;
   if (!s || s->state == RP_ACP_COLD) return;
+  s->choosing = RP_CHOICE_NONE;
   if (m && m->r.type == RP_RPC_RESULT) rp__acp_learn(s, m->r.result);
   if (m)
     set_options(s);
@@ -223,6 +225,7 @@ static bool ask_option(struct rp__acp_session *s, struct rp__json want)
   rp__jw_key(&w, "value");
   rp__jw_value(&w, value);
   rp__jw_end_object(&w);
+  s->choosing = RP_CHOICE_OPTIONS;
   rp__acp_asked(s->a, c, &out, &w);
   return true;
 }
@@ -232,7 +235,8 @@ static void set_options(struct rp__acp_session *s)
 {
   struct rp__json_iter it = {0};
   struct rp__json want;
-  for (size_t i = 0; i < OPTIONS_MAX && rp__json_next(raw(s->want_config), &it, NULL, &want); i++) {
+  bool left_out = s->left_out & RP_CHOICE_OPTIONS;
+  for (size_t i = 0; !left_out && i < OPTIONS_MAX && rp__json_next(raw(s->want_config), &it, NULL, &want); i++) {
     if (i < s->want_at) continue;
     s->want_at = i + 1;
     struct rp__json value = rp__json_get(want, "currentValue");
@@ -248,6 +252,7 @@ static void on_mode(struct rp__acp *a, struct rp__call *c, const struct rp__msg 
   struct rp__acp_session *s = c->s;
   (void)a;
   if (!s || s->state == RP_ACP_COLD) return;
+  s->choosing = RP_CHOICE_NONE;
   if (m && m->r.type == RP_RPC_RESULT) rp__acp_keep(&s->mode, raw(s->want_mode));
   if (m)
     set_options(s);
@@ -266,6 +271,7 @@ static bool ask_mode(struct rp__acp_session *s)
   rp__jw_key(&w, "modeId");
   rp__jw_value(&w, raw(s->want_mode));
   rp__jw_end_object(&w);
+  s->choosing = RP_CHOICE_MODE;
   rp__acp_asked(s->a, c, &out, &w);
   return true;
 }
@@ -275,7 +281,7 @@ void rp__settings_again(struct rp__acp_session *s)
   if (s->modes || s->config) recall(s);
   struct rp__json want = raw(s->want_mode);
   s->want_at = 0;
-  bool differs = want.type && !same(want, mode_of(s));
+  bool differs = want.type && !(s->left_out & RP_CHOICE_MODE) && !same(want, mode_of(s));
   bool offered = find_by(rp__json_get(raw(s->modes), "availableModes"), "id", want).type;
   if (differs && offered && ask_mode(s)) return;
   set_options(s);

@@ -122,7 +122,7 @@ void rp__agent_abandon(struct rp__agent *a)
 static void on_line(void *ctx, const char *line, size_t n)
 {
   const struct rp__agent *a = ctx;
-  a->handler->line(a->ctx, line, n);
+  (a->in.lines.open ? a->handler->rest : a->handler->line)(a->ctx, line, n);
 }
 
 static void on_unreadable(void *ctx, const rp_error *why)

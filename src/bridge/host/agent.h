@@ -14,6 +14,7 @@ enum rp__agent_stage { RP_AGENT_LIVE, RP_AGENT_TERM, RP_AGENT_KILL, RP_AGENT_DRA
 
 struct rp__agent_handler {
   void (*line)(void *ctx, const char *line, size_t n);
+  void (*rest)(void *ctx, const char *line, size_t n); /* its last line, which has no end */
   void (*unreadable)(void *ctx, const rp_error *why);
   /* It was reaped, and all its lines were told. The memory is not the caller's any more. */
   void (*gone)(void *ctx, int status);

@@ -79,6 +79,12 @@ void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, s
     a->w.send(a->w.ctx, from == RP_ACP_CLIENT ? RP_ACP_AGENT : RP_ACP_CLIENT, line, n);
 }
 
+void rp__acp_rest(struct rp__acp *a, const char *line, size_t n)
+{
+  tell(a, "rest", "", (int)n);
+  rp__acp_line(a, RP_ACP_AGENT, line, n);
+}
+
 void rp__acp_unreadable(struct rp__acp *a, enum rp__acp_side from, const rp_error *why)
 {
   tell(a, from == RP_ACP_CLIENT ? "unreadable client" : "unreadable agent", "", why->code);

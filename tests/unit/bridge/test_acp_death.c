@@ -68,6 +68,71 @@ static void test_death_in_a_turn(void **state)
   assert_int_equal(acp_count(x, "s1", "tool", "*\"status\":\"unknown\"*\"status\":\"failed\"*"), 1); /* B-04 */
 }
 
+static void rest(struct acp_rig *x, const char *line)
+{
+  rp__acp_rest(x->a, line, strlen(line));
+}
+
+/* The n-th request of ours introduces us to the next agent; then it gets its session. */
+static void wake(struct acp_rig *x, size_t n)
+{
+  char hello[400], resumed[100];
+  snprintf(hello, sizeof hello, HELLO_BACK("%zu", CAN_RESUME), n);
+  snprintf(resumed, sizeof resumed, OWN("%zu", "{}"), n + 1);
+  acp_play(x, (struct acp_step[]){
+                  {TO_A, "*\"initialize\"*", 0},
+                  {A, hello, 0},
+                  {TO_A, "*\"session/resume\"*", 0},
+                  {A, resumed, 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+/* An agent that is killed while it writes has not sent that line: nobody hears of it, and its death is one like any. */
+static void test_death_within_a_line(void **state)
+{
+  static const char *const halves[] = {
+      "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"stopReason\":\"end_", /* the prompt's answer */
+      "{\"jsonrpc\":\"2.0\",\"result\":{\"stopReason\":\"end_turn\"},\"id\":2",
+      "{\"jsonrpc\":\"2.0\",\"method\":\"session/upda",
+      "and then",
+  };
+  struct acp_rig *x = *state;
+  acp_begin(x, CAN_RESUME);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(halves); i++) {
+    acp_play(x, (struct acp_step[]){
+                    {C_A, PROMPT("2", "s1", "go"), 0}, {A_C, TOOL(",\"status\":\"in_progress\""), 0}, {END, NULL, 0}});
+    rest(x, halves[i]);
+    acp_play(x, (struct acp_step[]){
+                    {NONE, NULL, 0},
+                    {DIE, NULL, -9},
+                    {TO_C, "*\"tool_call_update\",\"toolCallId\":\"c1\",\"status\":\"failed\"*", 0},
+                    {TO_C, "*\"s1\"*agent_message_chunk*signal 9*", 0},
+                    {TO_C, END_TURN("2"), 0},
+                    {WAIT, NULL, 31000}, /* this is no crash loop */
+                    {END, NULL, 0},
+                });
+    wake(x, 2 * i + 1);
+  }
+}
+
+/* … and one that is whole has been sent: only its end is missing. */
+static void test_death_behind_a_line(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, CAN_RESUME);
+  acp_play(x, (struct acp_step[]){{C_A, PROMPT("2", "s1", "go"), 0}, {END, NULL, 0}});
+  rest(x, END_TURN("2"));
+  acp_play(x, (struct acp_step[]){
+                  {TO_C, END_TURN("2"), 0},
+                  {DIE, NULL, 0},
+                  {TO_A, HELLO("1"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
 #define UPDATE_OF(id, rest)                                                                                            \
   NOTE("session/update",                                                                                               \
        "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"" id "\"" rest "}}")
@@ -286,6 +351,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       T(test_death_in_a_turn),
+      T(test_death_within_a_line),
+      T(test_death_behind_a_line),
       T(test_death_of_an_unseen_call),
       T(test_death_of_a_forgetful_agent),
       T(test_open_requests),

@@ -112,7 +112,9 @@ static void in_a_turn_order_counts(void **state)
   NEXT(&h, AGENT("OK")); /* a call and a plan may be left out */
   NOT_NEXT(&h, AGENT("OK"));
   assert_false(rp__echo_over(h.e));
+  assert_true(rp__echo_ahead(h.e));
   NEXT(&h, USER("three"));
+  assert_false(rp__echo_ahead(h.e));
   NEXT(&h, AGENT("OK"));
   assert_true(rp__echo_over(h.e));
   NOT_NEXT(&h, AGENT("OK"));
@@ -212,22 +214,70 @@ static void spilled_texts_are_known(void **state)
   talk_end(&t);
 }
 
-/* Of a conversation that is longer than what is remembered, the beginning is not taken for news. */
-static void a_forgotten_beginning_is_no_news(void **state)
+/* Some thousand messages are remembered from the first one on. */
+static void a_long_conversation_is_known(void **state)
 {
   struct talk t = talk_begin(state);
   struct rp__echo *e;
   rp_error err = {0};
-  char text[32];
+  char text[32], update[128];
   for (int i = 0; i < 2100; i++) {
     snprintf(text, sizeof text, "%d.", i);
     talk_chunk(&t, i % 2 ? "agent_message_chunk" : "agent_thought_chunk", NULL, text);
   }
   OK(rp__echo_new(t.s, -1, &e, &err), err);
-  assert_true(rp__echo_known(e, parsed(AGENT("1."))));
+  assert_false(rp__echo_cut(e));
+  assert_false(rp__echo_known(e, parsed(AGENT("0."))));
+  for (int i = 1; i < 2100; i += 2) {
+    snprintf(update, sizeof update, AGENT("%d."), i);
+    assert_true(rp__echo_known(e, parsed(update)));
+  }
+  assert_true(rp__echo_over(e));
+  rp__echo_free(e);
+  talk_end(&t);
+}
+
+#define MANY 800 /* of 16 KiB: more than is remembered */
+
+static bool repeats(struct rp__echo *e, const char *kind, const char *text)
+{
+  struct rp__buf update RP_AUTOBUF = RP_BUF((size_t)1 << 20);
+  rp__buf_printf(&update, TEXT("%s", "%s"), kind, text);
+  return rp__echo_known(e, parsed(update.p));
+}
+
+/*
+ * Of a conversation that is longer than what is remembered, the beginning is not taken for news, though some of it
+ * looks like what is remembered, or like the beginning of that.
+ */
+static void a_forgotten_beginning_is_no_news(void **state)
+{
+  struct talk t = talk_begin(state);
+  struct rp__echo *e;
+  rp_error err = {0};
+  static char text[16 * 1024];
+  memset(text, 'x', sizeof text - 1);
+  for (int i = 0; i < MANY; i++) {
+    snprintf(text, 8, "%06d.", i);
+    text[7] = 'x';
+    talk_chunk(&t, "agent_message_chunk", NULL, text);
+    talk_chunk(&t, "agent_thought_chunk", NULL, "OK");
+  }
+  OK(rp__echo_new(t.s, -1, &e, &err), err);
+  assert_true(rp__echo_cut(e));
+  assert_true(repeats(e, "agent_message_chunk", "000001.x"));
+  assert_true(repeats(e, "agent_message_chunk", "0007")); /* too short for a place */
+  assert_false(rp__echo_begun(e));
   assert_false(rp__echo_known(e, parsed("{\"sessionUpdate\":\"usage_update\",\"used\":1}")));
-  assert_true(rp__echo_known(e, parsed(AGENT("2001."))));
-  assert_false(rp__echo_known(e, parsed(AGENT("1."))));
+  assert_true(repeats(e, "agent_thought_chunk", "OK")); /* the first one, not the first that is remembered */
+  assert_true(repeats(e, "agent_message_chunk", "000002.x"));
+  assert_false(rp__echo_begun(e));
+  for (int i = MANY - 3; i < MANY; i++) {
+    snprintf(text, 8, "%06d.", i);
+    text[7] = 'x';
+    assert_true(repeats(e, "agent_message_chunk", text));
+  }
+  assert_false(repeats(e, "agent_message_chunk", "000003.x"));
   rp__echo_free(e);
   talk_end(&t);
 }
@@ -247,6 +297,7 @@ int main(void)
       TEST(white_space_does_not_count),
       TEST(redacted_texts_are_known),
       TEST(spilled_texts_are_known),
+      TEST(a_long_conversation_is_known),
       TEST(a_forgotten_beginning_is_no_news),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

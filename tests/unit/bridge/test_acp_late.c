@@ -14,14 +14,37 @@ static void loaded(struct acp_rig *x)
   told(x, RESULT("1", "{\"_meta\":{\"reprise\":{\"rung\":\"load\"}}}"));
 }
 
-/* An agent whose replay comes behind its answer, up to the user's question. */
+/* Two turns: a replay that has come to the first question is not over. */
+static void two_turns(struct acp_rig *x)
+{
+  acp_begin(x, "");
+  one_turn(x);
+  acp_play(x, (struct acp_step[]){{C_A, PROMPT("3", "s1", "and then?"), 0},
+                                  {A_C, CHUNK("s1", "that is all there is"), 0},
+                                  {A_C, END_TURN("3"), 0},
+                                  {END, NULL, 0}});
+  next_process(x, CAN_LOAD, NULL);
+}
+
+static void loaded_two(struct acp_rig *x)
+{
+  acp_play(x, (struct acp_step[]){{WAIT, NULL, 200},
+                                  {TO_C, REPLAY_USER, 0},
+                                  {TO_C, REPLAY_AGENT, 0},
+                                  {TO_C, "*user_message_chunk*", 0},
+                                  {TO_C, "*agent_message_chunk*", 0},
+                                  {TO_C, RESULT("1", "*"), 0},
+                                  {END, NULL, 0}});
+}
+
+/* An agent whose replay comes behind its answer, up to the user's first question. */
 static void half_a_late_replay(struct acp_rig *x)
 {
-  history(x, CAN_LOAD);
+  two_turns(x);
   ask_to_load(x);
   acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
   acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
-  loaded(x);
+  loaded_two(x);
   acp_play(x, (struct acp_step[]){{C_A, PROMPT("2", "s1", "go on"), 0}, {END, NULL, 0}});
 }
 
@@ -47,10 +70,8 @@ static void test_load_swallows_the_replay(void **state)
                   {TO_C, "*available_commands_update*", 0},
                   {TO_C, RESULT("1", "{\"_meta\":{\"reprise\":{\"rung\":\"load\"}}}"), 0},
                   {C_A, PROMPT("2", "s1", "and now?"), 0},
-                  {A, CHUNK("s1", "an answer"), 0}, /* later still: the turn has begun */
-                  {NONE, NULL, 0},
+                  {A_C, CHUNK("s1", "an answer"), 0}, /* the turn has begun, and the replay was at its last prompt */
                   {A_C, CHUNK("s1", "news"), 0},
-                  {A_C, CHUNK("s1", "an answer"), 0}, /* said again, after news: it is news */
                   {A_C, END_TURN("2"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
@@ -74,10 +95,10 @@ static void test_a_late_replay_in_pieces(void **state)
                   {A, CHUNK("s1", "an "), 0},
                   {A, CHUNK("s1", "\\n"), 0},
                   {NONE, NULL, 0},
-                  {C_A, PROMPT("2", "s1", "and now?"), 0},
                   {A_C, CHUNK("s1", "news"), 0},    /* in between */
                   {A, CHUNK("s1", "answer\\n"), 0}, /* the rest */
                   {NONE, NULL, 0},
+                  {C_A, PROMPT("2", "s1", "and now?"), 0},
                   {A_C, CHUNK("s1", "an answer"), 0}, /* a second time: that is said now */
                   {A_C, END_TURN("2"), 0},
                   {NONE, NULL, 0},
@@ -197,9 +218,69 @@ static void test_a_whole_replay_in_the_turn(void **state)
               });
 }
 
+/* The prompt is the old one again, and so is what the agent repeats in the turn: its ids tell it from the answer. */
+static void test_a_replay_in_a_turn_with_the_same_prompt(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  acp_play(x, (struct acp_step[]){{C_A, PROMPT("2", "s1", "my question"), 0},
+                                  {A_C, PART("m", "an answer"), 0},
+                                  {A_C, END_TURN("2"), 0},
+                                  {END, NULL, 0}});
+  next_process(x, CAN_LOAD, NULL);
+  ask_to_load(x);
+  acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
+  acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
+  loaded(x);
+  acp_play(x, (struct acp_step[]){
+                  {C_A, PROMPT("2", "s1", "my question"), 0},
+                  {A, USER("s1", "my question"), 0},
+                  {A, PART("m", "an answer"), 0},
+                  {NONE, NULL, 0},
+                  {A_C, PART("n", "an answer"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
 #define TOOL(id) "\"toolCallId\":\"" id "\",\"title\":\"Edit\",\"status\":\"completed\""
 #define TOOL_CALL                                                                                                      \
   NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"tool_call\"," TOOL("c") "}}")
+
+/* A call and a question show that what was in doubt was said now, and come behind it. */
+static void test_a_call_behind_a_doubt(void **state)
+{
+  struct acp_rig *x = *state;
+  half_a_late_replay(x);
+  acp_play(x, (struct acp_step[]){
+                  {A, CHUNK("s1", "an answer"), 0},
+                  {NONE, NULL, 0},
+                  {A, TOOL_CALL, 0},
+                  {TO_C, CHUNK("s1", "an answer"), 0},
+                  {TO_C, TOOL_CALL, 0},
+                  {A_C, CHUNK("s1", "found"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
+static void test_a_question_behind_a_doubt(void **state)
+{
+  struct acp_rig *x = *state;
+  half_a_late_replay(x);
+  acp_play(x,
+           (struct acp_step[]){
+               {A, CHUNK("s1", "an answer"), 0},
+               {NONE, NULL, 0},
+               {A, CALL("0", "session/request_permission", "{\"sessionId\":\"s1\",\"toolCall\":{" TOOL("c") "}}"), 0},
+               {TO_C, CHUNK("s1", "an answer"), 0},
+               {TO_C, "*request_permission*", 0},
+               {NONE, NULL, 0},
+               {END, NULL, 0},
+           });
+}
 
 /* A call that looks like an old one, and for which the agent asks: no replay does that. */
 static void test_a_call_that_looks_like_a_late_replay(void **state)
@@ -210,6 +291,9 @@ static void test_a_call_that_looks_like_a_late_replay(void **state)
                                   {A_C, TOOL_CALL, 0},
                                   {A_C, CHUNK("s1", "done"), 0},
                                   {A_C, END_TURN("2"), 0},
+                                  {C_A, PROMPT("3", "s1", "more"), 0},
+                                  {A_C, CHUNK("s1", "no"), 0},
+                                  {A_C, END_TURN("3"), 0},
                                   {END, NULL, 0}});
   next_process(x, CAN_LOAD, NULL);
   ask_to_load(x);
@@ -221,16 +305,50 @@ static void test_a_call_that_looks_like_a_late_replay(void **state)
                {TO_C, "*user_message_chunk*", 0},
                {TO_C, "*tool_call*", 0},
                {TO_C, "*agent_message_chunk*", 0},
+               {TO_C, "*user_message_chunk*", 0},
+               {TO_C, "*agent_message_chunk*", 0},
                {TO_C, RESULT("1", "*"), 0},
                {C_A, PROMPT("2", "s1", "q"), 0},
-               {A, TOOL_CALL, 0},
-               {NONE, NULL, 0},
-               {A, CALL("0", "session/request_permission", "{\"sessionId\":\"s1\",\"toolCall\":{" TOOL("c") "}}"), 0},
-               {TO_C, TOOL_CALL, 0},
-               {TO_C, "*request_permission*", 0},
+               {A_C, TOOL_CALL, 0}, /* calls do not wait */
+               {A_C, CALL("0", "session/request_permission", "{\"sessionId\":\"s1\",\"toolCall\":{" TOOL("c") "}}"), 0},
                {NONE, NULL, 0},
                {END, NULL, 0},
            });
+}
+
+/*
+ * The agent was killed in its answer and has nothing of it. Asked the same again, it begins with the same words, which
+ * are not lost, and come before the call and the question (B-06); also where it repeats the prompt.
+ */
+static void test_an_answer_that_was_cut_off(void **state)
+{
+  struct acp_rig *x = *state;
+  for (int repeats = 0; repeats < 2; repeats++) {
+    if (repeats)
+      acp_open(x, NULL), acp_greet(x, CAN_LOAD);
+    else
+      history(x, CAN_LOAD);
+    ask_to_load(x);
+    if (!repeats) acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
+    acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
+    acp_wait(x, 200);
+    for (const char *line; (line = acp_next(x, RP_ACP_CLIENT)) && !strstr(line, "\"rung\"");) assert_non_null(line);
+    acp_play(x, (struct acp_step[]){{C_A, PROMPT("2", "s1", "my question"), 0}, {END, NULL, 0}});
+    for (int i = 0; i < 2 * repeats; i++) acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
+    acp_play(
+        x, (struct acp_step[]){
+               {A_C, CHUNK("s1", "an answer"), 0},
+               {A_C, TOOL_CALL, 0},
+               {A_C, CALL("0", "session/request_permission", "{\"sessionId\":\"s1\",\"toolCall\":{" TOOL("c") "}}"), 0},
+               {A_C, CHUNK("s1", "found"), 0},
+               {C_A, RESULT("0", "{}"), 0},
+               {A_C, END_TURN("2"), 0},
+               {NONE, NULL, 0},
+               {END, NULL, 0},
+           });
+    assert_int_equal(acp_count(x, "s1", "message", "*\"an answer\"*"), 2 + repeats);
+    rp__acp_client_gone(x->a, "editor closed");
+  }
 }
 
 /* An answer that is the same as an old one is never lost: the agent has replayed nothing, or all of it (B-06). */
@@ -263,11 +381,11 @@ static void test_the_same_answer_again(void **state)
 static void test_half_a_replay(void **state)
 {
   struct acp_rig *x = *state;
-  history(x, CAN_LOAD);
+  two_turns(x);
   ask_to_load(x);
-  acp_say(x, RP_ACP_AGENT, USER("s1", "my question")); /* the turn broke there: it has no answer */
+  acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
   acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
-  loaded(x);
+  loaded_two(x);
   acp_play(x, (struct acp_step[]){
                   {C_A, PROMPT("2", "s1", "my question"), 0},
                   {A, CHUNK("s1", "an answer"), 0}, /* it may be the rest of the replay */
@@ -288,14 +406,16 @@ static void test_half_a_replay(void **state)
 static void test_the_rest_of_a_replay_in_the_turn(void **state)
 {
   struct acp_rig *x = *state;
-  history(x, CAN_LOAD);
+  two_turns(x);
   ask_to_load(x);
   acp_say(x, RP_ACP_AGENT, USER("s1", "my question"));
   acp_say(x, RP_ACP_AGENT, OWN("1", "null"));
-  loaded(x);
+  loaded_two(x);
   acp_play(x, (struct acp_step[]){
                   {C_A, PROMPT("2", "s1", "go on"), 0},
                   {A, CHUNK("s1", "an answer"), 0},
+                  {A, USER("s1", "and then?"), 0},
+                  {A, CHUNK("s1", "that is all there is"), 0},
                   {NONE, NULL, 0},
                   {A_C, CHUNK("s1", "so be it"), 0},
                   {A_C, END_TURN("2"), 0},
@@ -371,7 +491,11 @@ int main(void)
       T(test_an_answer_that_begins_like_a_late_replay),
       T(test_a_late_replay_in_the_turn),
       T(test_a_whole_replay_in_the_turn),
+      T(test_a_replay_in_a_turn_with_the_same_prompt),
+      T(test_a_call_behind_a_doubt),
+      T(test_a_question_behind_a_doubt),
       T(test_a_call_that_looks_like_a_late_replay),
+      T(test_an_answer_that_was_cut_off),
       T(test_the_same_answer_again),
       T(test_half_a_replay),
       T(test_the_rest_of_a_replay_in_the_turn),

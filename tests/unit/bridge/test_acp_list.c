@@ -116,6 +116,26 @@ static void test_deleting_in_a_turn(void **state)
               });
 }
 
+/* What was deleted is no session any more, whatever the agent still has: else a turn would be recorded nowhere. */
+static void test_what_was_deleted_is_refused(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  acp_play(x, (struct acp_step[]){
+                  {C, DELETE("2", "s1"), 0},
+                  {TO_C, RESULT("2", "{}"), 0},
+                  {C, PROMPT("3", "s1", "still there?"), 0},
+                  {TO_C, REFUSED("3", "-32002") "\"sessionId\":\"s1\"*", 0},
+                  {C, CALL("4", "session/set_mode", "{\"sessionId\":\"s1\",\"modeId\":\"m\"}"), 0},
+                  {TO_C, REFUSED("4", "-32002"), 0},
+                  {C, CALL("5", "session/set_config_option", "{\"sessionId\":\"s1\",\"configId\":\"c\"}"), 0},
+                  {TO_C, REFUSED("5", "-32002"), 0},
+                  {C_A, PROMPT("6", "never seen", "the agent's own"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+}
+
 /* An agent that does not answer, or dies of it, keeps nobody waiting. */
 static void test_deleting_at_an_agent_that_dies(void **state)
 {
@@ -359,6 +379,7 @@ int main(void)
       T(test_ended_elsewhere),
       T(test_ended_elsewhere_in_a_turn),
       T(test_deleted_elsewhere),
+      T(test_what_was_deleted_is_refused),
       T(test_deleting_in_a_turn),
       T(test_deleting_at_an_agent_that_dies),
       T(test_the_order_of_the_list),

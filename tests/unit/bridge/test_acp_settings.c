@@ -120,7 +120,7 @@ static void test_what_is_not_offered_is_told(void **state)
               });
 }
 
-/* An agent that dies meanwhile does not change what was chosen. */
+/* What an agent dies of is not asked of the next one: the rung held, the editor is told, and all else is set (B-06). */
 static void test_a_death_meanwhile(void **state)
 {
   struct acp_rig *x = *state;
@@ -132,9 +132,32 @@ static void test_a_death_meanwhile(void **state)
               });
   reborn(x, HELLO_BACK("4", ""));
   asked(x, ASK_ANY("5", "session/new"),
-        OWN("5", "{\"sessionId\":\"s9\"," MODES("code") "," OPTIONS("big", "true") "}"));
-  asked(x, ASK_PLAN("6"), OWN("6", "{}"));
-  acp_play(x, (struct acp_step[]){{TO_A, ANY_PROMPT, 0}, {NONE, NULL, 0}, {END, NULL, 0}});
+        OWN("5", "{\"sessionId\":\"s9\"," MODES("code") "," OPTIONS("small", "true") "}"));
+  asked(x, ASK_BIG("6"), OWN("6", "{" OPTIONS("big", "true") "}"));
+  acp_play(x, (struct acp_step[]){{TO_C, MODE_IS("code"), 0}, {TO_A, ANY_PROMPT, 0}, {NONE, NULL, 0}, {END, NULL, 0}});
+}
+
+/* Each time the editor loads it an agent dies of a choice: the session is not lost for that, nor is the rung (B-06). */
+static void test_choices_that_agents_die_of(void **state)
+{
+  struct acp_rig *x = *state;
+  chosen(x, "");
+  next_process(x, ONLY_RESUME, NULL);
+  acp_say(x, RP_ACP_CLIENT, LOAD("1", "s1"));
+  asked(x, ASK_ANY("1", "session/resume"), OWN("1", "{" MODES("ask") "," OPTIONS("small", "false") "}"));
+  acp_play(x, (struct acp_step[]){{TO_A, ASK_ANY("2", "session/set_mode"), 0}, {END, NULL, 0}});
+  reborn(x, HELLO_BACK("3", ONLY_RESUME));
+  asked(x, ASK_ANY("4", "session/resume"), OWN("4", "{" MODES("ask") "," OPTIONS("small", "false") "}"));
+  acp_play(x, (struct acp_step[]){{TO_A, ASK_ANY("5", "session/set_config_option"), 0}, {END, NULL, 0}});
+  reborn(x, HELLO_BACK("6", ONLY_RESUME));
+  asked(x, ASK_ANY("7", "session/resume"), OWN("7", "{" MODES("ask") "," OPTIONS("small", "false") "}"));
+  acp_play(x, (struct acp_step[]){
+                  {TO_C, MODE_IS("ask"), 0},
+                  {TO_C, OPTIONS_ARE("small", "false"), 0},
+                  {TO_C, RESULT("1", "{" MODES("ask") "," OPTIONS("small", "false") ",\"_meta\":*resume*}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
 }
 
 /* A resumption that does not tell the mode and the options may have lost them: what was chosen is set again. */
@@ -337,6 +360,7 @@ int main(void)
       T(test_a_death_meanwhile),           T(test_an_agent_that_does_not_say), T(test_a_load_after_a_death),
       T(test_what_was_not_chosen_is_left), T(test_a_replay_of_what_was_set),   T(test_a_load_whose_agent_refuses),
       T(test_choices_are_written_down),    T(test_the_next_process),           T(test_the_next_process_is_refused),
+      T(test_choices_that_agents_die_of),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

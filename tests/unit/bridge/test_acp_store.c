@@ -79,6 +79,67 @@ static void test_a_journal_that_comes_late(void **state)
   assert_int_equal(acp_count(x, "s1", "message", "*kept*"), 1);
 }
 
+#define CLOSE(id, sid) CALL(id, "session/close", "{\"sessionId\":\"" sid "\"}")
+
+/* A session that begins while the disk is full, and a turn that runs. */
+static void begin_unrecorded(struct acp_rig *x)
+{
+  acp_greet(x, "");
+  disk(true);
+  acp_play(x, (struct acp_step[]){
+                  {C_A, NEW("1"), 0},
+                  {A, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {TO_C, "*not being recorded*", 0},
+                  {TO_C, RESULT("1", "{\"sessionId\":\"s1\"}"), 0},
+                  {END, NULL, 0},
+              });
+  turn(x, 2);
+  disk(false);
+}
+
+/* There is room again: the next prompt need not wait for the clock (B-06). */
+static void test_a_journal_that_comes_with_a_prompt(void **state)
+{
+  struct acp_rig *x = *state;
+  begin_unrecorded(x);
+  acp_play(x, (struct acp_step[]){
+                  {A_C, END_TURN("2"), 0},
+                  {C, PROMPT("3", "s1", "found"), 0},
+                  {TO_C, "*recorded again*", 0},
+                  {TO_A, PROMPT("3", "s1", "found"), 0},
+                  {A_C, END_TURN("3"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "x-acp-gap", "*"), 1);
+  assert_int_equal(acp_count(x, "s1", "message", "*found*"), 1);
+}
+
+/* … nor does its end: the journal has at least that it was, and what is missing. */
+static void test_a_journal_that_comes_with_the_end(void **state)
+{
+  struct acp_rig *x = *state;
+  begin_unrecorded(x);
+  acp_play(x, (struct acp_step[]){
+                  {A_C, END_TURN("2"), 0},
+                  {C, CLOSE("3", "s1"), 0},
+                  {TO_C, "*recorded again*", 0},
+                  {TO_C, RESULT("3", "{}"), 0},
+                  {NONE, NULL, 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s1", "x-acp-gap", "*"), 1);
+}
+
+static void test_a_journal_that_comes_when_the_editor_goes(void **state)
+{
+  struct acp_rig *x = *state;
+  begin_unrecorded(x);
+  rp__acp_client_gone(x->a, "editor closed");
+  assert_int_equal(acp_count(x, "s1", "x-acp-gap", "*"), 1);
+  assert_int_equal(acp_count(x, "s1", "x-acp-turn", "*editor closed*"), 1);
+}
+
 #define LISTED "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":*\"sessionId\":\"s2\"*"
 
 /* The store works again for one: then it does for the other too, which is listed and loaded from then on (B-06). */
@@ -355,6 +416,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
       T(test_a_full_disk),
       T(test_a_journal_that_comes_late),
+      T(test_a_journal_that_comes_with_a_prompt),
+      T(test_a_journal_that_comes_with_the_end),
+      T(test_a_journal_that_comes_when_the_editor_goes),
       T(test_a_journal_that_comes_with_another),
       T(test_what_is_missing_comes_first),
       T(test_a_notice_where_the_editor_knows_them),

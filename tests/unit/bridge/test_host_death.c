@@ -33,6 +33,7 @@ static void last_words_come_before_the_death(void **state)
   (void)state;
   hear(&h, "a");
   hear(&h, "b");
+  hear(&h, "#rest 4"); /* the core is told which one that is */
   hear(&h, "last");
   hear(&h, "#gone 3");
   assert_int_equal(finish(&h), 0);
