@@ -12,12 +12,6 @@
 #define STAT_MAX 1024 /* a line of /proc/PID/stat is about 300 bytes */
 #define PROC_PATH 40
 
-/* What /proc/PID/stat tells. */
-struct stat_line {
-  char state;
-  int64_t threads, start;
-};
-
 /* Reads a small file whole, NUL-terminated. 0 or an errno. */
 static int small_read(const char *path, char *out, size_t size)
 {
@@ -69,22 +63,42 @@ static bool proc_is_ours(void)
   return strcmp(link, self) == 0;
 }
 
-/* The command stands in parentheses and may hold spaces and parentheses itself: the last one closes it. */
-static bool stat_parse(const char *text, struct stat_line *ret)
+/* Fields by their numbers in proc(5). */
+enum { STATE = 3, PARENT = 4, FLAGS = 9, THREADS = 20, START = 22, STATUS = 52 };
+
+/* The name stands in parentheses and may hold some itself: the fields are counted from the last one. */
+static bool line_parse(char *text, struct rp__proc_line *ret)
 {
-  const char *p = strrchr(text, ')');
-  char state;
-  long long threads, start;
-  if (!p) return false;
-  int n = sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld %*s %lld", &state,
-                 &threads, &start);
-  if (n != 3) return false;
-  *ret = (struct stat_line){state, threads, start};
-  return true;
+  const char *from = strchr(text, '(');
+  char *p = strrchr(text, ')');
+  *ret = (struct rp__proc_line){0};
+  if (!from || !p || p < from || p[1] != ' ') return false;
+  *p = '\0';
+  rp__text_copy(ret->name, sizeof ret->name, from + 1);
+  ret->state = p[2];
+  p += 2;
+  int field = STATE;
+  for (p = strchr(p, ' '); p && field < STATUS; p = strchr(p, ' ')) {
+    int64_t v = strtoll(++p, NULL, 10);
+    field++;
+    if (field == PARENT) ret->parent = v;
+    if (field == FLAGS) ret->flags = (unsigned long)v;
+    if (field == THREADS) ret->threads = v;
+    if (field == START) ret->start = v;
+    if (field == STATUS) ret->status = (int)v;
+  }
+  return field >= START;
+}
+
+bool rp__proc_line(int64_t pid, struct rp__proc_line *ret)
+{
+  char path[PROC_PATH], text[STAT_MAX];
+  snprintf(path, sizeof path, pid == getpid() ? "/proc/self/stat" : "/proc/%lld/stat", (long long)pid);
+  return small_read(path, text, sizeof text) == 0 && line_parse(text, ret);
 }
 
 /* A leader that ended before its threads looks like a zombie too, yet the process works on. */
-static bool stat_is_dead(const struct stat_line *s)
+static bool stat_is_dead(const struct rp__proc_line *s)
 {
   return s->state == 'X' || s->state == 'x' || (s->state == 'Z' && s->threads <= 1);
 }
@@ -96,17 +110,10 @@ static enum rp__proc_state pid_probe(int64_t pid)
 }
 
 /* ALIVE with its stat, DEAD, or UNKNOWN when /proc does not say (hidden, not mounted, another namespace's). */
-static enum rp__proc_state stat_read(int64_t pid, struct stat_line *ret)
+static enum rp__proc_state stat_read(int64_t pid, struct rp__proc_line *ret)
 {
-  char path[PROC_PATH], text[STAT_MAX];
-  bool self = pid == getpid();
-  if (!self && !proc_is_ours()) return pid_probe(pid);
-  if (self)
-    snprintf(path, sizeof path, "/proc/self/stat");
-  else
-    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-  if (small_read(path, text, sizeof text)) return pid_probe(pid);
-  if (!stat_parse(text, ret)) return RP_PROC_UNKNOWN;
+  if (pid != getpid() && !proc_is_ours()) return pid_probe(pid);
+  if (!rp__proc_line(pid, ret)) return pid_probe(pid);
   return stat_is_dead(ret) ? RP_PROC_DEAD : RP_PROC_ALIVE;
 }
 
@@ -114,7 +121,7 @@ int rp__proc_describe(int64_t pid, struct rp__proc *ret, rp_error *err)
 {
   if (pid < 0 || pid > INT_MAX) return rp__fail(err, RP_E_USAGE, "%lld is no process id", (long long)pid);
   struct rp__proc p = {.pid = pid ? pid : getpid()};
-  struct stat_line line = {0};
+  struct rp__proc_line line = {0};
   if (stat_read(p.pid, &line) == RP_PROC_DEAD)
     return rp__fail(err, RP_E_USAGE, "there is no living process %lld", (long long)pid);
   p.start = line.start;
@@ -127,7 +134,7 @@ int rp__proc_describe(int64_t pid, struct rp__proc *ret, rp_error *err)
 enum rp__proc_state rp__proc_probe(const struct rp__proc *p)
 {
   char boot_id[RP_BOOT_ID];
-  struct stat_line line;
+  struct rp__proc_line line;
   rp__boot_id(boot_id);
   if (p->boot_id[0] && boot_id[0] && strcmp(p->boot_id, boot_id) != 0) return RP_PROC_DEAD;
   if (!p->ns || p->ns != own_namespace() || p->pid <= 0 || p->pid > INT_MAX) return RP_PROC_UNKNOWN;

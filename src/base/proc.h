@@ -12,6 +12,7 @@
 
 #define RP_BOOT_ID 37
 #define RP_HOST 65
+#define RP_PROC_NAME 65 /* of kernel threads; a process has 15 bytes */
 
 struct rp__proc {
   int64_t pid;
@@ -25,6 +26,16 @@ enum rp__proc_state {
   RP_PROC_DEAD,    /* gone, reused by another process, or a zombie nobody reaped yet */
   RP_PROC_UNKNOWN, /* another pid namespace or unreadable: only time can tell */
 };
+
+/* What /proc/PID/stat tells. */
+struct rp__proc_line {
+  char name[RP_PROC_NAME], state;
+  int64_t parent, threads, start;
+  unsigned long flags; /* the kernel's PF_… */
+  int status;          /* as waitpid gives it; 0 of one that has not ended, and where we may not know */
+};
+/* Also of one that has ended and was not waited for. False: there is none, or /proc does not say. */
+bool rp__proc_line(int64_t pid, struct rp__proc_line *ret);
 
 void rp__boot_id(char out[RP_BOOT_ID]); /* empty when unknown */
 void rp__hostname(char out[RP_HOST]);

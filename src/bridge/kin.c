@@ -7,8 +7,9 @@
 #include <sodium.h>
 #include <sys/file.h>
 
+#include "base/proc.h"
+
 #define STEPS_MAX 16
-#define STAT_MAX 512
 #define LOOKED_AT 100 /* sessions of the scope among which a living one is looked for */
 #define FOUND_MAX 16  /* of them, those that may be it */
 
@@ -34,21 +35,6 @@ static int open_stat(int64_t pid)
   return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* PID (NAME) STATE PPID …; the name may hold anything, so its end is the last parenthesis. */
-static bool look(int64_t pid, char name[STAT_MAX], int64_t *ret_parent)
-{
-  char stat[STAT_MAX];
-  RP_AUTOCLOSE int fd = open_stat(pid);
-  ssize_t n = fd < 0 ? -1 : read(fd, stat, sizeof stat - 1);
-  if (n <= 0) return false;
-  stat[n] = '\0';
-  char *from = strchr(stat, '('), *to = strrchr(stat, ')');
-  if (!from || !to || to < from || to + 4 >= stat + n) return false;
-  snprintf(name, STAT_MAX, "%.*s", (int)(to - from - 1), from + 1);
-  *ret_parent = strtoll(to + 4, NULL, 10); /* behind ") S " */
-  return true;
-}
-
 /* A script has its own name; the program that runs it tells what it is. */
 static bool is_wrapper(int64_t pid, const char *name)
 {
@@ -64,12 +50,12 @@ static bool is_wrapper(int64_t pid, const char *name)
 
 int64_t rp__kin_agent(void)
 {
-  char name[STAT_MAX];
-  int64_t pid = getppid(), parent = 0;
+  struct rp__proc_line line;
+  int64_t pid = getppid();
   for (int i = 0; i < STEPS_MAX && pid > 0; i++) {
-    if (!look(pid, name, &parent) || among(adopters, name)) return 0;
-    if (!is_wrapper(pid, name)) return pid;
-    pid = parent;
+    if (!rp__proc_line(pid, &line) || among(adopters, line.name)) return 0;
+    if (!is_wrapper(pid, line.name)) return pid;
+    pid = line.parent;
   }
   return 0;
 }

@@ -30,26 +30,28 @@ int64_t rp__acp_now(struct rp__acp *a)
   return a->w.now(a->w.ctx);
 }
 
-void rp__acp_log(struct rp__acp *a, const char *fmt, ...)
+RP_PRINTF(3, 0) static void tell(struct rp__acp *a, void (*to)(void *, const char *), const char *fmt, va_list args)
 {
   char text[LOG_BYTES];
-  va_list args;
-  if (!a->log) return;
-  va_start(args, fmt);
+  if (!to) return;
   vsnprintf(text, sizeof text, fmt, args);
+  to(a->log_ctx, text);
+}
+
+void rp__acp_log(struct rp__acp *a, const char *fmt, ...)
+{
+  va_list args;
+  va_start(args, fmt);
+  tell(a, a->log, fmt, args);
   va_end(args);
-  a->log(a->log_ctx, text);
 }
 
 void rp__acp_warn(struct rp__acp *a, const char *fmt, ...)
 {
-  char text[LOG_BYTES];
   va_list args;
-  if (!a->warn) return;
   va_start(args, fmt);
-  vsnprintf(text, sizeof text, fmt, args);
+  tell(a, a->warn, fmt, args);
   va_end(args);
-  a->warn(a->log_ctx, text);
 }
 
 /* ---- lines out ---- */

@@ -137,6 +137,26 @@ static void hostile_names_do_not_confuse(void **state)
   }
 }
 
+/* Until its parent takes notice, its line tells how it ended. */
+static void a_line_tells_all(void **state)
+{
+  (void)state;
+  struct rp__proc_line line;
+  char name[] = "a) R 1 (";
+  struct child c = start_waiting(name);
+  assert_true(rp__proc_line(c.pid, &line));
+  assert_string_equal(line.name, name);
+  assert_int_equal(line.parent, getpid());
+  assert_true(line.start > 0 && line.threads == 1 && line.status == 0);
+  kill(c.pid, SIGKILL);
+  child_await_zombie(&c);
+  assert_true(rp__proc_line(c.pid, &line));
+  assert_int_equal(line.state, 'Z');
+  assert_int_equal(line.status, SIGKILL);
+  child_reap(&c);
+  assert_false(rp__proc_line(c.pid, &line));
+}
+
 static void *tell_when_leader_is_gone(void *arg)
 {
   const int *to = arg;
@@ -265,6 +285,7 @@ int main(void)
       cmocka_unit_test(what_is_not_known_stays_unknown),
       cmocka_unit_test(no_such_process),
       cmocka_unit_test(hostile_names_do_not_confuse),
+      cmocka_unit_test(a_line_tells_all),
       cmocka_unit_test(a_leaderless_process_is_alive),
       cmocka_unit_test(another_namespace_is_unknown),
       cmocka_unit_test(host_and_boot),
