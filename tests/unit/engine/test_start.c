@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "engine/engine.h"
+
 static const char *start_get(const rp_session *s, const char *path)
 {
   return rig_get(rp_start_json(s), path);
@@ -311,6 +313,52 @@ static void test_reasons(void **state)
   }
 }
 
+/* ---- what a resume reads ---- */
+
+#define SAID 20
+
+static const struct rp__store_ops *real_ops;
+static int rows_read;
+
+struct reader {
+  rp__event_row_fn *fn;
+  void *ctx;
+};
+
+static int count_row(void *ctx, const struct rp__event_row *row)
+{
+  const struct reader *r = ctx;
+  rows_read++;
+  return r->fn(r->ctx, row);
+}
+
+static int count_list(struct rp__store *s, const struct rp__event_range *range, rp__event_row_fn *fn, void *ctx,
+                      rp_error *err)
+{
+  struct reader r = {fn, ctx};
+  return real_ops->event_list(s, range, count_row, &r, err);
+}
+
+/* The record of what a crash left and the state that goes on are made of one reading. */
+static void test_the_tail_is_read_once(void **state)
+{
+  struct rig *r = *state;
+  struct rp__store_ops counting;
+  rp_session *s = rig_start(r, "nova", "k", RP_OWNER_SELF);
+  for (int i = 0; i < SAID; i++) rig_say(s, "hello");
+  rp_session_free(s);
+  rig_reopen(r);
+  real_ops = r->e->store->ops;
+  counting = *real_ops;
+  counting.event_list = count_list;
+  r->e->store->ops = &counting;
+  s = rig_start(r, "nova", "k", RP_OWNER_SELF);
+  r->e->store->ops = real_ops;
+  assert_string_equal(start_get(s, "restart.cause"), "\"crash\"");
+  assert_true(rows_read >= SAID && rows_read < 2 * SAID);
+  rp_session_free(s);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 int main(void)
 {
@@ -328,6 +376,7 @@ int main(void)
       T(test_successor_with_a_taken_key),
       T(test_error_untouched_on_success),
       T(test_reasons),
+      T(test_the_tail_is_read_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
