@@ -132,7 +132,22 @@ static const char step_4[] =
 /* What a list shows of a session without reading its state. */
 static const char step_5[] = "ALTER TABLE rp_sessions ADD COLUMN name TEXT;";
 
-static const char *const steps[] = {[1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4, [5] = step_5};
+/*
+ * rp_events.tail is the end of a streamed text that may be the beginning of a secret, sealed; rp_heads.tails says which
+ * of a session's tails are undecided. A digest tells a repeated request from another one under the same key. Sums of
+ * memories and records are NULL in rows that are older than this step.
+ */
+static const char step_6[] =
+    "ALTER TABLE rp_events ADD COLUMN tail BLOB;"
+    "ALTER TABLE rp_heads ADD COLUMN tails BLOB;"
+    "ALTER TABLE rp_idem ADD COLUMN digest BLOB;"
+    "CREATE TABLE rp_requests (scope TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, session_id TEXT NOT NULL,"
+    " at INTEGER NOT NULL, PRIMARY KEY (scope, key)) WITHOUT ROWID;"
+    "CREATE INDEX rp_requests_at ON rp_requests (at);"
+    "ALTER TABLE rp_memories ADD COLUMN sum INTEGER;"
+    "ALTER TABLE rp_records ADD COLUMN sum INTEGER;";
+
+static const char *const steps[] = {[1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4, [5] = step_5, [6] = step_6};
 
 const char *const rp__sq_schema_names[] = {
     "rp_scopes",
@@ -175,6 +190,8 @@ const char *const rp__sq_schema_names[] = {
     "rp_blobs",
     "rp_blobs_id",
     "rp_blobs_hash",
+    "rp_requests",
+    "rp_requests_at",
     "session_states",
     "agent_session_states",
     NULL,

@@ -16,7 +16,7 @@
 #include "store/rules.h"
 #include "store/sqlite/statements.h"
 
-#define RP_SQ_SCHEMA 5            /* the version this program writes */
+#define RP_SQ_SCHEMA 6            /* the version this program writes */
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
