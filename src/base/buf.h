@@ -29,6 +29,13 @@ void rp__buf_printf(struct rp__buf *b, const char *fmt, ...) RP_PRINTF(2, 3);
 char *rp__buf_room(struct rp__buf *b, size_t n);
 /* Gives the bytes away (NUL-terminated, freed with free), or NULL on a remembered error. */
 char *rp__buf_take(struct rp__buf *b);
+/* The buffer itself, bytes and all; *b is empty and bounded as before. */
+static inline struct rp__buf rp__buf_move(struct rp__buf *b)
+{
+  struct rp__buf moved = *b;
+  *b = RP_BUF(moved.max);
+  return moved;
+}
 #define RP_AUTOBUF RP_CLEANUP(rp__buf_done)
 
 #endif

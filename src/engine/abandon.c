@@ -68,7 +68,7 @@ static int abandoned_body(const struct rp__quiet *q, struct rp__buf *out)
  * leaves another last seq, a heartbeat of the open run another time.
  */
 static int commit_mark(rp_session *s, const struct rp__session_row *row, const struct rp__quiet *q,
-                       const struct rp__new_event *ev, const struct rp__capture *capture, rp_error *err)
+                       const struct rp__last_words *words, const struct rp__capture *capture, rp_error *err)
 {
   int64_t now = rp__engine_now(s->e), end = RP_MIN(q->last_ms, now);
   struct rp__op base = {.session_ref = row->ref, .session_id = row->id, .now_ms = now, .epoch = row->epoch};
@@ -78,9 +78,7 @@ static int commit_mark(rp_session *s, const struct rp__session_row *row, const s
   ops[0].u.session_set.fields = RP_SET_MOVE;
   ops[0].u.session_set.move = RP_MOVE_ABANDON;
   ops[0].u.session_set.ended_at = end;
-  ops[1].type = RP_OP_APPEND;
-  ops[1].u.append.events = ev;
-  ops[1].u.append.n = 1;
+  rp__last_words_append(words, 1, &ops[1]);
   ops[1].u.append.expect = row->last_seq;
   if (q->run.ref && !q->run.ended_at) {
     ops[n].type = RP_OP_RUN_END;
@@ -98,23 +96,26 @@ static int mark(rp_session *s, const struct rp__session_row *row, const struct r
 {
   struct rp__buf plain RP_AUTOBUF = RP_BUF(1024), sealed RP_AUTOBUF = RP_BUF(2048);
   struct rp__capture capture RP_CLEANUP(rp__capture_done) = {0};
+  struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
   struct rp__str body = {0};
   rp_error why = {0};
   if (abandoned_body(q, &plain) || rp__journal_seal(s, plain.p, plain.n, &sealed, &body)) return rp__fail_nomem(err);
   /* A journal that can't be read has no record, but it is abandoned all the same. */
-  int rc = rp__capture_make(s, RP_MIN(q->last_ms, rp__engine_now(s->e)), row->crash_recovered, &capture, &why);
+  int rc = rp__last_words_make(s, &words, &why);
+  if (!rc)
+    rc = rp__capture_make(s, RP_MIN(q->last_ms, rp__engine_now(s->e)), row->crash_recovered, &words, &capture, &why);
   if (rp__capture_passes(rc)) {
     if (err) *err = why;
     return rc;
   }
   if (rc) rp__log(&s->e->log, RP_LOG_WARN, "record of session %s: %s", row->id, why.message);
-  struct rp__new_event ev = {.kind = "status",
-                             .body = body.p,
-                             .body_len = body.n,
-                             .at_ms = rp__engine_now(s->e),
-                             .sealed = s->key != NULL,
-                             .engine = true};
-  rc = commit_mark(s, row, q, &ev, &capture, err);
+  words.events[words.n] = (struct rp__new_event){.kind = "status",
+                                                 .body = body.p,
+                                                 .body_len = body.n,
+                                                 .at_ms = rp__engine_now(s->e),
+                                                 .sealed = s->key != NULL,
+                                                 .engine = true};
+  rc = commit_mark(s, row, q, &words, &capture, err);
   if (!rc) rp__capture_mirror(s, &capture);
   return rc;
 }

@@ -16,10 +16,13 @@ struct rp__async {
   rp_append_fn *done;
   void *ctx;
   struct rp__async *next; /* in the lane, or in the helper's hands */
+  uint64_t ticket;        /* its place among those of its handle */
   int tries;
   bool leads; /* it has the handle's lane */
-  bool slow;  /* the helper waits for it */
-  bool spent; /* it is stored; what is left is to look at the budget */
+  bool prepared;
+  bool drains; /* the helper is to begin with it, and go on with the lane */
+  bool slow;   /* the helper waits for it */
+  bool spent;  /* it is stored; what is left is to look at the budget */
   size_t n;
   rp_event given[]; /* their strings lie behind them */
 };
@@ -110,23 +113,28 @@ static bool helper_give(struct rp__async *a)
 
 /* ---- the lane ---- */
 
-/* Called with the lock held. */
+/* All of these are called with the handle's dirty_lock held. */
+static void lane_insert(struct rp__lane *l, struct rp__async *a)
+{
+  struct rp__async **at = l->tail && l->tail->ticket < a->ticket ? &l->tail->next : &l->head;
+  while (*at && (*at)->ticket < a->ticket) at = &(*at)->next;
+  a->next = *at;
+  *at = a;
+  if (!a->next) l->tail = a;
+  l->count++;
+  l->bytes += a->commit.bytes;
+}
+
 static int lane_push(struct rp__lane *l, struct rp__async *a)
 {
   if (l->count >= LANE_MAX || l->bytes + a->commit.bytes > LANE_BYTES) return RP_E_LIMIT;
-  a->next = NULL;
-  *(l->tail ? &l->tail->next : &l->head) = a;
-  l->tail = a;
-  l->count++;
-  l->bytes += a->commit.bytes;
+  lane_insert(l, a);
   return 0;
 }
 
 /* The next one; NULL when nothing waits, and the lane is free again. */
-static struct rp__async *lane_pop(rp_session *s)
+static struct rp__async *lane_pop(struct rp__lane *l)
 {
-  struct rp__lane *l = &s->lane;
-  pthread_mutex_lock(&s->dirty_lock);
   struct rp__async *a = l->head;
   if (a) {
     l->head = a->next;
@@ -134,30 +142,144 @@ static struct rp__async *lane_pop(rp_session *s)
     l->count--;
     l->bytes -= a->commit.bytes;
   } else {
+    l->draining = false;
+    atomic_store(&l->refused, false);
     atomic_store_explicit(&l->busy, false, memory_order_release);
   }
-  pthread_mutex_unlock(&s->dirty_lock);
   return a;
 }
 
+/* ---- on its way ---- */
+
+static void on_committed(struct rp__commit *c);
 static bool settle(struct rp__async *a, int rc);
+
+static int prepare(struct rp__async *a, enum rp__prepare how, rp_error *err)
+{
+  rp_durability d = rp__journal_durability(a->s, &a->options);
+  int rc = rp__batch_prepare(&a->batch, a->s, a->given, a->n, &a->options, how, err);
+  a->prepared = !rc;
+  if (rc) return rc;
+  a->commit.txn =
+      (struct rp__txn){.ops = a->batch.ops, .n = 1 + a->batch.n_after, .durability = d == RP_MEMORY ? RP_OS : d};
+  a->commit.done = on_committed;
+  return 0;
+}
+
+static int post(struct rp__async *a)
+{
+  rp_session *s = a->s;
+  atomic_fetch_add(&s->lane.away, 1);
+  int rc = rp__commit_post(&s->e->queue, &a->commit);
+  if (rc) atomic_fetch_sub(&s->lane.away, 1);
+  return rc;
+}
+
+/* Tells that it can't be stored. */
+static void give_up(struct rp__async *a, int rc, const rp_error *why)
+{
+  struct rp__helper *h = &a->s->e->helper;
+  a->commit.txn.err = *why;
+  if (settle(a, rc)) slow_end(h);
+}
+
+/* Prepares it on what is there now, or, unless it is the first of several, behind the one before it. False: it can't
+ * be, and is gone. */
+static bool prepare_again(struct rp__async *a, bool first)
+{
+  rp_error why = {0};
+  int rc = first && a->prepared ? rp__batch_renew(&a->batch, &why) : 0;
+  if (a->prepared) rp__batch_drop(&a->batch);
+  if (!rc) rc = prepare(a, RP_PREPARE_GIVEN, &why);
+  if (!rc) return true;
+  a->batch = (struct rp__batch){.s = a->s, .judged = -1}; /* nothing of it is left */
+  give_up(a, rc, &why);
+  return false;
+}
+
+/* Into the queue. It was let in before, so no limit keeps it out. False: it can't be, and is gone. */
+static bool post_again(struct rp__async *a)
+{
+  rp_error why = {0};
+  a->commit.admitted = true;
+  int rc = post(a);
+  if (rc) {
+    rp__fail(&why, rc, "the event can't be stored");
+    give_up(a, rc, &why);
+  }
+  return !rc;
+}
+
+static rp_session *hold(rp_session *s)
+{
+  pthread_mutex_lock(&s->e->lock);
+  rp__session_ref(s);
+  pthread_mutex_unlock(&s->e->lock);
+  return s;
+}
+
+/* When some were refused and none is on its way any more: the helper sends them off again, one after the other. */
+static void lane_look(rp_session *s)
+{
+  struct rp__lane *l = &s->lane;
+  pthread_mutex_lock(&s->dirty_lock);
+  bool due = l->refused && !l->draining && l->head && atomic_load(&l->away) == 0;
+  struct rp__async *a = due ? lane_pop(l) : NULL;
+  if (a) l->draining = a->drains = true;
+  pthread_mutex_unlock(&s->dirty_lock);
+  if (!a || helper_give(a)) return;
+  rp_error why = {0};
+  rp__fail(&why, RP_E_BUSY, "session %s: there is no thread to prepare the event again", s->id);
+  do {
+    give_up(a, RP_E_BUSY, &why);
+    pthread_mutex_lock(&s->dirty_lock);
+    a = lane_pop(l);
+    pthread_mutex_unlock(&s->dirty_lock);
+  } while (a);
+}
+
+/* The helper's: `a` and what waits behind it are prepared again, up to one that has to be through before the rest. */
+static void lane_drain(struct rp__async *a)
+{
+  rp_session *s = hold(a->s);
+  bool leads = false, first = true;
+  pthread_mutex_lock(&s->lane.order);
+  for (; a && !leads; first = false) {
+    a->drains = false;
+    if (first && a->tries++ >= RP_PREPARE_TRIES) { /* those behind it were refused because of it */
+      rp_error why = {0};
+      rp__fail(&why, RP_E_BUSY, "others keep writing to session %s", s->id);
+      give_up(a, RP_E_BUSY, &why);
+    } else if (prepare_again(a, first)) {
+      leads = a->leads = judged(a);
+      leads = post_again(a) && leads;
+    }
+    pthread_mutex_lock(&s->dirty_lock);
+    if (leads)
+      s->lane.draining = false;
+    else
+      a = lane_pop(&s->lane);
+    pthread_mutex_unlock(&s->dirty_lock);
+  }
+  pthread_mutex_unlock(&s->lane.order);
+  if (leads) lane_look(s); /* it may be through already */
+  rp__session_unref(s);
+}
 
 /* A judged one is through: on with what waits behind it, up to the next such, which is judged by what the pins are now.
  */
 static void lane_advance(rp_session *s)
 {
-  struct rp__async *a;
-  while ((a = lane_pop(s))) {
+  for (;;) {
+    pthread_mutex_lock(&s->dirty_lock);
+    struct rp__async *a = s->lane.refused ? NULL : lane_pop(&s->lane);
+    pthread_mutex_unlock(&s->dirty_lock);
+    if (!a) break;
     bool leads = a->leads = judged(a); /* a may be gone once it is posted */
     if (leads && helper_give(a)) return;
-    a->commit.admitted = true;
-    int rc = rp__commit_post(&s->e->queue, &a->commit);
-    if (!rc && leads) return;
-    if (rc) {
-      rp__fail(&a->commit.txn.err, rc, "the event can't be stored");
-      if (settle(a, rc)) slow_end(&s->e->helper);
-    }
+    if (post_again(a) && leads) return;
   }
+  lane_look(s);
 }
 
 /* ---- through ---- */
@@ -198,11 +320,7 @@ static void finish(struct rp__async *a, int rc)
   bool leads = a->leads;
   rp_session *s = a->s;
   struct rp__helper *h = &s->e->helper;
-  if (leads) { /* a may be the last that holds it */
-    pthread_mutex_lock(&s->e->lock);
-    rp__session_ref(s);
-    pthread_mutex_unlock(&s->e->lock);
-  }
+  if (leads) hold(s); /* a may be the last that holds it */
   bool slow = settle(a, rc);
   if (leads) {
     lane_advance(s);
@@ -211,43 +329,42 @@ static void finish(struct rp__async *a, int rc)
   if (slow) slow_end(h); /* last: whoever waits for it finds the lane free */
 }
 
+/* Others changed what it was prepared on: back into the lane, in its order. */
+static void refuse(struct rp__async *a)
+{
+  rp_session *s = hold(a->s);
+  if (!a->slow) slow_begin(a);
+  pthread_mutex_lock(&s->dirty_lock);
+  a->leads = false;
+  atomic_store(&s->lane.busy, true);
+  atomic_store(&s->lane.refused, true);
+  lane_insert(&s->lane, a);
+  pthread_mutex_unlock(&s->dirty_lock);
+  atomic_fetch_sub(&s->lane.away, 1);
+  lane_look(s);
+  rp__session_unref(s);
+}
+
 static void on_committed(struct rp__commit *c)
 {
   struct rp__async *a = (struct rp__async *)c;
-  bool again = c->txn.rc == RP_E_SEQ_CONFLICT && judged(a) && a->options.expect < 0;
-  if (again && a->tries++ < RP_JUDGED_TRIES && helper_give(a)) return;
-  if (again) rp__fail(&c->txn.err, c->txn.rc = RP_E_BUSY, "others keep writing to session %s", a->s->id);
+  rp_session *s = a->s;
+  if (rp__batch_again(&a->batch, &a->options, c->txn.rc)) {
+    refuse(a);
+    return;
+  }
+  atomic_fetch_sub(&s->lane.away, 1);
+  if (!a->leads && atomic_load(&s->lane.busy)) lane_look(s);
   finish(a, c->txn.rc);
-}
-
-/* ---- on its way ---- */
-
-static int prepare(struct rp__async *a, rp_error *err)
-{
-  rp_durability d = rp__journal_durability(a->s, &a->options);
-  int rc = rp__batch_prepare(&a->batch, a->s, a->given, a->n, &a->options, false, err);
-  if (rc) return rc;
-  a->commit.txn =
-      (struct rp__txn){.ops = a->batch.ops, .n = 1 + a->batch.n_after, .durability = d == RP_MEMORY ? RP_OS : d};
-  a->commit.done = on_committed;
-  return 0;
 }
 
 /* Judges it by what the pins are now. */
 static void judge_again(struct rp__async *a)
 {
-  rp_error why = {0};
-  rp__batch_done(&a->batch, false);
-  int rc = prepare(a, &why);
-  a->commit.admitted = true;
-  if (!rc && (rc = rp__commit_post(&a->s->e->queue, &a->commit))) {
-    rp__fail(&why, rc, "the event can't be stored");
-    rp__batch_done(&a->batch, false);
-  }
-  if (!rc) return;
-  a->batch = (struct rp__batch){.s = a->s}; /* nothing of it is left */
-  a->commit.txn.err = why;
-  finish(a, rc);
+  rp_session *s = hold(a->s);
+  bool sent = prepare_again(a, true) && post_again(a);
+  if (!sent) lane_advance(s);
+  rp__session_unref(s);
 }
 
 static void *helper_main(void *arg)
@@ -268,6 +385,8 @@ static void *helper_main(void *arg)
       rp__guard_spent(a->s);
       async_free(a);
       slow_end(h);
+    } else if (a->drains) {
+      lane_drain(a);
     } else {
       judge_again(a);
     }
@@ -277,13 +396,37 @@ static void *helper_main(void *arg)
   return NULL;
 }
 
+/* Behind those that are prepared again, as it is: it is checked, and the helper does the rest. */
+static int wait_behind(struct rp__async *a, rp_error *err)
+{
+  rp_session *s = a->s;
+  int rc = rp__batch_check(s, a->given, a->n, &a->options, err);
+  if (rc) return rc;
+  a->batch = (struct rp__batch){.s = s, .judged = -1};
+  slow_begin(a);
+  pthread_mutex_lock(&s->dirty_lock);
+  a->ticket = atomic_fetch_add(&s->lane.ticket, 1);
+  rc = lane_push(&s->lane, a);
+  if (!rc) {
+    atomic_store(&s->lane.busy, true);
+    atomic_store(&s->lane.refused, true);
+  }
+  pthread_mutex_unlock(&s->dirty_lock);
+  if (!rc) {
+    lane_look(s);
+    return 0;
+  }
+  slow_end(&s->e->helper);
+  return rp__fail(err, rc, "too many events are waiting to be stored");
+}
+
 /* Into the queue, or behind what must be stored first. */
 static int submit(struct rp__async *a)
 {
   rp_session *s = a->s;
   int rc;
-  if (!judged(a) && !atomic_load_explicit(&s->lane.busy, memory_order_acquire))
-    return rp__commit_post(&s->e->queue, &a->commit);
+  a->ticket = atomic_fetch_add(&s->lane.ticket, 1);
+  if (!judged(a) && !atomic_load_explicit(&s->lane.busy, memory_order_acquire)) return post(a);
   slow_begin(a);
   pthread_mutex_lock(&s->dirty_lock);
   if (atomic_load(&s->lane.busy)) {
@@ -291,7 +434,7 @@ static int submit(struct rp__async *a)
   } else {
     bool leads = a->leads = judged(a);
     if (leads) atomic_store(&s->lane.busy, true);
-    rc = rp__commit_post(&s->e->queue, &a->commit);
+    rc = post(a);
     if (rc && leads) atomic_store(&s->lane.busy, false);
   }
   pthread_mutex_unlock(&s->dirty_lock);
@@ -346,9 +489,7 @@ static struct rp__async *async_new(rp_session *s, const rp_event *ev, size_t n, 
   a->options = *o;
   a->options.client_id = keep(&at, o->client_id, client);
   a->commit.bytes = bytes;
-  pthread_mutex_lock(&s->e->lock);
-  a->s = rp__session_ref(s);
-  pthread_mutex_unlock(&s->e->lock);
+  a->s = hold(s);
   return a;
 }
 
@@ -365,6 +506,24 @@ static int check_sizes(rp_session *s, const rp_event *ev, size_t n, rp_error *er
   return rc;
 }
 
+/* Prepared and sent off in one go, so that those of one handle are stored in the order in which they came. */
+static int send_off(struct rp__async *a, rp_error *err)
+{
+  struct rp__lane *l = &a->s->lane;
+  int rc = RP__PREPARE_LATER;
+  pthread_mutex_lock(&l->order);
+  if (!atomic_load(&l->refused)) rc = prepare(a, RP_PREPARE_ORDER, err);
+  if (!rc) {
+    rc = submit(a);
+    if (rc) rp__fail(err, rc, rc == RP_E_LIMIT ? "too many events are waiting to be stored" : "out of memory");
+    if (rc) rp__batch_done(&a->batch, false);
+  } else if (rc == RP__PREPARE_LATER) {
+    rc = wait_behind(a, err);
+  }
+  pthread_mutex_unlock(&l->order);
+  return rc;
+}
+
 int rp_append_many_async(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_append_fn *done,
                          void *ctx, rp_error *err)
 {
@@ -376,28 +535,22 @@ int rp_append_many_async(rp_session *s, const rp_event *ev, size_t n, const rp_a
   if (!a) return rp__fail_nomem(err);
   a->done = done;
   a->ctx = ctx;
-  rc = prepare(a, err);
+  hold(s); /* a may be gone before the lock on its order is given back */
+  rc = send_off(a, err);
   if (rc) {
     rp__journal_settle(s, ev, n, NULL, rc);
     async_free(a);
-    return rc;
   }
-  rc = submit(a);
-  if (!rc) return 0;
-  rp__batch_done(&a->batch, false);
-  async_free(a);
-  return rp__fail(err, rc, rc == RP_E_LIMIT ? "too many events are waiting to be stored" : "out of memory");
+  rp__session_unref(s);
+  return rc;
 }
 
 int rp_append_check(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_error *err)
 {
   static const rp_append_options defaults = {.expect = -1};
-  struct rp__batch b;
   int rc = rp__session_check(s, err);
   if (!rc) rc = check_sizes(s, ev, n, err);
-  if (!rc) rc = rp__batch_prepare(&b, s, ev, n, o ? o : &defaults, false, err);
-  if (!rc) rp__batch_done(&b, false);
-  return rc;
+  return rc ? rc : rp__batch_check(s, ev, n, o ? o : &defaults, err);
 }
 
 int rp_append_async(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_append_fn *done, void *ctx,

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Appends that nobody waits for. Most go straight into the commit queue. One that was judged by the session's pins may
- * have to be judged again when others changed them meanwhile: until it is through, what follows on the same handle
- * waits behind it in the handle's lane, so that everything is stored and acknowledged in order. Judging reads the
- * store, which the thread that commits must not wait for: a helper does it, made when it is first needed.
+ * Appends that nobody waits for. Most go straight into the commit queue. An append that was judged by the session's
+ * pins may have to be judged again when others changed them meanwhile: until it is through, what follows on the same
+ * handle waits behind it in the handle's lane, so that everything is stored and acknowledged in order. Preparing an
+ * append again reads the store, which the thread that commits must not wait for: a helper does it, made when it is
+ * first needed.
+ *
+ * Chunks of a stream do not wait for each other. When another process speaks in between, the store refuses the first
+ * and all that were prepared behind it. They gather in the lane, in the order in which they came, and what comes
+ * meanwhile waits behind them unprepared; when none is on its way any more, the helper prepares each and sends it off.
  */
 #ifndef RP_ENGINE_ASYNC_H
 #define RP_ENGINE_ASYNC_H
@@ -19,9 +24,14 @@ struct rp__async;
 
 /* Of a session handle, under its dirty_lock. */
 struct rp__lane {
-  atomic_bool busy; /* a judged append is on its way; also read without the lock, by whoever might have set it */
+  pthread_mutex_t order; /* held while one is prepared and sent off, and while all that were refused are */
+  atomic_bool busy;      /* what comes has to wait; also read without the lock, by whoever might have set it */
+  atomic_bool refused;   /* because what was refused has to be prepared again */
+  bool draining;         /* which the helper does now */
+  atomic_int away;       /* appends in the commit queue */
   struct rp__async *head, *tail;
   size_t count, bytes;
+  atomic_ullong ticket; /* of the next append */
 };
 
 struct rp__helper {

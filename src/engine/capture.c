@@ -46,23 +46,26 @@ void rp__topic_key(const struct rp__key *key, unsigned char ret[32])
 /* ---- making ---- */
 
 /* The parts of the state that a record is made of. */
-static int state_for_record(rp_session *s, struct rp__buf *out, rp_error *err)
+static void write_parts(rp_session *s, const struct rp__fold *f, struct rp__jw *w)
 {
   static const char *const parts[] = {"pins", "tasks", "projects", "topics", "learnings", "confidence_updates",
                                       "sops", NULL};
+  rp__jw_object(w);
+  rp__fold_show_some(f, parts, rp__engine_now(s->e), w);
+  rp__jw_key(w, RP_RECORD_DROPPED);
+  rp__pins_dropped(f, w);
+  rp__jw_end_object(w);
+}
+
+static int state_for_record(rp_session *s, const struct rp__last_words *words, struct rp__buf *out, rp_error *err)
+{
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
-  struct rp__fold *f = NULL;
+  struct rp__fold *kept = NULL, *own RP_AUTOFOLD = NULL;
   struct rp__jw w = RP_JW(out);
   pthread_mutex_lock(&s->lock);
-  int rc = rp__state_use(s, &f, &warnings, err);
-  if (!rc) {
-    rp__jw_object(&w);
-    rp__fold_show_some(f, parts, rp__engine_now(s->e), &w);
-    rp__jw_key(&w, RP_RECORD_DROPPED);
-    rp__pins_dropped(f, &w);
-    rp__jw_end_object(&w);
-  }
-  if (f) rp__state_release(s, f);
+  int rc = rp__last_words_state(s, words, &kept, &own, &warnings, err);
+  if (!rc) write_parts(s, own ? own : kept, &w);
+  if (kept) rp__state_release(s, kept);
   if (warnings.n) rp__state_drop(s); /* whoever loads it next tells of the damage */
   pthread_mutex_unlock(&s->lock);
   if (!rc && out->err) rc = rp__fail_nomem(err);
@@ -143,7 +146,8 @@ static int capture_audit(rp_engine *e, struct rp__capture *c, const struct rp__r
   return rp__audit_op(e, r->scope, "session_captured", &c->note, &c->ops[1], err);
 }
 
-int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, struct rp__capture *ret, rp_error *err)
+int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const struct rp__last_words *words,
+                     struct rp__capture *ret, rp_error *err)
 {
   struct rp__buf state RP_AUTOBUF = RP_BUF(CAPTURE_STATE_MAX);
   struct rp__record_parts parts RP_CLEANUP(rp__record_done) = {0};
@@ -154,7 +158,7 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, struct
   fill_row(&ret->row, &session, end_ms, rp__engine_now(s->e));
   ret->row.crash_recovered = crash_recovered;
   rp__session_row_done(&session);
-  rc = state_for_record(s, &state, err);
+  rc = state_for_record(s, words, &state, err);
   if (!rc) rc = build_parts(s, rp__json_trusted(state.p, state.n), crash_recovered, &parts, err);
   if (!rc) take_parts(&ret->row, &parts);
   if (!rc) rc = seal_parts(s, &ret->row, err);

@@ -9,6 +9,7 @@
 #define RP_ENGINE_CAPTURE_H
 
 #include "engine/audit.h"
+#include "engine/streams.h"
 
 #define RP_CAPTURE_OPS 2
 
@@ -19,8 +20,10 @@ struct rp__capture {
   size_t n; /* ops made; 0: there is nothing to store */
 };
 
-/* `end_ms`: when it ended. Fails for want of memory or a state that can't be read. */
-int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, struct rp__capture *ret, rp_error *err);
+/* `end_ms`: when it ended. `words`: what is told in the same transaction, or NULL. Fails for want of memory or a state
+ * that can't be read. */
+int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const struct rp__last_words *words,
+                     struct rp__capture *ret, rp_error *err);
 /*
  * Whether what kept the record from being made will pass: then the end waits for it, for a session that ended without
  * its record has lost what it knew. One that can't be read ends without.

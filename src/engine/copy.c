@@ -4,8 +4,8 @@
 #include "engine/capture.h"
 #include "engine/derive.h"
 #include "engine/memory.h"
-
 #include "engine/slot.h"
+#include "engine/streams.h"
 
 #define COPY_PAGE_BYTES (4 * 1024 * 1024)
 
@@ -111,12 +111,26 @@ static int write_page(struct rp__copy *c, rp_error *err)
                       .session_ref = c->s->ref,
                       .session_id = c->s->id,
                       .now_ms = c->last_at,
-                      .u.append = {.events = c->events, .n = c->n, .expect = c->written}};
+                      .u.append = {.events = c->events,
+                                   .n = c->n,
+                                   .expect = c->written,
+                                   .streams_number = c->written + (int64_t)c->n}}; /* nobody else writes to it */
   int rc = rp__engine_commit(c->s->e, &op, 1, RP_OS, err);
   c->written += (int64_t)c->n;
   c->n = 0;
   rp__buf_reset(&c->bytes);
   return rc;
+}
+
+/* Whose stream goes on with the event, or ends. */
+static void note_voice(struct rp__new_event *out, const char *kind, const char *body, size_t n)
+{
+  char speaker[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX];
+  struct rp__event ev = {.kind = rp__kind_parse(kind), .kind_name = kind, .body = rp__json_trusted(body, n)};
+  if (ev.kind != RP_KIND_MESSAGE) return;
+  if (rp__mask_spoken(&ev, speaker).type != RP_JSON_STRING && !rp__mask_closing(&ev, speaker).type) return;
+  out->voice = rp__voice(speaker);
+  out->open = rp__mask_chunk(&ev, ignored).type == RP_JSON_STRING;
 }
 
 int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *kind, const char *body, size_t n,
@@ -132,10 +146,17 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
   if (rc || c->bytes.err) return rp__fail_nomem(err);
   c->events[c->n] = (struct rp__new_event){
       .body_len = c->bytes.n - start, .at_ms = at_ms, .sealed = c->s->key != NULL, .engine = true};
+  note_voice(&c->events[c->n], kind, body, n);
   snprintf(c->kinds[c->n], RP_NAME, "%s", kind);
   c->last_at = RP_MAX(c->last_at, at_ms);
   c->n++;
   return c->n == RP_PAGE_EVENTS || c->bytes.n >= COPY_PAGE_BYTES ? write_page(c, err) : 0;
+}
+
+int rp__copy_tails(struct rp__copy *c, rp_session *from, rp_error *err)
+{
+  int rc = write_page(c, err);
+  return rc ? rc : rp__streams_copy(from, c->s, err);
 }
 
 int rp__copy_blob(struct rp__copy *c, const struct rp__blob_new *b, rp_error *err)
@@ -185,7 +206,7 @@ static void make_record(struct rp__copy *c, const struct rp__session_row *row, s
   rp_error why = {0};
   if (!rp__status_ended(row->status)) return;
   int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
-  if (rp__capture_make(c->s, end, row->crash_recovered, ret, &why)) {
+  if (rp__capture_make(c->s, end, row->crash_recovered, NULL, ret, &why)) {
     rp__log(&c->e->log, RP_LOG_WARN, "session %s has no record: %s", c->s->id, why.message);
     return;
   }

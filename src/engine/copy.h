@@ -24,6 +24,8 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
 /* Adds the next event; seq must follow. The body was checked. */
 int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *kind, const char *body, size_t n,
                    rp_error *err);
+/* The undecided ends of the last chunks, sealed anew, where `from` still has them and their key. */
+int rp__copy_tails(struct rp__copy *c, rp_session *from, rp_error *err);
 /* Adds a blob, under the id that events name it by. Its bytes were masked. */
 int rp__copy_blob(struct rp__copy *c, const struct rp__blob_new *b, rp_error *err);
 /* For events that this store has not seen before (import, not fork): the scope's words on tasks, its memories. */

@@ -38,10 +38,12 @@ static int record_text(rp_session *s, const struct rp__record_row *row, struct r
 int rp__record_made(rp_engine *e, const struct rp__session_row *session, int64_t end_ms, bool crash_recovered,
                     struct rp__capture *ret, struct rp__buf *out, rp_error *err)
 {
+  struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
   rp_session *s = NULL;
   int rc = rp__session_open(e, session, 0, &s, err);
   if (rc) return rc;
-  rc = rp__capture_make(s, end_ms, crash_recovered, ret, err);
+  if (session->tails.n) rc = rp__last_words_make(s, &words, err);
+  if (!rc) rc = rp__capture_make(s, end_ms, crash_recovered, &words, ret, err);
   if (!rc) rc = record_text(s, &ret->row, out, err);
   rp__session_unref(s);
   return rc;

@@ -125,6 +125,7 @@ static void engine_free(rp_engine *e)
     rp__key_wipe(&k->key);
     free(k);
   }
+  rp__tail_keys_done(&e->tail_keys);
   rp__forkguard_done(&e->guard);
   rp__config_free(e->config);
   rp__redactor_free(e->redactor);
@@ -139,6 +140,7 @@ static rp_engine *engine_new(const rp_options *o)
   rp_engine *e = calloc(1, sizeof *e);
   if (!e) return NULL;
   e->locks.fd = -1;
+  rp__tail_keys_init(&e->tail_keys);
   e->clock = o->clock ? *o->clock : rp__system_clock;
   e->log = (struct rp__log){o->log, o->log_ctx};
   e->short_lived = o->short_lived;

@@ -22,6 +22,7 @@
 #include "engine/document.h"
 #include "engine/keeper.h"
 #include "engine/metrics.h"
+#include "engine/tail-key.h"
 #include "facets/table.h"
 #include "redact/redact.h"
 #include "store/store.h"
@@ -70,9 +71,10 @@ struct rp_engine {
   rp_session *sessions;
   rp_session *due; /* whose checkpoint is due, each with a reference */
   struct rp__scope_key *keys;
-  int folds;              /* kept by sessions */
-  struct rp__slot *slots; /* bytes of <db>.runs that this engine holds */
-  int64_t last_slot;      /* of a store without a lock file */
+  struct rp__tail_keys tail_keys; /* its own lock */
+  int folds;                      /* kept by sessions */
+  struct rp__slot *slots;         /* bytes of <db>.runs that this engine holds */
+  int64_t last_slot;              /* of a store without a lock file */
 
   atomic_ullong tokens_seen[RP_TOKENS_SEEN]; /* see token.c */
 
@@ -108,6 +110,9 @@ struct rp_session {
 
   pthread_mutex_t speech_lock; /* taken before the store is asked, never inside s->lock */
   struct rp__speech *speech;
+  bool streams_known; /* when the handle was opened: none was open, and they had this number */
+  int64_t streams_number;
+  atomic_int speaking; /* appends on their way that change the streams */
 
   atomic_llong next_heartbeat, next_save; /* on the engine's throttling clock */
   atomic_int checkpoint_due;              /* enum rp__due */

@@ -15,6 +15,7 @@
 #include <sodium.h>
 
 #include "engine/blob.h"
+#include "engine/streams.h"
 #include "engine/transfer.h"
 
 #define FLUSH_AT 65536
@@ -225,12 +226,27 @@ static int write_end(struct sink *k)
   return sink_flush(k, false);
 }
 
+/* What streams hold is exported as it would be told if the session ended here, at the row's last event. */
+static int words_before(rp_session *s, struct rp__last_words *ret, struct rp__session_row *row, rp_error *err)
+{
+  int rc = 0;
+  for (int i = 0; !rc && row->tails.n && i < RP_LAST_WORDS_TRIES; i++) {
+    rp__last_words_done(ret);
+    rc = rp__last_words_make(s, ret, err);
+    if (rc || ret->heard_number == row->tails.number) break;
+    rp__session_row_done(row); /* somebody spoke in between */
+    rc = rp__session_row(s, row, err);
+  }
+  return rc;
+}
+
 int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *progress, void *pctx, rp_error *err)
 {
   int rc = rp__session_check(s, err);
   if (rc) return rc;
   rp_error own;
   struct rp__session_row row = {0};
+  struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
   struct sink k = {.s = s,
                    .write = write,
                    .ctx = ctx,
@@ -240,15 +256,21 @@ int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *prog
                    .err = err ? err : &own};
   rc = rp__session_row(s, &row, err);
   if (rc) return rc;
-  k.total = row.last_seq;
-  rc = rp__blobs_list(s, &k.blobs, k.err); /* those of all events up to there are stored by now */
+  rc = words_before(s, &words, &row, k.err);
+  k.total = row.last_seq + (int64_t)words.n;
+  if (!rc) rc = rp__blobs_list(s, &k.blobs, k.err); /* those of all events up to there are stored by now */
   crypto_generichash_init(&k.hash, NULL, 0, 32);
   write_header(&k, &row);
   rp__session_row_done(&row);
   if (!rc) rc = write_runs(&k);
   if (!rc && k.blobs.n) rc = s->e->store->ops->blob_list(s->e->store, s->ref, NULL, on_blob, &k, k.err);
-  if (!rc && k.total) rc = rp__journal_read(s, 0, 0, on_event, &k, k.err);
+  if (!rc && k.total) rc = rp__journal_read(s, 0, k.total - (int64_t)words.n, on_event, &k, k.err);
   if (rc == RP__TRANSFER_END) rc = 0;
+  for (size_t i = 0; !rc && i < words.n; i++) {
+    struct rp__event ev = {.seq = k.events + 1, .at_ms = words.at_ms, .kind_name = words.events[i].kind};
+    ev.body = rp__json_trusted(words.plain[i].p, words.plain[i].n);
+    rc = on_event(&k, &ev);
+  }
   if (!rc) rc = write_end(&k);
   rp__buf_done(&k.out);
   rp__blob_ids_done(&k.blobs);

@@ -4,7 +4,7 @@
 #ifndef RP_ENGINE_FOREIGN_H
 #define RP_ENGINE_FOREIGN_H
 
-#include "engine/engine.h"
+#include "engine/streams.h"
 #include "format/format.h"
 
 /* A session as an exporter sees it: its state (the named facets, ended by NULL, or all) and its journal. */
@@ -12,6 +12,8 @@ struct rp__gift {
   struct rp__giver giver;
   struct rp__buf state;
   rp_session *s;
+  int64_t last;                /* event of the journal */
+  struct rp__last_words words; /* what streams hold, told as if the session ended now */
 };
 /* An ended session is shown as it was at its end, an open one as it is now. Takes s->lock. */
 int rp__gift_open(struct rp__gift *g, rp_session *s, const char *const *facets, rp_error *err);

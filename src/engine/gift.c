@@ -65,6 +65,12 @@ static int give_events(void *ctx, rp__given_fn *fn, void *fn_ctx, rp_error *err)
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   if (!rc && t.n) find_stretches(&t);
   if (!rc && t.last) rc = rp__journal_read(g->s, 0, 0, t.n ? on_event : fn, t.n ? (void *)&t : fn_ctx, err);
+  for (size_t i = 0; !rc && i < g->words.n; i++) {
+    struct rp__event ev = {.seq = g->last + (int64_t)i + 1, .at_ms = g->words.at_ms, .kind = RP_KIND_MESSAGE};
+    ev.kind_name = g->words.events[i].kind;
+    ev.body = rp__json_trusted(g->words.plain[i].p, g->words.plain[i].n);
+    rc = fn(fn_ctx, &ev);
+  }
   free(t.p);
   return rc;
 }
@@ -97,11 +103,12 @@ static int find_facts(struct rp__gift *g, const struct rp__session_row *row, rp_
 static int show(struct rp__gift *g, const struct rp__session_row *row, const char *const *facets, rp_error *err)
 {
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
-  struct rp__fold *f = NULL;
+  struct rp__fold *kept = NULL, *own RP_AUTOFOLD = NULL;
   struct rp__jw w = RP_JW(&g->state);
   pthread_mutex_lock(&g->s->lock);
-  int rc = rp__state_use(g->s, &f, &warnings, err);
+  int rc = rp__last_words_state(g->s, &g->words, &kept, &own, &warnings, err);
   if (!rc) {
+    const struct rp__fold *f = own ? own : kept;
     /* What has ended ages no more: its feelings are those of its last moment. */
     if (rp__status_ended(row->status) && rp__fold_seq(f) > 0)
       g->giver.now_ms = rp__fold_at_ms(f);
@@ -113,7 +120,7 @@ static int show(struct rp__gift *g, const struct rp__session_row *row, const cha
     rp__fold_show_some(f, facets, g->giver.now_ms, &w);
     rp__jw_end_object(&w);
   }
-  if (f) rp__state_release(g->s, f);
+  if (kept) rp__state_release(g->s, kept);
   pthread_mutex_unlock(&g->s->lock);
   if (!rc && g->state.err) rc = rp__fail_nomem(err);
   return rc;
@@ -125,7 +132,9 @@ int rp__gift_open(struct rp__gift *g, rp_session *s, const char *const *facets, 
   *g = (struct rp__gift){.s = s, .state = RP_BUF(RP_STATE_MAX)};
   int rc = rp__session_row(s, &row, err);
   if (rc) return rc;
-  rc = show(g, &row, facets, err);
+  g->last = row.last_seq;
+  if (row.tails.n) rc = rp__last_words_make(s, &g->words, err);
+  if (!rc) rc = show(g, &row, facets, err);
   if (!rc) rc = find_facts(g, &row, err);
   g->giver.clean = rp__status_ended(row.status) && !row.crash_recovered;
   rp__session_row_done(&row);
@@ -143,4 +152,5 @@ int rp__gift_open(struct rp__gift *g, rp_session *s, const char *const *facets, 
 void rp__gift_done(struct rp__gift *g)
 {
   rp__buf_done(&g->state);
+  rp__last_words_done(&g->words);
 }

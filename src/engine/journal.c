@@ -39,102 +39,137 @@ static int batch_init(struct rp__batch *b, rp_session *s, const rp_event *ev, si
 {
   size_t derived = 0;
   for (size_t i = 0; i < n; i++) derived += ev[i].kind && rp__derives(rp__kind_parse(ev[i].kind));
-  *b = (struct rp__batch){.s = s, .given = ev, .n = n, .judged = -1};
-  b->events = n > 1 ? calloc(n, sizeof *b->events + sizeof *b->spoken) : &b->one.event;
-  b->spoken = n > 1 && b->events ? (struct rp__spoken *)(void *)(b->events + n) : &b->one.spoken; /* in one piece */
+  *b = (struct rp__batch){.s = s, .given = ev, .n = n, .cap = n, .judged = -1};
+  b->checked = n > 1 ? calloc(n, sizeof *b->checked) : &b->one.checked;
+  b->events = n > 1 ? calloc(n, sizeof *b->events) : &b->one.event;
+  b->prepared = n > 1 ? calloc(n, sizeof *b->prepared) : &b->one.prepared;
   b->ops = derived ? calloc(1 + derived, sizeof *b->ops) : &b->one.op;
   b->derived = derived ? calloc(derived, sizeof *b->derived) : NULL;
-  if (b->events && b->ops && (b->derived || !derived)) return 0;
-  if (!b->events) b->n = 0;
+  if (b->checked && b->events && b->prepared && b->ops && (b->derived || !derived)) return 0;
   rp__batch_done(b, false);
   return rp__fail_nomem(err);
 }
 
+bool rp__batch_room(struct rp__batch *b)
+{
+  if (b->n_events < b->cap) return true;
+  size_t cap = b->cap + RP_TAILS_MAX;
+  bool own = b->events != &b->one.event;
+  struct rp__new_event *events = reallocarray(own ? b->events : NULL, cap, sizeof *events);
+  if (events && !own) memcpy(events, b->events, b->n_events * sizeof *events);
+  if (events) b->events = events;
+  own = b->prepared != &b->one.prepared;
+  struct rp__prepared *prepared = reallocarray(own ? b->prepared : NULL, cap, sizeof *prepared);
+  if (prepared && !own) memcpy(prepared, b->prepared, b->n_events * sizeof *prepared);
+  if (prepared) b->prepared = prepared;
+  if (!events || !prepared) return false;
+  memset(prepared + b->n_events, 0, (cap - b->n_events) * sizeof *prepared);
+  b->cap = cap;
+  return true;
+}
+
 void rp__batch_done(struct rp__batch *b, bool stored)
 {
-  /* Backwards, for each goes back to what was before it. */
-  for (size_t i = b->spoken ? b->n : 0; i-- > 0;) {
-    rp__speech_settle(b->s, &b->spoken[i].undo, stored);
-    rp__buf_done(&b->spoken[i].masked);
+  if (b->speaks && !stored) rp__speech_forget(b->s);
+  rp__batch_drop(b);
+}
+
+void rp__batch_drop(struct rp__batch *b)
+{
+  for (size_t i = 0; b->prepared && i < b->cap; i++) {
+    rp__buf_done(&b->prepared[i].masked);
+    rp__buf_done(&b->prepared[i].tail);
   }
   for (size_t i = 0; i < b->n_derived; i++) rp__derived_done(&b->derived[i]);
   rp__buf_done(&b->sealed);
+  if (b->checked != &b->one.checked) free(b->checked);
   if (b->events != &b->one.event) free(b->events);
+  if (b->prepared != &b->one.prepared) free(b->prepared);
   if (b->ops != &b->one.op) free(b->ops);
   free(b->derived);
+  if (b->key == &b->own_key) rp__key_wipe(&b->own_key);
+  if (b->speaks) atomic_fetch_sub(&b->s->speaking, 1);
 }
 
-static int add_derived(struct rp__batch *b, const struct rp__event *ev, size_t i, rp_error *err)
+bool rp__batch_again(const struct rp__batch *b, const rp_append_options *o, int rc)
+{
+  const struct rp__op *op = &b->ops[0];
+  if (rc != RP_E_SEQ_CONFLICT) return false;
+  return op->ret.unheard || op->ret.other_key || (b->judged >= 0 && o->expect < 0);
+}
+
+int rp__batch_renew(const struct rp__batch *b, rp_error *err)
+{
+  const struct rp__op *op = &b->ops[0];
+  if (b->heard) rp__speech_forget(b->s);
+  return op->ret.other_key ? rp__tail_key_again(b->s->e, err) : 0;
+}
+
+static int add_derived(struct rp__batch *b, const struct rp__event *ev, rp_error *err)
 {
   bool any = false;
   struct rp__derived *d = &b->derived[b->n_derived++];
-  int rc = rp__derive(b->s, ev, 0, i, d, &b->ops[1 + b->n_after], &any, err);
+  int rc = rp__derive(b->s, ev, 0, b->n_events - 1, d, &b->ops[1 + b->n_after], &any, err);
   if (!rc && any) b->n_after++;
   return rc;
 }
 
-/* From outside: checked, judged, masked. */
-static int admit(struct rp__batch *b, size_t i, struct rp__event *ev, rp_error *err)
-{
-  struct rp__spoken *sp = &b->spoken[i];
-  struct rp__str body;
-  int64_t judged = -1;
-  int rc = rp__guard(b->s, ev, &judged, err);
-  if (rc) return rc;
-  if (judged >= 0) b->judged = judged;
-  sp->masked = RP_BUF(2 * b->s->max_body + 65536);
-  rc = rp__speech_mask(b->s, ev, &sp->masked, &body, &sp->undo);
-  if (rc) return rp__fail(err, rc, "the event can't be masked");
-  if (body.p != ev->body.p) ev->body = rp__json_trusted(body.p, body.n);
-  b->events[i].body = body.p;
-  b->events[i].body_len = body.n;
-  return 0;
-}
-
-static int check_one(const struct rp__batch *b, const rp_event *given, size_t n, const rp_append_options *o,
-                     struct rp__event *ret, rp_error *err)
-{
-  const char *kind = given->kind ? given->kind : "", *body = given->body ? given->body : "";
-  if (o->runtime && strcmp(kind, "runtime") == 0) return rp__event_check_runtime(body, n, b->s->max_body, ret, err);
-  return rp__event_check(kind, body, n, b->s->max_body, ret, err);
-}
-
-static int prepare_one(struct rp__batch *b, size_t i, const rp_append_options *o, bool trusted, rp_error *err)
+/* From outside: checked and judged. What the engine made needs neither. */
+static int check_one(struct rp__batch *b, size_t i, const rp_append_options *o, bool trusted, rp_error *err)
 {
   const rp_event *given = &b->given[i];
+  struct rp__event *ev = &b->checked[i];
+  const char *kind = given->kind ? given->kind : "", *body = given->body ? given->body : "";
   size_t n = given->body_len || !given->body ? given->body_len : strlen(given->body);
-  struct rp__event ev = {0};
-  if (!trusted) {
-    int rc = check_one(b, given, n, o, &ev, err);
-    if (rc) return rc;
+  int64_t judged = -1;
+  int rc = 0;
+  if (trusted) {
+    *ev = (struct rp__event){.kind = rp__kind_parse(kind), .kind_name = kind, .body = rp__json_trusted(body, n)};
   } else {
-    ev = (struct rp__event){.kind = rp__kind_parse(given->kind), .kind_name = given->kind};
-    ev.body = rp__json_trusted(given->body, n);
+    bool runtime = o->runtime && strcmp(kind, "runtime") == 0;
+    rc = runtime ? rp__event_check_runtime(body, n, b->s->max_body, ev, err)
+                 : rp__event_check(kind, body, n, b->s->max_body, ev, err);
+    if (!rc) rc = rp__guard(b->s, ev, &judged, err);
   }
-  ev.at_ms = given->at_ms ? given->at_ms : rp__engine_now(b->s->e);
-  b->events[i] = (struct rp__new_event){
-      .kind = given->kind,
-      .body = given->body,
-      .body_len = n,
-      .at_ms = ev.at_ms,
-      .sealed = b->s->key != NULL,
-      .engine = false, /* what people cause is activity, also a restore */
-  };
-  int rc = trusted ? 0 : admit(b, i, &ev, err);
-  return !rc && rp__derives(ev.kind) ? add_derived(b, &ev, i, err) : rc;
+  ev->at_ms = given->at_ms ? given->at_ms : rp__engine_now(b->s->e);
+  if (judged >= 0) b->judged = judged;
+  if (!rc && i > 0 && given->idempotency_key)
+    rc = rp__fail_field(err, RP_E_USAGE, "idempotency_key", "the key of a batch belongs to its first event");
+  if (rc && b->n > 1) rp__wrap(err, "event %zu of %zu", i + 1, b->n);
+  return rc;
+}
+
+/* Masked, and with what follows from it. */
+static int prepare_one(struct rp__batch *b, size_t i, bool trusted, rp_error *err)
+{
+  struct rp__event *ev = &b->checked[i];
+  int rc = 0;
+  if (trusted)
+    b->events[b->n_events++] = (struct rp__new_event){.body = ev->body.p, .body_len = ev->body.n};
+  else
+    rc = rp__speech_take(b, ev, err);
+  if (rc) return rc;
+  if (i == 0) b->first_given = b->n_events - 1;
+  struct rp__new_event *out = &b->events[b->n_events - 1];
+  out->kind = b->given[i].kind;
+  out->at_ms = ev->at_ms;
+  out->sealed = b->s->key != NULL;
+  if (!rp__derives(ev->kind)) return 0;
+  if (out->body != ev->body.p) ev->body = rp__json_trusted(out->body, out->body_len);
+  return add_derived(b, ev, err);
 }
 
 /* Seals all bodies into one buffer. It may move while it grows, so the pointers are set at the end. */
 static int seal_all(struct rp__batch *b, rp_error *err)
 {
   size_t at = 0;
-  b->sealed = RP_BUF((2 * b->s->max_body + 65536 + RP_SEAL_OVERHEAD) * b->n);
-  for (size_t i = 0; i < b->n; i++) {
+  b->sealed = RP_BUF((2 * b->s->max_body + 65536 + RP_SEAL_OVERHEAD) * b->n_events);
+  for (size_t i = 0; i < b->n_events; i++) {
     struct rp__str ignored;
     int rc = rp__journal_seal(b->s, b->events[i].body, b->events[i].body_len, &b->sealed, &ignored);
     if (rc) return rp__fail(err, rc, "the event can't be sealed");
   }
-  for (size_t i = 0; i < b->n; i++) {
+  for (size_t i = 0; i < b->n_events; i++) {
     b->events[i].body = b->sealed.p + at;
     b->events[i].body_len += RP_SEAL_OVERHEAD;
     at += b->events[i].body_len;
@@ -142,16 +177,21 @@ static int seal_all(struct rp__batch *b, rp_error *err)
   return 0;
 }
 
-static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *err)
+static int check_options(const rp_event *first, const rp_append_options *o, rp_error *err)
 {
-  rp_session *s = b->s;
-  const rp_event *first = b->given;
   int rc = check_key(first->idempotency_key, err);
   if (!rc && o->client_id && !rp__name_ok(o->client_id))
     rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", o->client_id);
   if (!rc && o->client_id && o->client_seq < 1)
     rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
-  if (rc) return rc;
+  return rc;
+}
+
+static void append_op(struct rp__batch *b, const rp_append_options *o)
+{
+  rp_session *s = b->s;
+  bool tails = false;
+  for (size_t i = 0; i < b->n_events; i++) tails |= b->events[i].tail != NULL;
   b->ops[0] = (struct rp__op){
       .type = RP_OP_APPEND,
       .session_ref = s->ref,
@@ -159,17 +199,23 @@ static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *
       .now_ms = rp__engine_now(s->e),
       .epoch = o->epoch ? o->epoch : s->epoch,
       .u.append = {.events = b->events,
-                   .n = b->n,
+                   .n = b->n_events,
+                   .given = b->n,
+                   .first_given = b->first_given,
                    .expect = o->expect,
                    .judged = b->judged + 1,
-                   .idempotency_key = first->idempotency_key,
+                   .heard = b->heard,
+                   .heard_number = b->heard_number,
+                   .streams_number = b->streams_number,
+                   .tail_key = tails && b->key == &b->own_key ? b->own_key.id : NULL,
+                   .idempotency_key = b->given[0].idempotency_key,
                    .client_id = o->client_id,
                    .client_seq = o->client_seq},
   };
-  return 0;
 }
 
-int rp__batch_prepare(struct rp__batch *b, rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o,
+/* The checks of a batch, which leave nothing behind but what they found. */
+static int batch_look(struct rp__batch *b, rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o,
                       bool trusted, rp_error *err)
 {
   if (s->trashed && !trusted) {
@@ -179,15 +225,38 @@ int rp__batch_prepare(struct rp__batch *b, rp_session *s, const rp_event *ev, si
   }
   int rc = batch_init(b, s, ev, n, err);
   if (rc) return rc;
+  for (size_t i = 0; !rc && i < n; i++) rc = check_one(b, i, o, trusted, err);
+  if (!rc) rc = check_options(ev, o, err);
+  if (rc) rp__batch_done(b, false);
+  return rc;
+}
+
+int rp__batch_check(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, rp_error *err)
+{
+  struct rp__batch b;
+  int rc = batch_look(&b, s, ev, n, o, false, err);
+  if (!rc) rp__batch_done(&b, false);
+  return rc;
+}
+
+int rp__batch_prepare(struct rp__batch *b, rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o,
+                      enum rp__prepare how, rp_error *err)
+{
+  bool trusted = how == RP_PREPARE_OWN;
+  int rc = batch_look(b, s, ev, n, o, trusted, err);
+  if (rc) return rc;
+  b->in_order = how == RP_PREPARE_ORDER;
+  if (!trusted) rc = rp__speech_begin(b, err);
   for (size_t i = 0; !rc && i < n; i++) {
-    rc = prepare_one(b, i, o, trusted, err);
-    if (!rc && i > 0 && ev[i].idempotency_key)
-      rc = rp__fail_field(err, RP_E_USAGE, "idempotency_key", "the key of a batch belongs to its first event");
+    rc = prepare_one(b, i, trusted, err);
     if (rc && n > 1) rp__wrap(err, "event %zu of %zu", i + 1, n);
   }
+  rp__speech_end(b, !rc);
   if (!rc && s->key) rc = seal_all(b, err);
-  if (!rc) rc = append_op(b, o, err);
-  if (rc) rp__batch_done(b, false);
+  if (rc)
+    rp__batch_done(b, false);
+  else
+    append_op(b, o);
   return rc;
 }
 
@@ -230,18 +299,18 @@ rp_durability rp__journal_durability(const rp_session *s, const rp_append_option
   return o->durability ? o->durability : s->durability;
 }
 
-/* One attempt. *ret_again: the state that it was judged by is not the newest any more. */
+/* One attempt. *ret_again: others changed what it was prepared on. */
 static int append_once(rp_session *s, const rp_event *ev, size_t n, const rp_append_options *o, bool trusted,
                        rp_ack *ret, bool *ret_again, rp_error *err)
 {
   struct rp__batch b;
   rp_durability d = rp__journal_durability(s, o) == RP_MEMORY ? RP_OS : rp__journal_durability(s, o);
   *ret_again = false;
-  int rc = rp__batch_prepare(&b, s, ev, n, o, trusted, err);
+  int rc = rp__batch_prepare(&b, s, ev, n, o, trusted ? RP_PREPARE_OWN : RP_PREPARE_GIVEN, err);
   if (rc) return rp__journal_settle(s, ev, n, NULL, rc);
   rc = rp__engine_commit(s->e, b.ops, 1 + b.n_after, d, err);
   const struct rp__op *op = &b.ops[0];
-  *ret_again = rc == RP_E_SEQ_CONFLICT && b.judged >= 0 && o->expect < 0;
+  *ret_again = rp__batch_again(&b, o, rc) && !rp__batch_renew(&b, err);
   if (!rc && ret)
     *ret = (rp_ack){.first_seq = op->ret.first_seq, .seq = op->ret.seq, .durability = d, .repeated = op->ret.repeated};
   rc = rp__journal_settle(s, ev, n, op, rc);
@@ -254,7 +323,8 @@ int rp__journal_append(rp_session *s, const rp_event *ev, size_t n, const rp_app
 {
   bool again = true;
   int rc = 0;
-  for (int i = 0; again && i < RP_JUDGED_TRIES; i++) rc = append_once(s, ev, n, o, trusted, ret, &again, err);
+  if (!trusted && atomic_load(&s->lane.busy)) rp_flush(s->e, NULL); /* what was given before comes first */
+  for (int i = 0; again && i < RP_PREPARE_TRIES; i++) rc = append_once(s, ev, n, o, trusted, ret, &again, err);
   if (again) return rp__fail(err, RP_E_BUSY, "others keep writing to session %s", s->id);
   bool spent = false;
   for (size_t i = 0; !rc && i < n; i++) spent |= strcmp(ev[i].kind, "usage") == 0;

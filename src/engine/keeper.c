@@ -191,10 +191,12 @@ int rp__keeper_prune(rp_engine *e, rp_error *err)
   return rc;
 }
 
+/* Idempotency keys that are old, and the key of tails when its day is over. */
 static int tend_keys(rp_engine *e, bool tick, rp_error *err)
 {
   (void)tick;
-  return rp__keeper_prune(e, err);
+  int rc = rp__tail_keys_used(e) ? rp__tail_key_ready(e, true, err) : 0;
+  return rc ? rc : rp__keeper_prune(e, err);
 }
 
 static int sweep_abandoned(rp_engine *e, bool tick, rp_error *err)

@@ -70,11 +70,12 @@ static bool living(const rp_engine *e, struct rp__beats *ret)
  */
 static int end_run(rp_engine *e, const struct rp__run_row *run, const struct rp__session_row *row,
                    const struct rp__evidence *v, const struct rp__verdict *verdict, const struct rp__capture *record,
-                   rp_error *err)
+                   const struct rp__last_words *words, rp_error *err)
 {
   bool closes = !row->key[0] && !rp__status_ended(row->status);
   struct rp__op base = {.session_ref = row->ref, .session_id = row->id, .now_ms = v->now_ms, .epoch = run->epoch};
-  struct rp__op ops[2 + RP_CAPTURE_OPS] = {base, base};
+  struct rp__op ops[3 + RP_CAPTURE_OPS] = {base, base, base};
+  size_t n = 2;
   ops[0].type = RP_OP_RUN_END;
   ops[0].u.run_end.run_ref = run->ref;
   ops[0].u.run_end.ended_at = RP_MIN(v->heartbeat_ms, v->now_ms);
@@ -86,7 +87,8 @@ static int end_run(rp_engine *e, const struct rp__run_row *run, const struct rp_
   ops[1].u.session_set.crash_recovered = true;
   ops[1].u.session_set.move = RP_MOVE_CLOSE;
   ops[1].u.session_set.ended_at = RP_MIN(v->heartbeat_ms, v->now_ms);
-  return rp__engine_commit(e, ops, 2 + rp__capture_ops(record, ops + 2), RP_OS, err);
+  if (words->n) rp__last_words_append(words, 0, &ops[n++]);
+  return rp__engine_commit(e, ops, n + rp__capture_ops(record, ops + n), RP_OS, err);
 }
 
 /*
@@ -94,12 +96,13 @@ static int end_run(rp_engine *e, const struct rp__run_row *run, const struct rp_
  * has none, and its run ends all the same. *ret_s, to be unref'd, is NULL when there is nothing to capture.
  */
 static int capture_dead(rp_engine *e, const struct rp__session_row *row, int64_t end_ms, struct rp__capture *ret,
-                        rp_session **ret_s, rp_error *err)
+                        struct rp__last_words *ret_words, rp_session **ret_s, rp_error *err)
 {
   rp_error why = {0};
   if (rp__status_ended(row->status)) return 0;
   int rc = rp__session_open(e, row, 0, ret_s, &why);
-  if (!rc) rc = rp__capture_make(*ret_s, end_ms, true, ret, &why);
+  if (!rc && row->tails.n) rc = rp__last_words_make(*ret_s, ret_words, &why);
+  if (!rc) rc = rp__capture_make(*ret_s, end_ms, true, ret_words, ret, &why);
   if (rp__capture_passes(rc)) {
     if (err) *err = why;
     return rc;
@@ -118,13 +121,15 @@ static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovere
   rp__run_judge(e, run, row.last_activity_at, &evidence, &verdict);
   if (!verdict.alive) {
     struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
+    struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
     rp_session *s = NULL;
-    rc = capture_dead(e, &row, RP_MIN(evidence.heartbeat_ms, evidence.now_ms), &record, &s, err);
-    if (!rc) rc = end_run(e, run, &row, &evidence, &verdict, &record, err);
+    rc = capture_dead(e, &row, RP_MIN(evidence.heartbeat_ms, evidence.now_ms), &record, &words, &s, err);
+    if (!rc) rc = end_run(e, run, &row, &evidence, &verdict, &record, &words, err);
     if (!rc) fn(ctx, run, &verdict, s);
     if (!rc && s) rp__capture_mirror(s, &record);
     if (s) rp__session_unref(s);
-    if (rc == RP_E_ENDED || rc == RP_E_TRANSITION || rc == RP_E_FENCED) rc = 0; /* somebody else was faster */
+    /* Somebody else was faster. One who spoke meanwhile is a guest: the next start ends the run. */
+    if (rc == RP_E_ENDED || rc == RP_E_TRANSITION || rc == RP_E_FENCED || rc == RP_E_SEQ_CONFLICT) rc = 0;
   }
   rp__session_row_done(&row);
   return rc;

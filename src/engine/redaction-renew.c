@@ -81,7 +81,7 @@ static int renew_record(rp_session *s, const struct rp__session_row *row, rp_err
   struct rp__buf json RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX);
   int rc = s->e->store->ops->record_get(s->e->store, s->ref, &old, err);
   if (rc == RP_E_RECORD_NOT_FOUND) return 0;
-  if (!rc) rc = rp__capture_make(s, old.end_ms, old.crash_recovered, &c, err);
+  if (!rc) rc = rp__capture_make(s, old.end_ms, old.crash_recovered, NULL, &c, err);
   if (!rc && !old.archived) {
     rp__capture_ops(&c, ops);
     rc = rp__engine_commit(s->e, ops, 1, RP_DISK, err); /* the record alone: nothing was captured */

@@ -10,6 +10,7 @@
 #include "engine/derive.h"
 #include "engine/memory.h"
 #include "engine/speech.h"
+#include "engine/streams.h"
 
 #define PAGE 128
 #define PATTERN_MAX 65536
@@ -226,6 +227,19 @@ static void redaction_audit(const struct work *x)
   rp__audit_done(&note);
 }
 
+/* What streams hold is told first, so that it is masked with everything else. */
+static int tell_streams(rp_session *s, int64_t *ret_last, rp_error *err)
+{
+  struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
+  struct rp__op op = {.session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e)};
+  int rc = rp__last_words_make(s, &words, err);
+  if (rc || !words.n) return rc;
+  rp__last_words_append(&words, 0, &op);
+  rc = rp__engine_commit(s->e, &op, 1, RP_DISK, err);
+  if (!rc) *ret_last = op.ret.seq;
+  return rc;
+}
+
 static int redact_row(rp_engine *e, const struct rp__session_row *row, const struct rp__redactor *r, bool dry_run,
                       bool named, rp_progress_fn *progress, void *pctx, struct total *t, rp_error *err)
 {
@@ -235,12 +249,15 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   x->err = err;
   int rc = rp__session_open(e, row, 0, &x->s, err);
   if (rc) return rc;
-  rc = mask_events(x, dry_run, row->last_seq, progress, pctx, err);
+  int64_t last = row->last_seq;
+  if (!dry_run && row->tails.n) rc = tell_streams(x->s, &last, err);
+  if (!rc) rc = mask_events(x, dry_run, last, progress, pctx, err);
   changes_done(x);
   if (!rc) rc = rp__blobs_mask(x->s, r, dry_run, &x->blobs, &x->secrets, err);
   /* The one that was named also when no event is left to mask: an interrupted redaction may have come as far as that.
    */
   bool due = !dry_run && (named || x->events || x->blobs);
+  if (!rc && due) rc = rp__streams_forget(x->s, err); /* sealed, they may still say it */
   if (!rc && due) rc = rp__redaction_renew(x->s, r, row, err);
   if (!rc && due) redaction_audit(x);
   t->sessions += x->events > 0 || x->blobs > 0;

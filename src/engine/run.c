@@ -164,10 +164,10 @@ int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err)
 
 /* The end as one transaction: the run is over, the journal says so, the session is closed and has its record. */
 static int commit_end(rp_session *s, int64_t now, const char *reason, const struct rp__str *body,
-                      const struct rp__capture *record, rp_error *err)
+                      struct rp__last_words *words, const struct rp__capture *record, bool *ret_again, rp_error *err)
 {
   bool sealed = s->key != NULL;
-  struct rp__new_event ev = {
+  words->events[words->n] = (struct rp__new_event){
       .kind = "status", .body = body->p, .body_len = body->n, .at_ms = now, .sealed = sealed, .engine = true};
   struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = now, .epoch = s->epoch};
   struct rp__op ops[3 + RP_CAPTURE_OPS] = {base, base, base};
@@ -175,15 +175,14 @@ static int commit_end(rp_session *s, int64_t now, const char *reason, const stru
   ops[0].u.session_set.fields = RP_SET_MOVE;
   ops[0].u.session_set.move = RP_MOVE_CLOSE;
   ops[0].u.session_set.ended_at = now;
-  ops[1].type = RP_OP_APPEND;
-  ops[1].u.append.events = &ev;
-  ops[1].u.append.n = 1;
-  ops[1].u.append.expect = -1;
+  rp__last_words_append(words, 1, &ops[1]);
   ops[2].type = RP_OP_RUN_END;
   ops[2].u.run_end.ended_at = now;
   ops[2].u.run_end.cause = rp__cause_of_reason(reason);
   ops[2].u.run_end.reason = sealed ? NULL : reason; /* somebody's words: the sealed event has them */
-  return rp__engine_commit(s->e, ops, 3 + rp__capture_ops(record, ops + 3), RP_DISK, err);
+  int rc = rp__engine_commit(s->e, ops, 3 + rp__capture_ops(record, ops + 3), RP_DISK, err);
+  *ret_again = rc == RP_E_SEQ_CONFLICT && ops[1].ret.unheard;
+  return rc;
 }
 
 static int end_body(const char *reason, struct rp__buf *out, rp_error *err)
@@ -210,13 +209,18 @@ bool rp__session_mirror_beat(rp_session *s)
 }
 
 /* L-05: close is a final checkpoint, then closed. What is damaged must not keep the session from ending. */
-static int last_things(rp_session *s, int64_t now, struct rp__capture *record, rp_error *err)
+static void last_checkpoint(rp_session *s)
 {
   rp_error why = {0};
-  rp__speech_end(s);
   if (s->policy.on_exit && rp__checkpoint(s, "exit", NULL, &why))
     rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
-  int rc = rp__capture_make(s, now, false, record, &why);
+}
+
+static int last_record(rp_session *s, int64_t now, const struct rp__last_words *words, struct rp__capture *record,
+                       rp_error *err)
+{
+  rp_error why = {0};
+  int rc = rp__capture_make(s, now, false, words, record, &why);
   if (rp__capture_passes(rc) || rc == RP_E_IO) {
     if (err) *err = why;
     return rc;
@@ -225,10 +229,24 @@ static int last_things(rp_session *s, int64_t now, struct rp__capture *record, r
   return 0;
 }
 
+/* One attempt; *ret_again: somebody else spoke meanwhile. */
+static int end_once(rp_session *s, int64_t now, const char *reason, const struct rp__str *body, bool ended,
+                    struct rp__capture *record, bool *ret_again, rp_error *err)
+{
+  struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
+  *ret_again = false;
+  int rc = rp__last_words_make(s, &words, err);
+  if (!rc && !ended) rc = last_record(s, now, &words, record, err);
+  if (!rc) rc = commit_end(s, now, reason, body, &words, record, ret_again, err);
+  if (rc) rp__capture_done(record);
+  return rc;
+}
+
 int rp_end(rp_session *s, const char *reason, rp_error *err)
 {
   int rc = rp__session_check(s, err);
   if (rc) return rc;
+  if (atomic_load(&s->lane.busy)) rp_flush(s->e, NULL); /* appends that wait come before the end */
   if (reason && strlen(reason) > 150)
     return rp__fail_field(err, RP_E_USAGE, "reason", "a reason has at most 150 bytes");
   struct rp__session_row row = {0};
@@ -240,10 +258,13 @@ int rp_end(rp_session *s, const char *reason, rp_error *err)
   struct rp__buf masked RP_AUTOBUF = RP_BUF(4096), plain RP_AUTOBUF = RP_BUF(4096), sealed RP_AUTOBUF = RP_BUF(8192);
   struct rp__str body = {0};
   if (reason && (rc = rp__engine_mask_text(s->e, s->scope, reason, &masked, &reason))) return rp__fail_nomem(err);
-  if (!rp__status_ended(row.status)) rc = last_things(s, now, &record, err);
-  if (!rc) rc = end_body(reason, &plain, err);
+  bool ended = rp__status_ended(row.status), again = true;
+  if (!ended) last_checkpoint(s);
+  rc = end_body(reason, &plain, err);
   if (!rc && (rc = rp__journal_seal(s, plain.p, plain.n, &sealed, &body))) rp__fail_nomem(err);
-  if (!rc) rc = commit_end(s, now, reason, &body, &record, err);
+  if (rc) return rc;
+  for (int i = 0; again && i < RP_LAST_WORDS_TRIES; i++)
+    rc = end_once(s, now, reason, &body, ended, &record, &again, err);
   if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
   if (rc) return rc;
   atomic_store(&s->ended, true);

@@ -34,6 +34,7 @@ int rp__session_open(rp_engine *e, const struct rp__session_row *row, int64_t ep
   pthread_mutex_init(&s->lock, NULL); /* default mutexes can't fail to initialise on Linux */
   pthread_mutex_init(&s->dirty_lock, NULL);
   pthread_mutex_init(&s->speech_lock, NULL);
+  pthread_mutex_init(&s->lane.order, NULL);
   s->e = e;
   s->refs = 1;
   configure(s, row->scope);
@@ -43,6 +44,8 @@ int rp__session_open(rp_engine *e, const struct rp__session_row *row, int64_t ep
   s->epoch = epoch;
   s->key = key;
   s->trashed = row->trashed_at != 0;
+  s->streams_known = !row->tails.n;
+  s->streams_number = row->tails.number;
   s->live_mirror = !key && rp__config_text(e->config, row->scope, RP_OPT_SESSION_FILE)[0];
   pthread_mutex_lock(&e->lock);
   s->next = e->sessions;
@@ -78,6 +81,7 @@ void rp__session_unref(rp_session *s)
   rp__fold_free(s->fold);
   rp__speech_free(s->speech);
   pthread_mutex_destroy(&s->speech_lock);
+  pthread_mutex_destroy(&s->lane.order);
   pthread_mutex_destroy(&s->dirty_lock);
   pthread_mutex_destroy(&s->lock);
   free(s->start_json);
@@ -87,7 +91,6 @@ void rp__session_unref(rp_session *s)
 /* What is due is made now: many short handles must not leave an ever longer tail. */
 static void finish_checkpoint(rp_session *s)
 {
-  rp__speech_end(s);
   enum rp__due due = (enum rp__due)atomic_load(&s->checkpoint_due);
   if (due && !atomic_load(&s->ended) && !atomic_load(&s->fenced)) rp__checkpoint_run(s, due);
 }

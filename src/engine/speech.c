@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/speech.h"
 
+#include <sodium.h>
+
+#include "engine/journal.h"
 #include "engine/speaker.h"
 
 static bool redacts(const rp_engine *e, const char *scope)
@@ -66,7 +69,7 @@ static int on_last_event(void *ctx, const struct rp__event *ev)
   struct rp__buf text RP_AUTOBUF = RP_BUF(said.n + 1);
   if ((x->rc = rp__json_text(said, &text))) return 0;
   rp__speaker_base(name, base);
-  struct rp__speaker *k = rp__speaker_find(x->s, base);
+  struct rp__speaker *k = rp__speaker_find(x->s->speech, base);
   memcpy(k->name, name, sizeof k->name);
   k->unfinished = is_unfinished(ev, rp__mask_chunk(ev, ignored).type == RP_JSON_STRING);
   k->n_tail = 0;
@@ -87,35 +90,96 @@ static void look_back(rp_session *s)
   if (last) rp__journal_read(s, last - 1, last, on_last_event, &x, NULL);
 }
 
+/* ---- what others held ---- */
+
+/* An event of its own for what a stream held, which is over. */
+static int tell_rest(struct rp__batch *b, struct rp__stream *k, const struct rp__buf *text)
+{
+  struct rp__buf raw RP_AUTOBUF = RP_BUF(8 * RP_REDACT_TAIL_MAX);
+  struct rp__str body;
+  if (!rp__batch_room(b)) return RP_E_NOMEM;
+  struct rp__prepared *p = &b->prepared[b->n_events];
+  p->masked = RP_BUF(16 * RP_REDACT_TAIL_MAX);
+  int rc = rp__stream_body(k, text->p ? text->p : "", text->n, 0, &raw);
+  if (!rc)
+    rc = rp__engine_mask(b->s->e, b->s->scope, RP_KIND_MESSAGE, rp__json_trusted(raw.p, raw.n), &p->masked, &body);
+  if (rc) return rc;
+  if (body.p == raw.p) { /* the bytes must outlive this call */
+    rp__buf_done(&p->masked);
+    p->masked = rp__buf_move(&raw);
+  }
+  b->events[b->n_events++] = (struct rp__new_event){.kind = "message",
+                                                    .body = body.p,
+                                                    .body_len = body.n,
+                                                    .at_ms = rp__engine_now(b->s->e),
+                                                    .sealed = b->s->key != NULL,
+                                                    .voice = k->voice};
+  b->speaks = true;
+  return 0;
+}
+
+/* A stream that will not go on, for all that is known: what it held is told, and it makes room. */
+static int cut_off(struct rp__batch *b, struct rp__stream *k)
+{
+  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_REDACT_TAIL_MAX);
+  size_t hits = 0;
+  int rc = rp__redact_stream_end(b->s->e->redactor, &k->text, true, &text, &hits);
+  if (!rc) rc = tell_rest(b, k, &text);
+  count_hits(b->s->e, hits);
+  if (!rc) rp__streams_drop(&b->s->speech->streams, k);
+  return rc;
+}
+
+/* A stream without a message id is over when somebody else says something, as in the state (facets/conversation.c). */
+static int cut_nameless(struct rp__batch *b, const struct rp__event *ev, uint64_t voice)
+{
+  struct rp__streams *t = &b->s->speech->streams;
+  int rc = 0;
+  if (ev->kind != RP_KIND_MESSAGE || rp__json_get(ev->body, "thought").type == RP_JSON_TRUE) return 0;
+  for (size_t i = t->n; !rc && i-- > 0;) {
+    struct rp__stream *k = &t->at[i];
+    if (!k->named && !k->thought && k->voice != voice && k->text.held.n) rc = cut_off(b, k);
+  }
+  return rc;
+}
+
+/* Room for one more stream: the store lets go of the first one in its list. */
+static int make_room(struct rp__batch *b)
+{
+  struct rp__streams *t = &b->s->speech->streams;
+  if (t->n < RP_TAILS_MAX) return 0;
+  if (t->at[0].text.held.n) return cut_off(b, &t->at[0]);
+  rp__streams_drop(t, &t->at[0]);
+  return 0;
+}
+
 /* ---- masking ---- */
 
-struct words {
-  struct rp__buf decoded, masked;
+/* One event that speaks, on its way. */
+struct saying {
+  struct rp__batch *b;
+  const struct rp__event *ev;
+  struct rp__json said; /* its text */
+  char name[RP_SPEAKER_MAX];
+  uint64_t voice;
+  struct rp__speaker *speaker;
+  struct rp__buf decoded, masked, body;
+  size_t hits;
+  bool open;           /* its stream goes on */
+  bool spoke;          /* it changed its stream */
+  struct rp__buf tail; /* sealed */
 };
 
-static void words_done(struct words *w)
+static void saying_done(struct saying *x)
 {
-  rp__buf_done(&w->decoded);
-  rp__buf_done(&w->masked);
+  rp__buf_done(&x->decoded);
+  rp__buf_done(&x->masked);
+  rp__buf_done(&x->body);
+  rp__buf_done(&x->tail);
 }
 
-static int whole(rp_session *s, struct rp__speaker *k, bool joined, const char *text, size_t n, struct rp__buf *out,
-                 size_t *hits)
-{
-  const struct rp__redactor *r = s->e->redactor;
-  if (joined && (k->stream.held.n || k->stream.inside)) {
-    int rc = rp__redact_stream_push(r, &k->stream, text, n, out, hits);
-    size_t more = 0;
-    if (!rc) rc = rp__redact_stream_end(r, &k->stream, out, &more);
-    *hits += more;
-    return rc;
-  }
-  if (n && k->open) return rp__redact_after(r, k->tail, k->n_tail, joined, text, n, out, hits);
-  return rp__redact_text(r, text, n, out, hits);
-}
-
-/* What is a secret by itself is none the less one for standing directly behind something else in the stream. */
-struct again {
+/* A secret is masked also where it directly follows other text in the stream, which may keep it from being seen. */
+struct alone {
   const char *chunk;
   struct rp__buf *out;
   size_t from;
@@ -123,7 +187,7 @@ struct again {
 
 static int on_alone(void *ctx, const struct rp__secret *secret)
 {
-  struct again *x = ctx;
+  struct alone *x = ctx;
   size_t n = secret->end - secret->start, mask = sizeof RP_MASK - 1;
   if (!x->out->p || x->out->n <= x->from || n < mask) return 0;
   char *at = memmem(x->out->p + x->from, x->out->n - x->from, x->chunk + secret->start, n);
@@ -134,100 +198,122 @@ static int on_alone(void *ctx, const struct rp__secret *secret)
   return 0;
 }
 
-static int chunk(rp_session *s, struct rp__speaker *k, const struct rp__event *ev, struct rp__json said,
-                 const char *text, size_t n, struct rp__buf *out, size_t *hits)
+/* The next piece of a stream: what is decided is told, the rest is sealed. */
+static int chunk(struct saying *x)
 {
+  rp_session *s = x->b->s;
   const struct rp__redactor *r = s->e->redactor;
-  if (s->e->short_lived) return whole(s, k, true, text, n, out, hits);
-  rp__buf_done(&k->shell);
-  k->shell = RP_BUF(RP_SPEAKER_SHELL);
-  k->kind = ev->kind;
-  int rc = rp__mask_with_text(ev->body, said, "", 0, &k->shell);
-  if (rc || k->shell.err) return whole(s, k, true, text, n, out, hits); /* too big to be held: decided now */
-  struct again again = {text, out, out->n};
-  rc = rp__redact_stream_push(r, &k->stream, text, n, out, hits);
-  return rc ? rc : rp__redact_find(r, text, n, on_alone, &again);
-}
-
-static int remember_undo(struct rp__speaker *k, struct rp__speech_undo *undo)
-{
-  int rc = rp__redact_stream_copy(&k->stream, &undo->before);
-  if (!rc) undo->speaker = k;
+  struct rp__streams *t = &s->speech->streams;
+  const struct rp__speaker *p = x->speaker;
+  bool fresh = !rp__streams_find(t, x->voice);
+  int rc = fresh ? make_room(x->b) : 0;
+  if (rc) return rc;
+  struct rp__stream *k = rp__streams_take(t, x->voice);
+  if (fresh && p->n_tail && strcmp(p->name, x->name) == 0) rp__redact_stream_resume(p->tail, p->n_tail, &k->text);
+  rc = rp__stream_shape(k, x->ev, x->said);
+  if (rc) return rc;
+  const char *text = x->decoded.p ? x->decoded.p : "";
+  struct alone alone = {text, &x->masked, 0};
+  rc = rp__redact_stream_push(r, &k->text, text, x->decoded.n, &x->masked, &x->hits);
+  if (!rc) rc = rp__redact_find(r, text, x->decoded.n, on_alone, &alone);
+  if (!rc && rp__redact_stream_matters(r, &k->text, x->masked.n))
+    rc = rp__stream_seal(s, x->b->key, &k->text, &x->tail);
+  x->open = x->spoke = true;
   return rc;
 }
 
-/* The body with the masked words in place of the spoken ones; the body itself when they are the same. */
-static int replace_words(const struct rp__event *ev, struct rp__json said, const struct words *w, struct rp__buf *out,
-                         struct rp__str *ret)
+/* A whole text of a speaker whose chunks came before: what those held is told by itself, for the text may go on with it
+ * or say it all again. */
+static int whole_behind(struct saying *x, struct rp__stream *k)
 {
-  bool same = w->decoded.n == w->masked.n && (!w->decoded.n || memcmp(w->decoded.p, w->masked.p, w->decoded.n) == 0);
-  *ret = (struct rp__str){ev->body.p, ev->body.n};
-  if (same) return 0;
-  int rc = rp__mask_with_text(ev->body, said, w->masked.p ? w->masked.p : "", w->masked.n, out);
-  if (rc || out->err) return rc ? rc : out->err;
-  *ret = (struct rp__str){out->p, out->n};
+  rp_session *s = x->b->s;
+  const struct rp__redactor *r = s->e->redactor;
+  struct rp__buf rest RP_AUTOBUF = RP_BUF(2 * RP_REDACT_TAIL_MAX);
+  struct rp__buf before RP_AUTOBUF = RP_BUF(RP_REDACT_CONTEXT + RP_REDACT_TAIL_MAX + 16);
+  const char *text = x->decoded.p ? x->decoded.p : "";
+  size_t hits = 0;
+  int rc;
+  if (k->text.inside) {
+    rc = rp__redact_stream_push(r, &k->text, text, x->decoded.n, &x->masked, &x->hits);
+    if (!rc) rc = rp__redact_stream_end(r, &k->text, false, &x->masked, &hits);
+  } else {
+    rp__buf_add(&before, k->text.context, k->text.n_context);
+    rp__buf_add(&before, k->text.held.p, k->text.held.n);
+    rc = before.err
+             ? before.err
+             : rp__redact_after(r, before.p ? before.p : "", before.n, true, text, x->decoded.n, &x->masked, &x->hits);
+    bool held = k->text.held.n > 0;
+    if (!rc) rc = rp__redact_stream_end_before(r, &k->text, text, x->decoded.n, &rest, &hits);
+    if (!rc && held) rc = tell_rest(x->b, k, &rest);
+  }
+  x->hits += hits;
+  if (before.p) sodium_memzero(before.p, before.n);
+  if (rc) return rc;
+  rp__streams_drop(&s->speech->streams, k);
+  x->spoke = true;
   return 0;
 }
 
-/* The common case, without a copy: nothing is open and nothing in it looks like a secret. */
-static bool plain_words(rp_session *s, struct rp__speaker *k, const struct rp__event *ev, struct rp__json said,
-                        const char *name)
+static int whole(struct saying *x)
 {
-  const char *text = said.p + 1;
-  size_t n = said.n - 2;
-  if (k->stream.held.n || k->stream.inside || memchr(text, '\\', n)) return false;
-  if (rp__redact_suspects(s->e->redactor, text, n) || rp__speaker_seam_open(s->e->redactor, k, text, n)) return false;
-  k->unfinished = is_unfinished(ev, false);
-  memcpy(k->name, name, sizeof k->name);
-  k->n_tail = 0;
-  rp__speaker_said(s->e->redactor, k, n > RP_SPEAKER_PLAIN ? text + n - RP_SPEAKER_PLAIN : text,
+  const struct rp__redactor *r = x->b->s->e->redactor;
+  struct rp__stream *k = rp__streams_find(&x->b->s->speech->streams, x->voice);
+  const struct rp__speaker *p = x->speaker;
+  const char *text = x->decoded.p ? x->decoded.p : "";
+  bool joined = strcmp(p->name, x->name) == 0 &&
+                (p->unfinished || rp__json_get(x->ev->body, "message_id").type == RP_JSON_STRING);
+  if (k) return whole_behind(x, k);
+  if (x->decoded.n && p->open)
+    return rp__redact_after(r, p->tail, p->n_tail, joined, text, x->decoded.n, &x->masked, &x->hits);
+  return rp__redact_text(r, text, x->decoded.n, &x->masked, &x->hits);
+}
+
+/* The common case, without a copy: no stream of the speaker is open and nothing in it looks like a secret. */
+static bool plain_words(struct saying *x)
+{
+  rp_session *s = x->b->s;
+  struct rp__speaker *p = x->speaker;
+  const char *text = x->said.p + 1;
+  size_t n = x->said.n - 2;
+  if (rp__streams_find(&s->speech->streams, x->voice) || memchr(text, '\\', n)) return false;
+  if (rp__redact_suspects(s->e->redactor, text, n) || rp__speaker_seam_open(s->e->redactor, p, text, n)) return false;
+  p->unfinished = is_unfinished(x->ev, false);
+  memcpy(p->name, x->name, sizeof p->name);
+  p->n_tail = 0;
+  rp__speaker_said(s->e->redactor, p, n > RP_SPEAKER_PLAIN ? text + n - RP_SPEAKER_PLAIN : text,
                    RP_MIN(n, RP_SPEAKER_PLAIN));
   return true;
 }
 
-static int mask_words(rp_session *s, const struct rp__event *ev, struct rp__json said, const char *name, bool is_chunk,
-                      struct words *w, struct rp__speech_undo *undo, size_t *hits)
+/* The body with the masked words in place of the spoken ones; left empty when they are the same. */
+static int replace_words(struct saying *x)
 {
-  char base[RP_SPEAKER_BASE];
-  rp__speaker_base(name, base);
-  look_back(s);
-  struct rp__speaker *k = rp__speaker_find(s, base);
-  if (!is_chunk && plain_words(s, k, ev, said, name)) return 0;
-  int rc = rp__json_text(said, &w->decoded);
-  if (rc || w->decoded.err) return rc ? rc : w->decoded.err;
-  const char *text = w->decoded.p ? w->decoded.p : "";
-  bool joined =
-      strcmp(k->name, name) == 0 && (k->unfinished || rp__json_get(ev->body, "message_id").type == RP_JSON_STRING);
-  if (!joined && k->stream.held.n) rp__speaker_emit(s, k);
-  if (!joined) rp__redact_stream_done(&k->stream);
-  rc = remember_undo(k, undo);
-  if (!rc && is_chunk) rc = chunk(s, k, ev, said, text, w->decoded.n, &w->masked, hits);
-  if (!rc && !is_chunk) rc = whole(s, k, joined, text, w->decoded.n, &w->masked, hits);
-  if (!rc) rc = w->masked.err;
-  memcpy(k->name, name, sizeof k->name);
-  k->unfinished = is_unfinished(ev, is_chunk);
-  if (!joined) k->n_tail = 0;
-  if (!rc) rp__speaker_said(s->e->redactor, k, w->masked.p ? w->masked.p : "", w->masked.n);
-  return rc;
+  bool same = x->decoded.n == x->masked.n && (!x->decoded.n || memcmp(x->decoded.p, x->masked.p, x->decoded.n) == 0);
+  if (same) return 0;
+  int rc = rp__mask_with_text(x->ev->body, x->said, x->masked.p ? x->masked.p : "", x->masked.n, &x->body);
+  return rc ? rc : x->body.err;
 }
 
-static int mask_spoken(rp_session *s, const struct rp__event *ev, struct rp__json said, const char *name, bool is_chunk,
-                       struct rp__buf *out, struct rp__str *ret, struct rp__speech_undo *undo)
+static int mask_words(struct saying *x, bool is_chunk)
 {
-  size_t hits = 0;
-  struct words w RP_CLEANUP(words_done) = {RP_BUF(2 * s->max_body + 65536), RP_BUF(2 * s->max_body + 65536)};
-  pthread_mutex_lock(&s->speech_lock);
-  if (!s->speech) s->speech = calloc(1, sizeof *s->speech);
-  int rc = s->speech ? mask_words(s, ev, said, name, is_chunk, &w, undo, &hits) : RP_E_NOMEM;
-  pthread_mutex_unlock(&s->speech_lock);
-  count_hits(s->e, hits);
-  return rc ? rc : replace_words(ev, said, &w, out, ret);
+  struct rp__speaker *p = x->speaker;
+  if (!is_chunk && plain_words(x)) return 0;
+  int rc = rp__json_text(x->said, &x->decoded);
+  if (!rc) rc = x->decoded.err;
+  if (!rc) rc = is_chunk ? chunk(x) : whole(x);
+  if (!rc) rc = x->masked.err;
+  if (rc) return rc;
+  if (strcmp(p->name, x->name) != 0 || !p->unfinished) p->n_tail = 0;
+  memcpy(p->name, x->name, sizeof p->name);
+  p->unfinished = is_unfinished(x->ev, is_chunk);
+  rp__speaker_said(x->b->s->e->redactor, p, x->masked.p ? x->masked.p : "", x->masked.n);
+  return replace_words(x);
 }
 
 /* ---- a message that only ends what came in chunks ---- */
 
 /* What was held, in the form of the chunks before it, so that it goes on where they ended. */
-static void write_content(const struct rp__speaker *k, const struct rp__buf *text, struct rp__buf *out)
+static void write_content(const struct rp__stream *k, const struct rp__buf *text, struct rp__buf *out)
 {
   struct rp__json form = rp__json_get(rp__json_trusted(k->shell.p, k->shell.n), "content");
   struct rp__jw w = RP_JW(out);
@@ -244,90 +330,165 @@ static void write_content(const struct rp__speaker *k, const struct rp__buf *tex
   rp__jw_end_array(&w);
 }
 
-static int close_stream(rp_session *s, struct rp__speaker *k, const struct rp__event *ev, struct rp__json content,
-                        struct rp__buf *out, struct rp__speech_undo *undo, size_t *hits)
+static int close_stream(struct saying *x, struct rp__json content)
 {
-  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_REDACT_TAIL_MAX);
-  int rc = remember_undo(k, undo);
-  if (!rc) rc = rp__redact_stream_end(s->e->redactor, &k->stream, &text, hits);
-  if (!rc) rc = text.err;
-  if (rc) return rc;
-  k->unfinished = false;
-  if (!text.n) return 0;
-  rp__speaker_said(s->e->redactor, k, text.p, text.n);
-  const char *behind = content.p + content.n;
-  rp__buf_add(out, ev->body.p, (size_t)(content.p - ev->body.p));
-  write_content(k, &text, out);
-  rp__buf_add(out, behind, (size_t)(ev->body.p + ev->body.n - behind));
-  return out->err;
-}
-
-/* The body itself, or, with what was withheld of the stream in it, bytes in `out`. */
-static int mask_closing(rp_session *s, const struct rp__event *ev, struct rp__json content, const char *name,
-                        struct rp__buf *out, struct rp__str *ret, struct rp__speech_undo *undo)
-{
-  size_t hits = 0;
-  pthread_mutex_lock(&s->speech_lock);
-  struct rp__speaker *k = rp__speaker_open(s, name);
-  int rc = k ? close_stream(s, k, ev, content, out, undo, &hits) : 0;
-  pthread_mutex_unlock(&s->speech_lock);
-  count_hits(s->e, hits);
-  if (!rc && out->n) *ret = (struct rp__str){out->p, out->n};
+  struct rp__streams *t = &x->b->s->speech->streams;
+  struct rp__stream *k = rp__streams_find(t, x->voice);
+  struct rp__buf *text = &x->masked;
+  if (!k) return 0;
+  int rc = rp__redact_stream_end(x->b->s->e->redactor, &k->text, false, text, &x->hits);
+  if (!rc) rc = text->err;
+  if (!rc && text->n) {
+    const char *behind = content.p + content.n;
+    rp__speaker_said(x->b->s->e->redactor, x->speaker, text->p, text->n);
+    rp__buf_add(&x->body, x->ev->body.p, (size_t)(content.p - x->ev->body.p));
+    write_content(k, text, &x->body);
+    rp__buf_add(&x->body, behind, (size_t)(x->ev->body.p + x->ev->body.n - behind));
+    rc = x->body.err;
+  }
+  x->speaker->unfinished = false;
+  x->spoke = true;
+  rp__streams_drop(t, k);
   return rc;
 }
 
-int rp__speech_mask(rp_session *s, const struct rp__event *ev, struct rp__buf *out, struct rp__str *ret,
-                    struct rp__speech_undo *undo)
+/* ---- one event ---- */
+
+/* Whether others could have opened a stream that this event would end, or is part of. */
+static bool must_hear(const struct rp__speech *sp, const struct saying *x, bool is_chunk)
 {
-  char name[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX];
-  struct rp__buf first RP_AUTOBUF = RP_BUF(2 * s->max_body + 65536);
-  struct rp__str body = {ev->body.p, ev->body.n};
-  int rc = 0;
-  *ret = body;
-  if (!redacts(s->e, s->scope)) return 0;
-  struct rp__json said = rp__mask_spoken(ev, name), closing = {0};
-  bool silent = said.type != RP_JSON_STRING || said.n == 2;
-  if (silent) closing = rp__mask_closing(ev, name);
-  if (closing.type)
-    rc = mask_closing(s, ev, closing, name, &first, &body, undo);
-  else if (said.type == RP_JSON_STRING)
-    rc = mask_spoken(s, ev, said, name, rp__mask_chunk(ev, ignored).type == RP_JSON_STRING, &first, &body, undo);
+  return is_chunk || sp->streams.n || rp__json_get(x->ev->body, "message_id").type == RP_JSON_STRING;
+}
+
+static int speak(struct saying *x, bool *ret_spoken)
+{
+  rp_session *s = x->b->s;
+  char ignored[RP_SPEAKER_MAX], base[RP_SPEAKER_BASE];
+  struct rp__json closing = {0};
+  x->said = rp__mask_spoken(x->ev, x->name);
+  bool silent = x->said.type != RP_JSON_STRING || x->said.n == 2;
+  if (silent) closing = rp__mask_closing(x->ev, x->name);
+  *ret_spoken = closing.type || x->said.type == RP_JSON_STRING;
+  if (!*ret_spoken) return 0;
+  bool is_chunk = !closing.type && rp__mask_chunk(x->ev, ignored).type == RP_JSON_STRING;
+  look_back(s);
+  rp__speaker_base(x->name, base);
+  x->voice = rp__voice(x->name);
+  x->speaker = rp__speaker_find(s->speech, base);
+  x->b->heard |= must_hear(s->speech, x, is_chunk);
+  int rc = cut_nameless(x->b, x->ev, x->voice);
   if (rc) return rc;
-  rc = rp__engine_mask(s->e, s->scope, ev->kind, rp__json_trusted(body.p, body.n), out, ret);
-  if (rc || ret->p != first.p || !first.p) return rc;
-  rp__buf_add(out, first.p, first.n); /* masked by the stream alone: the bytes must outlive this call */
-  *ret = (struct rp__str){out->p, out->n};
-  return out->err;
+  return closing.type ? close_stream(x, closing) : mask_words(x, is_chunk);
 }
 
-void rp__speech_settle(rp_session *s, struct rp__speech_undo *undo, bool stored)
+int rp__speech_take(struct rp__batch *b, const struct rp__event *ev, rp_error *err)
 {
-  struct rp__speaker *k = undo->speaker;
-  if (k && !stored) {
-    pthread_mutex_lock(&s->speech_lock);
-    rp__redact_stream_done(&k->stream);
-    k->stream = undo->before;
-    undo->before = (struct rp__redact_stream){0};
-    pthread_mutex_unlock(&s->speech_lock);
+  rp_session *s = b->s;
+  size_t max = 2 * s->max_body + 65536;
+  struct saying x RP_CLEANUP(saying_done) = {
+      .b = b, .ev = ev, .decoded = RP_BUF(max), .masked = RP_BUF(max), .body = RP_BUF(max)};
+  struct rp__str body = {ev->body.p, ev->body.n}, stored = body;
+  bool spoken = false;
+  bool masks = redacts(s->e, s->scope);
+  int rc = b->locked && (ev->kind == RP_KIND_MESSAGE || ev->kind == RP_KIND_TRANSCRIPT) ? speak(&x, &spoken) : 0;
+  if (!rc && !rp__batch_room(b)) rc = RP_E_NOMEM;
+  if (rc) return rp__fail(err, rc, "the event can't be masked");
+  struct rp__prepared *p = &b->prepared[b->n_events];
+  *p = (struct rp__prepared){.masked = RP_BUF(max)};
+  if (x.body.n) body = stored = (struct rp__str){x.body.p, x.body.n};
+  if (masks) rc = rp__engine_mask(s->e, s->scope, ev->kind, rp__json_trusted(body.p, body.n), &p->masked, &stored);
+  if (rc) return rp__fail(err, rc, "the event can't be masked");
+  if (x.body.n && stored.p == x.body.p) { /* the bytes must outlive this call */
+    rp__buf_done(&p->masked);
+    p->masked = rp__buf_move(&x.body);
   }
-  if (k) rp__redact_stream_done(&undo->before);
-  undo->speaker = NULL;
+  p->tail = rp__buf_move(&x.tail);
+  count_hits(s->e, x.hits);
+  struct rp__new_event *out = &b->events[b->n_events++];
+  *out = (struct rp__new_event){.body = stored.p, .body_len = stored.n, .tail = p->tail.p, .tail_len = p->tail.n};
+  if (x.spoke) {
+    out->voice = x.voice;
+    out->open = x.open;
+    b->speaks = true;
+  }
+  return 0;
 }
 
-/* ---- the end of a stream ---- */
+/* ---- around a batch ---- */
 
-void rp__speech_end(rp_session *s)
+static bool speaks(const struct rp__batch *b, bool *ret_chunks)
+{
+  bool any = false;
+  for (size_t i = 0; i < b->n; i++) {
+    const struct rp__event *ev = &b->checked[i];
+    any |= ev->kind == RP_KIND_MESSAGE || ev->kind == RP_KIND_TRANSCRIPT;
+    if (ev->kind == RP_KIND_MESSAGE) *ret_chunks |= rp__json_get(ev->body, "partial").type == RP_JSON_TRUE;
+  }
+  return any && redacts(b->s->e, b->s->scope);
+}
+
+static int streams_know(rp_session *s, rp_error *err)
+{
+  if (!s->speech) {
+    s->speech = calloc(1, sizeof *s->speech);
+    if (!s->speech) return rp__fail_nomem(err);
+    s->speech->streams.known = s->streams_known;
+    s->speech->streams.number = s->streams_number;
+  }
+  return s->speech->streams.known ? 0 : rp__streams_read(s, &s->speech->streams, err);
+}
+
+int rp__speech_begin(struct rp__batch *b, rp_error *err)
+{
+  rp_session *s = b->s;
+  bool chunks = false, any = speaks(b, &chunks);
+  int rc = 0;
+  if (!any && !atomic_load(&s->speaking)) return 0;
+  if (any && chunks) {
+    if (!s->key && (rc = rp__tail_key_ready(s->e, s->e->short_lived, err))) return rc;
+    if (!s->key) rp__tail_key_current(s->e, &b->own_key);
+    b->key = s->key ? s->key : &b->own_key;
+  }
+  pthread_mutex_lock(&s->speech_lock);
+  bool unknown = s->speech && !s->speech->streams.known;
+  rc = unknown && b->in_order && atomic_load(&s->speaking) ? RP__PREPARE_LATER : streams_know(s, err);
+  if (rc) {
+    pthread_mutex_unlock(&s->speech_lock);
+    return rc;
+  }
+  b->locked = true;
+  b->heard = !any; /* what follows a chunk that is on its way must not be stored before it */
+  b->heard_number = s->speech->streams.number;
+  return 0;
+}
+
+void rp__speech_end(struct rp__batch *b, bool prepared)
+{
+  rp_session *s = b->s;
+  if (!b->locked) return;
+  b->locked = false;
+  if (!prepared) {
+    s->speech->streams.known = false;
+    b->speaks = false;
+  } else if (b->speaks) {
+    b->streams_number = s->speech->streams.number = rp__streams_number(&s->speech->streams);
+    atomic_fetch_add(&s->speaking, 1);
+  }
+  pthread_mutex_unlock(&s->speech_lock);
+}
+
+void rp__speech_forget(rp_session *s)
 {
   pthread_mutex_lock(&s->speech_lock);
-  for (size_t i = 0; s->speech && i < RP_SPEAKERS; i++) {
-    struct rp__speaker *k = &s->speech->speakers[i];
-    if (k->used && k->stream.held.n && !atomic_load(&s->fenced) && !atomic_load(&s->ended)) rp__speaker_emit(s, k);
-  }
+  if (s->speech) s->speech->streams.known = false;
+  s->streams_known = false;
   pthread_mutex_unlock(&s->speech_lock);
 }
 
 void rp__speech_free(struct rp__speech *sp)
 {
-  for (size_t i = 0; sp && i < RP_SPEAKERS; i++) rp__speaker_done(&sp->speakers[i]);
+  if (!sp) return;
+  rp__streams_done(&sp->streams);
+  sodium_memzero(sp, sizeof *sp);
   free(sp);
 }

@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Redaction in the journal's funnel (X-14, decision 11): every body is masked before it is stored, and what a speaker
- * says in chunks is looked at as one stream, so that a secret split over two chunks is still found.
+ * Redaction in the journal's funnel (X-14, B-14, decisions 11 and 19): every body is masked before it is stored, and
+ * what a speaker says in chunks is looked at as one stream, so that a secret split over two chunks is still found.
  */
 #ifndef RP_ENGINE_SPEECH_H
 #define RP_ENGINE_SPEECH_H
 
 #include "core/mask.h"
 #include "engine/engine.h"
-#include "redact/stream.h"
 
 struct rp__speech; /* of one session handle; made when somebody first speaks in it */
-
-/* What a chunk changed in its speaker's stream, for taking it back when the chunk was not stored. */
-struct rp__speech_undo {
-  void *speaker; /* NULL: nothing */
-  struct rp__redact_stream before;
-};
+struct rp__batch;
 
 /*
- * The body of a checked event as it may be stored: the bytes that came, or masked ones in `out`. `undo` (zeroed by the
- * caller) is given to settle or undo afterwards. RP_E_NOMEM, RP_E_TOO_LARGE.
+ * Around the events of a batch: begin locks the handle's speech and makes its streams known, which may ask the store;
+ * end unlocks. Each event between them goes through rp__speech_take, which adds it to the batch, masked, behind what it
+ * makes other streams tell. After a failure, or when the batch is not stored, the streams are read anew.
  */
-int rp__speech_mask(rp_session *s, const struct rp__event *ev, struct rp__buf *out, struct rp__str *ret,
-                    struct rp__speech_undo *undo);
-/* The event was not stored (`stored` false), or it was. */
-void rp__speech_settle(rp_session *s, struct rp__speech_undo *undo, bool stored);
-
-/* Nobody goes on speaking: what was held back is stored now, masked where it is part of a secret. */
-void rp__speech_end(rp_session *s);
+int rp__speech_begin(struct rp__batch *b, rp_error *err);
+int rp__speech_take(struct rp__batch *b, const struct rp__event *ev, rp_error *err);
+void rp__speech_end(struct rp__batch *b, bool prepared);
+/* A batch that changed the streams was not stored. */
+void rp__speech_forget(rp_session *s);
 void rp__speech_free(struct rp__speech *sp);
 
 /* The same for bodies and texts without a speaker. *ret is the input itself when nothing was masked. */

@@ -4,6 +4,7 @@
 #include "engine/mirror.h"
 #include "engine/speech.h"
 #include "engine/start.h"
+#include "engine/streams.h"
 
 #define RESTORED_MAX (4 * 1024 * 1024)
 
@@ -73,7 +74,7 @@ static int restored_body(struct rp__start *st, struct rp__buf *out)
   return out->err;
 }
 
-#define START_OPS 8
+#define START_OPS 9
 #define START_EVENTS 2
 
 /* The ops of a start: end the run before, seal the scope, make or lease the session, age it, tell the audit log. */
@@ -82,6 +83,8 @@ struct start_ops {
   size_t n, lease;
   struct rp__run_row run;
   struct rp__scope_row scope;
+  struct rp__last_words words; /* of the run before */
+  size_t told;                 /* the place of their append */
   struct rp__new_event events[START_EVENTS];
   size_t n_events;
   struct rp__buf plain[START_EVENTS], sealed[START_EVENTS];
@@ -96,6 +99,7 @@ static void start_ops_done(struct start_ops *b)
     rp__buf_done(&b->sealed[i]);
   }
   for (size_t i = 0; i < b->n_notes; i++) rp__audit_done(&b->notes[i]);
+  rp__last_words_done(&b->words);
   free(b->notes);
   free(b->ops);
 }
@@ -120,6 +124,21 @@ static void add_end_of_previous(struct rp__start *st, struct start_ops *b)
   op->u.session_set.fields = RP_SET_CRASH;
   op->u.session_set.crash_recovered = true;
   rp__jw_str(&st->recovered_w, st->row.id);
+}
+
+/* The run that is taken over leaves its streams as they are: nobody else will say how they go on. */
+static int add_last_words(struct rp__start *st, struct start_ops *b, rp_error *err)
+{
+  rp_session *s = NULL;
+  if (!st->found || !st->row.tails.n) return 0;
+  int rc = rp__session_open(st->e, &st->row, 0, &s, err);
+  if (rc) return rc;
+  rc = rp__last_words_make(s, &b->words, err);
+  rp__session_unref(s);
+  if (rc || !b->words.n) return rc;
+  b->told = b->n;
+  rp__last_words_append(&b->words, 0, add_op(st, b, RP_OP_APPEND));
+  return 0;
 }
 
 static int add_seal(struct rp__start *st, struct start_ops *b, const struct rp__key **ret_key, rp_error *err)
@@ -220,7 +239,8 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
     op->u.session_set.fields = RP_SET_CONTINUED_BY;
     op->u.session_set.continued_by = st->row.id;
   }
-  rc = add_events(st, b, key, err);
+  rc = add_last_words(st, b, err);
+  if (!rc) rc = add_events(st, b, key, err);
   return rc ? rc : add_audits(st, b, err);
 }
 
@@ -241,19 +261,30 @@ static void mirror_previous(struct rp__start *st)
     rp__log(&st->e->log, RP_LOG_WARN, "mirror of session %s: %s", st->row.previous_id, why.message);
 }
 
-int rp__start_lease(struct rp__start *st, rp_error *err)
+/* One attempt; *ret_again: the run that is taken over has spoken meanwhile. */
+static int lease_once(struct rp__start *st, bool *ret_again, rp_error *err)
 {
   struct start_ops b RP_CLEANUP(start_ops_done) = {0};
+  *ret_again = false;
+  int rc = build_ops(st, &b, err);
+  if (!rc) rc = rp__engine_commit(st->e, b.ops, b.n, RP_DISK, err);
+  *ret_again = rc == RP_E_SEQ_CONFLICT && b.words.n && b.ops[b.told].ret.unheard;
+  if (rc) return rc;
+  st->row.epoch = b.ops[b.lease].ret.epoch;
+  st->starts = b.ops[b.lease].ret.starts;
+  return 0;
+}
+
+int rp__start_lease(struct rp__start *st, rp_error *err)
+{
+  bool again = true;
   int rc = 0;
   if (st->o->owner == RP_OWNER_SELF) rc = rp__slot_take(st->e, &st->slot, err);
-  if (!rc) rc = build_ops(st, &b, err);
-  if (!rc) rc = rp__engine_commit(st->e, b.ops, b.n, RP_DISK, err);
-  if (!rc) {
-    st->row.epoch = b.ops[b.lease].ret.epoch;
-    st->starts = b.ops[b.lease].ret.starts;
+  if (rc) return rc;
+  for (int i = 0; again && i < RP_LAST_WORDS_TRIES; i++) rc = lease_once(st, &again, err);
+  if (!rc)
     mirror_previous(st);
-  } else if (st->slot) {
+  else if (st->slot)
     rp__slot_drop(st->e, st->slot);
-  }
   return rc;
 }

@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "engine/copy.h"
+#include "engine/streams.h"
 
 #define TAIL_FILLED 65536 /* missing events at the end that are believed; beyond, the counter is what is wrong */
 #define DAMAGED_KEPT 4096 /* bytes of a damaged body that are kept, in hex */
@@ -204,6 +205,14 @@ static int on_blob(void *ctx, const char *what, bool note)
   return v->fn ? v->fn(v->ctx, &f) : 0;
 }
 
+/* ---- streams ---- */
+
+static int on_tail_fault(void *ctx, int64_t seq, const char *what)
+{
+  struct verify *v = ctx;
+  return seq ? report(v, seq, v->repair, "event %lld: %s", (long long)seq, what) : report(v, 0, v->repair, "%s", what);
+}
+
 /* ---- sessions ---- */
 
 static int verify_session(struct verify *v, const struct rp__session_row *row)
@@ -224,6 +233,7 @@ static int verify_session(struct verify *v, const struct rp__session_row *row)
   else if (!rc)
     rc = check_counters(v, row);
   if (!rc) rc = check_snapshots(v);
+  if (!rc) rc = rp__streams_check(v->s, v->repair, on_tail_fault, v, v->err);
   if (!rc) rc = rp__blobs_check(v->s, &v->named, v->repair, on_blob, v, v->err);
   atomic_store(&v->s->ended, true); /* nothing of ours is due */
   rp_session_free(RP_TAKE(v->s));

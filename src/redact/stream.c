@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redact/stream.h"
 
+#include "redact/code.h"
 #include "redact/find.h"
 #include "redact/value.h"
 
-#define PART_MIN 16 /* bytes of an unfinished token that are worth hiding */
+#define PART_MIN 16    /* bytes of an unfinished token that are worth hiding */
+#define NAME_BEFORE 64 /* bytes of a name before the literal by which it was noticed */
 
 /* ---- bytes that are wiped ------------------------------------------------------------ */
 
@@ -28,14 +30,42 @@ void rp__redact_stream_done(struct rp__redact_stream *s)
   *s = (struct rp__redact_stream){0};
 }
 
-int rp__redact_stream_copy(const struct rp__redact_stream *s, struct rp__redact_stream *ret)
+/* ---- written down ------------------------------------------------------------------------ */
+
+#define SAVED_VERSION 1
+#define SAVED_HEAD 5 /* version, inside, quote, cut, length of the context */
+
+_Static_assert(RP_REDACT_CONTEXT <= 255, "its length is a byte");
+
+void rp__redact_stream_save(const struct rp__redact_stream *s, struct rp__buf *out)
 {
-  struct rp__redact_stream copy = *s;
-  int rc = room(&copy.held, s->held.n);
+  char head[SAVED_HEAD] = {SAVED_VERSION, (char)s->inside, s->quote, s->cut, (char)s->n_context};
+  rp__buf_add(out, head, sizeof head);
+  rp__buf_add(out, s->context, s->n_context);
+  rp__buf_add(out, s->held.p, s->held.n);
+}
+
+int rp__redact_stream_load(const void *bytes, size_t n, struct rp__redact_stream *ret)
+{
+  const unsigned char *at = bytes;
+  size_t context = n >= SAVED_HEAD ? at[4] : 0;
+  if (n < SAVED_HEAD || at[0] != SAVED_VERSION || context > RP_REDACT_CONTEXT || n < SAVED_HEAD + context)
+    return RP_E_CORRUPT;
+  struct rp__redact_stream s = {.inside = at[1], .quote = (char)at[2], .cut = at[3] != 0, .n_context = context};
+  memcpy(s.context, at + SAVED_HEAD, context);
+  int rc = room(&s.held, n - SAVED_HEAD - context);
   if (rc) return rc;
-  rp__buf_add(&copy.held, s->held.p, s->held.n);
-  *ret = copy;
+  rp__buf_add(&s.held, at + SAVED_HEAD + context, n - SAVED_HEAD - context);
+  *ret = s;
   return 0;
+}
+
+bool rp__redact_stream_matters(const struct rp__redactor *r, const struct rp__redact_stream *s, size_t told)
+{
+  if (s->held.n > 0 || s->inside) return true;
+  if (told >= s->n_context) return false;
+  return rp__redact_suspects(r, s->context, s->n_context) ||
+         rp__prefilter_cut(&r->filter, s->context, s->n_context, false) < s->n_context;
 }
 
 /* ---- a stream --------------------------------------------------------------------------- */
@@ -146,6 +176,56 @@ int rp__redact_stream_push(const struct rp__redactor *r, struct rp__redact_strea
   return 0;
 }
 
+/* Behind the name of a credential and what separates it from its value; n when there is no separator. */
+static size_t value_begin(const char *text, size_t n, size_t name)
+{
+  size_t at = name;
+  while (at < n && text[at] != '=' && text[at] != ':') at++;
+  while (at < n && strchr("=:> \t\"'`\\", text[at]) && text[at]) at++;
+  return at;
+}
+
+/* Behind the colon of "://user:", where a password begins; n when there is none. */
+static size_t userinfo_begin(const char *text, size_t n, size_t from)
+{
+  static const char scheme[] = "://";
+  const char *at = memmem(text + from, n - from, scheme, sizeof scheme - 1), *user = at ? at + sizeof scheme - 1 : NULL;
+  const char *colon = user ? memchr(user, ':', (size_t)(text + n - user)) : NULL;
+  return colon ? (size_t)(colon + 1 - text) : n;
+}
+
+/* Where the undecided text from `open` on would begin to be a secret if it went on; n when nothing of that is there. */
+static size_t credential_begin(const struct rp__redactor *r, const char *text, size_t n, size_t open)
+{
+  static const char key[] = "-----BEGIN";
+  const char *at = memmem(text + open, n - open, key, sizeof key - 1);
+  const char *line = at ? memmem(at + 5, (size_t)(text + n - at) - 5, "-----", 5) : NULL;
+  if (at) return line ? (size_t)(line + 5 - text) : n;
+  size_t begin = userinfo_begin(text, n, open);
+  size_t from = open > NAME_BEFORE ? open - NAME_BEFORE : 0, name = from + rp__find_begin(r, text + from, n - from);
+  if (name < n) begin = RP_MIN(begin, value_begin(text, n, name));
+  struct rp__hit hit;
+  for (size_t next = open; rp__prefilter_next(&r->filter, text, n, next, &hit); next = hit.at + 1) {
+    bool scheme = hit.n == 3 && memcmp(text + hit.at, "://", 3) == 0;
+    if (rp__patterns[hit.row].by_name || scheme || hit.at + hit.n >= n) continue;
+    return RP_MIN(begin, hit.secret ? hit.at : hit.at + hit.n);
+  }
+  return begin;
+}
+
+/* Everything behind the beginning of a credential at the end of a text that will not go on. */
+static int cut_part(const struct rp__redactor *r, const struct rp__redact_stream *s, struct reading *x)
+{
+  RP_AUTOSPANS struct rp__spans before = {0};
+  const char *text = x->text.p;
+  size_t open = 0, n = x->text.n;
+  int rc = rp__find(r, text, n, s->cut ? 1 : 0, true, &before, &open);
+  if (rc || open >= n) return rc;
+  size_t begin = RP_MAX(credential_begin(r, text, n, open), last_span(x) ? last_span(x)->secret.end : 0);
+  struct rp__span part = {{begin, n, "unfinished"}, RP_RUN_NONE, 0};
+  return begin < n ? rp__spans_add(&x->spans, &part) : 0;
+}
+
 /* The unfinished token at the end of the text, if enough of it is there to be worth hiding. */
 static int end_part(const struct rp__redactor *r, const struct rp__redact_stream *s, struct reading *x)
 {
@@ -160,15 +240,29 @@ static int end_part(const struct rp__redactor *r, const struct rp__redact_stream
   return rp__spans_add(&x->spans, &part);
 }
 
-int rp__redact_stream_end(const struct rp__redactor *r, struct rp__redact_stream *s, struct rp__buf *out,
+int rp__redact_stream_end(const struct rp__redactor *r, struct rp__redact_stream *s, bool cut, struct rp__buf *out,
                           size_t *ret_hits)
 {
   RP_CLEANUP(reading_done) struct reading x = {0};
   size_t hits = 0;
   int rc = s->held.n > 0 ? reading_begin(r, s, "", 0, false, &x) : 0;
-  if (!rc && s->held.n > 0) rc = end_part(r, s, &x);
+  if (!rc && s->held.n > 0) rc = cut ? cut_part(r, s, &x) : end_part(r, s, &x);
   if (rc) return rc;
   if (s->held.n > 0) rp__spans_write(&x.spans, x.text.p, x.given, x.text.n, out, &hits);
+  if (out->err) return out->err;
+  rp__redact_stream_done(s);
+  if (ret_hits) *ret_hits = hits;
+  return 0;
+}
+
+int rp__redact_stream_end_before(const struct rp__redactor *r, struct rp__redact_stream *s, const char *next, size_t n,
+                                 struct rp__buf *out, size_t *ret_hits)
+{
+  RP_CLEANUP(reading_done) struct reading x = {0};
+  size_t hits = 0, held = s->held.n;
+  int rc = held > 0 ? reading_begin(r, s, next, n, false, &x) : 0;
+  if (rc) return rc;
+  if (held > 0) rp__spans_write(&x.spans, x.text.p, x.given, x.given + held, out, &hits);
   if (out->err) return out->err;
   rp__redact_stream_done(s);
   if (ret_hits) *ret_hits = hits;
@@ -220,6 +314,20 @@ size_t rp__mask_open(const char *text, size_t n)
   enum rp__run run;
   char quote;
   return mask_open(text, n, &run, &quote);
+}
+
+void rp__redact_stream_resume(const char *text, size_t n, struct rp__redact_stream *ret)
+{
+  enum rp__run run = RP_RUN_NONE;
+  char quote = '\0';
+  size_t from = n > RP_REDACT_CONTEXT ? n - RP_REDACT_CONTEXT : 0, open = mask_open(text, n, &run, &quote);
+  *ret = (struct rp__redact_stream){.cut = from > 0, .n_context = n - from};
+  memcpy(ret->context, text + from, ret->n_context);
+  if (open < n) {
+    ret->inside = (unsigned char)run;
+    ret->quote = quote;
+    ret->n_context = 0; /* a secret is no context */
+  }
 }
 
 /* How many bytes of `next` go on with the secret that a mask at the end of `text` stands for. */

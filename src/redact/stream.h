@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One speaker's stream of chunks (decision 11): a secret split over two chunks is still one once they are joined. The
- * undecided tail of a chunk is held back until the next chunk, or the end of the stream, decides. What was held when a
- * process dies is lost, and nothing else.
+ * One speaker's stream of chunks (decisions 11 and 19): a secret split over two chunks is still one once they are
+ * joined. The undecided tail of a chunk is held back until the next chunk, or the end of the stream, decides. A stream
+ * can be written down and read again, so that what it holds may be stored, sealed, beside what it gave out.
  */
 #ifndef RP_REDACT_STREAM_H
 #define RP_REDACT_STREAM_H
@@ -23,8 +23,19 @@ struct rp__redact_stream {
   char context[RP_REDACT_CONTEXT];
 };
 
-/* A copy to go back to, for chunks that turn out not to be stored. RP_E_NOMEM. */
-int rp__redact_stream_copy(const struct rp__redact_stream *s, struct rp__redact_stream *ret);
+/*
+ * Whether it has to be written down with its last chunk, of which the last `told` bytes of the context were given out:
+ * something is undecided, or a name whose value may follow began in an earlier chunk.
+ */
+bool rp__redact_stream_matters(const struct rp__redactor *r, const struct rp__redact_stream *s, size_t told);
+/* As bytes: at most RP_REDACT_SAVED. */
+#define RP_REDACT_SAVED (RP_REDACT_TAIL_MAX + RP_REDACT_CONTEXT + 8)
+void rp__redact_stream_save(const struct rp__redact_stream *s, struct rp__buf *out);
+/* RP_E_CORRUPT: these are no saved stream. RP_E_NOMEM. */
+int rp__redact_stream_load(const void *bytes, size_t n, struct rp__redact_stream *ret);
+/* A stream that goes on behind a text that was given out, masked: a mask at its end may stand for a part of a secret.
+ */
+void rp__redact_stream_resume(const char *text, size_t n, struct rp__redact_stream *ret);
 void rp__redact_stream_done(struct rp__redact_stream *s);
 
 /* Takes the next chunk and appends to `out` what may be stored now: everything decided, masked. A push that fails
@@ -32,10 +43,20 @@ void rp__redact_stream_done(struct rp__redact_stream *s);
 int rp__redact_stream_push(const struct rp__redactor *r, struct rp__redact_stream *s, const char *chunk, size_t n,
                            struct rp__buf *out, size_t *ret_hits);
 
-/* The stream is over: appends what was held, masked if it is a secret, or long enough a part of one to be worth hiding.
+/*
+ * The stream is over: appends what was held, masked if it is a secret. What its speaker finished (`cut` false) is
+ * judged as a whole text; of what was cut off, everything is masked that begins like a credential: a vendor's prefix, a
+ * key's first line, the password of a URL, the value behind a credential's name.
  */
-int rp__redact_stream_end(const struct rp__redactor *r, struct rp__redact_stream *s, struct rp__buf *out,
+int rp__redact_stream_end(const struct rp__redactor *r, struct rp__redact_stream *s, bool cut, struct rp__buf *out,
                           size_t *ret_hits);
+
+/*
+ * The stream is over and `next`, which is stored apart from it, follows directly: appends what was held. A secret that
+ * reaches from it into `next` is masked as far as it stands here; rp__redact_after masks the rest.
+ */
+int rp__redact_stream_end_before(const struct rp__redactor *r, struct rp__redact_stream *s, const char *next, size_t n,
+                                 struct rp__buf *out, size_t *ret_hits);
 
 /*
  * For speakers whose earlier chunk is stored already and can't be held any more (another process wrote it): given the

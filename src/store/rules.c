@@ -119,7 +119,7 @@ static bool append_repeated(struct rp__op *op, const struct rp__append_facts *fa
     return true;
   }
   if (!op->u.append.client_id) return false;
-  int64_t n = (int64_t)op->u.append.n, last = op->u.append.client_seq + n - 1;
+  int64_t n = rp__append_given(op), last = op->u.append.client_seq + n - 1;
   if (last > facts->client_mark) return false;
   bool latest = last == facts->client_mark && facts->client_seq >= n;
   op->ret.seq = latest ? facts->client_seq : 0;
@@ -127,7 +127,7 @@ static bool append_repeated(struct rp__op *op, const struct rp__append_facts *fa
   return true;
 }
 
-static int append_check(const struct rp__op *op, const struct rp__session_row *row, bool activity,
+static int append_check(struct rp__op *op, const struct rp__session_row *row, bool activity,
                         const struct rp__append_facts *facts, rp_error *err)
 {
   int64_t expect = op->u.append.expect, wanted = facts->client_mark + 1;
@@ -136,10 +136,40 @@ static int append_check(const struct rp__op *op, const struct rp__session_row *r
     return rp__fail(err, RP_E_SEQ_CONFLICT, "session %s is at seq %" PRId64 ", not %" PRId64,
                     op->session_id ? op->session_id : "?", row->last_seq, expect);
   if (activity && rp__status_ended(row->status)) return refuse_ended(op, row->status, err);
+  if (op->u.append.heard && op->u.append.heard_number != row->tails.number) {
+    op->ret.unheard = true;
+    return rp__fail(err, RP_E_SEQ_CONFLICT, "session %s: somebody else has spoken meanwhile",
+                    op->session_id ? op->session_id : "?");
+  }
   if (op->u.append.client_id && op->u.append.client_seq != wanted)
     return rp__fail(err, RP_E_CLIENT_GAP, "client %s: expected client_seq %" PRId64 ", got %" PRId64,
                     op->u.append.client_id, wanted, op->u.append.client_seq);
   return 0;
+}
+
+/* The streams after the events of an append. */
+static void append_tails(const struct rp__op *op, struct rp__tails *t)
+{
+  for (size_t i = 0; i < op->u.append.n; i++) {
+    const struct rp__new_event *ev = &op->u.append.events[i];
+    if (ev->voice) rp__tails_note(t, ev->voice, ev->open ? rp__append_first(op) + (int64_t)i : 0);
+  }
+  if (op->u.append.streams_number) t->number = op->u.append.streams_number;
+}
+
+int64_t rp__tail_key_number(const unsigned char *id)
+{
+  uint64_t v = 0;
+  for (int i = 0; i < RP_KEY_ID; i++) v |= (uint64_t)id[i] << (8 * i);
+  return (int64_t)(v & INT64_MAX);
+}
+
+int rp__rule_tail_key(struct rp__op *op, bool known, int64_t id, rp_error *err)
+{
+  if (!known || id == rp__tail_key_number(op->u.append.tail_key)) return 0;
+  op->ret.other_key = true;
+  return rp__fail(err, RP_E_SEQ_CONFLICT, "session %s: its tails are sealed with another key by now",
+                  op->session_id ? op->session_id : "?");
 }
 
 int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct rp__append_facts *facts, rp_error *err)
@@ -158,9 +188,10 @@ int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct
     if (rc == 0 && activity) rc = rp__status_move(row->status, RP_MOVE_EVENT, &row->status, err);
     if (rc != 0) return rc;
     if (activity) row->last_activity_at = op->now_ms;
-    op->ret.first_seq = row->last_seq + 1;
+    op->ret.first_seq = row->last_seq + 1 + (int64_t)op->u.append.first_given;
     row->last_seq += (int64_t)n;
     op->ret.seq = row->last_seq;
+    append_tails(op, &row->tails);
     row->bytes += (int64_t)bytes;
     row->tail_bytes += (int64_t)bytes;
   }
@@ -275,7 +306,7 @@ int rp__rule_task(const struct rp__op *op, const struct rp__txn *t, const struct
   if (at >= (size_t)(op - t->ops) || t->ops[at].type != RP_OP_APPEND || op->u.task_put.offset >= t->ops[at].u.append.n)
     return rp__fail(err, RP_E_USAGE, "a word on a task without the event that said it");
   *ret = t->ops[at].ret.repeated ? NULL : &t->ops[at];
-  *ret_seq = t->ops[at].ret.first_seq + (int64_t)op->u.task_put.offset;
+  *ret_seq = rp__append_first(&t->ops[at]) + (int64_t)op->u.task_put.offset;
   return 0;
 }
 

@@ -23,6 +23,19 @@ struct rp__append_facts {
  */
 int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct rp__append_facts *facts,
                     rp_error *err);
+/* Of the events of an append those that its caller gave, and the number of the first one stored. */
+static inline int64_t rp__append_given(const struct rp__op *op)
+{
+  return (int64_t)(op->u.append.given ? op->u.append.given : op->u.append.n);
+}
+static inline int64_t rp__append_first(const struct rp__op *op)
+{
+  return op->ret.seq - (int64_t)op->u.append.n + 1;
+}
+/* Tails are sealed with the key the store knows, or with the first one it hears of (known: false). */
+int rp__rule_tail_key(struct rp__op *op, bool known, int64_t id, rp_error *err);
+/* The id of a key as a number. */
+int64_t rp__tail_key_number(const unsigned char *id);
 /* A lease: the CAS on the epoch, the move, the new epoch into row and op->ret. */
 int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err);
 /* Everything but RP_SET_COUNTERS, which needs the rows. */

@@ -26,6 +26,7 @@
 #include "core/event.h"
 #include "core/lease.h"
 #include "core/lifecycle.h"
+#include "core/tails.h"
 
 #define RP_NAME (RP_ID_MAX + 1)
 #define RP_TITLE 257 /* bytes of a session's name in its row, NUL included */
@@ -45,6 +46,7 @@ struct rp__session_row {
   char previous_id[RP_NAME], continued_by[RP_NAME], forked_from[RP_NAME];
   char name[RP_TITLE]; /* what `session` events call it, cut; empty: none, or the scope is sealed */
   int64_t forked_at_seq;
+  struct rp__tails tails; /* streams that are not over */
   bool crash_recovered;
   bool sealed;
   bool hidden;        /* being imported or forked: found by its exact id only, until shown */
@@ -89,6 +91,16 @@ struct rp__snapshot_row {
   char reason[16];
   bool sealed;
   const void *data; /* borrowed; NULL unless one snapshot was asked for */
+};
+
+/* The newest event of a stream that is not over. */
+struct rp__tail_row {
+  int64_t session_ref, seq;
+  char session_id[RP_NAME], scope[RP_NAME];
+  uint64_t voice;
+  struct rp__event_row event;
+  const void *tail; /* sealed, borrowed for the callback; NULL: nothing is undecided */
+  size_t tail_len;
 };
 
 /* What is too large for an event. The hash finds the same bytes again; a store looks into neither. */
@@ -194,6 +206,8 @@ enum rp__op_type {
                             that id. RP_E_SESSION_NOT_FOUND, _FENCED, _ENDED */
   RP_OP_BLOB_SET,        /* copies, redaction, repair: the bytes under an id, which may be new, whatever the status */
   RP_OP_BLOB_DELETE,     /* RP_E_BLOB_NOT_FOUND */
+  RP_OP_TAIL_KEY,        /* which key tails are sealed with from now on, unless a scope has its own */
+  RP_OP_TAILS_FORGET,    /* redaction: no event of the session holds a sealed tail any more, no stream is open */
 };
 
 struct rp__new_event {
@@ -202,6 +216,10 @@ struct rp__new_event {
   size_t body_len;
   int64_t at_ms;
   bool sealed, engine; /* the engine's own event: no activity, allowed on an ended session */
+  uint64_t voice;      /* not 0: somebody speaks … */
+  bool open;           /* … in a stream that may go on, else its stream is over */
+  const void *tail;    /* the sealed end of it, or NULL */
+  size_t tail_len;
 };
 
 /* Which fields of a RP_OP_SESSION_SET count. */
@@ -261,6 +279,14 @@ struct rp__op {
       const char *idempotency_key; /* for the events as a whole, or NULL */
       const char *client_id;       /* or NULL */
       int64_t client_seq;
+      /* Of the events, those that came from the caller: the others publish what earlier streams held. 0: all did. */
+      size_t given;
+      size_t first_given; /* the place of the first of them */
+      bool heard;         /* it was prepared on the streams numbered so: RP_E_SEQ_CONFLICT, ret.unheard */
+      int64_t heard_number;
+      int64_t streams_number;        /* the number of the streams after it; 0: it leaves them as they are */
+      const unsigned char *tail_key; /* RP_KEY_ID bytes: what the tails are sealed with. RP_E_SEQ_CONFLICT when the
+                                        store knows another one; one that knows none takes it. NULL: a scope's own */
       int64_t judged; /* 0, or 1 + the seq of the pins it was judged by: RP_E_SEQ_CONFLICT when others came since */
     } append;
     struct {
@@ -304,6 +330,12 @@ struct rp__op {
       char *ret_id;                   /* PUT: RP_BLOB_ID_MAX + 1 bytes for the id it has, or NULL */
     } blob;
     struct {
+      const unsigned char *id; /* RP_KEY_ID bytes */
+    } tail_key;
+    struct {
+      int64_t number; /* of the streams after it */
+    } tails_forget;
+    struct {
       const char *scope;
       int64_t n;
     } audit_erase;
@@ -321,8 +353,9 @@ struct rp__op {
   struct {
     int64_t ref;                     /* of the session or run made */
     int64_t epoch;                   /* LEASE: the new one; APPEND: the current one */
-    int64_t first_seq, seq;          /* APPEND */
+    int64_t first_seq, seq;          /* APPEND: of the first and the last event that the caller gave */
     bool repeated;                   /* APPEND, BLOB_PUT */
+    bool unheard, other_key;         /* APPEND: refused because somebody else spoke; changed the key of tails */
     int64_t tail_events, tail_bytes; /* APPEND: since the newest snapshot */
     int64_t snapshot_n;
     int64_t starts;                    /* SESSION_PUT, LEASE with count_start: the scope's starts, this one included */
@@ -361,6 +394,7 @@ typedef int rp__audit_fn(void *ctx, const struct rp__audit_row *row);
 typedef int rp__scope_fn(void *ctx, const char *scope);
 typedef int rp__token_fn(void *ctx, const struct rp__token_row *row);
 typedef int rp__blob_fn(void *ctx, const struct rp__blob_row *row);
+typedef int rp__tail_fn(void *ctx, const struct rp__tail_row *row);
 
 /* Signs of life on the clock of one boot: after < heartbeat_boot <= upto. */
 struct rp__beats {
@@ -484,6 +518,10 @@ struct rp__store_ops {
   int (*token_list)(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
   /* NULL: all of the session, by id, without data. Else that one with data: RP_E_BLOB_NOT_FOUND. */
   int (*blob_list)(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx, rp_error *err);
+  /* The streams of one session that are not over (`which`: these instead), or, with 0, of all sessions those with an
+   * undecided tail. */
+  int (*tail_list)(struct rp__store *s, int64_t session_ref, const struct rp__tails *which, rp__tail_fn *fn, void *ctx,
+                   rp_error *err);
   /*
    * Journals that grew since *cursor, each once, with its highest new seq, in any order; at most `limit` events are
    * looked at. *cursor < 0 becomes now, and nothing is told. It moves on success only, and stays good when what it

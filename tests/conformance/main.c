@@ -47,6 +47,7 @@ static const struct {
     {"changes", changes_tests, &changes_tests_n},
     {"token", token_tests, &token_tests_n},
     {"blob", blob_tests, &blob_tests_n},
+    {"stream", stream_tests, &stream_tests_n},
 };
 
 int main(int argc, char **argv)

@@ -69,9 +69,13 @@ static void check_stream(const char *text, size_t n, size_t cut, const struct rp
   struct rp__redactor *r = redactor();
   int rc = rp__redact_stream_push(r, &s, text, cut, &out, NULL);
   MUST(rc == 0 && s.held.n <= RP_REDACT_TAIL_MAX);
+  RP_AUTOBUF struct rp__buf saved = RP_BUF(RP_REDACT_SAVED);
+  rp__redact_stream_save(&s, &saved);
+  rp__redact_stream_done(&s);
+  MUST(!saved.err && rp__redact_stream_load(saved.p, saved.n, &s) == 0);
   rc = rp__redact_stream_push(r, &s, text + cut, n - cut, &out, NULL);
   MUST(rc == 0 && s.held.n <= RP_REDACT_TAIL_MAX);
-  rc = rp__redact_stream_end(r, &s, &out, NULL);
+  rc = rp__redact_stream_end(r, &s, cut % 2, &out, NULL);
   MUST(rc == 0);
   struct whole w = {text, n, once, &out};
   rc = rp__redact_find(r, text, n, on_secret, &w);

@@ -9,8 +9,8 @@
         e.request("session/prompt", {"sessionId": sid, "prompt": [{"type": "text", "text": "turn 1"}]})
         e.updates            # every session/update so far: (session id, update)
 
-The agent answers the prompt "turn N" with script(N), whose tool calls have the same ids in every turn. Other prompts get one
-chunk "echo: TEXT". Run as a program, this file is the agent:
+The agent answers the prompt "turn N" with script(N), whose tool calls have the same ids in every turn, and "pieces FILE" with one
+message in the chunks that the file lists (JSON). Other prompts get one chunk "echo: TEXT". Run as a program, this file is the agent:
 
     acp.py [--resume] [--load] [--pids FILE] [--pause SECONDS]
 """
@@ -132,8 +132,12 @@ class Agent:
     def prompt(self, params):
         words = [b["text"] for b in params["prompt"] if b["type"] == "text"][-1]
         turn = words.split()
-        known = len(turn) == 2 and turn[0] == "turn"
-        updates = script(int(turn[1])) if known else [text("agent_message_chunk", "echo: " + words)]
+        updates = [text("agent_message_chunk", "echo: " + words)]
+        if len(turn) == 2 and turn[0] == "turn":
+            updates = script(int(turn[1]))
+        if len(turn) == 2 and turn[0] == "pieces":
+            with open(turn[1], encoding="utf-8") as f:
+                updates = [text("agent_message_chunk", piece, "m") for piece in json.load(f)]
         self.play(params["sessionId"], updates)
         return {"stopReason": "end_turn"}
 

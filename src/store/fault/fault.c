@@ -190,6 +190,15 @@ static int fault_token_list(struct rp__store *s, const char *id, rp__token_fn *f
   return rc ? rc : after(f, late, f->inner->ops->token_list(f->inner, id, fn, ctx, err), err);
 }
 
+static int fault_tail_list(struct rp__store *s, int64_t session_ref, const struct rp__tails *which, rp__tail_fn *fn,
+                           void *ctx, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->tail_list(f->inner, session_ref, which, fn, ctx, err), err);
+}
+
 static int fault_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,
                            rp_error *err)
 {
@@ -263,6 +272,7 @@ static const struct rp__store_ops ops = {
     .scope_list = fault_scope_list,
     .token_list = fault_token_list,
     .blob_list = fault_blob_list,
+    .tail_list = fault_tail_list,
     .changes = fault_changes,
     .version = fault_version,
     .maintain = fault_maintain,

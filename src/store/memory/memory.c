@@ -21,6 +21,7 @@ void rp__mem_event_done(struct rp__mem_event *e)
 {
   free(e->kind);
   free(e->body);
+  free(e->tail);
 }
 
 void rp__mem_session_free(struct rp__mem_session *s)
@@ -198,6 +199,7 @@ static const struct rp__store_ops ops = {
     .scope_list = rp__mem_scope_list,
     .token_list = rp__mem_token_list,
     .blob_list = rp__mem_blob_list,
+    .tail_list = rp__mem_tail_list,
     .changes = rp__mem_changes,
     .version = rp__mem_version,
     .maintain = maintain,

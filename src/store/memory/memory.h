@@ -15,6 +15,8 @@ struct rp__mem_event {
   char *kind, *body; /* owned */
   size_t body_len;
   bool sealed;
+  char *tail; /* owned; NULL: none */
+  size_t tail_len;
 };
 
 struct rp__mem_snapshot {
@@ -84,6 +86,7 @@ struct rp__mem_store {
   const struct rp__txn *txn; /* whose op is running */
   int64_t last_ref, last_run, last_started;
   int64_t moves, version; /* appends, commits */
+  int64_t tail_key;       /* number of the key that tails are sealed with; 0: none yet */
   RP_MEM_ARRAY(struct rp__mem_session *) sessions;
   RP_MEM_ARRAY(struct rp__run_row) runs;
   RP_MEM_ARRAY(struct rp__mem_scope) scopes;
@@ -115,6 +118,7 @@ struct rp__mem_undo {
   struct rp__session_row row; /* before; owns its meta */
   int64_t started, snap_n, moved;
   size_t n_events, n_snapshots, n_idem, n_clients;
+  int64_t tail_key;
   struct rp__mem_client client; /* before; at client_at */
   size_t client_at;
   struct rp__mem_snapshot snapshot; /* taken out of snapshot_at */
@@ -167,7 +171,8 @@ double rp__mem_places(const struct rp__terms *t, struct rp__str text);
 typedef int rp__mem_op(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err);
 rp__mem_op rp__mem_record_put, rp__mem_record_archive, rp__mem_task_put, rp__mem_memory_put, rp__mem_memory_set,
     rp__mem_memory_delete, rp__mem_audit_put, rp__mem_audit_erase, rp__mem_token_put, rp__mem_token_used,
-    rp__mem_token_delete, rp__mem_blob_put, rp__mem_blob_set, rp__mem_blob_delete;
+    rp__mem_token_delete, rp__mem_blob_put, rp__mem_blob_set, rp__mem_blob_delete, rp__mem_tail_key,
+    rp__mem_tails_forget;
 void rp__mem_blob_undo(struct rp__mem_session *s, struct rp__mem_undo *u);
 /* The record after fields of its session changed. */
 void rp__mem_record_follow(struct rp__mem_session *s, unsigned fields, struct rp__mem_undo *u);
@@ -198,6 +203,8 @@ int rp__mem_audit_head(struct rp__store *s, const char *scope, struct rp__audit_
 int rp__mem_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
 int rp__mem_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,
                       rp_error *err);
+int rp__mem_tail_list(struct rp__store *s, int64_t session_ref, const struct rp__tails *which, rp__tail_fn *fn,
+                      void *ctx, rp_error *err);
 int rp__mem_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
 int rp__mem_changes(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
 int rp__mem_version(struct rp__store *s, int64_t *ret, rp_error *err);

@@ -182,7 +182,8 @@ static int event_copy(const struct rp__new_event *ev, struct rp__mem_event *ret)
   struct rp__mem_event e = {.at_ms = ev->at_ms, .body_len = ev->body_len, .sealed = ev->sealed};
   e.kind = strdup(ev->kind);
   e.body = malloc(ev->body_len + 1);
-  if (!e.kind || !e.body) {
+  if (ev->tail_len && (e.tail = malloc(ev->tail_len))) memcpy(e.tail, ev->tail, e.tail_len = ev->tail_len);
+  if (!e.kind || !e.body || (ev->tail_len && !e.tail)) {
     rp__mem_event_done(&e);
     return RP_E_NOMEM;
   }
@@ -217,7 +218,7 @@ static int facts_get(struct rp__mem_session *s, const struct rp__op *op, struct 
 
 static int idem_put(struct rp__mem_session *s, const struct rp__op *op)
 {
-  struct rp__mem_idem idem = {.seq = op->ret.first_seq, .n = (int64_t)op->u.append.n, .at_ms = op->now_ms};
+  struct rp__mem_idem idem = {.seq = op->ret.first_seq, .n = op->ret.seq - op->ret.first_seq + 1, .at_ms = op->now_ms};
   if (!op->u.append.idempotency_key) return 0;
   idem.key = strdup(op->u.append.idempotency_key);
   if (!idem.key || !RP_MEM_ROOM(s->idem, 1)) {
@@ -244,7 +245,7 @@ static int client_put(struct rp__mem_session *s, const struct rp__op *op, struct
     c = &s->clients.p[s->clients.n++];
     c->id = id;
   }
-  c->mark = op->u.append.client_seq + (int64_t)op->u.append.n - 1;
+  c->mark = op->u.append.client_seq + rp__append_given(op) - 1;
   c->seq = op->ret.seq;
   return 0;
 }
@@ -266,7 +267,10 @@ static int op_append(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_
   if (rc == 0) rc = facts_get(s, op, &facts);
   if (rc == 0) rc = rp__rule_append(op, &s->row, &facts, err);
   if (rc == 0 && !op->ret.repeated) rc = check_judged(s, op, err);
+  if (rc == 0 && !op->ret.repeated && op->u.append.tail_key)
+    rc = rp__rule_tail_key(op, m->tail_key != 0, m->tail_key, err);
   if (rc != 0 || op->ret.repeated) return rc;
+  if (op->u.append.tail_key) m->tail_key = rp__tail_key_number(op->u.append.tail_key);
   if (!RP_MEM_ROOM(s->events, op->u.append.n)) return rp__fail_nomem(err);
   for (size_t i = 0; rc == 0 && i < op->u.append.n; i++) {
     rc = event_copy(&op->u.append.events[i], &s->events.p[s->events.n]);
@@ -402,6 +406,8 @@ static rp__mem_op *const op_table[] = {
     [RP_OP_BLOB_PUT] = rp__mem_blob_put,
     [RP_OP_BLOB_SET] = rp__mem_blob_set,
     [RP_OP_BLOB_DELETE] = rp__mem_blob_delete,
+    [RP_OP_TAIL_KEY] = rp__mem_tail_key,
+    [RP_OP_TAILS_FORGET] = rp__mem_tails_forget,
 };
 
 static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
@@ -413,6 +419,7 @@ static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
   for (; t->rc == 0 && i < t->n; i++) {
     memset(&t->ops[i].ret, 0, sizeof t->ops[i].ret);
     undo[i].n_runs = m->runs.n;
+    undo[i].tail_key = m->tail_key;
     undo[i].n_scopes = m->scopes.n;
     undo[i].n_tasks = m->tasks.n;
     undo[i].n_memories = m->memories.n;

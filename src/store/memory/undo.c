@@ -80,6 +80,7 @@ static void tokens_undo(struct rp__mem_store *m, const struct rp__mem_undo *u)
 
 void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u)
 {
+  m->tail_key = u->tail_key;
   tasks_undo(m, u);
   memories_undo(m, u);
   tokens_undo(m, u);

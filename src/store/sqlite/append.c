@@ -17,6 +17,8 @@ void rp__sq_head_read(struct rp__sq_q *q, struct rp__session_row *ret)
   ret->bytes = rp__sq_col_int(q, 7);
   ret->last_activity_at = rp__sq_col_int(q, 8);
   ret->ended_at = rp__sq_col_int(q, 9);
+  struct rp__str tails = rp__sq_col_bytes(q, 10);
+  rp__tails_read(tails.p, tails.n, &ret->tails); /* a list that is damaged reads as none: verify tells of it */
 }
 
 int64_t rp__sq_tag(const char *id)
@@ -70,6 +72,7 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
     rp__sq_blob(&q, 7, ev->body, ev->body_len);
   else
     rp__sq_textn(&q, 7, ev->body, ev->body_len);
+  rp__sq_bytes(&q, 9, ev->tail, ev->tail_len);
   return rp__sq_done(&q, "write event", err);
 }
 
@@ -82,6 +85,8 @@ static int head_append(struct rp__sq_conn *c, const struct rp__session_row *row,
   rp__sq_int(&q, 4, row->tail_bytes);
   rp__sq_int(&q, 5, row->bytes);
   rp__sq_int(&q, 6, row->last_activity_at);
+  unsigned char tails[RP_TAILS_BYTES];
+  rp__sq_bytes(&q, 7, tails, rp__tails_write(&row->tails, tails));
   return rp__sq_done(&q, "write session", err);
 }
 
@@ -110,14 +115,13 @@ static int facts_get(struct rp__sq_conn *c, const struct rp__op *op, int64_t ses
 
 static int facts_put(struct rp__sq_conn *c, const struct rp__op *op, int64_t session, rp_error *err)
 {
-  int64_t n = (int64_t)op->u.append.n;
   int rc = 0;
   if (op->u.append.idempotency_key) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_PUT);
     rp__sq_int(&q, 1, session);
     rp__sq_text(&q, 2, op->u.append.idempotency_key);
     rp__sq_int(&q, 3, op->ret.first_seq);
-    rp__sq_int(&q, 4, n);
+    rp__sq_int(&q, 4, op->ret.seq - op->ret.first_seq + 1);
     rp__sq_int(&q, 5, op->now_ms);
     rc = rp__sq_done(&q, "write idempotency key", err);
   }
@@ -125,7 +129,7 @@ static int facts_put(struct rp__sq_conn *c, const struct rp__op *op, int64_t ses
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_CLIENT_PUT);
     rp__sq_int(&q, 1, session);
     rp__sq_text(&q, 2, op->u.append.client_id);
-    rp__sq_int(&q, 3, op->u.append.client_seq + n - 1);
+    rp__sq_int(&q, 3, op->u.append.client_seq + rp__append_given(op) - 1);
     rp__sq_int(&q, 4, op->ret.seq);
     rc = rp__sq_done(&q, "write client", err);
   }
@@ -145,6 +149,16 @@ static int check_judged(struct rp__sq_conn *c, const struct rp__op *op, int64_t 
   return rc > 0 ? rp__refuse_judged(op, err) : rc;
 }
 
+static int check_tail_key(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  int64_t known = 0;
+  if (!op->u.append.tail_key) return 0;
+  int rc = rp__sq_meta_get(c, RP_SQ_TAIL_KEY, 0, &known, err);
+  if (rc == 0) rc = rp__rule_tail_key(op, known != 0, known, err);
+  if (rc == 0 && known == 0) rc = rp__sq_meta_set(c, RP_SQ_TAIL_KEY, rp__tail_key_number(op->u.append.tail_key), err);
+  return rc;
+}
+
 int rp__sq_append(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   struct rp__session_row row;
@@ -154,8 +168,9 @@ int rp__sq_append(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   if (rc == 0) rc = rp__rule_append(op, &row, &facts, err);
   if (rc != 0 || op->ret.repeated) return rc;
   rc = check_judged(c, op, row.ref, err);
+  if (rc == 0) rc = check_tail_key(c, op, err);
   for (size_t i = 0; rc == 0 && i < op->u.append.n; i++)
-    rc = rp__sq_event_write(c, row.ref, op->ret.first_seq + (int64_t)i, &op->u.append.events[i], err);
+    rc = rp__sq_event_write(c, row.ref, rp__append_first(op) + (int64_t)i, &op->u.append.events[i], err);
   if (rc == 0) rc = head_append(c, &row, err);
   if (rc == 0) rc = facts_put(c, op, row.ref, err);
   return rc;

@@ -150,6 +150,7 @@ static int event_rewrite(struct rp__sq_conn *c, int64_t id, int64_t seq, const s
     rp__sq_blob(&q, 6, ev->body, ev->body_len);
   else
     rp__sq_textn(&q, 6, ev->body, ev->body_len);
+  rp__sq_bytes(&q, 7, ev->tail, ev->tail_len);
   return rp__sq_done(&q, "replace event", err);
 }
 

@@ -220,6 +220,7 @@ static const struct rp__store_ops ops = {
     .scope_list = rp__sq_scope_list,
     .token_list = rp__sq_token_list,
     .blob_list = rp__sq_blob_list,
+    .tail_list = rp__sq_tail_list,
     .changes = rp__sq_changes,
     .version = rp__sq_version,
     .maintain = rp__sq_maintain,

@@ -43,6 +43,12 @@ void rp__sq_blob(struct rp__sq_q *q, int i, const void *p, size_t n)
   if (q->rc == SQLITE_OK) bound(q, sqlite3_bind_blob64(q->st, i, p ? p : "", n, SQLITE_STATIC));
 }
 
+void rp__sq_bytes(struct rp__sq_q *q, int i, const void *p, size_t n)
+{
+  if (q->rc != SQLITE_OK) return;
+  bound(q, n ? sqlite3_bind_blob64(q->st, i, p, n, SQLITE_STATIC) : sqlite3_bind_null(q->st, i));
+}
+
 void rp__sq_real(struct rp__sq_q *q, int i, double v)
 {
   if (q->rc == SQLITE_OK) bound(q, sqlite3_bind_double(q->st, i, v));

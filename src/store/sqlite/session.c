@@ -8,25 +8,25 @@ int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_erro
 {
   memset(ret, 0, sizeof *ret);
   rp__sq_head_read(q, ret);
-  rp__sq_col_str(q, 10, ret->id, sizeof ret->id);
-  rp__sq_col_str(q, 11, ret->scope, sizeof ret->scope);
-  rp__sq_col_str(q, 12, ret->key, sizeof ret->key);
-  rp__sq_col_str(q, 13, ret->channel, sizeof ret->channel);
-  rp__sq_col_str(q, 14, ret->provider, sizeof ret->provider);
-  ret->created_at = rp__sq_col_int(q, 15);
-  rp__sq_col_str(q, 16, ret->previous_id, sizeof ret->previous_id);
-  rp__sq_col_str(q, 17, ret->continued_by, sizeof ret->continued_by);
-  rp__sq_col_str(q, 18, ret->forked_from, sizeof ret->forked_from);
-  ret->forked_at_seq = rp__sq_col_int(q, 19);
-  ret->crash_recovered = rp__sq_col_int(q, 20) != 0;
-  ret->sealed = rp__sq_col_int(q, 21) != 0;
-  ret->hidden = rp__sq_col_int(q, 22) != 0;
+  rp__sq_col_str(q, 11, ret->id, sizeof ret->id);
+  rp__sq_col_str(q, 12, ret->scope, sizeof ret->scope);
+  rp__sq_col_str(q, 13, ret->key, sizeof ret->key);
+  rp__sq_col_str(q, 14, ret->channel, sizeof ret->channel);
+  rp__sq_col_str(q, 15, ret->provider, sizeof ret->provider);
+  ret->created_at = rp__sq_col_int(q, 16);
+  rp__sq_col_str(q, 17, ret->previous_id, sizeof ret->previous_id);
+  rp__sq_col_str(q, 18, ret->continued_by, sizeof ret->continued_by);
+  rp__sq_col_str(q, 19, ret->forked_from, sizeof ret->forked_from);
+  ret->forked_at_seq = rp__sq_col_int(q, 20);
+  ret->crash_recovered = rp__sq_col_int(q, 21) != 0;
+  ret->sealed = rp__sq_col_int(q, 22) != 0;
+  ret->hidden = rp__sq_col_int(q, 23) != 0;
   if (ret->status < 0 || ret->status >= RP_STATUS_MAX)
     return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", ret->id, (int)ret->status);
-  ret->trashed_at = rp__sq_col_int(q, 23);
-  ret->held_at = rp__sq_col_int(q, 24);
-  rp__sq_col_str(q, 26, ret->name, sizeof ret->name);
-  struct rp__str meta = rp__sq_col_bytes(q, 25);
+  ret->trashed_at = rp__sq_col_int(q, 24);
+  ret->held_at = rp__sq_col_int(q, 25);
+  rp__sq_col_str(q, 27, ret->name, sizeof ret->name);
+  struct rp__str meta = rp__sq_col_bytes(q, 26);
   if (meta.n > 0 && !(ret->meta = strndup(meta.p, meta.n))) return rp__fail_nomem(err);
   return 0;
 }
@@ -43,6 +43,8 @@ int rp__sq_head_write(struct rp__sq_conn *c, const struct rp__session_row *row, 
   rp__sq_int(&q, 7, row->bytes);
   rp__sq_int(&q, 8, row->last_activity_at);
   rp__sq_int(&q, 9, row->ended_at);
+  unsigned char tails[RP_TAILS_BYTES];
+  rp__sq_bytes(&q, 10, tails, rp__tails_write(&row->tails, tails));
   return rp__sq_done(&q, "write session", err);
 }
 

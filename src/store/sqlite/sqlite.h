@@ -138,6 +138,7 @@ void rp__sq_int(struct rp__sq_q *q, int i, int64_t v);
 void rp__sq_text(struct rp__sq_q *q, int i, const char *s); /* NULL and empty bind NULL */
 void rp__sq_textn(struct rp__sq_q *q, int i, const char *s, size_t n);
 void rp__sq_blob(struct rp__sq_q *q, int i, const void *p, size_t n);
+void rp__sq_bytes(struct rp__sq_q *q, int i, const void *p, size_t n); /* NULL when there are none */
 void rp__sq_real(struct rp__sq_q *q, int i, double v);
 void rp__sq_null(struct rp__sq_q *q, int i);
 /* 1: a row, 0: no more, negative: failed. */
@@ -180,6 +181,7 @@ struct rp__sq_event {
 };
 /* `first`: the column of `seq`, which at, kind, flags, sum and body follow. */
 void rp__sq_event_read(struct rp__sq_q *q, int first, struct rp__sq_event *ret);
+#define RP_SQ_TAIL_KEY "tail_key"       /* in rp_meta: the key that tails are sealed with, by its number */
 #define RP_SQ_EVENT_FLOOR "event_floor" /* in rp_meta while events with ids up to this were deleted from the end */
 int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,
                        rp_error *err);
@@ -191,7 +193,7 @@ rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_se
     rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set,
     rp__sq_record_put, rp__sq_record_archive, rp__sq_task_put, rp__sq_memory_put, rp__sq_memory_set,
     rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase, rp__sq_token_put, rp__sq_token_used,
-    rp__sq_token_delete, rp__sq_blob_put, rp__sq_blob_set, rp__sq_blob_delete;
+    rp__sq_token_delete, rp__sq_blob_put, rp__sq_blob_set, rp__sq_blob_delete, rp__sq_tail_key, rp__sq_tails_forget;
 
 /* Runs statements that take nothing but a session's number. */
 int rp__sq_run_by_ref(struct rp__sq_conn *c, const enum rp__sq_id *ids, size_t n, int64_t ref, const char *doing,
@@ -284,6 +286,8 @@ int rp__sq_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error
 int rp__sq_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
 int rp__sq_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,
                      rp_error *err);
+int rp__sq_tail_list(struct rp__store *s, int64_t session_ref, const struct rp__tails *which, rp__tail_fn *fn,
+                     void *ctx, rp_error *err);
 int rp__sq_changes(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
 int rp__sq_version(struct rp__store *s, int64_t *ret, rp_error *err);
 int rp__sq_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);

@@ -4,7 +4,7 @@
 /* The order in which rp__sq_head_read and rp__sq_session_read take columns. */
 #define HEAD_COLUMNS                                                                                                   \
   "h.session, h.tag, h.status, h.epoch, h.last_seq, h.snap_seq, h.tail_bytes, h.bytes, h.last_activity_at, "           \
-  "h.ended_at"
+  "h.ended_at, h.tails"
 #define SESSION_COLUMNS                                                                                                \
   HEAD_COLUMNS ", s.id, s.scope, s.key, s.channel, s.provider, s.created_at, s.previous_id, s.continued_by, "          \
                "s.forked_from, s.forked_at_seq, s.crash_recovered, s.sealed, s.hidden, s.trashed_at, s.held_at, "      \
@@ -58,20 +58,28 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                        "bytes, last_activity_at, "
                        "ended_at) VALUES (?1, ?6, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?5)",
     [RP_SQ_HEAD_APPEND] = "UPDATE rp_heads SET status = ?2, last_seq = ?3, tail_bytes = ?4, bytes = ?5, "
-                          "last_activity_at = ?6 WHERE session = ?1",
+                          "last_activity_at = ?6, tails = ?7 WHERE session = ?1",
     [RP_SQ_HEAD_SET] = "UPDATE rp_heads SET status = ?2, epoch = ?3, last_seq = ?4, snap_seq = ?5, tail_bytes = ?6, "
-                       "bytes = ?7, last_activity_at = ?8, ended_at = ?9 WHERE session = ?1",
+                       "bytes = ?7, last_activity_at = ?8, ended_at = ?9, tails = ?10 WHERE session = ?1",
     [RP_SQ_HEAD_SNAPSHOT] = "UPDATE rp_heads SET snap_seq = ?2, tail_bytes = ?3 WHERE session = ?1",
     [RP_SQ_HEAD_NUMBER] = "UPDATE rp_heads SET snap_n = snap_n + 1 WHERE session = ?1 RETURNING snap_n",
     [RP_SQ_HEAD_DELETE] = "DELETE FROM rp_heads WHERE session = ?1",
 
-    [RP_SQ_EVENT_PUT] =
-        "INSERT INTO rp_events (session, seq, at, kind, flags, sum, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [RP_SQ_EVENT_PUT_ABOVE] = "INSERT INTO rp_events (id, session, seq, at, kind, flags, sum, body) VALUES "
-                              "(1 + max(?8, (SELECT coalesce(max(id), 0) FROM rp_events)), ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [RP_SQ_EVENT_PUT] = "INSERT INTO rp_events (session, seq, at, kind, flags, sum, body, tail) VALUES (?1, ?2, ?3, "
+                        "?4, ?5, ?6, ?7, ?9)",
+    [RP_SQ_EVENT_PUT_ABOVE] = "INSERT INTO rp_events (id, session, seq, at, kind, flags, sum, body, tail) VALUES "
+                              "(1 + max(?8, (SELECT coalesce(max(id), 0) FROM rp_events)), ?1, ?2, ?3, ?4, ?5, ?6, "
+                              "?7, ?9)",
     [RP_SQ_EVENT_CHANGES] = "SELECT id, session, seq FROM rp_events WHERE id > ?1 ORDER BY id LIMIT ?2",
     [RP_SQ_EVENT_GET] = "SELECT id, seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq = ?2",
-    [RP_SQ_EVENT_REPLACE] = "UPDATE rp_events SET at = ?2, kind = ?3, flags = ?4, sum = ?5, body = ?6 WHERE id = ?1",
+    [RP_SQ_EVENT_REPLACE] = "UPDATE rp_events SET at = ?2, kind = ?3, flags = ?4, sum = ?5, body = ?6, tail = ?7 "
+                            "WHERE id = ?1",
+    [RP_SQ_EVENT_TAIL] = "SELECT seq, at, kind, flags, sum, body, tail FROM rp_events WHERE session = ?1 AND seq = ?2",
+    [RP_SQ_EVENT_TAILS_FORGET] = "UPDATE rp_events SET tail = NULL WHERE session = ?1 AND tail IS NOT NULL",
+    [RP_SQ_TAILS_PAGE] = "SELECT h.session, h.tails, s.id, s.scope FROM rp_heads h JOIN rp_sessions s ON s.ref = "
+                         "h.session WHERE h.session > ?1 AND h.tails IS NOT NULL ORDER BY h.session LIMIT 1",
+    [RP_SQ_TAILS_OF] = "SELECT h.session, h.tails, s.id, s.scope FROM rp_heads h JOIN rp_sessions s ON s.ref = "
+                       "h.session WHERE h.session = ?1",
     [RP_SQ_EVENT_PAGE] = "SELECT seq, at, kind, flags, sum, body FROM rp_events WHERE session = ?1 AND seq > ?2 "
                          "ORDER BY seq LIMIT ?3",
     [RP_SQ_EVENT_KIND_SINCE] = "SELECT 1 FROM rp_events WHERE session = ?1 AND seq > ?2 AND kind = ?3 LIMIT 1",

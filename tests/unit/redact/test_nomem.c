@@ -28,10 +28,14 @@ static int with_stream(struct rp__buf *out)
   int rc = rp__redactor_new("own-\\d+", &r, NULL);
   for (size_t at = 0; at < strlen(text) && !rc; at += 7) {
     rc = rp__redact_stream_push(r, &s, text + at, RP_MIN(strlen(text) - at, 7), out, NULL);
-    if (!rc) rc = rp__redact_stream_copy(&s, &copy);
+    struct rp__buf saved = RP_BUF(RP_REDACT_SAVED);
+    rp__redact_stream_save(&s, &saved);
+    if (!rc) rc = saved.err;
+    if (!rc) rc = rp__redact_stream_load(saved.p, saved.n, &copy);
     rp__redact_stream_done(&copy);
+    rp__buf_done(&saved);
   }
-  if (!rc) rc = rp__redact_stream_end(r, &s, out, NULL);
+  if (!rc) rc = rp__redact_stream_end(r, &s, false, out, NULL);
   rp__redact_stream_done(&s);
   rp__redactor_free(r);
   return rc;
@@ -98,7 +102,7 @@ static void test_push_again(void **state)
     failed = alloc_failed;
     if (rc) assert_int_equal(rp__redact_stream_push(r, &s, "ter2 bye", 8, &out, NULL), 0);
     if (!rc) rp__buf_add(&out, lost.p, lost.n);
-    assert_int_equal(rp__redact_stream_end(r, &s, &out, NULL), 0);
+    assert_int_equal(rp__redact_stream_end(r, &s, false, &out, NULL), 0);
     assert_string_equal(out.p, "password=" RP_MASK " bye");
     rp__buf_done(&out);
     rp__buf_done(&lost);
