@@ -66,14 +66,15 @@ static int file_read(const rp_engine *e, struct rp__tail_keys *ret, rp_error *er
   ret->n = 0;
   int rc = rp__file_read(path, FILE_MAX - 1, &text, err);
   if (rc) return rc == RP_E_FILE_NOT_FOUND ? 0 : rc;
-  if (text.n < first || memcmp(text.p, FILE_FIRST, first) != 0 || strlen(text.p) != text.n)
-    return rp__fail(err, RP_E_CORRUPT, "%s: this is no file of keys for tails", path);
-  const char *at = text.p + first;
-  for (; *at; ret->n++) {
-    if (ret->n == RP_TAIL_KEYS || line_read(&at, &ret->key[ret->n], &ret->made_at[ret->n]))
-      return rp__fail(err, RP_E_CORRUPT, "%s: its line %zu is no key", path, ret->n + 2);
+  if (text.n < first || memcmp(text.p, FILE_FIRST, first) != 0 || strlen(text.p) != text.n) {
+    rc = rp__fail(err, RP_E_CORRUPT, "%s: this is no file of keys for tails", path);
+  } else {
+    for (const char *at = text.p + first; !rc && *at; ret->n += !rc)
+      if (ret->n == RP_TAIL_KEYS || line_read(&at, &ret->key[ret->n], &ret->made_at[ret->n]))
+        rc = rp__fail(err, RP_E_CORRUPT, "%s: its line %zu is no key", path, ret->n + 2);
   }
-  return 0;
+  if (rc) rp__hint(err, "move it away: a new one is made, and 'reprise verify' names the streams that lose their end");
+  return rc;
 }
 
 static int file_write(const rp_engine *e, const struct rp__tail_keys *k, rp_error *err)

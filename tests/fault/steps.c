@@ -103,6 +103,34 @@ static int step_guest(struct cycle *c, rp_error *err)
   return rc;
 }
 
+/* B-14: a secret in two chunks, the second by somebody else, and an end that is never said. */
+static int chunk_keyed(struct cycle *c, rp_session *s, int n, const char *body, rp_error *err)
+{
+  rp_event ev = {.kind = "message", .body = body, .idempotency_key = n == 7 ? "chunk 7" : "chunk 8"};
+  int rc = rp_append(s, &ev, NULL, NULL, err);
+  if (rc == 0) c->acked |= 1u << n;
+  return rc;
+}
+
+static int step_chunk(struct cycle *c, rp_error *err)
+{
+  return chunk_keyed(c, c->session, 7,
+                     "{\"role\":\"assistant\",\"message_id\":\"st\",\"content\":\"say password=hun\",\"partial\":true}",
+                     err);
+}
+
+static int step_chunk_guest(struct cycle *c, rp_error *err)
+{
+  rp_session *guest;
+  int rc = rp_attach(c->engine, "cycle", &guest, err);
+  if (rc != 0) return rc;
+  rc = chunk_keyed(c, guest, 8,
+                   "{\"role\":\"assistant\",\"message_id\":\"st\",\"content\":\"ter2xy and ghp_\",\"partial\":true}",
+                   err);
+  rp_session_free(guest);
+  return rc;
+}
+
 static int step_heartbeat(struct cycle *c, rp_error *err)
 {
   int rc = rp_heartbeat(c->session, err);
@@ -141,8 +169,10 @@ const struct cycle_step cycle_core[] = {
     {"append many", step_append_many, 0},
     {"append async", step_append_async, 0},
     {"guest", step_guest, 0},
+    {"chunk", step_chunk, 0},
     {"heartbeat", step_heartbeat, 0},
     {"checkpoint", step_checkpoint, 0},
+    {"chunk of a guest", step_chunk_guest, 0},
     {"append more", step_append_last, 0},
     {"state", step_state, 0},
     {"end", step_end, RP_E_ENDED},

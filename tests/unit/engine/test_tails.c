@@ -504,6 +504,29 @@ static void test_the_key_file(void **state)
   end(s);
 }
 
+/* A file that is none is an error that says what to do, not a stream without a key. */
+static void test_a_damaged_key_file(void **state)
+{
+  static const char *const contents[] = {"", "nonsense\n", "reprise-seal 1\nabc 1\n", "reprise-seal 1\n\n"};
+  struct rig *r = *state;
+  char path[SCRATCH_PATH + 16];
+  rp_session *s = rig_start(r, "keys", NULL, RP_OWNER_SELF);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(contents); i++) {
+    rp_error err = {0};
+    rp_event ev = {.kind = "message", .body = "{\"role\":\"assistant\",\"content\":\"x ghp_\",\"partial\":true}"};
+    FILE *f = fopen(seal_path(r, path), "w");
+    assert_non_null(f);
+    fputs(contents[i], f);
+    fclose(f);
+    assert_int_equal(rp_append(s, &ev, NULL, NULL, &err), RP_E_CORRUPT);
+    assert_non_null(strstr(err.message, ".seal"));
+    assert_non_null(strstr(err.hint, "move it away"));
+    unlink(path);
+  }
+  chunk(s, "m", "held ghp_", 9);
+  end(s);
+}
+
 /* A day later there is a new key, and the old one goes once no open stream needs it. */
 static void test_rotation(void **state)
 {
@@ -598,6 +621,7 @@ int main(void)
       T(test_fork),
       T(test_export),
       T(test_the_key_file),
+      T(test_a_damaged_key_file),
       T(test_rotation),
       T(test_verify_names_lost_keys),
       T(test_redaction_forgets),
