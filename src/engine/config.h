@@ -65,6 +65,7 @@
     "seconds a client may take to send a request's head; its body may take four times as long")                        \
   X(QUEUE_BYTES, queue_bytes, "num", "1048576", "bytes waiting for one slow reader before it is held back")            \
   X(STALL_S, stall_s, "num", "30", "seconds a reader may take nothing before it is cut off")                           \
+  X(STOP_S, stop_s, "num", "25", "seconds the server may take to stop; whatever still runs then is cut off")           \
   X(INTERNAL_SECRET_FILE, internal_secret_file, "text", "",                                                            \
     "holds the secret of the agents' socket (default: internal-secret beside the database)")                           \
   X(TRUSTED_PROXIES, trusted_proxies, "text", "",                                                                      \

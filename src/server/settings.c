@@ -36,6 +36,7 @@ static const struct setting {
     {"idle_connection_s", INT, AT(idle_s), 1, SECONDS_MAX},
     {"request_s", INT, AT(request_s), 1, SECONDS_MAX},
     {"stall_s", MS, AT(stall_ms), 0.1, SECONDS_MAX},
+    {"stop_s", MS, AT(stop_ms), 1, 3600},
     {"leave_s", MS, AT(leave_ms), 0, SECONDS_MAX},
     {"reconnect_s", MS, AT(reconnect_ms), 0, SECONDS_MAX},
 #undef AT

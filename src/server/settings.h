@@ -20,7 +20,7 @@ struct rp__settings {
   size_t max_body, queue_bytes, spill_bytes;
   double client_rate; /* 0: no limit */
   int idle_s, request_s, stall_s, leave_s, reconnect_s;
-  int64_t stall_ms, leave_ms, reconnect_ms;
+  int64_t stall_ms, stop_ms, leave_ms, reconnect_ms;
 };
 
 /* RP_E_CONFIG names the option that is out of bounds. */

@@ -34,6 +34,7 @@ static void defaults_are_those_of_the_table(void **state)
   assert_int_equal(s.queue_bytes, 1 << 20);
   assert_int_equal(s.stall_ms, 30000);
   assert_int_equal(s.stall_s, 30);
+  assert_int_equal(s.stop_ms, 25000);
   assert_int_equal(s.leave_ms, 5000);
   assert_int_equal(s.reconnect_ms, 120000);
   assert_true(s.client_rate == 0);
