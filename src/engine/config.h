@@ -33,7 +33,7 @@
   X(SNAPSHOT_ON_EXIT, snapshot_on_exit, "bool", "true", "a snapshot when a run ends")                                  \
   X(ARCHIVE_DAYS, archive_days, "num", "30", "days after its end a record moves to cold storage")                      \
   X(RECONNECT_S, reconnect_s, "num", "120", "seconds a lost agent may take to come back")                              \
-  X(EVICT_S, evict_s, "num", "300", "seconds before a failed session is put in the trash")                             \
+  X(EVICT_S, evict_s, "num", "300", "seconds before a session whose agent failed is put in the trash; 0: never")       \
   X(LEAVE_S, leave_s, "num", "5", "seconds after leaving a channel before its session is closed")                      \
   X(BRIEF_BYTES, brief_bytes, "num", "8192", "size of the brief at most")                                              \
   X(BODY_BYTES, body_bytes, "num", "1048576", "size of one event's body at most")                                      \

@@ -197,7 +197,9 @@ struct rp__agents {
   struct rp__job tend;
   atomic_bool tending; /* the job is posted */
   atomic_size_t n_sockets, n_seated, n_awaited;
-  atomic_llong messages, refused, delivered, replaced, lost;
+  atomic_llong messages, refused, delivered, replaced, lost, evicted;
+  pthread_mutex_t evict_lock;
+  struct rp__eviction *evictions; /* sessions whose agent has failed */
 };
 
 /* agent.c */
@@ -252,6 +254,12 @@ void rp__seats_tend(struct rp__agents *a);
  */
 int rp__seat_store(struct rp__agents *a, struct rp__seat *s, struct rp__agent *g, const rp_event *events, size_t n,
                    rp_durability durability, int64_t client_seq, rp_error *err);
+
+/* agent-evict.c: sessions whose agent has failed go to the trash (C-03) */
+
+/* The agent of that session failed at that time. What becomes of it until then is looked at again. Any thread. */
+void rp__agent_evict_later(struct rp__agents *a, const struct rp__entry *e, int64_t failed_ms);
+void rp__agent_evict_done(struct rp__agents *a);
 
 /* agent-deliver.c: events on their way to the agent */
 
