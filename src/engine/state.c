@@ -8,7 +8,7 @@
  * found first, backwards: from the moment asked for to the last turning point before
  * it, on from where that leads, and so on to a snapshot or the beginning. The pieces
  * do not overlap, so each event is applied at most once, however often somebody
- * turned back.
+ * turned back. What lasts (the usage) is summed up over all events on the way there.
  */
 #include "engine/engine.h"
 
@@ -152,7 +152,8 @@ struct turn {
 struct turns {
   struct turn *p;
   size_t n, cap;
-  int64_t last; /* seq of the last event seen */
+  int64_t last;             /* seq of the last event seen */
+  struct rp__fold *lasting; /* its lasting facets, at that event; or NULL */
 };
 
 static int add_turn(struct turns *t, int64_t at, int64_t to, int64_t at_ms)
@@ -173,6 +174,7 @@ static int on_turn(void *ctx, const struct rp__event *ev)
   struct turns *t = ctx;
   int64_t to;
   t->last = ev->seq;
+  if (rp__fold_apply_lasting(t->lasting, ev)) return RP_E_NOMEM;
   if (ev->kind != RP_KIND_RESTORED || !rp__json_i64(rp__json_get(ev->body, "to_seq"), &to)) return 0;
   if (to < 0 || to >= ev->seq) return RP_E_CORRUPT;
   return add_turn(t, ev->seq, to, ev->at_ms);
@@ -224,10 +226,13 @@ static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, stru
 {
   struct turns turns = {0}, way = {0};
   struct rp__fold *f RP_AUTOFOLD = NULL;
-  int rc = rp__journal_read(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, err);
+  int rc = new_fold(&turns.lasting, err);
+  if (!rc) rc = rp__journal_read(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   if (!rc) rc = find_way(s, &turns, turns.last, &way, &f, warnings, err);
   if (!rc) rc = walk(s, &way, &f, err);
+  if (!rc) rp__fold_swap_lasting(f, turns.lasting);
+  rp__fold_free(turns.lasting);
   free(turns.p);
   free(way.p);
   if (!rc) *ret = RP_TAKE(f);
