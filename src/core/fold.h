@@ -53,6 +53,10 @@ int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err);
 void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w);
 /* The same for the named facets alone (ended by NULL); all of them for NULL. */
 void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int64_t now_ms, struct rp__jw *w);
+/* The same, but the part called `own` is written by `write`, where it has something to say. */
+typedef void rp__show_fn(const struct rp__fold *f, const void *ctx, struct rp__jw *w);
+void rp__fold_show_but(const struct rp__fold *f, const char *const *names, const char *own, rp__show_fn *write,
+                       const void *ctx, int64_t now_ms, struct rp__jw *w);
 /* The saved form of one facet as a value; null when it has nothing to say. */
 void rp__fold_save_one(const struct rp__fold *f, const char *name, struct rp__jw *w);
 /* The state of the named facet, or NULL: for callers that know its type. */

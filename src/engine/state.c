@@ -11,6 +11,7 @@
  * turned back. What lasts (the usage) is summed up over all events on the way there.
  */
 #include "engine/engine.h"
+#include "facets/settings.h"
 
 /* Candidates for a start, newest first. */
 struct candidate {
@@ -295,6 +296,25 @@ void rp__state_release(rp_session *s, struct rp__fold *f)
 
 /* ---- documents ---- */
 
+/* One meta is shown, the session's: with what its start gave, whatever moment is asked for, as its key and status are.
+ */
+static void write_settings(const struct rp__fold *f, const void *ctx, struct rp__jw *w)
+{
+  const struct rp__session_row *row = ctx;
+  const char *meta = row->meta ? row->meta : "{}";
+  rp__settings_write(f, rp__json_trusted(meta, strlen(meta)), w);
+}
+
+void rp__state_show(const struct rp__fold *f, const struct rp__session_row *row, const char *const *facets,
+                    int64_t now_ms, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_key(w, "session");
+  rp__session_write(row, w);
+  rp__fold_show_but(f, facets, RP_SETTINGS, write_settings, row, now_ms, w);
+  rp__jw_end_object(w);
+}
+
 int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err)
 {
   struct rp__session_row row = {0};
@@ -306,11 +326,7 @@ int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, cha
     row.last_seq = RP_MAX(row.last_seq, rp__fold_seq(f));
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_STATE_MAX);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "session");
-  rp__session_write(&row, &w);
-  rp__fold_show(f, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
-  rp__jw_end_object(&w);
+  rp__state_show(f, &row, NULL, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
   rp__session_row_done(&row);
   *ret = rp__buf_take(&out);
   return *ret ? 0 : rp__fail_nomem(err);

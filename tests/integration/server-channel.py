@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import cases  # noqa: E402
@@ -87,6 +88,82 @@ def test_the_key_of_the_own_scope_is_joined_without_a_start():
         begin(s, scope="herons", key="river")
         joined = socket.join("session:any", {"scope": "otters", "key": "river"})
         assert joined["session_id"] == mine["session_id"] and joined["epoch"] == mine["epoch"], joined
+
+
+# ---- meta ----
+
+
+def metas(s, sid):
+    """Every place that shows a session's meta."""
+    listed = [row for row in s.get("/v1/sessions").json["sessions"] if row["session_id"] == sid]
+    state = s.get("/v1/sessions/%s/state" % sid).json
+    exported = json.loads(s.cli("export", sid).splitlines()[0])
+    with Phoenix(s) as watcher:
+        watcher.say("sessions:otters", "phx_join", {})
+        while True:
+            told = json.loads(watcher.message())
+            if told[3] == "session" and told[4]["session_id"] == sid:
+                break
+    return [listed[0].get("meta"), s.get("/v1/sessions/" + sid).json.get("meta"), shown(s, sid).get("meta"),
+            state["session"].get("meta"), state["settings"]["meta"], exported["session"].get("meta"), told[4].get("meta")]
+
+
+def agree(s, sid, meta):
+    for got in metas(s, sid):
+        assert got == meta, (got, meta, metas(s, sid))
+
+
+def test_there_is_one_meta():
+    """Whoever changes it: the start, PATCH, an event, a channel; and everybody shows that."""
+    with Server() as s, Phoenix(s) as socket:
+        sid = begin(s, scope="otters", key="river", meta={"video_id": "v1", "title": "Otters"})["session_id"]
+        socket.join("session:river", {"scope": "otters"})
+        status, ack = socket.ask("session:river", "update_video_context", {"video_id": "v2"})
+        assert status == "ok", ack
+        agree(s, sid, {"title": "Otters", "video_id": "v2"})
+        assert s.request("PATCH", "/v1/sessions/river", {"meta": {"video_id": "v3", "tags": ["a"]}}).status == 200
+        agree(s, sid, {"title": "Otters", "video_id": "v3", "tags": ["a"]})
+        s.cli("append", sid, "session", '{"meta":{"tags":null},"name":"River"}')
+        agree(s, sid, {"title": "Otters", "video_id": "v3"})
+        for _ in range(2):  # a repeat changes nothing
+            headers = {"Idempotency-Key": "once"}
+            s.request("PATCH", "/v1/sessions/river", {"meta": {"n": 1}}, headers)
+            s.request("PATCH", "/v1/sessions/river", {"meta": {"n": 2}})
+        agree(s, sid, {"title": "Otters", "video_id": "v3", "n": 2})
+        s.cli("restore", sid, "--at", "1")  # what was said is taken back; what the session is stays
+        agree(s, sid, {"title": "Otters", "video_id": "v3", "n": 2})
+        s.stop()
+        s.start()
+        agree(s, sid, {"title": "Otters", "video_id": "v3", "n": 2})
+        assert s.request("PATCH", "/v1/sessions/river", {"meta": None}).status == 200
+        assert not shown(s, sid).get("meta")
+
+
+def test_imports_and_forks_have_the_meta_of_the_session():
+    with Server() as s:
+        sid = begin(s, scope="otters", meta={"a": 1})["session_id"]
+        assert s.request("PATCH", "/v1/sessions/" + sid, {"meta": {"a": 2, "b": 1}}).status == 200
+        fork = s.post("/v1/sessions/%s/fork" % sid).json["session_id"]
+        agree(s, fork, {"a": 2, "b": 1})
+        text = s.cli("export", sid)
+        with Server() as other:
+            other.cli("import", "-", stdin=text)
+            agree(other, sid, {"a": 2, "b": 1})
+
+
+def test_meta_of_a_sealed_scope_stays_sealed():
+    with tempfile.NamedTemporaryFile() as key, Server(config="[scope otters]\nkey_file = %s\n" % key.name) as s:
+        key.write(os.urandom(32))
+        key.flush()
+        sid = begin(s, scope="otters", meta={"video_id": "plain-one"})["session_id"]
+        assert s.request("PATCH", "/v1/sessions/" + sid, {"meta": {"more": "plain-two"}}).status == 200
+        agree(s, sid, {"video_id": "plain-one", "more": "plain-two"})
+        s.stop()
+        for name in os.listdir(s.folder):
+            path = os.path.join(s.folder, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as f:
+                    assert b"plain-" not in f.read(), name
 
 
 # ---- times of a scope ----
