@@ -17,6 +17,8 @@ struct rp__facet_ops {
   size_t state_size; /* bytes of the state, zeroed before init */
   size_t max_bytes;  /* the facet keeps its saved form within this, dropping its oldest parts */
 
+  bool lasting; /* time travel takes nothing of it back: it is made of all events, also of those turned away from */
+
   void (*init)(void *state); /* NULL: zeroes are right */
   /* Total and deterministic; kinds it does not know change nothing. 0 or RP_E_NOMEM (state then undefined). */
   int (*apply)(void *state, const struct rp__event *ev);

@@ -95,13 +95,32 @@ int rp__fold_apply(struct rp__fold *f, const struct rp__event *ev, int64_t *ret_
   return 0;
 }
 
-void rp__fold_adopt(struct rp__fold *f, struct rp__fold *past, const struct rp__event *ev)
+int rp__fold_apply_lasting(struct rp__fold *f, const struct rp__event *ev)
+{
+  int rc = 0;
+  for (size_t i = 0; !rc && i < f->table->n; i++)
+    if (f->table->ops[i]->lasting) rc = f->table->ops[i]->apply(f->state[i], ev);
+  return rc;
+}
+
+static void swap_facets(struct rp__fold *f, struct rp__fold *other, bool lasting)
 {
   for (size_t i = 0; i < f->table->n; i++) {
     void *mine = f->state[i];
-    f->state[i] = past->state[i];
-    past->state[i] = mine;
+    if (f->table->ops[i]->lasting != lasting) continue;
+    f->state[i] = other->state[i];
+    other->state[i] = mine;
   }
+}
+
+void rp__fold_swap_lasting(struct rp__fold *f, struct rp__fold *other)
+{
+  swap_facets(f, other, true);
+}
+
+void rp__fold_adopt(struct rp__fold *f, struct rp__fold *past, const struct rp__event *ev)
+{
+  swap_facets(f, past, false);
   rp__fold_free(past);
   f->seq = ev->seq;
   f->at_ms = ev->at_ms;
@@ -186,18 +205,26 @@ static bool named(const char *const *names, const char *name)
   return *names != NULL;
 }
 
-void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int64_t now_ms, struct rp__jw *w)
+void rp__fold_show_but(const struct rp__fold *f, const char *const *names, const char *own, rp__show_fn *write,
+                       const void *ctx, int64_t now_ms, struct rp__jw *w)
 {
   for (size_t i = 0; i < f->table->n; i++) {
     const struct rp__facet_ops *ops = f->table->ops[i];
     if (!named(names, ops->name) || ops->empty(f->state[i])) continue;
     if (ops->silent && ops->silent(f->state[i])) continue;
     rp__jw_key(w, ops->name);
-    if (ops->show)
+    if (own && strcmp(ops->name, own) == 0)
+      write(f, ctx, w);
+    else if (ops->show)
       ops->show(f->state[i], now_ms, w);
     else
       ops->save(f->state[i], w);
   }
+}
+
+void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int64_t now_ms, struct rp__jw *w)
+{
+  rp__fold_show_but(f, names, NULL, NULL, NULL, now_ms, w);
 }
 
 void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w)

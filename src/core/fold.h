@@ -5,7 +5,7 @@
  * `restored {to_seq}` (time travel) makes the state what it was at to_seq. A
  * fold can't know that state, so rp__fold_apply returns RP__FOLD_REWIND and the
  * caller, who can read the journal, builds the state at to_seq and calls
- * rp__fold_adopt.
+ * rp__fold_adopt. Lasting facets stay what they were before the event.
  */
 #ifndef RP_CORE_FOLD_H
 #define RP_CORE_FOLD_H
@@ -35,8 +35,12 @@ int64_t rp__fold_at_ms(const struct rp__fold *f); /* time of that event */
  */
 int rp__fold_apply(struct rp__fold *f, const struct rp__event *ev, int64_t *ret_to);
 
-/* Takes over the facets of `past` (which is freed) and stands at the seq of `ev`. */
+/* Takes over the facets of `past` (which is freed), but for lasting ones, and stands at the seq of `ev`. */
 void rp__fold_adopt(struct rp__fold *f, struct rp__fold *past, const struct rp__event *ev);
+/* Applies an event to the lasting facets alone, whatever its seq; time travel too. 0 or RP_E_NOMEM. */
+int rp__fold_apply_lasting(struct rp__fold *f, const struct rp__event *ev);
+/* Exchanges the lasting facets of the two. */
+void rp__fold_swap_lasting(struct rp__fold *f, struct rp__fold *other);
 
 /* The content of a snapshot: {"version":1,"seq":…,"at_ms":…,"facets":{…}}. Only facets with something to say. */
 void rp__fold_save(const struct rp__fold *f, struct rp__jw *w);
@@ -49,6 +53,10 @@ int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err);
 void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w);
 /* The same for the named facets alone (ended by NULL); all of them for NULL. */
 void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int64_t now_ms, struct rp__jw *w);
+/* The same, but the part called `own` is written by `write`, where it has something to say. */
+typedef void rp__show_fn(const struct rp__fold *f, const void *ctx, struct rp__jw *w);
+void rp__fold_show_but(const struct rp__fold *f, const char *const *names, const char *own, rp__show_fn *write,
+                       const void *ctx, int64_t now_ms, struct rp__jw *w);
 /* The saved form of one facet as a value; null when it has nothing to say. */
 void rp__fold_save_one(const struct rp__fold *f, const char *name, struct rp__jw *w);
 /* The state of the named facet, or NULL: for callers that know its type. */

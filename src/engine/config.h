@@ -33,7 +33,7 @@
   X(SNAPSHOT_ON_EXIT, snapshot_on_exit, "bool", "true", "a snapshot when a run ends")                                  \
   X(ARCHIVE_DAYS, archive_days, "num", "30", "days after its end a record moves to cold storage")                      \
   X(RECONNECT_S, reconnect_s, "num", "120", "seconds a lost agent may take to come back")                              \
-  X(EVICT_S, evict_s, "num", "300", "seconds before a failed session is put in the trash")                             \
+  X(EVICT_S, evict_s, "num", "300", "seconds before a session whose agent failed is put in the trash; 0: never")       \
   X(LEAVE_S, leave_s, "num", "5", "seconds after leaving a channel before its session is closed")                      \
   X(BRIEF_BYTES, brief_bytes, "num", "8192", "size of the brief at most")                                              \
   X(BODY_BYTES, body_bytes, "num", "1048576", "size of one event's body at most")                                      \
@@ -65,6 +65,7 @@
     "seconds a client may take to send a request's head; its body may take four times as long")                        \
   X(QUEUE_BYTES, queue_bytes, "num", "1048576", "bytes waiting for one slow reader before it is held back")            \
   X(STALL_S, stall_s, "num", "30", "seconds a reader may take nothing before it is cut off")                           \
+  X(STOP_S, stop_s, "num", "25", "seconds the server may take to stop; whatever still runs then is cut off")           \
   X(INTERNAL_SECRET_FILE, internal_secret_file, "text", "",                                                            \
     "holds the secret of the agents' socket (default: internal-secret beside the database)")                           \
   X(TRUSTED_PROXIES, trusted_proxies, "text", "",                                                                      \

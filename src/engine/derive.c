@@ -3,6 +3,8 @@
 
 #include "engine/capture.h"
 #include "engine/memory.h"
+#include "engine/start.h"
+#include "facets/merge.h"
 #include "facets/settings.h"
 
 #define CONFIDENCE_DEFAULT 1.0
@@ -11,6 +13,7 @@ void rp__derived_done(struct rp__derived *d)
 {
   rp__buf_done(&d->content);
   rp__buf_done(&d->sealed);
+  rp__buf_done(&d->meta);
 }
 
 uint64_t rp__task_hash(const struct rp__key *key, const char *task_id)
@@ -131,18 +134,63 @@ bool rp__derive_name(rp_session *s, struct rp__json name, struct rp__buf *text, 
   return true;
 }
 
+/* The row's meta by the rule of the facet, so that both are the same: members stand in place of earlier ones. */
+static int merge_meta(const char *before, struct rp__json patch, struct rp__object *o)
+{
+  int rc = 0;
+  if (before && patch.type != RP_JSON_NULL)
+    rc = rp__object_merge(o, rp__json_trusted(before, strlen(before)), NULL, RP_META_MAX);
+  return rc ? rc : rp__object_merge(o, patch, NULL, RP_META_MAX);
+}
+
+static int edit_meta(void *ctx, struct rp__session_row *row, rp_error *err)
+{
+  struct rp__derived *d = ctx;
+  struct rp__object o = {0};
+  char *meta = NULL;
+  if (d->key && row->meta && !rp__meta_unseal(d->key, row)) return 0; /* damaged: verify tells of it */
+  int rc = merge_meta(row->meta, rp__json_trusted(d->meta.p, d->meta.n), &o);
+  if (!rc && !rp__object_empty(&o) && !(meta = strndup(o.p, o.n))) rc = RP_E_NOMEM;
+  rp__object_done(&o);
+  if (!rc && meta && d->key) {
+    char *sealed = rp__meta_seal(d->key, row->id, meta);
+    free(meta);
+    meta = sealed;
+    if (!sealed) rc = RP_E_NOMEM;
+  }
+  if (rc) return rp__fail_nomem(err);
+  free(row->meta);
+  row->meta = meta;
+  return 0;
+}
+
+static bool derive_meta(rp_session *s, struct rp__json meta, struct rp__derived *d, struct rp__op *ret)
+{
+  if (meta.type != RP_JSON_OBJECT && meta.type != RP_JSON_NULL) return false;
+  rp__buf_add(&d->meta, meta.p, meta.n);
+  d->key = s->key;
+  ret->type = RP_OP_SESSION_SET;
+  ret->u.session_set.fields |= RP_SET_META;
+  ret->u.session_set.edit_meta = edit_meta;
+  ret->u.session_set.edit_ctx = d;
+  return true;
+}
+
 int rp__derive(rp_session *s, const struct rp__event *ev, size_t append_op, size_t offset, struct rp__derived *d,
                struct rp__op *ret, bool *ret_any, rp_error *err)
 {
-  *d = (struct rp__derived){.content = RP_BUF(s->max_body + 1), .sealed = RP_BUF(2 * s->max_body + 16384)};
+  *d = (struct rp__derived){
+      .content = RP_BUF(s->max_body + 1), .sealed = RP_BUF(2 * s->max_body + 16384), .meta = RP_BUF(s->max_body + 1)};
   *ret = (struct rp__op){
       .session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e), .derived_from = append_op + 1};
   *ret_any = true;
   if (ev->kind == RP_KIND_LEARNING) return derive_learning(s, ev, d, ret, ret_any, err);
   if (ev->kind == RP_KIND_CONFIDENCE) return derive_confidence(s, ev, d, ret, ret_any, err);
   if (ev->kind == RP_KIND_SESSION) {
-    *ret_any = rp__derive_name(s, rp__json_get(ev->body, "name"), &d->content, ret);
-    return d->content.err ? rp__fail_nomem(err) : 0;
+    bool name = rp__derive_name(s, rp__json_get(ev->body, "name"), &d->content, ret);
+    bool meta = derive_meta(s, rp__json_get(ev->body, "meta"), d, ret);
+    *ret_any = name || meta;
+    return d->content.err || d->meta.err ? rp__fail_nomem(err) : 0;
   }
   ret->u.task_put.append_op = append_op;
   ret->u.task_put.offset = offset;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows that follow from events and are written in the transaction of the append: the scope's newest word on a task
- * (X-07), its memories (X-17), and a session's name. The journal is the truth; these only make questions about the
- * scope cheap.
+ * (X-07), its memories (X-17), and a session's name and meta. The journal is the truth; these only make questions about
+ * the scope cheap.
  */
 #ifndef RP_ENGINE_DERIVE_H
 #define RP_ENGINE_DERIVE_H
@@ -20,6 +20,8 @@ struct rp__derived {
   struct rp__memory_row memory;
   struct rp__buf content, sealed;
   char categories[4096];
+  struct rp__buf meta;       /* what a `session` event says of it, a JSON value … */
+  const struct rp__key *key; /* … and the key of a sealed scope */
 };
 void rp__derived_done(struct rp__derived *d);
 

@@ -160,6 +160,7 @@ int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, r
 /* A sealed session's metadata as its row keeps it (NULL without memory), and back, where the key is here. */
 char *rp__meta_seal(const struct rp__key *key, const char *id, const char *meta);
 void rp__meta_open(rp_engine *e, struct rp__session_row *row);
+bool rp__meta_unseal(const struct rp__key *key, struct rp__session_row *row); /* false: it can't be opened */
 
 /* What binds a sealed text to its place. */
 struct rp__str rp__session_ad(const rp_session *s);
@@ -188,6 +189,9 @@ int rp__state_at(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__
 int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err);
 void rp__state_release(rp_session *s, struct rp__fold *f);
 /* The state document of a fold: at an event, or, with at_seq < 0, now. */
+/* The state document, of the named facets (ended by NULL; NULL: all). The row's meta has been opened. */
+void rp__state_show(const struct rp__fold *f, const struct rp__session_row *row, const char *const *facets,
+                    int64_t now_ms, struct rp__jw *w);
 int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err);
 void rp__state_drop(rp_session *s);                          /* forgets the one kept in memory */
 void rp__state_give_up(rp_engine *e, struct rp__fold *kept); /* one that a session kept; NULL is fine */

@@ -114,11 +114,7 @@ static int show(struct rp__gift *g, const struct rp__session_row *row, const cha
       g->giver.now_ms = rp__fold_at_ms(f);
     else
       g->giver.now_ms = rp__engine_now(g->s->e);
-    rp__jw_object(&w);
-    rp__jw_key(&w, "session");
-    rp__session_write(row, &w);
-    rp__fold_show_some(f, facets, g->giver.now_ms, &w);
-    rp__jw_end_object(&w);
+    rp__state_show(f, row, facets, g->giver.now_ms, &w);
   }
   if (kept) rp__state_release(g->s, kept);
   pthread_mutex_unlock(&g->s->lock);

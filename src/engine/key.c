@@ -87,20 +87,26 @@ char *rp__meta_seal(const struct rp__key *key, const char *id, const char *meta)
   return rp__buf_take(&out);
 }
 
+bool rp__meta_unseal(const struct rp__key *key, struct rp__session_row *row)
+{
+  struct rp__json hex = rp__json_get(rp__json_trusted(row->meta, strlen(row->meta)), "sealed");
+  struct rp__buf sealed RP_AUTOBUF = RP_BUF(RP_BODY_MAX), plain RP_AUTOBUF = RP_BUF(RP_BODY_MAX);
+  size_t n = 0;
+  if (hex.type != RP_JSON_STRING) return false;
+  char *room = rp__buf_room(&sealed, hex.n / 2 + 1);
+  if (!room || sodium_hex2bin((unsigned char *)room, hex.n / 2 + 1, hex.p + 1, hex.n - 2, NULL, &n, NULL)) return false;
+  if (rp__unseal(key, rp__str(row->id), room, n, &plain, NULL)) return false;
+  char *meta = rp__buf_take(&plain);
+  if (!meta) return false;
+  free(row->meta);
+  row->meta = meta;
+  return true;
+}
+
 /* Leaves it as it is where it can't be opened: those who list sessions need no key. */
 void rp__meta_open(rp_engine *e, struct rp__session_row *row)
 {
   const struct rp__key *key;
   if (!row->sealed || !row->meta || rp__scope_key(e, row->scope, &key, NULL) || !key) return;
-  struct rp__json hex = rp__json_get(rp__json_trusted(row->meta, strlen(row->meta)), "sealed");
-  struct rp__buf sealed RP_AUTOBUF = RP_BUF(RP_BODY_MAX), plain RP_AUTOBUF = RP_BUF(RP_BODY_MAX);
-  size_t n = 0;
-  if (hex.type != RP_JSON_STRING) return;
-  char *room = rp__buf_room(&sealed, hex.n / 2 + 1);
-  if (!room || sodium_hex2bin((unsigned char *)room, hex.n / 2 + 1, hex.p + 1, hex.n - 2, NULL, &n, NULL)) return;
-  if (rp__unseal(key, rp__str(row->id), room, n, &plain, NULL)) return;
-  char *meta = rp__buf_take(&plain);
-  if (!meta) return;
-  free(row->meta);
-  row->meta = meta;
+  rp__meta_unseal(key, row);
 }

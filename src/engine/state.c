@@ -8,9 +8,10 @@
  * found first, backwards: from the moment asked for to the last turning point before
  * it, on from where that leads, and so on to a snapshot or the beginning. The pieces
  * do not overlap, so each event is applied at most once, however often somebody
- * turned back.
+ * turned back. What lasts (the usage) is summed up over all events on the way there.
  */
 #include "engine/engine.h"
+#include "facets/settings.h"
 
 /* Candidates for a start, newest first. */
 struct candidate {
@@ -152,7 +153,8 @@ struct turn {
 struct turns {
   struct turn *p;
   size_t n, cap;
-  int64_t last; /* seq of the last event seen */
+  int64_t last;             /* seq of the last event seen */
+  struct rp__fold *lasting; /* its lasting facets, at that event; or NULL */
 };
 
 static int add_turn(struct turns *t, int64_t at, int64_t to, int64_t at_ms)
@@ -173,6 +175,7 @@ static int on_turn(void *ctx, const struct rp__event *ev)
   struct turns *t = ctx;
   int64_t to;
   t->last = ev->seq;
+  if (rp__fold_apply_lasting(t->lasting, ev)) return RP_E_NOMEM;
   if (ev->kind != RP_KIND_RESTORED || !rp__json_i64(rp__json_get(ev->body, "to_seq"), &to)) return 0;
   if (to < 0 || to >= ev->seq) return RP_E_CORRUPT;
   return add_turn(t, ev->seq, to, ev->at_ms);
@@ -224,10 +227,13 @@ static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, stru
 {
   struct turns turns = {0}, way = {0};
   struct rp__fold *f RP_AUTOFOLD = NULL;
-  int rc = rp__journal_read(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, err);
+  int rc = new_fold(&turns.lasting, err);
+  if (!rc) rc = rp__journal_read(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   if (!rc) rc = find_way(s, &turns, turns.last, &way, &f, warnings, err);
   if (!rc) rc = walk(s, &way, &f, err);
+  if (!rc) rp__fold_swap_lasting(f, turns.lasting);
+  rp__fold_free(turns.lasting);
   free(turns.p);
   free(way.p);
   if (!rc) *ret = RP_TAKE(f);
@@ -290,6 +296,25 @@ void rp__state_release(rp_session *s, struct rp__fold *f)
 
 /* ---- documents ---- */
 
+/* One meta is shown, the session's: with what its start gave, whatever moment is asked for, as its key and status are.
+ */
+static void write_settings(const struct rp__fold *f, const void *ctx, struct rp__jw *w)
+{
+  const struct rp__session_row *row = ctx;
+  const char *meta = row->meta ? row->meta : "{}";
+  rp__settings_write(f, rp__json_trusted(meta, strlen(meta)), w);
+}
+
+void rp__state_show(const struct rp__fold *f, const struct rp__session_row *row, const char *const *facets,
+                    int64_t now_ms, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  rp__jw_key(w, "session");
+  rp__session_write(row, w);
+  rp__fold_show_but(f, facets, RP_SETTINGS, write_settings, row, now_ms, w);
+  rp__jw_end_object(w);
+}
+
 int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err)
 {
   struct rp__session_row row = {0};
@@ -301,11 +326,7 @@ int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, cha
     row.last_seq = RP_MAX(row.last_seq, rp__fold_seq(f));
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_STATE_MAX);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "session");
-  rp__session_write(&row, &w);
-  rp__fold_show(f, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
-  rp__jw_end_object(&w);
+  rp__state_show(f, &row, NULL, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
   rp__session_row_done(&row);
   *ret = rp__buf_take(&out);
   return *ret ? 0 : rp__fail_nomem(err);

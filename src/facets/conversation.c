@@ -6,8 +6,10 @@
  * ring is full, one release. The oldest messages go when there are too many of them or too many bytes, but of the last
  * turns of user and assistant none goes for what a tool or the system says (N-06).
  *
- * The chunks of a stream are one message, which stays open until one that is not partial ends it or another comes.
- * What is marked as a thought is none of it, and ends nothing.
+ * The chunks of a stream are one message. One with a message_id stays open until one of that id which is not partial
+ * ends it, whatever others say in between; one without stays open as long as it is the last. A message that is whole
+ * stands in place of all that came of it in chunks, whoever sent those. What is marked as a thought is none of it, and
+ * ends nothing.
  *
  * A session that has said nothing yet may be given the last messages of the one before (N-07): they go like any other
  * when new ones come, but are not counted as its own.
@@ -26,8 +28,8 @@ struct conversation {
   size_t first, count;
   size_t turns; /* of them, user's and assistant's */
   size_t bytes; /* of all parts */
+  size_t open;  /* streams that may go on */
   int64_t total;
-  bool open; /* the last one is a stream that may go on */
 };
 
 static struct rp__message **place(struct conversation *c, size_t i)
@@ -46,57 +48,113 @@ static void drop(struct conversation *c, size_t i)
   struct rp__message *m = message_at(c, i);
   c->bytes -= rp__message_bytes(m);
   c->turns -= m->turn;
+  c->open -= m->open;
   for (; i > 0; i--) *place(c, i) = message_at(c, i - 1);
   c->first = (c->first + 1) % MESSAGES_MAX;
   c->count--;
   free(m);
 }
 
-/* Drops one of the first `among`: the oldest, or the oldest that is no turn where each turn is to be kept. */
-static void drop_one(struct conversation *c, size_t among, bool turn_comes)
+/* Drops the oldest, or the oldest that is no turn where each turn is to be kept; but not `keep`. */
+static void drop_one(struct conversation *c, const struct rp__message *keep, bool turn_comes)
 {
-  size_t i = 0;
+  size_t oldest = message_at(c, 0) == keep, i = oldest;
   if (c->turns + turn_comes <= TURNS_KEPT)
-    while (i < among && message_at(c, i)->turn) i++;
-  drop(c, i < among ? i : 0);
+    while (i < c->count && (message_at(c, i)->turn || message_at(c, i) == keep)) i++;
+  drop(c, i < c->count ? i : oldest);
+}
+
+static void set_open(struct conversation *c, struct rp__message *m, bool open)
+{
+  c->open += open;
+  c->open -= m->open;
+  m->open = open;
 }
 
 /* ---- taking messages in ------------------------------------------------------ */
 
+/* A stream without a name is over when another message comes. */
+static void close_unnamed(struct conversation *c)
+{
+  struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
+  if (last && last->n[RP_MSG_ID] == 0) set_open(c, last, false);
+}
+
 static void push(struct conversation *c, struct rp__message *m)
 {
   size_t n = rp__message_bytes(m);
-  while (c->count && (c->count == MESSAGES_MAX || c->bytes + n > CONTENT_MAX)) drop_one(c, c->count, m->turn);
+  while (c->count && (c->count == MESSAGES_MAX || c->bytes + n > CONTENT_MAX)) drop_one(c, NULL, m->turn);
   *place(c, c->count) = m;
   c->count++;
   c->turns += m->turn;
+  c->open += m->open;
   c->bytes += n;
 }
 
 /* A content that would not fit alone leaves its place and its size behind. */
-static int take(struct conversation *c, struct rp__message_body *b, const struct rp__message *as)
+static struct rp__message *make(struct rp__message_body *b, int64_t seq, int64_t at_ms)
 {
   struct rp__json *content = &b->part[RP_MSG_CONTENT];
   size_t omitted = content->n > CONTENT_MAX - 3 * RP_MESSAGE_SMALL_MAX ? content->n : 0;
   if (omitted) *content = (struct rp__json){"null", 4, RP_JSON_NULL};
-  struct rp__message *m = rp__message_new(b, as->seq, as->at_ms);
-  if (!m) return RP_E_NOMEM;
+  struct rp__message *m = rp__message_new(b, seq, at_ms);
+  if (!m) return NULL;
   m->omitted = (int64_t)omitted;
-  m->carried = as->carried;
-  push(c, m);
-  c->open = b->partial && !omitted && !as->carried;
+  m->open = b->partial && !omitted;
+  return m;
+}
+
+/* The stream that the body goes on with or ends, the newest one; of one that is whole also what has ended. NULL: none.
+ */
+static struct rp__message **find(struct conversation *c, const struct rp__message_body *b)
+{
+  if (!c->open && !b->whole) return NULL;
+  for (size_t i = c->count; i > 0; i--) {
+    const struct rp__message *m = message_at(c, i - 1);
+    if ((m->open || b->whole) && rp__message_same(m, b)) return place(c, i - 1);
+    if (!b->part[RP_MSG_ID].n) return NULL;
+  }
+  return NULL;
+}
+
+/* The message has grown, or is another; others make room for it. */
+static void fit(struct conversation *c, const struct rp__message *m)
+{
+  while (c->count > 1 && c->bytes > CONTENT_MAX) drop_one(c, m, false);
+}
+
+static int join(struct conversation *c, struct rp__message **m, const struct rp__message_body *b)
+{
+  size_t before = rp__message_bytes(*m);
+  int rc = rp__message_join(m, b);
+  if (rc) return rc;
+  c->bytes += rp__message_bytes(*m) - before;
+  set_open(c, *m, b->partial);
+  fit(c, *m);
   return 0;
 }
 
-static int join(struct conversation *c, const struct rp__message_body *b)
+/* The place and the time are those of the first chunk; the other messages of a stream that was long go. */
+static int replace(struct conversation *c, const struct rp__message *last, struct rp__message_body *b)
 {
-  struct rp__message **last = place(c, c->count - 1);
-  size_t before = rp__message_bytes(*last);
-  int rc = rp__message_join(last, b);
-  if (rc) return rc;
-  c->bytes += rp__message_bytes(*last) - before;
-  while (c->count > 1 && c->bytes > CONTENT_MAX) drop_one(c, c->count - 1, false);
-  c->open = b->partial;
+  size_t i = c->count - 1;
+  while (message_at(c, i) != last) i--;
+  size_t first = i;
+  for (size_t k = i; k > 0 && message_at(c, first)->follows; k--)
+    if (rp__message_same(message_at(c, k - 1), b)) first = k - 1;
+  struct rp__message *old = message_at(c, first), *m = make(b, old->seq, old->at_ms);
+  if (!m) return RP_E_NOMEM;
+  for (; i > first; i--) {
+    if (!rp__message_same(message_at(c, i), b)) continue;
+    drop(c, i);
+    c->total--;
+  }
+  *place(c, first) = m;
+  c->bytes += rp__message_bytes(m) - rp__message_bytes(old);
+  c->open += m->open;
+  c->open -= old->open;
+  free(old);
+  fit(c, m);
   return 0;
 }
 
@@ -106,10 +164,13 @@ static int take_carried(struct conversation *c, struct rp__json messages, const 
   struct rp__json_iter it = {0};
   if (c->count || c->total || messages.type != RP_JSON_ARRAY) return 0;
   while (rp__json_next(messages, &it, NULL, &item)) {
-    struct rp__message as = {.seq = ev->seq, .at_ms = rp__rows_time(item, "at", ev->at_ms), .carried = true};
     struct rp__message_body b = rp__message_look(item);
-    int rc = rp__message_ok(&b) ? take(c, &b, &as) : 0;
-    if (rc) return rc;
+    if (!rp__message_ok(&b)) continue;
+    b.partial = false;
+    struct rp__message *m = make(&b, ev->seq, rp__rows_time(item, "at", ev->at_ms));
+    if (!m) return RP_E_NOMEM;
+    m->carried = true;
+    push(c, m);
   }
   return 0;
 }
@@ -117,7 +178,7 @@ static int take_carried(struct conversation *c, struct rp__json messages, const 
 /* A stream without a name does not outlive the run that spoke. */
 static int on_restored(struct conversation *c, const struct rp__event *ev)
 {
-  if (c->open && message_at(c, c->count - 1)->n[RP_MSG_ID] == 0) c->open = false;
+  close_unnamed(c);
   return take_carried(c, rp__json_get(rp__json_get(ev->body, "carried"), "conversation"), ev);
 }
 
@@ -128,9 +189,20 @@ static int conversation_apply(void *state, const struct rp__event *ev)
   if (ev->kind != RP_KIND_MESSAGE) return 0;
   struct rp__message_body b = rp__message_look(ev->body);
   if (!rp__message_ok(&b) || b.thought) return 0;
-  if (c->open && rp__message_goes_on(message_at(c, c->count - 1), &b)) return join(c, &b);
-  int rc = take(c, &b, &(struct rp__message){.seq = ev->seq, .at_ms = ev->at_ms});
-  if (rc) return rc;
+  struct rp__message **found = find(c, &b), *m;
+  if (found) {
+    bool whole;
+    int rc = rp__message_is_whole(*found, &b, &whole);
+    if (rc) return rc;
+    if (whole) return replace(c, *found, &b);
+    if (rp__message_goes_on(*found, &b)) return join(c, found, &b);
+    set_open(c, *found, false);
+  }
+  m = make(&b, ev->seq, ev->at_ms);
+  if (!m) return RP_E_NOMEM;
+  m->follows = found && m->n[RP_MSG_ID];
+  close_unnamed(c);
+  push(c, m);
   if (c->total < INT64_MAX) c->total++;
   return 0;
 }
@@ -151,7 +223,6 @@ static void write_all(const struct conversation *c, bool show, struct rp__jw *w)
   for (size_t i = 0; i < c->count; i++) rp__message_write(message_at(c, i), show, w);
   rp__jw_end_array(w);
   rp__jw_ki64(w, "total", c->total);
-  if (c->open && !show) rp__jw_kbool(w, "open", true);
   rp__jw_end_object(w);
 }
 
@@ -196,11 +267,13 @@ static int load_message(struct conversation *c, struct rp__json v, rp_error *err
     if (b.part[RP_MSG_CONTENT].type != RP_JSON_NULL) return corrupt(err, field);
     b.part[RP_MSG_CONTENT].type = RP_JSON_STRING;
   }
-  if (!rp__message_ok(&b)) return corrupt(err, field);
+  if (!rp__message_ok(&b) || (b.partial && (carried || left_out))) return corrupt(err, field);
   struct rp__message *m = rp__message_new(&b, seq, at_ms);
   if (!m) return rp__fail_nomem(err);
   m->omitted = left_out;
   m->carried = carried;
+  m->open = b.partial;
+  m->follows = rp__json_get(v, "follows").type == RP_JSON_TRUE;
   if (c->count == MESSAGES_MAX || c->bytes + rp__message_bytes(m) > CONTENT_MAX) {
     free(m);
     return corrupt(err, field);
@@ -209,13 +282,13 @@ static int load_message(struct conversation *c, struct rp__json v, rp_error *err
   return 0;
 }
 
-/* Only an own message, and one that is there, can go on. */
+/* Snapshots of before say of the last one alone that it may go on. Only an own message that is there can. */
 static int load_open(struct conversation *c, struct rp__json v, rp_error *err)
 {
-  const struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
+  struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
   if (v.type == RP_JSON_NONE) return 0;
   if (v.type != RP_JSON_TRUE || !last || last->carried || last->omitted) return corrupt(err, "conversation.open");
-  c->open = true;
+  set_open(c, last, true);
   return 0;
 }
 

@@ -21,6 +21,7 @@ struct rp__message_body rp__message_look(struct rp__json object)
     if (value.type != RP_JSON_TRUE) continue;
     if (rp__json_eq(key, "partial")) b.partial = true;
     if (rp__json_eq(key, "thought")) b.thought = true;
+    if (rp__json_eq(key, "whole")) b.whole = true;
   }
   return b;
 }
@@ -37,6 +38,7 @@ bool rp__message_ok(struct rp__message_body *b)
   if (content != RP_JSON_STRING && content != RP_JSON_ARRAY) return false;
   if (!small_string(b->part[RP_MSG_ID])) b->part[RP_MSG_ID] = (struct rp__json){0};
   if (!small_string(b->part[RP_MSG_SOURCE])) b->part[RP_MSG_SOURCE] = (struct rp__json){0};
+  if (!b->part[RP_MSG_ID].n) b->whole = false;
   return true;
 }
 
@@ -88,6 +90,8 @@ void rp__message_write(const struct rp__message *m, bool show, struct rp__jw *w)
   }
   if (m->omitted) rp__jw_ki64(w, "omitted_bytes", m->omitted);
   if (m->carried) rp__jw_kbool(w, "carried", true);
+  if (m->open) rp__jw_kbool(w, "partial", true);
+  if (m->follows && !show) rp__jw_kbool(w, "follows", true);
   if (show)
     rp__jw_ktime(w, "at", m->at_ms);
   else
@@ -109,13 +113,49 @@ static bool is_empty(struct rp__json content)
   return content.type == RP_JSON_ARRAY ? rp__json_count(content) == 0 : content.n == 2;
 }
 
+bool rp__message_same(const struct rp__message *m, const struct rp__message_body *b)
+{
+  return !m->carried && same_text(part_of(m, RP_MSG_ROLE), b->part[RP_MSG_ROLE]) &&
+         same_text(part_of(m, RP_MSG_ID), b->part[RP_MSG_ID]);
+}
+
 bool rp__message_goes_on(const struct rp__message *m, const struct rp__message_body *b)
 {
   struct rp__json more = b->part[RP_MSG_CONTENT];
-  if (m->omitted || m->carried) return false;
   bool fits = part_of(m, RP_MSG_CONTENT).type == more.type && m->n[RP_MSG_CONTENT] + more.n <= RP_MESSAGE_JOINED_MAX;
-  return (fits || (!b->partial && is_empty(more))) && same_text(part_of(m, RP_MSG_ROLE), b->part[RP_MSG_ROLE]) &&
-         same_text(part_of(m, RP_MSG_ID), b->part[RP_MSG_ID]);
+  return !m->omitted && (fits || (!b->partial && is_empty(more)));
+}
+
+static struct rp__json block_text(struct rp__json block)
+{
+  struct rp__json text = rp__json_get(block, "text");
+  bool is_text = text.type == RP_JSON_STRING && rp__json_eq(rp__json_get(block, "type"), "text");
+  return is_text ? text : (struct rp__json){0};
+}
+
+/* Its text, decoded; that of blocks one behind the other. */
+static int text_of(struct rp__json content, struct rp__buf *out)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json block;
+  if (content.type == RP_JSON_STRING) rp__json_text(content, out);
+  while (content.type == RP_JSON_ARRAY && rp__json_next(content, &it, NULL, &block)) {
+    struct rp__json text = block_text(block);
+    if (text.n) rp__json_text(text, out);
+  }
+  return out->err;
+}
+
+int rp__message_is_whole(const struct rp__message *m, const struct rp__message_body *b, bool *ret)
+{
+  struct rp__json before = part_of(m, RP_MSG_CONTENT), all = b->part[RP_MSG_CONTENT];
+  RP_AUTOBUF struct rp__buf had = RP_BUF(before.n + 1), has = RP_BUF(all.n + 1);
+  *ret = b->whole;
+  if (b->whole || b->partial || !m->n[RP_MSG_ID] || is_empty(all) || m->omitted) return 0;
+  int rc = text_of(before, &had);
+  if (!rc) rc = text_of(all, &has);
+  *ret = !rc && had.n > 0 && has.n > had.n && memcmp(has.p, had.p, had.n) == 0;
+  return rc;
 }
 
 /* Room for `more` bytes; it doubles, so that a stream of many chunks copies each byte but a few times. */
@@ -139,13 +179,6 @@ static void insert(struct rp__message *m, size_t at, const char *bytes, size_t n
   memmove(to + n, to, rp__message_bytes(m) - m->n[RP_MSG_ROLE] - at);
   memcpy(to, bytes, n);
   m->n[RP_MSG_CONTENT] += (uint32_t)n;
-}
-
-static struct rp__json block_text(struct rp__json block)
-{
-  struct rp__json text = rp__json_get(block, "text");
-  bool is_text = text.type == RP_JSON_STRING && rp__json_eq(rp__json_get(block, "type"), "text");
-  return is_text ? text : (struct rp__json){0};
 }
 
 /* How far from the array's beginning the text of its last block ends, at the quote; 0 when that is no text. */

@@ -21,6 +21,7 @@ struct rp__message_body {
   struct rp__json part[RP_MSG_PARTS];
   bool partial;
   bool thought; /* what somebody thought is no part of what was said */
+  bool whole;   /* all of a message, by its message_id, of which chunks may have come */
 };
 
 struct rp__message {
@@ -29,6 +30,8 @@ struct rp__message {
   int64_t text_end;         /* message.c's own */
   bool carried;             /* from an earlier session; its seq is that of the event that brought it */
   bool turn;                /* the user's or the assistant's */
+  bool open;                /* a stream that may go on */
+  bool follows;             /* goes on with a stream that was too long for the message before of that id */
   uint32_t n[RP_MSG_PARTS]; /* 0: absent */
   size_t cap;
   char bytes[];
@@ -43,9 +46,15 @@ bool rp__message_ok(struct rp__message_body *b);
 struct rp__message *rp__message_new(const struct rp__message_body *b, int64_t seq, int64_t at_ms);
 size_t rp__message_bytes(const struct rp__message *m);
 
-/* Whether the body is the next chunk of `m`, the message before it, which is open: the same role and message_id (or
- * none on both sides), the same kind of content, and room for it; or it says nothing more and only ends it. */
+/* Whether both are of one message: the same role and the same message_id, or none on both sides. What was carried from
+ * an earlier session is no message of this one. */
+bool rp__message_same(const struct rp__message *m, const struct rp__message_body *b);
+/* Whether the body, of the same message, is a further chunk of it: the same kind of content, and room for it; or it
+ * says nothing more and only ends it. */
 bool rp__message_goes_on(const struct rp__message *m, const struct rp__message_body *b);
+/* Whether the body, of the same message, is all of it: it says so, or it is no chunk and its text is longer than that
+ * of `m` and begins with it. 0 or RP_E_NOMEM. */
+int rp__message_is_whole(const struct rp__message *m, const struct rp__message_body *b, bool *ret);
 /* Appends it: strings are one string, content blocks one array, in which a text goes on in the last text block. The
  * message may move. RP_E_NOMEM: it is as it was. */
 int rp__message_join(struct rp__message **m, const struct rp__message_body *b);

@@ -52,17 +52,27 @@ static bool settings_empty(const void *state)
   return !s->name && rp__object_empty(&s->settings) && rp__object_empty(&s->meta);
 }
 
-static void settings_save(const void *state, struct rp__jw *w)
+static void write_part(const struct settings *s, struct rp__json meta, struct rp__jw *w)
 {
-  const struct settings *s = state;
   rp__jw_object(w);
   rp__jw_key(w, "name");
   rp__jw_raw(w, s->name ? s->name : "null", s->name ? s->n : 4);
   rp__jw_key(w, "settings");
   rp__jw_value(w, rp__object_json(&s->settings));
   rp__jw_key(w, "meta");
-  rp__jw_value(w, rp__object_json(&s->meta));
+  rp__jw_value(w, meta);
   rp__jw_end_object(w);
+}
+
+static void settings_save(const void *state, struct rp__jw *w)
+{
+  const struct settings *s = state;
+  write_part(s, rp__object_json(&s->meta), w);
+}
+
+void rp__settings_write(const struct rp__fold *f, struct rp__json meta, struct rp__jw *w)
+{
+  write_part(rp__fold_facet(f, RP_SETTINGS), meta, w);
 }
 
 static int corrupt(rp_error *err, const char *field)
@@ -99,7 +109,7 @@ static void settings_done(void *state)
 }
 
 const struct rp__facet_ops rp__facet_settings = {
-    .name = "settings",
+    .name = RP_SETTINGS,
     .state_size = sizeof(struct settings),
     .max_bytes = RP_SESSION_NAME_MAX + SETTINGS_MAX + META_MAX + 64,
     .apply = settings_apply,

@@ -2,7 +2,8 @@
 /*
  * Tokens, cost and requests, summed. Counts stop at the largest integer. The cost
  * is a sum of doubles: exact to some 15 digits, that is to a millionth of a cent up
- * to ten million dollars, and the same on every replay because the order is.
+ * to ten million dollars, and the same on every replay because the order is. A restore
+ * of an earlier state takes nothing back: what was spent stays spent.
  */
 #include "facets/table.h"
 
@@ -77,6 +78,7 @@ const struct rp__facet_ops rp__facet_usage = {
     .name = "usage",
     .state_size = sizeof(struct usage),
     .max_bytes = 512,
+    .lasting = true,
     .apply = usage_apply,
     .empty = usage_empty,
     .save = usage_save,

@@ -136,7 +136,7 @@ static void write_tool(struct writer *x, const struct rp__event *ev)
 static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct writer *x = ctx;
-  if (ev->kind == RP_KIND_MESSAGE && !rp__is_thought(ev)) write_said(x, ev);
+  if (ev->kind == RP_KIND_MESSAGE) write_said(x, ev);
   if (ev->kind == RP_KIND_TOOL) write_tool(x, ev);
   return x->rc;
 }
@@ -239,7 +239,7 @@ int rp__clawd_export(const struct rp__giver *g, rp_error *err)
   x->g = g;
   x->last = x->text = RP_BUF(RP_FOREIGN_MAX);
   rp__text_of(rp__json_get(rp__json_get(g->state, "session"), "session_id"), x->id, sizeof x->id);
-  int rc = g->events(g->ctx, on_event, x, err);
+  int rc = rp__give_events(g, on_event, x, err);
   if (!rc) flush_turn(x);
   if (x->rc) rc = rp__fail_nomem(err);
   if (!rc) rc = write_store(x, err);

@@ -35,6 +35,7 @@ bool rp__same_message(struct rp__json a, struct rp__json b)
   bool named = id.type == RP_JSON_STRING;
   if (named != (other.type == RP_JSON_STRING)) return false;
   if (named && (id.n != other.n || memcmp(id.p, other.p, id.n) != 0)) return false;
+  if (rp__json_get(b, "whole").type == RP_JSON_TRUE) return false;
   if (!named && rp__json_get(a, "partial").type != RP_JSON_TRUE) return false;
   rp__text_of(rp__json_get(a, "role"), role, sizeof role);
   return rp__json_eq(rp__json_get(b, "role"), role);
@@ -54,6 +55,99 @@ bool rp__talk_next(struct rp__json messages, struct rp__talk *k, struct rp__turn
     if (!rp__json_next(messages, &k->it, NULL, &k->next)) k->next = (struct rp__json){0};
   } while (k->next.type != RP_JSON_NONE && rp__same_message(first, k->next));
   return true;
+}
+
+/* ---- events ---- */
+
+struct whole {
+  int64_t seq;
+  char name[]; /* the role, a line feed and the message_id as it came */
+};
+
+struct wholes {
+  struct whole **v;
+  size_t n, cap;
+  rp__given_fn *fn;
+  void *ctx;
+};
+
+static void wholes_done(struct wholes *w)
+{
+  for (size_t i = 0; i < w->n; i++) free(w->v[i]);
+  free(w->v);
+}
+
+/* NULL: it has no name, or there is no memory. */
+static struct whole *name_message(const struct rp__event *ev)
+{
+  char role[16];
+  struct rp__json id = rp__json_get(ev->body, "message_id");
+  if (ev->kind != RP_KIND_MESSAGE || id.type != RP_JSON_STRING) return NULL;
+  rp__text_of(rp__json_get(ev->body, "role"), role, sizeof role);
+  struct whole *w = malloc(sizeof *w + sizeof role + id.n + 2);
+  if (!w) return NULL;
+  w->seq = ev->seq;
+  snprintf(w->name, sizeof role + id.n + 2, "%s\n%.*s", role, (int)id.n, id.p);
+  return w;
+}
+
+static int collect_whole(void *ctx, const struct rp__event *ev)
+{
+  struct wholes *w = ctx;
+  if (ev->kind != RP_KIND_MESSAGE || rp__json_get(ev->body, "whole").type != RP_JSON_TRUE) return 0;
+  struct whole *one = name_message(ev);
+  if (!one) return 0; /* then it is told in pieces too */
+  if (w->n == w->cap) {
+    size_t cap = w->cap ? 2 * w->cap : 16;
+    struct whole **v = realloc(w->v, cap * sizeof(struct whole *));
+    if (!v) {
+      free(one);
+      return 0;
+    }
+    w->v = v;
+    w->cap = cap;
+  }
+  w->v[w->n++] = one;
+  return 0;
+}
+
+/* By name, the newest of a name last. */
+static int compare_wholes(const void *a, const void *b)
+{
+  const struct whole *x = *(struct whole *const *)a, *y = *(struct whole *const *)b;
+  int order = strcmp(x->name, y->name);
+  return order ? order : (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+static bool is_replaced(const struct wholes *w, const struct rp__event *ev)
+{
+  struct whole *one RP_AUTOFREE = w->n ? name_message(ev) : NULL;
+  if (!one) return false;
+  size_t low = 0, high = w->n;
+  while (low < high) { /* the first that is newer, of that name or behind it */
+    size_t mid = low + (high - low) / 2;
+    if (compare_wholes(&w->v[mid], &one) <= 0)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low < w->n && strcmp(w->v[low]->name, one->name) == 0;
+}
+
+static int give_event(void *ctx, const struct rp__event *ev)
+{
+  const struct wholes *w = ctx;
+  bool left_out = ev->kind == RP_KIND_MESSAGE && (rp__is_thought(ev) || is_replaced(w, ev));
+  return left_out ? 0 : w->fn(w->ctx, ev);
+}
+
+int rp__give_events(const struct rp__giver *g, rp__given_fn *fn, void *ctx, rp_error *err)
+{
+  struct wholes w RP_CLEANUP(wholes_done) = {.fn = fn, .ctx = ctx};
+  int rc = g->events(g->ctx, collect_whole, &w, err);
+  if (rc) return rc;
+  if (w.n) qsort(w.v, w.n, sizeof(struct whole *), compare_wholes);
+  return g->events(g->ctx, give_event, &w, err);
 }
 
 int rp__give_pretty(const struct rp__giver *g, const struct rp__buf *compact, bool ascii, rp_error *err)

@@ -33,6 +33,12 @@ static inline bool rp__is_thought(const struct rp__event *ev)
   return rp__json_get(ev->body, "thought").type == RP_JSON_TRUE;
 }
 
+/*
+ * The journal in order, without thoughts and without what a whole message of the same role and message_id stands for
+ * later. Reads it twice.
+ */
+int rp__give_events(const struct rp__giver *g, rp__given_fn *fn, void *ctx, rp_error *err);
+
 /* Whether `b`, the message after `a`, belongs to it: the same role and message_id, or, without one, `a` is partial. */
 bool rp__same_message(struct rp__json a, struct rp__json b);
 

@@ -153,7 +153,7 @@ static void on_tool(struct talk *k, const struct rp__event *ev)
 static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct talk *k = ctx;
-  if (ev->kind == RP_KIND_MESSAGE && !rp__is_thought(ev)) on_message(k, ev);
+  if (ev->kind == RP_KIND_MESSAGE) on_message(k, ev);
   if (ev->kind == RP_KIND_TOOL) on_tool(k, ev);
   return rp__md_flush(k->m);
 }
@@ -164,7 +164,7 @@ static int conversation(struct rp__md *m)
   k.calls = calloc(CALLS_OPEN, sizeof *k.calls);
   if (!k.calls) return rp__fail_nomem(m->err);
   rp__buf_str(&m->out, "## Conversation\n\n");
-  int rc = m->g->events(m->g->ctx, on_event, &k, m->err);
+  int rc = rp__give_events(m->g, on_event, &k, m->err);
   for (size_t i = 0; !rc && i < k.n_calls; i++) {
     struct rp__json body = rp__json_trusted(k.calls[i].body.p, k.calls[i].body.n);
     write_call(&k, body, body, m->g->now_ms);

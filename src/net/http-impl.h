@@ -62,6 +62,7 @@ struct rp__request {
   bool chunked, uploads; /* a body comes in chunks; a body comes at all */
   bool raw;              /* the answer is written past libmicrohttpd, which takes none in mid-body */
   bool answered, sent;
+  bool owed; /* counted in `pending`: handed over and not answered */
 };
 
 struct rp__haddress;
@@ -133,6 +134,15 @@ static inline void rp__hconn_deadline(struct rp__hconn *c, int64_t after_ms)
 
 bool rp__hbuf_reserve(struct rp__hbuf *b, size_t cap);
 void rp__hbuf_trim(struct rp__hbuf *b); /* empties; frees what is too large to be kept */
+
+/* A request leaves `pending` once, whichever of its ends comes first. */
+static inline void rp__request_settle(struct rp__request *r)
+{
+  struct rp__http *h = r->conn->h;
+  if (!r->owed) return;
+  r->owed = false;
+  atomic_fetch_sub(&h->pending, 1);
+}
 
 /* ---- http-conn.c ---- */
 int rp__hconns_init(struct rp__hconns *s, rp_error *err);

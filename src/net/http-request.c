@@ -181,7 +181,6 @@ static bool write_raw(struct rp__request *r, const struct rp__answer *a)
 void rp__request_answer(struct rp__request *r, const struct rp__answer *a)
 {
   struct rp__http *h = r->conn->h;
-  bool handed = r->step == RP_STEP_HANDED || r->step == RP_STEP_DEFERRED;
   bool deferred = r->step == RP_STEP_DEFERRED;
   if (r->answered) {
     if (a->own == RP_BODY_TAKE) free((void *)(uintptr_t)a->body);
@@ -197,8 +196,10 @@ void rp__request_answer(struct rp__request *r, const struct rp__answer *a)
     r->response = make_response(r, a);
   }
   /* From here on a deferred request may be gone at any time, and with the last one the whole of HTTP. */
+  bool owed = r->owed;
+  r->owed = false;
   if (deferred) MHD_resume_connection(r->mhd);
-  if (handed) atomic_fetch_sub(&h->pending, 1);
+  if (owed) atomic_fetch_sub(&h->pending, 1);
 }
 
 void rp__request_defer(struct rp__request *r)
@@ -227,7 +228,7 @@ int rp__request_take(struct rp__request *r, int status, int *ret_fd, rp_error *e
   r->step = RP_STEP_TAKEN;
   r->answered = r->sent = true;
   r->status = status;
-  atomic_fetch_sub(&c->h->pending, 1);
+  rp__request_settle(r);
   *ret_fd = fd;
   return 0;
 }

@@ -116,9 +116,11 @@ static enum MHD_Result on_whole(struct rp__request *r)
 {
   struct rp__http *h = r->conn->h;
   rp_error err = {0};
+  if (r->answered) return send_answer(r); /* by `admit`: nobody owes it an answer */
   rp__hconn_deadline(r->conn, 0);
   atomic_fetch_add(&h->unsent, 1);
   atomic_fetch_add(&h->pending, 1);
+  r->owed = true;
   r->step = RP_STEP_HANDED;
   if (atomic_load(&h->closing)) {
     rp__fail(&err, RP_E_CANCELLED, "the server is closing");
@@ -181,7 +183,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **ctx, enum
   if (!r) return;
   struct rp__http *h = r->conn->h;
   bool handed = r->step >= RP_STEP_HANDED, taken = r->step == RP_STEP_TAKEN;
-  if (handed && !r->answered) atomic_fetch_sub(&h->pending, 1);
+  rp__request_settle(r);
   if (r->step >= RP_STEP_BODY && h->o.done)
     h->o.done(h->o.ctx, r, r->sent && (taken || r->raw || how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
   if (r->response) MHD_destroy_response(r->response);
@@ -278,10 +280,9 @@ int rp__http_connections(const struct rp__http *h)
   return atomic_load(&h->conns.n);
 }
 
-static void wait_until_zero(atomic_int *n, int most_ms)
+static void wait_step(void)
 {
-  for (int ms = 0; atomic_load(n) > 0 && (most_ms == 0 || ms < most_ms); ms++)
-    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
 /* The order matters: libmicrohttpd aborts the program when it is stopped with a suspended connection. */
@@ -290,8 +291,11 @@ void rp__http_close(struct rp__http *h)
   if (!h) return;
   atomic_store(&h->closing, true);
   rp__hdoor_stop(h);
-  wait_until_zero(&h->pending, 0);
-  wait_until_zero(&h->unsent, RP_HTTP_FLUSH_MS);
+  while (atomic_load(&h->pending) > 0) wait_step();
+  for (int ms = 0; ms < RP_HTTP_FLUSH_MS && atomic_load(&h->unsent) > 0; ms++) {
+    if (h->o.hurry && atomic_load(h->o.hurry)) break;
+    wait_step();
+  }
   if (h->mhd) MHD_stop_daemon(h->mhd);
   rp__hdoor_close(h);
   rp__hconns_done(&h->conns);

@@ -13,6 +13,7 @@
 #ifndef RP_NET_HTTP_H
 #define RP_NET_HTTP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/buf.h"
@@ -49,7 +50,8 @@ struct rp__http_options {
   int idle_s, request_s;
   /*
    * The head is there, the body is not. 0: go on; otherwise answer with this error right away and read no body.
-   * `*max_body` may be made smaller or larger for this request. May be NULL.
+   * `*max_body` may be made smaller or larger for this request. A request that is answered here (0 is returned) is
+   * not handed over: its body is read and dropped. May be NULL.
    */
   int (*admit)(void *ctx, struct rp__request *r, size_t *max_body, rp_error *err);
   /* Writes the answer to an error of admit, or of this layer itself (413, 408, 503 …). */
@@ -62,6 +64,7 @@ struct rp__http_options {
    */
   void (*done)(void *ctx, struct rp__request *r, bool complete);
   void *ctx;
+  const atomic_bool *hurry; /* once true, closing gives answers no time to get out; or NULL */
 };
 
 int rp__http_open(const struct rp__http_options *o, struct rp__http **ret, rp_error *err);
@@ -72,8 +75,8 @@ int rp__http_pending(const struct rp__http *h);
 int rp__http_connections(const struct rp__http *h);
 /*
  * Refuses requests that come from now on, waits until every one handed over before is answered (deferred ones too:
- * whoever answers them must still be at work), gives the answers a moment to get out, and ends all threads. Taken
- * sockets live on. NULL is fine.
+ * whoever answers them must still be at work, and whoever calls bounds the wait), gives the answers a moment to get
+ * out, and ends all threads. Taken sockets live on. NULL is fine.
  */
 void rp__http_close(struct rp__http *h);
 
@@ -116,8 +119,8 @@ struct rp__answer {
 };
 
 /*
- * Once per request: from `handle`, `refuse`, or, when deferred, from any thread, and then `r` may be gone when this
- * returns. Without memory, or with a line end in a header, the client is cut off. A body in chunks, or a refusal
+ * Once per request: from `admit`, `handle`, `refuse`, or, when deferred, from any thread, and then `r` may be gone when
+ * this returns. Without memory, or with a line end in a header, the client is cut off. A body in chunks, or a refusal
  * before the body was read, ends the connection.
  */
 void rp__request_answer(struct rp__request *r, const struct rp__answer *a);

@@ -68,6 +68,18 @@ static void read_calls(struct rp__json state, struct rp__agent_mind *mind)
   }
 }
 
+/* The last stream of an agent that is not ended: it may come back with the whole message. */
+static void read_stream(struct rp__json state, struct rp__agent_mind *mind)
+{
+  struct rp__json messages = rp__json_get(rp__json_get(state, "conversation"), "messages"), m;
+  struct rp__json_iter it = {0};
+  while (mind && rp__json_next(messages, &it, NULL, &m)) {
+    struct rp__json id = rp__json_get(m, "message_id"), content = rp__json_get(m, "content");
+    bool open = rp__json_get(m, "partial").type == RP_JSON_TRUE && rp__json_eq(rp__json_get(m, "role"), "assistant");
+    if (open && id.type == RP_JSON_STRING && content.type == RP_JSON_STRING) rp__agent_mind_recall(mind, id, content);
+  }
+}
+
 static void read_asked(struct rp__json state, const char *facet, struct rp__agent_mind *mind)
 {
   struct rp__json_iter it = {0};
@@ -105,6 +117,7 @@ int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agen
     snprintf(ret->status, sizeof ret->status, "%s", status.p);
   if (!rp__json_i64(rp__json_get(runtime, "delivered"), &ret->delivered)) ret->delivered = last_answer(state);
   read_calls(state, mind);
+  read_stream(state, mind);
   rp_free(text);
   return read_pending(e, ret->delivered, mind, err);
 }

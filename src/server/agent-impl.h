@@ -56,6 +56,11 @@ struct rp__agent_mind {
   struct rp__agent_question asked[RP_AGENT_ASKED];
   size_t n_asked;
   struct rp__buf stream_id, streamed; /* of the stream that is open, as told and decoded */
+  enum {
+    RP_STREAM_HEARD,    /* all of it on this connection */
+    RP_STREAM_RECALLED, /* the journal has it; this connection has added nothing to it */
+    RP_STREAM_RESUMED,  /* … has gone on with it; what was said in between is missing */
+  } stream_from;
 };
 void rp__agent_mind_init(struct rp__agent_mind *m);
 void rp__agent_mind_done(struct rp__agent_mind *m);
@@ -73,8 +78,20 @@ void rp__agent_mind_settle(struct rp__agent_mind *m, bool approval, struct rp__j
 const char *rp__agent_mind_waits(const struct rp__agent_mind *m, const char *status);
 /* One more chunk of a stream; an id of nothing: there is no stream any more. */
 void rp__agent_mind_stream(struct rp__agent_mind *m, struct rp__json id, struct rp__json token);
-/* Whether the text of the content is what was streamed. */
-bool rp__agent_mind_streamed(const struct rp__agent_mind *m, struct rp__json content);
+/* A stream that the journal says is open. */
+void rp__agent_mind_recall(struct rp__agent_mind *m, struct rp__json id, struct rp__json text);
+enum rp__agent_stream {
+  RP_STREAM_OTHER, /* there is none, or the message has nothing to do with it */
+  RP_STREAM_SAME,  /* the message is what was streamed */
+  RP_STREAM_WHOLE, /* it is what the stream was to become */
+};
+/*
+ * How a message is related to the stream that is open. `id` is its own, if it has one. That it is the same message is
+ * told by its id, or by its text: what was streamed is in it, if with gaps (chunks that were lost), or goes beyond it
+ * (an end that was trimmed). Of a stream that another connection left behind its text must go on from the beginning.
+ */
+enum rp__agent_stream rp__agent_mind_streamed(const struct rp__agent_mind *m, struct rp__json id,
+                                              struct rp__json content);
 
 /* ---- agent-read.c: a message of an agent to events ---- */
 
@@ -180,7 +197,9 @@ struct rp__agents {
   struct rp__job tend;
   atomic_bool tending; /* the job is posted */
   atomic_size_t n_sockets, n_seated, n_awaited;
-  atomic_llong messages, refused, delivered, replaced, lost;
+  atomic_llong messages, refused, delivered, replaced, lost, evicted;
+  pthread_mutex_t evict_lock;
+  struct rp__eviction *evictions; /* sessions whose agent has failed */
 };
 
 /* agent.c */
@@ -235,6 +254,12 @@ void rp__seats_tend(struct rp__agents *a);
  */
 int rp__seat_store(struct rp__agents *a, struct rp__seat *s, struct rp__agent *g, const rp_event *events, size_t n,
                    rp_durability durability, int64_t client_seq, rp_error *err);
+
+/* agent-evict.c: sessions whose agent has failed go to the trash (C-03) */
+
+/* The agent of that session failed at that time. What becomes of it until then is looked at again. Any thread. */
+void rp__agent_evict_later(struct rp__agents *a, const struct rp__entry *e, int64_t failed_ms);
+void rp__agent_evict_done(struct rp__agents *a);
 
 /* agent-deliver.c: events on their way to the agent */
 

@@ -134,17 +134,46 @@ void rp__agent_mind_stream(struct rp__agent_mind *m, struct rp__json id, struct 
     rp__buf_reset(&m->streamed);
     if (id.n) rp__buf_add(&m->stream_id, id.p, id.n);
   }
+  if (!same) m->stream_from = RP_STREAM_HEARD;
+  if (same && m->stream_from == RP_STREAM_RECALLED) m->stream_from = RP_STREAM_RESUMED;
   rp__json_text(token, &m->streamed); /* too much of it, or no memory: it will not be the same */
 }
 
-bool rp__agent_mind_streamed(const struct rp__agent_mind *m, struct rp__json content)
+void rp__agent_mind_recall(struct rp__agent_mind *m, struct rp__json id, struct rp__json text)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_AGENT_STREAM_MAX);
+  rp__agent_mind_stream(m, (struct rp__json){0}, (struct rp__json){0});
+  rp__agent_mind_stream(m, id, text);
+  m->stream_from = RP_STREAM_RECALLED;
+}
+
+/* Whether the bytes of the part come in that order in the whole, be it with others between them. */
+static bool is_in(const struct rp__buf *part, const struct rp__buf *whole)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < whole->n && n < part->n; i++) n += whole->p[i] == part->p[n];
+  return n == part->n;
+}
+
+enum rp__agent_stream rp__agent_mind_streamed(const struct rp__agent_mind *m, struct rp__json id,
+                                              struct rp__json content)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_AGENT_MESSAGE_MAX);
   struct rp__json_iter it = {0};
   struct rp__json block;
-  if (!m->stream_id.n || !m->streamed.n || m->streamed.err) return false;
+  if (!m->stream_id.n || m->stream_id.err) return RP_STREAM_OTHER;
   if (content.type == RP_JSON_STRING) rp__json_text(content, &out);
   while (content.type == RP_JSON_ARRAY && rp__json_next(content, &it, NULL, &block))
     if (rp__json_eq(rp__json_get(block, "type"), "text")) rp__json_text(rp__json_get(block, "text"), &out);
-  return !out.err && out.n == m->streamed.n && memcmp(out.p, m->streamed.p, out.n) == 0;
+  bool known = m->streamed.n && !m->streamed.err && out.n && !out.err;
+  bool common = known && memcmp(out.p, m->streamed.p, RP_MIN(out.n, m->streamed.n)) == 0;
+  bool named = id.n == m->stream_id.n && memcmp(id.p, m->stream_id.p, id.n) == 0;
+  switch (m->stream_from) {
+  case RP_STREAM_HEARD:
+    if (common && out.n == m->streamed.n) return RP_STREAM_SAME;
+    if (named || common || m->streamed.err) return RP_STREAM_WHOLE;
+    return known && is_in(&m->streamed, &out) ? RP_STREAM_WHOLE : RP_STREAM_OTHER;
+  case RP_STREAM_RECALLED: return named || (common && out.n >= m->streamed.n) ? RP_STREAM_WHOLE : RP_STREAM_OTHER;
+  case RP_STREAM_RESUMED: return RP_STREAM_WHOLE;
+  }
+  return RP_STREAM_OTHER;
 }

@@ -5,7 +5,9 @@
  * and must not be refused for a spent budget.
  *
  * A streamed message comes twice, in chunks and then whole. When both are the same the
- * whole one ends the stream and adds nothing; when chunks were lost it is stored.
+ * whole one ends the stream and adds nothing. When chunks were lost, or the agent that
+ * streamed them was cut off in between, the stream is ended and the whole one follows
+ * under its id: the conversation has it in place of the chunks.
  */
 #include "base/text.h"
 #include "server/agent-impl.h"
@@ -295,21 +297,35 @@ static void tools(struct reader *r, struct rp__json content)
   }
 }
 
-static void assistant_message(struct reader *r, struct rp__json content)
+/* The end of the stream has no words of its own, so redaction puts there what it held back of the chunks. */
+static void end_stream(struct reader *r)
 {
-  struct rp__agent_mind *m = r->mind;
-  bool streamed = rp__agent_mind_streamed(m, content);
   struct rp__jw *w = begin(r, "message");
   rp__jw_kstr(w, "role", "assistant");
-  if (streamed) {
-    rp__jw_key(w, "message_id");
-    rp__jw_raw(w, m->stream_id.p, m->stream_id.n);
-    rp__jw_kstr(w, "content", "");
-  } else {
-    put(w, "content", content);
-  }
+  rp__jw_key(w, "message_id");
+  rp__jw_raw(w, r->mind->stream_id.p, r->mind->stream_id.n);
+  rp__jw_kstr(w, "content", "");
   end(r);
-  rp__agent_mind_stream(m, (struct rp__json){0}, (struct rp__json){0});
+}
+
+static void assistant_message(struct reader *r, struct rp__json id, struct rp__json content)
+{
+  struct rp__agent_mind *m = r->mind;
+  enum rp__agent_stream stream = rp__agent_mind_streamed(m, id, content);
+  bool recalled = m->stream_from == RP_STREAM_RECALLED;
+  if (m->stream_id.n && (stream != RP_STREAM_OTHER || !recalled)) end_stream(r);
+  if (stream != RP_STREAM_SAME) {
+    struct rp__jw *w = begin(r, "message");
+    rp__jw_kstr(w, "role", "assistant");
+    if (stream == RP_STREAM_WHOLE) {
+      rp__jw_key(w, "message_id");
+      rp__jw_raw(w, m->stream_id.p, m->stream_id.n);
+      rp__jw_kbool(w, "whole", true);
+    }
+    put(w, "content", content);
+    end(r);
+  }
+  if (stream != RP_STREAM_OTHER || !recalled) rp__agent_mind_stream(m, (struct rp__json){0}, (struct rp__json){0});
 }
 
 /* The kit's own messages: {type, message: {content}}. The user's words are in the journal already, results are not. */
@@ -326,7 +342,7 @@ static int read_sdk(struct reader *r, rp_error *err)
   int rc = assistant ? at_work(r, err) : 0;
   if (rc) return rc;
   tools(r, content);
-  if (assistant) assistant_message(r, content);
+  if (assistant) assistant_message(r, rp__json_get(inner, "id"), content);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the server's start (C-01, C-04): sessions that had an agent await it. Terminated and failed ones do not. */
+/* After the server's start (C-01, C-04): sessions that had an agent await it. Terminated ones do not, failed ones go to
+ * the trash. */
 #include "server/agent-impl.h"
 
 struct adoption {
@@ -27,7 +28,24 @@ static void adopt(struct rp__job *job)
   free(d);
 }
 
-static int look_at(struct rp__agents *a, const char *id, bool *ret_alive, rp_error *err)
+static int on_shown(void *ctx, const rp_session_info *info)
+{
+  *(int64_t *)ctx = info->last_activity_at;
+  return 0;
+}
+
+/* One that failed is on its way to the trash, where the server's stop has interrupted it. */
+static bool evict(struct rp__agents *a, const struct adoption *d)
+{
+  int64_t quiet_since;
+  if (strcmp(d->facts.status, "error") != 0) return false;
+  if (rp_show(a->srv->engine, rp__entry_id(d->entry), on_shown, &quiet_since, NULL) == 0)
+    rp__agent_evict_later(a, d->entry, quiet_since);
+  return true;
+}
+
+/* *ret_kept: it stays on the list, awaited or to be evicted. */
+static int look_at(struct rp__agents *a, const char *id, bool *ret_alive, bool *ret_kept, rp_error *err)
 {
   struct adoption *d = calloc(1, sizeof *d);
   if (!d) return rp__fail_nomem(err);
@@ -35,6 +53,7 @@ static int look_at(struct rp__agents *a, const char *id, bool *ret_alive, rp_err
   int rc = rp__registry_get(a->srv->registry, id, &d->entry, err);
   if (!rc) rc = rp__agent_facts(a->srv, d->entry, &d->facts, NULL, err);
   *ret_alive = !rc && rp__seat_alive(d->facts.status);
+  *ret_kept = *ret_alive || (!rc && evict(a, d));
   if (*ret_alive && rp__loop_post(a->srv->loop, &d->job)) return 0;
   rp__registry_put(a->srv->registry, d->entry);
   free(d);
@@ -42,9 +61,9 @@ static int look_at(struct rp__agents *a, const char *id, bool *ret_alive, rp_err
 }
 
 /* Whether there is nothing left to await: not when the store just can't be read. */
-static bool is_over(int rc, bool alive)
+static bool is_over(int rc, bool kept)
 {
-  return rc ? rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND : !alive;
+  return rc ? rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND : !kept;
 }
 
 int rp__agents_restore(struct rp__server *srv, rp_error *err)
@@ -57,9 +76,9 @@ int rp__agents_restore(struct rp__server *srv, rp_error *err)
   if (rc) return rc;
   for (size_t i = 0; i < n; i++) {
     rp_error why = {0};
-    bool alive = false;
-    int one = look_at(a, ids[i], &alive, &why);
-    if (is_over(one, alive))
+    bool alive = false, kept = false;
+    int one = look_at(a, ids[i], &alive, &kept, &why);
+    if (is_over(one, kept))
       rp__roster_remove(&a->roster, ids[i]);
     else if (one)
       rp__slog(&srv->log, RP_LOG_WARN, "agent_not_restored", RP_F("session", ids[i]), RP_F("error", why.message));

@@ -168,6 +168,7 @@ void rp__seat_set(struct rp__agents *a, struct rp__seat *s, const char *status, 
                              {.kind = "message", .body = said.p, .body_len = said.n}};
   snprintf(s->status, sizeof s->status, "%s", status);
   s->unsaved = false;
+  if (strcmp(status, "error") == 0) rp__agent_evict_later(a, s->entry, rp__server_now(a->srv));
   int rc = body.err || said.err ? rp__fail_nomem(&err)
                                 : rp__seat_store(a, s, NULL, events, message ? 2 : 1, RP_DEFAULT, 0, &err);
   if (rc)
@@ -183,7 +184,8 @@ void rp__seat_await(struct rp__agents *a, struct rp__seat *s, bool restarted)
     rp__seat_free(a, s);
     return;
   }
-  rp__seat_deadline(a, s, rp__loop_now(a->srv->loop) + a->srv->set.reconnect_ms);
+  int64_t grace = rp__settings_ms(&a->srv->set, a->srv->engine, rp__entry_scope(s->entry), "reconnect_s");
+  rp__seat_deadline(a, s, rp__loop_now(a->srv->loop) + grace);
   s->restarted = restarted;
   if (strcmp(s->status, "reconnecting") == 0) return;
   rp__seat_set(a, s, "reconnecting", restarted ? "the server was restarted" : "the agent's connection was lost", NULL);

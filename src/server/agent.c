@@ -131,6 +131,7 @@ static int take(struct rp__agent *g, struct rp__json message, int64_t *ret_clien
   if (!rc && act.status) {
     snprintf(g->seat->status, sizeof g->seat->status, "%s", act.status);
     g->seat->unsaved = false;
+    if (strcmp(act.status, "error") == 0) rp__agent_evict_later(g->of, g->seat->entry, rp__server_now(g->of->srv));
     rp__agent_resume(g);
   }
   if (!rc && act.acked) rp__agent_acked(g, act.acked);
@@ -300,9 +301,11 @@ int rp__agents_new(struct rp__server *srv, struct rp__agents **ret, rp_error *er
   a->srv = srv;
   a->auth_ms = RP_AGENT_AUTH_MS;
   a->tend.fn = on_tend;
+  pthread_mutex_init(&a->evict_lock, NULL);
   int rc = rp__roster_init(&a->roster, srv->db_path, err);
   if (rc) {
     rp__roster_done(&a->roster);
+    rp__agent_evict_done(a);
     free(a);
   } else {
     *ret = a;
@@ -322,6 +325,7 @@ void rp__agents_free(struct rp__agents *a)
   for (size_t i = 0; i < RP_AGENT_BUCKETS; i++)
     while (a->bucket[i]) rp__seat_free(a, a->bucket[i]);
   rp__roster_done(&a->roster);
+  rp__agent_evict_done(a);
   free(a);
 }
 
@@ -353,6 +357,7 @@ void rp__agents_metrics(const struct rp__agents *a, struct rp__buf *out)
       {"agent_delivered_total", "counter", "Messages to agents.", atomic_load(&a->delivered)},
       {"agents_replaced_total", "counter", "Connections replaced by a newer one.", atomic_load(&a->replaced)},
       {"agents_lost_total", "counter", "Agents that did not come back in time.", atomic_load(&a->lost)},
+      {"sessions_evicted_total", "counter", "Sessions trashed because their agent failed.", atomic_load(&a->evicted)},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
     rp__buf_printf(out, "# HELP reprise_server_%s %s\n# TYPE reprise_server_%s %s\nreprise_server_%s %lld\n",

@@ -14,6 +14,8 @@ void rp__agents_close(struct rp__agents *a, int code); /* in the loop */
 size_t rp__agents_connected(const struct rp__agents *a);
 /* At start: sessions that had an agent are `reconnecting` (C-04). In the pool. */
 int rp__agents_restore(struct rp__server *srv, rp_error *err);
+/* Job of work.c: sessions whose agent failed evict_s ago go to the trash, unless they were started again (C-03). */
+int rp__agents_evict(struct rp__server *srv, rp_error *err);
 /* Job of work.c: heartbeats, and `reconnecting` that lasts longer than reconnect_s becomes `error`. */
 int rp__agents_tend(struct rp__server *srv, rp_error *err);
 void rp__agents_metrics(const struct rp__agents *a, struct rp__buf *out);

@@ -123,12 +123,26 @@ static int on_shown(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-/* References may also be keys and prefixes: what was found must be what was meant. */
-static int show(struct join *j, const char *ref, rp_error *err)
+static int show(struct join *j, const char *id, rp_error *err)
 {
   memset(&j->found, 0, sizeof j->found);
-  int rc = rp_show(j->srv->engine, ref, on_shown, j, err);
-  if (rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_AMBIGUOUS) return 0;
+  int rc = rp_show(j->srv->engine, id, on_shown, j, err);
+  return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
+}
+
+/*
+ * What the name names as seen from a scope (NULL: from none), by the rules of the routes; but prefixes, which they also
+ * take, name nothing here: who joins "ab" does not mean the session "abc". RP_E_AMBIGUOUS: open sessions of several
+ * scopes have that key.
+ */
+static int look_up(struct join *j, const char *scope, const char *name, rp_error *err)
+{
+  char id[RP_ID_MAX + 1], newest[RP_ID_MAX + 1];
+  memset(&j->found, 0, sizeof j->found);
+  int rc = rp_resolve_in(j->srv->engine, scope, name, id, err);
+  if (rc == RP_E_AMBIGUOUS && rp_resolve(j->srv->engine, name, newest, NULL) != 0) return 0; /* of prefixes */
+  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+  if (!rc) rc = show(j, id, err);
   return rc;
 }
 
@@ -141,17 +155,35 @@ static const char *scope_of(const struct join *j)
 static int find_by_key(struct join *j, rp_error *err)
 {
   char id[RP_ID_MAX + 1];
-  int rc = show(j, rp__members_find_key(j->members, scope_of(j), j->key, id) ? id : j->key, err);
+  int rc = rp__members_find_key(j->members, scope_of(j), j->key, id) ? show(j, id, err)
+                                                                     : look_up(j, scope_of(j), j->key, err);
   bool meant = strcmp(j->found.key, j->key) == 0 && strcmp(j->found.scope, scope_of(j)) == 0;
   if (!meant || j->found.ended) j->found.there = false; /* L-05 */
   return rc;
 }
 
-static int find_by_id(struct join *j, rp_error *err)
+/* The topic names an id, or else the key of an open session: then it is joined as with that key. */
+static int find_by_topic(struct join *j, rp_error *err)
 {
-  int rc = show(j, j->topic_id, err);
-  if (strcmp(j->found.id, j->topic_id) != 0) j->found.there = false;
-  return rc;
+  const char *scope = j->scope ? j->scope : j->who.scope[0] ? j->who.scope : NULL;
+  int rc = look_up(j, scope, j->topic_id, err);
+  if (rc == RP_E_AMBIGUOUS) {
+    /* Who may only one session learns nothing of others. */
+    int refused = j->who.who == RP_WHO_SESSION ? rp__auth_admit(&j->who, RP_RIGHT_READ, j->topic_id, NULL, err) : 0;
+    if (refused) return refused;
+    rp__hint(err, "join with a \"scope\" that says which");
+    return rc;
+  }
+  if (rc || strcmp(j->found.id, j->topic_id) == 0) return rc;
+  bool meant = strcmp(j->found.key, j->topic_id) == 0 && !j->found.ended; /* L-05 */
+  if (!meant) {
+    j->found.there = false;
+    return 0;
+  }
+  free(j->scope);
+  j->scope = strdup(j->found.scope);
+  j->key = strdup(j->topic_id);
+  return j->scope && j->key ? 0 : rp__fail_nomem(err);
 }
 
 /* Rights come before anything that tells whether there is such a session. */
@@ -197,7 +229,7 @@ static int start(struct join *j, rp_error *err)
 static int make_live(struct join *j, rp_error *err)
 {
   bool alive = false;
-  int rc = j->key ? find_by_key(j, err) : find_by_id(j, err);
+  int rc = j->key ? find_by_key(j, err) : find_by_topic(j, err);
   if (!rc) rc = check_rights(j, err);
   if (!rc) rc = check_scope(j, err);
   if (!rc && j->found.there) rc = rp_alive(j->srv->engine, j->found.id, &alive, err);

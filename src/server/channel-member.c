@@ -87,13 +87,16 @@ static void index_key(struct rp__members *t, struct rp__member *m, const char *k
   *at = m;
 }
 
+/* By time. Most have the time of all others before them; only scopes with times of their own come in between. */
 static void list(struct rp__members *t, struct rp__member *m, int64_t due_ms)
 {
+  struct rp__member *before = t->last;
+  while (before && before->due_ms > due_ms) before = before->before;
   m->due_ms = due_ms;
-  m->before = t->last;
-  m->after = NULL;
-  *(t->last ? &t->last->after : &t->first) = m;
-  t->last = m;
+  m->before = before;
+  m->after = before ? before->after : t->first;
+  *(m->before ? &m->before->after : &t->first) = m;
+  *(m->after ? &m->after->before : &t->last) = m;
   t->n_leaving++;
 }
 
@@ -187,6 +190,13 @@ static bool is_ours(const struct rp__member *m)
   return strcmp(rp__entry_channel(m->entry), "channel") == 0;
 }
 
+/* The time that who leaves has to come back, in the session's scope. */
+static int64_t grace_ms(const struct rp__members *t, const struct rp__member *m)
+{
+  const struct rp__server *srv = t->of->srv;
+  return rp__settings_ms(&srv->set, srv->engine, rp__entry_scope(m->entry), "leave_s");
+}
+
 void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, bool goodbye)
 {
   pthread_mutex_lock(&t->lock);
@@ -194,7 +204,7 @@ void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, b
   m->writers -= writes;
   if (m->n == 0) {
     if (goodbye && writes && is_ours(m) && !m->closed)
-      list(t, m, now_ms() + t->of->srv->set.leave_ms);
+      list(t, m, now_ms() + grace_ms(t, m));
     else
       drop(t, m);
   }
@@ -258,7 +268,7 @@ void rp__members_settle(struct rp__members *t, struct rp__entry *e, int rc)
   m->closing = false;
   t->n_leaving--;
   if (rc)
-    list(t, m, now_ms() + t->of->srv->set.leave_ms + RETRY_MS);
+    list(t, m, now_ms() + grace_ms(t, m) + RETRY_MS);
   else
     drop(t, m);
   pthread_cond_broadcast(&t->settled);

@@ -162,32 +162,12 @@ static int write_trashed(struct rp__call *c, rp_error *err)
   return 0;
 }
 
-/* Whether what lives in it is no process, but a client's word of the last seconds. */
-static bool lives_by_heartbeats(struct rp__call *c)
-{
-  char *json = NULL;
-  if (rp_session_status_json(c->srv->engine, rp__entry_id(c->entry), NULL, &json, NULL)) return false;
-  bool owned = rp__json_get(rp__json_trusted(json, strlen(json)), "owned").type != RP_JSON_FALSE;
-  rp_free(json);
-  return !owned;
-}
-
-/* Who deletes a session that no process holds says that it is over: clients need not close it first. */
-static int trash(struct rp__call *c, const char *reason, rp_error *err)
-{
-  const char *id = rp__entry_id(c->entry);
-  int rc = rp_trash(c->srv->engine, id, reason, err);
-  if (rc != RP_E_HELD || !lives_by_heartbeats(c)) return rc;
-  rc = rp_end(rp__call_session(c), "deleted", err);
-  return rc ? rc : rp_trash(c->srv->engine, id, reason, err);
-}
-
 int rp__handle_delete(struct rp__call *c, rp_error *err)
 {
   char reason[RP_CALL_TEXT] = "";
   int rc = rp__call_text(c, "reason", reason, sizeof reason, err);
   if (rc) return rc;
-  rc = rp__handle_wrote(c, trash(c, reason[0] ? reason : NULL, err), err);
+  rc = rp__handle_wrote(c, rp__trash_session(c->srv, c->entry, reason[0] ? reason : NULL, "deleted", err), err);
   if (rc) return rc;
   rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
   return write_trashed(c, err);

@@ -90,3 +90,22 @@ int rp__handle_wrote(const struct rp__call *c, int rc, const rp_error *err)
   rp__spill_note(c->srv->spill, rc, rc ? err : NULL);
   return rc;
 }
+
+/* Whether what lives in it is no process, but a client's word of the last seconds. */
+static bool lives_by_heartbeats(struct rp__server *srv, const char *id)
+{
+  char *json = NULL;
+  if (rp_session_status_json(srv->engine, id, NULL, &json, NULL)) return false;
+  bool owned = rp__json_get(rp__json_trusted(json, strlen(json)), "owned").type != RP_JSON_FALSE;
+  rp_free(json);
+  return !owned;
+}
+
+int rp__trash_session(struct rp__server *srv, struct rp__entry *e, const char *reason, const char *ended, rp_error *err)
+{
+  const char *id = rp__entry_id(e);
+  int rc = rp_trash(srv->engine, id, reason, err);
+  if (rc != RP_E_HELD || !lives_by_heartbeats(srv, id)) return rc;
+  rc = rp_end(rp__entry_session(e), ended, err);
+  return rc ? rc : rp_trash(srv->engine, id, reason, err);
+}

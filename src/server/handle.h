@@ -33,4 +33,11 @@ int rp__handle_wrote(const struct rp__call *c, int rc, const rp_error *err);
 /* PATCH goes the way of an append: the body's bytes become one event of that kind. */
 int rp__handle_append_body(struct rp__call *c, const char *kind, rp_error *err);
 
+/*
+ * Into the trash. Where no process holds the session, it is ended first with the reason `ended`: clients need not close
+ * it. RP_E_HELD: a process does.
+ */
+int rp__trash_session(struct rp__server *srv, struct rp__entry *e, const char *reason, const char *ended,
+                      rp_error *err);
+
 #endif

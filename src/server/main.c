@@ -217,6 +217,7 @@ static void serve(struct rp__server *s, int signals)
     if (p[1].revents) return;
     if (read(signals, &got, sizeof got) != (ssize_t)sizeof got) continue;
     if (got.ssi_signo != SIGHUP) {
+      rp__server_stopping(s);
       rp__slog(&s->log, RP_LOG_INFO, "signal", RP_F("name", got.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM"));
       return;
     }
@@ -272,7 +273,7 @@ static int report(const rp_error *err)
 
 int main(int argc, char **argv)
 {
-  struct program p = {.o = {.log_level = RP_LOG_INFO, .access_log = true, .hurry = &hurry}};
+  struct program p = {.o = {.log_level = RP_LOG_INFO, .access_log = true, .hurry = &hurry, .bounded = true}};
   rp_error err = {0};
   int rc = parse(&p, argc, argv, &err);
   if (!rc && p.help) {

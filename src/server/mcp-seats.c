@@ -10,6 +10,7 @@
 struct seat {
   struct rp__entry *entry; /* NULL: free */
   int64_t used_ms;         /* monotonic */
+  int64_t silence_ms;      /* abandon_s of its scope; 0: it may be silent for ever */
   char client[CLIENT_TEXT];
 };
 
@@ -18,7 +19,6 @@ struct rp__mcp_seats {
   pthread_mutex_t lock, begin[BEGIN_LOCKS];
   struct seat *v;
   size_t n, cap, max;
-  int64_t silence_ms;
 };
 
 static int64_t now_ms(void)
@@ -30,13 +30,9 @@ static int64_t now_ms(void)
 
 int rp__mcp_seats_new_of(struct rp__server *srv, size_t max, struct rp__mcp_seats **ret, rp_error *err)
 {
-  char *text = NULL;
-  int rc = rp_config_get(srv->engine, NULL, "abandon_s", &text, err);
-  if (rc) return rc;
   struct rp__mcp_seats *s = calloc(1, sizeof *s);
-  if (s) *s = (struct rp__mcp_seats){.srv = srv, .max = max, .silence_ms = (int64_t)(strtod(text, NULL) * 1000)};
-  rp_free(text);
   if (!s) return rp__fail_nomem(err);
+  *s = (struct rp__mcp_seats){.srv = srv, .max = max};
   pthread_mutex_init(&s->lock, NULL);
   for (size_t i = 0; i < BEGIN_LOCKS; i++) pthread_mutex_init(&s->begin[i], NULL);
   *ret = s;
@@ -94,6 +90,15 @@ static bool grow(struct rp__mcp_seats *s)
   return true;
 }
 
+static int64_t silence_in(struct rp__mcp_seats *s, const char *scope)
+{
+  char *text = NULL;
+  if (rp_config_get(s->srv->engine, scope, "abandon_s", &text, NULL)) return 0;
+  int64_t ms = (int64_t)(strtod(text, NULL) * 1000);
+  rp_free(text);
+  return ms;
+}
+
 /* Whether there was one; a NULL entry only looks. What must be put back without the lock is in *ret_out. */
 static bool settle(struct rp__mcp_seats *s, const char *id, struct rp__entry *entry, const char *client,
                    struct rp__entry **ret_out)
@@ -106,7 +111,8 @@ static bool settle(struct rp__mcp_seats *s, const char *id, struct rp__entry *en
   if (!seat && entry) {
     *ret_out = s->n == s->max ? take_out(s, most_silent(s)) : NULL;
     if (grow(s))
-      *(seat = &s->v[s->n++]) = (struct seat){.entry = entry, .used_ms = now_ms()};
+      *(seat = &s->v[s->n++]) =
+          (struct seat){.entry = entry, .used_ms = now_ms(), .silence_ms = silence_in(s, rp__entry_scope(entry))};
     else
       *ret_out = entry;
   }
@@ -202,7 +208,7 @@ static struct rp__entry *next(struct rp__mcp_seats *s, size_t *at, bool *ret_sil
   pthread_mutex_lock(&s->lock);
   if (*at < s->n) {
     struct seat *seat = &s->v[*at];
-    *ret_silent = s->silence_ms > 0 && now_ms() - seat->used_ms > s->silence_ms;
+    *ret_silent = seat->silence_ms > 0 && now_ms() - seat->used_ms > seat->silence_ms;
     /* What takes the place of one that goes is looked at next. */
     entry = *ret_silent ? take_out(s, seat) : rp__entry_ref(s->srv->registry, s->v[(*at)++].entry);
   }

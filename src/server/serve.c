@@ -7,6 +7,7 @@
 #include "server/sse.h"
 
 #define JSON_DEPTH (RP_DEPTH_MAX + 4) /* of a request around its events */
+#define BARE_BODY_MAX 65536           /* bytes of a body that nobody wants */
 
 /* What pages of allowed origins may send, and read of answers. */
 #define ALLOWED_HEADERS                                                                                                \
@@ -82,6 +83,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   int rc = rp__auth_place(srv->auth, r, err);
   if (!rc) rc = rp__route_find(rp__request_method(r), rp__request_path(r), &c->route, c->param, allowed, err);
   if (rc == RP_E_METHOD) {
+    *max_body = RP_MIN(*max_body, BARE_BODY_MAX);
     if (preflight(srv, r, allowed)) return 0;
     snprintf(c->header_text, sizeof c->header_text, "%s", allowed);
     c->header = (struct rp__header){"Allow", c->header_text};
@@ -90,7 +92,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   if (!rc && !asked_later(c))
     rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, err);
   if (!rc && !(c->route->flags & RP_ROUTE_LAX)) rc = check_query(c, err);
-  if (!rc && !(c->route->flags & (RP_ROUTE_JSON | RP_ROUTE_RPC))) *max_body = RP_MIN(*max_body, 65536);
+  if (!rc && !(c->route->flags & (RP_ROUTE_JSON | RP_ROUTE_RPC))) *max_body = RP_MIN(*max_body, BARE_BODY_MAX);
   return rc;
 }
 
@@ -222,7 +224,6 @@ static void handle(void *ctx, struct rp__request *r)
 {
   struct rp__server *srv = ctx;
   struct rp__call *c = rp__request_user(r);
-  if (rp__request_status(r)) return; /* a preflight, answered */
   if (!(c->route->flags & RP_ROUTE_POOL)) {
     run(c);
     return;
@@ -287,5 +288,6 @@ void rp__serve_options(struct rp__server *s, struct rp__http_options *ret)
       .handle = handle,
       .done = done,
       .ctx = s,
+      .hurry = s->hurry,
   };
 }

@@ -268,6 +268,7 @@ int rp__server_open(const struct rp__server_options *o, struct rp__server **ret,
   s->log.level = o->log_level;
   s->log.access = o->access_log;
   s->hurry = o->hurry;
+  s->bounded = o->bounded;
   s->clock = o->clock ? *o->clock : rp__system_clock;
   rp__listeners_init(&s->listeners);
   s->replaced_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -351,14 +352,23 @@ static void close_left(struct rp__server *s)
 /* Who hands work to whom ends first: HTTP needs the pool for its answers, the pool and the loop give to each other. */
 static int64_t stop_parts(struct rp__server *s)
 {
+  rp__stop_step(s->stop, "requests");
   rp__http_close(s->http);
+  rp__stop_step(s->stop, "background work");
   rp__work_stop(s->work);
+  rp__stop_step(s->stop, "sessions that were left");
   close_left(s);
+  rp__stop_step(s->stop, "the control socket");
   rp__control_close(s->control); /* not before: from here on another server may begin */
+  rp__stop_step(s->stop, "the publisher");
   if (s->live) rp__live_stop(s->live);
+  rp__stop_step(s->stop, "the pool");
   rp__pool_stop(s->pool);
+  rp__stop_step(s->stop, "the loop");
   if (s->loop) rp__loop_stop(s->loop);
+  rp__stop_step(s->stop, "events that wait for the store");
   int64_t lost = drain_spill(s);
+  rp__stop_step(s->stop, "the store");
   if (s->engine) rp_flush(s->engine, NULL);
   return lost;
 }
@@ -385,10 +395,17 @@ static void free_parts(struct rp__server *s)
   free(s->db_path);
 }
 
+void rp__server_stopping(struct rp__server *s)
+{
+  int64_t ms = s->set.stop_ms ? s->set.stop_ms : RP_SERVER_STOP_MS;
+  if (s->bounded && !s->stop) s->stop = rp__stop_begin(&s->log, ms, s->hurry);
+}
+
 int64_t rp__server_close(struct rp__server *s, int code)
 {
   if (!s) return 0;
   bool served = atomic_exchange(&s->ready, false);
+  rp__server_stopping(s);
   atomic_store(&s->draining, true);
   if (served) {
     rp__notify("STOPPING=1\nSTATUS=finishing what was begun");
@@ -401,6 +418,7 @@ int64_t rp__server_close(struct rp__server *s, int code)
   int64_t lost = stop_parts(s);
   free_parts(s);
   if (served) rp__slog(&s->log, RP_LOG_INFO, "stopped", RP_FN("lost", lost));
+  rp__stop_end(s->stop);
   rp__slog_done(&s->log);
   free(s);
   return lost;

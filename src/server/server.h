@@ -26,6 +26,7 @@
 #include "server/settings.h"
 #include "server/slog.h"
 #include "server/spill.h"
+#include "server/stop.h"
 #include "server/watchdog.h"
 #include "server/work.h"
 
@@ -57,6 +58,8 @@ struct rp__server {
   int64_t started_ms;
   atomic_bool ready, draining;
   const atomic_bool *hurry;          /* or NULL */
+  bool bounded;                      /* stopping for longer than stop_s ends the process */
+  struct rp__stop *stop;             /* while it stops; or NULL */
   atomic_llong requests, answers[6]; /* by hundreds of the status */
 };
 
@@ -70,14 +73,21 @@ struct rp__server_options {
   int threads;               /* 0: as configured */
   bool replace;              /* take the sockets over from the server that runs on this database */
   const atomic_bool *hurry;  /* once true, the end waits for no client; or NULL */
+  bool bounded;              /* stopping for longer than stop_s ends the process: for programs */
 };
 
 /* Opens the engine, makes all parts, binds, and serves. Nothing runs when it fails. */
 int rp__server_open(const struct rp__server_options *o, struct rp__server **ret, rp_error *err);
 #define RP_SERVER_DRAIN_MS 5000 /* at the end: for requests in flight, and sockets' goodbyes */
 #define RP_SERVER_LEAVE_MS 3000 /* … for closing sessions that were left */
+#define RP_SERVER_STOP_MS 25000 /* … for all of it where stop_s is not known yet */
 #define RP_SERVER_GRACE_MS 1000 /* … for connections that have asked for nothing yet */
 
+/*
+ * The time that stopping may take begins here, or with rp__server_close where this was not called: whoever has
+ * something to do before, even to log, may be held up by it. Nothing happens unless the server is `bounded`.
+ */
+void rp__server_stopping(struct rp__server *s);
 /*
  * Stops: no new connections, requests in flight are answered, sockets are closed with `code` (1012: come back, 1001:
  * it is over), sessions that were left are closed, everything is flushed. Agents are left alone. Returns how many

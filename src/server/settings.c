@@ -36,8 +36,10 @@ static const struct setting {
     {"idle_connection_s", INT, AT(idle_s), 1, SECONDS_MAX},
     {"request_s", INT, AT(request_s), 1, SECONDS_MAX},
     {"stall_s", MS, AT(stall_ms), 0.1, SECONDS_MAX},
+    {"stop_s", MS, AT(stop_ms), 1, 3600},
     {"leave_s", MS, AT(leave_ms), 0, SECONDS_MAX},
     {"reconnect_s", MS, AT(reconnect_ms), 0, SECONDS_MAX},
+    {"evict_s", MS, AT(evict_ms), 0, SECONDS_MAX},
 #undef AT
 };
 
@@ -107,6 +109,20 @@ int rp__settings_load(struct rp__settings *s, rp_engine *e, rp_error *err)
   }
   *s = new;
   return 0;
+}
+
+int64_t rp__settings_ms(const struct rp__settings *s, rp_engine *e, const char *scope, const char *name)
+{
+  const struct setting *t = table;
+  char *own = NULL, *all = NULL;
+  double v;
+  while (strcmp(t->name, name) != 0) t++;
+  int64_t ms = *(const int64_t *)((const char *)s + t->offset);
+  bool known = rp_config_get(e, scope, name, &own, NULL) == 0 && rp_config_get(e, NULL, name, &all, NULL) == 0;
+  if (known && strcmp(own, all) != 0 && number(t, own, &v, NULL) == 0) ms = (int64_t)(v * 1000 + 0.5);
+  rp_free(own);
+  rp_free(all);
+  return ms;
 }
 
 void rp__settings_reachable(struct rp__settings *s, bool only_loopback)

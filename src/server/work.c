@@ -34,14 +34,9 @@ static int trim_registry(struct rp__server *srv, rp_error *err)
 }
 
 const struct rp__work_job rp__work_jobs[] = {
-    {"heartbeats", 1000, rp__channels_beat},
-    {"leaving", 500, rp__channels_leave},
-    {"agents", 1000, rp__agents_tend},
-    {"mcp", 1000, rp__mcp_seats_tend},
-    {"spill", 500, drain_spill},
-    {"registry", 5000, trim_registry},
-    {"watchdog", 1000, rp__watchdog_run},
-    {0},
+    {"heartbeats", 1000, rp__channels_beat}, {"leaving", 500, rp__channels_leave}, {"agents", 1000, rp__agents_tend},
+    {"evicting", 500, rp__agents_evict},     {"mcp", 1000, rp__mcp_seats_tend},    {"spill", 500, drain_spill},
+    {"registry", 5000, trim_registry},       {"watchdog", 1000, rp__watchdog_run}, {0},
 };
 
 /* ---- the threads ---- */

@@ -253,7 +253,8 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
     if (rc != 0) return rc;
   }
   if (fields & RP_SET_META) {
-    rc = row_meta(row, op->u.session_set.meta, err);
+    rc = op->u.session_set.edit_meta ? op->u.session_set.edit_meta(op->u.session_set.edit_ctx, row, err)
+                                     : row_meta(row, op->u.session_set.meta, err);
     if (rc != 0) return rc;
   }
   if (fields & RP_SET_NAME)

@@ -228,12 +228,12 @@ enum {
   RP_SET_CRASH = 2,        /* crash_recovered := crash_recovered */
   RP_SET_CONTINUED_BY = 4, /* only when it is empty */
   RP_SET_HIDDEN = 8,       /* hidden := hidden */
-  RP_SET_META = 16,
-  RP_SET_COUNTERS = 32, /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
-  RP_SET_TRASH = 128,   /* trashed_at := trashed_at; 0 takes it out. RP_E_EXISTS: its key is another's by now */
-  RP_SET_HOLD = 256,    /* held_at := held_at */
-  RP_SET_NAME = 512,    /* name := name; NULL takes it away */
-  RP_SET_TIMES = 64,    /* import: created_at, last_activity_at, ended_at, status, crash_recovered as in `row` */
+  RP_SET_META = 16,        /* meta := meta, or what `edit_meta` makes of it */
+  RP_SET_COUNTERS = 32,    /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
+  RP_SET_TRASH = 128,      /* trashed_at := trashed_at; 0 takes it out. RP_E_EXISTS: its key is another's by now */
+  RP_SET_HOLD = 256,       /* held_at := held_at */
+  RP_SET_NAME = 512,       /* name := name; NULL takes it away */
+  RP_SET_TIMES = 64,       /* import: created_at, last_activity_at, ended_at, status, crash_recovered as in `row` */
 };
 
 struct rp__op {
@@ -268,6 +268,10 @@ struct rp__op {
       int64_t ended_at;
       bool crash_recovered, hidden;
       const char *continued_by, *meta, *name;
+      /* Changes row->meta, knowing what others have made of it; called inside the transaction: reads nothing, waits for
+       * nothing. NULL: `meta` as it is. */
+      int (*edit_meta)(void *ctx, struct rp__session_row *row, rp_error *err);
+      void *edit_ctx;
       int64_t trashed_at, held_at;
       int64_t quiet_since; /* not 0: RP_E_FENCED unless last_activity_at is this */
       const struct rp__session_row *row;

@@ -115,6 +115,48 @@ def refused(server, **how):
 
 # ---- C-06: who comes in ----
 
+def said(server, session):
+    messages = state(server, session).get("conversation", {"messages": []})["messages"]
+    return [m["content"] for m in messages if m["role"] == "assistant"]
+
+
+def whole(agent, text):
+    agent.say("sdk_message", message={"type": "assistant", "message": {"content": text}})
+
+
+def test_a_stream_is_one_message_whoever_ends_it():
+    """An agent is cut off in mid-stream and comes back with the whole message; so does the server."""
+    with make_server() as server:
+        session = begin(server)
+        agent = Agent(server, session)
+        agent.say("ready")
+        expected = []
+        ways = {"connection": lambda: agent.drop(), "kill": lambda: restart(server),
+                "restart": lambda: (server.stop(), server.start())}
+        for n, (way, cut) in enumerate(sorted(ways.items())):
+            for token in ("Behind", " the"):
+                agent.say("stream", messageId="m%d" % n, token=token)
+            wait_until(lambda: said(server, session)[-1:] == ["Behind the"])
+            cut()
+            agent = Agent(server, session)
+            prompt(server, session, "And now?")
+            whole(agent, "Behind the mill, said the %s." % way)
+            expected.append("Behind the mill, said the %s." % way)
+            wait_until(lambda: said(server, session) == expected)
+        agent.say("stream", messageId="last", token="Lost ")
+        wait_until(lambda: said(server, session)[-1] == "Lost ")
+        agent.drop()
+        agent = Agent(server, session)
+        agent.say("stream", messageId="last", token="found.")
+        whole(agent, "Lost and found.")
+        expected.append("Lost and found.")
+        wait_until(lambda: said(server, session) == expected)
+        texts = server.cli("export", session["session_id"], "--format", "markdown")
+        for text in expected:
+            assert texts.count(text) == 1, texts
+        assert "Behind the\n" not in texts, texts
+
+
 def test_secret():
     with make_server() as server:
         begin(server)

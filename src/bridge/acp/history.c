@@ -162,20 +162,36 @@ static int put_block(struct history *h, struct entry *e, struct rp__json block)
 
 /* ---- events ------------------------------------------------------------------------------------------- */
 
+/* The message that goes on; of a whole one, what came of it before, which it stands for. NULL: it is a new one. */
+static struct entry *find_message(const struct history *h, enum who who, uint64_t id, bool whole)
+{
+  for (size_t i = h->n; i > 0; i--) {
+    struct entry *e = entry_at(h, i - 1);
+    if (e->who == who && e->id == id && (e->open || whole)) return e;
+    if (!id) return NULL;
+  }
+  return NULL;
+}
+
 static int take_message(struct history *h, const struct rp__past_event *ev)
 {
   struct rp__json role = rp__json_get(ev->body, "role"), id = rp__json_get(ev->body, "message_id");
   struct rp__json content = rp__json_get(ev->body, "content"), block;
   struct rp__json_iter it = {0};
-  struct entry *e = h->n ? entry_at(h, h->n - 1) : NULL;
   enum who who = rp__json_eq(role, "user") ? USER : ASSISTANT;
   uint64_t hash = id.type == RP_JSON_STRING ? rp__note_hash(id) : 0;
   bool partial = rp__json_get(ev->body, "partial").type == RP_JSON_TRUE;
   int rc = 0;
   if (who == ASSISTANT && !rp__json_eq(role, "assistant")) return 0;
   if (rp__json_get(ev->body, "thought").type == RP_JSON_TRUE || rp__note_is_ours(id)) return 0;
-  bool goes_on = e && e->open && e->who == who && e->id == hash && ev->kind != RP_PAST_PROMPT;
-  if (!goes_on) e = add(h, ev->seq, who, hash);
+  bool whole = hash && rp__json_get(ev->body, "whole").type == RP_JSON_TRUE;
+  struct entry *e = ev->kind != RP_PAST_PROMPT ? find_message(h, who, hash, whole) : NULL;
+  if (e && whole) {
+    h->bytes -= e->text.n;
+    rp__buf_reset(&e->text);
+    e->cut = false;
+  }
+  if (!e) e = add(h, ev->seq, who, hash);
   if (content.type == RP_JSON_STRING) rc = put_block(h, e, content);
   if (content.type == RP_JSON_ARRAY)
     while (!rc && rp__json_next(content, &it, NULL, &block)) rc = put_block(h, e, block);

@@ -62,6 +62,22 @@ static void turns_are_lines(void **state)
   talk_end(&t);
 }
 
+/* Chunks belong together by their id, and a whole message stands for its chunks. */
+static void a_stream_is_one_line(void **state)
+{
+  struct talk t = talk_begin(state);
+#define SAID(id, text, more)                                                                                           \
+  talk_event(&t, "message", "{\"role\":\"assistant\",\"message_id\":\"" id "\",\"content\":\"" text "\"" more "}")
+  SAID("1", "on", ",\"partial\":true");
+  SAID("2", "tw", ",\"partial\":true");
+  talk_event(&t, "message", "{\"role\":\"user\",\"content\":\"hm\"}");
+  SAID("1", "e", "");
+  SAID("2", "", "");
+  SAID("2", "two", ",\"whole\":true");
+  expect(&t, "Assistant: one\nAssistant: two\nUser: hm\n");
+  talk_end(&t);
+}
+
 /* B-04: what was cut off is named, so that nobody does it twice unseen. */
 static void unknown_outcomes_are_named(void **state)
 {
@@ -170,6 +186,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       TEST(nothing_is_empty),
       TEST(turns_are_lines),
+      TEST(a_stream_is_one_line),
       TEST(unknown_outcomes_are_named),
       TEST(what_was_said_stays_quoted),
       TEST(the_newest_is_kept),

@@ -70,6 +70,34 @@ static void time_travel_asks_for_the_past(void **state)
   assert_int_equal(sum_in(f)->n, 8);
 }
 
+/* What lasts is made of all events, also of those that were turned away from. */
+static void lasting_facets_travel_nowhere(void **state)
+{
+  (void)state;
+  struct rp__facet_ops lasting = *sum_table.ops[0];
+  const struct rp__facet_ops *const ops[] = {&lasting};
+  const struct rp__facet_table table = {ops, 1};
+  RP_AUTOFOLD struct rp__fold *f = NULL, *other = NULL;
+  struct rp__fold *past = NULL;
+  int64_t to;
+  lasting.lasting = true;
+  assert_int_equal(rp__fold_new(&table, &f), 0);
+  assert_int_equal(rp__fold_new(&table, &other), 0);
+  assert_int_equal(rp__fold_new(&table, &past), 0);
+  struct rp__event two = event_of(1, RP_KIND_OTHER, "{\"n\":2}"),
+                   back = event_of(2, RP_KIND_RESTORED, "{\"to_seq\":0}");
+  assert_int_equal(rp__fold_apply(f, &two, &to), 0);
+  assert_int_equal(rp__fold_apply(f, &back, &to), RP__FOLD_REWIND);
+  rp__fold_adopt(f, past, &back);
+  assert_int_equal(rp__fold_seq(f), 2);
+  assert_int_equal(sum_in(f)->n, 2);
+  assert_int_equal(rp__fold_apply_lasting(other, &two), 0);
+  assert_int_equal(rp__fold_apply_lasting(other, &two), 0); /* whatever its seq */
+  rp__fold_swap_lasting(f, other);
+  assert_int_equal(sum_in(f)->n, 4);
+  assert_int_equal(sum_in(other)->n, 2);
+}
+
 static void only_the_past_can_be_travelled_to(void **state)
 {
   (void)state;
@@ -145,6 +173,7 @@ int main(void)
       cmocka_unit_test(applies_in_order_only),
       cmocka_unit_test(restored_ages_before_it_applies),
       cmocka_unit_test(time_travel_asks_for_the_past),
+      cmocka_unit_test(lasting_facets_travel_nowhere),
       cmocka_unit_test(only_the_past_can_be_travelled_to),
       cmocka_unit_test(saves_and_loads),
       cmocka_unit_test(refuses_what_is_no_state),

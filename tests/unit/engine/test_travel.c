@@ -84,6 +84,73 @@ static void test_restore_and_replay(void **state)
   rp_session_free(s);
 }
 
+static void spend(rp_session *s, const char *body)
+{
+  rp_error err = {0};
+  rp_event ev = {.kind = "usage", .body = body};
+  OK(rp_append(s, &ev, NULL, NULL, &err), err);
+}
+
+static void expect_spent(rp_session *s, int64_t at, const char *usd)
+{
+  char *doc = rig_state(s, at);
+  assert_string_equal(rig_get(doc, "usage.cost_usd"), usd);
+  free(doc);
+}
+
+/* A restore takes back what was said, not what it cost: from snapshots and without, at any event, in forks. */
+static void test_what_was_spent_stays_spent(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "a", NULL, RP_OWNER_SELF), *fresh;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1];
+  rig_say(s, "one");                     /* 1 */
+  spend(s, "{\"cost_usd\":8}");          /* 2 */
+  rig_say(s, "two");                     /* 3 */
+  spend(s, "{\"cost_usd\":12}");         /* 4 */
+  OK(rp_restore(s, 3, NULL, &err), err); /* 5 */
+  expect_spent(s, -1, "20.0");
+  spend(s, "{\"cost_usd\":1}");          /* 6 */
+  OK(rp_restore(s, 1, NULL, &err), err); /* 7 */
+  OK(rp_restore(s, 4, NULL, &err), err); /* 8 */
+  rig_say(s, "three");                   /* 9 */
+  OK(rp_fork(s, 7, id, &err), err);
+  for (int with = 1; with >= 0; with--) {
+    static const char *const spent[] = {NULL, NULL, "8.0", "8.0", "20.0", "20.0", "21.0", "21.0", "21.0", "21.0"};
+    if (!with)
+      while (snapshots(s)) OK(rp_snapshot_delete(s, snapshots(s), &err), err);
+    for (int64_t at = 2; at <= 9; at++) expect_spent(s, at, spent[at]);
+    OK(rp_attach(r->e, rp_session_id(s), &fresh, &err), err);
+    expect_spent(fresh, -1, "21.0");
+    OK(rp_checkpoint(fresh, NULL, &err), err);
+    expect_spent(fresh, -1, "21.0");
+    rp_session_free(fresh);
+  }
+  OK(rp_attach(r->e, id, &fresh, &err), err);
+  expect_spent(fresh, -1, "21.0");
+  rp_session_free(fresh);
+  rp_session_free(s);
+}
+
+/* A budget that was spent is spent, whatever is taken back. */
+static void test_a_restore_gives_no_budget_back(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "a", NULL, RP_OWNER_SELF);
+  rp_error err = {0};
+  char *usage;
+  rp_event limit = {.kind = "session", .body = "{\"settings\":{\"budget_usd\":10}}"};
+  OK(rp_append(s, &limit, NULL, NULL, &err), err);
+  spend(s, "{\"cost_usd\":12}");
+  OK(rp_restore(s, 1, NULL, &err), err);
+  OK(rp_usage_json(s, &usage, &err), err);
+  assert_string_equal(rig_get(usage, "cost_usd"), "12.0");
+  assert_string_equal(rig_get(usage, "budget_usd_share"), "1.2");
+  rp_free(usage);
+  rp_session_free(s);
+}
+
 /* Going back again and again, to the going back before: as fast from nothing as from a snapshot. */
 static void test_restore_of_restores(void **state)
 {
@@ -174,8 +241,14 @@ static void test_tool_unknown_after_crash(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      T(test_state_at_every_event), T(test_restore_and_replay),       T(test_restore_of_restores), T(test_fork),
-      T(test_checkpoint_policy),    T(test_tool_unknown_after_crash),
+      T(test_state_at_every_event),
+      T(test_restore_and_replay),
+      T(test_restore_of_restores),
+      T(test_what_was_spent_stays_spent),
+      T(test_a_restore_gives_no_budget_back),
+      T(test_fork),
+      T(test_checkpoint_policy),
+      T(test_tool_unknown_after_crash),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

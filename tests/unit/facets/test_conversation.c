@@ -243,6 +243,87 @@ static void without_a_name_the_same_role_goes_on(void **state)
   EXPECT(f, "\"ab\"", "\"c\"", "\"de\"", "\"f\"", "\"g\"", "\"h\"", "\"i\"");
 }
 
+/* Speakers take turns in mid-sentence, and whoever ends a stream ends that one. */
+static void a_stream_is_one_message_by_its_id_whatever_comes_between(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"on\"", ",\"message_id\":\"1\""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"tw\"", ",\"message_id\":\"2\""));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"hm\"}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("user", "\"1 is another's\"", ",\"message_id\":\"1\""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"e\"", ",\"message_id\":\"1\""));
+  tell(f, RP_KIND_RESTORED, "{\"cause\":\"crash\"}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"o\"", ",\"message_id\":\"2\""));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"!\",\"message_id\":\"1\"}");
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"?\"", ",\"message_id\":\"2\""));
+  EXPECT(f, "\"one!\"", "\"two?\"", "\"hm\"", "\"1 is another's\"");
+}
+
+static void what_is_shown_tells_which_streams_may_go_on(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"a\"", ",\"message_id\":\"1\""));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"b\"}");
+  show(f, &out);
+  assert_non_null(strstr(out.p, "\"message_id\":\"1\",\"partial\":true"));
+  rp__buf_reset(&out);
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"\",\"message_id\":\"1\"}");
+  show(f, &out);
+  assert_null(strstr(out.p, "partial"));
+}
+
+/* It says so, or goes on from all that was streamed; without either it is the last piece. */
+static void a_whole_message_stands_in_place_of_its_stream(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"Hel\"", ",\"message_id\":\"1\""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"orld\"", ",\"message_id\":\"2\""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"H\\u0065\"", ",\"message_id\":\"3\""));
+  tell(f, RP_KIND_MESSAGE, CHUNK("assistant", "\"last\"", ",\"message_id\":\"4\""));
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"Hello\",\"message_id\":\"1\"}");
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"world\",\"message_id\":\"2\",\"whole\":true}");
+  tell(f, RP_KIND_MESSAGE,
+       "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Hey\"}],\"message_id\":\"3\"}");
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"piece\",\"message_id\":\"4\"}");
+  EXPECT(f, "\"Hello\"", "\"world\"", "[{\"type\":\"text\",\"text\":\"Hey\"}]", "\"lastpiece\"");
+  /* Also when somebody has ended the stream before; and of a message that was never streamed it is just that. */
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"4\",\"message_id\":\"4\",\"whole\":true}");
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"5\",\"message_id\":\"5\",\"whole\":true}");
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"6\",\"whole\":true}");
+  EXPECT(f, "\"Hello\"", "\"world\"", "[{\"type\":\"text\",\"text\":\"Hey\"}]", "\"4\"", "\"5\"", "\"6\"");
+}
+
+static void tell_big_chunk(struct rp__fold *f, const char *role, const char *more, size_t n)
+{
+  RP_AUTOBUF struct rp__buf body = RP_BUF(SAVED_MAX);
+  rp__buf_printf(&body, "{\"role\":\"%s\"%s,\"partial\":true,\"content\":\"", role, more);
+  for (size_t i = 0; i < n; i++) rp__buf_char(&body, 'c');
+  rp__buf_str(&body, "\"}");
+  tell_n(f, RP_KIND_MESSAGE, body.p, body.n);
+}
+
+/* A stream that was too long for one message stands there in several, and is one again when it comes whole. */
+static void a_whole_message_stands_in_place_of_a_long_stream(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"an older one of that name\",\"message_id\":\"m\"}");
+  for (int i = 0; i < 5; i++) {
+    tell_big_chunk(f, "assistant", ",\"message_id\":\"m\"", 131000);
+    tell(f, RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"go on\"}");
+  }
+  show(f, &out);
+  assert_int_equal(total_of(&out), 1 + 3 + 5);
+  tell(f, RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"short\",\"message_id\":\"m\",\"whole\":true}");
+  EXPECT(f, "\"an older one of that name\"", "\"short\"", "\"go on\"", "\"go on\"", "\"go on\"", "\"go on\"",
+         "\"go on\"");
+}
+
 /* A run that died can't go on with its sentence, unless the message has a name. */
 static void a_restart_ends_a_stream_without_a_name(void **state)
 {
@@ -324,33 +405,24 @@ static void thoughts_are_left_out(void **state)
   assert_null(strstr(out.p, "walnut")); /* no topic either */
 }
 
-static void tell_big_chunk(struct rp__fold *f, const char *role, size_t n)
-{
-  RP_AUTOBUF struct rp__buf body = RP_BUF(SAVED_MAX);
-  rp__buf_printf(&body, "{\"role\":\"%s\",\"partial\":true,\"content\":\"", role);
-  for (size_t i = 0; i < n; i++) rp__buf_char(&body, 'c');
-  rp__buf_str(&body, "\"}");
-  tell_n(f, RP_KIND_MESSAGE, body.p, body.n);
-}
-
 static void a_joined_message_is_bounded(void **state)
 {
   (void)state;
   RP_AUTOFOLD struct rp__fold *f = fold_new();
   RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
-  for (int i = 0; i < 33; i++) tell_big_chunk(f, "assistant", 8192 - 2);
+  for (int i = 0; i < 33; i++) tell_big_chunk(f, "assistant", "", 8192 - 2);
   show(f, &out);
   assert_int_equal(rp__json_count(messages_of(&out)), 2);
   assert_int_equal(total_of(&out), 2);
   for (int i = 0; i < 500; i++) {
-    tell_big_chunk(f, i % 100 ? "assistant" : "tool", 8192);
+    tell_big_chunk(f, i % 100 ? "assistant" : "tool", "", 8192);
     if (i % 20 == 0) assert_sound(f);
   }
   show(f, &out);
   assert_in_range(rp__json_count(messages_of(&out)), 7, 16);
   assert_sound(f);
-  tell_big_chunk(f, "assistant", 3 * 1024 * 1024); /* left out, and nothing can be joined to it */
-  tell_big_chunk(f, "assistant", 5);
+  tell_big_chunk(f, "assistant", "", 3 * 1024 * 1024); /* left out, and nothing can be joined to it */
+  tell_big_chunk(f, "assistant", "", 5);
   show(f, &out);
   assert_non_null(strstr(out.p, "\"content\":null,\"omitted_bytes\":3145730,"));
   assert_non_null(strstr(out.p, "\"content\":\"ccccc\""));
@@ -456,6 +528,10 @@ int main(void)
       cmocka_unit_test(carried_messages_stay_until_new_ones_displace_them),
       cmocka_unit_test(chunks_are_one_message_with_the_first_seq_and_time),
       cmocka_unit_test(without_a_name_the_same_role_goes_on),
+      cmocka_unit_test(a_stream_is_one_message_by_its_id_whatever_comes_between),
+      cmocka_unit_test(what_is_shown_tells_which_streams_may_go_on),
+      cmocka_unit_test(a_whole_message_stands_in_place_of_its_stream),
+      cmocka_unit_test(a_whole_message_stands_in_place_of_a_long_stream),
       cmocka_unit_test(a_restart_ends_a_stream_without_a_name),
       cmocka_unit_test(content_blocks_are_joined_and_their_text_goes_on),
       cmocka_unit_test(an_empty_message_ends_a_stream),

@@ -53,9 +53,10 @@ static void random_message(struct dice *d, struct rp__buf *b)
     rp__buf_str(b, PICK(d, "\"hello\"", "\"\\u00e4\\u0000\"", "[]", "[ {\"type\":\"text\", \"text\":\"x\"} ]", "5",
                         "[{\"type\":\"image\"} , {\"text\":\"y\\n\",\"type\":\"text\",\"z\":[]}]"));
   }
-  if (dice_below(d, 2)) rp__buf_printf(b, " , \"message_id\":%s", PICK(d, "\"m\"", "\"\\n\"", "null"));
+  if (dice_below(d, 2)) rp__buf_printf(b, " , \"message_id\":%s", PICK(d, "\"m\"", "\"\\n\"", "\"k\"", "null"));
   if (dice_below(d, 4) == 0) rp__buf_str(b, ",\"source\":\"acp\"");
   if (dice_below(d, 3)) rp__buf_str(b, ",\"partial\":true");
+  if (dice_below(d, 8) == 0) rp__buf_str(b, ",\"whole\":true");
   rp__buf_str(b, " }");
 }
 

@@ -83,6 +83,27 @@ static void chunks_without_a_name(void **state)
   book_clear(&b);
 }
 
+static void a_whole_message_is_told_once(void **state)
+{
+  (void)state;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(1 << 20);
+  begin();
+  add("message", 1767323046000, "{\"role\":\"assistant\",\"content\":\"Behi\",\"message_id\":\"m\",\"partial\":true}");
+  add("message", 1767323047000, "{\"role\":\"user\",\"content\":\"Well?\",\"message_id\":\"m\"}");
+  add("message", 1767323048000, "{\"role\":\"assistant\",\"content\":\"\",\"message_id\":\"m\"}");
+  add("message", 1767323049000,
+      "{\"role\":\"assistant\",\"content\":\"Behind it.\",\"message_id\":\"m\",\"whole\":true}");
+  assert_int_equal(book_export(&b, 0, "markdown", &out, &err), 0);
+  HAS(out.p, "(2 messages)");
+  HAS(out.p, "**User** · 03:04:07\n\nWell?\n\n**Assistant** · 03:04:09\n\nBehind it.\n\n");
+  HAS_NOT(out.p, "Behi\n");
+  rp__buf_reset(&out);
+  assert_int_equal(book_export(&b, 0, "clawd", &out, &err), 0);
+  HAS(out.p, "\"Behind it.\"");
+  HAS_NOT(out.p, "\"Behi\"");
+  book_clear(&b);
+}
+
 static void an_empty_session(void **state)
 {
   (void)state;
@@ -124,9 +145,8 @@ static void long_ones_are_streamed(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_whole_transcript),
-      cmocka_unit_test(chunks_without_a_name),
-      cmocka_unit_test(an_empty_session),
+      cmocka_unit_test(a_whole_transcript),           cmocka_unit_test(chunks_without_a_name),
+      cmocka_unit_test(a_whole_message_is_told_once), cmocka_unit_test(an_empty_session),
       cmocka_unit_test(long_ones_are_streamed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   struct rig *s = ctx;
   atomic_fetch_add(&s->admitted, 1);
   if (rp__request_header(r, "X-Small")) *max_body = 10;
+  if (rp__request_header(r, "X-Early")) answer_text(r, 200, "early");
   if (rp__request_header(r, "X-Secret")) return rp__fail(err, RP_E_UNAUTHORIZED, "not you");
   return 0;
 }

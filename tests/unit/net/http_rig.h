@@ -9,6 +9,8 @@
  *   /big    as many bytes as the query says, given away
  *   /head   the header named by the query
  *   /bad    a header with a line end in it
+ *
+ * With X-Early it is answered before that, with X-Secret refused.
  */
 #ifndef TEST_HTTP_RIG_H
 #define TEST_HTTP_RIG_H

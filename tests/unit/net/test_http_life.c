@@ -114,6 +114,30 @@ static void closing_loses_no_answer(void **state)
   rig_stop(&s);
 }
 
+/* It is nobody's to answer any more: its body is dropped, its connection goes on, and closing does not wait for it. */
+static void what_is_answered_with_its_head_is_not_handed_over(void **state)
+{
+  static struct rig s;
+  struct answer a;
+  (void)state;
+  rig_start(&s, NULL, NULL);
+  int fd = client_connect(&s);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(client_ask(fd, "POST /held HTTP/1.1\r\n" HOST "X-Early: 1\r\nContent-Length: 3\r\n\r\nabc", &a),
+                     200);
+    assert_string_equal(a.body, "early");
+    assert_false(a.closes);
+    answer_done(&a);
+  }
+  assert_int_equal(client_ask(fd, GET("/echo"), &a), 200);
+  answer_done(&a);
+  close(fd);
+  rig_await(&s, &s.done, 4);
+  assert_int_equal(atomic_load(&s.handled), 1);
+  assert_int_equal(rp__http_pending(s.http), 0);
+  rig_stop(&s);
+}
+
 /* ---- sockets that leave ---- */
 
 static void await_bytes(int fd, const char *expected)
@@ -426,6 +450,7 @@ int main(void)
       cmocka_unit_test(answers_may_come_from_another_thread),
       cmocka_unit_test(a_client_may_go_while_its_answer_is_awaited),
       cmocka_unit_test(closing_loses_no_answer),
+      cmocka_unit_test(what_is_answered_with_its_head_is_not_handed_over),
       cmocka_unit_test(a_socket_can_leave_http),
       cmocka_unit_test(who_drips_is_cut_off),
       cmocka_unit_test(who_does_not_read_its_answer_is_cut_off),

@@ -132,11 +132,45 @@ static void streams_end_with_the_whole(void **state)
   assert_heard(&t, WHOLE("[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"bc\"}]"),
                "message {\"role\":\"assistant\",\"message_id\":\"m\",\"content\":\"\"}\n");
   assert_heard(&t, WHOLE("\"abc\""), "message {\"role\":\"assistant\",\"content\":\"abc\"}\n");
+#define INSTEAD(id, content)                                                                                           \
+  "message {\"role\":\"assistant\",\"message_id\":\"" id "\",\"content\":\"\"}\n"                                      \
+  "message {\"role\":\"assistant\",\"message_id\":\"" id "\",\"whole\":true,\"content\":" content "}\n"
   assert_int_equal(hear(&t, CHUNK("n", "bc")), 0);
-  assert_heard(&t, WHOLE("\"abc\""), "message {\"role\":\"assistant\",\"content\":\"abc\"}\n");
+  assert_heard(&t, WHOLE("\"abc\""), INSTEAD("n", "\"abc\""));
+  assert_int_equal(hear(&t, CHUNK("n", "abc\\n")), 0); /* its end was trimmed */
+  assert_heard(&t, WHOLE("\"abc\""), INSTEAD("n", "\"abc\""));
+  assert_int_equal(hear(&t, CHUNK("n", "xyz")), 0); /* that was another one */
+  assert_heard(&t, WHOLE("\"abc\""),
+               "message {\"role\":\"assistant\",\"message_id\":\"n\",\"content\":\"\"}\n"
+               "message {\"role\":\"assistant\",\"content\":\"abc\"}\n");
   assert_int_equal(hear(&t, CHUNK("o", "abc")), 0);
   assert_int_equal(hear(&t, CHUNK("p", "abc")), 0); /* another stream */
   assert_heard(&t, WHOLE("\"abc\""), "message {\"role\":\"assistant\",\"message_id\":\"p\",\"content\":\"\"}\n");
+  talk_end(&t);
+}
+
+/* A stream that was begun on another connection: the whole message may be its, or another one. */
+static void a_stream_left_behind_ends_with_its_whole(void **state)
+{
+  (void)state;
+  struct talk t;
+  talk_begin(&t, "running");
+  struct rp__json id = rp__json_trusted("\"m\"", 3), text = rp__json_trusted("\"Hel\"", 5);
+  rp__agent_mind_recall(&t.mind, id, text);
+  assert_heard(&t, WHOLE("\"Something else\""), "message {\"role\":\"assistant\",\"content\":\"Something else\"}\n");
+  assert_heard(&t, WHOLE("\"Hello\""), INSTEAD("m", "\"Hello\""));
+  assert_heard(&t, WHOLE("\"Hello\""), "message {\"role\":\"assistant\",\"content\":\"Hello\"}\n");
+  rp__agent_mind_recall(&t.mind, id, text); /* what came between was lost */
+  assert_int_equal(hear(&t, CHUNK("m", "orld")), 0);
+  assert_heard(&t, WHOLE("\"Hello world\""), INSTEAD("m", "\"Hello world\""));
+  rp__agent_mind_recall(&t.mind, id, text); /* its name tells, whatever redaction left of its text */
+  assert_heard(
+      &t,
+      "{\"type\":\"sdk_message\",\"message\":{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":\"x\"}}}",
+      INSTEAD("m", "\"x\""));
+  rp__agent_mind_recall(&t.mind, id, text);
+  assert_int_equal(hear(&t, CHUNK("n", "new")), 0);
+  assert_heard(&t, WHOLE("\"new\""), "message {\"role\":\"assistant\",\"message_id\":\"n\",\"content\":\"\"}\n");
   talk_end(&t);
 }
 
@@ -338,6 +372,7 @@ int main(void)
       cmocka_unit_test(tools_go_to_the_ledger),
       cmocka_unit_test(calls_remembered_are_bounded),
       cmocka_unit_test(streams_end_with_the_whole),
+      cmocka_unit_test(a_stream_left_behind_ends_with_its_whole),
       cmocka_unit_test(results_cost),
       cmocka_unit_test(approvals_and_questions_are_pending),
       cmocka_unit_test(bad_messages_name_the_field),

@@ -34,11 +34,35 @@ static void defaults_are_those_of_the_table(void **state)
   assert_int_equal(s.queue_bytes, 1 << 20);
   assert_int_equal(s.stall_ms, 30000);
   assert_int_equal(s.stall_s, 30);
+  assert_int_equal(s.stop_ms, 25000);
   assert_int_equal(s.leave_ms, 5000);
   assert_int_equal(s.reconnect_ms, 120000);
   assert_true(s.client_rate == 0);
   rp__settings_done(&s);
   rp__settings_done(&s);
+}
+
+/* What the table of the section says holds there, unless it is out of bounds. */
+static void a_scope_has_times_of_its_own(void **state)
+{
+  struct rp__settings s;
+  rp_engine *e;
+  char path[] = "/tmp/rp-settings-XXXXXX";
+  const char ini[] = "leave_s = 7\n[scope nova]\nleave_s = 0.5\nevict_s = 1\n[scope odd]\nleave_s = 99999999\n";
+  (void)state;
+  int fd = mkstemp(path);
+  assert_int_equal(write(fd, ini, sizeof ini - 1), sizeof ini - 1);
+  close(fd);
+  assert_int_equal(rp_open(&(rp_options){.db = "memory:", .config = path, .short_lived = true}, &e, NULL), 0);
+  assert_int_equal(rp__settings_load(&s, e, NULL), 0);
+  assert_int_equal(rp__settings_ms(&s, e, "nova", "leave_s"), 500);
+  assert_int_equal(rp__settings_ms(&s, e, "nova", "evict_s"), 1000);
+  assert_int_equal(rp__settings_ms(&s, e, "nova", "reconnect_s"), 120000);
+  assert_int_equal(rp__settings_ms(&s, e, "odd", "leave_s"), 7000);
+  assert_int_equal(rp__settings_ms(&s, e, "other", "leave_s"), 7000);
+  rp__settings_done(&s);
+  rp_close(e);
+  unlink(path);
 }
 
 static void what_is_configured_counts(void **state)
@@ -101,6 +125,7 @@ int main(void)
   unsetenv("REPRISE_CONFIG");
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(defaults_are_those_of_the_table),
+      cmocka_unit_test(a_scope_has_times_of_its_own),
       cmocka_unit_test(what_is_configured_counts),
       cmocka_unit_test(connections_per_address_depend_on_who_can_reach_us),
       cmocka_unit_test(what_is_out_of_bounds_is_named),
