@@ -105,6 +105,11 @@ static int refuse_epoch(const struct rp__op *op, const struct rp__session_row *r
                   row->epoch);
 }
 
+int rp__rule_epoch(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
+{
+  return op->epoch && op->epoch != row->epoch ? refuse_epoch(op, row, op->epoch, err) : 0;
+}
+
 static int refuse_ended(const struct rp__op *op, enum rp__status status, rp_error *err)
 {
   return rp__fail(err, RP_E_ENDED, "session %s is %s", op->session_id ? op->session_id : "?", rp__status_name(status));
@@ -131,7 +136,8 @@ static int append_check(const struct rp__op *op, const struct rp__session_row *r
                         const struct rp__append_facts *facts, rp_error *err)
 {
   int64_t expect = op->u.append.expect, wanted = facts->client_mark + 1;
-  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   if (expect >= 0 && expect != row->last_seq)
     return rp__fail(err, RP_E_SEQ_CONFLICT, "session %s is at seq %" PRId64 ", not %" PRId64,
                     op->session_id ? op->session_id : "?", row->last_seq, expect);
@@ -188,6 +194,7 @@ int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err
   }
   row->epoch++;
   op->ret.epoch = row->epoch;
+  op->ret.status = row->status;
   return 0;
 }
 
@@ -212,8 +219,8 @@ static int row_meta(struct rp__session_row *row, const char *meta, rp_error *err
 int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_error *err)
 {
   unsigned fields = op->u.session_set.fields;
-  int rc = 0;
-  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   if (op->u.session_set.quiet_since && op->u.session_set.quiet_since != row->last_activity_at)
     return rp__fail(err, RP_E_FENCED, "session %s: somebody has written to it meanwhile", row->id);
   if (fields & RP_SET_MOVE) {
@@ -241,7 +248,8 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
 int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, const struct rp__run_row *run,
                        rp_error *err)
 {
-  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   if (rp__status_ended(row->status)) return refuse_ended(op, row->status, err);
   if (!run || run->ended_at != 0)
     return rp__fail(err, RP_E_ENDED, "session %s has no open run", op->session_id ? op->session_id : "?");
@@ -252,6 +260,8 @@ int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, con
 int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
 {
   int64_t seq = op->u.snapshot_put.row->seq;
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   if (seq >= 0 && seq <= row->last_seq) return 0;
   return rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s: a snapshot of seq %" PRId64 ", the journal ends at %" PRId64,
                   op->session_id ? op->session_id : "?", seq, row->last_seq);
@@ -259,7 +269,8 @@ int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row
 
 int rp__rule_blob(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
 {
-  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   return rp__status_ended(row->status) ? refuse_ended(op, row->status, err) : 0;
 }
 

@@ -23,6 +23,8 @@ struct rp__append_facts {
  */
 int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct rp__append_facts *facts,
                     rp_error *err);
+/* An epoch that is over never writes again: whatever names one must name the current one. */
+int rp__rule_epoch(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 /* A lease: the CAS on the epoch, the move, the new epoch into row and op->ret. */
 int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err);
 /* Everything but RP_SET_COUNTERS, which needs the rows. */
@@ -30,7 +32,7 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
 /* `run`: the one of the session's current epoch, or NULL. */
 int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, const struct rp__run_row *run,
                        rp_error *err);
-/* A snapshot's seq must be one the journal has reached. */
+/* A snapshot's epoch must be the current one, its seq one the journal has reached. */
 int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 
 /* A new blob: whoever may append may put one. */

@@ -173,8 +173,9 @@ enum rp__op_type {
   RP_OP_SESSION_SET,     /* changes of a session's row. RP_E_SESSION_NOT_FOUND, _FENCED */
   RP_OP_APPEND,          /* events. RP_E_SESSION_NOT_FOUND, _FENCED, _ENDED, _SEQ_CONFLICT, _CLIENT_GAP */
   RP_OP_HEARTBEAT,       /* of the run with that epoch (0: the current). RP_E_FENCED, _ENDED */
-  RP_OP_SNAPSHOT_PUT,    /* numbers it, moves the session's snap_seq and tail_bytes forward if it is the newest */
-  RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND; snap_seq goes back to the newest left */
+  RP_OP_SNAPSHOT_PUT,    /* numbers it, moves the session's snap_seq and tail_bytes forward if it is the newest.
+                            RP_E_FENCED */
+  RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND, _FENCED; snap_seq goes back to the newest left */
   RP_OP_EVENT_REPLACE,   /* repair: other kind and body at a seq */
   RP_OP_SCOPE_SET,       /* sealed and key id of a scope. RP_E_KEY_WRONG: it is sealed with another key */
   RP_OP_SESSION_DELETE,  /* the session and all that hangs on it; memories stay, they are the scope's */
@@ -220,10 +221,10 @@ enum {
 
 struct rp__op {
   enum rp__op_type type;
-  int64_t session_ref;    /* when known, else 0 … */
+  int64_t session_ref;    /* when known, else 0: a session deleted and made again under its id is another one … */
   const char *session_id; /* … and always the id */
   int64_t now_ms;
-  int64_t epoch;       /* APPEND, HEARTBEAT, SESSION_SET: 0 = a guest's */
+  int64_t epoch;       /* APPEND, HEARTBEAT, SESSION_SET, BLOB_PUT, SNAPSHOT_…: 0 = a guest's */
   size_t derived_from; /* 1 + the place of an append in the same transaction: when that was a repeat, so is this and
                           nothing is done; 0: stands alone */
   union {
@@ -321,6 +322,7 @@ struct rp__op {
   struct {
     int64_t ref;                     /* of the session or run made */
     int64_t epoch;                   /* LEASE: the new one; APPEND: the current one */
+    enum rp__status status;          /* LEASE: after it */
     int64_t first_seq, seq;          /* APPEND */
     bool repeated;                   /* APPEND, BLOB_PUT */
     int64_t tail_events, tail_bytes; /* APPEND: since the newest snapshot */

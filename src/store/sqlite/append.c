@@ -46,9 +46,7 @@ static int head_by_id(struct rp__sq_conn *c, const struct rp__op *op, struct rp_
 
 int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
 {
-  int rc = 0;
-  if (op->session_ref) rc = head_by_ref(c, op, ret, err);
-  if (rc == 0) rc = head_by_id(c, op, ret, err);
+  int rc = op->session_ref ? head_by_ref(c, op, ret, err) : head_by_id(c, op, ret, err);
   if (rc == 0) return rp__refuse_not_found(op->session_id, err);
   if (rc < 0) return rc;
   rp__name_set(ret->id, op->session_id);

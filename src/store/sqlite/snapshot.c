@@ -67,6 +67,7 @@ int rp__sq_snapshot_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *e
   struct rp__session_row row;
   int64_t n = op->u.snapshot_delete.n, newest = 0;
   int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = rp__rule_epoch(op, &row, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SNAPSHOT_DELETE);
   rp__sq_int(&q, 1, row.ref);
