@@ -136,7 +136,59 @@ int rp__lockfile_queue_wait(struct rp__lockfile *l)
   return errnum ? rp__fail_errno(NULL, errnum, "queue") : 0;
 }
 
+void rp__lockfile_queue_sign(struct rp__lockfile *l, const struct rp__proc *self)
+{
+  struct rp__runs_writer *w = l->header ? &l->header->writer : NULL;
+  if (!w) return;
+  atomic_store_explicit(&w->start, (uint64_t)self->start, memory_order_relaxed);
+  atomic_store_explicit(&w->ns, self->ns, memory_order_relaxed);
+  atomic_fetch_add_explicit(&w->turns, 1, memory_order_relaxed);
+  atomic_store_explicit(&w->pid, (uint64_t)self->pid, memory_order_release);
+}
+
+bool rp__lockfile_queue_held(const struct rp__lockfile *l)
+{
+  struct flock lock = byte_lock(F_WRLCK, RP_RUNS_QUEUE_BYTE);
+  return fcntl(l->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+void rp__lockfile_queue_look(const struct rp__lockfile *l, struct rp__turn *ret)
+{
+  struct rp__runs_writer *w = l->header ? &l->header->writer : NULL;
+  struct rp__proc p = {0}, self = {0};
+  struct rp__proc_line line = {0};
+  *ret = (struct rp__turn){0};
+  if (!w) return;
+  p.pid = (int64_t)atomic_load_explicit(&w->pid, memory_order_acquire);
+  p.start = (int64_t)atomic_load_explicit(&w->start, memory_order_relaxed);
+  p.ns = atomic_load_explicit(&w->ns, memory_order_relaxed);
+  ret->n = atomic_load_explicit(&w->turns, memory_order_relaxed);
+  bool foreign = rp__proc_describe(0, &self, NULL) == 0 && p.ns != self.ns;
+  /* Who died in his turn left his name there, and the next one has not signed yet. */
+  if (p.pid <= 0 || (!foreign && rp__proc_probe(&p) != RP_PROC_ALIVE)) return;
+  ret->pid = p.pid;
+  ret->here = !foreign && rp__proc_line(p.pid, &line);
+  if (!ret->here) return;
+  ret->stopped = line.state == 'T' || line.state == 't';
+  memcpy(ret->name, line.name, sizeof ret->name);
+}
+
+const char *rp__turn_text(const struct rp__turn *t, char out[RP_TURN_TEXT])
+{
+  const char *state = t->stopped ? ", which is stopped," : "";
+  if (!t->pid)
+    snprintf(out, RP_TURN_TEXT, "another process");
+  else if (!t->here)
+    snprintf(out, RP_TURN_TEXT, "process %lld of another container", (long long)t->pid);
+  else if (t->pid == getpid())
+    snprintf(out, RP_TURN_TEXT, "another thread of this process");
+  else
+    snprintf(out, RP_TURN_TEXT, "process %lld (%s)%s", (long long)t->pid, t->name, state);
+  return out;
+}
+
 void rp__lockfile_queue_leave(struct rp__lockfile *l)
 {
+  if (l->header) atomic_store_explicit(&l->header->writer.pid, 0, memory_order_release);
   lock_set(l, F_OFD_SETLK, F_UNLCK, RP_RUNS_QUEUE_BYTE);
 }

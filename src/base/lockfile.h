@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/proc.h"
 #include "base/runs-layout.h"
 
 struct rp__lockfile {
@@ -40,5 +41,23 @@ bool rp__lockfile_held(const struct rp__lockfile *l, int64_t slot);
 int rp__lockfile_queue_try(struct rp__lockfile *l);
 int rp__lockfile_queue_wait(struct rp__lockfile *l);
 void rp__lockfile_queue_leave(struct rp__lockfile *l);
+
+/* After try or wait: says in the header, if it is mapped, who has the turn. No system call. */
+void rp__lockfile_queue_sign(struct rp__lockfile *l, const struct rp__proc *self);
+/* Whether another open description has the turn. */
+bool rp__lockfile_queue_held(const struct rp__lockfile *l);
+
+/* Whoever signed for the turn, as far as it can be known; it may have passed the turn on meanwhile. */
+struct rp__turn {
+  int64_t pid;             /* 0: not known */
+  uint64_t n;              /* the turn's number */
+  bool here;               /* it lives in our pid namespace, so that name and stopped are right */
+  bool stopped;            /* by a signal or a debugger */
+  char name[RP_PROC_NAME]; /* of the program */
+};
+void rp__lockfile_queue_look(const struct rp__lockfile *l, struct rp__turn *ret);
+#define RP_TURN_TEXT 160
+/* "process 4711 (reprise)", or what is known of it. */
+const char *rp__turn_text(const struct rp__turn *t, char out[RP_TURN_TEXT]);
 
 #endif

@@ -29,7 +29,8 @@ struct rp__runs_writer {
   _Atomic uint64_t pid;   /* as in rp__proc; 0: nobody, or not known */
   _Atomic uint64_t start; /* its start time */
   _Atomic uint64_t ns;    /* its pid namespace */
-  uint64_t reserved[5];
+  _Atomic uint64_t turns; /* counts them: one that stays the same while the lock is held is one turn */
+  uint64_t reserved[4];
 };
 
 struct rp__runs_header {

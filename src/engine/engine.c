@@ -93,6 +93,7 @@ static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp
       .read_only = e->read_only,
       .short_lived = e->short_lived,
       .clock = &e->clock,
+      .self = &e->self,
       .log = e->log,
       .wal_grown = e->short_lived ? NULL : on_wal_grown,
       .ctx = e,

@@ -513,6 +513,7 @@ struct rp__store_options {
   bool read_only;
   bool short_lived; /* for commands: one connection will do, and close does not checkpoint unless the log has grown */
   const rp_clock *clock;
+  const struct rp__proc *self; /* this process, for others to see who has the turn to write; NULL: found out */
   struct rp__log log;
   void (*wal_grown)(void *ctx); /* called inside commit when RP_MAINTAIN_WAL is due; may be NULL */
   void *ctx;

@@ -87,13 +87,15 @@ static int file_make(const char *path, rp_error *err)
   return rp__sync_parent(path, err);
 }
 
-static int files_ready(struct rp__sq_store *s, rp_error *err)
+static int files_ready(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)
 {
+  struct rp__proc own = {0};
   RP_AUTOFREE char *runs = concat(s->path, ".runs");
   if (!runs) return rp__fail_nomem(err);
   int rc = folder_make(s->path, err);
   if (rc == 0) rc = file_make(s->path, err);
-  if (rc == 0) rc = rp__sq_queue_new(runs, &s->queue, err);
+  if (rc == 0 && !self) rc = rp__proc_describe(0, &own, err);
+  if (rc == 0) rc = rp__sq_queue_new(runs, self ? self : &own, &s->queue, err);
   /* Whatever keeps the files from being made keeps the store from being reached. */
   if (rc == RP_E_FILE_NOT_FOUND && err) err->code = RP_E_UNREACHABLE;
   return rc == RP_E_FILE_NOT_FOUND ? RP_E_UNREACHABLE : rc;
@@ -170,7 +172,7 @@ no_mutex:
   return NULL;
 }
 
-static int store_start(struct rp__sq_store *s, rp_error *err)
+static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)
 {
   int rc;
   /* Counting memory takes a lock for every piece of it. Too late where SQLite is in use already, which is fine. */
@@ -180,7 +182,7 @@ static int store_start(struct rp__sq_store *s, rp_error *err)
     rc = rp__sq_reader_take(s, &c, err);
     return rc ? rc : rp__sq_schema_ensure(s, c, err);
   }
-  rc = files_ready(s, err);
+  rc = files_ready(s, self, err);
   if (rc == 0) rc = rp__sq_conn_open(s, RP_SQ_WRITER, &s->writer, err);
   return rc ? rc : rp__sq_schema_ensure(s, s->writer, err);
 }
@@ -190,7 +192,7 @@ int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **
   struct rp__sq_store *s = store_new(o);
   if (!s) return rp__fail_nomem(err);
   int rc = path_set(s, o->path, err);
-  if (rc == 0) rc = store_start(s, err);
+  if (rc == 0) rc = store_start(s, o->self, err);
   if (rc != 0) {
     store_free(s);
     return rc;

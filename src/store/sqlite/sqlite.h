@@ -42,9 +42,10 @@ struct rp__sq_conn {
 /* ---- the queue of writers, of this process and others --------------------- */
 
 struct rp__sq_queue;
-int rp__sq_queue_new(const char *path, struct rp__sq_queue **ret, rp_error *err);
+/* `self`: as whom turns are signed for. */
+int rp__sq_queue_new(const char *path, const struct rp__proc *self, struct rp__sq_queue **ret, rp_error *err);
 void rp__sq_queue_free(struct rp__sq_queue *q);
-/* Waits at most timeout_ms for the turn: RP_E_BUSY. */
+/* Waits at most timeout_ms for the turn: RP_E_BUSY names who has it. */
 int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err);
 void rp__sq_queue_leave(struct rp__sq_queue *q);
 
