@@ -22,6 +22,7 @@
 
 #define RP_RUNS_QUEUE_BYTE 0 /* locked by whoever has the turn to write */
 #define RP_RUNS_GROW_BYTE 1  /* locked while zeros are written where the header will be */
+#define RP_RUNS_SERVE_BYTE 2 /* locked by a server while it looks for another one and takes its place */
 #define RP_RUNS_HEADER 4096  /* bytes; locks of runs lie behind it */
 
 /* Who has the turn to write; written after the lock was taken, zeroed before it is given back. */

@@ -192,6 +192,36 @@ static void a_run_that_was_let_go_meanwhile_is_not_repeated(void **state)
   another_done(&b);
 }
 
+/* A name that leads to the database is the database: its locks, its log, whatever lies beside it. */
+static void a_link_to_the_database_shows_who_lives(void **state)
+{
+  struct rig *r = *state;
+  char link[SCRATCH_PATH], beside[SCRATCH_PATH + 8];
+  rp_error err = {0};
+  rp_engine *e;
+  rp_session *s;
+  scratch_path(&r->scratch, "link.db", link);
+  assert_int_equal(symlink("t.db", link), 0);
+  snprintf(beside, sizeof beside, "sqlite:%s", link);
+  rp_session *a = rig_start(r, "z", "k", RP_OWNER_SELF);
+  rp_options oo = {.db = beside, .short_lived = true};
+  OK(rp_open(&oo, &e, &err), err);
+  rp_start_options o = {.scope = "z", .key = "k"};
+  assert_int_equal(rp_start(e, &o, &s, &err), RP_E_HELD);
+  o.key = NULL;
+  OK(rp_start(e, &o, &s, &err), err);
+  assert_string_equal(rig_get(rp_start_json(s), "crash_recovered"), "[]");
+  OK(rp_end(s, NULL, &err), err); /* which writes a mirror beside the database */
+  rp_session_free(s);
+  rp_close(e);
+  assert_int_equal(append(a), 0);
+  rp_session_free(a);
+  snprintf(beside, sizeof beside, "%s.runs", link);
+  assert_int_equal(access(beside, F_OK), -1);
+  snprintf(beside, sizeof beside, "%s-wal", link);
+  assert_int_equal(access(beside, F_OK), -1);
+}
+
 /* A session of the same id is another session, even at the same epoch. */
 static void the_handle_of_a_deleted_session_writes_to_no_other(void **state)
 {
@@ -226,6 +256,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(a_start_tells_the_status_of_its_own_lease, rig_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_repeated_start_gets_the_epoch_of_the_run_it_repeats, rig_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_run_that_was_let_go_meanwhile_is_not_repeated, rig_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_link_to_the_database_shows_who_lives, rig_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(the_handle_of_a_deleted_session_writes_to_no_other, rig_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
