@@ -151,6 +151,8 @@ static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *
     rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", o->client_id);
   if (!rc && o->client_id && o->client_seq < 1)
     rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
+  if (!rc && o->client_id && o->client_seq > RP_SEQ_MAX - (int64_t)b->n)
+    rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client's number is at most %lld", RP_SEQ_MAX);
   if (rc) return rc;
   b->ops[0] = (struct rp__op){
       .type = RP_OP_APPEND,

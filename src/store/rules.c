@@ -110,6 +110,20 @@ int rp__rule_epoch(const struct rp__op *op, const struct rp__session_row *row, r
   return op->epoch && op->epoch != row->epoch ? refuse_epoch(op, row, op->epoch, err) : 0;
 }
 
+int rp__rule_status(const struct rp__session_row *row, rp_error *err)
+{
+  if ((unsigned)row->status < RP_STATUS_MAX) return 0;
+  return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", row->id, (int)row->status);
+}
+
+/* Nothing is counted on from a number that can't be one: it would be given away and acknowledged. */
+static int refuse_counters(const struct rp__op *op, rp_error *err)
+{
+  rp__fail(err, RP_E_CORRUPT, "session %s: its counters are damaged", op->session_id ? op->session_id : "?");
+  rp__hint(err, "'reprise verify --repair' counts them anew");
+  return RP_E_CORRUPT;
+}
+
 static int refuse_ended(const struct rp__op *op, enum rp__status status, rp_error *err)
 {
   return rp__fail(err, RP_E_ENDED, "session %s is %s", op->session_id ? op->session_id : "?", rp__status_name(status));
@@ -161,6 +175,9 @@ int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct
   op->ret.repeated = append_repeated(op, facts);
   if (!op->ret.repeated) {
     int rc = append_check(op, row, activity, facts, err);
+    if (rc == 0 && (row->last_seq > RP_SEQ_MAX - (int64_t)n || row->bytes > RP_SEQ_MAX - (int64_t)bytes ||
+                    row->tail_bytes > RP_SEQ_MAX - (int64_t)bytes))
+      rc = refuse_counters(op, err);
     if (rc == 0 && activity) rc = rp__status_move(row->status, RP_MOVE_EVENT, &row->status, err);
     if (rc != 0) return rc;
     if (activity) row->last_activity_at = op->now_ms;
@@ -188,6 +205,7 @@ static int row_move(struct rp__session_row *row, enum rp__move move, int64_t end
 int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err)
 {
   if (op->u.lease.expect_epoch != row->epoch) return refuse_epoch(op, row, op->u.lease.expect_epoch, err);
+  if (row->epoch >= RP_SEQ_MAX) return refuse_counters(op, err);
   if (op->u.lease.move != RP_MOVE_MAX) {
     int rc = row_move(row, op->u.lease.move, op->now_ms, err);
     if (rc != 0) return rc;

@@ -23,6 +23,8 @@ struct rp__append_facts {
  */
 int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct rp__append_facts *facts,
                     rp_error *err);
+/* A row's status must be one there is: RP_E_CORRUPT. */
+int rp__rule_status(const struct rp__session_row *row, rp_error *err);
 /* An epoch that is over never writes again: whatever names one must name the current one. */
 int rp__rule_epoch(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 /* A lease: the CAS on the epoch, the move, the new epoch into row and op->ret. */

@@ -146,6 +146,13 @@ int rp__sq_next(struct rp__sq_q *q, const char *doing, rp_error *err);
 /* Runs it to its end. */
 int rp__sq_done(struct rp__sq_q *q, const char *doing, rp_error *err);
 int64_t rp__sq_col_int(struct rp__sq_q *q, int col);
+/*
+ * A count or a number: RP_SEQ_MAX for what can't be one, as a damaged or forged row has it. So sums and differences of
+ * what was read never overflow, and the rules refuse to count on from there.
+ */
+int64_t rp__sq_col_count(struct rp__sq_q *q, int col);
+/* A time in milliseconds, within ±RP_SEQ_MAX for the same reason. */
+int64_t rp__sq_col_time(struct rp__sq_q *q, int col);
 double rp__sq_col_real(struct rp__sq_q *q, int col);
 /* Fills exactly `size` bytes; what the column lacks is zero. */
 void rp__sq_col_fixed(struct rp__sq_q *q, int col, void *out, size_t size);
