@@ -31,6 +31,7 @@ extern "C" {
 
 /* Limits. */
 #define RP_ID_MAX 128             /* bytes of an id, key, scope or channel */
+#define RP_SEQ_MAX (1LL << 53)    /* of event numbers, epochs, clients' numbers: exact in every JSON reader */
 #define RP_BODY_MAX (1024 * 1024) /* default bytes of one event's body */
 #define RP_DEPTH_MAX 64           /* nesting of a body */
 #define RP_BATCH_MAX 10000        /* events in one rp_append_many */
@@ -248,6 +249,7 @@ typedef struct rp_session_info {
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
   int64_t trashed_at, held_at; /* ms; 0: not in the trash, not on hold */
+  int64_t number;              /* as rp_session_number: tells it from an earlier session of the same id */
 } rp_session_info;
 
 typedef struct rp_filter {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -14,8 +15,17 @@
 
 #define READ_CHUNK 65536
 #define TEMP_NAME 48
+#define LINKS_MAX 40 /* followed one after the other, as the kernel does */
 
 /* ---- folders ------------------------------------------------------------ */
+
+/* The part before the last slash, as a folder. NULL without memory. */
+static char *parent_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  if (!slash) return strdup(".");
+  return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
 
 /* Opens the folder that holds `path`; `ret_name` points at the last part inside `path`. */
 static int parent_open(const char *path, int *ret_fd, const char **ret_name, rp_error *err)
@@ -24,7 +34,7 @@ static int parent_open(const char *path, int *ret_fd, const char **ret_name, rp_
   const char *name = slash ? slash + 1 : path;
   if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
     return rp__fail(err, RP_E_USAGE, "%s: not the name of a file", path);
-  RP_AUTOFREE char *dir = !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+  RP_AUTOFREE char *dir = parent_of(path);
   if (!dir) return rp__fail_nomem(err);
   int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return rp__fail_errno(err, errno, "%s", dir);
@@ -225,4 +235,48 @@ char *rp__home(void)
   if (value && *value == '/') return rp__path_join(value, "reprise");
   value = env("HOME");
   return value ? rp__path_join(value, ".local/share/reprise") : NULL;
+}
+
+/* ---- what a path means ---------------------------------------------------- */
+
+/* 1 with what the link says, 0 when there is no link, or an error. */
+static int link_read(const char *path, char **ret, rp_error *err)
+{
+  char target[PATH_MAX];
+  ssize_t n = readlink(path, target, sizeof target);
+  if (n < 0) return errno == ENOENT || errno == EINVAL || errno == ENOTDIR ? 0 : rp__fail_errno(err, errno, "%s", path);
+  if ((size_t)n == sizeof target) return rp__fail(err, RP_E_REFUSED, "%s: the link is too long", path);
+  target[n] = '\0';
+  RP_AUTOFREE char *dir = parent_of(path);
+  if (!dir) return rp__fail_nomem(err);
+  *ret = target[0] == '/' ? strdup(target) : rp__path_join(dir, target);
+  return *ret ? 1 : rp__fail_nomem(err);
+}
+
+int rp__path_real(const char *path, char **ret, rp_error *err)
+{
+  RP_AUTOFREE char *file = strdup(path), *dir = NULL, *real = NULL, *cwd = NULL;
+  if (!file) return rp__fail_nomem(err);
+  for (int i = 0;; i++) {
+    char *next = NULL;
+    int rc = link_read(file, &next, err);
+    if (rc < 0) return rc;
+    if (rc == 0) break;
+    if (i == LINKS_MAX) return rp__fail(err, RP_E_REFUSED, "%s: too many symbolic links", path);
+    free(file);
+    file = next;
+  }
+  const char *slash = strrchr(file, '/');
+  if (!(dir = parent_of(file))) return rp__fail_nomem(err);
+  if ((real = realpath(dir, NULL))) {
+    *ret = rp__path_join(real, slash ? slash + 1 : file);
+  } else if (errno == ENOMEM) {
+    return rp__fail_nomem(err);
+  } else if (file[0] == '/') {
+    *ret = RP_TAKE(file);
+  } else { /* the folder is yet to be made, or whoever opens the file says what is wrong with it */
+    if (!(cwd = getcwd(NULL, 0))) return rp__fail_errno(err, errno, "the working directory");
+    *ret = rp__path_join(cwd, file);
+  }
+  return *ret ? 0 : rp__fail_nomem(err);
 }

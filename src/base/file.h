@@ -18,6 +18,11 @@ int rp__file_write(const char *path, const void *bytes, size_t n, rp_error *err)
 int rp__file_read(const char *path, size_t max, struct rp__buf *ret, rp_error *err);
 /* fsync of the folder that holds `path`. */
 int rp__sync_parent(const char *path, rp_error *err);
+/*
+ * The absolute path of the file that `path` means: symbolic links are followed, also where the file, or its folder, is
+ * yet to be made. RP_E_REFUSED: links that go on for ever.
+ */
+int rp__path_real(const char *path, char **ret, rp_error *err);
 /* "$dir/$name" in a fresh string, or NULL without memory. */
 char *rp__path_join(const char *dir, const char *name);
 /* $REPRISE_HOME, else $XDG_DATA_HOME/reprise, else $HOME/.local/share/reprise; NULL without any, or without memory. */

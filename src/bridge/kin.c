@@ -12,6 +12,7 @@
 #define STEPS_MAX 16
 #define LOOKED_AT 100 /* sessions of the scope among which a living one is looked for */
 #define FOUND_MAX 16  /* of them, those that may be it */
+#define LOCK_STEP_MS 5
 
 /* ---- the agent ---- */
 
@@ -60,12 +61,15 @@ int64_t rp__kin_agent(void)
   return 0;
 }
 
+/* With a bound: the file is everybody's, and whoever keeps it locked must not keep an agent from starting. */
 static int lock_all(int fd)
 {
-  int rc;
-  do rc = flock(fd, LOCK_EX);
-  while (rc && errno == EINTR);
-  return rc;
+  static const struct timespec step = {0, LOCK_STEP_MS * 1000000L};
+  for (int waited = 0;; waited += LOCK_STEP_MS) {
+    int rc = flock(fd, LOCK_EX | LOCK_NB);
+    if (!rc || (errno != EWOULDBLOCK && errno != EINTR) || waited >= RP_KIN_LOCK_MS) return rc;
+    nanosleep(&step, NULL);
+  }
 }
 
 /* Agents start their hooks and servers at once. The agent's own entry in /proc is the one file that all of them know

@@ -14,9 +14,11 @@
 /* The agent that runs this process, beyond the shells in between; 0: none that says anything. */
 int64_t rp__kin_agent(void);
 
+#define RP_KIN_LOCK_MS 3000 /* looking for a session and beginning one takes less */
+
 /*
  * Until it is closed nobody else of this agent looks for a session and begins one. -1: there is no agent, or no lock to
- * be had; then two that come in the same moment may begin one each.
+ * be had in time; then two that come in the same moment may begin one each.
  */
 int rp__kin_lock(int64_t agent);
 

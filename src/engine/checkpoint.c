@@ -240,6 +240,7 @@ int rp_snapshot_delete(rp_session *s, int64_t n, rp_error *err)
                       .session_ref = s->ref,
                       .session_id = s->id,
                       .now_ms = rp__engine_now(s->e),
+                      .epoch = s->epoch,
                       .u.snapshot_delete.n = n};
   return rp__engine_commit(s->e, &op, 1, RP_DISK, err);
 }

@@ -86,6 +86,27 @@ static int database_path(const char *url, char **ret, bool *ret_memory, rp_error
   return rp__fail_field(err, RP_E_USAGE, "db", "'%s' is no database: use sqlite:PATH", url);
 }
 
+/*
+ * The file itself, whatever links lead to it: SQLite names the log and its index after that, so everything that lies
+ * beside the database must. Found out once, for a link may be pointed elsewhere meanwhile.
+ */
+static int resolve_path(char **path, rp_error *err)
+{
+  RP_AUTOFREE char *file = NULL, *real = NULL;
+  size_t n = rp__store_path_length(*path);
+  if (!(file = strndup(*path, n))) return rp__fail_nomem(err);
+  int rc = rp__path_real(file, &real, err);
+  if (rc) return rc;
+  struct rp__buf whole RP_AUTOBUF = RP_BUF(65536);
+  rp__buf_str(&whole, real);
+  rp__buf_str(&whole, *path + n);
+  char *got = rp__buf_take(&whole);
+  if (!got) return rp__fail_nomem(err);
+  free(*path);
+  *path = got;
+  return 0;
+}
+
 static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp_error *err)
 {
   struct rp__store_options o = {
@@ -93,6 +114,7 @@ static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp
       .read_only = e->read_only,
       .short_lived = e->short_lived,
       .clock = &e->clock,
+      .self = &e->self,
       .log = e->log,
       .wal_grown = e->short_lived ? NULL : on_wal_grown,
       .ctx = e,
@@ -231,6 +253,7 @@ int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
   if (!e) return rp__fail_nomem(err);
   int rc = engine_prepare(e, o, err);
   if (!rc) rc = database_path(o->db, &e->path, &memory, err);
+  if (!rc && !memory) rc = resolve_path(&e->path, err);
   if (!rc) rc = open_store(e, e->path, &e->store, err);
   if (!rc && !memory) rc = open_locks(e, err);
   if (rc) {

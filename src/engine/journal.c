@@ -177,13 +177,15 @@ static int seal_all(struct rp__batch *b, rp_error *err)
   return 0;
 }
 
-static int check_options(const rp_event *first, const rp_append_options *o, rp_error *err)
+static int check_options(const rp_event *first, size_t n, const rp_append_options *o, rp_error *err)
 {
   int rc = check_key(first->idempotency_key, err);
   if (!rc && o->client_id && !rp__name_ok(o->client_id))
     rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", o->client_id);
   if (!rc && o->client_id && o->client_seq < 1)
     rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
+  if (!rc && o->client_id && o->client_seq > RP_SEQ_MAX - (int64_t)n)
+    rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client's number is at most %lld", RP_SEQ_MAX);
   return rc;
 }
 
@@ -226,7 +228,7 @@ static int batch_look(struct rp__batch *b, rp_session *s, const rp_event *ev, si
   int rc = batch_init(b, s, ev, n, err);
   if (rc) return rc;
   for (size_t i = 0; !rc && i < n; i++) rc = check_one(b, i, o, trusted, err);
-  if (!rc) rc = check_options(ev, o, err);
+  if (!rc) rc = check_options(ev, n, o, err);
   if (rc) rp__batch_done(b, false);
   return rc;
 }

@@ -30,6 +30,7 @@ static rp_session_info info_of(const struct rp__session_row *r)
       .held_at = r->held_at,
       .seq = r->last_seq,
       .epoch = r->epoch,
+      .number = r->ref,
       .bytes = r->bytes,
       .forked_at_seq = r->forked_at_seq,
       .crash_recovered = r->crash_recovered,

@@ -140,9 +140,16 @@ struct rp__str rp__session_ad(const rp_session *s)
 
 int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err)
 {
-  int rc = s->e->store->ops->session_find(s->e->store, RP_FIND_ID, NULL, s->id, ret, err);
-  if (!rc) rp__meta_open(s->e, ret);
-  return rc;
+  struct rp__session_row row = {0};
+  int rc = s->e->store->ops->session_find(s->e->store, RP_FIND_ID, NULL, s->id, &row, err);
+  if (rc) return rc;
+  if (row.ref != s->ref) { /* deleted, and another one has its id */
+    rp__session_row_done(&row);
+    return rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s was deleted", s->id);
+  }
+  rp__meta_open(s->e, &row);
+  *ret = row;
+  return 0;
 }
 
 static int check_ref(const char *ref, rp_error *err)

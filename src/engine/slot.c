@@ -52,12 +52,13 @@ int rp__slot_take_named(rp_engine *e, int64_t slot, rp_error *err)
   return rc == RP_E_BUSY ? rp__fail(err, rc, "somebody else is at it") : rc;
 }
 
-void rp__slot_share(rp_engine *e, int64_t slot)
+bool rp__slot_share(rp_engine *e, int64_t slot)
 {
   pthread_mutex_lock(&e->lock);
   struct rp__slot *s = *find(e, slot);
   if (s) s->refs++;
   pthread_mutex_unlock(&e->lock);
+  return s != NULL;
 }
 
 void rp__slot_drop(rp_engine *e, int64_t slot)

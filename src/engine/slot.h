@@ -13,8 +13,8 @@
 int rp__slot_take(rp_engine *e, int64_t *ret, rp_error *err);
 /* That very slot (an import's, made of its id). RP_E_BUSY: somebody has it. */
 int rp__slot_take_named(rp_engine *e, int64_t slot, rp_error *err);
-/* One more handle has it. */
-void rp__slot_share(rp_engine *e, int64_t slot);
+/* One more handle has it. False: nobody has it any more. */
+bool rp__slot_share(rp_engine *e, int64_t slot);
 void rp__slot_drop(rp_engine *e, int64_t slot);
 /* Forgets all of them; the locks go with the lock file. */
 void rp__slots_free(rp_engine *e);

@@ -80,7 +80,7 @@ static int restored_body(struct rp__start *st, struct rp__buf *out)
 /* The ops of a start: end the run before, seal the scope, make or lease the session, age it, tell the audit log. */
 struct start_ops {
   struct rp__op *ops;
-  size_t n, lease;
+  size_t n, put, lease; /* put: the session's own, when it is new */
   struct rp__run_row run;
   struct rp__scope_row scope;
   struct rp__last_words words; /* of the run before */
@@ -223,6 +223,7 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
       free(st->row.meta);
       st->row.meta = sealed;
     }
+    b->put = b->n;
     add_op(st, b, RP_OP_SESSION_PUT)->u.session_put.row = &st->row;
   }
   fill_run(st, &b->run);
@@ -270,7 +271,10 @@ static int lease_once(struct rp__start *st, bool *ret_again, rp_error *err)
   if (!rc) rc = rp__engine_commit(st->e, b.ops, b.n, RP_DISK, err);
   *ret_again = rc == RP_E_SEQ_CONFLICT && b.words.n && b.ops[b.told].ret.unheard;
   if (rc) return rc;
+  /* The row as this lease left it. Read again it may be another's already, who must not share its epoch with us. */
+  if (!st->found) st->row.ref = b.ops[b.put].ret.ref;
   st->row.epoch = b.ops[b.lease].ret.epoch;
+  st->row.status = b.ops[b.lease].ret.status;
   st->starts = b.ops[b.lease].ret.starts;
   return 0;
 }
@@ -279,6 +283,7 @@ int rp__start_lease(struct rp__start *st, rp_error *err)
 {
   bool again = true;
   int rc = 0;
+  st->leasing = true;
   if (st->o->owner == RP_OWNER_SELF) rc = rp__slot_take(st->e, &st->slot, err);
   if (rc) return rc;
   for (int i = 0; again && i < RP_LAST_WORDS_TRIES; i++) rc = lease_once(st, &again, err);

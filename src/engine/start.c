@@ -166,26 +166,36 @@ static void load_state(struct rp__start *st, rp_session *s)
   if (rc) rp__start_warn(st, "the state was not restored", &err);
 }
 
+/*
+ * The run that the same owner has already, as it was read: its epoch, not the row's, which may be of a later run by
+ * now. RP_E_FENCED: its last handle let go meanwhile.
+ */
+static int use_current(struct rp__start *st, rp_error *err)
+{
+  struct rp__scope_row scope = {0};
+  st->row.epoch = st->current.epoch;
+  st->starts = st->current.start_number;
+  if (!st->starts) { /* made by a version that did not number them */
+    int rc = st->e->store->ops->scope_get(st->e->store, st->o->scope, &scope, err);
+    if (rc) return rc;
+    st->starts = scope.starts;
+  }
+  if (st->current.owner != RP_RUN_LOCK) return 0;
+  if (!rp__slot_share(st->e, st->current.slot))
+    return rp__fail(err, RP_E_FENCED, "session %s: its run was let go meanwhile", st->row.id);
+  st->slot = st->current.slot;
+  return 0;
+}
+
 /* The handle on what was leased, or on the run that the same owner has already. */
 static int make_handle(struct rp__start *st, rp_session **ret, rp_error *err)
 {
-  struct rp__session_row now = {0};
-  struct rp__scope_row scope = {0};
   rp_session *s = NULL;
-  int rc = st->e->store->ops->session_find(st->e->store, RP_FIND_ID, NULL, st->row.id, &now, err);
-  if (rc) return rc;
-  rp__session_row_done(&st->row);
-  st->row = now; /* takes over meta */
-  if (st->repeated) {
-    rc = st->e->store->ops->scope_get(st->e->store, st->o->scope, &scope, err);
-    st->starts = scope.starts;
-    st->slot = st->current.owner == RP_RUN_LOCK ? st->current.slot : 0;
-  }
+  int rc = st->repeated ? use_current(st, err) : 0;
   if (!rc) rc = rp__session_open(st->e, &st->row, st->row.epoch, &s, err);
-  if (rc && st->slot && !st->repeated) rp__slot_drop(st->e, st->slot);
+  if (rc && st->slot) rp__slot_drop(st->e, st->slot);
   if (rc) return rc;
   s->slot = st->slot;
-  if (st->repeated && s->slot) rp__slot_share(st->e, s->slot);
   if (st->found && !st->repeated) load_state(st, s);
   write_brief(st, s);
   if (!st->repeated) rp__session_mirror(s, false);
@@ -241,7 +251,8 @@ static int start_checked(rp_engine *e, const rp_start_options *options, rp_sessi
     rp__jw_array(&st.recovered_w);
     rc = try_start(&st, ret, err);
     bool raced = !st.found && rc == RP_E_EXISTS && !options->id && options->mode != RP_MODE_SUCCESSOR;
-    raced = raced || rc == RP_E_FENCED;
+    /* Not found: the session, or the one before it, was deleted since it was found. */
+    raced = raced || rc == RP_E_FENCED || (st.leasing && rc == RP_E_SESSION_NOT_FOUND);
     start_done(&st);
     if (!raced) return rc;
   }

@@ -19,6 +19,7 @@ struct rp__start {
   struct rp__run_row current; /* its open run, when `held` */
   bool held;
   bool repeated;
+  bool leasing; /* all was found, and the lease is being committed */
 
   struct rp__restart_facts facts; /* about the run before */
   struct rp__restoration restoration;

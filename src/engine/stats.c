@@ -10,6 +10,8 @@
 #define DOC_MAX (256 * 1024)
 #define SPACE_LOW (256LL * 1024 * 1024)
 #define WAL_LARGE (128LL * 1024 * 1024)
+#define TURN_WATCHED_MS 1000
+#define TURN_LOOKS 20
 
 static void write_counters(rp_engine *e, struct rp__jw *w)
 {
@@ -154,6 +156,32 @@ static void check_store(rp_engine *e, struct rp__jw *w)
   check(w, "full text", "ok", "%lld events behind; a search brings it up to date", (long long)st.index_left);
 }
 
+/* A turn is short. One that lasts while we watch keeps everybody from writing. */
+static void check_turn(rp_engine *e, struct rp__jw *w)
+{
+  static const struct timespec step = {0, TURN_WATCHED_MS / TURN_LOOKS * 1000000L};
+  char who[RP_TURN_TEXT];
+  struct rp__turn first, now;
+  if (e->locks.fd < 0) return;
+  rp__lockfile_map(&e->locks);
+  rp__lockfile_queue_look(&e->locks, &first);
+  now = first;
+  bool held = rp__lockfile_queue_held(&e->locks);
+  for (int i = 0; held && !now.stopped && now.pid == first.pid && now.n == first.n && i < TURN_LOOKS; i++) {
+    nanosleep(&step, NULL);
+    rp__lockfile_queue_look(&e->locks, &now);
+    held = rp__lockfile_queue_held(&e->locks);
+  }
+  rp__turn_text(&now, who);
+  if (!held || now.pid != first.pid || now.n != first.n)
+    check(w, "turn to write", "ok", "it passes from writer to writer");
+  else if (now.stopped)
+    check(w, "turn to write", "problem", "%s has it: nobody else can write ('kill -CONT %lld' lets it go on)", who,
+          (long long)now.pid);
+  else
+    check(w, "turn to write", "warning", "%s has had it for more than %d ms: others wait", who, TURN_WATCHED_MS);
+}
+
 struct run_count {
   rp_engine *e;
   int64_t alive, dead;
@@ -208,6 +236,7 @@ int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)
   rp__jw_array(&w);
   check_files(e, &w);
   check_store(e, &w);
+  check_turn(e, &w);
   check_runs(e, &w);
   check_machine(e, &w);
   rp__jw_end_array(&w);

@@ -107,6 +107,10 @@ static int on_event(void *ctx, const struct rp__event_row *row)
 {
   struct verify *v = ctx;
   int rc = 0;
+  if (row->seq - v->next >= TAIL_FILLED) { /* a number that no journal reached, rather than so many that are gone */
+    rc = report(v, v->next, false, "events %lld to %lld are missing", (long long)v->next, (long long)row->seq - 1);
+    v->next = row->seq;
+  }
   for (; !rc && v->next < row->seq; v->next++) rc = bad_event(v, NULL, v->next, "it is missing");
   const char *fault = rc ? NULL : event_fault(v, row, &rc);
   if (fault) rc = bad_event(v, row, row->seq, fault);
@@ -136,6 +140,11 @@ static int check_counters(struct verify *v, const struct rp__session_row *row)
 {
   int64_t last = row->last_seq;
   int rc = 0;
+  if (row->epoch >= RP_SEQ_MAX || row->bytes >= RP_SEQ_MAX || row->tail_bytes >= RP_SEQ_MAX ||
+      row->snap_seq >= RP_SEQ_MAX) {
+    rc = v->repair ? recount(v) : 0;
+    return rc ? rc : report(v, 0, v->repair, "the session's counters are damaged");
+  }
   if (v->next > last + 1) {
     struct rp__session_row now = {0};
     rc = rp__session_row(v->s, &now, v->err);

@@ -33,7 +33,8 @@ struct join {
     int64_t seq, epoch;
   } found;
   bool resumed;
-  char *start; /* the start document, when there was a start */
+  char *start;   /* the start document, when there was a start */
+  int64_t epoch; /* of that start's own lease: the session may have a later one by now */
   struct rp__entry *entry;
   struct rp__member *member;
   bool may_write;
@@ -220,6 +221,7 @@ static int start(struct join *j, rp_error *err)
   if (rc) return rc;
   free(j->start);
   j->start = strdup(rp_start_json(s));
+  j->epoch = rp_session_epoch(s);
   snprintf(j->found.id, sizeof j->found.id, "%s", rp_session_id(s));
   rp_heartbeat(s, NULL); /* at once: who joins next door must not take it for dead */
   rp_session_detach(s);
@@ -229,6 +231,7 @@ static int start(struct join *j, rp_error *err)
 static int make_live(struct join *j, rp_error *err)
 {
   bool alive = false;
+  j->epoch = 0;
   int rc = j->key ? find_by_key(j, err) : find_by_topic(j, err);
   if (!rc) rc = check_rights(j, err);
   if (!rc) rc = check_scope(j, err);
@@ -296,7 +299,7 @@ static void write_reply(const struct join *j, struct rp__buf *out)
   rp__jw_kstr(&w, "scope", j->found.scope);
   rp__jw_kstr(&w, "key", j->found.key[0] ? j->found.key : NULL);
   rp__jw_kstr(&w, "status", j->found.status);
-  rp__jw_ki64(&w, "epoch", j->found.epoch);
+  rp__jw_ki64(&w, "epoch", j->epoch ? j->epoch : j->found.epoch);
   rp__jw_kbool(&w, "resumed", j->resumed);
   rp__jw_kbool(&w, "created", !j->resumed);
   rp__jw_ki64(&w, "seq", j->found.seq);

@@ -3,15 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/buf.h"
+#include "base/lockfile.h"
 #include "base/thread.h"
 
 #define SUFFIX ".serve"
@@ -184,20 +184,38 @@ static int check(const struct sockaddr_un *a, rp_error *err)
   return RP_E_HELD;
 }
 
-/* Of those that start at once, one looks and takes the place before the next looks. Until the descriptor is closed. */
-static int lock_folder(const struct sockaddr_un *a)
+/*
+ * Of those that start at once, one looks and takes the place before the next looks. The lock is a byte of <db>.runs,
+ * which nobody but the database's own user can open: anybody may lock a folder that he can read. Held until the file is
+ * closed; where there are no such locks, it is looked all the same.
+ */
+static int lock_place(const char *db_path, struct rp__lockfile *l, rp_error *err)
 {
-  struct sockaddr_un copy = *a;
-  int fd = open(dirname(copy.sun_path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0) flock(fd, LOCK_EX); /* where that does not work, it is looked all the same */
-  return fd;
+  static const struct timespec step = {0, 10 * 1000000L};
+  struct rp__buf path RP_AUTOBUF = RP_BUF(65536);
+  rp__buf_printf(&path, "%s.runs", db_path);
+  if (path.err) return rp__fail_nomem(err);
+  if (rp__lockfile_open(l, path.p, NULL)) return 0;
+  for (int64_t until = now_ms() + RP_CONTROL_ANSWER_MS;;) {
+    int rc = rp__lockfile_take_slot(l, RP_RUNS_SERVE_BYTE);
+    if (rc != RP_E_BUSY) return 0;
+    if (now_ms() > until) break;
+    nanosleep(&step, NULL);
+  }
+  rp__lockfile_close(l);
+  rp__fail(err, RP_E_BUSY, "another server has been starting on this database for %d s and does not get on",
+           RP_CONTROL_ANSWER_MS / 1000);
+  rp__hint(err, "'fuser %s' names the processes that use it: one of them is stopped or hangs", path.p);
+  return RP_E_BUSY;
 }
 
 static int claim(struct rp__control *c, const struct sockaddr_un *a, bool over, rp_error *err)
 {
-  int folder = lock_folder(a), rc = over ? 0 : check(a, err);
+  struct rp__lockfile place = {.fd = -1};
+  int rc = lock_place(c->o.db_path, &place, err);
+  if (!rc && !over) rc = check(a, err);
   if (!rc) rc = bind_socket(c, err);
-  if (folder >= 0) close(folder);
+  rp__lockfile_close(&place);
   return rc;
 }
 

@@ -169,7 +169,7 @@ static int read_options(struct rp__call *c, struct rp__append *a, char client[RP
   if (!rc) rc = rp__call_i64(c, "epoch", 1, INT64_MAX, &o->epoch, err);
   if (!rc) rc = rp__call_i64(c, "expect", 0, INT64_MAX, &o->expect, err);
   if (!rc) rc = rp__call_text(c, "client_id", client, RP_ID_MAX + 1, err);
-  if (!rc) rc = rp__call_i64(c, "client_seq", 1, INT64_MAX, &o->client_seq, err);
+  if (!rc) rc = rp__call_i64(c, "client_seq", 1, RP_SEQ_MAX, &o->client_seq, err);
   if (rc) return rc;
   o->client_id = client[0] ? client : NULL;
   if (!o->client_id != !o->client_seq)

@@ -107,6 +107,7 @@ static void entry_free(struct rp__entry *e)
 
 struct shown {
   char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], channel[RP_ID_MAX + 1];
+  int64_t number;
   bool trashed;
 };
 
@@ -116,6 +117,7 @@ static int on_shown(void *ctx, const rp_session_info *info)
   snprintf(x->id, sizeof x->id, "%s", info->id);
   snprintf(x->scope, sizeof x->scope, "%s", info->scope);
   snprintf(x->channel, sizeof x->channel, "%s", info->channel ? info->channel : "");
+  x->number = info->number;
   x->trashed = info->trashed_at != 0;
   return 0;
 }
@@ -177,22 +179,19 @@ static struct rp__entry *settle(struct rp__registry *r, struct rp__entry *e)
   return there;
 }
 
-static int still_there(struct rp__registry *r, struct rp__entry *e, rp_error *err)
+/* A cached entry whose session may have gone since it was looked at. *e becomes NULL when another has its id: *x. */
+static int check_again(struct rp__registry *r, struct rp__entry **e, struct shown *x, rp_error *err)
 {
-  struct shown x = {0};
-  int rc = look(r, e->id, &x, err);
+  struct rp__entry *was = *e;
+  int rc = look(r, was->id, x, err);
+  bool replaced = !rc && x->number != rp_session_number(was->s);
   pthread_mutex_lock(&r->lock);
-  if (!rc) e->looked_ms = now_ms();
+  if (!rc && !replaced) was->looked_ms = now_ms();
   pthread_mutex_unlock(&r->lock);
-  return rc;
-}
-
-/* A cached entry whose session may have gone since it was looked at. */
-static int check_again(struct rp__registry *r, struct rp__entry *e, rp_error *err)
-{
-  int rc = still_there(r, e, err);
-  if (rc == RP_E_SESSION_NOT_FOUND) rp__registry_forget(r, e->id);
-  if (rc) rp__registry_put(r, e);
+  if (rc == RP_E_SESSION_NOT_FOUND || replaced) rp__registry_forget(r, was->id);
+  if (!rc && !replaced) return 0;
+  rp__registry_put(r, was);
+  *e = NULL;
   return rc;
 }
 
@@ -203,7 +202,7 @@ int rp__registry_get(struct rp__registry *r, const char *ref, struct rp__entry *
   struct rp__entry *e = find(r, ref, &fresh);
   int rc = e ? 0 : look(r, ref, &x, err);
   if (!rc && !e) e = find(r, x.id, &fresh);
-  if (!rc && e && !fresh) rc = check_again(r, e, err);
+  if (!rc && e && !fresh) rc = check_again(r, &e, &x, err);
   if (!rc && !e && !(rc = entry_new(r, &x, &e, err))) e = settle(r, e);
   if (!rc) *ret = e;
   return rc;

@@ -20,15 +20,15 @@
 static int find_db_path(const char *url, char **ret, rp_error *err)
 {
   if (!url || !*url) url = getenv("REPRISE_DB");
-  char *home RP_AUTOFREE = url && *url ? NULL : rp__home();
+  char *home RP_AUTOFREE = url && *url ? NULL : rp__home(), *path RP_AUTOFREE = NULL;
   *ret = NULL;
   if (home)
-    *ret = rp__path_join(home, "reprise.db");
+    path = rp__path_join(home, "reprise.db");
   else if (url && strncmp(url, "sqlite:", 7) == 0)
-    *ret = strdup(url + 7);
+    path = strdup(url + 7);
   else
     return 0; /* whatever is wrong with it, the engine says so */
-  return *ret ? 0 : rp__fail_nomem(err);
+  return path ? rp__path_real(path, ret, err) : rp__fail_nomem(err);
 }
 
 static int open_engine(struct rp__server *s, const struct rp__server_options *o, rp_error *err)

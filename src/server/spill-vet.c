@@ -59,6 +59,8 @@ int rp__vet(const struct rp__vetting *v, const struct rp__lane *l, const struct 
 {
   rp_error gap = {0};
   *ret = RP_REPEAT_NONE;
+  if (o->client_id && o->client_seq > RP_SEQ_MAX - (int64_t)n)
+    return rp__fail_field(err, RP_E_INVALID, "client_seq", "a client's number is at most %lld", RP_SEQ_MAX);
   if (!v->known) return 0;
   int rc = o->client_id ? vet_number(v, waiting_mark(l, end, o->client_id), o, n, ret, &gap) : 0;
   if (*ret) return 0;

@@ -105,6 +105,25 @@ static int refuse_epoch(const struct rp__op *op, const struct rp__session_row *r
                   row->epoch);
 }
 
+int rp__rule_epoch(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
+{
+  return op->epoch && op->epoch != row->epoch ? refuse_epoch(op, row, op->epoch, err) : 0;
+}
+
+int rp__rule_status(const struct rp__session_row *row, rp_error *err)
+{
+  if ((unsigned)row->status < RP_STATUS_MAX) return 0;
+  return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", row->id, (int)row->status);
+}
+
+/* Nothing is counted on from a number that can't be one: it would be given away and acknowledged. */
+static int refuse_counters(const struct rp__op *op, rp_error *err)
+{
+  rp__fail(err, RP_E_CORRUPT, "session %s: its counters are damaged", op->session_id ? op->session_id : "?");
+  rp__hint(err, "'reprise verify --repair' counts them anew");
+  return RP_E_CORRUPT;
+}
+
 static int refuse_ended(const struct rp__op *op, enum rp__status status, rp_error *err)
 {
   return rp__fail(err, RP_E_ENDED, "session %s is %s", op->session_id ? op->session_id : "?", rp__status_name(status));
@@ -131,7 +150,8 @@ static int append_check(struct rp__op *op, const struct rp__session_row *row, bo
                         const struct rp__append_facts *facts, rp_error *err)
 {
   int64_t expect = op->u.append.expect, wanted = facts->client_mark + 1;
-  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   if (expect >= 0 && expect != row->last_seq)
     return rp__fail(err, RP_E_SEQ_CONFLICT, "session %s is at seq %" PRId64 ", not %" PRId64,
                     op->session_id ? op->session_id : "?", row->last_seq, expect);
@@ -185,6 +205,9 @@ int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct
   op->ret.repeated = append_repeated(op, facts);
   if (!op->ret.repeated) {
     int rc = append_check(op, row, activity, facts, err);
+    if (rc == 0 && (row->last_seq > RP_SEQ_MAX - (int64_t)n || row->bytes > RP_SEQ_MAX - (int64_t)bytes ||
+                    row->tail_bytes > RP_SEQ_MAX - (int64_t)bytes))
+      rc = refuse_counters(op, err);
     if (rc == 0 && activity) rc = rp__status_move(row->status, RP_MOVE_EVENT, &row->status, err);
     if (rc != 0) return rc;
     if (activity) row->last_activity_at = op->now_ms;
@@ -213,12 +236,14 @@ static int row_move(struct rp__session_row *row, enum rp__move move, int64_t end
 int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err)
 {
   if (op->u.lease.expect_epoch != row->epoch) return refuse_epoch(op, row, op->u.lease.expect_epoch, err);
+  if (row->epoch >= RP_SEQ_MAX) return refuse_counters(op, err);
   if (op->u.lease.move != RP_MOVE_MAX) {
     int rc = row_move(row, op->u.lease.move, op->now_ms, err);
     if (rc != 0) return rc;
   }
   row->epoch++;
   op->ret.epoch = row->epoch;
+  op->ret.status = row->status;
   return 0;
 }
 
@@ -243,8 +268,8 @@ static int row_meta(struct rp__session_row *row, const char *meta, rp_error *err
 int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_error *err)
 {
   unsigned fields = op->u.session_set.fields;
-  int rc = 0;
-  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   if (op->u.session_set.quiet_since && op->u.session_set.quiet_since != row->last_activity_at)
     return rp__fail(err, RP_E_FENCED, "session %s: somebody has written to it meanwhile", row->id);
   if (fields & RP_SET_MOVE) {
@@ -273,7 +298,8 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
 int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, const struct rp__run_row *run,
                        rp_error *err)
 {
-  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   if (rp__status_ended(row->status)) return refuse_ended(op, row->status, err);
   if (!run || run->ended_at != 0)
     return rp__fail(err, RP_E_ENDED, "session %s has no open run", op->session_id ? op->session_id : "?");
@@ -284,6 +310,8 @@ int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, con
 int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
 {
   int64_t seq = op->u.snapshot_put.row->seq;
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   if (seq >= 0 && seq <= row->last_seq) return 0;
   return rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s: a snapshot of seq %" PRId64 ", the journal ends at %" PRId64,
                   op->session_id ? op->session_id : "?", seq, row->last_seq);
@@ -291,7 +319,8 @@ int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row
 
 int rp__rule_blob(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
 {
-  if (op->epoch && op->epoch != row->epoch) return refuse_epoch(op, row, op->epoch, err);
+  int rc = rp__rule_epoch(op, row, err);
+  if (rc != 0) return rc;
   return rp__status_ended(row->status) ? refuse_ended(op, row->status, err) : 0;
 }
 

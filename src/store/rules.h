@@ -36,6 +36,10 @@ static inline int64_t rp__append_first(const struct rp__op *op)
 int rp__rule_tail_key(struct rp__op *op, bool known, int64_t id, rp_error *err);
 /* The id of a key as a number. */
 int64_t rp__tail_key_number(const unsigned char *id);
+/* A row's status must be one there is: RP_E_CORRUPT. */
+int rp__rule_status(const struct rp__session_row *row, rp_error *err);
+/* An epoch that is over never writes again: whatever names one must name the current one. */
+int rp__rule_epoch(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 /* A lease: the CAS on the epoch, the move, the new epoch into row and op->ret. */
 int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err);
 /* Everything but RP_SET_COUNTERS, which needs the rows. */
@@ -43,7 +47,7 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
 /* `run`: the one of the session's current epoch, or NULL. */
 int rp__rule_heartbeat(struct rp__op *op, const struct rp__session_row *row, const struct rp__run_row *run,
                        rp_error *err);
-/* A snapshot's seq must be one the journal has reached. */
+/* A snapshot's epoch must be the current one, its seq one the journal has reached. */
 int rp__rule_snapshot(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 
 /* A new blob: whoever may append may put one. */

@@ -185,8 +185,9 @@ enum rp__op_type {
   RP_OP_SESSION_SET,     /* changes of a session's row. RP_E_SESSION_NOT_FOUND, _FENCED */
   RP_OP_APPEND,          /* events. RP_E_SESSION_NOT_FOUND, _FENCED, _ENDED, _SEQ_CONFLICT, _CLIENT_GAP */
   RP_OP_HEARTBEAT,       /* of the run with that epoch (0: the current). RP_E_FENCED, _ENDED */
-  RP_OP_SNAPSHOT_PUT,    /* numbers it, moves the session's snap_seq and tail_bytes forward if it is the newest */
-  RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND; snap_seq goes back to the newest left */
+  RP_OP_SNAPSHOT_PUT,    /* numbers it, moves the session's snap_seq and tail_bytes forward if it is the newest.
+                            RP_E_FENCED */
+  RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND, _FENCED; snap_seq goes back to the newest left */
   RP_OP_EVENT_REPLACE,   /* repair: other kind and body at a seq */
   RP_OP_SCOPE_SET,       /* sealed and key id of a scope. RP_E_KEY_WRONG: it is sealed with another key */
   RP_OP_SESSION_DELETE,  /* the session and all that hangs on it; memories stay, they are the scope's */
@@ -238,10 +239,10 @@ enum {
 
 struct rp__op {
   enum rp__op_type type;
-  int64_t session_ref;    /* when known, else 0 … */
+  int64_t session_ref;    /* when known, else 0: a session deleted and made again under its id is another one … */
   const char *session_id; /* … and always the id */
   int64_t now_ms;
-  int64_t epoch;       /* APPEND, HEARTBEAT, SESSION_SET: 0 = a guest's */
+  int64_t epoch;       /* APPEND, HEARTBEAT, SESSION_SET, BLOB_PUT, SNAPSHOT_…: 0 = a guest's */
   size_t derived_from; /* 1 + the place of an append in the same transaction: when that was a repeat, so is this and
                           nothing is done; 0: stands alone */
   union {
@@ -357,6 +358,7 @@ struct rp__op {
   struct {
     int64_t ref;                     /* of the session or run made */
     int64_t epoch;                   /* LEASE: the new one; APPEND: the current one */
+    enum rp__status status;          /* LEASE: after it */
     int64_t first_seq, seq;          /* APPEND: of the first and the last event that the caller gave */
     bool repeated;                   /* APPEND, BLOB_PUT */
     bool unheard, other_key;         /* APPEND: refused because somebody else spoke; changed the key of tails */
@@ -553,6 +555,7 @@ struct rp__store_options {
   bool read_only;
   bool short_lived; /* for commands: one connection will do, and close does not checkpoint unless the log has grown */
   const rp_clock *clock;
+  const struct rp__proc *self; /* this process, for others to see who has the turn to write; NULL: found out */
   struct rp__log log;
   void (*wal_grown)(void *ctx); /* called inside commit when RP_MAINTAIN_WAL is due; may be NULL */
   void *ctx;

@@ -226,6 +226,8 @@ static void nothing_is_left_of_a_deleted_session(void **state)
   assert_int_equal(f->s->ops->client_get(f->s, again, "c", &mark, &f->err), 0);
   assert_int_equal(mark, 0);
   op.session_ref = ref;
+  assert_int_equal(suite_op(f, &op), RP_E_SESSION_NOT_FOUND);
+  op.session_ref = again;
   assert_int_equal(suite_op(f, &op), 0);
   assert_false(op.ret.repeated);
   assert_int_equal(op.ret.seq, 1);

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/lockfile.h"
 #include "lib/child.h"
 #include "lib/dice.h"
 #include "lib/rig.h"
@@ -358,6 +359,64 @@ static void test_fenced_holder_stores_nothing(void **state)
 
 /* ---- a writer that stands still ---- */
 
+static int take_turn(void *arg)
+{
+  const char *url = arg;
+  char path[RIG_URL];
+  struct rp__lockfile l;
+  struct rp__proc me;
+  snprintf(path, sizeof path, "%s.runs", url + strlen("sqlite:"));
+  if (rp__lockfile_open(&l, path, NULL) || rp__proc_describe(0, &me, NULL) || rp__lockfile_queue_try(&l)) return 1;
+  rp__lockfile_map(&l);
+  rp__lockfile_queue_sign(&l, &me);
+  for (;;) pause();
+}
+
+static char *doctor_turn(rp_engine *e)
+{
+  char *doc, *from;
+  rp_error err;
+  OK(rp_doctor_json(e, &doc, &err), err);
+  from = strstr(doc, "\"turn to write\"");
+  assert_non_null(from);
+  from[strcspn(from, "}")] = '\0';
+  memmove(doc, from, strlen(from) + 1);
+  return doc;
+}
+
+/* Whoever is asked what is wrong names the process that keeps the others from writing. */
+static void test_doctor_names_who_has_the_turn(void **state)
+{
+  struct room *room = *state;
+  rp_engine *e;
+  rp_error err;
+  char who[64], *said;
+  OK(rig_open(room->url, false, &e, &err), err);
+  said = doctor_turn(e);
+  assert_non_null(strstr(said, "\"ok\""));
+  rp_free(said);
+  pid_t pid = child_run(take_turn, room->url);
+  snprintf(who, sizeof who, "process %d (procs)", (int)pid);
+  for (int i = 0; i < 20; i++) { /* until it has it */
+    said = doctor_turn(e);
+    if (strstr(said, "\"warning\"")) break;
+    rp_free(said);
+    said = NULL;
+  }
+  assert_non_null(said);
+  if (!strstr(said, who)) fail_msg("not '%s': %s", who, said);
+  rp_free(said);
+  assert_int_equal(kill(pid, SIGSTOP), 0);
+  assert_int_equal(waitpid(pid, &(int){0}, WUNTRACED), pid);
+  said = doctor_turn(e);
+  assert_non_null(strstr(said, "\"problem\""));
+  assert_non_null(strstr(said, "kill -CONT"));
+  if (!strstr(said, who)) fail_msg("not '%s': %s", who, said);
+  rp_free(said);
+  child_kill(pid);
+  rp_close(e);
+}
+
 /* Stopped at any instant, maybe with the lock of writers in its hand: the others get an answer. */
 static void test_stopped_writer(void **state)
 {
@@ -383,7 +442,10 @@ static void test_stopped_writer(void **state)
     kill(pid, SIGCONT);
     assert_true(rc == 0 || rc == RP_E_BUSY);
     if (rc == 0) done++;
-    if (rc == RP_E_BUSY) busy++;
+    if (rc == RP_E_BUSY) {
+      busy++;
+      printf("procs: %s\n", err.message);
+    }
     OK(rig_append(s, "stop", i, NULL, &ack, &err), err);
   }
   t->stop = true;
@@ -404,6 +466,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_holder_in_another_pid_namespace, enter, leave),
       cmocka_unit_test_setup_teardown(test_named_owner, enter, leave),
       cmocka_unit_test_setup_teardown(test_fenced_holder_stores_nothing, enter, leave),
+      cmocka_unit_test_setup_teardown(test_doctor_names_who_has_the_turn, enter, leave),
       cmocka_unit_test_setup_teardown(test_stopped_writer, enter, leave),
   };
   setvbuf(stdout, NULL, _IOLBF, 0);

@@ -397,6 +397,20 @@ def test_second_server_is_refused():
         assert two.start().stop() == 0
 
 
+def test_a_link_to_the_database_is_the_database():
+    """A second server by another name of the same file is refused, and leaves nothing beside that name."""
+    with Server() as s, tempfile.TemporaryDirectory(prefix="rp-link-") as folder:
+        link = os.path.join(folder, "l.db")
+        os.symlink(path_of(s), link)
+        second = Server(db=link)
+        second.start(wait=False)
+        assert second.wait() == 4, list(second.log)
+        assert "already" in "\n".join(second.log), list(second.log)
+        assert begin(s)
+        assert s.cli("--db", "sqlite:" + link, "ls").count("life"), "the same sessions by either name"
+        assert os.listdir(folder) == ["l.db"], os.listdir(folder)
+
+
 def test_of_those_that_start_at_once_one_serves():
     with Server() as s:
         s.stop()

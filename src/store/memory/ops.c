@@ -17,9 +17,8 @@ static struct rp__run_row *run_current(struct rp__mem_store *m, const struct rp_
 int rp__mem_touch(struct rp__mem_store *m, const struct rp__op *op, struct rp__mem_undo *u,
                   struct rp__mem_session **ret, rp_error *err)
 {
-  struct rp__mem_session *s = op->session_ref ? rp__mem_by_ref(m, op->session_ref) : NULL;
-  if (!s || strcmp(s->row.id, op->session_id) != 0) s = rp__mem_by_id(m, op->session_id);
-  if (!s) return rp__refuse_not_found(op->session_id, err);
+  struct rp__mem_session *s = op->session_ref ? rp__mem_by_ref(m, op->session_ref) : rp__mem_by_id(m, op->session_id);
+  if (!s || strcmp(s->row.id, op->session_id) != 0) return rp__refuse_not_found(op->session_id, err);
   int rc = rp__mem_row_copy(&u->row, &s->row, err);
   if (rc != 0) return rc;
   u->s = s;
@@ -311,6 +310,7 @@ static int op_snapshot_delete(struct rp__mem_store *m, struct rp__op *op, struct
   struct rp__mem_session *s;
   int64_t n = op->u.snapshot_delete.n;
   int rc = rp__mem_touch(m, op, u, &s, err);
+  if (rc == 0) rc = rp__rule_epoch(op, &s->row, err);
   if (rc != 0) return rc;
   size_t i = 0;
   while (i < s->snapshots.n && s->snapshots.p[i].row.n != n) i++;

@@ -10,13 +10,13 @@ void rp__sq_head_read(struct rp__sq_q *q, struct rp__session_row *ret)
 {
   ret->ref = rp__sq_col_int(q, 0);
   ret->status = (enum rp__status)rp__sq_col_int(q, 2);
-  ret->epoch = rp__sq_col_int(q, 3);
-  ret->last_seq = rp__sq_col_int(q, 4);
-  ret->snap_seq = rp__sq_col_int(q, 5);
-  ret->tail_bytes = rp__sq_col_int(q, 6);
-  ret->bytes = rp__sq_col_int(q, 7);
-  ret->last_activity_at = rp__sq_col_int(q, 8);
-  ret->ended_at = rp__sq_col_int(q, 9);
+  ret->epoch = rp__sq_col_count(q, 3);
+  ret->last_seq = rp__sq_col_count(q, 4);
+  ret->snap_seq = rp__sq_col_count(q, 5);
+  ret->tail_bytes = rp__sq_col_count(q, 6);
+  ret->bytes = rp__sq_col_count(q, 7);
+  ret->last_activity_at = rp__sq_col_time(q, 8);
+  ret->ended_at = rp__sq_col_time(q, 9);
   struct rp__str tails = rp__sq_col_bytes(q, 10);
   rp__tails_read(tails.p, tails.n, &ret->tails); /* a list that is damaged reads as none: verify tells of it */
 }
@@ -48,13 +48,11 @@ static int head_by_id(struct rp__sq_conn *c, const struct rp__op *op, struct rp_
 
 int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
 {
-  int rc = 0;
-  if (op->session_ref) rc = head_by_ref(c, op, ret, err);
-  if (rc == 0) rc = head_by_id(c, op, ret, err);
+  int rc = op->session_ref ? head_by_ref(c, op, ret, err) : head_by_id(c, op, ret, err);
   if (rc == 0) return rp__refuse_not_found(op->session_id, err);
   if (rc < 0) return rc;
   rp__name_set(ret->id, op->session_id);
-  return 0;
+  return rp__rule_status(ret, err);
 }
 
 int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,
@@ -98,8 +96,8 @@ static int pair_get(struct rp__sq_conn *c, enum rp__sq_id id, int64_t session, c
   rp__sq_text(&q, 2, name);
   int rc = rp__sq_next(&q, "read", err);
   if (rc <= 0) return rc;
-  *ret_first = rp__sq_col_int(&q, 0);
-  *ret_second = rp__sq_col_int(&q, 1);
+  *ret_first = rp__sq_col_count(&q, 0);
+  *ret_second = rp__sq_col_count(&q, 1);
   return 0;
 }
 

@@ -10,7 +10,7 @@ static int head_read(struct rp__sq_conn *c, const char *scope, struct rp__audit_
   rp__sq_text(&q, 1, scope);
   int rc = rp__sq_next(&q, "read audit head", err);
   if (rc <= 0) return rc;
-  ret->n = rp__sq_col_int(&q, 0);
+  ret->n = rp__sq_col_count(&q, 0);
   rp__sq_col_fixed(&q, 1, ret->hash, sizeof ret->hash);
   return 0;
 }
@@ -94,7 +94,7 @@ static void page_add(struct page *p, struct rp__sq_q *q, const char *scope)
 {
   struct rp__audit_row *row = &p->rows[p->n];
   struct rp__str fields = rp__sq_col_bytes(q, 3);
-  *row = (struct rp__audit_row){.n = rp__sq_col_int(q, 0), .at_ms = rp__sq_col_int(q, 1)};
+  *row = (struct rp__audit_row){.n = rp__sq_col_count(q, 0), .at_ms = rp__sq_col_time(q, 1)};
   rp__name_set(row->scope, scope);
   rp__sq_col_str(q, 2, row->event, sizeof row->event);
   row->sealed = rp__sq_col_int(q, 4) != 0;

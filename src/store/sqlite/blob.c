@@ -88,9 +88,9 @@ int rp__sq_blob_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 
 static void blob_read(struct rp__sq_q *q, struct rp__blob_row *ret)
 {
-  *ret = (struct rp__blob_row){.at_ms = rp__sq_col_int(q, 1),
-                               .raw_size = rp__sq_col_int(q, 2),
-                               .size = rp__sq_col_int(q, 3),
+  *ret = (struct rp__blob_row){.at_ms = rp__sq_col_time(q, 1),
+                               .raw_size = rp__sq_col_count(q, 2),
+                               .size = rp__sq_col_count(q, 3),
                                .sealed = rp__sq_col_int(q, 4) != 0};
   rp__sq_col_str(q, 0, ret->id, sizeof ret->id);
   rp__sq_col_fixed(q, 5, ret->hash, sizeof ret->hash);

@@ -69,7 +69,7 @@ static int64_t page_read(struct rp__sq_store *s, int64_t *at, int64_t max, struc
   rp__sq_int(&q, 1, *at);
   rp__sq_int(&q, 2, max);
   while ((rc = rp__sq_next(&q, "read changes", err)) > 0) {
-    if (grown_add(g, rp__sq_col_int(&q, 1), rp__sq_col_int(&q, 2)) != 0) return rp__fail_nomem(err);
+    if (grown_add(g, rp__sq_col_int(&q, 1), rp__sq_col_count(&q, 2)) != 0) return rp__fail_nomem(err);
     *at = rp__sq_col_int(&q, 0);
     n++;
   }

@@ -6,8 +6,8 @@
 
 void rp__sq_event_read(struct rp__sq_q *q, int first, struct rp__sq_event *ret)
 {
-  ret->seq = rp__sq_col_int(q, first);
-  ret->at = rp__sq_col_int(q, first + 1);
+  ret->seq = rp__sq_col_count(q, first);
+  ret->at = rp__sq_col_time(q, first + 1);
   rp__sq_col_str(q, first + 2, ret->kind, sizeof ret->kind);
   ret->sealed = (rp__sq_col_int(q, first + 3) & FLAG_SEALED) != 0;
   ret->body = rp__sq_col_bytes(q, first + 5);
@@ -63,7 +63,7 @@ static int head_last(struct rp__sq_q *head, const struct rp__event_range *r, int
   int rc = rp__sq_next(head, "read session", err);
   if (rc < 0) return rc;
   if (rc == 0) return rp__refuse_not_found(r->session_id, err);
-  *ret = rp__sq_col_int(head, 4);
+  *ret = rp__sq_col_count(head, 4);
   return 0;
 }
 

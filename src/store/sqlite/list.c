@@ -165,7 +165,7 @@ int rp__sq_scope_read(struct rp__sq_conn *c, const char *scope, struct rp__scope
   if (rc < 0) return rc;
   if (rc > 0) {
     struct rp__str key_id = rp__sq_col_bytes(&q, 2);
-    row.starts = rp__sq_col_int(&q, 0);
+    row.starts = rp__sq_col_count(&q, 0);
     row.sealed = rp__sq_col_int(&q, 1) != 0;
     memcpy(row.key_id, key_id.p, RP_MIN(key_id.n, sizeof row.key_id));
   }
@@ -222,6 +222,6 @@ int rp__sq_client_get(struct rp__store *base, int64_t session_ref, const char *c
   rp__sq_text(&q, 2, client_id);
   rc = rp__sq_next(&q, "read client", err);
   if (rc < 0) return rc;
-  *ret = rc > 0 ? rp__sq_col_int(&q, 0) : 0;
+  *ret = rc > 0 ? rp__sq_col_count(&q, 0) : 0;
   return 0;
 }

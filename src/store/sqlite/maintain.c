@@ -65,11 +65,11 @@ static int stats_sessions(struct rp__sq_conn *c, struct rp__store_stats *ret, rp
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_STATS);
   while ((rc = rp__sq_next(&q, "count sessions", err)) > 0) {
     int64_t status = rp__sq_col_int(&q, 0);
-    int64_t trashed = rp__sq_col_int(&q, 4);
-    if (status >= 0 && status < RP_STATUS_MAX) ret->sessions[status] = rp__sq_col_int(&q, 1) - trashed;
+    int64_t trashed = rp__sq_col_count(&q, 4);
+    if (status >= 0 && status < RP_STATUS_MAX) ret->sessions[status] = rp__sq_col_count(&q, 1) - trashed;
     ret->trashed += trashed;
-    ret->events += rp__sq_col_int(&q, 2);
-    ret->event_bytes += rp__sq_col_int(&q, 3);
+    ret->events += rp__sq_col_count(&q, 2);
+    ret->event_bytes += rp__sq_col_count(&q, 3);
   }
   return rc;
 }

@@ -181,9 +181,9 @@ static void row_read(struct list *l, struct rp__sq_q *q, double rank)
   rp__sq_col_str(q, 1, row->scope, sizeof row->scope);
   rp__sq_col_str(q, 2, row->session_id, sizeof row->session_id);
   row->confidence = rp__sq_col_real(q, 3);
-  row->created_at = rp__sq_col_int(q, 4);
-  row->updated_at = rp__sq_col_int(q, 5);
-  row->learned_at = rp__sq_col_int(q, 6);
+  row->created_at = rp__sq_col_time(q, 4);
+  row->updated_at = rp__sq_col_time(q, 5);
+  row->learned_at = rp__sq_col_time(q, 6);
   row->sealed = rp__sq_col_int(q, 7) != 0;
   row->content_len = rp__sq_col_bytes(q, 8).n;
   row->rank = rank;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/sqlite/sqlite.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -64,7 +65,7 @@ static int folder_make(const char *path, rp_error *err)
 }
 
 /*
- * Makes an empty file, 0600, under another name and links it into place: closing a
+ * Makes an empty file, 0600, under another name and moves it into place: closing a
  * descriptor of a database that a connection has open would drop that one's locks.
  */
 static int file_make(const char *path, rp_error *err)
@@ -81,19 +82,55 @@ static int file_make(const char *path, rp_error *err)
   int fd = open(temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return rp__fail_errno(err, errno, "%s", path);
   close(fd);
-  int failed = link(temp, path) == 0 || errno == EEXIST ? 0 : errno;
+  int failed = renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE) == 0 || errno == EEXIST ? 0 : errno;
+  if (failed == EINVAL || failed == ENOSYS) failed = link(temp, path) == 0 || errno == EEXIST ? 0 : errno;
   unlink(temp);
   if (failed) return rp__fail_errno(err, failed, "%s", path);
   return rp__sync_parent(path, err);
 }
 
-static int files_ready(struct rp__sq_store *s, rp_error *err)
+/* Second names that file_make left when it was killed, where files can't be moved without replacing. */
+static void leftovers_remove(const char *path, const struct stat *db)
 {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  RP_AUTOFREE char *dir = strndup(path, slash ? (size_t)(slash - path) + 1 : 0);
+  DIR *d = dir ? opendir(*dir ? dir : ".") : NULL;
+  for (struct dirent *e; d && (e = readdir(d));) {
+    size_t n = strlen(e->d_name), k = strlen(name);
+    struct stat st;
+    if (n != k + 1 + RP_UUID_TEXT - 1 + 4 || strncmp(e->d_name, name, k) != 0 || e->d_name[k] != '.') continue;
+    if (strcmp(e->d_name + n - 4, ".new") != 0 || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW)) continue;
+    if (st.st_ino == db->st_ino && st.st_dev == db->st_dev) unlinkat(dirfd(d), e->d_name, 0);
+  }
+  if (d) closedir(d);
+}
+
+/*
+ * A database has one name: the log, its index and the locks are named after it, so two processes that come by two names
+ * would each miss what the other has written, and destroy it.
+ */
+static int links_check(const char *path, rp_error *err)
+{
+  struct stat st;
+  if (stat(path, &st) || st.st_nlink <= 1) return 0;
+  leftovers_remove(path, &st);
+  if (stat(path, &st) || st.st_nlink <= 1) return 0;
+  rp__fail(err, RP_E_REFUSED, "%s has %ld names (hard links): used by two of them it would be destroyed", path,
+           (long)st.st_nlink);
+  rp__hint(err, "'find DIR -samefile %s' lists them; keep the one beside its -wal, and remove the others", path);
+  return RP_E_REFUSED;
+}
+
+static int files_ready(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)
+{
+  struct rp__proc own = {0};
   RP_AUTOFREE char *runs = concat(s->path, ".runs");
   if (!runs) return rp__fail_nomem(err);
   int rc = folder_make(s->path, err);
   if (rc == 0) rc = file_make(s->path, err);
-  if (rc == 0) rc = rp__sq_queue_new(runs, &s->queue, err);
+  if (rc == 0) rc = links_check(s->path, err);
+  if (rc == 0 && !self) rc = rp__proc_describe(0, &own, err);
+  if (rc == 0) rc = rp__sq_queue_new(runs, self ? self : &own, &s->queue, err);
   /* Whatever keeps the files from being made keeps the store from being reached. */
   if (rc == RP_E_FILE_NOT_FOUND && err) err->code = RP_E_UNREACHABLE;
   return rc == RP_E_FILE_NOT_FOUND ? RP_E_UNREACHABLE : rc;
@@ -170,17 +207,18 @@ no_mutex:
   return NULL;
 }
 
-static int store_start(struct rp__sq_store *s, rp_error *err)
+static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)
 {
   int rc;
   /* Counting memory takes a lock for every piece of it. Too late where SQLite is in use already, which is fine. */
   if (s->short_lived) sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   if (s->read_only) {
     RP_AUTOREADER struct rp__sq_conn *c = NULL;
-    rc = rp__sq_reader_take(s, &c, err);
+    rc = links_check(s->path, err);
+    if (rc == 0) rc = rp__sq_reader_take(s, &c, err);
     return rc ? rc : rp__sq_schema_ensure(s, c, err);
   }
-  rc = files_ready(s, err);
+  rc = files_ready(s, self, err);
   if (rc == 0) rc = rp__sq_conn_open(s, RP_SQ_WRITER, &s->writer, err);
   return rc ? rc : rp__sq_schema_ensure(s, s->writer, err);
 }
@@ -190,7 +228,7 @@ int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **
   struct rp__sq_store *s = store_new(o);
   if (!s) return rp__fail_nomem(err);
   int rc = path_set(s, o->path, err);
-  if (rc == 0) rc = store_start(s, err);
+  if (rc == 0) rc = store_start(s, o->self, err);
   if (rc != 0) {
     store_free(s);
     return rc;

@@ -84,6 +84,18 @@ int64_t rp__sq_col_int(struct rp__sq_q *q, int col)
   return sqlite3_column_int64(q->st, col);
 }
 
+int64_t rp__sq_col_count(struct rp__sq_q *q, int col)
+{
+  int64_t v = rp__sq_col_int(q, col);
+  return v < 0 || v > RP_SEQ_MAX ? RP_SEQ_MAX : v;
+}
+
+int64_t rp__sq_col_time(struct rp__sq_q *q, int col)
+{
+  int64_t v = rp__sq_col_int(q, col);
+  return RP_MAX(-RP_SEQ_MAX, RP_MIN(v, RP_SEQ_MAX));
+}
+
 double rp__sq_col_real(struct rp__sq_q *q, int col)
 {
   return sqlite3_column_double(q->st, col);

@@ -28,6 +28,7 @@ struct rp__sq_queue {
   pthread_mutex_t mu;
   pthread_cond_t changed;
   struct rp__lockfile file;
+  struct rp__proc self;
   bool taken;  /* by a thread of this store */
   bool wanted; /* that thread waits for the helper */
   bool closed, orphaned;
@@ -55,12 +56,14 @@ static int monotonic_cond_init(pthread_cond_t *c)
   return rc ? RP_E_NOMEM : 0;
 }
 
-int rp__sq_queue_new(const char *path, struct rp__sq_queue **ret, rp_error *err)
+int rp__sq_queue_new(const char *path, const struct rp__proc *self, struct rp__sq_queue **ret, rp_error *err)
 {
   RP_AUTOFREE struct rp__sq_queue *q = calloc(1, sizeof *q);
   if (!q) return rp__fail_nomem(err);
   int rc = rp__lockfile_open(&q->file, path, err);
   if (rc != 0) return rc;
+  rp__lockfile_map(&q->file);
+  q->self = *self;
   if (pthread_mutex_init(&q->mu, NULL)) goto no_mutex;
   if (monotonic_cond_init(&q->changed)) goto no_cond;
   *ret = RP_TAKE(q);
@@ -150,6 +153,19 @@ static int helper_wait(struct rp__sq_queue *q, const struct timespec *deadline)
   return q->helper_rc;
 }
 
+/* A turn is a few milliseconds: who has it for so long is stopped or hangs, and somebody has to be told who. */
+static int refuse_turn(const struct rp__sq_queue *q, int timeout_ms, rp_error *err)
+{
+  char who[RP_TURN_TEXT];
+  struct rp__turn t;
+  rp__lockfile_queue_look(&q->file, &t);
+  rp__fail(err, RP_E_BUSY, "no turn to write within %d ms: %s has it", timeout_ms, rp__turn_text(&t, who));
+  if (t.stopped)
+    rp__hint(err, "'kill -CONT %lld' lets it go on; if it is killed, its turn passes on and nothing is lost",
+             (long long)t.pid);
+  return RP_E_BUSY;
+}
+
 int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err)
 {
   struct timespec deadline = deadline_after(timeout_ms);
@@ -168,8 +184,9 @@ int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err)
   } else {
     rc = RP_E_BUSY;
   }
+  if (rc == 0) rp__lockfile_queue_sign(&q->file, &q->self);
   pthread_mutex_unlock(&q->mu);
-  if (rc == RP_E_BUSY) return rp__fail(err, rc, "no turn to write within %d ms", timeout_ms);
+  if (rc == RP_E_BUSY) return refuse_turn(q, timeout_ms, err);
   return rc ? rp__fail(err, rc, "the queue of writers can't be used") : 0;
 }
 

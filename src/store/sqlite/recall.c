@@ -75,12 +75,13 @@ static int hand_out(struct scan *x, sqlite3_stmt *st, struct rp__recall *row)
 {
   uint64_t topics[RP_TOPICS_MAX];
   int64_t flags = sqlite3_column_int64(st, 4);
+  struct rp__sq_q q = {.st = st};
   id_read(x, st);
   *row = (struct rp__recall){
       .session_ref = sqlite3_column_int64(st, 2),
       .session_id = x->id,
-      .ended_at = sqlite3_column_int64(st, 0),
-      .n_tasks = sqlite3_column_int64(st, 3),
+      .ended_at = rp__sq_col_time(&q, 0),
+      .n_tasks = rp__sq_col_count(&q, 3),
       .has_critical = flags & RP_RECALL_CRITICAL,
       .archived = flags & RP_RECALL_ARCHIVED,
       .topics = topics,

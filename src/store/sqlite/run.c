@@ -39,7 +39,7 @@ static int scope_started(struct rp__sq_conn *c, struct rp__op *op, int64_t ref, 
   rp__sq_text(&q, 1, row.scope);
   rc = rp__sq_next(&q, "count start", err);
   if (rc < 0) return rc;
-  op->ret.starts = rp__sq_col_int(&q, 0);
+  op->ret.starts = rp__sq_col_count(&q, 0);
   return rp__sq_done(&q, "count start", err);
 }
 
@@ -74,7 +74,7 @@ static int run_current(struct rp__sq_conn *c, int64_t session, int64_t epoch, st
   int rc = rp__sq_next(&q, "read run", err);
   if (rc <= 0) return rc;
   ret->ref = rp__sq_col_int(&q, 0);
-  ret->ended_at = rp__sq_col_int(&q, 1);
+  ret->ended_at = rp__sq_col_time(&q, 1);
   return 1;
 }
 
@@ -126,7 +126,7 @@ static void run_read(struct rp__sq_q *q, struct rp__run_row *ret)
   ret->ref = rp__sq_col_int(q, 0);
   ret->session_ref = rp__sq_col_int(q, 1);
   rp__sq_col_str(q, 2, ret->session_id, sizeof ret->session_id);
-  ret->epoch = rp__sq_col_int(q, 3);
+  ret->epoch = rp__sq_col_count(q, 3);
   rp__sq_col_str(q, 4, word, sizeof word);
   ret->owner = rp__owner_parse(word);
   ret->slot = rp__sq_col_int(q, 5);
@@ -136,10 +136,10 @@ static void run_read(struct rp__sq_q *q, struct rp__run_row *ret)
   rp__sq_col_str(q, 9, ret->proc.boot_id, sizeof ret->proc.boot_id);
   rp__sq_col_str(q, 10, ret->host, sizeof ret->host);
   rp__sq_col_str(q, 11, ret->version, sizeof ret->version);
-  ret->started_at = rp__sq_col_int(q, 12);
-  ret->heartbeat_at = rp__sq_col_int(q, 13);
-  ret->heartbeat_boot = rp__sq_col_int(q, 14);
-  ret->ended_at = rp__sq_col_int(q, 15);
+  ret->started_at = rp__sq_col_time(q, 12);
+  ret->heartbeat_at = rp__sq_col_time(q, 13);
+  ret->heartbeat_boot = rp__sq_col_count(q, 14);
+  ret->ended_at = rp__sq_col_time(q, 15);
   rp__sq_col_str(q, 16, word, sizeof word);
   ret->cause = rp__cause_parse(word);
   rp__sq_col_str(q, 17, ret->evidence, sizeof ret->evidence);
@@ -149,7 +149,7 @@ static void run_read(struct rp__sq_q *q, struct rp__run_row *ret)
   rp__sq_col_str(q, 20, word, sizeof word);
   ret->previous_cause = rp__cause_parse(word);
   ret->elapsed = rp__sq_col_real(q, 21);
-  ret->start_number = rp__sq_col_int(q, 22);
+  ret->start_number = rp__sq_col_count(q, 22);
 }
 
 #define RUN_PAGE 32

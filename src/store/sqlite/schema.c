@@ -214,6 +214,34 @@ int rp__sq_schema_check(struct rp__sq_conn *c, rp_error *err)
   return version == RP_SQ_SCHEMA ? 0 : refuse_version(c->store, version, err);
 }
 
+/*
+ * Names that begin like ours are tables and indexes, nothing else: a view in the place of a table may never end, and a
+ * trigger does what nobody here asked for. The one kind of virtual table is full text without a content of its own.
+ */
+static int kinds_check(struct rp__sq_conn *c, rp_error *err)
+{
+  static const char sql[] =
+      "SELECT type, name FROM sqlite_schema WHERE (type = 'trigger' AND tbl_name LIKE 'rp\\_%' ESCAPE '\\')"
+      " OR (name LIKE 'rp\\_%' ESCAPE '\\' AND (type NOT IN ('table', 'index')"
+      " OR (type = 'table' AND rootpage = 0"
+      " AND sql NOT LIKE 'CREATE VIRTUAL TABLE rp\\_%fts USING fts5 (text, content = '''',%' ESCAPE '\\'))) LIMIT 1";
+  struct rp__sq_q q = {.c = c};
+  char type[16] = "", name[RP_NAME] = "";
+  q.rc = sqlite3_prepare_v2(c->db, sql, -1, &q.st, NULL);
+  int rc = rp__sq_next(&q, "read schema", err);
+  if (rc > 0) {
+    rp__sq_col_str(&q, 0, type, sizeof type);
+    rp__sq_col_str(&q, 1, name, sizeof name);
+  }
+  sqlite3_finalize(q.st);
+  if (rc <= 0) return rc;
+  rp__fail(err, RP_E_VERSION, "%s has a %s %s, which Reprise did not make", c->store->path,
+           strcmp(type, "table") == 0 ? "virtual table" : type, name);
+  rp__hint(err,
+           "names that begin with rp_ are Reprise's own: take it out, or keep the sessions in a file of their own");
+  return RP_E_VERSION;
+}
+
 /* 0 when the file has no tables of ours. */
 static int schema_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
 {
@@ -318,7 +346,8 @@ int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error
   if (version > RP_SQ_SCHEMA) return refuse_version(s, version, err);
   if (s->read_only && version == 0) return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
   /* Before anything is made: a file that is refused stays as it is. */
-  rc = rp__sq_states_check(c, version, err);
+  rc = kinds_check(c, err);
+  if (rc == 0) rc = rp__sq_states_check(c, version, err);
   if (rc != 0) return rc;
   if (s->read_only) return version < RP_SQ_SCHEMA ? refuse_version(s, version, err) : 0;
   rc = journal_is_wal(c, "PRAGMA journal_mode", &wal, err);

@@ -49,8 +49,8 @@ static int hit_read(struct rp__sq_q *q, const struct rp__terms *t, struct hits *
   rp__sq_col_str(q, 0, h->session_id, sizeof h->session_id);
   rp__sq_col_str(q, 1, h->scope, sizeof h->scope);
   rp__sq_col_str(q, 2, h->kind, sizeof h->kind);
-  h->seq = rp__sq_col_int(q, 3);
-  h->at_ms = rp__sq_col_int(q, 4);
+  h->seq = rp__sq_col_count(q, 3);
+  h->at_ms = rp__sq_col_time(q, 4);
   h->rank = sqlite3_column_double(q->st, 5);
   h->snippet = hits->snippets.n;
   rp__buf_reset(&hits->text);

@@ -13,18 +13,18 @@ int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_erro
   rp__sq_col_str(q, 13, ret->key, sizeof ret->key);
   rp__sq_col_str(q, 14, ret->channel, sizeof ret->channel);
   rp__sq_col_str(q, 15, ret->provider, sizeof ret->provider);
-  ret->created_at = rp__sq_col_int(q, 16);
+  ret->created_at = rp__sq_col_time(q, 16);
   rp__sq_col_str(q, 17, ret->previous_id, sizeof ret->previous_id);
   rp__sq_col_str(q, 18, ret->continued_by, sizeof ret->continued_by);
   rp__sq_col_str(q, 19, ret->forked_from, sizeof ret->forked_from);
-  ret->forked_at_seq = rp__sq_col_int(q, 20);
+  ret->forked_at_seq = rp__sq_col_count(q, 20);
   ret->crash_recovered = rp__sq_col_int(q, 21) != 0;
   ret->sealed = rp__sq_col_int(q, 22) != 0;
   ret->hidden = rp__sq_col_int(q, 23) != 0;
-  if (ret->status < 0 || ret->status >= RP_STATUS_MAX)
-    return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", ret->id, (int)ret->status);
-  ret->trashed_at = rp__sq_col_int(q, 24);
-  ret->held_at = rp__sq_col_int(q, 25);
+  int rc = rp__rule_status(ret, err);
+  if (rc != 0) return rc;
+  ret->trashed_at = rp__sq_col_time(q, 24);
+  ret->held_at = rp__sq_col_time(q, 25);
   rp__sq_col_str(q, 27, ret->name, sizeof ret->name);
   struct rp__str meta = rp__sq_col_bytes(q, 26);
   if (meta.n > 0 && !(ret->meta = strndup(meta.p, meta.n))) return rp__fail_nomem(err);
@@ -141,17 +141,19 @@ int rp__sq_session_get(struct rp__sq_conn *c, int64_t ref, struct rp__session_ro
   return rc < 0 ? rc : rp__sq_session_read(&q, ret, err);
 }
 
+/* The epoch is not counted, unless it is none: the next one must be higher than any that was given. */
 static int counters_compute(struct rp__sq_conn *c, struct rp__session_row *row, rp_error *err)
 {
   int rc = rp__sq_number(c, RP_SQ_SNAPSHOT_NEWEST, &row->ref, 0, &row->snap_seq, err);
+  if (rc == 0 && row->epoch >= RP_SEQ_MAX) rc = rp__sq_number(c, RP_SQ_RUN_EPOCH, &row->ref, 0, &row->epoch, err);
   for (int tail = 0; rc == 0 && tail < 2; tail++) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_BYTES);
     rp__sq_int(&q, 1, row->ref);
     rp__sq_int(&q, 2, tail ? row->snap_seq : 0);
     rc = rp__sq_next(&q, "count events", err);
     if (rc < 0) return rc;
-    if (!tail) row->last_seq = rp__sq_col_int(&q, 0);
-    *(tail ? &row->tail_bytes : &row->bytes) = rp__sq_col_int(&q, 1);
+    if (!tail) row->last_seq = rp__sq_col_count(&q, 0);
+    *(tail ? &row->tail_bytes : &row->bytes) = rp__sq_col_count(&q, 1);
     rc = 0;
   }
   return rc;

@@ -13,7 +13,7 @@ static int head_snapshot(struct rp__sq_conn *c, const struct rp__session_row *ro
     rp__sq_int(&q, 2, seq);
     rc = rp__sq_next(&q, "count events", err);
     if (rc < 0) return rc;
-    tail = rp__sq_col_int(&q, 1);
+    tail = rp__sq_col_count(&q, 1);
   }
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_SNAPSHOT);
   rp__sq_int(&q, 1, row->ref);
@@ -67,6 +67,7 @@ int rp__sq_snapshot_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *e
   struct rp__session_row row;
   int64_t n = op->u.snapshot_delete.n, newest = 0;
   int rc = rp__sq_head(c, op, &row, err);
+  if (rc == 0) rc = rp__rule_epoch(op, &row, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SNAPSHOT_DELETE);
   rp__sq_int(&q, 1, row.ref);
@@ -84,10 +85,10 @@ static void snapshot_read(struct rp__sq_q *q, struct rp__snapshot_row *ret)
 {
   *ret = (struct rp__snapshot_row){
       .n = rp__sq_col_int(q, 0),
-      .seq = rp__sq_col_int(q, 1),
-      .at_ms = rp__sq_col_int(q, 2),
-      .raw_size = rp__sq_col_int(q, 3),
-      .size = rp__sq_col_int(q, 4),
+      .seq = rp__sq_col_count(q, 1),
+      .at_ms = rp__sq_col_time(q, 2),
+      .raw_size = rp__sq_col_count(q, 3),
+      .size = rp__sq_col_count(q, 4),
       .sealed = rp__sq_col_int(q, 5) != 0,
   };
   rp__sq_col_str(q, 6, ret->reason, sizeof ret->reason);

@@ -42,9 +42,10 @@ struct rp__sq_conn {
 /* ---- the queue of writers, of this process and others --------------------- */
 
 struct rp__sq_queue;
-int rp__sq_queue_new(const char *path, struct rp__sq_queue **ret, rp_error *err);
+/* `self`: as whom turns are signed for. */
+int rp__sq_queue_new(const char *path, const struct rp__proc *self, struct rp__sq_queue **ret, rp_error *err);
 void rp__sq_queue_free(struct rp__sq_queue *q);
-/* Waits at most timeout_ms for the turn: RP_E_BUSY. */
+/* Waits at most timeout_ms for the turn: RP_E_BUSY names who has it. */
 int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err);
 void rp__sq_queue_leave(struct rp__sq_queue *q);
 
@@ -146,6 +147,13 @@ int rp__sq_next(struct rp__sq_q *q, const char *doing, rp_error *err);
 /* Runs it to its end. */
 int rp__sq_done(struct rp__sq_q *q, const char *doing, rp_error *err);
 int64_t rp__sq_col_int(struct rp__sq_q *q, int col);
+/*
+ * A count or a number: RP_SEQ_MAX for what can't be one, as a damaged or forged row has it. So sums and differences of
+ * what was read never overflow, and the rules refuse to count on from there.
+ */
+int64_t rp__sq_col_count(struct rp__sq_q *q, int col);
+/* A time in milliseconds, within ±RP_SEQ_MAX for the same reason. */
+int64_t rp__sq_col_time(struct rp__sq_q *q, int col);
 double rp__sq_col_real(struct rp__sq_q *q, int col);
 /* Fills exactly `size` bytes; what the column lacks is zero. */
 void rp__sq_col_fixed(struct rp__sq_q *q, int col, void *out, size_t size);

@@ -111,11 +111,11 @@ int rp__sq_states_check(struct rp__sq_conn *c, int64_t version, rp_error *err)
 {
   char type[16];
   int64_t own = 0;
-  int rc = version > 0 ? rp__sq_meta_get(c, OWN_STATES, 0, &own, err) : 0;
-  if (rc != 0 || own) return rc;
-  rc = object_find(c, "session_states", type, sizeof type, err);
+  int rc = object_find(c, "session_states", type, sizeof type, err);
   if (rc <= 0) return rc;
-  return strcmp(type, "table") == 0 ? columns_check(c, err) : refuse_shape(c, "it is no table but a ", type, err);
+  if (strcmp(type, "table") != 0) return refuse_shape(c, "it is no table but a ", type, err);
+  rc = version > 0 ? rp__sq_meta_get(c, OWN_STATES, 0, &own, err) : 0;
+  return rc != 0 || own ? rc : columns_check(c, err);
 }
 
 int rp__sq_states_make(struct rp__sq_conn *c, rp_error *err)

@@ -36,8 +36,8 @@ int rp__sq_task_get(struct rp__store *base, const char *scope, uint64_t hash, st
   *ret_found = rc > 0;
   if (rc == 0) return 0;
   row.session_ref = rp__sq_col_int(&q, 0);
-  row.seq = rp__sq_col_int(&q, 1);
-  row.at_ms = rp__sq_col_int(&q, 2);
+  row.seq = rp__sq_col_count(&q, 1);
+  row.at_ms = rp__sq_col_time(&q, 2);
   row.open = rp__sq_col_int(&q, 3) != 0;
   rp__sq_col_str(&q, 4, row.session_id, sizeof row.session_id);
   *ret = row;

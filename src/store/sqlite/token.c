@@ -7,9 +7,9 @@
 static void token_read(struct rp__sq_q *q, struct rp__token_row *ret, int64_t *ret_ref)
 {
   *ret = (struct rp__token_row){.read_only = rp__sq_col_int(q, 4) != 0,
-                                .created_at = rp__sq_col_int(q, 6),
-                                .expires_at = rp__sq_col_int(q, 7),
-                                .last_used_at = rp__sq_col_int(q, 8)};
+                                .created_at = rp__sq_col_time(q, 6),
+                                .expires_at = rp__sq_col_time(q, 7),
+                                .last_used_at = rp__sq_col_time(q, 8)};
   *ret_ref = rp__sq_col_int(q, 0);
   rp__sq_col_str(q, 1, ret->id, sizeof ret->id);
   rp__sq_col_str(q, 2, ret->name, sizeof ret->name);

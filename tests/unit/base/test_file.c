@@ -238,6 +238,43 @@ static void join_makes_one_slash(void **state)
   }
 }
 
+static void assert_real(const char *path, const char *dir, const char *name)
+{
+  RP_AUTOFREE char *got = NULL, *real = realpath(dir, NULL), *want = rp__path_join(real, name);
+  rp_error err = {0};
+  if (rp__path_real(path, &got, &err)) fail_msg("%s: %s", path, err.message);
+  assert_string_equal(got, want);
+}
+
+static void a_path_leads_to_its_file(void **state)
+{
+  RP_AUTOFREE char *file = path_in(state, "a.db"), *link = path_in(state, "l.db"), *twice = path_in(state, "m.db");
+  RP_AUTOFREE char *folder = path_in(state, "d"), *far = path_in(state, "d/n.db"), *none = path_in(state, "none.db");
+  RP_AUTOFREE char *loop = path_in(state, "loop"), *deep = path_in(state, "x/y/z.db"),
+                   *inside = path_in(state, "e/a.db");
+  RP_AUTOFREE char *other = path_in(state, "e"), *got = NULL;
+  rp_error err = {0};
+  put_raw(file, "x");
+  assert_int_equal(mkdir(folder, 0700), 0);
+  assert_int_equal(symlink("a.db", link), 0);
+  assert_int_equal(symlink(link, twice), 0);
+  assert_int_equal(symlink("../l.db", far), 0);
+  assert_int_equal(symlink("d/../d/made-later.db", none), 0);
+  assert_int_equal(symlink(".", other), 0);
+  assert_int_equal(symlink("loop", loop), 0);
+  assert_real(file, *state, "a.db");
+  assert_real(link, *state, "a.db");
+  assert_real(twice, *state, "a.db");
+  assert_real(far, *state, "a.db");
+  assert_real(inside, *state, "a.db");
+  assert_real(none, folder, "made-later.db"); /* there is no such file yet */
+  assert_real(deep, *state, "x/y/z.db");      /* nor such a folder */
+  assert_real("/a.db", "/", "a.db");
+  assert_real("a.db", ".", "a.db");
+  assert_int_equal(rp__path_real(loop, &got, &err), RP_E_REFUSED);
+  assert_null(got);
+}
+
 static void assert_home(const char *reprise, const char *xdg, const char *home, const char *want)
 {
   const char *names[] = {"REPRISE_HOME", "XDG_DATA_HOME", "HOME"}, *values[] = {reprise, xdg, home};
@@ -277,6 +314,7 @@ int main(void)
       scratch_test(symlinks_are_refused),
       scratch_test(only_regular_files),
       scratch_test(names_that_are_none),
+      scratch_test(a_path_leads_to_its_file),
       scratch_test(missing_files_are_told_apart),
       scratch_test(reading_has_a_bound),
       scratch_test(large_files_come_back_whole),

@@ -424,6 +424,7 @@ static void one_at_a_time(void **state)
   assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
   close(lock);
   assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+  assert_int_equal(rp__kin_lock(agent), -1); /* whoever does not let go keeps no agent from starting */
   close(other);
   agent_end(agent);
   assert_int_equal(rp__kin_lock(0), -1);

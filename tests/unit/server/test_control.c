@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +16,7 @@
 
 #include <stdatomic.h>
 
+#include "base/lockfile.h"
 #include "server/control.h"
 
 #define DEADLINE_MS 20000
@@ -41,6 +44,9 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
   (void)state;
+  char runs[100];
+  snprintf(runs, sizeof runs, "%s.runs", db);
+  unlink(runs);
   unlink(path);
   return rmdir(folder); /* fails when somebody left something behind */
 }
@@ -237,11 +243,46 @@ static void a_path_too_long_is_an_error(void **state)
   side_done(&s);
 }
 
+/* Anybody who can read a folder can lock it: that must not matter. */
+static void a_locked_folder_delays_nobody(void **state)
+{
+  struct side s;
+  rp_error err = {0};
+  (void)state;
+  side_init(&s);
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  assert_int_equal(flock(fd, LOCK_EX), 0);
+  assert_int_equal(rp__control_open(&s.o, -1, &s.control, &err), 0);
+  side_done(&s);
+  close(fd);
+}
+
+static void a_server_that_hangs_while_it_starts_is_told_of(void **state)
+{
+  struct side s;
+  struct rp__lockfile l;
+  char runs[100];
+  rp_error err = {0};
+  (void)state;
+  side_init(&s);
+  snprintf(runs, sizeof runs, "%s.runs", db);
+  assert_int_equal(rp__lockfile_open(&l, runs, NULL), 0);
+  assert_int_equal(rp__lockfile_take_slot(&l, RP_RUNS_SERVE_BYTE), 0);
+  assert_int_equal(rp__control_open(&s.o, -1, &s.control, &err), RP_E_BUSY);
+  assert_non_null(strstr(err.message, "starting on this database"));
+  assert_non_null(strstr(err.hint, runs));
+  rp__lockfile_close(&l);
+  assert_int_equal(rp__control_open(&s.o, -1, &s.control, &err), 0);
+  side_done(&s);
+}
+
 #define test(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      test(a_locked_folder_delays_nobody),
+      test(a_server_that_hangs_while_it_starts_is_told_of),
       test(sockets_go_from_one_to_the_next),
       test(a_takeover_that_fails_changes_nothing),
       test(nobody_runs),

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "base/macros.h"
 #include "server/registry.h"
@@ -127,6 +128,31 @@ static void what_is_forgotten_lives_until_it_is_put_back(void **state)
   rp__registry_put(x->r, new);
 }
 
+/* Deleted and made again by another process, which tells this registry nothing. */
+static void the_handle_follows_the_name_to_a_new_session(void **state)
+{
+  struct rig *x = *state;
+  struct rp__entry *old, *new = NULL;
+  rp_event ev = {.kind = "x-a", .body = "{}"};
+  assert_int_equal(rp__registry_get(x->r, "one", &old, NULL), 0);
+  int64_t before = rp_session_number(rp__entry_session(old));
+  assert_int_equal(rp_end(rp__entry_session(old), NULL, NULL), 0);
+  assert_int_equal(rp_purge(x->e, "one", true, NULL), 0);
+  start(x->e, "one", "first");
+  assert_int_equal(rp_append(rp__entry_session(old), &ev, NULL, NULL, NULL), RP_E_SESSION_NOT_FOUND);
+  for (int i = 0; i < 300; i++) { /* until the entry counts as looked at long ago */
+    assert_int_equal(rp__registry_get(x->r, "one", &new, NULL), 0);
+    if (new != old) break;
+    rp__registry_put(x->r, new);
+    usleep(RP_REGISTRY_FRESH_MS * 1000 / 100);
+  }
+  assert_ptr_not_equal(old, new);
+  assert_int_not_equal(rp_session_number(rp__entry_session(new)), before);
+  assert_int_equal(rp_append(rp__entry_session(new), &ev, NULL, NULL, NULL), 0);
+  rp__registry_put(x->r, new);
+  rp__registry_put(x->r, old);
+}
+
 static void *use(void *arg)
 {
   struct rig *x = arg;
@@ -158,6 +184,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(names_lead_to_one_handle, setup, teardown),
       cmocka_unit_test_setup_teardown(names_depend_on_the_scope, setup, teardown),
       cmocka_unit_test_setup_teardown(trimming_spares_what_is_used, setup, teardown),
+      cmocka_unit_test_setup_teardown(the_handle_follows_the_name_to_a_new_session, setup, teardown),
       cmocka_unit_test_setup_teardown(what_is_forgotten_lives_until_it_is_put_back, setup, teardown),
       cmocka_unit_test_setup_teardown(many_threads_share_it, setup, teardown),
   };

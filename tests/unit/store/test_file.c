@@ -3,6 +3,7 @@
 #include "store_test.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/lockfile.h"
 
@@ -256,6 +257,34 @@ static void one_connection_is_enough(void **state)
   assert_int_equal(rp__sq(b->s)->pool.n_open, 1);
 }
 
+/* The log, its index and the locks belong to a name: used by two names, a database is destroyed. */
+static void a_database_has_one_name(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_options o = {.path = b->path}, reads = {.path = b->path, .read_only = true};
+  char other[SCRATCH_PATH], left[SCRATCH_PATH + 64];
+  struct stat st;
+  box_open(b);
+  box_close(b);
+  scratch_path(&b->dir, "box/other.db", other);
+  assert_int_equal(link(b->path, other), 0);
+  assert_int_equal(rp__store_sqlite_open(&o, &b->s, &b->err), RP_E_REFUSED);
+  assert_non_null(strstr(b->err.message, "2 names"));
+  assert_non_null(strstr(b->err.hint, "-samefile"));
+  assert_int_equal(rp__store_sqlite_open(&reads, &b->s, &b->err), RP_E_REFUSED);
+  assert_int_equal(unlink(other), 0);
+  box_open(b);
+  box_close(b);
+
+  /* What the making of the file leaves when it is killed is nobody's name. */
+  snprintf(left, sizeof left, "%s.01900000-0000-7000-8000-000000000000.new", b->path);
+  assert_int_equal(link(b->path, left), 0);
+  box_open(b);
+  assert_int_equal(stat(left, &st), -1);
+  assert_int_equal(stat(b->path, &st), 0);
+  assert_int_equal(st.st_nlink, 1);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -264,6 +293,7 @@ int main(void)
       BOX_TEST(what_can_not_be_reached),    BOX_TEST(a_reader_only_reads),
       BOX_TEST(odd_names_are_only_names),   BOX_TEST(others_make_us_wait_and_no_longer),
       BOX_TEST(closing_takes_the_log_back), BOX_TEST(one_connection_is_enough),
+      BOX_TEST(a_database_has_one_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
