@@ -76,7 +76,11 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
   seqs[0] = row->seq;
   if (old->count) memcpy(seqs + 1, old->seq, old->count * sizeof *seqs);
   rp__snapshot_prune(seqs, count, keep, drop);
-  struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e), .epoch = s->epoch};
+  struct rp__op base = {.session_ref = s->ref,
+                        .session_id = s->id,
+                        .now_ms = rp__engine_now(s->e),
+                        .epoch = s->epoch,
+                        .copying = s->copying};
   ops[n] = base;
   ops[n].type = RP_OP_SNAPSHOT_PUT;
   ops[n++].u.snapshot_put.row = row;

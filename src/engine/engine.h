@@ -116,6 +116,7 @@ struct rp_session {
   atomic_bool fenced, ended, budget_told, mirror_due;
   atomic_bool touched; /* written to since the last checkpoint, as far as the keeper knows */
   bool trashed;        /* when the handle was opened */
+  bool copying;        /* of whoever makes a hidden session (copy.c) */
   bool live_mirror;    /* the scope has a session_file, and this is no guest of a sealed one */
 };
 

@@ -137,7 +137,8 @@ struct rp__str rp__session_ad(const rp_session *s)
 
 int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err)
 {
-  int rc = s->e->store->ops->session_find(s->e->store, RP_FIND_ID, NULL, s->id, ret, err);
+  enum rp__find how = s->copying ? RP_FIND_COPY : RP_FIND_ID;
+  int rc = s->e->store->ops->session_find(s->e->store, how, NULL, s->id, ret, err);
   if (!rc) rp__meta_open(s->e, ret);
   return rc;
 }

@@ -166,7 +166,6 @@ int rp_trash(rp_engine *e, const char *ref, const char *reason, rp_error *err)
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   int rc = begin(e, ref, err);
   if (!rc) rc = any_lookup(e, ref, &row, err);
-  if (!rc && row.hidden) rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is being imported", row.id);
   if (!rc) rc = rp__session_free_to_go(e, &row, err);
   return rc ? rc : rp__trash_put(e, &row, reason ? reason : "asked for", err);
 }

@@ -244,26 +244,14 @@ static int on_row(void *ctx, const struct rp__session_row *row)
 }
 
 /* What an import or fork left behind that died before it was done. */
-static int verify_hidden(struct verify *v)
+static int on_cut_off(void *ctx, const char *id)
 {
-  char after[RP_NAME] = "";
-  for (;;) {
-    struct rp__session_row row = {0};
-    rp_error none = {0};
-    int rc = v->e->store->ops->session_find(v->e->store, RP_FIND_HIDDEN, NULL, after, &row, &none);
-    if (rc == RP_E_SESSION_NOT_FOUND) return 0;
-    if (rc) *v->err = none;
-    if (rc) return rc;
-    rp__session_row_done(&row);
-    memcpy(after, row.id, sizeof after);
-    if (rp__copy_is_alive(v->e, row.id)) continue;
-    rp_finding f = {.session_id = row.id,
-                    .what = "an import or fork of it was cut off; nobody sees what it left",
-                    .repaired = v->repair,
-                    .note = !v->repair};
-    if (v->repair && (rc = rp__copy_remove(v->e, &row, v->err))) return rc;
-    if (v->fn && (rc = v->fn(v->ctx, &f))) return rc;
-  }
+  struct verify *v = ctx;
+  rp_finding f = {.session_id = id,
+                  .what = "an import or fork of it was cut off; nobody sees what it left",
+                  .repaired = v->repair,
+                  .note = !v->repair};
+  return v->fn ? v->fn(v->ctx, &f) : 0;
 }
 
 static int verify_all(struct verify *v)
@@ -315,7 +303,7 @@ int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, voi
     v.total = rc ? 0 : stats.events;
     rc = e->store->ops->check(e->store, repair, on_store_finding, &v, v.err);
     if (!rc) rc = verify_all(&v);
-    if (!rc) rc = verify_hidden(&v);
+    if (!rc) rc = rp__copy_sweep(e, !repair, on_cut_off, &v, v.err);
   }
   rp__buf_done(&v.plain);
   rp__blob_ids_done(&v.named);

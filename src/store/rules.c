@@ -149,7 +149,7 @@ int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct
   if (n == 0) return rp__fail(err, RP_E_USAGE, "an append of no events");
   for (size_t i = 0; i < n; i++) {
     bytes += op->u.append.events[i].body_len;
-    activity |= !op->u.append.events[i].engine;
+    activity |= !op->u.append.events[i].engine && !op->copying;
   }
 
   op->ret.repeated = append_repeated(op, facts);
@@ -182,7 +182,7 @@ static int row_move(struct rp__session_row *row, enum rp__move move, int64_t end
 int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err)
 {
   if (op->u.lease.expect_epoch != row->epoch) return refuse_epoch(op, row, op->u.lease.expect_epoch, err);
-  if (op->u.lease.move != RP_MOVE_MAX) {
+  if (op->u.lease.move != RP_MOVE_MAX && !op->copying) {
     int rc = row_move(row, op->u.lease.move, op->now_ms, err);
     if (rc != 0) return rc;
   }
@@ -228,7 +228,7 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
   if (fields & RP_SET_NAME)
     rp__text_copy(row->name, sizeof row->name, op->u.session_set.name ? op->u.session_set.name : "");
   if (fields & RP_SET_CRASH) row->crash_recovered = op->u.session_set.crash_recovered;
-  if (fields & RP_SET_HIDDEN) row->hidden = op->u.session_set.hidden;
+  if (fields & RP_SET_SHOWN) row->hidden = false;
   if ((fields & RP_SET_TRASH) && op->u.session_set.trashed_at && (rc = rp__rule_held(row, err))) return rc;
   if (fields & RP_SET_TRASH) row->trashed_at = op->u.session_set.trashed_at;
   if (fields & RP_SET_HOLD) row->held_at = op->u.session_set.held_at;
@@ -291,6 +291,12 @@ bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t)
 {
   size_t at = op->derived_from;
   return at && at <= (size_t)(op - t->ops) && t->ops[at - 1].ret.repeated;
+}
+
+int rp__rule_hidden(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
+{
+  if (!row->hidden || op->copying) return 0;
+  return rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is being imported", op->session_id ? op->session_id : "?");
 }
 
 int rp__rule_held(const struct rp__session_row *row, rp_error *err)

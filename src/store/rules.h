@@ -50,6 +50,11 @@ extern const char *const rp__pin_kinds[];
 int rp__refuse_judged(const struct rp__op *op, rp_error *err);
 /* Whether the op follows from an append that was a repeat, so that nothing is to be done. */
 bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t);
+/*
+ * A session that is being imported or forked: every op on a session begins with this, and nobody but the copier may
+ * touch it. RP_E_SESSION_NOT_FOUND, as for a session that is not there. The copier's ops leave the status as it is.
+ */
+int rp__rule_hidden(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 /* RP_E_ON_HOLD */
 int rp__rule_held(const struct rp__session_row *row, rp_error *err);
 /* The next record of a chain. `row` is its head (n and hash; n 0: none yet) and becomes the record, fields borrowed. */

@@ -47,7 +47,7 @@ struct rp__session_row {
   int64_t forked_at_seq;
   bool crash_recovered;
   bool sealed;
-  bool hidden;        /* being imported or forked: found by its exact id only, until shown */
+  bool hidden;        /* being imported or forked: nobody but the copier finds it, until shown */
   int64_t trashed_at; /* 0, or in the trash since: found by its exact id or in the list of trash only */
   int64_t held_at;    /* 0, or on hold since: no retention touches it */
   char *meta;         /* a JSON object or NULL; owned */
@@ -209,7 +209,7 @@ enum {
   RP_SET_MOVE = 1,         /* status by `move` (RP_E_TRANSITION, _ENDED), and with it ended_at */
   RP_SET_CRASH = 2,        /* crash_recovered := crash_recovered */
   RP_SET_CONTINUED_BY = 4, /* only when it is empty */
-  RP_SET_HIDDEN = 8,       /* hidden := hidden */
+  RP_SET_SHOWN = 8,        /* what was hidden is no more; the other way there is none */
   RP_SET_META = 16,
   RP_SET_COUNTERS = 32, /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
   RP_SET_TRASH = 128,   /* trashed_at := trashed_at; 0 takes it out. RP_E_EXISTS: its key is another's by now */
@@ -224,6 +224,7 @@ struct rp__op {
   const char *session_id; /* … and always the id */
   int64_t now_ms;
   int64_t epoch;       /* APPEND, HEARTBEAT, SESSION_SET: 0 = a guest's */
+  bool copying;        /* by the one who makes the hidden session: for all others there is none of that id */
   size_t derived_from; /* 1 + the place of an append in the same transaction: when that was a repeat, so is this and
                           nothing is done; 0: stands alone */
   union {
@@ -248,7 +249,7 @@ struct rp__op {
       unsigned fields;
       enum rp__move move;
       int64_t ended_at;
-      bool crash_recovered, hidden;
+      bool crash_recovered;
       const char *continued_by, *meta, *name;
       int64_t trashed_at, held_at;
       int64_t quiet_since; /* not 0: RP_E_FENCED unless last_activity_at is this */
@@ -343,6 +344,7 @@ struct rp__txn {
 
 enum rp__find {
   RP_FIND_ID,
+  RP_FIND_COPY, /* an id, of a hidden session alone */
   RP_FIND_NAME, /* an id, or else a key in any scope */
   RP_FIND_PREFIX,
   RP_FIND_KEY,           /* in that scope */
@@ -441,8 +443,8 @@ struct rp__store_ops {
    * ID, PREFIX, KEY (`scope` may be NULL; open sessions first, then the newest), or
    * the LAST started of the scope (NULL: of all) and, when `what` is one, of that
    * channel, or the first HIDDEN one made after the session `what` (NULL: of all).
-   * What is in the trash is found by ID alone. RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS (PREFIX). The row is done by the
-   * caller.
+   * What is in the trash is found by ID alone, what is hidden by COPY and HIDDEN alone. RP_E_SESSION_NOT_FOUND,
+   * RP_E_AMBIGUOUS (PREFIX). The row is done by the caller.
    */
   int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
                       struct rp__session_row *ret, rp_error *err);

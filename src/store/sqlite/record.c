@@ -102,7 +102,7 @@ static int record_write(struct rp__sq_conn *c, int64_t ref, const struct rp__rec
 static int record_session(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
 {
   const struct rp__record_row *row = op->type == RP_OP_RECORD_PUT ? op->u.record.row : NULL;
-  struct rp__op who = {.session_ref = op->session_ref, .session_id = op->session_id};
+  struct rp__op who = {.session_ref = op->session_ref, .session_id = op->session_id, .copying = op->copying};
   if (row && !who.session_ref) who.session_ref = row->session_ref;
   if (row && !who.session_id) who.session_id = row->session_id;
   int rc = rp__sq_head(c, &who, ret, err);
@@ -158,7 +158,7 @@ int rp__sq_record_follow(struct rp__sq_conn *c, const struct rp__session_row *ro
     rc = continued_write(c, RP_SQ_RECORD_CONTINUED, row, err);
     if (rc == 0) rc = continued_write(c, RP_SQ_STATE_CONTINUED, row, err);
   }
-  if (rc != 0 || !(fields & (RP_SET_TRASH | RP_SET_HIDDEN))) return rc;
+  if (rc != 0 || !(fields & (RP_SET_TRASH | RP_SET_SHOWN))) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECALL_SET_OUT);
   rp__sq_int(&q, 1, row->ref);
   rp__sq_int(&q, 2, rp__row_is_out(row));

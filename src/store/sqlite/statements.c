@@ -104,14 +104,17 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
         "UPDATE rp_sessions SET started = 1 + (SELECT max(started) FROM rp_sessions) WHERE ref = ?1",
     [RP_SQ_SESSION_DELETE] = "DELETE FROM rp_sessions WHERE ref = ?1",
     [RP_SQ_SESSION_BY_REF] = "SELECT " SESSION "WHERE s.ref = ?1",
-    [RP_SQ_SESSION_BY_ID] = "SELECT " SESSION "WHERE s.id = ?1",
-    [RP_SQ_SESSION_BY_NAME] = "SELECT " SESSION "WHERE s.ref = coalesce((SELECT ref FROM rp_sessions WHERE id = ?1), "
-                              "(SELECT s.ref" SESSION_FROM "WHERE s.key = ?1 AND" SHOWN KEY_ORDER "))",
+    [RP_SQ_SESSION_BY_ID] = "SELECT " SESSION "WHERE s.id = ?1 AND s.hidden = 0",
+    [RP_SQ_SESSION_COPY] = "SELECT " SESSION "WHERE s.id = ?1 AND s.hidden = 1",
+    [RP_SQ_SESSION_BY_NAME] =
+        "SELECT " SESSION "WHERE s.ref = coalesce((SELECT ref FROM rp_sessions WHERE id = ?1 AND hidden = 0), "
+        "(SELECT s.ref" SESSION_FROM "WHERE s.key = ?1 AND" SHOWN KEY_ORDER "))",
     /* The range is everything that begins with ?1: ?2 is ?1 followed by the last code point. */
     [RP_SQ_SESSION_BY_PREFIX] = "SELECT " SESSION "WHERE s.id >= ?1 AND s.id < ?2 AND" SHOWN
                                 "AND (?3 IS NULL OR s.scope = ?3) ORDER BY s.id LIMIT 2",
     [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND" SHOWN KEY_ORDER,
     [RP_SQ_SESSION_BY_KEY_BUT] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope <> ?2 AND" SHOWN KEY_ORDER,
+    [RP_SQ_SESSION_IS_HIDDEN] = "SELECT hidden FROM rp_sessions WHERE ref = ?1",
     [RP_SQ_SESSION_HIDDEN] = "SELECT " SESSION "WHERE s.hidden = 1 AND s.id > ?1 ORDER BY s.id LIMIT 1",
     [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE (?2 IS NULL OR s.channel = ?2) AND" SHOWN
                            "ORDER BY s.started DESC, s.ref DESC LIMIT 1",
