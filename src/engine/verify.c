@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "engine/copy.h"
+#include "engine/files.h"
 
 #define TAIL_FILLED 65536 /* missing events at the end that are believed; beyond, the counter is what is wrong */
 #define DAMAGED_KEPT 4096 /* bytes of a damaged body that are kept, in hex */
@@ -304,6 +305,7 @@ int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, voi
     rc = e->store->ops->check(e->store, repair, on_store_finding, &v, v.err);
     if (!rc) rc = verify_all(&v);
     if (!rc) rc = rp__copy_sweep(e, !repair, on_cut_off, &v, v.err);
+    if (!rc && repair) rp__files_sweep(e);
   }
   rp__buf_done(&v.plain);
   rp__blob_ids_done(&v.named);
