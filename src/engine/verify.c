@@ -58,7 +58,7 @@ static int replace_event(struct verify *v, const struct rp__event_row *row, int6
   }
   rp__jw_end_object(&w);
   if (body.err || rp__journal_seal(v->s, body.p, body.n, &sealed, &stored)) return rp__fail_nomem(v->err);
-  struct rp__new_event ev = {.kind = "x-damaged",
+  struct rp__new_event ev = {.kind = RP_KIND_DAMAGED,
                              .body = stored.p,
                              .body_len = stored.n,
                              .at_ms = row ? row->at_ms : rp__engine_now(v->e),
