@@ -46,6 +46,12 @@ int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err)
   return rp__fail(err, RP_E_MEMORY_NOT_FOUND, "scope '%s' has no memory %s", row->scope, row->id);
 }
 
+int rp__refuse_memory_damage(const struct rp__memory_row *row, rp_error *err)
+{
+  return rp__fail(err, RP_E_CORRUPT, "scope '%s': memory %s is damaged (its checksum does not fit)", row->scope,
+                  row->id);
+}
+
 int rp__refuse_token_id(const struct rp__token_row *row, rp_error *err)
 {
   return rp__fail(err, RP_E_EXISTS, "a token has the id %s", row->id);
@@ -336,4 +342,58 @@ uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void 
   }
   memcpy(head + 16, kind, k);
   return rp__checksum(body, n, rp__checksum(head, 16 + k, 0));
+}
+
+/* A field and where it ends: bytes that move from one field to the next make another sum. */
+static uint64_t sum_bytes(uint64_t sum, const void *p, size_t n)
+{
+  unsigned char size[8];
+  for (int i = 0; i < 8; i++) size[i] = (unsigned char)((uint64_t)n >> (8 * i));
+  return rp__checksum(p ? p : "", p ? n : 0, rp__checksum(size, sizeof size, sum));
+}
+
+static uint64_t sum_text(uint64_t sum, const char *s)
+{
+  return sum_bytes(sum, s, s ? strlen(s) : 0);
+}
+
+static uint64_t sum_number(uint64_t sum, int64_t v)
+{
+  unsigned char bytes[8];
+  for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)v >> (8 * i));
+  return sum_bytes(sum, bytes, sizeof bytes);
+}
+
+uint64_t rp__memory_sum(const struct rp__memory_row *row)
+{
+  int64_t confidence;
+  _Static_assert(sizeof confidence == sizeof row->confidence, "the bits of a double");
+  memcpy(&confidence, &row->confidence, sizeof confidence);
+  uint64_t sum = sum_text(0, row->scope);
+  sum = sum_text(sum, row->id);
+  sum = sum_text(sum, row->session_id);
+  sum = sum_number(sum, confidence);
+  sum = sum_number(sum, row->created_at);
+  sum = sum_number(sum, row->updated_at);
+  sum = sum_number(sum, row->sealed);
+  sum = sum_bytes(sum, row->content, row->content_len);
+  return sum_text(sum, row->sealed ? NULL : row->categories);
+}
+
+uint64_t rp__record_sum(const struct rp__record_row *row)
+{
+  uint64_t sum = sum_text(0, row->session_id);
+  sum = sum_text(sum, row->scope);
+  sum = sum_text(sum, row->channel);
+  sum = sum_text(sum, row->previous_id);
+  sum = sum_number(sum, row->start_ms);
+  sum = sum_number(sum, row->end_ms);
+  sum = sum_number(sum, row->created_ms);
+  sum = sum_number(sum, row->updated_ms);
+  sum = sum_number(sum, row->crash_recovered);
+  sum = sum_number(sum, row->has_critical);
+  for (size_t i = 0; i < row->n_topics; i++) sum = sum_number(sum, (int64_t)row->topics[i]);
+  for (size_t i = 0; i < RP_PARTS_MAX; i++) sum = sum_text(sum, row->part[i] && row->part[i][0] ? row->part[i] : "[]");
+  sum = sum_text(sum, row->dropped);
+  return sum_bytes(sum, row->sealed_body, row->sealed_len);
 }

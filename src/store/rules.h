@@ -38,6 +38,13 @@ int rp__rule_blob(const struct rp__op *op, const struct rp__session_row *row, rp
 
 /* What the stored checksum of an event is taken over. */
 uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void *body, size_t n);
+/* The same of a memory; rank and learned_at are no part of it. */
+uint64_t rp__memory_sum(const struct rp__memory_row *row);
+/*
+ * The same of a record as record_get gives it, all of it but continued_by, which is the session's, and n_tasks and
+ * archived, which say what can be counted or seen.
+ */
+uint64_t rp__record_sum(const struct rp__record_row *row);
 
 /* A scope that is sealed stays sealed with its key. */
 int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row, rp_error *err);
@@ -72,6 +79,8 @@ int rp__refuse_not_found(const char *id, rp_error *err);
 int rp__refuse_key(const struct rp__session_row *row, rp_error *err);
 int rp__refuse_record(const char *id, rp_error *err);
 int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err);
+/* RP_E_CORRUPT */
+int rp__refuse_memory_damage(const struct rp__memory_row *row, rp_error *err);
 /* RP_E_EXISTS and RP_E_TOKEN_NOT_FOUND */
 int rp__refuse_token_id(const struct rp__token_row *row, rp_error *err);
 int rp__refuse_token(const struct rp__token_row *row, rp_error *err);

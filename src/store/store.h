@@ -146,6 +146,7 @@ struct rp__memory_row {
   size_t content_len;
   const char *categories; /* a JSON array or NULL; borrowed; sealed with the content when `sealed` */
   double rank;            /* reading with words: larger is better */
+  bool damaged;           /* reading: the checksum does not fit; nothing in the row can be believed */
 };
 
 struct rp__audit_row {
@@ -183,7 +184,7 @@ enum rp__op_type {
   RP_OP_RECORD_ARCHIVE,  /* takes the record out of session_states; the recall row says archived */
   RP_OP_TASK_PUT,        /* a word on a task, kept unless a newer one (by at_ms) is there */
   RP_OP_MEMORY_PUT,      /* a memory of the scope, by its id; an older one of that id is replaced */
-  RP_OP_MEMORY_SET,      /* its confidence. RP_E_MEMORY_NOT_FOUND */
+  RP_OP_MEMORY_SET,      /* its confidence. RP_E_MEMORY_NOT_FOUND, RP_E_CORRUPT */
   RP_OP_MEMORY_DELETE,   /* RP_E_MEMORY_NOT_FOUND */
   RP_OP_AUDIT_ERASE,     /* takes the fields of a record away; its digest keeps the chain whole. Alone in its txn */
   RP_OP_AUDIT,           /* the next record of the scope's chain: n, prev and hash are found inside the transaction */
@@ -418,7 +419,8 @@ enum rp__maintain {
 struct rp__store_stats {
   int64_t sessions[RP_STATUS_MAX]; /* without the trashed ones */
   int64_t events, event_bytes, snapshots, snapshot_bytes, runs_open;
-  int64_t file_bytes, wal_bytes, index_left, free_bytes, trashed, records, memories, audits;
+  int64_t file_bytes, wal_bytes, index_left, free_bytes, trashed, records, memories;
+  int64_t audits;            /* records of the audit log that were ever written, counted apart from them */
   int64_t blobs, blob_bytes; /* bytes as stored */
   int schema_version;
 };
@@ -468,12 +470,13 @@ struct rp__store_ops {
   /* In pages; the rows' topics are borrowed. Hidden and trashed sessions are left out. */
   int (*recall_list)(struct rp__store *s, const struct rp__recall_filter *f, rp__recall_fn *fn, void *ctx,
                      rp_error *err);
-  /* RP_E_RECORD_NOT_FOUND; an archived one has no parts. RP_E_CORRUPT: somebody took it out of session_states. Done by
-     the caller. */
+  /* RP_E_RECORD_NOT_FOUND; an archived one has no parts. RP_E_CORRUPT: the checksum does not fit, or (the error's field
+     is session_states) somebody took it out of there. Done by the caller. */
   int (*record_get)(struct rp__store *s, int64_t session_ref, struct rp__record_row *ret, rp_error *err);
   /* False in *ret_found when there is no word. */
   int (*task_get)(struct rp__store *s, const char *scope, uint64_t hash, struct rp__task_row *ret, bool *ret_found,
                   rp_error *err);
+  /* Damaged ones come too, marked. */
   int (*memory_list)(struct rp__store *s, const struct rp__memory_filter *f, rp__memory_fn *fn, void *ctx,
                      rp_error *err);
   /* In order of n. */
@@ -496,8 +499,9 @@ struct rp__store_ops {
   int (*version)(struct rp__store *s, int64_t *ret, rp_error *err);
   int (*maintain)(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
   /*
-   * The backend's own structures (pages, indexes, full text), not the sessions in
-   * them. 0 whatever was found: findings say what is wrong and whether it was repaired.
+   * The backend's own structures (pages, indexes), rows that must agree, checksums of records and memories, and whether
+   * full text is that of the journal; not the sessions' events. 0 whatever was found: findings say what is wrong and
+   * whether it was repaired.
    */
   int (*check)(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
   int (*stats)(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
