@@ -270,10 +270,14 @@ typedef struct rp_event_info {
   const char *kind;
   const char *body;
   size_t body_len;
+  bool lost; /* it can't be read: `kind` is x-damaged and `body` says why ({"reason","original_kind"?}) */
 } rp_event_info;
 typedef int rp_event_fn(void *ctx, const rp_event_info *ev);
 
-/* Events with seq > after, in order, at most `limit` (0: all). No transaction stays open between pages. */
+/*
+ * Events with seq > after, in order, at most `limit` (0: all). No transaction stays open between pages. A damaged or
+ * missing event does not end the reading: it is told in its place, as `lost`, and logged.
+ */
 RP_API int rp_events(rp_session *s, int64_t after, int64_t limit, rp_event_fn *fn, void *ctx, rp_error *err);
 
 /* Blocks until the journal is beyond `after` or timeout_ms passed; also sees other processes' writes. */

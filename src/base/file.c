@@ -5,17 +5,22 @@
  */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/id.h"
 
 #define READ_CHUNK 65536
-#define TEMP_NAME 48
 #define LINKS_MAX 40 /* followed one after the other, as the kernel does */
+#define TEMP_TRIES 8
+#define TEMP_OLD_S 60 /* seconds after which a temp file of an earlier version is a dead one's */
+#define FD_PATH 40
 
 /* ---- folders ------------------------------------------------------------ */
 
@@ -83,6 +88,50 @@ int rp__mkdirs(const char *path, rp_error *err)
   return S_ISDIR(st.st_mode) ? 0 : rp__fail_errno(err, ENOTDIR, "%s", path);
 }
 
+/*
+ * Opens `name` in the folder, which is ours, and makes it if wanted. A symlink there is refused: whoever may write
+ * into our folder must not make us write, read or delete elsewhere.
+ */
+static int subfolder_open(int dir, const char *name, const char *path, bool make, int *ret, rp_error *err)
+{
+  struct stat st;
+  bool made = make && mkdirat(dir, name, 0700) == 0;
+  if (make && !made && errno != EEXIST) return rp__fail_errno(err, errno, "%s", path);
+  if (made) {
+    int r = folder_sync(dir, path, err);
+    if (r) unlinkat(dir, name, AT_REMOVEDIR); /* as in folder_make */
+    if (r) return r;
+  }
+  int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int why = errno;
+  if (fd < 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+    return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
+  if (fd < 0) return rp__fail_errno(err, why, "%s", path);
+  *ret = fd;
+  return 0;
+}
+
+int rp__folder_open(const char *root, const char *below, bool make, int *ret, rp_error *err)
+{
+  RP_AUTOCLOSE int dir = open(root[0] ? root : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  RP_AUTOFREE char *part = strdup(below), *path = rp__path_join(root, below);
+  if (!part || !path) return rp__fail_nomem(err);
+  if (dir < 0) return rp__fail_errno(err, errno, "%s", root);
+  for (char *name = part, *next; name; name = next) {
+    int sub = -1;
+    next = strchr(name, '/');
+    if (next) *next++ = '\0';
+    if (!*name) continue;
+    int r = subfolder_open(dir, name, path, make, &sub, err);
+    if (r) return r;
+    close(dir);
+    dir = sub;
+  }
+  *ret = dir;
+  dir = -1;
+  return 0;
+}
+
 /* ---- writing ------------------------------------------------------------ */
 
 /* Only a regular file, or nothing, may be replaced. The rename itself never follows a link. */
@@ -94,11 +143,12 @@ static int target_check(int dir, const char *name, const char *path, rp_error *e
   return S_ISREG(st.st_mode) ? 0 : rp__fail(err, RP_E_REFUSED, "%s: not a regular file", path);
 }
 
-static void temp_name(char out[TEMP_NAME])
+static void temp_name(char out[RP_TEMP_NAME])
 {
   uint64_t random[2];
   rp__system_random.fill(rp__system_random.ctx, random, sizeof random);
-  snprintf(out, TEMP_NAME, ".tmp-%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
+  snprintf(out, RP_TEMP_NAME, RP_TEMP_PREFIX "%016llx%016llx", (unsigned long long)random[0],
+           (unsigned long long)random[1]);
 }
 
 static int write_all(int fd, const char *p, size_t n)
@@ -113,51 +163,191 @@ static int write_all(int fd, const char *p, size_t n)
   return 0;
 }
 
-/* Makes a new file with those bytes on disk; leaves none on failure. */
-static int temp_write(int dir, const char *temp, const void *bytes, size_t n)
+/* The name by which an unnamed file can be linked; false where /proc does not show it. */
+static bool fd_path(int fd, char out[FD_PATH])
 {
-  int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return -1;
-  bool ok = write_all(fd, bytes, n) == 0 && fsync(fd) == 0;
-  int saved = errno;
-  if (close(fd) && ok) {
-    saved = errno;
-    ok = false;
+  struct stat a, b;
+  snprintf(out, FD_PATH, "/proc/self/fd/%d", fd);
+  return fstat(fd, &a) == 0 && stat(out, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Locked while it has its name: whoever finds it unlocked knows that its writer is dead. */
+static int named_open(struct rp__file_draft *d)
+{
+  for (int i = 0; i < TEMP_TRIES; i++) {
+    struct stat st;
+    temp_name(d->temp);
+    int fd = openat(d->dir, d->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) break;
+    /* A sweep that came between the two took it for a dead one's. */
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) return d->fd = fd, 0;
+    unlinkat(d->dir, d->temp, 0);
+    close(fd);
   }
-  if (!ok) unlinkat(dir, temp, 0);
-  errno = saved;
-  return ok ? 0 : -1;
+  int why = errno;
+  d->temp[0] = '\0';
+  errno = why;
+  return -1;
+}
+
+int rp__file_draft_open_at(int dir, const char *path, struct rp__file_draft *ret, rp_error *err)
+{
+  RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
+  const char *slash = strrchr(path, '/');
+  char through[FD_PATH];
+  d.path = strdup(path);
+  if (!d.path) return rp__fail_nomem(err);
+  d.name = d.path + (slash ? slash + 1 - path : 0);
+  d.dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+  if (d.dir < 0) return rp__fail_errno(err, errno, "%s", path);
+  int r = target_check(d.dir, d.name, path, err);
+  if (r) return r;
+  d.fd = openat(d.dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+  if (d.fd >= 0 && !fd_path(d.fd, through)) {
+    close(d.fd);
+    d.fd = -1;
+    errno = EOPNOTSUPP;
+  }
+  /* File systems that have no unnamed files say so in one of three ways. */
+  bool lacking = d.fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL);
+  if (lacking ? named_open(&d) : d.fd < 0) return rp__fail_errno(err, errno, "%s: can't write", path);
+  *ret = d;
+  d = (struct rp__file_draft){.dir = -1, .fd = -1};
+  return 0;
+}
+
+int rp__file_draft_open(const char *path, struct rp__file_draft *ret, rp_error *err)
+{
+  RP_AUTOCLOSE int dir = -1;
+  const char *name;
+  int r = parent_open(path, &dir, &name, err);
+  return r ? r : rp__file_draft_open_at(dir, path, ret, err);
+}
+
+static int draft_link(struct rp__file_draft *d, const char *name)
+{
+  char from[FD_PATH];
+  if (d->temp[0]) return linkat(d->dir, d->temp, d->dir, name, 0);
+  if (!fd_path(d->fd, from)) return errno = EOPNOTSUPP, -1;
+  return linkat(AT_FDCWD, from, d->dir, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Some file systems say at a close that the bytes did not arrive. Ours stays open, for the lock is the file's. */
+static int draft_settle(struct rp__file_draft *d)
+{
+  if (fsync(d->fd)) return -1;
+  int again = fcntl(d->fd, F_DUPFD_CLOEXEC, 0);
+  return again < 0 || close(again) ? -1 : 0;
+}
+
+/* The unnamed file takes a temp file's name, by which it can replace another. */
+static int draft_name(struct rp__file_draft *d)
+{
+  char temp[RP_TEMP_NAME];
+  temp_name(temp);
+  if (flock(d->fd, LOCK_EX | LOCK_NB) || draft_link(d, temp)) return -1;
+  memcpy(d->temp, temp, sizeof temp);
+  return 0;
+}
+
+int rp__file_draft_keep(struct rp__file_draft *d, bool replace, rp_error *err)
+{
+  if (draft_settle(d)) return rp__fail_errno(err, errno, "%s: can't write", d->path);
+  bool named = d->temp[0], there = (!replace || !named) && draft_link(d, d->name) == 0;
+  if (!there && !replace && errno == EEXIST) return rp__fail(err, RP_E_EXISTS, "%s is there already", d->path);
+  if (!there && (!replace || (!named && (errno != EEXIST || draft_name(d)))))
+    return rp__fail_errno(err, errno, "%s: can't create", d->path);
+  if (!there && renameat(d->dir, d->temp, d->dir, d->name))
+    return rp__fail_errno(err, errno, "%s: can't replace", d->path);
+  if (!there) d->temp[0] = '\0';
+  return folder_sync(d->dir, d->path, err);
+}
+
+void rp__file_draft_done(struct rp__file_draft *d)
+{
+  if (d->temp[0]) unlinkat(d->dir, d->temp, 0);
+  if (d->fd >= 0) close(d->fd);
+  if (d->dir >= 0) close(d->dir);
+  free(d->path);
+  *d = (struct rp__file_draft){.dir = -1, .fd = -1};
+}
+
+/* The hexadecimal digits of a temp file's name; 0: it is none. Names without the program's were made by earlier
+ * versions. */
+static size_t temp_digits(const char *name, bool *ret_old)
+{
+  static const char old[] = ".tmp-";
+  *ret_old = strncmp(name, RP_TEMP_PREFIX, sizeof RP_TEMP_PREFIX - 1) != 0;
+  if (*ret_old && strncmp(name, old, sizeof old - 1) != 0) return 0;
+  const char *digits = name + (*ret_old ? sizeof old : sizeof RP_TEMP_PREFIX) - 1;
+  size_t n = strspn(digits, "0123456789abcdef");
+  return n == 32 && !digits[n] ? n : 0;
+}
+
+/* Whether the writer of a temp file is dead: it would hold the lock. Writers of earlier versions had none, but were
+ * quick. */
+static bool temp_is_dead(int fd, const struct stat *st, bool old)
+{
+  struct timespec now;
+  if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB)) return false;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return !old || now.tv_sec - st->st_mtim.tv_sec > TEMP_OLD_S;
+}
+
+static bool temp_remove(int dir, const char *name, bool old)
+{
+  struct stat st, again;
+  RP_AUTOCLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &st) || !temp_is_dead(fd, &st, old)) return false;
+  /* Its writer may have renamed it before it died, or another may have its name by now. */
+  if (fstatat(dir, name, &again, AT_SYMLINK_NOFOLLOW) || again.st_dev != st.st_dev || again.st_ino != st.st_ino)
+    return false;
+  return unlinkat(dir, name, 0) == 0;
+}
+
+int64_t rp__temps_sweep(int dir)
+{
+  int64_t gone = 0;
+  bool old;
+  int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+  if (!d) {
+    if (fd >= 0) close(fd);
+    return 0;
+  }
+  for (const struct dirent *e; (e = readdir(d));)
+    if (temp_digits(e->d_name, &old)) gone += temp_remove(dir, e->d_name, old);
+  if (gone) fsync(dirfd(d));
+  closedir(d);
+  return gone;
+}
+
+int rp__file_write_at(int dir, const char *path, const void *bytes, size_t n, rp_error *err)
+{
+  RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
+  int r = rp__file_draft_open_at(dir, path, &d, err);
+  if (r) return r;
+  if (write_all(d.fd, bytes, n)) return rp__fail_errno(err, errno, "%s: can't write", path);
+  return rp__file_draft_keep(&d, true, err);
 }
 
 int rp__file_write(const char *path, const void *bytes, size_t n, rp_error *err)
 {
   RP_AUTOCLOSE int dir = -1;
   const char *name;
-  char temp[TEMP_NAME];
   int r = parent_open(path, &dir, &name, err);
-  if (!r) r = target_check(dir, name, path, err);
-  if (r) return r;
-  temp_name(temp);
-  if (temp_write(dir, temp, bytes, n)) return rp__fail_errno(err, errno, "%s: can't write", path);
-  if (renameat(dir, temp, dir, name)) {
-    int saved = errno;
-    unlinkat(dir, temp, 0);
-    return rp__fail_errno(err, saved, "%s: can't replace", path);
-  }
-  return folder_sync(dir, path, err);
+  return r ? r : rp__file_write_at(dir, path, bytes, n, err);
 }
 
 /* ---- reading ------------------------------------------------------------ */
 
-static int regular_open(const char *path, int *ret_fd, rp_error *err)
+static int regular_open(int dir, const char *path, int *ret_fd, rp_error *err)
 {
-  RP_AUTOCLOSE int dir = -1, fd = -1;
-  const char *name;
+  RP_AUTOCLOSE int fd = -1;
+  const char *slash = strrchr(path, '/');
   struct stat st;
-  int r = parent_open(path, &dir, &name, err);
-  if (r) return r;
   /* O_NONBLOCK: a pipe in the file's place must not hold us up. */
-  fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  fd = openat(dir, slash ? slash + 1 : path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0 && errno == ELOOP) return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
   if (fd < 0 || fstat(fd, &st)) return rp__fail_errno(err, errno, "%s", path);
   if (!S_ISREG(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s: not a regular file", path);
@@ -192,17 +382,32 @@ static int read_all(int fd, const char *path, struct rp__buf *b, rp_error *err)
   return b->err ? rp__fail_nomem(err) : 0;
 }
 
-int rp__file_read(const char *path, size_t max, struct rp__buf *ret, rp_error *err)
+int rp__file_read_at(int dir, const char *path, size_t max, struct rp__buf *ret, rp_error *err)
 {
   RP_AUTOCLOSE int fd = -1;
   RP_AUTOBUF struct rp__buf b = RP_BUF(max);
-  int r = regular_open(path, &fd, err);
+  int r = regular_open(dir, path, &fd, err);
   if (!r) r = read_all(fd, path, &b, err);
   if (r) return r;
   rp__buf_done(ret);
   *ret = b;
   b = RP_BUF(0);
   return 0;
+}
+
+int rp__file_read(const char *path, size_t max, struct rp__buf *ret, rp_error *err)
+{
+  RP_AUTOCLOSE int dir = -1;
+  const char *name;
+  int r = parent_open(path, &dir, &name, err);
+  return r ? r : rp__file_read_at(dir, path, max, ret, err);
+}
+
+int rp__file_remove_at(int dir, const char *path, rp_error *err)
+{
+  const char *slash = strrchr(path, '/');
+  if (unlinkat(dir, slash ? slash + 1 : path, 0) == 0) return folder_sync(dir, path, err);
+  return errno == ENOENT ? 0 : rp__fail_errno(err, errno, "%s", path);
 }
 
 /* ---- places ------------------------------------------------------------- */

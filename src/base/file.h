@@ -1,13 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are whole or absent: temp file, fsync, rename, fsync of the folder; 0600 in 0700; no symlink followed. */
+/*
+ * Files that are whole or absent: written without a name, synced, put into their place, the folder synced; 0600 in
+ * 0700; no symlink followed. Where a file replaces another or the file system has no unnamed files, it has a temp
+ * file's name for a moment; it is locked as long, so that a sweep tells what the dead left from what the living write.
+ */
 #ifndef RP_BASE_FILE_H
 #define RP_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 
 /* Makes the folder and its parents, durably, 0700 each that is new. Symlinks to folders on the way are followed. */
 int rp__mkdirs(const char *path, rp_error *err);
+/*
+ * Opens the folder `below` (parts separated by slashes, all of them ours) of the folder `root`, making them if wanted,
+ * as rp__mkdirs does. A symlink is followed on the way to `root` and nowhere below it: RP_E_REFUSED.
+ */
+int rp__folder_open(const char *root, const char *below, bool make, int *ret, rp_error *err);
+
+#define RP_TEMP_PREFIX ".reprise-tmp-"
+#define RP_TEMP_NAME (sizeof RP_TEMP_PREFIX + 32)
+
+/* A file on its way into its place. Whoever opened one calls done, which drops what was not kept. */
+struct rp__file_draft {
+  int dir, fd; /* fd is to be written to */
+  char *path;  /* owned; `name` is its last part */
+  const char *name;
+  char temp[RP_TEMP_NAME]; /* the name it has meanwhile; empty: none */
+};
+/* A symlink or anything but a regular file at `path` is an error (RP_E_REFUSED). */
+int rp__file_draft_open(const char *path, struct rp__file_draft *ret, rp_error *err);
+/* Syncs it and puts it into its place. Without `replace`, RP_E_EXISTS when somebody was first. */
+int rp__file_draft_keep(struct rp__file_draft *d, bool replace, rp_error *err);
+void rp__file_draft_done(struct rp__file_draft *d);
+
+/* Deletes temp files of dead writers in the folder. How many. */
+int64_t rp__temps_sweep(int dir);
+
+/*
+ * The same as below for the last part of `path` in the open folder `dir`; all of `path` is for messages. Removing a
+ * file that is not there is fine.
+ */
+int rp__file_draft_open_at(int dir, const char *path, struct rp__file_draft *ret, rp_error *err);
+int rp__file_write_at(int dir, const char *path, const void *bytes, size_t n, rp_error *err);
+int rp__file_read_at(int dir, const char *path, size_t max, struct rp__buf *ret, rp_error *err);
+int rp__file_remove_at(int dir, const char *path, rp_error *err);
+
 /* Replaces `path` by the bytes, atomically and durably. A symlink at `path` is an error (RP_E_REFUSED). */
 int rp__file_write(const char *path, const void *bytes, size_t n, rp_error *err);
 /*

@@ -56,24 +56,16 @@ static int export_to(struct rp__cli *c, int fd, const char *name, rp_error *err)
   return s.errnum ? rp__fail_errno(err, s.errnum, "can't write %s", name) : code;
 }
 
-/* Writes beside the target, and puts it in place once it is whole and on the disk. */
+/* It is put in place once it is whole and on the disk. What earlier exports to that folder left that were killed goes.
+ */
 static int export_file(struct rp__cli *c, const char *path, rp_error *err)
 {
-  RP_AUTOFREE char *temp = NULL;
-  if (asprintf(&temp, "%s.XXXXXX", path) < 0) {
-    temp = NULL;
-    return rp__fail_nomem(err);
-  }
-  RP_AUTOCLOSE int fd = mkostemp(temp, O_CLOEXEC);
-  if (fd < 0) return rp__fail_errno(err, errno, "can't create %s", path);
-  int code = export_to(c, fd, path, err);
-  if (!code && fsync(fd)) code = rp__fail_errno(err, errno, "can't write %s", path);
-  if (!code && rename(temp, path)) code = rp__fail_errno(err, errno, "can't create %s", path);
-  if (code)
-    unlink(temp);
-  else
-    code = rp__sync_parent(path, err);
-  return code;
+  RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
+  int code = rp__file_draft_open(path, &d, err);
+  if (code) return code;
+  rp__temps_sweep(d.dir);
+  code = export_to(c, d.fd, path, err);
+  return code ? code : rp__file_draft_keep(&d, true, err);
 }
 
 /* A device or pipe is written to as it is: a file must not take its place. */

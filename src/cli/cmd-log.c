@@ -45,7 +45,7 @@ static int print_event(void *ctx, const rp_event_info *ev)
 {
   struct reading *r = ctx;
   r->seen = ev->seq;
-  if (r->kind && strcmp(r->kind, ev->kind) != 0) return 0;
+  if (r->kind && !ev->lost && strcmp(r->kind, ev->kind) != 0) return 0;
   rp__buf_reset(&r->line);
   if (rp__json_wanted(r->c))
     rp__event_json(&r->line, ev);

@@ -31,6 +31,7 @@ static const struct {
     {"status", {"from", "to", "cause"}},
     {"snapshot", {"event", "n", "reason"}},
     {"restored", {"type", "cause", "to_seq"}},
+    {"x-damaged", {"reason", "original_kind"}},
 };
 
 void rp__event_content(struct rp__buf *out, struct rp__json content)

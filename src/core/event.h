@@ -46,7 +46,10 @@ struct rp__event {
   enum rp__kind kind;
   const char *kind_name;
   struct rp__json body;
+  bool lost; /* it can't be read: x-damaged, with the reason, stands in its place and is not stored */
 };
+
+#define RP_KIND_DAMAGED "x-damaged" /* in the place of an event that could not be read, told or stored by a repair */
 
 const char *rp__kind_name(enum rp__kind k);
 /* The kind of a stored event: RP_KIND_OTHER for x-… and for names this version does not know. */

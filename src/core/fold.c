@@ -6,6 +6,7 @@
 struct rp__fold {
   const struct rp__facet_table *table;
   int64_t seq, at_ms;
+  int64_t gap;   /* the first event that was passed over; 0: none */
   void *state[]; /* one per facet, in the table's order */
 };
 
@@ -95,6 +96,25 @@ int rp__fold_apply(struct rp__fold *f, const struct rp__event *ev, int64_t *ret_
   return 0;
 }
 
+int rp__fold_skip(struct rp__fold *f, const struct rp__event *ev)
+{
+  if (f->seq == INT64_MAX || ev->seq != f->seq + 1) return RP_E_CORRUPT;
+  f->seq = ev->seq;
+  f->at_ms = ev->at_ms;
+  rp__fold_note_gap(f, ev->seq);
+  return 0;
+}
+
+void rp__fold_note_gap(struct rp__fold *f, int64_t seq)
+{
+  if (!f->gap) f->gap = seq;
+}
+
+int64_t rp__fold_gap(const struct rp__fold *f)
+{
+  return f->gap;
+}
+
 int rp__fold_apply_lasting(struct rp__fold *f, const struct rp__event *ev)
 {
   int rc = 0;
@@ -121,6 +141,7 @@ void rp__fold_swap_lasting(struct rp__fold *f, struct rp__fold *other)
 void rp__fold_adopt(struct rp__fold *f, struct rp__fold *past, const struct rp__event *ev)
 {
   swap_facets(f, past, false);
+  if (past->gap) rp__fold_note_gap(f, past->gap);
   rp__fold_free(past);
   f->seq = ev->seq;
   f->at_ms = ev->at_ms;
@@ -195,6 +216,7 @@ int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err)
   if (rc) return rc;
   f->seq = seq;
   f->at_ms = at_ms;
+  f->gap = 0;
   return 0;
 }
 

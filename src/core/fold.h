@@ -35,6 +35,15 @@ int64_t rp__fold_at_ms(const struct rp__fold *f); /* time of that event */
  */
 int rp__fold_apply(struct rp__fold *f, const struct rp__event *ev, int64_t *ret_to);
 
+/*
+ * Passes over an event that can't be read. The state is then not what the journal said; the fold remembers which was
+ * the first such event, for whoever shows or keeps it. RP_E_CORRUPT as above.
+ */
+int rp__fold_skip(struct rp__fold *f, const struct rp__event *ev);
+int64_t rp__fold_gap(const struct rp__fold *f); /* the seq of that event; 0: none */
+/* An event that can't be read may have decided which events count. */
+void rp__fold_note_gap(struct rp__fold *f, int64_t seq);
+
 /* Takes over the facets of `past` (which is freed), but for lasting ones, and stands at the seq of `ev`. */
 void rp__fold_adopt(struct rp__fold *f, struct rp__fold *past, const struct rp__event *ev);
 /* Applies an event to the lasting facets alone, whatever its seq; time travel too. 0 or RP_E_NOMEM. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/archive.h"
 
-#include <errno.h>
-
 #include "base/file.h"
 #include "engine/audit.h"
+#include "engine/files.h"
 #include "engine/mirror.h"
 #include "format/format.h"
 
@@ -17,20 +16,18 @@ bool rp__archive_possible(const rp_engine *e)
 
 /* ---- the place ---- */
 
-/* The folder into `folder`, the whole path into `path`. */
-static int archive_path(const rp_engine *e, const struct rp__session_row *row, struct rp__buf *folder,
+/* The folder, opened, and the whole path. */
+static int archive_open(const rp_engine *e, const struct rp__session_row *row, bool make, int *ret_dir,
                         struct rp__buf *path, rp_error *err)
 {
-  char month[RP_TIME_TEXT];
+  char month[RP_TIME_TEXT], below[32];
   if (!e->path) return rp__fail(err, RP_E_RECORD_NOT_FOUND, "a store in memory has no archive");
-  size_t n = rp__store_path_length(e->path);
-  while (n && e->path[n - 1] != '/') n--;
+  char *root RP_AUTOFREE = rp__files_root(e);
   rp__time_format(row->created_at, month);
-  rp__buf_add(folder, e->path, n);
-  rp__buf_printf(folder, "archive/%.7s", month);
-  if (folder->err) return rp__fail_nomem(err);
-  rp__buf_printf(path, "%s/%s.json.%s", folder->p, row->id, row->sealed ? "sealed" : "gz");
-  return path->err ? rp__fail_nomem(err) : 0;
+  snprintf(below, sizeof below, "archive/%.7s", month);
+  rp__buf_printf(path, "%s%s/%s.json.%s", root ? root : "", below, row->id, row->sealed ? "sealed" : "gz");
+  if (!root || path->err) return rp__fail_nomem(err);
+  return rp__folder_open(root, below, make, ret_dir, err);
 }
 
 /* What binds a sealed file to its session and purpose. */
@@ -56,16 +53,16 @@ static int seal_file(rp_engine *e, const struct rp__session_row *row, const stru
 
 int rp__archive_write(rp_engine *e, const struct rp__session_row *row, const char *json, size_t n, rp_error *err)
 {
-  struct rp__buf folder RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES), path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
+  struct rp__buf path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
+  RP_AUTOCLOSE int dir = -1;
   struct rp__buf packed RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 65536),
                         sealed RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 131072);
   if (n > RP_ARCHIVE_MAX) return rp__fail(err, RP_E_TOO_LARGE, "the record of session %s is too large", row->id);
-  int rc = archive_path(e, row, &folder, &path, err);
-  if (!rc) rc = rp__gzip(json, n, &packed, err);
+  int rc = rp__gzip(json, n, &packed, err);
   if (!rc && row->sealed) rc = seal_file(e, row, &packed, &sealed, err);
-  if (!rc) rc = rp__mkdirs(folder.p, err);
+  if (!rc) rc = archive_open(e, row, true, &dir, &path, err);
   const struct rp__buf *bytes = row->sealed ? &sealed : &packed;
-  return rc ? rc : rp__file_write(path.p, bytes->p, bytes->n, err);
+  return rc ? rc : rp__file_write_at(dir, path.p, bytes->p, bytes->n, err);
 }
 
 static int archive_audit(rp_engine *e, const struct rp__session_row *row, int64_t bytes, struct rp__audit_note *note,
@@ -132,12 +129,12 @@ static int check_record(const struct rp__session_row *row, const struct rp__buf 
 
 int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp__buf *out, rp_error *err)
 {
-  struct rp__buf folder RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES), path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
+  struct rp__buf path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
+  RP_AUTOCLOSE int dir = -1;
   struct rp__buf bytes RP_AUTOBUF = RP_BUF(0), json RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 16384);
   rp_error why = {0};
-  int rc = archive_path(e, row, &folder, &path, err);
-  if (rc) return rc;
-  rc = rp__file_read(path.p, RP_ARCHIVE_MAX + 131072, &bytes, &why);
+  int rc = archive_open(e, row, false, &dir, &path, &why);
+  if (!rc) rc = rp__file_read_at(dir, path.p, RP_ARCHIVE_MAX + 131072, &bytes, &why);
   if (rc == RP_E_FILE_NOT_FOUND)
     return rp__fail(err, RP_E_RECORD_NOT_FOUND, "the archived record of session %s is gone: there is no %s", row->id,
                     path.p);
@@ -156,10 +153,13 @@ int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp_
 
 int rp__archive_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err)
 {
-  struct rp__buf folder RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES), path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
+  struct rp__buf path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
+  RP_AUTOCLOSE int dir = -1;
+  rp_error why = {0};
   if (!rp__archive_possible(e)) return 0;
-  int rc = archive_path(e, row, &folder, &path, err);
-  if (rc) return rc;
-  if (unlink(path.p) == 0) return rp__sync_parent(path.p, err);
-  return errno == ENOENT || errno == ENOTDIR ? 0 : rp__fail_errno(err, errno, "%s", path.p);
+  int rc = archive_open(e, row, false, &dir, &path, &why);
+  if (!rc) rc = rp__file_remove_at(dir, path.p, &why);
+  if (rc == RP_E_FILE_NOT_FOUND) return 0;
+  if (rc && err) *err = why;
+  return rc;
 }

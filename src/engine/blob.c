@@ -73,6 +73,7 @@ int rp__blob_write(rp_session *s, enum rp__op_type type, const struct rp__blob_n
                       .session_id = s->id,
                       .now_ms = rp__engine_now(s->e),
                       .epoch = s->epoch,
+                      .copying = s->copying,
                       .u.blob = {.row = &row, .ret_id = id}};
   rc = rp__engine_commit(s->e, &op, 1, d, err);
   if (rc == RP_E_FENCED && s->epoch) atomic_store(&s->fenced, true);

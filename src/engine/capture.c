@@ -167,8 +167,11 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const 
     rp__capture_done(ret);
     return rc;
   }
-  ret->ops[0] = (struct rp__op){
-      .type = RP_OP_RECORD_PUT, .session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e)};
+  ret->ops[0] = (struct rp__op){.type = RP_OP_RECORD_PUT,
+                                .session_ref = s->ref,
+                                .session_id = s->id,
+                                .now_ms = rp__engine_now(s->e),
+                                .copying = s->copying};
   ret->n = RP_CAPTURE_OPS;
   return 0;
 }

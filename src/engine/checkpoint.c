@@ -76,7 +76,11 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
   seqs[0] = row->seq;
   if (old->count) memcpy(seqs + 1, old->seq, old->count * sizeof *seqs);
   rp__snapshot_prune(seqs, count, keep, drop);
-  struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e), .epoch = s->epoch};
+  struct rp__op base = {.session_ref = s->ref,
+                        .session_id = s->id,
+                        .now_ms = rp__engine_now(s->e),
+                        .epoch = s->epoch,
+                        .copying = s->copying};
   ops[n] = base;
   ops[n].type = RP_OP_SNAPSHOT_PUT;
   ops[n++].u.snapshot_put.row = row;
@@ -103,6 +107,9 @@ static int encode(rp_session *s, struct rp__buf *out, int64_t newest, int64_t *r
   rp__dirty_clear(&s->dirty); /* what comes from here on is the next one's */
   pthread_mutex_unlock(&s->dirty_lock);
   int rc = rp__state_use(s, &f, &warnings, err);
+  /* A snapshot would hide the gap from whoever loads it. */
+  if (!rc && rp__fold_gap(f))
+    rc = rp__fail(err, RP_E_CORRUPT, "session %s: event %lld can't be read", s->id, (long long)rp__fold_gap(f));
   if (!rc) *ret_seq = rp__fold_seq(f);
   if (!rc && (*ret_seq != newest || newest == 0))
     rc = rp__snapshot_encode(f, s->key, &rp__system_random, rp__session_ad(s), out, ret_raw, err);

@@ -15,15 +15,13 @@ static int64_t copy_slot(const char *id)
   return (int64_t)(rp__checksum(id, strlen(id), 0x636f7079) >> 3) + 1;
 }
 
-bool rp__copy_is_alive(rp_engine *e, const char *id)
+static int copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err)
 {
-  return rp__slot_is_held(e, copy_slot(id));
-}
-
-int rp__copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err)
-{
-  struct rp__op op = {
-      .type = RP_OP_SESSION_DELETE, .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e)};
+  struct rp__op op = {.type = RP_OP_SESSION_DELETE,
+                      .session_ref = row->ref,
+                      .session_id = row->id,
+                      .now_ms = rp__engine_now(e),
+                      .copying = true};
   return rp__engine_commit(e, &op, 1, RP_OS, err);
 }
 
@@ -32,12 +30,50 @@ static int remove_leftover(rp_engine *e, const char *id, rp_error *err)
 {
   struct rp__session_row row = {0};
   rp_error none = {0};
-  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &row, &none);
+  int rc = e->store->ops->session_find(e->store, RP_FIND_COPY, NULL, id, &row, &none);
   if (rc == RP_E_SESSION_NOT_FOUND) return 0;
   if (rc && err) *err = none;
-  if (!rc && row.hidden) rc = rp__copy_remove(e, &row, err);
+  if (!rc) rc = copy_remove(e, &row, err);
   rp__session_row_done(&row);
   return rc;
+}
+
+int rp__copy_clear(rp_engine *e, const char *id, rp_error *err)
+{
+  struct rp__session_row row = {0};
+  rp_error none = {0};
+  int rc = e->store->ops->session_find(e->store, RP_FIND_COPY, NULL, id, &row, &none);
+  rp__session_row_done(&row);
+  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+  if (rc && err) *err = none;
+  if (rc) return rc;
+  /* The slot is held while it goes, so that a new import of that id does not begin in between. */
+  rc = rp__slot_is_held(e, copy_slot(id)) ? RP_E_BUSY : rp__slot_take_named(e, copy_slot(id), err);
+  if (rc == RP_E_BUSY) return rp__fail(err, RP_E_EXISTS, "session %s is being imported", id);
+  if (rc) return rc;
+  rc = remove_leftover(e, id, err);
+  rp__slot_drop(e, copy_slot(id));
+  return rc;
+}
+
+int rp__copy_sweep(rp_engine *e, bool look, rp__copy_fn *fn, void *ctx, rp_error *err)
+{
+  char after[RP_NAME] = "";
+  for (;;) {
+    struct rp__session_row row = {0};
+    rp_error none = {0};
+    int rc = e->store->ops->session_find(e->store, RP_FIND_HIDDEN, NULL, after, &row, &none);
+    if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+    if (rc && err) *err = none;
+    if (rc) return rc;
+    rp__session_row_done(&row);
+    memcpy(after, row.id, sizeof after);
+    if (rp__slot_is_held(e, copy_slot(row.id))) continue;
+    rc = look ? 0 : rp__copy_clear(e, row.id, err);
+    if (rc == RP_E_EXISTS) continue; /* somebody began it anew just now */
+    if (!rc && fn) rc = fn(ctx, row.id);
+    if (rc) return rc;
+  }
 }
 
 int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__copy **ret, rp_error *err)
@@ -83,8 +119,9 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
   if (!rc) {
     hidden.ref = ops[0].ret.ref;
     rc = rp__session_open(e, &hidden, 0, &c->s, err);
-    if (rc) rp__copy_remove(e, &hidden, NULL);
+    if (rc) copy_remove(e, &hidden, NULL);
   }
+  if (!rc) c->s->copying = true;
   if (rc)
     rp__copy_free(c);
   else
@@ -111,6 +148,7 @@ static int write_page(struct rp__copy *c, rp_error *err)
                       .session_ref = c->s->ref,
                       .session_id = c->s->id,
                       .now_ms = c->last_at,
+                      .copying = true,
                       .u.append = {.events = c->events,
                                    .n = c->n,
                                    .expect = c->written,
@@ -166,6 +204,81 @@ int rp__copy_blob(struct rp__copy *c, const struct rp__blob_new *b, rp_error *er
 
 /* ---- what follows from the events ---- */
 
+/* An op that is stored when the session is shown, and what it points to. */
+struct rp__copy_word {
+  struct rp__op op;
+  uint64_t about; /* which task, which memory: the ids' hash */
+  struct rp__memory_row memory;
+  char *content, *categories; /* owned */
+};
+
+static void words_done(struct rp__copy *c)
+{
+  for (size_t i = 0; i < c->n_words; i++) {
+    free(c->words[i].content);
+    free(c->words[i].categories);
+  }
+  free(c->words);
+}
+
+static struct rp__copy_word *word_find(struct rp__copy *c, enum rp__op_type type, uint64_t about, const char *id)
+{
+  for (size_t i = 0; i < c->n_words; i++) {
+    struct rp__copy_word *w = &c->words[i];
+    if (w->op.type == type && w->about == about && (!id || strcmp(w->memory.id, id) == 0)) return w;
+  }
+  return NULL;
+}
+
+/* The bytes of a memory outlive the event they come from. */
+static int word_keep(struct rp__copy_word *w, const struct rp__op *op, rp_error *err)
+{
+  w->op = *op;
+  if (op->type == RP_OP_SESSION_SET && op->u.session_set.name) {
+    w->content = strdup(op->u.session_set.name);
+    return w->content ? 0 : rp__fail_nomem(err);
+  }
+  if (op->type != RP_OP_MEMORY_PUT && op->type != RP_OP_MEMORY_SET) return 0;
+  w->memory = *op->u.memory.row;
+  if (op->type == RP_OP_MEMORY_SET) return 0;
+  w->content = malloc(w->memory.content_len + 1);
+  if (w->memory.categories) w->categories = strdup(w->memory.categories);
+  if (!w->content || (w->memory.categories && !w->categories)) return rp__fail_nomem(err);
+  memcpy(w->content, w->memory.content, w->memory.content_len);
+  w->content[w->memory.content_len] = '\0';
+  return 0;
+}
+
+/* `w` is the one that is replaced, or NULL. */
+static int word_put(struct rp__copy *c, struct rp__copy_word *w, const struct rp__op *op, uint64_t about, rp_error *err)
+{
+  if (!w && c->n_words == c->cap_words) {
+    size_t cap = RP_MAX(c->cap_words * 2, 16);
+    struct rp__copy_word *more = reallocarray(c->words, cap, sizeof *more);
+    if (!more) return rp__fail_nomem(err);
+    c->words = more;
+    c->cap_words = cap;
+  }
+  if (!w)
+    w = &c->words[c->n_words++];
+  else
+    free(w->content);
+  *w = (struct rp__copy_word){.about = about};
+  return word_keep(w, op, err);
+}
+
+/* What a memory was given in this very import is not known to the scope yet. */
+static bool word_confidence(struct rp__copy *c, const struct rp__event *ev)
+{
+  char *id RP_AUTOFREE = rp__json_dup(rp__json_get(ev->body, "memory_id"));
+  double score;
+  struct rp__copy_word *w = id ? word_find(c, RP_OP_MEMORY_PUT, rp__checksum(id, strlen(id), 0), id) : NULL;
+  if (!w || !rp__json_double(rp__json_get(ev->body, "new_score"), &score)) return false;
+  w->memory.confidence = score < 0 ? 0 : score > 1 ? 1 : score;
+  w->memory.updated_at = ev->at_ms;
+  return true;
+}
+
 struct derive_ctx {
   struct rp__copy *copy;
   rp_error *err;
@@ -176,19 +289,31 @@ struct derive_ctx {
 static int on_derive(void *ctx, const struct rp__event *ev)
 {
   struct derive_ctx *x = ctx;
-  rp_session *s = x->copy->s;
+  struct rp__copy *c = x->copy;
+  rp_session *s = c->s;
   struct rp__derived d = {0};
-  struct rp__op ops[2];
+  struct rp__op op;
   double score;
-  bool known = false;
-  bool any = false;
+  bool known = false, any = false;
   if (!rp__derives(ev->kind)) return 0;
-  int rc = rp__derive(s, ev, 0, 0, &d, &ops[1], &any, x->err);
-  if (!rc && any && ops[1].type == RP_OP_MEMORY_PUT)
+  if (ev->kind == RP_KIND_CONFIDENCE && word_confidence(c, ev)) return 0;
+  int rc = rp__derive(s, ev, 0, 0, &d, &op, &any, x->err);
+  op.derived_from = 0;
+  if (rc || !any) {
+    rp__derived_done(&d);
+    return rc;
+  }
+  bool memory = op.type == RP_OP_MEMORY_PUT || op.type == RP_OP_MEMORY_SET;
+  uint64_t about = memory ? rp__checksum(d.memory.id, strlen(d.memory.id), 0) : op.u.task_put.hash;
+  if (op.type == RP_OP_SESSION_SET) about = 0;
+  if (op.type == RP_OP_TASK_PUT) op.u.task_put.seq = ev->seq;
+  struct rp__copy_word *w = word_find(c, op.type, about, memory ? d.memory.id : NULL);
+  if (op.type == RP_OP_MEMORY_PUT) {
     rc = rp__memory_score(s->e, s->scope, d.memory.id, &score, &known, x->err);
-  ops[1].derived_from = 0;
-  if (ops[1].type == RP_OP_TASK_PUT) ops[1].u.task_put.seq = ev->seq;
-  if (!rc && any && !known) rc = rp__engine_commit(s->e, &ops[1], 1, RP_OS, x->err);
+    known |= w != NULL;
+  }
+  if (op.type == RP_OP_TASK_PUT && w) known = w->op.u.task_put.at_ms > op.u.task_put.at_ms;
+  if (!rc && !known) rc = word_put(c, w, &op, about, x->err);
   rp__derived_done(&d);
   return rc;
 }
@@ -198,6 +323,19 @@ int rp__copy_derive(struct rp__copy *c, rp_error *err)
   struct derive_ctx x = {c, err};
   int rc = write_page(c, err);
   return rc ? rc : rp__journal_read(c->s, 0, 0, on_derive, &x, err);
+}
+
+/* Rows do not move any more: the ops may point into them. */
+static void words_ops(struct rp__copy *c, struct rp__op *ops)
+{
+  for (size_t i = 0; i < c->n_words; i++) {
+    struct rp__copy_word *w = &c->words[i];
+    w->memory.content = w->content;
+    w->memory.categories = w->categories;
+    ops[i] = w->op;
+    if (ops[i].type == RP_OP_MEMORY_PUT || ops[i].type == RP_OP_MEMORY_SET) ops[i].u.memory.row = &w->memory;
+    if (ops[i].type == RP_OP_SESSION_SET) ops[i].u.session_set.name = w->content;
+  }
 }
 
 /* An ended session comes with its record. One that can't be made does not keep the session out. */
@@ -223,17 +361,23 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_er
     if (rc) return rc;
   }
   make_record(c, row, &record);
-  struct rp__op ops[1 + RP_CAPTURE_OPS] = {
-      {.type = RP_OP_SESSION_SET,
-       .session_ref = c->s->ref,
-       .session_id = c->s->id,
-       .now_ms = rp__engine_now(c->s->e),
-       .u.session_set = {.fields = RP_SET_TIMES | RP_SET_HIDDEN, .hidden = false, .row = row}}};
+  struct rp__op *ops RP_AUTOFREE = calloc(1 + RP_CAPTURE_OPS + c->n_words, sizeof *ops);
+  if (!ops) return rp__fail_nomem(err);
+  ops[0] = (struct rp__op){.type = RP_OP_SESSION_SET,
+                           .session_ref = c->s->ref,
+                           .session_id = c->s->id,
+                           .now_ms = rp__engine_now(c->s->e),
+                           .copying = true,
+                           .u.session_set = {.fields = RP_SET_TIMES | RP_SET_SHOWN, .row = row}};
   rp__capture_ops(&record, ops + 1);
-  rc = rp__engine_commit(c->s->e, ops, record.n ? 2 : 1, RP_DISK, err); /* the record, not the audit's word on it */
-  if (!rc) rp__capture_mirror(c->s, &record);
-  if (!rc) rp_session_free(RP_TAKE(c->s));
-  return rc;
+  size_t n = record.n ? 2 : 1; /* the record, not the audit's word on it */
+  words_ops(c, ops + n);
+  rc = rp__engine_commit(c->s->e, ops, n + c->n_words, RP_DISK, err);
+  if (rc) return rc;
+  c->s->copying = false;
+  rp__capture_mirror(c->s, &record);
+  rp_session_free(RP_TAKE(c->s));
+  return 0;
 }
 
 void rp__copy_free(struct rp__copy *c)
@@ -242,11 +386,12 @@ void rp__copy_free(struct rp__copy *c)
   if (c->s) {
     struct rp__session_row row = {.ref = c->s->ref};
     memcpy(row.id, c->s->id, sizeof row.id);
-    rp__copy_remove(c->e, &row, NULL); /* what stays is hidden, and verify --repair or the next import removes it */
+    copy_remove(c->e, &row, NULL); /* what stays is hidden until a sweep or the next import removes it */
     atomic_store(&c->s->ended, true);
     rp_session_free(c->s);
   }
   if (c->slot) rp__slot_drop(c->e, c->slot);
+  words_done(c);
   rp__buf_done(&c->bytes);
   free(c);
 }

@@ -17,6 +17,8 @@ struct rp__copy {
   char kinds[RP_PAGE_EVENTS][RP_NAME];
   size_t n;
   int64_t written, last_at;
+  struct rp__copy_word *words; /* what the scope learns from it, with the transaction that shows it */
+  size_t n_words, cap_words;
 };
 
 /* `row` describes the session to be; its status, times and counters are set when it is shown. RP_E_EXISTS. */
@@ -28,13 +30,21 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
 int rp__copy_tails(struct rp__copy *c, rp_session *from, rp_error *err);
 /* Adds a blob, under the id that events name it by. Its bytes were masked. */
 int rp__copy_blob(struct rp__copy *c, const struct rp__blob_new *b, rp_error *err);
-/* For events that this store has not seen before (import, not fork): the scope's words on tasks, its memories. */
+/*
+ * For events that this store has not seen before (import, not fork): the scope's words on tasks, its memories. They
+ * are stored when the session is shown, not before: a copy that is cut off leaves nothing of them.
+ */
 int rp__copy_derive(struct rp__copy *c, rp_error *err);
 /* Writes the rest and shows the session with the status, times and marks of `row`, with a first checkpoint. */
 int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err);
-/* Whether somebody is still copying into the hidden session of that id; and taking away what a dead one left. */
-bool rp__copy_is_alive(rp_engine *e, const char *id);
-int rp__copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err);
+/*
+ * Takes away what a copy of that id left behind that was cut off. RP_E_EXISTS: somebody is still copying into it. None
+ * is fine.
+ */
+int rp__copy_clear(rp_engine *e, const char *id, rp_error *err);
+/* The same for every copy that was cut off, of which `fn` (or NULL) is told; only told when `look`. */
+typedef int rp__copy_fn(void *ctx, const char *id);
+int rp__copy_sweep(rp_engine *e, bool look, rp__copy_fn *fn, void *ctx, rp_error *err);
 /* Deletes an unfinished one; frees in any case. */
 void rp__copy_free(struct rp__copy *c);
 

@@ -59,7 +59,7 @@ struct search {
 
 static bool counts(const struct search *x, const struct rp__session_row *row)
 {
-  if (rp__status_ended(row->status) || row->hidden || row->trashed_at) return false;
+  if (rp__status_ended(row->status) || row->trashed_at) return false;
   return !x->channel || strcmp(row->channel, x->channel) == 0;
 }
 

@@ -121,6 +121,7 @@ struct rp_session {
   atomic_bool fenced, ended, budget_told, mirror_due;
   atomic_bool touched; /* written to since the last checkpoint, as far as the keeper knows */
   bool trashed;        /* when the handle was opened */
+  bool copying;        /* of whoever makes a hidden session (copy.c) */
   bool live_mirror;    /* the scope has a session_file, and this is no guest of a sealed one */
 };
 
@@ -173,6 +174,16 @@ int rp__journal_append(rp_session *s, const rp_event *ev, size_t n, const rp_app
 /* Events with seq > after and <= upto (0: no end), in order, unsealed. */
 typedef int rp__event_fn(void *ctx, const struct rp__event *ev);
 int rp__journal_read(rp_session *s, int64_t after, int64_t upto, rp__event_fn *fn, void *ctx, rp_error *err);
+/*
+ * The same for readers that go on past what can't be read: a damaged or missing event is handed out in its place, as
+ * `lost`. *ret says what was lost; without one it is logged. RP_E_CORRUPT is left where not even a place can be named.
+ */
+struct rp__lost {
+  int64_t n, first; /* events, and the first one's seq */
+  char why[64];     /* of the first */
+};
+int rp__journal_read_past(rp_session *s, int64_t after, int64_t upto, rp__event_fn *fn, void *ctx, struct rp__lost *ret,
+                          rp_error *err);
 /* Notes what was stored and asks the keeper for a checkpoint when one is due. */
 void rp__journal_noted(rp_session *s, enum rp__kind kind, size_t bytes, const struct rp__op *op);
 /* A body as it is stored: `plain` itself, or sealed into `out`. */

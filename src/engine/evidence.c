@@ -86,7 +86,7 @@ int rp_evidence_json(rp_session *s, int64_t at_ms, int64_t window_ms, bool video
     x.w[k] = RP_JW(&x.out[k]);
     rp__jw_array(&x.w[k]);
   }
-  rc = rp__journal_read(s, 0, 0, on_event, &x, err);
+  rc = rp__journal_read_past(s, 0, 0, on_event, &x, NULL, err);
   for (int k = 0; k < SORTS; k++) rp__jw_end_array(&x.w[k]);
   if (!rc) write_found(s, &x, &w);
   for (int k = 0; k < SORTS; k++) {

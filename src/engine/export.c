@@ -264,7 +264,7 @@ int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *prog
   rp__session_row_done(&row);
   if (!rc) rc = write_runs(&k);
   if (!rc && k.blobs.n) rc = s->e->store->ops->blob_list(s->e->store, s->ref, NULL, on_blob, &k, k.err);
-  if (!rc && k.total) rc = rp__journal_read(s, 0, k.total - (int64_t)words.n, on_event, &k, k.err);
+  if (!rc && k.total) rc = rp__journal_read_past(s, 0, k.total - (int64_t)words.n, on_event, &k, NULL, k.err);
   if (rc == RP__TRANSFER_END) rc = 0;
   for (size_t i = 0; !rc && i < words.n; i++) {
     struct rp__event ev = {.seq = k.events + 1, .at_ms = words.at_ms, .kind_name = words.events[i].kind};

@@ -72,25 +72,14 @@ static int target_check(const char *path, rp_error *err)
 /* Whole or not at all, for its owner alone: conversations are private. */
 static int write_file(rp_session *s, const char *format, const char *path, int64_t *ret_bytes, rp_error *err)
 {
-  char *temp RP_AUTOFREE = NULL;
-  struct sink k = {.fd = -1};
-  int rc = target_check(path, err);
+  RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
+  int rc = rp__file_draft_open(path, &d, err);
   if (rc) return rc;
-  if (asprintf(&temp, "%s.XXXXXX", path) < 0) {
-    temp = NULL;
-    return rp__fail_nomem(err);
-  }
-  RP_AUTOCLOSE int fd = mkostemp(temp, O_CLOEXEC);
-  if (fd < 0) return rp__fail_errno(err, errno, "can't create %s", path);
-  k.fd = fd;
+  rp__temps_sweep(d.dir);
+  struct sink k = {.fd = d.fd};
   rc = rp_export_as(s, format, sink_write, &k, err);
   if (k.errnum) rc = rp__fail_errno(err, k.errnum, "can't write %s", path);
-  if (!rc && fsync(fd)) rc = rp__fail_errno(err, errno, "can't write %s", path);
-  if (!rc && rename(temp, path)) rc = rp__fail_errno(err, errno, "can't create %s", path);
-  if (rc)
-    unlink(temp);
-  else
-    rc = rp__sync_parent(path, err);
+  if (!rc) rc = rp__file_draft_keep(&d, true, err);
   if (!rc && ret_bytes) *ret_bytes = k.bytes;
   return rc;
 }

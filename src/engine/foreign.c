@@ -89,7 +89,7 @@ static int write_run(struct import *x, rp_error *err)
                             .started_at = r->created_at,
                             .heartbeat_at = r->last_activity_at,
                             .restart = RP_RESTART_NONE};
-  struct rp__op base = {.session_ref = x->copy->s->ref, .session_id = r->id, .now_ms = r->created_at};
+  struct rp__op base = {.session_ref = x->copy->s->ref, .session_id = r->id, .now_ms = r->created_at, .copying = true};
   struct rp__op ops[2] = {base, base};
   snprintf(evidence, sizeof evidence, "imported from %s", x->job->format->name);
   ops[0].type = RP_OP_LEASE;
@@ -113,7 +113,7 @@ static int is_there(struct import *x, bool *ret, rp_error *err)
   struct rp__session_row row = {0};
   rp_error own = {0};
   int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, x->f.id, &row, &own);
-  *ret = rc == 0 && !row.hidden;
+  *ret = rc == 0;
   rp__session_row_done(&row);
   if (rc == RP_E_SESSION_NOT_FOUND) return 0;
   if (rc && err) *err = own;

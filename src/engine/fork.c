@@ -63,7 +63,7 @@ int rp_fork(rp_session *s, int64_t at_seq, char *ret_id, rp_error *err)
   struct fork_ctx x = {.err = err ? err : &own};
   fork_row(&from, at_seq, rp__engine_now(s->e), &to);
   rc = rp__copy_begin(s->e, &to, &x.copy, err);
-  if (!rc && at_seq) rc = rp__journal_read(s, 0, at_seq, on_event, &x, x.err);
+  if (!rc && at_seq) rc = rp__journal_read_past(s, 0, at_seq, on_event, &x, NULL, x.err);
   for (size_t i = 0; !rc && i < x.blobs.n; i++) rc = copy_blob(s, &x, x.blobs.v[i]);
   if (!rc) rc = rp__copy_tails(x.copy, s, err);
   if (!rc) rc = rp__copy_finish(x.copy, &to, err);

@@ -61,10 +61,11 @@ static int give_events(void *ctx, rp__given_fn *fn, void *fn_ctx, rp_error *err)
 {
   struct rp__gift *g = ctx;
   struct turns t = {.fn = fn, .ctx = fn_ctx};
-  int rc = rp__journal_read(g->s, 0, 0, on_turn, &t, err);
+  struct rp__lost lost; /* logged when it was read for the first time */
+  int rc = rp__journal_read_past(g->s, 0, 0, on_turn, &t, NULL, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   if (!rc && t.n) find_stretches(&t);
-  if (!rc && t.last) rc = rp__journal_read(g->s, 0, 0, t.n ? on_event : fn, t.n ? (void *)&t : fn_ctx, err);
+  if (!rc && t.last) rc = rp__journal_read_past(g->s, 0, 0, t.n ? on_event : fn, t.n ? (void *)&t : fn_ctx, &lost, err);
   for (size_t i = 0; !rc && i < g->words.n; i++) {
     struct rp__event ev = {.seq = g->last + (int64_t)i + 1, .at_ms = g->words.at_ms, .kind = RP_KIND_MESSAGE};
     ev.kind_name = g->words.events[i].kind;

@@ -165,7 +165,8 @@ static int read_run(struct source *x, struct rp__json v)
   run.owner = rp__owner_parse(owner);
   if (!ok || epoch != x->runs + 1 || run.owner == RP_RUN_OWNER_MAX) return malformed(x, "the run is not as expected");
   enum rp__cause why = rp__cause_parse(cause);
-  struct rp__op base = {.session_ref = x->copy->s->ref, .session_id = x->row.id, .now_ms = run.started_at};
+  struct rp__op base = {
+      .session_ref = x->copy->s->ref, .session_id = x->row.id, .now_ms = run.started_at, .copying = true};
   struct rp__op ops[2] = {base, base};
   ops[0].type = RP_OP_LEASE;
   ops[0].u.lease.expect_epoch = epoch - 1;

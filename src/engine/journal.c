@@ -365,27 +365,80 @@ int rp_append(rp_session *s, const rp_event *ev, const rp_append_options *o, rp_
 
 /* ---- reading ---- */
 
+#define LOST_MAX 65536 /* events missing side by side that are believed; beyond, a counter is what is wrong */
+#define READ_END 1     /* from on_event: nothing that follows is wanted */
+
 struct read_ctx {
   rp_session *s;
   rp__event_fn *fn;
   void *ctx;
   rp_error *err;
   struct rp__buf plain;
+  bool past;    /* lost events are told instead of ending the reading */
+  bool stopped; /* by the callback, whose value is the result */
+  int64_t next, upto, at_ms;
+  struct rp__lost lost;
 };
+
+static int hand_out(struct read_ctx *x, const struct rp__event *ev)
+{
+  int rc = x->fn(x->ctx, ev);
+  x->stopped = rc != 0;
+  x->next = ev->seq + 1;
+  x->at_ms = ev->at_ms;
+  return rc;
+}
+
+/* What stands in the place of an event that can't be read is what a repair would store there. */
+static int tell_lost(struct read_ctx *x, int64_t seq, int64_t at_ms, const char *why, const char *kind)
+{
+  struct rp__buf body RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&body);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "reason", why);
+  if (kind && rp__name_ok(kind)) rp__jw_kstr(&w, "original_kind", kind);
+  rp__jw_end_object(&w);
+  if (body.err) return rp__fail_nomem(x->err);
+  if (!x->lost.n++) {
+    x->lost.first = seq;
+    snprintf(x->lost.why, sizeof x->lost.why, "%s", why);
+  }
+  struct rp__event ev = {.seq = seq,
+                         .at_ms = at_ms,
+                         .kind = RP_KIND_OTHER,
+                         .kind_name = RP_KIND_DAMAGED,
+                         .body = rp__json_trusted(body.p, body.n),
+                         .lost = true};
+  return hand_out(x, &ev);
+}
+
+static int tell_missing(struct read_ctx *x, int64_t upto)
+{
+  if (upto - x->next >= LOST_MAX)
+    return rp__fail(x->err, RP_E_CORRUPT, "session %s: events %lld to %lld are missing", x->s->id, (long long)x->next,
+                    (long long)upto);
+  int rc = 0;
+  while (!rc && x->next <= upto) rc = tell_lost(x, x->next, x->at_ms, "it is missing", NULL);
+  return rc;
+}
 
 static int on_event(void *ctx, const struct rp__event_row *row)
 {
   struct read_ctx *x = ctx;
   struct rp__str body = {row->body, row->body_len};
-  if (row->sealed) {
+  int rc = 0;
+  if (row->seq < x->next) return 0; /* an index that gives an event twice */
+  if (x->past && row->seq > x->next) rc = tell_missing(x, x->upto ? RP_MIN(row->seq - 1, x->upto) : row->seq - 1);
+  if (!rc && x->upto && row->seq > x->upto) return READ_END;
+  if (!rc && row->damaged) return tell_lost(x, row->seq, row->at_ms, "its checksum does not fit", row->kind);
+  if (!rc && row->sealed) {
     rp__buf_reset(&x->plain);
-    int rc = rp__unseal(x->s->key, rp__session_ad(x->s), row->body, row->body_len, &x->plain, x->err);
-    if (rc) {
-      rp__wrap(x->err, "session %s, event %lld", x->s->id, (long long)row->seq);
-      return rc;
-    }
+    rc = rp__unseal(x->s->key, rp__session_ad(x->s), row->body, row->body_len, &x->plain, x->err);
+    if (rc == RP_E_CORRUPT && x->past) return tell_lost(x, row->seq, row->at_ms, "it can't be unsealed", row->kind);
+    if (rc) rp__wrap(x->err, "session %s, event %lld", x->s->id, (long long)row->seq);
     body = (struct rp__str){x->plain.p, x->plain.n};
   }
+  if (rc) return rc;
   struct rp__event ev = {
       .seq = row->seq,
       .at_ms = row->at_ms,
@@ -393,17 +446,69 @@ static int on_event(void *ctx, const struct rp__event_row *row)
       .kind_name = row->kind,
       .body = rp__json_trusted(body.p, body.n),
   };
-  return x->fn(x->ctx, &ev);
+  return hand_out(x, &ev);
+}
+
+static int read_from(struct read_ctx *x, rp_error *err)
+{
+  struct rp__store *st = x->s->e->store;
+  int64_t after = x->next - 1;
+  struct rp__event_range r = {.session_ref = x->s->ref, .session_id = x->s->id, .after = after, .tolerant = x->past};
+  if (!x->past && x->upto) r.limit = x->upto - after;
+  int rc = st->ops->event_list(st, &r, on_event, x, err);
+  return rc == READ_END && !x->stopped ? 0 : rc;
+}
+
+/* The rest of a journal that is damaged. Its end is asked for first: what comes meanwhile is not missing. */
+static int read_rest(struct read_ctx *x, rp_error *err)
+{
+  struct rp__session_row row = {0};
+  int rc = rp__session_row(x->s, &row, err);
+  if (rc) return rc;
+  rp__session_row_done(&row);
+  x->past = true;
+  rc = read_from(x, err);
+  int64_t end = x->upto ? RP_MIN(x->upto, row.last_seq) : row.last_seq;
+  return rc || x->stopped ? rc : tell_missing(x, end);
+}
+
+static int journal_read(rp_session *s, int64_t after, int64_t upto, rp__event_fn *fn, void *ctx, struct rp__lost *lost,
+                        rp_error *err)
+{
+  rp_error own = {0};
+  if (!err) err = &own;
+  if (upto && upto <= after) return 0;
+  struct read_ctx x = {.s = s,
+                       .fn = fn,
+                       .ctx = ctx,
+                       .err = err,
+                       .plain = RP_BUF(s->max_body + RP_BODY_MAX),
+                       .next = after + 1,
+                       .upto = upto};
+  int rc = read_from(&x, err);
+  if (rc == RP_E_CORRUPT && lost && !x.stopped) rc = read_rest(&x, err);
+  if (rc == RP_E_CORRUPT && !x.stopped) rp__hint(err, "'reprise verify --repair' mends what can be mended");
+  rp__buf_done(&x.plain);
+  if (lost) *lost = x.lost;
+  return rc;
 }
 
 int rp__journal_read(rp_session *s, int64_t after, int64_t upto, rp__event_fn *fn, void *ctx, rp_error *err)
 {
-  if (upto && upto <= after) return 0;
-  struct read_ctx x = {s, fn, ctx, err, RP_BUF(s->max_body + RP_BODY_MAX)};
-  struct rp__event_range r = {
-      .session_ref = s->ref, .session_id = s->id, .after = after, .limit = upto ? upto - after : 0};
-  int rc = s->e->store->ops->event_list(s->e->store, &r, on_event, &x, err);
-  if (rc == RP_E_CORRUPT) rp__hint(err, "'reprise verify --repair' mends what can be mended");
-  rp__buf_done(&x.plain);
+  return journal_read(s, after, upto, fn, ctx, NULL, err);
+}
+
+int rp__journal_read_past(rp_session *s, int64_t after, int64_t upto, rp__event_fn *fn, void *ctx, struct rp__lost *ret,
+                          rp_error *err)
+{
+  struct rp__lost lost = {0};
+  int rc = journal_read(s, after, upto, fn, ctx, &lost, err);
+  if (ret)
+    *ret = lost;
+  else if (lost.n)
+    rp__log(&s->e->log, RP_LOG_WARN,
+            "session %s: %lld event%s can't be read, the first is %lld (%s); 'reprise verify --repair' mends what can "
+            "be mended",
+            s->id, (long long)lost.n, lost.n == 1 ? "" : "s", (long long)lost.first, lost.why);
   return rc;
 }

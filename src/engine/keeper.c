@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/thread.h"
 #include "engine/abandon.h"
+#include "engine/files.h"
 
 #define TICK_MS 1000
 #define PRUNE_MS (3600 * 1000)
@@ -202,6 +203,8 @@ static int tend_keys(rp_engine *e, bool tick, rp_error *err)
 static int sweep_abandoned(rp_engine *e, bool tick, rp_error *err)
 {
   (void)tick;
+  if (!e->keeper.swept) rp__files_sweep(e); /* from then on it is part of collecting */
+  e->keeper.swept = true;
   return rp__abandon_sweep(e, NULL, NULL, err);
 }
 

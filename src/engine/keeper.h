@@ -27,6 +27,7 @@ struct rp__keeper {
   pthread_cond_t wake;
   pthread_t thread;
   bool started, stop, poked;
+  bool swept; /* what the dead left was looked for once */
   atomic_bool wal_due;
   atomic_bool prune_due;            /* a short-lived engine prunes old idempotency keys when it closes */
   atomic_llong next_at[RP_JOB_MAX]; /* on the engine's clock; of jobs with a period */

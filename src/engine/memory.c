@@ -81,12 +81,18 @@ struct reader {
   rp_memory_fn *fn;
   void *ctx;
   rp_error *err;
+  struct rp__log *log;
 };
 
 static int on_memory(void *ctx, const struct rp__memory_row *row)
 {
   struct reader *x = ctx;
   char *content, *categories;
+  if (row->damaged) {
+    rp__log(x->log, RP_LOG_WARN, "memory %s of scope %s is damaged and left out ('reprise verify' tells more)", row->id,
+            row->scope);
+    return 0;
+  }
   int rc = rp__memory_open(x->key, row, &content, &categories, x->err);
   if (rc) return rc;
   rp_memory_info info = {.id = row->id,
@@ -107,7 +113,7 @@ static int on_memory(void *ctx, const struct rp__memory_row *row)
 int rp_memories(rp_engine *e, const char *scope, const char *words, int limit, rp_memory_fn *fn, void *ctx,
                 rp_error *err)
 {
-  struct reader x = {.fn = fn, .ctx = ctx, .err = err};
+  struct reader x = {.fn = fn, .ctx = ctx, .err = err, .log = &e->log};
   struct rp__memory_filter f = {
       .scope = scope, .words = words && *words ? words : NULL, .limit = limit > 0 ? limit : MEMORIES_LIMIT};
   int rc = rp__engine_check(e, err);
@@ -127,7 +133,7 @@ struct score {
 
 static int on_score(void *ctx, const struct rp__memory_row *row)
 {
-  *(struct score *)ctx = (struct score){row->confidence, true};
+  if (!row->damaged) *(struct score *)ctx = (struct score){row->confidence, true};
   return 0;
 }
 
@@ -189,5 +195,90 @@ int rp_memory_forget(rp_engine *e, const char *scope, const char *memory_id, rp_
   rc = rp__audit_op(e, scope, "deletion", &note, &ops[1], err);
   if (!rc) rc = rp__engine_commit(e, ops, 2, RP_DISK, err);
   rp__audit_done(&note);
+  return rc;
+}
+
+/* ---- repair ---- */
+
+#define RENEWED_MAX 256 /* in one go; a further check finds the rest */
+
+struct damaged {
+  struct rp__memory_row rows[RENEWED_MAX];
+  size_t n;
+};
+
+static int on_damaged(void *ctx, const struct rp__memory_row *row)
+{
+  struct damaged *d = ctx;
+  if (row->damaged && d->n < RENEWED_MAX) d->rows[d->n++] = *row;
+  return 0;
+}
+
+/* What the session said of one memory. */
+struct saying {
+  rp_session *s;
+  const char *id;
+  struct rp__derived derived;
+  struct rp__op op;
+  bool any;
+  rp_error *err;
+};
+
+static int on_saying(void *ctx, const struct rp__event *ev)
+{
+  struct saying *x = ctx;
+  bool learning = ev->kind == RP_KIND_LEARNING;
+  if (ev->lost || (!learning && ev->kind != RP_KIND_CONFIDENCE)) return 0;
+  if (!rp__json_eq(rp__json_get(ev->body, "memory_id"), x->id)) return 0;
+  if (!learning) {
+    double score;
+    if (!x->any || !rp__json_double(rp__json_get(ev->body, "new_score"), &score)) return 0;
+    x->derived.memory.confidence = score < 0 ? 0 : score > 1 ? 1 : score;
+    x->derived.memory.updated_at = ev->at_ms;
+    return 0;
+  }
+  rp__derived_done(&x->derived);
+  int rc = rp__derive(x->s, ev, 0, 0, &x->derived, &x->op, &x->any, x->err);
+  x->op.derived_from = 0;
+  return rc;
+}
+
+static int renew_one(rp_engine *e, const struct rp__memory_row *row, bool *ret_done, rp_error *err)
+{
+  struct rp__session_row session = {0};
+  struct rp__lost lost;
+  rp_error why = {0};
+  *ret_done = false;
+  if (!row->session_id[0]) return 0;
+  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, row->session_id, &session, &why);
+  if (rc == RP_E_SESSION_NOT_FOUND || (!rc && strcmp(session.scope, row->scope) != 0)) {
+    rp__session_row_done(&session);
+    return 0;
+  }
+  struct saying x = {.id = row->id, .err = err};
+  if (!rc) rc = rp__session_open(e, &session, 0, &x.s, &why);
+  rp__session_row_done(&session);
+  if (rc && err) *err = why;
+  if (rc) return rc;
+  rc = rp__journal_read_past(x.s, 0, 0, on_saying, &x, &lost, err);
+  if (!rc && x.any) rc = rp__engine_commit(e, &x.op, 1, RP_DISK, err);
+  *ret_done = !rc && x.any;
+  rp__derived_done(&x.derived);
+  atomic_store(&x.s->ended, true); /* nothing of ours is due */
+  rp_session_free(x.s);
+  return rc;
+}
+
+int rp__memories_renew(rp_engine *e, const char *scope, rp__memory_renewed_fn *fn, void *ctx, rp_error *err)
+{
+  struct damaged *d RP_AUTOFREE = calloc(1, sizeof *d);
+  struct rp__memory_filter f = {.scope = scope};
+  if (!d) return rp__fail_nomem(err);
+  int rc = e->store->ops->memory_list(e->store, &f, on_damaged, d, err);
+  for (size_t i = 0; !rc && i < d->n; i++) {
+    bool done;
+    rc = renew_one(e, &d->rows[i], &done, err);
+    if (!rc && done) rc = fn(ctx, scope, d->rows[i].id);
+  }
   return rc;
 }

@@ -11,4 +11,11 @@ int rp__memory_open(const struct rp__key *key, const struct rp__memory_row *row,
 /* The stored confidence of a memory; *ret_known is false when the scope has none of that id. */
 int rp__memory_score(rp_engine *e, const char *scope, const char *id, double *ret, bool *ret_known, rp_error *err);
 
+/*
+ * Repair: makes damaged memories of the scope again from the journals of the sessions that learned them. `fn` is told
+ * of each that could be; the others stay as they are.
+ */
+typedef int rp__memory_renewed_fn(void *ctx, const char *scope, const char *id);
+int rp__memories_renew(rp_engine *e, const char *scope, rp__memory_renewed_fn *fn, void *ctx, rp_error *err);
+
 #endif

@@ -14,8 +14,12 @@ struct events_ctx {
 static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct events_ctx *x = ctx;
-  rp_event_info info = {
-      .seq = ev->seq, .at_ms = ev->at_ms, .kind = ev->kind_name, .body = ev->body.p, .body_len = ev->body.n};
+  rp_event_info info = {.seq = ev->seq,
+                        .at_ms = ev->at_ms,
+                        .kind = ev->kind_name,
+                        .body = ev->body.p,
+                        .body_len = ev->body.n,
+                        .lost = ev->lost};
   return x->fn(x->ctx, &info);
 }
 
@@ -25,7 +29,7 @@ int rp_events(rp_session *s, int64_t after, int64_t limit, rp_event_fn *fn, void
   if (rc) return rc;
   struct events_ctx x = {fn, ctx};
   if (after < 0) after = 0;
-  return rp__journal_read(s, after, limit > 0 ? after + limit : 0, on_event, &x, err);
+  return rp__journal_read_past(s, after, limit > 0 ? after + limit : 0, on_event, &x, NULL, err);
 }
 
 static int last_seq(rp_session *s, int64_t *ret, rp_error *err)

@@ -8,6 +8,7 @@
 #include "engine/audit.h"
 #include "engine/blob.h"
 #include "engine/derive.h"
+#include "engine/files.h"
 #include "engine/memory.h"
 #include "engine/speech.h"
 #include "engine/streams.h"
@@ -334,6 +335,7 @@ static int redact_all(rp_engine *e, const struct rp__session_row *row, const str
   struct total t = {0};
   int rc = redact_row(e, row, r, dry_run, true, progress, pctx, &t, err);
   if (!rc) rc = redact_heirs(e, row, r, dry_run, &t, err);
+  if (!rc && !dry_run) rp__files_sweep(e); /* a file that was not finished may hold what is masked now */
   if (!rc && !dry_run) rc = e->store->ops->maintain(e->store, RP_MAINTAIN_SCRUB, NULL, err);
   return rc ? rc : redaction_tell(row->id, &t, dry_run, ret, err);
 }

@@ -42,6 +42,10 @@ static int on_memory(void *ctx, const struct rp__memory_row *row)
   struct memory_scan *x = ctx;
   struct rp__restoration *r = x->r;
   char *content, *categories;
+  if (row->damaged) {
+    rp__log(&r->e->log, RP_LOG_WARN, "memory %s of scope %s is damaged and left out", row->id, row->scope);
+    return 0;
+  }
   if (x->session_id && strcmp(x->session_id, row->session_id) != 0) return 0;
   if (r->n_memories == MEMORIES_MAX) return 0;
   int rc = rp__memory_open(x->key, row, &content, &categories, x->err);

@@ -10,6 +10,7 @@
 #include "engine/archive.h"
 #include "engine/capture.h"
 #include "engine/trash.h"
+#include "engine/files.h"
 
 #define DAY_MS (24LL * 3600 * 1000)
 
@@ -336,6 +337,7 @@ int rp_gc(rp_engine *e, const rp_gc_options *o, rp_gc_fn *fn, void *ctx, rp_prog
                                      .err = err,
                                      .now = rp__engine_now(e)};
   if (e->read_only && !g.o->dry_run) return rp__fail(err, RP_E_READONLY, "the store was opened to be read only");
+  if (!g.o->dry_run) rp__files_sweep(e);
   rc = gc_run(&g);
   return !rc && ret ? gc_tell(&g, ret, err) : rc;
 }

@@ -141,7 +141,8 @@ struct rp__str rp__session_ad(const rp_session *s)
 int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err)
 {
   struct rp__session_row row = {0};
-  int rc = s->e->store->ops->session_find(s->e->store, RP_FIND_ID, NULL, s->id, &row, err);
+  enum rp__find how = s->copying ? RP_FIND_COPY : RP_FIND_ID;
+  int rc = s->e->store->ops->session_find(s->e->store, how, NULL, s->id, &row, err);
   if (rc) return rc;
   if (row.ref != s->ref) { /* deleted, and another one has its id */
     rp__session_row_done(&row);

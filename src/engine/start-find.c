@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which session a start means, and whether somebody holds it. */
+#include "engine/copy.h"
 #include "engine/start.h"
 
 static int not_found(const rp_start_options *o, rp_error *err)
@@ -18,6 +19,8 @@ static int find_target(struct rp__start *st, rp_error *err)
     rc = ops->session_find(st->e->store, RP_FIND_ID, NULL, o->id, &st->row, err);
   else if (o->key)
     rc = ops->session_find(st->e->store, RP_FIND_KEY, o->scope, o->key, &st->row, err);
+  if (rc == RP_E_SESSION_NOT_FOUND && o->id && (rc = rp__copy_clear(st->e, o->id, err)) == 0)
+    rc = RP_E_SESSION_NOT_FOUND;
   if (rc && rc != RP_E_SESSION_NOT_FOUND) return rc;
   st->found = rc == 0;
   if (st->found && o->id && strcmp(st->row.scope, o->scope) != 0)
@@ -27,7 +30,6 @@ static int find_target(struct rp__start *st, rp_error *err)
     rp__hint(err, "'reprise untrash %s' takes it out", st->row.id);
     return RP_E_EXISTS;
   }
-  if (st->found && st->row.hidden) return rp__fail(err, RP_E_EXISTS, "session %s is being imported", st->row.id);
   if (st->found && o->id && o->mode == RP_MODE_SUCCESSOR)
     return rp__fail_field(err, RP_E_EXISTS, "id", "session %s exists already", o->id);
   if (st->found && o->mode == RP_MODE_SUCCESSOR && !rp__status_ended(st->row.status)) {

@@ -125,7 +125,7 @@ static int on_event(void *ctx, const struct rp__event *ev)
 {
   struct replay *r = ctx;
   int64_t to = 0;
-  int rc = rp__fold_apply(r->fold, ev, &to);
+  int rc = ev->lost ? rp__fold_skip(r->fold, ev) : rp__fold_apply(r->fold, ev, &to);
   if (rc == RP__FOLD_REWIND) return rc;
   if (rc == RP_E_NOMEM) return rp__fail_nomem(r->err);
   if (rc)
@@ -139,8 +139,9 @@ static int replay(rp_session *s, struct rp__fold *fold, int64_t upto, rp_error *
 {
   rp_error own;
   struct replay r = {s, fold, err ? err : &own};
+  struct rp__lost lost; /* the fold remembers it, and whoever uses the state is warned */
   if (upto == 0) return 0;
-  return rp__journal_read(s, rp__fold_seq(fold), upto < 0 ? 0 : upto, on_event, &r, r.err);
+  return rp__journal_read_past(s, rp__fold_seq(fold), upto < 0 ? 0 : upto, on_event, &r, &lost, r.err);
 }
 
 /* ---- the way back ---- */
@@ -175,6 +176,7 @@ static int on_turn(void *ctx, const struct rp__event *ev)
   struct turns *t = ctx;
   int64_t to;
   t->last = ev->seq;
+  if (ev->lost) return 0;
   if (rp__fold_apply_lasting(t->lasting, ev)) return RP_E_NOMEM;
   if (ev->kind != RP_KIND_RESTORED || !rp__json_i64(rp__json_get(ev->body, "to_seq"), &to)) return 0;
   if (to < 0 || to >= ev->seq) return RP_E_CORRUPT;
@@ -227,8 +229,9 @@ static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, stru
 {
   struct turns turns = {0}, way = {0};
   struct rp__fold *f RP_AUTOFOLD = NULL;
+  struct rp__lost lost = {0};
   int rc = new_fold(&turns.lasting, err);
-  if (!rc) rc = rp__journal_read(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, err);
+  if (!rc) rc = rp__journal_read_past(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, &lost, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   if (!rc) rc = find_way(s, &turns, turns.last, &way, &f, warnings, err);
   if (!rc) rc = walk(s, &way, &f, err);
@@ -236,8 +239,17 @@ static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, stru
   rp__fold_free(turns.lasting);
   free(turns.p);
   free(way.p);
+  if (!rc && lost.n) rp__fold_note_gap(f, lost.first); /* it may have been a turning point */
   if (!rc) *ret = RP_TAKE(f);
   return rc;
+}
+
+static void warn_gap(const rp_session *s, const struct rp__fold *f, struct rp__buf *warnings)
+{
+  if (rp__fold_gap(f))
+    warn(warnings,
+         "session %s: event %lld can't be read; the state is without it ('reprise verify --repair' tells more)", s->id,
+         (long long)rp__fold_gap(f));
 }
 
 int rp__state_at(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
@@ -246,7 +258,13 @@ int rp__state_at(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__
   int rc = load_snapshot(s, 0, upto, &f, warnings, err);
   if (!rc && !f) rc = new_fold(&f, err);
   if (!rc) rc = replay(s, f, upto, err);
-  if (rc == RP__FOLD_REWIND) return turned_state(s, upto, ret, NULL, err);
+  if (rc == RP__FOLD_REWIND) {
+    struct rp__fold *turned = NULL;
+    rc = turned_state(s, upto, &turned, NULL, err);
+    rp__fold_free(f);
+    f = turned;
+  }
+  if (!rc) warn_gap(s, f, warnings);
   if (!rc) *ret = RP_TAKE(f);
   return rc;
 }
@@ -279,6 +297,7 @@ int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings
 {
   if (s->fold) {
     int rc = replay(s, s->fold, -1, err);
+    if (!rc) warn_gap(s, s->fold, warnings);
     if (!rc) *ret = s->fold;
     if (!rc) return 0;
     rp__state_drop(s); /* it may be half applied */

@@ -59,7 +59,7 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   int64_t starts = 0;
   int rc = st->e->store->ops->session_find(st->e->store, RP_FIND_ID, NULL, run->session_id, &row, st->err);
   if (rc == RP_E_SESSION_NOT_FOUND) return 0;
-  bool out = row.hidden || row.trashed_at;
+  bool out = row.trashed_at;
   if (!rc && !out) rc = starts_get(st, row.scope, &starts);
   bool latest = run->start_number && run->start_number == starts;
   if (rc || out || (st->run.ref && !latest)) {

@@ -202,7 +202,7 @@ int rp__streams_read(rp_session *s, struct rp__streams *t, rp_error *err)
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   struct reading x = {s, t, err};
   rp__streams_done(t);
-  int rc = s->e->store->ops->session_find(s->e->store, RP_FIND_ID, NULL, s->id, &row, err);
+  int rc = rp__session_row(s, &row, err);
   if (rc) return rc;
   t->number = row.tails.number; /* read first: what comes behind it makes the append be prepared again */
   if (row.tails.n) rc = s->e->store->ops->tail_list(s->e->store, s->ref, NULL, on_stream, &x, err);
@@ -229,6 +229,7 @@ static int tail_put(rp_session *s, const struct rp__tail_row *row, const char *b
                       .session_ref = s->ref,
                       .session_id = s->id,
                       .now_ms = rp__engine_now(s->e),
+                      .copying = s->copying,
                       .u.event_replace = {.seq = row->seq, .event = &ev}};
   return rp__engine_commit(s->e, &op, 1, RP_OS, err);
 }

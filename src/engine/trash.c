@@ -6,6 +6,7 @@
 #include "engine/archive.h"
 #include "engine/audit.h"
 #include "engine/mirror.h"
+#include "engine/files.h"
 
 #define ROW_BYTES 1024 /* of a session's own rows */
 #define SHRINK_MIN (1024 * 1024)
@@ -166,7 +167,6 @@ int rp_trash(rp_engine *e, const char *ref, const char *reason, rp_error *err)
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   int rc = begin(e, ref, err);
   if (!rc) rc = any_lookup(e, ref, &row, err);
-  if (!rc && row.hidden) rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is being imported", row.id);
   if (!rc) rc = rp__session_free_to_go(e, &row, err);
   return rc ? rc : rp__trash_put(e, &row, reason ? reason : "asked for", err);
 }
@@ -264,6 +264,7 @@ int rp_purge(rp_engine *e, const char *ref, bool force, rp_error *err)
   rc = rp__session_free_to_go(e, &row, err);
   if (!rc) rc = rp__session_weight(e, &row, &bytes, err);
   if (!rc) rc = rp__session_delete(e, &row, bytes, "asked for", err);
+  if (!rc) rp__files_sweep(e); /* a file that was not finished may hold what is to go */
   if (!rc) shrink_if_worth(e);
   return rc;
 }

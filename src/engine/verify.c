@@ -6,7 +6,12 @@
  */
 #include <sodium.h>
 
+#include "engine/archive.h"
+#include "engine/audit.h"
+#include "engine/capture.h"
 #include "engine/copy.h"
+#include "engine/files.h"
+#include "engine/memory.h"
 #include "engine/streams.h"
 
 #define TAIL_FILLED 65536 /* missing events at the end that are believed; beyond, the counter is what is wrong */
@@ -26,6 +31,9 @@ struct verify {
   int64_t last;              /* the row's last seq */
   struct rp__buf plain;
   struct rp__blob_ids named; /* blobs, by its events */
+  bool whole;                /* the store was checked before the sessions */
+  char (*records)[RP_NAME];  /* sessions whose records the store takes away: they are made again */
+  size_t n_records, cap_records;
 };
 
 static int report(struct verify *v, int64_t seq, bool repaired, const char *fmt, ...) RP_PRINTF(4, 5);
@@ -58,7 +66,7 @@ static int replace_event(struct verify *v, const struct rp__event_row *row, int6
   }
   rp__jw_end_object(&w);
   if (body.err || rp__journal_seal(v->s, body.p, body.n, &sealed, &stored)) return rp__fail_nomem(v->err);
-  struct rp__new_event ev = {.kind = "x-damaged",
+  struct rp__new_event ev = {.kind = RP_KIND_DAMAGED,
                              .body = stored.p,
                              .body_len = stored.n,
                              .at_ms = row ? row->at_ms : rp__engine_now(v->e),
@@ -222,6 +230,127 @@ static int on_tail_fault(void *ctx, int64_t seq, const char *what)
   return seq ? report(v, seq, v->repair, "event %lld: %s", (long long)seq, what) : report(v, 0, v->repair, "%s", what);
 }
 
+/* ---- records ---- */
+
+/* Again from the state, which is the journal's. Of an open session there is none to make: it ends later. */
+static int renew_record(struct verify *v, const struct rp__session_row *row, bool archived)
+{
+  struct rp__capture c RP_CLEANUP(rp__capture_done) = {0};
+  struct rp__op ops[RP_CAPTURE_OPS];
+  struct rp__buf json RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX);
+  int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
+  int rc = rp__capture_make(v->s, end, row->crash_recovered, NULL, &c, v->err);
+  if (!rc && archived) {
+    if (c.row.sealed_body)
+      rc = rp__unseal(v->s->key, rp__session_ad(v->s), c.row.sealed_body, c.row.sealed_len, &json, v->err);
+    else if (rp__record_write(&c.row, &json))
+      rc = rp__fail_nomem(v->err);
+    return rc ? rc : rp__archive_write(v->e, row, json.p, json.n, v->err);
+  }
+  if (rc) return rc;
+  rp__capture_ops(&c, ops);
+  rc = rp__engine_commit(v->e, ops, 1, RP_DISK, v->err); /* the record alone: nothing was captured */
+  if (!rc) rp__capture_mirror(v->s, &c);
+  return rc;
+}
+
+static bool is_noted(const struct verify *v, const char *id)
+{
+  for (size_t i = 0; i < v->n_records; i++)
+    if (strcmp(v->records[i], id) == 0) return true;
+  return false;
+}
+
+/* The record as a reader gets it, cold files and sealed ones too. What the store has told already is not told again. */
+static int check_record(struct verify *v, const struct rp__session_row *row)
+{
+  struct rp__record_row record = {0};
+  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_ARCHIVE_MAX);
+  rp_error why = {0};
+  bool noted = is_noted(v, row->id);
+  int rc = v->e->store->ops->record_get(v->e->store, row->ref, &record, &why);
+  bool archived = record.archived, plain = !record.archived && !record.sealed_body;
+  rp__record_row_done(&record);
+  if (rc == RP_E_RECORD_NOT_FOUND && !noted) return 0;
+  if (rc == RP_E_CORRUPT && v->whole && !noted) return 0;
+  if (!rc && plain) return 0;
+  if (!rc) rc = rp__record_read(v->e, row, &text, &why);
+  if (!rc) return 0;
+  if (rc != RP_E_CORRUPT && rc != RP_E_RECORD_NOT_FOUND) {
+    *v->err = why;
+    return rc;
+  }
+  bool mended = v->repair && rp__status_ended(row->status);
+  if (mended && (rc = renew_record(v, row, archived))) return rc;
+  if (noted) return mended ? report(v, 0, true, "its record was made again from its journal") : 0;
+  return report(v, 0, mended, "%s", why.message);
+}
+
+/* Before the store takes away what is damaged: which records are to be made again. */
+static int note_records(struct verify *v, const struct rp__session_row *row)
+{
+  struct rp__record_row record = {0};
+  int rc = v->e->store->ops->record_get(v->e->store, row->ref, &record, NULL);
+  rp__record_row_done(&record);
+  if (rc != RP_E_CORRUPT) return 0; /* whatever else is wrong is found by the check itself */
+  if (v->n_records == v->cap_records) {
+    size_t cap = RP_MAX(v->cap_records * 2, 16);
+    void *more = reallocarray(v->records, cap, sizeof *v->records);
+    if (!more) return rp__fail_nomem(v->err);
+    v->records = more;
+    v->cap_records = cap;
+  }
+  memcpy(v->records[v->n_records++], row->id, RP_NAME);
+  return 0;
+}
+
+/* ---- memories and the audit log ---- */
+
+static int on_renewed(void *ctx, const char *scope, const char *id)
+{
+  return report(ctx, 0, true, "memory %s of scope %s was damaged and made again from its session's journal", id, scope);
+}
+
+struct scopes {
+  char (*p)[RP_NAME];
+  size_t n, cap;
+};
+
+static int on_scope(void *ctx, const char *scope)
+{
+  struct scopes *v = ctx;
+  if (v->n == v->cap) {
+    size_t cap = RP_MAX(v->cap * 2, 16);
+    void *more = reallocarray(v->p, cap, sizeof *v->p);
+    if (!more) return RP_E_NOMEM;
+    v->p = more;
+    v->cap = cap;
+  }
+  snprintf(v->p[v->n++], RP_NAME, "%s", scope);
+  return 0;
+}
+
+static int renew_memories(struct verify *v)
+{
+  struct scopes scopes = {0};
+  int rc = v->e->store->ops->scope_list(v->e->store, on_scope, &scopes, v->err);
+  if (rc == RP_E_NOMEM) rp__fail_nomem(v->err);
+  for (size_t i = 0; !rc && i < scopes.n; i++) {
+    rc = rp__memories_renew(v->e, scopes.p[i], on_renewed, v, v->err);
+    if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG || rc == RP_E_CORRUPT) rc = 0; /* the check tells of them */
+  }
+  free(scopes.p);
+  return rc;
+}
+
+static int on_audit(void *ctx, const char *what, bool note)
+{
+  struct verify *v = ctx;
+  if (!note) return report(v, 0, false, "%s", what);
+  rp_finding f = {.what = what, .note = true};
+  return v->fn ? v->fn(v->ctx, &f) : 0;
+}
+
 /* ---- sessions ---- */
 
 static int verify_session(struct verify *v, const struct rp__session_row *row)
@@ -244,6 +373,7 @@ static int verify_session(struct verify *v, const struct rp__session_row *row)
   if (!rc) rc = check_snapshots(v);
   if (!rc) rc = rp__streams_check(v->s, v->repair, on_tail_fault, v, v->err);
   if (!rc) rc = rp__blobs_check(v->s, &v->named, v->repair, on_blob, v, v->err);
+  if (!rc) rc = check_record(v, row);
   atomic_store(&v->s->ended, true); /* nothing of ours is due */
   rp_session_free(RP_TAKE(v->s));
   return rc;
@@ -263,48 +393,51 @@ static int on_row(void *ctx, const struct rp__session_row *row)
 }
 
 /* What an import or fork left behind that died before it was done. */
-static int verify_hidden(struct verify *v)
+static int on_cut_off(void *ctx, const char *id)
 {
-  char after[RP_NAME] = "";
-  for (;;) {
-    struct rp__session_row row = {0};
-    rp_error none = {0};
-    int rc = v->e->store->ops->session_find(v->e->store, RP_FIND_HIDDEN, NULL, after, &row, &none);
-    if (rc == RP_E_SESSION_NOT_FOUND) return 0;
-    if (rc) *v->err = none;
-    if (rc) return rc;
-    rp__session_row_done(&row);
-    memcpy(after, row.id, sizeof after);
-    if (rp__copy_is_alive(v->e, row.id)) continue;
-    rp_finding f = {.session_id = row.id,
-                    .what = "an import or fork of it was cut off; nobody sees what it left",
-                    .repaired = v->repair,
-                    .note = !v->repair};
-    if (v->repair && (rc = rp__copy_remove(v->e, &row, v->err))) return rc;
-    if (v->fn && (rc = v->fn(v->ctx, &f))) return rc;
-  }
+  struct verify *v = ctx;
+  rp_finding f = {.session_id = id,
+                  .what = "an import or fork of it was cut off; nobody sees what it left",
+                  .repaired = v->repair,
+                  .note = !v->repair};
+  return v->fn ? v->fn(v->ctx, &f) : 0;
 }
 
-static int verify_all(struct verify *v)
+/* Of all sessions, those in the trash too. */
+static int each_session(struct verify *v, int (*fn)(struct verify *v, const struct rp__session_row *row))
 {
   struct page *p RP_AUTOFREE = malloc(sizeof *p);
-  char cursor[RP_NAME] = "";
   if (!p) return rp__fail_nomem(v->err);
-  do {
-    rp_filter f = {.limit = RP_ARRAY_SIZE(p->rows), .cursor = cursor[0] ? cursor : NULL};
-    p->n = 0;
-    int rc = v->e->store->ops->session_list(v->e->store, &f, on_row, p, v->err);
-    for (size_t i = 0; !rc && i < p->n; i++) rc = verify_session(v, &p->rows[i]);
-    if (rc) return rc;
-    if (p->n) memcpy(cursor, p->rows[p->n - 1].id, sizeof cursor);
-  } while (p->n == RP_ARRAY_SIZE(p->rows));
+  for (int trashed = 0; trashed < 2; trashed++) {
+    char cursor[RP_NAME] = "";
+    do {
+      rp_filter f = {.limit = RP_ARRAY_SIZE(p->rows), .cursor = cursor[0] ? cursor : NULL, .trashed = trashed};
+      p->n = 0;
+      int rc = v->e->store->ops->session_list(v->e->store, &f, on_row, p, v->err);
+      for (size_t i = 0; !rc && i < p->n; i++) rc = fn(v, &p->rows[i]);
+      if (rc) return rc;
+      if (p->n) memcpy(cursor, p->rows[p->n - 1].id, sizeof cursor);
+    } while (p->n == RP_ARRAY_SIZE(p->rows));
+  }
   return 0;
+}
+
+/* What can be made again from the journal is, before the store takes away what it can't. */
+static int mend_first(struct verify *v)
+{
+  rp_error own = {0}, *told = v->err;
+  v->err = &own; /* where the store can't even be listed, its own check says why */
+  int rc = each_session(v, note_records);
+  if (!rc) rc = renew_memories(v);
+  v->err = told;
+  if (rc == RP_E_NOMEM) *told = own;
+  return rc == RP_E_NOMEM ? rc : 0;
 }
 
 static int on_store_finding(void *ctx, const rp_finding *f)
 {
   struct verify *v = ctx;
-  if (!f->repaired) v->left++;
+  if (!f->repaired && !f->note) v->left++;
   return v->fn ? v->fn(v->ctx, f) : 0;
 }
 
@@ -332,12 +465,17 @@ int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, voi
   } else {
     rc = e->store->ops->stats(e->store, &stats, v.err);
     v.total = rc ? 0 : stats.events;
-    rc = e->store->ops->check(e->store, repair, on_store_finding, &v, v.err);
-    if (!rc) rc = verify_all(&v);
-    if (!rc) rc = verify_hidden(&v);
+    v.whole = true;
+    rc = repair && !e->read_only ? mend_first(&v) : 0;
+    if (!rc) rc = e->store->ops->check(e->store, repair, on_store_finding, &v, v.err);
+    if (!rc) rc = each_session(&v, verify_session);
+    if (!rc) rc = rp__audit_findings(e, on_audit, &v, v.err);
+    if (!rc) rc = rp__copy_sweep(e, !repair, on_cut_off, &v, v.err);
+    if (!rc && repair) rp__files_sweep(e);
   }
   rp__buf_done(&v.plain);
   rp__blob_ids_done(&v.named);
+  free(v.records);
   if (rc) return rc;
   if (!v.left) return 0;
   rp__fail(v.err, RP_E_CORRUPT, "%lld finding%s left", (long long)v.left, v.left == 1 ? "" : "s");

@@ -285,7 +285,7 @@ static void write_event(struct rp__jw *w, const rp_event_info *ev)
 static int on_event(void *ctx, const rp_event_info *ev)
 {
   struct page *p = ctx;
-  bool fits = wanted(p->kinds, ev->kind);
+  bool fits = ev->lost || wanted(p->kinds, ev->kind);
   bool full = p->n && p->c->out.n + ev->body_len > RP_HANDLE_PAGE_BYTES;
   if ((fits && (full || p->n == p->limit)) || p->looked == SCAN_MAX) {
     p->more = true;

@@ -2,7 +2,6 @@
 #include "server/secret.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <sys/stat.h>
 
@@ -66,37 +65,24 @@ static int read_file(const char *path, struct rp__secret *ret, rp_error *err)
   return rc;
 }
 
-static int write_text(const char *path, const char *text, rp_error *err)
-{
-  size_t n = strlen(text);
-  int fd RP_AUTOCLOSE = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return rp__fail_errno(err, errno, "%s can't be made", path);
-  errno = 0;
-  if (write(fd, text, n) == (ssize_t)n && fsync(fd) == 0) return 0;
-  int why = errno ? errno : ENOSPC;
-  unlink(path);
-  return rp__fail_errno(err, why, "%s can't be written", path);
-}
-
 /*
- * Written under another name first and linked into place: whoever finds the name finds the whole secret, and of two
- * processes that make one, the first wins.
+ * Linked into place once it is written: whoever finds the name finds the whole secret, and of two processes that make
+ * one, the first wins.
  */
 static int make_file(const char *path, rp_error *err)
 {
-  char text[RANDOM_TEXT + 1], uuid[RP_UUID_TEXT], draft[4096];
-  rp__uuid7(uuid, 0, &rp__system_random);
-  int n = snprintf(draft, sizeof draft, "%s.%s", path, uuid + 24);
-  if (n < 0 || (size_t)n >= sizeof draft)
-    return rp__fail_field(err, RP_E_CONFIG, "internal_secret_file", "the path is too long");
+  RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
+  char text[RANDOM_TEXT + 1];
+  int rc = rp__file_draft_open(path, &d, err);
+  if (rc) return rc;
   make_text(text);
   memcpy(text + RANDOM_TEXT - 1, "\n", 2);
-  int rc = write_text(draft, text, err);
+  errno = 0;
+  if (write(d.fd, text, RANDOM_TEXT) != RANDOM_TEXT)
+    rc = rp__fail_errno(err, errno ? errno : ENOSPC, "%s can't be written", path);
   sodium_memzero(text, sizeof text);
-  if (rc) return rc;
-  if (link(draft, path) && errno != EEXIST) rc = rp__fail_errno(err, errno, "%s can't be made", path);
-  unlink(draft);
-  return rc ? rc : rp__sync_parent(path, err);
+  if (!rc) rc = rp__file_draft_keep(&d, false, err);
+  return rc == RP_E_EXISTS ? 0 : rc;
 }
 
 static int load_file(const char *path, struct rp__secret *ret, rp_error *err)

@@ -46,6 +46,12 @@ int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err)
   return rp__fail(err, RP_E_MEMORY_NOT_FOUND, "scope '%s' has no memory %s", row->scope, row->id);
 }
 
+int rp__refuse_memory_damage(const struct rp__memory_row *row, rp_error *err)
+{
+  return rp__fail(err, RP_E_CORRUPT, "scope '%s': memory %s is damaged (its checksum does not fit)", row->scope,
+                  row->id);
+}
+
 int rp__refuse_token_id(const struct rp__token_row *row, rp_error *err)
 {
   return rp__fail(err, RP_E_EXISTS, "a token has the id %s", row->id);
@@ -199,7 +205,7 @@ int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct
   if (n == 0) return rp__fail(err, RP_E_USAGE, "an append of no events");
   for (size_t i = 0; i < n; i++) {
     bytes += op->u.append.events[i].body_len;
-    activity |= !op->u.append.events[i].engine;
+    activity |= !op->u.append.events[i].engine && !op->copying;
   }
 
   op->ret.repeated = append_repeated(op, facts);
@@ -237,7 +243,7 @@ int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err
 {
   if (op->u.lease.expect_epoch != row->epoch) return refuse_epoch(op, row, op->u.lease.expect_epoch, err);
   if (row->epoch >= RP_SEQ_MAX) return refuse_counters(op, err);
-  if (op->u.lease.move != RP_MOVE_MAX) {
+  if (op->u.lease.move != RP_MOVE_MAX && !op->copying) {
     int rc = row_move(row, op->u.lease.move, op->now_ms, err);
     if (rc != 0) return rc;
   }
@@ -285,7 +291,7 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
   if (fields & RP_SET_NAME)
     rp__text_copy(row->name, sizeof row->name, op->u.session_set.name ? op->u.session_set.name : "");
   if (fields & RP_SET_CRASH) row->crash_recovered = op->u.session_set.crash_recovered;
-  if (fields & RP_SET_HIDDEN) row->hidden = op->u.session_set.hidden;
+  if (fields & RP_SET_SHOWN) row->hidden = false;
   if ((fields & RP_SET_TRASH) && op->u.session_set.trashed_at && (rc = rp__rule_held(row, err))) return rc;
   if (fields & RP_SET_TRASH) row->trashed_at = op->u.session_set.trashed_at;
   if (fields & RP_SET_HOLD) row->held_at = op->u.session_set.held_at;
@@ -354,6 +360,12 @@ bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t)
   return at && at <= (size_t)(op - t->ops) && t->ops[at - 1].ret.repeated;
 }
 
+int rp__rule_hidden(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
+{
+  if (!row->hidden || op->copying) return 0;
+  return rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is being imported", op->session_id ? op->session_id : "?");
+}
+
 int rp__rule_held(const struct rp__session_row *row, rp_error *err)
 {
   if (!row->held_at) return 0;
@@ -391,4 +403,58 @@ uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void 
   }
   memcpy(head + 16, kind, k);
   return rp__checksum(body, n, rp__checksum(head, 16 + k, 0));
+}
+
+/* A field and where it ends: bytes that move from one field to the next make another sum. */
+static uint64_t sum_bytes(uint64_t sum, const void *p, size_t n)
+{
+  unsigned char size[8];
+  for (int i = 0; i < 8; i++) size[i] = (unsigned char)((uint64_t)n >> (8 * i));
+  return rp__checksum(p ? p : "", p ? n : 0, rp__checksum(size, sizeof size, sum));
+}
+
+static uint64_t sum_text(uint64_t sum, const char *s)
+{
+  return sum_bytes(sum, s, s ? strlen(s) : 0);
+}
+
+static uint64_t sum_number(uint64_t sum, int64_t v)
+{
+  unsigned char bytes[8];
+  for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)v >> (8 * i));
+  return sum_bytes(sum, bytes, sizeof bytes);
+}
+
+uint64_t rp__memory_sum(const struct rp__memory_row *row)
+{
+  int64_t confidence;
+  _Static_assert(sizeof confidence == sizeof row->confidence, "the bits of a double");
+  memcpy(&confidence, &row->confidence, sizeof confidence);
+  uint64_t sum = sum_text(0, row->scope);
+  sum = sum_text(sum, row->id);
+  sum = sum_text(sum, row->session_id);
+  sum = sum_number(sum, confidence);
+  sum = sum_number(sum, row->created_at);
+  sum = sum_number(sum, row->updated_at);
+  sum = sum_number(sum, row->sealed);
+  sum = sum_bytes(sum, row->content, row->content_len);
+  return sum_text(sum, row->sealed ? NULL : row->categories);
+}
+
+uint64_t rp__record_sum(const struct rp__record_row *row)
+{
+  uint64_t sum = sum_text(0, row->session_id);
+  sum = sum_text(sum, row->scope);
+  sum = sum_text(sum, row->channel);
+  sum = sum_text(sum, row->previous_id);
+  sum = sum_number(sum, row->start_ms);
+  sum = sum_number(sum, row->end_ms);
+  sum = sum_number(sum, row->created_ms);
+  sum = sum_number(sum, row->updated_ms);
+  sum = sum_number(sum, row->crash_recovered);
+  sum = sum_number(sum, row->has_critical);
+  for (size_t i = 0; i < row->n_topics; i++) sum = sum_number(sum, (int64_t)row->topics[i]);
+  for (size_t i = 0; i < RP_PARTS_MAX; i++) sum = sum_text(sum, row->part[i] && row->part[i][0] ? row->part[i] : "[]");
+  sum = sum_text(sum, row->dropped);
+  return sum_bytes(sum, row->sealed_body, row->sealed_len);
 }

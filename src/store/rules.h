@@ -55,6 +55,13 @@ int rp__rule_blob(const struct rp__op *op, const struct rp__session_row *row, rp
 
 /* What the stored checksum of an event is taken over. */
 uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void *body, size_t n);
+/* The same of a memory; rank and learned_at are no part of it. */
+uint64_t rp__memory_sum(const struct rp__memory_row *row);
+/*
+ * The same of a record as record_get gives it, all of it but continued_by, which is the session's, and n_tasks and
+ * archived, which say what can be counted or seen.
+ */
+uint64_t rp__record_sum(const struct rp__record_row *row);
 
 /* A scope that is sealed stays sealed with its key. */
 int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row, rp_error *err);
@@ -67,6 +74,11 @@ extern const char *const rp__pin_kinds[];
 int rp__refuse_judged(const struct rp__op *op, rp_error *err);
 /* Whether the op follows from an append that was a repeat, so that nothing is to be done. */
 bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t);
+/*
+ * A session that is being imported or forked: every op on a session begins with this, and nobody but the copier may
+ * touch it. RP_E_SESSION_NOT_FOUND, as for a session that is not there. The copier's ops leave the status as it is.
+ */
+int rp__rule_hidden(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 /* RP_E_ON_HOLD */
 int rp__rule_held(const struct rp__session_row *row, rp_error *err);
 /* The next record of a chain. `row` is its head (n and hash; n 0: none yet) and becomes the record, fields borrowed. */
@@ -84,6 +96,8 @@ int rp__refuse_not_found(const char *id, rp_error *err);
 int rp__refuse_key(const struct rp__session_row *row, rp_error *err);
 int rp__refuse_record(const char *id, rp_error *err);
 int rp__refuse_memory(const struct rp__memory_row *row, rp_error *err);
+/* RP_E_CORRUPT */
+int rp__refuse_memory_damage(const struct rp__memory_row *row, rp_error *err);
 /* RP_E_EXISTS and RP_E_TOKEN_NOT_FOUND */
 int rp__refuse_token_id(const struct rp__token_row *row, rp_error *err);
 int rp__refuse_token(const struct rp__token_row *row, rp_error *err);

@@ -49,7 +49,7 @@ struct rp__session_row {
   struct rp__tails tails; /* streams that are not over */
   bool crash_recovered;
   bool sealed;
-  bool hidden;        /* being imported or forked: found by its exact id only, until shown */
+  bool hidden;        /* being imported or forked: nobody but the copier finds it, until shown */
   int64_t trashed_at; /* 0, or in the trash since: found by its exact id or in the list of trash only */
   int64_t held_at;    /* 0, or on hold since: no retention touches it */
   char *meta;         /* a JSON object or NULL; owned */
@@ -158,6 +158,7 @@ struct rp__memory_row {
   size_t content_len;
   const char *categories; /* a JSON array or NULL; borrowed; sealed with the content when `sealed` */
   double rank;            /* reading with words: larger is better */
+  bool damaged;           /* reading: the checksum does not fit; nothing in the row can be believed */
 };
 
 struct rp__audit_row {
@@ -196,7 +197,7 @@ enum rp__op_type {
   RP_OP_RECORD_ARCHIVE,  /* takes the record out of session_states; the recall row says archived */
   RP_OP_TASK_PUT,        /* a word on a task, kept unless a newer one (by at_ms) is there */
   RP_OP_MEMORY_PUT,      /* a memory of the scope, by its id; an older one of that id is replaced */
-  RP_OP_MEMORY_SET,      /* its confidence. RP_E_MEMORY_NOT_FOUND */
+  RP_OP_MEMORY_SET,      /* its confidence. RP_E_MEMORY_NOT_FOUND, RP_E_CORRUPT */
   RP_OP_MEMORY_DELETE,   /* RP_E_MEMORY_NOT_FOUND */
   RP_OP_AUDIT_ERASE,     /* takes the fields of a record away; its digest keeps the chain whole. Alone in its txn */
   RP_OP_AUDIT,           /* the next record of the scope's chain: n, prev and hash are found inside the transaction */
@@ -228,7 +229,7 @@ enum {
   RP_SET_MOVE = 1,         /* status by `move` (RP_E_TRANSITION, _ENDED), and with it ended_at */
   RP_SET_CRASH = 2,        /* crash_recovered := crash_recovered */
   RP_SET_CONTINUED_BY = 4, /* only when it is empty */
-  RP_SET_HIDDEN = 8,       /* hidden := hidden */
+  RP_SET_SHOWN = 8,        /* what was hidden is no more; the other way there is none */
   RP_SET_META = 16,        /* meta := meta, or what `edit_meta` makes of it */
   RP_SET_COUNTERS = 32,    /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
   RP_SET_TRASH = 128,      /* trashed_at := trashed_at; 0 takes it out. RP_E_EXISTS: its key is another's by now */
@@ -243,6 +244,7 @@ struct rp__op {
   const char *session_id; /* … and always the id */
   int64_t now_ms;
   int64_t epoch;       /* APPEND, HEARTBEAT, SESSION_SET, BLOB_PUT, SNAPSHOT_…: 0 = a guest's */
+  bool copying;        /* by the one who makes the hidden session: for all others there is none of that id */
   size_t derived_from; /* 1 + the place of an append in the same transaction: when that was a repeat, so is this and
                           nothing is done; 0: stands alone */
   union {
@@ -267,7 +269,7 @@ struct rp__op {
       unsigned fields;
       enum rp__move move;
       int64_t ended_at;
-      bool crash_recovered, hidden;
+      bool crash_recovered;
       const char *continued_by, *meta, *name;
       /* Changes row->meta, knowing what others have made of it; called inside the transaction: reads nothing, waits for
        * nothing. NULL: `meta` as it is. */
@@ -382,6 +384,7 @@ struct rp__txn {
 
 enum rp__find {
   RP_FIND_ID,
+  RP_FIND_COPY, /* an id, of a hidden session alone */
   RP_FIND_NAME, /* an id, or else a key in any scope */
   RP_FIND_PREFIX,
   RP_FIND_KEY,           /* in that scope */
@@ -456,7 +459,8 @@ enum rp__maintain {
 struct rp__store_stats {
   int64_t sessions[RP_STATUS_MAX]; /* without the trashed ones */
   int64_t events, event_bytes, snapshots, snapshot_bytes, runs_open;
-  int64_t file_bytes, wal_bytes, index_left, free_bytes, trashed, records, memories, audits;
+  int64_t file_bytes, wal_bytes, index_left, free_bytes, trashed, records, memories;
+  int64_t audits;            /* records of the audit log that were ever written, counted apart from them */
   int64_t blobs, blob_bytes; /* bytes as stored */
   int schema_version;
 };
@@ -481,8 +485,8 @@ struct rp__store_ops {
    * ID, PREFIX, KEY (`scope` may be NULL; open sessions first, then the newest), or
    * the LAST started of the scope (NULL: of all) and, when `what` is one, of that
    * channel, or the first HIDDEN one made after the session `what` (NULL: of all).
-   * What is in the trash is found by ID alone. RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS (PREFIX). The row is done by the
-   * caller.
+   * What is in the trash is found by ID alone, what is hidden by COPY and HIDDEN alone. RP_E_SESSION_NOT_FOUND,
+   * RP_E_AMBIGUOUS (PREFIX). The row is done by the caller.
    */
   int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
                       struct rp__session_row *ret, rp_error *err);
@@ -506,12 +510,13 @@ struct rp__store_ops {
   /* In pages; the rows' topics are borrowed. Hidden and trashed sessions are left out. */
   int (*recall_list)(struct rp__store *s, const struct rp__recall_filter *f, rp__recall_fn *fn, void *ctx,
                      rp_error *err);
-  /* RP_E_RECORD_NOT_FOUND; an archived one has no parts. RP_E_CORRUPT: somebody took it out of session_states. Done by
-     the caller. */
+  /* RP_E_RECORD_NOT_FOUND; an archived one has no parts. RP_E_CORRUPT: the checksum does not fit, or (the error's field
+     is session_states) somebody took it out of there. Done by the caller. */
   int (*record_get)(struct rp__store *s, int64_t session_ref, struct rp__record_row *ret, rp_error *err);
   /* False in *ret_found when there is no word. */
   int (*task_get)(struct rp__store *s, const char *scope, uint64_t hash, struct rp__task_row *ret, bool *ret_found,
                   rp_error *err);
+  /* Damaged ones come too, marked. */
   int (*memory_list)(struct rp__store *s, const struct rp__memory_filter *f, rp__memory_fn *fn, void *ctx,
                      rp_error *err);
   /* In order of n. */
@@ -538,8 +543,9 @@ struct rp__store_ops {
   int (*version)(struct rp__store *s, int64_t *ret, rp_error *err);
   int (*maintain)(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
   /*
-   * The backend's own structures (pages, indexes, full text), not the sessions in
-   * them. 0 whatever was found: findings say what is wrong and whether it was repaired.
+   * The backend's own structures (pages, indexes), rows that must agree, checksums of records and memories, and whether
+   * full text is that of the journal; not the sessions' events. 0 whatever was found: findings say what is wrong and
+   * whether it was repaired.
    */
   int (*check)(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
   int (*stats)(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);

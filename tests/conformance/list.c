@@ -130,27 +130,90 @@ static void last_of_a_channel(void **state)
   assert_string_equal(found(f, RP_FIND_LAST, "t", "cli"), "session.not_found");
 }
 
-static void hidden_ones_are_found_by_id_only(void **state)
+/* A session that is being imported or forked is there for its copier alone, until it is shown. */
+static void hidden_ones_are_found_by_their_copier_only(void **state)
 {
   struct suite *f = *state;
   struct rp__session_row row = row_new("h", "s", "k");
+  struct rp__new_event ev = event_new("note", "{\"text\":\"secret\"}");
   struct ids ids = {0};
   row.hidden = true;
   struct rp__op op = op_put(&row);
   assert_int_equal(suite_op(f, &op), 0);
-  suite_say(f, "h", "secret");
-  assert_string_equal(found(f, RP_FIND_ID, NULL, "h"), "h");
+  op = op_append("h", &ev, 1);
+  op.copying = true;
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_string_equal(found(f, RP_FIND_COPY, NULL, "h"), "h");
+  assert_string_equal(found(f, RP_FIND_HIDDEN, NULL, NULL), "h");
+  assert_string_equal(found(f, RP_FIND_ID, NULL, "h"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_NAME, NULL, "h"), "session.not_found");
   assert_string_equal(found(f, RP_FIND_PREFIX, NULL, "h"), "session.not_found");
   assert_string_equal(found(f, RP_FIND_NAME, NULL, "k"), "session.not_found");
   assert_string_equal(found(f, RP_FIND_LAST, "s", NULL), "session.not_found");
   assert_int_equal(f->s->ops->session_list(f->s, NULL, ids_session, &ids, &f->err), 0);
   assert_int_equal(f->s->ops->search(f->s, "secret", NULL, 0, ids_hit, &ids, &f->err), 0);
   assert_string_equal(ids.text, "");
-  op = op_set("h", RP_SET_HIDDEN);
+  op = op_set("h", RP_SET_SHOWN);
+  op.copying = true;
   assert_int_equal(suite_op(f, &op), 0);
+  assert_string_equal(found(f, RP_FIND_COPY, NULL, "h"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_ID, NULL, "h"), "h");
   assert_string_equal(found(f, RP_FIND_NAME, NULL, "k"), "h");
   assert_int_equal(f->s->ops->search(f->s, "secret", NULL, 0, ids_hit, &ids, &f->err), 0);
   assert_string_equal(ids.text, "h:1 ");
+}
+
+/* Every op that names a session is refused, also with the number that the store knows it by. */
+static void nobody_but_the_copier_touches_a_hidden_one(void **state)
+{
+  struct suite *f = *state;
+  struct rp__session_row row = row_new("h", "s", NULL);
+  struct rp__run_row run = {.owner = RP_RUN_NONE};
+  struct rp__new_event ev = event_new("note", "{\"text\":\"mine\"}");
+  struct rp__snapshot_row snap = {.seq = 1, .size = 1, .data = "x"};
+  struct rp__record_row record = {.end_ms = NOW};
+  struct rp__blob_row blob = {.id = "b1", .size = 1, .raw_size = 1, .data = "x"};
+  row.hidden = true;
+  struct rp__op put = op_put(&row);
+  assert_int_equal(suite_op(f, &put), 0);
+  int64_t ref = put.ret.ref;
+  struct rp__op first[] = {op_append("h", &ev, 1), op_lease("h", 0, &run)};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(first); i++) {
+    first[i].copying = true;
+    assert_int_equal(suite_op(f, &first[i]), 0);
+  }
+  struct rp__op tries[] = {
+      op_append("h", &ev, 1),
+      op_lease("h", 1, &run),
+      op_set("h", RP_SET_SHOWN),
+      op_set("h", RP_SET_TRASH),
+      {.type = RP_OP_RUN_END, .session_id = "h", .u.run_end = {.ended_at = 5, .cause = RP_CAUSE_CLEAN}},
+      {.type = RP_OP_HEARTBEAT, .session_id = "h", .now_ms = NOW},
+      {.type = RP_OP_SNAPSHOT_PUT, .session_id = "h", .u.snapshot_put.row = &snap},
+      {.type = RP_OP_SNAPSHOT_DELETE, .session_id = "h", .u.snapshot_delete = {.n = 1, .if_there = true}},
+      {.type = RP_OP_EVENT_REPLACE, .session_id = "h", .u.event_replace = {.seq = 1, .event = &ev}},
+      {.type = RP_OP_RECORD_PUT, .session_id = "h", .u.record.row = &record},
+      {.type = RP_OP_RECORD_ARCHIVE, .session_id = "h"},
+      {.type = RP_OP_TASK_PUT, .session_id = "h", .u.task_put = {.scope = "s", .hash = 7, .seq = 1, .open = true}},
+      {.type = RP_OP_BLOB_PUT, .session_id = "h", .u.blob.row = &blob},
+      {.type = RP_OP_BLOB_SET, .session_id = "h", .u.blob.row = &blob},
+      {.type = RP_OP_BLOB_DELETE, .session_id = "h", .u.blob.row = &blob},
+      {.type = RP_OP_SESSION_DELETE, .session_id = "h"},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(tries); i++) {
+    for (int by_ref = 0; by_ref < 2; by_ref++) {
+      tries[i].session_ref = by_ref ? ref : 0;
+      assert_int_equal(suite_op(f, &tries[i]), RP_E_SESSION_NOT_FOUND);
+    }
+  }
+  struct rp__op show = op_set("h", RP_SET_SHOWN);
+  show.copying = true;
+  assert_int_equal(suite_op(f, &show), 0);
+  struct rp__session_row shown = suite_row(f, "h");
+  assert_int_equal(shown.last_seq, 1);
+  assert_int_equal(shown.epoch, 1);
+  tries[0].session_ref = ref;
+  assert_int_equal(suite_op(f, &tries[0]), 0);
 }
 
 static const char *listed(struct suite *f, rp_filter filter)
@@ -294,7 +357,8 @@ const struct CMUnitTest list_tests[] = {
     SUITE_TEST(a_key_names_one_open_session),
     SUITE_TEST(last_is_the_last_started),
     SUITE_TEST(last_of_a_channel),
-    SUITE_TEST(hidden_ones_are_found_by_id_only),
+    SUITE_TEST(hidden_ones_are_found_by_their_copier_only),
+    SUITE_TEST(nobody_but_the_copier_touches_a_hidden_one),
     SUITE_TEST(lists_filter_and_page),
     SUITE_TEST(fifty_unless_told_otherwise),
     SUITE_TEST(events_come_in_pages),

@@ -263,7 +263,7 @@ static void every_op_can_be_undone(void **state)
   struct rp__op tries[] = {
       op_lease("a", 1, &run),
       {.type = RP_OP_RUN_END, .session_id = "a", .u.run_end = {.ended_at = 5, .cause = RP_CAUSE_CRASH}},
-      op_set("a", RP_SET_HIDDEN | RP_SET_META),
+      op_set("a", RP_SET_CRASH | RP_SET_META),
       op_append("a", &ev, 1),
       {.type = RP_OP_HEARTBEAT, .session_id = "a", .now_ms = NOW + 9},
       put,
@@ -271,7 +271,7 @@ static void every_op_can_be_undone(void **state)
       {.type = RP_OP_EVENT_REPLACE, .session_id = "a", .u.event_replace = {.seq = 1, .event = &ev}},
       {.type = RP_OP_SCOPE_SET, .u.scope_set = {.scope = "s", .row = &scope}},
   };
-  tries[2].u.session_set.hidden = true;
+  tries[2].u.session_set.crash_recovered = true;
   tries[2].u.session_set.meta = "{}";
   struct rp__session_row before = suite_row(f, "a");
   for (size_t i = 0; i < RP_ARRAY_SIZE(tries); i++) {

@@ -111,13 +111,14 @@ static void records_follow_their_session(void **state)
   suite_put(f, "a");
   assert_int_equal(trash(f, "a", NOW), 0);
   for (int i = 0; i < 2; i++) {
-    put = (struct rp__op){.type = RP_OP_RECORD_PUT, .session_id = i ? "h" : "a", .u.record.row = &record};
+    put = (struct rp__op){.type = RP_OP_RECORD_PUT, .session_id = i ? "h" : "a", .copying = i, .u.record.row = &record};
     assert_int_equal(suite_op(f, &put), 0);
   }
   assert_int_equal(recalled(f), 0);
   assert_int_equal(trash(f, "a", 0), 0);
   assert_int_equal(recalled(f), 1);
-  struct rp__op show = op_set("h", RP_SET_HIDDEN);
+  struct rp__op show = op_set("h", RP_SET_SHOWN);
+  show.copying = true;
   assert_int_equal(suite_op(f, &show), 0);
   assert_int_equal(recalled(f), 2);
 }

@@ -383,4 +383,40 @@ code=$? err=$(<"$work/err") out=''
 expect_code 7
 expect_err_has "can't write the output"
 
+about 'one damaged event'
+run start --scope hurt --key hurt
+for n in 1 2 3; do run append hurt note "{\"id\":\"n$n\",\"text\":\"walrus $n\"}"; done
+python3 - "$work/test.db" <<'EOF'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+with db:
+    assert db.execute("UPDATE rp_events SET body = replace(body, 'walrus 2', 'badger 2') WHERE body LIKE '%walrus 2%'").rowcount == 1
+db.close()
+EOF
+seq=$("$REPRISE" log hurt --json 2>/dev/null | jq -r 'select(.kind == "x-damaged") | .seq')
+run log hurt --json
+expect_code 0
+expect_err_has "event can't be read, the first is $seq"
+expect_json '[.seq,.body.reason,.body.original_kind]' "[$seq,\"its checksum does not fit\",\"note\"]" \
+  "$(jq -c 'select(.kind == "x-damaged")' <<<"$out")"
+expect_out_has 'walrus 1'
+expect_out_has 'walrus 3'
+expect_out_lacks badger
+run log hurt --kind message
+expect_out_has 'x-damaged'
+run state hurt --json
+expect_code 0
+expect_err_has "event $seq can't be read"
+run export hurt -o "$work/hurt.reprise"
+expect_code 0
+expect_err_has "the first is $seq"
+run search badger
+expect_out_lacks badger
+run verify hurt --json
+expect_code 5
+run verify --repair
+expect_code 0
+run log hurt
+expect_quiet
+
 finish

@@ -708,7 +708,11 @@ def check_damage(api):
             db.execute("UPDATE rp_events SET body = replace(body, 'otters', 'badgers') WHERE seq = 2")
         db.close()
         c.ask("GET", "/v1/sessions/{id}/snapshots/{n}", 500, id=sid, n=1, code="snapshot.corrupted")
-        c.ask("GET", "/v1/sessions/{id}/events", 500, id=sid, code="store.corrupted")
+        read = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid).json["events"]
+        assert [e["kind"] for e in read] == ["message", "x-damaged", "message"], read
+        assert read[1]["body"] == {"reason": "its checksum does not fit", "original_kind": "message"}, read
+        few = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="kind=note").json["events"]
+        assert [e["seq"] for e in few] == [2], few  # nobody takes a gap for silence
         c.append(well)
         assert len(c.ask("GET", "/v1/sessions/{id}/events", 200, id=well).json["events"]) == 1
 

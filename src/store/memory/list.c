@@ -28,7 +28,8 @@ static bool find_match(enum rp__find how, const struct rp__session_row *row, con
 {
   switch (how) {
   case RP_FIND_NAME:
-  case RP_FIND_ID: return strcmp(row->id, what) == 0;
+  case RP_FIND_ID: return !row->hidden && strcmp(row->id, what) == 0;
+  case RP_FIND_COPY: return row->hidden && strcmp(row->id, what) == 0;
   case RP_FIND_PREFIX: return !rp__row_is_out(row) && in_scope(row, scope) && strncmp(row->id, what, strlen(what)) == 0;
   case RP_FIND_KEY: return !rp__row_is_out(row) && in_scope(row, scope) && strcmp(row->key, what) == 0;
   case RP_FIND_KEY_ELSEWHERE: return !rp__row_is_out(row) && !in_scope(row, scope) && strcmp(row->key, what) == 0;

@@ -19,7 +19,8 @@ int rp__mem_touch(struct rp__mem_store *m, const struct rp__op *op, struct rp__m
 {
   struct rp__mem_session *s = op->session_ref ? rp__mem_by_ref(m, op->session_ref) : rp__mem_by_id(m, op->session_id);
   if (!s || strcmp(s->row.id, op->session_id) != 0) return rp__refuse_not_found(op->session_id, err);
-  int rc = rp__mem_row_copy(&u->row, &s->row, err);
+  int rc = rp__rule_hidden(op, &s->row, err);
+  if (rc == 0) rc = rp__mem_row_copy(&u->row, &s->row, err);
   if (rc != 0) return rc;
   u->s = s;
   u->started = s->started;

@@ -42,7 +42,8 @@ int rp__mem_record_put(struct rp__mem_store *m, struct rp__op *op, struct rp__me
 {
   const struct rp__record_row *row = op->u.record.row;
   struct rp__op who = {.session_ref = op->session_ref ? op->session_ref : row->session_ref,
-                       .session_id = op->session_id ? op->session_id : row->session_id};
+                       .session_id = op->session_id ? op->session_id : row->session_id,
+                       .copying = op->copying};
   struct rp__mem_session *s;
   int rc = rp__mem_touch(m, &who, u, &s, err);
   if (rc != 0) return rc;

@@ -46,13 +46,28 @@ static int head_by_id(struct rp__sq_conn *c, const struct rp__op *op, struct rp_
   return rc;
 }
 
+/*
+ * A head does not say whether its session is hidden. A hidden session has the status it was made with until it is
+ * shown, so no append to a session that was ever used reads another row for this.
+ */
+static int head_shown(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *row, rp_error *err)
+{
+  int64_t hidden;
+  if (row->status != RP_STATUS_CREATED) return 0;
+  int rc = rp__sq_number(c, RP_SQ_SESSION_IS_HIDDEN, &row->ref, 0, &hidden, err);
+  if (rc != 0) return rc;
+  row->hidden = hidden != 0;
+  return rp__rule_hidden(op, row, err);
+}
+
 int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
 {
   int rc = op->session_ref ? head_by_ref(c, op, ret, err) : head_by_id(c, op, ret, err);
   if (rc == 0) return rp__refuse_not_found(op->session_id, err);
   if (rc < 0) return rc;
   rp__name_set(ret->id, op->session_id);
-  return rp__rule_status(ret, err);
+  rc = rp__rule_status(ret, err);
+  return rc ? rc : head_shown(c, op, ret, err);
 }
 
 int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,

@@ -45,6 +45,18 @@ static int row_write(struct rp__sq_conn *c, const struct rp__audit_row *row, rp_
   return rp__sq_done(&q, "write audit", err);
 }
 
+/* All records ever written, counted where neither the records nor the heads are: both may be emptied. */
+static int total_count(struct rp__sq_conn *c, rp_error *err)
+{
+  int64_t total;
+  int rc = rp__sq_meta_get(c, "audits", -1, &total, err);
+  if (rc == 0 && total < 0)
+    rc = rp__sq_number(c, RP_SQ_AUDIT_TOTAL, NULL, 0, &total, err);
+  else if (rc == 0)
+    total++;
+  return rc ? rc : rp__sq_meta_set(c, "audits", total, err);
+}
+
 int rp__sq_audit_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   struct rp__audit_row row = {0};
@@ -52,7 +64,8 @@ int rp__sq_audit_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   if (rc != 0) return rc;
   rp__rule_audit(op, &row);
   rc = row_write(c, &row, err);
-  return rc ? rc : head_write(c, &row, err);
+  if (rc == 0) rc = head_write(c, &row, err);
+  return rc ? rc : total_count(c, err);
 }
 
 int rp__sq_audit_erase(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)

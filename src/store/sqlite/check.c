@@ -6,6 +6,8 @@
  */
 #include "store/sqlite/sqlite.h"
 
+#include "base/clock.h"
+
 #define FINDINGS "100"
 
 static int lines_done(const struct rp__buf *out, rp_error *err)
@@ -108,7 +110,15 @@ static int record_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *er
       " FROM rp_audit_heads h LEFT JOIN (SELECT scope, max(n) AS n FROM rp_audit GROUP BY scope) a"
       " ON a.scope = h.scope WHERE coalesce(a.n, 0) <> h.n"
       " UNION ALL SELECT 'the audit log of scope ' || scope || ' has lost its head' FROM"
-      " (SELECT DISTINCT scope FROM rp_audit) WHERE scope NOT IN (SELECT scope FROM rp_audit_heads)";
+      " (SELECT DISTINCT scope FROM rp_audit) WHERE scope NOT IN (SELECT scope FROM rp_audit_heads)"
+      " UNION ALL SELECT 'the audit log has lost ' || (value - have) || ' of ' || value || ' records' FROM rp_meta,"
+      " (SELECT coalesce(sum(n), 0) AS have FROM rp_audit_heads) WHERE name = 'audits' AND value > have"
+      " UNION ALL SELECT 'the audit log of scope ' || h.scope || ' ends with another record than its head says' FROM"
+      " rp_audit_heads h JOIN rp_audit a ON a.scope = h.scope AND a.n = h.n WHERE a.hash <> h.hash"
+      " UNION ALL SELECT 'the recall row of session ' || id || ' does not say that it is out of sight, or that it is' "
+      "FROM"
+      " (SELECT r.id FROM rp_recall r JOIN rp_sessions s ON s.ref = r.session AND s.id = r.id"
+      "  WHERE (r.flags & 4 <> 0) <> (s.hidden <> 0 OR s.trashed_at <> 0) LIMIT " FINDINGS ")";
   return query_lines(c, sql, out, err);
 }
 
@@ -119,6 +129,67 @@ static int lost_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
       "SELECT 'session_states has lost the record of session ' || r.id FROM rp_recall r WHERE r.flags & 10 = 0"
       " AND NOT EXISTS (SELECT 1 FROM session_states x WHERE x.id = r.id) LIMIT " FINDINGS;
   return query_lines(c, sql, out, err);
+}
+
+/* Whether what session_states says of a record beside its parts is what our own rows say. */
+static bool state_agrees(struct rp__sq_q *q)
+{
+  static const int texts[] = {3, 4, 5}; /* channel, previous and next session; ours stand six columns on */
+  char start[RP_TIME_TEXT], end[RP_TIME_TEXT], theirs[RP_NAME], ours[RP_NAME];
+  rp__sq_col_str(q, 1, theirs, sizeof theirs);
+  if (strcmp(theirs, rp__time_format(rp__sq_col_int(q, 7), start)) != 0) return false;
+  rp__sq_col_str(q, 2, theirs, sizeof theirs);
+  if (strcmp(theirs, rp__time_format(rp__sq_col_int(q, 8), end)) != 0) return false;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(texts); i++) {
+    rp__sq_col_str(q, texts[i], theirs, sizeof theirs);
+    rp__sq_col_str(q, texts[i] + 6, ours, sizeof ours);
+    if (i == 0 && !ours[0]) rp__name_set(ours, "unknown");
+    if (strcmp(theirs, ours) != 0) return false;
+  }
+  return rp__sq_col_int(q, 6) == rp__sq_col_int(q, 12);
+}
+
+static int state_restore(struct rp__sq_conn *c, struct rp__sq_q *from, rp_error *err)
+{
+  static const char sql[] = "UPDATE session_states SET start_time = ?2, end_time = ?3, channel = ?4,"
+                            " previous_session_id = ?5, continued_by = ?6, crash_recovered = ?7 WHERE id = ?1";
+  char id[RP_NAME], start[RP_TIME_TEXT], end[RP_TIME_TEXT], text[3][RP_NAME];
+  struct rp__sq_q q = {.c = c};
+  q.rc = sqlite3_prepare_v2(c->db, sql, -1, &q.st, NULL);
+  rp__sq_col_str(from, 0, id, sizeof id);
+  for (int i = 0; i < 3; i++) rp__sq_col_str(from, 9 + i, text[i], sizeof text[i]);
+  rp__sq_text(&q, 1, id);
+  rp__sq_text(&q, 2, rp__time_format(rp__sq_col_int(from, 7), start));
+  rp__sq_text(&q, 3, rp__time_format(rp__sq_col_int(from, 8), end));
+  rp__sq_text(&q, 4, text[0][0] ? text[0] : "unknown");
+  rp__sq_text(&q, 5, text[1]);
+  rp__sq_text(&q, 6, text[2]);
+  rp__sq_int(&q, 7, rp__sq_col_int(from, 12));
+  int rc = rp__sq_done(&q, "repair session_states", err);
+  sqlite3_finalize(q.st);
+  return rc;
+}
+
+static int state_lines(struct rp__sq_conn *c, bool restore, struct rp__buf *out, rp_error *err)
+{
+  static const char sql[] =
+      "SELECT r.id, x.start_time, x.end_time, x.channel, x.previous_session_id, x.continued_by, x.crash_recovered,"
+      " d.start_at, r.ended_at, r.channel, d.previous_id, d.continued_by, d.crash_recovered FROM rp_recall r"
+      " JOIN rp_records d ON d.session = r.session JOIN session_states x ON x.id = r.id"
+      " JOIN rp_sessions s ON s.ref = r.session AND s.id = r.id WHERE r.flags & 10 = 0";
+  struct rp__sq_q q = {.c = c};
+  int rc, n = 0;
+  q.rc = sqlite3_prepare_v2(c->db, sql, -1, &q.st, NULL);
+  while (n < RP_SQ_FINDINGS && (rc = rp__sq_next(&q, "read session_states", err)) > 0) {
+    char id[RP_NAME];
+    if (state_agrees(&q)) continue;
+    n++;
+    rp__sq_col_str(&q, 0, id, sizeof id);
+    if (out) rp__buf_printf(out, "session_states says something else of session %s than its record\n", id);
+    if (restore && (rc = state_restore(c, &q, err))) break;
+  }
+  sqlite3_finalize(q.st);
+  return rc < 0 ? rc : 0;
 }
 
 /* What can't be put right again is taken away: without its recall row a session simply has no record. */
@@ -136,8 +207,12 @@ static int records_restore(struct rp__sq_conn *c, rp_error *err)
       "UPDATE rp_recall SET n_tasks = (SELECT json_array_length(x.pending_tasks) FROM session_states x"
       " WHERE x.id = rp_recall.id) WHERE flags & 10 = 0 AND EXISTS (SELECT 1 FROM session_states x"
       " JOIN rp_records d ON d.session = rp_recall.session WHERE x.id = rp_recall.id AND d.sealed = 0"
-      " AND json_valid(x.pending_tasks))";
-  return rp__sq_exec(c, sql, err);
+      " AND json_valid(x.pending_tasks));"
+      "UPDATE rp_recall SET flags = CASE WHEN (SELECT s.hidden <> 0 OR s.trashed_at <> 0 FROM rp_sessions s"
+      " WHERE s.ref = rp_recall.session) THEN flags | 4 ELSE flags & ~4 END";
+  int rc = rp__sq_exec(c, sql, err);
+  if (rc == 0) rc = rp__sq_record_lines(c, true, NULL, err);
+  return rc ? rc : state_lines(c, true, NULL, err);
 }
 
 static int heads_restore(struct rp__sq_conn *c, rp_error *err)
@@ -212,6 +287,15 @@ static void found_done(struct found *f)
   rp__buf_done(&f->notes);
 }
 
+/* In one transaction that only reads: writers go on meanwhile. */
+static int text_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
+{
+  int rc = rp__sq_exec(c, "BEGIN", err);
+  if (rc == 0) rc = rp__sq_text_lines(c, out, err);
+  rp__sq_rollback(c);
+  return rc;
+}
+
 static int look(struct rp__sq_store *s, struct found *f, rp_error *err)
 {
   int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
@@ -221,9 +305,15 @@ static int look(struct rp__sq_store *s, struct found *f, rp_error *err)
     rc = orphan_lines(s->keeper, &f->structure, err);
     if (rc == 0) rc = record_lines(s->keeper, &f->structure, err);
     if (rc == 0) rc = lost_lines(s->keeper, &f->notes, err);
+    if (rc == 0) rc = rp__sq_record_lines(s->keeper, false, &f->structure, err);
+    if (rc == 0) rc = state_lines(s->keeper, false, &f->structure, err);
+    if (rc == 0) rc = rp__sq_memory_lines(s->keeper, &f->structure, err);
   }
-  if (rc != 0 || s->read_only) return rc;
-  rc = rp__sq_keeper_txn(s, fulltext_work, &f->fulltext, err);
+  if (rc != 0) return rc;
+  if (!s->read_only) rc = rp__sq_keeper_txn(s, fulltext_work, &f->fulltext, err);
+  if (rc == 0 && f->fulltext.n == 0) rc = text_lines(s->keeper, &f->fulltext, err);
+  if (rc == 0) rc = lines_done(&f->structure, err);
+  if (rc == 0) rc = lines_done(&f->fulltext, err);
   /* Where tables or pages are missing there is no asking further, and enough to tell. */
   return f->structure.n > 0 ? 0 : rc;
 }

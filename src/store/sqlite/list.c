@@ -10,6 +10,7 @@ static int find_start(enum rp__find how, bool scoped, enum rp__sq_id *ret)
 {
   switch (how) {
   case RP_FIND_ID: *ret = RP_SQ_SESSION_BY_ID; return 0;
+  case RP_FIND_COPY: *ret = RP_SQ_SESSION_COPY; return 0;
   case RP_FIND_PREFIX: *ret = RP_SQ_SESSION_BY_PREFIX; return 0;
   case RP_FIND_NAME: *ret = RP_SQ_SESSION_BY_NAME; return 0;
   case RP_FIND_KEY: *ret = RP_SQ_SESSION_BY_KEY_IN; return 0;

@@ -18,28 +18,57 @@ static int index_run(struct rp__sq_conn *c, enum rp__sq_id id, int64_t ref, stru
   return rp__sq_done(&q, "index memory", err);
 }
 
-/* Takes a memory out of the index, if it is there. 1 and its number, or 0 when there is no such memory. */
-static int memory_unindex(struct rp__sq_conn *c, const struct rp__memory_row *row, int64_t *ret_ref, rp_error *err)
+/* A memory as its row says it; content and categories are borrowed from the statement, which is RP_SQ_MEMORY_GET. */
+static void memory_read(struct rp__sq_q *q, struct rp__memory_row *row)
+{
+  memset(row, 0, sizeof *row);
+  rp__sq_col_str(q, 0, row->id, sizeof row->id);
+  rp__sq_col_str(q, 1, row->scope, sizeof row->scope);
+  rp__sq_col_str(q, 2, row->session_id, sizeof row->session_id);
+  row->confidence = rp__sq_col_real(q, 3);
+  row->created_at = rp__sq_col_time(q, 4);
+  row->updated_at = rp__sq_col_time(q, 5);
+  row->learned_at = rp__sq_col_time(q, 6);
+  row->sealed = rp__sq_col_int(q, 7) != 0;
+  struct rp__str content = rp__sq_col_bytes(q, 8);
+  row->content = content.p;
+  row->content_len = content.n;
+  if (sqlite3_column_type(q->st, 9) != SQLITE_NULL) row->categories = rp__sq_col_bytes(q, 9).p;
+  row->damaged =
+      sqlite3_column_type(q->st, 10) != SQLITE_NULL && (uint64_t)rp__sq_col_int(q, 10) != rp__memory_sum(row);
+}
+
+/* 1 and its number, or 0 when there is no such memory. */
+static int memory_find(struct rp__sq_conn *c, const struct rp__memory_row *row, int64_t *ret_ref, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_FIND);
   rp__sq_text(&q, 1, row->scope);
   rp__sq_text(&q, 2, row->id);
   int rc = rp__sq_next(&q, "read memory", err);
-  if (rc <= 0) return rc;
-  *ret_ref = rp__sq_col_int(&q, 0);
-  if (rp__sq_col_int(&q, 1) != 0) return 1;
-  rc = index_run(c, RP_SQ_MEMORY_INDEX_REMOVE, *ret_ref, rp__sq_col_bytes(&q, 2), err);
-  return rc ? rc : 1;
+  if (rc > 0) *ret_ref = rp__sq_col_int(&q, 0);
+  return rc;
 }
 
 /* 1 when there was one, 0 when not. */
 static int memory_remove(struct rp__sq_conn *c, const struct rp__memory_row *row, rp_error *err)
 {
   static const enum rp__sq_id gone = RP_SQ_MEMORY_DELETE;
+  struct rp__memory_row old;
   int64_t ref;
-  int found = memory_unindex(c, row, &ref, err);
+  int found = memory_find(c, row, &ref, err);
   if (found <= 0) return found;
-  int rc = rp__sq_run_by_ref(c, &gone, 1, ref, "delete memory", err);
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_GET);
+  rp__sq_int(&q, 1, ref);
+  int rc = rp__sq_next(&q, "read memory", err);
+  if (rc < 0) return rc;
+  memory_read(&q, &old);
+  rc = 0;
+  if (!old.sealed && !old.damaged)
+    rc = index_run(c, RP_SQ_MEMORY_INDEX_REMOVE, ref, (struct rp__str){old.content, old.content_len}, err);
+  rp__sq_reset(&q);
+  if (rc == 0) rc = rp__sq_run_by_ref(c, &gone, 1, ref, "delete memory", err);
+  /* What the index holds of a damaged one is not what its row says now. */
+  if (rc == 0 && old.damaged) rc = rp__sq_memory_reindex(c, err);
   return rc ? rc : 1;
 }
 
@@ -58,6 +87,7 @@ static int memory_write(struct rp__sq_conn *c, const struct rp__memory_row *row,
   else
     rp__sq_textn(&q, 8, row->content, row->content_len);
   rp__sq_text(&q, 9, row->sealed ? NULL : row->categories);
+  rp__sq_int(&q, 10, (int64_t)rp__memory_sum(row));
   return rp__sq_done(&q, "write memory", err);
 }
 
@@ -74,18 +104,26 @@ int rp__sq_memory_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 
 int rp__sq_memory_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
-  const struct rp__memory_row *row = op->u.memory.row;
-  RP_SQ_AUTO find = rp__sq_query(c, RP_SQ_MEMORY_FIND);
-  rp__sq_text(&find, 1, row->scope);
-  rp__sq_text(&find, 2, row->id);
-  int rc = rp__sq_next(&find, "read memory", err);
-  if (rc == 0) return rp__refuse_memory(row, err);
+  struct rp__memory_row row;
+  int64_t ref;
+  int rc = memory_find(c, op->u.memory.row, &ref, err);
+  if (rc == 0) return rp__refuse_memory(op->u.memory.row, err);
   if (rc < 0) return rc;
+  RP_SQ_AUTO get = rp__sq_query(c, RP_SQ_MEMORY_GET);
+  rp__sq_int(&get, 1, ref);
+  rc = rp__sq_next(&get, "read memory", err);
+  if (rc < 0) return rc;
+  memory_read(&get, &row);
+  if (row.damaged) return rp__refuse_memory_damage(&row, err);
+  row.confidence = op->u.memory.row->confidence;
+  row.updated_at = op->now_ms;
+  int64_t sum = (int64_t)rp__memory_sum(&row);
+  rp__sq_reset(&get);
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_SET);
-  rp__sq_int(&q, 1, rp__sq_col_int(&find, 0));
-  rp__sq_real(&q, 2, row->confidence);
-  rp__sq_int(&q, 3, op->now_ms);
-  rp__sq_reset(&find);
+  rp__sq_int(&q, 1, ref);
+  rp__sq_real(&q, 2, row.confidence);
+  rp__sq_int(&q, 3, row.updated_at);
+  rp__sq_int(&q, 4, sum);
   return rp__sq_done(&q, "write memory", err);
 }
 
@@ -103,6 +141,25 @@ int rp__sq_memory_reindex(struct rp__sq_conn *c, rp_error *err)
   while ((rc = rp__sq_next(&q, "read memories", err)) > 0) {
     rc = index_run(c, RP_SQ_MEMORY_INDEX_PUT, rp__sq_col_int(&q, 0), rp__sq_col_bytes(&q, 1), err);
     if (rc != 0) return rc;
+  }
+  return rc;
+}
+
+int rp__sq_memory_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
+{
+  int64_t ref = 0, next;
+  int rc, n = 0;
+  while ((rc = rp__sq_number(c, RP_SQ_MEMORY_NEXT, &ref, 0, &next, err)) == 0 && next > ref && n < RP_SQ_FINDINGS) {
+    struct rp__memory_row row;
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_GET);
+    rp__sq_int(&q, 1, ref = next);
+    rc = rp__sq_next(&q, "read memory", err);
+    if (rc < 0) return rc;
+    if (rc == 0) continue;
+    memory_read(&q, &row);
+    n += row.damaged;
+    if (row.damaged)
+      rp__buf_printf(out, "memory %s of scope %s is damaged (its checksum does not fit)\n", row.id, row.scope);
   }
   return rc;
 }
@@ -163,12 +220,11 @@ static int picks_read(struct rp__sq_store *s, const struct rp__memory_filter *f,
   return rc;
 }
 
-static size_t text_keep(struct list *l, struct rp__sq_q *q, int col)
+static size_t text_keep(struct list *l, const char *p, size_t n)
 {
-  struct rp__str text = rp__sq_col_bytes(q, col);
   size_t at = l->bytes.n;
-  if (sqlite3_column_type(q->st, col) == SQLITE_NULL) return SIZE_MAX;
-  rp__buf_add(&l->bytes, text.p, text.n);
+  if (!p) return SIZE_MAX;
+  rp__buf_add(&l->bytes, p, n);
   rp__buf_char(&l->bytes, '\0');
   return at;
 }
@@ -176,19 +232,10 @@ static size_t text_keep(struct list *l, struct rp__sq_q *q, int col)
 static void row_read(struct list *l, struct rp__sq_q *q, double rank)
 {
   struct rp__memory_row *row = &l->rows[l->n_rows];
-  memset(row, 0, sizeof *row);
-  rp__sq_col_str(q, 0, row->id, sizeof row->id);
-  rp__sq_col_str(q, 1, row->scope, sizeof row->scope);
-  rp__sq_col_str(q, 2, row->session_id, sizeof row->session_id);
-  row->confidence = rp__sq_col_real(q, 3);
-  row->created_at = rp__sq_col_time(q, 4);
-  row->updated_at = rp__sq_col_time(q, 5);
-  row->learned_at = rp__sq_col_time(q, 6);
-  row->sealed = rp__sq_col_int(q, 7) != 0;
-  row->content_len = rp__sq_col_bytes(q, 8).n;
+  memory_read(q, row);
   row->rank = rank;
-  l->content[l->n_rows] = text_keep(l, q, 8);
-  l->categories[l->n_rows] = text_keep(l, q, 9);
+  l->content[l->n_rows] = text_keep(l, row->content, row->content_len);
+  l->categories[l->n_rows] = text_keep(l, row->categories, row->categories ? strlen(row->categories) : 0);
   l->n_rows++;
 }
 

@@ -81,7 +81,7 @@ static int body_pack(const struct rp__record_row *row, bool parts, struct rp__bu
 }
 
 static int record_write(struct rp__sq_conn *c, int64_t ref, const struct rp__record_row *row, const char *continued_by,
-                        struct rp__str body, rp_error *err)
+                        struct rp__str body, uint64_t sum, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_PUT);
   rp__sq_int(&q, 1, ref);
@@ -96,17 +96,31 @@ static int record_write(struct rp__sq_conn *c, int64_t ref, const struct rp__rec
     rp__sq_blob(&q, 9, body.p, body.n);
   else
     rp__sq_null(&q, 9);
+  rp__sq_int(&q, 10, (int64_t)sum);
   return rp__sq_done(&q, "write record", err);
 }
 
 static int record_session(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
 {
   const struct rp__record_row *row = op->type == RP_OP_RECORD_PUT ? op->u.record.row : NULL;
-  struct rp__op who = {.session_ref = op->session_ref, .session_id = op->session_id};
+  struct rp__op who = {.session_ref = op->session_ref, .session_id = op->session_id, .copying = op->copying};
   if (row && !who.session_ref) who.session_ref = row->session_ref;
   if (row && !who.session_id) who.session_id = row->session_id;
   int rc = rp__sq_head(c, &who, ret, err);
   return rc ? rc : rp__sq_session_get(c, ret->ref, ret, err);
+}
+
+/* Of what a reader is given: the session's own names, and topics as far as they are kept. */
+static uint64_t record_sum(const struct rp__record_row *row, const struct rp__session_row *session)
+{
+  struct rp__record_row as_read = *row;
+  memcpy(as_read.session_id, session->id, sizeof as_read.session_id);
+  memcpy(as_read.scope, session->scope, sizeof as_read.scope);
+  as_read.n_topics = RP_MIN(row->n_topics, RP_TOPICS_MAX);
+  for (size_t i = 0; i < as_read.n_topics; i++) as_read.topics[i] = (uint32_t)row->topics[i];
+  if (row->dropped && !row->dropped[0]) as_read.dropped = NULL;
+  if (row->sealed_body) as_read.dropped = NULL;
+  return rp__record_sum(&as_read);
 }
 
 int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
@@ -125,7 +139,7 @@ int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   unsigned flags = (row->has_critical ? RP_RECALL_CRITICAL : 0) | (foreign ? RP_RECALL_FOREIGN : 0) |
                    (rp__row_is_out(&session) ? RP_RECALL_OUT : 0);
   rc = rp__sq_recall_write(c, &session, row, flags, err);
-  if (rc == 0) rc = record_write(c, session.ref, row, continued_by, body, err);
+  if (rc == 0) rc = record_write(c, session.ref, row, continued_by, body, record_sum(row, &session), err);
   if (rc == 0 && !foreign) rc = state_write(c, session.id, row, continued_by, err);
   if (rc == 0) op->ret.ref = session.ref;
   return rc;
@@ -158,7 +172,7 @@ int rp__sq_record_follow(struct rp__sq_conn *c, const struct rp__session_row *ro
     rc = continued_write(c, RP_SQ_RECORD_CONTINUED, row, err);
     if (rc == 0) rc = continued_write(c, RP_SQ_STATE_CONTINUED, row, err);
   }
-  if (rc != 0 || !(fields & (RP_SET_TRASH | RP_SET_HIDDEN))) return rc;
+  if (rc != 0 || !(fields & (RP_SET_TRASH | RP_SET_SHOWN))) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECALL_SET_OUT);
   rp__sq_int(&q, 1, row->ref);
   rp__sq_int(&q, 2, rp__row_is_out(row));
@@ -218,7 +232,9 @@ static int parts_read(struct rp__sq_conn *c, struct rp__record_row *row, rp_erro
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_STATE_PARTS);
   rp__sq_text(&q, 1, row->session_id);
   int rc = rp__sq_next(&q, "read session_states", err);
-  if (rc == 0) return rp__fail(err, RP_E_CORRUPT, "session_states has lost the record of session %s", row->session_id);
+  if (rc == 0)
+    return rp__fail_field(err, RP_E_CORRUPT, RP_SQ_LOST, "session_states has lost the record of session %s",
+                          row->session_id);
   if (rc < 0) return rc;
   rc = 0;
   for (int i = 0; rc == 0 && i < RP_PARTS_MAX; i++) rc = part_set(row, i, rp__sq_col_bytes(&q, i));
@@ -243,22 +259,52 @@ static int body_read(struct rp__sq_conn *c, struct rp__sq_q *q, struct rp__recor
   return foreign ? 0 : parts_read(c, row, err);
 }
 
+static int record_load(struct rp__sq_conn *c, int64_t session_ref, struct rp__record_row *row, rp_error *err)
+{
+  /* Its statement stays open, and with it the transaction, until the parts are read. */
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_GET);
+  rp__sq_int(&q, 1, session_ref);
+  int rc = rp__sq_next(&q, "read record", err);
+  if (rc == 0) return rp__fail(err, RP_E_RECORD_NOT_FOUND, "the session has no record");
+  if (rc < 0) return rc;
+  record_read(&q, row);
+  rc = body_read(c, &q, row, err);
+  if (rc != 0 || row->archived || sqlite3_column_type(q.st, 15) == SQLITE_NULL) return rc;
+  if ((uint64_t)rp__sq_col_int(&q, 15) == rp__record_sum(row)) return 0;
+  return rp__fail(err, RP_E_CORRUPT, "the record of session %s is damaged (its checksum does not fit)",
+                  row->session_id);
+}
+
 int rp__sq_record_get(struct rp__store *base, int64_t session_ref, struct rp__record_row *ret, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   RP_CLEANUP(rp__record_row_done) struct rp__record_row row = {.session_ref = session_ref};
   int rc = rp__sq_reader_take(rp__sq(base), &c, err);
-  if (rc != 0) return rc;
-  /* Its statement stays open, and with it the transaction, until the parts are read. */
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_GET);
-  rp__sq_int(&q, 1, session_ref);
-  rc = rp__sq_next(&q, "read record", err);
-  if (rc == 0) return rp__fail(err, RP_E_RECORD_NOT_FOUND, "the session has no record");
-  if (rc < 0) return rc;
-  record_read(&q, &row);
-  rc = body_read(c, &q, &row, err);
+  if (rc == 0) rc = record_load(c, session_ref, &row, err);
   if (rc != 0) return rc;
   *ret = row;
   memset(&row, 0, sizeof row);
   return 0;
+}
+
+int rp__sq_record_lines(struct rp__sq_conn *c, bool remove, struct rp__buf *out, rp_error *err)
+{
+  static const enum rp__sq_id ids[] = {RP_SQ_STATE_DELETE, RP_SQ_RECALL_DELETE, RP_SQ_RECORD_DELETE};
+  int64_t ref = 0, next;
+  int rc, n = 0;
+  while ((rc = rp__sq_number(c, RP_SQ_RECALL_NEXT, &ref, 0, &next, err)) == 0 && next > ref && n < RP_SQ_FINDINGS) {
+    RP_CLEANUP(rp__record_row_done) struct rp__record_row row = {0};
+    rp_error why = {0};
+    ref = next;
+    rc = record_load(c, ref, &row, &why);
+    if (rc == 0 || rc == RP_E_RECORD_NOT_FOUND || strcmp(why.field, RP_SQ_LOST) == 0) continue; /* told elsewhere */
+    if (rc != RP_E_CORRUPT) {
+      if (err) *err = why;
+      return rc;
+    }
+    n++;
+    if (out) rp__buf_printf(out, "%s\n", why.message);
+    if (remove && (rc = rp__sq_run_by_ref(c, ids, RP_ARRAY_SIZE(ids), ref, "remove record", err))) return rc;
+  }
+  return rc;
 }

@@ -247,6 +247,25 @@ int rp__sq_file_is_ours(struct rp__sq_conn *c, bool *ret, rp_error *err);
   "CREATE VIRTUAL TABLE rp_memory_fts USING fts5 (text, content = '', tokenize = 'unicode61 remove_diacritics 2')"
 int rp__sq_memory_reindex(struct rp__sq_conn *c, rp_error *err);
 
+#define RP_SQ_LOST "session_states" /* the error's field where a record's row is gone from there */
+#define RP_SQ_FINDINGS 100          /* of one kind that a check tells */
+/* Lines, one for each memory or record whose checksum does not fit. */
+int rp__sq_memory_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err);
+int rp__sq_record_lines(struct rp__sq_conn *c, bool remove, struct rp__buf *out, rp_error *err);
+/* Lines that say where full text is not that of the journal and the memories. Inside a transaction. */
+int rp__sq_text_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err);
+
+/* Words of a text, in order, as the indexes have them (tokenize.c). */
+struct rp__sq_tokenizer {
+  fts5_tokenizer calls;
+  Fts5Tokenizer *it;
+};
+int rp__sq_tokenizer_open(struct rp__sq_conn *c, struct rp__sq_tokenizer *ret, rp_error *err);
+void rp__sq_tokenizer_done(struct rp__sq_tokenizer *t);
+typedef void rp__sq_token_fn(void *ctx, int64_t place, const char *term, size_t n);
+int rp__sq_tokenize(struct rp__sq_conn *c, struct rp__sq_tokenizer *t, struct rp__str text, rp__sq_token_fn *fn,
+                    void *ctx, rp_error *err);
+
 #define RP_SQ_INDEXED "index_at" /* in rp_meta: all events up to this id are in the index */
 /* Inside a transaction: takes an event that may be indexed out of the index, or puts its new text in. */
 int rp__sq_index_remove(struct rp__sq_conn *c, const struct rp__sq_event *ev, rp_error *err);

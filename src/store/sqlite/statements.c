@@ -112,14 +112,17 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
         "UPDATE rp_sessions SET started = 1 + (SELECT max(started) FROM rp_sessions) WHERE ref = ?1",
     [RP_SQ_SESSION_DELETE] = "DELETE FROM rp_sessions WHERE ref = ?1",
     [RP_SQ_SESSION_BY_REF] = "SELECT " SESSION "WHERE s.ref = ?1",
-    [RP_SQ_SESSION_BY_ID] = "SELECT " SESSION "WHERE s.id = ?1",
-    [RP_SQ_SESSION_BY_NAME] = "SELECT " SESSION "WHERE s.ref = coalesce((SELECT ref FROM rp_sessions WHERE id = ?1), "
-                              "(SELECT s.ref" SESSION_FROM "WHERE s.key = ?1 AND" SHOWN KEY_ORDER "))",
+    [RP_SQ_SESSION_BY_ID] = "SELECT " SESSION "WHERE s.id = ?1 AND s.hidden = 0",
+    [RP_SQ_SESSION_COPY] = "SELECT " SESSION "WHERE s.id = ?1 AND s.hidden = 1",
+    [RP_SQ_SESSION_BY_NAME] =
+        "SELECT " SESSION "WHERE s.ref = coalesce((SELECT ref FROM rp_sessions WHERE id = ?1 AND hidden = 0), "
+        "(SELECT s.ref" SESSION_FROM "WHERE s.key = ?1 AND" SHOWN KEY_ORDER "))",
     /* The range is everything that begins with ?1: ?2 is ?1 followed by the last code point. */
     [RP_SQ_SESSION_BY_PREFIX] = "SELECT " SESSION "WHERE s.id >= ?1 AND s.id < ?2 AND" SHOWN
                                 "AND (?3 IS NULL OR s.scope = ?3) ORDER BY s.id LIMIT 2",
     [RP_SQ_SESSION_BY_KEY_IN] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope = ?2 AND" SHOWN KEY_ORDER,
     [RP_SQ_SESSION_BY_KEY_BUT] = "SELECT " SESSION "WHERE s.key = ?1 AND s.scope <> ?2 AND" SHOWN KEY_ORDER,
+    [RP_SQ_SESSION_IS_HIDDEN] = "SELECT hidden FROM rp_sessions WHERE ref = ?1",
     [RP_SQ_SESSION_HIDDEN] = "SELECT " SESSION "WHERE s.hidden = 1 AND s.id > ?1 ORDER BY s.id LIMIT 1",
     [RP_SQ_SESSION_LAST] = "SELECT " SESSION "WHERE (?2 IS NULL OR s.channel = ?2) AND" SHOWN
                            "ORDER BY s.started DESC, s.ref DESC LIMIT 1",
@@ -191,17 +194,18 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_RECALL_PAGE_OF] = "SELECT ended_at, id, session, n_tasks, flags, topics FROM rp_recall "
                              "WHERE scope = ?1 AND ended_at BETWEEN ?3 AND ?2 AND channel = ?4 "
                              "ORDER BY ended_at DESC, id DESC",
+    [RP_SQ_RECALL_NEXT] = "SELECT session FROM rp_recall WHERE session > ?1 ORDER BY session LIMIT 1",
     [RP_SQ_RECALL_STATS] = "SELECT count(*) FROM rp_recall",
 
     [RP_SQ_RECORD_PUT] = "INSERT OR REPLACE INTO rp_records (session, start_at, created_at, updated_at, "
-                         "crash_recovered, previous_id, continued_by, sealed, body) "
-                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                         "crash_recovered, previous_id, continued_by, sealed, body, sum) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [RP_SQ_RECORD_GET] =
         "SELECT r.id, r.scope, r.ended_at, r.channel, r.n_tasks, r.flags, r.topics, d.start_at, d.created_at, "
-        "d.updated_at, d.crash_recovered, d.previous_id, d.continued_by, d.sealed, d.body "
+        "d.updated_at, d.crash_recovered, d.previous_id, d.continued_by, d.sealed, d.body, d.sum "
         "FROM rp_recall r JOIN rp_records d ON d.session = r.session WHERE r.session = ?1",
     [RP_SQ_RECORD_CONTINUED] = "UPDATE rp_records SET continued_by = ?2 WHERE session = ?1 AND continued_by IS NULL",
-    [RP_SQ_RECORD_ERASE] = "UPDATE rp_records SET body = NULL WHERE session = ?1",
+    [RP_SQ_RECORD_ERASE] = "UPDATE rp_records SET body = NULL, sum = NULL WHERE session = ?1",
     [RP_SQ_RECORD_DELETE] = "DELETE FROM rp_records WHERE session = ?1",
 
     [RP_SQ_STATE_EXISTS] = "SELECT 1 FROM session_states WHERE id = ?1 LIMIT 1",
@@ -229,13 +233,16 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_TASK_DELETE] = "DELETE FROM rp_tasks WHERE session = ?1",
 
     [RP_SQ_MEMORY_PUT] = "INSERT INTO rp_memories (scope, id, session_id, confidence, created_at, updated_at, sealed, "
-                         "content, categories) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [RP_SQ_MEMORY_SET] = "UPDATE rp_memories SET confidence = ?2, updated_at = ?3 WHERE ref = ?1",
+                         "content, categories, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    /* A memory that is older than sums stays without one: nobody knows what it was. */
+    [RP_SQ_MEMORY_SET] = "UPDATE rp_memories SET confidence = ?2, updated_at = ?3, "
+                         "sum = CASE WHEN sum IS NULL THEN NULL ELSE ?4 END WHERE ref = ?1",
     [RP_SQ_MEMORY_DELETE] = "DELETE FROM rp_memories WHERE ref = ?1",
-    [RP_SQ_MEMORY_FIND] = "SELECT ref, sealed, content FROM rp_memories WHERE scope = ?1 AND id = ?2",
+    [RP_SQ_MEMORY_FIND] = "SELECT ref FROM rp_memories WHERE scope = ?1 AND id = ?2",
+    [RP_SQ_MEMORY_NEXT] = "SELECT ref FROM rp_memories WHERE ref > ?1 ORDER BY ref LIMIT 1",
     [RP_SQ_MEMORY_GET] =
         "SELECT m.id, m.scope, m.session_id, m.confidence, m.created_at, m.updated_at, "
-        "CASE WHEN h.ended_at > 0 THEN h.ended_at ELSE m.created_at END, m.sealed, m.content, m.categories "
+        "CASE WHEN h.ended_at > 0 THEN h.ended_at ELSE m.created_at END, m.sealed, m.content, m.categories, m.sum "
         "FROM rp_memories m LEFT JOIN rp_sessions s ON s.id = m.session_id "
         "LEFT JOIN rp_heads h ON h.session = s.ref WHERE m.ref = ?1",
     [RP_SQ_MEMORY_BEST] = "SELECT ref, 0.0 FROM rp_memories WHERE scope = ?1 AND (?2 IS NULL OR id = ?2) "
@@ -256,7 +263,9 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                          "WHERE scope = ?1 AND n > ?2 ORDER BY n LIMIT ?3",
     [RP_SQ_AUDIT_HEAD] = "SELECT n, hash FROM rp_audit_heads WHERE scope = ?1",
     [RP_SQ_AUDIT_HEAD_SET] = "INSERT OR REPLACE INTO rp_audit_heads (scope, n, hash) VALUES (?1, ?2, ?3)",
-    [RP_SQ_AUDIT_STATS] = "SELECT coalesce(sum(n), 0) FROM rp_audit_heads",
+    [RP_SQ_AUDIT_STATS] = "SELECT coalesce((SELECT value FROM rp_meta WHERE name = 'audits'), (SELECT sum(n) FROM "
+                          "rp_audit_heads), 0)",
+    [RP_SQ_AUDIT_TOTAL] = "SELECT coalesce(sum(n), 0) FROM rp_audit_heads",
 
     [RP_SQ_TOKEN_PUT] =
         "INSERT INTO rp_tokens (id, name, scope, read_only, hash, created_at, expires_at, last_used_at) "
@@ -287,7 +296,8 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_INDEX_REMOVE] = "INSERT INTO rp_fts (rp_fts, rowid, text) VALUES ('delete', ?1, ?2)",
     [RP_SQ_INDEX_CHECK] = "INSERT INTO rp_fts (rp_fts) VALUES ('integrity-check')",
     [RP_SQ_INDEX_SEARCH] =
-        "SELECT s.id, s.scope, e.kind, e.seq, e.at, f.rank, e.body FROM rp_fts f JOIN rp_events e ON e.id = f.rowid "
+        "SELECT s.id, s.scope, f.rank, e.seq, e.at, e.kind, e.flags, e.sum, e.body FROM rp_fts f JOIN rp_events e ON "
+        "e.id = f.rowid "
         "JOIN rp_sessions s ON s.ref = e.session WHERE rp_fts MATCH ?1 AND" SHOWN "AND (?2 IS NULL OR s.scope = ?2) "
         "ORDER BY f.rank LIMIT ?3",
 };

@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
 
 static char *path_in(void **state, const char *name)
 {
@@ -145,6 +147,91 @@ static void symlinks_are_refused(void **state)
   assert_int_equal(rp__file_read(dangling, 100, &b, &err), RP_E_REFUSED);
   assert_content(target, "precious");
   assert_int_equal(entries(*state), 3);
+}
+
+/* Every part below the root is ours: a symlink in the place of any of them is refused, made or not. */
+static void folders_below_the_root_are_no_symlinks(void **state)
+{
+  static const char *const names[] = {"ours", "ours/month"};
+  RP_AUTOFREE char *root = path_in(state, "root"), *outside = path_in(state, "outside");
+  RP_AUTOFREE char *via = path_in(state, "via");
+  rp_error err;
+  int fd = -1;
+  assert_int_equal(rp__mkdirs(root, &err), 0);
+  assert_int_equal(rp__mkdirs(outside, &err), 0);
+  assert_int_equal(symlink("root", via), 0);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
+    RP_AUTOFREE char *name = rp__path_join(root, names[i]);
+    assert_int_equal(symlink(outside, name), 0);
+    for (int make = 0; make < 2; make++)
+      assert_int_equal(rp__folder_open(root, "ours/month", make, &fd, &err), RP_E_REFUSED);
+    assert_int_equal(unlink(name), 0);
+    if (i == 0) assert_int_equal(mkdir(name, 0700), 0);
+  }
+  assert_int_equal(entries(outside), 0);
+  assert_int_equal(rp__folder_open(root, "ours/year", false, &fd, &err), RP_E_FILE_NOT_FOUND);
+  /* The way to the root is the user's. */
+  assert_int_equal(rp__folder_open(via, "ours/month", true, &fd, &err), 0);
+  assert_int_equal(rp__file_write_at(fd, "whatever/f", "12", 2, &err), 0);
+  close(fd);
+  RP_AUTOFREE char *file = rp__path_join(root, "ours/month/f");
+  assert_content(file, "12");
+}
+
+/* A sweep takes what a dead writer left and nothing else. */
+static void sweeps_tell_the_dead_from_the_living(void **state)
+{
+  static const char digits[] = "0123456789abcdef0123456789abcdef";
+  static const char *const kept[] = {".tmp-mine", "f", RP_TEMP_PREFIX "0123",
+                                     ".tmp-0123456789abcdef0123456789abcdef.json"};
+  char name[100];
+  RP_AUTOCLOSE int dir = open(*state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  RP_AUTOFREE char *living = NULL, *young = NULL, *old = NULL, *linked = NULL, *target = path_in(state, "f");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(kept); i++) {
+    RP_AUTOFREE char *path = path_in(state, kept[i]);
+    put_raw(path, "kept");
+  }
+  snprintf(name, sizeof name, RP_TEMP_PREFIX "%s", digits);
+  living = path_in(state, name);
+  put_raw(living, "half a conv");
+  int lock = open(living, O_RDONLY | O_CLOEXEC);
+  assert_int_equal(flock(lock, LOCK_EX), 0);
+  name[strlen(name) - 1] = '0';
+  linked = path_in(state, name);
+  assert_int_equal(symlink(target, linked), 0);
+  /* Earlier versions held no lock. */
+  snprintf(name, sizeof name, ".tmp-%s", digits);
+  young = path_in(state, name);
+  put_raw(young, "half");
+  name[strlen(name) - 1] = '0';
+  old = path_in(state, name);
+  put_raw(old, "half");
+  struct timespec hour_ago[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - 3600}};
+  assert_int_equal(utimensat(AT_FDCWD, old, hour_ago, 0), 0);
+
+  assert_int_equal(rp__temps_sweep(dir), 1);
+  assert_int_equal(access(old, F_OK), -1);
+  assert_int_equal(entries(*state), 7);
+  close(lock); /* its writer is dead now */
+  assert_int_equal(rp__temps_sweep(dir), 1);
+  assert_int_equal(access(living, F_OK), -1);
+  assert_content(target, "kept");
+}
+
+/* Of two that make a file, the first wins, and the other leaves nothing. */
+static void a_draft_may_be_the_first_or_not_at_all(void **state)
+{
+  RP_AUTOFREE char *path = path_in(state, "f");
+  rp_error err;
+  for (int i = 0; i < 2; i++) {
+    struct rp__file_draft d;
+    assert_int_equal(rp__file_draft_open(path, &d, &err), 0);
+    assert_int_equal(write(d.fd, i ? "2" : "1", 1), 1);
+    assert_int_equal(rp__file_draft_keep(&d, false, &err), i ? RP_E_EXISTS : 0);
+    rp__file_draft_done(&d);
+    assert_content(path, "1");
+    assert_int_equal(entries(*state), 1);
+  }
 }
 
 static void only_regular_files(void **state)
@@ -312,6 +399,9 @@ int main(void)
       scratch_test(mkdirs_refuses_files_in_the_way),
       scratch_test(relative_paths),
       scratch_test(symlinks_are_refused),
+      scratch_test(folders_below_the_root_are_no_symlinks),
+      scratch_test(sweeps_tell_the_dead_from_the_living),
+      scratch_test(a_draft_may_be_the_first_or_not_at_all),
       scratch_test(only_regular_files),
       scratch_test(names_that_are_none),
       scratch_test(a_path_leads_to_its_file),

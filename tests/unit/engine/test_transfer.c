@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/engine.h"
+
 static int to_buf(void *ctx, const void *bytes, size_t n)
 {
   rp__buf_add(ctx, bytes, n);
@@ -160,6 +162,169 @@ static void test_import_cut_off(void **state)
   rp__buf_done(&a);
 }
 
+/* Touches a session by its id in every way there is, while it is being imported by `other`. */
+struct intruder {
+  struct reader in;
+  rp_engine *other;
+  const char *id;
+  size_t at; /* tries once so little is left */
+  int tried;
+};
+
+static void intrude(struct intruder *x)
+{
+  rp_session *s = NULL;
+  rp_error err = {0};
+  char got[RP_ID_MAX + 1];
+  rp_start_options o = {.scope = "a", .id = x->id, .owner = RP_OWNER_NONE};
+  rp_engine *e = x->other;
+  x->tried++;
+  assert_int_equal(rp_attach(e, x->id, &s, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_start(e, &o, &s, &err), RP_E_EXISTS);
+  assert_non_null(strstr(err.message, "being imported"));
+  o.mode = RP_MODE_RESUME;
+  assert_int_equal(rp_start(e, &o, &s, &err), RP_E_EXISTS);
+  assert_int_equal(rp_resolve(e, x->id, got, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_resolve_in(e, "a", x->id, got, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_trash(e, x->id, NULL, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_purge(e, x->id, true, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_hold(e, x->id, true, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_show(e, x->id, count, &x->tried, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_verify(e, x->id, true, NULL, NULL, NULL, NULL, &err), RP_E_SESSION_NOT_FOUND);
+  OK(rp_verify(e, NULL, true, NULL, NULL, NULL, NULL, &err), err); /* nor is it taken for one that was cut off */
+}
+
+static long from_buf_with_intruder(void *ctx, void *bytes, size_t n)
+{
+  struct intruder *x = ctx;
+  if (x->in.n <= x->at && !x->tried) intrude(x);
+  return from_buf(&x->in, bytes, n);
+}
+
+/* Nobody but the importer finds the session, however the id is said, and what is stored in the end is what was
+ * exported. */
+static void test_import_is_untouchable(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  struct rp__buf a = RP_BUF(1 << 24), b = RP_BUF(1 << 24);
+  char id[RP_ID_MAX + 1], got[RP_ID_MAX + 1], path[SCRATCH_PATH], url[SCRATCH_PATH + 16];
+  fill(r, &a, id);
+  snprintf(url, sizeof url, "sqlite:%s", scratch_path(&r->scratch, "other.db", path));
+  rp_options o = {.db = url, .short_lived = true};
+  rp_engine *importer, *other;
+  OK(rp_open(&o, &importer, &err), err);
+  OK(rp_open(&o, &other, &err), err);
+  struct intruder x = {.in = {a.p, a.n, 4096}, .other = other, .id = id, .at = a.n / 4};
+  OK(rp_import(importer, from_buf_with_intruder, &x, NULL, NULL, got, &err), err);
+  assert_true(x.tried);
+  rp_session *s;
+  OK(rp_attach(other, id, &s, &err), err);
+  OK(rp_export(s, to_buf, &b, NULL, NULL, &err), err);
+  assert_int_equal(a.n, b.n);
+  assert_memory_equal(a.p, b.p, a.n);
+  rp_session_free(s);
+  rp_close(other);
+  rp_close(importer);
+  rp__buf_done(&a);
+  rp__buf_done(&b);
+}
+
+static int count_finding(void *ctx, const rp_finding *f)
+{
+  (void)f;
+  ++*(int *)ctx;
+  return 0;
+}
+
+static int count_memory(void *ctx, const rp_memory_info *m)
+{
+  (void)m;
+  ++*(int *)ctx;
+  return 0;
+}
+
+/* Exports a session that has learned something, so that the scope learns it with an import. */
+static void fill_learned(struct rig *r, struct rp__buf *out, char *ret_id)
+{
+  rp_error err = {0};
+  rp_session *s = rig_start(r, "a", "k", RP_OWNER_SELF);
+  static const rp_event ev[] = {
+      {.kind = "learning", .body = "{\"memory_id\":\"m1\",\"content\":\"otters hold hands\",\"confidence\":0.4}"},
+      {.kind = "confidence", .body = "{\"memory_id\":\"m1\",\"old_score\":0.4,\"new_score\":0.9,\"reason\":\"seen\"}"},
+      {.kind = "learning", .body = "{\"memory_id\":\"m2\",\"content\":\"in their sleep\",\"categories\":[\"zoo\"]}"},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ev); i++) OK(rp_append(s, &ev[i], NULL, NULL, &err), err);
+  OK(rp_end(s, "bye", &err), err);
+  OK(rp_export(s, to_buf, out, NULL, NULL, &err), err);
+  snprintf(ret_id, RP_ID_MAX + 1, "%s", rp_session_id(s));
+  rp_session_free(s);
+}
+
+static int note_memory(void *ctx, const rp_memory_info *m)
+{
+  rp__buf_printf(ctx, "%s %.1f %s\n", m->id, m->confidence, m->content);
+  return 0;
+}
+
+/* An engine on a file whose store fails from the nth call on, as for a process that dies there. */
+static rp_engine *failing(const char *path, struct rp__fault *plan)
+{
+  rp_error err = {0};
+  rp_engine *e;
+  rp_options o = {.short_lived = true};
+  struct rp__store *inner, *store;
+  struct rp__store_options so = {.path = path, .short_lived = true};
+  OK(rp__store_sqlite_open(&so, &inner, &err), err);
+  OK(rp__store_fault_wrap(inner, plan, &store), err);
+  OK(rp__engine_open_with(&o, store, &e, &err), err);
+  return e;
+}
+
+/* At whichever call the import is gone: the scope has learned all of it with the session, or nothing. */
+static void test_import_gone_anywhere(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  struct rp__buf a RP_AUTOBUF = RP_BUF(1 << 24), text RP_AUTOBUF = RP_BUF(4096);
+  char id[RP_ID_MAX + 1], got[RP_ID_MAX + 1], path[SCRATCH_PATH], url[SCRATCH_PATH + 16];
+  int sessions = 0, cut_off = 0;
+  rp_session *s;
+  fill_learned(r, &a, id);
+  snprintf(url, sizeof url, "sqlite:%s", scratch_path(&r->scratch, "other.db", path));
+  rp_options o = {.db = url, .short_lived = true};
+  for (int64_t nth = 1; !sessions; nth++) {
+    struct rp__fault plan = {.nth = 0, .code = RP_E_IO, .persistent = true};
+    rp_engine *e = failing(path, &plan);
+    struct reader in = {a.p, a.n, 4096};
+    plan.calls = 0;
+    plan.nth = nth;
+    int rc = rp_import(e, from_buf, &in, NULL, NULL, got, &err);
+    plan.nth = 0;
+    rp_close(e);
+    int memories = 0, notes = 0;
+    OK(rp_open(&o, &e, &err), err);
+    OK(rp_list(e, NULL, count, &sessions, &err), err);
+    OK(rp_memories(e, "a", NULL, 0, count_memory, &memories, &err), err);
+    assert_int_equal(sessions, rc == 0);
+    assert_int_equal(memories, rc == 0 ? 2 : 0);
+    OK(rp_verify(e, NULL, false, count_finding, &notes, NULL, NULL, &err), err);
+    cut_off += notes;
+    if (notes == 1 && cut_off == 1) { /* the id is free for a session of its own, though a dead import has it */
+      rp_start_options start = {.scope = "a", .id = id, .owner = RP_OWNER_NONE};
+      OK(rp_start(e, &start, &s, &err), err);
+      assert_int_equal(rp_session_epoch(s), 1);
+      OK(rp_end(s, NULL, &err), err);
+      rp_session_free(s);
+      OK(rp_purge(e, id, true, &err), err);
+    }
+    if (rc == 0) OK(rp_memories(e, "a", NULL, 0, note_memory, &text, &err), err);
+    rp_close(e);
+  }
+  assert_true(cut_off > 3);
+  assert_string_equal(text.p, "m2 1.0 in their sleep\nm1 0.9 otters hold hands\n");
+}
+
 /* O-02 */
 static void test_newer_version(void **state)
 {
@@ -177,6 +342,8 @@ static void test_newer_version(void **state)
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_round_trip), T(test_damage), T(test_import_cut_off), T(test_newer_version)};
+  const struct CMUnitTest tests[] = {T(test_round_trip),           T(test_damage),
+                                     T(test_import_cut_off),       T(test_import_is_untouchable),
+                                     T(test_import_gone_anywhere), T(test_newer_version)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,10 +263,11 @@ static void structures_are_checked_and_repaired(void **state)
       {"DROP VIEW agent_session_states", "agent_session_states is missing"},
       {"UPDATE rp_recall SET n_tasks = 7", "the record of session a counts 7 tasks and has 1"},
       {"INSERT INTO rp_recall VALUES ('s', 1, 'ghost', 77, NULL, 0, 0, ''); INSERT INTO rp_records VALUES"
-       " (77, 0, 0, 0, 0, NULL, NULL, 0, NULL); INSERT INTO session_states (id, start_time, created_at)"
+       " (77, 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL); INSERT INTO session_states (id, start_time, created_at)"
        " VALUES ('ghost', '', '')",
        "the record of session ghost belongs to no session"},
-      {"INSERT INTO rp_records VALUES (77, 0, 0, 0, 0, NULL, NULL, 0, NULL)", "the body of a record belongs to no"},
+      {"INSERT INTO rp_records VALUES (77, 0, 0, 0, 0, NULL, NULL, 0, NULL, NULL)",
+       "the body of a record belongs to no"},
       {"INSERT INTO rp_tasks VALUES ('s', 1, 77, 1, 1, 1)", "words on tasks belong to no session"},
       {"DELETE FROM session_states WHERE id = 'a'", "session_states has lost the record of session a"},
   };
@@ -294,6 +295,151 @@ static void structures_are_checked_and_repaired(void **state)
   assert_int_equal(raw_int(b->path, "SELECT count(*) FROM session_states"), 0);
 }
 
+/* Every column of a record, wherever it stands, and of what must agree with it. B-08: every word of the index. */
+static void altered_rows_are_found_and_repaired(void **state)
+{
+  static const char other[] = "full text is not that of the journal's events";
+  static const char record[] = "the record of session a is damaged",
+                    says[] = "session_states says something else of session a";
+  static const struct {
+    const char *sql, *message;
+  } cases[] = {
+      {"UPDATE session_states SET hot_topics = '[\"x\"]'", record},
+      {"UPDATE session_states SET sop_interactions = '[]x'", record},
+      {"UPDATE rp_records SET start_at = start_at + 1", record},
+      {"UPDATE rp_records SET created_at = 7", record},
+      {"UPDATE rp_records SET updated_at = 7", record},
+      {"UPDATE rp_records SET crash_recovered = 1 - crash_recovered", record},
+      {"UPDATE rp_records SET previous_id = 'x'", record},
+      {"UPDATE rp_records SET body = x'5b5d'", record},
+      {"UPDATE rp_records SET sum = sum + 1", record},
+      {"UPDATE rp_recall SET ended_at = ended_at + 1", record},
+      {"UPDATE rp_recall SET channel = 'x'", record},
+      {"UPDATE rp_recall SET flags = flags | 1", record},
+      {"UPDATE rp_recall SET topics = x'01000000'", record},
+      {"UPDATE session_states SET start_time = 'x'", says},
+      {"UPDATE session_states SET end_time = NULL", says},
+      {"UPDATE session_states SET channel = 'x'", says},
+      {"UPDATE session_states SET previous_session_id = 'x'", says},
+      {"UPDATE session_states SET continued_by = 'x'", says},
+      {"UPDATE session_states SET crash_recovered = 1", says},
+      {"UPDATE rp_recall SET flags = flags | 4", "the recall row of session a"},
+      {"INSERT INTO rp_fts (rowid, text) VALUES (3, 'ghost')", other},
+      {"INSERT INTO rp_fts (rowid, text) VALUES (99999, 'ghost')", other},
+      {"INSERT INTO rp_fts (rp_fts) VALUES ('delete-all')", other},
+      {"UPDATE rp_meta SET value = value - 3 WHERE name = 'index_at'", other},
+      {"INSERT INTO rp_memory_fts (rowid, text) VALUES (7, 'ghost')", "full text is not that of the memories"},
+      {"INSERT INTO rp_memory_fts (rp_memory_fts) VALUES ('delete-all')", "full text is not that of the memories"},
+  };
+  struct box *b = *state;
+  int64_t ref;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", &ref, &b->err), 0);
+  assert_int_equal(memory_in(b->s, "m", "walnut", &b->err), 0);
+  for (int j = 0; j < 20; j++)
+    assert_int_equal(say_in(b->s, "a", "one word, Zwei W\xc3\xb6rter", RP_OS, NULL, &b->err), 0);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    struct rp__record_row row = {0};
+    assert_int_equal(record_in(b->s, "a", "[]", &b->err), 0);
+    assert_int_equal(hits_in(b->s, "worter"), 20);
+    struct findings f = checked(b, false);
+    if (f.n) fail_msg("before %s: %s", cases[i].sql, f.text);
+    raw_run(b->path, cases[i].sql);
+    int rc = b->s->ops->record_get(b->s, ref, &row, &b->err);
+    rp__record_row_done(&row);
+    assert_int_equal(rc, cases[i].message == record ? RP_E_CORRUPT : 0); /* nobody takes it for what was stored */
+    f = checked(b, false);
+    if (!strstr(f.text, cases[i].message)) fail_msg("%s: %s", cases[i].sql, f.text);
+    f = checked(b, true);
+    if (f.repaired != f.n) fail_msg("%s: %s", cases[i].sql, f.text);
+    f = checked(b, false);
+    if (f.n) fail_msg("after %s: %s", cases[i].sql, f.text);
+    assert_int_equal(hits_in(b->s, "worter"), 20);
+    assert_int_equal(hits_in(b->s, "ghost"), 0);
+    assert_int_equal(walnuts(b), 1);
+  }
+  /* A store that is only read is looked at as closely. */
+  raw_run(b->path, "INSERT INTO rp_fts (rowid, text) VALUES (3, 'ghost')");
+  box_close(b);
+  struct rp__store_options o = {.path = b->path, .read_only = true};
+  assert_int_equal(rp__store_sqlite_open(&o, &b->s, &b->err), 0);
+  assert_non_null(strstr(checked(b, false).text, other));
+}
+
+static int memory_state(void *ctx, const struct rp__memory_row *row)
+{
+  *(int *)ctx = row->damaged ? 2 : 1;
+  return 0;
+}
+
+/* A memory is more than the store could make again; it is told, marked and neither changed nor counted as sound. */
+static void altered_memories_are_found(void **state)
+{
+  static const char *const cases[] = {
+      "content = 'walnux'",
+      "confidence = confidence / 2",
+      "created_at = created_at + 1",
+      "updated_at = 1",
+      "session_id = 'x'",
+      "categories = '[\"x\"]'",
+      "sealed = 1",
+      "sum = 0",
+  };
+  struct box *b = *state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    struct rp__memory_row row = {.id = "m", .scope = "s", .confidence = 0.25};
+    struct rp__memory_filter filter = {.scope = "s", .id = "m"};
+    struct rp__op set = {.type = RP_OP_MEMORY_SET, .u.memory.row = &row};
+    char sql[200];
+    int seen = 0;
+    box_open(b);
+    assert_int_equal(memory_in(b->s, "m", "walnut", &b->err), 0);
+    assert_int_equal(commit_as(b->s, &set, RP_OS, &b->err), 0);
+    assert_int_equal(checked(b, false).n, 0);
+    assert_int_equal(b->s->ops->memory_list(b->s, &filter, memory_state, &seen, &b->err), 0);
+    assert_int_equal(seen, 1);
+    snprintf(sql, sizeof sql, "UPDATE rp_memories SET %s", cases[i]);
+    raw_run(b->path, sql);
+    assert_int_equal(b->s->ops->memory_list(b->s, &filter, memory_state, &seen, &b->err), 0);
+    assert_int_equal(seen, 2);
+    assert_int_equal(commit_as(b->s, &set, RP_OS, &b->err), RP_E_CORRUPT);
+    assert_non_null(strstr(checked(b, true).text, "memory m of scope s is damaged"));
+    assert_non_null(strstr(checked(b, false).text, "memory m of scope s is damaged"));
+    /* Deleted or put again, nothing of it is left in the index. */
+    set.type = RP_OP_MEMORY_DELETE;
+    if (i % 2)
+      assert_int_equal(memory_in(b->s, "m", "hazel", &b->err), 0);
+    else
+      assert_int_equal(commit_as(b->s, &set, RP_OS, &b->err), 0);
+    struct findings f = checked(b, false);
+    if (f.n) fail_msg("%s: %s", cases[i], f.text);
+    assert_int_equal(walnuts(b), 0);
+    /* What is older than sums has none, and is believed. */
+    assert_int_equal(memory_in(b->s, "old", "walnut", &b->err), 0);
+    raw_run(b->path, "UPDATE rp_memories SET sum = NULL, content = 'walnut' WHERE id = 'old'");
+    memcpy(row.id, "old", 4);
+    set.type = RP_OP_MEMORY_SET;
+    assert_int_equal(commit_as(b->s, &set, RP_OS, &b->err), 0);
+    assert_int_equal(checked(b, false).n, 0);
+    box_close(b);
+    scratch_empty(&b->dir);
+  }
+}
+
+/* B-08: a hit is what the journal says, whatever the index says and whatever became of the event. */
+static void search_shows_what_the_journal_has(void **state)
+{
+  struct box *b = *state;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  for (int j = 0; j < 3; j++) assert_int_equal(say_in(b->s, "a", "otter", RP_OS, NULL, &b->err), 0);
+  assert_int_equal(hits_in(b->s, "otter"), 3);
+  raw_run(b->path, "UPDATE rp_events SET body = replace(body, 'otter', 'otter hunts badger') WHERE seq = 2");
+  assert_int_equal(hits_in(b->s, "otter"), 2);
+  raw_run(b->path, "UPDATE rp_events SET flags = 1 WHERE seq = 3");
+  assert_int_equal(hits_in(b->s, "otter"), 1);
+}
+
 /* Nobody can put a chain right again: what is wrong with it is told, and stays. */
 static void chains_are_not_repaired(void **state)
 {
@@ -307,6 +453,13 @@ static void chains_are_not_repaired(void **state)
   assert_int_equal(f.n, 1);
   assert_int_equal(f.repaired, 0);
   assert_non_null(strstr(f.text, "the audit log of scope s ends at 2, not at 3"));
+  raw_run(b->path, "UPDATE rp_audit_heads SET n = 2");
+  assert_non_null(strstr(checked(b, false).text, "ends with another record than its head says"));
+  assert_non_null(strstr(checked(b, false).text, "the audit log has lost 1 of 3 records"));
+  raw_run(b->path, "DELETE FROM rp_audit; DELETE FROM rp_audit_heads");
+  f = checked(b, true);
+  assert_int_equal(f.repaired, 0);
+  assert_non_null(strstr(f.text, "the audit log has lost 3 of 3 records"));
 }
 
 /* ---- the log ---- */
@@ -423,6 +576,9 @@ int main(void)
       BOX_TEST(full_text_is_rebuilt),
       BOX_TEST(ids_given_again_are_indexed_again),
       BOX_TEST(structures_are_checked_and_repaired),
+      BOX_TEST(altered_rows_are_found_and_repaired),
+      BOX_TEST(altered_memories_are_found),
+      BOX_TEST(search_shows_what_the_journal_has),
       BOX_TEST(chains_are_not_repaired),
       BOX_TEST(a_slow_reader_does_not_grow_the_log),
       BOX_TEST(the_log_has_a_bound),
