@@ -2,8 +2,8 @@
 /*
  * A session whose agent has failed goes to the trash after evict_s (C-03): audited,
  * and out of it again by untrash. A start in between gives its agent another life and
- * takes it off the list, as its end, a hold and a process that lives in it do. The list is in memory; after a
- * restart the roster and the journals say what was on it.
+ * takes it off the list, as its end, a hold and a process that lives in it do. The list
+ * is in memory; after a restart the roster and the journals say what was on it.
  */
 #include "server/agent-impl.h"
 #include "server/handle.h"

@@ -7,7 +7,8 @@
  * A streamed message comes twice, in chunks and then whole. When both are the same the
  * whole one ends the stream and adds nothing. When chunks were lost, or the agent that
  * streamed them was cut off in between, the stream is ended and the whole one follows
- * under its id: the conversation has it in place of the chunks.
+ * under its id: the conversation has it in place of the chunks. The turn's result ends
+ * a stream that no whole message followed.
  */
 #include "base/text.h"
 #include "server/agent-impl.h"
@@ -186,6 +187,17 @@ static int read_info(struct reader *r, rp_error *err)
   return 0;
 }
 
+/* The end of the stream has no words of its own, so redaction puts there what it held back of the chunks. */
+static void end_stream(struct reader *r)
+{
+  struct rp__jw *w = begin(r, "message");
+  rp__jw_kstr(w, "role", "assistant");
+  rp__jw_key(w, "message_id");
+  rp__jw_raw(w, r->mind->stream_id.p, r->mind->stream_id.n);
+  rp__jw_kstr(w, "content", "");
+  end(r);
+}
+
 static int read_result(struct reader *r, rp_error *err)
 {
   static const char *const names[] = {"contextUsage", NULL};
@@ -195,6 +207,10 @@ static int read_result(struct reader *r, rp_error *err)
   if (!none && (!rp__json_double(cost, &usd) || usd < 0)) return wrong("costUsd", "a number >= 0", err);
   int rc = rest(r, err);
   if (rc) return rc;
+  if (r->mind->stream_id.n) { /* the turn is over, and with it what nobody said as a whole */
+    end_stream(r);
+    rp__agent_mind_stream(r->mind, (struct rp__json){0}, (struct rp__json){0});
+  }
   if (rp__json_get(r->msg, "isError").type == RP_JSON_TRUE)
     system_message(r, rp__json_get(r->msg, "result"), "The agent's turn ended with an error");
   settings(r, names);
@@ -297,23 +313,11 @@ static void tools(struct reader *r, struct rp__json content)
   }
 }
 
-/* The end of the stream has no words of its own, so redaction puts there what it held back of the chunks. */
-static void end_stream(struct reader *r)
-{
-  struct rp__jw *w = begin(r, "message");
-  rp__jw_kstr(w, "role", "assistant");
-  rp__jw_key(w, "message_id");
-  rp__jw_raw(w, r->mind->stream_id.p, r->mind->stream_id.n);
-  rp__jw_kstr(w, "content", "");
-  end(r);
-}
-
 static void assistant_message(struct reader *r, struct rp__json id, struct rp__json content)
 {
   struct rp__agent_mind *m = r->mind;
   enum rp__agent_stream stream = rp__agent_mind_streamed(m, id, content);
-  bool recalled = m->stream_from == RP_STREAM_RECALLED;
-  if (m->stream_id.n && (stream != RP_STREAM_OTHER || !recalled)) end_stream(r);
+  if (stream != RP_STREAM_OTHER) end_stream(r);
   if (stream != RP_STREAM_SAME) {
     struct rp__jw *w = begin(r, "message");
     rp__jw_kstr(w, "role", "assistant");
@@ -325,7 +329,7 @@ static void assistant_message(struct reader *r, struct rp__json id, struct rp__j
     put(w, "content", content);
     end(r);
   }
-  if (stream != RP_STREAM_OTHER || !recalled) rp__agent_mind_stream(m, (struct rp__json){0}, (struct rp__json){0});
+  if (stream != RP_STREAM_OTHER) rp__agent_mind_stream(m, (struct rp__json){0}, (struct rp__json){0});
 }
 
 /* The kit's own messages: {type, message: {content}}. The user's words are in the journal already, results are not. */

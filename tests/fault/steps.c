@@ -53,6 +53,7 @@ static int step_append_many(struct cycle *c, rp_error *err)
       {.kind = "message", .body = "{\"role\":\"user\",\"content\":\"hello there\"}"},
       {.kind = "tool", .body = "{\"call_id\":\"t1\",\"name\":\"grep\",\"status\":\"intended\"}"},
       {.kind = "usage", .body = "{\"tokens_in\":10,\"tokens_out\":3}"},
+      {.kind = "session", .body = "{\"meta\":{\"b\":2},\"name\":\"cycle\"}"},
   };
   rp_ack ack;
   int rc = rp_append_many(c->session, ev, sizeof(ev) / sizeof(ev[0]), NULL, &ack, err);

@@ -153,7 +153,7 @@ def test_imports_and_forks_have_the_meta_of_the_session():
 
 def test_meta_of_a_sealed_scope_stays_sealed():
     with tempfile.NamedTemporaryFile() as key, Server(config="[scope otters]\nkey_file = %s\n" % key.name) as s:
-        key.write(os.urandom(32))
+        key.write(os.urandom(32).hex().encode())
         key.flush()
         sid = begin(s, scope="otters", meta={"video_id": "plain-one"})["session_id"]
         assert s.request("PATCH", "/v1/sessions/" + sid, {"meta": {"more": "plain-two"}}).status == 200

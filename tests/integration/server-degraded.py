@@ -316,6 +316,8 @@ def test_metrics():
     with Server() as s:
         s.post("/v1/sessions", {"scope": "numbers", "id": "one"})
         s.get("/nowhere")
+        for path in ("/v1/sessions", "/nowhere"):  # an answer is counted when it is out, and then logged
+            s.wait_log("path=%s " % path)
         got = s.get("/metrics")
         assert got.status == 200 and got.headers["Content-Type"].startswith("text/plain; version=0.0.4"), got
         kinds = check_exposition(got.text)

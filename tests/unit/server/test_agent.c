@@ -139,10 +139,16 @@ static void streams_end_with_the_whole(void **state)
   assert_heard(&t, WHOLE("\"abc\""), INSTEAD("n", "\"abc\""));
   assert_int_equal(hear(&t, CHUNK("n", "abc\\n")), 0); /* its end was trimmed */
   assert_heard(&t, WHOLE("\"abc\""), INSTEAD("n", "\"abc\""));
-  assert_int_equal(hear(&t, CHUNK("n", "xyz")), 0); /* that was another one */
-  assert_heard(&t, WHOLE("\"abc\""),
-               "message {\"role\":\"assistant\",\"message_id\":\"n\",\"content\":\"\"}\n"
-               "message {\"role\":\"assistant\",\"content\":\"abc\"}\n");
+  assert_int_equal(hear(&t, CHUNK("n", "xyz")), 0); /* another one comes between; the turn's end is its end */
+  assert_heard(&t, WHOLE("\"abc\""), "message {\"role\":\"assistant\",\"content\":\"abc\"}\n");
+  assert_heard(&t, WHOLE("[]"), "message {\"role\":\"assistant\",\"content\":[]}\n");
+  assert_int_equal(hear(&t, CHUNK("n", "z")), 0);
+  assert_heard(&t, "{\"type\":\"result\"}",
+               "runtime {\"status\":\"idle\",\"reason\":null}\n"
+               "message {\"role\":\"assistant\",\"message_id\":\"n\",\"content\":\"\"}\nusage {\"requests\":1}\n");
+  assert_heard(&t, WHOLE("\"xyzz\""),
+               "runtime {\"status\":\"running\",\"reason\":null}\n"
+               "message {\"role\":\"assistant\",\"content\":\"xyzz\"}\n");
   assert_int_equal(hear(&t, CHUNK("o", "abc")), 0);
   assert_int_equal(hear(&t, CHUNK("p", "abc")), 0); /* another stream */
   assert_heard(&t, WHOLE("\"abc\""), "message {\"role\":\"assistant\",\"message_id\":\"p\",\"content\":\"\"}\n");
