@@ -139,15 +139,9 @@ static int on_audit(void *ctx, const struct rp__audit_row *row)
   return x->fn(x->ctx, &info);
 }
 
-/* The names of scopes, for work that calls back in between. */
-struct names {
-  char (*p)[RP_NAME];
-  size_t n, cap;
-};
-
 static int on_scope(void *ctx, const char *scope)
 {
-  struct names *v = ctx;
+  struct rp__scope_names *v = ctx;
   if (v->n == v->cap) {
     size_t cap = v->cap ? v->cap * 2 : 16;
     void *p = realloc(v->p, cap * sizeof *v->p);
@@ -159,13 +153,12 @@ static int on_scope(void *ctx, const char *scope)
   return 0;
 }
 
-static void names_done(struct names *v)
+void rp__scope_names_done(struct rp__scope_names *v)
 {
   free(v->p);
 }
 
-/* The scope given, or all there are. */
-static int scopes_read(rp_engine *e, const char *scope, struct names *ret, rp_error *err)
+int rp__scope_names(rp_engine *e, const char *scope, struct rp__scope_names *ret, rp_error *err)
 {
   int rc = scope ? on_scope(ret, scope) : e->store->ops->scope_list(e->store, on_scope, ret, err);
   return rc == RP_E_NOMEM ? rp__fail_nomem(err) : rc;
@@ -173,9 +166,9 @@ static int scopes_read(rp_engine *e, const char *scope, struct names *ret, rp_er
 
 int rp_audit(rp_engine *e, const char *scope, int64_t after, int64_t limit, rp_audit_fn *fn, void *ctx, rp_error *err)
 {
-  struct names scopes RP_CLEANUP(names_done) = {0};
+  struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
   int rc = rp__engine_check(e, err);
-  if (!rc) rc = scopes_read(e, scope, &scopes, err);
+  if (!rc) rc = rp__scope_names(e, scope, &scopes, err);
   for (size_t i = 0; !rc && i < scopes.n; i++) {
     struct reader x = {.e = e, .fn = fn, .ctx = ctx, .err = err, .plain = RP_BUF(RP_AUDIT_FIELDS_MAX)};
     struct rp__audit_filter f = {.scope = scopes.p[i], .after = after, .limit = limit};
@@ -273,10 +266,10 @@ static int check_scope(rp_engine *e, struct check *x, rp_error *err)
 static int check_total(rp_engine *e, rp_error *err)
 {
   struct rp__store_stats stats;
-  struct names scopes RP_CLEANUP(names_done) = {0};
+  struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
   int64_t total = 0;
   int rc = e->store->ops->stats(e->store, &stats, err); /* first: what comes meanwhile only adds to the heads */
-  if (!rc) rc = scopes_read(e, NULL, &scopes, err);
+  if (!rc) rc = rp__scope_names(e, NULL, &scopes, err);
   for (size_t i = 0; !rc && i < scopes.n; i++) {
     struct rp__audit_row head = {0};
     rc = e->store->ops->audit_head(e->store, scopes.p[i], &head, err);
@@ -289,9 +282,9 @@ static int check_total(rp_engine *e, rp_error *err)
 
 int rp__audit_findings(rp_engine *e, rp__audit_finding_fn *fn, void *ctx, rp_error *err)
 {
-  struct names scopes RP_CLEANUP(names_done) = {0};
+  struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
   rp_error why = {0};
-  int rc = scopes_read(e, NULL, &scopes, err);
+  int rc = rp__scope_names(e, NULL, &scopes, err);
   for (size_t i = 0; !rc && i < scopes.n; i++) {
     struct check x = {.r = {.e = e, .err = &why, .plain = RP_BUF(RP_AUDIT_FIELDS_MAX)}, .scope = scopes.p[i]};
     rc = check_scope(e, &x, &why);
@@ -318,7 +311,7 @@ static bool head_ok(const char *text)
 
 int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **ret, rp_error *err)
 {
-  struct names scopes RP_CLEANUP(names_done) = {0};
+  struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
   struct rp__buf out RP_AUTOBUF = RP_BUF(16 * 1024 * 1024);
   struct rp__jw w = RP_JW(&out);
   bool expected = !expect;
@@ -326,7 +319,7 @@ int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **
   if (!rc && expect && !head_ok(expect))
     rc = rp__fail_field(err, RP_E_USAGE, "expect", "'%.80s' is no head: a number, a colon and 64 hexadecimal digits",
                         expect);
-  if (!rc) rc = scopes_read(e, scope, &scopes, err);
+  if (!rc) rc = rp__scope_names(e, scope, &scopes, err);
   rp__jw_object(&w);
   rp__jw_key(&w, "scopes");
   rp__jw_array(&w);

@@ -28,6 +28,14 @@ void rp__audit_done(struct rp__audit_note *note);
 /* A record on its own, for what has no transaction. A failure is logged, not returned. */
 void rp__audit_write(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note);
 
+/* The scope given, or (NULL) all there are, for work that calls back in between. */
+struct rp__scope_names {
+  char (*p)[RP_NAME];
+  size_t n, cap;
+};
+int rp__scope_names(rp_engine *e, const char *scope, struct rp__scope_names *ret, rp_error *err);
+void rp__scope_names_done(struct rp__scope_names *v);
+
 /* Tells what is wrong with the chains of all scopes and their heads; a note: what could not be checked. */
 typedef int rp__audit_finding_fn(void *ctx, const char *what, bool note);
 int rp__audit_findings(rp_engine *e, rp__audit_finding_fn *fn, void *ctx, rp_error *err);

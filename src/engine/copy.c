@@ -22,38 +22,40 @@ static int copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error
                       .session_id = row->id,
                       .now_ms = rp__engine_now(e),
                       .copying = true};
-  return rp__engine_commit(e, &op, 1, RP_OS, err);
+  rp_error why = {0};
+  int rc = rp__engine_commit(e, &op, 1, RP_OS, &why);
+  if (rc == RP_E_SESSION_NOT_FOUND) return 0; /* somebody else took it away, or it was shown after all */
+  if (rc && err) *err = why;
+  return rc;
+}
+
+/* The hidden session of that id; ret->ref stays 0 where there is none. */
+static int find_hidden(rp_engine *e, const char *id, struct rp__session_row *ret, rp_error *err)
+{
+  rp_error none = {0};
+  int rc = e->store->ops->session_find(e->store, RP_FIND_COPY, NULL, id, ret, &none);
+  rp__session_row_done(ret);
+  if (rc && rc != RP_E_SESSION_NOT_FOUND && err) *err = none;
+  return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
 }
 
 /* An earlier copy of the same id that died is in nobody's way. We hold its slot. */
 static int remove_leftover(rp_engine *e, const char *id, rp_error *err)
 {
   struct rp__session_row row = {0};
-  rp_error none = {0};
-  int rc = e->store->ops->session_find(e->store, RP_FIND_COPY, NULL, id, &row, &none);
-  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
-  if (rc && err) *err = none;
-  if (!rc) rc = copy_remove(e, &row, err);
-  rp__session_row_done(&row);
-  return rc;
+  int rc = find_hidden(e, id, &row, err);
+  return rc || !row.ref ? rc : copy_remove(e, &row, err);
 }
 
 int rp__copy_clear(rp_engine *e, const char *id, rp_error *err)
 {
   struct rp__session_row row = {0};
-  rp_error none = {0};
-  int rc = e->store->ops->session_find(e->store, RP_FIND_COPY, NULL, id, &row, &none);
-  rp__session_row_done(&row);
-  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
-  if (rc && err) *err = none;
-  if (rc) return rc;
-  /* The slot is held while it goes, so that a new import of that id does not begin in between. */
-  rc = rp__slot_is_held(e, copy_slot(id)) ? RP_E_BUSY : rp__slot_take_named(e, copy_slot(id), err);
-  if (rc == RP_E_BUSY) return rp__fail(err, RP_E_EXISTS, "session %s is being imported", id);
-  if (rc) return rc;
-  rc = remove_leftover(e, id, err);
-  rp__slot_drop(e, copy_slot(id));
-  return rc;
+  int rc = find_hidden(e, id, &row, err);
+  if (rc || !row.ref) return rc;
+  /* Asked after the row was seen: a living copier had the slot before there was a row, and has it until that is shown.
+   */
+  if (rp__slot_is_held(e, copy_slot(id))) return rp__fail(err, RP_E_EXISTS, "session %s is being imported", id);
+  return copy_remove(e, &row, err);
 }
 
 int rp__copy_sweep(rp_engine *e, bool look, rp__copy_fn *fn, void *ctx, rp_error *err)
@@ -259,10 +261,12 @@ static int word_put(struct rp__copy *c, struct rp__copy_word *w, const struct rp
     c->words = more;
     c->cap_words = cap;
   }
-  if (!w)
+  if (!w) {
     w = &c->words[c->n_words++];
-  else
-    free(w->content);
+    *w = (struct rp__copy_word){0};
+  }
+  free(w->content);
+  free(w->categories);
   *w = (struct rp__copy_word){.about = about};
   return word_keep(w, op, err);
 }
@@ -384,9 +388,9 @@ void rp__copy_free(struct rp__copy *c)
 {
   if (!c) return;
   if (c->s) {
-    struct rp__session_row row = {.ref = c->s->ref};
-    memcpy(row.id, c->s->id, sizeof row.id);
-    copy_remove(c->e, &row, NULL); /* what stays is hidden until a sweep or the next import removes it */
+    /* What stays is hidden until a sweep or the next import removes it. What was shown after all, by a commit whose
+     * outcome nobody was told, is somebody's by now. */
+    remove_leftover(c->e, c->s->id, NULL);
     atomic_store(&c->s->ended, true);
     rp_session_free(c->s);
   }

@@ -412,13 +412,15 @@ static int tell_lost(struct read_ctx *x, int64_t seq, int64_t at_ms, const char 
   return hand_out(x, &ev);
 }
 
-static int tell_missing(struct read_ctx *x, int64_t upto)
+/* Events up to `last` are missing; those that were asked for are told. */
+static int tell_missing(struct read_ctx *x, int64_t last)
 {
-  if (upto - x->next >= LOST_MAX)
+  if (last - x->next >= LOST_MAX)
     return rp__fail(x->err, RP_E_CORRUPT, "session %s: events %lld to %lld are missing", x->s->id, (long long)x->next,
-                    (long long)upto);
+                    (long long)last);
   int rc = 0;
-  while (!rc && x->next <= upto) rc = tell_lost(x, x->next, x->at_ms, "it is missing", NULL);
+  if (x->upto) last = RP_MIN(last, x->upto);
+  while (!rc && x->next <= last) rc = tell_lost(x, x->next, x->at_ms, "it is missing", NULL);
   return rc;
 }
 
@@ -428,7 +430,7 @@ static int on_event(void *ctx, const struct rp__event_row *row)
   struct rp__str body = {row->body, row->body_len};
   int rc = 0;
   if (row->seq < x->next) return 0; /* an index that gives an event twice */
-  if (x->past && row->seq > x->next) rc = tell_missing(x, x->upto ? RP_MIN(row->seq - 1, x->upto) : row->seq - 1);
+  if (x->past && row->seq > x->next) rc = tell_missing(x, row->seq - 1);
   if (!rc && x->upto && row->seq > x->upto) return READ_END;
   if (!rc && row->damaged) return tell_lost(x, row->seq, row->at_ms, "its checksum does not fit", row->kind);
   if (!rc && row->sealed) {
@@ -468,8 +470,8 @@ static int read_rest(struct read_ctx *x, rp_error *err)
   rp__session_row_done(&row);
   x->past = true;
   rc = read_from(x, err);
-  int64_t end = x->upto ? RP_MIN(x->upto, row.last_seq) : row.last_seq;
-  return rc || x->stopped ? rc : tell_missing(x, end);
+  bool all = x->upto && x->next > x->upto;
+  return rc || x->stopped || all ? rc : tell_missing(x, row.last_seq);
 }
 
 static int journal_read(rp_session *s, int64_t after, int64_t upto, rp__event_fn *fn, void *ctx, struct rp__lost *lost,

@@ -311,35 +311,14 @@ static int on_renewed(void *ctx, const char *scope, const char *id)
   return report(ctx, 0, true, "memory %s of scope %s was damaged and made again from its session's journal", id, scope);
 }
 
-struct scopes {
-  char (*p)[RP_NAME];
-  size_t n, cap;
-};
-
-static int on_scope(void *ctx, const char *scope)
-{
-  struct scopes *v = ctx;
-  if (v->n == v->cap) {
-    size_t cap = RP_MAX(v->cap * 2, 16);
-    void *more = reallocarray(v->p, cap, sizeof *v->p);
-    if (!more) return RP_E_NOMEM;
-    v->p = more;
-    v->cap = cap;
-  }
-  snprintf(v->p[v->n++], RP_NAME, "%s", scope);
-  return 0;
-}
-
 static int renew_memories(struct verify *v)
 {
-  struct scopes scopes = {0};
-  int rc = v->e->store->ops->scope_list(v->e->store, on_scope, &scopes, v->err);
-  if (rc == RP_E_NOMEM) rp__fail_nomem(v->err);
+  struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
+  int rc = rp__scope_names(v->e, NULL, &scopes, v->err);
   for (size_t i = 0; !rc && i < scopes.n; i++) {
     rc = rp__memories_renew(v->e, scopes.p[i], on_renewed, v, v->err);
     if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG || rc == RP_E_CORRUPT) rc = 0; /* the check tells of them */
   }
-  free(scopes.p);
   return rc;
 }
 

@@ -362,6 +362,9 @@ bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t)
 
 int rp__rule_hidden(const struct rp__op *op, const struct rp__session_row *row, rp_error *err)
 {
+  bool other = op->copying && op->session_ref && op->session_ref != row->ref;
+  bool shown = op->copying && op->type == RP_OP_SESSION_DELETE && !row->hidden;
+  if (other || shown) return rp__refuse_not_found(op->session_id, err);
   if (!row->hidden || op->copying) return 0;
   return rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is being imported", op->session_id ? op->session_id : "?");
 }

@@ -76,7 +76,8 @@ int rp__refuse_judged(const struct rp__op *op, rp_error *err);
 bool rp__rule_void(const struct rp__op *op, const struct rp__txn *t);
 /*
  * A session that is being imported or forked: every op on a session begins with this, and nobody but the copier may
- * touch it. RP_E_SESSION_NOT_FOUND, as for a session that is not there. The copier's ops leave the status as it is.
+ * touch it. RP_E_SESSION_NOT_FOUND, as for a session that is not there. The copier's ops leave the status as it is,
+ * mean the session with that number alone, where they have one, and delete nothing that was shown.
  */
 int rp__rule_hidden(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 /* RP_E_ON_HOLD */

@@ -214,6 +214,16 @@ static void nobody_but_the_copier_touches_a_hidden_one(void **state)
   assert_int_equal(shown.epoch, 1);
   tries[0].session_ref = ref;
   assert_int_equal(suite_op(f, &tries[0]), 0);
+  /* A copier that comes late deletes nothing that was shown, and no copy but its own. */
+  struct rp__op late = {.type = RP_OP_SESSION_DELETE, .session_ref = ref, .session_id = "h", .copying = true};
+  assert_int_equal(suite_op(f, &late), RP_E_SESSION_NOT_FOUND);
+  struct rp__op gone = {.type = RP_OP_SESSION_DELETE, .session_id = "h"};
+  assert_int_equal(suite_op(f, &gone), 0);
+  put = op_put(&row);
+  assert_int_equal(suite_op(f, &put), 0);
+  assert_int_equal(suite_op(f, &late), RP_E_SESSION_NOT_FOUND);
+  late.session_ref = put.ret.ref;
+  assert_int_equal(suite_op(f, &late), 0);
 }
 
 static const char *listed(struct suite *f, rp_filter filter)

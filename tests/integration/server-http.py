@@ -715,6 +715,11 @@ def check_damage(api):
         assert [e["seq"] for e in few] == [2], few  # nobody takes a gap for silence
         c.append(well)
         assert len(c.ask("GET", "/v1/sessions/{id}/events", 200, id=well).json["events"]) == 1
+        db = sqlite3.connect(server.db[7:])
+        with db:  # no journal ends a million events behind its last one
+            db.execute("UPDATE rp_heads SET last_seq = 1000000 WHERE session = (SELECT ref FROM rp_sessions WHERE id = ?)", (well,))
+        db.close()
+        c.ask("GET", "/v1/sessions/{id}/events", 500, id=well, query="limit=10000", code="store.corrupted")
 
 
 def check_full(api):

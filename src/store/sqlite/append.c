@@ -52,12 +52,11 @@ static int head_by_id(struct rp__sq_conn *c, const struct rp__op *op, struct rp_
  */
 static int head_shown(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *row, rp_error *err)
 {
-  int64_t hidden;
-  if (row->status != RP_STATUS_CREATED) return 0;
-  int rc = rp__sq_number(c, RP_SQ_SESSION_IS_HIDDEN, &row->ref, 0, &hidden, err);
-  if (rc != 0) return rc;
+  int64_t hidden = 0;
+  int rc = 0;
+  if (row->status == RP_STATUS_CREATED) rc = rp__sq_number(c, RP_SQ_SESSION_IS_HIDDEN, &row->ref, 0, &hidden, err);
   row->hidden = hidden != 0;
-  return rp__rule_hidden(op, row, err);
+  return rc ? rc : rp__rule_hidden(op, row, err);
 }
 
 int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
