@@ -4,6 +4,7 @@
 
 usage: server-life.py [NAME…]: only the tests whose names begin so
 """
+import fcntl
 import json
 import os
 import re
@@ -409,6 +410,24 @@ def test_a_link_to_the_database_is_the_database():
         assert begin(s)
         assert s.cli("--db", "sqlite:" + link, "ls").count("life"), "the same sessions by either name"
         assert os.listdir(folder) == ["l.db"], os.listdir(folder)
+
+
+def test_a_start_that_hangs_is_told_of():
+    """Anybody can lock a folder that he can read, which delays nobody; a server that hangs while it starts ends the wait."""
+    with tempfile.TemporaryDirectory(prefix="rp-lock-") as folder:
+        s = Server(db=os.path.join(folder, "t.db"))
+        place = os.open(folder, os.O_RDONLY)
+        fcntl.flock(place, fcntl.LOCK_EX)
+        with s:
+            assert begin(s)
+        os.close(place)
+        second = Server(db=os.path.join(folder, "t.db"))
+        with open(os.path.join(folder, "t.db.runs"), "r+b") as runs:
+            fcntl.lockf(runs, fcntl.LOCK_EX, 1, 2)  # as a server does while it looks for another
+            second.start(wait=False)
+            assert second.wait() == 7, list(second.log)
+        assert "starting on this database" in "\n".join(second.log), list(second.log)
+        assert second.start().stop() == 0
 
 
 def test_of_those_that_start_at_once_one_serves():
