@@ -467,9 +467,9 @@ int rp__path_real(const char *path, char **ret, rp_error *err)
     int rc = link_read(file, &next, err);
     if (rc < 0) return rc;
     if (rc == 0) break;
-    if (i == LINKS_MAX) return rp__fail(err, RP_E_REFUSED, "%s: too many symbolic links", path);
     free(file);
     file = next;
+    if (i == LINKS_MAX) return rp__fail(err, RP_E_REFUSED, "%s: too many symbolic links", path);
   }
   const char *slash = strrchr(file, '/');
   if (!(dir = parent_of(file))) return rp__fail_nomem(err);

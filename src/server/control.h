@@ -39,7 +39,7 @@ struct rp__control_options {
 int rp__control_check(const char *db_path, rp_error *err);
 /*
  * `before`: of rp__control_take, to come in the place of the one that handed its sockets over to us (and to be told
- * "go" after this); -1: of nobody; then RP_E_HELD as above.
+ * "go" after this); -1: of nobody; then RP_E_HELD as above. RP_E_BUSY: another one has been at it for too long.
  */
 int rp__control_open(const struct rp__control_options *o, int before, struct rp__control **ret, rp_error *err);
 void rp__control_close(struct rp__control *c); /* NULL is fine */

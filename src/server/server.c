@@ -168,7 +168,8 @@ static void on_replaced(void *ctx)
   (void)!write(s->replaced_fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
-/* Somebody else's server is an error; for want of a control socket nobody is turned away: it is for takeovers. */
+/* Somebody else's server is an error, also one that hangs while it starts; for want of a control socket nobody is
+ * turned away: it is for takeovers. */
 static int start_control(struct rp__server *s, int before, rp_error *err)
 {
   rp_error why = {0};
@@ -179,7 +180,7 @@ static int start_control(struct rp__server *s, int before, rp_error *err)
                                   .alone = start_restoring,
                                   .ctx = s};
   int rc = s->db_path ? rp__control_open(&o, before, &s->control, &why) : 0;
-  if (rc == RP_E_HELD) {
+  if (rc == RP_E_HELD || rc == RP_E_BUSY) {
     if (err) *err = why;
     return rc;
   }

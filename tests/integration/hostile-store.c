@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "hostile.h"
+#include "lib/dice.h"
 
 /* Changes rows as no program of ours would. */
 static void sql(const struct room *room, const char *text)
@@ -16,6 +17,15 @@ static void sql(const struct room *room, const char *text)
   assert_int_equal(sqlite3_open(room->path, &db), SQLITE_OK);
   if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK) fail_msg("%s: %s", text, why);
   assert_int_not_equal(sqlite3_total_changes(db), 0);
+  sqlite3_close(db);
+}
+
+static void ddl(const struct room *room, const char *text)
+{
+  sqlite3 *db;
+  char *why = NULL;
+  assert_int_equal(sqlite3_open(room->path, &db), SQLITE_OK);
+  if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK) fail_msg("%s: %s", text, why);
   sqlite3_close(db);
 }
 
@@ -425,16 +435,235 @@ static void test_file_of_a_newer_version(void **state)
   assert_int_equal(rp_error_lookup(RP_E_VERSION)->exit_code, 6);
 }
 
+/* ---- the schema ---- */
+
+#define ENDLESS "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
+
+/* What has our names and is not ours is refused, before anything of it is asked: some of these never end. */
+static void test_schema_of_somebody_else(void **state)
+{
+  static const struct {
+    const char *sql, *named;
+  } rows[] = {
+      {"ALTER TABLE rp_clients RENAME TO x; CREATE VIEW rp_clients AS " ENDLESS
+       "i AS session, 'c' AS client, i AS mark, i AS seq FROM n",
+       "view rp_clients"},
+      {"ALTER TABLE rp_heads RENAME TO x; CREATE VIEW RP_heads AS SELECT * FROM x", "view RP_heads"},
+      {"CREATE VIEW rp_new AS " ENDLESS "i FROM n", "view rp_new"},
+      {"CREATE TRIGGER t AFTER INSERT ON rp_events BEGIN DELETE FROM rp_runs; END", "trigger t"},
+      {"CREATE TRIGGER t INSTEAD OF INSERT ON agent_session_states BEGIN SELECT 1; END;"
+       "CREATE TRIGGER rp_t AFTER INSERT ON session_states BEGIN SELECT 1; END",
+       "trigger rp_t"},
+      {"CREATE VIRTUAL TABLE rp_words USING fts5 (a, content = 'rp_events')", "virtual table rp_words"},
+      {"DROP TABLE session_states; CREATE VIEW session_states AS " ENDLESS "i AS id FROM n", "session_states"},
+  };
+  struct room *room = *state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    rp_engine *e;
+    rp_error err = {0};
+    rp_options read = {.db = room->url, .read_only = true};
+    leave(state);
+    assert_int_equal(enter(state), 0);
+    room = *state;
+    ddl(room, rows[i].sql);
+    for (int reads = 0; reads < 2; reads++) {
+      read.db = room->url;
+      int rc = reads ? rp_open(&read, &e, &err) : rig_open(room->url, false, &e, &err);
+      if (rc != RP_E_VERSION || !strstr(err.message, rows[i].named))
+        fail_msg("%s: %d %s", rows[i].sql, rc, err.message);
+    }
+  }
+}
+
+/* A trigger of another program on a table of its own, and on session_states, which it may share with us, is its
+ * business. */
+static void test_triggers_of_others_stay(void **state)
+{
+  struct room *room = *state;
+  ddl(room, "CREATE TABLE theirs (a); CREATE TRIGGER t AFTER INSERT ON theirs BEGIN SELECT 1; END;"
+            "CREATE TRIGGER u AFTER INSERT ON session_states BEGIN INSERT INTO theirs VALUES (1); END");
+  expect_usable(room);
+}
+
+/* ---- numbers ---- */
+
+static int any_session(void *ctx, const rp_session_info *info)
+{
+  (void)ctx, (void)info;
+  return 0;
+}
+
+static int any_event(void *ctx, const rp_event_info *ev)
+{
+  (void)ctx, (void)ev;
+  return 0;
+}
+
+static int any_memory(void *ctx, const rp_memory_info *m)
+{
+  (void)ctx, (void)m;
+  return 0;
+}
+
+/* What may be done with a session; whatever it says, it says it in words of the table. */
+static void use_it_all(const char *url, const char *what)
+{
+  rp_engine *e;
+  rp_session *s = NULL;
+  rp_error err = {0};
+  char *doc = NULL;
+  rp_event ev = {.kind = "message", .body = "{\"role\":\"user\",\"content\":\"more\"}"};
+  rp_append_options numbered = {.expect = -1, .client_id = "c", .client_seq = 2};
+  rp_start_options o = {.scope = "test", .key = "first", .owner = RP_OWNER_SELF, .force = true};
+  int rc = rig_open(url, false, &e, &err);
+  if (rc) {
+    if (!rig_typed(rc)) fail_msg("%s: %d", what, rc);
+    return;
+  }
+  int codes[] = {
+      rp_list(e, NULL, any_session, NULL, &err),
+      rp_start(e, &o, &s, &err),
+      s ? rp_state_json(s, -1, &doc, &err) : 0,
+      s ? rp_append(s, &ev, NULL, NULL, &err) : 0,
+      s ? rp_append(s, &ev, &numbered, NULL, &err) : 0,
+      s ? rp_events(s, 0, 0, any_event, NULL, &err) : 0,
+      s ? rp_checkpoint(s, NULL, &err) : 0,
+      s ? rp_end(s, NULL, &err) : 0,
+      rp_memories(e, "test", NULL, 10, any_memory, NULL, &err),
+  };
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+    if (codes[i] && !rig_typed(codes[i])) fail_msg("%s: step %zu: %d", what, i, codes[i]);
+  rp_free(doc);
+  rp_session_free(s);
+  static int (*const told[])(rp_engine *, char **, rp_error *) = {rp_stats_json, rp_doctor_json};
+  for (size_t i = 0; i < 2; i++) {
+    doc = NULL;
+    rc = told[i](e, &doc, &err);
+    if (rc && !rig_typed(rc)) fail_msg("%s: %d", what, rc);
+    rp_free(doc);
+  }
+  struct findings f = {0};
+  rc = rp_verify(e, NULL, true, note_finding, &f, NULL, NULL, &err);
+  if (rc && !rig_typed(rc)) fail_msg("%s: verify: %d", what, rc);
+  rp_close(e);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+  char bytes[65536];
+  FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+  assert_non_null(in);
+  assert_non_null(out);
+  for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;) assert_int_equal(fwrite(bytes, 1, n, out), n);
+  assert_int_equal(fclose(in), 0);
+  assert_int_equal(fclose(out), 0);
+}
+
+/* Every number of every table, set to the ends of what can be stored: no sum overflows (with the sanitizers), nothing
+ * hangs. */
+static void test_numbers_at_the_ends(void **state)
+{
+  static const char *const values[] = {"9223372036854775807", "-9223372036854775808", "-1", "9007199254740993"};
+  struct room *room = *state;
+  char good[SCRATCH_PATH], change[400], path[SCRATCH_PATH + 8];
+  int64_t tried = 0, each = dice_rounds(2, 4);
+  rp_engine *e;
+  rp_session *s;
+  rp_error err = {0};
+  rp_append_options numbered = {.expect = -1, .client_id = "c", .client_seq = 1};
+  rp_event ev = {.kind = "message", .body = "{\"role\":\"user\",\"content\":\"x\"}", .idempotency_key = "i"};
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_attach(e, "first", &s, &err), err);
+  OK(rp_append(s, &ev, &numbered, NULL, &err), err);
+  rp_session_free(s);
+  rp_close(e);
+  ddl(room, "PRAGMA wal_checkpoint(TRUNCATE)");
+  copy_file(room->path, scratch_path(&room->dir, "good.db", good));
+
+  sqlite3 *db;
+  sqlite3_stmt *st;
+  assert_int_equal(sqlite3_open(good, &db), SQLITE_OK);
+  assert_int_equal(
+      sqlite3_prepare_v2(db,
+                         "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE"
+                         " t.type = 'table' AND t.name LIKE 'rp\\_%' ESCAPE '\\' AND t.name NOT LIKE '%fts%'"
+                         " AND c.type = 'INTEGER' AND NOT (t.name = 'rp_meta' AND c.name <> 'value')",
+                         -1, &st, NULL),
+      SQLITE_OK);
+  while (sqlite3_step(st) == SQLITE_ROW) {
+    for (int64_t i = 0; i < each; i++) {
+      static const char *const ends[] = {"", "-wal", "-shm"};
+      const char *table = (const char *)sqlite3_column_text(st, 0);
+      for (size_t k = 0; k < 3; k++) {
+        snprintf(path, sizeof path, "%s%s", room->path, ends[k]);
+        remove(path);
+      }
+      copy_file(good, room->path);
+      snprintf(change, sizeof change, "UPDATE OR IGNORE %s SET %s = %s%s", table, sqlite3_column_text(st, 1), values[i],
+               strcmp(table, "rp_meta") == 0 ? " WHERE name <> 'schema_version'" : "");
+      sqlite3 *raw;
+      assert_int_equal(sqlite3_open(room->path, &raw), SQLITE_OK);
+      assert_int_equal(sqlite3_exec(raw, change, NULL, NULL, NULL), SQLITE_OK);
+      bool changed = sqlite3_total_changes(raw) > 0;
+      sqlite3_close(raw);
+      if (!changed) continue;
+      use_it_all(room->url, change);
+      tried++;
+    }
+  }
+  sqlite3_finalize(st);
+  sqlite3_close(db);
+  printf("numbers: %" PRId64 " changes\n", tried);
+  assert_true(tried > 50);
+}
+
+/* Nothing is counted on from a number that can't be one; a repair counts anew. */
+static void test_absurd_counters(void **state)
+{
+  static const char *const rows[] = {"last_seq = 9223372036854775807", "last_seq = -1", "epoch = 9223372036854775807",
+                                     "bytes = -9223372036854775808", "tail_bytes = 9223372036854775806"};
+  struct room *room = *state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char change[120];
+    rp_engine *e;
+    rp_session *s;
+    struct findings f;
+    rp_error err = {0};
+    rp_start_options o = {.scope = "test", .key = "first", .owner = RP_OWNER_NONE, .force = true};
+    snprintf(change, sizeof change, "UPDATE rp_heads SET %s WHERE " FIRST, rows[i]);
+    sql(room, change);
+    OK(rig_open(room->url, false, &e, &err), err);
+    if (strncmp(rows[i], "epoch", 5) == 0) {
+      assert_int_equal(rp_start(e, &o, &s, &err), RP_E_CORRUPT);
+    } else {
+      OK(rp_attach(e, "first", &s, &err), err);
+      assert_int_equal(rig_append(s, NULL, 1, NULL, &(rp_ack){0}, &err), RP_E_CORRUPT);
+      assert_non_null(strstr(err.hint, "verify --repair"));
+      rp_session_free(s);
+    }
+    rp_close(e);
+    assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+    assert_int_equal(verify(room, true, &f), 0);
+    assert_int_equal(verify(room, false, &f), 0);
+    OK(rig_open(room->url, false, &e, &err), err);
+    OK(rp_start(e, &o, &s, &err), err);
+    OK(rig_append(s, NULL, 1, NULL, &(rp_ack){0}, &err), err);
+    rp_session_free(s);
+    rp_close(e);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      WITH(test_snapshot_truncated),      WITH(test_snapshot_short),        WITH(test_snapshot_empty),
-      WITH(test_snapshot_noise),          WITH(test_snapshot_longer),       WITH(test_snapshot_text),
-      WITH(test_snapshot_of_another_seq), WITH(test_all_snapshots_damaged), WITH(test_snapshot_bits),
-      WITH(test_event_body_edited),       WITH(test_event_body_truncated),  WITH(test_event_body_gone),
-      WITH(test_event_kind_edited),       WITH(test_event_time_edited),     WITH(test_event_hole),
-      WITH(test_event_last_gone),         WITH(test_counters_edited),       WITH(test_file_is_noise),
-      WITH(test_file_of_a_newer_version),
+      WITH(test_snapshot_truncated),      WITH(test_snapshot_short),          WITH(test_snapshot_empty),
+      WITH(test_snapshot_noise),          WITH(test_snapshot_longer),         WITH(test_snapshot_text),
+      WITH(test_snapshot_of_another_seq), WITH(test_all_snapshots_damaged),   WITH(test_snapshot_bits),
+      WITH(test_event_body_edited),       WITH(test_event_body_truncated),    WITH(test_event_body_gone),
+      WITH(test_event_kind_edited),       WITH(test_event_time_edited),       WITH(test_event_hole),
+      WITH(test_event_last_gone),         WITH(test_counters_edited),         WITH(test_file_is_noise),
+      WITH(test_file_of_a_newer_version), WITH(test_schema_of_somebody_else), WITH(test_triggers_of_others_stay),
+      WITH(test_absurd_counters),         WITH(test_numbers_at_the_ends),
   };
   setvbuf(stdout, NULL, _IOLBF, 0);
   return cmocka_run_group_tests(tests, NULL, NULL);
