@@ -248,6 +248,7 @@ typedef struct rp_session_info {
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
   int64_t trashed_at, held_at; /* ms; 0: not in the trash, not on hold */
+  int64_t row;                 /* the store's own number of it, which a later session of the same id need not have */
 } rp_session_info;
 
 typedef struct rp_filter {

@@ -34,6 +34,7 @@ static rp_session_info info_of(const struct rp__session_row *r)
       .forked_at_seq = r->forked_at_seq,
       .crash_recovered = r->crash_recovered,
       .sealed = r->sealed,
+      .row = r->ref,
   };
 }
 

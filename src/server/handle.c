@@ -33,7 +33,7 @@ struct seen {
 static int on_seen(void *ctx, const rp_session_info *info)
 {
   const struct seen *x = ctx;
-  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, x->err);
+  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, rp__birth_of(info), x->err);
 }
 
 int rp__handle_may_read(const struct rp__call *c, const char *ref, rp_error *err)

@@ -16,6 +16,7 @@ struct rp__entry {
   int refs;
   bool forgotten; /* out of the table; freed with its last reference */
   int64_t looked_ms;
+  rp__birth birth;
   char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], channel[RP_ID_MAX + 1];
 };
 
@@ -107,6 +108,7 @@ static void entry_free(struct rp__entry *e)
 
 struct shown {
   char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], channel[RP_ID_MAX + 1];
+  rp__birth birth;
   bool trashed;
 };
 
@@ -116,6 +118,7 @@ static int on_shown(void *ctx, const rp_session_info *info)
   snprintf(x->id, sizeof x->id, "%s", info->id);
   snprintf(x->scope, sizeof x->scope, "%s", info->scope);
   snprintf(x->channel, sizeof x->channel, "%s", info->channel ? info->channel : "");
+  x->birth = rp__birth_of(info);
   x->trashed = info->trashed_at != 0;
   return 0;
 }
@@ -153,6 +156,7 @@ static int entry_new(struct rp__registry *r, const struct shown *x, struct rp__e
   }
   e->refs = 1;
   e->looked_ms = now_ms();
+  e->birth = x->birth;
   memcpy(e->id, x->id, sizeof e->id);
   memcpy(e->scope, x->scope, sizeof e->scope);
   memcpy(e->channel, x->channel, sizeof e->channel);
@@ -181,6 +185,7 @@ static int still_there(struct rp__registry *r, struct rp__entry *e, rp_error *er
 {
   struct shown x = {0};
   int rc = look(r, e->id, &x, err);
+  if (!rc && x.birth != e->birth) rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s was made anew", e->id);
   pthread_mutex_lock(&r->lock);
   if (!rc) e->looked_ms = now_ms();
   pthread_mutex_unlock(&r->lock);
@@ -203,7 +208,10 @@ int rp__registry_get(struct rp__registry *r, const char *ref, struct rp__entry *
   struct rp__entry *e = find(r, ref, &fresh);
   int rc = e ? 0 : look(r, ref, &x, err);
   if (!rc && !e) e = find(r, x.id, &fresh);
-  if (!rc && e && !fresh) rc = check_again(r, e, err);
+  if (!rc && e && !fresh && (rc = check_again(r, e, err)) == RP_E_SESSION_NOT_FOUND) {
+    e = NULL; /* gone, or another one has its id now */
+    rc = look(r, ref, &x, err);
+  }
   if (!rc && !e && !(rc = entry_new(r, &x, &e, err))) e = settle(r, e);
   if (!rc) *ret = e;
   return rc;
@@ -298,6 +306,11 @@ const char *rp__entry_id(const struct rp__entry *e)
 const char *rp__entry_scope(const struct rp__entry *e)
 {
   return e->scope;
+}
+
+rp__birth rp__entry_birth(const struct rp__entry *e)
+{
+  return e->birth;
 }
 
 const char *rp__entry_channel(const struct rp__entry *e)

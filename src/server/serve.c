@@ -88,7 +88,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   }
   if (!rc) rc = rp__auth_identify(srv->auth, r, &c->who, err);
   if (!rc && !asked_later(c))
-    rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, err);
+    rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, RP_BIRTH_ANY, err);
   if (!rc && !(c->route->flags & RP_ROUTE_LAX)) rc = check_query(c, err);
   if (!rc && !(c->route->flags & (RP_ROUTE_JSON | RP_ROUTE_RPC))) *max_body = RP_MIN(*max_body, 65536);
   return rc;
@@ -150,11 +150,12 @@ static int find_session(struct rp__call *c, rp_error *err)
   if (!rc) rc = rp__registry_get_in(c->srv->registry, scope[0] ? scope : NULL, c->param[0], &c->entry, err);
   /* Who may only one session learns nothing of others, not even whether they exist. */
   if ((rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_AMBIGUOUS) && c->who.who == RP_WHO_SESSION) {
-    int refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, err);
+    int refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, RP_BIRTH_ANY, err);
     return refused ? refused : rc;
   }
   if (rc) return rc;
-  return rp__auth_admit(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry), err);
+  return rp__auth_admit(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry),
+                        rp__entry_birth(c->entry), err);
 }
 
 void rp__call_document(struct rp__call *c, char *json)
