@@ -9,6 +9,7 @@
  */
 #include "engine/journal.h"
 
+#include "base/text.h"
 #include "engine/guard.h"
 
 #define IDEMPOTENCY_KEY_MAX 255
@@ -148,7 +149,9 @@ static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *
   const rp_event *first = b->given;
   int rc = check_key(first->idempotency_key, err);
   if (!rc && o->client_id && !rp__name_ok(o->client_id))
-    rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", o->client_id);
+    rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%s' can't be a client's id", rp__text_shown(o->client_id));
+  if (!rc && o->client_id && rp__redaction_check_name(s->e, s->scope, "client_id", o->client_id, err))
+    rc = err ? err->code = RP_E_INVALID : RP_E_INVALID;
   if (!rc && o->client_id && o->client_seq < 1)
     rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
   if (rc) return rc;
@@ -162,7 +165,7 @@ static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *
                    .n = b->n,
                    .expect = o->expect,
                    .judged = b->judged + 1,
-                   .idempotency_key = first->idempotency_key,
+                   .idempotency_key = rp__redaction_key(s->e, s->scope, first->idempotency_key, b->key),
                    .client_id = o->client_id,
                    .client_seq = o->client_seq},
   };

@@ -4,6 +4,7 @@
 #define RP_ENGINE_JOURNAL_H
 
 #include "engine/derive.h"
+#include "engine/redaction.h"
 #include "engine/speech.h"
 
 #define RP_JUDGED_TRIES 64 /* of an append that was judged by pins which others keep changing */
@@ -27,6 +28,7 @@ struct rp__batch {
   struct rp__derived *derived;
   size_t n_derived;
   int64_t judged; /* the seq of the state it was judged by; -1: it was not */
+  char key[RP_IDEMPOTENCY_HASHED];
   struct {
     struct rp__new_event event;
     struct rp__spoken spoken;

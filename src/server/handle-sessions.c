@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions as things: listing, showing, beating, closing, copying, going back, deleting. */
 #include "server/handle.h"
+#include "base/text.h"
 
 #define LIST_MAX 1000
 #define DAY_MS (24LL * 3600 * 1000)
@@ -61,7 +62,7 @@ int rp__handle_list(struct rp__call *c, rp_error *err)
   rp__jw_array(&c->w);
   rc = rp_list(c->srv->engine, &f, on_listed, &p, err);
   if (rc == RP_E_SESSION_NOT_FOUND && f.cursor)
-    return rp__fail_field(err, RP_E_USAGE, "cursor", "there is no session '%.60s' to go on from", cursor);
+    return rp__fail_field(err, RP_E_USAGE, "cursor", "there is no session '%s' to go on from", rp__text_shown(cursor));
   if (rc && rc != RP_HANDLE_STOP) return rc;
   rp__jw_end_array(&c->w);
   rp__jw_kstr(&c->w, "next_cursor", p.more ? p.last : NULL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between HTTP and the routes: who may, which route, its session and body, the answer, the log. */
+#include "base/text.h"
+#include "net/uri.h"
 #include "server/agent.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -7,6 +9,7 @@
 #include "server/sse.h"
 
 #define JSON_DEPTH (RP_DEPTH_MAX + 4) /* of a request around its events */
+#define PATH_TOLD 1024                /* bytes of a path in the log */
 
 /* What pages of allowed origins may send, and read of answers. */
 #define ALLOWED_HEADERS                                                                                                \
@@ -109,7 +112,8 @@ static int check_media_type(const struct rp__call *c, rp_error *err)
   if (!type || !*type) return 0;
   for (size_t i = 0; i < RP_ARRAY_SIZE(taken); i++)
     if (strncasecmp(type, taken[i], strlen(taken[i])) == 0) return 0;
-  return rp__fail_field(err, RP_E_MEDIA_TYPE, "Content-Type", "the body must be application/json, not %.60s", type);
+  return rp__fail_field(err, RP_E_MEDIA_TYPE, "Content-Type", "the body must be application/json, not %s",
+                        rp__text_shown(type));
 }
 
 /* A route that takes nothing: clients that send an object whatever they call may send an empty one. */
@@ -238,6 +242,21 @@ static void handle(void *ctx, struct rp__request *r)
 
 /* ---- the end ---- */
 
+/* The path as it is told: decoded where that shows what must be masked; a long one ends with a whole part of it. */
+static void path_told(struct rp__server *srv, struct rp__str path, char out[PATH_TOLD])
+{
+  char *masked = NULL;
+  size_t n = path.n;
+  if (n >= PATH_TOLD)
+    for (n = PATH_TOLD - 1; n > 0 && path.p[n] != '/';) n--;
+  snprintf(out, PATH_TOLD, "%.*s", (int)n, path.p);
+  char decoded[PATH_TOLD];
+  if (!memchr(out, '%', n) || rp__uri_decode((struct rp__str){out, n}, false, decoded, sizeof decoded)) return;
+  if (rp_redact_check(srv->engine, decoded, strlen(decoded), NULL, NULL, &masked, NULL)) return;
+  if (strcmp(masked, decoded) != 0) rp__text_copy(out, PATH_TOLD, masked);
+  rp_free(masked);
+}
+
 static void log_request(struct rp__server *srv, const struct rp__call *c, struct rp__request *r, bool complete)
 {
   struct timespec ts;
@@ -245,9 +264,8 @@ static void log_request(struct rp__server *srv, const struct rp__call *c, struct
   if (!srv->log.access) return;
   clock_gettime(CLOCK_MONOTONIC, &ts);
   int64_t us = (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000 - rp__request_began_us(r);
-  struct rp__str path = rp__request_path(r);
-  char text[160];
-  snprintf(text, sizeof text, "%.*s", (int)RP_MIN(path.n, sizeof text - 1), path.p);
+  char text[PATH_TOLD];
+  path_told(srv, rp__request_path(r), text);
   rp__slog(&srv->log, quiet ? RP_LOG_DEBUG : RP_LOG_INFO, "request", RP_F("method", rp__request_method_name(r)),
            RP_F("path", text), RP_FN("status", rp__request_status(r)), RP_FN("bytes", rp__request_answer_size(r)),
            RP_FN("us", us), RP_F("peer", rp__request_peer(r)), RP_F("who", c ? c->who.name : ""),
