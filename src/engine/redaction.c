@@ -85,7 +85,7 @@ int rp__redaction_check_name(rp_engine *e, const char *scope, const char *field,
 {
   if (!name || !*name || !is_credential(e, scope, name)) return 0;
   rp__fail_field(err, RP_E_USAGE, field, "the %s looks like a credential, and would be stored for all to read", field);
-  rp__hint(err, "take another word; 'redact = no' in the scope's configuration allows it");
+  rp__hint(err, "take another word; 'redact = false' for the scope allows it");
   return RP_E_USAGE;
 }
 

@@ -90,16 +90,25 @@ static bool is_call(const struct rp__claim *c)
   return !(next < 0 || next == '\n' || next == '\r');
 }
 
-/* $ecret99, $3cret: no variable of anybody's, where a literal stands. */
-static bool is_dollar_word(struct rp__str s)
+/*
+ * What reads like a variable or a placeholder and is neither, where a literal stands: $ecret99, $3cret, $uper9Secret
+ * (names end with their digits, if they have any), <abc123 without an end.
+ */
+static bool is_odd_literal(const struct rp__claim *c)
 {
-  size_t digits = 0;
-  if (s.n < 6 || s.p[0] != '$' || rp__key_mentions(s.p, s.n)) return false;
+  struct rp__str s = c->value;
+  size_t digits = 0, inner = 0;
+  if (c->quoted || !rp__claim_is_env(c) || s.n < 6) return false;
+  if (s.p[0] == '<') return c->next[0] != '>' && rp__value_is_mixed(s.p, s.n) && !rp__look_in(s.p[s.n - 1], "}>");
+  if (s.p[0] != '$') return false;
   for (size_t i = 1; i < s.n; i++) {
     if (!is_word(s.p[i]) || s.p[i] == '_') return false;
     digits += is_digit(s.p[i]);
+    inner += i > 1 && is_digit(s.p[i - 1]) && !is_digit(s.p[i]);
   }
-  return digits >= 1 && digits < s.n - 1 && (is_digit(s.p[1]) || digits >= 2);
+  if (digits == 0 || digits == s.n - 1) return false;
+  if (inner) return !rp__look_mentions(s, LIST("oauth2", "sha256", "sha1", "b64", "base64", "k8s", "s3", "md5"));
+  return (is_digit(s.p[1]) || digits >= 2) && !rp__key_mentions(s.p, s.n);
 }
 
 /* name(…, name[…, &name, *name, !name, (…, a path: an expression and no text. */
@@ -214,9 +223,7 @@ bool rp__value_is_secret(enum rp__key_class class, struct rp__str s)
   if (class == RP_KEY_NONE || rp__look_placeholder(s, &l)) return false;
   if (class == RP_KEY_MNEMONIC) return is_mnemonic(s);
   if (class == RP_KEY_TOKEN) return has_scheme(s) || looks_secret(s, &l);
-  if (class == RP_KEY_PASS)
-    return looks_secret(s, &l) ||
-           (l.space == 0 && l.digit > 0 && rp__look_letter(&l) && s.n >= 6 && l.joiner == 0 && !rp__look_path(s, &l));
+  if (class == RP_KEY_PASS && (l.space > 0 || s.n < 6 || l.joiner > 0)) return looks_secret(s, &l);
   if (rp__look_random(s) && l.space == 0) return !rp__look_has(s, "://");
   if (rp__look_prose(s) || is_kind(s) || rp__look_mentions(s, LIST("username")) || is_release(s) || rp__look_term(s))
     return false;
@@ -270,7 +277,7 @@ static bool is_common(struct rp__str s)
   return is_kind(s) ||
          rp__look_one_of(s, LIST("value", "data", "line", "result", "args", "argv", "param", "params", "buffer", "arg",
                                  "match", "item", "option", "options", "config", "entry", "current", "temp", "the",
-                                 "see", "see below", "below", "above", "again", "first", "last", "next", "other"));
+                                 "see", "below", "above", "again", "first", "last", "next", "other"));
 }
 
 /* Letters alone, perhaps joined by - and _: a word. Whether it is a password is told by where it stands. */
@@ -343,7 +350,7 @@ static bool spaced_is_secret(const struct rp__claim *c, enum rp__key_class class
   if (class == RP_KEY_PHRASE) return l->space >= 2 && l->other == 0;
   bool tight = c->joint.n == 2 && c->joint.p[0] == '=';
   if (has_any(c->value, "(){}[]<>=|\\;,")) return false;
-  return tight || rp__claim_is_env(c) || (class == RP_KEY_PASSWORD && l->digit > 0);
+  return tight || rp__claim_is_env(c) || class == RP_KEY_PASSWORD;
 }
 
 /* pass=hunter2, pass: "hunter2"; not pass=1, "PASS: tests/x1" nor what a compiler does. */
@@ -377,7 +384,7 @@ static bool named_is_secret(const struct rp__claim *c)
   bool password = class == RP_KEY_PASSWORD;
   if (class == RP_KEY_NONE || is_part(c)) return false;
   if (class == RP_KEY_MNEMONIC) return is_mnemonic(c->value);
-  if (rp__look_placeholder(c->value, &l)) return rp__claim_is_env(c) && !c->quoted && is_dollar_word(c->value);
+  if (rp__look_placeholder(c->value, &l)) return is_odd_literal(c);
   if (is_json(c)) return rp__value_is_secret(class, c->value);
   if (l.space > 0) return spaced_is_secret(c, class, &l);
   if (!c->quoted && is_expression(c)) return false;
@@ -471,7 +478,10 @@ bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c)
   case RP_JUDGE_HEADER: return header_is_secret(c);
   case RP_JUDGE_RANDOM: return is_strict(c, 12) || (is_strict(c, 8) && ends_line(c->next[0]));
   case RP_JUDGE_PAIR: return pair_is_secret(c);
-  case RP_JUDGE_USER: return c->value.n >= RANDOM_MIN && rp__look_random(c->value) && !rp__look_has(c->value, "%");
+  case RP_JUDGE_USER:
+    l = rp__look_at(c->value);
+    if (c->next[0] == ':' && c->next[1] == 'x') return !rp__look_placeholder(c->value, &l); /* …:x-oauth-basic@ */
+    return c->value.n >= RANDOM_MIN && rp__look_random(c->value) && !rp__look_has(c->value, "%");
   case RP_JUDGE_USERPASS:
     l = rp__look_at(c->value);
     return !rp__look_placeholder(c->value, &l) && !is_kind(c->value) &&

@@ -112,6 +112,28 @@ def test_fields_of_all_kinds_are_masked():
         assert not readable(s, PASSWORD, *[token(n) for n in range(1, 8)])
 
 
+def test_a_prompt_that_is_cut_is_masked_first():
+    """The token stands at every place across the limit of what is kept inline; the rest is a blob, masked too."""
+    limit = 256 * 1024
+    with Server() as s:
+        hook = {"session_id": "9beb957a-0aee-49d2-b16c-6f31e6775f1f", "cwd": folder(s), "permission_mode": "default"}
+
+        def tell(event, **more):
+            got = s.cli("hook", event, "--agent", "claude", check=False, stdin=json.dumps(dict(hook, hook_event_name=event, **more)))
+            assert got.returncode == 0, got
+
+        tell("SessionStart", source="startup")
+        for back in range(1, len(token(1)), 7):
+            start = "word " * ((limit - back) // 5)
+            tell("UserPromptSubmit", prompt=start + "x" * (limit - back - len(start) - 1) + " " + token(1) + " and more")
+        texts = s.cli("log", "claude:" + hook["session_id"], "--json")
+        assert texts.count("content_blob") == len(range(1, len(token(1)), 7)), texts[-500:]
+        for n in range(6, len(token(1))):
+            assert token(1)[:n] not in texts, n
+        s.stop()
+        assert not readable(s, token(1)[:12])
+
+
 def test_an_import_is_masked():
     with Server() as s:
         s.post("/v1/sessions", {"scope": "import", "id": "i", "meta": {"note": "plain-note"}, "provider": "plain-provider"})
