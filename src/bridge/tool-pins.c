@@ -142,16 +142,18 @@ static int pin(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w
 /* ---- unpin, clear ---- */
 
 /* The pin meant: by label, bare or with where it was inherited from, or by its number. */
-static struct rp__json find_pin(struct rp__json pins, const struct rp__json *args)
+static struct rp__json find_pin(struct rp__mind *m, struct rp__json pins, const struct rp__json *args)
 {
   struct rp__json_iter it = {0};
   struct rp__json item;
+  RP_AUTODOC char *stored = NULL; /* a label may have been masked when it was stored */
   RP_AUTOFREE char *label = rp__json_dup(args[LABEL]);
+  if (label && rp_mask(m->s, label, strlen(label), &stored, NULL)) return (struct rp__json){0};
   char *suffix = label ? strstr(label, " [inherited from ") : NULL;
   if (suffix) *suffix = '\0';
   for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) {
     struct rp__json own = rp__json_get(item, "label");
-    if (label ? rp__json_eq(own, label) : i == rp__takes_int(args[INDEX], 0)) return own;
+    if (label ? rp__json_eq(own, label) || rp__json_eq(own, stored) : i == rp__takes_int(args[INDEX], 0)) return own;
   }
   return (struct rp__json){0};
 }
@@ -184,7 +186,7 @@ static int unpin(struct rp__mind *m, const struct rp__json *args, struct rp__jw 
   if (args[LABEL].type == RP_JSON_NONE && args[INDEX].type == RP_JSON_NONE) return missing("label", "unpin", err);
   int rc = rp__tool_state(m, &state, err);
   if (rc) return rc;
-  struct rp__json label = find_pin(pins_of(state), args);
+  struct rp__json label = find_pin(m, pins_of(state), args);
   if (label.type == RP_JSON_NONE) return unknown(pins_of(state), args, err);
   if (unpin_body(label, &body)) return rp__fail_nomem(err);
   rp_event ev = {.kind = "unpin", .body = body.p, .body_len = body.n};

@@ -57,6 +57,9 @@ def test_a_pin_without_a_label_is_masked_before_it_is_cut():
             assert "[REDACTED" in got["result"]["structuredContent"]["label"], got
         seen = mcp(s, "tools/call", head, name="working_memory", arguments={"action": "view"}).text
         assert PASSWORD not in seen and token(1)[:12] not in seen and seen.count("[REDACTED") >= 3, seen
+        mcp(s, "tools/call", head, name="working_memory", arguments={"action": "pin", "label": URL, "content": "x"})
+        got = mcp(s, "tools/call", head, name="working_memory", arguments={"action": "unpin", "label": URL}).json
+        assert not got["result"].get("isError"), got  # found by the label that was given
         again = mcp(s, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "e", "version": "1"})
         assert PASSWORD not in again.text and token(1)[:12] not in again.text
         s.stop()

@@ -4,6 +4,7 @@
  * messages in many languages, read from what is installed. The arguments are pairs of a name and a folder; one that is
  * absent, and what a bound cuts off, is said. JSON goes the way of bodies (decoded strings with their names), all else
  * is text. Every hit is told with a sum by which it can be entered below once somebody has looked at it.
+ * $REDACT_CORPUS_MB reads so much of each corpus, without a limit of time.
  */
 #include "redact_test.h"
 
