@@ -448,6 +448,9 @@ typedef int rp_secret_fn(void *ctx, const rp_secret *secret);
 /* What would be masked in a text. `ret` (may be NULL) gets the masked text. Needs no store beyond the patterns. */
 RP_API int rp_redact_check(rp_engine *e, const char *text, size_t n, rp_secret_fn *fn, void *ctx, char **ret,
                            rp_error *err);
+/* The text as the session would store it (a copy, even when nothing is masked). Text that is cut short on its way into
+ * a session is masked first: what is left of a credential that was cut in two is no longer known for one. */
+RP_API int rp_mask(rp_session *s, const char *text, size_t n, char **ret, rp_error *err);
 /*
  * Masks a session's stored events and blobs again, with the patterns of today, and everything made of them: snapshots,
  * record, mirror, search, memories, and what later sessions of the scope inherited. `text` (or NULL) is a secret to be

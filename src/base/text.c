@@ -12,6 +12,19 @@ size_t rp__text_clip(const char *s, size_t n)
   return want > tail + 1 ? n - 1 - tail : n;
 }
 
+size_t rp__text_clip_word(const char *s, size_t n, size_t max)
+{
+  if (n <= max) return n;
+  for (n = max; n > 0; n--)
+    if ((unsigned char)s[n] <= ' ') return n;
+  return 0;
+}
+
+const char *rp__text_shown(const char *s)
+{
+  return strnlen(s, RP_TEXT_SHOWN + 1) > RP_TEXT_SHOWN ? "(what was given, too long to be told)" : s;
+}
+
 static void flatten(char *s)
 {
   for (; *s; s++)

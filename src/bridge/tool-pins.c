@@ -65,18 +65,25 @@ static int write_pins(struct rp__mind *m, const char *done, struct rp__json labe
 
 /* ---- pin ---- */
 
-/* A pin without a label goes by its first words. */
-static void write_label(struct rp__json label, struct rp__json content, struct rp__buf *out)
+/* A pin without a label goes by its first words, of what is stored of it: masked before it is cut. */
+static int write_label(struct rp__mind *m, struct rp__json label, struct rp__json content, struct rp__buf *out,
+                       rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf text = RP_BUF(4 * LABEL_MADE + 8);
-  struct rp__jw w = RP_JW(out);
+  RP_AUTOBUF struct rp__buf text = RP_BUF(content.n + 1), masked = RP_BUF(8 * BODY_MAX);
+  RP_AUTOBUF struct rp__buf words = RP_BUF(4 * LABEL_MADE + 8);
+  RP_AUTODOC char *stored = NULL;
+  struct rp__jw w = RP_JW(out), string = RP_JW(&masked);
   if (label.type == RP_JSON_STRING) {
     rp__jw_value(&w, label);
-    return;
+    return out->err ? rp__fail_nomem(err) : 0;
   }
-  rp__tell_text(&text, content, LABEL_MADE);
-  rp__jw_strn(&w, text.p ? text.p : "", text.n);
-  if (text.err) out->err = text.err;
+  if (rp__json_text(content, &text)) return rp__fail_nomem(err);
+  int rc = rp_mask(m->s, text.p ? text.p : "", text.n, &stored, err);
+  if (rc) return rc;
+  rp__jw_strn(&string, stored, strlen(stored));
+  rp__tell_text(&words, rp__json_trusted(masked.p, masked.n), LABEL_MADE);
+  rp__jw_strn(&w, words.p ? words.p : "", words.n);
+  return masked.err || words.err || out->err ? rp__fail_nomem(err) : 0;
 }
 
 /* The engine knows that there is no room; the model must know what could go. */
@@ -111,8 +118,9 @@ static int pin(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w
   int rc = check_blank(args[CONTENT], "content", err);
   if (!rc) rc = check_blank(args[LABEL], "label", err);
   if (rc) return rc;
-  write_label(args[LABEL], args[CONTENT], &label);
-  if (label.err) return rp__fail_nomem(err);
+  rc = rp__mind_may_write(m, err);
+  if (!rc) rc = write_label(m, args[LABEL], args[CONTENT], &label, err);
+  if (rc) return rc;
   rp__jw_object(&b);
   rp__jw_key(&b, "label");
   rp__jw_raw(&b, label.p, label.n);
@@ -134,16 +142,18 @@ static int pin(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w
 /* ---- unpin, clear ---- */
 
 /* The pin meant: by label, bare or with where it was inherited from, or by its number. */
-static struct rp__json find_pin(struct rp__json pins, const struct rp__json *args)
+static struct rp__json find_pin(struct rp__mind *m, struct rp__json pins, const struct rp__json *args)
 {
   struct rp__json_iter it = {0};
   struct rp__json item;
+  RP_AUTODOC char *stored = NULL; /* a label may have been masked when it was stored */
   RP_AUTOFREE char *label = rp__json_dup(args[LABEL]);
+  if (label && rp_mask(m->s, label, strlen(label), &stored, NULL)) return (struct rp__json){0};
   char *suffix = label ? strstr(label, " [inherited from ") : NULL;
   if (suffix) *suffix = '\0';
   for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) {
     struct rp__json own = rp__json_get(item, "label");
-    if (label ? rp__json_eq(own, label) : i == rp__takes_int(args[INDEX], 0)) return own;
+    if (label ? rp__json_eq(own, label) || rp__json_eq(own, stored) : i == rp__takes_int(args[INDEX], 0)) return own;
   }
   return (struct rp__json){0};
 }
@@ -176,7 +186,7 @@ static int unpin(struct rp__mind *m, const struct rp__json *args, struct rp__jw 
   if (args[LABEL].type == RP_JSON_NONE && args[INDEX].type == RP_JSON_NONE) return missing("label", "unpin", err);
   int rc = rp__tool_state(m, &state, err);
   if (rc) return rc;
-  struct rp__json label = find_pin(pins_of(state), args);
+  struct rp__json label = find_pin(m, pins_of(state), args);
   if (label.type == RP_JSON_NONE) return unknown(pins_of(state), args, err);
   if (unpin_body(label, &body)) return rp__fail_nomem(err);
   rp_event ev = {.kind = "unpin", .body = body.p, .body_len = body.n};

@@ -5,6 +5,8 @@
  */
 #include "core/mask.h"
 
+#include <strings.h>
+
 #include "json/text.h"
 #include "redact/value.h"
 
@@ -20,6 +22,8 @@ static const struct {
     {RP_KIND_TRANSCRIPT, "token"},
     {RP_KIND_OTHER, "token"},
 };
+
+#define PIECE_MAX 12 /* bytes of a piece of text that are never taken for a credential */
 
 struct masker {
   const struct rp__redactor *r;
@@ -130,28 +134,46 @@ static int mask_key(struct masker *m, struct rp__json key)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static int name_is_secret(struct masker *m, struct rp__json key, bool *ret)
+static int class_of_name(struct masker *m, struct rp__json key, enum rp__key_class *ret)
 {
   struct rp__str name;
   int rc = text_of(m, key, &name);
-  if (!rc) *ret = rp__redact_key_name(name.p, name.n);
+  if (!rc) *ret = rp__key_class(name.p, name.n);
   return rc;
 }
 
 static bool is_exempt(const struct masker *m, struct rp__json key, struct rp__json value)
 {
-  struct rp__str raw = raw_of(value);
   for (size_t i = 0; i < RP_ARRAY_SIZE(exempt); i++)
-    if (exempt[i].kind == m->kind && rp__json_eq(key, exempt[i].field)) return !rp__value_is_random(raw.p, raw.n);
+    if (exempt[i].kind == m->kind && rp__json_eq(key, exempt[i].field)) return raw_of(value).n < PIECE_MAX;
   return false;
 }
 
-/* {"name":"API_KEY","value":"…"}: variables and headers are often told so. */
-static int named_beside(struct masker *m, struct rp__json object, bool *ret)
+static bool named_any_case(struct rp__json key, const char *name)
 {
-  struct rp__json name = rp__json_get(object, "name");
-  if (name.type != RP_JSON_STRING) name = rp__json_get(object, "key");
-  return name.type == RP_JSON_STRING ? name_is_secret(m, name, ret) : 0;
+  struct rp__str raw = raw_of(key);
+  return raw.n == strlen(name) && strncasecmp(raw.p, name, raw.n) == 0;
+}
+
+/*
+ * {"name":"API_KEY","value":"…"}, {"Key":…,"Value":…}: variables, headers and tags are often told so. Such a pair holds
+ * a literal, so a name that elsewhere is as often a parser's as a credential's is taken at its word here.
+ */
+static int class_beside(struct masker *m, struct rp__json object, enum rp__key_class *ret)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  enum rp__key_class class = RP_KEY_NONE;
+  while (class == RP_KEY_NONE && rp__json_next(object, &it, &key, &value)) {
+    if (value.type != RP_JSON_STRING || (!named_any_case(key, "name") && !named_any_case(key, "key"))) continue;
+    int rc = class_of_name(m, value, &class);
+    if (rc) return rc;
+    struct rp__str raw = raw_of(value);
+    bool header = memchr(raw.p, '-', raw.n) || memchr(raw.p, '_', raw.n) || named_any_case(value, "authorization");
+    if (class == RP_KEY_TOKEN && header) class = RP_KEY_SECRET;
+  }
+  *ret = class;
+  return 0;
 }
 
 /* A shell's working folder is called pwd too. */
@@ -164,33 +186,83 @@ static bool is_folder(struct rp__json key, struct rp__json value)
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-static int walk(struct masker *m, struct rp__json v, bool secret, unsigned depth);
+static int walk(struct masker *m, struct rp__json v, enum rp__key_class class, unsigned depth);
 
-static int walk_member(struct masker *m, struct rp__json object, struct rp__json key, struct rp__json value,
-                       bool secret, unsigned depth)
+/* Members that describe their object, and may look random: {"token":{"id":…,"integrity":…}}. */
+static bool tells_of(struct rp__json key)
 {
-  bool named = false, beside = false;
-  int rc = name_is_secret(m, key, &named);
-  if (!rc && rp__json_eq(key, "value")) rc = named_beside(m, object, &beside);
-  if (!rc) rc = mask_key(m, key);
-  if (rc) return rc;
-  if (named && ((depth == 0 && is_exempt(m, key, value)) || is_folder(key, value))) named = false;
-  return walk(m, value, secret || named || beside, depth + 1);
+  static const char *const endings[] = {
+      "id",  "hash", "sha",  "digest", "integrity", "commit", "version",  "revision", "etag", "checksum", "url",
+      "uri", "arn",  "name", "ref",    "type",      "shape",  "location", "path",     "date", "time",     "at"};
+  struct rp__str raw = raw_of(key);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(endings); i++) {
+    size_t n = strlen(endings[i]);
+    if (raw.n >= n && strncasecmp(raw.p + raw.n - n, endings[i], n) == 0) return true;
+  }
+  return false;
 }
 
-static int walk(struct masker *m, struct rp__json v, bool secret, unsigned depth)
+/*
+ * A member of an object that has a credential's name itself ({"password":{"type":"string"}}) is one if it looks like
+ * one, or if it is called the value of it.
+ */
+static int walk_member(struct masker *m, struct rp__json object, struct rp__json key, struct rp__json value,
+                       enum rp__key_class outer, unsigned depth)
+{
+  enum rp__key_class named = RP_KEY_NONE, beside = RP_KEY_NONE;
+  bool is_value = named_any_case(key, "value");
+  int rc = class_of_name(m, key, &named);
+  if (!rc && is_value && value.type == RP_JSON_STRING) rc = class_beside(m, object, &beside);
+  if (!rc) rc = mask_key(m, key);
+  if (rc) return rc;
+  if (named && ((depth == 0 && is_exempt(m, key, value)) || is_folder(key, value))) named = RP_KEY_NONE;
+  if (beside) named = beside;
+  if (!named && outer) named = is_value ? outer : tells_of(key) ? RP_KEY_NONE : RP_KEY_TOKEN;
+  return walk(m, value, named, depth + 1);
+}
+
+/* ["--token","…"], ["curl","-u","user:password"]: the words of a command. */
+static int walk_words(struct masker *m, struct rp__json array, enum rp__key_class outer, unsigned depth)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  bool curl = false, user = false;
+  enum rp__key_class flag = RP_KEY_NONE;
+  int rc = 0;
+  while (!rc && rp__json_next(array, &it, &key, &value)) {
+    struct rp__str raw = raw_of(value), at = {0};
+    bool dashed = value.type == RP_JSON_STRING && raw.n > 1 && raw.p[0] == '-';
+    if (value.type == RP_JSON_STRING && user && !dashed) at.p = memchr(raw.p, ':', raw.n);
+    if (at.p) {
+      at.p++;
+      at.n = raw.n - (size_t)(at.p - raw.p);
+      rc = mask_whole(m, (struct rp__json){.type = RP_JSON_STRING, .p = at.p, .n = at.n});
+    } else
+      rc = walk(m, value, flag && !dashed ? flag : outer, depth + 1);
+    if (rc) break;
+    flag = RP_KEY_NONE;
+    if (dashed && raw.n > 2 && raw.p[1] == '-' && !memchr(raw.p, '=', raw.n)) rc = class_of_name(m, value, &flag);
+    if (flag == RP_KEY_TOKEN) flag = RP_KEY_SECRET;
+    user = curl && (rp__str_eq(raw, "-u") || rp__str_eq(raw, "--user"));
+    curl |= raw.n >= 4 && memcmp(raw.p + raw.n - 4, "curl", 4) == 0;
+  }
+  return rc;
+}
+
+static int walk(struct masker *m, struct rp__json v, enum rp__key_class class, unsigned depth)
 {
   struct rp__json_iter it = {0};
   struct rp__json key, value;
   int rc = 0;
-  if (v.type == RP_JSON_STRING) return secret ? mask_whole(m, v) : mask_string(m, v);
-  if ((v.type != RP_JSON_ARRAY && v.type != RP_JSON_OBJECT) || depth > RP_JSON_DEPTH_LIMIT) return 0;
-  while (!rc && rp__json_next(v, &it, &key, &value)) {
-    if (v.type == RP_JSON_OBJECT)
-      rc = walk_member(m, v, key, value, secret, depth);
-    else
-      rc = walk(m, value, secret, depth + 1);
+  if (v.type == RP_JSON_STRING) {
+    struct rp__str text;
+    rc = class ? text_of(m, v, &text) : 0;
+    if (rc) return rc;
+    return class && rp__value_is_secret(class, text) ? mask_whole(m, v) : mask_string(m, v);
   }
+  if ((v.type != RP_JSON_ARRAY && v.type != RP_JSON_OBJECT) || depth > RP_JSON_DEPTH_LIMIT) return 0;
+  if (v.type == RP_JSON_ARRAY) return walk_words(m, v, class, depth);
+  while (!rc && rp__json_next(v, &it, &key, &value)) rc = walk_member(m, v, key, value, class, depth);
   return rc;
 }
 
@@ -245,7 +317,7 @@ int rp__mask_body(const struct rp__redactor *r, enum rp__kind kind, struct rp__j
 {
   struct masker m = {.r = r, .kind = kind, .out = out, .copied = body.p};
   int rc = 0;
-  if (body.n > 0 && (rp__redact_glance(r, body.p, body.n) || hides(body))) rc = walk(&m, body, false, 0);
+  if (body.n > 0 && (rp__redact_glance(r, body.p, body.n) || hides(body))) rc = walk(&m, body, RP_KEY_NONE, 0);
   if (!rc && m.hits > 0) take_over(&m, body.p + body.n);
   rp__buf_done(&m.scratch);
   if (!rc && m.hits > 0) rc = out->err;

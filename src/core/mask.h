@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Masking the credentials of an event's body: every string value is looked at decoded, a member whose name says that
- * it is a credential is masked whole, protocol fields that only sound like one are exempt by table (mask.c). A body
- * without a secret stays the bytes that came.
+ * it is a credential is masked whole (where the name is weak evidence, if it looks like one), protocol fields that only
+ * sound like one are exempt by table (mask.c). A body without a secret stays the bytes that came.
  */
 #ifndef RP_CORE_MASK_H
 #define RP_CORE_MASK_H

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/copy.h"
 #include "engine/import-file.h"
+#include "engine/redaction.h"
 #include "engine/speech.h"
 
 #define NOTES_MAX 1024
@@ -57,7 +58,11 @@ static int write_meta(struct import *x, rp_error *err)
   if (x->f.total_sessions) rp__jw_ki64(&w, "total_sessions", x->f.total_sessions);
   rp__jw_end_object(&w);
   rp__jw_end_object(&w);
-  x->row.meta = rp__buf_take(&meta);
+  if (meta.err) return rp__fail_nomem(err);
+  struct rp__str masked;
+  rp__buf_reset(&x->masked);
+  int rc = rp__engine_mask(x->e, x->scope, RP_KIND_SESSION, rp__json_trusted(meta.p, meta.n), &x->masked, &masked);
+  if (!rc) x->row.meta = strndup(masked.p, masked.n);
   return x->row.meta ? 0 : rp__fail_nomem(err);
 }
 
@@ -129,6 +134,9 @@ static int on_begin(void *ctx, const struct rp__foreign *f, rp_error *err)
   rp__buf_reset(&x->notes);
   if (x->job->note) rp__buf_str(&x->notes, x->job->note);
   int rc = is_there(x, &there, err);
+  if (!rc) rc = rp__redaction_check_name(x->e, x->scope, "session id", f->id, err);
+  if (!rc) rc = rp__redaction_check_name(x->e, x->scope, "provider", f->provider, err);
+  if (!rc) rc = rp__redaction_check_name(x->e, x->scope, "channel", f->channel, err);
   if (rc) return rc;
   if (there) return skip(x);
   fill_row(x);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "engine/foreign.h"
 
 #define HEAD 32
@@ -134,7 +135,7 @@ int rp_import_file(rp_engine *e, const char *path, const rp_import_options *o, r
   if (!o) o = &none;
   if (!path || !path[0]) return rp__fail_field(err, RP_E_USAGE, "path", "no file was named");
   if (o->scope && !rp__name_ok(o->scope))
-    return rp__fail_field(err, RP_E_USAGE, "scope", "'%.60s' can't be a scope", o->scope);
+    return rp__fail_field(err, RP_E_USAGE, "scope", "'%s' can't be a scope", rp__text_shown(o->scope));
   struct rp__import_job job = {
       .file = base_name(path), .dry_run = o->dry_run, .fn = fn, .ctx = ctx, .progress = progress, .pctx = pctx};
   bool own = o->format && strcmp(o->format, "reprise") == 0;

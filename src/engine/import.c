@@ -107,8 +107,19 @@ static void get_text(struct rp__json o, const char *field, char *out, size_t cap
   snprintf(out, cap, "%s", text.p);
 }
 
+/* The members of a line as they may be stored; what is a name and a credential is no name any more, and refused. */
+static int mask_line(struct source *x, const char *scope, struct rp__json *v, struct rp__buf *out)
+{
+  struct rp__str masked;
+  int rc = rp__engine_mask(x->e, scope, RP_KIND_SESSION, *v, out, &masked);
+  if (rc) return rp__fail(x->err, rc, "line %lld can't be masked", (long long)x->line);
+  *v = rp__json_trusted(masked.p, masked.n);
+  return 0;
+}
+
 static int read_header(struct source *x, struct rp__json doc)
 {
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(4 * x->max_line);
   int64_t version;
   struct rp__json s = rp__json_get(doc, "session"), status = rp__json_get(s, "status");
   struct rp__json meta = rp__json_get(s, "meta");
@@ -120,6 +131,11 @@ static int read_header(struct source *x, struct rp__json doc)
   if (s.type != RP_JSON_OBJECT || version < 1) return malformed(x, "this is no reprise export");
   if (!get_name(s, "session_id", true, r->id)) return malformed(x, "session_id is missing or not allowed");
   if (!get_name(s, "scope", true, r->scope)) return malformed(x, "scope is missing or not allowed");
+  int rc = mask_line(x, r->scope, &s, &masked);
+  if (rc) return rc;
+  meta = rp__json_get(s, "meta");
+  if (!get_name(s, "session_id", true, r->id) || !get_name(s, "scope", true, r->scope))
+    return malformed(x, "session_id or scope is a credential");
   bool ok = get_name(s, "key", false, r->key) && get_name(s, "channel", false, r->channel) &&
             get_name(s, "provider", false, r->provider) && get_name(s, "previous_session_id", false, r->previous_id) &&
             get_name(s, "continued_by", false, r->continued_by) && get_name(s, "forked_from", false, r->forked_from);
@@ -149,9 +165,12 @@ static bool read_beginning(struct rp__json v, struct rp__run_row *run)
 
 static int read_run(struct source *x, struct rp__json v)
 {
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(4 * x->max_line);
   struct rp__run_row run = {0};
   char owner[16] = "", cause[16] = "";
   int64_t epoch = 0;
+  int rc = mask_line(x, x->row.scope, &v, &masked);
+  if (rc) return rc;
   bool ok = rp__json_i64(rp__json_get(v, "epoch"), &epoch) && get_time(v, "started_at", &run.started_at) &&
             get_time(v, "heartbeat_at", &run.heartbeat_at) && get_time(v, "ended_at", &run.ended_at) &&
             get_time(v, "pid", &run.proc.pid) && read_beginning(v, &run);

@@ -9,6 +9,7 @@
  */
 #include "engine/journal.h"
 
+#include "base/text.h"
 #include "engine/guard.h"
 
 #define IDEMPOTENCY_KEY_MAX 255
@@ -177,11 +178,13 @@ static int seal_all(struct rp__batch *b, rp_error *err)
   return 0;
 }
 
-static int check_options(const rp_event *first, size_t n, const rp_append_options *o, rp_error *err)
+static int check_options(rp_session *s, const rp_event *first, size_t n, const rp_append_options *o, rp_error *err)
 {
   int rc = check_key(first->idempotency_key, err);
   if (!rc && o->client_id && !rp__name_ok(o->client_id))
-    rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", o->client_id);
+    rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%s' can't be a client's id", rp__text_shown(o->client_id));
+  if (!rc && o->client_id && rp__redaction_check_name(s->e, s->scope, "client_id", o->client_id, err))
+    rc = err ? err->code = RP_E_INVALID : RP_E_INVALID;
   if (!rc && o->client_id && o->client_seq < 1)
     rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
   if (!rc && o->client_id && o->client_seq > RP_SEQ_MAX - (int64_t)n)
@@ -210,7 +213,7 @@ static void append_op(struct rp__batch *b, const rp_append_options *o)
                    .heard_number = b->heard_number,
                    .streams_number = b->streams_number,
                    .tail_key = tails && b->key == &b->own_key ? b->own_key.id : NULL,
-                   .idempotency_key = b->given[0].idempotency_key,
+                   .idempotency_key = rp__redaction_key(s->e, s->scope, b->given[0].idempotency_key, b->idempotency_key),
                    .client_id = o->client_id,
                    .client_seq = o->client_seq},
   };
@@ -228,7 +231,7 @@ static int batch_look(struct rp__batch *b, rp_session *s, const rp_event *ev, si
   int rc = batch_init(b, s, ev, n, err);
   if (rc) return rc;
   for (size_t i = 0; !rc && i < n; i++) rc = check_one(b, i, o, trusted, err);
-  if (!rc) rc = check_options(ev, n, o, err);
+  if (!rc) rc = check_options(s, ev, n, o, err);
   if (rc) rp__batch_done(b, false);
   return rc;
 }

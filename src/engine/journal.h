@@ -4,6 +4,7 @@
 #define RP_ENGINE_JOURNAL_H
 
 #include "engine/derive.h"
+#include "engine/redaction.h"
 #include "engine/speech.h"
 
 #define RP_PREPARE_TRIES 64 /* of an append that was prepared on pins or streams which others keep changing */
@@ -43,6 +44,7 @@ struct rp__batch {
   int64_t heard_number, streams_number;
   const struct rp__key *key; /* that seals its tails */
   struct rp__key own_key;
+  char idempotency_key[RP_IDEMPOTENCY_HASHED]; /* instead of one that is a credential */
   struct {
     struct rp__event checked;
     struct rp__new_event event;

@@ -2,6 +2,7 @@
 /* The scope's memories: learned by events, searched by words, ranked with their confidence. */
 #include "engine/memory.h"
 
+#include "base/text.h"
 #include "engine/audit.h"
 #include "engine/derive.h"
 
@@ -150,7 +151,7 @@ int rp__memory_score(rp_engine *e, const char *scope, const char *id, double *re
 
 static int not_found(const char *id, rp_error *err)
 {
-  return rp__fail(err, RP_E_MEMORY_NOT_FOUND, "no memory has the id '%.80s'", id);
+  return rp__fail(err, RP_E_MEMORY_NOT_FOUND, "no memory has the id '%s'", rp__text_shown(id));
 }
 
 int rp_memory_confidence(rp_session *s, const char *memory_id, double confidence, const char *reason, rp_error *err)

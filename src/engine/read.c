@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "engine/engine.h"
+#include "base/text.h"
 
 #define WAIT_STEP_MS 20 /* how often another process's writes are looked for */
 
@@ -67,7 +68,8 @@ int rp_sync(rp_session *s, const char *client_id, int64_t *ret_client_seq, int64
   int rc = rp__session_check(s, err);
   if (rc) return rc;
   if (!client_id || !rp__name_ok(client_id))
-    return rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", client_id ? client_id : "");
+    return rp__fail_field(err, RP_E_INVALID, "client_id", "'%s' can't be a client's id",
+                          client_id ? rp__text_shown(client_id) : "");
   rc = s->e->store->ops->client_get(s->e->store, s->ref, client_id, &mark, err);
   if (!rc) rc = last_seq(s, &seq, err);
   if (rc) return rc;

@@ -5,6 +5,8 @@
  */
 #include "engine/redaction.h"
 
+#include <sodium.h>
+
 #include "engine/audit.h"
 #include "engine/blob.h"
 #include "engine/derive.h"
@@ -42,6 +44,61 @@ int rp_redact_check(rp_engine *e, const char *text, size_t n, rp_secret_fn *fn, 
   rp__buf_add(&out, "", 0);
   *ret = out.n ? rp__buf_take(&out) : strdup("");
   return *ret ? 0 : rp__fail_nomem(err);
+}
+
+int rp_mask(rp_session *s, const char *text, size_t n, char **ret, rp_error *err)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(2 * n + 65536);
+  struct rp__str stored = {text, n};
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (rp__config_bool(s->e->config, s->scope, RP_OPT_REDACT) && rp__redact_suspects(s->e->redactor, text, n)) {
+    rc = rp__redact_text(s->e->redactor, text, n, &out, NULL);
+    stored = (struct rp__str){out.p ? out.p : "", out.n};
+  }
+  if (!rc) *ret = strndup(stored.p, stored.n);
+  return rc || !*ret ? rp__fail_nomem(err) : 0;
+}
+
+/* ---- names ---- */
+
+struct name {
+  const char *text;
+};
+
+/* Names are short and have no blanks: "secret:santa" is one, what has digits in it is not. */
+static int on_credential(void *ctx, const struct rp__secret *s)
+{
+  const struct name *x = ctx;
+  for (size_t i = s->start; i < s->end; i++)
+    if (x->text[i] >= '0' && x->text[i] <= '9') return 1;
+  return 0;
+}
+
+static bool is_credential(rp_engine *e, const char *scope, const char *text)
+{
+  struct name x = {text};
+  size_t n = strlen(text);
+  if (!rp__config_bool(e->config, scope, RP_OPT_REDACT) || !rp__redact_suspects(e->redactor, text, n)) return false;
+  return rp__redact_find(e->redactor, text, n, on_credential, &x) != 0;
+}
+
+int rp__redaction_check_name(rp_engine *e, const char *scope, const char *field, const char *name, rp_error *err)
+{
+  if (!name || !*name || !is_credential(e, scope, name)) return 0;
+  rp__fail_field(err, RP_E_USAGE, field, "the %s looks like a credential, and would be stored for all to read", field);
+  rp__hint(err, "take another word; 'redact = false' for the scope allows it");
+  return RP_E_USAGE;
+}
+
+const char *rp__redaction_key(rp_engine *e, const char *scope, const char *key, char room[RP_IDEMPOTENCY_HASHED])
+{
+  unsigned char hash[crypto_generichash_BYTES];
+  if (!key || !is_credential(e, scope, key)) return key;
+  crypto_generichash(hash, sizeof hash, (const unsigned char *)key, strlen(key), NULL, 0);
+  memcpy(room, "hashed:", 7);
+  sodium_bin2hex(room + 7, RP_IDEMPOTENCY_HASHED - 7, hash, sizeof hash);
+  return room;
 }
 
 /* ---- a session's past ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Session handles: finding, opening, releasing. */
 #include "engine/slot.h"
+#include "base/text.h"
 #include "engine/speech.h"
 
 int rp__session_check(const rp_session *s, rp_error *err)
@@ -157,9 +158,9 @@ static int check_ref(const char *ref, rp_error *err)
 {
   if (rp__name_ok(ref)) return 0;
   return rp__fail_field(err, RP_E_USAGE, "id",
-                        "'%.60s' can't be an id or key: letters, digits and . _ : - only, "
+                        "'%s' can't be an id or key: letters, digits and . _ : - only, "
                         "at most %d",
-                        ref, RP_ID_MAX);
+                        rp__text_shown(ref), RP_ID_MAX);
 }
 
 /* Exact id, then key, then a unique prefix; "last" is always the newest. */

@@ -2,6 +2,7 @@
 /* What one start commits: the end of the run before, the session, the lease, the event that says what came back. */
 #include "engine/emotions.h"
 #include "engine/mirror.h"
+#include "engine/redaction.h"
 #include "engine/speech.h"
 #include "engine/start.h"
 #include "engine/streams.h"
@@ -44,11 +45,25 @@ static int fill_meta(struct rp__start *st, rp_error *err)
   return 0;
 }
 
+/* Only what is new is refused: a session that was called so before is still found by that name. */
+static int check_names(const struct rp__start *st, rp_error *err)
+{
+  const rp_start_options *o = st->o;
+  const struct {
+    const char *field, *name;
+  } names[] = {{"scope", o->scope}, {"key", o->key}, {"id", o->id}, {"channel", o->channel}, {"provider", o->provider}};
+  int rc = 0;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(names) && !rc; i++)
+    rc = rp__redaction_check_name(st->e, o->scope, names[i].field, names[i].name, err);
+  return rc;
+}
+
 int rp__start_new(struct rp__start *st, rp_error *err)
 {
   struct rp__session_row *row = &st->row;
   *row = (struct rp__session_row){.status = RP_STATUS_CREATED, .created_at = st->now, .last_activity_at = st->now};
-  int rc = rp__previous_find(st->e, st->o->scope, st->o->channel, row->previous_id, err);
+  int rc = check_names(st, err);
+  if (!rc) rc = rp__previous_find(st->e, st->o->scope, st->o->channel, row->previous_id, err);
   if (rc) return rc;
   if (st->o->id)
     copy_name(row->id, st->o->id);

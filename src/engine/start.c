@@ -7,6 +7,7 @@
  */
 #include "engine/start.h"
 
+#include "base/text.h"
 #include "engine/abandon.h"
 #include "engine/guard.h"
 
@@ -41,9 +42,9 @@ static int check_name(const char *field, const char *value, bool required, rp_er
   if (!value || !*value) return rp__fail_field(err, RP_E_USAGE, field, "%s is missing", field);
   if (rp__name_ok(value)) return 0;
   return rp__fail_field(err, RP_E_USAGE, field,
-                        "%s '%.60s' is not allowed: it starts with a letter or digit, goes on with letters, digits "
+                        "%s '%s' is not allowed: it starts with a letter or digit, goes on with letters, digits "
                         "and . _ : -, and has at most %d characters",
-                        field, value, RP_ID_MAX);
+                        field, rp__text_shown(value), RP_ID_MAX);
 }
 
 static int check_options(const rp_start_options *o, rp_error *err)

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "engine/audit.h"
+#include "engine/redaction.h"
 
 #define PREFIX "rpt_"
 #define ID_CHARS 8
@@ -90,10 +91,13 @@ static int commit_change(rp_engine *e, enum rp__op_type type, const struct rp__t
 static int options_check(rp_engine *e, const rp_token_options *o, rp_error *err)
 {
   if (o->name && !rp__name_ok(o->name))
-    return rp__fail_field(err, RP_E_USAGE, "name", "the name '%.60s' holds more than letters, digits and . _ : -",
-                          o->name);
+    return rp__fail_field(err, RP_E_USAGE, "name", "the name '%s' holds more than letters, digits and . _ : -",
+                          rp__text_shown(o->name));
   if (o->scope && !rp__name_ok(o->scope))
-    return rp__fail_field(err, RP_E_USAGE, "scope", "'%.60s' can't be a scope", o->scope);
+    return rp__fail_field(err, RP_E_USAGE, "scope", "'%s' can't be a scope", rp__text_shown(o->scope));
+  int rc = rp__redaction_check_name(e, NULL, "name", o->name, err);
+  if (!rc) rc = rp__redaction_check_name(e, NULL, "scope", o->scope, err);
+  if (rc) return rc;
   if (o->expires_ms && o->expires_ms <= rp__engine_now(e))
     return rp__fail_field(err, RP_E_USAGE, "expires", "the token would have expired already");
   return 0;

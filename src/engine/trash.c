@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "base/text.h"
 #include "engine/archive.h"
 #include "engine/audit.h"
 #include "engine/mirror.h"
@@ -97,7 +98,8 @@ static int trash_lookup(rp_engine *e, const char *ref, struct rp__session_row *r
 {
   struct search x = {.ref = ref};
   rp_filter f = {.trashed = true, .limit = INT_MAX};
-  if (!rp__name_ok(ref)) return rp__fail_field(err, RP_E_USAGE, "id", "'%.60s' can't be an id or key", ref);
+  if (!rp__name_ok(ref))
+    return rp__fail_field(err, RP_E_USAGE, "id", "'%s' can't be an id or key", rp__text_shown(ref));
   int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, ref, ret, err);
   if (rc != RP_E_SESSION_NOT_FOUND) return rc;
   rc = e->store->ops->session_list(e->store, &f, on_trashed, &x, err);

@@ -205,7 +205,7 @@ static int take_session(struct rp__take *t, struct rp__json v)
 {
   struct rp__json info = rp__json_get(v, "info"), status = rp__json_get(info, "status");
   struct rp__foreign f = {.provider = "clawd", .created_at = rp__when(rp__json_get(info, "createdAt"))};
-  rp__text_of(rp__json_get(info, "name"), f.name, sizeof f.name);
+  rp__title_of(rp__json_get(info, "name"), f.name, sizeof f.name);
   if (rp__json_get(info, "id").type != RP_JSON_STRING) return t->to->failed(t->to->ctx, f.name, "its info has no id");
   rp__id_of(rp__json_get(info, "id"), "clawd", f.id);
   f.last_activity_at = RP_MAX(last_message_at(v), f.created_at);

@@ -143,7 +143,7 @@ static int orbitmesh_import(const struct rp__doc *d, const struct rp__taker *to,
   if (!rp__name_of(rp__json_get(RP_ANY(d->json, "metadata", "Metadata"), "reprise_session_id"), f.id))
     rp__id_of(RP_ANY(d->json, "session_id", "SessionID"), "orbitmesh", f.id);
   rp__name_of(RP_ANY(d->json, "provider_type", "ProviderType"), f.provider);
-  rp__text_of(RP_ANY(s.config, "Title", "TaskTitle"), f.name, sizeof f.name);
+  rp__title_of(RP_ANY(s.config, "Title", "TaskTitle"), f.name, sizeof f.name);
   rc = rp__take_begin(&t, &f);
   if (!rc) rc = take_all(&t, &s, &f);
   return rc == RP__TAKE_SKIP ? 0 : rc;

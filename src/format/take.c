@@ -71,6 +71,14 @@ void rp__text_of(struct rp__json v, char *out, size_t size)
   out[text.err ? 0 : rp__text_clip(out, text.n)] = '\0';
 }
 
+void rp__title_of(struct rp__json v, char *out, size_t size)
+{
+  struct rp__json raw = {v.p, v.n, v.type};
+  rp__text_of(v, out, size);
+  size_t n = strlen(out);
+  if (raw.n > n + 2 && !rp__json_eq(v, out)) out[rp__text_clip_word(out, n + 1, n)] = '\0';
+}
+
 bool rp__name_of(struct rp__json v, char out[RP_ID_MAX + 1])
 {
   char name[RP_ID_MAX + 2];

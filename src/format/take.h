@@ -14,6 +14,8 @@ struct rp__json rp__any(struct rp__json object, const char *const *names);
 /* The decoded text, cut to fit; empty when it is no string. */
 void rp__text_of(struct rp__json v, char *out, size_t size);
 /* Whether the value is a name that we may use as id, channel or provider; then it is copied. */
+/* A title: as many whole words of a text as fit, for half a credential is not known for one when it is masked. */
+void rp__title_of(struct rp__json v, char *out, size_t size);
 bool rp__name_of(struct rp__json v, char out[RP_ID_MAX + 1]);
 /* The id as it is where we may use it, else one made of it: "PREFIX-<16 hex digits>". */
 void rp__id_of(struct rp__json v, const char *prefix, char out[RP_ID_MAX + 1]);

@@ -107,7 +107,8 @@ static enum rp__key_class class_of_token(const char *before)
   if (in(LIST("page", "continuation", "cancel", "cancellation", "cancelation", "special", "start", "end", "eos", "bos",
               "pad", "unk", "sep", "cls", "stop", "first", "last", "cur", "prev", "per", "input", "output", "lookahead",
               "peek", "word", "sub", "char", "open", "close", "comment", "keyword", "operator", "invalid", "unexpected",
-              "each", "every", "skip", "sync", "resume", "change", "etag", "shutdown", "stopping", "line"),
+              "each", "every", "skip", "sync", "resume", "change", "etag", "shutdown", "stopping", "line", "pagination",
+              "idempotency", "progress", "lock"),
          before))
     return RP_KEY_NONE;
   return in(LIST("access", "refresh", "auth", "api", "bearer", "bot", "session", "security", "secret", "oauth",
@@ -122,10 +123,16 @@ static enum rp__key_class class_of_pair(const char *before, const char *last)
 {
   if (in(LIST("key", "keys"), last))
     return in(LIST("api", "secret", "private", "access", "auth", "signing", "encryption", "account", "master",
-                   "service", "subscription", "deploy", "consumer", "app", "storage", "shared", "hmac", "admin", "aes"),
+                   "service", "subscription", "deploy", "consumer", "app", "storage", "shared", "hmac", "admin", "aes",
+                   "stripe", "openai", "anthropic", "gemini", "mistral", "groq", "cohere", "sendgrid", "mailgun",
+                   "twilio", "datadog", "newrelic", "algolia", "supabase", "pinecone", "replicate", "deepseek",
+                   "openrouter", "perplexity", "xai", "cloudflare", "heroku", "linear", "notion", "pusher", "mapbox",
+                   "elevenlabs", "webhook", "license"),
               before)
                ? RP_KEY_SECRET
                : RP_KEY_NONE;
+  if (strcmp(last, "data") == 0) return strcmp(before, "key") == 0 ? RP_KEY_TOKEN : RP_KEY_NONE;
+  if (strcmp(last, "pass") == 0 && !*before) return RP_KEY_PASS;
   if (strcmp(last, "pass") == 0)
     return in(LIST("db", "database", "smtp", "mail", "email", "user", "admin", "root", "mysql", "postgres", "pg",
                    "redis", "ftp", "ssh", "http", "auth", "proxy", "login", "mongo", "mongodb", "my", "imap", "amqp",
@@ -137,6 +144,17 @@ static enum rp__key_class class_of_pair(const char *before, const char *last)
   return RP_KEY_NONE;
 }
 
+/* CACHE_KEY, PRIMARY_KEY are known not to be; any other KEY of an environment may be a service's. */
+static bool is_env_key(const char *name, size_t n, const char *before, const char *last)
+{
+  if (strcmp(last, "key") != 0 || !*before) return false;
+  for (size_t i = 0; i < n; i++)
+    if (is_lower(name[i]) || name[i] == '-') return false;
+  return !in(LIST("cache", "primary", "foreign", "public", "sort", "partition", "idempotency", "host", "hot", "index",
+                  "registry", "hash", "unique", "object", "s3", "routing", "row", "group", "msg", "message", "lookup"),
+             before);
+}
+
 enum rp__key_class rp__key_class(const char *name, size_t n)
 {
   struct words w;
@@ -144,17 +162,20 @@ enum rp__key_class rp__key_class(const char *name, size_t n)
   words_trim(&w);
   if (w.n == 0 || asks(&w)) return RP_KEY_NONE;
   const char *last = w.at[w.n - 1], *before = w.n > 1 ? w.at[w.n - 2] : "";
-  if (in(LIST("passphrase", "mnemonic"), last)) return RP_KEY_PHRASE;
+  if (strcmp(last, "passphrase") == 0) return RP_KEY_PHRASE;
+  if (strcmp(last, "mnemonic") == 0) return RP_KEY_MNEMONIC;
   if (in(LIST("pwd", "passcode", "passwords", "dbpwd", "userpwd"), last) || ends_in(LIST("password", "passwd"), last))
     return RP_KEY_PASSWORD;
   if (strcmp(last, "token") == 0) return class_of_token(before);
-  if (in(LIST("secrets", "credential", "credentials", "authorization", "bearer", "jwt", "apikeys"), last) ||
+  if (in(LIST("secrets", "credential", "credentials", "authorization", "bearer", "jwt"), last)) return RP_KEY_TOKEN;
+  if (strcmp(last, "apikeys") == 0 ||
       ends_in(LIST("secret", "apikey", "apitoken", "authtoken", "accesstoken", "refreshtoken", "sessiontoken",
                    "secretkey", "privatekey", "accesskey", "signingkey", "encryptionkey", "authkey", "accountkey",
                    "masterkey"),
               last))
     return RP_KEY_SECRET;
-  return class_of_pair(before, last);
+  enum rp__key_class pair = class_of_pair(before, last);
+  return pair == RP_KEY_NONE && is_env_key(name, n, before, last) ? RP_KEY_TOKEN : pair;
 }
 
 bool rp__redact_key_name(const char *name, size_t n)

@@ -8,10 +8,12 @@
 
 enum rp__key_class {
   RP_KEY_NONE = 0,
-  RP_KEY_TOKEN,    /* "token" alone or beside an unknown word: as often a parser's as a credential */
+  RP_KEY_TOKEN,    /* weak evidence: token, credentials, pass … are as often a parser's, a mode or a verdict */
   RP_KEY_SECRET,   /* api_key, client_secret, access_token … */
   RP_KEY_PASSWORD, /* chosen by people: may be any word or number */
-  RP_KEY_PHRASE,   /* several words: passphrase, mnemonic */
+  RP_KEY_PHRASE,   /* may be several words: passphrase */
+  RP_KEY_PASS,     /* "pass" alone: a password, a verdict, a keyword */
+  RP_KEY_MNEMONIC, /* is several words, else it is an instruction's or a key's */
 };
 enum rp__key_class rp__key_class(const char *name, size_t n);
 

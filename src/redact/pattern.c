@@ -10,14 +10,24 @@
 #define ESCAPED "\\\\{0,3}"
 
 /* From the end of a name to the first byte of its value: "NAME": "…, NAME=…, ['NAME'] => '…, \"NAME\":\"…, NAME: type =
- * '… */
+ * '…, NAME = String::from("… */
 #define CLOSED "(?:" ESCAPED QUOTE "\\]?|\\])?[ \\t]{0,8}\\??"
+#define QUOTED "(?=" ESCAPED QUOTE ")"
+#define MADE                                                                                                           \
+  "(?:(?:(?:std::)?[Ss]tring(?:::from)?|Some|Ok|(?:new "                                                               \
+  ")?[A-Za-z]{0,12}Secret[A-Za-z]{0,12}(?:::new|::from)?)\\(){1,2}" QUOTED
 #define OPENED                                                                                                         \
-  "[ \\t]{0,8}(?:[bBuUrRfFL@]{0,2}(?=\\\\{0,3}" QUOTE "))?(?:" ESCAPED "(?:\"\"\"|'''|" QUOTE "))?"                    \
+  "[ \\t]{0,8}(?:[bBuUrRfFL@]{0,2}" QUOTED "|" MADE ")?(?:" ESCAPED "(?:\"\"\"|'''|" QUOTE "))?"                       \
   "(?<secret>[^\\s\"'`\\\\])"
-#define TYPE "[A-Za-z_][A-Za-z_.]{0,40}(?:\\[[a-z, ]{1,20}\\]|<[A-Za-z]{1,20}>)?(?: \\| [A-Za-z]{1,20})?"
+#define TYPE                                                                                                           \
+  "(?:&(?:'[a-z]{1,12} )?(?:mut )?)?[A-Za-z_][A-Za-z_.]{0,40}(?:\\[[a-z, ]{1,20}\\]|<[A-Za-z]{1,20}>)?"                \
+  "(?: \\| [A-Za-z]{1,20})?"
 #define ASSIGNED CLOSED "(?:=>|:?={1,3}|:(?!:))" OPENED
 #define TYPED CLOSED ":[ \\t]{0,2}" TYPE "[ \\t]{0,2}=(?!=)" OPENED
+/* "NAME", "…   "NAME","Value":"…   name="NAME" value="… */
+#define PAIRED                                                                                                         \
+  ESCAPED QUOTE "(?:[ \\t]{0,4},[ \\t\\r\\n]{0,40}(?:" ESCAPED QUOTE "(?i:value)" ESCAPED QUOTE                        \
+                "[ \\t]{0,4}:[ \\t]{0,4})?|[ \\t]{1,4}(?i:value)=)" ESCAPED QUOTE "(?<secret>[^\\s\"'`\\\\])"
 
 #define PEM                                                                                                            \
   "-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?:\\s|\\\\+[nrt]|[\"'+,>|*#]){0,40}+"                \
@@ -26,15 +36,13 @@
 
 /* clang-format off */
 const struct rp__pattern rp__patterns[] = {
-  {"assignment", WORDS("password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "credential", "mnemonic",
-    "apikey", "api_key", "api-key", "api key", "accesskey", "access_key", "access-key", "privatekey", "private_key",
-    "private-key", "signingkey", "signing_key", "signing-key", "encryptionkey", "encryption_key", "encryption-key",
-    "authkey", "auth_key", "auth-key", "accountkey", "account_key", "masterkey", "master_key", "master-key", "app_key",
-    "subscription-key", "deploy_key", "service_key", "_pass"),
+  {"assignment", WORDS("pass", "pwd", "secret", "token", "credential", "mnemonic", "_key", "-key", "api key", "apikey",
+    "accesskey", "privatekey", "signingkey", "encryptionkey", "authkey", "accountkey", "masterkey", "stripekey", "openaikey"),
     ASSIGNED, 160, RP_RUN_VALUE, RP_JUDGE_NAMED, true},
   {"typed assignment", NULL, TYPED, 160, RP_RUN_VALUE, RP_JUDGE_NAMED, true},
   {"element", NULL, "(?: [^<>\\r\\n]{0,80})?>(?<secret>[^<>\\s]{1,600})(?:<(?:/|\\z)|\\z)", 700, RP_RUN_NONE, RP_JUDGE_ELEMENT, true},
   {"flag", NULL, "[ \\t]{1,4}" QUOTE "?(?<secret>[^\\s\"'`<\\[{$|-])", 16, RP_RUN_VALUE, RP_JUDGE_FLAG, true},
+  {"pair", NULL, PAIRED, 160, RP_RUN_VALUE, RP_JUDGE_PAIR, true},
   {"told", NULL, "(?:" QUOTE "?[ \\t]{1,2}(?:is|was)(?: now)?:?[ \\t]{1,2}" QUOTE "?|[ \\t]{1,2}" QUOTE ")"
     "(?<secret>[^\\s\"'`<\\[{$(])", 24, RP_RUN_VALUE, RP_JUDGE_TOLD, true},
 
@@ -47,8 +55,14 @@ const struct rp__pattern rp__patterns[] = {
   {"auth", WORDS("auth=", "auth:", "auth =", "auth\"", "auth'", "auth\\"),
     "(?i)(?<![a-z0-9])auth" ESCAPED QUOTE "?[ \\t]{0,4}[:=][ \\t]{0,4}" ESCAPED QUOTE "?(?<secret>[A-Za-z0-9_+/-])",
     32, RP_RUN_VALUE, RP_JUDGE_RANDOM, false},
-  {"url", WORDS("://"), "://[^\\s/?#:@\"'`<>\\\\\\[]{0,100}:(?<secret>(?!\\d{1,5}\\z)[^\\s/?#@\"'`<>\\\\]{1,300})(?:@(?:[\\w\\[{$%]|\\z)|\\z)",
-    420, RP_RUN_NONE, RP_JUDGE_FILLED, false},
+  {"url", WORDS("://"), "://[^\\s/?#:@\"'`<>|)\\\\\\[]{0,300}:(?!x-oauth-basic@)(?<secret>(?!\\d{1,5}[^A-Za-z0-9@]{0,3}\\z)[^\\s/?#@\"'`<>\\\\]{1,300})(?:@(?:[\\w\\[{$%]|\\z)|\\z)",
+    620, RP_RUN_NONE, RP_JUDGE_USERPASS, false},
+  {"url user", NULL, "(?|://(?<secret>[^\\s/?#:@\"'`<>\\\\\\[]{1,300})(?::(?:x-oauth-basic)?)?@(?:[\\w\\[{$%]|\\z)|://(?<secret>[\\w-]{20,300})(?::[a-z-]{0,13})?\\z)",
+    420, RP_RUN_NONE, RP_JUDGE_USER, false},
+  {"curl", WORDS("curl"), "curl[\\s\"',][^\\r\\n|;]{0,300}?(?<![^\\s\"',])(?:-u|--user|-U|--proxy-user)[\\s\"',=]{0,4}[^\\s\"',:]{1,80}:(?<secret>[^\\s\"'`])",
+    420, RP_RUN_VALUE, RP_JUDGE_USERPASS, false},
+  {"netrc", WORDS("machine "), "machine[ \\t]{1,8}[^\\s]{1,100}\\s{1,8}(?:(?:login|account)[ \\t]{1,8}[^\\s]{1,100}\\s{1,8}){1,2}password[ \\t]{1,8}(?<secret>[^\\s])",
+    420, RP_RUN_WORD, RP_JUDGE_USERPASS, false},
   {"private key", WORDS("-----begin"), PEM, 3000, RP_RUN_KEY, RP_JUDGE_NONE, false},
 
   {"sk key", WORDS("sk-"),
@@ -87,6 +101,8 @@ const struct rp__pattern rp__patterns[] = {
   {"service key", WORDS("lin_api_", "figd_", "glsa_", "nfp_", "ntn_", "sntrys_", "tskey-"),
     FREE "(?<!_)(?:lin_api_|figd_|glsa_|nfp_|ntn_|sntrys_|tskey-(?:auth|api|client)-)[A-Za-z0-9_-]{24}", 60, RP_RUN_TOKEN, RP_JUDGE_RANDOM, false},
   {"reprise token", WORDS("rpt_", "rps_"), FREE "(?<!_)(?:rpt_[A-Za-z0-9]{8}_|rps_)[A-Za-z0-9_-]{43}", 64, RP_RUN_TOKEN, RP_JUDGE_NONE, false},
+  {"new relic key", WORDS("nrak-", "nraa-", "nrii-"), FREE "NR(?:AK|AA|II)-[A-Za-z0-9_-]{20}", 32, RP_RUN_TOKEN, RP_JUDGE_FILLED, false},
+  {"databricks token", WORDS("dapi"), FREE "dapi[a-f0-9]{32}", 40, RP_RUN_TOKEN, RP_JUDGE_NONE, false},
   {"age key", WORDS("age-secret-key-1"), "(?i)age-secret-key-1[0-9a-z]{40}", 64, RP_RUN_TOKEN, RP_JUDGE_NONE, false},
 };
 /* clang-format on */

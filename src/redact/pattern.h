@@ -21,6 +21,7 @@ enum rp__run {
   RP_RUN_TOKEN,    /* letters, digits, - and _ */
   RP_RUN_ENV,      /* the same behind NAME=, where , ; & | and ) separate nothing unless white space follows */
   RP_RUN_KEY,      /* the lines of a PEM block */
+  RP_RUN_WORD,     /* up to white space */
 };
 
 enum rp__judge {
@@ -32,6 +33,9 @@ enum rp__judge {
   RP_JUDGE_HEADER,   /* Authorization: [scheme] value */
   RP_JUDGE_RANDOM,   /* long enough, letters and digits */
   RP_JUDGE_FILLED,   /* anything but a placeholder */
+  RP_JUDGE_PAIR,     /* "name", "value": the words of a command, the arguments of a call, a name and its value */
+  RP_JUDGE_USER,     /* the user of a URL: a token, no name */
+  RP_JUDGE_USERPASS, /* user:value of a command */
 };
 
 struct rp__pattern {

@@ -24,6 +24,11 @@ static bool in_value(char c)
   return (unsigned char)c > ' ' && !is_in(c, "\"'`,;)]}<>|&\\");
 }
 
+static bool in_word(char c)
+{
+  return (unsigned char)c > ' ';
+}
+
 static bool in_name(char c)
 {
   return in_value(c) && c != '=';
@@ -62,7 +67,7 @@ static size_t value_end(const char *text, size_t n, size_t at)
 
 static size_t env_end(const char *text, size_t n, size_t at)
 {
-  for (at = value_end(text, n, at); at < n && is_in(text[at], ",;)&|"); at = value_end(text, n, at + 1)) {
+  for (at = value_end(text, n, at); at < n && is_in(text[at], ",;)]}<>&|"); at = value_end(text, n, at + 1)) {
     if (at + 1 == n) return n;
     if (!is_alnum(text[at + 1])) return at;
   }
@@ -95,6 +100,7 @@ size_t rp__run_end(enum rp__run run, char quote, const char *text, size_t n, siz
     if (!quote) return value_end(text, n, at);
     return quoted_end((char)(quote & 0x7f), quote & 0x80, text, n, at);
   case RP_RUN_ENV: return env_end(text, n, at);
+  case RP_RUN_WORD: return span_of(in_word, text, n, at);
   case RP_RUN_KEY: return key_end(text, n, at);
   case RP_RUN_NONE: break;
   }

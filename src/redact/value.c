@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redact/value.h"
 
-#include <strings.h>
-
+#include "redact/look.h"
 #include "redact/redact.h"
 
 #define RANDOM_MIN 20
-#define PLACEHOLDER_MAX 64
-#define MASK_HEAD "[REDACTED" /* of RP_MASK: a value may end before its last byte */
-
-/* ---- what it is made of ------------------------------------------------------- */
-
-struct look {
-  size_t lower, upper, digit, space, other; /* other: neither letter, digit, white space nor _ - */
-  size_t joiner;                            /* _ and - */
-};
-
-static bool is_letter(char c)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
-}
+#define JUDGED_MAX 256 /* bytes of a string in JSON that are looked at */
+#define LIST RP_LOOK_LIST
 
 static bool is_digit(char c)
 {
@@ -28,60 +15,12 @@ static bool is_digit(char c)
 
 static bool is_word(char c)
 {
-  return is_letter(c) || is_digit(c) || c == '_';
-}
-
-static struct look look_at(struct rp__str s)
-{
-  struct look l = {0};
-  for (size_t i = 0; i < s.n; i++) {
-    char c = s.p[i];
-    if (c >= 'A' && c <= 'Z')
-      l.upper++;
-    else if (is_letter(c))
-      l.lower++;
-    else if (is_digit(c))
-      l.digit++;
-    else if (c == ' ' || (c >= '\t' && c <= '\r'))
-      l.space++;
-    else if (c == '_' || c == '-')
-      l.joiner++;
-    else
-      l.other++;
-  }
-  return l;
-}
-
-static bool has_letter(const struct look *l)
-{
-  return l->lower + l->upper > 0;
-}
-
-static bool is_one_of(struct rp__str s, const char *const *list)
-{
-  for (; *list; list++)
-    if (strlen(*list) == s.n && strncasecmp(*list, s.p, s.n) == 0) return true;
-  return false;
-}
-
-static bool contains(struct rp__str s, const char *needle)
-{
-  return s.p && s.n > 0 && memmem(s.p, s.n, needle, strlen(needle)) != NULL;
-}
-
-static bool mentions(struct rp__str s, const char *const *words)
-{
-  for (; *words; words++) {
-    size_t n = strlen(*words);
-    for (size_t i = 0; i + n <= s.n; i++)
-      if (strncasecmp(s.p + i, *words, n) == 0) return true;
-  }
-  return false;
+  return rp__look_word(c);
 }
 
 static bool is_in(char c, const char *set)
 {
-  return c != '\0' && strchr(set, c) != NULL;
+  return rp__look_in(c, set);
 }
 
 static bool has_any(struct rp__str s, const char *set)
@@ -91,12 +30,10 @@ static bool has_any(struct rp__str s, const char *set)
   return false;
 }
 
-#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 bool rp__value_is_mixed(const char *s, size_t n)
 {
-  struct look l = look_at((struct rp__str){s, n});
-  return l.space == 0 && has_letter(&l) && l.digit > 0;
+  struct rp__look l = rp__look_at((struct rp__str){s, n});
+  return l.space == 0 && rp__look_letter(&l) && l.digit > 0;
 }
 
 bool rp__value_is_random(const char *s, size_t n)
@@ -104,72 +41,13 @@ bool rp__value_is_random(const char *s, size_t n)
   return n >= RANDOM_MIN && rp__value_is_mixed(s, n);
 }
 
-/* ---- placeholders --------------------------------------------------------------- */
-
-/* ***, xxxx, ...., ---- */
-static bool is_filler(struct rp__str s)
-{
-  if (s.n < 3 && has_any(s, "xX")) return false;
-  for (size_t i = 0; i < s.n; i++)
-    if (!is_in(s.p[i], "*xX.-_#?")) return false;
-  return true;
-}
-
-/* %s, {0}, {token}, ${TOKEN}, $(cmd), $TOKEN, #{x}, <your-token> */
-static bool is_template(struct rp__str s)
-{
-  const char *open = memchr(s.p, '{', s.n), *less = memchr(s.p, '<', s.n);
-  if (open && memchr(open, '}', s.n - (size_t)(open - s.p))) return true;
-  if (less && memchr(less, '>', s.n - (size_t)(less - s.p))) return true;
-  if (s.p[0] == '<' || s.p[0] == '{') return true;
-  if (s.n >= 2 && s.p[0] == '$' && (is_word(s.p[1]) || s.p[1] == '(' || s.p[1] == '{')) return true;
-  if (s.n >= 2 && s.p[0] == '%' && (s.p[s.n - 1] == '%' || s.n <= 3)) return true;
-  return contains(s, "%s") || contains(s, "%d") || contains(s, "$(") || contains(s, "${");
-}
-
-static bool is_placeholder(struct rp__str s, const struct look *l)
-{
-  if (s.n == 0 || is_filler(s) || is_template(s) || contains(s, MASK_HEAD)) return true;
-  if (contains(s, "...") || contains(s, "\xe2\x80\xa6") || contains(s, "****") || contains(s, "xxxx") ||
-      contains(s, "XXXX"))
-    return true;
-  if (is_one_of(s, LIST("null", "none", "nil", "true", "false", "undefined", "yes", "no", "on", "off", "string", "str",
-                        "int", "integer", "bool", "boolean", "bytes", "number", "object", "any", "optional", "required",
-                        "text", "char", "const", "void", "self", "this", "new", "empty", "unknown", "default",
-                        "redacted", "masked", "hidden", "removed", "foo_bar", "changeit", "nan", "auto", "n/a")))
-    return true;
-  if (l->digit == 0 && l->other == 0 && s.n <= PLACEHOLDER_MAX &&
-      mentions(s, LIST("your", "example", "placeholder", "insert", "replace", "enter", "dummy", "redacted", "goes-here",
-                       "goes_here", "-here", "_here")))
-    return true;
-  return false;
-}
-
 /* ---- code ------------------------------------------------------------------------- */
-
-/* sha256, uint32_t, base64, HS256, v2, arg1: a term or a variable with a number behind it. */
-static bool is_term(struct rp__str s)
-{
-  const char *const *terms = LIST(
-      "sha", "sha-", "md", "utf", "utf-", "base", "aes", "aes-", "rsa", "hs", "rs", "es", "ps", "int", "uint", "float",
-      "u", "i", "f", "v", "x", "http", "oauth", "ipv", "tls", "ssl", "pkcs", "argon", "pbkdf", "ed", "uuid", "s", "k",
-      "id", "arg", "var", "val", "tmp", "key", "token", "tok", "t", "p", "n", "a", "b", "c", "str", "secret", "sec",
-      "buf", "ptr", "iso-", "iso", "fp", "w", "h", "line", "col", "option", "opt", "user", "group", "field");
-  struct rp__str head = s;
-  if (head.n > 2 && memcmp(head.p + head.n - 2, "_t", 2) == 0) head.n -= 2;
-  size_t digits = 0;
-  while (head.n > 0 && is_digit(head.p[head.n - 1])) {
-    head.n--;
-    digits++;
-  }
-  return digits > 0 && digits <= 5 && is_one_of(head, terms);
-}
 
 static bool is_identifier(struct rp__str s)
 {
   if (s.n == 0 || is_digit(s.p[0])) return false;
   for (size_t i = 0; i < s.n; i++)
-    if (!is_word(s.p[i])) return false;
+    if (!is_word(s.p[i]) && s.p[i] != '$') return false;
   return true;
 }
 
@@ -181,7 +59,7 @@ static bool is_member(struct rp__str s)
     if (i < s.n && is_word(s.p[i])) continue;
     struct rp__str part = {s.p + from, i - from};
     if (part.n > 0 && !is_identifier(part)) return false;
-    if (part.n == 0 && parts > 0 && i < s.n && s.p[i] != ':' && s.p[i] != '>') return false;
+    if (part.n == 0 && parts > 0 && i < s.n && s.p[i] != ':' && s.p[i] != '>' && s.p[i] != '.') return false;
     if (i < s.n && !is_in(s.p[i], ".->:?!")) return false;
     if (i < s.n && s.p[i] == '-' && (i + 1 == s.n || s.p[i + 1] != '>')) return false;
     parts += part.n > 0;
@@ -190,36 +68,170 @@ static bool is_member(struct rp__str s)
   return parts > 1 && s.n > 0 && is_word(s.p[s.n - 1]);
 }
 
-/* name(…, name[…, &name, *name, !name, (…: an expression and no text. */
-static bool is_expression(struct rp__str s, int next)
+/* A name as code has them, with or without members; no password that happens to be made of the same bytes. */
+static bool is_name(struct rp__str s)
 {
-  if (is_in(s.p[0], "([{&*!~<>=|,;)]}/.@:+?") && !(s.p[0] == '/' && s.n >= 20)) {
-    struct rp__str rest = {s.p + 1, s.n - 1};
-    if (is_in(s.p[0], "([{<>=|,;)]}:+?") || rest.n == 0 || is_identifier(rest) || is_member(rest)) return true;
-    if (s.p[0] == '/' || s.p[0] == '.' || (s.p[0] == '~' && rest.p[0] == '/')) return true;
-  }
-  for (size_t i = 1; i < s.n; i++)
-    if (is_in(s.p[i], "([") && is_word(s.p[i - 1])) return true;
-  if (next == '(' || next == '[' || contains(s, "->") || contains(s, "::") || contains(s, "://")) return true;
-  return is_member(s);
+  return (is_identifier(s) || is_member(s)) && !rp__look_random(s);
 }
 
-/* ---- paths and hexadecimal numbers ---------------------------------------------- */
-
-static bool is_path(struct rp__str s, const struct look *l)
+/*
+ * name(… and name[…, as far as the value goes: it ends before a closing bracket. Brackets that are never closed are no
+ * code, nor are those behind which the value goes on.
+ */
+static bool is_call(const struct rp__claim *c)
 {
-  if (contains(s, "://")) return true;
-  if (memchr(s.p, '/', s.n) && (l->upper == 0 || l->digit == 0)) return true;
-  const char *dot = memrchr(s.p, '.', s.n);
-  struct rp__str ending = dot ? (struct rp__str){dot + 1, s.n - (size_t)(dot + 1 - s.p)} : (struct rp__str){"", 0};
-  return is_one_of(ending,
-                   LIST("pem", "key", "txt", "json", "crt", "p12", "pfx", "jks", "yml", "yaml", "toml", "ini", "env",
-                        "py", "js", "ts", "c", "h", "go", "rs", "html", "md", "conf", "cfg", "pub", "com"));
+  struct rp__str s = c->value;
+  size_t at = 1;
+  while (at < s.n && !(is_in(s.p[at], "([") && is_word(s.p[at - 1]))) at++;
+  if (at >= s.n || !is_name((struct rp__str){s.p, at})) return false;
+  if (is_in(s.p[s.n - 1], "([")) return true;
+  int next = c->next[0];
+  if (next == ')' || next == ']') return !rp__claim_is_env(c) || c->next[1] < 0 || !is_word((char)c->next[1]);
+  return !(next < 0 || next == '\n' || next == '\r');
+}
+
+/*
+ * What reads like a variable or a placeholder and is neither, where a literal stands: $ecret99, $3cret, $uper9Secret
+ * (names end with their digits, if they have any), <abc123 without an end.
+ */
+static bool is_odd_literal(const struct rp__claim *c)
+{
+  struct rp__str s = c->value;
+  size_t digits = 0, inner = 0;
+  if (c->quoted || !rp__claim_is_env(c) || s.n < 6) return false;
+  if (s.p[0] == '<') return c->next[0] != '>' && rp__value_is_mixed(s.p, s.n) && !rp__look_in(s.p[s.n - 1], "}>");
+  if (s.p[0] != '$') return false;
+  for (size_t i = 1; i < s.n; i++) {
+    if (!is_word(s.p[i]) || s.p[i] == '_') return false;
+    digits += is_digit(s.p[i]);
+    inner += i > 1 && is_digit(s.p[i - 1]) && !is_digit(s.p[i]);
+  }
+  if (digits == 0 || digits == s.n - 1) return false;
+  if (inner) return !rp__look_mentions(s, LIST("oauth2", "sha256", "sha1", "b64", "base64", "k8s", "s3", "md5"));
+  return (is_digit(s.p[1]) || digits >= 2) && !rp__key_mentions(s.p, s.n);
+}
+
+/* name(…, name[…, &name, *name, !name, (…, a path: an expression and no text. */
+static bool is_expression(const struct rp__claim *c)
+{
+  struct rp__str s = c->value;
+  while (s.n > 1 && is_in(s.p[s.n - 1], ".:")) s.n--;
+  struct rp__str rest = {s.p + 1, s.n - 1};
+  struct rp__look l = rp__look_at(s);
+  bool env = rp__claim_is_env(c), mixed = rp__look_letter(&l) && l.digit > 0;
+  if (rp__look_has(s, "://")) return true;
+  if (s.p[0] == '/' || s.p[0] == '.' || (s.p[0] == '~' && s.n > 1 && s.p[1] == '/')) {
+    if (s.n >= 20 && s.p[0] == '/' && mixed && l.upper > 0) return false;
+    if (rp__look_random(s)) return false;
+    return !(env && mixed && s.n >= 6 && s.p[0] == '/' && !memchr(rest.p, '/', rest.n) && !memchr(rest.p, '.', rest.n));
+  }
+  if (is_in(s.p[0], "([{<>=|,;)]}:+?")) return !(env && mixed && s.n >= 6) && !(s.p[0] == '<' && rp__look_random(rest));
+  if (is_in(s.p[0], "&*!~@") && (rest.n == 0 || is_name(rest))) return !(env && mixed && s.n >= 6);
+  if (is_call(c)) return true;
+  if (rp__look_mentions(s, LIST("??", "&&", "||", "==", "!=")) && !rp__look_random(s)) return true;
+  if (rp__look_has(s, "->") || rp__look_has(s, "::")) return !rp__look_random(s);
+  return is_member(s) && !rp__look_random(s) && !(env && mixed && l.upper > 0 && l.lower > 0);
 }
 
 static bool is_hex_constant(struct rp__str s)
 {
   return s.n > 2 && s.n <= 18 && s.p[0] == '0' && (s.p[1] == 'x' || s.p[1] == 'X');
+}
+
+/* The name of a file, unless it is all that a variable is set to: a slash may begin a password, too. */
+static bool is_file(const struct rp__claim *c, const struct rp__look *l)
+{
+  struct rp__str s = c->value;
+  if (!rp__look_path(s, l)) return false;
+  return !(rp__claim_is_env(c) && s.p[0] == '/' && l->digit > 0 && !memchr(s.p + 1, '/', s.n - 1) &&
+           !memchr(s.p, '.', s.n));
+}
+
+/* "+ name +": what stands between two strings. */
+static bool is_joined(struct rp__str s)
+{
+  return s.n > 0 && (is_in(s.p[0], "+.,") || s.p[s.n - 1] == '+');
+}
+
+/* PASSWORD, HASŁO: what a manual writes where a value goes. */
+static bool is_metavariable(struct rp__str s)
+{
+  struct rp__look l = rp__look_at(s);
+  return l.lower == l.wide && l.digit + l.other + l.space == 0;
+}
+
+/* What kind of thing is expected, or where it comes from: schemas, options, labels. */
+static bool is_kind(struct rp__str s)
+{
+  return rp__look_one_of(
+      s, LIST("header", "cookie", "cookies", "query", "querystring", "body", "include", "omit", "same-origin", "basic",
+              "digest", "bearer", "env", "file", "prompt", "stdin", "plain", "plaintext", "hashed", "encrypted",
+              "disabled", "enabled", "inherit", "private", "public", "internal", "external", "readonly", "sensitive",
+              "array", "structure", "map", "list", "blob", "long", "double", "float", "date", "uuid", "email", "uri",
+              "input", "output", "varchar", "bytea", "symbol", "identifier", "keyword", "punctuation", "operator",
+              "function", "variable", "value", "hmac", "none", "always", "never", "manual", "automatic", "missing",
+              "invalid", "valid", "expired", "minutes", "hours", "days", "seconds", "user", "username", "name", "id",
+              /* the label in other languages */
+              "passwort", "kennwort", "senha", "wachtwoord", "parola", "heslo", "salasana", "lozinka", "geslo",
+              "passord", "adgangskode", "sifre", "geheimnis", "secreto", "segreto", "segredo", "hemmelighet"));
+}
+
+/* ---- a member of an object ------------------------------------------------------------ */
+
+/* "Bearer x": a scheme and what belongs to it. */
+static bool has_scheme(struct rp__str s)
+{
+  for (const char *const *w = LIST("bearer ", "basic ", "token ", "apikey ", "negotiate "); *w; w++) {
+    size_t n = strlen(*w);
+    if (s.n > n && rp__look_mentions((struct rp__str){s.p, n}, LIST(*w))) return !memchr(s.p + n, ' ', s.n - n);
+  }
+  return false;
+}
+
+/* Letters and digits that no name has, or a few of each without a sign of being a name. */
+static bool looks_secret(struct rp__str s, const struct rp__look *l)
+{
+  if (l->space > 0 || l->wide > 0 || rp__look_path(s, l) || rp__look_term(s) || is_hex_constant(s)) return false;
+  return rp__look_random(s) || (s.n >= 6 && l->digit > 0 && l->lower > 0 && l->digit + l->lower == s.n);
+}
+
+/* ^6.0.0, 1.2.1: what a package of that name is needed in. */
+static bool is_release(struct rp__str s)
+{
+  size_t dots = 0;
+  while (s.n > 0 && is_in(s.p[0], "^~<>=v")) s.p++, s.n--;
+  for (size_t i = 0; i < s.n; i++) {
+    if (s.p[i] == '-' && dots > 0) break;
+    if (s.p[i] != '.' && s.p[i] != 'x' && !is_digit(s.p[i])) return false;
+    dots += s.p[i] == '.';
+  }
+  return dots > 0;
+}
+
+/* Six words or more, of letters alone: what wallets are restored from. */
+static bool is_mnemonic(struct rp__str s)
+{
+  struct rp__look l = rp__look_at(s);
+  return l.space >= 5 && l.upper + l.digit + l.other + l.joiner == 0 && !rp__look_prose(s);
+}
+
+bool rp__value_is_secret(enum rp__key_class class, struct rp__str s)
+{
+  if (s.n > JUDGED_MAX) s.n = JUDGED_MAX;
+  struct rp__look l = rp__look_at(s);
+  bool password = class == RP_KEY_PASSWORD || class == RP_KEY_PHRASE, word = l.digit + l.other + l.space == 0;
+  if (class == RP_KEY_NONE || rp__look_placeholder(s, &l)) return false;
+  if (class == RP_KEY_MNEMONIC) return is_mnemonic(s);
+  if (class == RP_KEY_TOKEN) return has_scheme(s) || looks_secret(s, &l);
+  if (class == RP_KEY_PASS && (l.space > 0 || s.n < 6 || l.joiner > 0)) return looks_secret(s, &l);
+  if (rp__look_random(s) && l.space == 0) return !rp__look_has(s, "://");
+  if (rp__look_prose(s) || is_kind(s) || rp__look_mentions(s, LIST("username")) || is_release(s) || rp__look_term(s))
+    return false;
+  if (rp__redact_key_name(s.p, s.n) || ((word || l.space > 0) && rp__key_mentions(s.p, s.n))) return false;
+  if (rp__look_path(s, &l) && (!password || s.p[0] == '/' || s.p[0] == '~')) return false;
+  if (l.space > 0) return password || class == RP_KEY_SECRET;
+  if (password) return true;
+  return !word || l.upper + l.joiner == 0;
 }
 
 /* ---- name = value ----------------------------------------------------------------- */
@@ -231,7 +243,7 @@ static bool is_tight(const struct rp__claim *c)
 
 bool rp__claim_is_env(const struct rp__claim *c)
 {
-  struct look l = look_at(c->name);
+  struct rp__look l = rp__look_at(c->name);
   bool tight = is_tight(c) || (c->quoted && c->joint.n == 2 && c->joint.p[0] == '=');
   return tight && l.lower == 0 && l.upper > 0;
 }
@@ -259,32 +271,59 @@ static bool ends_word(int next)
   return ends_line(next) || is_in((char)next, " \t&\"'`<");
 }
 
+/* Words that code assigns from and prose goes on with: bare, behind "password = " or "secret: ", they tell nothing. */
+static bool is_common(struct rp__str s)
+{
+  return is_kind(s) ||
+         rp__look_one_of(s, LIST("value", "data", "line", "result", "args", "argv", "param", "params", "buffer", "arg",
+                                 "match", "item", "option", "options", "config", "entry", "current", "temp", "the",
+                                 "see", "below", "above", "again", "first", "last", "next", "other"));
+}
+
 /* Letters alone, perhaps joined by - and _: a word. Whether it is a password is told by where it stands. */
-static bool word_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct look *l)
+static bool word_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct rp__look *l)
 {
   size_t n = c->value.n;
-  bool password = class == RP_KEY_PASSWORD || class == RP_KEY_PHRASE;
-  if (rp__key_mentions(c->value.p, n) && !(password && is_one_of(c->value, LIST("secret")))) return false;
-  if (c->quoted && rp__claim_is_env(c)) return n >= 6 && !(l->lower == 0 && l->joiner > 0);
+  bool password = class == RP_KEY_PASSWORD || class == RP_KEY_PHRASE, env = rp__claim_is_env(c);
+  if (rp__look_random(c->value)) return true;
+  if (class == RP_KEY_TOKEN) return env && !c->quoted && n >= 16 && l->joiner == 0;
+  if ((rp__key_mentions(c->value.p, n) || rp__redact_key_name(c->value.p, n)) &&
+      !(password && rp__look_one_of(c->value, LIST("secret"))))
+    return false;
+  if (c->quoted && env) return n >= 6 && !(l->lower == 0 && l->joiner > 0);
   if (c->quoted) {
     if (password) return n >= 3;
-    return l->joiner == 0 && n >= (class == RP_KEY_SECRET ? 8 : 24) &&
-           !(class == RP_KEY_SECRET && n < 16 && l->upper > 0);
+    return l->joiner == 0 && n >= 8 && !(n < 16 && l->upper > 0);
   }
-  if (rp__claim_is_env(c)) return !(l->lower == 0 && l->joiner > 0);
+  if (env) return !(l->lower == 0 && l->joiner > 0);
+  if (is_tight(c) && password && c->name.p[0] == '-' && is_metavariable(c->value)) return false;
   if (is_tight(c) && password) return n >= 4 && ends_word(c->next[0]);
-  bool told = memchr(c->joint.p, ':', c->joint.n) && c->joint.n <= 2;
-  return told && password && l->joiner == 0 && l->upper == 0 && n >= 6 && ends_line(c->next[0]);
+  /* Alone on its line, as in a file of settings. */
+  bool colon = memchr(c->joint.p, ':', c->joint.n) != NULL;
+  return l->joiner == 0 && n >= 6 && ends_line(c->next[0]) &&
+         (l->upper == 0 || (!colon && l->lower > 0 && l->upper == 1)) && c->joint.n <= (colon ? 2 : 3) &&
+         l->wide == 0 && !is_common(c->value);
+}
+
+/* Of the weak names, "token" is the one that mostly holds one where letters and digits are mixed. */
+static bool names_token(const struct rp__claim *c)
+{
+  return c->name.n >= 5 && rp__look_mentions((struct rp__str){c->name.p + c->name.n - 5, 5}, LIST("token"));
 }
 
 /* Letters and digits, and whatever else. */
-static bool mixed_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct look *l)
+static bool mixed_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct rp__look *l)
 {
   struct rp__str v = c->value;
   bool password = class == RP_KEY_PASSWORD || class == RP_KEY_PHRASE, env = rp__claim_is_env(c);
-  if (is_term(v) || is_hex_constant(v) || is_path(v, l)) return false;
+  if (rp__look_term(v) || is_hex_constant(v) || is_file(c, l)) return false;
+  if (class == RP_KEY_TOKEN && !names_token(c) && !rp__look_random(v)) return false;
   if (password) return v.n >= 5 && (env || c->quoted || !is_identifier(v) || l->joiner == 0);
-  if (c->quoted || env) return v.n >= (class == RP_KEY_SECRET || env ? 6 : 12);
+  if (class == RP_KEY_SECRET || env) {
+    if (c->quoted && !env && rp__key_mentions(v.p, v.n)) return rp__look_random(v);
+    if (c->quoted || env) return v.n >= 6;
+  } else if (c->quoted)
+    return v.n >= 12;
   if (is_told_plainly(c) && l->joiner == 0 && l->upper == 0 && v.n >= 6 &&
       (is_tight(c) ? ends_word(c->next[0]) : ends_line(c->next[0])) && !rp__key_mentions(v.p, v.n))
     return true;
@@ -293,70 +332,105 @@ static bool mixed_is_secret(const struct rp__claim *c, enum rp__key_class class,
   return v.n >= 8;
 }
 
-static bool odd_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct look *l)
+static bool odd_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct rp__look *l)
 {
   struct rp__str v = c->value;
-  if (class == RP_KEY_TOKEN || !has_letter(l) || is_path(v, l)) return false;
+  if (class == RP_KEY_TOKEN || !rp__look_letter(l) || rp__look_path(v, l) || is_joined(v)) return false;
+  if (rp__claim_is_env(c) && v.n >= 6 && has_any(v, "!@#$%^&*~?([<")) return true;
   if (class == RP_KEY_SECRET) return v.n >= 20 && l->upper > 0 && l->lower > 0;
   if (c->quoted) return v.n >= 6;
-  return v.n >= 6 && is_tight(c) && has_any(v, "!@#$%^&*~?");
+  return v.n >= 6 && (is_tight(c) || ends_line(c->next[0])) && has_any(v, "!@#$%^&*~?([<");
+}
+
+/* Words between quotes: a phrase, or a sentence about one. */
+static bool spaced_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct rp__look *l)
+{
+  if (!c->quoted || class == RP_KEY_TOKEN || is_joined(c->value) || rp__look_prose(c->value)) return false;
+  if (!rp__claim_is_env(c) && rp__key_mentions(c->value.p, c->value.n)) return false;
+  if (class == RP_KEY_PHRASE) return l->space >= 2 && l->other == 0;
+  bool tight = c->joint.n == 2 && c->joint.p[0] == '=';
+  if (has_any(c->value, "(){}[]<>=|\\;,")) return false;
+  return tight || rp__claim_is_env(c) || class == RP_KEY_PASSWORD;
+}
+
+/* pass=hunter2, pass: "hunter2"; not pass=1, "PASS: tests/x1" nor what a compiler does. */
+static bool pass_is_secret(const struct rp__claim *c, const struct rp__look *l)
+{
+  struct rp__look name = rp__look_at(c->name);
+  bool mixed = rp__look_letter(l) && l->digit > 0 && c->value.n >= 6 && l->joiner == 0 && !rp__look_path(c->value, l);
+  if (l->space > 0 || rp__look_term(c->value) || (memchr(c->joint.p, ':', c->joint.n) && name.upper > 0)) return false;
+  if (rp__look_random(c->value)) return true;
+  if (c->quoted || is_tight(c)) {
+    bool word = l->digit + l->other + l->joiner + l->upper == 0 && c->value.n >= 6;
+    return mixed ||
+           (word && ends_word(c->next[0]) && !is_common(c->value) && !rp__key_mentions(c->value.p, c->value.n));
+  }
+  return mixed && ends_line(c->next[0]);
 }
 
 /* AWS::IAM::AccessKey, arn:aws:x:secret:y: the name is a part of something longer. */
 static bool is_part(const struct rp__claim *c)
 {
+  if (c->before[0] == '/' && c->before[1] == '/')
+    return c->joint.n == 1 && c->joint.p[0] == ':'; /* the user of a URL */
   if (c->before[0] != ':') return false;
   return c->before[1] == ':' || (c->joint.n == 1 && c->joint.p[0] == ':');
 }
 
 static bool named_is_secret(const struct rp__claim *c)
 {
-  struct look l = look_at(c->value);
+  struct rp__look l = rp__look_at(c->value);
   enum rp__key_class class = rp__key_class(c->name.p, c->name.n);
   bool password = class == RP_KEY_PASSWORD;
-  if (class == RP_KEY_NONE || is_placeholder(c->value, &l) || is_part(c)) return false;
-  if (is_json(c) && l.space == 0) return !rp__redact_key_name(c->value.p, c->value.n);
-  if (l.space > 0 && password && c->quoted && c->joint.n == 2 && c->joint.p[0] == '=')
-    return l.other == 0 && !rp__key_mentions(c->value.p, c->value.n);
-  if (l.space > 0) return class == RP_KEY_PHRASE && l.space >= 2 && l.other == 0;
-  if (!c->quoted && is_expression(c->value, c->next[0])) return false;
-  if (!has_letter(&l) && l.digit == c->value.n && class == RP_KEY_SECRET && memchr(c->name.p, '-', c->name.n))
+  if (class == RP_KEY_NONE || is_part(c)) return false;
+  if (class == RP_KEY_MNEMONIC) return is_mnemonic(c->value);
+  if (rp__look_placeholder(c->value, &l)) return is_odd_literal(c);
+  if (is_json(c)) return rp__value_is_secret(class, c->value);
+  if (l.space > 0) return spaced_is_secret(c, class, &l);
+  if (!c->quoted && is_expression(c)) return false;
+  if (class == RP_KEY_PASS) return pass_is_secret(c, &l);
+  if (!rp__look_letter(&l) && l.digit == c->value.n && class == RP_KEY_SECRET && memchr(c->name.p, '-', c->name.n))
     return l.digit >= 5 && is_told_plainly(c); /* x-api-key: 12345, a header */
-  if (!has_letter(&l) && l.digit == c->value.n) return password && l.digit >= 4 && l.digit <= 20;
-  if (has_letter(&l) && l.digit > 0) return mixed_is_secret(c, class, &l);
-  return l.other == 0 && has_letter(&l) ? word_is_secret(c, class, &l) : odd_is_secret(c, class, &l);
+  if (!rp__look_letter(&l) && l.digit == c->value.n && !c->quoted) {
+    struct rp__look joint = rp__look_at(c->joint); /* PASSWORD: Final = 1304 */
+    if (rp__look_letter(&joint)) return false;
+  }
+  if (!rp__look_letter(&l) && l.digit == c->value.n) return password && l.digit >= 4 && l.digit <= 20;
+  if (rp__look_letter(&l) && l.digit > 0) return mixed_is_secret(c, class, &l);
+  return l.other == 0 && rp__look_letter(&l) ? word_is_secret(c, class, &l) : odd_is_secret(c, class, &l);
 }
 
 /* ---- the other rows ---------------------------------------------------------------- */
 
 static bool element_is_secret(const struct rp__claim *c)
 {
-  struct look l = look_at(c->value);
+  struct rp__look l = rp__look_at(c->value);
   if (c->before[0] != '<' && c->before[0] != ':') return false;
-  if (rp__key_class(c->name.p, c->name.n) == RP_KEY_NONE || is_placeholder(c->value, &l)) return false;
+  if (rp__key_class(c->name.p, c->name.n) == RP_KEY_NONE || rp__look_placeholder(c->value, &l)) return false;
   if (l.digit == 0 && l.other == 0) {
     struct rp__claim quoted = *c;
     quoted.quoted = true;
     return word_is_secret(&quoted, rp__key_class(c->name.p, c->name.n), &l);
   }
-  return has_letter(&l) && l.digit > 0 && !is_term(c->value) && !is_path(c->value, &l);
+  return rp__look_letter(&l) && l.digit > 0 && !rp__look_term(c->value) && !rp__look_path(c->value, &l);
 }
 
 /* Letters and digits, no term of the trade, nothing that goes on like code or a compound word. */
 static bool is_strict(const struct rp__claim *c, size_t least)
 {
-  struct look l = look_at(c->value);
-  if (is_placeholder(c->value, &l) || c->value.n < least || l.space > 0) return false;
-  if (!has_letter(&l) || l.digit == 0 || is_term(c->value) || is_path(c->value, &l)) return false;
+  struct rp__look l = rp__look_at(c->value);
+  if (rp__look_placeholder(c->value, &l) || c->value.n < least || l.space > 0) return false;
+  if (!rp__look_letter(&l) || l.digit == 0 || rp__look_term(c->value) || rp__look_path(c->value, &l)) return false;
+  if (!rp__look_random(c->value) && rp__key_mentions(c->value.p, c->value.n) && l.joiner > 0) return false;
   if (is_identifier(c->value) && (rp__key_mentions(c->value.p, c->value.n) || (l.lower == 0 && l.joiner > 0)))
     return false;
-  return !is_expression(c->value, c->next[0]) && !mentions(c->value, LIST("base64", "sha256", "utf-8", "-bit", "256-"));
+  return !is_expression(c) && !rp__look_mentions(c->value, LIST("base64", "sha256", "utf-8", "-bit", "256-"));
 }
 
 static bool told_is_secret(const struct rp__claim *c)
 {
   enum rp__key_class class = rp__key_class(c->name.p, c->name.n);
-  if (class == RP_KEY_NONE) return false;
+  if (class == RP_KEY_NONE || class == RP_KEY_PASS) return false;
   return is_strict(c, class == RP_KEY_PASSWORD ? 6 : class == RP_KEY_TOKEN ? 20 : 12);
 }
 
@@ -366,13 +440,27 @@ static bool flag_is_secret(const struct rp__claim *c)
   return rp__key_class(c->name.p, c->name.n) != RP_KEY_NONE && is_strict(c, 6);
 }
 
+static bool pair_is_secret(const struct rp__claim *c)
+{
+  enum rp__key_class class = rp__key_class(c->name.p, c->name.n);
+  struct rp__look l = rp__look_at(c->name);
+  bool flag = c->name.n > 2 && memcmp(c->name.p, "--", 2) == 0, env = l.lower == 0 && l.upper > 0;
+  bool told = rp__look_mentions(c->joint, LIST("value"));
+  if (!c->quoted || is_in(c->value.p[0], "-,+)")) return false;
+  struct rp__look v = rp__look_at(c->value);
+  if (!told && !rp__look_random(c->value) && (v.lower == 0 || v.joiner > 0)) return false;
+  if ((flag || (told && l.joiner > 0)) && class == RP_KEY_TOKEN) class = RP_KEY_SECRET;
+  if (!flag && !told && !env) class = class == RP_KEY_NONE ? RP_KEY_NONE : RP_KEY_TOKEN;
+  return rp__value_is_secret(class, c->value);
+}
+
 /* A scheme makes a secret of any word, unless the sentence goes on. */
 static bool header_is_secret(const struct rp__claim *c)
 {
-  struct look l = look_at(c->value), j = look_at(c->joint);
-  if (is_placeholder(c->value, &l) || l.space > 0 || l.digit + l.lower + l.upper == 0) return false;
+  struct rp__look l = rp__look_at(c->value), j = rp__look_at(c->joint);
+  if (rp__look_placeholder(c->value, &l) || l.space > 0 || l.digit + l.lower + l.upper == 0) return false;
   bool word = l.digit == 0 && l.other == 0;
-  if (!has_letter(&j)) return is_strict(c, 12);
+  if (!rp__look_letter(&j)) return is_strict(c, 12);
   if (has_any(c->value, "([") || c->next[0] == '(' || c->next[0] == '[') return false;
   if (!word) return !(is_member(c->value) && rp__key_mentions(c->value.p, c->value.n));
   return !rp__key_mentions(c->value.p, c->value.n) && ends_word(c->next[0]) &&
@@ -381,7 +469,7 @@ static bool header_is_secret(const struct rp__claim *c)
 
 bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c)
 {
-  struct look l;
+  struct rp__look l;
   switch (judge) {
   case RP_JUDGE_NAMED: return named_is_secret(c);
   case RP_JUDGE_ELEMENT: return element_is_secret(c);
@@ -389,7 +477,16 @@ bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c)
   case RP_JUDGE_FLAG: return flag_is_secret(c);
   case RP_JUDGE_HEADER: return header_is_secret(c);
   case RP_JUDGE_RANDOM: return is_strict(c, 12) || (is_strict(c, 8) && ends_line(c->next[0]));
-  case RP_JUDGE_FILLED: l = look_at(c->value); return !is_placeholder(c->value, &l);
+  case RP_JUDGE_PAIR: return pair_is_secret(c);
+  case RP_JUDGE_USER:
+    l = rp__look_at(c->value);
+    if (c->next[0] == ':' && c->next[1] == 'x') return !rp__look_placeholder(c->value, &l); /* …:x-oauth-basic@ */
+    return c->value.n >= RANDOM_MIN && rp__look_random(c->value) && !rp__look_has(c->value, "%");
+  case RP_JUDGE_USERPASS:
+    l = rp__look_at(c->value);
+    return !rp__look_placeholder(c->value, &l) && !is_kind(c->value) &&
+           !rp__look_one_of(c->value, LIST("password", "passwd", "pass"));
+  case RP_JUDGE_FILLED: l = rp__look_at(c->value); return !rp__look_placeholder(c->value, &l);
   case RP_JUDGE_NONE: break;
   }
   return true;

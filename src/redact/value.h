@@ -20,6 +20,9 @@ struct rp__claim {
   bool quoted;
 };
 
+/* Whether a string that is the value of a member whose name has that class is a credential. */
+bool rp__value_is_secret(enum rp__key_class class, struct rp__str value);
+
 bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c);
 /* Letters and digits without white space. */
 bool rp__value_is_mixed(const char *s, size_t n);

@@ -19,7 +19,7 @@ struct entering {
   struct rp__agent *g;
   struct rp__server *srv;
   struct rp__roster *roster;
-  char id[RP_ID_MAX + 1];
+  char id[RP_ID_MAX + 1], token[RP_SESSION_TOKEN_TEXT];
   struct rp__entry *entry;
   struct rp__agent_facts facts;
   int64_t client_seq;
@@ -126,7 +126,9 @@ static int look(struct entering *x, rp_error *err)
 {
   int64_t seq;
   int rc = rp__registry_get(x->srv->registry, x->id, &x->entry, err);
-  if (!rc && strcmp(rp__entry_id(x->entry), x->id) != 0) /* a key or a prefix, whose token is another's */
+  /* A key or a prefix, whose token is another's; or a later session of the same id. */
+  if (!rc && (strcmp(rp__entry_id(x->entry), x->id) != 0 ||
+              !rp__auth_is_session_token(x->srv->auth, x->id, rp__entry_birth(x->entry), rp__str(x->token))))
     rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "Authentication failed");
   if (!rc) rc = rp__agent_facts(x->srv, x->entry, &x->facts, &x->g->mind, err);
   if (!rc && x->facts.status[0] && !rp__seat_alive(x->facts.status))
@@ -193,9 +195,7 @@ static struct rp__msg *words(const char *type, const char *name, const char *tex
 
 static void greet(struct rp__agent *g, const struct entering *x)
 {
-  char token[RP_SESSION_TOKEN_TEXT];
-  rp__auth_session_token(g->of->srv->auth, x->id, token);
-  rp__agent_send(g, words("token_update", "token", token, NULL));
+  rp__agent_send(g, words("token_update", "token", x->token, NULL));
   rp__agent_send(g, words("auth_ok", "sessionId", x->id, x));
 }
 
@@ -270,7 +270,6 @@ static bool read_text(struct rp__json v, char *out, size_t size)
 
 void rp__agent_enter(struct rp__agent *g, struct rp__json message)
 {
-  char token[2 * RP_SESSION_TOKEN_TEXT];
   struct rp__server *srv = g->of->srv;
   if (!rp__json_eq(rp__json_get(message, "type"), "auth")) {
     rp__agent_close(g, RP_CLOSE_AUTH, "Not authenticated");
@@ -283,8 +282,8 @@ void rp__agent_enter(struct rp__agent *g, struct rp__json message)
   }
   *x = (struct entering){.task.fn = run, .job.fn = entered, .g = g, .srv = srv, .roster = &g->of->roster};
   bool ok = read_text(rp__json_get(message, "sessionId"), x->id, sizeof x->id) &&
-            read_text(rp__json_get(message, "token"), token, sizeof token) &&
-            rp__auth_is_session_token(srv->auth, x->id, rp__str(token));
+            read_text(rp__json_get(message, "token"), x->token, sizeof x->token) &&
+            rp__auth_is_session_token(srv->auth, x->id, RP_BIRTH_ANY, rp__str(x->token));
   g->acks = rp__json_get(message, "acks").type == RP_JSON_TRUE;
   g->flying++;
   g->state = RP_AGENT_ENTERING;

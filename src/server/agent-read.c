@@ -107,7 +107,7 @@ static int read_progress(struct reader *r, rp_error *err)
   if (rp__json_text(text, &out)) return rp__fail_nomem(err);
   struct rp__jw *w = begin(r, "runtime");
   rp__jw_key(w, "progress");
-  rp__jw_strn(w, out.p ? out.p : "", rp__text_clip(out.p ? out.p : "", RP_MIN(out.n, RP_AGENT_PROGRESS_MAX)));
+  rp__jw_strn(w, out.p ? out.p : "", rp__text_clip_word(out.p ? out.p : "", out.n, RP_AGENT_PROGRESS_MAX));
   end(r);
   r->act->durability = RP_OS;
   return 0;

@@ -17,7 +17,8 @@
 #define FAILURES_PER_MINUTE 10.0 /* wrong tokens of one address, before it hears 429 */
 #define SUBPROTOCOL "base64url.bearer.phx."
 #define SESSION_PREFIX "rps_"
-#define SESSION_PURPOSE "session:"
+#define SESSION_PURPOSE "session, born:"
+#define SESSION_MAC 24 /* bytes of a session's token behind its birth */
 
 struct rp__auth {
   const struct rp__settings *set;
@@ -196,7 +197,7 @@ static int by_token(struct rp__auth *a, const struct rp__request *r, const char 
     char id[RP_ID_MAX + 1];
     *who = (struct rp__identity){.who = RP_WHO_SESSION, .name = "session", .auth = a};
     rp__text_copy(who->shown, sizeof who->shown, text);
-    if (path_session(r, id) && rp__auth_is_session_token(a, id, rp__str(text)))
+    if (path_session(r, id) && rp__auth_is_session_token(a, id, RP_BIRTH_ANY, rp__str(text)))
       memcpy(who->session, id, sizeof who->session);
     return 0;
   }
@@ -261,14 +262,15 @@ int rp__auth_identify(struct rp__auth *a, const struct rp__request *r, struct rp
 
 /* ---- rights ---- */
 
-static bool fits(const struct rp__identity *who, const char *session_id)
+static bool fits(const struct rp__identity *who, const char *session_id, rp__birth birth)
 {
-  return session_id && who->auth && rp__auth_is_session_token(who->auth, session_id, rp__str(who->shown));
+  return session_id && who->auth && rp__auth_is_session_token(who->auth, session_id, birth, rp__str(who->shown));
 }
 
-static int session_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, rp_error *err)
+static int session_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, rp__birth birth,
+                          rp_error *err)
 {
-  if (right == RP_RIGHT_ADMIN || !fits(who, session_id))
+  if (right == RP_RIGHT_ADMIN || !fits(who, session_id, birth))
     return rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
   if (right == RP_RIGHT_SCOPE)
     return rp__fail(err, RP_E_FORBIDDEN, "a session's token neither copies nor deletes it, nor takes from others");
@@ -289,10 +291,10 @@ static int token_allows(const struct rp__identity *who, enum rp__right right, co
 }
 
 int rp__auth_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
-                    rp_error *err)
+                    rp__birth birth, rp_error *err)
 {
   if (right == RP_RIGHT_NONE || who->who == RP_WHO_LOCAL) return 0;
-  if (who->who == RP_WHO_SESSION) return session_allows(who, right, session_id, err);
+  if (who->who == RP_WHO_SESSION) return session_allows(who, right, session_id, birth, err);
   if (who->who == RP_WHO_TOKEN) return token_allows(who, right, scope, err);
   rp__fail(err, RP_E_UNAUTHORIZED, "a token is needed off this machine, behind a proxy, and by another name");
   rp__hint(err, "'reprise token create' makes one; send it as 'Authorization: Bearer …'");
@@ -307,29 +309,70 @@ static int64_t monotonic_us(void)
 }
 
 int rp__auth_admit(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
-                   rp_error *err)
+                   rp__birth birth, rp_error *err)
 {
-  int rc = rp__auth_allows(who, right, session_id, scope, err);
-  if (rc != RP_E_FORBIDDEN || who->who != RP_WHO_SESSION || !who->auth || fits(who, session_id)) return rc;
+  int rc = rp__auth_allows(who, right, session_id, scope, birth, err);
+  if (rc != RP_E_FORBIDDEN || who->who != RP_WHO_SESSION || !who->auth || fits(who, session_id, birth)) return rc;
   return note_failure(who->auth, who->place, monotonic_us(), rc, err);
 }
 
 /* ---- the internal secret ---- */
 
-void rp__auth_session_token(const struct rp__auth *a, const char *session_id, char out[RP_SESSION_TOKEN_TEXT])
+/* A store that gives a deleted session's number to the next one still has another time, or another scope. */
+rp__birth rp__birth_of(const rp_session_info *info)
 {
-  unsigned char hash[RP_SECRET_HASH];
-  rp__secret_derive(&a->secret, SESSION_PURPOSE, session_id, hash);
-  memcpy(out, SESSION_PREFIX, sizeof SESSION_PREFIX);
-  sodium_bin2base64(out + sizeof SESSION_PREFIX - 1, RP_SESSION_TOKEN_TEXT - (sizeof SESSION_PREFIX - 1), hash,
-                    sizeof hash, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+  unsigned char hash[crypto_generichash_BYTES];
+  crypto_generichash_state st;
+  rp__birth birth;
+  int64_t numbers[2] = {info->number, info->created_at};
+  crypto_generichash_init(&st, NULL, 0, sizeof hash);
+  crypto_generichash_update(&st, (const unsigned char *)numbers, sizeof numbers);
+  crypto_generichash_update(&st, (const unsigned char *)info->scope, strlen(info->scope));
+  crypto_generichash_final(&st, hash, sizeof hash);
+  memcpy(&birth, hash, sizeof birth);
+  return birth == RP_BIRTH_ANY ? 1 : birth;
 }
 
-bool rp__auth_is_session_token(const struct rp__auth *a, const char *session_id, struct rp__str token)
+static int on_born(void *ctx, const rp_session_info *info)
 {
+  *(rp__birth *)ctx = rp__birth_of(info);
+  return 0;
+}
+
+int rp__birth_find(rp_engine *e, const char *session_id, rp__birth *ret, rp_error *err)
+{
+  return rp_show(e, session_id, on_born, ret, err);
+}
+
+void rp__auth_session_token(const struct rp__auth *a, const char *session_id, rp__birth birth,
+                            char out[RP_SESSION_TOKEN_TEXT])
+{
+  unsigned char hash[RP_SECRET_HASH], bytes[sizeof birth + SESSION_MAC];
+  char text[17 + RP_ID_MAX + 1];
+  snprintf(text, sizeof text, "%016llx:%s", (unsigned long long)birth, session_id);
+  rp__secret_derive(&a->secret, SESSION_PURPOSE, text, hash);
+  memcpy(bytes, &birth, sizeof birth);
+  memcpy(bytes + sizeof birth, hash, SESSION_MAC);
+  memcpy(out, SESSION_PREFIX, sizeof SESSION_PREFIX);
+  sodium_bin2base64(out + sizeof SESSION_PREFIX - 1, RP_SESSION_TOKEN_TEXT - (sizeof SESSION_PREFIX - 1), bytes,
+                    sizeof bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+bool rp__auth_is_session_token(const struct rp__auth *a, const char *session_id, rp__birth birth, struct rp__str token)
+{
+  unsigned char bytes[sizeof birth + SESSION_MAC];
   char right[RP_SESSION_TOKEN_TEXT];
-  rp__auth_session_token(a, session_id, right);
-  return token.n == sizeof right - 1 && sodium_memcmp(token.p, right, sizeof right - 1) == 0;
+  size_t head = sizeof SESSION_PREFIX - 1, n = 0;
+  rp__birth claimed;
+  if (token.n != sizeof right - 1 || strlen(session_id) > RP_ID_MAX) return false;
+  if (sodium_base642bin(bytes, sizeof bytes, token.p + head, token.n - head, NULL, &n, NULL,
+                        sodium_base64_VARIANT_URLSAFE_NO_PADDING) ||
+      n != sizeof bytes)
+    return false;
+  memcpy(&claimed, bytes, sizeof claimed);
+  rp__auth_session_token(a, session_id, claimed, right);
+  bool ours = sodium_memcmp(token.p, right, sizeof right - 1) == 0;
+  return ours && claimed != RP_BIRTH_ANY && (birth == RP_BIRTH_ANY || birth == claimed);
 }
 
 bool rp__auth_is_internal(const struct rp__auth *a, const struct rp__request *r)

@@ -15,6 +15,16 @@
 
 #define RP_SESSION_TOKEN_TEXT 48 /* "rps_" and 43 characters */
 
+/*
+ * Which of the sessions that ever had its id a session is: made of its scope, its row and when it was made. A token
+ * that was given out for one does not open the next.
+ */
+typedef uint64_t rp__birth;
+#define RP_BIRTH_ANY ((rp__birth)0) /* of a session that was not looked at yet: its name alone is checked */
+rp__birth rp__birth_of(const rp_session_info *info);
+/* The same of the session with that id. */
+int rp__birth_find(rp_engine *e, const char *session_id, rp__birth *ret, rp_error *err);
+
 struct rp__auth;
 struct rp__settings;
 
@@ -61,21 +71,26 @@ const char *rp__auth_origin(struct rp__auth *a, const struct rp__request *r);
  */
 int rp__auth_identify(struct rp__auth *a, const struct rp__request *r, struct rp__identity *ret, rp_error *err);
 /*
- * Whether `who` may do that to a session (id and scope; NULL where there is none). RP_E_FORBIDDEN, _UNAUTHORIZED. Also
+ * Whether `who` may do that to a session (id and scope; NULL where there is none). With RP_BIRTH_ANY a session's token
+ * is only known to be one of that id: whoever then finds the session asks again. RP_E_FORBIDDEN, _UNAUTHORIZED. Also
  * for messages on sockets.
  */
 int rp__auth_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
-                    rp_error *err);
+                    rp__birth birth, rp_error *err);
 /*
  * The same at a door: a session's token that does not open this one counts as a wrong token of its address. RP_E_LIMIT
  * when there were too many. Any thread.
  */
 int rp__auth_admit(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
-                   rp_error *err);
+                   rp__birth birth, rp_error *err);
 
-/* C-06: the token that opens one session, stable across restarts: derived from the internal secret. */
-void rp__auth_session_token(const struct rp__auth *a, const char *session_id, char out[RP_SESSION_TOKEN_TEXT]);
-bool rp__auth_is_session_token(const struct rp__auth *a, const char *session_id, struct rp__str token);
+/*
+ * C-06: the token that opens one session, stable across restarts: derived from the internal secret. It holds the
+ * session's birth, so that by the id alone it can be told whether it is one of ours.
+ */
+void rp__auth_session_token(const struct rp__auth *a, const char *session_id, rp__birth birth,
+                            char out[RP_SESSION_TOKEN_TEXT]);
+bool rp__auth_is_session_token(const struct rp__auth *a, const char *session_id, rp__birth birth, struct rp__str token);
 /* C-02: the internal secret, by header or `?secret=`. */
 bool rp__auth_is_internal(const struct rp__auth *a, const struct rp__request *r);
 

@@ -31,6 +31,7 @@ struct join {
     bool there, ended;
     char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], key[RP_ID_MAX + 1], status[16];
     int64_t seq, epoch;
+    rp__birth birth;
   } found;
   bool resumed;
   char *start;   /* the start document, when there was a start */
@@ -121,6 +122,7 @@ static int on_shown(void *ctx, const rp_session_info *info)
   snprintf(j->found.status, sizeof j->found.status, "%s", info->status);
   j->found.seq = info->seq;
   j->found.epoch = info->epoch;
+  j->found.birth = rp__birth_of(info);
   return 0;
 }
 
@@ -170,7 +172,8 @@ static int find_by_topic(struct join *j, rp_error *err)
   int rc = look_up(j, scope, j->topic_id, err);
   if (rc == RP_E_AMBIGUOUS) {
     /* Who may only one session learns nothing of others. */
-    int refused = j->who.who == RP_WHO_SESSION ? rp__auth_admit(&j->who, RP_RIGHT_READ, j->topic_id, NULL, err) : 0;
+    int refused =
+        j->who.who == RP_WHO_SESSION ? rp__auth_admit(&j->who, RP_RIGHT_READ, j->topic_id, NULL, RP_BIRTH_ANY, err) : 0;
     if (refused) return refused;
     rp__hint(err, "join with a \"scope\" that says which");
     return rc;
@@ -187,11 +190,14 @@ static int find_by_topic(struct join *j, rp_error *err)
   return j->scope && j->key ? 0 : rp__fail_nomem(err);
 }
 
-/* Rights come before anything that tells whether there is such a session. */
+/*
+ * Rights come before anything that tells whether there is such a session. One that is not there has no token: what was
+ * given out for a session before it makes none of its id.
+ */
 static int check_rights(const struct join *j, rp_error *err)
 {
-  if (j->found.there) return rp__auth_admit(&j->who, RP_RIGHT_READ, j->found.id, j->found.scope, err);
-  return rp__auth_admit(&j->who, RP_RIGHT_WRITE, j->key ? NULL : j->topic_id, scope_of(j), err);
+  if (j->found.there) return rp__auth_admit(&j->who, RP_RIGHT_READ, j->found.id, j->found.scope, j->found.birth, err);
+  return rp__auth_admit(&j->who, RP_RIGHT_WRITE, NULL, scope_of(j), RP_BIRTH_ANY, err);
 }
 
 static int check_scope(const struct join *j, rp_error *err)
@@ -214,7 +220,8 @@ static int start(struct join *j, rp_error *err)
     o.meta = j->meta;
   }
   /* By its key it may have become another session since it was found. */
-  int rc = rp__auth_allows(&j->who, RP_RIGHT_WRITE, j->key ? NULL : j->topic_id, o.scope, err);
+  bool named = !j->key && j->found.there;
+  int rc = rp__auth_allows(&j->who, RP_RIGHT_WRITE, named ? j->topic_id : NULL, o.scope, j->found.birth, err);
   if (rc) return rc;
   rc = rp_start(j->srv->engine, &o, &s, err);
   rp__spill_note(j->srv->spill, rc, err);
@@ -239,7 +246,8 @@ static int make_live(struct join *j, rp_error *err)
   if (rc) return rc;
   if (j->found.there) j->resumed = true;
   /* Who may only read looks at what is there, dead or alive. */
-  bool reads = j->found.there && rp__auth_allows(&j->who, RP_RIGHT_WRITE, j->found.id, j->found.scope, NULL) != 0;
+  bool reads = j->found.there &&
+               rp__auth_allows(&j->who, RP_RIGHT_WRITE, j->found.id, j->found.scope, j->found.birth, NULL) != 0;
   return alive || reads ? 0 : start(j, err);
 }
 
@@ -257,7 +265,8 @@ static int enter(struct join *j, rp_error *err)
   memcpy(id, j->found.id, sizeof id);
   int rc = rp__registry_get(j->srv->registry, id, &j->entry, err);
   if (rc) return rc;
-  j->may_write = rp__auth_allows(&j->who, RP_RIGHT_WRITE, id, rp__entry_scope(j->entry), NULL) == 0;
+  j->may_write =
+      rp__auth_allows(&j->who, RP_RIGHT_WRITE, id, rp__entry_scope(j->entry), rp__entry_birth(j->entry), NULL) == 0;
   rc = rp__member_enter(j->members, j->entry, j->key, j->may_write, &j->member, err);
   if (!rc) rc = show(j, id, err);
   if (!rc && !j->found.ended) rp__member_opened(j->members, j->member);
@@ -305,7 +314,7 @@ static void write_reply(const struct join *j, struct rp__buf *out)
   rp__jw_ki64(&w, "seq", j->found.seq);
   write_start(j, &w);
   if (j->may_write) {
-    rp__auth_session_token(j->srv->auth, j->found.id, token);
+    rp__auth_session_token(j->srv->auth, j->found.id, j->found.birth, token);
     rp__jw_kstr(&w, "token", token);
   }
   rp__jw_end_object(&w);
@@ -448,7 +457,7 @@ static int join_list(struct rp__channel *ch, const struct rp__phx *m, rp_error *
 {
   const char *scope = strchr(ch->topic, ':') + 1;
   int rc = check_name("topic", scope, err);
-  if (!rc) rc = rp__auth_admit(&ch->socket->who, RP_RIGHT_READ, NULL, scope, err);
+  if (!rc) rc = rp__auth_admit(&ch->socket->who, RP_RIGHT_READ, NULL, scope, RP_BIRTH_ANY, err);
   if (!rc) rc = rp__channel_subscribe_list(ch, scope, err);
   if (rc) return rc;
   admit(ch);

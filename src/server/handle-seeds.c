@@ -80,7 +80,7 @@ static int on_session(void *ctx, const rp_session_info *info)
 {
   const struct pulse *x = ctx;
   struct rp__jw *w = &x->c->w;
-  int rc = rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, x->err);
+  int rc = rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, rp__birth_of(info), x->err);
   if (rc) return rc;
   if (info->ended_at || info->trashed_at)
     return rp__fail(x->err, RP_E_SESSION_NOT_FOUND, "session %s is over: %s", info->id,

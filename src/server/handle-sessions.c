@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions as things: listing, showing, beating, closing, copying, going back, deleting. */
 #include "server/handle.h"
+#include "base/text.h"
 
 #define LIST_MAX 1000
 #define DAY_MS (24LL * 3600 * 1000)
@@ -61,7 +62,7 @@ int rp__handle_list(struct rp__call *c, rp_error *err)
   rp__jw_array(&c->w);
   rc = rp_list(c->srv->engine, &f, on_listed, &p, err);
   if (rc == RP_E_SESSION_NOT_FOUND && f.cursor)
-    return rp__fail_field(err, RP_E_USAGE, "cursor", "there is no session '%.60s' to go on from", cursor);
+    return rp__fail_field(err, RP_E_USAGE, "cursor", "there is no session '%s' to go on from", rp__text_shown(cursor));
   if (rc && rc != RP_HANDLE_STOP) return rc;
   rp__jw_end_array(&c->w);
   rp__jw_kstr(&c->w, "next_cursor", p.more ? p.last : NULL);
@@ -82,7 +83,10 @@ static int check_shown(const struct rp__call *c, struct rp__json doc, rp_error *
   if (c->who.who == RP_WHO_LOCAL || (c->who.who == RP_WHO_TOKEN && !c->who.scope[0])) return 0;
   id = rp__json_dup(rp__json_get(doc, "session_id"));
   scope = rp__json_dup(rp__json_get(doc, "scope"));
-  return id && scope ? rp__auth_allows(&c->who, RP_RIGHT_READ, id, scope, err) : rp__fail_nomem(err);
+  if (!id || !scope) return rp__fail_nomem(err);
+  rp__birth birth = RP_BIRTH_ANY;
+  int rc = c->who.who == RP_WHO_SESSION ? rp__birth_find(c->srv->engine, id, &birth, err) : 0;
+  return rc ? rc : rp__auth_allows(&c->who, RP_RIGHT_READ, id, scope, birth, err);
 }
 
 /* An exact id, which most are, is answered from memory; what else the name may mean depends on the scope. */
@@ -244,8 +248,10 @@ int rp__handle_fork(struct rp__call *c, rp_error *err)
   int rc = rp__handle_object(c, members, err);
   if (!rc) rc = read_at(c, &at, err);
   if (!rc) rc = rp__handle_wrote(c, rp_fork(rp__call_session(c), at, id, err), err);
+  rp__birth birth = RP_BIRTH_ANY;
+  if (!rc) rc = rp__birth_find(c->srv->engine, id, &birth, err);
   if (rc) return rc;
-  rp__auth_session_token(c->srv->auth, id, token);
+  rp__auth_session_token(c->srv->auth, id, birth, token);
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "session_id", id);
   rp__jw_kstr(&c->w, "forked_from", rp__entry_id(c->entry));

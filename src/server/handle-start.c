@@ -118,12 +118,12 @@ static int translate(int rc, rp_error *err)
   return err->code = RP_E_INVALID;
 }
 
-static void write_started(struct rp__call *c, const rp_session *s)
+static void write_started(struct rp__call *c, const rp_session *s, rp__birth birth)
 {
   char token[RP_SESSION_TOKEN_TEXT];
   const char *id = rp_session_id(s), *json = rp_start_json(s);
   struct rp__json resumed = rp__json_get(rp__json_trusted(json, strlen(json)), "resumed");
-  rp__auth_session_token(c->srv->auth, id, token);
+  rp__auth_session_token(c->srv->auth, id, birth, token);
   rp__jw_object(&c->w);
   rp__handle_members(&c->w, json);
   rp__jw_kstr(&c->w, "token", token);
@@ -142,10 +142,12 @@ int rp__handle_start(struct rp__call *c, rp_error *err)
   if (rc) return rc;
   rc = rp__handle_wrote(c, rp_start(c->srv->engine, &x.o, &s, err), err);
   if (rc) return translate(rc, err);
-  write_started(c, s);
+  rp__birth birth = RP_BIRTH_ANY;
+  rc = rp__birth_find(c->srv->engine, rp_session_id(s), &birth, err);
+  if (!rc) write_started(c, s, birth);
   /* Handles kept from before may be of a session that was deleted, or that had ended. */
   rp__registry_forget(c->srv->registry, rp_session_id(s));
   /* The run outlives this request: its owner or its heartbeats keep it. */
   rp_session_detach(s);
-  return 0;
+  return rc;
 }

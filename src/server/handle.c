@@ -2,6 +2,7 @@
 #include "server/handle.h"
 
 #include "base/id.h"
+#include "base/text.h"
 
 /* ---- who may see what ---- */
 
@@ -21,7 +22,7 @@ int rp__handle_scope(struct rp__call *c, char scope[RP_ID_MAX + 1], rp_error *er
   int rc = rp__call_text(c, "scope", scope, RP_ID_MAX + 1, err);
   if (rc) return rc;
   if (scope[0] && !rp__name_ok(scope))
-    return rp__fail_field(err, RP_E_USAGE, "scope", "'%.60s' can't be a scope's name", scope);
+    return rp__fail_field(err, RP_E_USAGE, "scope", "'%s' can't be a scope's name", rp__text_shown(scope));
   return rp__handle_narrow(c, scope, err);
 }
 
@@ -33,7 +34,7 @@ struct seen {
 static int on_seen(void *ctx, const rp_session_info *info)
 {
   const struct seen *x = ctx;
-  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, x->err);
+  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, rp__birth_of(info), x->err);
 }
 
 int rp__handle_may_read(const struct rp__call *c, const char *ref, rp_error *err)

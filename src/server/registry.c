@@ -16,6 +16,7 @@ struct rp__entry {
   int refs;
   bool forgotten; /* out of the table; freed with its last reference */
   int64_t looked_ms;
+  rp__birth birth;
   char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], channel[RP_ID_MAX + 1];
 };
 
@@ -107,7 +108,7 @@ static void entry_free(struct rp__entry *e)
 
 struct shown {
   char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], channel[RP_ID_MAX + 1];
-  int64_t number;
+  rp__birth birth;
   bool trashed;
 };
 
@@ -117,7 +118,7 @@ static int on_shown(void *ctx, const rp_session_info *info)
   snprintf(x->id, sizeof x->id, "%s", info->id);
   snprintf(x->scope, sizeof x->scope, "%s", info->scope);
   snprintf(x->channel, sizeof x->channel, "%s", info->channel ? info->channel : "");
-  x->number = info->number;
+  x->birth = rp__birth_of(info);
   x->trashed = info->trashed_at != 0;
   return 0;
 }
@@ -155,6 +156,7 @@ static int entry_new(struct rp__registry *r, const struct shown *x, struct rp__e
   }
   e->refs = 1;
   e->looked_ms = now_ms();
+  e->birth = x->birth;
   memcpy(e->id, x->id, sizeof e->id);
   memcpy(e->scope, x->scope, sizeof e->scope);
   memcpy(e->channel, x->channel, sizeof e->channel);
@@ -184,7 +186,7 @@ static int check_again(struct rp__registry *r, struct rp__entry **e, struct show
 {
   struct rp__entry *was = *e;
   int rc = look(r, was->id, x, err);
-  bool replaced = !rc && x->number != rp_session_number(was->s);
+  bool replaced = !rc && x->birth != was->birth;
   pthread_mutex_lock(&r->lock);
   if (!rc && !replaced) was->looked_ms = now_ms();
   pthread_mutex_unlock(&r->lock);
@@ -297,6 +299,11 @@ const char *rp__entry_id(const struct rp__entry *e)
 const char *rp__entry_scope(const struct rp__entry *e)
 {
   return e->scope;
+}
+
+rp__birth rp__entry_birth(const struct rp__entry *e)
+{
+  return e->birth;
 }
 
 const char *rp__entry_channel(const struct rp__entry *e)

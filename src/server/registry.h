@@ -11,6 +11,8 @@
 
 #include <reprise/reprise.h>
 
+#include "server/auth.h"
+
 #define RP_REGISTRY_IDLE 4096     /* unused handles kept; the longest unused goes first */
 #define RP_REGISTRY_FRESH_MS 1000 /* after this a cached handle's session is looked up again before use */
 
@@ -38,5 +40,6 @@ rp_session *rp__entry_session(const struct rp__entry *e);
 const char *rp__entry_id(const struct rp__entry *e);
 const char *rp__entry_scope(const struct rp__entry *e);
 const char *rp__entry_channel(const struct rp__entry *e); /* "" when it has none */
+rp__birth rp__entry_birth(const struct rp__entry *e);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between HTTP and the routes: who may, which route, its session and body, the answer, the log. */
+#include "base/text.h"
+#include "net/uri.h"
 #include "server/agent.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -8,6 +10,7 @@
 
 #define JSON_DEPTH (RP_DEPTH_MAX + 4) /* of a request around its events */
 #define BARE_BODY_MAX 65536           /* bytes of a body that nobody wants */
+#define PATH_TOLD 1024                /* bytes of a path in the log */
 
 /* What pages of allowed origins may send, and read of answers. */
 #define ALLOWED_HEADERS                                                                                                \
@@ -90,7 +93,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   }
   if (!rc) rc = rp__auth_identify(srv->auth, r, &c->who, err);
   if (!rc && !asked_later(c))
-    rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, err);
+    rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, RP_BIRTH_ANY, err);
   if (!rc && !(c->route->flags & RP_ROUTE_LAX)) rc = check_query(c, err);
   if (!rc && !(c->route->flags & (RP_ROUTE_JSON | RP_ROUTE_RPC))) *max_body = RP_MIN(*max_body, BARE_BODY_MAX);
   return rc;
@@ -111,7 +114,8 @@ static int check_media_type(const struct rp__call *c, rp_error *err)
   if (!type || !*type) return 0;
   for (size_t i = 0; i < RP_ARRAY_SIZE(taken); i++)
     if (strncasecmp(type, taken[i], strlen(taken[i])) == 0) return 0;
-  return rp__fail_field(err, RP_E_MEDIA_TYPE, "Content-Type", "the body must be application/json, not %.60s", type);
+  return rp__fail_field(err, RP_E_MEDIA_TYPE, "Content-Type", "the body must be application/json, not %s",
+                        rp__text_shown(type));
 }
 
 /* A route that takes nothing: clients that send an object whatever they call may send an empty one. */
@@ -152,11 +156,12 @@ static int find_session(struct rp__call *c, rp_error *err)
   if (!rc) rc = rp__registry_get_in(c->srv->registry, scope[0] ? scope : NULL, c->param[0], &c->entry, err);
   /* Who may only one session learns nothing of others, not even whether they exist. */
   if ((rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_AMBIGUOUS) && c->who.who == RP_WHO_SESSION) {
-    int refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, err);
+    int refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, RP_BIRTH_ANY, err);
     return refused ? refused : rc;
   }
   if (rc) return rc;
-  return rp__auth_admit(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry), err);
+  return rp__auth_admit(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry),
+                        rp__entry_birth(c->entry), err);
 }
 
 void rp__call_document(struct rp__call *c, char *json)
@@ -238,6 +243,21 @@ static void handle(void *ctx, struct rp__request *r)
 
 /* ---- the end ---- */
 
+/* The path as it is told: decoded where that shows what must be masked; a long one ends with a whole part of it. */
+static void path_told(struct rp__server *srv, struct rp__str path, char out[PATH_TOLD])
+{
+  char *masked = NULL;
+  size_t n = path.n;
+  if (n >= PATH_TOLD)
+    for (n = PATH_TOLD - 1; n > 0 && path.p[n] != '/';) n--;
+  snprintf(out, PATH_TOLD, "%.*s", (int)n, path.p);
+  char decoded[PATH_TOLD];
+  if (!memchr(out, '%', n) || rp__uri_decode((struct rp__str){out, n}, false, decoded, sizeof decoded)) return;
+  if (rp_redact_check(srv->engine, decoded, strlen(decoded), NULL, NULL, &masked, NULL)) return;
+  if (strcmp(masked, decoded) != 0) rp__text_copy(out, PATH_TOLD, masked);
+  rp_free(masked);
+}
+
 static void log_request(struct rp__server *srv, const struct rp__call *c, struct rp__request *r, bool complete)
 {
   struct timespec ts;
@@ -245,9 +265,8 @@ static void log_request(struct rp__server *srv, const struct rp__call *c, struct
   if (!srv->log.access) return;
   clock_gettime(CLOCK_MONOTONIC, &ts);
   int64_t us = (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000 - rp__request_began_us(r);
-  struct rp__str path = rp__request_path(r);
-  char text[160];
-  snprintf(text, sizeof text, "%.*s", (int)RP_MIN(path.n, sizeof text - 1), path.p);
+  char text[PATH_TOLD];
+  path_told(srv, rp__request_path(r), text);
   rp__slog(&srv->log, quiet ? RP_LOG_DEBUG : RP_LOG_INFO, "request", RP_F("method", rp__request_method_name(r)),
            RP_F("path", text), RP_FN("status", rp__request_status(r)), RP_FN("bytes", rp__request_answer_size(r)),
            RP_FN("us", us), RP_F("peer", rp__request_peer(r)), RP_F("who", c ? c->who.name : ""),

@@ -37,6 +37,7 @@ static int open_engine(struct rp__server *s, const struct rp__server_options *o,
   rp__slog(&s->log, RP_LOG_INFO, "starting", RP_F("version", rp_version()),
            RP_F("db", s->db_path ? s->db_path : "memory:"));
   int rc = rp_open(&eo, &s->engine, err);
+  if (!rc) atomic_store(&s->log.masks, s->engine);
   if (!rc) rc = rp__settings_load(&s->set, s->engine, err);
   if (!rc && o->threads) s->set.threads = o->threads;
   return rc;
@@ -389,6 +390,7 @@ static void free_parts(struct rp__server *s)
   rp__auth_free(s->auth);
   rp__registry_free(s->registry);
   rp__listeners_close(&s->listeners);
+  atomic_store(&s->log.masks, NULL);
   rp_close(s->engine);
   rp__settings_done(&s->set);
   if (s->replaced_fd >= 0) close(s->replaced_fd);

@@ -17,7 +17,8 @@
 #include "json/json.h"
 
 #define LINE_MAX_BYTES 8192
-#define TURNS_MAX 8 /* of one who writes for others */
+#define SECRET_MIN 8 /* bytes of a value that are worth a look */
+#define TURNS_MAX 8  /* of one who writes for others */
 
 /* Bytes of one value at most; a line that gets too long is made again with the next. */
 static const size_t cuts[] = {1024, 128, 16, 0};
@@ -66,10 +67,15 @@ static bool is_bare(const char *s, size_t n)
   return n > 0;
 }
 
+/* Without the memory to look, nothing is told. */
 static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *text, size_t most)
 {
-  char value[CUT_MAX + 4];
-  size_t n = clean(text, most, value);
+  char value[CUT_MAX + 4], *masked = NULL;
+  rp_engine *e = atomic_load(&l->masks);
+  if (e && strnlen(text, SECRET_MIN) == SECRET_MIN && rp_redact_check(e, text, strlen(text), NULL, NULL, &masked, NULL))
+    text = "?";
+  size_t n = clean(masked ? masked : text, most, value);
+  rp_free(masked);
   if (l->format == RP_SLOG_LOGFMT && is_bare(value, n)) {
     rp__buf_add(w->out, value, n);
     return;

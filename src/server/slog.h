@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's log: one line per event, logfmt or JSON, on stderr. Never payloads, tokens, secrets or queries. */
+/*
+ * The server's log: one line per event, logfmt or JSON, on stderr. Never payloads, tokens, secrets or queries; what a
+ * value holds of others' words (paths, errors) is masked before it is cut.
+ */
 #ifndef RP_SERVER_SLOG_H
 #define RP_SERVER_SLOG_H
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include <reprise/reprise.h>
@@ -19,8 +23,9 @@ enum rp__slog_format { RP_SLOG_LOGFMT, RP_SLOG_JSON };
 struct rp__slog {
   enum rp__slog_format format;
   rp_log_level level;
-  int fd;      /* 2 */
-  bool access; /* requests are logged too */
+  int fd;                     /* 2 */
+  bool access;                /* requests are logged too */
+  _Atomic(rp_engine *) masks; /* whose patterns mask; NULL while there is none */
   pthread_mutex_t lock;
   pthread_cond_t room;
   bool writing;     /* somebody writes, and will write what waits */

@@ -296,7 +296,7 @@ static int check_version(struct rp__call *c, rp_error *err)
 /* What a session's token opens shows at the join. */
 static int check_identity(const struct rp__call *c, rp_error *err)
 {
-  return c->who.who == RP_WHO_SESSION ? 0 : rp__auth_allows(&c->who, RP_RIGHT_READ, NULL, NULL, err);
+  return c->who.who == RP_WHO_SESSION ? 0 : rp__auth_allows(&c->who, RP_RIGHT_READ, NULL, NULL, RP_BIRTH_ANY, err);
 }
 
 int rp__handle_socket(struct rp__call *c, rp_error *err)

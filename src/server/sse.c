@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 
+#include "base/text.h"
 #include "server/handle.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -326,7 +327,8 @@ static int event_number(const char *field, const char *text, int64_t *ret, rp_er
   bool fine = n >= 1 && n <= 18 && epoch >= 1 && epoch <= 18 && strspn(digits, "0123456789") == n;
   if (fine && dash) fine = strspn(text, "0123456789") == epoch;
   if (!fine)
-    return rp__fail_field(err, RP_E_USAGE, field, "%s must be the number of an event, not '%.40s'", field, text);
+    return rp__fail_field(err, RP_E_USAGE, field, "%s must be the number of an event, not '%s'", field,
+                          rp__text_shown(text));
   for (size_t i = 0; i < n; i++) v = v * 10 + (digits[i] - '0');
   *ret = v;
   return 0;

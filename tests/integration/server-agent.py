@@ -180,6 +180,14 @@ def test_token():
             agent = Agent(server)
             agent.ws.send(json.dumps(what))
             assert agent.closed() == (4001, "Authentication failed"), (what, agent.ws.close_code)
+        # A later session of the same id is not opened by the token of the one before it (C-06).
+        old = begin(server, "anew", id="made-anew")
+        server.cli("end", "made-anew")
+        server.cli("rm", "made-anew", "--now", "--yes")
+        assert server.post("/v1/sessions", dict(scope="elsewhere", id="made-anew")).status == 201
+        agent = Agent(server)
+        agent.ws.send(json.dumps(dict(type="auth", sessionId="made-anew", token=old["token"])))
+        assert agent.closed() == (4001, "Authentication failed"), agent.ws.close_code
         agent = Agent(server)
         agent.say("ready")
         assert agent.closed() == (4001, "Not authenticated")

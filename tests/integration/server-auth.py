@@ -270,6 +270,33 @@ def test_session_tokens():
         assert s.get("/v1/sessions/mine", bearer(token)).status == 200
 
 
+def test_a_session_made_anew_has_another_token():
+    with Server(config=CONFIG) as s:
+        old = start(s, id="again")["token"]
+        assert s.get("/v1/sessions/again", bearer(old)).status == 200
+        s.cli("end", "again")
+        s.cli("rm", "again", "--now", "--yes")
+        # Nothing is there: the token neither reads nor makes a session of that id.
+        assert s.get("/v1/sessions/again", bearer(old)).status in (403, 404)
+        expect(s.post("/v1/sessions", {"scope": "auth", "id": "again"}, bearer(old)), 403, "auth.forbidden")
+        new = start(s, scope="elsewhere", id="again")["token"]
+        assert new != old
+        for path in ("/v1/sessions/again", "/v1/sessions/again/state", "/v1/sessions/again/events", "/api/sessions/again/ping",
+                     "/v1/sessions/again/events/stream"):
+            expect(s.get(path, bearer(old)), 403, "auth.forbidden")
+        expect(s.post("/v1/sessions/again/events", MESSAGE, bearer(old)), 403, "auth.forbidden")
+        s.stop()
+        s.start()
+        expect(s.get("/v1/sessions/again", bearer(old)), 403, "auth.forbidden")
+        assert s.post("/v1/sessions/again/events", MESSAGE, bearer(new)).status == 200
+        # In the same scope too.
+        s.cli("end", "again")
+        s.cli("rm", "again", "--now", "--yes")
+        last = start(s, scope="elsewhere", id="again")["token"]
+        expect(s.get("/v1/sessions/again", bearer(new)), 403, "auth.forbidden")
+        assert s.get("/v1/sessions/again", bearer(last)).status == 200
+
+
 # ---- the internal secret ----
 
 
@@ -377,8 +404,18 @@ def test_servers_that_start_at_once_make_one_secret():
             t.start()
         for t in threads:
             t.join(DEADLINE)
-        shown = {"Authorization": "Bearer " + [start(o, id="shared") for o in others][0]["token"]}
-        assert [o.get("/v1/sessions/shared", shown).status for o in others] == [200] * len(others)
+        with open(path, encoding="ascii") as f:
+            secret = f.read().strip()
+        for o in others:
+            with o.socket() as raw:  # each takes the one secret for its own
+                raw.sendall(b"GET /internal/session HTTP/1.1\r\nHost: localhost\r\n" + b"".join(
+                    b"%s: %s\r\n" % (k.encode(), v.encode())
+                    for k, v in {**HANDSHAKE, "x-internal-secret": secret}.items()) + b"\r\n")
+                assert raw.recv(4096).startswith(b"HTTP/1.1 101"), "refused"
+        tokens = [start(o, "auth-%d" % i, id="shared")["token"] for i, o in enumerate(others)]
+        for i, o in enumerate(others):  # the same id in another store is another session
+            got = [o.get("/v1/sessions/shared", {"Authorization": "Bearer " + t}).status for t in tokens]
+            assert got == [200 if k == i else 403 for k in range(len(others))], got
         for o in others:
             assert o.stop() == 0
         names = os.listdir(os.path.dirname(path))

@@ -36,24 +36,28 @@ static bool too_deep(struct rp__str body)
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-static int add_text(struct rp__buf *out, struct rp__json string)
+/* Masked before it is cut. */
+static int add_text(rp_session *s, struct rp__buf *out, struct rp__json string)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(string.n + 1);
+  char *masked = NULL;
   if (string.type != RP_JSON_STRING || out->n >= TEXT_KEPT) return 0;
   int rc = rp__json_text(string, &text);
-  if (rc || !text.n) return rc;
-  size_t n = text.n, room = TEXT_KEPT - out->n;
-  rp__buf_add(out, text.p, n > room ? rp__text_clip(text.p, room) : n);
+  if (!rc && text.n) rc = rp_mask(s, text.p, text.n, &masked, NULL);
+  if (rc || !masked) return rc;
+  size_t n = strlen(masked), room = TEXT_KEPT - out->n;
+  rp__buf_add(out, masked, n > room ? rp__text_clip(masked, room) : n);
+  rp_free(masked);
   return out->err;
 }
 
-static int write_content(struct rp__jw *w, struct rp__json content, size_t whole)
+static int write_content(rp_session *s, struct rp__jw *w, struct rp__json content, size_t whole)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_KEPT + 128);
   struct rp__json_iter it = {0};
   struct rp__json block;
   int rc = 0;
-  while (!rc && rp__json_next(content, &it, NULL, &block)) rc = add_text(&text, rp__json_get(block, "text"));
+  while (!rc && rp__json_next(content, &it, NULL, &block)) rc = add_text(s, &text, rp__json_get(block, "text"));
   if (rc) return rc;
   rp__buf_printf(&text, "%s[%zu bytes in all, kept as a blob]", text.n ? " … " : "", whole);
   rp__jw_key(w, "content");
@@ -67,10 +71,10 @@ static int write_content(struct rp__jw *w, struct rp__json content, size_t whole
   return text.err;
 }
 
-static int write_name(struct rp__jw *w, struct rp__json name)
+static int write_name(rp_session *s, struct rp__jw *w, struct rp__json name)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_KEPT);
-  int rc = add_text(&text, name);
+  int rc = add_text(s, &text, name);
   rp__jw_key(w, "name");
   rp__jw_strn(w, text.p ? text.p : "", text.n);
   return rc;
@@ -99,7 +103,7 @@ static bool is_kept(struct rp__json key, struct rp__json value)
   return false;
 }
 
-static int write_small(struct rp__buf *out, struct rp__json body, const char *blob)
+static int write_small(rp_session *s, struct rp__buf *out, struct rp__json body, const char *blob)
 {
   struct rp__jw w = RP_JW(out);
   struct rp__json_iter it = {0};
@@ -108,8 +112,8 @@ static int write_small(struct rp__buf *out, struct rp__json body, const char *bl
   rp__jw_object(&w);
   while (!rc && rp__json_next(body, &it, &key, &value)) {
     if (is_kept(key, value)) rp__note_member(&w, key, value);
-    if (rp__json_eq(key, "content")) rc = write_content(&w, value, body.n);
-    if (rp__json_eq(key, "name")) rc = write_name(&w, value);
+    if (rp__json_eq(key, "content")) rc = write_content(s, &w, value, body.n);
+    if (rp__json_eq(key, "name")) rc = write_name(s, &w, value);
     if (rp__json_eq(key, "update")) write_update(&w, value);
   }
   rp__jw_kstr(&w, "acp_blob", blob);
@@ -144,7 +148,7 @@ int rp__notes_spill(rp_session *s, size_t body_max, struct rp__notes *n, rp_erro
     struct rp__buf small RP_AUTOBUF = RP_BUF(8 * FIELD_MAX);
     int rc = rp_blob_put(s, body.p, body.n, blob, err);
     if (rc) return rc;
-    rc = write_small(&small, rp__json_trusted(body.p, body.n), blob);
+    rc = write_small(s, &small, rp__json_trusted(body.p, body.n), blob);
     n->v[i].at = n->bytes.n;
     if (!rc) rp__buf_add(&n->bytes, small.p, small.n);
     if (rc || n->bytes.err) return rp__fail(err, rc ? rc : n->bytes.err, "a large message could not be noted");

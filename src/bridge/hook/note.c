@@ -33,16 +33,23 @@ static void write_id(struct rp__jw *w, const char *name, struct rp__json v)
   if (id && *id) rp__jw_kstr(w, name, id);
 }
 
-/* A text over the limit is kept from its beginning; the whole of it is a blob. */
-static void write_content(rp_session *s, struct rp__jw *w, struct rp__str text)
+/* A text over the limit is kept from its beginning, masked before it is cut; the whole of it is a blob. */
+static int write_content(rp_session *s, struct rp__jw *w, struct rp__str text, rp_error *err)
 {
-  char blob[RP_BLOB_ID_MAX + 1];
-  bool cut = text.n > INLINE_MAX;
+  char blob[RP_BLOB_ID_MAX + 1], *masked = NULL;
   rp__jw_key(w, "content");
-  rp__jw_strn(w, text.p, cut ? rp__text_clip(text.p, INLINE_MAX) : text.n);
-  if (!cut) return;
+  if (text.n <= INLINE_MAX) {
+    rp__jw_strn(w, text.p, text.n);
+    return 0;
+  }
+  int rc = rp_mask(s, text.p, text.n, &masked, err);
+  if (rc) return rc;
+  size_t n = strlen(masked);
+  rp__jw_strn(w, masked, n > INLINE_MAX ? rp__text_clip(masked, INLINE_MAX) : n);
+  rp_free(masked);
   rp__jw_ki64(w, "content_bytes", (int64_t)text.n);
   if (rp_blob_put(s, text.p, text.n, blob, NULL) == 0) rp__jw_kstr(w, "content_blob", blob);
+  return 0;
 }
 
 static int message(rp_session *s, const char *role, struct rp__str text, struct rp__json id, const char *id_text,
@@ -52,7 +59,8 @@ static int message(rp_session *s, const char *role, struct rp__str text, struct 
   struct rp__jw w = RP_JW(&body);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "role", role);
-  write_content(s, &w, text);
+  int rc = write_content(s, &w, text, err);
+  if (rc) return rc;
   if (id_text && *id_text)
     rp__jw_kstr(&w, "message_id", id_text);
   else

@@ -21,6 +21,32 @@ static void clip_accepts_any_bytes(void **state)
   assert_int_equal(rp__text_clip("\xff", 1), 0);
 }
 
+/* A cut leaves no half of a word: it may be a credential. */
+static void clip_keeps_words_whole(void **state)
+{
+  (void)state;
+  static const char text[] = "use key-1234\nhere";
+  assert_int_equal(rp__text_clip_word(text, sizeof text - 1, 100), sizeof text - 1);
+  assert_int_equal(rp__text_clip_word(text, sizeof text - 1, sizeof text - 1), sizeof text - 1);
+  for (size_t max = 12; max < sizeof text - 1; max++)
+    assert_int_equal(rp__text_clip_word(text, sizeof text - 1, max), 12);
+  for (size_t max = 3; max < 12; max++) assert_int_equal(rp__text_clip_word(text, sizeof text - 1, max), 3);
+  for (size_t max = 0; max < 3; max++) assert_int_equal(rp__text_clip_word(text, sizeof text - 1, max), 0);
+}
+
+/* What was given is told back whole or not at all. */
+static void shown_is_never_cut(void **state)
+{
+  char text[RP_TEXT_SHOWN + 2];
+  (void)state;
+  memset(text, 'x', sizeof text);
+  text[RP_TEXT_SHOWN] = '\0';
+  assert_ptr_equal(rp__text_shown(text), text);
+  text[RP_TEXT_SHOWN] = 'x';
+  text[RP_TEXT_SHOWN + 1] = '\0';
+  assert_null(strstr(rp__text_shown(text), "xx"));
+}
+
 static void copy_is_bounded(void **state)
 {
   (void)state;
@@ -43,6 +69,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(clip_keeps_characters_whole),
       cmocka_unit_test(clip_accepts_any_bytes),
+      cmocka_unit_test(clip_keeps_words_whole),
+      cmocka_unit_test(shown_is_never_cut),
       cmocka_unit_test(copy_is_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,11 @@ static void statuses_follow_the_table(void **state)
   struct talk t;
   talk_begin(&t, "starting");
   assert_heard(&t, "{\"type\":\"setup_progress\",\"message\":\"a\\nb\"}", "runtime {\"progress\":\"a\\nb\"}\n");
+  char long_one[RP_AGENT_PROGRESS_MAX + 100];
+  int head = snprintf(long_one, sizeof long_one, "{\"type\":\"setup_progress\",\"message\":\"a ");
+  memset(long_one + head, 'k', RP_AGENT_PROGRESS_MAX);
+  snprintf(long_one + head + RP_AGENT_PROGRESS_MAX, 8, "\"}");
+  assert_heard(&t, long_one, "runtime {\"progress\":\"a\"}\n"); /* no half of a word, which may be a credential */
   assert_int_equal(t.act.durability, RP_OS);
   assert_heard(&t, "{\"type\":\"ready\"}", "runtime {\"status\":\"idle\",\"reason\":null,\"progress\":null}\n");
   assert_heard(&t, "{\"type\":\"ready\"}", "");

@@ -185,27 +185,32 @@ static void a_sessions_token_is_stable(void **state)
   const struct rp__settings set = settings();
   char one[RP_SESSION_TOKEN_TEXT], again[RP_SESSION_TOKEN_TEXT], two[RP_SESSION_TOKEN_TEXT];
   struct rp__auth *a = make(x, &set, x->db);
-  rp__auth_session_token(a, "one", one);
-  rp__auth_session_token(a, "two", two);
+  rp__auth_session_token(a, "one", 7, one);
+  rp__auth_session_token(a, "two", 7, two);
   assert_int_equal(strlen(one), RP_SESSION_TOKEN_TEXT - 1);
   assert_memory_equal(one, "rps_", 4);
   assert_string_not_equal(one, two);
   rp__auth_free(a);
   a = make(x, &set, x->db); /* another run of the server */
-  rp__auth_session_token(a, "one", again);
+  rp__auth_session_token(a, "one", 7, again);
   assert_string_equal(one, again);
-  assert_true(rp__auth_is_session_token(a, "one", rp__str(one)));
-  assert_false(rp__auth_is_session_token(a, "two", rp__str(one)));
-  assert_false(rp__auth_is_session_token(a, "one", (struct rp__str){one, sizeof one - 2}));
-  assert_false(rp__auth_is_session_token(a, "one", (struct rp__str){"", 0}));
+  assert_true(rp__auth_is_session_token(a, "one", 7, rp__str(one)));
+  assert_true(rp__auth_is_session_token(a, "one", RP_BIRTH_ANY, rp__str(one)));
+  assert_false(rp__auth_is_session_token(a, "one", 8, rp__str(one))); /* a later session of that id */
+  assert_false(rp__auth_is_session_token(a, "two", 7, rp__str(one)));
+  assert_false(rp__auth_is_session_token(a, "two", RP_BIRTH_ANY, rp__str(one)));
+  rp__auth_session_token(a, "one", RP_BIRTH_ANY, two);
+  assert_false(rp__auth_is_session_token(a, "one", RP_BIRTH_ANY, rp__str(two)));
+  assert_false(rp__auth_is_session_token(a, "one", 7, (struct rp__str){one, sizeof one - 2}));
+  assert_false(rp__auth_is_session_token(a, "one", 7, (struct rp__str){"", 0}));
   for (size_t i = 0; i < sizeof one - 1; i++) {
     one[i] ^= 1;
-    assert_false(rp__auth_is_session_token(a, "one", rp__str(one)));
+    assert_false(rp__auth_is_session_token(a, "one", 7, rp__str(one)));
     one[i] ^= 1;
   }
   rp__auth_free(a);
   a = make(x, &set, NULL); /* another secret */
-  assert_false(rp__auth_is_session_token(a, "one", rp__str(one)));
+  assert_false(rp__auth_is_session_token(a, "one", 7, rp__str(one)));
   rp__auth_free(a);
 }
 
@@ -230,7 +235,7 @@ static void wrong_lists_stop_the_server(void **state)
 static int may(const struct rp__identity *who, enum rp__right right, const char *id, const char *scope)
 {
   rp_error err = {0};
-  int rc = rp__auth_allows(who, right, id, scope, &err);
+  int rc = rp__auth_allows(who, right, id, scope, 7, &err);
   assert_int_equal(rc, err.code);
   return rc;
 }
@@ -267,10 +272,11 @@ static void a_sessions_token_opens_that_session(void **state)
   const struct rp__settings set = settings();
   struct rp__auth *a = make(x, &set, NULL);
   struct rp__identity who = {.who = RP_WHO_SESSION, .auth = a};
-  rp__auth_session_token(a, "s1", who.shown);
+  rp__auth_session_token(a, "s1", 7, who.shown);
   assert_int_equal(may(&who, RP_RIGHT_READ, "s1", "nova"), 0);
   assert_int_equal(may(&who, RP_RIGHT_WRITE, "s1", "nova"), 0);
   assert_int_equal(may(&who, RP_RIGHT_NONE, NULL, NULL), 0);
+  assert_int_equal(rp__auth_allows(&who, RP_RIGHT_READ, "s1", "other", 8, NULL), RP_E_FORBIDDEN); /* made anew */
   assert_int_equal(may(&who, RP_RIGHT_READ, "s2", "nova"), RP_E_FORBIDDEN);
   assert_int_equal(may(&who, RP_RIGHT_WRITE, "s2", "nova"), RP_E_FORBIDDEN);
   assert_int_equal(may(&who, RP_RIGHT_READ, NULL, NULL), RP_E_FORBIDDEN);    /* lists */
@@ -287,7 +293,7 @@ static void a_sessions_token_opens_that_session(void **state)
 static bool is_limited(const struct rp__identity *who, const char *id)
 {
   int rc = RP_E_FORBIDDEN;
-  for (int i = 0; i < 1000 && rc == RP_E_FORBIDDEN; i++) rc = rp__auth_admit(who, RP_RIGHT_SCOPE, id, "nova", NULL);
+  for (int i = 0; i < 1000 && rc == RP_E_FORBIDDEN; i++) rc = rp__auth_admit(who, RP_RIGHT_SCOPE, id, "nova", 7, NULL);
   return rc == RP_E_LIMIT;
 }
 
@@ -297,13 +303,14 @@ static void wrong_session_tokens_count(void **state)
   const struct rp__settings set = settings();
   struct rp__auth *a = make(x, &set, NULL);
   struct rp__identity who = {.who = RP_WHO_SESSION, .auth = a};
-  rp__auth_session_token(a, "s1", who.shown);
+  rp__auth_session_token(a, "s1", 7, who.shown);
   assert_false(is_limited(&who, "s2")); /* on this machine */
   snprintf(who.place, sizeof who.place, "192.0.2.1");
   assert_false(is_limited(&who, "s1")); /* it fits, and may not that: nothing is guessed */
   assert_true(is_limited(&who, "s2"));
   assert_true(is_limited(&who, NULL));
-  assert_int_equal(rp__auth_admit(&who, RP_RIGHT_WRITE, "s1", "nova", NULL), 0); /* a right one comes in all the same */
+  assert_int_equal(rp__auth_admit(&who, RP_RIGHT_WRITE, "s1", "nova", 7, NULL),
+                   0); /* a right one comes in all the same */
   rp__auth_free(a);
 }
 
