@@ -56,6 +56,21 @@ const char *rp__request_header_last(const struct rp__request *r, const char *nam
   return l.value;
 }
 
+static enum MHD_Result find_prefix(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+  const char **prefix = cls;
+  (void)kind, (void)value;
+  if (strncasecmp(name, *prefix, strlen(*prefix)) != 0) return MHD_YES;
+  *prefix = NULL;
+  return MHD_NO;
+}
+
+bool rp__request_has_prefix(const struct rp__request *r, const char *prefix)
+{
+  MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, find_prefix, &prefix);
+  return !prefix;
+}
+
 struct rp__str rp__request_body(const struct rp__request *r)
 {
   return (struct rp__str){r->body.n ? r->body.p : "", r->body.n};
@@ -130,9 +145,14 @@ static bool is_given(const struct rp__header *header)
   return header->name && header->value && header->value[0];
 }
 
+#define PAIR(name, value) {name, value},
+static const struct rp__header safe_headers[] = {RP_HTTP_SAFE(PAIR)};
+
 static bool add_headers(const struct rp__request *r, const struct rp__answer *a, struct MHD_Response *response)
 {
   bool good = !a->type || MHD_add_response_header(response, "Content-Type", a->type) == MHD_YES;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(safe_headers) && good; i++)
+    good = MHD_add_response_header(response, safe_headers[i].name, safe_headers[i].value) == MHD_YES;
   for (const struct rp__header *h = a->headers; h < a->headers + RP_HTTP_HEADERS_MAX && good; h++)
     good = !is_given(h) || MHD_add_response_header(response, h->name, h->value) == MHD_YES;
   if (good && must_close(r, a)) good = MHD_add_response_header(response, "Connection", "close") == MHD_YES;
@@ -166,7 +186,7 @@ static struct MHD_Response *make_response(struct rp__request *r, const struct rp
 static bool write_raw(struct rp__request *r, const struct rp__answer *a)
 {
   RP_AUTOBUF struct rp__buf head = RP_BUF(RAW_HEAD_MAX);
-  rp__buf_printf(&head, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: %zu\r\n", a->status,
+  rp__buf_printf(&head, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: %zu\r\n" RP_HTTP_SAFE_LINES, a->status,
                  MHD_get_reason_phrase_for((unsigned)a->status), a->n);
   if (a->type) rp__buf_printf(&head, "Content-Type: %s\r\n", a->type);
   for (size_t i = 0; i < RP_HTTP_HEADERS_MAX; i++)

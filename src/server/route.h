@@ -102,7 +102,6 @@ int rp__handle_scope_brief(struct rp__call *c, rp_error *err);
 int rp__handle_audit(struct rp__call *c, rp_error *err);
 /* handle-seeds.c */
 int rp__handle_api_session(struct rp__call *c, rp_error *err);
-int rp__handle_api_feedback_stats(struct rp__call *c, rp_error *err);
 int rp__handle_api_ping(struct rp__call *c, rp_error *err);
 /* handle-mcp.c */
 int rp__handle_mcp(struct rp__call *c, rp_error *err);

@@ -116,8 +116,6 @@ const struct rp__route rp__routes[] = {
 
   {RP_GET, "/api/session", POOL | RP_ROUTE_LAX, RP_RIGHT_READ, rp__handle_api_session, "How the latest start of a scope (or of all) began and how it does (N-18)",
    .query = {{"scope", NAME, "of this scope"}}, .status = 200, .answer = "ApiSession", .errors = {RP_E_SESSION_NOT_FOUND}},
-  {RP_GET, "/api/feedback/stats", POOL | RP_ROUTE_LAX, RP_RIGHT_READ, rp__handle_api_feedback_stats, "What is kept for feedback (N-18)",
-   .query = {{"scope", NAME, "of this scope's latest session"}}, .status = 200, .answer = "FeedbackStats"},
   {RP_GET, "/api/sessions/:id/ping", RP_ROUTE_LAX, RP_RIGHT_READ, rp__handle_api_ping, "200 while the session is open, 404 when it is not (L-04)",
    .status = 200, .answer = "Ping", .errors = {RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS}},
 

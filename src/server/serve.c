@@ -189,6 +189,8 @@ static void answer(struct rp__call *c)
 void rp__call_finish(struct rp__call *c, int rc, const rp_error *err)
 {
   rp_error nomem = {0};
+  /* An answer is a line, or lines: on a terminal the prompt stands behind it, and files are joined without a fault. */
+  if (!rc && c->out.n && c->out.p[c->out.n - 1] != '\n') rp__buf_char(&c->out, '\n');
   if (!rc && c->out.err) {
     rp__fail(&nomem, c->out.err, "the answer is too large");
     err = &nomem;

@@ -116,6 +116,35 @@ def test_origin():
         assert got.status == 403 and "Access-Control-Allow-Origin" not in got.headers, got
 
 
+def test_browsers_are_told_how_to_treat_every_answer():
+    """No type is guessed and no foreign page embeds it: pages, documents, errors, preflights, streams, sockets."""
+    want = ("X-Content-Type-Options", "nosniff"), ("Cross-Origin-Resource-Policy", "same-origin")
+    with Server(config=CONFIG) as s:
+        start(s, id="told")
+        origin = {"Origin": "https://app.example"}
+        answers = [s.get(path) for path in ("/", "/healthz", "/metrics", "/openapi.json", "/v1/sessions", "/nowhere", "/v1/sessions?x=1")]
+        answers += [s.get("/v1/sessions", AWAY), s.get("/v1/sessions", {"Host": "evil.example"}), s.get("/v1/sessions", origin),
+                    s.request("OPTIONS", "/v1/sessions", headers=origin), s.request("PUT", "/v1/sessions"),
+                    s.post("/v1/sessions", b"{", {"Content-Type": "application/json"}), s.request("HEAD", "/v1/sessions"),
+                    s.post("/v1/sessions/told/events", MESSAGE), s.request("DELETE", "/v1/sessions/told")]
+        assert {a.status for a in answers} >= {200, 204, 400, 401, 403, 404, 405}, [a.status for a in answers]
+        for answer in answers:
+            assert all(answer.headers[name] == value for name, value in want), (answer, answer.headers)
+            assert not answer.body or answer.body.endswith(b"\n"), answer
+        for head in (b"GET /v1/sessions/stream HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                     b"GET /socket/websocket?vsn=2.0.0 HTTP/1.1\r\nHost: localhost\r\n" +
+                     b"".join(b"%s: %s\r\n" % (k.encode(), v.encode()) for k, v in HANDSHAKE.items()) + b"\r\n",
+                     b"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5x\r\n\r\n"):
+            with s.socket() as raw:
+                raw.sendall(head)
+                got = b""
+                while b"\r\n\r\n" not in got:
+                    part = raw.recv(4096)
+                    assert part, got
+                    got += part
+                assert all(b"\r\n%s: %s\r\n" % (n.encode(), v.encode()) in got for n, v in want), got
+
+
 def test_page_runs_no_scripts():
     with Server() as s:
         got = s.get("/")
@@ -141,7 +170,10 @@ def test_proxies_are_not_local():
         assert s.get("/v1/sessions").status == 200
         for name, value in (("X-Forwarded-For", "127.0.0.1"), ("Forwarded", "for=127.0.0.1"), ("X-Real-IP", "127.0.0.1"),
                             ("X-Forwarded-Host", "localhost"), ("X-Forwarded-Proto", "https"), ("Via", "1.1 x"),
-                            ("X-Forwarded-For", "")):
+                            ("X-Forwarded-For", ""), ("X-Forwarded-Server", "x"), ("X-Forwarded-Ssl", "on"),
+                            ("X-Forwarded-Scheme", "http"), ("x-forwarded-prefix", "/r"), ("X-Forwarded", "for=x"),
+                            ("X-Original-Forwarded-For", "127.0.0.1"), ("X-Client-IP", "127.0.0.1"),
+                            ("CF-Connecting-IP", "127.0.0.1"), ("True-Client-IP", "127.0.0.1")):
             for path in ("/v1/sessions", "/metrics", "/v1/sessions/nobody", "/v1/audit"):
                 got = expect(s.get(path, {name: value}), 401, "auth.required")
                 assert got.headers["WWW-Authenticate"].startswith("Bearer"), got.headers

@@ -219,10 +219,7 @@ def check_life(c):
     # N-18, L-04
     told = c.ask("GET", "/api/session", 200, query="scope=life&_=1").json
     assert told["session_id"] == sid and told["total_sessions"] == 1 and told["uptime"] >= 0
-    stats = c.ask("GET", "/api/feedback/stats", 200, query="scope=life").json
-    assert stats == {"messages": 1, "frames": 1, "audio_samples": 24000, "audio_seconds": 1.5,
-                     "storage_mode": "journal", "s3_bucket": None}
-    assert c.ask("GET", "/api/feedback/stats", 200, query="scope=nobody").json["messages"] == 0
+    assert curl(c.server, "GET", "/api/feedback/stats").json["code"] == "http.not_found"
     assert c.ask("GET", "/api/sessions/{id}/ping", 200, id=sid).json["session_id"] == sid
     closed = c.ask("POST", "/v1/sessions/{id}/close", 200, {"reason": "good night"}, id=sid).json
     assert closed["status"] == "closed" and closed["ended_at"]
@@ -478,7 +475,7 @@ def check_bad_questions(c):
              ("/v1/search", "q=x&limit=x", "limit"),
             ("/v1/search", "q=" + "x" * 2000, "q"), ("/v1/audit", "after=1", "after"), ("/v1/audit", "limit=0", "limit"),
             ("/v1/scopes/{scope}/brief", "explain=2", "explain"), ("/api/session", "scope=a%20b", "scope"),
-            ("/api/feedback/stats", "scope=a%20b", "scope"), (one + "/events", "kind=%00", "kind")):
+            (one + "/events", "kind=%00", "kind")):
         c.ask("GET", path, 400, query=query, id=sid, scope="x", code="usage", field=field)
     c.ask("GET", one + "/snapshots/{n}", 400, id=sid, n="x", code="usage", field="n")
     c.ask("GET", one + "/snapshots/{n}", 404, id=sid, n=99, code="snapshot.not_found")
@@ -618,7 +615,7 @@ def check_tokens(c):
                 continue
             if who is not session and path in ("/v1/sessions", "/v1/search", "/v1/audit", "/v1/sessions/stream") and method == "GET":
                 who.ask(method, path, 403, query="scope=other&q=x" if "search" in path else "scope=other", code="auth.forbidden")
-            elif who is not session and path in ("/api/session", "/api/feedback/stats"):
+            elif who is not session and path == "/api/session":
                 who.ask(method, path, 403, query="scope=other", code="auth.forbidden")
             elif path == "/mcp":
                 who.ask(method, path, 403, body_for(method, path, op), query="scope=other", code="auth.forbidden",
