@@ -248,6 +248,7 @@ typedef struct rp_session_info {
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
   int64_t trashed_at, held_at; /* ms; 0: not in the trash, not on hold */
+  int64_t number;              /* as rp_session_number; newer sessions have higher ones */
 } rp_session_info;
 
 typedef struct rp_filter {
@@ -285,6 +286,8 @@ RP_API int rp_wait(rp_session *s, int64_t after, int timeout_ms, int64_t *ret_se
  */
 typedef int rp_change_fn(void *ctx, int64_t session_number, int64_t seq);
 RP_API int rp_changes(rp_engine *e, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
+/* The session of a number, as rp_show. RP_E_SESSION_NOT_FOUND: deleted, or not whole yet. */
+RP_API int rp_show_number(rp_engine *e, int64_t session_number, rp_session_fn *fn, void *ctx, rp_error *err);
 
 /*
  * Waits for changes: 1 when anything (an event, a status, a deletion) may have been stored since the last call, by this

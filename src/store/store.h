@@ -347,6 +347,7 @@ enum rp__find {
   RP_FIND_PREFIX,
   RP_FIND_KEY,           /* in that scope */
   RP_FIND_KEY_ELSEWHERE, /* in any scope but that one */
+  RP_FIND_NUMBER,        /* its `ref`, in digits */
   RP_FIND_LAST,
   RP_FIND_HIDDEN,
 };
