@@ -27,6 +27,7 @@ struct rp__member {
   bool closing;             /* by a thread that is at it now */
   bool closed;              /* by word: no grace, no close */
   int64_t beat_ms, look_ms; /* when the next ones are due */
+  int64_t leave_ms;         /* the longest grace that a member asked for; -1: none did */
   int64_t due_ms;           /* to be closed then, and in the list of those; 0: not */
   struct rp__member *before, *after;
   struct rp__channel *channels; /* in the loop */
@@ -38,7 +39,7 @@ struct rp__members {
   pthread_cond_t settled; /* a row is no longer closing */
   struct rp__member *ids[BUCKETS], *keys[BUCKETS];
   unsigned char seed[crypto_shorthash_KEYBYTES];
-  struct rp__member *first, *last; /* to be closed, in the order in which they were left */
+  struct rp__member *first, *last; /* to be closed, in the order in which that is due */
   size_t n_leaving;                /* of these, and of those being closed */
   atomic_llong left, left_failed;
 };
@@ -87,14 +88,22 @@ static void index_key(struct rp__members *t, struct rp__member *m, const char *k
   *at = m;
 }
 
+/* From the end: most ask for no grace of their own, and are due behind all that left before. */
 static void list(struct rp__members *t, struct rp__member *m, int64_t due_ms)
 {
+  struct rp__member *before = t->last;
+  while (before && before->due_ms > due_ms) before = before->before;
   m->due_ms = due_ms;
-  m->before = t->last;
-  m->after = NULL;
-  *(t->last ? &t->last->after : &t->first) = m;
-  t->last = m;
+  m->before = before;
+  m->after = before ? before->after : t->first;
+  *(before ? &before->after : &t->first) = m;
+  *(m->after ? &m->after->before : &t->last) = m;
   t->n_leaving++;
+}
+
+static int64_t grace(const struct rp__members *t, const struct rp__member *m)
+{
+  return m->leave_ms >= 0 ? m->leave_ms : t->of->srv->set.leave_ms;
 }
 
 static void unlist(struct rp__members *t, struct rp__member *m)
@@ -155,6 +164,7 @@ static struct rp__member *make(struct rp__members *t, struct rp__entry *e)
   if (!m) return NULL;
   m->entry = rp__entry_ref(t->of->srv->registry, e);
   m->beat_ms = first_beat(e);
+  m->leave_ms = -1;
   *place(t, rp__entry_id(e)) = m;
   return m;
 }
@@ -194,10 +204,17 @@ void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, b
   m->writers -= writes;
   if (m->n == 0) {
     if (goodbye && writes && is_ours(m) && !m->closed)
-      list(t, m, now_ms() + t->of->srv->set.leave_ms);
+      list(t, m, now_ms() + grace(t, m));
     else
       drop(t, m);
   }
+  pthread_mutex_unlock(&t->lock);
+}
+
+void rp__member_keep(struct rp__members *t, struct rp__member *m, int64_t leave_ms)
+{
+  pthread_mutex_lock(&t->lock);
+  m->leave_ms = RP_MAX(m->leave_ms, leave_ms);
   pthread_mutex_unlock(&t->lock);
 }
 
@@ -258,7 +275,7 @@ void rp__members_settle(struct rp__members *t, struct rp__entry *e, int rc)
   m->closing = false;
   t->n_leaving--;
   if (rc)
-    list(t, m, now_ms() + t->of->srv->set.leave_ms + RETRY_MS);
+    list(t, m, now_ms() + grace(t, m) + RETRY_MS);
   else
     drop(t, m);
   pthread_cond_broadcast(&t->settled);

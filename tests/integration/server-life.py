@@ -234,6 +234,27 @@ def test_many_leave_at_once():
         assert count(s, "closed") == n
 
 
+def test_a_browser_that_stops_a_worker_ends_no_session():
+    """L-08: 1001 is a lost connection; leaving is 1000, no code, or a word. L-02: a join says how long to wait."""
+    with Server(config="leave_s = 0\n") as s:
+        ends = {"worker": b"\x03\xe9", "left": b"\x03\xe8", "bare": b"", "kept": b"\x03\xe8", "said": b"\x03\xe9"}
+        for name, code in ends.items():
+            with Phoenix(s) as p:
+                p.join("session:" + name, {"scope": "life", **({"leave_s": 3600} if name == "kept" else {})})
+                for wrong in (-1, 3601, "1", 1e300):
+                    status, why = p.ask("session:" + name + "-x", "phx_join", {"leave_s": wrong})
+                    assert status == "error" and why["field"] == "leave_s", (wrong, why)
+                if name == "said":
+                    p.say("session:said", "phx_leave", {})
+                p.send(code, CLOSE)
+                p.message()
+        wait_until(lambda: all(s.get("/v1/sessions/" + name).json["status"] == "closed" for name in ("left", "bare", "said")))
+        wait_until(lambda: metric(s, "reprise_server_sessions_leaving") == 1)
+        assert [s.get("/v1/sessions/" + name).json["ended_at"] for name in ("worker", "kept")] == [None, None]
+        with Phoenix(s) as p:  # the worker is started again
+            assert p.join("session:worker", {"scope": "life"})["resumed"]
+
+
 def test_stop_closes_what_was_left():
     """Who left in the grace before the end has left; what can't be closed in time is counted."""
     with Server(args=["--access-log", "off"], config="leave_s = 3600\n") as s:
