@@ -91,6 +91,16 @@ typedef enum rp_owner_kind {
   RP_OWNER_NONE, /* nobody: the run lives by its heartbeats */
 } rp_owner_kind;
 
+/*
+ * A request that may come twice, as over a network: under the same key, within 24 hours, and with the same bytes, it is
+ * done once, and the repeat gets what the first one made. Other bytes are RP_E_KEY_REUSED. Keys are a scope's.
+ */
+typedef struct rp_request {
+  const char *key; /* 1 to 255 bytes */
+  const void *bytes;
+  size_t n;
+} rp_request;
+
 typedef struct rp_start_options {
   const char *scope; /* required */
   const char *key, *id, *channel, *provider;
@@ -99,7 +109,8 @@ typedef struct rp_start_options {
   rp_mode mode;
   rp_owner_kind owner;
   int64_t owner_pid;
-  bool force; /* take over from a living owner */
+  bool force;                /* take over from a living owner */
+  const rp_request *request; /* or NULL. A repeat's document says "repeated", and its epoch is that of the first */
 } rp_start_options;
 
 /*
@@ -357,6 +368,9 @@ RP_API int rp_restore_snapshot(rp_session *s, int64_t n, rp_ack *ret, rp_error *
 
 /* A new session with a copy of the journal up to at_seq (< 0: all). `ret_id` holds RP_ID_MAX + 1 bytes. */
 RP_API int rp_fork(rp_session *s, int64_t at_seq, char *ret_id, rp_error *err);
+/* The same, once for a request (or NULL). `ret_repeated` may be NULL. */
+RP_API int rp_fork_once(rp_session *s, int64_t at_seq, const rp_request *request, char *ret_id, bool *ret_repeated,
+                        rp_error *err);
 
 /* ---- moving, checking --------------------------------------------------------- */
 

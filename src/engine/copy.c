@@ -192,7 +192,8 @@ static void make_record(struct rp__copy *c, const struct rp__session_row *row, s
   ret->row.start_ms = row->created_at;
 }
 
-int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err)
+int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const struct rp__request_row *request,
+                    rp_error *err)
 {
   struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
   int rc = write_page(c, err);
@@ -202,14 +203,18 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_er
     if (rc) return rc;
   }
   make_record(c, row, &record);
-  struct rp__op ops[1 + RP_CAPTURE_OPS] = {
+  struct rp__op ops[2 + RP_CAPTURE_OPS] = {
       {.type = RP_OP_SESSION_SET,
        .session_ref = c->s->ref,
        .session_id = c->s->id,
        .now_ms = rp__engine_now(c->s->e),
        .u.session_set = {.fields = RP_SET_TIMES | RP_SET_HIDDEN, .hidden = false, .row = row}}};
   rp__capture_ops(&record, ops + 1);
-  rc = rp__engine_commit(c->s->e, ops, record.n ? 2 : 1, RP_DISK, err); /* the record, not the audit's word on it */
+  size_t n = record.n ? 2 : 1; /* the record, not the audit's word on it */
+  if (request)
+    ops[n++] = (struct rp__op){
+        .type = RP_OP_REQUEST_PUT, .session_id = c->s->id, .now_ms = rp__engine_now(c->s->e), .u.request.row = request};
+  rc = rp__engine_commit(c->s->e, ops, n, RP_DISK, err);
   if (!rc) rp__capture_mirror(c->s, &record);
   if (!rc) rp_session_free(RP_TAKE(c->s));
   return rc;

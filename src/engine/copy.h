@@ -28,8 +28,12 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
 int rp__copy_blob(struct rp__copy *c, const struct rp__blob_new *b, rp_error *err);
 /* For events that this store has not seen before (import, not fork): the scope's words on tasks, its memories. */
 int rp__copy_derive(struct rp__copy *c, rp_error *err);
-/* Writes the rest and shows the session with the status, times and marks of `row`, with a first checkpoint. */
-int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err);
+/*
+ * Writes the rest and shows the session with the status, times and marks of `row`, with a first checkpoint. `request`
+ * (or NULL) is noted with it: RP_E_FENCED when another one was faster.
+ */
+int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const struct rp__request_row *request,
+                    rp_error *err);
 /* Whether somebody is still copying into the hidden session of that id; and taking away what a dead one left. */
 bool rp__copy_is_alive(rp_engine *e, const char *id);
 int rp__copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err);

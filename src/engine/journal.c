@@ -10,8 +10,7 @@
 #include "engine/journal.h"
 
 #include "engine/guard.h"
-
-#define IDEMPOTENCY_KEY_MAX 255
+#include "engine/request.h"
 
 int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf *out, struct rp__str *ret)
 {
@@ -23,14 +22,6 @@ int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf 
   int rc = rp__seal(s->key, &rp__system_random, rp__session_ad(s), plain, n, out);
   if (!rc) *ret = (struct rp__str){out->p + start, out->n - start};
   return rc;
-}
-
-static int check_key(const char *key, rp_error *err)
-{
-  if (key && (!*key || strlen(key) > IDEMPOTENCY_KEY_MAX))
-    return rp__fail_field(err, RP_E_INVALID, "idempotency_key", "an idempotency key has 1 to %d bytes",
-                          IDEMPOTENCY_KEY_MAX);
-  return 0;
 }
 
 /* ---- a batch of events on its way into the store ---- */
@@ -146,11 +137,12 @@ static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *
 {
   rp_session *s = b->s;
   const rp_event *first = b->given;
-  int rc = check_key(first->idempotency_key, err);
+  int rc = rp__request_check_key(first->idempotency_key, err);
   if (!rc && o->client_id && !rp__name_ok(o->client_id))
     rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%.60s' can't be a client's id", o->client_id);
   if (!rc && o->client_id && o->client_seq < 1)
     rc = rp__fail_field(err, RP_E_INVALID, "client_seq", "a client numbers its events from 1");
+  if (!rc && first->idempotency_key) rc = rp__request_of_events(s, first, b->n, b->digest, err);
   if (rc) return rc;
   b->ops[0] = (struct rp__op){
       .type = RP_OP_APPEND,
@@ -163,6 +155,7 @@ static int append_op(struct rp__batch *b, const rp_append_options *o, rp_error *
                    .expect = o->expect,
                    .judged = b->judged + 1,
                    .idempotency_key = first->idempotency_key,
+                   .digest = first->idempotency_key ? b->digest : NULL,
                    .client_id = o->client_id,
                    .client_seq = o->client_seq},
   };

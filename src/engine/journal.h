@@ -26,7 +26,8 @@ struct rp__batch {
   size_t n_after;
   struct rp__derived *derived;
   size_t n_derived;
-  int64_t judged; /* the seq of the state it was judged by; -1: it was not */
+  int64_t judged;                          /* the seq of the state it was judged by; -1: it was not */
+  unsigned char digest[RP_REQUEST_DIGEST]; /* of the events, when they have an idempotency key */
   struct {
     struct rp__new_event event;
     struct rp__spoken spoken;

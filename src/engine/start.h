@@ -19,6 +19,7 @@ struct rp__start {
   struct rp__run_row current; /* its open run, when `held` */
   bool held;
   bool repeated;
+  struct rp__request_row request; /* of the options' request: what it is known by */
 
   struct rp__restart_facts facts; /* about the run before */
   struct rp__restoration restoration;

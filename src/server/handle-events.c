@@ -4,8 +4,6 @@
  * the engine's acknowledgement answers it. Bodies are handed on as the bytes that
  * came: what is stored is what the client wrote.
  */
-#include <ctype.h>
-
 #include "base/clock.h"
 #include "server/handle.h"
 
@@ -133,13 +131,11 @@ static int batch_read(struct rp__json body, struct batch *b, rp_error *err)
 /* The header's key is for the request as a whole, which the engine knows by its first event's. */
 static int read_key(const struct rp__call *c, struct batch *b, rp_error *err)
 {
-  const char *key = rp__request_header(c->req, "Idempotency-Key");
-  if (!key) return 0;
+  const char *key;
+  int rc = rp__handle_key(c, &key, err);
+  if (rc || !key) return rc;
   if (b->ev[0].idempotency_key && strcmp(b->ev[0].idempotency_key, key) != 0)
     return rp__fail_field(err, RP_E_INVALID, "idempotency_key", "the event and the header have different keys");
-  for (const char *p = key; *p; p++)
-    if (!isprint((unsigned char)*p))
-      return rp__fail_field(err, RP_E_USAGE, "Idempotency-Key", "the key must be printable ASCII");
   b->ev[0].idempotency_key = key;
   return 0;
 }

@@ -42,6 +42,7 @@ static struct codes codes_of(const struct rp__route *r)
     ADD(&c, RP_E_MEDIA_TYPE);
   else if (r->flags & RP_ROUTE_JSON || r->method == RP_POST)
     ADD(&c, RP_E_JSON, RP_E_MEDIA_TYPE, RP_E_INVALID);
+  if (r->flags & RP_ROUTE_KEY) ADD(&c, RP_E_KEY_REUSED);
   codes_add(&c, r->errors, RP_ROUTE_ERRORS);
   return c;
 }
@@ -208,7 +209,8 @@ static void write_parameters(struct rp__jw *w, const struct rp__route *r)
   if (rp__route_names_session(r))
     write_parameter(w, "scope", "query", "{\"$ref\":\"" REF "Name\"}", "where to look for a key, a prefix or last");
   if (r->flags & RP_ROUTE_KEY)
-    write_parameter(w, "Idempotency-Key", "header", text, "a repeat within 24 h gets the first answer again");
+    write_parameter(w, "Idempotency-Key", "header", text,
+                    "a repeat within 24 h gets the first answer again; with another body it is a conflict");
   if (strcmp(r->path, "/mcp") == 0)
     write_parameter(w, "MCP-Session-Id", "header", text, "as it came with the answer to initialize");
   if (r->flags & RP_ROUTE_SESSION && r->flags & RP_ROUTE_TAKES)

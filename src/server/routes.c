@@ -39,7 +39,7 @@ const struct rp__route rp__routes[] = {
   {RP_GET, "/openapi.json", 0, RP_RIGHT_NONE, rp__handle_openapi, "This description of the routes (OpenAPI 3.1)",
    .status = 200, .answer = "OpenAPI"},
 
-  {RP_POST, "/v1/sessions", POOL | JSON, RP_RIGHT_WRITE, rp__handle_start, "Begins or resumes a session: 201 for a new one, 200 for one that goes on",
+  {RP_POST, "/v1/sessions", POOL | JSON | KEY, RP_RIGHT_WRITE, rp__handle_start, "Begins or resumes a session: 201 for a new one, 200 for one that goes on",
    .request = "Start", .status = 201, .also_status = 200, .answer = "Started",
    .errors = {RP_E_SESSION_NOT_FOUND, RP_E_HELD, RP_E_EXISTS}},
   {RP_GET, "/v1/sessions", POOL, RP_RIGHT_READ, rp__handle_list, "Sessions, the newest first",
@@ -79,7 +79,7 @@ const struct rp__route rp__routes[] = {
    .status = 200, .answer = "Checkpoint"},
   {RP_POST, "/v1/sessions/:id/close", OF_SESSION | POOL | JSON | MAYBE, RP_RIGHT_WRITE, rp__handle_close, "Ends it, with a final checkpoint",
    .request = "Close", .status = 200, .answer = "Session", .errors = {RP_E_ENDED}},
-  {RP_POST, "/v1/sessions/:id/fork", OF_SESSION | POOL | JSON | MAYBE, RP_RIGHT_SCOPE, rp__handle_fork, "A new session with a copy of its journal",
+  {RP_POST, "/v1/sessions/:id/fork", OF_SESSION | POOL | JSON | MAYBE | KEY, RP_RIGHT_SCOPE, rp__handle_fork, "A new session with a copy of its journal",
    .query = {{"at", SEQ, "branch off after this event; as in the body"}},
    .request = "Fork", .status = 201, .answer = "Forked", .errors = {RP_E_SEQ_NOT_FOUND}},
   {RP_POST, "/v1/sessions/:id/continue", OF_SESSION | POOL | JSON, RP_RIGHT_SCOPE, rp__handle_continue, "Inherits everything from the session `from`",

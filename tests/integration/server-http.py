@@ -12,6 +12,7 @@ import resource
 import signal
 import sqlite3
 import sys
+import threading
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -182,10 +183,68 @@ def check_repeats(c):
     assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["seq"] == 6
     name = c.ask("PATCH", "/v1/sessions/{id}", 200, {"name": "otter tour", "settings": {"a": 1}}, id=sid,
                  headers=["Idempotency-Key: d-1"]).json
-    assert c.ask("PATCH", "/v1/sessions/{id}", 200, {"name": "otter tour"}, id=sid,
+    assert c.ask("PATCH", "/v1/sessions/{id}", 200, {"name": "otter tour", "settings": {"a": 1}}, id=sid,
                  headers=["Idempotency-Key: d-1"]).json == dict(name, repeated=True)
+    # The same key with another request is a conflict: it was never done, and nobody is told that it was.
+    c.ask("PATCH", "/v1/sessions/{id}", 409, {"name": "other tour"}, id=sid, headers=["Idempotency-Key: d-1"],
+          code="request.key_reused")
+    other = {"kind": "message", "body": {"role": "user", "content": "something else"}}
+    for body in (other, dict(MESSAGE, kind="x-message"), [MESSAGE] * 2):
+        c.append(sid, body, 409, headers=key, code="request.key_reused", field="idempotency_key", query="expect=99&epoch=77")
+    c.append(sid, b'{"kind":"message","body":{"role":"user", "content":"where do the otters live?"} }', 409,
+             headers=key + ["Content-Type: application/json"], code="request.key_reused")  # bytes decide
+    c.append(sid, dict(other, idempotency_key="b-1"), 409, code="request.key_reused")
+    c.append(sid, [MESSAGE, MESSAGE, other], 409, headers=["Idempotency-Key: c-1"], code="request.key_reused")
+    assert c.append(sid, headers=key).json == dict(first, repeated=True)
+    assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["seq"] == 7
     state = c.ask("GET", "/v1/sessions/{id}/state", 200, id=sid).json
     assert state["settings"]["name"] == "otter tour" and state["conversation"]["total"] == 6
+
+
+def check_repeated_starts(c):
+    """Idempotency-Key where sessions are made: one session, one run, one copy."""
+    key = ["Idempotency-Key: start-1"]
+    wish = {"scope": "once", "topics": ["rivers"], "meta": {"n": 1}}
+    first = c.ask("POST", "/v1/sessions", 201, wish, headers=key).json
+    again = c.ask("POST", "/v1/sessions", 201, wish, headers=key)
+    assert again.headers["Location"].endswith(first["session_id"])
+    assert again.json["repeated"] and again.json["brief"] is None
+    same = ("session_id", "scope", "key", "epoch", "resumed", "previous_session_id", "total_sessions", "restart", "token")
+    assert {k: again.json[k] for k in same} == {k: first[k] for k in same}, (first, again.json)
+    assert len(c.ask("GET", "/v1/sessions", 200, query="scope=once").json["sessions"]) == 1
+    c.ask("POST", "/v1/sessions", 409, dict(wish, meta={"n": 2}), headers=key, code="request.key_reused", field="Idempotency-Key")
+    assert c.ask("POST", "/v1/sessions", 201, dict(wish, scope="twice"), headers=key).json["session_id"] != first["session_id"]
+    c.ask("POST", "/v1/sessions", 422, wish, headers=["Idempotency-Key: " + "k" * 256], code="event.invalid", field="idempotency_key")
+    # A repeat takes nothing over: the epoch is its own, though another start has come since.
+    tour = dict(wish, key="tour")
+    begun = c.ask("POST", "/v1/sessions", 201, tour, headers=["Idempotency-Key: start-2"]).json
+    assert c.ask("POST", "/v1/sessions", 200, tour).json["epoch"] == 2
+    late = c.ask("POST", "/v1/sessions", 201, tour, headers=["Idempotency-Key: start-2"]).json
+    assert late["epoch"] == begun["epoch"] == 1
+    sid = begun["session_id"]
+    assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["epoch"] == 2
+    c.append(sid, want=409, query="epoch=1", code="session.fenced")
+    resumed = c.ask("POST", "/v1/sessions", 200, tour, headers=["Idempotency-Key: start-3"]).json
+    assert c.ask("POST", "/v1/sessions", 200, tour, headers=["Idempotency-Key: start-3"]).json["epoch"] == resumed["epoch"] == 3
+    c.append(sid, [MESSAGE] * 3)
+    fork = ["Idempotency-Key: fork-1"]
+    made = c.ask("POST", "/v1/sessions/{id}/fork", 201, {"at": 2}, id=sid, headers=fork).json
+    assert c.ask("POST", "/v1/sessions/{id}/fork", 201, {"at": 2}, id=sid, headers=fork).json == dict(made, repeated=True)
+    c.ask("POST", "/v1/sessions/{id}/fork", 409, {"at": 1}, id=sid, headers=fork, code="request.key_reused")
+    c.ask("POST", "/v1/sessions/{id}/fork", 409, {"at": 2}, id=sid, headers=key, code="request.key_reused")
+    c.ask("POST", "/v1/sessions/{id}/fork", 409, {"at": 2}, id=made["session_id"], headers=fork, code="request.key_reused")
+    forks = [s for s in c.ask("GET", "/v1/sessions", 200, query="scope=once").json["sessions"] if s.get("forked_from")]
+    assert [s["session_id"] for s in forks] == [made["session_id"]], forks
+    # Many at once make one.
+    bodies, got = [dict(wish, topics=["crowd"])] * 8, []
+    threads = [threading.Thread(target=lambda b=b: got.append(c.server.post("/v1/sessions", b, {"Idempotency-Key": "crowd"})))
+               for b in bodies]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(got) == 8 and {a.status for a in got} == {201}, got
+    assert len({a.json["session_id"] for a in got}) == 1 and sum("repeated" not in a.json for a in got) == 1, got
 
 
 def check_life(c):
@@ -780,7 +839,7 @@ def main():
             print("\n".join(doc_rows(c)))
             return
         checks = [check_document, check_docs, check_service, check_start, check_lists, check_events, check_event_pages,
-                  check_repeats, check_life, check_continue, check_audit, check_delete, check_names, check_scopes,
+                  check_repeats, check_repeated_starts, check_life, check_continue, check_audit, check_delete, check_names, check_scopes,
                   check_mcp, check_bad_starts,
                   check_bad_events, check_bad_questions, check_bad_bodies, check_places, check_wire, check_doors,
                   check_tokens, check_streams, check_sockets]

@@ -28,6 +28,7 @@ static rp__sq_op *const op_table[] = {
     [RP_OP_BLOB_PUT] = rp__sq_blob_put,
     [RP_OP_BLOB_SET] = rp__sq_blob_set,
     [RP_OP_BLOB_DELETE] = rp__sq_blob_delete,
+    [RP_OP_REQUEST_PUT] = rp__sq_request_put,
 };
 
 static int run_simple(struct rp__sq_conn *c, enum rp__sq_id id, const char *doing, rp_error *err)
