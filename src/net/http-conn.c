@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "net/http-impl.h"
+#include "net/peer.h"
 
 /* An IPv4 address, or the half of an IPv6 address that names a network; one holder may have all of the other half. */
 struct rp__haddress {
@@ -165,6 +166,7 @@ int rp__hconn_new(struct rp__http *h, int fd, const struct sockaddr *from)
   c->fd = fd;
   c->r.conn = c;
   describe_peer(c, from);
+  if (c->local && h->o.own_user) c->local = rp__peer_is_own(fd);
   rp__hconn_deadline(c, (int64_t)h->o.request_s * 1000);
   pthread_mutex_lock(&h->conns.lock);
   int code = enter(h, c, from);

@@ -45,6 +45,7 @@ struct rp__http_options {
   /* Sockets that were taken and are still open: they count as connections. Called by the door's thread. May be NULL. */
   size_t (*taken)(void *ctx);
   int max_per_address; /* an IPv6 network (/64) counts as one, unix sockets not at all; 0: no bound */
+  bool own_user;       /* of those on this machine only our own user and root count as local (net/peer.h) */
   size_t max_body;
   int idle_s, request_s;
   /*
@@ -89,7 +90,7 @@ const char *rp__request_header_last(const struct rp__request *r, const char *nam
 bool rp__request_has_prefix(const struct rp__request *r, const char *prefix); /* a header whose name begins so */
 struct rp__str rp__request_body(const struct rp__request *r);
 const char *rp__request_peer(const struct rp__request *r); /* address without port; "unix" for a unix socket */
-bool rp__request_is_local(const struct rp__request *r);    /* the peer is loopback or a unix socket */
+bool rp__request_is_local(const struct rp__request *r); /* loopback or a unix socket, and with own_user one of ours */
 /* Which of our addresses the client connected to, without port; empty for a unix socket. */
 void rp__request_local_address(const struct rp__request *r, char out[RP_HTTP_ADDRESS_TEXT]);
 int64_t rp__request_began_us(const struct rp__request *r); /* monotonic, when its head was there */

@@ -281,6 +281,7 @@ void rp__serve_options(struct rp__server *s, struct rp__http_options *ret)
       .max_connections = s->set.max_connections,
       .taken = taken,
       .max_per_address = s->set.max_per_address,
+      .own_user = rp__settings_own_user(&s->set),
       .max_body = s->set.max_body,
       .idle_s = s->set.idle_s,
       .request_s = s->set.request_s,
