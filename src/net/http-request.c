@@ -167,8 +167,25 @@ static const char *lasting_body(struct rp__request *r, const struct rp__answer *
   return memcpy(r->out.p, a->body, a->n);
 }
 
+/* What the answer gave away and is not needed. */
+static void drop_body(const struct rp__answer *a)
+{
+  if (a->own == RP_BODY_TAKE) free((void *)(uintptr_t)a->body);
+  if (a->own == RP_BODY_FILE) close(a->fd);
+}
+
+static struct MHD_Response *file_response(const struct rp__request *r, const struct rp__answer *a)
+{
+  struct MHD_Response *response = MHD_create_response_from_fd64(a->n, a->fd);
+  if (!response) close(a->fd);
+  if (!response || add_headers(r, a, response)) return response;
+  MHD_destroy_response(response);
+  return NULL;
+}
+
 static struct MHD_Response *make_response(struct rp__request *r, const struct rp__answer *a)
 {
+  if (a->own == RP_BODY_FILE) return file_response(r, a);
   bool taken = a->own == RP_BODY_TAKE && a->n > 0;
   const char *body = taken ? a->body : lasting_body(r, a);
   if (!body) return NULL;
@@ -204,15 +221,15 @@ void rp__request_answer(struct rp__request *r, const struct rp__answer *a)
   bool handed = r->step == RP_STEP_HANDED || r->step == RP_STEP_DEFERRED;
   bool deferred = r->step == RP_STEP_DEFERRED;
   if (r->answered) {
-    if (a->own == RP_BODY_TAKE) free((void *)(uintptr_t)a->body);
+    drop_body(a);
     return;
   }
   r->answered = true;
   r->status = a->status;
   r->answer_size = a->n;
   if (r->raw) {
-    r->sent = write_raw(r, a);
-    if (a->own == RP_BODY_TAKE) free((void *)(uintptr_t)a->body);
+    r->sent = a->own != RP_BODY_FILE && write_raw(r, a);
+    drop_body(a);
   } else {
     r->response = make_response(r, a);
   }

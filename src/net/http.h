@@ -120,7 +120,9 @@ struct rp__answer {
     RP_BODY_COPY,
     RP_BODY_TAKE,   /* freed with free() */
     RP_BODY_STATIC, /* lives as long as the program */
+    RP_BODY_FILE,   /* the first n bytes of `fd`, which is closed */
   } own;
+  int fd;
   struct rp__header headers[RP_HTTP_HEADERS_MAX]; /* unused ones have no name */
   bool close;                                     /* the connection ends with this answer */
 };

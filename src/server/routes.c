@@ -16,6 +16,7 @@
 #define LEVEL SCHEMA({"type":"string","enum":["memory","os","disk"]})
 #define MEMORY SCHEMA({"type":"string","enum":["memory"]})
 #define STATUS SCHEMA({"type":"string","enum":["created","active","idle","checkpointed","closed","abandoned"]})
+#define FORMAT SCHEMA({"type":"string","enum":["reprise","nova","clawd","orbitmesh","markdown"]})
 #define SECONDS SCHEMA({"type":"number","minimum":0})
 #define NAME SCHEMA({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"})
 
@@ -103,6 +104,12 @@ const struct rp__route rp__routes[] = {
    .query = {{"at", TEXT, "the moment: a time, or how long ago (5m)"}, {"window", TEXT, "seconds to either side, or a span like 1m (30)"},
              {"video_at", SECONDS, "the moment in the video's own time, instead of `at`"}},
    .status = 200, .answer = "Evidence"},
+
+  {RP_GET, "/v1/sessions/:id/export", OF_SESSION | POOL | RP_ROUTE_TEXT, RP_RIGHT_READ, rp__handle_export, "The session as a file; `reprise` loses nothing",
+   .query = {{"format", FORMAT, "which (reprise)"}},
+   .status = 200, .answer = "application/x-ndjson|application/json|application/gzip|text/markdown; charset=utf-8"},
+  {RP_GET, "/v1/sessions/:id/blobs/:blob", OF_SESSION | POOL | RP_ROUTE_TEXT, RP_RIGHT_READ, rp__handle_blob, "What was too large for an event, as its bytes",
+   .status = 200, .answer = "application/octet-stream", .errors = {RP_E_BLOB_NOT_FOUND}},
 
   {RP_GET, "/v1/search", POOL, RP_RIGHT_READ, rp__handle_search, "Full text over everything ever said",
    .query = {{"q", TEXT, "the words"}, {"scope", NAME, "of this scope only"}, {"limit", COUNT("1000"), "at most so many (20)"}},

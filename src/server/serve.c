@@ -74,7 +74,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   char allowed[64];
   struct rp__call *c = malloc(sizeof *c);
   if (!c) return rp__fail_nomem(err);
-  *c = (struct rp__call){.srv = srv, .req = r, .out = RP_BUF(RP_CALL_OUT_MAX), .status = 200};
+  *c = (struct rp__call){.srv = srv, .req = r, .out = RP_BUF(RP_CALL_OUT_MAX), .status = 200, .file = -1};
   c->type = "application/json";
   c->w = RP_JW(&c->out);
   rp__request_set_user(r, c);
@@ -177,6 +177,12 @@ static void answer(struct rp__call *c)
   a.n = c->out.n;
   a.body = a.n ? rp__buf_take(&c->out) : NULL;
   if (!a.n) a.own = RP_BODY_STATIC;
+  if (c->file >= 0) {
+    a.own = RP_BODY_FILE;
+    a.fd = c->file;
+    a.n = c->file_bytes;
+    c->file = -1;
+  }
   if (c->header.name) a.headers[n++] = c->header;
   if (origin) {
     a.headers[n++] = (struct rp__header){"Access-Control-Allow-Origin", origin};
@@ -190,7 +196,8 @@ void rp__call_finish(struct rp__call *c, int rc, const rp_error *err)
 {
   rp_error nomem = {0};
   /* An answer is a line, or lines: on a terminal the prompt stands behind it, and files are joined without a fault. */
-  if (!rc && c->out.n && c->out.p[c->out.n - 1] != '\n') rp__buf_char(&c->out, '\n');
+  bool text = c->type && (strncmp(c->type, "application/json", 16) == 0 || strncmp(c->type, "text/", 5) == 0);
+  if (!rc && text && c->out.n && c->out.p[c->out.n - 1] != '\n') rp__buf_char(&c->out, '\n');
   if (!rc && c->out.err) {
     rp__fail(&nomem, c->out.err, "the answer is too large");
     err = &nomem;
@@ -264,6 +271,7 @@ static void done(void *ctx, struct rp__request *r, bool complete)
   log_request(srv, c, r, complete);
   if (!c) return;
   rp__registry_put(srv->registry, c->entry);
+  if (c->file >= 0) close(c->file);
   rp__buf_done(&c->out);
   free(c);
 }

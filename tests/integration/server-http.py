@@ -5,6 +5,9 @@
 usage: server-http.py [--docs]     $REPRISE_SERVE and $REPRISE name the programs; --docs prints the table of
                                    routes for docs/protocol.md
 """
+import base64
+import gzip
+import hashlib
 import json
 import os
 import re
@@ -245,6 +248,65 @@ def check_repeated_starts(c):
         t.join()
     assert len(got) == 8 and {a.status for a in got} == {201}, got
     assert len({a.json["session_id"] for a in got}) == 1 and sum("repeated" not in a.json for a in got) == 1, got
+
+
+def with_blob(exported, blob_id, data):
+    """An export with one more blob, which its last event names."""
+    lines = [json.loads(line) for line in exported.splitlines()]
+    lines[0]["reprise"] = 2
+    at = lines[-2]["at"]
+    lines[-2]["body"]["blob"] = blob_id
+    first_event = next(i for i, line in enumerate(lines) if "seq" in line)
+    parts = [data[i:i + 300000] for i in range(0, len(data), 300000)]
+    lines[first_event:first_event] = [{"blob": {"id": blob_id, "at": at, "bytes": len(data), "part": n + 1,
+                                                "data": base64.b64encode(part).decode()}} for n, part in enumerate(parts)]
+    body = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines[:-1])
+    end = {"end": {"events": lines[-1]["end"]["events"], "blobs": 1, "hash": hashlib.blake2b(body, digest_size=32).hexdigest()}}
+    return body + json.dumps(end, separators=(",", ":")).encode() + b"\n"
+
+
+def check_export(c):
+    """A session as a file: the same as the command line writes, whatever its size."""
+    path = "/v1/sessions/{id}/export"
+    sid = c.start(scope="files", id="filed")["session_id"]
+    c.append(sid, [MESSAGE, {"kind": "x-odd", "body": {"n": 1}}])
+    types = {"reprise": "application/x-ndjson", "nova": "application/json", "clawd": "application/json",
+             "orbitmesh": "application/gzip", "markdown": "text/markdown"}
+    for name, kind in types.items():
+        got = c.ask("GET", path, 200, id=sid, query="format=" + name)
+        assert got.type == kind and "filed." in got.headers["Content-Disposition"], got.headers
+        assert int(got.headers["Content-Length"]) == len(got.body) > 0
+    assert c.ask("GET", path, 200, id=sid).body == c.server.cli("export", sid).encode()
+    assert c.ask("GET", path, 200, id=sid, query="format=markdown").text == c.server.cli("export", sid, "--format", "markdown")
+    assert gzip.decompress(c.ask("GET", path, 200, id=sid, query="format=orbitmesh").body).startswith(b"{")
+    for name in ("cortex", "yaml", ""):
+        c.ask("GET", path, 400, id=sid, query="format=" + name, code="usage", field="format")
+    # More than memory is given for goes through a file that nobody sees.
+    for _ in range(3):
+        c.append(sid, [{"kind": "x-big", "body": {"text": "o" * 900000}}] * 2)
+    big = c.ask("GET", path, 200, id=sid)
+    assert len(big.body) > 5000000 and big.body == c.server.cli("export", sid).encode()
+    assert int(c.ask("HEAD", path, 200, id=sid).headers["Content-Length"]) == len(big.body)
+    assert not [n for n in os.listdir(c.server.folder) if n.startswith("#") or "tmp" in n], os.listdir(c.server.folder)
+    # What comes out can be taken in; blobs too.
+    data = os.urandom(2000000)
+    small = c.start(scope="files", id="small")["session_id"]
+    c.append(small, [{"kind": "x-note", "body": {}}])
+    c.ask("POST", "/v1/sessions/{id}/close", 200, {}, id=small)
+    exported = c.ask("GET", path, 200, id=small).body
+    file = os.path.join(c.server.folder, "small.reprise")
+    with open(file, "wb") as f:
+        f.write(with_blob(exported.replace(b'"small"', b'"smaller"'), "blob-0123456789abcdef0123456789abcdef", data))
+    c.server.cli("import", file)
+    blob = c.ask("GET", "/v1/sessions/{id}/blobs/{blob}", 200, id="smaller", blob="blob-0123456789abcdef0123456789abcdef")
+    assert blob.body == data and blob.type == "application/octet-stream"
+    c.ask("GET", "/v1/sessions/{id}/blobs/{blob}", 404, id="smaller", blob="nope", code="blob.not_found")
+    c.ask("GET", "/v1/sessions/{id}/blobs/{blob}", 404, id=small, blob="blob-0123456789abcdef0123456789abcdef", code="blob.not_found")
+    # A session's own token reads it all, but not on which machines it ran.
+    own = Client(c.server, c.api, headers=["Authorization: Bearer " + c.start(200, scope="files", id="filed")["token"]])
+    own.ask("GET", path, 200, id=sid, query="format=markdown")
+    own.ask("GET", path, 403, id=sid, code="auth.forbidden")
+    own.ask("GET", path, 403, id=small, query="format=markdown", code="auth.forbidden")
 
 
 def check_life(c):
@@ -839,7 +901,7 @@ def main():
             print("\n".join(doc_rows(c)))
             return
         checks = [check_document, check_docs, check_service, check_start, check_lists, check_events, check_event_pages,
-                  check_repeats, check_repeated_starts, check_life, check_continue, check_audit, check_delete, check_names, check_scopes,
+                  check_repeats, check_repeated_starts, check_life, check_continue, check_audit, check_export, check_delete, check_names, check_scopes,
                   check_mcp, check_bad_starts,
                   check_bad_events, check_bad_questions, check_bad_bodies, check_places, check_wire, check_doors,
                   check_tokens, check_streams, check_sockets]
