@@ -183,7 +183,9 @@ RP_API bool rp_runtime_may(const char *from, const char *to);
 typedef struct rp_ack {
   int64_t first_seq, seq; /* 0 when the durability reached is RP_MEMORY */
   rp_durability durability;
-  bool repeated; /* stored before under the same idempotency key or client_seq */
+  bool repeated;       /* stored before under the same idempotency key or client_seq */
+  bool budget_low;     /* the session has used its scope's budget_warn, or more, of a budget … */
+  double budget_share; /* … of which this is used (1: all), as far as the handle knows; 0: not known, or no budget */
 } rp_ack;
 
 /* Appends one event and waits for its durability. NULL options mean RP_APPEND_DEFAULTS. */

@@ -252,6 +252,7 @@ int rp__journal_append(rp_session *s, const rp_event *ev, size_t n, const rp_app
   bool spent = false;
   for (size_t i = 0; !rc && i < n; i++) spent |= strcmp(ev[i].kind, "usage") == 0;
   if (spent) rp__guard_spent(s);
+  if (!rc && ret) rp__guard_ack(s, ret);
   return rc;
 }
 

@@ -366,6 +366,47 @@ static void tell_news(struct rp__job *job)
   free(x);
 }
 
+struct budget {
+  struct rp__job job;
+  struct rp__members *t;
+  char id[RP_ID_MAX + 1];
+  rp_ack ack;
+};
+
+/* In the loop. Once per crossing: a budget that was raised may come close again. */
+static void tell_budget(struct rp__job *job)
+{
+  struct budget *x = (struct budget *)job;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(1024);
+  struct rp__jw w = RP_JW(&out);
+  pthread_mutex_lock(&x->t->lock);
+  struct rp__member *m = *place(x->t, x->id);
+  struct rp__channel *ch = m ? m->channels : NULL;
+  pthread_mutex_unlock(&x->t->lock);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", x->id);
+  rp__jw_kdouble(&w, "share", x->ack.budget_share);
+  rp__jw_end_object(&w);
+  for (struct rp__channel *next; ch; ch = next) {
+    next = ch->fellow;
+    bool news = ch->joined && ch->socket && ch->budget_low != x->ack.budget_low;
+    if (news && x->ack.budget_low && (out.err || rp__channel_tell(ch, "budget", (struct rp__str){out.p, out.n})))
+      continue;
+    if (news) ch->budget_low = x->ack.budget_low;
+  }
+  free(x);
+}
+
+void rp__channels_budget(struct rp__server *srv, const char *session_id, const rp_ack *ack)
+{
+  if (!(ack->budget_share > 0) || !srv->channels) return;
+  struct budget *x = calloc(1, sizeof *x);
+  if (!x) return;
+  *x = (struct budget){.job.fn = tell_budget, .t = srv->channels->members, .ack = *ack};
+  snprintf(x->id, sizeof x->id, "%s", session_id);
+  if (!rp__loop_post(srv->loop, &x->job)) free(x);
+}
+
 static int on_shown(void *ctx, const rp_session_info *info)
 {
   struct news *x = ctx;

@@ -68,8 +68,9 @@ struct rp__channel {
   char topic[RP_PHX_NAME_MAX + 1], join_ref[RP_PHX_NAME_MAX + 1];
   char *old_ref; /* of the join this one replaces: to be closed after the reply */
   bool joined, may_write, goodbye, lingering;
-  bool busy;   /* a join or something alone is on its way */
-  bool ending; /* its session is over: it closes when what was pushed is answered */
+  bool budget_low; /* and it was told so */
+  bool busy;       /* a join or something alone is on its way */
+  bool ending;     /* its session is over: it closes when what was pushed is answered */
   struct rp__push *head, *tail;
   size_t waiting, flying; /* pushes in the queue; in the store's hands */
   size_t bytes;           /* of all of them */

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "server/handle.h"
+#include "server/socket.h"
 
 #define KIND_TEXT 80     /* bytes of a kind and its NUL; the engine's own bound is smaller and speaks of it */
 #define KEY_TEXT 258     /* of an idempotency key, likewise */
@@ -179,6 +180,7 @@ static int read_options(struct rp__call *c, struct rp__append *a, char client[RP
 static void finish(struct rp__call *c, const rp_ack *ack, const rp_error *err, bool many)
 {
   if (ack) {
+    rp__channels_budget(c->srv, rp__entry_id(c->entry), ack);
     rp__handle_ack(&c->w, ack, many);
   } else if (err->code == RP_E_FENCED) {
     /* The handle that was told so would believe it of every later writer, who may know better. */

@@ -74,6 +74,7 @@ void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many)
   ack->seq > 0 ? rp__jw_i64(w, ack->seq) : rp__jw_null(w);
   rp__jw_kstr(w, "durability", words[ack->durability]);
   if (ack->repeated) rp__jw_kbool(w, "repeated", true);
+  if (ack->budget_low) rp__jw_kdouble(w, "budget_share", ack->budget_share);
   rp__jw_end_object(w);
 }
 
