@@ -76,8 +76,10 @@ int rp_fork_once(rp_session *s, int64_t at_seq, const rp_request *r, char *ret_i
     return rp__fail_field(err, RP_E_SEQ_NOT_FOUND, "at", "session %s has %lld events", s->id, (long long)from.last_seq);
   fork_row(&from, at_seq < 0 ? from.last_seq : at_seq, rp__engine_now(s->e), &to); /* borrows its meta */
   if (!again) rc = copy_session(s, &to, r ? &request : NULL, err);
-  /* Somebody else has made it meanwhile. */
-  if (rc == RP_E_FENCED && r) rc = rp__request_find(s->e, s->scope, "fork", s->id, at_seq, r, &request, &again, err);
+  if (rc == RP_E_FENCED && r) { /* somebody else has made it meanwhile */
+    int found = rp__request_find(s->e, s->scope, "fork", s->id, at_seq, r, &request, &again, err);
+    rc = found || again ? found : rc;
+  }
   if (rc) return rc;
   memcpy(ret_id, again ? request.session_id : to.id, sizeof to.id);
   if (ret_repeated) *ret_repeated = again;
