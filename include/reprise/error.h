@@ -44,6 +44,7 @@ extern "C" {
   X(CLIENT_GAP,       -34,  "event.client_gap",      409, -32001,  4, 0, "a client's event is missing") \
   X(EXISTS,           -35,  "session.exists",        409, -32001,  4, 0, "the session exists already") \
   X(TRANSITION,       -36,  "session.transition",    409, -32001,  4, 0, "the status can't change that way") \
+  X(KEY_REUSED,       -37,  "request.key_reused",    409, -32001,  4, 0, "the idempotency key was used for another request") \
   X(CORRUPT,          -40,  "store.corrupted",       500, -32003,  5, 0, "stored data is damaged") \
   X(SNAPSHOT_CORRUPT, -41,  "snapshot.corrupted",    500, -32003,  5, 0, "the snapshot is damaged") \
   X(FORMAT_CORRUPT,   -42,  "import.corrupted",      422, -32003,  5, 0, "the document is damaged") \

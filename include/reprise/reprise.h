@@ -92,6 +92,16 @@ typedef enum rp_owner_kind {
   RP_OWNER_NONE, /* nobody: the run lives by its heartbeats */
 } rp_owner_kind;
 
+/*
+ * A request that may come twice, as over a network: under the same key, within 24 hours, and with the same bytes, it is
+ * done once, and the repeat gets what the first one made. Other bytes are RP_E_KEY_REUSED. Keys are a scope's.
+ */
+typedef struct rp_request {
+  const char *key; /* 1 to 255 bytes */
+  const void *bytes;
+  size_t n;
+} rp_request;
+
 typedef struct rp_start_options {
   const char *scope; /* required */
   const char *key, *id, *channel, *provider;
@@ -100,7 +110,8 @@ typedef struct rp_start_options {
   rp_mode mode;
   rp_owner_kind owner;
   int64_t owner_pid;
-  bool force; /* take over from a living owner */
+  bool force;                /* take over from a living owner */
+  const rp_request *request; /* or NULL. A repeat's document says "repeated", and its epoch is that of the first */
 } rp_start_options;
 
 /*
@@ -173,7 +184,9 @@ RP_API bool rp_runtime_may(const char *from, const char *to);
 typedef struct rp_ack {
   int64_t first_seq, seq; /* 0 when the durability reached is RP_MEMORY */
   rp_durability durability;
-  bool repeated; /* stored before under the same idempotency key or client_seq */
+  bool repeated;       /* stored before under the same idempotency key or client_seq */
+  bool budget_low;     /* the session has used its scope's budget_warn, or more, of a budget … */
+  double budget_share; /* … of which this is used (1: all), as far as the handle knows; 0: not known, or no budget */
 } rp_ack;
 
 /* Appends one event and waits for its durability. NULL options mean RP_APPEND_DEFAULTS. */
@@ -249,7 +262,7 @@ typedef struct rp_session_info {
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
   int64_t trashed_at, held_at; /* ms; 0: not in the trash, not on hold */
-  int64_t number;              /* as rp_session_number: tells it from an earlier session of the same id */
+  int64_t number; /* as rp_session_number; newer sessions have higher ones, so it also tells it from an earlier one of its id */
 } rp_session_info;
 
 typedef struct rp_filter {
@@ -291,6 +304,8 @@ RP_API int rp_wait(rp_session *s, int64_t after, int timeout_ms, int64_t *ret_se
  */
 typedef int rp_change_fn(void *ctx, int64_t session_number, int64_t seq);
 RP_API int rp_changes(rp_engine *e, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
+/* The session of a number, as rp_show. RP_E_SESSION_NOT_FOUND: deleted, or not whole yet. */
+RP_API int rp_show_number(rp_engine *e, int64_t session_number, rp_session_fn *fn, void *ctx, rp_error *err);
 
 /*
  * Waits for changes: 1 when anything (an event, a status, a deletion) may have been stored since the last call, by this
@@ -360,6 +375,9 @@ RP_API int rp_restore_snapshot(rp_session *s, int64_t n, rp_ack *ret, rp_error *
 
 /* A new session with a copy of the journal up to at_seq (< 0: all). `ret_id` holds RP_ID_MAX + 1 bytes. */
 RP_API int rp_fork(rp_session *s, int64_t at_seq, char *ret_id, rp_error *err);
+/* The same, once for a request (or NULL). `ret_repeated` may be NULL. */
+RP_API int rp_fork_once(rp_session *s, int64_t at_seq, const rp_request *request, char *ret_id, bool *ret_repeated,
+                        rp_error *err);
 
 /* ---- moving, checking --------------------------------------------------------- */
 

@@ -71,6 +71,7 @@ void rp__ack_write(struct rp__jw *w, const rp_ack *ack)
     rp__jw_kstr(w, "seq", NULL);
   rp__jw_kstr(w, "durability", ack->durability >= RP_MEMORY ? rp__durability_names[ack->durability - RP_MEMORY] : NULL);
   if (ack->repeated) rp__jw_kbool(w, "repeated", true);
+  if (ack->budget_low) rp__jw_kdouble(w, "budget_share", ack->budget_share);
   rp__jw_end_object(w);
 }
 

@@ -298,12 +298,13 @@ static bool settle(struct rp__async *a, int rc)
   const struct rp__op *op = rc ? NULL : &a->batch.ops[0];
   rp_ack ack = {0};
   rp__journal_settle(a->s, a->given, a->n, op, rc);
-  if (op)
+  if (op) {
     ack = (rp_ack){.first_seq = op->ret.first_seq,
                    .seq = op->ret.seq,
                    .durability = a->commit.txn.durability,
                    .repeated = op->ret.repeated};
-  else
+    rp__guard_ack(a->s, &ack);
+  } else
     rp__log(&a->s->e->log, RP_LOG_DEBUG, "append to %s: %s", a->s->id, err->message);
   if (a->done) a->done(a->ctx, rc ? NULL : &ack, rc ? err : NULL);
   rp__batch_done(&a->batch, rc == 0 && !ack.repeated);

@@ -70,6 +70,8 @@
     "holds the secret of the agents' socket (default: internal-secret beside the database)")                           \
   X(TRUSTED_PROXIES, trusted_proxies, "text", "",                                                                      \
     "addresses whose X-Forwarded-For and X-Forwarded-Proto are believed")                                              \
+  X(LOCAL, local, "word:any|uid", "any",                                                                               \
+    "who needs no token on this machine: any user, or the server's own and root alone (uid)")                          \
   X(SPILL_BYTES, spill_bytes, "num", "16777216", "events kept in memory while the store is away")
 
 enum rp__option {

@@ -355,7 +355,8 @@ static void make_record(struct rp__copy *c, const struct rp__session_row *row, s
   ret->row.start_ms = row->created_at;
 }
 
-int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err)
+int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const struct rp__request_row *request,
+                    rp_error *err)
 {
   struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
   int rc = write_page(c, err);
@@ -365,7 +366,7 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_er
     if (rc) return rc;
   }
   make_record(c, row, &record);
-  struct rp__op *ops RP_AUTOFREE = calloc(1 + RP_CAPTURE_OPS + c->n_words, sizeof *ops);
+  struct rp__op *ops RP_AUTOFREE = calloc(2 + RP_CAPTURE_OPS + c->n_words, sizeof *ops);
   if (!ops) return rp__fail_nomem(err);
   ops[0] = (struct rp__op){.type = RP_OP_SESSION_SET,
                            .session_ref = c->s->ref,
@@ -375,6 +376,9 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_er
                            .u.session_set = {.fields = RP_SET_TIMES | RP_SET_SHOWN, .row = row}};
   rp__capture_ops(&record, ops + 1);
   size_t n = record.n ? 2 : 1; /* the record, not the audit's word on it */
+  if (request)
+    ops[n++] = (struct rp__op){
+        .type = RP_OP_REQUEST_PUT, .session_id = c->s->id, .now_ms = rp__engine_now(c->s->e), .u.request.row = request};
   words_ops(c, ops + n);
   rc = rp__engine_commit(c->s->e, ops, n + c->n_words, RP_DISK, err);
   if (rc) return rc;

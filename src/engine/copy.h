@@ -35,8 +35,12 @@ int rp__copy_blob(struct rp__copy *c, const struct rp__blob_new *b, rp_error *er
  * are stored when the session is shown, not before: a copy that is cut off leaves nothing of them.
  */
 int rp__copy_derive(struct rp__copy *c, rp_error *err);
-/* Writes the rest and shows the session with the status, times and marks of `row`, with a first checkpoint. */
-int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, rp_error *err);
+/*
+ * Writes the rest and shows the session with the status, times and marks of `row`, with a first checkpoint. `request`
+ * (or NULL) is noted with it: RP_E_FENCED when another one was faster.
+ */
+int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const struct rp__request_row *request,
+                    rp_error *err);
 /*
  * Takes away what a copy of that id left behind that was cut off. RP_E_EXISTS: somebody is still copying into it. None
  * is fine.

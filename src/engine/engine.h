@@ -119,10 +119,11 @@ struct rp_session {
   atomic_llong retry_at;                  /* a checkpoint failed: when to try again; 0: none did */
   atomic_llong quiet_at;                  /* when to see whether it has gone quiet; 0: it is known to be */
   atomic_bool fenced, ended, budget_told, mirror_due;
-  atomic_bool touched; /* written to since the last checkpoint, as far as the keeper knows */
-  bool trashed;        /* when the handle was opened */
-  bool copying;        /* of whoever makes a hidden session (copy.c) */
-  bool live_mirror;    /* the scope has a session_file, and this is no guest of a sealed one */
+  _Atomic double budget_share; /* what is used of the budget, when that was last looked at; 0: not yet, or none */
+  atomic_bool touched;         /* written to since the last checkpoint, as far as the keeper knows */
+  bool trashed;                /* when the handle was opened */
+  bool copying;                /* of whoever makes a hidden session (copy.c) */
+  bool live_mirror;            /* the scope has a session_file, and this is no guest of a sealed one */
 };
 
 /* RP_E_FORKED after a fork, RP_E_USAGE for NULL. Every public function begins with this. */

@@ -171,7 +171,7 @@ static int on_end(void *ctx, rp_error *err)
 {
   struct import *x = ctx;
   int rc = x->copy ? rp__copy_derive(x->copy, err) : 0;
-  if (!rc && x->copy) rc = rp__copy_finish(x->copy, &x->row, err);
+  if (!rc && x->copy) rc = rp__copy_finish(x->copy, &x->row, NULL, err);
   if (rc) return rc;
   rp__copy_free(RP_TAKE(x->copy));
   rp__session_row_done(&x->row);

@@ -90,11 +90,42 @@ static bool spent_words(const rp_session *s, const struct spending *sp, double s
   return true;
 }
 
+static double share_of(const struct spending *sp)
+{
+  double usd = sp->budget_usd > 0 ? sp->usd / sp->budget_usd : 0;
+  double tokens = sp->budget_tokens > 0 ? tokens_of(sp) / sp->budget_tokens : 0;
+  return usd > tokens ? usd : tokens;
+}
+
+static double warns_at(const rp_session *s)
+{
+  return rp__config_num(s->e->config, s->scope, RP_OPT_BUDGET_WARN);
+}
+
+/* Once per crossing: a budget that was raised may come close again. */
+static void note_share(rp_session *s, const struct spending *sp)
+{
+  char words[WORDS_MAX];
+  bool low = spent_words(s, sp, warns_at(s), words, sizeof words);
+  atomic_store(&s->budget_share, share_of(sp));
+  if (atomic_exchange(&s->budget_told, low) || !low) return;
+  rp__log(&s->e->log, RP_LOG_WARN, "%s", words);
+}
+
+void rp__guard_ack(rp_session *s, rp_ack *ack)
+{
+  double share = atomic_load(&s->budget_share);
+  if (!(share > 0)) return;
+  ack->budget_share = share;
+  ack->budget_low = share >= warns_at(s);
+}
+
 int rp__guard_budget(rp_session *s, const struct rp__fold *f, rp_error *err)
 {
   struct spending sp;
   char words[WORDS_MAX];
   int rc = spending_read(s, f, &sp, err);
+  if (!rc) note_share(s, &sp);
   if (rc || !spent_words(s, &sp, 1, words, sizeof words)) return rc;
   rc = rp__fail(err, RP_E_BUDGET, "%s", words);
   rp__hint(err, "raise budget_usd or budget_tokens in the configuration, or in this session's settings");
@@ -103,14 +134,13 @@ int rp__guard_budget(rp_session *s, const struct rp__fold *f, rp_error *err)
 
 bool rp__guard_watches(rp_session *s)
 {
-  return scope_has_budget(s) && !atomic_load(&s->budget_told);
+  return scope_has_budget(s);
 }
 
 void rp__guard_spent(rp_session *s)
 {
   struct spending sp;
   struct rp__fold *f = NULL;
-  char words[WORDS_MAX];
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
   if (!rp__guard_watches(s)) return;
   pthread_mutex_lock(&s->lock);
@@ -118,10 +148,7 @@ void rp__guard_spent(rp_session *s)
   if (!rc) rc = spending_read(s, f, &sp, NULL);
   if (f) rp__state_release(s, f);
   pthread_mutex_unlock(&s->lock);
-  double warn = rp__config_num(s->e->config, s->scope, RP_OPT_BUDGET_WARN);
-  if (rc || !spent_words(s, &sp, warn, words, sizeof words)) return;
-  atomic_store(&s->budget_told, true);
-  rp__log(&s->e->log, RP_LOG_WARN, "%s", words);
+  if (!rc) note_share(s, &sp);
 }
 
 /* ---- telling what was spent ---- */

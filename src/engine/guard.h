@@ -16,10 +16,11 @@
 int rp__guard(rp_session *s, const struct rp__event *ev, int64_t *ret_seq, rp_error *err);
 /* RP_E_BUDGET, saying so in words, when the session's budget is spent. s->lock is held, as for the fold. */
 int rp__guard_budget(rp_session *s, const struct rp__fold *f, rp_error *err);
-/* Whether what is spent has to be looked at: there is a budget that has not come close yet. No question to the store.
- */
+/* Whether what is spent has to be looked at: there is a budget. No question to the store. */
 bool rp__guard_watches(rp_session *s);
-/* After an append of usage: says so once when a budget comes close. */
+/* After an append of usage: what is used of the budget, and a word in the log each time it comes close. */
 void rp__guard_spent(rp_session *s);
+/* What is known of the budget, for an acknowledgement. No question to the store. */
+void rp__guard_ack(rp_session *s, rp_ack *ack);
 
 #endif

@@ -353,7 +353,7 @@ static int read_all(struct source *x)
   if (!x->header) return rp__fail(x->err, RP_E_FORMAT, "this is no reprise export: it is empty");
   if (!x->end) return rp__fail(x->err, RP_E_FORMAT_CORRUPT, "the export is cut off: its last line is missing");
   rc = rp__copy_derive(x->copy, x->err);
-  return rc ? rc : rp__copy_finish(x->copy, &x->row, x->err);
+  return rc ? rc : rp__copy_finish(x->copy, &x->row, NULL, x->err);
 }
 
 int rp_import(rp_engine *e, rp_read_fn *read, void *ctx, rp_progress_fn *progress, void *pctx, char *ret_id,

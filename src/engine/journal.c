@@ -11,8 +11,7 @@
 
 #include "base/text.h"
 #include "engine/guard.h"
-
-#define IDEMPOTENCY_KEY_MAX 255
+#include "engine/request.h"
 
 int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf *out, struct rp__str *ret)
 {
@@ -24,14 +23,6 @@ int rp__journal_seal(rp_session *s, const char *plain, size_t n, struct rp__buf 
   int rc = rp__seal(s->key, &rp__system_random, rp__session_ad(s), plain, n, out);
   if (!rc) *ret = (struct rp__str){out->p + start, out->n - start};
   return rc;
-}
-
-static int check_key(const char *key, rp_error *err)
-{
-  if (key && (!*key || strlen(key) > IDEMPOTENCY_KEY_MAX))
-    return rp__fail_field(err, RP_E_INVALID, "idempotency_key", "an idempotency key has 1 to %d bytes",
-                          IDEMPOTENCY_KEY_MAX);
-  return 0;
 }
 
 /* ---- a batch of events on its way into the store ---- */
@@ -180,7 +171,7 @@ static int seal_all(struct rp__batch *b, rp_error *err)
 
 static int check_options(rp_session *s, const rp_event *first, size_t n, const rp_append_options *o, rp_error *err)
 {
-  int rc = check_key(first->idempotency_key, err);
+  int rc = rp__request_check_key(first->idempotency_key, err);
   if (!rc && o->client_id && !rp__name_ok(o->client_id))
     rc = rp__fail_field(err, RP_E_INVALID, "client_id", "'%s' can't be a client's id", rp__text_shown(o->client_id));
   if (!rc && o->client_id && rp__redaction_check_name(s->e, s->scope, "client_id", o->client_id, err))
@@ -214,6 +205,7 @@ static void append_op(struct rp__batch *b, const rp_append_options *o)
                    .streams_number = b->streams_number,
                    .tail_key = tails && b->key == &b->own_key ? b->own_key.id : NULL,
                    .idempotency_key = rp__redaction_key(s->e, s->scope, b->given[0].idempotency_key, b->idempotency_key),
+                   .digest = b->given[0].idempotency_key ? b->digest : NULL,
                    .client_id = o->client_id,
                    .client_seq = o->client_seq},
   };
@@ -232,6 +224,7 @@ static int batch_look(struct rp__batch *b, rp_session *s, const rp_event *ev, si
   if (rc) return rc;
   for (size_t i = 0; !rc && i < n; i++) rc = check_one(b, i, o, trusted, err);
   if (!rc) rc = check_options(s, ev, n, o, err);
+  if (!rc && ev->idempotency_key) rc = rp__request_of_events(s, ev, n, b->digest, err);
   if (rc) rp__batch_done(b, false);
   return rc;
 }
@@ -334,6 +327,7 @@ int rp__journal_append(rp_session *s, const rp_event *ev, size_t n, const rp_app
   bool spent = false;
   for (size_t i = 0; !rc && i < n; i++) spent |= strcmp(ev[i].kind, "usage") == 0;
   if (spent) rp__guard_spent(s);
+  if (!rc && ret) rp__guard_ack(s, ret);
   return rc;
 }
 

@@ -45,6 +45,7 @@ struct rp__batch {
   const struct rp__key *key; /* that seals its tails */
   struct rp__key own_key;
   char idempotency_key[RP_IDEMPOTENCY_HASHED]; /* instead of one that is a credential */
+  unsigned char digest[RP_REQUEST_DIGEST];     /* of the events, when they have an idempotency key */
   struct {
     struct rp__event checked;
     struct rp__new_event event;

@@ -163,13 +163,21 @@ int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx,
 
 int rp_show(rp_engine *e, const char *ref, rp_session_fn *fn, void *ctx, rp_error *err)
 {
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   int rc = rp__engine_check(e, err);
-  if (rc) return rc;
-  struct rp__session_row row = {0};
-  rc = rp__session_lookup(e, ref ? ref : "", &row, err);
-  if (rc) return rc;
+  if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
   struct list_ctx x = {e, fn, ctx};
-  rc = on_row(&x, &row);
-  rp__session_row_done(&row);
-  return rc;
+  return rc ? rc : on_row(&x, &row);
+}
+
+int rp_show_number(rp_engine *e, int64_t session_number, rp_session_fn *fn, void *ctx, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  char text[24];
+  snprintf(text, sizeof text, "%lld", (long long)session_number);
+  int rc = rp__engine_check(e, err);
+  if (!rc) rc = e->store->ops->session_find(e->store, RP_FIND_NUMBER, NULL, text, &row, err);
+  if (!rc && row.hidden) rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is not whole yet", row.id);
+  struct list_ctx x = {e, fn, ctx};
+  return rc ? rc : on_row(&x, &row);
 }

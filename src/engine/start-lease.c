@@ -255,6 +255,11 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
     op->u.session_set.fields = RP_SET_CONTINUED_BY;
     op->u.session_set.continued_by = st->row.id;
   }
+  if (st->o->request) {
+    memcpy(st->request.session_id, st->row.id, sizeof st->request.session_id);
+    st->request.epoch = st->row.epoch + 1;
+    add_op(st, b, RP_OP_REQUEST_PUT)->u.request.row = &st->request;
+  }
   rc = add_last_words(st, b, err);
   if (!rc) rc = add_events(st, b, key, err);
   return rc ? rc : add_audits(st, b, err);

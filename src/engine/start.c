@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "engine/abandon.h"
 #include "engine/guard.h"
+#include "engine/request.h"
 
 #define START_TRIES 16
 #define RECOVERED_TEXT (64 * 1024)
@@ -209,6 +210,55 @@ static int make_handle(struct rp__start *st, rp_session **ret, rp_error *err)
   return 0;
 }
 
+struct run_search {
+  int64_t epoch;
+  struct rp__run_row *run;
+};
+
+static int on_run(void *ctx, const struct rp__run_row *run)
+{
+  struct run_search *x = ctx;
+  if (run->epoch == x->epoch) *x->run = *run;
+  return run->epoch == x->epoch;
+}
+
+/*
+ * The document of a start that was made under the same key before, without its brief. The epoch is that start's own,
+ * whoever has taken the session over since.
+ */
+static int tell_again(struct rp__start *st, rp_session **ret, rp_error *err)
+{
+  const struct rp__store_ops *ops = st->e->store->ops;
+  struct rp__scope_row scope = {0};
+  struct rp__run_row run = {0};
+  struct run_search x = {st->request.epoch, &run};
+  rp_session *s = NULL;
+  int rc = ops->session_find(st->e->store, RP_FIND_ID, NULL, st->request.session_id, &st->row, err);
+  if (!rc && st->row.trashed_at) rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is in the trash", st->row.id);
+  struct rp__run_filter of = {.session_ref = st->row.ref};
+  if (!rc) rc = ops->run_list(st->e->store, &of, on_run, &x, err);
+  if (rc >= 0) rc = ops->scope_get(st->e->store, st->o->scope, &scope, err);
+  if (rc) return rc;
+  st->row.epoch = st->request.epoch;
+  st->found = st->request.epoch > 1;
+  st->repeated = true;
+  st->starts = run.start_number ? run.start_number : scope.starts;
+  st->facts = (struct rp__restart_facts){.any_previous = run.previous_cause != RP_CAUSE_NONE,
+                                         .cause = run.previous_cause,
+                                         .restart = run.restart,
+                                         .elapsed = run.elapsed};
+  rc = rp__session_open(st->e, &st->row, st->request.epoch, &s, err);
+  if (rc) return rc;
+  rp__jw_end_array(&st->recovered_w);
+  s->start_json = start_document(st);
+  if (!s->start_json) {
+    rp_session_free(s);
+    return rp__fail_nomem(err);
+  }
+  *ret = s;
+  return 0;
+}
+
 static void on_recovered(void *ctx, const struct rp__run_row *run, const struct rp__verdict *verdict, rp_session *s)
 {
   struct rp__start *st = ctx;
@@ -224,7 +274,13 @@ static void on_recovered(void *ctx, const struct rp__run_row *run, const struct 
 
 static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
 {
-  int rc = rp__recover(st->e, st->o->scope, on_recovered, st, err);
+  bool again = false;
+  int rc = st->o->request
+               ? rp__request_find(st->e, st->o->scope, "start", "", 0, st->o->request, &st->request, &again, err)
+               : 0;
+  if (rc) return rc;
+  if (again) return tell_again(st, ret, err);
+  rc = rp__recover(st->e, st->o->scope, on_recovered, st, err);
   if (!rc) rp__abandon_scope(st->e, st->o->scope);
   if (!rc) rc = rp__start_find(st, err);
   if (!rc)

@@ -20,6 +20,7 @@ struct rp__start {
   bool held;
   bool repeated;
   bool leasing; /* all was found, and the lease is being committed */
+  struct rp__request_row request; /* of the options' request: what it is known by */
 
   struct rp__restart_facts facts; /* about the run before */
   struct rp__restoration restoration;

@@ -75,7 +75,7 @@ int rp__ws_answer(const struct rp__ws_hello *hello, const char *protocol, struct
   accept_key(hello->key, accepted);
   rp__buf_printf(ret_head,
                  "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                 "Sec-WebSocket-Accept: %s\r\n",
+                 "Sec-WebSocket-Accept: %s\r\n" RP_HTTP_SAFE_LINES,
                  accepted);
   if (protocol) rp__buf_printf(ret_head, "Sec-WebSocket-Protocol: %s\r\n", protocol);
   rp__buf_str(ret_head, "\r\n");

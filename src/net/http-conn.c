@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "net/http-impl.h"
+#include "net/peer.h"
 
 /* An IPv4 address, or the half of an IPv6 address that names a network; one holder may have all of the other half. */
 struct rp__haddress {
@@ -165,6 +166,7 @@ int rp__hconn_new(struct rp__http *h, int fd, const struct sockaddr *from)
   c->fd = fd;
   c->r.conn = c;
   describe_peer(c, from);
+  if (c->local && h->o.own_user) c->local = rp__peer_is_own(fd);
   rp__hconn_deadline(c, (int64_t)h->o.request_s * 1000);
   pthread_mutex_lock(&h->conns.lock);
   int code = enter(h, c, from);
@@ -186,9 +188,26 @@ struct rp__hconn *rp__hconn_start(struct rp__http *h, int fd)
 {
   pthread_mutex_lock(&h->conns.lock);
   struct rp__hconn *c = h->conns.by_fd[fd];
-  if (c) c->started = true;
+  if (c) {
+    c->started = true;
+    c->worker = pthread_self();
+  }
   pthread_mutex_unlock(&h->conns.lock);
   return c;
+}
+
+/* A head's size is known from when it was read; what is handed over has another step. */
+struct rp__hconn *rp__hconn_in_head(struct rp__http *h)
+{
+  struct rp__hconn *found = NULL;
+  pthread_mutex_lock(&h->conns.lock);
+  for (struct rp__hconn *c = h->conns.first; c && !found; c = c->next) {
+    bool ours = c->started && pthread_equal(c->worker, pthread_self());
+    if (ours && c->r.step == RP_STEP_HEAD && MHD_get_connection_info(c->r.mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE))
+      found = c;
+  }
+  pthread_mutex_unlock(&h->conns.lock);
+  return found;
 }
 
 void rp__hconn_free(struct rp__hconn *c)

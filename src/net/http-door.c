@@ -26,8 +26,7 @@
 static const char busy_answer[] = "HTTP/1.1 503 Service Unavailable\r\n"
                                   "Content-Type: application/problem+json\r\n"
                                   "Content-Length: " BUSY_LENGTH "\r\n"
-                                  "Retry-After: 1\r\n"
-                                  "Connection: close\r\n\r\n" BUSY_BODY;
+                                  "Retry-After: 1\r\n" RP_HTTP_SAFE_LINES "Connection: close\r\n\r\n" BUSY_BODY;
 _Static_assert(sizeof(BUSY_BODY) - 1 == 105, "BUSY_LENGTH is the length of BUSY_BODY");
 
 static void wake(struct rp__hdoor *d)

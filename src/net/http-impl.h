@@ -72,8 +72,9 @@ struct rp__hconn {
   struct rp__hconn *next, *prev;
   struct rp__haddress *address; /* NULL: not counted */
   int fd;
-  bool started; /* libmicrohttpd serves it; guarded by the list's lock */
-  bool linger;  /* what the client still sends is read for a while, lest a reset eats the answer */
+  bool started;     /* libmicrohttpd serves it; guarded by the list's lock */
+  pthread_t worker; /* … in this thread, to its end */
+  bool linger;      /* what the client still sends is read for a while, lest a reset eats the answer */
   bool local;
   _Atomic int64_t deadline_ms; /* 0: none */
   char peer[RP_HTTP_PEER_TEXT];
@@ -149,8 +150,10 @@ int rp__hconns_init(struct rp__hconns *s, rp_error *err);
 void rp__hconns_done(struct rp__hconns *s);
 /* A socket was accepted: RP_E_LIMIT, RP_E_NOMEM; it stays the caller's. */
 int rp__hconn_new(struct rp__http *h, int fd, const struct sockaddr *from);
-void rp__hconn_drop(struct rp__http *h, int fd); /* libmicrohttpd did not want it */
-struct rp__hconn *rp__hconn_start(struct rp__http *h, int fd);
+void rp__hconn_drop(struct rp__http *h, int fd);               /* libmicrohttpd did not want it */
+struct rp__hconn *rp__hconn_start(struct rp__http *h, int fd); /* in the thread that will serve it */
+/* The connection of this thread whose head libmicrohttpd has read and not handed over yet, or NULL. */
+struct rp__hconn *rp__hconn_in_head(struct rp__http *h);
 void rp__hconn_free(struct rp__hconn *c); /* before its socket is closed */
 void rp__hconns_sweep(struct rp__http *h);
 

@@ -56,6 +56,21 @@ const char *rp__request_header_last(const struct rp__request *r, const char *nam
   return l.value;
 }
 
+static enum MHD_Result find_prefix(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+  const char **prefix = cls;
+  (void)kind, (void)value;
+  if (strncasecmp(name, *prefix, strlen(*prefix)) != 0) return MHD_YES;
+  *prefix = NULL;
+  return MHD_NO;
+}
+
+bool rp__request_has_prefix(const struct rp__request *r, const char *prefix)
+{
+  MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, find_prefix, &prefix);
+  return !prefix;
+}
+
 struct rp__str rp__request_body(const struct rp__request *r)
 {
   return (struct rp__str){r->body.n ? r->body.p : "", r->body.n};
@@ -130,9 +145,14 @@ static bool is_given(const struct rp__header *header)
   return header->name && header->value && header->value[0];
 }
 
+#define PAIR(name, value) {name, value},
+static const struct rp__header safe_headers[] = {RP_HTTP_SAFE(PAIR)};
+
 static bool add_headers(const struct rp__request *r, const struct rp__answer *a, struct MHD_Response *response)
 {
   bool good = !a->type || MHD_add_response_header(response, "Content-Type", a->type) == MHD_YES;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(safe_headers) && good; i++)
+    good = MHD_add_response_header(response, safe_headers[i].name, safe_headers[i].value) == MHD_YES;
   for (const struct rp__header *h = a->headers; h < a->headers + RP_HTTP_HEADERS_MAX && good; h++)
     good = !is_given(h) || MHD_add_response_header(response, h->name, h->value) == MHD_YES;
   if (good && must_close(r, a)) good = MHD_add_response_header(response, "Connection", "close") == MHD_YES;
@@ -147,8 +167,25 @@ static const char *lasting_body(struct rp__request *r, const struct rp__answer *
   return memcpy(r->out.p, a->body, a->n);
 }
 
+/* What the answer gave away and is not needed. */
+static void drop_body(const struct rp__answer *a)
+{
+  if (a->own == RP_BODY_TAKE) free((void *)(uintptr_t)a->body);
+  if (a->own == RP_BODY_FILE) close(a->fd);
+}
+
+static struct MHD_Response *file_response(const struct rp__request *r, const struct rp__answer *a)
+{
+  struct MHD_Response *response = MHD_create_response_from_fd64(a->n, a->fd);
+  if (!response) close(a->fd);
+  if (!response || add_headers(r, a, response)) return response;
+  MHD_destroy_response(response);
+  return NULL;
+}
+
 static struct MHD_Response *make_response(struct rp__request *r, const struct rp__answer *a)
 {
+  if (a->own == RP_BODY_FILE) return file_response(r, a);
   bool taken = a->own == RP_BODY_TAKE && a->n > 0;
   const char *body = taken ? a->body : lasting_body(r, a);
   if (!body) return NULL;
@@ -166,7 +203,7 @@ static struct MHD_Response *make_response(struct rp__request *r, const struct rp
 static bool write_raw(struct rp__request *r, const struct rp__answer *a)
 {
   RP_AUTOBUF struct rp__buf head = RP_BUF(RAW_HEAD_MAX);
-  rp__buf_printf(&head, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: %zu\r\n", a->status,
+  rp__buf_printf(&head, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: %zu\r\n" RP_HTTP_SAFE_LINES, a->status,
                  MHD_get_reason_phrase_for((unsigned)a->status), a->n);
   if (a->type) rp__buf_printf(&head, "Content-Type: %s\r\n", a->type);
   for (size_t i = 0; i < RP_HTTP_HEADERS_MAX; i++)
@@ -183,15 +220,15 @@ void rp__request_answer(struct rp__request *r, const struct rp__answer *a)
   struct rp__http *h = r->conn->h;
   bool deferred = r->step == RP_STEP_DEFERRED;
   if (r->answered) {
-    if (a->own == RP_BODY_TAKE) free((void *)(uintptr_t)a->body);
+    drop_body(a);
     return;
   }
   r->answered = true;
   r->status = a->status;
   r->answer_size = a->n;
   if (r->raw) {
-    r->sent = write_raw(r, a);
-    if (a->own == RP_BODY_TAKE) free((void *)(uintptr_t)a->body);
+    r->sent = a->own != RP_BODY_FILE && write_raw(r, a);
+    drop_body(a);
   } else {
     r->response = make_response(r, a);
   }

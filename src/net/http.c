@@ -217,9 +217,27 @@ static size_t leave_escaped(void *cls, struct MHD_Connection *mhd, char *text)
   return strlen(text);
 }
 
-RP_PRINTF(2, 0) static void be_silent(void *cls, const char *fmt, va_list args)
+/*
+ * libmicrohttpd refuses a broken Content-Length itself, and 0.9.75 writes the head of that answer twice. Its log says
+ * so before the answer goes out, so ours goes out first, and a socket that is shut takes no other.
+ */
+RP_PRINTF(2, 0) static void on_log(void *cls, const char *fmt, va_list args)
 {
-  (void)cls, (void)fmt, (void)args;
+  struct rp__http *h = cls;
+  rp_error err = {0};
+  (void)args;
+  if (!strstr(fmt, "'Content-Length'") && !strstr(fmt, "`Content-Length'")) return;
+  struct rp__hconn *c = rp__hconn_in_head(h);
+  if (!c) return;
+  struct rp__request *r = &c->r;
+  r->step = RP_STEP_BODY;
+  r->method = RP_METHOD_OTHER;
+  r->method_name = "?"; /* not told yet */
+  r->began_us = now_us();
+  r->raw = r->uploads = true;
+  rp__fail_field(&err, RP_E_USAGE, "Content-Length", "must be one number of bytes, in digits");
+  refuse(r, &err);
+  shutdown(c->fd, SHUT_WR);
 }
 
 static int start_mhd(struct rp__http *h, rp_error *err)
@@ -228,7 +246,7 @@ static int start_mhd(struct rp__http *h, rp_error *err)
                    MHD_USE_NO_LISTEN_SOCKET;
   unsigned threads = (unsigned)RP_MAX(h->o.threads, 1);
   struct MHD_OptionItem options[] = {
-      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)be_silent, NULL},
+      {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, h},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, RP_HTTP_POOL, NULL},
       {MHD_OPTION_CONNECTION_LIMIT, RP_HTTP_FD_MAX, NULL}, /* ours is the door's */
       {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)leave_escaped, NULL},

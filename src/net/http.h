@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define RP_HTTP_HEAD_MAX (16 * 1024) /* bytes of request line and headers; more is 431 */
-#define RP_HTTP_HEADERS_MAX 6        /* of an answer, beside type, length and date */
+#define RP_HTTP_HEADERS_MAX 6        /* of an answer, beside type, length, date and those of every answer */
 #define RP_HTTP_ADDRESS_TEXT 46      /* bytes of an address's text */
 
 struct rp__http;
@@ -46,6 +46,7 @@ struct rp__http_options {
   /* Sockets that were taken and are still open: they count as connections. Called by the door's thread. May be NULL. */
   size_t (*taken)(void *ctx);
   int max_per_address; /* an IPv6 network (/64) counts as one, unix sockets not at all; 0: no bound */
+  bool own_user;       /* of those on this machine only our own user and root count as local (net/peer.h) */
   size_t max_body;
   int idle_s, request_s;
   /*
@@ -89,9 +90,10 @@ struct rp__str rp__request_query(const struct rp__request *r); /* as it came, wi
 const char *rp__request_header(const struct rp__request *r, const char *name); /* or NULL */
 /* The last one of that name, where proxies add one of their own behind the client's; or NULL. */
 const char *rp__request_header_last(const struct rp__request *r, const char *name);
+bool rp__request_has_prefix(const struct rp__request *r, const char *prefix); /* a header whose name begins so */
 struct rp__str rp__request_body(const struct rp__request *r);
 const char *rp__request_peer(const struct rp__request *r); /* address without port; "unix" for a unix socket */
-bool rp__request_is_local(const struct rp__request *r);    /* the peer is loopback or a unix socket */
+bool rp__request_is_local(const struct rp__request *r); /* loopback or a unix socket, and with own_user one of ours */
 /* Which of our addresses the client connected to, without port; empty for a unix socket. */
 void rp__request_local_address(const struct rp__request *r, char out[RP_HTTP_ADDRESS_TEXT]);
 int64_t rp__request_began_us(const struct rp__request *r); /* monotonic, when its head was there */
@@ -99,6 +101,14 @@ void *rp__request_user(const struct rp__request *r);
 void rp__request_set_user(struct rp__request *r, void *user);
 
 /* ---- answering ---- */
+
+/*
+ * Headers of every answer: a browser does not guess another type, and pages of other origins can't load it as an image
+ * or a script. Pages of allowed origins ask with CORS, to which the second does not apply.
+ */
+#define RP_HTTP_SAFE(H) H("X-Content-Type-Options", "nosniff") H("Cross-Origin-Resource-Policy", "same-origin")
+#define RP_HTTP_LINE(name, value) name ": " value "\r\n"
+#define RP_HTTP_SAFE_LINES RP_HTTP_SAFE(RP_HTTP_LINE) /* for heads that are written as bytes */
 
 struct rp__header {
   const char *name, *value; /* copied; one without a value is left out */
@@ -113,7 +123,9 @@ struct rp__answer {
     RP_BODY_COPY,
     RP_BODY_TAKE,   /* freed with free() */
     RP_BODY_STATIC, /* lives as long as the program */
+    RP_BODY_FILE,   /* the first n bytes of `fd`, which is closed */
   } own;
+  int fd;
   struct rp__header headers[RP_HTTP_HEADERS_MAX]; /* unused ones have no name */
   bool close;                                     /* the connection ends with this answer */
 };

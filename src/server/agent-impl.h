@@ -185,6 +185,7 @@ struct rp__agent {
   int64_t known;        /* events up to this one are only looked at: it has had them */
   struct rp__buf early; /* what it said while it was being let in, each message ended by a NUL */
   struct rp__agent_mind mind;
+  bool budget_low; /* and it was told so */
 };
 
 struct rp__agents {

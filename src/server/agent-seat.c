@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seats: the status of a session's agent, its way into the journal, and the time after a connection is lost. */
 #include "server/agent-impl.h"
+#include "server/socket.h"
 
 #define TEXT_MAX 8192
 
@@ -66,7 +67,23 @@ struct flight {
   size_t bytes;
   rp_ack ack;
   rp_error err;
+  char session_id[RP_ID_MAX + 1];
 };
+
+/* L-12: once per crossing. */
+static void tell_budget(struct rp__agent *g, const rp_ack *ack)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(256);
+  struct rp__jw w = RP_JW(&out);
+  if (!(ack->budget_share > 0) || g->budget_low == ack->budget_low) return;
+  g->budget_low = ack->budget_low;
+  if (!g->budget_low) return;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "type", "budget");
+  rp__jw_kdouble(&w, "share", ack->budget_share);
+  rp__jw_end_object(&w);
+  rp__agent_send(g, out.err ? NULL : rp__ws_text(out.p, out.n));
+}
 
 static void send_ack(struct rp__agent *g, const struct flight *f)
 {
@@ -83,6 +100,7 @@ static void send_ack(struct rp__agent *g, const struct flight *f)
     rp__jw_null(&w);
   rp__jw_kstr(&w, "durability", names[f->ack.durability ? f->ack.durability : RP_DISK]);
   if (f->ack.repeated) rp__jw_kbool(&w, "repeated", true);
+  if (f->ack.budget_low) rp__jw_kdouble(&w, "budget_share", f->ack.budget_share);
   rp__jw_end_object(&w);
   rp__agent_send(g, out.err ? NULL : rp__ws_text(out.p, out.n));
 }
@@ -95,6 +113,8 @@ static void landed(struct rp__job *job)
     atomic_fetch_add_explicit(&f->a->refused, 1, memory_order_relaxed);
     rp__slog(&f->a->srv->log, RP_LOG_DEBUG, "agent_not_stored", RP_F("code", rp_error_lookup(f->err.code)->name));
   }
+  if (!f->err.code) rp__channels_budget(f->a->srv, f->session_id, &f->ack);
+  if (g && !f->err.code) tell_budget(g, &f->ack);
   if (g && f->err.code)
     rp__agent_send_error(g, &f->err, f->client_seq);
   else if (g && f->client_seq)
@@ -136,6 +156,7 @@ int rp__seat_store(struct rp__agents *a, struct rp__seat *s, struct rp__agent *g
   for (size_t i = 0; i < n; i++) bytes += events[i].body_len;
   *f = (struct flight){
       .job.fn = landed, .loop = a->srv->loop, .a = a, .g = g, .client_seq = RP_MAX(client_seq, 0), .bytes = bytes};
+  snprintf(f->session_id, sizeof f->session_id, "%s", rp__entry_id(s->entry));
   if (g) {
     g->flying++;
     g->flying_bytes += bytes;

@@ -296,7 +296,9 @@ int rp__auth_allows(const struct rp__identity *who, enum rp__right right, const 
   if (right == RP_RIGHT_NONE || who->who == RP_WHO_LOCAL) return 0;
   if (who->who == RP_WHO_SESSION) return session_allows(who, right, session_id, birth, err);
   if (who->who == RP_WHO_TOKEN) return token_allows(who, right, scope, err);
-  rp__fail(err, RP_E_UNAUTHORIZED, "a token is needed off this machine, behind a proxy, and by another name");
+  rp__fail(
+      err, RP_E_UNAUTHORIZED,
+      "a token is needed off this machine, behind a proxy, by another name, and, with local = uid, by another user");
   rp__hint(err, "'reprise token create' makes one; send it as 'Authorization: Bearer …'");
   return RP_E_UNAUTHORIZED;
 }

@@ -40,6 +40,8 @@ struct rp__call {
   struct rp__jw w; /* writes to out */
   int status;      /* 200 unless set */
   const char *type;
+  int file;                 /* the answer, instead of `out`, in a file without a name; < 0: none */
+  size_t file_bytes;        /* of it */
   struct rp__header header; /* one more, of static strings or `header_text` */
   char header_text[RP_ID_MAX + 32];
   void *later; /* whatever a handler keeps until it finishes */

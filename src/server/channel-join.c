@@ -23,9 +23,9 @@ struct join {
   struct rp__identity who;
   char topic_id[RP_ID_MAX + 1];
   char *scope, *key, *meta, *ref;
-  bool has_after, has_video;
+  bool has_after, has_video, has_leave;
   int64_t after;
-  double video;
+  double video, leave_s;
   /* what was found, and what became of it */
   struct {
     bool there, ended;
@@ -101,8 +101,13 @@ static int read_payload(struct join *j, struct rp__json payload, rp_error *err)
   if (!rc) rc = check_name("key", j->key, err);
   if (!rc) rc = rp__body_i64(payload, "after", &j->after, err);
   if (!rc) rc = rp__body_double(payload, "timestamp", &j->video, err);
+  if (!rc) rc = rp__body_double(payload, "leave_s", &j->leave_s, err);
   if (!rc) rc = write_meta(payload, &j->meta, err);
   if (rc) return rc;
+  j->has_leave = rp__json_get(payload, "leave_s").type == RP_JSON_NUMBER;
+  if (!(j->leave_s >= 0 && j->leave_s <= RP_CHANNEL_LEAVE_MAX_S))
+    return rp__fail_field(err, RP_E_INVALID, "leave_s", "'leave_s' must be from 0 to %d seconds",
+                          RP_CHANNEL_LEAVE_MAX_S);
   j->has_after = rp__json_get(payload, "after").type == RP_JSON_NUMBER;
   j->has_video = rp__json_get(payload, "timestamp").type == RP_JSON_NUMBER;
   if (j->has_after && j->after < 0) return rp__fail_field(err, RP_E_INVALID, "after", "'after' can't be negative");
@@ -268,6 +273,7 @@ static int enter(struct join *j, rp_error *err)
   j->may_write =
       rp__auth_allows(&j->who, RP_RIGHT_WRITE, id, rp__entry_scope(j->entry), rp__entry_birth(j->entry), NULL) == 0;
   rc = rp__member_enter(j->members, j->entry, j->key, j->may_write, &j->member, err);
+  if (!rc && j->has_leave && j->may_write) rp__member_keep(j->members, j->member, (int64_t)(j->leave_s * 1000 + 0.5));
   if (!rc) rc = show(j, id, err);
   if (!rc && !j->found.ended) rp__member_opened(j->members, j->member);
   if (rc) give_up(j);

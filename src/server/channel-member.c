@@ -27,6 +27,7 @@ struct rp__member {
   bool closing;             /* by a thread that is at it now */
   bool closed;              /* by word: no grace, no close */
   int64_t beat_ms, look_ms; /* when the next ones are due */
+  int64_t leave_ms;         /* the longest grace that a member asked for; -1: none did */
   int64_t due_ms;           /* to be closed then, and in the list of those; 0: not */
   struct rp__member *before, *after;
   struct rp__channel *channels; /* in the loop */
@@ -38,7 +39,7 @@ struct rp__members {
   pthread_cond_t settled; /* a row is no longer closing */
   struct rp__member *ids[BUCKETS], *keys[BUCKETS];
   unsigned char seed[crypto_shorthash_KEYBYTES];
-  struct rp__member *first, *last; /* to be closed, in the order in which they were left */
+  struct rp__member *first, *last; /* to be closed, in the order in which that is due */
   size_t n_leaving;                /* of these, and of those being closed */
   atomic_llong left, left_failed;
 };
@@ -87,7 +88,7 @@ static void index_key(struct rp__members *t, struct rp__member *m, const char *k
   *at = m;
 }
 
-/* By time. Most have the time of all others before them; only scopes with times of their own come in between. */
+/* From the end: most have the grace of all others, and are due behind all that left before. */
 static void list(struct rp__members *t, struct rp__member *m, int64_t due_ms)
 {
   struct rp__member *before = t->last;
@@ -158,6 +159,7 @@ static struct rp__member *make(struct rp__members *t, struct rp__entry *e)
   if (!m) return NULL;
   m->entry = rp__entry_ref(t->of->srv->registry, e);
   m->beat_ms = first_beat(e);
+  m->leave_ms = -1;
   *place(t, rp__entry_id(e)) = m;
   return m;
 }
@@ -190,10 +192,11 @@ static bool is_ours(const struct rp__member *m)
   return strcmp(rp__entry_channel(m->entry), "channel") == 0;
 }
 
-/* The time that who leaves has to come back, in the session's scope. */
+/* The time that who leaves has to come back: what a member asked for, or what the session's scope says. */
 static int64_t grace_ms(const struct rp__members *t, const struct rp__member *m)
 {
   const struct rp__server *srv = t->of->srv;
+  if (m->leave_ms >= 0) return m->leave_ms;
   return rp__settings_ms(&srv->set, srv->engine, rp__entry_scope(m->entry), "leave_s");
 }
 
@@ -208,6 +211,13 @@ void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, b
     else
       drop(t, m);
   }
+  pthread_mutex_unlock(&t->lock);
+}
+
+void rp__member_keep(struct rp__members *t, struct rp__member *m, int64_t leave_ms)
+{
+  pthread_mutex_lock(&t->lock);
+  m->leave_ms = RP_MAX(m->leave_ms, leave_ms);
   pthread_mutex_unlock(&t->lock);
 }
 
@@ -357,6 +367,47 @@ static void tell_news(struct rp__job *job)
     if (ch->socket) rp__channel_status(ch, x->status, x->seq);
   }
   free(x);
+}
+
+struct budget {
+  struct rp__job job;
+  struct rp__members *t;
+  char id[RP_ID_MAX + 1];
+  rp_ack ack;
+};
+
+/* In the loop. Once per crossing: a budget that was raised may come close again. */
+static void tell_budget(struct rp__job *job)
+{
+  struct budget *x = (struct budget *)job;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(1024);
+  struct rp__jw w = RP_JW(&out);
+  pthread_mutex_lock(&x->t->lock);
+  struct rp__member *m = *place(x->t, x->id);
+  struct rp__channel *ch = m ? m->channels : NULL;
+  pthread_mutex_unlock(&x->t->lock);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", x->id);
+  rp__jw_kdouble(&w, "share", x->ack.budget_share);
+  rp__jw_end_object(&w);
+  for (struct rp__channel *next; ch; ch = next) {
+    next = ch->fellow;
+    bool news = ch->joined && ch->socket && ch->budget_low != x->ack.budget_low;
+    if (news && x->ack.budget_low && (out.err || rp__channel_tell(ch, "budget", (struct rp__str){out.p, out.n})))
+      continue;
+    if (news) ch->budget_low = x->ack.budget_low;
+  }
+  free(x);
+}
+
+void rp__channels_budget(struct rp__server *srv, const char *session_id, const rp_ack *ack)
+{
+  if (!(ack->budget_share > 0) || !srv->channels) return;
+  struct budget *x = calloc(1, sizeof *x);
+  if (!x) return;
+  *x = (struct budget){.job.fn = tell_budget, .t = srv->channels->members, .ack = *ack};
+  snprintf(x->id, sizeof x->id, "%s", session_id);
+  if (!rp__loop_post(srv->loop, &x->job)) free(x);
 }
 
 static int on_shown(void *ctx, const rp_session_info *info)

@@ -76,6 +76,7 @@ static void write_ack(const rp_ack *ack, struct rp__jw *w)
     rp__jw_null(w);
   rp__jw_kstr(w, "durability", names[ack->durability]);
   if (ack->repeated) rp__jw_kbool(w, "repeated", true);
+  if (ack->budget_low) rp__jw_kdouble(w, "budget_share", ack->budget_share);
   rp__jw_end_object(w);
 }
 
@@ -131,6 +132,7 @@ static void after_store(struct rp__job *job)
   struct rp__push *p = (struct rp__push *)job;
   struct rp__channel *ch = p->ch;
   ch->flying--;
+  if (!p->rc) rp__channels_budget(ch->of->srv, rp__entry_id(ch->entry), &p->ack);
   finish(p);
   rp__channel_pump(ch);
 }

@@ -27,7 +27,8 @@
 #define RP_CHANNEL_WARN 50
 #define RP_CHANNEL_CRITICAL 100
 #define RP_CHANNEL_NORMAL 25
-#define RP_AUDIO_BYTES 5000000 /* of one segment; so says the seed */
+#define RP_CHANNEL_LEAVE_MAX_S 3600 /* that a join may ask for: the silence after which a session is abandoned */
+#define RP_AUDIO_BYTES 5000000      /* of one segment; so says the seed */
 #define RP_AUDIO_SECONDS 60
 #define RP_AUDIO_RATE 2000 /* bytes of a second of it */
 
@@ -67,8 +68,9 @@ struct rp__channel {
   char topic[RP_PHX_NAME_MAX + 1], join_ref[RP_PHX_NAME_MAX + 1];
   char *old_ref; /* of the join this one replaces: to be closed after the reply */
   bool joined, may_write, goodbye, lingering;
-  bool busy;   /* a join or something alone is on its way */
-  bool ending; /* its session is over: it closes when what was pushed is answered */
+  bool budget_low; /* and it was told so */
+  bool busy;       /* a join or something alone is on its way */
+  bool ending;     /* its session is over: it closes when what was pushed is answered */
   struct rp__push *head, *tail;
   size_t waiting, flying; /* pushes in the queue; in the store's hands */
   size_t bytes;           /* of all of them */
@@ -95,7 +97,6 @@ struct rp__socket {
   struct rp__identity who;
   struct rp__channel *channels;
   size_t n_channels, waiting_bytes;
-  int64_t heard_ms;
   struct rp__timer timer; /* the end of its life */
   bool proven;            /* something was joined */
   unsigned wrong;         /* joins refused before that */
@@ -170,7 +171,9 @@ bool rp__members_find_key(struct rp__members *t, const char *scope, const char *
  */
 int rp__member_enter(struct rp__members *t, struct rp__entry *e, const char *key, bool writes, struct rp__member **ret,
                      rp_error *err);
-/* One less. With `goodbye` the last one leaves for good, unless somebody comes back within leave_ms. Any thread. */
+/* How long a member wants the session kept after the last one left, instead of leave_s; the longest counts. */
+void rp__member_keep(struct rp__members *t, struct rp__member *m, int64_t leave_ms);
+/* One less. With `goodbye` the last one leaves for good, unless somebody comes back within that time. Any thread. */
 void rp__member_exit(struct rp__members *t, struct rp__member *m, bool writes, bool goodbye);
 /* It was closed by word: there is nothing to beat for and nothing left to close. Or it is open again. */
 void rp__member_closed(struct rp__members *t, struct rp__member *m);

@@ -111,13 +111,14 @@ void rp__client_group(const char *address, char ret[RP_HTTP_ADDRESS_TEXT])
   inet_ntop(AF_INET6, &v6, ret, RP_HTTP_ADDRESS_TEXT);
 }
 
+/* Any X-Forwarded-…, and what else proxies name the client by: a header that is missing here makes a stranger local. */
 static bool is_forwarded(const struct rp__request *r)
 {
-  static const char *const names[] = {
-      "X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Via"};
+  static const char *const names[] = {"Forwarded",        "Via",           "X-Real-IP", "X-Client-IP",
+                                      "CF-Connecting-IP", "True-Client-IP"};
   for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++)
     if (rp__request_header(r, names[i])) return true;
-  return false;
+  return rp__request_has_prefix(r, "X-Forwarded") || rp__request_has_prefix(r, "X-Original-");
 }
 
 void rp__client_find(const char *trusted, const struct rp__request *r, struct rp__client *ret)

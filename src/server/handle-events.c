@@ -4,10 +4,9 @@
  * the engine's acknowledgement answers it. Bodies are handed on as the bytes that
  * came: what is stored is what the client wrote.
  */
-#include <ctype.h>
-
 #include "base/clock.h"
 #include "server/handle.h"
+#include "server/socket.h"
 
 #define KIND_TEXT 80     /* bytes of a kind and its NUL; the engine's own bound is smaller and speaks of it */
 #define KEY_TEXT 258     /* of an idempotency key, likewise */
@@ -133,13 +132,11 @@ static int batch_read(struct rp__json body, struct batch *b, rp_error *err)
 /* The header's key is for the request as a whole, which the engine knows by its first event's. */
 static int read_key(const struct rp__call *c, struct batch *b, rp_error *err)
 {
-  const char *key = rp__request_header(c->req, "Idempotency-Key");
-  if (!key) return 0;
+  const char *key;
+  int rc = rp__handle_key(c, &key, err);
+  if (rc || !key) return rc;
   if (b->ev[0].idempotency_key && strcmp(b->ev[0].idempotency_key, key) != 0)
     return rp__fail_field(err, RP_E_INVALID, "idempotency_key", "the event and the header have different keys");
-  for (const char *p = key; *p; p++)
-    if (!isprint((unsigned char)*p))
-      return rp__fail_field(err, RP_E_USAGE, "Idempotency-Key", "the key must be printable ASCII");
   b->ev[0].idempotency_key = key;
   return 0;
 }
@@ -183,6 +180,7 @@ static int read_options(struct rp__call *c, struct rp__append *a, char client[RP
 static void finish(struct rp__call *c, const rp_ack *ack, const rp_error *err, bool many)
 {
   if (ack) {
+    rp__channels_budget(c->srv, rp__entry_id(c->entry), ack);
     rp__handle_ack(&c->w, ack, many);
   } else if (err->code == RP_E_FENCED) {
     /* The handle that was told so would believe it of every later writer, who may know better. */

@@ -243,18 +243,25 @@ static int read_at(struct rp__call *c, int64_t *ret, rp_error *err)
 int rp__handle_fork(struct rp__call *c, rp_error *err)
 {
   static const char *const members[] = {"at", NULL};
+  struct rp__str body = rp__request_body(c->req);
+  rp_request request = {.bytes = body.p, .n = body.n};
   char id[RP_ID_MAX + 1], token[RP_SESSION_TOKEN_TEXT];
+  bool repeated = false;
   int64_t at;
   int rc = rp__handle_object(c, members, err);
   if (!rc) rc = read_at(c, &at, err);
-  if (!rc) rc = rp__handle_wrote(c, rp_fork(rp__call_session(c), at, id, err), err);
+  if (!rc) rc = rp__handle_key(c, &request.key, err);
+  if (rc) return rc;
+  rc = rp_fork_once(rp__call_session(c), at, request.key ? &request : NULL, id, &repeated, err);
+  if (rp__handle_wrote(c, rc, err)) return rc;
   rp__birth birth = RP_BIRTH_ANY;
-  if (!rc) rc = rp__birth_find(c->srv->engine, id, &birth, err);
+  rc = rp__birth_find(c->srv->engine, id, &birth, err);
   if (rc) return rc;
   rp__auth_session_token(c->srv->auth, id, birth, token);
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "session_id", id);
   rp__jw_kstr(&c->w, "forked_from", rp__entry_id(c->entry));
+  if (repeated) rp__jw_kbool(&c->w, "repeated", true);
   rp__jw_kstr(&c->w, "token", token);
   rp__jw_end_object(&c->w);
   c->status = 201;

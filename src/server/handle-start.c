@@ -136,10 +136,14 @@ static void write_started(struct rp__call *c, const rp_session *s, rp__birth bir
 int rp__handle_start(struct rp__call *c, rp_error *err)
 {
   struct wish x RP_CLEANUP(wish_done) = {0};
+  struct rp__str body = rp__request_body(c->req);
+  rp_request request = {.bytes = body.p, .n = body.n};
   rp_session *s;
   int rc = wish_read(c, &x, err);
   if (!rc) rc = check_scope(c, x.scope, err);
+  if (!rc) rc = rp__handle_key(c, &request.key, err);
   if (rc) return rc;
+  if (request.key) x.o.request = &request;
   rc = rp__handle_wrote(c, rp_start(c->srv->engine, &x.o, &s, err), err);
   if (rc) return translate(rc, err);
   rp__birth birth = RP_BIRTH_ANY;

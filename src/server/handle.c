@@ -53,6 +53,16 @@ int rp__handle_object(const struct rp__call *c, const char *const *names, rp_err
   return rp__body_known(c->body, names, err);
 }
 
+int rp__handle_key(const struct rp__call *c, const char **ret, rp_error *err)
+{
+  const char *key = rp__request_header(c->req, "Idempotency-Key");
+  for (const char *p = key; p && *p; p++)
+    if (*p < ' ' || *p > '~')
+      return rp__fail_field(err, RP_E_USAGE, "Idempotency-Key", "the key must be printable ASCII");
+  *ret = key;
+  return 0;
+}
+
 void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many)
 {
   static const char *const words[] = {[RP_MEMORY] = "memory", [RP_OS] = "os", [RP_DISK] = "disk"};
@@ -65,6 +75,7 @@ void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many)
   ack->seq > 0 ? rp__jw_i64(w, ack->seq) : rp__jw_null(w);
   rp__jw_kstr(w, "durability", words[ack->durability]);
   if (ack->repeated) rp__jw_kbool(w, "repeated", true);
+  if (ack->budget_low) rp__jw_kdouble(w, "budget_share", ack->budget_share);
   rp__jw_end_object(w);
 }
 

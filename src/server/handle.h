@@ -22,6 +22,8 @@ int rp__handle_may_read(const struct rp__call *c, const char *ref, rp_error *err
 int rp__handle_object(const struct rp__call *c, const char *const *names, rp_error *err);
 
 /* {"seq","durability"}, of several events with "first_seq". */
+/* The header Idempotency-Key, checked, or NULL in *ret. */
+int rp__handle_key(const struct rp__call *c, const char **ret, rp_error *err);
 void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many);
 /* The members of a document of ours, into the object that is open. */
 void rp__handle_members(struct rp__jw *w, const char *json);

@@ -83,6 +83,15 @@ struct rp__kept *rp__kept_new(const struct rp__append *a, bool memory, int64_t n
   return k;
 }
 
+bool rp__kept_same(const struct rp__kept *k, const struct rp__append *a)
+{
+  bool same = k->n == a->n;
+  for (size_t i = 0; same && i < a->n; i++)
+    same = strcmp(k->events[i].kind, a->events[i].kind) == 0 && k->events[i].body_len == body_length(&a->events[i]) &&
+           memcmp(k->events[i].body, a->events[i].body, k->events[i].body_len) == 0;
+  return same;
+}
+
 struct rp__kept *rp__kept_marker(const struct rp__window *win, int64_t until_ms)
 {
   struct rp__buf body RP_AUTOBUF = RP_BUF(MARKER_MAX);

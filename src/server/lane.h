@@ -37,6 +37,8 @@ struct rp__window {
 };
 /* The event that tells of a window. */
 struct rp__kept *rp__kept_marker(const struct rp__window *w, int64_t until_ms);
+/* Whether those are the same events: kinds and bodies. */
+bool rp__kept_same(const struct rp__kept *k, const struct rp__append *a);
 void rp__kept_free(struct rp__kept *k);
 
 struct rp__lane {

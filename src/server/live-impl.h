@@ -27,12 +27,14 @@
 #define RP_LIVE_SWEEP 64                    /* sessions looked at per tick, whether they still are there */
 #define RP_LIVE_BUCKETS 16384
 #define RP_LIVE_ROLL_BUCKETS 1024
-#define RP_LIVE_ROLLS_MAX 64                 /* scopes whose lists are watched */
-#define RP_LIVE_ROLL_SESSIONS 1000           /* the newest of each */
-#define RP_LIVE_ROLL_BYTES (8 * 1024 * 1024) /* of their documents */
-#define RP_LIVE_ROLL_REMOVED 4096            /* removals remembered for those who are slow */
-#define RP_LIVE_ROLL_LARGE_MS 1000           /* between scans of a scope with more sessions than are watched */
-#define RP_LIVE_ROLL_SHARE 20                /* a scan's time is at most this part of the time between two */
+#define RP_LIVE_ROLLS_MAX 64                          /* scopes whose lists are watched */
+#define RP_LIVE_ROLL_SESSIONS 1000                    /* the newest of each, and as many older ones that woke */
+#define RP_LIVE_ROLL_CHANGES 16384                    /* events looked at at a time for those that woke */
+#define RP_LIVE_ROLL_WOKEN (4 * RP_LIVE_ROLL_CHANGES) /* numbers that one scan takes; the rest comes with the next */
+#define RP_LIVE_ROLL_BYTES (8 * 1024 * 1024)          /* of their documents */
+#define RP_LIVE_ROLL_REMOVED 4096                     /* removals remembered for those who are slow */
+#define RP_LIVE_ROLL_LARGE_MS 1000                    /* between scans of a scope with more sessions than are watched */
+#define RP_LIVE_ROLL_SHARE 20                         /* a scan's time is at most this part of the time between two */
 
 /* Reads for live subscribers have places of their own: no replay delays them. */
 enum rp__read { RP_READ_LIVE, RP_READ_BEHIND, RP_READ_KINDS };
@@ -105,7 +107,10 @@ struct rp__roll_item {
   struct rp__roll_item *chain;       /* in its bucket */
   int64_t stamp;
   size_t rank; /* in the last scan; the newest session is 0 */
+  int64_t number;
   bool open, removed, seen;
+  bool older; /* than the list goes: kept because it is open or changed, and looked at by its number */
+  bool asked; /* … by the scan that runs */
   char *json;
   size_t n;
   char id[RP_ID_MAX + 1];
@@ -120,6 +125,7 @@ struct rp__roll {
   int64_t stamp;     /* the newest */
   int64_t forgotten; /* the newest that was removed and is remembered no more */
   size_t n_removed;
+  int64_t cursor; /* of rp_changes, for sessions that are older than the list goes; < 0: none yet */
   struct rp__list_sub *subs;
   int64_t commits; /* seen when the last scan began */
   int64_t due_ms;

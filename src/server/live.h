@@ -59,7 +59,8 @@ void rp__sub_free(struct rp__sub *s); /* NULL is fine */
 
 /*
  * C-10: changes of the sessions of a scope (NULL: of all): their documents, first all that are open, then what changes,
- * an end too. Looked for at most four times a second; of the newest 1,000 sessions of a scope.
+ * an end too. Looked for at most four times a second. The first picture is of the newest 1,000 sessions of a scope;
+ * older ones are told of from when their journals grow.
  */
 struct rp__list_handler {
   /*

@@ -42,6 +42,7 @@ static struct codes codes_of(const struct rp__route *r)
     ADD(&c, RP_E_MEDIA_TYPE);
   else if (r->flags & RP_ROUTE_JSON || r->method == RP_POST)
     ADD(&c, RP_E_JSON, RP_E_MEDIA_TYPE, RP_E_INVALID);
+  if (r->flags & RP_ROUTE_KEY) ADD(&c, RP_E_KEY_REUSED);
   codes_add(&c, r->errors, RP_ROUTE_ERRORS);
   return c;
 }
@@ -113,18 +114,32 @@ static void begin_response(struct rp__jw *w, int status)
   rp__jw_kstr(w, "description", describe(status));
 }
 
-static void write_answer_content(struct rp__jw *w, const struct rp__route *r)
+static void write_content(struct rp__jw *w, const char *type, const char *name, const char *value)
 {
-  char ref[96];
-  bool text = r->flags & RP_ROUTE_TEXT;
-  snprintf(ref, sizeof ref, REF "%.60s", r->answer);
-  rp__jw_key(w, text ? r->answer : "application/json");
+  rp__jw_key(w, type);
   rp__jw_object(w);
   rp__jw_key(w, "schema");
   rp__jw_object(w);
-  rp__jw_kstr(w, text ? "type" : "$ref", text ? "string" : ref);
+  if (value) rp__jw_kstr(w, name, value);
   rp__jw_end_object(w);
   rp__jw_end_object(w);
+}
+
+/* A text may be of several types; one that is JSON then is any document. */
+static void write_answer_content(struct rp__jw *w, const struct rp__route *r)
+{
+  char ref[96], type[64];
+  if (!(r->flags & RP_ROUTE_TEXT)) {
+    snprintf(ref, sizeof ref, REF "%.60s", r->answer);
+    write_content(w, "application/json", "$ref", ref);
+    return;
+  }
+  for (const char *p = r->answer; *p;) {
+    size_t n = strcspn(p, "|");
+    snprintf(type, sizeof type, "%.*s", (int)n, p);
+    write_content(w, type, "type", strcmp(type, "application/json") == 0 ? NULL : "string");
+    p += n + (p[n] == '|');
+  }
 }
 
 static void write_success(struct rp__jw *w, const struct rp__route *r, int status, const struct codes *c)
@@ -208,7 +223,8 @@ static void write_parameters(struct rp__jw *w, const struct rp__route *r)
   if (rp__route_names_session(r))
     write_parameter(w, "scope", "query", "{\"$ref\":\"" REF "Name\"}", "where to look for a key, a prefix or last");
   if (r->flags & RP_ROUTE_KEY)
-    write_parameter(w, "Idempotency-Key", "header", text, "a repeat within 24 h gets the first answer again");
+    write_parameter(w, "Idempotency-Key", "header", text,
+                    "a repeat within 24 h gets the first answer again; with another body it is a conflict");
   if (strcmp(r->path, "/mcp") == 0)
     write_parameter(w, "MCP-Session-Id", "header", text, "as it came with the answer to initialize");
   if (r->flags & RP_ROUTE_SESSION && r->flags & RP_ROUTE_TAKES)

@@ -91,8 +91,9 @@ void rp__problem_answer(struct rp__server *srv, struct rp__request *r, const rp_
   a.close = atomic_load(&srv->draining);
   size_t n = 0;
   write_problem(err, a.status, &out);
-  a.body = out.err ? "{}" : out.p;
-  a.n = out.err ? 2 : out.n;
+  rp__buf_char(&out, '\n');
+  a.body = out.err ? "{}\n" : out.p;
+  a.n = out.err ? 3 : out.n;
   if (info->http == 503 || info->http == 429)
     a.headers[n++] = (struct rp__header){"Retry-After", info->http == 429 ? "1" : "2"};
   if (info->http == 401) a.headers[n++] = (struct rp__header){"WWW-Authenticate", "Bearer realm=\"reprise\""};

@@ -41,7 +41,7 @@ struct rp__route {
   const char *request; /* name of the schema of the body, or NULL */
   int status;          /* of success; also_status: another one, or 0 */
   int also_status;
-  const char *answer;          /* name of the schema of the answer (schema.c), or its media type with RP_ROUTE_TEXT */
+  const char *answer; /* name of the schema of the answer (schema.c), or with RP_ROUTE_TEXT its media types, by '|' */
   int errors[RP_ROUTE_ERRORS]; /* enum rp_code; 0 ends the list */
 };
 
@@ -100,9 +100,11 @@ int rp__handle_evidence(struct rp__call *c, rp_error *err);
 int rp__handle_search(struct rp__call *c, rp_error *err);
 int rp__handle_scope_brief(struct rp__call *c, rp_error *err);
 int rp__handle_audit(struct rp__call *c, rp_error *err);
+/* handle-export.c */
+int rp__handle_export(struct rp__call *c, rp_error *err);
+int rp__handle_blob(struct rp__call *c, rp_error *err);
 /* handle-seeds.c */
 int rp__handle_api_session(struct rp__call *c, rp_error *err);
-int rp__handle_api_feedback_stats(struct rp__call *c, rp_error *err);
 int rp__handle_api_ping(struct rp__call *c, rp_error *err);
 /* handle-mcp.c */
 int rp__handle_mcp(struct rp__call *c, rp_error *err);

@@ -16,6 +16,7 @@
 #define LEVEL SCHEMA({"type":"string","enum":["memory","os","disk"]})
 #define MEMORY SCHEMA({"type":"string","enum":["memory"]})
 #define STATUS SCHEMA({"type":"string","enum":["created","active","idle","checkpointed","closed","abandoned"]})
+#define FORMAT SCHEMA({"type":"string","enum":["reprise","nova","clawd","orbitmesh","markdown"]})
 #define SECONDS SCHEMA({"type":"number","minimum":0})
 #define NAME SCHEMA({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"})
 
@@ -39,7 +40,7 @@ const struct rp__route rp__routes[] = {
   {RP_GET, "/openapi.json", 0, RP_RIGHT_NONE, rp__handle_openapi, "This description of the routes (OpenAPI 3.1)",
    .status = 200, .answer = "OpenAPI"},
 
-  {RP_POST, "/v1/sessions", POOL | JSON, RP_RIGHT_WRITE, rp__handle_start, "Begins or resumes a session: 201 for a new one, 200 for one that goes on",
+  {RP_POST, "/v1/sessions", POOL | JSON | KEY, RP_RIGHT_WRITE, rp__handle_start, "Begins or resumes a session: 201 for a new one, 200 for one that goes on",
    .request = "Start", .status = 201, .also_status = 200, .answer = "Started",
    .errors = {RP_E_SESSION_NOT_FOUND, RP_E_HELD, RP_E_EXISTS}},
   {RP_GET, "/v1/sessions", POOL, RP_RIGHT_READ, rp__handle_list, "Sessions, the newest first",
@@ -79,7 +80,7 @@ const struct rp__route rp__routes[] = {
    .status = 200, .answer = "Checkpoint"},
   {RP_POST, "/v1/sessions/:id/close", OF_SESSION | POOL | JSON | MAYBE, RP_RIGHT_WRITE, rp__handle_close, "Ends it, with a final checkpoint",
    .request = "Close", .status = 200, .answer = "Session", .errors = {RP_E_ENDED}},
-  {RP_POST, "/v1/sessions/:id/fork", OF_SESSION | POOL | JSON | MAYBE, RP_RIGHT_SCOPE, rp__handle_fork, "A new session with a copy of its journal",
+  {RP_POST, "/v1/sessions/:id/fork", OF_SESSION | POOL | JSON | MAYBE | KEY, RP_RIGHT_SCOPE, rp__handle_fork, "A new session with a copy of its journal",
    .query = {{"at", SEQ, "branch off after this event; as in the body"}},
    .request = "Fork", .status = 201, .answer = "Forked", .errors = {RP_E_SEQ_NOT_FOUND}},
   {RP_POST, "/v1/sessions/:id/continue", OF_SESSION | POOL | JSON, RP_RIGHT_SCOPE, rp__handle_continue, "Inherits everything from the session `from`",
@@ -104,6 +105,12 @@ const struct rp__route rp__routes[] = {
              {"video_at", SECONDS, "the moment in the video's own time, instead of `at`"}},
    .status = 200, .answer = "Evidence"},
 
+  {RP_GET, "/v1/sessions/:id/export", OF_SESSION | POOL | RP_ROUTE_TEXT, RP_RIGHT_READ, rp__handle_export, "The session as a file; `reprise` loses nothing",
+   .query = {{"format", FORMAT, "which (reprise)"}},
+   .status = 200, .answer = "application/x-ndjson|application/json|application/gzip|text/markdown; charset=utf-8"},
+  {RP_GET, "/v1/sessions/:id/blobs/:blob", OF_SESSION | POOL | RP_ROUTE_TEXT, RP_RIGHT_READ, rp__handle_blob, "What was too large for an event, as its bytes",
+   .status = 200, .answer = "application/octet-stream", .errors = {RP_E_BLOB_NOT_FOUND}},
+
   {RP_GET, "/v1/search", POOL, RP_RIGHT_READ, rp__handle_search, "Full text over everything ever said",
    .query = {{"q", TEXT, "the words"}, {"scope", NAME, "of this scope only"}, {"limit", COUNT("1000"), "at most so many (20)"}},
    .status = 200, .answer = "Hits"},
@@ -116,8 +123,6 @@ const struct rp__route rp__routes[] = {
 
   {RP_GET, "/api/session", POOL | RP_ROUTE_LAX, RP_RIGHT_READ, rp__handle_api_session, "How the latest start of a scope (or of all) began and how it does (N-18)",
    .query = {{"scope", NAME, "of this scope"}}, .status = 200, .answer = "ApiSession", .errors = {RP_E_SESSION_NOT_FOUND}},
-  {RP_GET, "/api/feedback/stats", POOL | RP_ROUTE_LAX, RP_RIGHT_READ, rp__handle_api_feedback_stats, "What is kept for feedback (N-18)",
-   .query = {{"scope", NAME, "of this scope's latest session"}}, .status = 200, .answer = "FeedbackStats"},
   {RP_GET, "/api/sessions/:id/ping", RP_ROUTE_LAX, RP_RIGHT_READ, rp__handle_api_ping, "200 while the session is open, 404 when it is not (L-04)",
    .status = 200, .answer = "Ping", .errors = {RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS}},
 

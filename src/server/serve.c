@@ -78,7 +78,7 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
   char allowed[64];
   struct rp__call *c = malloc(sizeof *c);
   if (!c) return rp__fail_nomem(err);
-  *c = (struct rp__call){.srv = srv, .req = r, .out = RP_BUF(RP_CALL_OUT_MAX), .status = 200};
+  *c = (struct rp__call){.srv = srv, .req = r, .out = RP_BUF(RP_CALL_OUT_MAX), .status = 200, .file = -1};
   c->type = "application/json";
   c->w = RP_JW(&c->out);
   rp__request_set_user(r, c);
@@ -184,6 +184,12 @@ static void answer(struct rp__call *c)
   a.n = c->out.n;
   a.body = a.n ? rp__buf_take(&c->out) : NULL;
   if (!a.n) a.own = RP_BODY_STATIC;
+  if (c->file >= 0) {
+    a.own = RP_BODY_FILE;
+    a.fd = c->file;
+    a.n = c->file_bytes;
+    c->file = -1;
+  }
   if (c->header.name) a.headers[n++] = c->header;
   if (origin) {
     a.headers[n++] = (struct rp__header){"Access-Control-Allow-Origin", origin};
@@ -196,6 +202,9 @@ static void answer(struct rp__call *c)
 void rp__call_finish(struct rp__call *c, int rc, const rp_error *err)
 {
   rp_error nomem = {0};
+  /* An answer is a line, or lines: on a terminal the prompt stands behind it, and files are joined without a fault. */
+  bool text = c->type && (strncmp(c->type, "application/json", 16) == 0 || strncmp(c->type, "text/", 5) == 0);
+  if (!rc && text && c->out.n && c->out.p[c->out.n - 1] != '\n') rp__buf_char(&c->out, '\n');
   if (!rc && c->out.err) {
     rp__fail(&nomem, c->out.err, "the answer is too large");
     err = &nomem;
@@ -282,6 +291,7 @@ static void done(void *ctx, struct rp__request *r, bool complete)
   log_request(srv, c, r, complete);
   if (!c) return;
   rp__registry_put(srv->registry, c->entry);
+  if (c->file >= 0) close(c->file);
   rp__buf_done(&c->out);
   free(c);
 }
@@ -299,6 +309,7 @@ void rp__serve_options(struct rp__server *s, struct rp__http_options *ret)
       .max_connections = s->set.max_connections,
       .taken = taken,
       .max_per_address = s->set.max_per_address,
+      .own_user = rp__settings_own_user(&s->set),
       .max_body = s->set.max_body,
       .idle_s = s->set.idle_s,
       .request_s = s->set.request_s,

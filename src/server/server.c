@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "net/peer.h"
 #include "server/agent.h"
 #include "server/mcp-seats.h"
 #include "server/route.h"
@@ -200,6 +201,27 @@ static int count_token(void *ctx, const rp_token_info *info)
   return 0;
 }
 
+/* Whether others of this machine can reach it: a unix socket is a file, with its own rights. */
+static bool any_tcp(const struct rp__server *s)
+{
+  for (size_t i = 0; i < s->listeners.n; i++)
+    if (strncmp(s->listeners.v[i].address, "unix:", 5) != 0) return true;
+  return false;
+}
+
+static void announce_local(struct rp__server *s)
+{
+  if (!any_tcp(s)) return;
+  if (!rp__settings_own_user(&s->set))
+    rp__slog(&s->log, RP_LOG_WARN, "local_users",
+             RP_F("means",
+                  "every user of this machine may use it without a token; 'local = uid' in the configuration, or "
+                  "--listen unix:PATH, keeps it to your own"));
+  else if (!rp__peer_is_told())
+    rp__slog(&s->log, RP_LOG_WARN, "local_unknown",
+             RP_F("means", "local = uid, but the kernel does not tell users here: TCP needs a token, whoever comes"));
+}
+
 static void announce(struct rp__server *s)
 {
   int tokens = 0;
@@ -209,6 +231,7 @@ static void announce(struct rp__server *s)
   if (!only_loopback(s) && rp_token_list(s->engine, count_token, &tokens, NULL) == 0 && !tokens)
     rp__slog(&s->log, RP_LOG_WARN, "no_token",
              RP_F("means", "nobody on another machine can use it until `reprise token create`"));
+  announce_local(s);
   rp__slog(&s->log, RP_LOG_INFO, "ready", RP_FN("pid", getpid()), RP_FN("threads", s->set.threads));
   snprintf(status, sizeof status, "READY=1\nSTATUS=serving on %s", s->listeners.v[0].address);
   rp__notify(status);

@@ -24,6 +24,7 @@ static const struct setting {
     {"allowed_origins", TEXT, AT(allowed_origins)},
     {"allowed_hosts", TEXT, AT(allowed_hosts)},
     {"trusted_proxies", TEXT, AT(trusted_proxies)},
+    {"local", TEXT, AT(local)},
     {"internal_secret_file", TEXT, AT(internal_secret_file)},
     {"remote", BOOL, AT(remote)},
     {"http_threads", INT, AT(threads), 0, 256},
@@ -130,12 +131,18 @@ void rp__settings_reachable(struct rp__settings *s, bool only_loopback)
   if (!s->max_per_address && !only_loopback) s->max_per_address = PER_ADDRESS_REMOTE;
 }
 
+bool rp__settings_own_user(const struct rp__settings *s)
+{
+  return s->local && strcmp(s->local, "uid") == 0;
+}
+
 void rp__settings_done(struct rp__settings *s)
 {
   free(s->listen);
   free(s->allowed_origins);
   free(s->allowed_hosts);
   free(s->trusted_proxies);
+  free(s->local);
   free(s->internal_secret_file);
   *s = (struct rp__settings){0};
 }

@@ -14,6 +14,7 @@ struct rp__settings {
   char *allowed_origins; /* separated by commas or spaces, as all lists here */
   char *allowed_hosts;
   char *trusted_proxies;
+  char *local;                /* "any" or "uid" */
   char *internal_secret_file; /* empty: beside the database */
   bool remote;
   int threads, max_connections, max_per_address;
@@ -33,5 +34,7 @@ int64_t rp__settings_ms(const struct rp__settings *s, rp_engine *e, const char *
 /* Once it is known who can reach us: what depends on that and was not configured. */
 void rp__settings_reachable(struct rp__settings *s, bool only_loopback);
 void rp__settings_done(struct rp__settings *s);
+/* Whether only the server's own user and root are local. */
+bool rp__settings_own_user(const struct rp__settings *s);
 
 #endif

@@ -139,7 +139,6 @@ static void on_message(void *ctx, bool binary, const char *bytes, size_t n)
   struct rp__socket *s = ctx;
   struct rp__phx m;
   rp_error err = {0};
-  s->heard_ms = rp__loop_now(s->of->srv->loop);
   if (s->closing) return;
   if (!rp__phx_read(binary, bytes, n, &m, &err)) {
     dispatch(s, &m);
@@ -182,16 +181,13 @@ static void clean_up(struct rp__job *job)
 }
 
 /*
- * 1000 and 1005 are what a client says that disconnects by its own will, 1001 a
- * browser whose page goes; both count as leaving, with the grace of a leave (L-02).
- * 1001 is also what this side says to who was silent for long. All else is a
- * lost connection: the client may come back (L-08).
+ * 1000 and 1005 are what a client says that disconnects by its own will: it has left, with the grace of a leave (L-02).
+ * 1001 is what a browser says for a page that goes and for a service worker that it stops and starts again; that, and
+ * all else, is a lost connection: the client may come back (L-08).
  */
 static bool is_goodbye(const struct rp__socket *s, int code)
 {
-  int64_t quiet = rp__loop_now(s->of->srv->loop) - s->heard_ms;
-  if (s->closing) return false;
-  return code == 1000 || code == 1005 || (code == 1001 && quiet < RP_SOCKET_IDLE_MS);
+  return !s->closing && (code == 1000 || code == 1005);
 }
 
 /* May come in the middle of a call that sends: the channels go in a turn of their own. */
@@ -230,7 +226,6 @@ static struct rp__socket *socket_new(struct rp__channels *c, const struct rp__id
   if (!s) return NULL;
   s->of = c;
   s->who = *who;
-  s->heard_ms = rp__loop_now(c->srv->loop);
   s->next = c->sockets;
   if (s->next) s->next->prev = s;
   c->sockets = s;

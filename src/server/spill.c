@@ -167,6 +167,20 @@ static const struct rp__lane *away_lane(struct rp__spill *s, const struct rp__ap
   return l && l->away ? l : NULL;
 }
 
+/* A key that waits already, with other events: they would be dropped as a conflict when the store is back. */
+static int vet_key(const struct rp__lane *l, const struct rp__append *a, rp_error *err)
+{
+  const char *key = a->events[0].idempotency_key;
+  for (const struct rp__kept *k = key ? l->head : NULL; k; k = k->next) {
+    if (!k->events[0].idempotency_key || strcmp(k->events[0].idempotency_key, key) != 0) continue;
+    if (!rp__kept_same(k, a))
+      return rp__fail_field(err, RP_E_KEY_REUSED, "idempotency_key",
+                            "session %s: the key was given to other events before, which wait to be stored",
+                            rp__entry_id(a->entry));
+  }
+  return 0;
+}
+
 /* What was read must still be so: what landed meanwhile is neither in the lane nor in what was read. */
 static int vet_new(struct rp__spill *s, const struct rp__append *a, enum rp__repeat *ret, rp_error *err)
 {
@@ -180,12 +194,13 @@ static int vet_new(struct rp__spill *s, const struct rp__append *a, enum rp__rep
     rc = rp__vetting_read(s, id, rp__entry_session(a->entry), a->options.client_id, &v, err);
     pthread_mutex_lock(&s->lock);
     if (rc || !(l = away_lane(s, a)) || l->landings != landings) continue;
-    rc = rp__vet(&v, l, NULL, id, &a->options, a->n, ret, err);
+    rc = vet_key(l, a, err);
+    if (!rc) rc = rp__vet(&v, l, NULL, id, &a->options, a->n, ret, err);
     break;
   }
   if (!rc) return 0;
   /* A key may make it a repeat of what is stored, which nobody can ask the store for now. */
-  if (a->events[0].idempotency_key && !rp__away_is(rc))
+  if (a->events[0].idempotency_key && !rp__away_is(rc) && rc != RP_E_KEY_REUSED)
     return refuse(s, a, "whether it is a repeat can't be known", err);
   s->refused += (int64_t)a->n;
   return rc;

@@ -272,7 +272,7 @@ static struct rp__msg *head_new(struct rp__call *c)
                     "Content-Type: text/event-stream\r\n"
                     "Cache-Control: no-cache, no-transform\r\n"
                     "X-Accel-Buffering: no\r\n"
-                    "Connection: close\r\n");
+                    "Connection: close\r\n" RP_HTTP_SAFE_LINES);
   if (origin) rp__buf_printf(&out, "Access-Control-Allow-Origin: %s\r\nVary: Origin\r\n", origin);
   rp__buf_str(&out, "\r\nretry: 1000\n\n");
   return out.err ? NULL : rp__msg_new(out.p, out.n);

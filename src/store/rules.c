@@ -62,6 +62,11 @@ int rp__refuse_token(const struct rp__token_row *row, rp_error *err)
   return rp__fail(err, RP_E_TOKEN_NOT_FOUND, "no token has the id %s", row->id);
 }
 
+int rp__refuse_request(const struct rp__request_row *row, rp_error *err)
+{
+  return rp__fail(err, RP_E_FENCED, "scope %s: another request with the same idempotency key was faster", row->scope);
+}
+
 int rp__refuse_blob_id(const char *id, rp_error *err)
 {
   return rp__fail(err, RP_E_EXISTS, "the session has a blob %s already", id);
@@ -208,6 +213,12 @@ int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct
     activity |= !op->u.append.events[i].engine && !op->copying;
   }
 
+  if (facts->idem_seq > 0 && facts->has_digest && op->u.append.digest &&
+      memcmp(facts->digest, op->u.append.digest, RP_REQUEST_DIGEST) != 0)
+    return rp__fail_field(err, RP_E_KEY_REUSED, "idempotency_key",
+                          "session %s: the key was given to other events before, which are stored from seq %" PRId64
+                          " on",
+                          op->session_id ? op->session_id : "?", facts->idem_seq);
   op->ret.repeated = append_repeated(op, facts);
   if (!op->ret.repeated) {
     int rc = append_check(op, row, activity, facts, err);

@@ -10,7 +10,9 @@
 
 /* What the store remembers of earlier appends that may be the same one. Zeroes: nothing. */
 struct rp__append_facts {
-  int64_t idem_seq, idem_n;        /* first seq and number of events stored under the idempotency key */
+  int64_t idem_seq, idem_n;                /* first seq and number of events stored under the idempotency key */
+  unsigned char digest[RP_REQUEST_DIGEST]; /* … and of the request they came with, if has_digest */
+  bool has_digest;
   int64_t client_mark, client_seq; /* the client's highest number, and the journal's seq of that event */
 };
 
@@ -102,6 +104,7 @@ int rp__refuse_memory_damage(const struct rp__memory_row *row, rp_error *err);
 /* RP_E_EXISTS and RP_E_TOKEN_NOT_FOUND */
 int rp__refuse_token_id(const struct rp__token_row *row, rp_error *err);
 int rp__refuse_token(const struct rp__token_row *row, rp_error *err);
+int rp__refuse_request(const struct rp__request_row *row, rp_error *err); /* RP_E_FENCED */
 /* RP_E_EXISTS and RP_E_BLOB_NOT_FOUND */
 int rp__refuse_blob_id(const char *id, rp_error *err);
 int rp__refuse_blob(const char *id, rp_error *err);

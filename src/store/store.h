@@ -169,6 +169,17 @@ struct rp__audit_row {
   unsigned char salt[16], digest[32], prev[32], hash[32];
 };
 
+/* What a start or a fork made under an idempotency key. The digest tells a repeat from another request
+ * (engine/request.h). */
+#define RP_REQUEST_DIGEST 16
+struct rp__request_row {
+  const char *scope, *key; /* borrowed; not read back */
+  char hashed[72];         /* room for what is stored instead of a key that is a credential */
+  unsigned char digest[RP_REQUEST_DIGEST];
+  char session_id[RP_NAME];
+  int64_t epoch; /* of the lease, for a start */
+};
+
 /* A bearer token: its hash alone, for the secret is given away once and kept nowhere. */
 struct rp__token_row {
   char id[RP_NAME], name[RP_NAME], scope[RP_NAME]; /* name, scope: empty for none */
@@ -184,7 +195,7 @@ enum rp__op_type {
   RP_OP_LEASE,           /* a new run; the session's epoch must still be expect_epoch. RP_E_FENCED */
   RP_OP_RUN_END,         /* ends a run that is open; ending an ended one changes nothing */
   RP_OP_SESSION_SET,     /* changes of a session's row. RP_E_SESSION_NOT_FOUND, _FENCED */
-  RP_OP_APPEND,          /* events. RP_E_SESSION_NOT_FOUND, _FENCED, _ENDED, _SEQ_CONFLICT, _CLIENT_GAP */
+  RP_OP_APPEND,          /* events. RP_E_SESSION_NOT_FOUND, _KEY_REUSED, _FENCED, _ENDED, _SEQ_CONFLICT, _CLIENT_GAP */
   RP_OP_HEARTBEAT,       /* of the run with that epoch (0: the current). RP_E_FENCED, _ENDED */
   RP_OP_SNAPSHOT_PUT,    /* numbers it, moves the session's snap_seq and tail_bytes forward if it is the newest.
                             RP_E_FENCED */
@@ -210,6 +221,7 @@ enum rp__op_type {
   RP_OP_BLOB_DELETE,     /* RP_E_BLOB_NOT_FOUND */
   RP_OP_TAIL_KEY,        /* which key tails are sealed with from now on, unless a scope has its own */
   RP_OP_TAILS_FORGET,    /* redaction: no event of the session holds a sealed tail any more, no stream is open */
+  RP_OP_REQUEST_PUT,     /* RP_E_FENCED: scope and key have a row already, which somebody else was faster to make */
 };
 
 struct rp__new_event {
@@ -284,6 +296,7 @@ struct rp__op {
       size_t n;
       int64_t expect;              /* -1: any */
       const char *idempotency_key; /* for the events as a whole, or NULL */
+      const unsigned char *digest; /* of what is asked for under the key, or NULL: RP_E_KEY_REUSED when it differs */
       const char *client_id;       /* or NULL */
       int64_t client_seq;
       /* Of the events, those that came from the caller: the others publish what earlier streams held. 0: all did. */
@@ -343,6 +356,9 @@ struct rp__op {
       int64_t number; /* of the streams after it */
     } tails_forget;
     struct {
+      const struct rp__request_row *row;
+    } request;
+    struct {
       const char *scope;
       int64_t n;
     } audit_erase;
@@ -389,6 +405,7 @@ enum rp__find {
   RP_FIND_PREFIX,
   RP_FIND_KEY,           /* in that scope */
   RP_FIND_KEY_ELSEWHERE, /* in any scope but that one */
+  RP_FIND_NUMBER,        /* its `ref`, in digits */
   RP_FIND_LAST,
   RP_FIND_HIDDEN,
 };
@@ -451,7 +468,7 @@ struct rp__event_range {
 enum rp__maintain {
   RP_MAINTAIN_WAL,    /* checkpoint the write-ahead log, off the commit path */
   RP_MAINTAIN_INDEX,  /* bring full text up to date, a bounded step; *ret_left says how much is left */
-  RP_MAINTAIN_PRUNE,  /* idempotency keys older than 24 h */
+  RP_MAINTAIN_PRUNE,  /* idempotency keys and requests older than 24 h */
   RP_MAINTAIN_SCRUB,  /* after a redaction: no byte of what was replaced or deleted is left in file, log or index */
   RP_MAINTAIN_SHRINK, /* gives free pages back to the file system */
 };
@@ -527,6 +544,9 @@ struct rp__store_ops {
   int (*scope_list)(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
   /* The token with that id, or (NULL) all, in the order of making. One that is not there is no error. */
   int (*token_list)(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
+  /* False in *ret_found when nothing was made under that key. */
+  int (*request_get)(struct rp__store *s, const char *scope, const char *key, struct rp__request_row *ret,
+                     bool *ret_found, rp_error *err);
   /* NULL: all of the session, by id, without data. Else that one with data: RP_E_BLOB_NOT_FOUND. */
   int (*blob_list)(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx, rp_error *err);
   /* The streams of one session that are not over (`which`: these instead), or, with 0, of all sessions those with an

@@ -139,6 +139,74 @@ static void keys_are_remembered(void **state)
   assert_false(op.ret.repeated);
 }
 
+/* A key with another request is a conflict, before anything else is looked at; without a digest nothing is compared. */
+static void a_key_is_of_one_request(void **state)
+{
+  struct suite *f = *state;
+  unsigned char one[RP_REQUEST_DIGEST] = {1}, two[RP_REQUEST_DIGEST] = {2};
+  struct rp__new_event ev = event_new("message", "{}");
+  suite_put(f, "a");
+  struct rp__op op = op_append("a", &ev, 1), bare = op;
+  op.u.append.idempotency_key = "k";
+  op.u.append.digest = one;
+  bare.u.append.idempotency_key = "bare";
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_int_equal(suite_op(f, &bare), 0);
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_true(op.ret.repeated);
+  op.epoch = 9;
+  op.u.append.expect = 9;
+  op.u.append.digest = two;
+  assert_int_equal(suite_op(f, &op), RP_E_KEY_REUSED);
+  assert_string_equal(f->err.field, "idempotency_key");
+  op.u.append.digest = NULL;
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_true(op.ret.repeated);
+  bare.u.append.digest = two; /* one that an older version stored */
+  assert_int_equal(suite_op(f, &bare), 0);
+  assert_true(bare.ret.repeated);
+  assert_int_equal(suite_count_events(f, "a"), 2);
+}
+
+static bool made(struct suite *f, const char *scope, const char *key, struct rp__request_row *ret)
+{
+  bool found = false;
+  assert_int_equal(f->s->ops->request_get(f->s, scope, key, ret, &found, &f->err), 0);
+  return found;
+}
+
+/* What was made under a key of a scope: once, with its transaction or not at all, and for a day. */
+static void requests_are_remembered(void **state)
+{
+  struct suite *f = *state;
+  struct rp__request_row row = {.scope = "s", .key = "k", .digest = {7, 8}, .session_id = "a", .epoch = 1LL << 40}, got;
+  struct rp__new_event ev = event_new("message", "{}");
+  int64_t left = -1;
+  suite_put(f, "a");
+  assert_false(made(f, "s", "k", &got));
+  struct rp__op ops[2] = {{.type = RP_OP_REQUEST_PUT, .session_id = "a", .now_ms = NOW, .u.request.row = &row},
+                          op_append("nobody", &ev, 1)};
+  assert_int_equal(suite_txn(f, ops, 2), RP_E_SESSION_NOT_FOUND);
+  assert_false(made(f, "s", "k", &got));
+  assert_int_equal(suite_op(f, &ops[0]), 0);
+  assert_true(made(f, "s", "k", &got));
+  assert_memory_equal(got.digest, row.digest, sizeof got.digest);
+  assert_string_equal(got.session_id, "a");
+  assert_int_equal(got.epoch, 1LL << 40);
+  assert_false(made(f, "t", "k", &got));
+  assert_false(made(f, "s", "K", &got));
+  row.epoch = 2;
+  assert_int_equal(suite_op(f, &ops[0]), RP_E_FENCED);
+  row.scope = "t";
+  ops[0].now_ms = NOW + 1000;
+  assert_int_equal(suite_op(f, &ops[0]), 0);
+  f->wall = NOW + 24L * 3600 * 1000 + 500;
+  assert_int_equal(f->s->ops->maintain(f->s, RP_MAINTAIN_PRUNE, &left, &f->err), 0);
+  assert_int_equal(left, 0);
+  assert_false(made(f, "s", "k", &got));
+  assert_true(made(f, "t", "k", &got));
+}
+
 /* Decision 1: idempotency → epoch → expected seq → ended → client gap. */
 static void refusals_come_in_order(void **state)
 {
@@ -314,6 +382,8 @@ const struct CMUnitTest append_tests[] = {
     SUITE_TEST(a_fenced_writer_stores_nothing),
     SUITE_TEST(the_expected_seq_decides),
     SUITE_TEST(keys_are_remembered),
+    SUITE_TEST(a_key_is_of_one_request),
+    SUITE_TEST(requests_are_remembered),
     SUITE_TEST(refusals_come_in_order),
     SUITE_TEST(clients_number_their_events),
     SUITE_TEST(activity_is_what_others_say),

@@ -50,6 +50,21 @@ static void by_id_and_prefix(void **state)
   assert_string_equal(found(f, RP_FIND_ID, NULL, NULL), "usage");
 }
 
+static void by_number(void **state)
+{
+  struct suite *f = *state;
+  struct rp__session_row row = {0};
+  char number[32];
+  put(f, "a", "s", NULL);
+  put(f, "b", "s", NULL);
+  assert_int_equal(f->s->ops->session_find(f->s, RP_FIND_ID, NULL, "a", &row, &f->err), 0);
+  snprintf(number, sizeof number, "%lld", (long long)row.ref);
+  rp__session_row_done(&row);
+  assert_string_equal(found(f, RP_FIND_NUMBER, NULL, number), "a");
+  assert_string_equal(found(f, RP_FIND_NUMBER, NULL, "999999"), "session.not_found");
+  assert_string_equal(found(f, RP_FIND_NUMBER, NULL, ""), "usage");
+}
+
 static void by_key_the_open_one_first(void **state)
 {
   struct suite *f = *state;
@@ -363,6 +378,7 @@ static void stats_count(void **state)
 
 const struct CMUnitTest list_tests[] = {
     SUITE_TEST(by_id_and_prefix),
+    SUITE_TEST(by_number),
     SUITE_TEST(by_key_the_open_one_first),
     SUITE_TEST(a_key_names_one_open_session),
     SUITE_TEST(last_is_the_last_started),

@@ -81,6 +81,9 @@ first=$out
 run append kitchen x-a '{"n":1}' --idempotency-key k1
 expect_json .repeated true
 expect_json .seq "$(jq .seq <<<"$first")"
+run append kitchen x-a '{"n":2}' --idempotency-key k1 --json
+expect_code 4
+expect_error request.key_reused
 run append kitchen note '{"id":"n1","text":"from stdin"}' --at 2020-01-02T03:04:05Z
 expect_code 0
 run append kitchen note <<<$'{"id":"n2",\n "text":"two lines"}\n'

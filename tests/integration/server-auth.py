@@ -6,8 +6,10 @@ usage: server-auth.py [NAME…]: only the tests whose names begin so
 """
 import base64
 import os
+import pwd
 import re
 import stat
+import subprocess
 import sys
 import threading
 
@@ -116,6 +118,35 @@ def test_origin():
         assert got.status == 403 and "Access-Control-Allow-Origin" not in got.headers, got
 
 
+def test_browsers_are_told_how_to_treat_every_answer():
+    """No type is guessed and no foreign page embeds it: pages, documents, errors, preflights, streams, sockets."""
+    want = ("X-Content-Type-Options", "nosniff"), ("Cross-Origin-Resource-Policy", "same-origin")
+    with Server(config=CONFIG) as s:
+        start(s, id="told")
+        origin = {"Origin": "https://app.example"}
+        answers = [s.get(path) for path in ("/", "/healthz", "/metrics", "/openapi.json", "/v1/sessions", "/nowhere", "/v1/sessions?x=1")]
+        answers += [s.get("/v1/sessions", AWAY), s.get("/v1/sessions", {"Host": "evil.example"}), s.get("/v1/sessions", origin),
+                    s.request("OPTIONS", "/v1/sessions", headers=origin), s.request("PUT", "/v1/sessions"),
+                    s.post("/v1/sessions", b"{", {"Content-Type": "application/json"}), s.request("HEAD", "/v1/sessions"),
+                    s.post("/v1/sessions/told/events", MESSAGE), s.request("DELETE", "/v1/sessions/told")]
+        assert {a.status for a in answers} >= {200, 204, 400, 401, 403, 404, 405}, [a.status for a in answers]
+        for answer in answers:
+            assert all(answer.headers[name] == value for name, value in want), (answer, answer.headers)
+            assert not answer.body or answer.body.endswith(b"\n"), answer
+        for head in (b"GET /v1/sessions/stream HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                     b"GET /socket/websocket?vsn=2.0.0 HTTP/1.1\r\nHost: localhost\r\n" +
+                     b"".join(b"%s: %s\r\n" % (k.encode(), v.encode()) for k, v in HANDSHAKE.items()) + b"\r\n",
+                     b"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5x\r\n\r\n"):
+            with s.socket() as raw:
+                raw.sendall(head)
+                got = b""
+                while b"\r\n\r\n" not in got:
+                    part = raw.recv(4096)
+                    assert part, got
+                    got += part
+                assert all(b"\r\n%s: %s\r\n" % (n.encode(), v.encode()) in got for n, v in want), got
+
+
 def test_page_runs_no_scripts():
     with Server() as s:
         got = s.get("/")
@@ -141,11 +172,84 @@ def test_proxies_are_not_local():
         assert s.get("/v1/sessions").status == 200
         for name, value in (("X-Forwarded-For", "127.0.0.1"), ("Forwarded", "for=127.0.0.1"), ("X-Real-IP", "127.0.0.1"),
                             ("X-Forwarded-Host", "localhost"), ("X-Forwarded-Proto", "https"), ("Via", "1.1 x"),
-                            ("X-Forwarded-For", "")):
+                            ("X-Forwarded-For", ""), ("X-Forwarded-Server", "x"), ("X-Forwarded-Ssl", "on"),
+                            ("X-Forwarded-Scheme", "http"), ("x-forwarded-prefix", "/r"), ("X-Forwarded", "for=x"),
+                            ("X-Original-Forwarded-For", "127.0.0.1"), ("X-Client-IP", "127.0.0.1"),
+                            ("CF-Connecting-IP", "127.0.0.1"), ("True-Client-IP", "127.0.0.1")):
             for path in ("/v1/sessions", "/metrics", "/v1/sessions/nobody", "/v1/audit"):
                 got = expect(s.get(path, {name: value}), 401, "auth.required")
                 assert got.headers["WWW-Authenticate"].startswith("Bearer"), got.headers
             assert s.get("/healthz", {name: value}).status == 200
+
+
+AS_USER = """
+import encodings.idna, os, socket, sys
+uid, address, hang_ups, request = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4].encode()
+os.setgroups([])
+os.setgid(uid)
+os.setuid(uid)
+def ask():
+    if address.startswith("unix:"):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(address[5:])
+    else:
+        host, port = address.rsplit(":", 1)
+        s = socket.create_connection((host.strip("[]"), int(port)), 30)
+    s.sendall(request)
+    return s
+for _ in range(hang_ups):
+    ask().close()
+if not hang_ups:
+    s = ask()
+    s.settimeout(30)
+    print(s.recv(65536).split(b" ")[1].decode())
+"""
+
+
+def as_user(s, uid, address, request, hang_ups=0):
+    """The status that a process of that user is answered with; or it asks so many times and hangs up at once."""
+    return subprocess.run([sys.executable, "-c", AS_USER, str(uid), address, str(hang_ups), request], text=True,
+                          capture_output=True, timeout=DEADLINE, check=True).stdout.strip()
+
+
+def test_other_users_of_the_machine():
+    """local = uid: who is neither root nor the server's own user needs a token; a closed connection is nobody's."""
+    with Server() as s:
+        assert "local = uid" in s.wait_log("event=local_users")
+        assert s.get("/v1/sessions").status == 200
+    if os.getuid() != 0:
+        print("  not root: no process of another user can be made")
+        return
+    list_all = "GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    body = '{"scope":"forged"}'
+    forge = "POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with Server() as s:  # the default: any user
+        assert as_user(s, nobody, s.address, list_all) == "200"
+    for listen in ("127.0.0.1:0", "[::1]:0", "[::]:0"):
+        with Server(config="local = uid\n", listen=listen) as s:
+            assert not [line for line in s.log if "local_users" in line or "local_unknown" in line], list(s.log)
+            addresses = ["127.0.0.1:%d" % s.port] if listen[0] == "1" else ["[::1]:%d" % s.port]
+            addresses += ["127.0.0.1:%d" % s.port] if listen == "[::]:0" else []  # an IPv4 client of an IPv6 socket
+            token = create_token(s)
+            for address in addresses:
+                assert as_user(s, 0, address, list_all) == "200", address
+                for uid in (nobody, 12345):
+                    assert as_user(s, uid, address, list_all) == "401", address
+                shown = list_all.replace("\r\n\r\n", "\r\nAuthorization: Bearer %s\r\n\r\n" % token)
+                assert as_user(s, 12345, address, shown) == "200", address
+                as_user(s, 12345, address, forge, hang_ups=500)  # the kernel shows sockets that were closed as root's
+            s.address = addresses[0]
+            wait_until(lambda: s.get("/v1/sessions").status == 200)
+            assert s.get("/v1/sessions?scope=forged").json["sessions"] == []
+    with Server(config="local = uid\n") as s:  # a socket that everybody may connect to
+        path = os.path.join(s.folder, "sock")
+        s.kill()
+        s.listen = "unix:" + path
+        s.start()
+        os.chmod(s.folder, 0o755)
+        os.chmod(path, 0o666)
+        assert as_user(s, 0, s.address, list_all) == "200" and as_user(s, nobody, s.address, list_all) == "401"
 
 
 def test_nobody_learns_what_exists():

@@ -5,6 +5,9 @@
 usage: server-http.py [--docs]     $REPRISE_SERVE and $REPRISE name the programs; --docs prints the table of
                                    routes for docs/protocol.md
 """
+import base64
+import gzip
+import hashlib
 import json
 import os
 import re
@@ -12,6 +15,7 @@ import resource
 import signal
 import sqlite3
 import sys
+import threading
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -182,10 +186,127 @@ def check_repeats(c):
     assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["seq"] == 6
     name = c.ask("PATCH", "/v1/sessions/{id}", 200, {"name": "otter tour", "settings": {"a": 1}}, id=sid,
                  headers=["Idempotency-Key: d-1"]).json
-    assert c.ask("PATCH", "/v1/sessions/{id}", 200, {"name": "otter tour"}, id=sid,
+    assert c.ask("PATCH", "/v1/sessions/{id}", 200, {"name": "otter tour", "settings": {"a": 1}}, id=sid,
                  headers=["Idempotency-Key: d-1"]).json == dict(name, repeated=True)
+    # The same key with another request is a conflict: it was never done, and nobody is told that it was.
+    c.ask("PATCH", "/v1/sessions/{id}", 409, {"name": "other tour"}, id=sid, headers=["Idempotency-Key: d-1"],
+          code="request.key_reused")
+    other = {"kind": "message", "body": {"role": "user", "content": "something else"}}
+    for body in (other, dict(MESSAGE, kind="x-message"), [MESSAGE] * 2):
+        c.append(sid, body, 409, headers=key, code="request.key_reused", field="idempotency_key", query="expect=99&epoch=77")
+    c.append(sid, b'{"kind":"message","body":{"role":"user", "content":"where do the otters live?"} }', 409,
+             headers=key + ["Content-Type: application/json"], code="request.key_reused")  # bytes decide
+    c.append(sid, dict(other, idempotency_key="b-1"), 409, code="request.key_reused")
+    c.append(sid, [MESSAGE, MESSAGE, other], 409, headers=["Idempotency-Key: c-1"], code="request.key_reused")
+    assert c.append(sid, headers=key).json == dict(first, repeated=True)
+    assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["seq"] == 7
     state = c.ask("GET", "/v1/sessions/{id}/state", 200, id=sid).json
     assert state["settings"]["name"] == "otter tour" and state["conversation"]["total"] == 6
+
+
+def check_repeated_starts(c):
+    """Idempotency-Key where sessions are made: one session, one run, one copy."""
+    key = ["Idempotency-Key: start-1"]
+    wish = {"scope": "once", "topics": ["rivers"], "meta": {"n": 1}}
+    first = c.ask("POST", "/v1/sessions", 201, wish, headers=key).json
+    again = c.ask("POST", "/v1/sessions", 201, wish, headers=key)
+    assert again.headers["Location"].endswith(first["session_id"])
+    assert again.json["repeated"] and again.json["brief"] is None
+    same = ("session_id", "scope", "key", "epoch", "resumed", "previous_session_id", "total_sessions", "restart", "token")
+    assert {k: again.json[k] for k in same} == {k: first[k] for k in same}, (first, again.json)
+    assert len(c.ask("GET", "/v1/sessions", 200, query="scope=once").json["sessions"]) == 1
+    c.ask("POST", "/v1/sessions", 409, dict(wish, meta={"n": 2}), headers=key, code="request.key_reused", field="Idempotency-Key")
+    assert c.ask("POST", "/v1/sessions", 201, dict(wish, scope="twice"), headers=key).json["session_id"] != first["session_id"]
+    c.ask("POST", "/v1/sessions", 422, wish, headers=["Idempotency-Key: " + "k" * 256], code="event.invalid", field="idempotency_key")
+    # A repeat takes nothing over: the epoch is its own, though another start has come since.
+    tour = dict(wish, key="tour")
+    begun = c.ask("POST", "/v1/sessions", 201, tour, headers=["Idempotency-Key: start-2"]).json
+    assert c.ask("POST", "/v1/sessions", 200, tour).json["epoch"] == 2
+    late = c.ask("POST", "/v1/sessions", 201, tour, headers=["Idempotency-Key: start-2"]).json
+    assert late["epoch"] == begun["epoch"] == 1
+    sid = begun["session_id"]
+    assert c.ask("GET", "/v1/sessions/{id}", 200, id=sid).json["epoch"] == 2
+    c.append(sid, want=409, query="epoch=1", code="session.fenced")
+    resumed = c.ask("POST", "/v1/sessions", 200, tour, headers=["Idempotency-Key: start-3"]).json
+    assert c.ask("POST", "/v1/sessions", 200, tour, headers=["Idempotency-Key: start-3"]).json["epoch"] == resumed["epoch"] == 3
+    c.append(sid, [MESSAGE] * 3)
+    fork = ["Idempotency-Key: fork-1"]
+    made = c.ask("POST", "/v1/sessions/{id}/fork", 201, {"at": 2}, id=sid, headers=fork).json
+    assert c.ask("POST", "/v1/sessions/{id}/fork", 201, {"at": 2}, id=sid, headers=fork).json == dict(made, repeated=True)
+    c.ask("POST", "/v1/sessions/{id}/fork", 409, {"at": 1}, id=sid, headers=fork, code="request.key_reused")
+    c.ask("POST", "/v1/sessions/{id}/fork", 409, {"at": 2}, id=sid, headers=key, code="request.key_reused")
+    c.ask("POST", "/v1/sessions/{id}/fork", 409, {"at": 2}, id=made["session_id"], headers=fork, code="request.key_reused")
+    forks = [s for s in c.ask("GET", "/v1/sessions", 200, query="scope=once").json["sessions"] if s.get("forked_from")]
+    assert [s["session_id"] for s in forks] == [made["session_id"]], forks
+    # Many at once make one.
+    bodies, got = [dict(wish, topics=["crowd"])] * 8, []
+    threads = [threading.Thread(target=lambda b=b: got.append(c.server.post("/v1/sessions", b, {"Idempotency-Key": "crowd"})))
+               for b in bodies]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(got) == 8 and {a.status for a in got} == {201}, got
+    assert len({a.json["session_id"] for a in got}) == 1 and sum("repeated" not in a.json for a in got) == 1, got
+
+
+def with_blob(exported, blob_id, data):
+    """An export with one more blob, which its last event names."""
+    lines = [json.loads(line) for line in exported.splitlines()]
+    lines[0]["reprise"] = 2
+    at = lines[-2]["at"]
+    lines[-2]["body"]["blob"] = blob_id
+    first_event = next(i for i, line in enumerate(lines) if "seq" in line)
+    parts = [data[i:i + 300000] for i in range(0, len(data), 300000)]
+    lines[first_event:first_event] = [{"blob": {"id": blob_id, "at": at, "bytes": len(data), "part": n + 1,
+                                                "data": base64.b64encode(part).decode()}} for n, part in enumerate(parts)]
+    body = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines[:-1])
+    end = {"end": {"events": lines[-1]["end"]["events"], "blobs": 1, "hash": hashlib.blake2b(body, digest_size=32).hexdigest()}}
+    return body + json.dumps(end, separators=(",", ":")).encode() + b"\n"
+
+
+def check_export(c):
+    """A session as a file: the same as the command line writes, whatever its size."""
+    path = "/v1/sessions/{id}/export"
+    sid = c.start(scope="files", id="filed")["session_id"]
+    c.append(sid, [MESSAGE, {"kind": "x-odd", "body": {"n": 1}}])
+    types = {"reprise": "application/x-ndjson", "nova": "application/json", "clawd": "application/json",
+             "orbitmesh": "application/gzip", "markdown": "text/markdown"}
+    for name, kind in types.items():
+        got = c.ask("GET", path, 200, id=sid, query="format=" + name)
+        assert got.type == kind and "filed." in got.headers["Content-Disposition"], got.headers
+        assert int(got.headers["Content-Length"]) == len(got.body) > 0
+    assert c.ask("GET", path, 200, id=sid).body == c.server.cli("export", sid).encode()
+    assert c.ask("GET", path, 200, id=sid, query="format=markdown").text == c.server.cli("export", sid, "--format", "markdown")
+    assert gzip.decompress(c.ask("GET", path, 200, id=sid, query="format=orbitmesh").body).startswith(b"{")
+    for name in ("cortex", "yaml", ""):
+        c.ask("GET", path, 400, id=sid, query="format=" + name, code="usage", field="format")
+    # More than memory is given for goes through a file that nobody sees.
+    for _ in range(3):
+        c.append(sid, [{"kind": "x-big", "body": {"text": "o" * 900000}}] * 2)
+    big = c.ask("GET", path, 200, id=sid)
+    assert len(big.body) > 5000000 and big.body == c.server.cli("export", sid).encode()
+    assert int(c.ask("HEAD", path, 200, id=sid).headers["Content-Length"]) == len(big.body)
+    assert not [n for n in os.listdir(c.server.folder) if n.startswith("#") or "tmp" in n], os.listdir(c.server.folder)
+    # What comes out can be taken in; blobs too.
+    data = os.urandom(2000000)
+    small = c.start(scope="files", id="small")["session_id"]
+    c.append(small, [{"kind": "x-note", "body": {}}])
+    c.ask("POST", "/v1/sessions/{id}/close", 200, {}, id=small)
+    exported = c.ask("GET", path, 200, id=small).body
+    file = os.path.join(c.server.folder, "small.reprise")
+    with open(file, "wb") as f:
+        f.write(with_blob(exported.replace(b'"small"', b'"smaller"'), "blob-0123456789abcdef0123456789abcdef", data))
+    c.server.cli("import", file)
+    blob = c.ask("GET", "/v1/sessions/{id}/blobs/{blob}", 200, id="smaller", blob="blob-0123456789abcdef0123456789abcdef")
+    assert blob.body == data and blob.type == "application/octet-stream"
+    c.ask("GET", "/v1/sessions/{id}/blobs/{blob}", 404, id="smaller", blob="nope", code="blob.not_found")
+    c.ask("GET", "/v1/sessions/{id}/blobs/{blob}", 404, id=small, blob="blob-0123456789abcdef0123456789abcdef", code="blob.not_found")
+    # A session's own token reads it all, but not on which machines it ran.
+    own = Client(c.server, c.api, headers=["Authorization: Bearer " + c.start(200, scope="files", id="filed")["token"]])
+    own.ask("GET", path, 200, id=sid, query="format=markdown")
+    own.ask("GET", path, 403, id=sid, code="auth.forbidden")
+    own.ask("GET", path, 403, id=small, query="format=markdown", code="auth.forbidden")
 
 
 def check_life(c):
@@ -219,10 +340,7 @@ def check_life(c):
     # N-18, L-04
     told = c.ask("GET", "/api/session", 200, query="scope=life&_=1").json
     assert told["session_id"] == sid and told["total_sessions"] == 1 and told["uptime"] >= 0
-    stats = c.ask("GET", "/api/feedback/stats", 200, query="scope=life").json
-    assert stats == {"messages": 1, "frames": 1, "audio_samples": 24000, "audio_seconds": 1.5,
-                     "storage_mode": "journal", "s3_bucket": None}
-    assert c.ask("GET", "/api/feedback/stats", 200, query="scope=nobody").json["messages"] == 0
+    assert curl(c.server, "GET", "/api/feedback/stats").json["code"] == "http.not_found"
     assert c.ask("GET", "/api/sessions/{id}/ping", 200, id=sid).json["session_id"] == sid
     closed = c.ask("POST", "/v1/sessions/{id}/close", 200, {"reason": "good night"}, id=sid).json
     assert closed["status"] == "closed" and closed["ended_at"]
@@ -478,7 +596,7 @@ def check_bad_questions(c):
              ("/v1/search", "q=x&limit=x", "limit"),
             ("/v1/search", "q=" + "x" * 2000, "q"), ("/v1/audit", "after=1", "after"), ("/v1/audit", "limit=0", "limit"),
             ("/v1/scopes/{scope}/brief", "explain=2", "explain"), ("/api/session", "scope=a%20b", "scope"),
-            ("/api/feedback/stats", "scope=a%20b", "scope"), (one + "/events", "kind=%00", "kind")):
+            (one + "/events", "kind=%00", "kind")):
         c.ask("GET", path, 400, query=query, id=sid, scope="x", code="usage", field=field)
     c.ask("GET", one + "/snapshots/{n}", 400, id=sid, n="x", code="usage", field="n")
     c.ask("GET", one + "/snapshots/{n}", 404, id=sid, n=99, code="snapshot.not_found")
@@ -618,7 +736,7 @@ def check_tokens(c):
                 continue
             if who is not session and path in ("/v1/sessions", "/v1/search", "/v1/audit", "/v1/sessions/stream") and method == "GET":
                 who.ask(method, path, 403, query="scope=other&q=x" if "search" in path else "scope=other", code="auth.forbidden")
-            elif who is not session and path in ("/api/session", "/api/feedback/stats"):
+            elif who is not session and path == "/api/session":
                 who.ask(method, path, 403, query="scope=other", code="auth.forbidden")
             elif path == "/mcp":
                 who.ask(method, path, 403, body_for(method, path, op), query="scope=other", code="auth.forbidden",
@@ -792,7 +910,7 @@ def main():
             print("\n".join(doc_rows(c)))
             return
         checks = [check_document, check_docs, check_service, check_start, check_lists, check_events, check_event_pages,
-                  check_repeats, check_life, check_continue, check_audit, check_delete, check_names, check_scopes,
+                  check_repeats, check_repeated_starts, check_life, check_continue, check_audit, check_export, check_delete, check_names, check_scopes,
                   check_mcp, check_bad_starts,
                   check_bad_events, check_bad_questions, check_bad_bodies, check_places, check_wire, check_doors,
                   check_tokens, check_streams, check_sockets]

@@ -235,6 +235,68 @@ def test_many_leave_at_once():
         assert count(s, "closed") == n
 
 
+def test_a_browser_that_stops_a_worker_ends_no_session():
+    """L-08: 1001 is a lost connection; leaving is 1000, no code, or a word. L-02: a join says how long to wait."""
+    with Server(config="leave_s = 0\n") as s:
+        ends = {"worker": b"\x03\xe9", "left": b"\x03\xe8", "bare": b"", "kept": b"\x03\xe8", "said": b"\x03\xe9"}
+        for name, code in ends.items():
+            with Phoenix(s) as p:
+                p.join("session:" + name, {"scope": "life", **({"leave_s": 3600} if name == "kept" else {})})
+                for wrong in (-1, 3601, "1", 1e300):
+                    status, why = p.ask("session:" + name + "-x", "phx_join", {"leave_s": wrong})
+                    assert status == "error" and why["field"] == "leave_s", (wrong, why)
+                if name == "said":
+                    p.say("session:said", "phx_leave", {})
+                p.send(code, CLOSE)
+                p.message()
+        wait_until(lambda: all(s.get("/v1/sessions/" + name).json["status"] == "closed" for name in ("left", "bare", "said")))
+        wait_until(lambda: metric(s, "reprise_server_sessions_leaving") == 1)
+        assert [s.get("/v1/sessions/" + name).json["ended_at"] for name in ("worker", "kept")] == [None, None]
+        with Phoenix(s) as p:  # the worker is started again
+            assert p.join("session:worker", {"scope": "life"})["resumed"]
+
+
+def test_a_budget_that_comes_close_is_told():
+    """L-12: in each acknowledgement, and to those connected once, from budget_warn on; then comes the refusal."""
+    with Server(config="[scope lab]\nbudget_usd = 1\n") as s, Phoenix(s) as one, Phoenix(s) as two:
+        for p in (one, two):
+            p.join("session:trial", {"scope": "lab"})
+
+        def append(kind, body, want=200):
+            got = s.post("/v1/sessions/trial/events", {"kind": kind, "body": body})
+            assert got.status == want, got
+            return got.json
+
+        said = {"role": "user", "content": "one more"}
+        append("usage", {"cost_usd": 0.5})
+        assert "budget_share" not in append("message", said)
+        append("usage", {"cost_usd": 0.35})
+        told = append("message", said)
+        assert abs(told["budget_share"] - 0.85) < 1e-9, told
+        status, reply = one.ask("session:trial", "event", {"kind": "message", "body": said})
+        assert status == "ok" and abs(reply["budget_share"] - 0.85) < 1e-9, reply
+        assert abs(json.loads(s.cli("append", "trial", "message", json.dumps(said), "--json"))["budget_share"] - 0.85) < 1e-9
+
+        def heard(p):
+            p.ask("session:trial", "ping", {})
+            return [m[4] for m in p.others if m[3] == "budget"]
+
+        for p in (one, two):
+            wait_until(lambda: heard(p))  # noqa: B023
+            append("message", said)
+            got = heard(p)
+            assert len(got) == 1 and got[0]["session_id"] == "trial" and abs(got[0]["share"] - 0.85) < 1e-9, got
+        # A budget that is raised is far away again, and comes close again.
+        append("session", {"settings": {"budget_usd": 10}})
+        assert "budget_share" not in append("message", said)
+        append("usage", {"cost_usd": 8})
+        assert append("message", said)["budget_share"] > 0.8
+        for p in (one, two):
+            wait_until(lambda: len(heard(p)) == 2)  # noqa: B023
+        append("usage", {"cost_usd": 5})
+        assert append("message", said, 429)["code"] == "limit.budget"
+
+
 def test_stop_closes_what_was_left():
     """Who left in the grace before the end has left; what can't be closed in time is counted."""
     with Server(args=["--access-log", "off"], config="leave_s = 3600\n") as s:

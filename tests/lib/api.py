@@ -74,7 +74,7 @@ class Api:
         else:
             assert answer.type in content, "%s %s: %r is of a type that is not described" % (method, path, answer)
         code = None
-        if method != "HEAD" and answer.type.endswith("json"):
+        if method != "HEAD" and answer.type.endswith("json") and answer.type != "application/x-ndjson":
             self.validate(answer.json, content[answer.type]["schema"])
         if method != "HEAD" and answer.type == "application/problem+json":
             code = answer.json["code"]
@@ -95,7 +95,7 @@ class Client:
 
     def ask(self, method, path, want, body=None, code=None, field=None, query="", headers=(), **params):
         """One request by curl: `path` as described, its parameters by name; the status and code that are wanted."""
-        target = re.sub(r"\{(\w+)\}", lambda m: str(params[m.group(1)]), path) + ("?" + query if query else "")
+        target = re.sub(r"\{(\w+)\}", lambda m: str(params.get(m.group(1), "1")), path) + ("?" + query if query else "")
         headers = self.headers + list(headers)
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()

@@ -33,6 +33,7 @@ static bool find_match(enum rp__find how, const struct rp__session_row *row, con
   case RP_FIND_PREFIX: return !rp__row_is_out(row) && in_scope(row, scope) && strncmp(row->id, what, strlen(what)) == 0;
   case RP_FIND_KEY: return !rp__row_is_out(row) && in_scope(row, scope) && strcmp(row->key, what) == 0;
   case RP_FIND_KEY_ELSEWHERE: return !rp__row_is_out(row) && !in_scope(row, scope) && strcmp(row->key, what) == 0;
+  case RP_FIND_NUMBER: return row->ref == strtoll(what, NULL, 10);
   case RP_FIND_LAST: return !rp__row_is_out(row) && in_scope(row, scope) && in_channel(row, what);
   case RP_FIND_HIDDEN: return row->hidden && strcmp(row->id, what ? what : "") > 0;
   }

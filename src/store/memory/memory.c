@@ -123,6 +123,7 @@ static int maintain(struct rp__store *base, enum rp__maintain what, int64_t *ret
   pthread_mutex_lock(&m->mu);
   for (size_t i = 0; what == RP_MAINTAIN_PRUNE && i < m->sessions.n; i++)
     session_prune(m->sessions.p[i], rp__wall(&m->clock) - IDEM_MS);
+  if (what == RP_MAINTAIN_PRUNE) rp__mem_requests_drop(m, 0, rp__wall(&m->clock) - IDEM_MS);
   pthread_mutex_unlock(&m->mu);
   if (ret_left) *ret_left = 0;
   return 0;
@@ -172,6 +173,8 @@ static void store_close(struct rp__store *base)
   free(m->runs.p);
   free(m->scopes.p);
   free(m->tasks.p);
+  rp__mem_requests_drop(m, 0, INT64_MAX);
+  free(m->requests.p);
   free(m->memories.p);
   free(m->audits.p);
   free(m->tokens.p);
@@ -193,6 +196,7 @@ static const struct rp__store_ops ops = {
     .recall_list = rp__mem_recall_list,
     .record_get = rp__mem_record_get,
     .task_get = rp__mem_task_get,
+    .request_get = rp__mem_request_get,
     .memory_list = rp__mem_memory_list,
     .audit_list = rp__mem_audit_list,
     .audit_head = rp__mem_audit_head,

@@ -32,6 +32,14 @@ struct rp__mem_blob {
 struct rp__mem_idem {
   char *key; /* owned */
   int64_t seq, n, at_ms;
+  unsigned char digest[RP_REQUEST_DIGEST];
+  bool has_digest;
+};
+
+struct rp__mem_request {
+  struct rp__request_row row; /* its scope and key are … */
+  char *scope, *key;          /* … these, owned */
+  int64_t at_ms;
 };
 
 struct rp__mem_client {
@@ -94,6 +102,7 @@ struct rp__mem_store {
   RP_MEM_ARRAY(struct rp__mem_memory) memories;
   RP_MEM_ARRAY(struct rp__mem_audit) audits;
   RP_MEM_ARRAY(struct rp__token_row) tokens; /* in the order of making */
+  RP_MEM_ARRAY(struct rp__mem_request) requests;
 };
 
 static inline struct rp__mem_store *rp__mem(struct rp__store *s)
@@ -152,7 +161,7 @@ struct rp__mem_undo {
   size_t memory_at, n_memories, n_audits;
   struct rp__token_row token; /* before; at token_at; id empty: none */
   bool token_removed;
-  size_t token_at, n_tokens;
+  size_t token_at, n_tokens, n_requests;
 };
 
 void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u);
@@ -172,7 +181,7 @@ typedef int rp__mem_op(struct rp__mem_store *m, struct rp__op *op, struct rp__me
 rp__mem_op rp__mem_record_put, rp__mem_record_archive, rp__mem_task_put, rp__mem_memory_put, rp__mem_memory_set,
     rp__mem_memory_delete, rp__mem_audit_put, rp__mem_audit_erase, rp__mem_token_put, rp__mem_token_used,
     rp__mem_token_delete, rp__mem_blob_put, rp__mem_blob_set, rp__mem_blob_delete, rp__mem_tail_key,
-    rp__mem_tails_forget;
+    rp__mem_tails_forget, rp__mem_request_put;
 void rp__mem_blob_undo(struct rp__mem_session *s, struct rp__mem_undo *u);
 /* The record after fields of its session changed. */
 void rp__mem_record_follow(struct rp__mem_session *s, unsigned fields, struct rp__mem_undo *u);
@@ -201,6 +210,10 @@ int rp__mem_audit_list(struct rp__store *s, const struct rp__audit_filter *f, rp
                        rp_error *err);
 int rp__mem_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
 int rp__mem_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
+int rp__mem_request_get(struct rp__store *s, const char *scope, const char *key, struct rp__request_row *ret,
+                        bool *ret_found, rp_error *err);
+/* Takes out what is older, or (from `from` on) all. */
+void rp__mem_requests_drop(struct rp__mem_store *m, size_t from, int64_t before);
 int rp__mem_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,
                       rp_error *err);
 int rp__mem_tail_list(struct rp__store *s, int64_t session_ref, const struct rp__tails *which, rp__tail_fn *fn,

@@ -207,6 +207,8 @@ static int facts_get(struct rp__mem_session *s, const struct rp__op *op, struct 
     if (strcmp(s->idem.p[i].key, key) != 0) continue;
     ret->idem_seq = s->idem.p[i].seq;
     ret->idem_n = s->idem.p[i].n;
+    ret->has_digest = s->idem.p[i].has_digest;
+    memcpy(ret->digest, s->idem.p[i].digest, sizeof ret->digest);
   }
   const struct rp__mem_client *c = client_of(s, op->u.append.client_id);
   if (c) {
@@ -220,6 +222,8 @@ static int idem_put(struct rp__mem_session *s, const struct rp__op *op)
 {
   struct rp__mem_idem idem = {.seq = op->ret.first_seq, .n = op->ret.seq - op->ret.first_seq + 1, .at_ms = op->now_ms};
   if (!op->u.append.idempotency_key) return 0;
+  idem.has_digest = op->u.append.digest != NULL;
+  if (idem.has_digest) memcpy(idem.digest, op->u.append.digest, sizeof idem.digest);
   idem.key = strdup(op->u.append.idempotency_key);
   if (!idem.key || !RP_MEM_ROOM(s->idem, 1)) {
     free(idem.key);
@@ -409,6 +413,7 @@ static rp__mem_op *const op_table[] = {
     [RP_OP_BLOB_DELETE] = rp__mem_blob_delete,
     [RP_OP_TAIL_KEY] = rp__mem_tail_key,
     [RP_OP_TAILS_FORGET] = rp__mem_tails_forget,
+    [RP_OP_REQUEST_PUT] = rp__mem_request_put,
 };
 
 static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
@@ -426,6 +431,7 @@ static void txn_run(struct rp__mem_store *m, struct rp__txn *t)
     undo[i].n_memories = m->memories.n;
     undo[i].n_audits = m->audits.n;
     undo[i].n_tokens = m->tokens.n;
+    undo[i].n_requests = m->requests.n;
     if (rp__rule_void(&t->ops[i], t)) continue;
     t->rc = op_table[t->ops[i].type](m, &t->ops[i], &undo[i], &t->err);
   }

@@ -84,6 +84,7 @@ void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u)
   tasks_undo(m, u);
   memories_undo(m, u);
   tokens_undo(m, u);
+  rp__mem_requests_drop(m, u->n_requests, INT64_MAX);
   for (; m->audits.n > u->n_audits; m->audits.n--) free(m->audits.p[m->audits.n - 1].fields);
   if (u->removed) {
     size_t i = u->removed_at;

@@ -115,12 +115,29 @@ static int pair_get(struct rp__sq_conn *c, enum rp__sq_id id, int64_t session, c
   return 0;
 }
 
+/* Rows of an older version have no digest. */
+static int idem_get(struct rp__sq_conn *c, int64_t session, const char *key, struct rp__append_facts *ret,
+                    rp_error *err)
+{
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_GET);
+  rp__sq_int(&q, 1, session);
+  rp__sq_text(&q, 2, key);
+  int rc = rp__sq_next(&q, "read", err);
+  if (rc <= 0) return rc;
+  ret->idem_seq = rp__sq_col_int(&q, 0);
+  ret->idem_n = rp__sq_col_int(&q, 1);
+  struct rp__str digest = rp__sq_col_bytes(&q, 2);
+  ret->has_digest = digest.n == sizeof ret->digest;
+  if (ret->has_digest) memcpy(ret->digest, digest.p, sizeof ret->digest);
+  return 0;
+}
+
 static int facts_get(struct rp__sq_conn *c, const struct rp__op *op, int64_t session, struct rp__append_facts *ret,
                      rp_error *err)
 {
   const char *key = op->u.append.idempotency_key, *client = op->u.append.client_id;
   int rc = 0;
-  if (key) rc = pair_get(c, RP_SQ_IDEM_GET, session, key, &ret->idem_seq, &ret->idem_n, err);
+  if (key) rc = idem_get(c, session, key, ret, err);
   if (rc == 0 && client) rc = pair_get(c, RP_SQ_CLIENT_GET, session, client, &ret->client_mark, &ret->client_seq, err);
   return rc;
 }
@@ -135,6 +152,7 @@ static int facts_put(struct rp__sq_conn *c, const struct rp__op *op, int64_t ses
     rp__sq_int(&q, 3, op->ret.first_seq);
     rp__sq_int(&q, 4, op->ret.seq - op->ret.first_seq + 1);
     rp__sq_int(&q, 5, op->now_ms);
+    rp__sq_blob(&q, 6, op->u.append.digest, op->u.append.digest ? RP_REQUEST_DIGEST : 0);
     rc = rp__sq_done(&q, "write idempotency key", err);
   }
   if (rc == 0 && op->u.append.client_id) {

@@ -15,6 +15,7 @@ static int find_start(enum rp__find how, bool scoped, enum rp__sq_id *ret)
   case RP_FIND_NAME: *ret = RP_SQ_SESSION_BY_NAME; return 0;
   case RP_FIND_KEY: *ret = RP_SQ_SESSION_BY_KEY_IN; return 0;
   case RP_FIND_KEY_ELSEWHERE: *ret = RP_SQ_SESSION_BY_KEY_BUT; return 0;
+  case RP_FIND_NUMBER: *ret = RP_SQ_SESSION_BY_REF; return 0;
   case RP_FIND_LAST: *ret = scoped ? RP_SQ_SESSION_LAST_IN : RP_SQ_SESSION_LAST; return 0;
   case RP_FIND_HIDDEN: *ret = RP_SQ_SESSION_HIDDEN; return 0;
   }

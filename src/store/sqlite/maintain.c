@@ -24,12 +24,18 @@ int rp__sq_keeper_txn(struct rp__sq_store *s, rp__sq_work *fn, void *arg, rp_err
 
 static int prune_work(struct rp__sq_conn *c, void *arg, rp_error *err)
 {
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_PRUNE);
-  rp__sq_int(&q, 1, rp__wall(&c->store->clock) - IDEM_MS);
-  rp__sq_int(&q, 2, PRUNE_STEP);
-  int rc = rp__sq_done(&q, "prune keys", err);
-  if (rc == 0) *(int64_t *)arg = sqlite3_changes(c->db) == PRUNE_STEP ? PRUNE_STEP : 0;
-  return rc;
+  static const enum rp__sq_id prunes[] = {RP_SQ_IDEM_PRUNE, RP_SQ_REQUEST_PRUNE};
+  int64_t left = 0;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(prunes); i++) {
+    RP_SQ_AUTO q = rp__sq_query(c, prunes[i]);
+    rp__sq_int(&q, 1, rp__wall(&c->store->clock) - IDEM_MS);
+    rp__sq_int(&q, 2, PRUNE_STEP);
+    int rc = rp__sq_done(&q, "prune keys", err);
+    if (rc != 0) return rc;
+    if (sqlite3_changes(c->db) == PRUNE_STEP) left = PRUNE_STEP;
+  }
+  *(int64_t *)arg = left;
+  return 0;
 }
 
 /* What is done in one bounded step of the keeper. */

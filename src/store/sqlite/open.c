@@ -252,6 +252,7 @@ static const struct rp__store_ops ops = {
     .recall_list = rp__sq_recall_list,
     .record_get = rp__sq_record_get,
     .task_get = rp__sq_task_get,
+    .request_get = rp__sq_request_get,
     .memory_list = rp__sq_memory_list,
     .audit_list = rp__sq_audit_list,
     .audit_head = rp__sq_audit_head,

@@ -201,7 +201,8 @@ rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_se
     rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set,
     rp__sq_record_put, rp__sq_record_archive, rp__sq_task_put, rp__sq_memory_put, rp__sq_memory_set,
     rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase, rp__sq_token_put, rp__sq_token_used,
-    rp__sq_token_delete, rp__sq_blob_put, rp__sq_blob_set, rp__sq_blob_delete, rp__sq_tail_key, rp__sq_tails_forget;
+    rp__sq_token_delete, rp__sq_blob_put, rp__sq_blob_set, rp__sq_blob_delete, rp__sq_tail_key, rp__sq_tails_forget,
+    rp__sq_request_put;
 
 /* Runs statements that take nothing but a session's number. */
 int rp__sq_run_by_ref(struct rp__sq_conn *c, const enum rp__sq_id *ids, size_t n, int64_t ref, const char *doing,
@@ -311,6 +312,8 @@ int rp__sq_audit_list(struct rp__store *s, const struct rp__audit_filter *f, rp_
 int rp__sq_audit_head(struct rp__store *s, const char *scope, struct rp__audit_row *ret, rp_error *err);
 int rp__sq_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error *err);
 int rp__sq_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
+int rp__sq_request_get(struct rp__store *s, const char *scope, const char *key, struct rp__request_row *ret,
+                       bool *ret_found, rp_error *err);
 int rp__sq_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,
                      rp_error *err);
 int rp__sq_tail_list(struct rp__store *s, int64_t session_ref, const struct rp__tails *which, rp__tail_fn *fn,

@@ -92,11 +92,16 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                               "WHERE id > ?1 ORDER BY id LIMIT ?2",
     [RP_SQ_EVENT_LEFT] = "SELECT count(*) FROM rp_events WHERE id > ?1",
 
-    [RP_SQ_IDEM_GET] = "SELECT seq, n FROM rp_idem WHERE session = ?1 AND key = ?2",
-    [RP_SQ_IDEM_PUT] = "INSERT INTO rp_idem (session, key, seq, n, at) VALUES (?1, ?2, ?3, ?4, ?5)",
+    [RP_SQ_IDEM_GET] = "SELECT seq, n, digest FROM rp_idem WHERE session = ?1 AND key = ?2",
+    [RP_SQ_IDEM_PUT] = "INSERT INTO rp_idem (session, key, seq, n, at, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [RP_SQ_IDEM_PRUNE] = "DELETE FROM rp_idem WHERE (session, key) IN "
                          "(SELECT session, key FROM rp_idem WHERE at < ?1 ORDER BY at LIMIT ?2)",
     [RP_SQ_IDEM_DELETE] = "DELETE FROM rp_idem WHERE session = ?1",
+    [RP_SQ_REQUEST_GET] = "SELECT digest, session_id FROM rp_requests WHERE scope = ?1 AND key = ?2",
+    [RP_SQ_REQUEST_PUT] = "INSERT INTO rp_requests (scope, key, digest, session_id, at) VALUES (?1, ?2, ?3, ?4, ?5) "
+                          "ON CONFLICT (scope, key) DO NOTHING",
+    [RP_SQ_REQUEST_PRUNE] = "DELETE FROM rp_requests WHERE (scope, key) IN "
+                            "(SELECT scope, key FROM rp_requests WHERE at < ?1 ORDER BY at LIMIT ?2)",
     [RP_SQ_CLIENT_GET] = "SELECT mark, seq FROM rp_clients WHERE session = ?1 AND client = ?2",
     [RP_SQ_CLIENT_PUT] = "INSERT INTO rp_clients (session, client, mark, seq) VALUES (?1, ?2, ?3, ?4) "
                          "ON CONFLICT (session, client) DO UPDATE SET mark = excluded.mark, seq = excluded.seq",

@@ -85,7 +85,7 @@ static void the_handshake_of_the_rfc(void **state)
   RP_AUTOBUF struct rp__buf b = RP_BUF(1000), c = RP_BUF(1000), small = RP_BUF(20);
   assert_int_equal(rp__ws_answer(&hello, NULL, &b, NULL), 0);
   assert_string_equal(b.p, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                           "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n");
+                           "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" RP_HTTP_SAFE_LINES "\r\n");
   hello.connection = "keep-alive , UPGRADE";
   hello.upgrade = "h2c, WebSocket\t";
   assert_int_equal(rp__ws_answer(&hello, "phoenix", &c, NULL), 0);

@@ -14,7 +14,8 @@
   "Connection: keep-alive, Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 #define ANSWER                                                                                                         \
   "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"                                  \
-  "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: phoenix\r\n\r\n"
+  "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" RP_HTTP_SAFE_LINES                                          \
+  "Sec-WebSocket-Protocol: phoenix\r\n\r\n"
 
 struct service {
   struct rp__loop *l;

@@ -269,6 +269,67 @@ static void what_can_be_read_in_two_ways_is_refused(void **state)
   rig_await(s, &s->done, atomic_load(&s->refused));
 }
 
+/* libmicrohttpd refuses these itself; others that are in the middle of a head stay what they are. */
+static void a_broken_length_gets_one_head(void **state)
+{
+  static const char *const lengths[] = {"5x", "-1", "0, 5", "", "0x5", "99999999999999999999999"};
+  struct rig *s = *state;
+  int halfway = client_connect(s), whole = client_connect(s);
+  client_write(halfway, "GET /echo HTTP/1.1\r\nHost: loc");
+  assert_int_equal(client_ask(whole, "GET /echo HTTP/1.1\r\n" HOST "\r\n", &(struct answer){0}), 200);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(lengths); i++) {
+    struct answer a;
+    char rest[64];
+    int fd = client_connect(s);
+    client_write(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: ");
+    client_write(fd, lengths[i]);
+    client_write(fd, "\r\n\r\n");
+    assert_true(client_read(fd, &a));
+    assert_int_equal(a.status, 400);
+    assert_true(a.closes);
+    assert_non_null(strstr(a.head, "nosniff"));
+    assert_null(strstr(a.body, "HTTP/1.1"));
+    answer_done(&a);
+    shutdown(fd, SHUT_WR);
+    assert_int_equal(recv(fd, rest, sizeof rest, 0), 0);
+    close(fd);
+  }
+  assert_int_equal(atomic_load(&s->refused), (int)RP_ARRAY_SIZE(lengths));
+  assert_int_equal(client_ask(halfway, "alhost\r\n\r\n", &(struct answer){0}), 200);
+  close(halfway);
+  close(whole);
+  rig_await_connections(s, 0);
+}
+
+/* A browser guesses no other type and shows nothing in pages of others, whatever the answer is. */
+static void every_answer_says_how_browsers_must_treat_it(void **state)
+{
+  static const char *const requests[] = {
+      "GET /echo HTTP/1.1\r\n" HOST "\r\n",
+      "GET /later HTTP/1.1\r\n" HOST "\r\n",
+      "HEAD /echo HTTP/1.1\r\n" HOST "\r\n",
+      "GET /echo HTTP/1.1\r\n" HOST HOST "\r\n",
+      "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 999999999\r\n\r\n",
+      "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n20000\r\n",
+  };
+  struct rig *s = *state;
+  char *filler = calloc(1, RIG_BODY_MAX + 2);
+  memset(filler, 'o', RIG_BODY_MAX + 1);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(requests); i++) {
+    struct answer a;
+    int fd = client_connect(s);
+    client_write(fd, requests[i]);
+    if (strstr(requests[i], "chunked")) client_write(fd, filler); /* too much: refused in the middle */
+    assert_true(requests[i][0] == 'H' ? client_read_head(fd, &a) : client_read(fd, &a));
+    if (!strstr(a.head, "\r\nX-Content-Type-Options: nosniff\r\n") ||
+        !strstr(a.head, "\r\nCross-Origin-Resource-Policy: same-origin\r\n"))
+      fail_msg("%zu: %s", i, a.head);
+    answer_done(&a);
+    close(fd);
+  }
+  free(filler);
+}
+
 static void a_nul_byte_in_the_head_is_refused(void **state)
 {
   struct rig *s = *state;
@@ -362,6 +423,8 @@ int main(void)
       WITH_RIG(too_large_a_head_is_431),
       WITH_RIG(a_query_of_many_parameters_is_one_text),
       WITH_RIG(what_can_be_read_in_two_ways_is_refused),
+      WITH_RIG(a_broken_length_gets_one_head),
+      WITH_RIG(every_answer_says_how_browsers_must_treat_it),
       WITH_RIG(a_nul_byte_in_the_head_is_refused),
       WITH_RIG(what_is_unusual_but_right_is_served),
       WITH_RIG(headers_are_found_whatever_their_case),

@@ -112,6 +112,34 @@ static void the_last_goodbye_closes(void **state)
   rp__registry_put(srv.registry, e);
 }
 
+/* L-02: a join may say how long; what is due first is closed first, whoever left first. */
+static void a_member_may_ask_for_another_grace(void **state)
+{
+  (void)state;
+  struct rp__entry *kept = started("kept", "channel"), *usual = started("usual", "channel"),
+                   *hasty = started("hasty", "channel");
+  struct rp__member *m = enter(kept), *two = enter(kept);
+  rp__member_keep(srv.channels->members, m, LONG_MS);
+  rp__member_keep(srv.channels->members, two, 0);
+  leave(m, true);
+  leave(two, true);
+  leave(enter(usual), true);
+  run_leave();
+  assert_string_equal(status_of("usual"), "closed");
+  assert_string_not_equal(status_of("kept"), "closed"); /* the longest counts */
+  srv.set.leave_ms = LONG_MS;
+  m = enter(hasty);
+  rp__member_keep(srv.channels->members, m, 0);
+  leave(m, true);
+  run_leave();
+  assert_string_equal(status_of("hasty"), "closed");
+  assert_string_not_equal(status_of("kept"), "closed");
+  assert_int_equal(rp__members_leaving(srv.channels->members, NULL), 1);
+  rp__registry_put(srv.registry, kept);
+  rp__registry_put(srv.registry, usual);
+  rp__registry_put(srv.registry, hasty);
+}
+
 static void a_rejoin_within_the_grace_keeps_it(void **state)
 {
   (void)state;
@@ -346,6 +374,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
       TEST(the_last_goodbye_closes),
+      TEST(a_member_may_ask_for_another_grace),
       TEST(a_rejoin_within_the_grace_keeps_it),
       TEST(a_lost_connection_closes_nothing),
       TEST(a_watcher_closes_nobody_elses_session),

@@ -608,6 +608,52 @@ static void lists_keep_the_newest(void **state)
   assert_int_equal(slow.wrong + quick.wrong, 0);
 }
 
+/* C-10: a session that is older than the list goes is told of when its journal grows, and followed from then on. */
+static void old_sessions_that_wake_are_told(void **state)
+{
+  struct rig *x = *state;
+  struct list all = {.x = x, .watch = "old"}, one = {.x = x, .scope = "nova", .watch = "old"},
+              kept = {.x = x, .scope = "nova", .watch = "kept"}, other = {.x = x, .scope = "clawd", .never = "old"};
+  char id[16];
+  start(x, "old", "nova");
+  end(x, "old");
+  start(x, "kept", "nova");
+  in_loop(x->srv.loop, list_in_loop, &kept);
+  news_await(&x->news, &kept.seen, 1);
+  for (int i = 0; i <= RP_LIVE_ROLL_SESSIONS; i++) {
+    snprintf(id, sizeof id, "n%d", i);
+    start(x, id, "nova");
+  }
+  in_loop(x->srv.loop, list_in_loop, &all);
+  in_loop(x->srv.loop, list_in_loop, &one);
+  in_loop(x->srv.loop, list_in_loop, &other);
+  news_await(&x->news, &all.sessions, RP_LIVE_ROLL_SESSIONS);
+  news_await(&x->news, &one.sessions, RP_LIVE_ROLL_SESSIONS);
+  assert_int_equal(news_read(&x->news, &all.seen), 0);
+
+  start(x, "old", "nova");
+  news_await(&x->news, &all.seen, 1);
+  news_await(&x->news, &one.seen, 1);
+  assert_int_equal(news_read(&x->news, &all.closed), 0);
+  end(x, "old");
+  news_await(&x->news, &all.closed, 1);
+  assert_int_equal(rp_trash(x->srv.engine, "old", NULL, NULL), 0);
+  news_await(&x->news, &all.removed, 1);
+  news_await(&x->news, &one.removed, 1);
+
+  /* One that was in the list and is not any more is no less watched. */
+  end(x, "kept");
+  news_await(&x->news, &kept.closed, 1);
+  assert_int_equal(rp_trash(x->srv.engine, "kept", NULL, NULL), 0);
+  news_await(&x->news, &kept.removed, 1);
+  in_loop(x->srv.loop, unlist_in_loop, &all);
+  in_loop(x->srv.loop, unlist_in_loop, &one);
+  in_loop(x->srv.loop, unlist_in_loop, &kept);
+  in_loop(x->srv.loop, unlist_in_loop, &other);
+  assert_int_equal(all.wrong + one.wrong + kept.wrong + other.wrong, 0);
+  assert_int_equal(kept.removed, 1);
+}
+
 /* ---- the end ---- */
 
 static void stop_in_mid_stream(void **state)
@@ -640,6 +686,7 @@ int main(int argc, char **argv)
       TEST(others_events_are_not_read),
       TEST(lists_tell_what_comes_changes_and_goes),
       TEST(lists_keep_the_newest),
+      TEST(old_sessions_that_wake_are_told),
       TEST(stop_in_mid_stream),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

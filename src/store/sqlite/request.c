@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was made under idempotency keys of a scope. The epoch stands behind the digest, in one column. */
+#include "store/sqlite/sqlite.h"
+
+#define EPOCH_BYTES 8
+
+int rp__sq_request_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  const struct rp__request_row *row = op->u.request.row;
+  unsigned char told[RP_REQUEST_DIGEST + EPOCH_BYTES];
+  memcpy(told, row->digest, RP_REQUEST_DIGEST);
+  for (size_t i = 0; i < EPOCH_BYTES; i++)
+    told[RP_REQUEST_DIGEST + i] = (unsigned char)((uint64_t)row->epoch >> (8 * i) & 0xff);
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_REQUEST_PUT);
+  rp__sq_text(&q, 1, row->scope);
+  rp__sq_text(&q, 2, row->key);
+  rp__sq_blob(&q, 3, told, sizeof told);
+  rp__sq_text(&q, 4, row->session_id);
+  rp__sq_int(&q, 5, op->now_ms);
+  int rc = rp__sq_done(&q, "write request", err);
+  return rc == 0 && sqlite3_changes(c->db) == 0 ? rp__refuse_request(row, err) : rc;
+}
+
+int rp__sq_request_get(struct rp__store *base, const char *scope, const char *key, struct rp__request_row *ret,
+                       bool *ret_found, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  struct rp__request_row row = {0};
+  uint64_t epoch = 0;
+  int rc = rp__sq_reader_take(rp__sq(base), &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_REQUEST_GET);
+  rp__sq_text(&q, 1, scope);
+  rp__sq_text(&q, 2, key);
+  rc = rp__sq_next(&q, "read request", err);
+  if (rc < 0) return rc;
+  *ret_found = rc > 0;
+  if (rc == 0) return 0;
+  struct rp__str told = rp__sq_col_bytes(&q, 0);
+  if (told.n != RP_REQUEST_DIGEST + EPOCH_BYTES)
+    return rp__fail(err, RP_E_CORRUPT, "scope %s: what was made under an idempotency key can't be read", scope);
+  memcpy(row.digest, told.p, RP_REQUEST_DIGEST);
+  for (size_t i = EPOCH_BYTES; i-- > 0;) epoch = epoch << 8 | (unsigned char)told.p[RP_REQUEST_DIGEST + i];
+  row.epoch = (int64_t)epoch;
+  rp__sq_col_str(&q, 1, row.session_id, sizeof row.session_id);
+  *ret = row;
+  return 0;
+}
