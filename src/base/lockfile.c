@@ -3,34 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
-#define QUEUE_BYTE 0
-#define SLOT_BITS 61 /* slots are 1 to 2^61, so that slot and length stay inside off_t */
+#define SLOT_BITS 61 /* slots are a header's length to 2^61, so that slot and length stay inside off_t */
 #define TAKE_TRIES 64
-
-int rp__lockfile_open(struct rp__lockfile *l, const char *path, rp_error *err)
-{
-  RP_AUTOCLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  struct stat st;
-  if (fd < 0 && errno == ELOOP) return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
-  if (fd < 0 || fstat(fd, &st)) return rp__fail_errno(err, errno, "%s", path);
-  if (!S_ISREG(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s: not a regular file", path);
-  l->fd = fd;
-  fd = -1;
-  return 0;
-}
-
-void rp__lockfile_look(struct rp__lockfile *l, const char *path)
-{
-  l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-}
-
-void rp__lockfile_close(struct rp__lockfile *l)
-{
-  if (l->fd >= 0) close(l->fd);
-  l->fd = -1;
-}
 
 static struct flock byte_lock(short type, int64_t byte)
 {
@@ -47,6 +24,64 @@ static int lock_set(const struct rp__lockfile *l, int command, short type, int64
   }
 }
 
+int rp__lockfile_open(struct rp__lockfile *l, const char *path, rp_error *err)
+{
+  RP_AUTOCLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  struct stat st;
+  if (fd < 0 && errno == ELOOP) return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
+  if (fd < 0 || fstat(fd, &st)) return rp__fail_errno(err, errno, "%s", path);
+  if (!S_ISREG(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s: not a regular file", path);
+  l->fd = fd;
+  l->header = NULL;
+  fd = -1;
+  return 0;
+}
+
+void rp__lockfile_look(struct rp__lockfile *l, const char *path)
+{
+  l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  l->header = NULL;
+}
+
+/*
+ * Room for the header: a page of a mapping that has no block behind it kills the
+ * process that writes to it on a full disk. fallocate changes no byte, so several
+ * processes may do this at once; zeros written where a file system lacks it might
+ * erase what another has written since, so those are written by one at a time.
+ */
+static bool header_make(const struct rp__lockfile *l)
+{
+  static const unsigned char zeros[RP_RUNS_HEADER];
+  struct stat st;
+  if (fstat(l->fd, &st)) return false;
+  if (st.st_size >= RP_RUNS_HEADER && st.st_blocks >= RP_RUNS_HEADER / 512) return true;
+  if (fallocate(l->fd, 0, 0, RP_RUNS_HEADER) == 0) return true;
+  if (errno != EOPNOTSUPP || lock_set(l, F_OFD_SETLK, F_WRLCK, RP_RUNS_GROW_BYTE)) return false;
+  bool made = fstat(l->fd, &st) == 0 &&
+              (st.st_size >= RP_RUNS_HEADER || pwrite(l->fd, zeros, sizeof zeros, 0) == RP_RUNS_HEADER);
+  lock_set(l, F_OFD_SETLK, F_UNLCK, RP_RUNS_GROW_BYTE);
+  return made;
+}
+
+void rp__lockfile_map(struct rp__lockfile *l)
+{
+  struct stat st;
+  int mode = l->fd < 0 ? O_RDONLY : fcntl(l->fd, F_GETFL);
+  bool writes = mode >= 0 && (mode & O_ACCMODE) == O_RDWR;
+  if (l->header || l->fd < 0 || (writes && !header_make(l))) return;
+  if (fstat(l->fd, &st) || st.st_size < RP_RUNS_HEADER) return;
+  void *p = mmap(NULL, RP_RUNS_HEADER, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, l->fd, 0);
+  if (p != MAP_FAILED) l->header = p;
+}
+
+void rp__lockfile_close(struct rp__lockfile *l)
+{
+  if (l->header) munmap(l->header, RP_RUNS_HEADER);
+  l->header = NULL;
+  if (l->fd >= 0) close(l->fd);
+  l->fd = -1;
+}
+
 static bool is_taken(int errnum)
 {
   return errnum == EAGAIN || errnum == EACCES;
@@ -57,7 +92,7 @@ int rp__lockfile_take(struct rp__lockfile *l, const struct rp__random *r, int64_
   for (int i = 0; i < TAKE_TRIES; i++) {
     uint64_t random;
     r->fill(r->ctx, &random, sizeof random);
-    int64_t slot = (int64_t)(random & ((1ULL << SLOT_BITS) - 1)) + 1;
+    int64_t slot = (int64_t)(random & ((1ULL << SLOT_BITS) - 1)) + RP_RUNS_HEADER;
     int errnum = lock_set(l, F_OFD_SETLK, F_WRLCK, slot);
     if (errnum == 0) {
       *ret_slot = slot;
@@ -77,12 +112,12 @@ int rp__lockfile_take_slot(struct rp__lockfile *l, int64_t slot)
 
 void rp__lockfile_drop(struct rp__lockfile *l, int64_t slot)
 {
-  if (slot > QUEUE_BYTE) lock_set(l, F_OFD_SETLK, F_UNLCK, slot);
+  if (slot > RP_RUNS_QUEUE_BYTE) lock_set(l, F_OFD_SETLK, F_UNLCK, slot);
 }
 
 bool rp__lockfile_held(const struct rp__lockfile *l, int64_t slot)
 {
-  if (slot <= QUEUE_BYTE) return false;
+  if (slot <= RP_RUNS_QUEUE_BYTE) return false;
   struct flock lock = byte_lock(F_WRLCK, slot);
   /* Where the kernel won't say, the holder counts as alive: the lease's time decides then. */
   return fcntl(l->fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK;
@@ -90,18 +125,18 @@ bool rp__lockfile_held(const struct rp__lockfile *l, int64_t slot)
 
 int rp__lockfile_queue_try(struct rp__lockfile *l)
 {
-  int errnum = lock_set(l, F_OFD_SETLK, F_WRLCK, QUEUE_BYTE);
+  int errnum = lock_set(l, F_OFD_SETLK, F_WRLCK, RP_RUNS_QUEUE_BYTE);
   if (is_taken(errnum)) return RP_E_BUSY;
   return errnum ? rp__fail_errno(NULL, errnum, "queue") : 0;
 }
 
 int rp__lockfile_queue_wait(struct rp__lockfile *l)
 {
-  int errnum = lock_set(l, F_OFD_SETLKW, F_WRLCK, QUEUE_BYTE);
+  int errnum = lock_set(l, F_OFD_SETLKW, F_WRLCK, RP_RUNS_QUEUE_BYTE);
   return errnum ? rp__fail_errno(NULL, errnum, "queue") : 0;
 }
 
 void rp__lockfile_queue_leave(struct rp__lockfile *l)
 {
-  lock_set(l, F_OFD_SETLK, F_UNLCK, QUEUE_BYTE);
+  lock_set(l, F_OFD_SETLK, F_UNLCK, RP_RUNS_QUEUE_BYTE);
 }

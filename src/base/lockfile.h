@@ -11,17 +11,25 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/runs-layout.h"
 
 struct rp__lockfile {
   int fd;
+  struct rp__runs_header *header; /* shared with all processes; NULL unless mapped */
 };
 
 int rp__lockfile_open(struct rp__lockfile *l, const char *path, rp_error *err);
 /* To see what others hold, without making the file or writing to it: rp__lockfile_held alone works. fd -1: no such file
  * that could be looked at. */
 void rp__lockfile_look(struct rp__lockfile *l, const char *path);
+/*
+ * Maps the header and, unless the file is only looked at, makes the file long enough first, its blocks allocated.
+ * Where that can't be done (a full disk, a file system without shared mappings) l->header stays NULL: nothing depends
+ * on it.
+ */
+void rp__lockfile_map(struct rp__lockfile *l);
 void rp__lockfile_close(struct rp__lockfile *l);
-/* Takes a free random slot (> 0). */
+/* Takes a free random slot, behind the header. */
 int rp__lockfile_take(struct rp__lockfile *l, const struct rp__random *r, int64_t *ret_slot, rp_error *err);
 /* That very slot. 0, RP_E_BUSY, or RP_E_IO. */
 int rp__lockfile_take_slot(struct rp__lockfile *l, int64_t slot);

@@ -63,7 +63,7 @@ static void a_slot_shows_to_others_until_dropped(void **state)
   rp_error err;
   assert_int_equal(rp__lockfile_take(&a, &rp__system_random, &slot, &err), 0);
   assert_int_equal(rp__lockfile_take(&a, &rp__system_random, &other, &err), 0);
-  assert_true(slot > 0 && other > 0 && slot != other);
+  assert_true(slot >= RP_RUNS_HEADER && other >= RP_RUNS_HEADER && slot != other);
   assert_true(rp__lockfile_held(&b, slot));
   assert_true(rp__lockfile_held(&b, other));
   assert_false(rp__lockfile_held(&a, slot));
@@ -113,9 +113,9 @@ static void a_taken_slot_is_passed_over(void **state)
   int64_t slot;
   rp_error err;
   assert_int_equal(rp__lockfile_take(&a, &(struct rp__random){script_fill, &one}, &slot, &err), 0);
-  assert_int_equal(slot, 42);
+  assert_int_equal(slot, RP_RUNS_HEADER + 41);
   assert_int_equal(rp__lockfile_take(&b, &(struct rp__random){script_fill, &same}, &slot, &err), 0);
-  assert_int_equal(slot, 100);
+  assert_int_equal(slot, RP_RUNS_HEADER + 99);
   slot = 7;
   assert_int_equal(rp__lockfile_take(&b, &(struct rp__random){script_fill, &stuck}, &slot, &err), RP_E_BUSY);
   assert_int_equal(slot, 7);
@@ -131,8 +131,8 @@ static void slots_stay_in_range(void **state)
   int64_t low, high;
   assert_int_equal(rp__lockfile_take(&a, &r, &low, NULL), 0);
   assert_int_equal(rp__lockfile_take(&a, &r, &high, NULL), 0);
-  assert_int_equal(low, 1);
-  assert_int_equal(high, 1LL << 61);
+  assert_int_equal(low, RP_RUNS_HEADER);
+  assert_int_equal(high, (1LL << 61) - 1 + RP_RUNS_HEADER);
   assert_true(rp__lockfile_held(&b, low));
   assert_true(rp__lockfile_held(&b, high));
   rp__lockfile_close(&a);
@@ -149,6 +149,43 @@ static void no_slot_is_never_held(void **state)
   assert_int_equal(rp__lockfile_queue_try(&b), RP_E_BUSY);
   rp__lockfile_close(&a);
   rp__lockfile_close(&b);
+}
+
+/* Two openings are what two processes have; files of versions without a header are empty. */
+static void the_header_is_shared_and_allocated(void **state)
+{
+  RP_AUTOFREE char *path = rp__path_join(*state, "db.runs");
+  struct rp__lockfile a = open_lockfile(state), b = open_lockfile(state), look = {-1};
+  struct stat st;
+  rp__lockfile_look(&look, path);
+  rp__lockfile_map(&look);
+  assert_null(look.header);
+  rp__lockfile_map(&a);
+  rp__lockfile_map(&b);
+  rp__lockfile_map(&look);
+  assert_non_null(a.header);
+  atomic_store(&a.header->writer.pid, 77);
+  assert_int_equal(atomic_load(&b.header->writer.pid), 77);
+  assert_int_equal(atomic_load(&look.header->writer.pid), 77);
+  assert_int_equal(fstat(a.fd, &st), 0);
+  assert_int_equal(st.st_size, RP_RUNS_HEADER);
+  assert_true(st.st_blocks * 512 >= RP_RUNS_HEADER);
+  rp__lockfile_close(&a);
+  rp__lockfile_close(&b);
+  rp__lockfile_close(&look);
+}
+
+/* A copy made sparse gets its blocks back: nobody may die of a full disk by writing to the page. */
+static void a_hole_in_the_header_is_filled(void **state)
+{
+  struct rp__lockfile l = open_lockfile(state);
+  struct stat st;
+  assert_int_equal(ftruncate(l.fd, RP_RUNS_HEADER), 0);
+  rp__lockfile_map(&l);
+  assert_non_null(l.header);
+  assert_int_equal(fstat(l.fd, &st), 0);
+  assert_true(st.st_blocks * 512 >= RP_RUNS_HEADER);
+  rp__lockfile_close(&l);
 }
 
 static void a_bad_descriptor_is_an_error(void **state)
@@ -256,6 +293,8 @@ int main(void)
       scratch_test(a_taken_slot_is_passed_over),
       scratch_test(slots_stay_in_range),
       scratch_test(no_slot_is_never_held),
+      scratch_test(the_header_is_shared_and_allocated),
+      scratch_test(a_hole_in_the_header_is_filled),
       scratch_test(a_bad_descriptor_is_an_error),
       scratch_test(sigkill_frees_slot_and_queue),
       scratch_test(the_wait_outlives_signals),
