@@ -6,6 +6,7 @@
  */
 #include <sodium.h>
 
+#include "engine/audit.h"
 #include "engine/copy.h"
 
 #define TAIL_FILLED 65536 /* missing events at the end that are believed; beyond, the counter is what is wrong */
@@ -287,6 +288,21 @@ static int on_store_finding(void *ctx, const rp_finding *f)
   struct verify *v = ctx;
   if (!f->repaired) v->left++;
   return v->fn ? v->fn(v->ctx, f) : 0;
+}
+
+int rp_accept_loss(rp_engine *e, rp_error *err)
+{
+  char what[300] = "";
+  int rc = rp__engine_check(e, err);
+  if (rc || !e->store->ops->accept) return rc;
+  rc = e->store->ops->accept(e->store, what, sizeof what, err);
+  if (rc || !what[0]) return rc;
+  struct rp__audit_note note;
+  rp__audit_begin(&note);
+  rp__jw_kstr(&note.w, "what", what);
+  rp__audit_write(e, RP_SCOPE_STORE, "loss_accepted", &note);
+  rp__audit_done(&note);
+  return 0;
 }
 
 int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, void *ctx, rp_progress_fn *progress,
