@@ -403,6 +403,11 @@ typedef int rp_finding_fn(void *ctx, const rp_finding *f);
 /* Reads everything and reports what is wrong; RP_E_CORRUPT when anything is left that is. */
 RP_API int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, void *ctx, rp_progress_fn *progress,
                      void *pctx, rp_error *err);
+/*
+ * Ends the alarm of what was acknowledged as `disk` and is lost from the database's log: rp_open warns of it through
+ * the log callback, rp_verify and rp_doctor_json tell of it until it is accepted. Audited. Nothing to accept is fine.
+ */
+RP_API int rp_accept_loss(rp_engine *e, rp_error *err);
 
 /* ---- continuity ---------------------------------------------------------------- */
 

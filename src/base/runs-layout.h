@@ -34,10 +34,42 @@ struct rp__runs_writer {
   uint64_t reserved[4];
 };
 
+/* What was so after a sync of the log. Two of these take turns, so that one torn by a kill leaves the one before it. */
+struct rp__runs_synced {
+  uint64_t n;           /* counts up: of two that fit their sums the higher is the newer */
+  uint32_t salt[2];     /* of the log, as they stand in its header */
+  uint32_t frame;       /* the last one that was synced; 0: none is known */
+  uint32_t backfilled;  /* frames that were in the database file by then */
+  int64_t row;          /* the newest event's; 0: not known */
+  uint64_t inode;       /* of the database file */
+  _Atomic uint64_t sum; /* of all before it */
+};
+
+/* What was found lost at an opening, until somebody accepts it. */
+struct rp__runs_loss {
+  int64_t first_row, last_row; /* of events; first > last: none of them */
+  uint32_t first_frame, frame; /* of the log: from the first that can't be read to the last that was synced */
+  int64_t at_ms;               /* when it was found */
+  uint64_t inode;              /* of the database file */
+  _Atomic uint64_t sum;        /* of all before it; 0: nothing is lost */
+};
+
+struct rp__runs_sync {
+  _Atomic uint32_t failures;      /* syncs that failed, ever, and those of names that are under way */
+  _Atomic uint32_t made_good;     /* what it was when everything had been written once more; equal: all is well */
+  _Atomic uint32_t committing;    /* a commit's sync is under way, in the writers' turn */
+  _Atomic uint32_t checkpointing; /* so many syncs of checkpoints are under way */
+  /* Of the database file, after the last checkpoint of ours, in ns. */
+  _Atomic int64_t changed, modified; /* its ctime and mtime */
+  struct rp__runs_synced synced[2];
+  struct rp__runs_loss loss;
+  unsigned char room[896 - 32 - 3 * 48];
+};
+
 struct rp__runs_header {
   unsigned char locks[64];       /* lock bytes; never written */
   struct rp__runs_writer writer; /* at 64 */
-  unsigned char sync[896];       /* at 128: for what is known of the log's last sync */
+  struct rp__runs_sync sync;     /* at 128 */
   unsigned char reserved[3072];  /* at 1024 */
 };
 

@@ -2,10 +2,11 @@
 #include "cli/out.h"
 #include "cli/term.h"
 
-enum { REPAIR };
+enum { REPAIR, ACCEPT };
 
 static const struct rp__opt opts[] = {
     [REPAIR] = {"repair", 0, RP_OPT_FLAG, NULL, "mend what can be mended without inventing anything"},
+    [ACCEPT] = {"accept", 0, RP_OPT_FLAG, NULL, "end the alarm of a loss that can't be undone, then verify"},
 };
 
 struct findings {
@@ -67,14 +68,15 @@ static int finish_json(struct findings *fs, int code, rp_error *err)
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  bool repair = rp__opt_given(c, REPAIR);
+  bool repair = rp__opt_given(c, REPAIR), accept = rp__opt_given(c, ACCEPT);
   struct findings fs = {.c = c, .progress = RP_PROGRESS(c, "verifying")};
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
   fs.w = RP_JW(&doc);
   rp__jw_object(&fs.w);
   rp__jw_key(&fs.w, "findings");
   rp__jw_array(&fs.w);
-  int code = rp__cli_open(c, repair ? RP_USE_WRITE : RP_USE_READ, err);
+  int code = rp__cli_open(c, repair || accept ? RP_USE_WRITE : RP_USE_READ, err);
+  if (!code && accept) code = rp_accept_loss(c->engine, err);
   if (code) return code;
   const char *ref = c->n_args ? c->args[0] : NULL;
   code = rp_verify(c->engine, ref, repair, finding, &fs, rp__progress_step, &fs.progress, err);
@@ -92,7 +94,8 @@ const struct rp__cmd rp__cmd_verify = {
     .theme = RP_THEME_CARE,
     .usage = "[ID]",
     .summary = "Read everything, or one session, and report what is damaged",
-    .detail = "Exit code 5 when something is left that is damaged.",
+    .detail = "Exit code 5 when something is left that is damaged, or when the database's log lost\n"
+              "what had been acknowledged as disk: --accept ends that alarm, it brings nothing back.",
     .example = "  $ reprise verify\n"
                "  ok\n",
     .arg = RP_ARG_SESSION,

@@ -153,6 +153,10 @@ static void check_store(rp_engine *e, struct rp__jw *w)
   check(w, "write-ahead log", st.wal_bytes > WAL_LARGE ? "warning" : "ok", "%lld KiB%s",
         (long long)(st.wal_bytes >> 10),
         st.wal_bytes > WAL_LARGE ? ": a reader stays open or a writer is stopped" : "");
+  if (st.loss[0]) check(w, "loss", "problem", "%s", st.loss);
+  if (st.sync_failed)
+    check(w, "sync", "warning",
+          "a sync failed: the next append that is to be on disk writes everything once more first");
   check(w, "full text", "ok", "%lld events behind; a search brings it up to date", (long long)st.index_left);
 }
 

@@ -420,6 +420,21 @@ static int on_store_finding(void *ctx, const rp_finding *f)
   return v->fn ? v->fn(v->ctx, f) : 0;
 }
 
+int rp_accept_loss(rp_engine *e, rp_error *err)
+{
+  char what[300] = "";
+  int rc = rp__engine_check(e, err);
+  if (rc || !e->store->ops->accept) return rc;
+  rc = e->store->ops->accept(e->store, what, sizeof what, err);
+  if (rc || !what[0]) return rc;
+  struct rp__audit_note note;
+  rp__audit_begin(&note);
+  rp__jw_kstr(&note.w, "what", what);
+  rp__audit_write(e, RP_SCOPE_STORE, "loss_accepted", &note);
+  rp__audit_done(&note);
+  return 0;
+}
+
 int rp_verify(rp_engine *e, const char *ref, bool repair, rp_finding_fn *fn, void *ctx, rp_progress_fn *progress,
               void *pctx, rp_error *err)
 {

@@ -480,6 +480,8 @@ struct rp__store_stats {
   int64_t audits;            /* records of the audit log that were ever written, counted apart from them */
   int64_t blobs, blob_bytes; /* bytes as stored */
   int schema_version;
+  bool sync_failed; /* a sync failed and has not been made good */
+  char loss[300];   /* what was synced and is lost, for people; empty: nothing */
 };
 
 struct rp__store;
@@ -569,6 +571,8 @@ struct rp__store_ops {
    */
   int (*check)(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
   int (*stats)(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
+  /* A loss that check tells of is told no more; `ret` gets it, or an empty text. NULL: nothing is ever lost. */
+  int (*accept)(struct rp__store *s, char *ret, size_t size, rp_error *err);
 };
 
 /* Backends embed this first. */

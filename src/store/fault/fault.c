@@ -261,6 +261,16 @@ static int fault_stats(struct rp__store *s, struct rp__store_stats *ret, rp_erro
   return rc ? rc : after(f, late, f->inner->ops->stats(f->inner, ret, err), err);
 }
 
+static int fault_accept(struct rp__store *s, char *ret, size_t size, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  ret[0] = '\0';
+  if (rc == 0 && f->inner->ops->accept) rc = f->inner->ops->accept(f->inner, ret, size, err);
+  return rc ? rc : after(f, late, 0, err);
+}
+
 static const struct rp__store_ops ops = {
     .close = fault_close,
     .commit = fault_commit,
@@ -288,6 +298,7 @@ static const struct rp__store_ops ops = {
     .maintain = fault_maintain,
     .check = fault_check,
     .stats = fault_stats,
+    .accept = fault_accept,
 };
 
 int rp__store_fault_wrap(struct rp__store *inner, struct rp__fault *plan, struct rp__store **ret)

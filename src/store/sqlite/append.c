@@ -85,7 +85,9 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
   else
     rp__sq_textn(&q, 7, ev->body, ev->body_len);
   rp__sq_bytes(&q, 9, ev->tail, ev->tail_len);
-  return rp__sq_done(&q, "write event", err);
+  int rc = rp__sq_done(&q, "write event", err);
+  if (rc == 0) c->row_new = sqlite3_last_insert_rowid(c->db);
+  return rc;
 }
 
 static int head_append(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)

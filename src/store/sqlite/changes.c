@@ -48,8 +48,8 @@ static int by_session(const void *a, const void *b)
   return (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* The highest id given so far. A cursor beyond it is of another file. */
-static int last_id(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
+/* A cursor beyond it is of another file. */
+int rp__sq_last_id(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
 {
   int64_t max, given;
   int rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
@@ -74,7 +74,7 @@ static int64_t page_read(struct rp__sq_store *s, int64_t *at, int64_t max, struc
     n++;
   }
   if (rc == 0 && n == 0) {
-    rc = last_id(c, &last, err);
+    rc = rp__sq_last_id(c, &last, err);
     if (rc == 0 && *at > last) *at = last;
   }
   return rc < 0 ? rc : n;
@@ -84,7 +84,7 @@ static int changes_now(struct rp__sq_store *s, int64_t *cursor, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   int rc = rp__sq_reader_take(s, &c, err);
-  return rc ? rc : last_id(c, cursor, err);
+  return rc ? rc : rp__sq_last_id(c, cursor, err);
 }
 
 static int tell(struct grown *g, rp_change_fn *fn, void *ctx)
@@ -122,8 +122,7 @@ static int data_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
   return rp__sq_number(c, RP_SQ_DATA_VERSION, NULL, 0, ret, err);
 }
 
-/* The header where the watcher's connection has it mapped; NULL where there is no such thing. */
-static const volatile uint32_t *index_header(struct rp__sq_conn *c)
+const volatile uint32_t *rp__sq_wal_index(struct rp__sq_conn *c)
 {
   sqlite3_file *file = NULL;
   void volatile *p = NULL;
@@ -148,7 +147,7 @@ static int watch_slowly(struct rp__sq_store *s, int64_t *ret, rp_error *err)
   pthread_mutex_lock(&s->watch_mu);
   int rc = s->watcher ? 0 : rp__sq_conn_open(s, RP_SQ_READER, &s->watcher, err);
   if (rc == 0) rc = data_version(s->watcher, &version, err); /* opens the log, too */
-  const volatile uint32_t *header = rc == 0 ? index_header(s->watcher) : NULL;
+  const volatile uint32_t *header = rc == 0 ? rp__sq_wal_index(s->watcher) : NULL;
   if (header) {
     version = header_sum(header);
     atomic_store(&s->wal_index, header);

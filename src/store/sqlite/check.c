@@ -276,12 +276,13 @@ static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
 
 /* What was found, each kind as lines. */
 struct found {
-  struct rp__buf structure, fulltext, notes;
+  struct rp__buf log, structure, fulltext, notes;
 };
-#define FOUND ((struct found){RP_BUF(1 << 20), RP_BUF(1 << 20), RP_BUF(1 << 20)})
+#define FOUND ((struct found){RP_BUF(1 << 20), RP_BUF(1 << 20), RP_BUF(1 << 20), RP_BUF(1 << 20)})
 
 static void found_done(struct found *f)
 {
+  rp__buf_done(&f->log);
   rp__buf_done(&f->structure);
   rp__buf_done(&f->fulltext);
   rp__buf_done(&f->notes);
@@ -296,9 +297,19 @@ static int text_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
   return rc;
 }
 
+/* Damage that will be loss when the log is opened anew, or copied into the file before that. */
+static int log_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
+{
+  uint32_t frame;
+  int rc = rp__sq_log_check(c, &frame, err);
+  if (rc == 0 && frame) rp__buf_printf(out, "frame %u of the write-ahead log is damaged\n", frame);
+  return rc ? rc : lines_done(out, err);
+}
+
 static int look(struct rp__sq_store *s, struct found *f, rp_error *err)
 {
   int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
+  if (rc == 0) rc = log_lines(s->keeper, &f->log, err);
   if (rc == 0) rc = schema_lines(s->keeper, &f->structure, err);
   if (rc == 0) rc = integrity_lines(s->keeper, &f->structure, err);
   if (rc == 0 && f->structure.n == 0) {
@@ -351,9 +362,10 @@ int rp__sq_check(struct rp__store *base, bool repair, rp_finding_fn *fn, void *c
   struct rp__sq_store *s = rp__sq(base);
   RP_CLEANUP(found_done) struct found found = FOUND;
   RP_CLEANUP(found_done) struct found left = FOUND;
-  if (repair && s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
+  int rc = repair ? rp__sq_writable(s, err) : 0;
+  if (rc != 0) return rc;
   pthread_mutex_lock(&s->maintain_mu);
-  int rc = look(s, &found, err);
+  rc = look(s, &found, err);
   pthread_mutex_unlock(&s->maintain_mu);
   if (rc != 0) return rc;
 
@@ -364,7 +376,10 @@ int rp__sq_check(struct rp__store *base, bool repair, rp_finding_fn *fn, void *c
     repaired = repair_all(s, what, &left, &why) == 0;
     if (!repaired) rp__log(&s->log, RP_LOG_DEBUG, "repair failed: %s", why.message);
   }
-  rc = tell(&found.structure, &left.structure, repaired, false, fn, ctx);
+  char lost[300];
+  if (rp__sq_loss_tell(s, lost, sizeof lost)) rc = fn(ctx, &(rp_finding){.what = lost});
+  if (rc == 0) rc = tell(&found.log, &left.log, false, false, fn, ctx);
+  if (rc == 0) rc = tell(&found.structure, &left.structure, repaired, false, fn, ctx);
   if (rc == 0) rc = tell(&found.fulltext, &left.fulltext, repaired, false, fn, ctx);
   return rc ? rc : tell(&found.notes, &left.notes, repaired, true, fn, ctx);
 }

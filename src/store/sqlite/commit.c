@@ -64,7 +64,9 @@ static int txn_run(struct rp__sq_conn *c, struct rp__txn *t, rp_error *err)
   bool plain = txn_is_plain(t);
   int rc = plain ? 0 : run_simple(c, RP_SQ_SAVE, "savepoint", err);
   if (rc != 0) return rc;
+  c->row_new = 0;
   t->rc = txn_ops(c, t);
+  if (t->rc == 0 && c->row_new) c->row = c->row_new;
   if (c->fatal || (t->rc != 0 && sqlite3_get_autocommit(c->db))) {
     if (err) *err = t->err;
     return t->rc;
@@ -126,14 +128,39 @@ static int sync_set(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_
   return rc;
 }
 
+static int group_commit(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
+{
+  c->fatal = false;
+  c->row = 0;
+  c->committed = 0;
+  c->in_turn = true;
+  int rc = group_run(c, group, n, err);
+  c->in_turn = false;
+  return rc;
+}
+
+/*
+ * In turn. A sync that failed before is made good first, on which the writer is opened anew; one that fails meanwhile,
+ * in a checkpoint beside us, may have been of pages that this commit needs.
+ */
+static int disk_commit(struct rp__sq_store *s, struct rp__txn **group, size_t n, rp_error *err)
+{
+  int rc = rp__sq_sync_ready(s, err);
+  if (rc == 0) rc = rp__sq_conn_ensure(s, RP_SQ_WRITER, &s->writer, err);
+  if (rc == 0) rc = group_commit(s->writer, group, n, err);
+  if (rc == 0 && rp__sq_sync_is_failed(s)) rc = rp__sq_sync_recover(s, err);
+  if (rc == 0) rp__sq_synced(s->writer);
+  return rc;
+}
+
 static int commit_with(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
 {
   struct rp__sq_store *s = c->store;
-  c->fatal = false;
   int rc = sync_set(c, group, n, err);
+  bool disk = c->synchronous == 2;
   if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc != 0) return rc;
-  rc = group_run(c, group, n, err);
+  rc = disk ? disk_commit(s, group, n, err) : group_commit(c, group, n, err);
   rp__sq_queue_leave(s->queue);
   return rc;
 }
@@ -142,8 +169,8 @@ int rp__sq_commit(struct rp__store *base, struct rp__txn **group, size_t n, rp_e
 {
   struct rp__sq_store *s = rp__sq(base);
   struct rp__sq_conn *c;
-  if (s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
-  int rc = rp__sq_writer_take(s, &c, err);
+  int rc = rp__sq_writable(s, err);
+  if (rc == 0) rc = rp__sq_writer_take(s, &c, err);
   if (rc != 0) return rc;
   rc = commit_with(c, group, n, err);
   rp__sq_writer_give(s);

@@ -25,9 +25,10 @@ static int conn_harden(sqlite3 *db)
 
 static int wal_noted(void *ctx, sqlite3 *db, const char *schema, int pages)
 {
-  struct rp__sq_store *s = ctx;
+  struct rp__sq_conn *c = ctx;
   (void)db, (void)schema;
-  atomic_store_explicit(&s->wal_pages, pages, memory_order_relaxed);
+  c->committed = (uint32_t)pages;
+  atomic_store_explicit(&c->store->wal_pages, pages, memory_order_relaxed);
   return SQLITE_OK;
 }
 
@@ -43,7 +44,7 @@ static int conn_setup(struct rp__sq_conn *c, enum rp__sq_use use)
   int rc = conn_harden(c->db);
   if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, c->store->busy_ms);
   if (rc == SQLITE_OK) rc = sqlite3_exec(c->db, pragmas[use], NULL, NULL, NULL);
-  if (use != RP_SQ_READER) sqlite3_wal_hook(c->db, wal_noted, c->store);
+  if (use != RP_SQ_READER) sqlite3_wal_hook(c->db, wal_noted, c);
   c->synchronous = use == RP_SQ_WRITER ? 2 : 1;
   return rc;
 }
@@ -54,8 +55,10 @@ int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_
   struct rp__sq_conn *c = calloc(1, sizeof *c);
   if (!c) return rp__fail_nomem(err);
   c->store = s;
+  c->failures = atomic_load(&s->sync->failures);
   int rc = sqlite3_open_v2(s->path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
                            s->vfs ? s->vfs : rp__sq_vfs());
+  if (rc == SQLITE_OK) rp__sq_vfs_watch(c);
   if (rc == SQLITE_OK) rc = conn_setup(c, use);
   if (rc != SQLITE_OK) {
     int code = rp__sq_fail(c, rc, "open", err);
@@ -76,7 +79,7 @@ void rp__sq_conn_close(struct rp__sq_conn *c)
 
 int rp__sq_conn_ensure(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_conn **slot, rp_error *err)
 {
-  if (*slot && (*slot)->broken) rp__sq_conn_close(RP_TAKE(*slot));
+  if (*slot && ((*slot)->broken || rp__sq_conn_is_stale(*slot))) rp__sq_conn_close(RP_TAKE(*slot));
   if (*slot) return 0;
   return rp__sq_conn_open(s, use, slot, err);
 }
@@ -133,7 +136,8 @@ static bool reader_wait(struct rp__sq_pool *p, struct rp__sq_conn **ret)
 /* Under the pool's lock. */
 static bool can_lend(const struct rp__sq_store *s)
 {
-  return s->short_lived && !s->pool.writing && !s->pool.lent && s->writer && !s->writer->broken;
+  return s->short_lived && !s->pool.writing && !s->pool.lent && s->writer && !s->writer->broken &&
+         !rp__sq_conn_is_stale(s->writer);
 }
 
 int rp__sq_reader_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_error *err)

@@ -9,15 +9,17 @@
 
 int rp__sq_keeper_txn(struct rp__sq_store *s, rp__sq_work *fn, void *arg, rp_error *err)
 {
-  if (s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
-  int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
+  int rc = rp__sq_writable(s, err);
+  if (rc == 0) rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
   if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc != 0) return rc;
+  s->keeper->in_turn = true;
   rc = rp__sq_exec(s->keeper, "BEGIN IMMEDIATE", err);
   if (rc == 0) rc = rp__sq_schema_check(s->keeper, err);
   if (rc == 0) rc = fn(s->keeper, arg, err);
   if (rc == 0) rc = rp__sq_exec(s->keeper, "COMMIT", err);
   if (rc != 0) rp__sq_rollback(s->keeper);
+  s->keeper->in_turn = false;
   rp__sq_queue_leave(s->queue);
   return rc;
 }
@@ -146,6 +148,8 @@ int rp__sq_stats(struct rp__store *base, struct rp__store_stats *ret, rp_error *
   stats.schema_version = (int)version;
   stats.file_bytes = rp__sq_file_bytes(s->path);
   stats.wal_bytes = rp__sq_file_bytes(s->wal_path);
+  stats.sync_failed = rp__sq_sync_is_failed(s);
+  if (!rp__sq_loss_tell(s, stats.loss, sizeof stats.loss)) stats.loss[0] = '\0';
   *ret = stats;
   return 0;
 }

@@ -52,7 +52,8 @@ static int path_set(struct rp__sq_store *s, const char *path, rp_error *err)
     if (query_parse(s, query + 1) != 0) return rp__fail_nomem(err);
   }
   s->wal_path = concat(s->path, "-wal");
-  return s->wal_path ? 0 : rp__fail_nomem(err);
+  s->runs_path = concat(s->path, ".runs");
+  return s->wal_path && s->runs_path ? 0 : rp__fail_nomem(err);
 }
 
 /* What has to be there first: the folder, 0700 if new. */
@@ -68,8 +69,9 @@ static int folder_make(const char *path, rp_error *err)
  * Makes an empty file, 0600, under another name and moves it into place: closing a
  * descriptor of a database that a connection has open would drop that one's locks.
  */
-static int file_make(const char *path, rp_error *err)
+static int file_make(struct rp__sq_store *s, rp_error *err)
 {
+  const char *path = s->path;
   struct stat st;
   if (stat(path, &st) == 0) return 0;
   char random[RP_UUID_TEXT];
@@ -86,7 +88,8 @@ static int file_make(const char *path, rp_error *err)
   if (failed == EINVAL || failed == ENOSYS) failed = link(temp, path) == 0 || errno == EEXIST ? 0 : errno;
   unlink(temp);
   if (failed) return rp__fail_errno(err, failed, "%s", path);
-  return rp__sync_parent(path, err);
+  return rp__sq_sync_name(s, path,
+                          err); /* if it fails, whoever comes next finds the file and does not sync its folder */
 }
 
 /* Second names that file_make left when it was killed, where files can't be moved without replacing. */
@@ -124,13 +127,12 @@ static int links_check(const char *path, rp_error *err)
 static int files_ready(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)
 {
   struct rp__proc own = {0};
-  RP_AUTOFREE char *runs = concat(s->path, ".runs");
-  if (!runs) return rp__fail_nomem(err);
   int rc = folder_make(s->path, err);
-  if (rc == 0) rc = file_make(s->path, err);
-  if (rc == 0) rc = links_check(s->path, err);
   if (rc == 0 && !self) rc = rp__proc_describe(0, &own, err);
-  if (rc == 0) rc = rp__sq_queue_new(runs, self ? self : &own, &s->queue, err);
+  if (rc == 0) rc = rp__sq_queue_new(s->runs_path, self ? self : &own, &s->queue, err);
+  if (rc == 0) rp__sq_sync_share(s);
+  if (rc == 0) rc = file_make(s, err);
+  if (rc == 0) rc = links_check(s->path, err);
   /* Whatever keeps the files from being made keeps the store from being reached. */
   if (rc == RP_E_FILE_NOT_FOUND && err) err->code = RP_E_UNREACHABLE;
   return rc == RP_E_FILE_NOT_FOUND ? RP_E_UNREACHABLE : rc;
@@ -144,11 +146,13 @@ static void store_free(struct rp__sq_store *s)
   rp__sq_conn_close(s->watcher);
   rp__sq_conn_close(s->writer);
   rp__sq_queue_free(s->queue);
+  rp__lockfile_close(&s->look);
   pthread_mutex_destroy(&s->maintain_mu);
   pthread_mutex_destroy(&s->wal_mu);
   pthread_mutex_destroy(&s->watch_mu);
   free(s->path);
   free(s->wal_path);
+  free(s->runs_path);
   free(s->vfs);
   free(s);
 }
@@ -173,7 +177,8 @@ static bool store_at_rest(struct rp__store *base)
 static void store_close(struct rp__store *base)
 {
   struct rp__sq_store *s = rp__sq(base);
-  if (s->writer && !s->writer->broken && !store_at_rest(base)) log_take_back(s);
+  bool sound = s->writer && !s->writer->broken && !rp__sq_sync_is_failed(s);
+  if (sound && !store_at_rest(base)) log_take_back(s);
   if (s->writer) sqlite3_busy_timeout(s->writer->db, 0);
   store_free(s);
 }
@@ -183,6 +188,8 @@ static struct rp__sq_store *store_new(const struct rp__store_options *o)
   struct rp__sq_store *s = calloc(1, sizeof *s);
   if (!s) return NULL;
   s->base.ops = &ops;
+  s->sync = &s->own_sync;
+  s->look.fd = -1;
   s->read_only = o->read_only;
   s->short_lived = o->short_lived;
   s->busy_ms = RP_SQ_BUSY_MS;
@@ -207,6 +214,14 @@ no_mutex:
   return NULL;
 }
 
+/* What others know of failed syncs and losses. */
+static void runs_look(struct rp__sq_store *s)
+{
+  rp__lockfile_look(&s->look, s->runs_path);
+  rp__lockfile_map(&s->look);
+  if (s->look.header) s->sync = &s->look.header->sync;
+}
+
 static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)
 {
   int rc;
@@ -214,6 +229,7 @@ static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_e
   if (s->short_lived) sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   if (s->read_only) {
     RP_AUTOREADER struct rp__sq_conn *c = NULL;
+    runs_look(s);
     rc = links_check(s->path, err);
     if (rc == 0) rc = rp__sq_reader_take(s, &c, err);
     return rc ? rc : rp__sq_schema_ensure(s, c, err);
@@ -265,4 +281,5 @@ static const struct rp__store_ops ops = {
     .maintain = rp__sq_maintain,
     .check = rp__sq_check,
     .stats = rp__sq_stats,
+    .accept = rp__sq_accept,
 };

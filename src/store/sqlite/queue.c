@@ -66,6 +66,7 @@ int rp__sq_queue_new(const char *path, const struct rp__proc *self, struct rp__s
   q->self = *self;
   if (pthread_mutex_init(&q->mu, NULL)) goto no_mutex;
   if (monotonic_cond_init(&q->changed)) goto no_cond;
+  rp__lockfile_map(&q->file);
   *ret = RP_TAKE(q);
   return 0;
 
@@ -104,6 +105,12 @@ static void *helper_main(void *arg)
   pthread_mutex_unlock(&q->mu);
   if (orphaned) queue_destroy(q);
   return NULL;
+}
+
+struct rp__runs_header *rp__sq_queue_header(struct rp__sq_queue *q)
+{
+  rp__lockfile_map(&q->file);
+  return q->file.header;
 }
 
 void rp__sq_queue_free(struct rp__sq_queue *q)

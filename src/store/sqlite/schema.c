@@ -293,8 +293,11 @@ static int journal_is_wal(struct rp__sq_conn *c, const char *sql, bool *ret, rp_
   int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
   if (rc == SQLITE_OK) rc = sqlite3_step(st);
   const char *mode = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
-  if (mode) *ret = strcmp(mode, "wal") == 0;
-  rc = mode ? 0 : rp__sq_fail(c, rc, "read journal mode", err);
+  bool wal = mode && strcmp(mode, "wal") == 0;
+  /* The answer comes before the commit that makes it true. */
+  if (mode) rc = sqlite3_step(st);
+  if (rc == SQLITE_DONE) *ret = wal;
+  rc = rc == SQLITE_DONE ? 0 : rp__sq_fail(c, rc, "read journal mode", err);
   sqlite3_finalize(st);
   return rc;
 }
@@ -313,12 +316,14 @@ static int schema_migrate(struct rp__sq_store *s, struct rp__sq_conn *c, rp_erro
 {
   int rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc != 0) return rc;
+  c->in_turn = true;
   rc = rp__sq_exec(c, "PRAGMA page_size = 4096", err);
   if (rc == 0) rc = journal_ensure(c, err);
   if (rc == 0) rc = rp__sq_exec(c, "BEGIN IMMEDIATE", err);
   if (rc == 0) rc = migrate(c, err);
   if (rc == 0) rc = rp__sq_exec(c, "COMMIT", err);
   if (rc != 0) rp__sq_rollback(c);
+  c->in_turn = false;
   rp__sq_queue_leave(s->queue);
   return rc;
 }
@@ -344,6 +349,7 @@ int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error
   int rc = schema_version(c, &version, err);
   if (rc != 0) return rc;
   if (version > RP_SQ_SCHEMA) return refuse_version(s, version, err);
+  rp__sq_loss_look(s, c, version > 0);
   if (s->read_only && version == 0) return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
   /* Before anything is made: a file that is refused stays as it is. */
   rc = kinds_check(c, err);

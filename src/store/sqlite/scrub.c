@@ -53,8 +53,10 @@ static int vacuum(struct rp__sq_store *s, rp_error *err)
   if (rc == 0) rc = rp__sq_exec(c, "PRAGMA temp_store = FILE", err);
   if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc == 0) {
+    c->in_turn = true;
     rc = rp__sq_schema_check(c, err);
     if (rc == 0) rc = rp__sq_exec(c, "VACUUM", err);
+    c->in_turn = false;
     rp__sq_queue_leave(s->queue);
   }
   rp__sq_conn_close(c);
@@ -64,8 +66,8 @@ static int vacuum(struct rp__sq_store *s, rp_error *err)
 static int file_is_ours(struct rp__sq_store *s, bool *ret, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
-  if (s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
-  int rc = rp__sq_reader_take(s, &c, err);
+  int rc = rp__sq_writable(s, err);
+  if (rc == 0) rc = rp__sq_reader_take(s, &c, err);
   return rc ? rc : rp__sq_file_is_ours(c, ret, err);
 }
 
@@ -88,7 +90,9 @@ static int shrink_theirs(struct rp__sq_store *s, rp_error *err)
   if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc != 0) return rc;
   /* Moves pages, not rows; does nothing unless the file was made for it. */
+  s->keeper->in_turn = true;
   rc = rp__sq_exec(s->keeper, "PRAGMA incremental_vacuum", err);
+  s->keeper->in_turn = false;
   rp__sq_queue_leave(s->queue);
   return rc;
 }

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/lockfile.h"
 #include "store/rules.h"
 #include "store/sqlite/statements.h"
 
@@ -35,8 +36,13 @@ struct rp__sq_conn {
   int synchronous; /* 1 NORMAL, 2 FULL: what the pragma was last set to */
   bool broken;     /* to be closed and opened anew */
   int64_t
-      event_floor; /* in a commit: events get ids above it, for those up to it were given before; 0: they do anyway */
-  bool fatal;      /* what failed last spoils the whole transaction, not one txn of it */
+      event_floor;   /* in a commit: events get ids above it, for those up to it were given before; 0: they do anyway */
+  bool fatal;        /* what failed last spoils the whole transaction, not one txn of it */
+  bool in_turn;      /* it writes in the writers' turn: a sync is of a commit, not of a checkpoint */
+  uint32_t failures; /* syncs that had failed when it was opened */
+  uint32_t committed;                 /* in a commit: the last frame of the log that it wrote; 0: none */
+  int64_t row, row_new;               /* in a commit: the newest event's of the txns so far, and of the one that runs */
+  const volatile uint32_t *wal_index; /* as in the store, of this connection; NULL until it is looked for */
 };
 
 /* ---- the queue of writers, of this process and others --------------------- */
@@ -48,6 +54,8 @@ void rp__sq_queue_free(struct rp__sq_queue *q);
 /* Waits at most timeout_ms for the turn: RP_E_BUSY names who has it. */
 int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err);
 void rp__sq_queue_leave(struct rp__sq_queue *q);
+/* The header of the file it waits at, which all processes share; NULL while that can't be had. */
+struct rp__runs_header *rp__sq_queue_header(struct rp__sq_queue *q);
 
 struct rp__sq_pool {
   pthread_mutex_t mu;
@@ -60,7 +68,7 @@ struct rp__sq_pool {
 
 struct rp__sq_store {
   struct rp__store base;
-  char *path, *vfs, *wal_path;
+  char *path, *vfs, *wal_path, *runs_path;
   bool read_only, short_lived;
   int busy_ms;
   rp_clock clock;
@@ -80,8 +88,14 @@ struct rp__sq_store {
       *_Atomic wal_index; /* of the watcher: the header of the log's index, shared by all processes */
   int64_t wal_alarm;      /* commit's alone: pages of log at which it does not go on before a checkpoint */
   int page_size;
-  atomic_int wal_done;  /* pages of it that the last checkpoint of ours took back */
-  atomic_int wal_pages; /* in the log after the last commit of ours */
+  struct rp__lockfile look;   /* of <db>.runs, when read_only; fd -1: none */
+  struct rp__runs_sync *sync; /* in <db>.runs; own_sync while that can't be shared */
+  struct rp__runs_sync own_sync;
+  struct rp__runs_loss loss; /* found at the opening, when read_only; sum 0: none */
+  uint64_t inode;            /* of the file */
+  atomic_bool hopeless;      /* a sync failed and can't be made good: nothing is written until it is opened anew */
+  atomic_int wal_done;       /* pages of it that the last checkpoint of ours took back */
+  atomic_int wal_pages;      /* in the log after the last commit of ours */
 };
 
 static inline struct rp__sq_store *rp__sq(struct rp__store *s)
@@ -93,6 +107,8 @@ static inline struct rp__sq_store *rp__sq(struct rp__store *s)
 
 /* The name of the file layer that all connections use unless a test names another. */
 const char *rp__sq_vfs(void);
+/* After sqlite3_open: syncs of the connection's files that fail are noted for its store. */
+void rp__sq_vfs_watch(struct rp__sq_conn *c);
 
 enum rp__sq_use { RP_SQ_WRITER, RP_SQ_KEEPER, RP_SQ_READER }; /* the checkpointer is opened as a keeper */
 int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_conn **ret, rp_error *err);
@@ -120,6 +136,66 @@ static inline void rp__sq_reader_givep(struct rp__sq_conn **c)
 
 /* The only place where SQLite's codes become ours; names the file and what was being done. */
 int rp__sq_fail(struct rp__sq_conn *c, int rc, const char *doing, rp_error *err);
+
+/* ---- syncs (sync.c) --------------------------------------------------------- */
+
+/* RP_E_READONLY: opened so, or a failed sync could not be made good. */
+int rp__sq_writable(struct rp__sq_store *s, rp_error *err);
+/* For the file layer, around each sync of the database and its log; a failed one is noted for all processes. */
+void rp__sq_sync_begin(struct rp__sq_conn *c);
+void rp__sq_sync_end(struct rp__sq_conn *c, bool ok);
+void rp__sq_sync_failed(struct rp__sq_store *s);
+/* A sync of a checkpoint in which a process died counts as failed from now on. */
+void rp__sq_sync_inherit(struct rp__sq_conn *c);
+/* Syncs the folder of a file that was just made. */
+int rp__sq_sync_name(struct rp__sq_store *s, const char *path, rp_error *err);
+/* A sync failed, of whichever process, and has not been made good: nothing may be acknowledged as `disk`. */
+bool rp__sq_sync_is_failed(const struct rp__sq_store *s);
+/* In the writers' turn: makes failed syncs good. RP_E_BUSY … may be tried again; RP_E_IO: nothing is written any more.
+ */
+int rp__sq_sync_recover(struct rp__sq_store *s, rp_error *err);
+/* In the writers' turn, before a commit that is to be on the disk. */
+int rp__sq_sync_ready(struct rp__sq_store *s, rp_error *err);
+/* Whether <db>.runs could be had, in which all processes see failed syncs. */
+bool rp__sq_sync_share(struct rp__sq_store *s);
+/* The connection's descriptors are older than a failed sync, of which the kernel will tell each of them. */
+bool rp__sq_conn_is_stale(const struct rp__sq_conn *c);
+
+/* ---- the log and what is known of it (frames.c, loss.c) ---------------------- */
+
+struct rp__sq_frames {
+  bool there, sound; /* a header; whose checksum fits */
+  uint32_t salt[2], page;
+  uint32_t chained, committed; /* frames from the first on whose checksums fit; of those, up to the last commit */
+};
+/* At most `upto` frames; rewrite: each is written again to where it was. 0 or a negative errno. */
+int rp__sq_frames_walk(int fd, uint32_t upto, bool rewrite, struct rp__sq_frames *ret);
+/* Whether a frame behind the good ones, up to that one, bears those salts. */
+int rp__sq_frames_salted(int fd, const struct rp__sq_frames *f, const uint32_t salt[2], uint32_t upto, bool *ret);
+
+/* What SQLite knows of the log, in memory that all processes share. */
+struct rp__sq_index {
+  uint32_t frames, salt[2], backfilled;
+};
+/* False: it can't be had, or somebody is writing it. */
+bool rp__sq_index_read(struct rp__sq_conn *c, struct rp__sq_index *ret);
+/* The header of the log's index where the connection has it mapped; NULL where there is no such thing. */
+const volatile uint32_t *rp__sq_wal_index(struct rp__sq_conn *c);
+
+/* In the writers' turn, after a commit that was synced: notes what is durable now. */
+void rp__sq_synced(struct rp__sq_conn *c);
+/* After a checkpoint: notes how it left the database file. */
+void rp__sq_db_seen(struct rp__sq_store *s);
+/* At opening, after the first read and before anything is written: which file it is and, if our tables are `known` to
+ * be in it, whether the note fits what there is. */
+void rp__sq_loss_look(struct rp__sq_store *s, struct rp__sq_conn *c, bool known);
+/* The first frame of the log, as far as SQLite uses it, whose checksum does not fit; 0: none, or it is being begun
+ * anew. SQLite itself looks at no checksum once it has the log open. */
+int rp__sq_log_check(struct rp__sq_conn *c, uint32_t *ret_frame, rp_error *err);
+/* Says what was lost and is not accepted yet; false: nothing. */
+bool rp__sq_loss_tell(const struct rp__sq_store *s, char *out, size_t size);
+/* The highest id given to an event so far. */
+int rp__sq_last_id(struct rp__sq_conn *c, int64_t *ret, rp_error *err);
 
 /* ---- queries --------------------------------------------------------------- */
 
@@ -323,6 +399,7 @@ int rp__sq_version(struct rp__store *s, int64_t *ret, rp_error *err);
 int rp__sq_maintain(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
 int rp__sq_check(struct rp__store *s, bool repair, rp_finding_fn *fn, void *ctx, rp_error *err);
 int rp__sq_stats(struct rp__store *s, struct rp__store_stats *ret, rp_error *err);
+int rp__sq_accept(struct rp__store *s, char *ret, size_t size, rp_error *err);
 
 /* Whether RP_MAINTAIN_WAL has something to do. */
 bool rp__sq_wal_grown(struct rp__sq_store *s);

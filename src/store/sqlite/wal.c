@@ -28,13 +28,28 @@ static int wal_restart(struct rp__sq_store *s, bool over, int *log, int *done, r
   return rc;
 }
 
+/* While a failed sync stands nothing may be copied into the file before the log is written once more (sync.c). */
+static int checkpointer_ready(struct rp__sq_store *s, rp_error *err)
+{
+  int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->checkpointer, err);
+  if (rc != 0) return rc;
+  rp__sq_sync_inherit(s->checkpointer);
+  if (!rp__sq_sync_is_failed(s)) return 0;
+  rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
+  if (rc != 0) return rc;
+  if (rp__sq_sync_is_failed(s)) rc = rp__sq_sync_recover(s, err);
+  rp__sq_queue_leave(s->queue);
+  return rc ? rc : rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->checkpointer, err);
+}
+
 static int checkpoint(struct rp__sq_store *s, int64_t *ret_left, rp_error *err)
 {
   int log = 0, done = 0;
-  int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->checkpointer, err);
+  int rc = checkpointer_ready(s, err);
   if (rc != 0) return rc;
   rc = sqlite3_wal_checkpoint_v2(s->checkpointer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &log, &done);
   if (rc == SQLITE_OK) rc = wal_restart(s, (int64_t)log * s->page_size > RP_SQ_WAL_MAX, &log, &done, err);
+  rp__sq_db_seen(s);
   if (rc < 0) return rc;
   /* Busy: somebody else is at it, or a reader holds the end of the log. Next time, then. */
   if (rc != SQLITE_OK && rc != SQLITE_BUSY) return rp__sq_fail(s->checkpointer, rc, "checkpoint", err);
@@ -69,10 +84,11 @@ int rp__sq_wal_maintain(struct rp__sq_store *s, int64_t *ret_left, rp_error *err
 int rp__sq_wal_truncate(struct rp__sq_store *s, rp_error *err)
 {
   pthread_mutex_lock(&s->wal_mu);
-  int rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->checkpointer, err);
+  int rc = checkpointer_ready(s, err);
   if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc == 0) {
     rc = sqlite3_wal_checkpoint_v2(s->checkpointer->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    rp__sq_db_seen(s);
     rp__sq_queue_leave(s->queue);
     if (rc == SQLITE_OK) {
       atomic_store_explicit(&s->wal_done, 0, memory_order_relaxed);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Failed syncs. The kernel marks pages whose writing failed as clean: they are never written again, and the next sync
+ * succeeds. So after a failed sync of the database, its log or their folder nothing is acknowledged as `disk`, by any
+ * process, before all of it has been written once more (docs/decisions.md). The count of failures stands in memory
+ * that all processes share.
+ *
+ * What makes a failure good, in the writers' turn:
+ * - descriptors opened after it, for the kernel tells each older one of the failure once more;
+ * - a change in the folder and its sync, for a name may be what is missing;
+ * - every frame of the log read, its checksum verified, and written again to where it was, then a sync: a checkpoint
+ *   before that might leave newer pages in the database file than the log on the disk has, and after a power cut the
+ *   older ones of the log would be laid over them;
+ * - a complete checkpoint, with its sync of the database file.
+ */
+#include "store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/file.h"
+
+#define READERS_WAIT_MS 1000 /* for readers that hold the end of the log */
+#define RECOVER_TRIES 3
+
+bool rp__sq_sync_is_failed(const struct rp__sq_store *s)
+{
+  return atomic_load(&s->sync->failures) != atomic_load(&s->sync->made_good);
+}
+
+void rp__sq_sync_failed(struct rp__sq_store *s)
+{
+  if (s->read_only) return;
+  atomic_fetch_add(&s->sync->failures, 1);
+  rp__log(&s->log, RP_LOG_DEBUG, "%s: a sync failed", s->path);
+}
+
+/*
+ * Whoever is killed while the kernel is at it can't tell that the sync failed, and those that open the log afterwards
+ * are not told. So a mark is made first, and whoever finds it, and nobody alive who can have made it, takes the sync
+ * for a failed one.
+ */
+void rp__sq_sync_begin(struct rp__sq_conn *c)
+{
+  if (c->store->read_only) return;
+  if (c->in_turn)
+    atomic_store(&c->store->sync->committing, 1);
+  else
+    atomic_fetch_add(&c->store->sync->checkpointing, 1);
+}
+
+void rp__sq_sync_end(struct rp__sq_conn *c, bool ok)
+{
+  if (!ok) rp__sq_sync_failed(c->store);
+  if (c->store->read_only) return;
+  if (c->in_turn)
+    atomic_store(&c->store->sync->committing, 0);
+  else
+    atomic_fetch_sub(&c->store->sync->checkpointing, 1);
+}
+
+/* SQLite's lock of whoever checkpoints: while it is free, nobody's sync of a checkpoint is under way. */
+static bool checkpoint_is_free(struct rp__sq_conn *c)
+{
+  enum { CHECKPOINT_LOCK = 1 };
+  sqlite3_file *f = NULL;
+  if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) != SQLITE_OK || !rp__sq_wal_index(c))
+    return false;
+  if (f->pMethods->xShmLock(f, CHECKPOINT_LOCK, 1, SQLITE_SHM_LOCK | SQLITE_SHM_SHARED) != SQLITE_OK) return false;
+  f->pMethods->xShmLock(f, CHECKPOINT_LOCK, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_SHARED);
+  return true;
+}
+
+void rp__sq_sync_inherit(struct rp__sq_conn *c)
+{
+  struct rp__runs_sync *sync = c->store->sync;
+  uint32_t left = atomic_load(&sync->checkpointing);
+  if (left != 0 && checkpoint_is_free(c) && atomic_compare_exchange_strong(&sync->checkpointing, &left, 0))
+    rp__sq_sync_failed(c->store);
+}
+
+bool rp__sq_conn_is_stale(const struct rp__sq_conn *c)
+{
+  return c->failures != atomic_load(&c->store->sync->failures);
+}
+
+int rp__sq_writable(struct rp__sq_store *s, rp_error *err)
+{
+  if (s->read_only) return rp__fail(err, RP_E_READONLY, "%s was opened to be read only", s->path);
+  if (!atomic_load(&s->hopeless)) return 0;
+  rp__fail(err, RP_E_READONLY, "%s: a sync failed, and writing everything once more failed too", s->path);
+  rp__hint(err, "look at the disk; nothing is stored until the database is opened anew");
+  return RP_E_READONLY;
+}
+
+/* The same for a name in the folder, whoever may be writing: failed, until it has succeeded. */
+int rp__sq_sync_name(struct rp__sq_store *s, const char *path, rp_error *err)
+{
+  struct rp__runs_sync *sync = s->sync;
+  struct rp__lockfile runs = {.fd = -1};
+  if (s->read_only) { /* which makes logs, too, and sees the note but can't write it */
+    bool shared = rp__lockfile_open(&runs, s->runs_path, NULL) == 0;
+    if (shared) rp__lockfile_map(&runs);
+    sync = shared && runs.header ? &runs.header->sync : &s->own_sync;
+  }
+  atomic_fetch_add(&sync->failures, 1);
+  int rc = rp__sync_parent(path, err);
+  if (rc == 0) atomic_fetch_sub(&sync->failures, 1);
+  rp__lockfile_close(&runs);
+  return rc;
+}
+
+/* ---- making a failure good ---- */
+
+/* A name that comes and goes makes the folder's contents something that is still to be written. */
+static int folder_renew(const struct rp__sq_store *s, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf name = RP_BUF(1 << 16);
+  rp__buf_printf(&name, "%s.new", s->path);
+  if (name.err) return rp__fail_nomem(err);
+  int fd = open(name.p, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return rp__fail_errno(err, errno, "%s", name.p);
+  close(fd);
+  unlink(name.p);
+  return rp__sync_parent(name.p, err);
+}
+
+/* All frames once more: first all are verified, then each is verified again and written. */
+static int log_rewrite(struct rp__sq_store *s, const struct rp__sq_index *index, rp_error *err)
+{
+  struct rp__sq_frames f = {0};
+  RP_AUTOCLOSE int fd = open(s->wal_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return rp__fail_errno(err, errno, "%s", s->wal_path);
+  for (int pass = 0; pass < 2; pass++) {
+    int rc = rp__sq_frames_walk(fd, index->frames, pass == 1, &f);
+    if (rc < 0) return rp__fail_errno(err, -rc, "%s", s->wal_path);
+    if (f.chained < index->frames || memcmp(f.salt, index->salt, sizeof f.salt) != 0)
+      return rp__fail(err, RP_E_CORRUPT, "%s: frame %u of %u can't be read any more", s->wal_path, f.chained + 1,
+                      index->frames);
+  }
+  return fdatasync(fd) ? rp__fail_errno(err, errno, "%s", s->wal_path) : 0;
+}
+
+/* In a transaction, so that nobody else's program begins the log anew meanwhile. */
+static int log_renew(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err)
+{
+  struct rp__sq_index index;
+  int rc = rp__sq_exec(c, "BEGIN IMMEDIATE", err);
+  if (rc != 0) return rc;
+  if (!rp__sq_index_read(c, &index)) rc = rp__fail(err, RP_E_IO, "%s: its index can't be read", s->wal_path);
+  if (rc == 0 && index.frames > 0) rc = log_rewrite(s, &index, err);
+  rp__sq_rollback(c);
+  return rc;
+}
+
+static int take_back(struct rp__sq_conn *c, rp_error *err)
+{
+  int log = 0, done = 0;
+  sqlite3_busy_timeout(c->db, READERS_WAIT_MS);
+  int rc = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_FULL, &log, &done);
+  if (rc == SQLITE_OK && log == done) return 0;
+  if (rc != SQLITE_OK && rc != SQLITE_BUSY) return rp__sq_fail(c, rc, "checkpoint", err);
+  return rp__fail(err, RP_E_BUSY, "%s: a reader keeps the log from being taken back", c->store->path);
+}
+
+static int make_good(struct rp__sq_store *s, rp_error *err)
+{
+  uint32_t failures = atomic_load(&s->sync->failures);
+  struct rp__sq_conn *c = NULL;
+  int rc = rp__sq_conn_open(s, RP_SQ_KEEPER, &c, err);
+  if (rc == 0) rc = folder_renew(s, err);
+  if (rc == 0) rc = log_renew(s, c, err);
+  if (rc == 0) rc = take_back(c, err);
+  rp__sq_conn_close(c);
+  if (rc == 0) atomic_store(&s->sync->made_good, failures); /* one that came meanwhile still counts */
+  return rc;
+}
+
+int rp__sq_sync_recover(struct rp__sq_store *s, rp_error *err)
+{
+  rp_error why = {0};
+  int rc = rp__sq_writable(s, err);
+  if (rc != 0) return rc;
+  /* Again when another process's sync failed meanwhile. */
+  for (int i = 0; i < RECOVER_TRIES && rc == 0 && rp__sq_sync_is_failed(s); i++) rc = make_good(s, &why);
+  if (rc == 0 && rp__sq_sync_is_failed(s)) return rp__fail(err, RP_E_BUSY, "%s: syncs fail again and again", s->path);
+  if (rc == 0) {
+    rp__sq_db_seen(s);
+    rp__log(&s->log, RP_LOG_WARN, "%s: a sync had failed; everything was written once more", s->path);
+    return 0;
+  }
+  /* Memory, space, a lock may be had later. A disk that failed twice, or frames that are gone, will not come back. */
+  if (rc == RP_E_IO || rc == RP_E_CORRUPT) {
+    atomic_store(&s->hopeless, true);
+    rp__log(&s->log, RP_LOG_ERROR, "%s can't be written any more: %s", s->path, why.message);
+    rc = RP_E_IO;
+  }
+  rp__fail(err, rc, "a sync failed before, and %s", why.message);
+  if (rc == RP_E_IO) rp__hint(err, "look at the disk; nothing is stored until the database is opened anew");
+  return rc;
+}
+
+int rp__sq_sync_ready(struct rp__sq_store *s, rp_error *err)
+{
+  if (s->sync == &s->own_sync && !rp__sq_sync_share(s))
+    return rp__fail(err, RP_E_FULL, "%s.runs can't be made longer, so processes can't tell each other of failed syncs",
+                    s->path);
+  if (atomic_load(&s->sync->committing) != 0 && atomic_exchange(&s->sync->committing, 0) != 0) rp__sq_sync_failed(s);
+  rp__sq_sync_inherit(s->writer);
+  return rp__sq_sync_is_failed(s) ? rp__sq_sync_recover(s, err) : 0;
+}
+
+bool rp__sq_sync_share(struct rp__sq_store *s)
+{
+  struct rp__runs_header *h = s->queue ? rp__sq_queue_header(s->queue) : NULL;
+  if (!h) return false;
+  if (rp__sq_sync_is_failed(s)) atomic_fetch_add(&h->sync.failures, 1); /* noted while nothing was shared */
+  s->sync = &h->sync;
+  return true;
+}
