@@ -262,7 +262,8 @@ typedef struct rp_session_info {
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
   int64_t trashed_at, held_at; /* ms; 0: not in the trash, not on hold */
-  int64_t number; /* as rp_session_number; newer sessions have higher ones, so it also tells it from an earlier one of its id */
+  int64_t number; /* as rp_session_number; newer sessions have higher ones, so it also tells it from an earlier one of
+                     its id */
 } rp_session_info;
 
 typedef struct rp_filter {

@@ -236,10 +236,6 @@ static struct rp__copy_word *word_find(struct rp__copy *c, enum rp__op_type type
 static int word_keep(struct rp__copy_word *w, const struct rp__op *op, rp_error *err)
 {
   w->op = *op;
-  if (op->type == RP_OP_SESSION_SET && op->u.session_set.name) {
-    w->content = strdup(op->u.session_set.name);
-    return w->content ? 0 : rp__fail_nomem(err);
-  }
   if (op->type != RP_OP_MEMORY_PUT && op->type != RP_OP_MEMORY_SET) return 0;
   w->memory = *op->u.memory.row;
   if (op->type == RP_OP_MEMORY_SET) return 0;
@@ -307,9 +303,13 @@ static int on_derive(void *ctx, const struct rp__event *ev)
     rp__derived_done(&d);
     return rc;
   }
+  if (op.type == RP_OP_SESSION_SET) { /* its name and meta are the hidden session's own */
+    rc = rp__engine_commit(s->e, &op, 1, RP_OS, x->err);
+    rp__derived_done(&d);
+    return rc;
+  }
   bool memory = op.type == RP_OP_MEMORY_PUT || op.type == RP_OP_MEMORY_SET;
   uint64_t about = memory ? rp__checksum(d.memory.id, strlen(d.memory.id), 0) : op.u.task_put.hash;
-  if (op.type == RP_OP_SESSION_SET) about = 0;
   if (op.type == RP_OP_TASK_PUT) op.u.task_put.seq = ev->seq;
   struct rp__copy_word *w = word_find(c, op.type, about, memory ? d.memory.id : NULL);
   if (op.type == RP_OP_MEMORY_PUT) {
@@ -338,7 +338,6 @@ static void words_ops(struct rp__copy *c, struct rp__op *ops)
     w->memory.categories = w->categories;
     ops[i] = w->op;
     if (ops[i].type == RP_OP_MEMORY_PUT || ops[i].type == RP_OP_MEMORY_SET) ops[i].u.memory.row = &w->memory;
-    if (ops[i].type == RP_OP_SESSION_SET) ops[i].u.session_set.name = w->content;
   }
 }
 

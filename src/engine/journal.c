@@ -204,7 +204,8 @@ static void append_op(struct rp__batch *b, const rp_append_options *o)
                    .heard_number = b->heard_number,
                    .streams_number = b->streams_number,
                    .tail_key = tails && b->key == &b->own_key ? b->own_key.id : NULL,
-                   .idempotency_key = rp__redaction_key(s->e, s->scope, b->given[0].idempotency_key, b->idempotency_key),
+                   .idempotency_key =
+                       rp__redaction_key(s->e, s->scope, b->given[0].idempotency_key, b->idempotency_key),
                    .digest = b->given[0].idempotency_key ? b->digest : NULL,
                    .client_id = o->client_id,
                    .client_seq = o->client_seq},

@@ -19,7 +19,7 @@ struct rp__start {
   struct rp__run_row current; /* its open run, when `held` */
   bool held;
   bool repeated;
-  bool leasing; /* all was found, and the lease is being committed */
+  bool leasing;                   /* all was found, and the lease is being committed */
   struct rp__request_row request; /* of the options' request: what it is known by */
 
   struct rp__restart_facts facts; /* about the run before */

@@ -238,6 +238,19 @@ int link(const char *from, const char *to)
   return rc;
 }
 
+/* Only as the store uses it: within one folder, and nothing is replaced. */
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+  REAL(int, "renameat2", int, const char *, int, const char *, unsigned);
+  struct name *name = name_of(to);
+  int rc = real(from_dir, from, to_dir, to, flags);
+  if (rc == 0 && name) {
+    folder_changed();
+    name_set(name);
+  }
+  return rc;
+}
+
 int unlink(const char *path)
 {
   REAL(int, "unlink", const char *);

@@ -66,6 +66,7 @@ static int verify(const struct room *room, bool repair, struct findings *ret)
   *ret = (struct findings){0};
   OK(rig_open(room->url, false, &e, &err), err);
   int rc = rp_verify(e, NULL, repair, note_finding, ret, NULL, NULL, &err);
+  if (rc && rc != RP_E_CORRUPT) print_error("verify: %s\n", rig_why(&err));
   rp_close(e);
   return rc;
 }

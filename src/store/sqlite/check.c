@@ -112,7 +112,7 @@ static int record_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *er
       " UNION ALL SELECT 'the audit log of scope ' || scope || ' has lost its head' FROM"
       " (SELECT DISTINCT scope FROM rp_audit) WHERE scope NOT IN (SELECT scope FROM rp_audit_heads)"
       " UNION ALL SELECT 'the audit log has lost ' || (value - have) || ' of ' || value || ' records' FROM rp_meta,"
-      " (SELECT coalesce(sum(n), 0) AS have FROM rp_audit_heads) WHERE name = 'audits' AND value > have"
+      " (SELECT CAST(total(n) AS INTEGER) AS have FROM rp_audit_heads) WHERE name = 'audits' AND value > have"
       " UNION ALL SELECT 'the audit log of scope ' || h.scope || ' ends with another record than its head says' FROM"
       " rp_audit_heads h JOIN rp_audit a ON a.scope = h.scope AND a.n = h.n WHERE a.hash <> h.hash"
       " UNION ALL SELECT 'the recall row of session ' || id || ' does not say that it is out of sight, or that it is' "

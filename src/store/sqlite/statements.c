@@ -31,6 +31,8 @@
 #define RUN_ORDER " ORDER BY r.ref DESC LIMIT ?3"
 #define QUIET " UNION ALL SELECT ref FROM rp_runs WHERE scope = ?1 AND ended_at = 0 AND owner = 'none' AND "
 
+/* sum() fails on numbers of a damaged row that overflow; exact up to 2^53. */
+#define TOTAL(column) "CAST(total(" #column ") AS INTEGER)"
 #define BODY_BYTES "coalesce(sum(length(CAST(body AS BLOB))), 0)"
 
 /* The row of session_states that belongs to the session ?1 and is ours: neither archived (2) nor another's (8). */
@@ -137,8 +139,10 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_SESSION_PAGE_IN] = "SELECT " SESSION "WHERE s.scope = ?5 AND s.trashed_at = 0 AND" PAGE_FILTER,
     [RP_SQ_SESSION_PAGE_TRASH] =
         "SELECT " SESSION "WHERE s.trashed_at > 0 AND (?5 IS NULL OR s.scope = ?5) AND" PAGE_FILTER,
-    [RP_SQ_SESSION_STATS] = "SELECT h.status, count(*), sum(h.last_seq), sum(h.bytes), "
-                            "sum(s.trashed_at > 0)" SESSION_FROM "GROUP BY h.status",
+    [RP_SQ_SESSION_STATS] =
+        "SELECT h.status, count(*), " TOTAL(h.last_seq) ", " TOTAL(h.bytes) ", "
+                                                                            "sum(s.trashed_at > 0)" SESSION_FROM
+                                                                            "GROUP BY h.status",
 
     [RP_SQ_SCOPE_START] = "INSERT INTO rp_scopes (scope, starts, sealed, key_id) VALUES (?1, 1, 0, NULL) "
                           "ON CONFLICT (scope) DO UPDATE SET starts = starts + 1 RETURNING starts",
@@ -185,7 +189,7 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                             "WHERE session = ?1 AND n < ?2 ORDER BY n DESC LIMIT ?3",
     [RP_SQ_SNAPSHOT_GET] = "SELECT n, seq, at, raw_size, size, sealed, reason, data FROM rp_snapshots "
                            "WHERE session = ?1 AND n = ?2",
-    [RP_SQ_SNAPSHOT_STATS] = "SELECT count(*), coalesce(sum(size), 0) FROM rp_snapshots",
+    [RP_SQ_SNAPSHOT_STATS] = "SELECT count(*), " TOTAL(size) " FROM rp_snapshots",
 
     [RP_SQ_RECALL_FLAGS] = "SELECT flags FROM rp_recall WHERE session = ?1",
     [RP_SQ_RECALL_PUT] = "INSERT INTO rp_recall (scope, ended_at, id, session, channel, n_tasks, flags, topics) "
@@ -268,9 +272,10 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                          "WHERE scope = ?1 AND n > ?2 ORDER BY n LIMIT ?3",
     [RP_SQ_AUDIT_HEAD] = "SELECT n, hash FROM rp_audit_heads WHERE scope = ?1",
     [RP_SQ_AUDIT_HEAD_SET] = "INSERT OR REPLACE INTO rp_audit_heads (scope, n, hash) VALUES (?1, ?2, ?3)",
-    [RP_SQ_AUDIT_STATS] = "SELECT coalesce((SELECT value FROM rp_meta WHERE name = 'audits'), (SELECT sum(n) FROM "
-                          "rp_audit_heads), 0)",
-    [RP_SQ_AUDIT_TOTAL] = "SELECT coalesce(sum(n), 0) FROM rp_audit_heads",
+    [RP_SQ_AUDIT_STATS] =
+        "SELECT coalesce((SELECT value FROM rp_meta WHERE name = 'audits'), (SELECT " TOTAL(n) " FROM "
+                                                                                               "rp_audit_heads), 0)",
+    [RP_SQ_AUDIT_TOTAL] = "SELECT " TOTAL(n) " FROM rp_audit_heads",
 
     [RP_SQ_TOKEN_PUT] =
         "INSERT INTO rp_tokens (id, name, scope, read_only, hash, created_at, expires_at, last_used_at) "
@@ -294,7 +299,7 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_BLOB_GET] = "SELECT id, at, raw_size, size, sealed, hash, data FROM rp_blobs WHERE session = ?1 AND id = ?2",
     [RP_SQ_BLOB_PAGE] = "SELECT id, at, raw_size, size, sealed, hash FROM rp_blobs "
                         "WHERE session = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
-    [RP_SQ_BLOB_STATS] = "SELECT count(*), coalesce(sum(size), 0) FROM rp_blobs",
+    [RP_SQ_BLOB_STATS] = "SELECT count(*), " TOTAL(size) " FROM rp_blobs",
 
     [RP_SQ_INDEX_EXISTS] = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rp_fts'",
     [RP_SQ_INDEX_PUT] = "INSERT INTO rp_fts (rowid, text) VALUES (?1, ?2)",

@@ -92,7 +92,7 @@ static void cut_everywhere(const char *shape)
     assert_int_equal(rp__redact_stream_push(r, &s, text, cut, &out, NULL), 0);
     if (out.n && strncmp(out.p, whole, out.n) != 0) fail_msg("'%.*s' gives out '%s'", (int)cut, text, out.p);
     assert_int_equal(rp__redact_stream_push(r, &s, text + cut, n - cut, &out, NULL), 0);
-    assert_int_equal(rp__redact_stream_end(r, &s, &out, NULL), 0);
+    assert_int_equal(rp__redact_stream_end(r, &s, false, &out, NULL), 0);
     if (strcmp(out.p ? out.p : "", whole) != 0) fail_msg("'%s' cut at %zu became '%s'", text, cut, out.p);
     rp__buf_done(&out);
   }
