@@ -7,6 +7,8 @@
 
 #define LANE_MAX 4096 /* appends that wait behind a judged one of their handle */
 #define LANE_BYTES (8 * 1024 * 1024)
+#define BATCH_MIN 16
+#define BATCH_MAX 1024
 
 struct rp__async {
   struct rp__commit commit; /* first: the queue hands this back */
@@ -238,13 +240,20 @@ static void lane_look(rp_session *s)
   } while (a);
 }
 
-/* The helper's: `a` and what waits behind it are prepared again, up to one that has to be through before the rest. */
+/*
+ * The helper's: `a` and what waits behind it are prepared again, up to one that has to be through before the rest, or
+ * to a batch: each that is refused takes all behind it along.
+ */
 static void lane_drain(struct rp__async *a)
 {
   rp_session *s = hold(a->s);
-  bool leads = false, first = true;
+  bool leads = false, stops = false, first = true;
   pthread_mutex_lock(&s->lane.order);
-  for (; a && !leads; first = false) {
+  pthread_mutex_lock(&s->dirty_lock);
+  int left = RP_MAX(s->lane.batch, BATCH_MIN);
+  s->lane.batch = RP_MIN(2 * left, BATCH_MAX);
+  pthread_mutex_unlock(&s->dirty_lock);
+  for (; a && !stops; first = false) {
     a->drains = false;
     if (first && a->tries++ >= RP_PREPARE_TRIES) { /* those behind it were refused because of it */
       rp_error why = {0};
@@ -255,14 +264,15 @@ static void lane_drain(struct rp__async *a)
       leads = post_again(a) && leads;
     }
     pthread_mutex_lock(&s->dirty_lock);
-    if (leads)
+    stops = leads || (--left == 0 && s->lane.head);
+    if (stops)
       s->lane.draining = false;
     else
       a = lane_pop(&s->lane);
     pthread_mutex_unlock(&s->dirty_lock);
   }
   pthread_mutex_unlock(&s->lane.order);
-  if (leads) lane_look(s); /* it may be through already */
+  if (stops) lane_look(s); /* what was sent off may be through already */
   rp__session_unref(s);
 }
 
@@ -339,6 +349,7 @@ static void refuse(struct rp__async *a)
   a->leads = false;
   atomic_store(&s->lane.busy, true);
   atomic_store(&s->lane.refused, true);
+  s->lane.batch = BATCH_MIN;
   lane_insert(&s->lane, a);
   pthread_mutex_unlock(&s->dirty_lock);
   atomic_fetch_sub(&s->lane.away, 1);

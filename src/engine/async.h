@@ -29,6 +29,7 @@ struct rp__lane {
   atomic_bool refused;   /* because what was refused has to be prepared again */
   bool draining;         /* which the helper does now */
   atomic_int away;       /* appends in the commit queue */
+  int batch;             /* how many are sent off again before the next is prepared: few while others keep writing */
   struct rp__async *head, *tail;
   size_t count, bytes;
   atomic_ullong ticket; /* of the next append */

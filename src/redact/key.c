@@ -61,7 +61,7 @@ static void words_split(struct words *w, const char *name, size_t n)
 static bool in(const char *const *list, const char *word)
 {
   for (; *list; list++)
-    if (strcmp(*list, word) == 0) return true;
+    if (**list == *word && strcmp(*list, word) == 0) return true;
   return false;
 }
 
