@@ -14,6 +14,8 @@
 #define TRIES 4
 #define META_MAX 65536
 
+#define START_TRIES 8
+
 struct join {
   struct rp__task task;
   struct rp__job job;
@@ -240,7 +242,7 @@ static int start(struct join *j, rp_error *err)
   return j->start ? 0 : rp__fail_nomem(err);
 }
 
-static int make_live(struct join *j, rp_error *err)
+static int make_live_once(struct join *j, rp_error *err)
 {
   bool alive = false;
   j->epoch = 0;
@@ -254,6 +256,14 @@ static int make_live(struct join *j, rp_error *err)
   bool reads = j->found.there &&
                rp__auth_allows(&j->who, RP_RIGHT_WRITE, j->found.id, j->found.scope, j->found.birth, NULL) != 0;
   return alive || reads ? 0 : start(j, err);
+}
+
+/* Two that join what is not there yet at the same moment both start it: the one that comes second finds it then. */
+static int make_live(struct join *j, rp_error *err)
+{
+  int rc = make_live_once(j, err);
+  for (int i = 0; rc == RP_E_EXISTS && !j->found.there && i < START_TRIES; i++) rc = make_live_once(j, err);
+  return rc;
 }
 
 static void give_up(struct join *j)

@@ -66,7 +66,7 @@ static int64_t size_of(const char *path)
 
 static void flip(const char *path, int64_t at)
 {
-  unsigned char c;
+  unsigned char c = 0;
   int fd = open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0 || pread(fd, &c, 1, (off_t)at) != 1) fail_msg("%s: can't flip a bit", t.trace);
   c ^= (unsigned char)(1u << dice_below(&t.dice, 8));

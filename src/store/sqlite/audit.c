@@ -50,7 +50,7 @@ static int total_count(struct rp__sq_conn *c, rp_error *err)
 {
   int64_t total;
   int rc = rp__sq_meta_get(c, "audits", -1, &total, err);
-  if (rc == 0 && total < 0)
+  if (rc == 0 && (total < 0 || total >= RP_SEQ_MAX))
     rc = rp__sq_number(c, RP_SQ_AUDIT_TOTAL, NULL, 0, &total, err);
   else if (rc == 0)
     total++;

@@ -275,8 +275,10 @@ static void a_broken_length_gets_one_head(void **state)
   static const char *const lengths[] = {"5x", "-1", "0, 5", "", "0x5", "99999999999999999999999"};
   struct rig *s = *state;
   int halfway = client_connect(s), whole = client_connect(s);
+  struct answer other = {0};
   client_write(halfway, "GET /echo HTTP/1.1\r\nHost: loc");
-  assert_int_equal(client_ask(whole, "GET /echo HTTP/1.1\r\n" HOST "\r\n", &(struct answer){0}), 200);
+  assert_int_equal(client_ask(whole, "GET /echo HTTP/1.1\r\n" HOST "\r\n", &other), 200);
+  answer_done(&other);
   for (size_t i = 0; i < RP_ARRAY_SIZE(lengths); i++) {
     struct answer a;
     char rest[64];
@@ -295,7 +297,8 @@ static void a_broken_length_gets_one_head(void **state)
     close(fd);
   }
   assert_int_equal(atomic_load(&s->refused), (int)RP_ARRAY_SIZE(lengths));
-  assert_int_equal(client_ask(halfway, "alhost\r\n\r\n", &(struct answer){0}), 200);
+  assert_int_equal(client_ask(halfway, "alhost\r\n\r\n", &other), 200);
+  answer_done(&other);
   close(halfway);
   close(whole);
   rig_await_connections(s, 0);

@@ -226,7 +226,7 @@ static const char *const json_plain[] = {
   "{\"mnemonic\":\"mov\"}",
   "{\"password\":\"string\"}",
   "{\"password\":\"Passwort\",\"secret\":\"Geheimnis\",\"token\":\"Jeton\"}",
-  "{\"password\":\"Contrase\xc3\xb1" "a\"}",
+  "{\"password\":\"Contrase\303\261a\"}",
   "{\"properties\":{\"secret\":{\"type\":\"string\",\"format\":\"password\"},\"token\":{\"$ref\":\"#/definitions/Token\"}}}",
   "{\"clientToken\":{\"shape\":\"ClientToken\",\"locationName\":\"X-Amz-Client-Token\",\"documentation\":\"<p>Unique.</p>\"}}",
   "{\"node_modules/@octokit/auth-token\":{\"version\":\"6.0.0\",\"integrity\":\"sha512-P4YJBPdPSpWTQ1NU4XYdvHvXJJDxM6YwpS0F\"}}",
