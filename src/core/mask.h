@@ -29,6 +29,9 @@ struct rp__json rp__mask_chunk(const struct rp__event *ev, char speaker[RP_SPEAK
 struct rp__json rp__mask_spoken(const struct rp__event *ev, char speaker[RP_SPEAKER_MAX]);
 /* The content of a message that says nothing and is no chunk: it ends the speaker's stream. */
 struct rp__json rp__mask_closing(const struct rp__event *ev, char speaker[RP_SPEAKER_MAX]);
+/* The texts of a message that has several text blocks, the first RP_TEXTS_MAX of them; 0 for everything else. */
+#define RP_TEXTS_MAX 64
+size_t rp__mask_texts(const struct rp__event *ev, char speaker[RP_SPEAKER_MAX], struct rp__json texts[RP_TEXTS_MAX]);
 /* The same body with `text` in place of that string. */
 int rp__mask_with_text(struct rp__json body, struct rp__json string, const char *text, size_t n, struct rp__buf *out);
 

@@ -61,6 +61,22 @@ struct rp__json rp__mask_spoken(const struct rp__event *ev, char speaker[RP_SPEA
   return text;
 }
 
+size_t rp__mask_texts(const struct rp__event *ev, char speaker[RP_SPEAKER_MAX], struct rp__json texts[RP_TEXTS_MAX])
+{
+  struct rp__json content = {0}, block;
+  struct rp__json_iter it = {0};
+  size_t n = 0;
+  if (ev->kind == RP_KIND_MESSAGE) content = rp__json_get(ev->body, "content");
+  if (content.type != RP_JSON_ARRAY) return 0;
+  while (n < RP_TEXTS_MAX && rp__json_next(content, &it, NULL, &block)) {
+    struct rp__json text = rp__json_get(block, "text");
+    if (text.type == RP_JSON_STRING) texts[n++] = text;
+  }
+  if (n < 2) return 0;
+  name_speaker(ev, speaker);
+  return n;
+}
+
 struct rp__json rp__mask_chunk(const struct rp__event *ev, char speaker[RP_SPEAKER_MAX])
 {
   if (ev->kind != RP_KIND_MESSAGE || rp__json_get(ev->body, "partial").type != RP_JSON_TRUE)

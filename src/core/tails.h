@@ -16,7 +16,7 @@
 
 #include "base/buf.h"
 
-#define RP_TAILS_MAX 16 /* streams; another one takes the place of the stream that was silent for longest */
+#define RP_TAILS_MAX 64 /* streams; another one takes the place of the stream that was silent for longest */
 #define RP_TAILS_BYTES (8 + RP_TAILS_MAX * 16)
 
 struct rp__tail_at {

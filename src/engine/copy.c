@@ -165,12 +165,15 @@ static int write_page(struct rp__copy *c, rp_error *err)
 /* Whose stream goes on with the event, or ends. */
 static void note_voice(struct rp__new_event *out, const char *kind, const char *body, size_t n)
 {
-  char speaker[RP_SPEAKER_MAX], ignored[RP_SPEAKER_MAX];
+  char speaker[RP_SPEAKER_MAX];
   struct rp__event ev = {.kind = rp__kind_parse(kind), .kind_name = kind, .body = rp__json_trusted(body, n)};
   if (ev.kind != RP_KIND_MESSAGE) return;
-  if (rp__mask_spoken(&ev, speaker).type != RP_JSON_STRING && !rp__mask_closing(&ev, speaker).type) return;
+  struct rp__json texts[RP_TEXTS_MAX];
+  if (rp__mask_spoken(&ev, speaker).type != RP_JSON_STRING && !rp__mask_closing(&ev, speaker).type &&
+      !rp__mask_texts(&ev, speaker, texts))
+    return;
   out->voice = rp__voice(speaker);
-  out->open = rp__mask_chunk(&ev, ignored).type == RP_JSON_STRING;
+  out->open = rp__json_get(ev.body, "partial").type == RP_JSON_TRUE;
 }
 
 int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *kind, const char *body, size_t n,

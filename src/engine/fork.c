@@ -58,6 +58,7 @@ static int copy_session(rp_session *s, struct rp__session_row *to, struct rp__re
   for (size_t i = 0; !rc && i < x.blobs.n; i++) rc = copy_blob(s, &x, x.blobs.v[i]);
   if (!rc) rc = rp__copy_tails(x.copy, s, err);
   if (!rc && request) memcpy(request->session_id, to->id, sizeof request->session_id);
+  if (!rc && request) request->born = to->created_at;
   if (!rc) rc = rp__copy_finish(x.copy, to, request, err);
   rp__blob_ids_done(&x.blobs);
   rp__copy_free(x.copy);

@@ -75,6 +75,17 @@ int rp__request_of_events(rp_session *s, const rp_event *ev, size_t n, unsigned 
 
 /* ---- starts and forks ---- */
 
+/* The session that a request made, not another one that has its id by now. */
+static int check_made(rp_engine *e, const char *scope, const struct rp__request_row *made, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, made->session_id, &row, err);
+  if (rc && rc != RP_E_SESSION_NOT_FOUND) return rc;
+  if (!rc && row.created_at == made->born && strcmp(row.scope, scope) == 0) return 0;
+  return rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s, which was made under this key, was deleted",
+                  made->session_id);
+}
+
 int rp__request_find(rp_engine *e, const char *scope, const char *what, const char *on, int64_t number,
                      const rp_request *r, struct rp__request_row *ret, bool *ret_found, rp_error *err)
 {
@@ -102,6 +113,8 @@ int rp__request_find(rp_engine *e, const char *scope, const char *what, const ch
     return rp__fail_field(err, RP_E_KEY_REUSED, "Idempotency-Key",
                           "scope %s: the key was given to another request before, which made session %s", scope,
                           ret->session_id);
+  if (*ret_found) rc = check_made(e, scope, ret, err);
+  if (rc) return rc;
   if (!*ret_found) *ret = (struct rp__request_row){0};
   memcpy(ret->digest, digest, sizeof digest);
   ret->scope = scope;

@@ -6,6 +6,8 @@
 #include "engine/journal.h"
 #include "engine/speaker.h"
 
+#define LOOK_BACK 16 /* events: starts and states stand between what people say */
+
 static bool redacts(const rp_engine *e, const char *scope)
 {
   return rp__config_bool(e->config, scope, RP_OPT_REDACT);
@@ -77,7 +79,7 @@ static int on_last_event(void *ctx, const struct rp__event *ev)
   return 0;
 }
 
-/* The last event, for it may be the first half of what is said now. A journal that can't be read has none. */
+/* The last events, for one may be the first half of what is said now. A journal that can't be read has none. */
 static void look_back(rp_session *s)
 {
   struct rp__session_row row = {0};
@@ -87,13 +89,13 @@ static void look_back(rp_session *s)
   int64_t last = row.last_seq;
   rp__session_row_done(&row);
   struct look_back x = {.s = s};
-  if (last) rp__journal_read(s, last - 1, last, on_last_event, &x, NULL);
+  if (last) rp__journal_read(s, RP_MAX(last - LOOK_BACK, 0), last, on_last_event, &x, NULL);
 }
 
 /* ---- what others held ---- */
 
 /* An event of its own for what a stream held, which is over. */
-static int tell_rest(struct rp__batch *b, struct rp__stream *k, const struct rp__buf *text)
+static int tell_rest(struct rp__batch *b, struct rp__stream *k, const struct rp__buf *text, bool open)
 {
   struct rp__buf raw RP_AUTOBUF = RP_BUF(8 * RP_REDACT_TAIL_MAX);
   struct rp__str body;
@@ -113,21 +115,36 @@ static int tell_rest(struct rp__batch *b, struct rp__stream *k, const struct rp_
                                                     .body_len = body.n,
                                                     .at_ms = rp__engine_now(b->s->e),
                                                     .sealed = b->s->key != NULL,
-                                                    .voice = k->voice};
+                                                    .voice = k->voice,
+                                                    .open = open};
   b->speaks = true;
   return 0;
 }
 
-/* A stream that will not go on, for all that is known: what it held is told, and it makes room. */
-static int cut_off(struct rp__batch *b, struct rp__stream *k)
+/*
+ * A stream that will not go on, for all that is known: what it held is told. It stays in the list (`stays`), because a
+ * secret that was cut off may go on after all, or makes room for another.
+ */
+static int cut_off(struct rp__batch *b, struct rp__stream *k, bool stays)
 {
-  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_REDACT_TAIL_MAX);
-  size_t hits = 0;
+  struct rp__buf text RP_AUTOBUF = RP_BUF(RP_REDACT_CONTEXT + 2 * RP_REDACT_TAIL_MAX), told = text;
+  struct rp__streams *t = &b->s->speech->streams;
+  size_t hits = 0, context = k->text.n_context;
+  rp__buf_add(&text, k->text.context, context);
   int rc = rp__redact_stream_end(b->s->e->redactor, &k->text, true, &text, &hits);
-  if (!rc) rc = tell_rest(b, k, &text);
+  if (rc || text.err) return rc ? rc : text.err;
+  told.p = text.p ? text.p + context : NULL;
+  told.n = text.n - context;
+  rc = tell_rest(b, k, &told, stays);
   count_hits(b->s->e, hits);
-  if (!rc) rp__streams_drop(&b->s->speech->streams, k);
-  return rc;
+  if (rc) return rc;
+  if (!stays) {
+    rp__streams_drop(t, k);
+  } else {
+    if (text.n) rp__redact_stream_resume(text.p, text.n, &k->text);
+    rp__streams_take(t, k->voice);
+  }
+  return 0;
 }
 
 /* A stream without a message id is over when somebody else says something, as in the state (facets/conversation.c). */
@@ -136,9 +153,12 @@ static int cut_nameless(struct rp__batch *b, const struct rp__event *ev, uint64_
   struct rp__streams *t = &b->s->speech->streams;
   int rc = 0;
   if (ev->kind != RP_KIND_MESSAGE || rp__json_get(ev->body, "thought").type == RP_JSON_TRUE) return 0;
-  for (size_t i = t->n; !rc && i-- > 0;) {
+  for (size_t i = 0; !rc && i < t->n;) {
     struct rp__stream *k = &t->at[i];
-    if (!k->named && !k->thought && k->voice != voice && k->text.held.n) rc = cut_off(b, k);
+    if (!k->named && !k->thought && k->voice != voice && k->text.held.n)
+      rc = cut_off(b, k, true); /* the next one takes its place */
+    else
+      i++;
   }
   return rc;
 }
@@ -148,7 +168,7 @@ static int make_room(struct rp__batch *b)
 {
   struct rp__streams *t = &b->s->speech->streams;
   if (t->n < RP_TAILS_MAX) return 0;
-  if (t->at[0].text.held.n) return cut_off(b, &t->at[0]);
+  if (t->at[0].text.held.n) return cut_off(b, &t->at[0], false);
   rp__streams_drop(t, &t->at[0]);
   return 0;
 }
@@ -244,7 +264,7 @@ static int whole_behind(struct saying *x, struct rp__stream *k)
              : rp__redact_after(r, before.p ? before.p : "", before.n, true, text, x->decoded.n, &x->masked, &x->hits);
     bool held = k->text.held.n > 0;
     if (!rc) rc = rp__redact_stream_end_before(r, &k->text, text, x->decoded.n, &rest, &hits);
-    if (!rc && held) rc = tell_rest(x->b, k, &rest);
+    if (!rc && held) rc = tell_rest(x->b, k, &rest, false);
   }
   x->hits += hits;
   if (before.p) sodium_memzero(before.p, before.n);
@@ -310,6 +330,68 @@ static int mask_words(struct saying *x, bool is_chunk)
   return replace_words(x);
 }
 
+/* ---- several texts in one message ---- */
+
+/* One stream through all of them: what one text holds is told in the next. */
+static int mask_texts(struct saying *x, const struct rp__json *texts, size_t n, bool is_chunk)
+{
+  rp_session *s = x->b->s;
+  const struct rp__redactor *r = s->e->redactor;
+  struct rp__streams *t = &s->speech->streams;
+  struct rp__stream *k = rp__streams_find(t, x->voice);
+  struct rp__redact_stream own RP_CLEANUP(rp__redact_stream_done) = {0}, *text = &own;
+  struct rp__buf rest RP_AUTOBUF = RP_BUF(2 * RP_REDACT_TAIL_MAX);
+  const char *from = x->ev->body.p;
+  int rc = 0;
+  if (is_chunk) {
+    if (!k && (rc = make_room(x->b))) return rc;
+    k = rp__streams_take(t, x->voice);
+    if ((rc = rp__stream_shape(k, x->ev, (struct rp__json){0}))) return rc;
+    text = &k->text;
+    x->open = true;
+  } else if (k) { /* what its chunks held is told by itself, as before any whole message */
+    bool held = k->text.held.n > 0;
+    own = k->text;
+    k->text = (struct rp__redact_stream){0};
+    size_t context = own.n_context;
+    rp__buf_add(&rest, own.context, context);
+    rc = rp__redact_stream_end(r, &own, true, &rest, &x->hits);
+    struct rp__buf told = rest;
+    told.p = rest.p ? rest.p + context : NULL;
+    told.n = rest.n - context;
+    if (!rc && held) rc = tell_rest(x->b, k, &told, false);
+    if (!rc && rest.n) rp__redact_stream_resume(rest.p, rest.n, &own);
+    if (!rc) rp__streams_drop(t, k);
+    x->spoke = true;
+  }
+  for (size_t i = 0; !rc && i < n; i++) {
+    size_t hits = 0;
+    rp__buf_reset(&x->decoded);
+    rp__buf_reset(&x->masked);
+    rc = rp__json_text(texts[i], &x->decoded);
+    if (!rc) rc = rp__redact_stream_push(r, text, x->decoded.p ? x->decoded.p : "", x->decoded.n, &x->masked, &hits);
+    x->hits += hits;
+    hits = 0;
+    if (!rc && i + 1 == n && !is_chunk) rc = rp__redact_stream_end(r, text, false, &x->masked, &hits);
+    x->hits += hits;
+    rp__buf_add(&x->body, from, (size_t)(texts[i].p - from));
+    struct rp__jw w = RP_JW(&x->body); /* of one value each */
+    rp__jw_strn(&w, x->masked.p ? x->masked.p : "", x->masked.n);
+    from = texts[i].p + texts[i].n;
+  }
+  rp__buf_add(&x->body, from, (size_t)(x->ev->body.p + x->ev->body.n - from));
+  if (!rc) rc = x->body.err ? x->body.err : x->masked.err;
+  if (!rc && is_chunk && rp__redact_stream_matters(r, text, x->masked.n))
+    rc = rp__stream_seal(s, x->b->key, text, &x->tail);
+  if (rc) return rc;
+  x->spoke |= is_chunk;
+  x->speaker->n_tail = 0;
+  memcpy(x->speaker->name, x->name, sizeof x->speaker->name);
+  x->speaker->unfinished = is_chunk;
+  rp__speaker_said(r, x->speaker, x->masked.p ? x->masked.p : "", x->masked.n);
+  return 0;
+}
+
 /* ---- a message that only ends what came in chunks ---- */
 
 /* What was held, in the form of the chunks before it, so that it goes on where they ended. */
@@ -368,9 +450,12 @@ static int speak(struct saying *x, bool *ret_spoken)
   x->said = rp__mask_spoken(x->ev, x->name);
   bool silent = x->said.type != RP_JSON_STRING || x->said.n == 2;
   if (silent) closing = rp__mask_closing(x->ev, x->name);
-  *ret_spoken = closing.type || x->said.type == RP_JSON_STRING;
+  struct rp__json texts[RP_TEXTS_MAX];
+  size_t n = !closing.type && x->said.type != RP_JSON_STRING ? rp__mask_texts(x->ev, x->name, texts) : 0;
+  *ret_spoken = closing.type || n || x->said.type == RP_JSON_STRING;
   if (!*ret_spoken) return 0;
-  bool is_chunk = !closing.type && rp__mask_chunk(x->ev, ignored).type == RP_JSON_STRING;
+  bool is_chunk = !closing.type && (rp__mask_chunk(x->ev, ignored).type == RP_JSON_STRING ||
+                                    (n && rp__json_get(x->ev->body, "partial").type == RP_JSON_TRUE));
   look_back(s);
   rp__speaker_base(x->name, base);
   x->voice = rp__voice(x->name);
@@ -378,6 +463,7 @@ static int speak(struct saying *x, bool *ret_spoken)
   x->b->heard |= must_hear(s->speech, x, is_chunk);
   int rc = cut_nameless(x->b, x->ev, x->voice);
   if (rc) return rc;
+  if (n) return mask_texts(x, texts, n, is_chunk);
   return closing.type ? close_stream(x, closing) : mask_words(x, is_chunk);
 }
 

@@ -258,6 +258,7 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
   if (st->o->request) {
     memcpy(st->request.session_id, st->row.id, sizeof st->request.session_id);
     st->request.epoch = st->row.epoch + 1;
+    st->request.born = st->row.created_at;
     add_op(st, b, RP_OP_REQUEST_PUT)->u.request.row = &st->request;
   }
   rc = add_last_words(st, b, err);

@@ -94,7 +94,7 @@ int rp__stream_shape(struct rp__stream *k, const struct rp__event *ev, struct rp
   k->thought = rp__json_get(ev->body, "thought").type == RP_JSON_TRUE;
   rp__buf_reset(&k->shell);
   k->shell.max = SHELL_MAX;
-  int rc = rp__mask_with_text(ev->body, said, "", 0, &k->shell);
+  int rc = said.type == RP_JSON_STRING ? rp__mask_with_text(ev->body, said, "", 0, &k->shell) : RP_E_TOO_LARGE;
   if (rc != RP_E_TOO_LARGE) return rc;
   rp__buf_reset(&k->shell);
   return shape_least(ev, &k->shell);
@@ -166,14 +166,17 @@ static int stream_resume(struct reading *x, const struct rp__tail_row *row, stru
 {
   char speaker[RP_SPEAKER_MAX];
   struct rp__event ev = {.kind = rp__kind_parse(row->event.kind), .kind_name = row->event.kind, .body = body};
-  struct rp__json said = rp__mask_chunk(&ev, speaker);
-  if (said.type != RP_JSON_STRING || x->t->n == RP_TAILS_MAX) return rp__fail(err, RP_E_CORRUPT, "it is no chunk");
+  struct rp__json said = rp__mask_chunk(&ev, speaker), last = said, texts[RP_TEXTS_MAX];
+  size_t n = said.type ? 0 : rp__mask_texts(&ev, speaker, texts);
+  if (n) last = texts[n - 1];
+  if (last.type != RP_JSON_STRING || x->t->n == RP_TAILS_MAX) return rp__fail(err, RP_E_CORRUPT, "it is no chunk");
   struct rp__stream *k = rp__streams_take(x->t, row->voice);
   k->seq = row->seq;
   int rc = rp__stream_shape(k, &ev, said);
-  struct rp__buf text RP_AUTOBUF = RP_BUF(said.n + 1);
+  struct rp__buf text RP_AUTOBUF = RP_BUF(last.n + 1);
   if (!rc && row->tail && !(rc = tail_open(x->s, row, &k->text, err))) return 0;
-  if (rp__json_text(said, &text) == 0 && text.n) rp__redact_stream_resume(text.p, text.n, &k->text);
+  if (rp__json_text(last, &text) == 0 && text.n) rp__redact_stream_resume(text.p, text.n, &k->text);
+  if (rc && row->tail) rp__redact_stream_doubt(&k->text);
   return rc;
 }
 
@@ -353,7 +356,8 @@ static int word_add(rp_session *s, struct rp__last_words *l, struct rp__stream *
                                              .at_ms = l->at_ms,
                                              .sealed = s->key != NULL,
                                              .engine = true,
-                                             .voice = k->voice};
+                                             .voice = k->voice,
+                                             .open = true}; /* a secret that was cut off may go on in its next chunk */
   return 0;
 }
 

@@ -46,7 +46,8 @@ void rp__streams_drop(struct rp__streams *t, struct rp__stream *k);
 /* A number that nobody else gives out. */
 int64_t rp__streams_number(struct rp__streams *t);
 
-/* Notes what an event that tells the rest of a stream has to look like. */
+/* Notes what an event that tells the rest of a stream has to look like; `said` is no string where a chunk has several
+ * texts. */
 int rp__stream_shape(struct rp__stream *k, const struct rp__event *ev, struct rp__json said);
 /* Such an event's body around `text`; `continues` is left out when it is 0. RP_E_NOMEM. */
 int rp__stream_body(const struct rp__stream *k, const char *text, size_t n, int64_t continues, struct rp__buf *out);

@@ -194,6 +194,23 @@ static size_t userinfo_begin(const char *text, size_t n, size_t from)
   return colon ? (size_t)(colon + 1 - text) : n;
 }
 
+/* Behind words like curl or Bearer: the last word, where it looks like more than a word; n otherwise. */
+static size_t last_word(const char *text, size_t n, size_t from)
+{
+  size_t at = n;
+  while (at > from && !strchr(" \t\r\n", text[at - 1])) at--;
+  return n - at >= PART_MIN / 2 && rp__value_is_mixed(text + at, n - at) ? at : n;
+}
+
+static bool any_letter(const char *text, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c >= 0x80) return true;
+  }
+  return false;
+}
+
 /* Where the undecided text from `open` on would begin to be a secret if it went on; n when nothing of that is there. */
 static size_t credential_begin(const struct rp__redactor *r, const char *text, size_t n, size_t open)
 {
@@ -208,7 +225,7 @@ static size_t credential_begin(const struct rp__redactor *r, const char *text, s
   for (size_t next = open; rp__prefilter_next(&r->filter, text, n, next, &hit); next = hit.at + 1) {
     bool scheme = hit.n == 3 && memcmp(text + hit.at, "://", 3) == 0;
     if (rp__patterns[hit.row].by_name || scheme || hit.at + hit.n >= n) continue;
-    return RP_MIN(begin, hit.secret ? hit.at : hit.at + hit.n);
+    return RP_MIN(begin, hit.secret ? hit.at : last_word(text, n, hit.at + hit.n));
   }
   return begin;
 }
@@ -223,7 +240,7 @@ static int cut_part(const struct rp__redactor *r, const struct rp__redact_stream
   if (rc || open >= n) return rc;
   size_t begin = RP_MAX(credential_begin(r, text, n, open), last_span(x) ? last_span(x)->secret.end : 0);
   struct rp__span part = {{begin, n, "unfinished"}, RP_RUN_NONE, 0};
-  return begin < n ? rp__spans_add(&x->spans, &part) : 0;
+  return begin < n && any_letter(text + begin, n - begin) ? rp__spans_add(&x->spans, &part) : 0;
 }
 
 /* The unfinished token at the end of the text, if enough of it is there to be worth hiding. */
@@ -328,6 +345,11 @@ void rp__redact_stream_resume(const char *text, size_t n, struct rp__redact_stre
     ret->quote = quote;
     ret->n_context = 0; /* a secret is no context */
   }
+}
+
+void rp__redact_stream_doubt(struct rp__redact_stream *s)
+{
+  if (!s->inside) s->inside = RP_RUN_VALUE;
 }
 
 /* How many bytes of `next` go on with the secret that a mask at the end of `text` stands for. */

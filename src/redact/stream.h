@@ -36,6 +36,8 @@ int rp__redact_stream_load(const void *bytes, size_t n, struct rp__redact_stream
 /* A stream that goes on behind a text that was given out, masked: a mask at its end may stand for a part of a secret.
  */
 void rp__redact_stream_resume(const char *text, size_t n, struct rp__redact_stream *ret);
+/* A secret may have begun in a text that is lost: what follows directly is taken for its rest. */
+void rp__redact_stream_doubt(struct rp__redact_stream *s);
 void rp__redact_stream_done(struct rp__redact_stream *s);
 
 /* Takes the next chunk and appends to `out` what may be stored now: everything decided, masked. A push that fails

@@ -178,6 +178,7 @@ struct rp__request_row {
   unsigned char digest[RP_REQUEST_DIGEST];
   char session_id[RP_NAME];
   int64_t epoch; /* of the lease, for a start */
+  int64_t born;  /* when the session was made: another one may have its id by now */
 };
 
 /* A bearer token: its hash alone, for the secret is given away once and kept nowhere. */

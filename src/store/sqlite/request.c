@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was made under idempotency keys of a scope. The epoch stands behind the digest, in one column. */
+/* What was made under idempotency keys of a scope. Epoch and birth stand behind the digest, in one column. */
 #include "store/sqlite/sqlite.h"
 
-#define EPOCH_BYTES 8
+#define TOLD_BYTES (RP_REQUEST_DIGEST + 16)
+
+static void put64(unsigned char *at, int64_t v)
+{
+  for (size_t i = 0; i < 8; i++) at[i] = (unsigned char)((uint64_t)v >> (8 * i) & 0xff);
+}
+
+static int64_t get64(const char *at)
+{
+  uint64_t v = 0;
+  for (size_t i = 8; i-- > 0;) v = v << 8 | (unsigned char)at[i];
+  return (int64_t)v;
+}
 
 int rp__sq_request_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   const struct rp__request_row *row = op->u.request.row;
-  unsigned char told[RP_REQUEST_DIGEST + EPOCH_BYTES];
+  unsigned char told[TOLD_BYTES];
   memcpy(told, row->digest, RP_REQUEST_DIGEST);
-  for (size_t i = 0; i < EPOCH_BYTES; i++)
-    told[RP_REQUEST_DIGEST + i] = (unsigned char)((uint64_t)row->epoch >> (8 * i) & 0xff);
+  put64(told + RP_REQUEST_DIGEST, row->epoch);
+  put64(told + RP_REQUEST_DIGEST + 8, row->born);
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_REQUEST_PUT);
   rp__sq_text(&q, 1, row->scope);
   rp__sq_text(&q, 2, row->key);
@@ -26,7 +38,6 @@ int rp__sq_request_get(struct rp__store *base, const char *scope, const char *ke
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   struct rp__request_row row = {0};
-  uint64_t epoch = 0;
   int rc = rp__sq_reader_take(rp__sq(base), &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_REQUEST_GET);
@@ -37,11 +48,11 @@ int rp__sq_request_get(struct rp__store *base, const char *scope, const char *ke
   *ret_found = rc > 0;
   if (rc == 0) return 0;
   struct rp__str told = rp__sq_col_bytes(&q, 0);
-  if (told.n != RP_REQUEST_DIGEST + EPOCH_BYTES)
+  if (told.n != TOLD_BYTES)
     return rp__fail(err, RP_E_CORRUPT, "scope %s: what was made under an idempotency key can't be read", scope);
   memcpy(row.digest, told.p, RP_REQUEST_DIGEST);
-  for (size_t i = EPOCH_BYTES; i-- > 0;) epoch = epoch << 8 | (unsigned char)told.p[RP_REQUEST_DIGEST + i];
-  row.epoch = (int64_t)epoch;
+  row.epoch = get64(told.p + RP_REQUEST_DIGEST);
+  row.born = get64(told.p + RP_REQUEST_DIGEST + 8);
   rp__sq_col_str(&q, 1, row.session_id, sizeof row.session_id);
   *ret = row;
   return 0;

@@ -249,6 +249,32 @@ static void the_handle_of_a_deleted_session_writes_to_no_other(void **state)
   another_done(&b);
 }
 
+/* Nor does the repeat of the request that made it open the other one. */
+static void a_repeated_request_opens_no_later_session_of_its_id(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_request request = {"k", "{}", 2}, of_fork = {"f", "{}", 2};
+  rp_start_options o = {.scope = "z", .id = "one", .request = &request}, other = {.scope = "y", .id = "one"};
+  rp_session *s, *t;
+  char fork[RP_ID_MAX + 1];
+  bool repeated = false;
+  OK(rp_start(r->e, &o, &s, &err), err);
+  OK(rp_fork_once(s, -1, &of_fork, fork, &repeated, &err), err);
+  assert_false(repeated);
+  OK(rp_fork_once(s, -1, &of_fork, fork, &repeated, &err), err);
+  assert_true(repeated);
+  OK(rp_purge(r->e, fork, true, &err), err);
+  assert_int_equal(rp_fork_once(s, -1, &of_fork, fork, &repeated, &err), RP_E_SESSION_NOT_FOUND);
+  OK(rp_end(s, NULL, &err), err);
+  rp_session_free(s);
+  OK(rp_purge(r->e, "one", true, &err), err);
+  r->wall += 1;
+  OK(rp_start(r->e, &other, &t, &err), err);
+  assert_int_equal(rp_start(r->e, &o, &s, &err), RP_E_SESSION_NOT_FOUND);
+  rp_session_free(t);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -258,6 +284,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(a_run_that_was_let_go_meanwhile_is_not_repeated, rig_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_link_to_the_database_shows_who_lives, rig_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(the_handle_of_a_deleted_session_writes_to_no_other, rig_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_repeated_request_opens_no_later_session_of_its_id, rig_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

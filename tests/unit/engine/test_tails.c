@@ -258,12 +258,119 @@ static void test_takeover(void **state)
   rp_close(e);
 }
 
+static void take_over(struct rig *r, const char *id)
+{
+  rp_session *s = NULL;
+  rp_error err = {0};
+  OK(rp_start(r->e, &(rp_start_options){.scope = "seams", .id = id, .owner = RP_OWNER_NONE, .force = true}, &s, &err),
+     err);
+  rp_session_free(s);
+}
+
+static void end_and_resume(struct rig *r, const char *id)
+{
+  rp_session *s = attach(r->e, id);
+  end(s);
+  take_over(r, id);
+}
+
+static void others_speak(struct rig *r, const char *id)
+{
+  rp_session *s = attach(r->e, id);
+  for (int i = 0; i < 30; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "other%d", i);
+    chunk(s, name, "ends in ghp_", 12);
+  }
+  rp_session_free(s);
+}
+
+static void somebody_asks(struct rig *r, const char *id)
+{
+  rp_session *s = attach(r->e, id);
+  say(s, "user", NULL, "go on");
+  rp_session_free(s);
+}
+
+/* What comes between two chunks of a secret decides what the first one held, but the second is still its other half. */
+static void test_a_secret_goes_on_after_the_cut(void **state)
+{
+  static void (*const between[])(struct rig * r, const char *id) = {take_over, end_and_resume, others_speak,
+                                                                    somebody_asks};
+  static const char *const ids[] = {"m", "m", "m", NULL};
+  static const struct {
+    const char *text, *secret;
+  } split[] = {
+      {"key " TOKEN " end", &TOKEN[8]},
+      {"DB_PASSWORD=hunter2hunter2 is old", "hunter2hunter2"},
+      {"-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAxYz0123456789\nabcdefghijklmnopqrstuvwxyz0123\n-----END RSA "
+       "PRIVATE KEY-----\n",
+       "abcdefghijklmnop"},
+  };
+  struct rig *r = *state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(between); i++) {
+    for (size_t k = 0; k < RP_ARRAY_SIZE(split); k++) {
+      size_t n = strlen(split[k].text);
+      for (size_t cut = 6; cut < n; cut += 5) {
+        char id[RP_ID_MAX + 1];
+        rp_session *s = rig_start(r, "seams", NULL, RP_OWNER_NONE);
+        id_of(s, id);
+        chunk(s, ids[i], split[k].text, cut);
+        rp_session_free(s);
+        between[i](r, id);
+        s = attach(r->e, id);
+        chunk(s, ids[i], split[k].text + cut, n - cut);
+        end(s);
+      }
+      assert_null(held_by(r->scratch.dir, split[k].secret));
+    }
+  }
+}
+
 /* ---- whose words they are ---- */
+
+static void blocks(rp_session *s, const char *id, bool partial, const char *one, const char *two)
+{
+  struct rp__buf body RP_AUTOBUF = RP_BUF(65536);
+  rp__buf_printf(&body, "{\"role\":\"assistant\",\"message_id\":\"%s\",\"content\":[{\"type\":\"text\",\"text\":", id);
+  write_string(&body, one, strlen(one));
+  rp__buf_str(&body, "},{\"type\":\"text\",\"text\":");
+  write_string(&body, two, strlen(two));
+  rp__buf_printf(&body, "}]%s}", partial ? ",\"partial\":true" : "");
+  put(s, "message", body.p);
+}
+
+/* Several text blocks are one stream: within a chunk, over chunks, and in a whole message. */
+static void test_several_blocks(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "blocks", NULL, RP_OWNER_NONE);
+  for (size_t cut = 1; cut < strlen(TOKEN); cut += 2) {
+    char id[32], first[64], second[64], third[64];
+    snprintf(id, sizeof id, "m%zu", cut);
+    snprintf(first, sizeof first, "k %.*s", (int)cut / 2, TOKEN);
+    snprintf(second, sizeof second, "%.*s", (int)(cut - cut / 2), TOKEN + cut / 2);
+    snprintf(third, sizeof third, "%s done", TOKEN + cut);
+    blocks(s, id, true, first, second);
+    chunk(s, id, third, strlen(third));
+    say(s, "assistant", id, "");
+    snprintf(first, sizeof first, "k %.*s", (int)cut, TOKEN);
+    blocks(s, "whole", false, first, third);
+  }
+  blocks(s, "plain", false, "one", "two");
+  char *doc RP_AUTOFREE = rig_state(s, -1);
+  assert_non_null(strstr(doc, "[{\"type\":\"text\",\"text\":\"one\"},{\"type\":\"text\",\"text\":\"two\"}]"));
+  blocks(s, "p", true, "", "DB_PASSWORD=");
+  blocks(s, "p", true, "", "hunter2Xy9zzq");
+  end(s);
+  assert_null(held_by(r->scratch.dir, &TOKEN[10]));
+  assert_null(held_by(r->scratch.dir, "hunter2Xy9zzq"));
+}
 
 /* Streams with ids go on undisturbed by each other; more of them than are remembered lose nothing either. */
 static void test_interleaved(void **state)
 {
-  enum { MANY = 40 };
+  enum { MANY = 80 };
   struct rig *r = *state;
   rp_session *s = rig_start(r, "many", NULL, RP_OWNER_SELF);
   char id[RP_ID_MAX + 1], name[32];
@@ -587,6 +694,23 @@ static void test_verify_names_lost_keys(void **state)
   rp_session_free(s);
 }
 
+/* Without its key nobody knows whether a secret had begun: what follows directly is taken for one. */
+static void test_a_secret_whose_beginning_is_lost(void **state)
+{
+  struct rig *r = *state;
+  char path[SCRATCH_PATH + 16], id[RP_ID_MAX + 1];
+  rp_session *s = rig_start(r, "lost", NULL, RP_OWNER_NONE);
+  id_of(s, id);
+  chunk(s, "m", texts[0], 12);
+  rp_session_free(s);
+  assert_int_equal(unlink(seal_path(r, path)), 0);
+  rig_reopen(r);
+  s = attach(r->e, id);
+  chunk(s, "m", texts[0] + 12, strlen(texts[0]) - 12);
+  end(s);
+  assert_null(held_by(r->scratch.dir, &TOKEN[12]));
+}
+
 /* Redaction on request leaves no sealed copy behind. */
 static void test_redaction_forgets(void **state)
 {
@@ -613,6 +737,8 @@ int main(void)
       T(test_what_is_cut_off),
       T(test_recovery),
       T(test_takeover),
+      T(test_a_secret_goes_on_after_the_cut),
+      T(test_several_blocks),
       T(test_interleaved),
       T(test_nameless),
       T(test_whole_behind_chunks),
@@ -625,6 +751,7 @@ int main(void)
       T(test_rotation),
       T(test_verify_names_lost_keys),
       T(test_redaction_forgets),
+      T(test_a_secret_whose_beginning_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

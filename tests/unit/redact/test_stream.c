@@ -214,6 +214,11 @@ static void test_cut_off(void **state)
       {"for (int i = 0; i < n; i++) {", "for (int i = 0; i < n; i++) {"},
       {"a plain word", "a plain word"},
       {"ends in s", "ends in s"},
+      {"Use curl to fetch the page, it works fine on every system",
+       "Use curl to fetch the page, it works fine on every system"},
+      {"curl -u ada:S3cretPw9", "curl -u ada:" RP_MASK},
+      {"the Bearer of", "the Bearer of"},
+      {"print(\"password:\", ", "print(\"password:\", "},
       {"def password_check(self):", "def password_check(self):"},
   };
   (void)state;
