@@ -466,6 +466,9 @@ static void test_status_that_is_none(void **state)
   rp_free(told);
   assert_int_equal(rp_start(e, &o, &s, &err), RP_E_CORRUPT);
   assert_non_null(strstr(err.hint, "verify --repair"));
+  o.key = "third"; /* of the same scope, where the runs of the damaged ones are found dead */
+  OK(rp_start(e, &o, &s, &err), err);
+  rp_session_detach(s);
   OK(rp_attach(e, "first", &s, &err), err);
   OK(rp_events(s, 0, 0, note_event, &read, &err), err);
   assert_int_equal(read.last, EVENTS);

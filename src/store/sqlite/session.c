@@ -189,11 +189,13 @@ int rp__sq_session_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
   unsigned fields = op->u.session_set.fields;
   int rc = rp__sq_head(c, op, &row, err);
+  enum rp__status stored = row.status;
   if (rc == 0) rc = rp__sq_session_get(c, row.ref, &row, err);
   bool trashed = row.trashed_at != 0;
   if (rc == 0) rc = rp__rule_session_set(op, &row, err);
   if (rc == 0 && trashed && !rp__status_ended(row.status)) rc = key_is_free(c, &row, err);
   if (rc == 0 && (fields & RP_SET_COUNTERS)) rc = counters_compute(c, &row, err);
+  if (row.damaged && !(fields & RP_SET_COUNTERS)) row.status = stored; /* it is damaged until it is repaired */
   if (rc == 0) rc = session_update(c, &row, err);
   if (rc == 0) rc = rp__sq_record_follow(c, &row, fields, err);
   if (rc == 0) op->ret.epoch = row.epoch;
