@@ -20,7 +20,7 @@ bool rp__abandon_possible(const rp_engine *e, const struct rp__session_row *row,
 {
   const char *which = rp__config_text(e->config, row->scope, RP_OPT_ABANDON);
   int64_t after = rp__config_ms(e->config, row->scope, RP_OPT_ABANDON_S);
-  if (rp__status_ended(row->status) || row->held_at || row->trashed_at) return false;
+  if (rp__status_ended(row->status) || row->held_at || row->trashed_at || row->damaged) return false;
   if (strcmp(which, "never") == 0) return false;
   if (strcmp(which, "channel") == 0 && !channel_is_live(row)) return false;
   return now - RP_MAX(row->last_activity_at, row->created_at) >= after;

@@ -138,6 +138,7 @@ int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp_
   if (rc == RP_E_FILE_NOT_FOUND)
     return rp__fail(err, RP_E_RECORD_NOT_FOUND, "the archived record of session %s is gone: there is no %s", row->id,
                     path.p);
+  if (rc == RP_E_REFUSED) return damaged(row, why.message, err); /* a link, a folder or a pipe stands in its place */
   if (rc) {
     if (err) *err = why;
     return rc;

@@ -70,6 +70,7 @@ int rp__copy_sweep(rp_engine *e, bool look, rp__copy_fn *fn, void *ctx, rp_error
     if (rc) return rc;
     rp__session_row_done(&row);
     memcpy(after, row.id, sizeof after);
+    if (row.status != RP_STATUS_CREATED) continue; /* it was used: hidden by damage, of which the store's check tells */
     if (rp__slot_is_held(e, copy_slot(row.id))) continue;
     rc = look ? 0 : rp__copy_clear(e, row.id, err);
     if (rc == RP_E_EXISTS) continue; /* somebody began it anew just now */

@@ -119,7 +119,7 @@ static int recover_one(rp_engine *e, const struct rp__run_row *run, rp__recovere
   int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, run->session_id, &row, err);
   if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
   rp__run_judge(e, run, row.last_activity_at, &evidence, &verdict);
-  if (!verdict.alive) {
+  if (!verdict.alive && !row.damaged) { /* the run of a damaged one ends after its repair */
     struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
     struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
     rp_session *s = NULL;

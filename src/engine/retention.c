@@ -192,12 +192,18 @@ static int deal_delete(struct gc *g, struct rp__aged *c, const struct rp__sessio
   return delete_one(g, c, row, reason, &bytes, why);
 }
 
+/* The session as it is now. Whether one that is damaged has ended is not known. */
+static int find(struct gc *g, const char *id, struct rp__session_row *ret, rp_error *why)
+{
+  int rc = g->e->store->ops->session_find(g->e->store, RP_FIND_ID, NULL, id, ret, why);
+  return rc || !ret->damaged ? rc : rp__fail(why, RP_E_CORRUPT, "its status is damaged");
+}
+
 static int deal(struct gc *g, struct rp__aged *c, deal_fn *fn)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   rp_error why = {0};
-  const struct rp__store_ops *ops = g->e->store->ops;
-  int rc = ops->session_find(g->e->store, RP_FIND_ID, NULL, c->id, &row, &why);
+  int rc = find(g, c->id, &row, &why);
   if (!rc) rc = fn(g, c, &row, &why);
   return keep(g, c, &row, rc, &why);
 }
@@ -254,7 +260,7 @@ static int budget_round(struct gc *g, int64_t *used, size_t *at)
     const struct rp__aged *before = rp__aged_find(&g->aged.doomed, c);
     rp_error why = {0};
     if (before && before->gone) continue;
-    rc = g->e->store->ops->session_find(g->e->store, RP_FIND_ID, NULL, c->id, &row, &why);
+    rc = find(g, c->id, &row, &why);
     if (!rc) rc = deal_budget(g, c, &row, used, &why);
     rc = keep(g, c, &row, rc, &why);
     if (!rc) rc = step(g);

@@ -134,7 +134,7 @@ static int begin(rp_engine *e, const char *ref, rp_error *err)
 /* Into the trash and out of the store only while the epoch is the one that was looked at. */
 static struct rp__op set_op(rp_engine *e, const struct rp__session_row *row, unsigned fields, int64_t at)
 {
-  bool takes_away = fields == 0 || (fields == RP_SET_TRASH && at);
+  bool takes_away = fields == 0 || fields == RP_SET_COUNTERS || (fields == RP_SET_TRASH && at);
   return (struct rp__op){.type = RP_OP_SESSION_SET,
                          .session_ref = row->ref,
                          .session_id = row->id,
@@ -217,8 +217,9 @@ int rp__session_delete(rp_engine *e, const struct rp__session_row *row, int64_t 
                        rp_error *err)
 {
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
-  /* The first changes nothing: it is refused when a newer run has taken the session up. */
-  struct rp__op ops[3] = {set_op(e, row, 0, 0)};
+  /* The first changes nothing that matters: it is refused when a newer run has taken the session up. With a damaged
+   * status anything but counting anew is refused. */
+  struct rp__op ops[3] = {set_op(e, row, row->damaged ? RP_SET_COUNTERS : 0, 0)};
   int rc = deletion_note(e, row, bytes, reason, &note, &ops[1], err);
   if (!rc) rc = rp__archive_remove(e, row, err);
   if (rc) return rc;

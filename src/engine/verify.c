@@ -51,6 +51,16 @@ static int report(struct verify *v, int64_t seq, bool repaired, const char *fmt,
 
 /* ---- events ---- */
 
+static int recount(struct verify *v)
+{
+  struct rp__op op = {.type = RP_OP_SESSION_SET,
+                      .session_ref = v->s->ref,
+                      .session_id = v->s->id,
+                      .now_ms = rp__engine_now(v->e),
+                      .u.session_set.fields = RP_SET_COUNTERS};
+  return rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
+}
+
 static int replace_event(struct verify *v, const struct rp__event_row *row, int64_t seq, const char *why)
 {
   struct rp__buf body RP_AUTOBUF = RP_BUF(65536), sealed RP_AUTOBUF = RP_BUF(131072);
@@ -77,7 +87,12 @@ static int replace_event(struct verify *v, const struct rp__event_row *row, int6
                       .session_id = v->s->id,
                       .now_ms = rp__engine_now(v->e),
                       .u.event_replace = {.seq = seq, .event = &ev}};
-  return rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
+  int rc = rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
+  if (rc == RP_E_SEQ_NOT_FOUND) { /* beyond the row's last seq, but before the last event that there is */
+    rc = recount(v);
+    if (!rc) rc = rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
+  }
+  return rc;
 }
 
 static int bad_event(struct verify *v, const struct rp__event_row *row, int64_t seq, const char *why)
@@ -115,6 +130,9 @@ static int on_event(void *ctx, const struct rp__event_row *row)
 {
   struct verify *v = ctx;
   int rc = 0;
+  if (row->seq - v->next >= TAIL_FILLED && row->seq - v->last >= TAIL_FILLED)
+    return report(v, row->seq, false, "event %lld: the session has no more than %lld", (long long)row->seq,
+                  (long long)v->last);
   if (row->seq - v->next >= TAIL_FILLED) { /* a number that no journal reached, rather than so many that are gone */
     rc = report(v, v->next, false, "events %lld to %lld are missing", (long long)v->next, (long long)row->seq - 1);
     v->next = row->seq;
@@ -127,16 +145,6 @@ static int on_event(void *ctx, const struct rp__event_row *row)
   if (!rc && v->progress && v->done % 1024 == 0 && v->progress(v->pctx, v->done, v->total))
     rc = rp__fail(v->err, RP_E_CANCELLED, "the check was interrupted");
   return rc;
-}
-
-static int recount(struct verify *v)
-{
-  struct rp__op op = {.type = RP_OP_SESSION_SET,
-                      .session_ref = v->s->ref,
-                      .session_id = v->s->id,
-                      .now_ms = rp__engine_now(v->e),
-                      .u.session_set.fields = RP_SET_COUNTERS};
-  return rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
 }
 
 /*
@@ -281,7 +289,10 @@ static int check_record(struct verify *v, const struct rp__session_row *row)
     return rc;
   }
   bool mended = v->repair && rp__status_ended(row->status);
-  if (mended && (rc = renew_record(v, row, archived))) return rc;
+  if (mended && (rc = renew_record(v, row, archived))) {
+    if (rc != RP_E_REFUSED) return rc;
+    mended = false; /* what stands in the file's place is not ours to take away */
+  }
   if (noted) return mended ? report(v, 0, true, "its record was made again from its journal") : 0;
   return report(v, 0, mended, "%s", why.message);
 }
@@ -332,6 +343,14 @@ static int on_audit(void *ctx, const char *what, bool note)
 
 /* ---- sessions ---- */
 
+static int bad_status(struct verify *v, const struct rp__session_row *row)
+{
+  int rc = v->repair ? recount(v) : 0; /* what it was read as is written */
+  if (rc) return rc;
+  return v->repair ? report(v, 0, true, "its status was damaged, now it is %s", rp__status_name(row->status))
+                   : report(v, 0, false, "its status is damaged; nobody can write to it");
+}
+
 static int verify_session(struct verify *v, const struct rp__session_row *row)
 {
   int rc = rp__session_open(v->e, row, 0, &v->s, v->err);
@@ -344,7 +363,8 @@ static int verify_session(struct verify *v, const struct rp__session_row *row)
   v->last = row->last_seq;
   v->named.n = 0;
   struct rp__event_range r = {.session_ref = row->ref, .session_id = row->id, .tolerant = true};
-  rc = v->e->store->ops->event_list(v->e->store, &r, on_event, v, v->err);
+  if (row->damaged) rc = bad_status(v, row);
+  if (!rc) rc = v->e->store->ops->event_list(v->e->store, &r, on_event, v, v->err);
   if (rc == RP_E_CORRUPT)
     rc = report(v, v->next, false, "%s", v->err->message);
   else if (!rc)

@@ -124,7 +124,15 @@ int rp__rule_epoch(const struct rp__op *op, const struct rp__session_row *row, r
 int rp__rule_status(const struct rp__session_row *row, rp_error *err)
 {
   if ((unsigned)row->status < RP_STATUS_MAX) return 0;
-  return rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", row->id, (int)row->status);
+  rp__fail(err, RP_E_CORRUPT, "session %s has the unknown status %d", row->id, (int)row->status);
+  rp__hint(err, "reprise verify --repair");
+  return RP_E_CORRUPT;
+}
+
+void rp__rule_status_read(struct rp__session_row *row)
+{
+  row->damaged = (unsigned)row->status >= RP_STATUS_MAX;
+  if (row->damaged) row->status = row->ended_at ? RP_STATUS_CLOSED : RP_STATUS_IDLE;
 }
 
 /* Nothing is counted on from a number that can't be one: it would be given away and acknowledged. */

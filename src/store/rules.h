@@ -40,6 +40,8 @@ int rp__rule_tail_key(struct rp__op *op, bool known, int64_t id, rp_error *err);
 int64_t rp__tail_key_number(const unsigned char *id);
 /* A row's status must be one there is: RP_E_CORRUPT. */
 int rp__rule_status(const struct rp__session_row *row, rp_error *err);
+/* The same for who only reads: the row is marked, and its status is closed when it has an end, else idle. */
+void rp__rule_status_read(struct rp__session_row *row);
 /* An epoch that is over never writes again: whatever names one must name the current one. */
 int rp__rule_epoch(const struct rp__op *op, const struct rp__session_row *row, rp_error *err);
 /* A lease: the CAS on the epoch, the move, the new epoch into row and op->ret. */

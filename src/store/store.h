@@ -49,6 +49,7 @@ struct rp__session_row {
   struct rp__tails tails; /* streams that are not over */
   bool crash_recovered;
   bool sealed;
+  bool damaged;       /* reading: what is stored is no status; `status` is one that its times allow */
   bool hidden;        /* being imported or forked: nobody but the copier finds it, until shown */
   int64_t trashed_at; /* 0, or in the trash since: found by its exact id or in the list of trash only */
   int64_t held_at;    /* 0, or on hold since: no retention touches it */
@@ -244,7 +245,7 @@ enum {
   RP_SET_CONTINUED_BY = 4, /* only when it is empty */
   RP_SET_SHOWN = 8,        /* what was hidden is no more; the other way there is none */
   RP_SET_META = 16,        /* meta := meta, or what `edit_meta` makes of it */
-  RP_SET_COUNTERS = 32,    /* repair: last_seq, bytes, tail_bytes, snap_seq recomputed from the rows */
+  RP_SET_COUNTERS = 32,    /* repair: last_seq, bytes, tail_bytes, snap_seq, a damaged status, from the rows */
   RP_SET_TRASH = 128,      /* trashed_at := trashed_at; 0 takes it out. RP_E_EXISTS: its key is another's by now */
   RP_SET_HOLD = 256,       /* held_at := held_at */
   RP_SET_NAME = 512,       /* name := name; NULL takes it away */

@@ -398,6 +398,146 @@ static void test_counters_edited(void **state)
   expect_usable(room);
 }
 
+/* An event that is numbered beyond the end leaves a hole; both are marked, once. */
+static void test_event_beyond_the_end(void **state)
+{
+  struct room *room = *state;
+  struct findings f;
+  sql(room,
+      "UPDATE rp_events SET seq = seq + 3 WHERE " FIRST " AND seq = (SELECT last_seq FROM rp_heads WHERE " FIRST ")");
+  assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+  assert_int_equal(verify(room, true, &f), 0);
+  assert_int_equal(f.repaired, 4);
+  assert_int_equal(verify(room, true, &f), 0);
+  assert_int_equal(f.count, 0);
+  expect_usable(room);
+}
+
+/* A number that no journal reached is no reason to fill a million holes, nor to count on from there. */
+static void test_event_far_beyond_the_end(void **state)
+{
+  struct room *room = *state;
+  struct findings f;
+  sql(room, "UPDATE rp_events SET seq = seq + 1048576 WHERE " FIRST " AND seq = 12");
+  assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+  assert_int_equal(verify(room, true, &f), RP_E_CORRUPT);
+  assert_int_equal(f.repaired, 1);
+  assert_int_equal(verify(room, true, &f), RP_E_CORRUPT);
+  assert_int_equal(f.count, 1);
+}
+
+/* ---- the rows of sessions ---- */
+
+static int count_session(void *ctx, const rp_session_info *info)
+{
+  (void)info;
+  ++*(int *)ctx;
+  return 0;
+}
+
+/* How many sessions a list has. */
+static int listed(const struct room *room)
+{
+  rp_engine *e;
+  rp_error err;
+  int n = 0;
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_list(e, NULL, count_session, &n, &err), err);
+  rp_close(e);
+  return n;
+}
+
+/* Reading goes on, of this session and of others; writing is refused until the repair. */
+static void test_status_that_is_none(void **state)
+{
+  struct room *room = *state;
+  struct findings f;
+  struct read read = {0};
+  rp_engine *e;
+  rp_session *s;
+  rp_error err = {0};
+  char *told;
+  rp_start_options o = {.scope = "test", .key = "first", .owner = RP_OWNER_NONE, .force = true};
+  rp_gc_options all = {.older_than_ms = 1};
+  sql(room, "UPDATE rp_heads SET status = 6");
+  assert_int_equal(listed(room), 2);
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_gc(e, &all, NULL, NULL, NULL, NULL, &told, &err), err);
+  rp_free(told);
+  assert_int_equal(rp_start(e, &o, &s, &err), RP_E_CORRUPT);
+  assert_non_null(strstr(err.hint, "verify --repair"));
+  o.key = "third"; /* of the same scope, where the runs of the damaged ones are found dead */
+  OK(rp_start(e, &o, &s, &err), err);
+  rp_session_detach(s);
+  OK(rp_attach(e, "first", &s, &err), err);
+  OK(rp_events(s, 0, 0, note_event, &read, &err), err);
+  assert_int_equal(read.last, EVENTS);
+  assert_int_equal(rig_append(s, NULL, 1, NULL, &(rp_ack){0}, &err), RP_E_CORRUPT);
+  rp_session_free(s);
+  rp_close(e);
+  assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+  assert_int_equal(f.count, 2);
+  assert_int_equal(verify(room, true, &f), 0);
+  assert_int_equal(f.repaired, 2);
+  assert_int_equal(verify(room, false, &f), 0);
+  assert_int_equal(f.count, 0);
+  expect_usable(room);
+}
+
+/* It can be deleted as it is. */
+static void test_status_that_is_none_deleted(void **state)
+{
+  struct room *room = *state;
+  struct findings f;
+  rp_engine *e;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1];
+  id_of(room, "first", id);
+  sql(room, "UPDATE rp_heads SET status = 6 WHERE " FIRST);
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rp_purge(e, id, true, &err), err);
+  rp_close(e);
+  assert_int_equal(listed(room), 1);
+  assert_int_equal(verify(room, false, &f), 0);
+}
+
+static void test_session_hidden_by_damage(void **state)
+{
+  struct room *room = *state;
+  struct findings f;
+  sql(room, "UPDATE rp_sessions SET hidden = 1 WHERE key = 'first'");
+  assert_int_equal(listed(room), 1);
+  assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+  assert_int_equal(f.count, 1);
+  assert_int_equal(verify(room, true, &f), 0);
+  assert_int_equal(f.repaired, 1);
+  assert_int_equal(verify(room, true, &f), 0);
+  assert_int_equal(f.count, 0);
+  assert_int_equal(listed(room), 2);
+  expect_usable(room);
+}
+
+static void test_counter_of_sessions(void **state)
+{
+  struct room *room = *state;
+  struct findings f;
+  rp_engine *e;
+  rp_session *s;
+  rp_error err = {0};
+  sql(room, "UPDATE rp_meta SET value = 0 WHERE name = 'last_session'");
+  assert_int_equal(verify(room, false, &f), RP_E_CORRUPT);
+  assert_int_equal(verify(room, true, &f), 0);
+  assert_int_equal(f.repaired, 1);
+  assert_int_equal(verify(room, false, &f), 0);
+  sql(room, "UPDATE rp_meta SET value = 0 WHERE name = 'last_session'");
+  OK(rig_open(room->url, false, &e, &err), err);
+  OK(rig_hold(e, "third", false, &s, &err), err);
+  rp_session_detach(s);
+  rp_close(e);
+  assert_int_equal(listed(room), 3);
+  assert_int_equal(verify(room, false, &f), 0);
+}
+
 /* ---- the file ---- */
 
 static void overwrite(const char *path, long from, const void *bytes, size_t n)
@@ -657,14 +797,16 @@ static void test_absurd_counters(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      WITH(test_snapshot_truncated),      WITH(test_snapshot_short),          WITH(test_snapshot_empty),
-      WITH(test_snapshot_noise),          WITH(test_snapshot_longer),         WITH(test_snapshot_text),
-      WITH(test_snapshot_of_another_seq), WITH(test_all_snapshots_damaged),   WITH(test_snapshot_bits),
-      WITH(test_event_body_edited),       WITH(test_event_body_truncated),    WITH(test_event_body_gone),
-      WITH(test_event_kind_edited),       WITH(test_event_time_edited),       WITH(test_event_hole),
-      WITH(test_event_last_gone),         WITH(test_counters_edited),         WITH(test_file_is_noise),
-      WITH(test_file_of_a_newer_version), WITH(test_schema_of_somebody_else), WITH(test_triggers_of_others_stay),
-      WITH(test_absurd_counters),         WITH(test_numbers_at_the_ends),
+      WITH(test_snapshot_truncated),       WITH(test_snapshot_short),          WITH(test_snapshot_empty),
+      WITH(test_snapshot_noise),           WITH(test_snapshot_longer),         WITH(test_snapshot_text),
+      WITH(test_snapshot_of_another_seq),  WITH(test_all_snapshots_damaged),   WITH(test_snapshot_bits),
+      WITH(test_event_body_edited),        WITH(test_event_body_truncated),    WITH(test_event_body_gone),
+      WITH(test_event_kind_edited),        WITH(test_event_time_edited),       WITH(test_event_hole),
+      WITH(test_event_last_gone),          WITH(test_counters_edited),         WITH(test_file_is_noise),
+      WITH(test_file_of_a_newer_version),  WITH(test_schema_of_somebody_else), WITH(test_triggers_of_others_stay),
+      WITH(test_absurd_counters),          WITH(test_numbers_at_the_ends),     WITH(test_event_beyond_the_end),
+      WITH(test_event_far_beyond_the_end), WITH(test_status_that_is_none),     WITH(test_status_that_is_none_deleted),
+      WITH(test_session_hidden_by_damage), WITH(test_counter_of_sessions),
   };
   setvbuf(stdout, NULL, _IOLBF, 0);
   return cmocka_run_group_tests(tests, NULL, NULL);

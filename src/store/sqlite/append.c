@@ -65,7 +65,11 @@ int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__sessi
   if (rc == 0) return rp__refuse_not_found(op->session_id, err);
   if (rc < 0) return rc;
   rp__name_set(ret->id, op->session_id);
-  rc = rp__rule_status(ret, err);
+  /* A status that is none keeps nobody from deleting the session, repairing it, or starting another one after it. */
+  bool any = op->type == RP_OP_SESSION_DELETE ||
+             (op->type == RP_OP_SESSION_SET &&
+              (op->u.session_set.fields == RP_SET_COUNTERS || op->u.session_set.fields == RP_SET_CONTINUED_BY));
+  rc = any ? 0 : rp__rule_status(ret, err);
   return rc ? rc : head_shown(c, op, ret, err);
 }
 

@@ -74,7 +74,11 @@ static int query_lines(struct rp__sq_conn *c, const char *sql, struct rp__buf *o
   return code;
 }
 
-/* Rows that lost the other half of what they belong to. */
+/* What an import or fork has made, but not shown yet, has the status it was made with, and runs that are over. */
+#define HIDDEN_WRONGLY                                                                                                 \
+  "s.hidden <> 0 AND (h.status <> 0 OR EXISTS (SELECT 1 FROM rp_runs r WHERE r.session = s.ref AND r.ended_at = 0))"
+
+/* Rows that lost the other half of what they belong to, or that contradict it. */
 static int orphan_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
 {
   static const char sql[] =
@@ -85,7 +89,12 @@ static int orphan_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *er
       " UNION ALL SELECT 'events of session number ' || session || ' belong to no session' FROM"
       " (SELECT DISTINCT session FROM rp_events) WHERE session NOT IN (SELECT ref FROM rp_sessions)"
       " UNION ALL SELECT 'blobs of session number ' || session || ' belong to no session' FROM"
-      " (SELECT DISTINCT session FROM rp_blobs) WHERE session NOT IN (SELECT ref FROM rp_sessions)";
+      " (SELECT DISTINCT session FROM rp_blobs) WHERE session NOT IN (SELECT ref FROM rp_sessions)"
+      " UNION ALL SELECT 'session ' || id || ' is hidden, but it was used' FROM"
+      " (SELECT s.id FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref WHERE " HIDDEN_WRONGLY " LIMIT " FINDINGS
+      ")"
+      " UNION ALL SELECT 'the counter of sessions is behind them' FROM (SELECT max(ref) AS top FROM rp_sessions)"
+      " WHERE top > coalesce((SELECT value FROM rp_meta WHERE name = 'last_session'), 0)";
   return query_lines(c, sql, out, err);
 }
 
@@ -229,6 +238,16 @@ static int heads_restore(struct rp__sq_conn *c, rp_error *err)
   return code ? code : rp__sq_exec(c, "DELETE FROM rp_heads WHERE session NOT IN (SELECT ref FROM rp_sessions)", err);
 }
 
+static int sessions_restore(struct rp__sq_conn *c, rp_error *err)
+{
+  static const char sql[] =
+      "UPDATE rp_sessions SET hidden = 0 WHERE ref IN"
+      " (SELECT s.ref FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref WHERE " HIDDEN_WRONGLY ");"
+      "INSERT INTO rp_meta (name, value) SELECT 'last_session', coalesce(max(ref), 0) FROM rp_sessions WHERE true"
+      " ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)";
+  return rp__sq_exec(c, sql, err);
+}
+
 static int memory_fulltext(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_INDEX_CHECK);
@@ -267,6 +286,7 @@ static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
   int rc = r->structure ? rp__sq_schema_restore(c, err) : 0;
   if (rc == 0 && r->structure) rc = rp__sq_exec(c, reindex, err);
   if (rc == 0 && r->structure) rc = heads_restore(c, err);
+  if (rc == 0 && r->structure) rc = sessions_restore(c, err);
   if (rc == 0 && (r->structure || r->notes)) rc = records_restore(c, err);
   /* Where tables were missing, the index of memories may have been among them. */
   if (rc == 0 && (r->structure || r->fulltext)) rc = rp__sq_memory_reindex(c, err);

@@ -21,8 +21,7 @@ int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_erro
   ret->crash_recovered = rp__sq_col_int(q, 21) != 0;
   ret->sealed = rp__sq_col_int(q, 22) != 0;
   ret->hidden = rp__sq_col_int(q, 23) != 0;
-  int rc = rp__rule_status(ret, err);
-  if (rc != 0) return rc;
+  rp__rule_status_read(ret);
   ret->trashed_at = rp__sq_col_time(q, 24);
   ret->held_at = rp__sq_col_time(q, 25);
   rp__sq_col_str(q, 27, ret->name, sizeof ret->name);
@@ -124,7 +123,7 @@ int rp__sq_session_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   int rc = session_exists(c, row->id, err);
   if (rc == 0) rc = key_is_free(c, row, err);
   /* Numbers are never given twice, so that a stale reference can't name another session. */
-  if (rc == 0) rc = counted(c, RP_SQ_META_COUNT, "last_session", &ref, err);
+  if (rc == 0) rc = counted(c, RP_SQ_SESSION_COUNT, "last_session", &ref, err);
   if (rc == 0) rc = session_write(c, ref, row, err);
   if (rc == 0) rc = head_put(c, ref, row, err);
   if (rc == 0 && op->u.session_put.count_start) rc = counted(c, RP_SQ_SCOPE_START, row->scope, &op->ret.starts, err);
@@ -190,11 +189,13 @@ int rp__sq_session_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
   unsigned fields = op->u.session_set.fields;
   int rc = rp__sq_head(c, op, &row, err);
+  enum rp__status stored = row.status;
   if (rc == 0) rc = rp__sq_session_get(c, row.ref, &row, err);
   bool trashed = row.trashed_at != 0;
   if (rc == 0) rc = rp__rule_session_set(op, &row, err);
   if (rc == 0 && trashed && !rp__status_ended(row.status)) rc = key_is_free(c, &row, err);
   if (rc == 0 && (fields & RP_SET_COUNTERS)) rc = counters_compute(c, &row, err);
+  if (row.damaged && !(fields & RP_SET_COUNTERS)) row.status = stored; /* it is damaged until it is repaired */
   if (rc == 0) rc = session_update(c, &row, err);
   if (rc == 0) rc = rp__sq_record_follow(c, &row, fields, err);
   if (rc == 0) op->ret.epoch = row.epoch;

@@ -50,6 +50,10 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                        "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     [RP_SQ_META_COUNT] = "INSERT INTO rp_meta (name, value) VALUES (?1, 1) "
                          "ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value",
+    /* Above every session there is, should the counter have been damaged. */
+    [RP_SQ_SESSION_COUNT] =
+        "INSERT INTO rp_meta (name, value) VALUES (?1, (SELECT coalesce(max(ref), 0) + 1 FROM rp_sessions)) "
+        "ON CONFLICT (name) DO UPDATE SET value = max(value + 1, excluded.value) RETURNING value",
 
     [RP_SQ_META_DELETE] = "DELETE FROM rp_meta WHERE name = ?1",
     [RP_SQ_DATA_VERSION] = "PRAGMA data_version",

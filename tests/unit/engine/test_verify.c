@@ -4,6 +4,7 @@
 #include "unit/engine/retain.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -125,7 +126,22 @@ static void test_records(void **state)
   assert_string_equal(before.p, after.p);
 }
 
-/* The cold file of an archived one: altered, and gone. */
+static int put_link(const char *path)
+{
+  return symlink("/dev/null", path);
+}
+
+static int put_pipe(const char *path)
+{
+  return mkfifo(path, 0600);
+}
+
+static int put_folder(const char *path)
+{
+  return mkdir(path, 0700);
+}
+
+/* The cold file of an archived one: altered, gone, and something in its place that is not ours to take away. */
 static void test_cold_files(void **state)
 {
   struct rig *r = *state;
@@ -143,6 +159,23 @@ static void test_cold_files(void **state)
   assert_string_equal(before.p, after.p);
   assert_int_equal(unlink(cold_file(r, id, "gz")), 0);
   expect_mended(r, "is gone");
+  read_record(r, id, &after);
+  assert_string_equal(before.p, after.p);
+
+  struct {
+    int (*put)(const char *path);
+    const char *what;
+  } const others[] = {
+      {put_link, "is a symbolic link"}, {put_pipe, "not a regular file"}, {put_folder, "not a regular file"}};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(others); i++) {
+    const char *path = cold_file(r, id, "gz");
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(others[i].put(path), 0);
+    assert_int_equal(verify(r, NULL, false, others[i].what), RP_E_CORRUPT);
+    assert_int_equal(verify(r, NULL, true, others[i].what), RP_E_CORRUPT);
+    assert_int_equal(remove(path), 0);
+    expect_mended(r, "is gone");
+  }
   read_record(r, id, &after);
   assert_string_equal(before.p, after.p);
 }
