@@ -84,7 +84,8 @@ int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_erro
   if (use != RP_USE_LOOK) return open_engine(c, db, use, err);
   rp_error missing = {0};
   int code = open_engine(c, db, RP_USE_READ, &missing);
-  if (code == RP_E_UNREACHABLE || code == RP_E_FILE_NOT_FOUND || code == RP_E_VERSION)
+  /* Corrupt: the whole store may be lost, which keeps nobody from beginning anew, with a warning. */
+  if (code == RP_E_UNREACHABLE || code == RP_E_FILE_NOT_FOUND || code == RP_E_VERSION || code == RP_E_CORRUPT)
     return open_engine(c, db, RP_USE_WRITE, err);
   if (code) *err = missing;
   return code;

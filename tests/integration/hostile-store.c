@@ -589,6 +589,9 @@ static void test_schema_of_somebody_else(void **state)
       {"ALTER TABLE rp_clients RENAME TO x; CREATE VIEW rp_clients AS " ENDLESS
        "i AS session, 'c' AS client, i AS mark, i AS seq FROM n",
        "view rp_clients"},
+      /* What looks for losses at the opening asks this one: the log that was synced is gone. */
+      {"DROP TABLE rp_events; CREATE VIEW rp_events AS " ENDLESS "i AS id, i AS session, i AS seq FROM n",
+       "view rp_events"},
       {"ALTER TABLE rp_heads RENAME TO x; CREATE VIEW RP_heads AS SELECT * FROM x", "view RP_heads"},
       {"CREATE VIEW rp_new AS " ENDLESS "i FROM n", "view rp_new"},
       {"CREATE TRIGGER t AFTER INSERT ON rp_events BEGIN DELETE FROM rp_runs; END", "trigger t"},

@@ -28,6 +28,7 @@
 #define EVENTS 6
 #define WAL_HEADER 32
 #define FRAME (24 + 4096)
+#define SCHEMA_FRAMES 50 /* the first commit has more */
 
 #define OK(call, err)                                                                                                  \
   do {                                                                                                                 \
@@ -112,6 +113,29 @@ static void append(int n, rp_durability d)
   rp_close(e);
 }
 
+/* As a server that is killed. */
+static int make_and_die(void *arg)
+{
+  rp_engine *e;
+  rp_session *s;
+  rp_error err;
+  rp_ack ack;
+  (void)arg;
+  if (rig_open(t.url, false, &e, &err) != 0 || rig_hold(e, "loss", false, &s, &err) != 0) _exit(1);
+  for (int i = 0; i < EVENTS; i++)
+    if (rig_append(s, NULL, i, NULL, &ack, &err) != 0) _exit(1);
+  _exit(0);
+}
+
+/* Everything is in the log, the schema too: no checkpoint was made yet. */
+static void young(const char *trace)
+{
+  snprintf(t.trace, sizeof(t.trace), "young: %s", trace);
+  scratch_empty(&t.dir);
+  assert_int_equal(child_wait(child_run(make_and_die, NULL)), 0);
+  assert_int_equal(size_of(t.db), 4096);
+}
+
 /* A log with some commits is left, as by commands that come and go. Each event is a row of its own number. */
 static void fresh(const char *trace)
 {
@@ -126,6 +150,20 @@ static void fresh(const char *trace)
   rp_close(e);
   foreign("PRAGMA wal_checkpoint(TRUNCATE)"); /* and the log is gone */
   for (int i = 0; i < EVENTS; i++) append(1, RP_DISK);
+}
+
+/* Where not even our tables are: who reads gets that code, who writes makes them. */
+static void begin_anew(int code, const char *why)
+{
+  rp_options o = {.db = t.url, .short_lived = true, .read_only = true};
+  rp_engine *e;
+  rp_session *s;
+  rp_error err;
+  if (rp_open(&o, &e, &err) != code || !strstr(err.message, why)) fail_msg("%s: %s", t.trace, rig_why(&err));
+  OK(rig_open(t.url, false, &e, &err), err);
+  OK(rig_hold(e, "loss", false, &s, &err), err);
+  rp_session_detach(s);
+  rp_close(e);
 }
 
 struct told {
@@ -263,27 +301,46 @@ static void a_deleted_log_is_told(void **state)
 }
 
 /* The process that made the database is killed: what it wrote last is known as well. */
-static int make_and_die(void *arg)
-{
-  rp_engine *e;
-  rp_session *s;
-  rp_error err;
-  rp_ack ack;
-  (void)arg;
-  if (rig_open(t.url, false, &e, &err) != 0 || rig_hold(e, "loss", false, &s, &err) != 0) _exit(1);
-  for (int i = 0; i < EVENTS; i++)
-    if (rig_append(s, NULL, i, NULL, &ack, &err) != 0) _exit(1);
-  _exit(0);
-}
-
 static void a_killed_maker_leaves_its_note(void **state)
 {
   (void)state;
-  snprintf(t.trace, sizeof(t.trace), "made and killed");
-  scratch_empty(&t.dir);
-  assert_int_equal(child_wait(child_run(make_and_die, NULL)), 0);
+  young("made and killed");
   flip(t.wal, size_of(t.wal) - FRAME / 2);
   alarmed(EVENTS);
+  young("cut short");
+  assert_int_equal(truncate(t.wal, (off_t)(size_of(t.wal) - 1)), 0);
+  alarmed(EVENTS);
+}
+
+/* Even the tables: everything begins anew, and the alarm stays. */
+static void all_lost(void)
+{
+  begin_anew(RP_E_CORRUPT, "events 1 to 6 ");
+  alarmed(1);
+}
+
+static void the_loss_of_a_whole_young_store_is_told(void **state)
+{
+  (void)state;
+  for (int i = 0; i < WAL_HEADER; i += 1 + (int)dice_below(&t.dice, dice_rounds(8, 1))) {
+    young("the log's header");
+    flip(t.wal, i);
+    all_lost();
+  }
+  for (int i = 0; i < SCHEMA_FRAMES; i += 1 + (int)dice_below(&t.dice, dice_rounds(16, 1))) {
+    young("the schema's frames");
+    flip(t.wal, WAL_HEADER + (int64_t)i * FRAME + dice_below(&t.dice, FRAME));
+    all_lost();
+  }
+  young("deleted");
+  assert_int_equal(unlink(t.wal), 0);
+  all_lost();
+  young("emptied");
+  assert_int_equal(truncate(t.wal, 0), 0);
+  all_lost();
+  young("its frames cut off");
+  assert_int_equal(truncate(t.wal, WAL_HEADER), 0);
+  all_lost();
 }
 
 /* While somebody has the log open, SQLite looks at no checksum and reads what is damaged; verify says so. */
@@ -388,13 +445,14 @@ static void backup_of_before_by(const char *how, bool with_log, bool in_place)
       assert_int_equal(rename(wal, t.wal), 0);
     else
       unlink(t.wal);
-    return;
+  } else {
+    copy(how, db, t.db);
+    if (with_log)
+      copy(how, wal, t.wal);
+    else
+      unlink(t.wal);
   }
-  copy(how, db, t.db);
-  if (with_log)
-    copy(how, wal, t.wal);
-  else
-    unlink(t.wal);
+  if (!with_log && size_of(t.db) == 4096) begin_anew(RP_E_UNREACHABLE, ""); /* a young one has nothing in it */
 }
 
 static void older_backup_moved_here(void)
@@ -503,6 +561,24 @@ static void new_log_of_os_appends(void)
   append(2, RP_OS);
 }
 
+static int open_and_die(void *arg)
+{
+  rp_engine *e;
+  rp_error err;
+  (void)arg;
+  _exit(rig_open(t.url, false, &e, &err) != 0);
+}
+
+/* Under the same inode, as file systems give them again. Nobody misses the new log: it has no event yet. */
+static void made_anew(void)
+{
+  assert_int_equal(truncate(t.db, 0), 0);
+  unlink(t.wal);
+  assert_int_equal(child_wait(child_run(open_and_die, NULL)), 0);
+  unlink(t.wal);
+  begin_anew(RP_E_UNREACHABLE, "");
+}
+
 static void what_is_no_loss_raises_no_alarm(void **state)
 {
   static const struct {
@@ -533,11 +609,12 @@ static void what_is_no_loss_raises_no_alarm(void **state)
       {"the runs file of another", runs_file_of_another, 8},
       {"torn notes", notes_torn, 8},
       {"a new log of os appends", new_log_of_os_appends, 1},
+      {"made anew", made_anew, 1},
   };
   (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-    for (int n = 0; n < cases[i].times; n++) {
-      fresh(cases[i].name);
+    for (int n = 0; n < 2 * cases[i].times; n++) {
+      (n % 2 ? young : fresh)(cases[i].name);
       cases[i].act();
       stays_quiet();
     }
@@ -551,6 +628,7 @@ int main(void)
       cmocka_unit_test(a_log_cut_short_or_zeroed_is_told),
       cmocka_unit_test(a_deleted_log_is_told),
       cmocka_unit_test(a_killed_maker_leaves_its_note),
+      cmocka_unit_test(the_loss_of_a_whole_young_store_is_told),
       cmocka_unit_test(damage_of_a_log_in_use_is_told),
       cmocka_unit_test(what_is_no_loss_raises_no_alarm),
   };

@@ -8,7 +8,8 @@
  *   - the log has the salts of the note and fewer good frames, and either a later frame still bears those salts or the
  *     database file was not touched since our last checkpoint (a copy restored in its place was);
  *   - there is no log, the note knows of frames that were not in the database file, that file was not written since our
- *     last checkpoint, and the newest event of the note is not in it.
+ *     last checkpoint, and the newest event of the note is not in it, or not even our tables: until the first
+ *     checkpoint they are in the log alone, and a file that we just made counts as one that we checkpointed.
  * Other salts (the log was begun anew, after a complete checkpoint) and another inode (another file) prove nothing.
  */
 #include "store/sqlite/sqlite.h"
@@ -111,6 +112,12 @@ void rp__sq_db_seen(struct rp__sq_store *s)
   if (stat(s->path, &st) == 0) db_seen(s, &st);
 }
 
+void rp__sq_db_made(struct rp__sq_store *s)
+{
+  note_write(s, (struct rp__runs_synced){0});
+  rp__sq_db_seen(s);
+}
+
 /* ---- the alarm ---- */
 
 static bool loss_read(const struct rp__sq_store *s, struct rp__runs_loss *ret)
@@ -164,13 +171,14 @@ struct suspicion {
   struct rp__sq_frames frames;
   bool salted;               /* a frame beyond the good ones is of the same log */
   bool untouched, unwritten; /* the database file, since our last checkpoint */
+  bool bare;                 /* our tables are not there */
   int64_t row;               /* the newest event there is, or was */
 };
 
 static bool is_lost(const struct suspicion *x)
 {
   const struct rp__runs_synced *n = x->note;
-  if (!x->frames.there) return n->backfilled < n->frame && x->unwritten && n->row > x->row;
+  if (!x->frames.there) return n->backfilled < n->frame && x->unwritten && (x->bare || n->row > x->row);
   if (x->frames.sound && memcmp(x->frames.salt, n->salt, sizeof n->salt) != 0) return false;
   if (x->frames.committed >= n->frame) return false;
   return x->salted || (x->frames.sound && x->untouched);
@@ -181,12 +189,15 @@ static bool suspicion_read(struct rp__sq_store *s, struct rp__sq_conn *c, struct
 {
   struct stat st;
   struct rp__sq_index after;
+  int64_t version;
   RP_AUTOCLOSE int fd = open(s->wal_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && errno != ENOENT) return false;
   if (fd >= 0 && rp__sq_frames_walk(fd, UINT32_MAX, false, &x->frames) < 0) return false;
   if (fd >= 0 && x->frames.there && rp__sq_frames_salted(fd, &x->frames, x->note->salt, x->note->frame, &x->salted) < 0)
     return false;
-  if (stat(s->path, &st) != 0 || rp__sq_last_id(c, &x->row, NULL) != 0) return false;
+  if (stat(s->path, &st) != 0 || rp__sq_schema_version(c, &version, NULL) != 0) return false;
+  x->bare = version == 0;
+  if (!x->bare && rp__sq_last_id(c, &x->row, NULL) != 0) return false;
   x->untouched = ns_of(st.st_ctim) == atomic_load(&s->sync->changed);
   x->unwritten = ns_of(st.st_mtim) == atomic_load(&s->sync->modified);
   return rp__sq_index_read(c, &after) && memcmp(&after, &x->index, sizeof after) == 0;
@@ -225,7 +236,7 @@ static bool look_closely(struct rp__sq_store *s, struct rp__sq_conn *c, const st
   return true;
 }
 
-void rp__sq_loss_look(struct rp__sq_store *s, struct rp__sq_conn *c, bool known)
+void rp__sq_loss_look(struct rp__sq_store *s, struct rp__sq_conn *c, bool bare)
 {
   struct rp__runs_synced note;
   struct rp__sq_index index;
@@ -233,19 +244,20 @@ void rp__sq_loss_look(struct rp__sq_store *s, struct rp__sq_conn *c, bool known)
   char text[300];
   if (stat(s->path, &st) != 0) return;
   s->inode = st.st_ino;
-  if (!known) return;
   bool noted = note_read(s->sync, &note) && note.frame > 0 && note.inode == s->inode;
   bool fits =
       !noted || !rp__sq_index_read(c, &index) ||
       (index.frames > 0 && (memcmp(index.salt, note.salt, sizeof note.salt) != 0 || index.frames >= note.frame));
   bool told = fits;
   if (!fits && s->read_only) told = look_closely(s, c, &note);
-  if (!fits && !s->read_only && rp__sq_queue_enter(s->queue, TURN_MS, NULL) == 0) {
+  /* Where our tables are to be made, this is the last time that it can be told. */
+  if (!fits && !s->read_only && rp__sq_queue_enter(s->queue, bare ? s->busy_ms : TURN_MS, NULL) == 0) {
     told = look_closely(s, c, &note);
     rp__sq_queue_leave(s->queue);
   }
   if (told && !s->read_only) db_seen(s, &st);
-  if (!rp__sq_loss_tell(s, text, sizeof text)) return;
+  /* Who only reads can't go on without our tables: the error says it. */
+  if ((bare && s->read_only) || !rp__sq_loss_tell(s, text, sizeof text)) return;
   rp__log(&s->log, RP_LOG_WARN, "%s: %s", s->path, text);
 }
 

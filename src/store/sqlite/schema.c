@@ -242,8 +242,7 @@ static int kinds_check(struct rp__sq_conn *c, rp_error *err)
   return RP_E_VERSION;
 }
 
-/* 0 when the file has no tables of ours. */
-static int schema_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
+int rp__sq_schema_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
 {
   static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'rp_meta'";
   sqlite3_stmt *st = NULL;
@@ -256,12 +255,14 @@ static int schema_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
   return rc == SQLITE_ROW ? rp__sq_meta_get(c, "schema_version", 0, ret, err) : 0;
 }
 
-static int migrate(struct rp__sq_conn *c, rp_error *err)
+/* *ret_made: there was none of it before. */
+static int migrate(struct rp__sq_conn *c, bool *ret_made, rp_error *err)
 {
   static const char meta[] =
       "CREATE TABLE IF NOT EXISTS rp_meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID";
   int64_t version;
-  int rc = schema_version(c, &version, err);
+  int rc = rp__sq_schema_version(c, &version, err);
+  *ret_made = rc == 0 && version == 0;
   if (rc == 0 && version > RP_SQ_SCHEMA) return refuse_version(c->store, version, err);
   if (rc == 0) rc = rp__sq_states_check(c, version, err);
   if (rc == 0) rc = rp__sq_exec(c, meta, err);
@@ -314,15 +315,17 @@ static int journal_ensure(struct rp__sq_conn *c, rp_error *err)
 /* In turn, for two processes may find the file new at the same time. */
 static int schema_migrate(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err)
 {
+  bool made = false;
   int rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc != 0) return rc;
   c->in_turn = true;
   rc = rp__sq_exec(c, "PRAGMA page_size = 4096", err);
   if (rc == 0) rc = journal_ensure(c, err);
   if (rc == 0) rc = rp__sq_exec(c, "BEGIN IMMEDIATE", err);
-  if (rc == 0) rc = migrate(c, err);
+  if (rc == 0) rc = migrate(c, &made, err);
   if (rc == 0) rc = rp__sq_exec(c, "COMMIT", err);
   if (rc != 0) rp__sq_rollback(c);
+  if (rc == 0 && made) rp__sq_db_made(s);
   c->in_turn = false;
   rp__sq_queue_leave(s->queue);
   return rc;
@@ -342,18 +345,27 @@ static int page_size_read(struct rp__sq_store *s, struct rp__sq_conn *c, rp_erro
   return read ? 0 : rc;
 }
 
+static int refuse_bare(const struct rp__sq_store *s, rp_error *err)
+{
+  char lost[300];
+  if (!rp__sq_loss_tell(s, lost, sizeof lost))
+    return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
+  return rp__fail(err, RP_E_CORRUPT, "%s holds no sessions of Reprise any more: %s", s->path, lost);
+}
+
 int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err)
 {
   int64_t version = 0;
   bool wal = true;
-  int rc = schema_version(c, &version, err);
+  int rc = rp__sq_schema_version(c, &version, err);
   if (rc != 0) return rc;
   if (version > RP_SQ_SCHEMA) return refuse_version(s, version, err);
-  rp__sq_loss_look(s, c, version > 0);
-  if (s->read_only && version == 0) return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
-  /* Before anything is made: a file that is refused stays as it is. */
+  /* Before anything is asked or made: a file that is refused stays as it is. */
   rc = kinds_check(c, err);
-  if (rc == 0) rc = rp__sq_states_check(c, version, err);
+  if (rc != 0) return rc;
+  rp__sq_loss_look(s, c, version == 0);
+  if (s->read_only && version == 0) return refuse_bare(s, err);
+  rc = rp__sq_states_check(c, version, err);
   if (rc != 0) return rc;
   if (s->read_only) return version < RP_SQ_SCHEMA ? refuse_version(s, version, err) : 0;
   rc = journal_is_wal(c, "PRAGMA journal_mode", &wal, err);

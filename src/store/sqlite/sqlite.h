@@ -186,9 +186,11 @@ const volatile uint32_t *rp__sq_wal_index(struct rp__sq_conn *c);
 void rp__sq_synced(struct rp__sq_conn *c);
 /* After a checkpoint: notes how it left the database file. */
 void rp__sq_db_seen(struct rp__sq_store *s);
-/* At opening, after the first read and before anything is written: which file it is and, if our tables are `known` to
- * be in it, whether the note fits what there is. */
-void rp__sq_loss_look(struct rp__sq_store *s, struct rp__sq_conn *c, bool known);
+/* In the writers' turn, after our tables were made: how the file is now, and that no note is about it yet. */
+void rp__sq_db_made(struct rp__sq_store *s);
+/* At opening, after the first read and before anything is written: which file it is, and whether the note fits what
+ * there is. Names of ours are tables by then. bare: none of them was found. */
+void rp__sq_loss_look(struct rp__sq_store *s, struct rp__sq_conn *c, bool bare);
 /* The first frame of the log, as far as SQLite uses it, whose checksum does not fit; 0: none, or it is being begun
  * anew. SQLite itself looks at no checksum once it has the log open. */
 int rp__sq_log_check(struct rp__sq_conn *c, uint32_t *ret_frame, rp_error *err);
@@ -304,6 +306,8 @@ size_t rp__sq_topics_read(struct rp__str bytes, uint64_t out[RP_TOPICS_MAX]);
 
 /* Creates or migrates our tables; RP_E_VERSION when a newer version made them. */
 int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err);
+/* 0 when the file has no tables of ours. */
+int rp__sq_schema_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err);
 /* Inside a transaction: the version is still ours. */
 int rp__sq_schema_check(struct rp__sq_conn *c, rp_error *err);
 /* Names of our tables and indexes, ended by NULL; and a statement-wise replay that makes the missing ones. */
