@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
+#include <stdbool.h>
+
 size_t rp__text_clip(const char *s, size_t n)
 {
   /* A character has at most three bytes after its first; more of them is not UTF-8 and may be cut anywhere. */
@@ -22,7 +24,14 @@ size_t rp__text_clip_word(const char *s, size_t n, size_t max)
 
 const char *rp__text_shown(const char *s)
 {
-  return strnlen(s, RP_TEXT_SHOWN + 1) > RP_TEXT_SHOWN ? "(what was given, too long to be told)" : s;
+  bool name = true, telling = false;
+  if (strnlen(s, RP_TEXT_SHOWN + 1) > RP_TEXT_SHOWN) return "(what was given, too long to be told)";
+  for (const char *p = s; *p; p++) {
+    bool digit = *p >= '0' && *p <= '9', letter = (*p | 0x20) >= 'a' && (*p | 0x20) <= 'z';
+    name = name && (digit || letter || strchr("._:-", *p));
+    telling = telling || digit || strchr("=@\"'", *p) || (*p == ':' && (p[1] == ' ' || p[1] == '/'));
+  }
+  return name || !telling ? s : "(what was given, not told back: it may be a credential)";
 }
 
 static void flatten(char *s)

@@ -16,7 +16,8 @@ void rp__text_vformat(char *out, size_t size, const char *fmt, va_list args) RP_
 /* How many bytes of the text to keep, `max` at most, so that the last word is whole: half a credential is no longer
  * known for one. None of a single word that does not fit. */
 size_t rp__text_clip_word(const char *s, size_t n, size_t max);
-/* What a message tells back of a text that was given: all of it or nothing, for the same reason. */
+/* What a message tells back of a text that was given where a name or a word belongs: all of it or nothing, for the same
+ * reason. Nothing of what is no name and has a digit, an assignment or a URL in it: it may be a credential. */
 const char *rp__text_shown(const char *s);
 /* Copies, cut at a character. The two may not overlap. */
 void rp__text_copy(char *out, size_t size, const char *s);

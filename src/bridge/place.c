@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <sodium.h>
 
+#include "base/text.h"
 #include "json/json.h"
 
 #define HASH_CHARS 6     /* tells two projects of one name apart */
@@ -69,7 +70,8 @@ int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 
   const char *name = given && *given ? given : getenv("REPRISE_SCOPE");
   char here[PATH_CHARS], followed[PATH_MAX];
   if (name && *name) {
-    if (!is_id(name)) return rp__fail_field(err, RP_E_INVALID, "scope", "'%s' is no name of a scope", name);
+    if (!is_id(name))
+      return rp__fail_field(err, RP_E_INVALID, "scope", "'%s' is no name of a scope", rp__text_shown(name));
     snprintf(ret, RP_SCOPE_MAX + 1, "%s", name);
     return 0;
   }

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/text.h"
+
 /* Where we are in argv. The arguments found are moved to its front, behind where we read. */
 struct reader {
   struct rp__cli *c;
@@ -53,7 +55,8 @@ static int choice_value(const struct rp__opt *o, struct rp__value *v, rp_error *
     if (strcmp(o->choices[v->num], v->text) == 0) return 0;
   RP_AUTOBUF struct rp__buf list = RP_BUF(256);
   for (size_t i = 0; o->choices[i]; i++) rp__buf_printf(&list, "%s%s", i ? ", " : "", o->choices[i]);
-  int code = rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is none of its values", o->name, v->text);
+  int code =
+      rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is none of its values", o->name, rp__text_shown(v->text));
   rp__hint(err, "one of %s", list.err ? "those in --help" : list.p);
   return code;
 }
@@ -196,7 +199,7 @@ static int check_arguments(const struct rp__cli *c, rp_error *err)
   if (c->n_args < cmd->min_args)
     rp__fail(err, RP_E_USAGE, "it needs %s", cmd->usage);
   else if (cmd->max_args >= 0 && c->n_args > cmd->max_args)
-    rp__fail(err, RP_E_USAGE, "one word too many: '%s'", c->args[cmd->max_args]);
+    rp__fail(err, RP_E_USAGE, "one word too many: '%s'", rp__text_shown(c->args[cmd->max_args]));
   else
     return 0;
   rp__hint(err, "see 'reprise %s --help'", cmd->name);

@@ -221,6 +221,17 @@ static int walk_member(struct masker *m, struct rp__json object, struct rp__json
   return walk(m, value, named, depth + 1);
 }
 
+/* user:password, behind -u. Of a command that is not known to take one it must look like it: docker's is a user:group.
+ */
+static bool is_login(struct rp__json value, bool curl, struct rp__str *ret)
+{
+  struct rp__str raw = raw_of(value);
+  const char *at = value.type == RP_JSON_STRING ? memchr(raw.p, ':', raw.n) : NULL;
+  if (!at) return false;
+  *ret = (struct rp__str){at + 1, raw.n - (size_t)(at + 1 - raw.p)};
+  return curl || (ret->n > 0 && ret->p[0] != '/' && rp__value_is_secret(RP_KEY_TOKEN, *ret));
+}
+
 /* ["--token","…"], ["curl","-u","user:password"]: the words of a command. */
 static int walk_words(struct masker *m, struct rp__json array, enum rp__key_class outer, unsigned depth)
 {
@@ -232,18 +243,15 @@ static int walk_words(struct masker *m, struct rp__json array, enum rp__key_clas
   while (!rc && rp__json_next(array, &it, &key, &value)) {
     struct rp__str raw = raw_of(value), at = {0};
     bool dashed = value.type == RP_JSON_STRING && raw.n > 1 && raw.p[0] == '-';
-    if (value.type == RP_JSON_STRING && user && !dashed) at.p = memchr(raw.p, ':', raw.n);
-    if (at.p) {
-      at.p++;
-      at.n = raw.n - (size_t)(at.p - raw.p);
+    if (user && !dashed && is_login(value, curl, &at))
       rc = mask_whole(m, (struct rp__json){.type = RP_JSON_STRING, .p = at.p, .n = at.n});
-    } else
+    else
       rc = walk(m, value, flag && !dashed ? flag : outer, depth + 1);
     if (rc) break;
     flag = RP_KEY_NONE;
     if (dashed && raw.n > 2 && raw.p[1] == '-' && !memchr(raw.p, '=', raw.n)) rc = class_of_name(m, value, &flag);
     if (flag == RP_KEY_TOKEN) flag = RP_KEY_SECRET;
-    user = curl && (rp__str_eq(raw, "-u") || rp__str_eq(raw, "--user"));
+    user = rp__str_eq(raw, "-u") || rp__str_eq(raw, "--user");
     curl |= raw.n >= 4 && memcmp(raw.p + raw.n - 4, "curl", 4) == 0;
   }
   return rc;

@@ -7,6 +7,7 @@
 
 #include <sodium.h>
 
+#include "base/text.h"
 #include "engine/audit.h"
 #include "engine/blob.h"
 #include "engine/derive.h"
@@ -89,6 +90,11 @@ int rp__redaction_check_name(rp_engine *e, const char *scope, const char *field,
   rp__fail_field(err, RP_E_USAGE, field, "the %s looks like a credential, and would be stored for all to read", field);
   rp__hint(err, "take another word; 'redact = false' for the scope allows it");
   return RP_E_USAGE;
+}
+
+const char *rp__redaction_shown(rp_engine *e, const char *scope, const char *name)
+{
+  return is_credential(e, scope, name) ? "(what was given, which looks like a credential)" : rp__text_shown(name);
 }
 
 const char *rp__redaction_key(rp_engine *e, const char *scope, const char *key, char room[RP_IDEMPOTENCY_HASHED])

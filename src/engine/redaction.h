@@ -14,6 +14,9 @@ int rp__redaction_renew(rp_session *s, const struct rp__redactor *r, const struc
  */
 int rp__redaction_check_name(rp_engine *e, const char *scope, const char *field, const char *name, rp_error *err);
 
+/* What a message tells back of a name that was looked for: itself, unless it is a credential. */
+const char *rp__redaction_shown(rp_engine *e, const char *scope, const char *name);
+
 /* An idempotency key as it is stored: itself, or a hash when it is a credential; equal keys stay equal, others differ.
  */
 #define RP_IDEMPOTENCY_HASHED 72

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions as they are told of: what is shown and listed of a row, and the document made of that. */
+#include "base/text.h"
 #include "engine/engine.h"
 
 #define DOCUMENT_ROOM 1024 /* bytes of a usual session's document */
@@ -156,7 +157,7 @@ int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx,
   if (filter) all = *filter;
   if (all.limit <= 0) all.limit = 50;
   if (all.status && rp__status_parse(all.status, strlen(all.status)) == RP_STATUS_MAX)
-    return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", all.status);
+    return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", rp__text_shown(all.status));
   struct list_ctx x = {e, fn, ctx};
   return e->store->ops->session_list(e->store, &all, on_row, &x, err);
 }

@@ -2,6 +2,7 @@
 /* Session handles: finding, opening, releasing. */
 #include "engine/slot.h"
 #include "base/text.h"
+#include "engine/redaction.h"
 #include "engine/speech.h"
 
 int rp__session_check(const rp_session *s, rp_error *err)
@@ -175,7 +176,7 @@ int rp__session_lookup(rp_engine *e, const char *ref, struct rp__session_row *re
     rc = ops->session_find(e->store, order[i], NULL, ref, ret, err);
     if (rc != RP_E_SESSION_NOT_FOUND) return rc;
   }
-  rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session has the id, key or prefix '%s'", ref);
+  rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session has the id, key or prefix '%s'", rp__redaction_shown(e, NULL, ref));
   rp__hint(err, "'reprise ls' lists the sessions there are");
   return RP_E_SESSION_NOT_FOUND;
 }
@@ -226,7 +227,8 @@ static int look_inside(rp_engine *e, const char *scope, const char *ref, struct 
     if (!rc || (rc != RP_E_SESSION_NOT_FOUND && !elsewhere)) return rc;
   }
   if (elsewhere) return 0;
-  return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session of scope %s has the id, key or prefix '%s'", scope, ref);
+  return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session of scope %s has the id, key or prefix '%s'", scope,
+                  rp__redaction_shown(e, scope, ref));
 }
 
 static int look_everywhere(rp_engine *e, const char *ref, struct rp__session_row *ret, rp_error *err)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which session a start means, and whether somebody holds it. */
 #include "engine/copy.h"
+#include "engine/redaction.h"
 #include "engine/start.h"
 
-static int not_found(const rp_start_options *o, rp_error *err)
+static int not_found(rp_engine *e, const rp_start_options *o, rp_error *err)
 {
   return rp__fail(err, RP_E_SESSION_NOT_FOUND, "there is no %ssession with the %s '%s' to resume", o->id ? "" : "open ",
-                  o->id ? "id" : "key", o->id ? o->id : o->key);
+                  o->id ? "id" : "key", rp__redaction_shown(e, o->scope, o->id ? o->id : o->key));
 }
 
 /* The session that id or key name, if it may be resumed. */
@@ -43,7 +44,7 @@ static int find_target(struct rp__start *st, rp_error *err)
     st->row = (struct rp__session_row){0};
     st->found = false;
   }
-  if (!st->found && o->mode == RP_MODE_RESUME && (o->id || o->key)) return not_found(o, err);
+  if (!st->found && o->mode == RP_MODE_RESUME && (o->id || o->key)) return not_found(st->e, o, err);
   return 0;
 }
 

@@ -167,7 +167,9 @@ int rp_token_revoke(rp_engine *e, const char *id, rp_error *err)
     rp__hint(err, "name it by its id");
     return RP_E_AMBIGUOUS;
   }
-  if (x.n == 0) return rp__fail_field(err, RP_E_TOKEN_NOT_FOUND, "id", "no token has the id or name '%s'", x.ref);
+  if (x.n == 0)
+    return rp__fail_field(err, RP_E_TOKEN_NOT_FOUND, "id", "no token has the id or name '%s'",
+                          rp__redaction_shown(e, NULL, x.ref));
   return commit_change(e, RP_OP_TOKEN_DELETE, &x.row, err);
 }
 

@@ -8,6 +8,7 @@
 #include "engine/audit.h"
 #include "engine/mirror.h"
 #include "engine/files.h"
+#include "engine/redaction.h"
 
 #define ROW_BYTES 1024 /* of a session's own rows */
 #define SHRINK_MIN (1024 * 1024)
@@ -106,7 +107,8 @@ static int trash_lookup(rp_engine *e, const char *ref, struct rp__session_row *r
   if (rc) return rc;
   if (x.n > 1) return rp__fail(err, RP_E_AMBIGUOUS, "'%s' names several sessions in the trash", ref);
   if (x.n == 1) return e->store->ops->session_find(e->store, RP_FIND_ID, NULL, x.id, ret, err);
-  rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session in the trash has the id, key or prefix '%s'", ref);
+  rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session in the trash has the id, key or prefix '%s'",
+           rp__redaction_shown(e, NULL, ref));
   rp__hint(err, "'reprise trash' lists what is there");
   return RP_E_SESSION_NOT_FOUND;
 }

@@ -170,7 +170,16 @@ static enum found weigh(const struct search *s, const struct rp__pattern *row, s
   c.value = (struct rp__str){s->text + t->start, end - t->start};
   c.next[0] = byte_at(s, end);
   c.next[1] = byte_at(s, end + 1);
-  if (!rp__claim_holds(row->judge, &c)) return FOUND_NONE;
+  bool holds = rp__claim_holds(row->judge, &c);
+  if (!holds && run == RP_RUN_ENV && rp__claim_goes_on(&c)) {
+    end = rp__run_end(run, quote, s->text, seen, end);
+    if (is_open(s, run, end)) return FOUND_OPEN;
+    c.value.n = end - t->start;
+    c.next[0] = byte_at(s, end);
+    c.next[1] = byte_at(s, end + 1);
+    holds = rp__claim_holds(row->judge, &c);
+  }
+  if (!holds) return FOUND_NONE;
   if (end == seen || run != row->run) end = rp__run_end(run, quote, s->text, s->n, end);
   if (is_open(s, run, end)) return FOUND_OPEN;
   if (run == RP_RUN_KEY) end = trim_end(s, t->start, end);

@@ -61,7 +61,9 @@ const struct rp__pattern rp__patterns[] = {
     420, RP_RUN_NONE, RP_JUDGE_USER, false},
   {"curl", WORDS("curl"), "curl[\\s\"',][^\\r\\n|;]{0,300}?(?<![^\\s\"',])(?:-u|--user|-U|--proxy-user)[\\s\"',=]{0,4}[^\\s\"',:]{1,80}:(?<secret>[^\\s\"'`])",
     420, RP_RUN_VALUE, RP_JUDGE_USERPASS, false},
-  {"netrc", WORDS("machine "), "machine[ \\t]{1,8}[^\\s]{1,100}\\s{1,8}(?:(?:login|account)[ \\t]{1,8}[^\\s]{1,100}\\s{1,8}){1,2}password[ \\t]{1,8}(?<secret>[^\\s])",
+  {"login", WORDS("-u\"", "-u'", "-u\\", "--user\"", "--user'", "--user\\"), "-(?:u|-user)" ESCAPED QUOTE "[ \\t]{0,4},[ \\t\\r\\n]{0,40}" ESCAPED QUOTE "[^\\s\"'`,:\\\\]{1,80}:(?<secret>[^\\s\"'`\\\\/])",
+    160, RP_RUN_VALUE, RP_JUDGE_LOGIN, false},
+  {"netrc", WORDS("machine ", "default login", "default\nlogin"), "(?:machine[ \\t]{1,8}[^\\s]{1,100}|default)\\s{1,8}(?:(?:login|account)[ \\t]{1,8}[^\\s]{1,100}\\s{1,8}){1,2}password[ \\t]{1,8}(?<secret>[^\\s])",
     420, RP_RUN_WORD, RP_JUDGE_USERPASS, false},
   {"private key", WORDS("-----begin"), PEM, 3000, RP_RUN_KEY, RP_JUDGE_NONE, false},
 

@@ -36,6 +36,7 @@ enum rp__judge {
   RP_JUDGE_PAIR,     /* "name", "value": the words of a command, the arguments of a call, a name and its value */
   RP_JUDGE_USER,     /* the user of a URL: a token, no name */
   RP_JUDGE_USERPASS, /* user:value of a command */
+  RP_JUDGE_LOGIN,    /* the same behind -u of any command: it looks like a credential by itself */
 };
 
 struct rp__pattern {

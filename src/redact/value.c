@@ -280,6 +280,12 @@ static bool is_common(struct rp__str s)
                                  "see", "below", "above", "again", "first", "last", "next", "other"));
 }
 
+/* correct-horse-battery: three words or more. Two are as often a kind or a label. */
+static bool is_dashed(struct rp__str s, const struct rp__look *l)
+{
+  return l->joiner >= 2 && l->upper == 0 && !memchr(s.p, '_', s.n) && s.p[0] != '-' && s.p[s.n - 1] != '-';
+}
+
 /* Letters alone, perhaps joined by - and _: a word. Whether it is a password is told by where it stands. */
 static bool word_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct rp__look *l)
 {
@@ -300,7 +306,7 @@ static bool word_is_secret(const struct rp__claim *c, enum rp__key_class class, 
   if (is_tight(c) && password) return n >= 4 && ends_word(c->next[0]);
   /* Alone on its line, as in a file of settings. */
   bool colon = memchr(c->joint.p, ':', c->joint.n) != NULL;
-  return l->joiner == 0 && n >= 6 && ends_line(c->next[0]) &&
+  return (l->joiner == 0 || (password && is_dashed(c->value, l))) && n >= 6 && ends_line(c->next[0]) &&
          (l->upper == 0 || (!colon && l->lower > 0 && l->upper == 1)) && c->joint.n <= (colon ? 2 : 3) &&
          l->wide == 0 && !is_common(c->value);
 }
@@ -324,7 +330,11 @@ static bool mixed_is_secret(const struct rp__claim *c, enum rp__key_class class,
     if (c->quoted || env) return v.n >= 6;
   } else if (c->quoted)
     return v.n >= 12;
-  if (is_told_plainly(c) && l->joiner == 0 && l->upper == 0 && v.n >= 6 &&
+  /* Under a strong name a capital makes no code of it: names in code seldom have digits, and end in them. */
+  bool strong = class == RP_KEY_SECRET;
+  if (strong && is_told_plainly(c) && l->joiner == 0 && v.n >= 8 && ends_word(c->next[0]) && rp__look_random(v))
+    return true;
+  if (is_told_plainly(c) && l->joiner == 0 && (l->upper == 0 || (strong && l->digit > 1)) && v.n >= 6 &&
       (is_tight(c) ? ends_word(c->next[0]) : ends_line(c->next[0])) && !rp__key_mentions(v.p, v.n))
     return true;
   /* An identifier with a number in it, where code would have one. */
@@ -342,10 +352,19 @@ static bool odd_is_secret(const struct rp__claim *c, enum rp__key_class class, c
   return v.n >= 6 && (is_tight(c) || ends_line(c->next[0])) && has_any(v, "!@#$%^&*~?([<");
 }
 
+/* PASSWORD="let me in": a few small words, all that a variable is set to. */
+static bool is_short_phrase(const struct rp__claim *c, enum rp__key_class class, const struct rp__look *l)
+{
+  return class == RP_KEY_PASSWORD && rp__claim_is_env(c) && l->space <= 3 && l->space + l->lower == c->value.n &&
+         l->wide == 0 && !rp__key_mentions(c->value.p, c->value.n) &&
+         !rp__look_mentions(c->value, LIST("invalid", "wrong", "missing", "not ", "no "));
+}
+
 /* Words between quotes: a phrase, or a sentence about one. */
 static bool spaced_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct rp__look *l)
 {
-  if (!c->quoted || class == RP_KEY_TOKEN || is_joined(c->value) || rp__look_prose(c->value)) return false;
+  if (!c->quoted || class == RP_KEY_TOKEN || is_joined(c->value)) return false;
+  if (rp__look_prose(c->value)) return is_short_phrase(c, class, l);
   if (!rp__claim_is_env(c) && rp__key_mentions(c->value.p, c->value.n)) return false;
   if (class == RP_KEY_PHRASE) return l->space >= 2 && l->other == 0;
   bool tight = c->joint.n == 2 && c->joint.p[0] == '=';
@@ -434,10 +453,25 @@ static bool told_is_secret(const struct rp__claim *c)
   return is_strict(c, class == RP_KEY_PASSWORD ? 6 : class == RP_KEY_TOKEN ? 20 : 12);
 }
 
+/* eloAWonlguyQ: capitals inside a word that is no camel's, as a generator of passwords makes them. */
+static bool is_jumbled(const struct rp__claim *c)
+{
+  struct rp__str s = c->value;
+  struct rp__look l = rp__look_at(s);
+  size_t odd = 0;
+  if (s.n < 8 || l.lower + l.upper != s.n || l.wide > 0 || l.lower == 0 || !ends_word(c->next[0])) return false;
+  for (size_t i = 1; i < s.n; i++) {
+    bool upper = s.p[i] >= 'A' && s.p[i] <= 'Z', before = s.p[i - 1] >= 'A' && s.p[i - 1] <= 'Z';
+    odd += upper && (before || i + 1 == s.n);
+  }
+  return odd > 0 && !rp__key_mentions(s.p, s.n) && !rp__look_placeholder(s, &l);
+}
+
 static bool flag_is_secret(const struct rp__claim *c)
 {
   if (c->name.n < 3 || memcmp(c->name.p, "--", 2) != 0) return false;
-  return rp__key_class(c->name.p, c->name.n) != RP_KEY_NONE && is_strict(c, 6);
+  enum rp__key_class class = rp__key_class(c->name.p, c->name.n);
+  return class != RP_KEY_NONE && (is_strict(c, 6) || (class != RP_KEY_TOKEN && is_jumbled(c)));
 }
 
 static bool pair_is_secret(const struct rp__claim *c)
@@ -467,6 +501,14 @@ static bool header_is_secret(const struct rp__claim *c)
          !(c->next[0] == ' ' && c->next[1] >= 0 && (is_word((char)c->next[1]) || c->next[1] == '['));
 }
 
+bool rp__claim_goes_on(const struct rp__claim *c)
+{
+  struct rp__look l = rp__look_at(c->value);
+  if (!is_in((char)(c->next[0] < 0 ? 0 : c->next[0]), ",;") || !rp__look_letter(&l) || l.space > 0) return false;
+  if (has_any(c->value, "$(){}[]<>/\\=") || rp__look_placeholder(c->value, &l)) return false;
+  return has_any(c->value, "!@#%^*~");
+}
+
 bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c)
 {
   struct rp__look l;
@@ -478,6 +520,7 @@ bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c)
   case RP_JUDGE_HEADER: return header_is_secret(c);
   case RP_JUDGE_RANDOM: return is_strict(c, 12) || (is_strict(c, 8) && ends_line(c->next[0]));
   case RP_JUDGE_PAIR: return pair_is_secret(c);
+  case RP_JUDGE_LOGIN: return rp__value_is_secret(RP_KEY_TOKEN, c->value);
   case RP_JUDGE_USER:
     l = rp__look_at(c->value);
     if (c->next[0] == ':' && c->next[1] == 'x') return !rp__look_placeholder(c->value, &l); /* …:x-oauth-basic@ */

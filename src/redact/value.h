@@ -24,6 +24,8 @@ struct rp__claim {
 bool rp__value_is_secret(enum rp__key_class class, struct rp__str value);
 
 bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c);
+/* NAME=p@ss;word: whether the value looks like the beginning of a password that a , or ; does not end. */
+bool rp__claim_goes_on(const struct rp__claim *c);
 /* Letters and digits without white space. */
 bool rp__value_is_mixed(const char *s, size_t n);
 /* Whether text is long and mixed enough to be a secret by itself: 20 bytes without white space, letters and digits. */

@@ -186,7 +186,7 @@ int rp__body_known(struct rp__json body, const char *const *names, rp_error *err
     if (names[i]) continue;
     char *word RP_AUTOFREE = rp__json_dup(key);
     const char *meant = word ? rp__suggest(word, names) : NULL;
-    rp__fail_field(err, RP_E_INVALID, word ? word : "", "there is no member '%s' here",
+    rp__fail_field(err, RP_E_INVALID, word ? rp__text_shown(word) : "", "there is no member '%s' here",
                    word ? rp__text_shown(word) : "");
     if (meant) rp__hint(err, "did you mean '%s'?", meant);
     return RP_E_INVALID;

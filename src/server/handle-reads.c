@@ -2,6 +2,7 @@
 /* Questions to the engine whose answers are its documents, as the command line prints them with --json. */
 #include "base/clock.h"
 #include "base/id.h"
+#include "base/text.h"
 #include "server/handle.h"
 
 #define CHAIN_MAX 1000
@@ -61,7 +62,8 @@ int rp__handle_snapshot(struct rp__call *c, rp_error *err)
 {
   char *json = NULL, *end;
   long long n = strtoll(c->param[1], &end, 10);
-  if (*end || n < 1) return rp__fail_field(err, RP_E_USAGE, "n", "'%s' is no snapshot's number", c->param[1]);
+  if (*end || n < 1)
+    return rp__fail_field(err, RP_E_USAGE, "n", "'%s' is no snapshot's number", rp__text_shown(c->param[1]));
   int rc = rp_snapshot_json(rp__call_session(c), n, &json, err);
   return give(c, rc, json);
 }

@@ -2,6 +2,7 @@
 #include "server/route.h"
 
 #include "base/id.h"
+#include "base/text.h"
 
 static const char *const method_names[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "?"};
 
@@ -29,8 +30,8 @@ static int decode_params(const struct rp__str raw[RP_CALL_PARAMS], char param[RP
     int rc = rp__uri_decode(raw[i], false, param[i], RP_ID_MAX + 1);
     if (rc || !rp__name_ok(param[i]))
       return rp__fail_field(err, RP_E_USAGE, "path",
-                            "'%.*s' can't be an id: letters, digits and . _ : - only, at most %d",
-                            (int)RP_MIN(raw[i].n, 60), raw[i].p, RP_ID_MAX);
+                            "'%s' can't be an id: letters, digits and . _ : - only, at most %d",
+                            rc ? "(what was given)" : rp__text_shown(param[i]), RP_ID_MAX);
   }
   return 0;
 }
@@ -48,6 +49,20 @@ bool rp__route_names_session(const struct rp__route *route)
   return strstr(route->path, "/:id") != NULL;
 }
 
+/* What an error tells of a path: the first segments that are words as routes have them. Others may be a credential. */
+static struct rp__str shown(struct rp__str path)
+{
+  struct rp__str segment, ret = {path.p, 0};
+  for (size_t at = 0; rp__uri_segment(path, &at, &segment);) {
+    bool word = segment.n < 24;
+    for (size_t i = 0; i < segment.n; i++)
+      word = word && ((segment.p[i] >= 'a' && segment.p[i] <= 'z') || strchr("_.-", segment.p[i]));
+    if (!word && !rp__str_eq(segment, "v1")) return ret;
+    ret.n = (size_t)(segment.p + segment.n - path.p);
+  }
+  return ret;
+}
+
 int rp__route_find(enum rp__method method, struct rp__str path, const struct rp__route **ret,
                    char param[RP_CALL_PARAMS][RP_ID_MAX + 1], char ret_allow[64], rp_error *err)
 {
@@ -63,8 +78,11 @@ int rp__route_find(enum rp__method method, struct rp__str path, const struct rp_
     *ret = route;
     return decode_params(raw, param, err);
   }
-  if (ret_allow[0]) return rp__fail(err, RP_E_METHOD, "%.*s takes %s", (int)RP_MIN(path.n, 100), path.p, ret_allow);
-  rp__fail(err, RP_E_ROUTE_NOT_FOUND, "there is nothing at %.*s", (int)RP_MIN(path.n, 200), path.p);
+  struct rp__str told = shown(path);
+  const char *cut = told.n < path.n ? "/…" : "";
+  if (ret_allow[0])
+    return rp__fail(err, RP_E_METHOD, "%.*s%s takes %s", (int)RP_MIN(told.n, 100), told.p, cut, ret_allow);
+  rp__fail(err, RP_E_ROUTE_NOT_FOUND, "there is nothing at %.*s%s", (int)RP_MIN(told.n, 200), told.p, cut);
   rp__hint(err, "/openapi.json lists the routes there are");
   return RP_E_ROUTE_NOT_FOUND;
 }

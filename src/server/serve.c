@@ -37,7 +37,9 @@ static int check_query(const struct rp__call *c, rp_error *err)
     if (rp__uri_decode(name, true, text, sizeof text))
       return rp__fail(err, RP_E_USAGE, "the query is not properly encoded");
     int place = place_of(c->route, text);
-    if (place < 0) return rp__fail_field(err, RP_E_USAGE, text, "%s has no query parameter '%s'", c->route->path, text);
+    const char *shown = rp__text_shown(text);
+    if (place < 0)
+      return rp__fail_field(err, RP_E_USAGE, shown, "%s has no query parameter '%s'", c->route->path, shown);
     if (seen & 1U << place) return rp__fail_field(err, RP_E_USAGE, text, "the query has '%s' twice", text);
     seen |= 1U << place;
   }

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import sys
+import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import cases  # noqa: E402
@@ -82,6 +83,34 @@ def test_names_that_are_credentials_are_refused():
         assert token(8) not in got.text, got
         s.stop()
         assert not readable(s, *[token(i) for i in range(9)])
+
+
+def test_what_can_be_no_name_and_may_be_a_credential_is_not_told_back():
+    texts = ("DB_PASSWORD=hunter2xyz", "postgres://ada:hunter2xyz@db")
+    with Server() as s:
+        for text in texts:
+            quoted = urllib.parse.quote(text, safe="")
+            answers = [s.post("/v1/sessions", dict({"scope": "names"}, **{field: text}))
+                       for field in ("scope", "key", "id", "channel", "provider")]
+            answers += [s.get("/v1/sessions/" + quoted), s.get("/v1/" + quoted), s.request("PUT", "/v1/sessions/" + quoted),
+                        s.get("/v1/sessions?scope=" + quoted),
+                        s.get("/v1/sessions?cursor=" + quoted), s.get("/v1/sessions?status=" + quoted),
+                        s.get("/v1/sessions?" + quoted + "=1"), s.post("/v1/sessions", {"scope": "names", text: 1})]
+            for got in answers:
+                assert "hunter2xyz" not in got.text, (text, got)
+            for words in (("start", "--scope", "a", "--key", text), ("token", "create", "--name", text), ("show", text),
+                          ("ls", text), ("ls", "--status", text), ("token", "rm", text)):
+                got = s.cli(*words, check=False)
+                assert got.returncode and "hunter2xyz" not in got.stdout + got.stderr, (words, got)
+            got = s.post("/mcp?scope=" + quoted, dict(jsonrpc="2.0", id=1, method="ping", params={}))
+            assert "hunter2xyz" not in got.text, got
+        name = "DB_PASSWORD:hunter2xyz"  # of a name's characters alone
+        for path in ("/v1/sessions/" + name, "/v1/sessions/%s?scope=names" % name):
+            got = s.get(path)
+            assert got.status == 404 and "hunter2xyz" not in got.text, got
+        for words in (("show", name), ("token", "rm", name), ("start", "--scope", "a", "--mode", "resume", "--key", name)):
+            got = s.cli(*words, check=False)
+            assert got.returncode and "hunter2xyz" not in got.stdout + got.stderr, (words, got)
 
 
 def test_an_idempotency_key_that_is_a_credential_is_hashed():
