@@ -110,6 +110,11 @@ int rp__lockfile_take_slot(struct rp__lockfile *l, int64_t slot)
   return errnum ? RP_E_IO : 0;
 }
 
+int rp__lockfile_share_slot(struct rp__lockfile *l, int64_t slot)
+{
+  return lock_set(l, F_OFD_SETLKW, F_RDLCK, slot) ? RP_E_IO : 0;
+}
+
 void rp__lockfile_drop(struct rp__lockfile *l, int64_t slot)
 {
   if (slot > RP_RUNS_QUEUE_BYTE) lock_set(l, F_OFD_SETLK, F_UNLCK, slot);

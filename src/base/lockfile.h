@@ -34,6 +34,8 @@ void rp__lockfile_close(struct rp__lockfile *l);
 int rp__lockfile_take(struct rp__lockfile *l, const struct rp__random *r, int64_t *ret_slot, rp_error *err);
 /* That very slot. 0, RP_E_BUSY, or RP_E_IO. */
 int rp__lockfile_take_slot(struct rp__lockfile *l, int64_t slot);
+/* Beside others that share it; waits for one who has it alone. */
+int rp__lockfile_share_slot(struct rp__lockfile *l, int64_t slot);
 void rp__lockfile_drop(struct rp__lockfile *l, int64_t slot);
 /* Whether another open description holds the slot. Our own locks do not show: ask whoever took them. */
 bool rp__lockfile_held(const struct rp__lockfile *l, int64_t slot);

@@ -23,6 +23,7 @@
 #define RP_RUNS_QUEUE_BYTE 0 /* locked by whoever has the turn to write */
 #define RP_RUNS_GROW_BYTE 1  /* locked while zeros are written where the header will be */
 #define RP_RUNS_SERVE_BYTE 2 /* locked by a server while it looks for another one and takes its place */
+#define RP_RUNS_NAME_BYTE 3  /* locked, shared, by whoever has made a file and syncs its folder */
 #define RP_RUNS_HEADER 4096  /* bytes; locks of runs lie behind it */
 
 /* Who has the turn to write; written after the lock was taken, zeroed before it is given back. */
@@ -55,7 +56,7 @@ struct rp__runs_loss {
 };
 
 struct rp__runs_sync {
-  _Atomic uint32_t failures;      /* syncs that failed, ever, and those of names that are under way */
+  _Atomic uint32_t failures;      /* syncs that failed, ever */
   _Atomic uint32_t made_good;     /* what it was when everything had been written once more; equal: all is well */
   _Atomic uint32_t committing;    /* a commit's sync is under way, in the writers' turn */
   _Atomic uint32_t checkpointing; /* so many syncs of checkpoints are under way */
@@ -63,7 +64,9 @@ struct rp__runs_sync {
   _Atomic int64_t changed, modified; /* its ctime and mtime */
   struct rp__runs_synced synced[2];
   struct rp__runs_loss loss;
-  unsigned char room[896 - 32 - 3 * 48];
+  _Atomic uint32_t names, named; /* syncs of folders that were begun, and that ended; equal: none is under way */
+  _Atomic uint32_t names_good;   /* what `names` was when everything had been written once more */
+  unsigned char room[896 - 32 - 3 * 48 - 12];
 };
 
 struct rp__runs_header {

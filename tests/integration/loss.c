@@ -3,18 +3,22 @@
  * docs/decisions.md: a write-ahead log that lost what was synced is told of, by
  * opening, verify and doctor, until somebody accepts it. And nothing else raises that
  * alarm: checkpoints, backups and moves by whatever program, torn or foreign notes.
+ * Nor is the sync of a process that lives taken for one in which a process died.
  */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -621,6 +625,68 @@ static void what_is_no_loss_raises_no_alarm(void **state)
   }
 }
 
+/* ---- syncs of the living ---- */
+
+#define COMERS 3
+#define COMINGS 12
+
+static bool slow_folders;
+
+/* Syncs of folders take as long as on a busy disk, so that others come meanwhile. */
+#pragma GCC visibility push(default)
+int fsync(int fd)
+{
+  struct stat st;
+  if (slow_folders && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) nanosleep(&(struct timespec){0, 20000000}, NULL);
+  return (int)syscall(SYS_fsync, fd);
+}
+#pragma GCC visibility pop
+
+static void count_failed(void *warned, rp_log_level level, const char *text)
+{
+  if (level <= RP_LOG_WARN && strstr(text, "sync")) ++*(atomic_int *)warned;
+}
+
+static int come_and_go(void *warned)
+{
+  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_options opening = {.db = t.url, .log = count_failed, .log_ctx = warned};
+  rp_engine *e;
+  rp_session *s;
+  rp_error err;
+  rp_ack ack;
+  o.durability = RP_DISK;
+  slow_folders = true;
+  if (rp_open(&opening, &e, &err) != 0 || rp_attach(e, "loss", &s, &err) != 0) return 1;
+  int rc = rig_append(s, NULL, 1, &o, &ack, &err);
+  rp_session_free(s);
+  rp_close(e);
+  return rc ? 2 : 0;
+}
+
+/* One who comes makes the log, and syncs its name; the others find it and write. */
+static void a_sync_of_the_living_is_no_failed_one(void **state)
+{
+  struct rp__runs_header h;
+  pid_t pid[COMERS];
+  atomic_int *warned = child_shared(sizeof *warned);
+  (void)state;
+  fresh("processes come and go");
+  for (int n = 0; n < COMINGS; n++) {
+    for (int i = 0; i < COMERS; i++) pid[i] = child_run(come_and_go, warned);
+    for (int i = 0; i < COMERS; i++) assert_int_equal(child_wait(pid[i]), 0);
+    assert_int_equal(child_wait(child_run(come_and_go, warned)), 0); /* alone, it takes the log away */
+    assert_int_equal(size_of(t.wal), -1);
+  }
+  int fd = open(t.runs, O_RDONLY | O_CLOEXEC);
+  assert_int_equal(pread(fd, &h, sizeof h, 0), sizeof h);
+  close(fd);
+  assert_true(h.sync.names >= COMINGS);
+  assert_int_equal(h.sync.named, h.sync.names);
+  assert_int_equal(h.sync.failures, 0);
+  assert_int_equal(*warned, 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -631,6 +697,7 @@ int main(void)
       cmocka_unit_test(the_loss_of_a_whole_young_store_is_told),
       cmocka_unit_test(damage_of_a_log_in_use_is_told),
       cmocka_unit_test(what_is_no_loss_raises_no_alarm),
+      cmocka_unit_test(a_sync_of_the_living_is_no_failed_one),
   };
   t.dice = dice_new();
   if (scratch_make_fast(&t.dir) != 0) return 1;

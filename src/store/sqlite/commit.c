@@ -148,7 +148,7 @@ static int disk_commit(struct rp__sq_store *s, struct rp__txn **group, size_t n,
   int rc = rp__sq_sync_ready(s, err);
   if (rc == 0) rc = rp__sq_conn_ensure(s, RP_SQ_WRITER, &s->writer, err);
   if (rc == 0) rc = group_commit(s->writer, group, n, err);
-  if (rc == 0 && rp__sq_sync_is_failed(s)) rc = rp__sq_sync_recover(s, err);
+  if (rc == 0) rc = rp__sq_sync_done(s, err);
   if (rc == 0) rp__sq_synced(s->writer);
   return rc;
 }

@@ -108,13 +108,26 @@ static void leftovers_remove(const char *path, const struct stat *db)
   if (d) closedir(d);
 }
 
+/* A file that is a mount, as a container is given one file, has another name outside. Kernels before 5.8 don't say. */
+static bool is_mounted(const char *path)
+{
+  struct statx st;
+  if (statx(AT_FDCWD, path, 0, STATX_TYPE, &st)) return false;
+  return st.stx_attributes & st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT;
+}
+
 /*
  * A database has one name: the log, its index and the locks are named after it, so two processes that come by two names
  * would each miss what the other has written, and destroy it.
  */
-static int links_check(const char *path, rp_error *err)
+static int names_check(const char *path, rp_error *err)
 {
   struct stat st;
+  if (is_mounted(path)) {
+    rp__fail(err, RP_E_REFUSED, "%s is mounted by itself: used by its other name, too, it would be destroyed", path);
+    rp__hint(err, "mount the folder instead");
+    return RP_E_REFUSED;
+  }
   if (stat(path, &st) || st.st_nlink <= 1) return 0;
   leftovers_remove(path, &st);
   if (stat(path, &st) || st.st_nlink <= 1) return 0;
@@ -132,7 +145,7 @@ static int files_ready(struct rp__sq_store *s, const struct rp__proc *self, rp_e
   if (rc == 0) rc = rp__sq_queue_new(s->runs_path, self ? self : &own, &s->queue, err);
   if (rc == 0) rp__sq_sync_share(s);
   if (rc == 0) rc = file_make(s, err);
-  if (rc == 0) rc = links_check(s->path, err);
+  if (rc == 0) rc = names_check(s->path, err);
   /* Whatever keeps the files from being made keeps the store from being reached. */
   if (rc == RP_E_FILE_NOT_FOUND && err) err->code = RP_E_UNREACHABLE;
   return rc == RP_E_FILE_NOT_FOUND ? RP_E_UNREACHABLE : rc;
@@ -177,6 +190,7 @@ static bool store_at_rest(struct rp__store *base)
 static void store_close(struct rp__store *base)
 {
   struct rp__sq_store *s = rp__sq(base);
+  if (s->writer) rp__sq_sync_inherit(s->writer); /* no log is taken back whose name may be missing */
   bool sound = s->writer && !s->writer->broken && !rp__sq_sync_is_failed(s);
   if (sound && !store_at_rest(base)) log_take_back(s);
   if (s->writer) sqlite3_busy_timeout(s->writer->db, 0);
@@ -230,7 +244,7 @@ static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_e
   if (s->read_only) {
     RP_AUTOREADER struct rp__sq_conn *c = NULL;
     runs_look(s);
-    rc = links_check(s->path, err);
+    rc = names_check(s->path, err);
     if (rc == 0) rc = rp__sq_reader_take(s, &c, err);
     return rc ? rc : rp__sq_schema_ensure(s, c, err);
   }

@@ -145,7 +145,7 @@ int rp__sq_writable(struct rp__sq_store *s, rp_error *err);
 void rp__sq_sync_begin(struct rp__sq_conn *c);
 void rp__sq_sync_end(struct rp__sq_conn *c, bool ok);
 void rp__sq_sync_failed(struct rp__sq_store *s);
-/* A sync of a checkpoint in which a process died counts as failed from now on. */
+/* A sync of a checkpoint or of a name in which a process died counts as failed from now on. */
 void rp__sq_sync_inherit(struct rp__sq_conn *c);
 /* Syncs the folder of a file that was just made. */
 int rp__sq_sync_name(struct rp__sq_store *s, const char *path, rp_error *err);
@@ -156,6 +156,8 @@ bool rp__sq_sync_is_failed(const struct rp__sq_store *s);
 int rp__sq_sync_recover(struct rp__sq_store *s, rp_error *err);
 /* In the writers' turn, before a commit that is to be on the disk. */
 int rp__sq_sync_ready(struct rp__sq_store *s, rp_error *err);
+/* After it: a sync that failed meanwhile, or a log whose name was not on the disk yet, may be what it needs. */
+int rp__sq_sync_done(struct rp__sq_store *s, rp_error *err);
 /* Whether <db>.runs could be had, in which all processes see failed syncs. */
 bool rp__sq_sync_share(struct rp__sq_store *s);
 /* The connection's descriptors are older than a failed sync, of which the kernel will tell each of them. */

@@ -17,10 +17,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include "base/file.h"
 
 #define READERS_WAIT_MS 1000 /* for readers that hold the end of the log */
+#define NAMES_WAIT_MS 1000   /* for a process that syncs the folder of a file it has made */
 #define RECOVER_TRIES 3
 
 bool rp__sq_sync_is_failed(const struct rp__sq_store *s)
@@ -59,24 +61,56 @@ void rp__sq_sync_end(struct rp__sq_conn *c, bool ok)
     atomic_fetch_sub(&c->store->sync->checkpointing, 1);
 }
 
-/* SQLite's lock of whoever checkpoints: while it is free, nobody's sync of a checkpoint is under way. */
-static bool checkpoint_is_free(struct rp__sq_conn *c)
+/*
+ * Syncs of checkpoints are made under SQLite's lock of whoever checkpoints. With that lock in our hands all that are
+ * counted are of the dead; had it been given back first, the next one's would be taken for one of those.
+ */
+static void checkpoints_inherit(struct rp__sq_conn *c)
 {
   enum { CHECKPOINT_LOCK = 1 };
   sqlite3_file *f = NULL;
-  if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) != SQLITE_OK || !rp__sq_wal_index(c))
-    return false;
-  if (f->pMethods->xShmLock(f, CHECKPOINT_LOCK, 1, SQLITE_SHM_LOCK | SQLITE_SHM_SHARED) != SQLITE_OK) return false;
+  if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) != SQLITE_OK || !rp__sq_wal_index(c)) return;
+  if (f->pMethods->xShmLock(f, CHECKPOINT_LOCK, 1, SQLITE_SHM_LOCK | SQLITE_SHM_SHARED) != SQLITE_OK) return;
+  if (atomic_exchange(&c->store->sync->checkpointing, 0) != 0) rp__sq_sync_failed(c->store);
   f->pMethods->xShmLock(f, CHECKPOINT_LOCK, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_SHARED);
+}
+
+/* A file was made, and its folder's sync has neither ended nor been made needless. */
+static bool name_is_open(struct rp__runs_sync *sync)
+{
+  uint32_t names = atomic_load(&sync->names);
+  return names != atomic_load(&sync->named) && names != atomic_load(&sync->names_good);
+}
+
+/* Whether the byte could be had, which the living share until their folder is synced: what is open is of the dead. */
+static bool names_take(struct rp__sq_store *s, struct rp__lockfile *runs)
+{
+  if (rp__lockfile_take_slot(runs, RP_RUNS_NAME_BYTE) != 0) return false;
+  if (name_is_open(s->sync)) rp__sq_sync_failed(s);
+  atomic_store(&s->sync->named, atomic_load(&s->sync->names));
+  rp__lockfile_drop(runs, RP_RUNS_NAME_BYTE);
   return true;
+}
+
+/* The living are waited for: theirs is one sync, and everything written once more is many. */
+static void names_inherit(struct rp__sq_store *s)
+{
+  struct rp__lockfile runs = {.fd = -1}; /* not the queue's: locks of one description do not exclude each other */
+  bool taken = false;
+  if (!name_is_open(s->sync)) return;
+  int rc = rp__lockfile_open(&runs, s->runs_path, NULL);
+  for (int ms = 0; rc == 0 && ms < NAMES_WAIT_MS && !taken && name_is_open(s->sync); ms++) {
+    taken = names_take(s, &runs);
+    if (!taken) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+  rp__lockfile_close(&runs);
+  if (!taken && name_is_open(s->sync)) rp__sq_sync_failed(s);
 }
 
 void rp__sq_sync_inherit(struct rp__sq_conn *c)
 {
-  struct rp__runs_sync *sync = c->store->sync;
-  uint32_t left = atomic_load(&sync->checkpointing);
-  if (left != 0 && checkpoint_is_free(c) && atomic_compare_exchange_strong(&sync->checkpointing, &left, 0))
-    rp__sq_sync_failed(c->store);
+  if (atomic_load(&c->store->sync->checkpointing) != 0) checkpoints_inherit(c);
+  names_inherit(c->store);
 }
 
 bool rp__sq_conn_is_stale(const struct rp__sq_conn *c)
@@ -93,19 +127,20 @@ int rp__sq_writable(struct rp__sq_store *s, rp_error *err)
   return RP_E_READONLY;
 }
 
-/* The same for a name in the folder, whoever may be writing: failed, until it has succeeded. */
+/*
+ * The same for a name in the folder, whoever may be writing: the mark is made under a lock that ends with its process.
+ * Who only reads makes logs, too. Without a file to share nobody else can be told.
+ */
 int rp__sq_sync_name(struct rp__sq_store *s, const char *path, rp_error *err)
 {
-  struct rp__runs_sync *sync = s->sync;
   struct rp__lockfile runs = {.fd = -1};
-  if (s->read_only) { /* which makes logs, too, and sees the note but can't write it */
-    bool shared = rp__lockfile_open(&runs, s->runs_path, NULL) == 0;
-    if (shared) rp__lockfile_map(&runs);
-    sync = shared && runs.header ? &runs.header->sync : &s->own_sync;
-  }
-  atomic_fetch_add(&sync->failures, 1);
+  struct rp__runs_sync *shared = NULL, *own = s->read_only ? &s->own_sync : s->sync;
+  if (rp__lockfile_open(&runs, s->runs_path, NULL) == 0) rp__lockfile_map(&runs);
+  if (runs.header && rp__lockfile_share_slot(&runs, RP_RUNS_NAME_BYTE) == 0) shared = &runs.header->sync;
+  if (shared) atomic_fetch_add(&shared->names, 1);
   int rc = rp__sync_parent(path, err);
-  if (rc == 0) atomic_fetch_sub(&sync->failures, 1);
+  if (rc != 0) atomic_fetch_add(shared ? &shared->failures : &own->failures, 1);
+  if (shared) atomic_fetch_add(&shared->named, 1);
   rp__lockfile_close(&runs);
   return rc;
 }
@@ -165,15 +200,17 @@ static int take_back(struct rp__sq_conn *c, rp_error *err)
 
 static int make_good(struct rp__sq_store *s, rp_error *err)
 {
-  uint32_t failures = atomic_load(&s->sync->failures);
+  uint32_t failures = atomic_load(&s->sync->failures), names = atomic_load(&s->sync->names);
   struct rp__sq_conn *c = NULL;
   int rc = rp__sq_conn_open(s, RP_SQ_KEEPER, &c, err);
   if (rc == 0) rc = folder_renew(s, err);
   if (rc == 0) rc = log_renew(s, c, err);
   if (rc == 0) rc = take_back(c, err);
   rp__sq_conn_close(c);
-  if (rc == 0) atomic_store(&s->sync->made_good, failures); /* one that came meanwhile still counts */
-  return rc;
+  if (rc != 0) return rc;
+  atomic_store(&s->sync->names_good, names);
+  atomic_store(&s->sync->made_good, failures); /* one that came meanwhile still counts */
+  return 0;
 }
 
 int rp__sq_sync_recover(struct rp__sq_store *s, rp_error *err)
@@ -207,6 +244,12 @@ int rp__sq_sync_ready(struct rp__sq_store *s, rp_error *err)
                     s->path);
   if (atomic_load(&s->sync->committing) != 0 && atomic_exchange(&s->sync->committing, 0) != 0) rp__sq_sync_failed(s);
   rp__sq_sync_inherit(s->writer);
+  return rp__sq_sync_is_failed(s) ? rp__sq_sync_recover(s, err) : 0;
+}
+
+int rp__sq_sync_done(struct rp__sq_store *s, rp_error *err)
+{
+  names_inherit(s);
   return rp__sq_sync_is_failed(s) ? rp__sq_sync_recover(s, err) : 0;
 }
 

@@ -2,6 +2,9 @@
 /* The file: how it is made, shared with others, refused; what closing leaves. */
 #include "store_test.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -285,6 +288,31 @@ static void a_database_has_one_name(void **state)
   assert_int_equal(st.st_nlink, 1);
 }
 
+/* A container that is given the file alone has a name of its own for it, and no link to count. */
+static void a_database_that_is_a_mount_is_refused(void **state)
+{
+  struct box *b = *state;
+  char other[SCRATCH_PATH];
+  struct rp__store_options o = {.path = other}, reads = {.path = other, .read_only = true};
+  box_open(b);
+  box_close(b);
+  scratch_path(&b->dir, "box/other.db", other);
+  int fd = open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  assert_true(fd >= 0);
+  close(fd);
+  if (mount(b->path, other, NULL, MS_BIND, NULL) != 0) {
+    print_message("# nothing can be mounted here: %s\n", strerror(errno));
+    skip();
+  }
+  int rc = rp__store_sqlite_open(&o, &b->s, &b->err);
+  int rc_reads = rp__store_sqlite_open(&reads, &b->s, NULL);
+  assert_int_equal(umount2(other, MNT_DETACH), 0);
+  assert_int_equal(rc, RP_E_REFUSED);
+  assert_int_equal(rc_reads, RP_E_REFUSED);
+  assert_string_equal(b->err.hint, "mount the folder instead");
+  box_open(b);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -293,7 +321,7 @@ int main(void)
       BOX_TEST(what_can_not_be_reached),    BOX_TEST(a_reader_only_reads),
       BOX_TEST(odd_names_are_only_names),   BOX_TEST(others_make_us_wait_and_no_longer),
       BOX_TEST(closing_takes_the_log_back), BOX_TEST(one_connection_is_enough),
-      BOX_TEST(a_database_has_one_name),
+      BOX_TEST(a_database_has_one_name),    BOX_TEST(a_database_that_is_a_mount_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
