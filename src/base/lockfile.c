@@ -66,9 +66,10 @@ static bool header_make(const struct rp__lockfile *l)
 void rp__lockfile_map(struct rp__lockfile *l)
 {
   struct stat st;
-  int mode = l->fd < 0 ? O_RDONLY : fcntl(l->fd, F_GETFL);
-  bool writes = mode >= 0 && (mode & O_ACCMODE) == O_RDWR;
-  if (l->header || l->fd < 0 || (writes && !header_make(l))) return;
+  int mode = l->header || l->fd < 0 ? -1 : fcntl(l->fd, F_GETFL);
+  if (mode < 0) return; /* nothing is mapped to be read only that its owner would write to */
+  bool writes = (mode & O_ACCMODE) == O_RDWR;
+  if (writes && !header_make(l)) return;
   if (fstat(l->fd, &st) || st.st_size < RP_RUNS_HEADER) return;
   void *p = mmap(NULL, RP_RUNS_HEADER, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, l->fd, 0);
   if (p != MAP_FAILED) l->header = p;
