@@ -349,8 +349,8 @@ static void test_several_blocks(void **state)
     char id[32], first[64], second[64], third[64];
     snprintf(id, sizeof id, "m%zu", cut);
     snprintf(first, sizeof first, "k %.*s", (int)cut / 2, TOKEN);
-    snprintf(second, sizeof second, "%.*s", (int)(cut - cut / 2), TOKEN + cut / 2);
-    snprintf(third, sizeof third, "%s done", TOKEN + cut);
+    snprintf(second, sizeof second, "%.*s", (int)(cut - cut / 2), &TOKEN[cut / 2]);
+    snprintf(third, sizeof third, "%s done", &TOKEN[cut]);
     blocks(s, id, true, first, second);
     chunk(s, id, third, strlen(third));
     say(s, "assistant", id, "");
