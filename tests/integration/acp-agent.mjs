@@ -22,7 +22,7 @@
 // --name NAME    what it is called
 // --tap FILE     every line that passes is written there
 import { randomUUID } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import { Readable, Writable } from "node:stream"
 import { kit, tapper } from "../lib/acp-validate.mjs"
@@ -60,12 +60,18 @@ const file = (id) => path.join(dir, id + ".json")
 if (dir) {
   mkdirSync(dir, { recursive: true })
   for (const entry of readdirSync(dir)) {
+    if (entry.startsWith(".")) continue
     const s = JSON.parse(readFileSync(path.join(dir, entry), "utf8"))
     sessions.set(s.id, mute ? { ...s, mode: "ask", model: "small" } : s)
   }
 }
 
-const keep = (s) => dir && writeFileSync(file(s.id), JSON.stringify({ ...s, abort: undefined, due: undefined }))
+function keep(s) { // whole or not at all: it is killed at any moment
+  if (!dir) return
+  const part = path.join(dir, `.${s.id}`)
+  writeFileSync(part, JSON.stringify({ ...s, abort: undefined, due: undefined }))
+  renameSync(part, file(s.id))
+}
 
 function find(id) {
   const s = sessions.get(id)
