@@ -340,7 +340,6 @@ static int mask_texts(struct saying *x, const struct rp__json *texts, size_t n, 
   struct rp__streams *t = &s->speech->streams;
   struct rp__stream *k = rp__streams_find(t, x->voice);
   struct rp__redact_stream own RP_CLEANUP(rp__redact_stream_done) = {0}, *text = &own;
-  struct rp__buf rest RP_AUTOBUF = RP_BUF(2 * RP_REDACT_TAIL_MAX);
   const char *from = x->ev->body.p;
   int rc = 0;
   if (is_chunk) {
@@ -350,18 +349,11 @@ static int mask_texts(struct saying *x, const struct rp__json *texts, size_t n, 
     text = &k->text;
     x->open = true;
   } else if (k) { /* what its chunks held is told by itself, as before any whole message */
-    bool held = k->text.held.n > 0;
+    if (k->text.held.n && (rc = cut_off(x->b, k, true))) return rc;
+    k = rp__streams_find(t, x->voice);
     own = k->text;
     k->text = (struct rp__redact_stream){0};
-    size_t context = own.n_context;
-    rp__buf_add(&rest, own.context, context);
-    rc = rp__redact_stream_end(r, &own, true, &rest, &x->hits);
-    struct rp__buf told = rest;
-    told.p = rest.p ? rest.p + context : NULL;
-    told.n = rest.n - context;
-    if (!rc && held) rc = tell_rest(x->b, k, &told, false);
-    if (!rc && rest.n) rp__redact_stream_resume(rest.p, rest.n, &own);
-    if (!rc) rp__streams_drop(t, k);
+    rp__streams_drop(t, k);
     x->spoke = true;
   }
   for (size_t i = 0; !rc && i < n; i++) {
