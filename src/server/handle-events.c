@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events in and out. An append is queued and the request waits without a thread;
- * the engine's acknowledgement answers it. Bodies are handed on as the bytes that
- * came: what is stored is what the client wrote.
+ * Events coming in. An append is queued and the request waits without a thread; the engine's acknowledgement answers
+ * it. Bodies are handed on as the bytes that came: what is stored is what the client wrote.
  */
 #include "base/clock.h"
 #include "server/handle.h"
 #include "server/socket.h"
 
-#define KIND_TEXT 80     /* bytes of a kind and its NUL; the engine's own bound is smaller and speaks of it */
-#define KEY_TEXT 258     /* of an idempotency key, likewise */
-#define PAGE_DEFAULT 100 /* events of a page */
-#define PAGE_MAX 10000
-#define SCAN_MAX 100000 /* events looked at for one page of certain kinds */
+#define KIND_TEXT 80 /* bytes of a kind and its NUL; the engine's own bound is smaller and speaks of it */
+#define KEY_TEXT 258 /* of an idempotency key, likewise */
 
 /* ---- reading the request ---- */
 
@@ -246,82 +242,4 @@ int rp__handle_append_body(struct rp__call *c, const char *kind, rp_error *err)
   struct rp__append a = {.options = RP_APPEND_DEFAULTS};
   int rc = read_key(c, &b, err);
   return rc ? rc : append(c, &a, &b, err);
-}
-
-/* ---- listing ---- */
-
-struct page {
-  struct rp__call *c;
-  char kinds[RP_CALL_TEXT]; /* separated by commas; empty: all */
-  int64_t limit, n, seen, looked;
-  bool more;
-};
-
-static bool wanted(const char *kinds, const char *kind)
-{
-  size_t n = strlen(kind);
-  if (!*kinds) return true;
-  for (const char *p = kinds;; p++) {
-    size_t len = strcspn(p, ",");
-    if (len == n && memcmp(p, kind, n) == 0) return true;
-    p += len;
-    if (!*p) return false;
-  }
-}
-
-static void write_event(struct rp__jw *w, const rp_event_info *ev)
-{
-  rp__jw_object(w);
-  rp__jw_ki64(w, "seq", ev->seq);
-  rp__jw_ktime(w, "at", ev->at_ms);
-  rp__jw_kstr(w, "kind", ev->kind);
-  rp__jw_key(w, "body");
-  rp__jw_raw(w, ev->body, ev->body_len);
-  rp__jw_end_object(w);
-}
-
-static int on_event(void *ctx, const rp_event_info *ev)
-{
-  struct page *p = ctx;
-  bool fits = ev->lost || wanted(p->kinds, ev->kind);
-  bool full = p->n && p->c->out.n + ev->body_len > RP_HANDLE_PAGE_BYTES;
-  if ((fits && (full || p->n == p->limit)) || p->looked == SCAN_MAX) {
-    p->more = true;
-    return RP_HANDLE_STOP;
-  }
-  p->seen = ev->seq;
-  p->looked++;
-  if (!fits) return 0;
-  p->n++;
-  write_event(&p->c->w, ev);
-  return 0;
-}
-
-static int on_last(void *ctx, const rp_session_info *info)
-{
-  int64_t *seen = ctx;
-  *seen = RP_MIN(*seen, info->seq);
-  return 0;
-}
-
-int rp__handle_events(struct rp__call *c, rp_error *err)
-{
-  struct page p = {.c = c, .limit = PAGE_DEFAULT};
-  int rc = rp__call_i64(c, "after", 0, INT64_MAX, &p.seen, err);
-  if (!rc) rc = rp__call_i64(c, "limit", 1, PAGE_MAX, &p.limit, err);
-  if (!rc) rc = rp__call_text(c, "kind", p.kinds, sizeof p.kinds, err);
-  if (rc) return rc;
-  rp__jw_object(&c->w);
-  rp__jw_key(&c->w, "events");
-  rp__jw_array(&c->w);
-  rc = rp_events(rp__call_session(c), p.seen, p.kinds[0] ? SCAN_MAX + 1 : p.limit + 1, on_event, &p, err);
-  if (rc && rc != RP_HANDLE_STOP) return rc;
-  /* Who asks beyond the journal's end would pass over what comes next. */
-  if (!p.looked && p.seen && (rc = rp_show(c->srv->engine, rp__entry_id(c->entry), on_last, &p.seen, err))) return rc;
-  rp__jw_end_array(&c->w);
-  rp__jw_key(&c->w, "next_after");
-  p.more ? rp__jw_i64(&c->w, p.seen) : rp__jw_null(&c->w);
-  rp__jw_ki64(&c->w, "seq", p.seen);
-  rp__jw_end_object(&c->w);
-  return 0;
 }

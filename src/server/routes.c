@@ -15,6 +15,7 @@
 #define FLAG SCHEMA({"type":"string","enum":["1","0","true","false",""]})
 #define LEVEL SCHEMA({"type":"string","enum":["memory","os","disk"]})
 #define MEMORY SCHEMA({"type":"string","enum":["memory"]})
+#define ORDER SCHEMA({"type":"string","enum":["asc","desc"]})
 #define STATUS SCHEMA({"type":"string","enum":["created","active","idle","checkpointed","closed","abandoned"]})
 #define FORMAT SCHEMA({"type":"string","enum":["reprise","nova","clawd","orbitmesh","markdown"]})
 #define SECONDS SCHEMA({"type":"number","minimum":0})
@@ -65,8 +66,9 @@ const struct rp__route rp__routes[] = {
              {"client_id", NAME, "who numbers its events itself …"}, {"client_seq", NUMBER, "… and the number of the first one here"}},
    .request = "Append", .status = 200, .answer = "Ack",
    .errors = {RP_E_ENDED, RP_E_FENCED, RP_E_SEQ_CONFLICT, RP_E_CLIENT_GAP, RP_E_PINS_FULL, RP_E_BUDGET}},
-  {RP_GET, "/v1/sessions/:id/events", OF_SESSION | POOL, RP_RIGHT_READ, rp__handle_events, "Events in order",
-   .query = {{"after", SEQ, "with a higher number (0)"}, {"limit", COUNT("10000"), "at most so many (100)"}, {"kind", TEXT, "of these kinds only, separated by commas"}},
+  {RP_GET, "/v1/sessions/:id/events", OF_SESSION | POOL, RP_RIGHT_READ, rp__handle_events, "Events in order, or from the newest back",
+   .query = {{"after", SEQ, "with a higher number (0)"}, {"limit", COUNT("10000"), "at most so many (100)"}, {"kind", TEXT, "of these kinds only, separated by commas"},
+             {"order", ORDER, "asc, or desc: the newest first"}, {"before", NUMBER, "with order=desc: with a lower number"}},
    .status = 200, .answer = "EventList"},
   {RP_GET, "/v1/sessions/:id/events/stream", OF_SESSION | RP_ROUTE_TAKES | RP_ROUTE_TEXT, RP_RIGHT_READ, rp__handle_event_stream,
    "Events as they are stored (server-sent events); Last-Event-ID, the number of the last one seen, goes on after it",

@@ -110,9 +110,10 @@ const struct rp__schema rp__schemas[] = {
   SCHEMA("Event", {"type":"object","required":["seq","at","kind","body"],"additionalProperties":false,
     "properties":{"seq":{"type":"integer","minimum":1},"at":{"$ref":"#/components/schemas/Time"},
       "kind":{"type":"string"},"body":{"type":"object"}}}),
-  SCHEMA("EventList", {"type":"object","required":["events","next_after","seq"],"additionalProperties":false,
+  SCHEMA("EventList", {"type":"object","required":["events","seq"],"additionalProperties":false,
     "properties":{"events":{"type":"array","items":{"$ref":"#/components/schemas/Event"}},
       "next_after":{"type":["integer","null"],"description":"`after` of the next page; null at the journal's end"},
+      "next_before":{"type":["integer","null"],"description":"with order=desc instead: `before` of the next page; null at the first event"},
       "seq":{"type":"integer","description":"the last number looked at, also of kinds that were not wanted"}}}),
 
   SCHEMA("Rpc", {"type":"object","required":["jsonrpc"],"description":"a message of JSON-RPC: see the Model Context Protocol",

@@ -153,12 +153,27 @@ def check_event_pages(c):
             got += [e["body"]["i"] for e in page["events"]]
             after = page["next_after"]
         assert got == list(want), kind
+    for kind, want in (("", range(101, 0, -1)), ("&kind=x-even", range(101, 0, -2)), ("&kind=x-no", [])):
+        got, before = [], ""
+        while before is not None:
+            page = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="order=desc&limit=10%s%s" % (before, kind)).json
+            assert len(page["events"]) <= 10 and "next_after" not in page
+            got += [e["body"]["i"] for e in page["events"]]
+            before = page["next_before"] and "&before=%d" % page["next_before"]
+        assert got == list(want), (kind, got)
+    back = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="order=desc&before=3").json
+    assert [e["seq"] for e in back["events"]] == [2, 1] and back["next_before"] is None and back["seq"] == 1
+    assert c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="order=desc&before=1").json["events"] == []
+    for query, field in (("order=up", "order"), ("before=3", "before"), ("order=desc&after=3", "after"), ("order=desc&before=0", "before")):
+        assert c.ask("GET", "/v1/sessions/{id}/events", 400, id=sid, query=query).json["field"] == field, query
     # A page is bounded in bytes too.
     big = {"kind": "x-big", "body": {"text": "o" * 1000000}}
     for _ in range(3):
         c.append(sid, [big] * 4)
     page = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="after=101&limit=100")
     assert len(page.body) < 9 << 20 and 1 < len(page.json["events"]) < 12
+    last = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="order=desc&limit=100&kind=x-big")
+    assert len(last.body) < 9 << 20 and [e["seq"] for e in last.json["events"]] == list(range(113, last.json["next_before"] - 1, -1))
     beyond = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="after=500").json
     assert beyond == {"events": [], "next_after": None, "seq": 113}, beyond
     rest = c.ask("GET", "/v1/sessions/{id}/events", 200, id=sid, query="after=%d" % page.json["next_after"]).json
