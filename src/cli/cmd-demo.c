@@ -10,7 +10,7 @@
 enum { FAST, KEEP };
 
 static const struct rp__opt opts[] = {
-    [FAST] = {"fast", 0, RP_OPT_FLAG, NULL, "without the pauses"},
+    [FAST] = {"fast", 0, RP_OPT_FLAG, NULL, "without the pauses, which only a terminal gets"},
     [KEEP] = {"keep", 0, RP_OPT_FLAG, NULL, "leave the databases behind, to look around in them"},
 };
 
@@ -40,7 +40,7 @@ static int prepare(struct rp__demo *d, rp_error *err)
 
 static bool wanted(const struct rp__cli *c, const char *act)
 {
-  return c->n_args == 0 || strcmp(c->args[0], act) == 0;
+  return strcmp(c->n_args == 0 ? acts[0].name : c->args[0], act) == 0;
 }
 
 static int play(struct rp__demo *d, rp_error *err)
@@ -70,14 +70,14 @@ static int check(const struct rp__cli *c, rp_error *err)
   const char *names[RP_ARRAY_SIZE(acts) + 1] = {0};
   for (size_t i = 0; i < RP_ARRAY_SIZE(acts); i++) {
     names[i] = acts[i].name;
-    if (c->n_args == 0 || strcmp(c->args[0], acts[i].name) == 0) return 0;
+    if (wanted(c, acts[i].name)) return 0;
   }
   rp__fail(err, RP_E_USAGE, "there is no act '%s'", c->args[0]);
   const char *near = rp__suggest(c->args[0], names);
   if (near)
     rp__hint(err, "did you mean '%s'?", near);
   else
-    rp__hint(err, "one of crash, robot, coder, or none for all");
+    rp__hint(err, "one of crash, robot, coder; none is crash");
   return RP_E_USAGE;
 }
 
@@ -101,11 +101,11 @@ const struct rp__cmd rp__cmd_demo = {
     .name = "demo",
     .theme = RP_THEME_MORE,
     .usage = "[crash|robot|coder]",
-    .summary = "Watch agents being killed, hurt and sent away, and coming back",
-    .detail = "On throwaway databases. crash: two real processes, a real SIGKILL. robot: hurt, asleep for two\n"
-              "hours, and glad to see its person. coder: back after 48 hours with pins, tasks and topics. The\n"
-              "talk is scripted and the hours are skipped by a clock; every number is measured and every\n"
-              "memory is read back from the journal.",
+    .summary = "Watch an agent being killed with -9, and coming back",
+    .detail = "On a throwaway database. crash (the default, about ten seconds): two real processes, a real SIGKILL in\n"
+              "the middle of a turn. robot: hurt, asleep for two hours, and glad to see its person. coder: back\n"
+              "after 48 hours with pins, tasks and topics. The talk is scripted and the hours are skipped by a\n"
+              "clock; every number is measured and every memory is read back from the journal.",
     .example = "  $ reprise demo\n"
                "  $ reprise demo robot --fast\n",
     .words = "crash robot coder",

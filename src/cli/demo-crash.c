@@ -209,6 +209,7 @@ static int scene_proof(struct director *d, rp_error *err)
   rp__stage_fact(&d->stage, "fast", "back in %lld µs, with the mark of its start on the disk", (long long)d->resume_us);
   rp__stage_fact(&d->stage, "sound", "reprise verify: ok");
   rp__stage_fact(&d->stage, "yours", "reprise start --scope me --key hello");
+  rp__stage_fact(&d->stage, "more", "reprise demo robot, reprise demo coder");
   if (n.stray) return rp__fail(err, RP_E_CORRUPT, "the straggler's event is in the journal");
   return n.found == d->acked ? 0 : rp__fail(err, RP_E_CORRUPT, "acknowledged events are missing");
 }

@@ -10,7 +10,8 @@
 
 struct rp__stage rp__stage(const struct rp__cli *c, bool fast)
 {
-  return (struct rp__stage){.fast = fast, .colour = c->term.out_colour, .typed = c->term.out_tty && !fast};
+  /* Without a terminal nobody watches. */
+  return (struct rp__stage){.fast = fast || !c->term.out_tty, .colour = c->term.out_colour};
 }
 
 void rp__stage_pause(const struct rp__stage *s, int ms)
@@ -38,8 +39,7 @@ void rp__stage_say(const struct rp__stage *s, const char *who, const char *text)
   printf("  %s%-9s%s ", RP_SGR(s->colour, colour_of(who)), who, RP_RESET(s->colour));
   while (*text) {
     size_t n = strlen(text);
-    /* Without a terminal nobody sees letters appear: the line takes its time as a whole. */
-    size_t part = s->typed ? RP_MAX(rp__text_clip(text, RP_MIN(n, 2)), 1) : n;
+    size_t part = s->fast ? n : RP_MAX(rp__text_clip(text, RP_MIN(n, 2)), 1);
     fwrite(text, 1, part, stdout);
     rp__stage_pause(s, LETTER_MS * (int)part);
     text += part;

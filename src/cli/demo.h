@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The demo, in three acts over throwaway databases. In the first a director
+ * The demo: three acts over throwaway databases, one at a time. In the first a director
  * (`demo`) starts and kills agents (`demo-agent`), each a process of its own;
  * the others are played in this process by a clock that can be moved.
  * What is said is scripted; every fact shown is read from the database or measured.
@@ -27,7 +27,7 @@ struct rp__demo_note {
 
 /* The stage: where things are shown, and how fast. */
 struct rp__stage {
-  bool fast, colour, typed;
+  bool fast, colour;
 };
 struct rp__stage rp__stage(const struct rp__cli *c, bool fast);
 void rp__stage_pause(const struct rp__stage *s, int ms);

@@ -116,13 +116,30 @@ expect_out_lacks 'Tr4mpoline'
 expect_out_has 'below_threshold  score'
 expect_out_has '↳'
 
-about 'all of the demo, in colour'
+about 'the demo by itself is the crash; the others are asked for'
 run_tty demo --fast
 expect_code 0
 expect_out_has "$escape"
 expect_out_has 'kill -9'
+expect_out_has 'reprise demo robot, reprise demo coder'
+expect_out_lacks 'SESSION CONTINUITY'
+run_tty demo robot --fast
 expect_out_has '█'
-expect_out_has 'SESSION CONTINUITY'
+expect_out_lacks 'kill -9'
+run demo --help
+expect_out_has 'crash (the default, about ten seconds)'
+
+about 'a person can follow, a pipe need not wait'
+(run_tty demo; printf '%s' "$out" >"$work/followed") &
+paced=$!
+run demo
+expect_code 0
+expect_out_has 'reprise verify: ok'
+checks=$((checks + 1))
+[[ ! -e $work/followed ]] || fail 'nobody could follow the one on the terminal'
+wait $paced
+out=$(<"$work/followed")
+expect_out_has 'reprise verify: ok'
 checks=$((checks + 1))
 compgen -G "$work/reprise-demo.*" >/dev/null && fail 'a folder was left behind'
 run demo crash --fast --keep

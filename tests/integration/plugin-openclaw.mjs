@@ -11,6 +11,7 @@ import { tmpdir } from "node:os"
 import path from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import assert from "node:assert/strict"
+import { alive } from "../lib/alive.mjs"
 
 const SELF = fileURLToPath(import.meta.url)
 const PLUGIN = path.resolve(path.dirname(SELF), "../../plugins/openclaw")
@@ -452,7 +453,7 @@ Object.assign(tests, {
     await until("the next one", async () => (await helper.call({ hook_event_name: "Stop" }, 50)) === null && starts().length === 2)
     await within("close", helper.close(100))
     assert.equal(await helper.call({ hook_event_name: "Stop" }, 50), null)
-    await until("both ends", () => starts().every((pid) => !fs.existsSync(`/proc/${pid}`)))
+    await until("both ends", () => !starts().some(alive))
   },
 
   // A helper that is killed in mid-session is replaced: the same session goes on, and nothing is told twice.
@@ -495,7 +496,7 @@ Object.assign(tests, {
 function helperOf(pid) {
   const of = (child) => fs.readFileSync(`/proc/${child}/cmdline`, "utf8").includes("--stream")
   const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number)
-  return children.find((child) => fs.existsSync(`/proc/${child}/cmdline`) && of(child))
+  return children.find((child) => alive(child) && of(child))
 }
 
 const HURRY = 60 // prompts at once: so many lines fit into the pipe
@@ -509,7 +510,7 @@ async function gatewayDies(how) {
   assert(helper > 0)
   if (how === "in a tool") child.kill("SIGKILL")
   assert.equal(await within("its death", over), "SIGKILL")
-  await until("the helper's end", () => !fs.existsSync(`/proc/${helper}`))
+  await until("the helper's end", () => !alive(helper))
 }
 
 async function doomed(how) {

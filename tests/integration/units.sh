@@ -7,7 +7,7 @@ command -v systemd-analyze >/dev/null || { echo "no systemd-analyze here"; exit 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # verify wants the program to be where the unit says, which is true once it is installed.
-sed "s|^ExecStart=/usr/bin/reprise|ExecStart=$REPRISE|" "$units/reprise.service" >"$scratch/reprise.service"
+sed "s|^ExecStart=@bindir@/reprise|ExecStart=$REPRISE|" "$units/reprise.service.in" >"$scratch/reprise.service"
 grep -qF "ExecStart=$REPRISE serve" "$scratch/reprise.service"
 cp "$units/reprise.socket" "$scratch/"
 

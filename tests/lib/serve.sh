@@ -7,6 +7,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 
 : "${REPRISE_SERVE:?the program under test}"
+. "$(dirname "${BASH_SOURCE[0]}")/alive.sh"
 serve_pid='' address='' url=''
 
 serve_start() {
@@ -16,7 +17,7 @@ serve_start() {
   trap 'serve_kill; rm -rf "$work"' EXIT
   local until=$((SECONDS + 60))
   until grep -q 'event=ready' "$work/serve.log"; do
-    if ! kill -0 "$serve_pid" 2>/dev/null || ((SECONDS > until)); then
+    if ! alive "$serve_pid" || ((SECONDS > until)); then
       cat "$work/serve.log"
       fail 'the server does not come up'
       finish

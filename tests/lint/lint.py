@@ -169,6 +169,17 @@ def check_links():
                 yield "%s: a link to %s, which is not there" % (path, target)
 
 
+def check_zombies():
+    """Tests ask tests/lib/alive whether a process lives: a zombie does not, and in a container it may stay for good."""
+    asks = re.compile(r"""\bkill -0\b|\bos\.kill\([^)]*, *0\)|["']-0["']|\bprocess\.kill\([^)]*, *0\)|existsSync\(`/proc/""")
+    for path in files(".sh", ".py", ".mjs", "run", under=("tests/integration", "tests/soak", "tests/lib", "tests/bench", "tests/fault")):
+        if path in ("tests/integration/alive.sh", "tests/lib/alive.sh"):
+            continue
+        for n, line in enumerate(text(path).splitlines(), 1):
+            if asks.search(line):
+                yield "%s:%d: %s" % (path, n, line.strip())
+
+
 def check_format():
     """clang-format has nothing to change."""
     tool = shutil.which("clang-format")

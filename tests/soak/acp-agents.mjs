@@ -4,12 +4,12 @@
 //
 // acp-agents.mjs DIR [NAME…]     DIR has a folder with node_modules for each agent; $REPRISE and $REPRISE_NPM as in the tests
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { Checker, checkTap, readTap } from "../lib/acp-validate.mjs"
+import { alive } from "../lib/alive.mjs"
 import { Editor, until } from "../integration/acp-client.mjs"
 import { model } from "./acp-model.mjs"
 
@@ -113,8 +113,6 @@ function family(pid) {
   for (let i = 0; i < out.length; i++) for (const [child, parent] of all) if (parent === out[i]) out.push(child)
   return out
 }
-
-const alive = (pid) => spawnSync("kill", ["-0", `${pid}`], { stdio: "ignore" }).status === 0
 
 const spoken = (updates) => {
   const out = []
