@@ -194,7 +194,10 @@ static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__ms
     if (asked->params && !rp__json_eq(rp__json_get(session, "cwd"), asked->params)) continue;
     if (is_ours(a, rp__json_get(session, "sessionId"))) continue;
     if (asked->text->n) rp__buf_char(asked->text, ',');
-    rp__buf_add(asked->text, session.p, session.n);
+    if (rp__title_is_ours(NULL, rp__json_get(session, "title")))
+      rp__title_leave_out(session, asked->text);
+    else
+      rp__buf_add(asked->text, session.p, session.n);
   }
   char *next RP_AUTOFREE = rp__json_dup(rp__json_get(result, "nextCursor"));
   answer(a, asked, asked->text, "a:", next);
