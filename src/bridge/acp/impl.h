@@ -75,9 +75,10 @@ enum rp__call_kind {
   RP_CALL_CONFIG,
   RP_CALL_CLOSE,
   RP_CALL_DELETE,
-  RP_CALL_KEPT, /* ours to answer; nothing of it is at the agent */
-  RP_CALL_OWN,  /* we asked the agent */
-  RP_CALL_DEAD, /* of an agent that is gone, or answered in its place: an answer goes nowhere */
+  RP_CALL_DRAFT, /* of version 2 */
+  RP_CALL_KEPT,  /* ours to answer; nothing of it is at the agent */
+  RP_CALL_OWN,   /* we asked the agent */
+  RP_CALL_DEAD,  /* of an agent that is gone, or answered in its place: an answer goes nowhere */
   RP_CALL_KINDS,
 };
 
@@ -403,6 +404,8 @@ struct rp__acp {
   struct rp__agent_caps caps;
   bool known;       /* an initialize was answered */
   bool transparent; /* another version of the protocol: we only pass on */
+  bool draft;       /* … version 2, of which what is known is written down */
+  bool draft_told, draft_noticed;
   bool notices, compaction;
   char *initialize; /* the editor's line, params */
   char *authenticate;
@@ -438,6 +441,8 @@ int64_t rp__acp_now(struct rp__acp *a);
 
 /* from-client.c, from-agent.c: who says what */
 void rp__acp_from_client(struct rp__acp *a, const struct rp__msg *m);
+/* Whether the agent has it; else the line waits for that, or is refused. */
+bool rp__acp_session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s);
 void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m);
 /* An update of a session's: written down, then sent. */
 void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m);
@@ -529,6 +534,15 @@ void rp__close_go_on(struct rp__acp_session *s, bool late); /* its turn is over,
 
 /* list.c */
 void rp__acp_on_list(struct rp__acp *a, const struct rp__msg *m);
+
+/* draft.c */
+bool rp__draft_is(int64_t version);
+void rp__draft_read_caps(struct rp__acp *a, struct rp__json result);
+void rp__draft_warn(struct rp__acp *a);                             /* once */
+bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m); /* false: it is none that is known */
+void rp__draft_answered(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+void rp__draft_update(struct rp__acp_session *s, const struct rp__msg *m);
+void rp__draft_broken(struct rp__acp_session *s, const char *text); /* the turn ends, for its agent has died */
 
 /* death.c */
 void rp__death_wake(struct rp__acp *a); /* the crash loop's pause is over */

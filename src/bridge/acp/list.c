@@ -15,7 +15,7 @@
 #define CURSOR_MAX 4096
 
 struct item {
-  char id[RP_ID_MAX + 1];
+  char id[RP_ID_MAX + 1], status[16];
   char *meta;
   int64_t at;
 };
@@ -68,6 +68,7 @@ static int on_session(void *ctx, const rp_session_info *info)
   struct item *it = place(p, info);
   if (!it) return 0;
   snprintf(it->id, sizeof it->id, "%s", info->id);
+  snprintf(it->status, sizeof it->status, "%s", info->status ? info->status : "");
   it->meta = strndup(meta.p, meta.n);
   it->at = info->last_activity_at;
   return 0;
@@ -144,6 +145,13 @@ static void write_item(struct rp__acp *a, const struct item *it, struct rp__jw *
   }
   write_title(a, it, w);
   rp__jw_ktime(w, "updatedAt", it->at);
+  rp__jw_key(w, "_meta"); /* whether somebody lives in it, which the protocol has no word for */
+  rp__jw_object(w);
+  rp__jw_key(w, "reprise");
+  rp__jw_object(w);
+  rp__jw_kstr(w, "status", it->status);
+  rp__jw_end_object(w);
+  rp__jw_end_object(w);
   rp__jw_end_object(w);
 }
 

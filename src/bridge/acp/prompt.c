@@ -289,6 +289,7 @@ void rp__acp_turn_broken(struct rp__acp_session *s, const char *text)
   if (s->running) rp__repeat_turn_ends(s);
   fail_tools(s);
   if (s->running) rp__acp_tell(s, "The agent ended", text, true);
+  if (s->running && a->draft) rp__draft_broken(s, text);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {
     next = c->next;
     if (c->kind == RP_CALL_PROMPT && c->s == s) end_prompt(s, c, text);

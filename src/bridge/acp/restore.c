@@ -26,7 +26,7 @@ static bool possible(const struct rp__acp_session *s, enum rp__rung rung)
   switch (rung) {
   case RP_RUNG_RESUME: return known && s->a->caps.resume;
   case RP_RUNG_LOAD: return known && s->a->caps.load;
-  case RP_RUNG_NEW: return !s->live;
+  case RP_RUNG_NEW: return !s->live && !s->a->transparent; /* which can't be told a conversation */
   default: return s->live;
   }
 }
@@ -225,8 +225,9 @@ static void try_rungs(struct rp__acp_session *s)
 {
   struct rp__json none = {0};
   while (s->rung < RP_RUNG_LIVE && !possible(s, s->rung)) s->rung++;
-  if (s->rung == RP_RUNG_NEW && !s->cannot[0]) snprintf(s->cannot, sizeof s->cannot, "%s", why_not(s));
-  if (s->rung == RP_RUNG_NEW && s->a->strict_load)
+  bool told = s->rung == RP_RUNG_NEW || (s->rung == RP_RUNG_LIVE && !s->live); /* its own memory was of no use */
+  if (told && !s->cannot[0]) snprintf(s->cannot, sizeof s->cannot, "%s", why_not(s));
+  if (told && (s->a->strict_load || s->a->transparent))
     refuse_new(s);
   else if (s->rung < RP_RUNG_LIVE)
     ask(s);

@@ -239,6 +239,22 @@ static void test_packages_are_called_by_their_names(void **state)
   }
 }
 
+/* Whether somebody lives in a session, the list tells beside what the protocol has words for. */
+static void test_the_list_tells_who_is_gone(void **state)
+{
+  struct acp_rig *x = *state;
+  one_turn(x);
+  acp_play(x, (struct acp_step[]){
+                  {C, CALL("5", "session/list", "{}"), 0},
+                  {TO_C, RESULT("5", "{\"sessions\":[{*\"_meta\":{\"reprise\":{\"status\":\"active\"}}}]}"), 0},
+                  {C, CALL("6", "session/close", "{\"sessionId\":\"s1\"}"), 0},
+                  {TO_C, RESULT("6", "{}"), 0},
+                  {C, CALL("7", "session/list", "{}"), 0},
+                  {TO_C, RESULT("7", "{\"sessions\":[{*\"_meta\":{\"reprise\":{\"status\":\"closed\"}}}]}"), 0},
+                  {END, NULL, 0},
+              });
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
 
 int main(void)
@@ -253,6 +269,7 @@ int main(void)
       T(test_strict_load_after_a_death),
       T(test_the_obituary_stands_by_itself),
       T(test_packages_are_called_by_their_names),
+      T(test_the_list_tells_who_is_gone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
