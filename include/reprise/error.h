@@ -20,6 +20,7 @@ extern "C" {
   X(NOMEM,             -2,  "out_of_memory",         503, -32603,  1, 1, "out of memory")        \
   X(FORKED,            -3,  "engine.forked",         500, -32603,  1, 0, "the engine was opened before a fork") \
   X(CANCELLED,         -4,  "cancelled",             503, -32603,  1, 1, "the engine is closing") \
+  X(AGENT_DIED,        -5,  "agent.died",            502, -32603,  1, 1, "the agent ended in the middle of a turn") \
   X(USAGE,            -10,  "usage",                 400, -32602,  2, 0, "bad argument")         \
   X(JSON,             -11,  "json.malformed",        400, -32700,  2, 0, "malformed JSON")       \
   X(INVALID,          -12,  "event.invalid",         422, -32602,  2, 0, "invalid event")        \
@@ -45,6 +46,7 @@ extern "C" {
   X(EXISTS,           -35,  "session.exists",        409, -32001,  4, 0, "the session exists already") \
   X(TRANSITION,       -36,  "session.transition",    409, -32001,  4, 0, "the status can't change that way") \
   X(KEY_REUSED,       -37,  "request.key_reused",    409, -32001,  4, 0, "the idempotency key was used for another request") \
+  X(CANNOT_LOAD,      -38,  "agent.cannot_load",     409, -32001,  4, 0, "the agent can't load the session") \
   X(CORRUPT,          -40,  "store.corrupted",       500, -32003,  5, 0, "stored data is damaged") \
   X(SNAPSHOT_CORRUPT, -41,  "snapshot.corrupted",    500, -32003,  5, 0, "the snapshot is damaged") \
   X(FORMAT_CORRUPT,   -42,  "import.corrupted",      422, -32003,  5, 0, "the document is damaged") \

@@ -69,16 +69,28 @@ struct rp__runs_sync {
   unsigned char room[896 - 32 - 3 * 48 - 12];
 };
 
+#define RP_RUNS_UNSAID 8        /* failures that are remembered */
+#define RP_RUNS_UNSAID_NAME 136 /* bytes of an id, with its end */
+
+/* A snapshot that failed while the audit log could not be written (engine/unsaid.c). */
+struct rp__runs_unsaid {
+  _Atomic uint32_t state; /* 0: none */
+  int32_t code;           /* an error's */
+  int64_t at_ms;
+  char scope[RP_RUNS_UNSAID_NAME], session[RP_RUNS_UNSAID_NAME], reason[32];
+};
+
 struct rp__runs_header {
-  unsigned char locks[64];       /* lock bytes; never written */
-  struct rp__runs_writer writer; /* at 64 */
-  struct rp__runs_sync sync;     /* at 128 */
-  unsigned char reserved[3072];  /* at 1024 */
+  unsigned char locks[64];                       /* lock bytes; never written */
+  struct rp__runs_writer writer;                 /* at 64 */
+  struct rp__runs_sync sync;                     /* at 128 */
+  struct rp__runs_unsaid unsaid[RP_RUNS_UNSAID]; /* at 1024 */
+  unsigned char reserved[3072 - RP_RUNS_UNSAID * 320];
 };
 
 _Static_assert(offsetof(struct rp__runs_header, writer) == 64, "holder of the turn");
 _Static_assert(offsetof(struct rp__runs_header, sync) == 128, "record of syncs");
-_Static_assert(offsetof(struct rp__runs_header, reserved) == 1024, "reserved bytes");
+_Static_assert(offsetof(struct rp__runs_header, unsaid) == 1024, "what the audit log has no room for");
 _Static_assert(sizeof(struct rp__runs_header) == RP_RUNS_HEADER, "one page");
 
 #endif

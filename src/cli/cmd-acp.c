@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/term.h"
 
-enum { SCOPE, CONTINUE, NAME, BRIEF, DURABILITY };
+enum { SCOPE, CONTINUE, NAME, BRIEF, STRICT_LOAD, OUTLIVE, DURABILITY };
 
 #define DB_PREFIX "sqlite:"
 #define LINE_BYTES 4096
@@ -19,6 +19,8 @@ static const struct rp__opt opts[] = {
     [CONTINUE] = {"continue", 0, RP_OPT_TEXT, "ID", "the editor's first new session goes on with this one"},
     [NAME] = {"name", 0, RP_OPT_TEXT, "N", "the name of the editor's first new session"},
     [BRIEF] = {"brief", 0, RP_OPT_FLAG, NULL, "the first prompt of a new session carries the brief"},
+    [STRICT_LOAD] = {"strict-load", 0, RP_OPT_FLAG, NULL, "a session that the agent can't load is an error"},
+    [OUTLIVE] = {"outlive", 0, RP_OPT_FLAG, NULL, "the agent may go on when this process has ended"},
     [DURABILITY] = {"durability", 0, RP_OPT_CHOICE, "D", "how safe streamed text is before it is shown (default os)",
                     durabilities},
 };
@@ -88,6 +90,8 @@ static int run(struct rp__cli *c, rp_error *err)
       .name = rp__opt_text(c, NAME),
       .command = command,
       .brief = rp__opt_given(c, BRIEF),
+      .strict_load = rp__opt_given(c, STRICT_LOAD),
+      .outlive = rp__opt_given(c, OUTLIVE),
       .updates = rp__opt_num(c, DURABILITY, 0) ? RP_DISK : RP_OS,
       .log = tell,
       .warn = warn,

@@ -130,7 +130,9 @@ static int run(struct rp__cli *c, rp_error *err)
   else if (looks && (rp__opt_given(c, AFTER) || rp__opt_given(c, LIMIT)))
     rp__fail(err, RP_E_USAGE, "--after and --limit belong to the list of records");
   else {
-    int code = rp__cli_open(c, RP_USE_LOOK, err);
+    /* A failure that is still to be written down is written now, where that can be. */
+    rp_error ignored = {0};
+    int code = looks || rp__cli_open(c, RP_USE_WRITE, &ignored) ? rp__cli_open(c, RP_USE_LOOK, err) : 0;
     if (code) return code;
     return looks ? chain(c, err) : list(c, err);
   }

@@ -89,14 +89,15 @@ void rp__audit_count(rp_engine *e, const struct rp__op *ops, size_t n)
     if (ops[i].type == RP_OP_AUDIT) atomic_fetch_add_explicit(&e->counters.audits, 1, memory_order_relaxed);
 }
 
-void rp__audit_write(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note)
+int rp__audit_write(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note)
 {
   rp_error err = {0};
   struct rp__op op;
-  if (e->read_only) return;
+  if (e->read_only) return 0;
   int rc = rp__audit_op(e, scope, event, note, &op, &err);
   if (!rc) rc = rp__engine_commit(e, &op, 1, RP_OS, &err);
   if (rc) rp__log(&e->log, RP_LOG_WARN, "audit record %s: %s", event, err.message);
+  return rc;
 }
 
 /* ---- reading ---- */

@@ -25,8 +25,8 @@ int rp__audit_op(rp_engine *e, const char *scope, const char *event, struct rp__
                  rp_error *err);
 void rp__audit_done(struct rp__audit_note *note);
 
-/* A record on its own, for what has no transaction. A failure is logged, not returned. */
-void rp__audit_write(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note);
+/* A record on its own, for what has no transaction. A failure is logged too. */
+int rp__audit_write(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note);
 
 /* The scope given, or (NULL) all there are, for work that calls back in between. */
 struct rp__scope_names {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/audit.h"
+#include "engine/unsaid.h"
 
 #define RETRY_MS 5000        /* after a failed checkpoint nobody waits for */
 #define SNAPSHOTS_MAX 100000 /* rows looked at when old ones are dropped */
@@ -148,14 +149,14 @@ static int checkpoint_once(rp_session *s, const char *reason, int64_t *ret_n, rp
   return rc;
 }
 
-static void failure_audit(rp_session *s, const char *reason, const char *why)
+static void failure_audit(rp_session *s, const char *reason, const rp_error *why)
 {
   struct rp__audit_note note;
   rp__audit_begin(&note);
   rp__jw_kstr(&note.w, "session_id", s->id);
   rp__jw_kstr(&note.w, "reason", reason);
-  rp__jw_kstr(&note.w, "error", why);
-  rp__audit_write(s->e, s->scope, "snapshot_failed", &note);
+  rp__jw_kstr(&note.w, "error", why->message);
+  if (rp__audit_write(s->e, s->scope, "snapshot_failed", &note)) rp__unsaid_keep(s, reason, why->code);
   rp__audit_done(&note);
 }
 
@@ -166,8 +167,9 @@ int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *
   int rc = checkpoint_once(s, reason, ret_n, &why);
   atomic_fetch_add(rc ? &s->e->counters.snapshots_failed : &s->e->counters.snapshots_ok, 1);
   if (!rc) rp__metric_observe(&s->e->metrics.snapshot_seconds, (double)(rp__engine_micros(s->e) - began) / 1e6);
+  if (!rc) rp__unsaid_tell(s->e);
   if (!rc) return 0;
-  failure_audit(s, reason, why.message);
+  failure_audit(s, reason, &why);
   if (err) *err = why;
   return rc;
 }

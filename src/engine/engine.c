@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "engine/audit.h"
 #include "engine/slot.h"
+#include "engine/unsaid.h"
 
 #define PATTERNS_MAX (64 * 1024)
 
@@ -261,6 +262,7 @@ int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
     return rc;
   }
   rc = engine_ready(e, ret, err);
+  if (!rc) rp__unsaid_tell(e);
   if (!rc) rp__keeper_start(e); /* L-09: what was abandoned is looked for now, and from then on */
   return rc;
 }

@@ -222,6 +222,19 @@ static const struct rp__task_choice *taken(const struct rp__restoration *r, size
   return hit;
 }
 
+int rp__resume_audit(rp_engine *e, const char *scope, const char *session_id, double seconds,
+                     struct rp__audit_note *note, struct rp__op *op, rp_error *err)
+{
+  rp__audit_begin(note);
+  rp__jw_kstr(&note->w, "session_id", session_id);
+  rp__jw_kstr(&note->w, "new_session_id", session_id);
+  rp__jw_kdouble(&note->w, "age_hours", seconds / 3600);
+  rp__jw_kdouble(&note->w, "age", seconds);
+  rp__jw_kbool(&note->w, "resumed", true);
+  rp__jw_kbool(&note->w, "cold_start", false);
+  return rp__audit_op(e, scope, "session_restored", note, op, err);
+}
+
 size_t rp__restoration_audits(const struct rp__restoration *r)
 {
   size_t n_sessions, n_memories, n_tasks;
@@ -239,6 +252,7 @@ static void tell_restored(const struct rp__restoration *r, const char *session_i
   rp__jw_kstr(w, "session_id", session_id);
   rp__jw_kstr(w, "new_session_id", new_id);
   rp__jw_kdouble(w, "age_hours", n ? from[0]->hours : 0);
+  rp__jw_kdouble(w, "age", n ? from[0]->hours * 3600 : 0);
   rp__jw_key(w, "from_session_ids");
   rp__jw_array(w);
   for (size_t i = 0; i < n; i++) rp__jw_str(w, from[i]->session_id);

@@ -62,6 +62,10 @@ void rp__restoration_inherited(const struct rp__restoration *r, struct rp__jw *w
 int rp__restoration_brief(const struct rp__restoration *r, const struct rp__restart_facts *facts, bool resumed,
                           int64_t total_sessions, struct rp__buf *out, struct rp__jw *why);
 
+/* O-07: of a session that is resumed, `seconds` after it was left. */
+int rp__resume_audit(rp_engine *e, const char *scope, const char *session_id, double seconds,
+                     struct rp__audit_note *note, struct rp__op *op, rp_error *err);
+
 /* Audit records of a restoration: how many there are, and making them. */
 size_t rp__restoration_audits(const struct rp__restoration *r);
 int rp__restoration_audit(const struct rp__restoration *r, const char *session_id, const char *new_id, size_t i,

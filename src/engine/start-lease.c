@@ -217,6 +217,9 @@ static int add_audits(struct rp__start *st, struct start_ops *b, rp_error *err)
   for (size_t i = 0; !rc && i < n; i++)
     rc = rp__restoration_audit(&st->restoration, st->row.id, st->row.id, i, &b->notes[b->n_notes++], &b->ops[b->n++],
                                err);
+  if (!rc && st->found)
+    rc = rp__resume_audit(st->e, st->o->scope, st->row.id, st->facts.elapsed, &b->notes[b->n_notes++], &b->ops[b->n++],
+                          err);
   return rc;
 }
 
@@ -224,7 +227,7 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
 {
   const struct rp__key *key;
   size_t audits = rp__restoration_audits(&st->restoration);
-  b->ops = calloc(START_OPS + audits, sizeof *b->ops);
+  b->ops = calloc(START_OPS + audits + 1, sizeof *b->ops);
   b->notes = calloc(audits + 1, sizeof *b->notes);
   if (!b->ops || !b->notes) return rp__fail_nomem(err);
   add_end_of_previous(st, b);

@@ -19,7 +19,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from acp import Closed, Editor, agent_command, script_updates, text  # noqa: E402
+from acp import Closed, Editor, Refused, agent_command, script_updates, text  # noqa: E402
 
 REPRISE = os.environ.get("REPRISE", "reprise")
 SEED = 20261116
@@ -212,6 +212,15 @@ class Conversation:
         self.open()
         self.check_told(self.drain())
 
+    def end(self, asked):
+        """Whether the turn ended with its agent's death, as a script sees it."""
+        try:
+            assert self.editor.result(asked, "the end of a turn")["stopReason"] == "end_turn"
+            return False
+        except Refused as why:
+            assert why.data == {"code": "agent.died", "signal": signal.SIGKILL}, why
+            return True
+
     def kill_agent(self):
         with open(self.pids) as f:
             agent = int(f.read().split()[-1])
@@ -224,9 +233,10 @@ class Conversation:
             raise AssertionError("the agent %d was gone before" % agent) from None
         self.deaths += 1
         self.counts["agent"] += 1
-        assert self.editor.result(asked, "the end of a turn whose agent died")["stopReason"] == "end_turn"
+        died = self.end(asked)
         self.hear()
         words, updates = self.now[-1]
+        assert died == any(is_obituary(u) for u in updates), (died, updates)
         self.check_turn(words, updates, False)
         assert not open_calls(updates), (words, updates)
         self.unnoticed = not any(is_obituary(u) for u in updates)
@@ -234,10 +244,9 @@ class Conversation:
 
     def talk(self):
         """The next prompt works. One that met an agent whose end nobody had noticed yet was cut off itself."""
-        asked = self.prompt()
-        assert self.editor.result(asked, "the end of a turn")["stopReason"] == "end_turn"
+        cut = self.end(self.prompt())
         self.hear()
-        cut = any(is_obituary(u) for u in self.now[-1][1])
+        assert cut == any(is_obituary(u) for u in self.now[-1][1]), (cut, self.now[-1])
         assert not cut or self.unnoticed, self.now[-1]
         self.check_turn(*self.now[-1], not cut)
         assert not open_calls(self.now[-1][1]), self.now[-1]

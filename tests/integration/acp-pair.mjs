@@ -133,6 +133,10 @@ async function hang(e, sessionId) {
   return { pid, ends }
 }
 
+// How a turn ends whose agent died; one that met an agent whose end nobody had noticed yet may.
+const died = (why) => why.data?.code === "agent.died" && why.data.signal === 9
+const mayDie = (ends) => ends.catch((why) => assert.ok(died(why), why))
+
 const sid = (e) => e.fresh().then((s) => s.sessionId)
 
 // ---- the cases ----
@@ -254,10 +258,12 @@ const cases = {
       const { pid, ends } = await hang(e, id)
       const from = e.updates(id).length
       process.kill(pid, "SIGKILL")
-      assert.deepEqual(await ends, { stopReason: "end_turn" })
+      await assert.rejects(ends, died)
       const after = e.updates(id).slice(from)
       assert.deepEqual(after.filter((u) => u.sessionUpdate === "tool_call_update").map((u) => [u.toolCallId, u.status]), [["call_1", "failed"]])
-      assert.ok(after.some((u) => u.sessionUpdate === "agent_message_chunk" && /agent/.test(u.content.text)), "nobody is told")
+      const [word] = after.filter((u) => u.sessionUpdate === "agent_message_chunk" && /agent scripted ended/.test(u.content.text))
+      assert.ok(word, "nobody is told")
+      assert.ok(word.messageId && e.updates(id).slice(0, from).every((u) => u.messageId !== word.messageId) && word.content.text.startsWith("\n\n"), "a message of its own")
       assert.deepEqual(await e.answer(id, "recall marzipan"), { stopReason: "end_turn", words: "marzipan: known" })
       assert.notEqual(await e.agentPid(), pid)
       const [blocks] = prompts(rig).slice(-1)
@@ -280,7 +286,7 @@ const cases = {
       await e.prompt(sessionId, "say so")
       const from = e.lines.length, told = e.updates(sessionId).length
       process.kill(await e.agentPid(), "SIGKILL")
-      await e.prompt(sessionId, "say more")
+      await mayDie(e.prompt(sessionId, "say more"))
       const since = e.updates(sessionId).slice(told).map((u) => u.sessionUpdate)
       assert.ok(!since.includes("current_mode_update") && !since.includes("config_option_update"), "nothing has changed")
       assert.ok(e.lines.slice(from).every((l) => !l.line.includes("reprise/")), "the proxy's requests are its own")
@@ -305,7 +311,7 @@ const cases = {
       await e.request(M.setConfigOption, { sessionId, configId: "model", value: "big" })
       assert.equal((await e.answer(sessionId, "chosen")).words, "code big")
       process.kill(await e.agentPid(), "SIGKILL")
-      await e.prompt(sessionId, "say more") // the death may end it
+      await mayDie(e.prompt(sessionId, "say more"))
       assert.equal((await e.answer(sessionId, "chosen")).words, "code big")
       await e.close()
     }

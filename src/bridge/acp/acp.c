@@ -86,6 +86,14 @@ void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, 
   rp__acp_send(a, to, &out);
 }
 
+void rp__acp_error_data(struct rp__buf *out, int code)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "code", rp_error_lookup(code)->name);
+  rp__jw_end_object(&w);
+}
+
 void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err)
 {
   struct rp__buf data RP_AUTOBUF = RP_BUF(LOG_BYTES);
@@ -144,6 +152,7 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   a->w = *w;
   a->updates = o->updates;
   a->brief = o->brief;
+  a->strict_load = o->strict_load;
   a->log = o->log;
   a->warn = o->warn;
   a->log_ctx = o->log_ctx;

@@ -23,6 +23,8 @@ struct rp__acp_options {
   const char *const *command; /* the agent's, for the record; ends with NULL */
   rp_durability updates;      /* of streamed chunks: RP_OS unless told otherwise */
   bool brief;                 /* the first prompt of a new session carries the brief */
+  bool strict_load;           /* a session that the agent can't load is an error */
+  bool outlive;               /* the agent may go on when we have ended */
   /* What is worth a line for a person who asked for it (-v); or NULL. */
   void (*log)(void *ctx, const char *text);
   void (*warn)(void *ctx, const char *text); /* … and for whoever did not */

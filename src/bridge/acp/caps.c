@@ -40,6 +40,8 @@ void rp__acp_read_caps(struct rp__acp *a, struct rp__json result)
   read_text(rp__json_get(info, "version"), a->caps.version, sizeof a->caps.version);
   rp__json_i64(rp__json_get(result, "protocolVersion"), &version);
   a->transparent = version != PROTOCOL;
+  a->draft = rp__draft_is(version);
+  if (a->draft) rp__draft_read_caps(a, result);
   a->known = true;
 }
 
@@ -125,7 +127,10 @@ void rp__acp_initialized(struct rp__acp *a, struct rp__call *c, const struct rp_
   }
   rp__acp_read_caps(a, m->r.result);
   if (a->transparent) {
-    rp__acp_log(a, "the agent speaks another version of the protocol: nothing is recorded");
+    if (a->draft)
+      rp__draft_warn(a);
+    else
+      rp__acp_warn(a, "the agent speaks a version of the protocol that is not known here: nothing is recorded");
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
   } else {
     merge(a, m);

@@ -15,6 +15,19 @@ static void say_how(const struct rp__acp *a, struct rp__buf *out)
     rp__buf_printf(out, "exit status %d", a->status);
 }
 
+void rp__death_data(const struct rp__acp *a, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "code", rp_error_lookup(RP_E_AGENT_DIED)->name);
+  if (a->status < 0)
+    rp__jw_ki64(&w, "signal", -a->status);
+  else
+    rp__jw_ki64(&w, "exitStatus", a->status);
+  if (a->why[0]) rp__jw_kstr(&w, "reason", a->why);
+  rp__jw_end_object(&w);
+}
+
 void rp__death_describe(const struct rp__acp *a, struct rp__buf *out)
 {
   rp__buf_printf(out, "the agent '%.200s' ended %d times within %d seconds, at last with ",
@@ -46,7 +59,9 @@ static void put_died(struct rp__acp_session *s)
 static void close_sessions(struct rp__acp *a, bool again)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(4096);
-  rp__buf_str(&text, "The agent ended unexpectedly (");
+  char agent[RP_ACP_NAME + 16];
+  rp__agent_title(a, agent);
+  rp__buf_printf(&text, "The %s ended unexpectedly (", agent);
   say_how(a, &text);
   if (again)
     rp__buf_str(&text, "). It is being started again and gets this session back; the next prompt goes on.");
@@ -90,7 +105,8 @@ static void close_agent_call(struct rp__acp *a, struct rp__call *c)
 /* Requests to it that are still open; an initialize goes to the next one. */
 static void close_client_calls(struct rp__acp *a, bool again)
 {
-  struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
+  struct rp__buf why RP_AUTOBUF = RP_BUF(4096), data RP_AUTOBUF = RP_BUF(4096);
+  rp__death_data(a, &data);
   rp__buf_str(&why, "the agent ended before it answered (");
   say_how(a, &why);
   if (again)
@@ -104,7 +120,8 @@ static void close_client_calls(struct rp__acp *a, bool again)
     if (c->kind == RP_CALL_OWN && c->done)
       c->done(a, c, NULL);
     else if (c->kind != RP_CALL_OWN && c->kind != RP_CALL_DEAD)
-      rp__acp_error(a, RP_ACP_CLIENT, rp__call_id(c), RP_ACP_E_INTERNAL, why.err ? "the agent ended" : why.p, NULL);
+      rp__acp_error(a, RP_ACP_CLIENT, rp__call_id(c), RP_ACP_E_INTERNAL, why.err ? "the agent ended" : why.p,
+                    data.err ? NULL : data.p);
     if (c->kind == RP_CALL_ADOPT) rp__acp_unadopt(a, c);
     rp__call_free(c);
     next = a->client.head;
@@ -135,9 +152,9 @@ static void give_up(struct rp__acp *a)
     if (s->asked && s->state == RP_ACP_COLD)
       rp__restore_fail(s, NULL, text);
     else
-      rp__held_fail(a, s, RP_ACP_E_INTERNAL, text);
+      rp__held_fail(a, s, RP_ACP_E_INTERNAL, text, NULL);
   }
-  rp__held_fail(a, NULL, RP_ACP_E_INTERNAL, text);
+  rp__held_fail(a, NULL, RP_ACP_E_INTERNAL, text, NULL);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {
     next = c->next;
     if (c->kind == RP_CALL_INITIALIZE) rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, text, NULL);

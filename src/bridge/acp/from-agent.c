@@ -31,6 +31,7 @@ void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m)
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
   struct rp__json update = rp__json_get(m->r.params, "update");
   rp_error why = {0};
+  if (rp__title_takes(s, update)) return;
   rp__notes_init(&notes);
   rp__acp_learn_update(s, update);
   struct rp__str line = rp__acp_map(m, s->agent_sid, s->client_sid, &room);
@@ -77,6 +78,13 @@ static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
   rp__acp_forward(a, RP_ACP_CLIENT, m->line);
 }
 
+static bool draft_update(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__acp_session *s = rp__acp_by_agent(a, rp__json_get(m->r.params, "sessionId"));
+  if (s) rp__draft_update(s, m);
+  return s != NULL;
+}
+
 static void on_note(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
@@ -84,6 +92,7 @@ static void on_note(struct rp__acp *a, const struct rp__msg *m)
     on_update(a, m);
     return;
   }
+  if (a->draft && rp__json_eq(m->r.method, "session/update") && draft_update(a, m)) return;
   if (rp__json_eq(m->r.method, "$/cancel_request")) {
     on_cancel_request(a, m);
     return;
@@ -164,7 +173,7 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_error(a, RP_ACP_AGENT, m->r.id, RP_ACP_E_INTERNAL, "too many requests have no answer yet", NULL);
     return;
   }
-  struct rp__acp_session *s = a->transparent ? NULL : session_of(a, m);
+  struct rp__acp_session *s = a->transparent && !a->draft ? NULL : session_of(a, m);
   const char *method = s ? noted_method(m->r.method) : NULL;
   c->s = s;
   if (s) rp__repeat_asked(s, m->r.params);
@@ -211,11 +220,12 @@ static void answered(struct rp__acp *a, struct rp__call *c, const struct rp__msg
 }
 
 static rp__call_fn *const on_answer[RP_CALL_KINDS] = {
-    [RP_CALL_PLAIN] = as_it_came,       [RP_CALL_INITIALIZE] = rp__acp_initialized,
-    [RP_CALL_NEW] = rp__acp_made,       [RP_CALL_AUTHENTICATE] = authenticated,
-    [RP_CALL_ADOPT] = rp__acp_adopted,  [RP_CALL_PROMPT] = rp__acp_prompted,
-    [RP_CALL_CONFIG] = configured,      [RP_CALL_CLOSE] = rp__acp_closed,
-    [RP_CALL_DELETE] = rp__acp_deleted, [RP_CALL_OWN] = answered,
+    [RP_CALL_PLAIN] = as_it_came,         [RP_CALL_INITIALIZE] = rp__acp_initialized,
+    [RP_CALL_NEW] = rp__acp_made,         [RP_CALL_AUTHENTICATE] = authenticated,
+    [RP_CALL_ADOPT] = rp__acp_adopted,    [RP_CALL_PROMPT] = rp__acp_prompted,
+    [RP_CALL_CONFIG] = configured,        [RP_CALL_CLOSE] = rp__acp_closed,
+    [RP_CALL_DELETE] = rp__acp_deleted,   [RP_CALL_OWN] = answered,
+    [RP_CALL_DRAFT] = rp__draft_answered,
 };
 
 /* An answer of the agent's to a request of ours that took too long: the editor knows nothing of it. */

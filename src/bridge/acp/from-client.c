@@ -78,7 +78,7 @@ static const char *why_taken(const struct rp__acp_session *s)
   }
 }
 
-static bool session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
+bool rp__acp_session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
 {
   if (s->state == RP_ACP_LIVE) return true;
   if (s->state == RP_ACP_TAKEN || s->state == RP_ACP_ENDING) {
@@ -123,7 +123,7 @@ static void on_other(struct rp__acp *a, const struct rp__msg *m)
   struct rp__acp_session *s = rp__acp_by_client(a, sid);
   bool prompt = rp__json_eq(m->r.method, "session/prompt");
   char id[RP_SCOPE_MAX + 1];
-  if (s && !session_there(a, m, s)) return;
+  if (s && !rp__acp_session_there(a, m, s)) return;
   if (s && prompt)
     rp__acp_on_prompt(a, m, s);
   else if (prompt && is_coming(a, sid))
@@ -159,6 +159,7 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
     requests[i].fn(a, m);
     return;
   }
+  if (a->draft && rp__draft_request(a, m)) return;
   if (a->transparent)
     pass(a, m, rp__json_eq(m->r.method, "initialize") ? RP_CALL_INITIALIZE : RP_CALL_PLAIN, NULL);
   else
@@ -206,7 +207,7 @@ static void on_note(struct rp__acp *a, const struct rp__msg *m)
   }
   if (!agent_there(a, m)) return;
   struct rp__acp_session *s = rp__acp_by_client(a, rp__json_get(m->r.params, "sessionId"));
-  if (s && !session_there(a, m, s)) return;
+  if (s && !rp__acp_session_there(a, m, s)) return;
   rp__acp_forward(a, RP_ACP_AGENT, s ? rp__acp_map(m, s->client_sid, s->agent_sid, &room) : m->line);
 }
 

@@ -78,14 +78,14 @@ void rp__held_release(struct rp__acp *a, struct rp__acp_session *s)
   }
 }
 
-void rp__held_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why)
+void rp__held_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why, const char *data)
 {
   struct rp__helds mine = {0};
   take(&a->held, s, &mine);
   while (mine.head) {
     struct rp__held *h = mine.head;
     unlink_held(&mine, h);
-    if (h->m.r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, h->m.r.id, code, why, NULL);
+    if (h->m.r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, h->m.r.id, code, why, data);
     free(h);
   }
 }

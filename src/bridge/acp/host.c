@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "bridge/host/agent.h"
 #include "bridge/host/child.h"
+#include "bridge/host/keeper.h"
 
 #define CHOKE ((size_t)8 * 1024 * 1024) /* bytes that wait for one side until the other is not read from any more */
 #define FINISH_MS 2000                  /* for the editor to take the last lines */
+#define KEEPERS_MAX 64                  /* of former agents that have left something */
 
 struct host {
   uv_loop_t loop;
@@ -25,6 +28,8 @@ struct host {
   struct rp__inlet in; /* the editor */
   struct rp__outlet out;
   struct rp__agent *agent; /* NULL: none lives */
+  pid_t keepers[KEEPERS_MAX];
+  size_t n_keepers;
   struct rp__acp *core;
   const struct rp__acp_options *o;
   char **env;
@@ -39,11 +44,37 @@ static void wake(struct host *h);
 
 /* ---- the agent ---- */
 
+static void forget_keeper(struct host *h, pid_t pid)
+{
+  for (size_t i = 0; i < h->n_keepers; i++)
+    if (h->keepers[i] == pid) h->keepers[i--] = h->keepers[--h->n_keepers];
+}
+
 static void on_child(uv_signal_t *handle, int sig)
 {
-  const struct host *h = handle->data;
+  struct host *h = handle->data;
   (void)sig;
-  if (h->agent) rp__agent_reap(h->agent);
+  for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) {
+    forget_keeper(h, pid);
+    if (h->agent) rp__agent_reaped(h->agent, pid);
+  }
+}
+
+/* One more than we can remember does not wait until we end. */
+static void keep_keeper(struct host *h, pid_t pid)
+{
+  if (!pid) return;
+  if (h->n_keepers < KEEPERS_MAX)
+    h->keepers[h->n_keepers++] = pid;
+  else
+    kill(pid, RP_KEEPER_TERM);
+}
+
+static void end_keepers(struct host *h)
+{
+  if (h->o->outlive) return;
+  for (size_t i = 0; i < h->n_keepers; i++) kill(h->keepers[i], RP_KEEPER_TERM);
+  for (size_t i = 0; i < h->n_keepers; i++) TEMP_FAILURE_RETRY(waitpid(h->keepers[i], NULL, 0));
 }
 
 static void agent_line(void *ctx, const char *line, size_t n)
@@ -64,10 +95,11 @@ static void agent_unreadable(void *ctx, const rp_error *why)
   if (!h->finishing) rp__acp_unreadable(h->core, RP_ACP_AGENT, why);
 }
 
-static void agent_gone(void *ctx, int status)
+static void agent_gone(void *ctx, int status, pid_t keeper)
 {
   struct host *h = ctx;
   h->agent = NULL;
+  keep_keeper(h, keeper);
   if (!h->finishing) rp__acp_agent_gone(h->core, status);
   wake(h);
 }
@@ -105,7 +137,7 @@ static const struct rp__inlet_handler client_handler = {client_line, client_unre
 static void on_signal(uv_signal_t *handle, int sig)
 {
   struct host *h = handle->data;
-  if (h->leaving && h->agent) rp__agent_kill(h->agent); /* who asks twice does not want to wait */
+  if (h->leaving && h->agent && !h->o->outlive) rp__agent_kill(h->agent); /* who asks twice does not want to wait */
   client_gone(h, sig == SIGHUP ? "editor closed" : sig == SIGINT ? "interrupted" : "terminated");
 }
 
@@ -215,13 +247,16 @@ static int world_start(void *ctx, rp_error *err)
   struct host *h = ctx;
   h->wanted[RP_ACP_AGENT] = true;
   wake(h);
-  return rp__agent_start(&h->loop, h->o->command, h->env, &agent_handler, h, &h->agent, err);
+  return rp__agent_start(&h->loop, h->o->command, h->env, h->o->outlive, &agent_handler, h, &h->agent, err);
 }
 
 static void world_stop(void *ctx)
 {
   struct host *h = ctx;
-  if (h->agent) rp__agent_stop(h->agent);
+  if (h->agent && h->leaving && h->o->outlive)
+    rp__agent_leave(h->agent);
+  else if (h->agent)
+    rp__agent_stop(h->agent);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -318,6 +353,7 @@ static void close_rest(uv_handle_t *handle, void *ctx)
 static void close_all(struct host *h)
 {
   rp__agent_abandon(RP_TAKE(h->agent));
+  end_keepers(h);
   if (h->in.handles) rp__inlet_close(&h->in, on_end_closed);
   rp__outlet_close(&h->out, on_end_closed, h);
   uv_walk(&h->loop, close_rest, NULL);

@@ -38,7 +38,10 @@
 #define RP_ACP_BEAT_MS 10000
 #define RP_ACP_DEATHS 3 /* within RP_ACP_LOOP_MS: the agent is left alone for as long */
 #define RP_ACP_LOOP_MS 30000
-#define RP_ACP_TRIES 3 /* restorations of one session that agents may die of */
+#define RP_ACP_TRIES 3      /* restorations of one session that agents may die of */
+#define RP_ACP_NAME 128     /* bytes of the agent's name */
+#define RP_ACP_WHY 400      /* … of what an agent says when it can't */
+#define RP_ACP_PREAMBLE 160 /* … of the words with which a brief begins */
 
 #define RP_ACP_E_REQUEST (-32600)
 #define RP_ACP_E_PARAMS (-32602)
@@ -72,9 +75,10 @@ enum rp__call_kind {
   RP_CALL_CONFIG,
   RP_CALL_CLOSE,
   RP_CALL_DELETE,
-  RP_CALL_KEPT, /* ours to answer; nothing of it is at the agent */
-  RP_CALL_OWN,  /* we asked the agent */
-  RP_CALL_DEAD, /* of an agent that is gone, or answered in its place: an answer goes nowhere */
+  RP_CALL_DRAFT, /* of version 2 */
+  RP_CALL_KEPT,  /* ours to answer; nothing of it is at the agent */
+  RP_CALL_OWN,   /* we asked the agent */
+  RP_CALL_DEAD,  /* of an agent that is gone, or answered in its place: an answer goes nowhere */
   RP_CALL_KINDS,
 };
 
@@ -138,8 +142,8 @@ struct rp__helds {
 void rp__held_add(struct rp__acp *a, struct rp__acp_session *s, const struct rp__msg *m);
 /* Handles again, in their order, what waited for that (s NULL: for the agent). */
 void rp__held_release(struct rp__acp *a, struct rp__acp_session *s);
-/* Answers the requests with an error and drops the rest. */
-void rp__held_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why);
+/* Answers the requests with an error and drops the rest. `data`: JSON, or NULL. */
+void rp__held_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why, const char *data);
 /* The session's prompts end as cancelled: true when there was one. */
 bool rp__held_cancel_prompts(struct rp__acp *a, struct rp__json sid);
 bool rp__held_cancel_id(struct rp__acp *a, struct rp__json id);
@@ -219,16 +223,18 @@ struct rp__acp_session {
   unsigned running; /* prompts at the agent */
   bool history_due; /* the agent's session has nothing of it: a prompt carries the history, the journal has no id */
   bool history_sent;
-  bool brief_due;   /* the first prompt carries the start's brief */
-  bool other_agent; /* it was begun with another one: ids mean nothing here */
+  bool brief_due;                 /* the first prompt carries the start's brief */
+  char preamble[RP_ACP_PREAMBLE]; /* … and these were its first words */
+  bool other_agent;               /* it was begun with another one: ids mean nothing here */
   /* restoration and loading */
   enum rp__rung rung;
   enum rp__rung least; /* agents died of those before it; until a turn goes well */
   unsigned tries;
-  bool wanted;  /* to be restored when the agent is back */
-  bool live;    /* the agent has it anyway: failing changes nothing */
-  bool swallow; /* the agent replays: nothing of it is news */
-  bool sift;    /* it resumes, and should say nothing: what is known is a replay all the same */
+  char cannot[RP_ACP_WHY]; /* why the agent could not load it; empty: it could, or was not asked to */
+  bool wanted;             /* to be restored when the agent is back */
+  bool live;               /* the agent has it anyway: failing changes nothing */
+  bool swallow;            /* the agent replays: nothing of it is news */
+  bool sift;               /* it resumes, and should say nothing: what is known is a replay all the same */
   struct rp__echo *echo;
   bool echo_due;               /* it is made when there is something to compare */
   int64_t echo_end;            /* … of the journal up to here */
@@ -300,6 +306,19 @@ enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_I
 /* An id that is free is from now on another name of that session, or (NULL) that of a deleted one. */
 void rp__name_put(struct rp__acp *a, const char *sid, const char *name_of);
 
+/* ---- titles that are our own words (title.c) ---- */
+
+/* Whether an agent made it of what it was told with a prompt; `s` may be NULL. */
+bool rp__title_is_ours(const struct rp__acp_session *s, struct rp__json title);
+/* Takes an update with such a title: what else it says goes on. */
+bool rp__title_takes(struct rp__acp_session *s, struct rp__json update);
+size_t rp__title_leave_out(struct rp__json object, struct rp__buf *out); /* how many members stay */
+
+/* ---- the agent's name as people read it (agent-name.c) ---- */
+
+void rp__agent_name(const char *name, char ret[RP_ACP_NAME]);
+void rp__agent_title(const struct rp__acp *a, char ret[RP_ACP_NAME + 16]); /* "agent NAME", or "agent" */
+
 /* ---- the agent's command line, without secrets (command.c) ---- */
 
 char **rp__command_copy(rp_engine *e, const char *const *command); /* ends with NULL; NULL: no memory */
@@ -356,7 +375,7 @@ enum rp__agent_state {
 
 struct rp__agent_caps {
   bool load, resume, list, close, remove;
-  char name[128], version[64];
+  char name[RP_ACP_NAME], version[64];
 };
 
 struct rp__acp {
@@ -365,7 +384,8 @@ struct rp__acp {
   char *scope, *continue_id, *name;
   char **command;
   rp_durability updates;
-  bool brief; /* new sessions tell it */
+  bool brief;       /* new sessions tell it */
+  bool strict_load; /* a session that the agent can't load is not told to a new one */
   void (*log)(void *ctx, const char *text);
   void (*warn)(void *ctx, const char *text);
   void *log_ctx;
@@ -384,6 +404,8 @@ struct rp__acp {
   struct rp__agent_caps caps;
   bool known;       /* an initialize was answered */
   bool transparent; /* another version of the protocol: we only pass on */
+  bool draft;       /* … version 2, of which what is known is written down */
+  bool draft_told, draft_noticed;
   bool notices, compaction;
   char *initialize; /* the editor's line, params */
   char *authenticate;
@@ -406,6 +428,7 @@ void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str lin
 void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, int code, const char *why,
                    const char *data);
 void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err); /* as -32603 or the error's own */
+void rp__acp_error_data(struct rp__buf *out, int code); /* "data" of such an answer: the error's name */
 /* The answer to a call of the editor's; frees it. */
 void rp__acp_answer(struct rp__acp *a, struct rp__call *c, struct rp__buf *line);
 void rp__acp_answer_error(struct rp__acp *a, struct rp__call *c, int code, const char *why, const char *data);
@@ -418,6 +441,8 @@ int64_t rp__acp_now(struct rp__acp *a);
 
 /* from-client.c, from-agent.c: who says what */
 void rp__acp_from_client(struct rp__acp *a, const struct rp__msg *m);
+/* Whether the agent has it; else the line waits for that, or is refused. */
+bool rp__acp_session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s);
 void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m);
 /* An update of a session's: written down, then sent. */
 void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m);
@@ -467,7 +492,8 @@ void rp__restore_broken(struct rp__acp_session *s);
 void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why);
 /* The agent died: true when a restoration may be why, and goes on otherwise with the next one. */
 bool rp__restore_blame(struct rp__acp *a);
-void rp__restore_wanted(struct rp__acp *a); /* begins all that is to be restored, or the next of it */
+void rp__restore_tell(struct rp__acp_session *s); /* that the agent could not load it, should that be so */
+void rp__restore_wanted(struct rp__acp *a);       /* begins all that is to be restored, or the next of it */
 
 /* repeat.c */
 void rp__repeat_begin(struct rp__acp_session *s);    /* the agent is told to load, or to resume */
@@ -509,11 +535,21 @@ void rp__close_go_on(struct rp__acp_session *s, bool late); /* its turn is over,
 /* list.c */
 void rp__acp_on_list(struct rp__acp *a, const struct rp__msg *m);
 
+/* draft.c */
+bool rp__draft_is(int64_t version);
+void rp__draft_read_caps(struct rp__acp *a, struct rp__json result);
+void rp__draft_warn(struct rp__acp *a);                             /* once */
+bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m); /* false: it is none that is known */
+void rp__draft_answered(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+void rp__draft_update(struct rp__acp_session *s, const struct rp__msg *m);
+void rp__draft_broken(struct rp__acp_session *s, const char *text); /* the turn ends, for its agent has died */
+
 /* death.c */
 void rp__death_wake(struct rp__acp *a); /* the crash loop's pause is over */
 bool rp__death_paused(struct rp__acp *a);
 void rp__death_describe(const struct rp__acp *a, struct rp__buf *out);
-void rp__death_pick_up(struct rp__acp *a); /* the agent is up again */
+void rp__death_data(const struct rp__acp *a, struct rp__buf *out); /* "data" of an error that tells it */
+void rp__death_pick_up(struct rp__acp *a);                         /* the agent is up again */
 void rp__death_replace(struct rp__acp *a, const char *why);
 
 #endif

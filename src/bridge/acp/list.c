@@ -15,7 +15,7 @@
 #define CURSOR_MAX 4096
 
 struct item {
-  char id[RP_ID_MAX + 1];
+  char id[RP_ID_MAX + 1], status[16];
   char *meta;
   int64_t at;
 };
@@ -68,6 +68,7 @@ static int on_session(void *ctx, const rp_session_info *info)
   struct item *it = place(p, info);
   if (!it) return 0;
   snprintf(it->id, sizeof it->id, "%s", info->id);
+  snprintf(it->status, sizeof it->status, "%s", info->status ? info->status : "");
   it->meta = strndup(meta.p, meta.n);
   it->at = info->last_activity_at;
   return 0;
@@ -144,6 +145,13 @@ static void write_item(struct rp__acp *a, const struct item *it, struct rp__jw *
   }
   write_title(a, it, w);
   rp__jw_ktime(w, "updatedAt", it->at);
+  rp__jw_key(w, "_meta"); /* whether somebody lives in it, which the protocol has no word for */
+  rp__jw_object(w);
+  rp__jw_key(w, "reprise");
+  rp__jw_object(w);
+  rp__jw_kstr(w, "status", it->status);
+  rp__jw_end_object(w);
+  rp__jw_end_object(w);
   rp__jw_end_object(w);
 }
 
@@ -194,7 +202,10 @@ static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__ms
     if (asked->params && !rp__json_eq(rp__json_get(session, "cwd"), asked->params)) continue;
     if (is_ours(a, rp__json_get(session, "sessionId"))) continue;
     if (asked->text->n) rp__buf_char(asked->text, ',');
-    rp__buf_add(asked->text, session.p, session.n);
+    if (rp__title_is_ours(NULL, rp__json_get(session, "title")))
+      rp__title_leave_out(session, asked->text);
+    else
+      rp__buf_add(asked->text, session.p, session.n);
   }
   char *next RP_AUTOFREE = rp__json_dup(rp__json_get(result, "nextCursor"));
   answer(a, asked, asked->text, "a:", next);

@@ -347,6 +347,7 @@ static void finish(struct rp__acp_session *s, int rc, const rp_error *why)
     rp__call_free(s->asked);
   } else if (s->asked) {
     answer(s);
+    rp__restore_tell(s);
   }
   if (s->state == RP_ACP_LIVE) rp__held_release(s->a, s);
 }

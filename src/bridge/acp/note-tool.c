@@ -6,10 +6,9 @@
 static const struct {
   const char *acp, *ledger;
 } statuses[] = {
-    {"pending", "intended"},
-    {"in_progress", "running"},
-    {"completed", "done"},
-    {"failed", "failed"},
+    {"pending", "intended"}, {"in_progress", "running"}, {"completed", "done"},
+    {"failed", "failed"},    {"paused", "running"}, /* of version 2 */
+    {"cancelled", "failed"},                        /* likewise */
 };
 
 static const char *ledger_status(struct rp__json v)

@@ -318,6 +318,37 @@ int rp__note_update(struct rp__book *b, struct rp__json update, struct rp__notes
   return rc;
 }
 
+int rp__note_as_it_came(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err)
+{
+  struct rp__book_stream before = b->stream;
+  rp__notes_begin(out, RP_OS);
+  note_raw(b, update, OTHER, out);
+  int rc = rp__notes_finish(out, err);
+  if (rc) b->stream = before;
+  return rc;
+}
+
+int rp__note_whole(struct rp__book *b, struct rp__json update, bool thought, struct rp__notes *out, rp_error *err)
+{
+  static const char *const known[] = {"sessionUpdate", "content", "messageId", NULL};
+  struct rp__json content = rp__json_get(update, "content");
+  struct rp__book_stream before = b->stream, now = {.thought = thought, .role = "assistant"};
+  read_message_id(rp__json_get(update, "messageId"), now.message_id);
+  if (content.type != RP_JSON_ARRAY || !now.message_id[0]) return rp__note_as_it_came(b, update, out, err);
+  rp__notes_begin(out, RP_OS);
+  rp__note_end_stream(b, out);
+  struct rp__jw w = rp__note_begin(out, "message");
+  stream_head(&now, &w);
+  rp__jw_kbool(&w, "whole", true);
+  rp__jw_key(&w, "content");
+  rp__jw_value(&w, content);
+  rp__note_rest(&w, update, known);
+  rp__note_end(out, &w);
+  int rc = rp__notes_finish(out, err);
+  if (rc) b->stream = before;
+  return rc;
+}
+
 int rp__note_choice(const char *update, const char *member, struct rp__json value, const char *by,
                     struct rp__notes *out, rp_error *err)
 {

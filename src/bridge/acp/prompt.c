@@ -4,6 +4,7 @@
 #include "bridge/acp/note-impl.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #define BRIEF_MAX ((size_t)256 << 10)
 
@@ -81,6 +82,7 @@ static bool add_brief(struct rp__acp_session *s, struct extra *x)
   if (brief.type == RP_JSON_STRING) rp__json_text(brief, &text);
   if (text.n) rp__buf_str(&text, "\n\n");
   if (text.err) return false;
+  rp__text_copy(s->preamble, sizeof s->preamble, text.p ? text.p : "");
   add_block(x, &text);
   return true;
 }
@@ -220,7 +222,7 @@ void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update, bool 
 
 void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store)
 {
-  struct rp__buf update RP_AUTOBUF = RP_BUF(4096);
+  struct rp__buf update RP_AUTOBUF = RP_BUF(4096), words RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&update);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "sessionUpdate", s->a->notices ? "notice" : "agent_message_chunk");
@@ -235,7 +237,9 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
     rp__jw_key(&w, "content");
     rp__jw_object(&w);
     rp__jw_kstr(&w, "type", "text");
-    rp__jw_kstr(&w, "text", text);
+    rp__jw_key(&w, "text");
+    rp__buf_printf(&words, "%s%s", s->running ? "\n\n" : "", text);
+    rp__jw_strn(&w, words.p ? words.p : "", words.n); /* there are editors that join them all the same */
     rp__jw_end_object(&w);
   }
   rp__jw_end_object(&w);
@@ -253,20 +257,22 @@ static void fail_tools(struct rp__acp_session *s)
   rp__tools_done(s);
 }
 
-/* The journal has why; the editor sees a turn that ended. */
+/* An error, so that a script sees that the turn was not finished; the journal has the same. */
 static void end_prompt(struct rp__acp_session *s, struct rp__call *c, const char *text)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE), error RP_AUTOBUF = RP_BUF(4096);
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE), error RP_AUTOBUF = RP_BUF(8192), data RP_AUTOBUF = RP_BUF(4096);
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
   struct rp__json none = {0};
-  struct rp__jw w = rp__rpc_begin_result(&out, rp__call_id(c)), e = RP_JW(&error);
+  struct rp__jw e = RP_JW(&error);
   rp__notes_init(&notes);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "stopReason", "end_turn");
-  rp__jw_end_object(&w);
-  rp__rpc_end(&w);
+  rp__death_data(s->a, &data);
+  rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, text, data.err ? NULL : data.p);
   rp__jw_object(&e);
   rp__jw_kstr(&e, "message", text);
+  if (!data.err) {
+    rp__jw_key(&e, "data");
+    rp__jw_raw(&e, data.p, data.n);
+  }
   rp__jw_end_object(&e);
   if (!out.err && !error.err &&
       !rp__note_turn_end(&s->book, c->turn, none, rp__json_trusted(error.p, error.n), &notes, NULL))
@@ -283,6 +289,7 @@ void rp__acp_turn_broken(struct rp__acp_session *s, const char *text)
   if (s->running) rp__repeat_turn_ends(s);
   fail_tools(s);
   if (s->running) rp__acp_tell(s, "The agent ended", text, true);
+  if (s->running && a->draft) rp__draft_broken(s, text);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {
     next = c->next;
     if (c->kind == RP_CALL_PROMPT && c->s == s) end_prompt(s, c, text);

@@ -11,8 +11,10 @@
 
 #include "json/json.h"
 
-#define RP_REPLAY_STEP 256                 /* events read in one step */
-#define RP_HISTORY_MAX ((size_t)64 * 1024) /* bytes of the text for an agent */
+#define RP_REPLAY_STEP 256                  /* events read in one step */
+#define RP_HISTORY_MAX ((size_t)128 * 1024) /* bytes of the text for an agent */
+#define RP_HISTORY_TOOL ((size_t)4 * 1024)  /* … of what a tool was given, and of what it gave */
+#define RP_HISTORY_NEWEST 2                 /* … of the newest: the text's size divided by this */
 
 struct rp__replay;
 
@@ -33,9 +35,11 @@ int rp__replay_step(struct rp__replay *r, rp__update_fn *emit, void *ctx, bool *
 int rp__replay_settings(rp_session *s, struct rp__buf *mode, struct rp__buf *options, rp_error *err);
 
 /*
- * The history for a model: newest kept, at most `max` bytes (RP_E_LIMIT below 8 KiB), tools with unknown outcome named.
- * Nothing is added when there is none.
+ * The history for a model: newest kept, at most `max` bytes (RP_E_LIMIT below 8 KiB), with what tools were given and
+ * gave, each within its bound and the newest whole, tools with unknown outcome named. Where room is short, what older
+ * tools gave goes first. Nothing is added when there is none.
  */
+#define RP_HISTORY_HEAD "[The conversation so far, as Reprise recorded it."
 int rp__history_text(rp_session *s, size_t max, struct rp__buf *out, rp_error *err);
 
 /*

@@ -26,7 +26,7 @@ static bool possible(const struct rp__acp_session *s, enum rp__rung rung)
   switch (rung) {
   case RP_RUNG_RESUME: return known && s->a->caps.resume;
   case RP_RUNG_LOAD: return known && s->a->caps.load;
-  case RP_RUNG_NEW: return !s->live;
+  case RP_RUNG_NEW: return !s->live && !s->a->transparent; /* which can't be told a conversation */
   default: return s->live;
   }
 }
@@ -61,10 +61,12 @@ void rp__restore_settled(struct rp__acp_session *s)
   s->wanted = s->live = false;
   s->tries = 0;
   if (s->state == RP_ACP_RESTORING) rp__acp_move(s, RP_ACP_LIVE);
-  if (s->asked)
+  if (s->asked) {
     rp__load_ready(s); /* and then what waited, which may be the session's end */
-  else if (s->state == RP_ACP_LIVE)
-    rp__held_release(s->a, s);
+    return;
+  }
+  rp__restore_tell(s);
+  if (s->state == RP_ACP_LIVE) rp__held_release(s->a, s);
 }
 
 /* The answer came, but maybe not all of the agent's replay: what it repeats late is known by the journal's own texts.
@@ -101,7 +103,8 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
     rp__settings_again(s);
 }
 
-void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why)
+/* `data`: of the error, or NULL. */
+static void fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data)
 {
   struct rp__acp *a = s->a;
   struct rp__call *asked = s->asked;
@@ -111,12 +114,66 @@ void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const 
   s->quiet_at = s->quiet_max = 0;
   rp__acp_move(s, RP_ACP_COLD);
   rp__acp_log(a, "session %s: the agent can't go on with it: %s", s->id, why);
-  rp__held_fail(a, s, RP_ACP_E_INTERNAL, why);
+  rp__held_fail(a, s, RP_ACP_E_INTERNAL, why, data);
   if (!asked) return;
   s->asked = NULL;
   asked->s = NULL;
-  rp__acp_answer_as(a, asked, m, RP_ACP_E_INTERNAL, why);
+  if (data)
+    rp__acp_answer_error(a, asked, RP_ACP_E_INTERNAL, why, data);
+  else
+    rp__acp_answer_as(a, asked, m, RP_ACP_E_INTERNAL, why);
   rp__acp_session_end(s, "not restored");
+}
+
+void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why)
+{
+  fail(s, m, why, NULL);
+}
+
+/* ---- agents that can't load (O-05) ---- */
+
+/* Why the agent's own memory of the session is of no use, where it was not even asked. */
+static const char *why_not(const struct rp__acp_session *s)
+{
+  if (s->least > RP_RUNG_RESUME) return "agents ended while they loaded it";
+  if (s->other_agent) return "another agent had it";
+  if (!s->a->caps.load && !s->a->caps.resume) return "it can't load sessions";
+  return s->history_due ? "it has no session that took the conversation" : "it has no session of that id";
+}
+
+static void could_not(struct rp__acp_session *s, const struct rp__msg *m)
+{
+  char *text RP_AUTOFREE = m ? rp__json_dup(rp__json_get(m->r.error, "message")) : NULL;
+  snprintf(s->cannot, sizeof s->cannot, "its %s failed: %.300s", methods[s->rung],
+           text ? text
+           : m  ? "it gave no reason"
+                : "it did not answer in time");
+}
+
+static void refuse_new(struct rp__acp_session *s)
+{
+  struct rp__buf data RP_AUTOBUF = RP_BUF(256);
+  char why[RP_ACP_WHY + RP_ACP_NAME + 64], agent[RP_ACP_NAME + 16];
+  rp__agent_title(s->a, agent);
+  snprintf(why, sizeof why, "the %s can't load this session: %s", agent, s->cannot);
+  rp__acp_error_data(&data, RP_E_CANNOT_LOAD);
+  rp__acp_warn(s->a, "session %s: %s", s->id, why);
+  fail(s, NULL, why, data.err ? NULL : data.p);
+}
+
+void rp__restore_tell(struct rp__acp_session *s)
+{
+  char text[RP_ACP_WHY + RP_ACP_NAME + 256], agent[RP_ACP_NAME + 16];
+  if (s->rung != RP_RUNG_NEW || !s->cannot[0]) return;
+  rp__agent_title(s->a, agent);
+  snprintf(
+      text, sizeof text,
+      "The %s could not load this session (%s). It began a new one of its own, and is told the conversation so far "
+      "with the next prompt.",
+      agent, s->cannot);
+  rp__acp_warn(s->a, "session %s: %s", s->id, text);
+  if (s->a->notices) rp__acp_tell(s, "The agent could not load the session", text, true);
+  s->cannot[0] = '\0';
 }
 
 /* ---- asking ---- */
@@ -139,6 +196,7 @@ static void on_restored(struct rp__acp *a, struct rp__call *c, const struct rp__
   } else if (s->rung == RP_RUNG_NEW) {
     rp__restore_fail(s, m, m ? "the agent began no new session" : "the agent did not answer in time");
   } else {
+    could_not(s, m);
     rp__repeat_end(s);
     s->bound = s->live;
     s->rung++;
@@ -167,7 +225,11 @@ static void try_rungs(struct rp__acp_session *s)
 {
   struct rp__json none = {0};
   while (s->rung < RP_RUNG_LIVE && !possible(s, s->rung)) s->rung++;
-  if (s->rung < RP_RUNG_LIVE)
+  bool told = s->rung == RP_RUNG_NEW || (s->rung == RP_RUNG_LIVE && !s->live); /* its own memory was of no use */
+  if (told && !s->cannot[0]) snprintf(s->cannot, sizeof s->cannot, "%s", why_not(s));
+  if (told && (s->a->strict_load || s->a->transparent))
+    refuse_new(s);
+  else if (s->rung < RP_RUNG_LIVE)
     ask(s);
   else
     restored(s, none); /* nothing to restore: it is there */
@@ -184,6 +246,7 @@ void rp__restore_begin(struct rp__acp_session *s)
   free(s->answer);
   s->answer = NULL;
   s->wanted = true;
+  s->cannot[0] = '\0';
   if (!s->live) rp__settings_keep(s);
   s->rung = s->live && s->running ? RP_RUNG_LIVE : s->least; /* a turn is not disturbed */
   try_rungs(s);

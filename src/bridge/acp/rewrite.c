@@ -43,7 +43,7 @@ void rp__acp_write_params(struct rp__jw *w, struct rp__json params, const char *
   rp__jw_object(w);
   if (sid) rp__jw_kstr(w, "sessionId", sid);
   while (rp__json_next(params, &it, &key, &value)) {
-    if (rp__json_eq(key, "sessionId")) continue;
+    if (rp__json_eq(key, "sessionId") || rp__json_eq(key, "replayFrom")) continue; /* a replay was the editor's wish */
     if (rp__json_eq(key, "mcpServers")) servers = false;
     rp__acp_copy_member(w, key, value);
   }

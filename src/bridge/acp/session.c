@@ -79,7 +79,7 @@ void rp__acp_session_free(struct rp__acp_session *s)
   rp__store_forget(a, s);
   rp__calls_forget(&a->client, s);
   rp__calls_forget(&a->agent, s);
-  rp__held_fail(a, s, RP_ACP_E_INTERNAL, "the session was closed");
+  rp__held_fail(a, s, RP_ACP_E_INTERNAL, "the session was closed", NULL);
   rp__repeat_end(s);
   rp__kepts_done(&s->later);
   rp_session_free(s->h);
@@ -203,8 +203,9 @@ static void read_body_max(struct rp__acp_session *s)
 
 static int start(struct rp__acp_session *s, const char *meta, rp_error *err)
 {
-  char provider[RP_SCOPE_MAX + 1];
-  rp__place_id("agent", s->a->caps.name[0] ? s->a->caps.name : "acp", provider);
+  char provider[RP_SCOPE_MAX + 1], name[RP_ACP_NAME];
+  rp__agent_name(s->a->caps.name, name);
+  rp__place_id("agent", name[0] ? name : "acp", provider);
   rp_start_options o = {
       .scope = s->scope, .id = s->id, .channel = "acp", .provider = provider, .meta = meta, .owner = RP_OWNER_SELF};
   rp_session *h = NULL;
@@ -344,8 +345,10 @@ static void read_provider(struct rp__acp_session *s, const struct found *f)
   struct rp__json provider = rp__json_get(rp__json_trusted(state, strlen(state)), "provider");
   rp__acp_set_agent_sid(s, rp__json_get(provider, "acp_session_id"));
   agent = rp__json_dup(rp__json_get(rp__json_get(rp__json_get(provider, "metadata"), "agent"), "name"));
-  const char *name = agent ? agent : f->agent;
-  s->other_agent = name && s->a->caps.name[0] && strcmp(name, s->a->caps.name) != 0;
+  char had[RP_ACP_NAME], has[RP_ACP_NAME];
+  rp__agent_name(agent ? agent : f->agent ? f->agent : "", had);
+  rp__agent_name(s->a->caps.name, has);
+  s->other_agent = had[0] && has[0] && strcmp(had, has) != 0;
   rp_free(state);
 }
 
@@ -384,6 +387,7 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
   }
   read_provider(s, &f);
   s->recall = true;
+  s->brief_due = a->brief && !s->book.turn; /* its first prompt is still to come */
   *ret = s;
   return 0;
 }

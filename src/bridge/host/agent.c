@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "bridge/host/child.h"
+#include "bridge/host/keeper.h"
 
 static void on_part_closed(void *ctx)
 {
@@ -18,8 +19,16 @@ static void on_timer_closed(uv_handle_t *timer)
   on_part_closed(timer->data);
 }
 
+static void on_watch_closed(uv_handle_t *watch)
+{
+  struct rp__agent *a = watch->data;
+  close(a->ended);
+  on_part_closed(a);
+}
+
 static void close_parts(struct rp__agent *a)
 {
+  uv_close((uv_handle_t *)&a->watch, on_watch_closed);
   rp__inlet_close(&a->in, on_part_closed);
   rp__outlet_close(&a->out, on_part_closed, a);
   uv_close((uv_handle_t *)&a->timer, on_timer_closed);
@@ -30,15 +39,15 @@ static void settle(struct rp__agent *a)
   if (!a->exited || !a->silent || a->told) return;
   a->told = true;
   close_parts(a);
-  a->handler->gone(a->ctx, a->status); /* which may start the next one */
+  a->handler->gone(a->ctx, a->status, a->pid); /* which may start the next one */
 }
 
 /* ---- its end ---- */
 
-/* The whole process group, as a terminal would. */
+/* All that it has started, by its keeper. */
 static void send_signal(const struct rp__agent *a, int sig)
 {
-  if (!a->exited) kill(-a->pid, sig);
+  if (!a->exited && a->pid) kill(a->pid, sig);
 }
 
 static void set_stage(struct rp__agent *a, enum rp__agent_stage stage);
@@ -58,10 +67,15 @@ static void on_timer(uv_timer_t *timer)
   switch (a->stage) {
   case RP_AGENT_LIVE: break;
   case RP_AGENT_TERM:
-    send_signal(a, SIGTERM);
+    if (a->leaving) {
+      a->exited = a->silent = true;
+      settle(a);
+      break;
+    }
+    send_signal(a, RP_KEEPER_TERM);
     set_stage(a, RP_AGENT_KILL);
     break;
-  case RP_AGENT_KILL: send_signal(a, SIGKILL); break;
+  case RP_AGENT_KILL: send_signal(a, RP_KEEPER_KILL); break;
   case RP_AGENT_DRAIN: drain(a); break;
   }
 }
@@ -81,29 +95,31 @@ void rp__agent_stop(struct rp__agent *a)
   if (!a->exited) set_stage(a, RP_AGENT_TERM);
 }
 
+void rp__agent_leave(struct rp__agent *a)
+{
+  a->leaving = true;
+  rp__agent_stop(a);
+}
+
 void rp__agent_kill(struct rp__agent *a)
 {
-  send_signal(a, SIGKILL);
+  send_signal(a, RP_KEEPER_KILL);
 }
 
-/*
- * Helpers that an agent leaves may go on with what it asked of them, beside the next one in the same directory. While
- * the agent is not reaped its id is taken, so the group is its own.
- */
-static bool end_helpers(const struct rp__agent *a)
+void rp__agent_reaped(struct rp__agent *a, pid_t pid)
 {
-  siginfo_t info = {0};
-  if (waitid(P_PID, (id_t)a->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != a->pid) return false;
-  kill(-a->pid, SIGTERM);
-  return true;
+  if (pid == a->pid) a->pid = 0;
 }
 
-void rp__agent_reap(struct rp__agent *a)
+static void on_ended(uv_poll_t *watch, int rc, int events)
 {
-  int st;
-  if (a->exited || !end_helpers(a) || waitpid(a->pid, &st, WNOHANG) != a->pid) return;
+  struct rp__agent *a = watch->data;
+  (void)rc, (void)events;
+  uv_poll_stop(watch);
+  if (a->exited) return;
+  if (TEMP_FAILURE_RETRY(read(a->ended, &a->status, sizeof a->status)) != (ssize_t)sizeof a->status)
+    a->status = -SIGKILL; /* its keeper was, which it does not survive */
   a->exited = true;
-  a->status = WIFSIGNALED(st) ? -WTERMSIG(st) : WEXITSTATUS(st);
   if (!a->silent) set_stage(a, RP_AGENT_DRAIN);
   settle(a);
 }
@@ -111,8 +127,8 @@ void rp__agent_reap(struct rp__agent *a)
 void rp__agent_abandon(struct rp__agent *a)
 {
   if (!a) return;
-  send_signal(a, SIGKILL);
-  if (!a->exited) TEMP_FAILURE_RETRY(waitpid(a->pid, NULL, 0));
+  send_signal(a, RP_KEEPER_KILL);
+  if (!a->exited && a->pid) TEMP_FAILURE_RETRY(waitpid(a->pid, NULL, 0));
   a->exited = a->told = true;
   close_parts(a);
 }
@@ -152,6 +168,11 @@ void rp__agent_read(struct rp__agent *a, bool on)
 /* Each part that is opened takes its descriptor. */
 static int open_parts(struct rp__agent *a, uv_loop_t *loop, struct rp__child *c, rp_error *err)
 {
+  a->timer.data = a->watch.data = a;
+  a->ended = c->ended;
+  int rc = uv_poll_init(loop, &a->watch, c->ended);
+  if (rc) return rp__fail(err, RP_E_FAILED, "the agent can't be watched: %s", uv_strerror(rc));
+  a->open++;
   int code = rp__inlet_open(&a->in, loop, c->out, &inlet_handler, a, err);
   if (code) return code;
   a->open++;
@@ -159,32 +180,35 @@ static int open_parts(struct rp__agent *a, uv_loop_t *loop, struct rp__child *c,
   if (code) return code;
   a->open++;
   uv_timer_init(loop, &a->timer);
-  a->timer.data = a;
   a->open++;
+  uv_poll_start(&a->watch, UV_READABLE, on_ended);
   return 0;
 }
 
 /* What can't be watched must not run. */
 static void undo(struct rp__agent *a, const struct rp__child *c)
 {
-  kill(-c->pid, SIGKILL);
+  unsigned open = a->open;
+  kill(c->pid, RP_KEEPER_KILL);
   TEMP_FAILURE_RETRY(waitpid(c->pid, NULL, 0));
   close(c->in);
-  if (a->open)
-    rp__inlet_close(&a->in, on_part_closed);
+  if (open < 2) close(c->out);
+  if (open == 2) rp__inlet_close(&a->in, on_part_closed);
+  if (open)
+    uv_close((uv_handle_t *)&a->watch, on_watch_closed);
   else
-    close(c->out), free(a);
+    close(c->ended), free(a);
 }
 
-int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, const struct rp__agent_handler *handler,
-                    void *ctx, struct rp__agent **ret, rp_error *err)
+int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, bool outlive,
+                    const struct rp__agent_handler *handler, void *ctx, struct rp__agent **ret, rp_error *err)
 {
   struct rp__child c;
   RP_AUTOFREE struct rp__agent *a = calloc(1, sizeof *a);
   if (!a) return rp__fail_nomem(err);
   a->handler = handler;
   a->ctx = ctx;
-  int code = rp__child_start(argv, env, &c, err);
+  int code = rp__child_start(argv, env, outlive, &c, err);
   if (code) return code;
   a->pid = c.pid;
   code = open_parts(a, loop, &c, err);

@@ -16,32 +16,39 @@ struct rp__agent_handler {
   void (*line)(void *ctx, const char *line, size_t n);
   void (*rest)(void *ctx, const char *line, size_t n); /* its last line, which has no end */
   void (*unreadable)(void *ctx, const rp_error *why);
-  /* It was reaped, and all its lines were told. The memory is not the caller's any more. */
-  void (*gone)(void *ctx, int status);
+  /*
+   * It has ended, and all its lines were told. The memory is not the caller's any more; its keeper is, should it still
+   * be there (else 0).
+   */
+  void (*gone)(void *ctx, int status, pid_t keeper);
 };
 
 struct rp__agent {
   struct rp__inlet in;
   struct rp__outlet out;
   uv_timer_t timer;
+  uv_poll_t watch; /* of how it ended */
+  int ended;
   const struct rp__agent_handler *handler;
   void *ctx;
-  pid_t pid;
+  pid_t pid;     /* its keeper's; 0: that is gone */
   unsigned open; /* parts that are not closed yet */
   enum rp__agent_stage stage;
   int status; /* an exit code, or minus the signal */
-  bool exited, silent, stopping, told;
+  bool exited, silent, stopping, leaving, told;
 };
 
-/* `argv` and `env` as rp__child_start wants them. Reading is off at first. */
-int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, const struct rp__agent_handler *handler,
-                    void *ctx, struct rp__agent **ret, rp_error *err);
-/* Some child ended: maybe it. */
-void rp__agent_reap(struct rp__agent *a);
+/* `argv`, `env` and `outlive` as rp__child_start wants them. Reading is off at first. */
+int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, bool outlive,
+                    const struct rp__agent_handler *handler, void *ctx, struct rp__agent **ret, rp_error *err);
+/* That child of ours was reaped: maybe its keeper. */
+void rp__agent_reaped(struct rp__agent *a, pid_t pid);
 void rp__agent_read(struct rp__agent *a, bool on);
 /* Closes its input; one that does not go by itself is terminated, then killed. */
 void rp__agent_stop(struct rp__agent *a);
 void rp__agent_kill(struct rp__agent *a);
+/* Closes its input, and counts as gone soon, whether it has ended or goes on. */
+void rp__agent_leave(struct rp__agent *a);
 /* Kills it, waits for that, and tells nobody. NULL is fine. */
 void rp__agent_abandon(struct rp__agent *a);
 

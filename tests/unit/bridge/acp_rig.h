@@ -92,6 +92,8 @@ void acp_begin(struct acp_rig *x, const char *caps);
 #define ERROR(id, code) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"no\"}}"
 /* Any error with that code; what it says may follow. */
 #define REFUSED(id, code) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",*"
+/* How a turn ends whose agent died. */
+#define DIED(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":-32603,*\"data\":{\"code\":\"agent.died\",*"
 #define CALL(id, method, params) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
 #define NOTE(method, params) "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\",\"params\":" params "}"
 

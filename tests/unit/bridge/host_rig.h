@@ -124,7 +124,9 @@ static inline void forget(struct host *h)
 /* What main does when its first argument is --host. */
 static inline int run_host(char **command)
 {
-  const struct rp__acp_options o = {.scope = "test-scope", .command = (const char *const *)(uintptr_t)command};
+  const struct rp__acp_options o = {.scope = "test-scope",
+                                    .command = (const char *const *)(uintptr_t)command,
+                                    .outlive = getenv("TEST_OUTLIVE") != NULL};
   rp_error err = {0};
   int status = 0;
   signal(SIGPIPE, SIG_IGN);

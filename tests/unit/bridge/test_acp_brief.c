@@ -66,10 +66,40 @@ static void test_nobody_asked_for_it(void **state)
               });
 }
 
+/* An editor that begins a session in one process and prompts in the next: its first prompt has it, and only that. */
+static void test_the_first_prompt_of_another_process_has_it(void **state)
+{
+  struct acp_rig *x = *state;
+  struct rp__acp_options o = {.scope = "acp-test", .brief = true};
+  for (int load = 0; load < 2; load++) {
+    const char *go = load ? CALL("3", "session/load", "{\"sessionId\":\"s2\",\"cwd\":\"/p\",\"mcpServers\":[]}")
+                          : CALL("3", "session/resume", "{\"sessionId\":\"s2\",\"cwd\":\"/p\"}");
+    if (!load) begin(x, true);
+    acp_open(x, &o);
+    acp_greet(x, "\"sessionCapabilities\":{\"resume\":{}}");
+    acp_play(x, (struct acp_step[]){
+                    {C, go, 0},
+                    {TO_A, "*\"session/resume\"*", 0},
+                    {A, RESULT("\"reprise/1\"", "{}"), 0},
+                    {END, NULL, 0},
+                });
+    if (load) /* the history */
+      acp_play(x, (struct acp_step[]){{TO_C, "*user_message_chunk*hello*", 0}, {END, NULL, 0}});
+    acp_play(x, (struct acp_step[]){
+                    {TO_C, RESULT("3", "*"), 0},
+                    {C, PROMPT("4", "s2", "hello"), 0},
+                    {TO_A, load ? PROMPT("4", "s2", "hello") : TOLD("4", "hello"), 0},
+                    {A_C, END_TURN("4"), 0},
+                    {END, NULL, 0},
+                });
+  }
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it), T(test_nobody_asked_for_it)};
+  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it), T(test_nobody_asked_for_it),
+                                     T(test_the_first_prompt_of_another_process_has_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

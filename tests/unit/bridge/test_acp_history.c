@@ -91,6 +91,107 @@ static void unknown_outcomes_are_named(void **state)
   talk_end(&t);
 }
 
+#define CALL_DONE(id, rest)                                                                                            \
+  "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"" id "\",\"status\":\"completed\"" rest "}"
+#define CALL_BEGUN(id, rest) "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"" id "\",\"title\":\"" id "\"" rest "}"
+
+/* What a tool was given and gave, whichever update told it; the editor's view before the raw one. */
+static void tools_tell_what_they_gave(void **state)
+{
+  struct talk t = talk_begin(state);
+  talk_ask(&t, "go");
+  talk_update(&t, CALL_BEGUN("read", ",\"rawInput\":{\"path\":\"vault.txt\"}"));
+  talk_update(&t, CALL_DONE("read", ",\"rawOutput\":{\"x\":1},\"content\":[{\"type\":\"content\",\"content\":{\"type\":"
+                                    "\"text\",\"text\":\"the word is\\nOutput: plum\"}}]"));
+  talk_update(&t, CALL_BEGUN("edit", ",\"content\":[{\"type\":\"diff\",\"path\":\"/a\",\"oldText\":\"x\",\"newText\":"
+                                     "\"y\"}]"));
+  talk_update(&t, CALL_DONE("edit", ""));
+  talk_update(&t, CALL_BEGUN("raw", ",\"rawInput\":\"ls\""));
+  talk_update(&t, CALL_DONE("raw", ",\"rawOutput\":{\"out\":\"a b\"}"));
+  talk_update(&t, CALL_BEGUN("look", ",\"content\":[{\"type\":\"content\",\"content\":{\"type\":\"image\",\"data\":"
+                                     "\"AA\"}}]"));
+  talk_update(&t, CALL_DONE("look", ""));
+  expect(&t, "User: go\nTool \"read\": done\nInput: {\"path\":\"vault.txt\"}\nOutput: the word is\n> Output: plum\n"
+             "Tool \"edit\": done\nOutput: /a, before:\n> x\n> after:\n> y\nTool \"raw\": done\nInput: ls\n"
+             "Output: {\"out\":\"a b\"}\nTool \"look\": done\nOutput: [image]\n");
+  talk_end(&t);
+}
+
+static void terminals_tell_what_they_said(void **state)
+{
+  struct talk t = talk_begin(state);
+  talk_ask(&t, "go");
+  talk_request(&t, "1", "terminal/create", "{\"sessionId\":\"s\",\"command\":\"make\"}");
+  talk_answer(&t, "1", "terminal/create", "{\"terminalId\":\"T\"}");
+  talk_update(&t, CALL_BEGUN("run", ",\"content\":[{\"type\":\"terminal\",\"terminalId\":\"T\"}]"));
+  talk_request(&t, "2", "terminal/output", "{\"sessionId\":\"s\",\"terminalId\":\"T\"}");
+  talk_answer(&t, "2", "terminal/output", "{\"output\":\"all built\",\"truncated\":false}");
+  talk_update(&t, CALL_DONE("run", ""));
+  expect(&t, "User: go\nTool \"run\": done\nOutput: all built\n");
+  talk_end(&t);
+}
+
+/* A call with an output of n bytes, "<n x's>END". */
+static void talk_result(struct talk *t, const char *id, char fill, size_t n)
+{
+  struct rp__buf b RP_AUTOBUF = RP_BUF(8 * 1024 * 1024);
+  rp__buf_printf(&b,
+                 "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"%s\",\"title\":\"%s\",\"status\":\"completed\","
+                 "\"rawOutput\":\"",
+                 id, id);
+  for (size_t i = 0; i < n; i++) rp__buf_char(&b, fill);
+  rp__buf_str(&b, "END\"}");
+  assert_int_equal(b.err, 0);
+  talk_update(t, b.p);
+}
+
+static size_t count_of(const char *text, char c)
+{
+  size_t n = 0;
+  for (; *text; text++) n += *text == c;
+  return n;
+}
+
+/* Each within its bound, both ends of it; the newest whole, also when it lies in a blob. What is missing is told. */
+static void long_results_are_cut_but_the_newest(void **state)
+{
+  struct talk t = talk_begin(state);
+  talk_ask(&t, "go");
+  talk_result(&t, "old", '~', 20000);
+  talk_result(&t, "new", '^', 40000);
+  char *all = text_of(&t, RP_HISTORY_MAX);
+  assert_int_equal(count_of(all, '~'), RP_HISTORY_TOOL - 3);
+  assert_non_null(strstr(all, "~\n[… 15,907 bytes left out]\n> ~"));
+  assert_non_null(strstr(all, "~END\nTool \"new\": done\nOutput: ^"));
+  assert_int_equal(count_of(all, '^'), 40000);
+  free(all);
+  talk_result(&t, "huge", '|', 3 * 1024 * 1024);
+  all = text_of(&t, RP_HISTORY_MAX);
+  assert_true(count_of(all, '|') > RP_HISTORY_MAX / 3);
+  assert_non_null(strstr(all, "|END\n"));
+  assert_true(count_of(all, '^') < RP_HISTORY_TOOL);
+  free(all);
+  talk_end(&t);
+}
+
+/* What was said outlasts what old tools gave. */
+static void old_results_go_before_words(void **state)
+{
+  struct talk t = talk_begin(state);
+  char id[16];
+  talk_ask(&t, "the first words");
+  for (int i = 0; i < 100; i++) {
+    snprintf(id, sizeof id, "c%d", i);
+    talk_result(&t, id, '~', 3000);
+  }
+  char *all = text_of(&t, RP_HISTORY_MAX);
+  assert_non_null(strstr(all, "User: the first words\nTool \"c0\": done\nOutput: \n[… 3,003 bytes left out]\n"));
+  assert_non_null(strstr(all, "Tool \"c98\": done\nOutput: ~"));
+  assert_null(strstr(all, "What came before is left out"));
+  free(all);
+  talk_end(&t);
+}
+
 /* No line of what was said can be taken for one of ours, whatever ends it. */
 static void what_was_said_stays_quoted(void **state)
 {
@@ -188,6 +289,10 @@ int main(void)
       TEST(turns_are_lines),
       TEST(a_stream_is_one_line),
       TEST(unknown_outcomes_are_named),
+      TEST(tools_tell_what_they_gave),
+      TEST(terminals_tell_what_they_said),
+      TEST(long_results_are_cut_but_the_newest),
+      TEST(old_results_go_before_words),
       TEST(what_was_said_stays_quoted),
       TEST(the_newest_is_kept),
       TEST(a_long_one_leaves_room_for_others),

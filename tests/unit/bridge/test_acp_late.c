@@ -155,7 +155,7 @@ static void test_such_an_answer_of_an_agent_that_dies(void **state)
                   {DIE, NULL, -9},
                   {TO_C, CHUNK("s1", "an answer"), 0},
                   {TO_C, "*agent_message_chunk*signal 9*", 0},
-                  {TO_C, END_TURN("2"), 0},
+                  {TO_C, DIED("2"), 0},
                   {TO_A, "*initialize*", 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},

@@ -248,7 +248,7 @@ static void test_deleting(void **state)
                   {C, LIST("3"), 0},
                   {TO_C,
                    RESULT("3", "{\"sessions\":[{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"title\":\"my question\","
-                               "\"updatedAt\":\"*Z\"}]}"),
+                               "\"updatedAt\":\"*Z\",\"_meta\":{\"reprise\":{\"status\":\"active\"}}}]}"),
                    0},
                   {C, DELETE("4", "s1"), 0},
                   {TO_C, RESULT("4", "{}"), 0},

@@ -55,7 +55,7 @@ static void test_another_version_is_left_alone(void **state)
   struct acp_rig *x = *state;
   acp_play(x, (struct acp_step[]){
                   {C_A, INIT, 0},
-                  {A_C, RESULT("0", "{\"protocolVersion\":2,\"capabilities\":{}}"), 0},
+                  {A_C, RESULT("0", "{\"protocolVersion\":9,\"capabilities\":{}}"), 0},
                   {C_A, NEW("1"), 0},
                   {A_C, RESULT("1", "{\"sessionId\":\"v2\"}"), 0},
                   {C_A, CALL("2", "session/load", "{\"sessionId\":\"nope\"}"), 0},

@@ -118,7 +118,7 @@ static void test_a_refused_history_goes_again(void **state)
                   {TO_A, "*\"id\":4,*my question*an answer*and now?*\"again\"*", 0},
                   {DIE, NULL, -9},
                   {TO_C, "*agent_message_chunk*signal 9*", 0},
-                  {TO_C, END_TURN("4"), 0},
+                  {TO_C, DIED("4"), 0},
                   {TO_A, "*\"reprise/4\",\"method\":\"initialize\"*", 0},
                   {A, OWN("4", "{\"agentCapabilities\":{" CAN_RESUME "}}"), 0},
                   {TO_A, ASK_NEW("5"), 0}, /* no rung knows that id */

@@ -164,6 +164,92 @@ static void an_agent_does_not_outlive_its_host(void **state)
   drop(&h);
 }
 
+/* An agent with a helper that does not listen, another in a session of its own, and one of a child that is gone. */
+#define FAMILY                                                                                                         \
+  "sh", "-c",                                                                                                          \
+      "trap '' TERM; echo $$; sleep 1000 & echo $!; setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; "      \
+      "done' & "                                                                                                       \
+      "sh -c 'sleep 1000 & echo $!'; while read x; do [ $x = end ] && exit; done; while :; do sleep 1; done"
+#define FAMILY_N 4
+
+static void hear_family(struct host *h, pid_t pids[FAMILY_N])
+{
+  for (size_t i = 0; i < FAMILY_N; i++) {
+    pids[i] = hear_pid(h);
+    assert_false(is_dead(pids[i]));
+  }
+}
+
+static bool family_dies(const pid_t pids[FAMILY_N])
+{
+  bool dead = false;
+  for (int i = 0; !dead && i < PATIENCE_MS / 10; i++) {
+    dead = true;
+    for (size_t k = 0; k < FAMILY_N; k++) dead = dead && is_dead(pids[k]);
+    if (!dead) poll(NULL, 0, 10);
+  }
+  for (size_t k = 0; k < FAMILY_N; k++)
+    if (!is_dead(pids[k])) kill(pids[k], SIGKILL);
+  return dead;
+}
+
+static void nothing_outlives_a_host_that_is_killed(void **state)
+{
+  struct host h = OPEN(FAMILY);
+  pid_t pids[FAMILY_N];
+  (void)state;
+  hear_family(&h, pids);
+  child_kill(h.pid);
+  bool dead = family_dies(pids);
+  drop(&h);
+  assert_true(dead);
+}
+
+static void nothing_outlives_a_host_that_ends(void **state)
+{
+  struct host h = OPEN(FAMILY);
+  pid_t pids[FAMILY_N];
+  (void)state;
+  hear_family(&h, pids);
+  assert_int_equal(finish(&h), 0);
+  assert_true(family_dies(pids));
+}
+
+/* What an agent left that ended long before does not stay either. */
+static void nothing_of_a_former_agent_outlives_its_host(void **state)
+{
+  struct host h = OPEN(FAMILY);
+  pid_t pids[FAMILY_N];
+  (void)state;
+  hear_family(&h, pids);
+  say(&h, "end");
+  hear(&h, "#gone 0");
+  child_kill(h.pid);
+  bool dead = family_dies(pids);
+  drop(&h);
+  assert_true(dead);
+}
+
+/* … unless it was asked for. */
+static void an_agent_may_outlive_its_host(void **state)
+{
+  (void)state;
+  for (int killed = 0; killed < 2; killed++) {
+    setenv("TEST_OUTLIVE", "1", 1);
+    struct host h = OPEN("sh", "-c", "echo $$; exec sleep 1000");
+    unsetenv("TEST_OUTLIVE");
+    pid_t agent = hear_pid(&h);
+    if (killed)
+      forget(&h);
+    else
+      assert_int_equal(finish(&h), 0);
+    poll(NULL, 0, 300); /* in which it would have got its signal */
+    bool dead = is_dead(agent);
+    kill(agent, SIGKILL);
+    assert_false(dead);
+  }
+}
+
 int main(int argc, char **argv)
 {
   if (argc > 2 && strcmp(argv[1], "--host") == 0) return run_host(argv + 2);
@@ -179,6 +265,10 @@ int main(int argc, char **argv)
       cmocka_unit_test(who_asks_twice_does_not_wait),
       cmocka_unit_test(an_agent_that_ignores_the_end_is_terminated),
       cmocka_unit_test(an_agent_does_not_outlive_its_host),
+      cmocka_unit_test(nothing_outlives_a_host_that_is_killed),
+      cmocka_unit_test(nothing_outlives_a_host_that_ends),
+      cmocka_unit_test(nothing_of_a_former_agent_outlives_its_host),
+      cmocka_unit_test(an_agent_may_outlive_its_host),
   };
   return cmocka_run_group_tests_name("bridge host_death", tests, NULL, NULL);
 }

@@ -33,6 +33,7 @@ static void test_fields(void **state)
       {"session_restored", "session_id", NULL},
       {"session_restored", "new_session_id", NULL},
       {"session_restored", "age_hours", "48.0"},
+      {"session_restored", "age", "172800.0"},
       {"session_restored", "from_session_ids", NULL},
       {"session_restored", "pins_inherited", "1"},
       {"session_restored", "relevance_scores", NULL},
@@ -70,6 +71,30 @@ static void test_fields(void **state)
     if (!*got || (rows[i].value && strcmp(got, rows[i].value) != 0))
       fail_msg("%s: %s is '%s'", rows[i].event, rows[i].member, got);
   }
+}
+
+/* O-07: a session that is resumed was restored too, and how old it was is told. */
+static void test_resumed(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "coder", "k", RP_OWNER_SELF);
+  char id[RP_ID_MAX + 1];
+  snprintf(id, sizeof id, "%s", rp_session_id(s));
+  rig_say(s, "hello");
+  assert_int_equal(audited(r, "coder", "session_restored").n, 0);
+  rp_session_free(s);
+  r->wall += 90 * MINUTE;
+  s = rig_start(r, "coder", "k", RP_OWNER_SELF);
+  assert_string_equal(rp_session_id(s), id);
+  struct audit_search x = audited(r, "coder", "session_restored");
+  assert_int_equal(x.n, 1);
+  assert_string_equal(rig_get(x.fields, "age"), "5400.0");
+  assert_string_equal(rig_get(x.fields, "age_hours"), "1.5");
+  assert_string_equal(rig_get(x.fields, "resumed"), "true");
+  char quoted[RP_ID_MAX + 3];
+  snprintf(quoted, sizeof quoted, "\"%s\"", id);
+  assert_string_equal(rig_get(x.fields, "session_id"), quoted);
+  end(s);
 }
 
 /* Two records change places, with their numbers mended; a forger makes one up; one is put in twice. */
@@ -170,6 +195,7 @@ static void test_budget(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_fields), T(test_rearranged), T(test_erased), T(test_budget)};
+  const struct CMUnitTest tests[] = {T(test_fields), T(test_resumed), T(test_rearranged), T(test_erased),
+                                     T(test_budget)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/acp/piece.h"
+
+#include "base/text.h"
+#include "json/scan.h"
+
+#define NOTE_BYTES 64 /* of the line that says what is left out, and of the label */
+#define QUOTED 3      /* a byte is at most so many when it is quoted */
+
+/* ---- quoting ------------------------------------------------------------------------------------------ */
+
+static bool is_line_end(const char *c, unsigned n)
+{
+  if (n == 1) return *c == '\n';
+  if (n == 2) return memcmp(c, "\xc2\x85", 2) == 0;
+  return n == 3 && (memcmp(c, "\xe2\x80\xa8", 3) == 0 || memcmp(c, "\xe2\x80\xa9", 3) == 0);
+}
+
+static bool is_control(const char *c, unsigned n)
+{
+  if (n == 1) return ((uint8_t)*c < 0x20 && *c != '\t') || *c == 0x7f;
+  return n == 2 && (uint8_t)c[0] == 0xc2 && (uint8_t)c[1] < 0xa0;
+}
+
+void rp__quote(struct rp__buf *out, const char *c, unsigned len)
+{
+  if (is_line_end(c, len))
+    rp__buf_str(out, "\n> ");
+  else if (is_control(c, len))
+    rp__buf_char(out, ' ');
+  else
+    rp__buf_add(out, c, len);
+}
+
+static void quote_all(struct rp__buf *out, const char *s, size_t n)
+{
+  const char *end = s + n;
+  for (unsigned len; s < end; s += len) {
+    len = rp__utf8_len(s, end);
+    if (!len) len = 1;
+    rp__quote(out, s, len);
+  }
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------- */
+
+void rp__piece_done(struct rp__piece *p)
+{
+  rp__buf_done(&p->text);
+  p->gap = p->left = 0;
+}
+
+/* A line's end becomes three bytes, whichever it is. */
+static size_t quoted_size(const struct rp__piece *p)
+{
+  size_t n = p->text.n;
+  for (size_t i = 0; i < p->text.n; i++) {
+    if (p->text.p[i] == '\n') n += 2;
+    if (i && memcmp(p->text.p + i - 1, "\xc2\x85", 2) == 0) n++;
+  }
+  return n;
+}
+
+size_t rp__piece_size(const struct rp__piece *p)
+{
+  return p->text.n || p->left ? quoted_size(p) + NOTE_BYTES : 0;
+}
+
+/* Both halves, as near to the middle as characters allow. An older gap lies within the new one. */
+static void cut(struct rp__piece *p, size_t max)
+{
+  size_t head = max / 2, tail = p->text.n - max / 2;
+  while (head && ((uint8_t)p->text.p[head] & 0xc0) == 0x80) head--;
+  while (tail < p->text.n && ((uint8_t)p->text.p[tail] & 0xc0) == 0x80) tail++;
+  memmove(p->text.p + head, p->text.p + tail, p->text.n - tail);
+  p->left += tail - head;
+  p->text.n -= tail - head;
+  p->gap = head;
+}
+
+void rp__piece_fit(struct rp__piece *p, size_t max)
+{
+  if (p->text.n > max) cut(p, max);
+  if (quoted_size(p) > max) cut(p, max / QUOTED);
+}
+
+int rp__piece_set(struct rp__piece *p, const char *text, size_t n, size_t max)
+{
+  size_t head = n > max ? max / 2 : n, tail = n > max ? n - max / 2 : n;
+  rp__piece_done(p);
+  p->text = RP_BUF(max + 1);
+  while (head && head < n && ((uint8_t)text[head] & 0xc0) == 0x80) head--;
+  while (tail < n && ((uint8_t)text[tail] & 0xc0) == 0x80) tail++;
+  if (head) rp__buf_add(&p->text, text, head);
+  if (tail < n) rp__buf_add(&p->text, text + tail, n - tail);
+  p->gap = head;
+  p->left = tail - head;
+  if (!p->text.err) rp__piece_fit(p, max);
+  return p->text.err;
+}
+
+/* 12,345 */
+static void write_number(struct rp__buf *out, size_t n)
+{
+  if (n >= 1000) {
+    write_number(out, n / 1000);
+    rp__buf_printf(out, ",%03zu", n % 1000);
+  } else {
+    rp__buf_printf(out, "%zu", n);
+  }
+}
+
+void rp__piece_write(const struct rp__piece *p, const char *label, struct rp__buf *out)
+{
+  if (!p->text.n && !p->left) return;
+  size_t gap = p->left ? p->gap : p->text.n;
+  rp__buf_str(out, label);
+  if (gap) quote_all(out, p->text.p, gap);
+  rp__buf_char(out, '\n');
+  if (!p->left) return;
+  rp__buf_str(out, "[… ");
+  write_number(out, p->left);
+  rp__buf_str(out, " bytes left out]\n");
+  if (gap == p->text.n) return;
+  rp__buf_str(out, "> ");
+  quote_all(out, p->text.p + gap, p->text.n - gap);
+  rp__buf_char(out, '\n');
+}

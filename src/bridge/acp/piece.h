@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a tool was given or gave, within a bound: its beginning and its end, and how many bytes between them are left
+ * out. And how others' words are quoted in the text for an agent: none of their lines can look like one of ours.
+ */
+#ifndef RP_BRIDGE_ACP_PIECE_H
+#define RP_BRIDGE_ACP_PIECE_H
+
+#include "base/buf.h"
+
+struct rp__piece {
+  struct rp__buf text; /* as it was said */
+  size_t gap, left;    /* where the text has a hole, and how many bytes are missing there; 0: none */
+};
+
+void rp__piece_done(struct rp__piece *p);
+/* Takes the text instead of what it had, at most `max` bytes of it as they will be written. RP_E_NOMEM. */
+int rp__piece_set(struct rp__piece *p, const char *text, size_t n, size_t max);
+/* Leaves out what is over `max` bytes. */
+void rp__piece_fit(struct rp__piece *p, size_t max);
+/* The bytes that rp__piece_write needs at most, label included. */
+size_t rp__piece_size(const struct rp__piece *p);
+/* "Output: …", further lines behind "> ", and a line of ours where something is left out. */
+void rp__piece_write(const struct rp__piece *p, const char *label, struct rp__buf *out);
+
+/* One character of others' words, `len` bytes: a line's end begins a quoted line, a control character is a space. */
+void rp__quote(struct rp__buf *out, const char *c, unsigned len);
+
+#endif
