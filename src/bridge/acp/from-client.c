@@ -43,6 +43,7 @@ static const struct {
     {"initialize", on_initialize},     {"authenticate", on_authenticate},   {"logout", on_logout},
     {"session/new", rp__acp_on_new},   {"session/load", rp__acp_on_load},   {"session/resume", rp__acp_on_load},
     {"session/list", rp__acp_on_list}, {"session/close", rp__acp_on_close}, {"session/delete", rp__acp_on_delete},
+    {"session/fork", rp__acp_on_fork},
 };
 
 /* ---- may it go? ---- */
@@ -78,7 +79,7 @@ static const char *why_taken(const struct rp__acp_session *s)
   }
 }
 
-static bool session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
+bool rp__acp_session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
 {
   if (s->state == RP_ACP_LIVE) return true;
   if (s->state == RP_ACP_TAKEN || s->state == RP_ACP_ENDING) {
@@ -104,7 +105,7 @@ static bool is_coming(const struct rp__acp *a, struct rp__json sid)
 {
   char *name RP_AUTOFREE = rp__json_dup(sid);
   for (const struct rp__call *c = a->client.head; name && c; c = c->next) {
-    if (c->kind == RP_CALL_NEW) return true;
+    if (c->kind == RP_CALL_NEW || c->kind == RP_CALL_FORK) return true;
     if (c->kind != RP_CALL_ADOPT || !c->params) continue;
     if (rp__json_eq(rp__json_get(rp__json_trusted(c->params, strlen(c->params)), "sessionId"), name)) return true;
   }
@@ -123,7 +124,7 @@ static void on_other(struct rp__acp *a, const struct rp__msg *m)
   struct rp__acp_session *s = rp__acp_by_client(a, sid);
   bool prompt = rp__json_eq(m->r.method, "session/prompt");
   char id[RP_SCOPE_MAX + 1];
-  if (s && !session_there(a, m, s)) return;
+  if (s && !rp__acp_session_there(a, m, s)) return;
   if (s && prompt)
     rp__acp_on_prompt(a, m, s);
   else if (prompt && is_coming(a, sid))
@@ -206,7 +207,7 @@ static void on_note(struct rp__acp *a, const struct rp__msg *m)
   }
   if (!agent_there(a, m)) return;
   struct rp__acp_session *s = rp__acp_by_client(a, rp__json_get(m->r.params, "sessionId"));
-  if (s && !session_there(a, m, s)) return;
+  if (s && !rp__acp_session_there(a, m, s)) return;
   rp__acp_forward(a, RP_ACP_AGENT, s ? rp__acp_map(m, s->client_sid, s->agent_sid, &room) : m->line);
 }
 
