@@ -365,12 +365,13 @@ typedef struct rp_snapshot_info {
   bool sealed;
 } rp_snapshot_info;
 typedef int rp_snapshot_fn(void *ctx, const rp_snapshot_info *info);
+/* The newest keep_snapshots of them, the newest first. Older ones that are kept for reading the past are not told. */
 RP_API int rp_snapshots(rp_session *s, rp_snapshot_fn *fn, void *ctx, rp_error *err);
 RP_API int rp_snapshot_delete(rp_session *s, int64_t n, rp_error *err);
 /* The snapshot's state document. Free with rp_free. */
 RP_API int rp_snapshot_json(rp_session *s, int64_t n, char **ret, rp_error *err);
 
-/* Goes back: appends `restored {to_seq}` and deletes nothing. */
+/* Goes back: appends `restored {to_seq}` and deletes nothing. RP_E_ENDED: the hint says how it goes all the same. */
 RP_API int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err);
 RP_API int rp_restore_snapshot(rp_session *s, int64_t n, rp_ack *ret, rp_error *err);
 
