@@ -365,12 +365,13 @@ typedef struct rp_snapshot_info {
   bool sealed;
 } rp_snapshot_info;
 typedef int rp_snapshot_fn(void *ctx, const rp_snapshot_info *info);
+/* The newest keep_snapshots of them, the newest first. Older ones that are kept for reading the past are not told. */
 RP_API int rp_snapshots(rp_session *s, rp_snapshot_fn *fn, void *ctx, rp_error *err);
 RP_API int rp_snapshot_delete(rp_session *s, int64_t n, rp_error *err);
 /* The snapshot's state document. Free with rp_free. */
 RP_API int rp_snapshot_json(rp_session *s, int64_t n, char **ret, rp_error *err);
 
-/* Goes back: appends `restored {to_seq}` and deletes nothing. */
+/* Goes back: appends `restored {to_seq}` and deletes nothing. RP_E_ENDED: the hint says how it goes all the same. */
 RP_API int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err);
 RP_API int rp_restore_snapshot(rp_session *s, int64_t n, rp_ack *ret, rp_error *err);
 
@@ -379,6 +380,15 @@ RP_API int rp_fork(rp_session *s, int64_t at_seq, char *ret_id, rp_error *err);
 /* The same, once for a request (or NULL). `ret_repeated` may be NULL. */
 RP_API int rp_fork_once(rp_session *s, int64_t at_seq, const rp_request *request, char *ret_id, bool *ret_repeated,
                         rp_error *err);
+
+typedef struct rp_fork_options {
+  int64_t at_seq;            /* the journal up to here; < 0: all of it */
+  const char *id;            /* its own, or NULL: a new one. RP_E_EXISTS */
+  const char *meta;          /* a JSON object, or NULL: the original's, but with its own id for acp_session_id */
+  const rp_request *request; /* or NULL */
+} rp_fork_options;
+/* The same, as the options say. */
+RP_API int rp_fork_as(rp_session *s, const rp_fork_options *o, char *ret_id, bool *ret_repeated, rp_error *err);
 
 /* ---- moving, checking --------------------------------------------------------- */
 
@@ -565,6 +575,22 @@ RP_API int rp_token_revoke(rp_engine *e, const char *id, rp_error *err);
  * the message holds nothing of the text. What the token allows (scope, read_only) is the caller's to keep to.
  */
 RP_API int rp_token_check(rp_engine *e, const char *text, rp_token_fn *fn, void *ctx, rp_error *err);
+
+/* ---- names ---------------------------------------------------------------------------- */
+
+/*
+ * Another name of a session: what some other program calls it, as an agent its own id of one. Names are no references
+ * (rp_attach does not take them), and no list, count or check of sessions knows of them. `name` is written like an id;
+ * callers put a word of their own before it. `session_id` is the exact id of a session, or NULL: that of one that is
+ * gone. A name given twice has its last meaning. Durable when this returns. RP_E_INVALID, RP_E_SESSION_NOT_FOUND.
+ *
+ * A name lasts as long as its session, in the trash too. When that is deleted for good, the name is one of a session
+ * that is gone, for another year. There are 10,000 at most: then the oldest makes room, first of those that are gone.
+ */
+RP_API int rp_name_put(rp_engine *e, const char *name, const char *session_id, rp_error *err);
+/* `ret_id` (RP_ID_MAX + 1 bytes) gets the session's id; empty: it is gone. RP_E_SESSION_NOT_FOUND: nobody gave that
+ * name. */
+RP_API int rp_name_find(rp_engine *e, const char *name, char *ret_id, rp_error *err);
 
 /* ---- other formats ------------------------------------------------------------------ */
 

@@ -113,9 +113,10 @@ int rp__snapshot_decode(const void *bytes, size_t n, const struct rp__key *key, 
 void rp__snapshot_prune(const int64_t *seqs, size_t count, size_t keep, bool *drop)
 {
   int64_t block = -1; /* of the last older one kept; seqs are not negative */
+  bool near = count > keep && seqs[keep - 1] < RP_SNAPSHOT_SPARSE;
   for (size_t i = 0; i < count; i++) {
     int64_t mine = seqs[i] / RP_SNAPSHOT_SPARSE;
-    drop[i] = i >= keep && mine == block;
+    drop[i] = i >= keep && (near || mine == block);
     if (i >= keep) block = mine;
   }
 }

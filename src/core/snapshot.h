@@ -36,7 +36,8 @@ int rp__snapshot_decode(const void *bytes, size_t n, const struct rp__key *key, 
 /*
  * Which snapshots may go: given (n, seq) newest first, marks drop[i]. The newest
  * `keep` stay, and of the older ones the newest of every RP_SNAPSHOT_SPARSE events,
- * so that any --at replays a bounded tail.
+ * so that any --at replays a bounded tail. While the journal's beginning is as near as
+ * that to the newest `keep`, none of the older ones is needed. `keep` is at least 1.
  */
 #define RP_SNAPSHOT_SPARSE 10000
 void rp__snapshot_prune(const int64_t *seqs, size_t count, size_t keep, bool *drop);

@@ -63,12 +63,16 @@ static int snapshot_audit(rp_session *s, const struct rp__snapshot_row *row, str
   return rp__audit_op(s->e, s->scope, "snapshot_created", note, op, err);
 }
 
+static size_t kept(const rp_session *s)
+{
+  return (size_t)RP_MAX(1, rp__config_num(s->e->config, s->scope, RP_OPT_KEEP_SNAPSHOTS));
+}
+
 /* Stores the encoded snapshot and drops those it makes superfluous, in one transaction. */
 static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, const struct inventory *old, bool manual,
                           int64_t *ret_n, rp_error *err)
 {
   size_t count = old->count + 1, n = 0;
-  size_t keep = (size_t)RP_MAX(1, rp__config_num(s->e->config, s->scope, RP_OPT_KEEP_SNAPSHOTS));
   int64_t *seqs RP_AUTOFREE = calloc(count, sizeof *seqs);
   bool *drop RP_AUTOFREE = calloc(count, sizeof *drop);
   struct rp__op *ops RP_AUTOFREE = calloc(count + 2, sizeof *ops);
@@ -76,7 +80,7 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
   if (!seqs || !drop || !ops) return rp__fail_nomem(err);
   seqs[0] = row->seq;
   if (old->count) memcpy(seqs + 1, old->seq, old->count * sizeof *seqs);
-  rp__snapshot_prune(seqs, count, keep, drop);
+  rp__snapshot_prune(seqs, count, kept(s), drop);
   struct rp__op base = {.session_ref = s->ref,
                         .session_id = s->id,
                         .now_ms = rp__engine_now(s->e),
@@ -218,11 +222,14 @@ int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *err)
 struct list_ctx {
   rp_snapshot_fn *fn;
   void *ctx;
+  size_t left; /* what comes behind them is kept for reading the past, and no snapshot of the user's any more */
 };
 
 static int on_listed(void *ctx, const struct rp__snapshot_row *row)
 {
   struct list_ctx *x = ctx;
+  if (!x->left) return 0;
+  x->left--;
   rp_snapshot_info i = {.n = row->n,
                         .seq = row->seq,
                         .at_ms = row->at_ms,
@@ -237,7 +244,7 @@ int rp_snapshots(rp_session *s, rp_snapshot_fn *fn, void *ctx, rp_error *err)
 {
   int rc = rp__session_check(s, err);
   if (rc) return rc;
-  struct list_ctx x = {fn, ctx};
+  struct list_ctx x = {fn, ctx, kept(s)};
   return s->e->store->ops->snapshot_list(s->e->store, s->ref, 0, on_listed, &x, err);
 }
 
@@ -290,6 +297,16 @@ int rp_snapshot_json(rp_session *s, int64_t n, char **ret, rp_error *err)
 
 /* ---- going back ---- */
 
+/* What ended is told as it ended. It goes back once it is open again, or a fork begins from there. */
+static void say_how(const rp_session *s, int64_t to_seq, rp_error *err)
+{
+  if (s->trashed) return; /* that is why, and its own hint says so */
+  rp__hint(err,
+           "'reprise start --scope %s --id %s' opens it again, then it goes back; 'reprise fork %s --at %lld' makes "
+           "a new session from there",
+           s->scope, s->id, s->id, (long long)to_seq);
+}
+
 int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err)
 {
   char body[64];
@@ -305,6 +322,7 @@ int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err)
   rp_event ev = {.kind = "restored", .body = body};
   rp_append_options o = RP_APPEND_DEFAULTS;
   rc = rp__journal_append(s, &ev, 1, &o, true, ret, err);
+  if (rc == RP_E_ENDED) say_how(s, to_seq, err);
   atomic_fetch_add(rc ? &s->e->counters.restores_failed : &s->e->counters.restores_ok, 1);
   if (rc) return rc;
   /* So that nobody has to go back again to know the state. If it fails, replay does. */

@@ -182,6 +182,18 @@ struct rp__request_row {
   int64_t born;  /* when the session was made: another one may have its id by now */
 };
 
+/*
+ * A name that another program has for a session, or had: of the session that is gone it says so. They are kept while
+ * their session is, then for RP_NAMES_MS, and RP_NAMES_MAX at most: a new one takes the place of the oldest, those of
+ * no session first.
+ */
+#define RP_NAMES_MAX 10000
+#define RP_NAMES_MS (365LL * 24 * 3600 * 1000)
+struct rp__name_row {
+  char name[RP_NAME], session_id[RP_NAME]; /* session_id empty: that of a session that is gone */
+  int64_t at_ms;                           /* when it was given; without a session: since when that is so */
+};
+
 /* A bearer token: its hash alone, for the secret is given away once and kept nowhere. */
 struct rp__token_row {
   char id[RP_NAME], name[RP_NAME], scope[RP_NAME]; /* name, scope: empty for none */
@@ -204,7 +216,8 @@ enum rp__op_type {
   RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND, _FENCED; snap_seq goes back to the newest left */
   RP_OP_EVENT_REPLACE,   /* repair: other kind and body at a seq */
   RP_OP_SCOPE_SET,       /* sealed and key id of a scope. RP_E_KEY_WRONG: it is sealed with another key */
-  RP_OP_SESSION_DELETE,  /* the session and all that hangs on it; memories stay, they are the scope's */
+  RP_OP_SESSION_DELETE,  /* the session and all that hangs on it; memories stay, they are the scope's; its names say
+                            from now on that it is gone */
   RP_OP_RECORD_PUT,      /* the session's record, replacing its last one. A row of session_states with that id that is
                             not ours stays as it is (X-15) */
   RP_OP_RECORD_ARCHIVE,  /* takes the record out of session_states; the recall row says archived */
@@ -224,6 +237,7 @@ enum rp__op_type {
   RP_OP_TAIL_KEY,        /* which key tails are sealed with from now on, unless a scope has its own */
   RP_OP_TAILS_FORGET,    /* redaction: no event of the session holds a sealed tail any more, no stream is open */
   RP_OP_REQUEST_PUT,     /* RP_E_FENCED: scope and key have a row already, which somebody else was faster to make */
+  RP_OP_NAME_PUT,        /* a name, new or with another meaning. RP_E_SESSION_NOT_FOUND: of none of our sessions */
 };
 
 struct rp__new_event {
@@ -361,6 +375,9 @@ struct rp__op {
       const struct rp__request_row *row;
     } request;
     struct {
+      const struct rp__name_row *row; /* at_ms is the op's now_ms */
+    } name;
+    struct {
       const char *scope;
       int64_t n;
     } audit_erase;
@@ -470,7 +487,7 @@ struct rp__event_range {
 enum rp__maintain {
   RP_MAINTAIN_WAL,    /* checkpoint the write-ahead log, off the commit path */
   RP_MAINTAIN_INDEX,  /* bring full text up to date, a bounded step; *ret_left says how much is left */
-  RP_MAINTAIN_PRUNE,  /* idempotency keys and requests older than 24 h */
+  RP_MAINTAIN_PRUNE,  /* idempotency keys and requests older than 24 h, old names of no session */
   RP_MAINTAIN_SCRUB,  /* after a redaction: no byte of what was replaced or deleted is left in file, log or index */
   RP_MAINTAIN_SHRINK, /* gives free pages back to the file system */
 };
@@ -551,6 +568,8 @@ struct rp__store_ops {
   /* False in *ret_found when nothing was made under that key. */
   int (*request_get)(struct rp__store *s, const char *scope, const char *key, struct rp__request_row *ret,
                      bool *ret_found, rp_error *err);
+  /* False in *ret_found when nobody gave that name. */
+  int (*name_get)(struct rp__store *s, const char *name, struct rp__name_row *ret, bool *ret_found, rp_error *err);
   /* NULL: all of the session, by id, without data. Else that one with data: RP_E_BLOB_NOT_FOUND. */
   int (*blob_list)(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx, rp_error *err);
   /* The streams of one session that are not over (`which`: these instead), or, with 0, of all sessions those with an

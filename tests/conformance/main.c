@@ -48,6 +48,7 @@ static const struct {
     {"token", token_tests, &token_tests_n},
     {"blob", blob_tests, &blob_tests_n},
     {"stream", stream_tests, &stream_tests_n},
+    {"name", name_tests, &name_tests_n},
 };
 
 int main(int argc, char **argv)

@@ -76,9 +76,9 @@ rp_hit_fn ids_hit; /* "id:seq " */
 
 extern const struct CMUnitTest session_tests[], append_tests[], run_tests[], snapshot_tests[], list_tests[],
     search_tests[], record_tests[], memory_tests[], audit_tests[], trash_tests[], changes_tests[], token_tests[],
-    blob_tests[], stream_tests[];
+    blob_tests[], stream_tests[], name_tests[];
 extern const size_t session_tests_n, append_tests_n, run_tests_n, snapshot_tests_n, list_tests_n, search_tests_n,
     record_tests_n, memory_tests_n, audit_tests_n, trash_tests_n, changes_tests_n, token_tests_n, blob_tests_n,
-    stream_tests_n;
+    stream_tests_n, name_tests_n;
 
 #endif

@@ -252,6 +252,32 @@ expect_code 3
 expect_error snapshot.not_found
 run restore kitchen --at 100000
 expect_code 3
+for i in $(seq 1 14); do # O-03
+  run append kitchen message "$(message user "once more $i")"
+  run checkpoint kitchen
+  n=$(jq .snapshot <<<"$out")
+done
+run snapshots kitchen --json
+expect_json '.snapshots|length' 10
+expect_json '.snapshots[0].n' "$n"
+expect_json '[.snapshots[].n]|max-min' 9
+run start --scope s --id was-closed
+run append was-closed message "$(message user one)"
+run append was-closed message "$(message user two)"
+run end was-closed
+run restore was-closed --at 1 --json
+expect_code 4
+expect_error session.ended
+expect_err_has 'reprise start --scope s --id was-closed'
+expect_err_has 'reprise fork was-closed --at 1'
+run fork was-closed --at 1
+expect_code 0
+run start --scope s --id was-closed
+expect_code 0
+run restore was-closed --at 1
+expect_code 0
+run state was-closed
+expect_json '.conversation.total' 1
 run snapshots rm kitchen "$n"
 expect_code 0
 run snapshots rm kitchen "$n" --json

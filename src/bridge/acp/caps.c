@@ -35,6 +35,7 @@ void rp__acp_read_caps(struct rp__acp *a, struct rp__json result)
       .list = has(sessions, "list"),
       .close = has(sessions, "close"),
       .remove = has(sessions, "delete"),
+      .fork = has(sessions, "fork"),
   };
   read_text(rp__json_get(info, "name"), a->caps.name, sizeof a->caps.name);
   read_text(rp__json_get(info, "version"), a->caps.version, sizeof a->caps.version);

@@ -21,7 +21,7 @@ static struct rp__json sid_of(const struct rp__msg *m)
 static bool expected(const struct rp__acp *a, struct rp__json sid)
 {
   for (const struct rp__call *c = a->client.head; c; c = c->next) {
-    if (c->kind == RP_CALL_NEW) return true;
+    if (c->kind == RP_CALL_NEW || c->kind == RP_CALL_FORK) return true;
     if (c->kind != RP_CALL_ADOPT || c->s || !c->params) continue;
     if (!sid.type || same_text(sid, rp__json_get(rp__json_trusted(c->params, strlen(c->params)), "sessionId")))
       return true;

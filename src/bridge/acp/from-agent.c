@@ -225,7 +225,7 @@ static rp__call_fn *const on_answer[RP_CALL_KINDS] = {
     [RP_CALL_ADOPT] = rp__acp_adopted,    [RP_CALL_PROMPT] = rp__acp_prompted,
     [RP_CALL_CONFIG] = configured,        [RP_CALL_CLOSE] = rp__acp_closed,
     [RP_CALL_DELETE] = rp__acp_deleted,   [RP_CALL_OWN] = answered,
-    [RP_CALL_DRAFT] = rp__draft_answered,
+    [RP_CALL_DRAFT] = rp__draft_answered, [RP_CALL_FORK] = rp__acp_forked,
 };
 
 /* An answer of the agent's to a request of ours that took too long: the editor knows nothing of it. */
@@ -246,7 +246,7 @@ static void take_answer(struct rp__acp *a, const struct rp__msg *m)
   if (!c || !on_answer[c->kind]) return;                  /* … and will get it from us: the agent was not asked */
   rp__call_take(c);
   on_answer[c->kind](a, c, m);
-  bool made = c->kind == RP_CALL_NEW || c->kind == RP_CALL_ADOPT;
+  bool made = c->kind == RP_CALL_NEW || c->kind == RP_CALL_ADOPT || c->kind == RP_CALL_FORK;
   rp__call_free(c);
   if (made && a->agent_state == RP_AGENT_UP) rp__held_release(a, NULL);
 }

@@ -43,6 +43,7 @@ static const struct {
     {"initialize", on_initialize},     {"authenticate", on_authenticate},   {"logout", on_logout},
     {"session/new", rp__acp_on_new},   {"session/load", rp__acp_on_load},   {"session/resume", rp__acp_on_load},
     {"session/list", rp__acp_on_list}, {"session/close", rp__acp_on_close}, {"session/delete", rp__acp_on_delete},
+    {"session/fork", rp__acp_on_fork},
 };
 
 /* ---- may it go? ---- */
@@ -104,7 +105,7 @@ static bool is_coming(const struct rp__acp *a, struct rp__json sid)
 {
   char *name RP_AUTOFREE = rp__json_dup(sid);
   for (const struct rp__call *c = a->client.head; name && c; c = c->next) {
-    if (c->kind == RP_CALL_NEW) return true;
+    if (c->kind == RP_CALL_NEW || c->kind == RP_CALL_FORK) return true;
     if (c->kind != RP_CALL_ADOPT || !c->params) continue;
     if (rp__json_eq(rp__json_get(rp__json_trusted(c->params, strlen(c->params)), "sessionId"), name)) return true;
   }

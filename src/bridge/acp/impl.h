@@ -70,6 +70,7 @@ enum rp__call_kind {
   RP_CALL_INITIALIZE,
   RP_CALL_AUTHENTICATE,
   RP_CALL_NEW,
+  RP_CALL_FORK,
   RP_CALL_ADOPT, /* load or resume of a session that only the agent knows */
   RP_CALL_PROMPT,
   RP_CALL_CONFIG,
@@ -101,6 +102,8 @@ struct rp__call {
   bool ours;                 /* a session that is deleted was in the journal */
   bool history, brief;       /* a prompt that carries them */
   int64_t turn;              /* of a prompt */
+  rp_session *from;          /* of a fork: the other one's journal, and … */
+  int64_t seq;               /* … where it stood */
   struct rp__buf *text;      /* what was made so far of the answer */
   size_t id_n;
   char id[]; /* as it came, raw JSON */
@@ -270,6 +273,10 @@ void rp__acp_session_free(struct rp__acp_session *s);
 bool rp__acp_move(struct rp__acp_session *s, enum rp__acp_state to); /* false: it may not */
 /* A session of the agent's that we have not seen: its journal begins. Never fails: without one it is told. */
 void rp__acp_session_begin(struct rp__acp_session *s, struct rp__json params);
+/* One that the agent made of another, whose journal up to `seq` it begins with. `owed`: the agent has nothing of that.
+ */
+void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t seq, bool owed,
+                            struct rp__json params);
 /* … one that could not be begun then. */
 int rp__acp_session_begin_late(struct rp__acp_session *s, rp_error *err);
 void rp__acp_session_retry(struct rp__acp_session *s); /* … now: something is said, or it is the last chance */
@@ -303,6 +310,8 @@ enum rp__name {
 
 /* What the journal knows of an id on the wire; `ret_id` gets that of the session, there or not. */
 enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_ID_MAX + 1]);
+/* The id by which the editor finds that session: what its meta says, unless that is another's, of whom it is a fork. */
+char *rp__name_own(const char *id, const char *said);
 /* An id that is free is from now on another name of that session, or (NULL) that of a deleted one. */
 void rp__name_put(struct rp__acp *a, const char *sid, const char *name_of);
 
@@ -374,7 +383,7 @@ enum rp__agent_state {
 };
 
 struct rp__agent_caps {
-  bool load, resume, list, close, remove;
+  bool load, resume, list, close, remove, fork;
   char name[RP_ACP_NAME], version[64];
 };
 
@@ -522,6 +531,15 @@ void rp__load_drop(struct rp__acp_session *s);
 /* fresh.c: session/new */
 void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m);
 void rp__acp_made(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
+bool rp__acp_room_for_one(const struct rp__acp *a); /* another session, beside those that are being begun */
+/* A live session that the agent named, without a journal yet. NULL: it can't be recorded. */
+struct rp__acp_session *rp__acp_session_named(struct rp__acp *a, struct rp__json sid);
+/* The agent's answer with which a session begins, for the editor; `s` NULL: as it came. */
+void rp__acp_tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s);
+
+/* fork.c: session/fork */
+void rp__acp_on_fork(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_forked(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m);
 
 /* close.c */
 void rp__acp_on_close(struct rp__acp *a, const struct rp__msg *m);

@@ -130,13 +130,11 @@ static void write_title(struct rp__acp *a, const struct item *it, struct rp__jw 
 static void write_item(struct rp__acp *a, const struct item *it, struct rp__jw *w)
 {
   struct rp__json meta = rp__json_trusted(it->meta ? it->meta : "{}", it->meta ? strlen(it->meta) : 2);
-  struct rp__json sid = rp__json_get(meta, "acp_session_id"), more = rp__json_get(meta, "additional_directories");
+  struct rp__json more = rp__json_get(meta, "additional_directories");
+  char *said RP_AUTOFREE = rp__json_dup(rp__json_get(meta, "acp_session_id")),
+             *sid RP_AUTOFREE = rp__name_own(it->id, said);
   rp__jw_object(w);
-  rp__jw_key(w, "sessionId");
-  if (sid.type == RP_JSON_STRING)
-    rp__jw_value(w, sid);
-  else
-    rp__jw_str(w, it->id);
+  rp__jw_kstr(w, "sessionId", sid ? sid : it->id);
   rp__jw_key(w, "cwd");
   rp__jw_value(w, rp__json_get(meta, "cwd"));
   if (more.type == RP_JSON_ARRAY) {

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Ids of the agent's that are no sessions of ours, and yet known: another name of one, or one that was deleted. Each is
- * a row of its own in the trash, on hold, in a scope of its own, so that every process finds it by its id, and nobody
- * else meets it.
- */
+/* What ids on the wire mean: a session's own, another name of one (the store's table of names), or a deleted one's. */
 #include "bridge/acp/impl.h"
-
-#define SCOPE "acp-names"
-#define META_BYTES ((size_t)16 * RP_ACP_SID)
 
 struct looked {
   const char *want;
-  char *id; /* gets the session's own */
-  bool row, other, live;
+  bool row, live;
 };
 
 static int on_row(void *ctx, const rp_session_info *info)
@@ -21,53 +13,41 @@ static int on_row(void *ctx, const rp_session_info *info)
   if (strcmp(info->id, l->want) != 0) return 0; /* a prefix or a key of another */
   l->row = true;
   l->live = !info->trashed_at;
-  struct rp__json meta = {0};
-  if (info->meta && strcmp(info->scope, SCOPE) == 0) meta = rp__json_trusted(info->meta, strlen(info->meta));
-  char *other RP_AUTOFREE = rp__json_dup(rp__json_get(meta, "name_of"));
-  l->other = other != NULL;
-  if (other) snprintf(l->id, RP_ID_MAX + 1, "%s", other);
   return 0;
+}
+
+static struct looked look(struct rp__acp *a, const char *id)
+{
+  struct looked l = {.want = id};
+  if (rp_show(a->e, id, on_row, &l, NULL)) l.row = l.live = false;
+  return l;
 }
 
 enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_ID_MAX + 1])
 {
-  char id[RP_SCOPE_MAX + 1], target[RP_ID_MAX + 1] = "", none[RP_ID_MAX + 1];
+  char id[RP_SCOPE_MAX + 1], other[RP_ID_MAX + 1] = "";
   rp__place_id("acp", sid, id);
-  struct looked l = {.want = id, .id = target};
   snprintf(ret_id, RP_ID_MAX + 1, "%s", id);
-  if (rp_show(a->e, id, on_row, &l, NULL) || !l.row) return RP_NAME_FREE;
-  if (l.other) snprintf(ret_id, RP_ID_MAX + 1, "%s", target);
-  if (!l.other) return l.live ? RP_NAME_OURS : RP_NAME_DELETED;
-  struct looked t = {.want = target, .id = none};
-  if (rp_show(a->e, target, on_row, &t, NULL) || !t.row || !t.live) return RP_NAME_DELETED;
-  return RP_NAME_OTHER;
+  struct looked l = look(a, id);
+  if (l.row) return l.live ? RP_NAME_OURS : RP_NAME_DELETED;
+  if (rp_name_find(a->e, id, other, NULL)) return RP_NAME_FREE;
+  if (!other[0]) return RP_NAME_DELETED;
+  snprintf(ret_id, RP_ID_MAX + 1, "%s", other);
+  return look(a, other).live ? RP_NAME_OTHER : RP_NAME_DELETED;
 }
 
-static int put(struct rp__acp *a, const char *sid, const char *name_of, rp_error *err)
+char *rp__name_own(const char *id, const char *said)
 {
-  struct rp__buf meta RP_AUTOBUF = RP_BUF(META_BYTES);
-  struct rp__jw w = RP_JW(&meta);
-  char id[RP_SCOPE_MAX + 1];
-  rp_session *s = NULL;
-  rp__place_id("acp", sid, id);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "acp_session_id", sid);
-  if (name_of) rp__jw_kstr(&w, "name_of", name_of);
-  rp__jw_end_object(&w);
-  if (meta.err) return rp__fail_nomem(err);
-  rp_start_options o = {.scope = SCOPE, .id = id, .channel = "acp", .meta = meta.p, .owner = RP_OWNER_SELF};
-  int rc = rp_start(a->e, &o, &s, err);
-  if (rc) return rc;
-  rc = rp_end(s, name_of ? "a name" : "deleted", err);
-  rp_session_free(s);
-  if (!rc) rc = rp_trash(a->e, id, name_of ? "another name of a session" : "deleted in the editor", err);
-  return rc ? rc : rp_hold(a->e, id, true, err);
+  char named[RP_SCOPE_MAX + 1] = "";
+  if (said) rp__place_id("acp", said, named);
+  return strdup(strcmp(named, id) == 0 ? said : id);
 }
 
 void rp__name_put(struct rp__acp *a, const char *sid, const char *name_of)
 {
-  char id[RP_ID_MAX + 1];
+  char id[RP_SCOPE_MAX + 1], target[RP_ID_MAX + 1];
   rp_error why = {0};
-  if (rp__name_find(a, sid, id) != RP_NAME_FREE) return; /* agents count from one in each process */
-  if (put(a, sid, name_of, &why)) rp__acp_log(a, "'%s' is not remembered: %s", sid, why.message);
+  if (rp__name_find(a, sid, target) != RP_NAME_FREE) return; /* agents count from one in each process */
+  rp__place_id("acp", sid, id);
+  if (rp_name_put(a->e, id, name_of, &why)) rp__acp_log(a, "'%s' is not remembered: %s", sid, why.message);
 }

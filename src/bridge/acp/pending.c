@@ -58,6 +58,7 @@ void rp__call_free(struct rp__call *c)
   free(c->params);
   free(c->method);
   free(c->agent_id);
+  rp_session_free(c->from);
   free(c);
 }
 

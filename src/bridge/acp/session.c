@@ -217,18 +217,23 @@ static int start(struct rp__acp_session *s, const char *meta, rp_error *err)
   return 0;
 }
 
+/* What does not fit is left out. */
+static int make_meta(const struct rp__acp_session *s, struct rp__buf *out)
+{
+  struct rp__json params = rp__json_trusted(s->params ? s->params : "{}", s->params ? strlen(s->params) : 2);
+  if (write_meta(s, params, true, out)) {
+    rp__buf_reset(out);
+    write_meta(s, params, false, out);
+  }
+  rp__utf8_mend_buf(out);
+  return out->err;
+}
+
 int rp__acp_session_reopen(struct rp__acp_session *s, rp_error *err)
 {
   struct rp__buf meta RP_AUTOBUF = RP_BUF(META_BYTES);
-  struct rp__json params = rp__json_trusted(s->params ? s->params : "{}", s->params ? strlen(s->params) : 2);
   s->open_at = rp__acp_now(s->a) + RP_ACP_OPEN_MS;
-  if (write_meta(s, params, true, &meta)) {
-    rp__buf_reset(&meta);
-    if (write_meta(s, params, false, &meta)) return rp__fail_nomem(err);
-  }
-  rp__utf8_mend_buf(&meta);
-  if (meta.err) return rp__fail_nomem(err);
-  return start(s, meta.p, err);
+  return make_meta(s, &meta) ? rp__fail_nomem(err) : start(s, meta.p, err);
 }
 
 static int same_id(void *ctx, const rp_session_info *info)
@@ -241,16 +246,23 @@ static bool exists(struct rp__acp *a, const char *id)
   return rp_show(a->e, id, same_id, (void *)(uintptr_t)id, NULL) == 1;
 }
 
+/* Also as a name: of another session, or of a deleted one. */
+static bool is_taken(struct rp__acp *a, const char *id)
+{
+  char other[RP_ID_MAX + 1];
+  return exists(a, id) || rp_name_find(a->e, id, other, NULL) == 0;
+}
+
 /* The journal's id. Agents that count from one give a name that is taken: then the editor gets another. */
 static void choose_id(struct rp__acp_session *s)
 {
   rp__place_id("acp", s->client_sid, s->id);
-  if (!exists(s->a, s->id)) return;
+  if (!is_taken(s->a, s->id)) return;
   for (int i = 2; i < SUFFIX_MAX; i++) {
     char sid[RP_ACP_SID + 16];
     snprintf(sid, sizeof sid, "%s.%d", s->client_sid, i);
     rp__place_id("acp", sid, s->id);
-    if (exists(s->a, s->id)) continue;
+    if (is_taken(s->a, s->id)) continue;
     char *copy = strdup(sid);
     if (!copy) return;
     free(s->client_sid);
@@ -285,6 +297,40 @@ void rp__acp_session_begin(struct rp__acp_session *s, struct rp__json params)
   put_name(s);
 }
 
+static int on_scope(void *ctx, const rp_session_info *info)
+{
+  snprintf(ctx, RP_SCOPE_MAX + 1, "%s", info->scope);
+  return 0;
+}
+
+static int branch(struct rp__acp_session *s, rp_session *from, int64_t seq, rp_error *err)
+{
+  struct rp__buf meta RP_AUTOBUF = RP_BUF(META_BYTES);
+  char id[RP_ID_MAX + 1];
+  if (make_meta(s, &meta)) return rp__fail_nomem(err);
+  rp_fork_options o = {.at_seq = seq, .id = s->id, .meta = meta.p};
+  int rc = rp_fork_as(from, &o, id, NULL, err);
+  if (!rc) rc = rp_show(s->a->e, id, on_scope, s->scope, err);
+  if (!rc) rc = start(s, NULL, err);
+  return rc ? rc : rp__book_load(s->h, &s->book, err);
+}
+
+void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t seq, bool owed, struct rp__json params)
+{
+  rp_error why = {0};
+  if (!from) { /* nobody here has the other one */
+    rp__acp_session_begin(s, params);
+    return;
+  }
+  rp__acp_keep(&s->params, params);
+  choose_id(s);
+  if (branch(s, from, seq, &why)) rp__acp_log(s->a, "session %s: no journal: %s", s->id, why.message);
+  if (owed)
+    rp__acp_owe_history(s); /* what the agent copied has nothing of it */
+  else
+    rp__acp_put_provider(s);
+}
+
 /* What was said so far is missing: that comes first, with the agent's name. */
 int rp__acp_session_begin_late(struct rp__acp_session *s, rp_error *err)
 {
@@ -315,6 +361,7 @@ struct found {
   char *sid, *agent;
   const char *want;
   bool trashed;
+  int64_t forked_at; /* 0: it is no fork */
 };
 
 static void found_done(struct found *f)
@@ -330,11 +377,31 @@ static int on_found(void *ctx, const rp_session_info *info)
   snprintf(f->id, sizeof f->id, "%s", info->id);
   snprintf(f->scope, sizeof f->scope, "%s", info->scope);
   f->trashed = info->trashed_at != 0;
-  if (!info->meta) return 0;
-  struct rp__json meta = rp__json_trusted(info->meta, strlen(info->meta));
-  f->sid = rp__json_dup(rp__json_get(meta, "acp_session_id"));
+  f->forked_at = info->forked_from ? info->forked_at_seq : 0;
+  struct rp__json meta = {0};
+  if (info->meta) meta = rp__json_trusted(info->meta, strlen(info->meta));
+  char *said RP_AUTOFREE = rp__json_dup(rp__json_get(meta, "acp_session_id"));
+  f->sid = rp__name_own(info->id, said);
   f->agent = rp__json_dup(rp__json_get(rp__json_get(meta, "agent"), "name"));
   return 0;
+}
+
+/* The agent's own id for a conversation as it was at an event (< 0: is now); NULL: none. */
+static char *agents_id(struct rp__acp_session *s, int64_t seq)
+{
+  char *state = NULL, *sid = NULL;
+  if (rp_state_json(s->h, seq, &state, NULL)) return NULL;
+  struct rp__json provider = rp__json_get(rp__json_trusted(state, strlen(state)), "provider");
+  sid = rp__json_dup(rp__json_get(provider, "acp_session_id"));
+  rp_free(state);
+  return sid;
+}
+
+/* What a fork has copied is the id of the original's conversation, in which nothing of the fork may be said. */
+static bool is_the_originals(struct rp__acp_session *s, const struct found *f)
+{
+  char *was RP_AUTOFREE = f->forked_at && s->agent_sid ? agents_id(s, f->forked_at) : NULL;
+  return was && strcmp(was, s->agent_sid) == 0;
 }
 
 /* The agent's own id for it and its name, as the last of them had it. */
@@ -349,6 +416,7 @@ static void read_provider(struct rp__acp_session *s, const struct found *f)
   rp__agent_name(agent ? agent : f->agent ? f->agent : "", had);
   rp__agent_name(s->a->caps.name, has);
   s->other_agent = had[0] && has[0] && strcmp(had, has) != 0;
+  if (is_the_originals(s, f)) s->other_agent = true; /* the ladder's ids mean nothing for it either */
   rp_free(state);
 }
 
@@ -366,7 +434,8 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
   char id[RP_SCOPE_MAX + 1];
   const char *wire = by_wire ? ref : NULL;
   if (wire) {
-    rp__name_find(a, wire, id);
+    if (rp__name_find(a, wire, id) == RP_NAME_DELETED)
+      return rp__fail(err, RP_E_ENDED, "session '%s' was deleted", wire);
     f.want = ref = id;
   }
   int rc = rp_show(a->e, ref, on_found, &f, err);

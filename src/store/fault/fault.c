@@ -157,6 +157,15 @@ static int fault_request_get(struct rp__store *s, const char *scope, const char 
   return rc ? rc : after(f, late, f->inner->ops->request_get(f->inner, scope, key, ret, ret_found, err), err);
 }
 
+static int fault_name_get(struct rp__store *s, const char *name, struct rp__name_row *ret, bool *ret_found,
+                          rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before(f, &late, err);
+  return rc ? rc : after(f, late, f->inner->ops->name_get(f->inner, name, ret, ret_found, err), err);
+}
+
 static int fault_memory_list(struct rp__store *s, const struct rp__memory_filter *filter, rp__memory_fn *fn, void *ctx,
                              rp_error *err)
 {
@@ -286,6 +295,7 @@ static const struct rp__store_ops ops = {
     .record_get = fault_record_get,
     .task_get = fault_task_get,
     .request_get = fault_request_get,
+    .name_get = fault_name_get,
     .memory_list = fault_memory_list,
     .audit_list = fault_audit_list,
     .audit_head = fault_audit_head,

@@ -123,6 +123,7 @@ static int maintain(struct rp__store *base, enum rp__maintain what, int64_t *ret
   pthread_mutex_lock(&m->mu);
   for (size_t i = 0; what == RP_MAINTAIN_PRUNE && i < m->sessions.n; i++)
     session_prune(m->sessions.p[i], rp__wall(&m->clock) - IDEM_MS);
+  if (what == RP_MAINTAIN_PRUNE) rp__mem_names_prune(m, rp__wall(&m->clock) - RP_NAMES_MS);
   if (what == RP_MAINTAIN_PRUNE) rp__mem_requests_drop(m, 0, rp__wall(&m->clock) - IDEM_MS);
   pthread_mutex_unlock(&m->mu);
   if (ret_left) *ret_left = 0;
@@ -175,6 +176,7 @@ static void store_close(struct rp__store *base)
   free(m->tasks.p);
   rp__mem_requests_drop(m, 0, INT64_MAX);
   free(m->requests.p);
+  free(m->names.p);
   free(m->memories.p);
   free(m->audits.p);
   free(m->tokens.p);
@@ -197,6 +199,7 @@ static const struct rp__store_ops ops = {
     .record_get = rp__mem_record_get,
     .task_get = rp__mem_task_get,
     .request_get = rp__mem_request_get,
+    .name_get = rp__mem_name_get,
     .memory_list = rp__mem_memory_list,
     .audit_list = rp__mem_audit_list,
     .audit_head = rp__mem_audit_head,

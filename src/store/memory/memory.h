@@ -103,6 +103,7 @@ struct rp__mem_store {
   RP_MEM_ARRAY(struct rp__mem_audit) audits;
   RP_MEM_ARRAY(struct rp__token_row) tokens; /* in the order of making */
   RP_MEM_ARRAY(struct rp__mem_request) requests;
+  RP_MEM_ARRAY(struct rp__name_row) names;
 };
 
 static inline struct rp__mem_store *rp__mem(struct rp__store *s)
@@ -162,6 +163,11 @@ struct rp__mem_undo {
   struct rp__token_row token; /* before; at token_at; id empty: none */
   bool token_removed;
   size_t token_at, n_tokens, n_requests;
+  struct rp__name_row *names; /* all of them before, when a session's changed */
+  size_t n_names;
+  struct rp__name_row name, name_out; /* before, at name_at; taken out, from name_out_at; name empty: none */
+  size_t name_at, name_out_at;
+  bool name_added; /* at the end */
 };
 
 void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u);
@@ -181,7 +187,7 @@ typedef int rp__mem_op(struct rp__mem_store *m, struct rp__op *op, struct rp__me
 rp__mem_op rp__mem_record_put, rp__mem_record_archive, rp__mem_task_put, rp__mem_memory_put, rp__mem_memory_set,
     rp__mem_memory_delete, rp__mem_audit_put, rp__mem_audit_erase, rp__mem_token_put, rp__mem_token_used,
     rp__mem_token_delete, rp__mem_blob_put, rp__mem_blob_set, rp__mem_blob_delete, rp__mem_tail_key,
-    rp__mem_tails_forget, rp__mem_request_put;
+    rp__mem_tails_forget, rp__mem_request_put, rp__mem_name_put;
 void rp__mem_blob_undo(struct rp__mem_session *s, struct rp__mem_undo *u);
 /* The record after fields of its session changed. */
 void rp__mem_record_follow(struct rp__mem_session *s, unsigned fields, struct rp__mem_undo *u);
@@ -212,6 +218,11 @@ int rp__mem_audit_head(struct rp__store *s, const char *scope, struct rp__audit_
 int rp__mem_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
 int rp__mem_request_get(struct rp__store *s, const char *scope, const char *key, struct rp__request_row *ret,
                         bool *ret_found, rp_error *err);
+int rp__mem_name_get(struct rp__store *s, const char *name, struct rp__name_row *ret, bool *ret_found, rp_error *err);
+/* The session goes: its names stay, and say so. */
+int rp__mem_names_bereave(struct rp__mem_store *m, const char *session_id, int64_t now_ms, struct rp__mem_undo *u,
+                          rp_error *err);
+void rp__mem_names_prune(struct rp__mem_store *m, int64_t before);
 /* Takes out what is older, or (from `from` on) all. */
 void rp__mem_requests_drop(struct rp__mem_store *m, size_t from, int64_t before);
 int rp__mem_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,

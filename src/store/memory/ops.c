@@ -367,6 +367,7 @@ static int op_session_delete(struct rp__mem_store *m, struct rp__op *op, struct 
   if (rc != 0) return rc;
   rc = rp__rule_held(&s->row, err);
   if (rc == 0) rc = rp__mem_tasks_remove(m, s->row.ref, u, err);
+  if (rc == 0) rc = rp__mem_names_bereave(m, s->row.id, op->now_ms, u, err);
   if (rc != 0) return rc;
   /* All runs are kept for the undo: simpler than to weave some back in. */
   u->runs = malloc(RP_MAX(m->runs.n, 1) * sizeof *u->runs);
@@ -414,6 +415,7 @@ static rp__mem_op *const op_table[] = {
     [RP_OP_TAIL_KEY] = rp__mem_tail_key,
     [RP_OP_TAILS_FORGET] = rp__mem_tails_forget,
     [RP_OP_REQUEST_PUT] = rp__mem_request_put,
+    [RP_OP_NAME_PUT] = rp__mem_name_put,
 };
 
 static void txn_run(struct rp__mem_store *m, struct rp__txn *t)

@@ -78,12 +78,27 @@ static void tokens_undo(struct rp__mem_store *m, const struct rp__mem_undo *u)
   m->tokens.n = u->n_tokens;
 }
 
+static void names_undo(struct rp__mem_store *m, struct rp__mem_undo *u)
+{
+  struct rp__name_row *all = m->names.p;
+  size_t i = u->name_out_at;
+  if (u->name_added) m->names.n--;
+  if (u->name.name[0]) all[u->name_at] = u->name;
+  if (u->name_out.name[0]) {
+    memmove(&all[i + 1], &all[i], (m->names.n++ - i) * sizeof *all);
+    all[i] = u->name_out;
+  }
+  if (u->names) memcpy(all, u->names, u->n_names * sizeof *all);
+  free(u->names);
+}
+
 void rp__mem_undo_apply(struct rp__mem_store *m, struct rp__mem_undo *u)
 {
   m->tail_key = u->tail_key;
   tasks_undo(m, u);
   memories_undo(m, u);
   tokens_undo(m, u);
+  names_undo(m, u);
   rp__mem_requests_drop(m, u->n_requests, INT64_MAX);
   for (; m->audits.n > u->n_audits; m->audits.n--) free(m->audits.p[m->audits.n - 1].fields);
   if (u->removed) {
@@ -109,6 +124,7 @@ void rp__mem_undo_drop(struct rp__mem_undo *u)
   rp__mem_event_done(&u->event);
   free(u->runs);
   free(u->tasks);
+  free(u->names);
   rp__mem_record_free(u->record);
   rp__mem_memory_done(&u->memory);
   rp__mem_session_free(u->removed);

@@ -281,7 +281,7 @@ static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
                                 "REINDEX rp_events; REINDEX rp_snapshots; REINDEX rp_idem; REINDEX rp_clients;"
                                 "REINDEX rp_meta; REINDEX rp_recall; REINDEX rp_records; REINDEX rp_tasks;"
                                 "REINDEX rp_memories; REINDEX rp_audit; REINDEX rp_audit_heads; REINDEX rp_tokens;"
-                                "REINDEX rp_blobs";
+                                "REINDEX rp_blobs; REINDEX rp_requests; REINDEX rp_names";
   const struct repair *r = arg;
   int rc = r->structure ? rp__sq_schema_restore(c, err) : 0;
   if (rc == 0 && r->structure) rc = rp__sq_exec(c, reindex, err);

@@ -31,6 +31,7 @@ static rp__sq_op *const op_table[] = {
     [RP_OP_TAIL_KEY] = rp__sq_tail_key,
     [RP_OP_TAILS_FORGET] = rp__sq_tails_forget,
     [RP_OP_REQUEST_PUT] = rp__sq_request_put,
+    [RP_OP_NAME_PUT] = rp__sq_name_put,
 };
 
 static int run_simple(struct rp__sq_conn *c, enum rp__sq_id id, const char *doing, rp_error *err)

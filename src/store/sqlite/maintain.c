@@ -26,11 +26,14 @@ int rp__sq_keeper_txn(struct rp__sq_store *s, rp__sq_work *fn, void *arg, rp_err
 
 static int prune_work(struct rp__sq_conn *c, void *arg, rp_error *err)
 {
-  static const enum rp__sq_id prunes[] = {RP_SQ_IDEM_PRUNE, RP_SQ_REQUEST_PRUNE};
+  static const struct {
+    enum rp__sq_id id;
+    int64_t keep_ms;
+  } prunes[] = {{RP_SQ_IDEM_PRUNE, IDEM_MS}, {RP_SQ_REQUEST_PRUNE, IDEM_MS}, {RP_SQ_NAME_PRUNE, RP_NAMES_MS}};
   int64_t left = 0;
   for (size_t i = 0; i < RP_ARRAY_SIZE(prunes); i++) {
-    RP_SQ_AUTO q = rp__sq_query(c, prunes[i]);
-    rp__sq_int(&q, 1, rp__wall(&c->store->clock) - IDEM_MS);
+    RP_SQ_AUTO q = rp__sq_query(c, prunes[i].id);
+    rp__sq_int(&q, 1, rp__wall(&c->store->clock) - prunes[i].keep_ms);
     rp__sq_int(&q, 2, PRUNE_STEP);
     int rc = rp__sq_done(&q, "prune keys", err);
     if (rc != 0) return rc;

@@ -283,6 +283,7 @@ static const struct rp__store_ops ops = {
     .record_get = rp__sq_record_get,
     .task_get = rp__sq_task_get,
     .request_get = rp__sq_request_get,
+    .name_get = rp__sq_name_get,
     .memory_list = rp__sq_memory_list,
     .audit_list = rp__sq_audit_list,
     .audit_head = rp__sq_audit_head,

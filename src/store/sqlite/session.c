@@ -295,6 +295,7 @@ int rp__sq_session_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *er
   if (rc == 0) rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &top, err);
   if (rc == 0) rc = check_hold(c, row.ref, err);
   if (rc == 0) rc = session_unindex(c, row.ref, err);
+  if (rc == 0) rc = rp__sq_names_bereave(c, row.ref, op->now_ms, err);
   if (rc == 0) rc = rp__sq_run_by_ref(c, deletes, RP_ARRAY_SIZE(deletes), row.ref, "delete session", err);
   if (rc == 0) rc = event_floor_raise(c, top, err);
   return rc;

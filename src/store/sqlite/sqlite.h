@@ -17,7 +17,7 @@
 #include "store/rules.h"
 #include "store/sqlite/statements.h"
 
-#define RP_SQ_SCHEMA 6            /* the version this program writes */
+#define RP_SQ_SCHEMA 7            /* the version this program writes */
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
@@ -282,7 +282,12 @@ rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_se
     rp__sq_record_put, rp__sq_record_archive, rp__sq_task_put, rp__sq_memory_put, rp__sq_memory_set,
     rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase, rp__sq_token_put, rp__sq_token_used,
     rp__sq_token_delete, rp__sq_blob_put, rp__sq_blob_set, rp__sq_blob_delete, rp__sq_tail_key, rp__sq_tails_forget,
-    rp__sq_request_put;
+    rp__sq_request_put, rp__sq_name_put;
+
+/* The session goes: its names stay, and say so. */
+int rp__sq_names_bereave(struct rp__sq_conn *c, int64_t session, int64_t now_ms, rp_error *err);
+/* Migration: what older versions kept as sessions of a scope of its own becomes rows of the table. */
+int rp__sq_names_move(struct rp__sq_conn *c, rp_error *err);
 
 /* Runs statements that take nothing but a session's number. */
 int rp__sq_run_by_ref(struct rp__sq_conn *c, const enum rp__sq_id *ids, size_t n, int64_t ref, const char *doing,
@@ -396,6 +401,7 @@ int rp__sq_scope_list(struct rp__store *s, rp__scope_fn *fn, void *ctx, rp_error
 int rp__sq_token_list(struct rp__store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err);
 int rp__sq_request_get(struct rp__store *s, const char *scope, const char *key, struct rp__request_row *ret,
                        bool *ret_found, rp_error *err);
+int rp__sq_name_get(struct rp__store *s, const char *name, struct rp__name_row *ret, bool *ret_found, rp_error *err);
 int rp__sq_blob_list(struct rp__store *s, int64_t session_ref, const char *id, rp__blob_fn *fn, void *ctx,
                      rp_error *err);
 int rp__sq_tail_list(struct rp__store *s, int64_t session_ref, const struct rp__tails *which, rp__tail_fn *fn,

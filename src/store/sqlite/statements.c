@@ -108,6 +108,18 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                           "ON CONFLICT (scope, key) DO NOTHING",
     [RP_SQ_REQUEST_PRUNE] = "DELETE FROM rp_requests WHERE (scope, key) IN "
                             "(SELECT scope, key FROM rp_requests WHERE at < ?1 ORDER BY at LIMIT ?2)",
+
+    [RP_SQ_NAME_GET] = "SELECT session_id, at FROM rp_names WHERE name = ?1",
+    [RP_SQ_NAME_PUT] = "INSERT INTO rp_names (name, session_id, at) SELECT ?1, ?2, ?3 "
+                       "WHERE ?2 IS NULL OR EXISTS (SELECT 1 FROM rp_sessions WHERE id = ?2) "
+                       "ON CONFLICT (name) DO UPDATE SET session_id = excluded.session_id, at = excluded.at",
+    [RP_SQ_NAME_BOUND] = "DELETE FROM rp_names WHERE name IN (SELECT name FROM rp_names WHERE name <> ?1 "
+                         "ORDER BY session_id IS NOT NULL, at, name "
+                         "LIMIT max(0, (SELECT count(*) FROM rp_names) - ?2))",
+    [RP_SQ_NAME_BEREAVE] = "UPDATE rp_names SET session_id = NULL, at = ?2 "
+                           "WHERE session_id = (SELECT id FROM rp_sessions WHERE ref = ?1)",
+    [RP_SQ_NAME_PRUNE] = "DELETE FROM rp_names WHERE name IN "
+                         "(SELECT name FROM rp_names WHERE session_id IS NULL AND at < ?1 LIMIT ?2)",
     [RP_SQ_CLIENT_GET] = "SELECT mark, seq FROM rp_clients WHERE session = ?1 AND client = ?2",
     [RP_SQ_CLIENT_PUT] = "INSERT INTO rp_clients (session, client, mark, seq) VALUES (?1, ?2, ?3, ?4) "
                          "ON CONFLICT (session, client) DO UPDATE SET mark = excluded.mark, seq = excluded.seq",

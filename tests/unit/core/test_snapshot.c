@@ -311,6 +311,16 @@ static void every_moment_is_near_a_kept_one(void **state)
   }
 }
 
+/* O-03: ten are ten, as long as the beginning of the journal is no farther from them than older ones would be. */
+static void ten_are_ten(void **state)
+{
+  (void)state;
+  int64_t tail;
+  assert_int_equal(live_on(1, 5000, 10, &tail), 10);
+  assert_int_equal(live_on(500, RP_SNAPSHOT_SPARSE + 8 * 500, 10, &tail), 10);
+  assert_int_equal(live_on(500, RP_SNAPSHOT_SPARSE + 9 * 500, 10, &tail), 11);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -328,6 +338,7 @@ int main(void)
       cmocka_unit_test(newer_versions_are_refused),
       cmocka_unit_test(the_newest_stay_and_sparse_older_ones),
       cmocka_unit_test(every_moment_is_near_a_kept_one),
+      cmocka_unit_test(ten_are_ten),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,6 +185,67 @@ static void version_3_is_brought_up_to_date(void **state)
   assert_int_equal(b->s->ops->check(b->s, false, no_finding, NULL, &b->err), 0);
 }
 
+#define OLD_NAME(ref, id, meta)                                                                                        \
+  "INSERT INTO rp_sessions (ref, id, scope, channel, created_at, forked_at_seq, crash_recovered, sealed, hidden,"      \
+  " started, meta, trashed_at, held_at) VALUES (" #ref ", '" id "', 'acp-names', 'acp', 5, 0, 0, 0, 0, 1, '" meta      \
+  "', 6, 7); INSERT INTO rp_runs (session, epoch, owner, slot, pid, pid_start, pid_ns, started_at, heartbeat_at,"      \
+  " heartbeat_boot, ended_at) VALUES (" #ref ", 1, 'none', 0, 0, 0, 0, 1, 1, 1, 2);"
+
+static void name_is(struct box *b, const char *name, const char *session_id)
+{
+  struct rp__name_row row;
+  bool found = false;
+  assert_int_equal(b->s->ops->name_get(b->s, name, &row, &found, &b->err), 0);
+  assert_int_equal(found, session_id != NULL);
+  if (session_id) assert_string_equal(row.session_id, session_id);
+}
+
+static void head_insert(sqlite3 *db, int ref, const char *id)
+{
+  char sql[200];
+  snprintf(sql, sizeof sql, "INSERT INTO rp_heads VALUES (%d, %lld, 4, 1, 0, 0, 0, 0, 0, 5, 6)", ref,
+           (long long)rp__sq_tag(id));
+  raw_exec(db, sql);
+}
+
+/* Names were sessions in the trash once: they become rows of a table, and nothing is left of the sessions. */
+static void names_move_out_of_the_trash(void **state)
+{
+  struct box *b = *state;
+  struct rp__store_stats stats;
+  scratch_path(&b->dir, "old.db", b->path);
+  version_1_make(b->path);
+  raw_run(b->path, schema_2);
+  raw_run(b->path, schema_3);
+  raw_run(b->path, "UPDATE rp_meta SET value = 12 WHERE name = 'last_session'");
+  raw_run(b->path, OLD_NAME(8, "n1", "{\"acp_session_id\":\"n1\",\"name_of\":\"old\"}")
+                       OLD_NAME(9, "n2", "{\"acp_session_id\":\"n2\"}")
+                           OLD_NAME(10, "n3", "{\"acp_session_id\":\"n3\",\"name_of\":\"purged\"}")
+                               OLD_NAME(11, "n4", "sealed bytes"));
+  /* A user's own session of that scope is none of them. */
+  raw_run(b->path,
+          "INSERT INTO rp_sessions (ref, id, scope, channel, created_at, forked_at_seq, crash_recovered,"
+          " sealed, hidden, started, trashed_at) VALUES (12, 'mine', 'acp-names', 'acp', 5, 0, 0, 0, 0, 1, 6)");
+  sqlite3 *db = raw_open(b->path);
+  static const char *const ids[] = {"n1", "n2", "n3", "n4", "mine"};
+  for (int i = 0; i < 5; i++) head_insert(db, 8 + i, ids[i]);
+  sqlite3_close(db);
+
+  box_open(b);
+  name_is(b, "n1", "old");
+  name_is(b, "n2", "");
+  name_is(b, "n3", "");
+  name_is(b, "n4", "");
+  name_is(b, "mine", NULL);
+  assert_int_equal(raw_int(b->path, "SELECT count(*) FROM rp_sessions WHERE scope = 'acp-names'"), 1);
+  assert_int_equal(raw_int(b->path, "SELECT count(*) FROM rp_runs WHERE session > 7"), 0);
+  assert_int_equal(raw_int(b->path, "SELECT count(*) FROM rp_heads WHERE session > 7"), 1);
+  assert_int_equal(raw_int(b->path, "SELECT min(at) FROM rp_names"), 5);
+  assert_int_equal(b->s->ops->stats(b->s, &stats, &b->err), 0);
+  assert_int_equal(stats.trashed, 1);
+  assert_int_equal(b->s->ops->check(b->s, false, no_finding, NULL, &b->err), 0);
+}
+
 /* What a file becomes does not depend on the version it was made with. */
 static void all_ways_lead_to_the_same_schema(void **state)
 {
@@ -245,7 +306,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       BOX_TEST(version_1_is_brought_up_to_date),     BOX_TEST(version_2_is_brought_up_to_date),
       BOX_TEST(version_3_is_brought_up_to_date),     BOX_TEST(all_ways_lead_to_the_same_schema),
-      BOX_TEST(a_refused_migration_changes_nothing),
+      BOX_TEST(a_refused_migration_changes_nothing), BOX_TEST(names_move_out_of_the_trash),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
