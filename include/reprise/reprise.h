@@ -261,6 +261,7 @@ typedef struct rp_session_info {
   int64_t created_at, last_activity_at, ended_at; /* ms; 0: not ended */
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
+  bool run_dead; /* its run's process is gone, and no start has ended the run yet; `status` is never active then */
   int64_t trashed_at, held_at; /* ms; 0: not in the trash, not on hold */
   int64_t number; /* as rp_session_number; newer sessions have higher ones, so it also tells it from an earlier one of
                      its id */
@@ -433,6 +434,7 @@ typedef struct rp_brief_options {
   const char *topics;  /* comma separated, or NULL */
   const char *channel; /* with per_channel, or NULL */
   bool explain;
+  const char *without; /* id of a session that gives nothing: what the others have for it; or NULL */
 } rp_brief_options;
 /* What a start in that scope would inject now: {"scope","at","brief"}, explained: CONTRACT's explanation. Where
  * brief_bytes has no room for what there is, "brief" is null and "warning" says so; so with rp_brief. */

@@ -15,10 +15,11 @@
 struct rp__restoration {
   rp_engine *e;
   const char *scope; /* borrowed */
+  bool robot;        /* whose form the brief has */
   struct rp__plan *plan;
   struct rp__buf *records; /* bytes the plan points into */
   size_t n_records;
-  struct rp__endings endings;       /* of a preview: bytes the plan points into, too */
+  struct rp__endings endings;       /* of open sessions: bytes the plan points into, too */
   struct rp__memory_fact *memories; /* their strings are owned */
   size_t n_memories;
   struct rp__buf state;   /* state document of the session before, or the session's own; empty: none */
@@ -34,8 +35,9 @@ struct rp__restoration_options {
   const char *topics;      /* comma separated, or NULL */
   const char *previous_id; /* the session before, or NULL */
   int64_t now;
-  bool preview; /* no start has recovered the scope: what it would capture is a candidate too */
-  bool explain; /* what is older than the lookback is offered too, for its verdict; costs a longer scan */
+  bool preview;        /* no start has recovered the scope: what it would capture is a candidate too */
+  const char *without; /* a session that is no candidate, or NULL */
+  bool explain;        /* what is older than the lookback is offered too, for its verdict; costs a longer scan */
 };
 /* Plans for a new session of a scope. */
 int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, struct rp__restoration *ret,
