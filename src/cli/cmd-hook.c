@@ -18,7 +18,7 @@
 
 enum { AGENT, SCOPE, OWNER, WITHIN, STREAM, PROJECT, USER, DRY_RUN, YES };
 
-static const char *const agents[] = {"claude", "gemini", "openclaw", NULL}; /* as in rp__hook_agents */
+static const char *const agents[] = {"claude", "gemini", "qwen", "copilot", "codex", "openclaw", NULL}; /* as in rp__hook_agents */
 
 static const struct rp__opt opts[] = {
     [AGENT] = {"agent", 'a', RP_OPT_CHOICE, "NAME", "whose hooks these are (default: told from the input)", agents},
@@ -93,7 +93,7 @@ static int run_event(struct rp__cli *c, const struct rp__hook_call *call, rp_err
   set_alarm(rp__opt_num(c, WITHIN, WITHIN_MS));
   int rc = read_input(&in, err);
   if (!rc) rc = rp__json_parse(in.p ? in.p : "", in.n, &limits, &input, err);
-  if (!rc && !rp__hook_wants(call, input)) return 0;
+  if (!rc && !rp__hook_wants(call, input)) return rp__hook_puzzles(call, input, err);
   if (!rc) rc = open_quietly(c, err);
   if (!rc) rc = rp__hook_handle(c->engine, call, input, &out, err);
   if (rc || !out.n) return rc;
