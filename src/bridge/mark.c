@@ -28,21 +28,21 @@ static const char *back_over_blanks(const char *from, const char *p)
 
 /* ---- writing ---- */
 
-static const char *next_mark(const char *p, const char *end, size_t *ret_n)
+static const char *next_mark(const char *p, const char *end)
 {
   const char *a = find(p, end, RP_MARK_BEGIN), *b = find(p, end, RP_MARK_END);
-  bool first = a && (!b || a < b);
-  *ret_n = first ? strlen(RP_MARK_BEGIN) : strlen(RP_MARK_END);
-  return first ? a : b;
+  return a && (!b || a < b) ? a : b;
 }
 
 void rp__mark(struct rp__buf *out, const char *text, size_t n)
 {
   const char *p = text, *end = back_over_blanks(p, p + n), *mark;
-  size_t size;
   if (p == end) return;
   rp__buf_str(out, RP_MARK_BEGIN "\n");
-  for (; (mark = next_mark(p, end, &size)); p = mark + size) rp__buf_add(out, p, (size_t)(mark - p));
+  for (; (mark = next_mark(p, end)); p = mark + 1) {
+    rp__buf_add(out, p, (size_t)(mark - p));
+    rp__buf_char(out, '(');
+  }
   rp__buf_add(out, p, (size_t)(end - p));
   rp__buf_str(out, "\n" RP_MARK_END);
 }

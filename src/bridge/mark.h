@@ -13,7 +13,8 @@
 #define RP_MARK_BEGIN "[reprise: recalled]"
 #define RP_MARK_END "[reprise: end]"
 
-/* Appends the text between marks; nothing for nothing. Marks inside of it are left out: they would end it early. */
+/* Appends the text between marks; nothing for nothing. Marks inside of it lose their bracket: they would end it early.
+ */
 void rp__mark(struct rp__buf *out, const char *text, size_t n);
 /* Takes what is ours out of a text, with the agent's wrapper around it where nothing else is left in that. */
 void rp__unmark(struct rp__buf *text);
