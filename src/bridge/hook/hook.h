@@ -105,6 +105,10 @@ int rp__hook_settings_add(const struct rp__hook_agent *a, const struct rp__hook_
                           struct rp__buf *ret, rp_error *err);
 int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str before, struct rp__buf *ret, rp_error *err);
 
+/* Every command of ours in a settings file, one for each event that install asks for. Stops at a non-zero. */
+int rp__hook_settings_each(const struct rp__hook_agent *a, struct rp__str text,
+                           int (*fn)(void *ctx, const char *event, const char *command), void *ctx, rp_error *err);
+
 /* Line by line what changed between two texts, as `diff -u` would tell it without its head. */
 int rp__hook_diff(struct rp__str before, struct rp__str after, struct rp__buf *out, rp_error *err);
 
