@@ -5,7 +5,7 @@ export const TOOLS = [
   {
     "name": "working_memory",
     "title": "Working memory",
-    "description": "Keeps up to 10 short texts in sight for this session and the ones after it: decisions, constraints, what must not be forgotten. Pin something as soon as it matters beyond the current answer; view before relying on it; unpin what is settled.",
+    "description": "Keeps up to 10 short texts in sight for this session and the ones after it: decisions, constraints, what must not be forgotten. Pin something as soon as it matters beyond the current answer; unpin what is settled. working_memory_view shows them.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -50,6 +50,16 @@ export const TOOLS = [
       "required": [
         "action"
       ],
+      "additionalProperties": false
+    }
+  },
+  {
+    "name": "working_memory_view",
+    "title": "View working memory",
+    "description": "Lists what is pinned in working memory, in this session or inherited from earlier ones, with the numbers by which it can be unpinned. Changes nothing. Look before relying on a pin.",
+    "parameters": {
+      "type": "object",
+      "properties": {},
       "additionalProperties": false
     }
   },

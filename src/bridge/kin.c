@@ -225,3 +225,8 @@ bool rp__kin_seated(int64_t agent, const char *session)
   RP_AUTOCLOSE int fd = agent > 0 ? open_stat(agent) : -1;
   return fd >= 0 && others(fd, byte_of(session));
 }
+
+void rp__kin_teller(const char *scope, char ret[RP_KIN_TELLER_MAX])
+{
+  snprintf(ret, RP_KIN_TELLER_MAX, "told:%s", scope);
+}

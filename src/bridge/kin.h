@@ -55,5 +55,8 @@ void rp__kin_lock_seat(const struct rp__kin_seat *seat);
 bool rp__kin_alone(const struct rp__kin_seat *seat);
 /* Whether any server of the agent sits in the session. */
 bool rp__kin_seated(int64_t agent, const char *session);
+/* In place of a session: where a server sits that told the scope's brief without beginning one. */
+#define RP_KIN_TELLER_MAX (RP_SCOPE_MAX + 8)
+void rp__kin_teller(const char *scope, char ret[RP_KIN_TELLER_MAX]);
 
 #endif

@@ -192,6 +192,49 @@ static int begin_named(struct rp__mind *m, bool kin, rp_error *err)
   return join(m, f.id, err);
 }
 
+/* ---- without beginning ---- */
+
+/* Whether there is somebody to go to, or somebody named whom to go to: then that is what beginning does. */
+static bool has_host(const struct rp__mind *m)
+{
+  return m->ref[0] || (!m->remote && rp__place_nested());
+}
+
+int rp__mind_greet(struct rp__mind *m, bool *ret_tell, rp_error *err)
+{
+  char name[RP_KIN_TELLER_MAX];
+  *ret_tell = false;
+  if (has_host(m)) return rp__mind_begin(m, err);
+  int rc = rp__mind_open(m, err);
+  if (rc) return rc;
+  RP_AUTOCLOSE int lock = rp__kin_lock(m->agent_pid);
+  (void)lock; /* its end is its use */
+  m->begun = m->s || join_kin(m, "hook") || join_kin(m, "mcp");
+  if (m->begun) return 0;
+  rp__kin_teller(m->scope, name);
+  *ret_tell = m->teller.taken || !rp__kin_seated(m->agent_pid, name);
+  if (*ret_tell && !m->teller.taken) rp__kin_sit(&m->teller, m->agent_pid, name);
+  return 0;
+}
+
+int rp__mind_look(struct rp__mind *m, bool *ret_passing, rp_error *err)
+{
+  rp_error why = {0};
+  *ret_passing = false;
+  if (m->s || has_host(m)) return rp__mind_begin(m, err);
+  int rc = rp__mind_open(m, err);
+  if (rc) return rc;
+  m->begun = join_kin(m, "hook") || join_kin(m, "mcp");
+  if (m->begun) return 0;
+  rc = join_last(m, &why);
+  *ret_passing = !rc;
+  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+  if (rc && err) *err = why;
+  return rc;
+}
+
+/* ---- beginning, at last ---- */
+
 static int begin(struct rp__mind *m, rp_error *err)
 {
   static const struct found none = {0};
@@ -297,6 +340,7 @@ void rp__mind_end(struct rp__mind *m, const char *reason)
     m->s = NULL;
   }
   rp__mind_leave(m);
+  rp__kin_rise(&m->teller);
 }
 
 int rp__mind_may_write(const struct rp__mind *m, rp_error *err)

@@ -25,11 +25,13 @@ struct rp__mind {
   int64_t owner_pid;           /* with RP_OWNER_PID */
   int64_t agent_pid;           /* whose others may have begun a session for us to join (bridge/kin.h); 0: nobody's */
   struct rp__kin_seat seat;    /* taken: the run is the agent's, and the last of its servers to go ends it */
+  struct rp__kin_seat teller;  /* taken: this agent's brief was told without a session, to be seen by its hooks */
   char channel[32];            /* of the session begun here */
   char ref[RP_SCOPE_MAX + 1];  /* a session to act on, or its key to be; empty: a new one */
   char by[RP_SCOPE_MAX + 1];   /* who asks, for the audit (the client's name); empty: the channel */
   bool remote;                 /* asked over a network: what surrounds this process is not around the asker */
   bool reads_only;             /* nothing may be written or begun: RP_E_FORBIDDEN */
+  bool lazy;                   /* only what writes begins a session: the client may ask one thing and go */
   bool begun;                  /* `s` came from rp__mind_begin, which may give another when it has ended */
   bool told;                   /* `brief` went to the model */
   int64_t born_ms, greeted_ms; /* when this server was started and first spoken to: by that its host is known */
@@ -53,6 +55,16 @@ int rp__mind_open(struct rp__mind *m, rp_error *err);
  * RP_E_SESSION_NOT_FOUND: a bridge is around us, and has none yet.
  */
 int rp__mind_begin(struct rp__mind *m, rp_error *err);
+/*
+ * Without beginning anything: joins what the same agent's others have begun, or whose guests we are. *ret_tell: there
+ * is nothing to join and nobody told this agent the brief (rp__mind_brief_now has it): it is told here.
+ */
+int rp__mind_greet(struct rp__mind *m, bool *ret_tell, rp_error *err);
+/*
+ * For a tool that reads: the session that rp__mind_greet joins, else the scope's last, whose guest we are until
+ * rp__mind_leave (*ret_passing), else none, which is no error.
+ */
+int rp__mind_look(struct rp__mind *m, bool *ret_passing, rp_error *err);
 /* Joins what rp__mind_waits for, if it is there. True: it was guessed, so let go of it after a look at it. */
 bool rp__mind_peek(struct rp__mind *m);
 /*
@@ -84,6 +96,7 @@ struct rp__tool {
   const struct rp__takes *takes;
   bool reads, destroys, repeats; /* MCP's annotations readOnlyHint, destructiveHint, idempotentHint */
   bool lone;                     /* needs no session of its own */
+  bool always;                   /* of the few that a model should know from the start */
   /* Writes the result's document (one JSON object). `args`: by the rows of `takes`. Errors are told to the model. */
   int (*run)(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err);
   /* The document as text for a model; NULL: as it is. */

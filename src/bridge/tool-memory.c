@@ -126,6 +126,7 @@ const struct rp__tool rp__tool_remember = {
                    "was found out the hard way or what the user states as lasting: conventions, decisions, addresses, "
                    "preferences. Not for secrets, nor for the state of the current work.",
     .takes = remember_takes,
+    .always = true,
     .run = remember,
     .tell = tell_remembered,
 };
@@ -139,6 +140,7 @@ const struct rp__tool rp__tool_recall = {
     .reads = true,
     .repeats = true,
     .lone = true,
+    .always = true,
     .run = recall,
     .tell = tell_recalled,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* working_memory: the ten pins, by the seed's actions and arguments. */
+/*
+ * The ten pins (X-17): working_memory by the seed's actions and arguments, and working_memory_view, which only reads,
+ * so that a client that lets nothing change unasked can still look at them.
+ */
 #include "bridge/tool.h"
 
 #define PINS 10
@@ -40,22 +43,24 @@ static struct rp__json pins_of(const char *state)
 
 /* ---- the document ---- */
 
+/* What was done, and how many there are now; only who asks for them gets them all. */
 static int write_pins(struct rp__mind *m, const char *done, struct rp__json label, struct rp__jw *w, rp_error *err)
 {
   RP_AUTODOC char *state = NULL;
-  int rc = rp__tool_state(m, &state, err);
+  bool view = strcmp(done, "view") == 0;
+  int rc = m->s ? rp__tool_state(m, &state, err) : 0;
   if (rc) return rc;
-  struct rp__json pins = pins_of(state);
+  struct rp__json pins = state ? pins_of(state) : (struct rp__json){0};
   rp__jw_object(w);
   rp__jw_kstr(w, "action", done);
   if (label.type == RP_JSON_STRING) {
     rp__jw_key(w, "label");
     rp__jw_value(w, label);
   }
-  rp__jw_key(w, "pins");
-  if (pins.type == RP_JSON_ARRAY)
+  if (view) rp__jw_key(w, "pins");
+  if (view && pins.type == RP_JSON_ARRAY)
     rp__jw_value(w, pins);
-  else
+  else if (view)
     rp__jw_raw(w, "[]", 2);
   rp__jw_ki64(w, "count", (int64_t)rp__json_count(pins));
   rp__jw_ki64(w, "max", PINS);
@@ -215,12 +220,18 @@ static int clear(struct rp__mind *m, struct rp__jw *w, rp_error *err)
   return rc ? rc : write_pins(m, "clear", (struct rp__json){0}, w, err);
 }
 
+static int view(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
+{
+  (void)args;
+  return write_pins(m, "view", (struct rp__json){0}, w, err);
+}
+
 static int run(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   if (rp__json_eq(args[ACTION], "pin")) return pin(m, args, w, err);
   if (rp__json_eq(args[ACTION], "unpin")) return unpin(m, args, w, err);
   if (rp__json_eq(args[ACTION], "clear")) return clear(m, w, err);
-  return write_pins(m, "view", (struct rp__json){0}, w, err);
+  return view(m, args, w, err);
 }
 
 /* ---- telling ---- */
@@ -263,30 +274,48 @@ static void tell(struct rp__json doc, struct rp__buf *out)
 {
   struct rp__json action = rp__json_get(doc, "action"), pins = rp__json_get(doc, "pins"), item;
   struct rp__json_iter it = {0};
-  size_t count = rp__json_count(pins);
+  int64_t count = 0;
+  rp__json_i64(rp__json_get(doc, "count"), &count);
   if (rp__json_eq(action, "clear")) rp__buf_str(out, "Working memory cleared.");
-  if (rp__json_eq(action, "pin")) rp__buf_printf(out, "Pinned to working memory (%zu/%d items).", count, PINS);
+  if (rp__json_eq(action, "pin"))
+    rp__buf_printf(out, "Pinned to working memory (%lld/%d items).", (long long)count, PINS);
   if (rp__json_eq(action, "unpin")) {
     rp__buf_str(out, "Unpinned: ");
     rp__tell_text(out, rp__json_get(doc, "label"), 0);
-    rp__buf_printf(out, " (%zu/%d items left).", count, PINS);
+    rp__buf_printf(out, " (%lld/%d items left).", (long long)count, PINS);
   }
   if (!rp__json_eq(action, "view")) return;
   if (count == 0) rp__buf_str(out, "Working memory is empty.");
-  if (count) rp__buf_printf(out, "Working Memory (%zu/%d):\n", count, PINS);
+  if (count) rp__buf_printf(out, "Working Memory (%lld/%d):\n", (long long)count, PINS);
   for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) tell_pin(item, i, out);
   tell_elsewhere(rp__json_get(doc, "elsewhere"), out);
 }
+
+static const struct rp__takes nothing[] = {{0}};
 
 const struct rp__tool rp__tool_working_memory = {
     .name = "working_memory",
     .title = "Working memory",
     .description =
         "Keeps up to 10 short texts in sight for this session and the ones after it: decisions, constraints, what must "
-        "not be forgotten. Pin something as soon as it matters beyond the current answer; view before relying on it; "
-        "unpin what is settled.",
+        "not be forgotten. Pin something as soon as it matters beyond the current answer; unpin what is settled. "
+        "working_memory_view shows them.",
     .takes = takes,
     .destroys = true,
+    .always = true,
     .run = run,
+    .tell = tell,
+};
+
+const struct rp__tool rp__tool_working_memory_view = {
+    .name = "working_memory_view",
+    .title = "View working memory",
+    .description = "Lists what is pinned in working memory, in this session or inherited from earlier ones, with the "
+                   "numbers by which it can be unpinned. Changes nothing. Look before relying on a pin.",
+    .takes = nothing,
+    .reads = true,
+    .repeats = true,
+    .always = true,
+    .run = view,
     .tell = tell,
 };

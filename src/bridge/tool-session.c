@@ -172,7 +172,9 @@ static int chain_run(struct rp__mind *m, const struct rp__json *args, struct rp_
   RP_AUTODOC char *doc = NULL;
   char id[RP_ID_MAX + 1];
   int rc = 0;
-  if (args[CHAIN_SESSION].type == RP_JSON_NONE)
+  bool own = args[CHAIN_SESSION].type == RP_JSON_NONE;
+  if (own && !m->s) return rp__tool_state(m, &doc, err);
+  if (own)
     snprintf(id, sizeof id, "%s", rp_session_id(m->s));
   else
     rc = resolve(m, args[CHAIN_SESSION], id, err);

@@ -223,6 +223,7 @@ const struct rp__tool rp__tool_task = {
         "when "
         "you begin something of several steps, update its stage as you go, and mark it done when it is finished.",
     .takes = takes,
+    .always = true,
     .run = run,
     .tell = tell,
 };

@@ -8,6 +8,7 @@
 
 const struct rp__tool *const rp__tools[] = {
     &rp__tool_working_memory,
+    &rp__tool_working_memory_view,
     &rp__tool_task,
     &rp__tool_remember,
     &rp__tool_recall,
@@ -37,11 +38,16 @@ static int run(struct rp__mind *m, const struct rp__tool *t, const struct rp__js
                rp_error *err)
 {
   struct rp__jw w = RP_JW(out);
-  int rc = t->lone ? rp__mind_open(m, err) : rp__mind_begin(m, err);
+  bool passing = false;
+  int rc = t->lone               ? rp__mind_open(m, err)
+           : m->lazy && t->reads ? rp__mind_look(m, &passing, err)
+                                 : rp__mind_begin(m, err);
   if (rc) return rc;
   /* Nobody else says that a run without an owner lives. */
   if (m->s && m->owner == RP_OWNER_NONE && !m->reads_only) rp_heartbeat(m->s, NULL);
-  return t->run(m, args, &w, err);
+  rc = t->run(m, args, &w, err);
+  if (passing) rp__mind_leave(m);
+  return rc;
 }
 
 /* A session that was ended by others, or a run that only lived by its heartbeats: the next one takes its place. */
@@ -105,6 +111,11 @@ void rp__tool_error_text(const rp_error *err, struct rp__buf *out)
 
 int rp__tool_state(struct rp__mind *m, char **ret, rp_error *err)
 {
+  if (!m->s) {
+    int rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "nothing was recorded in this project yet");
+    rp__hint(err, "a session begins with the first pin, task or memory");
+    return rc;
+  }
   return rp_state_json(m->s, -1, ret, err);
 }
 

@@ -5,7 +5,7 @@
 
 #include "bridge/mind.h"
 
-extern const struct rp__tool rp__tool_working_memory;
+extern const struct rp__tool rp__tool_working_memory, rp__tool_working_memory_view;
 extern const struct rp__tool rp__tool_session_continue, rp__tool_cortex_session_continue;
 extern const struct rp__tool rp__tool_session_chain, rp__tool_session_search, rp__tool_session_status;
 extern const struct rp__tool rp__tool_remember, rp__tool_recall, rp__tool_task;

@@ -18,7 +18,8 @@
 
 enum { AGENT, SCOPE, OWNER, WITHIN, STREAM, PROJECT, USER, DRY_RUN, YES };
 
-static const char *const agents[] = {"claude", "gemini", "openclaw", NULL}; /* as in rp__hook_agents */
+static const char *const agents[] = {"claude", "gemini",   "qwen", "copilot",
+                                     "codex",  "openclaw", NULL}; /* as in rp__hook_agents */
 
 static const struct rp__opt opts[] = {
     [AGENT] = {"agent", 'a', RP_OPT_CHOICE, "NAME", "whose hooks these are (default: told from the input)", agents},
@@ -27,7 +28,7 @@ static const struct rp__opt opts[] = {
                OWNER_MAX},
     [WITHIN] = {"within", 0, RP_OPT_SPAN, "D", "give up after this long (default 2s)", NULL, 1, 600000},
     [STREAM] = {"stream", 0, RP_OPT_FLAG, NULL, "inputs as JSON lines on stdin, answers as JSON lines on stdout"},
-    [PROJECT] = {"project", 0, RP_OPT_TEXT, "DIR", "install for one project"},
+    [PROJECT] = {"project", 0, RP_OPT_TEXT, "DIR", "install for one project; status: look there (default: here)"},
     [USER] = {"user", 0, RP_OPT_FLAG, NULL, "install for every project (the default)"},
     [DRY_RUN] = {"dry-run", 'n', RP_OPT_FLAG, NULL, "show what would be written, and write nothing"},
     [YES] = {"yes", 'y', RP_OPT_FLAG, NULL, "do not ask"},
@@ -35,7 +36,7 @@ static const struct rp__opt opts[] = {
 
 static bool is_install(const char *word)
 {
-  return strcmp(word, "install") == 0 || strcmp(word, "uninstall") == 0;
+  return strcmp(word, "install") == 0 || strcmp(word, "uninstall") == 0 || strcmp(word, "status") == 0;
 }
 
 /* People at a terminal want to know, whoever installs, and plugins. Asked also when the words could not be read. */
@@ -93,7 +94,7 @@ static int run_event(struct rp__cli *c, const struct rp__hook_call *call, rp_err
   set_alarm(rp__opt_num(c, WITHIN, WITHIN_MS));
   int rc = read_input(&in, err);
   if (!rc) rc = rp__json_parse(in.p ? in.p : "", in.n, &limits, &input, err);
-  if (!rc && !rp__hook_wants(call, input)) return 0;
+  if (!rc && !rp__hook_wants(call, input)) return rp__hook_puzzles(call, input, err);
   if (!rc) rc = open_quietly(c, err);
   if (!rc) rc = rp__hook_handle(c->engine, call, input, &out, err);
   if (rc || !out.n) return rc;
@@ -124,9 +125,10 @@ static int run_install(struct rp__cli *c, const struct rp__hook_agent *agent, rp
       .dry_run = rp__opt_given(c, DRY_RUN),
       .yes = rp__opt_given(c, YES),
   };
+  if (strcmp(c->args[0], "status") == 0) return rp__hook_status_run(c, agent, o.project, err);
   if (!agent) {
     rp__fail_field(err, RP_E_USAGE, "agent", "--agent is missing");
-    rp__hint(err, "say --agent claude or --agent gemini");
+    rp__hint(err, "say --agent claude, gemini, qwen, copilot or codex");
     return RP_E_USAGE;
   }
   if (!agent->folder) {
@@ -162,16 +164,18 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_hook = {
     .name = "hook",
     .theme = RP_THEME_SERVE,
-    .usage = "[EVENT] | --stream | install | uninstall",
-    .summary = "Give a coding agent's hooks a memory (Claude Code, Gemini CLI)",
+    .usage = "[EVENT] | --stream | install | uninstall | status",
+    .summary = "Give a coding agent's hooks a memory (Claude Code, Gemini CLI, Qwen Code, Copilot CLI, Codex)",
     .detail = "EVENT is the agent's own word, as SessionStart or AfterTool; its JSON comes on stdin. The start of a\n"
               "session answers with the brief, everything else is journalled in silence. Whatever fails, the agent\n"
               "never notices: the exit code is 0 and nothing is printed (-v says why). install shows what it changes\n"
-              "in the agent's settings, asks, and keeps a backup; uninstall takes exactly that away again.",
+              "in the agent's settings, asks, and keeps a backup; uninstall takes exactly that away again. status\n"
+              "tells which agents' settings name this program, as hooks or as an MCP server, and whether it is there.",
     .example = "  $ reprise hook install --agent claude --dry-run\n"
                "  $ reprise hook install --agent claude\n"
+               "  $ reprise hook status\n"
                "  $ reprise hook uninstall --agent claude\n",
-    .words = "install uninstall",
+    .words = "install uninstall status",
     .max_args = 1,
     .opts = opts,
     .n_opts = RP_ARRAY_SIZE(opts),

@@ -45,6 +45,7 @@ static int prepare(struct rp__cli *c, struct rp__mcp *m, rp_error *err)
   if (ref && strlen(ref) > RP_ID_MAX) return rp__fail_field(err, RP_E_USAGE, "session", "--session: too long");
   if (channel && strlen(channel) >= sizeof m->mind.channel)
     return rp__fail_field(err, RP_E_USAGE, "channel", "--channel: too long");
+  m->lazy = true;
   m->mind.owner = RP_OWNER_SELF;
   m->mind.agent_pid = rp__kin_agent();
   rp__text_copy(m->mind.ref, sizeof m->mind.ref, ref ? ref : "");

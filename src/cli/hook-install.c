@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "cli/agent-look.h"
 #include "cli/out.h"
 #include "cli/retain.h"
 #include "cli/term.h"
@@ -17,8 +18,8 @@
 
 /* The file as it is, and as it shall be. */
 struct work {
-  char path[PATH_TEXT]; /* where links lead */
-  char backup[PATH_TEXT + sizeof BACKUP];
+  char path[PATH_MAX]; /* where links lead */
+  char backup[PATH_MAX + sizeof BACKUP];
   struct rp__buf before, after;
   bool exists;
   mode_t mode;
@@ -32,18 +33,19 @@ static void work_done(struct work *w)
 
 /* ---- where ---- */
 
-static int name_file(const struct rp__hook_install *o, struct work *w, rp_error *err)
+int rp__hook_file(const struct rp__hook_agent *agent, const char *project, char ret[PATH_MAX], rp_error *err)
 {
-  const char *folder = !o->project && o->agent->folder_env ? getenv(o->agent->folder_env) : NULL;
-  const char *root = o->project ? o->project : getenv("HOME");
+  const char *folder = !project && agent->folder_env ? getenv(agent->folder_env) : NULL;
+  const char *root = project ? project : getenv("HOME");
+  const char *below = project && agent->project_folder ? agent->project_folder : agent->folder;
   int n;
   if (folder && *folder)
-    n = snprintf(w->path, sizeof w->path, "%s/settings.json", folder);
+    n = snprintf(ret, PATH_MAX, "%s/%s", folder, agent->file);
   else if (root && *root)
-    n = snprintf(w->path, sizeof w->path, "%s/%s/settings.json", root, o->agent->folder);
+    n = snprintf(ret, PATH_MAX, "%s/%s/%s", root, below, agent->file);
   else
     return rp__fail(err, RP_E_USAGE, "HOME is not set; say --project DIR");
-  return (size_t)n < sizeof w->path ? 0 : rp__fail(err, RP_E_USAGE, "the path is too long");
+  return n < PATH_MAX ? 0 : rp__fail(err, RP_E_USAGE, "the path is too long");
 }
 
 /* A settings file may be a link into somebody's collection of them: the link stays, what it leads to is written. */
@@ -90,18 +92,19 @@ static void add_word(struct rp__buf *out, const char *word)
   rp__buf_char(out, '\'');
 }
 
-/* Whether the shell finds this very program by its name alone. */
-static bool on_path(const char *self)
+/*
+ * How the agent finds this very program. By its name alone only from a folder that every user's PATH has: an agent may
+ * be started by a desktop, a service or another user's shell. Else by the path in $PATH, which outlives an update that
+ * a link there points to, or by our own.
+ */
+static void choose_program(const char *self, char ret[PATH_MAX])
 {
-  const char *path = getenv("PATH");
-  char candidate[PATH_TEXT], real[PATH_MAX];
-  while (path && *path) {
-    size_t n = strcspn(path, ":");
-    snprintf(candidate, sizeof candidate, "%.*s/reprise", (int)n, path);
-    if (n && access(candidate, X_OK) == 0) return realpath(candidate, real) && strcmp(real, self) == 0;
-    path += n + (path[n] == ':');
-  }
-  return false;
+  static const char *const everywhere[] = {"/usr/bin/reprise", "/usr/local/bin/reprise", "/bin/reprise", NULL};
+  char real[PATH_MAX];
+  bool found = rp__agent_on_path("reprise", ret) && ret[0] == '/' && realpath(ret, real) && strcmp(real, self) == 0;
+  if (!found) memcpy(ret, self, strlen(self) + 1);
+  for (size_t i = 0; found && everywhere[i]; i++)
+    if (strcmp(ret, everywhere[i]) == 0) snprintf(ret, PATH_MAX, "reprise");
 }
 
 /* Agents run their hooks in the folder of the project, wherever that is. */
@@ -129,13 +132,13 @@ static int add_db(struct rp__buf *out, const char *url, rp_error *err)
 
 static int name_program(const struct rp__cli *c, struct rp__buf *out, rp_error *err)
 {
-  char self[PATH_MAX];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (n <= 0) return rp__fail_errno(err, errno, "can't find this program's own file");
-  self[n] = '\0';
-  add_word(out, on_path(self) ? "reprise" : self);
+  char self[PATH_MAX], program[PATH_MAX];
+  int rc = rp__agent_self(self, err);
+  if (rc) return rc;
+  choose_program(self, program);
+  add_word(out, program);
   const char *db = c->globals[RP_G_DB].text, *config = c->globals[RP_G_CONFIG].text;
-  int rc = db ? add_db(out, db, err) : 0;
+  if (db) rc = add_db(out, db, err);
   if (!rc && config) rc = add_path(out, "--config", "", config, err);
   return !rc && out->err ? rp__fail_nomem(err) : rc;
 }
@@ -158,7 +161,7 @@ static int plan(const struct rp__cli *c, const struct rp__hook_install *o, struc
 {
   RP_AUTOBUF struct rp__buf program = RP_BUF(PATH_TEXT);
   int rc = check_project(o, err);
-  if (!rc) rc = name_file(o, w, err);
+  if (!rc) rc = rp__hook_file(o->agent, o->project, w->path, err);
   if (!rc) rc = follow(w, err);
   if (!rc) rc = name_program(c, &program, err);
   if (rc) return rc;

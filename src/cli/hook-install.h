@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise hook install` and `uninstall`: our hooks in an agent's settings file. */
+/* `reprise hook install`, `uninstall` and `status`: our hooks in an agent's settings file. */
 #ifndef RP_CLI_HOOK_INSTALL_H
 #define RP_CLI_HOOK_INSTALL_H
+
+#include <limits.h>
 
 #include "bridge/hook/hook.h"
 #include "cli/cli.h"
@@ -15,5 +17,12 @@ struct rp__hook_install {
 
 /* Shows what would change, asks, and writes: whole or not at all, with a backup. Nothing to change is fine. */
 int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp_error *err);
+
+/* The file of an agent's settings that has its hooks, of a project or (NULL) of the user; it may not be there. */
+int rp__hook_file(const struct rp__hook_agent *agent, const char *project, char ret[PATH_MAX], rp_error *err);
+
+/* Prints where agents are told to run us (hook-status.c); `agent` NULL: all of them. `project` NULL: the one we are in.
+ */
+int rp__hook_status_run(struct rp__cli *c, const struct rp__hook_agent *agent, const char *project, rp_error *err);
 
 #endif

@@ -12,12 +12,13 @@ import path from "node:path"
 import assert from "node:assert/strict"
 
 const DEADLINE = 30000
-let Client, StdioClientTransport, StreamableHTTPClientTransport
+let Client, StdioClientTransport, StreamableHTTPClientTransport, Next
 try {
   const require = createRequire(path.join(process.env.REPRISE_NPM, "package.json"))
   Client = require("@modelcontextprotocol/sdk/client/index.js").Client
   StdioClientTransport = require("@modelcontextprotocol/sdk/client/stdio.js").StdioClientTransport
   StreamableHTTPClientTransport = require("@modelcontextprotocol/sdk/client/streamableHttp.js").StreamableHTTPClientTransport
+  Next = { ...require("@modelcontextprotocol/client"), ...require("@modelcontextprotocol/client/stdio") }
 } catch (e) {
   console.log(`skipped: the SDK of MCP is not installed (./dev setup test): ${String(e.message).split("\n")[0]}`)
   process.exit(77)
@@ -128,6 +129,16 @@ class Raw {
 }
 const INIT = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } }
 
+// The newer SDK's client, without a handshake.
+async function modernClient(scope) {
+  const transport = new Next.StdioClientTransport({
+    command: process.env.REPRISE, args: ["mcp", "--scope", scope], env, stderr: "inherit",
+  })
+  const client = new Next.Client({ name: "sdk2", version: "1" }, { versionNegotiation: { mode: { pin: MODERN } } })
+  await client.connect(transport)
+  return client
+}
+
 // What a client sees, whatever the transport.
 async function tour({ client }) {
   assert.deepEqual(Object.keys(client.getServerCapabilities()).sort(), ["prompts", "resources", "tools"])
@@ -225,6 +236,81 @@ const cases = {
     deaf.child.kill("SIGTERM")
     assert.deepEqual(await deaf.over, { code: 0, signal: null })
     assert.deepEqual(sessions("signal").map((s) => s.status), ["closed", "closed"])
+  },
+
+  async "what may destroy and what only reads is told apart, and a few are always loaded"() {
+    const { client } = await stdioClient("honest")
+    const { tools } = await client.listTools()
+    const hints = Object.fromEntries(tools.map((t) => [t.name, t.annotations]))
+    assert.deepEqual(hints.working_memory_view, { title: "View working memory", readOnlyHint: true, destructiveHint: false,
+      idempotentHint: true, openWorldHint: false })
+    assert.equal(hints.working_memory.destructiveHint, true)
+    for (const name of ["task", "remember", "recall"]) assert.equal(hints[name].destructiveHint, false, name)
+    const always = tools.filter((t) => t._meta?.["anthropic/alwaysLoad"] === true).map((t) => t.name)
+    assert.deepEqual(always, ["working_memory", "working_memory_view", "task", "remember", "recall"])
+    const pinned = await client.callTool({ name: "working_memory", arguments: { action: "pin", label: "a", content: "otters" } })
+    assert.deepEqual(pinned.structuredContent, { action: "pin", label: "a", count: 1, max: 10 })
+    const seen = await client.callTool({ name: "working_memory_view" })
+    assert(/1. \[a\] otters/.test(seen.content[0].text), JSON.stringify(seen))
+    await client.callTool({ name: "task", arguments: { action: "open", title: "Mend it", stage: "whatever you like" } })
+    const list = await client.callTool({ name: "task", arguments: { action: "list" } })
+    assert(/Mend it/.test(list.content[0].text), JSON.stringify(list))
+    await client.close()
+  },
+
+  async "without a handshake: who only asks leaves no session, who writes has one"() {
+    for (const name of ["working_memory_view", "recall", "session_search"]) {
+      const asks = await modernClient("asks")
+      const got = await asks.callTool({ name, arguments: name === "session_search" ? { query: "x" } : {} })
+      assert(!got.isError, JSON.stringify(got))
+      await asks.listTools()
+      await asks.close()
+      assert.deepEqual(sessions("asks"), [], name)
+    }
+    const lost = await modernClient("asks")
+    assert(/nothing was recorded/.test((await lost.callTool({ name: "session_status" })).content[0].text))
+    await lost.close()
+    const writes = await modernClient("asks")
+    await writes.callTool({ name: "working_memory", arguments: { action: "pin", label: "den", content: "below the bridge" } })
+    assert.equal((await writes.callTool({ name: "working_memory_view" })).structuredContent.count, 1)
+    await writes.close()
+    await until("its end", () => sessions("asks").every((s) => s.status === "closed"))
+    assert.equal(sessions("asks").length, 1)
+    const next = await modernClient("asks")
+    assert(/below the bridge/.test(next.getInstructions()), next.getInstructions())
+    assert.equal((await next.callTool({ name: "working_memory_view" })).structuredContent.pins[0].label, "den")
+    await next.close()
+    assert.equal(sessions("asks").length, 1)
+    const legacy = await stdioClient("empty")
+    await legacy.client.close()
+    assert.equal(sessions("empty").length, 1)
+  },
+
+  // The SDK above asks one process and talks to another; who stays with one is told once (N-05, X-09).
+  async "without a handshake: told there, so not by the agent's hooks, and what they begin is joined"() {
+    cli("start", "--scope", "told", "--key", "before")
+    cli("pin", "before", "den", "below the bridge", "--importance", "critical")
+    cli("end", "before")
+    const raw = new Raw("told")
+    const ask = async (method, params = {}) => (await raw.ask(method, { ...params, _meta: META })).result
+    const start = { session_id: "h", hook_event_name: "SessionStart", source: "startup", cwd: home }
+    const hook = (input) => execFileSync(process.env.REPRISE, ["hook", "--scope", "told", "--within", "30s"],
+      { env, input: JSON.stringify(input), encoding: "utf8", timeout: DEADLINE })
+    assert.match((await ask("server/discover")).instructions, /below the bridge/)
+    const second = new Raw("told")
+    assert.doesNotMatch((await second.ask("server/discover", { _meta: META })).result.instructions, /below the bridge/)
+    second.child.stdin.end()
+    await second.over
+    assert.equal(hook(start), "")
+    const status = await ask("tools/call", { name: "session_status", arguments: {} })
+    assert.equal(status.structuredContent.key, "claude:h")
+    await ask("tools/call", { name: "remember", arguments: { text: "otters bite" } })
+    assert.equal(sessions("told").length, 2)
+    hook({ ...start, hook_event_name: "SessionEnd" })
+    raw.child.stdin.end()
+    await raw.over
+    assert.match(hook({ ...start, session_id: "h2" }), /below the bridge/)
+    hook({ ...start, session_id: "h2", hook_event_name: "SessionEnd" })
   },
 
   // Decision 15: inside another bridge nothing is begun, told or ended.

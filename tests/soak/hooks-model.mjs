@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model for coding agents under test, on loopback: says what it was told, and runs a command when asked "run: COMMAND".
-// Speaks Anthropic's messages and Gemini's streamGenerateContent. node hooks-model.mjs LOG prints its port; each
+// Speaks Anthropic's messages, Gemini's streamGenerateContent, OpenAI's chat completions and responses. node hooks-model.mjs LOG prints its port; each
 // request's body is a line of LOG.
 import fs from "node:fs";
 import http from "node:http";
@@ -70,6 +70,44 @@ function gemini(res, body, streams) {
   return streams ? stream(res, [[null, reply]]) : send(res, reply);
 }
 
+function openai(res, body) {
+  const told = since(body.messages ?? [], "assistant");
+  const answered = told.some((m) => m.role === "tool");
+  const shell = (body.tools ?? []).map((t) => t.function.name).find((n) => ["run_shell_command", "bash"].includes(n));
+  const next = shell ? plan(told.map((m) => text(m.content)).join("\n"), answered) : { say: "a title" };
+  const call = next.run && {
+    index: 0, id: `call_${++calls}`, type: "function",
+    function: { name: shell, arguments: JSON.stringify({ command: next.run, description: "asked for", is_background: false }) },
+  };
+  const message = { role: "assistant", content: next.say ?? null, ...(call ? { tool_calls: [call] } : {}) };
+  const finish_reason = call ? "tool_calls" : "stop";
+  const base = { id: `c_${++calls}`, created: 1, model: body.model };
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  if (!body.stream) return send(res, { ...base, object: "chat.completion", choices: [{ index: 0, message, finish_reason }], usage });
+  const chunk = (delta, reason, more) =>
+    [null, { ...base, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: reason }], ...more }];
+  return stream(res, [chunk(message, null), chunk({}, finish_reason, { usage })]);
+}
+
+function responses(res, body) {
+  const input = body.input ?? [];
+  const told = input.slice(input.findLastIndex((m) => m.role === "assistant" || /call$/.test(m.type)) + 1);
+  const answered = told.some((m) => /output$/.test(m.type));
+  const next = plan(told.map((m) => text(m.content)).join("\n"), answered);
+  const names = (body.tools ?? []).map((t) => t.name);
+  const shell = ["exec_command", "shell_command", "shell"].find((n) => names.includes(n)) ?? names[0];
+  const args = shell === "shell" ? { command: ["sh", "-c", next.run] } : { cmd: next.run, command: next.run };
+  const item = next.run
+    ? { type: "function_call", id: `fc_${++calls}`, call_id: `call_${calls}`, name: shell, arguments: JSON.stringify(args) }
+    : { type: "message", id: `m_${++calls}`, role: "assistant", content: [{ type: "output_text", text: next.say }] };
+  const response = { id: `r_${calls}`, usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 }, output: [item] };
+  return stream(res, [
+    ["response.created", { type: "response.created", response: { id: response.id } }],
+    ["response.output_item.done", { type: "response.output_item.done", output_index: 0, item }],
+    ["response.completed", { type: "response.completed", response }],
+  ]);
+}
+
 const server = http.createServer((req, res) => {
   let raw = "";
   req.on("data", (d) => (raw += d));
@@ -80,6 +118,8 @@ const server = http.createServer((req, res) => {
     if (/count_?tokens/i.test(req.url)) return send(res, { input_tokens: 1, totalTokens: 1 });
     if (/\/messages/.test(req.url)) return anthropic(res, body);
     if (/generateContent/i.test(req.url)) return gemini(res, body, /stream/.test(req.url));
+    if (/\/chat\/completions/.test(req.url)) return openai(res, body);
+    if (/\/responses/.test(req.url)) return responses(res, body);
     return send(res, { data: [], models: [] });
   });
 });

@@ -2,6 +2,7 @@
 /* What the agent says: updates, its requests to the editor, and answers by what was asked. */
 #include "bridge/acp/impl.h"
 #include "bridge/broken.h"
+#include "bridge/mark.h"
 
 /* Requests whose two halves are written down. */
 static const char *const noted[] = {
@@ -45,6 +46,13 @@ void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m)
   rp__store_lost(s, &why);
 }
 
+/* An agent that repeats the prompt it got repeats what we had put before it: nobody's words. */
+static bool is_injected(struct rp__json update)
+{
+  return rp__json_eq(rp__json_get(update, "sessionUpdate"), "user_message_chunk") &&
+         rp__marked(rp__json_get(rp__json_get(update, "content"), "text"));
+}
+
 static void on_update(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json sid = rp__json_get(m->r.params, "sessionId"), update = rp__json_get(m->r.params, "update");
@@ -55,6 +63,7 @@ static void on_update(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
     return;
   }
+  if (is_injected(update)) return;
   if (rp__settings_hear(s, update) || rp__repeat_takes(s, m) || rp__early_wait(s, m)) return;
   rp__acp_deliver(s, m);
 }

@@ -5,8 +5,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "bridge/mark.h"
 
 #define BRIEF_MAX ((size_t)256 << 10)
+#define MARKS_MAX 64 /* bytes of the marks around a text */
 
 /* ---- the history, for an agent that has none ---- */
 
@@ -52,9 +54,13 @@ static void extra_done(struct extra *x)
 
 static void add_block(struct extra *x, const struct rp__buf *text)
 {
+  struct rp__buf marked RP_AUTOBUF = RP_BUF(text->n + MARKS_MAX);
   if (!text->n) return;
-  write_block(text, &x->text);
+  rp__mark(&marked, text->p, text->n);
+  rp__buf_str(&marked, "\n\n");
+  write_block(&marked, &x->text);
   rp__buf_char(&x->text, ',');
+  if (marked.err) x->text.err = marked.err;
 }
 
 static bool add_history(struct rp__acp_session *s, struct extra *x)
@@ -80,7 +86,6 @@ static bool add_brief(struct rp__acp_session *s, struct extra *x)
   if (!doc) return false;
   struct rp__json brief = rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief");
   if (brief.type == RP_JSON_STRING) rp__json_text(brief, &text);
-  if (text.n) rp__buf_str(&text, "\n\n");
   if (text.err) return false;
   rp__text_copy(s->preamble, sizeof s->preamble, text.p ? text.p : "");
   add_block(x, &text);

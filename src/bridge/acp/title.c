@@ -4,12 +4,13 @@
  * the user said. Neither the editor nor the journal gets them; the title that was there stays.
  */
 #include "bridge/acp/impl.h"
+#include "bridge/mark.h"
 
 #define PLAIN_BYTES 256 /* of a title that are compared */
 #define SURE_BYTES 12   /* so many letters and digits are no accident */
 #define MARK_BYTES 30   /* of ours that show wherever they stand */
 
-static const char *const heads[] = {RP_HISTORY_HEAD, "[SESSION CONTINUITY"};
+static const char *const heads[] = {RP_MARK_BEGIN, RP_HISTORY_HEAD, "[SESSION CONTINUITY"};
 
 /* Letters and digits alone: agents cut titles, quote them, and join their lines. */
 static size_t plain(const char *text, char ret[PLAIN_BYTES])

@@ -11,17 +11,20 @@ static void session_done(rp_session **s)
   if (*s) rp_session_detach(*s);
 }
 
-/* Claude Code's and Gemini CLI's answer are the same: text that the model gets to read. */
+/* Text that the model gets to read. */
 static void answer(const struct rp__hook_seat *seat, const struct rp__buf *brief, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
+  bool plain = seat->agent->plain;
   rp__jw_object(&w);
-  rp__jw_key(&w, "hookSpecificOutput");
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "hookEventName", seat->word);
+  if (!plain) {
+    rp__jw_key(&w, "hookSpecificOutput");
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, "hookEventName", seat->word);
+  }
   rp__jw_key(&w, "additionalContext");
   rp__jw_strn(&w, brief->p, brief->n);
-  rp__jw_end_object(&w);
+  if (!plain) rp__jw_end_object(&w);
   rp__jw_end_object(&w);
 }
 
@@ -54,8 +57,11 @@ static int on_start(rp_engine *e, const struct rp__hook_call *c, const struct rp
       rp_attach(e, seat->key, &s, NULL) == 0)
     return 0;
   bool guest;
+  char teller[RP_KIN_TELLER_MAX];
   int rc = begin(e, c, seat, &s, &guest, err);
   if (rc || guest) return rc;
+  rp__kin_teller(seat->scope, teller);
+  if (rp__kin_seated(c->owner_pid, teller)) return 0; /* a server of the agent's has told it already */
   rp__hook_brief(s, &brief);
   if (brief.n && !brief.err) answer(seat, &brief, out);
   return out->err ? rp__fail_nomem(err) : 0;
@@ -121,6 +127,17 @@ bool rp__hook_wants(const struct rp__hook_call *c, struct rp__json input)
   struct rp__hook_seat seat;
   /* What is wrong is for rp__hook_handle to say. */
   return rp__hook_seat_init(&seat, c, input, NULL) != 0 || wanted(&seat, rp__hook_rank());
+}
+
+int rp__hook_puzzles(const struct rp__hook_call *c, struct rp__json input, rp_error *err)
+{
+  struct rp__hook_seat seat;
+  int rc = rp__hook_seat_init(&seat, c, input, err);
+  if (rc || seat.known) return rc;
+  rc = rp__fail_field(err, RP_E_INVALID, "hook_event_name", "'%s' is no event of %s; nothing was stored", seat.word,
+                      seat.agent ? seat.agent->title : "any agent whose inputs look like this");
+  if (!seat.agent) rp__hint(err, "say whose it is with --agent");
+  return rc;
 }
 
 int rp__hook_handle(rp_engine *e, const struct rp__hook_call *c, struct rp__json input, struct rp__buf *out,

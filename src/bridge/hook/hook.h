@@ -35,26 +35,32 @@ enum rp__hook_entry {
 
 /* An agent whose hooks we know. */
 struct rp__hook_agent {
-  const char *name;  /* claude, gemini, openclaw */
+  const char *name;  /* claude, gemini, … */
   const char *title; /* for people */
   const struct rp__hook_word {
     const char *name; /* the agent's own word for the event */
     enum rp__hook_event event;
     enum rp__hook_entry entry;
-  } * words;              /* ends with a NULL name */
-  const char *folder;     /* of its settings, in a project or at home; NULL: it is not ours to write */
-  const char *folder_env; /* names that folder itself, in place of the one at home; or NULL */
-  int timeout;            /* for the settings: long after we give up ourselves, in the agent's own unit */
-  bool named;             /* entries have a name */
+  } * words;                  /* ends with a NULL name */
+  const char *folder;         /* of its settings, in a project or at home; NULL: it is not ours to write */
+  const char *project_folder; /* the one in a project, where it has another name; or NULL */
+  const char *folder_env;     /* names that folder itself, in place of the one at home; or NULL */
+  const char *file;           /* in that folder */
+  int timeout;                /* for the settings: long after we give up ourselves, in the agent's own unit */
+  bool named;                 /* entries have a name */
+  bool plain;                 /* its answers are "additionalContext" alone */
 };
 
 extern const struct rp__hook_agent *const rp__hook_agents[]; /* ends with NULL */
 /* By name; NULL: unknown. */
 const struct rp__hook_agent *rp__hook_agent_find(const char *name);
-/* By what the input looks like. `event` (may be NULL): the word that was given. */
+/* By what the input looks like and the word for the event; NULL: it looks like none that has this word. */
 const struct rp__hook_agent *rp__hook_agent_guess(const char *event, struct rp__json input);
 /* Its word for an event, or NULL. */
 const struct rp__hook_word *rp__hook_word_find(const struct rp__hook_agent *a, const char *name);
+
+/* A member of an input by Claude's name for it, whatever the agent calls it. */
+struct rp__json rp__hook_field(struct rp__json input, const char *name);
 
 struct rp__hook_call {
   const struct rp__hook_agent *agent; /* NULL: told from the input */
@@ -67,6 +73,9 @@ struct rp__hook_call {
 
 /* Whether there is anything to do for an input: to open the store is most of what a hook costs. */
 bool rp__hook_wants(const struct rp__hook_call *c, struct rp__json input);
+/* RP_E_INVALID, and what was not understood, for an event that nobody's table has: for who asks why nothing happened.
+ */
+int rp__hook_puzzles(const struct rp__hook_call *c, struct rp__json input, rp_error *err);
 /*
  * Handles one input and writes the answer for the agent to `out` (may be nothing). An unknown event is no error. The
  * session's run goes on afterwards: it is its owner's, or lives by what is appended.
@@ -95,6 +104,10 @@ struct rp__hook_command {
 int rp__hook_settings_add(const struct rp__hook_agent *a, const struct rp__hook_command *command, struct rp__str before,
                           struct rp__buf *ret, rp_error *err);
 int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str before, struct rp__buf *ret, rp_error *err);
+
+/* Every command of ours in a settings file, one for each event that install asks for. Stops at a non-zero. */
+int rp__hook_settings_each(const struct rp__hook_agent *a, struct rp__str text,
+                           int (*fn)(void *ctx, const char *event, const char *command), void *ctx, rp_error *err);
 
 /* Line by line what changed between two texts, as `diff -u` would tell it without its head. */
 int rp__hook_diff(struct rp__str before, struct rp__str after, struct rp__buf *out, rp_error *err);

@@ -6,6 +6,7 @@
 #include <sodium.h>
 
 #include "base/text.h"
+#include "bridge/mark.h"
 
 #define BODY_MAX ((size_t)2 * 1024 * 1024)
 #define INLINE_MAX ((size_t)256 * 1024) /* bytes of one value in an event */
@@ -76,22 +77,56 @@ static int note_prompt(rp_session *s, const struct rp__hook_seat *seat, rp_error
   struct rp__json prompt = rp__json_get(seat->input, "prompt");
   if (prompt.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "prompt", "'prompt' must be a string");
   if (rp__json_text(prompt, &text)) return rp__fail_nomem(err);
+  rp__unmark(&text);
   if (!text.n) return 0;
   return message(s, "user", (struct rp__str){text.p, text.n}, rp__json_get(seat->input, "prompt_id"), NULL, err);
 }
 
-/* What the assistant said last: by the input, or else by the agent's own file. Nothing to be found is no error. */
+/* Whether `rest` is the end of `whole`, but for blanks between its pieces. */
+static bool repeats_end(struct rp__str whole, struct rp__str rest)
+{
+  size_t w = whole.n, r = rest.n;
+  for (; r; r--) {
+    if (w && rest.p[r - 1] == whole.p[w - 1])
+      w--;
+    else if (rest.p[r - 1] != ' ')
+      return false;
+  }
+  return w > 0;
+}
+
+/*
+ * Gemini CLI's prompt_response of an answer that came in pieces: the whole, and behind it each piece but the first once
+ * more, a blank between them.
+ */
+static void undouble(struct rp__buf *text)
+{
+  for (size_t at = text->n / 2; at < text->n; at++) {
+    struct rp__str whole = {text->p, at}, rest = {text->p + at + 1, text->n - at - 1};
+    if (2 * rest.n < whole.n) return; /* so little comes again by chance */
+    if (text->p[at] != ' ' || !repeats_end(whole, rest)) continue;
+    text->p[text->n = at] = '\0';
+    return;
+  }
+}
+
+/*
+ * What the assistant said last: by the input, or else by the agent's own file. Gemini's input has it only together with
+ * what was said before, and parts of it twice, so there the file goes first. Nothing to be found is no error.
+ */
 static int note_stop(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
   char id[RP_TRANSCRIPT_ID + 1] = "";
   struct rp__json said = rp__json_get(seat->input, "last_assistant_message");
-  if (said.type != RP_JSON_STRING) said = rp__json_get(seat->input, "prompt_response");
-  if (said.type == RP_JSON_STRING) {
-    if (rp__json_text(said, &text)) return rp__fail_nomem(err);
-  } else {
-    RP_AUTOFREE char *path = rp__json_dup(rp__json_get(seat->input, "transcript_path"));
-    if (!path || !rp__transcript_last(path, &text, id)) return 0;
+  RP_AUTOFREE char *path = rp__json_dup(rp__hook_field(seat->input, "transcript_path"));
+  bool given = said.type == RP_JSON_STRING;
+  if (given && rp__json_text(said, &text)) return rp__fail_nomem(err);
+  if (!given && !(path && rp__transcript_last(path, &text, id))) {
+    rp__buf_reset(&text);
+    said = rp__json_get(seat->input, "prompt_response");
+    if (said.type == RP_JSON_STRING && rp__json_text(said, &text)) return rp__fail_nomem(err);
+    undouble(&text);
   }
   if (!text.n) return 0;
   return message(s, "assistant", (struct rp__str){text.p, text.n}, (struct rp__json){0}, id, err);
@@ -159,14 +194,18 @@ static int find_id(rp_session *s, const struct rp__hook_seat *seat, char ret[CAL
     rp__text_copy(ret, CALL_MAX, given);
     return 0;
   }
-  hash_call(rp__json_get(seat->input, "tool_name"), rp__json_get(seat->input, "tool_input"), prefix);
+  hash_call(rp__hook_field(seat->input, "tool_name"), rp__hook_field(seat->input, "tool_input"), prefix);
   return derive_id(s, seat->event == RP_HOOK_TOOL_AFTER, prefix, ret, err);
 }
 
 static bool failed(const struct rp__hook_seat *seat)
 {
   struct rp__json error = rp__json_get(seat->input, "error");
-  struct rp__json response = rp__json_get(seat->input, "tool_response");
+  struct rp__json response = rp__hook_field(seat->input, "tool_response");
+  struct rp__json result = rp__json_get(response, "result_type");
+  if (!result.type) result = rp__json_get(response, "resultType");
+  if (strstr(seat->word, "Failure")) return true;
+  if (result.type == RP_JSON_STRING && !rp__json_eq(result, "success")) return true;
   if (error.type == RP_JSON_STRING || error.type == RP_JSON_OBJECT) return true;
   error = rp__json_get(response, "error");
   if ((error.type == RP_JSON_STRING && error.n > 2) || error.type == RP_JSON_OBJECT) return true;
@@ -195,14 +234,14 @@ static int tool(rp_session *s, const struct rp__hook_seat *seat, const char *cal
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
   bool before = seat->event == RP_HOOK_TOOL_BEFORE;
-  struct rp__json output = rp__json_get(seat->input, "tool_response");
+  struct rp__json output = rp__hook_field(seat->input, "tool_response");
   if (output.type == RP_JSON_NONE) output = rp__json_get(seat->input, "error");
   rp__jw_object(&w);
   rp__jw_kstr(&w, "call_id", call);
   rp__jw_kstr(&w, "name", name);
   rp__jw_kstr(&w, "status", before ? "intended" : failed(seat) ? "failed" : "done");
   /* An outcome repeats its input only where nothing was told before. */
-  if (before) write_value(s, &w, "input", rp__json_get(seat->input, "tool_input"), whole);
+  if (before) write_value(s, &w, "input", rp__hook_field(seat->input, "tool_input"), whole);
   if (!before) write_value(s, &w, "output", output, whole);
   rp__jw_end_object(&w);
   return append(s, "tool", &body, RP_DISK, err);
@@ -211,7 +250,7 @@ static int tool(rp_session *s, const struct rp__hook_seat *seat, const char *cal
 static int note_tool(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
 {
   char call[CALL_MAX];
-  RP_AUTOFREE char *name = rp__json_dup(rp__json_get(seat->input, "tool_name"));
+  RP_AUTOFREE char *name = rp__json_dup(rp__hook_field(seat->input, "tool_name"));
   if (!name || !*name)
     return rp__fail_field(err, RP_E_INVALID, "tool_name", "'tool_name' is missing: the input names no tool");
   int rc = find_id(s, seat, call, err);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "bridge/kin.h"
+#include "bridge/mark.h"
 
 #define META_MAX 16384
 #define PATH_MAX_BYTES 4096
@@ -17,7 +18,7 @@ enum rp__hook_rank rp__hook_rank(void)
 /* The text of a member, cut at `size`; false when it is no string or empty. */
 static bool take_text(struct rp__json input, const char *name, char *ret, size_t size)
 {
-  RP_AUTOFREE char *text = rp__json_dup(rp__json_get(input, name));
+  RP_AUTOFREE char *text = rp__json_dup(rp__hook_field(input, name));
   if (!text || !*text) return false;
   rp__text_copy(ret, size, text);
   return true;
@@ -30,8 +31,9 @@ static int find_event(struct rp__hook_seat *seat, const struct rp__hook_call *c,
   else if (!take_text(seat->input, "hook_event_name", seat->word, sizeof seat->word))
     return rp__fail_field(err, RP_E_INVALID, "hook_event_name", "'hook_event_name' is missing: the event has no name");
   seat->agent = c->agent ? c->agent : rp__hook_agent_guess(seat->word, seat->input);
-  const struct rp__hook_word *word = rp__hook_word_find(seat->agent, seat->word);
+  const struct rp__hook_word *word = seat->agent ? rp__hook_word_find(seat->agent, seat->word) : NULL;
   seat->event = word ? word->event : RP_HOOK_NONE;
+  seat->known = word != NULL;
   return 0;
 }
 
@@ -51,7 +53,7 @@ static int find_scope(struct rp__hook_seat *seat, const struct rp__hook_call *c,
 
 static int find_key(struct rp__hook_seat *seat, rp_error *err)
 {
-  RP_AUTOFREE char *id = rp__json_dup(rp__json_get(seat->input, "session_id"));
+  RP_AUTOFREE char *id = rp__json_dup(rp__hook_field(seat->input, "session_id"));
   if (!id || !*id)
     return rp__fail_field(err, RP_E_INVALID, "session_id", "'session_id' is missing: the input names no session");
   RP_AUTOBUF struct rp__buf key = RP_BUF(RP_HOOK_INPUT_MAX);
@@ -114,7 +116,7 @@ int rp__hook_seat_attach(rp_engine *e, const struct rp__hook_seat *seat, const c
 {
   char id[RP_SCOPE_MAX + 1];
   bool sure;
-  RP_AUTOFREE char *sid = rp__json_dup(rp__json_get(seat->input, "session_id"));
+  RP_AUTOFREE char *sid = rp__json_dup(rp__hook_field(seat->input, "session_id"));
   const struct rp__place_guest guest = {.agent_sid = sid};
   int rc = rp__place_host(e, seat->scope, cwd, &guest, id, &sure, err);
   return rc ? rc : rp_attach(e, id, ret, err);
@@ -123,7 +125,9 @@ int rp__hook_seat_attach(rp_engine *e, const struct rp__hook_seat *seat, const c
 void rp__hook_brief(const rp_session *s, struct rp__buf *out)
 {
   const char *doc = rp_start_json(s);
-  if (doc) rp__json_text(rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief"), out);
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_ANSWER_MAX);
+  if (doc) rp__json_text(rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief"), &text);
+  if (!text.err) rp__mark(out, text.p, text.n);
 }
 
 void rp__hook_reason(const struct rp__hook_seat *seat, char ret[RP_SCOPE_MAX + 1])

@@ -13,8 +13,9 @@ enum rp__hook_rank {
 };
 
 struct rp__hook_seat {
-  const struct rp__hook_agent *agent;
+  const struct rp__hook_agent *agent; /* NULL: nobody's shape */
   enum rp__hook_event event;
+  bool known;    /* the agent's table has the word */
   char word[64]; /* the agent's own name of the event */
   struct rp__json input;
   char key[RP_SCOPE_MAX + 1]; /* of the session: "claude:6c81…" */
@@ -35,7 +36,7 @@ int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner
 /* Attaches to the session of the bridge around us: the one that the agent calls so, else one begun in `cwd`. */
 int rp__hook_seat_attach(rp_engine *e, const struct rp__hook_seat *seat, const char *cwd, rp_session **ret,
                          rp_error *err);
-/* The text for the model that the start gave, appended; nothing when there is none. */
+/* The text for the model that the start gave, between marks, appended; nothing when there is none. */
 void rp__hook_brief(const rp_session *s, struct rp__buf *out);
 
 /* Journals everything but starts; an end as something that was told, for whoever ends the session. */

@@ -321,3 +321,25 @@ int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str befo
   }
   return rc;
 }
+
+/* ---- looking ---- */
+
+int rp__hook_settings_each(const struct rp__hook_agent *a, struct rp__str text,
+                           int (*fn)(void *ctx, const char *event, const char *command), void *ctx, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf whole = RP_BUF(0);
+  struct rp__json root, list;
+  if (blank(text)) return 0;
+  int rc = copy(text, &whole, err);
+  if (!rc) rc = read_settings(&whole, &root, err);
+  for (const struct rp__hook_word *w = a->words; !rc && w->name; w++) {
+    char tail[COMMAND_MAX];
+    struct found f;
+    tail_of(a, w->name, tail);
+    rc = list_of(root, w->name, &list, err);
+    if (rc || w->entry == RP_HOOK_UNASKED || !find_ours(list, tail, &f)) continue;
+    RP_AUTOFREE char *command = rp__json_dup(f.command);
+    rc = command ? fn(ctx, w->name, command) : rp__fail_nomem(err);
+  }
+  return rc;
+}

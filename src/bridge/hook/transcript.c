@@ -2,7 +2,9 @@
 /*
  * JSON lines, the newest last: {"type":"assistant","uuid","message":{"role","content":[{"type":"text","text"},…]}}, of
  * people {"type":"user",…} with a string or blocks; results of tools are user's blocks too. One answer may be several
- * lines, a block each. Whatever does not look like that is passed over.
+ * lines, a block each. Gemini CLI's lines are {"type":"gemini"|"user","id","content"}, and one told again has its id
+ * again; Copilot CLI's {"type":"assistant.message"|"user.message","data":{"messageId","content"}}. Whatever does not
+ * look like any of these is passed over.
  */
 #include "bridge/hook/transcript.h"
 
@@ -45,7 +47,7 @@ static bool has_block(struct rp__json content, const char *type)
   struct rp__json_iter it = {0};
   struct rp__json block;
   while (rp__json_next(content, &it, NULL, &block))
-    if (rp__json_eq(rp__json_get(block, "type"), type)) return true;
+    if (rp__json_eq(rp__json_get(block, "type"), type) || rp__json_get(block, type).type) return true;
   return false;
 }
 
@@ -56,7 +58,8 @@ static void add_text(struct rp__json content, struct rp__buf *out)
   if (content.type == RP_JSON_STRING) rp__json_text(content, out);
   if (content.type != RP_JSON_ARRAY) return;
   while (rp__json_next(content, &it, NULL, &block)) {
-    if (!rp__json_eq(rp__json_get(block, "type"), "text")) continue;
+    struct rp__json type = rp__json_get(block, "type");
+    if (type.type && !rp__json_eq(type, "text")) continue;
     if (out->n) rp__buf_char(out, '\n');
     rp__json_text(rp__json_get(block, "text"), out);
   }
@@ -71,18 +74,29 @@ static void copy_id(struct rp__json v, char ret[RP_TRANSCRIPT_ID + 1])
 
 enum verdict { PASS, FOUND, STOP };
 
+/* The user's line ends the turn, unless it is machinery. */
+static enum verdict judge_user(struct rp__json entry, struct rp__json content)
+{
+  bool results = has_block(content, "tool_result") || has_block(content, "functionResponse");
+  return rp__json_get(entry, "isMeta").type == RP_JSON_TRUE || results ? PASS : STOP;
+}
+
 static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
 {
-  struct rp__json type = rp__json_get(entry, "type");
+  struct rp__json type = rp__json_get(entry, "type"), data = rp__json_get(entry, "data"), id;
   struct rp__json content = rp__json_get(rp__json_get(entry, "message"), "content");
+  if (!content.type) content = rp__json_get(data.type ? data : entry, "content");
   /* A branch of the agent's own, not what it said to its person. */
   if (rp__json_get(entry, "isSidechain").type == RP_JSON_TRUE) return PASS;
-  if (rp__json_eq(type, "user"))
-    return rp__json_get(entry, "isMeta").type == RP_JSON_TRUE || has_block(content, "tool_result") ? PASS : STOP;
-  if (!rp__json_eq(type, "assistant")) return PASS;
+  if (rp__json_get(data, "parentToolCallId").type == RP_JSON_STRING) return PASS;
+  if (rp__json_eq(type, "user") || rp__json_eq(type, "user.message")) return judge_user(entry, content);
+  if (!rp__json_eq(type, "assistant") && !rp__json_eq(type, "gemini") && !rp__json_eq(type, "assistant.message"))
+    return PASS;
   add_text(content, ret);
   if (!ret->n || ret->err) return PASS;
-  copy_id(rp__json_get(entry, "uuid"), ret_id);
+  id = rp__json_get(entry, "uuid");
+  if (!id.type) id = rp__json_get(data, "messageId");
+  copy_id(id.type ? id : rp__json_get(entry, "id"), ret_id);
   return FOUND;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a conversation begins in either era: who we are, what there is, and what was before (N-05: one text). */
 #include "base/text.h"
+#include "bridge/mark.h"
 #include "bridge/mcp/mcp-impl.h"
 
 #define INSTRUCTIONS_MAX ((size_t)1024 * 1024)
@@ -11,7 +12,8 @@ static const char purpose[] =
 static const char ahead[] = " What earlier sessions left behind follows; should it break off, the resource "
                             "reprise://brief has the whole.";
 static const char offer[] =
-    "Pin what must stay in mind with working_memory, keep track of work with task, store facts with remember and find "
+    "Pin what must stay in mind with working_memory and see it with working_memory_view, keep track of work with task, "
+    "store facts with remember and find "
     "them with recall, look up what was said with session_search, and take over an earlier session with "
     "session_continue.";
 
@@ -41,7 +43,7 @@ static void write_brief(const char *brief, struct rp__buf *out)
 {
   rp__buf_str(out, ahead);
   rp__buf_str(out, "\n\n");
-  rp__buf_str(out, brief);
+  rp__mark(out, brief, strlen(brief));
 }
 
 /* Of what was there when the session began, or, where clients come back to it, of what is there now. */
@@ -50,11 +52,16 @@ static int tell(struct rp__mcp *m, struct rp__buf *out, rp_error *err)
   struct rp__buf now RP_AUTOBUF = RP_BUF(INSTRUCTIONS_MAX);
   /* To guests nothing is told (decision 15), and whose guests we are may not show yet. */
   if (rp__mind_waits(&m->mind)) return rp__mind_open(&m->mind, err);
-  int rc = m->mind.reads_only ? 0 : rp__mind_begin(&m->mind, err);
+  bool due = m->stateless || m->mind.reads_only;
+  int rc = 0;
+  if (m->mind.lazy && !m->mind.reads_only)
+    rc = rp__mind_greet(&m->mind, &due, err);
+  else if (!m->mind.reads_only)
+    rc = rp__mind_begin(&m->mind, err);
   /* Who initializes twice was told at the first time. */
   bool again = m->initialized && m->mind.told;
   const char *brief = rc || again ? NULL : rp__mind_brief(&m->mind);
-  if (!rc && !brief && (m->stateless || m->mind.reads_only)) {
+  if (!rc && !brief && due) {
     rc = rp__mind_brief_now(&m->mind, &now, err);
     if (!rc && now.n) brief = now.p;
   }

@@ -19,6 +19,15 @@ static void write_annotations(struct rp__jw *w, const struct rp__tool *t)
   rp__jw_end_object(w);
 }
 
+/* Claude Code shows a model only the names of most servers' tools, until it searches for one. */
+static void write_meta(struct rp__jw *w)
+{
+  rp__jw_key(w, "_meta");
+  rp__jw_object(w);
+  rp__jw_kbool(w, "anthropic/alwaysLoad", true);
+  rp__jw_end_object(w);
+}
+
 static void write_tool(struct rp__jw *w, const struct rp__tool *t)
 {
   rp__jw_object(w);
@@ -28,6 +37,7 @@ static void write_tool(struct rp__jw *w, const struct rp__tool *t)
   rp__jw_key(w, "inputSchema");
   rp__tool_schema(t, w);
   write_annotations(w, t);
+  if (t->always) write_meta(w);
   rp__jw_end_object(w);
 }
 

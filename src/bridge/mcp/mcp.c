@@ -127,6 +127,7 @@ static bool admit(struct rp__mcp_ask *a)
 {
   const struct rp__rpc *r = &a->rpc;
   a->reply->modern = rp__mcp_is_modern(a->m, r);
+  a->m->mind.lazy = a->m->lazy && a->reply->modern && !a->m->initialized;
   if (r->id.type == RP_JSON_NULL) {
     rp__mcp_error(a, RP_RPC_INVALID, NULL, "id: must be a string or a number");
     return false;

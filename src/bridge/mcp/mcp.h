@@ -25,6 +25,7 @@ struct rp__mcp {
   struct rp__mind mind;
   bool initialized;                /* an `initialize` was answered: this is a legacy conversation */
   char version[16];                /* that was agreed on then */
+  bool lazy;                       /* of the modern era: only what writes begins a session */
   bool stateless;                  /* the brief is of the session as it stands: who asks may have come back to it */
   const struct rp__mcp_head *head; /* of the message that comes next; NULL: not over HTTP */
   /* An error as it may be told to this client; NULL: as it is. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bridge/mcp/prompts.h"
 
+#include "bridge/mark.h"
 #include "bridge/mcp/handoff.h"
 
 #define REF_MAX 128
@@ -130,7 +131,7 @@ static int choose(struct rp__mind *m, struct rp__json given, char ret[RP_ID_MAX 
 
 int rp__prompt_get(struct rp__mind *m, struct rp__json name, struct rp__json args, struct rp__jw *w, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_PROMPT_MAX);
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_PROMPT_MAX), marked = RP_BUF(2 * RP_PROMPT_MAX);
   struct rp__json values[RP_TAKES_MAX];
   char id[RP_ID_MAX + 1];
   const struct prompt *p = find(name);
@@ -141,6 +142,9 @@ int rp__prompt_get(struct rp__mind *m, struct rp__json name, struct rp__json arg
   if (rc) return rc;
   if (text.err == RP_E_NOMEM) return rp__fail_nomem(err);
   if (text.err) return rp__fail(err, text.err, "the prompt is over %zu bytes", RP_PROMPT_MAX);
+  /* Agents give it to their model as the user's words, and to their hooks. */
+  rp__mark(&marked, text.p, text.n);
+  if (marked.err) return rp__fail_nomem(err);
   rp__jw_kstr(w, "description", p->description);
   rp__jw_key(w, "messages");
   rp__jw_array(w);
@@ -150,7 +154,7 @@ int rp__prompt_get(struct rp__mind *m, struct rp__json name, struct rp__json arg
   rp__jw_object(w);
   rp__jw_kstr(w, "type", "text");
   rp__jw_key(w, "text");
-  rp__jw_strn(w, text.p, text.n);
+  rp__jw_strn(w, marked.p, marked.n);
   rp__jw_end_object(w);
   rp__jw_end_object(w);
   rp__jw_end_array(w);

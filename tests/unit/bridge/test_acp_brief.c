@@ -55,6 +55,27 @@ static void test_the_first_prompt_has_it(void **state)
   assert_int_equal(acp_count(x, "s2", "message", "*harbour*"), 0); /* the journal has what the user said */
 }
 
+#define SAYS(text)                                                                                                     \
+  "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s2\",\"update\":{"                   \
+  "\"sessionUpdate\":\"user_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"" text "\"}}}}"
+
+/* An agent that repeats its prompt repeats what we put before it: nobody's words. */
+static void test_the_echo_of_it_is_not_the_users(void **state)
+{
+  struct acp_rig *x = *state;
+  begin(x, true);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s2", "hello"), 0},
+                  {TO_A, TOLD("2", "hello"), 0},
+                  {A, SAYS("[reprise: recalled]\\nMend the harbour\\n[reprise: end]\\n\\n"), 0},
+                  {NONE, NULL, 0},
+                  {A_C, SAYS("hello"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s2", "message", "*harbour*"), 0);
+}
+
 static void test_nobody_asked_for_it(void **state)
 {
   struct acp_rig *x = *state;
@@ -99,7 +120,7 @@ static void test_the_first_prompt_of_another_process_has_it(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it), T(test_nobody_asked_for_it),
-                                     T(test_the_first_prompt_of_another_process_has_it)};
+  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it), T(test_the_echo_of_it_is_not_the_users),
+                                     T(test_nobody_asked_for_it), T(test_the_first_prompt_of_another_process_has_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

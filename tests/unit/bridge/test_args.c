@@ -122,15 +122,30 @@ static void the_check_goes_by_the_schema(void **state)
 /* every tool of the seed, and their order does not change. */
 static void the_tools_there_are(void **state)
 {
-  static const char *const names[] = {"working_memory",         "task",           "remember",      "recall",
-                                      "session_status",         "session_search", "session_chain", "session_continue",
-                                      "cortex_session_continue"};
+  static const char *const names[] = {"working_memory",   "working_memory_view",    "task",           "remember",
+                                      "recall",           "session_status",         "session_search", "session_chain",
+                                      "session_continue", "cortex_session_continue"};
   (void)state;
   for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) assert_string_equal(rp__tools[i]->name, names[i]);
   assert_null(rp__tools[RP_ARRAY_SIZE(names)]);
   assert_ptr_equal(rp__tool_find(bridge_json("\"rec\\u0061ll\"")), bridge_tool("recall"));
   assert_null(rp__tool_find(bridge_json("\"Recall\"")));
   assert_null(rp__tool_find((struct rp__json){0}));
+}
+
+/* A client that lets nothing be destroyed unasked must know what does; one tool that reads can't write. */
+static void annotations_are_honest(void **state)
+{
+  struct rp__mind m = bridge_mind(*state, "coder");
+  (void)state;
+  for (size_t i = 0; rp__tools[i]; i++) assert_false(rp__tools[i]->reads && rp__tools[i]->destroys);
+  assert_true(bridge_tool("working_memory")->destroys);
+  assert_true(bridge_tool("working_memory_view")->reads && bridge_tool("working_memory_view")->repeats);
+  bridge_fail(&m, "working_memory_view", "{\"action\":\"clear\"}", RP_E_INVALID, "action");
+  size_t always = 0, all = 0;
+  for (; rp__tools[all]; all++) always += rp__tools[all]->always;
+  assert_true(always >= 1 && always <= all / 2);
+  rp__mind_end(&m, NULL);
 }
 
 static void errors_say_what_to_do(void **state)
@@ -151,6 +166,7 @@ int main(void)
       cmocka_unit_test(schemas_are_strict_and_plain),
       cmocka_unit_test_setup_teardown(the_check_goes_by_the_schema, bridge_setup, rig_teardown),
       cmocka_unit_test(the_tools_there_are),
+      cmocka_unit_test_setup_teardown(annotations_are_honest, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(errors_say_what_to_do, bridge_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,12 +16,18 @@ static void pins_are_kept_and_taken_off(void **state)
   doc = bridge_call(&m, WM,
                     "{\"action\":\"pin\",\"label\":\"db\",\"content\":\"use \\\"wal\\\"\",\"importance\":\"high\"}");
   assert_has(bridge_text(WM, doc), "Pinned to working memory (1/10 items)");
+  assert_string_equal(rig_get(doc, "pins"), ""); /* who pins knows them */
   assert_string_equal(rig_get(doc, "label"), "\"db\"");
   /* X-17, the seed's call: no label. */
   bridge_call(&m, WM,
               "{\"action\":\"pin\",\"content\":\"CRITICAL: never\\nforce-push to the main branch of the project\"}");
   doc = bridge_call(&m, WM, "{\"action\":\"view\"}");
   assert_string_equal(rig_get(doc, "count"), "2");
+  char seen[4096];
+  snprintf(seen, sizeof seen, "%s", doc);
+  assert_string_equal(bridge_call(&m, WM "_view", "{}"), seen);
+  doc = bridge_call(&m, WM "_view", NULL);
+  assert_has(bridge_text(WM "_view", doc), "1. [db] (high)");
   assert_has(bridge_text(WM, doc), "1. [db] (high) use \"wal\"\n");
   assert_has(bridge_text(WM, doc), "2. [CRITICAL: never force-push to the main b…] (critical) CRITICAL");
   doc = bridge_call(&m, WM, "{\"action\":\"unpin\",\"index\":2}");
@@ -49,7 +55,7 @@ static void eleven_pins_are_one_too_many(void **state)
   const char *doc = bridge_call(&m, WM, "{\"action\":\"pin\",\"label\":\"p3\",\"content\":\"other\"}");
   assert_string_equal(rig_get(doc, "count"), "10");
   doc = bridge_call(&m, WM, "{\"action\":\"clear\"}");
-  assert_string_equal(rig_get(doc, "pins"), "[]");
+  assert_string_equal(rig_get(doc, "count"), "0");
   assert_has(bridge_text(WM, doc), "cleared");
   bridge_call(&m, WM, "{\"action\":\"clear\"}");
   rp__mind_end(&m, NULL);
