@@ -47,11 +47,33 @@ static int64_t count_bad(struct rp__json doc)
   return bad;
 }
 
+/* Before the first session there is nothing but the place where the store will be. */
+static int nothing_yet(const struct rp__cli *c, char **ret, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&b);
+  char detail[sizeof(c->no_store.message) + 64];
+  snprintf(detail, sizeof(detail), "%s yet; 'reprise start' creates one", c->no_store.message);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "version", rp_version());
+  rp__jw_key(&w, "checks");
+  rp__jw_array(&w);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "check", "database");
+  rp__jw_kstr(&w, "status", "warning");
+  rp__jw_kstr(&w, "detail", detail);
+  rp__jw_end_object(&w);
+  rp__jw_end_array(&w);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&b);
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
 static int run(struct rp__cli *c, rp_error *err)
 {
   char *json = NULL;
   int code = rp__cli_open(c, RP_USE_LOOK, err);
-  if (!code) code = rp_doctor_json(c->engine, &json, err);
+  if (!code) code = c->no_store.code ? nothing_yet(c, &json, err) : rp_doctor_json(c->engine, &json, err);
   if (code) return code;
   struct rp__json doc = rp__json_trusted(json, strlen(json));
   code = rp__json_wanted(c) ? rp__out_doc(c, json, strlen(json), err) : print_checks(c, doc, err);
@@ -65,6 +87,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_doctor = {
     .name = "doctor",
     .theme = RP_THEME_CARE,
+    .pages = true,
     .usage = "",
     .summary = "Check the surroundings: store, disk, locks, clock, configuration",
     .detail = "Warnings are marked with !, problems with ✗; a problem makes the exit code 1.",
