@@ -59,6 +59,7 @@ extern "C" {
   X(BUSY,             -62,  "store.busy",            503, -32005,  7, 1, "the store is busy")    \
   X(READONLY,         -63,  "store.readonly",        503, -32005,  7, 0, "the store can't be written") \
   X(IO,               -64,  "store.io",              503, -32005,  7, 1, "input or output failed") \
+  X(NO_STORE,         -65,  "store.not_found",       503, -32005,  7, 0, "there is no store")     \
   X(TOO_LARGE,        -70,  "limit.size",            413, -32602,  8, 0, "over a size limit")    \
   X(LIMIT,            -71,  "limit.count",           429, -32006,  8, 1, "over a limit")         \
   X(REFUSED,          -72,  "refused",               403, -32006,  8, 0, "refused")              \

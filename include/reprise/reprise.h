@@ -66,9 +66,14 @@ typedef struct rp_options {
   void *log_ctx;
   bool short_lived; /* no background threads: what is due happens in the call or in rp_close */
   bool read_only;   /* nothing is created or written */
+  bool existing;    /* may be written and migrated, but is not created */
 } rp_options;
 
-/* Opens (and, unless read_only, creates or migrates) a store. NULL options mean all defaults. */
+/*
+ * Opens (and, unless read_only, creates or migrates) a store. NULL options mean all defaults. With read_only or
+ * existing a file that is not there is RP_E_NO_STORE, one that never was a store RP_E_UNREACHABLE, and nothing is left
+ * behind.
+ */
 RP_API int rp_open(const rp_options *options, rp_engine **ret, rp_error *err);
 
 /* Finishes what is pending and closes. Sessions must have been released before. NULL is fine. */
@@ -76,6 +81,9 @@ RP_API void rp_close(rp_engine *e);
 
 /* rp_close for a process that ends now: what a short-lived engine holds in memory is left to the system. */
 RP_API void rp_leave(rp_engine *e);
+
+/* The store's file, or NULL for one in memory. Owned by the engine. */
+RP_API const char *rp_store_path(const rp_engine *e);
 
 /* Waits until everything accepted so far is as durable as was asked for. */
 RP_API int rp_flush(rp_engine *e, rp_error *err);
@@ -273,6 +281,8 @@ typedef struct rp_filter {
   int limit;          /* 0: 50 */
   const char *cursor; /* of the last session seen, or NULL */
   bool trashed;       /* only what is in the trash; else only what is not */
+  bool by_activity;   /* in order of the last activity, the newest first; else the newest session first. The order is
+                         that of the call: a cursor whose session has been active since begins anew there */
 } rp_filter;
 
 /* Callbacks return 0 to go on; any other value stops the iteration and is returned. */
@@ -623,6 +633,9 @@ RP_API int rp_metrics_text(rp_engine *e, char **ret, rp_error *err);
 
 /* The default table of emotions and their events as an INI text, ready to be edited. Free with rp_free. */
 RP_API int rp_emotions_ini(char **ret, rp_error *err);
+
+/* Every option, commented out, with its meaning and default, as an INI text to be edited. Free with rp_free. */
+RP_API int rp_config_ini(char **ret, rp_error *err);
 
 /* JSON documents. Free with rp_free. */
 RP_API int rp_stats_json(rp_engine *e, char **ret, rp_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/size.h"
 
+#include <stdio.h>
 #include <strings.h>
 
 #include <reprise/error.h>
@@ -25,4 +26,13 @@ int rp__size_parse(const char *s, int64_t *ret)
   if (*s) return RP_E_USAGE;
   *ret = value;
   return 0;
+}
+
+void rp__size_format(int64_t bytes, char *out, size_t n)
+{
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double v = (double)bytes;
+  size_t u = 0;
+  for (; v >= 1024 && u + 1 < RP_ARRAY_SIZE(units); u++) v /= 1024;
+  snprintf(out, n, u ? "%.1f %s" : "%.0f %s", v, units[u]);
 }

@@ -10,5 +10,7 @@
  * 1024, whole numbers only. 0 or RP_E_USAGE.
  */
 int rp__size_parse(const char *s, int64_t *ret);
+/* "17 B", "1.2 KiB" … */
+void rp__size_format(int64_t bytes, char *out, size_t n);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef RP_BRIDGE_PLACE_H
 #define RP_BRIDGE_PLACE_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include <reprise/reprise.h>
@@ -22,6 +23,13 @@ int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 
  * which Claude Code gives to its hooks and its servers, and Gemini CLI to its hooks. NULL: it says nothing.
  */
 const char *rp__place_project(void);
+
+/*
+ * The project that a directory (NULL: $CLAUDE_PROJECT_DIR, else the current one) is in: the nearest folder upwards that
+ * is a repository or holds an agent's settings, by its real path. False: none.
+ */
+#define RP_PROJECT_PATH_MAX PATH_MAX
+bool rp__place_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX]);
 
 /* The session of the bridge around this one ($REPRISE_SESSION), or NULL: then nothing is injected here (decision 15).
  */

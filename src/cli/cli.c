@@ -2,6 +2,7 @@
 /* One run of the program: its clock, its voice, its engine. */
 #include "cli/cli.h"
 #include "cli/out.h"
+#include "cli/pager.h"
 #include "cli/term.h"
 
 static const char *env(const char *name)
@@ -19,11 +20,35 @@ static bool env_on(const char *name)
 static void print_log(void *ctx, rp_log_level level, const char *text)
 {
   static const char *const names[] = {"error", "warning", "info", "debug"};
-  const struct rp__cli *c = ctx;
+  struct rp__cli *c = ctx;
   if (level > c->level) return;
   RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
+  if (rp__json_wanted(c)) {
+    struct rp__jw w = RP_JW(&line);
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, names[level], text);
+    rp__jw_end_object(&w);
+    if (!line.err) fprintf(stderr, "%s\n", line.p);
+    return;
+  }
+  rp__buf_printf(&line, "reprise: %s: ", names[level]);
   rp__term_cut(&line, text, strlen(text), 0);
-  fprintf(stderr, "reprise: %s: %s\n", names[level], line.err ? "(too long to show)" : line.p ? line.p : "");
+  rp__buf_char(&line, '\n');
+  rp__pager_say(c, line.err ? "reprise: a message is too long to show\n" : line.p);
+}
+
+void rp__cli_say(struct rp__cli *c, const char *fmt, ...)
+{
+  RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
+  char text[1024];
+  va_list ap;
+  if (rp__json_wanted(c) || c->globals[RP_G_QUIET].count) return;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  rp__term_cut(&line, text, strlen(text), 0);
+  rp__buf_char(&line, '\n');
+  if (!line.err) rp__pager_say(c, line.p);
 }
 
 int rp__cli_init(struct rp__cli *c, rp_error *err)
@@ -67,27 +92,32 @@ int rp__cli_open(struct rp__cli *c, enum rp__use use, rp_error *err)
 
 static int open_engine(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err)
 {
+  bool live = use == RP_USE_LIVE || use == RP_USE_STAY;
   const rp_options o = {
       .db = db,
       .config = c->globals[RP_G_CONFIG].text,
       .clock = &c->clock,
       .log = print_log,
       .log_ctx = c,
-      .short_lived = use != RP_USE_LIVE,
-      .read_only = use == RP_USE_READ,
+      .short_lived = !live,
+      .read_only = use == RP_USE_READ || use == RP_USE_LOOK,
+      .existing = use != RP_USE_WRITE && use != RP_USE_LIVE,
   };
   return rp_open(&o, &c->engine, err);
 }
 
 int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err)
 {
-  if (use != RP_USE_LOOK) return open_engine(c, db, use, err);
-  rp_error missing = {0};
-  int code = open_engine(c, db, RP_USE_READ, &missing);
+  rp_error why = {0};
+  int code = open_engine(c, db, use, &why);
   /* Corrupt: the whole store may be lost, which keeps nobody from beginning anew, with a warning. */
-  if (code == RP_E_UNREACHABLE || code == RP_E_FILE_NOT_FOUND || code == RP_E_VERSION || code == RP_E_CORRUPT)
-    return open_engine(c, db, RP_USE_WRITE, err);
-  if (code) *err = missing;
+  if (use == RP_USE_LOOK && (code == RP_E_VERSION || code == RP_E_CORRUPT)) return open_engine(c, db, RP_USE_MEND, err);
+  bool stands_in = use == RP_USE_LOOK || use == RP_USE_CHANGE || use == RP_USE_STAY;
+  if (code == RP_E_NO_STORE && stands_in && !c->globals[RP_G_DB].count) {
+    c->no_store = why;
+    return open_engine(c, "memory:", use == RP_USE_LOOK ? RP_USE_CHANGE : use, err);
+  }
+  if (code) *err = why;
   return code;
 }
 
@@ -105,7 +135,7 @@ int rp__cli_append(struct rp__cli *c, const char *ref, const char *kind, const s
   if (body->err == RP_E_TOO_LARGE) return rp__fail(err, RP_E_TOO_LARGE, "the event is too large");
   if (body->err) return rp__fail_nomem(err);
   const rp_event ev = {.kind = kind, .body = body->p, .body_len = body->n};
-  int code = rp__cli_attach(c, ref, RP_USE_WRITE, err);
+  int code = rp__cli_attach(c, ref, RP_USE_CHANGE, err);
   if (!code) code = rp_append(c->session, &ev, NULL, &ack, err);
   if (code) return code;
   rp__ack_write(&w, &ack);
@@ -149,7 +179,9 @@ static void report_text(const struct rp__cli *c, const rp_error *err)
 
 int rp__cli_report(const struct rp__cli *c, const rp_error *err)
 {
-  report_text(c, err);
-  if (rp__json_wanted(c)) report_json(err);
+  if (rp__json_wanted(c))
+    report_json(err);
+  else
+    report_text(c, err);
   return rp_error_lookup(err->code)->exit_code;
 }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <reprise/reprise.h>
 
@@ -73,6 +74,7 @@ struct rp__cmd {
   const char *name;
   enum rp__theme theme;
   bool hidden;         /* left out of the overview and of completion */
+  bool pages;          /* what it prints may be long, and is read from the top */
   const char *usage;   /* its arguments, without the options */
   const char *summary; /* one line */
   const char *detail;  /* a paragraph for --help, or NULL */
@@ -93,12 +95,29 @@ struct rp__cmd {
   bool (*forgives)(const struct rp__cli *c, int argc, char **argv);
 };
 
-enum rp__global { RP_G_DB, RP_G_CONFIG, RP_G_JSON, RP_G_VERBOSE, RP_G_QUIET, RP_G_HELP, RP_G_VERSION, RP_G_MAX };
+enum rp__global {
+  RP_G_DB,
+  RP_G_CONFIG,
+  RP_G_JSON,
+  RP_G_UTC,
+  RP_G_NO_PAGER,
+  RP_G_VERBOSE,
+  RP_G_QUIET,
+  RP_G_HELP,
+  RP_G_VERSION,
+  RP_G_MAX,
+};
 
 struct rp__term {
   bool in_tty, out_tty, err_tty;
   bool out_colour, err_colour;
   int columns;
+};
+
+/* A program that shows what is printed, page by page. */
+struct rp__pager {
+  pid_t pid;           /* 0: none */
+  struct rp__buf said; /* on stderr, once it is gone */
 };
 
 /* One run of the program. */
@@ -112,8 +131,11 @@ struct rp__cli {
   rp_log_level level;
   rp_clock clock;
   struct rp__shifted_clock shifted;
-  rp_engine *engine;   /* opened by the command, closed by main */
-  rp_session *session; /* attached by the command, freed by main */
+  rp_engine *engine; /* opened by the command, closed by main */
+  rp_error no_store; /* why it is an empty one, or code 0: there is no store yet */
+  struct rp__pager pager;
+  char scope[RP_ID_MAX + 1]; /* of where the command was run; see scope.h */
+  rp_session *session;       /* attached by the command, freed by main */
 };
 
 /* ---- table.c, opt.c ---- */
@@ -136,12 +158,18 @@ bool rp__real_parse(const char *s, double min, double max, double *ret);
 
 /* ---- cli.c ---- */
 
-/* How a command means to use the store. */
+/*
+ * How a command means to use the store. Only WRITE and LIVE create one. Where none has been made yet LOOK, CHANGE and
+ * STAY work on an empty one in memory, unless --db named it: that is taken for a slip of the fingers.
+ */
 enum rp__use {
-  RP_USE_READ,  /* nothing is created or written */
-  RP_USE_LOOK,  /* the same, but a store that is not there yet is made, and one of an older version migrated */
-  RP_USE_WRITE, /* one short change */
-  RP_USE_LIVE,  /* stays for a while: background threads */
+  RP_USE_READ,   /* nothing is created or written */
+  RP_USE_LOOK,   /* the same, but one of an older version is migrated */
+  RP_USE_MEND,   /* one short change of a store that must be there */
+  RP_USE_CHANGE, /* one short change of something in it */
+  RP_USE_STAY,   /* the same for a while: background threads */
+  RP_USE_WRITE,  /* one short change that may be the first */
+  RP_USE_LIVE,   /* the same for a while */
 };
 /* Reads the environment: clock, level of talk, terminal. */
 int rp__cli_init(struct rp__cli *c, rp_error *err);
@@ -156,6 +184,11 @@ int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_erro
 int rp__cli_append(struct rp__cli *c, const char *ref, const char *kind, const struct rp__buf *body, rp_error *err);
 /* The same, and reads its state as it is now. Free with rp_free. */
 int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err);
+/*
+ * A line on stderr for a person, behind what a pager shows; nothing with --json or --quiet. `text` is made safe, and
+ * may hold what others wrote.
+ */
+void rp__cli_say(struct rp__cli *c, const char *fmt, ...) RP_PRINTF(2, 3);
 /* Prints an error as the contract says and returns the exit code. */
 int rp__cli_report(const struct rp__cli *c, const rp_error *err);
 int64_t rp__cli_now(const struct rp__cli *c);

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "cli/batch.h"
+#include "cli/kind-example.h"
 #include "cli/out.h"
 #include "cli/signals.h"
 
@@ -37,13 +38,23 @@ static int read_stdin(struct rp__buf *ret, rp_error *err)
   return 0;
 }
 
+/* A word in place of a body is what people try first: the answer shows them one. */
+static int explain(const rp_event *ev, int code, rp_error *err)
+{
+  const char *example = rp__kind_example(ev->kind);
+  if ((code != RP_E_JSON && code != RP_E_INVALID) || !example || strcmp(err->field, "kind") == 0) return code;
+  if (code == RP_E_JSON) rp__wrap(err, "the body must be a JSON object");
+  if (!err->hint[0]) rp__hint(err, "a body of that kind is like '%s'", example);
+  return code;
+}
+
 static int append_one(struct rp__cli *c, const rp_append_options *o, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf in = RP_BUF(BODY_READ_MAX);
   RP_AUTOBUF struct rp__buf out = RP_BUF(1024);
   bool from_stdin = c->n_args < 3 || strcmp(c->args[2], "-") == 0;
   int code = from_stdin ? read_stdin(&in, err) : 0;
-  if (!code) code = rp__cli_attach(c, c->args[0], RP_USE_WRITE, err);
+  if (!code) code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (code) return code;
   const rp_event ev = {
       .kind = c->args[1],
@@ -54,7 +65,7 @@ static int append_one(struct rp__cli *c, const rp_append_options *o, rp_error *e
   };
   rp_ack ack;
   code = rp_append(c->session, &ev, o, &ack, err);
-  if (code) return code;
+  if (code) return explain(&ev, code, err);
   struct rp__jw w = RP_JW(&out);
   rp__ack_write(&w, &ack);
   return rp__out_buf(c, &out, err);
@@ -64,7 +75,7 @@ static int append_batch(struct rp__cli *c, const rp_append_options *o, rp_error 
 {
   RP_AUTOCLOSE int signals = -1;
   int code = rp__signals_open(&signals, err);
-  if (!code) code = rp__cli_attach(c, c->args[0], RP_USE_LIVE, err);
+  if (!code) code = rp__cli_attach(c, c->args[0], RP_USE_STAY, err);
   return code ? code : rp__batch_run(c, STDIN_FILENO, o, signals, err);
 }
 

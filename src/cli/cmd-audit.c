@@ -43,17 +43,16 @@ static void record_json(struct rp__buf *out, const rp_audit_info *a)
 
 static void record_line(const struct rp__cli *c, struct rp__buf *out, const rp_audit_info *a)
 {
-  char at[RP_TIME_TEXT];
+  char at[RP_MOMENT_TEXT];
   bool colour = c->term.out_colour;
-  rp__time_format(a->at_ms, at);
-  at[10] = ' ';
-  rp__buf_printf(out, "%s%6lld  %.19s%s  ", RP_SGR(colour, RP_DIM), (long long)a->n, at, RP_RESET(colour));
+  rp__buf_printf(out, "%s%6lld  %-*s%s  ", RP_SGR(colour, RP_DIM), (long long)a->n, RP_MOMENT_COLUMNS,
+                 rp__moment_format(c, a->at_ms, at), RP_RESET(colour));
   rp__term_cell(out, a->scope ? a->scope : "-", 12);
   rp__buf_printf(out, " %s", RP_SGR(colour, RP_CYAN));
   rp__term_cell(out, a->event, 24);
   rp__buf_printf(out, "%s ", RP_RESET(colour));
   const char *fields = a->fields ? a->fields : "(erased)";
-  rp__term_cut(out, fields, strlen(fields), c->term.out_tty ? RP_MAX(c->term.columns - 67, 20) : 0);
+  rp__term_cut(out, fields, strlen(fields), c->term.out_tty ? RP_MAX(c->term.columns - 72, 20) : 0);
 }
 
 static int record(void *ctx, const rp_audit_info *a)
@@ -143,6 +142,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_audit = {
     .name = "audit",
     .theme = RP_THEME_CARE,
+    .pages = true,
     .usage = "",
     .summary = "Print the log of what was restored, decided and deleted",
     .detail = "Each record carries a hash over itself and the one before. --verify names the first that was\n"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/explain.h"
 #include "cli/out.h"
+#include "cli/scope.h"
 #include "cli/view.h"
 
 enum { SCOPE, TOPICS, CHANNEL, EXPLAIN };
 
 static const struct rp__opt opts[] = {
-    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "what a start in this scope would tell now"},
+    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "what a start in this scope would tell (default: this project)"},
     [TOPICS] = {"topics", 0, RP_OPT_TEXT, "A,B", "what that start would be about"},
     [CHANNEL] = {"channel", 0, RP_OPT_TEXT, "C", "where it would take place"},
     [EXPLAIN] = {"explain", 'e', RP_OPT_FLAG, NULL, "each candidate's score, verdict and reason, and why each line"},
@@ -35,13 +36,16 @@ static int print_brief(const struct rp__cli *c, struct rp__json doc, rp_error *e
 
 static int brief_of_scope(struct rp__cli *c, char **ret, rp_error *err)
 {
+  const char *scope;
+  int code = rp__scope_required(c, rp__opt_text(c, SCOPE), &scope, err);
+  if (code) return code;
   const rp_brief_options o = {
-      .scope = rp__opt_text(c, SCOPE),
+      .scope = scope,
       .topics = rp__opt_text(c, TOPICS),
       .channel = rp__opt_text(c, CHANNEL),
       .explain = rp__opt_given(c, EXPLAIN),
   };
-  int code = rp__cli_open(c, RP_USE_LOOK, err);
+  code = rp__cli_open(c, RP_USE_LOOK, err);
   return code ? code : rp_brief_scope(c->engine, &o, ret, err);
 }
 
@@ -53,13 +57,9 @@ static int brief_of_session(struct rp__cli *c, char **ret, rp_error *err)
 
 static int check(const struct rp__cli *c, rp_error *err)
 {
-  bool scope = rp__opt_given(c, SCOPE);
-  if (c->n_args == 0 && !scope)
-    rp__fail_field(err, RP_E_USAGE, "scope", "--scope or a session is missing");
-  else if (c->n_args && (scope || rp__opt_given(c, TOPICS) || rp__opt_given(c, CHANNEL)))
-    rp__fail(err, RP_E_USAGE, "'%s' has its scope, topics and channel already", c->args[0]);
-  else
-    return 0;
+  bool told = rp__opt_given(c, SCOPE) || rp__opt_given(c, TOPICS) || rp__opt_given(c, CHANNEL);
+  if (!c->n_args || !told) return 0;
+  rp__fail(err, RP_E_USAGE, "'%s' has its scope, topics and channel already", c->args[0]);
   rp__hint(err, "see 'reprise brief --help'");
   return RP_E_USAGE;
 }
@@ -80,7 +80,8 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_brief = {
     .name = "brief",
     .theme = RP_THEME_MIND,
-    .usage = "--scope S | ID",
+    .pages = true,
+    .usage = "[ID]",
     .summary = "Print what a start would tell the model now, and why",
     .detail = "Changes nothing. With an ID: the brief of that session as it stands. On a cold start there is\n"
               "nothing to print. With --explain every earlier session is told with its score, verdict and\n"

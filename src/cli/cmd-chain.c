@@ -29,10 +29,10 @@ static void link_line(const struct rp__cli *c, struct rp__buf *out, struct rp__j
   rp__buf_str(out, RP_SGR(colour, RP_CYAN));
   rp__view_text(out, rp__json_get(v, "session_id"), 0);
   rp__buf_printf(out, "%s  ", RP_RESET(colour));
-  rp__view_time(out, either(v, "created_at", "start_time"));
+  rp__view_time(c, out, either(v, "created_at", "start_time"));
   rp__buf_str(out, " – ");
   if (end.type == RP_JSON_STRING)
-    rp__view_time(out, end);
+    rp__view_time(c, out, end);
   else
     rp__buf_str(out, "open");
   if (status.type == RP_JSON_STRING) {
@@ -56,10 +56,10 @@ static int run(struct rp__cli *c, rp_error *err)
 {
   char *json = NULL;
   /* A walk along the chain is audited, and so writes. */
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp_chain_json(c->engine, c->args[0], (int)rp__opt_num(c, DEPTH, DEPTH_DEFAULT), &json, err);
   if (!code && rp__json_wanted(c))
-    code = rp__out_doc(c, json, strlen(json), err);
+    code = rp__out_list(c, "sessions", rp__json_trusted(json, strlen(json)), err);
   else if (!code)
     code = print_tree(c, rp__json_trusted(json, strlen(json)), err);
   rp_free(json);
@@ -69,11 +69,12 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_chain = {
     .name = "chain",
     .theme = RP_THEME_READ,
+    .pages = true,
     .usage = "ID",
     .summary = "Show the sessions that led to this one, the oldest first",
     .example = "  $ reprise chain last --depth 3\n"
-               "  0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-29 12:00:00 – 2026-01-29 12:40:11  closed\n"
-               "  └─ 0197ad0e-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-31 12:00:00 – open  active\n",
+               "  0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-29 13:00:00 CET – 2026-01-29 13:40:11 CET  closed\n"
+               "  └─ 0197ad0e-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-31 13:00:00 CET – open  active\n",
     .arg = RP_ARG_SESSION,
     .min_args = 1,
     .max_args = 1,

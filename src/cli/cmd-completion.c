@@ -146,6 +146,80 @@ static void print_zsh(void)
   printf("    esac\n  fi\n}\n_reprise \"$@\"\n");
 }
 
+/* ---- fish ---- */
+
+/* In single quotes, where only the quote and the backslash mean anything. */
+static void fish_text(const char *s)
+{
+  putchar('\'');
+  for (; *s; s++) printf(*s == '\'' || *s == '\\' ? "\\%c" : "%c", *s);
+  putchar('\'');
+}
+
+static void fish_option(const char *cmd, const struct rp__opt *o)
+{
+  printf("complete -c reprise");
+  if (cmd) printf(" -n '__reprise_is %s'", cmd);
+  printf(" -l %s", o->name);
+  if (o->letter) printf(" -s %c", o->letter);
+  if (o->choices) {
+    printf(" -x -a '");
+    for (size_t i = 0; o->choices[i]; i++) printf("%s%s", i ? " " : "", o->choices[i]);
+    putchar('\'');
+  } else if (o->arg && strcmp(o->arg, "FILE") == 0) {
+    printf(" -r -F");
+  } else if (o->arg) {
+    printf(strcmp(o->arg, "ID") == 0 ? " -x -a '(__reprise_sessions)'" : " -x");
+  }
+  printf(" -d ");
+  fish_text(o->help);
+  putchar('\n');
+}
+
+static void fish_command(const struct rp__cmd *cmd)
+{
+  printf("complete -c reprise -n __reprise_bare -a %s -d ", cmd->name);
+  fish_text(cmd->summary);
+  putchar('\n');
+  for (size_t k = 0; k < cmd->n_opts; k++) fish_option(cmd->name, &cmd->opts[k]);
+  if (cmd->words) printf("complete -c reprise -n '__reprise_is %s' -a '%s'\n", cmd->name, cmd->words);
+  if (cmd->arg == RP_ARG_SESSION)
+    printf("complete -c reprise -n '__reprise_is %s' -a '(__reprise_sessions)'\n", cmd->name);
+  if (cmd->arg == RP_ARG_FILE) printf("complete -c reprise -n '__reprise_is %s' -F\n", cmd->name);
+  if (cmd->arg == RP_ARG_COMMAND) {
+    printf("complete -c reprise -n '__reprise_is %s' -a '", cmd->name);
+    for (size_t i = 0; rp__cmds[i]; i++)
+      if (!rp__cmds[i]->hidden) printf("%s%s", i ? " " : "", rp__cmds[i]->name);
+    printf("'\n");
+  }
+}
+
+static void print_fish(void)
+{
+  printf("# fish completion for reprise; made by 'reprise completion fish'\n"
+         "# The command on the line, if there is one yet.\n"
+         "function __reprise_command\n"
+         "  set -l words (commandline -opc)\n"
+         "  set -e words[1]\n"
+         "  while set -q words[1]\n"
+         "    switch $words[1]\n"
+         "      case --db --config\n        set -e words[1]\n"
+         "      case '-*'\n"
+         "      case '*'\n        echo $words[1]\n        return 0\n"
+         "    end\n"
+         "    set -e words[1]\n"
+         "  end\n"
+         "  return 1\n"
+         "end\n"
+         "function __reprise_bare\n  not __reprise_command >/dev/null\nend\n"
+         "function __reprise_is\n  test (__reprise_command; or true) = $argv[1] 2>/dev/null\nend\n"
+         "function __reprise_sessions\n  echo last\n  reprise completion sessions 2>/dev/null\nend\n"
+         "complete -c reprise -f\n");
+  for (size_t i = 0; i < RP_G_MAX; i++) fish_option(NULL, &rp__global_opts[i]);
+  for (size_t i = 0; rp__cmds[i]; i++)
+    if (!rp__cmds[i]->hidden) fish_command(rp__cmds[i]);
+}
+
 static int print_session(void *ctx, const rp_session_info *info)
 {
   (void)ctx;
@@ -169,8 +243,10 @@ static int run(struct rp__cli *c, rp_error *err)
     print_bash();
   else if (strcmp(what, "zsh") == 0)
     print_zsh();
+  else if (strcmp(what, "fish") == 0)
+    print_fish();
   else
-    return rp__fail(err, RP_E_USAGE, "'%s' is neither bash nor zsh", what);
+    return rp__fail(err, RP_E_USAGE, "'%s' is none of bash, zsh and fish", what);
   return 0;
 }
 
@@ -178,10 +254,11 @@ const struct rp__cmd rp__cmd_completion = {
     .name = "completion",
     .theme = RP_THEME_MORE,
     .hidden = true,
-    .usage = "bash|zsh",
+    .usage = "bash|zsh|fish",
     .summary = "Print a script that completes commands in a shell",
-    .example = "  $ source <(reprise completion bash)\n",
-    .words = "bash zsh",
+    .example = "  $ source <(reprise completion bash)\n"
+               "  $ reprise completion fish >~/.config/fish/completions/reprise.fish\n",
+    .words = "bash zsh fish",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -42,15 +42,16 @@ static int print_options(const struct rp__cli *c, struct rp__json doc, rp_error 
   return code;
 }
 
-static int print_emotions(const struct rp__cli *c, rp_error *err)
+/* A file to be edited, as it is, or as the one member of a document. */
+static int print_ini(const struct rp__cli *c, const char *name, int (*write)(char **, rp_error *), rp_error *err)
 {
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__jw w = RP_JW(&doc);
   char *ini = NULL;
-  int code = rp_emotions_ini(&ini, err);
+  int code = write(&ini, err);
   if (code) return code;
   rp__jw_object(&w);
-  rp__jw_kstr(&w, "emotions", ini);
+  rp__jw_kstr(&w, name, ini);
   rp__jw_end_object(&w);
   if (!rp__json_wanted(c)) fputs(ini, stdout);
   rp_free(ini);
@@ -60,9 +61,10 @@ static int print_emotions(const struct rp__cli *c, rp_error *err)
 static int run(struct rp__cli *c, rp_error *err)
 {
   char *json = NULL;
-  if (c->n_args && strcmp(c->args[0], "emotions") == 0) return print_emotions(c, err);
+  if (c->n_args && strcmp(c->args[0], "emotions") == 0) return print_ini(c, "emotions", rp_emotions_ini, err);
+  if (c->n_args && strcmp(c->args[0], "sample") == 0) return print_ini(c, "sample", rp_config_ini, err);
   if (c->n_args && strcmp(c->args[0], "show") != 0) {
-    rp__fail(err, RP_E_USAGE, "it can 'show' options and 'emotions', not '%s'", c->args[0]);
+    rp__fail(err, RP_E_USAGE, "it can 'show' options, and print a 'sample' and 'emotions', not '%s'", c->args[0]);
     rp__hint(err, "options are set in the file or as REPRISE_<KEY>; see reprise.ini(5)");
     return RP_E_USAGE;
   }
@@ -80,13 +82,17 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_config = {
     .name = "config",
     .theme = RP_THEME_CARE,
-    .usage = "show | emotions",
+    .pages = true,
+    .usage = "show | sample | emotions",
     .summary = "Print every option, its value and where it came from",
-    .detail = "'config emotions' prints the table of emotions and their events, to be edited and named as\n"
-              "emotions_file.",
+    .detail =
+        "'config sample' prints a file of all options with their meaning and default, to be edited and kept as\n"
+        "reprise.ini. 'config emotions' prints the table of emotions and their events, to be edited and named as\n"
+        "emotions_file.",
     .example = "  $ REPRISE_IDLE_S=120 reprise config show | grep idle_s\n"
-               "  idle_s               120              REPRISE_IDLE_S\n",
-    .words = "show emotions",
+               "  idle_s               120              REPRISE_IDLE_S\n"
+               "  $ reprise config sample >~/.local/share/reprise/reprise.ini\n",
+    .words = "show sample emotions",
     .arg = RP_ARG_NONE,
     .max_args = 1,
     .opts = opts,

@@ -57,7 +57,7 @@ static int run(struct rp__cli *c, rp_error *err)
   struct heirs h = {0};
   char *json = NULL;
   const char *into = rp__opt_text(c, INTO);
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code && !into) code = find_heir(c, &h, err);
   if (!code) code = rp_attach(c->engine, into ? into : h.into, &c->session, err);
   if (!code) code = rp_continue(c->session, c->args[0], asked_by(c), &json, err);

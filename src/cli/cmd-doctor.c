@@ -127,12 +127,34 @@ static int add_agents(const char *json, struct rp__buf *out, rp_error *err)
   return rc || !out->err ? rc : rp__fail_nomem(err);
 }
 
+/* Before the first session there is nothing but the place where the store will be. */
+static int nothing_yet(const struct rp__cli *c, char **ret, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&b);
+  char detail[sizeof(c->no_store.message) + 64];
+  snprintf(detail, sizeof(detail), "%s yet; 'reprise start' creates one", c->no_store.message);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "version", rp_version());
+  rp__jw_key(&w, "checks");
+  rp__jw_array(&w);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "check", "database");
+  rp__jw_kstr(&w, "status", "warning");
+  rp__jw_kstr(&w, "detail", detail);
+  rp__jw_end_object(&w);
+  rp__jw_end_array(&w);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&b);
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
 static int run(struct rp__cli *c, rp_error *err)
 {
   char *json = NULL;
   RP_AUTOBUF struct rp__buf all = RP_BUF(DOC_MAX);
   int code = rp__cli_open(c, RP_USE_LOOK, err);
-  if (!code) code = rp_doctor_json(c->engine, &json, err);
+  if (!code) code = c->no_store.code ? nothing_yet(c, &json, err) : rp_doctor_json(c->engine, &json, err);
   if (!code) code = add_agents(json, &all, err);
   rp_free(json);
   if (code) return code;
@@ -147,6 +169,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_doctor = {
     .name = "doctor",
     .theme = RP_THEME_CARE,
+    .pages = true,
     .usage = "",
     .summary = "Check the surroundings: store, disk, locks, clock, configuration, agents' settings",
     .detail = "Warnings are marked with !, problems with ✗; a problem makes the exit code 1.",

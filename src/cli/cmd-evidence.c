@@ -20,7 +20,7 @@ static void moment_add(const struct rp__cli *c, struct rp__buf *out, struct rp__
   bool colour = c->term.out_colour;
   struct rp__json video = rp__json_get(rp__json_get(v, "body"), "timestamp");
   rp__buf_str(out, RP_SGR(colour, RP_DIM));
-  rp__view_time(out, rp__json_get(v, "at"));
+  rp__view_time(c, out, rp__json_get(v, "at"));
   if (video.type == RP_JSON_NUMBER) rp__buf_printf(out, "  video %8.1f s", rp__view_number(video, 0));
   rp__buf_printf(out, "%s  ", RP_RESET(colour));
 }
@@ -81,6 +81,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_evidence = {
     .name = "evidence",
     .theme = RP_THEME_READ,
+    .pages = true,
     .usage = "ID --at T",
     .summary = "Show the notes, frames and words around a moment",
     .example = "  $ reprise evidence lecture --at 5m --window 1m\n"

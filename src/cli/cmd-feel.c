@@ -57,9 +57,12 @@ static int list(const struct rp__cli *c, rp_error *err)
     for (size_t i = 0; i < e.n; i++) printf("%s\n", e.names[i]);
     return 0;
   }
+  rp__jw_object(&w);
+  rp__jw_key(&w, "events");
   rp__jw_array(&w);
   for (size_t i = 0; i < e.n; i++) rp__jw_str(&w, e.names[i]);
   rp__jw_end_array(&w);
+  rp__jw_end_object(&w);
   return rp__out_buf(c, &b, err);
 }
 

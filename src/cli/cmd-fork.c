@@ -12,7 +12,7 @@ static int run(struct rp__cli *c, rp_error *err)
   RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
   struct rp__jw w = RP_JW(&b);
   char id[RP_ID_MAX + 1];
-  int code = rp__cli_attach(c, c->args[0], RP_USE_WRITE, err);
+  int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_fork(c->session, rp__opt_num(c, AT, -1), id, err);
   if (code) return code;
   rp__jw_object(&w);

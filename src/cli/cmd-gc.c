@@ -134,7 +134,7 @@ static int run(struct rp__cli *c, rp_error *err)
   rp__jw_array(&g.w);
   int code = read_options(c, &o, err);
   if (!code) code = rp__signals_open(&signals, err);
-  if (!code) code = rp__cli_open(c, o.dry_run ? RP_USE_LOOK : RP_USE_WRITE, err);
+  if (!code) code = rp__cli_open(c, o.dry_run ? RP_USE_LOOK : RP_USE_CHANGE, err);
   g.signals = signals;
   if (!code) code = rp_gc(c->engine, &o, item, &g, step, &g, &summary, err);
   rp__progress_clear(&g.progress);

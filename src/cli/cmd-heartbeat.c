@@ -5,7 +5,7 @@ static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
   struct rp__jw w = RP_JW(&b);
-  int code = rp__cli_attach(c, c->args[0], RP_USE_WRITE, err);
+  int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_heartbeat(c->session, err);
   if (code || !rp__json_wanted(c)) return code;
   rp__jw_object(&w);

@@ -19,6 +19,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_help = {
     .name = "help",
     .theme = RP_THEME_MORE,
+    .pages = true,
     .usage = "[COMMAND]",
     .summary = "Explain the commands, or one of them",
     .example = "  $ reprise help append\n",

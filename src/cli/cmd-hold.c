@@ -79,7 +79,7 @@ static int set(struct rp__cli *c, rp_error *err)
   RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
   struct rp__jw w = RP_JW(&b);
   struct rp__subject s = {0};
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp__subject_find(c, c->args[0], false, &s, err);
   if (!code) code = rp_hold(c->engine, s.id, !rp__opt_given(c, OFF), err);
   if (!code) code = rp__subject_find(c, s.id, false, &s, err);

@@ -8,11 +8,12 @@
 #define LINE_MAX_BYTES (4 * RP_BODY_MAX)
 #define STOP 1 /* what the callback returns when it has enough */
 
-enum { AFTER, LIMIT, KIND, FOLLOW };
+enum { AFTER, LIMIT, TAIL, KIND, FOLLOW };
 
 static const struct rp__opt opts[] = {
     [AFTER] = {"after", 0, RP_OPT_NUMBER, "SEQ", "only events behind this one", NULL, 0, INT64_MAX},
     [LIMIT] = {"limit", 'n', RP_OPT_NUMBER, "N", "at most so many", NULL, 1, INT64_MAX},
+    [TAIL] = {"tail", 't', RP_OPT_NUMBER, "N", "only the last so many", NULL, 0, INT64_MAX},
     [KIND] = {"kind", 0, RP_OPT_TEXT, "KIND", "only events of this kind"},
     [FOLLOW] = {"follow", 'f', RP_OPT_FLAG, NULL, "stay and print events as they come, until interrupted"},
 };
@@ -20,6 +21,7 @@ static const struct rp__opt opts[] = {
 struct reading {
   const struct rp__cli *c;
   int64_t seen, left; /* the last seq read; how many may still be printed, < 0 for any number */
+  int64_t skip;       /* how many are passed over before that */
   const char *kind;
   struct rp__buf line;
   rp_error *err;
@@ -28,24 +30,39 @@ struct reading {
 static void line_person(struct reading *r, const rp_event_info *ev)
 {
   const struct rp__cli *c = r->c;
-  char at[RP_TIME_TEXT];
+  char at[RP_MOMENT_TEXT];
   bool colour = c->term.out_colour;
-  rp__time_format(ev->at_ms, at);
-  /* Milliseconds and the zone mark are for programs. */
-  at[10] = ' ';
-  rp__buf_printf(&r->line, "%s%6lld  %.19s%s  ", RP_SGR(colour, RP_DIM), (long long)ev->seq, at, RP_RESET(colour));
+  rp__buf_printf(&r->line, "%s%6lld  %-*s%s  ", RP_SGR(colour, RP_DIM), (long long)ev->seq, RP_MOMENT_COLUMNS,
+                 rp__moment_format(c, ev->at_ms, at), RP_RESET(colour));
   rp__buf_str(&r->line, RP_SGR(colour, RP_CYAN));
   rp__term_cell(&r->line, ev->kind, 11);
   rp__buf_printf(&r->line, "%s ", RP_RESET(colour));
   rp__event_text(&r->line, ev->kind, rp__json_trusted(ev->body, ev->body_len),
-                 c->term.out_tty ? RP_MAX(c->term.columns - 41, 20) : 0);
+                 c->term.out_tty ? RP_MAX(c->term.columns - 46, 20) : 0);
+}
+
+/* A damaged event may have been of any kind. */
+static bool is_wanted(const struct reading *r, const rp_event_info *ev)
+{
+  return !r->kind || ev->lost || strcmp(r->kind, ev->kind) == 0;
+}
+
+static int count_event(void *ctx, const rp_event_info *ev)
+{
+  struct reading *r = ctx;
+  r->skip += is_wanted(r, ev);
+  return 0;
 }
 
 static int print_event(void *ctx, const rp_event_info *ev)
 {
   struct reading *r = ctx;
   r->seen = ev->seq;
-  if (r->kind && !ev->lost && strcmp(r->kind, ev->kind) != 0) return 0;
+  if (!is_wanted(r, ev)) return 0;
+  if (r->skip > 0) {
+    r->skip--;
+    return 0;
+  }
   rp__buf_reset(&r->line);
   if (rp__json_wanted(r->c))
     rp__event_json(&r->line, ev);
@@ -55,6 +72,26 @@ static int print_event(void *ctx, const rp_event_info *ev)
   if (code) return code;
   if (r->left > 0) r->left--;
   return r->left == 0 || rp__out_gone() ? STOP : 0;
+}
+
+static int take_seq(void *ctx, const rp_session_info *info)
+{
+  int64_t *seq = ctx;
+  *seq = info->seq;
+  return 0;
+}
+
+/* Where the last events begin: by their numbers, which have no holes, or, of one kind, by counting them. */
+static int find_tail(struct rp__cli *c, struct reading *r, rp_error *err)
+{
+  int64_t n = rp__opt_num(c, TAIL, 0), seq = 0;
+  int code = r->kind ? rp_events(c->session, r->seen, 0, count_event, r, err)
+                     : rp_show(c->engine, rp_session_id(c->session), take_seq, &seq, err);
+  if (r->kind)
+    r->skip = RP_MAX(r->skip - n, 0);
+  else
+    r->seen = RP_MAX(r->seen, seq - n);
+  return code;
 }
 
 static int follow(struct rp__cli *c, struct reading *r, int signals, rp_error *err)
@@ -80,8 +117,11 @@ static int run(struct rp__cli *c, rp_error *err)
       .line = RP_BUF(LINE_MAX_BYTES),
       .err = err,
   };
+  if (rp__opt_given(c, TAIL) && rp__opt_given(c, LIMIT))
+    return rp__fail_field(err, RP_E_USAGE, "tail", "--tail and --limit exclude each other");
   int code = stay ? rp__signals_open(&signals, err) : 0;
-  if (!code) code = rp__cli_attach(c, c->args[0], stay ? RP_USE_LIVE : RP_USE_LOOK, err);
+  if (!code) code = rp__cli_attach(c, c->args[0], stay ? RP_USE_STAY : RP_USE_LOOK, err);
+  if (!code && rp__opt_given(c, TAIL)) code = find_tail(c, &r, err);
   if (!code) code = rp_events(c->session, r.seen, 0, print_event, &r, err);
   if (!code && stay) code = follow(c, &r, signals, err);
   rp__buf_done(&r.line);
@@ -91,11 +131,12 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_log = {
     .name = "log",
     .theme = RP_THEME_READ,
+    .pages = true,
     .usage = "ID",
     .summary = "Print the journal, one event per line",
     .detail = "With --json each line is {\"seq\",\"at\",\"kind\",\"body\"}, the body's bytes as they were stored.",
-    .example = "  $ reprise log kitchen-chat --kind message --follow\n"
-               "       2  2026-01-31 12:00:00  message     user: hello\n",
+    .example = "  $ reprise log kitchen-chat --kind message --tail 20 --follow\n"
+               "       2  2026-01-31 13:00:00 CET   message     user: hello\n",
     .arg = RP_ARG_SESSION,
     .min_args = 1,
     .max_args = 1,

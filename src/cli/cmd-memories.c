@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/out.h"
+#include "cli/scope.h"
 #include "cli/term.h"
 #include "cli/view.h"
 
@@ -8,7 +9,7 @@
 enum { SCOPE, LIMIT, FORGET, SET, CONFIDENCE, REASON, SESSION };
 
 static const struct rp__opt opts[] = {
-    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "whose memories"},
+    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "whose memories (default: this project's)"},
     [LIMIT] = {"limit", 'n', RP_OPT_NUMBER, "N", "at most so many (default 20)", NULL, 1, 10000},
     [FORGET] = {"forget", 0, RP_OPT_TEXT, "MEMORY", "delete this one for good"},
     [SET] = {"set", 0, RP_OPT_TEXT, "MEMORY", "give this one another confidence"},
@@ -69,13 +70,18 @@ static int list(struct rp__cli *c, rp_error *err)
   bool json = rp__json_wanted(c);
   for (int i = 0; i < c->n_args; i++) rp__buf_printf(&words, "%s%s", i ? " " : "", c->args[i]);
   if (words.err) return rp__fail(err, words.err, "too many words");
+  rp__jw_object(&l.w);
+  rp__jw_key(&l.w, "memories");
   rp__jw_array(&l.w);
-  int code = rp__cli_open(c, c->n_args ? RP_USE_WRITE : RP_USE_LOOK, err);
+  const char *scope;
+  int code = rp__scope_required(c, rp__opt_text(c, SCOPE), &scope, err);
+  if (!code) code = rp__cli_open(c, c->n_args ? RP_USE_CHANGE : RP_USE_LOOK, err);
   if (!code)
-    code = rp_memories(c->engine, rp__opt_text(c, SCOPE), words.p, (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT),
+    code = rp_memories(c->engine, scope, words.p, (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT),
                        json ? memory_json : memory_line, &l, err);
   if (code) return code;
   rp__jw_end_array(&l.w);
+  rp__jw_end_object(&l.w);
   if (json) return rp__out_buf(c, &doc, err);
   if (l.n == 0 && c->term.err_tty) fputs("no memories\n", stderr);
   return 0;
@@ -95,16 +101,17 @@ static int done(const struct rp__cli *c, const char *what, const char *id, rp_er
 
 static int forget(struct rp__cli *c, rp_error *err)
 {
-  const char *id = rp__opt_text(c, FORGET);
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
-  if (!code) code = rp_memory_forget(c->engine, rp__opt_text(c, SCOPE), id, err);
+  const char *id = rp__opt_text(c, FORGET), *scope;
+  int code = rp__scope_required(c, rp__opt_text(c, SCOPE), &scope, err);
+  if (!code) code = rp__cli_open(c, RP_USE_CHANGE, err);
+  if (!code) code = rp_memory_forget(c->engine, scope, id, err);
   return code ? code : done(c, "forgotten", id, err);
 }
 
 static int set(struct rp__cli *c, rp_error *err)
 {
   const char *id = rp__opt_text(c, SET);
-  int code = rp__cli_attach(c, rp__opt_text(c, SESSION), RP_USE_WRITE, err);
+  int code = rp__cli_attach(c, rp__opt_text(c, SESSION), RP_USE_CHANGE, err);
   if (!code) code = rp_memory_confidence(c->session, id, rp__opt_real(c, CONFIDENCE, 0), rp__opt_text(c, REASON), err);
   return code ? code : done(c, "memory_id", id, err);
 }
@@ -118,8 +125,6 @@ static int check(const struct rp__cli *c, rp_error *err)
     rp__fail(err, RP_E_USAGE, "one word too many: '%s'", c->args[0]);
   else if (sets && (!rp__opt_given(c, CONFIDENCE) || !rp__opt_given(c, REASON) || !rp__opt_given(c, SESSION)))
     rp__fail(err, RP_E_USAGE, "--set needs --confidence, --reason and --session");
-  else if (!sets && !rp__opt_given(c, SCOPE))
-    rp__fail_field(err, RP_E_USAGE, "scope", "--scope is missing");
   else
     return 0;
   rp__hint(err, "see 'reprise memories --help'");
@@ -137,7 +142,8 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_memories = {
     .name = "memories",
     .theme = RP_THEME_MIND,
-    .usage = "[WORDS…] --scope S",
+    .pages = true,
+    .usage = "[WORDS…]",
     .summary = "Search what a scope has learned; correct or forget it",
     .detail = "With words, the best match first, weighed with its confidence; without, the most confident\n"
               "first. What a later session inherits fades with time; the confidence shown here does not.",

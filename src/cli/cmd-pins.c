@@ -17,7 +17,7 @@ static void pin_lines(const struct rp__cli *c, struct rp__buf *out, struct rp__j
     rp__buf_str(out, " [inherited from ");
     rp__view_text(out, from, 0);
     rp__buf_str(out, " @ ");
-    rp__view_text(out, rp__json_get(pin, "inherited_end"), 0);
+    rp__view_time(c, out, rp__json_get(pin, "inherited_end"));
     rp__buf_char(out, ']');
   }
   if (critical)
@@ -47,10 +47,8 @@ static int run(struct rp__cli *c, rp_error *err)
   struct rp__json pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
   if (!rp__json_wanted(c))
     code = print_pins(c, pins, err);
-  else if (pins.type == RP_JSON_ARRAY)
-    code = rp__out_doc(c, pins.p, pins.n, err);
   else
-    code = rp__out_doc(c, "[]", 2, err);
+    code = rp__out_list(c, "pins", pins, err);
   rp_free(state);
   return code;
 }
@@ -58,12 +56,12 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_pins = {
     .name = "pins",
     .theme = RP_THEME_MIND,
+    .pages = true,
     .usage = "ID",
     .summary = "List what is pinned, and where it was inherited from",
-    .example =
-        "  $ reprise pins ham-radio\n"
-        "  [TASK] task-7 [inherited from 0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c @ 2026-01-29T12:40:11.000Z]  high\n"
-        "      CAT control of the ft991a, incomplete\n",
+    .example = "  $ reprise pins ham-radio\n"
+               "  [TASK] task-7 [inherited from 0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c @ 2026-01-29 13:40:11 CET]  high\n"
+               "      CAT control of the ft991a, incomplete\n",
     .arg = RP_ARG_SESSION,
     .min_args = 1,
     .max_args = 1,

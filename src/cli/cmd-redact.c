@@ -132,7 +132,7 @@ static int apply(struct rp__cli *c, rp_error *err)
   const char *file = rp__opt_text(c, TEXT_FILE);
   char *json = NULL;
   int code = file ? read_secret(file, &secret, err) : 0;
-  if (!code) code = rp__cli_open(c, RP_USE_WRITE, err);
+  if (!code) code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code)
     code = rp_redact_session(c->engine, rp__opt_text(c, APPLY), secret.p, rp__opt_given(c, DRY_RUN), rp__progress_step,
                              &p, &json, err);

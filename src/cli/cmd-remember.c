@@ -14,7 +14,7 @@ static int run(struct rp__cli *c, rp_error *err)
   struct rp__jw w = RP_JW(&b);
   char id[RP_ID_MAX + 1];
   double confidence = rp__opt_real(c, CONFIDENCE, 1);
-  int code = rp__cli_attach(c, c->args[0], RP_USE_WRITE, err);
+  int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_remember(c->session, c->args[1], confidence, rp__opt_text(c, CATEGORY), id, err);
   if (code) return code;
   rp__jw_object(&w);

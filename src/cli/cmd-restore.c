@@ -39,7 +39,7 @@ static int run(struct rp__cli *c, rp_error *err)
   rp_ack ack;
   if (rp__opt_given(c, SNAPSHOT) && rp__opt_given(c, AT))
     return rp__fail(err, RP_E_USAGE, "--snapshot and --at exclude each other");
-  int code = rp__cli_attach(c, c->args[0], RP_USE_WRITE, err);
+  int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = restore(c, &ack, err);
   if (code) return code;
   rp__ack_write(&w, &ack);

@@ -40,13 +40,13 @@ static int tell_trashed(struct rp__cli *c, const struct rp__subject *s, rp_error
 {
   RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
   struct rp__jw w = RP_JW(&b);
-  char moment[RP_TIME_TEXT];
+  char moment[RP_MOMENT_TEXT];
   int64_t until;
   int code = rp__trash_until(c, s->scope, s->trashed_at, &until, err);
   if (code) return code;
   if (!rp__json_wanted(c)) {
-    printf("%s is in the trash; until %s 'reprise untrash %s' takes it back\n", s->id, rp__moment_format(until, moment),
-           s->id);
+    printf("%s is in the trash; until %s 'reprise untrash %s' takes it back\n", s->id,
+           rp__moment_format(c, until, moment), s->id);
     return 0;
   }
   rp__jw_object(&w);
@@ -60,7 +60,7 @@ static int tell_trashed(struct rp__cli *c, const struct rp__subject *s, rp_error
 static int run(struct rp__cli *c, rp_error *err)
 {
   struct rp__subject s = {0};
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp__subject_find(c, c->args[0], false, &s, err);
   if (code) return code;
   if (rp__opt_given(c, NOW)) {
@@ -84,7 +84,7 @@ const struct rp__cmd rp__cmd_rm = {
         "so does one on hold (exit code 8). Each deletion leaves a record in the audit log.",
     .example =
         "  $ reprise rm kitchen-chat\n"
-        "  0197a3c2-5b1e-7… is in the trash; until 2026-02-07 12:00 UTC 'reprise untrash 0197a3c2-5b1e-7…' takes "
+        "  0197a3c2-5b1e-7… is in the trash; until 2026-02-07 12:00:00 CET 'reprise untrash 0197a3c2-5b1e-7…' takes "
         "it back\n"
         "  $ reprise rm kitchen-chat --now --yes\n",
     .arg = RP_ARG_SESSION,

@@ -72,7 +72,7 @@ static int run(struct rp__cli *c, rp_error *err)
   rp__jw_object(&f.w);
   rp__jw_key(&f.w, "hits");
   rp__jw_array(&f.w);
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code)
     code = rp_search(c->engine, words.p, rp__opt_text(c, SCOPE), (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT),
                      json ? hit_json : hit_line, &f, err);
@@ -86,6 +86,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_search = {
     .name = "search",
     .theme = RP_THEME_READ,
+    .pages = true,
     .usage = "WORDS…",
     .summary = "Find events by the words said in them",
     .example = "  $ reprise search harbour light --scope nova\n"

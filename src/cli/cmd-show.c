@@ -97,6 +97,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_show = {
     .name = "show",
     .theme = RP_THEME_READ,
+    .pages = true,
     .usage = "ID",
     .summary = "Tell of one session: its run, what it has used, how it feels",
     .example = "  $ reprise show last\n"

@@ -61,7 +61,7 @@ static int delete (struct rp__cli *c, int64_t n, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
   struct rp__jw w = RP_JW(&b);
-  int code = rp__cli_attach(c, c->args[1], RP_USE_WRITE, err);
+  int code = rp__cli_attach(c, c->args[1], RP_USE_CHANGE, err);
   if (!code) code = rp_snapshot_delete(c->session, n, err);
   if (code || !rp__json_wanted(c)) return code;
   rp__jw_object(&w);
@@ -95,6 +95,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_snapshots = {
     .name = "snapshots",
     .theme = RP_THEME_TRAVEL,
+    .pages = true,
     .usage = "ID | rm ID N | show ID N",
     .summary = "List a session's snapshots, look into one, delete one",
     .detail = "A snapshot spares replaying; deleting one loses no event.",

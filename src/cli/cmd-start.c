@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/explain.h"
 #include "cli/out.h"
+#include "cli/scope.h"
 #include "cli/view.h"
 
 enum { SCOPE, KEY, ID, CHANNEL, MODE, OWNER, TOPICS, PROVIDER, META, FORCE };
@@ -8,7 +9,7 @@ enum { SCOPE, KEY, ID, CHANNEL, MODE, OWNER, TOPICS, PROVIDER, META, FORCE };
 static const char *const modes[] = {"auto", "resume", "successor", NULL};
 
 static const struct rp__opt opts[] = {
-    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "whose session it is: an agent, a project, a robot (required)"},
+    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "whose session it is: an agent, a robot (default: this project)"},
     [KEY] = {"key", 'k', RP_OPT_TEXT, "K", "a name of your own; an open session of that key is resumed"},
     [ID] = {"id", 0, RP_OPT_TEXT, "ID", "the session's id: resumed when it exists, created when not"},
     [CHANNEL] = {"channel", 0, RP_OPT_TEXT, "C", "where the talk takes place (default cli)"},
@@ -53,13 +54,11 @@ static int print_start(const struct rp__cli *c, const char *json, rp_error *err)
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  if (!rp__opt_given(c, SCOPE)) {
-    rp__fail_field(err, RP_E_USAGE, "scope", "--scope is missing");
-    rp__hint(err, "name whose session it is, like --scope my-agent");
-    return RP_E_USAGE;
-  }
+  const char *scope;
+  int code = rp__scope_required(c, rp__opt_text(c, SCOPE), &scope, err);
+  if (code) return code;
   const rp_start_options o = {
-      .scope = rp__opt_text(c, SCOPE),
+      .scope = scope,
       .key = rp__opt_text(c, KEY),
       .id = rp__opt_text(c, ID),
       .channel = rp__opt_given(c, CHANNEL) ? rp__opt_text(c, CHANNEL) : "cli",
@@ -71,7 +70,7 @@ static int run(struct rp__cli *c, rp_error *err)
       .owner_pid = rp__opt_num(c, OWNER, 0),
       .force = rp__opt_given(c, FORCE),
   };
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  code = rp__cli_open(c, RP_USE_WRITE, err);
   if (!code) code = rp_start(c->engine, &o, &c->session, err);
   if (code) return code;
   code = print_start(c, rp_start_json(c->session), err);
@@ -83,9 +82,11 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_start = {
     .name = "start",
     .theme = RP_THEME_WRITE,
-    .usage = "--scope S",
+    .usage = "",
     .summary = "Begin a session or resume one, and print what is known about it",
-    .detail = "In mode auto an open session with that id or key is resumed, otherwise a successor of the\n"
+    .detail = "Inside a project (a repository, or a folder with an agent's settings) the scope is the one that\n"
+              "hooks and editors have for it; elsewhere --scope is required. In mode auto an open session with that id "
+              "or key is resumed, otherwise a successor of the\n"
               "scope's last session begins. Without --owner the run lives by its heartbeats (30 s) and ends\n"
               "at once when the same key starts again. A living other owner is a conflict (exit 4).",
     .example =

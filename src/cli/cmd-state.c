@@ -20,6 +20,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_state = {
     .name = "state",
     .theme = RP_THEME_READ,
+    .pages = true,
     .usage = "ID",
     .summary = "Print the session's state, now or at any event",
     .example = "  $ reprise state kitchen-chat --at 5 | jq .conversation.messages\n",

@@ -31,6 +31,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_stats = {
     .name = "stats",
     .theme = RP_THEME_CARE,
+    .pages = true,
     .usage = "",
     .summary = "Count what the store holds",
     .example = "  $ reprise stats --json | jq .events\n",

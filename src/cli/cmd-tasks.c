@@ -40,7 +40,7 @@ static int print_tasks(const struct rp__cli *c, struct rp__json tasks, rp_error 
   struct rp__json_iter it = {0};
   struct rp__json task;
   bool json = rp__json_wanted(c);
-  if (json) rp__jw_array(&w);
+  if (json) rp__jw_object(&w), rp__jw_key(&w, "tasks"), rp__jw_array(&w);
   while (rp__json_next(tasks, &it, NULL, &task)) {
     if (!shown(c, task)) continue;
     if (json)
@@ -50,6 +50,7 @@ static int print_tasks(const struct rp__cli *c, struct rp__json tasks, rp_error 
   }
   if (json) {
     rp__jw_end_array(&w);
+    rp__jw_end_object(&w);
     return rp__out_buf(c, &out, err);
   }
   if (out.n == 0 && c->term.err_tty) fputs("no tasks\n", stderr);
@@ -68,6 +69,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_tasks = {
     .name = "tasks",
     .theme = RP_THEME_MIND,
+    .pages = true,
     .usage = "ID",
     .summary = "List the tasks that are not finished",
     .detail = "A task is unfinished in any stage but 'done', until its status is done or deleted.\n"

@@ -16,14 +16,15 @@ static const struct rp__opt opts[] = {
 
 /* ---- create ---- */
 
-static int print_created(const struct rp__cli *c, const char *text, const rp_token_options *o, rp_error *err)
+static int print_created(struct rp__cli *c, const char *text, const rp_token_options *o, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
   struct rp__jw w = RP_JW(&b);
+  const char *store = rp_store_path(c->engine);
   if (!rp__json_wanted(c)) {
     puts(text);
-    if (!c->globals[RP_G_QUIET].count)
-      fputs("keep it now, it is not shown again; clients send it as  Authorization: Bearer TOKEN\n", stderr);
+    rp__cli_say(c, "made in the store %s, and good for servers on that one alone", store ? store : "in memory");
+    rp__cli_say(c, "keep it now, it is not shown again; clients send it as  Authorization: Bearer TOKEN");
     return 0;
   }
   rp__jw_object(&w);
@@ -34,6 +35,7 @@ static int print_created(const struct rp__cli *c, const char *text, const rp_tok
   rp__jw_kstr(&w, "scope", o->scope);
   rp__jw_kbool(&w, "read_only", o->read_only);
   rp__jw_ktime(&w, "expires_at", o->expires_ms);
+  rp__jw_kstr(&w, "store", store);
   rp__jw_end_object(&w);
   return rp__out_buf(c, &b, err);
 }
@@ -131,7 +133,7 @@ static int list(struct rp__cli *c, rp_error *err)
 
 static int take_away(struct rp__cli *c, rp_error *err)
 {
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  int code = rp__cli_open(c, RP_USE_CHANGE, err);
   return code ? code : rp_token_revoke(c->engine, c->args[1], err);
 }
 
@@ -160,8 +162,10 @@ const struct rp__cmd rp__cmd_token = {
     .theme = RP_THEME_SERVE,
     .usage = "create | ls | rm ID",
     .summary = "Make, list and revoke the tokens that open the server",
-    .detail = "A token is printed once, when it is made; the store keeps a hash of it. What is revoked opens\n"
-              "nothing from then on. ID is its id, or its name if no other has that.",
+    .detail =
+        "A token is printed once, when it is made; the store keeps a hash of it. What is revoked opens\n"
+        "nothing from then on. ID is its id, or its name if no other has that. The tokens are the store's: for the\n"
+        "server of the package, which has a user and a store of its own, say 'reprise-as-server token create'.",
     .example = "  $ reprise token create --name laptop --scope nova --expires 30d\n"
                "  rpt_k3v7qm2x_…\n"
                "  $ reprise token ls\n"

@@ -189,7 +189,7 @@ static int run(struct rp__cli *c, rp_error *err)
   RP_CLEANUP(pile_done) struct pile t = {.c = c};
   bool empties = rp__opt_given(c, EMPTY), dry = rp__opt_given(c, DRY_RUN);
   if (dry && !empties) return rp__fail_field(err, RP_E_USAGE, "dry-run", "--dry-run goes with --empty");
-  int code = rp__cli_open(c, empties && !dry ? RP_USE_WRITE : RP_USE_LOOK, err);
+  int code = rp__cli_open(c, empties && !dry ? RP_USE_CHANGE : RP_USE_LOOK, err);
   if (!code) code = read_pile(&t, err);
   if (code) return code;
   return empties ? empty(&t, err) : list(&t, err);
@@ -198,6 +198,7 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_trash = {
     .name = "trash",
     .theme = RP_THEME_CARE,
+    .pages = true,
     .usage = "",
     .summary = "List what is in the trash and how long it stays, or empty it",
     .example = "  $ reprise trash\n"

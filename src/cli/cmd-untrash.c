@@ -7,7 +7,7 @@ static int run(struct rp__cli *c, rp_error *err)
   RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
   struct rp__jw w = RP_JW(&b);
   struct rp__subject s = {0};
-  int code = rp__cli_open(c, RP_USE_WRITE, err);
+  int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp__subject_find(c, c->args[0], true, &s, err);
   if (!code) code = rp_untrash(c->engine, s.id, err);
   if (code) return code;

@@ -75,7 +75,7 @@ static int run(struct rp__cli *c, rp_error *err)
   rp__jw_object(&fs.w);
   rp__jw_key(&fs.w, "findings");
   rp__jw_array(&fs.w);
-  int code = rp__cli_open(c, repair || accept ? RP_USE_WRITE : RP_USE_READ, err);
+  int code = rp__cli_open(c, repair || accept ? RP_USE_MEND : RP_USE_READ, err);
   if (!code && accept) code = rp_accept_loss(c->engine, err);
   if (code) return code;
   const char *ref = c->n_args ? c->args[0] : NULL;

@@ -161,7 +161,7 @@ int rp__act_tell_mood(struct rp__act *a)
   return show(a, &text, 900);
 }
 
-static void pin_lines(struct rp__buf *out, struct rp__json pin)
+static void pin_lines(const struct rp__cli *c, struct rp__buf *out, struct rp__json pin)
 {
   struct rp__json from = rp__json_get(pin, "inherited_from");
   rp__view_text(out, rp__json_get(pin, "label"), 0);
@@ -169,7 +169,7 @@ static void pin_lines(struct rp__buf *out, struct rp__json pin)
     rp__buf_str(out, " [inherited from ");
     rp__view_id(out, from);
     rp__buf_str(out, " @ ");
-    rp__view_time(out, rp__json_get(pin, "inherited_end"));
+    rp__view_time(c, out, rp__json_get(pin, "inherited_end"));
     rp__buf_char(out, ']');
   }
   rp__buf_str(out, ": ");
@@ -186,7 +186,7 @@ int rp__act_tell_pins(struct rp__act *a)
   int code = rp_state_json(a->demo->c->session, -1, &state, a->err);
   if (code) return code;
   struct rp__json pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
-  while (rp__json_next(pins, &it, NULL, &pin)) pin_lines(&text, pin);
+  while (rp__json_next(pins, &it, NULL, &pin)) pin_lines(a->demo->c, &text, pin);
   rp_free(state);
   return show(a, &text, 900);
 }

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/out.h"
+#include "cli/pager.h"
 
 static int run(struct rp__cli *c, rp_error *err)
 {
@@ -14,7 +15,7 @@ static int run(struct rp__cli *c, rp_error *err)
     c->level = RP_LOG_INFO;
   if (c->globals[RP_G_VERSION].count && !c->cmd) return rp__cmd_version.run(c, err);
   if (!c->cmd && !c->globals[RP_G_HELP].count) {
-    rp__help_overview(c, stderr);
+    if (!rp__json_wanted(c)) rp__help_overview(c, stderr);
     return rp__fail(err, RP_E_USAGE, "no command given");
   }
   if (c->cmd) return c->globals[RP_G_HELP].count ? rp__help_explain(c, c->cmd, err) : c->cmd->run(c, err);
@@ -45,10 +46,12 @@ int main(int argc, char **argv)
   signal(SIGPIPE, SIG_IGN);
   int code = rp__cli_init(&c, &err);
   if (!code) code = parse(&c, argc, argv, &err);
+  if (!code && !c.globals[RP_G_HELP].count) rp__pager_start(&c);
   if (!code) code = run(&c, &err);
   rp_error out_err = {0};
   int out_code = rp__out_finish(&out_err);
   rp__cli_leave(&c);
+  rp__pager_finish(&c);
   if ((code || out_code) && forgiven(&c, argc, argv)) {
     if (c.globals[RP_G_VERBOSE].count) rp__cli_report(&c, code ? &err : &out_err);
     return 0;

@@ -36,6 +36,20 @@ int rp__out_buf(const struct rp__cli *c, const struct rp__buf *b, rp_error *err)
   return code ? code : rp__out_doc(c, b->p, b->n, err);
 }
 
+int rp__out_list(const struct rp__cli *c, const char *name, struct rp__json array, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(RP_CLI_DOC_MAX);
+  struct rp__jw w = RP_JW(&b);
+  rp__jw_object(&w);
+  rp__jw_key(&w, name);
+  if (array.type == RP_JSON_ARRAY)
+    rp__jw_value(&w, array);
+  else
+    rp__jw_raw(&w, "[]", 2);
+  rp__jw_end_object(&w);
+  return rp__out_buf(c, &b, err);
+}
+
 int rp__out_line(const struct rp__buf *b, rp_error *err)
 {
   int code = buf_check(b, err);
@@ -137,10 +151,33 @@ struct fields {
   struct rp__buf line;
 };
 
+static bool ends_with(const char *s, const char *end)
+{
+  size_t n = strlen(s), k = strlen(end);
+  return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+/* A moment or a size, as a person reads it. */
+static bool field_told(const struct fields *f, struct rp__json v, struct rp__buf *out)
+{
+  const char *name = f->name.p ? f->name.p : "";
+  char text[RP_MOMENT_TEXT];
+  int64_t n;
+  if (v.type == RP_JSON_STRING && ends_with(name, "_at") && rp__time_parse(v.p + 1, v.n - 2, &n) == 0)
+    rp__buf_str(out, rp__moment_format(f->c, n, text));
+  else if ((ends_with(name, "bytes") || ends_with(name, "size")) && rp__json_i64(v, &n))
+    rp__size_format(n, text, sizeof(text)), rp__buf_str(out, text);
+  else
+    return false;
+  return true;
+}
+
 static void field_print(struct fields *f, struct rp__json v)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_CLI_DOC_MAX);
-  if (v.type == RP_JSON_STRING)
+  if (field_told(f, v, &text))
+    ;
+  else if (v.type == RP_JSON_STRING)
     rp__json_text(v, &text);
   else if (v.type == RP_JSON_NULL)
     rp__buf_str(&text, "-");

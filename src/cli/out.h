@@ -10,11 +10,16 @@
 
 /* Prints one JSON value: indented for a person at a terminal, one line otherwise. */
 int rp__out_doc(const struct rp__cli *c, const char *json, size_t n, rp_error *err);
-/* The same for a buffer just written; reports the buffer's own error. */
+/* {"NAME":[…]} around an array, or, where there is none, an empty one: the shape of every list. */
+int rp__out_list(const struct rp__cli *c, const char *name, struct rp__json array, rp_error *err);
+/* The same as rp__out_doc for a buffer just written; reports the buffer's own error. */
 int rp__out_buf(const struct rp__cli *c, const struct rp__buf *b, rp_error *err);
 /* One line, never indented, whatever stdout is. */
 int rp__out_line(const struct rp__buf *b, rp_error *err);
-/* The document as aligned `name  value` lines for a person, nested names joined by dots. */
+/*
+ * The document as aligned `name  value` lines for a person, nested names joined by dots; times are local ones, and
+ * numbers called bytes or size are sizes.
+ */
 int rp__out_fields(const struct rp__cli *c, const char *json, rp_error *err);
 /* An acknowledgement: {"seq":…,"durability":…}. */
 void rp__ack_write(struct rp__jw *w, const rp_ack *ack);

@@ -32,14 +32,6 @@ int rp__trash_until(struct rp__cli *c, const char *scope, int64_t trashed_ms, in
   return 0;
 }
 
-const char *rp__moment_format(int64_t ms, char out[RP_TIME_TEXT])
-{
-  char iso[RP_TIME_TEXT];
-  rp__time_format(ms, iso);
-  snprintf(out, RP_TIME_TEXT, "%.10s %.5s UTC", iso, iso + 11);
-  return out;
-}
-
 int rp__cli_confirm(const struct rp__cli *c, const char *question, rp_error *err)
 {
   char answer[16] = "";

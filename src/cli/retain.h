@@ -7,8 +7,6 @@
 
 /* Until when a session that is in the trash since `trashed_ms` can be taken back (trash_days of its scope). */
 int rp__trash_until(struct rp__cli *c, const char *scope, int64_t trashed_ms, int64_t *ret, rp_error *err);
-/* A moment as a person reads it: "2026-01-31 12:00 UTC". */
-const char *rp__moment_format(int64_t ms, char out[RP_TIME_TEXT]);
 /*
  * Asks on the terminal. Anything but a yes is RP_E_CANCELLED. Without a terminal nobody can be asked: RP_E_USAGE, which
  * says that --yes is needed.

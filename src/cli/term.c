@@ -2,6 +2,7 @@
 #include "cli/term.h"
 
 #include <sys/ioctl.h>
+#include <time.h>
 
 #define COLUMNS_DEFAULT 80
 #define COLUMNS_MAX 1000
@@ -143,13 +144,16 @@ void rp__age_format(int64_t ms, int64_t now_ms, char *out, size_t n)
     snprintf(out, n, "%s%lld d%s", before, (long long)(t / 86400), after);
 }
 
-void rp__size_format(int64_t bytes, char *out, size_t n)
+const char *rp__moment_format(const struct rp__cli *c, int64_t ms, char out[RP_MOMENT_TEXT])
 {
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double v = (double)bytes;
-  size_t u = 0;
-  for (; v >= 1024 && u + 1 < RP_ARRAY_SIZE(units); u++) v /= 1024;
-  snprintf(out, n, u ? "%.1f %s" : "%.0f %s", v, units[u]);
+  time_t t = (time_t)(ms / 1000 - (ms % 1000 < 0));
+  struct tm tm;
+  bool utc = c->globals[RP_G_UTC].count > 0;
+  size_t n = 0;
+  if (utc ? gmtime_r(&t, &tm) : localtime_r(&t, &tm)) n = strftime(out, RP_MOMENT_TEXT, "%Y-%m-%d %H:%M:%S ", &tm);
+  /* gmtime_r calls its zone GMT. */
+  snprintf(out + n, RP_MOMENT_TEXT - n, "%s", n == 0 ? "?" : utc ? "UTC" : tm.tm_zone);
+  return out;
 }
 
 /* ---- progress ---------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #ifndef RP_CLI_TERM_H
 #define RP_CLI_TERM_H
 
+#include "base/size.h"
 #include "cli/cli.h"
 
 #define RP_BOLD "1"
@@ -30,8 +31,10 @@ int rp__term_columns(const char *s, size_t n);
 
 /* "just now", "42 s ago", "3 m ago", "5 h ago", "12 d ago"; "in …" for the future. */
 void rp__age_format(int64_t ms, int64_t now_ms, char *out, size_t n);
-/* "17 B", "1.2 KiB" … */
-void rp__size_format(int64_t bytes, char *out, size_t n);
+/* "2026-01-31 13:00:00 CET": in the local zone ($TZ), or, with --utc, in UTC. */
+#define RP_MOMENT_TEXT 64
+#define RP_MOMENT_COLUMNS 24 /* of a cell that holds one in most zones */
+const char *rp__moment_format(const struct rp__cli *c, int64_t ms, char out[RP_MOMENT_TEXT]);
 
 /* A bar on stderr, drawn only on a terminal and at most ten times a second. */
 struct rp__progress {

@@ -9,7 +9,6 @@
 #define BAR_CELLS 24
 #define NAME_COLUMNS 10
 #define ID_SHOWN 13 /* of a UUIDv7: its whole time, one dash */
-#define ISO_SECONDS 19
 
 /* ---- values --------------------------------------------------------------- */
 
@@ -42,17 +41,15 @@ void rp__view_cell(struct rp__buf *out, struct rp__json v, int columns)
     rp__term_cell(out, text.p, columns);
 }
 
-void rp__view_time(struct rp__buf *out, struct rp__json v)
+void rp__view_time(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)
 {
-  char at[RP_TIME_TEXT];
+  char at[RP_MOMENT_TEXT];
   int64_t ms;
   if (v.type != RP_JSON_STRING || v.n < 2 || rp__time_parse(v.p + 1, v.n - 2, &ms)) {
     rp__view_text(out, v, 0);
     return;
   }
-  rp__time_format(ms, at);
-  at[10] = ' ';
-  rp__buf_add(out, at, ISO_SECONDS);
+  rp__buf_str(out, rp__moment_format(c, ms, at));
 }
 
 double rp__view_number(struct rp__json v, double otherwise)

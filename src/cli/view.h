@@ -10,8 +10,8 @@
 void rp__view_text(struct rp__buf *out, struct rp__json v, int columns);
 /* The same, filled up to exactly `columns`. */
 void rp__view_cell(struct rp__buf *out, struct rp__json v, int columns);
-/* Appends "2026-01-31 12:00:00", from an ISO text; anything else as rp__view_text. */
-void rp__view_time(struct rp__buf *out, struct rp__json v);
+/* Appends "2026-01-31 13:00:00 CET", from an ISO text; anything else as rp__view_text. */
+void rp__view_time(const struct rp__cli *c, struct rp__buf *out, struct rp__json v);
 double rp__view_number(struct rp__json v, double otherwise);
 /* A session's id, shortened where it is a UUID. */
 void rp__view_id(struct rp__buf *out, struct rp__json v);

@@ -254,6 +254,30 @@ bool rp__config_bool(const struct rp__config *c, const char *scope, enum rp__opt
   return word_allowed("true|yes|on|1", rp__config_text(c, scope, o));
 }
 
+void rp__config_sample(struct rp__buf *out)
+{
+  static const char *const titles[] = {"For all scopes, or for one in a section [scope NAME]",
+                                       "For all scopes at once"};
+  rp__buf_str(out, "# Configuration of Reprise, read from reprise.ini in $REPRISE_HOME or from $REPRISE_CONFIG.\n"
+                   "# Every option is here with its default; take the # away and change it. REPRISE_<KEY> in the\n"
+                   "# environment wins over what stands outside of sections. See reprise.ini(5).\n");
+  for (int shared = 0; shared < 2; shared++) {
+    rp__buf_printf(out, "\n# ---- %s ----\n", titles[shared]);
+    for (int i = 0; i < RP_OPT_MAX; i++) {
+      const struct option *o = &options[i];
+      if (per_scope((enum rp__option)i) == (shared == 1)) continue;
+      rp__buf_printf(out, "\n# %s", o->help);
+      if (strcmp(o->type, "text") != 0) {
+        rp__buf_str(out, " (");
+        type_words(o->type, out);
+        rp__buf_char(out, ')');
+      }
+      rp__buf_printf(out, "\n#%s =%s%s\n", o->name, *o->def ? " " : "", o->def);
+    }
+  }
+  rp__buf_str(out, "\n# A scope's own values stand last.\n#[scope my-robot]\n#template = robot\n");
+}
+
 void rp__config_show(const struct rp__config *c, const char *scope, struct rp__jw *w)
 {
   rp__jw_object(w);

@@ -99,6 +99,8 @@ static inline int64_t rp__config_ms(const struct rp__config *c, const char *scop
 {
   return (int64_t)(rp__config_num(c, scope, o) * 1000.0);
 }
+/* A file of every option, commented out, each below what it means. */
+void rp__config_sample(struct rp__buf *out);
 /* {"file":…,"options":[{"name","value","source","help"}]} */
 void rp__config_show(const struct rp__config *c, const char *scope, struct rp__jw *w);
 

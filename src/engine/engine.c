@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/engine.h"
 
+#include <errno.h>
 #include <sodium.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/file.h"
@@ -19,6 +21,11 @@ const char *rp_version(void)
 void rp_free(void *p)
 {
   free(p);
+}
+
+const char *rp_store_path(const rp_engine *e)
+{
+  return e ? e->path : NULL;
 }
 
 int rp__engine_check(const rp_engine *e, rp_error *err)
@@ -108,11 +115,25 @@ static int resolve_path(char **path, rp_error *err)
   return 0;
 }
 
+/* Who does not create must be told so before a folder, locks or a key are made beside a mistyped name. */
+static int check_there(const rp_engine *e, rp_error *err)
+{
+  struct stat st;
+  if (!e->read_only && !e->existing) return 0;
+  RP_AUTOFREE char *file = strndup(e->path, rp__store_path_length(e->path));
+  if (!file) return rp__fail_nomem(err);
+  if (stat(file, &st) == 0 || (errno != ENOENT && errno != ENOTDIR)) return 0;
+  rp__fail(err, RP_E_NO_STORE, "there is no store at %s", file);
+  rp__hint(err, "check --db and REPRISE_DB; commands that begin something, such as 'reprise start', create a store");
+  return RP_E_NO_STORE;
+}
+
 static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp_error *err)
 {
   struct rp__store_options o = {
       .path = path,
       .read_only = e->read_only,
+      .existing = e->existing,
       .short_lived = e->short_lived,
       .clock = &e->clock,
       .self = &e->self,
@@ -168,6 +189,7 @@ static rp_engine *engine_new(const rp_options *o)
   e->log = (struct rp__log){o->log, o->log_ctx};
   e->short_lived = o->short_lived;
   e->read_only = o->read_only;
+  e->existing = o->existing;
   rp__metrics_init(&e->metrics);
   rp__documents_init(&e->documents);
   if (pthread_mutex_init(&e->lock, NULL)) {
@@ -255,6 +277,7 @@ int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
   int rc = engine_prepare(e, o, err);
   if (!rc) rc = database_path(o->db, &e->path, &memory, err);
   if (!rc && !memory) rc = resolve_path(&e->path, err);
+  if (!rc && !memory) rc = check_there(e, err);
   if (!rc) rc = open_store(e, e->path, &e->store, err);
   if (!rc && !memory) rc = open_locks(e, err);
   if (rc) {
@@ -314,6 +337,14 @@ int rp_config_get(rp_engine *e, const char *scope, const char *name, char **ret,
   if (!value) return rp__fail_nomem(err);
   *ret = value;
   return 0;
+}
+
+int rp_config_ini(char **ret, rp_error *err)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(256 * 1024);
+  rp__config_sample(&out);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
 }
 
 int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err)

@@ -65,7 +65,7 @@ struct rp_engine {
   struct rp__proc self;
   char host[RP_HOST];
   char *path; /* of the database file, or NULL */
-  bool short_lived, read_only;
+  bool short_lived, read_only, existing;
 
   pthread_mutex_t lock; /* of the lists */
   rp_session *sessions;

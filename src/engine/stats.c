@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 
 #include "base/file.h"
+#include "base/size.h"
 #include "engine/engine.h"
 
 #define DOC_MAX (256 * 1024)
@@ -119,6 +120,7 @@ static const char *network_filesystem(long type)
 static void check_files(rp_engine *e, struct rp__jw *w)
 {
   char *path RP_AUTOFREE = e->path ? strndup(e->path, rp__store_path_length(e->path)) : NULL;
+  char size[32];
   struct stat sb;
   struct statfs fs;
   if (!path) {
@@ -138,20 +140,22 @@ static void check_files(rp_engine *e, struct rp__jw *w)
     check(w, "filesystem", "problem", "%s: locks and fsync can't be trusted over the network", net);
   else
     check(w, "filesystem", "ok", "local");
-  check(w, "space", available < SPACE_LOW ? "warning" : "ok", "%lld MiB available", (long long)(available >> 20));
+  rp__size_format(available, size, sizeof size);
+  check(w, "space", available < SPACE_LOW ? "warning" : "ok", "%s available", size);
 }
 
 static void check_store(rp_engine *e, struct rp__jw *w)
 {
   struct rp__store_stats st = {0};
   rp_error err = {0};
+  char size[32];
   if (e->store->ops->stats(e->store, &st, &err)) {
     check(w, "store", "problem", "%s", err.message);
     return;
   }
   check(w, "schema", "ok", "version %d", st.schema_version);
-  check(w, "write-ahead log", st.wal_bytes > WAL_LARGE ? "warning" : "ok", "%lld KiB%s",
-        (long long)(st.wal_bytes >> 10),
+  rp__size_format(st.wal_bytes, size, sizeof size);
+  check(w, "write-ahead log", st.wal_bytes > WAL_LARGE ? "warning" : "ok", "%s%s", size,
         st.wal_bytes > WAL_LARGE ? ": a reader stays open or a writer is stopped" : "");
   if (st.loss[0]) check(w, "loss", "problem", "%s", st.loss);
   if (st.sync_failed)

@@ -530,7 +530,8 @@ struct rp__store_ops {
    */
   int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
                       struct rp__session_row *ret, rp_error *err);
-  /* Newest first, hidden ones left out, after `cursor` (a session id: RP_E_SESSION_NOT_FOUND); NULL: the first 50. */
+  /* Newest first, or by last activity, hidden ones left out, after `cursor` (a session id: RP_E_SESSION_NOT_FOUND);
+   * NULL: the first 50. */
   int (*session_list)(struct rp__store *s, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err);
   int (*run_list)(struct rp__store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx, rp_error *err);
   /* In order. RP_E_CORRUPT names session and seq, also for a hole; tolerant lists go on after a hole. */
@@ -606,6 +607,7 @@ struct rp__store {
 struct rp__store_options {
   const char *path; /* of the file, without "sqlite:" */
   bool read_only;
+  bool existing;    /* a file that holds no store is refused (RP_E_UNREACHABLE) and left as it is */
   bool short_lived; /* for commands: one connection will do, and close does not checkpoint unless the log has grown */
   const rp_clock *clock;
   const struct rp__proc *self; /* this process, for others to see who has the turn to write; NULL: found out */

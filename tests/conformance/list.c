@@ -280,6 +280,41 @@ static void lists_filter_and_page(void **state)
   assert_string_equal(ids.text, "d c ");
 }
 
+/* O-06: what was in use last is what people look for. */
+static void lists_by_activity(void **state)
+{
+  struct suite *f = *state;
+  static const struct {
+    const char *id;
+    int64_t later;
+  } said[] = {{"a", 300}, {"c", 100}, {"b", 200}};
+  put(f, "a", "s", NULL);
+  put(f, "b", "t", NULL);
+  put(f, "c", "s", NULL);
+  put(f, "d", "s", NULL);
+  put(f, "e", "s", NULL);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(said); i++) {
+    struct rp__new_event ev = event_new("message", "{}");
+    struct rp__op op = op_append(said[i].id, &ev, 1);
+    op.now_ms = NOW + said[i].later;
+    assert_int_equal(suite_op(f, &op), 0);
+  }
+  end(f, "d");
+  assert_string_equal(listed(f, (rp_filter){0}), "e d c b a ");
+  assert_string_equal(listed(f, (rp_filter){.by_activity = true}), "a b c e d ");
+  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .limit = 2}), "a b ");
+  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .limit = 2, .cursor = "b"}), "c e ");
+  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .cursor = "e"}), "d ");
+  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .scope = "s"}), "a c e d ");
+  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .status = "closed"}), "d ");
+  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .since_ms = NOW + 150}), "a b ");
+  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .trashed = true}), "");
+  struct ids ids = {.stop_after = 2};
+  rp_filter active = {.by_activity = true};
+  assert_int_equal(f->s->ops->session_list(f->s, &active, ids_session, &ids, &f->err), 77);
+  assert_string_equal(ids.text, "a b ");
+}
+
 static void fifty_unless_told_otherwise(void **state)
 {
   struct suite *f = *state;
@@ -386,6 +421,7 @@ const struct CMUnitTest list_tests[] = {
     SUITE_TEST(hidden_ones_are_found_by_their_copier_only),
     SUITE_TEST(nobody_but_the_copier_touches_a_hidden_one),
     SUITE_TEST(lists_filter_and_page),
+    SUITE_TEST(lists_by_activity),
     SUITE_TEST(fifty_unless_told_otherwise),
     SUITE_TEST(events_come_in_pages),
     SUITE_TEST(stats_count),

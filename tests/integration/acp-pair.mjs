@@ -227,7 +227,7 @@ const cases = {
     assert.deepEqual(gone.data, { sessionId: id })
     assert.deepEqual(await e.request(M.session.delete, { sessionId: id }), {})
     await e.close()
-    const kept = JSON.parse(rig.cli("ls", "--json")).sessions
+    const kept = JSON.parse(rig.cli("ls", "--all", "--json")).sessions
     assert.deepEqual(kept.map((s) => [s.meta.acp_session_id, s.channel, s.status]), [[other, "acp", "closed"]])
     rig.check()
   },

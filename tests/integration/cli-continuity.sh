@@ -59,7 +59,7 @@ run feel --list
 expect_code 0
 expect_out_has pat_level2
 run feel --list --json
-expect_json 'index("violence") != null' true
+expect_json '.events|index("violence") != null' true
 run config emotions
 expect_code 0
 expect_out_has '[event violence]'
@@ -125,9 +125,9 @@ day 02T14:00:07 tasks work-1
 expect_out_has task-7
 expect_out_lacks task-6
 day 02T14:00:07 tasks work-1 --all --json
-expect_json 'map(.task_id)|sort' '["task-6","task-7"]'
+expect_json '.tasks|map(.task_id)|sort' '["task-6","task-7"]'
 day 02T14:00:07 tasks work-1 --json
-expect_json 'map(.task_id)' '["task-7"]'
+expect_json '.tasks|map(.task_id)' '["task-7"]'
 day 02T14:00:07 pins work-1
 expect_out_has 'dummy load  critical'
 expect_out_has 'password=[REDACTED]'
@@ -139,7 +139,7 @@ day 02T14:00:09 pin work-1 scratch 'for a moment'
 day 02T14:00:09 unpin work-1 scratch
 expect_code 0
 day 02T14:00:09 pins work-1 --json
-expect_json 'map(.label)' '["dummy load","rig login"]'
+expect_json '.pins|map(.label)' '["dummy load","rig login"]'
 
 about 'an eleventh pin is refused'
 day 02T14:00:10 start --scope full --id full
@@ -186,22 +186,22 @@ expect_json '[.restart.type,.previous_session_id]' '["long_absence","work-1"]'
 expect_json '.inherited|[.pins,.tasks,.memories,.sessions[0].session_id]' '[2,1,1,"work-1"]'
 expect_json .brief "$preview"
 day 04T14:30:01 pins work-2
-expect_out_has 'dummy load [inherited from work-1 @ 2026-03-02T14:30:00'
+expect_out_has 'dummy load [inherited from work-1 @ 2026-03-02 14:30:00 UTC'
 day 04T14:30:01 pins work-2 --json
-expect_json 'map(.inherited_from)|unique' '["work-1"]'
+expect_json '.pins|map(.inherited_from)|unique' '["work-1"]'
 
 about 'memories'
 day 04T14:30:02 memories --scope coder --json
-expect_json '.[0]|[.memory_id,.confidence,.session_id]' "[\"$memory\",1,\"work-1\"]" # the stored score stays
+expect_json '.memories[0]|[.memory_id,.confidence,.session_id]' "[\"$memory\",1,\"work-1\"]" # the stored score stays
 day 04T14:30:02 memories baud --scope coder
 expect_code 0
 expect_out_has '38400 baud'
 day 04T14:30:02 memories nothing-of-the-kind --scope coder --json
-expect_out '[]'
+expect_out '{"memories":[]}'
 day 04T14:30:03 memories --set "$memory" --confidence 0.4 --reason 'was 4800' --session work-2
 expect_code 0
 day 04T14:30:04 memories --scope coder --json
-expect_json '.[0].confidence' 0.4
+expect_json '.memories[0].confidence' 0.4
 run memories
 expect_code 2
 run memories --set x --confidence 1
@@ -214,12 +214,12 @@ expect_error memory.not_found
 
 about 'the chain'
 day 04T14:30:06 chain work-2 --json
-expect_json 'map(.session_id)' '["work-1","work-2"]'
+expect_json '.sessions|map(.session_id)' '["work-1","work-2"]'
 day 04T14:30:06 chain work-2 --depth 1 --json
-expect_json 'map(.session_id)' '["work-2"]'
+expect_json '.sessions|map(.session_id)' '["work-2"]'
 day 04T14:30:06 chain work-2
 expect_out_has '└─ work-2'
-expect_out_has '2026-03-02 14:00:00'
+expect_out_has '2026-03-02 14:00:00 UTC'
 run chain nobody
 expect_code 3
 
@@ -235,7 +235,7 @@ expect_out_has ada
 day 20T09:00:01 continue work-1 --into work-3 --by bob --json
 expect_json '[.from,.into,.by,.pins,.tasks,.memories]' '["work-1","work-3","bob",0,0,0]' # a second time adds nothing
 day 20T09:00:02 pins work-3 --json
-expect_json 'map(.label)|sort' '["dummy load","rig login"]'
+expect_json '.pins|map(.label)|sort' '["dummy load","rig login"]'
 run continue nobody --into work-3
 expect_code 3
 run continue full
@@ -400,7 +400,7 @@ for i in 3 4 5 6; do # the fourth of these restores neither of the first two
   day "21T1$i:00:00" start --scope off --id "off-$i"
   expect_json .inherited.pins 2
   day "21T1$i:00:01" pins "off-$i" --json
-  expect_json 'map([.label,.content])|sort' '[["n","NEW"],["stay","still so"]]'
+  expect_json '.pins|map([.label,.content])|sort' '[["n","NEW"],["stay","still so"]]'
   day "21T1$i:00:02" end "off-$i"
 done
 day 21T17:00:00 brief --scope off --explain --json

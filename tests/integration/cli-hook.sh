@@ -3,7 +3,7 @@
 # Hooks of coding agents (B-04, X-09, N-05): the inputs that Claude Code 2.1 and Gemini CLI 0.61 give, and their settings.
 # shellcheck disable=SC1091,SC2034,SC2154
 . "$(dirname "$0")/../lib/assert.sh"
-inputs=$(cd "$(dirname "$0")" && pwd)/hooks
+inputs=$tests/integration/hooks
 unset REPRISE_SESSION REPRISE_SCOPE REPRISE_BRIDGE CLAUDE_PROJECT_DIR CLAUDE_CONFIG_DIR
 export HOME=$work/home
 mkdir -p "$HOME"
@@ -261,7 +261,7 @@ import os, subprocess, sys
 for shell in (["sh", "-c"], ["bash", "-c"], ["sh", "-c", "sh -c \"$0; true\""]):
     subprocess.run(shell + [os.environ["REPRISE"] + " hook SessionStart --agent claude --within 60s"], check=True,
                    input=open(sys.argv[1], "rb").read().replace(b"9beb957a", b"owned%03d" % len(shell)))
-subprocess.run([os.environ["REPRISE"], "ls", "--status", "created", "--json"], check=True)
+subprocess.run([os.environ["REPRISE"], "ls", "--all", "--status", "created", "--json"], check=True)
 sys.stdin.read()' "$inputs/claude-SessionStart.json" </dev/null >"$work/out" 2>"$work/err"
   code=$? out=$(<"$work/out") err=$(<"$work/err")
   expect_code 0

@@ -42,7 +42,7 @@ ended garden
 garden=$id
 run rm kitchen
 expect_code 0
-expect_out "$kitchen is in the trash; until 2026-01-17 12:00 UTC 'reprise untrash $kitchen' takes it back"
+expect_out "$kitchen is in the trash; until 2026-01-17 12:00:00 UTC 'reprise untrash $kitchen' takes it back"
 run ls --json
 expect_json '[.sessions[].session_id]' "[\"$garden\"]"
 run show kitchen

@@ -186,6 +186,19 @@ run log kitchen --kind message --limit 1
 expect_out_has 'user: hello'
 run log kitchen --after 100000
 expect_out ''
+run log kitchen --tail 2 --json
+expect_json 'map(.seq)' "[$((last - 1)),$last]" "$(jq -sc . <<<"$out")"
+run log kitchen --tail 100000 --json
+checks=$((checks + 1))
+[[ $(wc -l <<<"$out") == "$last" ]] || fail 'not all of them'
+run log kitchen --tail 2 --kind note --json
+expect_json 'map(.body.id)' '["n2","n3"]' "$(jq -sc . <<<"$out")"
+run log kitchen --tail 2 --after "$((last - 1))" --json
+expect_json .seq "$last"
+run log kitchen --tail 0
+expect_out ''
+run log kitchen --tail 2 --limit 1
+expect_code 2
 
 about 'log --follow'
 "$REPRISE" log kitchen --after "$last" --follow --json >"$work/follow" 2>"$work/err" &

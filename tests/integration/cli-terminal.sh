@@ -65,6 +65,95 @@ expect_out_has '│'
 run start --scope nova --key kitchen --id again
 run append kitchen message '{"role":"user","content":"hello again"}'
 
+about 'local times with their zone, sizes for people'
+REPRISE_NOW=2026-07-31T22:30:00Z run start --scope clock --key clock
+REPRISE_NOW=2026-07-31T22:30:00Z run append clock note '{"id":"n","text":"late"}' --at 2026-07-31T22:30:00Z
+export TZ=CET-1CEST,M3.5.0,M10.5.0/3
+run log clock --kind note
+expect_out_has '2026-08-01 00:30:00 CEST  note'
+run log clock --kind note --utc
+expect_out_has '2026-07-31 22:30:00 UTC   note'
+run log clock --kind note --json
+expect_json .at 2026-07-31T22:30:00.000Z
+run show clock
+expect_out_has '2026-08-01 00:3'
+expect_out_has ' CEST'
+expect_out_has ' B'
+run show clock --json
+expect_json '.created_at[0:14]' 2026-07-31T22:
+expect_json '.bytes|type' number
+run audit --utc
+expect_out_has ' UTC '
+run chain clock
+expect_out_has ' CEST – open'
+export TZ=UTC
+run stats
+checks=$((checks + 1))
+grep -Eq '^file_bytes +[0-9.]+ [KM]iB$' <<<"$out" || fail 'no size for people'
+run doctor
+checks=$((checks + 1))
+grep -Eq 'space: [0-9.]+ [KMGT]iB available' <<<"$out" || fail 'no size for people'
+
+about 'a pager, for a person alone'
+cat >"$work/pager" <<'PAGER'
+#!/bin/sh
+echo "paged"
+sed 's/^/| /'
+echo "said meanwhile" >&2
+PAGER
+chmod +x "$work/pager"
+cat >"$work/both.py" <<'PY'
+import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))
+PY
+# With a terminal on both ends.
+run_both() {
+  python3 "$work/both.py" "$REPRISE" "$@" </dev/null >"$work/out" 2>"$work/err"
+  code=$?
+  out=$(tr -d '\r' <"$work/out") err=''
+}
+export TERM=xterm
+REPRISE_PAGER=$work/pager run_both log clock
+expect_code 0
+expect_out_has paged
+expect_out_has '| '
+expect_out_has late
+REPRISE_PAGER='' PAGER=$work/pager run_both log clock
+expect_out_lacks paged
+(
+  unset REPRISE_PAGER
+  PAGER=$work/pager run_both log clock
+  printf '%s' "$out" >"$work/paged"
+)
+out=$(<"$work/paged")
+expect_out_has paged
+export REPRISE_PAGER=$work/pager
+run_both log clock --no-pager
+expect_out_lacks paged
+expect_out_has late
+run_both log clock --json
+expect_out_lacks paged
+run_both append clock note '{"id":"m","text":"later"}'
+expect_out_lacks paged
+run log clock
+expect_out_lacks paged
+run_both show nobody # an error stands behind the page, and the exit code is the command's
+expect_code 3
+expect_out_has 'said meanwhile'
+checks=$((checks + 1))
+[[ ${out##*said meanwhile} == *'show: '* ]] || fail 'the error is not the last'
+REPRISE_PAGER='head -n 1' run_both log clock # a reader that leaves is no error
+expect_code 0
+REPRISE_PAGER=/no/such/pager run_both ls
+expect_code 0
+if command -v less >/dev/null; then
+  unset REPRISE_PAGER PAGER
+  run_both log clock # less ends by itself where all is on one page
+  expect_code 0
+  expect_out_has late
+fi
+export REPRISE_PAGER=cat
+
 about export
 run_tty export kitchen
 expect_code 2

@@ -49,10 +49,13 @@ expect_err_has "reprise: strat: unknown command"
 expect_err_has "did you mean 'start'?"
 run start --scop x --json
 expect_code 2
+expect_error usage
+expect_json '[.error.message,.error.hint]' "[\"unknown option '--scop'\",\"did you mean --scope?\"]" "$err" # nothing beside it
+expect_out ''
+run start --scop x
+expect_code 2
 expect_err_has "reprise: start: unknown option '--scop'"
 expect_err_has 'hint: did you mean --scope?'
-expect_error usage
-expect_out ''
 run ls -y
 expect_code 2
 expect_err_has "see 'reprise ls --help'"
@@ -85,7 +88,7 @@ expect_code 2
 expect_err_has "did you mean 'brief'?"
 run brief
 expect_code 2
-expect_err_has '--scope or a session is missing'
+expect_err_has '--scope is missing'
 run demo robt
 expect_code 2
 expect_err_has "did you mean 'robot'?"
@@ -160,6 +163,65 @@ expect_code 0
 expect_out_has '#compdef reprise'
 if command -v zsh >/dev/null; then expect_ok zsh -n "$work/out"; fi
 run completion fish
+expect_code 0
+for c in $commands; do expect_out_has "-a $c -d"; done
+expect_out_has "-n '__reprise_is ls' -l status -x -a 'created active idle checkpointed closed abandoned'"
+expect_out_has "-n '__reprise_is export' -l output -s o -r -F"
+if command -v fish >/dev/null; then
+  cp "$work/out" "$work/out.fish"
+  expect_ok fish -n "$work/out.fish"
+  # What fish would offer after these words.
+  offer_fish() { out=$(fish -c "source $work/out.fish; complete -C '$1'" | cut -f 1 | tr '\n' ' '); }
+  offer_fish 'reprise sta'
+  expect_out 'start state stats '
+  offer_fish 'reprise --db x sna'
+  expect_out 'snapshots '
+  offer_fish 'reprise start --mode s'
+  expect_out 'successor '
+  offer_fish 'reprise token c'
+  expect_out 'create '
+  offer_fish 'reprise ls --sta'
+  expect_out '--status '
+fi
+run completion tcsh
 expect_code 2
+
+about 'the sample configuration' # X-16
+run config sample
+expect_code 0
+expect_out_has '#idle_s = 60'
+expect_out_has '# quiet seconds after which a session is idle (a number, 0 or more)'
+cp "$work/out" "$work/sample.ini"
+run --config "$work/sample.ini" config show --json # comments alone
+expect_json '[.options[]|select(.source != "default")]' '[]'
+defaults=$(jq -c '[.options[]|[.name,.value]]' <<<"$out")
+sed -E 's/^#([a-z_]+ =|\[)/\1/' "$work/sample.ini" >"$work/whole.ini"
+run --config "$work/whole.ini" config show --json
+expect_code 0
+expect_json '[.options[]|[.name,.value]]' "$defaults"
+expect_json '[.options[]|select(.source == "default")|.name]' '[]' # every option appears
+run --config "$work/whole.ini" config show --scope my-robot --json
+expect_json '.options[]|select(.name == "template")|.value' robot
+: >"$work/broken.ini" && echo nonsense >"$work/broken.ini"
+run --config "$work/broken.ini" config sample # needs no configuration of one's own
+expect_code 0
+run config sample --json
+expect_json '.sample|type' string
+
+about 'a body of each kind is shown to who writes none'
+run start --scope s --key k
+run append k message hello
+expect_code 2
+expect_err_has 'the body must be a JSON object'
+expect_err_has "is like '{\"role\":\"user\",\"content\":\"hello\"}'"
+for kind in message note frame transcript intent pin unpin task project activity learning confidence sop tool emotion \
+  person sleep approval question usage session provider x-mine; do
+  run append k "$kind" hello --json
+  expect_code 2
+  body=$(jq -r .error.hint <<<"$err")
+  body=${body#*\'} body=${body%\'*}
+  run append k "$kind" "$body"
+  expect_code 0
+done
 
 finish

@@ -435,7 +435,7 @@ class Window:
 
 
 def pins(p, sid):
-    return sorted(x["label"] for x in p.cli("pins", sid))
+    return sorted(x["label"] for x in p.cli("pins", sid)["pins"])
 
 
 def test_each_session_of_a_proxy_has_its_own_servers():
@@ -454,7 +454,7 @@ def test_each_session_of_a_proxy_has_its_own_servers():
         w.close()
         for sid in (a, b, c):
             assert pins(p, sid) == ["first", "second"], (sid, pins(p, sid))
-        assert len(p.cli("ls")["sessions"]) == 3, p.cli("ls")
+        assert len(p.cli("ls", "--all")["sessions"]) == 3, p.cli("ls", "--all")
 
 
 def test_servers_of_sessions_that_were_loaded():

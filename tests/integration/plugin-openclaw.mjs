@@ -59,7 +59,7 @@ function within(what, promise) {
 }
 
 const cli = (...args) => execFileSync(process.env.REPRISE, args, { encoding: "utf8", timeout: DEADLINE })
-const list = () => JSON.parse(cli("ls", "--json")).sessions
+const list = () => JSON.parse(cli("ls", "--all", "--json")).sessions
 const log = (id) => cli("log", id, "--json").trim().split("\n").filter(Boolean).map((line) => JSON.parse(line))
 const said = (id) => log(id).filter((ev) => ev.kind === "message").map((ev) => `${ev.body.role}: ${ev.body.content}`)
 

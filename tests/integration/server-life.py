@@ -470,7 +470,7 @@ def test_a_link_to_the_database_is_the_database():
         assert second.wait() == 4, list(second.log)
         assert "already" in "\n".join(second.log), list(second.log)
         assert begin(s)
-        assert s.cli("--db", "sqlite:" + link, "ls").count("life"), "the same sessions by either name"
+        assert s.cli("--db", "sqlite:" + link, "ls", "--all").count("life"), "the same sessions by either name"
         assert os.listdir(folder) == ["l.db"], os.listdir(folder)
 
 

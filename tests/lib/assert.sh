@@ -5,11 +5,15 @@
 
 set -u
 : "${REPRISE:?the program under test}"
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export REPRISE_HOME=$work/home REPRISE_DB=sqlite:$work/test.db
 export TMPDIR=$work
-unset REPRISE_CONFIG REPRISE_NOW REPRISE_DEBUG
+unset REPRISE_CONFIG REPRISE_NOW REPRISE_DEBUG REPRISE_SCOPE CLAUDE_PROJECT_DIR
+# Outside of any project, which would be the scope, and nothing waits for a key.
+cd "$work" || exit 1
+export REPRISE_PAGER=cat TZ=UTC
 failures=0 checks=0 what=start
 
 # Names what the next checks are about.
@@ -67,11 +71,11 @@ expect_ok() {
   checks=$((checks + 1))
   "$@" >/dev/null 2>&1 || fail "failed: $*"
 }
-# The error document on the last line of what was said.
+# With --json an error is all that is said, but for warnings, and those are documents too.
 expect_error() {
   checks=$((checks + 1))
   local got
-  got=$(tail -n 1 <<<"$err" | jq -r .error.code 2>&1)
+  got=$(jq -r 'select(has("error") and (.error|type) == "object")|.error.code' <<<"$err" 2>&1)
   [[ $got == "$1" ]] || fail "the error is '$got', not '$1'"
 }
 

@@ -111,7 +111,7 @@ const persistence = (block) =>
 // ---- Reprise ----
 
 const cli = (...args) => execFileSync(process.env.REPRISE, args, { env, encoding: "utf8" })
-const list = () => JSON.parse(cli("ls", "--json")).sessions
+const list = () => JSON.parse(cli("ls", "--all", "--json")).sessions
 const log = (id) => cli("log", id, "--json").trim().split("\n").map((line) => JSON.parse(line))
 const said = (id) => log(id).filter((ev) => ev.kind === "message").map((ev) => `${ev.body.role}: ${ev.body.content}`)
 const BRIEF = /\[SESSION CONTINUITY/g

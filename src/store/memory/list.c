@@ -74,20 +74,39 @@ int rp__mem_session_find(struct rp__store *base, enum rp__find how, const char *
   return rc;
 }
 
-/* The newest session before `before` that fits; 0 with ret->ref 0 at the end. */
-static int list_next(struct rp__mem_store *m, const rp_filter *f, int64_t status, int64_t before,
+/* Behind what the listing goes on. */
+struct place {
+  int64_t active_at, ref;
+};
+
+static bool is_behind(const rp_filter *f, const struct rp__session_row *row, struct place p)
+{
+  if (f->by_activity && row->last_activity_at != p.active_at) return row->last_activity_at < p.active_at;
+  return row->ref < p.ref;
+}
+
+static struct place place_of(const struct rp__session_row *row)
+{
+  return (struct place){row->last_activity_at, row->ref};
+}
+
+/* The first session behind `behind` that fits; 0 with ret->ref 0 at the end. */
+static int list_next(struct rp__mem_store *m, const rp_filter *f, int64_t status, struct place behind,
                      struct rp__session_row *ret, rp_error *err)
 {
-  int rc = 0;
-  ret->ref = 0;
+  const struct rp__session_row *best = NULL;
   pthread_mutex_lock(&m->mu);
   for (size_t i = m->sessions.n; i-- > 0;) {
     const struct rp__session_row *row = &m->sessions.p[i]->row;
-    if (row->ref >= before || row->hidden || !in_scope(row, f->scope) || f->trashed != (row->trashed_at != 0)) continue;
+    if (!is_behind(f, row, behind) || row->hidden || !in_scope(row, f->scope) || f->trashed != (row->trashed_at != 0))
+      continue;
     if ((status >= 0 && row->status != (enum rp__status)status) || row->last_activity_at < f->since_ms) continue;
-    rc = rp__mem_row_copy(ret, row, err);
-    break;
+    if (best && is_behind(f, row, place_of(best))) continue;
+    best = row;
+    if (!f->by_activity) break;
   }
+  ret->ref = 0;
+  int rc = best ? rp__mem_row_copy(ret, best, err) : 0;
   pthread_mutex_unlock(&m->mu);
   return rc;
 }
@@ -97,7 +116,8 @@ int rp__mem_session_list(struct rp__store *base, const rp_filter *f, rp__session
   static const rp_filter none = {0};
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
   if (!f) f = &none;
-  int64_t before = INT64_MAX, status = -1;
+  struct place behind = {INT64_MAX, INT64_MAX};
+  int64_t status = -1;
   int left = f->limit > 0 ? f->limit : 50, rc = 0;
   if (f->status && f->status[0]) {
     status = rp__status_parse(f->status, strlen(f->status));
@@ -105,13 +125,13 @@ int rp__mem_session_list(struct rp__store *base, const rp_filter *f, rp__session
   }
   if (f->cursor && f->cursor[0]) {
     rc = rp__mem_session_find(base, RP_FIND_ID, NULL, f->cursor, &row, err);
-    before = row.ref;
+    behind = place_of(&row);
   }
   for (; rc == 0 && left > 0; left--) {
     rp__session_row_done(&row);
-    rc = list_next(rp__mem(base), f, status, before, &row, err);
+    rc = list_next(rp__mem(base), f, status, behind, &row, err);
     if (rc != 0 || row.ref == 0) break;
-    before = row.ref;
+    behind = place_of(&row);
     rc = fn(ctx, &row);
   }
   return rc;

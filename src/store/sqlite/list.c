@@ -121,11 +121,83 @@ static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t stat
   return rc < 0 ? rc : 0;
 }
 
-static int cursor_ref(struct rp__store *base, const char *cursor, int64_t *ret, rp_error *err)
+/* Behind what the listing goes on. */
+struct place {
+  int64_t ref, active_at;
+};
+
+static int cursor_place(struct rp__store *base, const char *cursor, struct place *ret, rp_error *err)
 {
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
   int rc = rp__sq_session_find(base, RP_FIND_ID, NULL, cursor, &row, err);
-  if (rc == 0) *ret = row.ref;
+  if (rc == 0) *ret = (struct place){row.ref, row.last_activity_at};
+  return rc;
+}
+
+/* ---- by activity ---- */
+
+struct refs {
+  int64_t *p;
+  size_t n, cap;
+};
+
+static void refs_done(struct refs *r)
+{
+  free(r->p);
+}
+
+static int active_refs(struct rp__sq_store *s, const rp_filter *f, int64_t status, struct place behind, int max,
+                       struct refs *ret, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  bool scoped = f->scope && f->scope[0];
+  int rc = rp__sq_reader_take(s, &c, err);
+  if (rc != 0) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, scoped ? RP_SQ_SESSION_ACTIVE_IN : RP_SQ_SESSION_ACTIVE);
+  rp__sq_int(&q, 1, behind.ref);
+  rp__sq_int(&q, 2, status);
+  rp__sq_int(&q, 3, f->since_ms);
+  rp__sq_int(&q, 4, max);
+  if (scoped) rp__sq_text(&q, 5, f->scope);
+  rp__sq_int(&q, 6, behind.active_at);
+  rp__sq_int(&q, 7, f->trashed);
+  while ((rc = rp__sq_next(&q, "list sessions", err)) > 0) {
+    if (ret->n == ret->cap) {
+      size_t cap = ret->cap ? ret->cap * 2 : SESSION_PAGE;
+      int64_t *p = reallocarray(ret->p, cap, sizeof *p);
+      if (!p) return rp__fail_nomem(err);
+      ret->p = p;
+      ret->cap = cap;
+    }
+    ret->p[ret->n++] = rp__sq_col_int(&q, 0);
+  }
+  return rc;
+}
+
+/* One that was deleted or put in the trash meanwhile is left out. */
+static int active_row(struct rp__store *base, const rp_filter *f, int64_t ref, rp__session_row_fn *fn, void *ctx,
+                      rp_error *err)
+{
+  RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
+  rp_error gone = {0};
+  char number[24];
+  snprintf(number, sizeof number, "%lld", (long long)ref);
+  int rc = rp__sq_session_find(base, RP_FIND_NUMBER, NULL, number, &row, &gone);
+  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+  if (rc != 0) {
+    if (err) *err = gone;
+    return rc;
+  }
+  return row.hidden || f->trashed != (row.trashed_at != 0) ? 0 : fn(ctx, &row);
+}
+
+/* No transaction outlives the reading of the order, which is numbers alone: an open reader keeps the log from reuse. */
+static int list_by_activity(struct rp__store *base, const rp_filter *f, int64_t status, struct place behind, int max,
+                            rp__session_row_fn *fn, void *ctx, rp_error *err)
+{
+  RP_CLEANUP(refs_done) struct refs refs = {0};
+  int rc = active_refs(rp__sq(base), f, status, behind, max, &refs, err);
+  for (size_t i = 0; rc == 0 && i < refs.n; i++) rc = active_row(base, f, refs.p[i], fn, ctx, err);
   return rc;
 }
 
@@ -133,25 +205,27 @@ int rp__sq_session_list(struct rp__store *base, const rp_filter *f, rp__session_
 {
   static const rp_filter none = {0};
   if (!f) f = &none;
-  int64_t before = INT64_MAX, status = -1;
+  struct place behind = {INT64_MAX, INT64_MAX};
+  int64_t status = -1;
   int left = f->limit > 0 ? f->limit : 50, rc = 0;
   if (f->status && f->status[0]) {
     status = rp__status_parse(f->status, strlen(f->status));
     if (status == RP_STATUS_MAX) return rp__fail_field(err, RP_E_USAGE, "status", "no status is called %s", f->status);
   }
-  if (f->cursor && f->cursor[0]) rc = cursor_ref(base, f->cursor, &before, err);
+  if (f->cursor && f->cursor[0]) rc = cursor_place(base, f->cursor, &behind, err);
   if (rc != 0) return rc;
+  if (f->by_activity) return list_by_activity(base, f, status, behind, left, fn, ctx, err);
 
   RP_CLEANUP(rows_freep) struct rows *rows = calloc(1, sizeof *rows);
   if (!rows) return rp__fail_nomem(err);
   for (int max = SESSION_PAGE, n = max; n == max && left > 0; left -= n) {
     rows_clear(rows);
     max = RP_MIN(left, SESSION_PAGE);
-    rc = session_page(rp__sq(base), f, status, before, max, rows, err);
+    rc = session_page(rp__sq(base), f, status, behind.ref, max, rows, err);
     n = rows->n;
     for (int i = 0; rc == 0 && i < n; i++) rc = fn(ctx, &rows->row[i]);
     if (rc != 0) return rc;
-    if (n > 0) before = rows->row[n - 1].ref;
+    if (n > 0) behind.ref = rows->row[n - 1].ref;
   }
   return 0;
 }

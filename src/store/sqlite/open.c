@@ -205,6 +205,7 @@ static struct rp__sq_store *store_new(const struct rp__store_options *o)
   s->sync = &s->own_sync;
   s->look.fd = -1;
   s->read_only = o->read_only;
+  s->existing = o->existing;
   s->short_lived = o->short_lived;
   s->busy_ms = RP_SQ_BUSY_MS;
   s->clock = o->clock ? *o->clock : rp__system_clock;
@@ -236,6 +237,18 @@ static void runs_look(struct rp__sq_store *s)
   if (s->look.header) s->sync = &s->look.header->sync;
 }
 
+/* Whether the file is a store, before anything is made of it or beside it. One in use has its locks there. */
+static int existing_check(struct rp__sq_store *s, rp_error *err)
+{
+  RP_AUTOREADER struct rp__sq_conn *c = NULL;
+  int64_t version = 0;
+  if (access(s->runs_path, F_OK) == 0) return 0;
+  int rc = rp__sq_reader_take(s, &c, err);
+  if (rc == 0) rc = rp__sq_schema_version(c, &version, err);
+  if (rc != 0 || version != 0) return rc;
+  return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
+}
+
 static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)
 {
   int rc;
@@ -248,7 +261,8 @@ static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_e
     if (rc == 0) rc = rp__sq_reader_take(s, &c, err);
     return rc ? rc : rp__sq_schema_ensure(s, c, err);
   }
-  rc = files_ready(s, self, err);
+  rc = s->existing ? existing_check(s, err) : 0;
+  if (rc == 0) rc = files_ready(s, self, err);
   if (rc == 0) rc = rp__sq_conn_open(s, RP_SQ_WRITER, &s->writer, err);
   return rc ? rc : rp__sq_schema_ensure(s, s->writer, err);
 }

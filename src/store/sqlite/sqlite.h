@@ -69,7 +69,7 @@ struct rp__sq_pool {
 struct rp__sq_store {
   struct rp__store base;
   char *path, *vfs, *wal_path, *runs_path;
-  bool read_only, short_lived;
+  bool read_only, existing, short_lived;
   int busy_ms;
   rp_clock clock;
   struct rp__log log;

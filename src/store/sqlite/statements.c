@@ -22,6 +22,12 @@
   " s.ref < ?1 AND s.hidden = 0 AND (?2 < 0 OR h.status = ?2) AND h.last_activity_at >= ?3 "                           \
   "ORDER BY s.ref DESC LIMIT ?4"
 
+/* The whole order in numbers alone; rows are read by them. */
+#define ACTIVE_PAGE                                                                                                    \
+  "SELECT s.ref" SESSION_FROM "WHERE (h.last_activity_at, s.ref) < (?6, ?1) AND s.hidden = 0 AND "                     \
+  "(?2 < 0 OR h.status = ?2) AND h.last_activity_at >= ?3 AND "
+#define ACTIVE_ORDER " ORDER BY h.last_activity_at DESC, s.ref DESC LIMIT ?4"
+
 #define RUN                                                                                                            \
   "SELECT r.ref, r.session, s.id, r.epoch, r.owner, r.slot, r.pid, r.pid_start, r.pid_ns, r.boot_id, r.host, "         \
   "r.version, r.started_at, r.heartbeat_at, r.heartbeat_boot, r.ended_at, r.cause, r.evidence, r.reason, r.restart, "  \
@@ -155,6 +161,8 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_SESSION_PAGE_IN] = "SELECT " SESSION "WHERE s.scope = ?5 AND s.trashed_at = 0 AND" PAGE_FILTER,
     [RP_SQ_SESSION_PAGE_TRASH] =
         "SELECT " SESSION "WHERE s.trashed_at > 0 AND (?5 IS NULL OR s.scope = ?5) AND" PAGE_FILTER,
+    [RP_SQ_SESSION_ACTIVE] = ACTIVE_PAGE "(s.trashed_at > 0) = ?7" ACTIVE_ORDER,
+    [RP_SQ_SESSION_ACTIVE_IN] = ACTIVE_PAGE "(s.trashed_at > 0) = ?7 AND s.scope = ?5" ACTIVE_ORDER,
     [RP_SQ_SESSION_STATS] =
         "SELECT h.status, count(*), " TOTAL(h.last_seq) ", " TOTAL(h.bytes) ", "
                                                                             "sum(s.trashed_at > 0)" SESSION_FROM

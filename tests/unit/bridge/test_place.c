@@ -14,6 +14,63 @@
 #include "lib/rig.h"
 #include "lib/scratch.h"
 
+static void make(const char *dir, const char *name)
+{
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  assert_int_equal(mkdir(path, 0700), 0);
+}
+
+/* Where the project is that `name` in `dir` lies in, without `dir`; "-": in none. */
+static const char *root_of(const char *dir, const char *name)
+{
+  static char ret[RP_PROJECT_PATH_MAX];
+  char path[PATH_MAX], real[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  assert_non_null(realpath(dir, real));
+  if (!rp__place_root(path, ret)) return "-";
+  assert_memory_equal(ret, real, strlen(real));
+  return ret + strlen(real);
+}
+
+/* A repository, or a folder with an agent's settings, is a project; the user's home with the same settings is none. */
+static void a_project_is_found_from_within(void **state)
+{
+  (void)state;
+  struct scratch s;
+  char link[PATH_MAX], home[PATH_MAX], path[PATH_MAX];
+  assert_int_equal(scratch_make(&s), 0);
+  static const char *const dirs[] = {"repo",  "repo/.git",     "repo/src", "repo/src/deep", "repo/src/.claude",
+                                     "agent", "agent/.gemini", "agent/x",  "plain",         "plain/x",
+                                     "home",  "home/.claude",  "home/x",   "tree",          "tree/x"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(dirs); i++) make(s.dir, dirs[i]);
+  snprintf(home, sizeof home, "%s/home", s.dir);
+  setenv("HOME", home, 1);
+  snprintf(path, sizeof path, "%s/tree/.git", s.dir); /* as git worktree leaves it */
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fclose(f);
+  assert_string_equal(root_of(s.dir, "repo"), "/repo");
+  assert_string_equal(root_of(s.dir, "repo/src"), "/repo/src"); /* the nearest */
+  assert_string_equal(root_of(s.dir, "repo/src/deep"), "/repo/src");
+  assert_string_equal(root_of(s.dir, "agent/x"), "/agent");
+  assert_string_equal(root_of(s.dir, "tree/x"), "/tree");
+  assert_string_equal(root_of(s.dir, "plain/x"), "-");
+  assert_string_equal(root_of(s.dir, "home/x"), "-");
+  assert_string_equal(root_of(s.dir, "home"), "-");
+  assert_string_equal(root_of(s.dir, "nowhere"), "-");
+  snprintf(link, sizeof link, "%s/link", s.dir);
+  assert_int_equal(symlink("repo", link), 0);
+  assert_string_equal(root_of(s.dir, "link"), "/repo");
+  snprintf(path, sizeof path, "%s/plain", s.dir);
+  char ret[RP_PROJECT_PATH_MAX], real[PATH_MAX];
+  setenv("CLAUDE_PROJECT_DIR", path, 1); /* the agent's own word */
+  assert_true(rp__place_root(NULL, ret));
+  assert_string_equal(ret, realpath(path, real));
+  unsetenv("CLAUDE_PROJECT_DIR");
+  scratch_remove(&s);
+}
+
 static int clean(void **state)
 {
   (void)state;
@@ -395,6 +452,7 @@ int main(void)
       cmocka_unit_test_setup(a_bad_name_is_refused_and_named, clean),
       cmocka_unit_test_setup(a_directory_has_one_scope_and_no_other_has_it, clean),
       cmocka_unit_test_setup(links_are_followed, clean),
+      cmocka_unit_test_setup(a_project_is_found_from_within, clean),
       cmocka_unit_test_setup(without_a_directory_it_is_the_current_one, clean),
       cmocka_unit_test_setup(names_become_ids, clean),
       cmocka_unit_test_setup(the_environment_says_whether_a_bridge_is_around, clean),

@@ -98,15 +98,24 @@ static void usage_in_a_line(void **state)
 static void times_and_ids(void **state)
 {
   (void)state;
+  struct rp__cli c = {0};
   RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  rp__view_time(&b, doc_of("\"2026-01-31T12:00:00.123Z\""));
+  setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+  tzset();
+  rp__view_time(&c, &b, doc_of("\"2026-01-31T12:00:00.123Z\""));
   rp__buf_char(&b, '|');
-  rp__view_time(&b, doc_of("\"soon\""));
+  rp__view_time(&c, &b, doc_of("\"2026-07-31T23:00:00.000Z\""));
+  rp__buf_char(&b, '|');
+  c.globals[RP_G_UTC].count = 1;
+  rp__view_time(&c, &b, doc_of("\"2026-01-31T12:00:00.123Z\""));
+  rp__buf_char(&b, '|');
+  rp__view_time(&c, &b, doc_of("\"soon\""));
   rp__buf_char(&b, '|');
   rp__view_id(&b, doc_of("\"0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c\""));
   rp__buf_char(&b, '|');
   rp__view_id(&b, doc_of("\"kitchen\""));
-  assert_string_equal(b.p, "2026-01-31 12:00:00|soon|0197a3c2-5b1e|kitchen");
+  assert_string_equal(b.p, "2026-01-31 13:00:00 CET|2026-08-01 01:00:00 CEST|2026-01-31 12:00:00 UTC|soon|"
+                           "0197a3c2-5b1e|kitchen");
 }
 
 static const char hurt[] =

@@ -2,6 +2,7 @@
 /* Files beside the database: what killed writers leave goes, and no symlink leads elsewhere. */
 #include "unit/engine/retain.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -190,10 +191,59 @@ static void test_mirror_symlinks(void **state)
   assert_string_equal(now.p, "precious");
 }
 
+/* ---- a store that is not there ---- */
+
+static int entries_of(const char *dir)
+{
+  int n = 0;
+  DIR *d = opendir(dir);
+  assert_non_null(d);
+  for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+  closedir(d);
+  return n;
+}
+
+static int open_there(const char *path, bool read_only, bool existing)
+{
+  rp_error err = {0};
+  char url[SCRATCH_PATH + 16];
+  rp_engine *e = NULL;
+  snprintf(url, sizeof url, "sqlite:%s", path);
+  rp_options o = {.db = url, .short_lived = true, .read_only = read_only, .existing = existing};
+  int rc = rp_open(&o, &e, &err);
+  assert_int_equal(err.code, rc);
+  if (rc) assert_non_null(strstr(err.message, path));
+  if (!rc) assert_string_equal(rp_store_path(e), path);
+  rp_close(e);
+  return rc;
+}
+
+static void test_only_who_creates_leaves_files(void **state)
+{
+  struct rig *r = *state;
+  char dir[SCRATCH_PATH], path[SCRATCH_PATH], gone[SCRATCH_PATH];
+  make_folder(r, "empty");
+  scratch_path(&r->scratch, "empty", dir);
+  scratch_path(&r->scratch, "empty/a.db", path);
+  scratch_path(&r->scratch, "empty/no/a.db", gone);
+  assert_int_equal(open_there(path, true, false), RP_E_NO_STORE);
+  assert_int_equal(open_there(path, false, true), RP_E_NO_STORE);
+  assert_int_equal(open_there(gone, true, false), RP_E_NO_STORE);
+  assert_int_equal(open_there(gone, false, true), RP_E_NO_STORE);
+  assert_int_equal(entries_of(dir), 0);
+  put_file(r, "empty/a.db", "", path);
+  assert_int_equal(open_there(path, true, false), RP_E_UNREACHABLE);
+  assert_int_equal(open_there(path, false, true), RP_E_UNREACHABLE);
+  assert_int_equal(entries_of(dir), 1);
+  assert_int_equal(open_there(path, false, false), 0);
+  assert_int_equal(open_there(path, false, true), 0);
+  assert_int_equal(open_there(path, true, false), 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 int main(void)
 {
   const struct CMUnitTest tests[] = {T(test_sweeps), T(test_sweep_at_open), T(test_archive_symlinks),
-                                     T(test_mirror_symlinks)};
+                                     T(test_mirror_symlinks), T(test_only_who_creates_leaves_files)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

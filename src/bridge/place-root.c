@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The project around a directory. */
+#include <sys/stat.h>
+
+#include "bridge/place.h"
+
+/* A repository, of whatever kind. In a work tree of git's it is a file. */
+static const char *const repositories[] = {".git", ".hg", ".jj", ".svn"};
+/* Where agents keep a project's settings. Their folder at home holds the user's, which are no project's. */
+static const char *const settings[] = {".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json"};
+
+static bool has_one(const char *dir, const char *const *names, size_t n)
+{
+  char path[RP_PROJECT_PATH_MAX + 16];
+  struct stat st;
+  for (size_t i = 0; i < n; i++) {
+    snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+    if (stat(path, &st) == 0) return true;
+  }
+  return false;
+}
+
+static bool is_home(const char *dir)
+{
+  char real[PATH_MAX];
+  const char *home = getenv("HOME");
+  return home && realpath(home, real) && strcmp(real, dir) == 0;
+}
+
+static bool is_root(const char *dir)
+{
+  return has_one(dir, repositories, RP_ARRAY_SIZE(repositories)) ||
+         (!is_home(dir) && has_one(dir, settings, RP_ARRAY_SIZE(settings)));
+}
+
+bool rp__place_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX])
+{
+  char dir[PATH_MAX];
+  const char *project = cwd ? NULL : rp__place_project();
+  if (!realpath(project ? project : cwd ? cwd : ".", dir)) return false;
+  /* What the agent around us calls its project is one, whatever is in it. */
+  bool found = project || is_root(dir);
+  while (!found && strcmp(dir, "/") != 0) {
+    char *slash = strrchr(dir, '/');
+    slash[slash == dir] = '\0'; /* "/a" is in "/" */
+    found = is_root(dir);
+  }
+  if (found) memcpy(ret, dir, strlen(dir) + 1);
+  return found;
+}

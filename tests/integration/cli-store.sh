@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Which store a command uses, and which commands make one.
+# shellcheck disable=SC1091,SC2034,SC2154
+. "$(dirname "$0")/../lib/assert.sh"
+unset REPRISE_DB
+# Nothing lies here but what the test itself writes.
+expect_nothing() {
+  checks=$((checks + 1))
+  local there
+  there=$(cd "$work" && find . -mindepth 1 ! -name out ! -name err | sort | tr '\n' ' ')
+  [[ $there == "$1" ]] || fail "there is '$there', not '$1'"
+}
+typo=sqlite:$work/no/such.db
+
+about 'a mistyped --db creates nothing'
+for words in ls 'ls --all' 'show last' 'state last' 'log last' 'log last --follow' 'search tea' 'evidence x --at 5m' 'chain x' \
+  'brief --scope s' 'brief x' 'pins x' 'tasks x' 'memories --scope s' 'memories tea --scope s' 'mood x' 'snapshots x' 'export x' verify \
+  'verify --repair' doctor stats 'stats --metrics' audit 'audit --verify' trash 'trash --empty' 'hold --list' 'hold x' 'token ls' \
+  'token rm x' gc 'gc --dry-run' 'redact --apply x' 'completion sessions' 'append x x-a {}' 'append x --batch' 'heartbeat x' 'checkpoint x' \
+  'end x' 'continue x' 'pin x a b' 'unpin x a' 'remember x y' 'feel x violence' 'restore x' 'fork x' 'rm x' 'untrash x'; do
+  # shellcheck disable=SC2086
+  run --db "$typo" $words --json </dev/null
+  expect_code 7
+  expect_error store.not_found
+  expect_err_has "$work/no/such.db"
+  expect_err_has 'check --db'
+  expect_nothing ''
+done
+run --db "$typo" ls
+expect_code 7
+expect_err_has "reprise: ls: there is no store at $work/no/such.db"
+
+about 'the default store that is not there yet'
+for words in ls 'ls --json' 'search tea' 'memories --scope s' stats doctor audit trash 'hold --list' 'token ls' gc 'completion sessions'; do
+  # shellcheck disable=SC2086
+  run $words </dev/null
+  expect_code 0
+  expect_nothing ''
+done
+for words in 'show last' 'log last' 'append x x-a {}' 'end x' 'rm x'; do
+  # shellcheck disable=SC2086
+  run $words --json </dev/null
+  expect_code 3
+  expect_error session.not_found
+  expect_nothing ''
+done
+run ls
+expect_err_has "there is no store at $work/home/reprise.db"
+expect_err_has "'reprise start'"
+run ls --json
+expect_json .sessions '[]'
+expect_quiet
+run doctor
+expect_out_has "$work/home/reprise.db yet"
+run verify --json
+expect_code 7
+expect_error store.not_found
+REPRISE_DB=sqlite:$work/else.db run ls
+expect_code 0
+expect_err_has "$work/else.db"
+expect_nothing ''
+
+about 'a file that is no store stays as it is'
+: >"$work/empty.db"
+printf 'SQLite format 3' >"$work/half.db"
+sqlite3 "$work/other.db" 'CREATE TABLE mine (a); INSERT INTO mine VALUES (1)'
+sum=$(cat "$work"/*.db | sha256sum)
+for file in empty half other; do
+  for words in ls 'search tea' 'append x x-a {}' gc; do
+    # shellcheck disable=SC2086
+    run --db "sqlite:$work/$file.db" $words </dev/null
+    checks=$((checks + 1))
+    [[ $code == 7 || $code == 5 ]] || fail "exit code $code"
+    expect_err_has "$work/$file.db"
+  done
+done
+expect_nothing './empty.db ./half.db ./other.db '
+checks=$((checks + 1))
+[[ $(cat "$work"/*.db | sha256sum) == "$sum" ]] || fail 'a file was changed'
+rm "$work"/*.db
+
+about 'commands that begin something create it'
+run --db "$typo" start --scope s
+expect_code 0
+expect_ok test -e "$work/no/such.db"
+run --db "$typo" ls --json
+expect_json '.sessions|length' 1
+run --db "$typo" export last -o "$work/one.reprise"
+run --db "sqlite:$work/second/in.db" import "$work/one.reprise"
+expect_code 0
+run start --scope s
+expect_code 0
+expect_ok test -e "$work/home/reprise.db"
+
+about 'a token belongs to a store, and says to which'
+run token create --name laptop
+expect_code 0
+expect_err_has "$work/home/reprise.db"
+run --db "$typo" token create
+expect_err_has "$work/no/such.db"
+run token create --json
+expect_json .store "$work/home/reprise.db"
+expect_quiet
+run -q token create
+expect_quiet
+
+about 'the way in for the server of a package'
+if [[ $(id -u) == 0 ]] && command -v runuser >/dev/null && id -u nobody >/dev/null 2>&1; then
+  as_server=$tests/../share/reprise-as-server
+  chmod 755 "$work"
+  mkdir "$work/bin"
+  cp "$REPRISE" "$work/bin/reprise"
+  as() {
+    env PATH="$work/bin:$PATH" REPRISE_DB="$typo" REPRISE_SERVER_USER=nobody REPRISE_SERVER_HOME="$work/state" \
+      "$as_server" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    out=$(<"$work/out") err=$(<"$work/err")
+  }
+  as token create --name two-words
+  expect_code 0
+  expect_out_has rpt_
+  expect_err_has "$work/state/reprise.db"
+  checks=$((checks + 1))
+  [[ $(stat -c '%U %a' "$work/state" "$work/state/reprise.db" | tr '\n' ' ') == 'nobody 700 nobody 600 ' ]] ||
+    fail "$(stat -c '%U %a %n' "$work/state" "$work/state/reprise.db")"
+  as token ls --json
+  expect_json '.tokens[0].name' two-words
+  as show nobody
+  expect_code 3
+  REPRISE_SERVER_USER=no-such-user PATH="$work/bin:$PATH" "$as_server" ls 2>"$work/err" >"$work/out"
+  code=$? err=$(<"$work/err")
+  expect_code 1
+  as version
+  expect_code 0
+fi
+
+finish
