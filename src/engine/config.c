@@ -231,6 +231,13 @@ static const struct setting *lookup(const struct rp__config *c, const char *scop
   return general;
 }
 
+bool rp__config_set(const struct rp__config *c, enum rp__option o)
+{
+  for (const struct setting *s = c->last; s; s = s->next)
+    if (s->option == o && s->value[0]) return true;
+  return false;
+}
+
 const char *rp__config_text(const struct rp__config *c, const char *scope, enum rp__option o)
 {
   const struct setting *s = lookup(c, scope, o);
