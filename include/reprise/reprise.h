@@ -611,6 +611,23 @@ RP_API int rp_export_as(rp_session *s, const char *format, rp_write_fn *write, v
 /* Into a file or, for cortex, an existing brain.db, whose own tables and rows stay as they are. */
 RP_API int rp_export_file(rp_session *s, const char *format, const char *path, rp_error *err);
 
+/*
+ * Several sessions as one session-store.json of Clawd, with the tokens that their agents hold and the secret that these
+ * know: whoever has it can act as any of them. Where no token is known, or without_tokens, a fresh one stands that opens
+ * nothing. RP_E_CONFIG: the internal secret can't be read.
+ */
+typedef struct rp_store_options {
+  const char *session; /* one, by any of its names; NULL: all of the scope */
+  const char *scope;   /* NULL: all scopes */
+  bool without_tokens;
+} rp_store_options;
+typedef struct rp_store_info {
+  int64_t sessions, tokens; /* written; tokens: of agents that can go on with the file */
+  int64_t strangers;        /* of these, agents that know another secret than the one the file has */
+} rp_store_info;
+RP_API int rp_export_store(rp_engine *e, const rp_store_options *o, rp_write_fn *write, void *ctx, rp_store_info *ret,
+                           rp_error *err);
+
 typedef struct rp_import_options {
   const char *format; /* NULL: told from the content */
   const char *scope;  /* of what is imported; NULL: the format's own word, or "default" */

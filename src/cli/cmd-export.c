@@ -7,7 +7,7 @@
 #include "cli/out.h"
 #include "cli/term.h"
 
-enum { OUTPUT, FORMAT, FORCE };
+enum { OUTPUT, FORMAT, ALL, SCOPE, NO_TOKENS, FORCE };
 enum { REPRISE, NOVA, CLAWD, ORBITMESH, CORTEX, MARKDOWN };
 
 static const char *const formats[] = {
@@ -18,6 +18,10 @@ static const char *const formats[] = {
 static const struct rp__opt opts[] = {
     [OUTPUT] = {"output", 'o', RP_OPT_TEXT, "FILE", "where to (default stdout); whole or not at all, for you alone"},
     [FORMAT] = {"format", 0, RP_OPT_CHOICE, "F", "the format", formats},
+    [ALL] = {"all", 0, RP_OPT_FLAG, NULL, "every session, in one file (clawd)"},
+    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "every session of the scope, in one file (clawd)"},
+    [NO_TOKENS] = {"no-tokens", 0, RP_OPT_FLAG, NULL,
+                   "clawd: with tokens that open nothing, for a file that others may see"},
     [FORCE] = {"force", 0, RP_OPT_FLAG, NULL, "write to a terminal"},
 };
 
@@ -43,12 +47,37 @@ static int sink_write(void *ctx, const void *bytes, size_t n)
   return 0;
 }
 
+/* A file with tokens in it is as secret as they are, wherever it lies. */
+static void tell_tokens(const struct rp__cli *c, const rp_store_info *i, const char *name)
+{
+  if (c->globals[RP_G_QUIET].count || rp__opt_given(c, NO_TOKENS)) return;
+  fprintf(stderr,
+          "%lld %s; %s holds the secret of the agents' socket and the tokens of the sessions: it is as secret "
+          "as they are\n",
+          (long long)i->sessions, i->sessions == 1 ? "session" : "sessions", name);
+  if (i->strangers)
+    fprintf(stderr, "%lld of %lld agents know another secret than the one in it, and will be refused by it\n",
+            (long long)i->strangers, (long long)i->tokens);
+}
+
+static int export_store(struct rp__cli *c, struct sink *s, const char *name, rp_error *err)
+{
+  const rp_store_options o = {.session = c->n_args ? rp_session_id(c->session) : NULL,
+                              .scope = rp__opt_text(c, SCOPE),
+                              .without_tokens = rp__opt_given(c, NO_TOKENS)};
+  rp_store_info info = {0};
+  int code = rp_export_store(c->engine, &o, sink_write, s, &info, err);
+  if (!code && !s->errnum) tell_tokens(c, &info, name);
+  return code;
+}
+
 static int export_to(struct rp__cli *c, int fd, const char *name, rp_error *err)
 {
   struct rp__progress p = RP_PROGRESS(c, "exporting");
   struct sink s = {.fd = fd};
   int64_t format = rp__opt_num(c, FORMAT, REPRISE);
   int code = format == REPRISE ? rp_export(c->session, sink_write, &s, rp__progress_step, &p, err)
+             : format == CLAWD ? export_store(c, &s, name, err)
                                : rp_export_as(c->session, formats[format], sink_write, &s, err);
   rp__progress_clear(&p);
   /* A reader that left wanted no more. */
@@ -91,11 +120,32 @@ static int export_database(struct rp__cli *c, const char *path, rp_error *err)
   return code ? code : rp_export_file(c->session, formats[CORTEX], path, err);
 }
 
+/* One session, or many in a format that holds many. */
+static int check_which(const struct rp__cli *c, int64_t format, rp_error *err)
+{
+  bool many = rp__opt_given(c, ALL) || rp__opt_given(c, SCOPE);
+  if (rp__opt_given(c, ALL) && rp__opt_given(c, SCOPE))
+    return rp__fail_field(err, RP_E_USAGE, "scope", "--all and --scope exclude each other");
+  if (many && c->n_args) return rp__fail(err, RP_E_USAGE, "an ID names one session, --all and --scope many");
+  if (!many && !c->n_args) {
+    rp__fail(err, RP_E_USAGE, "the ID of a session is missing");
+    rp__hint(err, "'reprise ls' lists them; --all --format clawd exports all in one file");
+    return RP_E_USAGE;
+  }
+  if (many && format != CLAWD)
+    return rp__fail_field(err, RP_E_USAGE, "format", "only --format clawd holds many sessions in one file");
+  if (rp__opt_given(c, NO_TOKENS) && format != CLAWD)
+    return rp__fail_field(err, RP_E_USAGE, "no-tokens", "only --format clawd holds tokens");
+  return 0;
+}
+
 static int run(struct rp__cli *c, rp_error *err)
 {
   const char *path = rp__opt_text(c, OUTPUT);
   int64_t format = rp__opt_num(c, FORMAT, REPRISE);
   bool to_stdout = !path || strcmp(path, "-") == 0;
+  int code = check_which(c, format, err);
+  if (code) return code;
   if (format == CORTEX) return export_database(c, path, err);
   /* A transcript is made for reading. */
   if (to_stdout && c->term.out_tty && format != MARKDOWN && !rp__opt_given(c, FORCE)) {
@@ -103,7 +153,7 @@ static int run(struct rp__cli *c, rp_error *err)
     rp__hint(err, "name a file with -o FILE, or insist with --force");
     return RP_E_USAGE;
   }
-  int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
+  code = c->n_args ? rp__cli_attach(c, c->args[0], RP_USE_LOOK, err) : rp__cli_open(c, RP_USE_LOOK, err);
   if (code) return code;
   return to_stdout ? export_to(c, STDOUT_FILENO, "the output", err) : export_path(c, path, err);
 }
@@ -111,14 +161,16 @@ static int run(struct rp__cli *c, rp_error *err)
 const struct rp__cmd rp__cmd_export = {
     .name = "export",
     .theme = RP_THEME_MOVE,
-    .usage = "ID",
+    .usage = "ID | --all | --scope S",
     .summary = "Write a session to a file, losing nothing",
     .detail = "reprise is lossless. nova is a robot's session.json, clawd a session-store.json, orbitmesh a\n"
-              "snapshot (.json.gz), cortex a row in a brain.db, which may exist; markdown is for people.",
+              "snapshot (.json.gz), cortex a row in a brain.db, which may exist; markdown is for people. A file of\n"
+              "clawd holds the tokens of running agents and the secret they know: keep it like a password.",
     .example = "  $ reprise export kitchen-chat -o kitchen.reprise\n"
-               "  $ reprise export kitchen-chat --format markdown | less\n",
+               "  $ reprise export kitchen-chat --format markdown | less\n"
+               "  $ reprise export --all --format clawd -o session-store.json\n",
     .arg = RP_ARG_SESSION,
-    .min_args = 1,
+    .min_args = 0,
     .max_args = 1,
     .opts = opts,
     .n_opts = RP_ARRAY_SIZE(opts),

@@ -236,6 +236,13 @@ bool rp__config_given(const struct rp__config *c, const char *scope, enum rp__op
   return lookup(c, scope, o) != NULL;
 }
 
+bool rp__config_set(const struct rp__config *c, enum rp__option o)
+{
+  for (const struct setting *s = c->last; s; s = s->next)
+    if (s->option == o && s->value[0]) return true;
+  return false;
+}
+
 const char *rp__config_text(const struct rp__config *c, const char *scope, enum rp__option o)
 {
   const struct setting *s = lookup(c, scope, o);

@@ -43,6 +43,8 @@
   X(MIRROR, mirror, "bool", "true", "write the record of an ended session as a JSON file too")                         \
   X(MIRROR_DIR, mirror_dir, "text", "", "where those files go (default: sessions/ beside the database)")               \
   X(SESSION_FILE, session_file, "text", "", "keep this file as a live mirror (session.json of a robot)")               \
+  X(STORE_FILE, store_file, "text", "",                                                                                \
+    "keep this file as a live mirror of all sessions, tokens included (session-store.json of Clawd)")                  \
   X(BUDGET_USD, budget_usd, "num", "0", "cost of one session at most; 0: no budget")                                   \
   X(BUDGET_TOKENS, budget_tokens, "num", "0", "tokens of one session at most, in and out; 0: no budget")               \
   X(BUDGET_WARN, budget_warn, "num", "0.8", "share of a budget from which a warning is given")                         \
@@ -101,6 +103,8 @@ static inline int64_t rp__config_ms(const struct rp__config *c, const char *scop
 }
 /* A file of every option, commented out, each below what it means. */
 void rp__config_sample(struct rp__buf *out);
+/* Whether anybody, in any scope, gave the option a value that is not empty. */
+bool rp__config_set(const struct rp__config *c, enum rp__option o);
 /* {"file":…,"options":[{"name","value","source","help"}]} */
 void rp__config_show(const struct rp__config *c, const char *scope, struct rp__jw *w);
 

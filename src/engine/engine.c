@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "engine/audit.h"
+#include "engine/mirror.h"
 #include "engine/slot.h"
 #include "engine/unsaid.h"
 
@@ -174,6 +175,7 @@ static void engine_free(rp_engine *e)
   rp__config_free(e->config);
   rp__redactor_free(e->redactor);
   rp__documents_done(&e->documents);
+  rp__fleet_free(e->fleet);
   pthread_mutex_destroy(&e->lock);
   free(e->path);
   free(e);
@@ -231,6 +233,12 @@ static int engine_prepare(rp_engine *e, const rp_options *o, rp_error *err)
 /* The store is there: the queue and the keeper. */
 static int engine_ready(rp_engine *e, rp_engine **ret, rp_error *err)
 {
+  char *path RP_AUTOFREE = e->path ? strndup(e->path, rp__store_path_length(e->path)) : NULL;
+  int rc = e->path && !path ? rp__fail_nomem(err) : rp__fleet_new(path, &e->fleet, err);
+  if (rc) {
+    engine_free(e);
+    return rc;
+  }
   if (rp__commitq_init(&e->queue, e->store, &e->changes)) {
     engine_free(e);
     return rp__fail_nomem(err);
@@ -296,6 +304,17 @@ static void drain(rp_engine *e)
   rp__helper_drain(&e->helper);
 }
 
+/* What is stored from here on somebody else tells of. An engine that stored nothing has nothing to tell. */
+static void mirror_last(rp_engine *e)
+{
+  rp_error err = {0};
+  pthread_mutex_lock(&e->queue.lock);
+  bool stored = e->queue.txns > 0;
+  pthread_mutex_unlock(&e->queue.lock);
+  if (e->short_lived && !stored) return;
+  if (rp__mirror_stores(e, true, &err) < 0) rp__log(&e->log, RP_LOG_WARN, "store_file: %s", err.message);
+}
+
 void rp_close(rp_engine *e)
 {
   if (!e) return;
@@ -303,6 +322,7 @@ void rp_close(rp_engine *e)
   if (atomic_load(&e->keeper.prune_due)) rp__keeper_prune(e, NULL);
   drain(e); /* what is told of a commit may still want the keeper */
   rp__keeper_done(e);
+  mirror_last(e);
   rp__helper_done(&e->helper);
   rp__commitq_done(&e->queue);
   engine_free(e);
@@ -311,8 +331,8 @@ void rp_close(rp_engine *e)
 void rp_leave(rp_engine *e)
 {
   static rp_engine *volatile left; /* found there by those who look for leaks */
-  bool at_rest = e && e->short_lived && !atomic_load(&e->keeper.prune_due) && e->store->ops->at_rest &&
-                 e->store->ops->at_rest(e->store);
+  bool at_rest = e && e->short_lived && !rp__config_set(e->config, RP_OPT_STORE_FILE) &&
+                 !atomic_load(&e->keeper.prune_due) && e->store->ops->at_rest && e->store->ops->at_rest(e->store);
   if (at_rest)
     (void)(left = e);
   else

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/fleet.h"
 #include "base/lockfile.h"
 #include "core/policy.h"
 #include "core/snapshot.h"
@@ -48,6 +49,12 @@ struct rp__scope_key {
   struct rp__key key;
 };
 
+/* The live session store (mirror-store.c): what was written, and until when nothing is. */
+struct rp__store_mirror {
+  bool known;
+  int64_t version, rest_until;
+};
+
 struct rp_engine {
   struct rp__store *store;
   rp_clock clock;
@@ -60,7 +67,9 @@ struct rp_engine {
   struct rp__changes changes;
   struct rp__documents documents;
   struct rp__keeper keeper;
-  struct rp__lockfile locks; /* fd < 0: a store without a file */
+  struct rp__store_mirror store_mirror; /* the keeper's; at the end, of whoever closes */
+  struct rp__fleet *fleet;              /* agents that came with an imported store */
+  struct rp__lockfile locks;            /* fd < 0: a store without a file */
   struct rp__forkguard guard;
   struct rp__proc self;
   char host[RP_HOST];

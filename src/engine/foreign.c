@@ -9,11 +9,19 @@
 #include "base/text.h"
 #include "engine/copy.h"
 #include "engine/import-file.h"
+#include "engine/import-tokens.h"
 #include "engine/redaction.h"
 #include "engine/speech.h"
+#include "engine/tokens.h"
 
 #define NOTES_MAX 1024
 #define PROGRESS_EVERY 256
+
+/* Ids that a document has had so far, as hashes. */
+struct ids {
+  uint64_t *slots; /* 0: free */
+  size_t n, cap;   /* a power of two */
+};
 
 struct import {
   rp_engine *e;
@@ -24,6 +32,8 @@ struct import {
   struct rp__session_row row;
   struct rp__copy *copy;
   struct rp__buf masked, notes;
+  struct rp__import_tokens tokens;
+  struct ids seen; /* of this document */
   int64_t events, all_events;
 
   int stopped; /* what the caller said to end it */
@@ -41,6 +51,33 @@ static int report(struct import *x, bool skipped, const char *why)
                          .why = why};
   if (j->fn) x->stopped = j->fn(j->ctx, &item);
   return x->stopped ? RP_E_CANCELLED : 0;
+}
+
+/* ---- ids ---- */
+
+static bool ids_put(struct ids *s, uint64_t hash)
+{
+  size_t i = (size_t)hash & (s->cap - 1);
+  while (s->slots[i] && s->slots[i] != hash) i = (i + 1) & (s->cap - 1);
+  bool there = s->slots[i] != 0;
+  s->slots[i] = hash;
+  return there;
+}
+
+static int ids_add(struct ids *s, const char *id, bool *ret_there, rp_error *err)
+{
+  if (2 * s->n >= s->cap) {
+    struct ids more = {.n = s->n, .cap = s->cap ? 2 * s->cap : 64};
+    if (!(more.slots = calloc(more.cap, sizeof *more.slots))) return rp__fail_nomem(err);
+    for (size_t i = 0; i < s->cap; i++)
+      if (s->slots[i]) ids_put(&more, s->slots[i]);
+    free(s->slots);
+    *s = more;
+  }
+  uint64_t hash = rp__checksum(id, strlen(id), 0x6964);
+  *ret_there = ids_put(s, hash ? hash : 1);
+  s->n += !*ret_there;
+  return 0;
 }
 
 /* ---- one session ---- */
@@ -107,45 +144,65 @@ static int write_run(struct import *x, rp_error *err)
   return rp__engine_commit(x->e, ops, 2, RP_OS, err);
 }
 
-static int skip(struct import *x)
+static int skip(struct import *x, const char *why)
 {
-  int rc = report(x, true, "is there already");
+  int rc = report(x, true, why);
+  rp__import_tokens_next(&x->tokens);
   return rc ? rc : RP__TAKE_SKIP;
 }
 
-static int is_there(struct import *x, bool *ret, rp_error *err)
+/* Whether the row came from a file of that format, and still has no token of its agent: an import that was cut off. */
+static bool lacks_token(struct import *x, const struct rp__session_row *row)
 {
-  struct rp__session_row row = {0};
+  struct rp__fleet_agent agent;
+  char secret[RP_SECRET_MAX + 1];
+  struct rp__json meta = row->meta ? rp__json_trusted(row->meta, strlen(row->meta)) : (struct rp__json){0};
+  if (!rp__json_eq(rp__json_get(rp__json_get(meta, "imported"), "format"), x->job->format->name)) return false;
+  return !rp__fleet_find(x->e->fleet, row->id, rp__row_birth(row), &agent, secret);
+}
+
+/* *ret_why: it is there, and what is said of that; NULL: it is not. */
+static int find_there(struct import *x, const char **ret_why, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   rp_error own = {0};
+  bool takes;
   int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, x->f.id, &row, &own);
-  *ret = rc == 0;
-  rp__session_row_done(&row);
+  *ret_why = NULL;
   if (rc == RP_E_SESSION_NOT_FOUND) return 0;
   if (rc && err) *err = own;
-  return rc;
+  if (rc) return rc;
+  *ret_why = "is there already";
+  rp__import_tokens_verdict(&x->tokens, &takes);
+  if (!takes || !lacks_token(x, &row)) return 0;
+  *ret_why = "is there already; the token of its agent was missing and was taken";
+  return x->job->dry_run ? 0 : rp__import_tokens_keep(&x->tokens, &row, err);
 }
 
 static int on_begin(void *ctx, const struct rp__foreign *f, rp_error *err)
 {
   struct import *x = ctx;
-  bool there = false;
+  const char *there = NULL;
+  bool twice = false;
   x->f = *f;
   x->events = 0;
   rp__buf_reset(&x->notes);
   if (x->job->note) rp__buf_str(&x->notes, x->job->note);
-  int rc = is_there(x, &there, err);
+  int rc = ids_add(&x->seen, f->id, &twice, err);
+  if (!rc && twice) return skip(x, "the file has an earlier session with this id");
+  if (!rc) rc = find_there(x, &there, err);
   if (!rc) rc = rp__redaction_check_name(x->e, x->scope, "session id", f->id, err);
   if (!rc) rc = rp__redaction_check_name(x->e, x->scope, "provider", f->provider, err);
   if (!rc) rc = rp__redaction_check_name(x->e, x->scope, "channel", f->channel, err);
   if (rc) return rc;
-  if (there) return skip(x);
+  if (there) return skip(x, there);
   fill_row(x);
   if (x->job->dry_run) return 0;
   rc = write_meta(x, err);
   if (!rc) rc = rp__copy_begin(x->e, &x->row, &x->copy, err);
   if (rc == RP_E_EXISTS) { /* somebody was faster */
     rp__session_row_done(&x->row);
-    return skip(x);
+    return skip(x, "is there already");
   }
   if (rc) return rc;
   x->copy->past = (struct rp__scope_row){.starts = f->total_sessions, .robot = f->robot};
@@ -169,17 +226,6 @@ static int on_event(void *ctx, const struct rp__event *ev, rp_error *err)
   return rp__copy_event(x->copy, ev->seq, at, ev->kind_name, body.p, body.n, err);
 }
 
-static int on_end(void *ctx, rp_error *err)
-{
-  struct import *x = ctx;
-  int rc = x->copy ? rp__copy_derive(x->copy, err) : 0;
-  if (!rc && x->copy) rc = rp__copy_finish(x->copy, &x->row, NULL, err);
-  if (rc) return rc;
-  rp__copy_free(RP_TAKE(x->copy));
-  rp__session_row_done(&x->row);
-  return report(x, false, x->notes.n ? x->notes.p : NULL);
-}
-
 static void on_note(void *ctx, const char *text)
 {
   struct import *x = ctx;
@@ -187,10 +233,36 @@ static void on_note(void *ctx, const char *text)
   rp__buf_str(&x->notes, text);
 }
 
+static int on_secret(void *ctx, enum rp__foreign_secret which, const char *text, size_t n, rp_error *err)
+{
+  struct import *x = ctx;
+  (void)err;
+  rp__import_tokens_secret(&x->tokens, which, text, n);
+  return 0;
+}
+
+static int on_end(void *ctx, rp_error *err)
+{
+  struct import *x = ctx;
+  bool takes;
+  const char *verdict = rp__import_tokens_verdict(&x->tokens, &takes);
+  if (verdict) on_note(x, verdict);
+  int rc = x->copy ? rp__copy_derive(x->copy, err) : 0;
+  if (!rc && x->copy) x->row.ref = x->copy->s->ref;
+  if (!rc && x->copy) rc = rp__copy_finish(x->copy, &x->row, NULL, err);
+  if (!rc && x->copy && takes) rc = rp__import_tokens_keep(&x->tokens, &x->row, err);
+  if (rc) return rc;
+  rp__import_tokens_next(&x->tokens);
+  rp__copy_free(RP_TAKE(x->copy));
+  rp__session_row_done(&x->row);
+  return report(x, false, x->notes.n ? x->notes.p : NULL);
+}
+
 static int on_failed(void *ctx, const char *name, const char *why)
 {
   struct import *x = ctx;
   x->f = (struct rp__foreign){0};
+  rp__import_tokens_next(&x->tokens);
   rp__text_copy(x->f.name, sizeof x->f.name, name);
   if (!x->rc) x->rc = rp__fail(&x->first, RP_E_FORMAT_CORRUPT, "session '%.60s' was not taken: %s", name, why);
   return report(x, true, why);
@@ -203,13 +275,20 @@ int rp__import_doc(rp_engine *e, const struct rp__import_job *job, const struct 
                         .event = on_event,
                         .end = on_end,
                         .note = on_note,
+                        .secret = on_secret,
                         .failed = on_failed,
                         .ctx = &x,
                         .max_body = (size_t)rp__config_num(e->config, job->scope, RP_OPT_BODY_BYTES)};
   rp_error own = {0};
   if (!err) err = &own;
   snprintf(x.scope, sizeof x.scope, "%s", job->scope);
+  rp__import_tokens_init(&x.tokens, e);
   int rc = job->format->import(doc, &t, err);
+  rp_error why = {0};
+  int kept = rp__import_tokens_commit(&x.tokens, &why); /* of those that were taken, whatever became of the others */
+  if (kept && !rc) rc = (*err = why, kept);
+  rp__import_tokens_done(&x.tokens);
+  free(x.seen.slots);
   rp__copy_free(x.copy);
   rp__session_row_done(&x.row);
   rp__buf_done(&x.masked);

@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "engine/abandon.h"
 #include "engine/files.h"
+#include "engine/mirror.h"
 
 #define TICK_MS 1000
 #define PRUNE_MS (3600 * 1000)
@@ -23,6 +24,7 @@
 #define SKIP_MAX 256   /* handles passed over while others wait for the list */
 
 #define NOTHING 1 /* what a job returns that found nothing to do */
+_Static_assert(NOTHING == RP__MIRROR_NONE, "a mirror is a job");
 
 int rp__keeper_init(struct rp__keeper *k)
 {
@@ -167,6 +169,12 @@ static int beat_mirrors(rp_engine *e, bool tick, rp_error *err)
   return rc;
 }
 
+static int mirror_stores(rp_engine *e, bool tick, rp_error *err)
+{
+  (void)tick;
+  return rp__mirror_stores(e, false, err);
+}
+
 /* Full text follows when nobody is writing; a search brings it up to date anyway. */
 static int tend_index(rp_engine *e, bool tick, rp_error *err)
 {
@@ -227,6 +235,7 @@ static const struct {
     [RP_JOB_CHECKPOINTS] = {"checkpoints", make_checkpoints, .poked = true, .level = RP_LOG_DEBUG},
     [RP_JOB_IDLE] = {"idle", mark_idle, .level = RP_LOG_DEBUG},
     [RP_JOB_MIRRORS] = {"mirrors", beat_mirrors, .level = RP_LOG_DEBUG},
+    [RP_JOB_STORES] = {"stores", mirror_stores, .level = RP_LOG_WARN},
     [RP_JOB_INDEX] = {"index", tend_index, .level = RP_LOG_DEBUG},
     [RP_JOB_PRUNE] = {"prune", tend_keys, PRUNE_MS, .level = RP_LOG_DEBUG},
     [RP_JOB_SWEEP] = {"sweep", sweep_abandoned, SWEEP_MS, .level = RP_LOG_WARN},

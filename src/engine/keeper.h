@@ -14,6 +14,7 @@ enum rp__job {
   RP_JOB_CHECKPOINTS, /* L-06 */
   RP_JOB_IDLE,        /* L-05 */
   RP_JOB_MIRRORS,     /* N-06 */
+  RP_JOB_STORES,      /* C-07: stores of sessions */
   RP_JOB_INDEX,       /* full text */
   RP_JOB_PRUNE,       /* old idempotency keys */
   RP_JOB_SWEEP,       /* L-09: abandoned sessions */

@@ -229,8 +229,12 @@ int rp__session_delete(rp_engine *e, const struct rp__session_row *row, int64_t 
   ops[2] = (struct rp__op){
       .type = RP_OP_SESSION_DELETE, .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e)};
   rc = rp__engine_commit(e, ops, 3, RP_DISK, err);
-  if (!rc) atomic_fetch_add(&e->metrics.deleted, 1);
-  return rc;
+  if (rc) return rc;
+  atomic_fetch_add(&e->metrics.deleted, 1);
+  rp_error why = {0};
+  if (rp__fleet_forget(e->fleet, row->id, &why)) /* it opens nothing any more: the next one is another's birth */
+    rp__log(&e->log, RP_LOG_WARN, "the token of session %s stays in the file: %s", row->id, why.message);
+  return 0;
 }
 
 void rp__store_shrink(rp_engine *e)

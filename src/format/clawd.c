@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading Clawd's session-store.json (C-11): several sessions, each with its info, messages by type, container and
- * manager state. The tokens in it open live sessions: they are not taken.
+ * manager state. The tokens in it and the secret go to the taker by a way of their own, never into an event.
  */
 #include "format/clawd.h"
 
@@ -9,20 +9,37 @@
 
 #define CALLS_OPEN 64 /* tool calls that wait for their result */
 
-/* Which members of info are what; export reads the same table. */
+/* Which members of info are what; export reads the same table. The values are those of a session that Clawd makes. */
 const struct rp__clawd_field rp__clawd_fields[] = {
-    {"permissionMode", true, "\"normal\""},
-    {"model", true, "null"},
-    {"notificationsEnabled", true, "true"},
-    {"dockerAccess", true, "false"},
-    {"repoUrl", false, "\"\""},
-    {"branch", false, "\"\""},
-    {"createdBy", false, "\"\""},
-    {"contextUsage", false, "null"},
-    {"isManager", false, NULL},
-    {"managedBy", false, NULL},
-    {NULL, false, NULL},
+    {"permissionMode", true, RP_JSON_STRING, "\"normal\""},
+    {"model", true, RP_JSON_STRING, "null"},
+    {"notificationsEnabled", true, RP_JSON_TRUE, "false"},
+    {"dockerAccess", true, RP_JSON_TRUE, "false"},
+    {"contextUsage", true, RP_JSON_OBJECT, "null"},
+    {"repoUrl", false, RP_JSON_STRING, "\"\""},
+    {"branch", false, RP_JSON_STRING, "\"\""},
+    {"createdBy", false, RP_JSON_STRING, "\"unknown\""},
+    {"isManager", false, RP_JSON_TRUE, NULL},
+    {"managedBy", false, RP_JSON_STRING, NULL},
+    {NULL, false, RP_JSON_NONE, NULL},
 };
+
+const struct rp__clawd_field *rp__clawd_field(const char *name)
+{
+  const struct rp__clawd_field *f = rp__clawd_fields;
+  while (strcmp(f->name, name) != 0) f++;
+  return f;
+}
+
+bool rp__clawd_fits(const struct rp__clawd_field *f, struct rp__json v)
+{
+  static const char *const modes[] = {"normal", "auto_edits", "dangerous", "plan"};
+  if (v.type != f->type && !(f->type == RP_JSON_TRUE && v.type == RP_JSON_FALSE)) return false;
+  if (strcmp(f->name, "permissionMode") != 0) return true;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(modes); i++)
+    if (rp__json_eq(v, modes[i])) return true;
+  return false;
+}
 
 static bool clawd_detect(const struct rp__doc *d)
 {
@@ -38,6 +55,7 @@ static bool clawd_detect(const struct rp__doc *d)
 struct calls {
   struct rp__json id[CALLS_OPEN], name[CALLS_OPEN];
   size_t n;
+  struct rp__json said; /* id of the message before */
 };
 
 static void call_opened(struct calls *c, struct rp__json id, struct rp__json name)
@@ -101,9 +119,17 @@ static int take_result(struct rp__take *t, struct rp__json m, struct calls *c, i
   return rp__take_event(t, at, "tool");
 }
 
-static int take_said(struct rp__take *t, struct rp__json m, const char *role, bool error, int64_t at)
+static bool same(struct rp__json a, struct rp__json b)
+{
+  return a.n && a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
+/* Two messages of one id would be read as the pieces of one: the second goes without. */
+static int take_said(struct rp__take *t, struct rp__json m, struct calls *c, const char *role, bool error, int64_t at)
 {
   struct rp__json id = rp__json_get(m, "id"), source = rp__json_get(m, "source");
+  if (same(id, c->said)) id = (struct rp__json){0};
+  c->said = rp__json_get(m, "id");
   struct rp__jw *w = rp__take_body(t);
   rp__jw_kstr(w, "role", role);
   rp__copy_member(w, "content", rp__json_get(m, "content"));
@@ -119,9 +145,9 @@ static int take_message(struct rp__take *t, struct rp__json m, struct calls *c)
   int64_t at = rp__when(rp__json_get(m, "timestamp"));
   if (rp__json_eq(type, "tool_call")) return take_call(t, m, c, at);
   if (rp__json_eq(type, "tool_result")) return take_result(t, m, c, at);
-  if (rp__json_eq(type, "user")) return take_said(t, m, "user", false, at);
-  if (rp__json_eq(type, "assistant")) return take_said(t, m, "assistant", false, at);
-  return take_said(t, m, "system", rp__json_eq(type, "error"), at);
+  if (rp__json_eq(type, "user")) return take_said(t, m, c, "user", false, at);
+  if (rp__json_eq(type, "assistant")) return take_said(t, m, c, "assistant", false, at);
+  return take_said(t, m, c, "system", rp__json_eq(type, "error"), at);
 }
 
 /* A call whose result nobody has: it can't be running any more. */
@@ -177,17 +203,30 @@ static int take_provider(struct rp__take *t, struct rp__json v, struct rp__json 
   return rp__take_event(t, 0, "provider");
 }
 
+/*
+ * An agent that still runs has had all of this and says `ready` but once in its life: it is awaited, as Clawd's own
+ * restart awaits it, and gets nothing of it again.
+ */
+static int take_runtime(struct rp__take *t, const struct rp__foreign *f)
+{
+  struct rp__jw *w = rp__take_body(t);
+  rp__jw_kstr(w, "status", f->crashed ? "error" : f->ended ? "terminated" : "reconnecting");
+  if (!f->ended) rp__jw_ki64(w, "delivered", t->events + 1);
+  return rp__take_own(t, 0, RP_KIND_RUNTIME);
+}
+
 static int take_all(struct rp__take *t, struct rp__json v, const struct rp__foreign *f)
 {
   struct rp__json info = rp__json_get(v, "info"), item;
   struct rp__json_iter it = {0};
   struct calls calls = {.n = 0};
+  struct rp__json messages = rp__json_get(v, "messages");
   int rc = take_info(t, info, f->created_at);
-  while (!rc && rp__json_next(rp__json_get(v, "messages"), &it, NULL, &item)) rc = take_message(t, item, &calls);
+  if (messages.type != RP_JSON_ARRAY) rp__take_note(t, "its 'messages' are no list");
+  while (!rc && rp__json_next(messages, &it, NULL, &item)) rc = take_message(t, item, &calls);
   if (!rc) rc = settle_calls(t, &calls);
   if (!rc) rc = take_provider(t, v, info);
-  if (!rc && RP_ANY(v, "sessionToken", "managerApiToken").type == RP_JSON_STRING)
-    rp__take_note(t, "its tokens are secrets and were not taken");
+  if (!rc) rc = take_runtime(t, f);
   return rc ? rc : rp__take_end(t);
 }
 
@@ -201,18 +240,30 @@ static int64_t last_message_at(struct rp__json v)
   return last;
 }
 
-static int take_session(struct rp__take *t, struct rp__json v)
+/* Names the place in the document. */
+static int refuse_session(struct rp__take *t, const char *name, int64_t n, const char *what)
+{
+  char why[80], at[32];
+  snprintf(at, sizeof at, "sessions[%lld]", (long long)n);
+  snprintf(why, sizeof why, "%s%s", at, what);
+  return t->to->failed(t->to->ctx, name[0] ? name : at, why);
+}
+
+static int take_session(struct rp__take *t, struct rp__json v, int64_t n)
 {
   struct rp__json info = rp__json_get(v, "info"), status = rp__json_get(info, "status");
   struct rp__foreign f = {.provider = "clawd", .created_at = rp__when(rp__json_get(info, "createdAt"))};
   rp__title_of(rp__json_get(info, "name"), f.name, sizeof f.name);
-  if (rp__json_get(info, "id").type != RP_JSON_STRING) return t->to->failed(t->to->ctx, f.name, "its info has no id");
+  if (info.type != RP_JSON_OBJECT) return refuse_session(t, f.name, n, ".info is no object");
+  if (rp__json_get(info, "id").type != RP_JSON_STRING) return refuse_session(t, f.name, n, ".info.id is no string");
   rp__id_of(rp__json_get(info, "id"), "clawd", f.id);
   f.last_activity_at = RP_MAX(last_message_at(v), f.created_at);
   f.crashed = rp__json_eq(status, "error");
   f.ended = f.crashed || rp__json_eq(status, "terminated");
   if (f.ended) f.ended_at = f.last_activity_at;
-  int rc = rp__take_begin(t, &f);
+  int rc = rp__take_secret(t, RP_SECRET_SESSION, rp__json_get(v, "sessionToken"));
+  if (!rc) rc = rp__take_secret(t, RP_SECRET_MANAGER, rp__json_get(v, "managerApiToken"));
+  if (!rc) rc = rp__take_begin(t, &f);
   if (!rc) rc = take_all(t, v, &f);
   return rc == RP__TAKE_SKIP ? 0 : rc;
 }
@@ -225,10 +276,11 @@ static int clawd_import(const struct rp__doc *d, const struct rp__taker *to, rp_
   int rc = 0;
   rp__take_init(&t, to, err);
   if (d->type != RP_DOC_JSON || sessions.type != RP_JSON_ARRAY) return rp__format_refuse(&rp__format_clawd, err);
+  rc = rp__take_secret(&t, RP_SECRET_STORE, rp__json_get(d->json, "internalSecret"));
   for (int64_t n = 0; !rc && rp__json_next(sessions, &it, NULL, &item); n++) {
     if (n >= RP_FOREIGN_SESSIONS)
       return rp__fail(err, RP_E_TOO_LARGE, "the store has more than %d sessions", RP_FOREIGN_SESSIONS);
-    rc = take_session(&t, item);
+    rc = take_session(&t, item, n);
   }
   return rc;
 }

@@ -56,12 +56,19 @@ struct rp__foreign {
 
 #define RP__TAKE_SKIP 1 /* the taker has that session already: its events are not wanted */
 
+/* Credentials that a document carries (C-11): of the whole of it, before its sessions; the others of the session that
+ * begins next, its own token first. */
+enum rp__foreign_secret { RP_SECRET_STORE, RP_SECRET_SESSION, RP_SECRET_MANAGER };
+
 struct rp__taker {
   size_t max_body;
   int (*begin)(void *ctx, const struct rp__foreign *f, rp_error *err); /* 0, RP__TAKE_SKIP or an error */
-  int (*event)(void *ctx, const struct rp__event *ev, rp_error *err);  /* checked; kind `restored` is made by us */
-  int (*end)(void *ctx, rp_error *err);                                /* the session begun is complete */
-  void (*note)(void *ctx, const char *text);                           /* about the session begun */
+  int (*event)(void *ctx, const struct rp__event *ev,
+               rp_error *err);               /* checked; `restored` and `runtime` are made by us */
+  int (*end)(void *ctx, rp_error *err);      /* the session begun is complete */
+  void (*note)(void *ctx, const char *text); /* about the session begun */
+  /* Never stored among the events; NULL: not wanted. */
+  int (*secret)(void *ctx, enum rp__foreign_secret which, const char *text, size_t n, rp_error *err);
   /* A session that is not taken; others follow. 0 or an error that ends the import. */
   int (*failed)(void *ctx, const char *name, const char *why);
   void *ctx;

@@ -2,6 +2,7 @@
 #include "format/take.h"
 
 #include <math.h>
+#include <sodium.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -171,12 +172,23 @@ int rp__take_event(struct rp__take *t, int64_t at_ms, const char *kind)
   return rc ? rc : rp__take_value(t, at_ms, kind, body);
 }
 
-int rp__take_restored(struct rp__take *t, int64_t at_ms)
+int rp__take_own(struct rp__take *t, int64_t at_ms, enum rp__kind kind)
 {
-  struct rp__event ev = {.kind = RP_KIND_RESTORED, .kind_name = "restored"};
+  struct rp__event ev = {.kind = kind, .kind_name = rp__kind_name(kind)};
   int rc = finish_body(t, &ev.body);
   if (rc == RP_E_TOO_LARGE || (!rc && ev.body.n > t->to->max_body)) return leave_out(t, "it is too large");
   return rc ? rc : hand_on(t, at_ms, &ev);
+}
+
+int rp__take_secret(struct rp__take *t, enum rp__foreign_secret which, struct rp__json v)
+{
+  if (v.type != RP_JSON_STRING || v.n <= 2 || !t->to->secret) return 0;
+  char *text RP_AUTOFREE = rp__json_dup(v);
+  if (!text) return rp__fail_nomem(t->err);
+  size_t n = strlen(text);
+  int rc = t->to->secret(t->to->ctx, which, text, n, t->err);
+  sodium_memzero(text, n);
+  return rc;
 }
 
 int rp__take_end(struct rp__take *t)

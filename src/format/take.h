@@ -40,8 +40,14 @@ struct rp__jw *rp__take_body(struct rp__take *t);
 int rp__take_event(struct rp__take *t, int64_t at_ms, const char *kind);
 /* The body as it came instead of a written one. */
 int rp__take_value(struct rp__take *t, int64_t at_ms, const char *kind, struct rp__json body);
-/* The engine's own `restored`. */
-int rp__take_restored(struct rp__take *t, int64_t at_ms);
+/* One of a kind that only the engine writes: `restored`, `runtime`. */
+int rp__take_own(struct rp__take *t, int64_t at_ms, enum rp__kind kind);
+static inline int rp__take_restored(struct rp__take *t, int64_t at_ms)
+{
+  return rp__take_own(t, at_ms, RP_KIND_RESTORED);
+}
+/* A credential, when it is a string that is not empty. */
+int rp__take_secret(struct rp__take *t, enum rp__foreign_secret which, struct rp__json v);
 int rp__take_end(struct rp__take *t);
 void rp__take_note(struct rp__take *t, const char *fmt, ...) RP_PRINTF(2, 3);
 

@@ -5,6 +5,7 @@
  * told of in the conversation (C-04), and the agent gets its token, then auth_ok, then
  * what it has not had yet.
  */
+#include "base/fleet.h"
 #include "base/text.h"
 #include "server/agent-impl.h"
 #include "server/call.h"
@@ -19,7 +20,8 @@ struct entering {
   struct rp__agent *g;
   struct rp__server *srv;
   struct rp__roster *roster;
-  char id[RP_ID_MAX + 1], token[RP_SESSION_TOKEN_TEXT];
+  char id[RP_ID_MAX + 1], token[RP_FLEET_TOKEN_MAX + 1];
+  bool moved; /* the token came with the session from another program */
   struct rp__entry *entry;
   struct rp__agent_facts facts;
   int64_t client_seq;
@@ -128,7 +130,7 @@ static int look(struct entering *x, rp_error *err)
   int rc = rp__registry_get(x->srv->registry, x->id, &x->entry, err);
   /* A key or a prefix, whose token is another's; or a later session of the same id. */
   if (!rc && (strcmp(rp__entry_id(x->entry), x->id) != 0 ||
-              !rp__auth_is_session_token(x->srv->auth, x->id, rp__entry_birth(x->entry), rp__str(x->token))))
+              !rp__auth_is_agent_token(x->srv->auth, x->id, rp__entry_birth(x->entry), rp__str(x->token), &x->moved)))
     rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "Authentication failed");
   if (!rc) rc = rp__agent_facts(x->srv, x->entry, &x->facts, &x->g->mind, err);
   if (!rc && x->facts.status[0] && !rp__seat_alive(x->facts.status))
@@ -195,7 +197,8 @@ static struct rp__msg *words(const char *type, const char *name, const char *tex
 
 static void greet(struct rp__agent *g, const struct entering *x)
 {
-  rp__agent_send(g, words("token_update", "token", x->token, NULL));
+  /* Agents of that program take a token_update for the one they pay their model with. */
+  if (!x->moved) rp__agent_send(g, words("token_update", "token", x->token, NULL));
   rp__agent_send(g, words("auth_ok", "sessionId", x->id, x));
 }
 
@@ -283,7 +286,7 @@ void rp__agent_enter(struct rp__agent *g, struct rp__json message)
   *x = (struct entering){.task.fn = run, .job.fn = entered, .g = g, .srv = srv, .roster = &g->of->roster};
   bool ok = read_text(rp__json_get(message, "sessionId"), x->id, sizeof x->id) &&
             read_text(rp__json_get(message, "token"), x->token, sizeof x->token) &&
-            rp__auth_is_session_token(srv->auth, x->id, RP_BIRTH_ANY, rp__str(x->token));
+            rp__auth_is_agent_token(srv->auth, x->id, RP_BIRTH_ANY, rp__str(x->token), &x->moved);
   g->acks = rp__json_get(message, "acks").type == RP_JSON_TRUE;
   g->flying++;
   g->state = RP_AGENT_ENTERING;

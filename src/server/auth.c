@@ -4,26 +4,25 @@
 #include <sodium.h>
 #include <strings.h>
 
+#include "base/fleet.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "net/uri.h"
 #include "server/client.h"
 #include "server/origin.h"
 #include "server/rate.h"
-#include "server/secret.h"
 #include "server/settings.h"
 #include "server/tokens.h"
 
 #define TOKEN_TEXT 256           /* bytes of a token that came, and its NUL; ours are shorter */
 #define FAILURES_PER_MINUTE 10.0 /* wrong tokens of one address, before it hears 429 */
 #define SUBPROTOCOL "base64url.bearer.phx."
-#define SESSION_PREFIX "rps_"
-#define SESSION_PURPOSE "session, born:"
-#define SESSION_MAC 24 /* bytes of a session's token behind its birth */
 
 struct rp__auth {
   const struct rp__settings *set;
-  struct rp__secret secret;
+  struct rp__internal_secret secret;
   struct rp__tokens *tokens;
+  struct rp__fleet *fleet;   /* agents that came with another program's store (C-11) */
   struct rp__rate *requests; /* NULL: no limit */
   struct rp__rate *failures;
 };
@@ -44,6 +43,7 @@ int rp__auth_new(rp_engine *e, const struct rp__settings *set, const char *db_pa
   int rc = check_lists(set, err);
   if (!rc) rc = rp__secret_load(set->internal_secret_file, db_path, &a->secret, err);
   if (!rc) rc = rp__tokens_new(e, &a->tokens, err);
+  if (!rc) rc = rp__fleet_new(db_path, &a->fleet, err);
   if (!rc) rc = rp__rate_new(FAILURES_PER_MINUTE / 60, FAILURES_PER_MINUTE, &a->failures, err);
   if (!rc && set->client_rate > 0) rc = rp__rate_new(set->client_rate, set->client_rate, &a->requests, err);
   if (rc) {
@@ -60,6 +60,7 @@ void rp__auth_free(struct rp__auth *a)
   rp__rate_free(a->requests);
   rp__rate_free(a->failures);
   rp__tokens_free(a->tokens);
+  rp__fleet_free(a->fleet);
   rp__secret_wipe(&a->secret);
   free(a);
 }
@@ -193,7 +194,8 @@ static int by_token(struct rp__auth *a, const struct rp__request *r, const char 
                     rp_error *err)
 {
   struct rp__grant g;
-  if (strncmp(text, SESSION_PREFIX, sizeof SESSION_PREFIX - 1) == 0 && strlen(text) == RP_SESSION_TOKEN_TEXT - 1) {
+  if (strncmp(text, RP_SESSION_TOKEN_PREFIX, sizeof RP_SESSION_TOKEN_PREFIX - 1) == 0 &&
+      strlen(text) == RP_SESSION_TOKEN_TEXT - 1) {
     char id[RP_ID_MAX + 1];
     *who = (struct rp__identity){.who = RP_WHO_SESSION, .name = "session", .auth = a};
     rp__text_copy(who->shown, sizeof who->shown, text);
@@ -320,21 +322,6 @@ int rp__auth_admit(const struct rp__identity *who, enum rp__right right, const c
 
 /* ---- the internal secret ---- */
 
-/* A store that gives a deleted session's number to the next one still has another time, or another scope. */
-rp__birth rp__birth_of(const rp_session_info *info)
-{
-  unsigned char hash[crypto_generichash_BYTES];
-  crypto_generichash_state st;
-  rp__birth birth;
-  int64_t numbers[2] = {info->number, info->created_at};
-  crypto_generichash_init(&st, NULL, 0, sizeof hash);
-  crypto_generichash_update(&st, (const unsigned char *)numbers, sizeof numbers);
-  crypto_generichash_update(&st, (const unsigned char *)info->scope, strlen(info->scope));
-  crypto_generichash_final(&st, hash, sizeof hash);
-  memcpy(&birth, hash, sizeof birth);
-  return birth == RP_BIRTH_ANY ? 1 : birth;
-}
-
 static int on_born(void *ctx, const rp_session_info *info)
 {
   *(rp__birth *)ctx = rp__birth_of(info);
@@ -349,40 +336,33 @@ int rp__birth_find(rp_engine *e, const char *session_id, rp__birth *ret, rp_erro
 void rp__auth_session_token(const struct rp__auth *a, const char *session_id, rp__birth birth,
                             char out[RP_SESSION_TOKEN_TEXT])
 {
-  unsigned char hash[RP_SECRET_HASH], bytes[sizeof birth + SESSION_MAC];
-  char text[17 + RP_ID_MAX + 1];
-  snprintf(text, sizeof text, "%016llx:%s", (unsigned long long)birth, session_id);
-  rp__secret_derive(&a->secret, SESSION_PURPOSE, text, hash);
-  memcpy(bytes, &birth, sizeof birth);
-  memcpy(bytes + sizeof birth, hash, SESSION_MAC);
-  memcpy(out, SESSION_PREFIX, sizeof SESSION_PREFIX);
-  sodium_bin2base64(out + sizeof SESSION_PREFIX - 1, RP_SESSION_TOKEN_TEXT - (sizeof SESSION_PREFIX - 1), bytes,
-                    sizeof bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+  rp__session_token(&a->secret, session_id, birth, out);
 }
 
 bool rp__auth_is_session_token(const struct rp__auth *a, const char *session_id, rp__birth birth, struct rp__str token)
 {
-  unsigned char bytes[sizeof birth + SESSION_MAC];
-  char right[RP_SESSION_TOKEN_TEXT];
-  size_t head = sizeof SESSION_PREFIX - 1, n = 0;
-  rp__birth claimed;
-  if (token.n != sizeof right - 1 || strlen(session_id) > RP_ID_MAX) return false;
-  if (sodium_base642bin(bytes, sizeof bytes, token.p + head, token.n - head, NULL, &n, NULL,
-                        sodium_base64_VARIANT_URLSAFE_NO_PADDING) ||
-      n != sizeof bytes)
-    return false;
-  memcpy(&claimed, bytes, sizeof claimed);
-  rp__auth_session_token(a, session_id, claimed, right);
-  bool ours = sodium_memcmp(token.p, right, sizeof right - 1) == 0;
-  return ours && claimed != RP_BIRTH_ANY && (birth == RP_BIRTH_ANY || birth == claimed);
+  return rp__session_token_is(&a->secret, session_id, birth, token);
+}
+
+bool rp__auth_is_agent_token(const struct rp__auth *a, const char *session_id, rp__birth birth, struct rp__str token,
+                             bool *ret_moved)
+{
+  *ret_moved = false;
+  if (rp__auth_is_session_token(a, session_id, birth, token)) return true;
+  return *ret_moved = rp__fleet_opens(a->fleet, session_id, birth, token);
+}
+
+static bool is_secret(const struct rp__auth *a, struct rp__str text)
+{
+  return rp__secret_is(&a->secret, text) || rp__fleet_knows(a->fleet, text);
 }
 
 bool rp__auth_is_internal(const struct rp__auth *a, const struct rp__request *r)
 {
   char text[RP_SECRET_MAX + 1];
   const char *header = rp__request_header(r, "x-internal-secret");
-  if (header) return rp__secret_is(&a->secret, rp__str(header));
-  bool is = from_query(r, "secret", text, sizeof text) && rp__secret_is(&a->secret, rp__str(text));
+  if (header) return is_secret(a, rp__str(header));
+  bool is = from_query(r, "secret", text, sizeof text) && is_secret(a, rp__str(text));
   sodium_memzero(text, sizeof text);
   return is;
 }

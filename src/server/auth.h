@@ -11,18 +11,10 @@
 
 #include <reprise/reprise.h>
 
+#include "base/session-token.h"
 #include "net/http.h"
 
-#define RP_SESSION_TOKEN_TEXT 48 /* "rps_" and 43 characters */
-
-/*
- * Which of the sessions that ever had its id a session is: made of its scope, its row and when it was made. A token
- * that was given out for one does not open the next.
- */
-typedef uint64_t rp__birth;
-#define RP_BIRTH_ANY ((rp__birth)0) /* of a session that was not looked at yet: its name alone is checked */
-rp__birth rp__birth_of(const rp_session_info *info);
-/* The same of the session with that id. */
+/* rp__birth_of the session with that id. */
 int rp__birth_find(rp_engine *e, const char *session_id, rp__birth *ret, rp_error *err);
 
 struct rp__auth;
@@ -91,7 +83,11 @@ int rp__auth_admit(const struct rp__identity *who, enum rp__right right, const c
 void rp__auth_session_token(const struct rp__auth *a, const char *session_id, rp__birth birth,
                             char out[RP_SESSION_TOKEN_TEXT]);
 bool rp__auth_is_session_token(const struct rp__auth *a, const char *session_id, rp__birth birth, struct rp__str token);
-/* C-02: the internal secret, by header or `?secret=`. */
+/* The same at the agents' socket, where also the token opens that came with the session from another program (C-11);
+ * *ret_moved: it was that one. */
+bool rp__auth_is_agent_token(const struct rp__auth *a, const char *session_id, rp__birth birth, struct rp__str token,
+                             bool *ret_moved);
+/* C-02: the internal secret, by header or `?secret=`, or one that came with such sessions. */
 bool rp__auth_is_internal(const struct rp__auth *a, const struct rp__request *r);
 
 #endif

@@ -56,7 +56,7 @@ static int on_event(void *ctx, const struct rp__event *ev, rp_error *err)
   struct fuzz *x = ctx;
   struct rp__event checked;
   if (!x->open || ev->seq != (int64_t)x->n + 1) abort();
-  if (ev->kind == RP_KIND_RESTORED) {
+  if (ev->kind == RP_KIND_RESTORED || ev->kind == RP_KIND_RUNTIME) {
     struct rp__json v;
     if (rp__json_parse(ev->body.p, ev->body.n, NULL, &v, NULL) || v.type != RP_JSON_OBJECT) abort();
   } else if (rp__event_check(ev->kind_name, ev->body.p, ev->body.n, RP_BODY_MAX, &checked, NULL)) {
@@ -172,6 +172,13 @@ static void on_note(void *ctx, const char *text)
   if (!text[0]) abort();
 }
 
+static int on_secret(void *ctx, enum rp__foreign_secret which, const char *text, size_t n, rp_error *err)
+{
+  (void)ctx, (void)err;
+  if (which > RP_SECRET_MANAGER || strlen(text) > n) abort();
+  return 0;
+}
+
 static int on_failed(void *ctx, const char *name, const char *why)
 {
   (void)ctx;
@@ -182,7 +189,7 @@ static int on_failed(void *ctx, const char *name, const char *why)
 static int take_bytes(struct fuzz *x, const char *format, const void *bytes, size_t n, rp_error *err)
 {
   struct rp__doc doc;
-  struct rp__taker t = {RP_BODY_MAX, on_begin, on_event, on_end, on_note, on_failed, x};
+  struct rp__taker t = {RP_BODY_MAX, on_begin, on_event, on_end, on_note, on_secret, on_failed, x};
   int rc = rp__doc_open(bytes, n, &doc, err);
   if (rc) return rc;
   const struct rp__format *f = format ? rp__format_find(format) : rp__format_detect(&doc);

@@ -252,7 +252,7 @@ static void a_store_with_one_bad_session(void **state)
   assert_non_null(strstr(err.message, "nameless"));
   assert_int_equal(s.taken, 2);
   assert_int_equal(s.skipped, 1);
-  assert_non_null(strstr(s.why, "tokens are secrets"));
+  assert_non_null(strstr(s.why, "sessionToken was not taken"));
   rp_session *one = attach(r, "s-1");
   char *doc = rig_state(one, -1);
   assert_string_equal(rig_get(doc, "session.status"), "\"idle\"");

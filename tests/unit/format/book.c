@@ -39,6 +39,17 @@ static void on_note(void *ctx, const char *text)
   snprintf(b->notes + n, sizeof b->notes - n, "%s\n", text);
 }
 
+static int on_secret(void *ctx, enum rp__foreign_secret which, const char *text, size_t n, rp_error *err)
+{
+  static const char *const words[] = {"store", "session", "manager"};
+  struct book *b = ctx;
+  size_t at = strlen(b->secrets);
+  (void)err;
+  assert_int_equal(strlen(text), n);
+  snprintf(b->secrets + at, sizeof b->secrets - at, "%s %s\n", words[which], text);
+  return 0;
+}
+
 static int on_failed(void *ctx, const char *name, const char *why)
 {
   struct book *b = ctx;
@@ -53,6 +64,7 @@ struct rp__taker book_taker(struct book *b)
                             .event = on_event,
                             .end = on_end,
                             .note = on_note,
+                            .secret = on_secret,
                             .failed = on_failed,
                             .ctx = b};
 }

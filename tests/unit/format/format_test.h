@@ -34,7 +34,8 @@ struct book {
   size_t n;
   char notes[2000];
   char failed[500];
-  bool skip; /* has everything already */
+  char secrets[500]; /* a line each */
+  bool skip;         /* has everything already */
 };
 
 struct rp__taker book_taker(struct book *b);

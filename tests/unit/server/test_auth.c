@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "server/auth.h"
-#include "server/secret.h"
+#include "base/secret.h"
 #include "server/settings.h"
 #include "server/tokens.h"
 
@@ -45,7 +45,7 @@ static int teardown(void **state)
   return left;
 }
 
-static bool same(const struct rp__secret *a, const struct rp__secret *b)
+static bool same(const struct rp__internal_secret *a, const struct rp__internal_secret *b)
 {
   return memcmp(a->hash, b->hash, sizeof a->hash) == 0;
 }
@@ -55,7 +55,7 @@ static bool same(const struct rp__secret *a, const struct rp__secret *b)
 static void the_secret_is_made_once(void **state)
 {
   struct rig *x = *state;
-  struct rp__secret a, b;
+  struct rp__internal_secret a, b;
   struct stat st;
   struct rp__buf text RP_AUTOBUF = RP_BUF(0);
   assert_int_equal(rp__secret_load("", x->db, &a, NULL), 0);
@@ -75,7 +75,7 @@ static void the_secret_is_made_once(void **state)
 static void the_environment_comes_first(void **state)
 {
   struct rig *x = *state;
-  struct rp__secret a, b;
+  struct rp__internal_secret a, b;
   rp_error err = {0};
   setenv("INTERNAL_SECRET", "sixteen-bytes-ok", 1);
   assert_int_equal(rp__secret_load("", x->db, &a, NULL), 0);
@@ -102,7 +102,7 @@ static void a_file_that_others_may_read_is_refused(void **state)
 {
   static const mode_t bad[] = {0640, 0604, 0660, 0602, 0777};
   struct rig *x = *state;
-  struct rp__secret s;
+  struct rp__internal_secret s;
   rp_error err = {0};
   for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
     write_secret(x->path, "a-secret-that-is-long-enough\n", bad[i]);
@@ -123,7 +123,7 @@ static void a_file_that_others_may_read_is_refused(void **state)
 static void a_link_is_not_followed(void **state)
 {
   struct rig *x = *state;
-  struct rp__secret s;
+  struct rp__internal_secret s;
   char target[160];
   snprintf(target, sizeof target, "%s/elsewhere", x->folder);
   write_secret(target, "a-secret-that-is-long-enough\n", 0600);
@@ -135,7 +135,7 @@ static void a_link_is_not_followed(void **state)
 static void two_processes_agree(void **state)
 {
   struct rig *x = *state;
-  struct rp__secret got[4];
+  struct rp__internal_secret got[4];
   for (int round = 0; round < 20; round++) {
     int fds[2];
     unlink(x->path);
@@ -144,7 +144,7 @@ static void two_processes_agree(void **state)
       pid_t pid = fork();
       assert_true(pid >= 0);
       if (pid == 0) {
-        struct rp__secret s = {0};
+        struct rp__internal_secret s = {0};
         bool ok = rp__secret_load("", x->db, &s, NULL) == 0 && write(fds[1], &s, sizeof s) == (ssize_t)sizeof s;
         _exit(ok ? 0 : 1);
       }

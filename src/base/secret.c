@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/secret.h"
+#include "base/secret.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -15,7 +15,7 @@
 
 _Static_assert(RP_SECRET_HASH == crypto_generichash_BYTES, "what a hash has");
 
-static int take(struct rp__secret *s, struct rp__str text, const char *where, rp_error *err)
+static int take(struct rp__internal_secret *s, struct rp__str text, const char *where, rp_error *err)
 {
   if (text.n < RP_SECRET_MIN || text.n > RP_SECRET_MAX) {
     rp__fail_field(err, RP_E_CONFIG, "internal_secret_file", "the secret in %s has %zu bytes, wanted are %d to %d",
@@ -52,17 +52,25 @@ static int check_owner(const char *path, rp_error *err)
   return 0;
 }
 
-static int read_file(const char *path, struct rp__secret *ret, rp_error *err)
+static void text_wipe(struct rp__buf *text)
 {
-  struct rp__buf text = RP_BUF(0);
+  if (text->p) sodium_memzero(text->p, text->cap);
+  rp__buf_done(text);
+}
+
+static int read_text(const char *path, struct rp__buf *ret, rp_error *err)
+{
   int rc = check_owner(path, err);
-  if (!rc) rc = rp__file_read(path, RP_SECRET_MAX, &text, err);
-  size_t n = text.n;
-  while (n && strchr(" \t\r\n", text.p[n - 1])) n--;
-  if (!rc) rc = take(ret, (struct rp__str){n ? text.p : "", n}, path, err);
-  if (text.p) sodium_memzero(text.p, text.n);
-  rp__buf_done(&text);
+  if (!rc) rc = rp__file_read(path, RP_SECRET_MAX, ret, err);
+  while (!rc && ret->n && strchr(" \t\r\n", ret->p[ret->n - 1])) ret->p[--ret->n] = '\0';
   return rc;
+}
+
+static int read_file(const char *path, struct rp__internal_secret *ret, rp_error *err)
+{
+  struct rp__buf text RP_CLEANUP(text_wipe) = RP_BUF(0);
+  int rc = read_text(path, &text, err);
+  return rc ? rc : take(ret, (struct rp__str){text.n ? text.p : "", text.n}, path, err);
 }
 
 /*
@@ -85,7 +93,7 @@ static int make_file(const char *path, rp_error *err)
   return rc == RP_E_EXISTS ? 0 : rc;
 }
 
-static int load_file(const char *path, struct rp__secret *ret, rp_error *err)
+static int load_file(const char *path, struct rp__internal_secret *ret, rp_error *err)
 {
   int rc = RP_E_FILE_NOT_FOUND;
   for (int i = 0; rc == RP_E_FILE_NOT_FOUND && i < TRIES; i++) {
@@ -107,10 +115,10 @@ static char *default_path(const char *db_path)
   return folder ? rp__path_join(folder, FILE_NAME) : NULL;
 }
 
-int rp__secret_load(const char *file, const char *db_path, struct rp__secret *ret, rp_error *err)
+int rp__secret_load(const char *file, const char *db_path, struct rp__internal_secret *ret, rp_error *err)
 {
   const char *given = getenv("INTERNAL_SECRET");
-  struct rp__secret s;
+  struct rp__internal_secret s;
   int rc;
   if (given && *given) {
     rc = take(&s, rp__str(given), "$INTERNAL_SECRET", err);
@@ -127,21 +135,52 @@ int rp__secret_load(const char *file, const char *db_path, struct rp__secret *re
   return rc;
 }
 
-void rp__secret_wipe(struct rp__secret *s)
+int rp__secret_text(const char *file, const char *db_path, char **ret, rp_error *err)
+{
+  const char *given = getenv("INTERNAL_SECRET");
+  struct rp__buf text RP_CLEANUP(text_wipe) = RP_BUF(RP_SECRET_MAX);
+  struct rp__internal_secret checked;
+  int rc = 0;
+  if (given && *given) {
+    rp__buf_str(&text, given);
+  } else {
+    char *path RP_AUTOFREE = file && *file ? strdup(file) : db_path ? default_path(db_path) : NULL;
+    if (!path && !db_path) return rp__fail(err, RP_E_FILE_NOT_FOUND, "a store without a file keeps no secret");
+    rc = path ? read_text(path, &text, err) : rp__fail_nomem(err);
+  }
+  if (!rc) rc = take(&checked, (struct rp__str){text.n ? text.p : "", text.n}, "the secret's file", err);
+  rp__secret_wipe(&checked);
+  if (rc) return rc;
+  *ret = strndup(text.p, text.n);
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
+void rp__secret_text_free(char *text)
+{
+  if (text) sodium_memzero(text, strlen(text));
+  free(text);
+}
+
+void rp__secret_of(const char *text, struct rp__internal_secret *ret)
+{
+  crypto_generichash(ret->hash, sizeof ret->hash, (const unsigned char *)text, strlen(text), NULL, 0);
+}
+
+void rp__secret_wipe(struct rp__internal_secret *s)
 {
   sodium_memzero(s, sizeof *s);
 }
 
 /* ---- use ---- */
 
-bool rp__secret_is(const struct rp__secret *s, struct rp__str text)
+bool rp__secret_is(const struct rp__internal_secret *s, struct rp__str text)
 {
   unsigned char hash[RP_SECRET_HASH];
   crypto_generichash(hash, sizeof hash, (const unsigned char *)text.p, text.n, NULL, 0);
   return sodium_memcmp(hash, s->hash, sizeof hash) == 0;
 }
 
-void rp__secret_derive(const struct rp__secret *s, const char *purpose, const char *text,
+void rp__secret_derive(const struct rp__internal_secret *s, const char *purpose, const char *text,
                        unsigned char out[RP_SECRET_HASH])
 {
   crypto_generichash_state state;
