@@ -17,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 ABOVE = ("bridge", "server", "cli")  # the layers above the engine
 LONGEST = 90  # lines of a function
 LONG = 60  # from here on a word, no failure
+README_LINES = 120
 CLI = "build/src/cli/reprise"
 FORMAT_VERSION = "14."  # the clang-format whose opinion counts
 
@@ -167,6 +168,13 @@ def check_links():
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text(path)):
             if not os.path.exists(os.path.join(ROOT, os.path.dirname(path), target)):
                 yield "%s: a link to %s, which is not there" % (path, target)
+
+
+def check_readme():
+    """The README is one page: the rest has a place in docs/."""
+    lines = text("README.md").count("\n")
+    if lines > README_LINES:
+        yield "README.md: %d lines, at most %d" % (lines, README_LINES)
 
 
 def check_zombies():
