@@ -20,7 +20,7 @@
 static const char *const wrappers[] = {"sh",      "bash", "dash",    "ash",  "zsh",    "ksh",    "fish",
                                        "busybox", "env",  "timeout", "nice", "setsid", "stdbuf", NULL};
 /* Whoever adopts orphans knows nothing of the agent. */
-static const char *const adopters[] = {"systemd", "init", "tini", "dumb-init", "docker-init", NULL};
+static const char *const adopters[] = {"systemd", "init", "tini", "dumb-init", "docker-init", "reprise-keeper", NULL};
 
 static bool among(const char *const *names, const char *name)
 {

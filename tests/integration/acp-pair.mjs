@@ -415,6 +415,8 @@ const cases = {
     const two = await rig.open(["--name", "second", ...ALL])
     assert.equal((await loadsAs(two, id, seen)).rung, "new")
     assert.deepEqual(await two.answer(id, "recall fudge"), { stopReason: "end_turn", words: "fudge: known" })
+    assert.match(prompts(rig).at(-1)[0].text, /\nTool "Read a file": done\nInput: \{"path":".*in\.txt"\}\nOutput: .*out\.txt, before:\n> \n> after:\n> written\n/, "what tools gave is told")
+    assert.match(two.text, /second could not load this session \(another agent had it\)/)
     await two.answer(id, "say brittle")
     await two.close()
     const third = await rig.open(["--name", "third"], { proxy: ["--continue", "last"] })

@@ -227,7 +227,7 @@ struct rp__acp_session {
   bool history_due; /* the agent's session has nothing of it: a prompt carries the history, the journal has no id */
   bool history_sent;
   bool brief_due;                 /* the first prompt carries the start's brief */
-  char preamble[RP_ACP_PREAMBLE]; /* … and these were its first words */
+  char preamble[RP_ACP_PREAMBLE]; /* the first words that were put before the user's */
   bool other_agent;               /* it was begun with another one: ids mean nothing here */
   /* restoration and loading */
   enum rp__rung rung;

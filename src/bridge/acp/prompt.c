@@ -74,6 +74,7 @@ static bool add_history(struct rp__acp_session *s, struct extra *x)
     rp__acp_log(s->a, "session %s: the agent gets no history: %s", s->id, why.message);
     return false;
   }
+  if (!x->text.n) rp__text_copy(s->preamble, sizeof s->preamble, text.p ? text.p : "");
   add_block(x, &text);
   return true;
 }

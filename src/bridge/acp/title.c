@@ -7,10 +7,13 @@
 #include "bridge/mark.h"
 
 #define PLAIN_BYTES 256 /* of a title that are compared */
-#define SURE_BYTES 12   /* so many letters and digits are no accident */
+#define LIKELY_BYTES 12 /* so many letters and digits are no accident where we have just said them */
+#define SURE_BYTES 20   /* … and where another process may have */
 #define MARK_BYTES 30   /* of ours that show wherever they stand */
 
-static const char *const heads[] = {RP_MARK_BEGIN, RP_HISTORY_HEAD, "[SESSION CONTINUITY"};
+static const char *const heads[] = {RP_HISTORY_HEAD, "[SESSION CONTINUITY — inherited from",
+                                    "[SESSION CONTINUITY — this session so far]",
+                                    "[SESSION CONTINUITY — this session, resumed after"};
 
 /* Letters and digits alone: agents cut titles, quote them, and join their lines. */
 static size_t plain(const char *text, char ret[PLAIN_BYTES])
@@ -25,11 +28,11 @@ static size_t plain(const char *text, char ret[PLAIN_BYTES])
   return n;
 }
 
-static bool made_of(const char *title, size_t n, const char *head)
+static bool made_of(const char *title, size_t n, const char *head, size_t sure)
 {
   char words[PLAIN_BYTES];
   size_t all = plain(head, words);
-  if (n < SURE_BYTES || all < SURE_BYTES) return false;
+  if (n < sure || all < sure) return false;
   if (strncmp(title, words, RP_MIN(n, all)) == 0) return true;
   words[RP_MIN(all, (size_t)MARK_BYTES)] = '\0';
   return strstr(title, words) != NULL;
@@ -41,8 +44,8 @@ bool rp__title_is_ours(const struct rp__acp_session *s, struct rp__json title)
   char words[PLAIN_BYTES];
   if (!text) return false;
   size_t n = plain(text, words);
-  bool ours = s && made_of(words, n, s->preamble);
-  for (size_t i = 0; i < RP_ARRAY_SIZE(heads); i++) ours = ours || made_of(words, n, heads[i]);
+  bool ours = made_of(words, n, RP_MARK_BEGIN, LIKELY_BYTES) || (s && made_of(words, n, s->preamble, LIKELY_BYTES));
+  for (size_t i = 0; i < RP_ARRAY_SIZE(heads); i++) ours = ours || made_of(words, n, heads[i], SURE_BYTES);
   return ours;
 }
 

@@ -62,6 +62,8 @@ static void test_our_words_are_no_title(void **state)
           {TO_C, RESULT("5", "{\"sessions\":[{\"sessionId\":\"s1\",*\"title\":\"Harbours\",*"), 0},
           {A, INFO("n1", ",\"title\":\"The word\""), 0}, /* one of its own */
           {TO_C, INFO("s1", ",\"title\":\"The word\""), 0},
+          {A, INFO("n1", ",\"title\":\"Session continuity: a plan\""), 0}, /* … though it sounds like us */
+          {TO_C, INFO("s1", ",\"title\":\"Session continuity: a plan\""), 0},
           {NONE, NULL, 0},
           {END, NULL, 0},
       });
