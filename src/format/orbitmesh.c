@@ -186,6 +186,7 @@ struct blocks {
   struct rp__jw *w;
   struct rp__buf text; /* that may go on */
   bool open, any;
+  int err;
 };
 
 static void end_text(struct blocks *b)
@@ -199,6 +200,7 @@ static void end_text(struct blocks *b)
     b->any = true;
   }
   b->open = false;
+  if (b->text.err) b->err = b->text.err;
   rp__buf_reset(&b->text);
 }
 
@@ -242,7 +244,7 @@ static int write_blocks(struct rp__jw *w, struct rp__json messages)
   rp__jw_key(w, "messages");
   rp__jw_array(w);
   bool more = rp__json_next(messages, &it, NULL, &next);
-  while (more && !b.text.err) {
+  while (more && !b.err) {
     first = next;
     b.any = false;
     rp__text_of(rp__json_get(first, "role"), role, sizeof role);
@@ -261,7 +263,7 @@ static int write_blocks(struct rp__jw *w, struct rp__json messages)
   }
   rp__jw_end_array(w);
   rp__buf_done(&b.text);
-  return b.text.err;
+  return b.err;
 }
 
 static int64_t count_of(struct rp__json v)
