@@ -597,7 +597,7 @@ RP_API int rp_token_check(rp_engine *e, const char *text, rp_token_fn *fn, void 
  * gone. A name given twice has its last meaning. Durable when this returns. RP_E_INVALID, RP_E_SESSION_NOT_FOUND.
  *
  * A name lasts as long as its session, in the trash too. When that is deleted for good, the name is one of a session
- * that is gone, for another year. There are 10,000 at most: then the oldest makes room, first of those that are gone.
+ * that is gone, for another year. There are 4,096 at most: then the oldest makes room, first of those that are gone.
  */
 RP_API int rp_name_put(rp_engine *e, const char *name, const char *session_id, rp_error *err);
 /* `ret_id` (RP_ID_MAX + 1 bytes) gets the session's id; empty: it is gone. RP_E_SESSION_NOT_FOUND: nobody gave that

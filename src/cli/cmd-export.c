@@ -16,7 +16,7 @@ static const char *const formats[] = {
 };
 
 static const struct rp__opt opts[] = {
-    [OUTPUT] = {"output", 'o', RP_OPT_TEXT, "FILE", "where to (default stdout); whole or not at all, for you alone"},
+    [OUTPUT] = {"output", 'o', RP_OPT_TEXT, "FILE", "where to (default stdout), or a folder, which gets an index.json"},
     [FORMAT] = {"format", 0, RP_OPT_CHOICE, "F", "the format", formats},
     [ALL] = {"all", 0, RP_OPT_FLAG, NULL, "every session, in one file (clawd)"},
     [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "every session of the scope, in one file (clawd)"},
@@ -108,6 +108,13 @@ static int export_path(struct rp__cli *c, const char *path, rp_error *err)
   return export_to(c, fd, path, err);
 }
 
+/* A folder gets a file named after the session, and an index that tells what lies there. */
+static bool is_folder(const char *path)
+{
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* A database that others keep their own things in: only the engine may write into it. */
 static int export_database(struct rp__cli *c, const char *path, rp_error *err)
 {
@@ -155,6 +162,7 @@ static int run(struct rp__cli *c, rp_error *err)
   }
   code = c->n_args ? rp__cli_attach(c, c->args[0], RP_USE_LOOK, err) : rp__cli_open(c, RP_USE_LOOK, err);
   if (code) return code;
+  if (!to_stdout && is_folder(path)) return rp_export_file(c->session, formats[format], path, err);
   return to_stdout ? export_to(c, STDOUT_FILENO, "the output", err) : export_path(c, path, err);
 }
 

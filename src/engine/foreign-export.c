@@ -2,12 +2,14 @@
 /* Writing a session as another program's document: to a stream, a file, a folder with an index (O-01), a database. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "engine/foreign.h"
 
 #define INDEX_MAX (16 * 1024 * 1024)
+#define INDEX "index.json"
 
 int rp__foreign_format(const char *name, const struct rp__format **ret, rp_error *err)
 {
@@ -105,15 +107,22 @@ static void write_entry(struct rp__jw *w, const struct entry *e)
   rp__jw_end_object(w);
 }
 
-/* What the index says about other files stays; an index that can't be read is made anew. */
-static int write_index(const char *folder, const struct entry *e, rp_error *err)
+static bool lies_there(int dir, struct rp__json file)
+{
+  struct stat st;
+  char *name RP_AUTOFREE = rp__json_dup(file);
+  return name && !strchr(name, '/') && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+/* What the index says about other files stays as long as they lie there; one that can't be read is made anew. */
+static int write_index(const char *folder, int dir, const struct entry *e, rp_error *err)
 {
   struct rp__buf old RP_AUTOBUF = RP_BUF(0), compact RP_AUTOBUF = RP_BUF(2 * INDEX_MAX),
                      out RP_AUTOBUF = RP_BUF(4 * INDEX_MAX);
   struct rp__json doc = {0}, item;
   struct rp__json_iter it = {0};
   struct rp__jw w = RP_JW(&compact);
-  char *path RP_AUTOFREE = rp__path_join(folder, "index.json");
+  char *path RP_AUTOFREE = rp__path_join(folder, INDEX);
   if (!path) return rp__fail_nomem(err);
   int rc = rp__file_read(path, INDEX_MAX, &old, err);
   if (rc && rc != RP_E_FILE_NOT_FOUND) return rc;
@@ -123,7 +132,8 @@ static int write_index(const char *folder, const struct entry *e, rp_error *err)
   rp__jw_key(&w, "snapshots");
   rp__jw_array(&w);
   while (rp__json_next(rp__json_get(doc, "snapshots"), &it, NULL, &item))
-    if (!rp__json_eq(rp__json_get(item, "file"), e->file)) rp__jw_value(&w, item);
+    if (!rp__json_eq(rp__json_get(item, "file"), e->file) && lies_there(dir, rp__json_get(item, "file")))
+      rp__jw_value(&w, item);
   write_entry(&w, e);
   rp__jw_end_array(&w);
   rp__jw_end_object(&w);
@@ -139,11 +149,17 @@ static int export_folder(rp_session *s, const char *format, const char *extensio
   char name[RP_NAME + 16];
   struct entry e = {.file = name, .format = format, .row = &row};
   snprintf(name, sizeof name, "%s%s", s->id, extension);
+  if (strcmp(name, INDEX) == 0)
+    return rp__fail(err, RP_E_REFUSED, "session '%s' would take the place of the folder's index: name a file", s->id);
   char *path RP_AUTOFREE = rp__path_join(folder, name);
   if (!path) return rp__fail_nomem(err);
+  RP_AUTOCLOSE int dir = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (dir < 0) return rp__fail_errno(err, errno, "%s", folder);
   int rc = rp__session_row(s, &row, err);
   if (!rc) rc = write_file(s, format, path, &e.bytes, err);
-  if (!rc) rc = write_index(folder, &e, err);
+  while (!rc && flock(dir, LOCK_EX)) /* others may export to it: each entry stays */
+    if (errno != EINTR) rc = rp__fail_errno(err, errno, "%s", folder);
+  if (!rc) rc = write_index(folder, dir, &e, err);
   rp__session_row_done(&row);
   return rc;
 }

@@ -2,6 +2,8 @@
 /*
  * OrbitMesh's snapshot of a session, <id>.json.gz. Two forms are read: the real one, where what the agent knows is in
  * provider_state and contents are strings, and the plan's, where all of it stands at the top and contents are blocks.
+ * Written are the messages of both: OrbitMesh reads the strings and leaves alone what it does not know, and the blocks,
+ * of which nothing is lost, are what is read again.
  * Go writes fields without tags under their own names (TokensIn), so each name has two spellings.
  */
 #include "base/clock.h"
@@ -136,7 +138,8 @@ static int orbitmesh_import(const struct rp__doc *d, const struct rp__taker *to,
   if (s.inner.type != RP_JSON_OBJECT) s.inner = d->json;
   s.config = RP_ANY(d->json, "config", "Config");
   s.metrics = RP_ANY(s.inner, "metrics", "Metrics");
-  s.messages = RP_ANY(s.inner, "messages", "Messages");
+  s.messages = RP_ANY(d->json, "messages", "Messages");
+  if (s.messages.type != RP_JSON_ARRAY) s.messages = RP_ANY(s.inner, "messages", "Messages");
   s.updated = rp__when(RP_ANY(d->json, "updated_at", "UpdatedAt"));
   f.created_at = rp__when(RP_ANY(d->json, "created_at", "CreatedAt"));
   f.last_activity_at = RP_MAX(s.updated, rp__when(rp__json_get(s.metrics, "LastActivityAt")));
@@ -176,6 +179,91 @@ static int write_messages(struct rp__jw *w, struct rp__json messages)
   }
   rp__jw_end_array(w);
   return turn.text.err;
+}
+
+/* The blocks of one message, of which chunks are joined. */
+struct blocks {
+  struct rp__jw *w;
+  struct rp__buf text; /* that may go on */
+  bool open, any;
+  int err;
+};
+
+static void end_text(struct blocks *b)
+{
+  if (b->open && (b->text.n || !b->any)) {
+    rp__jw_object(b->w);
+    rp__jw_kstr(b->w, "type", "text");
+    rp__jw_key(b->w, "text");
+    rp__jw_strn(b->w, b->text.p ? b->text.p : "", b->text.n);
+    rp__jw_end_object(b->w);
+    b->any = true;
+  }
+  b->open = false;
+  if (b->text.err) b->err = b->text.err;
+  rp__buf_reset(&b->text);
+}
+
+/* `on`: it is the first of a chunk that goes on with what was said before. */
+static void put_text(struct blocks *b, struct rp__json text, bool on)
+{
+  if (!on) end_text(b);
+  rp__json_text(text, &b->text);
+  b->open = true;
+}
+
+static bool is_plain(struct rp__json block)
+{
+  return rp__json_eq(rp__json_get(block, "type"), "text") && rp__json_count(block) == 2 &&
+         rp__json_get(block, "text").type == RP_JSON_STRING;
+}
+
+static void put_content(struct blocks *b, struct rp__json content, bool on)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  if (content.type == RP_JSON_STRING) put_text(b, content, on);
+  while (content.type == RP_JSON_ARRAY && rp__json_next(content, &it, NULL, &item)) {
+    if (is_plain(item)) {
+      put_text(b, rp__json_get(item, "text"), on);
+    } else {
+      end_text(b);
+      rp__jw_value(b->w, item);
+      b->any = true;
+    }
+    on = false;
+  }
+}
+
+static int write_blocks(struct rp__jw *w, struct rp__json messages)
+{
+  struct blocks b = {.w = w, .text = RP_BUF(RP_FOREIGN_MAX)};
+  struct rp__json_iter it = {0};
+  struct rp__json first, next = {0};
+  char role[16];
+  rp__jw_key(w, "messages");
+  rp__jw_array(w);
+  bool more = rp__json_next(messages, &it, NULL, &next);
+  while (more && !b.err) {
+    first = next;
+    b.any = false;
+    rp__text_of(rp__json_get(first, "role"), role, sizeof role);
+    rp__jw_object(w);
+    rp__jw_kstr(w, "role", role);
+    rp__jw_key(w, "content");
+    rp__jw_array(w);
+    for (bool on = false; more && (!on || rp__same_message(first, next)); on = true) {
+      put_content(&b, rp__json_get(next, "content"), on);
+      more = rp__json_next(messages, &it, NULL, &next);
+    }
+    end_text(&b);
+    rp__jw_end_array(w);
+    rp__jw_ktime(w, "timestamp", rp__when(rp__json_get(first, "at")));
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_array(w);
+  rp__buf_done(&b.text);
+  return b.err;
 }
 
 static int64_t count_of(struct rp__json v)
@@ -226,6 +314,7 @@ static int write_document(const struct rp__giver *g, struct rp__jw *w)
 {
   struct rp__json session = rp__json_get(g->state, "session"), provider = rp__json_get(g->state, "provider");
   struct rp__json last = rp__json_get(session, "last_activity_at");
+  struct rp__json messages = rp__json_get(rp__json_get(g->state, "conversation"), "messages");
   char id[RP_ID_MAX + 1], theirs[ORBIT_ID_MAX + 1];
   rp__text_of(rp__json_get(session, "session_id"), id, sizeof id);
   bool same = their_id(id, theirs);
@@ -239,10 +328,11 @@ static int write_document(const struct rp__giver *g, struct rp__jw *w)
   rp__jw_key(w, "provider_state");
   rp__jw_object(w);
   write_or(w, "acp_session_id", rp__json_get(provider, "acp_session_id"), RP_JSON_STRING, "\"\"");
-  int rc = write_messages(w, rp__json_get(rp__json_get(g->state, "conversation"), "messages"));
+  int rc = write_messages(w, messages);
   write_or(w, "current_task", rp__json_get(provider, "current_task"), RP_JSON_STRING, "\"\"");
   write_metrics(w, rp__json_get(g->state, "usage"), last);
   rp__jw_end_object(w);
+  if (!rc) rc = write_blocks(w, messages);
   write_metadata(w, rp__json_get(provider, "metadata"), same ? NULL : id);
   rp__jw_end_object(w);
   return rc;

@@ -188,7 +188,7 @@ struct rp__request_row {
  * their session is, then for RP_NAMES_MS, and RP_NAMES_MAX at most: a new one takes the place of the oldest, those of
  * no session first.
  */
-#define RP_NAMES_MAX 10000
+#define RP_NAMES_MAX 4096
 #define RP_NAMES_MS (365LL * 24 * 3600 * 1000)
 struct rp__name_row {
   char name[RP_NAME], session_id[RP_NAME]; /* session_id empty: that of a session that is gone */

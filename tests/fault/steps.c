@@ -219,6 +219,16 @@ static int step_fork(struct cycle *c, rp_error *err)
   return rp_fork(c->session, -1, id, err);
 }
 
+/* A name that was acknowledged is found, whatever fails behind it. */
+static int step_name(struct cycle *c, rp_error *err)
+{
+  char id[RP_ID_MAX + 1] = "";
+  int rc = rp_name_put(c->engine, "a-name", rp_session_id(c->session), err);
+  if (rc == 0) rc = rp_name_find(c->engine, "a-name", id, err);
+  if (rc == 0 && strcmp(id, rp_session_id(c->session)) != 0) rc = RP_E_SESSION_NOT_FOUND;
+  return rc == RP_E_SESSION_NOT_FOUND ? err->code = 1 : rc;
+}
+
 static int step_restore(struct cycle *c, rp_error *err)
 {
   rp_ack ack;
@@ -318,6 +328,7 @@ const struct cycle_step cycle_travel[] = {
     {"append more", step_append_last, 0},
     {"blob", step_blob, 0},
     {"fork", step_fork, 0},
+    {"name", step_name, 0},
     {"restore", step_restore, 0},
     {"state at", step_state_at, 0},
     {"export and import", step_move, 0},

@@ -12,7 +12,7 @@
 //   wait            nothing, until it is cancelled
 //   chosen          its mode and its model
 //
-// --caps A,B,…   which of load, resume, list, close, delete it has (none)
+// --caps A,B,…   which of load, resume, list, close, delete, fork it has (none)
 // --dir DIR      where its sessions survive it
 // --late         its replay comes mostly behind the answer to session/load, and goes on during the next turn
 // --cut          … and its last message is never repeated
@@ -234,7 +234,7 @@ function initialize({ params }) {
     agentCapabilities: {
       loadSession: caps.has("load"),
       promptCapabilities: { embeddedContext: !args.includes("--plain"), image: true },
-      sessionCapabilities: { ...has("resume"), ...has("list"), ...has("close"), ...has("delete"), _future: { x: 1 } },
+      sessionCapabilities: { ...has("resume"), ...has("list"), ...has("close"), ...has("delete"), ...has("fork"), _future: { x: 1 } },
       _meta: { "example.test/x": { y: 1 } },
     },
     authMethods: [],
@@ -251,6 +251,15 @@ function begin({ params, client }) {
   keep(s)
   const availableCommands = [{ name: "echo", description: "Echo", input: { hint: "text" } }]
   setImmediate(() => update(client, s, { sessionUpdate: "available_commands_update", availableCommands }))
+  return { sessionId: s.id, ...facts(s) }
+}
+
+// Another session that knows what this one knows.
+function fork({ params }) {
+  const from = find(params.sessionId)
+  const s = { ...structuredClone({ ...from, abort: undefined, due: undefined }), id: `${name}-${randomUUID()}`, cwd: params.cwd }
+  sessions.set(s.id, s)
+  keep(s)
   return { sessionId: s.id, ...facts(s) }
 }
 
@@ -301,5 +310,6 @@ const optional = {
     return {}
   }],
 }
+optional.fork = ["session/fork", (v) => v, fork] // no method of the stable schema
 for (const cap of caps) app.onRequest(...optional[cap])
 app.connect(acp.ndJsonStream(output, input))

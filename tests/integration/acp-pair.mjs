@@ -446,6 +446,48 @@ const cases = {
     rig.check()
   },
 
+  // A fork is a session of its own: here, in the list, for the next process, and when the agent dies (B-07).
+  async "forks"(rig) {
+    const unstable = (line) => line.includes("session/fork")
+    const fork = (e, sessionId) => e.request("session/fork", { sessionId, cwd: rig.cwd, mcpServers: [] })
+    for (const caps of ["fork", "fork,load,resume"]) {
+      const kept = caps === "fork" ? [] : ["--dir", rig.store] // the first forgets all when it dies
+      const e = await rig.open(["--caps", caps, ...kept]), id = (await e.fresh()).sessionId
+      await e.prompt(id, `say warm ${caps}`)
+      const one = (await fork(e, id)).sessionId, two = (await fork(e, id)).sessionId
+      assert.equal(new Set([id, one, two]).size, 3)
+      await e.prompt(one, "say apples")
+      await e.prompt(two, "say pears")
+      const pid = await e.agentPid()
+      process.kill(pid, "SIGKILL")
+      await until("another agent", async () => (await e.agentPid().catch(() => pid)) !== pid)
+      for (const [sid, knows, not] of [[one, "apples", "pears"], [two, "pears", "apples"], [id, `warm ${caps}`, "apples"]]) {
+        assert.match((await e.answer(sid, `recall warm ${caps}`)).words, /: known$/)
+        assert.match((await e.answer(sid, `recall ${knows}`)).words, /: known$/)
+        assert.match((await e.answer(sid, `recall ${not}`)).words, /: unknown$/)
+      }
+      await e.close()
+      const next = await rig.open(["--caps", caps, ...kept])
+      const listed = (await next.list({ cwd: rig.cwd })).sessions.map((s) => s.sessionId)
+      assert.deepEqual(listed.filter((s) => [id, one, two].includes(s)).sort(), [id, one, two].sort())
+      const told = JSON.stringify((await load(next, one)).updates)
+      assert.ok(told.includes(`warm ${caps}`) && told.includes("apples") && !told.includes("say pears"))
+      // One that was made by hand of it has an id of its own too, and what is said there stays there.
+      const mine = JSON.parse(rig.cli("fork", two)).session_id
+      await load(next, mine)
+      assert.match((await next.answer(mine, "recall pears")).words, /: known$/)
+      await next.prompt(mine, "say plums")
+      assert.match((await next.answer(one, "recall plums")).words, /: unknown$/)
+      await next.close()
+      const last = await rig.open(["--caps", caps, ...kept])
+      assert.equal((await last.list({ cwd: rig.cwd })).sessions.filter((s) => s.sessionId === mine).length, 1)
+      assert.ok(JSON.stringify((await load(last, mine)).updates).includes("say plums"))
+      await last.close()
+    }
+    assert.equal(rig.cli("trash").includes("acp-names"), false, "names are no sessions")
+    rig.check(unstable)
+  },
+
   async "secrets stay out of the database"(rig) {
     const e = await rig.open()
     const mcpServers = [

@@ -523,6 +523,23 @@ static void a_folder_has_an_index(void **state)
   struct rp__json list = rp__json_get(rp__json_trusted(text.p, text.n), "snapshots");
   assert_int_equal(rp__json_count(list), 2);
   assert_non_null(strstr(text.p, ".json.gz\""));
+  struct stat st;
+  assert_int_equal(stat(index, &st), 0);
+  assert_int_equal(st.st_mode & 0777, 0600);
+  /* What lies there no more is not told of; a session of that name does not take its place. */
+  assert_int_equal(unlink(path), 0);
+  rp_start_options named = {.scope = "a", .id = "index", .owner = RP_OWNER_SELF};
+  rp_session *odd = NULL;
+  OK(rp_start(r->e, &named, &odd, &err), err);
+  OK(rp_export_file(odd, "orbitmesh", folder, &err), err);
+  assert_int_equal(rp_export_file(odd, "clawd", folder, &err), RP_E_REFUSED);
+  OK(rp_end(odd, NULL, &err), err);
+  rp_session_free(odd);
+  rp__buf_reset(&text);
+  OK(rp__file_read(index, 1 << 20, &text, &err), err);
+  assert_int_equal(rp__json_count(rp__json_get(rp__json_trusted(text.p, text.n), "snapshots")), 2);
+  assert_non_null(strstr(text.p, "\"index.json.gz\""));
+  assert_null(strstr(text.p, strrchr(path, '/') + 1));
   rp__buf_done(&text);
   assert_int_equal(unlink(index), 0);
   assert_int_equal(symlink("/etc/hosts", index), 0);
