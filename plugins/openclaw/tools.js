@@ -72,7 +72,7 @@ export const TOOLS = [
       "properties": {
         "action": {
           "type": "string",
-          "description": "open begins a task, update changes its stage or title, done finishes it, list shows all",
+          "description": "open begins a task, update changes its stage or title, done finishes it, list shows all that are not done",
           "enum": [
             "open",
             "update",
@@ -94,7 +94,7 @@ export const TOOLS = [
         },
         "stage": {
           "type": "string",
-          "description": "How far it is: build (when left out), verify, validate, or a word of your own",
+          "description": "How far it is: build (when left out), verify, validate, or a word of your own; unfinished until done",
           "minLength": 1,
           "maxLength": 60
         }

@@ -12,14 +12,17 @@ enum { ACTION, TASK_ID, TITLE, STAGE };
 static const char *const actions[] = {"open", "update", "done", "list", NULL};
 
 static const struct rp__takes takes[] = {
-    [ACTION] = {"action", "open begins a task, update changes its stage or title, done finishes it, list shows all",
-                RP_TAKES_WORD, true, actions},
+    [ACTION] =
+        {"action",
+         "open begins a task, update changes its stage or title, done finishes it, list shows all that are not done",
+         RP_TAKES_WORD, true, actions},
     [TASK_ID] = {"task_id", "Which task, with update and done. With open: an id of your own; one is made when left out",
                  RP_TAKES_TEXT, .min = 1, .max = 100},
     [TITLE] = {"title", "What is to be done, in one line; with open, or with update to change it", RP_TAKES_TEXT,
                .min = 1, .max = 200},
-    [STAGE] = {"stage", "How far it is: build (when left out), verify, validate, or a word of your own", RP_TAKES_TEXT,
-               .min = 1, .max = 60},
+    [STAGE] = {"stage",
+               "How far it is: build (when left out), verify, validate, or a word of your own; unfinished until done",
+               RP_TAKES_TEXT, .min = 1, .max = 60},
     {0},
 };
 

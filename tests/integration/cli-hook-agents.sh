@@ -80,6 +80,23 @@ run log $copilot --json
 expect_json 'select(.body.role == "assistant") | .body.message_id' m-2
 run state $copilot --json
 expect_json '.tools[0].output.text_result_for_llm | test("12 passed")' true
+# At Stop its file may still lack the answer: what was said before the tool is not taken for it.
+{
+  jq -nc '{type: "user.message", data: {content: "Once more."}}'
+  jq -nc '{type: "assistant.turn_start", data: {turnId: "0"}}'
+  jq -nc '{type: "assistant.message", data: {messageId: "m-4", content: "Let me look."}}'
+  jq -nc '{type: "assistant.turn_end", data: {turnId: "0"}}'
+  jq -nc '{type: "assistant.turn_start", data: {turnId: "1"}}'
+} >"$transcript"
+jq -c ".transcript_path = \"$transcript\"" "$inputs/copilot-Stop.json" >"$work/stop.json"
+run hook Stop --owner "$agent_pid" --within 60s <"$work/stop.json"
+expect_code 0
+"$REPRISE" hook Stop --owner "$agent_pid" --within 60s <"$work/stop.json" &
+hook_pid=$!
+until grep -qs inotify "/proc/$hook_pid/fdinfo/"* || ! kill -0 $hook_pid 2>/dev/null; do :; done
+jq -nc '{type: "assistant.message", data: {messageId: "m-5", content: "Nothing new."}}' >>"$transcript"
+wait $hook_pid
+talk $copilot "${turn%]},[\"assistant\",\"Nothing new.\"]]"
 silent copilot SessionEnd
 run show $copilot --json
 expect_json '.status' closed
@@ -89,6 +106,7 @@ copilot=copilot:5bd87972-d45e-4c67-aed0-d82eadd65753
 hook copilot sessionStart
 expect_json '.additionalContext | test("price")' true
 for e in userPromptSubmitted preToolUse permissionRequest postToolUse; do silent copilot $e; done
+jq -nc '{type: "assistant.message", data: {messageId: "m-2", content: "All 12 pass."}}' >"$transcript"
 silent copilot agentStop '' ".transcriptPath = \"$transcript\""
 kinds $copilot $'message\ntool:intended\ntool:done\nmessage'
 talk $copilot "$turn"

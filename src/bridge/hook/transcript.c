@@ -9,10 +9,15 @@
 #include "bridge/hook/transcript.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+
+#include "base/clock.h"
 
 #define LINES_MAX 256 /* looked at, from the end */
 #define LINE_DEPTH 128
+#define LATE_MS 500 /* waited for what an agent has not written out yet */
 
 static bool read_tail(const char *path, struct rp__buf *out)
 {
@@ -72,7 +77,7 @@ static void copy_id(struct rp__json v, char ret[RP_TRANSCRIPT_ID + 1])
   if (rp__json_text(v, &id) == 0 && !id.err && id.n) snprintf(ret, RP_TRANSCRIPT_ID + 1, "%s", id.p);
 }
 
-enum verdict { PASS, FOUND, STOP };
+enum verdict { PASS, FOUND, STOP, LATE };
 
 /* The user's line ends the turn, unless it is machinery. */
 static enum verdict judge_user(struct rp__json entry, struct rp__json content)
@@ -90,29 +95,53 @@ static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_i
   if (rp__json_get(entry, "isSidechain").type == RP_JSON_TRUE) return PASS;
   if (rp__json_get(data, "parentToolCallId").type == RP_JSON_STRING) return PASS;
   if (rp__json_eq(type, "user") || rp__json_eq(type, "user.message")) return judge_user(entry, content);
-  if (!rp__json_eq(type, "assistant") && !rp__json_eq(type, "gemini") && !rp__json_eq(type, "assistant.message"))
-    return PASS;
+  /* Copilot CLI calls its hook before the answer is in the file: what stands before this was said before a tool. */
+  if (rp__json_eq(type, "assistant.turn_start")) return LATE;
+  bool copilot = rp__json_eq(type, "assistant.message");
+  if (!copilot && !rp__json_eq(type, "assistant") && !rp__json_eq(type, "gemini")) return PASS;
   add_text(content, ret);
-  if (!ret->n || ret->err) return PASS;
+  if (!ret->n || ret->err) return copilot ? STOP : PASS;
   id = rp__json_get(entry, "uuid");
   if (!id.type) id = rp__json_get(data, "messageId");
   copy_id(id.type ? id : rp__json_get(entry, "id"), ret_id);
   return FOUND;
 }
 
-bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
+static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
 {
   RP_AUTOBUF struct rp__buf tail = RP_BUF(RP_TRANSCRIPT_TAIL + 1);
   struct rp__json_limits limits = {.max_depth = LINE_DEPTH, .allow_duplicates = true};
   ret_id[0] = '\0';
-  if (!read_tail(path, &tail)) return false;
+  if (!read_tail(path, &tail)) return STOP;
   const char *end = tail.p + tail.n;
   for (int i = 0; i < LINES_MAX && end > tail.p; i++) {
     struct rp__str line = line_before(tail.p, &end);
     struct rp__json entry;
     if (!line.n || rp__json_parse(line.p, line.n, &limits, &entry, NULL)) continue;
     enum verdict v = judge(entry, ret, ret_id);
-    if (v != PASS) return v == FOUND && !ret->err;
+    if (v != PASS) return v;
   }
-  return false;
+  return STOP;
+}
+
+/* Until the file has changed, or it is time to give up. */
+static bool wait_change(int fd, int64_t until)
+{
+  char events[4096];
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  int64_t left = until - rp__boot(&rp__system_clock);
+  if (left <= 0 || poll(&p, 1, (int)left) <= 0) return false;
+  return read(fd, events, sizeof events) > 0;
+}
+
+bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
+{
+  enum verdict v = look(path, ret, ret_id);
+  if (v != LATE) return v == FOUND && !ret->err;
+  RP_AUTOCLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  int64_t until = rp__boot(&rp__system_clock) + LATE_MS;
+  if (fd < 0 || inotify_add_watch(fd, path, IN_MODIFY) < 0) return false;
+  /* Looked at once more now that nothing is missed. */
+  while ((v = look(path, ret, ret_id)) == LATE && wait_change(fd, until)) continue;
+  return v == FOUND && !ret->err;
 }

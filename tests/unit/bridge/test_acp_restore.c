@@ -145,7 +145,8 @@ static void test_embedded_context(void **state)
                   /* the members the other way round, and no block of the editor's */
                   {C, CALL("2", "session/prompt", "{\"prompt\":[ ],\"sessionId\":\"s1\"}"), 0},
                   {TO_A,
-                   "*\"params\":{\"prompt\":[{\"type\":\"text\",\"text\":\"*an answer*outside of it.]\\n[reprise: end]\\n\\n\"} ],"
+                   "*\"params\":{\"prompt\":[{\"type\":\"text\",\"text\":\"*an answer*outside of it.]\\n[reprise: "
+                   "end]\\n\\n\"} ],"
                    "\"sessionId\":\"s9\"}}",
                    0},
                   {END, NULL, 0},
