@@ -14,13 +14,13 @@ static const struct rp__opt opts[] = {
 };
 
 /* Why nothing is printed. */
-static void print_silence(struct rp__json doc)
+static void tell_silence(struct rp__cli *c, struct rp__json doc)
 {
   RP_AUTOFREE char *warning = rp__json_dup(rp__json_get(doc, "warning"));
-  fprintf(stderr, "%s\n", warning ? warning : "nothing to tell");
+  rp__cli_say(c, "%s", warning ? warning : "nothing to tell");
 }
 
-static int print_brief(const struct rp__cli *c, struct rp__json doc, rp_error *err)
+static int print_brief(struct rp__cli *c, struct rp__json doc, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   bool explain = rp__opt_given(c, EXPLAIN);
@@ -30,7 +30,7 @@ static int print_brief(const struct rp__cli *c, struct rp__json doc, rp_error *e
     rp__view_heading(c, &out, "the brief");
   size_t before = out.n;
   if (!line_by_line) rp__brief_view(c, &out, doc);
-  if (out.n == before && !line_by_line && !c->globals[RP_G_QUIET].count) print_silence(doc);
+  if (out.n == before && !line_by_line) tell_silence(c, doc);
   return rp__view_print(&out, err);
 }
 

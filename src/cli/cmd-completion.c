@@ -230,7 +230,7 @@ static int print_session(void *ctx, const rp_session_info *info)
 
 static int print_sessions(struct rp__cli *c, rp_error *err)
 {
-  const rp_filter f = {.limit = SESSIONS_SHOWN};
+  const rp_filter f = {.limit = SESSIONS_SHOWN, .by_activity = true};
   int code = rp__cli_open(c, RP_USE_LOOK, err);
   return code ? code : rp_list(c->engine, &f, print_session, NULL, err);
 }

@@ -21,13 +21,13 @@ static void cell(struct rp__buf *line, struct rp__json v, int columns)
   rp__term_cell(line, text.err ? "?" : text.p, columns ? columns : rp__term_columns(text.p, text.n));
 }
 
-static int print_options(const struct rp__cli *c, struct rp__json doc, rp_error *err)
+static int print_options(struct rp__cli *c, struct rp__json doc, rp_error *err)
 {
   struct rp__json_iter it = {0};
   struct rp__json option;
   struct rp__json file = rp__json_get(doc, "file");
   int code = 0;
-  if (c->term.err_tty && file.type == RP_JSON_STRING) fprintf(stderr, "file: %.*s\n", (int)file.n - 2, file.p + 1);
+  if (c->term.err_tty && file.type == RP_JSON_STRING) rp__cli_say(c, "file: %.*s", (int)file.n - 2, file.p + 1);
   while (!code && rp__json_next(rp__json_get(doc, "options"), &it, NULL, &option)) {
     RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
     bool set = !rp__json_eq(rp__json_get(option, "source"), "default") && c->term.out_colour;

@@ -199,7 +199,7 @@ static void print_table(const struct page *p)
   else if (p->n == 0 && c->term.err_tty)
     rp__cli_say(c, "no sessions");
   if (p->scope && !rp__opt_given(c, SCOPE) && c->term.err_tty)
-    rp__cli_say(c, "only of the scope %s, this project's; --all lists every scope's", p->scope);
+    rp__cli_say(c, "the sessions of the scope %s; --all lists every scope's", p->scope);
   if (p->n == p->limit && c->term.err_tty) rp__cli_say(c, "more: --cursor %s", p->last);
 }
 

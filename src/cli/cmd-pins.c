@@ -29,13 +29,13 @@ static void pin_lines(const struct rp__cli *c, struct rp__buf *out, struct rp__j
   rp__buf_char(out, '\n');
 }
 
-static int print_pins(const struct rp__cli *c, struct rp__json pins, rp_error *err)
+static int print_pins(struct rp__cli *c, struct rp__json pins, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__json_iter it = {0};
   struct rp__json pin;
   while (rp__json_next(pins, &it, NULL, &pin)) pin_lines(c, &out, pin);
-  if (c->term.err_tty) fprintf(stderr, "%zu of %d places taken\n", rp__json_count(pins), PLACES);
+  if (c->term.err_tty) rp__cli_say(c, "%zu of %d places taken", rp__json_count(pins), PLACES);
   return rp__view_print(&out, err);
 }
 

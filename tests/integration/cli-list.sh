@@ -61,7 +61,7 @@ for columns in 40 60 80 100 140 200; do
   REPRISE_NOW=2026-01-31T12:07:00Z run_tty $columns ls --all
   expect_code 0
   widest=0
-  while IFS= read -r line; do ((${#line} > widest)) && widest=${#line}; done < <(grep -v '^only of' <<<"$out")
+  while IFS= read -r line; do ((${#line} > widest)) && widest=${#line}; done < <(grep -v '^the sessions of' <<<"$out")
   checks=$((checks + 1))
   ((widest <= columns)) || fail "a line of $widest columns in $columns"
 done
@@ -97,7 +97,7 @@ expect_json '.sessions|length' 3
 REPRISE_SCOPE='no scope' run ls --json
 expect_code 2
 run_tty 80 ls
-expect_out_has "only of the scope $scope, this project's; --all lists every scope's"
+expect_out_has "the sessions of the scope $scope; --all lists every scope's"
 run_tty 80 ls --all
 expect_out_lacks 'every scope'
 run ls --all --scope zoo

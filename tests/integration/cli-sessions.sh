@@ -439,6 +439,7 @@ seq=$("$REPRISE" log hurt --json 2>/dev/null | jq -r 'select(.kind == "x-damaged
 run log hurt --json
 expect_code 0
 expect_err_has "event can't be read, the first is $seq"
+expect_json '.warning|type' string "$err" # with --json what is said is JSON, too
 expect_json '[.seq,.body.reason,.body.original_kind]' "[$seq,\"its checksum does not fit\",\"note\"]" \
   "$(jq -c 'select(.kind == "x-damaged")' <<<"$out")"
 expect_out_has 'walrus 1'

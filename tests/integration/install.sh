@@ -19,11 +19,19 @@ prefix=$(sed -n 's/^prefix=//p' "$(find "$scratch/packed" -name reprise.pc)")
 root=$scratch/packed$prefix
 start=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$root/lib/systemd/system/reprise.service")
 [[ $start == "$prefix/bin/reprise" && -x $scratch/packed$start ]] || fail "the unit starts $start, which is not there"
-for file in share/man/man1/reprise.1 share/bash-completion/completions/reprise share/zsh/site-functions/_reprise \
-  share/doc/reprise/README.md share/doc/reprise/docs/operations.md share/doc/reprise/examples/agent.py \
+for file in share/man/man{1/reprise.1,5/reprise.ini.5} share/bash-completion/completions/reprise share/zsh/site-functions/_reprise \
+  share/fish/vendor_completions.d/reprise.fish share/doc/reprise/{README.md,CHANGES.md,examples/reprise.ini} \
   include/reprise/reprise.h share/reprise/reprise-alerts.yml libexec/reprise/reprise-serve; do
   [[ -s $root/$file ]] || fail "$file is not installed"
 done
+for file in "$source"/docs/* "$source"/examples/*; do
+  [[ -s $root/share/doc/reprise/${file#"$source"/} ]] || fail "$file is not installed"
+done
+[[ -x $root/bin/reprise-as-server ]] || fail "reprise-as-server can't be run"
+# The sample is the one of this program, and is read by it.
+sample=$root/share/doc/reprise/examples/reprise.ini
+"$root/bin/reprise" config sample | cmp - "$sample"
+REPRISE_HOME=$scratch/home "$root/bin/reprise" --config "$sample" config show >/dev/null
 
 # Moved as a whole, it still finds its parts: the server, and through pkg-config the library.
 mv "$root" "$scratch/moved"

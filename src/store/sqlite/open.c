@@ -246,7 +246,7 @@ static int existing_check(struct rp__sq_store *s, rp_error *err)
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc == 0) rc = rp__sq_schema_version(c, &version, err);
   if (rc != 0 || version != 0) return rc;
-  return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
+  return rp__sq_refuse_bare(s, err);
 }
 
 static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)

@@ -359,11 +359,14 @@ static int page_size_read(struct rp__sq_store *s, struct rp__sq_conn *c, rp_erro
   return read ? 0 : rc;
 }
 
-static int refuse_bare(const struct rp__sq_store *s, rp_error *err)
+int rp__sq_refuse_bare(const struct rp__sq_store *s, rp_error *err)
 {
   char lost[300];
-  if (!rp__sq_loss_tell(s, lost, sizeof lost))
-    return rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
+  if (!rp__sq_loss_tell(s, lost, sizeof lost)) {
+    rp__fail(err, RP_E_UNREACHABLE, "%s holds no sessions of Reprise", s->path);
+    rp__hint(err, "check --db and REPRISE_DB; a start makes a store of it, beside what is in it");
+    return RP_E_UNREACHABLE;
+  }
   return rp__fail(err, RP_E_CORRUPT, "%s holds no sessions of Reprise any more: %s", s->path, lost);
 }
 
@@ -378,7 +381,7 @@ int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error
   rc = kinds_check(c, err);
   if (rc != 0) return rc;
   rp__sq_loss_look(s, c, version == 0);
-  if (s->read_only && version == 0) return refuse_bare(s, err);
+  if (s->read_only && version == 0) return rp__sq_refuse_bare(s, err);
   rc = rp__sq_states_check(c, version, err);
   if (rc != 0) return rc;
   if (s->read_only) return version < RP_SQ_SCHEMA ? refuse_version(s, version, err) : 0;

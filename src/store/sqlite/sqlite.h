@@ -315,6 +315,8 @@ size_t rp__sq_topics_read(struct rp__str bytes, uint64_t out[RP_TOPICS_MAX]);
 int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err);
 /* 0 when the file has no tables of ours. */
 int rp__sq_schema_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err);
+/* Of such a file: RP_E_UNREACHABLE, or, where it was a store before, RP_E_CORRUPT. */
+int rp__sq_refuse_bare(const struct rp__sq_store *s, rp_error *err);
 /* Inside a transaction: the version is still ours. */
 int rp__sq_schema_check(struct rp__sq_conn *c, rp_error *err);
 /* Names of our tables and indexes, ended by NULL; and a statement-wise replay that makes the missing ones. */
