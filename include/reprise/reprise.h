@@ -613,8 +613,8 @@ RP_API int rp_export_file(rp_session *s, const char *format, const char *path, r
 
 /*
  * Several sessions as one session-store.json of Clawd, with the tokens that their agents hold and the secret that these
- * know: whoever has it can act as any of them. Where no token is known, or without_tokens, a fresh one stands that opens
- * nothing. RP_E_CONFIG: the internal secret can't be read.
+ * know: whoever has it can act as any of them. Where no token is known, or without_tokens, a fresh one stands that
+ * opens nothing. RP_E_CONFIG: the internal secret can't be read.
  */
 typedef struct rp_store_options {
   const char *session; /* one, by any of its names; NULL: all of the scope */

@@ -3,7 +3,7 @@
 // goes on without a word. So a session begins with the first thing that happens under its key in this process, and the
 // engine, which knows what was left open under that key, says whether it is a new one, a return or a crash, and gives it
 // an id of its own. docs/operations.md tells it from the operator's side.
-import { clip, finalText } from "./shape.js"
+import { channelOf, clip, finalText } from "./shape.js"
 
 const MAX_SESSIONS = 4096 // the one that was quiet for longest is forgotten: its next start repeats the last and gives no brief
 const DEADLINE_MS = 2000
@@ -145,7 +145,8 @@ export class Sessions {
 
   #where(ctx) {
     const { scope } = this.#settings
-    return { ...(scope && { scope }), ...(ctx.workspaceDir && { cwd: ctx.workspaceDir }) }
+    const channel = channelOf(ctx)
+    return { ...(scope && { scope }), ...(ctx.workspaceDir && { cwd: ctx.workspaceDir }), ...(channel && { channel }) }
   }
 
   #journal(s, event, body) {

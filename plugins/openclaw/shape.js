@@ -21,6 +21,19 @@ function cut(text) {
   return `${text.slice(0, MAX_TEXT).replace(/[\uD800-\uDBFF]$/, "")}… (${text.length} characters)`
 }
 
+const MAX_CHANNEL = 31 // characters that the helper takes
+const PEERS = new Set(["direct", "dm", "group", "channel", "room"])
+
+// Where the user speaks (signal, telegram …): by the name of the conversation, agent:<agent>:<channel>:…:<kind of
+// peer>:<peer>, whoever writes into it; else by the context of the turn. Undefined for one that belongs to no channel.
+export function channelOf(ctx) {
+  const parts = String(ctx?.sessionKey ?? "").split(":")
+  const named = parts[0] === "agent" && parts.slice(3).some((part) => PEERS.has(part)) ? parts[2] : undefined
+  const given = named ?? ctx?.channel ?? ctx?.messageProvider
+  const name = String(given ?? "").toLowerCase().replace(/[^a-z0-9._-]+/g, "-").replace(/^[^a-z0-9]+/, "").replaceAll("..", ".")
+  return name.slice(0, MAX_CHANNEL) || undefined
+}
+
 // The text of a message's content: a string, or the text blocks of a list.
 function textOf(content) {
   if (typeof content === "string") return content

@@ -110,6 +110,7 @@ static int run_stream(struct rp__cli *c, struct rp__hook_call *call, rp_error *e
   if (!rc) rc = rp__cli_open(c, RP_USE_LIVE, err);
   if (rc) return rc;
   call->stop = signals;
+  call->owner_pid = rp__opt_given(c, OWNER) ? rp__opt_num(c, OWNER, 0) : rp__kin_agent();
   return rp__hook_stream(c->engine, call, STDIN_FILENO, STDOUT_FILENO, err);
 }
 

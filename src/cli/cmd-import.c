@@ -63,7 +63,7 @@ static int import(struct rp__cli *c, struct source *s, const char *name, rp_erro
 struct taken {
   struct rp__cli *c;
   struct rp__progress progress;
-  int64_t n, skipped;
+  int64_t n, skipped, refused; /* skipped: there already; refused: they can't be understood */
   rp_error *err;
 };
 
@@ -82,8 +82,8 @@ static void item_json(struct rp__buf *line, const rp_import_item *i)
 static void item_line(const struct rp__cli *c, struct rp__buf *line, const rp_import_item *i)
 {
   bool colour = c->term.out_colour;
-  rp__buf_printf(line, "%s%-8s%s ", RP_SGR(colour, i->skipped ? RP_DIM : RP_GREEN), i->skipped ? "skipped" : "taken",
-                 RP_RESET(colour));
+  const char *verdict = !i->skipped ? "taken" : i->session_id ? "skipped" : "refused";
+  rp__buf_printf(line, "%s%-8s%s ", RP_SGR(colour, i->skipped ? RP_DIM : RP_GREEN), verdict, RP_RESET(colour));
   rp__term_cell(line, i->session_id ? i->session_id : "-", 36);
   rp__buf_printf(line, "  %6lld events", (long long)i->events);
   if (i->name) {
@@ -103,12 +103,22 @@ static int item(void *ctx, const rp_import_item *i)
   RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
   rp__progress_clear(&t->progress);
   t->n++;
-  t->skipped += i->skipped;
+  t->skipped += i->skipped && i->session_id;
+  t->refused += i->skipped && !i->session_id;
   if (rp__json_wanted(t->c))
     item_json(&line, i);
   else
     item_line(t->c, &line, i);
   return rp__out_line(&line, t->err);
+}
+
+static void tell_sum(const struct taken *t, bool dry_run)
+{
+  int64_t in = t->n - t->skipped - t->refused;
+  fprintf(stderr, "%lld %s%s, %lld skipped", (long long)in, in == 1 ? "session" : "sessions",
+          dry_run ? " would be taken in" : " taken in", (long long)t->skipped);
+  if (t->refused) fprintf(stderr, ", %lld refused", (long long)t->refused);
+  fputc('\n', stderr);
 }
 
 static int import_foreign(struct rp__cli *c, rp_error *err)
@@ -122,10 +132,7 @@ static int import_foreign(struct rp__cli *c, rp_error *err)
   int code = rp__cli_open(c, RP_USE_WRITE, err);
   if (!code) code = rp_import_file(c->engine, c->args[0], &o, item, &t, rp__progress_step, &t.progress, err);
   rp__progress_clear(&t.progress);
-  if (!code && !rp__json_wanted(c) && !c->globals[RP_G_QUIET].count)
-    fprintf(stderr, "%lld %s%s, %lld skipped\n", (long long)(t.n - t.skipped),
-            t.n - t.skipped == 1 ? "session" : "sessions", o.dry_run ? " would be taken in" : " taken in",
-            (long long)t.skipped);
+  if ((!code || t.n) && !rp__json_wanted(c) && !c->globals[RP_G_QUIET].count) tell_sum(&t, o.dry_run);
   return code;
 }
 

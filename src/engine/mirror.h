@@ -21,8 +21,8 @@ int rp__mirror_live(rp_session *s, bool shutdown_clean, rp_error *err);
 /* The same; a failure is logged. */
 void rp__mirror_live_log(rp_session *s, bool shutdown_clean);
 /*
- * Clawd's session store of every scope that has a store_file, when anything was stored since it was last written. `now`:
- * without the pauses in between. RP__MIRROR_NONE: there was nothing to do. One thread at a time.
+ * Clawd's session store of every scope that has a store_file, when anything was stored since it was last written.
+ * `now`: without the pauses in between. RP__MIRROR_NONE: there was nothing to do. One thread at a time.
  */
 #define RP__MIRROR_NONE 1
 int rp__mirror_stores(rp_engine *e, bool now, rp_error *err);

@@ -45,7 +45,7 @@ static bool clawd_detect(const struct rp__doc *d)
 {
   struct rp__json sessions = rp__json_get(d->json, "sessions"), first;
   struct rp__json_iter it = {0};
-  if (d->type != RP_DOC_JSON || sessions.type != RP_JSON_ARRAY) return false;
+  if (d->type != RP_DOC_JSON || sessions.type == RP_JSON_NONE) return false;
   if (rp__json_get(d->json, "internalSecret").type == RP_JSON_STRING) return true;
   return rp__json_next(sessions, &it, NULL, &first) && rp__json_get(first, "info").type == RP_JSON_OBJECT;
 }
@@ -223,7 +223,10 @@ static int take_all(struct rp__take *t, struct rp__json v, const struct rp__fore
   struct rp__json messages = rp__json_get(v, "messages");
   int rc = take_info(t, info, f->created_at);
   if (messages.type != RP_JSON_ARRAY) rp__take_note(t, "its 'messages' are no list");
-  while (!rc && rp__json_next(messages, &it, NULL, &item)) rc = take_message(t, item, &calls);
+  for (int64_t n = 0; !rc && rp__json_next(messages, &it, NULL, &item); n++) {
+    rp__take_at(t, "messages", n);
+    rc = take_message(t, item, &calls);
+  }
   if (!rc) rc = settle_calls(t, &calls);
   if (!rc) rc = take_provider(t, v, info);
   if (!rc) rc = take_runtime(t, f);
@@ -275,7 +278,9 @@ static int clawd_import(const struct rp__doc *d, const struct rp__taker *to, rp_
   struct rp__take t RP_AUTOTAKE;
   int rc = 0;
   rp__take_init(&t, to, err);
-  if (d->type != RP_DOC_JSON || sessions.type != RP_JSON_ARRAY) return rp__format_refuse(&rp__format_clawd, err);
+  if (d->type != RP_DOC_JSON || sessions.type == RP_JSON_NONE) return rp__format_refuse(&rp__format_clawd, err);
+  if (sessions.type != RP_JSON_ARRAY)
+    return rp__fail_field(err, RP_E_FORMAT_CORRUPT, "sessions", "the store is damaged: its 'sessions' are no list");
   rc = rp__take_secret(&t, RP_SECRET_STORE, rp__json_get(d->json, "internalSecret"));
   for (int64_t n = 0; !rc && rp__json_next(sessions, &it, NULL, &item); n++) {
     if (n >= RP_FOREIGN_SESSIONS)

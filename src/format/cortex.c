@@ -29,9 +29,14 @@ typedef int item_fn(struct record *r, struct rp__json v, int64_t place);
 static int each(struct record *r, const char *name, item_fn *fn)
 {
   struct rp__json_iter it = {0};
-  struct rp__json item;
+  struct rp__json list = RP_ANY(r->doc, name), item;
   int rc = 0;
-  for (int64_t n = 1; !rc && rp__json_next(rp__json_get(r->doc, name), &it, NULL, &item); n++) rc = fn(r, item, n);
+  rp__take_at(r->t, name, -1);
+  if (list.type != RP_JSON_NONE && list.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
+  for (int64_t n = 1; !rc && rp__json_next(list, &it, NULL, &item); n++) {
+    rp__take_at(r->t, name, n - 1);
+    rc = fn(r, item, n);
+  }
   return rc;
 }
 
@@ -109,19 +114,23 @@ static int take_learning(struct record *r, struct rp__json v, int64_t place)
 static int take_confidence(struct record *r, struct rp__json v, int64_t place)
 {
   (void)place;
-  return v.type == RP_JSON_OBJECT ? rp__take_value(r->t, moment(r, rp__json_get(v, "timestamp")), "confidence", v) : 0;
+  if (v.type != RP_JSON_OBJECT) return rp__take_left(r->t, "it is no object");
+  return rp__take_value(r->t, moment(r, rp__json_get(v, "timestamp")), "confidence", v);
 }
 
 static int take_sop(struct record *r, struct rp__json v, int64_t place)
 {
   (void)place;
-  return v.type == RP_JSON_OBJECT ? rp__take_value(r->t, moment(r, rp__json_get(v, "injected_at")), "sop", v) : 0;
+  if (v.type != RP_JSON_OBJECT) return rp__take_left(r->t, "it is no object");
+  return rp__take_value(r->t, moment(r, rp__json_get(v, "injected_at")), "sop", v);
 }
 
 static int take_topics(struct record *r)
 {
-  struct rp__json topics = rp__json_get(r->doc, "hot_topics");
-  if (topics.type != RP_JSON_ARRAY || rp__json_count(topics) == 0) return 0;
+  struct rp__json topics = RP_ANY(r->doc, "hot_topics");
+  rp__take_at(r->t, "hot_topics", -1);
+  if (topics.type != RP_JSON_NONE && topics.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
+  if (rp__json_count(topics) == 0) return 0;
   rp__copy_member(rp__take_body(r->t), "categories", topics);
   return rp__take_event(r->t, r->start, "activity");
 }
@@ -177,6 +186,7 @@ int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__co
   f.last_activity_at = f.ended_at;
   struct record r = {t, doc, f.created_at, f.ended_at, memories};
   rc = rp__take_begin(t, &f);
+  if (!rc && !rp__when(rp__json_get(doc, "start_time"))) rp__take_note(t, "its 'start_time' is no time");
   if (!rc) rc = take_all(&r);
   return rc == RP__TAKE_SKIP ? 0 : rc;
 }

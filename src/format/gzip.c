@@ -19,7 +19,8 @@ static int inflate_all(z_stream *z, struct rp__buf *out, rp_error *err)
     z->avail_out = room ? (uInt)room : 1;
     rc = inflate(z, Z_NO_FLUSH);
     if (rc == Z_MEM_ERROR) return rp__fail_nomem(err);
-    if (rc != Z_OK && rc != Z_STREAM_END) return rp__fail(err, RP_E_FORMAT_CORRUPT, "the compressed data is damaged");
+    if (rc != Z_OK && rc != Z_STREAM_END)
+      return rp__fail(err, RP_E_FORMAT_CORRUPT, "the compressed data is damaged: near byte %lu", z->total_in);
     size_t got = (room ? room : 1) - z->avail_out;
     if (got && !room) return rp__fail(err, RP_E_TOO_LARGE, "the document is over %zu bytes unpacked", out->max);
     out->n += room ? got : 0;

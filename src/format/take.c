@@ -117,6 +117,7 @@ void rp__take_done(struct rp__take *t)
 int rp__take_begin(struct rp__take *t, const struct rp__foreign *f)
 {
   t->events = t->left_out = 0;
+  t->at[0] = '\0';
   t->last_at = f->created_at;
   return t->to->begin(t->to->ctx, f, t->err);
 }
@@ -129,9 +130,24 @@ struct rp__jw *rp__take_body(struct rp__take *t)
   return &t->w;
 }
 
-static int leave_out(struct rp__take *t, const char *why)
+void rp__take_at(struct rp__take *t, const char *name, int64_t n)
 {
-  if (!t->left_out++) rp__text_copy(t->why, sizeof t->why, why);
+  if (n < 0)
+    snprintf(t->at, sizeof t->at, "%s", name);
+  else
+    snprintf(t->at, sizeof t->at, "%s[%lld]", name, (long long)n);
+}
+
+/* What is wrong with the body that was made of a part is wrong with that part. */
+int rp__take_left(struct rp__take *t, const char *why)
+{
+  static const char body[] = "body";
+  bool member = strncmp(why, body, sizeof body - 1) == 0 && why[sizeof body - 1] == '.';
+  if (t->left_out++) return 0;
+  if (t->at[0])
+    snprintf(t->why, sizeof t->why, "%s%s%.150s", t->at, member ? "" : ": ", why + (member ? sizeof body - 1 : 0));
+  else
+    rp__text_copy(t->why, sizeof t->why, why);
   return 0;
 }
 
@@ -151,7 +167,7 @@ int rp__take_value(struct rp__take *t, int64_t at_ms, const char *kind, struct r
   rp_error why = {0};
   int rc = rp__event_check(kind, body.p, body.n, t->to->max_body, &ev, &why);
   if (rc == RP_E_NOMEM) return rp__fail_nomem(t->err);
-  return rc ? leave_out(t, why.message) : hand_on(t, at_ms, &ev);
+  return rc ? rp__take_left(t, why.message) : hand_on(t, at_ms, &ev);
 }
 
 /* The written body, or why there is none. */
@@ -168,7 +184,7 @@ int rp__take_event(struct rp__take *t, int64_t at_ms, const char *kind)
 {
   struct rp__json body;
   int rc = finish_body(t, &body);
-  if (rc == RP_E_TOO_LARGE) return leave_out(t, "it is too large");
+  if (rc == RP_E_TOO_LARGE) return rp__take_left(t, "it is too large");
   return rc ? rc : rp__take_value(t, at_ms, kind, body);
 }
 
@@ -176,7 +192,7 @@ int rp__take_own(struct rp__take *t, int64_t at_ms, enum rp__kind kind)
 {
   struct rp__event ev = {.kind = kind, .kind_name = rp__kind_name(kind)};
   int rc = finish_body(t, &ev.body);
-  if (rc == RP_E_TOO_LARGE || (!rc && ev.body.n > t->to->max_body)) return leave_out(t, "it is too large");
+  if (rc == RP_E_TOO_LARGE || (!rc && ev.body.n > t->to->max_body)) return rp__take_left(t, "it is too large");
   return rc ? rc : hand_on(t, at_ms, &ev);
 }
 

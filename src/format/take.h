@@ -27,13 +27,18 @@ struct rp__take {
   struct rp__buf body;
   struct rp__jw w;
   int64_t events, left_out, last_at;
-  char why[160]; /* the first event left out */
+  char at[64];   /* the part of the document that is being read; empty: not said */
+  char why[224]; /* the first event left out */
 };
 void rp__take_init(struct rp__take *t, const struct rp__taker *to, rp_error *err);
 void rp__take_done(struct rp__take *t);
 #define RP_AUTOTAKE RP_CLEANUP(rp__take_done)
 
 int rp__take_begin(struct rp__take *t, const struct rp__foreign *f);
+/* What follows is read from the n-th item (from 0) of that list of the document, or, with -1, from that member. */
+void rp__take_at(struct rp__take *t, const char *name, int64_t n);
+/* That part is left out, and counted. */
+int rp__take_left(struct rp__take *t, const char *why);
 /* A new body: write members, then call rp__take_event. */
 struct rp__jw *rp__take_body(struct rp__take *t);
 /* at_ms 0: the time of the event before. What does not pass the check is left out and counted. */

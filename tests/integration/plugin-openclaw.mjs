@@ -61,6 +61,7 @@ function within(what, promise) {
 const cli = (...args) => execFileSync(process.env.REPRISE, args, { encoding: "utf8", timeout: DEADLINE })
 const list = () => JSON.parse(cli("ls", "--all", "--json")).sessions
 const log = (id) => cli("log", id, "--json").trim().split("\n").filter(Boolean).map((line) => JSON.parse(line))
+const startOf = (id) => log(id).filter((ev) => ev.kind === "restored").at(-1).body // how its newest run began
 const said = (id) => log(id).filter((ev) => ev.kind === "message").map((ev) => `${ev.body.role}: ${ev.body.content}`)
 
 // What OpenClaw gives a plugin, as far as ours uses it.
@@ -274,6 +275,89 @@ Object.assign(tests, {
     assert(list().some((s) => s.session_id === first))
     const users = said(list()[0].session_id).filter((text) => text.startsWith("user"))
     assert.deepEqual(users.slice(-2), ["user: where were we?", "user: go on"])
+  },
+
+  // A gateway that is killed has crashed, also with no tool at work; one that stops has not.
+  async killed_is_a_crash() {
+    newHome()
+    await gatewayDies("at rest")
+    const [{ session_id: first }] = list()
+    const status = () => JSON.parse(cli("show", list()[0].session_id, "--json"))
+    assert.equal(list()[0].ended_at, null, "nobody ended it")
+    let g = await new Gateway({ command: process.env.REPRISE }).load()
+    assert.match(await turn(g, "where were we?"), /never without a dummy load/)
+    assert.equal(list()[0].session_id, first)
+    assert.equal(startOf(first).cause, "crash")
+    await g.stop()
+    g = await new Gateway({ command: process.env.REPRISE }).load()
+    await turn(g, "and after a stop?")
+    assert.equal(list()[0].previous_session_id, first)
+    assert.equal(startOf(list()[0].session_id).cause, "clean")
+    await g.stop()
+    assert(status().ended_at)
+  },
+
+  // The channel of a conversation is its session's, and per_channel keeps Signal's to itself.
+  async channels() {
+    process.env.REPRISE_PER_CHANNEL = "true"
+    try {
+      await session({ scope: "radio" }, async (g) => {
+        const of = {
+          signal: { ...MAIN, sessionKey: "agent:main:signal:direct:+491", sessionId: "s-s", channel: "signal", messageProvider: "signal" },
+          telegram: { ...MAIN, sessionKey: "agent:main:telegram:group:-1001", sessionId: "s-t", messageProvider: "telegram" },
+          discord: { ...MAIN, sessionKey: "agent:main:discord:acct:channel:77", sessionId: "s-d" },
+          hook: { ...MAIN, sessionId: "s-h" },
+        }
+        const end = (ctx) => g.fire("session_end", { sessionId: ctx.sessionId, sessionKey: ctx.sessionKey, reason: "new", messageCount: 0 }, ctx)
+        for (const [name, ctx] of Object.entries(of)) {
+          await turn(g, `hello from ${name}`, { ctx })
+          await callTool(g, "working_memory", { action: "pin", label: name, content: `only for ${name}` }, ctx)
+          await end(ctx)
+        }
+        for (const [name, ctx] of Object.entries(of)) {
+          const brief = await turn(g, "and now?", { ctx })
+          for (const other of Object.keys(of)) assert.equal(brief.includes(`only for ${other}`), other === name, `${name}: ${brief}`)
+        }
+        assert.deepEqual(g.logged, [])
+      })
+    } finally {
+      delete process.env.REPRISE_PER_CHANNEL
+    }
+    assert.deepEqual(new Set(list().map((s) => s.channel)), new Set(["signal", "telegram", "discord", "hook"]))
+  },
+
+  // What Cortex' and Synapse's tools have stored is known here too: memories and letters, not what failed.
+  async other_memories() {
+    await session({}, async (g) => {
+      await turn(g, "remember the rig")
+      let calls = 0
+      const tool = async (toolName, params, outcome) => {
+        const event = { toolName, params, toolCallId: `m-${calls++}`, runId: "r" }
+        await g.fire("before_tool_call", event, MAIN_TOOLS)
+        await g.fire("after_tool_call", { ...event, ...outcome }, MAIN_TOOLS)
+      }
+      const stored = (id, categories) => ({
+        result: { content: [{ type: "text", text: `Memory stored in Cortex: [${categories}] importance=2.0` }], details: { id, categories, importance: 2 } },
+      })
+      await tool("cortex_add", { content: "the rig needs a dummy load", category: "radio", importance: 2 }, stored("stm_0123456789ab", ["radio", "general"]))
+      await tool("cortex_add", { content: "kept without an id", categories: ["x"] }, { result: "Memory stored in Cortex: [x] importance=1.0" })
+      await tool("cortex_add", { content: "never kept" }, { error: "table stm has no column named confidence" })
+      await tool("cortex_add", { content: "refused in words" }, { result: { content: [{ type: "text", text: "Cortex is away" }] } })
+      await tool("synapse", { action: "send", to: "helios", subject: "antenna", body: "the mast is down", priority: "urgent" }, { result: { details: { id: "msg_1" } } })
+      await tool("synapse", { action: "inbox" }, { result: { content: [] } })
+      await tool("synapse", { action: "send", to: "helios", subject: "lost", body: "never sent" }, { error: "no such agent" })
+      const found = (await callTool(g, "recall", { query: "dummy" })).details
+      assert.match(JSON.stringify(found), /stm_0123456789ab.*the rig needs a dummy load/)
+      assert.deepEqual(g.logged, [])
+    })
+    const [s] = list()
+    const learned = log(s.session_id).filter((ev) => ev.kind === "learning").map((ev) => ev.body)
+    assert.deepEqual(learned.map((b) => [b.memory_id, b.content, b.categories]), [
+      ["stm_0123456789ab", "the rig needs a dummy load", ["radio", "general"]],
+      ["m-1", "kept without an id", ["x"]],
+    ])
+    assert.deepEqual(said(s.session_id).filter((text) => /mast|never sent/.test(text)), ["assistant: To helios: antenna\n\nthe mast is down"])
+    assert.equal(log(s.session_id).filter((ev) => ev.kind === "tool").length, 14)
   },
 
   // What the gateway said before it died is written down, though nobody is there to read the answers.
@@ -508,7 +592,7 @@ async function gatewayDies(how) {
   const over = new Promise((done) => child.once("exit", (_code, signal) => done(signal)))
   const helper = Number(await within("the gateway's turn", new Promise((done) => child.stdout.once("data", done))))
   assert(helper > 0)
-  if (how === "in a tool") child.kill("SIGKILL")
+  if (how !== "in a hurry") child.kill("SIGKILL")
   assert.equal(await within("its death", over), "SIGKILL")
   await until("the helper's end", () => !alive(helper))
 }
@@ -523,7 +607,7 @@ async function doomed(how) {
     for (let i = 0; i < HURRY; i++) g.hooks.get("before_prompt_build")({ prompt: `hurry ${i}` }, { ...MAIN, runId: `h${i}` })
     process.kill(process.pid, "SIGKILL")
   }
-  await g.fire("before_tool_call", { toolName: "exec", params: {}, toolCallId: "call-7" }, MAIN_TOOLS)
+  if (how === "in a tool") await g.fire("before_tool_call", { toolName: "exec", params: {}, toolCallId: "call-7" }, MAIN_TOOLS)
   fs.writeSync(1, `${helper}\n`)
   await new Promise((_, late) => setTimeout(() => late(new Error("nobody killed it")), DEADLINE))
 }

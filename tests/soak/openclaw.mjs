@@ -81,10 +81,33 @@ class Gateway {
 }
 
 // Says something to the main agent; the requests that the model got for it.
-async function turn(message) {
+async function turn(message, ...where) {
   const before = model.requests.length
-  await openclaw("agent", "--agent", "main", "--message", message, "--json")
+  await openclaw("agent", "--agent", "main", ...where, "--message", message, "--json")
   return model.requests.slice(before)
+}
+
+// Tools of the names, parameters and answers that Cortex' and Synapse's have.
+const MEMORIES = `
+const tool = (name, answer) => ({ name, description: name, parameters: { type: "object", additionalProperties: true },
+  async execute(_id, params) { return answer(params) } })
+const text = (text, details) => ({ content: [{ type: "text", text }], details })
+export default { id: "memories", name: "memories", description: "stand-ins", register(api) {
+  api.registerTool(tool("cortex_add", (p) => text("Memory stored in Cortex: [radio] importance=2.0",
+    { id: "stm_0123456789ab", categories: [p.category], importance: 2 })))
+  api.registerTool(tool("synapse", () => text("sent", { id: "msg_1" })))
+} }
+`
+async function installMemories() {
+  const folder = path.join(root, "memories")
+  fs.mkdirSync(folder)
+  const write = (name, value) => fs.writeFileSync(path.join(folder, name), typeof value === "string" ? value : JSON.stringify(value))
+  write("index.js", MEMORIES)
+  write("package.json", { name: "memories", version: "1.0.0", type: "module", openclaw: { extensions: ["./index.js"] } })
+  write("openclaw.plugin.json", { id: "memories", name: "memories", description: "stand-ins", activation: { onStartup: true },
+    contracts: { tools: ["cortex_add", "synapse"] }, configSchema: { type: "object", additionalProperties: false } })
+  await openclaw("plugins", "install", "--link", folder, "--force", "--accept-capabilities")
+  await openclaw("plugins", "enable", "memories")
 }
 
 // OpenClaw's configuration but for the plugin, whose part goes by the documented commands.
@@ -104,6 +127,7 @@ async function configure(modelPort, port) {
   await openclaw("plugins", "enable", "reprise")
   await openclaw("config", "set", "plugins.entries.reprise.hooks.allowConversationAccess", "true")
   await persistence({ command: process.env.REPRISE })
+  await installMemories()
 }
 const persistence = (block) =>
   openclaw("config", "set", "plugins.entries.reprise.config", JSON.stringify({ session_persistence: block }), "--strict-json")
@@ -159,8 +183,27 @@ async function firstTurns(tools) {
   return s.session_id
 }
 
+async function otherMemories(id) {
+  await turn('please call cortex_add {"content":"the mast is twelve metres high","category":"radio"}')
+  await turn('please call synapse {"action":"send","to":"helios","subject":"mast","body":"it is down"}')
+  const learned = log(id).filter((ev) => ev.kind === "learning").map((ev) => [ev.body.memory_id, ev.body.content, ev.body.categories])
+  assert.deepEqual(learned, [["stm_0123456789ab", "the mast is twelve metres high", ["radio"]]])
+  assert(said(id).includes("assistant: To helios: mast\n\nit is down"))
+}
+
+// Another conversation, which is Signal's.
+async function signal() {
+  await turn("hello from a boat", "--session-key", "agent:main:signal:direct:+491")
+  const [s] = list()
+  assert.equal(s.channel, "signal")
+  assert.match(said(s.session_id)[0], /hello from a boat/)
+}
+
+const startOf = (id) => log(id).filter((ev) => ev.kind === "restored").at(-1).body
+
 async function afterDeath(first) {
   const [back] = await turn("where were we?")
+  assert.equal(startOf(first).cause, "crash")
   assert.equal(briefs(back), 1)
   assert.match(Model.prompt(back), /never transmit without the dummy load/)
   assert.match(Model.prompt(back), /where were we\?/)
@@ -188,6 +231,10 @@ async function story() {
   let gateway = await new Gateway().start(port)
   const first = await firstTurns(tools)
   say("first turns: journalled, tools work")
+  await otherMemories(first)
+  say("what Cortex' and Synapse's tools store is seen")
+  await signal()
+  say("a conversation of Signal's: a session of that channel")
   await gateway.end("SIGKILL")
   await until("the helper goes with its gateway", () => helpers() === 0)
   gateway = await new Gateway().start(port)

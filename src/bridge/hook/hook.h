@@ -9,6 +9,7 @@
 #include "json/json.h"
 
 #define RP_HOOK_INPUT_MAX ((size_t)16 * 1024 * 1024)
+#define RP_HOOK_CHANNEL 31                         /* bytes of a channel */
 #define RP_HOOK_DEPTH 128                          /* levels of nesting in an input */
 #define RP_HOOK_ANSWER_MAX ((size_t)1024 * 1024)   /* bytes written for an agent */
 #define RP_HOOK_SETTINGS_MAX ((size_t)1024 * 1024) /* bytes of a settings file */
@@ -66,9 +67,9 @@ struct rp__hook_call {
   const struct rp__hook_agent *agent; /* NULL: told from the input */
   const char *event;                  /* as it was called; NULL: the input's own word */
   const char *scope;                  /* or NULL: of the input's project */
-  int64_t owner_pid;                  /* the agent's process; 0: nobody (a stream owns its runs itself) */
-  int stop;                           /* a stream ends when this descriptor is readable; 0: none */
-  bool stream;                        /* of many projects: our own surroundings say nothing about them */
+  int64_t owner_pid; /* the agent's process; 0: nobody. A stream owns its runs itself, and asks how this one ended */
+  int stop;          /* a stream ends when this descriptor is readable; 0: none */
+  bool stream;       /* of many projects: our own surroundings say nothing about them */
 };
 
 /* Whether there is anything to do for an input: to open the store is most of what a hook costs. */

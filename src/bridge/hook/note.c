@@ -5,6 +5,7 @@
 
 #include <sodium.h>
 
+#include "base/id.h"
 #include "base/text.h"
 #include "bridge/mark.h"
 
@@ -247,6 +248,85 @@ static int tool(rp_session *s, const struct rp__hook_seat *seat, const char *cal
   return append(s, "tool", &body, RP_DISK, err);
 }
 
+/* ---- what other memories were told (X-17, X-18) ---- */
+
+/* A tool of that name, be it one of an MCP server: "mcp__cortex__cortex_add". */
+static bool is_tool(const char *name, const char *wanted)
+{
+  size_t n = strlen(name), m = strlen(wanted);
+  if (n < m || strcmp(name + n - m, wanted) != 0) return false;
+  return n == m || (n > m + 2 && strncmp(name + n - m - 2, "__", 2) == 0);
+}
+
+static void write_categories(struct rp__jw *w, struct rp__json told, struct rp__json input)
+{
+  struct rp__json list = rp__json_get(told, "categories"), one = rp__json_get(input, "category");
+  if (list.type != RP_JSON_ARRAY) list = rp__json_get(input, "categories");
+  if (list.type != RP_JSON_ARRAY && one.type != RP_JSON_STRING) return;
+  rp__jw_key(w, "categories");
+  if (list.type == RP_JSON_ARRAY) {
+    rp__jw_value(w, list);
+    return;
+  }
+  rp__jw_array(w);
+  rp__jw_value(w, one);
+  rp__jw_end_array(w);
+}
+
+/* What Cortex has stored is known here too, under Cortex' own id where it told one. */
+static int note_learned(rp_session *s, const struct rp__hook_seat *seat, const char *call, rp_error *err)
+{
+  static const char done[] = "Memory stored";
+  RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
+  struct rp__jw w = RP_JW(&body);
+  struct rp__json input = rp__json_get(seat->input, "tool_input"), content = rp__json_get(input, "content");
+  struct rp__json answer = rp__json_get(seat->input, "tool_response"), told = rp__json_get(answer, "details");
+  RP_AUTOFREE char *given = rp__json_dup(rp__json_get(told, "id"));
+  bool named = given && rp__name_ok(given);
+  if (content.type != RP_JSON_STRING || content.n <= 2) return 0;
+  if (!named && !(answer.n && memmem(answer.p, answer.n, done, sizeof done - 1))) return 0; /* nobody says it was */
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "memory_id", named ? given : call);
+  rp__jw_key(&w, "content");
+  rp__jw_value(&w, content);
+  write_categories(&w, told, input);
+  rp__jw_kstr(&w, "source", "cortex_add");
+  rp__jw_end_object(&w);
+  return append(s, "learning", &body, RP_DISK, err);
+}
+
+/* A letter to another agent is something that was said. */
+static int note_letter(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+{
+  static const char *const parts[] = {"to", "subject", "body"}, *const before[] = {"To ", ": ", "\n\n"};
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX), body = RP_BUF(BODY_MAX);
+  struct rp__jw w = RP_JW(&body);
+  struct rp__json input = rp__json_get(seat->input, "tool_input");
+  if (!rp__json_eq(rp__json_get(input, "action"), "send")) return 0;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(parts); i++) {
+    struct rp__json v = rp__json_get(input, parts[i]);
+    if (v.type != RP_JSON_STRING || v.n <= 2) continue;
+    rp__buf_str(&text, before[i]);
+    rp__json_text(v, &text);
+  }
+  if (text.err) return rp__fail_nomem(err);
+  if (!text.n) return 0;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "role", "assistant");
+  int rc = write_content(s, &w, (struct rp__str){text.p, text.n}, err);
+  if (rc) return rc;
+  rp__jw_kstr(&w, "source", "synapse");
+  rp__jw_end_object(&w);
+  return append(s, "message", &body, RP_DISK, err);
+}
+
+static int note_kept(rp_session *s, const struct rp__hook_seat *seat, const char *call, const char *name, rp_error *err)
+{
+  if (seat->event != RP_HOOK_TOOL_AFTER || failed(seat)) return 0;
+  if (is_tool(name, "cortex_add")) return note_learned(s, seat, call, err);
+  return is_tool(name, "synapse") ? note_letter(s, seat, err) : 0;
+}
+
 static int note_tool(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
 {
   char call[CALL_MAX];
@@ -257,7 +337,7 @@ static int note_tool(rp_session *s, const struct rp__hook_seat *seat, rp_error *
   if (!rc) rc = tool(s, seat, call, name, true, err);
   /* Nested too deep for an event, or over a configured limit: the ledger has its line all the same. */
   if (rc == RP_E_TOO_LARGE || rc == RP_E_INVALID || rc == RP_E_JSON) rc = tool(s, seat, call, name, false, err);
-  return rc;
+  return rc ? rc : note_kept(s, seat, call, name, err);
 }
 
 /* ---- the rest ---- */

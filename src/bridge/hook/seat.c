@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bridge/hook/seat.h"
 
+#include "base/id.h"
 #include "base/text.h"
 #include "bridge/kin.h"
 #include "bridge/mark.h"
@@ -63,6 +64,20 @@ static int find_key(struct rp__hook_seat *seat, rp_error *err)
   return 0;
 }
 
+/* Where the agent was spoken to: by it the scope's sessions are kept apart when per_channel is set. */
+static int find_channel(struct rp__hook_seat *seat, rp_error *err)
+{
+  struct rp__json v = rp__json_get(seat->input, "channel");
+  RP_AUTOFREE char *given = rp__json_dup(v);
+  rp__text_copy(seat->channel, sizeof seat->channel, RP_HOOK_CHANNEL_NONE);
+  if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) return 0;
+  if (!given || strlen(given) > RP_HOOK_CHANNEL || !rp__name_ok(given))
+    return rp__fail_field(err, RP_E_INVALID, "channel",
+                          "'channel' must be a name of at most %d letters, digits and . _ : -", RP_HOOK_CHANNEL);
+  rp__text_copy(seat->channel, sizeof seat->channel, given);
+  return 0;
+}
+
 int rp__hook_seat_init(struct rp__hook_seat *seat, const struct rp__hook_call *c, struct rp__json input, rp_error *err)
 {
   *seat = (struct rp__hook_seat){.input = input};
@@ -70,6 +85,7 @@ int rp__hook_seat_init(struct rp__hook_seat *seat, const struct rp__hook_call *c
   int rc = find_event(seat, c, err);
   if (rc || seat->event == RP_HOOK_NONE) return rc;
   rc = find_key(seat, err);
+  if (!rc) rc = find_channel(seat, err);
   return rc ? rc : find_scope(seat, c, err);
 }
 
@@ -102,7 +118,7 @@ int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner
   const rp_start_options o = {
       .scope = seat->scope,
       .key = seat->key,
-      .channel = "hook",
+      .channel = seat->channel,
       .provider = seat->agent->name,
       .meta = meta.err ? NULL : meta.p,
       .owner = owner,

@@ -20,7 +20,10 @@ struct rp__hook_seat {
   struct rp__json input;
   char key[RP_SCOPE_MAX + 1]; /* of the session: "claude:6c81…" */
   char scope[RP_SCOPE_MAX + 1];
+  char channel[RP_HOOK_CHANNEL + 1]; /* the input's own (signal, telegram …), else "hook" */
 };
+
+#define RP_HOOK_CHANNEL_NONE "hook"
 
 enum rp__hook_rank rp__hook_rank(void);
 

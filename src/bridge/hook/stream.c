@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "base/text.h"
 #include "bridge/broken.h"
+#include "bridge/fate.h"
 #include "bridge/hook/hook.h"
 #include "bridge/hook/seat.h"
 #include "bridge/line.h"
@@ -26,6 +28,7 @@ struct stream {
   rp_engine *e;
   struct rp__hook_call call;
   enum rp__hook_rank rank;
+  struct rp__vigil agent; /* who speaks */
   struct member *members[SESSIONS_MAX];
   size_t n;
   uint64_t lines;
@@ -86,7 +89,7 @@ static int enter(struct stream *st, const struct rp__hook_seat *seat, struct rp_
     if (!(m = calloc(1, sizeof *m))) return rp__fail_nomem(err);
     m->mind.e = st->e;
     memcpy(m->mind.scope, seat->scope, sizeof m->mind.scope);
-    snprintf(m->mind.channel, sizeof m->mind.channel, "hook");
+    rp__text_copy(m->mind.channel, sizeof m->mind.channel, seat->channel);
     memcpy(m->key, seat->key, sizeof m->key);
     int rc = open_session(st, seat, &m->mind, err);
     if (rc) {
@@ -300,15 +303,23 @@ static int serve(struct stream *st, int in, int out, rp_error *err)
   return 0;
 }
 
+/* An agent that was killed leaves its pipe like one that closes it. */
+static bool agent_fell(const struct stream *st)
+{
+  enum rp__fate fate = st->agent.start ? rp__vigil_fate(&st->agent) : RP_FATE_LIVES;
+  return fate == RP_FATE_FELL || fate == RP_FATE_GONE;
+}
+
 /*
- * Nobody speaks any more. Where a tool was still running that is no orderly end but what a crash leaves behind, and the
- * next start tells of it.
+ * Nobody speaks any more. Where the agent did not leave in good order, or a tool was still running, that is no orderly
+ * end but what a crash leaves behind, and the next start tells of it.
  */
 static void close_all(struct stream *st)
 {
+  bool fell = agent_fell(st);
   while (st->n) {
     struct member *m = st->members[st->n - 1];
-    if (m->calls && !m->mind.guest)
+    if ((fell || m->calls) && !m->mind.guest)
       forget(st, m);
     else
       drop(st, m, CLOSED, NULL);
@@ -322,8 +333,10 @@ int rp__hook_stream(rp_engine *e, const struct rp__hook_call *c, int in, int out
   *st = (struct stream){.e = e, .call = *c, .rank = rp__hook_rank()};
   st->call.stream = true;
   if (!st->call.agent) st->call.agent = rp__hook_agent_find("openclaw");
+  bool watched = c->owner_pid > 0 && rp__vigil_open(&st->agent, c->owner_pid);
   int rc = serve(st, in, out, err);
   close_all(st);
+  if (watched) rp__vigil_close(&st->agent);
   free(st);
   return rc;
 }

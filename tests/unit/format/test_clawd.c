@@ -151,6 +151,28 @@ static void long_previews_are_cut_between_characters(void **state)
   book_clear(&b);
 }
 
+/* What is left out is named by its place in the document, and two messages of one id stay two. */
+static void parts_that_make_no_sense_are_named(void **state)
+{
+  (void)state;
+  static const char bad[] = "{\"sessions\":[{\"info\":{\"id\":\"p\"},\"messages\":[{\"id\":\"m\",\"type\":\"user\","
+                            "\"content\":\"a\"},{\"id\":"
+                            "\"m\",\"type\":\"user\",\"content\":\"b\"},{\"type\":\"user\"},{\"type\":\"user\","
+                            "\"content\":7}]},{\"info\":{\"id\":"
+                            "\"q\"},\"messages\":\"none\"},7],\"internalSecret\":\"\"}";
+  assert_int_equal(book_import(&b, NULL, bad, sizeof bad - 1, &err), 0);
+  HAS(b.notes, "2 of its parts were left out (the first: messages[2].content is missing)");
+  HAS(b.notes, "its 'messages' are no list");
+  assert_string_equal(b.failed, "sessions[2]: sessions[2].info is no object");
+  HAS(book_find(&b, 0, "message", 0), "\"message_id\":\"m\"");
+  HAS_NOT(book_find(&b, 0, "message", 1), "message_id");
+  book_clear(&b);
+  static const char none[] = "{\"sessions\":{},\"internalSecret\":\"x\"}";
+  assert_int_equal(book_import(&b, NULL, none, sizeof none - 1, &err), RP_E_FORMAT_CORRUPT);
+  assert_string_equal(err.field, "sessions");
+  book_clear(&b);
+}
+
 static void what_is_there_is_skipped(void **state)
 {
   (void)state;
@@ -170,6 +192,7 @@ int main(void)
       cmocka_unit_test(secrets_are_fresh),
       cmocka_unit_test(the_newest_five_hundred),
       cmocka_unit_test(long_previews_are_cut_between_characters),
+      cmocka_unit_test(parts_that_make_no_sense_are_named),
       cmocka_unit_test(what_is_there_is_skipped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -282,18 +282,28 @@ static int teardown(void **state)
   return 0;
 }
 
+/* What is left out is named by its place in the record. */
+static void parts_that_make_no_sense_are_named(void **state)
+{
+  (void)state;
+  static const char bad[] =
+      "{\"session_id\":\"x\",\"start_time\":\"yesterday\",\"end_time\":\"2026-11-10T04:04:05Z\","
+      "\"working_memory\":[{\"label\":\"a\",\"content\":\"b\"},{\"label\":\"c\"}],\"pending_tasks\":"
+      "\"none\",\"confidence_updates\":[7]}";
+  assert_int_equal(book_import(&b, "cortex", bad, sizeof bad - 1, &err), 0);
+  HAS(b.notes, "its 'start_time' is no time");
+  HAS(b.notes, "3 of its parts were left out (the first: working_memory[1].content is missing)");
+  book_clear(&b);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_record_is_taken),
-      cmocka_unit_test(a_record_goes_out_as_it_came),
-      cmocka_unit_test(newer_records_are_refused),
-      cmocka_unit_test(a_brain_is_read_and_left_alone),
-      cmocka_unit_test(confidence_is_taken_where_there_is_one),
-      cmocka_unit_test(one_row_more_and_nothing_else),
-      cmocka_unit_test(the_table_is_made_or_refused),
-      cmocka_unit_test(other_databases_are_refused),
-      cmocka_unit_test(damaged_databases_are_refused),
+      cmocka_unit_test(parts_that_make_no_sense_are_named), cmocka_unit_test(a_record_is_taken),
+      cmocka_unit_test(a_record_goes_out_as_it_came),       cmocka_unit_test(newer_records_are_refused),
+      cmocka_unit_test(a_brain_is_read_and_left_alone),     cmocka_unit_test(confidence_is_taken_where_there_is_one),
+      cmocka_unit_test(one_row_more_and_nothing_else),      cmocka_unit_test(the_table_is_made_or_refused),
+      cmocka_unit_test(other_databases_are_refused),        cmocka_unit_test(damaged_databases_are_refused),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
