@@ -91,7 +91,7 @@ static struct place place_of(const struct rp__session_row *row)
 }
 
 /* The first session behind `behind` that fits; 0 with ret->ref 0 at the end. */
-static int list_next(struct rp__mem_store *m, const rp_filter *f, int64_t status, struct place behind,
+static int list_next(struct rp__mem_store *m, const rp_filter *f, unsigned statuses, struct place behind,
                      struct rp__session_row *ret, rp_error *err)
 {
   const struct rp__session_row *best = NULL;
@@ -100,7 +100,7 @@ static int list_next(struct rp__mem_store *m, const rp_filter *f, int64_t status
     const struct rp__session_row *row = &m->sessions.p[i]->row;
     if (!is_behind(f, row, behind) || row->hidden || !in_scope(row, f->scope) || f->trashed != (row->trashed_at != 0))
       continue;
-    if ((status >= 0 && row->status != (enum rp__status)status) || row->last_activity_at < f->since_ms) continue;
+    if ((statuses && !(statuses >> row->status & 1)) || row->last_activity_at < f->since_ms) continue;
     if (best && is_behind(f, row, place_of(best))) continue;
     best = row;
     if (!f->by_activity) break;
@@ -117,19 +117,15 @@ int rp__mem_session_list(struct rp__store *base, const rp_filter *f, rp__session
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
   if (!f) f = &none;
   struct place behind = {INT64_MAX, INT64_MAX};
-  int64_t status = -1;
-  int left = f->limit > 0 ? f->limit : 50, rc = 0;
-  if (f->status && f->status[0]) {
-    status = rp__status_parse(f->status, strlen(f->status));
-    if (status == RP_STATUS_MAX) return rp__fail_field(err, RP_E_USAGE, "status", "no status is called %s", f->status);
-  }
-  if (f->cursor && f->cursor[0]) {
+  unsigned statuses;
+  int left = f->limit > 0 ? f->limit : 50, rc = rp__rule_statuses(f->status, &statuses, err);
+  if (rc == 0 && f->cursor && f->cursor[0]) {
     rc = rp__mem_session_find(base, RP_FIND_ID, NULL, f->cursor, &row, err);
     behind = place_of(&row);
   }
   for (; rc == 0 && left > 0; left--) {
     rp__session_row_done(&row);
-    rc = list_next(rp__mem(base), f, status, behind, &row, err);
+    rc = list_next(rp__mem(base), f, statuses, behind, &row, err);
     if (rc != 0 || row.ref == 0) break;
     behind = place_of(&row);
     rc = fn(ctx, &row);

@@ -99,7 +99,7 @@ static void rows_freep(struct rows **r)
   free(*r);
 }
 
-static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t status, int64_t before, int max,
+static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t statuses, int64_t before, int max,
                         struct rows *rows, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
@@ -110,7 +110,7 @@ static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t stat
                                  : scoped   ? RP_SQ_SESSION_PAGE_IN
                                             : RP_SQ_SESSION_PAGE);
   rp__sq_int(&q, 1, before);
-  rp__sq_int(&q, 2, status);
+  rp__sq_int(&q, 2, statuses);
   rp__sq_int(&q, 3, f->since_ms);
   rp__sq_int(&q, 4, max);
   if (f->trashed || scoped) rp__sq_text(&q, 5, f->scope);
@@ -146,7 +146,7 @@ static void refs_done(struct refs *r)
   free(r->p);
 }
 
-static int active_refs(struct rp__sq_store *s, const rp_filter *f, int64_t status, struct place behind, int max,
+static int active_refs(struct rp__sq_store *s, const rp_filter *f, int64_t statuses, struct place behind, int max,
                        struct refs *ret, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
@@ -155,7 +155,7 @@ static int active_refs(struct rp__sq_store *s, const rp_filter *f, int64_t statu
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, scoped ? RP_SQ_SESSION_ACTIVE_IN : RP_SQ_SESSION_ACTIVE);
   rp__sq_int(&q, 1, behind.ref);
-  rp__sq_int(&q, 2, status);
+  rp__sq_int(&q, 2, statuses);
   rp__sq_int(&q, 3, f->since_ms);
   rp__sq_int(&q, 4, max);
   if (scoped) rp__sq_text(&q, 5, f->scope);
@@ -192,11 +192,11 @@ static int active_row(struct rp__store *base, const rp_filter *f, int64_t ref, r
 }
 
 /* No transaction outlives the reading of the order, which is numbers alone: an open reader keeps the log from reuse. */
-static int list_by_activity(struct rp__store *base, const rp_filter *f, int64_t status, struct place behind, int max,
+static int list_by_activity(struct rp__store *base, const rp_filter *f, int64_t statuses, struct place behind, int max,
                             rp__session_row_fn *fn, void *ctx, rp_error *err)
 {
   RP_CLEANUP(refs_done) struct refs refs = {0};
-  int rc = active_refs(rp__sq(base), f, status, behind, max, &refs, err);
+  int rc = active_refs(rp__sq(base), f, statuses, behind, max, &refs, err);
   for (size_t i = 0; rc == 0 && i < refs.n; i++) rc = active_row(base, f, refs.p[i], fn, ctx, err);
   return rc;
 }
@@ -206,22 +206,18 @@ int rp__sq_session_list(struct rp__store *base, const rp_filter *f, rp__session_
   static const rp_filter none = {0};
   if (!f) f = &none;
   struct place behind = {INT64_MAX, INT64_MAX};
-  int64_t status = -1;
-  int left = f->limit > 0 ? f->limit : 50, rc = 0;
-  if (f->status && f->status[0]) {
-    status = rp__status_parse(f->status, strlen(f->status));
-    if (status == RP_STATUS_MAX) return rp__fail_field(err, RP_E_USAGE, "status", "no status is called %s", f->status);
-  }
-  if (f->cursor && f->cursor[0]) rc = cursor_place(base, f->cursor, &behind, err);
+  unsigned statuses;
+  int left = f->limit > 0 ? f->limit : 50, rc = rp__rule_statuses(f->status, &statuses, err);
+  if (rc == 0 && f->cursor && f->cursor[0]) rc = cursor_place(base, f->cursor, &behind, err);
   if (rc != 0) return rc;
-  if (f->by_activity) return list_by_activity(base, f, status, behind, left, fn, ctx, err);
+  if (f->by_activity) return list_by_activity(base, f, statuses, behind, left, fn, ctx, err);
 
   RP_CLEANUP(rows_freep) struct rows *rows = calloc(1, sizeof *rows);
   if (!rows) return rp__fail_nomem(err);
   for (int max = SESSION_PAGE, n = max; n == max && left > 0; left -= n) {
     rows_clear(rows);
     max = RP_MIN(left, SESSION_PAGE);
-    rc = session_page(rp__sq(base), f, status, behind.ref, max, rows, err);
+    rc = session_page(rp__sq(base), f, statuses, behind.ref, max, rows, err);
     n = rows->n;
     for (int i = 0; rc == 0 && i < n; i++) rc = fn(ctx, &rows->row[i]);
     if (rc != 0) return rc;

@@ -19,13 +19,13 @@
 #define KEY_ORDER " ORDER BY h.status >= 4, s.ref DESC LIMIT 1"
 
 #define PAGE_FILTER                                                                                                    \
-  " s.ref < ?1 AND s.hidden = 0 AND (?2 < 0 OR h.status = ?2) AND h.last_activity_at >= ?3 "                           \
+  " s.ref < ?1 AND s.hidden = 0 AND (?2 = 0 OR (?2 >> h.status) & 1) AND h.last_activity_at >= ?3 "                    \
   "ORDER BY s.ref DESC LIMIT ?4"
 
 /* The whole order in numbers alone; rows are read by them. */
 #define ACTIVE_PAGE                                                                                                    \
   "SELECT s.ref" SESSION_FROM "WHERE (h.last_activity_at, s.ref) < (?6, ?1) AND s.hidden = 0 AND "                     \
-  "(?2 < 0 OR h.status = ?2) AND h.last_activity_at >= ?3 AND "
+  "(?2 = 0 OR (?2 >> h.status) & 1) AND h.last_activity_at >= ?3 AND "
 #define ACTIVE_ORDER " ORDER BY h.last_activity_at DESC, s.ref DESC LIMIT ?4"
 
 #define RUN                                                                                                            \
