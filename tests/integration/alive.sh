@@ -6,8 +6,8 @@ lib=$(cd "$(dirname "$0")/../lib" && pwd)
 . "$lib/alive.sh"
 fail() { echo "FAIL: $1"; exit 1; }
 
-# A parent that never reaps: what it started before it became `sleep` stays a zombie.
-exec 3< <(bash -c 'true & echo $!; exec sleep 600')
+# A parent that never reaps: its child ends once it has become `sleep`, and stays a zombie.
+exec 3< <(bash -c '(until [ "$(cat /proc/$$/comm)" = sleep ]; do :; done) & echo $!; exec sleep 600')
 parent=$!
 trap 'kill $parent' EXIT
 read -r zombie <&3
