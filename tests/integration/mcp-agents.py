@@ -424,7 +424,10 @@ class Window:
         """What the agent says: the session that its server acts on."""
         since = len(self.editor.updates)
         words = json.dumps([server, tool, arguments])
-        self.editor.request("session/prompt", {"sessionId": sid, "prompt": [{"type": "text", "text": words}]})
+        try:
+            self.editor.request("session/prompt", {"sessionId": sid, "prompt": [{"type": "text", "text": words}]})
+        except acp.Refused as why:
+            assert why.data["code"] == "agent.died", why
         return self.editor.said(sid, since)[-1]["content"]["text"]
 
     def pin(self, sid, server, label):
