@@ -66,6 +66,7 @@ void rp__acp_tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__ac
     return;
   }
   rp__early_release(s);
+  s->copied = false;
   rp__settings_begin(s, m->r.result);
   if (rp__json_eq(sid, s->client_sid)) {
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);

@@ -55,6 +55,7 @@ static bool is_injected(struct rp__json update)
 
 static void on_update(struct rp__acp *a, const struct rp__msg *m)
 {
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__json sid = rp__json_get(m->r.params, "sessionId"), update = rp__json_get(m->r.params, "update");
   struct rp__acp_session *s = rp__acp_by_agent(a, sid);
   if (!s && (rp__early_hold(a, m) || rp__acp_stale(a, sid))) return;
@@ -64,6 +65,10 @@ static void on_update(struct rp__acp *a, const struct rp__msg *m)
     return;
   }
   if (is_injected(update)) return;
+  if (s->copied && !rp__repeat_is_state(update)) {
+    rp__acp_forward(a, RP_ACP_CLIENT, rp__acp_map(m, s->agent_sid, s->client_sid, &room));
+    return;
+  }
   if (rp__settings_hear(s, update) || rp__repeat_takes(s, m) || rp__early_wait(s, m)) return;
   rp__acp_deliver(s, m);
 }

@@ -226,6 +226,7 @@ struct rp__acp_session {
   unsigned running; /* prompts at the agent */
   bool history_due; /* the agent's session has nothing of it: a prompt carries the history, the journal has no id */
   bool history_sent;
+  bool copied;                    /* a fork that has no answer yet: what is said of it is what its journal has copied */
   bool brief_due;                 /* the first prompt carries the start's brief */
   char preamble[RP_ACP_PREAMBLE]; /* the first words that were put before the user's */
   bool other_agent;               /* it was begun with another one: ids mean nothing here */

@@ -324,7 +324,8 @@ void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t
   }
   rp__acp_keep(&s->params, params);
   choose_id(s);
-  if (branch(s, from, seq, &why)) rp__acp_log(s->a, "session %s: no journal: %s", s->id, why.message);
+  s->copied = branch(s, from, seq, &why) == 0;
+  if (!s->copied) rp__acp_log(s->a, "session %s: no journal: %s", s->id, why.message);
   if (owed)
     rp__acp_owe_history(s); /* what the agent copied has nothing of it */
   else

@@ -151,6 +151,28 @@ static void test_closing_the_other_one_meanwhile(void **state)
   assert_int_equal(acp_count(x, "f1", "x-acp-update", "*available_commands_update*"), 1);
 }
 
+/* Agents that tell the fork's history before they answer: the editor hears it, and the journal has it once. */
+static void test_an_agent_that_tells_what_it_copied(void **state)
+{
+  struct acp_rig *x = *state;
+  acp_begin(x, ONLY_FORK);
+  one_turn(x);
+  acp_play(x, (struct acp_step[]){
+                  {C_A, FORK("3", "s1"), 0},
+                  {A, USER("f1", "my question"), 0},
+                  {A, CHUNK("f1", "an answer"), 0},
+                  {A, RESULT("3", "{\"sessionId\":\"f1\"}"), 0},
+                  {TO_C, USER("f1", "my question"), 0},
+                  {TO_C, CHUNK("f1", "an answer"), 0},
+                  {TO_C, RESULT("3", "{\"sessionId\":\"f1\"}"), 0},
+                  {A_C, CHUNK("f1", "a word of its own"), 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "f1", "message", "*my question*"), 1);
+  assert_int_equal(acp_count(x, "f1", "message", "*an answer*"), 1);
+  assert_int_equal(acp_count(x, "f1", "message", "*a word of its own*"), 1);
+}
+
 /* Agents that count from one: the fork's name may be taken. */
 static void test_a_name_that_is_taken(void **state)
 {
@@ -279,6 +301,7 @@ int main(void)
       T(test_a_fork_is_loaded_by_the_next_process),
       T(test_forking_what_is_not_open),
       T(test_closing_the_other_one_meanwhile),
+      T(test_an_agent_that_tells_what_it_copied),
       T(test_a_name_that_is_taken),
       T(test_no_fork),
       T(test_an_agent_that_can_not),
