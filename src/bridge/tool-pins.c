@@ -225,6 +225,11 @@ static int view(struct rp__mind *m, const struct rp__json *args, struct rp__jw *
   return write_pins(m, "view", (struct rp__json){0}, w, err);
 }
 
+static bool asks(const struct rp__json *args)
+{
+  return rp__json_eq(args[ACTION], "view");
+}
+
 static int run(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   if (rp__json_eq(args[ACTION], "pin")) return pin(m, args, w, err);
@@ -286,6 +291,7 @@ const struct rp__tool rp__tool_working_memory = {
     .takes = takes,
     .destroys = true,
     .always = true,
+    .asks = asks,
     .run = run,
     .tell = tell,
 };

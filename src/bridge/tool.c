@@ -38,10 +38,8 @@ static int run(struct rp__mind *m, const struct rp__tool *t, const struct rp__js
                rp_error *err)
 {
   struct rp__jw w = RP_JW(out);
-  bool passing = false;
-  int rc = t->lone               ? rp__mind_open(m, err)
-           : m->lazy && t->reads ? rp__mind_look(m, &passing, err)
-                                 : rp__mind_begin(m, err);
+  bool passing = false, asks = t->reads || (t->asks && t->asks(args));
+  int rc = t->lone ? rp__mind_open(m, err) : m->lazy && asks ? rp__mind_look(m, &passing, err) : rp__mind_begin(m, err);
   if (rc) return rc;
   /* Nobody else says that a run without an owner lives. */
   if (m->s && m->owner == RP_OWNER_NONE && !m->reads_only) rp_heartbeat(m->s, NULL);
