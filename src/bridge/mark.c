@@ -36,6 +36,7 @@ static const char *next_mark(const char *p, const char *end)
 
 void rp__mark(struct rp__buf *out, const char *text, size_t n)
 {
+  if (!n) return;
   const char *p = text, *end = back_over_blanks(p, p + n), *mark;
   if (p == end) return;
   rp__buf_str(out, RP_MARK_BEGIN "\n");

@@ -97,6 +97,8 @@ struct rp__tool {
   bool reads, destroys, repeats; /* MCP's annotations readOnlyHint, destructiveHint, idempotentHint */
   bool lone;                     /* needs no session of its own */
   bool always;                   /* of the few that a model should know from the start */
+  /* Whether this call only reads, of a tool that may write; NULL: none does. */
+  bool (*asks)(const struct rp__json *args);
   /* Writes the result's document (one JSON object). `args`: by the rows of `takes`. Errors are told to the model. */
   int (*run)(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err);
   /* The document as text for a model; NULL: as it is. */

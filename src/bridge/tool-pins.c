@@ -64,7 +64,7 @@ static int write_pins(struct rp__mind *m, const char *done, struct rp__json labe
     rp__jw_raw(w, "[]", 2);
   rp__jw_ki64(w, "count", (int64_t)rp__json_count(pins));
   rp__jw_ki64(w, "max", PINS);
-  if (strcmp(done, "view") == 0) rp__tool_elsewhere(m, "pins", "label", pins, w);
+  if (view) rp__tool_elsewhere(m, "pins", "label", pins, w);
   rp__jw_end_object(w);
   return 0;
 }
@@ -226,6 +226,11 @@ static int view(struct rp__mind *m, const struct rp__json *args, struct rp__jw *
   return write_pins(m, "view", (struct rp__json){0}, w, err);
 }
 
+static bool asks(const struct rp__json *args)
+{
+  return rp__json_eq(args[ACTION], "view");
+}
+
 static int run(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   if (rp__json_eq(args[ACTION], "pin")) return pin(m, args, w, err);
@@ -303,6 +308,7 @@ const struct rp__tool rp__tool_working_memory = {
     .takes = takes,
     .destroys = true,
     .always = true,
+    .asks = asks,
     .run = run,
     .tell = tell,
 };

@@ -68,17 +68,18 @@ static int write_open(struct rp__json tasks, struct rp__jw *w)
 static int write_tasks(struct rp__mind *m, struct rp__json action, struct rp__json id, struct rp__jw *w, rp_error *err)
 {
   RP_AUTODOC char *state = NULL;
-  int rc = rp__tool_state(m, &state, err);
+  int rc = m->s ? rp__tool_state(m, &state, err) : 0;
   if (rc) return rc;
+  struct rp__json tasks = state ? tasks_of(state) : (struct rp__json){0};
   rp__jw_object(w);
   rp__jw_key(w, "action");
   rp__jw_value(w, action);
   if (id.type == RP_JSON_STRING) {
     rp__jw_key(w, "task");
-    rp__jw_value(w, find_task(tasks_of(state), id));
+    rp__jw_value(w, find_task(tasks, id));
   }
-  rp__jw_ki64(w, "count", write_open(tasks_of(state), w));
-  if (rp__json_eq(action, "list")) rp__tool_elsewhere(m, "tasks", "task_id", tasks_of(state), w);
+  rp__jw_ki64(w, "count", write_open(tasks, w));
+  if (rp__json_eq(action, "list")) rp__tool_elsewhere(m, "tasks", "task_id", tasks, w);
   rp__jw_end_object(w);
   return 0;
 }
@@ -179,6 +180,11 @@ static int change_task(struct rp__mind *m, const struct rp__json *args, bool don
   return rc ? rc : write_tasks(m, args[ACTION], c.id, w, err);
 }
 
+static bool asks(const struct rp__json *args)
+{
+  return rp__json_eq(args[ACTION], "list");
+}
+
 static int run(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   if (rp__json_eq(args[ACTION], "open")) return open_task(m, args, w, err);
@@ -227,6 +233,7 @@ const struct rp__tool rp__tool_task = {
         "you begin something of several steps, update its stage as you go, and mark it done when it is finished.",
     .takes = takes,
     .always = true,
+    .asks = asks,
     .run = run,
     .tell = tell,
 };

@@ -38,10 +38,8 @@ static int run(struct rp__mind *m, const struct rp__tool *t, const struct rp__js
                rp_error *err)
 {
   struct rp__jw w = RP_JW(out);
-  bool passing = false;
-  int rc = t->lone               ? rp__mind_open(m, err)
-           : m->lazy && t->reads ? rp__mind_look(m, &passing, err)
-                                 : rp__mind_begin(m, err);
+  bool passing = false, asks = t->reads || (t->asks && t->asks(args));
+  int rc = t->lone ? rp__mind_open(m, err) : m->lazy && asks ? rp__mind_look(m, &passing, err) : rp__mind_begin(m, err);
   if (rc) return rc;
   /* Nobody else says that a run without an owner lives. */
   if (m->s && m->owner == RP_OWNER_NONE && !m->reads_only) rp_heartbeat(m->s, NULL);
@@ -144,8 +142,10 @@ static void write_elsewhere(struct rp__json item, struct rp__jw *w)
 
 void rp__tool_elsewhere(struct rp__mind *m, const char *part, const char *id, struct rp__json own, struct rp__jw *w)
 {
-  const rp_brief_options o = {
-      .scope = m->scope, .channel = m->channel[0] ? m->channel : NULL, .explain = true, .without = rp_session_id(m->s)};
+  const rp_brief_options o = {.scope = m->scope,
+                              .channel = m->channel[0] ? m->channel : NULL,
+                              .explain = true,
+                              .without = m->s ? rp_session_id(m->s) : NULL};
   RP_AUTODOC char *doc = NULL;
   struct rp__json_iter it = {0};
   struct rp__json item;

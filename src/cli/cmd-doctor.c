@@ -171,7 +171,7 @@ const struct rp__cmd rp__cmd_doctor = {
     .theme = RP_THEME_CARE,
     .pages = true,
     .usage = "",
-    .summary = "Check the surroundings: store, disk, locks, clock, configuration, agents' settings",
+    .summary = "Check the surroundings: store, disk, locks, clock, agents' files",
     .detail = "Warnings are marked with !, problems with ✗; a problem makes the exit code 1.",
     .example = "  $ reprise doctor\n"
                "  ✓ schema: version 1\n",

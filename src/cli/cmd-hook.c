@@ -166,7 +166,7 @@ const struct rp__cmd rp__cmd_hook = {
     .name = "hook",
     .theme = RP_THEME_SERVE,
     .usage = "[EVENT] | --stream | install | uninstall | status",
-    .summary = "Give a coding agent's hooks a memory (Claude Code, Gemini CLI, Qwen Code, Copilot CLI, Codex)",
+    .summary = "Give coding agents (Claude Code, Codex and others) a memory",
     .detail = "EVENT is the agent's own word, as SessionStart or AfterTool; its JSON comes on stdin. The start of a\n"
               "session answers with the brief, everything else is journalled in silence. Whatever fails, the agent\n"
               "never notices: the exit code is 0 and nothing is printed (-v says why). install shows what it changes\n"

@@ -175,8 +175,11 @@ chat=$work/chat.jsonl
   jq -nc '{id: "g-2", type: "gemini", content: "ha ha"}'
   jq -nc '{"$set": {lastUpdated: "t"}}'
 } >"$chat"
-silent gemini AfterAgent '' \
-  ".session_id = \"told\" | .transcript_path = \"$chat\" | .prompt_response = \"Let me look. look. \\nha ha ha\""
+# Told twice where another hook keeps the turn from ending.
+for _ in 1 2; do
+  silent gemini AfterAgent '' \
+    ".session_id = \"told\" | .transcript_path = \"$chat\" | .prompt_response = \"Let me look. look. \\nha ha ha\""
+done
 run log gemini:told --json
 expect_json 'select(.body.role == "assistant") | [.body.content, .body.message_id] | tostring' \
   $'["All 12 pass. Nothing failed.",null]\n["ha ha","g-2"]'

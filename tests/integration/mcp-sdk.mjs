@@ -259,9 +259,11 @@ const cases = {
   },
 
   async "without a handshake: who only asks leaves no session, who writes has one"() {
-    for (const name of ["working_memory_view", "recall", "session_search"]) {
+    const questions = { working_memory_view: {}, recall: {}, session_search: { query: "x" }, working_memory: { action: "view" },
+      task: { action: "list" } }
+    for (const name in questions) {
       const asks = await modernClient("asks")
-      const got = await asks.callTool({ name, arguments: name === "session_search" ? { query: "x" } : {} })
+      const got = await asks.callTool({ name, arguments: questions[name] })
       assert(!got.isError, JSON.stringify(got))
       await asks.listTools()
       await asks.close()

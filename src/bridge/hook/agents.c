@@ -117,6 +117,7 @@ static const struct rp__hook_agent gemini = {
     .named = true,
 };
 
+/* Its timeouts were milliseconds, and are seconds since 0.24, but from 1000 on still milliseconds. */
 static const struct rp__hook_agent qwen = {
     .name = "qwen",
     .title = "Qwen Code",

@@ -12,7 +12,7 @@
 #define BODY_MAX ((size_t)2 * 1024 * 1024)
 #define INLINE_MAX ((size_t)256 * 1024) /* bytes of one value in an event */
 #define ID_MAX_BYTES 256                /* of an agent's own ids */
-#define LOOKBACK 512                    /* events searched for a call without an id */
+#define LOOKBACK 512                    /* events searched for a call without an id, or for a message's */
 #define HASH_BYTES 16
 #define PREFIX_MAX (2 * HASH_BYTES + 4)
 #define CALL_MAX 128
@@ -111,6 +111,29 @@ static void undouble(struct rp__buf *text)
   }
 }
 
+struct same {
+  const char *id;
+  bool found;
+};
+
+static int on_message(void *ctx, const rp_event_info *ev)
+{
+  struct same *x = ctx;
+  if (strcmp(ev->kind, "message") != 0) return 0;
+  x->found = x->found || rp__json_eq(rp__json_get(rp__json_trusted(ev->body, ev->body_len), "message_id"), x->id);
+  return 0;
+}
+
+/* A turn that another hook kept from ending ends twice, and what was said last may be the same. */
+static bool is_stored(rp_session *s, const char *id)
+{
+  struct same x = {.id = id};
+  int64_t client, seq;
+  if (rp_sync(s, "hook", &client, &seq, NULL)) return false;
+  rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_message, &x, NULL);
+  return x.found;
+}
+
 /*
  * What the assistant said last: by the input, or else by the agent's own file. Gemini's input has it only together with
  * what was said before, and parts of it twice, so there the file goes first. Nothing to be found is no error.
@@ -129,7 +152,7 @@ static int note_stop(rp_session *s, const struct rp__hook_seat *seat, rp_error *
     if (said.type == RP_JSON_STRING && rp__json_text(said, &text)) return rp__fail_nomem(err);
     undouble(&text);
   }
-  if (!text.n) return 0;
+  if (!text.n || (id[0] && is_stored(s, id))) return 0;
   return message(s, "assistant", (struct rp__str){text.p, text.n}, (struct rp__json){0}, id, err);
 }
 
