@@ -10,7 +10,7 @@ trap 'rm -rf "$scratch"' EXIT
 root=$(dirname "$(dirname "$(find "$scratch" -path '*/bin/reprise' -type f)")")
 missing=0
 for file in bin/reprise bin/reprise-as-server share/bash-completion/completions/reprise share/zsh/site-functions/_reprise \
-  share/fish/vendor_completions.d/reprise.fish share/man/man1/reprise.1 share/man/man5/reprise.ini.5 \
+  share/fish/vendor_completions.d/reprise.fish share/man/man8/reprise-as-server.8 share/man/man1/reprise.1 share/man/man5/reprise.ini.5 \
   share/doc/reprise/{README,CHANGES}.md \
   share/doc/reprise/examples/{reprise.ini,hello.c,memory.c,Makefile}; do
   [ -s "$root/$file" ] || { echo "missing: $file"; missing=1; }
