@@ -37,7 +37,8 @@ bool rp__place_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX])
 {
   char dir[PATH_MAX];
   const char *project = cwd ? NULL : rp__place_project();
-  if (!realpath(project ? project : cwd ? cwd : ".", dir)) return false;
+  if (project && !realpath(project, dir)) project = NULL; /* it is gone */
+  if (!project && !realpath(cwd ? cwd : ".", dir)) return false;
   /* What the agent around us calls its project is one, whatever is in it. */
   bool found = project || is_root(dir);
   while (!found && strcmp(dir, "/") != 0) {

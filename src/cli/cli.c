@@ -22,7 +22,7 @@ static void print_log(void *ctx, rp_log_level level, const char *text)
   static const char *const names[] = {"error", "warning", "info", "debug"};
   struct rp__cli *c = ctx;
   if (level > c->level) return;
-  RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
+  RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
   if (rp__json_wanted(c)) {
     struct rp__jw w = RP_JW(&line);
     rp__jw_object(&w);

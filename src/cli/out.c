@@ -175,13 +175,12 @@ static bool field_told(const struct fields *f, struct rp__json v, struct rp__buf
 static void field_print(struct fields *f, struct rp__json v)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_CLI_DOC_MAX);
-  if (field_told(f, v, &text))
-    ;
-  else if (v.type == RP_JSON_STRING)
+  bool told = field_told(f, v, &text);
+  if (!told && v.type == RP_JSON_STRING)
     rp__json_text(v, &text);
-  else if (v.type == RP_JSON_NULL)
+  else if (!told && v.type == RP_JSON_NULL)
     rp__buf_str(&text, "-");
-  else
+  else if (!told)
     rp__buf_add(&text, v.p, v.n);
   rp__buf_str(&f->line, RP_SGR(f->c->term.out_colour, RP_CYAN));
   rp__term_cell(&f->line, f->name.p ? f->name.p : "", f->width);

@@ -74,15 +74,18 @@ void rp__pager_start(struct rp__cli *c)
 void rp__pager_finish(struct rp__cli *c)
 {
   pid_t pid = c->pager.pid;
+  int status = 0;
   if (!pid) return;
   /* The pipe must end, or the pager waits for more. */
   fflush(stdout);
   close(STDOUT_FILENO);
-  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   signal(SIGINT, SIG_DFL);
   c->pager.pid = 0;
   if (c->pager.said.n && !c->pager.said.err) fputs(c->pager.said.p, stderr);
   rp__buf_done(&c->pager.said);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    rp__cli_say(c, "the pager can't be run: look at $REPRISE_PAGER and $PAGER, or say --no-pager");
 }
 
 void rp__pager_say(struct rp__cli *c, const char *text)

@@ -146,6 +146,7 @@ REPRISE_PAGER='head -n 1' run_both log clock # a reader that leaves is no error
 expect_code 0
 REPRISE_PAGER=/no/such/pager run_both ls
 expect_code 0
+expect_out_has '--no-pager'
 if command -v less >/dev/null; then
   unset REPRISE_PAGER PAGER
   run_both log clock # less ends by itself where all is on one page

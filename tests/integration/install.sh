@@ -19,7 +19,7 @@ prefix=$(sed -n 's/^prefix=//p' "$(find "$scratch/packed" -name reprise.pc)")
 root=$scratch/packed$prefix
 start=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' "$root/lib/systemd/system/reprise.service")
 [[ $start == "$prefix/bin/reprise" && -x $scratch/packed$start ]] || fail "the unit starts $start, which is not there"
-for file in share/man/man{1/reprise.1,5/reprise.ini.5} share/bash-completion/completions/reprise share/zsh/site-functions/_reprise \
+for file in share/man/man{1/reprise.1,5/reprise.ini.5,8/reprise-as-server.8} share/bash-completion/completions/reprise share/zsh/site-functions/_reprise \
   share/fish/vendor_completions.d/reprise.fish share/doc/reprise/{README.md,CHANGES.md,examples/reprise.ini} \
   include/reprise/reprise.h share/reprise/reprise-alerts.yml libexec/reprise/reprise-serve; do
   [[ -s $root/$file ]] || fail "$file is not installed"

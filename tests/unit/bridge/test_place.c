@@ -67,6 +67,15 @@ static void a_project_is_found_from_within(void **state)
   setenv("CLAUDE_PROJECT_DIR", path, 1); /* the agent's own word */
   assert_true(rp__place_root(NULL, ret));
   assert_string_equal(ret, realpath(path, real));
+  snprintf(path, sizeof path, "%s/gone", s.dir);
+  setenv("CLAUDE_PROJECT_DIR", path, 1);
+  char here[PATH_MAX];
+  assert_non_null(getcwd(here, sizeof here));
+  snprintf(path, sizeof path, "%s/repo", s.dir);
+  assert_int_equal(chdir(path), 0);
+  assert_true(rp__place_root(NULL, ret));
+  assert_string_equal(ret, realpath(path, real));
+  assert_int_equal(chdir(here), 0);
   unsetenv("CLAUDE_PROJECT_DIR");
   scratch_remove(&s);
 }
