@@ -638,6 +638,7 @@ typedef struct rp_import_item {
   int64_t events;
   bool skipped; /* is there already */
   const char *why;
+  bool token; /* the token that its agent holds was taken (clawd) */
 } rp_import_item;
 typedef int rp_import_fn(void *ctx, const rp_import_item *item);
 RP_API int rp_import_file(rp_engine *e, const char *path, const rp_import_options *o, rp_import_fn *fn, void *ctx,

@@ -63,6 +63,7 @@ static int import(struct rp__cli *c, struct source *s, const char *name, rp_erro
 struct taken {
   struct rp__cli *c;
   struct rp__progress progress;
+  int64_t tokens;
   int64_t n, skipped, refused; /* skipped: there already; refused: they can't be understood */
   rp_error *err;
 };
@@ -76,6 +77,7 @@ static void item_json(struct rp__buf *line, const rp_import_item *i)
   rp__jw_ki64(&w, "events", i->events);
   rp__jw_kbool(&w, "skipped", i->skipped);
   rp__jw_kstr(&w, "why", i->why);
+  if (i->token) rp__jw_kbool(&w, "token", true);
   rp__jw_end_object(&w);
 }
 
@@ -103,6 +105,7 @@ static int item(void *ctx, const rp_import_item *i)
   RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
   rp__progress_clear(&t->progress);
   t->n++;
+  t->tokens += i->token;
   t->skipped += i->skipped && i->session_id;
   t->refused += i->skipped && !i->session_id;
   if (rp__json_wanted(t->c))
@@ -119,6 +122,9 @@ static void tell_sum(const struct taken *t, bool dry_run)
           dry_run ? " would be taken in" : " taken in", (long long)t->skipped);
   if (t->refused) fprintf(stderr, ", %lld refused", (long long)t->refused);
   fputc('\n', stderr);
+  if (t->tokens && !dry_run)
+    fprintf(stderr, "agents come in with the tokens they hold; %s is as secret as these: delete it, or keep it 0600\n",
+            t->c->args[0]);
 }
 
 static int import_foreign(struct rp__cli *c, rp_error *err)

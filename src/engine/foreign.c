@@ -35,6 +35,7 @@ struct import {
   struct rp__import_tokens tokens;
   struct ids seen; /* of this document */
   int64_t events, all_events;
+  bool token; /* of the session being taken */
 
   int stopped; /* what the caller said to end it */
   int rc;      /* of the first session that was not taken */
@@ -48,7 +49,8 @@ static int report(struct import *x, bool skipped, const char *why)
                          .name = x->f.name[0] ? x->f.name : NULL,
                          .events = skipped ? 0 : x->events,
                          .skipped = skipped,
-                         .why = why};
+                         .why = why,
+                         .token = x->token};
   if (j->fn) x->stopped = j->fn(j->ctx, &item);
   return x->stopped ? RP_E_CANCELLED : 0;
 }
@@ -176,6 +178,7 @@ static int find_there(struct import *x, const char **ret_why, rp_error *err)
   rp__import_tokens_verdict(&x->tokens, &takes);
   if (!takes || !lacks_token(x, &row)) return 0;
   *ret_why = "is there already; the token of its agent was missing and was taken";
+  x->token = true;
   return x->job->dry_run ? 0 : rp__import_tokens_keep(&x->tokens, &row, err);
 }
 
@@ -186,6 +189,7 @@ static int on_begin(void *ctx, const struct rp__foreign *f, rp_error *err)
   bool twice = false;
   x->f = *f;
   x->events = 0;
+  x->token = false;
   rp__buf_reset(&x->notes);
   if (x->job->note) rp__buf_str(&x->notes, x->job->note);
   int rc = ids_add(&x->seen, f->id, &twice, err);
@@ -252,6 +256,7 @@ static int on_end(void *ctx, rp_error *err)
   if (!rc && x->copy) rc = rp__copy_finish(x->copy, &x->row, NULL, err);
   if (!rc && x->copy && takes) rc = rp__import_tokens_keep(&x->tokens, &x->row, err);
   if (rc) return rc;
+  x->token = takes;
   rp__import_tokens_next(&x->tokens);
   rp__copy_free(RP_TAKE(x->copy));
   rp__session_row_done(&x->row);
@@ -262,6 +267,7 @@ static int on_failed(void *ctx, const char *name, const char *why)
 {
   struct import *x = ctx;
   x->f = (struct rp__foreign){0};
+  x->token = false;
   rp__import_tokens_next(&x->tokens);
   rp__text_copy(x->f.name, sizeof x->f.name, name);
   if (!x->rc) x->rc = rp__fail(&x->first, RP_E_FORMAT_CORRUPT, "session '%.60s' was not taken: %s", name, why);

@@ -10,7 +10,8 @@
 #include "engine/mirror.h"
 #include "engine/store-file.h"
 
-#define REST 20 /* times as long as the writing took */
+#define REST 20                          /* times as long as the writing took */
+#define RETRY_US ((int64_t)30 * 1000000) /* after a failure, which is logged each time */
 #define FILES_MAX 64
 
 struct files {
@@ -83,7 +84,8 @@ int rp__mirror_stores(rp_engine *e, bool now, rp_error *err)
   int rc = e->store->ops->version(e->store, &version, err);
   if (!rc && m->known && version == m->version) return RP__MIRROR_NONE;
   if (!rc) rc = write_files(e, err);
-  m->rest_until = rp__engine_micros(e) + REST * (rp__engine_micros(e) - began);
+  int64_t ended = rp__engine_micros(e);
+  m->rest_until = ended + (rc ? RETRY_US : REST * (ended - began));
   if (rc) return rc;
   m->known = true;
   m->version = version;

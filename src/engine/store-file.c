@@ -21,12 +21,11 @@ struct members {
   rp_error *err;
 };
 
-/* A mirror has what Clawd itself would still have. Nothing that is sealed is written in the open. */
+/* A mirror has what Clawd itself would still have. Nothing that is sealed is written in the open (see write_one). */
 static bool is_mirrored(const struct members *m, const struct rp__session_row *row)
 {
-  const struct rp__key *key = NULL;
   bool over = rp__status_ended(row->status) && m->now - row->ended_at > OVER_MS;
-  if (over || row->sealed || rp__scope_key(m->e, row->scope, &key, NULL) || key) return false;
+  if (over || row->sealed) return false;
   return strcmp(rp__config_text(m->e->config, row->scope, RP_OPT_STORE_FILE), m->f->mirror) == 0;
 }
 
@@ -124,6 +123,11 @@ static int write_one(struct store *x, const char *id, rp_error *err)
   int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, id, &row, err);
   if (rc == RP_E_SESSION_NOT_FOUND || (!rc && row.trashed_at && !x->f->session)) return 0; /* went meanwhile */
   if (!rc) rc = rp__session_open(x->e, &row, 0, &s, err);
+  if (x->f->mirror && (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG)) return 0;
+  if (!rc && x->f->mirror && s->key) {
+    rp_session_free(s);
+    return 0;
+  }
   if (!rc) rc = rp__gift_open(&gift, s, NULL, err);
   if (!rc) {
     gift.giver.write = x->f->write;

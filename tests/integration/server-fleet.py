@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "lib"))
@@ -101,7 +102,7 @@ def test_agents_that_run_come_in_with_what_they_hold():
                                     clawd("cccc-3", status="terminated", token=MANAGER)])
         items = taken(server, path)
         assert [(i["session_id"], i["skipped"]) for i in items] == [("aaaa-1", False), ("bbbb-2", False), ("cccc-3", False)]
-        assert "token of its agent was taken" in items[0]["why"], items
+        assert "token of its agent was taken" in items[0]["why"] and items[0]["token"] is True, items
         session = {"session_id": "aaaa-1"}
         assert agents.state(server, session)["runtime"]["status"] == "reconnecting"
         agent = come_in(server, "aaaa-1")
@@ -164,7 +165,7 @@ def test_the_same_id_comes_in_once():
             assert [i["skipped"] for i in items] == [False, True], items
             assert "earlier session with this id" in items[1]["why"], items
         items = taken(server, path)
-        assert [i["skipped"] for i in items] == [True, True], items
+        assert [(i["skipped"], "token" in i) for i in items] == [(True, False), (True, False)], items
         assert come_in(server, "aaaa-1").hear("auth_ok")
         assert come_in(server, "aaaa-1", OTHER).closed()[0] == 4001
         # An import that was cut off before its tokens were written: the next one brings them.
@@ -361,6 +362,27 @@ def test_the_mirror_follows():
         server.cli("append", "aaaa-1", "message", '{"role":"user","content":"alone"}')
         assert last_of(path, "aaaa-1") == "alone"
         assert mode(path) == 0o600 and os.listdir(os.path.dirname(path)) == ["session-store.json"]
+
+
+def test_nothing_of_a_sealed_scope_is_mirrored():
+    key = tempfile.NamedTemporaryFile()
+    key.write(os.urandom(32))
+    key.flush()
+    server = Server(config="[scope vault]\nkey_file = %s\n" % key.name)
+    path = os.path.join(server.folder, "session-store.json")
+    server.env["REPRISE_STORE_FILE"] = path
+    with server:
+        hidden = server.post("/v1/sessions", dict(scope="vault", key="hidden")).json
+        agents.prompt(server, hidden, "under lock")
+        shown = agents.begin(server)
+        agents.prompt(server, shown, "in the open")
+        wait_until(lambda: last_of(path, shown["session_id"]) == "in the open")
+        server.stop()
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        assert hidden["session_id"] not in text and "under lock" not in text, text
+        # Whoever has the key may export it by name.
+        assert "under lock" in server.cli("export", hidden["session_id"], "--format", "clawd")
 
 
 if __name__ == "__main__":
