@@ -91,13 +91,6 @@ struct change {
   bool done;
 };
 
-/* What is opened here shall come back whatever its stage is called: only three words say so by themselves. */
-static bool needs_flag(const struct change *c)
-{
-  return !c->done && !rp__json_eq(c->stage, "build") && !rp__json_eq(c->stage, "verify") &&
-         !rp__json_eq(c->stage, "validate");
-}
-
 static int append(struct rp__mind *m, const struct change *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
@@ -110,7 +103,6 @@ static int append(struct rp__mind *m, const struct change *c, rp_error *err)
   rp__jw_key(&w, "stage");
   rp__jw_value(&w, c->stage);
   rp__jw_kstr(&w, "status", c->done ? "done" : "open");
-  if (needs_flag(c)) rp__jw_kbool(&w, "flagged_incomplete", true);
   rp__jw_end_object(&w);
   if (body.err) return rp__fail_nomem(err);
   rp_event ev = {.kind = "task", .body = body.p, .body_len = body.n};

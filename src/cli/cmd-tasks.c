@@ -6,7 +6,7 @@
 enum { ALL };
 
 static const struct rp__opt opts[] = {
-    [ALL] = {"all", 'a', RP_OPT_FLAG, NULL, "also those that are not pending"},
+    [ALL] = {"all", 'a', RP_OPT_FLAG, NULL, "also those that are done or deleted"},
 };
 
 static bool shown(const struct rp__cli *c, struct rp__json task)
@@ -17,13 +17,9 @@ static bool shown(const struct rp__cli *c, struct rp__json task)
 static void task_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json task)
 {
   bool colour = c->term.out_colour;
-  struct rp__json from = rp__json_get(task, "inherited_from"), status = rp__json_get(task, "status");
+  struct rp__json from = rp__json_get(task, "inherited_from");
   bool pending = rp__json_get(task, "pending").type == RP_JSON_TRUE;
-  rp__buf_printf(out, "%s%s%s ", RP_SGR(colour, pending ? RP_YELLOW : RP_DIM),
-                 pending                       ? "○"
-                 : rp__json_eq(status, "open") ? "·"
-                                               : "✓",
-                 RP_RESET(colour));
+  rp__buf_printf(out, "%s%s%s ", RP_SGR(colour, pending ? RP_YELLOW : RP_DIM), pending ? "○" : "✓", RP_RESET(colour));
   rp__view_cell(out, rp__json_get(task, "task_id"), 14);
   rp__buf_char(out, ' ');
   rp__view_cell(out, rp__json_get(task, "stage"), 10);
@@ -74,8 +70,8 @@ const struct rp__cmd rp__cmd_tasks = {
     .theme = RP_THEME_MIND,
     .usage = "ID",
     .summary = "List the tasks that are not finished",
-    .detail = "Pending is what is being built, verified or validated, is flagged or pinned as incomplete, or\n"
-              "was spoken of without being done. ○ pending, · open, ✓ done.",
+    .detail = "A task is unfinished in any stage but 'done', until its status is done or deleted.\n"
+              "○ unfinished, ✓ over.",
     .example = "  $ reprise tasks ham-radio\n"
                "  ○ task-7         build      CAT control of the ft991a\n",
     .arg = RP_ARG_SESSION,

@@ -120,8 +120,7 @@ static void write_tasks(struct making *m)
   struct rp__json task;
   rp__jw_array(&w);
   while (rp__json_next(rp__json_get(m->state, "tasks"), &it, NULL, &task)) {
-    bool open = m->o && m->o->all_open && rp__json_eq(rp__json_get(task, "status"), "open");
-    if (!open && rp__json_get(task, "pending").type != RP_JSON_TRUE) continue;
+    if (rp__json_get(task, "pending").type != RP_JSON_TRUE) continue;
     rp__jw_object(&w);
     for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) member(&w, task, names[i]);
     rp__jw_end_object(&w);

@@ -49,7 +49,6 @@ struct rp__record_options {
   rp__topic_count_fn *count;
   void *ctx;
   int64_t sessions; /* recent sessions the counts are about */
-  bool all_open;    /* after a crash: every open task counts as pending */
 };
 
 /* From the state document (as rp_state_json writes it; "topics" there is in the facet's order). RP_E_NOMEM. */

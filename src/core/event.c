@@ -6,6 +6,7 @@
  */
 #include "core/event.h"
 
+#include "base/clock.h"
 #include "base/suggest.h"
 
 #include <reprise/reprise.h>
@@ -22,7 +23,8 @@ enum type {
   T_ID = 1 << 6,     /* a string of 1 to RP_EVENT_ID_MAX bytes: facets keep it whole */
   T_COUNT = 1 << 7,  /* a whole number >= 0 */
   T_AMOUNT = 1 << 8, /* a number >= 0 */
-  T_TIME = T_STRING | T_NUMBER,
+  T_SHARE = 1 << 9,  /* a number from 0 to 1 */
+  T_TIME = 1 << 10,  /* seconds, of a video or of the epoch, or ISO 8601: what the seeds' clients send */
 };
 
 struct field {
@@ -63,7 +65,7 @@ static const struct kind kinds[RP_KIND_MAX] = {
     NEED_WORD("role", "user", "assistant", "system", "tool"), NEED("content", T_STRING | T_ARRAY),
     MAY("message_id", T_ID), MAY("source", T_ID), MAY("thought", T_BOOL))},
   [RP_KIND_NOTE] = {"note", FIELDS(
-    NEED("id", T_ID | T_NUMBER), NEED("text", T_STRING), MAY("category", T_STRING), MAY("confidence", T_NUMBER),
+    NEED("id", T_ID | T_NUMBER), NEED("text", T_STRING), MAY("category", T_STRING), MAY("confidence", T_SHARE),
     MAY("timestamp", T_TIME))},
   [RP_KIND_FRAME] = {"frame", FIELDS(
     NEED("frame_id", T_ID | T_NUMBER), NEED("timestamp", T_TIME), MAY("embedding", T_ARRAY | T_STRING),
@@ -82,9 +84,9 @@ static const struct kind kinds[RP_KIND_MAX] = {
   [RP_KIND_ACTIVITY] = {"activity", FIELDS(
     MAY("text", T_STRING), MAY("tool", T_STRING), MAY("workdir", T_STRING), MAY("categories", T_ARRAY))},
   [RP_KIND_LEARNING] = {"learning", FIELDS(
-    NEED("memory_id", T_ID), NEED("content", T_STRING), MAY("categories", T_ARRAY), MAY("confidence", T_NUMBER))},
+    NEED("memory_id", T_ID), NEED("content", T_STRING), MAY("categories", T_ARRAY), MAY("confidence", T_SHARE))},
   [RP_KIND_CONFIDENCE] = {"confidence", FIELDS(
-    NEED("memory_id", T_ID), NEED("old_score", T_NUMBER), NEED("new_score", T_NUMBER), NEED("reason", T_STRING))},
+    NEED("memory_id", T_ID), NEED("old_score", T_SHARE), NEED("new_score", T_SHARE), NEED("reason", T_STRING))},
   [RP_KIND_SOP] = {"sop", FIELDS(
     NEED("sop_path", T_STRING), NEED("injected_at", T_TIME), NEED("acknowledged", T_BOOL), NEED("tool_call", T_ANY))},
   [RP_KIND_TOOL] = {"tool", FIELDS(
@@ -207,6 +209,14 @@ static bool id_ok(struct rp__json v)
   return v.n - 2 <= RP_EVENT_ID_MAX || text_bound(v) <= RP_EVENT_ID_MAX;
 }
 
+static bool time_ok(struct rp__json v)
+{
+  double seconds;
+  int64_t ms;
+  if (v.type == RP_JSON_STRING) return v.n > 2 && rp__time_parse(v.p + 1, v.n - 2, &ms) == 0;
+  return rp__json_double(v, &seconds) && seconds >= 0;
+}
+
 static bool type_ok(struct rp__json v, unsigned types)
 {
   static const unsigned plain[] = {
@@ -220,7 +230,9 @@ static bool type_ok(struct rp__json v, unsigned types)
   if (plain[v.type] & types) return true;
   if ((types & T_ID) && id_ok(v)) return true;
   if ((types & T_COUNT) && rp__json_i64(v, &i) && i >= 0) return true;
-  return (types & T_AMOUNT) && rp__json_double(v, &d) && d >= 0;
+  if ((types & T_AMOUNT) && rp__json_double(v, &d) && d >= 0) return true;
+  if ((types & T_SHARE) && rp__json_double(v, &d) && d >= 0 && d <= 1) return true;
+  return (types & T_TIME) && time_ok(v);
 }
 
 static const char *describe_types(unsigned types, char *out, size_t size)
@@ -233,6 +245,8 @@ static const char *describe_types(unsigned types, char *out, size_t size)
       {T_STRING, "a string"},
       {T_COUNT, "a whole number that is not negative"},
       {T_AMOUNT, "a number >= 0"},
+      {T_SHARE, "a number from 0 to 1"},
+      {T_TIME, "a time: a number of seconds >= 0, or ISO 8601 text"},
       {T_NUMBER, "a number"},
       {T_BOOL, "true or false"},
       {T_ARRAY, "an array"},

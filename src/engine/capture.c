@@ -72,7 +72,7 @@ static int state_for_record(rp_session *s, const struct rp__last_words *words, s
   return rc;
 }
 
-static int build_parts(rp_session *s, struct rp__json state, bool crashed, struct rp__record_parts *ret, rp_error *err)
+static int build_parts(rp_session *s, struct rp__json state, struct rp__record_parts *ret, rp_error *err)
 {
   unsigned char topic_key[32];
   struct tally *tally RP_AUTOFREE = calloc(1, sizeof *tally);
@@ -80,7 +80,7 @@ static int build_parts(rp_session *s, struct rp__json state, bool crashed, struc
   struct rp__recall_filter f = {.scope = s->scope, .limit = RECENT_SESSIONS};
   int rc = s->e->store->ops->recall_list(s->e->store, &f, on_recent, tally, err);
   if (rc) return rc;
-  struct rp__record_options o = {.count = count_topic, .ctx = tally, .sessions = tally->sessions, .all_open = crashed};
+  struct rp__record_options o = {.count = count_topic, .ctx = tally, .sessions = tally->sessions};
   if (s->key) {
     rp__topic_key(s->key, topic_key);
     o.topic_key = topic_key;
@@ -159,7 +159,7 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const 
   ret->row.crash_recovered = crash_recovered;
   rp__session_row_done(&session);
   rc = state_for_record(s, words, &state, err);
-  if (!rc) rc = build_parts(s, rp__json_trusted(state.p, state.n), crash_recovered, &parts, err);
+  if (!rc) rc = build_parts(s, rp__json_trusted(state.p, state.n), &parts, err);
   if (!rc) take_parts(&ret->row, &parts);
   if (!rc) rc = seal_parts(s, &ret->row, err);
   if (!rc) rc = capture_audit(s->e, ret, &parts, err);

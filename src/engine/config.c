@@ -231,6 +231,11 @@ static const struct setting *lookup(const struct rp__config *c, const char *scop
   return general;
 }
 
+bool rp__config_given(const struct rp__config *c, const char *scope, enum rp__option o)
+{
+  return lookup(c, scope, o) != NULL;
+}
+
 const char *rp__config_text(const struct rp__config *c, const char *scope, enum rp__option o)
 {
   const struct setting *s = lookup(c, scope, o);

@@ -90,6 +90,8 @@ void rp__config_free(struct rp__config *c);
 /* The option of that name; false when there is none. */
 bool rp__config_find(const char *name, enum rp__option *ret);
 /* The value in a scope (NULL: outside any). Text is borrowed. */
+/* Whether somebody chose a value. */
+bool rp__config_given(const struct rp__config *c, const char *scope, enum rp__option o);
 const char *rp__config_text(const struct rp__config *c, const char *scope, enum rp__option o);
 double rp__config_num(const struct rp__config *c, const char *scope, enum rp__option o);
 bool rp__config_bool(const struct rp__config *c, const char *scope, enum rp__option o);

@@ -369,7 +369,7 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const
     if (rc) return rc;
   }
   make_record(c, row, &record);
-  struct rp__op *ops RP_AUTOFREE = calloc(2 + RP_CAPTURE_OPS + c->n_words, sizeof *ops);
+  struct rp__op *ops RP_AUTOFREE = calloc(3 + RP_CAPTURE_OPS + c->n_words, sizeof *ops);
   if (!ops) return rp__fail_nomem(err);
   ops[0] = (struct rp__op){.type = RP_OP_SESSION_SET,
                            .session_ref = c->s->ref,
@@ -382,6 +382,8 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const
   if (request)
     ops[n++] = (struct rp__op){
         .type = RP_OP_REQUEST_PUT, .session_id = c->s->id, .now_ms = rp__engine_now(c->s->e), .u.request.row = request};
+  if (c->past.starts || c->past.robot)
+    ops[n++] = (struct rp__op){.type = RP_OP_SCOPE_RAISE, .u.scope_set = {.scope = c->s->scope, .row = &c->past}};
   words_ops(c, ops + n);
   rc = rp__engine_commit(c->s->e, ops, n + c->n_words, RP_DISK, err);
   if (rc) return rc;

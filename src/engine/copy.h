@@ -19,6 +19,7 @@ struct rp__copy {
   int64_t written, last_at;
   struct rp__copy_word *words; /* what the scope learns from it, with the transaction that shows it */
   size_t n_words, cap_words;
+  struct rp__scope_row past; /* what the scope comes to be with it: starts and robot count */
 };
 
 /* `row` describes the session to be; its status, times and counters are set when it is shown. RP_E_EXISTS. */

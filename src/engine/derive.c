@@ -6,6 +6,7 @@
 #include "engine/start.h"
 #include "facets/merge.h"
 #include "facets/settings.h"
+#include "facets/tasks.h"
 
 #define CONFIDENCE_DEFAULT 1.0
 
@@ -32,12 +33,11 @@ static int derive_task(rp_session *s, const struct rp__event *ev, struct rp__op 
 {
   char *id RP_AUTOFREE = rp__json_dup(rp__json_get(ev->body, "task_id"));
   if (!id) return rp__fail_nomem(err);
-  struct rp__json status = rp__json_get(ev->body, "status"), stage = rp__json_get(ev->body, "stage");
   op->type = RP_OP_TASK_PUT;
   op->u.task_put.scope = s->scope;
   op->u.task_put.hash = rp__task_hash(s->key, id);
   op->u.task_put.at_ms = ev->at_ms;
-  op->u.task_put.open = !rp__json_eq(status, "done") && !rp__json_eq(status, "deleted") && !rp__json_eq(stage, "done");
+  op->u.task_put.open = rp__task_is_open(ev->body);
   return 0;
 }
 

@@ -4,6 +4,9 @@
 #include "engine/abandon.h"
 
 #define ENDINGS_MAX 16
+#define LIVING_LOOK 64   /* open runs of a scope that are looked at, newest first … */
+#define LIVING_MAX 8     /* … and of their sessions those that are judged: where something was said last */
+#define LIVING_MS 500    /* judging that takes longer goes no further */
 #define DEAD_MAX 256     /* as many as one start ends */
 #define ABANDONED_MAX 64 /* as many as one start looks at */
 #define ENDING_RECORD_MAX (4 * 1024 * 1024)
@@ -176,13 +179,72 @@ static int find_quiet(struct search *x, const char *scope, rp_error *err)
   return rc;
 }
 
-int rp__endings_find(rp_engine *e, const char *scope, const char *channel, struct rp__endings *ret, rp_error *err)
+/* ---- sessions that go on ---- */
+
+/* The latest in the order of their last activity, the newest first. */
+struct living {
+  char ids[LIVING_LOOK][RP_NAME];
+  size_t n_ids;
+  struct rp__session_row rows[LIVING_MAX + 1];
+  size_t n_rows;
+};
+
+static void living_free(struct living **l)
 {
-  struct rp__endings found = {.p = calloc(ENDINGS_MAX, sizeof *found.p)};
-  struct search x = {.e = e, .channel = channel, .found = &found};
+  for (size_t i = 0; *l && i < (*l)->n_rows; i++) rp__session_row_done(&(*l)->rows[i]);
+  free(*l);
+}
+
+static int on_open_run(void *ctx, const struct rp__run_row *run)
+{
+  struct living *l = ctx;
+  memcpy(l->ids[l->n_ids++], run->session_id, RP_NAME);
+  return 0;
+}
+
+static void keep_latest(struct living *l, struct rp__session_row row)
+{
+  size_t i = l->n_rows++;
+  for (; i && l->rows[i - 1].last_activity_at < row.last_activity_at; i--) l->rows[i] = l->rows[i - 1];
+  l->rows[i] = row;
+  if (l->n_rows > LIVING_MAX) rp__session_row_done(&l->rows[--l->n_rows]);
+}
+
+/* Where nothing was said yet there is nothing but what was inherited, which its source has. */
+static int look_at(struct search *x, struct living *l, const char *id, int64_t since, rp_error *err)
+{
+  struct rp__session_row row = {0};
+  int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, id, &row, err);
+  if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
+  bool wanted = counts(x, &row) && row.status != RP_STATUS_CREATED && row.last_activity_at >= since;
+  if (wanted && !find(x->found, row.id))
+    keep_latest(l, row);
+  else
+    rp__session_row_done(&row);
+  return 0;
+}
+
+static int find_living(struct search *x, const char *scope, int64_t since, rp_error *err)
+{
+  RP_CLEANUP(living_free) struct living *l = calloc(1, sizeof *l);
+  struct rp__run_filter f = {.scope = scope, .channel = x->channel, .open_only = true, .limit = LIVING_LOOK};
+  int64_t began = rp__engine_ticks(x->e);
+  if (!l) return rp__fail_nomem(err);
+  int rc = x->e->store->ops->run_list(x->e->store, &f, on_open_run, l, err);
+  for (size_t i = 0; !rc && i < l->n_ids; i++) rc = look_at(x, l, l->ids[i], since, err);
+  for (size_t i = 0; !rc && i < l->n_rows && rp__engine_ticks(x->e) - began <= LIVING_MS; i++)
+    rc = add(x, &l->rows[i], l->rows[i].last_activity_at, false, false, err);
+  return rc;
+}
+
+int rp__endings_find(rp_engine *e, const struct rp__endings_options *o, struct rp__endings *ret, rp_error *err)
+{
+  struct rp__endings found = {.p = calloc(ENDINGS_MAX + LIVING_MAX, sizeof *found.p)};
+  struct search x = {.e = e, .channel = o->channel, .found = &found};
   if (!found.p) return rp__fail_nomem(err);
-  int rc = find_dead(&x, scope, err);
-  if (!rc) rc = find_quiet(&x, scope, err);
+  int rc = o->dead ? find_dead(&x, o->scope, err) : 0;
+  if (!rc && o->dead) rc = find_quiet(&x, o->scope, err);
+  if (!rc) rc = find_living(&x, o->scope, o->since_ms, err);
   if (rc)
     rp__endings_done(&found);
   else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the next start of a scope would write before it looks for a past: the records of sessions whose run is dead
- * (X-11) or that were abandoned (L-09). Made in memory, so that a brief can tell what a start would inject and change
- * nothing.
+ * Records that are in no table when a start looks for a past. Of sessions that go on, so that whoever comes next in the
+ * scope knows what they know, too; and, for a brief, of those that the next start would write before it looks: of
+ * sessions whose run is dead (X-11) or that were abandoned (L-09). Made in memory; nothing is changed.
  */
 #ifndef RP_ENGINE_ENDING_H
 #define RP_ENGINE_ENDING_H
@@ -12,7 +12,7 @@
 struct rp__ending {
   int64_t session_ref, end_ms;
   char session_id[RP_NAME];
-  bool closes; /* one with a key stays open, for whoever asks for it */
+  bool closes; /* not one that lives, nor one with a key, which stays open for whoever asks for it */
   int64_t n_tasks;
   bool has_critical;
   uint64_t topics[RP_TOPICS_MAX]; /* as in the recall table */
@@ -26,8 +26,16 @@ struct rp__endings {
 };
 void rp__endings_done(struct rp__endings *l);
 
-/* `channel` NULL: of all. At most 16, the newest runs first. One that can't be read has no record, as at a start. */
-int rp__endings_find(rp_engine *e, const char *scope, const char *channel, struct rp__endings *ret, rp_error *err);
+struct rp__endings_options {
+  const char *scope, *channel; /* channel NULL: of all */
+  int64_t since_ms;            /* what lives and has said nothing since then is left out */
+  bool dead;                   /* also what the next start would end; one that has recovered the scope found it */
+};
+/*
+ * At most 16 that would end, the newest runs first, and 8 that live, those where something was said last. Their number,
+ * not that of the scope's open sessions, bounds what is read. One that can't be read has no record, as at a start.
+ */
+int rp__endings_find(rp_engine *e, const struct rp__endings_options *o, struct rp__endings *ret, rp_error *err);
 /* The one of that session, or NULL. */
 const struct rp__ending *rp__ending_of(const struct rp__endings *l, const char *session_id);
 

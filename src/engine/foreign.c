@@ -147,7 +147,9 @@ static int on_begin(void *ctx, const struct rp__foreign *f, rp_error *err)
     rp__session_row_done(&x->row);
     return skip(x);
   }
-  return rc ? rc : write_run(x, err);
+  if (rc) return rc;
+  x->copy->past = (struct rp__scope_row){.starts = f->total_sessions, .robot = f->robot};
+  return write_run(x, err);
 }
 
 static int on_event(void *ctx, const struct rp__event *ev, rp_error *err)

@@ -179,7 +179,7 @@ int rp__restoration_brief(const struct rp__restoration *r, const struct rp__rest
 {
   const struct rp__config *c = r->e->config;
   struct rp__brief_input in = {
-      .form = strcmp(rp__config_text(c, r->scope, RP_OPT_TEMPLATE), "robot") ? RP_TEMPLATE_CODER : RP_TEMPLATE_ROBOT,
+      .form = r->robot ? RP_TEMPLATE_ROBOT : RP_TEMPLATE_CODER,
       .restart = facts->restart,
       .cause = facts->cause,
       .evidence = facts->evidence[0] ? facts->evidence : NULL,

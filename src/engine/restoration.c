@@ -26,9 +26,15 @@ void rp__restoration_done(struct rp__restoration *r)
   *r = (struct rp__restoration){0};
 }
 
-static bool is_robot(const struct rp__restoration *r)
+/* Where nobody chose a template, a robot's past that was taken into the scope makes it a robot's (N-06). */
+static int begin(rp_engine *e, const char *scope, struct rp__restoration *ret, rp_error *err)
 {
-  return strcmp(rp__config_text(r->e->config, r->scope, RP_OPT_TEMPLATE), "robot") == 0;
+  struct rp__scope_row row = {0};
+  bool given = rp__config_given(e->config, scope, RP_OPT_TEMPLATE);
+  int rc = given ? 0 : e->store->ops->scope_get(e->store, scope, &row, err);
+  bool chosen = strcmp(rp__config_text(e->config, scope, RP_OPT_TEMPLATE), "robot") == 0;
+  *ret = (struct rp__restoration){.e = e, .scope = scope, .robot = given ? chosen : row.robot, .err = err};
+  return rc;
 }
 
 static struct rp__rules rules_of(const struct rp__restoration *r)
@@ -43,7 +49,7 @@ static struct rp__rules rules_of(const struct rp__restoration *r)
       .decay_floor = rp__config_num(c, r->scope, RP_OPT_DECAY_FLOOR),
       .max_sessions = (int)rp__config_num(c, r->scope, RP_OPT_MAX_SESSIONS),
       .max_pins = (int)rp__config_num(c, r->scope, RP_OPT_MAX_INHERITED_PINS),
-      .all_memories = is_robot(r),
+      .all_memories = r->robot,
   };
 }
 
@@ -91,7 +97,7 @@ struct scan {
 static int on_recall(void *ctx, const struct rp__recall *row)
 {
   struct scan *x = ctx;
-  if (rp__ending_of(&x->r->endings, row->session_id)) return 0; /* a start would write it anew */
+  if (rp__ending_of(&x->r->endings, row->session_id)) return 0; /* what it knows now counts */
   if (x->rows++ % CLOCK_ROWS == 0 && rp__engine_ticks(x->r->e) - x->started > PLAN_MS) return RP__SCAN_LATE;
   if (row->ended_at < x->since && x->older++ == OLDER_MAX) return RP__SCAN_ENOUGH;
   return rp__plan_offer(x->r->plan, row);
@@ -134,8 +140,9 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
   struct rp__rules rules = rules_of(r);
   double hours = RP_MAX(rules.lookback_hours, rules.critical_hours);
   int64_t since = o->now - (int64_t)(hours * 3600e3);
-  int rc = 0;
-  if (o->preview) rc = rp__endings_find(r->e, r->scope, rp__channel_of(r->e, r->scope, o->channel), &r->endings, err);
+  struct rp__endings_options open = {
+      .scope = r->scope, .channel = rp__channel_of(r->e, r->scope, o->channel), .since_ms = since, .dead = o->preview};
+  int rc = rp__endings_find(r->e, &open, &r->endings, err);
   if (!rc) rc = offer_stored(r, o, since, err);
   return rc ? rc : offer_endings(r, o, since, err);
 }
@@ -265,7 +272,7 @@ static void load_previous(struct rp__restoration *r, const char *id)
   rp_error why = {0};
   if (!id || !*id || r->e->store->ops->session_find(r->e->store, RP_FIND_ID, NULL, id, &row, &why)) return;
   int rc = rp__session_open(r->e, &row, 0, &s, &why);
-  if (!rc) rc = state_doc(r, s, is_robot(r), &why);
+  if (!rc) rc = state_doc(r, s, r->robot, &why);
   if (s) rp__session_unref(s);
   rp__session_row_done(&row);
   if (!rc) return;
@@ -296,10 +303,10 @@ static int plan_new(struct rp__restoration *r, const struct rp__rules *rules, co
 int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, struct rp__restoration *ret,
                          rp_error *err)
 {
-  *ret = (struct rp__restoration){.e = e, .scope = o->scope, .err = err};
-  if (!rp__config_bool(e->config, o->scope, RP_OPT_ENABLED)) return 0;
+  int rc = begin(e, o->scope, ret, err);
+  if (rc || !rp__config_bool(e->config, o->scope, RP_OPT_ENABLED)) return rc;
   struct rp__rules rules = rules_of(ret);
-  int rc = plan_new(ret, &rules, o->topics, o->now, err);
+  rc = plan_new(ret, &rules, o->topics, o->now, err);
   if (!rc) rc = offer_all(ret, o, err);
   if (!rc) rc = open_wanted(ret, err);
   if (!rc) rc = rp__restoration_memories(ret, NULL, err);
@@ -329,9 +336,9 @@ static int plan_facts(struct rp__restoration *r, rp_error *err)
 
 int rp__restoration_own(rp_session *s, struct rp__restoration *ret, rp_error *err)
 {
-  *ret = (struct rp__restoration){.e = s->e, .scope = s->scope, .err = err};
-  int rc = state_doc(ret, s, false, err);
-  if (!rc && is_robot(ret)) rc = plan_facts(ret, err);
+  int rc = begin(s->e, s->scope, ret, err);
+  if (!rc) rc = state_doc(ret, s, false, err);
+  if (!rc && ret->robot) rc = plan_facts(ret, err);
   if (rc) rp__restoration_done(ret);
   return rc;
 }
@@ -418,9 +425,9 @@ static int choose_all(struct rp__restoration *r, rp_error *err)
 int rp__restoration_continue(rp_session *into, const struct rp__session_row *from, struct rp__restoration *ret,
                              rp_error *err)
 {
-  *ret = (struct rp__restoration){.e = into->e, .scope = into->scope, .err = err};
+  int rc = begin(into->e, into->scope, ret, err);
   struct rp__rules rules = rules_of(ret);
-  int rc = plan_new(ret, &rules, NULL, rp__engine_now(into->e), err);
+  if (!rc) rc = plan_new(ret, &rules, NULL, rp__engine_now(into->e), err);
   if (!rc) rp__plan_any_age(ret->plan);
   if (!rc) rc = state_doc(ret, into, false, err);
   if (!rc) rc = offer_one(ret, from, err);

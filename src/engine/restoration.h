@@ -15,10 +15,11 @@
 struct rp__restoration {
   rp_engine *e;
   const char *scope; /* borrowed */
+  bool robot;        /* whose form the brief has */
   struct rp__plan *plan;
   struct rp__buf *records; /* bytes the plan points into */
   size_t n_records;
-  struct rp__endings endings;       /* of a preview: bytes the plan points into, too */
+  struct rp__endings endings;       /* of open sessions: bytes the plan points into, too */
   struct rp__memory_fact *memories; /* their strings are owned */
   size_t n_memories;
   struct rp__buf state;   /* state document of the session before, or the session's own; empty: none */

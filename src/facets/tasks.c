@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks and whether they are pending (X-07). They come from `task` events, from pins that name one as incomplete, and
- * from messages that speak of one without saying that it is done. The last word on a task stands at the end.
+ * Tasks. They come from `task` events, from pins that name one as incomplete, and from messages that speak of one
+ * without saying that it is done. The last word on a task stands at the end. Pending is what is open, whatever its
+ * stage is called (X-07): people and models have words of their own for how far they are, and only `done` ends it.
  *
  * For each pin that says something is incomplete the ids in it are kept, so that a task told of later is known to be
  * named, and so that what only a pin knew goes when the pin does.
  */
+#include "facets/tasks.h"
+
 #include "facets/mentions.h"
 #include "facets/pins.h"
 #include "facets/table.h"
@@ -72,16 +75,11 @@ static bool is_open(const struct rp__row *row)
   return cell_is(row, STATUS, "open") && !cell_is(row, STAGE, "done");
 }
 
-static bool works_on(struct rp__json stage)
+bool rp__task_is_open(struct rp__json body)
 {
-  struct rp__str s = inner(stage);
-  return rp__text_same(s, RP_STR("build")) || rp__text_same(s, RP_STR("verify")) ||
-         rp__text_same(s, RP_STR("validate"));
-}
-
-static bool in_the_works(const struct rp__row *row)
-{
-  return (row->flags & FLAGGED) || works_on(rp__row_cell(row, STAGE));
+  struct rp__json status = rp__json_get(body, "status");
+  if (rp__json_eq(status, "done") || rp__json_eq(status, "deleted")) return false;
+  return !rp__text_same(inner(rp__json_get(body, "stage")), RP_STR("done"));
 }
 
 static bool pin_names(const struct rp__row *pin, struct rp__str id)
@@ -101,19 +99,11 @@ static bool pinned(const struct tasks *t, struct rp__str id, size_t except)
   return false;
 }
 
-static bool is_pending(const struct tasks *t, const struct rp__row *row)
-{
-  if (!is_open(row)) return false;
-  if (in_the_works(row) || (row->flags & REFERRED)) return true;
-  return pinned(t, inner(rp__row_cell(row, TASK_ID)), SIZE_MAX);
-}
-
-/* What goes first: what is closed, then what nobody works on, then what was only talked about. */
+/* What goes first: what is closed, then what was only talked about. */
 static unsigned rank(const struct rp__row *row)
 {
   if (!is_open(row)) return 0;
-  if (!in_the_works(row) && !(row->flags & REFERRED)) return 1;
-  return cell_is(row, SOURCE, "message") ? 2 : 3;
+  return cell_is(row, SOURCE, "message") ? 1 : 2;
 }
 
 static size_t victim(const struct rp__rows *r)
@@ -155,9 +145,7 @@ static int inherit_task(struct tasks *t, struct rp__json item, int64_t now)
   set_status(&c, rp__json_get(item, "status"));
   bool pin = rp__json_eq(source, "working_memory_scan"), message = rp__json_eq(source, "message");
   rp__cells_literal(&c, SOURCE, pin ? FROM_PIN : message ? FROM_MESSAGE : FROM_PIPELINE);
-  /* Only pending tasks are inherited: one that neither flag nor stage makes so had been spoken of. */
   c.flags &= FLAGGED;
-  if (!c.flags && !works_on(rp__json_get(item, "stage"))) c.flags = REFERRED;
   return rp__rows_put(&t->rows, &shape, t->rows.count, &c, rp__rows_time(item, "at", now));
 }
 
@@ -336,7 +324,7 @@ static void tasks_show(const void *state, int64_t now_ms, struct rp__jw *w)
   for (size_t i = 0; i < t->rows.count; i++) {
     rp__jw_object(w);
     rp__row_show(t->rows.v[i], &shape, w);
-    rp__jw_kbool(w, "pending", is_pending(t, t->rows.v[i]));
+    rp__jw_kbool(w, "pending", is_open(t->rows.v[i]));
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);

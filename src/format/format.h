@@ -50,6 +50,7 @@ struct rp__foreign {
   int64_t created_at, last_activity_at, ended_at; /* ms; ended_at 0: it is open */
   bool ended;                                     /* also when it is not known when: ended_at is 0 then */
   bool crashed;                                   /* it did not end by itself */
+  bool robot;                                     /* whose past it is: the scope's brief is a robot's from now on */
   int64_t total_sessions;                         /* the program's own count; 0: it does not say */
 };
 

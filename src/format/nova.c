@@ -7,6 +7,7 @@
 
 #define NOVA_VERSION 1
 #define NOVA_TURNS 50
+#define NOVA_SESSIONS_MAX 1000000000 /* more than that is no count of starts */
 
 static bool is_spoken(const char *role)
 {
@@ -113,9 +114,12 @@ static int nova_import(const struct rp__doc *d, const struct rp__taker *to, rp_e
                           .ended_at = heartbeat,
                           .ended = true,
                           .crashed = rp__json_get(d->json, "shutdown_clean").type == RP_JSON_FALSE,
-                          .channel = "robot"};
+                          .channel = "robot",
+                          .robot = true};
   if (!f.created_at || f.created_at > heartbeat) f.created_at = heartbeat;
-  rp__json_i64(rp__json_get(d->json, "total_sessions"), &f.total_sessions);
+  if (!rp__json_i64(rp__json_get(d->json, "total_sessions"), &f.total_sessions) || f.total_sessions < 0 ||
+      f.total_sessions > NOVA_SESSIONS_MAX)
+    f.total_sessions = 0;
   rp__id_of(rp__json_get(d->json, "session_id"), "nova", f.id);
   snprintf(f.name, sizeof f.name, "nova %s", f.id);
   rc = rp__take_begin(&t, &f);

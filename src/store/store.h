@@ -117,6 +117,7 @@ struct rp__blob_row {
 struct rp__scope_row {
   int64_t starts;
   bool sealed;
+  bool robot; /* a robot's past was taken in */
   unsigned char key_id[8];
 };
 
@@ -204,6 +205,7 @@ enum rp__op_type {
   RP_OP_SNAPSHOT_DELETE, /* RP_E_SNAPSHOT_NOT_FOUND, _FENCED; snap_seq goes back to the newest left */
   RP_OP_EVENT_REPLACE,   /* repair: other kind and body at a seq */
   RP_OP_SCOPE_SET,       /* sealed and key id of a scope. RP_E_KEY_WRONG: it is sealed with another key */
+  RP_OP_SCOPE_RAISE,     /* the starts of a scope are at least so many, and once it is a robot's it stays so */
   RP_OP_SESSION_DELETE,  /* the session and all that hangs on it; memories stay, they are the scope's */
   RP_OP_RECORD_PUT,      /* the session's record, replacing its last one. A row of session_states with that id that is
                             not ours stays as it is (X-15) */
@@ -328,7 +330,7 @@ struct rp__op {
     struct {
       const char *scope;
       const struct rp__scope_row *row;
-    } scope_set;
+    } scope_set; /* SCOPE_RAISE too */
     struct {
       const struct rp__record_row *row; /* RECORD_PUT; session_ref 0: the session of this transaction, by its id */
     } record;

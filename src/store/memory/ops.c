@@ -360,6 +360,17 @@ static int op_scope_set(struct rp__mem_store *m, struct rp__op *op, struct rp__m
   return 0;
 }
 
+static int op_scope_raise(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
+{
+  const struct rp__scope_row *row = op->u.scope_set.row;
+  struct rp__mem_scope *s;
+  int rc = scope_touch(m, op->u.scope_set.scope, u, &s, err);
+  if (rc != 0) return rc;
+  s->row.starts = RP_MAX(s->row.starts, row->starts);
+  s->row.robot |= row->robot;
+  return 0;
+}
+
 static int op_session_delete(struct rp__mem_store *m, struct rp__op *op, struct rp__mem_undo *u, rp_error *err)
 {
   struct rp__mem_session *s;
@@ -396,6 +407,7 @@ static rp__mem_op *const op_table[] = {
     [RP_OP_SNAPSHOT_DELETE] = op_snapshot_delete,
     [RP_OP_EVENT_REPLACE] = op_event_replace,
     [RP_OP_SCOPE_SET] = op_scope_set,
+    [RP_OP_SCOPE_RAISE] = op_scope_raise,
     [RP_OP_SESSION_DELETE] = op_session_delete,
     [RP_OP_RECORD_PUT] = rp__mem_record_put,
     [RP_OP_RECORD_ARCHIVE] = rp__mem_record_archive,

@@ -13,6 +13,7 @@ static rp__sq_op *const op_table[] = {
     [RP_OP_SNAPSHOT_DELETE] = rp__sq_snapshot_delete,
     [RP_OP_EVENT_REPLACE] = rp__sq_event_replace,
     [RP_OP_SCOPE_SET] = rp__sq_scope_set,
+    [RP_OP_SCOPE_RAISE] = rp__sq_scope_raise,
     [RP_OP_SESSION_DELETE] = rp__sq_session_delete,
     [RP_OP_RECORD_PUT] = rp__sq_record_put,
     [RP_OP_RECORD_ARCHIVE] = rp__sq_record_archive,

@@ -169,6 +169,7 @@ int rp__sq_scope_read(struct rp__sq_conn *c, const char *scope, struct rp__scope
     struct rp__str key_id = rp__sq_col_bytes(&q, 2);
     row.starts = rp__sq_col_count(&q, 0);
     row.sealed = rp__sq_col_int(&q, 1) != 0;
+    row.robot = rp__sq_col_int(&q, 3) != 0;
     memcpy(row.key_id, key_id.p, RP_MIN(key_id.n, sizeof row.key_id));
   }
   *ret = row;

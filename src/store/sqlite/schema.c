@@ -147,7 +147,11 @@ static const char step_6[] =
     "ALTER TABLE rp_memories ADD COLUMN sum INTEGER;"
     "ALTER TABLE rp_records ADD COLUMN sum INTEGER;";
 
-static const char *const steps[] = {[1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4, [5] = step_5, [6] = step_6};
+/* A robot's past was taken into the scope. */
+static const char step_7[] = "ALTER TABLE rp_scopes ADD COLUMN robot INTEGER NOT NULL DEFAULT 0;";
+
+static const char *const steps[] = {
+    [1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4, [5] = step_5, [6] = step_6, [7] = step_7};
 
 const char *const rp__sq_schema_names[] = {
     "rp_scopes",
@@ -267,7 +271,8 @@ static int migrate(struct rp__sq_conn *c, bool *ret_made, rp_error *err)
   if (rc == 0) rc = rp__sq_states_check(c, version, err);
   if (rc == 0) rc = rp__sq_exec(c, meta, err);
   for (int64_t v = version + 1; rc == 0 && v <= RP_SQ_SCHEMA; v++) rc = rp__sq_exec(c, steps[v], err);
-  if (rc == 0 && version < 2) rc = rp__sq_states_make(c, err);
+  if (rc == 0 && version >= 2 && version < 7) rc = rp__sq_view_renew(c, err);
+  if (rc == 0 && version < 7) rc = rp__sq_states_make(c, err);
   return rc ? rc : rp__sq_meta_set(c, "schema_version", RP_SQ_SCHEMA, err);
 }
 

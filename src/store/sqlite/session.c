@@ -216,6 +216,16 @@ int rp__sq_scope_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   return rp__sq_done(&q, "write scope", err);
 }
 
+int rp__sq_scope_raise(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  const struct rp__scope_row *row = op->u.scope_set.row;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_RAISE);
+  rp__sq_text(&q, 1, op->u.scope_set.scope);
+  rp__sq_int(&q, 2, row->starts);
+  rp__sq_int(&q, 3, row->robot);
+  return rp__sq_done(&q, "write scope", err);
+}
+
 int rp__sq_run_by_ref(struct rp__sq_conn *c, const enum rp__sq_id *ids, size_t n, int64_t ref, const char *doing,
                       rp_error *err)
 {

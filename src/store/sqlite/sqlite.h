@@ -17,7 +17,7 @@
 #include "store/rules.h"
 #include "store/sqlite/statements.h"
 
-#define RP_SQ_SCHEMA 6            /* the version this program writes */
+#define RP_SQ_SCHEMA 7            /* the version this program writes */
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
@@ -278,7 +278,7 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
 
 typedef int rp__sq_op(struct rp__sq_conn *c, struct rp__op *op, rp_error *err);
 rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_set, rp__sq_session_delete, rp__sq_lease,
-    rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set,
+    rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set, rp__sq_scope_raise,
     rp__sq_record_put, rp__sq_record_archive, rp__sq_task_put, rp__sq_memory_put, rp__sq_memory_set,
     rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase, rp__sq_token_put, rp__sq_token_used,
     rp__sq_token_delete, rp__sq_blob_put, rp__sq_blob_set, rp__sq_blob_delete, rp__sq_tail_key, rp__sq_tails_forget,
@@ -322,6 +322,8 @@ int rp__sq_schema_restore(struct rp__sq_conn *c, rp_error *err);
  */
 int rp__sq_states_check(struct rp__sq_conn *c, int64_t version, rp_error *err); /* version 0: no tables of ours yet */
 int rp__sq_states_make(struct rp__sq_conn *c, rp_error *err);
+/* Takes the view of an earlier version away, so that it is made anew. */
+int rp__sq_view_renew(struct rp__sq_conn *c, rp_error *err);
 /* Whether everything in the file is ours, so that pages may be moved. */
 int rp__sq_file_is_ours(struct rp__sq_conn *c, bool *ret, rp_error *err);
 

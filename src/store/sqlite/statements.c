@@ -152,7 +152,10 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                           "ON CONFLICT (scope) DO UPDATE SET starts = starts + 1 RETURNING starts",
     [RP_SQ_SCOPE_SET] = "INSERT INTO rp_scopes (scope, starts, sealed, key_id) VALUES (?1, 0, ?2, ?3) "
                         "ON CONFLICT (scope) DO UPDATE SET sealed = excluded.sealed, key_id = excluded.key_id",
-    [RP_SQ_SCOPE_GET] = "SELECT starts, sealed, key_id FROM rp_scopes WHERE scope = ?1",
+    [RP_SQ_SCOPE_RAISE] =
+        "INSERT INTO rp_scopes (scope, starts, sealed, key_id, robot) VALUES (?1, ?2, 0, NULL, ?3) "
+        "ON CONFLICT (scope) DO UPDATE SET starts = max(starts, excluded.starts), robot = max(robot, excluded.robot)",
+    [RP_SQ_SCOPE_GET] = "SELECT starts, sealed, key_id, robot FROM rp_scopes WHERE scope = ?1",
     [RP_SQ_SCOPE_PAGE] = "SELECT scope FROM rp_scopes WHERE scope > ?1 UNION SELECT scope FROM rp_audit_heads "
                          "WHERE scope > ?1 ORDER BY 1 LIMIT ?2",
 

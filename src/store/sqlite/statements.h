@@ -78,6 +78,7 @@ enum rp__sq_id {
 
   RP_SQ_SCOPE_START,
   RP_SQ_SCOPE_SET,
+  RP_SQ_SCOPE_RAISE,
   RP_SQ_SCOPE_GET,
   RP_SQ_SCOPE_PAGE,
 

@@ -42,22 +42,52 @@ static const char *const states_columns[] = {
 
 #define ISO(column) "strftime('%Y-%m-%dT%H:%M:%fZ', " column " / 1000.0, 'unixepoch')"
 
-/* What is in the journal and in no row (notes, frames, transcript, memory) is NULL here. */
+/*
+ * Notes, frames, transcript and memory are the journal's, asked when somebody looks: as `evidence` has them, with what
+ * a restore turned away from. What can't be read is left out; of a sealed session they are NULL. The memory is as
+ * rp__gist_merge has it: topics by their last mention, the last intent, the members of a context by their last word.
+ */
+/* clang-format off */
+#define BODY(e) "(CASE WHEN json_valid(" e ".body) THEN " e ".body END)"
+#define OF(e, kind) e ".session = s.ref AND " e ".kind = '" kind "' AND " e ".flags = 0"
+#define BODIES(kind)                                                                                                   \
+  "(SELECT json_group_array(json(t.body)) FROM"                                                                        \
+  " (SELECT " BODY("e") " AS body FROM rp_events e WHERE " OF("e", kind) " ORDER BY e.seq) t WHERE t.body IS NOT NULL)"
+/* The JSON of a value that json_each gives. */
+#define EACH_JSON(j)                                                                                                   \
+  "CASE " j ".type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'object' THEN " j ".value"                   \
+  " WHEN 'array' THEN " j ".value ELSE json_quote(" j ".value) END"
+
 static const char view_sql[] =
     "CREATE VIEW agent_session_states AS SELECT s.id AS id, s.id AS session_id,"
     " CASE WHEN json_valid(s.meta) THEN json_extract(s.meta, '$.video_id') END AS video_id,"
     " CASE h.status WHEN 0 THEN 'created' WHEN 1 THEN 'active' WHEN 2 THEN 'idle' WHEN 3 THEN 'checkpointed'"
     " WHEN 4 THEN 'closed' ELSE 'abandoned' END AS status,"
-    " NULL AS notes, NULL AS frames, NULL AS transcript_buffer, NULL AS conversation_memory,"
-    " " ISO("s.created_at") " AS created_at, " ISO(
-        "h.last_activity_at") " AS last_activity_at,"
-                              " CASE WHEN h.ended_at > 0 THEN " ISO(
-                                  "h.ended_at") " END AS closed_at,"
-                                                " " ISO("s.created_at") " AS inserted_at, " ISO(
-                                                    "h.last_activity_at") " AS updated_at"
-                                                                          " FROM rp_sessions s JOIN rp_heads h ON "
-                                                                          "h.session = s.ref WHERE s.hidden = 0 AND "
-                                                                          "s.trashed_at = 0";
+    " CASE s.sealed WHEN 0 THEN " BODIES("note") " END AS notes,"
+    " CASE s.sealed WHEN 0 THEN " BODIES("frame") " END AS frames,"
+    " CASE s.sealed WHEN 0 THEN (SELECT group_concat(t.text, ' ') FROM"
+    "  (SELECT " BODY("e") " ->> '$.text' AS text FROM rp_events e WHERE " OF("e", "transcript")
+    "   AND (coalesce(" BODY("e") " -> '$.final', '') <> 'false' OR e.seq ="
+    "    (SELECT max(n.seq) FROM rp_events n WHERE " OF("n", "transcript") ")) ORDER BY e.seq) t"
+    "  WHERE t.text <> '') END AS transcript_buffer,"
+    " CASE s.sealed WHEN 0 THEN json_object("
+    "  'topics', json((SELECT json_group_array(t.value) FROM"
+    "   (SELECT j.value AS value, max(e.seq) AS last, j.key AS place FROM rp_events e, json_each(" BODY("e")
+    ", '$.topics') j WHERE " OF("e", "intent") " AND j.type = 'text' GROUP BY j.value ORDER BY last, place) t)),"
+    "  'intent', (SELECT " BODY("e") " ->> '$.intent' FROM rp_events e WHERE " OF("e", "intent")
+    "   AND json_type(" BODY("e") ", '$.intent') = 'text' ORDER BY e.seq DESC LIMIT 1),"
+    "  'context', json((SELECT CASE json_type(" BODY("e") ", '$.context') WHEN 'object' THEN"
+    "    (SELECT json_group_object(t.key, json(t.value)) FROM"
+    "     (SELECT j.key AS key, " EACH_JSON("j") " AS value, max(o.seq) FROM rp_events o, json_each(" BODY("o")
+    ", '$.context') j WHERE " OF("o", "intent") " AND json_type(" BODY("o") ", '$.context') = 'object' GROUP BY j.key) t)"
+    "    ELSE " BODY("e") " -> '$.context' END FROM rp_events e WHERE " OF("e", "intent")
+    "   AND coalesce(json_type(" BODY("e") ", '$.context'), 'null') <> 'null' ORDER BY e.seq DESC LIMIT 1)))"
+    " END AS conversation_memory,"
+    " " ISO("s.created_at") " AS created_at, " ISO("h.last_activity_at") " AS last_activity_at,"
+    " CASE WHEN h.ended_at > 0 THEN " ISO("h.ended_at") " END AS closed_at,"
+    " " ISO("s.created_at") " AS inserted_at, " ISO("h.last_activity_at") " AS updated_at"
+    " FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref WHERE s.hidden = 0 AND s.trashed_at = 0";
+/* clang-format on */
 
 /* The type of whatever has a name in the file: 1 and `type`, or 0, or an error. */
 static int object_find(struct rp__sq_conn *c, const char *name, char *type, size_t size, rp_error *err)
@@ -116,6 +146,18 @@ int rp__sq_states_check(struct rp__sq_conn *c, int64_t version, rp_error *err)
   if (strcmp(type, "table") != 0) return refuse_shape(c, "it is no table but a ", type, err);
   rc = version > 0 ? rp__sq_meta_get(c, OWN_STATES, 0, &own, err) : 0;
   return rc != 0 || own ? rc : columns_check(c, err);
+}
+
+/* The view of an earlier version has columns that are NULL. One that is somebody else's stays. */
+int rp__sq_view_renew(struct rp__sq_conn *c, rp_error *err)
+{
+  static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = 'agent_session_states'"
+                            " AND sql LIKE '%FROM rp\\_sessions s JOIN rp\\_heads h ON h.session = s.ref%' ESCAPE '\\'";
+  struct rp__sq_q q = {.c = c};
+  q.rc = sqlite3_prepare_v2(c->db, sql, -1, &q.st, NULL);
+  int rc = rp__sq_next(&q, "read schema", err);
+  sqlite3_finalize(q.st);
+  return rc > 0 ? rp__sq_exec(c, "DROP VIEW agent_session_states", err) : rc;
 }
 
 int rp__sq_states_make(struct rp__sq_conn *c, rp_error *err)
