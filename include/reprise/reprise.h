@@ -423,6 +423,7 @@ typedef struct rp_brief_options {
   const char *topics;  /* comma separated, or NULL */
   const char *channel; /* with per_channel, or NULL */
   bool explain;
+  const char *without; /* id of a session that gives nothing: what the others have for it; or NULL */
 } rp_brief_options;
 /* What a start in that scope would inject now: {"scope","at","brief"}, explained: CONTRACT's explanation. Where
  * brief_bytes has no room for what there is, "brief" is null and "warning" says so; so with rp_brief. */

@@ -59,6 +59,7 @@ static int write_pins(struct rp__mind *m, const char *done, struct rp__json labe
     rp__jw_raw(w, "[]", 2);
   rp__jw_ki64(w, "count", (int64_t)rp__json_count(pins));
   rp__jw_ki64(w, "max", PINS);
+  if (strcmp(done, "view") == 0) rp__tool_elsewhere(m, "pins", "label", pins, w);
   rp__jw_end_object(w);
   return 0;
 }
@@ -243,6 +244,21 @@ static void tell_pin(struct rp__json item, int number, struct rp__buf *out)
   rp__buf_char(out, '\n');
 }
 
+static void tell_elsewhere(struct rp__json pins, struct rp__buf *out)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  if (rp__json_count(pins) == 0) return;
+  rp__buf_str(out, "\nPinned in other sessions of this scope (pin it here to keep it):\n");
+  while (rp__json_next(pins, &it, NULL, &item)) {
+    rp__buf_str(out, "- [");
+    rp__tell_text(out, rp__json_get(item, "label"), 0);
+    rp__buf_str(out, "] ");
+    rp__tell_text(out, rp__json_get(item, "content"), 0);
+    rp__buf_char(out, '\n');
+  }
+}
+
 static void tell(struct rp__json doc, struct rp__buf *out)
 {
   struct rp__json action = rp__json_get(doc, "action"), pins = rp__json_get(doc, "pins"), item;
@@ -259,6 +275,7 @@ static void tell(struct rp__json doc, struct rp__buf *out)
   if (count == 0) rp__buf_str(out, "Working memory is empty.");
   if (count) rp__buf_printf(out, "Working Memory (%zu/%d):\n", count, PINS);
   for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) tell_pin(item, i, out);
+  tell_elsewhere(rp__json_get(doc, "elsewhere"), out);
 }
 
 const struct rp__tool rp__tool_working_memory = {

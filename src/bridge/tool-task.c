@@ -37,12 +37,7 @@ static struct rp__json tasks_of(const char *state)
 
 static struct rp__json find_task(struct rp__json tasks, struct rp__json id)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  RP_AUTOFREE char *name = rp__json_dup(id);
-  while (name && tasks.type == RP_JSON_ARRAY && rp__json_next(tasks, &it, NULL, &item))
-    if (rp__json_eq(rp__json_get(item, "task_id"), name)) return item;
-  return (struct rp__json){0};
+  return rp__tool_named(tasks, "task_id", id);
 }
 
 static bool is_open(struct rp__json task)
@@ -80,6 +75,7 @@ static int write_tasks(struct rp__mind *m, struct rp__json action, struct rp__js
     rp__jw_value(w, find_task(tasks_of(state), id));
   }
   rp__jw_ki64(w, "count", write_open(tasks_of(state), w));
+  if (rp__json_eq(action, "list")) rp__tool_elsewhere(m, "tasks", "task_id", tasks_of(state), w);
   rp__jw_end_object(w);
   return 0;
 }
@@ -148,6 +144,17 @@ static int unknown(struct rp__json tasks, rp_error *err)
   return rc;
 }
 
+/* A task of another session of the scope: whoever finishes it says so for all of them. */
+static struct rp__json find_elsewhere(struct rp__mind *m, struct rp__json id, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__tool_elsewhere(m, "tasks", "task_id", (struct rp__json){0}, &w);
+  rp__jw_end_object(&w);
+  if (out->err) return (struct rp__json){0};
+  return find_task(rp__json_get(rp__json_trusted(out->p, out->n), "elsewhere"), id);
+}
+
 static int change_task(struct rp__mind *m, const struct rp__json *args, bool done, struct rp__jw *w, rp_error *err)
 {
   RP_AUTODOC char *state = NULL;
@@ -157,6 +164,8 @@ static int change_task(struct rp__mind *m, const struct rp__json *args, bool don
   int rc = rp__tool_state(m, &state, err);
   if (rc) return rc;
   struct rp__json task = find_task(tasks_of(state), args[TASK_ID]);
+  RP_AUTOBUF struct rp__buf others = RP_BUF(RP_TOOL_DOC_MAX);
+  if (task.type == RP_JSON_NONE) task = find_elsewhere(m, args[TASK_ID], &others);
   if (task.type == RP_JSON_NONE) return unknown(tasks_of(state), err);
   struct change c = {.id = args[TASK_ID], .title = args[TITLE], .stage = args[STAGE]};
   if (c.title.type == RP_JSON_NONE) c.title = rp__json_get(task, "title");
@@ -199,6 +208,10 @@ static void tell(struct rp__json doc, struct rp__buf *out)
     return;
   }
   if (count == 0) rp__buf_str(out, "No open tasks.");
+  while (rp__json_next(tasks, &it, NULL, &item)) tell_task(item, out);
+  tasks = rp__json_get(doc, "elsewhere");
+  it = (struct rp__json_iter){0};
+  if (rp__json_count(tasks)) rp__buf_str(out, "\nOpen in other sessions of this scope:\n");
   while (rp__json_next(tasks, &it, NULL, &item)) tell_task(item, out);
 }
 

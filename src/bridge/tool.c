@@ -108,6 +108,48 @@ int rp__tool_state(struct rp__mind *m, char **ret, rp_error *err)
   return rp_state_json(m->s, -1, ret, err);
 }
 
+struct rp__json rp__tool_named(struct rp__json array, const char *member, struct rp__json string)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  RP_AUTOFREE char *text = string.type == RP_JSON_STRING ? rp__json_dup(string) : NULL;
+  while (text && array.type == RP_JSON_ARRAY && rp__json_next(array, &it, NULL, &item))
+    if (rp__json_eq(rp__json_get(item, member), text)) return item;
+  return (struct rp__json){0};
+}
+
+static void write_elsewhere(struct rp__json item, struct rp__jw *w)
+{
+  static const char *const members[] = {"label", "content", "task_id", "title", "stage", "session_id"};
+  rp__jw_object(w);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++) {
+    struct rp__json v = rp__json_get(item, members[i]);
+    if (v.type == RP_JSON_NONE) continue;
+    rp__jw_key(w, members[i]);
+    rp__jw_value(w, v);
+  }
+  rp__jw_end_object(w);
+}
+
+void rp__tool_elsewhere(struct rp__mind *m, const char *part, const char *id, struct rp__json own, struct rp__jw *w)
+{
+  const rp_brief_options o = {
+      .scope = m->scope, .channel = m->channel[0] ? m->channel : NULL, .explain = true, .without = rp_session_id(m->s)};
+  RP_AUTODOC char *doc = NULL;
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  rp__jw_key(w, "elsewhere");
+  rp__jw_array(w);
+  struct rp__json all = rp_brief_scope(m->e, &o, &doc, NULL) ? (struct rp__json){0}
+                                                             : rp__json_get(rp__json_trusted(doc, strlen(doc)), part);
+  while (all.type == RP_JSON_ARRAY && rp__json_next(all, &it, NULL, &item)) {
+    bool given =
+        rp__json_get(item, "content").type == RP_JSON_STRING || rp__json_get(item, "title").type == RP_JSON_STRING;
+    if (given && rp__tool_named(own, id, rp__json_get(item, id)).type == RP_JSON_NONE) write_elsewhere(item, w);
+  }
+  rp__jw_end_array(w);
+}
+
 int rp__tool_append(struct rp__mind *m, const rp_event *ev, size_t n, rp_error *err)
 {
   rp_ack ack;

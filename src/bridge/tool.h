@@ -21,6 +21,14 @@ static inline void rp__tool_freep(char **p)
 
 /* The session's state document. */
 int rp__tool_state(struct rp__mind *m, char **ret, rp_error *err);
+/*
+ * What the scope's other sessions would give to one that starts now, those that live among them (README: one memory):
+ * a member "elsewhere" with the `part` ("pins", "tasks") of it that is not in `own`, known by their member `id`. Empty
+ * when it can't be told.
+ */
+void rp__tool_elsewhere(struct rp__mind *m, const char *part, const char *id, struct rp__json own, struct rp__jw *w);
+/* The element of an array whose member is that string. */
+struct rp__json rp__tool_named(struct rp__json array, const char *member, struct rp__json string);
 /* Appends n events, all or none. RP_E_FORBIDDEN when the mind only reads. */
 int rp__tool_append(struct rp__mind *m, const rp_event *ev, size_t n, rp_error *err);
 

@@ -34,6 +34,10 @@ static void explain_pin(const struct rp__pin_choice *c, struct rp__jw *w)
 {
   rp__jw_object(w);
   rp__jw_kstr(w, "label", c->label);
+  if (c->taken) {
+    rp__jw_key(w, "content");
+    rp__jw_value(w, rp__json_get(c->pin, "content"));
+  }
   rp__jw_kstr(w, "session_id", c->from->session_id);
   rp__jw_kstr(w, "verdict", c->verdict);
   rp__jw_kstr(w, "reason", c->reason);
@@ -55,6 +59,11 @@ static void explain_task(const struct rp__task_choice *t, struct rp__jw *w)
 {
   rp__jw_object(w);
   rp__jw_kstr(w, "task_id", t->task_id);
+  if (t->taken) {
+    rp__jw_kstr(w, "title", t->title);
+    rp__jw_kstr(w, "stage", t->stage);
+    rp__jw_kstr(w, "session_id", t->from->session_id);
+  }
   rp__jw_kstr(w, "verdict", t->verdict);
   rp__jw_kstr(w, "reason", t->reason);
   rp__jw_end_object(w);

@@ -58,7 +58,8 @@ int rp_brief_scope(rp_engine *e, const rp_brief_options *o, char **ret, rp_error
                                          .previous_id = previous,
                                          .now = rp__engine_now(e),
                                          .preview = true,
-                                         .explain = o->explain};
+                                         .explain = o->explain,
+                                         .without = o->without};
   rc = rp__restoration_plan(e, &plan, &r, err);
   if (rc) return rc;
   rp__jw_object(&w);

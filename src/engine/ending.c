@@ -56,13 +56,14 @@ int rp__record_made(rp_engine *e, const struct rp__session_row *session, int64_t
 
 struct search {
   rp_engine *e;
-  const char *channel;
+  const char *channel, *without;
   struct rp__endings *found;
 };
 
 static bool counts(const struct search *x, const struct rp__session_row *row)
 {
   if (rp__status_ended(row->status) || row->trashed_at) return false;
+  if (x->without && strcmp(x->without, row->id) == 0) return false;
   return !x->channel || strcmp(row->channel, x->channel) == 0;
 }
 
@@ -240,7 +241,7 @@ static int find_living(struct search *x, const char *scope, int64_t since, rp_er
 int rp__endings_find(rp_engine *e, const struct rp__endings_options *o, struct rp__endings *ret, rp_error *err)
 {
   struct rp__endings found = {.p = calloc(ENDINGS_MAX + LIVING_MAX, sizeof *found.p)};
-  struct search x = {.e = e, .channel = o->channel, .found = &found};
+  struct search x = {.e = e, .channel = o->channel, .without = o->without, .found = &found};
   if (!found.p) return rp__fail_nomem(err);
   int rc = o->dead ? find_dead(&x, o->scope, err) : 0;
   if (!rc && o->dead) rc = find_quiet(&x, o->scope, err);

@@ -28,6 +28,7 @@ void rp__endings_done(struct rp__endings *l);
 
 struct rp__endings_options {
   const char *scope, *channel; /* channel NULL: of all */
+  const char *without;         /* id of one that is left out, or NULL */
   int64_t since_ms;            /* what lives and has said nothing since then is left out */
   bool dead;                   /* also what the next start would end; one that has recovered the scope found it */
 };

@@ -91,6 +91,7 @@ static int topics_key(rp_engine *e, const char *scope, struct topic_set *t, rp_e
 
 struct scan {
   struct rp__restoration *r;
+  const char *without;
   int64_t since, started, rows, older;
 };
 
@@ -98,6 +99,7 @@ static int on_recall(void *ctx, const struct rp__recall *row)
 {
   struct scan *x = ctx;
   if (rp__ending_of(&x->r->endings, row->session_id)) return 0; /* what it knows now counts */
+  if (x->without && strcmp(x->without, row->session_id) == 0) return 0;
   if (x->rows++ % CLOCK_ROWS == 0 && rp__engine_ticks(x->r->e) - x->started > PLAN_MS) return RP__SCAN_LATE;
   if (row->ended_at < x->since && x->older++ == OLDER_MAX) return RP__SCAN_ENOUGH;
   return rp__plan_offer(x->r->plan, row);
@@ -107,7 +109,7 @@ static int on_recall(void *ctx, const struct rp__recall *row)
 static int offer_stored(struct rp__restoration *r, const struct rp__restoration_options *o, int64_t since,
                         rp_error *err)
 {
-  struct scan x = {.r = r, .since = since, .started = rp__engine_ticks(r->e)};
+  struct scan x = {.r = r, .without = o->without, .since = since, .started = rp__engine_ticks(r->e)};
   struct rp__recall_filter f = {.scope = r->scope, .channel = rp__channel_of(r->e, r->scope, o->channel)};
   f.since_ms = o->explain ? INT64_MIN : since;
   int rc = r->e->store->ops->recall_list(r->e->store, &f, on_recall, &x, err);
@@ -140,8 +142,11 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
   struct rp__rules rules = rules_of(r);
   double hours = RP_MAX(rules.lookback_hours, rules.critical_hours);
   int64_t since = o->now - (int64_t)(hours * 3600e3);
-  struct rp__endings_options open = {
-      .scope = r->scope, .channel = rp__channel_of(r->e, r->scope, o->channel), .since_ms = since, .dead = o->preview};
+  struct rp__endings_options open = {.scope = r->scope,
+                                     .channel = rp__channel_of(r->e, r->scope, o->channel),
+                                     .without = o->without,
+                                     .since_ms = since,
+                                     .dead = o->preview};
   int rc = rp__endings_find(r->e, &open, &r->endings, err);
   if (!rc) rc = offer_stored(r, o, since, err);
   return rc ? rc : offer_endings(r, o, since, err);

@@ -35,8 +35,9 @@ struct rp__restoration_options {
   const char *topics;      /* comma separated, or NULL */
   const char *previous_id; /* the session before, or NULL */
   int64_t now;
-  bool preview; /* no start has recovered the scope: what it would capture is a candidate too */
-  bool explain; /* what is older than the lookback is offered too, for its verdict; costs a longer scan */
+  bool preview;        /* no start has recovered the scope: what it would capture is a candidate too */
+  const char *without; /* a session that is no candidate, or NULL */
+  bool explain;        /* what is older than the lookback is offered too, for its verdict; costs a longer scan */
 };
 /* Plans for a new session of a scope. */
 int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, struct rp__restoration *ret,
