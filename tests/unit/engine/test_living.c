@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a start has from sessions that go on beside it. Time is the rig's. */
+#include "unit/engine/rig.h"
+
+#include <stdlib.h>
+
+#include "engine/engine.h"
+
+#define MINUTE ((int64_t)60 * 1000)
+#define DAY (24 * 60 * MINUTE)
+#define CALLS_MAX 160 /* store calls of a start, whatever lives beside it: 64 looks, 8 records, its own */
+
+static void put(rp_session *s, const char *kind, const char *body)
+{
+  rp_error err = {0};
+  rp_event ev = {.kind = kind, .body = body};
+  OK(rp_append(s, &ev, NULL, NULL, &err), err);
+}
+
+static void end(rp_session *s)
+{
+  rp_error err = {0};
+  OK(rp_end(s, NULL, &err), err);
+  rp_session_free(s);
+}
+
+static const char *start_get(const rp_session *s, const char *path)
+{
+  return rig_get(rp_start_json(s), path);
+}
+
+static bool says(const rp_session *s, const char *text)
+{
+  return strstr(start_get(s, "brief"), text) != NULL;
+}
+
+static rp_session *knowing(struct rig *r)
+{
+  rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
+  put(s, "task", "{\"task_id\":\"task-7\",\"title\":\"Bridge\",\"stage\":\"in review\"}");
+  put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"The antenna is on the roof\"}");
+  return s;
+}
+
+static void counts_are(const rp_session *s, const char *pins, const char *tasks, const char *memories)
+{
+  assert_string_equal(start_get(s, "inherited.pins"), pins);
+  assert_string_equal(start_get(s, "inherited.tasks"), tasks);
+  assert_string_equal(start_get(s, "inherited.memories"), memories);
+}
+
+static void pins_are(rp_session *s, const char *json)
+{
+  char *doc = rig_state(s, -1);
+  assert_string_equal(rig_get(doc, "pins"), json);
+  free(doc);
+}
+
+static void test_what_lives_gives(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  char held[4096], id[RP_ID_MAX + 1];
+  rp_session *first = knowing(r);
+  snprintf(id, sizeof id, "%s", rp_session_id(first));
+  r->wall += MINUTE;
+  rp_session *second = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  counts_are(second, "1", "1", "1");
+  assert_true(says(second, "channel 3") && says(second, "task-7") && says(second, "The antenna"));
+  assert_non_null(strstr(start_get(second, "inherited.sessions"), rp_session_id(first)));
+  char *doc = rig_state(second, -1);
+  snprintf(held, sizeof held, "%s", rig_get(doc, "pins"));
+  assert_non_null(strstr(held, rp_session_id(first)));
+  free(doc);
+  /* A third has it once, though two have it now. */
+  r->wall += MINUTE;
+  put(second, "message", "{\"role\":\"user\",\"content\":\"hello\"}");
+  rp_session *third = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  counts_are(third, "1", "1", "1");
+  /* What the first says later, and that it goes, changes nothing of what was inherited. */
+  put(first, "pin", "{\"label\":\"radio\",\"content\":\"channel 5\"}");
+  put(first, "task", "{\"task_id\":\"task-7\",\"title\":\"Bridge\",\"stage\":\"done\"}");
+  pins_are(second, held);
+  end(first);
+  r->wall += MINUTE;
+  rp_session *fourth = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  counts_are(fourth, "1", "0", "1");
+  assert_true(says(fourth, "channel 5") && !says(fourth, "channel 3"));
+  OK(rp_trash(r->e, id, NULL, &err), err);
+  pins_are(second, held);
+  rp_session_free(second);
+  rp_session_free(third);
+  rp_session_free(fourth);
+}
+
+/* What one took off comes from none of those that had it from there. */
+static void test_taken_off(void **state)
+{
+  struct rig *r = *state;
+  rp_session *first = knowing(r);
+  r->wall += MINUTE;
+  rp_session *second = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  counts_are(second, "1", "1", "1");
+  r->wall += MINUTE;
+  put(second, "unpin", "{\"label\":\"radio\"}");
+  rp_session *third = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  counts_are(third, "0", "1", "1");
+  rp_session_free(first);
+  rp_session_free(second);
+  rp_session_free(third);
+}
+
+/* A session that goes on again knows more than its last record. */
+static void test_resumed_counts_as_it_is(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "coder", "window", RP_OWNER_SELF);
+  put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
+  rp_session_free(s); /* it dies here, and leaves a record */
+  r->wall += MINUTE;
+  s = rig_start(r, "coder", "window", RP_OWNER_SELF);
+  assert_string_equal(start_get(s, "resumed"), "true");
+  put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 5\"}");
+  rp_session *next = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_true(says(next, "channel 5") && !says(next, "channel 3"));
+  rp_session_free(next);
+  rp_session_free(s);
+}
+
+/* The lookback is of what was said, not of how long somebody has been sitting there. */
+static void test_silent_for_too_long(void **state)
+{
+  struct rig *r = *state;
+  rp_session *first = knowing(r);
+  r->wall += 8 * DAY;
+  rp_session *second = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  counts_are(second, "0", "0", "0");
+  rp_session_free(first);
+  rp_session_free(second);
+}
+
+static rp_engine *counting_engine(struct rig *r, struct rp__fault *plan)
+{
+  rp_error err = {0};
+  char path[SCRATCH_PATH];
+  struct rp__store *inner, *store;
+  rp_engine *e;
+  rp_options o = {.clock = &r->e->clock, .short_lived = true};
+  struct rp__store_options so = {
+      .path = scratch_path(&r->scratch, "t.db", path), .short_lived = true, .clock = &r->e->clock};
+  OK(rp__store_sqlite_open(&so, &inner, &err), err);
+  assert_int_equal(rp__store_fault_wrap(inner, plan, &store), 0);
+  OK(rp__engine_open_with(&o, store, &e, &err), err);
+  return e;
+}
+
+static int64_t calls_of_a_start(rp_engine *e, const struct rp__fault *plan, const char *holds)
+{
+  rp_error err = {0};
+  rp_session *s;
+  const rp_start_options o = {.scope = "coder", .owner = RP_OWNER_NONE};
+  int64_t before = plan->calls;
+  OK(rp_start(e, &o, &s, &err), err);
+  int64_t calls = plan->calls - before;
+  if (!says(s, holds)) fail_msg("%s", rp_start_json(s));
+  end(s);
+  return calls;
+}
+
+/* A thousand open sessions cost no more than a hundred, and those that spoke last are heard. */
+static void test_bounded(void **state)
+{
+  struct rig *r = *state;
+  struct rp__fault plan = {0};
+  int64_t calls[2];
+  for (int i = 0; i < 1000; i++) {
+    char body[100];
+    rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_NONE);
+    snprintf(body, sizeof body, "{\"label\":\"pin-%d\",\"content\":\"number %d.\"}", i, i);
+    put(s, "pin", body);
+    rp_session_free(s);
+    r->wall += 10;
+    if (i != 99 && i != 999) continue;
+    rp_engine *e = counting_engine(r, &plan);
+    snprintf(body, sizeof body, "number %d.", i);
+    calls[i == 999] = calls_of_a_start(e, &plan, body);
+    rp_close(e);
+  }
+  assert_int_equal(calls[0], calls[1]);
+  if (calls[1] > CALLS_MAX) fail_msg("%lld calls", (long long)calls[1]);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      T(test_what_lives_gives),    T(test_taken_off), T(test_resumed_counts_as_it_is),
+      T(test_silent_for_too_long), T(test_bounded),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
