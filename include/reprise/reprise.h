@@ -261,6 +261,7 @@ typedef struct rp_session_info {
   int64_t created_at, last_activity_at, ended_at; /* ms; 0: not ended */
   int64_t seq, epoch, bytes, forked_at_seq;
   bool crash_recovered, sealed;
+  bool run_dead; /* its run's process is gone, and no start has ended the run yet; `status` is never active then */
   int64_t trashed_at, held_at; /* ms; 0: not in the trash, not on hold */
   int64_t number; /* as rp_session_number; newer sessions have higher ones, so it also tells it from an earlier one of
                      its id */

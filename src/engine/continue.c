@@ -219,8 +219,11 @@ int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error
   chain_audit(e, &c, wanted);
   rp__jw_array(&w);
   for (size_t i = c.n; i > 0; i--) {
+    struct rp__look look;
+    rc = rp__session_look(e, &c.rows[i - 1], &look, err);
+    if (rc) return rc;
     rp__meta_open(e, &c.rows[i - 1]);
-    rp__session_write(&c.rows[i - 1], &w);
+    rp__session_write(&c.rows[i - 1], &look, &w);
   }
   rp__jw_end_array(&w);
   *ret = rp__buf_take(&out);

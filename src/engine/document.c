@@ -9,7 +9,7 @@
 
 struct rp__document {
   char id[RP_NAME];
-  int64_t version;
+  int64_t version, good; /* `good`: until then, on the caller's clock */
   size_t n;
   char text[]; /* n bytes and a NUL */
 };
@@ -31,13 +31,13 @@ static size_t place_of(const char *id)
   return (size_t)(rp__checksum(id, strlen(id), 0) % RP_DOCUMENTS);
 }
 
-char *rp__document_get(struct rp__documents *d, const char *id, int64_t version, size_t *ret_n)
+char *rp__document_get(struct rp__documents *d, const char *id, int64_t version, int64_t now, size_t *ret_n)
 {
   size_t i = place_of(id);
   char *copy = NULL;
   pthread_mutex_lock(&d->lock[i % RP_DOCUMENT_LOCKS]);
   const struct rp__document *doc = d->place[i];
-  if (doc && doc->version == version && strcmp(doc->id, id) == 0 && (copy = malloc(doc->n + 1))) {
+  if (doc && doc->version == version && now <= doc->good && strcmp(doc->id, id) == 0 && (copy = malloc(doc->n + 1))) {
     memcpy(copy, doc->text, doc->n + 1);
     *ret_n = doc->n;
   }
@@ -45,7 +45,8 @@ char *rp__document_get(struct rp__documents *d, const char *id, int64_t version,
   return copy;
 }
 
-void rp__document_put(struct rp__documents *d, const char *id, int64_t version, const char *text, size_t n)
+void rp__document_put(struct rp__documents *d, const char *id, int64_t version, int64_t good, const char *text,
+                      size_t n)
 {
   size_t i = place_of(id);
   if (n > RP_DOCUMENT_BYTES) return;
@@ -53,6 +54,7 @@ void rp__document_put(struct rp__documents *d, const char *id, int64_t version, 
   if (!doc) return;
   memcpy(doc->id, id, strlen(id) + 1);
   doc->version = version;
+  doc->good = good;
   doc->n = n;
   memcpy(doc->text, text, n + 1);
   pthread_mutex_lock(&d->lock[i % RP_DOCUMENT_LOCKS]);

@@ -25,8 +25,9 @@ struct rp__documents {
 void rp__documents_init(struct rp__documents *d);
 void rp__documents_done(struct rp__documents *d);
 /* A copy of the one kept, to be freed, or NULL. */
-char *rp__document_get(struct rp__documents *d, const char *id, int64_t version, size_t *ret_n);
-/* Keeps a copy, if there is memory for it and it is not too big. */
-void rp__document_put(struct rp__documents *d, const char *id, int64_t version, const char *doc, size_t n);
+char *rp__document_get(struct rp__documents *d, const char *id, int64_t version, int64_t now, size_t *ret_n);
+/* Keeps a copy that is given out until `good` at most, if there is memory for it and it is not too big. */
+void rp__document_put(struct rp__documents *d, const char *id, int64_t version, int64_t good, const char *doc,
+                      size_t n);
 
 #endif

@@ -154,7 +154,18 @@ rp_session *rp__session_ref(rp_session *s); /* with e->lock held */
 void rp__session_unref(rp_session *s);
 int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err);
 int rp__session_lookup(rp_engine *e, const char *ref, struct rp__session_row *ret, rp_error *err);
-void rp__session_write(const struct rp__session_row *row, struct rp__jw *w); /* the "session" part of documents */
+/*
+ * The row as it is now. Its status is that of the last write; where no run lives any more nobody is active, and it is
+ * idle. Nothing is written: that is the next start's.
+ */
+struct rp__look {
+  bool dead;    /* a run is open, and its process is gone */
+  bool by_beat; /* it lives by its heartbeats, which are in the store */
+  bool by_proc; /* it lives by a process, which may end any time */
+};
+int rp__session_look(rp_engine *e, struct rp__session_row *row, struct rp__look *ret, rp_error *err);
+/* The "session" part of documents; `look` NULL: nobody has looked. */
+void rp__session_write(const struct rp__session_row *row, const struct rp__look *look, struct rp__jw *w);
 
 /* The key of a scope, or NULL in *ret when it is not sealed. RP_E_KEY_MISSING, RP_E_KEY_WRONG. */
 int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, rp_error *err);
@@ -202,8 +213,8 @@ int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings
 void rp__state_release(rp_session *s, struct rp__fold *f);
 /* The state document of a fold: at an event, or, with at_seq < 0, now. */
 /* The state document, of the named facets (ended by NULL; NULL: all). The row's meta has been opened. */
-void rp__state_show(const struct rp__fold *f, const struct rp__session_row *row, const char *const *facets,
-                    int64_t now_ms, struct rp__jw *w);
+void rp__state_show(const struct rp__fold *f, const struct rp__session_row *row, const struct rp__look *look,
+                    const char *const *facets, int64_t now_ms, struct rp__jw *w);
 int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err);
 void rp__state_drop(rp_session *s);                          /* forgets the one kept in memory */
 void rp__state_give_up(rp_engine *e, struct rp__fold *kept); /* one that a session kept; NULL is fine */

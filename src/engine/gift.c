@@ -115,7 +115,7 @@ static int show(struct rp__gift *g, const struct rp__session_row *row, const cha
       g->giver.now_ms = rp__fold_at_ms(f);
     else
       g->giver.now_ms = rp__engine_now(g->s->e);
-    rp__state_show(f, row, facets, g->giver.now_ms, &w);
+    rp__state_show(f, row, NULL, facets, g->giver.now_ms, &w);
   }
   if (kept) rp__state_release(g->s, kept);
   pthread_mutex_unlock(&g->s->lock);

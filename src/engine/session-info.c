@@ -1,16 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions as they are told of: what is shown and listed of a row, and the document made of that. */
+#include <limits.h>
+
 #include "base/text.h"
 #include "engine/engine.h"
+#include "engine/recover.h"
 
 #define DOCUMENT_ROOM 1024 /* bytes of a usual session's document */
+#define BEAT_GOOD_MS 1000  /* how long a document says that a run lives by its heartbeats */
 
 static const char *or_null(const char *s)
 {
   return s[0] ? s : NULL;
 }
 
-static rp_session_info info_of(const struct rp__session_row *r)
+static int on_newest(void *ctx, const struct rp__run_row *run)
+{
+  *(struct rp__run_row *)ctx = *run;
+  return 0;
+}
+
+int rp__session_look(rp_engine *e, struct rp__session_row *row, struct rp__look *ret, rp_error *err)
+{
+  struct rp__run_filter f = {.session_ref = row->ref, .limit = 1};
+  struct rp__run_row run = {0};
+  struct rp__evidence evidence;
+  struct rp__verdict verdict = {0};
+  *ret = (struct rp__look){0};
+  if (rp__status_ended(row->status)) return 0;
+  int rc = e->store->ops->run_list(e->store, &f, on_newest, &run, err);
+  if (rc || !run.ref) return rc; /* a copy that nobody has started yet is as it was copied */
+  if (!run.ended_at) rp__run_judge(e, &run, row->last_activity_at, &evidence, &verdict);
+  ret->dead = !run.ended_at && !verdict.alive;
+  ret->by_beat = verdict.alive && run.owner == RP_RUN_NONE;
+  ret->by_proc = verdict.alive && run.owner != RP_RUN_NONE;
+  if (!verdict.alive && row->status == RP_STATUS_ACTIVE) row->status = RP_STATUS_IDLE;
+  return 0;
+}
+
+static rp_session_info info_of(const struct rp__session_row *r, const struct rp__look *look)
 {
   return (rp_session_info){
       .id = r->id,
@@ -35,6 +63,7 @@ static rp_session_info info_of(const struct rp__session_row *r)
       .bytes = r->bytes,
       .forked_at_seq = r->forked_at_seq,
       .crash_recovered = r->crash_recovered,
+      .run_dead = look && look->dead,
       .sealed = r->sealed,
   };
 }
@@ -53,6 +82,7 @@ static void info_write(const rp_session_info *i, struct rp__jw *w)
   rp__jw_kstr(w, "previous_session_id", i->previous_id);
   rp__jw_kstr(w, "continued_by", i->continued_by);
   rp__jw_kbool(w, "crash_recovered", i->crash_recovered);
+  if (i->run_dead) rp__jw_kbool(w, "run_dead", true);
   rp__jw_ki64(w, "schema_version", 1);
   rp__jw_ki64(w, "seq", i->seq);
   rp__jw_ki64(w, "epoch", i->epoch);
@@ -73,9 +103,9 @@ static void info_write(const rp_session_info *i, struct rp__jw *w)
   rp__jw_end_object(w);
 }
 
-void rp__session_write(const struct rp__session_row *row, struct rp__jw *w)
+void rp__session_write(const struct rp__session_row *row, const struct rp__look *look, struct rp__jw *w)
 {
-  rp_session_info i = info_of(row);
+  rp_session_info i = info_of(row, look);
   info_write(&i, w);
 }
 
@@ -104,14 +134,17 @@ static int read_document(rp_engine *e, const char *ref, const int64_t *version, 
                          rp_error *err)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  struct rp__look look;
   int rc = rp__session_lookup(e, ref, &row, err);
+  if (!rc) rc = rp__session_look(e, &row, &look, err);
   if (rc) return rc;
   rp__meta_open(e, &row);
-  rp_session_info info = info_of(&row);
+  rp_session_info info = info_of(&row, &look);
   rc = document(&info, ret, ret_n, err);
-  /* What was sealed is kept nowhere in the open. */
-  if (!rc && version && !row.sealed && strcmp(row.id, ref) == 0)
-    rp__document_put(&e->documents, ref, *version, *ret, *ret_n);
+  /* What was sealed is kept nowhere in the open, and a process that ends tells the store nothing. */
+  int64_t good = look.by_beat ? rp__engine_ticks(e) + BEAT_GOOD_MS : INT64_MAX;
+  if (!rc && version && !row.sealed && !look.by_proc && strcmp(row.id, ref) == 0)
+    rp__document_put(&e->documents, ref, *version, good, *ret, *ret_n);
   return rc;
 }
 
@@ -123,7 +156,7 @@ int rp_session_get_json(rp_engine *e, const char *ref, char **ret, size_t *ret_l
   if (rc) return rc;
   /* The number is taken first: what is stored from here on makes it another. */
   bool known = ref && e->store->ops->version(e->store, &version, NULL) == 0;
-  char *doc = known ? rp__document_get(&e->documents, ref, version, &n) : NULL;
+  char *doc = known ? rp__document_get(&e->documents, ref, version, rp__engine_ticks(e), &n) : NULL;
   if (!doc) rc = read_document(e, ref ? ref : "", known ? &version : NULL, &doc, &n, err);
   if (rc) return rc;
   *ret = doc;
@@ -131,22 +164,32 @@ int rp_session_get_json(rp_engine *e, const char *ref, char **ret, size_t *ret_l
   return 0;
 }
 
+#define LIST_FULL 1 /* what was asked for is told */
+
 struct list_ctx {
   rp_engine *e;
   rp_session_fn *fn;
   void *ctx;
+  rp_error *err;
+  enum rp__status status; /* only those that are, as they are now; RP_STATUS_MAX: all */
+  int left;               /* of them */
+  int stopped;            /* what the caller said */
 };
 
 static int on_row(void *ctx, const struct rp__session_row *row)
 {
   struct list_ctx *x = ctx;
   struct rp__session_row open = *row;
+  struct rp__look look;
+  bool likely = x->status == RP_STATUS_MAX || row->status == x->status || row->status == RP_STATUS_ACTIVE;
+  int rc = likely ? rp__session_look(x->e, &open, &look, x->err) : 0;
+  if (rc || !likely || (x->status != RP_STATUS_MAX && open.status != x->status)) return rc;
   if (row->meta && row->sealed && !(open.meta = strdup(row->meta))) return RP_E_NOMEM;
   rp__meta_open(x->e, &open);
-  rp_session_info i = info_of(&open);
-  int rc = x->fn(x->ctx, &i);
+  rp_session_info i = info_of(&open, &look);
+  x->stopped = x->fn(x->ctx, &i);
   if (open.meta != row->meta) free(open.meta);
-  return rc;
+  return x->stopped || --x->left == 0 ? LIST_FULL : 0;
 }
 
 int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx, rp_error *err)
@@ -156,10 +199,25 @@ int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx,
   rp_filter all = {0};
   if (filter) all = *filter;
   if (all.limit <= 0) all.limit = 50;
-  if (all.status && rp__status_parse(all.status, strlen(all.status)) == RP_STATUS_MAX)
-    return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", rp__text_shown(all.status));
-  struct list_ctx x = {e, fn, ctx};
-  return e->store->ops->session_list(e->store, &all, on_row, &x, err);
+  struct list_ctx x = {.e = e, .fn = fn, .ctx = ctx, .err = err, .status = RP_STATUS_MAX, .left = all.limit};
+  if (all.status && all.status[0]) {
+    x.status = rp__status_parse(all.status, strlen(all.status));
+    if (x.status == RP_STATUS_MAX)
+      return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", rp__text_shown(all.status));
+  }
+  /* Not all that were active still are: those are idle. */
+  if (x.status == RP_STATUS_ACTIVE || x.status == RP_STATUS_IDLE) all.limit = INT_MAX;
+  if (x.status == RP_STATUS_IDLE) all.status = NULL;
+  rc = e->store->ops->session_list(e->store, &all, on_row, &x, err);
+  return rc == LIST_FULL ? x.stopped : rc;
+}
+
+/* One row; what the callback says is returned. */
+static int tell_row(rp_engine *e, const struct rp__session_row *row, rp_session_fn *fn, void *ctx, rp_error *err)
+{
+  struct list_ctx x = {.e = e, .fn = fn, .ctx = ctx, .err = err, .status = RP_STATUS_MAX, .left = 1};
+  int rc = on_row(&x, row);
+  return rc == LIST_FULL ? x.stopped : rc;
 }
 
 int rp_show(rp_engine *e, const char *ref, rp_session_fn *fn, void *ctx, rp_error *err)
@@ -167,8 +225,7 @@ int rp_show(rp_engine *e, const char *ref, rp_session_fn *fn, void *ctx, rp_erro
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   int rc = rp__engine_check(e, err);
   if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
-  struct list_ctx x = {e, fn, ctx};
-  return rc ? rc : on_row(&x, &row);
+  return rc ? rc : tell_row(e, &row, fn, ctx, err);
 }
 
 int rp_show_number(rp_engine *e, int64_t session_number, rp_session_fn *fn, void *ctx, rp_error *err)
@@ -179,6 +236,5 @@ int rp_show_number(rp_engine *e, int64_t session_number, rp_session_fn *fn, void
   int rc = rp__engine_check(e, err);
   if (!rc) rc = e->store->ops->session_find(e->store, RP_FIND_NUMBER, NULL, text, &row, err);
   if (!rc && row.hidden) rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "session %s is not whole yet", row.id);
-  struct list_ctx x = {e, fn, ctx};
-  return rc ? rc : on_row(&x, &row);
+  return rc ? rc : tell_row(e, &row, fn, ctx, err);
 }

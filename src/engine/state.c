@@ -324,20 +324,22 @@ static void write_settings(const struct rp__fold *f, const void *ctx, struct rp_
   rp__settings_write(f, rp__json_trusted(meta, strlen(meta)), w);
 }
 
-void rp__state_show(const struct rp__fold *f, const struct rp__session_row *row, const char *const *facets,
-                    int64_t now_ms, struct rp__jw *w)
+void rp__state_show(const struct rp__fold *f, const struct rp__session_row *row, const struct rp__look *look,
+                    const char *const *facets, int64_t now_ms, struct rp__jw *w)
 {
   rp__jw_object(w);
   rp__jw_key(w, "session");
-  rp__session_write(row, w);
+  rp__session_write(row, look, w);
   rp__fold_show_but(f, facets, RP_SETTINGS, write_settings, row, now_ms, w);
   rp__jw_end_object(w);
 }
 
 int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err)
 {
-  struct rp__session_row row = {0};
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  struct rp__look look;
   int rc = rp__session_row(s, &row, err);
+  if (!rc) rc = rp__session_look(s->e, &row, &look, err);
   if (rc) return rc;
   if (at_seq >= 0)
     row.last_seq = at_seq;
@@ -345,8 +347,7 @@ int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, cha
     row.last_seq = RP_MAX(row.last_seq, rp__fold_seq(f));
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_STATE_MAX);
   struct rp__jw w = RP_JW(&out);
-  rp__state_show(f, &row, NULL, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
-  rp__session_row_done(&row);
+  rp__state_show(f, &row, &look, NULL, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
   *ret = rp__buf_take(&out);
   return *ret ? 0 : rp__fail_nomem(err);
 }
