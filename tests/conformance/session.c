@@ -75,6 +75,35 @@ static void scopes_count_their_starts(void **state)
   assert_int_equal(scope.starts + scope.sealed, 0);
 }
 
+/* N-14: a past that is taken in. It never takes starts away, nor what the scope is sealed with. */
+static void starts_are_raised(void **state)
+{
+  struct suite *f = *state;
+  struct rp__scope_row past = {.starts = 42, .robot = true}, less = {.starts = 7}, scope;
+  struct rp__scope_row set = {.sealed = true, .key_id = {1, 2, 3, 4, 5, 6, 7, 8}};
+  struct rp__session_row a = row_new("a", "s", NULL);
+  struct rp__op op = {.type = RP_OP_SCOPE_RAISE, .u.scope_set = {.scope = "s", .row = &past}};
+  assert_int_equal(suite_op(f, &op), 0);
+  op = (struct rp__op){.type = RP_OP_SCOPE_SET, .u.scope_set = {.scope = "s", .row = &set}};
+  assert_int_equal(suite_op(f, &op), 0);
+  op = (struct rp__op){.type = RP_OP_SCOPE_RAISE, .u.scope_set = {.scope = "s", .row = &less}};
+  assert_int_equal(suite_op(f, &op), 0);
+  op = op_put(&a);
+  op.u.session_put.count_start = true;
+  assert_int_equal(suite_op(f, &op), 0);
+  assert_int_equal(op.ret.starts, 43);
+  assert_int_equal(f->s->ops->scope_get(f->s, "s", &scope, &f->err), 0);
+  assert_int_equal(scope.starts, 43);
+  assert_true(scope.robot && scope.sealed);
+  assert_memory_equal(scope.key_id, set.key_id, 8);
+  struct rp__op undone[2] = {{.type = RP_OP_SCOPE_RAISE, .u.scope_set = {.scope = "s", .row = &past}},
+                             op_set("nobody", RP_SET_CRASH)};
+  past.starts = 99;
+  assert_int_equal(suite_txn(f, undone, 2), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(f->s->ops->scope_get(f->s, "s", &scope, &f->err), 0);
+  assert_int_equal(scope.starts, 43);
+}
+
 static void moves_change_status_and_end(void **state)
 {
   struct suite *f = *state;
@@ -312,12 +341,19 @@ static void events_are_replaced(void **state)
 }
 
 const struct CMUnitTest session_tests[] = {
-    SUITE_TEST(a_row_comes_back_whole),    SUITE_TEST(an_id_is_put_once),
-    SUITE_TEST(scopes_count_their_starts), SUITE_TEST(moves_change_status_and_end),
-    SUITE_TEST(a_set_is_fenced),           SUITE_TEST(the_first_successor_stays),
-    SUITE_TEST(a_name_is_kept_and_cut),    SUITE_TEST(an_import_sets_times),
-    SUITE_TEST(counters_are_recomputed),   SUITE_TEST(nothing_is_left_of_a_deleted_session),
-    SUITE_TEST(a_delete_can_be_undone),    SUITE_TEST(every_op_can_be_undone),
+    SUITE_TEST(a_row_comes_back_whole),
+    SUITE_TEST(an_id_is_put_once),
+    SUITE_TEST(scopes_count_their_starts),
+    SUITE_TEST(starts_are_raised),
+    SUITE_TEST(moves_change_status_and_end),
+    SUITE_TEST(a_set_is_fenced),
+    SUITE_TEST(the_first_successor_stays),
+    SUITE_TEST(a_name_is_kept_and_cut),
+    SUITE_TEST(an_import_sets_times),
+    SUITE_TEST(counters_are_recomputed),
+    SUITE_TEST(nothing_is_left_of_a_deleted_session),
+    SUITE_TEST(a_delete_can_be_undone),
+    SUITE_TEST(every_op_can_be_undone),
     SUITE_TEST(events_are_replaced),
 };
 const size_t session_tests_n = RP_ARRAY_SIZE(session_tests);

@@ -137,6 +137,69 @@ static void a_robot_moves_in(void **state)
   rp_session_free(s);
 }
 
+static int64_t starts_told(const rp_session *s)
+{
+  return strtoll(rig_get(rp_start_json(s), "total_sessions"), NULL, 10);
+}
+
+/* N-14, N-04: the count goes on, and the scope is a robot's without a word of configuration. */
+static void a_robot_goes_on_counting(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1];
+  take(r, file(r, "session.json", nova), NULL);
+  rp_brief_options o = {.scope = "nova"};
+  char *doc;
+  OK(rp_brief_scope(r->e, &o, &doc, &err), err);
+  assert_non_null(strstr(rig_get(doc, "brief"), "Oh!"));
+  rp_free(doc);
+  rp_session *s = rig_start(r, "nova", "body", RP_OWNER_SELF);
+  assert_int_equal(starts_told(s), 43);
+  assert_non_null(strstr(rig_get(rp_start_json(s), "brief"), "Oh!"));
+  snprintf(id, sizeof id, "%s", rp_session_id(s));
+  rp_session_free(s);
+  /* Resumed, it is a start like any other; and what is a robot's stays so. */
+  s = rig_start(r, "nova", "body", RP_OWNER_SELF);
+  assert_string_equal(rp_session_id(s), id);
+  assert_int_equal(starts_told(s), 44);
+  OK(rp_end(s, NULL, &err), err);
+  rp_session_free(s);
+  rig_reopen(r);
+  r->wall += 600 * 1000;
+  s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  assert_int_equal(starts_told(s), 45);
+  assert_non_null(strstr(rig_get(rp_start_json(s), "brief"), "Oh!"));
+  rp_session_free(s);
+  /* A scope that has had more starts does not go back. */
+  take(r,
+       file(r, "older.json",
+            "{\"version\":1,\"heartbeat\":1799999400.0,\"shutdown_clean\":true,\"session_start\":1799990000.0,"
+            "\"session_id\":\"older\",\"total_sessions\":7}"),
+       "nova");
+  s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  assert_int_equal(starts_told(s), 46);
+  rp_session_free(s);
+}
+
+/* What somebody chose wins, and other scopes are nobody's robot. */
+static void a_chosen_template_wins(void **state)
+{
+  struct rig *r = *state;
+  setenv("REPRISE_TEMPLATE", "coder", 1);
+  rig_reopen(r);
+  unsetenv("REPRISE_TEMPLATE");
+  take(r, file(r, "session.json", nova), NULL);
+  rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  assert_int_equal(starts_told(s), 43);
+  assert_null(strstr(rp_start_json(s), "Oh!"));
+  rp_session_free(s);
+  rig_reopen(r);
+  s = rig_start(r, "elsewhere", NULL, RP_OWNER_SELF);
+  assert_int_equal(starts_told(s), 1);
+  rp_session_free(s);
+}
+
 static void twice_adds_nothing(void **state)
 {
   struct rig *r = *state;
@@ -514,6 +577,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       T(a_robot_moves_in),
+      T(a_robot_goes_on_counting),
+      T(a_chosen_template_wins),
       T(twice_adds_nothing),
       T(a_dry_run_stores_nothing),
       T(the_caller_may_stop),

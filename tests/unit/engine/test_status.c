@@ -320,13 +320,130 @@ static void test_spent_at_start(void **state)
   end(s);
 }
 
+/* ---- dead runs ---- */
+
+struct shown {
+  char status[16];
+  bool dead;
+  int n;
+};
+
+static int on_shown(void *ctx, const rp_session_info *info)
+{
+  struct shown *x = ctx;
+  snprintf(x->status, sizeof x->status, "%s", info->status);
+  x->dead = info->run_dead;
+  x->n++;
+  return 0;
+}
+
+static int listed(rp_engine *e, const char *status, int limit)
+{
+  struct shown x = {.n = 0};
+  rp_error err = {0};
+  rp_filter f = {.scope = "coder", .status = status, .limit = limit};
+  OK(rp_list(e, &f, on_shown, &x, &err), err);
+  return x.n;
+}
+
+/* Every way to ask says the same. */
+static void assert_is(struct rig *r, const char *id, const char *status, bool dead)
+{
+  struct shown x = {.n = 0};
+  rp_error err = {0};
+  rp_session *s;
+  char quoted[24], *doc;
+  rp_engine *e = beside(r);
+  snprintf(quoted, sizeof quoted, "\"%s\"", status);
+  OK(rp_show(e, id, on_shown, &x, &err), err);
+  assert_string_equal(x.status, status);
+  assert_int_equal(x.dead, dead);
+  for (int i = 0; i < 2; i++) {
+    OK(rp_session_get_json(e, id, &doc, NULL, &err), err);
+    assert_told(doc, "status", quoted);
+    assert_told(doc, "run_dead", dead ? "true" : "");
+    rp_free(doc);
+  }
+  OK(rp_attach(e, id, &s, &err), err);
+  assert_string_equal(state_get(s, "session.status"), quoted);
+  rp_session_free(s);
+  OK(rp_chain_json(e, id, 1, &doc, &err), err);
+  char member[40];
+  snprintf(member, sizeof member, "\"status\":%s", quoted);
+  assert_non_null(strstr(doc, member));
+  rp_free(doc);
+  rp_close(e);
+}
+
+/* A run by a lock is over with its process, one without an owner with its lease; nothing is written by looking. */
+static void test_dead_is_not_active(void **state)
+{
+  struct rig *r = *state;
+  char locked[RP_ID_MAX + 1], beaten[RP_ID_MAX + 1], quiet[RP_ID_MAX + 1];
+  rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF), *b = rig_start(r, "coder", NULL, RP_OWNER_NONE);
+  rp_session *q = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  id_of(s, locked);
+  id_of(b, beaten);
+  id_of(q, quiet);
+  rig_say(s, "hello");
+  rig_say(b, "hello");
+  assert_is(r, locked, "active", false);
+  assert_is(r, beaten, "active", false);
+  assert_is(r, quiet, "created", false);
+  assert_int_equal(listed(r->e, "active", 0), 2);
+  assert_int_equal(listed(r->e, "idle", 0), 0);
+  rp_session_free(s);
+  rp_session_free(q);
+  assert_is(r, locked, "idle", true);
+  assert_is(r, quiet, "created", true);
+  assert_is(r, beaten, "active", false);
+  assert_int_equal(listed(r->e, "active", 0), 1);
+  assert_int_equal(listed(r->e, "idle", 0), 1);
+  r->wall += 31 * SECOND;
+  assert_is(r, beaten, "idle", true);
+  assert_int_equal(listed(r->e, "active", 0), 0);
+  assert_int_equal(listed(r->e, "idle", 0), 2);
+  assert_int_equal(listed(r->e, "idle", 1), 1);
+  assert_int_equal(listed(r->e, "created", 0), 1);
+  /* Whoever speaks into it is a sign of life. */
+  rig_say(b, "still here");
+  assert_is(r, beaten, "active", false);
+  rp_session_free(b);
+  /* The next start ends what is dead. */
+  end(rig_start(r, "coder", NULL, RP_OWNER_SELF));
+  assert_is(r, locked, "closed", false);
+}
+
+/* One with a key stays open when its run is ended, and nobody is in it. */
+static void test_recovered_is_idle(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "coder", "window", RP_OWNER_SELF);
+  rig_say(s, "hello");
+  rp_session_free(s);
+  end(rig_start(r, "coder", NULL, RP_OWNER_SELF));
+  assert_is(r, "window", "idle", false);
+  s = rig_start(r, "coder", "window", RP_OWNER_SELF);
+  assert_is(r, "window", "active", false);
+  end(s);
+  assert_is(r, "window", "closed", false);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      T(test_latest_of_scope), T(test_of_a_session), T(test_crashed), T(test_nothing_yet),
-      T(test_moved),           T(test_not_known),    T(test_usage),   T(test_spent_at_start),
+      T(test_latest_of_scope),
+      T(test_of_a_session),
+      T(test_crashed),
+      T(test_nothing_yet),
+      T(test_moved),
+      T(test_not_known),
+      T(test_usage),
+      T(test_spent_at_start),
+      T(test_dead_is_not_active),
+      T(test_recovered_is_idle),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,9 @@ static void version_2_is_brought_up_to_date(void **state)
   assert_int_equal(say_in(b->s, "old", "needle three", RP_OS, &seq, &b->err), 0);
   assert_int_equal(seq, 3);
   assert_int_equal(hits_in(b->s, "needle"), 3);
+  /* The view of that version knew nothing of notes. */
+  assert_int_equal(raw_int(b->path, "SELECT json_array_length(notes) = 0 FROM agent_session_states WHERE id = 'old'"),
+                   1);
   assert_int_equal(commit_as(b->s, &put, RP_OS, &b->err), 0);
   assert_int_equal(b->s->ops->token_list(b->s, NULL, token_count, &n, &b->err), 0);
   assert_int_equal(n, 1);

@@ -80,8 +80,10 @@ static void the_view_shows_sessions(void **state)
          "last_activity_at,closed_at,inserted_at,updated_at");
   row_is(b,
          "SELECT session_id || video_id || status || created_at || last_activity_at || (closed_at IS NULL)"
-         " || (notes IS NULL) FROM agent_session_states WHERE id = 'a'",
-         "av-7created2023-11-14T22:13:20.000Z2023-11-14T22:13:20.005Z11");
+         " || notes || frames || (transcript_buffer IS NULL) || conversation_memory"
+         " FROM agent_session_states WHERE id = 'a'",
+         "av-7created2023-11-14T22:13:20.000Z2023-11-14T22:13:20.005Z1[][]1"
+         "{\"topics\":[],\"intent\":null,\"context\":null}");
   op = (struct rp__op){.type = RP_OP_SESSION_SET,
                        .session_id = "a",
                        .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_CLOSE, .ended_at = NOW + 9}};
@@ -92,6 +94,46 @@ static void the_view_shows_sessions(void **state)
   op.u.session_set.trashed_at = NOW;
   assert_int_equal(commit_as(b->s, &op, RP_OS, &b->err), 0);
   assert_int_equal(raw_int(b->path, "SELECT count(*) FROM agent_session_states"), 1);
+}
+
+static void tell(struct box *b, const char *kind, const char *body)
+{
+  struct rp__new_event ev = {.kind = kind, .body = body, .body_len = strlen(body), .at_ms = NOW};
+  struct rp__op op = {.type = RP_OP_APPEND, .session_id = "a", .u.append = {.events = &ev, .n = 1, .expect = -1}};
+  assert_int_equal(commit_as(b->s, &op, RP_OS, &b->err), 0);
+}
+
+/* L-07: all that a session has heard and seen, as the journal has it. */
+static void the_view_has_what_was_seen(void **state)
+{
+  struct box *b = *state;
+  box_open(b);
+  assert_int_equal(put_in(b->s, "a", NULL, &b->err), 0);
+  tell(b, "note", "{\"id\":\"n1\",\"text\":\"too dark\",\"confidence\":0.5,\"timestamp\":12.5}");
+  tell(b, "frame", "{\"frame_id\":\"f1\",\"timestamp\":12,\"embedding\":[0.5,1]}");
+  tell(b, "transcript", "{\"text\":\"make this\"}");
+  tell(b, "transcript", "{\"text\":\"bri\",\"final\":false}");
+  tell(b, "transcript", "{\"text\":\"brighter\",\"final\":true}");
+  tell(b, "intent", "{\"topics\":[\"light\",\"pace\"],\"intent\":\"review\",\"context\":{\"by\":\"Ann\",\"cut\":1}}");
+  tell(b, "intent", "{\"topics\":[\"sound\",\"light\"],\"context\":{\"cut\":{\"n\":[2]},\"final\":true}}");
+  tell(b, "transcript", "{\"text\":\"and lou\",\"final\":false}");
+  tell(b, "note", "{\"id\":2,\"text\":\"loud\"}");
+  row_is(b, "SELECT notes FROM agent_session_states",
+         "[{\"id\":\"n1\",\"text\":\"too dark\",\"confidence\":0.5,\"timestamp\":12.5},{\"id\":2,\"text\":\"loud\"}]");
+  row_is(b, "SELECT frames FROM agent_session_states",
+         "[{\"frame_id\":\"f1\",\"timestamp\":12,\"embedding\":[0.5,1]}]");
+  row_is(b, "SELECT transcript_buffer FROM agent_session_states", "make this brighter and lou");
+  row_is(b, "SELECT conversation_memory FROM agent_session_states",
+         "{\"topics\":[\"pace\",\"sound\",\"light\"],\"intent\":\"review\","
+         "\"context\":{\"by\":\"Ann\",\"cut\":{\"n\":[2]},\"final\":true}}");
+  /* What is damaged takes nothing else along; of what is sealed nothing is told. */
+  raw_run(b->path, "UPDATE rp_events SET body = '{\"id' WHERE seq = 1");
+  row_is(b, "SELECT notes FROM agent_session_states", "[{\"id\":2,\"text\":\"loud\"}]");
+  raw_run(b->path, "UPDATE rp_sessions SET sealed = 1");
+  row_is(b,
+         "SELECT notes IS NULL AND frames IS NULL AND transcript_buffer IS NULL AND conversation_memory IS NULL"
+         " FROM agent_session_states",
+         "1");
 }
 
 static void theirs_make(struct box *b, const char *sql)
@@ -268,10 +310,11 @@ static void a_scrub_that_is_not_done_says_so(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      BOX_TEST(the_table_is_the_seed_s),           BOX_TEST(the_view_shows_sessions),
-      BOX_TEST(a_table_of_that_shape_is_used),     BOX_TEST(rows_of_others_stay_as_they_are),
-      BOX_TEST(other_shapes_are_refused),          BOX_TEST(a_table_that_changed_is_refused),
-      BOX_TEST(scrubbing_moves_nothing_of_theirs), BOX_TEST(a_scrub_that_is_not_done_says_so),
+      BOX_TEST(the_table_is_the_seed_s),          BOX_TEST(the_view_shows_sessions),
+      BOX_TEST(the_view_has_what_was_seen),       BOX_TEST(a_table_of_that_shape_is_used),
+      BOX_TEST(rows_of_others_stay_as_they_are),  BOX_TEST(other_shapes_are_refused),
+      BOX_TEST(a_table_that_changed_is_refused),  BOX_TEST(scrubbing_moves_nothing_of_theirs),
+      BOX_TEST(a_scrub_that_is_not_done_says_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
