@@ -181,9 +181,8 @@ static int on_row(void *ctx, const struct rp__session_row *row)
   struct list_ctx *x = ctx;
   struct rp__session_row open = *row;
   struct rp__look look;
-  bool likely = x->status == RP_STATUS_MAX || row->status == x->status || row->status == RP_STATUS_ACTIVE;
-  int rc = likely ? rp__session_look(x->e, &open, &look, x->err) : 0;
-  if (rc || !likely || (x->status != RP_STATUS_MAX && open.status != x->status)) return rc;
+  int rc = rp__session_look(x->e, &open, &look, x->err);
+  if (rc || (x->status != RP_STATUS_MAX && open.status != x->status)) return rc;
   if (row->meta && row->sealed && !(open.meta = strdup(row->meta))) return RP_E_NOMEM;
   rp__meta_open(x->e, &open);
   rp_session_info i = info_of(&open, &look);
@@ -200,14 +199,14 @@ int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx,
   if (filter) all = *filter;
   if (all.limit <= 0) all.limit = 50;
   struct list_ctx x = {.e = e, .fn = fn, .ctx = ctx, .err = err, .status = RP_STATUS_MAX, .left = all.limit};
-  if (all.status && all.status[0]) {
+  if (all.status) {
     x.status = rp__status_parse(all.status, strlen(all.status));
     if (x.status == RP_STATUS_MAX)
       return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", rp__text_shown(all.status));
   }
   /* Not all that were active still are: those are idle. */
   if (x.status == RP_STATUS_ACTIVE || x.status == RP_STATUS_IDLE) all.limit = INT_MAX;
-  if (x.status == RP_STATUS_IDLE) all.status = NULL;
+  if (x.status == RP_STATUS_IDLE) all.status = "active|idle";
   rc = e->store->ops->session_list(e->store, &all, on_row, &x, err);
   return rc == LIST_FULL ? x.stopped : rc;
 }

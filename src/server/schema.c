@@ -76,7 +76,7 @@ const struct rp__schema rp__schemas[] = {
       "created_at":{"$ref":"#/components/schemas/Time"},"last_activity_at":{"$ref":"#/components/schemas/Time"},
       "ended_at":{"anyOf":[{"$ref":"#/components/schemas/Time"},{"type":"null"}]},
       "previous_session_id":{"type":["string","null"]},"continued_by":{"type":["string","null"]},
-      "crash_recovered":{"type":"boolean"},"schema_version":{"const":1},
+      "crash_recovered":{"type":"boolean"},"run_dead":{"const":true},"schema_version":{"const":1},
       "seq":{"type":"integer","minimum":0},"epoch":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0},
       "provider":{"type":"string"},"name":{"type":"string"},"sealed":{"const":true},"forked_from":{"type":"string"},
       "forked_at_seq":{"type":"integer"},"meta":{"type":"object"},

@@ -82,6 +82,20 @@ int rp__refuse_run(const char *id, rp_error *err)
   return rp__fail(err, RP_E_FENCED, "session %s: the run has ended or shown a sign of life meanwhile", id);
 }
 
+int rp__rule_statuses(const char *words, unsigned *ret, rp_error *err)
+{
+  unsigned bits = 0;
+  for (size_t n; words && *words; words += n + (words[n] == '|')) {
+    n = strcspn(words, "|");
+    enum rp__status status = rp__status_parse(words, n);
+    if (status == RP_STATUS_MAX)
+      return rp__fail_field(err, RP_E_USAGE, "status", "no status is called %.*s", (int)n, words);
+    bits |= 1u << status;
+  }
+  *ret = bits;
+  return 0;
+}
+
 int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row, rp_error *err)
 {
   if (!row->sealed || memcmp(row->key_id, op->u.scope_set.row->key_id, sizeof row->key_id) == 0) return 0;

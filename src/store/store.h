@@ -513,7 +513,8 @@ struct rp__store_ops {
    */
   int (*session_find)(struct rp__store *s, enum rp__find how, const char *scope, const char *what,
                       struct rp__session_row *ret, rp_error *err);
-  /* Newest first, hidden ones left out, after `cursor` (a session id: RP_E_SESSION_NOT_FOUND); NULL: the first 50. */
+  /* Newest first, hidden ones left out, after `cursor` (a session id: RP_E_SESSION_NOT_FOUND); NULL: the first 50. The
+   * filter's status may be several: "active|idle". */
   int (*session_list)(struct rp__store *s, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err);
   int (*run_list)(struct rp__store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx, rp_error *err);
   /* In order. RP_E_CORRUPT names session and seq, also for a hole; tolerant lists go on after a hole. */

@@ -264,6 +264,9 @@ static void lists_filter_and_page(void **state)
   assert_string_equal(listed(f, (rp_filter){.cursor = "a"}), "");
   assert_string_equal(listed(f, (rp_filter){.status = "closed"}), "c ");
   assert_string_equal(listed(f, (rp_filter){.status = "created", .scope = "s"}), "d a ");
+  assert_string_equal(listed(f, (rp_filter){.status = "closed|created", .scope = "s"}), "d c a ");
+  rp_filter none = {.status = "closed|asleep"};
+  assert_int_equal(f->s->ops->session_list(f->s, &none, ids_session, &(struct ids){0}, &f->err), RP_E_USAGE);
   struct rp__new_event ev = event_new("message", "{}");
   struct rp__op op = op_append("b", &ev, 1);
   op.now_ms = NOW + 100;

@@ -130,6 +130,14 @@ static void states(const char *url, int64_t seq, char *ret[AT_MAX])
   rp_close(e);
 }
 
+/* What replay makes; before it stands the row, whose status tells whether somebody lives in it now. */
+static const char *folded(const char *doc)
+{
+  const char *from = strstr(doc, "\"conversation\":");
+  assert_non_null(from);
+  return from;
+}
+
 static void compare_replays(const char *url, const char *live, int64_t seq)
 {
   char *fast[AT_MAX], *slow[AT_MAX];
@@ -146,7 +154,7 @@ static void compare_replays(const char *url, const char *live, int64_t seq)
   rp_close(e);
   states(url, seq, slow);
   assert_true(snapshots > 0);
-  assert_string_equal(live, fast[0]);
+  assert_string_equal(folded(live), folded(fast[0]));
   for (int i = 0; i < AT_MAX; i++) {
     assert_string_equal(fast[i], slow[i]);
     rp_free(fast[i]);

@@ -241,7 +241,7 @@ def test_a_killed_agent_has_crashed():
 
 
 def test_an_agent_that_fails_has_crashed_and_one_that_exits_has_not():
-    for code, status, cause in ((0, "closed", "clean"), (130, "closed", "clean"), (1, "active", "crash")):
+    for code, status, cause in ((0, "closed", "clean"), (130, "closed", "clean"), (1, "idle", "crash")):
         with place() as p:
             a = p.agent()
             a.start("m")

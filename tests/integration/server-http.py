@@ -533,6 +533,8 @@ def check_bad_events(c):
 
     refused({"kind": "message", "body": {"content": "x"}}, "body.role")
     refused({"kind": "message", "body": {"role": "nobody", "content": "x"}}, "body.role")
+    refused({"kind": "frame", "body": {"frame_id": "f", "timestamp": "abc"}}, "body.timestamp")
+    refused({"kind": "note", "body": {"id": "n", "text": "x", "confidence": 7}}, "body.confidence")
     refused({"kind": "mesage", "body": {}}, "kind")
     refused({"kind": "status", "body": {}}, "kind")
     refused({"kind": "x-" + "o" * 100, "body": {}}, "kind")
@@ -618,7 +620,7 @@ def check_bad_questions(c):
 
 def check_bad_bodies(c):
     """What every route with a body refuses, before it looks at what it means."""
-    sid = c.start(scope="bad")["session_id"]
+    sid = c.start(scope="bad.bodies")["session_id"]
     json_type = ["Content-Type: application/json"]
     malformed = (b"{", b"{\"a\":1,}", b"{'a':1}", b"\xff", b"{\"a\":\"\xc3\x28\"}", b"{\"a\":1,\"a\":2}", b"nul", b"{} {}",
                  b"\xef\xbb\xbf{}", b"{\"a\":NaN}", b"{\"a\":\"\x01\"}", b"{\"a\":\"\\ud80\"}")

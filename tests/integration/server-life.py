@@ -374,6 +374,36 @@ def test_killed_and_back():
 # ---- being replaced ----
 
 
+def test_a_dead_owner_is_not_active():
+    """L-05: whoever asks is told the same, before anybody has recovered the session."""
+    with Server() as s:
+        owner = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        sid = s.post("/v1/sessions", {"scope": "life", "owner": owner.pid}).json["session_id"]
+        append(s, sid)
+
+        def statuses():
+            one = s.get("/v1/sessions/" + sid).json
+            yield one["status"], one.get("run_dead", False)
+            for status in ("active", "idle"):
+                for session in s.get("/v1/sessions?scope=life&status=" + status).json["sessions"]:
+                    assert session["status"] == status, session
+                    yield session["status"], session.get("run_dead", False)
+            yield s.get("/v1/sessions/%s/state" % sid).json["session"]["status"], json.loads(
+                s.cli("show", sid, "--json")).get("run_dead", False)
+            for line in s.cli("ls", "--scope", "life", "--json").splitlines():
+                document = json.loads(line)
+                for session in document.get("sessions", [document]) if isinstance(document, dict) else document:
+                    yield session["status"], session.get("run_dead", False)
+
+        for _ in range(2):
+            assert list(statuses()) == [("active", False)] * 4, list(statuses())
+        owner.kill()
+        owner.wait()
+        assert list(statuses()) == [("idle", True)] * 4, list(statuses())
+        assert s.post("/v1/sessions", {"scope": "life"}).json["crash_recovered"] == [sid]
+        assert s.get("/v1/sessions/" + sid).json["status"] == "closed"
+
+
 def test_takeover_refuses_nobody():
     """Three servers follow one another while clients connect and ask as fast as they can: not one failure."""
     server = Server()

@@ -6,8 +6,8 @@
   "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s2\",\"prompt\":["     \
   "{\"type\":\"text\",\"text\":\"*harbour*\\n\\n\"},{\"type\":\"text\",\"text\":\"" text "\"}]}}"
 
-/* An ended session of the same scope, of which there is something to tell. */
-static void past(struct acp_rig *x)
+/* A session of the same scope, of which there is something to tell. */
+static rp_session *before(struct acp_rig *x)
 {
   rp_start_options o = {.scope = "acp-test", .id = "before", .channel = "acp"};
   rp_session *s = NULL;
@@ -18,6 +18,13 @@ static void past(struct acp_rig *x)
       .body = "{\"task_id\":\"t\",\"title\":\"Mend the harbour\",\"stage\":\"pending\",\"flagged_incomplete\":true}"};
   task.body_len = strlen(task.body);
   OK(rp_append(s, &task, NULL, NULL, &err), err);
+  return s;
+}
+
+static void past(struct acp_rig *x)
+{
+  rp_error err = {0};
+  rp_session *s = before(x);
   OK(rp_end(s, "done", &err), err);
   rp_session_free(s);
 }
@@ -25,7 +32,6 @@ static void past(struct acp_rig *x)
 static void begin(struct acp_rig *x, bool brief)
 {
   struct rp__acp_options o = {.scope = "acp-test", .brief = brief};
-  past(x);
   acp_open(x, &o);
   acp_greet(x, "");
   acp_play(x, (struct acp_step[]){
@@ -38,6 +44,7 @@ static void begin(struct acp_rig *x, bool brief)
 static void test_the_first_prompt_has_it(void **state)
 {
   struct acp_rig *x = *state;
+  past(x);
   begin(x, true);
   acp_play(x, (struct acp_step[]){
                   {C, PROMPT("2", "s2", "hello"), 0},
@@ -55,9 +62,25 @@ static void test_the_first_prompt_has_it(void **state)
   assert_int_equal(acp_count(x, "s2", "message", "*harbour*"), 0); /* the journal has what the user said */
 }
 
+/* so it is with what somebody has begun in another window and not left. */
+static void test_what_lives_is_told_of(void **state)
+{
+  struct acp_rig *x = *state;
+  rp_session *s = before(x);
+  begin(x, true);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s2", "hello"), 0},
+                  {TO_A, TOLD("2", "hello"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {END, NULL, 0},
+              });
+  rp_session_free(s);
+}
+
 static void test_nobody_asked_for_it(void **state)
 {
   struct acp_rig *x = *state;
+  past(x);
   begin(x, false);
   acp_play(x, (struct acp_step[]){
                   {C_A, PROMPT("2", "s2", "hello"), 0},
@@ -70,6 +93,7 @@ static void test_nobody_asked_for_it(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it), T(test_nobody_asked_for_it)};
+  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it), T(test_what_lives_is_told_of),
+                                     T(test_nobody_asked_for_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,7 +175,9 @@ static void test_trimmed(void **state)
   id_of(s, id);
   for (int i = 0; i < 100; i++) {
     snprintf(body, sizeof body,
-             "{\"sop_path\":\"sop-%d-%0300d\",\"injected_at\":\"2026-01-05T09:00:00Z\",\"acknowledged\":true,\"tool_call\":\"t\"}", i, 0);
+             "{\"sop_path\":\"sop-%d-%0300d\",\"injected_at\":\"2026-01-05T09:00:00Z\",\"acknowledged\":true,\"tool_"
+             "call\":\"t\"}",
+             i, 0);
     put(s, "sop", body);
     snprintf(body, sizeof body, "{\"memory_id\":\"mem-%d\",\"content\":\"fact %d\"}", i, i);
     put(s, "learning", body);

@@ -145,6 +145,27 @@ static void test_too_old(void **state)
 }
 
 /* the scope's newest word on a task decides, whoever said it. */
+/* a task in any stage but done brings its session back, however little else speaks for it. */
+static void test_any_stage(void **state)
+{
+  struct rig *r = *state;
+  static const char *const stages[] = {"design", "waiting for Ann", "done", "DONE"};
+  for (size_t i = 0; i < 4; i++) {
+    char scope[16], body[100];
+    snprintf(scope, sizeof scope, "scope-%zu", i);
+    snprintf(body, sizeof body, "{\"task_id\":\"job\",\"title\":\"A job\",\"stage\":\"%s\"}", stages[i]);
+    rp_session *s = rig_start(r, scope, NULL, RP_OWNER_SELF);
+    put(s, "task", body);
+    end(s);
+    r->wall += 7 * DAY - HOUR;
+    s = rig_start(r, scope, NULL, RP_OWNER_SELF);
+    assert_string_equal(start_get(s, "inherited.tasks"), i < 2 ? "1" : "0");
+    assert_true((strcmp(start_get(s, "inherited.sessions"), "[]") == 0) == (i >= 2));
+    assert_true((strstr(start_get(s, "brief"), "A job") != NULL) == (i < 2));
+    end(s);
+  }
+}
+
 static void test_task_done_elsewhere(void **state)
 {
   struct rig *r = *state;
@@ -654,6 +675,7 @@ int main(void)
       T(test_stored_score),
       T(test_cold_start),
       T(test_too_old),
+      T(test_any_stage),
       T(test_task_done_elsewhere),
       T(test_crash_record),
       T(test_continue),

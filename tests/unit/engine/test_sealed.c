@@ -43,7 +43,9 @@ static void live(rp_session *s)
   put(s, "tool", "{\"call_id\":\"c1\",\"name\":\"Quagmiretool\",\"status\":\"intended\",\"input\":{}}");
   put(s, "person", "{\"name\":\"Quagmireperson\"}");
   put(s, "provider", "{\"type\":\"Quagmireprovide\"}");
-  put(s, "sop", "{\"sop_path\":\"Quagmiresop\",\"injected_at\":\"2026-01-05T09:00:00Z\",\"acknowledged\":true,\"tool_call\":\"t\"}");
+  put(s, "sop",
+      "{\"sop_path\":\"Quagmiresop\",\"injected_at\":\"2026-01-05T09:00:00Z\",\"acknowledged\":true,\"tool_call\":"
+      "\"t\"}");
 }
 
 static rp_session *begin(struct rig *r, const char *key)
