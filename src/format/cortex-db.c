@@ -147,7 +147,7 @@ static int64_t write_memory(struct rp__jw *w, sqlite3_stmt *st)
     rp__jw_key(w, "categories");
     rp__jw_value(w, categories);
   }
-  if (sqlite3_column_type(st, 4) != SQLITE_NULL) rp__jw_kdouble(w, "confidence", sqlite3_column_double(st, 4));
+  if (sqlite3_column_type(st, 4) != SQLITE_NULL) rp__put_share(w, "confidence", sqlite3_column_double(st, 4));
   when = (const char *)sqlite3_column_text(st, 3);
   return when ? rp__when_text(when, strlen(when)) : 0;
 }

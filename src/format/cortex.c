@@ -89,13 +89,14 @@ static int take_learning(struct record *r, struct rp__json v, int64_t place)
 {
   (void)place;
   int64_t at = 0;
+  double sure;
   struct rp__jw *w = rp__take_body(r->t);
   struct rp__json id = v.type == RP_JSON_STRING ? v : RP_ANY(v, "memory_id", "id");
   if (rp__json_get(v, "content").type == RP_JSON_STRING) {
     rp__copy_member(w, "memory_id", id);
     rp__copy_member(w, "content", rp__json_get(v, "content"));
     rp__copy_member(w, "categories", rp__json_get(v, "categories"));
-    rp__copy_member(w, "confidence", rp__json_get(v, "confidence"));
+    if (rp__json_double(rp__json_get(v, "confidence"), &sure)) rp__put_share(w, "confidence", sure);
     return rp__take_event(r->t, moment(r, RP_ANY(v, "at", "created_at")), "learning");
   }
   int found = r->memories ? r->memories->find(r->memories->ctx, id, w, &at) : 0;

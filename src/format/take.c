@@ -101,6 +101,11 @@ void rp__copy_member(struct rp__jw *w, const char *name, struct rp__json v)
   rp__jw_value(w, v);
 }
 
+void rp__put_share(struct rp__jw *w, const char *name, double v)
+{
+  rp__jw_kdouble(w, name, v > 0 ? RP_MIN(v, 1) : 0);
+}
+
 /* ---- handing on ---- */
 
 void rp__take_init(struct rp__take *t, const struct rp__taker *to, rp_error *err)

@@ -47,5 +47,7 @@ void rp__take_note(struct rp__take *t, const char *fmt, ...) RP_PRINTF(2, 3);
 
 /* A member as it came, when it is there and not null. */
 void rp__copy_member(struct rp__jw *w, const char *name, struct rp__json v);
+/* A number as the nearest one from 0 to 1: what is known is worth more than how sure somebody was of it. */
+void rp__put_share(struct rp__jw *w, const char *name, double v);
 
 #endif

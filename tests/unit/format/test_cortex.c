@@ -182,6 +182,12 @@ static void confidence_is_taken_where_there_is_one(void **state)
   assert_int_equal(import_path(path), 0);
   HAS(book_find(&b, 0, "learning", 0), "\"confidence\":0.25");
   book_clear(&b);
+  /* What no event may say is brought into its range, so that the memory is not lost. */
+  scratch_path(&scratch, "over.db", path);
+  make_brain(path, "ALTER TABLE stm ADD COLUMN confidence REAL; UPDATE stm SET confidence = 7;");
+  assert_int_equal(import_path(path), 0);
+  HAS(book_find(&b, 0, "learning", 0), "\"confidence\":1.0");
+  book_clear(&b);
 }
 
 static int put(const char *path)
