@@ -82,18 +82,23 @@ int rp__refuse_run(const char *id, rp_error *err)
   return rp__fail(err, RP_E_FENCED, "session %s: the run has ended or shown a sign of life meanwhile", id);
 }
 
-int rp__rule_statuses(const char *words, unsigned *ret, rp_error *err)
+int rp__rule_statuses(const char *words, int64_t *ret, rp_error *err)
 {
-  unsigned bits = 0;
-  for (size_t n; words && *words; words += n + (words[n] == '|')) {
+  int64_t bits = 0, last = -1;
+  for (size_t n; *words; words += n + (words[n] == '|')) {
     n = strcspn(words, "|");
-    enum rp__status status = rp__status_parse(words, n);
-    if (status == RP_STATUS_MAX)
+    last = rp__status_parse(words, n);
+    if (last == RP_STATUS_MAX)
       return rp__fail_field(err, RP_E_USAGE, "status", "no status is called %.*s", (int)n, words);
-    bits |= 1u << status;
+    bits |= (int64_t)1 << last;
   }
-  *ret = bits;
+  *ret = bits & (bits - 1) ? -bits : last;
   return 0;
+}
+
+bool rp__rule_status_fits(int64_t statuses, enum rp__status status)
+{
+  return statuses == -1 || statuses == (int64_t)status || (statuses < -1 && (-statuses >> status & 1));
 }
 
 int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row, rp_error *err)

@@ -68,8 +68,9 @@ uint64_t rp__memory_sum(const struct rp__memory_row *row);
 uint64_t rp__record_sum(const struct rp__record_row *row);
 
 /* A scope that is sealed stays sealed with its key. */
-/* Statuses of a filter, "active|idle", as bits; 0: any. RP_E_USAGE. */
-int rp__rule_statuses(const char *words, unsigned *ret, rp_error *err);
+/* What a filter asks for: one status, or several ("active|idle") as their bits, negative; -1: any. RP_E_USAGE. */
+int rp__rule_statuses(const char *words, int64_t *ret, rp_error *err);
+bool rp__rule_status_fits(int64_t statuses, enum rp__status status);
 int rp__rule_scope_set(const struct rp__op *op, const struct rp__scope_row *row, rp_error *err);
 
 /* A word on a task: the append it was said in, or NULL when that was a repeat. RP_E_USAGE: there is no such op. */

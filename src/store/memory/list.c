@@ -75,7 +75,7 @@ int rp__mem_session_find(struct rp__store *base, enum rp__find how, const char *
 }
 
 /* The newest session before `before` that fits; 0 with ret->ref 0 at the end. */
-static int list_next(struct rp__mem_store *m, const rp_filter *f, unsigned statuses, int64_t before,
+static int list_next(struct rp__mem_store *m, const rp_filter *f, int64_t status, int64_t before,
                      struct rp__session_row *ret, rp_error *err)
 {
   int rc = 0;
@@ -84,7 +84,7 @@ static int list_next(struct rp__mem_store *m, const rp_filter *f, unsigned statu
   for (size_t i = m->sessions.n; i-- > 0;) {
     const struct rp__session_row *row = &m->sessions.p[i]->row;
     if (row->ref >= before || row->hidden || !in_scope(row, f->scope) || f->trashed != (row->trashed_at != 0)) continue;
-    if ((statuses && !(statuses >> row->status & 1)) || row->last_activity_at < f->since_ms) continue;
+    if (!rp__rule_status_fits(status, row->status) || row->last_activity_at < f->since_ms) continue;
     rc = rp__mem_row_copy(ret, row, err);
     break;
   }
@@ -97,16 +97,19 @@ int rp__mem_session_list(struct rp__store *base, const rp_filter *f, rp__session
   static const rp_filter none = {0};
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
   if (!f) f = &none;
-  int64_t before = INT64_MAX;
-  unsigned statuses;
-  int left = f->limit > 0 ? f->limit : 50, rc = rp__rule_statuses(f->status, &statuses, err);
-  if (rc == 0 && f->cursor && f->cursor[0]) {
+  int64_t before = INT64_MAX, status = -1;
+  int left = f->limit > 0 ? f->limit : 50, rc = 0;
+  if (f->status && f->status[0]) {
+    rc = rp__rule_statuses(f->status, &status, err);
+    if (rc != 0) return rc;
+  }
+  if (f->cursor && f->cursor[0]) {
     rc = rp__mem_session_find(base, RP_FIND_ID, NULL, f->cursor, &row, err);
     before = row.ref;
   }
   for (; rc == 0 && left > 0; left--) {
     rp__session_row_done(&row);
-    rc = list_next(rp__mem(base), f, statuses, before, &row, err);
+    rc = list_next(rp__mem(base), f, status, before, &row, err);
     if (rc != 0 || row.ref == 0) break;
     before = row.ref;
     rc = fn(ctx, &row);

@@ -99,7 +99,7 @@ static void rows_freep(struct rows **r)
   free(*r);
 }
 
-static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t statuses, int64_t before, int max,
+static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t status, int64_t before, int max,
                         struct rows *rows, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
@@ -110,7 +110,7 @@ static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t stat
                                  : scoped   ? RP_SQ_SESSION_PAGE_IN
                                             : RP_SQ_SESSION_PAGE);
   rp__sq_int(&q, 1, before);
-  rp__sq_int(&q, 2, statuses);
+  rp__sq_int(&q, 2, status);
   rp__sq_int(&q, 3, f->since_ms);
   rp__sq_int(&q, 4, max);
   if (f->trashed || scoped) rp__sq_text(&q, 5, f->scope);
@@ -133,10 +133,13 @@ int rp__sq_session_list(struct rp__store *base, const rp_filter *f, rp__session_
 {
   static const rp_filter none = {0};
   if (!f) f = &none;
-  int64_t before = INT64_MAX;
-  unsigned statuses;
-  int left = f->limit > 0 ? f->limit : 50, rc = rp__rule_statuses(f->status, &statuses, err);
-  if (rc == 0 && f->cursor && f->cursor[0]) rc = cursor_ref(base, f->cursor, &before, err);
+  int64_t before = INT64_MAX, status = -1;
+  int left = f->limit > 0 ? f->limit : 50, rc = 0;
+  if (f->status && f->status[0]) {
+    rc = rp__rule_statuses(f->status, &status, err);
+    if (rc != 0) return rc;
+  }
+  if (f->cursor && f->cursor[0]) rc = cursor_ref(base, f->cursor, &before, err);
   if (rc != 0) return rc;
 
   RP_CLEANUP(rows_freep) struct rows *rows = calloc(1, sizeof *rows);
@@ -144,7 +147,7 @@ int rp__sq_session_list(struct rp__store *base, const rp_filter *f, rp__session_
   for (int max = SESSION_PAGE, n = max; n == max && left > 0; left -= n) {
     rows_clear(rows);
     max = RP_MIN(left, SESSION_PAGE);
-    rc = session_page(rp__sq(base), f, statuses, before, max, rows, err);
+    rc = session_page(rp__sq(base), f, status, before, max, rows, err);
     n = rows->n;
     for (int i = 0; rc == 0 && i < n; i++) rc = fn(ctx, &rows->row[i]);
     if (rc != 0) return rc;

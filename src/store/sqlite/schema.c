@@ -271,8 +271,8 @@ static int migrate(struct rp__sq_conn *c, bool *ret_made, rp_error *err)
   if (rc == 0) rc = rp__sq_states_check(c, version, err);
   if (rc == 0) rc = rp__sq_exec(c, meta, err);
   for (int64_t v = version + 1; rc == 0 && v <= RP_SQ_SCHEMA; v++) rc = rp__sq_exec(c, steps[v], err);
-  if (rc == 0 && version >= 2 && version < 7) rc = rp__sq_view_renew(c, err);
-  if (rc == 0 && version < 7) rc = rp__sq_states_make(c, err);
+  if (rc == 0 && version < RP_SQ_SCHEMA) rc = rp__sq_view_renew(c, err);
+  if (rc == 0 && version < RP_SQ_SCHEMA) rc = rp__sq_states_make(c, err);
   return rc ? rc : rp__sq_meta_set(c, "schema_version", RP_SQ_SCHEMA, err);
 }
 

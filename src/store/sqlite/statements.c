@@ -19,7 +19,8 @@
 #define KEY_ORDER " ORDER BY h.status >= 4, s.ref DESC LIMIT 1"
 
 #define PAGE_FILTER                                                                                                    \
-  " s.ref < ?1 AND s.hidden = 0 AND (?2 = 0 OR (?2 >> h.status) & 1) AND h.last_activity_at >= ?3 "                    \
+  " s.ref < ?1 AND s.hidden = 0 AND (?2 = -1 OR ?2 = h.status OR (?2 < -1 AND (-?2 >> h.status) & 1)) AND "            \
+  "h.last_activity_at >= ?3 "                                                                                          \
   "ORDER BY s.ref DESC LIMIT ?4"
 
 #define RUN                                                                                                            \
