@@ -32,8 +32,8 @@ void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m)
   struct rp__notes notes RP_CLEANUP(rp__notes_done);
   struct rp__json update = rp__json_get(m->r.params, "update");
   rp_error why = {0};
-  if (rp__title_takes(s, update)) return;
   rp__notes_init(&notes);
+  if (rp__title_takes(s, update)) return;
   rp__acp_learn_update(s, update);
   struct rp__str line = rp__acp_map(m, s->agent_sid, s->client_sid, &room);
   int rc = rp__note_update(&s->book, update, &notes, &why);
