@@ -33,11 +33,13 @@ says 'An administrator'
 
 # With nothing missing it goes on, and what takes long is told: on a terminal in one line, in a log not that soon.
 pretend dpkg-query 'printf installed'
-pretend meson 'mkdir -p build/meson-info && echo "[]" >build/meson-info/intro-targets.json; : >build/build.ninja'
+pretend gcc 'echo some-linux-gnu'
+pretend meson 'echo "$@" >>asked; mkdir -p build/meson-info && echo "[]" >build/meson-info/intro-targets.json; : >build/build.ninja'
 pretend ninja 'echo "[3/9] Compiling"; exec 3<> <(:); read -rt 8 -u 3; exit 0'
 dev build
 [[ $code == 0 ]] || fail "exit code $code with all packages"
 [[ $out != *'[3/9]'* ]] || fail 'a log is filled with progress'
+grep -q -- '-Dlibdir=lib/some-linux-gnu' asked || fail 'the library would go where nobody looks'
 out=$(PATH=$scratch/bin script -qec './dev build' /dev/null </dev/null 2>&1)
 says 'building: [3/9]'
 
