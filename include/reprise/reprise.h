@@ -592,9 +592,9 @@ RP_API int rp_token_check(rp_engine *e, const char *text, rp_token_fn *fn, void 
 
 /*
  * Another name of a session: what some other program calls it, as an agent its own id of one. Names are no references
- * (rp_attach does not take them), and no list, count or check of sessions knows of them. `name` is written like an id;
- * callers put a word of their own before it. `session_id` is the exact id of a session, or NULL: that of one that is
- * gone. A name given twice has its last meaning. Durable when this returns. RP_E_INVALID, RP_E_SESSION_NOT_FOUND.
+ * (rp_attach does not take them), and no list, count or check of sessions knows of them. `name` is written like an id.
+ * `session_id` is the exact id of a session, or NULL: that of one that is gone. A name given twice has its last
+ * meaning. Durable when this returns. RP_E_INVALID, RP_E_SESSION_NOT_FOUND.
  *
  * A name lasts as long as its session, in the trash too. When that is deleted for good, the name is one of a session
  * that is gone, for another year. There are 4,096 at most: then the oldest makes room, first of those that are gone.

@@ -364,6 +364,8 @@ def check_life(c):
     c.append(sid, want=409, code="session.ended")
     for path, body in (("heartbeat", None), ("close", None), ("restore", {"at": 1}), ("continue", {"from": forked.json["session_id"]})):
         c.ask("POST", "/v1/sessions/{id}/" + path, 409, body, id=sid, code="session.ended")
+    how = c.ask("POST", "/v1/sessions/{id}/restore", 409, {"at": 1}, id=sid, code="session.ended").json["hint"]
+    assert f"--id {sid}" in how and f"fork {sid} --at 1" in how, how
     c.ask("PATCH", "/v1/sessions/{id}", 409, {"name": "x"}, id=sid, code="session.ended")
     heir = c.start(scope="life", key="life")
     assert heir["session_id"] != sid and heir["inherited"]["pins"] == 1 and "feeding" in heir["brief"]
