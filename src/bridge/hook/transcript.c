@@ -17,7 +17,7 @@
 
 #define LINES_MAX 256 /* looked at, from the end */
 #define LINE_DEPTH 128
-#define LATE_MS 500 /* waited for what an agent has not written out yet */
+#define LATE_MS 1000 /* waited for what an agent has not written out yet */
 
 static bool read_tail(const char *path, struct rp__buf *out)
 {
@@ -94,10 +94,12 @@ static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_i
   /* A branch of the agent's own, not what it said to its person. */
   if (rp__json_get(entry, "isSidechain").type == RP_JSON_TRUE) return PASS;
   if (rp__json_get(data, "parentToolCallId").type == RP_JSON_STRING) return PASS;
-  if (rp__json_eq(type, "user") || rp__json_eq(type, "user.message")) return judge_user(entry, content);
-  /* Copilot CLI calls its hook before the answer is in the file: what stands before this was said before a tool. */
-  if (rp__json_eq(type, "assistant.turn_start")) return LATE;
+  if (rp__json_eq(type, "user")) return judge_user(entry, content);
+  /* Copilot CLI calls its hook before the answer is in the file, which ends anywhere then: what asks for a tool is
+   * none. */
+  if (rp__json_eq(type, "user.message") || rp__json_eq(type, "assistant.turn_start")) return LATE;
   bool copilot = rp__json_eq(type, "assistant.message");
+  if (copilot && rp__json_count(rp__json_get(data, "toolRequests"))) return LATE;
   if (!copilot && !rp__json_eq(type, "assistant") && !rp__json_eq(type, "gemini")) return PASS;
   add_text(content, ret);
   if (!ret->n || ret->err) return copilot ? STOP : PASS;
