@@ -84,13 +84,13 @@ expect_json '.tools[0].output.text_result_for_llm | test("12 passed")' true
 {
   jq -nc '{type: "user.message", data: {content: "Once more."}}'
   jq -nc '{type: "assistant.turn_start", data: {turnId: "0"}}'
-  jq -nc '{type: "assistant.message", data: {messageId: "m-4", content: "Let me look."}}'
-  jq -nc '{type: "assistant.turn_end", data: {turnId: "0"}}'
-  jq -nc '{type: "assistant.turn_start", data: {turnId: "1"}}'
+  jq -nc '{type: "assistant.message", data: {messageId: "m-4", content: "Let me look.", toolRequests: [{toolCallId: "c"}]}}'
+  jq -nc '{type: "tool.execution_complete", data: {success: true}}'
 } >"$transcript"
 jq -c ".transcript_path = \"$transcript\"" "$inputs/copilot-Stop.json" >"$work/stop.json"
 run hook Stop --owner "$agent_pid" --within 60s <"$work/stop.json"
 expect_code 0
+jq -nc '{type: "assistant.turn_start", data: {turnId: "1"}}' >>"$transcript"
 "$REPRISE" hook Stop --owner "$agent_pid" --within 60s <"$work/stop.json" &
 hook_pid=$!
 until grep -qs inotify "/proc/$hook_pid/fdinfo/"* || ! kill -0 $hook_pid 2>/dev/null; do :; done

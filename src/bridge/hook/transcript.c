@@ -17,7 +17,7 @@
 
 #define LINES_MAX 256 /* looked at, from the end */
 #define LINE_DEPTH 128
-#define LATE_MS 500 /* waited for what an agent has not written out yet */
+#define LATE_MS 1000 /* waited for what an agent has not written out yet */
 
 static bool read_tail(const char *path, struct rp__buf *out)
 {
@@ -94,10 +94,13 @@ static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_i
   /* A branch of the agent's own, not what it said to its person. */
   if (rp__json_get(entry, "isSidechain").type == RP_JSON_TRUE) return PASS;
   if (rp__json_get(data, "parentToolCallId").type == RP_JSON_STRING) return PASS;
-  if (rp__json_eq(type, "user") || rp__json_eq(type, "user.message")) return judge_user(entry, content);
-  /* Copilot CLI calls its hook before the answer is in the file: what stands before this was said before a tool. */
-  if (rp__json_eq(type, "assistant.turn_start")) return LATE;
+  if (rp__json_eq(type, "user")) return judge_user(entry, content);
+  /* Copilot CLI calls its hook before the answer is in the file, which ends anywhere then: what asks for a tool is
+   * none. */
+  if (rp__json_eq(type, "user.message") || rp__json_eq(type, "assistant.turn_start")) return LATE;
+  if (rp__json_eq(type, "session.start") || rp__json_eq(type, "session.resume")) return LATE;
   bool copilot = rp__json_eq(type, "assistant.message");
+  if (copilot && rp__json_count(rp__json_get(data, "toolRequests"))) return LATE;
   if (!copilot && !rp__json_eq(type, "assistant") && !rp__json_eq(type, "gemini")) return PASS;
   add_text(content, ret);
   if (!ret->n || ret->err) return copilot ? STOP : PASS;
@@ -107,12 +110,18 @@ static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_i
   return FOUND;
 }
 
+static bool is_copilots(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash && strcmp(slash, "/events.jsonl") == 0;
+}
+
 static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
 {
   RP_AUTOBUF struct rp__buf tail = RP_BUF(RP_TRANSCRIPT_TAIL + 1);
   struct rp__json_limits limits = {.max_depth = LINE_DEPTH, .allow_duplicates = true};
   ret_id[0] = '\0';
-  if (!read_tail(path, &tail)) return STOP;
+  if (!read_tail(path, &tail)) return is_copilots(path) && access(path, F_OK) != 0 ? LATE : STOP;
   const char *end = tail.p + tail.n;
   for (int i = 0; i < LINES_MAX && end > tail.p; i++) {
     struct rp__str line = line_before(tail.p, &end);
@@ -140,7 +149,11 @@ bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_T
   if (v != LATE) return v == FOUND && !ret->err;
   RP_AUTOCLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   int64_t until = rp__boot(&rp__system_clock) + LATE_MS;
-  if (fd < 0 || inotify_add_watch(fd, path, IN_MODIFY) < 0) return false;
+  RP_AUTOFREE char *folder = strdup(path);
+  char *slash = folder ? strrchr(folder, '/') : NULL;
+  if (slash) *slash = '\0';
+  /* Of the folder: the file itself may not be there yet. */
+  if (!slash || fd < 0 || inotify_add_watch(fd, folder, IN_MODIFY | IN_CREATE | IN_MOVED_TO) < 0) return false;
   /* Looked at once more now that nothing is missed. */
   while ((v = look(path, ret, ret_id)) == LATE && wait_change(fd, until)) continue;
   return v == FOUND && !ret->err;
