@@ -291,6 +291,15 @@ run restore was-closed --at 1
 expect_code 0
 run state was-closed
 expect_json '.conversation.total' 1
+mkdir "$work/folder" # O-01
+for f in orbitmesh reprise orbitmesh; do
+  run export kitchen --format "$f" -o "$work/folder"
+  expect_code 0
+done
+out=$(cat "$work/folder/index.json")
+expect_json '[.snapshots[].format]' '["reprise","orbitmesh"]'
+expect_json '[.snapshots[].session_id]|unique|length' 1
+expect_json . 600 "$(stat -c %a "$work/folder/index.json")"
 run snapshots rm kitchen "$n"
 expect_code 0
 run snapshots rm kitchen "$n" --json
