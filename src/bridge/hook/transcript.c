@@ -18,6 +18,7 @@
 #define LINES_MAX 256 /* looked at, from the end */
 #define LINE_DEPTH 128
 #define LATE_MS 1000 /* waited for what an agent has not written out yet */
+#define STEP_MS 20   /* … by looking so often where its folder can't be watched */
 
 static bool read_tail(const char *path, struct rp__buf *out)
 {
@@ -133,14 +134,15 @@ static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_T
   return STOP;
 }
 
-/* Until the file has changed, or it is time to give up. */
+/* Until something changed, or may have where nothing could be watched; false: it is time to give up. */
 static bool wait_change(int fd, int64_t until)
 {
   char events[4096];
-  struct pollfd p = {.fd = fd, .events = POLLIN};
+  struct pollfd p = {.fd = fd, .events = POLLIN}; /* -1 is waited for as well, and never comes */
   int64_t left = until - rp__boot(&rp__system_clock);
-  if (left <= 0 || poll(&p, 1, (int)left) <= 0) return false;
-  return read(fd, events, sizeof events) > 0;
+  if (left <= 0) return false;
+  if (poll(&p, 1, (int)RP_MIN(left, (int64_t)STEP_MS)) > 0) (void)!read(fd, events, sizeof events);
+  return true;
 }
 
 bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
@@ -152,8 +154,8 @@ bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_T
   RP_AUTOFREE char *folder = strdup(path);
   char *slash = folder ? strrchr(folder, '/') : NULL;
   if (slash) *slash = '\0';
-  /* Of the folder: the file itself may not be there yet. */
-  if (!slash || fd < 0 || inotify_add_watch(fd, folder, IN_MODIFY | IN_CREATE | IN_MOVED_TO) < 0) return false;
+  /* Of the folder: the file itself may not be there yet, nor may that. */
+  if (slash && fd >= 0) inotify_add_watch(fd, folder, IN_MODIFY | IN_CREATE | IN_MOVED_TO);
   /* Looked at once more now that nothing is missed. */
   while ((v = look(path, ret, ret_id)) == LATE && wait_change(fd, until)) continue;
   return v == FOUND && !ret->err;
