@@ -4,6 +4,8 @@
 # The inputs are those of Gemini CLI 0.61, Qwen Code 0.24, Copilot CLI 1.0.102 and Codex 0.166.
 # shellcheck disable=SC1091,SC2034,SC2154
 . "$(dirname "$0")/../lib/assert.sh"
+# shellcheck source=../lib/alive.sh
+. "$(dirname "$0")/../lib/alive.sh"
 inputs=$(cd "$(dirname "$0")" && pwd)/hooks
 unset REPRISE_SESSION REPRISE_SCOPE REPRISE_BRIDGE CLAUDE_PROJECT_DIR
 sleep 600 & agent_pid=$!
@@ -93,7 +95,7 @@ expect_code 0
 jq -nc '{type: "assistant.turn_start", data: {turnId: "1"}}' >>"$transcript"
 "$REPRISE" hook Stop --owner "$agent_pid" --within 60s <"$work/stop.json" &
 hook_pid=$!
-until grep -qs inotify "/proc/$hook_pid/fdinfo/"* || ! kill -0 $hook_pid 2>/dev/null; do :; done
+until grep -qs inotify "/proc/$hook_pid/fdinfo/"* || ! alive $hook_pid; do :; done
 jq -nc '{type: "assistant.message", data: {messageId: "m-5", content: "Nothing new."}}' >>"$transcript"
 wait $hook_pid
 talk $copilot "${turn%]},[\"assistant\",\"Nothing new.\"]]"
