@@ -131,7 +131,7 @@ static int run(struct rp__cli *c, rp_error *err)
   else {
     /* A failure that is still to be written down is written now, where that can be. */
     rp_error ignored = {0};
-    int code = looks || rp__cli_open(c, RP_USE_WRITE, &ignored) ? rp__cli_open(c, RP_USE_LOOK, err) : 0;
+    int code = looks || rp__cli_open(c, RP_USE_MEND, &ignored) ? rp__cli_open(c, RP_USE_LOOK, err) : 0;
     if (code) return code;
     return looks ? chain(c, err) : list(c, err);
   }

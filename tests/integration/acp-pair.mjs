@@ -326,6 +326,7 @@ const cases = {
     await one.kill()
     const two = await rig.open(), listed = (await two.list({ cwd: rig.cwd })).sessions
     assert.deepEqual(listed.map((s) => s.sessionId), [id])
+    assert.equal(listed[0]._meta.reprise.status, "idle", "its run is dead")
     const told = await load(two, id)
     assert.equal(told.rung, "new")
     const closed = told.updates.filter((u) => u.sessionUpdate === "tool_call_update")

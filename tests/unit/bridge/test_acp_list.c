@@ -357,7 +357,7 @@ static void test_the_agents_new_name(void **state)
   turn(x);
   acp_open(x, NULL);
   acp_greet(x, LISTS);
-  list(x, "{\"cwd\":\"/p\"}", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",*\"status\":\"active\"}}}");
+  list(x, "{\"cwd\":\"/p\"}", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",*\"status\":\"idle\"}}}");
   acp_play(x, (struct acp_step[]){
                   {C, LOAD("4", "n"), 0},
                   {TO_A, "*session/new*", 0},
