@@ -54,8 +54,8 @@ codex() { # -p PROMPT
     exec timeout --foreground -k 5 120 "$agents/codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex" exec \
     --skip-git-repo-check --dangerously-bypass-hook-trust --dangerously-bypass-approvals-and-sandbox "${@:2}" </dev/null)
 }
-fail() { echo "FAILED: $1"; "$reprise" ls || true; tail -c 2000 "$work/said" 2>/dev/null || true; exit 1; }
-last() { "$reprise" ls --json | jq -rs '.[0].session_id // .[0].sessions[0].session_id'; }
+fail() { echo "FAILED: $1"; "$reprise" ls --all || true; tail -c 2000 "$work/said" 2>/dev/null || true; exit 1; }
+last() { "$reprise" ls --all --json | jq -r ".sessions[0].session_id"; }
 kinds() { "$reprise" log "$1" --json | jq -rs '[.[] | select(.kind != "restored") | .kind + (if .kind == "tool" then ":" + .body.status elif .kind == "message" then ":" + .body.role else "" end)] | join(" ")'; }
 # How many requests of the model hold this text.
 told() { jq -c .body "$work/model.log" | grep -cF -- "$1" || true; }
