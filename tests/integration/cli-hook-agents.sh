@@ -93,12 +93,19 @@ jq -c ".transcript_path = \"$transcript\"" "$inputs/copilot-Stop.json" >"$work/s
 run hook Stop --owner "$agent_pid" --within 60s <"$work/stop.json"
 expect_code 0
 jq -nc '{type: "assistant.turn_start", data: {turnId: "1"}}' >>"$transcript"
-"$REPRISE" hook Stop --owner "$agent_pid" --within 60s <"$work/stop.json" &
-hook_pid=$!
-until grep -qs inotify "/proc/$hook_pid/fdinfo/"* || ! alive $hook_pid; do :; done
-jq -nc '{type: "assistant.message", data: {messageId: "m-5", content: "Nothing new."}}' >>"$transcript"
-wait $hook_pid
+late() { # late ID CONTENT: the answer is written while the hook waits for it
+  "$REPRISE" hook Stop --owner "$agent_pid" --within 60s <"$work/stop.json" &
+  hook_pid=$!
+  until grep -qs inotify "/proc/$hook_pid/fdinfo/"* || ! alive $hook_pid; do :; done
+  jq -nc --arg id "$1" --arg content "$2" '{type: "assistant.message", data: {messageId: $id, content: $content}}' >>"$transcript"
+  wait $hook_pid
+}
+late m-5 'Nothing new.'
 talk $copilot "${turn%]},[\"assistant\",\"Nothing new.\"]]"
+# … or have nothing at all yet.
+: >"$transcript"
+late m-6 'From nothing.'
+talk $copilot "${turn%]},[\"assistant\",\"Nothing new.\"],[\"assistant\",\"From nothing.\"]]"
 silent copilot SessionEnd
 run show $copilot --json
 expect_json '.status' closed

@@ -121,8 +121,10 @@ static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_T
 {
   RP_AUTOBUF struct rp__buf tail = RP_BUF(RP_TRANSCRIPT_TAIL + 1);
   struct rp__json_limits limits = {.max_depth = LINE_DEPTH, .allow_duplicates = true};
+  /* Copilot CLI's file may not be there yet, or be made and still empty. */
+  const enum verdict nothing = is_copilots(path) ? LATE : STOP;
   ret_id[0] = '\0';
-  if (!read_tail(path, &tail)) return is_copilots(path) && access(path, F_OK) != 0 ? LATE : STOP;
+  if (!read_tail(path, &tail)) return nothing;
   const char *end = tail.p + tail.n;
   for (int i = 0; i < LINES_MAX && end > tail.p; i++) {
     struct rp__str line = line_before(tail.p, &end);
@@ -131,7 +133,7 @@ static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_T
     enum verdict v = judge(entry, ret, ret_id);
     if (v != PASS) return v;
   }
-  return STOP;
+  return nothing;
 }
 
 /* Until something changed, or may have where nothing could be watched; false: it is time to give up. */
