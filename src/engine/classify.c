@@ -44,19 +44,29 @@ static int last_activity(rp_engine *e, const char *id, int64_t *ret, rp_error *e
   return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
 }
 
-static int judge(rp_engine *e, const struct rp__run_row *run, struct rp__restart_facts *f, rp_error *err)
+/*
+ * A run of this very session that still seems to live is ended by this start, as a crash. Another session that lives
+ * has neither crashed nor ended: nothing went wrong, and the time runs from its last sign.
+ */
+static int judge(rp_engine *e, const struct rp__run_row *run, bool of_session, struct rp__restart_facts *f,
+                 rp_error *err)
 {
   struct rp__evidence evidence;
   struct rp__verdict verdict;
   int64_t last;
   int rc = last_activity(e, run->session_id, &last, err);
   if (rc) return rc;
+  f->cause = run->ended_at ? run->cause : RP_CAUSE_CRASH;
   f->clean = run->ended_at && (run->cause == RP_CAUSE_CLEAN || run->cause == RP_CAUSE_UPGRADE);
   if (f->clean) last = RP_MAX(last, run->ended_at);
   rp__run_judge(e, run, last, &evidence, &verdict);
-  f->cause = run->ended_at ? run->cause : verdict.alive ? RP_CAUSE_CRASH : verdict.cause;
+  if (!run->ended_at && !verdict.alive) f->cause = verdict.cause;
   f->elapsed = rp__elapsed_seconds(&evidence);
   snprintf(f->evidence, sizeof f->evidence, "%s", run->ended_at ? run->evidence : verdict.evidence);
+  if (run->ended_at || !verdict.alive || of_session) return 0;
+  f->clean = true;
+  f->cause = RP_CAUSE_CLEAN;
+  f->evidence[0] = '\0';
   return 0;
 }
 
@@ -89,7 +99,7 @@ int rp__restart_find(rp_engine *e, const char *scope, const char *channel, const
     f.channel = rp__channel_of(e, scope, channel);
   }
   int rc = e->store->ops->run_list(e->store, &f, on_previous, &x, err);
-  if (!rc && x.hit) rc = judge(e, &x.run, ret, err);
+  if (!rc && x.hit) rc = judge(e, &x.run, x.of_session, ret, err);
   if (rc) return rc;
   ret->any_previous = x.hit;
   ret->restart = rp__restart_classify(x.hit, ret->clean, ret->elapsed, rp__config_num(e->config, scope, RP_OPT_CRASH_S),

@@ -140,6 +140,33 @@ static void test_silent_for_too_long(void **state)
   rp_session_free(second);
 }
 
+/* Somebody who goes on has not crashed, and a robot is not told so either; one whose run this start ends has. */
+static void test_living_is_no_crash(void **state)
+{
+  struct rig *r = *state;
+  static const char *const templates[] = {"coder", "robot"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(templates); i++) {
+    const char *scope = templates[i];
+    setenv("REPRISE_TEMPLATE", templates[i], 1);
+    rig_reopen(r);
+    rp_session *first = rig_start(r, scope, "a", RP_OWNER_NONE);
+    put(first, "message", "{\"role\":\"user\",\"content\":\"at work\"}");
+    put(first, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
+    r->wall += 2000;
+    rp_session *second = rig_start(r, scope, "b", RP_OWNER_NONE);
+    assert_string_equal(start_get(second, "restart.type"), "\"short_break\"");
+    assert_string_equal(start_get(second, "restart.cause"), "\"clean\"");
+    assert_string_equal(start_get(second, "restart.elapsed_seconds"), "2.0");
+    assert_true(says(second, "channel 3") && !says(second, "crash") && !says(second, "WHY IT STOPPED"));
+    rp_session_free(first);
+    first = rig_start(r, scope, "a", RP_OWNER_NONE); /* its run is ended by this start, and another begins */
+    assert_string_equal(start_get(first, "restart.cause"), "\"crash\"");
+    rp_session_free(first);
+    rp_session_free(second);
+  }
+  unsetenv("REPRISE_TEMPLATE");
+}
+
 static rp_engine *counting_engine(struct rig *r, struct rp__fault *plan)
 {
   rp_error err = {0};
@@ -196,8 +223,13 @@ static void test_bounded(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      T(test_what_lives_gives),    T(test_taken_off), T(test_resumed_counts_as_it_is),
-      T(test_silent_for_too_long), T(test_bounded),
+      T(test_what_lives_gives),
+      T(test_taken_off),
+      T(test_resumed_counts_as_it_is),
+      T(test_silent_for_too_long),
+      T(test_living_is_no_crash),
+     
+      T(test_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
