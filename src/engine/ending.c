@@ -233,8 +233,11 @@ static int find_living(struct search *x, const char *scope, int64_t since, rp_er
   if (!l) return rp__fail_nomem(err);
   int rc = x->e->store->ops->run_list(x->e->store, &f, on_open_run, l, err);
   for (size_t i = 0; !rc && i < l->n_ids; i++) rc = look_at(x, l, l->ids[i], since, err);
-  for (size_t i = 0; !rc && i < l->n_rows && rp__engine_ticks(x->e) - began <= LIVING_MS; i++)
+  for (size_t i = 0; !rc && i < l->n_rows && rp__engine_ticks(x->e) - began <= LIVING_MS; i++) {
+    size_t n = x->found->n;
     rc = add(x, &l->rows[i], l->rows[i].last_activity_at, false, false, err);
+    if (x->found->n > n) x->found->p[n].lives = true;
+  }
   return rc;
 }
 

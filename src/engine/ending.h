@@ -12,6 +12,7 @@
 struct rp__ending {
   int64_t session_ref, end_ms;
   char session_id[RP_NAME];
+  bool lives;  /* end_ms is when something was said last */
   bool closes; /* not one that lives, nor one with a key, which stays open for whoever asks for it */
   int64_t n_tasks;
   bool has_critical;

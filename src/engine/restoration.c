@@ -130,6 +130,7 @@ static int offer_endings(struct rp__restoration *r, const struct rp__restoration
                              .ended_at = d->end_ms,
                              .n_tasks = d->n_tasks,
                              .has_critical = d->has_critical,
+                             .living = d->lives,
                              .topics = d->topics,
                              .n_topics = d->n_topics};
     if ((d->end_ms >= since || o->explain) && rp__plan_offer(r->plan, &row)) return rp__fail_nomem(err);

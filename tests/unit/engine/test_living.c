@@ -167,6 +167,32 @@ static void test_living_is_no_crash(void **state)
   unsetenv("REPRISE_TEMPLATE");
 }
 
+/* what has not ended is zero hours old, so that several that live all give their pins. */
+static void test_all_that_live_give_pins(void **state)
+{
+  struct rig *r = *state;
+  rp_session *a = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rp_session *b = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  put(a, "pin", "{\"label\":\"from-a\",\"content\":\"alpha\"}");
+  r->wall += 60 * MINUTE;
+  put(b, "pin", "{\"label\":\"from-b\",\"content\":\"beta\"}");
+  r->wall += 60 * MINUTE;
+  rp_session *c = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_string_equal(start_get(c, "inherited.pins"), "2");
+  assert_true(says(c, "alpha") && says(c, "beta"));
+  /* One that has ended ages as before. */
+  end(a);
+  r->wall += MINUTE;
+  put(b, "message", "{\"role\":\"user\",\"content\":\"on\"}");
+  r->wall += 60 * MINUTE;
+  rp_session *d = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_string_equal(start_get(d, "inherited.pins"), "1");
+  assert_true(says(d, "beta"));
+  rp_session_free(b);
+  rp_session_free(c);
+  rp_session_free(d);
+}
+
 static rp_engine *counting_engine(struct rig *r, struct rp__fault *plan)
 {
   rp_error err = {0};
@@ -228,7 +254,7 @@ int main(void)
       T(test_resumed_counts_as_it_is),
       T(test_silent_for_too_long),
       T(test_living_is_no_crash),
-     
+      T(test_all_that_live_give_pins),
       T(test_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
