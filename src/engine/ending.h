@@ -34,7 +34,8 @@ struct rp__endings_options {
   bool dead;                   /* also what the next start would end; one that has recovered the scope found it */
 };
 /*
- * At most 16 that would end, the newest runs first, and 8 that live, those where something was said last. Their number,
+ * At most 16 that would end, the newest runs first, and 8 that live, those where something was said last; one that
+ * has said nothing counts when a source of what it inherited is gone. Their number,
  * not that of the scope's open sessions, bounds what is read. One that can't be read has no record, as at a start.
  */
 int rp__endings_find(rp_engine *e, const struct rp__endings_options *o, struct rp__endings *ret, rp_error *err);

@@ -193,6 +193,32 @@ static void test_all_that_live_give_pins(void **state)
   rp_session_free(d);
 }
 
+/* What an heir that has said nothing holds is given on when nobody else has it any more, and counts for nothing else.
+ */
+static void test_silent_heir(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1];
+  rp_session *first = knowing(r);
+  snprintf(id, sizeof id, "%s", rp_session_id(first));
+  r->wall += MINUTE;
+  rp_session *heir = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  end(first);
+  rp_session *next = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  counts_are(next, "1", "1", "1");
+  assert_null(strstr(start_get(next, "inherited.sessions"), rp_session_id(heir)));
+  end(next);
+  OK(rp_trash(r->e, id, NULL, &err), err);
+  r->wall += 2 * DAY; /* what has ended meanwhile gives no pins any more */
+  next = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_string_equal(start_get(next, "inherited.pins"), "1");
+  assert_string_equal(start_get(next, "inherited.tasks"), "1");
+  assert_non_null(strstr(start_get(next, "inherited.sessions"), rp_session_id(heir)));
+  rp_session_free(next);
+  rp_session_free(heir);
+}
+
 static rp_engine *counting_engine(struct rig *r, struct rp__fault *plan)
 {
   rp_error err = {0};
@@ -255,6 +281,7 @@ int main(void)
       T(test_silent_for_too_long),
       T(test_living_is_no_crash),
       T(test_all_that_live_give_pins),
+      T(test_silent_heir),
       T(test_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
