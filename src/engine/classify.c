@@ -86,6 +86,19 @@ int rp__previous_find(rp_engine *e, const char *scope, const char *channel, char
   return 0;
 }
 
+int rp_last_in(rp_engine *e, const char *scope, const char *channel, char *ret, rp_error *err)
+{
+  char id[RP_NAME];
+  int rc = rp__engine_check(e, err);
+  if (!rc && (!scope || !rp__name_ok(scope)))
+    rc = rp__fail_field(err, RP_E_USAGE, "scope", "no scope, or one that can't be a scope's name");
+  if (!rc) rc = rp__previous_find(e, scope, channel, id, err);
+  if (rc) return rc;
+  if (!id[0]) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session in scope %s yet", scope);
+  memcpy(ret, id, sizeof id);
+  return 0;
+}
+
 int rp__restart_find(rp_engine *e, const char *scope, const char *channel, const struct rp__session_row *row,
                      int64_t skip_run, struct rp__restart_facts *ret, rp_error *err)
 {

@@ -310,6 +310,37 @@ static void who_may_only_read(void **state)
   assert_int_equal(sessions_of(r, "coder"), 1);
 }
 
+/* With per_channel a client that looks without a session sees its own channel's past alone. */
+static void who_looks_stays_in_its_channel(void **state)
+{
+  struct rig *r = *state;
+  setenv("REPRISE_PER_CHANNEL", "true", 1);
+  rig_reopen(r);
+  unsetenv("REPRISE_PER_CHANNEL");
+  struct rp__mind a = bridge_mind(r, "z"), m = bridge_mind(r, "z");
+  rp_error err;
+  const char *doc;
+  char id[RP_ID_MAX + 1];
+  snprintf(a.channel, sizeof a.channel, "signal");
+  snprintf(m.channel, sizeof m.channel, "telegram");
+  m.lazy = true;
+  bridge_call(&a, "working_memory", "{\"action\":\"pin\",\"label\":\"l\",\"content\":\"signal only\"}");
+  bridge_call(&a, "task", "{\"action\":\"open\",\"title\":\"signal task\"}");
+  assert_null(strstr(bridge_call(&m, "working_memory_view", NULL), "signal only"));
+  assert_null(strstr(bridge_call(&m, "task", "{\"action\":\"list\"}"), "signal task"));
+  assert_int_equal(bridge_try(&m, "session_status", NULL, &doc, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp__mind_resolve(&m, "last", id, &err), RP_E_SESSION_NOT_FOUND);
+  RP_AUTOBUF struct rp__buf brief = RP_BUF(BRIDGE_DOC), own = RP_BUF(BRIDGE_DOC);
+  OK(rp__mind_brief_now(&m, &brief, &err), err);
+  assert_int_equal(brief.n, 0);
+  snprintf(m.channel, sizeof m.channel, "signal");
+  assert_non_null(strstr(bridge_call(&m, "working_memory_view", NULL), "signal only"));
+  OK(rp__mind_brief_now(&m, &own, &err), err);
+  assert_non_null(strstr(own.p, "signal only"));
+  rp__mind_end(&m, NULL);
+  rp__mind_end(&a, NULL);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -324,6 +355,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(without_an_owner, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_fenced_request_joins, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(who_may_only_read, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(who_looks_stays_in_its_channel, bridge_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
