@@ -124,6 +124,8 @@ struct rp__plan_sources {
   void *ctx;
   const struct rp__memory_fact *memories; /* the scope's, best first */
   size_t n_memories;
+  struct rp__json dropped;   /* RP_RECORD_DROPPED of the session that is planned for, which gives nothing; or NONE */
+  const char *dropped_by;    /* its id, with `dropped` */
   const char *const *labels; /* of pins already present (bare labels are compared) */
   size_t n_labels;
 };
