@@ -143,6 +143,8 @@ RP_API int rp_resolve(rp_engine *e, const char *ref, char *ret, rp_error *err);
  * takes the newest.
  */
 RP_API int rp_resolve_in(rp_engine *e, const char *scope, const char *ref, char *ret, rp_error *err);
+/* The scope's last session as a start sees it: with per_channel that of the channel (NULL: "cli"). */
+RP_API int rp_last_in(rp_engine *e, const char *scope, const char *channel, char *ret, rp_error *err);
 
 RP_API const char *rp_session_id(const rp_session *s);
 RP_API int64_t rp_session_epoch(const rp_session *s);  /* 0 for a guest */

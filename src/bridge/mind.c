@@ -24,12 +24,18 @@ static int on_found(void *ctx, const rp_session_info *info)
   return 0;
 }
 
+static const char *channel_of(const struct rp__mind *m)
+{
+  return m->channel[0] ? m->channel : NULL;
+}
+
 /* What lies elsewhere is not told of: a token may open this scope alone. */
 static int find(const struct rp__mind *m, const char *ref, struct found *ret, rp_error *err)
 {
   struct found f = {0};
   char id[RP_ID_MAX + 1];
-  int rc = rp_resolve_in(m->e, m->scope, ref, id, err);
+  int rc = strcmp(ref, "last") == 0 ? rp_last_in(m->e, m->scope, channel_of(m), id, err)
+                                    : rp_resolve_in(m->e, m->scope, ref, id, err);
   if (!rc) rc = rp_show(m->e, id, on_found, &f, err);
   if (!rc && (strcmp(f.scope, m->scope) != 0 || f.trashed))
     rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session of scope %s has the id, key or prefix '%s'", m->scope, ref);
@@ -277,7 +283,7 @@ const char *rp__mind_brief(struct rp__mind *m)
 
 int rp__mind_brief_now(struct rp__mind *m, struct rp__buf *out, rp_error *err)
 {
-  const rp_brief_options o = {.scope = m->scope};
+  const rp_brief_options o = {.scope = m->scope, .channel = channel_of(m)};
   char *doc = NULL;
   int rc = rp__mind_open(m, err);
   if (!rc) rc = m->s ? rp_brief(m->s, false, &doc, err) : rp_brief_scope(m->e, &o, &doc, err);

@@ -99,6 +99,11 @@ struct rp__tool {
   bool always;                   /* of the few that a model should know from the start */
   /* Whether this call only reads, of a tool that may write; NULL: none does. */
   bool (*asks)(const struct rp__json *args);
+  /*
+   * Before a session is begun for a call that writes: whether what is given can do, and what it names is there for a
+   * session to inherit. One that fails leaves no empty session behind. NULL: nothing to check.
+   */
+  int (*check)(struct rp__mind *m, const struct rp__json *args, rp_error *err);
   /* Writes the result's document (one JSON object). `args`: by the rows of `takes`. Errors are told to the model. */
   int (*run)(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err);
   /* The document as text for a model; NULL: as it is. */

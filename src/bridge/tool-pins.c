@@ -115,16 +115,20 @@ static int check_blank(struct rp__json text, const char *field, rp_error *err)
   return rp__fail_field(err, RP_E_INVALID, field, "'%s' holds blanks alone", field);
 }
 
+static int check_pin(const struct rp__json *args, rp_error *err)
+{
+  if (args[CONTENT].type == RP_JSON_NONE) return missing("content", "pin", err);
+  int rc = check_blank(args[CONTENT], "content", err);
+  return rc ? rc : check_blank(args[LABEL], "label", err);
+}
+
 static int pin(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX), label = RP_BUF(BODY_MAX);
   struct rp__jw b = RP_JW(&body);
   rp_error why = {0};
-  if (args[CONTENT].type == RP_JSON_NONE) return missing("content", "pin", err);
-  int rc = check_blank(args[CONTENT], "content", err);
-  if (!rc) rc = check_blank(args[LABEL], "label", err);
-  if (rc) return rc;
-  rc = rp__mind_may_write(m, err);
+  int rc = check_pin(args, err);
+  if (!rc) rc = rp__mind_may_write(m, err);
   if (!rc) rc = write_label(m, args[LABEL], args[CONTENT], &label, err);
   if (rc) return rc;
   rp__jw_object(&b);
@@ -154,12 +158,13 @@ static struct rp__json find_pin(struct rp__mind *m, struct rp__json pins, const 
   struct rp__json item;
   RP_AUTODOC char *stored = NULL; /* a label may have been masked when it was stored */
   RP_AUTOFREE char *label = rp__json_dup(args[LABEL]);
-  if (label && rp_mask(m->s, label, strlen(label), &stored, NULL)) return (struct rp__json){0};
+  if (label && m->s && rp_mask(m->s, label, strlen(label), &stored, NULL)) return (struct rp__json){0};
   char *suffix = label ? strstr(label, " [inherited from ") : NULL;
   if (suffix) *suffix = '\0';
   for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) {
     struct rp__json own = rp__json_get(item, "label");
-    if (label ? rp__json_eq(own, label) || rp__json_eq(own, stored) : i == rp__takes_int(args[INDEX], 0)) return own;
+    if (label ? rp__json_eq(own, label) || (stored && rp__json_eq(own, stored)) : i == rp__takes_int(args[INDEX], 0))
+      return own;
   }
   return (struct rp__json){0};
 }
@@ -198,6 +203,32 @@ static int unpin(struct rp__mind *m, const struct rp__json *args, struct rp__jw 
   rp_event ev = {.kind = "unpin", .body = body.p, .body_len = body.n};
   rc = rp__tool_append(m, &ev, 1, err);
   return rc ? rc : write_pins(m, "unpin", label, w, err);
+}
+
+/*
+ * A session that is yet to begin inherits pins in an order of its own, and not all that view showed of the last one:
+ * a number would take off another pin than the one that was seen.
+ */
+static int check(struct rp__mind *m, const struct rp__json *args, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_TOOL_DOC_MAX);
+  struct rp__jw w = RP_JW(&doc);
+  char names[NAMES_MAX];
+  if (rp__json_eq(args[ACTION], "pin")) return check_pin(args, err);
+  if (!rp__json_eq(args[ACTION], "unpin")) return 0;
+  if (args[LABEL].type == RP_JSON_NONE && args[INDEX].type == RP_JSON_NONE) return missing("label", "unpin", err);
+  rp__jw_object(&w);
+  rp__tool_elsewhere(m, "pins", "label", (struct rp__json){0}, &w);
+  rp__jw_end_object(&w);
+  if (doc.err) return rp__fail_nomem(err);
+  struct rp__json pins = rp__json_get(rp__json_trusted(doc.p, doc.n), "elsewhere");
+  if (args[LABEL].type != RP_JSON_NONE && find_pin(m, pins, args).type != RP_JSON_NONE) return 0;
+  if (args[LABEL].type != RP_JSON_NONE || !rp__json_count(pins)) return unknown(pins, args, err);
+  rp__tell_names(pins, "label", names, sizeof names);
+  rp__fail_field(err, RP_E_INVALID, "index", "pins have no numbers before a session has begun; inherited are: %s",
+                 names);
+  rp__hint(err, "unpin by label");
+  return RP_E_INVALID;
 }
 
 static int clear(struct rp__mind *m, struct rp__jw *w, rp_error *err)
@@ -309,6 +340,7 @@ const struct rp__tool rp__tool_working_memory = {
     .destroys = true,
     .always = true,
     .asks = asks,
+    .check = check,
     .run = run,
     .tell = tell,
 };

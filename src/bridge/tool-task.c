@@ -159,13 +159,29 @@ static struct rp__json find_elsewhere(struct rp__mind *m, struct rp__json id, st
   return find_task(rp__json_get(rp__json_trusted(out->p, out->n), "elsewhere"), id);
 }
 
-static int change_task(struct rp__mind *m, const struct rp__json *args, bool done, struct rp__jw *w, rp_error *err)
+static int check_change(const struct rp__json *args, bool done, rp_error *err)
 {
-  RP_AUTODOC char *state = NULL;
   if (args[TASK_ID].type == RP_JSON_NONE) return missing("task_id", done ? "done" : "update", err);
   if (!done && args[TITLE].type == RP_JSON_NONE && args[STAGE].type == RP_JSON_NONE)
     return missing("stage", "update", err);
-  int rc = rp__tool_state(m, &state, err);
+  return 0;
+}
+
+static int check(struct rp__mind *m, const struct rp__json *args, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf others = RP_BUF(RP_TOOL_DOC_MAX);
+  if (rp__json_eq(args[ACTION], "open")) return args[TITLE].type == RP_JSON_NONE ? missing("title", "open", err) : 0;
+  int rc = check_change(args, rp__json_eq(args[ACTION], "done"), err);
+  if (rc || find_elsewhere(m, args[TASK_ID], &others).type != RP_JSON_NONE) return rc;
+  if (others.err) return rp__fail_nomem(err);
+  return unknown(rp__json_get(rp__json_trusted(others.p, others.n), "elsewhere"), err);
+}
+
+static int change_task(struct rp__mind *m, const struct rp__json *args, bool done, struct rp__jw *w, rp_error *err)
+{
+  RP_AUTODOC char *state = NULL;
+  int rc = check_change(args, done, err);
+  if (!rc) rc = rp__tool_state(m, &state, err);
   if (rc) return rc;
   struct rp__json task = find_task(tasks_of(state), args[TASK_ID]);
   RP_AUTOBUF struct rp__buf others = RP_BUF(RP_TOOL_DOC_MAX);
@@ -234,6 +250,7 @@ const struct rp__tool rp__tool_task = {
     .takes = takes,
     .always = true,
     .asks = asks,
+    .check = check,
     .run = run,
     .tell = tell,
 };

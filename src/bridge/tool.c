@@ -34,12 +34,23 @@ void rp__tool_schema(const struct rp__tool *t, struct rp__jw *w)
 
 /* ---- calling ---- */
 
+static int check(struct rp__mind *m, const struct rp__tool *t, const struct rp__json *args, rp_error *err)
+{
+  bool passing = false;
+  if (!t->check || !m->lazy || m->s || m->reads_only) return 0;
+  int rc = rp__mind_look(m, &passing, err);
+  if (passing) rp__mind_leave(m);
+  return rc || m->s ? rc : t->check(m, args, err);
+}
+
 static int run(struct rp__mind *m, const struct rp__tool *t, const struct rp__json *args, struct rp__buf *out,
                rp_error *err)
 {
   struct rp__jw w = RP_JW(out);
   bool passing = false, asks = t->reads || (t->asks && t->asks(args));
-  int rc = t->lone ? rp__mind_open(m, err) : m->lazy && asks ? rp__mind_look(m, &passing, err) : rp__mind_begin(m, err);
+  int rc = asks ? 0 : check(m, t, args, err);
+  if (rc) return rc;
+  rc = t->lone ? rp__mind_open(m, err) : m->lazy && asks ? rp__mind_look(m, &passing, err) : rp__mind_begin(m, err);
   if (rc) return rc;
   /* Nobody else says that a run without an owner lives. */
   if (m->s && m->owner == RP_OWNER_NONE && !m->reads_only) rp_heartbeat(m->s, NULL);

@@ -31,6 +31,7 @@ struct choosing {
   struct rp__plan *p;
   struct dropped_list dropped;
   const struct rp__plan_sources *s;
+  struct rp__candidate own;           /* who is planned for, when it has taken off pins itself */
   const struct rp__candidate *recent; /* the restored session that ended last */
   bool all;
   size_t taken, limit, slots;
@@ -122,25 +123,33 @@ static struct rp__json dropped_of(const struct rp__slot *s)
   return s->refs && s->c.opened ? rp__json_get(s->c.record, RP_RECORD_DROPPED) : (struct rp__json){0};
 }
 
-static int gather_dropped(const struct rp__plan *p, struct dropped_list *d)
+static int add_dropped(struct rp__json list, const struct rp__candidate *by, struct dropped_list *d)
 {
-  size_t total = 0;
-  for (size_t i = 0; i < p->n_slots; i++)
-    total += RP_MIN(rp__json_count(dropped_of(&p->slots[i])), (size_t)RP_DROPPED_PINS_MAX);
-  d->v = total ? calloc(total, sizeof *d->v) : NULL;
-  if (!d->v) return total ? RP_E_NOMEM : 0;
-  for (size_t i = 0; i < p->n_slots; i++) {
-    const struct rp__candidate *by = &p->slots[i].c;
-    struct rp__json list = dropped_of(&p->slots[i]), v;
-    struct rp__json_iter it = {0};
-    for (size_t k = 0; k < RP_DROPPED_PINS_MAX && rp__json_next(list, &it, NULL, &v); k++) {
-      char *label = rp__json_dup(rp__json_get(v, "label"));
-      if (!label) return RP_E_NOMEM;
-      label[rp__pin_bare(rp__str(label)).n] = '\0';
-      d->v[d->n++] = (struct dropped){label, pinned_at(v, by), by};
-    }
+  struct rp__json_iter it = {0};
+  struct rp__json v;
+  for (size_t k = 0; k < RP_DROPPED_PINS_MAX && rp__json_next(list, &it, NULL, &v); k++) {
+    char *label = rp__json_dup(rp__json_get(v, "label"));
+    if (!label) return RP_E_NOMEM;
+    label[rp__pin_bare(rp__str(label)).n] = '\0';
+    d->v[d->n++] = (struct dropped){label, pinned_at(v, by), by};
   }
   return 0;
+}
+
+static int gather_dropped(struct choosing *ch)
+{
+  const struct rp__plan *p = ch->p;
+  size_t total = RP_MIN(rp__json_count(ch->s->dropped), (size_t)RP_DROPPED_PINS_MAX);
+  int rc = 0;
+  for (size_t i = 0; i < p->n_slots; i++)
+    total += RP_MIN(rp__json_count(dropped_of(&p->slots[i])), (size_t)RP_DROPPED_PINS_MAX);
+  ch->dropped.v = total ? calloc(total, sizeof *ch->dropped.v) : NULL;
+  if (!ch->dropped.v) return total ? RP_E_NOMEM : 0;
+  for (size_t i = 0; i < p->n_slots && !rc; i++)
+    rc = add_dropped(dropped_of(&p->slots[i]), &p->slots[i].c, &ch->dropped);
+  if (rc || !ch->s->dropped_by) return rc;
+  rp__text_copy(ch->own.session_id, sizeof ch->own.session_id, ch->s->dropped_by);
+  return add_dropped(ch->s->dropped, &ch->own, &ch->dropped);
 }
 
 /* ---- order --------------------------------------------------------------------------- */
@@ -264,11 +273,12 @@ static void choosing_done(struct choosing *ch)
 
 int rp__plan_choose_pins(struct rp__plan *p, const struct rp__plan_sources *s, bool all)
 {
-  RP_CLEANUP(choosing_done) struct choosing ch = {.p = p, .s = s, .recent = most_recent(p), .all = all};
+  RP_CLEANUP(choosing_done)
+  struct choosing ch = {.p = p, .s = s, .own.ended_at = p->now_ms, .recent = most_recent(p), .all = all};
   ch.slots = s->n_labels < RP_PINS_MAX ? RP_PINS_MAX - s->n_labels : 0;
   ch.limit = all ? RP_PINS_MAX : (size_t)RP_MAX(p->rules.max_pins, 0);
   int rc = gather(p);
-  if (rc == 0) rc = gather_dropped(p, &ch.dropped);
+  if (rc == 0) rc = gather_dropped(&ch);
   if (rc || p->n_pins == 0) return rc;
   qsort(p->pins, p->n_pins, sizeof *p->pins, by_worth);
   for (size_t i = 0; i < p->n_pins; i++) decide(&ch, i);

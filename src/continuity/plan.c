@@ -112,12 +112,13 @@ static double hours_since(int64_t now_ms, int64_t then_ms)
 static void score(const struct rp__plan *p, const struct rp__recall *row, struct rp__slot *s)
 {
   struct rp__candidate *c = &s->c;
-  c->hours = hours_since(p->now_ms, row->ended_at);
+  double silent = hours_since(p->now_ms, row->ended_at);
+  s->inside = silent <= p->rules.lookback_hours;
+  c->hours = row->living && s->inside ? 0 : silent;
   c->recency = rp__recency(c->hours, p->rules.lookback_hours);
   c->overlap = rp__overlap(p->topics, p->n_topics, row->topics, row->n_topics);
   c->tasks = rp__tasks_term(row->n_tasks);
   c->score = rp__relevance(c->recency, c->overlap, c->tasks);
-  s->inside = c->hours <= p->rules.lookback_hours;
   s->qualified = s->inside && (c->score >= p->rules.threshold - RP_NEAR || c->tasks >= TASKS_ENOUGH - RP_NEAR);
   if (p->forced) s->inside = s->qualified = true;
   c->fate = !s->inside ? RP_FATE_OUTSIDE : !s->qualified ? RP_FATE_BELOW : RP_FATE_BEYOND;

@@ -33,6 +33,7 @@ struct rp__recall {
   int64_t ended_at;
   int64_t n_tasks;
   bool has_critical, archived;
+  bool living; /* it has not ended, so no hours have passed since; `ended_at`: when something was said last */
   const uint64_t *topics;
   size_t n_topics;
 };
@@ -123,6 +124,8 @@ struct rp__plan_sources {
   void *ctx;
   const struct rp__memory_fact *memories; /* the scope's, best first */
   size_t n_memories;
+  struct rp__json dropped;   /* RP_RECORD_DROPPED of the session that is planned for, which gives nothing; or NONE */
+  const char *dropped_by;    /* its id, with `dropped` */
   const char *const *labels; /* of pins already present (bare labels are compared) */
   size_t n_labels;
 };

@@ -44,19 +44,29 @@ static int last_activity(rp_engine *e, const char *id, int64_t *ret, rp_error *e
   return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
 }
 
-static int judge(rp_engine *e, const struct rp__run_row *run, struct rp__restart_facts *f, rp_error *err)
+/*
+ * A run of this very session that still seems to live is ended by this start, as a crash. Another session that lives
+ * has neither crashed nor ended: nothing went wrong, and the time runs from its last sign.
+ */
+static int judge(rp_engine *e, const struct rp__run_row *run, bool of_session, struct rp__restart_facts *f,
+                 rp_error *err)
 {
   struct rp__evidence evidence;
   struct rp__verdict verdict;
   int64_t last;
   int rc = last_activity(e, run->session_id, &last, err);
   if (rc) return rc;
+  f->cause = run->ended_at ? run->cause : RP_CAUSE_CRASH;
   f->clean = run->ended_at && (run->cause == RP_CAUSE_CLEAN || run->cause == RP_CAUSE_UPGRADE);
   if (f->clean) last = RP_MAX(last, run->ended_at);
   rp__run_judge(e, run, last, &evidence, &verdict);
-  f->cause = run->ended_at ? run->cause : verdict.alive ? RP_CAUSE_CRASH : verdict.cause;
+  if (!run->ended_at && !verdict.alive) f->cause = verdict.cause;
   f->elapsed = rp__elapsed_seconds(&evidence);
   snprintf(f->evidence, sizeof f->evidence, "%s", run->ended_at ? run->evidence : verdict.evidence);
+  if (run->ended_at || !verdict.alive || of_session) return 0;
+  f->clean = true;
+  f->cause = RP_CAUSE_CLEAN;
+  f->evidence[0] = '\0';
   return 0;
 }
 
@@ -76,6 +86,19 @@ int rp__previous_find(rp_engine *e, const char *scope, const char *channel, char
   return 0;
 }
 
+int rp_last_in(rp_engine *e, const char *scope, const char *channel, char *ret, rp_error *err)
+{
+  char id[RP_NAME];
+  int rc = rp__engine_check(e, err);
+  if (!rc && (!scope || !rp__name_ok(scope)))
+    rc = rp__fail_field(err, RP_E_USAGE, "scope", "no scope, or one that can't be a scope's name");
+  if (!rc) rc = rp__previous_find(e, scope, channel, id, err);
+  if (rc) return rc;
+  if (!id[0]) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session in scope %s yet", scope);
+  memcpy(ret, id, sizeof id);
+  return 0;
+}
+
 int rp__restart_find(rp_engine *e, const char *scope, const char *channel, const struct rp__session_row *row,
                      int64_t skip_run, struct rp__restart_facts *ret, rp_error *err)
 {
@@ -89,7 +112,7 @@ int rp__restart_find(rp_engine *e, const char *scope, const char *channel, const
     f.channel = rp__channel_of(e, scope, channel);
   }
   int rc = e->store->ops->run_list(e->store, &f, on_previous, &x, err);
-  if (!rc && x.hit) rc = judge(e, &x.run, ret, err);
+  if (!rc && x.hit) rc = judge(e, &x.run, x.of_session, ret, err);
   if (rc) return rc;
   ret->any_previous = x.hit;
   ret->restart = rp__restart_classify(x.hit, ret->clean, ret->elapsed, rp__config_num(e->config, scope, RP_OPT_CRASH_S),

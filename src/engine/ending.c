@@ -7,6 +7,8 @@
 #define LIVING_LOOK 64   /* open runs of a scope that are looked at, newest first … */
 #define LIVING_MAX 8     /* … and of their sessions those that are judged: where something was said last */
 #define LIVING_MS 500    /* judging that takes longer goes no further */
+#define SOURCES_MAX 16   /* of what a session inherited, that are looked for */
+#define START_EVENTS 2   /* a start's own in a new journal; what was inherited is in the last of them */
 #define DEAD_MAX 256     /* as many as one start ends */
 #define ABANDONED_MAX 64 /* as many as one start looks at */
 #define ENDING_RECORD_MAX (4 * 1024 * 1024)
@@ -203,26 +205,90 @@ static int on_open_run(void *ctx, const struct rp__run_row *run)
   return 0;
 }
 
+/* Where nothing was said yet: there is nothing but what was inherited. */
+static bool is_silent(const struct rp__session_row *row)
+{
+  return row->status == RP_STATUS_CREATED;
+}
+
+static bool comes_before(const struct rp__session_row *a, const struct rp__session_row *b)
+{
+  if (is_silent(a) != is_silent(b)) return is_silent(b);
+  return a->last_activity_at > b->last_activity_at;
+}
+
 static void keep_latest(struct living *l, struct rp__session_row row)
 {
   size_t i = l->n_rows++;
-  for (; i && l->rows[i - 1].last_activity_at < row.last_activity_at; i--) l->rows[i] = l->rows[i - 1];
+  for (; i && comes_before(&row, &l->rows[i - 1]); i--) l->rows[i] = l->rows[i - 1];
   l->rows[i] = row;
   if (l->n_rows > LIVING_MAX) rp__session_row_done(&l->rows[--l->n_rows]);
 }
 
-/* Where nothing was said yet there is nothing but what was inherited, which its source has. */
 static int look_at(struct search *x, struct living *l, const char *id, int64_t since, rp_error *err)
 {
   struct rp__session_row row = {0};
   int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, id, &row, err);
   if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
-  bool wanted = counts(x, &row) && row.status != RP_STATUS_CREATED && row.last_activity_at >= since;
+  bool wanted = counts(x, &row) && !(is_silent(&row) && !row.last_seq) && row.last_activity_at >= since;
   if (wanted && !find(x->found, row.id))
     keep_latest(l, row);
   else
     rp__session_row_done(&row);
   return 0;
+}
+
+struct sources {
+  char ids[SOURCES_MAX][RP_NAME];
+  size_t n;
+};
+
+static void add_source(struct sources *l, struct rp__json id)
+{
+  RP_AUTOFREE char *text = id.type == RP_JSON_STRING ? rp__json_dup(id) : NULL;
+  if (text && l->n < SOURCES_MAX) snprintf(l->ids[l->n++], RP_NAME, "%s", text);
+}
+
+/* Pins that are CRITICAL may come from sessions that give nothing else. */
+static int on_inherited(void *ctx, const struct rp__event *ev)
+{
+  struct rp__json from = rp__json_get(ev->body, "from"), pins = rp__json_get(ev->body, "pins"), v;
+  struct rp__json_iter it = {0}, pin = {0};
+  if (ev->kind != RP_KIND_RESTORED) return 0;
+  while (from.type == RP_JSON_ARRAY && rp__json_next(from, &it, NULL, &v)) add_source(ctx, v);
+  if (rp__json_count(from)) return 0;
+  while (pins.type == RP_JSON_ARRAY && rp__json_next(pins, &pin, NULL, &v))
+    add_source(ctx, rp__json_get(v, "inherited_from"));
+  return 0;
+}
+
+/* What a silent one holds its sources give, unless one of them is gone: then nobody else may have it. */
+static int is_heir_alone(struct search *x, const struct rp__session_row *row, bool *ret, rp_error *err)
+{
+  struct sources from = {0};
+  rp_session *s = NULL;
+  *ret = false;
+  if (rp__session_open(x->e, row, 0, &s, NULL)) return 0;
+  rp__journal_read(s, 0, START_EVENTS, on_inherited, &from, NULL);
+  rp__session_unref(s);
+  for (size_t i = 0; i < from.n && !*ret; i++) {
+    struct rp__session_row source RP_CLEANUP(rp__session_row_done) = {0};
+    int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, from.ids[i], &source, err);
+    if (rc && rc != RP_E_SESSION_NOT_FOUND) return rc;
+    *ret = rc != 0 || source.trashed_at != 0;
+  }
+  return 0;
+}
+
+static int add_living(struct search *x, const struct rp__session_row *row, rp_error *err)
+{
+  size_t n = x->found->n;
+  bool wanted = true;
+  int rc = is_silent(row) ? is_heir_alone(x, row, &wanted, err) : 0;
+  if (rc || !wanted) return rc;
+  rc = add(x, row, row->last_activity_at, false, false, err);
+  if (x->found->n > n) x->found->p[n].lives = true;
+  return rc;
 }
 
 static int find_living(struct search *x, const char *scope, int64_t since, rp_error *err)
@@ -234,7 +300,7 @@ static int find_living(struct search *x, const char *scope, int64_t since, rp_er
   int rc = x->e->store->ops->run_list(x->e->store, &f, on_open_run, l, err);
   for (size_t i = 0; !rc && i < l->n_ids; i++) rc = look_at(x, l, l->ids[i], since, err);
   for (size_t i = 0; !rc && i < l->n_rows && rp__engine_ticks(x->e) - began <= LIVING_MS; i++)
-    rc = add(x, &l->rows[i], l->rows[i].last_activity_at, false, false, err);
+    rc = add_living(x, &l->rows[i], err);
   return rc;
 }
 

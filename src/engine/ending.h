@@ -12,6 +12,7 @@
 struct rp__ending {
   int64_t session_ref, end_ms;
   char session_id[RP_NAME];
+  bool lives;  /* end_ms is when something was said last */
   bool closes; /* not one that lives, nor one with a key, which stays open for whoever asks for it */
   int64_t n_tasks;
   bool has_critical;
@@ -33,7 +34,8 @@ struct rp__endings_options {
   bool dead;                   /* also what the next start would end; one that has recovered the scope found it */
 };
 /*
- * At most 16 that would end, the newest runs first, and 8 that live, those where something was said last. Their number,
+ * At most 16 that would end, the newest runs first, and 8 that live, those where something was said last; one that
+ * has said nothing counts when a source of what it inherited is gone. Their number,
  * not that of the scope's open sessions, bounds what is read. One that can't be read has no record, as at a start.
  */
 int rp__endings_find(rp_engine *e, const struct rp__endings_options *o, struct rp__endings *ret, rp_error *err);

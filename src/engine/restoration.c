@@ -130,6 +130,7 @@ static int offer_endings(struct rp__restoration *r, const struct rp__restoration
                              .ended_at = d->end_ms,
                              .n_tasks = d->n_tasks,
                              .has_critical = d->has_critical,
+                             .living = d->lives,
                              .topics = d->topics,
                              .n_topics = d->n_topics};
     if ((d->end_ms >= since || o->explain) && rp__plan_offer(r->plan, &row)) return rp__fail_nomem(err);
@@ -305,18 +306,41 @@ static int plan_new(struct rp__restoration *r, const struct rp__rules *rules, co
   return rp__plan_new(rules, now, set.hash, set.n, &r->plan) ? rp__fail_nomem(err) : 0;
 }
 
+/* What a session took off is not offered to it again. One that can't be read has taken off nothing. */
+static int load_dropped(struct rp__restoration *r, const char *id, struct rp__json *ret, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  struct rp__capture c RP_CLEANUP(rp__capture_done) = {0};
+  struct rp__json_limits limits = {.max_bytes = RECORD_MAX, .allow_duplicates = true};
+  struct rp__json doc;
+  rp_error why = {0};
+  struct rp__buf *bytes = record_room(r);
+  if (!bytes) return rp__fail_nomem(err);
+  int rc = r->e->store->ops->session_find(r->e->store, RP_FIND_ID, NULL, id, &row, &why);
+  if (!rc) rc = rp__record_made(r->e, &row, rp__engine_now(r->e), false, &c, bytes, &why);
+  if (!rc) rc = rp__json_parse(bytes->p ? bytes->p : "", bytes->n, &limits, &doc, &why);
+  if (!rc) *ret = rp__json_get(doc, RP_RECORD_DROPPED);
+  if (!rp__capture_passes(rc)) return 0;
+  if (err) *err = why;
+  return rc;
+}
+
 int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, struct rp__restoration *ret,
                          rp_error *err)
 {
   int rc = begin(e, o->scope, ret, err);
   if (rc || !rp__config_bool(e->config, o->scope, RP_OPT_ENABLED)) return rc;
   struct rp__rules rules = rules_of(ret);
+  struct rp__json dropped = {0};
   rc = plan_new(ret, &rules, o->topics, o->now, err);
   if (!rc) rc = offer_all(ret, o, err);
   if (!rc) rc = open_wanted(ret, err);
   if (!rc) rc = rp__restoration_memories(ret, NULL, err);
+  if (!rc && o->without) rc = load_dropped(ret, o->without, &dropped, err);
   if (!rc) {
     struct rp__plan_sources sources = rp__restoration_sources(ret);
+    sources.dropped = dropped;
+    sources.dropped_by = o->without;
     rc = rp__plan_finish(ret->plan, &sources);
     if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   }

@@ -34,7 +34,7 @@ int rp__session_look(rp_engine *e, struct rp__session_row *row, struct rp__look 
   ret->dead = !run.ended_at && !verdict.alive;
   ret->by_beat = verdict.alive && run.owner == RP_RUN_NONE;
   ret->by_proc = verdict.alive && run.owner != RP_RUN_NONE;
-  if (!verdict.alive && row->status == RP_STATUS_ACTIVE) row->status = RP_STATUS_IDLE;
+  if (!verdict.alive) row->status = RP_STATUS_IDLE;
   return 0;
 }
 
@@ -204,9 +204,9 @@ int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx,
     if (x.status == RP_STATUS_MAX)
       return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", rp__text_shown(all.status));
   }
-  /* Not all that were active still are: those are idle. */
-  if (x.status == RP_STATUS_ACTIVE || x.status == RP_STATUS_IDLE) all.limit = INT_MAX;
-  if (x.status == RP_STATUS_IDLE) all.status = "active|idle";
+  /* Whatever an open one was, without a run that lives it is idle. */
+  if (x.status != RP_STATUS_MAX && !rp__status_ended(x.status)) all.limit = INT_MAX;
+  if (x.status == RP_STATUS_IDLE) all.status = "created|active|idle|checkpointed";
   rc = e->store->ops->session_list(e->store, &all, on_row, &x, err);
   return rc == LIST_FULL ? x.stopped : rc;
 }

@@ -112,6 +112,8 @@ static int read_payload(struct join *j, struct rp__json payload, rp_error *err)
                           RP_CHANNEL_LEAVE_MAX_S);
   j->has_after = rp__json_get(payload, "after").type == RP_JSON_NUMBER;
   j->has_video = rp__json_get(payload, "timestamp").type == RP_JSON_NUMBER;
+  if (j->has_video && !(j->video >= 0))
+    return rp__fail_field(err, RP_E_INVALID, "timestamp", "'timestamp' must be a number of seconds >= 0");
   if (j->has_after && j->after < 0) return rp__fail_field(err, RP_E_INVALID, "after", "'after' can't be negative");
   return 0;
 }

@@ -67,9 +67,11 @@ int rp__now_partial(struct rp__push *p, struct rp__jw *w, rp_error *err)
 /* Goes into what follows; alone it is no event. */
 int rp__now_set_timestamp(struct rp__push *p, struct rp__jw *w, rp_error *err)
 {
+  double video;
   (void)w;
-  if (!rp__json_double(rp__json_get(p->payload, "timestamp"), &p->ch->video))
-    return rp__fail_field(err, RP_E_INVALID, "timestamp", "'timestamp' must be a number of seconds");
+  if (!rp__json_double(rp__json_get(p->payload, "timestamp"), &video) || !(video >= 0))
+    return rp__fail_field(err, RP_E_INVALID, "timestamp", "'timestamp' must be a number of seconds >= 0");
+  p->ch->video = video;
   p->ch->has_video = true;
   return 0;
 }

@@ -127,6 +127,23 @@ static void write_body(const struct rp__push_row *row, const struct rp__push_mom
   rp__jw_end_object(&w);
 }
 
+/* The journal would refuse it by the name it has there, which is not always the one it came under. */
+static int check_times(const struct rp__push_row *row, struct rp__json payload, rp_error *err)
+{
+  for (const struct rp__push_field *f = row->fields; f && f->to; f++) {
+    double seconds;
+    int64_t ms;
+    if (f->fill != RP_FILL_VIDEO) continue;
+    const char *name = f->alt && !there(rp__json_get(payload, f->from)) ? f->alt : f->from;
+    struct rp__json v = rp__json_get(payload, name);
+    if (!there(v) || (rp__json_double(v, &seconds) && seconds >= 0)) continue;
+    if (v.type == RP_JSON_STRING && v.n > 2 && rp__time_parse(v.p + 1, v.n - 2, &ms) == 0) continue;
+    return rp__fail_field(err, RP_E_INVALID, name, "'%s' must be a time: a number of seconds >= 0, or ISO 8601 text",
+                          name);
+  }
+  return 0;
+}
+
 /* The seed's word for another video is a change of the session's metadata. */
 static int write_video(struct rp__json payload, struct rp__buf *out, rp_error *err)
 {
@@ -211,6 +228,7 @@ int rp__push_event(const struct rp__push_row *row, const struct rp__push_moment 
   if (!rc) rc = read_at(payload, &e.at_ms, err);
   if (!rc) rc = read_durability(payload, &e.durability, err);
   if (!rc) rc = read_fallback(payload, &e.accepts_memory, err);
+  if (!rc) rc = check_times(row, payload, err);
   if (!rc && !row->kind[0])
     rc = read_event(payload, &e, err);
   else if (!rc && !(e.kind = strdup(row->kind)))

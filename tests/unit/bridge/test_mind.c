@@ -310,6 +310,83 @@ static void who_may_only_read(void **state)
   assert_int_equal(sessions_of(r, "coder"), 1);
 }
 
+/* With per_channel a client that looks without a session sees its own channel's past alone. */
+static void who_looks_stays_in_its_channel(void **state)
+{
+  struct rig *r = *state;
+  setenv("REPRISE_PER_CHANNEL", "true", 1);
+  rig_reopen(r);
+  unsetenv("REPRISE_PER_CHANNEL");
+  struct rp__mind a = bridge_mind(r, "z"), m = bridge_mind(r, "z");
+  rp_error err;
+  const char *doc;
+  char id[RP_ID_MAX + 1];
+  snprintf(a.channel, sizeof a.channel, "signal");
+  snprintf(m.channel, sizeof m.channel, "telegram");
+  m.lazy = true;
+  bridge_call(&a, "working_memory", "{\"action\":\"pin\",\"label\":\"l\",\"content\":\"signal only\"}");
+  bridge_call(&a, "task", "{\"action\":\"open\",\"title\":\"signal task\"}");
+  assert_null(strstr(bridge_call(&m, "working_memory_view", NULL), "signal only"));
+  assert_null(strstr(bridge_call(&m, "task", "{\"action\":\"list\"}"), "signal task"));
+  assert_int_equal(bridge_try(&m, "session_status", NULL, &doc, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp__mind_resolve(&m, "last", id, &err), RP_E_SESSION_NOT_FOUND);
+  RP_AUTOBUF struct rp__buf brief = RP_BUF(BRIDGE_DOC), own = RP_BUF(BRIDGE_DOC);
+  OK(rp__mind_brief_now(&m, &brief, &err), err);
+  assert_int_equal(brief.n, 0);
+  snprintf(m.channel, sizeof m.channel, "signal");
+  assert_non_null(strstr(bridge_call(&m, "working_memory_view", NULL), "signal only"));
+  OK(rp__mind_brief_now(&m, &own, &err), err);
+  assert_non_null(strstr(own.p, "signal only"));
+  rp__mind_end(&m, NULL);
+  rp__mind_end(&a, NULL);
+}
+
+/* What view numbered is the last session's; the one that unpin would begin has them in another order. */
+static void no_number_names_another_pin(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind a = bridge_mind(r, "z"), m = bridge_mind(r, "z");
+  for (int i = 0; i < 3; i++) {
+    char args[100];
+    snprintf(args, sizeof args, "{\"action\":\"pin\",\"label\":\"l%d\",\"content\":\"c%d\"}", i, i);
+    bridge_call(&a, "working_memory", args);
+    r->wall += 1000;
+  }
+  rp__mind_end(&a, NULL);
+  m.lazy = true;
+  bridge_call(&m, "working_memory_view", NULL);
+  rp_error err = bridge_fail(&m, "working_memory", "{\"action\":\"unpin\",\"index\":1}", RP_E_INVALID, "index");
+  assert_non_null(strstr(err.message, "'l2', 'l1', 'l0'"));
+  assert_int_equal(sessions_of(r, "z"), 1);
+  const char *doc = bridge_call(&m, "working_memory", "{\"action\":\"unpin\",\"label\":\"l1\"}");
+  assert_string_equal(rig_get(doc, "label"), "\"l1\"");
+  /* Now there are numbers. */
+  doc = bridge_call(&m, "working_memory_view", NULL);
+  assert_null(strstr(rig_get(doc, "pins"), "c1"));
+  assert_non_null(strstr(rig_get(doc, "pins"), "c0"));
+  bridge_call(&m, "working_memory", "{\"action\":\"unpin\",\"index\":1}");
+  rp__mind_end(&m, NULL);
+}
+
+static void a_call_that_fails_begins_nothing(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind m = bridge_mind(r, "z");
+  m.lazy = true;
+  bridge_fail(&m, "working_memory", "{\"action\":\"unpin\",\"label\":\"nope\"}", RP_E_MEMORY_NOT_FOUND, "label");
+  bridge_fail(&m, "working_memory", "{\"action\":\"unpin\",\"index\":1}", RP_E_MEMORY_NOT_FOUND, "index");
+  bridge_fail(&m, "working_memory", "{\"action\":\"pin\",\"content\":\" \"}", RP_E_INVALID, "content");
+  bridge_fail(&m, "task", "{\"action\":\"done\",\"task_id\":\"nope\"}", RP_E_MEMORY_NOT_FOUND, "task_id");
+  bridge_fail(&m, "task", "{\"action\":\"open\"}", RP_E_INVALID, "title");
+  assert_int_equal(sessions_of(r, "z"), 0);
+  bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"T\",\"task_id\":\"t-1\"}");
+  assert_int_equal(sessions_of(r, "z"), 1);
+  rp__mind_end(&m, NULL);
+  /* What a start would inherit is there to be named. */
+  bridge_call(&m, "task", "{\"action\":\"done\",\"task_id\":\"t-1\"}");
+  rp__mind_end(&m, NULL);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -324,6 +401,9 @@ int main(void)
       cmocka_unit_test_setup_teardown(without_an_owner, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_fenced_request_joins, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(who_may_only_read, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(who_looks_stays_in_its_channel, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(no_number_names_another_pin, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_call_that_fails_begins_nothing, bridge_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,6 +282,32 @@ static void the_chain_the_words_and_the_status(void **state)
   rp__mind_end(&now, NULL);
 }
 
+/* what a session took off is not held out to it, though the session it came from has it. */
+static void what_was_taken_off_is_not_offered(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind a = bridge_mind(r, "coder"), b = bridge_mind(r, "coder");
+  bridge_call(&a, "working_memory", "{\"action\":\"pin\",\"label\":\"l1\",\"content\":\"alpha\"}");
+  bridge_call(&a, "working_memory", "{\"action\":\"pin\",\"label\":\"l2\",\"content\":\"beta\"}");
+  r->wall += 1000;
+  const char *doc = bridge_call(&b, "working_memory_view", NULL);
+  assert_string_equal(rig_get(doc, "count"), "2");
+  bridge_call(&b, "working_memory", "{\"action\":\"unpin\",\"label\":\"l1\"}");
+  doc = bridge_call(&b, "working_memory_view", NULL);
+  assert_string_equal(rig_get(doc, "elsewhere"), "[]");
+  bridge_call(&b, "working_memory", "{\"action\":\"clear\"}");
+  doc = bridge_call(&b, "working_memory_view", NULL);
+  assert_string_equal(rig_get(doc, "elsewhere"), "[]");
+  /* What is said anew is. */
+  r->wall += 1000;
+  bridge_call(&a, "working_memory", "{\"action\":\"pin\",\"label\":\"l1\",\"content\":\"gamma\"}");
+  doc = bridge_call(&b, "working_memory_view", NULL);
+  assert_non_null(strstr(rig_get(doc, "elsewhere"), "gamma"));
+  assert_null(strstr(rig_get(doc, "elsewhere"), "beta"));
+  rp__mind_end(&a, NULL);
+  rp__mind_end(&b, NULL);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -297,6 +323,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(pins_without_room_are_named, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(blanks_say_nothing, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(the_chain_the_words_and_the_status, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(what_was_taken_off_is_not_offered, bridge_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

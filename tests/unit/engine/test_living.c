@@ -140,6 +140,85 @@ static void test_silent_for_too_long(void **state)
   rp_session_free(second);
 }
 
+/* Somebody who goes on has not crashed, and a robot is not told so either; one whose run this start ends has. */
+static void test_living_is_no_crash(void **state)
+{
+  struct rig *r = *state;
+  static const char *const templates[] = {"coder", "robot"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(templates); i++) {
+    const char *scope = templates[i];
+    setenv("REPRISE_TEMPLATE", templates[i], 1);
+    rig_reopen(r);
+    rp_session *first = rig_start(r, scope, "a", RP_OWNER_NONE);
+    put(first, "message", "{\"role\":\"user\",\"content\":\"at work\"}");
+    put(first, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
+    r->wall += 2000;
+    rp_session *second = rig_start(r, scope, "b", RP_OWNER_NONE);
+    assert_string_equal(start_get(second, "restart.type"), "\"short_break\"");
+    assert_string_equal(start_get(second, "restart.cause"), "\"clean\"");
+    assert_string_equal(start_get(second, "restart.elapsed_seconds"), "2.0");
+    assert_true(says(second, "channel 3") && !says(second, "crash") && !says(second, "WHY IT STOPPED"));
+    rp_session_free(first);
+    first = rig_start(r, scope, "a", RP_OWNER_NONE); /* its run is ended by this start, and another begins */
+    assert_string_equal(start_get(first, "restart.cause"), "\"crash\"");
+    rp_session_free(first);
+    rp_session_free(second);
+  }
+  unsetenv("REPRISE_TEMPLATE");
+}
+
+/* what has not ended is zero hours old, so that several that live all give their pins. */
+static void test_all_that_live_give_pins(void **state)
+{
+  struct rig *r = *state;
+  rp_session *a = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rp_session *b = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  put(a, "pin", "{\"label\":\"from-a\",\"content\":\"alpha\"}");
+  r->wall += 60 * MINUTE;
+  put(b, "pin", "{\"label\":\"from-b\",\"content\":\"beta\"}");
+  r->wall += 60 * MINUTE;
+  rp_session *c = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_string_equal(start_get(c, "inherited.pins"), "2");
+  assert_true(says(c, "alpha") && says(c, "beta"));
+  /* One that has ended ages as before. */
+  end(a);
+  r->wall += MINUTE;
+  put(b, "message", "{\"role\":\"user\",\"content\":\"on\"}");
+  r->wall += 60 * MINUTE;
+  rp_session *d = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_string_equal(start_get(d, "inherited.pins"), "1");
+  assert_true(says(d, "beta"));
+  rp_session_free(b);
+  rp_session_free(c);
+  rp_session_free(d);
+}
+
+/* What an heir that has said nothing holds is given on when nobody else has it any more, and counts for nothing else.
+ */
+static void test_silent_heir(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1];
+  rp_session *first = knowing(r);
+  snprintf(id, sizeof id, "%s", rp_session_id(first));
+  r->wall += MINUTE;
+  rp_session *heir = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  end(first);
+  rp_session *next = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  counts_are(next, "1", "1", "1");
+  assert_null(strstr(start_get(next, "inherited.sessions"), rp_session_id(heir)));
+  end(next);
+  OK(rp_trash(r->e, id, NULL, &err), err);
+  r->wall += 2 * DAY; /* what has ended meanwhile gives no pins any more */
+  next = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_string_equal(start_get(next, "inherited.pins"), "1");
+  assert_string_equal(start_get(next, "inherited.tasks"), "1");
+  assert_non_null(strstr(start_get(next, "inherited.sessions"), rp_session_id(heir)));
+  rp_session_free(next);
+  rp_session_free(heir);
+}
+
 static rp_engine *counting_engine(struct rig *r, struct rp__fault *plan)
 {
   rp_error err = {0};
@@ -196,8 +275,14 @@ static void test_bounded(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      T(test_what_lives_gives),    T(test_taken_off), T(test_resumed_counts_as_it_is),
-      T(test_silent_for_too_long), T(test_bounded),
+      T(test_what_lives_gives),
+      T(test_taken_off),
+      T(test_resumed_counts_as_it_is),
+      T(test_silent_for_too_long),
+      T(test_living_is_no_crash),
+      T(test_all_that_live_give_pins),
+      T(test_silent_heir),
+      T(test_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -395,16 +395,16 @@ static void test_dead_is_not_active(void **state)
   rp_session_free(s);
   rp_session_free(q);
   assert_is(r, locked, "idle", true);
-  assert_is(r, quiet, "created", true);
+  assert_is(r, quiet, "idle", true);
   assert_is(r, beaten, "active", false);
   assert_int_equal(listed(r->e, "active", 0), 1);
-  assert_int_equal(listed(r->e, "idle", 0), 1);
+  assert_int_equal(listed(r->e, "idle", 0), 2);
   r->wall += 31 * SECOND;
   assert_is(r, beaten, "idle", true);
   assert_int_equal(listed(r->e, "active", 0), 0);
-  assert_int_equal(listed(r->e, "idle", 0), 2);
+  assert_int_equal(listed(r->e, "idle", 0), 3);
   assert_int_equal(listed(r->e, "idle", 1), 1);
-  assert_int_equal(listed(r->e, "created", 0), 1);
+  assert_int_equal(listed(r->e, "created", 0), 0);
   /* Whoever speaks into it is a sign of life. */
   rig_say(b, "still here");
   assert_is(r, beaten, "active", false);
@@ -412,6 +412,23 @@ static void test_dead_is_not_active(void **state)
   /* The next start ends what is dead. */
   end(rig_start(r, "coder", NULL, RP_OWNER_SELF));
   assert_is(r, locked, "closed", false);
+}
+
+static void test_dead_after_a_checkpoint(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1];
+  rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  id_of(s, id);
+  rig_say(s, "hello");
+  OK(rp_checkpoint(s, NULL, &err), err);
+  assert_is(r, id, "checkpointed", false);
+  assert_int_equal(listed(r->e, "checkpointed", 0), 1);
+  rp_session_free(s);
+  assert_is(r, id, "idle", true);
+  assert_int_equal(listed(r->e, "checkpointed", 0), 0);
+  assert_int_equal(listed(r->e, "idle", 0), 1);
 }
 
 /* One with a key stays open when its run is ended, and nobody is in it. */
@@ -443,6 +460,7 @@ int main(void)
       T(test_usage),
       T(test_spent_at_start),
       T(test_dead_is_not_active),
+      T(test_dead_after_a_checkpoint),
       T(test_recovered_is_idle),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

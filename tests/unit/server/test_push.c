@@ -67,6 +67,9 @@ static void what_is_wrong_around_an_event_is_named(void **state)
 {
   (void)state;
   assert_refused("event", "{\"body\":{}}", "kind");
+  assert_refused("note", "{\"text\":\"x\",\"timestamp_seconds\":-1}", "timestamp_seconds");
+  assert_refused("note", "{\"text\":\"x\",\"timestamp_seconds\":\"x\"}", "timestamp_seconds");
+  assert_refused("note", "{\"text\":\"x\",\"timestamp\":-1}", "timestamp");
   assert_refused("event", "{\"kind\":7,\"body\":{}}", "kind");
   assert_refused("event", "{\"kind\":\"note\"}", "body");
   assert_refused("event", "{\"kind\":\"note\",\"body\":{},\"at\":\"yesterday\"}", "at");
