@@ -26,10 +26,14 @@ static void write_cancelled(struct rp__acp *a, struct rp__json id)
   rp__acp_send(a, RP_ACP_CLIENT, &out);
 }
 
-/* 0 also when there is none: then it is as deleted as it can be. */
+/*
+ * 0 also when there is none: then it is as deleted as it can be. As a name of itself its id outlasts the trash: the
+ * agent may still list it.
+ */
 static int trash(struct rp__acp *a, const char *id, rp_error *err)
 {
-  int rc = rp_trash(a->e, id, "deleted in the editor", err);
+  int rc = rp_name_put(a->e, id, id, err);
+  if (!rc) rc = rp_trash(a->e, id, "deleted in the editor", err);
   return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
 }
 

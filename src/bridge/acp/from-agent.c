@@ -46,25 +46,46 @@ void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m)
   rp__store_lost(s, &why);
 }
 
-/* An agent that repeats the prompt it got repeats what we had put before it: nobody's words. */
-static bool is_injected(struct rp__json update)
+/*
+ * An agent that repeats the prompt it got repeats what we had put before it: nobody's words, but what stands behind
+ * them is the user's. False: nothing else is there. `made`, in `room`, is the message without ours; *m becomes it.
+ */
+static bool leave_ours_out(const struct rp__msg **m, struct rp__msg *made, struct rp__buf *room)
 {
-  return rp__json_eq(rp__json_get(update, "sessionUpdate"), "user_message_chunk") &&
-         rp__marked(rp__json_get(rp__json_get(update, "content"), "text"));
+  struct rp__json update = rp__json_get((*m)->r.params, "update");
+  struct rp__json text = rp__json_get(rp__json_get(update, "content"), "text");
+  if (!rp__json_eq(rp__json_get(update, "sessionUpdate"), "user_message_chunk") || !rp__marked(text)) return true;
+  struct rp__buf words RP_AUTOBUF = RP_BUF(text.n + 1), raw RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&raw);
+  if (rp__json_text(text, &words)) return true;
+  size_t all = words.n;
+  rp__unmark(&words);
+  if (words.n == all) return true; /* somebody only speaks of the mark */
+  if (!words.n || strspn(words.p, " \t\r\n") == words.n) return false;
+  rp__jw_strn(&w, words.p, words.n);
+  rp__rpc_splice(room, (*m)->text, text, (struct rp__str){raw.p, raw.n});
+  if (raw.err || room->err) return true;
+  *made = (struct rp__msg){.line = {room->p, room->n}, .text = {room->p, room->n}};
+  rp__rpc_route(room->p, room->n, &made->r);
+  made->r.odd = (*m)->r.odd;
+  *m = made;
+  return true;
 }
 
 static void on_update(struct rp__acp *a, const struct rp__msg *m)
 {
-  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json sid = rp__json_get(m->r.params, "sessionId"), update = rp__json_get(m->r.params, "update");
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE), rest RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId");
   struct rp__acp_session *s = rp__acp_by_agent(a, sid);
+  struct rp__msg made;
   if (!s && (rp__early_hold(a, m) || rp__acp_stale(a, sid))) return;
   if (!s) s = rp__acp_adopt_early(a, sid);
   if (!s) {
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
     return;
   }
-  if (is_injected(update)) return;
+  if (!leave_ours_out(&m, &made, &rest)) return;
+  struct rp__json update = rp__json_get(m->r.params, "update");
   if (s->copied && !rp__repeat_is_state(update)) {
     rp__acp_forward(a, RP_ACP_CLIENT, rp__acp_map(m, s->agent_sid, s->client_sid, &room));
     return;

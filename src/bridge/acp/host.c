@@ -7,16 +7,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "bridge/host/agent.h"
 #include "bridge/host/child.h"
 #include "bridge/host/keeper.h"
+#include "bridge/host/tree.h"
 
 #define CHOKE ((size_t)8 * 1024 * 1024) /* bytes that wait for one side until the other is not read from any more */
 #define FINISH_MS 2000                  /* for the editor to take the last lines */
 #define KEEPERS_MAX 64                  /* of former agents that have left something */
+#define FORMER_MAX 64                   /* children that this process had before it was ours */
+#define STRAYS_ROUNDS 100               /* of SIGKILL: what was forked meanwhile gets the next one */
+#define STRAYS_MS 5                     /* between two of them */
 
 struct host {
   uv_loop_t loop;
@@ -30,6 +36,8 @@ struct host {
   struct rp__agent *agent; /* NULL: none lives */
   pid_t keepers[KEEPERS_MAX];
   size_t n_keepers;
+  pid_t former[FORMER_MAX]; /* whoever became us by exec may have had children */
+  size_t n_former;
   struct rp__acp *core;
   const struct rp__acp_options *o;
   char **env;
@@ -44,20 +52,37 @@ static void wake(struct host *h);
 
 /* ---- the agent ---- */
 
-static void forget_keeper(struct host *h, pid_t pid)
+static bool forget_keeper(struct host *h, pid_t pid)
 {
-  for (size_t i = 0; i < h->n_keepers; i++)
-    if (h->keepers[i] == pid) h->keepers[i--] = h->keepers[--h->n_keepers];
+  bool known = h->agent && h->agent->pid == pid;
+  for (size_t i = 0; i < h->n_keepers; i++) {
+    if (h->keepers[i] != pid) continue;
+    h->keepers[i--] = h->keepers[--h->n_keepers];
+    known = true;
+  }
+  if (h->agent) rp__agent_reaped(h->agent, pid);
+  return known;
+}
+
+/* A keeper was killed. What it kept is ours by now, and must not go on beside the next agent. */
+static void end_strays(struct host *h)
+{
+  pid_t spare[KEEPERS_MAX + FORMER_MAX + 1];
+  size_t n = 0;
+  for (size_t i = 0; i < h->n_keepers; i++) spare[n++] = h->keepers[i];
+  for (size_t i = 0; i < h->n_former; i++) spare[n++] = h->former[i];
+  if (h->agent && h->agent->pid) spare[n++] = h->agent->pid;
+  for (int i = 0; i < STRAYS_ROUNDS && rp__tree_signal(spare, n, SIGKILL) > 0; i++) poll(NULL, 0, STRAYS_MS);
 }
 
 static void on_child(uv_signal_t *handle, int sig)
 {
   struct host *h = handle->data;
+  bool killed = false;
+  int st = 0;
   (void)sig;
-  for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) {
-    forget_keeper(h, pid);
-    if (h->agent) rp__agent_reaped(h->agent, pid);
-  }
+  for (pid_t pid; (pid = waitpid(-1, &st, WNOHANG)) > 0;) killed |= forget_keeper(h, pid) && WIFSIGNALED(st);
+  if (killed) end_strays(h);
 }
 
 /* One more than we can remember does not wait until we end. */
@@ -72,9 +97,16 @@ static void keep_keeper(struct host *h, pid_t pid)
 
 static void end_keepers(struct host *h)
 {
+  bool killed = false;
   if (h->o->outlive) return;
   for (size_t i = 0; i < h->n_keepers; i++) kill(h->keepers[i], RP_KEEPER_TERM);
-  for (size_t i = 0; i < h->n_keepers; i++) TEMP_FAILURE_RETRY(waitpid(h->keepers[i], NULL, 0));
+  for (size_t i = 0; i < h->n_keepers; i++) {
+    int st = 0;
+    TEMP_FAILURE_RETRY(waitpid(h->keepers[i], &st, 0));
+    killed |= WIFSIGNALED(st);
+  }
+  h->n_keepers = 0;
+  if (killed) end_strays(h);
 }
 
 static void agent_line(void *ctx, const char *line, size_t n)
@@ -104,7 +136,13 @@ static void agent_gone(void *ctx, int status, pid_t keeper)
   wake(h);
 }
 
-static const struct rp__agent_handler agent_handler = {agent_line, agent_rest, agent_unreadable, agent_gone};
+static void agent_orphaned(void *ctx)
+{
+  end_strays(ctx);
+}
+
+static const struct rp__agent_handler agent_handler = {agent_line, agent_rest, agent_unreadable, agent_gone,
+                                                       agent_orphaned};
 
 /* ---- the editor ---- */
 
@@ -387,6 +425,8 @@ int rp__acp_run(rp_engine *e, const struct rp__acp_options *o, int *ret_code, rp
   struct host *h = calloc(1, sizeof *h);
   if (!h) return rp__fail_nomem(err);
   h->o = o;
+  h->n_former = rp__tree_children(h->former, FORMER_MAX);
+  prctl(PR_SET_CHILD_SUBREAPER, 1); /* of keepers that are killed */
   h->wanted[RP_ACP_CLIENT] = h->wanted[RP_ACP_AGENT] = true;
   int rc = uv_loop_init(&h->loop);
   int code = rc ? rp__fail(err, RP_E_FAILED, "no event loop: %s", uv_strerror(rc)) : serve(h, e, err);

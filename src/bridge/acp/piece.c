@@ -5,7 +5,6 @@
 #include "json/scan.h"
 
 #define NOTE_BYTES 64 /* of the line that says what is left out, and of the label */
-#define QUOTED 3      /* a byte is at most so many when it is quoted */
 
 /* ---- quoting ------------------------------------------------------------------------------------------ */
 
@@ -50,14 +49,17 @@ void rp__piece_done(struct rp__piece *p)
   p->gap = p->left = 0;
 }
 
-/* A line's end becomes three bytes, whichever it is. */
+/* A line's end becomes three bytes, whichever it is; `at` is its last one, within a text that begins at `from`. */
+static size_t quoted_byte(const char *from, const char *at)
+{
+  if (*at == '\n') return 3;
+  return at > from && memcmp(at - 1, "\xc2\x85", 2) == 0 ? 2 : 1;
+}
+
 static size_t quoted_size(const struct rp__piece *p)
 {
-  size_t n = p->text.n;
-  for (size_t i = 0; i < p->text.n; i++) {
-    if (p->text.p[i] == '\n') n += 2;
-    if (i && memcmp(p->text.p + i - 1, "\xc2\x85", 2) == 0) n++;
-  }
+  size_t n = 0;
+  for (size_t i = 0; i < p->text.n; i++) n += quoted_byte(p->text.p, p->text.p + i);
   return n;
 }
 
@@ -66,13 +68,19 @@ size_t rp__piece_size(const struct rp__piece *p)
   return p->text.n || p->left ? quoted_size(p) + NOTE_BYTES : 0;
 }
 
-/* Both halves, as near to the middle as characters allow. An older gap lies within the new one. */
+/* Leaves both ends, each of at most half of `max` as it is quoted. An older gap lies within the new one. */
 static void cut(struct rp__piece *p, size_t max)
 {
-  size_t head = max / 2, tail = p->text.n - max / 2;
-  while (head && ((uint8_t)p->text.p[head] & 0xc0) == 0x80) head--;
-  while (tail < p->text.n && ((uint8_t)p->text.p[tail] & 0xc0) == 0x80) tail++;
-  memmove(p->text.p + head, p->text.p + tail, p->text.n - tail);
+  const char *text = p->text.p;
+  size_t n = p->text.n, head = 0, tail = n, room = max / 2;
+  size_t head_end = p->left ? p->gap : n;
+  for (size_t q; head < head_end && (q = quoted_byte(text, text + head)) <= room; room -= q) head++;
+  room = max / 2;
+  size_t tail_end = p->left ? p->gap : head;
+  for (size_t q; tail > tail_end && (q = quoted_byte(text, text + tail - 1)) <= room; room -= q) tail--;
+  while (head && head < n && ((uint8_t)text[head] & 0xc0) == 0x80) head--;
+  while (tail < n && ((uint8_t)text[tail] & 0xc0) == 0x80) tail++;
+  memmove(p->text.p + head, text + tail, n - tail);
   p->left += tail - head;
   p->text.n -= tail - head;
   p->gap = head;
@@ -80,8 +88,7 @@ static void cut(struct rp__piece *p, size_t max)
 
 void rp__piece_fit(struct rp__piece *p, size_t max)
 {
-  if (p->text.n > max) cut(p, max);
-  if (quoted_size(p) > max) cut(p, max / QUOTED);
+  if (quoted_size(p) > max) cut(p, max);
 }
 
 int rp__piece_set(struct rp__piece *p, const char *text, size_t n, size_t max)

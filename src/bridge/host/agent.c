@@ -111,14 +111,22 @@ void rp__agent_reaped(struct rp__agent *a, pid_t pid)
   if (pid == a->pid) a->pid = 0;
 }
 
+/* Only when it is reaped its children are ours for sure. */
+static void lose_keeper(struct rp__agent *a)
+{
+  if (a->pid) TEMP_FAILURE_RETRY(waitpid(a->pid, NULL, 0));
+  a->pid = 0;
+  a->status = -SIGKILL; /* the agent does not survive it */
+  a->handler->orphaned(a->ctx);
+}
+
 static void on_ended(uv_poll_t *watch, int rc, int events)
 {
   struct rp__agent *a = watch->data;
   (void)rc, (void)events;
   uv_poll_stop(watch);
   if (a->exited) return;
-  if (TEMP_FAILURE_RETRY(read(a->ended, &a->status, sizeof a->status)) != (ssize_t)sizeof a->status)
-    a->status = -SIGKILL; /* its keeper was, which it does not survive */
+  if (TEMP_FAILURE_RETRY(read(a->ended, &a->status, sizeof a->status)) != (ssize_t)sizeof a->status) lose_keeper(a);
   a->exited = true;
   if (!a->silent) set_stage(a, RP_AGENT_DRAIN);
   settle(a);

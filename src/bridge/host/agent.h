@@ -21,6 +21,8 @@ struct rp__agent_handler {
    * be there (else 0).
    */
   void (*gone)(void *ctx, int status, pid_t keeper);
+  /* Its keeper was killed: what that kept descends from us now. Before `gone`. */
+  void (*orphaned)(void *ctx);
 };
 
 struct rp__agent {

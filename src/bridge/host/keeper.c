@@ -1,108 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bridge/host/keeper.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "bridge/host/tree.h"
 
-#define PROCS_MAX 32768  /* processes of the machine that are looked at */
-#define AGAIN_MS 100     /* between two SIGKILLs: what was forked meanwhile gets the next one */
-#define ROUNDS_MAX 100   /* of them; what the kernel does not let go of is left */
-#define STAT_BYTES 512   /* of a process's stat: its name and what follows */
-#define LIST_BYTES 32768 /* of /proc that are read at once */
-
-/* ---- the tree ---- */
-
-static struct {
-  pid_t pid, parent;
-  bool ours;
-} procs[PROCS_MAX];
-
-/* As getdents64 writes it. */
-struct entry {
-  uint64_t ino;
-  int64_t off;
-  unsigned short reclen;
-  unsigned char type;
-  char name[];
-};
-
-static pid_t number(const char *s)
-{
-  pid_t n = 0;
-  if (*s < '0' || *s > '9') return 0;
-  for (; *s >= '0' && *s <= '9' && n < INT32_MAX / 10; s++) n = n * 10 + (*s - '0');
-  return n;
-}
-
-/* "PID (NAME) STATE PARENT …", where a name may be anything. */
-static pid_t parent_of(int proc, const char *name)
-{
-  char path[64], text[STAT_BYTES];
-  size_t n = strnlen(name, sizeof path - sizeof "/stat");
-  memcpy(path, name, n);
-  memcpy(path + n, "/stat", sizeof "/stat");
-  int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  ssize_t got = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (got <= 0) return 0;
-  text[got] = '\0';
-  const char *end = strrchr(text, ')');
-  return end && strlen(end) > 4 ? number(end + 4) : 0;
-}
-
-static size_t read_procs(void)
-{
-  static _Alignas(struct entry) char list[LIST_BYTES];
-  size_t n = 0;
-  long got;
-  int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  while (proc >= 0 && (got = syscall(SYS_getdents64, proc, list, sizeof list)) > 0) {
-    for (long at = 0; at < got && n < PROCS_MAX;) {
-      const struct entry *e = (const void *)(list + at);
-      at += e->reclen;
-      pid_t pid = number(e->name);
-      if (!pid) continue;
-      procs[n].pid = pid;
-      procs[n].parent = parent_of(proc, e->name);
-      procs[n++].ours = false;
-    }
-  }
-  if (proc >= 0) close(proc);
-  return n;
-}
-
-static bool is_ours(size_t n, pid_t pid)
-{
-  if (pid == getpid()) return true;
-  for (size_t i = 0; i < n; i++)
-    if (procs[i].pid == pid) return procs[i].ours;
-  return false;
-}
+#define AGAIN_MS 100   /* between two SIGKILLs: what was forked meanwhile gets the next one */
+#define ROUNDS_MAX 100 /* of them; what the kernel does not let go of is left */
 
 static void signal_tree(pid_t agent, int sig)
 {
-  size_t n = read_procs();
-  for (bool more = true; more;) {
-    more = false;
-    for (size_t i = 0; i < n; i++) {
-      if (procs[i].ours || !is_ours(n, procs[i].parent)) continue;
-      procs[i].ours = more = true;
-    }
-  }
-  for (size_t i = 0; i < n; i++)
-    if (procs[i].ours) kill(procs[i].pid, sig);
-  if (!n && agent) kill(-agent, sig); /* no /proc: as far as we can know */
+  if (rp__tree_signal(NULL, 0, sig) < 0 && agent) kill(-agent, sig); /* no /proc: as far as we can know */
 }
 
 /* ---- its life ---- */

@@ -84,6 +84,26 @@ static void test_the_echo_of_it_is_not_the_users(void **state)
   assert_int_equal(acp_count(x, "s2", "message", "*harbour*"), 0);
 }
 
+/* … but what stands behind it is the user's, and so is a mark that somebody only speaks of. */
+static void test_words_behind_the_echo_stay(void **state)
+{
+  struct acp_rig *x = *state;
+  past(x);
+  begin(x, true);
+  acp_play(x, (struct acp_step[]){
+                  {C, PROMPT("2", "s2", "hello"), 0},
+                  {TO_A, TOLD("2", "hello"), 0},
+                  {A, SAYS("[reprise: recalled]\\nMend the harbour\\n[reprise: end]\\n\\nFix \\\"login\\\""), 0},
+                  {TO_C, SAYS("Fix \\\"login\\\""), 0},
+                  {A_C, SAYS("[reprise: recalled] is printed. Why?"), 0},
+                  {A_C, END_TURN("2"), 0},
+                  {END, NULL, 0},
+              });
+  assert_int_equal(acp_count(x, "s2", "message", "*harbour*"), 0);
+  assert_int_equal(acp_count(x, "s2", "message", "*\"user\"*Fix *login*"), 1);
+  assert_int_equal(acp_count(x, "s2", "message", "*\"user\"*is printed. Why?*"), 1);
+}
+
 /* so it is with what somebody has begun in another window and not left. */
 static void test_what_lives_is_told_of(void **state)
 {
@@ -145,8 +165,11 @@ static void test_the_first_prompt_of_another_process_has_it(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it), T(test_what_lives_is_told_of),
-                                     T(test_the_echo_of_it_is_not_the_users), T(test_nobody_asked_for_it),
+  const struct CMUnitTest tests[] = {T(test_the_first_prompt_has_it),
+                                     T(test_what_lives_is_told_of),
+                                     T(test_the_echo_of_it_is_not_the_users),
+                                     T(test_words_behind_the_echo_stay),
+                                     T(test_nobody_asked_for_it),
                                      T(test_the_first_prompt_of_another_process_has_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,45 @@ static void long_results_are_cut_but_the_newest(void **state)
   talk_end(&t);
 }
 
+static void talk_lines(struct talk *t, const char *id, size_t n)
+{
+  struct rp__buf b RP_AUTOBUF = RP_BUF(1024 * 1024);
+  rp__buf_printf(&b,
+                 "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"%s\",\"title\":\"%s\",\"status\":\"completed\","
+                 "\"rawOutput\":\"",
+                 id, id);
+  for (size_t i = 0; i < n; i++) rp__buf_str(&b, i % 40 == 39 ? "\\n" : i % 40 == 38 ? "\\u0085" : "~");
+  rp__buf_str(&b, "\"}");
+  assert_int_equal(b.err, 0);
+  talk_update(t, b.p);
+}
+
+/* What quoting adds costs no more than that: of lines there is nearly as much as of one line. */
+static void lines_are_cut_by_what_they_need(void **state)
+{
+  static const size_t sizes[] = {3600, 4000, 4080, 4400, 8000, 40000};
+  struct talk t = talk_begin(state);
+  talk_ask(&t, "go");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(sizes); i++) {
+    char old[16], new[32];
+    snprintf(old, sizeof old, "old%zu", i);
+    snprintf(new, sizeof new, "new%zu", i);
+    talk_lines(&t, old, sizes[i]);
+    talk_result(&t, new, '^', 10);
+    char *all = text_of(&t, RP_HISTORY_MAX);
+    char *from = strstr(strstr(all, old), "Output: "), *end = strstr(all, new) - strlen("Tool \"");
+    size_t told = (size_t)(end - from);
+    assert_true(told <= RP_HISTORY_TOOL + 64);
+    assert_true(told >= RP_MIN(sizes[i], RP_HISTORY_TOOL - 16));
+    free(all);
+  }
+  talk_lines(&t, "newest", 70000);
+  char *all = text_of(&t, RP_HISTORY_MAX);
+  assert_true(strlen(all) > RP_HISTORY_MAX * 2 / 5);
+  free(all);
+  talk_end(&t);
+}
+
 /* What was said outlasts what old tools gave. */
 static void old_results_go_before_words(void **state)
 {
@@ -292,6 +331,7 @@ int main(void)
       TEST(tools_tell_what_they_gave),
       TEST(terminals_tell_what_they_said),
       TEST(long_results_are_cut_but_the_newest),
+      TEST(lines_are_cut_by_what_they_need),
       TEST(old_results_go_before_words),
       TEST(what_was_said_stays_quoted),
       TEST(the_newest_is_kept),

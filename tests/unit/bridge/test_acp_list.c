@@ -338,6 +338,25 @@ static void test_deleting_what_only_the_agent_knows(void **state)
   list(x, "{}", "");
 }
 
+/* … and when the trash is emptied: the agent may still list what it never was asked to delete. */
+static void test_a_deletion_outlasts_the_trash(void **state)
+{
+  struct acp_rig *x = *state;
+  static const char made[] = RESULT("1", "{\"sessionId\":\"n\"}");
+  rp_error err = {0};
+  acp_greet(x, "\"loadSession\":true," LISTS);
+  acp_play(x, (struct acp_step[]){{C_A, NEW("1"), 0}, {A_C, made, 0}, {C_A, PROMPT("2", "n", "q"), 0}, {END, NULL, 0}});
+  acp_play(x, (struct acp_step[]){
+                  {A_C, DONE("2"), 0}, {C, DELETE("3", "n"), 0}, {TO_C, RESULT("3", "{}"), 0}, {END, NULL, 0}});
+  list(x, "{}", "{\"sessionId\":\"o\",\"cwd\":\"/else\"}");
+  OK(rp_purge(x->e, "n", true, &err), err);
+  acp_open(x, NULL);
+  acp_greet(x, "\"loadSession\":true," LISTS);
+  list(x, "{}", "{\"sessionId\":\"o\",\"cwd\":\"/else\"}");
+  acp_play(x, (struct acp_step[]){
+                  {C, LOAD("4", "n"), 0}, {TO_C, REFUSED("4", "-32002") "\"n\"*", 0}, {NONE, NULL, 0}, {END, NULL, 0}});
+}
+
 /* Restored with a new session, it has a name more: no second one in any list, and loading it opens the same journal. */
 static void test_the_agents_new_name(void **state)
 {
@@ -388,6 +407,7 @@ int main(void)
       T(test_the_list_in_a_crash_loop),
       T(test_the_agents_own_are_filtered),
       T(test_deleting_what_only_the_agent_knows),
+      T(test_a_deletion_outlasts_the_trash),
       T(test_the_agents_new_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,76 @@ static void nothing_of_a_former_agent_outlives_its_host(void **state)
   assert_true(dead);
 }
 
+static pid_t parent_of(pid_t pid)
+{
+  char path[64], stat[512] = "";
+  snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  assert_true(fd >= 0 && read(fd, stat, sizeof(stat) - 1) > 0);
+  close(fd);
+  return (pid_t)strtol(strrchr(stat, ')') + 4, NULL, 10);
+}
+
+/* Its keeper killed, an agent is ended with all it has started before the next one comes. */
+static void nothing_outlives_a_keeper_that_is_killed(void **state)
+{
+  struct host h = OPEN(FAMILY);
+  pid_t pids[FAMILY_N], next[FAMILY_N];
+  bool dead = true;
+  (void)state;
+  say(&h, "!restart");
+  hear_family(&h, pids);
+  kill(parent_of(pids[0]), SIGKILL);
+  hear(&h, "#gone -9");
+  for (size_t i = 0; i < FAMILY_N; i++) dead = dead && is_dead(pids[i]);
+  dead = family_dies(pids) && dead;
+  hear(&h, "#started 0");
+  hear_family(&h, next);
+  assert_true(dead);
+  assert_int_equal(finish(&h), 0);
+  assert_true(family_dies(next));
+}
+
+/* So is what an agent left that ended before its keeper did. */
+static void nothing_outlives_the_keeper_of_a_former_agent(void **state)
+{
+  struct host h = OPEN(FAMILY);
+  pid_t pids[FAMILY_N];
+  (void)state;
+  hear_family(&h, pids);
+  pid_t keeper = parent_of(pids[0]);
+  say(&h, "end");
+  hear(&h, "#gone 0");
+  kill(keeper, SIGKILL);
+  bool dead = family_dies(pids);
+  assert_int_equal(finish(&h), 0);
+  assert_true(dead);
+}
+
+/* What was a child of this process before it became the host is none of an agent's. */
+static void children_of_who_became_the_host_are_spared(void **state)
+{
+  char self[4096];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  (void)state;
+  assert_true(n > 0);
+  self[n] = '\0';
+  struct host h = {0};
+  const char *argv[] = {"/bin/sh", "-c",
+                        "sleep 1000 >/dev/null & echo $!; exec \"$0\" --host sh -c 'echo $$; exec sleep 1000'", self,
+                        NULL};
+  h.pid = child_exec(argv, &h.in, &h.out);
+  rp__lines_init(&h.lines, RP_LINE_MAX * 2);
+  pid_t other = hear_pid(&h), agent = hear_pid(&h);
+  kill(parent_of(agent), SIGKILL);
+  hear(&h, "#gone -9");
+  bool spared = !is_dead(other), ended = is_dead(agent);
+  kill(other, SIGKILL);
+  assert_int_equal(finish(&h), 0);
+  assert_true(spared);
+  assert_true(ended);
+}
+
 /* … unless it was asked for. */
 static void an_agent_may_outlive_its_host(void **state)
 {
@@ -268,6 +338,9 @@ int main(int argc, char **argv)
       cmocka_unit_test(nothing_outlives_a_host_that_is_killed),
       cmocka_unit_test(nothing_outlives_a_host_that_ends),
       cmocka_unit_test(nothing_of_a_former_agent_outlives_its_host),
+      cmocka_unit_test(nothing_outlives_a_keeper_that_is_killed),
+      cmocka_unit_test(nothing_outlives_the_keeper_of_a_former_agent),
+      cmocka_unit_test(children_of_who_became_the_host_are_spared),
       cmocka_unit_test(an_agent_may_outlive_its_host),
   };
   return cmocka_run_group_tests_name("bridge host_death", tests, NULL, NULL);
