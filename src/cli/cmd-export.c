@@ -124,6 +124,7 @@ static int export_database(struct rp__cli *c, const char *path, rp_error *err)
     return RP_E_USAGE;
   }
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
+  if (!code) code = rp_output_check(c->engine, "output", path, err);
   return code ? code : rp_export_file(c->session, formats[CORTEX], path, err);
 }
 
@@ -161,6 +162,7 @@ static int run(struct rp__cli *c, rp_error *err)
     return RP_E_USAGE;
   }
   code = c->n_args ? rp__cli_attach(c, c->args[0], RP_USE_LOOK, err) : rp__cli_open(c, RP_USE_LOOK, err);
+  if (!code && !to_stdout) code = rp_output_check(c->engine, "output", path, err);
   if (code) return code;
   if (!to_stdout && is_folder(path)) return rp_export_file(c->session, formats[format], path, err);
   return to_stdout ? export_to(c, STDOUT_FILENO, "the output", err) : export_path(c, path, err);

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "engine/foreign.h"
+#include "engine/own-files.h"
 
 #define INDEX_MAX (16 * 1024 * 1024)
 #define INDEX "index.json"
@@ -155,7 +156,11 @@ static int export_folder(rp_session *s, const char *format, const char *extensio
   if (!path) return rp__fail_nomem(err);
   RP_AUTOCLOSE int dir = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (dir < 0) return rp__fail_errno(err, errno, "%s", folder);
-  int rc = rp__session_row(s, &row, err);
+  char *index RP_AUTOFREE = rp__path_join(folder, INDEX);
+  if (!index) return rp__fail_nomem(err);
+  int rc = rp__own_files_check(s->e, "path", path, err);
+  if (!rc) rc = rp__own_files_check(s->e, "path", index, err);
+  if (!rc) rc = rp__session_row(s, &row, err);
   if (!rc) rc = write_file(s, format, path, &e.bytes, err);
   while (!rc && flock(dir, LOCK_EX)) /* others may export to it: each entry stays */
     if (errno != EINTR) rc = rp__fail_errno(err, errno, "%s", folder);
@@ -206,6 +211,8 @@ int rp_export_file(rp_session *s, const char *format, const char *path, rp_error
   bool there = lstat(path, &st) == 0;
   if (there && S_ISDIR(st.st_mode))
     return export_folder(s, f ? f->name : own, f ? f->extension : ".reprise", path, err);
+  rc = rp__own_files_check(s->e, "path", path, err);
+  if (rc) return rc;
   if (f && f->put && is_database(path, there ? &st : NULL)) return put_database(s, f, path, err);
   return write_file(s, f ? f->name : own, path, NULL, err);
 }
