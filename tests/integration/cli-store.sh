@@ -179,4 +179,29 @@ done
 REPRISE_HOME=$home run log k
 expect_out_lacks more
 
+about 'a --db that names no file'
+mkdir "$work/dir"
+mkfifo "$work/pipe"
+for words in ls 'append x x-a {}' 'start --scope s' verify; do
+  # shellcheck disable=SC2086
+  run --db "sqlite:$work/dir" $words --json
+  expect_code 2
+  expect_error usage
+  expect_json .error.field db "$err"
+  expect_err_has "$work/dir is a folder"
+  [[ $err != *link* ]] || fail 'there is talk of links'
+  # shellcheck disable=SC2086
+  out=$(timeout 20 "$REPRISE" --db "sqlite:$work/pipe" $words --json 2>&1)
+  code=$? err=$out
+  expect_code 2
+  expect_err_has 'not a regular file'
+done
+[[ -z $(ls -A "$work/dir") ]] || fail 'something was made in the folder'
+run --db '' ls
+expect_code 2
+expect_err_has '--db is empty'
+run --db= start --scope s
+expect_code 2
+expect_err_has '--db is empty'
+
 finish
