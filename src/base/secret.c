@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/id.h"
 
-#define FILE_NAME "internal-secret"
 #define RANDOM_BYTES 32
 #define RANDOM_TEXT 44 /* base64url of them and a NUL */
 #define TRIES 8        /* somebody else may make it, or take it away, while we look */
@@ -112,7 +111,7 @@ static char *default_path(const char *db_path)
 {
   const char *slash = strrchr(db_path, '/');
   char *folder RP_AUTOFREE = slash ? strndup(db_path, RP_MAX((size_t)(slash - db_path), 1)) : strdup(".");
-  return folder ? rp__path_join(folder, FILE_NAME) : NULL;
+  return folder ? rp__path_join(folder, RP_SECRET_FILE) : NULL;
 }
 
 int rp__secret_load(const char *file, const char *db_path, struct rp__internal_secret *ret, rp_error *err)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+#define RP_SECRET_FILE "internal-secret" /* beside the database */
 #define RP_SECRET_HASH 32
 #define RP_SECRET_MIN 16   /* bytes of a secret that somebody chose */
 #define RP_SECRET_MAX 1024 /* of any */

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cli/out.h"
 #include "cli/term.h"
+#include "cli/view.h"
 
 enum { OUTPUT, FORMAT, ALL, SCOPE, NO_TOKENS, FORCE };
 enum { REPRISE, NOVA, CLAWD, ORBITMESH, CORTEX, MARKDOWN };
@@ -22,7 +23,7 @@ static const struct rp__opt opts[] = {
     [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "every session of the scope, in one file (clawd)"},
     [NO_TOKENS] = {"no-tokens", 0, RP_OPT_FLAG, NULL,
                    "clawd: with tokens that open nothing, for a file that others may see"},
-    [FORCE] = {"force", 0, RP_OPT_FLAG, NULL, "write to a terminal"},
+    [FORCE] = {"force", 0, RP_OPT_FLAG, NULL, "write to a terminal, every byte as it is"},
 };
 
 struct sink {
@@ -85,6 +86,22 @@ static int export_to(struct rp__cli *c, int fd, const char *name, rp_error *err)
   return s.errnum ? rp__fail_errno(err, s.errnum, "can't write %s", name) : code;
 }
 
+static int keep(void *ctx, const void *bytes, size_t n)
+{
+  struct rp__buf *b = ctx;
+  rp__buf_add(b, bytes, n);
+  return b->err != 0;
+}
+
+/* A transcript that a person reads right here: what was said in it must not drive the terminal. */
+static int show(struct rp__cli *c, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_CLI_DOC_MAX), safe = RP_BUF(RP_CLI_DOC_MAX);
+  int code = rp_export_as(c->session, formats[MARKDOWN], keep, &text, err);
+  if (!code) rp__view_lines(c, &safe, text.p, text.n, "");
+  return text.err ? rp__view_print(&text, err) : code ? code : rp__view_print(&safe, err);
+}
+
 /* It is put in place once it is whole and on the disk. What earlier exports to that folder left that were killed goes.
  */
 static int export_file(struct rp__cli *c, const char *path, rp_error *err)
@@ -124,6 +141,7 @@ static int export_database(struct rp__cli *c, const char *path, rp_error *err)
     return RP_E_USAGE;
   }
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
+  if (!code) code = rp_output_check(c->engine, "output", path, err);
   return code ? code : rp_export_file(c->session, formats[CORTEX], path, err);
 }
 
@@ -161,8 +179,10 @@ static int run(struct rp__cli *c, rp_error *err)
     return RP_E_USAGE;
   }
   code = c->n_args ? rp__cli_attach(c, c->args[0], RP_USE_LOOK, err) : rp__cli_open(c, RP_USE_LOOK, err);
+  if (!code && !to_stdout) code = rp_output_check(c->engine, "output", path, err);
   if (code) return code;
   if (!to_stdout && is_folder(path)) return rp_export_file(c->session, formats[format], path, err);
+  if (to_stdout && c->term.out_tty && format == MARKDOWN && !rp__opt_given(c, FORCE)) return show(c, err);
   return to_stdout ? export_to(c, STDOUT_FILENO, "the output", err) : export_path(c, path, err);
 }
 

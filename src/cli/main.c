@@ -23,10 +23,21 @@ static int run(struct rp__cli *c, rp_error *err)
   return 0;
 }
 
+/* An empty variable of a script must not lead to the default store. */
+static int check_db(const struct rp__cli *c, rp_error *err)
+{
+  const struct rp__value *db = &c->globals[RP_G_DB];
+  if (!db->count || db->text[0]) return 0;
+  rp__fail_field(err, RP_E_USAGE, "db", "--db is empty");
+  rp__hint(err, "name a store, as --db sqlite:PATH, or leave --db away");
+  return RP_E_USAGE;
+}
+
 /* The reading stops at the first mistake, but how to report it may stand behind. */
 static int parse(struct rp__cli *c, int argc, char **argv, rp_error *err)
 {
   int code = rp__opt_parse(c, argc, argv, err);
+  if (!code) code = check_db(c, err);
   for (int i = 1; code && i < argc; i++)
     if (strcmp(argv[i], "--json") == 0) c->globals[RP_G_JSON].count = 1;
   return code;

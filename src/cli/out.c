@@ -114,7 +114,7 @@ static void pretty(struct rp__json v, struct rp__buf *out, bool colour, int dept
 {
   bool object = v.type == RP_JSON_OBJECT;
   if ((!object && v.type != RP_JSON_ARRAY) || rp__json_count(v) == 0) {
-    rp__buf_add(out, v.p, v.n);
+    rp__term_cut(out, v.p, v.n, 0); /* JSON allows control characters beyond U+001F and marks of direction */
     return;
   }
   struct rp__json_iter it = {0};
@@ -126,7 +126,7 @@ static void pretty(struct rp__json v, struct rp__buf *out, bool colour, int dept
     indent(out, depth + 1);
     if (object) {
       rp__buf_printf(out, "%s\"", RP_SGR(colour, RP_CYAN));
-      rp__buf_add(out, key.p, key.n);
+      rp__term_cut(out, key.p, key.n, 0);
       rp__buf_printf(out, "\"%s: ", RP_RESET(colour));
     }
     pretty(value, out, colour, depth + 1);

@@ -243,6 +243,13 @@ bool rp__config_set(const struct rp__config *c, enum rp__option o)
   return false;
 }
 
+const char *rp__config_each(const struct rp__config *c, enum rp__option o, size_t i)
+{
+  for (const struct setting *s = c->last; s; s = s->next)
+    if (s->option == o && i-- == 0) return s->value;
+  return NULL;
+}
+
 const char *rp__config_text(const struct rp__config *c, const char *scope, enum rp__option o)
 {
   const struct setting *s = lookup(c, scope, o);

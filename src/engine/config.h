@@ -105,6 +105,8 @@ static inline int64_t rp__config_ms(const struct rp__config *c, const char *scop
 void rp__config_sample(struct rp__buf *out);
 /* Whether anybody, in any scope, gave the option a value that is not empty. */
 bool rp__config_set(const struct rp__config *c, enum rp__option o);
+/* The value at place `i` among those given to the option, in whichever scope; NULL after the last. Borrowed. */
+const char *rp__config_each(const struct rp__config *c, enum rp__option o, size_t i);
 /* {"file":…,"options":[{"name","value","source","help"}]} */
 void rp__config_show(const struct rp__config *c, const char *scope, struct rp__jw *w);
 

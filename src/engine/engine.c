@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "engine/audit.h"
 #include "engine/mirror.h"
+#include "engine/own-files.h"
 #include "engine/slot.h"
 #include "engine/unsaid.h"
 
@@ -285,6 +286,7 @@ int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
   int rc = engine_prepare(e, o, err);
   if (!rc) rc = database_path(o->db, &e->path, &memory, err);
   if (!rc && !memory) rc = resolve_path(&e->path, err);
+  if (!rc && !memory) rc = rp__own_files_config(e, err);
   if (!rc && !memory) rc = check_there(e, err);
   if (!rc) rc = open_store(e, e->path, &e->store, err);
   if (!rc && !memory) rc = open_locks(e, err);

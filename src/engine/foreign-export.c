@@ -7,9 +7,11 @@
 
 #include "base/file.h"
 #include "engine/foreign.h"
+#include "engine/own-files.h"
 
 #define INDEX_MAX (16 * 1024 * 1024)
 #define INDEX "index.json"
+#define INDEX_VERSION 1
 
 int rp__foreign_format(const char *name, const struct rp__format **ret, rp_error *err)
 {
@@ -114,21 +116,41 @@ static bool lies_there(int dir, struct rp__json file)
   return name && !strchr(name, '/') && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-/* What the index says about other files stays as long as they lie there; one that can't be read is made anew. */
-static int write_index(const char *folder, int dir, const struct entry *e, rp_error *err)
+/* An index of ours has these two members and no other: whatever else bears that name is somebody's. */
+static bool is_index(struct rp__json doc)
+{
+  int64_t version;
+  bool ours = rp__json_i64(rp__json_get(doc, "version"), &version) && version == INDEX_VERSION;
+  return ours && rp__json_get(doc, "snapshots").type == RP_JSON_ARRAY && rp__json_count(doc) == 2;
+}
+
+/* The index that is there, its text in `text`; RP_JSON_NONE: none. RP_E_REFUSED: it is not ours. */
+static int read_index(const char *path, struct rp__buf *text, struct rp__json *ret, rp_error *err)
+{
+  *ret = (struct rp__json){0};
+  int rc = rp__file_read(path, INDEX_MAX, text, err);
+  if (rc == RP_E_FILE_NOT_FOUND) return 0;
+  if (rc) return rc;
+  rc = rp__json_parse(text->p ? text->p : "", text->n, NULL, ret, NULL);
+  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (!rc && is_index(*ret)) return 0;
+  rp__fail_field(err, RP_E_REFUSED, "path", "%s is not an index that Reprise wrote, and would be lost", path);
+  rp__hint(err, "name a file in the folder instead, or a folder of its own");
+  return RP_E_REFUSED;
+}
+
+/* What the index says about other files stays as long as they lie there. */
+static int write_index(const char *path, int dir, const struct entry *e, rp_error *err)
 {
   struct rp__buf old RP_AUTOBUF = RP_BUF(0), compact RP_AUTOBUF = RP_BUF(2 * INDEX_MAX),
                      out RP_AUTOBUF = RP_BUF(4 * INDEX_MAX);
   struct rp__json doc = {0}, item;
   struct rp__json_iter it = {0};
   struct rp__jw w = RP_JW(&compact);
-  char *path RP_AUTOFREE = rp__path_join(folder, INDEX);
-  if (!path) return rp__fail_nomem(err);
-  int rc = rp__file_read(path, INDEX_MAX, &old, err);
-  if (rc && rc != RP_E_FILE_NOT_FOUND) return rc;
-  if (!rc && rp__json_parse(old.p ? old.p : "", old.n, NULL, &doc, NULL)) doc = (struct rp__json){0};
+  int rc = read_index(path, &old, &doc, err);
+  if (rc) return rc;
   rp__jw_object(&w);
-  rp__jw_ki64(&w, "version", 1);
+  rp__jw_ki64(&w, "version", INDEX_VERSION);
   rp__jw_key(&w, "snapshots");
   rp__jw_array(&w);
   while (rp__json_next(rp__json_get(doc, "snapshots"), &it, NULL, &item))
@@ -148,6 +170,8 @@ static int export_folder(rp_session *s, const char *format, const char *extensio
   struct rp__session_row row = {0};
   char name[RP_NAME + 16];
   struct entry e = {.file = name, .format = format, .row = &row};
+  struct rp__buf old RP_AUTOBUF = RP_BUF(0);
+  struct rp__json doc;
   snprintf(name, sizeof name, "%s%s", s->id, extension);
   if (strcmp(name, INDEX) == 0)
     return rp__fail(err, RP_E_REFUSED, "session '%s' would take the place of the folder's index: name a file", s->id);
@@ -155,11 +179,16 @@ static int export_folder(rp_session *s, const char *format, const char *extensio
   if (!path) return rp__fail_nomem(err);
   RP_AUTOCLOSE int dir = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (dir < 0) return rp__fail_errno(err, errno, "%s", folder);
-  int rc = rp__session_row(s, &row, err);
+  char *index RP_AUTOFREE = rp__path_join(folder, INDEX);
+  if (!index) return rp__fail_nomem(err);
+  int rc = rp__own_files_check(s->e, "path", path, err);
+  if (!rc) rc = rp__own_files_check(s->e, "path", index, err);
+  if (!rc) rc = read_index(index, &old, &doc, err); /* before anything is written */
+  if (!rc) rc = rp__session_row(s, &row, err);
   if (!rc) rc = write_file(s, format, path, &e.bytes, err);
   while (!rc && flock(dir, LOCK_EX)) /* others may export to it: each entry stays */
     if (errno != EINTR) rc = rp__fail_errno(err, errno, "%s", folder);
-  if (!rc) rc = write_index(folder, dir, &e, err);
+  if (!rc) rc = write_index(index, dir, &e, err);
   rp__session_row_done(&row);
   return rc;
 }
@@ -206,6 +235,8 @@ int rp_export_file(rp_session *s, const char *format, const char *path, rp_error
   bool there = lstat(path, &st) == 0;
   if (there && S_ISDIR(st.st_mode))
     return export_folder(s, f ? f->name : own, f ? f->extension : ".reprise", path, err);
+  rc = rp__own_files_check(s->e, "path", path, err);
+  if (rc) return rc;
   if (f && f->put && is_database(path, there ? &st : NULL)) return put_database(s, f, path, err);
   return write_file(s, f ? f->name : own, path, NULL, err);
 }

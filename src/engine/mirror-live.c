@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "engine/foreign.h"
 #include "engine/mirror.h"
+#include "engine/own-files.h"
 
 static const char *live_path(const rp_session *s)
 {
@@ -50,7 +51,8 @@ int rp__mirror_live(rp_session *s, bool shutdown_clean, rp_error *err)
   rp__gift_done(&gift);
   if (rc == RP_E_TOO_LARGE) return rp__fail(err, rc, "the session is too large for a session file");
   if (rc) return rp__fail_nomem(err);
-  rc = live_folder(path, err);
+  rc = rp__own_files_check(s->e, "session_file", path, err);
+  if (!rc) rc = live_folder(path, err);
   if (!rc) rc = keep_previous(path, err);
   return rc ? rc : rp__file_write(path, out.p, out.n, err);
 }

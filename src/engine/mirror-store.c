@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "engine/mirror.h"
+#include "engine/own-files.h"
 #include "engine/store-file.h"
 
 #define REST 20                          /* times as long as the writing took */
@@ -56,7 +57,8 @@ static int write_file(rp_engine *e, const char *path, rp_error *err)
   RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
   const char *slash = strrchr(path, '/');
   char *folder RP_AUTOFREE = slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
-  int rc = folder ? rp__mkdirs(folder, err) : 0;
+  int rc = rp__own_files_check(e, "store_file", path, err); /* a link may have come since the start */
+  if (!rc && folder) rc = rp__mkdirs(folder, err);
   if (!rc) rc = rp__file_draft_open(path, &d, err);
   if (rc) return rc;
   struct sink k = {.fd = d.fd};

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "engine/capture.h"
 #include "engine/files.h"
+#include "engine/own-files.h"
 #include "format/format.h"
 
 #define RECORD_FILE_MAX (4 * 1024 * 1024)
@@ -38,6 +39,7 @@ int rp__mirror_record(rp_engine *e, const struct rp__record_row *row, rp_error *
   int rc = rp__scope_key(e, row->scope, &key, err);
   if (rc || key) return rc;
   rc = mirror_open(e, row->scope, row->session_id, true, &dir, &path, err);
+  if (!rc && path) rc = rp__own_files_check(e, "mirror_dir", path, err);
   if (rc || !path) return rc;
   if (rp__record_write(row, &compact)) return rp__fail_nomem(err);
   rp__json_pretty(rp__json_trusted(compact.p, compact.n), false, &out);

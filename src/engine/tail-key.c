@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "engine/engine.h"
+#include "engine/own-files.h"
 #include "engine/slot.h"
 
 #define FILE_FIRST "reprise-seal 1\n"
@@ -35,7 +36,7 @@ static char *file_path(const rp_engine *e)
 {
   struct rp__buf name RP_AUTOBUF = RP_BUF(1 << 16);
   rp__buf_add(&name, e->path, rp__store_path_length(e->path));
-  rp__buf_str(&name, ".seal");
+  rp__buf_str(&name, RP_SEAL_SUFFIX);
   return rp__buf_take(&name);
 }
 

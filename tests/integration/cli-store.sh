@@ -135,4 +135,73 @@ if [[ $(id -u) == 0 ]] && command -v runuser >/dev/null && id -u nobody >/dev/nu
   expect_code 0
 fi
 
+about 'an export never takes the place of the store'
+home=$work/own db=$work/own/reprise.db
+mkdir -p "$home/folder"
+REPRISE_HOME=$home run start --scope s --key k
+expect_code 0
+REPRISE_HOME=$home run append k message '{"role":"user","content":"precious"}'
+printf 'a-secret-of-the-agents-socket' >"$home/internal-secret"
+for end in .fleet .seal .agents; do [[ -e $db$end ]] || (umask 077 && : >"$db$end"); done
+chmod 600 "$home/internal-secret"
+ln -s reprise.db "$home/link"
+ln "$db.runs" "$home/second-name"
+sums() { (cd "$home" && find . -type f ! -name '*-shm' ! -name reprise.db ! -name '*.runs' ! -name second-name ! -name index.json ! -name '*-wal' -exec cksum {} + | sort); }
+before=$(sums)
+for format in reprise nova clawd orbitmesh markdown cortex; do
+  for file in "$db" "$db-wal" "$db-shm" "$db-journal" "$db.runs" "$db.fleet" "$db.seal" "$db.agents" "$home/internal-secret" \
+    "$home/link" "$home/second-name" "$home/folder/../reprise.db"; do
+    REPRISE_HOME=$home run export k --format "$format" -o "$file" --json
+    expect_code 8
+    expect_error refused
+    expect_json .error.field output "$err"
+    expect_err_has 'a file of the store itself'
+  done
+done
+ln "$db.runs" "$home/folder/index.json"
+REPRISE_HOME=$home run export k -o "$home/folder"
+expect_code 8
+expect_err_has 'a file of the store itself'
+expect_json length 1 "$(find "$home/folder" -type f -printf '"%f"\n' | jq -sc .)"
+[[ $(sums) == "$before" ]] || fail 'a file of the store has changed'
+REPRISE_HOME=$home run log k
+expect_out_has precious
+REPRISE_HOME=$home run verify
+expect_code 0
+for option in store_file session_file; do
+  for file in "$db" "$db-wal" "$home/link" "$home/internal-secret"; do
+    printf '[scope s]\n%s = %s\n' "$option" "$file" >"$work/own.ini"
+    REPRISE_HOME=$home run --config "$work/own.ini" append k message '{"role":"user","content":"more"}' --json
+    expect_error config.invalid
+    expect_json .error.field "$option" "$err"
+  done
+done
+REPRISE_HOME=$home run log k
+expect_out_lacks more
+
+about 'a --db that names no file'
+mkdir "$work/dir"
+mkfifo "$work/pipe"
+for words in ls 'append x x-a {}' 'start --scope s' verify; do
+  # shellcheck disable=SC2086
+  run --db "sqlite:$work/dir" $words --json
+  expect_code 2
+  expect_error usage
+  expect_json .error.field db "$err"
+  expect_err_has "$work/dir is a folder"
+  [[ $err != *link* ]] || fail 'there is talk of links'
+  # shellcheck disable=SC2086
+  out=$(timeout 20 "$REPRISE" --db "sqlite:$work/pipe" $words --json 2>&1)
+  code=$? err=$out
+  expect_code 2
+  expect_err_has 'not a regular file'
+done
+[[ -z $(ls -A "$work/dir") ]] || fail 'something was made in the folder'
+run --db '' ls
+expect_code 2
+expect_err_has '--db is empty'
+run --db= start --scope s
+expect_code 2
+expect_err_has '--db is empty'
+
 finish

@@ -36,6 +36,20 @@ expect_out_lacks "${escape}[31m"
 run log kitchen --kind message
 expect_out_lacks "$escape"
 
+run append kitchen message '{"role":"user","content":"c1 \u009b31m bidi \u202e rev \u2066 iso"}'
+run append kitchen pin '{"label":"odd \u009b","content":"c1 \u009b31m bidi \u202e rev"}'
+for words in 'state kitchen' 'export kitchen --format markdown' 'log kitchen' 'show kitchen' 'pins kitchen' 'search bidi' 'ls --all' \
+  'brief kitchen' 'brief --scope nova'; do
+  # shellcheck disable=SC2086
+  run_tty $words
+  expect_code 0
+  for mark in $'\u009b' $'\u202e' $'\u2066'; do expect_out_lacks "$mark"; done
+done
+run state kitchen
+expect_json '.conversation.messages[-1].content|explode|contains([155,8238,8294])' true
+run export kitchen --format markdown
+expect_out_has $'\u009b'
+
 about tables
 run_tty ls
 expect_out_has "${escape}[1mID"

@@ -137,6 +137,17 @@ static int names_check(const char *path, rp_error *err)
   return RP_E_REFUSED;
 }
 
+/* A folder or a pipe can't hold a store: opening one would fail for reasons of its own, or wait for ever. */
+static int kind_check(const char *path, rp_error *err)
+{
+  struct stat st;
+  if (stat(path, &st) || S_ISREG(st.st_mode)) return 0;
+  if (!S_ISDIR(st.st_mode)) return rp__fail_field(err, RP_E_USAGE, "db", "%s is not a regular file", path);
+  rp__fail_field(err, RP_E_USAGE, "db", "%s is a folder", path);
+  rp__hint(err, "name a file in it: sqlite:%s/reprise.db", path);
+  return RP_E_USAGE;
+}
+
 static int files_ready(struct rp__sq_store *s, const struct rp__proc *self, rp_error *err)
 {
   struct rp__proc own = {0};
@@ -272,6 +283,7 @@ int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **
   struct rp__sq_store *s = store_new(o);
   if (!s) return rp__fail_nomem(err);
   int rc = path_set(s, o->path, err);
+  if (rc == 0) rc = kind_check(s->path, err);
   if (rc == 0) rc = store_start(s, o->self, err);
   if (rc != 0) {
     store_free(s);

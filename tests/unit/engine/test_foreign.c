@@ -549,6 +549,37 @@ static void a_folder_has_an_index(void **state)
   rp_session_free(s);
 }
 
+/* O-01: an index.json that somebody else keeps there stays as it is, and nothing is written beside it. */
+static void a_strangers_index_stays(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  static const char *const theirs[] = {
+      "{\"name\":\"my site\",\"pages\":[\"a\"]}",
+      "{\"version\":2,\"snapshots\":[]}",
+      "{\"version\":1,\"snapshots\":{}}",
+      "{\"version\":1,\"snapshots\":[],\"owner\":\"me\"}",
+      "[1,2]",
+      "{cut",
+      "",
+  };
+  char folder[SCRATCH_PATH], index[SCRATCH_PATH + 16], path[SCRATCH_PATH + 300];
+  assert_int_equal(mkdir(scratch_path(&r->scratch, "site", folder), 0700), 0);
+  snprintf(index, sizeof index, "%s/index.json", folder);
+  rp_session *s = rig_start(r, "a", NULL, RP_OWNER_SELF);
+  snprintf(path, sizeof path, "%s/%s.json.gz", folder, rp_session_id(s));
+  for (size_t i = 0; i < RP_ARRAY_SIZE(theirs); i++) {
+    struct rp__buf text RP_AUTOBUF = RP_BUF(0);
+    OK(rp__file_write(index, theirs[i], strlen(theirs[i]), &err), err);
+    assert_int_equal(rp_export_file(s, "orbitmesh", folder, &err), RP_E_REFUSED);
+    assert_non_null(strstr(err.message, "not an index that Reprise wrote"));
+    OK(rp__file_read(index, 1 << 20, &text, &err), err);
+    assert_string_equal(text.p ? text.p : "", theirs[i]);
+    assert_int_equal(access(path, F_OK), -1);
+  }
+  rp_session_free(s);
+}
+
 /* into a brain, one row more. */
 static void a_brain_gets_one_row(void **state)
 {
@@ -608,6 +639,7 @@ int main(void)
       T(from_one_program_to_another),
       T(time_travel_shows),
       T(a_folder_has_an_index),
+      T(a_strangers_index_stays),
       T(a_brain_gets_one_row),
       T(a_damaged_file_is_known_by_its_copy),
   };
