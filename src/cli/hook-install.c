@@ -226,6 +226,23 @@ static bool has_ours(const struct rp__hook_install *o, const struct rp__buf *tex
   return without.n != text->n;
 }
 
+/* Agents and editors write the file, too, maybe while somebody reads the question. */
+static int check_unchanged(const struct work *w, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf now = RP_BUF(RP_HOOK_SETTINGS_MAX);
+  struct stat st;
+  bool same = !w->exists && stat(w->path, &st) != 0 && errno == ENOENT;
+  if (w->exists) {
+    int rc = rp__file_read(w->path, RP_HOOK_SETTINGS_MAX, &now, err);
+    if (rc) return rc;
+    same = now.n == w->before.n && (!now.n || memcmp(now.p, w->before.p, now.n) == 0);
+  }
+  if (same) return 0;
+  rp__fail(err, RP_E_REFUSED, "%s was changed meanwhile; nothing was written", w->path);
+  rp__hint(err, "run it again to see what would change now");
+  return RP_E_REFUSED;
+}
+
 static int store(const struct work *w, rp_error *err)
 {
   int rc = rp__file_write(w->path, w->after.p ? w->after.p : "", w->after.n, err);
@@ -293,6 +310,7 @@ int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp
   if (!rc && changed && !o->dry_run) {
     rc = o->yes ? 0 : rp__cli_confirm(c, "Write this?", err);
     if (rc == RP_E_CANCELLED) return rp__fail(err, rc, "nothing was written");
+    if (!rc) rc = check_unchanged(&w, err);
     if (!rc) rc = o->remove ? uninstall(&w, err) : install(o, &w, err);
   }
   if (!rc && rp__json_wanted(c)) return print_json(c, o, &w, &diff, changed, err);

@@ -391,6 +391,42 @@ install --yes
 expect_json '.hooks.Stop | length' 1 "$(<"$settings")"
 rm -f "$settings"*
 
+about 'what somebody else writes while it asks stays'
+if command -v python3 >/dev/null; then
+  for verb in install uninstall; do
+    python3 - "$settings" "$verb" "$work/p" >"$work/out" 2>&1 <<'PY'
+import os, pty, subprocess, sys
+settings, verb, project = sys.argv[1:]
+base = [os.environ["REPRISE"], "hook"]
+tail = ["--agent", "claude", "--project", project]
+open(settings, "w").write('{"model":"a"}\n')
+if verb == "uninstall":
+    subprocess.run(base + ["install"] + tail + ["--yes"], check=True, capture_output=True)
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(base[0], base + [verb] + tail)
+said = b""
+while b"Write this" not in said:
+    said += os.read(fd, 4096)
+theirs = '{"model":"b","permissions":{"deny":["Bash(rm*)"]}}\n'
+open(settings, "w").write(theirs)
+os.write(fd, b"y\n")
+said = b""
+try:
+    while more := os.read(fd, 4096):
+        said += more
+except OSError:
+    pass
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 8, said
+assert b"changed meanwhile" in said, said
+assert open(settings).read() == theirs, open(settings).read()
+PY
+    code=$? out=$(<"$work/out")
+    expect_code 0
+    rm -f "$settings"*
+  done
+fi
+
 about 'paths of the commands hold wherever the agent runs them'
 (cd "$work" && run --db sqlite:rel/x.db --config rel.ini hook install --agent claude --project p --yes </dev/null
   [[ $code == 0 ]]) || fail 'install'
