@@ -21,7 +21,7 @@ struct work {
   char path[PATH_MAX]; /* where links lead */
   char backup[PATH_MAX + sizeof BACKUP];
   struct rp__buf before, after;
-  bool exists;
+  bool exists, gone;
   mode_t mode;
 };
 
@@ -261,11 +261,14 @@ static int install(const struct rp__hook_install *o, struct work *w, rp_error *e
   return rc ? rc : store(w, err);
 }
 
-/* What install made goes with it: a file that was not there before, and a backup that tells nothing new. */
+/*
+ * What install made goes with it: a file that holds nothing else and was not so before, and a backup that tells nothing
+ * new. A backup of something else is older than the file.
+ */
 static int uninstall(struct work *w, rp_error *err)
 {
-  bool made = is_empty_object(&w->after) && access(w->backup, F_OK) != 0;
-  if (made) return unlink(w->path) ? rp__fail_errno(err, errno, "%s", w->path) : rp__sync_parent(w->path, err);
+  w->gone = is_empty_object(&w->after) && !backup_is(w, &w->after);
+  if (w->gone) return unlink(w->path) ? rp__fail_errno(err, errno, "%s", w->path) : rp__sync_parent(w->path, err);
   int rc = store(w, err);
   if (!rc && backup_is(w, &w->after)) unlink(w->backup);
   return rc;
@@ -291,9 +294,11 @@ static void print_result(const struct rp__hook_install *o, const struct work *w,
 {
   if (!changed)
     fprintf(stderr, "%s: nothing to change\n", w->path);
+  else if (w->gone)
+    fprintf(stderr, "%s: removed, for it held nothing but our hooks.\n", w->path);
   else if (!o->dry_run)
-    fprintf(stderr, "%s: %s. %s reads it at its next start.\n", w->path, o->remove ? "removed" : "written",
-            o->agent->title);
+    fprintf(stderr, "%s: %s. %s reads it at its next start.\n", w->path,
+            o->remove ? "our hooks are taken out" : "written", o->agent->title);
 }
 
 int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp_error *err)

@@ -386,9 +386,37 @@ checks=$((checks + 1))
 install --yes --scope 'no name'
 expect_code 2
 expect_err_has 'no name'
-jq -n '{hooks: {Stop: [{hooks: [{type: "command", command: "/opt/memory hook Stop --agent claude"}]}]}}' >"$settings"
+jq -n '{hooks: {Stop: [{hooks: [{type: "command", command: "/opt/memory/reprise hook Stop --agent claude"}]}]}}' >"$settings"
 install --yes
 expect_json '.hooks.Stop | length' 1 "$(<"$settings")"
+rm -f "$settings"*
+
+about 'what other programs are told stays'
+jq -n '{hooks: {SessionStart: [{hooks: [{type: "command", command: "echo hook SessionStart --agent claude"}]}],
+  Stop: [{hooks: [{type: "command", command: "my-reprise hook Stop --agent claude"}]},
+    {hooks: [{type: "command", command: "reprise log last; x hook Stop --agent claude"}]}]}}' >"$settings"
+cp "$settings" "$work/original"
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'nothing to change'
+install --yes
+expect_json '[.hooks.SessionStart, .hooks.Stop | length] | tostring' '[2,3]' "$(<"$settings")"
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'our hooks are taken out'
+same "$settings" "$work/original"
+ln -s "$REPRISE" "$work/it's mine" # quoted, and under another name
+rm -f "$settings"*
+"$work/it's mine" hook install --agent claude --project "$work/p" --yes </dev/null >/dev/null 2>&1
+"$work/it's mine" --db sqlite:x hook install --agent claude --project "$work/p" --yes </dev/null >/dev/null 2>&1
+expect_json '.hooks.Stop | length' 1 "$(<"$settings")"
+rm -f "$settings"*
+
+about 'a backup that is older than the file'
+echo '{"model":"old"}' >"$settings.reprise-backup"
+install --yes
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'removed, for it held nothing but our hooks'
+checks=$((checks + 1))
+[[ ! -e $settings && -e $settings.reprise-backup ]] || fail 'an empty file was left, or the backup went'
 rm -f "$settings"*
 
 about 'what somebody else writes while it asks stays'

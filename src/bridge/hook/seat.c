@@ -56,11 +56,14 @@ static int find_scope(struct rp__hook_seat *seat, const struct rp__hook_call *c,
 
 static int find_key(struct rp__hook_seat *seat, rp_error *err)
 {
-  RP_AUTOFREE char *id = rp__json_dup(rp__hook_field(seat->input, "session_id"));
-  if (!id || !*id)
+  RP_AUTOBUF struct rp__buf id = RP_BUF(RP_HOOK_INPUT_MAX), key = RP_BUF(RP_HOOK_INPUT_MAX);
+  rp__json_text(rp__hook_field(seat->input, "session_id"), &id);
+  if (id.err) return rp__fail_nomem(err);
+  if (!id.n)
     return rp__fail_field(err, RP_E_INVALID, "session_id", "'session_id' is missing: the input names no session");
-  RP_AUTOBUF struct rp__buf key = RP_BUF(RP_HOOK_INPUT_MAX);
-  rp__buf_printf(&key, "%s:%s", seat->agent->name, id);
+  if (memchr(id.p, '\0', id.n))
+    return rp__fail_field(err, RP_E_INVALID, "session_id", "'session_id' holds a NUL character");
+  rp__buf_printf(&key, "%s:%s", seat->agent->name, id.p);
   if (key.err) return rp__fail_nomem(err);
   rp__place_id(seat->agent->name, key.p, seat->key);
   return 0;
