@@ -290,6 +290,19 @@ static int print_json(const struct rp__cli *c, const struct rp__hook_install *o,
   return rp__out_buf(c, &b, err);
 }
 
+/* A program that the next build replaces, or that goes with the tree. */
+static bool in_build_tree(void)
+{
+  char self[PATH_MAX], marker[PATH_MAX];
+  if (rp__agent_self(self, NULL)) return false;
+  for (int i = 0; i < 3; i++) { /* BUILD/src/cli/reprise */
+    char *slash = strrchr(self, '/');
+    if (!slash) return false;
+    *slash = '\0';
+  }
+  return snprintf(marker, sizeof marker, "%s/build.ninja", self) < (int)sizeof marker && access(marker, F_OK) == 0;
+}
+
 static void print_result(const struct rp__hook_install *o, const struct work *w, bool changed)
 {
   if (!changed)
@@ -299,6 +312,9 @@ static void print_result(const struct rp__hook_install *o, const struct work *w,
   else if (!o->dry_run)
     fprintf(stderr, "%s: %s. %s reads it at its next start.\n", w->path,
             o->remove ? "our hooks are taken out" : "written", o->agent->title);
+  if (!o->remove && in_build_tree())
+    fprintf(stderr,
+            "The hooks run the program of a build tree: once it is installed, run 'hook install' with that one.\n");
 }
 
 int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp_error *err)

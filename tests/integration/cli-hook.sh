@@ -391,6 +391,19 @@ install --yes
 expect_json '.hooks.Stop | length' 1 "$(<"$settings")"
 rm -f "$settings"*
 
+about 'a program of a build tree'
+mkdir -p "$work/tree/src/cli" "$work/bin"
+touch "$work/tree/build.ninja"
+cp "$REPRISE" "$work/tree/src/cli/reprise"
+cp "$REPRISE" "$work/bin/reprise"
+REPRISE=$work/tree/src/cli/reprise run hook install --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'the program of a build tree'
+REPRISE=$work/bin/reprise run hook install --agent claude --project "$work/p" --yes </dev/null
+expect_code 0
+checks=$((checks + 1))
+[[ $err != *'build tree'* ]] || fail 'an installed program is taken for a built one'
+rm -rf "$settings"* "$work/tree" "$work/bin"
+
 about 'what other programs are told stays'
 jq -n '{hooks: {SessionStart: [{hooks: [{type: "command", command: "echo hook SessionStart --agent claude"}]}],
   Stop: [{hooks: [{type: "command", command: "my-reprise hook Stop --agent claude"}]},
