@@ -402,7 +402,7 @@ REPRISE=$work/bin/reprise run hook install --agent claude --project "$work/p" --
 expect_code 0
 checks=$((checks + 1))
 [[ $err != *'build tree'* ]] || fail 'an installed program is taken for a built one'
-rm -rf "$settings"* "$work/tree" "$work/bin"
+rm -rf "$settings"* "${work:?}/tree" "${work:?}/bin"
 
 about 'what other programs are told stays'
 jq -n '{hooks: {SessionStart: [{hooks: [{type: "command", command: "echo hook SessionStart --agent claude"}]}],

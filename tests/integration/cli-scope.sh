@@ -22,13 +22,13 @@ END
 chmod +x "$work/agent"
 editor() { # what it asks second
   coproc PROXY { "$REPRISE" acp -- "$work/agent" 2>"$work/acp.err"; }
-  local pid=$PROXY_PID answers=${PROXY[0]} line
-  printf '%s\n%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}' "$1" >&"${PROXY[1]}"
+  local pid=$PROXY_PID answers=${PROXY[0]} questions=${PROXY[1]} line
+  printf '%s\n%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}' "$1" >&"$questions"
   answer=''
   while IFS= read -r -t 20 line <&"$answers"; do
     [[ $(jq -r .id <<<"$line") != 2 ]] || { answer=$line; break; }
   done
-  exec {PROXY[1]}>&-
+  exec {questions}>&-
   wait "$pid"
 }
 hook() { # event, session
