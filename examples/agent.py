@@ -104,21 +104,38 @@ def begin():
         return
     state = reprise("state", KEY)
     print("(back after a %s, with %d messages)" % (start["restart"]["cause"], len(state["conversation"]["messages"])), flush=True)
-    for tool in state["tools"]:
+    for tool in state.get("tools", []):
         if tool["status"] == "unknown":
             # The model reads it too, before it does anything else.
             say("system", "I was cut off while running `%s`: look before it is repeated." % tool["input"]["command"])
 
 
-def main():
-    begin()
-    for line in sys.stdin:
-        if not sys.stdin.isatty():
+def lines():
+    """What the person says. A terminal shows it by itself, behind a prompt."""
+    terminal = sys.stdin.isatty()
+    while True:
+        if terminal:
+            print("you: ", end="", flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if not terminal:
             print("you: " + line.strip(), flush=True)
         if line.strip():
-            turn(line.strip())
+            yield line.strip()
+
+
+def main():
+    begin()
+    for line in lines():
+        turn(line)
     reprise("end", KEY)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        # No end: the session is open, and the next start comes back to it.
+        print("\n(interrupted; start me again to go on)")
+        sys.exit(130)

@@ -62,11 +62,25 @@ static bool starts_with(const char *at, const char *end, const char *what)
   return (size_t)(end - at) >= n && memcmp(at, what, n) == 0;
 }
 
-/* Where the text of ours that begins at `mark` ends. An agent may have cut it: then its wrapper does. NULL: nowhere. */
+/* Whether the text of ours between two marks has lines of its own, as written: people quote marks within a line. */
+static bool has_lines(const char *from, const char *to)
+{
+  const char *first = from, *last = to;
+  while (first < to && (*first == ' ' || *first == '\t' || *first == '\r')) first++;
+  while (last > from && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == '\r')) last--;
+  return first < last && *first == '\n' && last[-1] == '\n';
+}
+
+/*
+ * Where the text of ours that begins at `mark` ends. An agent may have cut it: then its wrapper does. NULL: nowhere, so
+ * somebody only speaks of the mark. Our text holds no mark: of several beginnings before an end, the last is ours.
+ */
 static const char *end_of(const char *mark, const char *end, bool wrapped)
 {
-  const char *at = find(mark, end, RP_MARK_END), *close = wrapped ? find(mark, end, close_tag) : NULL;
-  if (at && (!close || at < close)) return at + strlen(RP_MARK_END);
+  const char *from = mark + strlen(RP_MARK_BEGIN), *next = find(from, end, RP_MARK_BEGIN);
+  if (next) end = next;
+  const char *at = find(from, end, RP_MARK_END), *close = wrapped ? find(from, end, close_tag) : NULL;
+  if (at && (!close || at < close)) return wrapped || has_lines(from, at) ? at + strlen(RP_MARK_END) : NULL;
   return close;
 }
 
@@ -87,7 +101,7 @@ static bool take_one(struct rp__buf *text, size_t *from)
   bool wrapped = ends_with(p, before, open_tag);
   const char *to = end_of(mark, end, wrapped);
   *from = (size_t)(mark - p) + strlen(RP_MARK_BEGIN);
-  if (!to) return true; /* somebody only speaks of the mark */
+  if (!to) return true;
   to = skip_blanks(to, end);
   if (wrapped && starts_with(to, end, close_tag)) {
     begin = before - strlen(open_tag);

@@ -6,8 +6,8 @@
 
 /* A repository, of whatever kind. In a work tree of git's it is a file. */
 static const char *const repositories[] = {".git", ".hg", ".jj", ".svn"};
-/* Where agents keep a project's settings. Their folder at home holds the user's, which are no project's. */
-static const char *const settings[] = {".claude", ".codex", ".cursor", ".gemini", ".opencode", ".mcp.json"};
+/* Where agents keep a project's settings. Their folder at home, or in a container's "/", holds the user's. */
+static const char *const settings[] = {".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen", ".mcp.json"};
 
 static bool has_one(const char *dir, const char *const *names, size_t n)
 {
@@ -27,10 +27,12 @@ static bool is_home(const char *dir)
   return home && realpath(home, real) && strcmp(real, dir) == 0;
 }
 
-static bool is_root(const char *dir)
+/* What lies in the user's home or in "/" is no part of it, even of a repository (of dotfiles, say). */
+static bool is_root(const char *dir, bool within)
 {
-  return has_one(dir, repositories, RP_ARRAY_SIZE(repositories)) ||
-         (!is_home(dir) && has_one(dir, settings, RP_ARRAY_SIZE(settings)));
+  bool repository = has_one(dir, repositories, RP_ARRAY_SIZE(repositories));
+  if (is_home(dir) || strcmp(dir, "/") == 0) return repository && !within;
+  return repository || has_one(dir, settings, RP_ARRAY_SIZE(settings));
 }
 
 bool rp__place_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX])
@@ -40,12 +42,13 @@ bool rp__place_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX])
   if (project && !realpath(project, dir)) project = NULL; /* it is gone */
   if (!project && !realpath(cwd ? cwd : ".", dir)) return false;
   /* What the agent around us calls its project is one, whatever is in it. */
-  bool found = project || is_root(dir);
+  if (project) memcpy(ret, dir, strlen(dir) + 1);
+  bool found = is_root(dir, false);
   while (!found && strcmp(dir, "/") != 0) {
     char *slash = strrchr(dir, '/');
     slash[slash == dir] = '\0'; /* "/a" is in "/" */
-    found = is_root(dir);
+    found = is_root(dir, true);
   }
   if (found) memcpy(ret, dir, strlen(dir) + 1);
-  return found;
+  return found || project;
 }

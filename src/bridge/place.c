@@ -65,11 +65,17 @@ static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
   snprintf(ret, RP_SCOPE_MAX + 1, "%s-%s", n ? name : "root", hash);
 }
 
-int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err)
+static const char *named(const char *given)
 {
   const char *name = given && *given ? given : getenv("REPRISE_SCOPE");
-  char here[PATH_CHARS], followed[PATH_MAX];
-  if (name && *name) {
+  return name && *name ? name : NULL;
+}
+
+int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err)
+{
+  const char *name = named(given);
+  char here[PATH_CHARS], followed[RP_PROJECT_PATH_MAX];
+  if (name) {
     if (!is_id(name))
       return rp__fail_field(err, RP_E_INVALID, "scope", "'%s' is no name of a scope", rp__text_shown(name));
     snprintf(ret, RP_SCOPE_MAX + 1, "%s", name);
@@ -77,8 +83,17 @@ int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 
   }
   if (!cwd || !*cwd) cwd = getcwd(here, sizeof here);
   if (!cwd) return rp__fail(err, RP_E_INVALID, "the current directory has no name; give a scope");
-  scope_of(real(cwd, followed), ret);
+  scope_of(rp__place_root(cwd, followed) ? followed : real(cwd, followed), ret);
   return 0;
+}
+
+bool rp__place_former(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1])
+{
+  char here[PATH_CHARS], dir[PATH_MAX], root[RP_PROJECT_PATH_MAX];
+  if (!cwd || !*cwd) cwd = getcwd(here, sizeof here);
+  if (named(given) || !cwd || !realpath(cwd, dir) || !rp__place_root(dir, root) || strcmp(dir, root) == 0) return false;
+  scope_of(dir, ret);
+  return true;
 }
 
 const char *rp__place_project(void)

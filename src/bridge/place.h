@@ -13,10 +13,14 @@
 #define RP_SCOPE_MAX 128
 
 /*
- * The scope: what was given, else $REPRISE_SCOPE, else one of the directory's own ("reprise-1f3a9c": its last part and
- * a hash of its absolute path), so that editor, hooks and MCP servers of one project share their memory.
+ * The scope: what was given, else $REPRISE_SCOPE, else that of the project the directory is in, outside of one its own
+ * ("reprise-1f3a9c": the last part and a hash of the real path), so that editor, hooks, MCP servers and commands of one
+ * project share their memory, whichever of its folders they stand in.
  */
 int rp__place_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1], rp_error *err);
+
+/* The scope that bridges gave a project's folder before they looked for the project. False: it is the same one. */
+bool rp__place_former(const char *given, const char *cwd, char ret[RP_SCOPE_MAX + 1]);
 
 /*
  * The project's directory as the agent around us names it, for where it runs us may be anywhere: $CLAUDE_PROJECT_DIR,
@@ -26,7 +30,8 @@ const char *rp__place_project(void);
 
 /*
  * The project that a directory (NULL: $CLAUDE_PROJECT_DIR, else the current one) is in: the nearest folder upwards that
- * is a repository or holds an agent's settings, by its real path. False: none.
+ * is a repository or holds an agent's settings, by its real path. The user's home and "/" are none to what lies in
+ * them. False: none.
  */
 #define RP_PROJECT_PATH_MAX PATH_MAX
 bool rp__place_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX]);

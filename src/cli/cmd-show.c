@@ -103,7 +103,7 @@ const struct rp__cmd rp__cmd_show = {
     .example = "  $ reprise show last\n"
                "  session_id        0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c\n"
                "  status            active\n"
-               "  run               short_break after 10 min, up 3 h, start 42\n"
+               "  run               start 42, short break (away for 10 min), up for 3 h\n"
                "  usage             $1.75 of $5.00 (35 %), 1200 tokens in, 300 out\n",
     .arg = RP_ARG_SESSION,
     .min_args = 1,

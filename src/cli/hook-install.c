@@ -21,7 +21,7 @@ struct work {
   char path[PATH_MAX]; /* where links lead */
   char backup[PATH_MAX + sizeof BACKUP];
   struct rp__buf before, after;
-  bool exists;
+  bool exists, gone;
   mode_t mode;
 };
 
@@ -226,6 +226,23 @@ static bool has_ours(const struct rp__hook_install *o, const struct rp__buf *tex
   return without.n != text->n;
 }
 
+/* Agents and editors write the file, too, maybe while somebody reads the question. */
+static int check_unchanged(const struct work *w, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf now = RP_BUF(RP_HOOK_SETTINGS_MAX);
+  struct stat st;
+  bool same = !w->exists && stat(w->path, &st) != 0 && errno == ENOENT;
+  if (w->exists) {
+    int rc = rp__file_read(w->path, RP_HOOK_SETTINGS_MAX, &now, err);
+    if (rc) return rc;
+    same = now.n == w->before.n && (!now.n || memcmp(now.p, w->before.p, now.n) == 0);
+  }
+  if (same) return 0;
+  rp__fail(err, RP_E_REFUSED, "%s was changed meanwhile; nothing was written", w->path);
+  rp__hint(err, "run it again to see what would change now");
+  return RP_E_REFUSED;
+}
+
 static int store(const struct work *w, rp_error *err)
 {
   int rc = rp__file_write(w->path, w->after.p ? w->after.p : "", w->after.n, err);
@@ -244,11 +261,14 @@ static int install(const struct rp__hook_install *o, struct work *w, rp_error *e
   return rc ? rc : store(w, err);
 }
 
-/* What install made goes with it: a file that was not there before, and a backup that tells nothing new. */
+/*
+ * What install made goes with it: a file that holds nothing else and was not so before, and a backup that tells nothing
+ * new. A backup of something else is older than the file.
+ */
 static int uninstall(struct work *w, rp_error *err)
 {
-  bool made = is_empty_object(&w->after) && access(w->backup, F_OK) != 0;
-  if (made) return unlink(w->path) ? rp__fail_errno(err, errno, "%s", w->path) : rp__sync_parent(w->path, err);
+  w->gone = is_empty_object(&w->after) && !backup_is(w, &w->after);
+  if (w->gone) return unlink(w->path) ? rp__fail_errno(err, errno, "%s", w->path) : rp__sync_parent(w->path, err);
   int rc = store(w, err);
   if (!rc && backup_is(w, &w->after)) unlink(w->backup);
   return rc;
@@ -270,13 +290,31 @@ static int print_json(const struct rp__cli *c, const struct rp__hook_install *o,
   return rp__out_buf(c, &b, err);
 }
 
+/* A program that the next build replaces, or that goes with the tree. */
+static bool in_build_tree(void)
+{
+  char self[PATH_MAX], marker[PATH_MAX];
+  if (rp__agent_self(self, NULL)) return false;
+  for (int i = 0; i < 3; i++) { /* BUILD/src/cli/reprise */
+    char *slash = strrchr(self, '/');
+    if (!slash) return false;
+    *slash = '\0';
+  }
+  return snprintf(marker, sizeof marker, "%s/build.ninja", self) < (int)sizeof marker && access(marker, F_OK) == 0;
+}
+
 static void print_result(const struct rp__hook_install *o, const struct work *w, bool changed)
 {
   if (!changed)
     fprintf(stderr, "%s: nothing to change\n", w->path);
+  else if (w->gone)
+    fprintf(stderr, "%s: removed, for it held nothing but our hooks.\n", w->path);
   else if (!o->dry_run)
-    fprintf(stderr, "%s: %s. %s reads it at its next start.\n", w->path, o->remove ? "removed" : "written",
-            o->agent->title);
+    fprintf(stderr, "%s: %s. %s reads it at its next start.\n", w->path,
+            o->remove ? "our hooks are taken out" : "written", o->agent->title);
+  if (!o->remove && in_build_tree())
+    fprintf(stderr,
+            "The hooks run the program of a build tree: once it is installed, run 'hook install' with that one.\n");
 }
 
 int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp_error *err)
@@ -293,6 +331,7 @@ int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp
   if (!rc && changed && !o->dry_run) {
     rc = o->yes ? 0 : rp__cli_confirm(c, "Write this?", err);
     if (rc == RP_E_CANCELLED) return rp__fail(err, rc, "nothing was written");
+    if (!rc) rc = check_unchanged(&w, err);
     if (!rc) rc = o->remove ? uninstall(&w, err) : install(o, &w, err);
   }
   if (!rc && rp__json_wanted(c)) return print_json(c, o, &w, &diff, changed, err);

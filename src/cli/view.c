@@ -208,17 +208,21 @@ void rp__view_run(struct rp__buf *out, struct rp__json doc)
   double elapsed = rp__view_number(rp__json_get(doc, "elapsed"), 0);
   double number = rp__view_number(rp__json_get(doc, "start_number"), 0);
   if (rp__json_get(doc, "session_start").type != RP_JSON_NUMBER) return;
+  if (number > 0) rp__buf_printf(out, "start %.0f, ", number);
   if (type.type == RP_JSON_STRING) {
+    size_t from = out->n;
     rp__view_text(out, type, 0);
+    for (size_t i = from; i < out->n; i++)
+      if (out->p[i] == '_') out->p[i] = ' ';
     if (cause.type == RP_JSON_STRING) {
-      rp__buf_str(out, " after ");
+      rp__buf_str(out, " (away for ");
       span_add(out, elapsed);
+      rp__buf_char(out, ')');
     }
     rp__buf_str(out, ", ");
   }
-  rp__buf_str(out, rp__json_get(doc, "alive").type == RP_JSON_TRUE ? "up " : "over after ");
+  rp__buf_str(out, rp__json_get(doc, "alive").type == RP_JSON_TRUE ? "up for " : "ended after ");
   span_add(out, rp__view_number(rp__json_get(doc, "uptime"), 0));
-  if (number > 0) rp__buf_printf(out, ", start %.0f", number);
 }
 
 void rp__view_usage(struct rp__buf *out, struct rp__json doc)

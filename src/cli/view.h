@@ -28,7 +28,7 @@ void rp__view_affect(const struct rp__cli *c, struct rp__buf *out, struct rp__js
 
 /* How one part of a document is told in a line; nothing where there is nothing to tell. */
 typedef void rp__view_fn(struct rp__buf *out, struct rp__json doc);
-/* "short_break after 10 min, up 3 h, start 42", of rp_session_status_json. */
+/* "start 42, short break (away for 10 min), up for 3 h", of rp_session_status_json. */
 rp__view_fn rp__view_run;
 /* "$1.75 of $1.50 (117 %), 1200 tokens in, 300 out", of rp_usage_json. */
 rp__view_fn rp__view_usage;

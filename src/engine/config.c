@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "base/id.h"
 
 #define CONFIG_FILE_MAX (256 * 1024)
 
@@ -127,13 +128,31 @@ struct ini_ctx {
   int rc;
 };
 
+#define SECTION_CHARS 48 /* libinih cuts a longer section, and would name another scope */
+
+/* The NAME of [scope NAME], also in quotes, as other files of this kind have it. */
+static bool take_scope(const char *section, char ret[SECTION_CHARS + 1])
+{
+  const char *from = section, *to = section + strlen(section);
+  while (*from == ' ' || *from == '\t') from++;
+  while (to > from && (to[-1] == ' ' || to[-1] == '\t')) to--;
+  if (to - from >= 2 && *from == '"' && to[-1] == '"') from++, to--;
+  if (strlen(section) > SECTION_CHARS - strlen("scope ")) return false;
+  memcpy(ret, from, (size_t)(to - from));
+  ret[to - from] = '\0';
+  return rp__name_ok(ret);
+}
+
 static int on_ini(void *user, const char *section, const char *name, const char *value)
 {
   struct ini_ctx *x = user;
   const char *scope = NULL;
-  char source[200];
-  if (strncmp(section, "scope ", 6) == 0)
-    scope = section + 6;
+  char source[200], name_of[SECTION_CHARS + 1];
+  if (strncmp(section, "scope ", 6) == 0 && take_scope(section + 6, name_of))
+    scope = name_of;
+  else if (strncmp(section, "scope ", 6) == 0)
+    x->rc = rp__fail(x->err, RP_E_CONFIG, "%s: [%s] names no scope: up to 42 letters, digits and . _ : -",
+                     x->config->path, section);
   else if (section[0])
     x->rc = rp__fail(x->err, RP_E_CONFIG, "%s: unknown section [%s]; use [scope NAME]", x->config->path, section);
   snprintf(source, sizeof source, "%s%s%s%s", x->config->path, scope ? " [scope " : "", scope ? scope : "",

@@ -386,10 +386,87 @@ checks=$((checks + 1))
 install --yes --scope 'no name'
 expect_code 2
 expect_err_has 'no name'
-jq -n '{hooks: {Stop: [{hooks: [{type: "command", command: "/opt/memory hook Stop --agent claude"}]}]}}' >"$settings"
+jq -n '{hooks: {Stop: [{hooks: [{type: "command", command: "/opt/memory/reprise hook Stop --agent claude"}]}]}}' >"$settings"
 install --yes
 expect_json '.hooks.Stop | length' 1 "$(<"$settings")"
 rm -f "$settings"*
+
+about 'a program of a build tree'
+mkdir -p "$work/tree/src/cli" "$work/bin"
+touch "$work/tree/build.ninja"
+cp "$REPRISE" "$work/tree/src/cli/reprise"
+cp "$REPRISE" "$work/bin/reprise"
+REPRISE=$work/tree/src/cli/reprise run hook install --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'the program of a build tree'
+REPRISE=$work/bin/reprise run hook install --agent claude --project "$work/p" --yes </dev/null
+expect_code 0
+checks=$((checks + 1))
+[[ $err != *'build tree'* ]] || fail 'an installed program is taken for a built one'
+rm -rf "$settings"* "${work:?}/tree" "${work:?}/bin"
+
+about 'what other programs are told stays'
+jq -n '{hooks: {SessionStart: [{hooks: [{type: "command", command: "echo hook SessionStart --agent claude"}]}],
+  Stop: [{hooks: [{type: "command", command: "my-reprise hook Stop --agent claude"}]},
+    {hooks: [{type: "command", command: "reprise log last; x hook Stop --agent claude"}]}]}}' >"$settings"
+cp "$settings" "$work/original"
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'nothing to change'
+install --yes
+expect_json '[.hooks.SessionStart, .hooks.Stop | length] | tostring' '[2,3]' "$(<"$settings")"
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'our hooks are taken out'
+same "$settings" "$work/original"
+ln -s "$REPRISE" "$work/it's mine" # quoted, and under another name
+rm -f "$settings"*
+"$work/it's mine" hook install --agent claude --project "$work/p" --yes </dev/null >/dev/null 2>&1
+"$work/it's mine" --db sqlite:x hook install --agent claude --project "$work/p" --yes </dev/null >/dev/null 2>&1
+expect_json '.hooks.Stop | length' 1 "$(<"$settings")"
+rm -f "$settings"*
+
+about 'a backup that is older than the file'
+echo '{"model":"old"}' >"$settings.reprise-backup"
+install --yes
+run hook uninstall --agent claude --project "$work/p" --yes </dev/null
+expect_err_has 'removed, for it held nothing but our hooks'
+checks=$((checks + 1))
+[[ ! -e $settings && -e $settings.reprise-backup ]] || fail 'an empty file was left, or the backup went'
+rm -f "$settings"*
+
+about 'what somebody else writes while it asks stays'
+if command -v python3 >/dev/null; then
+  for verb in install uninstall; do
+    python3 - "$settings" "$verb" "$work/p" >"$work/out" 2>&1 <<'PY'
+import os, pty, subprocess, sys
+settings, verb, project = sys.argv[1:]
+base = [os.environ["REPRISE"], "hook"]
+tail = ["--agent", "claude", "--project", project]
+open(settings, "w").write('{"model":"a"}\n')
+if verb == "uninstall":
+    subprocess.run(base + ["install"] + tail + ["--yes"], check=True, capture_output=True)
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(base[0], base + [verb] + tail)
+said = b""
+while b"Write this" not in said:
+    said += os.read(fd, 4096)
+theirs = '{"model":"b","permissions":{"deny":["Bash(rm*)"]}}\n'
+open(settings, "w").write(theirs)
+os.write(fd, b"y\n")
+said = b""
+try:
+    while more := os.read(fd, 4096):
+        said += more
+except OSError:
+    pass
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 8, said
+assert b"changed meanwhile" in said, said
+assert open(settings).read() == theirs, open(settings).read()
+PY
+    code=$? out=$(<"$work/out")
+    expect_code 0
+    rm -f "$settings"*
+  done
+fi
 
 about 'paths of the commands hold wherever the agent runs them'
 (cd "$work" && run --db sqlite:rel/x.db --config rel.ini hook install --agent claude --project p --yes </dev/null

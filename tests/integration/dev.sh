@@ -30,6 +30,10 @@ dev build
 says 'apt-get update && apt-get install -y --no-install-recommends meson zlib1g-dev'
 says 'An administrator'
 [[ $out != *ninja-build* ]] || fail 'a package that is there is asked for'
+pretend dpkg-query '[[ ${@: -1} == meson || ${@: -1} == curl ]] || printf installed'
+dev run # and what it needs behind the build, so that nobody is asked twice
+[[ $code == 1 ]] || fail "exit code $code without packages"
+says '--no-install-recommends meson curl'
 
 # With nothing missing it goes on, and what takes long is told: on a terminal in one line, in a log not that soon.
 pretend dpkg-query 'printf installed'
@@ -45,7 +49,9 @@ says 'building: [3/9]'
 
 # Names are told, and a wrong one is refused before anything is installed or built.
 pretend dpkg-query 'exit 1'
-for words in 'fuzz nonsense' 'fuzz json soon' 'soak kill nonsense' 'test --nonsense' 'nonsense'; do
+for words in 'fuzz nonsense' 'fuzz json soon' 'soak kill nonsense' 'test --nonsense' 'nonsense' \
+  'setup build nonsense' 'setup nonsense' 'build nonsense' 'docs --nonsense' 'docs --check nonsense' 'fuzz 5 json' 'fuzz json 5 nonsense' \
+  'test --quick nonsense' 'run a nonsense' 'format nonsense' 'lint nonsense' 'package nonsense'; do
   # shellcheck disable=SC2086
   dev $words
   [[ $code == 1 && $out != *apt-get* ]] || fail "$words: exit code $code"

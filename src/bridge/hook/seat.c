@@ -49,16 +49,21 @@ static int find_scope(struct rp__hook_seat *seat, const struct rp__hook_call *c,
   bool own = take_text(seat->input, "scope", given, sizeof given);
   bool at = take_text(seat->input, "cwd", cwd, sizeof cwd);
   if (!project && at) project = cwd;
-  return rp__place_scope(own ? given : c->scope, project, seat->scope, err);
+  const char *name = own ? given : c->scope;
+  if (!rp__place_former(name, project, seat->former)) seat->former[0] = '\0';
+  return rp__place_scope(name, project, seat->scope, err);
 }
 
 static int find_key(struct rp__hook_seat *seat, rp_error *err)
 {
-  RP_AUTOFREE char *id = rp__json_dup(rp__hook_field(seat->input, "session_id"));
-  if (!id || !*id)
+  RP_AUTOBUF struct rp__buf id = RP_BUF(RP_HOOK_INPUT_MAX), key = RP_BUF(RP_HOOK_INPUT_MAX);
+  rp__json_text(rp__hook_field(seat->input, "session_id"), &id);
+  if (id.err) return rp__fail_nomem(err);
+  if (!id.n)
     return rp__fail_field(err, RP_E_INVALID, "session_id", "'session_id' is missing: the input names no session");
-  RP_AUTOBUF struct rp__buf key = RP_BUF(RP_HOOK_INPUT_MAX);
-  rp__buf_printf(&key, "%s:%s", seat->agent->name, id);
+  if (memchr(id.p, '\0', id.n))
+    return rp__fail_field(err, RP_E_INVALID, "session_id", "'session_id' holds a NUL character");
+  rp__buf_printf(&key, "%s:%s", seat->agent->name, id.p);
   if (key.err) return rp__fail_nomem(err);
   rp__place_id(seat->agent->name, key.p, seat->key);
   return 0;
@@ -115,7 +120,7 @@ int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner
 {
   RP_AUTOBUF struct rp__buf meta = RP_BUF(META_MAX);
   write_meta(seat, pid, &meta);
-  const rp_start_options o = {
+  rp_start_options o = {
       .scope = seat->scope,
       .key = seat->key,
       .channel = seat->channel,
@@ -124,6 +129,12 @@ int rp__hook_seat_start(rp_engine *e, const struct rp__hook_seat *seat, rp_owner
       .owner = owner,
       .owner_pid = pid,
   };
+  if (!seat->former[0]) return rp_start(e, &o, ret, err);
+  rp_start_options old = o;
+  old.scope = seat->former;
+  old.mode = RP_MODE_RESUME;
+  int rc = rp_start(e, &old, ret, err);
+  if (rc != RP_E_SESSION_NOT_FOUND) return rc;
   return rp_start(e, &o, ret, err);
 }
 

@@ -20,6 +20,7 @@ struct rp__hook_seat {
   struct rp__json input;
   char key[RP_SCOPE_MAX + 1]; /* of the session: "claude:6c81…" */
   char scope[RP_SCOPE_MAX + 1];
+  char former[RP_SCOPE_MAX + 1];     /* where an older program may have begun the session; empty: nowhere else */
   char channel[RP_HOOK_CHANNEL + 1]; /* the input's own (signal, telegram …), else "hook" */
 };
 

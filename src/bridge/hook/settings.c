@@ -7,6 +7,9 @@
  */
 #include "bridge/hook/hook.h"
 
+#include <errno.h>
+
+#define PROGRAM_NAME "reprise"
 #define COMMAND_MAX 8192
 #define UNIT_MAX 16
 #define NEST_MAX 8 /* levels of what we insert */
@@ -34,17 +37,34 @@ static int list_of(struct rp__json root, const char *event, struct rp__json *ret
 
 #define SCOPE_OPTION " --scope "
 
-/* " hook EVENT --agent NAME": what stands in every command of ours behind the program, whatever that is called. */
+/* " hook EVENT --agent NAME": what stands in every command of ours behind the program and its options. */
 static void tail_of(const struct rp__hook_agent *a, const char *event, char ret[COMMAND_MAX])
 {
   snprintf(ret, COMMAND_MAX, " hook %s --agent %s", event, a->name);
+}
+
+/* A program of our name, or of the one we were started by, wherever it is; behind it options of ours alone. */
+static bool runs_us(const char *text, const char *tail)
+{
+  bool quoted = false;
+  const char *name = text, *p = text;
+  for (; p < tail && (quoted || *p != ' '); p++) {
+    if (*p == '\'') quoted = !quoted;
+    if (*p == '/' || (p == text && *p == '\'')) name = p + 1;
+  }
+  size_t n = (size_t)(p - name);
+  if (n && name[n - 1] == '\'') n--;
+  const char *const ours[] = {PROGRAM_NAME, program_invocation_short_name};
+  bool ok = false;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ours); i++) ok = ok || (strlen(ours[i]) == n && memcmp(ours[i], name, n) == 0);
+  return ok && (p == tail || strncmp(p, " --db ", 6) == 0 || strncmp(p, " --config ", 10) == 0);
 }
 
 static bool is_ours(struct rp__json command, const char *tail)
 {
   RP_AUTOFREE char *text = rp__json_dup(command);
   const char *at = text ? strstr(text, tail) : NULL, *rest = at ? at + strlen(tail) : NULL;
-  return at && at > text && (!*rest || strncmp(rest, SCOPE_OPTION, strlen(SCOPE_OPTION)) == 0);
+  return at && runs_us(text, at) && (!*rest || strncmp(rest, SCOPE_OPTION, strlen(SCOPE_OPTION)) == 0);
 }
 
 /* One of our entries: the group that holds it, and itself. */

@@ -161,6 +161,7 @@ static void bad_inputs_name_their_field_and_store_nothing(void **state)
   static const struct {
     const char *event, *members, *field;
   } bad[] = {
+      {"UserPromptSubmit", "\"session_id\":\"b\\u0000c\",\"prompt\":\"x\"", "session_id"},
       {"UserPromptSubmit", "\"session_id\":\"b\"", "prompt"},
       {"UserPromptSubmit", "\"session_id\":\"b\",\"prompt\":[]", "prompt"},
       {"UserPromptSubmit", "\"prompt\":\"x\"", "session_id"},

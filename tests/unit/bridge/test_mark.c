@@ -17,15 +17,23 @@ static void taken_away_and_nothing_else(void **state)
       {B "\nx\n" E "\n\nhello", "hello"},
       {"hello\n\n" B "\nx\n" E "\n", "hello"},
       {"before\n\n" B "\nx\n" E "\n\nafter", "before\n\nafter"},
-      {B "a" E " one " B "b" E " two " B "c" E, "one two"},
+      {B "\na\n" E " one " B "\nb\n" E " two " B "\nc\n" E, "one two"},
+      {B " \r\na\r\n\t" E " one", "one"},
       {"<hook_context>" B "\nx\n" E "</hook_context>\n\nhello", "hello"},
       {"hello\n<hook_context> " B "x" E " </hook_context>", "hello"},
       {"<hook_context>" B "x" E "\n\ntheirs</hook_context>\n\nhello", "<hook_context>theirs</hook_context>\n\nhello"},
-      {"<hook_context>theirs\n" B "x" E "</hook_context>hello", "<hook_context>theirs\n</hook_context>hello"},
+      {"<hook_context>theirs\n" B "\nx\n" E "</hook_context>hello", "<hook_context>theirs\n</hook_context>hello"},
       {"<hook_context>" B " cut</hook_context>hello " E, "hello " E},
       {"what is " B "?", "what is " B "?"},
       {E " is the end of " B, E " is the end of " B},
       {"<hook_context>" B, "<hook_context>" B},
+      /* Words of the user's, who speaks of the marks. */
+      {"what is " B "? delete foo\n\n<hook_context>" B "\nx\n" E "</hook_context>", "what is " B "? delete foo"},
+      {"what is " B "?\n" B "\nx\n" E "\nand this?", "what is " B "?\nand this?"},
+      {"delete what is between " B " and " E " please", "delete what is between " B " and " E " please"},
+      {"between " B " and\n" E " lies", "between " B " and\n" E " lies"},
+      {"is " B E " empty?", "is " B E " empty?"},
+      {"<hook_context>" B "\ncut <hook_context>" B "\nx\n" E "</hook_context>", "<hook_context>" B "\ncut"},
   };
   (void)state;
   for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {

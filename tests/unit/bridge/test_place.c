@@ -33,7 +33,8 @@ static const char *root_of(const char *dir, const char *name)
   return ret + strlen(real);
 }
 
-/* A repository, or a folder with an agent's settings, is a project; the user's home with the same settings is none. */
+/* A repository, or a folder with an agent's settings, is a project; the user's home with the same settings is none, and
+ * as a repository it is one only to who stands in it. */
 static void a_project_is_found_from_within(void **state)
 {
   (void)state;
@@ -59,6 +60,9 @@ static void a_project_is_found_from_within(void **state)
   assert_string_equal(root_of(s.dir, "home/x"), "-");
   assert_string_equal(root_of(s.dir, "home"), "-");
   assert_string_equal(root_of(s.dir, "nowhere"), "-");
+  make(s.dir, "home/.git");
+  assert_string_equal(root_of(s.dir, "home/x"), "-");
+  assert_string_equal(root_of(s.dir, "home"), "/home");
   snprintf(link, sizeof link, "%s/link", s.dir);
   assert_int_equal(symlink("repo", link), 0);
   assert_string_equal(root_of(s.dir, "link"), "/repo");
@@ -76,6 +80,10 @@ static void a_project_is_found_from_within(void **state)
   assert_true(rp__place_root(NULL, ret));
   assert_string_equal(ret, realpath(path, real));
   assert_int_equal(chdir(here), 0);
+  snprintf(path, sizeof path, "%s/tree/x", s.dir);
+  setenv("CLAUDE_PROJECT_DIR", path, 1); /* where the agent was started */
+  assert_true(rp__place_root(NULL, ret));
+  assert_string_equal(ret + strlen(ret) - strlen("/tree"), "/tree");
   unsetenv("CLAUDE_PROJECT_DIR");
   scratch_remove(&s);
 }
@@ -137,6 +145,25 @@ static void a_directory_has_one_scope_and_no_other_has_it(void **state)
   memset(long_name + 3, 'n', 200);
   long_name[203] = '\0';
   assert_int_equal(strlen(scope_of(NULL, long_name)), 48 + 1 + 6);
+}
+
+static void a_folder_has_the_scope_of_its_project(void **state)
+{
+  (void)state;
+  struct scratch s;
+  char top[PATH_MAX], sub[PATH_MAX], former[RP_SCOPE_MAX + 1] = "";
+  assert_int_equal(scratch_make(&s), 0);
+  static const char *const dirs[] = {"repo", "repo/.git", "repo/sub"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(dirs); i++) make(s.dir, dirs[i]);
+  snprintf(top, sizeof top, "%s/repo", s.dir);
+  snprintf(sub, sizeof sub, "%s/repo/sub", s.dir);
+  assert_memory_equal(scope_of(NULL, sub), "repo-", 5);
+  assert_string_equal(scope_of(NULL, sub), scope_of(NULL, top));
+  assert_true(rp__place_former(NULL, sub, former));
+  assert_memory_equal(former, "sub-", 4);
+  assert_false(rp__place_former(NULL, top, former));
+  assert_false(rp__place_former("given", sub, former));
+  scratch_remove(&s);
 }
 
 /* A link is another name of the same project. */
@@ -460,6 +487,7 @@ int main(void)
       cmocka_unit_test_setup(what_is_given_comes_first_then_the_environment, clean),
       cmocka_unit_test_setup(a_bad_name_is_refused_and_named, clean),
       cmocka_unit_test_setup(a_directory_has_one_scope_and_no_other_has_it, clean),
+      cmocka_unit_test_setup(a_folder_has_the_scope_of_its_project, clean),
       cmocka_unit_test_setup(links_are_followed, clean),
       cmocka_unit_test_setup(a_project_is_found_from_within, clean),
       cmocka_unit_test_setup(without_a_directory_it_is_the_current_one, clean),

@@ -53,16 +53,16 @@ static void runs_in_a_line(void **state)
   } cases[] = {
       {"{\"restart_type\":\"short_break\",\"cause\":\"clean\",\"elapsed\":600.0,\"uptime\":10800.5,"
        "\"start_number\":42,\"session_start\":1.0,\"alive\":true}",
-       "short_break after 10 min, up 3 h, start 42"},
+       "start 42, short break (away for 10 min), up for 3 h"},
       {"{\"restart_type\":\"fresh_start\",\"cause\":null,\"elapsed\":0.0,\"uptime\":59.9,"
        "\"start_number\":1,\"session_start\":1.0,\"alive\":true}",
-       "fresh_start, up 59 s, start 1"},
+       "start 1, fresh start, up for 59 s"},
       {"{\"restart_type\":\"long_absence\",\"cause\":\"crash\",\"elapsed\":604800.0,\"uptime\":172800.0,"
        "\"start_number\":3,\"session_start\":1.0,\"alive\":false}",
-       "long_absence after 7 d, over after 2 d, start 3"},
+       "start 3, long absence (away for 7 d), ended after 2 d"},
       {"{\"restart_type\":null,\"cause\":null,\"elapsed\":null,\"uptime\":60.0,\"start_number\":null,"
        "\"session_start\":1.0,\"alive\":false}",
-       "over after 1 min"},
+       "ended after 1 min"},
       {"{\"restart_type\":null,\"session_start\":null,\"uptime\":0.0}", ""},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {

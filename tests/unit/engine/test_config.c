@@ -38,6 +38,10 @@ static void test_scopes_and_environment(void **state)
   assert_int_equal(rp__config_ms(c, "other", RP_OPT_HEARTBEAT_S), 5000);
   assert_true(rp__config_num(c, NULL, RP_OPT_DECAY_RATE) == 0.5);
   rp__config_free(c);
+  c = load(*state, "[scope \"nova\"]\nheartbeat_s=2\n[scope  other ]\nheartbeat_s=3\n", 0, &err);
+  assert_int_equal(rp__config_ms(c, "nova", RP_OPT_HEARTBEAT_S), 2000);
+  assert_int_equal(rp__config_ms(c, "other", RP_OPT_HEARTBEAT_S), 3000);
+  rp__config_free(c);
   setenv("REPRISE_HEARTBEAT_S", "7", 1);
   c = load(*state, "heartbeat_s = 5\n[scope nova]\nheartbeat_s=2\n", 0, &err);
   assert_int_equal(rp__config_ms(c, NULL, RP_OPT_HEARTBEAT_S), 7000);
@@ -66,6 +70,13 @@ static void test_refusals(void **state)
   rp_error err = {0};
   load(*state, "[server]\nx = 1\n", RP_E_CONFIG, &err);
   assert_non_null(strstr(err.message, "[server]"));
+  static const char *const names[] = {
+      "[scope no name]\nheartbeat_s=2\n", "[scope \"nova]\nheartbeat_s=2\n", "[scope \"\"]\nheartbeat_s=2\n",
+      "[scope nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn]\nheartbeat_s=2\n"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
+    load(*state, names[i], RP_E_CONFIG, &err);
+    assert_non_null(strstr(err.message, "names no scope"));
+  }
   load(*state, "no equals sign\n", RP_E_CONFIG, &err);
   assert_non_null(strstr(err.message, "line 1"));
 }
