@@ -223,7 +223,8 @@ int rp__sq_sync_recover(struct rp__sq_store *s, rp_error *err)
   if (rc == 0 && rp__sq_sync_is_failed(s)) return rp__fail(err, RP_E_BUSY, "%s: syncs fail again and again", s->path);
   if (rc == 0) {
     rp__sq_db_seen(s);
-    rp__log(&s->log, RP_LOG_WARN, "%s: a sync had failed, or was cut off by a kill; everything was written once more", s->path);
+    rp__log(&s->log, RP_LOG_WARN, "%s: a sync had failed, or was cut off by a kill; everything was written once more",
+            s->path);
     return 0;
   }
   /* Memory, space, a lock may be had later. A disk that failed twice, or frames that are gone, will not come back. */
