@@ -332,6 +332,12 @@ RP_API void rp_changes_wake(rp_engine *e);
 /* The state document (JSON) at `at_seq`, or now for at_seq < 0. Free with rp_free. */
 RP_API int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *err);
 
+/*
+ * Whether a task is still open by the scope's newest word on it, which another session may have said; `ret` is left as
+ * it is where nobody ever spoke of it.
+ */
+RP_API int rp_task_open(rp_session *s, const char *task_id, bool *ret, rp_error *err);
+
 /* One event or the session as JSON, as the command line prints them. Free with rp_free. */
 RP_API int rp_session_json(const rp_session_info *info, char **ret, rp_error *err);
 

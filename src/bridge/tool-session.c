@@ -79,6 +79,12 @@ static void write_continued(struct rp__mind *m, const char *from, const char *do
   rp__jw_end_object(w);
 }
 
+static int continue_check(struct rp__mind *m, const struct rp__json *args, rp_error *err)
+{
+  char from[RP_ID_MAX + 1];
+  return resolve(m, args[0], from, err);
+}
+
 static int continue_run(struct rp__mind *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   RP_AUTODOC char *doc = NULL;
@@ -142,6 +148,7 @@ const struct rp__tool rp__tool_session_continue = {
                    "session_chain.",
     .takes = continue_takes,
     .repeats = true,
+    .check = continue_check,
     .run = continue_run,
     .tell = continue_tell,
 };
@@ -152,6 +159,7 @@ const struct rp__tool rp__tool_cortex_session_continue = {
     .description = "The same as session_continue, under its older name; use that one.",
     .takes = continue_takes,
     .repeats = true,
+    .check = continue_check,
     .run = continue_run,
     .tell = continue_tell,
 };

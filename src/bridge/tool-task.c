@@ -48,7 +48,16 @@ static bool is_open(struct rp__json task)
   return rp__json_eq(rp__json_get(task, "status"), "open") && !rp__json_eq(rp__json_get(task, "stage"), "done");
 }
 
-static int write_open(struct rp__json tasks, struct rp__jw *w)
+/* Another session of the scope may have finished it meanwhile. */
+static bool is_open_still(struct rp__mind *m, struct rp__json task)
+{
+  RP_AUTOFREE char *id = rp__json_dup(rp__json_get(task, "task_id"));
+  bool open = is_open(task);
+  if (open && id) rp_task_open(m->s, id, &open, NULL);
+  return open;
+}
+
+static int write_open(struct rp__mind *m, struct rp__json tasks, struct rp__jw *w)
 {
   struct rp__json_iter it = {0};
   struct rp__json item;
@@ -56,7 +65,7 @@ static int write_open(struct rp__json tasks, struct rp__jw *w)
   rp__jw_key(w, "open_tasks");
   rp__jw_array(w);
   while (tasks.type == RP_JSON_ARRAY && rp__json_next(tasks, &it, NULL, &item)) {
-    if (!is_open(item)) continue;
+    if (!is_open_still(m, item)) continue;
     rp__jw_value(w, item);
     open++;
   }
@@ -78,7 +87,7 @@ static int write_tasks(struct rp__mind *m, struct rp__json action, struct rp__js
     rp__jw_key(w, "task");
     rp__jw_value(w, find_task(tasks, id));
   }
-  rp__jw_ki64(w, "count", write_open(tasks, w));
+  rp__jw_ki64(w, "count", write_open(m, tasks, w));
   if (rp__json_eq(action, "list")) rp__tool_elsewhere(m, "tasks", "task_id", tasks, w);
   rp__jw_end_object(w);
   return 0;

@@ -199,3 +199,16 @@ int rp__derive(rp_session *s, const struct rp__event *ev, size_t append_op, size
   ret->u.task_put.offset = offset;
   return derive_task(s, ev, ret, err);
 }
+
+int rp_task_open(rp_session *s, const char *task_id, bool *ret, rp_error *err)
+{
+  const struct rp__key *key = NULL;
+  struct rp__task_row row;
+  bool known = false;
+  int rc = rp__session_check(s, err);
+  if (!rc && !task_id) rc = rp__fail_field(err, RP_E_USAGE, "task_id", "no task is named");
+  if (!rc) rc = rp__scope_key(s->e, s->scope, &key, err);
+  if (!rc) rc = s->e->store->ops->task_get(s->e->store, s->scope, rp__task_hash(key, task_id), &row, &known, err);
+  if (!rc && known) *ret = row.open;
+  return rc;
+}

@@ -378,6 +378,7 @@ static void a_call_that_fails_begins_nothing(void **state)
   bridge_fail(&m, "working_memory", "{\"action\":\"pin\",\"content\":\" \"}", RP_E_INVALID, "content");
   bridge_fail(&m, "task", "{\"action\":\"done\",\"task_id\":\"nope\"}", RP_E_MEMORY_NOT_FOUND, "task_id");
   bridge_fail(&m, "task", "{\"action\":\"open\"}", RP_E_INVALID, "title");
+  bridge_fail(&m, "session_continue", "{\"session_id\":\"nope\"}", RP_E_SESSION_NOT_FOUND, "session_id");
   assert_int_equal(sessions_of(r, "z"), 0);
   bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"T\",\"task_id\":\"t-1\"}");
   assert_int_equal(sessions_of(r, "z"), 1);

@@ -308,6 +308,27 @@ static void what_was_taken_off_is_not_offered(void **state)
   rp__mind_end(&b, NULL);
 }
 
+/* the scope's newest word on a task decides, whoever said it. */
+static void a_task_that_another_finished_is_not_open(void **state)
+{
+  struct rig *r = *state;
+  struct rp__mind a = bridge_mind(r, "coder"), b = bridge_mind(r, "coder");
+  bridge_call(&a, "task", "{\"action\":\"open\",\"title\":\"T\",\"task_id\":\"t-1\"}");
+  bridge_call(&a, "task", "{\"action\":\"open\",\"title\":\"U\",\"task_id\":\"t-2\"}");
+  r->wall += 1000;
+  bridge_call(&b, "task", "{\"action\":\"done\",\"task_id\":\"t-1\"}");
+  const char *doc = bridge_call(&a, "task", "{\"action\":\"list\"}");
+  assert_string_equal(rig_get(doc, "count"), "1");
+  assert_null(strstr(doc, "t-1"));
+  /* Who opens it again has the last word. */
+  r->wall += 1000;
+  bridge_call(&a, "task", "{\"action\":\"update\",\"task_id\":\"t-1\",\"stage\":\"verify\"}");
+  doc = bridge_call(&a, "task", "{\"action\":\"list\"}");
+  assert_string_equal(rig_get(doc, "count"), "2");
+  rp__mind_end(&a, NULL);
+  rp__mind_end(&b, NULL);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -324,6 +345,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(blanks_say_nothing, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(the_chain_the_words_and_the_status, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(what_was_taken_off_is_not_offered, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(a_task_that_another_finished_is_not_open, bridge_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
