@@ -399,7 +399,8 @@ struct rp__acp {
   void (*log)(void *ctx, const char *text);
   void (*warn)(void *ctx, const char *text);
   void *log_ctx;
-  bool told_broken; /* that the agent says what is no message */
+  bool told_broken;  /* that the agent says what is no message */
+  bool told_unnamed; /* that the agent's name for a session is none that can be recorded */
 
   struct rp__flow to_client, to_agent;
   struct rp__calls client, agent; /* requests of the editor and ours; of the agent */
