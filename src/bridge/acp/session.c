@@ -431,7 +431,7 @@ static void read_provider(struct rp__acp_session *s, const struct found *f)
   rp_free(state);
 }
 
-static struct rp__acp_session *open_here(const struct rp__acp *a, const char *id)
+struct rp__acp_session *rp__acp_open_here(const struct rp__acp *a, const char *id)
 {
   struct rp__acp_session *s = a->sessions;
   while (s && strcmp(s->id, id) != 0) s = s->next;
@@ -453,7 +453,7 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
   if (rc) return rc;
   if (f.trashed) return rp__fail(err, RP_E_ENDED, "session '%s' was deleted", ref);
   if (!f.id[0]) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "there is no session '%s'", ref);
-  struct rp__acp_session *s = open_here(a, f.id);
+  struct rp__acp_session *s = rp__acp_open_here(a, f.id);
   if (s) return rp__fail(err, RP_E_HELD, "session %s is open here as '%s'", f.id, s->client_sid);
   s = rp__acp_session_new(a, wire ? wire : f.sid ? f.sid : f.id, err);
   if (!s) return RP_E_LIMIT;
