@@ -30,11 +30,54 @@ void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m)
   rp__acp_forward(a, RP_ACP_AGENT, m->line);
 }
 
+/* Why it can't be a session's id here; NULL: it can. */
+static const char *unfit(struct rp__json sid)
+{
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  if (sid.type != RP_JSON_STRING) return "is no string";
+  if (sid.n > RP_ACP_SID) return "is longer than 1,022 bytes";
+  if (name && !rp__json_eq(sid, name)) return "holds a NUL";
+  return NULL;
+}
+
+/* The editor hears it in each such session; there is no journal to say it in. */
+static void tell_unnamed(struct rp__acp *a, struct rp__json sid, const char *why)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  char text[160];
+  snprintf(text, sizeof text, "This session is not recorded, and can't be restored: the id that the agent gave it %s.",
+           why);
+  if (!a->told_unnamed) rp__acp_warn(a, "a session is not recorded: the id that the agent gave it %s (told once)", why);
+  a->told_unnamed = true;
+  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/update");
+  rp__jw_object(&w);
+  rp__jw_key(&w, "sessionId");
+  rp__jw_value(&w, sid);
+  rp__jw_key(&w, "update");
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "sessionUpdate", a->notices ? "notice" : "agent_message_chunk");
+  if (a->notices) {
+    rp__jw_kstr(&w, "severity", "warning");
+    rp__jw_kstr(&w, "title", "Not recorded");
+    rp__jw_kstr(&w, "description", text);
+  } else {
+    rp__jw_key(&w, "content");
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, "type", "text");
+    rp__jw_kstr(&w, "text", text);
+    rp__jw_end_object(&w);
+  }
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+  rp__rpc_end(&w);
+  rp__acp_send(a, RP_ACP_CLIENT, &out);
+}
+
 struct rp__acp_session *rp__acp_session_named(struct rp__acp *a, struct rp__json sid)
 {
   char *name RP_AUTOFREE = rp__json_dup(sid);
   rp_error why = {0};
-  if (!name || sid.n > RP_ACP_SID || !rp__json_eq(sid, name) || rp__acp_by_agent(a, sid)) return NULL;
+  if (!name || unfit(sid) || rp__acp_by_agent(a, sid)) return NULL;
   struct rp__acp_session *s = rp__acp_session_new(a, name, &why);
   if (!s || !rp__acp_set_agent_sid(s, sid)) {
     rp__acp_log(a, "a session is not recorded: %s", s ? "out of memory" : why.message);
@@ -63,6 +106,8 @@ void rp__acp_tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__ac
   struct rp__json sid = rp__json_get(m->r.result, "sessionId");
   if (!s) {
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    const char *why = m->r.type == RP_RPC_RESULT ? unfit(sid) : NULL;
+    if (why) tell_unnamed(a, sid, why);
     return;
   }
   rp__early_release(s);

@@ -11,7 +11,8 @@
 #include "json/scan.h"
 
 #define ENTRIES_MAX 4096
-#define ENTRY_OVERHEAD 32 /* bytes around an entry's text */
+#define ENTRY_OVERHEAD 64 /* bytes around an entry's text */
+#define NEWEST_MIN 512    /* bytes of the newest result, below which it goes whole */
 #define FRAME 1024        /* bytes of our own lines, but for the tools' names */
 #define NAMES_MAX 16      /* tools of unknown outcome that are named */
 #define NAME_BYTES 96     /* of each */
@@ -31,7 +32,7 @@ struct entry {
   uint64_t id; /* of the message or the call; 0: none */
   enum who who;
   bool open;          /* a stream that may go on; a call without an outcome */
-  bool cut;           /* there was more */
+  size_t left;        /* bytes of the text that had no room */
   const char *status; /* a call's */
   struct rp__buf text;
   struct rp__piece input, output; /* a call's */
@@ -117,12 +118,22 @@ static void fit_pieces(struct history *h, struct entry *e, size_t max)
   h->bytes += entry_size(e);
 }
 
+/* The oldest entry is the newest result: it gives what the others need. False: that would leave too little of it. */
+static bool cut_newest(struct history *h, struct entry *e)
+{
+  size_t over = h->bytes - h->budget, size = rp__piece_size(&e->output);
+  if (size <= over + 2 * NEWEST_MIN) return false;
+  fit_pieces(h, e, size - over - NEWEST_MIN);
+  return h->bytes <= h->budget;
+}
+
 /* What was said outlasts what the oldest tools gave. */
 static void fit(struct history *h)
 {
   for (size_t i = 0; i < h->n && h->bytes > h->budget; i++)
     if (entry_at(h, i)->seq != h->newest) fit_pieces(h, entry_at(h, i), 0);
-  while (h->n > 1 && h->bytes > h->budget) drop_first(h);
+  while (h->n > 1 && h->bytes > h->budget)
+    if (entry_at(h, 0)->seq != h->newest || !cut_newest(h, entry_at(h, 0))) drop_first(h);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------- */
@@ -133,8 +144,8 @@ static void put_text(struct entry *e, size_t max, const char *s, size_t n)
   for (unsigned len; s < end; s += len) {
     len = rp__utf8_len(s, end);
     if (!len) len = 1;
-    if (e->text.n + len + 2 > max) {
-      e->cut = true;
+    if (e->left || e->text.n + len + 2 > max) {
+      e->left += (size_t)(end - s);
       return;
     }
     rp__quote(&e->text, s, len);
@@ -145,7 +156,7 @@ static int put_json(struct history *h, struct entry *e, struct rp__json string)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(string.n + 1);
   size_t before = e->text.n;
-  if (string.type != RP_JSON_STRING || e->cut) return 0;
+  if (string.type != RP_JSON_STRING) return 0;
   int rc = rp__json_text(string, &text);
   if (rc) return rc;
   if (text.n) put_text(e, h->entry_max, text.p, text.n);
@@ -200,7 +211,7 @@ static int take_message(struct history *h, const struct rp__past_event *ev)
   if (e && whole) {
     h->bytes -= e->text.n;
     rp__buf_reset(&e->text);
-    e->cut = false;
+    e->left = 0;
   }
   if (!e) e = add(h, ev->seq, who, hash);
   if (content.type == RP_JSON_STRING) rc = put_block(h, e, content);
@@ -316,7 +327,7 @@ static int take_tool(struct history *h, const struct rp__past_event *ev, rp_erro
   }
   h->bytes -= e->text.n;
   rp__buf_reset(&e->text);
-  e->cut = false;
+  e->left = 0;
   int rc = put_json(h, e, rp__json_get(ev->body, "name"));
   if (!rc) rc = take_pieces(h, e, ev, err);
   e->status = status;
@@ -369,7 +380,9 @@ static void write_entry(const struct entry *e, struct rp__buf *out)
     return;
   }
   rp__buf_add(out, e->text.p, e->text.n);
-  rp__buf_str(out, e->cut ? " … [cut]\n" : "\n");
+  if (e->left) rp__buf_char(out, ' ');
+  if (e->left) rp__left_out(out, e->left);
+  rp__buf_char(out, '\n');
 }
 
 static void write_unknown(struct history *h, struct rp__buf *out)

@@ -264,6 +264,7 @@ struct rp__acp_session {
   int gone; /* why it was taken away: an error's code */
 };
 
+struct rp__acp_session *rp__acp_open_here(const struct rp__acp *a, const char *id); /* by the journal's id */
 struct rp__acp_session *rp__acp_by_client(const struct rp__acp *a, struct rp__json sid);
 struct rp__acp_session *rp__acp_by_agent(const struct rp__acp *a, struct rp__json sid);
 /* An id that the agent had before it got another: what comes under it is a late echo. */
@@ -399,7 +400,8 @@ struct rp__acp {
   void (*log)(void *ctx, const char *text);
   void (*warn)(void *ctx, const char *text);
   void *log_ctx;
-  bool told_broken; /* that the agent says what is no message */
+  bool told_broken;  /* that the agent says what is no message */
+  bool told_unnamed; /* that the agent's name for a session is none that can be recorded */
 
   struct rp__flow to_client, to_agent;
   struct rp__calls client, agent; /* requests of the editor and ours; of the agent */

@@ -4,6 +4,7 @@
  * the editor. A load's history goes out in steps, as fast as the editor takes it, and the answer behind it.
  */
 #include "bridge/acp/impl.h"
+#include "bridge/utf8.h"
 
 #define WORDS_MAX 400 /* of an agent's error that are passed on */
 
@@ -177,6 +178,21 @@ static void load_open(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
   begin(a, m, s, load);
 }
 
+/* Open here by another of its names, it goes by this one from here on, unless something of it is under way. */
+static struct rp__acp_session *renamed(struct rp__acp *a, const char *name)
+{
+  struct rp__buf own RP_AUTOBUF = RP_BUF(3 * RP_ACP_SID);
+  char id[RP_ID_MAX + 1];
+  enum rp__name known = rp__name_find(a, name, id);
+  struct rp__acp_session *s = known == RP_NAME_OURS || known == RP_NAME_OTHER ? rp__acp_open_here(a, id) : NULL;
+  if (!s || s->state != RP_ACP_LIVE || s->running || s->asked) return NULL;
+  rp__utf8_mend(&own, name, strlen(name));
+  if (own.err || !own.n) return NULL;
+  free(s->client_sid);
+  s->client_sid = rp__buf_take(&own);
+  return s;
+}
+
 void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json sid = rp__json_get(m->r.params, "sessionId");
@@ -187,12 +203,13 @@ void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m)
                   NULL);
     return;
   }
+  char *name RP_AUTOFREE = rp__json_dup(sid);
   struct rp__acp_session *s = rp__acp_by_client(a, sid);
+  if (!s && name) s = renamed(a, name);
   if (s) {
     load_open(a, m, s, load);
     return;
   }
-  char *name RP_AUTOFREE = rp__json_dup(sid);
   int rc = name ? rp__acp_session_resume(a, name, true, &s, &why) : rp__fail_nomem(&why);
   if (rc == RP_E_SESSION_NOT_FOUND)
     unknown(a, m, load);

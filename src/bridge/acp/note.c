@@ -328,6 +328,16 @@ int rp__note_as_it_came(struct rp__book *b, struct rp__json update, struct rp__n
   return rc;
 }
 
+int rp__note_told(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err)
+{
+  struct rp__book_stream before = b->stream;
+  rp__notes_begin(out, RP_OS);
+  note_chunk(b, update, "system", false, out);
+  int rc = rp__notes_finish(out, err);
+  if (rc) b->stream = before;
+  return rc;
+}
+
 int rp__note_whole(struct rp__book *b, struct rp__json update, bool thought, struct rp__notes *out, rp_error *err)
 {
   static const char *const known[] = {"sessionUpdate", "content", "messageId", NULL};

@@ -69,6 +69,8 @@ int rp__note_prompt(struct rp__book *b, struct rp__json params, struct rp__notes
 int rp__note_update(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err);
 /* The same as it came, whatever it is. */
 int rp__note_as_it_came(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err);
+/* A message of ours, which no agent said. */
+int rp__note_told(struct rp__book *b, struct rp__json update, struct rp__notes *out, rp_error *err);
 /* A message that is told as a whole, instead of what streamed of it before (version 2). */
 int rp__note_whole(struct rp__book *b, struct rp__json update, bool thought, struct rp__notes *out, rp_error *err);
 /* A call whose agent died: the editor reads that it failed, the ledger that nobody knows. */

@@ -4,7 +4,8 @@
 #include "base/text.h"
 #include "json/scan.h"
 
-#define NOTE_BYTES 64 /* of the line that says what is left out, and of the label */
+#define NOTE_BYTES 64  /* of the line that says what is left out, and of the label */
+#define WORTH_BYTES 32 /* a text of no more is not left out: the line would be as long */
 
 /* ---- quoting ------------------------------------------------------------------------------------------ */
 
@@ -88,7 +89,8 @@ static void cut(struct rp__piece *p, size_t max)
 
 void rp__piece_fit(struct rp__piece *p, size_t max)
 {
-  if (quoted_size(p) > max) cut(p, max);
+  size_t n = quoted_size(p);
+  if (n > max && (p->left || n > WORTH_BYTES)) cut(p, max);
 }
 
 int rp__piece_set(struct rp__piece *p, const char *text, size_t n, size_t max)
@@ -117,6 +119,13 @@ static void write_number(struct rp__buf *out, size_t n)
   }
 }
 
+void rp__left_out(struct rp__buf *out, size_t n)
+{
+  rp__buf_str(out, "[… ");
+  write_number(out, n);
+  rp__buf_str(out, " bytes left out]");
+}
+
 void rp__piece_write(const struct rp__piece *p, const char *label, struct rp__buf *out)
 {
   if (!p->text.n && !p->left) return;
@@ -125,9 +134,8 @@ void rp__piece_write(const struct rp__piece *p, const char *label, struct rp__bu
   if (gap) quote_all(out, p->text.p, gap);
   rp__buf_char(out, '\n');
   if (!p->left) return;
-  rp__buf_str(out, "[… ");
-  write_number(out, p->left);
-  rp__buf_str(out, " bytes left out]\n");
+  rp__left_out(out, p->left);
+  rp__buf_char(out, '\n');
   if (gap == p->text.n) return;
   rp__buf_str(out, "> ");
   quote_all(out, p->text.p + gap, p->text.n - gap);

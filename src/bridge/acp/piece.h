@@ -16,12 +16,15 @@ struct rp__piece {
 void rp__piece_done(struct rp__piece *p);
 /* Takes the text instead of what it had, at most `max` bytes of it as they will be written. RP_E_NOMEM. */
 int rp__piece_set(struct rp__piece *p, const char *text, size_t n, size_t max);
-/* Leaves out what is over `max` bytes. */
+/* Leaves out what is over `max` bytes, unless saying so takes as much. */
 void rp__piece_fit(struct rp__piece *p, size_t max);
 /* The bytes that rp__piece_write needs at most, label included. */
 size_t rp__piece_size(const struct rp__piece *p);
 /* "Output: …", further lines behind "> ", and a line of ours where something is left out. */
 void rp__piece_write(const struct rp__piece *p, const char *label, struct rp__buf *out);
+
+/* "[… 12,345 bytes left out]" */
+void rp__left_out(struct rp__buf *out, size_t n);
 
 /* One character of others' words, `len` bytes: a line's end begins a quoted line, a control character is a space. */
 void rp__quote(struct rp__buf *out, const char *c, unsigned len);

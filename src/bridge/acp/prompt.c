@@ -249,7 +249,8 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
     rp__jw_end_object(&w);
   }
   rp__jw_end_object(&w);
-  rp__acp_put_update(s, &update, store);
+  note_fn *note = s->a->notices ? rp__note_update : rp__note_told;
+  put_update(s, &update, store ? note : NULL);
 }
 
 /* What they did nobody knows: the editor must see an end all the same. */

@@ -166,7 +166,8 @@ int rp__replay_message(struct rp__replay *r, struct rp__json body, rp_error *err
   bool ours = rp__json_eq(rp__json_get(body, "source"), "acp");
   enum rp__voice voice = rp__json_eq(role, "user") ? RP_VOICE_USER : RP_VOICE_AGENT;
   if (rp__json_get(body, "thought").type == RP_JSON_TRUE) voice = RP_VOICE_THOUGHT;
-  if (voice == RP_VOICE_AGENT && !rp__json_eq(role, "assistant")) return 0;
+  bool told = ours && rp__json_eq(role, "system") && rp__note_is_ours(rp__json_get(body, "message_id"));
+  if (voice == RP_VOICE_AGENT && !told && !rp__json_eq(role, "assistant")) return 0;
   bool partial = rp__json_get(body, "partial").type == RP_JSON_TRUE, ends = ours && !partial && r->run.any;
   struct rp__json rest = rp__json_get(body, "acp"), id = rp__json_get(body, "message_id");
   /* The end of a stream has nothing of its own: it goes to whatever run is open in that voice. */

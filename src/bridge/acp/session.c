@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions of the proxy: what the editor calls them, what the agent does, and their journal. */
 #include "bridge/acp/impl.h"
+#include "bridge/acp/note-impl.h"
 #include "bridge/utf8.h"
 
 #define META_BYTES ((size_t)48 << 10)
@@ -183,13 +184,22 @@ void rp__acp_put_provider(struct rp__acp_session *s)
   struct rp__jw w = RP_JW(&out);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "type", "acp");
-  rp__jw_kstr(&w, "acp_session_id", s->agent_sid ? s->agent_sid : s->client_sid);
+  const char *sid = s->agent_sid ? s->agent_sid : s->client_sid;
+  bool fits = strlen(sid) <= RP_NOTE_ID_MAX; /* else it stands where strings may be longer */
+  if (fits) rp__jw_kstr(&w, "acp_session_id", sid);
   rp__jw_key(&w, "metadata");
   rp__jw_object(&w);
+  if (!fits) rp__jw_kstr(&w, "acp_session_id", sid);
   write_agent(&w, s->a);
   rp__jw_end_object(&w);
   rp__jw_end_object(&w);
   rp__store_event(s, "provider", &out, RP_DISK);
+}
+
+static struct rp__json provider_sid(struct rp__json provider)
+{
+  struct rp__json sid = rp__json_get(provider, "acp_session_id");
+  return sid.type ? sid : rp__json_get(rp__json_get(provider, "metadata"), "acp_session_id");
 }
 
 static void read_body_max(struct rp__acp_session *s)
@@ -393,7 +403,7 @@ static char *agents_id(struct rp__acp_session *s, int64_t seq)
   char *state = NULL, *sid = NULL;
   if (rp_state_json(s->h, seq, &state, NULL)) return NULL;
   struct rp__json provider = rp__json_get(rp__json_trusted(state, strlen(state)), "provider");
-  sid = rp__json_dup(rp__json_get(provider, "acp_session_id"));
+  sid = rp__json_dup(provider_sid(provider));
   rp_free(state);
   return sid;
 }
@@ -411,7 +421,7 @@ static void read_provider(struct rp__acp_session *s, const struct found *f)
   char *state = NULL, *agent RP_AUTOFREE = NULL;
   if (rp_state_json(s->h, -1, &state, NULL)) return;
   struct rp__json provider = rp__json_get(rp__json_trusted(state, strlen(state)), "provider");
-  rp__acp_set_agent_sid(s, rp__json_get(provider, "acp_session_id"));
+  rp__acp_set_agent_sid(s, provider_sid(provider));
   agent = rp__json_dup(rp__json_get(rp__json_get(rp__json_get(provider, "metadata"), "agent"), "name"));
   char had[RP_ACP_NAME], has[RP_ACP_NAME];
   rp__agent_name(agent ? agent : f->agent ? f->agent : "", had);
@@ -421,7 +431,7 @@ static void read_provider(struct rp__acp_session *s, const struct found *f)
   rp_free(state);
 }
 
-static struct rp__acp_session *open_here(const struct rp__acp *a, const char *id)
+struct rp__acp_session *rp__acp_open_here(const struct rp__acp *a, const char *id)
 {
   struct rp__acp_session *s = a->sessions;
   while (s && strcmp(s->id, id) != 0) s = s->next;
@@ -443,7 +453,7 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
   if (rc) return rc;
   if (f.trashed) return rp__fail(err, RP_E_ENDED, "session '%s' was deleted", ref);
   if (!f.id[0]) return rp__fail(err, RP_E_SESSION_NOT_FOUND, "there is no session '%s'", ref);
-  struct rp__acp_session *s = open_here(a, f.id);
+  struct rp__acp_session *s = rp__acp_open_here(a, f.id);
   if (s) return rp__fail(err, RP_E_HELD, "session %s is open here as '%s'", f.id, s->client_sid);
   s = rp__acp_session_new(a, wire ? wire : f.sid ? f.sid : f.id, err);
   if (!s) return RP_E_LIMIT;

@@ -47,6 +47,8 @@ static void test_death_in_a_turn(void **state)
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
+  assert_int_equal(acp_count(x, "s1", "message", "*\"role\":\"assistant\"*signal 9*"), 0); /* it never said that */
+  assert_int_equal(acp_count(x, "s1", "message", "*\"role\":\"system\"*signal 9*"), 1);
   assert_int_equal(x->starts, 2);
   acp_play(x, (struct acp_step[]){
                   {C, CALL("4", "session/load", "{\"sessionId\":\"s1\",\"cwd\":\"/p\",\"mcpServers\":[]}"), 0},

@@ -219,12 +219,15 @@ static void old_results_go_before_words(void **state)
   struct talk t = talk_begin(state);
   char id[16];
   talk_ask(&t, "the first words");
+  talk_result(&t, "least", '-', 8);
   for (int i = 0; i < 100; i++) {
     snprintf(id, sizeof id, "c%d", i);
     talk_result(&t, id, '~', 3000);
   }
   char *all = text_of(&t, RP_HISTORY_MAX);
-  assert_non_null(strstr(all, "User: the first words\nTool \"c0\": done\nOutput: \n[… 3,003 bytes left out]\n"));
+  assert_non_null(
+      strstr(all, "User: the first words\nTool \"least\": done\nOutput: --------END\n" /* no longer than a note */
+                  "Tool \"c0\": done\nOutput: \n[… 3,003 bytes left out]\n"));
   assert_non_null(strstr(all, "Tool \"c98\": done\nOutput: ~"));
   assert_null(strstr(all, "What came before is left out"));
   free(all);
@@ -279,6 +282,26 @@ static void the_newest_is_kept(void **state)
   talk_end(&t);
 }
 
+/* … and of a result that is in the way, as much as there is room for. */
+static void the_newest_result_makes_room(void **state)
+{
+  struct talk t = talk_begin(state);
+  char *text = malloc(60001);
+  memset(text, 'y', 60000);
+  text[60000] = '\0';
+  talk_result(&t, "b", '~', 500000);
+  for (int i = 0; i < 2; i++) {
+    talk_chunk(&t, "agent_message_chunk", i ? "m" : "n", text);
+    talk_done(&t);
+  }
+  char *all = text_of(&t, RP_HISTORY_MAX);
+  assert_true(count_of(all, '~') > RP_HISTORY_MAX / 3);
+  assert_non_null(strstr(all, "~END\nAssistant: yyy"));
+  free(all);
+  free(text);
+  talk_end(&t);
+}
+
 static void a_long_one_leaves_room_for_others(void **state)
 {
   struct talk t = talk_begin(state);
@@ -290,7 +313,10 @@ static void a_long_one_leaves_room_for_others(void **state)
   talk_done(&t);
   char *all = text_of(&t, RP_HISTORY_MAX);
   assert_non_null(strstr(all, "User: short\nAssistant: xxx"));
-  assert_non_null(strstr(all, " … [cut]\n"));
+  size_t left = 400000 - count_of(all, 'x');
+  char note[64];
+  snprintf(note, sizeof note, "x [… %zu,%03zu bytes left out]\n", left / 1000, left % 1000);
+  assert_non_null(strstr(all, note));
   free(all);
   free(text);
   talk_end(&t);
@@ -335,6 +361,7 @@ int main(void)
       TEST(old_results_go_before_words),
       TEST(what_was_said_stays_quoted),
       TEST(the_newest_is_kept),
+      TEST(the_newest_result_makes_room),
       TEST(a_long_one_leaves_room_for_others),
       TEST(what_was_undone_is_left_out),
       TEST(too_little_room_is_an_error),

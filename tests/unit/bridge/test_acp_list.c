@@ -284,6 +284,30 @@ static void test_the_list_in_a_crash_loop(void **state)
               });
 }
 
+/* A title made of our words is nobody's; one that speaks of them is somebody's. */
+static void test_titles_that_speak_of_us(void **state)
+{
+  static const struct {
+    const char *title;
+    bool told;
+  } titles[] = {{"Why 'reprise recalled' broke", true},
+                {"The mark Reprise: recalled, explained", true},
+                {"reprise: recalled brief", false},
+                {"Chat about [reprise: recalled] Mend", false}};
+  struct acp_rig *x = *state;
+  acp_begin(x, "");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(titles); i++) {
+    char line[300];
+    snprintf(line, sizeof line,
+             NOTE("session/update", "{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"session_info_update\","
+                                    "\"title\":\"%s\"}}"),
+             titles[i].title);
+    acp_say(x, RP_ACP_AGENT, line);
+    const char *told = acp_next(x, RP_ACP_CLIENT);
+    if (titles[i].told != (told != NULL)) fail_msg("%s", titles[i].title);
+  }
+}
+
 /* ---- what only the agent knows ---- */
 
 #define LISTS "\"sessionCapabilities\":{\"list\":{}}"
@@ -384,10 +408,20 @@ static void test_the_agents_new_name(void **state)
                   {TO_C, "*\"sessionId\":\"n\",*user_message_chunk*", 0},
                   {TO_C, "*\"sessionId\":\"n\",*user_message_chunk*", 0},
                   {TO_C, RESULT("4", "*\"rung\":\"new\"*"), 0},
+                  {C, LOAD("5", "s1"), 0}, /* open by that name, it is loaded by its own all the same */
+                  {TO_C, "*\"sessionId\":\"s1\",*user_message_chunk*", 0},
+                  {TO_C, "*\"sessionId\":\"s1\",*user_message_chunk*", 0},
+                  {TO_C, RESULT("5", "*\"rung\":\"live\"*"), 0},
+                  {NONE, NULL, 0},
+                  {C, PROMPT("6", "s1", "on"), 0},
+                  {TO_A, "*\"sessionId\":\"m\"*", 0},
+                  {C, LOAD("7", "n"), 0}, /* but not in a turn */
+                  {TO_C, REFUSED("7", "-32603") "open here as 's1'*", 0},
+                  {A_C, DONE("6"), 0},
                   {NONE, NULL, 0},
                   {END, NULL, 0},
               });
-  assert_int_equal(acp_count(x, "s1", "x-acp-turn", "*"), 2);
+  assert_int_equal(acp_count(x, "s1", "x-acp-turn", "*"), 3);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, acp_setup, acp_teardown)
@@ -404,6 +438,7 @@ int main(void)
       T(test_the_order_of_the_list),
       T(test_a_cursor_whose_session_is_gone),
       T(test_the_title_is_the_name),
+      T(test_titles_that_speak_of_us),
       T(test_the_list_in_a_crash_loop),
       T(test_the_agents_own_are_filtered),
       T(test_deleting_what_only_the_agent_knows),

@@ -50,6 +50,43 @@ static void test_answers_of_the_wrong_kind(void **state)
               });
 }
 
+/* A name for which there can be no journal is told: on stderr once, and in each such session. */
+static void test_ids_that_cant_be_recorded(void **state)
+{
+  struct acp_rig *x = *state;
+  static char large[1200], made[1300], told[1500];
+  memset(large, 's', 1024);
+  const char *const ids[][2] = {{"7", "is no string"}, {"\"a\\u0000c\"", "holds a NUL"}, {large, "longer than"}};
+  large[0] = large[1024] = '"';
+  acp_greet(x, "");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ids); i++) {
+    snprintf(made, sizeof made, RESULT("1", "{\"sessionId\":%s}"), ids[i][0]);
+    snprintf(told, sizeof told, "*\"sessionId\":%s,*This session is not recorded*%s*", ids[i][0], ids[i][1]);
+    acp_play(x,
+             (struct acp_step[]){{C_A, NEW("1"), 0}, {A_C, made, 0}, {TO_C, told, 0}, {NONE, NULL, 0}, {END, NULL, 0}});
+  }
+  assert_int_equal(x->warnings, 1);
+}
+
+/* An id that is too long for an event's member is kept all the same. */
+static void test_a_long_id_is_loaded_again(void **state)
+{
+  struct acp_rig *x = *state;
+  static char made[1300], load[1300], asked[1300];
+  acp_greet(x, CAN_LOAD);
+  snprintf(made, sizeof made, RESULT("1", "{\"sessionId\":\"%0600d\"}"), 7);
+  snprintf(load, sizeof load, LOAD("2", "%0600d"), 7);
+  snprintf(asked, sizeof asked, "*\"session/resume\"*\"%0600d\"*", 7);
+  acp_play(x, (struct acp_step[]){{C_A, NEW("1"), 0}, {A_C, made, 0}, {NONE, NULL, 0}, {END, NULL, 0}});
+  acp_open(x, NULL);
+  acp_greet(x, CAN_LOAD);
+  acp_play(x, (struct acp_step[]){{C, load, 0},
+                                  {TO_A, asked, 0},
+                                  {A, RESULT("\"reprise/1\"", "{}"), 0},
+                                  {TO_C, RESULT("2", "*resume*"), 0},
+                                  {END, NULL, 0}});
+}
+
 static void test_an_answer_of_null(void **state)
 {
   struct acp_rig *x = *state;
@@ -276,6 +313,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       T(test_capabilities_of_the_wrong_kind),
       T(test_answers_of_the_wrong_kind),
+      T(test_ids_that_cant_be_recorded),
+      T(test_a_long_id_is_loaded_again),
       T(test_an_answer_of_null),
       T(test_params_of_the_wrong_kind),
       T(test_duplicate_keys),
