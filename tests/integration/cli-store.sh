@@ -204,4 +204,28 @@ run --db= start --scope s
 expect_code 2
 expect_err_has '--db is empty'
 
+about 'a file of tokens that others may read counts as none, and that is said'
+clawd='{"version":1,"sessions":[{"info":{"id":"aaaa-1","name":"n","createdAt":1767323045000,"status":"running"},"messages":[],"sessionToken":"a-token-of-16-and-more"}],"internalSecret":"a-secret-that-all-agents-know"}'
+fleet=$work/fleet.db.fleet
+printf '%s' "$clawd" >"$work/clawd.json"
+for way in mode link; do
+  rm -f "$work"/fleet.db* "$work/elsewhere"
+  : >"$work/elsewhere"
+  chmod 600 "$work/elsewhere"
+  if [[ $way == link ]]; then ln -s "$work/elsewhere" "$fleet"; else (umask 022 && : >"$fleet"); fi
+  run --db "sqlite:$work/fleet.db" import "$work/clawd.json" --format clawd --scope s --json
+  expect_json .session_id aaaa-1
+  expect_out_has 'was not taken'
+  expect_out_lacks 'was taken'
+  expect_json .token null
+  expect_error refused
+  expect_err_has "$fleet"
+  run --db "sqlite:$work/fleet.db" export --all --format clawd --json
+  expect_code 0
+  expect_err_has "$fleet"
+  expect_err_has 'are left out'
+  run --db "sqlite:$work/fleet.db" export --all --format clawd --no-tokens --json
+  expect_quiet
+done
+
 finish
