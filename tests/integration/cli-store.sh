@@ -54,8 +54,11 @@ expect_quiet
 run doctor
 expect_out_has "$work/home/reprise.db yet"
 run verify --json
-expect_code 7
-expect_error store.not_found
+expect_code 0
+expect_json .ok true
+run verify x --json
+expect_code 3
+expect_nothing ''
 REPRISE_DB=sqlite:$work/else.db run ls
 expect_code 0
 expect_err_has "$work/else.db"
@@ -227,5 +230,21 @@ for way in mode link; do
   run --db "sqlite:$work/fleet.db" export --all --format clawd --no-tokens --json
   expect_quiet
 done
+
+about 'an export to the standard output by its other name'
+REPRISE_HOME=$home run export k -o /dev/stdout --format markdown
+expect_code 0
+expect_out_has precious
+
+about 'no half of a brain is left behind'
+out=$( (trap '' XFSZ; ulimit -f 8; REPRISE_HOME=$home "$REPRISE" export k --format cortex -o "$work/half.db") 2>&1)
+code=$? err=$out
+[[ $code != 0 && ! -e $work/half.db ]] || fail 'a file lies there'
+
+about 'a server that can not start says so in one document'
+run --json --db "sqlite:$work/serve.db" serve --listen nonsense
+expect_code 2
+expect_error usage
+expect_json length 1 "$(jq -sc . <<<"$err")"
 
 finish
