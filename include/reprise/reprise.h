@@ -609,8 +609,8 @@ RP_API int rp_name_find(rp_engine *e, const char *name, char *ret_id, rp_error *
 /* nova, cortex, clawd, orbitmesh, markdown; "reprise" is rp_export. `dir` formats (cortex: a database) need a path. */
 RP_API int rp_export_as(rp_session *s, const char *format, rp_write_fn *write, void *ctx, rp_error *err);
 /*
- * Whether a file that somebody named may be written: RP_E_REFUSED, about `field`, when it is one of the store's own (the
- * database and what lies beside it, the secret of the agents' socket, a scope's key), by whatever name or link.
+ * Whether a file that somebody named may be written: RP_E_REFUSED, about `field`, when it is one of the store's own
+ * (the database and what lies beside it, the secret of the agents' socket, a scope's key), by whatever name or link.
  * rp_export_file asks by itself.
  */
 RP_API int rp_output_check(rp_engine *e, const char *field, const char *path, rp_error *err);
