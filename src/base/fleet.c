@@ -75,6 +75,14 @@ static bool is_ours(const struct stat *st)
   return S_ISREG(st->st_mode) && !(st->st_mode & 077) && (st->st_uid == geteuid() || st->st_uid == 0);
 }
 
+int rp__fleet_check(struct rp__fleet *f, rp_error *err)
+{
+  struct stat st;
+  if (!f->path || lstat(f->path, &st) || is_ours(&st)) return 0;
+  if (!S_ISREG(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s is not a regular file", f->path);
+  return rp__fail(err, RP_E_REFUSED, "%s: others may read or change it; 'chmod 600' it", f->path);
+}
+
 /* With the lock held. What can't be read is as if there was nothing. */
 static void look(struct rp__fleet *f)
 {

@@ -34,6 +34,8 @@ bool rp__fleet_takes(struct rp__str text, size_t max, bool spaces);
 int rp__fleet_new(const char *db_path, struct rp__fleet **ret, rp_error *err);
 void rp__fleet_free(struct rp__fleet *f); /* NULL is fine */
 
+/* RP_E_REFUSED: there is a file, but it counts as none, since it is a link or others may read or change it. */
+int rp__fleet_check(struct rp__fleet *f, rp_error *err);
 /* Any thread; comparisons take constant time; a file that others may read or change counts as none. */
 bool rp__fleet_knows(struct rp__fleet *f, struct rp__str secret);
 bool rp__fleet_opens(struct rp__fleet *f, const char *session_id, rp__birth birth, struct rp__str token);

@@ -32,7 +32,7 @@ const char *rp__suggest(const char *word, const char *const *names)
   const char *best = NULL;
   size_t n = strlen(word);
   /* One edit in a short word, more in a long one; a beginning of the word is nearest of all. */
-  unsigned limit = n <= 2 ? 1 : n <= 5 ? 2 : 3;
+  unsigned limit = n <= 3 ? 1 : n <= 5 ? 2 : 3;
   for (; *names; names++) {
     unsigned d = n >= 3 && strncmp(*names, word, n) == 0 ? 0 : distance(word, *names);
     if (d > limit || d >= n) continue;

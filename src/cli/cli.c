@@ -112,10 +112,11 @@ int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_erro
   int code = open_engine(c, db, use, &why);
   /* Corrupt: the whole store may be lost, which keeps nobody from beginning anew, with a warning. */
   if (use == RP_USE_LOOK && (code == RP_E_VERSION || code == RP_E_CORRUPT)) return open_engine(c, db, RP_USE_MEND, err);
-  bool stands_in = use == RP_USE_LOOK || use == RP_USE_CHANGE || use == RP_USE_STAY;
+  bool looks = use == RP_USE_LOOK || use == RP_USE_READ;
+  bool stands_in = looks || use == RP_USE_CHANGE || use == RP_USE_STAY;
   if (code == RP_E_NO_STORE && stands_in && !c->globals[RP_G_DB].count) {
     c->no_store = why;
-    return open_engine(c, "memory:", use == RP_USE_LOOK ? RP_USE_CHANGE : use, err);
+    return open_engine(c, "memory:", looks ? RP_USE_CHANGE : use, err);
   }
   if (code) *err = why;
   return code;

@@ -168,7 +168,7 @@ static int run(struct rp__cli *c, rp_error *err)
 {
   const char *path = rp__opt_text(c, OUTPUT);
   int64_t format = rp__opt_num(c, FORMAT, REPRISE);
-  bool to_stdout = !path || strcmp(path, "-") == 0;
+  bool to_stdout = !path || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
   int code = check_which(c, format, err);
   if (code) return code;
   if (format == CORTEX) return export_database(c, path, err);

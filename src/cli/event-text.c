@@ -67,12 +67,26 @@ static bool fields_text(struct rp__buf *out, const char *const *fields, struct r
   return any;
 }
 
+/* What a tool was given, as far as one line tells it: the command, the file, what was looked for. */
+static void tool_text(struct rp__buf *out, struct rp__json input)
+{
+  static const char *const names[] = {"command", "file_path", "path", "pattern", "url", "query"};
+  for (size_t i = 0; input.type == RP_JSON_OBJECT && i < RP_ARRAY_SIZE(names); i++) {
+    struct rp__json v = rp__json_get(input, names[i]);
+    if (v.type != RP_JSON_STRING) continue;
+    rp__buf_str(out, ": ");
+    rp__json_text(v, out);
+    return;
+  }
+}
+
 void rp__event_text(struct rp__buf *out, const char *kind, struct rp__json body, int columns)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(TEXT_MAX);
   bool any = false;
   for (size_t i = 0; i < RP_ARRAY_SIZE(told); i++)
     if (strcmp(told[i].kind, kind) == 0) any = fields_text(&text, told[i].fields, body);
+  if (any && strcmp(kind, "tool") == 0) tool_text(&text, rp__json_get(body, "input"));
   if (!any) rp__buf_add(&text, body.p, body.n);
   rp__term_cut(out, text.p ? text.p : "", text.err ? 0 : text.n, columns);
 }

@@ -20,11 +20,12 @@ enum type {
   T_ARRAY = 1 << 4,
   T_NULL = 1 << 5,
   T_ANY = (1 << 6) - 1,
-  T_ID = 1 << 6,     /* a string of 1 to RP_EVENT_ID_MAX bytes: facets keep it whole */
-  T_COUNT = 1 << 7,  /* a whole number >= 0 */
-  T_AMOUNT = 1 << 8, /* a number >= 0 */
-  T_SHARE = 1 << 9,  /* a number from 0 to 1 */
-  T_TIME = 1 << 10,  /* seconds, of a video or of the epoch, or ISO 8601: what the seeds' clients send */
+  T_ID = 1 << 6,        /* a string of 1 to RP_EVENT_ID_MAX bytes: facets keep it whole */
+  T_COUNT = 1 << 7,     /* a whole number >= 0 */
+  T_AMOUNT = 1 << 8,    /* a number >= 0 */
+  T_SHARE = 1 << 9,     /* a number from 0 to 1 */
+  T_STRENGTH = 1 << 11, /* a number from 0 to 10 */
+  T_TIME = 1 << 10,     /* seconds, of a video or of the epoch, or ISO 8601: what the seeds' clients send */
 };
 
 struct field {
@@ -93,7 +94,7 @@ static const struct kind kinds[RP_KIND_MAX] = {
     NEED("call_id", T_ID), NEED("name", T_STRING),
     NEED_WORD("status", "intended", "running", "done", "failed", "unknown"), MAY("input", T_ANY),
     MAY("output", T_ANY))},
-  [RP_KIND_EMOTION] = {"emotion", FIELDS(NEED("event", T_ID), MAY("intensity", T_NUMBER))},
+  [RP_KIND_EMOTION] = {"emotion", FIELDS(NEED("event", T_ID), MAY("intensity", T_STRENGTH))},
   [RP_KIND_PERSON] = {"person", FIELDS(NEED("name", T_ID))},
   [RP_KIND_SLEEP] = {"sleep", FIELDS(
     NEED_WORD("state", "awake", "falling_asleep", "sleeping", "waking_up"))},
@@ -232,6 +233,7 @@ static bool type_ok(struct rp__json v, unsigned types)
   if ((types & T_COUNT) && rp__json_i64(v, &i) && i >= 0) return true;
   if ((types & T_AMOUNT) && rp__json_double(v, &d) && d >= 0) return true;
   if ((types & T_SHARE) && rp__json_double(v, &d) && d >= 0 && d <= 1) return true;
+  if ((types & T_STRENGTH) && rp__json_double(v, &d) && d >= 0 && d <= 10) return true;
   return (types & T_TIME) && time_ok(v);
 }
 
@@ -246,6 +248,7 @@ static const char *describe_types(unsigned types, char *out, size_t size)
       {T_COUNT, "a whole number that is not negative"},
       {T_AMOUNT, "a number >= 0"},
       {T_SHARE, "a number from 0 to 1"},
+      {T_STRENGTH, "a number from 0 to 10"},
       {T_TIME, "a time: a number of seconds >= 0, or ISO 8601 text"},
       {T_NUMBER, "a number"},
       {T_BOOL, "true or false"},

@@ -216,8 +216,11 @@ static int put_database(rp_session *s, const struct rp__format *f, const char *p
   int rc = target_check(path, err);
   if (!rc) rc = rp__gift_open(&gift, s, NULL, err);
   if (rc) return rc;
-  RP_AUTOCLOSE int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  RP_AUTOCLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  bool ours = fd >= 0;
+  if (!ours && errno == EEXIST) fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   rc = fd < 0 ? rp__fail_errno(err, errno, "%s", path) : f->put(&gift.giver, path, err);
+  if (rc && ours) unlink(path); /* a full disk: half of a database is of no use */
   rp__gift_done(&gift);
   return rc;
 }

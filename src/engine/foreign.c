@@ -291,7 +291,8 @@ int rp__import_doc(rp_engine *e, const struct rp__import_job *job, const struct 
   rp__import_tokens_init(&x.tokens, e);
   int rc = job->format->import(doc, &t, err);
   rp_error why = {0};
-  int kept = rp__import_tokens_commit(&x.tokens, &why); /* of those that were taken, whatever became of the others */
+  /* Of those that were taken, whatever became of the others. */
+  int kept = job->dry_run ? 0 : rp__import_tokens_commit(&x.tokens, &why);
   if (kept && !rc) rc = (*err = why, kept);
   rp__import_tokens_done(&x.tokens);
   free(x.seen.slots);

@@ -8,6 +8,9 @@
 void rp__import_tokens_init(struct rp__import_tokens *t, rp_engine *e)
 {
   *t = (struct rp__import_tokens){.e = e, .why_not = "the file has no internalSecret to go with it"};
+  t->blocked = rp__fleet_check(e->fleet, NULL) != 0;
+  if (t->blocked)
+    t->why_not = "the token of its agent was not taken: the file that keeps them is not the owner's alone";
   if (!e->path) t->why_not = "a store without a file keeps none";
 }
 
@@ -27,7 +30,7 @@ static bool take(char *out, size_t size, const char *text, size_t n, bool spaces
 
 static void take_secret(struct rp__import_tokens *t, const char *text, size_t n)
 {
-  if (!t->e->path) return;
+  if (!t->e->path || t->blocked) return;
   bool good = take(t->secret, sizeof t->secret, text, n, true);
   t->why_not = good ? NULL : "the file's internalSecret is no secret: 16 to 1024 printable characters are";
 }
@@ -69,12 +72,14 @@ int rp__import_tokens_keep(struct rp__import_tokens *t, const struct rp__session
 
 void rp__import_tokens_next(struct rp__import_tokens *t)
 {
+  t->withheld |= t->blocked && t->now.token[0];
   sodium_memzero(&t->now, sizeof t->now);
   t->refused = false;
 }
 
 int rp__import_tokens_commit(struct rp__import_tokens *t, rp_error *err)
 {
-  int rc = t->n ? rp__fleet_add(t->e->fleet, t->secret, t->agents, t->n, err) : 0;
+  int rc = t->withheld ? rp__fleet_check(t->e->fleet, err) : 0;
+  if (!rc && t->n) rc = rp__fleet_add(t->e->fleet, t->secret, t->agents, t->n, err);
   return rc ? rp__wrap(err, "the sessions are taken, the tokens of their agents are not") : 0;
 }

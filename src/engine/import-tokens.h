@@ -15,6 +15,8 @@ struct rp__import_tokens {
   char secret[RP_SECRET_MAX + 1];
   const char *why_not;        /* the secret can't be taken, and so no token can; NULL: it can */
   struct rp__fleet_agent now; /* of the session that is next; empty: it has none */
+  bool blocked;               /* the store can't keep any */
+  bool withheld;              /* one was not taken for that */
   bool refused;               /* it has one that can't be taken */
   struct rp__fleet_agent *agents;
   size_t n, cap;

@@ -175,5 +175,8 @@ int rp_export_store(rp_engine *e, const rp_store_options *o, rp_write_fn *write,
     return rp__fail_field(err, RP_E_USAGE, "scope", "one session is exported, or those of a scope");
   const struct rp__store_file f = {
       .scope = o->scope, .session = o->session, .without_tokens = o->without_tokens, .write = write, .ctx = ctx};
+  rp_error why = {0};
+  if (!o->without_tokens && rp__fleet_check(e->fleet, &why))
+    rp__log(&e->log, RP_LOG_WARN, "tokens that agents came with are left out: %s", why.message);
   return rp__store_file_write(e, &f, ret, err);
 }

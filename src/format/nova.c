@@ -117,12 +117,16 @@ static int nova_import(const struct rp__doc *d, const struct rp__taker *to, rp_e
                           .channel = "robot",
                           .robot = true};
   if (!f.created_at || f.created_at > heartbeat) f.created_at = heartbeat;
-  if (!rp__json_i64(rp__json_get(d->json, "total_sessions"), &f.total_sessions) || f.total_sessions < 0 ||
-      f.total_sessions > NOVA_SESSIONS_MAX)
-    f.total_sessions = 0;
+  struct rp__json total = rp__json_get(d->json, "total_sessions");
+  bool counted =
+      rp__json_i64(total, &f.total_sessions) && f.total_sessions >= 0 && f.total_sessions <= NOVA_SESSIONS_MAX;
+  if (!counted) f.total_sessions = 0;
   rp__id_of(rp__json_get(d->json, "session_id"), "nova", f.id);
   snprintf(f.name, sizeof f.name, "nova %s", f.id);
   rc = rp__take_begin(&t, &f);
+  if (!rc && !counted && total.type != RP_JSON_NONE && total.type != RP_JSON_NULL)
+    rp__take_note(&t, "its total_sessions was left out: %.*s is no number of sessions", (int)RP_MIN(total.n, 40),
+                  total.p);
   if (!rc) rc = take_all(&t, d->json, heartbeat);
   return rc == RP__TAKE_SKIP ? 0 : rc;
 }

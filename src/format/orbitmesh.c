@@ -73,6 +73,18 @@ static int take_message(struct rp__take *t, struct rp__json v)
   return rp__take_event(t, rp__when(RP_ANY(v, "timestamp", "Timestamp")), "message");
 }
 
+/* Whether anything in the list can be taken. */
+static bool any_message(struct rp__json list)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  while (list.type == RP_JSON_ARRAY && rp__json_next(list, &it, NULL, &item)) {
+    struct rp__json content = RP_ANY(item, "content", "Content");
+    if (content.type == RP_JSON_STRING || content.type == RP_JSON_ARRAY) return true;
+  }
+  return false;
+}
+
 struct snapshot {
   struct rp__json doc, inner; /* inner: provider_state, or the document itself */
   struct rp__json config, metrics, messages;
@@ -138,8 +150,9 @@ static int orbitmesh_import(const struct rp__doc *d, const struct rp__taker *to,
   if (s.inner.type != RP_JSON_OBJECT) s.inner = d->json;
   s.config = RP_ANY(d->json, "config", "Config");
   s.metrics = RP_ANY(s.inner, "metrics", "Metrics");
+  struct rp__json inner = RP_ANY(s.inner, "messages", "Messages");
   s.messages = RP_ANY(d->json, "messages", "Messages");
-  if (s.messages.type != RP_JSON_ARRAY) s.messages = RP_ANY(s.inner, "messages", "Messages");
+  if (s.messages.type != RP_JSON_ARRAY || (!any_message(s.messages) && any_message(inner))) s.messages = inner;
   s.updated = rp__when(RP_ANY(d->json, "updated_at", "UpdatedAt"));
   f.created_at = rp__when(RP_ANY(d->json, "created_at", "CreatedAt"));
   f.last_activity_at = RP_MAX(s.updated, rp__when(rp__json_get(s.metrics, "LastActivityAt")));

@@ -160,6 +160,13 @@ static int split(const char *address, char host[HOST_MAX], const char **ret_port
   return 0;
 }
 
+int rp__listen_check(const char *address, rp_error *err)
+{
+  char host[HOST_MAX];
+  const char *port;
+  return strncmp(address, "unix:", 5) == 0 ? 0 : split(address, host, &port, err);
+}
+
 static int add_inet(const char *address, int *ret_fd, rp_error *err)
 {
   char host[HOST_MAX];

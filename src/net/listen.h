@@ -30,6 +30,8 @@ void rp__listeners_close(struct rp__listeners *l); /* unix sockets made by us ar
  * address. A unix socket is for its owner alone (0600). RP_E_USAGE, RP_E_BUSY when the address is in use.
  */
 int rp__listen_add(struct rp__listeners *l, const char *address, rp_error *err);
+/* Whether it reads like one; nothing is looked up. RP_E_USAGE. */
+int rp__listen_check(const char *address, rp_error *err);
 /* Adds what systemd passed (LISTEN_PID, LISTEN_FDS), if anything; the variables are taken out of the environment. */
 int rp__listen_inherit(struct rp__listeners *l, rp_error *err);
 

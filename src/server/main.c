@@ -126,7 +126,7 @@ static int add_address(struct program *p, const char *value, rp_error *err)
   if (p->n_listen == RP_LISTEN_MAX)
     return rp__fail_field(err, RP_E_USAGE, "listen", "--listen: at most %d addresses", RP_LISTEN_MAX);
   p->listen[p->n_listen++] = value;
-  return 0;
+  return rp__listen_check(value, err); /* before a store is opened for nothing */
 }
 
 static int set_option(struct program *p, enum option o, const char *value, rp_error *err)
@@ -263,9 +263,29 @@ static int run(const struct rp__server_options *o, rp_error *err)
   return rp__fail(err, RP_E_FAILED, "%lld events that were accepted as memory could not be stored", (long long)lost);
 }
 
-static int report(const rp_error *err)
+static void report_json(const rp_error *err, const rp_error_info *info)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
+  struct rp__jw w = RP_JW(&b);
+  rp__jw_object(&w);
+  rp__jw_key(&w, "error");
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "code", info->name);
+  rp__jw_kstr(&w, "message", err->message[0] ? err->message : info->text);
+  rp__jw_kstr(&w, "hint", err->hint[0] ? err->hint : NULL);
+  if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+  if (!b.err) fprintf(stderr, "%s\n", b.p);
+}
+
+static int report(const rp_error *err, bool json)
 {
   const rp_error_info *info = rp_error_lookup(err->code);
+  if (json) {
+    report_json(err, info);
+    return info->exit_code;
+  }
   fprintf(stderr, "reprise-serve: %s\n", err->message[0] ? err->message : info->text);
   if (err->hint[0]) fprintf(stderr, "  hint: %s\n", err->hint);
   return info->exit_code;
@@ -286,5 +306,5 @@ int main(int argc, char **argv)
   }
   if (!rc) rc = set_clock(&p, &err);
   if (!rc) rc = run(&p.o, &err);
-  return rc ? report(&err) : 0;
+  return rc ? report(&err, p.o.log_format == RP_SLOG_JSON) : 0;
 }

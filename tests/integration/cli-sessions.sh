@@ -7,7 +7,7 @@ message() { printf '{"role":"%s","content":"%s"}' "$1" "$2"; }
 
 about 'nothing there yet'
 run verify
-expect_code 7
+expect_code 0
 run config show
 expect_code 0
 expect_ok test ! -e "$work/test.db"

@@ -54,8 +54,11 @@ expect_quiet
 run doctor
 expect_out_has "$work/home/reprise.db yet"
 run verify --json
-expect_code 7
-expect_error store.not_found
+expect_code 0
+expect_json .ok true
+run verify x --json
+expect_code 3
+expect_nothing ''
 REPRISE_DB=sqlite:$work/else.db run ls
 expect_code 0
 expect_err_has "$work/else.db"
@@ -203,5 +206,46 @@ expect_err_has '--db is empty'
 run --db= start --scope s
 expect_code 2
 expect_err_has '--db is empty'
+
+about 'a file of tokens that others may read counts as none, and that is said'
+clawd='{"version":1,"sessions":[{"info":{"id":"aaaa-1","name":"n","createdAt":1767323045000,"status":"running"},"messages":[],"sessionToken":"a-token-of-16-and-more"}],"internalSecret":"a-secret-that-all-agents-know"}'
+fleet=$work/fleet.db.fleet
+printf '%s' "$clawd" >"$work/clawd.json"
+for way in mode link; do
+  rm -f "$work"/fleet.db* "$work/elsewhere"
+  : >"$work/elsewhere"
+  chmod 600 "$work/elsewhere"
+  if [[ $way == link ]]; then ln -s "$work/elsewhere" "$fleet"; else (umask 022 && : >"$fleet"); fi
+  run --db "sqlite:$work/fleet.db" import "$work/clawd.json" --format clawd --scope s --json
+  expect_json .session_id aaaa-1
+  expect_out_has 'was not taken'
+  expect_out_lacks 'was taken'
+  expect_json .token null
+  expect_error refused
+  expect_err_has "$fleet"
+  run --db "sqlite:$work/fleet.db" export --all --format clawd --json
+  expect_code 0
+  expect_err_has "$fleet"
+  expect_err_has 'are left out'
+  run --db "sqlite:$work/fleet.db" export --all --format clawd --no-tokens --json
+  expect_quiet
+done
+
+about 'an export to the standard output by its other name'
+REPRISE_HOME=$home run export k -o /dev/stdout --format markdown
+expect_code 0
+expect_out_has precious
+
+about 'no half of a brain is left behind'
+mkdir "$work/half.db-journal" # where its rows can't be written
+REPRISE_HOME=$home run export k --format cortex -o "$work/half.db"
+expect_code 7
+[[ ! -e $work/half.db ]] || fail 'a file lies there'
+
+about 'a server that can not start says so in one document'
+run --json --db "sqlite:$work/serve.db" serve --listen nonsense
+expect_code 2
+expect_error usage
+expect_json length 1 "$(jq -sc . <<<"$err")"
 
 finish

@@ -50,6 +50,11 @@ expect_json '.conversation.messages[-1].content|explode|contains([155,8238,8294]
 run export kitchen --format markdown
 expect_out_has $'\u009b'
 
+about 'a log tells what a tool was given'
+run append kitchen tool '{"call_id":"c1","name":"Bash","status":"intended","input":{"command":"make test","timeout":5}}'
+run log kitchen --kind tool
+expect_out_has 'Bash: intended: make test'
+
 about tables
 run_tty ls
 expect_out_has "${escape}[1mID"

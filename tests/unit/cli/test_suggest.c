@@ -11,6 +11,7 @@ static void near_words_are_found(void **state)
       {"strat", "start"},      {"stat", "stats"},          {"serach", "search"}, {"chekpoint", "checkpoint"},
       {"check", "checkpoint"}, {"shwo", "show"},           {"l", NULL},          {"lss", "ls"},
       {"start", "start"},      {"completely-other", NULL}, {"", NULL},           {"xyz", NULL},
+      {"foo", NULL},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
     const char *near = rp__suggest(cases[i].word, names);

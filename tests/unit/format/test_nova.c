@@ -163,6 +163,25 @@ static void nonsense_is_left_out(void **state)
   book_clear(&b);
 }
 
+/* N-05: a count that is none is told of, not passed over. */
+static void a_bad_count_is_told_of(void **state)
+{
+  (void)state;
+  static const char *const bad[] = {"-5", "\"7\"", "1e400", "2.5", "[]"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
+    char doc[300];
+    int n = snprintf(doc, sizeof doc,
+                     "{\"version\":1,\"heartbeat\":1708300000.0,\"shutdown_clean\":true,\"session_start\":1708290000.0,"
+                     "\"session_id\":\"a\",\"conversation\":[],\"total_sessions\":%s}",
+                     bad[i]);
+    assert_int_equal(book_import(&b, NULL, doc, (size_t)n, &err), 0);
+    HAS(b.notes, "total_sessions was left out");
+    HAS(b.notes, bad[i]);
+    assert_int_equal(b.session[0].total_sessions, 0);
+    book_clear(&b);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -173,6 +192,7 @@ int main(void)
       cmocka_unit_test(fifty_turns),
       cmocka_unit_test(a_heartbeat_changes_nothing_else),
       cmocka_unit_test(nonsense_is_left_out),
+      cmocka_unit_test(a_bad_count_is_told_of),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

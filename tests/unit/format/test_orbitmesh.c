@@ -157,6 +157,18 @@ static void nonsense_is_left_out(void **state)
   book_clear(&b);
 }
 
+static void a_list_of_nonsense_hides_no_messages(void **state)
+{
+  (void)state;
+  static const char odd[] = "{\"session_id\":\"a\",\"provider_type\":\"x\",\"created_at\":\"2026-01-01T00:00:00Z\","
+                            "\"config\":{},\"messages\":[3,{},\"x\"],\"provider_state\":{\"messages\":["
+                            "{\"role\":\"user\",\"content\":\"kept\"}]},\"metadata\":{}}";
+  assert_int_equal(book_import(&b, NULL, odd, sizeof odd - 1, &err), 0);
+  assert_int_equal(book_count(&b, 0, "message"), 1);
+  HAS(book_find(&b, 0, "message", 0), "kept");
+  book_clear(&b);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -167,6 +179,7 @@ int main(void)
       cmocka_unit_test(ids_they_would_refuse_come_back),
       cmocka_unit_test(versions),
       cmocka_unit_test(nonsense_is_left_out),
+      cmocka_unit_test(a_list_of_nonsense_hides_no_messages),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
