@@ -161,8 +161,8 @@ expect_json '[.run.session_id,.run.restart_type,.run.start_number]' "[\"$id\",\"
 expect_json '.run|[.total_sessions >= .start_number,.elapsed == .elapsed_since_last,.uptime >= 0]' '[true,true,true]'
 expect_json '[.usage.cost_usd,.usage.tokens_in]' '[0,0]' # L-12
 run show kitchen
-expect_out_has 'crash_recovery after '
-expect_out_has ', start 2'
+expect_out_has 'start 2, crash recovery (away for '
+expect_out_has ', up for '
 expect_out_lacks usage
 REPRISE_BUDGET_TOKENS=1000 run show kitchen
 expect_out_has '$0.00, 0 tokens in, 0 out of 1000 (0 %)'
