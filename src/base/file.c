@@ -250,6 +250,24 @@ static int draft_name(struct rp__file_draft *d)
   return 0;
 }
 
+int rp__file_draft_write(void *ctx, const void *bytes, size_t n)
+{
+  struct rp__file_draft *d = ctx;
+  const char *p = bytes;
+  while (n > 0) {
+    ssize_t done = write(d->fd, p, n);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) {
+      d->errnum = errno;
+      return 1;
+    }
+    p += done;
+    n -= (size_t)done;
+    d->bytes += done;
+  }
+  return 0;
+}
+
 int rp__file_draft_keep(struct rp__file_draft *d, bool replace, rp_error *err)
 {
   if (draft_settle(d)) return rp__fail_errno(err, errno, "%s: can't write", d->path);

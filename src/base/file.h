@@ -30,9 +30,13 @@ struct rp__file_draft {
   char *path;  /* owned; `name` is its last part */
   const char *name;
   char temp[RP_TEMP_NAME]; /* the name it has meanwhile; empty: none */
+  int64_t bytes;           /* written by rp__file_draft_write … */
+  int errnum;              /* … and why it stopped; 0: it did not */
 };
 /* A symlink or anything but a regular file at `path` is an error (RP_E_REFUSED). */
 int rp__file_draft_open(const char *path, struct rp__file_draft *ret, rp_error *err);
+/* All of the bytes, to the draft `ctx`; 1 when it can't. The shape of rp_write_fn. */
+int rp__file_draft_write(void *ctx, const void *bytes, size_t n);
 /* Syncs it and puts it into its place. Without `replace`, RP_E_EXISTS when somebody was first. */
 int rp__file_draft_keep(struct rp__file_draft *d, bool replace, rp_error *err);
 void rp__file_draft_done(struct rp__file_draft *d);

@@ -194,7 +194,8 @@ static void print_table(const struct page *p)
   if (p->n) print_row(p, widths, NULL, RP_BOLD);
   for (int k = 0; k < p->n; k++) print_row(p, widths, &p->rows[k], NULL);
   if (c->no_store.code)
-    rp__cli_say(c, "nothing yet: %s; 'reprise start' begins a session, 'reprise demo' shows what that is good for",
+    rp__cli_say(c,
+                "nothing yet: %s; 'reprise start --scope NAME' begins a session, 'reprise demo' shows what that is for",
                 c->no_store.message);
   else if (p->n == 0 && c->term.err_tty)
     rp__cli_say(c, "no sessions");

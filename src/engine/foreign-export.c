@@ -42,29 +42,6 @@ int rp_export_as(rp_session *s, const char *format, rp_write_fn *write, void *ct
 
 /* ---- files ---- */
 
-struct sink {
-  int fd, errnum;
-  int64_t bytes;
-};
-
-static int sink_write(void *ctx, const void *bytes, size_t n)
-{
-  struct sink *k = ctx;
-  const char *p = bytes;
-  while (n > 0) {
-    ssize_t done = write(k->fd, p, n);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) {
-      k->errnum = errno;
-      return 1;
-    }
-    p += done;
-    n -= (size_t)done;
-    k->bytes += done;
-  }
-  return 0;
-}
-
 static int target_check(const char *path, rp_error *err)
 {
   struct stat st;
@@ -80,11 +57,10 @@ static int write_file(rp_session *s, const char *format, const char *path, int64
   int rc = rp__file_draft_open(path, &d, err);
   if (rc) return rc;
   rp__temps_sweep(d.dir);
-  struct sink k = {.fd = d.fd};
-  rc = rp_export_as(s, format, sink_write, &k, err);
-  if (k.errnum) rc = rp__fail_errno(err, k.errnum, "can't write %s", path);
+  rc = rp_export_as(s, format, rp__file_draft_write, &d, err);
+  if (d.errnum) rc = rp__fail_errno(err, d.errnum, "can't write %s", path);
   if (!rc) rc = rp__file_draft_keep(&d, true, err);
-  if (!rc && ret_bytes) *ret_bytes = k.bytes;
+  if (!rc && ret_bytes) *ret_bytes = d.bytes;
   return rc;
 }
 

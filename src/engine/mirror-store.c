@@ -31,27 +31,6 @@ static int on_scope(void *ctx, const char *scope)
   return 0;
 }
 
-struct sink {
-  int fd, errnum;
-};
-
-static int sink_write(void *ctx, const void *bytes, size_t n)
-{
-  struct sink *k = ctx;
-  const char *p = bytes;
-  while (n > 0) {
-    ssize_t done = write(k->fd, p, n);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) {
-      k->errnum = errno;
-      return 1;
-    }
-    p += done;
-    n -= (size_t)done;
-  }
-  return 0;
-}
-
 static int write_file(rp_engine *e, const char *path, rp_error *err)
 {
   RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
@@ -61,10 +40,9 @@ static int write_file(rp_engine *e, const char *path, rp_error *err)
   if (!rc && folder) rc = rp__mkdirs(folder, err);
   if (!rc) rc = rp__file_draft_open(path, &d, err);
   if (rc) return rc;
-  struct sink k = {.fd = d.fd};
-  const struct rp__store_file f = {.mirror = path, .write = sink_write, .ctx = &k};
+  const struct rp__store_file f = {.mirror = path, .write = rp__file_draft_write, .ctx = &d};
   rc = rp__store_file_write(e, &f, NULL, err);
-  if (k.errnum) rc = rp__fail_errno(err, k.errnum, "can't write %s", path);
+  if (d.errnum) rc = rp__fail_errno(err, d.errnum, "can't write %s", path);
   return rc ? rc : rp__file_draft_keep(&d, true, err);
 }
 

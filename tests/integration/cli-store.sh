@@ -47,7 +47,7 @@ for words in 'show last' 'log last' 'append x x-a {}' 'end x' 'rm x'; do
 done
 run ls
 expect_err_has "there is no store at $work/home/reprise.db"
-expect_err_has "'reprise start'"
+expect_err_has "'reprise start --scope NAME'"
 run ls --json
 expect_json .sessions '[]'
 expect_quiet
