@@ -24,10 +24,18 @@ struct reading {
   int64_t skip;       /* how many are passed over before that */
   const char *kind;
   struct rp__buf line;
+  bool joins;           /* chunks of one message are told in one line, whose beginning is in `line` */
+  char speaker[256];    /* role and id of the message that `line` has the beginning of; empty: of none */
+  struct rp__buf words; /* what was said of it so far */
   rp_error *err;
 };
 
-static void line_person(struct reading *r, const rp_event_info *ev)
+static int text_columns(const struct rp__cli *c)
+{
+  return c->term.out_tty ? RP_MAX(c->term.columns - 46, 20) : 0;
+}
+
+static void line_begin(struct reading *r, const rp_event_info *ev)
 {
   const struct rp__cli *c = r->c;
   char at[RP_MOMENT_TEXT];
@@ -37,8 +45,49 @@ static void line_person(struct reading *r, const rp_event_info *ev)
   rp__buf_str(&r->line, RP_SGR(colour, RP_CYAN));
   rp__term_cell(&r->line, ev->kind, 11);
   rp__buf_printf(&r->line, "%s ", RP_RESET(colour));
-  rp__event_text(&r->line, ev->kind, rp__json_trusted(ev->body, ev->body_len),
-                 c->term.out_tty ? RP_MAX(c->term.columns - 46, 20) : 0);
+}
+
+/* Whose message a chunk is of; empty: it is no chunk. */
+static void chunk_speaker(const rp_event_info *ev, struct rp__json body, char ret[], size_t size)
+{
+  ret[0] = '\0';
+  if (strcmp(ev->kind, "message") != 0 || rp__json_get(body, "partial").type != RP_JSON_TRUE) return;
+  struct rp__json role = rp__json_get(body, "role"), id = rp__json_get(body, "message_id");
+  snprintf(ret, size, "%.*s %.*s", (int)role.n, role.p, (int)id.n, id.n ? id.p : "");
+}
+
+/* Prints the message that was being joined, if there is one. */
+static int line_end(struct reading *r)
+{
+  if (!r->speaker[0]) return 0;
+  r->speaker[0] = '\0';
+  rp__term_cut(&r->line, r->words.p ? r->words.p : "", r->words.err ? 0 : r->words.n, text_columns(r->c));
+  return rp__out_line(&r->line, r->err);
+}
+
+static int print_person(struct reading *r, const rp_event_info *ev)
+{
+  struct rp__json body = rp__json_trusted(ev->body, ev->body_len);
+  char speaker[sizeof r->speaker] = "";
+  if (r->joins) chunk_speaker(ev, body, speaker, sizeof speaker);
+  if (speaker[0] && strcmp(speaker, r->speaker) == 0) {
+    rp__event_content(&r->words, rp__json_get(body, "content"));
+    return 0;
+  }
+  int code = line_end(r);
+  if (code) return code;
+  rp__buf_reset(&r->line);
+  line_begin(r, ev);
+  if (!speaker[0]) {
+    rp__event_text(&r->line, ev->kind, body, text_columns(r->c));
+    return rp__out_line(&r->line, r->err);
+  }
+  memcpy(r->speaker, speaker, sizeof speaker);
+  rp__buf_reset(&r->words);
+  rp__event_content(&r->words, rp__json_get(body, "role"));
+  rp__buf_str(&r->words, ": ");
+  rp__event_content(&r->words, rp__json_get(body, "content"));
+  return 0;
 }
 
 /* A damaged event may have been of any kind. */
@@ -63,12 +112,14 @@ static int print_event(void *ctx, const rp_event_info *ev)
     r->skip--;
     return 0;
   }
-  rp__buf_reset(&r->line);
-  if (rp__json_wanted(r->c))
+  int code;
+  if (rp__json_wanted(r->c)) {
+    rp__buf_reset(&r->line);
     rp__event_json(&r->line, ev);
-  else
-    line_person(r, ev);
-  int code = rp__out_line(&r->line, r->err);
+    code = rp__out_line(&r->line, r->err);
+  } else {
+    code = print_person(r, ev);
+  }
   if (code) return code;
   if (r->left > 0) r->left--;
   return r->left == 0 || rp__out_gone() ? STOP : 0;
@@ -115,6 +166,8 @@ static int run(struct rp__cli *c, rp_error *err)
       .left = rp__opt_num(c, LIMIT, -1),
       .kind = rp__opt_text(c, KIND),
       .line = RP_BUF(LINE_MAX_BYTES),
+      .joins = !stay,
+      .words = RP_BUF(LINE_MAX_BYTES),
       .err = err,
   };
   if (rp__opt_given(c, TAIL) && rp__opt_given(c, LIMIT))
@@ -124,8 +177,10 @@ static int run(struct rp__cli *c, rp_error *err)
   if (!code && rp__opt_given(c, TAIL)) code = find_tail(c, &r, err);
   if (!code) code = rp_events(c->session, r.seen, 0, print_event, &r, err);
   if (!code && stay) code = follow(c, &r, signals, err);
+  if (!code || code == STOP) code = line_end(&r);
   rp__buf_done(&r.line);
-  return code == STOP ? 0 : code;
+  rp__buf_done(&r.words);
+  return code;
 }
 
 const struct rp__cmd rp__cmd_log = {
@@ -134,7 +189,9 @@ const struct rp__cmd rp__cmd_log = {
     .pages = true,
     .usage = "ID",
     .summary = "Print the journal, one event per line",
-    .detail = "With --json each line is {\"seq\",\"at\",\"kind\",\"body\"}, the body's bytes as they were stored.",
+    .detail = "With --json each line is {\"seq\",\"at\",\"kind\",\"body\"}, the body's bytes as they were stored.\n"
+              "For people the chunks of a streamed message are one line, which has the first one's number; with\n"
+              "--follow each is its own.",
     .example = "  $ reprise log kitchen-chat --kind message --tail 20 --follow\n"
                "       2  2026-01-31 13:00:00 CET   message     user: hello\n",
     .arg = RP_ARG_SESSION,

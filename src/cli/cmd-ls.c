@@ -159,11 +159,14 @@ static void print_row(const struct page *p, const int *widths, const struct row 
   printf("%s%s%s\n", RP_SGR(on, colour), shown.p && !shown.err ? shown.p : "", RP_RESET(on));
 }
 
-/* The title has what the others leave. Where that is too little, scopes are cut before keys, which people type. */
+/*
+ * The title has what the others leave. Where that is too little, scopes are cut before keys, which people type; a key
+ * that can't be whole is of no more use long than short.
+ */
 static void fit_columns(const struct page *p, int widths[COL_MAX])
 {
   static const int giving[] = {COL_SCOPE, COL_KEY};
-  int left = p->c->term.columns;
+  int left = p->c->term.columns, whole = widths[COL_KEY];
   if (!p->c->term.out_tty) {
     widths[COL_TITLE] = RP_MIN(widths[COL_TITLE], TITLE_MAX);
     return;
@@ -174,6 +177,11 @@ static void fit_columns(const struct page *p, int widths[COL_MAX])
     if (!column_shown(p, col) || wanted <= 0 || widths[col] <= NAME_MIN) continue;
     int cut = RP_MIN(wanted, widths[col] - NAME_MIN);
     widths[col] -= cut;
+    left += cut;
+  }
+  if (widths[COL_KEY] < whole && left < widths[COL_TITLE]) {
+    int cut = RP_MIN(widths[COL_TITLE] - left, widths[COL_KEY] - NAME_MIN);
+    widths[COL_KEY] -= cut;
     left += cut;
   }
   widths[COL_TITLE] = RP_MAX(RP_MIN(left, widths[COL_TITLE]), 1);

@@ -195,6 +195,19 @@ run log kitchen --tail 2 --kind note --json
 expect_json 'map(.body.id)' '["n2","n3"]' "$(jq -sc . <<<"$out")"
 run log kitchen --tail 2 --after "$((last - 1))" --json
 expect_json .seq "$last"
+# For people a streamed message is one line; each event is one with --json.
+run start --scope stream --key stream
+for words in 'I ' 'heard ' 'the bell'; do
+  run append stream message "{\"role\":\"assistant\",\"content\":\"$words\",\"partial\":true,\"message_id\":\"m\"}"
+done
+run append stream message '{"role":"user","content":"yes"}'
+run append stream message '{"role":"assistant","content":"and ","partial":true}'
+run append stream message '{"role":"assistant","content":"so on","partial":true}'
+run log stream
+checks=$((checks + 2))
+[[ $(sed 's/.*message  *//' <<<"$out") == $'assistant: I heard the bell\nuser: yes\nassistant: and so on' ]] || fail 'not a line a message'
+run log stream --json
+[[ $(wc -l <<<"$out") == 6 ]] || fail 'not a line an event'
 run log kitchen --tail 0
 expect_out ''
 run log kitchen --tail 2 --limit 1
