@@ -238,7 +238,7 @@ static void after(struct rp__acp *a)
 {
   if (a->finished) return;
   rp__early_settle(a);
-  if (a->careful) rp__restore_wanted(a);
+  rp__restore_wanted(a);
   rp__acp_sessions_retry(a);
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
     next = s->next;

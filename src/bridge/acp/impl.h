@@ -231,6 +231,7 @@ struct rp__acp_session {
   char preamble[RP_ACP_PREAMBLE]; /* the first words that were put before the user's */
   bool other_agent;               /* it was begun with another one: ids mean nothing here */
   /* restoration and loading */
+  bool agent_asked; /* … and has not answered yet */
   enum rp__rung rung;
   enum rp__rung least; /* agents died of those before it; until a turn goes well */
   unsigned tries;

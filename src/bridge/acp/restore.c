@@ -40,6 +40,22 @@ static size_t restoring(const struct rp__acp *a)
   return n;
 }
 
+/*
+ * Whether the agent is at it for one of them. The next one waits until it has answered: servers that the agent starts
+ * meanwhile know their session by the moment at which the agent got it (place-host.c).
+ */
+static bool is_asked(const struct rp__acp *a)
+{
+  for (const struct rp__acp_session *s = a->sessions; s; s = s->next)
+    if (s->state == RP_ACP_RESTORING && s->agent_asked) return true;
+  return false;
+}
+
+static bool must_wait(const struct rp__acp *a)
+{
+  return is_asked(a) || (a->careful && restoring(a));
+}
+
 /* ---- done ---- */
 
 static void put_restored(struct rp__acp_session *s)
@@ -191,6 +207,7 @@ static void on_restored(struct rp__acp *a, struct rp__call *c, const struct rp__
   struct rp__acp_session *s = c->s;
   (void)a;
   if (!s || s->state != RP_ACP_RESTORING) return;
+  s->agent_asked = false;
   if (good(s, m)) {
     restored(s, m->r.result);
   } else if (s->rung == RP_RUNG_NEW) {
@@ -215,6 +232,7 @@ static void ask(struct rp__acp_session *s)
     return;
   }
   bool fresh = s->rung == RP_RUNG_NEW;
+  s->agent_asked = true;
   s->bound = !fresh;
   if (!fresh) rp__repeat_begin(s);
   rp__acp_write_params(&w, params, fresh ? NULL : s->agent_sid, true);
@@ -237,7 +255,7 @@ static void try_rungs(struct rp__acp_session *s)
 
 void rp__restore_begin(struct rp__acp_session *s)
 {
-  if (s->state == RP_ACP_COLD && s->a->careful && restoring(s->a)) {
+  if (s->state == RP_ACP_COLD && must_wait(s->a)) {
     s->wanted = true; /* its turn comes */
     return;
   }
@@ -287,7 +305,7 @@ bool rp__restore_blame(struct rp__acp *a)
 void rp__restore_wanted(struct rp__acp *a)
 {
   struct rp__acp_session *s = NULL;
-  while (a->agent_state == RP_AGENT_UP && !(a->careful && restoring(a))) {
+  while (a->agent_state == RP_AGENT_UP && !must_wait(a)) {
     for (s = a->sessions; s && !(s->wanted && s->state == RP_ACP_COLD);) s = s->next;
     if (!s) break;
     if (s->tries >= RP_ACP_TRIES)

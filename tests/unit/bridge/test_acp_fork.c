@@ -57,8 +57,8 @@ static void test_a_fork_is_restored(void **state)
   reborn(x, HELLO_BACK("1", CAN_FORK));
   acp_play(x, (struct acp_step[]){
                   {TO_A, "*\"session/resume\",\"params\":{\"sessionId\":\"f1\",*", 0},
-                  {TO_A, "*\"session/resume\",\"params\":{\"sessionId\":\"s1\",*", 0},
                   {A, OWN("2", "{}"), 0},
+                  {TO_A, "*\"session/resume\",\"params\":{\"sessionId\":\"s1\",*", 0},
                   {A, OWN("3", "{}"), 0},
                   TURN("5", "f1", "again", "still there"),
                   {NONE, NULL, 0},
@@ -77,8 +77,8 @@ static void test_a_fork_of_an_agent_that_forgets(void **state)
       x,
       (struct acp_step[]){
           {TO_A, "*\"reprise/2\",\"method\":\"session/new\"*", 0},
-          {TO_A, "*\"reprise/3\",\"method\":\"session/new\"*", 0},
           {A, OWN("2", "{\"sessionId\":\"n1\"}"), 0},
+          {TO_A, "*\"reprise/3\",\"method\":\"session/new\"*", 0},
           {A, OWN("3", "{\"sessionId\":\"n2\"}"), 0},
           {C, PROMPT("5", "f1", "again"), 0},
           {TO_A, "*\"session/prompt\",\"params\":{\"sessionId\":\"n1\",*my question*an answer*forked words*again*", 0},
