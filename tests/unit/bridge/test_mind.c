@@ -362,8 +362,8 @@ static void no_number_names_another_pin(void **state)
   assert_string_equal(rig_get(doc, "label"), "\"l1\"");
   /* Now there are numbers. */
   doc = bridge_call(&m, "working_memory_view", NULL);
-  assert_null(strstr(rig_get(doc, "pins"), "c1"));
-  assert_non_null(strstr(rig_get(doc, "pins"), "c0"));
+  assert_null(strstr(rig_get(doc, "pins"), "\"c1\""));
+  assert_non_null(strstr(rig_get(doc, "pins"), "\"c0\""));
   bridge_call(&m, "working_memory", "{\"action\":\"unpin\",\"index\":1}");
   rp__mind_end(&m, NULL);
 }
