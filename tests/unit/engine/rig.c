@@ -94,3 +94,22 @@ const char *rig_get(const char *json, const char *path)
   snprintf(out, sizeof out, "%.*s", (int)v.n, v.p ? v.p : "");
   return out;
 }
+
+const char *rig_start_get(const rp_session *s, const char *path)
+{
+  return rig_get(rp_start_json(s), path);
+}
+
+void rig_put(rp_session *s, const char *kind, const char *body)
+{
+  rp_error err = {0};
+  rp_event ev = {.kind = kind, .body = body};
+  OK(rp_append(s, &ev, NULL, NULL, &err), err);
+}
+
+void rig_end(rp_session *s)
+{
+  rp_error err = {0};
+  OK(rp_end(s, NULL, &err), err);
+  rp_session_free(s);
+}

@@ -36,10 +36,13 @@ void rig_reopen(struct rig *r); /* closes and opens again, as a new process woul
   } while (0)
 
 rp_session *rig_start(struct rig *r, const char *scope, const char *key, rp_owner_kind owner);
+void rig_put(rp_session *s, const char *kind, const char *body); /* appends it */
+void rig_end(rp_session *s);                                     /* … and frees it */
 /* Appends a user's message with that text. */
 rp_ack rig_say(rp_session *s, const char *text);
 char *rig_state(rp_session *s, int64_t at); /* freed by the caller */
 /* A member of a JSON document by path "a.b.c", as raw JSON text in a static buffer ("" when absent). */
 const char *rig_get(const char *json, const char *path);
+const char *rig_start_get(const rp_session *s, const char *path); /* the same of its start document */
 
 #endif

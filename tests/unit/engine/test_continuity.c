@@ -8,25 +8,6 @@
 #define HOUR ((int64_t)3600 * 1000)
 #define DAY (24 * HOUR)
 
-static void put(rp_session *s, const char *kind, const char *body)
-{
-  rp_error err = {0};
-  rp_event ev = {.kind = kind, .body = body};
-  OK(rp_append(s, &ev, NULL, NULL, &err), err);
-}
-
-static void end(rp_session *s)
-{
-  rp_error err = {0};
-  OK(rp_end(s, NULL, &err), err);
-  rp_session_free(s);
-}
-
-static const char *start_get(const rp_session *s, const char *path)
-{
-  return rig_get(rp_start_json(s), path);
-}
-
 static void id_of(const rp_session *s, char out[RP_ID_MAX + 1])
 {
   snprintf(out, RP_ID_MAX + 1, "%s", rp_session_id(s));
@@ -36,13 +17,14 @@ static void id_of(const rp_session *s, char out[RP_ID_MAX + 1])
 static void live(struct rig *r, const char *scope, char id[RP_ID_MAX + 1])
 {
   rp_session *s = rig_start(r, scope, NULL, RP_OWNER_SELF);
-  put(s, "pin", "{\"label\":\"radio\",\"content\":\"The ft991a listens on channel 3\"}");
-  put(s, "task", "{\"task_id\":\"task-7\",\"title\":\"Ham radio bridge\",\"stage\":\"build\"}");
-  put(s, "project", "{\"name\":\"lbf-ham-radio\"}");
-  put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"The antenna is on the roof\",\"confidence\":1.0}");
-  put(s, "message", "{\"role\":\"user\",\"content\":\"The ham radio of the ft991a is silent, ham radio needs care\"}");
+  rig_put(s, "pin", "{\"label\":\"radio\",\"content\":\"The ft991a listens on channel 3\"}");
+  rig_put(s, "task", "{\"task_id\":\"task-7\",\"title\":\"Ham radio bridge\",\"stage\":\"build\"}");
+  rig_put(s, "project", "{\"name\":\"lbf-ham-radio\"}");
+  rig_put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"The antenna is on the roof\",\"confidence\":1.0}");
+  rig_put(s, "message",
+          "{\"role\":\"user\",\"content\":\"The ham radio of the ft991a is silent, ham radio needs care\"}");
   id_of(s, id);
-  end(s);
+  rig_end(s);
 }
 
 struct audit_search {
@@ -77,11 +59,11 @@ static void test_comes_back(void **state)
   r->wall += 2 * DAY;
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   snprintf(pin, sizeof pin, "\"%s\"", first);
-  assert_string_equal(start_get(s, "previous_session_id"), pin);
-  assert_string_equal(start_get(s, "inherited.pins"), "1");
-  assert_string_equal(start_get(s, "inherited.tasks"), "1");
-  assert_string_equal(start_get(s, "inherited.memories"), "1");
-  const char *brief = start_get(s, "brief");
+  assert_string_equal(rig_start_get(s, "previous_session_id"), pin);
+  assert_string_equal(rig_start_get(s, "inherited.pins"), "1");
+  assert_string_equal(rig_start_get(s, "inherited.tasks"), "1");
+  assert_string_equal(rig_start_get(s, "inherited.memories"), "1");
+  const char *brief = rig_start_get(s, "brief");
   assert_non_null(strstr(brief, "[SESSION CONTINUITY — inherited from 1 prior session(s)]"));
   assert_non_null(strstr(brief, "- [task-7] Ham radio bridge (last stage: build, 2d ago)"));
   assert_non_null(strstr(brief, "ACTIVE PROJECTS: lbf-ham-radio"));
@@ -91,7 +73,7 @@ static void test_comes_back(void **state)
   assert_non_null(strstr(doc, "\"inherited_from\":\""));
   assert_non_null(strstr(doc, "0.885714"));
   free(doc);
-  end(s);
+  rig_end(s);
 }
 
 /* X-03: the stored score never changes. */
@@ -109,7 +91,7 @@ static void test_stored_score(void **state)
   rp_error err = {0};
   live(r, "coder", first);
   r->wall += 2 * DAY;
-  end(rig_start(r, "coder", NULL, RP_OWNER_SELF));
+  rig_end(rig_start(r, "coder", NULL, RP_OWNER_SELF));
   OK(rp_memories(r->e, "coder", "antenna", 0, on_memory, &stored, &err), err);
   assert_true(stored > 0.999);
   struct audit_search decay = audited(r, "coder", "confidence_decay_applied");
@@ -122,10 +104,10 @@ static void test_cold_start(void **state)
 {
   struct rig *r = *state;
   rp_session *s = rig_start(r, "cold", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(s, "brief"), "null");
-  assert_string_equal(start_get(s, "warnings"), "[]");
+  assert_string_equal(rig_start_get(s, "brief"), "null");
+  assert_string_equal(rig_start_get(s, "warnings"), "[]");
   assert_int_equal(rig_say(s, "hello").seq, 1);
-  end(s);
+  rig_end(s);
   assert_int_equal(audited(r, "cold", "session_restored").n, 0);
   assert_int_equal(audited(r, "cold", "session_captured").n, 1);
 }
@@ -139,9 +121,9 @@ static void test_too_old(void **state)
   r->wall += 8 * DAY;
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   snprintf(link, sizeof link, "\"%s\"", first);
-  assert_string_equal(start_get(s, "previous_session_id"), link);
-  assert_string_equal(start_get(s, "inherited.pins"), "0");
-  end(s);
+  assert_string_equal(rig_start_get(s, "previous_session_id"), link);
+  assert_string_equal(rig_start_get(s, "inherited.pins"), "0");
+  rig_end(s);
 }
 
 /* X-07: the scope's newest word on a task decides, whoever said it. */
@@ -155,14 +137,14 @@ static void test_any_stage(void **state)
     snprintf(scope, sizeof scope, "scope-%zu", i);
     snprintf(body, sizeof body, "{\"task_id\":\"job\",\"title\":\"A job\",\"stage\":\"%s\"}", stages[i]);
     rp_session *s = rig_start(r, scope, NULL, RP_OWNER_SELF);
-    put(s, "task", body);
-    end(s);
+    rig_put(s, "task", body);
+    rig_end(s);
     r->wall += 7 * DAY - HOUR;
     s = rig_start(r, scope, NULL, RP_OWNER_SELF);
-    assert_string_equal(start_get(s, "inherited.tasks"), i < 2 ? "1" : "0");
-    assert_true((strcmp(start_get(s, "inherited.sessions"), "[]") == 0) == (i >= 2));
-    assert_true((strstr(start_get(s, "brief"), "A job") != NULL) == (i < 2));
-    end(s);
+    assert_string_equal(rig_start_get(s, "inherited.tasks"), i < 2 ? "1" : "0");
+    assert_true((strcmp(rig_start_get(s, "inherited.sessions"), "[]") == 0) == (i >= 2));
+    assert_true((strstr(rig_start_get(s, "brief"), "A job") != NULL) == (i < 2));
+    rig_end(s);
   }
 }
 
@@ -173,14 +155,14 @@ static void test_task_done_elsewhere(void **state)
   live(r, "coder", first);
   r->wall += HOUR;
   rp_session *other = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  put(other, "task",
-      "{\"task_id\":\"task-7\",\"title\":\"Ham radio bridge\",\"stage\":\"deploy\",\"status\":\"done\"}");
-  end(other);
+  rig_put(other, "task",
+          "{\"task_id\":\"task-7\",\"title\":\"Ham radio bridge\",\"stage\":\"deploy\",\"status\":\"done\"}");
+  rig_end(other);
   r->wall += HOUR;
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  assert_null(strstr(start_get(s, "brief"), "task-7"));
-  assert_string_equal(start_get(s, "inherited.tasks"), "0");
-  end(s);
+  assert_null(strstr(rig_start_get(s, "brief"), "task-7"));
+  assert_string_equal(rig_start_get(s, "inherited.tasks"), "0");
+  rig_end(s);
 }
 
 /* X-11: who was killed gets a record with his pins and tasks as of the last event, and the end of the last activity. */
@@ -188,17 +170,17 @@ static void test_crash_record(void **state)
 {
   struct rig *r = *state;
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  put(s, "pin", "{\"label\":\"where\",\"content\":\"in the middle\"}");
-  put(s, "task", "{\"task_id\":\"task-1\",\"title\":\"Half done\",\"stage\":\"verify\"}");
+  rig_put(s, "pin", "{\"label\":\"where\",\"content\":\"in the middle\"}");
+  rig_put(s, "task", "{\"task_id\":\"task-1\",\"title\":\"Half done\",\"stage\":\"verify\"}");
   rp_session_free(s); /* without an end: what a crash looks like */
   r->wall += HOUR;
   s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(s, "inherited.pins"), "1");
-  assert_string_equal(start_get(s, "inherited.tasks"), "1");
+  assert_string_equal(rig_start_get(s, "inherited.pins"), "1");
+  assert_string_equal(rig_start_get(s, "inherited.tasks"), "1");
   struct audit_search captured = audited(r, "coder", "session_captured");
   assert_int_equal(captured.n, 1);
   assert_non_null(strstr(captured.fields, "\"crash_recovered\":true"));
-  end(s);
+  rig_end(s);
 }
 
 static int on_event(void *ctx, const rp_event_info *ev)
@@ -246,7 +228,7 @@ static void test_continue(void **state)
   struct audit_search o = audited(r, "coder", "session_override");
   assert_int_equal(o.n, 2);
   assert_non_null(strstr(o.fields, "the reviewer"));
-  end(s);
+  rig_end(s);
 }
 
 /* X-06: an eleventh pin is refused with a word on what to unpin; the same label again is not an eleventh. */
@@ -258,15 +240,15 @@ static void test_eleventh_pin(void **state)
   char body[128];
   for (int i = 0; i < 10; i++) {
     snprintf(body, sizeof body, "{\"label\":\"p%d\",\"content\":\"x\"}", i);
-    put(s, "pin", body);
+    rig_put(s, "pin", body);
   }
   rp_event eleventh = {.kind = "pin", .body = "{\"label\":\"one more\",\"content\":\"x\"}"};
   assert_int_equal(rp_append(s, &eleventh, NULL, NULL, &err), RP_E_PINS_FULL);
   assert_non_null(strstr(err.hint, "p0"));
-  put(s, "pin", "{\"label\":\"p3\",\"content\":\"newer\"}");
-  put(s, "unpin", "{\"label\":\"p0\"}");
-  put(s, "pin", "{\"label\":\"one more\",\"content\":\"x\"}");
-  end(s);
+  rig_put(s, "pin", "{\"label\":\"p3\",\"content\":\"newer\"}");
+  rig_put(s, "unpin", "{\"label\":\"p0\"}");
+  rig_put(s, "pin", "{\"label\":\"one more\",\"content\":\"x\"}");
+  rig_end(s);
 }
 
 /* L-12: a warning, then a refusal that says so; what was spent is always stored. */
@@ -279,16 +261,16 @@ static void test_budget(void **state)
   unsetenv("REPRISE_BUDGET_USD");
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   rig_say(s, "go");
-  put(s, "usage", "{\"cost_usd\":1.0,\"tokens_in\":10}");
+  rig_put(s, "usage", "{\"cost_usd\":1.0,\"tokens_in\":10}");
   rig_say(s, "more");
-  put(s, "usage", "{\"cost_usd\":0.75}");
+  rig_put(s, "usage", "{\"cost_usd\":0.75}");
   rp_event ev = {.kind = "message", .body = "{\"role\":\"user\",\"content\":\"even more\"}"};
   assert_int_equal(rp_append(s, &ev, NULL, NULL, &err), RP_E_BUDGET);
   assert_non_null(strstr(err.message, "$1.75"));
-  put(s, "message", "{\"role\":\"assistant\",\"content\":\"what was under way\"}");
-  put(s, "session", "{\"settings\":{\"budget_usd\":5}}");
+  rig_put(s, "message", "{\"role\":\"assistant\",\"content\":\"what was under way\"}");
+  rig_put(s, "session", "{\"settings\":{\"budget_usd\":5}}");
   rig_say(s, "now it may");
-  end(s);
+  rig_end(s);
 }
 
 static void run_sql(struct rig *r, const char *sql)
@@ -365,8 +347,8 @@ static void test_damaged_candidate(void **state)
   assert_non_null(strstr(doc, "\"verdict\":\"restored\""));
   rp_free(doc);
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(s, "inherited.pins"), "1");
-  end(s);
+  assert_string_equal(rig_start_get(s, "inherited.pins"), "1");
+  rig_end(s);
 }
 
 /* X-15: a restoration that fails still starts. */
@@ -377,11 +359,11 @@ static void test_fails_open(void **state)
   live(r, "coder", first);
   run_sql(r, "ALTER TABLE rp_memories RENAME TO rp_elsewhere");
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(s, "brief"), "null");
-  assert_non_null(strstr(start_get(s, "warnings"), "nothing was restored"));
+  assert_string_equal(rig_start_get(s, "brief"), "null");
+  assert_non_null(strstr(rig_start_get(s, "warnings"), "nothing was restored"));
   assert_int_equal(rig_say(s, "hello").seq, 1);
   run_sql(r, "ALTER TABLE rp_elsewhere RENAME TO rp_memories");
-  end(s);
+  rig_end(s);
 }
 
 /* X-08: oldest first, the asked one included; a loop ends it. */
@@ -421,12 +403,12 @@ static void test_once(void **state)
   rp_start_options o = {.scope = "coder", .key = "cwd", .owner = RP_OWNER_SELF};
   rp_session *s;
   OK(rp_start(r->e, &o, &s, &err), err);
-  assert_string_not_equal(start_get(s, "brief"), "null");
+  assert_string_not_equal(rig_start_get(s, "brief"), "null");
   OK(rp_start(r->e, &o, &again, &err), err);
-  assert_string_equal(start_get(again, "brief"), "null");
-  assert_string_equal(start_get(again, "repeated"), "true");
+  assert_string_equal(rig_start_get(again, "brief"), "null");
+  assert_string_equal(rig_start_get(again, "repeated"), "true");
   rp_session_free(again);
-  end(s);
+  rig_end(s);
 }
 
 /* L-07: what was on screen at a moment, of the wall clock and of the video. */
@@ -440,9 +422,9 @@ static void test_evidence(void **state)
   for (int i = 0; i < 10; i++) {
     char body[160];
     snprintf(body, sizeof body, "{\"frame_id\":\"f%d\",\"timestamp\":%d}", i, 100 + i);
-    put(s, "frame", body);
+    rig_put(s, "frame", body);
     snprintf(body, sizeof body, "{\"id\":\"n%d\",\"text\":\"note %d\",\"timestamp\":%d}", i, i, 100 + i);
-    put(s, "note", body);
+    rig_put(s, "note", body);
     r->wall += 60000;
   }
   OK(rp_evidence_json(s, began + 5 * 60000, 1000, false, &doc, &err), err);
@@ -455,7 +437,7 @@ static void test_evidence(void **state)
   assert_non_null(strstr(doc, "\"f4\""));
   assert_null(strstr(doc, "\"f5\""));
   rp_free(doc);
-  end(s);
+  rig_end(s);
 }
 
 /* ---- what a start would inject ---- */
@@ -501,9 +483,9 @@ static void test_preview_of_the_dead(void **state)
     rp_error err = {0};
     char id[RP_ID_MAX + 1], before[16], after[16], brief[8192], restart[256];
     rp_session *s = start_in(r, rows[i].scope, rows[i].key, rows[i].channel, rows[i].owner);
-    put(s, "pin", "{\"label\":\"where\",\"content\":\"in the middle\",\"importance\":\"critical\"}");
-    put(s, "task", "{\"task_id\":\"task-1\",\"title\":\"Half done\",\"stage\":\"verify\"}");
-    put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"The antenna is on the roof\"}");
+    rig_put(s, "pin", "{\"label\":\"where\",\"content\":\"in the middle\",\"importance\":\"critical\"}");
+    rig_put(s, "task", "{\"task_id\":\"task-1\",\"title\":\"Half done\",\"stage\":\"verify\"}");
+    rig_put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"The antenna is on the roof\"}");
     r->wall += 30 * HOUR; /* what was learned ages from the end of its session */
     rig_say(s, "still here");
     id_of(s, id);
@@ -521,10 +503,10 @@ static void test_preview_of_the_dead(void **state)
     assert_non_null(strstr(brief, "task-1"));
     assert_non_null(strstr(brief, "The antenna is on the roof"));
     s = start_in(r, rows[i].scope, NULL, NULL, RP_OWNER_SELF);
-    assert_string_equal(start_get(s, "brief"), brief);
-    assert_string_equal(start_get(s, "restart"), restart);
-    assert_string_equal(start_get(s, "inherited.pins"), "1");
-    end(s);
+    assert_string_equal(rig_start_get(s, "brief"), brief);
+    assert_string_equal(rig_start_get(s, "restart"), restart);
+    assert_string_equal(rig_start_get(s, "inherited.pins"), "1");
+    rig_end(s);
   }
 }
 
@@ -533,11 +515,11 @@ static void test_preview_replaces(void **state)
 {
   struct rig *r = *state;
   rp_session *s = rig_start(r, "coder", "cwd", RP_OWNER_SELF);
-  put(s, "pin", "{\"label\":\"first\",\"content\":\"of the first run\"}");
+  rig_put(s, "pin", "{\"label\":\"first\",\"content\":\"of the first run\"}");
   rp_session_free(s);
   r->wall += HOUR;
   s = rig_start(r, "coder", "cwd", RP_OWNER_SELF); /* has captured it */
-  put(s, "pin", "{\"label\":\"second\",\"content\":\"of the second run\"}");
+  rig_put(s, "pin", "{\"label\":\"second\",\"content\":\"of the second run\"}");
   rp_session_free(s);
   r->wall += HOUR;
   char *doc = brief_scope(r, "coder", NULL, true);
@@ -593,11 +575,11 @@ static void test_per_channel(void **state)
   assert_string_equal(rig_get(doc, "brief"), "null");
   rp_free(doc);
   rp_session *s = start_in(r, "coder", NULL, "signal", RP_OWNER_SELF);
-  assert_string_equal(start_get(s, "restart.type"), "\"fresh_start\"");
-  assert_string_equal(start_get(s, "restart.cause"), "null");
-  assert_string_equal(start_get(s, "previous_session_id"), "null");
-  assert_string_equal(start_get(s, "inherited.pins"), "0");
-  put(s, "pin", "{\"label\":\"wire\",\"content\":\"said over signal\"}");
+  assert_string_equal(rig_start_get(s, "restart.type"), "\"fresh_start\"");
+  assert_string_equal(rig_start_get(s, "restart.cause"), "null");
+  assert_string_equal(rig_start_get(s, "previous_session_id"), "null");
+  assert_string_equal(rig_start_get(s, "inherited.pins"), "0");
+  rig_put(s, "pin", "{\"label\":\"wire\",\"content\":\"said over signal\"}");
   id_of(s, signal);
   rp_session_free(s); /* a crash in one channel is none in the other */
   OK(rp_show(r->e, cli, on_continued, next, &err), err);
@@ -605,20 +587,20 @@ static void test_per_channel(void **state)
   r->wall += HOUR;
   s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   snprintf(quoted, sizeof quoted, "\"%s\"", cli);
-  assert_string_equal(start_get(s, "previous_session_id"), quoted);
-  assert_string_equal(start_get(s, "restart.cause"), "\"clean\"");
-  assert_null(strstr(start_get(s, "brief"), "said over signal"));
-  end(s);
+  assert_string_equal(rig_start_get(s, "previous_session_id"), quoted);
+  assert_string_equal(rig_start_get(s, "restart.cause"), "\"clean\"");
+  assert_null(strstr(rig_start_get(s, "brief"), "said over signal"));
+  rig_end(s);
   r->wall += HOUR;
   s = start_in(r, "coder", NULL, "signal", RP_OWNER_SELF);
   snprintf(quoted, sizeof quoted, "\"%s\"", signal);
-  assert_string_equal(start_get(s, "previous_session_id"), quoted);
-  assert_string_not_equal(start_get(s, "restart.cause"), "\"clean\"");
-  assert_non_null(strstr(start_get(s, "brief"), "said over signal"));
-  assert_null(strstr(start_get(s, "brief"), "ft991a"));
+  assert_string_equal(rig_start_get(s, "previous_session_id"), quoted);
+  assert_string_not_equal(rig_start_get(s, "restart.cause"), "\"clean\"");
+  assert_non_null(strstr(rig_start_get(s, "brief"), "said over signal"));
+  assert_null(strstr(rig_start_get(s, "brief"), "ft991a"));
   OK(rp_show(r->e, signal, on_continued, next, &err), err);
   assert_string_equal(next, rp_session_id(s));
-  end(s);
+  rig_end(s);
 }
 
 /* ---- records ---- */
@@ -632,11 +614,11 @@ static void test_inherited_is_not_learned(void **state)
   assert_non_null(strstr(audited(r, "coder", "session_captured").fields, "\"learning_count\":1"));
   r->wall += HOUR;
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(s, "inherited.memories"), "1");
+  assert_string_equal(rig_start_get(s, "inherited.memories"), "1");
   char *doc = rig_state(s, -1);
   assert_non_null(strstr(rig_get(doc, "learnings"), first));
   free(doc);
-  end(s);
+  rig_end(s);
   assert_non_null(strstr(audited(r, "coder", "session_captured").fields, "\"learning_count\":0"));
 }
 
@@ -663,7 +645,7 @@ static void test_mirror_is_continued(void **state)
   snprintf(line, sizeof line, "\"continued_by\": \"%s\"", rp_session_id(s));
   assert_non_null(strstr(mirror_of(r, first), line));
   assert_null(mirror_of(r, rp_session_id(s)));
-  end(s);
+  rig_end(s);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)

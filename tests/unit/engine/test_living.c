@@ -10,44 +10,25 @@
 #define DAY (24 * 60 * MINUTE)
 #define CALLS_MAX 160 /* store calls of a start, whatever lives beside it: 64 looks, 8 records, its own */
 
-static void put(rp_session *s, const char *kind, const char *body)
-{
-  rp_error err = {0};
-  rp_event ev = {.kind = kind, .body = body};
-  OK(rp_append(s, &ev, NULL, NULL, &err), err);
-}
-
-static void end(rp_session *s)
-{
-  rp_error err = {0};
-  OK(rp_end(s, NULL, &err), err);
-  rp_session_free(s);
-}
-
-static const char *start_get(const rp_session *s, const char *path)
-{
-  return rig_get(rp_start_json(s), path);
-}
-
 static bool says(const rp_session *s, const char *text)
 {
-  return strstr(start_get(s, "brief"), text) != NULL;
+  return strstr(rig_start_get(s, "brief"), text) != NULL;
 }
 
 static rp_session *knowing(struct rig *r)
 {
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
-  put(s, "task", "{\"task_id\":\"task-7\",\"title\":\"Bridge\",\"stage\":\"in review\"}");
-  put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"The antenna is on the roof\"}");
+  rig_put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
+  rig_put(s, "task", "{\"task_id\":\"task-7\",\"title\":\"Bridge\",\"stage\":\"in review\"}");
+  rig_put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"The antenna is on the roof\"}");
   return s;
 }
 
 static void counts_are(const rp_session *s, const char *pins, const char *tasks, const char *memories)
 {
-  assert_string_equal(start_get(s, "inherited.pins"), pins);
-  assert_string_equal(start_get(s, "inherited.tasks"), tasks);
-  assert_string_equal(start_get(s, "inherited.memories"), memories);
+  assert_string_equal(rig_start_get(s, "inherited.pins"), pins);
+  assert_string_equal(rig_start_get(s, "inherited.tasks"), tasks);
+  assert_string_equal(rig_start_get(s, "inherited.memories"), memories);
 }
 
 static void pins_are(rp_session *s, const char *json)
@@ -68,21 +49,21 @@ static void test_what_lives_gives(void **state)
   rp_session *second = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   counts_are(second, "1", "1", "1");
   assert_true(says(second, "channel 3") && says(second, "task-7") && says(second, "The antenna"));
-  assert_non_null(strstr(start_get(second, "inherited.sessions"), rp_session_id(first)));
+  assert_non_null(strstr(rig_start_get(second, "inherited.sessions"), rp_session_id(first)));
   char *doc = rig_state(second, -1);
   snprintf(held, sizeof held, "%s", rig_get(doc, "pins"));
   assert_non_null(strstr(held, rp_session_id(first)));
   free(doc);
   /* A third has it once, though two have it now. */
   r->wall += MINUTE;
-  put(second, "message", "{\"role\":\"user\",\"content\":\"hello\"}");
+  rig_put(second, "message", "{\"role\":\"user\",\"content\":\"hello\"}");
   rp_session *third = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   counts_are(third, "1", "1", "1");
   /* What the first says later, and that it goes, changes nothing of what was inherited. */
-  put(first, "pin", "{\"label\":\"radio\",\"content\":\"channel 5\"}");
-  put(first, "task", "{\"task_id\":\"task-7\",\"title\":\"Bridge\",\"stage\":\"done\"}");
+  rig_put(first, "pin", "{\"label\":\"radio\",\"content\":\"channel 5\"}");
+  rig_put(first, "task", "{\"task_id\":\"task-7\",\"title\":\"Bridge\",\"stage\":\"done\"}");
   pins_are(second, held);
-  end(first);
+  rig_end(first);
   r->wall += MINUTE;
   rp_session *fourth = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   counts_are(fourth, "1", "0", "1");
@@ -103,7 +84,7 @@ static void test_taken_off(void **state)
   rp_session *second = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   counts_are(second, "1", "1", "1");
   r->wall += MINUTE;
-  put(second, "unpin", "{\"label\":\"radio\"}");
+  rig_put(second, "unpin", "{\"label\":\"radio\"}");
   rp_session *third = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   counts_are(third, "0", "1", "1");
   rp_session_free(first);
@@ -116,12 +97,12 @@ static void test_resumed_counts_as_it_is(void **state)
 {
   struct rig *r = *state;
   rp_session *s = rig_start(r, "coder", "window", RP_OWNER_SELF);
-  put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
+  rig_put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
   rp_session_free(s); /* it dies here, and leaves a record */
   r->wall += MINUTE;
   s = rig_start(r, "coder", "window", RP_OWNER_SELF);
-  assert_string_equal(start_get(s, "resumed"), "true");
-  put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 5\"}");
+  assert_string_equal(rig_start_get(s, "resumed"), "true");
+  rig_put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 5\"}");
   rp_session *next = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   assert_true(says(next, "channel 5") && !says(next, "channel 3"));
   rp_session_free(next);
@@ -150,17 +131,17 @@ static void test_living_is_no_crash(void **state)
     setenv("REPRISE_TEMPLATE", templates[i], 1);
     rig_reopen(r);
     rp_session *first = rig_start(r, scope, "a", RP_OWNER_NONE);
-    put(first, "message", "{\"role\":\"user\",\"content\":\"at work\"}");
-    put(first, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
+    rig_put(first, "message", "{\"role\":\"user\",\"content\":\"at work\"}");
+    rig_put(first, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
     r->wall += 2000;
     rp_session *second = rig_start(r, scope, "b", RP_OWNER_NONE);
-    assert_string_equal(start_get(second, "restart.type"), "\"short_break\"");
-    assert_string_equal(start_get(second, "restart.cause"), "\"clean\"");
-    assert_string_equal(start_get(second, "restart.elapsed_seconds"), "2.0");
+    assert_string_equal(rig_start_get(second, "restart.type"), "\"short_break\"");
+    assert_string_equal(rig_start_get(second, "restart.cause"), "\"clean\"");
+    assert_string_equal(rig_start_get(second, "restart.elapsed_seconds"), "2.0");
     assert_true(says(second, "channel 3") && !says(second, "crash") && !says(second, "WHY IT STOPPED"));
     rp_session_free(first);
     first = rig_start(r, scope, "a", RP_OWNER_NONE); /* its run is ended by this start, and another begins */
-    assert_string_equal(start_get(first, "restart.cause"), "\"crash\"");
+    assert_string_equal(rig_start_get(first, "restart.cause"), "\"crash\"");
     rp_session_free(first);
     rp_session_free(second);
   }
@@ -173,20 +154,20 @@ static void test_all_that_live_give_pins(void **state)
   struct rig *r = *state;
   rp_session *a = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   rp_session *b = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  put(a, "pin", "{\"label\":\"from-a\",\"content\":\"alpha\"}");
+  rig_put(a, "pin", "{\"label\":\"from-a\",\"content\":\"alpha\"}");
   r->wall += 60 * MINUTE;
-  put(b, "pin", "{\"label\":\"from-b\",\"content\":\"beta\"}");
+  rig_put(b, "pin", "{\"label\":\"from-b\",\"content\":\"beta\"}");
   r->wall += 60 * MINUTE;
   rp_session *c = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(c, "inherited.pins"), "2");
+  assert_string_equal(rig_start_get(c, "inherited.pins"), "2");
   assert_true(says(c, "alpha") && says(c, "beta"));
   /* One that has ended ages as before. */
-  end(a);
+  rig_end(a);
   r->wall += MINUTE;
-  put(b, "message", "{\"role\":\"user\",\"content\":\"on\"}");
+  rig_put(b, "message", "{\"role\":\"user\",\"content\":\"on\"}");
   r->wall += 60 * MINUTE;
   rp_session *d = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(d, "inherited.pins"), "1");
+  assert_string_equal(rig_start_get(d, "inherited.pins"), "1");
   assert_true(says(d, "beta"));
   rp_session_free(b);
   rp_session_free(c);
@@ -204,17 +185,17 @@ static void test_silent_heir(void **state)
   snprintf(id, sizeof id, "%s", rp_session_id(first));
   r->wall += MINUTE;
   rp_session *heir = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  end(first);
+  rig_end(first);
   rp_session *next = rig_start(r, "coder", NULL, RP_OWNER_SELF);
   counts_are(next, "1", "1", "1");
-  assert_null(strstr(start_get(next, "inherited.sessions"), rp_session_id(heir)));
-  end(next);
+  assert_null(strstr(rig_start_get(next, "inherited.sessions"), rp_session_id(heir)));
+  rig_end(next);
   OK(rp_trash(r->e, id, NULL, &err), err);
   r->wall += 2 * DAY; /* what has ended meanwhile gives no pins any more */
   next = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(next, "inherited.pins"), "1");
-  assert_string_equal(start_get(next, "inherited.tasks"), "1");
-  assert_non_null(strstr(start_get(next, "inherited.sessions"), rp_session_id(heir)));
+  assert_string_equal(rig_start_get(next, "inherited.pins"), "1");
+  assert_string_equal(rig_start_get(next, "inherited.tasks"), "1");
+  assert_non_null(strstr(rig_start_get(next, "inherited.sessions"), rp_session_id(heir)));
   rp_session_free(next);
   rp_session_free(heir);
 }
@@ -243,7 +224,7 @@ static int64_t calls_of_a_start(rp_engine *e, const struct rp__fault *plan, cons
   OK(rp_start(e, &o, &s, &err), err);
   int64_t calls = plan->calls - before;
   if (!says(s, holds)) fail_msg("%s", rp_start_json(s));
-  end(s);
+  rig_end(s);
   return calls;
 }
 
@@ -257,7 +238,7 @@ static void test_bounded(void **state)
     char body[100];
     rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_NONE);
     snprintf(body, sizeof body, "{\"label\":\"pin-%d\",\"content\":\"number %d.\"}", i, i);
-    put(s, "pin", body);
+    rig_put(s, "pin", body);
     rp_session_free(s);
     r->wall += 10;
     if (i != 99 && i != 999) continue;

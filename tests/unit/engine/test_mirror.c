@@ -32,13 +32,6 @@ static mode_t mode_of(const char *path)
   return lstat(path, &st) ? 0 : st.st_mode & 07777;
 }
 
-static void put(rp_session *s, const char *kind, const char *body)
-{
-  rp_error err = {0};
-  rp_event ev = {.kind = kind, .body = body};
-  OK(rp_append(s, &ev, NULL, NULL, &err), err);
-}
-
 /* The path of a session's record; whether it is there. */
 static bool record_of(struct rig *r, const char *id, char *path)
 {
@@ -55,8 +48,8 @@ static void a_record_for_every_end(void **state)
   rp_error err = {0};
   char path[SCRATCH_PATH], folder[SCRATCH_PATH];
   rp_session *s = rig_start(r, "a", NULL, RP_OWNER_SELF);
-  put(s, "pin", "{\"label\":\"goal\",\"content\":\"ship it\"}");
-  put(s, "task", "{\"task_id\":\"task-1\",\"title\":\"Wire\",\"stage\":\"build\"}");
+  rig_put(s, "pin", "{\"label\":\"goal\",\"content\":\"ship it\"}");
+  rig_put(s, "task", "{\"task_id\":\"task-1\",\"title\":\"Wire\",\"stage\":\"build\"}");
   assert_false(record_of(r, rp_session_id(s), path));
   OK(rp_end(s, NULL, &err), err);
   assert_true(record_of(r, rp_session_id(s), path));
@@ -171,9 +164,9 @@ static void the_file_follows_the_session(void **state)
   assert_string_equal(rig_get(text, "total_sessions"), "1");
   assert_int_equal(mode_of(live), 0600);
   free(text);
-  put(s, "message", "{\"role\":\"user\",\"content\":\"Tell me about \xc3\xa9toiles\"}");
-  put(s, "emotion", "{\"event\":\"violence\"}");
-  put(s, "person", "{\"name\":\"Ori\"}");
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"Tell me about \xc3\xa9toiles\"}");
+  rig_put(s, "emotion", "{\"event\":\"violence\"}");
+  rig_put(s, "person", "{\"name\":\"Ori\"}");
   r->wall += 5000;
   OK(rp__mirror_live(s, false, &err), err);
   text = slurp(live);
@@ -199,7 +192,7 @@ static void a_bad_file_poisons_nothing(void **state)
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   OK(rp__mirror_live(s, false, &err), err);
   char *first = slurp(live);
-  put(s, "message", "{\"role\":\"user\",\"content\":\"second\"}");
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"second\"}");
   OK(rp__mirror_live(s, false, &err), err);
   char *bak = backup();
   assert_string_equal(bak, first);
@@ -262,7 +255,7 @@ static void every_state_on_disk_can_be_read(void **state)
   struct rig *r = *state;
   rp_error err = {0};
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
-  put(s, "message", "{\"role\":\"user\",\"content\":\"hello\"}");
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"hello\"}");
   OK(rp__mirror_live(s, false, &err), err);
   OK(rp__mirror_live(s, false, &err), err);
   char *whole = slurp(live);
@@ -305,7 +298,7 @@ static void say_turns(rp_session *s, int from, int to)
   for (int i = from; i < to; i++) {
     char body[100];
     snprintf(body, sizeof body, "{\"role\":\"%s\",\"content\":\"turn %d.\"}", i % 2 ? "assistant" : "user", i);
-    put(s, "message", body);
+    rig_put(s, "message", body);
   }
 }
 
@@ -334,9 +327,9 @@ static void turns_are_the_users_and_the_assistants(void **state)
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   for (int i = 0; i < 60; i += 2) {
     say_turns(s, i, i + 2);
-    put(s, "message", "{\"role\":\"tool\",\"content\":\"a tool's\"}");
+    rig_put(s, "message", "{\"role\":\"tool\",\"content\":\"a tool's\"}");
   }
-  for (int i = 0; i < 60; i++) put(s, "message", "{\"role\":\"system\",\"content\":\"the system's\"}");
+  for (int i = 0; i < 60; i++) rig_put(s, "message", "{\"role\":\"system\",\"content\":\"the system's\"}");
   expect_turns(s, 10, 60);
   for (int life = 0; life < 2; life++) { /* two restarts in a row lose nothing */
     OK(rp_end(s, NULL, &err), err);
@@ -344,7 +337,7 @@ static void turns_are_the_users_and_the_assistants(void **state)
     r->wall += 20000;
     s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
     expect_turns(s, 10, 60);
-    for (int i = 0; i < 40; i++) put(s, "message", "{\"role\":\"tool\",\"content\":\"a tool's\"}");
+    for (int i = 0; i < 40; i++) rig_put(s, "message", "{\"role\":\"tool\",\"content\":\"a tool's\"}");
   }
   say_turns(s, 60, 63);
   expect_turns(s, 13, 63);
@@ -358,9 +351,9 @@ static void a_stream_is_one_turn(void **state)
   rp_error err = {0};
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   say_turns(s, 0, 49);
-  put(s, "message", "{\"role\":\"assistant\",\"content\":\"tu\",\"partial\":true}");
-  for (int i = 0; i < 100; i++) put(s, "message", "{\"role\":\"assistant\",\"content\":\"\",\"partial\":true}");
-  put(s, "message", "{\"role\":\"assistant\",\"content\":\"rn 49.\"}");
+  rig_put(s, "message", "{\"role\":\"assistant\",\"content\":\"tu\",\"partial\":true}");
+  for (int i = 0; i < 100; i++) rig_put(s, "message", "{\"role\":\"assistant\",\"content\":\"\",\"partial\":true}");
+  rig_put(s, "message", "{\"role\":\"assistant\",\"content\":\"rn 49.\"}");
   expect_turns(s, 0, 50);
   OK(rp_end(s, NULL, &err), err);
   rp_session_free(s);

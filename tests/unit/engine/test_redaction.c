@@ -13,13 +13,6 @@
   "ghp_"                                                                                                               \
   "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 
-static void put(rp_session *s, const char *kind, const char *body)
-{
-  rp_error err = {0};
-  rp_event ev = {.kind = kind, .body = body};
-  OK(rp_append(s, &ev, NULL, NULL, &err), err);
-}
-
 static bool file_holds(const char *path, const char *needle)
 {
   struct stat st;
@@ -82,12 +75,13 @@ static void test_everywhere(void **state)
   rp_start_options o = {.scope = "coder", .owner = RP_OWNER_SELF, .meta = "{\"note\":\"use " SECRET "\"}"};
   rp_session *s;
   OK(rp_start(r->e, &o, &s, &err), err);
-  put(s, "message", "{\"role\":\"user\",\"content\":\"my token is " SECRET " ok\"}");
-  put(s, "pin", "{\"label\":\"key\",\"content\":\"token: " SECRET "\"}");
-  put(s, "task", "{\"task_id\":\"t1\",\"title\":\"rotate " SECRET "\",\"stage\":\"build\"}");
-  put(s, "tool", "{\"call_id\":\"c\",\"name\":\"sh\",\"status\":\"intended\",\"input\":{\"env\":[\"T=" SECRET "\"]}}");
-  put(s, "learning", "{\"memory_id\":\"m\",\"content\":\"the key is " SECRET "\"}");
-  put(s, "x-own", "{\"deep\":[{\"a\":\"\\u0067hp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789\"}]}");
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"my token is " SECRET " ok\"}");
+  rig_put(s, "pin", "{\"label\":\"key\",\"content\":\"token: " SECRET "\"}");
+  rig_put(s, "task", "{\"task_id\":\"t1\",\"title\":\"rotate " SECRET "\",\"stage\":\"build\"}");
+  rig_put(s, "tool",
+          "{\"call_id\":\"c\",\"name\":\"sh\",\"status\":\"intended\",\"input\":{\"env\":[\"T=" SECRET "\"]}}");
+  rig_put(s, "learning", "{\"memory_id\":\"m\",\"content\":\"the key is " SECRET "\"}");
+  rig_put(s, "x-own", "{\"deep\":[{\"a\":\"\\u0067hp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789\"}]}");
   OK(rp_checkpoint(s, NULL, &err), err);
   char *doc = rig_state(s, -1);
   assert_null(strstr(doc, SECRET));
@@ -111,7 +105,7 @@ static void split(struct rig *r, bool reopen, const char *extra)
     rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_NONE);
     snprintf(body, sizeof body, "{\"role\":\"assistant\",\"message_id\":\"%s\"%s,\"content\":\"%.*s\"}", id, extra,
              (int)at, text);
-    put(s, "message", body);
+    rig_put(s, "message", body);
     if (reopen) {
       char ref[RP_ID_MAX + 1];
       snprintf(ref, sizeof ref, "%s", rp_session_id(s));
@@ -121,7 +115,7 @@ static void split(struct rig *r, bool reopen, const char *extra)
     }
     snprintf(body, sizeof body, "{\"role\":\"assistant\",\"message_id\":\"%s\"%s,\"content\":\"%s\"}", id, extra,
              text + at);
-    put(s, "message", body);
+    rig_put(s, "message", body);
     assert_export_clean(s, SECRET);
     struct rp__buf out = RP_BUF(1 << 20);
     OK(rp_export_as(s, "markdown", take, &out, &err), err);
@@ -151,7 +145,7 @@ static void test_after_masks(void **state)
         char body[512];
         snprintf(body, sizeof body, "{\"role\":\"user\"%s,\"content\":\"%s\"}", extras[k],
                  texts[(first + i) % RP_ARRAY_SIZE(texts)]);
-        put(s, "message", body);
+        rig_put(s, "message", body);
       }
     OK(rp_end(s, NULL, &err), err);
     rp_session_free(s);
@@ -181,10 +175,10 @@ static void test_split_closing(void **state)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
       snprintf(body, sizeof body, rows[k].first, (int)at, text);
-      put(s, rows[k].kind, body);
+      rig_put(s, rows[k].kind, body);
       snprintf(body, sizeof body, rows[k].second, text + at);
 #pragma GCC diagnostic pop
-      put(s, rows[k].kind, body);
+      rig_put(s, rows[k].kind, body);
       OK(rp_end(s, NULL, &err), err);
       rp_session_free(s);
       if (at < 5 + 8) assert_nowhere(r->scratch.dir, &SECRET[20]);
@@ -215,10 +209,10 @@ static void test_apply(void **state)
   rp_error err = {0};
   char *told, id[RP_ID_MAX + 1];
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  put(s, "message", "{\"role\":\"user\",\"content\":\"the phrase: correct horse battery staple\"}");
-  put(s, "pin", "{\"label\":\"phrase\",\"content\":\"correct horse battery staple\"}");
-  put(s, "learning", "{\"memory_id\":\"m\",\"content\":\"it is correct horse battery staple\"}");
-  put(s, "session", "{\"name\":\"about correct horse battery staple\"}"); /* which is in the session's row, too */
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"the phrase: correct horse battery staple\"}");
+  rig_put(s, "pin", "{\"label\":\"phrase\",\"content\":\"correct horse battery staple\"}");
+  rig_put(s, "learning", "{\"memory_id\":\"m\",\"content\":\"it is correct horse battery staple\"}");
+  rig_put(s, "session", "{\"name\":\"about correct horse battery staple\"}"); /* which is in the session's row, too */
   OK(rp_checkpoint(s, NULL, &err), err);
   snprintf(id, sizeof id, "%s", rp_session_id(s));
   OK(rp_end(s, NULL, &err), err);
@@ -241,7 +235,7 @@ static void test_off(void **state)
   rig_reopen(r);
   unsetenv("REPRISE_REDACT");
   rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
-  put(s, "message", "{\"role\":\"user\",\"content\":\"" SECRET "\"}");
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"" SECRET "\"}");
   char *doc = rig_state(s, -1);
   assert_non_null(strstr(doc, SECRET));
   free(doc);

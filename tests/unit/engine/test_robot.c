@@ -16,20 +16,6 @@ static int robot_setup(void **state)
   return rc;
 }
 
-static void put(rp_session *s, const char *kind, const char *body)
-{
-  rp_error err = {0};
-  rp_event ev = {.kind = kind, .body = body};
-  OK(rp_append(s, &ev, NULL, NULL, &err), err);
-}
-
-static void end(rp_session *s)
-{
-  rp_error err = {0};
-  OK(rp_end(s, NULL, &err), err);
-  rp_session_free(s);
-}
-
 static const char *brief_of(const rp_session *s)
 {
   return rig_get(rp_start_json(s), "brief");
@@ -38,11 +24,11 @@ static const char *brief_of(const rp_session *s)
 static rp_session *hurt_and_talking(struct rig *r)
 {
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
-  put(s, "person", "{\"name\":\"Ori\"}");
-  put(s, "message", "{\"role\":\"user\",\"content\":\"Tell me about space\"}");
-  put(s, "message", "{\"role\":\"assistant\",\"content\":\"Oh, space is incredible!\"}");
-  put(s, "emotion", "{\"event\":\"violence\"}");
-  put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"Ori likes the moons of Jupiter\"}");
+  rig_put(s, "person", "{\"name\":\"Ori\"}");
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"Tell me about space\"}");
+  rig_put(s, "message", "{\"role\":\"assistant\",\"content\":\"Oh, space is incredible!\"}");
+  rig_put(s, "emotion", "{\"event\":\"violence\"}");
+  rig_put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"Ori likes the moons of Jupiter\"}");
   return s;
 }
 
@@ -58,33 +44,33 @@ static void test_forms(void **state)
   s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   assert_non_null(strstr(brief_of(s), "Continue seamlessly as if nothing happened."));
   assert_non_null(strstr(brief_of(s), "Tell me about space"));
-  end(s);
+  rig_end(s);
   r->wall += 10 * MINUTE;
   s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   assert_non_null(strstr(brief_of(s), "Greet naturally, briefly acknowledge you're back."));
   assert_non_null(strstr(brief_of(s), "Ori"));
   assert_non_null(strstr(brief_of(s), "moons of Jupiter"));
-  end(s);
+  rig_end(s);
   r->wall += 2 * HOUR;
   s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   assert_non_null(strstr(brief_of(s), "Welcome them back warmly."));
   assert_non_null(strstr(brief_of(s), "2 hours"));
   assert_null(strstr(brief_of(s), "Oh, space is incredible!"));
-  end(s);
+  rig_end(s);
 }
 
 /* N-07: ten restarts in a row lose no conversation and no emotion; a crash in between neither. */
 static void test_ten_restarts(void **state)
 {
   struct rig *r = *state;
-  end(hurt_and_talking(r));
+  rig_end(hurt_and_talking(r));
   for (int i = 0; i < 10; i++) {
     r->wall += 2 * SECOND;
     rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
     if (i % 3 == 1)
       rp_session_free(s);
     else
-      end(s);
+      rig_end(s);
   }
   r->wall += 2 * SECOND;
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
@@ -96,14 +82,14 @@ static void test_ten_restarts(void **state)
   double fear = strtod(rig_get(doc, "affect.levels.fear"), NULL);
   assert_true(fear >= 0.25 - 1e-9); /* never below the floor of a wound that is not healing yet */
   free(doc);
-  end(s);
+  rig_end(s);
 }
 
 /* N-10, N-09: two hours later the wound has healed, and the levels are at their baselines. */
 static void test_slept(void **state)
 {
   struct rig *r = *state;
-  end(hurt_and_talking(r));
+  rig_end(hurt_and_talking(r));
   r->wall += 2 * HOUR;
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   char *doc = rig_state(s, -1);
@@ -112,7 +98,7 @@ static void test_slept(void **state)
   assert_true(strtod(rig_get(doc, "affect.levels.fear"), NULL) < 1e-9);
   assert_string_equal(rig_get(doc, "affect.mood"), "\"happy\"");
   free(doc);
-  end(s);
+  rig_end(s);
 }
 
 /* N-11: the table is data that a user edits; a session keeps the one it began with. */
@@ -129,11 +115,11 @@ static void test_own_table(void **state)
   rig_reopen(r);
   unsetenv("REPRISE_EMOTIONS_FILE");
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
-  put(s, "emotion", "{\"event\":\"praise\"}");
+  rig_put(s, "emotion", "{\"event\":\"praise\"}");
   char *doc = rig_state(s, -1);
   assert_true(strtod(rig_get(doc, "affect.levels.joy"), NULL) > 0.899);
   free(doc);
-  end(s);
+  rig_end(s);
 }
 
 /* N-05: what a session that goes on has learned itself it is told once, beside what others learned. */
@@ -141,10 +127,10 @@ static void test_facts_once(void **state)
 {
   struct rig *r = *state;
   rp_session *s = rig_start(r, "nova", "body", RP_OWNER_SELF);
-  put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"Ori likes the moons of Jupiter\"}");
+  rig_put(s, "learning", "{\"memory_id\":\"m1\",\"content\":\"Ori likes the moons of Jupiter\"}");
   rp_session *other = rig_start(r, "nova", NULL, RP_OWNER_SELF);
-  put(other, "learning", "{\"memory_id\":\"m2\",\"content\":\"Mia plays the cello\"}");
-  end(other);
+  rig_put(other, "learning", "{\"memory_id\":\"m2\",\"content\":\"Mia plays the cello\"}");
+  rig_end(other);
   r->wall += 20 * HOUR; /* the scope's fact has faded by now */
   rp_session_free(s);
   s = rig_start(r, "nova", "body", RP_OWNER_SELF);
@@ -152,7 +138,7 @@ static void test_facts_once(void **state)
   assert_non_null(told);
   assert_null(strstr(told + 1, "moons of Jupiter"));
   assert_non_null(strstr(brief_of(s), "Mia plays the cello"));
-  end(s);
+  rig_end(s);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, robot_setup, rig_teardown)

@@ -7,23 +7,18 @@
 
 #include "engine/engine.h"
 
-static const char *start_get(const rp_session *s, const char *path)
-{
-  return rig_get(rp_start_json(s), path);
-}
-
 /* N-02, N-03 */
 static void test_fresh(void **state)
 {
   struct rig *r = *state;
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
-  assert_string_equal(start_get(s, "restart.type"), "\"fresh_start\"");
-  assert_string_equal(start_get(s, "restart.cause"), "null");
-  assert_string_equal(start_get(s, "status"), "\"created\"");
-  assert_string_equal(start_get(s, "epoch"), "1");
-  assert_string_equal(start_get(s, "resumed"), "false");
-  assert_string_equal(start_get(s, "previous_session_id"), "null");
-  assert_string_equal(start_get(s, "total_sessions"), "1");
+  assert_string_equal(rig_start_get(s, "restart.type"), "\"fresh_start\"");
+  assert_string_equal(rig_start_get(s, "restart.cause"), "null");
+  assert_string_equal(rig_start_get(s, "status"), "\"created\"");
+  assert_string_equal(rig_start_get(s, "epoch"), "1");
+  assert_string_equal(rig_start_get(s, "resumed"), "false");
+  assert_string_equal(rig_start_get(s, "previous_session_id"), "null");
+  assert_string_equal(rig_start_get(s, "total_sessions"), "1");
   assert_int_equal(rig_say(s, "hello").seq, 1);
   rp_session_free(s);
 }
@@ -52,9 +47,9 @@ static void test_restart_types(void **state)
     rp_session_free(s);
     r->wall += rows[i].away_ms;
     s = rig_start(r, scope, NULL, RP_OWNER_SELF);
-    assert_string_equal(start_get(s, "restart.type"), rows[i].type);
-    assert_string_equal(start_get(s, "restart.cause"), rows[i].cause);
-    if (rows[i].away_ms < 0) assert_string_equal(start_get(s, "restart.elapsed_seconds"), "0.0");
+    assert_string_equal(rig_start_get(s, "restart.type"), rows[i].type);
+    assert_string_equal(rig_start_get(s, "restart.cause"), rows[i].cause);
+    if (rows[i].away_ms < 0) assert_string_equal(rig_start_get(s, "restart.elapsed_seconds"), "0.0");
     rp_session_free(s);
   }
 }
@@ -71,8 +66,8 @@ static void test_recovery_without_key(void **state)
   rig_reopen(r);
   r->wall += 5000;
   s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
-  assert_non_null(strstr(start_get(s, "crash_recovered"), first));
-  assert_non_null(strstr(start_get(s, "previous_session_id"), first));
+  assert_non_null(strstr(rig_start_get(s, "crash_recovered"), first));
+  assert_non_null(strstr(rig_start_get(s, "previous_session_id"), first));
   rp_session *old;
   rp_error err = {0};
   OK(rp_attach(r->e, first, &old, &err), err);
@@ -101,8 +96,8 @@ static void test_resume(void **state)
   rig_reopen(r);
   s = rig_start(r, "ed", "tab:1", RP_OWNER_SELF);
   assert_string_equal(rp_session_id(s), id);
-  assert_string_equal(start_get(s, "resumed"), "true");
-  assert_string_equal(start_get(s, "epoch"), "2");
+  assert_string_equal(rig_start_get(s, "resumed"), "true");
+  assert_string_equal(rig_start_get(s, "epoch"), "2");
   assert_int_equal(rig_say(s, "two").seq, 3); /* 2 is `restored` */
   OK(rp_end(s, NULL, &err), err);
   rp_session_free(s);
@@ -113,7 +108,7 @@ static void test_resume(void **state)
   rp_start_options o = {.scope = "ed", .id = id};
   OK(rp_start(r->e, &o, &s, &err), err);
   assert_string_equal(rp_session_id(s), id);
-  assert_string_equal(start_get(s, "status"), "\"active\"");
+  assert_string_equal(rig_start_get(s, "status"), "\"active\"");
   rp_session_free(s);
   o = (rp_start_options){.scope = "ed", .key = "nobody", .mode = RP_MODE_RESUME};
   assert_int_equal(rp_start(r->e, &o, &s, &err), RP_E_SESSION_NOT_FOUND);
@@ -155,14 +150,14 @@ static void test_repeated(void **state)
   OK(rp_start(r->e, &o, &a, &err), err);
   OK(rp_start(r->e, &o, &b, &err), err);
   assert_string_equal(rp_session_id(a), rp_session_id(b));
-  assert_string_equal(start_get(b, "repeated"), "true");
-  assert_string_equal(start_get(b, "epoch"), "1");
-  assert_string_equal(start_get(b, "total_sessions"), "1");
+  assert_string_equal(rig_start_get(b, "repeated"), "true");
+  assert_string_equal(rig_start_get(b, "epoch"), "1");
+  assert_string_equal(rig_start_get(b, "total_sessions"), "1");
   rp_session_free(a);
   rp_session_free(b);
   a = rig_start(r, "ed", "k", RP_OWNER_SELF);
   b = rig_start(r, "ed", "k", RP_OWNER_SELF);
-  assert_string_equal(start_get(b, "repeated"), "true");
+  assert_string_equal(rig_start_get(b, "repeated"), "true");
   rp_session_free(a); /* the run lives on in b: another engine must still find it held */
   rp_engine *other;
   rp_options oo = {.db = r->url, .short_lived = true};
@@ -184,21 +179,21 @@ static void test_ownerless(void **state)
   rp_session_detach(a);
   r->wall += 20000;
   a = rig_start(r, "bot", NULL, RP_OWNER_NONE);
-  assert_string_equal(start_get(a, "crash_recovered"), "[]"); /* its lease has not run out */
+  assert_string_equal(rig_start_get(a, "crash_recovered"), "[]"); /* its lease has not run out */
   rp_session_detach(a);
   r->wall += 20000;
   OK(rp_attach(r->e, "last", &a, &err), err);
   OK(rp_heartbeat(a, &err), err);
   rp_session_detach(a);
   a = rig_start(r, "bot", NULL, RP_OWNER_NONE);
-  assert_non_null(strstr(start_get(a, "crash_recovered"), first));
-  assert_null(strstr(start_get(a, "crash_recovered"), ","));
+  assert_non_null(strstr(rig_start_get(a, "crash_recovered"), first));
+  assert_null(strstr(rig_start_get(a, "crash_recovered"), ","));
   rp_session_detach(a);
   a = rig_start(r, "bot", "k", RP_OWNER_NONE);
   rig_say(a, "x");
   rp_session_detach(a);
   a = rig_start(r, "bot", "k", RP_OWNER_NONE);
-  assert_string_equal(start_get(a, "epoch"), "2");
+  assert_string_equal(rig_start_get(a, "epoch"), "2");
   rp_session_detach(a);
 }
 
@@ -307,7 +302,7 @@ static void test_reasons(void **state)
     OK(rp_end(s, rows[i][0], &err), err);
     rp_session_free(s);
     s = rig_start(r, "up", NULL, RP_OWNER_SELF);
-    assert_string_equal(start_get(s, "restart.cause"), rows[i][1]);
+    assert_string_equal(rig_start_get(s, "restart.cause"), rows[i][1]);
     rp_end(s, NULL, NULL);
     rp_session_free(s);
   }
@@ -354,7 +349,7 @@ static void test_the_tail_is_read_once(void **state)
   r->e->store->ops = &counting;
   s = rig_start(r, "nova", "k", RP_OWNER_SELF);
   r->e->store->ops = real_ops;
-  assert_string_equal(start_get(s, "restart.cause"), "\"crash\"");
+  assert_string_equal(rig_start_get(s, "restart.cause"), "\"crash\"");
   assert_true(rows_read >= SAID && rows_read < 2 * SAID);
   rp_session_free(s);
 }
