@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include <reprise/reprise.h>
+#include <reprise/continuity.h>
 
 static int fail(const rp_error *err)
 {

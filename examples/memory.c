@@ -10,7 +10,7 @@
  */
 #include <stdio.h>
 
-#include <reprise/reprise.h>
+#include <reprise/continuity.h>
 
 static int fail(const rp_error *err)
 {

@@ -12,6 +12,8 @@ extern "C" {
 #endif
 
 #define RP_API __attribute__((visibility("default")))
+/* The compiler warns when the result is dropped: the function can fail, and nothing else tells. */
+#define RP_MUST_USE __attribute__((warn_unused_result))
 
 /* clang-format off */
 /*  symbol            code  wire name               http  json-rpc exit retry text */
@@ -82,18 +84,18 @@ enum rp_code {
 };
 
 /*
- * What went wrong, for people and programs. Written only when a call fails;
- * no memory is owned. `field` names the part of the input at fault ("body.role"),
- * or is empty.
+ * An error, for people and programs. Calls write it only when they fail. It owns
+ * no memory. `field` names the part of the input at fault ("body.role"), or is
+ * empty.
  */
 typedef struct rp_error {
   int code;          /* enum rp_code */
-  char message[400]; /* what and why, one line, no full stop */
-  char hint[200];    /* what to do about it, or empty */
+  char message[400]; /* the fault and its cause, one line, no full stop */
+  char hint[200];    /* a remedy, or empty */
   char field[80];
 } rp_error;
 
-/* A row of the table for `code`; unknown codes give the row of RP_E_FAILED. */
+/* A row of the table of errors. */
 typedef struct rp_error_info {
   int code;
   const char *name;
@@ -101,6 +103,7 @@ typedef struct rp_error_info {
   const char *text;
 } rp_error_info;
 
+/* The row of `code`, or, when there is none, the row of RP_E_FAILED. */
 RP_API const rp_error_info *rp_error_lookup(int code);
 
 #ifdef __cplusplus

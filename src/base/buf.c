@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The growing buffer. */
 #include "base/buf.h"
+
+#include <assert.h>
 
 #include <stdbool.h>
 
@@ -13,6 +16,12 @@ void rp__buf_done(struct rp__buf *b)
   *b = RP_BUF(b->max);
 }
 
+void rp__buf_wipe(struct rp__buf *b)
+{
+  if (b->p) explicit_bzero(b->p, b->cap);
+  rp__buf_done(b);
+}
+
 void rp__buf_reset(struct rp__buf *b)
 {
   b->n = 0;
@@ -23,6 +32,7 @@ void rp__buf_reset(struct rp__buf *b)
 /* Room for n more bytes and the NUL; the maximum counts the bytes without it. */
 static int buf_grow(struct rp__buf *b, size_t n)
 {
+  assert(b->n < b->cap || !b->p); /* the NUL has its place */
   if (b->err) return b->err;
   if (b->n > b->max || n > b->max - b->n || b->n + n == SIZE_MAX) return b->err = RP_E_TOO_LARGE;
   size_t need = b->n + n + 1;
@@ -39,6 +49,7 @@ static int buf_grow(struct rp__buf *b, size_t n)
 
 void rp__buf_add(struct rp__buf *b, const void *bytes, size_t n)
 {
+  assert(bytes || n == 0);
   if (buf_grow(b, n)) return;
   if (n) memcpy(b->p + b->n, bytes, n);
   b->n += n;

@@ -20,6 +20,7 @@ struct rp__buf {
 #define RP_BUF(max_) ((struct rp__buf){.max = (max_)})
 
 void rp__buf_done(struct rp__buf *b);  /* frees; the struct can be used again */
+void rp__buf_wipe(struct rp__buf *b);  /* the same, and overwrites what it held: a secret */
 void rp__buf_reset(struct rp__buf *b); /* empties and clears the error, keeps the memory */
 void rp__buf_add(struct rp__buf *b, const void *bytes, size_t n);
 void rp__buf_str(struct rp__buf *b, const char *s);
@@ -37,5 +38,6 @@ static inline struct rp__buf rp__buf_move(struct rp__buf *b)
   return moved;
 }
 #define RP_AUTOBUF RP_CLEANUP(rp__buf_done)
+#define RP_AUTOWIPE RP_CLEANUP(rp__buf_wipe)
 
 #endif

@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "base/text.h"
+#include "base/ticks.h"
+
 #define DAY_MS 86400000LL
 #define EPOCH_DAYS 719528LL /* from 0000-01-01 to 1970-01-01 */
 #define END_DAYS 3652425LL  /* from 0000-01-01 to 10000-01-01 */
@@ -54,44 +57,49 @@ rp_clock rp__clock_shifted(struct rp__shifted_clock *state, int64_t start_ms)
   return (rp_clock){shifted_wall, shifted_boot, state};
 }
 
-/* ---- calendar ----------------------------------------------------------- */
+/* ---- ticks -------------------------------------------------------------- */
 
-static bool is_leap(int64_t year)
+int64_t rp__ticks_ns(void)
 {
-  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+int64_t rp__ticks_us(void)
+{
+  return rp__ticks_ns() / 1000;
+}
+
+int64_t rp__ticks_ms(void)
+{
+  return rp__ticks_ns() / 1000000;
+}
+
+int64_t rp__ticks_coarse_ms(void)
+{
+  return clock_ms(CLOCK_MONOTONIC_COARSE);
+}
+
+struct timespec rp__ticks_after_us(int64_t us)
+{
+  int64_t ns = rp__ticks_ns() + us * 1000;
+  return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+/* ---- calendar ----------------------------------------------------------- */
 
 static int days_in_month(int64_t year, int month)
 {
   static const char days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return days[month - 1] + (month == 2 && is_leap(year));
+  bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  return days[month - 1] + (month == 2 && leap);
 }
 
 /* Days from 0000-01-01 to that year's first day; year 0 is a leap year. */
 static int64_t days_before_year(int64_t year)
 {
   return 365 * year + (year + 3) / 4 - (year + 99) / 100 + (year + 399) / 400;
-}
-
-static int64_t days_of_date(int64_t year, int month, int day)
-{
-  int64_t days = days_before_year(year);
-  for (int m = 1; m < month; m++) days += days_in_month(year, m);
-  return days + day - 1;
-}
-
-static void date_of_days(int64_t days, int64_t *ret_year, int *ret_month, int *ret_day)
-{
-  /* The mean year is right up to one. */
-  int64_t year = days * 400 / 146097;
-  while (days_before_year(year + 1) <= days) year++;
-  while (days_before_year(year) > days) year--;
-  int64_t rest = days - days_before_year(year);
-  int month = 1;
-  while (rest >= days_in_month(year, month)) rest -= days_in_month(year, month++);
-  *ret_year = year;
-  *ret_month = month;
-  *ret_day = (int)rest + 1;
 }
 
 /* ---- writing ------------------------------------------------------------ */
@@ -106,9 +114,13 @@ static char *put_digits(char *p, int64_t value, int width, char after)
 const char *rp__time_format(int64_t ms, char out[RP_TIME_TEXT])
 {
   ms = RP_MAX(FIRST_MS, RP_MIN(ms, LAST_MS));
-  int64_t since_zero = ms - FIRST_MS, in_day = since_zero % DAY_MS, year;
-  int month, day;
-  date_of_days(since_zero / DAY_MS, &year, &month, &day);
+  int64_t days = (ms - FIRST_MS) / DAY_MS, in_day = (ms - FIRST_MS) % DAY_MS;
+  int64_t year = days * 400 / 146097; /* by the mean year, which is right up to one */
+  while (days_before_year(year + 1) <= days) year++;
+  while (days_before_year(year) > days) year--;
+  int64_t day = days - days_before_year(year) + 1;
+  int month = 1;
+  while (day > days_in_month(year, month)) day -= days_in_month(year, month++);
   char *p = out;
   p = put_digits(p, year, 4, '-');
   p = put_digits(p, month, 2, '-');
@@ -123,7 +135,7 @@ const char *rp__time_format(int64_t ms, char out[RP_TIME_TEXT])
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* What is left to read. */
+/* The text that is left to read. */
 struct cursor {
   const char *p, *end;
 };
@@ -131,11 +143,6 @@ struct cursor {
 static bool at_end(const struct cursor *c)
 {
   return c->p == c->end;
-}
-
-static bool is_digit(char c)
-{
-  return c >= '0' && c <= '9';
 }
 
 static bool read_char(struct cursor *c, char want)
@@ -151,7 +158,7 @@ static bool read_number(struct cursor *c, int width, int low, int high, int *ret
   int value = 0;
   if (c->end - c->p < width) return false;
   for (int i = 0; i < width; i++) {
-    if (!is_digit(c->p[i])) return false;
+    if (!rp__is_digit(c->p[i])) return false;
     value = value * 10 + (c->p[i] - '0');
   }
   if (value < low || value > high) return false;
@@ -160,57 +167,32 @@ static bool read_number(struct cursor *c, int width, int low, int high, int *ret
   return true;
 }
 
-static bool read_date(struct cursor *c, int64_t *ret_days)
-{
-  int year, month, day;
-  if (!read_number(c, 4, 0, 9999, &year) || !read_char(c, '-')) return false;
-  if (!read_number(c, 2, 1, 12, &month) || !read_char(c, '-')) return false;
-  if (!read_number(c, 2, 1, days_in_month(year, month), &day)) return false;
-  *ret_days = days_of_date(year, month, day);
-  return true;
-}
-
-/* At least one digit; what is finer than a millisecond is dropped. */
-static bool read_fraction(struct cursor *c, int *ret_ms)
-{
-  int ms = 0, scale = 100;
-  if (at_end(c) || !is_digit(*c->p)) return false;
-  for (; !at_end(c) && is_digit(*c->p); c->p++, scale /= 10) ms += (*c->p - '0') * scale;
-  *ret_ms = ms;
-  return true;
-}
-
-static bool read_time(struct cursor *c, int64_t *ret_ms)
-{
-  int hour, minute, second = 0, ms = 0;
-  if (!read_number(c, 2, 0, 23, &hour) || !read_char(c, ':') || !read_number(c, 2, 0, 59, &minute)) return false;
-  if (read_char(c, ':')) {
-    if (!read_number(c, 2, 0, 59, &second)) return false;
-    if (read_char(c, '.') && !read_fraction(c, &ms)) return false;
-  }
-  *ret_ms = ((hour * 60LL + minute) * 60 + second) * 1000 + ms;
-  return true;
-}
-
-static bool read_zone(struct cursor *c, int64_t *ret_ms)
-{
-  int hour, minute, sign;
-  *ret_ms = 0;
-  if (at_end(c) || read_char(c, 'Z')) return true;
-  sign = read_char(c, '+') ? 1 : read_char(c, '-') ? -1 : 0;
-  if (!sign || !read_number(c, 2, 0, 23, &hour) || !read_char(c, ':')) return false;
-  if (!read_number(c, 2, 0, 59, &minute)) return false;
-  *ret_ms = sign * (hour * 60LL + minute) * 60000;
-  return true;
-}
-
 int rp__time_parse(const char *s, size_t n, int64_t *ret_ms)
 {
   struct cursor c = {s, s + n};
-  int64_t days, in_day = 0, zone = 0;
-  if (!read_date(&c, &days)) return RP_E_USAGE;
-  if (read_char(&c, 'T') && (!read_time(&c, &in_day) || !read_zone(&c, &zone))) return RP_E_USAGE;
-  int64_t ms = FIRST_MS + days * DAY_MS + in_day - zone;
+  int year, month, day, hour = 0, minute = 0, second = 0, fraction = 0, zone = 0, zone_hour, zone_minute;
+  if (!read_number(&c, 4, 0, 9999, &year) || !read_char(&c, '-')) return RP_E_USAGE;
+  if (!read_number(&c, 2, 1, 12, &month) || !read_char(&c, '-')) return RP_E_USAGE;
+  if (!read_number(&c, 2, 1, days_in_month(year, month), &day)) return RP_E_USAGE;
+  if (read_char(&c, 'T')) {
+    if (!read_number(&c, 2, 0, 23, &hour) || !read_char(&c, ':')) return RP_E_USAGE;
+    if (!read_number(&c, 2, 0, 59, &minute)) return RP_E_USAGE;
+    bool seconds = read_char(&c, ':');
+    if (seconds && !read_number(&c, 2, 0, 59, &second)) return RP_E_USAGE;
+    if (seconds && read_char(&c, '.')) { /* at least one digit; what is finer than a millisecond is dropped */
+      if (at_end(&c) || !rp__is_digit(*c.p)) return RP_E_USAGE;
+      for (int scale = 100; !at_end(&c) && rp__is_digit(*c.p); c.p++, scale /= 10) fraction += (*c.p - '0') * scale;
+    }
+    if (!at_end(&c) && !read_char(&c, 'Z')) {
+      int sign = read_char(&c, '+') ? 1 : read_char(&c, '-') ? -1 : 0;
+      if (!sign || !read_number(&c, 2, 0, 23, &zone_hour) || !read_char(&c, ':')) return RP_E_USAGE;
+      if (!read_number(&c, 2, 0, 59, &zone_minute)) return RP_E_USAGE;
+      zone = sign * (zone_hour * 60 + zone_minute);
+    }
+  }
+  int64_t days = days_before_year(year) + day - 1;
+  for (int m = 1; m < month; m++) days += days_in_month(year, m);
+  int64_t ms = FIRST_MS + days * DAY_MS + ((hour * 60LL + minute - zone) * 60 + second) * 1000 + fraction;
   /* A zone can lead out of the years that can be written back. */
   if (!at_end(&c) || ms < FIRST_MS || ms > LAST_MS) return RP_E_USAGE;
   *ret_ms = ms;
@@ -224,8 +206,8 @@ int rp__duration_parse(const char *s, int64_t *ret_ms)
     int64_t ms;
   } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", DAY_MS}};
   int64_t value = 0;
-  if (!is_digit(*s)) return RP_E_USAGE;
-  for (; is_digit(*s); s++)
+  if (!rp__is_digit(*s)) return RP_E_USAGE;
+  for (; rp__is_digit(*s); s++)
     if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *s - '0', &value)) return RP_E_USAGE;
   for (size_t i = 0; i < RP_ARRAY_SIZE(units); i++) {
     if (strcmp(s, units[i].unit) != 0) continue;

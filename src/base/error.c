@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Filling in rp_error, and the lookup in the one table of errors. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -58,19 +59,6 @@ int rp__fail_nomem(rp_error *err)
   return RP_E_NOMEM;
 }
 
-static int code_of_errno(int errnum)
-{
-  switch (errnum) {
-  case ENOSPC:
-  case EDQUOT: return RP_E_FULL;
-  case EROFS:
-  case EACCES: return RP_E_READONLY;
-  case ENOENT: return RP_E_FILE_NOT_FOUND;
-  case ENOMEM: return RP_E_NOMEM;
-  default: return RP_E_IO;
-  }
-}
-
 /* Appends to a message that may be full already. */
 static void message_append(rp_error *err, const char *s)
 {
@@ -80,7 +68,16 @@ static void message_append(rp_error *err, const char *s)
 
 int rp__fail_errno(rp_error *err, int errnum, const char *fmt, ...)
 {
-  int code = code_of_errno(errnum);
+  int code;
+  switch (errnum) {
+  case ENOSPC:
+  case EDQUOT: code = RP_E_FULL; break;
+  case EROFS:
+  case EACCES: code = RP_E_READONLY; break;
+  case ENOENT: code = RP_E_FILE_NOT_FOUND; break;
+  case ENOMEM: code = RP_E_NOMEM; break;
+  default: code = RP_E_IO; break;
+  }
   if (!err) return code;
   va_list args;
   va_start(args, fmt);

@@ -65,7 +65,7 @@ static int folder_make(const char *path, rp_error *err)
 {
   if (mkdir(path, 0700)) return errno == EEXIST ? 0 : rp__fail_errno(err, errno, "%s", path);
   int r = rp__sync_parent(path, err);
-  /* One that may not last must not be found by the next try, which would not sync it. */
+  /* A folder that may not last must not be found by the next try, which would not sync it. */
   if (r) rmdir(path);
   return r;
 }
@@ -89,28 +89,9 @@ int rp__mkdirs(const char *path, rp_error *err)
 }
 
 /*
- * Opens `name` in the folder, which is ours, and makes it if wanted. A symlink there is refused: whoever may write
- * into our folder must not make us write, read or delete elsewhere.
+ * The folders below `root` are ours. A symlink there is refused: whoever may write into our folder must not make us
+ * write, read or delete elsewhere.
  */
-static int subfolder_open(int dir, const char *name, const char *path, bool make, int *ret, rp_error *err)
-{
-  struct stat st;
-  bool made = make && mkdirat(dir, name, 0700) == 0;
-  if (make && !made && errno != EEXIST) return rp__fail_errno(err, errno, "%s", path);
-  if (made) {
-    int r = folder_sync(dir, path, err);
-    if (r) unlinkat(dir, name, AT_REMOVEDIR); /* as in folder_make */
-    if (r) return r;
-  }
-  int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  int why = errno;
-  if (fd < 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-    return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
-  if (fd < 0) return rp__fail_errno(err, why, "%s", path);
-  *ret = fd;
-  return 0;
-}
-
 int rp__folder_open(const char *root, const char *below, bool make, int *ret, rp_error *err)
 {
   RP_AUTOCLOSE int dir = open(root[0] ? root : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -118,12 +99,19 @@ int rp__folder_open(const char *root, const char *below, bool make, int *ret, rp
   if (!part || !path) return rp__fail_nomem(err);
   if (dir < 0) return rp__fail_errno(err, errno, "%s", root);
   for (char *name = part, *next; name; name = next) {
-    int sub = -1;
+    struct stat st;
     next = strchr(name, '/');
     if (next) *next++ = '\0';
     if (!*name) continue;
-    int r = subfolder_open(dir, name, path, make, &sub, err);
+    bool made = make && mkdirat(dir, name, 0700) == 0;
+    if (make && !made && errno != EEXIST) return rp__fail_errno(err, errno, "%s", path);
+    int r = made ? folder_sync(dir, path, err) : 0;
+    if (r) unlinkat(dir, name, AT_REMOVEDIR); /* as in folder_make */
     if (r) return r;
+    int sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why = errno;
+    if (sub < 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+      return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
+    if (sub < 0) return rp__fail_errno(err, why, "%s", path);
     close(dir);
     dir = sub;
   }
@@ -134,33 +122,12 @@ int rp__folder_open(const char *root, const char *below, bool make, int *ret, rp
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* Only a regular file, or nothing, may be replaced. The rename itself never follows a link. */
-static int target_check(int dir, const char *name, const char *path, rp_error *err)
-{
-  struct stat st;
-  if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) return errno == ENOENT ? 0 : rp__fail_errno(err, errno, "%s", path);
-  if (S_ISLNK(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
-  return S_ISREG(st.st_mode) ? 0 : rp__fail(err, RP_E_REFUSED, "%s: not a regular file", path);
-}
-
 static void temp_name(char out[RP_TEMP_NAME])
 {
   uint64_t random[2];
   rp__system_random.fill(rp__system_random.ctx, random, sizeof random);
   snprintf(out, RP_TEMP_NAME, RP_TEMP_PREFIX "%016llx%016llx", (unsigned long long)random[0],
            (unsigned long long)random[1]);
-}
-
-static int write_all(int fd, const char *p, size_t n)
-{
-  while (n > 0) {
-    ssize_t done = write(fd, p, n);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return -1;
-    p += done;
-    n -= (size_t)done;
-  }
-  return 0;
 }
 
 /* The name by which an unnamed file can be linked; false where /proc does not show it. */
@@ -200,8 +167,12 @@ int rp__file_draft_open_at(int dir, const char *path, struct rp__file_draft *ret
   d.name = d.path + (slash ? slash + 1 - path : 0);
   d.dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);
   if (d.dir < 0) return rp__fail_errno(err, errno, "%s", path);
-  int r = target_check(d.dir, d.name, path, err);
-  if (r) return r;
+  /* Only a regular file, or nothing, may be replaced. The rename itself never follows a link. */
+  struct stat st;
+  bool there = fstatat(d.dir, d.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!there && errno != ENOENT) return rp__fail_errno(err, errno, "%s", path);
+  if (there && S_ISLNK(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
+  if (there && !S_ISREG(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s: not a regular file", path);
   d.fd = openat(d.dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
   if (d.fd >= 0 && !fd_path(d.fd, through)) {
     close(d.fd);
@@ -230,14 +201,6 @@ static int draft_link(struct rp__file_draft *d, const char *name)
   if (d->temp[0]) return linkat(d->dir, d->temp, d->dir, name, 0);
   if (!fd_path(d->fd, from)) return errno = EOPNOTSUPP, -1;
   return linkat(AT_FDCWD, from, d->dir, name, AT_SYMLINK_FOLLOW);
-}
-
-/* Some file systems say at a close that the bytes did not arrive. Ours stays open, for the lock is the file's. */
-static int draft_settle(struct rp__file_draft *d)
-{
-  if (fsync(d->fd)) return -1;
-  int again = fcntl(d->fd, F_DUPFD_CLOEXEC, 0);
-  return again < 0 || close(again) ? -1 : 0;
 }
 
 /* The unnamed file takes a temp file's name, by which it can replace another. */
@@ -270,7 +233,9 @@ int rp__file_draft_write(void *ctx, const void *bytes, size_t n)
 
 int rp__file_draft_keep(struct rp__file_draft *d, bool replace, rp_error *err)
 {
-  if (draft_settle(d)) return rp__fail_errno(err, errno, "%s: can't write", d->path);
+  /* Some file systems say at a close that the bytes did not arrive. Ours stays open, for the lock is the file's. */
+  int again = fsync(d->fd) ? -1 : fcntl(d->fd, F_DUPFD_CLOEXEC, 0);
+  if (again < 0 || close(again)) return rp__fail_errno(err, errno, "%s: can't write", d->path);
   bool named = d->temp[0], there = (!replace || !named) && draft_link(d, d->name) == 0;
   if (!there && !replace && errno == EEXIST) return rp__fail(err, RP_E_EXISTS, "%s is there already", d->path);
   if (!there && (!replace || (!named && (errno != EEXIST || draft_name(d)))))
@@ -290,33 +255,23 @@ void rp__file_draft_done(struct rp__file_draft *d)
   *d = (struct rp__file_draft){.dir = -1, .fd = -1};
 }
 
-/* The hexadecimal digits of a temp file's name; 0: it is none. Names without the program's were made by earlier
- * versions. */
-static size_t temp_digits(const char *name, bool *ret_old)
+/*
+ * Removes a temp file whose writer is dead: it would hold the lock. Names without the program's were made by earlier
+ * versions, whose writers held no lock, but were quick.
+ */
+static bool temp_remove(int dir, const char *name)
 {
-  static const char old[] = ".tmp-";
-  *ret_old = strncmp(name, RP_TEMP_PREFIX, sizeof RP_TEMP_PREFIX - 1) != 0;
-  if (*ret_old && strncmp(name, old, sizeof old - 1) != 0) return 0;
-  const char *digits = name + (*ret_old ? sizeof old : sizeof RP_TEMP_PREFIX) - 1;
-  size_t n = strspn(digits, "0123456789abcdef");
-  return n == 32 && !digits[n] ? n : 0;
-}
-
-/* Whether the writer of a temp file is dead: it would hold the lock. Writers of earlier versions had none, but were
- * quick. */
-static bool temp_is_dead(int fd, const struct stat *st, bool old)
-{
-  struct timespec now;
-  if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB)) return false;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return !old || now.tv_sec - st->st_mtim.tv_sec > TEMP_OLD_S;
-}
-
-static bool temp_remove(int dir, const char *name, bool old)
-{
+  static const char before[] = ".tmp-";
   struct stat st, again;
+  struct timespec now;
+  bool old = strncmp(name, RP_TEMP_PREFIX, sizeof RP_TEMP_PREFIX - 1) != 0;
+  if (old && strncmp(name, before, sizeof before - 1) != 0) return false;
+  const char *digits = name + (old ? sizeof before : sizeof RP_TEMP_PREFIX) - 1;
+  if (strspn(digits, "0123456789abcdef") != 32 || digits[32]) return false;
   RP_AUTOCLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (fd < 0 || fstat(fd, &st) || !temp_is_dead(fd, &st, old)) return false;
+  if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) return false;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (flock(fd, LOCK_EX | LOCK_NB) || (old && now.tv_sec - st.st_mtim.tv_sec <= TEMP_OLD_S)) return false;
   /* Its writer may have renamed it before it died, or another may have its name by now. */
   if (fstatat(dir, name, &again, AT_SYMLINK_NOFOLLOW) || again.st_dev != st.st_dev || again.st_ino != st.st_ino)
     return false;
@@ -326,15 +281,13 @@ static bool temp_remove(int dir, const char *name, bool old)
 int64_t rp__temps_sweep(int dir)
 {
   int64_t gone = 0;
-  bool old;
   int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
   if (!d) {
     if (fd >= 0) close(fd);
     return 0;
   }
-  for (const struct dirent *e; (e = readdir(d));)
-    if (temp_digits(e->d_name, &old)) gone += temp_remove(dir, e->d_name, old);
+  for (const struct dirent *e; (e = readdir(d));) gone += temp_remove(dir, e->d_name);
   if (gone) fsync(dirfd(d));
   closedir(d);
   return gone;
@@ -345,7 +298,7 @@ int rp__file_write_at(int dir, const char *path, const void *bytes, size_t n, rp
   RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
   int r = rp__file_draft_open_at(dir, path, &d, err);
   if (r) return r;
-  if (write_all(d.fd, bytes, n)) return rp__fail_errno(err, errno, "%s: can't write", path);
+  if (rp__file_draft_write(&d, bytes, n)) return rp__fail_errno(err, d.errnum, "%s: can't write", path);
   return rp__file_draft_keep(&d, true, err);
 }
 
@@ -359,54 +312,31 @@ int rp__file_write(const char *path, const void *bytes, size_t n, rp_error *err)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static int regular_open(int dir, const char *path, int *ret_fd, rp_error *err)
+int rp__file_read_at(int dir, const char *path, size_t max, struct rp__buf *ret, rp_error *err)
 {
-  RP_AUTOCLOSE int fd = -1;
   const char *slash = strrchr(path, '/');
+  RP_AUTOBUF struct rp__buf b = RP_BUF(max);
   struct stat st;
+  ssize_t n = 1;
   /* O_NONBLOCK: a pipe in the file's place must not hold us up. */
-  fd = openat(dir, slash ? slash + 1 : path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  RP_AUTOCLOSE int fd =
+      openat(dir, slash ? slash + 1 : path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0 && errno == ELOOP) return rp__fail(err, RP_E_REFUSED, "%s: is a symbolic link", path);
   if (fd < 0 || fstat(fd, &st)) return rp__fail_errno(err, errno, "%s", path);
   if (!S_ISREG(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s: not a regular file", path);
-  *ret_fd = fd;
-  fd = -1;
-  return 0;
-}
-
-static ssize_t read_some(int fd, void *p, size_t n)
-{
-  ssize_t done;
-  do done = read(fd, p, n);
-  while (done < 0 && errno == EINTR);
-  return done;
-}
-
-/* Reads to the end. The size the file claims is not trusted: it may grow meanwhile, or be 0 as in /proc. */
-static int read_all(int fd, const char *path, struct rp__buf *b, rp_error *err)
-{
-  for (;;) {
+  while (n > 0) { /* the size the file claims is not trusted: it may grow meanwhile, or be 0 as in /proc */
     char beyond;
-    size_t want = RP_MIN(READ_CHUNK, b->max - b->n);
-    char *p = want ? rp__buf_room(b, want) : &beyond;
+    size_t want = RP_MIN(READ_CHUNK, b.max - b.n);
+    char *p = want ? rp__buf_room(&b, want) : &beyond;
     if (!p) return rp__fail_nomem(err);
-    ssize_t n = read_some(fd, p, want ? want : 1);
+    do n = read(fd, p, want ? want : 1);
+    while (n < 0 && errno == EINTR);
     if (n < 0) return rp__fail_errno(err, errno, "%s", path);
-    if (n == 0) break;
-    if (!want) return rp__fail(err, RP_E_TOO_LARGE, "%s: over %zu bytes", path, b->max);
-    b->n += (size_t)n;
+    if (n > 0 && !want) return rp__fail(err, RP_E_TOO_LARGE, "%s: over %zu bytes", path, max);
+    b.n += (size_t)n;
   }
-  rp__buf_add(b, "", 0);
-  return b->err ? rp__fail_nomem(err) : 0;
-}
-
-int rp__file_read_at(int dir, const char *path, size_t max, struct rp__buf *ret, rp_error *err)
-{
-  RP_AUTOCLOSE int fd = -1;
-  RP_AUTOBUF struct rp__buf b = RP_BUF(max);
-  int r = regular_open(dir, path, &fd, err);
-  if (!r) r = read_all(fd, path, &b, err);
-  if (r) return r;
+  rp__buf_add(&b, "", 0);
+  if (b.err) return rp__fail_nomem(err);
   rp__buf_done(ret);
   *ret = b;
   b = RP_BUF(0);
@@ -462,35 +392,25 @@ char *rp__home(void)
 
 /* ---- what a path means ---------------------------------------------------- */
 
-/* 1 with what the link says, 0 when there is no link, or an error. */
-static int link_read(const char *path, char **ret, rp_error *err)
-{
-  char target[PATH_MAX];
-  ssize_t n = readlink(path, target, sizeof target);
-  if (n < 0) return errno == ENOENT || errno == EINVAL || errno == ENOTDIR ? 0 : rp__fail_errno(err, errno, "%s", path);
-  if ((size_t)n == sizeof target) return rp__fail(err, RP_E_REFUSED, "%s: the link is too long", path);
-  target[n] = '\0';
-  RP_AUTOFREE char *dir = parent_of(path);
-  if (!dir) return rp__fail_nomem(err);
-  *ret = target[0] == '/' ? strdup(target) : rp__path_join(dir, target);
-  return *ret ? 1 : rp__fail_nomem(err);
-}
-
 int rp__path_real(const char *path, char **ret, rp_error *err)
 {
   RP_AUTOFREE char *file = strdup(path), *dir = NULL, *real = NULL, *cwd = NULL;
   if (!file) return rp__fail_nomem(err);
+  if (!(dir = parent_of(file))) return rp__fail_nomem(err);
   for (int i = 0;; i++) {
-    char *next = NULL;
-    int rc = link_read(file, &next, err);
-    if (rc < 0) return rc;
-    if (rc == 0) break;
-    free(file);
-    file = next;
+    char target[PATH_MAX];
+    ssize_t n = readlink(file, target, sizeof target);
+    if (n < 0 && (errno == ENOENT || errno == EINVAL || errno == ENOTDIR)) break; /* it is no link */
+    if (n < 0) return rp__fail_errno(err, errno, "%s", file);
+    if ((size_t)n == sizeof target) return rp__fail(err, RP_E_REFUSED, "%s: the link is too long", file);
     if (i == LINKS_MAX) return rp__fail(err, RP_E_REFUSED, "%s: too many symbolic links", path);
+    target[n] = '\0';
+    free(file);
+    if (!(file = target[0] == '/' ? strdup(target) : rp__path_join(dir, target))) return rp__fail_nomem(err);
+    free(dir);
+    if (!(dir = parent_of(file))) return rp__fail_nomem(err);
   }
   const char *slash = strrchr(file, '/');
-  if (!(dir = parent_of(file))) return rp__fail_nomem(err);
   if ((real = realpath(dir, NULL))) {
     *ret = rp__path_join(real, slash ? slash + 1 : file);
   } else if (errno == ENOMEM) {

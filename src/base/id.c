@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* UUIDv7, and names that callers give. */
 #include "base/id.h"
 
 #include <sodium.h>
+
+#include "base/text.h"
 
 #define NAME_MAX_BYTES 128
 
@@ -33,18 +36,13 @@ void rp__uuid7(char out[RP_UUID_TEXT], int64_t wall_ms, const struct rp__random 
   *p = '\0';
 }
 
-static bool is_alnum(char c)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool rp__name_ok(const char *s)
 {
-  if (!s || !is_alnum(*s)) return false;
+  if (!s || !rp__is_alnum(*s)) return false;
   size_t n = 1;
   for (; s[n]; n++) {
     if (n == NAME_MAX_BYTES) return false;
-    if (!is_alnum(s[n]) && !strchr("._:-", s[n])) return false;
+    if (!rp__is_alnum(s[n]) && !strchr("._:-", s[n])) return false;
     if (s[n] == '.' && s[n - 1] == '.') return false;
   }
   return true;

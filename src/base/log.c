@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Formatting a log line and handing it to the callback. */
 #include "base/log.h"
 
 #include "base/text.h"

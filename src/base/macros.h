@@ -3,6 +3,7 @@
 #ifndef RP_BASE_MACROS_H
 #define RP_BASE_MACROS_H
 
+#include <reprise/error.h> /* RP_MUST_USE */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,8 +25,10 @@
     taken_;                                                                                                            \
   }))
 
+/* Drops the result of a function that can fail, on purpose: the comment beside it says why nobody needs it. */
+#define RP_IGNORE(call) ((void)!(call))
+
 #define RP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define RP_MUST_USE __attribute__((warn_unused_result))
 
 static inline void rp__freep(void *p)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes: parsed and formatted. */
 #include "base/size.h"
 
 #include <stdio.h>

@@ -4,11 +4,6 @@
 
 #define WORD_MAX 32
 
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-  return RP_MIN(RP_MIN(a, b), c);
-}
-
 /* Edits from a to b, or WORD_MAX when one of them is too long to be a mistyped word of ours. */
 static unsigned distance(const char *a, const char *b)
 {
@@ -19,7 +14,8 @@ static unsigned distance(const char *a, const char *b)
   for (unsigned i = 1; i <= n; i++) {
     rows[i][0] = i;
     for (unsigned j = 1; j <= m; j++) {
-      rows[i][j] = least(rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+      rows[i][j] = RP_MIN(rows[i - 1][j], rows[i][j - 1]) + 1;
+      rows[i][j] = RP_MIN(rows[i][j], rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         rows[i][j] = RP_MIN(rows[i][j], rows[i - 2][j - 2] + 1);
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The word somebody probably meant. */
 #ifndef RP_BASE_SUGGEST_H
 #define RP_BASE_SUGGEST_H
 

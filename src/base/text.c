@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Text in fixed places: clipped, shown, formatted, copied. */
 #include "base/text.h"
-
-#include <stdbool.h>
 
 size_t rp__text_clip(const char *s, size_t n)
 {
@@ -27,17 +26,10 @@ const char *rp__text_shown(const char *s)
   bool name = true, telling = false;
   if (strnlen(s, RP_TEXT_SHOWN + 1) > RP_TEXT_SHOWN) return "(what was given, too long to be told)";
   for (const char *p = s; *p; p++) {
-    bool digit = *p >= '0' && *p <= '9', letter = (*p | 0x20) >= 'a' && (*p | 0x20) <= 'z';
-    name = name && (digit || letter || strchr("._:-", *p));
-    telling = telling || digit || strchr("=@\"'", *p) || (*p == ':' && (p[1] == ' ' || p[1] == '/'));
+    name = name && (rp__is_alnum(*p) || strchr("._:-", *p));
+    telling = telling || rp__is_digit(*p) || strchr("=@\"'", *p) || (*p == ':' && (p[1] == ' ' || p[1] == '/'));
   }
   return name || !telling ? s : "(what was given, not told back: it may be a credential)";
-}
-
-static void flatten(char *s)
-{
-  for (; *s; s++)
-    if ((unsigned char)*s < 0x20 || *s == 0x7f) *s = ' ';
 }
 
 void rp__text_vformat(char *out, size_t size, const char *fmt, va_list args)
@@ -48,7 +40,8 @@ void rp__text_vformat(char *out, size_t size, const char *fmt, va_list args)
     out[0] = '\0';
   else if ((size_t)n >= size)
     out[rp__text_clip(out, size - 1)] = '\0';
-  flatten(out);
+  for (char *p = out; *p; p++)
+    if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = ' ';
 }
 
 void rp__text_copy(char *out, size_t size, const char *s)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Splitting bytes into lines of bounded length. */
 #include "bridge/line.h"
 
 void rp__lines_init(struct rp__lines *l, size_t max)
@@ -85,8 +86,9 @@ bool rp__line_is_blank(struct rp__str line)
 /* Up to the next end, or, with `last`, to the end of everything. */
 static bool cut(struct rp__lines *l, bool last, struct rp__str *ret)
 {
-  const char *from = l->buf.p + l->at, *end = NULL;
+  const char *end = NULL;
   if (l->at >= l->buf.n) return false;
+  const char *from = l->buf.p + l->at;
   if (l->scanned < l->buf.n) end = memchr(l->buf.p + l->scanned, '\n', l->buf.n - l->scanned);
   if (!end && !last) {
     l->scanned = l->buf.n;

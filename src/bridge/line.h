@@ -30,7 +30,7 @@ void rp__lines_done(struct rp__lines *l);
 char *rp__lines_room(struct rp__lines *l, size_t n, rp_error *err);
 void rp__lines_added(struct rp__lines *l, size_t n);
 /* The same with bytes from elsewhere. RP_E_TOO_LARGE, RP_E_NOMEM. */
-int rp__lines_add(struct rp__lines *l, const char *bytes, size_t n, rp_error *err);
+RP_MUST_USE int rp__lines_add(struct rp__lines *l, const char *bytes, size_t n, rp_error *err);
 /*
  * Gives up the line that could not be kept: what was read of it, and what will be. Whole lines that were not taken yet
  * go too, so take them first. Then adding works again.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* JSON-RPC 2.0: looking at a line, and writing our own. */
 #include "bridge/rpc.h"
 
-#include "bridge/utf8.h"
+#include "base/utf8.h"
 
 #define MENDED_MAX ((size_t)192 << 20) /* three times the longest line */
 #define PARSE_ERROR (-32700)
@@ -226,8 +227,7 @@ static struct rp__jw begin_response(struct rp__buf *out, struct rp__json id)
   struct rp__jw w = RP_JW(out);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "jsonrpc", "2.0");
-  rp__jw_key(&w, "id");
-  rp__jw_value(&w, id);
+  rp__jw_kvalue(&w, "id", id);
   return w;
 }
 
@@ -246,8 +246,7 @@ void rp__rpc_end(struct rp__jw *w)
 void rp__rpc_error(struct rp__buf *out, struct rp__json id, int code, const char *message, const char *data)
 {
   struct rp__jw w = begin_response(out, id);
-  rp__jw_key(&w, "error");
-  rp__jw_object(&w);
+  rp__jw_kobject(&w, "error");
   rp__jw_ki64(&w, "code", code);
   rp__jw_kstr(&w, "message", message);
   if (data) {

@@ -24,10 +24,10 @@ struct rp__agent_use {
 typedef int rp__agent_use_fn(void *ctx, const struct rp__agent_use *use);
 
 /* Every use by `only` (NULL: by any agent), the user's and those of the project in the folder. Stops at a non-zero. */
-int rp__agent_look(const struct rp__hook_agent *only, const char *folder, rp__agent_use_fn *fn, void *ctx,
-                   rp_error *err);
+RP_MUST_USE int rp__agent_look(const struct rp__hook_agent *only, const char *folder, rp__agent_use_fn *fn, void *ctx,
+                               rp_error *err);
 /* This program's own file. */
-int rp__agent_self(char ret[PATH_MAX], rp_error *err);
+RP_MUST_USE int rp__agent_self(char ret[PATH_MAX], rp_error *err);
 /* The first `reprise` of $PATH; false: there is none. */
 bool rp__agent_on_path(const char *name, char ret[PATH_MAX]);
 

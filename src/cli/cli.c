@@ -74,12 +74,6 @@ void rp__cli_done(struct rp__cli *c)
   rp_close(RP_TAKE(c->engine));
 }
 
-void rp__cli_leave(struct rp__cli *c)
-{
-  rp_session_free(RP_TAKE(c->session));
-  rp_leave(RP_TAKE(c->engine));
-}
-
 int64_t rp__cli_now(const struct rp__cli *c)
 {
   return rp__wall(&c->clock);
@@ -100,6 +94,7 @@ static int open_engine(struct rp__cli *c, const char *db, enum rp__use use, rp_e
       .log = print_log,
       .log_ctx = c,
       .short_lived = !live,
+      .ends_process = !c->cmd || !c->cmd->reopens,
       .read_only = use == RP_USE_READ || use == RP_USE_LOOK,
       .existing = use != RP_USE_WRITE && use != RP_USE_LIVE,
   };

@@ -14,11 +14,15 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "base/enum-words.h"
 #include "json/json.h"
 
 #define RP_CLI_OPTS_MAX 16                /* options of one command */
@@ -93,6 +97,7 @@ struct rp__cmd {
   int (*explain)(struct rp__cli *c, rp_error *err);
   /* Whether whoever ran it must not notice a failure: then nothing is said (but with -v) and the exit code is 0. */
   bool (*forgives)(const struct rp__cli *c, int argc, char **argv);
+  bool reopens; /* opens the store more than once, so that each engine is closed for good */
 };
 
 enum rp__global {
@@ -108,7 +113,7 @@ enum rp__global {
   RP_G_MAX,
 };
 
-struct rp__term {
+struct rp__cli_terminal {
   bool in_tty, out_tty, err_tty;
   bool out_colour, err_colour;
   int columns;
@@ -127,7 +132,7 @@ struct rp__cli {
   struct rp__value opts[RP_CLI_OPTS_MAX];
   char **args;
   int n_args;
-  struct rp__term term;
+  struct rp__cli_terminal term;
   rp_log_level level;
   rp_clock clock;
   struct rp__shifted_clock shifted;
@@ -142,7 +147,6 @@ struct rp__cli {
 
 extern const struct rp__cmd *const rp__cmds[]; /* ends with NULL */
 extern const struct rp__opt rp__global_opts[RP_G_MAX];
-extern const char *const rp__durability_names[]; /* in the order of rp_durability, from RP_MEMORY */
 const struct rp__cmd *rp__cmd_find(const char *name);
 const char *rp__theme_title(enum rp__theme theme);
 
@@ -150,7 +154,7 @@ const char *rp__theme_title(enum rp__theme theme);
  * Reads the command line into `c`, keeping pointers into argv, which is reordered.
  * Nothing is demanded of the arguments when help was asked for. RP_E_USAGE.
  */
-int rp__opt_parse(struct rp__cli *c, int argc, char **argv, rp_error *err);
+RP_MUST_USE int rp__opt_parse(struct rp__cli *c, int argc, char **argv, rp_error *err);
 /* A whole decimal number within [min, max]. */
 bool rp__number_parse(const char *s, int64_t min, int64_t max, int64_t *ret);
 /* A decimal number, with or without a fraction, within [min, max]; a point whatever the locale. */
@@ -172,18 +176,18 @@ enum rp__use {
   RP_USE_LIVE,   /* the same for a while */
 };
 /* Reads the environment: clock, level of talk, terminal. */
-int rp__cli_init(struct rp__cli *c, rp_error *err);
+RP_MUST_USE int rp__cli_init(struct rp__cli *c, rp_error *err);
 void rp__cli_done(struct rp__cli *c);
-void rp__cli_leave(struct rp__cli *c); /* the process ends */
-int rp__cli_open(struct rp__cli *c, enum rp__use use, rp_error *err);
+RP_MUST_USE int rp__cli_open(struct rp__cli *c, enum rp__use use, rp_error *err);
 /* The same on a database of the command's own choosing. */
-int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err);
+RP_MUST_USE int rp__cli_open_db(struct rp__cli *c, const char *db, enum rp__use use, rp_error *err);
 /* Opens, and attaches to the session that the argument names. */
-int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_error *err);
+RP_MUST_USE int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_error *err);
 /* The same, and prints the acknowledgement of one event appended to it. */
-int rp__cli_append(struct rp__cli *c, const char *ref, const char *kind, const struct rp__buf *body, rp_error *err);
+RP_MUST_USE int rp__cli_append(struct rp__cli *c, const char *ref, const char *kind, const struct rp__buf *body,
+                               rp_error *err);
 /* The same, and reads its state as it is now. Free with rp_free. */
-int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err);
+RP_MUST_USE int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err);
 /*
  * A line on stderr for a person, behind what a pager shows; nothing with --json or --quiet. `text` is made safe, and
  * may hold what others wrote.
@@ -220,7 +224,7 @@ static inline bool rp__json_wanted(const struct rp__cli *c)
 void rp__help_overview(const struct rp__cli *c, FILE *f);
 void rp__help_command(const struct rp__cli *c, const struct rp__cmd *cmd, FILE *f);
 /* To stdout, by the command itself where it does that. */
-int rp__help_explain(struct rp__cli *c, const struct rp__cmd *cmd, rp_error *err);
+RP_MUST_USE int rp__help_explain(struct rp__cli *c, const struct rp__cmd *cmd, rp_error *err);
 
 /* ---- commands ---- */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An event as one line, or as JSON. */
 #include "cli/event-text.h"
 #include "cli/term.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Briefs and explanations as text for a person. */
 #include "cli/explain.h"
 
 #include "cli/term.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Installing, removing and finding our hooks in agents' settings files. */
 #include "cli/hook-install.h"
 
 #include <errno.h>

@@ -16,13 +16,15 @@ struct rp__hook_install {
 };
 
 /* Shows what would change, asks, and writes: whole or not at all, with a backup. Nothing to change is fine. */
-int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp_error *err);
+RP_MUST_USE int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp_error *err);
 
 /* The file of an agent's settings that has its hooks, of a project or (NULL) of the user; it may not be there. */
-int rp__hook_file(const struct rp__hook_agent *agent, const char *project, char ret[PATH_MAX], rp_error *err);
+RP_MUST_USE int rp__hook_file(const struct rp__hook_agent *agent, const char *project, char ret[PATH_MAX],
+                              rp_error *err);
 
 /* Prints where agents are told to run us (hook-status.c); `agent` NULL: all of them. `project` NULL: the one we are in.
  */
-int rp__hook_status_run(struct rp__cli *c, const struct rp__hook_agent *agent, const char *project, rp_error *err);
+RP_MUST_USE int rp__hook_status_run(struct rp__cli *c, const struct rp__hook_agent *agent, const char *project,
+                                    rp_error *err);
 
 #endif

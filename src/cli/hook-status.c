@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* `reprise hook status`: which agents run us, and how. */
 #include "cli/hook-install.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An example body for each kind of event. */
 #include "cli/kind-example.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An example body for each kind of event, shown when one is refused. */
 #ifndef RP_CLI_KIND_EXAMPLE_H
 #define RP_CLI_KIND_EXAMPLE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command line's main: options, the command, the exit code. */
 #include <signal.h>
 
 #include "cli/cli.h"
@@ -61,7 +62,7 @@ int main(int argc, char **argv)
   if (!code) code = run(&c, &err);
   rp_error out_err = {0};
   int out_code = rp__out_finish(&out_err);
-  rp__cli_leave(&c);
+  rp__cli_done(&c);
   rp__pager_finish(&c);
   if ((code || out_code) && forgiven(&c, argc, argv)) {
     if (c.globals[RP_G_VERBOSE].count) rp__cli_report(&c, code ? &err : &out_err);

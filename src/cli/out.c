@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writing to stdout: documents, lists, lines, acknowledgements, errors. */
 #include "cli/out.h"
 
 #include <errno.h>
@@ -74,19 +75,6 @@ int rp__out_finish(rp_error *err)
   if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
   if (errno == EPIPE || reader_left()) return 0;
   return rp__fail_errno(err, errno ? errno : EIO, "can't write the output");
-}
-
-void rp__ack_write(struct rp__jw *w, const rp_ack *ack)
-{
-  rp__jw_object(w);
-  if (ack->seq > 0)
-    rp__jw_ki64(w, "seq", ack->seq);
-  else
-    rp__jw_kstr(w, "seq", NULL);
-  rp__jw_kstr(w, "durability", ack->durability >= RP_MEMORY ? rp__durability_names[ack->durability - RP_MEMORY] : NULL);
-  if (ack->repeated) rp__jw_kbool(w, "repeated", true);
-  if (ack->budget_low) rp__jw_kdouble(w, "budget_share", ack->budget_share);
-  rp__jw_end_object(w);
 }
 
 void rp__error_write(struct rp__jw *w, const rp_error *e, int64_t line)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starting a pager, and waiting for its end. */
 #include "cli/pager.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Helpers of the retention commands: the trash's term, a confirmation, a session by its name. */
 #include "cli/retain.h"
 
 #include <limits.h>
@@ -6,28 +7,11 @@
 #define DAY_MS (24LL * 3600 * 1000)
 #define ID_SHOWN 13 /* of a UUIDv7: its whole time, one dash */
 
-/* The value of an option in the configuration's document, as a number. */
-static bool option_number(const char *json, const char *name, double *ret)
-{
-  struct rp__json options = rp__json_get(rp__json_trusted(json, strlen(json)), "options"), o;
-  struct rp__json_iter it = {0};
-  while (rp__json_next(options, &it, NULL, &o)) {
-    if (!rp__json_eq(rp__json_get(o, "name"), name)) continue;
-    char *text RP_AUTOFREE = rp__json_dup(rp__json_get(o, "value"));
-    return text && rp__real_parse(text, 0, 1e9, ret);
-  }
-  return false;
-}
-
 int rp__trash_until(struct rp__cli *c, const char *scope, int64_t trashed_ms, int64_t *ret, rp_error *err)
 {
-  char *json = NULL;
   double days = 0;
-  int code = rp_config_json(c->engine, scope, &json, err);
+  int code = rp_config_number(c->engine, scope, "trash_days", &days, err);
   if (code) return code;
-  bool known = option_number(json, "trash_days", &days);
-  rp_free(json);
-  if (!known) return rp__fail(err, RP_E_CONFIG, "trash_days is not known");
   *ret = trashed_ms + (int64_t)(days * (double)DAY_MS);
   return 0;
 }

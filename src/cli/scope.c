@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The scope of a command: given, configured, or that of the folder. */
 #include "cli/scope.h"
 
-#include "bridge/place.h"
+#include "bridge/workspace.h"
 
 _Static_assert(sizeof((struct rp__cli){0}.scope) > RP_SCOPE_MAX, "a scope fits");
 
@@ -10,8 +11,8 @@ int rp__scope_default(struct rp__cli *c, const char *given, const char **ret, rp
   const char *named = getenv("REPRISE_SCOPE");
   char root[RP_PROJECT_PATH_MAX];
   *ret = given;
-  if (given || (!(named && *named) && !rp__place_root(NULL, root))) return 0;
-  int code = rp__place_scope(NULL, root, c->scope, err);
+  if (given || (!(named && *named) && !rp__workspace_root(NULL, root))) return 0;
+  int code = rp__workspace_scope(NULL, root, c->scope, err);
   if (!code) *ret = c->scope;
   return code;
 }

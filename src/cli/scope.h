@@ -6,11 +6,11 @@
 #include "cli/cli.h"
 
 /*
- * What was given, else $REPRISE_SCOPE, else, inside a project, the scope that bridges have for it (bridge/place.h).
+ * What was given, else $REPRISE_SCOPE, else, inside a project, the scope that bridges have for it (bridge/workspace.h).
  * With none of them *ret is NULL. The text is the caller's, or c's. RP_E_INVALID: $REPRISE_SCOPE is no name.
  */
-int rp__scope_default(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
+RP_MUST_USE int rp__scope_default(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
 /* The same for a command that can't do without: RP_E_USAGE, which says how to name one. */
-int rp__scope_required(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
+RP_MUST_USE int rp__scope_required(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* SIGINT and SIGTERM through a descriptor. */
 #include "cli/signals.h"
 
 #include <errno.h>

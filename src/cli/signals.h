@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 /* Blocks both (before any thread is made) and returns a descriptor that becomes readable when one comes. */
-int rp__signals_open(int *ret_fd, rp_error *err);
+RP_MUST_USE int rp__signals_open(int *ret_fd, rp_error *err);
 /* Takes the signal that came, if any, and gives both back their usual effect: a second one ends the process. */
 int rp__signals_read(int fd);
 /* Sleeps, or returns the signal that came. */

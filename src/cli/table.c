@@ -69,8 +69,6 @@ const struct rp__opt rp__global_opts[RP_G_MAX] = {
     [RP_G_VERSION] = {"version", 0, RP_OPT_FLAG, NULL, "print the version"},
 };
 
-const char *const rp__durability_names[] = {"memory", "os", "disk", NULL};
-
 const struct rp__cmd *rp__cmd_find(const char *name)
 {
   for (size_t i = 0; rp__cmds[i]; i++)

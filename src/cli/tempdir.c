@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A throwaway folder: made, and removed with all that is in it. */
 #include "cli/tempdir.h"
 
 #include <dirent.h>

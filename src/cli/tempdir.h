@@ -11,7 +11,7 @@ struct rp__tempdir {
 };
 
 /* Makes a folder "$TMPDIR/reprise-NAME.XXXXXX", or in `fallback` when TMPDIR is not set. */
-int rp__tempdir_make(struct rp__tempdir *t, const char *name, const char *fallback, rp_error *err);
+RP_MUST_USE int rp__tempdir_make(struct rp__tempdir *t, const char *name, const char *fallback, rp_error *err);
 /* Removes it with the files and folders in it. Does nothing for one that was not made. */
 void rp__tempdir_remove(struct rp__tempdir *t);
 

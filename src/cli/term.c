@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Terminals: what they can do, and text made fit for them. */
 #include "cli/term.h"
 
 #include <sys/ioctl.h>
@@ -25,7 +26,7 @@ static int columns_of(int fd)
   return COLUMNS_DEFAULT;
 }
 
-void rp__term_init(struct rp__term *t)
+void rp__term_init(struct rp__cli_terminal *t)
 {
   const char *term = getenv("TERM");
   bool colour = !is_set("NO_COLOR") && !(term && strcmp(term, "dumb") == 0);

@@ -13,7 +13,7 @@
 #define RP_YELLOW "33"
 #define RP_CYAN "36"
 
-void rp__term_init(struct rp__term *t);
+void rp__term_init(struct rp__cli_terminal *t);
 
 /* Escape sequences, or empty text without colours. */
 const char *rp__sgr(bool colour, const char *code, char out[12]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of documents as lines and tables. */
 #include "cli/view.h"
 
 #include <math.h>

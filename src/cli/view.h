@@ -34,6 +34,6 @@ rp__view_fn rp__view_run;
 rp__view_fn rp__view_usage;
 
 /* Prints what was collected, which ends with a line break of its own or is empty. */
-int rp__view_print(const struct rp__buf *b, rp_error *err);
+RP_MUST_USE int rp__view_print(const struct rp__buf *b, rp_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The best N of many: a heap that keeps the highest scores. */
 #include "continuity/plan-impl.h"
 
 bool rp__best_wants(const struct rp__best *b, const struct rp__slot *s)

@@ -2,6 +2,9 @@
 /* The preamble of X-09, in the seed's words, and behind it what the seed does not tell. */
 #include "continuity/brief-impl.h"
 #include "continuity/record.h"
+#include "facets/rows.h"
+#include "facets/table.h"
+#include "facets/topics.h"
 
 #define PROJECTS_SHOWN 32
 #define TOPICS_SHOWN 10
@@ -44,31 +47,52 @@ static void header(const struct rp__brief_input *in, size_t sessions, struct rp_
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-static void add_list(struct rp__draft *d, struct rp__json list, size_t max, const char *why)
+/* Adds a name to the section that is open, unless it is full or has that name. False: no more are wanted. */
+static bool add_name(struct rp__draft *d, struct rp__json string, struct rp__str text, size_t max, const char *why)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json v;
-  while (d->sections[d->n_sections - 1].n < max && rp__json_next(list, &it, NULL, &v)) {
-    struct rp__buf *out = rp__draft_item(d);
-    if (rp__plain_value(out, v, RP_LABEL_CHARS) == 0 || rp__draft_repeats(d))
-      rp__draft_cancel(d);
-    else
-      rp__draft_why(d, "%s", why);
-    if (out->err) return;
-  }
+  if (d->sections[d->n_sections - 1].n >= max) return false;
+  struct rp__buf *out = rp__draft_item(d);
+  struct rp__plain t = rp__plain_begin(out, RP_LABEL_CHARS);
+  rp__plain_json(&t, string);
+  rp__plain_bytes(&t, text.p, text.n);
+  if (rp__plain_end(&t) == 0 || rp__draft_repeats(d))
+    rp__draft_cancel(d);
+  else
+    rp__draft_why(d, "%s", why);
+  return !out->err;
 }
 
-/* Of the restored sessions, best first; of a resumed one its own first. */
-static void list_section(const struct rp__brief_input *in, enum rp__section kind, enum rp__record_part part,
-                         const char *name, size_t max, struct rp__draft *d)
+/* What the restored sessions have of it, best first. */
+static void add_restored(const struct rp__brief_input *in, enum rp__record_part part, size_t max, struct rp__draft *d)
 {
   size_t n = 0;
   const struct rp__candidate *const *restored = in->plan ? rp__plan_restored(in->plan, &n) : NULL;
-  rp__draft_section(d, kind, "%s of %s", rp__record_names[part],
-                    in->resumed ? "the session" : "the restored sessions, best first");
-  if (in->resumed) add_list(d, rp__json_get(in->state, name), max, "the session's own");
-  for (size_t i = 0; i < n; i++)
-    add_list(d, rp__json_get(restored[i]->record, rp__record_names[part]), max, restored[i]->session_id);
+  for (size_t i = 0; i < n; i++) {
+    struct rp__json list = rp__json_get(restored[i]->record, rp__record_names[part]), v;
+    struct rp__json_iter it = {0};
+    while (rp__json_next(list, &it, NULL, &v) && add_name(d, v, RP_STR(""), max, restored[i]->session_id)) continue;
+  }
+}
+
+/* Of the restored sessions; of a resumed one its own first. */
+static void projects_and_topics(const struct rp__brief_input *in, struct rp__draft *d)
+{
+  static const char own[] = "the session's own";
+  const struct rp__fold *state = in->resumed ? in->state : NULL;
+  const char *whose = in->resumed ? "the session" : "the restored sessions, best first";
+  const struct rp__rows *projects = rp__rows_of(state, &rp__facet_projects);
+  struct rp__str topics[RP_TOPICS_SHOWN];
+  size_t n_topics = rp__topics_best(state, topics);
+
+  rp__draft_section(d, RP_SEC_PROJECTS, "%s of %s", rp__record_names[RP_PART_PROJECTS], whose);
+  for (size_t i = 0; i < projects->count; i++)
+    if (!add_name(d, rp__row_cell(projects->v[i], 0), RP_STR(""), PROJECTS_SHOWN, own)) break;
+  add_restored(in, RP_PART_PROJECTS, PROJECTS_SHOWN, d);
+
+  rp__draft_section(d, RP_SEC_TOPICS, "%s of %s", rp__record_names[RP_PART_HOT_TOPICS], whose);
+  for (size_t i = 0; i < n_topics; i++)
+    if (!add_name(d, (struct rp__json){0}, topics[i], TOPICS_SHOWN, own)) break;
+  add_restored(in, RP_PART_HOT_TOPICS, TOPICS_SHOWN, d);
 }
 
 static void working_memory(const struct rp__brief_input *in, struct rp__draft *d)
@@ -89,8 +113,7 @@ void rp__brief_coder(const struct rp__brief_input *in, struct rp__draft *d)
   if (sessions == 0 && !in->resumed) return;
   header(in, sessions, d);
   rp__brief_tasks(in, d);
-  list_section(in, RP_SEC_PROJECTS, RP_PART_PROJECTS, "projects", PROJECTS_SHOWN, d);
-  list_section(in, RP_SEC_TOPICS, RP_PART_HOT_TOPICS, "topics", TOPICS_SHOWN, d);
+  projects_and_topics(in, d);
   working_memory(in, d);
   rp__brief_stopped(in, d);
   rp__brief_tools(in, d);

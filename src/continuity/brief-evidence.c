@@ -3,6 +3,7 @@
 #include "continuity/brief-impl.h"
 
 #include "base/text.h"
+#include "facets/evidence.h"
 
 #define TAIL_BYTES 1600
 #define TAIL_LINE 240
@@ -37,12 +38,10 @@ static void tail_lines(const char *text, size_t n, struct rp__draft *d)
   }
 }
 
-static void transcript(struct rp__json evidence, struct rp__draft *d)
+static void transcript(const struct rp__evidence_heard *e, struct rp__draft *d)
 {
-  RP_AUTOBUF struct rp__buf text = RP_BUF(evidence.n);
-  struct rp__json v = rp__json_get(evidence, "transcript");
-  if (v.type != RP_JSON_STRING) return;
-  (void)rp__json_text(v, &text);
+  RP_AUTOBUF struct rp__buf text = RP_BUF(e->transcript.n + e->interim.n + 1);
+  rp__evidence_transcript(e, &text);
   if (text.err) {
     if (!d->bytes.err) d->bytes.err = text.err;
     return;
@@ -55,18 +54,17 @@ static void transcript(struct rp__json evidence, struct rp__draft *d)
 
 /* ---- notes and frames ---------------------------------------------------------------- */
 
-static void add_when(struct rp__json v, struct rp__buf *out)
+static void add_when(struct rp__json at, struct rp__buf *out)
 {
-  struct rp__json at = rp__json_get(v, "timestamp");
   if (at.type != RP_JSON_NUMBER && at.type != RP_JSON_STRING) return;
   rp__buf_str(out, " (at ");
   rp__plain_value(out, at, 40);
   rp__buf_str(out, at.type == RP_JSON_NUMBER ? " s)" : ")");
 }
 
-static void note_line(struct rp__json note, struct rp__draft *d)
+static void note_line(const struct rp__row *note, struct rp__draft *d)
 {
-  struct rp__json category = rp__json_get(note, "category");
+  struct rp__json category = rp__row_cell(note, RP_NOTE_CATEGORY);
   struct rp__buf *out = rp__draft_item(d);
   rp__buf_str(out, "- ");
   if (category.type == RP_JSON_STRING && category.n > 2) {
@@ -74,35 +72,25 @@ static void note_line(struct rp__json note, struct rp__draft *d)
     rp__plain_value(out, category, RP_LABEL_CHARS);
     rp__buf_str(out, "] ");
   }
-  rp__plain_value(out, rp__json_get(note, "text"), RP_TEXT_CHARS);
-  add_when(note, out);
+  rp__plain_value(out, rp__row_cell(note, RP_NOTE_TEXT), RP_TEXT_CHARS);
+  add_when(rp__row_cell(note, RP_NOTE_TIMESTAMP), out);
   rp__draft_why(d, "one of the last %d notes", NOTES_SHOWN);
 }
 
-static void frame_line(struct rp__json frame, struct rp__draft *d)
+static void frame_line(const struct rp__row *frame, struct rp__draft *d)
 {
   struct rp__buf *out = rp__draft_item(d);
   rp__buf_str(out, "- ");
-  rp__plain_value(out, rp__json_get(frame, "frame_id"), RP_LABEL_CHARS);
-  add_when(frame, out);
+  rp__plain_value(out, rp__row_cell(frame, RP_FRAME_ID), RP_LABEL_CHARS);
+  add_when(rp__row_cell(frame, RP_FRAME_TIMESTAMP), out);
   rp__draft_why(d, "one of the %d frames nearest to the end", FRAMES_SHOWN);
-}
-
-static void last_of(struct rp__json list, size_t max, void (*line)(struct rp__json, struct rp__draft *),
-                    struct rp__draft *d)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json v;
-  size_t n = rp__json_count(list), i = 0;
-  while (rp__json_next(list, &it, NULL, &v))
-    if (i++ + max >= n && v.type == RP_JSON_OBJECT) line(v, d);
 }
 
 /* ---- memory of the conversation --------------------------------------------------------- */
 
-static void context_line(struct rp__json memory, const char *name, struct rp__draft *d)
+static void context_line(const char *name, const struct rp__buf *json, struct rp__draft *d)
 {
-  struct rp__json v = rp__json_get(memory, name), item;
+  struct rp__json v = json->n ? rp__json_trusted(json->p, json->n) : (struct rp__json){0}, item;
   struct rp__json_iter it = {0};
   struct rp__buf *out = rp__draft_item(d);
   size_t chars = 0;
@@ -127,15 +115,18 @@ static void context_line(struct rp__json memory, const char *name, struct rp__dr
 
 void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  struct rp__json evidence = rp__json_get(in->state, "evidence"), memory = rp__json_get(evidence, "memory");
-  if (evidence.type != RP_JSON_OBJECT) return;
-  transcript(evidence, d);
+  const struct rp__evidence_heard *e = rp__evidence_heard(in->state);
+  if (!e) return;
+  const struct rp__rows *notes = &e->notes, *frames = &e->frames;
+  transcript(e, d);
   rp__draft_section(d, RP_SEC_NOTES, "the session has notes");
-  last_of(rp__json_get(evidence, "notes"), NOTES_SHOWN, note_line, d);
+  for (size_t i = notes->count > NOTES_SHOWN ? notes->count - NOTES_SHOWN : 0; i < notes->count; i++)
+    note_line(notes->v[i], d);
   rp__draft_section(d, RP_SEC_FRAMES, "the session has frames");
-  last_of(rp__json_get(evidence, "frames"), FRAMES_SHOWN, frame_line, d);
+  for (size_t i = frames->count > FRAMES_SHOWN ? frames->count - FRAMES_SHOWN : 0; i < frames->count; i++)
+    frame_line(frames->v[i], d);
   rp__draft_section(d, RP_SEC_CONTEXT, "the session remembers its conversation");
-  context_line(memory, "topics", d);
-  context_line(memory, "intent", d);
-  context_line(memory, "context", d);
+  context_line("topics", &e->gist.topics, d);
+  context_line("intent", &e->gist.intent, d);
+  context_line("context", &e->gist.context, d);
 }

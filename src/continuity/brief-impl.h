@@ -22,9 +22,7 @@ void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d);
 
 size_t rp__brief_pin_count(const struct rp__brief_input *in); /* that the pins section would have */
 bool rp__brief_unclean(enum rp__cause c);
-/* The ISO time of a member; false when there is none. */
-bool rp__brief_time(struct rp__json object, const char *name, int64_t *ret_ms);
-/* " (2 hours ago)" of a member that is a time, or nothing. */
-void rp__brief_ago(const struct rp__brief_input *in, struct rp__json object, const char *name, struct rp__buf *out);
+/* " (2 hours ago)", or nothing of a time that is 0. */
+void rp__brief_ago(const struct rp__brief_input *in, int64_t at_ms, struct rp__buf *out);
 
 #endif

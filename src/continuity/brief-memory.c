@@ -2,7 +2,7 @@
 /* Pending tasks and pins: those the plan brings, and a resumed session's own. */
 #include "continuity/brief-impl.h"
 #include "continuity/pin.h"
-#include "facets/pins.h"
+#include "facets/tasks.h"
 #include "facets/words.h"
 
 #define STAGE_CHARS 60
@@ -37,28 +37,21 @@ static bool planned(const struct rp__brief_input *in, const char *task_id)
   return false;
 }
 
-static int own_task(const struct rp__brief_input *in, struct rp__json task, struct rp__draft *d)
+static int own_task(const struct rp__brief_input *in, const struct rp__row *task, struct rp__draft *d)
 {
-  static const char *const names[] = {"task_id", "title", "stage"};
-  RP_AUTOFREE char *id = NULL, *title = NULL, *stage = NULL;
-  char **texts[] = {&id, &title, &stage};
-  int64_t at = in->now_ms;
-  for (unsigned i = 0; i < 3; i++) {
-    struct rp__json v = rp__json_get(task, names[i]);
-    *texts[i] = v.type == RP_JSON_STRING ? rp__json_dup(v) : strdup("");
-    if (!*texts[i]) return RP_E_NOMEM;
-  }
+  RP_AUTOFREE char *id = rp__json_dup(rp__row_cell(task, RP_TASK_ID));
+  RP_AUTOFREE char *title = rp__json_dup(rp__row_cell(task, RP_TASK_TITLE));
+  RP_AUTOFREE char *stage = rp__json_dup(rp__row_cell(task, RP_TASK_STAGE));
+  if (!id || !title || !stage) return RP_E_NOMEM;
   if (planned(in, id)) return 0;
-  (void)rp__brief_time(task, "at", &at);
-  task_line(rp__draft_item(d), id, title, stage, rp__days_since(in->now_ms, at));
+  task_line(rp__draft_item(d), id, title, stage, rp__days_since(in->now_ms, task->at_ms ? task->at_ms : in->now_ms));
   rp__draft_why(d, "pending in this session");
   return 0;
 }
 
 void rp__brief_tasks(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json task;
+  const struct rp__rows *own = rp__rows_of(in->resumed ? in->state : NULL, &rp__facet_tasks);
   size_t n;
   const struct rp__task_choice *t = planned_tasks(in, &n);
   rp__draft_section(d, RP_SEC_TASKS, "tasks that were not finished");
@@ -66,8 +59,8 @@ void rp__brief_tasks(const struct rp__brief_input *in, struct rp__draft *d)
     task_line(rp__draft_item(d), t[i].task_id, t[i].title, t[i].stage, t[i].days);
     rp__draft_why(d, "%s", t[i].reason);
   }
-  while (in->resumed && rp__json_next(rp__json_get(in->state, "tasks"), &it, NULL, &task)) {
-    if (rp__json_get(task, "pending").type != RP_JSON_TRUE || !own_task(in, task, d)) continue;
+  for (size_t i = 0; i < own->count; i++) {
+    if (!rp__task_row_open(own->v[i]) || !own_task(in, own->v[i], d)) continue;
     if (!d->bytes.err) d->bytes.err = RP_E_NOMEM;
     return;
   }
@@ -87,7 +80,7 @@ size_t rp__brief_pin_count(const struct rp__brief_input *in)
 {
   size_t n;
   (void)planned_pins(in, &n);
-  return n + (in->resumed ? rp__json_count(rp__json_get(in->state, "pins")) : 0);
+  return n + rp__pins_count(in->resumed ? in->state : NULL);
 }
 
 static bool says_so(const char *label)
@@ -116,33 +109,21 @@ static void pin_line(struct rp__draft *d, const char *label, const char *id, con
   if (rp__plain_value(out, content, critical ? CRITICAL_CHARS : CONTENT_CHARS) == 0 && !out->err) out->n -= 2;
 }
 
-static int own_pin(struct rp__json pin, bool critical, struct rp__draft *d)
+static int own_pin(const struct rp__pin *pin, bool critical, struct rp__draft *d)
 {
   struct rp__provenance from = {0};
   if (rp__pin_critical(pin) != critical) return 0;
-  RP_AUTOFREE char *label = rp__json_dup(rp__json_get(pin, "label"));
-  if (!label || rp__pin_provenance(pin, &from)) {
-    return rp__json_get(pin, "label").type == RP_JSON_STRING ? RP_E_NOMEM : 0;
-  }
+  RP_AUTOFREE char *label = rp__json_dup(pin->label);
+  if (!label || rp__pin_provenance(pin, &from)) return RP_E_NOMEM;
   label[rp__pin_bare(rp__str(label)).n] = '\0';
-  pin_line(d, label, from.id, from.end, rp__json_get(pin, "content"), critical);
+  pin_line(d, label, from.id, from.end, pin->content, critical);
   rp__draft_why(d, critical ? "a CRITICAL pin of this session" : "a pin of this session");
   return 0;
 }
 
-static void own_pins(const struct rp__brief_input *in, bool critical, struct rp__draft *d)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json pin;
-  while (rp__json_next(rp__json_get(in->state, "pins"), &it, NULL, &pin)) {
-    if (own_pin(pin, critical, d) == 0) continue;
-    if (!d->bytes.err) d->bytes.err = RP_E_NOMEM;
-    return;
-  }
-}
-
 void rp__brief_pins(const struct rp__brief_input *in, struct rp__draft *d)
 {
+  const struct rp__rows *own = rp__rows_of(in->resumed ? in->state : NULL, &rp__facet_pins);
   size_t n;
   const struct rp__pin_choice *p = planned_pins(in, &n);
   rp__draft_section(d, RP_SEC_PINS, "pins in working memory, CRITICAL ones first");
@@ -153,6 +134,10 @@ void rp__brief_pins(const struct rp__brief_input *in, struct rp__draft *d)
       pin_line(d, p[i].label, p[i].source_id, p[i].source_end, rp__json_get(p[i].pin, "content"), critical);
       rp__draft_why(d, "%s", p[i].reason);
     }
-    if (in->resumed) own_pins(in, critical, d);
+    for (size_t i = 0; i < own->count && !d->bytes.err; i++) {
+      struct rp__pin pin = rp__pin_in_state(own->v[i]);
+      int rc = own_pin(&pin, critical, d);
+      if (rc && !d->bytes.err) d->bytes.err = rc;
+    }
   }
 }

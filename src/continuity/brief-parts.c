@@ -3,6 +3,9 @@
 #include "continuity/brief-impl.h"
 
 #include "base/clock.h"
+#include "facets/learnings.h"
+#include "facets/pending.h"
+#include "facets/tools.h"
 
 #define ASKED_CHARS 300
 
@@ -11,18 +14,11 @@ bool rp__brief_unclean(enum rp__cause c)
   return c != RP_CAUSE_NONE && c != RP_CAUSE_CLEAN && c != RP_CAUSE_UPGRADE;
 }
 
-bool rp__brief_time(struct rp__json object, const char *name, int64_t *ret_ms)
+void rp__brief_ago(const struct rp__brief_input *in, int64_t at_ms, struct rp__buf *out)
 {
-  struct rp__json at = rp__json_get(object, name);
-  return at.type == RP_JSON_STRING && at.n >= 2 && rp__time_parse(at.p + 1, at.n - 2, ret_ms) == 0;
-}
-
-void rp__brief_ago(const struct rp__brief_input *in, struct rp__json object, const char *name, struct rp__buf *out)
-{
-  int64_t ms;
-  if (!rp__brief_time(object, name, &ms)) return;
+  if (!at_ms) return;
   rp__buf_str(out, " (");
-  rp__time_words(((double)in->now_ms - (double)ms) / 1000.0, out);
+  rp__time_words(((double)in->now_ms - (double)at_ms) / 1000.0, out);
   rp__buf_str(out, " ago)");
 }
 
@@ -61,28 +57,20 @@ void rp__brief_stopped(const struct rp__brief_input *in, struct rp__draft *d)
 
 /* ---- tools, approvals, questions ------------------------------------------------------ */
 
-static bool outcome_unknown(const struct rp__brief_input *in, struct rp__json call)
-{
-  struct rp__json status = rp__json_get(call, "status");
-  if (rp__json_eq(status, "unknown")) return true;
-  return rp__brief_unclean(in->cause) && (rp__json_eq(status, "intended") || rp__json_eq(status, "running"));
-}
-
 void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json call;
   rp__draft_section(d, RP_SEC_TOOLS, "calls without a known outcome in the ledger");
-  while (rp__json_next(rp__json_get(in->state, "tools"), &it, NULL, &call)) {
-    if (!outcome_unknown(in, call)) continue;
+  for (size_t i = 0; i < rp__tools_count(in->state); i++) {
+    struct rp__tool_call call = rp__tools_at(in->state, i);
+    bool open = call.status == RP_TOOL_INTENDED || call.status == RP_TOOL_RUNNING;
+    if (call.status != RP_TOOL_UNKNOWN && !(open && rp__brief_unclean(in->cause))) continue;
     struct rp__buf *out = rp__draft_item(d);
     rp__buf_str(out, "- ");
-    rp__plain_value(out, rp__json_get(call, "name"), RP_LABEL_CHARS);
+    rp__plain_value(out, call.name, RP_LABEL_CHARS);
     rp__buf_str(out, ", call ");
-    rp__plain_value(out, rp__json_get(call, "call_id"), RP_LABEL_CHARS);
+    rp__plain_value(out, call.call_id, RP_LABEL_CHARS);
     rp__buf_str(out, ": may or may not have happened; check before repeating it");
-    bool told = rp__json_eq(rp__json_get(call, "status"), "unknown");
-    rp__draft_why(d, told ? "the ledger has it as unknown" : "it had begun when the run stopped");
+    rp__draft_why(d, open ? "it had begun when the run stopped" : "the ledger has it as unknown");
   }
 }
 
@@ -100,45 +88,54 @@ static void add_asked(struct rp__json asked, struct rp__buf *out)
   }
 }
 
-static void add_waiting(const struct rp__brief_input *in, enum rp__section kind, const char *name, struct rp__draft *d)
+/* When it was asked: as its body says, else when it came; 0 of a body that says so and can't be read. */
+static int64_t asked_at(const struct rp__row *row, struct rp__json body)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json asked;
-  rp__draft_section(d, kind, "%s without an answer", name);
-  while (rp__json_next(rp__json_get(in->state, name), &it, NULL, &asked)) {
+  struct rp__json at = rp__json_get(body, "at");
+  int64_t ms = 0;
+  if (at.type == RP_JSON_NONE) return row->at_ms;
+  if (at.type == RP_JSON_STRING && rp__time_parse(at.p + 1, at.n - 2, &ms)) return 0;
+  return ms;
+}
+
+static void add_waiting(const struct rp__brief_input *in, enum rp__section kind, const struct rp__facet_ops *facet,
+                        struct rp__draft *d)
+{
+  const struct rp__rows *rows = rp__rows_of(in->state, facet);
+  rp__draft_section(d, kind, "%s without an answer", facet->name);
+  for (size_t i = 0; i < rows->count; i++) {
+    struct rp__json body = rp__row_cell(rows->v[i], RP_PENDING_BODY), id = rp__json_get(body, "id");
     struct rp__buf *out = rp__draft_item(d);
     rp__buf_str(out, "- [");
-    rp__plain_value(out, rp__json_get(asked, "id"), RP_LABEL_CHARS);
+    rp__plain_value(out, id.type == RP_JSON_NONE ? rp__row_cell(rows->v[i], RP_PENDING_ID) : id, RP_LABEL_CHARS);
     rp__buf_char(out, ']');
-    add_asked(asked, out);
-    rp__brief_ago(in, asked, "at", out);
+    add_asked(body, out);
+    rp__brief_ago(in, asked_at(rows->v[i], body), out);
     rp__draft_why(d, "asked, and not answered");
   }
 }
 
 void rp__brief_waiting(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  add_waiting(in, RP_SEC_APPROVALS, "approvals", d);
-  add_waiting(in, RP_SEC_QUESTIONS, "questions", d);
+  add_waiting(in, RP_SEC_APPROVALS, &rp__facet_approvals, d);
+  add_waiting(in, RP_SEC_QUESTIONS, &rp__facet_questions, d);
 }
 
 /* ---- memories --------------------------------------------------------------------------- */
 
 static void own_learnings(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  struct rp__json list = rp__json_get(in->state, "learnings"), v;
-  struct rp__json_iter it = {0};
-  size_t n = rp__json_count(list), skip = n > RP_BRIEF_MEMORIES ? n - RP_BRIEF_MEMORIES : 0;
-  while (rp__json_next(list, &it, NULL, &v)) {
+  const struct rp__rows *rows = rp__rows_of(in->state, &rp__facet_learnings);
+  for (size_t i = rows->count > RP_BRIEF_MEMORIES ? rows->count - RP_BRIEF_MEMORIES : 0; i < rows->count; i++) {
     double confidence = 1;
-    if (skip && skip--) continue;
     struct rp__buf *out = rp__draft_item(d);
     rp__buf_str(out, "- ");
-    if (rp__plain_value(out, rp__json_get(v, "content"), RP_TEXT_CHARS) == 0 || rp__draft_repeats(d)) {
+    struct rp__json content = rp__row_cell(rows->v[i], RP_LEARNING_CONTENT);
+    if (rp__plain_value(out, content, RP_TEXT_CHARS) == 0 || rp__draft_repeats(d)) {
       rp__draft_cancel(d);
       continue;
     }
-    if (rp__json_double(rp__json_get(v, "confidence"), &confidence))
+    if (rp__json_double(rp__row_cell(rows->v[i], RP_LEARNING_CONFIDENCE), &confidence))
       rp__buf_printf(out, " (confidence %.0f%%)", 100 * RP_MAX(0, RP_MIN(confidence, 1)));
     rp__draft_why(d, "learned in this session");
   }

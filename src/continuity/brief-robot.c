@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The three forms of N-04, by how long the robot was away, and behind them what both templates tell. */
 #include "continuity/brief-impl.h"
+#include "facets/message.h"
+#include "facets/emotion/affect.h"
+#include "facets/presence.h"
 
 #define SNIPPETS 5
 #define SNIPPET_CHARS 60
@@ -22,108 +25,95 @@ static const struct form {
 
 /* ---- conversation ----------------------------------------------------------------- */
 
-static const char *speaker(struct rp__json message)
+static const char *speaker(const struct rp__message *m)
 {
-  struct rp__json role = rp__json_get(message, "role");
+  struct rp__json role = rp__message_part(m, RP_MSG_ROLE);
   if (rp__json_eq(role, "user") || rp__json_eq(role, "USER")) return "USER: ";
   return rp__json_eq(role, "assistant") || rp__json_eq(role, "ASSISTANT") ? "ASSISTANT: " : NULL;
 }
 
-static struct rp__json messages_of(const struct rp__brief_input *in)
+static size_t add_text(struct rp__buf *out, const struct rp__message *m, size_t max)
 {
-  struct rp__json c = rp__json_get(in->state, "conversation");
-  return c.type == RP_JSON_ARRAY ? c : rp__json_get(c, "messages");
+  return rp__plain_content(out, rp__message_part(m, RP_MSG_CONTENT), max);
 }
 
-static bool has_text(struct rp__json message)
+/* Whether the user or the assistant says anything in the message. */
+static bool says(const struct rp__message *m, bool user)
 {
   char room[8];
   struct rp__buf none = {.p = room, .cap = sizeof room, .max = sizeof room - 1};
-  return rp__plain_message(&none, message, 1) > 0;
+  const char *who = speaker(m);
+  return who && (!user || who[0] == 'U') && add_text(&none, m, 1) > 0;
 }
 
 static void recent(const struct rp__brief_input *in, size_t max, struct rp__draft *d)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json last[MESSAGES_MAX], v;
-  size_t n = 0;
-  while (rp__json_next(messages_of(in), &it, NULL, &v))
-    if (speaker(v) && has_text(v)) last[n++ % max] = v;
+  const struct rp__message *last[MESSAGES_MAX];
+  size_t n = 0, count = rp__conversation_count(in->state);
+  for (size_t i = 0; i < count; i++) {
+    const struct rp__message *m = rp__conversation_at(in->state, i);
+    if (says(m, false)) last[n++ % max] = m;
+  }
   rp__draft_section(d, RP_SEC_MESSAGES, "the last %zu messages belong to %s", max, rp__restart_name(in->restart));
   for (size_t i = n > max ? n - max : 0; i < n; i++) {
     struct rp__buf *out = rp__draft_item(d);
     rp__buf_str(out, speaker(last[i % max]));
-    rp__plain_message(out, last[i % max], RP_TEXT_CHARS);
+    add_text(out, last[i % max], RP_TEXT_CHARS);
     rp__draft_why(d, "one of the last %zu messages", max);
   }
-}
-
-static bool of_user(struct rp__json message)
-{
-  const char *who = speaker(message);
-  return who && who[0] == 'U' && has_text(message);
 }
 
 /* At most SNIPPETS of the user's messages, from the first to the last at even distances. */
 static void snippets(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  struct rp__json_iter it = {0}, again = {0};
-  struct rp__json v;
-  size_t n = 0, i = 0, next = 0;
-  while (rp__json_next(messages_of(in), &it, NULL, &v)) n += of_user(v);
+  size_t n = 0, count = rp__conversation_count(in->state), seen = 0, next = 0;
+  for (size_t i = 0; i < count; i++) n += says(rp__conversation_at(in->state, i), true);
   size_t want = RP_MIN(n, (size_t)SNIPPETS);
   rp__draft_section(d, RP_SEC_SNIPPETS, "at most %d snippets, spread over %zu messages of the user", SNIPPETS, n);
-  while (next < want && rp__json_next(messages_of(in), &again, NULL, &v)) {
-    if (!of_user(v)) continue;
-    size_t place = want > 1 ? next * (n - 1) / (want - 1) : 0;
-    if (i++ != place) continue;
+  for (size_t i = 0; i < count && next < want; i++) {
+    const struct rp__message *m = rp__conversation_at(in->state, i);
+    if (!says(m, true) || seen++ != (want > 1 ? next * (n - 1) / (want - 1) : 0)) continue;
     struct rp__buf *out = rp__draft_item(d);
     rp__buf_str(out, "- ");
-    rp__plain_message(out, v, SNIPPET_CHARS);
-    rp__draft_why(d, "message %zu of %zu by the user", i, n);
+    add_text(out, m, SNIPPET_CHARS);
+    rp__draft_why(d, "message %zu of %zu by the user", seen, n);
     next++;
   }
 }
 
 /* ---- how it feels, whom it saw ------------------------------------------------------- */
 
-static void mood(const struct rp__brief_input *in, struct rp__draft *d)
+static void feelings(const struct rp__brief_input *in, bool mood, bool wounds, struct rp__draft *d)
 {
-  struct rp__buf *out;
-  rp__draft_section(d, RP_SEC_MOOD, "the mood as it is now");
-  out = rp__draft_item(d);
-  if (rp__plain_value(out, rp__json_get(rp__json_get(in->state, "affect"), "mood"), RP_LABEL_CHARS) == 0)
-    rp__draft_cancel(d);
-  else
+  struct rp__feelings now;
+  int64_t at_ms;
+  if (!rp__affect_at(in->state, in->now_ms, &now, &at_ms)) return;
+  if (mood) {
+    rp__draft_section(d, RP_SEC_MOOD, "the mood as it is now");
+    rp__buf_str(rp__draft_item(d), rp__mood_name(now.mood));
     rp__draft_why(d, "the mood as it is now");
-}
-
-static void wounds(const struct rp__brief_input *in, struct rp__draft *d)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json wound;
+  }
   rp__draft_section(d, RP_SEC_WOUNDS, "wounds that are not healed");
-  while (rp__json_next(rp__json_get(rp__json_get(in->state, "affect"), "wounds"), &it, NULL, &wound)) {
-    if (wound.type != RP_JSON_OBJECT) continue;
-    bool healing = rp__json_get(wound, "healing").type == RP_JSON_TRUE;
+  for (size_t i = 0; wounds && i < now.n_wounds; i++) {
+    bool healing = !(rp__wound_remaining(&now.wound[i]) > 0);
     struct rp__buf *out = rp__draft_item(d);
-    rp__buf_str(out, "- ");
-    if (rp__plain_value(out, rp__json_get(wound, "event"), RP_LABEL_CHARS) == 0) rp__buf_str(out, "unknown");
-    rp__buf_str(out, healing ? " (healing: yes)" : " (healing: no)");
+    rp__buf_printf(out, "- %s (healing: %s)", now.wound[i].event, healing ? "yes" : "no");
     rp__draft_why(d, "a wound that is not healed");
   }
 }
 
 static void person(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  struct rp__json presence = rp__json_get(in->state, "presence");
+  struct rp__json name;
+  int64_t seen_ms;
+  if (!rp__presence_person(in->state, &name, &seen_ms)) return;
   rp__draft_section(d, RP_SEC_PERSON, "the last person that was recognised");
   struct rp__buf *out = rp__draft_item(d);
-  if (rp__plain_value(out, rp__json_get(presence, "last_person"), RP_LABEL_CHARS) == 0) {
+  if (rp__plain_value(out, name, RP_LABEL_CHARS) == 0) {
     rp__draft_cancel(d);
     return;
   }
-  rp__brief_ago(in, presence, "last_person_at", out);
+  rp__brief_ago(in, seen_ms, out);
   rp__draft_why(d, "the last person that was recognised");
 }
 
@@ -152,8 +142,7 @@ void rp__brief_robot(const struct rp__brief_input *in, struct rp__draft *d)
     recent(in, form->messages, d);
   else
     snippets(in, d);
-  if (form->mood) mood(in, d);
-  if (form->wounds) wounds(in, d);
+  feelings(in, form->mood, form->wounds, d);
   if (form->person) person(in, d);
   rp__brief_memories(in, d);
   rp__brief_tasks(in, d);

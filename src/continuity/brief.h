@@ -6,10 +6,10 @@
 #ifndef RP_CONTINUITY_BRIEF_H
 #define RP_CONTINUITY_BRIEF_H
 
+#include "base/config-options.h"
 #include "continuity/plan.h"
-#include "core/lease.h"
-
-enum rp__template { RP_TEMPLATE_CODER, RP_TEMPLATE_ROBOT };
+#include "core/fold.h"
+#include "core/liveness.h"
 
 struct rp__brief_input {
   enum rp__template form;
@@ -18,9 +18,9 @@ struct rp__brief_input {
   const char *evidence; /* what the cause was judged by, or NULL */
   double elapsed_seconds;
   int64_t now_ms, total_sessions;
-  const struct rp__plan *plan; /* NULL: none was made (a session that is resumed) */
-  struct rp__json state;       /* state document of the session resumed, or of the previous one; NONE: none */
-  bool resumed;                /* `state` is the session's own */
+  const struct rp__plan *plan;  /* NULL: none was made (a session that is resumed) */
+  const struct rp__fold *state; /* of the session resumed, or of the previous one; NULL: none */
+  bool resumed;                 /* `state` is the session's own */
   size_t max_bytes;
 };
 

@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reading pins: whether one is critical, where one comes from. */
 #include "continuity/pin.h"
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "facets/pins.h"
 #include "facets/words.h"
 #include "json/text.h"
+
+struct rp__pin rp__pin_in_record(struct rp__json pin)
+{
+  return (struct rp__pin){.label = rp__json_get(pin, "label"),
+                          .content = rp__json_get(pin, "content"),
+                          .importance = rp__json_get(pin, "importance"),
+                          .inherited_from = rp__json_get(pin, "inherited_from"),
+                          .inherited_end = rp__json_get(pin, "inherited_end"),
+                          .marked = rp__json_get(pin, "critical").type == RP_JSON_TRUE};
+}
+
+struct rp__pin rp__pin_in_state(const struct rp__row *row)
+{
+  return (struct rp__pin){.label = rp__row_cell(row, RP_PIN_LABEL),
+                          .content = rp__row_cell(row, RP_PIN_CONTENT),
+                          .importance = rp__row_cell(row, RP_PIN_IMPORTANCE),
+                          .inherited_from = rp__row_cell(row, RP_PIN_INHERITED_FROM),
+                          .inherited_end = rp__row_cell(row, RP_PIN_INHERITED_END),
+                          .marked = row->flags & RP_PIN_CRITICAL};
+}
 
 /* ---- CRITICAL -------------------------------------------------------------------- */
 
@@ -29,11 +49,9 @@ static bool says_critical(struct rp__json text)
   }
 }
 
-bool rp__pin_critical(struct rp__json pin)
+bool rp__pin_critical(const struct rp__pin *p)
 {
-  return rp__json_get(pin, "critical").type == RP_JSON_TRUE ||
-         rp__json_eq(rp__json_get(pin, "importance"), "critical") || says_critical(rp__json_get(pin, "label")) ||
-         says_critical(rp__json_get(pin, "content"));
+  return p->marked || rp__json_eq(p->importance, "critical") || says_critical(p->label) || says_critical(p->content);
 }
 
 /* ---- where it came from ------------------------------------------------------------ */
@@ -74,24 +92,22 @@ static void set(struct rp__provenance *p, struct rp__str id, struct rp__str end)
 
 static int decode(struct rp__json v, struct rp__buf *out)
 {
+  *out = RP_BUF(v.n);
   if (v.type == RP_JSON_STRING) (void)rp__json_text(v, out);
   return out->err;
 }
 
-int rp__pin_provenance(struct rp__json pin, struct rp__provenance *ret)
+int rp__pin_provenance(const struct rp__pin *p, struct rp__provenance *ret)
 {
-  RP_AUTOBUF struct rp__buf a = RP_BUF(pin.n), b = RP_BUF(pin.n);
+  RP_AUTOBUF struct rp__buf from = {0}, ended = {0}, label = {0};
   struct rp__provenance found = {0};
   struct rp__str id, end;
-  if (decode(rp__json_get(pin, "inherited_from"), &a) || decode(rp__json_get(pin, "inherited_end"), &b))
+  if (decode(p->inherited_from, &from) || decode(p->inherited_end, &ended) || decode(p->label, &label))
     return RP_E_NOMEM;
-  if (a.n) {
-    set(&found, (struct rp__str){a.p, a.n}, (struct rp__str){b.p ? b.p : "", b.n});
-  } else {
-    rp__buf_reset(&a);
-    if (decode(rp__json_get(pin, "label"), &a)) return RP_E_NOMEM;
-    if (a.p && suffix_of((struct rp__str){a.p, a.n}, &id, &end)) set(&found, id, end);
-  }
+  if (from.n)
+    set(&found, (struct rp__str){from.p, from.n}, (struct rp__str){ended.p ? ended.p : "", ended.n});
+  else if (label.p && suffix_of((struct rp__str){label.p, label.n}, &id, &end))
+    set(&found, id, end);
   *ret = found;
   return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stored text made fit for one line of a brief. */
 #include "continuity/plain.h"
 
-#include "json/scan.h"
+#include "base/utf8.h"
 #include "json/text.h"
 
 #define ELLIPSIS "…"
@@ -126,10 +127,10 @@ static void take_block(struct rp__plain *t, struct rp__json block)
   rp__plain_json(t, text);
 }
 
-size_t rp__plain_message(struct rp__buf *out, struct rp__json message, size_t max)
+size_t rp__plain_content(struct rp__buf *out, struct rp__json content, size_t max)
 {
   struct rp__plain t = rp__plain_begin(out, max);
-  struct rp__json content = rp__json_get(message, "content"), block;
+  struct rp__json block;
   struct rp__json_iter it = {0};
   if (content.type == RP_JSON_STRING || content.type == RP_JSON_OBJECT) take_block(&t, content);
   if (content.type == RP_JSON_ARRAY)

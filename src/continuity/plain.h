@@ -28,7 +28,7 @@ size_t rp__plain_end(struct rp__plain *t); /* returns how many characters were a
 /* The three in one go. */
 size_t rp__plain_text(struct rp__buf *out, const char *s, size_t max);
 size_t rp__plain_value(struct rp__buf *out, struct rp__json v, size_t max); /* numbers and booleans as they are */
-/* The text of a message: its content, or the texts of its content blocks. */
-size_t rp__plain_message(struct rp__buf *out, struct rp__json message, size_t max);
+/* The text of a message's content: a string, or the texts of content blocks. */
+size_t rp__plain_content(struct rp__buf *out, struct rp__json content, size_t max);
 
 #endif

@@ -12,7 +12,8 @@ static void explain_counts(const struct rp__plan *p, struct rp__jw *w)
 {
   rp__jw_key(w, "counts");
   rp__jw_object(w);
-  for (unsigned f = 0; f < RP_FATE_MAX; f++) rp__jw_ki64(w, rp__fate_name((enum rp__fate)f), p->counts[f]);
+  for (unsigned f = 0; f < RP_VERDICT_MAX; f++)
+    rp__jw_ki64(w, rp__plan_verdict_name((enum rp__plan_verdict)f), p->counts[f]);
   rp__jw_end_object(w);
 }
 
@@ -25,7 +26,7 @@ static void explain_candidate(const struct rp__candidate *c, struct rp__jw *w)
   rp__jw_kdouble(w, "overlap", c->overlap);
   rp__jw_kdouble(w, "tasks", c->tasks);
   rp__jw_kdouble(w, "score", c->score);
-  rp__jw_kstr(w, "verdict", rp__fate_name(c->fate));
+  rp__jw_kstr(w, "verdict", rp__plan_verdict_name(c->verdict));
   rp__jw_kstr(w, "reason", c->reason);
   rp__jw_end_object(w);
 }
@@ -114,7 +115,8 @@ void rp__plan_tell(const struct rp__plan *p, rp__plan_line_fn *fn, void *ctx)
   for (size_t i = 0; i < p->told.n; i++) {
     const struct rp__candidate *c = &p->told.v[i]->c;
     say(&t, "session %s: %s; %.1f h, score %.4f = .4*%.4f recency + .35*%.4f overlap + .25*%.4f tasks; %s",
-        c->session_id, rp__fate_name(c->fate), c->hours, c->score, c->recency, c->overlap, c->tasks, c->reason);
+        c->session_id, rp__plan_verdict_name(c->verdict), c->hours, c->score, c->recency, c->overlap, c->tasks,
+        c->reason);
   }
   for (size_t i = 0; i < p->n_pins; i++) {
     const struct rp__pin_choice *c = &p->pins[i];

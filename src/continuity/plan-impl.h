@@ -36,7 +36,7 @@ struct rp__plan {
   struct rp__slot **spare; /* slots that nobody holds, one on top of the other */
   size_t n_slots, n_spare;
   struct rp__best best, told, critical; /* to restore; to explain; holders of CRITICAL pins */
-  int64_t counts[RP_FATE_MAX];
+  int64_t counts[RP_VERDICT_MAX];
   bool sorted, forced;
 
   const struct rp__candidate *restored[RP_SESSIONS_MAX];

@@ -79,14 +79,15 @@ static int64_t pinned_at(struct rp__json pin, const struct rp__candidate *from)
 static int gather_one(struct rp__plan *p, const struct rp__candidate *from, struct rp__json pin)
 {
   struct rp__pin_choice *c = &p->pins[p->n_pins];
+  struct rp__pin told = rp__pin_in_record(pin);
   struct rp__provenance source = {0};
   *c = (struct rp__pin_choice){.pin = pin, .from = from, .pinned_at = pinned_at(pin, from)};
-  c->label = rp__json_dup(rp__json_get(pin, "label"));
+  c->label = rp__json_dup(told.label);
   if (!c->label) return RP_E_NOMEM;
   p->n_pins++;
   c->label[rp__pin_bare(rp__str(c->label)).n] = '\0';
-  c->critical = rp__pin_critical(pin);
-  if (rp__pin_provenance(pin, &source)) return RP_E_NOMEM;
+  c->critical = rp__pin_critical(&told);
+  if (rp__pin_provenance(&told, &source)) return RP_E_NOMEM;
   rp__text_copy(c->source_id, sizeof c->source_id, source.id[0] ? source.id : from->session_id);
   if (source.id[0])
     rp__text_copy(c->source_end, sizeof c->source_end, source.end);
@@ -123,33 +124,40 @@ static struct rp__json dropped_of(const struct rp__slot *s)
   return s->refs && s->c.opened ? rp__json_get(s->c.record, RP_RECORD_DROPPED) : (struct rp__json){0};
 }
 
-static int add_dropped(struct rp__json list, const struct rp__candidate *by, struct dropped_list *d)
+static int add_dropped(struct rp__json label, int64_t pinned_at_ms, const struct rp__candidate *by,
+                       struct dropped_list *d)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json v;
-  for (size_t k = 0; k < RP_DROPPED_PINS_MAX && rp__json_next(list, &it, NULL, &v); k++) {
-    char *label = rp__json_dup(rp__json_get(v, "label"));
-    if (!label) return RP_E_NOMEM;
-    label[rp__pin_bare(rp__str(label)).n] = '\0';
-    d->v[d->n++] = (struct dropped){label, pinned_at(v, by), by};
-  }
+  char *text = rp__json_dup(label);
+  if (!text) return RP_E_NOMEM;
+  text[rp__pin_bare(rp__str(text)).n] = '\0';
+  d->v[d->n++] = (struct dropped){text, pinned_at_ms, by};
   return 0;
 }
 
 static int gather_dropped(struct choosing *ch)
 {
   const struct rp__plan *p = ch->p;
-  size_t total = RP_MIN(rp__json_count(ch->s->dropped), (size_t)RP_DROPPED_PINS_MAX);
-  int rc = 0;
+  const struct rp__rows *own = ch->s->dropped;
+  size_t total = own ? own->count : 0;
   for (size_t i = 0; i < p->n_slots; i++)
     total += RP_MIN(rp__json_count(dropped_of(&p->slots[i])), (size_t)RP_DROPPED_PINS_MAX);
   ch->dropped.v = total ? calloc(total, sizeof *ch->dropped.v) : NULL;
   if (!ch->dropped.v) return total ? RP_E_NOMEM : 0;
-  for (size_t i = 0; i < p->n_slots && !rc; i++)
-    rc = add_dropped(dropped_of(&p->slots[i]), &p->slots[i].c, &ch->dropped);
-  if (rc || !ch->s->dropped_by) return rc;
+  for (size_t i = 0; i < p->n_slots; i++) {
+    const struct rp__candidate *by = &p->slots[i].c;
+    struct rp__json_iter it = {0};
+    struct rp__json v;
+    for (size_t k = 0; k < RP_DROPPED_PINS_MAX && rp__json_next(dropped_of(&p->slots[i]), &it, NULL, &v); k++)
+      if (add_dropped(rp__json_get(v, "label"), pinned_at(v, by), by, &ch->dropped)) return RP_E_NOMEM;
+  }
+  if (!ch->s->dropped_by) return 0;
   rp__text_copy(ch->own.session_id, sizeof ch->own.session_id, ch->s->dropped_by);
-  return add_dropped(ch->s->dropped, &ch->own, &ch->dropped);
+  for (size_t i = 0; own && i < own->count; i++) {
+    int64_t at = own->v[i]->at_ms; /* a pin without a time counts as taken off now */
+    at = at ? RP_MIN(at, ch->own.ended_at) : ch->own.ended_at;
+    if (add_dropped(rp__row_cell(own->v[i], RP_PIN_LABEL), at, &ch->own, &ch->dropped)) return RP_E_NOMEM;
+  }
+  return 0;
 }
 
 /* ---- order --------------------------------------------------------------------------- */
@@ -179,7 +187,7 @@ static bool may_come(const struct choosing *ch, struct rp__pin_choice *c)
 {
   const struct rp__rules *r = &ch->p->rules;
   const struct rp__candidate *from = c->from;
-  bool restored = from->fate == RP_FATE_RESTORED;
+  bool restored = from->verdict == RP_VERDICT_RESTORED;
   if (ch->all)
     snprintf(c->reason, sizeof c->reason, "its session is continued by name");
   else if (c->critical && from->hours <= r->critical_hours)

@@ -11,11 +11,11 @@
 #define HOUR_MS 3600000.0
 #define TASKS_ENOUGH .25 /* of the tasks term: pending tasks come back whatever the score */
 
-const char *rp__fate_name(enum rp__fate f)
+const char *rp__plan_verdict_name(enum rp__plan_verdict f)
 {
-  static const char *const names[RP_FATE_MAX] = {"restored", "below_threshold", "outside_lookback", "beyond_limit",
-                                                 "damaged"};
-  return (unsigned)f < RP_FATE_MAX ? names[f] : NULL;
+  static const char *const names[RP_VERDICT_MAX] = {"restored", "below_threshold", "outside_lookback", "beyond_limit",
+                                                    "damaged"};
+  return (unsigned)f < RP_VERDICT_MAX ? names[f] : NULL;
 }
 
 /* ---- orders ----------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void score(const struct rp__plan *p, const struct rp__recall *row, struct
   c->score = rp__relevance(c->recency, c->overlap, c->tasks);
   s->qualified = s->inside && (c->score >= p->rules.threshold - RP_NEAR || c->tasks >= TASKS_ENOUGH - RP_NEAR);
   if (p->forced) s->inside = s->qualified = true;
-  c->fate = !s->inside ? RP_FATE_OUTSIDE : !s->qualified ? RP_FATE_BELOW : RP_FATE_BEYOND;
+  c->verdict = !s->inside ? RP_VERDICT_OUTSIDE : !s->qualified ? RP_VERDICT_BELOW : RP_VERDICT_BEYOND;
 }
 
 static void identify(const struct rp__recall *row, struct rp__slot *s)
@@ -148,7 +148,7 @@ int rp__plan_offer(struct rp__plan *p, const struct rp__recall *row)
   struct rp__slot *s = p->spare[p->n_spare - 1];
   score(p, row, s);
   identify(row, s);
-  p->counts[s->c.fate]++;
+  p->counts[s->c.verdict]++;
   bool best = s->qualified && p->rules.max_sessions > 0 && rp__best_wants(&p->best, s);
   bool critical = row->has_critical && s->c.hours <= p->rules.critical_hours && rp__best_wants(&p->critical, s);
   bool told = rp__best_wants(&p->told, s);
@@ -169,20 +169,20 @@ static void explain(const struct rp__plan *p, struct rp__slot *s)
 {
   struct rp__candidate *c = &s->c;
   const struct rp__rules *r = &p->rules;
-  switch (c->fate) {
-  case RP_FATE_OUTSIDE:
+  switch (c->verdict) {
+  case RP_VERDICT_OUTSIDE:
     snprintf(c->reason, sizeof c->reason, "ended %.1f h ago, before the lookback of %.0f h", c->hours,
              r->lookback_hours);
     break;
-  case RP_FATE_BELOW:
+  case RP_VERDICT_BELOW:
     snprintf(c->reason, sizeof c->reason, "score %.4f is below the threshold %.2f and no task is pending", c->score,
              r->threshold);
     break;
-  case RP_FATE_BEYOND:
+  case RP_VERDICT_BEYOND:
     snprintf(c->reason, sizeof c->reason, "score %.4f qualifies, but at most %d contribute and others are better",
              c->score, r->max_sessions);
     break;
-  case RP_FATE_RESTORED:
+  case RP_VERDICT_RESTORED:
     if (p->forced)
       snprintf(c->reason, sizeof c->reason, "continued by name, whatever its age and score");
     else if (c->score >= r->threshold - RP_NEAR)
@@ -195,11 +195,11 @@ static void explain(const struct rp__plan *p, struct rp__slot *s)
   }
 }
 
-static void decide(struct rp__plan *p, struct rp__slot *s, enum rp__fate fate)
+static void decide(struct rp__plan *p, struct rp__slot *s, enum rp__plan_verdict verdict)
 {
-  p->counts[s->c.fate]--;
-  p->counts[fate]++;
-  s->c.fate = fate;
+  p->counts[s->c.verdict]--;
+  p->counts[verdict]++;
+  s->c.verdict = verdict;
   explain(p, s);
 }
 
@@ -217,7 +217,7 @@ void rp__plan_sort(struct rp__plan *p)
 static struct rp__slot *next_of(struct rp__best *b)
 {
   for (size_t i = 0; i < b->n; i++)
-    if (!b->v[i]->c.opened && b->v[i]->c.fate != RP_FATE_DAMAGED) return b->v[i];
+    if (!b->v[i]->c.opened && b->v[i]->c.verdict != RP_VERDICT_DAMAGED) return b->v[i];
   return NULL;
 }
 
@@ -230,6 +230,27 @@ struct rp__candidate *rp__plan_want(struct rp__plan *p)
   return s ? &s->c : NULL;
 }
 
+static size_t list_wanted(const struct rp__best *b, size_t room, struct rp__candidate **ret, size_t n)
+{
+  for (size_t i = 0; room && i < b->n; i++) {
+    struct rp__candidate *c = &b->v[i]->c;
+    size_t known = 0;
+    while (known < n && ret[known] != c) known++;
+    if (c->opened || c->verdict == RP_VERDICT_DAMAGED || known < n) continue;
+    ret[n++] = c;
+    room--;
+  }
+  return n;
+}
+
+size_t rp__plan_wanted(struct rp__plan *p, struct rp__candidate **ret, size_t max)
+{
+  size_t left = (size_t)p->rules.max_sessions - RP_MIN(p->n_restored, (size_t)p->rules.max_sessions);
+  rp__plan_sort(p);
+  size_t n = list_wanted(&p->best, RP_MIN(left, max), ret, 0);
+  return p->forced ? n : list_wanted(&p->critical, max - n, ret, n);
+}
+
 static struct rp__slot *slot_of(struct rp__candidate *c)
 {
   return (struct rp__slot *)((char *)c - offsetof(struct rp__slot, c));
@@ -238,7 +259,7 @@ static struct rp__slot *slot_of(struct rp__candidate *c)
 void rp__plan_opened(struct rp__plan *p, struct rp__candidate *c, struct rp__json record)
 {
   struct rp__slot *s = slot_of(c);
-  if (c->opened || c->fate == RP_FATE_DAMAGED) return;
+  if (c->opened || c->verdict == RP_VERDICT_DAMAGED) return;
   const char *wrong = rp__plan_check(record);
   if (wrong) {
     rp__plan_damaged(p, c, wrong);
@@ -247,14 +268,14 @@ void rp__plan_opened(struct rp__plan *p, struct rp__candidate *c, struct rp__jso
   c->opened = true;
   c->record = record;
   if (!s->qualified || p->n_restored >= (size_t)p->rules.max_sessions) return;
-  decide(p, s, RP_FATE_RESTORED);
+  decide(p, s, RP_VERDICT_RESTORED);
   p->restored[p->n_restored++] = c;
 }
 
 void rp__plan_damaged(struct rp__plan *p, struct rp__candidate *c, const char *why)
 {
-  if (c->opened || c->fate == RP_FATE_DAMAGED) return;
-  decide(p, slot_of(c), RP_FATE_DAMAGED);
+  if (c->opened || c->verdict == RP_VERDICT_DAMAGED) return;
+  decide(p, slot_of(c), RP_VERDICT_DAMAGED);
   snprintf(c->reason, sizeof c->reason, "its record is damaged: ");
   size_t n = strlen(c->reason);
   rp__text_copy(c->reason + n, sizeof c->reason - n, why ? why : "it can't be read");

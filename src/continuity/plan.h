@@ -38,15 +38,23 @@ struct rp__recall {
   size_t n_topics;
 };
 
-enum rp__fate { RP_FATE_RESTORED, RP_FATE_BELOW, RP_FATE_OUTSIDE, RP_FATE_BEYOND, RP_FATE_DAMAGED, RP_FATE_MAX };
-const char *rp__fate_name(enum rp__fate f); /* restored, below_threshold, outside_lookback, beyond_limit, damaged */
+enum rp__plan_verdict {
+  RP_VERDICT_RESTORED,
+  RP_VERDICT_BELOW,
+  RP_VERDICT_OUTSIDE,
+  RP_VERDICT_BEYOND,
+  RP_VERDICT_DAMAGED,
+  RP_VERDICT_MAX
+};
+const char *
+rp__plan_verdict_name(enum rp__plan_verdict f); /* restored, below_threshold, outside_lookback, beyond_limit, damaged */
 
 struct rp__candidate {
   int64_t session_ref, ended_at, n_tasks;
   char session_id[RP_ID_MAX + 1];
   bool has_critical, archived;
   double hours, recency, overlap, tasks, score;
-  enum rp__fate fate;
+  enum rp__plan_verdict verdict;
   char reason[120];
   bool opened;            /* its record was given */
   struct rp__json record; /* members as rp__record_names, plus "end_time" and RP_RECORD_DROPPED */
@@ -68,6 +76,9 @@ void rp__plan_any_age(struct rp__plan *p);
 
 /* The next record to open, or NULL. Answer with one of the two below before asking again. */
 struct rp__candidate *rp__plan_want(struct rp__plan *p);
+/* The records that will be asked for if none of them is damaged, so that they can be read together; how many. */
+#define RP_WANTED_MAX 256
+size_t rp__plan_wanted(struct rp__plan *p, struct rp__candidate **ret, size_t max);
 void rp__plan_opened(struct rp__plan *p, struct rp__candidate *c, struct rp__json record);
 void rp__plan_damaged(struct rp__plan *p, struct rp__candidate *c, const char *why);
 
@@ -124,9 +135,9 @@ struct rp__plan_sources {
   void *ctx;
   const struct rp__memory_fact *memories; /* the scope's, best first */
   size_t n_memories;
-  struct rp__json dropped;   /* RP_RECORD_DROPPED of the session that is planned for, which gives nothing; or NONE */
-  const char *dropped_by;    /* its id, with `dropped` */
-  const char *const *labels; /* of pins already present (bare labels are compared) */
+  const struct rp__rows *dropped; /* what the session that is planned for took off (facets/pins.h), or NULL */
+  const char *dropped_by;         /* its id, with `dropped` */
+  const char *const *labels;      /* of pins already present (bare labels are compared) */
   size_t n_labels;
 };
 int rp__plan_finish(struct rp__plan *p, const struct rp__plan_sources *s);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Building the record of a session: its parts, and the trimming to its bound. */
 #include "continuity/record.h"
 
 #include "base/text.h"
 #include "continuity/pin.h"
+#include "facets/learnings.h"
+#include "facets/tasks.h"
+#include "facets/topics.h"
 
-#define PART_MAX ((size_t)8 * 1024 * 1024) /* of one part before it is trimmed: a state document is no larger */
+#define PART_MAX ((size_t)8 * 1024 * 1024) /* of one part before it is trimmed: a state is no larger */
 #define CONTENT_MAX (32 * 1024)            /* of a pin, decoded: the facet keeps no more */
-#define RANKED_MAX 256                     /* topics looked at */
 
 const char *const rp__record_names[RP_PARTS_MAX] = {
     [RP_PART_WORKING_MEMORY] = "working_memory", [RP_PART_HOT_TOPICS] = "hot_topics",
@@ -24,7 +27,7 @@ void rp__record_done(struct rp__record_parts *r)
 
 /* A record in the making. */
 struct making {
-  struct rp__json state;
+  const struct rp__fold *state;
   const struct rp__record_options *o;
   struct rp__record_parts *r;
   struct rp__buf part[RP_PARTS_MAX];
@@ -44,10 +47,10 @@ static size_t total(const struct making *m)
 
 /* ---- parts ------------------------------------------------------------------------ */
 
-static void member(struct rp__jw *w, struct rp__json object, const char *name)
+static void member(struct rp__jw *w, const char *name, struct rp__json v)
 {
   rp__jw_key(w, name);
-  rp__jw_value(w, rp__json_get(object, name));
+  rp__jw_value(w, v);
 }
 
 static void write_content(struct rp__json content, size_t limit, struct rp__jw *w)
@@ -66,166 +69,150 @@ static void write_content(struct rp__json content, size_t limit, struct rp__jw *
   rp__jw_strn(w, text.p ? text.p : "", text.n);
 }
 
-static void write_pin(struct rp__json pin, size_t limit, struct rp__jw *w)
+static bool write_pin(const struct rp__row *row, size_t limit, struct rp__jw *w)
 {
+  struct rp__pin pin = rp__pin_in_state(row);
+  bool critical = rp__pin_critical(&pin);
   rp__jw_object(w);
-  member(w, pin, "label");
+  member(w, "label", pin.label);
   rp__jw_key(w, "content");
-  write_content(rp__json_get(pin, "content"), limit, w);
-  member(w, pin, "importance");
-  member(w, pin, "pinned_at");
-  member(w, pin, "inherited_from");
-  member(w, pin, "inherited_end");
+  write_content(pin.content, limit, w);
+  member(w, "importance", pin.importance);
+  rp__jw_ktime(w, "pinned_at", row->at_ms);
+  member(w, "inherited_from", pin.inherited_from);
+  member(w, "inherited_end", pin.inherited_end);
   /* The word that makes it so may be in the part of its content that is cut off. */
-  if (rp__pin_critical(pin)) rp__jw_kbool(w, "critical", true);
+  if (critical) rp__jw_kbool(w, "critical", true);
   rp__jw_end_object(w);
+  return critical;
 }
 
 /* With no content longer than `limit` bytes. */
 static void write_pins(struct making *m, size_t limit)
 {
+  const struct rp__rows *pins = rp__rows_of(m->state, &rp__facet_pins);
   struct rp__buf *out = &m->part[RP_PART_WORKING_MEMORY];
   struct rp__jw w = RP_JW(out);
-  struct rp__json_iter it = {0};
-  struct rp__json pin;
   int err = out->err == RP_E_NOMEM ? out->err : 0;
   rp__buf_reset(out);
   out->err = err;
-  m->r->n_pins = 0;
   rp__jw_array(&w);
-  while (rp__json_next(rp__json_get(m->state, "pins"), &it, NULL, &pin)) {
-    if (pin.type != RP_JSON_OBJECT) continue;
-    write_pin(pin, limit, &w);
-    m->r->n_pins++;
-    m->r->has_critical |= rp__pin_critical(pin);
-  }
+  for (size_t i = 0; i < pins->count; i++) m->r->has_critical |= write_pin(pins->v[i], limit, &w);
   rp__jw_end_array(&w);
+  m->r->n_pins = (int)pins->count;
 }
 
-/* As the facet wrote it, which bounds it. */
-static int copy_dropped(struct making *m)
+/* As the facet bounds it. */
+static int write_dropped(struct making *m)
 {
-  struct rp__json dropped = rp__json_get(m->state, RP_RECORD_DROPPED);
-  if (rp__json_count(dropped) == 0) return 0;
-  m->r->dropped = strndup(dropped.p, dropped.n);
+  const struct rp__rows *dropped = rp__pins_dropped(m->state);
+  RP_AUTOBUF struct rp__buf out = RP_BUF(PART_MAX);
+  struct rp__jw w = RP_JW(&out);
+  if (dropped->count == 0) return 0;
+  rp__rows_show(dropped, 0, &w);
+  m->r->dropped = rp__buf_take(&out);
   m->r->has_critical = true;
   return m->r->dropped ? 0 : RP_E_NOMEM;
 }
 
 static void write_tasks(struct making *m)
 {
-  static const char *const names[] = {"task_id", "title", "stage", "flagged_incomplete", "at", "source"};
+  const struct rp__rows *tasks = rp__rows_of(m->state, &rp__facet_tasks);
   struct rp__jw w = RP_JW(&m->part[RP_PART_TASKS]);
-  struct rp__json_iter it = {0};
-  struct rp__json task;
   rp__jw_array(&w);
-  while (rp__json_next(rp__json_get(m->state, "tasks"), &it, NULL, &task)) {
-    if (rp__json_get(task, "pending").type != RP_JSON_TRUE) continue;
+  for (size_t i = 0; i < tasks->count; i++) {
+    const struct rp__row *task = tasks->v[i];
+    if (!rp__task_row_open(task)) continue;
     rp__jw_object(&w);
-    for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) member(&w, task, names[i]);
+    member(&w, "task_id", rp__row_cell(task, RP_TASK_ID));
+    member(&w, "title", rp__row_cell(task, RP_TASK_TITLE));
+    member(&w, "stage", rp__row_cell(task, RP_TASK_STAGE));
+    rp__jw_kbool(&w, "flagged_incomplete", task->flags & RP_TASK_FLAGGED);
+    rp__jw_ktime(&w, "at", task->at_ms);
+    member(&w, "source", rp__row_cell(task, RP_TASK_SOURCE));
     rp__jw_end_object(&w);
     m->r->n_tasks++;
   }
   rp__jw_end_array(&w);
 }
 
-/*
- * The elements from the `from`th on, as they are or, with `name`, that member of each that is the session's own: what
- * it inherited is in the record of who learned it. Returns how many.
- */
-static int copy_list(struct rp__json list, size_t from, const char *name, struct rp__buf *out)
+static void write_projects(struct making *m)
 {
-  struct rp__jw w = RP_JW(out);
-  struct rp__json_iter it = {0};
-  struct rp__json v;
-  int n = 0;
-  rp__buf_reset(out);
+  const struct rp__rows *projects = rp__rows_of(m->state, &rp__facet_projects);
+  struct rp__jw w = RP_JW(&m->part[RP_PART_PROJECTS]);
   rp__jw_array(&w);
-  for (size_t i = 0; rp__json_next(list, &it, NULL, &v); i++) {
-    if (name && rp__json_get(v, "inherited_from").type == RP_JSON_STRING) continue;
-    if (name) v = rp__json_get(v, name);
-    if (i < from || v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) continue;
-    rp__jw_value(&w, v);
-    n++;
-  }
+  for (size_t i = 0; i < projects->count; i++) rp__jw_value(&w, rp__row_cell(projects->v[i], 0));
   rp__jw_end_array(&w);
-  return n;
 }
 
-/* ---- topics -------------------------------------------------------------------------- */
-
-struct hot {
-  struct rp__topic topic[RANKED_MAX];
-  struct rp__json value[RANKED_MAX];
-  char *text[RANKED_MAX];
-  size_t n;
-};
-
-static void hot_free(struct hot **h)
+static void write_topics(struct making *m)
 {
-  if (*h)
-    for (size_t i = 0; i < (*h)->n; i++) free((*h)->text[i]);
-  free(*h);
-}
-
-static int hot_gather(struct hot *h, const struct making *m)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json v;
-  while (h->n < RANKED_MAX && rp__json_next(rp__json_get(m->state, "topics"), &it, NULL, &v)) {
-    if (v.type != RP_JSON_STRING) continue;
-    char *text = rp__json_dup(v);
-    if (!text) return RP_E_NOMEM;
-    uint64_t hash = rp__topic_hash(text, strlen(text), m->o->topic_key) & UINT32_MAX;
-    h->text[h->n] = text;
-    h->topic[h->n] = (struct rp__topic){.text = text, .n = strlen(text), .weight = 1.0 / (double)(h->n + 1)};
-    h->topic[h->n].sessions = m->o->count ? m->o->count(m->o->ctx, hash) : 0;
-    h->n++;
-  }
-  rp__topic_rank(h->topic, h->n, m->o->sessions);
-  return 0;
-}
-
-static int write_topics(struct making *m)
-{
-  RP_CLEANUP(hot_free) struct hot *h = calloc(1, sizeof *h);
+  struct rp__str best[RP_TOPICS_SHOWN];
+  struct rp__topic topics[RP_TOPICS_SHOWN];
+  const struct rp__record_options *o = m->o;
   struct rp__jw w = RP_JW(&m->part[RP_PART_HOT_TOPICS]);
-  if (!h || hot_gather(h, m)) return RP_E_NOMEM;
-  size_t n = RP_MIN(h->n, (size_t)RP_TOPICS_MAX);
+  size_t found = rp__topics_best(m->state, best), n = RP_MIN(found, (size_t)RP_TOPICS_MAX);
+  for (size_t i = 0; i < found; i++) {
+    uint64_t hash = rp__topic_hash(best[i].p, best[i].n, o->topic_key) & UINT32_MAX;
+    topics[i] = (struct rp__topic){.text = best[i].p,
+                                   .n = best[i].n,
+                                   .weight = 1.0 / (double)(i + 1),
+                                   .sessions = o->count ? o->count(o->ctx, hash) : 0};
+  }
+  rp__topic_rank(topics, found, o->sessions);
   rp__jw_array(&w);
   for (size_t i = 0; i < n; i++) {
-    rp__jw_strn(&w, h->topic[i].text, h->topic[i].n);
-    m->r->topics[i] = rp__topic_hash(h->topic[i].text, h->topic[i].n, m->o->topic_key);
+    rp__jw_strn(&w, topics[i].text, topics[i].n);
+    m->r->topics[i] = rp__topic_hash(topics[i].text, topics[i].n, o->topic_key);
   }
   rp__jw_end_array(&w);
   m->r->n_topics = (int)n;
   m->r->n_hashes = rp__topic_set(m->r->topics, n);
-  return 0;
 }
 
 /* ---- trimming --------------------------------------------------------------------------- */
 
-/* The parts that lose their oldest elements, in this order, and where the state has them. */
+/* The parts that lose their oldest elements, in this order, and the facets they are made of. */
 static const struct {
   enum rp__record_part part;
-  const char *name, *member;
+  const struct rp__facet_ops *facet;
 } lists[] = {
-    {RP_PART_SOPS, "sops", NULL},
-    {RP_PART_CONFIDENCE, "confidence_updates", NULL},
-    {RP_PART_LEARNINGS, "learnings", "memory_id"},
+    {RP_PART_SOPS, &rp__facet_sops},
+    {RP_PART_CONFIDENCE, &rp__facet_confidence},
+    {RP_PART_LEARNINGS, &rp__facet_learnings},
 };
 
+/*
+ * The rows from the `from`th on, as the state document has them; of memories the ids of those that the session learned
+ * itself, for what it inherited is in the record of the session that learned it.
+ */
 static void write_list(struct making *m, size_t which, size_t from)
 {
-  struct rp__json list = rp__json_get(m->state, lists[which].name);
-  int n = copy_list(list, from, lists[which].member, &m->part[lists[which].part]);
-  if (lists[which].part == RP_PART_LEARNINGS) m->r->n_learnings = n;
+  const struct rp__rows *rows = rp__rows_of(m->state, lists[which].facet);
+  struct rp__buf *out = &m->part[lists[which].part];
+  struct rp__jw w = RP_JW(out);
+  bool learnings = lists[which].part == RP_PART_LEARNINGS;
+  if (learnings) m->r->n_learnings = 0;
+  rp__buf_reset(out);
+  rp__jw_array(&w);
+  for (size_t i = from; i < rows->count; i++) {
+    if (learnings && rows->v[i]->n[RP_LEARNING_INHERITED_FROM]) continue;
+    if (learnings) {
+      rp__jw_value(&w, rp__row_cell(rows->v[i], RP_LEARNING_MEMORY_ID));
+      m->r->n_learnings++;
+    } else {
+      rp__jw_object(&w);
+      rp__row_show(rows->v[i], rows->shape, &w);
+      rp__jw_end_object(&w);
+    }
+  }
+  rp__jw_end_array(&w);
 }
 
 /* Both search for the least that has to go. */
 static void trim_list(struct making *m, size_t which)
 {
-  size_t low = 0, high = rp__json_count(rp__json_get(m->state, lists[which].name));
+  size_t low = 0, high = rp__rows_of(m->state, lists[which].facet)->count;
   if (total(m) <= RP_RECORD_MAX || high == 0) return;
   m->r->trimmed = true;
   while (low < high) {
@@ -257,32 +244,24 @@ static void trim_pins(struct making *m)
 
 /* ---- all of it ---------------------------------------------------------------------------- */
 
-static int build(struct making *m)
-{
-  int rc = write_topics(m);
-  if (rc == 0) rc = copy_dropped(m);
-  if (rc) return rc;
-  write_pins(m, SIZE_MAX);
-  write_tasks(m);
-  (void)copy_list(rp__json_get(m->state, "projects"), 0, NULL, &m->part[RP_PART_PROJECTS]);
-  for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) write_list(m, i, 0);
-  for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) trim_list(m, i);
-  trim_pins(m);
-  for (unsigned i = 0; i < RP_PARTS_MAX; i++) {
-    if (m->part[i].err) return m->part[i].err;
-    m->r->json[i] = rp__buf_take(&m->part[i]);
-    if (!m->r->json[i]) return RP_E_NOMEM;
-  }
-  return 0;
-}
-
-int rp__record_build(struct rp__json state, const struct rp__record_options *o, struct rp__record_parts *ret)
+int rp__record_build(const struct rp__fold *state, const struct rp__record_options *o, struct rp__record_parts *ret)
 {
   RP_CLEANUP(rp__record_done) struct rp__record_parts parts = {0};
   RP_CLEANUP(making_done) struct making m = {.state = state, .o = o, .r = &parts};
   for (unsigned i = 0; i < RP_PARTS_MAX; i++) m.part[i] = RP_BUF(PART_MAX);
-  int rc = build(&m);
-  if (rc) return rc;
+  write_topics(&m);
+  if (write_dropped(&m)) return RP_E_NOMEM;
+  write_pins(&m, SIZE_MAX);
+  write_tasks(&m);
+  write_projects(&m);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) write_list(&m, i, 0);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) trim_list(&m, i);
+  trim_pins(&m);
+  for (unsigned i = 0; i < RP_PARTS_MAX; i++) {
+    if (m.part[i].err) return m.part[i].err;
+    parts.json[i] = rp__buf_take(&m.part[i]);
+    if (!parts.json[i]) return RP_E_NOMEM;
+  }
   *ret = parts;
   parts = (struct rp__record_parts){0};
   return 0;

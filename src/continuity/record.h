@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SessionState record of an ended session (X-01): seven JSON arrays made from its state document, at most
+ * The SessionState record of an ended session (X-01): seven JSON arrays made from its state, at most
  * RP_RECORD_MAX bytes in all by trimming in this order: sop_interactions, confidence_updates, the oldest learnings,
  * long contents of pins. Tasks and labels are never trimmed, and a record is never refused.
  */
@@ -8,7 +8,7 @@
 #define RP_CONTINUITY_RECORD_H
 
 #include "continuity/topic.h"
-#include "json/json.h"
+#include "core/fold.h"
 
 #define RP_RECORD_MAX (49 * 1024) /* of the parts: with ids, times and names around them a record has 50 KB at most */
 
@@ -51,7 +51,7 @@ struct rp__record_options {
   int64_t sessions; /* recent sessions the counts are about */
 };
 
-/* From the state document (as rp_state_json writes it; "topics" there is in the facet's order). RP_E_NOMEM. */
-int rp__record_build(struct rp__json state, const struct rp__record_options *o, struct rp__record_parts *ret);
+/* 0 or RP_E_NOMEM. */
+int rp__record_build(const struct rp__fold *state, const struct rp__record_options *o, struct rp__record_parts *ret);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A time away in words. */
 #include <math.h>
 
 #include "continuity/brief.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Topics: hashes, sorted sets, and their ranking. */
 #include "continuity/topic.h"
 
 #include <math.h>
 #include <sodium.h>
 
 #include "base/macros.h"
-#include "json/scan.h"
+#include "base/utf8.h"
 
 /* ---- lower case ----------------------------------------------------------------- */
 

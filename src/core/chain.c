@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The hashes of the audit chain. */
 #include "core/chain.h"
 
 #include <sodium.h>

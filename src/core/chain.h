@@ -19,7 +19,7 @@ void rp__chain_digest(const unsigned char salt[RP_CHAIN_SALT], const void *field
 /* hash = H_key(prev ‖ n ‖ at_ms ‖ length of event ‖ event ‖ digest); numbers as 8 bytes, little-endian. */
 void rp__chain_hash(const unsigned char *key, const unsigned char prev[RP_CHAIN_HASH], int64_t n, int64_t at_ms,
                     const char *event, const unsigned char digest[RP_CHAIN_HASH], unsigned char ret[RP_CHAIN_HASH]);
-/* What the first record of a scope has before it: H("reprise audit" ‖ scope). */
+/* The hash before the first record of a scope: H("reprise audit" ‖ scope). */
 void rp__chain_genesis(const char *scope, unsigned char ret[RP_CHAIN_HASH]);
 
 #endif

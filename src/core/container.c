@@ -73,16 +73,6 @@ static int compress(const struct rp__container *c, struct rp__str text, struct r
   return 0;
 }
 
-static int add_payload(const struct rp__container *c, struct rp__str text, const struct rp__key *key,
-                       const struct rp__random *r, struct rp__str ad, struct rp__buf *out, rp_error *err)
-{
-  if (!key) return compress(c, text, out, err);
-  RP_AUTOBUF struct rp__buf packed = RP_BUF(2 * c->max);
-  int rc = compress(c, text, &packed, err);
-  if (rc) return rc;
-  return rp__seal(key, r, ad, packed.p, packed.n, out) ? rp__container_full(c, out, err) : 0;
-}
-
 int rp__container_write(const struct rp__container *c, uint32_t version, struct rp__str text, const struct rp__key *key,
                         const struct rp__random *r, struct rp__str ad, struct rp__buf *out, rp_error *err)
 {
@@ -91,7 +81,9 @@ int rp__container_write(const struct rp__container *c, uint32_t version, struct 
     return rp__fail(err, RP_E_TOO_LARGE, "the %s has %zu bytes, the limit is %zu", c->noun, text.n, c->max);
   if (!rp__buf_room(out, HEADER_BYTES)) return rp__container_full(c, out, err);
   out->n += HEADER_BYTES;
-  int rc = add_payload(c, text, key, r, ad, out, err);
+  RP_AUTOBUF struct rp__buf packed = RP_BUF(2 * c->max);
+  int rc = compress(c, text, key ? &packed : out, err);
+  if (!rc && key && rp__seal(key, r, ad, packed.p, packed.n, out)) rc = rp__container_full(c, out, err);
   if (rc) {
     out->n = start;
     return rc;
@@ -107,24 +99,6 @@ int rp__container_write(const struct rp__container *c, uint32_t version, struct 
 }
 
 /* ---- reading ---- */
-
-/* The sum is checked before anything in the header is believed but its sizes. */
-static int check_header(const struct rp__container *c, uint32_t newest, const unsigned char *b, size_t n, rp_error *err)
-{
-  unsigned char sum[SUM_BYTES];
-  if (n < HEADER_BYTES) return rp__container_corrupt(c, "it is cut short", err);
-  if (memcmp(b, c->magic, MAGIC_BYTES) != 0) return rp__container_corrupt(c, "it does not begin like one", err);
-  if (get_le32(b + 12) != n - HEADER_BYTES) return rp__container_corrupt(c, "it has not the size it says", err);
-  sum_of(b, n, sum);
-  if (memcmp(sum, b + SUM_AT, SUM_BYTES) != 0) return rp__container_corrupt(c, "its checksum does not fit", err);
-  uint32_t version = get_le32(b + 4) & ~c->sealed;
-  if (version > newest) {
-    rp__fail(err, c->newer, "the %s has version %u, this program reads up to %u", c->noun, version, newest);
-    rp__hint(err, "a newer reprise made it; use that one");
-    return c->newer;
-  }
-  return get_le32(b + 8) > c->max ? rp__container_corrupt(c, "it has an impossible size", err) : 0;
-}
 
 static void stream_free(ZSTD_DStream **z)
 {
@@ -161,11 +135,23 @@ int rp__container_read(const struct rp__container *c, uint32_t newest, struct rp
                        void *ctx, uint32_t *ret_version, rp_error *err)
 {
   const unsigned char *b = in.p;
-  int rc = check_header(c, newest, b, in.n, err);
-  if (rc) return rc;
-  uint32_t version = get_le32(b + 4);
-  const void *packed = b + HEADER_BYTES;
+  unsigned char sum[SUM_BYTES];
+  int rc;
+  if (in.n < HEADER_BYTES) return rp__container_corrupt(c, "it is cut short", err);
+  if (memcmp(b, c->magic, MAGIC_BYTES) != 0) return rp__container_corrupt(c, "it does not begin like one", err);
   size_t n = in.n - HEADER_BYTES;
+  if (get_le32(b + 12) != n) return rp__container_corrupt(c, "it has not the size it says", err);
+  /* The sum is checked before anything in the header is believed but its sizes. */
+  sum_of(b, in.n, sum);
+  if (memcmp(sum, b + SUM_AT, SUM_BYTES) != 0) return rp__container_corrupt(c, "its checksum does not fit", err);
+  uint32_t version = get_le32(b + 4), plain_version = version & ~c->sealed;
+  if (plain_version > newest) {
+    rp__fail(err, c->newer, "the %s has version %u, this program reads up to %u", c->noun, plain_version, newest);
+    rp__hint(err, "a newer reprise made it; use that one");
+    return c->newer;
+  }
+  if (get_le32(b + 8) > c->max) return rp__container_corrupt(c, "it has an impossible size", err);
+  const void *packed = b + HEADER_BYTES;
   RP_AUTOBUF struct rp__buf plain = RP_BUF(n);
   if (version & c->sealed) {
     rc = rp__unseal(in.key, in.ad, packed, n, &plain, err);
@@ -174,6 +160,37 @@ int rp__container_read(const struct rp__container *c, uint32_t newest, struct rp
     n = plain.n;
   }
   rc = decompress(c, packed, n, get_le32(b + 8), fn, ctx, err);
-  if (rc == 0) *ret_version = version & ~c->sealed;
+  if (rc == 0) *ret_version = plain_version;
   return rc;
+}
+
+int rp__container_collect(void *ctx, const void *bytes, size_t n)
+{
+  struct rp__buf *out = ctx;
+  rp__buf_add(out, bytes, n);
+  return out->err;
+}
+
+/* ---- blobs ---- */
+
+static const struct rp__container blob = {
+    .magic = "RPB1",
+    .noun = "blob",
+    .max = RP_BLOB_MAX,
+    .sealed = 1,
+    .corrupt = RP_E_CORRUPT,
+    .newer = RP_E_VERSION,
+};
+
+int rp__pack(const void *bytes, size_t n, const struct rp__key *key, const struct rp__random *r, struct rp__str ad,
+             struct rp__buf *out, rp_error *err)
+{
+  return rp__container_write(&blob, 0, (struct rp__str){bytes, n}, key, r, ad, out, err);
+}
+
+int rp__unpack(const void *packed, size_t n, const struct rp__key *key, struct rp__str ad, rp__container_fn *fn,
+               void *ctx, rp_error *err)
+{
+  uint32_t version;
+  return rp__container_read(&blob, 0, (struct rp__stored){packed, n, key, ad}, fn, ctx, &version, err);
 }

@@ -6,6 +6,7 @@
  */
 #include "core/event.h"
 
+#include "base/enum-words.h"
 #include "base/clock.h"
 #include "base/suggest.h"
 
@@ -43,22 +44,16 @@ struct kind {
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define FIELDS(...) ((const struct field[]){__VA_ARGS__, {0}})
-#define NEED(name, types)                                                                                              \
+#define FIELD(name, types, required, words)                                                                            \
   {                                                                                                                    \
-    name, types, true, NULL                                                                                            \
+    name, types, required, words                                                                                       \
   }
-#define MAY(name, types)                                                                                               \
-  {                                                                                                                    \
-    name, types, false, NULL                                                                                           \
-  }
-#define NEED_WORD(name, ...)                                                                                           \
-  {                                                                                                                    \
-    name, T_STRING, true, WORDS(__VA_ARGS__)                                                                           \
-  }
-#define MAY_WORD(name, ...)                                                                                            \
-  {                                                                                                                    \
-    name, T_STRING, false, WORDS(__VA_ARGS__)                                                                          \
-  }
+#define NEED(name, types) FIELD(name, types, true, NULL)
+#define MAY(name, types) FIELD(name, types, false, NULL)
+#define NEED_OF(name, table) FIELD(name, T_STRING, true, table)
+#define MAY_OF(name, table) FIELD(name, T_STRING, false, table)
+#define NEED_WORD(name, ...) FIELD(name, T_STRING, true, WORDS(__VA_ARGS__))
+#define MAY_WORD(name, ...) FIELD(name, T_STRING, false, WORDS(__VA_ARGS__))
 
 /* clang-format off */
 static const struct kind kinds[RP_KIND_MAX] = {
@@ -76,7 +71,7 @@ static const struct kind kinds[RP_KIND_MAX] = {
   [RP_KIND_INTENT] = {"intent", FIELDS(
     MAY("topics", T_ARRAY), MAY("intent", T_STRING), MAY("context", T_ANY))},
   [RP_KIND_PIN] = {"pin", FIELDS(
-    NEED("label", T_ID), NEED("content", T_STRING), MAY_WORD("importance", "normal", "high", "critical"))},
+    NEED("label", T_ID), NEED("content", T_STRING), MAY_OF("importance", rp__importance_words))},
   [RP_KIND_UNPIN] = {"unpin", FIELDS(NEED("label", T_ID))},
   [RP_KIND_TASK] = {"task", FIELDS(
     NEED("task_id", T_ID), NEED("title", T_STRING), NEED("stage", T_STRING), MAY("flagged_incomplete", T_BOOL),
@@ -92,7 +87,7 @@ static const struct kind kinds[RP_KIND_MAX] = {
     NEED("sop_path", T_STRING), NEED("injected_at", T_TIME), NEED("acknowledged", T_BOOL), NEED("tool_call", T_ANY))},
   [RP_KIND_TOOL] = {"tool", FIELDS(
     NEED("call_id", T_ID), NEED("name", T_STRING),
-    NEED_WORD("status", "intended", "running", "done", "failed", "unknown"), MAY("input", T_ANY),
+    NEED_OF("status", rp__tool_status_words), MAY("input", T_ANY),
     MAY("output", T_ANY))},
   [RP_KIND_EMOTION] = {"emotion", FIELDS(NEED("event", T_ID), MAY("intensity", T_STRENGTH))},
   [RP_KIND_PERSON] = {"person", FIELDS(NEED("name", T_ID))},
@@ -145,48 +140,24 @@ bool rp__kind_is_significant(enum rp__kind k)
 
 /* ---- the kind ------------------------------------------------------------- */
 
-static bool own_kind_ok(const char *name)
-{
-  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  if (strncmp(name, "x-", 2) != 0) return false;
-  size_t n = strnlen(name + 2, 61);
-  return n >= 1 && n <= 60 && strspn(name + 2, allowed) == n;
-}
-
-static const char *nearest_kind(const char *name)
+/* A kind that begins with x- has a bad form; any other is not there, and a similar one may be meant. */
+static int refuse_kind(const char *name, rp_error *err)
 {
   const char *names[RP_KIND_MAX] = {0};
   size_t n = 0;
-  for (unsigned k = RP_KIND_OTHER + 1; k < RP_KIND_MAX; k++)
-    if (!kinds[k].engine) names[n++] = kinds[k].name;
-  return rp__suggest(name, names);
-}
-
-static int refuse_kind(const char *name, rp_error *err)
-{
   if (strncmp(name, "x-", 2) == 0) {
     return rp__fail_field(err, RP_E_INVALID, "kind",
                           "the kind '%.40s' must be x- and 1 to 60 letters, digits, dots, dashes or underscores", name);
   }
   rp__fail_field(err, RP_E_INVALID, "kind", "there is no kind '%.40s'", name);
-  const char *near = nearest_kind(name);
+  for (unsigned k = RP_KIND_OTHER + 1; k < RP_KIND_MAX; k++)
+    if (!kinds[k].engine) names[n++] = kinds[k].name;
+  const char *near = rp__suggest(name, names);
   if (near)
     rp__hint(err, "did you mean '%s'? Kinds of your own begin with x-", near);
   else
     rp__hint(err, "kinds of your own begin with x-");
   return RP_E_INVALID;
-}
-
-static int check_kind(const char *name, enum rp__kind *ret, rp_error *err)
-{
-  enum rp__kind k = rp__kind_parse(name);
-  if (k == RP_KIND_OTHER && !own_kind_ok(name)) return refuse_kind(name, err);
-  if (rp__kind_is_engine(k)) {
-    return rp__fail_field(err, RP_E_INVALID, "kind", "events of kind '%s' are written by the engine itself",
-                          kinds[k].name);
-  }
-  *ret = k;
-  return 0;
 }
 
 /* ---- the body -------------------------------------------------------------- */
@@ -204,20 +175,6 @@ static size_t text_bound(struct rp__json v)
   return n;
 }
 
-static bool id_ok(struct rp__json v)
-{
-  if (v.type != RP_JSON_STRING || v.n <= 2) return false;
-  return v.n - 2 <= RP_EVENT_ID_MAX || text_bound(v) <= RP_EVENT_ID_MAX;
-}
-
-static bool time_ok(struct rp__json v)
-{
-  double seconds;
-  int64_t ms;
-  if (v.type == RP_JSON_STRING) return v.n > 2 && rp__time_parse(v.p + 1, v.n - 2, &ms) == 0;
-  return rp__json_double(v, &seconds) && seconds >= 0;
-}
-
 static bool type_ok(struct rp__json v, unsigned types)
 {
   static const unsigned plain[] = {
@@ -229,15 +186,17 @@ static bool type_ok(struct rp__json v, unsigned types)
   /* A number no double can hold would stop every reader that came later. */
   if (v.type == RP_JSON_NUMBER && types != T_ANY && !rp__json_double(v, &d)) return false;
   if (plain[v.type] & types) return true;
-  if ((types & T_ID) && id_ok(v)) return true;
+  if (v.type == RP_JSON_STRING && v.n > 2) {
+    if ((types & T_ID) && (v.n - 2 <= RP_EVENT_ID_MAX || text_bound(v) <= RP_EVENT_ID_MAX)) return true;
+    return (types & T_TIME) && rp__time_parse(v.p + 1, v.n - 2, &i) == 0;
+  }
   if ((types & T_COUNT) && rp__json_i64(v, &i) && i >= 0) return true;
-  if ((types & T_AMOUNT) && rp__json_double(v, &d) && d >= 0) return true;
-  if ((types & T_SHARE) && rp__json_double(v, &d) && d >= 0 && d <= 1) return true;
-  if ((types & T_STRENGTH) && rp__json_double(v, &d) && d >= 0 && d <= 10) return true;
-  return (types & T_TIME) && time_ok(v);
+  if (!rp__json_double(v, &d) || d < 0) return false;
+  return (types & (T_AMOUNT | T_TIME)) || ((types & T_SHARE) && d <= 1) || ((types & T_STRENGTH) && d <= 10);
 }
 
-static const char *describe_types(unsigned types, char *out, size_t size)
+/* Says which field is missing or what it must be. */
+static int refuse_field(const struct field *f, struct rp__json v, rp_error *err)
 {
   static const struct {
     unsigned type;
@@ -255,59 +214,38 @@ static const char *describe_types(unsigned types, char *out, size_t size)
       {T_ARRAY, "an array"},
       {T_OBJECT, "an object"},
   };
+  _Static_assert(RP_EVENT_ID_MAX == 512, "the text above names the bound");
+  char path[80], list[160] = "";
   size_t n = 0;
-  out[0] = '\0';
-  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
-    if (!(types & names[i].type) || n >= size) continue;
-    int wrote = snprintf(out + n, size - n, "%s%s", n ? " or " : "", names[i].text);
-    if (wrote > 0) n += (size_t)wrote;
-  }
-  return out;
-}
-_Static_assert(RP_EVENT_ID_MAX == 512, "the text above names the bound");
-
-static bool word_ok(struct rp__json v, const char *const *words)
-{
-  for (; *words; words++) {
-    if (rp__json_eq(v, *words)) return true;
-  }
-  return false;
-}
-
-static int refuse_word(const char *path, const char *const *words, rp_error *err)
-{
-  char list[120] = "";
-  size_t n = 0;
-  for (; *words && n < sizeof list; words++) {
-    int wrote = snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", *words);
-    if (wrote > 0) n += (size_t)wrote;
-  }
-  return rp__fail_field(err, RP_E_INVALID, path, "%s must be one of: %s", path, list);
-}
-
-static int check_field(const struct field *f, struct rp__json v, rp_error *err)
-{
-  char path[80], expected[160];
-  if (v.type == RP_JSON_NONE && !f->required) return 0;
-  if (v.type == RP_JSON_NULL && !f->required) return 0;
-  if (type_ok(v, f->types) && (!f->words || word_ok(v, f->words))) return 0;
-
   snprintf(path, sizeof path, "body.%s", f->name);
   if (v.type == RP_JSON_NONE) return rp__fail_field(err, RP_E_INVALID, path, "%s is missing", path);
-  if (f->words) return refuse_word(path, f->words, err);
-  return rp__fail_field(err, RP_E_INVALID, path, "%s must be %s", path,
-                        describe_types(f->types, expected, sizeof expected));
+  for (size_t i = 0; f->words && f->words[i] && n < sizeof list; i++)
+    n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", f->words[i]);
+  if (f->words) return rp__fail_field(err, RP_E_INVALID, path, "%s must be one of: %s", path, list);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(names) && n < sizeof list; i++)
+    if (f->types & names[i].type)
+      n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n ? " or " : "", names[i].text);
+  return rp__fail_field(err, RP_E_INVALID, path, "%s must be %s", path, list);
 }
 
-static int check_body(enum rp__kind kind, const char *body, size_t n, size_t max_body, struct rp__event *ret,
-                      rp_error *err)
+int rp__event_check(const char *kind, const char *body, size_t n, size_t max_body, bool runtime, struct rp__event *ret,
+                    rp_error *err)
 {
-  struct rp__event ev = {.kind = kind};
-  int rc;
+  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  if (!kind) return rp__fail_field(err, RP_E_INVALID, "kind", "the kind is missing");
+  struct rp__event ev = {.kind = rp__kind_parse(kind)};
+  ev.kind_name = ev.kind == RP_KIND_OTHER ? kind : kinds[ev.kind].name;
+  if (ev.kind == RP_KIND_OTHER) {
+    size_t own = strncmp(kind, "x-", 2) == 0 ? strnlen(kind + 2, 61) : 0;
+    if (own < 1 || own > 60 || strspn(kind + 2, allowed) != own) return refuse_kind(kind, err);
+  }
+  if (kinds[ev.kind].engine && !(runtime && ev.kind == RP_KIND_RUNTIME))
+    return rp__fail_field(err, RP_E_INVALID, "kind", "events of kind '%s' are written by the engine itself",
+                          ev.kind_name);
   if (!body) return rp__fail_field(err, RP_E_INVALID, "body", "the body is missing");
 
   const struct rp__json_limits limits = {.max_bytes = max_body, .max_depth = RP_DEPTH_MAX};
-  rc = rp__json_parse(body, n, &limits, &ev.body, err);
+  int rc = rp__json_parse(body, n, &limits, &ev.body, err);
   if (rc == RP_E_TOO_LARGE && n <= max_body) /* too deep: a bad body, not a big one */
     rc = rp__fail_field(err, RP_E_INVALID, "body", "the body is nested too deeply: at most %d levels", RP_DEPTH_MAX);
   if (rc) {
@@ -316,27 +254,14 @@ static int check_body(enum rp__kind kind, const char *body, size_t n, size_t max
   }
   if (ev.body.type != RP_JSON_OBJECT) return rp__fail_field(err, RP_E_INVALID, "body", "the body must be an object");
   for (const struct field *f = kinds[ev.kind].fields; f && f->name; f++) {
-    rc = check_field(f, rp__json_get(ev.body, f->name), err);
-    if (rc) return rc;
+    struct rp__json v = rp__json_get(ev.body, f->name);
+    if (!f->required && (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL)) continue;
+    const char *const *word = f->words;
+    while (word && *word && !rp__json_eq(v, *word)) word++;
+    if ((word && !*word) || !type_ok(v, f->types)) return refuse_field(f, v, err);
   }
-  ev.kind_name = kinds[ev.kind].name;
   *ret = ev;
   return 0;
-}
-
-int rp__event_check(const char *kind, const char *body, size_t n, size_t max_body, struct rp__event *ret, rp_error *err)
-{
-  enum rp__kind k;
-  if (!kind) return rp__fail_field(err, RP_E_INVALID, "kind", "the kind is missing");
-  int rc = check_kind(kind, &k, err);
-  if (!rc) rc = check_body(k, body, n, max_body, ret, err);
-  if (!rc && k == RP_KIND_OTHER) ret->kind_name = kind;
-  return rc;
-}
-
-int rp__event_check_runtime(const char *body, size_t n, size_t max_body, struct rp__event *ret, rp_error *err)
-{
-  return check_body(RP_KIND_RUNTIME, body, n, max_body, ret, err);
 }
 
 /* ---- what is searched -------------------------------------------------------- */
@@ -344,24 +269,18 @@ int rp__event_check_runtime(const char *body, size_t n, size_t max_body, struct 
 /* Images, embeddings and the like: long and without a space. */
 #define SEARCH_WORD_MAX 4096
 
-static void search_string(struct rp__json v, struct rp__buf *out)
-{
-  if (v.n > SEARCH_WORD_MAX + 2 && !memchr(v.p, ' ', v.n)) return;
-  if (out->n) rp__buf_char(out, ' ');
-  size_t from = out->n;
-  rp__json_text(v, out);
-  /* The index takes C strings. */
-  for (size_t i = from; !out->err && i < out->n; i++) {
-    if (out->p[i] == '\0') out->p[i] = ' ';
-  }
-}
-
 /* The depth was bounded when the body was checked; bytes damaged since then must not deepen it. */
 static void search_value(struct rp__json v, unsigned depth, struct rp__buf *out)
 {
   struct rp__json_iter it = {0};
   struct rp__json item;
-  if (v.type == RP_JSON_STRING) search_string(v, out);
+  if (v.type == RP_JSON_STRING && (v.n <= SEARCH_WORD_MAX + 2 || memchr(v.p, ' ', v.n))) {
+    if (out->n) rp__buf_char(out, ' ');
+    size_t from = out->n;
+    rp__json_text(v, out);
+    for (size_t i = from; !out->err && i < out->n; i++) /* the index takes C strings */
+      if (out->p[i] == '\0') out->p[i] = ' ';
+  }
   if (depth == 0) return;
   while (rp__json_next(v, &it, NULL, &item)) search_value(item, depth - 1, out);
 }

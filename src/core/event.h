@@ -36,9 +36,8 @@ enum rp__kind {
   RP_KIND_MAX,
 };
 
-#define RP_EVENT_ID_MAX                                                                                                \
-  512 /* bytes of an id in a body (call_id, task_id, label …), decoded: facets keep them whole                       \
-       */
+/* Bytes of an id in a body (call_id, task_id, label …), decoded: facets keep them whole. */
+#define RP_EVENT_ID_MAX 512
 
 /* An event as facets see it. The body was checked when it came in. */
 struct rp__event {
@@ -60,13 +59,11 @@ bool rp__kind_is_engine(enum rp__kind k);
 bool rp__kind_is_significant(enum rp__kind k);
 
 /*
- * Checks kind and body as they come from outside. RP_E_INVALID names the field
- * ("kind", "body.role"), RP_E_JSON the byte, RP_E_TOO_LARGE the limit.
+ * Checks kind and body as they come from outside. RP_E_INVALID names the field ("kind", "body.role"), RP_E_JSON the
+ * byte, RP_E_TOO_LARGE the limit. `runtime`: the sender runs the agent, and may write `runtime` events.
  */
-int rp__event_check(const char *kind, const char *body, size_t n, size_t max_body, struct rp__event *ret,
-                    rp_error *err);
-/* The same for a `runtime` event, which only what runs the agent may write. */
-int rp__event_check_runtime(const char *body, size_t n, size_t max_body, struct rp__event *ret, rp_error *err);
+RP_MUST_USE int rp__event_check(const char *kind, const char *body, size_t n, size_t max_body, bool runtime,
+                                struct rp__event *ret, rp_error *err);
 
 /* Appends what a person would search for: the decoded string values of the body, separated by spaces. */
 void rp__event_search_text(struct rp__json body, struct rp__buf *out);

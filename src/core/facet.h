@@ -19,7 +19,8 @@ struct rp__facet_ops {
 
   bool lasting; /* time travel takes nothing of it back: it is made of all events, also of those turned away from */
 
-  void (*init)(void *state); /* NULL: zeroes are right */
+  const void *data;                                           /* for slots that several facets share */
+  void (*init)(const struct rp__facet_ops *ops, void *state); /* NULL: zeroes are right */
   /* Total and deterministic; kinds it does not know change nothing. 0 or RP_E_NOMEM (state then undefined). */
   int (*apply)(void *state, const struct rp__event *ev);
   /* How long the session was away; called for `restored` before apply. NULL: ages not. */
@@ -35,8 +36,6 @@ struct rp__facet_ops {
   int (*load)(void *state, struct rp__json v, rp_error *err);
   /* The highest seq it refers to; a snapshot in which that is ahead of the fold is damaged. NULL: refers to none. */
   int64_t (*newest)(const void *state);
-  /* Appends lines for the model; NULL: has nothing to say. */
-  void (*brief)(const void *state, struct rp__buf *out);
   void (*done)(void *state); /* frees what the state holds */
 };
 

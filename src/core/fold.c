@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The fold: events applied to all facets in order, gaps, time travel. */
 #include "core/fold.h"
+
+#include <assert.h>
 
 #include <inttypes.h>
 
@@ -23,7 +26,7 @@ int rp__fold_new(const struct rp__facet_table *t, struct rp__fold **ret)
   for (size_t i = 0; i < t->n; i++) {
     f->state[i] = calloc(1, t->ops[i]->state_size);
     if (!f->state[i]) return RP_E_NOMEM;
-    if (t->ops[i]->init) t->ops[i]->init(f->state[i]);
+    if (t->ops[i]->init) t->ops[i]->init(t->ops[i], f->state[i]);
   }
   *ret = RP_TAKE(f);
   return 0;
@@ -39,17 +42,6 @@ void rp__fold_free(struct rp__fold *f)
   free(f);
 }
 
-static void fold_clear(struct rp__fold *f)
-{
-  f->seq = f->at_ms = 0;
-  for (size_t i = 0; i < f->table->n; i++) {
-    const struct rp__facet_ops *ops = f->table->ops[i];
-    state_done(ops, f->state[i]);
-    memset(f->state[i], 0, ops->state_size);
-    if (ops->init) ops->init(f->state[i]);
-  }
-}
-
 int64_t rp__fold_seq(const struct rp__fold *f)
 {
   return f->seq;
@@ -62,33 +54,20 @@ int64_t rp__fold_at_ms(const struct rp__fold *f)
 
 /* ---- applying ------------------------------------------------------------- */
 
-/* Whether the event is time travel, and whereto. */
-static bool rewinds(const struct rp__event *ev, int64_t *ret_to)
-{
-  int64_t to;
-  if (ev->kind != RP_KIND_RESTORED || !rp__json_i64(rp__json_get(ev->body, "to_seq"), &to)) return false;
-  if (to < 0 || to >= ev->seq) return false;
-  *ret_to = to;
-  return true;
-}
-
-static int age_all(struct rp__fold *f, const struct rp__event *ev)
-{
-  double elapsed;
-  if (!rp__json_double(rp__json_get(ev->body, "elapsed_seconds"), &elapsed) || !(elapsed > 0)) return 0;
-  for (size_t i = 0; i < f->table->n; i++) {
-    const struct rp__facet_ops *ops = f->table->ops[i];
-    int rc = ops->age ? ops->age(f->state[i], elapsed, ev) : 0;
-    if (rc) return rc;
-  }
-  return 0;
-}
-
 int rp__fold_apply(struct rp__fold *f, const struct rp__event *ev, int64_t *ret_to)
 {
   if (f->seq == INT64_MAX || ev->seq != f->seq + 1) return RP_E_CORRUPT;
-  if (rewinds(ev, ret_to)) return RP__FOLD_REWIND;
-  int rc = ev->kind == RP_KIND_RESTORED ? age_all(f, ev) : 0;
+  bool restored = ev->kind == RP_KIND_RESTORED, aged = false;
+  double elapsed = 0;
+  int64_t to;
+  if (restored && rp__json_i64(rp__json_get(ev->body, "to_seq"), &to) && to >= 0 && to < ev->seq) {
+    *ret_to = to;
+    return RP__FOLD_REWIND;
+  }
+  if (restored) aged = rp__json_double(rp__json_get(ev->body, "elapsed_seconds"), &elapsed) && elapsed > 0;
+  int rc = 0;
+  for (size_t i = 0; aged && rc == 0 && i < f->table->n; i++)
+    if (f->table->ops[i]->age) rc = f->table->ops[i]->age(f->state[i], elapsed, ev);
   for (size_t i = 0; rc == 0 && i < f->table->n; i++) rc = f->table->ops[i]->apply(f->state[i], ev);
   if (rc) return rc;
   f->seq = ev->seq;
@@ -107,6 +86,7 @@ int rp__fold_skip(struct rp__fold *f, const struct rp__event *ev)
 
 void rp__fold_note_gap(struct rp__fold *f, int64_t seq)
 {
+  assert(seq > 0);
   if (!f->gap) f->gap = seq;
 }
 
@@ -125,6 +105,7 @@ int rp__fold_apply_lasting(struct rp__fold *f, const struct rp__event *ev)
 
 static void swap_facets(struct rp__fold *f, struct rp__fold *other, bool lasting)
 {
+  assert(f != other && f->table == other->table);
   for (size_t i = 0; i < f->table->n; i++) {
     void *mine = f->state[i];
     if (f->table->ops[i]->lasting != lasting) continue;
@@ -151,52 +132,20 @@ void rp__fold_adopt(struct rp__fold *f, struct rp__fold *past, const struct rp__
 
 void rp__fold_save(const struct rp__fold *f, struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_ki64(w, "version", RP_FOLD_VERSION);
-  rp__jw_ki64(w, "seq", f->seq);
-  rp__jw_ki64(w, "at_ms", f->at_ms);
-  rp__jw_key(w, "facets");
-  rp__jw_object(w);
+  rp__jw_pack(w, "{version:i seq:i at_ms:i facets:{", (int64_t)RP_FOLD_VERSION, f->seq, f->at_ms);
   for (size_t i = 0; i < f->table->n; i++) {
     const struct rp__facet_ops *ops = f->table->ops[i];
     if (ops->empty(f->state[i])) continue;
     rp__jw_key(w, ops->name);
     ops->save(f->state[i], w);
   }
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "}}");
 }
 
 static int corrupt(rp_error *err, const char *field)
 {
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, field, "the snapshot's '%s' is missing or not what it should be",
                         field);
-}
-
-static size_t facet_find(const struct rp__facet_table *t, struct rp__json name)
-{
-  size_t i = 0;
-  while (i < t->n && !rp__json_eq(name, t->ops[i]->name)) i++;
-  return i;
-}
-
-/* In one pass, for some of the values are long. */
-static int load_facets(struct rp__fold *f, struct rp__json facets, int64_t seq, rp_error *err)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, v;
-  uint64_t seen = 0;
-  while (rp__json_next(facets, &it, &key, &v)) {
-    size_t i = facet_find(f->table, key);
-    if (i == f->table->n) continue;
-    const struct rp__facet_ops *ops = f->table->ops[i];
-    if (seen & ((uint64_t)1 << (i % 64))) return corrupt(err, ops->name);
-    seen |= (uint64_t)1 << (i % 64);
-    int rc = ops->load(f->state[i], v, err);
-    if (rc) return rc;
-    if (ops->newest && ops->newest(f->state[i]) > seq) return corrupt(err, ops->name);
-  }
-  return 0;
 }
 
 int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err)
@@ -211,29 +160,39 @@ int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err)
   if (!rp__json_i64(rp__json_get(doc, "at_ms"), &at_ms)) return corrupt(err, "at_ms");
   if (facets.type != RP_JSON_OBJECT) return corrupt(err, "facets");
 
-  fold_clear(f);
-  int rc = load_facets(f, facets, seq, err);
-  if (rc) return rc;
+  f->seq = f->at_ms = 0;
+  for (size_t i = 0; i < f->table->n; i++) {
+    const struct rp__facet_ops *ops = f->table->ops[i];
+    state_done(ops, f->state[i]);
+    memset(f->state[i], 0, ops->state_size);
+    if (ops->init) ops->init(ops, f->state[i]);
+  }
+  struct rp__json_iter it = {0};
+  struct rp__json key, v;
+  uint64_t seen = 0;
+  while (rp__json_next(facets, &it, &key, &v)) { /* in one pass, for some of the values are long */
+    size_t i = 0;
+    while (i < f->table->n && !rp__json_eq(key, f->table->ops[i]->name)) i++;
+    if (i == f->table->n) continue;
+    const struct rp__facet_ops *ops = f->table->ops[i];
+    if (seen & ((uint64_t)1 << (i % 64))) return corrupt(err, ops->name);
+    seen |= (uint64_t)1 << (i % 64);
+    int rc = ops->load(f->state[i], v, err);
+    if (rc) return rc;
+    if (ops->newest && ops->newest(f->state[i]) > seq) return corrupt(err, ops->name);
+  }
   f->seq = seq;
   f->at_ms = at_ms;
   f->gap = 0;
   return 0;
 }
 
-static bool named(const char *const *names, const char *name)
-{
-  if (!names) return true;
-  while (*names && strcmp(*names, name) != 0) names++;
-  return *names != NULL;
-}
-
-void rp__fold_show_but(const struct rp__fold *f, const char *const *names, const char *own, rp__show_fn *write,
-                       const void *ctx, int64_t now_ms, struct rp__jw *w)
+void rp__fold_show(const struct rp__fold *f, const char *own, rp__show_fn *write, const void *ctx, int64_t now_ms,
+                   struct rp__jw *w)
 {
   for (size_t i = 0; i < f->table->n; i++) {
     const struct rp__facet_ops *ops = f->table->ops[i];
-    if (!named(names, ops->name) || ops->empty(f->state[i])) continue;
-    if (ops->silent && ops->silent(f->state[i])) continue;
+    if (ops->empty(f->state[i]) || (ops->silent && ops->silent(f->state[i]))) continue;
     rp__jw_key(w, ops->name);
     if (own && strcmp(ops->name, own) == 0)
       write(f, ctx, w);
@@ -244,31 +203,31 @@ void rp__fold_show_but(const struct rp__fold *f, const char *const *names, const
   }
 }
 
-void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int64_t now_ms, struct rp__jw *w)
+/* The place of the facet in the table; n when that does not have it. */
+static size_t facet_named(const struct rp__fold *f, const char *name)
 {
-  rp__fold_show_but(f, names, NULL, NULL, NULL, now_ms, w);
+  size_t i = 0;
+  while (i < f->table->n && strcmp(f->table->ops[i]->name, name) != 0) i++;
+  return i;
 }
 
-void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w)
+bool rp__fold_has(const struct rp__fold *f, const char *name)
 {
-  rp__fold_show_some(f, NULL, now_ms, w);
+  size_t i = facet_named(f, name);
+  return i < f->table->n && !f->table->ops[i]->empty(f->state[i]);
 }
 
 void rp__fold_save_one(const struct rp__fold *f, const char *name, struct rp__jw *w)
 {
-  for (size_t i = 0; i < f->table->n; i++) {
-    const struct rp__facet_ops *ops = f->table->ops[i];
-    if (strcmp(ops->name, name) != 0 || ops->empty(f->state[i])) continue;
-    ops->save(f->state[i], w);
-    return;
-  }
-  rp__jw_null(w);
+  size_t i = facet_named(f, name);
+  if (rp__fold_has(f, name))
+    f->table->ops[i]->save(f->state[i], w);
+  else
+    rp__jw_null(w);
 }
 
 const void *rp__fold_facet(const struct rp__fold *f, const char *name)
 {
-  for (size_t i = 0; i < f->table->n; i++) {
-    if (strcmp(f->table->ops[i]->name, name) == 0) return f->state[i];
-  }
-  return NULL;
+  size_t i = facet_named(f, name);
+  return i < f->table->n ? f->state[i] : NULL;
 }

@@ -57,17 +57,18 @@ void rp__fold_save(const struct rp__fold *f, struct rp__jw *w);
  * Facets unknown to this version are kept out; damage is RP_E_SNAPSHOT_CORRUPT.
  * Whatever the fold held before is gone; after a failure only free it or load again.
  */
-int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err);
-/* Members of the state document (conversation, tools, …), written into an open object. */
-void rp__fold_show(const struct rp__fold *f, int64_t now_ms, struct rp__jw *w);
-/* The same for the named facets alone (ended by NULL); all of them for NULL. */
-void rp__fold_show_some(const struct rp__fold *f, const char *const *names, int64_t now_ms, struct rp__jw *w);
-/* The same, but the part called `own` is written by `write`, where it has something to say. */
+RP_MUST_USE int rp__fold_load(struct rp__fold *f, struct rp__json doc, rp_error *err);
+/*
+ * Members of the state document (conversation, tools, …), written into an open object. The part called `own` (NULL:
+ * none) is written by `write`, where it has something to say.
+ */
 typedef void rp__show_fn(const struct rp__fold *f, const void *ctx, struct rp__jw *w);
-void rp__fold_show_but(const struct rp__fold *f, const char *const *names, const char *own, rp__show_fn *write,
-                       const void *ctx, int64_t now_ms, struct rp__jw *w);
+void rp__fold_show(const struct rp__fold *f, const char *own, rp__show_fn *write, const void *ctx, int64_t now_ms,
+                   struct rp__jw *w);
 /* The saved form of one facet as a value; null when it has nothing to say. */
 void rp__fold_save_one(const struct rp__fold *f, const char *name, struct rp__jw *w);
+/* Whether the named facet is in the fold's table and not empty. */
+bool rp__fold_has(const struct rp__fold *f, const char *name);
 /* The state of the named facet, or NULL: for callers that know its type. */
 const void *rp__fold_facet(const struct rp__fold *f, const char *name);
 

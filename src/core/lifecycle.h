@@ -3,21 +3,10 @@
 #ifndef RP_CORE_LIFECYCLE_H
 #define RP_CORE_LIFECYCLE_H
 
-#include <stdbool.h>
-
+#include "base/enum-words.h"
 #include "base/error.h"
 
-enum rp__status {
-  RP_STATUS_CREATED,
-  RP_STATUS_ACTIVE,
-  RP_STATUS_IDLE,
-  RP_STATUS_CHECKPOINTED,
-  RP_STATUS_CLOSED,
-  RP_STATUS_ABANDONED,
-  RP_STATUS_MAX,
-};
-
-/* What moves a session along. */
+/* Moves from one status to another. */
 enum rp__move {
   RP_MOVE_EVENT,      /* an event that counts as activity */
   RP_MOVE_QUIET,      /* nothing for idle_s */
@@ -29,11 +18,7 @@ enum rp__move {
   RP_MOVE_MAX,
 };
 
-const char *rp__status_name(enum rp__status s);
-/* RP_STATUS_MAX when there is no such status. */
-enum rp__status rp__status_parse(const char *s, size_t n);
-bool rp__status_ended(enum rp__status s);
 /* The status after the move, or RP_E_ENDED (any move but RESUME_ID on an ended one) or RP_E_TRANSITION. */
-int rp__status_move(enum rp__status from, enum rp__move move, enum rp__status *ret, rp_error *err);
+RP_MUST_USE int rp__status_move(enum rp__status from, enum rp__move move, enum rp__status *ret, rp_error *err);
 
 #endif

@@ -79,17 +79,10 @@ static int on_secret(void *ctx, const struct rp__secret *s)
 
 /* ---- strings --------------------------------------------------------------------------- */
 
-/* What stands between the quotes of a string; keys come without them. */
-static struct rp__str raw_of(struct rp__json v)
-{
-  if (v.n >= 2 && v.p[0] == '"') return (struct rp__str){v.p + 1, v.n - 2};
-  return (struct rp__str){v.p, v.n};
-}
-
 /* The decoded text: the raw bytes themselves where nothing is escaped, else in the scratch buffer. */
 static int text_of(struct masker *m, struct rp__json v, struct rp__str *ret)
 {
-  *ret = raw_of(v);
+  *ret = rp__json_raw(v);
   if (ret->n == 0 || !memchr(ret->p, '\\', ret->n)) return 0;
   rp__buf_reset(&m->scratch);
   m->scratch.max = SIZE_MAX; /* never longer than the body it was read from */
@@ -100,7 +93,7 @@ static int text_of(struct masker *m, struct rp__json v, struct rp__str *ret)
 
 static int mask_string(struct masker *m, struct rp__json v)
 {
-  struct rp__str text, raw = raw_of(v);
+  struct rp__str text, raw = rp__json_raw(v);
   int rc = text_of(m, v, &text);
   if (rc || !rp__redact_suspects(m->r, text.p, text.n)) return rc;
   struct mapped x = {m, raw.p, raw.p + raw.n, 0};
@@ -110,25 +103,12 @@ static int mask_string(struct masker *m, struct rp__json v)
 /* A value is masked whole because of its name, unless there is nothing to mask. */
 static int mask_whole(struct masker *m, struct rp__json v)
 {
-  struct rp__str raw = raw_of(v);
+  struct rp__str raw = rp__json_raw(v);
   if (raw.n == 0 || rp__str_eq(raw, RP_MASK)) return 0;
   take_over(m, raw.p);
   rp__buf_str(m->out, RP_MASK);
   m->copied = raw.p + raw.n;
   m->hits++;
-  return m->out->err;
-}
-
-/* A name that holds a secret. A second one gets a number, for names in one object must differ. */
-static int mask_key(struct masker *m, struct rp__json key)
-{
-  size_t before = m->hits;
-  int rc = mask_string(m, key);
-  if (rc || m->hits == before) return rc;
-  if (m->keys++ > 0) {
-    take_over(m, key.p + key.n);
-    rp__buf_printf(m->out, "-%zu", m->keys);
-  }
   return m->out->err;
 }
 
@@ -142,16 +122,9 @@ static int class_of_name(struct masker *m, struct rp__json key, enum rp__key_cla
   return rc;
 }
 
-static bool is_exempt(const struct masker *m, struct rp__json key, struct rp__json value)
-{
-  for (size_t i = 0; i < RP_ARRAY_SIZE(exempt); i++)
-    if (exempt[i].kind == m->kind && rp__json_eq(key, exempt[i].field)) return raw_of(value).n < PIECE_MAX;
-  return false;
-}
-
 static bool named_any_case(struct rp__json key, const char *name)
 {
-  struct rp__str raw = raw_of(key);
+  struct rp__str raw = rp__json_raw(key);
   return raw.n == strlen(name) && strncasecmp(raw.p, name, raw.n) == 0;
 }
 
@@ -168,20 +141,12 @@ static int class_beside(struct masker *m, struct rp__json object, enum rp__key_c
     if (value.type != RP_JSON_STRING || (!named_any_case(key, "name") && !named_any_case(key, "key"))) continue;
     int rc = class_of_name(m, value, &class);
     if (rc) return rc;
-    struct rp__str raw = raw_of(value);
+    struct rp__str raw = rp__json_raw(value);
     bool header = memchr(raw.p, '-', raw.n) || memchr(raw.p, '_', raw.n) || named_any_case(value, "authorization");
     if (class == RP_KEY_TOKEN && header) class = RP_KEY_SECRET;
   }
   *ret = class;
   return 0;
-}
-
-/* A shell's working folder is called pwd too. */
-static bool is_folder(struct rp__json key, struct rp__json value)
-{
-  struct rp__str raw = raw_of(value);
-  return (rp__json_eq(key, "pwd") || rp__json_eq(key, "PWD") || rp__json_eq(key, "OLDPWD")) && raw.n > 0 &&
-         (raw.p[0] == '/' || raw.p[0] == '~');
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */
@@ -194,7 +159,7 @@ static bool tells_of(struct rp__json key)
   static const char *const endings[] = {
       "id",  "hash", "sha",  "digest", "integrity", "commit", "version",  "revision", "etag", "checksum", "url",
       "uri", "arn",  "name", "ref",    "type",      "shape",  "location", "path",     "date", "time",     "at"};
-  struct rp__str raw = raw_of(key);
+  struct rp__str raw = rp__json_raw(key);
   for (size_t i = 0; i < RP_ARRAY_SIZE(endings); i++) {
     size_t n = strlen(endings[i]);
     if (raw.n >= n && strncasecmp(raw.p + raw.n - n, endings[i], n) == 0) return true;
@@ -213,23 +178,25 @@ static int walk_member(struct masker *m, struct rp__json object, struct rp__json
   bool is_value = named_any_case(key, "value");
   int rc = class_of_name(m, key, &named);
   if (!rc && is_value && value.type == RP_JSON_STRING) rc = class_beside(m, object, &beside);
-  if (!rc) rc = mask_key(m, key);
+  size_t before = m->hits;
+  if (!rc) rc = mask_string(m, key);
+  /* A second name that holds a secret gets a number, for names in one object must differ. */
+  if (!rc && m->hits > before && m->keys++ > 0) {
+    take_over(m, key.p + key.n);
+    rp__buf_printf(m->out, "-%zu", m->keys);
+    rc = m->out->err;
+  }
   if (rc) return rc;
-  if (named && ((depth == 0 && is_exempt(m, key, value)) || is_folder(key, value))) named = RP_KEY_NONE;
+  struct rp__str raw = rp__json_raw(value);
+  for (size_t i = 0; named && depth == 0 && raw.n < PIECE_MAX && i < RP_ARRAY_SIZE(exempt); i++)
+    if (exempt[i].kind == m->kind && rp__json_eq(key, exempt[i].field)) named = RP_KEY_NONE;
+  /* A shell's working folder is called pwd too. */
+  if (named && raw.n > 0 && (raw.p[0] == '/' || raw.p[0] == '~') &&
+      (rp__json_eq(key, "pwd") || rp__json_eq(key, "PWD") || rp__json_eq(key, "OLDPWD")))
+    named = RP_KEY_NONE;
   if (beside) named = beside;
   if (!named && outer) named = is_value ? outer : tells_of(key) ? RP_KEY_NONE : RP_KEY_TOKEN;
   return walk(m, value, named, depth + 1);
-}
-
-/* user:password, behind -u. Of a command that is not known to take one it must look like it: docker's is a user:group.
- */
-static bool is_login(struct rp__json value, bool curl, struct rp__str *ret)
-{
-  struct rp__str raw = raw_of(value);
-  const char *at = value.type == RP_JSON_STRING ? memchr(raw.p, ':', raw.n) : NULL;
-  if (!at) return false;
-  *ret = (struct rp__str){at + 1, raw.n - (size_t)(at + 1 - raw.p)};
-  return curl || (ret->n > 0 && ret->p[0] != '/' && rp__value_is_secret(RP_KEY_TOKEN, *ret));
 }
 
 /* ["--token","…"], ["curl","-u","user:password"]: the words of a command. */
@@ -241,10 +208,14 @@ static int walk_words(struct masker *m, struct rp__json array, enum rp__key_clas
   enum rp__key_class flag = RP_KEY_NONE;
   int rc = 0;
   while (!rc && rp__json_next(array, &it, &key, &value)) {
-    struct rp__str raw = raw_of(value), at = {0};
+    struct rp__str raw = rp__json_raw(value), login = {0};
     bool dashed = value.type == RP_JSON_STRING && raw.n > 1 && raw.p[0] == '-';
-    if (user && !dashed && is_login(value, curl, &at))
-      rc = mask_whole(m, (struct rp__json){.type = RP_JSON_STRING, .p = at.p, .n = at.n});
+    /* user:password behind -u. Of a command not known to take one it must look like it: docker's is a user:group. */
+    const char *colon = user && !dashed && value.type == RP_JSON_STRING ? memchr(raw.p, ':', raw.n) : NULL;
+    if (colon) login = (struct rp__str){colon + 1, raw.n - (size_t)(colon + 1 - raw.p)};
+    bool looks = login.n > 0 && login.p[0] != '/' && rp__value_is_secret(RP_KEY_TOKEN, login);
+    if (colon && (curl || looks))
+      rc = mask_whole(m, (struct rp__json){.type = RP_JSON_STRING, .p = login.p, .n = login.n});
     else
       rc = walk(m, value, flag && !dashed ? flag : outer, depth + 1);
     if (rc) break;
@@ -274,45 +245,23 @@ static int walk(struct masker *m, struct rp__json v, enum rp__key_class class, u
   return rc;
 }
 
-/* Escapes that can hide a letter or a slash: then only the decoded strings tell. */
-static bool hides(struct rp__json body)
-{
-  const char *end = body.p + body.n;
-  for (const char *at = body.p; (at = memchr(at, '\\', (size_t)(end - at))); at += 2) {
-    if (at + 1 >= end) return true;
-    if (at[1] == 'u' || at[1] == '/') return true;
-    if (at + 2 >= end) break;
-  }
-  return false;
-}
-
-/* White space around the JSON stays, as everything does that is not masked. */
-static int mask_json(const struct rp__redactor *r, struct rp__json v, struct rp__str all, struct rp__buf *out,
-                     struct rp__str *ret, size_t *ret_hits)
-{
-  struct rp__str masked;
-  size_t hits = 0;
-  rp__buf_add(out, all.p, (size_t)(v.p - all.p));
-  int rc = rp__mask_body(r, RP_KIND_OTHER, v, out, &masked, &hits);
-  if (!rc && hits) rp__buf_add(out, v.p + v.n, (size_t)(all.p + all.n - (v.p + v.n)));
-  if (!rc && hits) rc = out->err;
-  if (rc) return rc;
-  *ret = hits ? (struct rp__str){out->p, out->n} : all;
-  if (ret_hits) *ret_hits = hits;
-  return 0;
-}
-
 int rp__mask_bytes(const struct rp__redactor *r, const void *bytes, size_t n, struct rp__buf *out, struct rp__str *ret,
                    size_t *ret_hits)
 {
   static const struct rp__json_limits limits = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
   struct rp__str all = {bytes ? bytes : "", n};
+  struct rp__str masked;
   struct rp__json v;
   size_t hits = 0;
   int rc = rp__json_parse(all.p, n, &limits, &v, NULL);
   if (rc == RP_E_NOMEM) return rc;
-  if (rc == 0) return mask_json(r, v, all, out, ret, ret_hits);
-  rc = rp__redact_suspects(r, all.p, n) ? rp__redact_text(r, all.p, n, out, &hits) : 0;
+  if (rc == 0) { /* white space around the JSON stays, as everything does that is not masked */
+    rp__buf_add(out, all.p, (size_t)(v.p - all.p));
+    rc = rp__mask_body(r, RP_KIND_OTHER, v, out, &masked, &hits);
+    if (!rc && hits) rp__buf_add(out, v.p + v.n, (size_t)(all.p + all.n - (v.p + v.n)));
+  } else {
+    rc = rp__redact_suspects(r, all.p, n) ? rp__redact_text(r, all.p, n, out, &hits) : 0;
+  }
   if (!rc && hits) rc = out->err;
   if (rc) return rc;
   *ret = hits ? (struct rp__str){out->p, out->n} : all;
@@ -324,8 +273,12 @@ int rp__mask_body(const struct rp__redactor *r, enum rp__kind kind, struct rp__j
                   struct rp__str *ret, size_t *ret_hits)
 {
   struct masker m = {.r = r, .kind = kind, .out = out, .copied = body.p};
-  int rc = 0;
-  if (body.n > 0 && (rp__redact_glance(r, body.p, body.n) || hides(body))) rc = walk(&m, body, RP_KEY_NONE, 0);
+  const char *end = body.p + body.n;
+  bool look = body.n > 0 && rp__redact_glance(r, body.p, body.n);
+  /* Escapes can hide a letter or a slash: then only the decoded strings tell. */
+  for (const char *at = body.p; !look && at < end && (at = memchr(at, '\\', (size_t)(end - at))); at += 2)
+    look = at + 1 >= end || at[1] == 'u' || at[1] == '/';
+  int rc = look ? walk(&m, body, RP_KEY_NONE, 0) : 0;
   if (!rc && m.hits > 0) take_over(&m, body.p + body.n);
   rp__buf_done(&m.scratch);
   if (!rc && m.hits > 0) rc = out->err;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The statuses of a runtime and their transitions. */
 #include "core/runtime.h"
 
 static const char *const names[RP_RUNTIME_NONE] = {
@@ -17,8 +18,8 @@ static const char *const names[RP_RUNTIME_NONE] = {
 #define GONE (BIT(RECONNECTING) | BIT(ERROR) | BIT(TERMINATED))
 
 /*
- * Who failed may say that it works again, or be started anew; who was terminated
- * only the latter (C-01). Nobody who works goes back to starting.
+ * An agent that failed may say that it works again, or be started anew; one that was terminated can only be started
+ * anew (C-01). An agent at work does not go back to starting.
  */
 static const unsigned follows[RP_RUNTIME_NONE + 1] = {
     [RP_RUNTIME_STARTING] = AT_WORK | GONE,

@@ -4,6 +4,8 @@
 
 #include <sodium.h>
 
+#include "base/text.h"
+
 #define SEAL_MAGIC 0xA7
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
@@ -11,38 +13,36 @@
 _Static_assert(RP_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "the key has the cipher's size");
 _Static_assert(RP_SEAL_OVERHEAD == 1 + RP_KEY_ID + NONCE_BYTES + TAG_BYTES, "the overhead is what the header says");
 
-static struct rp__str trim(const char *s, size_t n)
+static void key_name(struct rp__key *k)
 {
-  while (n && strchr(" \t\r\n", s[0]) && s[0]) s++, n--;
-  while (n && strchr(" \t\r\n", s[n - 1]) && s[n - 1]) n--;
-  return (struct rp__str){s, n};
+  unsigned char id[crypto_generichash_BYTES_MIN];
+  crypto_generichash(id, sizeof id, NULL, 0, k->bytes, sizeof k->bytes);
+  memcpy(k->id, id, RP_KEY_ID);
 }
 
-static bool parse_hex(struct rp__str s, unsigned char out[RP_KEY_BYTES])
+void rp__key_make(const struct rp__random *r, struct rp__key *ret)
 {
-  size_t len = 0;
-  const char *end = NULL;
-  if (s.n != 2 * RP_KEY_BYTES) return false;
-  int rc = sodium_hex2bin(out, RP_KEY_BYTES, s.p, s.n, NULL, &len, &end);
-  return rc == 0 && len == RP_KEY_BYTES && end == s.p + s.n;
+  r->fill(r->ctx, ret->bytes, sizeof ret->bytes);
+  key_name(ret);
 }
 
 int rp__key_parse(const char *text, size_t n, struct rp__key *ret, rp_error *err)
 {
   struct rp__key k = {0};
-  unsigned char id[crypto_generichash_BYTES_MIN];
-  struct rp__str s = trim(text, n);
+  const char *end = NULL;
+  size_t len = 0;
+  while (n && rp__is_in(text[0], " \t\r\n")) text++, n--;
+  while (n && rp__is_in(text[n - 1], " \t\r\n")) n--;
   if (sodium_init() < 0) return rp__fail(err, RP_E_FAILED, "the cryptographic library can't start");
-  if (!parse_hex(s, k.bytes)) {
-    if (s.n < RP_KEY_BYTES) {
-      rp__fail_field(err, RP_E_CONFIG, "key_file", "the key has %zu bytes, at least %d are needed", s.n, RP_KEY_BYTES);
-      rp__hint(err, "64 hexadecimal digits from a random source make a good key");
-      return RP_E_CONFIG;
-    }
-    crypto_generichash(k.bytes, sizeof k.bytes, (const unsigned char *)s.p, s.n, NULL, 0);
+  bool hex = n == 2 * RP_KEY_BYTES && sodium_hex2bin(k.bytes, RP_KEY_BYTES, text, n, NULL, &len, &end) == 0 &&
+             len == RP_KEY_BYTES && end == text + n;
+  if (!hex && n < RP_KEY_BYTES) {
+    rp__fail_field(err, RP_E_CONFIG, "key_file", "the key has %zu bytes, at least %d are needed", n, RP_KEY_BYTES);
+    rp__hint(err, "64 hexadecimal digits from a random source make a good key");
+    return RP_E_CONFIG;
   }
-  crypto_generichash(id, sizeof id, NULL, 0, k.bytes, sizeof k.bytes);
-  memcpy(k.id, id, RP_KEY_ID);
+  if (!hex) crypto_generichash(k.bytes, sizeof k.bytes, (const unsigned char *)text, n, NULL, 0);
+  key_name(&k);
   *ret = k;
   rp__key_wipe(&k);
   return 0;

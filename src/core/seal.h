@@ -22,14 +22,16 @@ struct rp__key {
 };
 
 /* From the text of a key file or variable: 64 hex digits, or any passphrase-free secret of >= 32 bytes (hashed). */
-int rp__key_parse(const char *text, size_t n, struct rp__key *ret, rp_error *err);
+RP_MUST_USE int rp__key_parse(const char *text, size_t n, struct rp__key *ret, rp_error *err);
+/* A key of random bytes. The cryptographic library has been started. */
+void rp__key_make(const struct rp__random *r, struct rp__key *ret);
 void rp__key_wipe(struct rp__key *k);
 /* `ad` binds the text to its place (session and purpose). */
 int rp__seal(const struct rp__key *k, const struct rp__random *r, struct rp__str ad, const void *plain, size_t n,
              struct rp__buf *out);
 /* RP_E_KEY_MISSING (k NULL), RP_E_KEY_WRONG (another key's id), RP_E_CORRUPT. */
-int rp__unseal(const struct rp__key *k, struct rp__str ad, const void *sealed, size_t n, struct rp__buf *out,
-               rp_error *err);
+RP_MUST_USE int rp__unseal(const struct rp__key *k, struct rp__str ad, const void *sealed, size_t n,
+                           struct rp__buf *out, rp_error *err);
 
 /* 64 bits over bytes, to notice damage (SipHash with a fixed key; no secret). */
 uint64_t rp__checksum(const void *bytes, size_t n, uint64_t seed);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Snapshots: encoded, opened, decoded, and which to keep. */
 #include "core/snapshot.h"
 
 #include <reprise/reprise.h>
@@ -41,19 +42,12 @@ static int parse_document(const struct rp__buf *doc, struct rp__json *ret, rp_er
   return rp__container_corrupt(&kind, "its document is no JSON", err);
 }
 
-static const struct rp__migration *step_from(const struct rp__migration *chain, int version)
-{
-  for (; chain->from; chain++) {
-    if (chain->from == version) return chain;
-  }
-  return NULL;
-}
-
 static int migrate(struct rp__buf *doc, int version, int current, const struct rp__migration *chain, rp_error *err)
 {
   for (; version < current; version++) {
-    const struct rp__migration *step = step_from(chain, version);
-    if (!step)
+    const struct rp__migration *step = chain;
+    while (step->from && step->from != version) step++;
+    if (!step->from)
       return rp__fail(err, RP_E_SNAPSHOT_VERSION, "nothing leads from snapshot version %d to the next", version);
     RP_AUTOBUF struct rp__buf next = RP_BUF(RP_SNAPSHOT_MAX);
     struct rp__json v = {0};
@@ -68,13 +62,6 @@ static int migrate(struct rp__buf *doc, int version, int current, const struct r
   return 0;
 }
 
-static int add_piece(void *ctx, const void *bytes, size_t n)
-{
-  struct rp__buf *doc = ctx;
-  rp__buf_add(doc, bytes, n);
-  return doc->err;
-}
-
 int rp__snapshot_open(const void *bytes, size_t n, const struct rp__key *key, struct rp__str ad,
                       const struct rp__migration *chain, int current, struct rp__buf *out, rp_error *err)
 {
@@ -82,7 +69,7 @@ int rp__snapshot_open(const void *bytes, size_t n, const struct rp__key *key, st
   struct rp__stored in = {bytes, n, key, ad};
   uint32_t version = 0;
   if (current == 0) current = RP_SNAPSHOT_VERSION;
-  int rc = rp__container_read(&kind, (uint32_t)current, in, add_piece, &doc, &version, err);
+  int rc = rp__container_read(&kind, (uint32_t)current, in, rp__container_collect, &doc, &version, err);
   if (doc.err) return rp__container_full(&kind, &doc, err);
   if (rc) return rc;
   if (version == 0 || doc.n == 0) return rp__container_corrupt(&kind, "it has no version or no document", err);

@@ -20,18 +20,18 @@ struct rp__migration {
 extern const struct rp__migration rp__snapshot_migrations[]; /* ends with from = 0 */
 
 /* `key` NULL: not sealed. ret_raw gets the size before compression. */
-int rp__snapshot_encode(const struct rp__fold *f, const struct rp__key *key, const struct rp__random *r,
-                        struct rp__str ad, struct rp__buf *out, size_t *ret_raw, rp_error *err);
+RP_MUST_USE int rp__snapshot_encode(const struct rp__fold *f, const struct rp__key *key, const struct rp__random *r,
+                                    struct rp__str ad, struct rp__buf *out, size_t *ret_raw, rp_error *err);
 /*
  * Opens the container: the fold's JSON text, migrated to this version by `chain`
  * (NULL: the product's) that leads up to `current` (0: RP_SNAPSHOT_VERSION).
  * RP_E_SNAPSHOT_CORRUPT, RP_E_SNAPSHOT_VERSION (newer), RP_E_KEY_WRONG, RP_E_KEY_MISSING, RP_E_NOMEM.
  */
-int rp__snapshot_open(const void *bytes, size_t n, const struct rp__key *key, struct rp__str ad,
-                      const struct rp__migration *chain, int current, struct rp__buf *out, rp_error *err);
+RP_MUST_USE int rp__snapshot_open(const void *bytes, size_t n, const struct rp__key *key, struct rp__str ad,
+                                  const struct rp__migration *chain, int current, struct rp__buf *out, rp_error *err);
 /* The same and loaded into a fresh fold. */
-int rp__snapshot_decode(const void *bytes, size_t n, const struct rp__key *key, struct rp__str ad,
-                        const struct rp__facet_table *t, struct rp__fold **ret, rp_error *err);
+RP_MUST_USE int rp__snapshot_decode(const void *bytes, size_t n, const struct rp__key *key, struct rp__str ad,
+                                    const struct rp__facet_table *t, struct rp__fold **ret, rp_error *err);
 
 /*
  * Which snapshots may go: given (n, seq) newest first, marks drop[i]. The newest

@@ -1,125 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration of an engine: reading the file and the environment, and showing where each value came from. */
 #include "engine/config.h"
 
+#include <assert.h>
 #include <ctype.h>
-#include <errno.h>
 #include <ini.h>
-#include <math.h>
-#include <stdio.h>
+#include <search.h>
+#include <sys/queue.h>
 
 #include "base/file.h"
 #include "base/id.h"
 
 #define CONFIG_FILE_MAX (256 * 1024)
+#define SOURCE_MAX 200
 
-struct option {
-  const char *name, *type, *def, *help;
-};
-static const struct option options[RP_OPT_MAX] = {
-#define X(symbol, name_, type_, def_, help_) [RP_OPT_##symbol] = {#name_, type_, def_, help_},
-    RP_CONFIG_TABLE(X)
-#undef X
-};
-
-/* A value somebody gave. Later ones win over earlier ones. */
-struct setting {
-  struct setting *next; /* towards earlier ones */
-  enum rp__option option;
-  char *scope; /* NULL: everywhere */
-  char *value;
-  char source[200]; /* where it came from, for `config show` */
+/* The options that stand together: outside any section, or in one. The values come first: see rp__config_next. */
+struct section {
+  struct rp__scope_config values;
+  char *scope; /* NULL: outside any section */
+  char *given[RP_CONFIG_N];
+  bool from_environment[RP_CONFIG_N];
+  STAILQ_ENTRY(section) next;
 };
 
 struct rp__config {
-  struct setting *last;
-  char *path; /* of the file that was read, or NULL */
+  STAILQ_HEAD(, section) sections; /* that outside any comes first */
+  void *by_scope;                  /* the others, as a tree of <search.h> */
+  char *path;                      /* of the file that was read, or NULL */
 };
 
-static enum rp__option option_find(const char *name)
+static int compare_scopes(const void *a, const void *b)
 {
-  int i = 0;
-  while (i < RP_OPT_MAX && strcmp(options[i].name, name) != 0) i++;
-  return (enum rp__option)i;
+  return strcmp(((const struct section *)a)->scope, ((const struct section *)b)->scope);
 }
 
-static bool word_allowed(const char *words, const char *value)
+static int compare_name(const void *scope, const void *section)
 {
-  size_t n = strlen(value);
-  while (*words) {
-    size_t len = strcspn(words, "|");
-    if (len == n && memcmp(words, value, n) == 0) return true;
-    words += len + (words[len] == '|');
-  }
-  return false;
+  return strcmp(scope, ((const struct section *)section)->scope);
 }
 
-static bool number_parse(const char *text, double *ret)
+static struct section *section_find(const struct rp__config *c, const char *scope)
 {
-  struct rp__json v;
-  struct rp__json_limits limits = {.max_bytes = 64};
-  const char *p = text[0] == '.' ? "0" : ""; /* CONTRACT writes .25 */
-  char copy[72];
-  snprintf(copy, sizeof copy, "%s%s", p, text);
-  return rp__json_parse(copy, strlen(copy), &limits, &v, NULL) == 0 && rp__json_double(v, ret) && *ret >= 0;
+  struct section **hit = scope ? tfind(scope, &c->by_scope, compare_name) : NULL;
+  return hit ? *hit : scope ? NULL : STAILQ_FIRST(&c->sections);
 }
 
-static bool value_ok(const struct option *o, const char *value)
+static struct section *section_new(struct rp__config *c, const char *scope)
 {
-  double d;
-  if (strcmp(o->type, "bool") == 0) return word_allowed("true|false|yes|no|on|off|1|0", value);
-  if (strcmp(o->type, "num") == 0) return number_parse(value, &d);
-  if (strncmp(o->type, "word:", 5) == 0) return word_allowed(o->type + 5, value);
-  return true;
+  struct section *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  STAILQ_INSERT_TAIL(&c->sections, s, next); /* rp__config_free frees it from here on */
+  if (scope) s->scope = strdup(scope);
+  return !scope || (s->scope && tsearch(s, &c->by_scope, compare_scopes)) ? s : NULL;
 }
 
-/* What an option takes, for a person. */
-static void type_words(const char *type, struct rp__buf *out)
+static enum rp__option_fit section_set(struct section *s, const struct rp__option *o, const char *text)
 {
-  if (strncmp(type, "word:", 5) != 0) {
-    rp__buf_str(out, strcmp(type, "bool") == 0 ? "true or false" : "a number, 0 or more");
-    return;
-  }
-  rp__buf_str(out, "one of ");
-  for (const char *p = type + 5; *p; p++) {
-    if (*p == '|')
-      rp__buf_str(out, ", ");
-    else
-      rp__buf_char(out, *p);
-  }
+  if (o->offset == offsetof(struct rp__scope_config, template)) s->values.template_given = true;
+  return rp__option_set(o, text, &s->values);
 }
 
-static int refuse_value(const struct option *o, const char *value, const char *source, rp_error *err)
-{
-  struct rp__buf words RP_AUTOBUF = RP_BUF(256);
-  type_words(o->type, &words);
-  if (words.err) return rp__fail_nomem(err);
-  return rp__fail_field(err, RP_E_CONFIG, o->name, "%s: '%.60s' is no value for %s: it must be %s", source, value,
-                        o->name, words.p);
-}
-
-/* Redaction has one table for all, and a server is one for all scopes. */
-static bool per_scope(enum rp__option o)
-{
-  return o != RP_OPT_REDACT_PATTERNS && (o < RP_OPT_LISTEN || o > RP_OPT_SPILL_BYTES);
-}
-
-static int add(struct rp__config *c, const char *scope, const char *name, const char *value, const char *source,
+static int add(struct rp__config *c, const char *scope, const char *name, const char *text, const char *source,
                rp_error *err)
 {
-  enum rp__option o = option_find(name);
-  if (o == RP_OPT_MAX) return rp__fail_field(err, RP_E_CONFIG, name, "%s: unknown option '%s'", source, name);
-  if (!value_ok(&options[o], value)) return refuse_value(&options[o], value, source, err);
-  if (scope && !per_scope(o))
+  const struct rp__option *o = rp__config_option(name);
+  struct section *s = section_find(c, scope);
+  if (!o) return rp__fail_field(err, RP_E_CONFIG, name, "%s: unknown option '%s'", source, name);
+  if (!s) s = section_new(c, scope);
+  char *copy = s ? strdup(text) : NULL;
+  if (!copy) return rp__fail_nomem(err);
+  size_t i = (size_t)(o - rp__config_options);
+  free(s->given[i]);
+  s->given[i] = copy;
+  enum rp__option_fit fit = section_set(s, o, copy);
+  if (fit == RP_OPTION_NO_VALUE || (fit == RP_OPTION_BOUNDS && !(o->flags & RP_OPTION_SERVER))) {
+    struct rp__buf words RP_AUTOBUF = RP_BUF(256);
+    rp__option_expects(o, &words);
+    if (fit == RP_OPTION_BOUNDS) rp__buf_printf(&words, ", and %.15g at most", rp__option_max(o));
+    if (words.err) return rp__fail_nomem(err);
+    return rp__fail_field(err, RP_E_CONFIG, name, "%s: '%.60s' is no value for %s: it must be %s", source, text, name,
+                          words.p);
+  }
+  if (scope && o->flags & RP_OPTION_GLOBAL)
     return rp__fail_field(err, RP_E_CONFIG, name, "%s: %s is for all scopes and stands outside of any", source, name);
-  struct setting *s = calloc(1, sizeof *s);
-  if (!s) return rp__fail_nomem(err);
-  s->option = o;
-  s->value = strdup(value);
-  s->scope = scope ? strdup(scope) : NULL;
-  snprintf(s->source, sizeof s->source, "%s", source);
-  s->next = c->last;
-  c->last = s;
-  return s->value && (s->scope || !scope) ? 0 : rp__fail_nomem(err);
+  return 0;
 }
 
 struct ini_ctx {
@@ -143,11 +107,16 @@ static bool take_scope(const char *section, char ret[SECTION_CHARS + 1])
   return rp__name_ok(ret);
 }
 
+static void source_write(const struct rp__config *c, const char *scope, char ret[SOURCE_MAX])
+{
+  snprintf(ret, SOURCE_MAX, "%s%s%s%s", c->path, scope ? " [scope " : "", scope ? scope : "", scope ? "]" : "");
+}
+
 static int on_ini(void *user, const char *section, const char *name, const char *value)
 {
   struct ini_ctx *x = user;
   const char *scope = NULL;
-  char source[200], name_of[SECTION_CHARS + 1];
+  char source[SOURCE_MAX], name_of[SECTION_CHARS + 1];
   if (strncmp(section, "scope ", 6) == 0 && take_scope(section + 6, name_of))
     scope = name_of;
   else if (strncmp(section, "scope ", 6) == 0)
@@ -155,8 +124,7 @@ static int on_ini(void *user, const char *section, const char *name, const char 
                      x->config->path, section);
   else if (section[0])
     x->rc = rp__fail(x->err, RP_E_CONFIG, "%s: unknown section [%s]; use [scope NAME]", x->config->path, section);
-  snprintf(source, sizeof source, "%s%s%s%s", x->config->path, scope ? " [scope " : "", scope ? scope : "",
-           scope ? "]" : "");
+  source_write(x->config, scope, source);
   if (!x->rc) x->rc = add(x->config, scope, name, value, source, x->err);
   return x->rc == 0;
 }
@@ -180,111 +148,109 @@ static int read_file(struct rp__config *c, bool required, rp_error *err)
   return 0;
 }
 
+static void variable_name(const struct rp__option *o, char ret[SOURCE_MAX])
+{
+  size_t n = (size_t)snprintf(ret, SOURCE_MAX, "REPRISE_%s", o->name);
+  for (size_t i = 0; i < n; i++) ret[i] = (char)toupper((unsigned char)ret[i]);
+}
+
 static int read_environment(struct rp__config *c, rp_error *err)
 {
-  for (int i = 0; i < RP_OPT_MAX; i++) {
-    char name[64] = "REPRISE_";
-    size_t n = strlen(name);
-    for (const char *p = options[i].name; *p && n + 1 < sizeof name; p++) name[n++] = (char)toupper((unsigned char)*p);
-    name[n] = 0;
+  struct section *all = STAILQ_FIRST(&c->sections);
+  int rc = 0;
+  for (size_t i = 0; !rc && i < RP_CONFIG_N; i++) {
+    char name[SOURCE_MAX];
+    variable_name(&rp__config_options[i], name);
     const char *value = getenv(name);
-    int rc = value ? add(c, NULL, options[i].name, value, name, err) : 0;
-    if (rc) return rc;
+    if (value) rc = add(c, NULL, rp__config_options[i].name, value, name, err);
+    all->from_environment[i] = value != NULL;
   }
-  return 0;
+  return rc;
+}
+
+/* Each section holds what is said outside of any, and on top of that its own. */
+static void sections_complete(struct rp__config *c)
+{
+  struct section *all = STAILQ_FIRST(&c->sections), *s = all;
+  while ((s = STAILQ_NEXT(s, next))) {
+    s->values = all->values;
+    for (size_t i = 0; i < RP_CONFIG_N; i++)
+      if (s->given[i]) section_set(s, &rp__config_options[i], s->given[i]);
+  }
 }
 
 int rp__config_load(const char *path, struct rp__config **ret, rp_error *err)
 {
   struct rp__config *c = calloc(1, sizeof *c);
   if (!c) return rp__fail_nomem(err);
+  STAILQ_INIT(&c->sections);
+  struct section *all = section_new(c, NULL);
+  for (size_t i = 0; all && i < RP_CONFIG_N; i++)
+    rp__option_set(&rp__config_options[i], rp__config_options[i].value, &all->values);
   bool required = path != NULL;
   if (!path) path = getenv("REPRISE_CONFIG"), required = path && *path;
   char *home RP_AUTOFREE = required ? NULL : rp__home();
-  int rc = 0;
   if (required)
     c->path = strdup(path);
   else if (home)
     c->path = rp__path_join(home, "reprise.ini");
-  if (!c->path && (required || home)) rc = rp__fail_nomem(err);
+  int rc = !all || (!c->path && (required || home)) ? rp__fail_nomem(err) : 0;
   if (!rc && c->path) rc = read_file(c, required, err);
   if (!rc) rc = read_environment(c, err);
-  if (rc)
+  if (rc) {
     rp__config_free(c);
-  else
-    *ret = c;
-  return rc;
+    return rc;
+  }
+  sections_complete(c);
+  *ret = c;
+  return 0;
+}
+
+static void keep_section(void *section)
+{
+  (void)section; /* the list frees it */
 }
 
 void rp__config_free(struct rp__config *c)
 {
   if (!c) return;
-  while (c->last) {
-    struct setting *s = c->last;
-    c->last = s->next;
+  tdestroy(c->by_scope, keep_section);
+  for (struct section *s; (s = STAILQ_FIRST(&c->sections));) {
+    STAILQ_REMOVE_HEAD(&c->sections, next);
+    for (size_t i = 0; i < RP_CONFIG_N; i++) free(s->given[i]);
     free(s->scope);
-    free(s->value);
     free(s);
   }
   free(c->path);
   free(c);
 }
 
-bool rp__config_find(const char *name, enum rp__option *ret)
+const struct rp__scope_config *rp__config_of(const struct rp__config *c, const char *scope)
 {
-  enum rp__option o = option_find(name);
-  if (o == RP_OPT_MAX) return false;
-  *ret = o;
-  return true;
+  const struct section *s = c->by_scope ? section_find(c, scope) : NULL;
+  return s ? &s->values : &STAILQ_FIRST(&c->sections)->values;
 }
 
-/* The scope's own word first, then the last word for everywhere. */
-static const struct setting *lookup(const struct rp__config *c, const char *scope, enum rp__option o)
+const struct rp__scope_config *rp__config_next(const struct rp__config *c, const struct rp__scope_config *prev)
 {
-  const struct setting *general = NULL;
-  for (const struct setting *s = c->last; s; s = s->next) {
-    if (s->option != o) continue;
-    if (s->scope && scope && strcmp(s->scope, scope) == 0) return s;
-    if (!s->scope && !general) general = s;
-  }
-  return general;
+  const struct section *s = (const struct section *)(const void *)prev;
+  s = s ? STAILQ_NEXT(s, next) : STAILQ_FIRST(&c->sections);
+  return s ? &s->values : NULL;
 }
 
-bool rp__config_given(const struct rp__config *c, const char *scope, enum rp__option o)
+/* The section whose word counts, or NULL: the default. */
+static const struct section *section_of(const struct rp__config *c, const char *scope, size_t option)
 {
-  return lookup(c, scope, o) != NULL;
+  const struct section *s = section_find(c, scope), *all = STAILQ_FIRST(&c->sections);
+  return s && s->given[option] ? s : all->given[option] ? all : NULL;
 }
 
-bool rp__config_set(const struct rp__config *c, enum rp__option o)
+const char *rp__config_text(const struct rp__config *c, const char *scope, const struct rp__option *o)
 {
-  for (const struct setting *s = c->last; s; s = s->next)
-    if (s->option == o && s->value[0]) return true;
-  return false;
-}
-
-const char *rp__config_each(const struct rp__config *c, enum rp__option o, size_t i)
-{
-  for (const struct setting *s = c->last; s; s = s->next)
-    if (s->option == o && i-- == 0) return s->value;
-  return NULL;
-}
-
-const char *rp__config_text(const struct rp__config *c, const char *scope, enum rp__option o)
-{
-  const struct setting *s = lookup(c, scope, o);
-  return s ? s->value : options[o].def;
-}
-
-double rp__config_num(const struct rp__config *c, const char *scope, enum rp__option o)
-{
-  double d = 0;
-  number_parse(rp__config_text(c, scope, o), &d);
-  return d;
-}
-
-bool rp__config_bool(const struct rp__config *c, const char *scope, enum rp__option o)
-{
-  return word_allowed("true|yes|on|1", rp__config_text(c, scope, o));
+  size_t i = (size_t)(o - rp__config_options);
+  assert(i < RP_CONFIG_N);
+  const struct section *s = section_of(c, scope, i);
+  return s ? s->given[i] : o->value;
 }
 
 void rp__config_sample(struct rp__buf *out)
@@ -294,18 +260,17 @@ void rp__config_sample(struct rp__buf *out)
   rp__buf_str(out, "# Configuration of Reprise, read from reprise.ini in $REPRISE_HOME or from $REPRISE_CONFIG.\n"
                    "# Every option is here with its default; take the # away and change it. REPRISE_<KEY> in the\n"
                    "# environment wins over what stands outside of sections. See reprise.ini(5).\n");
-  for (int shared = 0; shared < 2; shared++) {
-    rp__buf_printf(out, "\n# ---- %s ----\n", titles[shared]);
-    for (int i = 0; i < RP_OPT_MAX; i++) {
-      const struct option *o = &options[i];
-      if (per_scope((enum rp__option)i) == (shared == 1)) continue;
+  for (unsigned global = 0; global < 2; global++) {
+    rp__buf_printf(out, "\n# ---- %s ----\n", titles[global]);
+    for (const struct rp__option *o = rp__config_options; o < rp__config_options + RP_CONFIG_N; o++) {
+      if ((o->flags & RP_OPTION_GLOBAL) != global) continue;
       rp__buf_printf(out, "\n# %s", o->help);
-      if (strcmp(o->type, "text") != 0) {
+      if (o->type != RP_OPTION_TEXT && o->type != RP_OPTION_BYTES) {
         rp__buf_str(out, " (");
-        type_words(o->type, out);
+        rp__option_expects(o, out);
         rp__buf_char(out, ')');
       }
-      rp__buf_printf(out, "\n#%s =%s%s\n", o->name, *o->def ? " " : "", o->def);
+      rp__buf_printf(out, "\n#%s =%s%s\n", o->name, *o->value ? " " : "", o->value);
     }
   }
   rp__buf_str(out, "\n# A scope's own values stand last.\n#[scope my-robot]\n#template = robot\n");
@@ -317,13 +282,19 @@ void rp__config_show(const struct rp__config *c, const char *scope, struct rp__j
   rp__jw_kstr(w, "file", c->path);
   rp__jw_key(w, "options");
   rp__jw_array(w);
-  for (int i = 0; i < RP_OPT_MAX; i++) {
-    const struct setting *s = lookup(c, scope, (enum rp__option)i);
+  for (size_t i = 0; i < RP_CONFIG_N; i++) {
+    const struct rp__option *o = &rp__config_options[i];
+    const struct section *s = section_of(c, scope, i);
+    char source[SOURCE_MAX] = "default";
+    if (s && s->from_environment[i])
+      variable_name(o, source);
+    else if (s)
+      source_write(c, s->scope, source);
     rp__jw_object(w);
-    rp__jw_kstr(w, "name", options[i].name);
-    rp__jw_kstr(w, "value", s ? s->value : options[i].def);
-    rp__jw_kstr(w, "source", s ? s->source : "default");
-    rp__jw_kstr(w, "help", options[i].help);
+    rp__jw_kstr(w, "name", o->name);
+    rp__jw_kstr(w, "value", s ? s->given[i] : o->value);
+    rp__jw_kstr(w, "source", source);
+    rp__jw_kstr(w, "help", o->help);
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing an engine, and what every call of it begins with. */
+#include "base/options.h"
 #include "engine/engine.h"
+#include "base/ticks.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -7,11 +10,12 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "engine/audit.h"
-#include "engine/mirror.h"
+#include "engine/keep/audit.h"
+#include "engine/capture/mirror.h"
 #include "engine/own-files.h"
-#include "engine/slot.h"
-#include "engine/unsaid.h"
+#include "engine/presence.h"
+#include "engine/start/run-slot.h"
+#include "engine/keep/unaudited-failures.h"
 
 #define PATTERNS_MAX (64 * 1024)
 
@@ -46,15 +50,24 @@ int64_t rp__engine_ticks(const rp_engine *e)
 
 int64_t rp__engine_micros(const rp_engine *e)
 {
-  struct timespec t;
   (void)e;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+  return rp__ticks_us();
+}
+
+int rp__engine_read(rp_engine *e, struct rp__read *reads, size_t n, rp_error *err)
+{
+  int rc = e->store->ops->read(e->store, reads, n, err);
+  for (size_t i = 0; !rc && i < n; i++) {
+    rc = reads[i].rc;
+    if (rc && err) *err = reads[i].err;
+  }
+  return rc;
 }
 
 int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability d, rp_error *err)
 {
   struct rp__commit c = {.txn = {.ops = ops, .n = n, .durability = d}};
+  RP_MAY_ASK_STORE();
   int rc = rp__commit_wait(&e->queue, &c);
   if (rc && err) *err = c.txn.err;
   if (!rc) rp__audit_count(e, ops, n);
@@ -162,6 +175,7 @@ static int open_locks(rp_engine *e, rp_error *err)
 
 static void engine_free(rp_engine *e)
 {
+  rp__presence_free(e->presence);
   rp__slots_free(e);
   if (e->locks.fd >= 0) rp__lockfile_close(&e->locks);
   if (e->store) e->store->ops->close(e->store);
@@ -191,6 +205,7 @@ static rp_engine *engine_new(const rp_options *o)
   e->clock = o->clock ? *o->clock : rp__system_clock;
   e->log = (struct rp__log){o->log, o->log_ctx};
   e->short_lived = o->short_lived;
+  e->ends_process = o->ends_process;
   e->read_only = o->read_only;
   e->existing = o->existing;
   rp__metrics_init(&e->metrics);
@@ -211,7 +226,7 @@ static bool debug_wanted(const char *name)
 /* Patterns of the user's own come from one file for all scopes. */
 static int open_redactor(rp_engine *e, rp_error *err)
 {
-  const char *path = rp__config_text(e->config, NULL, RP_OPT_REDACT_PATTERNS);
+  const char *path = rp__config_of(e->config, NULL)->redact_patterns;
   struct rp__buf own RP_AUTOBUF = RP_BUF(PATTERNS_MAX);
   int rc = *path ? rp__file_read(path, PATTERNS_MAX, &own, err) : 0;
   if (rc) return rp__wrap(err, "redact_patterns");
@@ -227,6 +242,7 @@ static int engine_prepare(rp_engine *e, const rp_options *o, rp_error *err)
   rp__hostname(e->host);
   e->debug = debug_wanted("REPRISE_DEBUG") || debug_wanted("CORTEX_SESSION_DEBUG");
   int rc = rp__proc_describe(0, &e->self, err);
+  if (!rc) rc = rp__presence_new(&e->presence, err);
   if (!rc) rc = rp__config_load(o->config, &e->config, err);
   return rc ? rc : open_redactor(e, err);
 }
@@ -240,17 +256,10 @@ static int engine_ready(rp_engine *e, rp_engine **ret, rp_error *err)
     engine_free(e);
     return rc;
   }
-  if (rp__commitq_init(&e->queue, e->store, &e->changes)) {
-    engine_free(e);
-    return rp__fail_nomem(err);
-  }
-  if (rp__helper_init(&e->helper)) {
-    rp__commitq_done(&e->queue);
-    engine_free(e);
-    return rp__fail_nomem(err);
-  }
+  rp__commitq_init(&e->queue, e->store, &e->changes, &e->outbox);
+  rp__outbox_init(&e->outbox, e);
   if (rp__keeper_init(&e->keeper)) {
-    rp__helper_done(&e->helper);
+    rp__outbox_done(&e->outbox);
     rp__commitq_done(&e->queue);
     engine_free(e);
     return rp__fail_nomem(err);
@@ -278,12 +287,13 @@ int rp__engine_open_with(const rp_options *options, struct rp__store *store, rp_
 
 int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
 {
-  rp_options none = {0};
-  const rp_options *o = options ? options : &none;
+  rp_options own, *o = &own;
   bool memory = false;
+  int rc = RP__OPTIONS(o, options, ends_process, err);
+  if (rc) return rc;
   rp_engine *e = engine_new(o);
   if (!e) return rp__fail_nomem(err);
-  int rc = engine_prepare(e, o, err);
+  rc = engine_prepare(e, o, err);
   if (!rc) rc = database_path(o->db, &e->path, &memory, err);
   if (!rc && !memory) rc = resolve_path(&e->path, err);
   if (!rc && !memory) rc = rp__own_files_config(e, err);
@@ -303,7 +313,7 @@ int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
 static void drain(rp_engine *e)
 {
   rp__commitq_drain(&e->queue);
-  rp__helper_drain(&e->helper);
+  rp__outbox_flush(&e->outbox);
 }
 
 /* What is stored from here on somebody else tells of. An engine that stored nothing has nothing to tell. */
@@ -319,26 +329,21 @@ static void mirror_last(rp_engine *e)
 
 void rp_close(rp_engine *e)
 {
+  static rp_engine *volatile left; /* keeps leak checkers from reporting an engine that is left to the system */
   if (!e) return;
+  if (e->ends_process && e->short_lived && !rp__mirror_stores_wanted(e) && !atomic_load(&e->keeper.prune_due) &&
+      e->store->ops->at_rest && e->store->ops->at_rest(e->store)) {
+    (void)(left = e);
+    return;
+  }
   if (!rp__forkguard_same(&e->guard)) return; /* the parent's: its threads and locks are not ours to end */
-  if (atomic_load(&e->keeper.prune_due)) rp__keeper_prune(e, NULL);
+  if (atomic_load(&e->keeper.prune_due)) RP_IGNORE(rp__keeper_prune(e, NULL)); /* the next one prunes */
   drain(e); /* what is told of a commit may still want the keeper */
   rp__keeper_done(e);
   mirror_last(e);
-  rp__helper_done(&e->helper);
+  rp__outbox_done(&e->outbox);
   rp__commitq_done(&e->queue);
   engine_free(e);
-}
-
-void rp_leave(rp_engine *e)
-{
-  static rp_engine *volatile left; /* found there by those who look for leaks */
-  bool at_rest = e && e->short_lived && !rp__config_set(e->config, RP_OPT_STORE_FILE) &&
-                 !atomic_load(&e->keeper.prune_due) && e->store->ops->at_rest && e->store->ops->at_rest(e->store);
-  if (at_rest)
-    (void)(left = e);
-  else
-    rp_close(e);
 }
 
 int rp_flush(rp_engine *e, rp_error *err)
@@ -350,15 +355,23 @@ int rp_flush(rp_engine *e, rp_error *err)
 
 int rp_config_get(rp_engine *e, const char *scope, const char *name, char **ret, rp_error *err)
 {
-  enum rp__option option;
   int rc = rp__engine_check(e, err);
   if (rc) return rc;
-  if (!name || !rp__config_find(name, &option))
-    return rp__fail_field(err, RP_E_USAGE, "name", "there is no option '%.60s'", name ? name : "");
+  const struct rp__option *option = name ? rp__config_option(name) : NULL;
+  if (!option) return rp__fail_field(err, RP_E_USAGE, "name", "there is no option '%.60s'", name ? name : "");
   char *value = strdup(rp__config_text(e->config, scope, option));
   if (!value) return rp__fail_nomem(err);
   *ret = value;
   return 0;
+}
+
+int rp_config_number(rp_engine *e, const char *scope, const char *name, double *ret, rp_error *err)
+{
+  int rc = rp__engine_check(e, err);
+  if (rc) return rc;
+  const struct rp__option *option = name ? rp__config_option(name) : NULL;
+  if (option && rp__option_number(option, rp__config_of(e->config, scope), ret)) return 0;
+  return rp__fail_field(err, RP_E_USAGE, "name", "there is no option '%.60s' that is a number", name ? name : "");
 }
 
 int rp_config_ini(char **ret, rp_error *err)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The folders the engine writes into: opened without following links, swept of leftovers. */
 #include "engine/files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 
 #include "base/file.h"
-#include "engine/copy.h"
+#include "engine/transfer/copy.h"
 
 char *rp__files_root(const rp_engine *e)
 {
@@ -17,11 +18,11 @@ char *rp__files_root(const rp_engine *e)
 
 int rp__files_mirror(rp_engine *e, const char *scope, char **ret, rp_error *err)
 {
-  const char *given = rp__config_text(e->config, scope, RP_OPT_MIRROR_DIR);
+  const struct rp__scope_config *c = rp__config_of(e->config, scope);
   *ret = NULL;
-  if (!e->path || e->read_only || !rp__config_bool(e->config, scope, RP_OPT_MIRROR)) return 0;
-  if (given && given[0]) {
-    *ret = strdup(given);
+  if (!e->path || e->read_only || !c->mirror) return 0;
+  if (c->mirror_dir[0]) {
+    *ret = strdup(c->mirror_dir);
   } else {
     char *root RP_AUTOFREE = rp__files_root(e);
     *ret = root ? rp__path_join(root, "sessions") : NULL;
@@ -79,8 +80,8 @@ static int sweep_scope(void *ctx, const char *scope)
   RP_AUTOCLOSE int dir = -1;
   if (!rp__files_mirror(e, scope, &folder, NULL) && folder && !rp__files_open(folder, false, &dir, NULL))
     rp__temps_sweep(dir);
-  const char *file = rp__config_text(e->config, scope, RP_OPT_SESSION_FILE);
-  const char *slash = file ? strrchr(file, '/') : NULL;
+  const char *file = rp__config_of(e->config, scope)->session_file;
+  const char *slash = strrchr(file, '/');
   if (!slash) return 0;
   live = strndup(file, RP_MAX((size_t)(slash - file), 1));
   if (live) sweep_folder(e, live, "");

@@ -13,9 +13,9 @@
 char *rp__files_root(const rp_engine *e);
 
 /* Where the records of a scope's sessions are mirrored to; NULL in *ret: nowhere. The caller frees it. */
-int rp__files_mirror(rp_engine *e, const char *scope, char **ret, rp_error *err);
+RP_MUST_USE int rp__files_mirror(rp_engine *e, const char *scope, char **ret, rp_error *err);
 /* Opens such a folder; only its parents may be reached by symlinks. RP_E_REFUSED, RP_E_FILE_NOT_FOUND. */
-int rp__files_open(const char *folder, bool make, int *ret, rp_error *err);
+RP_MUST_USE int rp__files_open(const char *folder, bool make, int *ret, rp_error *err);
 
 /*
  * Deletes what writers left that were killed: temp files in every folder above and beside the session files, and

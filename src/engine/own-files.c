@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The store's own files, which nothing that is written may replace. */
 #include "engine/own-files.h"
 
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/fleet.h"
-#include "base/secret.h"
+#include "base/credentials/fleet.h"
+#include "base/credentials/secret.h"
 #include "engine/files.h"
 
 #define PATH_BYTES 65536
@@ -42,16 +43,15 @@ static int is_beside(const rp_engine *e, const struct target *t)
 
 static int is_secret(const rp_engine *e, const struct target *t)
 {
-  static const enum rp__option files[] = {RP_OPT_INTERNAL_SECRET_FILE, RP_OPT_KEY_FILE};
   char *root RP_AUTOFREE = rp__files_root(e);
   char *own RP_AUTOFREE = root ? rp__path_join(root, RP_SECRET_FILE) : NULL;
   if (!own) return RP_E_NOMEM;
   if (is_same(t, own)) return 1;
-  for (size_t i = 0; i < RP_ARRAY_SIZE(files); i++) {
-    const char *path;
-    for (size_t k = 0; (path = rp__config_each(e->config, files[i], k)); k++) {
+  for (const struct rp__scope_config *c = NULL; (c = rp__config_next(e->config, c));) {
+    const char *files[] = {c->internal_secret_file, c->key_file};
+    for (size_t i = 0; i < RP_ARRAY_SIZE(files); i++) {
       char *real RP_AUTOFREE = NULL;
-      if (!path[0] || rp__path_real(path, &real, NULL)) continue; /* links that go on for ever name no file */
+      if (!files[i][0] || rp__path_real(files[i], &real, NULL)) continue; /* links that go on for ever name no file */
       if (is_same(t, real)) return 1;
     }
   }
@@ -82,23 +82,20 @@ int rp_output_check(rp_engine *e, const char *field, const char *path, rp_error 
   return rp__own_files_check(e, field, path, err);
 }
 
-static int check_option(rp_engine *e, enum rp__option o, const char *name, const char *end, rp_error *err)
-{
-  const char *path;
-  for (size_t i = 0; (path = rp__config_each(e->config, o, i)); i++) {
-    struct rp__buf whole RP_AUTOBUF = RP_BUF(PATH_BYTES);
-    rp__buf_printf(&whole, "%s%s", path, end);
-    if (whole.err) return rp__fail_nomem(err);
-    int rc = path[0] ? rp__own_files_check(e, name, whole.p, err) : 0;
-    if (rc == RP_E_REFUSED && err) err->code = RP_E_CONFIG;
-    if (rc) return rc == RP_E_REFUSED ? RP_E_CONFIG : rc;
-  }
-  return 0;
-}
-
 int rp__own_files_config(rp_engine *e, rp_error *err)
 {
-  int rc = check_option(e, RP_OPT_STORE_FILE, "store_file", "", err);
-  if (!rc) rc = check_option(e, RP_OPT_SESSION_FILE, "session_file", "", err);
-  return rc ? rc : check_option(e, RP_OPT_SESSION_FILE, "session_file", ".bak", err);
+  for (const struct rp__scope_config *c = NULL; (c = rp__config_next(e->config, c));) {
+    const char *written[][3] = {{"store_file", c->store_file, ""},
+                                {"session_file", c->session_file, ""},
+                                {"session_file", c->session_file, ".bak"}};
+    for (size_t i = 0; i < RP_ARRAY_SIZE(written); i++) {
+      struct rp__buf path RP_AUTOBUF = RP_BUF(PATH_BYTES);
+      rp__buf_printf(&path, "%s%s", written[i][1], written[i][2]);
+      if (path.err) return rp__fail_nomem(err);
+      int rc = written[i][1][0] ? rp__own_files_check(e, written[i][0], path.p, err) : 0;
+      if (rc == RP_E_REFUSED && err) err->code = RP_E_CONFIG;
+      if (rc) return rc == RP_E_REFUSED ? RP_E_CONFIG : rc;
+    }
+  }
+  return 0;
 }

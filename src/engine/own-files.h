@@ -12,8 +12,8 @@
  * Whether a file may be written to `path`: RP_E_REFUSED, about `field`, when that is the database, a file beside it,
  * the secret of the agents' socket or a scope's key, by that name, a link or another name.
  */
-int rp__own_files_check(rp_engine *e, const char *field, const char *path, rp_error *err);
+RP_MUST_USE int rp__own_files_check(rp_engine *e, const char *field, const char *path, rp_error *err);
 /* The same for the files that the configuration wants kept (RP_E_CONFIG). Needs e->path. */
-int rp__own_files_config(rp_engine *e, rp_error *err);
+RP_MUST_USE int rp__own_files_config(rp_engine *e, rp_error *err);
 
 #endif

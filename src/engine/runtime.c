@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The public question whether one status of a runtime may follow another. */
 #include "core/runtime.h"
 
-#include <reprise/reprise.h>
+#include <reprise/host.h>
 
 bool rp_runtime_may(const char *from, const char *to)
 {

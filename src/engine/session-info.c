@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions as they are told of: what is shown and listed of a row, and the document made of that. */
+#include <assert.h>
 #include <limits.h>
 
+#include "base/options.h"
 #include "base/text.h"
 #include "engine/engine.h"
-#include "engine/recover.h"
+#include "engine/start/recover.h"
 
 #define DOCUMENT_ROOM 1024 /* bytes of a usual session's document */
 #define BEAT_GOOD_MS 1000  /* how long a document says that a run lives by its heartbeats */
@@ -20,13 +22,13 @@ static int on_newest(void *ctx, const struct rp__run_row *run)
   return 0;
 }
 
-int rp__session_look(rp_engine *e, struct rp__session_row *row, struct rp__look *ret, rp_error *err)
+int rp__session_look(rp_engine *e, struct rp__session_row *row, struct rp__session_facts *ret, rp_error *err)
 {
   struct rp__run_filter f = {.session_ref = row->ref, .limit = 1};
   struct rp__run_row run = {0};
   struct rp__evidence evidence;
   struct rp__verdict verdict = {0};
-  *ret = (struct rp__look){0};
+  *ret = (struct rp__session_facts){0};
   if (rp__status_ended(row->status)) return 0;
   int rc = e->store->ops->run_list(e->store, &f, on_newest, &run, err);
   if (rc || !run.ref) return rc; /* a copy that nobody has started yet is as it was copied */
@@ -38,14 +40,33 @@ int rp__session_look(rp_engine *e, struct rp__session_row *row, struct rp__look 
   return 0;
 }
 
-static rp_session_info info_of(const struct rp__session_row *r, const struct rp__look *look)
+/* The public enum has a zero for "any"; rows have none. */
+static rp_session_status status_of(const struct rp__session_row *r)
+{
+  static_assert(RP_SESSION_CREATED == RP_STATUS_CREATED + 1 && RP_SESSION_ABANDONED == RP_STATUS_ABANDONED + 1, "");
+  return (rp_session_status)(r->status + 1);
+}
+
+const char *rp_session_status_name(rp_session_status status)
+{
+  return status > RP_SESSION_ANY && status <= RP_SESSION_ABANDONED ? rp__status_name((enum rp__status)(status - 1))
+                                                                   : NULL;
+}
+
+rp_session_status rp_session_status_parse(const char *name)
+{
+  enum rp__status status = name ? rp__status_parse(name, strlen(name)) : RP_STATUS_MAX;
+  return status == RP_STATUS_MAX ? RP_SESSION_ANY : (rp_session_status)(status + 1);
+}
+
+static rp_session_info info_of(const struct rp__session_row *r, const struct rp__session_facts *look)
 {
   return (rp_session_info){
       .id = r->id,
       .scope = r->scope,
       .key = or_null(r->key),
       .channel = or_null(r->channel),
-      .status = rp__status_name(r->status),
+      .status = status_of(r),
       .provider = or_null(r->provider),
       .name = or_null(r->name),
       .previous_id = or_null(r->previous_id),
@@ -75,7 +96,7 @@ static void info_write(const rp_session_info *i, struct rp__jw *w)
   rp__jw_kstr(w, "scope", i->scope);
   rp__jw_kstr(w, "key", i->key);
   rp__jw_kstr(w, "channel", i->channel);
-  rp__jw_kstr(w, "status", i->status);
+  rp__jw_kstr(w, "status", rp_session_status_name(i->status));
   rp__jw_ktime(w, "created_at", i->created_at);
   rp__jw_ktime(w, "last_activity_at", i->last_activity_at);
   rp__jw_ktime(w, "ended_at", i->ended_at);
@@ -103,7 +124,7 @@ static void info_write(const rp_session_info *i, struct rp__jw *w)
   rp__jw_end_object(w);
 }
 
-void rp__session_write(const struct rp__session_row *row, const struct rp__look *look, struct rp__jw *w)
+void rp__session_write(const struct rp__session_row *row, const struct rp__session_facts *look, struct rp__jw *w)
 {
   rp_session_info i = info_of(row, look);
   info_write(&i, w);
@@ -134,7 +155,7 @@ static int read_document(rp_engine *e, const char *ref, const int64_t *version, 
                          rp_error *err)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-  struct rp__look look;
+  struct rp__session_facts look;
   int rc = rp__session_lookup(e, ref, &row, err);
   if (!rc) rc = rp__session_look(e, &row, &look, err);
   if (rc) return rc;
@@ -171,18 +192,18 @@ struct list_ctx {
   rp_session_fn *fn;
   void *ctx;
   rp_error *err;
-  enum rp__status status; /* only those that are, as they are now; RP_STATUS_MAX: all */
-  int left;               /* of them */
-  int stopped;            /* what the caller said */
+  rp_session_status status; /* only sessions that have it now; RP_SESSION_ANY: all */
+  int left;                 /* sessions to be listed */
+  int stopped;              /* the callback's value */
 };
 
 static int on_row(void *ctx, const struct rp__session_row *row)
 {
   struct list_ctx *x = ctx;
   struct rp__session_row open = *row;
-  struct rp__look look;
+  struct rp__session_facts look;
   int rc = rp__session_look(x->e, &open, &look, x->err);
-  if (rc || (x->status != RP_STATUS_MAX && open.status != x->status)) return rc;
+  if (rc || (x->status && status_of(&open) != x->status)) return rc;
   if (row->meta && row->sealed && !(open.meta = strdup(row->meta))) return RP_E_NOMEM;
   rp__meta_open(x->e, &open);
   rp_session_info i = info_of(&open, &look);
@@ -191,30 +212,33 @@ static int on_row(void *ctx, const struct rp__session_row *row)
   return x->stopped || --x->left == 0 ? LIST_FULL : 0;
 }
 
-int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx, rp_error *err)
+int rp_list(rp_engine *e, const rp_filter *given, rp_session_fn *fn, void *ctx, rp_error *err)
 {
+  rp_filter f;
   int rc = rp__engine_check(e, err);
+  if (!rc) rc = RP__OPTIONS(&f, given, by_activity, err);
   if (rc) return rc;
-  rp_filter all = {0};
-  if (filter) all = *filter;
-  if (all.limit <= 0) all.limit = 50;
-  struct list_ctx x = {.e = e, .fn = fn, .ctx = ctx, .err = err, .status = RP_STATUS_MAX, .left = all.limit};
-  if (all.status) {
-    x.status = rp__status_parse(all.status, strlen(all.status));
-    if (x.status == RP_STATUS_MAX)
-      return rp__fail_field(err, RP_E_USAGE, "status", "there is no status '%s'", rp__text_shown(all.status));
-  }
-  /* Whatever an open one was, without a run that lives it is idle. */
-  if (x.status != RP_STATUS_MAX && !rp__status_ended(x.status)) all.limit = INT_MAX;
-  if (x.status == RP_STATUS_IDLE) all.status = "created|active|idle|checkpointed";
-  rc = e->store->ops->session_list(e->store, &all, on_row, &x, err);
+  if (f.status && !rp_session_status_name(f.status))
+    return rp__fail_field(err, RP_E_USAGE, "status", "%d is no status", (int)f.status);
+  struct rp__session_filter rows = {.scope = f.scope,
+                                    .status = rp_session_status_name(f.status),
+                                    .since_ms = f.since_ms,
+                                    .limit = f.limit <= 0 ? 50 : f.limit,
+                                    .cursor = f.cursor,
+                                    .trashed = f.trashed,
+                                    .by_activity = f.by_activity};
+  struct list_ctx x = {.e = e, .fn = fn, .ctx = ctx, .err = err, .status = f.status, .left = rows.limit};
+  /* A session whose run died is listed as idle, whichever open status its row has. */
+  if (f.status && f.status < RP_SESSION_CLOSED) rows.limit = INT_MAX;
+  if (f.status == RP_SESSION_IDLE) rows.status = "created|active|idle|checkpointed";
+  rc = e->store->ops->session_list(e->store, &rows, on_row, &x, err);
   return rc == LIST_FULL ? x.stopped : rc;
 }
 
 /* One row; what the callback says is returned. */
 static int tell_row(rp_engine *e, const struct rp__session_row *row, rp_session_fn *fn, void *ctx, rp_error *err)
 {
-  struct list_ctx x = {.e = e, .fn = fn, .ctx = ctx, .err = err, .status = RP_STATUS_MAX, .left = 1};
+  struct list_ctx x = {.e = e, .fn = fn, .ctx = ctx, .err = err, .left = 1};
   int rc = on_row(&x, row);
   return rc == LIST_FULL ? x.stopped : rc;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Session handles: finding, opening, releasing. */
-#include "engine/slot.h"
+#include "engine/session-view.h"
+#include "engine/start/run-slot.h"
 #include "base/text.h"
-#include "engine/redaction.h"
-#include "engine/speech.h"
+#include "engine/keep/redact-session.h"
+#include "engine/journal/stream-redaction.h"
 
 int rp__session_check(const rp_session *s, rp_error *err)
 {
@@ -11,44 +12,46 @@ int rp__session_check(const rp_session *s, rp_error *err)
   return rp__engine_check(s->e, err);
 }
 
-static void configure(rp_session *s, const char *scope)
-{
-  const struct rp__config *c = s->e->config;
-  s->policy = RP_POLICY_DEFAULTS;
-  s->policy.interval_ms = rp__config_ms(c, scope, RP_OPT_CHECKPOINT_S);
-  s->policy.notes = (int64_t)rp__config_num(c, scope, RP_OPT_CHECKPOINT_NOTES);
-  s->policy.on_exit = rp__config_bool(c, scope, RP_OPT_SNAPSHOT_ON_EXIT);
-  s->heartbeat_ms = rp__config_ms(c, scope, RP_OPT_HEARTBEAT_S);
-  s->save_ms = rp__config_ms(c, scope, RP_OPT_SAVE_S);
-  s->idle_ms = rp__config_ms(c, scope, RP_OPT_IDLE_S);
-  atomic_store(&s->quiet_at, rp__engine_ticks(s->e) + s->idle_ms);
-  s->max_body = (size_t)rp__config_num(c, scope, RP_OPT_BODY_BYTES);
-  s->durability = strcmp(rp__config_text(c, scope, RP_OPT_DURABILITY), "os") == 0 ? RP_OS : RP_DISK;
-}
-
 int rp__session_open(rp_engine *e, const struct rp__session_row *row, int64_t epoch, rp_session **ret, rp_error *err)
 {
   const struct rp__key *key;
   int rc = rp__scope_key(e, row->scope, &key, err);
-  if (rc) return rc;
+  return rc ? rc : rp__session_open_with(e, row, key, epoch, ret, err);
+}
+
+int rp__session_open_with(rp_engine *e, const struct rp__session_row *row, const struct rp__key *key, int64_t epoch,
+                          rp_session **ret, rp_error *err)
+{
   rp_session *s = calloc(1, sizeof *s);
   if (!s) return rp__fail_nomem(err);
   pthread_mutex_init(&s->lock, NULL); /* default mutexes can't fail to initialise on Linux */
   pthread_mutex_init(&s->dirty_lock, NULL);
-  pthread_mutex_init(&s->speech_lock, NULL);
-  pthread_mutex_init(&s->lane.order, NULL);
+  pthread_mutex_init(&s->redaction_lock, NULL);
   s->e = e;
   s->refs = 1;
-  configure(s, row->scope);
+  s->config = rp__config_of(e->config, row->scope);
+  s->policy = (struct rp__policy){.interval_ms = s->config->checkpoint_ms,
+                                  .notes = s->config->checkpoint_notes,
+                                  .tail_events = RP_TAIL_EVENTS,
+                                  .tail_bytes = RP_TAIL_BYTES};
+  atomic_store(&s->quiet_at, rp__engine_ticks(e) + s->config->idle_ms);
   memcpy(s->id, row->id, sizeof s->id);
   memcpy(s->scope, row->scope, sizeof s->scope);
   s->ref = row->ref;
+  s->opened_seq = row->last_seq;
   s->epoch = epoch;
   s->key = key;
   s->trashed = row->trashed_at != 0;
   s->streams_known = !row->tails.n;
   s->streams_number = row->tails.number;
-  s->live_mirror = !key && rp__config_text(e->config, row->scope, RP_OPT_SESSION_FILE)[0];
+  if (rp__outbox_join(&e->outbox, s)) {
+    pthread_mutex_destroy(&s->redaction_lock);
+    pthread_mutex_destroy(&s->dirty_lock);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    return rp__fail_nomem(err);
+  }
+  s->live_mirror = !key && s->config->session_file[0];
   pthread_mutex_lock(&e->lock);
   s->next = e->sessions;
   if (s->next) s->next->prev = s;
@@ -81,9 +84,10 @@ void rp__session_unref(rp_session *s)
   pthread_mutex_unlock(&e->lock);
   if (!last) return;
   rp__fold_free(s->fold);
-  rp__speech_free(s->speech);
-  pthread_mutex_destroy(&s->speech_lock);
-  pthread_mutex_destroy(&s->lane.order);
+  rp__view_free(s->view);
+  rp__stream_redaction_free(s->redaction);
+  pthread_mutex_destroy(&s->redaction_lock);
+  rp__outbox_leave(&e->outbox, s);
   pthread_mutex_destroy(&s->dirty_lock);
   pthread_mutex_destroy(&s->lock);
   free(s->start_json);
@@ -144,6 +148,11 @@ int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err)
 {
   struct rp__session_row row = {0};
   enum rp__find how = s->copying ? RP_FIND_COPY : RP_FIND_ID;
+  if (s->view) {
+    *ret = s->view->row;
+    return 0;
+  }
+  RP_MAY_ASK_STORE();
   int rc = s->e->store->ops->session_find(s->e->store, how, NULL, s->id, &row, err);
   if (rc) return rc;
   if (row.ref != s->ref) { /* deleted, and another one has its id */

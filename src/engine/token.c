@@ -5,9 +5,10 @@
  */
 #include <sodium.h>
 
+#include "base/options.h"
 #include "base/text.h"
-#include "engine/audit.h"
-#include "engine/redaction.h"
+#include "engine/keep/audit.h"
+#include "engine/keep/redact-session.h"
 
 #define PREFIX "rpt_"
 #define ID_CHARS 8
@@ -103,12 +104,12 @@ static int options_check(rp_engine *e, const rp_token_options *o, rp_error *err)
   return 0;
 }
 
-int rp_token_create(rp_engine *e, const rp_token_options *o, char **ret_text, rp_error *err)
+int rp_token_create(rp_engine *e, const rp_token_options *given, char **ret_text, rp_error *err)
 {
-  const rp_token_options all = {0};
+  rp_token_options own, *o = &own;
   char text[TEXT_CHARS + 1] RP_CLEANUP(text_wipe) = {0};
   int rc = rp__engine_check(e, err);
-  if (!o) o = &all;
+  if (!rc) rc = RP__OPTIONS(o, given, expires_ms, err);
   if (!rc) rc = options_check(e, o, err);
   if (rc) return rc;
   struct rp__token_row row = {.read_only = o->read_only, .created_at = rp__engine_now(e), .expires_at = o->expires_ms};

@@ -15,6 +15,9 @@
  * when new ones come, but are not counted as its own.
  */
 #include "facets/message.h"
+
+#include <assert.h>
+
 #include "facets/rows.h"
 #include "facets/table.h"
 
@@ -244,23 +247,20 @@ static int corrupt(rp_error *err, const char *field)
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, field, "%s is not what a snapshot holds there", field);
 }
 
-/* What was carried comes first, all of it with one seq. */
-static bool follows(const struct rp__message *last, int64_t seq, bool carried)
-{
-  if (!last) return true;
-  return carried ? last->carried && seq == last->seq : seq > last->seq;
-}
-
 static int load_message(struct conversation *c, struct rp__json v, rp_error *err)
 {
   static const char field[] = "conversation.messages";
-  struct rp__json omitted = rp__json_get(v, "omitted_bytes");
+  enum { SEQ, AT_MS, OMITTED, CARRIED, FOLLOWS, MEMBERS };
+  static const char *const names[MEMBERS] = {"seq", "at_ms", "omitted_bytes", "carried", "follows"};
+  struct rp__json member[MEMBERS];
+  rp__json_members(v, names, MEMBERS, member);
+  struct rp__json omitted = member[OMITTED];
   const struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
-  bool carried = rp__json_get(v, "carried").type == RP_JSON_TRUE;
+  bool carried = member[CARRIED].type == RP_JSON_TRUE;
   int64_t seq, at_ms, left_out = 0;
-  if (!rp__json_i64(rp__json_get(v, "seq"), &seq) || seq < 1 || !follows(last, seq, carried))
-    return corrupt(err, field);
-  if (!rp__json_i64(rp__json_get(v, "at_ms"), &at_ms)) return corrupt(err, field);
+  if (!rp__json_i64(member[SEQ], &seq) || seq < 1 || !rp__json_i64(member[AT_MS], &at_ms)) return corrupt(err, field);
+  /* What was carried comes first, all of it with one seq. */
+  if (last && (carried ? !last->carried || seq != last->seq : seq <= last->seq)) return corrupt(err, field);
   struct rp__message_body b = rp__message_look(v);
   if (omitted.type != RP_JSON_NONE) {
     if (!rp__json_i64(omitted, &left_out) || left_out <= 0) return corrupt(err, field);
@@ -273,7 +273,7 @@ static int load_message(struct conversation *c, struct rp__json v, rp_error *err
   m->omitted = left_out;
   m->carried = carried;
   m->open = b.partial;
-  m->follows = rp__json_get(v, "follows").type == RP_JSON_TRUE;
+  m->follows = member[FOLLOWS].type == RP_JSON_TRUE;
   if (c->count == MESSAGES_MAX || c->bytes + rp__message_bytes(m) > CONTENT_MAX) {
     free(m);
     return corrupt(err, field);
@@ -333,3 +333,22 @@ const struct rp__facet_ops rp__facet_conversation = {
     .newest = conversation_newest,
     .done = conversation_done,
 };
+
+size_t rp__conversation_count(const struct rp__fold *f)
+{
+  const struct conversation *c = f ? rp__fold_facet(f, rp__facet_conversation.name) : NULL;
+  return c ? c->count : 0;
+}
+
+const struct rp__message *rp__conversation_at(const struct rp__fold *f, size_t i)
+{
+  const struct conversation *c = rp__fold_facet(f, rp__facet_conversation.name);
+  assert(i < c->count);
+  return message_at(c, i);
+}
+
+int64_t rp__conversation_total(const struct rp__fold *f)
+{
+  const struct conversation *c = f ? rp__fold_facet(f, rp__facet_conversation.name) : NULL;
+  return c ? c->total : 0;
+}

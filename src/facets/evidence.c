@@ -6,10 +6,10 @@
  * The oldest notes and frames go first; only the newest frames keep their embeddings. A transcript that is not final is
  * replaced by the next one. Older parts are questions to the journal.
  */
-#include "facets/table.h"
+#include "facets/evidence.h"
 
-#include "facets/gist.h"
-#include "facets/rows.h"
+#include "facets/merge.h"
+#include "json/text.h"
 
 #define NOTES_MAX 500
 #define NOTES_BYTES ((size_t)128 * 1024)
@@ -23,8 +23,15 @@
 #define INTERIM_MAX ((size_t)4 * 1024)
 #define ID_MAX (6 * RP_EVENT_ID_MAX + 2)
 #define TIME_MAX 64
+#define GIST_BYTES ((size_t)20 * 1024) /* of its saved form, at most */
+#define TOPICS_MAX 32
+#define TOPICS_READ 128 /* of one event */
+#define TOPIC_RAW_MAX 256
+#define TOPICS_BYTES ((size_t)TOPICS_MAX * (TOPIC_RAW_MAX + 1) + 2)
+#define INTENT_RAW_MAX ((size_t)2048)
+#define CONTEXT_MAX ((size_t)8 * 1024)
+_Static_assert(TOPICS_BYTES + INTENT_RAW_MAX + CONTEXT_MAX + 64 <= GIST_BYTES, "the bounds add up");
 
-enum note_column { NOTE_ID, NOTE_TEXT, NOTE_CATEGORY, NOTE_CONFIDENCE, NOTE_TIMESTAMP, NOTE_SEQ };
 static const struct rp__shape note_shape = {
     .name = "evidence.notes",
     .columns = {{"id", RP_CELL_ANY, RP_COL_NEED, ID_MAX},
@@ -38,7 +45,6 @@ static const struct rp__shape note_shape = {
     .max_bytes = NOTES_BYTES,
 };
 
-enum frame_column { FRAME_ID, FRAME_TIMESTAMP, FRAME_EMBEDDING, FRAME_UPLOADED, FRAME_SEQ };
 static const struct rp__shape frame_shape = {
     .name = "evidence.frames",
     .columns = {{"frame_id", RP_CELL_ANY, RP_COL_NEED, ID_MAX},
@@ -51,16 +57,158 @@ static const struct rp__shape frame_shape = {
     .max_bytes = FRAMES_BYTES,
 };
 
-struct evidence {
-  struct rp__rows notes, frames;
-  struct rp__buf transcript, interim; /* plain text; interim: what is not final yet */
-  struct rp__gist gist;
-  int64_t context_used;
+/* ---- what the conversation is about --------------------------------------------------- */
+
+struct topics {
+  struct rp__json v[TOPICS_MAX];
+  size_t n;
 };
 
-static void evidence_init(void *state)
+static void gist_done(struct rp__gist *g)
 {
-  struct evidence *e = state;
+  rp__buf_done(&g->topics);
+  rp__buf_done(&g->intent);
+  rp__buf_done(&g->context);
+}
+
+static bool gist_empty(const struct rp__gist *g)
+{
+  return g->topics.n == 0 && g->intent.n == 0 && g->context.n == 0;
+}
+
+/* A copy, made before the old one goes. */
+static int set_value(struct rp__buf *b, struct rp__json v)
+{
+  struct rp__buf copy = RP_BUF(v.n);
+  rp__buf_add(&copy, v.p, v.n);
+  if (copy.err) return copy.err;
+  rp__buf_done(b);
+  *b = copy;
+  return 0;
+}
+
+static bool topic_ok(struct rp__json v)
+{
+  return v.type == RP_JSON_STRING && v.n > 2 && v.n <= TOPIC_RAW_MAX;
+}
+
+static void drop_topic(struct topics *t, size_t i)
+{
+  t->n--;
+  memmove(&t->v[i], &t->v[i + 1], (t->n - i) * sizeof t->v[0]);
+}
+
+static void add_topic(struct topics *t, struct rp__json v)
+{
+  for (size_t i = 0; i < t->n; i++) {
+    struct rp__str a = {t->v[i].p, t->v[i].n}, b = {v.p, v.n};
+    if (rp__json_text_cmp(a, b) != 0) continue;
+    drop_topic(t, i);
+    break;
+  }
+  if (t->n == TOPICS_MAX) drop_topic(t, 0);
+  t->v[t->n++] = v;
+}
+
+static void add_topics(struct topics *t, struct rp__json from)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  if (from.type != RP_JSON_ARRAY) return;
+  for (size_t i = 0; i < TOPICS_READ && rp__json_next(from, &it, NULL, &item); i++) {
+    if (topic_ok(item)) add_topic(t, item);
+  }
+}
+
+static int merge_topics(struct rp__gist *g, struct rp__json told)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(TOPICS_BYTES);
+  struct topics t = {.n = 0};
+  add_topics(&t, rp__json_trusted(g->topics.p, g->topics.n));
+  add_topics(&t, told);
+  if (t.n == 0) return 0;
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_array(&w);
+  for (size_t i = 0; i < t.n; i++) rp__jw_value(&w, t.v[i]);
+  rp__jw_end_array(&w);
+  return out.err ? out.err : set_value(&g->topics, rp__json_trusted(out.p, out.n));
+}
+
+static int merge_context(struct rp__gist *g, struct rp__json told)
+{
+  struct rp__json have = rp__json_trusted(g->context.p, g->context.n);
+  bool ok;
+  if (told.type == RP_JSON_NONE || told.type == RP_JSON_NULL) return 0;
+  if (have.type != RP_JSON_OBJECT || told.type != RP_JSON_OBJECT)
+    return told.n <= CONTEXT_MAX ? set_value(&g->context, told) : 0;
+  struct rp__object both = {0};
+  int rc = rp__object_load(&both, have, CONTEXT_MAX, &ok);
+  if (rc == 0) rc = rp__object_merge(&both, told, NULL, CONTEXT_MAX);
+  if (rc == 0) rc = set_value(&g->context, rp__object_json(&both));
+  rp__object_done(&both);
+  return rc;
+}
+
+/*
+ * Topics come behind the others when they are told (again), objects of context are merged, else the new stands in place
+ * of the old; a member that is null says nothing. 0 or RP_E_NOMEM.
+ */
+static int gist_merge(struct rp__gist *g, struct rp__json body)
+{
+  struct rp__json intent = rp__json_get(body, "intent");
+  int rc = merge_topics(g, rp__json_get(body, "topics"));
+  if (rc == 0 && intent.type == RP_JSON_STRING && intent.n <= INTENT_RAW_MAX) rc = set_value(&g->intent, intent);
+  return rc ? rc : merge_context(g, rp__json_get(body, "context"));
+}
+
+static void write_member(struct rp__jw *w, const char *name, const struct rp__buf *b, const char *otherwise)
+{
+  rp__jw_key(w, name);
+  rp__jw_raw(w, b->n ? b->p : otherwise, b->n ? b->n : strlen(otherwise));
+}
+
+static void gist_write(const struct rp__gist *g, struct rp__jw *w)
+{
+  rp__jw_object(w);
+  write_member(w, "topics", &g->topics, "[]");
+  write_member(w, "intent", &g->intent, "null");
+  write_member(w, "context", &g->context, "null");
+  rp__jw_end_object(w);
+}
+
+static bool topics_ok(struct rp__json v)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  size_t n = 0;
+  while (rp__json_next(v, &it, NULL, &item)) {
+    if (!topic_ok(item) || ++n > TOPICS_MAX) return false;
+  }
+  return v.type == RP_JSON_ARRAY && v.n <= TOPICS_BYTES;
+}
+
+/* Fills an empty one; *ret_ok is false when nobody saved that. 0 or RP_E_NOMEM. */
+static int gist_load(struct rp__gist *g, struct rp__json v, bool *ret_ok)
+{
+  struct rp__json topics = rp__json_get(v, "topics"), intent = rp__json_get(v, "intent");
+  struct rp__json context = rp__json_get(v, "context");
+  bool intent_ok = intent.type == RP_JSON_NULL || (intent.type == RP_JSON_STRING && intent.n <= INTENT_RAW_MAX);
+  *ret_ok = topics_ok(topics) && intent_ok && context.type != RP_JSON_NONE && context.n <= CONTEXT_MAX;
+  if (!*ret_ok) return 0;
+  int rc = rp__json_count(topics) ? set_value(&g->topics, topics) : 0;
+  if (rc == 0 && intent.type != RP_JSON_NULL) rc = set_value(&g->intent, intent);
+  if (rc == 0 && context.type != RP_JSON_NULL) rc = set_value(&g->context, context);
+  return rc;
+}
+
+/* ---- the facet ------------------------------------------------------------------------ */
+
+static void evidence_init(const struct rp__facet_ops *ops, void *state)
+{
+  struct rp__evidence_heard *e = state;
+  (void)ops;
+  e->notes.shape = &note_shape;
+  e->frames.shape = &frame_shape;
   e->transcript = RP_BUF(2 * TRANSCRIPT_MAX + 1); /* the old tail and a new one, until the sum is cut */
   e->interim = RP_BUF(2 * INTERIM_MAX + 1);
 }
@@ -80,17 +228,17 @@ static bool uses_context(struct rp__json v)
                                     rp__json_next(v, &(struct rp__json_iter){0}, NULL, NULL));
 }
 
-static int apply_note(struct evidence *e, const struct rp__event *ev)
+static int apply_note(struct rp__evidence_heard *e, const struct rp__event *ev)
 {
   RP_AUTOCELLS struct rp__cells c = {0};
   char seq[24];
   bool ok;
-  c.cell[NOTE_SEQ] = rp__str(seq_text(ev->seq, seq));
+  c.cell[RP_NOTE_SEQ] = rp__str(seq_text(ev->seq, seq));
   int rc = rp__cells_read(&note_shape, ev->body, &c, &ok);
   if (rc || !ok) return rc;
-  c.cell[NOTE_SEQ] = rp__str(seq); /* whatever the body says under that name */
+  c.cell[RP_NOTE_SEQ] = rp__str(seq); /* whatever the body says under that name */
   if (uses_context(rp__json_get(ev->body, "context_used")) && e->context_used < INT64_MAX) e->context_used++;
-  return rp__rows_put(&e->notes, &note_shape, e->notes.count, &c, ev->at_ms);
+  return rp__rows_put(&e->notes, e->notes.count, &c, ev->at_ms);
 }
 
 /* Takes embeddings away, from the newest frame backwards, where there are too many or too many bytes of them. */
@@ -99,33 +247,33 @@ static int thin_embeddings(struct rp__rows *r)
   size_t count = 0, bytes = 0;
   for (size_t i = r->count; i > 0; i--) {
     const struct rp__row *row = r->v[i - 1];
-    size_t n = row->n[FRAME_EMBEDDING];
+    size_t n = row->n[RP_FRAME_EMBEDDING];
     if (n == 0) continue;
     count++;
     bytes += n;
     if (count <= EMBEDDINGS_MAX && bytes <= EMBEDDINGS_BYTES) continue;
     RP_AUTOCELLS struct rp__cells c = {0};
     rp__cells_from(&c, row);
-    c.cell[FRAME_EMBEDDING] = (struct rp__str){0};
-    int rc = rp__rows_put(r, &frame_shape, i - 1, &c, row->at_ms);
+    c.cell[RP_FRAME_EMBEDDING] = (struct rp__str){0};
+    int rc = rp__rows_put(r, i - 1, &c, row->at_ms);
     if (rc) return rc;
   }
   return 0;
 }
 
-static int apply_frame(struct evidence *e, const struct rp__event *ev)
+static int apply_frame(struct rp__evidence_heard *e, const struct rp__event *ev)
 {
   RP_AUTOCELLS struct rp__cells c = {0};
   char seq[24];
   bool ok;
-  c.cell[FRAME_SEQ] = rp__str(seq_text(ev->seq, seq));
+  c.cell[RP_FRAME_SEQ] = rp__str(seq_text(ev->seq, seq));
   int rc = rp__cells_read(&frame_shape, ev->body, &c, &ok);
   if (rc || !ok) return rc;
-  c.cell[FRAME_SEQ] = rp__str(seq);
+  c.cell[RP_FRAME_SEQ] = rp__str(seq);
   struct rp__json embedding = rp__json_get(ev->body, "embedding");
   bool kept = (embedding.type == RP_JSON_ARRAY || embedding.type == RP_JSON_STRING) && embedding.n <= EMBEDDING_MAX;
-  if (!kept) c.cell[FRAME_EMBEDDING] = (struct rp__str){0};
-  rc = rp__rows_put(&e->frames, &frame_shape, e->frames.count, &c, ev->at_ms);
+  if (!kept) c.cell[RP_FRAME_EMBEDDING] = (struct rp__str){0};
+  rc = rp__rows_put(&e->frames, e->frames.count, &c, ev->at_ms);
   return rc ? rc : thin_embeddings(&e->frames);
 }
 
@@ -157,7 +305,7 @@ static int add_text(struct rp__buf *b, struct rp__json v, size_t max)
   return b->err;
 }
 
-static int apply_transcript(struct evidence *e, const struct rp__event *ev)
+static int apply_transcript(struct rp__evidence_heard *e, const struct rp__event *ev)
 {
   struct rp__json text = rp__json_get(ev->body, "text");
   if (text.type != RP_JSON_STRING) return 0;
@@ -173,35 +321,35 @@ static int evidence_apply(void *state, const struct rp__event *ev)
   case RP_KIND_NOTE: return apply_note(state, ev);
   case RP_KIND_FRAME: return apply_frame(state, ev);
   case RP_KIND_TRANSCRIPT: return apply_transcript(state, ev);
-  case RP_KIND_INTENT: return rp__gist_merge(&((struct evidence *)state)->gist, ev->body);
+  case RP_KIND_INTENT: return gist_merge(&((struct rp__evidence_heard *)state)->gist, ev->body);
   default: return 0;
   }
 }
 
 static bool evidence_empty(const void *state)
 {
-  const struct evidence *e = state;
+  const struct rp__evidence_heard *e = state;
   return e->notes.count == 0 && e->frames.count == 0 && e->transcript.n == 0 && e->interim.n == 0 &&
-         rp__gist_empty(&e->gist) && e->context_used == 0;
+         gist_empty(&e->gist) && e->context_used == 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------- */
 
-static void write_tail(const struct evidence *e, struct rp__jw *w)
+static void write_tail(const struct rp__evidence_heard *e, struct rp__jw *w)
 {
   rp__jw_key(w, "memory");
-  rp__gist_write(&e->gist, w);
+  gist_write(&e->gist, w);
   rp__jw_ki64(w, "context_used", e->context_used);
 }
 
 static void evidence_save(const void *state, struct rp__jw *w)
 {
-  const struct evidence *e = state;
+  const struct rp__evidence_heard *e = state;
   rp__jw_object(w);
   rp__jw_key(w, "notes");
-  rp__rows_save(&e->notes, &note_shape, w);
+  rp__rows_save(&e->notes, w);
   rp__jw_key(w, "frames");
-  rp__rows_save(&e->frames, &frame_shape, w);
+  rp__rows_save(&e->frames, w);
   rp__jw_key(w, "transcript");
   rp__jw_strn(w, e->transcript.p, e->transcript.n);
   rp__jw_key(w, "interim");
@@ -210,20 +358,24 @@ static void evidence_save(const void *state, struct rp__jw *w)
   rp__jw_end_object(w);
 }
 
+void rp__evidence_transcript(const struct rp__evidence_heard *e, struct rp__buf *out)
+{
+  rp__buf_add(out, e->transcript.p, e->transcript.n);
+  if (out->n && e->interim.n) rp__buf_char(out, ' ');
+  rp__buf_add(out, e->interim.p, e->interim.n);
+}
+
 static void evidence_show(const void *state, int64_t now_ms, struct rp__jw *w)
 {
-  const struct evidence *e = state;
+  const struct rp__evidence_heard *e = state;
   RP_AUTOBUF struct rp__buf text = RP_BUF(TRANSCRIPT_MAX + INTERIM_MAX + 1);
-  (void)now_ms;
-  rp__buf_add(&text, e->transcript.p, e->transcript.n);
-  if (text.n && e->interim.n) rp__buf_char(&text, ' ');
-  rp__buf_add(&text, e->interim.p, e->interim.n);
+  rp__evidence_transcript(e, &text);
   if (text.err && !w->out->err) w->out->err = text.err;
   rp__jw_object(w);
   rp__jw_key(w, "notes");
-  rp__rows_show(&e->notes, &note_shape, w);
+  rp__rows_show(&e->notes, now_ms, w);
   rp__jw_key(w, "frames");
-  rp__rows_show(&e->frames, &frame_shape, w);
+  rp__rows_show(&e->frames, now_ms, w);
   rp__jw_key(w, "transcript");
   rp__jw_strn(w, text.p, text.n);
   write_tail(e, w);
@@ -247,50 +399,40 @@ static int load_text(struct rp__buf *b, struct rp__json v, size_t max, const cha
 
 static int evidence_load(void *state, struct rp__json v, rp_error *err)
 {
-  struct evidence *e = state;
-  int rc = rp__rows_load(&e->notes, &note_shape, rp__json_get(v, "notes"), err);
-  if (rc == 0) rc = rp__rows_load(&e->frames, &frame_shape, rp__json_get(v, "frames"), err);
+  struct rp__evidence_heard *e = state;
+  int rc = rp__rows_load(&e->notes, rp__json_get(v, "notes"), err);
+  if (rc == 0) rc = rp__rows_load(&e->frames, rp__json_get(v, "frames"), err);
   if (rc == 0)
     rc = load_text(&e->transcript, rp__json_get(v, "transcript"), TRANSCRIPT_MAX, "evidence.transcript", err);
   if (rc == 0) rc = load_text(&e->interim, rp__json_get(v, "interim"), INTERIM_MAX, "evidence.interim", err);
   if (rc) return rc;
   bool ok;
-  if (rp__gist_load(&e->gist, rp__json_get(v, "memory"), &ok)) return rp__fail_nomem(err);
+  if (gist_load(&e->gist, rp__json_get(v, "memory"), &ok)) return rp__fail_nomem(err);
   if (!ok) return corrupt(err, "evidence.memory");
   bool counted = rp__json_i64(rp__json_get(v, "context_used"), &e->context_used) && e->context_used >= 0;
   return counted ? 0 : corrupt(err, "evidence.context_used");
 }
 
-static int64_t newest_of(const struct rp__rows *r, unsigned column)
-{
-  int64_t newest = 0, seq;
-  for (size_t i = 0; i < r->count; i++) {
-    if (!rp__json_i64(rp__row_cell(r->v[i], column), &seq)) seq = INT64_MAX;
-    newest = RP_MAX(newest, seq);
-  }
-  return newest;
-}
-
 static int64_t evidence_newest(const void *state)
 {
-  const struct evidence *e = state;
-  return RP_MAX(newest_of(&e->notes, NOTE_SEQ), newest_of(&e->frames, FRAME_SEQ));
+  const struct rp__evidence_heard *e = state;
+  return RP_MAX(rp__rows_newest(&e->notes, RP_NOTE_SEQ), rp__rows_newest(&e->frames, RP_FRAME_SEQ));
 }
 
 static void evidence_done(void *state)
 {
-  struct evidence *e = state;
+  struct rp__evidence_heard *e = state;
   rp__rows_done(&e->notes);
   rp__rows_done(&e->frames);
   rp__buf_done(&e->transcript);
   rp__buf_done(&e->interim);
-  rp__gist_done(&e->gist);
+  gist_done(&e->gist);
 }
 
 const struct rp__facet_ops rp__facet_evidence = {
     .name = "evidence",
-    .state_size = sizeof(struct evidence),
-    .max_bytes = NOTES_BYTES + FRAMES_BYTES + 2 * (TRANSCRIPT_MAX + INTERIM_MAX) + RP_GIST_BYTES + 512,
+    .state_size = sizeof(struct rp__evidence_heard),
+    .max_bytes = NOTES_BYTES + FRAMES_BYTES + 2 * (TRANSCRIPT_MAX + INTERIM_MAX) + GIST_BYTES + 512,
     .init = evidence_init,
     .apply = evidence_apply,
     .empty = evidence_empty,
@@ -300,3 +442,8 @@ const struct rp__facet_ops rp__facet_evidence = {
     .newest = evidence_newest,
     .done = evidence_done,
 };
+
+const struct rp__evidence_heard *rp__evidence_heard(const struct rp__fold *f)
+{
+  return f ? rp__fold_facet(f, rp__facet_evidence.name) : NULL;
+}

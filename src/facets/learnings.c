@@ -4,21 +4,19 @@
  * scope's memories; here is what the session knows of them. What it learned itself follows the word of `confidence`
  * events; what it inherited keeps the aged confidence it came with, for decay never changes a stored score (X-03).
  */
-#include "facets/rows.h"
-#include "facets/table.h"
+#include "facets/learnings.h"
 
 #define BYTES_MAX ((size_t)96 * 1024)
-
-enum { MEMORY_ID, CONFIDENCE, CONTENT, CATEGORIES, INHERITED_FROM, ORIGINAL };
+#define CONFIDENCE_BYTES ((size_t)48 * 1024)
 
 static const struct rp__shape shape = {
     .name = "learnings",
-    .columns = {[MEMORY_ID] = {"memory_id", RP_CELL_ID, RP_COL_NEED, 0},
-                [CONFIDENCE] = {"confidence", RP_CELL_NUMBER, 0, 0},
-                [CONTENT] = {"content", RP_CELL_TEXT, 0, 256},
-                [CATEGORIES] = {"categories", RP_CELL_ARRAY, 0, 256},
-                [INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128},
-                [ORIGINAL] = {"original", RP_CELL_NUMBER, 0, 0}},
+    .columns = {[RP_LEARNING_MEMORY_ID] = {"memory_id", RP_CELL_ID, RP_COL_NEED, 0},
+                [RP_LEARNING_CONFIDENCE] = {"confidence", RP_CELL_NUMBER, 0, 0},
+                [RP_LEARNING_CONTENT] = {"content", RP_CELL_TEXT, 0, 256},
+                [RP_LEARNING_CATEGORIES] = {"categories", RP_CELL_ARRAY, 0, 256},
+                [RP_LEARNING_INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128},
+                [RP_LEARNING_ORIGINAL] = {"original", RP_CELL_NUMBER, 0, 0}},
     .time_name = "at",
     .keyed = true,
     .max_rows = 256,
@@ -32,9 +30,9 @@ static int apply_learning(struct rp__rows *r, const struct rp__event *ev)
   bool ok;
   int rc = rp__cells_read(&shape, ev->body, &c, &ok);
   if (rc || !ok) return rc;
-  if (c.cell[CONFIDENCE].n == 0) rp__cells_literal(&c, CONFIDENCE, "1.0");
-  c.cell[INHERITED_FROM] = c.cell[ORIGINAL] = (struct rp__str){0};
-  return rp__rows_renew(r, &shape, rp__rows_find(r, c.cell[MEMORY_ID]), &c, ev->at_ms);
+  if (c.cell[RP_LEARNING_CONFIDENCE].n == 0) rp__cells_literal(&c, RP_LEARNING_CONFIDENCE, "1.0");
+  c.cell[RP_LEARNING_INHERITED_FROM] = c.cell[RP_LEARNING_ORIGINAL] = (struct rp__str){0};
+  return rp__rows_renew(r, rp__rows_find(r, c.cell[RP_LEARNING_MEMORY_ID]), &c, ev->at_ms);
 }
 
 /* Reads the event as a learning whose confidence is the new score. */
@@ -47,11 +45,11 @@ static int apply_confidence(struct rp__rows *r, const struct rp__event *ev)
   if (r->count == 0 || !rp__json_double(score, &value) || score.n > 32) return 0;
   int rc = rp__cells_read(&shape, ev->body, &told, &ok);
   if (rc || !ok) return rc;
-  size_t i = rp__rows_find(r, told.cell[MEMORY_ID]);
-  if (i == r->count || r->v[i]->n[INHERITED_FROM]) return 0;
+  size_t i = rp__rows_find(r, told.cell[RP_LEARNING_MEMORY_ID]);
+  if (i == r->count || r->v[i]->n[RP_LEARNING_INHERITED_FROM]) return 0;
   rp__cells_from(&c, r->v[i]);
-  c.cell[CONFIDENCE] = (struct rp__str){score.p, score.n};
-  return rp__rows_put(r, &shape, i, &c, r->v[i]->at_ms);
+  c.cell[RP_LEARNING_CONFIDENCE] = (struct rp__str){score.p, score.n};
+  return rp__rows_put(r, i, &c, r->v[i]->at_ms);
 }
 
 static int inherit(struct rp__rows *r, struct rp__json item, int64_t now)
@@ -59,11 +57,11 @@ static int inherit(struct rp__rows *r, struct rp__json item, int64_t now)
   RP_AUTOCELLS struct rp__cells c = {0};
   bool ok;
   int rc = rp__cells_read(&shape, item, &c, &ok);
-  if (rc || !ok || c.cell[CONFIDENCE].n == 0) return rc;
-  size_t i = rp__rows_find(r, c.cell[MEMORY_ID]);
+  if (rc || !ok || c.cell[RP_LEARNING_CONFIDENCE].n == 0) return rc;
+  size_t i = rp__rows_find(r, c.cell[RP_LEARNING_MEMORY_ID]);
   if (i < r->count) return 0;
-  if (c.cell[INHERITED_FROM].n == 0) rp__cells_literal(&c, INHERITED_FROM, "\"\"");
-  return rp__rows_put(r, &shape, i, &c, rp__rows_time(item, "at", now));
+  if (c.cell[RP_LEARNING_INHERITED_FROM].n == 0) rp__cells_literal(&c, RP_LEARNING_INHERITED_FROM, "\"\"");
+  return rp__rows_put(r, i, &c, rp__rows_time(item, "at", now));
 }
 
 static int apply_restored(struct rp__rows *r, const struct rp__event *ev)
@@ -86,40 +84,29 @@ static int learnings_apply(void *state, const struct rp__event *ev)
   }
 }
 
-static bool learnings_empty(const void *state)
-{
-  return ((const struct rp__rows *)state)->count == 0;
-}
-
-static void learnings_save(const void *state, struct rp__jw *w)
-{
-  rp__rows_save(state, &shape, w);
-}
-
-static void learnings_show(const void *state, int64_t now_ms, struct rp__jw *w)
-{
-  (void)now_ms;
-  rp__rows_show(state, &shape, w);
-}
-
-static int learnings_load(void *state, struct rp__json v, rp_error *err)
-{
-  return rp__rows_load(state, &shape, v, err);
-}
-
-static void learnings_done(void *state)
-{
-  rp__rows_done(state);
-}
-
 const struct rp__facet_ops rp__facet_learnings = {
     .name = "learnings",
-    .state_size = sizeof(struct rp__rows),
-    .max_bytes = BYTES_MAX + 2,
+    RP_ROWS_SLOTS(shape, BYTES_MAX),
     .apply = learnings_apply,
-    .empty = learnings_empty,
-    .save = learnings_save,
-    .show = learnings_show,
-    .load = learnings_load,
-    .done = learnings_done,
+    .show = rp__rows_show,
+};
+
+/* How the confidence in memories changed (X-01: confidence_updates); the newest hundred. */
+static const struct rp__shape confidence_shape = {
+    .name = "confidence_updates",
+    .kind = RP_KIND_CONFIDENCE,
+    .columns = {{"memory_id", RP_CELL_ID, RP_COL_NEED, 0},
+                {"old_score", RP_CELL_NUMBER, RP_COL_NEED, 0},
+                {"new_score", RP_CELL_NUMBER, RP_COL_NEED, 0},
+                {"reason", RP_CELL_TEXT, RP_COL_NEED, 256}},
+    .time_name = "timestamp",
+    .max_rows = 100,
+    .max_bytes = CONFIDENCE_BYTES,
+};
+
+const struct rp__facet_ops rp__facet_confidence = {
+    .name = "confidence_updates",
+    RP_ROWS_SLOTS(confidence_shape, CONFIDENCE_BYTES),
+    .apply = rp__rows_append,
+    .show = rp__rows_show,
 };

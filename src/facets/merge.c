@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Objects merged member by member. */
 #include "facets/merge.h"
 
 #include "json/text.h"
@@ -74,9 +75,10 @@ static void members_set(struct members *s, struct rp__json key, struct rp__json 
     if (i < s->n) members_drop(s, i);
     return;
   }
+  if (i == RP_MEMBERS_MAX) return;
   size_t was = i < s->n ? member_bytes(s->m[i].key, s->m[i].value) : 0;
   size_t becomes = member_bytes(key, value);
-  if (i == RP_MEMBERS_MAX || (becomes > was && s->bytes - was + becomes > max)) return;
+  if (becomes > was && s->bytes - was + becomes > max) return;
   s->m[i] = (struct member){key, value};
   if (i == s->n) s->n++;
   s->bytes = s->bytes - was + becomes;

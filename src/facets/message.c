@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One message: made, joined from chunks, written. */
 #include "facets/message.h"
 
 #include "json/text.h"
 
 #define TEXT_UNKNOWN (-1)
 
-static const char *const part_names[RP_MSG_PARTS] = {"role", "content", "message_id", "source"};
+/* Names of the parts, and behind them of the marks that a body may have. */
+static const char *const names[RP_MSG_PARTS + 3] = {"role",    "content", "message_id", "source",
+                                                    "partial", "thought", "whole"};
 
 /* ---- bodies ------------------------------------------------------------------- */
 
 struct rp__message_body rp__message_look(struct rp__json object)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  struct rp__message_body b = {0};
-  while (rp__json_next(object, &it, &key, &value)) {
-    for (unsigned i = 0; i < RP_MSG_PARTS; i++) {
-      if (b.part[i].type == RP_JSON_NONE && rp__json_eq(key, part_names[i])) b.part[i] = value;
-    }
-    if (value.type != RP_JSON_TRUE) continue;
-    if (rp__json_eq(key, "partial")) b.partial = true;
-    if (rp__json_eq(key, "thought")) b.thought = true;
-    if (rp__json_eq(key, "whole")) b.whole = true;
-  }
+  struct rp__json member[RP_ARRAY_SIZE(names)];
+  struct rp__message_body b;
+  rp__json_members(object, names, RP_ARRAY_SIZE(names), member);
+  memcpy(b.part, member, sizeof b.part);
+  b.partial = member[RP_MSG_PARTS].type == RP_JSON_TRUE;
+  b.thought = member[RP_MSG_PARTS + 1].type == RP_JSON_TRUE;
+  b.whole = member[RP_MSG_PARTS + 2].type == RP_JSON_TRUE;
   return b;
 }
 
@@ -69,7 +67,7 @@ size_t rp__message_bytes(const struct rp__message *m)
   return n;
 }
 
-static struct rp__json part_of(const struct rp__message *m, enum rp__message_part part)
+struct rp__json rp__message_part(const struct rp__message *m, enum rp__message_part part)
 {
   const char *at = m->bytes;
   for (unsigned i = 0; i < part; i++) at += m->n[i];
@@ -83,7 +81,7 @@ void rp__message_write(const struct rp__message *m, bool show, struct rp__jw *w)
   rp__jw_ki64(w, "seq", m->seq);
   for (unsigned i = 0; i < RP_MSG_PARTS; i++) {
     if (m->n[i]) {
-      rp__jw_key(w, part_names[i]);
+      rp__jw_key(w, names[i]);
       rp__jw_raw(w, at, m->n[i]);
     }
     at += m->n[i];
@@ -115,14 +113,15 @@ static bool is_empty(struct rp__json content)
 
 bool rp__message_same(const struct rp__message *m, const struct rp__message_body *b)
 {
-  return !m->carried && same_text(part_of(m, RP_MSG_ROLE), b->part[RP_MSG_ROLE]) &&
-         same_text(part_of(m, RP_MSG_ID), b->part[RP_MSG_ID]);
+  return !m->carried && same_text(rp__message_part(m, RP_MSG_ROLE), b->part[RP_MSG_ROLE]) &&
+         same_text(rp__message_part(m, RP_MSG_ID), b->part[RP_MSG_ID]);
 }
 
 bool rp__message_goes_on(const struct rp__message *m, const struct rp__message_body *b)
 {
   struct rp__json more = b->part[RP_MSG_CONTENT];
-  bool fits = part_of(m, RP_MSG_CONTENT).type == more.type && m->n[RP_MSG_CONTENT] + more.n <= RP_MESSAGE_JOINED_MAX;
+  bool fits =
+      rp__message_part(m, RP_MSG_CONTENT).type == more.type && m->n[RP_MSG_CONTENT] + more.n <= RP_MESSAGE_JOINED_MAX;
   return !m->omitted && (fits || (!b->partial && is_empty(more)));
 }
 
@@ -148,7 +147,7 @@ static int text_of(struct rp__json content, struct rp__buf *out)
 
 int rp__message_is_whole(const struct rp__message *m, const struct rp__message_body *b, bool *ret)
 {
-  struct rp__json before = part_of(m, RP_MSG_CONTENT), all = b->part[RP_MSG_CONTENT];
+  struct rp__json before = rp__message_part(m, RP_MSG_CONTENT), all = b->part[RP_MSG_CONTENT];
   RP_AUTOBUF struct rp__buf had = RP_BUF(before.n + 1), has = RP_BUF(all.n + 1);
   *ret = b->whole;
   if (b->whole || b->partial || !m->n[RP_MSG_ID] || is_empty(all) || m->omitted) return 0;
@@ -197,14 +196,14 @@ static void join_blocks(struct rp__message *m, struct rp__json more)
   struct rp__json first, text;
   if (!rp__json_next(more, &it, NULL, &first)) return;
   const char *rest = more.p + 1, *end = more.p + more.n - 1;
-  if (m->text_end == TEXT_UNKNOWN) m->text_end = last_text_end(part_of(m, RP_MSG_CONTENT));
+  if (m->text_end == TEXT_UNKNOWN) m->text_end = last_text_end(rp__message_part(m, RP_MSG_CONTENT));
   text = m->text_end && rp__json_count(first) == 2 ? block_text(first) : (struct rp__json){0};
   if (text.n) {
     insert(m, (size_t)m->text_end, text.p + 1, text.n - 2);
     m->text_end += (int64_t)text.n - 2;
     rest = first.p + first.n; /* with the comma before the next one */
     if (!rp__json_next(more, &it, NULL, NULL)) return;
-  } else if (rp__json_next(part_of(m, RP_MSG_CONTENT), &mine, NULL, NULL)) {
+  } else if (rp__json_next(rp__message_part(m, RP_MSG_CONTENT), &mine, NULL, NULL)) {
     insert(m, m->n[RP_MSG_CONTENT] - 1, ",", 1);
   }
   size_t at = m->n[RP_MSG_CONTENT] - 1;

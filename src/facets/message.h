@@ -6,7 +6,7 @@
 #ifndef RP_FACETS_MESSAGE_H
 #define RP_FACETS_MESSAGE_H
 
-#include "json/json.h"
+#include "core/fold.h"
 
 #define RP_MESSAGE_JOINED_MAX                                                                                          \
   ((size_t)256 * 1024)            /* bytes of a joined content; the next chunk begins a new message                    \
@@ -45,6 +45,8 @@ bool rp__message_ok(struct rp__message_body *b);
 /* Freed with free(); NULL without memory. */
 struct rp__message *rp__message_new(const struct rp__message_body *b, int64_t seq, int64_t at_ms);
 size_t rp__message_bytes(const struct rp__message *m);
+/* One part as it came; RP_JSON_NONE when it is absent. */
+struct rp__json rp__message_part(const struct rp__message *m, enum rp__message_part part);
 
 /* Whether both are of one message: the same role and the same message_id, or none on both sides. What was carried from
  * an earlier session is no message of this one. */
@@ -58,6 +60,12 @@ int rp__message_is_whole(const struct rp__message *m, const struct rp__message_b
 /* Appends it: strings are one string, content blocks one array, in which a text goes on in the last text block. The
  * message may move. RP_E_NOMEM: it is as it was. */
 int rp__message_join(struct rp__message **m, const struct rp__message_body *b);
+
+/* The messages that a session's conversation keeps, oldest first, and how many there were in all. A fold that is NULL
+ * has none; messages last until the fold changes. */
+size_t rp__conversation_count(const struct rp__fold *f);
+const struct rp__message *rp__conversation_at(const struct rp__fold *f, size_t i);
+int64_t rp__conversation_total(const struct rp__fold *f);
 
 /* `show`: for the state document, with the time as text. */
 void rp__message_write(const struct rp__message *m, bool show, struct rp__jw *w);

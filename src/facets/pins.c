@@ -8,7 +8,6 @@
 #include "facets/pins.h"
 
 #include "base/text.h"
-#include "facets/rows.h"
 #include "facets/table.h"
 #include "facets/words.h"
 
@@ -17,16 +16,13 @@
 #define DROPPED_BYTES ((size_t)8 * 1024)
 #define PINS_BYTES (RP_PIN_SLOTS * PIN_BYTES + DROPPED_BYTES + 64)
 
-enum { LABEL, CONTENT, IMPORTANCE, INHERITED_FROM, INHERITED_END };
-enum { CRITICAL = 1 << 0 };
-
 static const struct rp__shape shape = {
     .name = "pins",
-    .columns = {[LABEL] = {"label", RP_CELL_ID, RP_COL_NEED, 0},
-                [CONTENT] = {"content", RP_CELL_TEXT, RP_COL_NEED, CONTENT_MAX},
-                [IMPORTANCE] = {"importance", RP_CELL_TEXT, 0, 16},
-                [INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128},
-                [INHERITED_END] = {"inherited_end", RP_CELL_TEXT, RP_COL_NULL, 40}},
+    .columns = {[RP_PIN_LABEL] = {"label", RP_CELL_ID, RP_COL_NEED, 0},
+                [RP_PIN_CONTENT] = {"content", RP_CELL_TEXT, RP_COL_NEED, CONTENT_MAX},
+                [RP_PIN_IMPORTANCE] = {"importance", RP_CELL_TEXT, 0, 16},
+                [RP_PIN_INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128},
+                [RP_PIN_INHERITED_END] = {"inherited_end", RP_CELL_TEXT, RP_COL_NULL, 40}},
     .flags = {{"critical", false}},
     .time_name = "pinned_at",
     .keyed = true,
@@ -37,7 +33,7 @@ static const struct rp__shape shape = {
 /* Each with the time of the newest pin of that label that went: older words on it went with it. */
 static const struct rp__shape dropped_shape = {
     .name = "dropped_pins",
-    .columns = {[LABEL] = {"label", RP_CELL_ID, RP_COL_NEED, 0}},
+    .columns = {[RP_PIN_LABEL] = {"label", RP_CELL_ID, RP_COL_NEED, 0}},
     .time_name = "pinned_at",
     .keyed = true,
     .max_rows = RP_DROPPED_PINS_MAX,
@@ -45,7 +41,8 @@ static const struct rp__shape dropped_shape = {
 };
 
 struct pins {
-  struct rp__rows rows, dropped;
+  struct rp__rows rows; /* first: what asks for the facet's list gets the pins */
+  struct rp__rows dropped;
   char suggest[RP_EVENT_ID_MAX + 1]; /* derived: the label to unpin first */
 };
 
@@ -93,16 +90,16 @@ static int pin_read(struct rp__json body, struct rp__cells *c, bool *ret_ok)
   struct rp__str label, content;
   int rc = rp__cells_read(&shape, body, c, ret_ok);
   if (rc || !*ret_ok) return rc;
-  rc = text_of(rp__json_trusted(c->cell[LABEL].p, c->cell[LABEL].n), &label_room, &label);
+  rc = text_of(rp__json_trusted(c->cell[RP_PIN_LABEL].p, c->cell[RP_PIN_LABEL].n), &label_room, &label);
   if (rc == 0) rc = text_of(rp__json_get(body, "content"), &content_room, &content);
   if (rc) return rc;
   struct rp__str bare = rp__pin_bare(label);
-  if (bare.n < label.n) rc = rp__cells_text(&shape, c, LABEL, bare);
+  if (bare.n < label.n) rc = rp__cells_text(&shape, c, RP_PIN_LABEL, bare);
 
   struct rp__json importance = rp__json_get(body, "importance");
   bool critical = rp__json_eq(importance, "critical"), high = rp__json_eq(importance, "high");
-  rp__cells_literal(c, IMPORTANCE, critical ? "\"critical\"" : high ? "\"high\"" : "\"normal\"");
-  c->flags = critical || says_critical(bare) || says_critical(content) ? CRITICAL : 0;
+  rp__cells_literal(c, RP_PIN_IMPORTANCE, critical ? "\"critical\"" : high ? "\"high\"" : "\"normal\"");
+  c->flags = critical || says_critical(bare) || says_critical(content) ? RP_PIN_CRITICAL : 0;
   return rc;
 }
 
@@ -110,8 +107,8 @@ static int pin_read(struct rp__json body, struct rp__cells *c, bool *ret_ok)
 
 static unsigned rank(const struct rp__row *p)
 {
-  bool normal = !(p->flags & CRITICAL) && rp__json_eq(rp__row_cell(p, IMPORTANCE), "normal");
-  return !normal ? 2 : p->n[INHERITED_FROM] ? 0 : 1;
+  bool normal = !(p->flags & RP_PIN_CRITICAL) && rp__json_eq(rp__row_cell(p, RP_PIN_IMPORTANCE), "normal");
+  return !normal ? 2 : p->n[RP_PIN_INHERITED_FROM] ? 0 : 1;
 }
 
 static int choose_suggestion(struct pins *p)
@@ -124,7 +121,7 @@ static int choose_suggestion(struct pins *p)
   }
   p->suggest[0] = '\0';
   if (!best) return 0;
-  RP_AUTOFREE char *label = rp__json_dup(rp__row_cell(best, LABEL));
+  RP_AUTOFREE char *label = rp__json_dup(rp__row_cell(best, RP_PIN_LABEL));
   if (!label) return RP_E_NOMEM;
   rp__text_copy(p->suggest, sizeof p->suggest, label);
   return 0;
@@ -138,10 +135,10 @@ static int note_dropped(struct pins *p, size_t i)
   RP_AUTOCELLS struct rp__cells c = {0}, label = {0};
   const struct rp__row *pin = p->rows.v[i];
   rp__cells_from(&c, pin);
-  label.cell[LABEL] = c.cell[LABEL];
-  size_t at = rp__rows_find(&p->dropped, label.cell[LABEL]);
+  label.cell[RP_PIN_LABEL] = c.cell[RP_PIN_LABEL];
+  size_t at = rp__rows_find(&p->dropped, label.cell[RP_PIN_LABEL]);
   int64_t before = at < p->dropped.count ? p->dropped.v[at]->at_ms : INT64_MIN;
-  return rp__rows_renew(&p->dropped, &dropped_shape, at, &label, RP_MAX(before, pin->at_ms));
+  return rp__rows_renew(&p->dropped, at, &label, RP_MAX(before, pin->at_ms));
 }
 
 /* A word that is no newer than one that went, said again or by a clock that was set back, ends the note of that one:
@@ -150,7 +147,7 @@ static int note_pinned(struct pins *p, size_t i, struct rp__str label, int64_t a
 {
   if (i < p->rows.count && p->rows.v[i]->at_ms < at_ms) return note_dropped(p, i);
   size_t at = rp__rows_find(&p->dropped, label);
-  if (at < p->dropped.count && p->dropped.v[at]->at_ms >= at_ms) rp__rows_drop(&p->dropped, &dropped_shape, at);
+  if (at < p->dropped.count && p->dropped.v[at]->at_ms >= at_ms) rp__rows_drop(&p->dropped, at);
   return 0;
 }
 
@@ -160,11 +157,11 @@ static int apply_pin(struct pins *p, const struct rp__event *ev)
   bool ok;
   int rc = pin_read(ev->body, &c, &ok);
   if (rc || !ok) return rc;
-  c.cell[INHERITED_FROM] = c.cell[INHERITED_END] = (struct rp__str){0};
-  size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
+  c.cell[RP_PIN_INHERITED_FROM] = c.cell[RP_PIN_INHERITED_END] = (struct rp__str){0};
+  size_t i = rp__rows_find(&p->rows, c.cell[RP_PIN_LABEL]);
   if (i == RP_PIN_SLOTS) return 0;
-  rc = note_pinned(p, i, c.cell[LABEL], ev->at_ms);
-  return rc ? rc : rp__rows_put(&p->rows, &shape, i, &c, ev->at_ms);
+  rc = note_pinned(p, i, c.cell[RP_PIN_LABEL], ev->at_ms);
+  return rc ? rc : rp__rows_put(&p->rows, i, &c, ev->at_ms);
 }
 
 static int apply_unpin(struct pins *p, const struct rp__event *ev)
@@ -175,12 +172,12 @@ static int apply_unpin(struct pins *p, const struct rp__event *ev)
   struct rp__str label;
   if (v.type != RP_JSON_STRING) return 0;
   int rc = text_of(v, &room, &label);
-  if (rc == 0) rc = rp__cells_text(&shape, &c, LABEL, rp__pin_bare(label));
+  if (rc == 0) rc = rp__cells_text(&shape, &c, RP_PIN_LABEL, rp__pin_bare(label));
   if (rc) return rc;
-  size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
+  size_t i = rp__rows_find(&p->rows, c.cell[RP_PIN_LABEL]);
   if (i == p->rows.count) return 0;
   rc = note_dropped(p, i);
-  if (rc == 0) rp__rows_drop(&p->rows, &shape, i);
+  if (rc == 0) rp__rows_drop(&p->rows, i);
   return rc;
 }
 
@@ -190,11 +187,11 @@ static int inherit(struct pins *p, struct rp__json item, int64_t now)
   bool ok;
   int rc = pin_read(item, &c, &ok);
   if (rc || !ok) return rc;
-  size_t i = rp__rows_find(&p->rows, c.cell[LABEL]);
+  size_t i = rp__rows_find(&p->rows, c.cell[RP_PIN_LABEL]);
   if (i < p->rows.count || i == RP_PIN_SLOTS) return 0;
   int64_t at_ms = rp__rows_time(item, "pinned_at", now);
-  rc = note_pinned(p, i, c.cell[LABEL], at_ms);
-  return rc ? rc : rp__rows_put(&p->rows, &shape, i, &c, at_ms);
+  rc = note_pinned(p, i, c.cell[RP_PIN_LABEL], at_ms);
+  return rc ? rc : rp__rows_put(&p->rows, i, &c, at_ms);
 }
 
 static int apply_restored(struct pins *p, const struct rp__event *ev)
@@ -222,6 +219,13 @@ static int pins_apply(void *state, const struct rp__event *ev)
 
 /* ---- the rest of a facet ------------------------------------------------------------------ */
 
+static void pins_init(const struct rp__facet_ops *ops, void *state)
+{
+  struct pins *p = state;
+  p->rows.shape = ops->data;
+  p->dropped.shape = &dropped_shape;
+}
+
 static bool pins_empty(const void *state)
 {
   const struct pins *p = state;
@@ -238,29 +242,23 @@ static void pins_save(const void *state, struct rp__jw *w)
 {
   const struct pins *p = state;
   if (p->dropped.count == 0) {
-    rp__rows_save(&p->rows, &shape, w);
+    rp__rows_save(&p->rows, w);
     return;
   }
   rp__jw_object(w);
   rp__jw_key(w, "pins");
-  rp__rows_save(&p->rows, &shape, w);
+  rp__rows_save(&p->rows, w);
   rp__jw_key(w, "dropped");
-  rp__rows_save(&p->dropped, &dropped_shape, w);
+  rp__rows_save(&p->dropped, w);
   rp__jw_end_object(w);
-}
-
-static void pins_show(const void *state, int64_t now_ms, struct rp__jw *w)
-{
-  (void)now_ms;
-  rp__rows_show(&((const struct pins *)state)->rows, &shape, w);
 }
 
 static int pins_load(void *state, struct rp__json v, rp_error *err)
 {
   struct pins *p = state;
   bool both = v.type == RP_JSON_OBJECT;
-  int rc = rp__rows_load(&p->rows, &shape, both ? rp__json_get(v, "pins") : v, err);
-  if (rc == 0 && both) rc = rp__rows_load(&p->dropped, &dropped_shape, rp__json_get(v, "dropped"), err);
+  int rc = rp__rows_load(&p->rows, both ? rp__json_get(v, "pins") : v, err);
+  if (rc == 0 && both) rc = rp__rows_load(&p->dropped, rp__json_get(v, "dropped"), err);
   if (rc) return rc;
   return choose_suggestion(p) ? rp__fail_nomem(err) : 0;
 }
@@ -275,49 +273,39 @@ static void pins_done(void *state)
 const struct rp__facet_ops rp__facet_pins = {
     .name = "pins",
     .state_size = sizeof(struct pins),
+    .data = &shape,
+    .init = pins_init,
     .max_bytes = PINS_BYTES,
     .apply = pins_apply,
     .empty = pins_empty,
     .silent = pins_silent,
     .save = pins_save,
-    .show = pins_show,
+    .show = rp__rows_show, /* of the first member, the pins */
     .load = pins_load,
     .done = pins_done,
 };
 
 /* ---- for the engine ------------------------------------------------------------------------ */
 
-static const struct pins *pins_of(const struct rp__fold *f)
+const struct rp__rows *rp__pins_dropped(const struct rp__fold *f)
 {
-  return rp__fold_facet(f, "pins");
-}
-
-size_t rp__pins_count(const struct rp__fold *f)
-{
-  const struct pins *p = pins_of(f);
-  return p ? p->rows.count : 0;
+  const struct pins *p = f ? rp__fold_facet(f, rp__facet_pins.name) : NULL;
+  return p ? &p->dropped : &rp__rows_none;
 }
 
 bool rp__pins_has(const struct rp__fold *f, const char *label)
 {
-  const struct pins *p = pins_of(f);
-  struct rp__str given = rp__str(label), bare = rp__pin_bare(given);
+  const struct rp__rows *pins = rp__rows_of(f, &rp__facet_pins);
+  struct rp__str bare = rp__pin_bare(rp__str(label));
   char text[RP_EVENT_ID_MAX + 1];
-  if (!p || bare.n >= sizeof text) return false;
+  if (bare.n >= sizeof text) return false;
   memcpy(text, bare.p, bare.n);
   text[bare.n] = '\0';
-  return rp__rows_find_text(&p->rows, text) < p->rows.count;
+  return rp__rows_find_text(pins, text) < pins->count;
 }
 
 const char *rp__pins_suggest(const struct rp__fold *f)
 {
-  const struct pins *p = pins_of(f);
+  const struct pins *p = rp__fold_facet(f, rp__facet_pins.name);
   return p && p->rows.count ? p->suggest : NULL;
-}
-
-void rp__pins_dropped(const struct rp__fold *f, struct rp__jw *w)
-{
-  static const struct rp__rows none;
-  const struct pins *p = pins_of(f);
-  rp__rows_show(p ? &p->dropped : &none, &dropped_shape, w);
 }

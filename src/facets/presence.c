@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who was seen last and when, and whether the agent is awake (N-14). */
-#include "facets/table.h"
+#include "facets/presence.h"
 
 #include "base/clock.h"
+#include "facets/table.h"
 
 #define NAME_RAW_MAX (6 * RP_EVENT_ID_MAX + 2)
 
@@ -138,3 +139,18 @@ const struct rp__facet_ops rp__facet_presence = {
     .load = presence_load,
     .done = presence_done,
 };
+
+bool rp__presence_person(const struct rp__fold *f, struct rp__json *ret_name, int64_t *ret_ms)
+{
+  const struct presence *p = f ? rp__fold_facet(f, rp__facet_presence.name) : NULL;
+  if (!p || !p->person) return false;
+  *ret_name = (struct rp__json){p->person, p->n, RP_JSON_STRING};
+  *ret_ms = p->person_ms;
+  return true;
+}
+
+const char *rp__presence_sleep(const struct rp__fold *f)
+{
+  const struct presence *p = rp__fold_facet(f, rp__facet_presence.name);
+  return sleep_names[p->sleep];
+}

@@ -106,23 +106,13 @@ static int use_project(void *ctx, struct rp__str name)
   RP_AUTOCELLS struct rp__cells c = {0};
   int rc = rp__cells_text(&shape, &c, 0, name);
   if (rc) return rc;
-  return rp__rows_renew(u->rows, &shape, rp__rows_find(u->rows, c.cell[0]), &c, u->at_ms);
+  return rp__rows_renew(u->rows, rp__rows_find(u->rows, c.cell[0]), &c, u->at_ms);
 }
 
 static int projects_apply(void *state, const struct rp__event *ev)
 {
   struct use u = {state, ev->at_ms};
   return rp__project_each(ev, use_project, &u);
-}
-
-static bool projects_empty(const void *state)
-{
-  return ((const struct rp__rows *)state)->count == 0;
-}
-
-static void projects_save(const void *state, struct rp__jw *w)
-{
-  rp__rows_save(state, &shape, w);
 }
 
 static void projects_show(const void *state, int64_t now_ms, struct rp__jw *w)
@@ -134,24 +124,9 @@ static void projects_show(const void *state, int64_t now_ms, struct rp__jw *w)
   rp__jw_end_array(w);
 }
 
-static int projects_load(void *state, struct rp__json v, rp_error *err)
-{
-  return rp__rows_load(state, &shape, v, err);
-}
-
-static void projects_done(void *state)
-{
-  rp__rows_done(state);
-}
-
 const struct rp__facet_ops rp__facet_projects = {
     .name = "projects",
-    .state_size = sizeof(struct rp__rows),
-    .max_bytes = BYTES_MAX + 2,
+    RP_ROWS_SLOTS(shape, BYTES_MAX),
     .apply = projects_apply,
-    .empty = projects_empty,
-    .save = projects_save,
     .show = projects_show,
-    .load = projects_load,
-    .done = projects_done,
 };

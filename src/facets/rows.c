@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of cells: read, found, kept in order, written. */
 #include "facets/rows.h"
+
+#include <assert.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -207,75 +210,120 @@ size_t rp__rows_find_text(const struct rp__rows *r, const char *text)
   return i;
 }
 
-void rp__rows_drop(struct rp__rows *r, const struct rp__shape *s, size_t i)
+void rp__rows_drop(struct rp__rows *r, size_t i)
 {
-  r->bytes -= row_bytes(s, r->v[i]);
+  assert(i < r->count);
+  r->bytes -= row_bytes(r->shape, r->v[i]);
   free(r->v[i]);
   r->count--;
   memmove(&r->v[i], &r->v[i + 1], (r->count - i) * sizeof r->v[0]);
 }
 
 /* Takes the row, also when it fails. One more than the bound has room, until the surplus is dropped. */
-static int append(struct rp__rows *r, const struct rp__shape *s, struct rp__row *row)
+static int append(struct rp__rows *r, struct rp__row *row)
 {
-  if (!r->v) r->v = malloc((s->max_rows + 1) * sizeof r->v[0]);
+  assert(r->count <= r->shape->max_rows);
+  if (!r->v) r->v = malloc((r->shape->max_rows + 1) * sizeof r->v[0]);
   if (!r->v) {
     free(row);
     return RP_E_NOMEM;
   }
   r->v[r->count++] = row;
-  r->bytes += row_bytes(s, row);
+  r->bytes += row_bytes(r->shape, row);
   return 0;
 }
 
-static void drop_surplus(struct rp__rows *r, const struct rp__shape *s)
+static void drop_surplus(struct rp__rows *r)
 {
+  const struct rp__shape *s = r->shape;
   while (r->count && (r->count > s->max_rows || r->bytes > s->max_bytes))
-    rp__rows_drop(r, s, s->victim ? s->victim(r) : 0);
+    rp__rows_drop(r, s->victim ? s->victim(r) : 0);
 }
 
-int rp__rows_put(struct rp__rows *r, const struct rp__shape *s, size_t i, const struct rp__cells *c, int64_t at_ms)
+int rp__rows_put(struct rp__rows *r, size_t i, const struct rp__cells *c, int64_t at_ms)
 {
+  assert(i <= r->count);
   struct rp__row *row = row_new(c, at_ms);
   if (!row) return RP_E_NOMEM;
   if (i == r->count) {
-    int rc = append(r, s, row);
+    int rc = append(r, row);
     if (rc) return rc;
   } else {
-    r->bytes -= row_bytes(s, r->v[i]);
+    r->bytes -= row_bytes(r->shape, r->v[i]);
     free(r->v[i]);
     r->v[i] = row;
-    r->bytes += row_bytes(s, row);
+    r->bytes += row_bytes(r->shape, row);
   }
-  drop_surplus(r, s);
+  drop_surplus(r);
   return 0;
 }
 
-int rp__rows_renew(struct rp__rows *r, const struct rp__shape *s, size_t i, const struct rp__cells *c, int64_t at_ms)
+int rp__rows_renew(struct rp__rows *r, size_t i, const struct rp__cells *c, int64_t at_ms)
 {
   struct rp__row *row = row_new(c, at_ms);
   if (!row) return RP_E_NOMEM;
-  if (i < r->count) rp__rows_drop(r, s, i);
-  int rc = append(r, s, row);
+  if (i < r->count) rp__rows_drop(r, i);
+  int rc = append(r, row);
   if (rc) return rc;
-  drop_surplus(r, s);
+  drop_surplus(r);
   return 0;
 }
 
-void rp__rows_flag(struct rp__rows *r, const struct rp__shape *s, size_t i, unsigned flag, bool on)
+void rp__rows_flag(struct rp__rows *r, size_t i, unsigned flag, bool on)
 {
   struct rp__row *row = r->v[i];
-  r->bytes -= row_bytes(s, row);
+  r->bytes -= row_bytes(r->shape, row);
   row->flags = on ? row->flags | flag : row->flags & ~flag;
-  r->bytes += row_bytes(s, row);
-  drop_surplus(r, s);
+  r->bytes += row_bytes(r->shape, row);
+  drop_surplus(r);
 }
 
-void rp__rows_done(struct rp__rows *r)
+int64_t rp__rows_newest(const struct rp__rows *r, unsigned column)
 {
+  int64_t newest = 0, seq;
+  for (size_t i = 0; i < r->count; i++) {
+    if (!rp__json_i64(rp__row_cell(r->v[i], column), &seq)) seq = INT64_MAX;
+    newest = RP_MAX(newest, seq);
+  }
+  return newest;
+}
+
+/* ---- slots of a facet --------------------------------------------------------------- */
+
+const struct rp__rows rp__rows_none;
+
+const struct rp__rows *rp__rows_of(const struct rp__fold *f, const struct rp__facet_ops *facet)
+{
+  const struct rp__rows *r = f ? rp__fold_facet(f, facet->name) : NULL;
+  return r ? r : &rp__rows_none;
+}
+
+void rp__rows_init(const struct rp__facet_ops *ops, void *rows)
+{
+  ((struct rp__rows *)rows)->shape = ops->data;
+}
+
+int rp__rows_append(void *rows, const struct rp__event *ev)
+{
+  struct rp__rows *r = rows;
+  RP_AUTOCELLS struct rp__cells c = {0};
+  bool ok;
+  if (ev->kind != r->shape->kind) return 0;
+  int rc = rp__cells_read(r->shape, ev->body, &c, &ok);
+  return rc || !ok ? rc : rp__rows_put(r, r->count, &c, ev->at_ms);
+}
+
+bool rp__rows_empty(const void *rows)
+{
+  return ((const struct rp__rows *)rows)->count == 0;
+}
+
+void rp__rows_done(void *rows)
+{
+  struct rp__rows *r = rows;
   for (size_t i = 0; i < r->count; i++) free(r->v[i]);
   free(r->v);
-  *r = (struct rp__rows){0};
+  *r = (struct rp__rows){.shape = r->shape};
 }
 
 /* ---- writing ---------------------------------------------------------------------- */
@@ -294,8 +342,10 @@ static void write_cells(const struct rp__row *row, const struct rp__shape *s, bo
   }
 }
 
-void rp__rows_save(const struct rp__rows *r, const struct rp__shape *s, struct rp__jw *w)
+void rp__rows_save(const void *rows, struct rp__jw *w)
 {
+  const struct rp__rows *r = rows;
+  const struct rp__shape *s = r->shape;
   rp__jw_array(w);
   for (size_t i = 0; i < r->count; i++) {
     rp__jw_object(w);
@@ -316,12 +366,14 @@ void rp__row_show(const struct rp__row *row, const struct rp__shape *s, struct r
   if (s->time_name) rp__jw_ktime(w, s->time_name, row->at_ms);
 }
 
-void rp__rows_show(const struct rp__rows *r, const struct rp__shape *s, struct rp__jw *w)
+void rp__rows_show(const void *rows, int64_t now_ms, struct rp__jw *w)
 {
+  const struct rp__rows *r = rows;
+  (void)now_ms;
   rp__jw_array(w);
   for (size_t i = 0; i < r->count; i++) {
     rp__jw_object(w);
-    rp__row_show(r->v[i], s, w);
+    rp__row_show(r->v[i], r->shape, w);
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
@@ -353,8 +405,9 @@ static int load_cells(const struct rp__shape *s, struct rp__json v, struct rp__c
   return 0;
 }
 
-static int load_row(struct rp__rows *r, const struct rp__shape *s, struct rp__json v, rp_error *err)
+static int load_row(struct rp__rows *r, struct rp__json v, rp_error *err)
 {
+  const struct rp__shape *s = r->shape;
   RP_AUTOCELLS struct rp__cells c = {0};
   int64_t at_ms;
   if (v.type != RP_JSON_OBJECT || !rp__json_i64(rp__json_get(v, "at_ms"), &at_ms)) return corrupt(s, err);
@@ -363,17 +416,18 @@ static int load_row(struct rp__rows *r, const struct rp__shape *s, struct rp__js
   if (r->count == s->max_rows) return corrupt(s, err);
   if (s->keyed && rp__rows_find(r, c.cell[0]) < r->count) return corrupt(s, err);
   struct rp__row *row = row_new(&c, at_ms);
-  if (!row || append(r, s, row)) return rp__fail_nomem(err);
+  if (!row || append(r, row)) return rp__fail_nomem(err);
   return r->bytes <= s->max_bytes ? 0 : corrupt(s, err);
 }
 
-int rp__rows_load(struct rp__rows *r, const struct rp__shape *s, struct rp__json array, rp_error *err)
+int rp__rows_load(void *rows, struct rp__json array, rp_error *err)
 {
+  struct rp__rows *r = rows;
   struct rp__json_iter it = {0};
   struct rp__json item;
-  if (array.type != RP_JSON_ARRAY) return corrupt(s, err);
+  if (array.type != RP_JSON_ARRAY) return corrupt(r->shape, err);
   while (rp__json_next(array, &it, NULL, &item)) {
-    int rc = load_row(r, s, item, err);
+    int rc = load_row(r, item, err);
     if (rc) return rc;
   }
   return 0;

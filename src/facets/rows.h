@@ -7,7 +7,7 @@
 #ifndef RP_FACETS_ROWS_H
 #define RP_FACETS_ROWS_H
 
-#include "core/event.h"
+#include "core/fold.h"
 
 #define RP_COLUMNS_MAX 8
 #define RP_FLAGS_MAX 4
@@ -41,7 +41,8 @@ struct rp__flag {
 struct rp__rows;
 
 struct rp__shape {
-  const char *name; /* what errors call it */
+  const char *name;   /* what errors call it */
+  enum rp__kind kind; /* of events that rp__rows_append takes */
   struct rp__column columns[RP_COLUMNS_MAX];
   struct rp__flag flags[RP_FLAGS_MAX];        /* true or false members; absent is false */
   const char *time_name;                      /* of the row's time in documents; NULL: not shown */
@@ -57,8 +58,9 @@ struct rp__row {
   char bytes[];
 };
 
-/* Zeroes are an empty list. */
+/* An empty list has a shape, and zeroes else. */
 struct rp__rows {
+  const struct rp__shape *shape;
   struct rp__row **v;
   size_t count, bytes;
 };
@@ -88,22 +90,36 @@ size_t rp__rows_find(const struct rp__rows *r, struct rp__str first);
 size_t rp__rows_find_text(const struct rp__rows *r, const char *text);
 
 /* Puts a row in place of the one at i, or behind the last, and drops what no longer fits. 0 or RP_E_NOMEM. */
-int rp__rows_put(struct rp__rows *r, const struct rp__shape *s, size_t i, const struct rp__cells *c, int64_t at_ms);
+int rp__rows_put(struct rp__rows *r, size_t i, const struct rp__cells *c, int64_t at_ms);
 /* The same, but the row comes behind all others. */
-int rp__rows_renew(struct rp__rows *r, const struct rp__shape *s, size_t i, const struct rp__cells *c, int64_t at_ms);
+int rp__rows_renew(struct rp__rows *r, size_t i, const struct rp__cells *c, int64_t at_ms);
 /* Sets or clears a flag; the row may have to go when that makes it longer. */
-void rp__rows_flag(struct rp__rows *r, const struct rp__shape *s, size_t i, unsigned flag, bool on);
-void rp__rows_drop(struct rp__rows *r, const struct rp__shape *s, size_t i);
-void rp__rows_done(struct rp__rows *r);
-
-/* The array of a snapshot. */
-void rp__rows_save(const struct rp__rows *r, const struct rp__shape *s, struct rp__jw *w);
-/* RP_E_SNAPSHOT_CORRUPT names the shape. */
-int rp__rows_load(struct rp__rows *r, const struct rp__shape *s, struct rp__json array, rp_error *err);
+void rp__rows_flag(struct rp__rows *r, size_t i, unsigned flag, bool on);
+void rp__rows_drop(struct rp__rows *r, size_t i);
 /* The members of a row in the state document, into an open object. */
 void rp__row_show(const struct rp__row *row, const struct rp__shape *s, struct rp__jw *w);
-/* The array of the state document. */
-void rp__rows_show(const struct rp__rows *r, const struct rp__shape *s, struct rp__jw *w);
+/* The highest number in a column of seqs; INT64_MAX when one of them is none. */
+int64_t rp__rows_newest(const struct rp__rows *r, unsigned column);
+
+/*
+ * Slots of a facet whose state is one list (a `struct rp__rows`), for other facets the same of one of their lists. The
+ * facet's data is the shape. load: RP_E_SNAPSHOT_CORRUPT names the shape. append: each event of the shape's kind is a
+ * row behind the others.
+ */
+void rp__rows_init(const struct rp__facet_ops *ops, void *rows);
+int rp__rows_append(void *rows, const struct rp__event *ev);
+bool rp__rows_empty(const void *rows);
+void rp__rows_save(const void *rows, struct rp__jw *w);
+void rp__rows_show(const void *rows, int64_t now_ms, struct rp__jw *w);
+RP_MUST_USE int rp__rows_load(void *rows, struct rp__json array, rp_error *err);
+void rp__rows_done(void *rows);
+#define RP_ROWS_SLOTS(of, bytes)                                                                                       \
+  .state_size = sizeof(struct rp__rows), .data = &(of), .max_bytes = (bytes) + 2, .init = rp__rows_init,               \
+  .empty = rp__rows_empty, .save = rp__rows_save, .load = rp__rows_load, .done = rp__rows_done
+
+/* The list of such a facet; an empty one of no shape for a fold that is NULL. Lasts until the fold changes. */
+const struct rp__rows *rp__rows_of(const struct rp__fold *f, const struct rp__facet_ops *facet);
+extern const struct rp__rows rp__rows_none;
 
 /* An ISO time in a body's member, else `otherwise`. */
 int64_t rp__rows_time(struct rp__json object, const char *name, int64_t otherwise);

@@ -72,7 +72,20 @@ static void settings_save(const void *state, struct rp__jw *w)
 
 void rp__settings_write(const struct rp__fold *f, struct rp__json meta, struct rp__jw *w)
 {
-  write_part(rp__fold_facet(f, RP_SETTINGS), meta, w);
+  write_part(rp__fold_facet(f, rp__facet_settings.name), meta, w);
+}
+
+struct rp__json rp__settings_name(const struct rp__fold *f)
+{
+  const struct settings *s = rp__fold_facet(f, rp__facet_settings.name);
+  if (settings_empty(s)) return (struct rp__json){0};
+  return s->name ? (struct rp__json){s->name, s->n, RP_JSON_STRING} : (struct rp__json){"null", 4, RP_JSON_NULL};
+}
+
+struct rp__json rp__setting(const struct rp__fold *f, const char *name)
+{
+  const struct settings *s = rp__fold_facet(f, rp__facet_settings.name);
+  return rp__json_get(rp__object_json(&s->settings), name);
 }
 
 static int corrupt(rp_error *err, const char *field)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of facets, in the order of the state document. */
 #include "facets/table.h"
 
 /* clang-format off */

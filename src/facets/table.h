@@ -3,7 +3,7 @@
 #ifndef RP_FACETS_TABLE_H
 #define RP_FACETS_TABLE_H
 
-#include "core/facet.h"
+#include "core/fold.h"
 
 extern const struct rp__facet_ops rp__facet_conversation;
 extern const struct rp__facet_ops rp__facet_affect;

@@ -18,8 +18,7 @@
 #define PINS_BYTES ((size_t)16 * 1024)
 #define IDS_MAX 2048 /* bytes of the ids in one pin */
 
-enum { TASK_ID, TITLE, STAGE, STATUS, SOURCE, INHERITED_FROM };
-enum { FLAGGED = 1 << 0, REFERRED = 1 << 1 };
+enum { REFERRED = RP_TASK_FLAGGED << 1 };
 enum { PIN_LABEL, PIN_IDS };
 
 #define OPEN "\"open\""
@@ -31,12 +30,12 @@ static size_t victim(const struct rp__rows *r);
 
 static const struct rp__shape shape = {
     .name = "tasks.tasks",
-    .columns = {[TASK_ID] = {"task_id", RP_CELL_ID, RP_COL_NEED, 0},
-                [TITLE] = {"title", RP_CELL_TEXT, RP_COL_NEED, 256},
-                [STAGE] = {"stage", RP_CELL_TEXT, RP_COL_NEED, 64},
-                [STATUS] = {"status", RP_CELL_TEXT, 0, 16},
-                [SOURCE] = {"source", RP_CELL_TEXT, 0, 32},
-                [INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128}},
+    .columns = {[RP_TASK_ID] = {"task_id", RP_CELL_ID, RP_COL_NEED, 0},
+                [RP_TASK_TITLE] = {"title", RP_CELL_TEXT, RP_COL_NEED, 256},
+                [RP_TASK_STAGE] = {"stage", RP_CELL_TEXT, RP_COL_NEED, 64},
+                [RP_TASK_STATUS] = {"status", RP_CELL_TEXT, 0, 16},
+                [RP_TASK_SOURCE] = {"source", RP_CELL_TEXT, 0, 32},
+                [RP_TASK_INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128}},
     .flags = {{"flagged_incomplete", false}, {"referred", true}},
     .time_name = "at",
     .keyed = true,
@@ -55,7 +54,8 @@ static const struct rp__shape pin_shape = {
 };
 
 struct tasks {
-  struct rp__rows rows, pins;
+  struct rp__rows rows; /* first: what asks for the facet's list gets the tasks */
+  struct rp__rows pins;
 };
 
 /* ---- what they are ---------------------------------------------------------------------- */
@@ -70,9 +70,9 @@ static bool cell_is(const struct rp__row *row, unsigned column, const char *word
   return rp__text_same(inner(rp__row_cell(row, column)), rp__str(word));
 }
 
-static bool is_open(const struct rp__row *row)
+bool rp__task_row_open(const struct rp__row *row)
 {
-  return cell_is(row, STATUS, "open") && !cell_is(row, STAGE, "done");
+  return cell_is(row, RP_TASK_STATUS, "open") && !cell_is(row, RP_TASK_STAGE, "done");
 }
 
 bool rp__task_is_open(struct rp__json body)
@@ -102,8 +102,8 @@ static bool pinned(const struct tasks *t, struct rp__str id, size_t except)
 /* What goes first: what is closed, then what was only talked about. */
 static unsigned rank(const struct rp__row *row)
 {
-  if (!is_open(row)) return 0;
-  return cell_is(row, SOURCE, "message") ? 1 : 2;
+  if (!rp__task_row_open(row)) return 0;
+  return cell_is(row, RP_TASK_SOURCE, "message") ? 1 : 2;
 }
 
 static size_t victim(const struct rp__rows *r)
@@ -119,7 +119,7 @@ static size_t victim(const struct rp__rows *r)
 static void set_status(struct rp__cells *c, struct rp__json status)
 {
   bool deleted = rp__json_eq(status, "deleted"), done = rp__json_eq(status, "done");
-  rp__cells_literal(c, STATUS, deleted ? "\"deleted\"" : done ? "\"done\"" : OPEN);
+  rp__cells_literal(c, RP_TASK_STATUS, deleted ? "\"deleted\"" : done ? "\"done\"" : OPEN);
 }
 
 static int apply_task(struct tasks *t, const struct rp__event *ev)
@@ -129,10 +129,10 @@ static int apply_task(struct tasks *t, const struct rp__event *ev)
   int rc = rp__cells_read(&shape, ev->body, &c, &ok);
   if (rc || !ok) return rc;
   set_status(&c, rp__json_get(ev->body, "status"));
-  rp__cells_literal(&c, SOURCE, FROM_PIPELINE);
-  c.cell[INHERITED_FROM] = (struct rp__str){0};
-  c.flags &= FLAGGED;
-  return rp__rows_renew(&t->rows, &shape, rp__rows_find(&t->rows, c.cell[TASK_ID]), &c, ev->at_ms);
+  rp__cells_literal(&c, RP_TASK_SOURCE, FROM_PIPELINE);
+  c.cell[RP_TASK_INHERITED_FROM] = (struct rp__str){0};
+  c.flags &= RP_TASK_FLAGGED;
+  return rp__rows_renew(&t->rows, rp__rows_find(&t->rows, c.cell[RP_TASK_ID]), &c, ev->at_ms);
 }
 
 static int inherit_task(struct tasks *t, struct rp__json item, int64_t now)
@@ -141,12 +141,12 @@ static int inherit_task(struct tasks *t, struct rp__json item, int64_t now)
   struct rp__json source = rp__json_get(item, "source");
   bool ok;
   int rc = rp__cells_read(&shape, item, &c, &ok);
-  if (rc || !ok || rp__rows_find(&t->rows, c.cell[TASK_ID]) < t->rows.count) return rc;
+  if (rc || !ok || rp__rows_find(&t->rows, c.cell[RP_TASK_ID]) < t->rows.count) return rc;
   set_status(&c, rp__json_get(item, "status"));
   bool pin = rp__json_eq(source, "working_memory_scan"), message = rp__json_eq(source, "message");
-  rp__cells_literal(&c, SOURCE, pin ? FROM_PIN : message ? FROM_MESSAGE : FROM_PIPELINE);
-  c.flags &= FLAGGED;
-  return rp__rows_put(&t->rows, &shape, t->rows.count, &c, rp__rows_time(item, "at", now));
+  rp__cells_literal(&c, RP_TASK_SOURCE, pin ? FROM_PIN : message ? FROM_MESSAGE : FROM_PIPELINE);
+  c.flags &= RP_TASK_FLAGGED;
+  return rp__rows_put(&t->rows, t->rows.count, &c, rp__rows_time(item, "at", now));
 }
 
 /* A task of which there is only a name. */
@@ -154,13 +154,13 @@ static int add_named(struct tasks *t, struct rp__str id, struct rp__str title, c
                      int64_t at_ms)
 {
   RP_AUTOCELLS struct rp__cells c = {.flags = flags};
-  int rc = rp__cells_text(&shape, &c, TASK_ID, id);
-  if (rc == 0) rc = rp__cells_text(&shape, &c, TITLE, title);
+  int rc = rp__cells_text(&shape, &c, RP_TASK_ID, id);
+  if (rc == 0) rc = rp__cells_text(&shape, &c, RP_TASK_TITLE, title);
   if (rc) return rc;
-  rp__cells_literal(&c, STAGE, "\"unknown\"");
-  rp__cells_literal(&c, STATUS, OPEN);
-  rp__cells_literal(&c, SOURCE, source);
-  return rp__rows_put(&t->rows, &shape, t->rows.count, &c, at_ms);
+  rp__cells_literal(&c, RP_TASK_STAGE, "\"unknown\"");
+  rp__cells_literal(&c, RP_TASK_STATUS, OPEN);
+  rp__cells_literal(&c, RP_TASK_SOURCE, source);
+  return rp__rows_put(&t->rows, t->rows.count, &c, at_ms);
 }
 
 /* ---- pins -------------------------------------------------------------------------------------- */
@@ -170,15 +170,15 @@ static int orphan(struct tasks *t, size_t i)
 {
   RP_AUTOCELLS struct rp__cells c = {0};
   const struct rp__row *row = t->rows.v[i];
-  if (!cell_is(row, SOURCE, "working_memory_scan")) return 0;
+  if (!cell_is(row, RP_TASK_SOURCE, "working_memory_scan")) return 0;
   if (!(row->flags & REFERRED)) {
-    rp__rows_drop(&t->rows, &shape, i);
+    rp__rows_drop(&t->rows, i);
     return 0;
   }
   rp__cells_from(&c, row);
-  rp__cells_literal(&c, SOURCE, FROM_MESSAGE);
+  rp__cells_literal(&c, RP_TASK_SOURCE, FROM_MESSAGE);
   c.flags = REFERRED;
-  return rp__rows_put(&t->rows, &shape, i, &c, row->at_ms);
+  return rp__rows_put(&t->rows, i, &c, row->at_ms);
 }
 
 static int forget_pin(struct tasks *t, size_t pin)
@@ -190,7 +190,7 @@ static int forget_pin(struct tasks *t, size_t pin)
     size_t i = rp__mention_row(&t->rows, inner(item));
     if (i < t->rows.count && !pinned(t, inner(item), pin)) rc = orphan(t, i);
   }
-  rp__rows_drop(&t->pins, &pin_shape, pin);
+  rp__rows_drop(&t->pins, pin);
   return rc;
 }
 
@@ -205,7 +205,7 @@ static int take_ids(struct tasks *t, const struct rp__mentions *m, struct rp__st
     struct rp__str id = m->v[i].id;
     if (ids->n + 6 * id.n + 4 > IDS_MAX) continue;
     rp__jw_strn(&w, id.p, id.n);
-    if (m->v[i].kind == RP_MENTION_FORM) rc = add_named(t, id, label, FROM_PIN, FLAGGED, at_ms);
+    if (m->v[i].kind == RP_MENTION_FORM) rc = add_named(t, id, label, FROM_PIN, RP_TASK_FLAGGED, at_ms);
   }
   rp__jw_end_array(&w);
   return rc ? rc : ids->err;
@@ -226,7 +226,7 @@ static int scan_pin(struct tasks *t, struct rp__str label, struct rp__json conte
   int rc = take_ids(t, &m, label, at_ms, ids);
   if (rc) return rc;
   c->cell[PIN_IDS] = (struct rp__str){ids->p, ids->n};
-  return rp__rows_put(&t->pins, &pin_shape, t->pins.count, c, at_ms);
+  return rp__rows_put(&t->pins, t->pins.count, c, at_ms);
 }
 
 enum pin_change { PINNED, UNPINNED, INHERITED };
@@ -251,11 +251,11 @@ static int hear(struct tasks *t, const struct rp__mention *m, int64_t at_ms)
   size_t i = rp__mention_row(&t->rows, m->id);
   bool known = i < t->rows.count;
   if (!known) return m->completed ? 0 : add_named(t, m->id, m->id, FROM_MESSAGE, REFERRED, at_ms);
-  bool only_heard = cell_is(t->rows.v[i], SOURCE, "message") && !pinned(t, m->id, SIZE_MAX);
+  bool only_heard = cell_is(t->rows.v[i], RP_TASK_SOURCE, "message") && !pinned(t, m->id, SIZE_MAX);
   if (m->completed && only_heard)
-    rp__rows_drop(&t->rows, &shape, i);
+    rp__rows_drop(&t->rows, i);
   else
-    rp__rows_flag(&t->rows, &shape, i, REFERRED, !m->completed);
+    rp__rows_flag(&t->rows, i, REFERRED, !m->completed);
   return 0;
 }
 
@@ -299,6 +299,13 @@ static int tasks_apply(void *state, const struct rp__event *ev)
 
 /* ---- the rest of a facet ------------------------------------------------------------------------------ */
 
+static void tasks_init(const struct rp__facet_ops *ops, void *state)
+{
+  struct tasks *t = state;
+  t->rows.shape = ops->data;
+  t->pins.shape = &pin_shape;
+}
+
 static bool tasks_empty(const void *state)
 {
   const struct tasks *t = state;
@@ -310,9 +317,9 @@ static void tasks_save(const void *state, struct rp__jw *w)
   const struct tasks *t = state;
   rp__jw_object(w);
   rp__jw_key(w, "tasks");
-  rp__rows_save(&t->rows, &shape, w);
+  rp__rows_save(&t->rows, w);
   rp__jw_key(w, "pins");
-  rp__rows_save(&t->pins, &pin_shape, w);
+  rp__rows_save(&t->pins, w);
   rp__jw_end_object(w);
 }
 
@@ -324,7 +331,7 @@ static void tasks_show(const void *state, int64_t now_ms, struct rp__jw *w)
   for (size_t i = 0; i < t->rows.count; i++) {
     rp__jw_object(w);
     rp__row_show(t->rows.v[i], &shape, w);
-    rp__jw_kbool(w, "pending", is_open(t->rows.v[i]));
+    rp__jw_kbool(w, "pending", rp__task_row_open(t->rows.v[i]));
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
@@ -333,8 +340,8 @@ static void tasks_show(const void *state, int64_t now_ms, struct rp__jw *w)
 static int tasks_load(void *state, struct rp__json v, rp_error *err)
 {
   struct tasks *t = state;
-  int rc = rp__rows_load(&t->rows, &shape, rp__json_get(v, "tasks"), err);
-  return rc ? rc : rp__rows_load(&t->pins, &pin_shape, rp__json_get(v, "pins"), err);
+  int rc = rp__rows_load(&t->rows, rp__json_get(v, "tasks"), err);
+  return rc ? rc : rp__rows_load(&t->pins, rp__json_get(v, "pins"), err);
 }
 
 static void tasks_done(void *state)
@@ -347,6 +354,8 @@ static void tasks_done(void *state)
 const struct rp__facet_ops rp__facet_tasks = {
     .name = "tasks",
     .state_size = sizeof(struct tasks),
+    .data = &shape,
+    .init = tasks_init,
     .max_bytes = TASKS_BYTES + PINS_BYTES + 64,
     .apply = tasks_apply,
     .empty = tasks_empty,

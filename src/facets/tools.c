@@ -8,7 +8,9 @@
  * equal bytes, before and after a snapshot. Calls stand in the order in which they
  * were first seen. At most OPEN_MAX without an outcome and DONE_MAX with one stay.
  */
-#include "facets/table.h"
+#include "facets/tools.h"
+
+#include <assert.h>
 
 #include "base/text.h"
 
@@ -22,20 +24,17 @@
 #define NAME_RAW_MAX (6 * NAME_MAX_BYTES + 2)
 #define OVERHEAD 256 /* bytes of names, numbers and punctuation around a call, at most */
 
-enum status { INTENDED, RUNNING, DONE, FAILED, UNKNOWN, STATUSES };
-static const char *const status_names[STATUSES] = {"intended", "running", "done", "failed", "unknown"};
-
 /*
  * [was][told]: whether what is told is believed. An outcome is final; a call that
  * runs is no longer only intended; one whose outcome was unknown may turn out to
  * have ended, or be taken up again.
  */
-static const bool believed[STATUSES][STATUSES] = {
-    [INTENDED] = {true, true, true, true, true},
-    [RUNNING] = {false, true, true, true, true},
-    [DONE] = {false},
-    [FAILED] = {false},
-    [UNKNOWN] = {true, true, true, true, true},
+static const bool believed[RP_TOOL_STATUSES][RP_TOOL_STATUSES] = {
+    [RP_TOOL_INTENDED] = {true, true, true, true, true},
+    [RP_TOOL_RUNNING] = {false, true, true, true, true},
+    [RP_TOOL_DONE] = {false},
+    [RP_TOOL_FAILED] = {false},
+    [RP_TOOL_UNKNOWN] = {true, true, true, true, true},
 };
 
 enum part { PART_ID, PART_NAME, PART_INPUT, PART_OUTPUT, PARTS };
@@ -47,7 +46,7 @@ struct call {
   int64_t seq, at_ms;     /* of the last change */
   int64_t omitted[PARTS]; /* bytes of an input or output too large to keep */
   size_t n[PARTS];        /* 0: absent */
-  enum status status;
+  enum rp__tool_status status;
   char bytes[]; /* the parts, one after the other */
 };
 
@@ -59,7 +58,7 @@ struct tools {
 /* What an event or a snapshot says about a call. */
 struct told {
   int64_t seq, at_ms;
-  enum status status;
+  enum rp__tool_status status;
   struct rp__str part[PARTS];
   int64_t omitted[PARTS];
 };
@@ -80,14 +79,14 @@ static struct rp__str call_part(const struct call *c, enum part part)
 
 static bool has_outcome(const struct call *c)
 {
-  return c->status == DONE || c->status == FAILED;
+  return c->status == RP_TOOL_DONE || c->status == RP_TOOL_FAILED;
 }
 
-static bool parse_status(struct rp__json v, enum status *ret)
+static bool parse_status(struct rp__json v, enum rp__tool_status *ret)
 {
-  for (unsigned i = 0; i < STATUSES; i++) {
-    if (!rp__json_eq(v, status_names[i])) continue;
-    *ret = (enum status)i;
+  for (unsigned i = 0; i < RP_TOOL_STATUSES; i++) {
+    if (!rp__json_eq(v, rp__tool_status_words[i])) continue;
+    *ret = (enum rp__tool_status)i;
     return true;
   }
   return false;
@@ -133,7 +132,7 @@ static void drop(struct tools *t, size_t i)
 /* What goes first: ended calls, then those nobody knows about any more, then open ones. */
 static unsigned rank(const struct call *c)
 {
-  return has_outcome(c) ? 0 : c->status == UNKNOWN ? 1 : 2;
+  return has_outcome(c) ? 0 : c->status == RP_TOOL_UNKNOWN ? 1 : 2;
 }
 
 /* The call of the lowest rank >= `from` that changed longest ago; count when there is none. */
@@ -243,8 +242,8 @@ static void apply_restart(struct tools *t, const struct rp__event *ev)
   if (cause.type != RP_JSON_STRING || rp__json_eq(cause, "clean") || rp__json_eq(cause, "upgrade")) return;
   for (size_t i = 0; i < t->count; i++) {
     struct call *c = t->calls[i];
-    if (c->status != INTENDED && c->status != RUNNING) continue;
-    c->status = UNKNOWN;
+    if (c->status != RP_TOOL_INTENDED && c->status != RP_TOOL_RUNNING) continue;
+    c->status = RP_TOOL_UNKNOWN;
     c->seq = ev->seq;
     c->at_ms = ev->at_ms;
   }
@@ -273,7 +272,7 @@ static void write_call(const struct call *c, bool show, struct rp__jw *w)
       rp__jw_key(w, part_names[i]);
       rp__jw_raw(w, part.p, part.n);
     }
-    if (i == PART_NAME) rp__jw_kstr(w, "status", status_names[c->status]);
+    if (i == PART_NAME) rp__jw_kstr(w, "status", rp__tool_status_words[c->status]);
     if (c->omitted[i]) rp__jw_ki64(w, size_names[i], c->omitted[i]);
   }
   rp__jw_ki64(w, "seq", c->seq);
@@ -300,21 +299,6 @@ static void tools_show(const void *state, int64_t now_ms, struct rp__jw *w)
 {
   (void)now_ms;
   write_all(state, true, w);
-}
-
-/* Names stay quoted: nothing in them can end the line. */
-static void tools_brief(const void *state, struct rp__buf *out)
-{
-  const struct tools *t = state;
-  for (size_t i = 0; i < t->count; i++) {
-    if (t->calls[i]->status != UNKNOWN) continue;
-    struct rp__str id = call_part(t->calls[i], PART_ID), name = call_part(t->calls[i], PART_NAME);
-    rp__buf_str(out, "The outcome of tool ");
-    rp__buf_add(out, name.p, name.n);
-    rp__buf_str(out, ", call ");
-    rp__buf_add(out, id.p, id.n);
-    rp__buf_str(out, ", is unknown: it may or may not have run.\n");
-  }
 }
 
 /* ---- loading ------------------------------------------------------------------------- */
@@ -392,6 +376,21 @@ const struct rp__facet_ops rp__facet_tools = {
     .show = tools_show,
     .load = tools_load,
     .newest = tools_newest,
-    .brief = tools_brief,
     .done = tools_done,
 };
+
+size_t rp__tools_count(const struct rp__fold *f)
+{
+  const struct tools *t = f ? rp__fold_facet(f, rp__facet_tools.name) : NULL;
+  return t ? t->count : 0;
+}
+
+struct rp__tool_call rp__tools_at(const struct rp__fold *f, size_t i)
+{
+  const struct tools *t = rp__fold_facet(f, rp__facet_tools.name);
+  assert(i < t->count);
+  const struct call *c = t->calls[i];
+  struct rp__str id = call_part(c, PART_ID), name = call_part(c, PART_NAME);
+  return (struct rp__tool_call){
+      .call_id = {id.p, id.n, RP_JSON_STRING}, .name = {name.p, name.n, RP_JSON_STRING}, .status = c->status};
+}

@@ -8,6 +8,8 @@
  * What was named on purpose (pins, categories, projects, tools, activity) gives way last. A term keeps its place in
  * the order of first appearance, so ties and evictions come out the same on every replay.
  */
+#include "facets/topics.h"
+
 #include "facets/pins.h"
 #include "facets/projects.h"
 #include "facets/table.h"
@@ -17,7 +19,6 @@
 #define TERMS_FIRST 64
 #define TERMS_KEPT (TERMS_MAX * 3 / 4) /* what is left after making room */
 #define TERM_MAX RP_WORD_MAX
-#define TOPICS_SHOWN 20
 #define TOOL_WEIGHT_MAX 5 /* an agent calls its shell all day; that makes it no topic */
 #define BYTES_MAX ((size_t)TERMS_MAX * (TERM_MAX + 28) + 2)
 
@@ -28,14 +29,18 @@ enum { WEIGHT_LABEL = 3, WEIGHT_CATEGORY = 2, WEIGHT_PROJECT = 2, WEIGHT_TEXT = 
 struct term {
   uint32_t hash;
   uint32_t said, named; /* weight from messages, and from all else */
-  uint32_t n;
-  char text[TERM_MAX]; /* zeroes behind it; two words with one space between are a phrase */
+  uint16_t n;
+  uint16_t next;       /* of the same bucket: place + 1, or 0 */
+  char text[TERM_MAX]; /* zeroes up to a multiple of eight behind it; two words with one space between are a phrase */
 };
 
+/* A term never moves, so that making room costs little more than looking for what gives way. */
 struct topics {
   struct term *terms;
-  uint16_t *index; /* of twice as many slots as there is room for terms: place + 1, or 0 */
+  uint16_t *order;   /* places of the terms, by first appearance, and behind these the free places */
+  uint16_t *buckets; /* twice as many as there are places: the first term's place + 1, or 0 */
   size_t count, cap;
+  size_t settled; /* none of so many first terms gives way before the weights are halved */
 };
 
 /* How a text is counted. */
@@ -52,8 +57,8 @@ static uint64_t weight_of(const struct term *t)
 
 /* ---- the table ------------------------------------------------------------------------ */
 
-/* `text` has zeroes up to the next multiple of eight behind its end. */
-static uint32_t hash_text(const char *text, size_t n)
+/* The hash of a word. `text` has zeroes up to the next multiple of eight behind its end. */
+static uint32_t hash_word(const char *text, size_t n)
 {
   uint64_t h = n;
   for (size_t i = 0; i < n; i += 8) {
@@ -63,6 +68,12 @@ static uint32_t hash_text(const char *text, size_t n)
     h ^= h >> 29;
   }
   return (uint32_t)(h >> 16);
+}
+
+/* The hash of a phrase comes from those of its words, which are known when it is met. */
+static uint32_t hash_phrase(uint32_t a, uint32_t b)
+{
+  return a * UINT32_C(0x9e3779b1) + b;
 }
 
 /* Both have zeroes behind their end, so that eight bytes can be compared at once; most terms need one or two steps. */
@@ -77,67 +88,67 @@ static bool same_text(const char *a, const char *b, size_t n)
   return true;
 }
 
-/* The slot of the index where the text is, or the empty one where it would be. */
-static size_t slot_of(const struct topics *t, const char *text, size_t n, uint32_t hash)
+static uint16_t *bucket_of(const struct topics *t, uint32_t hash)
 {
-  size_t mask = 2 * t->cap - 1, at = hash & mask;
-  for (; t->index[at]; at = (at + 1) & mask) {
-    const struct term *term = &t->terms[t->index[at] - 1];
-    if (term->hash == hash && term->n == n && same_text(term->text, text, n)) break;
-  }
-  return at;
-}
-
-static void reindex(struct topics *t)
-{
-  size_t mask = 2 * t->cap - 1;
-  memset(t->index, 0, 2 * t->cap * sizeof t->index[0]);
-  for (size_t i = 0; i < t->count; i++) {
-    size_t at = t->terms[i].hash & mask;
-    while (t->index[at]) at = (at + 1) & mask;
-    t->index[at] = (uint16_t)(i + 1);
-  }
+  return &t->buckets[hash & (2 * t->cap - 1)];
 }
 
 static int grow(struct topics *t)
 {
   size_t cap = t->cap ? 2 * t->cap : TERMS_FIRST;
   struct term *terms = realloc(t->terms, cap * sizeof *terms);
-  if (!terms) return RP_E_NOMEM;
-  t->terms = terms;
-  uint16_t *index = realloc(t->index, 2 * cap * sizeof *index);
-  if (!index) return RP_E_NOMEM;
-  t->index = index;
+  if (terms) t->terms = terms;
+  uint16_t *order = realloc(t->order, cap * sizeof *order);
+  if (order) t->order = order;
+  uint16_t *buckets = calloc(2 * cap, sizeof *buckets);
+  if (!terms || !order || !buckets) {
+    free(buckets);
+    return RP_E_NOMEM;
+  }
+  free(t->buckets);
+  t->buckets = buckets;
+  for (size_t i = t->cap; i < cap; i++) order[i] = (uint16_t)i;
   t->cap = cap;
-  reindex(t);
+  for (size_t i = 0; i < t->count; i++) {
+    struct term *term = &terms[order[i]];
+    uint16_t *bucket = bucket_of(t, term->hash);
+    term->next = *bucket;
+    *bucket = (uint16_t)(order[i] + 1);
+  }
   return 0;
 }
 
 /* Drops up to `many` of the terms that weigh that little, the oldest first; none of those named on purpose. */
-static size_t drop_light(struct topics *t, uint32_t said, size_t many)
+static void drop_light(struct topics *t, uint32_t said, size_t many)
 {
-  size_t kept = 0, dropped = 0;
-  for (size_t i = 0; i < t->count; i++) {
-    bool light = t->terms[i].named == 0 && t->terms[i].said <= said && dropped < many;
-    dropped += light;
-    if (!light && kept++ != i) t->terms[kept - 1] = t->terms[i];
+  uint16_t dropped[TERMS_MAX];
+  size_t kept = said ? t->settled : 0, n = 0, i = kept;
+  for (; i < t->count && n < many; i++) {
+    uint16_t place = t->order[i];
+    const struct term *term = &t->terms[place];
+    if (term->named > 0 || term->said > said) {
+      t->order[kept++] = place;
+      continue;
+    }
+    uint16_t *link = bucket_of(t, term->hash);
+    while (*link != place + 1) link = &t->terms[*link - 1].next;
+    *link = term->next;
+    dropped[n++] = place;
   }
-  t->count = kept;
-  return dropped;
+  t->settled = said ? kept : 0;
+  memmove(t->order + kept, t->order + i, (t->count - i) * sizeof t->order[0]);
+  t->count -= n;
+  memcpy(t->order + t->count, dropped, n * sizeof dropped[0]);
 }
 
-static bool any_only_said(const struct topics *t)
+static void halve(struct topics *t)
 {
-  for (size_t i = 0; i < t->count; i++)
-    if (t->terms[i].named == 0) return true;
-  return false;
-}
-
-static void halve(struct topics *t, bool named)
-{
+  bool only_said = false;
+  for (size_t i = 0; i < t->count; i++) only_said = only_said || t->terms[t->order[i]].named == 0;
   for (size_t i = 0; i < t->count; i++) {
-    t->terms[i].said /= 2;
-    if (named) t->terms[i].named /= 2;
+    struct term *term = &t->terms[t->order[i]];
+    term->said /= 2;
+    if (!only_said) term->named /= 2;
   }
 }
 
@@ -145,57 +156,62 @@ static void make_room(struct topics *t)
 {
   drop_light(t, 1, t->count - TERMS_KEPT);
   while (t->count > TERMS_KEPT) {
-    halve(t, !any_only_said(t));
+    halve(t);
     drop_light(t, 0, t->count);
   }
-  reindex(t);
 }
 
-static void add_saturated(uint32_t *sum, uint32_t n)
+/* A term that is not in the table yet; NULL without memory. */
+static struct term *new_term(struct topics *t, const char *text, size_t n, uint32_t hash)
 {
-  if (__builtin_add_overflow(*sum, n, sum)) *sum = UINT32_MAX;
+  if (t->count == TERMS_MAX) make_room(t);
+  if (t->count == t->cap && grow(t)) return NULL;
+  uint16_t place = t->order[t->count++], *bucket = bucket_of(t, hash);
+  struct term *term = &t->terms[place];
+  term->hash = hash;
+  term->said = term->named = 0;
+  term->n = (uint16_t)n;
+  term->next = *bucket;
+  memcpy(term->text, text, TERM_MAX); /* of one size, so that no call is made for it */
+  *bucket = (uint16_t)(place + 1);
+  return term;
 }
 
-/* Counts one term; `text` as hash_text wants it. */
-static int count_term(struct topics *t, const char *text, size_t n, const struct count *how)
+/* Counts one term; `text` has zeroes behind its end as hash_word wants it, and TERM_MAX bytes that can be read. */
+static int count_term(struct topics *t, const char *text, size_t n, uint32_t hash, const struct count *how)
 {
-  uint32_t hash = hash_text(text, n);
-  size_t at = t->cap ? slot_of(t, text, n, hash) : 0;
-  struct term *term = t->cap && t->index[at] ? &t->terms[t->index[at] - 1] : NULL;
-  if (!term) {
-    if (t->count == TERMS_MAX) make_room(t);
-    if (t->count == t->cap && grow(t)) return RP_E_NOMEM;
-    term = &t->terms[t->count++];
-    *term = (struct term){.hash = hash, .n = (uint32_t)n};
-    memcpy(term->text, text, n);
-    t->index[slot_of(t, text, n, hash)] = (uint16_t)t->count;
+  struct term *term = NULL;
+  for (unsigned at = t->cap ? *bucket_of(t, hash) : 0; at; at = term->next, term = NULL) {
+    term = &t->terms[at - 1];
+    if (term->hash == hash && term->n == n && same_text(term->text, text, n)) break;
   }
+  if (!term) term = new_term(t, text, n, hash);
+  if (!term) return RP_E_NOMEM;
   if (how->max && weight_of(term) >= how->max) return 0;
-  add_saturated(how->said ? &term->said : &term->named, how->weight);
+  uint32_t *sum = how->said ? &term->said : &term->named;
+  if (__builtin_add_overflow(*sum, how->weight, sum)) *sum = UINT32_MAX;
   return 0;
 }
 
 /* ---- texts ------------------------------------------------------------------------------ */
 
-static int count_phrase(struct topics *t, const struct rp__word *a, const struct rp__word *b, const struct count *how)
-{
-  char text[TERM_MAX + 16] = {0};
-  size_t n = a->n + 1 + b->n;
-  if (n > TERM_MAX) return 0;
-  memcpy(text, a->text, a->n);
-  text[a->n] = ' ';
-  memcpy(text + a->n + 1, b->text, b->n);
-  return count_term(t, text, n, how);
-}
-
 static int count_text(struct topics *t, struct rp__str text, struct count how)
 {
   struct rp__words in = rp__words(text);
-  struct rp__word word[2];
+  struct rp__word words[2];
+  uint32_t hash = 0, before;
   int rc = 0;
-  for (unsigned i = 0; rc == 0 && rp__words_next(&in, &word[i & 1]); i++) {
-    rc = count_term(t, word[i & 1].text, word[i & 1].n, &how);
-    if (rc == 0 && word[i & 1].follows) rc = count_phrase(t, &word[~i & 1], &word[i & 1], &how);
+  for (unsigned i = 0; rc == 0 && rp__words_next(&in, &words[i & 1]); i++) {
+    const struct rp__word *a = &words[~i & 1], *b = &words[i & 1];
+    before = hash;
+    hash = hash_word(b->text, b->n);
+    rc = count_term(t, b->text, b->n, hash, &how);
+    if (rc || !b->follows || a->n + 1 + b->n > TERM_MAX) continue;
+    char phrase[TERM_MAX + 1 + TERM_MAX + 16];
+    memcpy(phrase, a->text, TERM_MAX); /* more than the word has: of one size, so that no call is made for it */
+    phrase[a->n] = ' ';
+    memcpy(phrase + a->n + 1, b->text, TERM_MAX + 16); /* with the zeroes behind it */
+    rc = count_term(t, phrase, a->n + 1 + b->n, hash_phrase(before, hash), &how);
   }
   return rc;
 }
@@ -305,10 +321,11 @@ static void topics_save(const void *state, struct rp__jw *w)
   const struct topics *t = state;
   rp__jw_array(w);
   for (size_t i = 0; i < t->count; i++) {
+    const struct term *term = &t->terms[t->order[i]];
     rp__jw_array(w);
-    rp__jw_strn(w, t->terms[i].text, t->terms[i].n);
-    rp__jw_i64(w, t->terms[i].said);
-    rp__jw_i64(w, t->terms[i].named);
+    rp__jw_strn(w, term->text, term->n);
+    rp__jw_i64(w, term->said);
+    rp__jw_i64(w, term->named);
     rp__jw_end_array(w);
   }
   rp__jw_end_array(w);
@@ -320,28 +337,47 @@ static bool is_shown(const struct term *t)
   return weight_of(t) >= 2 || !memchr(t->text, ' ', t->n);
 }
 
-static void topics_show(const void *state, int64_t now_ms, struct rp__jw *w)
+static size_t best_topics(const struct topics *t, struct rp__str ret[RP_TOPICS_SHOWN])
 {
-  const struct topics *t = state;
-  const struct term *best[TOPICS_SHOWN + 1];
+  const struct term *best[RP_TOPICS_SHOWN + 1];
   size_t n = 0;
-  (void)now_ms;
   for (size_t i = 0; i < t->count; i++) {
-    const struct term *term = &t->terms[i];
+    const struct term *term = &t->terms[t->order[i]];
     if (!is_shown(term)) continue;
     size_t at = n;
     for (; at > 0 && weight_of(best[at - 1]) < weight_of(term); at--) best[at] = best[at - 1];
     best[at] = term;
-    if (n < TOPICS_SHOWN) n++;
+    if (n < RP_TOPICS_SHOWN) n++;
   }
+  for (size_t i = 0; i < n; i++) ret[i] = (struct rp__str){best[i]->text, best[i]->n};
+  return n;
+}
+
+static void topics_show(const void *state, int64_t now_ms, struct rp__jw *w)
+{
+  struct rp__str best[RP_TOPICS_SHOWN];
+  size_t n = best_topics(state, best);
+  (void)now_ms;
   rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) rp__jw_strn(w, best[i]->text, best[i]->n);
+  for (size_t i = 0; i < n; i++) rp__jw_strn(w, best[i].p, best[i].n);
   rp__jw_end_array(w);
 }
 
 static int corrupt(rp_error *err)
 {
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, "topics", "a topic is not what a snapshot holds there");
+}
+
+/* The hash of a text of which nobody has read the words. */
+static uint32_t hash_term(struct rp__str text)
+{
+  char a[TERM_MAX + 8] = {0}, b[TERM_MAX + 8] = {0};
+  const char *space = memchr(text.p, ' ', text.n);
+  size_t n = space ? (size_t)(space - text.p) : text.n;
+  memcpy(a, text.p, n);
+  if (!space) return hash_word(a, n);
+  memcpy(b, space + 1, text.n - n - 1);
+  return hash_phrase(hash_word(a, n), hash_word(b, text.n - n - 1));
 }
 
 static bool load_weight(struct rp__json v, uint32_t *ret)
@@ -358,18 +394,20 @@ static int load_term(struct topics *t, struct rp__json v, rp_error *err)
   struct rp__json part[4];
   unsigned n = 0;
   uint32_t said, named;
-  char text[TERM_MAX + 16] = {0};
+  char padded[TERM_MAX + 16] = {0};
   if (v.type != RP_JSON_ARRAY) return corrupt(err);
   while (n < 4 && rp__json_next(v, &it, NULL, &part[n])) n++;
   if (n != 3 || part[0].type != RP_JSON_STRING || part[0].n < 3 || part[0].n - 2 > TERM_MAX) return corrupt(err);
   if (memchr(part[0].p, '\\', part[0].n)) return corrupt(err);
   if (!load_weight(part[1], &said) || !load_weight(part[2], &named) || said + (uint64_t)named == 0) return corrupt(err);
-  memcpy(text, part[0].p + 1, part[0].n - 2);
+  struct rp__str text = {part[0].p + 1, part[0].n - 2};
+  memcpy(padded, text.p, text.n);
   size_t before = t->count;
   if (before == TERMS_MAX) return corrupt(err);
-  if (count_term(t, text, part[0].n - 2, &(struct count){.weight = said, .said = true})) return rp__fail_nomem(err);
+  if (count_term(t, padded, text.n, hash_term(text), &(struct count){.weight = said, .said = true}))
+    return rp__fail_nomem(err);
   if (t->count == before) return corrupt(err); /* twice the same */
-  t->terms[before].named = named;
+  t->terms[t->order[before]].named = named;
   return 0;
 }
 
@@ -389,7 +427,8 @@ static void topics_done(void *state)
 {
   struct topics *t = state;
   free(t->terms);
-  free(t->index);
+  free(t->order);
+  free(t->buckets);
   *t = (struct topics){0};
 }
 
@@ -404,3 +443,9 @@ const struct rp__facet_ops rp__facet_topics = {
     .load = topics_load,
     .done = topics_done,
 };
+
+size_t rp__topics_best(const struct rp__fold *f, struct rp__str ret[RP_TOPICS_SHOWN])
+{
+  const struct topics *t = f ? rp__fold_facet(f, rp__facet_topics.name) : NULL;
+  return t ? best_topics(t, ret) : 0;
+}

@@ -5,32 +5,29 @@
  * to ten million dollars, and the same on every replay because the order is. A restore
  * of an earlier state takes nothing back: what was spent stays spent.
  */
-#include "facets/table.h"
+#include "facets/usage.h"
 
 #include <float.h>
 
-struct usage {
-  int64_t tokens_in, tokens_out, requests;
-  double cost_usd;
-};
+#include "facets/table.h"
 
 static const struct count {
   const char *name;
   size_t at;
 } counts[] = {
-    {"tokens_in", offsetof(struct usage, tokens_in)},
-    {"tokens_out", offsetof(struct usage, tokens_out)},
-    {"requests", offsetof(struct usage, requests)},
+    {"tokens_in", offsetof(struct rp__usage, tokens_in)},
+    {"tokens_out", offsetof(struct rp__usage, tokens_out)},
+    {"requests", offsetof(struct rp__usage, requests)},
 };
 
-static int64_t *count_in(struct usage *u, const struct count *c)
+static int64_t *count_in(struct rp__usage *u, const struct count *c)
 {
   return (int64_t *)(void *)((char *)u + c->at);
 }
 
 static int usage_apply(void *state, const struct rp__event *ev)
 {
-  struct usage *u = state;
+  struct rp__usage *u = state;
   if (ev->kind != RP_KIND_USAGE) return 0;
   for (size_t i = 0; i < RP_ARRAY_SIZE(counts); i++) {
     int64_t v, *sum = count_in(u, &counts[i]);
@@ -47,13 +44,13 @@ static int usage_apply(void *state, const struct rp__event *ev)
 
 static bool usage_empty(const void *state)
 {
-  const struct usage *u = state;
+  const struct rp__usage *u = state;
   return u->tokens_in == 0 && u->tokens_out == 0 && u->requests == 0 && !(u->cost_usd > 0);
 }
 
 static void usage_save(const void *state, struct rp__jw *w)
 {
-  const struct usage *u = state;
+  const struct rp__usage *u = state;
   rp__jw_object(w);
   rp__jw_ki64(w, "tokens_in", u->tokens_in);
   rp__jw_ki64(w, "tokens_out", u->tokens_out);
@@ -64,7 +61,7 @@ static void usage_save(const void *state, struct rp__jw *w)
 
 static int usage_load(void *state, struct rp__json v, rp_error *err)
 {
-  struct usage *u = state;
+  struct rp__usage *u = state;
   bool ok = v.type == RP_JSON_OBJECT;
   for (size_t i = 0; i < RP_ARRAY_SIZE(counts); i++) {
     int64_t *sum = count_in(u, &counts[i]);
@@ -76,7 +73,7 @@ static int usage_load(void *state, struct rp__json v, rp_error *err)
 
 const struct rp__facet_ops rp__facet_usage = {
     .name = "usage",
-    .state_size = sizeof(struct usage),
+    .state_size = sizeof(struct rp__usage),
     .max_bytes = 512,
     .lasting = true,
     .apply = usage_apply,
@@ -84,3 +81,8 @@ const struct rp__facet_ops rp__facet_usage = {
     .save = usage_save,
     .load = usage_load,
 };
+
+const struct rp__usage *rp__usage(const struct rp__fold *f)
+{
+  return rp__fold_facet(f, rp__facet_usage.name);
+}

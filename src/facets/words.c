@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Words of texts, one after the other. */
 #include "facets/words.h"
 
-#include "base/text.h"
+#include "base/utf8.h"
 #include "json/scan.h"
 #include "json/text.h"
 
@@ -37,16 +38,13 @@ struct rp__str rp__text_head(struct rp__json string, char room[RP_TEXT_HEAD])
   return text;
 }
 
-static bool speaks(struct rp__json role)
-{
-  return rp__json_eq(role, "user") || rp__json_eq(role, "assistant");
-}
-
 void rp__texts_begin(struct rp__texts *t, struct rp__json body)
 {
-  struct rp__json none = {0};
-  bool said = speaks(rp__json_get(body, "role")) && rp__json_get(body, "thought").type != RP_JSON_TRUE;
-  t->content = said ? rp__json_get(body, "content") : none;
+  static const char *const names[] = {"role", "thought", "content"};
+  struct rp__json member[RP_ARRAY_SIZE(names)];
+  rp__json_members(body, names, RP_ARRAY_SIZE(names), member);
+  bool speaks = rp__json_eq(member[0], "user") || rp__json_eq(member[0], "assistant");
+  t->content = speaks && member[1].type != RP_JSON_TRUE ? member[2] : (struct rp__json){0};
   t->it = (struct rp__json_iter){0};
   t->seen = 0;
 }
@@ -258,34 +256,16 @@ static bool run_beyond(struct run *r, struct rp__words *in, struct rp__word *w)
   return true;
 }
 
-static void run_ascii(struct run *r, struct rp__words *in, struct rp__word *w)
-{
-  const char *p = in->at, *stop = p + RP_MIN(in->end - p, (ptrdiff_t)(RP_WORD_MAX - r->n));
-  char *to = w->text + r->n;
-  unsigned made = 0, is;
-  for (; p < stop && (is = made_of[(unsigned char)*p]) && is != BEYOND_ASCII; p++) {
-    *to++ = (char)(*p | (is & LETTER) << 5);
-    made |= is;
-  }
-  r->n += (size_t)(p - in->at);
-  r->chars += (size_t)(p - in->at);
-  r->made |= made;
-  in->at = p;
-}
-
 static void run_read(struct rp__words *in, struct rp__word *w, struct run *r)
 {
-  *r = (struct run){0};
-  for (;;) {
-    run_ascii(r, in, w);
-    unsigned is = in->at < in->end ? made_of[(unsigned char)*in->at] : 0;
-    if (is == 0) return;
-    if (is == BEYOND_ASCII) {
-      if (!run_beyond(r, in, w)) return;
-    } else {
-      r->made |= TOO_LONG; /* nothing else stops it before the end of a run */
-      while (in->at < in->end && (made_of[(unsigned char)*in->at] & ~BEYOND_ASCII)) in->at++;
-    }
+  for (; in->at < in->end; in->at++) {
+    unsigned is = made_of[(unsigned char)*in->at];
+    while (is == BEYOND_ASCII && run_beyond(r, in, w)) is = in->at < in->end ? made_of[(unsigned char)*in->at] : 0;
+    if (is == 0 || is == BEYOND_ASCII) return;
+    if (r->n == RP_WORD_MAX) r->made |= TOO_LONG;
+    r->made |= is;
+    r->chars++;
+    if (!(r->made & TOO_LONG)) w->text[r->n++] = (char)(*in->at | (is & LETTER) << 5);
   }
 }
 
@@ -319,44 +299,67 @@ static void trim(struct rp__word *w, struct run *r)
   memset(w->text + w->n, 0, 16);
 }
 
-static bool is_word(struct rp__word *w, struct run *r)
+/* Reads any run of word bytes; whether it may be a word. Not inline, so that the usual path stays short. */
+static __attribute__((noinline)) bool run_word(struct rp__words *in, struct rp__word *w)
 {
-  if ((r->made & (LETTER | TOO_LONG)) != LETTER) return false;
-  trim(w, r);
-  if (r->chars < (r->made & DIGIT ? 2 : 3)) return false;
-  bool hash = (r->made & DIGIT) && !(r->made & BEYOND_HEX) && r->n >= 12;
-  return !hash && !is_stop(w);
+  struct run r = {0};
+  run_read(in, w, &r);
+  if (!skip_apostrophe(in) || (r.made & (LETTER | TOO_LONG)) != LETTER) return false;
+  trim(w, &r);
+  bool hash = (r.made & DIGIT) && !(r.made & BEYOND_HEX) && r.n >= 12;
+  return !hash && r.chars >= (r.made & DIGIT ? 2 : 3);
+}
+
+/*
+ * Reads a run of ASCII letters, eight at a time; false, with nothing read, when the run has something else in it, an
+ * apostrophe behind it, or the end of the text near. Nearly all words of most languages are read here.
+ */
+static bool run_letters(struct rp__words *in, struct rp__word *w)
+{
+  const char *from = in->at, *end = in->end, *p = from;
+  unsigned n = 8;
+  for (; n == 8 && p - from < RP_WORD_MAX && end - p >= 8; p += n) {
+    uint64_t x = rp__load8(p), lower = x | RP_BYTES(0x20), ascii = lower & RP_BYTES(0x7f);
+    /* The high bit of each byte that is no letter: beyond ASCII, above z, or below a. */
+    uint64_t other = (x | (ascii + RP_BYTES(0x7f - 'z')) | ~(ascii + RP_BYTES(0x80 - 'a'))) & RP_BYTES(0x80);
+    n = other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
+    uint64_t letters = htole64(n == 8 ? lower : lower & ~(UINT64_MAX << 8 * n));
+    memcpy(w->text + (p - from), &letters, sizeof letters);
+  }
+  if (p == end || made_of[(unsigned char)*p] != 0 || *p == '\'') return false;
+  w->n = (size_t)(p - from);
+  memset(w->text + w->n, 0, 16);
+  in->at = p;
+  return true;
 }
 
 /* Moves to the next run; whether nothing but space was on the way. */
 static bool skip_between(struct rp__words *in)
 {
-  bool space = true;
-  for (; in->at < in->end; in->at++) {
-    unsigned is = made_of[(unsigned char)*in->at];
-    if (is == 0) {
-      space = space && (*in->at == ' ' || *in->at == '\t');
-    } else if (is == BEYOND_ASCII) {
-      unsigned n = rp__utf8_len(in->at, in->end);
-      if (n >= 2 && !is_symbol(utf8_value(in->at, n))) return space;
-      in->at += n >= 2 ? n - 1 : 0;
-      space = false;
-    } else {
-      return space;
+  const char *at = in->at, *end = in->end;
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  const char *behind_space = at;
+  while (at < end) {
+    unsigned is = made_of[(unsigned char)*at], n = 1;
+    if (is == BEYOND_ASCII) {
+      n = rp__utf8_len(at, end);
+      if (n >= 2 && !is_symbol(utf8_value(at, n))) break;
+    } else if (is != 0) {
+      break;
     }
+    at += RP_MAX(n, 1);
   }
-  return space;
+  in->at = at;
+  return at == behind_space;
 }
 
 bool rp__words_next(struct rp__words *in, struct rp__word *ret)
 {
   for (;;) {
     bool space = skip_between(in), joined = in->joined;
-    struct run r;
     if (in->at >= in->end) return false;
-    run_read(in, ret, &r);
-    bool whole = skip_apostrophe(in);
-    in->joined = whole && is_word(ret, &r);
+    bool word = run_letters(in, ret) ? ret->n >= 3 : run_word(in, ret);
+    in->joined = word && !is_stop(ret);
     ret->follows = joined && space;
     if (in->joined) return true;
   }

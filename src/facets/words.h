@@ -3,6 +3,7 @@
 #ifndef RP_FACETS_WORDS_H
 #define RP_FACETS_WORDS_H
 
+#include "base/text.h"
 #include "json/json.h"
 
 #define RP_TEXT_HEAD 8192 /* bytes of a text that are looked at */
@@ -24,18 +25,10 @@ struct rp__texts {
 void rp__texts_begin(struct rp__texts *t, struct rp__json body);
 bool rp__texts_next(struct rp__texts *t, struct rp__str *ret);
 
-static inline bool rp__is_alnum(char c)
-{
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 /* Whether the byte may stand inside an identifier; all bytes of characters beyond ASCII may. */
 static inline bool rp__is_word_byte(char c)
 {
   return rp__is_alnum(c) || c == '_' || c == '-' || (signed char)c < 0;
-}
-static inline char rp__ascii_lower(char c)
-{
-  return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 /* Whether the text at `at` begins with `s` (lower case), whatever its case. */
 bool rp__text_begins(struct rp__str text, size_t at, struct rp__str lower);

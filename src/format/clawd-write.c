@@ -8,6 +8,9 @@
 #include "core/runtime.h"
 #include "core/seal.h"
 #include "format/clawd.h"
+#include "facets/provider.h"
+#include "facets/settings.h"
+#include "facets/usage.h"
 #include "format/give.h"
 #include "format/take.h"
 
@@ -207,11 +210,11 @@ static void write_url(struct rp__jw *w, struct rp__json v)
   }
 }
 
-static void write_field(struct rp__jw *w, struct rp__json part, const char *name)
+static void write_field(const struct writer *x, struct rp__jw *w, const char *name)
 {
   const struct rp__clawd_field *f = rp__clawd_field(name);
-  struct rp__json v = rp__json_get(rp__json_get(part, "settings"), name);
-  if (!rp__clawd_fits(f, v)) v = rp__json_get(rp__json_get(part, "meta"), name);
+  struct rp__json v = rp__setting(x->g->state, name);
+  if (!rp__clawd_fits(f, v)) v = rp__json_get(x->g->meta, name);
   bool fits = rp__clawd_fits(f, v);
   if (!fits && !f->fallback) return;
   rp__jw_key(w, name);
@@ -224,30 +227,19 @@ static void write_field(struct rp__jw *w, struct rp__json part, const char *name
 }
 
 /* In Clawd's words: those of the agent where there was one. Neither program brings `error` and `terminated` back. */
-static void write_status(const struct writer *x, struct rp__jw *w, struct rp__json session)
+static void write_status(const struct writer *x, struct rp__jw *w)
 {
-  char status[32];
-  rp__text_of(rp__json_get(rp__json_get(x->g->state, "runtime"), "status"), status, sizeof status);
-  enum rp__runtime now = rp__runtime_parse(status, strlen(status));
+  enum rp__runtime now = rp__runtime_status(x->g->state);
   bool over = now == RP_RUNTIME_ERROR || now == RP_RUNTIME_TERMINATED;
-  bool crashed = rp__json_get(session, "crash_recovered").type == RP_JSON_TRUE;
-  if (!over && RP_ANY(session, "ended_at").type != RP_JSON_NONE)
-    now = crashed ? RP_RUNTIME_ERROR : RP_RUNTIME_TERMINATED;
+  if (!over && x->g->session.ended_at) now = x->g->session.crash_recovered ? RP_RUNTIME_ERROR : RP_RUNTIME_TERMINATED;
   rp__jw_kstr(w, "status", rp__runtime_name(now == RP_RUNTIME_NONE ? RP_RUNTIME_IDLE : now));
-}
-
-static double cost_of(struct rp__json state, struct rp__json part)
-{
-  double usd = 0;
-  if (!rp__json_double(rp__json_get(rp__json_get(part, "settings"), "totalCostUsd"), &usd))
-    rp__json_double(rp__json_get(rp__json_get(state, "usage"), "cost_usd"), &usd);
-  return usd;
 }
 
 static void write_info(const struct writer *x, struct rp__jw *w)
 {
-  struct rp__json session = rp__json_get(x->g->state, "session"), part = rp__json_get(x->g->state, "settings");
-  struct rp__json name = rp__json_get(part, "name");
+  const struct rp__fold *state = x->g->state;
+  struct rp__json name = rp__settings_name(state);
+  double usd = 0;
   rp__jw_key(w, "info");
   rp__jw_object(w);
   rp__jw_kstr(w, "id", x->id);
@@ -255,23 +247,23 @@ static void write_info(const struct writer *x, struct rp__jw *w)
     rp__copy_member(w, "name", name);
   else
     rp__jw_kstr(w, "name", x->id);
-  write_field(w, part, "repoUrl");
-  write_field(w, part, "branch");
-  write_field(w, part, "dockerAccess");
-  write_status(x, w, session);
-  rp__copy_member(w, "createdAt", rp__json_get(session, "created_at"));
-  write_field(w, part, "createdBy");
+  write_field(x, w, "repoUrl");
+  write_field(x, w, "branch");
+  write_field(x, w, "dockerAccess");
+  write_status(x, w);
+  rp__jw_ktime(w, "createdAt", x->g->session.created_at);
+  write_field(x, w, "createdBy");
   rp__jw_ktime(w, "lastMessageAt", x->last_at);
   rp__jw_kstr(w, "lastMessagePreview", x->last_at ? x->preview : NULL);
-  rp__jw_kdouble(w, "totalCostUsd", cost_of(x->g->state, part));
-  write_field(w, part, "permissionMode");
-  write_field(w, part, "model");
-  write_field(w, part, "notificationsEnabled");
-  write_field(w, part, "contextUsage");
-  write_field(w, part, "isManager");
-  rp__copy_member(w, "managerState",
-                  rp__json_get(rp__json_get(rp__json_get(x->g->state, "provider"), "metadata"), "managerState"));
-  write_field(w, part, "managedBy");
+  if (!rp__json_double(rp__setting(state, "totalCostUsd"), &usd)) usd = rp__usage(state)->cost_usd;
+  rp__jw_kdouble(w, "totalCostUsd", usd);
+  write_field(x, w, "permissionMode");
+  write_field(x, w, "model");
+  write_field(x, w, "notificationsEnabled");
+  write_field(x, w, "contextUsage");
+  write_field(x, w, "isManager");
+  rp__copy_member(w, "managerState", rp__json_get(rp__json_get(rp__provider(state), "metadata"), "managerState"));
+  write_field(x, w, "managedBy");
   rp__jw_end_object(w);
 }
 
@@ -288,7 +280,7 @@ static void write_messages(struct writer *x, struct rp__jw *w)
 
 static void write_session(struct writer *x, const struct rp__clawd_tokens *t, struct rp__jw *w)
 {
-  struct rp__json kept = rp__json_get(rp__json_get(x->g->state, "provider"), "metadata");
+  struct rp__json kept = rp__json_get(rp__provider(x->g->state), "metadata");
   rp__jw_object(w);
   write_info(x, w);
   write_messages(x, w);
@@ -343,7 +335,7 @@ int rp__clawd_session(const struct rp__giver *g, const struct rp__clawd_tokens *
   if (!x) return rp__fail_nomem(err);
   x->g = g;
   x->last = x->text = RP_BUF(RP_FOREIGN_MAX);
-  rp__text_of(rp__json_get(rp__json_get(g->state, "session"), "session_id"), x->id, sizeof x->id);
+  rp__text_copy(x->id, sizeof x->id, g->session.id);
   int rc = rp__give_events(g, on_event, x, err);
   if (!rc) flush_turn(x);
   if (x->rc) rc = rp__fail_nomem(err);

@@ -26,11 +26,12 @@ bool rp__clawd_fits(const struct rp__clawd_field *f, struct rp__json v);
 struct rp__clawd_tokens {
   const char *session, *manager;
 };
-int rp__clawd_begin(const struct rp__giver *g, rp_error *err);
-int rp__clawd_session(const struct rp__giver *g, const struct rp__clawd_tokens *t, bool first, rp_error *err);
-int rp__clawd_end(const struct rp__giver *g, const char *secret, bool any, rp_error *err);
+RP_MUST_USE int rp__clawd_begin(const struct rp__giver *g, rp_error *err);
+RP_MUST_USE int rp__clawd_session(const struct rp__giver *g, const struct rp__clawd_tokens *t, bool first,
+                                  rp_error *err);
+RP_MUST_USE int rp__clawd_end(const struct rp__giver *g, const char *secret, bool any, rp_error *err);
 
 /* One session, with tokens and a secret that are nobody's: for whoever may read the session, not act as its agent. */
-int rp__clawd_export(const struct rp__giver *g, rp_error *err);
+RP_MUST_USE int rp__clawd_export(const struct rp__giver *g, rp_error *err);
 
 #endif

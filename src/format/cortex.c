@@ -205,26 +205,19 @@ static int cortex_import(const struct rp__doc *d, const struct rp__taker *to, rp
 
 static void write_record(const struct rp__giver *g, const struct rp__record_parts *parts, struct rp__jw *w)
 {
-  struct rp__json s = rp__json_get(g->state, "session"), channel = rp__json_get(s, "channel");
+  const struct rp__given_session *s = &g->session;
   rp__jw_object(w);
-  rp__copy_member(w, "session_id", rp__json_get(s, "session_id"));
-  rp__copy_member(w, "start_time", rp__json_get(s, "created_at"));
-  rp__jw_key(w, "end_time");
-  rp__jw_value(w, rp__json_get(s, "ended_at"));
-  rp__jw_key(w, "channel");
-  if (channel.type == RP_JSON_STRING)
-    rp__jw_value(w, channel);
-  else
-    rp__jw_str(w, "unknown");
+  rp__jw_kstr(w, "session_id", s->id);
+  rp__jw_ktime(w, "start_time", s->created_at);
+  rp__jw_ktime(w, "end_time", s->ended_at);
+  rp__jw_kstr(w, "channel", s->channel[0] ? s->channel : "unknown");
   for (int i = 0; i < RP_PARTS_MAX; i++) {
     rp__jw_key(w, rp__record_names[i]);
     rp__jw_raw(w, parts->json[i], strlen(parts->json[i]));
   }
-  rp__jw_key(w, "previous_session_id");
-  rp__jw_value(w, rp__json_get(s, "previous_session_id"));
-  rp__jw_key(w, "continued_by");
-  rp__jw_value(w, rp__json_get(s, "continued_by"));
-  rp__jw_kbool(w, "crash_recovered", rp__json_get(s, "crash_recovered").type == RP_JSON_TRUE);
+  rp__jw_kstr(w, "previous_session_id", s->previous_id[0] ? s->previous_id : NULL);
+  rp__jw_kstr(w, "continued_by", s->continued_by[0] ? s->continued_by : NULL);
+  rp__jw_kbool(w, "crash_recovered", s->crash_recovered);
   rp__jw_ki64(w, "schema_version", RP_CORTEX_VERSION);
   rp__jw_end_object(w);
 }

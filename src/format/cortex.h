@@ -18,11 +18,11 @@ struct rp__cortex_memories {
 /* One record ("session_id", "start_time" … as the mirror file has them) as a session. `memories` may be NULL. */
 int rp__cortex_take(struct rp__take *t, struct rp__json record, const struct rp__cortex_memories *memories);
 /* The record of a session as the mirror file has it. */
-int rp__cortex_record(const struct rp__giver *g, struct rp__buf *out, rp_error *err);
+RP_MUST_USE int rp__cortex_record(const struct rp__giver *g, struct rp__buf *out, rp_error *err);
 
-int rp__cortex_db_import(const struct rp__doc *d, const struct rp__taker *to, rp_error *err);
+RP_MUST_USE int rp__cortex_db_import(const struct rp__doc *d, const struct rp__taker *to, rp_error *err);
 /* Into an existing database (or a new one): one row of session_states, nothing else. RP_E_EXISTS. */
-int rp__cortex_db_put(const struct rp__giver *g, const char *path, rp_error *err);
+RP_MUST_USE int rp__cortex_db_put(const struct rp__giver *g, const char *path, rp_error *err);
 
 /* A column of session_states, in order: name and the rest of its definition. */
 struct rp__cortex_column {
@@ -34,6 +34,6 @@ struct sqlite3;
 /* Translates what SQLite says about a file. */
 int rp__cortex_db_error(struct sqlite3 *db, int rc, rp_error *err);
 /* Whether the table is there, and whether it has the column. */
-int rp__cortex_db_has(struct sqlite3 *db, const char *table, const char *column, bool *ret, rp_error *err);
+RP_MUST_USE int rp__cortex_db_has(struct sqlite3 *db, const char *table, const char *column, bool *ret, rp_error *err);
 
 #endif

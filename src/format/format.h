@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The formats of other programs: pure converters between their documents and our events. One table; to add a format
- * is to add a row. Import pushes sessions and checked events into a taker; export reads the state document and the
- * journal from a giver. Neither touches a clock or a store of ours.
+ * is to add a row. Import pushes sessions and checked events into a taker; export reads the state and the journal
+ * from a giver. Neither touches a clock or a store of ours.
  *
  * Documents are hostile until proven otherwise: every size, depth and count has a bound, what makes no sense inside a
  * session is left out and counted in a note, and a session that can't be understood fails alone.
@@ -10,10 +10,13 @@
 #ifndef RP_FORMAT_H
 #define RP_FORMAT_H
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
 #include "base/id.h"
-#include "core/event.h"
+#include "core/fold.h"
 
 #define RP_FOREIGN_MAX ((size_t)64 * 1024 * 1024)      /* bytes of a document, decompressed */
 #define RP_FOREIGN_GZIP_MAX ((size_t)10 * 1024 * 1024) /* bytes of a compressed one */
@@ -37,7 +40,7 @@ struct rp__doc {
  * Finds out what the bytes are and checks them. RP_E_FORMAT: nothing we know; RP_E_FORMAT_CORRUPT: it begins like
  * something we know and is damaged; RP_E_TOO_LARGE.
  */
-int rp__doc_open(const void *bytes, size_t n, struct rp__doc *ret, rp_error *err);
+RP_MUST_USE int rp__doc_open(const void *bytes, size_t n, struct rp__doc *ret, rp_error *err);
 void rp__doc_done(struct rp__doc *d);
 
 /* ---- coming in ---- */
@@ -78,8 +81,17 @@ struct rp__taker {
 
 typedef int rp__given_fn(void *ctx, const struct rp__event *ev);
 
+/* What an exporter is told of the session itself. Texts are "" where there is none, times 0. */
+struct rp__given_session {
+  const char *id, *scope, *channel, *previous_id, *continued_by;
+  int64_t created_at, last_activity_at, ended_at;
+  bool crash_recovered;
+};
+
 struct rp__giver {
-  struct rp__json state;           /* the state document */
+  const struct rp__fold *state;
+  struct rp__given_session session;
+  struct rp__json meta;            /* an object, with what the start of the session gave; RP_JSON_NONE: none */
   int64_t now_ms;                  /* of the state */
   int64_t started_at;              /* of the run, or of the session */
   int64_t total_sessions;          /* starts of the scope */
@@ -92,7 +104,7 @@ struct rp__giver {
 };
 
 /* Hands over what `out` holds. RP_E_IO when the writer refuses, and the buffer's own error. */
-int rp__give(const struct rp__giver *g, struct rp__buf *out, rp_error *err);
+RP_MUST_USE int rp__give(const struct rp__giver *g, struct rp__buf *out, rp_error *err);
 
 /* ---- the table ---- */
 
@@ -112,7 +124,7 @@ const struct rp__format *rp__format_detect(const struct rp__doc *d);
 /* RP_E_FORMAT, naming what was expected: that format's documents, or any of the table's for NULL. */
 /* What a document of unknown format is tried as. */
 #define RP_FORMATS_READ "reprise, nova, cortex, clawd and orbitmesh"
-int rp__format_refuse(const struct rp__format *f, rp_error *err);
+RP_MUST_USE int rp__format_refuse(const struct rp__format *f, rp_error *err);
 
 extern const struct rp__format rp__format_nova, rp__format_cortex, rp__format_clawd, rp__format_orbitmesh,
     rp__format_markdown;
@@ -130,7 +142,7 @@ int rp__nova_heartbeat(const char *bytes, size_t n, int64_t now_ms, struct rp__b
 void rp__json_pretty(struct rp__json v, bool ascii, struct rp__buf *out);
 
 /* gzip, and back with a bound. RP_E_FORMAT_CORRUPT, RP_E_TOO_LARGE, RP_E_NOMEM. */
-int rp__gzip(const void *bytes, size_t n, struct rp__buf *out, rp_error *err);
-int rp__gunzip(const void *bytes, size_t n, struct rp__buf *out, rp_error *err);
+RP_MUST_USE int rp__gzip(const void *bytes, size_t n, struct rp__buf *out, rp_error *err);
+RP_MUST_USE int rp__gunzip(const void *bytes, size_t n, struct rp__buf *out, rp_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The exporters' common half: turns, texts, pretty JSON. */
 #include "format/give.h"
 
 #include "format/take.h"
@@ -41,19 +42,31 @@ bool rp__same_message(struct rp__json a, struct rp__json b)
   return rp__json_eq(rp__json_get(b, "role"), role);
 }
 
-bool rp__talk_next(struct rp__json messages, struct rp__talk *k, struct rp__turn *turn)
+bool rp__talk_goes_on(const struct rp__fold *state, size_t first, size_t at)
 {
+  if (at + 1 >= rp__conversation_count(state)) return false;
+  const struct rp__message *a = rp__conversation_at(state, first), *b = rp__conversation_at(state, at + 1);
+  struct rp__json id = rp__message_part(a, RP_MSG_ID), other = rp__message_part(b, RP_MSG_ID);
+  struct rp__json role = rp__message_part(a, RP_MSG_ROLE), by = rp__message_part(b, RP_MSG_ROLE);
+  if (id.n != other.n || (id.n && memcmp(id.p, other.p, id.n) != 0)) return false;
+  if (!id.n && !a->open) return false;
+  return role.n == by.n && memcmp(role.p, by.p, role.n) == 0;
+}
+
+bool rp__talk_next(const struct rp__fold *state, size_t *at, struct rp__talk_turn *turn)
+{
+  size_t first = *at;
   rp__buf_reset(&turn->text);
-  if (k->next.type == RP_JSON_NONE && !rp__json_next(messages, &k->it, NULL, &k->next)) return false;
-  struct rp__json first = k->next;
-  rp__text_of(rp__json_get(first, "role"), turn->role, sizeof turn->role);
-  turn->message_id = rp__json_get(first, "message_id");
-  turn->source = rp__json_get(first, "source");
-  turn->at_ms = rp__when(rp__json_get(first, "at"));
+  if (first >= rp__conversation_count(state)) return false;
+  const struct rp__message *m = rp__conversation_at(state, first);
+  rp__text_of(rp__message_part(m, RP_MSG_ROLE), turn->role, sizeof turn->role);
+  turn->at_ms = m->at_ms;
+  bool more;
   do {
-    rp__content_text(rp__json_get(k->next, "content"), &turn->text);
-    if (!rp__json_next(messages, &k->it, NULL, &k->next)) k->next = (struct rp__json){0};
-  } while (k->next.type != RP_JSON_NONE && rp__same_message(first, k->next));
+    rp__content_text(rp__message_part(rp__conversation_at(state, *at), RP_MSG_CONTENT), &turn->text);
+    more = rp__talk_goes_on(state, first, *at);
+    ++*at;
+  } while (more);
   return true;
 }
 

@@ -3,6 +3,12 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "facets/message.h"
+#include "facets/pins.h"
+#include "facets/presence.h"
+#include "facets/settings.h"
+#include "facets/tasks.h"
+#include "facets/usage.h"
 #include "format/markdown.h"
 #include "format/take.h"
 
@@ -90,11 +96,11 @@ static void write_length(struct rp__buf *out, int64_t ms)
     rp__buf_printf(out, "%lld days", minutes / 60 / 24);
 }
 
-static void write_when(struct rp__buf *out, struct rp__json session)
+static void write_when(struct rp__buf *out, const struct rp__given_session *session)
 {
-  int64_t from = rp__when(rp__json_get(session, "created_at")), to = rp__when(rp__json_get(session, "ended_at"));
+  int64_t from = session->created_at, to = session->ended_at;
   bool open = !to;
-  if (open) to = rp__when(rp__json_get(session, "last_activity_at"));
+  if (open) to = session->last_activity_at;
   to = RP_MAX(to, from);
   rp__buf_str(out, "- **When:** ");
   rp__md_day(out, from);
@@ -111,56 +117,55 @@ static void write_when(struct rp__buf *out, struct rp__json session)
   rp__buf_str(out, open ? ", not ended)\n" : ")\n");
 }
 
-static void write_people(struct rp__buf *out, const struct rp__giver *g)
+static void write_people(struct rp__buf *out, const struct rp__fold *state)
 {
-  struct rp__json c = rp__json_get(g->state, "conversation"), item;
-  struct rp__json_iter it = {0};
-  struct rp__json person = rp__json_get(rp__json_get(g->state, "presence"), "last_person");
+  size_t kept = rp__conversation_count(state);
+  int64_t total = rp__conversation_total(state), seen_ms;
   bool user = false, assistant = false;
-  int64_t total = 0;
-  rp__json_i64(rp__json_get(c, "total"), &total);
-  while (rp__json_next(rp__json_get(c, "messages"), &it, NULL, &item)) {
-    user = user || rp__json_eq(rp__json_get(item, "role"), "user");
-    assistant = assistant || rp__json_eq(rp__json_get(item, "role"), "assistant");
-  }
+  struct rp__json person;
   if (!total) return;
+  for (size_t i = 0; i < kept; i++) {
+    struct rp__json role = rp__message_part(rp__conversation_at(state, i), RP_MSG_ROLE);
+    user = user || rp__json_eq(role, "user");
+    assistant = assistant || rp__json_eq(role, "assistant");
+  }
   rp__buf_printf(out, "- **Who:** %s%s%s", user ? "user" : "", user && assistant ? " and " : "",
                  assistant ? "assistant" : "");
-  if (person.type == RP_JSON_STRING) {
+  if (rp__presence_person(state, &person, &seen_ms)) {
     rp__buf_str(out, ", last seen: ");
     rp__md_value(out, person);
   }
   rp__buf_printf(out, " (%lld message%s)\n", (long long)total, total == 1 ? "" : "s");
 }
 
-static void write_cost(struct rp__buf *out, struct rp__json usage)
+static void write_cost(struct rp__buf *out, const struct rp__fold *state)
 {
-  int64_t in = 0, back = 0;
-  double usd = 0;
-  if (usage.type != RP_JSON_OBJECT) return;
-  rp__json_i64(rp__json_get(usage, "tokens_in"), &in);
-  rp__json_i64(rp__json_get(usage, "tokens_out"), &back);
-  rp__json_double(rp__json_get(usage, "cost_usd"), &usd);
-  rp__buf_printf(out, "- **Cost:** $%.4f, %lld tokens in, %lld out\n", usd, (long long)in, (long long)back);
+  const struct rp__usage *u = rp__usage(state);
+  if (rp__fold_has(state, "usage"))
+    rp__buf_printf(out, "- **Cost:** $%.4f, %lld tokens in, %lld out\n", u->cost_usd, (long long)u->tokens_in,
+                   (long long)u->tokens_out);
 }
 
 void rp__md_head(struct rp__md *m)
 {
-  struct rp__json session = rp__json_get(m->g->state, "session");
-  struct rp__json name = RP_ANY(rp__json_get(m->g->state, "settings"), "name"),
-                  id = rp__json_get(session, "session_id");
+  const struct rp__giver *g = m->g;
+  struct rp__json name = rp__settings_name(g->state);
   struct rp__buf *out = &m->out;
   rp__buf_str(out, "# ");
-  if (name.type != RP_JSON_STRING) rp__buf_str(out, "Session ");
-  rp__md_value(out, name.type == RP_JSON_STRING ? name : id);
+  if (name.type == RP_JSON_STRING) {
+    rp__md_value(out, name);
+  } else {
+    rp__buf_str(out, "Session ");
+    rp__md_line(out, g->session.id, strlen(g->session.id));
+  }
   rp__buf_str(out, "\n\n");
-  write_when(out, session);
-  write_people(out, m->g);
-  write_cost(out, rp__json_get(m->g->state, "usage"));
+  write_when(out, &g->session);
+  write_people(out, g->state);
+  write_cost(out, g->state);
   rp__buf_str(out, "- **Session:** `");
-  rp__md_value(out, id);
+  rp__md_line(out, g->session.id, strlen(g->session.id));
   rp__buf_str(out, "` of `");
-  rp__md_value(out, rp__json_get(session, "scope"));
+  rp__md_line(out, g->session.scope, strlen(g->session.scope));
   rp__buf_str(out, "`\n\n");
 }
 
@@ -246,14 +251,13 @@ int rp__md_timeline(struct rp__md *m)
 
 void rp__md_pins(struct rp__md *m)
 {
-  struct rp__json pins = rp__json_get(m->g->state, "pins"), item;
-  struct rp__json_iter it = {0};
-  if (pins.type != RP_JSON_ARRAY || rp__json_count(pins) == 0) return;
+  const struct rp__rows *pins = rp__rows_of(m->g->state, &rp__facet_pins);
+  if (pins->count == 0) return;
   rp__buf_str(&m->out, "## Pins\n\n");
-  while (rp__json_next(pins, &it, NULL, &item)) {
-    struct rp__json importance = rp__json_get(item, "importance");
+  for (size_t i = 0; i < pins->count; i++) {
+    struct rp__json importance = rp__row_cell(pins->v[i], RP_PIN_IMPORTANCE);
     rp__buf_str(&m->out, "- **");
-    rp__md_value(&m->out, rp__json_get(item, "label"));
+    rp__md_value(&m->out, rp__row_cell(pins->v[i], RP_PIN_LABEL));
     rp__buf_str(&m->out, "**");
     if (rp__json_eq(importance, "high") || rp__json_eq(importance, "critical")) {
       rp__buf_str(&m->out, " (");
@@ -261,7 +265,7 @@ void rp__md_pins(struct rp__md *m)
       rp__buf_char(&m->out, ')');
     }
     rp__buf_str(&m->out, ": ");
-    rp__md_value(&m->out, rp__json_get(item, "content"));
+    rp__md_value(&m->out, rp__row_cell(pins->v[i], RP_PIN_CONTENT));
     rp__buf_char(&m->out, '\n');
   }
   rp__buf_char(&m->out, '\n');
@@ -269,19 +273,19 @@ void rp__md_pins(struct rp__md *m)
 
 void rp__md_tasks(struct rp__md *m)
 {
-  struct rp__json tasks = rp__json_get(m->g->state, "tasks"), item;
-  struct rp__json_iter it = {0};
-  if (tasks.type != RP_JSON_ARRAY || rp__json_count(tasks) == 0) return;
+  const struct rp__rows *tasks = rp__rows_of(m->g->state, &rp__facet_tasks);
+  if (tasks->count == 0) return;
   rp__buf_str(&m->out, "## Tasks\n\n");
-  while (rp__json_next(tasks, &it, NULL, &item)) {
-    bool done = rp__json_eq(rp__json_get(item, "status"), "done");
-    if (rp__json_eq(rp__json_get(item, "status"), "deleted")) continue;
-    rp__buf_str(&m->out, done ? "- [x] " : "- [ ] ");
-    rp__md_value(&m->out, rp__json_get(item, "title"));
+  for (size_t i = 0; i < tasks->count; i++) {
+    const struct rp__row *task = tasks->v[i];
+    struct rp__json status = rp__row_cell(task, RP_TASK_STATUS);
+    if (rp__json_eq(status, "deleted")) continue;
+    rp__buf_str(&m->out, rp__json_eq(status, "done") ? "- [x] " : "- [ ] ");
+    rp__md_value(&m->out, rp__row_cell(task, RP_TASK_TITLE));
     rp__buf_str(&m->out, " (`");
-    rp__md_value(&m->out, rp__json_get(item, "task_id"));
+    rp__md_value(&m->out, rp__row_cell(task, RP_TASK_ID));
     rp__buf_str(&m->out, "`, ");
-    rp__md_value(&m->out, rp__json_get(item, "stage"));
+    rp__md_value(&m->out, rp__row_cell(task, RP_TASK_STAGE));
     rp__buf_str(&m->out, ")\n");
   }
   rp__buf_char(&m->out, '\n');

@@ -2,6 +2,8 @@
 /* A robot's session.json, version 1 (N-06): seconds are floats, roles are upper case, levels have four decimals. */
 #include <math.h>
 
+#include "facets/emotion/affect.h"
+#include "facets/presence.h"
 #include "format/give.h"
 #include "format/take.h"
 
@@ -152,69 +154,63 @@ static double rounded(double v, double scale)
   return round(v * scale) / scale;
 }
 
-static void write_numbers(struct rp__jw *w, const char *name, struct rp__json object)
+/* As the state document has a number: without rounding errors. */
+static double shown(double v)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json key, item;
-  double v;
+  return v < 1e6 ? (double)(int64_t)(v * 1e9 + .5) / 1e9 : v;
+}
+
+static void write_by_emotion(struct rp__jw *w, const char *name, const struct rp__emotions *t, const double *v,
+                             bool zeroes)
+{
   rp__jw_key(w, name);
   rp__jw_object(w);
-  while (rp__json_next(object, &it, &key, &item)) {
-    char text[RP_EVENT_ID_MAX + 1];
-    if (!rp__json_double(item, &v)) continue;
-    rp__text_of(key, text, sizeof text);
-    rp__jw_kdouble(w, text, rounded(v, 1e4));
-  }
+  for (size_t i = 0; i < t->n_levels; i++)
+    if (zeroes || v[i] > 0) rp__jw_kdouble(w, t->level[i].name, rounded(shown(v[i]), 1e4));
   rp__jw_end_object(w);
 }
 
-static void write_wound(struct rp__jw *w, struct rp__json v)
+static void write_emotions(struct rp__jw *w, const struct rp__giver *g)
 {
-  double left = 0;
-  rp__json_double(rp__json_get(v, "remaining_fixed_seconds"), &left);
-  rp__jw_object(w);
-  rp__copy_member(w, "id", rp__json_get(v, "id"));
-  rp__copy_member(w, "event", rp__json_get(v, "event"));
-  write_numbers(w, "floors", rp__json_get(v, "floors"));
-  rp__copy_member(w, "duration", rp__json_get(v, "duration"));
-  rp__copy_member(w, "heal_rate", rp__json_get(v, "heal_rate"));
-  rp__copy_member(w, "created_at", rp__json_get(v, "created_at"));
-  rp__jw_kdouble(w, "remaining_fixed_seconds", rounded(left, 10));
-  rp__jw_end_object(w);
-}
-
-static void write_emotions(struct rp__jw *w, struct rp__json affect)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  double boredom = 0;
+  const struct rp__emotions *t = rp__emotions_of(g->state);
+  struct rp__feelings f;
+  int64_t at_ms;
   rp__jw_key(w, "emotions");
   rp__jw_object(w);
-  if (affect.type == RP_JSON_OBJECT) {
-    write_numbers(w, "levels", rp__json_get(affect, "levels"));
-    rp__json_double(rp__json_get(affect, "boredom"), &boredom);
-    rp__jw_kdouble(w, "boredom", rounded(boredom, 1e4));
-    rp__copy_member(w, "current_mood", rp__json_get(affect, "mood"));
+  if (rp__affect_at(g->state, g->now_ms, &f, &at_ms)) {
+    write_by_emotion(w, "levels", t, f.level, true);
+    rp__jw_kdouble(w, "boredom", rounded(shown(f.boredom), 1e4));
+    rp__jw_kstr(w, "current_mood", rp__mood_name(f.mood));
     rp__jw_key(w, "wounds");
     rp__jw_array(w);
-    while (rp__json_next(rp__json_get(affect, "wounds"), &it, NULL, &item)) write_wound(w, item);
+    for (size_t i = 0; i < f.n_wounds; i++) {
+      const struct rp__wound *wound = &f.wound[i];
+      rp__jw_object(w);
+      rp__jw_kstr(w, "id", wound->id);
+      rp__jw_kstr(w, "event", wound->event);
+      write_by_emotion(w, "floors", t, wound->floor, false);
+      rp__jw_kdouble(w, "duration", wound->duration);
+      rp__jw_kdouble(w, "heal_rate", wound->heal_rate);
+      rp__jw_kdouble(w, "created_at", rp__wound_created(wound, at_ms));
+      rp__jw_kdouble(w, "remaining_fixed_seconds", rounded(shown(rp__wound_remaining(wound)), 10));
+      rp__jw_end_object(w);
+    }
     rp__jw_end_array(w);
   }
   rp__jw_end_object(w);
 }
 
-static int write_turns(struct rp__jw *w, struct rp__json messages)
+static int write_turns(struct rp__jw *w, const struct rp__fold *state)
 {
-  struct rp__turn turn RP_CLEANUP(rp__turn_done) = RP_TURN;
-  struct rp__talk k = {0};
-  size_t spoken = 0, at = 0;
-  while (!turn.text.err && rp__talk_next(messages, &k, &turn)) spoken += is_spoken(turn.role);
+  struct rp__talk_turn turn RP_CLEANUP(rp__turn_done) = RP_TURN;
+  size_t spoken = 0, told = 0, at = 0;
+  while (!turn.text.err && rp__talk_next(state, &at, &turn)) spoken += is_spoken(turn.role);
   if (turn.text.err) return turn.text.err;
   rp__jw_key(w, "conversation");
   rp__jw_array(w);
-  k = (struct rp__talk){0};
-  while (!turn.text.err && rp__talk_next(messages, &k, &turn)) {
-    if (!is_spoken(turn.role) || at++ + NOVA_TURNS < spoken) continue;
+  at = 0;
+  while (!turn.text.err && rp__talk_next(state, &at, &turn)) {
+    if (!is_spoken(turn.role) || told++ + NOVA_TURNS < spoken) continue;
     rp__jw_object(w);
     rp__jw_kstr(w, "role", turn.role[0] == 'u' ? "USER" : "ASSISTANT");
     rp__jw_key(w, "text");
@@ -228,26 +224,24 @@ static int write_turns(struct rp__jw *w, struct rp__json messages)
 
 static int write_document(const struct rp__giver *g, struct rp__jw *w)
 {
-  struct rp__json session = rp__json_get(g->state, "session"), presence = rp__json_get(g->state, "presence");
-  struct rp__json sleep = RP_ANY(presence, "sleep"), person = RP_ANY(presence, "last_person");
-  int64_t seen = rp__when(rp__json_get(presence, "last_person_at"));
+  struct rp__json person;
+  int64_t seen;
   rp__jw_object(w);
   rp__jw_ki64(w, "version", NOVA_VERSION);
   rp__jw_kdouble(w, "heartbeat", seconds(g->now_ms));
   rp__jw_kbool(w, "shutdown_clean", g->clean);
   rp__jw_kdouble(w, "session_start", seconds(g->started_at));
-  rp__copy_member(w, "session_id", rp__json_get(session, "session_id"));
+  rp__jw_kstr(w, "session_id", g->session.id);
   rp__jw_kdouble(w, "uptime_seconds", seconds(RP_MAX(g->now_ms - g->started_at, 0)));
   rp__jw_ki64(w, "total_sessions", g->total_sessions);
-  write_emotions(w, rp__json_get(g->state, "affect"));
-  int rc = write_turns(w, rp__json_get(rp__json_get(g->state, "conversation"), "messages"));
-  rp__jw_key(w, "sleep_state");
-  if (sleep.type == RP_JSON_STRING)
-    rp__jw_value(w, sleep);
-  else
-    rp__jw_str(w, "awake");
-  rp__copy_member(w, "last_person_seen", person);
-  if (person.type != RP_JSON_NONE && seen) rp__jw_kdouble(w, "last_person_seen_time", seconds(seen));
+  write_emotions(w, g);
+  int rc = write_turns(w, g->state);
+  rp__jw_kstr(w, "sleep_state", rp__presence_sleep(g->state));
+  if (rp__presence_person(g->state, &person, &seen)) {
+    rp__jw_key(w, "last_person_seen");
+    rp__jw_value(w, person);
+    if (seen) rp__jw_kdouble(w, "last_person_seen_time", seconds(seen));
+  }
   rp__jw_end_object(w);
   return rc ? rc : w->out->err;
 }

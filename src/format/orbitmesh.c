@@ -7,6 +7,8 @@
  * Go writes fields without tags under their own names (TokensIn), so each name has two spellings.
  */
 #include "base/clock.h"
+#include "facets/provider.h"
+#include "facets/usage.h"
 #include "format/give.h"
 #include "format/take.h"
 
@@ -171,18 +173,18 @@ static int orbitmesh_import(const struct rp__doc *d, const struct rp__taker *to,
 static bool their_id(const char *id, char out[ORBIT_ID_MAX + 1])
 {
   size_t n = 0;
-  for (; id[n] && n < ORBIT_ID_MAX; n++) out[n] = id[n] == '.' || id[n] == ':' ? '_' : id[n];
+  for (; n < ORBIT_ID_MAX && id[n]; n++) out[n] = id[n] == '.' || id[n] == ':' ? '_' : id[n];
   out[n] = '\0';
   return strcmp(id, out) == 0;
 }
 
-static int write_messages(struct rp__jw *w, struct rp__json messages)
+static int write_messages(struct rp__jw *w, const struct rp__fold *state)
 {
-  struct rp__turn turn RP_CLEANUP(rp__turn_done) = RP_TURN;
-  struct rp__talk k = {0};
+  struct rp__talk_turn turn RP_CLEANUP(rp__turn_done) = RP_TURN;
+  size_t at = 0;
   rp__jw_key(w, "messages");
   rp__jw_array(w);
-  while (!turn.text.err && rp__talk_next(messages, &k, &turn)) {
+  while (!turn.text.err && rp__talk_next(state, &at, &turn)) {
     rp__jw_object(w);
     rp__jw_kstr(w, "role", turn.role);
     rp__jw_key(w, "content");
@@ -248,30 +250,27 @@ static void put_content(struct blocks *b, struct rp__json content, bool on)
   }
 }
 
-static int write_blocks(struct rp__jw *w, struct rp__json messages)
+static int write_blocks(struct rp__jw *w, const struct rp__fold *state)
 {
   struct blocks b = {.w = w, .text = RP_BUF(RP_FOREIGN_MAX)};
-  struct rp__json_iter it = {0};
-  struct rp__json first, next = {0};
   char role[16];
   rp__jw_key(w, "messages");
   rp__jw_array(w);
-  bool more = rp__json_next(messages, &it, NULL, &next);
-  while (more && !b.err) {
-    first = next;
+  for (size_t at = 0; at < rp__conversation_count(state) && !b.err; at++) {
+    const struct rp__message *m = rp__conversation_at(state, at);
+    size_t first = at;
     b.any = false;
-    rp__text_of(rp__json_get(first, "role"), role, sizeof role);
+    rp__text_of(rp__message_part(m, RP_MSG_ROLE), role, sizeof role);
     rp__jw_object(w);
     rp__jw_kstr(w, "role", role);
     rp__jw_key(w, "content");
     rp__jw_array(w);
-    for (bool on = false; more && (!on || rp__same_message(first, next)); on = true) {
-      put_content(&b, rp__json_get(next, "content"), on);
-      more = rp__json_next(messages, &it, NULL, &next);
-    }
+    put_content(&b, rp__message_part(m, RP_MSG_CONTENT), false);
+    for (; rp__talk_goes_on(state, first, at); at++)
+      put_content(&b, rp__message_part(rp__conversation_at(state, at + 1), RP_MSG_CONTENT), true);
     end_text(&b);
     rp__jw_end_array(w);
-    rp__jw_ktime(w, "timestamp", rp__when(rp__json_get(first, "at")));
+    rp__jw_ktime(w, "timestamp", m->at_ms);
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
@@ -279,21 +278,15 @@ static int write_blocks(struct rp__jw *w, struct rp__json messages)
   return b.err;
 }
 
-static int64_t count_of(struct rp__json v)
+static void write_metrics(struct rp__jw *w, const struct rp__giver *g)
 {
-  int64_t n = 0;
-  rp__json_i64(v, &n);
-  return n;
-}
-
-static void write_metrics(struct rp__jw *w, struct rp__json usage, struct rp__json last)
-{
+  const struct rp__usage *u = rp__usage(g->state);
   rp__jw_key(w, "metrics");
   rp__jw_object(w);
-  rp__jw_ki64(w, "TokensIn", count_of(rp__json_get(usage, "tokens_in")));
-  rp__jw_ki64(w, "TokensOut", count_of(rp__json_get(usage, "tokens_out")));
-  rp__jw_ki64(w, "RequestCount", count_of(rp__json_get(usage, "requests")));
-  rp__copy_member(w, "LastActivityAt", last);
+  rp__jw_ki64(w, "TokensIn", u->tokens_in);
+  rp__jw_ki64(w, "TokensOut", u->tokens_out);
+  rp__jw_ki64(w, "RequestCount", u->requests);
+  rp__jw_ktime(w, "LastActivityAt", g->session.last_activity_at);
   rp__jw_end_object(w);
 }
 
@@ -325,28 +318,25 @@ static void write_metadata(struct rp__jw *w, struct rp__json metadata, const cha
 
 static int write_document(const struct rp__giver *g, struct rp__jw *w)
 {
-  struct rp__json session = rp__json_get(g->state, "session"), provider = rp__json_get(g->state, "provider");
-  struct rp__json last = rp__json_get(session, "last_activity_at");
-  struct rp__json messages = rp__json_get(rp__json_get(g->state, "conversation"), "messages");
-  char id[RP_ID_MAX + 1], theirs[ORBIT_ID_MAX + 1];
-  rp__text_of(rp__json_get(session, "session_id"), id, sizeof id);
-  bool same = their_id(id, theirs);
+  struct rp__json provider = rp__provider(g->state);
+  char theirs[ORBIT_ID_MAX + 1];
+  bool same = their_id(g->session.id, theirs);
   rp__jw_object(w);
   rp__jw_kstr(w, "session_id", theirs);
   write_or(w, "provider_type", rp__json_get(provider, "type"), RP_JSON_STRING, "\"acp\"");
-  rp__copy_member(w, "created_at", rp__json_get(session, "created_at"));
-  rp__copy_member(w, "updated_at", last);
+  rp__jw_ktime(w, "created_at", g->session.created_at);
+  rp__jw_ktime(w, "updated_at", g->session.last_activity_at);
   rp__jw_ki64(w, "version", ORBIT_VERSION);
   write_or(w, "config", rp__json_get(provider, "config"), RP_JSON_OBJECT, "{}");
   rp__jw_key(w, "provider_state");
   rp__jw_object(w);
   write_or(w, "acp_session_id", rp__json_get(provider, "acp_session_id"), RP_JSON_STRING, "\"\"");
-  int rc = write_messages(w, messages);
+  int rc = write_messages(w, g->state);
   write_or(w, "current_task", rp__json_get(provider, "current_task"), RP_JSON_STRING, "\"\"");
-  write_metrics(w, rp__json_get(g->state, "usage"), last);
+  write_metrics(w, g);
   rp__jw_end_object(w);
-  if (!rc) rc = write_blocks(w, messages);
-  write_metadata(w, rp__json_get(provider, "metadata"), same ? NULL : id);
+  if (!rc) rc = write_blocks(w, g->state);
+  write_metadata(w, rp__json_get(provider, "metadata"), same ? NULL : g->session.id);
   rp__jw_end_object(w);
   return rc;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The importers' common half: times, texts, ids, and events handed on. */
 #include "format/take.h"
 
 #include <math.h>
@@ -170,7 +171,7 @@ int rp__take_value(struct rp__take *t, int64_t at_ms, const char *kind, struct r
 {
   struct rp__event ev;
   rp_error why = {0};
-  int rc = rp__event_check(kind, body.p, body.n, t->to->max_body, &ev, &why);
+  int rc = rp__event_check(kind, body.p, body.n, t->to->max_body, false, &ev, &why);
   if (rc == RP_E_NOMEM) return rp__fail_nomem(t->err);
   return rc ? rp__take_left(t, why.message) : hand_on(t, at_ms, &ev);
 }

@@ -46,8 +46,8 @@ struct rp__json_limits {
  * allocate for that (RP_E_NOMEM). Half a surrogate pair as an escape ("\\ud83d", what is
  * left of a cut emoji) is accepted; decoded it is U+FFFD. `limits` may be NULL.
  */
-int rp__json_parse(const char *bytes, size_t n, const struct rp__json_limits *limits, struct rp__json *ret,
-                   rp_error *err);
+RP_MUST_USE int rp__json_parse(const char *bytes, size_t n, const struct rp__json_limits *limits, struct rp__json *ret,
+                               rp_error *err);
 
 /*
  * A span over bytes that were checked before (stored bodies): trims white space and
@@ -58,6 +58,8 @@ struct rp__json rp__json_trusted(const char *bytes, size_t n);
 
 /* The member of an object, first of that (decoded) name; RP_JSON_NONE when absent or not an object. */
 struct rp__json rp__json_get(struct rp__json object, const char *name);
+/* The members of `n` names in one walk, each as rp__json_get finds it: for objects with a member that is long. */
+void rp__json_members(struct rp__json object, const char *const *names, size_t n, struct rp__json *ret);
 
 /*
  * Iteration: start with {0}. Returns false at the end. `key` is the raw key between its
@@ -78,11 +80,17 @@ int rp__json_text(struct rp__json string, struct rp__buf *out);
 char *rp__json_dup(struct rp__json string);
 /* Exact: false when not an integer or out of range ("1e3" and "1.0" are no integers). */
 bool rp__json_i64(struct rp__json number, int64_t *ret);
-bool rp__json_u64(struct rp__json number, uint64_t *ret);
 /* Correctly rounded; false when not a number or not finite. */
 bool rp__json_double(struct rp__json number, double *ret);
 
 /* ---- writing ---- */
+
+#define RP_DOUBLE_TEXT 40
+/*
+ * Writes a finite number as the shortest text that reads back the same, whatever the locale: "0.3", "600.0"; with an
+ * exponent only below 1e-5 and from 1e16 on. Returns its length.
+ */
+size_t rp__double_format(double v, char out[RP_DOUBLE_TEXT]);
 
 /*
  * Commas and nesting are the writer's business; errors stick in the buffer (check
@@ -114,10 +122,35 @@ void rp__jw_raw(struct rp__jw *w, const char *json, size_t n); /* a checked valu
 void rp__jw_value(struct rp__jw *w, struct rp__json v);        /* the same; NONE writes null */
 
 /* key and value in one go */
+static inline void rp__jw_kvalue(struct rp__jw *w, const char *name, struct rp__json v)
+{
+  rp__jw_key(w, name);
+  rp__jw_value(w, v);
+}
+static inline void rp__jw_karray(struct rp__jw *w, const char *name)
+{
+  rp__jw_key(w, name);
+  rp__jw_array(w);
+}
+static inline void rp__jw_kobject(struct rp__jw *w, const char *name)
+{
+  rp__jw_key(w, name);
+  rp__jw_object(w);
+}
 void rp__jw_kstr(struct rp__jw *w, const char *name, const char *s);
 void rp__jw_ki64(struct rp__jw *w, const char *name, int64_t v);
 void rp__jw_kdouble(struct rp__jw *w, const char *name, double v);
 void rp__jw_kbool(struct rp__jw *w, const char *name, bool v);
 void rp__jw_ktime(struct rp__jw *w, const char *name, int64_t ms);
+
+/*
+ * Several of them by a pattern: braces and brackets as they are, "name:" a key, and a letter for each value: s a
+ * string, n a string and its size_t, i an int64_t, d a double, b a bool, t a time, v a struct rp__json, r a text that
+ * is JSON. "?" before the letter leaves key and value out where a string is NULL or empty, a value NONE, a number 0.
+ * Containers that the pattern does not close stay open.
+ *
+ *   rp__jw_pack(&w, "{type:s text:n}", "text", p, n);
+ */
+void rp__jw_pack(struct rp__jw *w, const char *pattern, ...);
 
 #endif

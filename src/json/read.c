@@ -30,20 +30,27 @@ struct rp__json rp__json_trusted(const char *bytes, size_t n)
   return (struct rp__json){bytes, n, type_of(bytes[0])};
 }
 
-/* From an opening quote to behind the closing one, or NULL. */
+/* From an opening quote to behind the closing one, the first before which the backslashes are even; or NULL. */
 static const char *skip_string(const char *at, const char *end)
 {
-  for (at = rp__json_quote(at + 1, end); at < end; at = rp__json_quote(at + 2, end)) {
-    if (*at == '"') return at + 1;
-    if (end - at < 2) break;
+  while ((at = memchr(at + 1, '"', (size_t)(end - at - 1)))) {
+    const char *back = at;
+    while (back[-1] == '\\') back--;
+    if ((at - back) % 2 == 0) return at + 1;
   }
   return NULL;
 }
 
-/* From an opening bracket to behind its partner, or NULL. */
-static const char *skip_container(const char *at, const char *end)
+/* From the first byte of a value to behind its last one, or NULL. */
+static const char *skip_value(const char *at, const char *end)
 {
   size_t depth = 0;
+  if (*at == '"') return skip_string(at, end);
+  if (*at != '{' && *at != '[') {
+    const char *first = at;
+    while (at < end && *at != ',' && *at != '}' && *at != ']' && !rp__json_is_space(*at)) at++;
+    return at > first ? at : NULL;
+  }
   while (at < end) {
     switch (*at) {
     case '"':
@@ -63,27 +70,6 @@ static const char *skip_container(const char *at, const char *end)
   return NULL;
 }
 
-static const char *skip_value(const char *at, const char *end)
-{
-  if (*at == '"') return skip_string(at, end);
-  if (*at == '{' || *at == '[') return skip_container(at, end);
-  const char *first = at;
-  while (at < end && *at != ',' && *at != '}' && *at != ']' && !rp__json_is_space(*at)) at++;
-  return at > first ? at : NULL;
-}
-
-/* The key at `at` and the place of its value, or NULL. */
-static const char *read_key(const char *at, const char *end, struct rp__json *ret_key)
-{
-  const char *behind = *at == '"' ? skip_string(at, end) : NULL;
-  if (!behind) return NULL;
-  *ret_key = (struct rp__json){at + 1, (size_t)(behind - at) - 2, RP_JSON_STRING};
-  at = rp__json_space(behind, end);
-  if (at == end || *at != ':') return NULL;
-  at = rp__json_space(at + 1, end);
-  return at < end ? at : NULL;
-}
-
 bool rp__json_next(struct rp__json container, struct rp__json_iter *it, struct rp__json *ret_key,
                    struct rp__json *ret_value)
 {
@@ -93,8 +79,15 @@ bool rp__json_next(struct rp__json container, struct rp__json_iter *it, struct r
   const char *at = rp__json_space(it->at ? it->at : container.p + 1, end);
   if (it->at && at < end && *at == ',') at = rp__json_space(at + 1, end);
   struct rp__json key = {0};
-  if (at < end && object) at = read_key(at, end, &key);
-  const char *behind = at && at < end ? skip_value(at, end) : NULL;
+  if (at < end && object) {
+    const char *behind = *at == '"' ? skip_string(at, end) : NULL;
+    if (!behind) return false;
+    key = (struct rp__json){at + 1, (size_t)(behind - at) - 2, RP_JSON_STRING};
+    at = rp__json_space(behind, end);
+    if (at == end || *at != ':') return false;
+    at = rp__json_space(at + 1, end);
+  }
+  const char *behind = at < end ? skip_value(at, end) : NULL;
   if (!behind) return false;
   it->at = behind;
   if (ret_key) *ret_key = key;
@@ -110,6 +103,22 @@ struct rp__json rp__json_get(struct rp__json object, const char *name)
   while (rp__json_next(object, &it, &key, &value))
     if (rp__json_eq(key, name)) return value;
   return (struct rp__json){0};
+}
+
+void rp__json_members(struct rp__json object, const char *const *names, size_t n, struct rp__json *ret)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  size_t missing = n;
+  for (size_t i = 0; i < n; i++) ret[i] = (struct rp__json){0};
+  while (missing > 0 && object.type == RP_JSON_OBJECT && rp__json_next(object, &it, &key, &value)) {
+    for (size_t i = 0; i < n; i++) {
+      if (ret[i].type != RP_JSON_NONE || !rp__json_eq(key, names[i])) continue;
+      ret[i] = value;
+      missing--;
+      break;
+    }
+  }
 }
 
 size_t rp__json_count(struct rp__json container)

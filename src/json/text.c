@@ -1,39 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Strings of JSON: escapes decoded, compared and copied. */
 #include "json/text.h"
 
-#include "json/json.h"
 #include "json/scan.h"
-
-static int hex_digit(char c)
-{
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 int rp__json_hex4(const char *at)
 {
   int v = 0;
   for (int i = 0; i < 4; i++) {
-    int d = hex_digit(at[i]);
-    if (d < 0) return -1;
-    v = v << 4 | d;
+    char low = (char)(at[i] | 0x20);
+    if (at[i] >= '0' && at[i] <= '9')
+      v = v << 4 | (at[i] - '0');
+    else if (low >= 'a' && low <= 'f')
+      v = v << 4 | (low - 'a' + 10);
+    else
+      return -1;
   }
   return v;
-}
-
-static unsigned utf8_encode(uint32_t u, char out[4])
-{
-  if (u < 0x80) {
-    out[0] = (char)u;
-    return 1;
-  }
-  unsigned n = u < 0x800 ? 2 : u < 0x10000 ? 3 : 4;
-  for (unsigned i = n - 1; i > 0; i--, u >>= 6) out[i] = (char)(0x80 | (u & 0x3f));
-  static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-  out[0] = (char)(lead[n] | u);
-  return n;
 }
 
 /* *at stands behind "\u"; `end` is at least four bytes away. */
@@ -53,6 +36,7 @@ static uint32_t unescape_unicode(const char **at, const char *end)
 
 unsigned rp__json_unescape(const char **at, const char *end, char out[4])
 {
+  static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
   const char *p = *at + 1;
   out[0] = '\\';
   if (p >= end) {
@@ -66,13 +50,14 @@ unsigned rp__json_unescape(const char **at, const char *end, char out[4])
   case 'n': out[0] = '\n'; return 1;
   case 'r': out[0] = '\r'; return 1;
   case 't': out[0] = '\t'; return 1;
-  case 'u':
-    if (end - *at >= 4) return utf8_encode(unescape_unicode(at, end), out);
-    break;
-  default: break;
+  default: out[0] = *p; break;
   }
-  out[0] = *p;
-  return 1;
+  if (*p != 'u' || end - *at < 4) return 1;
+  uint32_t u = unescape_unicode(at, end);
+  unsigned n = u < 0x80 ? 1 : u < 0x800 ? 2 : u < 0x10000 ? 3 : 4;
+  for (unsigned i = n - 1; i > 0; i--, u >>= 6) out[i] = (char)(0x80 | (u & 0x3f));
+  out[0] = (char)(lead[n] | u);
+  return n;
 }
 
 int rp__json_cursor_next(struct rp__json_cursor *c)
@@ -94,18 +79,11 @@ int rp__json_text_cmp(struct rp__str a, struct rp__str b)
   }
 }
 
-/* A key comes without its quotes. No raw string begins with one, so the two can't be mixed up. */
-static struct rp__str raw_of(struct rp__json string)
-{
-  struct rp__str raw = {string.p, string.n};
-  if (raw.n == 0 || raw.p[0] != '"') return raw;
-  return (struct rp__str){raw.p + 1, raw.n >= 2 ? raw.n - 2 : 0};
-}
-
 bool rp__json_eq(struct rp__json string, const char *s)
 {
   if (string.type != RP_JSON_STRING) return false;
-  struct rp__str raw = raw_of(string);
+  struct rp__str raw = rp__json_raw(string);
+  if (raw.n > 0 && raw.p[0] != s[0] && raw.p[0] != '\\') return false; /* as most keys that are looked at */
   if (raw.n == 0 || !memchr(raw.p, '\\', raw.n)) return rp__str_eq(raw, s);
   struct rp__json_cursor c = {.at = raw.p, .end = raw.p + raw.n};
   for (;; s++) {
@@ -115,31 +93,11 @@ bool rp__json_eq(struct rp__json string, const char *s)
   }
 }
 
-/* Writes the decoded bytes to `out`, which has raw.n bytes of room; returns how many they are. */
-static size_t decode_into(struct rp__str raw, char *out)
-{
-  const char *at = raw.p, *end = raw.p + raw.n;
-  char *to = out;
-  while (at < end) {
-    const char *slash = memchr(at, '\\', (size_t)(end - at));
-    size_t n = (size_t)((slash ? slash : end) - at);
-    memcpy(to, at, n);
-    to += n;
-    at += n;
-    if (!slash) break;
-    char bytes[4];
-    unsigned len = rp__json_unescape(&at, end, bytes);
-    memcpy(to, bytes, len);
-    to += len;
-  }
-  return (size_t)(to - out);
-}
-
 /* Runs are added one by one because the raw length may be over the buffer's maximum when the text is not. */
 int rp__json_text(struct rp__json string, struct rp__buf *out)
 {
   if (string.type != RP_JSON_STRING) return RP_E_INVALID;
-  struct rp__str raw = raw_of(string);
+  struct rp__str raw = rp__json_raw(string);
   const char *at = raw.p, *end = raw.p + raw.n;
   while (at < end && !out->err) {
     const char *slash = memchr(at, '\\', (size_t)(end - at));
@@ -156,8 +114,20 @@ int rp__json_text(struct rp__json string, struct rp__buf *out)
 char *rp__json_dup(struct rp__json string)
 {
   if (string.type != RP_JSON_STRING) return NULL;
-  struct rp__str raw = raw_of(string);
-  char *copy = malloc(raw.n + 1);
-  if (copy) copy[decode_into(raw, copy)] = '\0';
+  struct rp__str raw = rp__json_raw(string);
+  const char *at = raw.p, *end = raw.p + raw.n;
+  char *copy = malloc(raw.n + 1), *to = copy, bytes[4]; /* decoded it is never longer */
+  while (copy && at < end) {
+    const char *slash = memchr(at, '\\', (size_t)(end - at));
+    size_t n = (size_t)((slash ? slash : end) - at);
+    memcpy(to, at, n);
+    to += n;
+    at += n;
+    if (!slash) break;
+    n = rp__json_unescape(&at, end, bytes);
+    memcpy(to, bytes, n);
+    to += n;
+  }
+  if (copy) *to = '\0';
   return copy;
 }

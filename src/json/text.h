@@ -5,7 +5,15 @@
 
 #include <stdbool.h>
 
-#include "base/macros.h"
+#include "json/json.h"
+
+/* The bytes between the quotes of a string. A key comes without them, and no raw string begins with one. */
+static inline struct rp__str rp__json_raw(struct rp__json string)
+{
+  struct rp__str raw = {string.p, string.n};
+  if (raw.n == 0 || raw.p[0] != '"') return raw;
+  return (struct rp__str){raw.p + 1, raw.n >= 2 ? raw.n - 2 : 0};
+}
 
 /* Four hex digits at `at` (which has them), or -1. */
 int rp__json_hex4(const char *at);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON writer: separators, escapes and nesting; it remembers its first error. */
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
 
 #include "base/clock.h"
 #include "json/json.h"
-#include "json/number.h"
 #include "json/scan.h"
 
 #define DEPTH_BITS 64
@@ -19,12 +20,6 @@ static void separate(struct rp__jw *w)
   uint64_t bit = UINT64_C(1) << (w->depth % DEPTH_BITS);
   if (w->comma & bit) rp__buf_char(w->out, ',');
   w->comma |= bit;
-}
-
-static void literal(struct rp__jw *w, const char *text, size_t n)
-{
-  separate(w);
-  rp__buf_add(w->out, text, n);
 }
 
 static void container_open(struct rp__jw *w, char bracket)
@@ -63,45 +58,27 @@ void rp__jw_end_array(struct rp__jw *w)
   container_close(w, ']');
 }
 
-static void escape_byte(struct rp__buf *out, uint8_t c)
+static void quoted(struct rp__buf *out, const char *s, size_t n)
 {
   static const char hex[] = "0123456789abcdef";
   static const char letters[] = {
       ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\'};
-  char letter = c < sizeof(letters) ? letters[c] : '\0';
-  if (letter) {
-    rp__buf_add(out, (char[]){'\\', letter}, 2);
-  } else {
-    rp__buf_add(out, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
-  }
-}
-
-/* The first byte that can't be copied as it is. */
-static const char *copyable(const char *at, const char *end)
-{
-  for (;;) {
-    at = rp__json_plain(at, end);
-    if (at == end || (signed char)*at >= 0) return at;
-    unsigned n = rp__utf8_len(at, end);
-    if (n == 0) return at;
-    at += n;
-  }
-}
-
-static void quoted(struct rp__buf *out, const char *s, size_t n)
-{
   const char *at = s, *end = n ? s + n : s;
   rp__buf_char(out, '"');
   while (at < end && !out->err) {
-    const char *stop = copyable(at, end);
+    const char *stop = rp__json_plain(at, end); /* the first byte that can't be copied as it is */
+    for (unsigned more; stop < end && (signed char)*stop < 0 && (more = rp__utf8_len(stop, end));)
+      stop = rp__json_plain(stop + more, end);
     if (stop > at) rp__buf_add(out, at, (size_t)(stop - at));
-    at = stop;
-    if (at == end) break;
-    if ((signed char)*at < 0)
+    if (stop == end) break;
+    uint8_t c = (uint8_t)*stop;
+    if (c >= 0x80)
       rp__buf_add(out, "\xef\xbf\xbd", 3);
+    else if (c < sizeof(letters) && letters[c])
+      rp__buf_add(out, (char[]){'\\', letters[c]}, 2);
     else
-      escape_byte(out, (uint8_t)*at);
-    at++;
+      rp__buf_add(out, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
+    at = stop + 1;
   }
   rp__buf_char(out, '"');
 }
@@ -137,26 +114,26 @@ void rp__jw_i64(struct rp__jw *w, int64_t v)
   do *--p = (char)('0' + left % 10);
   while (left /= 10);
   if (v < 0) *--p = '-';
-  literal(w, p, (size_t)(text + sizeof(text) - p));
+  rp__jw_raw(w, p, (size_t)(text + sizeof(text) - p));
 }
 
 void rp__jw_double(struct rp__jw *w, double v)
 {
   char text[RP_DOUBLE_TEXT];
   if (isfinite(v))
-    literal(w, text, rp__double_format(v, text));
+    rp__jw_raw(w, text, rp__double_format(v, text));
   else
     rp__jw_null(w);
 }
 
 void rp__jw_bool(struct rp__jw *w, bool v)
 {
-  literal(w, v ? "true" : "false", v ? 4 : 5);
+  rp__jw_raw(w, v ? "true" : "false", v ? 4 : 5);
 }
 
 void rp__jw_null(struct rp__jw *w)
 {
-  literal(w, "null", 4);
+  rp__jw_raw(w, "null", 4);
 }
 
 void rp__jw_time(struct rp__jw *w, int64_t ms)
@@ -170,7 +147,8 @@ void rp__jw_time(struct rp__jw *w, int64_t ms)
 
 void rp__jw_raw(struct rp__jw *w, const char *json, size_t n)
 {
-  literal(w, json, n);
+  separate(w);
+  rp__buf_add(w->out, json, n);
 }
 
 void rp__jw_value(struct rp__jw *w, struct rp__json v)
@@ -214,4 +192,70 @@ void rp__jw_ktime(struct rp__jw *w, const char *name, int64_t ms)
 {
   rp__jw_key(w, name);
   rp__jw_time(w, ms);
+}
+
+/* ---- patterns ---- */
+
+#define KEY_MAX 63 /* bytes of a key in a pattern */
+
+/* Writes one value, and its key before it (empty: none). */
+static void pack_value(struct rp__jw *w, const char *key, char type, bool optional, va_list *args)
+{
+  struct rp__json v = {0};
+  const char *s = NULL;
+  size_t n = 0;
+  int64_t i = 0;
+  double d = 0;
+  switch (type) {
+  case 's':
+  case 'r': s = va_arg(*args, const char *); break;
+  case 'n':
+    s = va_arg(*args, const char *);
+    n = va_arg(*args, size_t);
+    break;
+  case 'i':
+  case 't': i = va_arg(*args, int64_t); break;
+  case 'b': i = va_arg(*args, int); break;
+  case 'd': d = va_arg(*args, double); break;
+  case 'v': v = va_arg(*args, struct rp__json); break;
+  default: assert(false && "a pattern of rp__jw_pack has a letter that is none"); return;
+  }
+  if (optional && (type == 'v' ? !v.type : strchr("srn", type) ? !s || !*s : !i && d == 0)) return;
+  if (*key) rp__jw_key(w, key);
+  switch (type) {
+  case 's': rp__jw_str(w, s); break;
+  case 'n': rp__jw_strn(w, s ? s : "", n); break;
+  case 'r': rp__jw_raw(w, s ? s : "null", s ? strlen(s) : 4); break;
+  case 'i': rp__jw_i64(w, i); break;
+  case 't': rp__jw_time(w, i); break;
+  case 'd': rp__jw_double(w, d); break;
+  case 'b': rp__jw_bool(w, i); break;
+  default: rp__jw_value(w, v); break;
+  }
+}
+
+void rp__jw_pack(struct rp__jw *w, const char *pattern, ...)
+{
+  va_list args;
+  va_start(args, pattern);
+  for (const char *p = pattern; *p; p++) {
+    char key[KEY_MAX + 1] = "";
+    const char *colon = p + strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    if (*colon == ':') {
+      assert(colon - p <= KEY_MAX);
+      memcpy(key, p, (size_t)(colon - p));
+      p = colon + 1;
+    }
+    if (*key && strchr("{[", *p)) rp__jw_key(w, key);
+    switch (*p) {
+    case ' ': break;
+    case '{': rp__jw_object(w); break;
+    case '}': rp__jw_end_object(w); break;
+    case '[': rp__jw_array(w); break;
+    case ']': rp__jw_end_array(w); break;
+    case '?': pack_value(w, key, *++p, true, &args); break;
+    default: pack_value(w, key, *p, false, &args); break;
+    }
+  }
+  va_end(args);
 }

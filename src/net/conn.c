@@ -247,14 +247,14 @@ static int queued(struct rp__conn *c, size_t before, int rc)
   return 0;
 }
 
-int rp__conn_send(struct rp__conn *c, struct rp__msg *m)
+int rp__conn_send(struct rp__conn *c, struct rp__net_msg *m)
 {
   if (c->state != OPEN) return RP_E_CANCELLED;
   size_t before = c->q.bytes;
   return queued(c, before, full(c, m->n) ? RP_E_LIMIT : rp__queue_add(&c->q, m));
 }
 
-int rp__conn_send_last(struct rp__conn *c, struct rp__msg *m)
+int rp__conn_send_last(struct rp__conn *c, struct rp__net_msg *m)
 {
   if (c->state != OPEN) return RP_E_CANCELLED;
   size_t before = c->q.bytes;

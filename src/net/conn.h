@@ -14,14 +14,14 @@
 
 /* ---- messages ---- */
 
-struct rp__msg {
+struct rp__net_msg {
   atomic_int refs;
   size_t n;
   char bytes[];
 };
-struct rp__msg *rp__msg_new(const void *bytes, size_t n); /* bytes NULL: uninitialised; NULL without memory */
-struct rp__msg *rp__msg_ref(struct rp__msg *m);
-void rp__msg_unref(struct rp__msg *m); /* NULL is fine */
+struct rp__net_msg *rp__msg_new(const void *bytes, size_t n); /* bytes NULL: uninitialised; NULL without memory */
+struct rp__net_msg *rp__msg_ref(struct rp__net_msg *m);
+void rp__msg_unref(struct rp__net_msg *m); /* NULL is fine */
 
 /* ---- connections ---- */
 
@@ -49,17 +49,17 @@ struct rp__conn_handler {
  * Takes `fd`, a stream socket, over, also on failure. The handler is borrowed until `closed`. A peer that ends its side
  * is sent what is queued, and no more. RP_E_CANCELLED: the loop is ending.
  */
-int rp__conn_open(struct rp__loop *l, int fd, const struct rp__conn_options *o, const struct rp__conn_handler *h,
-                  void *ctx, struct rp__conn **ret, rp_error *err);
+RP_MUST_USE int rp__conn_open(struct rp__loop *l, int fd, const struct rp__conn_options *o,
+                              const struct rp__conn_handler *h, void *ctx, struct rp__conn **ret, rp_error *err);
 /*
  * Queues a reference of its own, written at the end of the turn. RP_E_LIMIT: full, nothing was queued; RP_E_CANCELLED:
  * it is closing; RP_E_NOMEM.
  */
-int rp__conn_send(struct rp__conn *c, struct rp__msg *m);
+int rp__conn_send(struct rp__conn *c, struct rp__net_msg *m);
 /* A few bytes (copied) that go out before the messages that wait, but never inside one. The same errors. */
 int rp__conn_send_urgent(struct rp__conn *c, const void *bytes, size_t n);
 /* A last word: may pass the queue's bound; then as rp__conn_send. Only once. */
-int rp__conn_send_last(struct rp__conn *c, struct rp__msg *m);
+int rp__conn_send_last(struct rp__conn *c, struct rp__net_msg *m);
 /* Writes what is queued (within stall_ms), then closes, gracefully for a moment: the peer shall read the end. Nothing
  * more can be sent; `closed` comes later. */
 void rp__conn_finish(struct rp__conn *c);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* WebSocket frames to messages: the rules about sequences of frames, over libwslay's heads and masks. */
 #include "net/frames.h"
 
 #include <wslay/wslay.h>
 
 #include "base/buf.h"
-#include "net/utf8.h"
+#include "base/utf8.h"
 
 #define NO_STATUS 1005
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A binary heap of timers that know their places. */
 #include "net/heap.h"
+
+#include <assert.h>
 
 #define HEAP_FIRST 64
 
@@ -61,6 +64,7 @@ static int grow(struct rp__heap *h)
 
 int rp__heap_put(struct rp__heap *h, struct rp__timer *t)
 {
+  assert(!t->place || (t->place <= h->n && h->v[t->place - 1] == t)); /* it runs in this heap, or in none */
   if (t->place) {
     settle(h, t->place - 1);
     return 0;
@@ -75,6 +79,7 @@ int rp__heap_put(struct rp__heap *h, struct rp__timer *t)
 void rp__heap_remove(struct rp__heap *h, struct rp__timer *t)
 {
   if (!t->place) return;
+  assert(t->place <= h->n && h->v[t->place - 1] == t);
   size_t i = t->place - 1;
   struct rp__timer *last = h->v[--h->n];
   t->place = 0;

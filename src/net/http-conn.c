@@ -167,7 +167,7 @@ int rp__hconn_new(struct rp__http *h, int fd, const struct sockaddr *from)
   c->r.conn = c;
   describe_peer(c, from);
   if (c->local && h->o.own_user) c->local = rp__peer_is_own(fd);
-  rp__hconn_deadline(c, (int64_t)h->o.request_s * 1000);
+  rp__hconn_deadline(c, true, (int64_t)h->o.request_s * 1000);
   pthread_mutex_lock(&h->conns.lock);
   int code = enter(h, c, from);
   pthread_mutex_unlock(&h->conns.lock);
@@ -219,6 +219,21 @@ void rp__hconn_free(struct rp__hconn *c)
   release(c);
 }
 
+/*
+ * Whether the client has hung up in the middle of a request. libmicrohttpd waits for changes of a socket and misses an
+ * end that came together with the last bytes. An end counts when two sweeps see it under one deadline: between the two
+ * a request that was complete has been handed over.
+ */
+static bool hung_up(struct rp__hconn *c, int64_t deadline)
+{
+  char byte;
+  if (!atomic_load_explicit(&c->reads, memory_order_relaxed)) return false;
+  if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return false;
+  bool again = c->hung_up_ms == deadline;
+  c->hung_up_ms = deadline;
+  return again;
+}
+
 /* The socket is only shut down: libmicrohttpd sees that as the client's going and does the rest. */
 void rp__hconns_sweep(struct rp__http *h)
 {
@@ -226,7 +241,7 @@ void rp__hconns_sweep(struct rp__http *h)
   pthread_mutex_lock(&h->conns.lock);
   for (struct rp__hconn *c = h->conns.first; c; c = c->next) {
     int64_t deadline = atomic_load_explicit(&c->deadline_ms, memory_order_relaxed);
-    if (c->started && deadline && now > deadline) shutdown(c->fd, SHUT_RDWR);
+    if (c->started && deadline && (now > deadline || hung_up(c, deadline))) shutdown(c->fd, SHUT_RDWR);
   }
   pthread_mutex_unlock(&h->conns.lock);
 }

@@ -10,12 +10,17 @@
 
 static const char *const method_names[] = {
     [RP_GET] = "GET",     [RP_HEAD] = "HEAD",     [RP_POST] = "POST",       [RP_PUT] = "PUT",
-    [RP_PATCH] = "PATCH", [RP_DELETE] = "DELETE", [RP_OPTIONS] = "OPTIONS",
+    [RP_PATCH] = "PATCH", [RP_DELETE] = "DELETE", [RP_OPTIONS] = "OPTIONS", [RP_METHOD_OTHER] = "?",
 };
+
+const char *rp__method_name(enum rp__method m)
+{
+  return method_names[m];
+}
 
 enum rp__method rp__http_method(const char *name)
 {
-  for (unsigned i = 0; i < RP_ARRAY_SIZE(method_names); i++)
+  for (unsigned i = 0; i < RP_METHOD_OTHER; i++)
     if (strcmp(name, method_names[i]) == 0) return (enum rp__method)i;
   return RP_METHOD_OTHER;
 }

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "net/http.h"
+#include "base/ticks.h"
 
 #define RP_HTTP_POOL (24 * 1024)     /* libmicrohttpd's memory per connection: the head, its index, the answer's head */
 #define RP_HTTP_KEEP_MAX (16 * 1024) /* buffers up to this size are kept between requests */
@@ -77,6 +78,8 @@ struct rp__hconn {
   bool linger;      /* what the client still sends is read for a while, lest a reset eats the answer */
   bool local;
   _Atomic int64_t deadline_ms; /* 0: none */
+  atomic_bool reads;           /* the deadline is the client's, for sending a request */
+  int64_t hung_up_ms;          /* the sweep's: the deadline under which it found that nothing more will come */
   char peer[RP_HTTP_PEER_TEXT];
   struct rp__request r;
 };
@@ -123,13 +126,12 @@ struct rp__http {
 
 static inline int64_t rp__http_now_ms(void)
 {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+  return rp__ticks_coarse_ms();
 }
 
-static inline void rp__hconn_deadline(struct rp__hconn *c, int64_t after_ms)
+static inline void rp__hconn_deadline(struct rp__hconn *c, bool reads, int64_t after_ms)
 {
+  atomic_store_explicit(&c->reads, reads, memory_order_relaxed);
   atomic_store_explicit(&c->deadline_ms, after_ms ? rp__http_now_ms() + after_ms : 0, memory_order_relaxed);
 }
 
@@ -146,7 +148,7 @@ static inline void rp__request_settle(struct rp__request *r)
 }
 
 /* ---- http-conn.c ---- */
-int rp__hconns_init(struct rp__hconns *s, rp_error *err);
+RP_MUST_USE int rp__hconns_init(struct rp__hconns *s, rp_error *err);
 void rp__hconns_done(struct rp__hconns *s);
 /* A socket was accepted: RP_E_LIMIT, RP_E_NOMEM; it stays the caller's. */
 int rp__hconn_new(struct rp__http *h, int fd, const struct sockaddr *from);
@@ -157,15 +159,16 @@ struct rp__hconn *rp__hconn_in_head(struct rp__http *h);
 void rp__hconn_free(struct rp__hconn *c); /* before its socket is closed */
 void rp__hconns_sweep(struct rp__http *h);
 
-/* ---- http-door.c ---- */
-int rp__hdoor_open(struct rp__http *h, const int *listen_fds, rp_error *err);
+/* ---- http-accept.c ---- */
+RP_MUST_USE int rp__hdoor_open(struct rp__http *h, const int *listen_fds, rp_error *err);
 void rp__hdoor_quiesce(struct rp__hdoor *d);        /* returns when nothing more is accepted */
 void rp__hdoor_stop(struct rp__http *h);            /* ends the thread */
 void rp__hdoor_close(struct rp__http *h);           /* the rest, when libmicrohttpd is gone */
 void rp__hdoor_linger(struct rp__hdoor *d, int fd); /* takes fd */
 
 /* ---- http-head.c: a request's head, strictly ---- */
-int rp__http_check_head(struct rp__request *r, const char *method, const char *url, const char *version, rp_error *err);
+RP_MUST_USE int rp__http_check_head(struct rp__request *r, const char *method, const char *url, const char *version,
+                                    rp_error *err);
 enum rp__method rp__http_method(const char *name);
 
 #endif

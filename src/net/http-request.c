@@ -254,7 +254,7 @@ int rp__request_take(struct rp__request *r, int status, int *ret_fd, rp_error *e
     return rp__fail(err, RP_E_FAILED, "only a request without an answer can be taken");
   /* Under the lock, for the sweep's shutdown would reach the copy too. */
   pthread_mutex_lock(&c->h->conns.lock);
-  rp__hconn_deadline(c, 0);
+  rp__hconn_deadline(c, false, 0);
   pthread_mutex_unlock(&c->h->conns.lock);
   int fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
   if (fd < 0 && (errno == EMFILE || errno == ENFILE))

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "net/http-impl.h"
+#include "base/ticks.h"
 
 #define FIRST_BODY (64 * 1024) /* a body's buffer begins no larger, whatever length is announced */
 
@@ -28,13 +29,6 @@ void rp__hbuf_trim(struct rp__hbuf *b)
 
 /* ---- a request's way ---- */
 
-static int64_t now_us(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 static int64_t answer_time_ms(const struct rp__request *r)
 {
   return (int64_t)r->conn->h->o.request_s * 2000 + (int64_t)(r->answer_size / RP_HTTP_RATE_MIN) * 1000;
@@ -44,7 +38,7 @@ static int64_t answer_time_ms(const struct rp__request *r)
 static enum MHD_Result send_answer(struct rp__request *r)
 {
   if (!r->response) return MHD_NO;
-  rp__hconn_deadline(r->conn, answer_time_ms(r));
+  rp__hconn_deadline(r->conn, false, answer_time_ms(r));
   enum MHD_Result queued = MHD_queue_response(r->mhd, (unsigned)r->status, r->response);
   MHD_destroy_response(r->response);
   r->response = NULL;
@@ -74,13 +68,13 @@ static enum MHD_Result on_head(struct rp__request *r, const char *method, const 
   r->step = RP_STEP_BODY;
   r->method_name = method;
   r->method = rp__http_method(method);
-  r->began_us = now_us();
+  r->began_us = rp__ticks_us();
   r->max_body = h->o.max_body;
   int code = rp__http_check_head(r, method, url, version, &err);
   if (!code && h->o.admit) code = h->o.admit(h->o.ctx, r, &r->max_body, &err);
   if (!code) code = check_length(r, &err);
   if (code) return refuse(r, &err);
-  if (r->uploads) rp__hconn_deadline(r->conn, (int64_t)h->o.request_s * 4000);
+  if (r->uploads) rp__hconn_deadline(r->conn, true, (int64_t)h->o.request_s * 4000);
   return MHD_YES;
 }
 
@@ -117,7 +111,7 @@ static enum MHD_Result on_whole(struct rp__request *r)
   struct rp__http *h = r->conn->h;
   rp_error err = {0};
   if (r->answered) return send_answer(r); /* by `admit`: nobody owes it an answer */
-  rp__hconn_deadline(r->conn, 0);
+  rp__hconn_deadline(r->conn, false, 0);
   atomic_fetch_add(&h->unsent, 1);
   atomic_fetch_add(&h->pending, 1);
   r->owed = true;
@@ -162,7 +156,7 @@ static void *on_line(void *cls, const char *uri, struct MHD_Connection *mhd)
   if (query) query[1] = '\0';
   r->mhd = mhd;
   r->step = RP_STEP_HEAD;
-  rp__hconn_deadline(c, (int64_t)c->h->o.request_s * 1000);
+  rp__hconn_deadline(c, true, (int64_t)c->h->o.request_s * 1000);
   return r;
 }
 
@@ -187,7 +181,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **ctx, enum
   if (r->step >= RP_STEP_BODY && h->o.done)
     h->o.done(h->o.ctx, r, r->sent && (taken || r->raw || how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
   if (r->response) MHD_destroy_response(r->response);
-  if (!taken) rp__hconn_deadline(r->conn, (int64_t)h->o.idle_s * 1000);
+  if (!taken) rp__hconn_deadline(r->conn, true, (int64_t)h->o.idle_s * 1000);
   reset(r);
   *ctx = NULL;
   if (handed) atomic_fetch_sub(&h->unsent, 1);
@@ -233,7 +227,7 @@ RP_PRINTF(2, 0) static void on_log(void *cls, const char *fmt, va_list args)
   r->step = RP_STEP_BODY;
   r->method = RP_METHOD_OTHER;
   r->method_name = "?"; /* not told yet */
-  r->began_us = now_us();
+  r->began_us = rp__ticks_us();
   r->raw = r->uploads = true;
   rp__fail_field(&err, RP_E_USAGE, "Content-Length", "must be one number of bytes, in digits");
   refuse(r, &err);

@@ -36,6 +36,7 @@ enum rp__method {
   RP_OPTIONS,
   RP_METHOD_OTHER,
 };
+const char *rp__method_name(enum rp__method m); /* "?" for RP_METHOD_OTHER */
 
 struct rp__http_options {
   const int *listen_fds; /* borrowed; bound and listening */
@@ -68,7 +69,7 @@ struct rp__http_options {
   const atomic_bool *hurry; /* once true, closing gives answers no time to get out; or NULL */
 };
 
-int rp__http_open(const struct rp__http_options *o, struct rp__http **ret, rp_error *err);
+RP_MUST_USE int rp__http_open(const struct rp__http_options *o, struct rp__http **ret, rp_error *err);
 /* Accepts no more, from when it returns; what is connected goes on. The listening sockets stay open. */
 void rp__http_quiesce(struct rp__http *h);
 /* Requests that were handed over and not answered yet, and connections. */
@@ -147,6 +148,6 @@ void rp__request_defer(struct rp__request *r);
  * is for the log. `done` still comes. RP_E_LIMIT: no file descriptor is left; the request can still be answered.
  * What the client sent behind the request without waiting for an answer is lost.
  */
-int rp__request_take(struct rp__request *r, int status, int *ret_fd, rp_error *err);
+RP_MUST_USE int rp__request_take(struct rp__request *r, int status, int *ret_fd, rp_error *err);
 
 #endif

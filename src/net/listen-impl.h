@@ -6,6 +6,6 @@
 #include "net/listen.h"
 
 /* What the kernel knows of a socket that should be listening; makes it non-blocking and close-on-exec. */
-int rp__listen_describe(int fd, struct rp__listener *ret, rp_error *err);
+RP_MUST_USE int rp__listen_describe(int fd, struct rp__listener *ret, rp_error *err);
 
 #endif

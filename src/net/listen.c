@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Listening sockets: parsed addresses, sockets made, inherited or handed over. */
 #include "net/listen-impl.h"
 
 #include <arpa/inet.h>

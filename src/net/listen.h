@@ -29,18 +29,18 @@ void rp__listeners_close(struct rp__listeners *l); /* unix sockets made by us ar
  * Adds "HOST:PORT", ":PORT", "PORT", "[V6]:PORT" or "unix:PATH". Without a host it is 127.0.0.1; "*" is every
  * address. A unix socket is for its owner alone (0600). RP_E_USAGE, RP_E_BUSY when the address is in use.
  */
-int rp__listen_add(struct rp__listeners *l, const char *address, rp_error *err);
+RP_MUST_USE int rp__listen_add(struct rp__listeners *l, const char *address, rp_error *err);
 /* Whether it reads like one; nothing is looked up. RP_E_USAGE. */
-int rp__listen_check(const char *address, rp_error *err);
+RP_MUST_USE int rp__listen_check(const char *address, rp_error *err);
 /* Adds what systemd passed (LISTEN_PID, LISTEN_FDS), if anything; the variables are taken out of the environment. */
-int rp__listen_inherit(struct rp__listeners *l, rp_error *err);
+RP_MUST_USE int rp__listen_inherit(struct rp__listeners *l, rp_error *err);
 
 /*
  * One message with the sockets over a unix socket, and the other end of it (which adds to what it has). Whoever is at
  * the other end must have been checked before, and timeouts are the socket's. Once sent, closing unlinks no path.
  */
-int rp__listen_send(int unix_fd, struct rp__listeners *l, rp_error *err);
-int rp__listen_receive(int unix_fd, struct rp__listeners *l, rp_error *err);
+RP_MUST_USE int rp__listen_send(int unix_fd, struct rp__listeners *l, rp_error *err);
+RP_MUST_USE int rp__listen_receive(int unix_fd, struct rp__listeners *l, rp_error *err);
 
 /* Tells the service manager ("READY=1", "STOPPING=1", "WATCHDOG=1" …) when $NOTIFY_SOCKET is set; else does nothing. */
 void rp__notify(const char *state);

@@ -7,6 +7,7 @@
  * Other threads touch only the part under the lock.
  */
 #include "net/loop.h"
+#include "base/ticks.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "base/thread.h"
+#include "base/process/thread.h"
 #include "net/heap.h"
 
 #define LOOP_BATCH 256 /* events taken per turn */
@@ -45,13 +46,6 @@ struct rp__loop {
   bool asleep;   /* a post must wake it */
   bool stopping; /* no more posts */
 };
-
-static int64_t clock_ms(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* ---- lists of jobs ---- */
 
@@ -110,7 +104,7 @@ int rp__loop_new(struct rp__loop **ret, rp_error *err)
   if (!l) return rp__fail_nomem(err);
   l->epoll = l->wake = -1;
   l->stopped = true;
-  l->now = clock_ms();
+  l->now = rp__ticks_ms();
   jobs_init(&l->posted);
   jobs_init(&l->deferred);
   pthread_mutex_init(&l->lock, NULL);
@@ -154,7 +148,7 @@ static int nap(struct rp__loop *l)
   if (!asleep) return 0;
   const struct rp__timer *t = rp__heap_top(&l->timers);
   if (!t) return -1;
-  int64_t wait = t->due_ms - clock_ms();
+  int64_t wait = t->due_ms - rp__ticks_ms();
   return (int)RP_MIN(RP_MAX(wait, 0), INT_MAX);
 }
 
@@ -195,7 +189,7 @@ static bool turn(struct rp__loop *l)
   int n = epoll_wait(l->epoll, l->batch, LOOP_BATCH, nap(l));
   l->at = 0;
   l->n = RP_MAX(n, 0);
-  l->now = clock_ms();
+  l->now = rp__ticks_ms();
   bool more = run_posted(l);
   run_events(l);
   run_timers(l);

@@ -14,8 +14,8 @@
 
 struct rp__loop;
 
-int rp__loop_new(struct rp__loop **ret, rp_error *err);
-int rp__loop_start(struct rp__loop *l, rp_error *err); /* begins its thread */
+RP_MUST_USE int rp__loop_new(struct rp__loop **ret, rp_error *err);
+RP_MUST_USE int rp__loop_start(struct rp__loop *l, rp_error *err); /* begins its thread */
 /*
  * Not from the loop's thread. Runs what was posted, calls `closed` of connections that are left (in the loop's thread),
  * and ends the thread.
@@ -59,7 +59,7 @@ struct rp__tenant {
   void (*evict)(struct rp__tenant *t); /* must leave */
   struct rp__tenant *prev, *next;
 };
-int rp__loop_enter(struct rp__loop *l, struct rp__tenant *t, rp_error *err);
+RP_MUST_USE int rp__loop_enter(struct rp__loop *l, struct rp__tenant *t, rp_error *err);
 void rp__loop_leave(struct rp__loop *l, struct rp__tenant *t);
 
 /* A file descriptor watched by the loop. */
@@ -68,7 +68,7 @@ struct rp__watch {
   uint32_t events; /* EPOLLIN … as registered; 0: not registered */
   void (*fn)(struct rp__watch *w, uint32_t events);
 };
-int rp__watch_set(struct rp__loop *l, struct rp__watch *w, uint32_t events, rp_error *err);
+RP_MUST_USE int rp__watch_set(struct rp__loop *l, struct rp__watch *w, uint32_t events, rp_error *err);
 void rp__watch_stop(struct rp__loop *l, struct rp__watch *w); /* safe inside any callback of the same turn */
 
 #endif

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The ring of messages that wait to be written to one peer, with the bytes that go first. */
 #include "net/queue.h"
+
+#include <assert.h>
 
 #define RING_FIRST 4
 #define RING_KEPT 16 /* places an empty queue may keep */
 
-static struct rp__msg *at(const struct rp__queue *q, uint32_t i)
+static struct rp__net_msg *at(const struct rp__queue *q, uint32_t i)
 {
+  assert(i < q->n && (q->cap & (q->cap - 1)) == 0); /* the ring's size is a power of two */
   return q->ring[(q->head + i) & (q->cap - 1)];
 }
 
@@ -29,7 +33,7 @@ static int grow(struct rp__queue *q)
   if (q->n < q->cap) return 0;
   if (q->n >= RP_CONN_MESSAGES_MAX) return RP_E_LIMIT;
   uint32_t cap = q->cap ? q->cap * 2 : RING_FIRST;
-  struct rp__msg **ring = malloc(cap * sizeof(struct rp__msg *));
+  struct rp__net_msg **ring = malloc(cap * sizeof(struct rp__net_msg *));
   if (!ring) return RP_E_NOMEM;
   for (uint32_t i = 0; i < q->n; i++) ring[i] = at(q, i);
   free(q->ring);
@@ -39,7 +43,7 @@ static int grow(struct rp__queue *q)
   return 0;
 }
 
-int rp__queue_add(struct rp__queue *q, struct rp__msg *m)
+int rp__queue_add(struct rp__queue *q, struct rp__net_msg *m)
 {
   if (m->n == 0) return 0;
   int rc = grow(q);
@@ -68,7 +72,7 @@ int rp__queue_peek(const struct rp__queue *q, struct iovec *iov, int max)
   int n = 0;
   uint32_t i = 0;
   if (q->offset > 0) {
-    struct rp__msg *m = at(q, i++);
+    struct rp__net_msg *m = at(q, i++);
     iov[n++] = (struct iovec){m->bytes + q->offset, m->n - q->offset};
   }
   if (q->urgent.n > q->urgent_sent)
@@ -79,7 +83,8 @@ int rp__queue_peek(const struct rp__queue *q, struct iovec *iov, int max)
 
 static size_t advance_first(struct rp__queue *q, size_t written)
 {
-  struct rp__msg *m = at(q, 0);
+  struct rp__net_msg *m = at(q, 0);
+  assert(q->offset < m->n);
   size_t left = m->n - q->offset;
   if (written < left) {
     q->offset += written;
@@ -105,6 +110,7 @@ static size_t advance_urgent(struct rp__queue *q, size_t written)
 
 void rp__queue_advance(struct rp__queue *q, size_t written)
 {
+  assert(written <= q->bytes);
   q->bytes -= written;
   if (q->offset > 0) written -= advance_first(q, written);
   if (written && q->urgent.n) written -= advance_urgent(q, written);

@@ -14,7 +14,7 @@
 #include "net/conn.h"
 
 struct rp__queue {
-  struct rp__msg **ring;
+  struct rp__net_msg **ring;
   uint32_t head, n, cap; /* cap is a power of two, or 0 */
   size_t offset;         /* written of the first message */
   size_t bytes;          /* waiting, urgent ones too */
@@ -23,7 +23,8 @@ struct rp__queue {
 };
 
 void rp__queue_done(struct rp__queue *q);
-int rp__queue_add(struct rp__queue *q, struct rp__msg *m); /* takes a reference of its own; RP_E_LIMIT, RP_E_NOMEM */
+int rp__queue_add(struct rp__queue *q,
+                  struct rp__net_msg *m); /* takes a reference of its own; RP_E_LIMIT, RP_E_NOMEM */
 int rp__queue_urgent(struct rp__queue *q, const void *bytes, size_t n);
 /* What comes next, in order, in at most `max` pieces; returns how many. */
 int rp__queue_peek(const struct rp__queue *q, struct iovec *iov, int max);

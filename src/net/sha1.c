@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* SHA-1 (FIPS 180-4), for the WebSocket handshake alone. */
 #include "net/sha1.h"
 
 #define BLOCK 64

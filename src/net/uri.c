@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Percent-decoding of path segments and query parameters. */
 #include "net/uri.h"
 
-#include "json/scan.h"
+#include "base/utf8.h"
 
 static int hex_digit(char c)
 {
@@ -23,17 +24,6 @@ static int next_byte(struct rp__str raw, bool query, size_t *at)
   return high < 0 || low < 0 ? -1 : high << 4 | low;
 }
 
-static bool is_utf8(const char *s, size_t n)
-{
-  const char *end = s + n;
-  while (s < end) {
-    unsigned len = rp__utf8_len(s, end);
-    if (len == 0) return false;
-    s += len;
-  }
-  return true;
-}
-
 int rp__uri_decode(struct rp__str raw, bool query, char *out, size_t size)
 {
   size_t n = 0, at = 0;
@@ -45,7 +35,7 @@ int rp__uri_decode(struct rp__str raw, bool query, char *out, size_t size)
   }
   if (size == 0) return RP_E_TOO_LARGE;
   out[n] = '\0';
-  return is_utf8(out, n) ? 0 : RP_E_USAGE;
+  return rp__utf8_ok(out, n) ? 0 : RP_E_USAGE;
 }
 
 bool rp__uri_segment(struct rp__str path, size_t *at, struct rp__str *ret)

@@ -54,23 +54,23 @@ size_t rp__ws_frame_head(bool binary, size_t n, char out[10])
   return head(binary ? 2 : 1, n, out);
 }
 
-static struct rp__msg *frame(bool binary, const void *bytes, size_t n)
+static struct rp__net_msg *frame(bool binary, const void *bytes, size_t n)
 {
   char top[10];
   size_t k = rp__ws_frame_head(binary, n, top);
-  struct rp__msg *m = n > SIZE_MAX / 4 ? NULL : rp__msg_new(NULL, k + n);
+  struct rp__net_msg *m = n > SIZE_MAX / 4 ? NULL : rp__msg_new(NULL, k + n);
   if (!m) return NULL;
   memcpy(m->bytes, top, k);
   if (n) memcpy(m->bytes + k, bytes, n);
   return m;
 }
 
-struct rp__msg *rp__ws_text(const char *text, size_t n)
+struct rp__net_msg *rp__ws_text(const char *text, size_t n)
 {
   return frame(false, text, n);
 }
 
-struct rp__msg *rp__ws_binary(const void *bytes, size_t n)
+struct rp__net_msg *rp__ws_binary(const void *bytes, size_t n)
 {
   return frame(true, bytes, n);
 }
@@ -95,7 +95,7 @@ static int send_close(struct rp__ws *ws, int code, const char *reason)
     out[k + 1] = (char)code;
     if (n) memcpy(out + k + 2, reason, n);
   }
-  struct rp__msg *m = rp__msg_new(out, k + payload);
+  struct rp__net_msg *m = rp__msg_new(out, k + payload);
   int rc = m ? rp__conn_send_last(ws->c, m) : RP_E_NOMEM;
   rp__msg_unref(m);
   return rc;
@@ -242,7 +242,7 @@ static void on_timer(struct rp__timer *t)
 
 static int send_head(struct rp__ws *ws, struct rp__str bytes)
 {
-  struct rp__msg *m = rp__msg_new(bytes.p, bytes.n);
+  struct rp__net_msg *m = rp__msg_new(bytes.p, bytes.n);
   int rc = m ? rp__conn_send(ws->c, m) : RP_E_NOMEM;
   rp__msg_unref(m);
   return rc;
@@ -281,7 +281,7 @@ int rp__ws_open(struct rp__loop *l, int fd, struct rp__str bytes, const struct r
   return 0;
 }
 
-int rp__ws_send(struct rp__ws *ws, struct rp__msg *m)
+int rp__ws_send(struct rp__ws *ws, struct rp__net_msg *m)
 {
   return ws->state == OPEN ? rp__conn_send(ws->c, m) : RP_E_CANCELLED;
 }

@@ -36,29 +36,30 @@ struct rp__ws_handler {
  * In a handler of HTTP: checks the handshake (RP_E_USAGE with what is wrong, nothing taken) and gives the bytes of the
  * 101 answer, to be sent first. `protocol`: the subprotocol to confirm, or NULL.
  */
-int rp__ws_handshake(struct rp__request *r, const char *protocol, struct rp__buf *ret_head, rp_error *err);
+RP_MUST_USE int rp__ws_handshake(struct rp__request *r, const char *protocol, struct rp__buf *ret_head, rp_error *err);
 
 /* The same from the values of the headers, each may be NULL. */
 struct rp__ws_hello {
   enum rp__method method;
   const char *connection, *upgrade, *version, *key;
 };
-int rp__ws_answer(const struct rp__ws_hello *hello, const char *protocol, struct rp__buf *ret_head, rp_error *err);
+RP_MUST_USE int rp__ws_answer(const struct rp__ws_hello *hello, const char *protocol, struct rp__buf *ret_head,
+                              rp_error *err);
 
 #define RP_WS_CLOSE_MS 2000 /* the peer's answer to a close frame; begun anew while it still takes what was queued */
 #define RP_WS_CLOSE_ROUNDS 15
 
 /* In the loop. Takes `fd` over, also on failure, and sends `head` first. */
-int rp__ws_open(struct rp__loop *l, int fd, struct rp__str head, const struct rp__ws_options *o,
-                const struct rp__ws_handler *h, void *ctx, struct rp__ws **ret, rp_error *err);
+RP_MUST_USE int rp__ws_open(struct rp__loop *l, int fd, struct rp__str head, const struct rp__ws_options *o,
+                            const struct rp__ws_handler *h, void *ctx, struct rp__ws **ret, rp_error *err);
 
 /* A framed message, ready to be sent to any number of sockets. NULL without memory. Any thread. */
-struct rp__msg *rp__ws_text(const char *text, size_t n);
-struct rp__msg *rp__ws_binary(const void *bytes, size_t n);
+struct rp__net_msg *rp__ws_text(const char *text, size_t n);
+struct rp__net_msg *rp__ws_binary(const void *bytes, size_t n);
 /* The frame's head alone, to be followed by the payload's n bytes; returns its length. */
 size_t rp__ws_frame_head(bool binary, size_t n, char out[10]);
 
-int rp__ws_send(struct rp__ws *ws, struct rp__msg *m); /* as rp__conn_send */
+int rp__ws_send(struct rp__ws *ws, struct rp__net_msg *m); /* as rp__conn_send */
 /*
  * Sends what is queued and a close frame; `closed` comes when the peer has answered, or after a short while. No
  * messages come or go after it. `reason` may be NULL; it is cut to 123 bytes. Once; later calls do nothing.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compiled expressions: made on first use, shared by threads, and the user's own ones. */
 #include "redact/code.h"
 
 #include "base/error.h"
@@ -54,35 +55,27 @@ const pcre2_code *rp__codes_row(struct rp__codes *c, size_t row)
 }
 
 /* Own expressions know no literal, so each is compiled at once: a mistake is told when it is made. */
-static int own_add(struct rp__codes *c, const char *line, size_t n, unsigned number, rp_error *err)
-{
-  int error = 0;
-  size_t at = 0;
-  if (n > OWN_LINE_MAX)
-    return rp__fail(err, RP_E_CONFIG, "line %u: an expression of more than %d bytes", number, OWN_LINE_MAX);
-  if (c->n_own == RP_OWN_MAX)
-    return rp__fail(err, RP_E_CONFIG, "line %u: more than %d expressions", number, RP_OWN_MAX);
-  pcre2_code *code = compile(c, line, n, PCRE2_UTF | PCRE2_MATCH_INVALID_UTF, &error, &at);
-  if (code) {
-    c->own[c->n_own++] = code;
-    return 0;
-  }
-  if (error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED) return rp__fail_nomem(err);
-  PCRE2_UCHAR text[160] = "no expression";
-  pcre2_get_error_message(error, text, sizeof text);
-  return rp__fail(err, RP_E_CONFIG, "line %u, byte %zu: %s", number, at, (const char *)text);
-}
-
 static int own_read(struct rp__codes *c, const char *own, rp_error *err)
 {
   unsigned number = 1;
-  for (const char *line = own; line && *line; number++) {
-    size_t n = strcspn(line, "\n");
-    const char *next = line[n] ? line + n + 1 : line + n;
+  for (const char *line = own, *next; line && *line; number++, line = next) {
+    int error = 0;
+    size_t n = strcspn(line, "\n"), at = 0;
+    next = line[n] ? line + n + 1 : line + n;
     while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == ' ' || line[n - 1] == '\t')) n--;
-    int rc = n == 0 || line[0] == '#' ? 0 : own_add(c, line, n, number, err);
-    if (rc) return rc;
-    line = next;
+    if (n == 0 || line[0] == '#') continue;
+    if (n > OWN_LINE_MAX)
+      return rp__fail(err, RP_E_CONFIG, "line %u: an expression of more than %d bytes", number, OWN_LINE_MAX);
+    if (c->n_own == RP_OWN_MAX)
+      return rp__fail(err, RP_E_CONFIG, "line %u: more than %d expressions", number, RP_OWN_MAX);
+    pcre2_code *code = compile(c, line, n, PCRE2_UTF | PCRE2_MATCH_INVALID_UTF, &error, &at);
+    if (!code && (error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED)) return rp__fail_nomem(err);
+    if (!code) {
+      PCRE2_UCHAR text[160] = "no expression";
+      pcre2_get_error_message(error, text, sizeof text);
+      return rp__fail(err, RP_E_CONFIG, "line %u, byte %zu: %s", number, at, (const char *)text);
+    }
+    c->own[c->n_own++] = code;
   }
   return 0;
 }
@@ -119,50 +112,21 @@ void rp__codes_free(struct rp__codes *c)
 
 /* ---- matching ---------------------------------------------------------------------- */
 
-static enum rp__tried outcome(int rc)
-{
-  switch (rc) {
-  case PCRE2_ERROR_NOMATCH: return RP_TRIED_NO;
-  case PCRE2_ERROR_PARTIAL: return RP_TRIED_OPEN;
-  case PCRE2_ERROR_NOMEMORY: return RP_TRIED_NOMEM;
-  default: return rc > 0 ? RP_TRIED_YES : RP_TRIED_GAVE_UP;
-  }
-}
-
 enum rp__tried rp__code_try(const struct rp__codes *c, const pcre2_code *code, pcre2_match_data *data, const char *text,
                             size_t n, size_t from, bool more, struct rp__try *ret)
 {
   int rc = pcre2_match(code, (PCRE2_SPTR)text, n, from, more ? PCRE2_PARTIAL_HARD : 0, data, c->limits);
-  enum rp__tried tried = outcome(rc);
-  if (tried != RP_TRIED_YES && tried != RP_TRIED_OPEN) return tried;
+  if (rc == PCRE2_ERROR_NOMATCH) return RP_TRIED_NO;
+  if (rc == PCRE2_ERROR_NOMEMORY) return RP_TRIED_NOMEM;
+  if (rc <= 0 && rc != PCRE2_ERROR_PARTIAL) return RP_TRIED_GAVE_UP;
   const PCRE2_SIZE *at = pcre2_get_ovector_pointer(data);
   int number = pcre2_substring_number_from_name(code, (PCRE2_SPTR) "secret");
   int group = number > 0 && number < rc && at[2 * number] != PCRE2_UNSET ? number : 0;
   *ret = (struct rp__try){at[2 * group], at[2 * group + 1], at[1]};
-  return tried;
+  return rc > 0 ? RP_TRIED_YES : RP_TRIED_OPEN;
 }
 
 /* ---- a user's expressions ------------------------------------------------------------- */
-
-struct piece {
-  size_t from, to; /* of the text */
-  bool last;       /* ends where the text ends */
-};
-
-/* The line at `from`, or as much of it as one piece takes. */
-static struct piece piece_at(const char *text, size_t n, size_t from)
-{
-  const char *end = memchr(text + from, '\n', n - from);
-  size_t to = end ? (size_t)(end - text) : n;
-  if (to - from > OWN_PIECE) to = from + OWN_PIECE;
-  return (struct piece){from, to, to == n};
-}
-
-static size_t piece_next(const char *text, size_t n, const struct piece *p)
-{
-  if (p->to == n) return n;
-  return text[p->to] == '\n' ? p->to + 1 : p->to - OWN_PIECE_AGAIN;
-}
 
 /* A loose expression may find the mask itself: masking that again would never end. */
 static bool is_masked(const char *text, size_t n, const struct rp__secret *s)
@@ -175,24 +139,24 @@ static bool is_masked(const char *text, size_t n, const struct rp__secret *s)
   return false;
 }
 
+/* Adds what one expression finds in text[from, to), a piece; `more`: the piece may go on. */
 static int own_piece(const struct rp__codes *c, const pcre2_code *code, pcre2_match_data *data, const char *text,
-                     const struct piece *p, bool more, struct rp__spans *spans, size_t *open)
+                     size_t from, size_t to, bool more, struct rp__spans *spans, size_t *open)
 {
-  size_t from = 0, n = p->to - p->from;
-  while (from <= n) {
+  for (size_t at = 0, n = to - from; at <= n;) {
     struct rp__try t = {0, n, n};
-    enum rp__tried tried = rp__code_try(c, code, data, text + p->from, n, from, more && p->last, &t);
+    enum rp__tried tried = rp__code_try(c, code, data, text + from, n, at, more, &t);
     if (tried == RP_TRIED_NOMEM) return RP_E_NOMEM;
     if (tried == RP_TRIED_NO) return 0;
     if (tried == RP_TRIED_OPEN) {
-      *open = RP_MIN(*open, p->from + t.start);
+      *open = RP_MIN(*open, from + t.start);
       return 0;
     }
-    if (tried == RP_TRIED_GAVE_UP) t = (struct rp__try){from, n, n};
-    struct rp__span span = {{p->from + t.start, p->from + t.end, OWN_NAME}, RP_RUN_NONE, 0};
-    int rc = t.end > t.start && !is_masked(text, p->to, &span.secret) ? rp__spans_add(spans, &span) : 0;
+    if (tried == RP_TRIED_GAVE_UP) t = (struct rp__try){at, n, n};
+    struct rp__span span = {{from + t.start, from + t.end, OWN_NAME}, RP_RUN_NONE, 0};
+    int rc = t.end > t.start && !is_masked(text, to, &span.secret) ? rp__spans_add(spans, &span) : 0;
     if (rc) return rc;
-    from = RP_MAX(t.match_end, from + 1);
+    at = RP_MAX(t.match_end, at + 1);
   }
   return 0;
 }
@@ -204,10 +168,10 @@ int rp__own_find(const struct rp__codes *c, const char *text, size_t n, bool mor
   for (size_t i = 0; i < c->n_own && !rc; i++) {
     pcre2_match_data *data = pcre2_match_data_create_from_pattern(c->own[i], c->memory);
     if (!data) return RP_E_NOMEM;
-    for (size_t from = 0; from < n && !rc;) {
-      struct piece p = piece_at(text, n, from);
-      rc = own_piece(c, c->own[i], data, text, &p, more, spans, open);
-      from = piece_next(text, n, &p);
+    for (size_t from = 0, to; from < n && !rc; from = to == n ? n : text[to] == '\n' ? to + 1 : to - OWN_PIECE_AGAIN) {
+      const char *end = memchr(text + from, '\n', n - from);
+      to = RP_MIN(end ? (size_t)(end - text) : n, from + OWN_PIECE);
+      rc = own_piece(c, c->own[i], data, text, from, to, more && to == n, spans, open);
     }
     pcre2_match_data_free(data);
   }

@@ -27,7 +27,7 @@ struct rp__redactor {
   struct rp__codes *codes; /* apart, because looking at text fills it in */
 };
 
-int rp__codes_new(const char *own, struct rp__codes **ret, rp_error *err);
+RP_MUST_USE int rp__codes_new(const char *own, struct rp__codes **ret, rp_error *err);
 void rp__codes_free(struct rp__codes *c);
 /* The row's code, or NULL without memory. */
 const pcre2_code *rp__codes_row(struct rp__codes *c, size_t row);

@@ -7,6 +7,7 @@
 #include "redact/value.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #define NAME_REACH 64 /* bytes of a name on either side of its literal */
 #define LOOK_MAX 128  /* bytes of a value that are judged */
@@ -40,7 +41,8 @@ static int span_order(const void *a, const void *b)
   return x->end < y->end ? 1 : x->end > y->end ? -1 : 0;
 }
 
-/* What overlaps is one secret: two names may share a value, and a user's expressions know nothing of the table's. */
+/* Overlapping spans are one secret: two names may share a value, and a user's expressions know nothing of the table's.
+ */
 void rp__spans_merge(struct rp__spans *s)
 {
   size_t to = 0;
@@ -55,15 +57,6 @@ void rp__spans_merge(struct rp__spans *s)
       s->p[++to] = s->p[i];
   }
   if (s->n > 0) s->n = to + 1;
-}
-
-/* Nothing is told that reaches into what is open. */
-static void spans_cut(struct rp__spans *s, size_t *open)
-{
-  while (s->n > 0 && s->p[s->n - 1].secret.end > *open) {
-    *open = RP_MIN(*open, s->p[s->n - 1].secret.start);
-    s->n--;
-  }
 }
 
 void rp__spans_write(const struct rp__spans *s, const char *text, size_t from, size_t to, struct rp__buf *out,
@@ -95,8 +88,7 @@ enum found { FOUND_NONE, FOUND_SECRET, FOUND_OPEN, FOUND_NOMEM };
 
 static bool in_name(char c)
 {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' ||
-         c == '.' || c == '$';
+  return rp__is_alnum(c) || c == '_' || c == '-' || c == '.' || c == '$';
 }
 
 /* The name the literal is part of; it does not reach back into a secret before `floor`. */
@@ -120,35 +112,10 @@ static int byte_before(const struct search *s, const char *at, size_t k)
   return (size_t)(at - s->text) >= k ? (unsigned char)at[-(ptrdiff_t)k] : -1;
 }
 
-/* The quote a value stands in; the high bit says that it was escaped itself. */
-static char quote_before(const char *text, size_t start)
-{
-  char c = start > 0 ? text[start - 1] : '\0';
-  if (c == '\0' || !strchr("\"'`", c)) return '\0';
-  return (char)(start > 1 && text[start - 2] == '\\' ? c | 0x80 : c);
-}
-
-/* The lines of a key end before the white space in front of its last line. */
-static size_t trim_end(const struct search *s, size_t start, size_t end)
-{
-  while (end > start &&
-         (s->text[end - 1] == ' ' || s->text[end - 1] == '\n' || s->text[end - 1] == '\r' || s->text[end - 1] == '\t'))
-    end--;
-  return end;
-}
-
 /* Whether the bytes behind the value, which belong to the decision, are still to come. */
 static bool is_open(const struct search *s, enum rp__run run, size_t end)
 {
   return s->more && run != RP_RUN_NONE && end + (run == RP_RUN_KEY ? 5 : 2) > s->n;
-}
-
-/* A key that begins in a value is one of its own. */
-static size_t before_key(const struct search *s, size_t start, size_t end)
-{
-  static const char begin[] = "-----BEGIN";
-  const char *at = memmem(s->text + start, end - start, begin, sizeof begin - 1);
-  return at && at > s->text + start ? (size_t)(at - s->text) : end;
 }
 
 /*
@@ -158,7 +125,10 @@ static size_t before_key(const struct search *s, size_t start, size_t end)
 static enum found weigh(const struct search *s, const struct rp__pattern *row, struct rp__str name, size_t joint,
                         const struct rp__try *t, struct rp__span *ret)
 {
-  char quote = row->run == RP_RUN_VALUE ? quote_before(s->text, t->start) : '\0';
+  /* The quote a value stands in; the high bit says that it was escaped itself. */
+  char before = row->run == RP_RUN_VALUE && t->start > 0 ? s->text[t->start - 1] : '\0';
+  char quote = rp__is_in(before, "\"'`") ? before : '\0';
+  if (quote && t->start > 1 && s->text[t->start - 2] == '\\') quote = (char)(quote | 0x80);
   struct rp__claim c = {.name = name,
                         .joint = {s->text + joint, t->start - joint},
                         .before = {byte_before(s, name.p, 1), byte_before(s, name.p, 2)},
@@ -182,8 +152,12 @@ static enum found weigh(const struct search *s, const struct rp__pattern *row, s
   if (!holds) return FOUND_NONE;
   if (end == seen || run != row->run) end = rp__run_end(run, quote, s->text, s->n, end);
   if (is_open(s, run, end)) return FOUND_OPEN;
-  if (run == RP_RUN_KEY) end = trim_end(s, t->start, end);
-  if (run == RP_RUN_VALUE || run == RP_RUN_ENV) end = before_key(s, t->start, end);
+  if (run == RP_RUN_KEY) /* its lines end before the white space in front of the last one */
+    while (end > t->start && rp__is_in(s->text[end - 1], " \n\r\t")) end--;
+  if (run == RP_RUN_VALUE || run == RP_RUN_ENV) { /* a key that begins in a value is a secret of its own */
+    const char *key = memmem(s->text + t->start, end - t->start, "-----BEGIN", 10);
+    if (key && key > s->text + t->start) end = (size_t)(key - s->text);
+  }
   *ret = (struct rp__span){{t->start, end, row->name}, run, quote};
   return FOUND_SECRET;
 }
@@ -209,16 +183,6 @@ static enum found try_row(struct search *s, const struct rp__hit *hit, unsigned 
   return ret->secret.end > from ? FOUND_SECRET : FOUND_NONE;
 }
 
-static enum found note(struct search *s, struct rp__spans *spans, const struct rp__span *span)
-{
-  if (rp__spans_add(spans, span)) return FOUND_NOMEM;
-  if (span->secret.end > s->floor) {
-    s->busy = span->secret.start;
-    s->floor = span->secret.end;
-  }
-  return FOUND_NONE;
-}
-
 /* All rows of a literal: those that follow without literals of their own share them. FOUND_NONE when all is said. */
 static enum found try_hit(struct search *s, const struct rp__hit *hit, struct rp__spans *spans)
 {
@@ -233,7 +197,14 @@ static enum found try_hit(struct search *s, const struct rp__hit *hit, struct rp
   for (unsigned i = hit->row; i < rp__patterns_n && (i == hit->row || !rp__patterns[i].literals); i++) {
     struct rp__span span;
     found = try_row(s, hit, i, name, &span);
-    if (found == FOUND_SECRET) found = note(s, spans, &span);
+    if (found == FOUND_SECRET) {
+      if (rp__spans_add(spans, &span)) return FOUND_NOMEM;
+      if (span.secret.end > s->floor) {
+        s->busy = span.secret.start;
+        s->floor = span.secret.end;
+      }
+      found = FOUND_NONE;
+    }
     if (found != FOUND_NONE) break;
   }
   return found;
@@ -241,41 +212,31 @@ static enum found try_hit(struct search *s, const struct rp__hit *hit, struct rp
 
 /* ---- a text ------------------------------------------------------------------------------ */
 
-/* Literals inside a secret are passed over; those between a secret's own literal and the secret are not. */
-static int table_find(struct search *s, size_t from, struct rp__spans *spans, size_t *open)
-{
-  struct rp__hit hit;
-  for (; rp__prefilter_next(&s->r->filter, s->text, s->n, from, &hit); from = hit.at + 1) {
-    if (hit.at >= s->busy && hit.at < s->floor) {
-      hit.at = s->floor - 1;
-      continue;
-    }
-    if (!s->data) s->data = pcre2_match_data_create(4, s->r->codes->memory);
-    enum found found = s->data ? try_hit(s, &hit, spans) : FOUND_NOMEM;
-    if (found == FOUND_NOMEM) return RP_E_NOMEM;
-    if (found == FOUND_OPEN) {
-      *open = hit.at;
-      return 0;
-    }
-  }
-  return 0;
-}
-
 int rp__find(const struct rp__redactor *r, const char *text, size_t n, size_t from, bool more, struct rp__spans *ret,
              size_t *ret_open)
 {
   struct search s = {.r = r, .text = text, .n = n, .more = more};
+  enum found found = FOUND_NONE;
+  struct rp__hit hit;
   size_t open = n;
-  int rc = table_find(&s, from, ret, &open);
-  pcre2_match_data_free(s.data);
-  if (rc) return rc;
-  if (more) open = RP_MIN(open, rp__prefilter_cut(&r->filter, text, n, true));
-  if (r->codes->n_own > 0) {
-    rc = rp__own_find(r->codes, text, n, more, ret, &open);
-    if (rc) return rc;
+  for (; found == FOUND_NONE && rp__prefilter_next(&r->filter, text, n, from, &hit); from = hit.at + 1) {
+    /* Literals inside a secret are passed over; those between a secret's own literal and the secret are not. */
+    if (hit.at >= s.busy && hit.at < s.floor) {
+      hit.at = s.floor - 1;
+      continue;
+    }
+    if (!s.data) s.data = pcre2_match_data_create(4, r->codes->memory);
+    found = s.data ? try_hit(&s, &hit, ret) : FOUND_NOMEM;
+    if (found == FOUND_OPEN) open = hit.at;
   }
-  rp__spans_merge(ret);
-  spans_cut(ret, &open);
+  pcre2_match_data_free(s.data);
+  if (found == FOUND_NOMEM) return RP_E_NOMEM;
+  if (more) open = RP_MIN(open, rp__prefilter_cut(&r->filter, text, n, true));
+  int rc = r->codes->n_own > 0 ? rp__own_find(r->codes, text, n, more, ret, &open) : 0;
+  if (rc) return rc;
+  if (ret->n > 1) rp__spans_merge(ret);
+  for (; ret->n > 0 && ret->p[ret->n - 1].secret.end > open; ret->n--) /* no span reaches into what is open */
+    open = RP_MIN(open, ret->p[ret->n - 1].secret.start);
   *ret_open = open;
   return 0;
 }
@@ -362,9 +323,11 @@ int rp__redact_text(const struct rp__redactor *r, const char *text, size_t n, st
 size_t rp__redact_tail(const struct rp__redactor *r, const char *text, size_t n)
 {
   RP_AUTOSPANS struct rp__spans spans = {0};
+  enum rp__run run;
+  char quote;
   size_t open = 0;
   int rc = rp__find(r, text, n, 0, true, &spans, &open);
   if (rc) return 0;
   open = RP_MIN(open, rp__prefilter_cut(&r->filter, text, n, false));
-  return RP_MIN(open, rp__mask_open(text, n));
+  return RP_MIN(open, rp__mask_open(text, n, &run, &quote));
 }

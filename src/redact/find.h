@@ -30,16 +30,17 @@ int rp__spans_add(struct rp__spans *s, const struct rp__span *span);
 int rp__find(const struct rp__redactor *r, const char *text, size_t n, size_t from, bool more, struct rp__spans *ret,
              size_t *ret_open);
 
-/* Whether a vendor's token begins there: the literal is part of the secret. */
 /* Where the first name of a credential, or the first line of a key, begins; n when there is none. */
 size_t rp__find_begin(const struct rp__redactor *r, const char *text, size_t n);
+/* Whether a vendor's token begins there: the literal is part of the secret. */
 bool rp__find_token(const struct rp__redactor *r, const char *text, size_t n, size_t at);
 
 /* Where a secret that reaches `at` ends, going on from there. */
 size_t rp__run_end(enum rp__run run, char quote, const char *text, size_t n, size_t at);
 
-/* Where a mask at the end of a stored text stands for a secret that may go on behind it; n when there is none. */
-size_t rp__mask_open(const char *text, size_t n);
+/* Where a mask at the end of a stored text stands for a secret that may go on behind it, and with which bytes; n when
+ * there is none. */
+size_t rp__mask_open(const char *text, size_t n, enum rp__run *ret_run, char *ret_quote);
 
 /* Appends text[from, to) with the spans masked; counts them into *hits. */
 void rp__spans_write(const struct rp__spans *s, const char *text, size_t from, size_t to, struct rp__buf *out,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a credential looks like, as data. A row is tried where one of its literals stands: the expression is anchored
+ * The looks of credentials, as data. A row is tried where one of its literals stands: the expression is anchored
  * there (at the end of the whole name for rows about names), sees `window` bytes and no more, and says where the secret
  * begins; `run` says how far it goes on; `judge` decides by looks what an expression can't.
  *

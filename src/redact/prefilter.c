@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The prefilter: literals of all patterns found in one pass. */
 #include "redact/prefilter.h"
+
+#include "base/text.h"
 
 #define PLACES 4
 #define LITERAL_BYTES 32
 
-static char lower(char c)
-{
-  return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 /* ---- the table -------------------------------------------------------------- */
 
-/* What a bucket lets through: how many bytes in each place. A place beyond a short literal takes any. */
+/* The bytes that a bucket lets through in each place. A place beyond a short literal takes any. */
 struct bucket {
   uint64_t bytes[PLACES][4];
   unsigned count[PLACES];
@@ -60,33 +58,6 @@ static unsigned bucket_choose(const struct bucket buckets[RP_BUCKETS], const str
   return best;
 }
 
-static void lanes_fill(struct rp__prefilter *f, const struct bucket buckets[RP_BUCKETS])
-{
-  for (unsigned i = 0; i < RP_BUCKETS; i++) {
-    for (int k = 0; k < PLACES; k++) {
-      for (unsigned word = 0; word < 4; word++) {
-        for (uint64_t left = buckets[i].bytes[k][word]; left; left &= left - 1)
-          f->lanes[64 * word + (unsigned)__builtin_ctzll(left)] |= UINT64_C(1) << (16 * k + (int)i);
-      }
-    }
-  }
-  for (char c = 'A'; c <= 'Z'; c++) f->lanes[(uint8_t)c] = f->lanes[(uint8_t)lower(c)];
-}
-
-/* Brings the literals of a bucket together; their order within it stays. */
-static void literals_sort(struct rp__prefilter *f)
-{
-  struct rp__literal sorted[RP_LITERALS_MAX];
-  size_t to = 0;
-  for (unsigned b = 0; b < RP_BUCKETS; b++) {
-    f->first[b] = to;
-    for (size_t i = 0; i < f->n; i++)
-      if (f->literals[i].bucket == b) sorted[to++] = f->literals[i];
-  }
-  f->first[RP_BUCKETS] = to;
-  memcpy(f->literals, sorted, to * sizeof *sorted);
-}
-
 void rp__prefilter_init(struct rp__prefilter *f)
 {
   struct bucket buckets[RP_BUCKETS] = {0};
@@ -100,16 +71,28 @@ void rp__prefilter_init(struct rp__prefilter *f)
       f->literals[f->n++] = l;
     }
   }
-  lanes_fill(f, buckets);
-  literals_sort(f);
+  for (unsigned i = 0; i < RP_BUCKETS; i++) {
+    for (int k = 0; k < PLACES; k++) {
+      for (unsigned word = 0; word < 4; word++) {
+        for (uint64_t left = buckets[i].bytes[k][word]; left; left &= left - 1)
+          f->lanes[64 * word + (unsigned)__builtin_ctzll(left)] |= UINT64_C(1) << (16 * k + (int)i);
+      }
+    }
+  }
+  for (int c = 'A'; c <= 'Z'; c++) f->lanes[c] = f->lanes[(uint8_t)rp__ascii_lower((char)c)];
+  /* The literals of a bucket are brought together; their order within it stays. */
+  struct rp__literal sorted[RP_LITERALS_MAX];
+  size_t to = 0;
+  for (unsigned b = 0; b < RP_BUCKETS; b++) {
+    f->first[b] = to;
+    for (size_t i = 0; i < f->n; i++)
+      if (f->literals[i].bucket == b) sorted[to++] = f->literals[i];
+  }
+  f->first[RP_BUCKETS] = to;
+  memcpy(f->literals, sorted, to * sizeof *sorted);
 }
 
 /* ---- the scan --------------------------------------------------------------- */
-
-static inline uint64_t buckets_at(const uint64_t *t, const uint8_t *p)
-{
-  return t[p[0]] & t[p[1]] >> 16 & t[p[2]] >> 32 & t[p[3]] >> 48;
-}
 
 /* The lanes of two bytes side by side: places 0 and 1 in the lowest, 2 and 3 in the third. */
 static inline uint64_t pair_at(const uint64_t *t, const uint8_t *p)
@@ -128,26 +111,18 @@ static inline bool block_hit(const uint64_t *t, const uint8_t *p)
   return any & 0xffff;
 }
 
-/* The first position from `i` on, below `end`, that a bucket lets through; four bytes can be read at each. */
-static size_t skip_clean(const struct rp__prefilter *f, const uint8_t *p, size_t i, size_t end)
-{
-  while (i + 8 <= end && !block_hit(f->lanes, p + i)) i += 8;
-  while (i < end && !(buckets_at(f->lanes, p + i) & 0xffff)) i++;
-  return i;
-}
-
 static bool literal_at(const struct rp__literal *l, const char *text, size_t n, size_t at)
 {
   if (l->n > n - at) return false;
   for (unsigned k = 0; k < l->n; k++)
-    if (lower(text[at + k]) != l->text[k]) return false;
+    if (rp__ascii_lower(text[at + k]) != l->text[k]) return false;
   return true;
 }
 
 static bool hit_at(const struct rp__prefilter *f, const char *text, size_t n, size_t at, uint64_t buckets,
                    struct rp__hit *ret)
 {
-  for (buckets &= (1u << RP_BUCKETS) - 1; buckets; buckets &= buckets - 1) {
+  for (; buckets; buckets &= buckets - 1) {
     int b = __builtin_ctzll(buckets);
     for (size_t i = f->first[b]; i < f->first[b + 1]; i++) {
       const struct rp__literal *l = &f->literals[i];
@@ -162,32 +137,25 @@ static bool hit_at(const struct rp__prefilter *f, const char *text, size_t n, si
 bool rp__prefilter_next(const struct rp__prefilter *f, const char *text, size_t n, size_t from, struct rp__hit *ret)
 {
   const uint8_t *p = (const uint8_t *)text;
-  size_t whole = n > 3 ? n - 3 : 0;
-  for (size_t i = skip_clean(f, p, from, whole); i < whole; i = skip_clean(f, p, i + 1, whole)) {
-    if (hit_at(f, text, n, i, buckets_at(f->lanes, p + i), ret)) return true;
+  const uint64_t *t = f->lanes;
+  size_t whole = n > 3 ? n - 3 : 0; /* four bytes can be read before it */
+  for (size_t i = from; i < whole; i++) {
+    uint64_t buckets = 0;
+    while (i + 8 <= whole && !block_hit(t, p + i)) i += 8;
+    while (i < whole && !(buckets = pair_at(t, p + i) & pair_at(t, p + i + 2) >> 32 & 0xffff)) i++;
+    if (i < whole && hit_at(f, text, n, i, buckets, ret)) return true;
   }
   for (size_t i = RP_MAX(from, whole); i < n; i++)
-    if (hit_at(f, text, n, i, UINT64_MAX, ret)) return true;
+    if (hit_at(f, text, n, i, (1u << RP_BUCKETS) - 1, ret)) return true;
   return false;
-}
-
-static bool is_alnum(char c)
-{
-  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
-}
-
-/* The buckets that allow the bytes from `at` to the end in their first places. */
-static uint64_t buckets_cut(const struct rp__prefilter *f, const char *text, size_t n, size_t at)
-{
-  uint64_t buckets = (1u << RP_BUCKETS) - 1;
-  for (size_t k = 0; k < PLACES && at + k < n; k++) buckets &= f->lanes[(uint8_t)text[at + k]] >> (16 * k);
-  return buckets;
 }
 
 static bool cut_at(const struct rp__prefilter *f, const char *text, size_t n, size_t at, bool secret)
 {
-  bool inside = at > 0 && is_alnum(text[at]) && is_alnum(text[at - 1]);
-  for (uint64_t buckets = buckets_cut(f, text, n, at); buckets; buckets &= buckets - 1) {
+  bool inside = at > 0 && rp__is_alnum(text[at]) && rp__is_alnum(text[at - 1]);
+  uint64_t buckets = (1u << RP_BUCKETS) - 1; /* those that allow the bytes up to the end in their first places */
+  for (size_t k = 0; k < PLACES && at + k < n; k++) buckets &= f->lanes[(uint8_t)text[at + k]] >> (16 * k);
+  for (; buckets; buckets &= buckets - 1) {
     int b = __builtin_ctzll(buckets);
     for (size_t i = f->first[b]; i < f->first[b + 1]; i++) {
       const struct rp__literal *l = &f->literals[i];

@@ -6,7 +6,7 @@
  * `secret` is what is masked, so that key names stay. They are compiled when the prefilter first finds something, so
  * text without a suspicion costs one pass over its bytes and a program that never meets one never compiles anything.
  *
- * Works on decoded text. What JSON bodies are made of is core/mask.h's business.
+ * Works on decoded text; core/mask.h takes JSON bodies apart.
  */
 #ifndef RP_REDACT_H
 #define RP_REDACT_H
@@ -23,7 +23,7 @@
 struct rp__redactor;
 
 /* `own` are a user's patterns, one PCRE2 expression per line (# comments), or NULL. RP_E_CONFIG names the line. */
-int rp__redactor_new(const char *own, struct rp__redactor **ret, rp_error *err);
+RP_MUST_USE int rp__redactor_new(const char *own, struct rp__redactor **ret, rp_error *err);
 void rp__redactor_free(struct rp__redactor *r);
 
 /* A finding: bytes [start, end) of the text are a secret of the kind `name` (a static string). */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Redaction of a stream: chunks joined with the undecided tail of those before. */
 #include "redact/stream.h"
 
+#include "base/text.h"
 #include "redact/code.h"
 #include "redact/find.h"
 #include "redact/value.h"
@@ -9,13 +11,6 @@
 #define NAME_BEFORE 64 /* bytes of a name before the literal by which it was noticed */
 
 /* ---- bytes that are wiped ------------------------------------------------------------ */
-
-static void wipe(struct rp__buf *b)
-{
-  if (b->p) explicit_bzero(b->p, b->cap);
-  rp__buf_done(b);
-}
-#define AUTOWIPE RP_CLEANUP(wipe)
 
 /* Room for all of it at once: growing would leave a copy of a secret behind in freed memory. */
 static int room(struct rp__buf *b, size_t n)
@@ -26,7 +21,7 @@ static int room(struct rp__buf *b, size_t n)
 
 void rp__redact_stream_done(struct rp__redact_stream *s)
 {
-  wipe(&s->held);
+  rp__buf_wipe(&s->held);
   *s = (struct rp__redact_stream){0};
 }
 
@@ -80,7 +75,7 @@ struct reading {
 
 static void reading_done(struct reading *x)
 {
-  wipe(&x->text);
+  rp__buf_wipe(&x->text);
   rp__spans_done(&x->spans);
 }
 
@@ -108,32 +103,6 @@ static const struct rp__span *last_span(const struct reading *x)
   return x->spans.n > 0 ? &x->spans.p[x->spans.n - 1] : NULL;
 }
 
-/* Everything before `open` is out: keeps of it what is needed to read the rest, and no secret; and holds the rest. */
-static void settle(struct rp__redact_stream *s, const struct reading *x, struct rp__buf *held)
-{
-  size_t secret = last_span(x) ? last_span(x)->secret.end : 0;
-  size_t from = x->open > RP_REDACT_CONTEXT ? x->open - RP_REDACT_CONTEXT : 0;
-  if (from > 0 || secret > 0) s->cut = from > secret;
-  from = RP_MAX(from, secret);
-  s->n_context = x->open - from;
-  memcpy(s->context, x->text.p + from, s->n_context);
-  rp__buf_add(held, x->text.p + x->open, x->text.n - x->open);
-  wipe(&s->held);
-  s->held = *held;
-  *held = (struct rp__buf){0};
-}
-
-/* A tail that can't be held any longer is taken for what it looks like now; what follows a secret belongs to it. */
-static int overflow(const struct rp__redactor *r, struct rp__redact_stream *s, struct reading *x)
-{
-  int rc = decide(r, s, false, x);
-  const struct rp__span *last = last_span(x);
-  if (rc || !last || last->run == RP_RUN_NONE || last->secret.end + 2 < x->text.n) return rc;
-  s->inside = (unsigned char)last->run;
-  s->quote = last->quote;
-  return 0;
-}
-
 /*
  * How far a secret that was begun before goes on. A name or a key's first line in it is the beginning of something new
  * if a secret follows it: passed over, it would not be known for what it names.
@@ -146,144 +115,129 @@ static size_t run_on(const struct rp__redactor *r, enum rp__run run, char quote,
   return spans.n > 0 ? begin : end;
 }
 
-static int push(const struct rp__redactor *r, struct rp__redact_stream *s, const char *chunk, size_t n,
-                struct rp__buf *out, size_t *hits)
-{
-  RP_CLEANUP(reading_done) struct reading x = {0};
-  AUTOWIPE struct rp__buf held = {0};
-  struct rp__redact_stream next = *s;
-  next.inside = 0;
-  int rc = reading_begin(r, s, chunk, n, true, &x);
-  x.open = RP_MAX(x.open, x.given);
-  if (!rc && x.text.n - x.open > RP_REDACT_TAIL_MAX) rc = overflow(r, &next, &x);
-  if (!rc) rc = room(&held, x.text.n - x.open);
-  if (rc) return rc;
-  rp__spans_write(&x.spans, x.text.p, x.given, x.open, out, hits);
-  if (out->err) return out->err;
-  *s = next;
-  settle(s, &x, &held);
-  return 0;
-}
-
 int rp__redact_stream_push(const struct rp__redactor *r, struct rp__redact_stream *s, const char *chunk, size_t n,
                            struct rp__buf *out, size_t *ret_hits)
 {
-  size_t hits = 0;
-  size_t skip = s->inside ? run_on(r, (enum rp__run)s->inside, s->quote, chunk, n) : 0;
-  int rc = skip < n ? push(r, s, chunk + skip, n - skip, out, &hits) : 0;
-  if (rc) return rc;
+  RP_CLEANUP(reading_done) struct reading x = {0};
+  RP_AUTOWIPE struct rp__buf held = {0};
+  struct rp__redact_stream next = *s;
+  size_t hits = 0, skip = s->inside ? run_on(r, (enum rp__run)s->inside, s->quote, chunk, n) : 0;
+  if (skip < n) {
+    int rc = reading_begin(r, s, chunk + skip, n - skip, true, &x);
+    x.open = RP_MAX(x.open, x.given);
+    next.inside = 0;
+    if (!rc && x.text.n - x.open > RP_REDACT_TAIL_MAX) {
+      /* A tail that can't be held any longer is taken for what it looks like now; what follows a secret belongs to it.
+       */
+      rc = decide(r, &next, false, &x);
+      const struct rp__span *last = last_span(&x);
+      if (!rc && last && last->run != RP_RUN_NONE && last->secret.end + 2 >= x.text.n) {
+        next.inside = (unsigned char)last->run;
+        next.quote = last->quote;
+      }
+    }
+    if (!rc) rc = room(&held, x.text.n - x.open);
+    if (rc) return rc;
+    rp__spans_write(&x.spans, x.text.p, x.given, x.open, out, &hits);
+    if (out->err) return out->err;
+    /* Everything before `open` is out. Kept of it is what is needed to read the rest, and no secret; the rest is held.
+     */
+    size_t secret = last_span(&x) ? last_span(&x)->secret.end : 0;
+    size_t from = x.open > RP_REDACT_CONTEXT ? x.open - RP_REDACT_CONTEXT : 0;
+    if (from > 0 || secret > 0) next.cut = from > secret;
+    from = RP_MAX(from, secret);
+    next.n_context = x.open - from;
+    memcpy(next.context, x.text.p + from, next.n_context);
+    rp__buf_add(&held, x.text.p + x.open, x.text.n - x.open);
+    rp__buf_wipe(&s->held);
+    next.held = rp__buf_move(&held);
+    *s = next;
+  }
   if (ret_hits) *ret_hits = hits;
   return 0;
 }
 
-/* Behind the name of a credential and what separates it from its value; n when there is no separator. */
-static size_t value_begin(const char *text, size_t n, size_t name)
-{
-  size_t at = name;
-  while (at < n && text[at] != '=' && text[at] != ':') at++;
-  while (at < n && strchr("=:> \t\"'`\\", text[at]) && text[at]) at++;
-  return at;
-}
-
-/* Behind the colon of "://user:", where a password begins; n when there is none. */
-static size_t userinfo_begin(const char *text, size_t n, size_t from)
-{
-  static const char scheme[] = "://";
-  const char *at = memmem(text + from, n - from, scheme, sizeof scheme - 1), *user = at ? at + sizeof scheme - 1 : NULL;
-  const char *colon = user ? memchr(user, ':', (size_t)(text + n - user)) : NULL;
-  return colon ? (size_t)(colon + 1 - text) : n;
-}
-
-/* Behind words like curl or Bearer: the last word, where it looks like more than a word; n otherwise. */
-static size_t last_word(const char *text, size_t n, size_t from)
-{
-  size_t at = n;
-  while (at > from && !strchr(" \t\r\n", text[at - 1])) at--;
-  return n - at >= PART_MIN / 2 && rp__value_is_mixed(text + at, n - at) ? at : n;
-}
-
 static bool any_letter(const char *text, size_t n)
 {
-  for (size_t i = 0; i < n; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c >= 0x80) return true;
-  }
+  for (size_t i = 0; i < n; i++)
+    if (rp__is_alnum(text[i]) || (unsigned char)text[i] >= 0x80) return true;
   return false;
 }
 
 /* Where the undecided text from `open` on would begin to be a secret if it went on; n when nothing of that is there. */
 static size_t credential_begin(const struct rp__redactor *r, const char *text, size_t n, size_t open)
 {
-  static const char key[] = "-----BEGIN";
-  const char *at = memmem(text + open, n - open, key, sizeof key - 1);
-  const char *line = at ? memmem(at + 5, (size_t)(text + n - at) - 5, "-----", 5) : NULL;
-  if (at) return line ? (size_t)(line + 5 - text) : n;
-  size_t begin = userinfo_begin(text, n, open);
-  size_t from = open > NAME_BEFORE ? open - NAME_BEFORE : 0, name = from + rp__find_begin(r, text + from, n - from);
-  if (name < n) begin = RP_MIN(begin, value_begin(text, n, name));
+  const char *key = memmem(text + open, n - open, "-----BEGIN", 10), *end = text + n;
+  const char *line = key ? memmem(key + 5, (size_t)(end - key) - 5, "-----", 5) : NULL;
+  if (key) return line ? (size_t)(line + 5 - text) : n;
+  /* Behind the colon of "://user:" begins a password. */
+  const char *url = memmem(text + open, n - open, "://", 3), *colon = NULL;
+  if (url) colon = memchr(url + 3, ':', (size_t)(end - url) - 3);
+  size_t begin = colon ? (size_t)(colon + 1 - text) : n;
+  /* Behind the name of a credential and what separates the two begins its value. */
+  size_t from = open > NAME_BEFORE ? open - NAME_BEFORE : 0, at = from + rp__find_begin(r, text + from, n - from);
+  while (at < n && text[at] != '=' && text[at] != ':') at++;
+  while (at < n && rp__is_in(text[at], "=:> \t\"'`\\")) at++;
+  begin = RP_MIN(begin, at);
   struct rp__hit hit;
   for (size_t next = open; rp__prefilter_next(&r->filter, text, n, next, &hit); next = hit.at + 1) {
     bool scheme = hit.n == 3 && memcmp(text + hit.at, "://", 3) == 0;
     if (rp__patterns[hit.row].by_name || scheme || hit.at + hit.n >= n) continue;
-    return RP_MIN(begin, hit.secret ? hit.at : last_word(text, n, hit.at + hit.n));
+    if (hit.secret) return RP_MIN(begin, hit.at);
+    /* Behind words like curl or Bearer: the last word, where it looks like more than a word. */
+    for (at = n; at > hit.at + hit.n && !strchr(" \t\r\n", text[at - 1]);) at--;
+    return n - at >= PART_MIN / 2 && rp__value_is_mixed(text + at, n - at) ? RP_MIN(begin, at) : begin;
   }
   return begin;
 }
 
-/* Everything behind the beginning of a credential at the end of a text that will not go on. */
-static int cut_part(const struct rp__redactor *r, const struct rp__redact_stream *s, struct reading *x)
+/*
+ * The unfinished secret at the end of a text that will not go on: of a text that was cut off everything behind the
+ * beginning of a credential, of another a token of which enough is there to be worth hiding.
+ */
+static int end_part(const struct rp__redactor *r, const struct rp__redact_stream *s, bool cut, struct reading *x)
 {
   RP_AUTOSPANS struct rp__spans before = {0};
   const char *text = x->text.p;
-  size_t open = 0, n = x->text.n;
+  size_t open = 0, n = x->text.n, told = last_span(x) ? last_span(x)->secret.end : 0;
   int rc = rp__find(r, text, n, s->cut ? 1 : 0, true, &before, &open);
   if (rc || open >= n) return rc;
-  size_t begin = RP_MAX(credential_begin(r, text, n, open), last_span(x) ? last_span(x)->secret.end : 0);
+  size_t begin = cut ? RP_MAX(credential_begin(r, text, n, open), told) : open;
+  bool hides = cut ? begin < n && any_letter(text + begin, n - begin)
+                   : n - begin >= PART_MIN && told <= begin && rp__find_token(r, text, n, begin) &&
+                         rp__value_is_mixed(text + begin, n - begin);
   struct rp__span part = {{begin, n, "unfinished"}, RP_RUN_NONE, 0};
-  return begin < n && any_letter(text + begin, n - begin) ? rp__spans_add(&x->spans, &part) : 0;
+  return hides ? rp__spans_add(&x->spans, &part) : 0;
 }
 
-/* The unfinished token at the end of the text, if enough of it is there to be worth hiding. */
-static int end_part(const struct rp__redactor *r, const struct rp__redact_stream *s, struct reading *x)
+/* The stream is over; `next` follows directly, or, where it is NULL, nothing. */
+static int stream_end(const struct rp__redactor *r, struct rp__redact_stream *s, const char *next, size_t n, bool cut,
+                      struct rp__buf *out, size_t *ret_hits)
 {
-  RP_AUTOSPANS struct rp__spans before = {0};
-  const char *text = x->text.p;
-  size_t open = 0, n = x->text.n;
-  int rc = rp__find(r, text, n, s->cut ? 1 : 0, true, &before, &open);
-  if (rc || open >= n || n - open < PART_MIN) return rc;
-  if (last_span(x) && last_span(x)->secret.end > open) return 0;
-  if (!rp__find_token(r, text, n, open) || !rp__value_is_mixed(text + open, n - open)) return 0;
-  struct rp__span part = {{open, n, "unfinished"}, RP_RUN_NONE, 0};
-  return rp__spans_add(&x->spans, &part);
+  RP_CLEANUP(reading_done) struct reading x = {0};
+  size_t hits = 0;
+  if (s->held.n > 0) {
+    int rc = reading_begin(r, s, next ? next : "", n, false, &x);
+    if (!rc && !next) rc = end_part(r, s, cut, &x);
+    if (rc) return rc;
+    rp__spans_write(&x.spans, x.text.p, x.given, x.given + s->held.n, out, &hits);
+  }
+  if (out->err) return out->err;
+  rp__redact_stream_done(s);
+  if (ret_hits) *ret_hits = hits;
+  return 0;
 }
 
 int rp__redact_stream_end(const struct rp__redactor *r, struct rp__redact_stream *s, bool cut, struct rp__buf *out,
                           size_t *ret_hits)
 {
-  RP_CLEANUP(reading_done) struct reading x = {0};
-  size_t hits = 0;
-  int rc = s->held.n > 0 ? reading_begin(r, s, "", 0, false, &x) : 0;
-  if (!rc && s->held.n > 0) rc = cut ? cut_part(r, s, &x) : end_part(r, s, &x);
-  if (rc) return rc;
-  if (s->held.n > 0) rp__spans_write(&x.spans, x.text.p, x.given, x.text.n, out, &hits);
-  if (out->err) return out->err;
-  rp__redact_stream_done(s);
-  if (ret_hits) *ret_hits = hits;
-  return 0;
+  return stream_end(r, s, NULL, 0, cut, out, ret_hits);
 }
 
 int rp__redact_stream_end_before(const struct rp__redactor *r, struct rp__redact_stream *s, const char *next, size_t n,
                                  struct rp__buf *out, size_t *ret_hits)
 {
-  RP_CLEANUP(reading_done) struct reading x = {0};
-  size_t hits = 0, held = s->held.n;
-  int rc = held > 0 ? reading_begin(r, s, next, n, false, &x) : 0;
-  if (rc) return rc;
-  if (held > 0) rp__spans_write(&x.spans, x.text.p, x.given, x.given + held, out, &hits);
-  if (out->err) return out->err;
-  rp__redact_stream_done(s);
-  if (ret_hits) *ret_hits = hits;
-  return 0;
+  return stream_end(r, s, next, n, false, out, ret_hits);
 }
 
 /* ---- across a seam ---------------------------------------------------------------------- */
@@ -300,44 +254,33 @@ static size_t trim(const char *text, size_t n)
   return n;
 }
 
-/* Back over what may stand between a key's first line and the rest of it, escaped line ends too. */
-static size_t trim_head(const char *text, size_t n)
-{
-  for (size_t was = n + 1; n < was;) {
-    was = n;
-    n = trim(text, n);
-    if (n > 0 && (text[n - 1] == '"' || text[n - 1] == '\'')) n--;
-    if (n > 1 && text[n - 2] == '\\' && (text[n - 1] == 'n' || text[n - 1] == 'r')) n -= 2;
-  }
-  return n;
-}
-
-/* A mask at the end stands for what may not be finished; the lines of a key may have a line's end behind it too. */
-static size_t mask_open(const char *text, size_t n, enum rp__run *run, char *quote)
+/* The lines of a key may have a line's end behind the mask too. */
+size_t rp__mask_open(const char *text, size_t n, enum rp__run *ret_run, char *ret_quote)
 {
   size_t end = trim(text, n), at = end - (sizeof RP_MASK - 1);
   if (!ends_with(text, end, RP_MASK)) return n;
-  *run = ends_with(text, trim_head(text, at), "-----") ? RP_RUN_KEY : RP_RUN_VALUE;
-  if (*run == RP_RUN_VALUE && end < n) return n;
+  /* Back over what may stand between a key's first line and the rest of it, escaped line ends too. */
+  size_t head = at;
+  for (size_t was = head + 1; head < was;) {
+    was = head;
+    head = trim(text, head);
+    if (head > 0 && (text[head - 1] == '"' || text[head - 1] == '\'')) head--;
+    if (head > 1 && text[head - 2] == '\\' && (text[head - 1] == 'n' || text[head - 1] == 'r')) head -= 2;
+  }
+  bool key = ends_with(text, head, "-----");
+  if (!key && end < n) return n;
   char c = at > 0 ? text[at - 1] : '\0';
-  if (*run == RP_RUN_VALUE && c == '=') *run = RP_RUN_ENV;
-  *quote = c == '"' || c == '\'' || c == '`' ? c : '\0';
-  if (*quote && at > 1 && text[at - 2] == '\\') *quote = (char)(*quote | 0x80);
+  *ret_run = key ? RP_RUN_KEY : c == '=' ? RP_RUN_ENV : RP_RUN_VALUE;
+  *ret_quote = rp__is_in(c, "\"'`") ? c : '\0';
+  if (*ret_quote && at > 1 && text[at - 2] == '\\') *ret_quote = (char)(c | 0x80);
   return at;
-}
-
-size_t rp__mask_open(const char *text, size_t n)
-{
-  enum rp__run run;
-  char quote;
-  return mask_open(text, n, &run, &quote);
 }
 
 void rp__redact_stream_resume(const char *text, size_t n, struct rp__redact_stream *ret)
 {
   enum rp__run run = RP_RUN_NONE;
   char quote = '\0';
-  size_t from = n > RP_REDACT_CONTEXT ? n - RP_REDACT_CONTEXT : 0, open = mask_open(text, n, &run, &quote);
+  size_t from = n > RP_REDACT_CONTEXT ? n - RP_REDACT_CONTEXT : 0, open = rp__mask_open(text, n, &run, &quote);
   *ret = (struct rp__redact_stream){.cut = from > 0, .n_context = n - from};
   memcpy(ret->context, text + from, ret->n_context);
   if (open < n) {
@@ -352,62 +295,40 @@ void rp__redact_stream_doubt(struct rp__redact_stream *s)
   if (!s->inside) s->inside = RP_RUN_VALUE;
 }
 
-/* How many bytes of `next` go on with the secret that a mask at the end of `text` stands for. */
-static size_t continued(const struct rp__redactor *r, const char *text, size_t n, const char *next, size_t n_next)
-{
-  enum rp__run run = RP_RUN_NONE;
-  char quote = '\0';
-  return mask_open(text, n, &run, &quote) < n ? run_on(r, run, quote, next, n_next) : 0;
-}
-
-/* What `before` and `text` hold together, as far as it reaches into `text`. */
-static int find_across(const struct rp__redactor *r, const char *before, size_t n_before, const char *text, size_t n,
-                       struct rp__spans *ret)
-{
-  RP_AUTOSPANS struct rp__spans spans = {0};
-  AUTOWIPE struct rp__buf both = {0};
-  size_t seen = RP_MIN(n_before, RP_REDACT_TAIL_MAX + RP_REDACT_CONTEXT), open;
-  int rc = room(&both, seen + n);
-  if (rc) return rc;
-  rp__buf_add(&both, before + n_before - seen, seen);
-  rp__buf_add(&both, text, n);
-  rc = rp__find(r, both.p, both.n, 0, false, &spans, &open);
-  for (size_t i = 0; !rc && i < spans.n; i++) {
-    struct rp__span span = spans.p[i];
-    if (span.secret.end <= seen) continue;
-    span.secret.start = span.secret.start > seen ? span.secret.start - seen : 0;
-    span.secret.end -= seen;
-    rc = rp__spans_add(ret, &span);
-  }
-  return rc;
-}
-
-/*
- * What the text holds by itself, because what stands before it may be in the way of what begins there. Values of names
- * only where nothing of it goes on (`apart`), for the name itself may have begun before.
- */
-static int find_alone(const struct rp__redactor *r, bool apart, const char *text, size_t n, struct rp__spans *ret)
-{
-  RP_AUTOSPANS struct rp__spans spans = {0};
-  size_t open;
-  int rc = rp__find(r, text, n, 0, false, &spans, &open);
-  for (size_t i = 0; !rc && i < spans.n; i++) {
-    bool value = spans.p[i].run == RP_RUN_VALUE || spans.p[i].run == RP_RUN_ENV;
-    if (apart || !value) rc = rp__spans_add(ret, &spans.p[i]);
-  }
-  return rc;
-}
-
 int rp__redact_after(const struct rp__redactor *r, const char *before, size_t n_before, bool joined, const char *text,
                      size_t n, struct rp__buf *out, size_t *ret_hits)
 {
-  RP_AUTOSPANS struct rp__spans spans = {0};
-  size_t hits = 0, skip = joined ? continued(r, before, n_before, text, n) : 0;
-  struct rp__span run = {{0, skip, "continued"}, RP_RUN_NONE, 0};
-  bool apart = !joined || rp__mask_open(before, n_before) < n_before;
-  int rc = find_alone(r, apart, text, n, &spans);
-  if (!rc && skip > 0) rc = rp__spans_add(&spans, &run);
-  if (!rc) rc = find_across(r, before, n_before, text, n, &spans);
+  RP_AUTOSPANS struct rp__spans spans = {0}, alone = {0}, across = {0};
+  RP_AUTOWIPE struct rp__buf both = {0};
+  enum rp__run run = RP_RUN_NONE;
+  char quote = '\0';
+  size_t hits = 0, open, seen = RP_MIN(n_before, RP_REDACT_TAIL_MAX + RP_REDACT_CONTEXT);
+  bool masked = rp__mask_open(before, n_before, &run, &quote) < n_before, apart = !joined || masked;
+  /*
+   * The secrets of the text by itself, because the text before it may hide one that begins here. Values of names count
+   * only where nothing goes on (`apart`), for the name itself may have begun before.
+   */
+  int rc = rp__find(r, text, n, 0, false, &alone, &open);
+  for (size_t i = 0; !rc && i < alone.n; i++) {
+    bool value = alone.p[i].run == RP_RUN_VALUE || alone.p[i].run == RP_RUN_ENV;
+    if (apart || !value) rc = rp__spans_add(&spans, &alone.p[i]);
+  }
+  /* The bytes that go on with the secret which the mask stands for. */
+  struct rp__span rest = {{0, joined && masked ? run_on(r, run, quote, text, n) : 0, "continued"}, RP_RUN_NONE, 0};
+  if (!rc && rest.secret.end > 0) rc = rp__spans_add(&spans, &rest);
+  /* The secrets of both together, as far as they reach into the text. */
+  if (!rc) rc = room(&both, seen + n);
+  if (rc) return rc;
+  rp__buf_add(&both, before + n_before - seen, seen);
+  rp__buf_add(&both, text, n);
+  rc = rp__find(r, both.p, both.n, 0, false, &across, &open);
+  for (size_t i = 0; !rc && i < across.n; i++) {
+    struct rp__span span = across.p[i];
+    if (span.secret.end <= seen) continue;
+    span.secret.start = span.secret.start > seen ? span.secret.start - seen : 0;
+    span.secret.end -= seen;
+    rc = rp__spans_add(&spans, &span);
+  }
   if (rc) return rc;
   rp__spans_merge(&spans);
   rp__spans_write(&spans, text, 0, n, out, &hits);

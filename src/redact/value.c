@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Judging a value that stands where a secret would. */
 #include "redact/value.h"
 
-#include "redact/look.h"
+#include "redact/looks-random.h"
 #include "redact/redact.h"
 
 #define RANDOM_MIN 20
 #define JUDGED_MAX 256 /* bytes of a string in JSON that are looked at */
 #define LIST RP_LOOK_LIST
 
-static bool is_digit(char c)
-{
-  return c >= '0' && c <= '9';
-}
-
-static bool is_word(char c)
-{
-  return rp__look_word(c);
-}
-
-static bool is_in(char c, const char *set)
-{
-  return rp__look_in(c, set);
-}
-
 static bool has_any(struct rp__str s, const char *set)
 {
   for (size_t i = 0; i < s.n; i++)
-    if (is_in(s.p[i], set)) return true;
+    if (rp__is_in(s.p[i], set)) return true;
   return false;
 }
 
@@ -36,18 +22,13 @@ bool rp__value_is_mixed(const char *s, size_t n)
   return l.space == 0 && rp__look_letter(&l) && l.digit > 0;
 }
 
-bool rp__value_is_random(const char *s, size_t n)
-{
-  return n >= RANDOM_MIN && rp__value_is_mixed(s, n);
-}
-
 /* ---- code ------------------------------------------------------------------------- */
 
 static bool is_identifier(struct rp__str s)
 {
-  if (s.n == 0 || is_digit(s.p[0])) return false;
+  if (s.n == 0 || rp__is_digit(s.p[0])) return false;
   for (size_t i = 0; i < s.n; i++)
-    if (!is_word(s.p[i]) && s.p[i] != '$') return false;
+    if (!rp__look_word(s.p[i]) && s.p[i] != '$') return false;
   return true;
 }
 
@@ -56,16 +37,16 @@ static bool is_member(struct rp__str s)
 {
   size_t from = 0, parts = 0;
   for (size_t i = 0; i <= s.n; i++) {
-    if (i < s.n && is_word(s.p[i])) continue;
+    if (i < s.n && rp__look_word(s.p[i])) continue;
     struct rp__str part = {s.p + from, i - from};
     if (part.n > 0 && !is_identifier(part)) return false;
     if (part.n == 0 && parts > 0 && i < s.n && s.p[i] != ':' && s.p[i] != '>' && s.p[i] != '.') return false;
-    if (i < s.n && !is_in(s.p[i], ".->:?!")) return false;
+    if (i < s.n && !rp__is_in(s.p[i], ".->:?!")) return false;
     if (i < s.n && s.p[i] == '-' && (i + 1 == s.n || s.p[i + 1] != '>')) return false;
     parts += part.n > 0;
     from = i + 1;
   }
-  return parts > 1 && s.n > 0 && is_word(s.p[s.n - 1]);
+  return parts > 1 && s.n > 0 && rp__look_word(s.p[s.n - 1]);
 }
 
 /* A name as code has them, with or without members; no password that happens to be made of the same bytes. */
@@ -82,16 +63,16 @@ static bool is_call(const struct rp__claim *c)
 {
   struct rp__str s = c->value;
   size_t at = 1;
-  while (at < s.n && !(is_in(s.p[at], "([") && is_word(s.p[at - 1]))) at++;
+  while (at < s.n && !(rp__is_in(s.p[at], "([") && rp__look_word(s.p[at - 1]))) at++;
   if (at >= s.n || !is_name((struct rp__str){s.p, at})) return false;
-  if (is_in(s.p[s.n - 1], "([")) return true;
+  if (rp__is_in(s.p[s.n - 1], "([")) return true;
   int next = c->next[0];
-  if (next == ')' || next == ']') return !rp__claim_is_env(c) || c->next[1] < 0 || !is_word((char)c->next[1]);
+  if (next == ')' || next == ']') return !rp__claim_is_env(c) || c->next[1] < 0 || !rp__look_word((char)c->next[1]);
   return !(next < 0 || next == '\n' || next == '\r');
 }
 
 /*
- * What reads like a variable or a placeholder and is neither, where a literal stands: $ecret99, $3cret, $uper9Secret
+ * A literal that reads like a variable or a placeholder and is neither: $ecret99, $3cret, $uper9Secret
  * (names end with their digits, if they have any), <abc123 without an end.
  */
 static bool is_odd_literal(const struct rp__claim *c)
@@ -99,23 +80,23 @@ static bool is_odd_literal(const struct rp__claim *c)
   struct rp__str s = c->value;
   size_t digits = 0, inner = 0;
   if (c->quoted || !rp__claim_is_env(c) || s.n < 6) return false;
-  if (s.p[0] == '<') return c->next[0] != '>' && rp__value_is_mixed(s.p, s.n) && !rp__look_in(s.p[s.n - 1], "}>");
+  if (s.p[0] == '<') return c->next[0] != '>' && rp__value_is_mixed(s.p, s.n) && !rp__is_in(s.p[s.n - 1], "}>");
   if (s.p[0] != '$') return false;
   for (size_t i = 1; i < s.n; i++) {
-    if (!is_word(s.p[i]) || s.p[i] == '_') return false;
-    digits += is_digit(s.p[i]);
-    inner += i > 1 && is_digit(s.p[i - 1]) && !is_digit(s.p[i]);
+    if (!rp__look_word(s.p[i]) || s.p[i] == '_') return false;
+    digits += rp__is_digit(s.p[i]);
+    inner += i > 1 && rp__is_digit(s.p[i - 1]) && !rp__is_digit(s.p[i]);
   }
   if (digits == 0 || digits == s.n - 1) return false;
   if (inner) return !rp__look_mentions(s, LIST("oauth2", "sha256", "sha1", "b64", "base64", "k8s", "s3", "md5"));
-  return (is_digit(s.p[1]) || digits >= 2) && !rp__key_mentions(s.p, s.n);
+  return (rp__is_digit(s.p[1]) || digits >= 2) && !rp__key_mentions(s.p, s.n);
 }
 
 /* name(…, name[…, &name, *name, !name, (…, a path: an expression and no text. */
 static bool is_expression(const struct rp__claim *c)
 {
   struct rp__str s = c->value;
-  while (s.n > 1 && is_in(s.p[s.n - 1], ".:")) s.n--;
+  while (s.n > 1 && rp__is_in(s.p[s.n - 1], ".:")) s.n--;
   struct rp__str rest = {s.p + 1, s.n - 1};
   struct rp__look l = rp__look_at(s);
   bool env = rp__claim_is_env(c), mixed = rp__look_letter(&l) && l.digit > 0;
@@ -125,8 +106,9 @@ static bool is_expression(const struct rp__claim *c)
     if (rp__look_random(s)) return false;
     return !(env && mixed && s.n >= 6 && s.p[0] == '/' && !memchr(rest.p, '/', rest.n) && !memchr(rest.p, '.', rest.n));
   }
-  if (is_in(s.p[0], "([{<>=|,;)]}:+?")) return !(env && mixed && s.n >= 6) && !(s.p[0] == '<' && rp__look_random(rest));
-  if (is_in(s.p[0], "&*!~@") && (rest.n == 0 || is_name(rest))) return !(env && mixed && s.n >= 6);
+  if (rp__is_in(s.p[0], "([{<>=|,;)]}:+?"))
+    return !(env && mixed && s.n >= 6) && !(s.p[0] == '<' && rp__look_random(rest));
+  if (rp__is_in(s.p[0], "&*!~@") && (rest.n == 0 || is_name(rest))) return !(env && mixed && s.n >= 6);
   if (is_call(c)) return true;
   if (rp__look_mentions(s, LIST("??", "&&", "||", "==", "!=")) && !rp__look_random(s)) return true;
   if (rp__look_has(s, "->") || rp__look_has(s, "::")) return !rp__look_random(s);
@@ -138,29 +120,13 @@ static bool is_hex_constant(struct rp__str s)
   return s.n > 2 && s.n <= 18 && s.p[0] == '0' && (s.p[1] == 'x' || s.p[1] == 'X');
 }
 
-/* The name of a file, unless it is all that a variable is set to: a slash may begin a password, too. */
-static bool is_file(const struct rp__claim *c, const struct rp__look *l)
-{
-  struct rp__str s = c->value;
-  if (!rp__look_path(s, l)) return false;
-  return !(rp__claim_is_env(c) && s.p[0] == '/' && l->digit > 0 && !memchr(s.p + 1, '/', s.n - 1) &&
-           !memchr(s.p, '.', s.n));
-}
-
 /* "+ name +": what stands between two strings. */
 static bool is_joined(struct rp__str s)
 {
-  return s.n > 0 && (is_in(s.p[0], "+.,") || s.p[s.n - 1] == '+');
+  return s.n > 0 && (rp__is_in(s.p[0], "+.,") || s.p[s.n - 1] == '+');
 }
 
-/* PASSWORD, HASŁO: what a manual writes where a value goes. */
-static bool is_metavariable(struct rp__str s)
-{
-  struct rp__look l = rp__look_at(s);
-  return l.lower == l.wide && l.digit + l.other + l.space == 0;
-}
-
-/* What kind of thing is expected, or where it comes from: schemas, options, labels. */
+/* A word for the kind of a value or its source: schemas, options, labels. */
 static bool is_kind(struct rp__str s)
 {
   return rp__look_one_of(
@@ -199,10 +165,10 @@ static bool looks_secret(struct rp__str s, const struct rp__look *l)
 static bool is_release(struct rp__str s)
 {
   size_t dots = 0;
-  while (s.n > 0 && is_in(s.p[0], "^~<>=v")) s.p++, s.n--;
+  while (s.n > 0 && rp__is_in(s.p[0], "^~<>=v")) s.p++, s.n--;
   for (size_t i = 0; i < s.n; i++) {
     if (s.p[i] == '-' && dots > 0) break;
-    if (s.p[i] != '.' && s.p[i] != 'x' && !is_digit(s.p[i])) return false;
+    if (s.p[i] != '.' && s.p[i] != 'x' && !rp__is_digit(s.p[i])) return false;
     dots += s.p[i] == '.';
   }
   return dots > 0;
@@ -248,13 +214,6 @@ bool rp__claim_is_env(const struct rp__claim *c)
   return tight && l.lower == 0 && l.upper > 0;
 }
 
-/* "name": "value", as data has it: whoever wrote the name in quotes meant a value and no code. */
-static bool is_json(const struct rp__claim *c)
-{
-  return c->quoted && c->joint.n >= 3 && c->joint.p[0] == '"' && c->joint.p[c->joint.n - 1] == '"' &&
-         memchr(c->joint.p, ':', c->joint.n);
-}
-
 /* name: value or name=value, with nothing but one blank between. */
 static bool is_told_plainly(const struct rp__claim *c)
 {
@@ -268,7 +227,7 @@ static bool ends_line(int next)
 
 static bool ends_word(int next)
 {
-  return ends_line(next) || is_in((char)next, " \t&\"'`<");
+  return ends_line(next) || rp__is_in((char)next, " \t&\"'`<");
 }
 
 /* Words that code assigns from and prose goes on with: bare, behind "password = " or "secret: ", they tell nothing. */
@@ -302,7 +261,9 @@ static bool word_is_secret(const struct rp__claim *c, enum rp__key_class class, 
     return l->joiner == 0 && n >= 8 && !(n < 16 && l->upper > 0);
   }
   if (env) return !(l->lower == 0 && l->joiner > 0);
-  if (is_tight(c) && password && c->name.p[0] == '-' && is_metavariable(c->value)) return false;
+  /* --password=PASSWORD, HASŁO: what a manual writes where a value goes. */
+  bool manual = l->lower == l->wide && l->digit + l->other + l->space == 0;
+  if (is_tight(c) && password && c->name.p[0] == '-' && manual) return false;
   if (is_tight(c) && password) return n >= 4 && ends_word(c->next[0]);
   /* Alone on its line, as in a file of settings. */
   bool colon = memchr(c->joint.p, ':', c->joint.n) != NULL;
@@ -311,19 +272,17 @@ static bool word_is_secret(const struct rp__claim *c, enum rp__key_class class, 
          l->wide == 0 && !is_common(c->value);
 }
 
-/* Of the weak names, "token" is the one that mostly holds one where letters and digits are mixed. */
-static bool names_token(const struct rp__claim *c)
-{
-  return c->name.n >= 5 && rp__look_mentions((struct rp__str){c->name.p + c->name.n - 5, 5}, LIST("token"));
-}
-
 /* Letters and digits, and whatever else. */
 static bool mixed_is_secret(const struct rp__claim *c, enum rp__key_class class, const struct rp__look *l)
 {
   struct rp__str v = c->value;
   bool password = class == RP_KEY_PASSWORD || class == RP_KEY_PHRASE, env = rp__claim_is_env(c);
-  if (rp__look_term(v) || is_hex_constant(v) || is_file(c, l)) return false;
-  if (class == RP_KEY_TOKEN && !names_token(c) && !rp__look_random(v)) return false;
+  /* The name of a file, unless it is all that a variable is set to: a slash may begin a password, too. */
+  bool slashed = env && v.p[0] == '/' && l->digit > 0 && !memchr(v.p + 1, '/', v.n - 1) && !memchr(v.p, '.', v.n);
+  if (rp__look_term(v) || is_hex_constant(v) || (rp__look_path(v, l) && !slashed)) return false;
+  /* Of the weak names, "token" is the one that mostly holds one where letters and digits are mixed. */
+  bool token = c->name.n >= 5 && rp__look_mentions((struct rp__str){c->name.p + c->name.n - 5, 5}, LIST("token"));
+  if (class == RP_KEY_TOKEN && !token && !rp__look_random(v)) return false;
   if (password) return v.n >= 5 && (env || c->quoted || !is_identifier(v) || l->joiner == 0);
   if (class == RP_KEY_SECRET || env) {
     if (c->quoted && !env && rp__key_mentions(v.p, v.n)) return rp__look_random(v);
@@ -404,7 +363,10 @@ static bool named_is_secret(const struct rp__claim *c)
   if (class == RP_KEY_NONE || is_part(c)) return false;
   if (class == RP_KEY_MNEMONIC) return is_mnemonic(c->value);
   if (rp__look_placeholder(c->value, &l)) return is_odd_literal(c);
-  if (is_json(c)) return rp__value_is_secret(class, c->value);
+  /* "name": "value", as data has it: whoever wrote the name in quotes meant a value and no code. */
+  if (c->quoted && c->joint.n >= 3 && c->joint.p[0] == '"' && c->joint.p[c->joint.n - 1] == '"' &&
+      memchr(c->joint.p, ':', c->joint.n))
+    return rp__value_is_secret(class, c->value);
   if (l.space > 0) return spaced_is_secret(c, class, &l);
   if (!c->quoted && is_expression(c)) return false;
   if (class == RP_KEY_PASS) return pass_is_secret(c, &l);
@@ -446,13 +408,6 @@ static bool is_strict(const struct rp__claim *c, size_t least)
   return !is_expression(c) && !rp__look_mentions(c->value, LIST("base64", "sha256", "utf-8", "-bit", "256-"));
 }
 
-static bool told_is_secret(const struct rp__claim *c)
-{
-  enum rp__key_class class = rp__key_class(c->name.p, c->name.n);
-  if (class == RP_KEY_NONE || class == RP_KEY_PASS) return false;
-  return is_strict(c, class == RP_KEY_PASSWORD ? 6 : class == RP_KEY_TOKEN ? 20 : 12);
-}
-
 /* eloAWonlguyQ: capitals inside a word that is no camel's, as a generator of passwords makes them. */
 static bool is_jumbled(const struct rp__claim *c)
 {
@@ -467,20 +422,13 @@ static bool is_jumbled(const struct rp__claim *c)
   return odd > 0 && !rp__key_mentions(s.p, s.n) && !rp__look_placeholder(s, &l);
 }
 
-static bool flag_is_secret(const struct rp__claim *c)
-{
-  if (c->name.n < 3 || memcmp(c->name.p, "--", 2) != 0) return false;
-  enum rp__key_class class = rp__key_class(c->name.p, c->name.n);
-  return class != RP_KEY_NONE && (is_strict(c, 6) || (class != RP_KEY_TOKEN && is_jumbled(c)));
-}
-
 static bool pair_is_secret(const struct rp__claim *c)
 {
   enum rp__key_class class = rp__key_class(c->name.p, c->name.n);
   struct rp__look l = rp__look_at(c->name);
   bool flag = c->name.n > 2 && memcmp(c->name.p, "--", 2) == 0, env = l.lower == 0 && l.upper > 0;
   bool told = rp__look_mentions(c->joint, LIST("value"));
-  if (!c->quoted || is_in(c->value.p[0], "-,+)")) return false;
+  if (!c->quoted || rp__is_in(c->value.p[0], "-,+)")) return false;
   struct rp__look v = rp__look_at(c->value);
   if (!told && !rp__look_random(c->value) && (v.lower == 0 || v.joiner > 0)) return false;
   if ((flag || (told && l.joiner > 0)) && class == RP_KEY_TOKEN) class = RP_KEY_SECRET;
@@ -498,13 +446,13 @@ static bool header_is_secret(const struct rp__claim *c)
   if (has_any(c->value, "([") || c->next[0] == '(' || c->next[0] == '[') return false;
   if (!word) return !(is_member(c->value) && rp__key_mentions(c->value.p, c->value.n));
   return !rp__key_mentions(c->value.p, c->value.n) && ends_word(c->next[0]) &&
-         !(c->next[0] == ' ' && c->next[1] >= 0 && (is_word((char)c->next[1]) || c->next[1] == '['));
+         !(c->next[0] == ' ' && c->next[1] >= 0 && (rp__look_word((char)c->next[1]) || c->next[1] == '['));
 }
 
 bool rp__claim_goes_on(const struct rp__claim *c)
 {
   struct rp__look l = rp__look_at(c->value);
-  if (!is_in((char)(c->next[0] < 0 ? 0 : c->next[0]), ",;") || !rp__look_letter(&l) || l.space > 0) return false;
+  if (!rp__is_in((char)(c->next[0] < 0 ? 0 : c->next[0]), ",;") || !rp__look_letter(&l) || l.space > 0) return false;
   if (has_any(c->value, "$(){}[]<>/\\=") || rp__look_placeholder(c->value, &l)) return false;
   return has_any(c->value, "!@#%^*~");
 }
@@ -512,11 +460,18 @@ bool rp__claim_goes_on(const struct rp__claim *c)
 bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c)
 {
   struct rp__look l;
+  enum rp__key_class class;
   switch (judge) {
   case RP_JUDGE_NAMED: return named_is_secret(c);
   case RP_JUDGE_ELEMENT: return element_is_secret(c);
-  case RP_JUDGE_TOLD: return told_is_secret(c);
-  case RP_JUDGE_FLAG: return flag_is_secret(c);
+  case RP_JUDGE_TOLD:
+    class = rp__key_class(c->name.p, c->name.n);
+    if (class == RP_KEY_NONE || class == RP_KEY_PASS) return false;
+    return is_strict(c, class == RP_KEY_PASSWORD ? 6 : class == RP_KEY_TOKEN ? 20 : 12);
+  case RP_JUDGE_FLAG:
+    if (c->name.n < 3 || memcmp(c->name.p, "--", 2) != 0) return false;
+    class = rp__key_class(c->name.p, c->name.n);
+    return class != RP_KEY_NONE && (is_strict(c, 6) || (class != RP_KEY_TOKEN && is_jumbled(c)));
   case RP_JUDGE_HEADER: return header_is_secret(c);
   case RP_JUDGE_RANDOM: return is_strict(c, 12) || (is_strict(c, 8) && ends_line(c->next[0]));
   case RP_JUDGE_PAIR: return pair_is_secret(c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands where a secret would: is it one? Code has more names with "password" in them than secrets, so values that
- * read like code (identifiers, calls, members, types), like prose or like placeholders are left alone.
+ * Whether a value that stands where a secret would is one. Code has more names with "password" in them than secrets, so
+ * values that read like code (identifiers, calls, members, types), like prose or like placeholders are left alone.
  */
 #ifndef RP_REDACT_VALUE_H
 #define RP_REDACT_VALUE_H
@@ -28,8 +28,6 @@ bool rp__claim_holds(enum rp__judge judge, const struct rp__claim *c);
 bool rp__claim_goes_on(const struct rp__claim *c);
 /* Letters and digits without white space. */
 bool rp__value_is_mixed(const char *s, size_t n);
-/* Whether text is long and mixed enough to be a secret by itself: 20 bytes without white space, letters and digits. */
-bool rp__value_is_random(const char *s, size_t n);
 /* A name in capitals, directly followed by = and the value, as in a shell or an .env file: what follows is literal. */
 bool rp__claim_is_env(const struct rp__claim *c);
 

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 
 #include "base/clock.h"
+#include "base/enum-words.h"
 #include "base/suggest.h"
 #include "server/server.h"
 
@@ -18,8 +19,6 @@
 
 enum option { LISTEN, REPLACE, DB, CONFIG, LOG_FORMAT, LOG_LEVEL, ACCESS_LOG, THREADS, VERBOSE, QUIET, HELP, VERSION };
 
-static const char *const formats[] = {"logfmt", "json", NULL};
-static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 static const struct option_row {
@@ -33,8 +32,8 @@ static const struct option_row {
     [REPLACE] = {"replace", 0, NULL, NULL, "take over the sockets of the server that runs on this database"},
     [DB] = {"db", 0, "URL", NULL, "sqlite:PATH or memory: (default $REPRISE_DB, or reprise.db at home)"},
     [CONFIG] = {"config", 0, "FILE", NULL, "the configuration (default $REPRISE_CONFIG)"},
-    [LOG_FORMAT] = {"log-format", 0, "F", formats, "of the lines on standard error"},
-    [LOG_LEVEL] = {"log-level", 0, "L", levels, "what is logged (default: info)"},
+    [LOG_FORMAT] = {"log-format", 0, "F", rp__log_format_words, "of the lines on standard error"},
+    [LOG_LEVEL] = {"log-level", 0, "L", rp__log_level_words, "what is logged (default: info)"},
     [ACCESS_LOG] = {"access-log", 0, "X", switches, "a line for each request (default: on)"},
     [THREADS] = {"threads", 0, "N", NULL, "threads that read requests, 1 to 256 (default: one per core, 8 at most)"},
     [VERBOSE] = {"verbose", 'v', NULL, NULL, "the same as --log-level debug"},
@@ -268,8 +267,7 @@ static void report_json(const rp_error *err, const rp_error_info *info)
   RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
   struct rp__jw w = RP_JW(&b);
   rp__jw_object(&w);
-  rp__jw_key(&w, "error");
-  rp__jw_object(&w);
+  rp__jw_kobject(&w, "error");
   rp__jw_kstr(&w, "code", info->name);
   rp__jw_kstr(&w, "message", err->message[0] ? err->message : info->text);
   rp__jw_kstr(&w, "hint", err->hint[0] ? err->hint : NULL);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The server's own metrics in Prometheus' text form. */
 #include "server/metrics.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 
-#include "server/agent.h"
+#include "server/agent/agent.h"
 #include "server/server.h"
-#include "server/socket.h"
-#include "server/sse.h"
+#include "server/channel/socket.h"
+#include "server/live/sse.h"
 
 struct row {
   const char *name, *type, *help;
@@ -72,10 +73,10 @@ static void write_live(struct rp__server *srv, struct rp__buf *out)
 
 /* ---- the store away ---- */
 
-static void write_spill(struct rp__server *srv, struct rp__buf *out)
+static void write_outbox(struct rp__server *srv, struct rp__buf *out)
 {
-  struct rp__spill_counts c;
-  rp__spill_counts(srv->spill, &c);
+  rp_outbox_counts c;
+  rp_outbox_counts_get(srv->engine, &c);
   const struct row rows[] = {
       {"reprise_store_away", "gauge", "1 while the store can't be written.", c.away},
       {"reprise_store_away_windows_total", "counter", "Times the store went away.", c.windows},
@@ -127,7 +128,7 @@ void rp__server_metrics(struct rp__server *srv, struct rp__buf *out)
 {
   write_http(srv, out);
   write_live(srv, out);
-  write_spill(srv, out);
+  write_outbox(srv, out);
   rp__work_metrics(srv->work, out);
   write_process(srv, out);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The pool: a bounded queue of jobs and the threads that do them. */
 #include "server/pool.h"
 
 #include <pthread.h>
 
-#include "base/thread.h"
+#include "base/process/thread.h"
 
 struct rp__pool {
   pthread_mutex_t lock;

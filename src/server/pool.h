@@ -18,7 +18,7 @@ struct rp__task {
   struct rp__task *next;
 };
 
-int rp__pool_new(int threads, struct rp__pool **ret, rp_error *err);
+RP_MUST_USE int rp__pool_new(int threads, struct rp__pool **ret, rp_error *err);
 /* false: too many wait, or the pool is closing; fn will not be called. */
 bool rp__pool_post(struct rp__pool *p, struct rp__task *t);
 size_t rp__pool_waiting(struct rp__pool *p);

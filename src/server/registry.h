@@ -9,24 +9,38 @@
 
 #include <stdbool.h>
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
-#include "server/auth.h"
+#include "server/http/auth.h"
 
 #define RP_REGISTRY_IDLE 4096     /* unused handles kept; the longest unused goes first */
 #define RP_REGISTRY_FRESH_MS 1000 /* after this a cached handle's session is looked up again before use */
 
+/* A copy of what rp_show tells. */
+struct rp__shown {
+  char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], key[RP_ID_MAX + 1], channel[RP_ID_MAX + 1]; /* "": none */
+  char status[16];
+  int64_t seq, epoch, created_at, last_activity_at;
+  int64_t trashed_at, ended_at; /* 0: not */
+  bool ended;                   /* closed or abandoned */
+  rp__birth birth;
+};
+RP_MUST_USE int rp__show(rp_engine *e, const char *ref, struct rp__shown *ret, rp_error *err);
+
 struct rp__registry;
 struct rp__entry; /* one session's place; counted */
 
-int rp__registry_new(rp_engine *e, struct rp__registry **ret, rp_error *err);
+RP_MUST_USE int rp__registry_new(rp_engine *e, struct rp__registry **ret, rp_error *err);
 void rp__registry_free(struct rp__registry *r); /* all entries must have been put back */
 
 /* By exact id, key or unique prefix, as rp_attach. Any thread; blocks for a read of the store at most. */
-int rp__registry_get(struct rp__registry *r, const char *ref, struct rp__entry **ret, rp_error *err);
+RP_MUST_USE int rp__registry_get(struct rp__registry *r, const char *ref, struct rp__entry **ret, rp_error *err);
 /* As rp_resolve_in: as seen from a scope (NULL: from none). */
-int rp__registry_get_in(struct rp__registry *r, const char *scope, const char *ref, struct rp__entry **ret,
-                        rp_error *err);
+RP_MUST_USE int rp__registry_get_in(struct rp__registry *r, const char *scope, const char *ref, struct rp__entry **ret,
+                                    rp_error *err);
 struct rp__entry *rp__entry_ref(struct rp__registry *r, struct rp__entry *e); /* one more of what the caller has */
 void rp__registry_put(struct rp__registry *r, struct rp__entry *e);
 /* The session was trashed, deleted or made anew: whoever asks next gets a new handle. */

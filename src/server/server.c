@@ -8,13 +8,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "net/peer.h"
-#include "server/agent.h"
-#include "server/mcp-seats.h"
-#include "server/route.h"
-#include "server/socket.h"
-#include "server/sse.h"
+#include "server/agent/agent.h"
+#include "server/http/mcp-clients.h"
+#include "server/http/route.h"
+#include "server/channel/socket.h"
+#include "server/live/sse.h"
 
 #define DRAIN_STEP_MS 10
+#define OUTBOX_END_MS 30000 /* at the end: for events that wait for the store */
 #define OPENAPI_MAX (1024 * 1024)
 
 /* Where the engine will look, for what stands beside the database. NULL without a file. */
@@ -32,6 +33,24 @@ static int find_db_path(const char *url, char **ret, rp_error *err)
   return path ? rp__path_real(path, ret, err) : rp__fail_nomem(err);
 }
 
+/* What the outbox tells, in the log. */
+static void on_notice(void *ctx, const rp_outbox_notice *n)
+{
+  struct rp__slog *log = ctx;
+  const char *code = n->error ? rp_error_lookup(n->error->code)->name : NULL;
+  switch (n->what) {
+  case RP_OUTBOX_STORE_AWAY:
+    rp__slog(log, RP_LOG_ERROR, "store_away", RP_F("code", code), RP_F("why", n->error->message));
+    break;
+  case RP_OUTBOX_STORE_BACK: rp__slog(log, RP_LOG_INFO, "store_back", RP_FN("away_ms", n->ms)); break;
+  case RP_OUTBOX_EVENTS_LOST:
+    rp__slog(log, RP_LOG_ERROR, "events_lost", RP_F("session", n->session), RP_FN("events", n->events),
+             RP_F("code", code), RP_F("why", n->error->message));
+    break;
+  case RP_OUTBOX_GAP_TOLD: break; /* needs a gap_kind */
+  }
+}
+
 static int open_engine(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
 {
   rp_options eo = {.db = o->db, .config = o->config, .clock = o->clock, .log = rp__slog_engine, .log_ctx = &s->log};
@@ -39,8 +58,10 @@ static int open_engine(struct rp__server *s, const struct rp__server_options *o,
            RP_F("db", s->db_path ? s->db_path : "memory:"));
   int rc = rp_open(&eo, &s->engine, err);
   if (!rc) atomic_store(&s->log.masks, s->engine);
-  if (!rc) rc = rp__settings_load(&s->set, s->engine, err);
-  if (!rc && o->threads) s->set.threads = o->threads;
+  if (!rc) rc = rp__server_settings_load(&s->set, s->engine, err);
+  rp_outbox_policy outbox = {.memory_bytes = s->set.spill_bytes, .notice = on_notice, .ctx = &s->log};
+  if (!rc) rc = rp_outbox_configure(s->engine, &outbox, err);
+  if (!rc && o->threads) s->set.http_threads = o->threads;
   return rc;
 }
 
@@ -62,12 +83,11 @@ static int make_parts(struct rp__server *s, rp_error *err)
   if (!rc) rc = rp__auth_new(s->engine, &s->set, s->db_path, &s->auth, err);
   if (!rc) rc = rp__loop_new(&s->loop, err);
   if (!rc) rc = rp__loop_start(s->loop, err);
-  if (!rc) rc = rp__spill_new(s, &s->spill, err);
   if (!rc) rc = rp__live_new(s, &s->live, err);
   if (!rc) rc = rp__sse_new(s, &s->sse, err);
   if (!rc) rc = rp__channels_new(s, &s->channels, err);
   if (!rc) rc = rp__agents_new(s, &s->agents, err);
-  if (!rc) rc = rp__mcp_seats_new(s, &s->mcp, err);
+  if (!rc) rc = rp__mcp_clients_new(s, &s->mcp, err);
   if (!rc) rc = rp__watchdog_new(&s->watchdog, err);
   if (!rc) rc = rp__work_new(s, &s->work, err);
   if (!rc) rc = rp__live_start(s->live, err);
@@ -212,7 +232,7 @@ static bool any_tcp(const struct rp__server *s)
 static void announce_local(struct rp__server *s)
 {
   if (!any_tcp(s)) return;
-  if (!rp__settings_own_user(&s->set))
+  if (s->set.local != RP_LOCAL_UID)
     rp__slog(&s->log, RP_LOG_WARN, "local_users",
              RP_F("means",
                   "every user of this machine may use it without a token; 'local = uid' in the configuration, or "
@@ -232,7 +252,7 @@ static void announce(struct rp__server *s)
     rp__slog(&s->log, RP_LOG_WARN, "no_token",
              RP_F("means", "nobody on another machine can use it until `reprise token create`"));
   announce_local(s);
-  rp__slog(&s->log, RP_LOG_INFO, "ready", RP_FN("pid", getpid()), RP_FN("threads", s->set.threads));
+  rp__slog(&s->log, RP_LOG_INFO, "ready", RP_FN("pid", getpid()), RP_FN("threads", s->set.http_threads));
   snprintf(status, sizeof status, "READY=1\nSTATUS=serving on %s", s->listeners.v[0].address);
   rp__notify(status);
 }
@@ -263,7 +283,7 @@ static int begin(struct rp__server *s, const struct rp__server_options *o, int *
   if (!rc) rc = open_engine(s, o, err);
   if (!rc) rc = make_listeners(s, o, ret_before, err);
   if (!rc && *ret_before < 0) rc = start_control(s, -1, err);
-  if (!rc) rp__settings_reachable(&s->set, only_loopback(s));
+  if (!rc) rp__server_settings_reachable(&s->set, only_loopback(s));
   if (!rc) rc = make_parts(s, err);
   if (!rc && *ret_before < 0) start_restoring(s);
   if (!rc) rc = start_http(s, err);
@@ -351,12 +371,13 @@ static void drain(struct rp__server *s)
   for (int ms = 0; ms < RP_SERVER_DRAIN_MS && !is_idle(s, ms); ms += DRAIN_STEP_MS) nanosleep(&step, NULL);
 }
 
-static int64_t drain_spill(struct rp__server *s)
+static int64_t drain_outbox(struct rp__server *s)
 {
-  struct rp__spill_counts counts;
-  if (!s->spill) return 0;
-  bool empty = rp__spill_drain(s->spill);
-  rp__spill_counts(s->spill, &counts);
+  rp_outbox_counts counts;
+  if (!s->engine) return 0;
+  rp_flush(s->engine, NULL);
+  bool empty = rp_outbox_drain(s->engine, OUTBOX_END_MS);
+  rp_outbox_counts_get(s->engine, &counts);
   return empty ? counts.lost : counts.lost + counts.waiting_events;
 }
 
@@ -366,7 +387,7 @@ static int64_t drain_spill(struct rp__server *s)
  */
 static void close_left(struct rp__server *s)
 {
-  if (s->mcp) rp__mcp_seats_stop(s->mcp, RP_SERVER_LEAVE_MS);
+  if (s->mcp) rp__mcp_clients_stop(s->mcp, RP_SERVER_LEAVE_MS);
   if (!s->channels || !s->pool) return;
   size_t open = rp__channels_leave_now(s, !atomic_load(&s->replaced), RP_SERVER_LEAVE_MS);
   if (open)
@@ -392,7 +413,7 @@ static int64_t stop_parts(struct rp__server *s)
   rp__stop_step(s->stop, "the loop");
   if (s->loop) rp__loop_stop(s->loop);
   rp__stop_step(s->stop, "events that wait for the store");
-  int64_t lost = drain_spill(s);
+  int64_t lost = drain_outbox(s);
   rp__stop_step(s->stop, "the store");
   if (s->engine) rp_flush(s->engine, NULL);
   return lost;
@@ -400,14 +421,13 @@ static int64_t stop_parts(struct rp__server *s)
 
 static void free_parts(struct rp__server *s)
 {
-  rp__mcp_seats_free(s->mcp);
+  rp__mcp_clients_free(s->mcp);
   rp__agents_free(s->agents);
   rp__channels_free(s->channels);
   rp__sse_free(s->sse);
   rp__live_free(s->live);
   rp__work_free(s->work);
   rp__watchdog_free(s->watchdog);
-  rp__spill_free(s->spill);
   rp__pool_free(s->pool);
   rp__loop_free(s->loop);
   rp__auth_free(s->auth);
@@ -415,7 +435,7 @@ static void free_parts(struct rp__server *s)
   rp__listeners_close(&s->listeners);
   atomic_store(&s->log.masks, NULL);
   rp_close(s->engine);
-  rp__settings_done(&s->set);
+  rp__server_settings_done(&s->set);
   if (s->replaced_fd >= 0) close(s->replaced_fd);
   free(s->openapi);
   free(s->db_path);

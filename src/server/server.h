@@ -13,26 +13,28 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
 #include "net/http.h"
 #include "net/listen.h"
 #include "net/loop.h"
-#include "server/auth.h"
-#include "server/control.h"
-#include "server/live.h"
+#include "server/http/auth.h"
+#include "server/succession.h"
+#include "server/live/live.h"
 #include "server/pool.h"
 #include "server/registry.h"
 #include "server/settings.h"
-#include "server/slog.h"
-#include "server/spill.h"
+#include "server/log.h"
 #include "server/stop.h"
 #include "server/watchdog.h"
-#include "server/work.h"
+#include "server/background-work.h"
 
 struct rp__server {
   rp_engine *engine;
-  struct rp__settings set;
+  struct rp__scope_config set;
   struct rp__slog log;
   rp_clock clock; /* the engine's */
   struct rp__listeners listeners;
@@ -41,12 +43,11 @@ struct rp__server {
   struct rp__pool *pool;
   struct rp__registry *registry;
   struct rp__auth *auth;
-  struct rp__spill *spill;
   struct rp__live *live;
   struct rp__sse *sse;
   struct rp__channels *channels;
   struct rp__agents *agents;
-  struct rp__mcp_seats *mcp;
+  struct rp__mcp_clients *mcp;
   struct rp__work *work;
   struct rp__watchdog *watchdog; /* NULL: nobody asked for it */
   struct rp__control *control;   /* NULL: there is none */
@@ -77,7 +78,7 @@ struct rp__server_options {
 };
 
 /* Opens the engine, makes all parts, binds, and serves. Nothing runs when it fails. */
-int rp__server_open(const struct rp__server_options *o, struct rp__server **ret, rp_error *err);
+RP_MUST_USE int rp__server_open(const struct rp__server_options *o, struct rp__server **ret, rp_error *err);
 #define RP_SERVER_DRAIN_MS 5000 /* at the end: for requests in flight, and sockets' goodbyes */
 #define RP_SERVER_LEAVE_MS 3000 /* … for closing sessions that were left */
 #define RP_SERVER_STOP_MS 25000 /* … for all of it where stop_s is not known yet */

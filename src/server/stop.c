@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The bound of stopping: a thread that ends the process when a step of stopping takes too long. */
 #include "server/stop.h"
+#include "base/ticks.h"
 
 #include <time.h>
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "base/thread.h"
+#include "base/process/thread.h"
 
 #define LOOK_MS 50 /* between two looks at whether there is a hurry: a signal handler wakes nobody */
 
@@ -20,21 +22,14 @@ struct rp__stop {
   pthread_t thread;
 };
 
-static int64_t now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void *stop_main(void *arg)
 {
   struct rp__stop *s = arg;
-  int64_t began = now_ms(), until = began + s->ms;
+  int64_t began = rp__ticks_ms(), until = began + s->ms;
   bool hurried = false;
   pthread_mutex_lock(&s->lock);
   while (!s->over) {
-    int64_t now = now_ms();
+    int64_t now = rp__ticks_ms();
     if (!hurried && s->hurry && atomic_load(s->hurry)) {
       hurried = true;
       until = RP_MIN(until, now + RP_STOP_HURRY_MS);

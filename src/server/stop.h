@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
-#include "server/slog.h"
+#include "server/log.h"
 
 #define RP_STOP_HURRY_MS 3000 /* from the second signal on, if that is sooner */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The service manager's watchdog: who has to answer before it is told that the server lives. */
 #include "server/watchdog.h"
+#include "base/ticks.h"
 
 #include "server/server.h"
 
@@ -53,10 +55,8 @@ static bool pool_moves(struct rp__watchdog *d, struct rp__pool *pool)
 int rp__watchdog_run(struct rp__server *srv, rp_error *err)
 {
   struct rp__watchdog *d = srv->watchdog;
-  struct timespec t;
   if (!d) return 0;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  int64_t now = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+  int64_t now = rp__ticks_ms();
   if (now - d->told_ms < d->every_ms) return 0;
   if (atomic_load(&d->in_flight)) return rp__fail(err, RP_E_BUSY, "the loop does not answer");
   if (!pool_moves(d, srv->pool)) return rp__fail(err, RP_E_BUSY, "the pool does not move");

@@ -13,9 +13,9 @@ struct rp__server;
 struct rp__watchdog;
 
 /* *ret is NULL when nobody asked for it. */
-int rp__watchdog_new(struct rp__watchdog **ret, rp_error *err);
+RP_MUST_USE int rp__watchdog_new(struct rp__watchdog **ret, rp_error *err);
 void rp__watchdog_free(struct rp__watchdog *d); /* after the loop has stopped */
-/* Job of work.c. Fails when somebody does not answer; then nothing is told. */
-int rp__watchdog_run(struct rp__server *srv, rp_error *err);
+/* Job of background-work.c. Fails when somebody does not answer; then nothing is told. */
+RP_MUST_USE int rp__watchdog_run(struct rp__server *srv, rp_error *err);
 
 #endif

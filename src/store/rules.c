@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of a transaction as pure functions of rows. */
 #include "store/rules.h"
 
 #include <inttypes.h>

@@ -16,15 +16,18 @@
 #ifndef RP_STORE_H
 #define RP_STORE_H
 
+#include <reprise/host.h>
+#include <reprise/continuity.h>
+#include <reprise/admin.h>
 #include <reprise/reprise.h>
 
 #include "base/log.h"
-#include "base/proc.h"
+#include "base/process/proc.h"
 #include "continuity/plan.h"
 #include "continuity/record.h"
 #include "core/chain.h"
 #include "core/event.h"
-#include "core/lease.h"
+#include "core/liveness.h"
 #include "core/lifecycle.h"
 #include "core/tails.h"
 
@@ -73,9 +76,10 @@ struct rp__run_row {
   char evidence[160], reason[160];
   /* How it began (N-18). Leases that count a start number it; others keep the number given. */
   enum rp__restart restart;
-  enum rp__cause previous_cause; /* why the run before it was over */
-  double elapsed;                /* seconds away before it */
-  int64_t start_number;          /* which of the scope's starts it was; 0: not known */
+  enum rp__cause previous_cause;         /* why the run before it was over */
+  double elapsed;                        /* seconds away before it */
+  int64_t start_number;                  /* which of the scope's starts it was; 0: not known */
+  const struct rp__session_row *session; /* its session, borrowed for the callback; NULL unless the filter asked */
 };
 
 struct rp__event_row {
@@ -172,7 +176,7 @@ struct rp__audit_row {
 };
 
 /* What a start or a fork made under an idempotency key. The digest tells a repeat from another request
- * (engine/request.h). */
+ * (engine/journal/idempotency.h). */
 #define RP_REQUEST_DIGEST 16
 struct rp__request_row {
   const char *scope, *key; /* borrowed; not read back */
@@ -456,7 +460,8 @@ struct rp__run_filter {
   bool open_only;
   /* With scope and open_only, or NULL: runs without an owner that beat in there are left out and cost nothing. */
   const struct rp__beats *leave_out;
-  int limit; /* newest first; 0: no limit */
+  int limit;         /* newest first; 0: no limit */
+  bool with_session; /* each row comes with its session's */
 };
 
 /* Rows of the recall table of one scope, newest end first. */
@@ -505,6 +510,98 @@ struct rp__store_stats {
   char loss[300];   /* what was synced and is lost, for people; empty: nothing */
 };
 
+/* Which sessions a list is of. */
+struct rp__session_filter {
+  const char *scope;
+  const char *status; /* names, separated by '|' */
+  int64_t since_ms;
+  int limit;          /* 0: 50 */
+  const char *cursor; /* id of the last session seen */
+  bool trashed;       /* only those in the trash; else only those that are not */
+  bool by_activity;   /* last activity first; else newest first */
+};
+
+/*
+ * One of several reads that are made in one call (`read`): the arguments of the slot that reads the same, and its
+ * result. Filters and ranges are copies, what they point to is borrowed until the call returns.
+ */
+enum rp__read_type {
+  RP_READ_SESSION,
+  RP_READ_SESSIONS,
+  RP_READ_RUNS,
+  RP_READ_EVENTS,
+  RP_READ_SNAPSHOTS,
+  RP_READ_TAILS,
+  RP_READ_SCOPE,
+  RP_READ_RECALL,
+  RP_READ_RECORD,
+  RP_READ_TASK,
+  RP_READ_MEMORIES,
+  RP_READ_REQUEST,
+};
+
+struct rp__read {
+  enum rp__read_type type;
+  union {
+    struct {
+      enum rp__find how;
+      const char *scope, *what;
+      struct rp__session_row *ret;
+    } session;
+    struct {
+      struct rp__session_filter filter;
+      rp__session_row_fn *fn;
+    } sessions;
+    struct {
+      struct rp__run_filter filter;
+      rp__run_row_fn *fn;
+    } runs;
+    struct {
+      struct rp__event_range range;
+      rp__event_row_fn *fn;
+    } events;
+    struct {
+      int64_t session_ref, n;
+      rp__snapshot_row_fn *fn;
+    } snapshots;
+    struct {
+      int64_t session_ref;
+      const struct rp__tails *which;
+      rp__tail_fn *fn;
+    } tails;
+    struct {
+      const char *scope;
+      struct rp__scope_row *ret;
+    } scope;
+    struct {
+      struct rp__recall_filter filter;
+      rp__recall_fn *fn;
+    } recall;
+    struct {
+      int64_t session_ref;
+      struct rp__record_row *ret;
+    } record;
+    struct {
+      const char *scope;
+      uint64_t hash;
+      struct rp__task_row *ret;
+      bool *ret_found;
+    } task;
+    struct {
+      struct rp__memory_filter filter;
+      rp__memory_fn *fn;
+    } memories;
+    struct {
+      const char *scope, *key;
+      struct rp__request_row *ret;
+      bool *ret_found;
+    } request;
+  } u;
+  void *ctx; /* of the callback */
+  int rc;    /* result: what the slot returns */
+  rp_error err;
+};
+
 struct rp__store;
 
 struct rp__store_ops {
@@ -532,12 +629,13 @@ struct rp__store_ops {
                       struct rp__session_row *ret, rp_error *err);
   /* Newest first, or by last activity, hidden ones left out, after `cursor` (a session id: RP_E_SESSION_NOT_FOUND);
    * NULL: the first 50. The filter's status may be several: "active|idle". */
-  int (*session_list)(struct rp__store *s, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err);
+  int (*session_list)(struct rp__store *s, const struct rp__session_filter *f, rp__session_row_fn *fn, void *ctx,
+                      rp_error *err);
   int (*run_list)(struct rp__store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx, rp_error *err);
   /* In order. RP_E_CORRUPT names session and seq, also for a hole; tolerant lists go on after a hole. */
   int (*event_list)(struct rp__store *s, const struct rp__event_range *r, rp__event_row_fn *fn, void *ctx,
                     rp_error *err);
-  /* n = 0: all, newest first, without data. Else that one with data: RP_E_SNAPSHOT_NOT_FOUND. */
+  /* n = 0: all, newest first, without data. Else that one with data (n < 0: the newest): RP_E_SNAPSHOT_NOT_FOUND. */
   int (*snapshot_list)(struct rp__store *s, int64_t session_ref, int64_t n, rp__snapshot_row_fn *fn, void *ctx,
                        rp_error *err);
   /* A scope never seen reads as zeroes. */
@@ -585,6 +683,11 @@ struct rp__store_ops {
    * stands at is deleted.
    */
   int (*changes)(struct rp__store *s, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx, rp_error *err);
+  /*
+   * Several reads in one call, in their order: one round trip where the store is on another machine. Each read has its
+   * own result, and one that fails does not keep the others from being made. Another result than 0: none was made.
+   */
+  int (*read)(struct rp__store *s, struct rp__read *reads, size_t n, rp_error *err);
   /* A number that is another one after any commit, by whomever. Cheap enough to be asked before every read. */
   int (*version)(struct rp__store *s, int64_t *ret, rp_error *err);
   int (*maintain)(struct rp__store *s, enum rp__maintain what, int64_t *ret_left, rp_error *err);
@@ -619,8 +722,12 @@ struct rp__store_options {
 /* How much of options.path is the file's name: tests may add ?vfs=NAME or ?busy_ms=N. */
 size_t rp__store_path_length(const char *path);
 /* RP_E_VERSION: made by a newer version. RP_E_UNREACHABLE, _CORRUPT … */
-int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err);
-int rp__store_memory_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err);
+RP_MUST_USE int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err);
+/* A store of SQLite's without a file, gone when it is closed: `path`, `read_only` and `existing` mean nothing. */
+RP_MUST_USE int rp__store_memory_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err);
+
+/* `read` of a store for which a call costs nothing: one slot after the other. */
+RP_MUST_USE int rp__store_read_each(struct rp__store *s, struct rp__read *reads, size_t n, rp_error *err);
 
 /*
  * Fails the nth call (counted from 1 over all slots but close) with `code`: before
@@ -630,6 +737,9 @@ struct rp__fault {
   int64_t nth, calls;
   int code;
   bool after, persistent; /* persistent: all calls from the nth on */
+  /* Told of each call before it is made, with the reads it consists of (none: it is no read); or NULL. */
+  void (*on_call)(void *ctx, const struct rp__read *reads, size_t n);
+  void *ctx;
 };
 int rp__store_fault_wrap(struct rp__store *inner, struct rp__fault *plan, struct rp__store **ret);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counting of system calls and syncs of a child. */
 #include "count.h"
 
 #include <sqlite3.h>

@@ -232,7 +232,7 @@ static void preload_done(void *ctx, const rp_ack *ack, const rp_error *err)
 static void preload_ours(struct field *f, int64_t n)
 {
   _Atomic int failed = 0;
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   o.durability = RP_OS;
   rp_error err;
   for (int64_t i = 0; i < n && !failed;) {

@@ -24,7 +24,11 @@ static const struct {
 static const struct {
   const char *name;
   child_fn *run;
-} children[] = {{"resume", child_resume}, {"throttle", child_throttle}, {"cost", child_cost}, {"recall", child_recall}};
+} children[] = {{"resume", child_resume},
+                {"bare-resume", child_bare_resume},
+                {"throttle", child_throttle},
+                {"cost", child_cost},
+                {"recall", child_recall}};
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

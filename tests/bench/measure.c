@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Times of one thing: repeated, sorted, summed up. */
 #include "bench.h"
 
 #include <stdlib.h>

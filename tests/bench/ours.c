@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Engines, sessions and events for the sections. */
 #include "ours.h"
 
 #include <stdlib.h>
@@ -102,7 +103,7 @@ rp_session *ours_start(rp_engine *e, const char *key)
 void ours_append(rp_session *s, int64_t i, rp_durability durability, const char *key)
 {
   rp_event ev = {.kind = "message", .body = body_at(i), .body_len = BODY_BYTES, .idempotency_key = key};
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   o.durability = durability;
   rp_ack ack;
   rp_error err;
@@ -112,7 +113,7 @@ void ours_append(rp_session *s, int64_t i, rp_durability durability, const char 
 
 static void append_messages(rp_session *s, int64_t from, int64_t n)
 {
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   o.durability = RP_OS;
   rp_error err;
   rp_ack ack;

@@ -3,6 +3,9 @@
 #ifndef BENCH_OURS_H
 #define BENCH_OURS_H
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
 #include "bare.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A past of many sessions, made quickly. */
 #include "past.h"
 
 #include <stdlib.h>
@@ -373,7 +374,7 @@ void past_fill(rp_session *s, int64_t i)
 {
   static char bodies[FILL_EVENTS][FILL_BYTES];
   rp_event ev[FILL_EVENTS];
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   o.durability = RP_OS;
   rp_ack ack;
   rp_error err;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Children of the benchmark, and what they print. */
 #include "process.h"
 
 #include <fcntl.h>

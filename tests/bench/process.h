@@ -26,6 +26,6 @@ bool child_syscalls(const struct bench *b, const char *name, const char *const a
 
 /* What a child does, by name. */
 typedef void child_fn(const struct bench *b, char **args);
-child_fn child_resume, child_throttle, child_cost, child_recall;
+child_fn child_resume, child_bare_resume, child_throttle, child_cost, child_recall;
 
 #endif

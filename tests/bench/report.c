@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The report: tables as text and as JSON. */
 #include "bench.h"
 
 static const char *result_path(const struct bench *b, const char *name, const char *end, char out[BENCH_PATH])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heartbeat and save as a game loop calls them: nearly always there is nothing to do. */
+/* Heartbeat and save as a game loop calls them (N-19): nearly always there is nothing to do. */
 #include "ours.h"
 #include "process.h"
 

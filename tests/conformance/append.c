@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a store must do with appended events. */
 #include "suite.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a store must list, in which order, by which filter. */
 #include "suite.h"
 
 #include <string.h>
@@ -241,7 +242,7 @@ static void nobody_but_the_copier_touches_a_hidden_one(void **state)
   assert_int_equal(suite_op(f, &late), 0);
 }
 
-static const char *listed(struct suite *f, rp_filter filter)
+static const char *listed(struct suite *f, struct rp__session_filter filter)
 {
   static struct ids ids;
   ids = (struct ids){0};
@@ -257,26 +258,26 @@ static void lists_filter_and_page(void **state)
   put(f, "c", "s", NULL);
   put(f, "d", "s", NULL);
   end(f, "c");
-  assert_string_equal(listed(f, (rp_filter){0}), "d c b a ");
-  assert_string_equal(listed(f, (rp_filter){.scope = "s"}), "d c a ");
-  assert_string_equal(listed(f, (rp_filter){.scope = "s", .limit = 2}), "d c ");
-  assert_string_equal(listed(f, (rp_filter){.scope = "s", .limit = 2, .cursor = "c"}), "a ");
-  assert_string_equal(listed(f, (rp_filter){.cursor = "a"}), "");
-  assert_string_equal(listed(f, (rp_filter){.status = "closed"}), "c ");
-  assert_string_equal(listed(f, (rp_filter){.status = "created", .scope = "s"}), "d a ");
-  assert_string_equal(listed(f, (rp_filter){.status = "closed|created", .scope = "s"}), "d c a ");
-  rp_filter none = {.status = "closed|asleep"};
+  assert_string_equal(listed(f, (struct rp__session_filter){0}), "d c b a ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.scope = "s"}), "d c a ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.scope = "s", .limit = 2}), "d c ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.scope = "s", .limit = 2, .cursor = "c"}), "a ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.cursor = "a"}), "");
+  assert_string_equal(listed(f, (struct rp__session_filter){.status = "closed"}), "c ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.status = "created", .scope = "s"}), "d a ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.status = "closed|created", .scope = "s"}), "d c a ");
+  struct rp__session_filter none = {.status = "closed|asleep"};
   assert_int_equal(f->s->ops->session_list(f->s, &none, ids_session, &(struct ids){0}, &f->err), RP_E_USAGE);
   struct rp__new_event ev = event_new("message", "{}");
   struct rp__op op = op_append("b", &ev, 1);
   op.now_ms = NOW + 100;
   assert_int_equal(suite_op(f, &op), 0);
-  assert_string_equal(listed(f, (rp_filter){.since_ms = NOW + 1}), "b ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.since_ms = NOW + 1}), "b ");
   struct ids ids = {0};
-  rp_filter bad = {.status = "sleepy"};
+  struct rp__session_filter bad = {.status = "sleepy"};
   assert_int_equal(f->s->ops->session_list(f->s, &bad, ids_session, &ids, &f->err), RP_E_USAGE);
   assert_string_equal(f->err.field, "status");
-  bad = (rp_filter){.cursor = "nobody"};
+  bad = (struct rp__session_filter){.cursor = "nobody"};
   assert_int_equal(f->s->ops->session_list(f->s, &bad, ids_session, &ids, &f->err), RP_E_SESSION_NOT_FOUND);
   ids.stop_after = 2;
   assert_int_equal(f->s->ops->session_list(f->s, NULL, ids_session, &ids, &f->err), 77);
@@ -303,17 +304,17 @@ static void lists_by_activity(void **state)
     assert_int_equal(suite_op(f, &op), 0);
   }
   end(f, "d");
-  assert_string_equal(listed(f, (rp_filter){0}), "e d c b a ");
-  assert_string_equal(listed(f, (rp_filter){.by_activity = true}), "a b c e d ");
-  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .limit = 2}), "a b ");
-  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .limit = 2, .cursor = "b"}), "c e ");
-  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .cursor = "e"}), "d ");
-  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .scope = "s"}), "a c e d ");
-  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .status = "closed"}), "d ");
-  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .since_ms = NOW + 150}), "a b ");
-  assert_string_equal(listed(f, (rp_filter){.by_activity = true, .trashed = true}), "");
+  assert_string_equal(listed(f, (struct rp__session_filter){0}), "e d c b a ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.by_activity = true}), "a b c e d ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.by_activity = true, .limit = 2}), "a b ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.by_activity = true, .limit = 2, .cursor = "b"}), "c e ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.by_activity = true, .cursor = "e"}), "d ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.by_activity = true, .scope = "s"}), "a c e d ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.by_activity = true, .status = "closed"}), "d ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.by_activity = true, .since_ms = NOW + 150}), "a b ");
+  assert_string_equal(listed(f, (struct rp__session_filter){.by_activity = true, .trashed = true}), "");
   struct ids ids = {.stop_after = 2};
-  rp_filter active = {.by_activity = true};
+  struct rp__session_filter active = {.by_activity = true};
   assert_int_equal(f->s->ops->session_list(f->s, &active, ids_session, &ids, &f->err), 77);
   assert_string_equal(ids.text, "a b ");
 }
@@ -330,7 +331,7 @@ static void fifty_unless_told_otherwise(void **state)
   assert_int_equal(f->s->ops->session_list(f->s, NULL, ids_session, &ids, &f->err), 0);
   assert_int_equal(ids.n, 50);
   ids = (struct ids){0};
-  rp_filter all = {.limit = 1000};
+  struct rp__session_filter all = {.limit = 1000};
   assert_int_equal(f->s->ops->session_list(f->s, &all, ids_session, &ids, &f->err), 0);
   assert_int_equal(ids.n, 150);
   assert_memory_equal(ids.text, "s149 s148 ", 10);
@@ -414,7 +415,55 @@ static void stats_count(void **state)
   assert_int_equal(stats.runs_open, 1);
 }
 
+static int events_add(void *ctx, const struct rp__event_row *row)
+{
+  snprintf((char *)ctx + strlen(ctx), 200 - strlen(ctx), "%lld:%s ", (long long)row->seq, row->kind);
+  return row->seq == 3 ? 77 : 0;
+}
+
+/* In their order, each with its own result: one that fails keeps none from being made. */
+static void several_reads_in_one(void **state)
+{
+  struct suite *f = *state;
+  struct rp__session_row found = {0}, missing = {0};
+  struct rp__scope_row scope = {.starts = 99};
+  struct rp__task_row task;
+  struct rp__record_row record = {0};
+  bool known = true;
+  char events[200] = "", more[200] = "";
+  int64_t ref = suite_put(f, "a");
+  for (int i = 0; i < 4; i++) suite_say(f, "a", "hello");
+  struct rp__read reads[] = {
+      {.type = RP_READ_SESSION, .u.session = {.how = RP_FIND_ID, .what = "nobody", .ret = &missing}},
+      {.type = RP_READ_SESSION, .u.session = {.how = RP_FIND_ID, .what = "a", .ret = &found}},
+      {.type = RP_READ_SCOPE, .u.scope = {"s", &scope}},
+      {.type = RP_READ_EVENTS,
+       .ctx = events,
+       .u.events = {.range = {.session_ref = ref, .session_id = "a", .limit = 2}, .fn = events_add}},
+      {.type = RP_READ_EVENTS,
+       .ctx = more,
+       .u.events = {.range = {.session_ref = ref, .session_id = "a", .after = 1}, .fn = events_add}},
+      {.type = RP_READ_TASK, .u.task = {"s", 1, &task, &known}},
+      {.type = RP_READ_RECORD, .u.record = {ref, &record}},
+  };
+  assert_int_equal(f->s->ops->read(f->s, reads, RP_ARRAY_SIZE(reads), &f->err), 0);
+  assert_int_equal(reads[0].rc, RP_E_SESSION_NOT_FOUND);
+  assert_true(reads[0].err.message[0]);
+  assert_int_equal(reads[1].rc, 0);
+  assert_int_equal(found.ref, ref);
+  assert_int_equal(reads[2].rc, 0);
+  assert_int_equal(scope.starts, 0);
+  assert_string_equal(events, "1:message 2:message ");
+  assert_int_equal(reads[4].rc, 77); /* the callback's word */
+  assert_string_equal(more, "2:message 3:message ");
+  assert_int_equal(reads[5].rc, 0);
+  assert_false(known);
+  assert_int_equal(reads[6].rc, RP_E_RECORD_NOT_FOUND);
+  rp__session_row_done(&found);
+}
+
 const struct CMUnitTest list_tests[] = {
+    SUITE_TEST(several_reads_in_one),
     SUITE_TEST(by_id_and_prefix),
     SUITE_TEST(by_number),
     SUITE_TEST(by_key_the_open_one_first),

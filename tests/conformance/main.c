@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What store.h promises, run over SQLite in memory, SQLite in a file, and the decorator that fails calls. */
 #include "suite.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a store must do with runs and leases. */
 #include "suite.h"
 
 #include <string.h>
@@ -283,7 +284,41 @@ static void runs_that_beat_are_left_out(void **state)
   assert_int_equal(runs_get(f, filter).n, want + 1); /* with those that beat at 1001 and 1500 */
 }
 
+static int with_session(void *ctx, const struct rp__run_row *row)
+{
+  char *seen = ctx;
+  assert_non_null(row->session);
+  assert_int_equal(row->session->ref, row->session_ref);
+  assert_string_equal(row->session->id, row->session_id);
+  snprintf(seen + strlen(seen), 100 - strlen(seen), "%s:%s:%lld ", row->session->id, row->session->key,
+           (long long)row->session->epoch);
+  return 0;
+}
+
+static void runs_come_with_their_sessions(void **state)
+{
+  struct suite *f = *state;
+  struct rp__session_row row = row_new("k", "s", "window");
+  struct rp__op put = op_put(&row);
+  struct rp__beats none = {.boot_id = "boot", .after = 0, .upto = 1};
+  char seen[100] = "";
+  suite_put(f, "a");
+  assert_int_equal(suite_op(f, &put), 0);
+  suite_lease(f, "a");
+  suite_lease(f, "k");
+  struct rp__run_filter filter = {.scope = "s", .open_only = true, .with_session = true};
+  assert_int_equal(f->s->ops->run_list(f->s, &filter, with_session, seen, &f->err), 0);
+  assert_string_equal(seen, "k:window:1 a::1 ");
+  filter.leave_out = &none;
+  seen[0] = 0;
+  assert_int_equal(f->s->ops->run_list(f->s, &filter, with_session, seen, &f->err), 0);
+  assert_string_equal(seen, "k:window:1 a::1 ");
+  filter = (struct rp__run_filter){.scope = "s"};
+  assert_null(runs_get(f, filter).row[0].session);
+}
+
 const struct CMUnitTest run_tests[] = {
+    SUITE_TEST(runs_come_with_their_sessions),
     SUITE_TEST(a_run_comes_back_whole),
     SUITE_TEST(a_counted_run_has_its_number),
     SUITE_TEST(a_lease_is_a_compare_and_swap),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a store must do with snapshots. */
 #include "suite.h"
 
 #include <string.h>
@@ -55,6 +56,21 @@ static void numbers_go_on(void **state)
   assert_int_equal(f->s->ops->snapshot_list(f->s, ref, 1, snaps_add, &s, &f->err), 0);
   assert_string_equal(s.data, "first");
   assert_int_equal(f->s->ops->snapshot_list(f->s, ref, 2, snaps_add, &s, &f->err), RP_E_SNAPSHOT_NOT_FOUND);
+}
+
+static void the_newest_is_read_without_its_number(void **state)
+{
+  struct suite *f = *state;
+  struct snaps s = {0};
+  int64_t ref = suite_put(f, "a");
+  suite_say(f, "a", "one");
+  assert_int_equal(f->s->ops->snapshot_list(f->s, ref, -1, snaps_add, &s, &f->err), RP_E_SNAPSHOT_NOT_FOUND);
+  snap(f, 1, "first");
+  snap(f, 1, "second");
+  assert_int_equal(f->s->ops->snapshot_list(f->s, ref, -1, snaps_add, &s, &f->err), 0);
+  assert_int_equal(s.count, 1);
+  assert_int_equal(s.n[0], 2);
+  assert_string_equal(s.data, "second");
 }
 
 static void the_tail_is_what_comes_after_the_newest(void **state)
@@ -136,6 +152,7 @@ static void pages_of_snapshots(void **state)
 
 const struct CMUnitTest snapshot_tests[] = {
     SUITE_TEST(numbers_go_on),
+    SUITE_TEST(the_newest_is_read_without_its_number),
     SUITE_TEST(the_tail_is_what_comes_after_the_newest),
     SUITE_TEST(the_journal_must_have_come_that_far),
     SUITE_TEST(pages_of_snapshots),

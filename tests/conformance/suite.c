@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the conformance tests share: a store to open and reopen, ops in one line each. */
 #include "suite.h"
 
 #include <string.h>

@@ -31,7 +31,7 @@ static const char *listed(struct suite *f, bool trashed, const char *scope)
 {
   static struct ids ids;
   ids = (struct ids){0};
-  rp_filter filter = {.scope = scope, .trashed = trashed};
+  struct rp__session_filter filter = {.scope = scope, .trashed = trashed};
   assert_int_equal(f->s->ops->session_list(f->s, &filter, ids_session, &ids, &f->err), 0);
   return ids.text;
 }

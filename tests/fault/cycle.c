@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a store that the fault tests repeat: what is written, read back, and must hold after a failure. */
 #include "cycle.h"
 
 #include <inttypes.h>

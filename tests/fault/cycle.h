@@ -9,6 +9,9 @@
 #ifndef FAULT_CYCLE_H
 #define FAULT_CYCLE_H
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
 #include "plan.h"

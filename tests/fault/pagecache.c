@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A page cache between the program and the disk (preloaded): what was written and synced, and what a power cut leaves.
+ */
 #undef _FORTIFY_SOURCE /* its inline versions would stand in the way of ours */
 #include "pagecache.h"
 

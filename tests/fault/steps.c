@@ -36,7 +36,7 @@ static int step_append(struct cycle *c, rp_error *err)
 
 static int step_append_client(struct cycle *c, rp_error *err)
 {
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   rp_ack ack;
   o.client_id = "client";
   o.client_seq = 1;
@@ -216,7 +216,7 @@ static int step_blob(struct cycle *c, rp_error *err)
 static int step_fork(struct cycle *c, rp_error *err)
 {
   char id[RP_ID_MAX + 1];
-  return rp_fork(c->session, -1, id, err);
+  return rp_fork(c->session, NULL, id, NULL, err);
 }
 
 /* A name that was acknowledged is found, whatever fails behind it. */

@@ -86,7 +86,7 @@ static int writer_open(struct writer *w, rp_error *err)
 
 static void append_one(struct writer *w, rp_durability d)
 {
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   rp_error err = {0};
   rp_ack ack;
   int64_t n = t.seen->next++;

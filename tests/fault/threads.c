@@ -49,7 +49,7 @@ static void *append_blocking(void *arg)
   for (int64_t i = 0; i < c->rounds; i++) {
     rp_error err;
     rp_ack ack;
-    rp_append_options o = RP_APPEND_DEFAULTS;
+    rp_append_options o = {0};
     o.durability = i % 3 ? RP_OS : RP_DISK;
     if (rig_append(c->session[i % SESSIONS], NULL, i, &o, &ack, &err) != 0)
       note_failure(c, "append", &err);

@@ -76,7 +76,7 @@ static int64_t write_much(rp_session *s, const char *wal, int64_t bytes)
 {
   char *body = make_body();
   rp_event ev = {.kind = "x-big", .body = body, .body_len = BODY};
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   int64_t largest = 0;
   o.durability = RP_OS;
   for (int64_t done = 0; done < bytes; done += BODY) {

@@ -8,7 +8,7 @@
  * once.
  */
 #include "bridge/acp/acp.h"
-#include "bridge/broken.h"
+#include "bridge/broken-line.h"
 #include "bridge/line.h"
 #include "bridge/rpc.h"
 
@@ -195,7 +195,7 @@ static void note_answer(struct world *w, enum rp__acp_side to, struct rp__str li
   struct rp__rpc r;
   rp__rpc_route(line.p, line.n, &r);
   bool broken = r.type == RP_RPC_BROKEN; /* may have ended what it names */
-  if (broken) r.id = rp__broken_id(line.p, line.n);
+  if (broken) r.id = rp__broken_line_id(line.p, line.n);
   if (!r.id.type || r.type == RP_RPC_REQUEST) return;
   size_t i = find(&w->by[to], r.id);
   if (broken && i == w->by[to].n) return;

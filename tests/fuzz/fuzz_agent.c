@@ -4,7 +4,7 @@
  * objects without duplicate keys, at least one when it is numbered, and their status is one that may follow; what was
  * not understood names a field.
  */
-#include "server/agent-impl.h"
+#include "server/agent/agent-session.h"
 
 /* Not assert: release builds of the driver must fail too. */
 #define MUST(x) ((x) ? (void)0 : abort())
@@ -22,11 +22,11 @@ static void check_events(const struct rp__agent_act *act)
   }
 }
 
-static void check_message(struct rp__agent_mind *mind, char *status, struct rp__json message)
+static void check_message(struct rp__agent_tools *tools, char *status, struct rp__json message)
 {
   struct rp__agent_act act;
   rp_error err = {0};
-  int rc = rp__agent_read(mind, status, message, &act, &err);
+  int rc = rp__agent_read(tools, status, message, &act, &err);
   MUST(!rc || rc == RP_E_NOMEM || rc == RP_E_TOO_LARGE || (rc == RP_E_INVALID && err.field[0] && err.message[0]));
   if (rc) return;
   check_events(&act);
@@ -53,18 +53,18 @@ static void check_word(struct rp__json body)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
   static const struct rp__json_limits limits = {.max_depth = RP_AGENT_DEPTH};
-  struct rp__agent_mind mind;
+  struct rp__agent_tools tools;
   char status[RP_AGENT_STATUS] = "";
-  rp__agent_mind_init(&mind);
+  rp__agent_tools_init(&tools);
   for (size_t at = 0; at < n;) {
     const char *line = (const char *)data + at, *end = memchr(line, '\n', n - at);
     size_t k = end ? (size_t)(end - line) : n - at;
     struct rp__json message;
     at += k + 1;
     if (rp__json_parse(line, k, &limits, &message, NULL)) continue;
-    check_message(&mind, status, message);
+    check_message(&tools, status, message);
     check_word(message);
   }
-  rp__agent_mind_done(&mind);
+  rp__agent_tools_done(&tools);
   return 0;
 }

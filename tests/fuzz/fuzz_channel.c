@@ -4,7 +4,7 @@
  * binary one. What must hold: what was understood, written again, is understood the same; what was not names a reason;
  * nothing beyond the bytes is read.
  */
-#include "server/phoenix.h"
+#include "server/channel/phoenix.h"
 
 /* Not assert: release builds of the driver must fail too. */
 #define MUST(x) ((x) ? (void)0 : abort())

@@ -59,7 +59,7 @@ static int on_event(void *ctx, const struct rp__event *ev, rp_error *err)
   if (ev->kind == RP_KIND_RESTORED || ev->kind == RP_KIND_RUNTIME) {
     struct rp__json v;
     if (rp__json_parse(ev->body.p, ev->body.n, NULL, &v, NULL) || v.type != RP_JSON_OBJECT) abort();
-  } else if (rp__event_check(ev->kind_name, ev->body.p, ev->body.n, RP_BODY_MAX, &checked, NULL)) {
+  } else if (rp__event_check(ev->kind_name, ev->body.p, ev->body.n, RP_BODY_MAX, false, &checked, NULL)) {
     abort();
   }
   if (x->n == EVENTS_MAX) return rp__fail(err, RP_E_LIMIT, "enough");
@@ -107,38 +107,34 @@ static void fill(void *ctx, void *bytes, size_t n)
   memset(bytes, 7, n);
 }
 
-static int show(struct fuzz *x, struct rp__buf *state)
+static struct rp__fold *fold_of(struct fuzz *x)
 {
-  struct rp__fold *f RP_AUTOFOLD = NULL;
-  struct rp__jw w = RP_JW(state);
+  struct rp__fold *f = NULL;
   int64_t to;
-  if (rp__fold_new(&rp__facets, &f)) return -1;
+  if (rp__fold_new(&rp__facets, &f)) return NULL;
   for (size_t i = 0; i < x->n; i++) {
     struct rp__event ev = event_of(&x->events[i], i);
     if (rp__fold_apply(f, &ev, &to)) abort(); /* no document turns back time */
   }
-  rp__jw_object(&w);
-  rp__jw_key(&w, "session");
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", x->f.id);
-  rp__jw_kstr(&w, "scope", "fuzz");
-  rp__jw_ktime(&w, "created_at", x->f.created_at);
-  rp__jw_ktime(&w, "last_activity_at", x->f.last_activity_at);
-  rp__jw_ktime(&w, "ended_at", x->f.ended_at);
-  rp__jw_end_object(&w);
-  rp__fold_show(f, rp__fold_at_ms(f), &w);
-  rp__jw_end_object(&w);
-  return state->err;
+  return f;
 }
 
 static void give_all(struct fuzz *x)
 {
   static const struct rp__random random = {fill, NULL};
-  struct rp__buf state RP_AUTOBUF = RP_BUF(RP_FOREIGN_MAX);
-  if (show(x, &state)) return;
+  struct rp__fold *fold RP_AUTOFOLD = fold_of(x);
+  if (!fold) return;
   for (const struct rp__format *const *f = rp__formats; *f; f++) {
     struct rp__buf out RP_AUTOBUF = RP_BUF(RP_FOREIGN_MAX);
-    struct rp__giver g = {.state = rp__json_trusted(state.p, state.n),
+    struct rp__giver g = {.state = fold,
+                          .session = {.id = x->f.id,
+                                      .scope = "fuzz",
+                                      .channel = "",
+                                      .previous_id = "",
+                                      .continued_by = "",
+                                      .created_at = x->f.created_at,
+                                      .last_activity_at = x->f.last_activity_at,
+                                      .ended_at = x->f.ended_at},
                           .now_ms = 1800000000000,
                           .random = &random,
                           .events = give_events,

@@ -7,6 +7,9 @@
  * Each input is tried as it is, and once more with a last line whose count and
  * hash fit, for otherwise hardly one would come as far as being accepted.
  */
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
 #include <sodium.h>

@@ -10,7 +10,7 @@
 
 #include "bridge/line.h"
 #include "bridge/rpc.h"
-#include "bridge/utf8.h"
+#include "base/utf8.h"
 
 #define CHECK(cond)                                                                                                    \
   do {                                                                                                                 \

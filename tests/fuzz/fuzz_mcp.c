@@ -62,11 +62,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
   if (n < 1 || n > BYTES_MAX) return 0;
   const rp_options o = {.db = "memory:", .short_lived = true};
-  struct rp__mcp m = {.mind = {.scope = "fuzz", .channel = "mcp", .owner = RP_OWNER_SELF, .remote = true}};
+  struct rp__mcp m = {.session = {.scope = "fuzz", .channel = "mcp", .owner = RP_OWNER_SELF, .remote = true}};
   struct rp__mcp_head head;
   struct rp__lines lines;
   char *value[HEADERS] = {NULL};
-  int rc = rp_open(&o, &m.mind.e, NULL);
+  int rc = rp_open(&o, &m.session.e, NULL);
   MUST(rc == 0);
   rp__lines_init(&lines, BYTES_MAX + 1);
   rc = rp__lines_add(&lines, (const char *)data + 1, n - 1, NULL);
@@ -77,11 +77,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     m.head = &head;
   }
   m.stateless = data[0] & 2;
-  m.mind.reads_only = data[0] & 4;
+  m.session.reads_only = data[0] & 4;
   talk(&m, &lines);
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
   for (size_t i = 0; i < HEADERS; i++) free(value[i]);
   rp__lines_done(&lines);
-  rp_close(m.mind.e);
+  rp_close(m.session.e);
   return 0;
 }

@@ -5,7 +5,7 @@
  */
 #include <sodium.h>
 
-#include "core/pack.h"
+#include "core/container.h"
 #include "container.h"
 
 #define AD RP_STR("fuzz")

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/id.h"
-#include "server/route.h"
+#include "server/http/route.h"
 
 #define TEXT 256
 

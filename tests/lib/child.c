@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Child processes of tests: started, waited for, killed. */
 #include "lib/child.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Engines, sessions and checks for tests of whole processes. */
 #include "lib/rig.h"
 
 #include <inttypes.h>

@@ -7,6 +7,9 @@
 #ifndef TEST_RIG_H
 #define TEST_RIG_H
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
 #define RIG_URL 600

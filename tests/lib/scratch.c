@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A scratch folder, removed at the end. */
 #include "lib/scratch.h"
 
 #include <ftw.h>

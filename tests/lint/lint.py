@@ -7,6 +7,7 @@ usage: lint.py [--counts] [CHECK…]
 Each function check_NAME yields lines about what is wrong; none is a pass. With
 --counts the last line printed is "passed failed skipped" and the talk goes to stderr.
 """
+import glob
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ ABOVE = ("bridge", "server", "cli")  # the layers above the engine
 LONGEST = 90  # lines of a function
 LONG = 60  # from here on a word, no failure
 README_LINES = 120
+FOLDER_FILES = 40
 CLI = "build/src/cli/reprise"
 FORMAT_VERSION = "14."  # the clang-format whose opinion counts
 
@@ -34,7 +36,7 @@ def files(*suffixes, under=("include", "src", "tests", "examples", "tools", "doc
             subs[:] = [] if top == "." else sorted(s for s in subs if s not in ("corpus", "data", "node_modules"))
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), ROOT)
-                if path not in seen and (not suffixes or path.endswith(suffixes)):
+                if path != ".git" and path not in seen and (not suffixes or path.endswith(suffixes)):
                     seen.add(path)
                     yield path
 
@@ -113,16 +115,65 @@ def check_licence():
 
 
 def check_requirements():
-    """A requirement that is cited exists."""
-    known = set(text("tests/lint/requirements.txt").split())
-    upstream = os.path.join(ROOT, "..", "shared", "REQUIREMENTS.md")
-    if os.path.exists(upstream):
-        known |= set(re.findall(r"^\| ([NLCXOB]-\d\d) ", open(upstream, encoding="utf-8").read(), re.M))
-    for path in files(".c", ".h", ".py", ".sh", ".md", ".build"):
+    """A requirement that is cited is listed in docs/requirements.md, and one that is listed is cited by a test."""
+    sys.path.insert(0, os.path.join(ROOT, "tools"))
+    import requirements
+
+    listed = dict(requirements.rows(text(requirements.PAGE)))
+    for path in files(".c", ".h", ".py", ".sh", ".mjs", ".md", ".build"):
         for n, line in enumerate(text(path).splitlines(), 1):
-            for cited in re.findall(r"\b([NLCXOB]-\d\d)\b", line):
-                if cited not in known:
+            for cited in re.findall(requirements.ID, line):
+                if cited not in listed:
                     yield "%s:%d: no requirement %s" % (path, n, cited)
+    cited = requirements.citations()
+    for name, column in listed.items():
+        if name not in cited and column != requirements.NOT_YET:
+            yield "%s: no test cites %s" % (requirements.PAGE, name)
+        if name in cited and column == requirements.NOT_YET:
+            yield "%s: %s is cited by tests and not 'not yet' (tools/requirements.py)" % (requirements.PAGE, name)
+
+
+def check_names():
+    """No two external symbols, and no two struct tags of headers, have one name."""
+    tags, symbols = {}, {}
+    for path in files(".h", under=("include", "src")):
+        for tag in re.findall(r"^(?:typedef )?(?:struct|enum|union) (\w+) \{", text(path), re.M):
+            tags.setdefault(tag, []).append(path)
+    for tag, paths in sorted(tags.items()):
+        if len(paths) > 1:
+            yield "%s: a tag of %s" % (tag, " and ".join(paths))
+    libraries = glob.glob(os.path.join(ROOT, "build/src/*/librp_*.a"))
+    if not libraries or not shutil.which("nm"):
+        return
+    out = subprocess.run(["nm", "-A", "-g", "--defined-only", *libraries], capture_output=True, text=True).stdout
+    for line in out.splitlines():
+        if ":" not in line or len(line.split()) < 3:
+            continue
+        where, name = line.split()[0], line.split()[-1]
+        symbols.setdefault(name, set()).add(os.path.basename(where.split(":")[1]))
+    for name, objects in sorted(symbols.items()):
+        if len(objects) > 1:
+            yield "%s: defined in %s" % (name, " and ".join(sorted(objects)))
+
+
+def check_header_comments():
+    """The first comment of a source, behind its licence, says what the file is."""
+    first = re.compile(r"/\* SPDX[^\n]*\*/\n\s*/\*(.*?)\*/", re.S)
+    for path in files(".c", ".h", under=("include", "src", "tests", "examples")):
+        m = first.match(text(path))
+        words = m.group(1).strip(" *\n") if m else ""
+        if not words or words.startswith("-") or words.startswith("clang-format"):
+            yield "%s: no comment that says what it is" % path
+
+
+def check_folders():
+    """A folder has at most 40 files."""
+    count = {}
+    for path in files(under=("include", "src", "tests", "examples", "tools", "docs", "man", "share", "plugins")):
+        count[os.path.dirname(path)] = count.get(os.path.dirname(path), 0) + 1
+    for folder, n in sorted(count.items()):
+        if n > FOLDER_FILES:
+            yield "%s: %d files" % (folder, n)
 
 
 def check_errors():

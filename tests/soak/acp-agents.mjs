@@ -10,7 +10,7 @@ import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { Checker, checkTap, readTap } from "../lib/acp-validate.mjs"
 import { alive } from "../lib/alive.mjs"
-import { Editor, until } from "../integration/acp-client.mjs"
+import { Editor, until } from "../integration/acp/acp-client.mjs"
 import { model } from "./acp-model.mjs"
 
 const here = path.dirname(fileURLToPath(import.meta.url))

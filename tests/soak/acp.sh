@@ -4,4 +4,4 @@
 export REPRISE="${REPRISE:-$BUILD/src/cli/reprise}" PYTHONDONTWRITEBYTECODE=1
 python=/usr/bin/python3
 [ -x $python ] || python=python3
-exec $python "$(dirname "$0")/../integration/acp-kill.py"
+exec $python "$(dirname "$0")/../integration/acp/acp-kill.py"

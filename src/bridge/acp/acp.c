@@ -4,7 +4,17 @@
 
 #include <stdarg.h>
 
-#include "bridge/acp/impl.h"
+#include "bridge/acp/restore/early-updates.h"
+#include "bridge/acp/restore/ladder.h"
+#include "bridge/acp/restore/load.h"
+#include "bridge/acp/session/agent-death.h"
+#include "bridge/acp/session/close.h"
+#include "bridge/acp/session/journal.h"
+#include "bridge/acp/session/open-tools.h"
+#include "bridge/acp/session/session.h"
+#include "bridge/acp/wire/agent-command.h"
+#include "bridge/acp/wire/from-agent.h"
+#include "bridge/acp/wire/from-client.h"
 #include "bridge/line.h"
 
 #define LOG_BYTES 1024
@@ -30,7 +40,8 @@ int64_t rp__acp_now(struct rp__acp *a)
   return a->w.now(a->w.ctx);
 }
 
-RP_PRINTF(3, 0) static void tell(struct rp__acp *a, void (*to)(void *, const char *), const char *fmt, va_list args)
+RP_PRINTF(3, 0)
+static void tell(struct rp__acp *a, void (*to)(void *, const char *), const char *fmt, va_list args)
 {
   char text[LOG_BYTES];
   if (!to) return;
@@ -56,21 +67,21 @@ void rp__acp_warn(struct rp__acp *a, const char *fmt, ...)
 
 /* ---- lines out ---- */
 
-static struct rp__flow *flow_to(struct rp__acp *a, enum rp__acp_side to)
+static struct rp__line_queue *flow_to(struct rp__acp *a, enum rp__acp_side to)
 {
   return to == RP_ACP_CLIENT ? &a->to_client : &a->to_agent;
 }
 
 void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str line)
 {
-  struct rp__flow *f = flow_to(a, to);
+  struct rp__line_queue *f = flow_to(a, to);
   if (!line.p) {
     rp__acp_log(a, "out of memory: a line is lost");
     return;
   }
-  if (rp__flow_add(f, line.p, line.n, 0)) return;
-  rp__store_settle(a); /* no memory for a copy: once nothing waits before it, it needs none */
-  if (rp__flow_empty(f)) f->out(f->ctx, line.p, line.n);
+  if (rp__line_queue_add(f, line.p, line.n, 0)) return;
+  rp__acp_journal_settle(a); /* no memory for a copy: once nothing waits before it, it needs none */
+  if (rp__line_queue_empty(f)) f->out(f->ctx, line.p, line.n);
 }
 
 void rp__acp_send(struct rp__acp *a, enum rp__acp_side to, struct rp__buf *line)
@@ -89,9 +100,7 @@ void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, 
 void rp__acp_error_data(struct rp__buf *out, int code)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "code", rp_error_lookup(code)->name);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{code:s}", rp_error_lookup(code)->name);
 }
 
 void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err)
@@ -99,13 +108,7 @@ void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err)
   struct rp__buf data RP_AUTOBUF = RP_BUF(LOG_BYTES);
   struct rp__jw w = RP_JW(&data);
   const rp_error_info *info = rp_error_lookup(err->code);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "code", info->name);
-  if (err->code == RP_E_HELD)
-    rp__jw_kstr(&w, "hint", held_hint);
-  else if (err->hint[0])
-    rp__jw_kstr(&w, "hint", err->hint);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{code:s hint:?s}", info->name, err->code == RP_E_HELD ? held_hint : err->hint);
   /* ACP has no codes of its own for what a store may say. */
   int code = info->json_rpc >= -32603 && info->json_rpc <= -32600 ? info->json_rpc : RP_ACP_E_INTERNAL;
   rp__acp_error(a, RP_ACP_CLIENT, id, code, err->message, data.err ? NULL : data.p);
@@ -135,6 +138,15 @@ void rp__acp_answer_as(struct rp__acp *a, struct rp__call *c, const struct rp__m
   rp__acp_answer(a, c, &out);
 }
 
+void rp__acp_answer_empty(struct rp__acp *a, struct rp__json id, const char *stop_reason)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = rp__rpc_begin_result(&out, id);
+  rp__jw_pack(&w, "{stopReason:?s}", stop_reason);
+  rp__rpc_end(&w);
+  rp__acp_send(a, RP_ACP_CLIENT, &out);
+}
+
 /* ---- life ---- */
 
 static bool copy_text(char **to, const char *from)
@@ -159,8 +171,10 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   a->reading[0] = a->reading[1] = true;
   a->timer_at = NEVER;
   for (size_t i = 0; i < RP_ACP_DEATHS; i++) a->deaths[i] = -RP_ACP_LOOP_MS;
-  rp__flow_init(&a->to_client, out_client, a);
-  rp__flow_init(&a->to_agent, out_agent, a);
+  rp__waiting_lines_init(&a->waiting);
+  rp__waiting_lines_init(&a->early_updates);
+  rp__line_queue_init(&a->to_client, out_client, a);
+  rp__line_queue_init(&a->to_agent, out_agent, a);
   bool ok = copy_text(&a->scope, o->scope) && copy_text(&a->continue_id, o->continue_id) &&
             copy_text(&a->name, o->name) && (a->command = rp__command_copy(e, o->command));
   int rc = ok ? rp__inbox_new(a, err) : rp__fail_nomem(err);
@@ -181,10 +195,10 @@ void rp__acp_free(struct rp__acp *a)
   rp__inbox_close(a);
   rp__calls_done(&a->client);
   rp__calls_done(&a->agent);
-  rp__held_done(a);
-  rp__early_done(a);
-  rp__flow_done(&a->to_client);
-  rp__flow_done(&a->to_agent);
+  rp__waiting_lines_done(&a->waiting);
+  rp__waiting_lines_done(&a->early_updates);
+  rp__line_queue_done(&a->to_client);
+  rp__line_queue_done(&a->to_agent);
   rp__command_free(a->command);
   free(a->scope);
   free(a->continue_id);
@@ -205,11 +219,11 @@ int rp__acp_begin(struct rp__acp *a, rp_error *err)
 
 /* ---- after each event ---- */
 
-static void press(struct rp__acp *a, enum rp__acp_side from, const struct rp__flow *f, enum rp__acp_side to)
+static void press(struct rp__acp *a, enum rp__acp_side from, const struct rp__line_queue *f, enum rp__acp_side to)
 {
   size_t behind = a->w.backlog(a->w.ctx, to);
-  bool full = rp__flow_full(f) || behind > RP_ACP_STOP;
-  bool easy = !rp__flow_full(f) && behind < RP_ACP_STOP / 2;
+  bool full = rp__line_queue_full(f) || behind > RP_ACP_STOP;
+  bool easy = !rp__line_queue_full(f) && behind < RP_ACP_STOP / 2;
   if (a->reading[from] ? !full : !easy) return;
   a->reading[from] = !a->reading[from];
   a->w.read(a->w.ctx, from, a->reading[from]);
@@ -225,7 +239,7 @@ static void plan(struct rp__acp *a)
   int64_t at = a->sessions ? a->beat_at : NEVER, now = rp__acp_now(a);
   for (const struct rp__call *c = a->client.head; c; c = c->next) earlier(&at, c->deadline);
   for (const struct rp__acp_session *s = a->sessions; s; s = s->next) {
-    earlier(&at, s->quiet_at);
+    if (s->ladder.phase == RP_LADDER_QUIET) earlier(&at, s->ladder.quiet_at);
     earlier(&at, s->end_by);
     if (!s->h) earlier(&at, s->open_at);
   }
@@ -237,7 +251,7 @@ static void plan(struct rp__acp *a)
 static void after(struct rp__acp *a)
 {
   if (a->finished) return;
-  rp__early_settle(a);
+  rp__early_updates_settle(a);
   rp__restore_wanted(a);
   rp__acp_sessions_retry(a);
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
@@ -260,7 +274,7 @@ static void take(struct rp__acp *a, enum rp__acp_side from, struct rp__str line)
   struct rp__buf once RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__msg m = {.line = line, .text = line};
   rp__rpc_route(line.p, line.n, &m.r);
-  rp__msg_once(&m, &once);
+  rp__msg_single_members(&m, &once);
   if (from == RP_ACP_CLIENT)
     rp__acp_from_client(a, &m);
   else
@@ -293,21 +307,16 @@ void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, s
   after(a);
 }
 
-static void replace_unreadable(struct rp__acp *a, const rp_error *why)
-{
-  char text[sizeof a->why];
-  snprintf(text, sizeof text, "sent what can't be read: %s", why->message);
-  rp__death_replace(a, text);
-}
-
 void rp__acp_unreadable(struct rp__acp *a, enum rp__acp_side from, const rp_error *why)
 {
   struct rp__json none = {0};
+  char text[sizeof a->why];
   if (a->ending) return;
+  snprintf(text, sizeof text, "sent what can't be read: %s", why->message);
   if (from == RP_ACP_CLIENT)
     rp__acp_error(a, RP_ACP_CLIENT, none, RP_ACP_E_REQUEST, why->message, NULL);
   else
-    replace_unreadable(a, why);
+    rp__death_replace(a, text);
   after(a);
 }
 
@@ -343,7 +352,7 @@ static void beat(struct rp__acp *a, int64_t now)
   for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
     rp_error why = {0};
     if (!s->h || s->state == RP_ACP_TAKEN) continue;
-    if (rp_heartbeat(s->h, &why)) rp__store_refused(s, &why);
+    if (rp_heartbeat(s->h, &why)) rp__acp_journal_refused(s, &why);
   }
 }
 
@@ -370,21 +379,20 @@ void rp__acp_tick(struct rp__acp *a)
 static void end_turn(struct rp__acp_session *s, int64_t turn, const char *reason)
 {
   struct rp__buf error RP_AUTOBUF = RP_BUF(LOG_BYTES);
-  struct rp__notes notes RP_CLEANUP(rp__notes_done);
+  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
   struct rp__jw w = RP_JW(&error);
   struct rp__json none = {0};
-  rp__notes_init(&notes);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "message", reason);
-  rp__jw_end_object(&w);
-  if (error.err || rp__note_turn_end(&s->book, turn, none, rp__json_trusted(error.p, error.n), &notes, NULL)) return;
-  rp__store_put(s, &notes, &s->a->to_client, (struct rp__str){0});
+  rp__acp_events_init(&events);
+  rp__jw_pack(&w, "{message:s}", reason);
+  if (error.err || rp__acp_event_turn_end(&s->known, turn, none, rp__json_trusted(error.p, error.n), &events, NULL))
+    return;
+  rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
 }
 
 void rp__acp_client_gone(struct rp__acp *a, const char *reason)
 {
   if (a->ending) return;
-  rp__store_settle(a); /* what was said last is still delivered */
+  rp__acp_journal_settle(a); /* what was said last is still delivered */
   a->ending = true;
   for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
     rp__acp_session_retry(s);

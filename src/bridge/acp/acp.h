@@ -17,7 +17,7 @@
 struct rp__acp;
 
 struct rp__acp_options {
-  const char *scope;          /* of new sessions; NULL: of their directory (bridge/place.h) */
+  const char *scope;          /* of new sessions; NULL: of their directory (bridge/workspace.h) */
   const char *continue_id;    /* the first session/new goes on with this one; or NULL */
   const char *name;           /* of the first new session; or NULL */
   const char *const *command; /* the agent's, for the record; ends with NULL */
@@ -54,12 +54,12 @@ struct rp__acp_world {
   void (*finish)(void *ctx, int code);
 };
 
-int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__acp_world *w, struct rp__acp **ret,
-                rp_error *err);
+RP_MUST_USE int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__acp_world *w,
+                            struct rp__acp **ret, rp_error *err);
 void rp__acp_free(struct rp__acp *a); /* ends no session: that is what client_gone is for */
 
 /* Starts the agent. */
-int rp__acp_begin(struct rp__acp *a, rp_error *err);
+RP_MUST_USE int rp__acp_begin(struct rp__acp *a, rp_error *err);
 void rp__acp_line(struct rp__acp *a, enum rp__acp_side from, const char *line, size_t n);
 /* The agent's last line, which has no end: it died while it wrote, unless that is all of a message. */
 void rp__acp_rest(struct rp__acp *a, const char *line, size_t n);

@@ -2,8 +2,8 @@
 /* One hook, one process: find the session, journal, answer. */
 #include "bridge/hook/hook.h"
 
-#include "bridge/hook/seat.h"
-#include "bridge/kin.h"
+#include "bridge/hook/hook-session.h"
+#include "bridge/sibling-bridges.h"
 
 static void session_done(rp_session **s)
 {
@@ -12,15 +12,14 @@ static void session_done(rp_session **s)
 }
 
 /* Text that the model gets to read. */
-static void answer(const struct rp__hook_seat *seat, const struct rp__buf *brief, struct rp__buf *out)
+static void answer(const struct rp__hook_session *h, const struct rp__buf *brief, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  bool plain = seat->agent->plain;
+  bool plain = h->agent->plain;
   rp__jw_object(&w);
   if (!plain) {
-    rp__jw_key(&w, "hookSpecificOutput");
-    rp__jw_object(&w);
-    rp__jw_kstr(&w, "hookEventName", seat->word);
+    rp__jw_kobject(&w, "hookSpecificOutput");
+    rp__jw_kstr(&w, "hookEventName", h->word);
   }
   rp__jw_key(&w, "additionalContext");
   rp__jw_strn(&w, brief->p, brief->n);
@@ -29,125 +28,114 @@ static void answer(const struct rp__hook_seat *seat, const struct rp__buf *brief
 }
 
 /* The session of the agent's own MCP server, if that came first: its guests we are, and the brief was told there. */
-static bool join_kin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, bool far,
-                     rp_session **ret)
+static bool join_sibling(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_session *h, bool far,
+                         rp_session **ret)
 {
   char id[RP_SCOPE_MAX + 1];
-  return rp__kin_find(e, seat->scope, c->owner_pid, "mcp", far, id, NULL) == 0 && rp_attach(e, id, ret, NULL) == 0;
+  return rp__siblings_find(e, h->scope, c->owner_pid, "mcp", far, id, NULL) == 0 && rp_attach(e, id, ret, NULL) == 0;
 }
 
 /* *ret_guest: somebody else of this agent has begun one already. */
-static int begin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_session **ret,
+static int begin(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_session *h, rp_session **ret,
                  bool *ret_guest, rp_error *err)
 {
-  RP_AUTOCLOSE int lock = rp__kin_lock(c->owner_pid);
+  RP_AUTOCLOSE int lock = rp__siblings_lock(c->owner_pid);
   (void)lock; /* its end is its use */
-  *ret_guest = join_kin(e, c, seat, true, ret);
+  *ret_guest = join_sibling(e, c, h, true, ret);
   if (*ret_guest) return 0;
-  return rp__hook_seat_start(e, seat, c->owner_pid ? RP_OWNER_PID : RP_OWNER_NONE, c->owner_pid, ret, err);
+  return rp__hook_session_start(e, h, c->owner_pid ? RP_OWNER_PID : RP_OWNER_NONE, c->owner_pid, ret, err);
 }
 
-static int on_start(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, struct rp__buf *out,
+static int on_start(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_session *h, struct rp__buf *out,
                     rp_error *err)
 {
   rp_session *s RP_CLEANUP(session_done) = NULL;
   RP_AUTOBUF struct rp__buf brief = RP_BUF(RP_HOOK_ANSWER_MAX);
   /* Without an owner a second start would look like the end of the first run; a compaction is none. */
-  if (!c->owner_pid && rp__json_eq(rp__json_get(seat->input, "source"), "compact") &&
-      rp_attach(e, seat->key, &s, NULL) == 0)
+  if (!c->owner_pid && rp__json_eq(rp__json_get(h->input, "source"), "compact") && rp_attach(e, h->key, &s, NULL) == 0)
     return 0;
   bool guest;
-  char teller[RP_KIN_TELLER_MAX];
-  int rc = begin(e, c, seat, &s, &guest, err);
+  char teller[RP_SIBLINGS_TELLER_MAX];
+  int rc = begin(e, c, h, &s, &guest, err);
   if (rc || guest) return rc;
-  rp__kin_teller(seat->scope, teller);
-  if (rp__kin_seated(c->owner_pid, teller)) return 0; /* a server of the agent's has told it already */
+  rp__siblings_teller(h->scope, teller);
+  if (rp__siblings_registered(c->owner_pid, teller)) return 0; /* a server of the agent's has told it already */
   rp__hook_brief(s, &brief);
-  if (brief.n && !brief.err) answer(seat, &brief, out);
+  if (brief.n && !brief.err) answer(h, &brief, out);
   return out->err ? rp__fail_nomem(err) : 0;
 }
 
 /* A server of the agent's that lives on will end what a server began, once it knows that we are done. */
-static int on_end(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_error *err)
+static int on_end(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_session *h, rp_error *err)
 {
   rp_session *s RP_CLEANUP(session_done) = NULL;
-  RP_AUTOCLOSE int lock = rp__kin_lock(c->owner_pid);
+  RP_AUTOCLOSE int lock = rp__siblings_lock(c->owner_pid);
   char reason[RP_SCOPE_MAX + 1];
   (void)lock; /* its end is its use */
-  bool guest = join_kin(e, c, seat, true, &s);
-  if (guest && rp__kin_seated(c->owner_pid, rp_session_id(s))) return rp__hook_note(s, seat, err);
-  rp__hook_reason(seat, reason);
-  int rc = guest ? 0 : rp_attach(e, seat->key, &s, err);
+  bool guest = join_sibling(e, c, h, true, &s);
+  if (guest && rp__siblings_registered(c->owner_pid, rp_session_id(s))) return rp__hook_note(s, h, err);
+  rp__hook_reason(h, reason);
+  int rc = guest ? 0 : rp_attach(e, h->key, &s, err);
   return rc ? rc : rp_end(s, reason, err);
 }
 
-/* Whether this event may begin a session that is not there; what comes late to one that has ended may not. */
-static bool begins(const struct rp__hook_seat *seat, int why)
-{
-  if (seat->event == RP_HOOK_PROMPT || seat->event == RP_HOOK_TOOL_BEFORE) return true;
-  return why == RP_E_SESSION_NOT_FOUND && (seat->event == RP_HOOK_TOOL_AFTER || seat->event == RP_HOOK_STOP);
-}
-
-static int on_event(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_seat *seat, rp_error *err)
+static int on_event(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_session *h, rp_error *err)
 {
   rp_session *s RP_CLEANUP(session_done) = NULL;
   /* Many times a turn: what hooks of this agent began, they began because there was nothing to join. */
-  bool ours = rp__kin_began(e, seat->key, c->owner_pid, "hook");
-  bool guest = !ours && join_kin(e, c, seat, false, &s);
-  int rc = guest ? 0 : rp_attach(e, seat->key, &s, err);
-  if (!rc) rc = rp__hook_note(s, seat, err);
-  if ((rc != RP_E_SESSION_NOT_FOUND && rc != RP_E_ENDED) || !begins(seat, rc)) return rc;
+  bool ours = rp__siblings_began(e, h->key, c->owner_pid, "hook");
+  bool guest = !ours && join_sibling(e, c, h, false, &s);
+  int rc = guest ? 0 : rp_attach(e, h->key, &s, err);
+  if (!rc) rc = rp__hook_note(s, h, err);
+  /* Some events may begin a session that is not there; what comes late to one that has ended may not. */
+  bool gone = rc == RP_E_SESSION_NOT_FOUND;
+  bool asks = h->event == RP_HOOK_PROMPT || h->event == RP_HOOK_TOOL_BEFORE;
+  bool late = h->event == RP_HOOK_TOOL_AFTER || h->event == RP_HOOK_STOP;
+  if (!(asks && (gone || rc == RP_E_ENDED)) && !(late && gone)) return rc;
   if (s) rp_session_free(RP_TAKE(s));
-  rc = begin(e, c, seat, &s, &guest, err);
-  return rc ? rc : rp__hook_note(s, seat, err);
+  rc = begin(e, c, h, &s, &guest, err);
+  return rc ? rc : rp__hook_note(s, h, err);
 }
 
-/* Of somebody else's session: no start, no end, and nothing that is journalled already. */
-static bool guest_wants(enum rp__hook_event event, enum rp__hook_rank rank)
+static bool wanted(const struct rp__hook_session *h, enum rp__hook_rank rank)
 {
-  if (event == RP_HOOK_START || event == RP_HOOK_END) return false;
-  return rank == RP_HOOK_GUEST || event == RP_HOOK_COMPACT;
-}
-
-static int as_guest(rp_engine *e, const struct rp__hook_seat *seat, rp_error *err)
-{
-  rp_session *s RP_CLEANUP(session_done) = NULL;
-  RP_AUTOFREE char *cwd = rp__json_dup(rp__json_get(seat->input, "cwd"));
-  int rc = rp__hook_seat_attach(e, seat, cwd, &s, err);
-  return rc ? rc : rp__hook_note(s, seat, err);
-}
-
-static bool wanted(const struct rp__hook_seat *seat, enum rp__hook_rank rank)
-{
-  return seat->event != RP_HOOK_NONE && (rank == RP_HOOK_ALONE || guest_wants(seat->event, rank));
+  if (h->event == RP_HOOK_NONE || rank == RP_HOOK_ALONE) return h->event != RP_HOOK_NONE;
+  /* Of somebody else's session: no start, no end, and nothing that is journalled already. */
+  if (h->event == RP_HOOK_START || h->event == RP_HOOK_END) return false;
+  return rank == RP_HOOK_GUEST || h->event == RP_HOOK_COMPACT;
 }
 
 bool rp__hook_wants(const struct rp__hook_call *c, struct rp__json input)
 {
-  struct rp__hook_seat seat;
+  struct rp__hook_session h;
   /* What is wrong is for rp__hook_handle to say. */
-  return rp__hook_seat_init(&seat, c, input, NULL) != 0 || wanted(&seat, rp__hook_rank());
+  return rp__hook_session_init(&h, c, input, NULL) != 0 || wanted(&h, rp__hook_rank());
 }
 
 int rp__hook_puzzles(const struct rp__hook_call *c, struct rp__json input, rp_error *err)
 {
-  struct rp__hook_seat seat;
-  int rc = rp__hook_seat_init(&seat, c, input, err);
-  if (rc || seat.known) return rc;
-  rc = rp__fail_field(err, RP_E_INVALID, "hook_event_name", "'%s' is no event of %s; nothing was stored", seat.word,
-                      seat.agent ? seat.agent->title : "any agent whose inputs look like this");
-  if (!seat.agent) rp__hint(err, "say whose it is with --agent");
+  struct rp__hook_session h;
+  int rc = rp__hook_session_init(&h, c, input, err);
+  if (rc || h.known) return rc;
+  rc = rp__fail_field(err, RP_E_INVALID, "hook_event_name", "'%s' is no event of %s; nothing was stored", h.word,
+                      h.agent ? h.agent->title : "any agent whose inputs look like this");
+  if (!h.agent) rp__hint(err, "say whose it is with --agent");
   return rc;
 }
 
 int rp__hook_handle(rp_engine *e, const struct rp__hook_call *c, struct rp__json input, struct rp__buf *out,
                     rp_error *err)
 {
-  struct rp__hook_seat seat;
+  struct rp__hook_session h;
   enum rp__hook_rank rank = rp__hook_rank();
-  int rc = rp__hook_seat_init(&seat, c, input, err);
-  if (rc || !wanted(&seat, rank)) return rc;
-  if (rank != RP_HOOK_ALONE) return as_guest(e, &seat, err);
-  if (seat.event == RP_HOOK_START) return on_start(e, c, &seat, out, err);
-  return seat.event == RP_HOOK_END ? on_end(e, c, &seat, err) : on_event(e, c, &seat, err);
+  int rc = rp__hook_session_init(&h, c, input, err);
+  if (rc || !wanted(&h, rank)) return rc;
+  if (rank != RP_HOOK_ALONE) {
+    rp_session *s RP_CLEANUP(session_done) = NULL;
+    RP_AUTOFREE char *cwd = rp__json_dup(rp__json_get(h.input, "cwd"));
+    rc = rp__hook_session_attach(e, &h, cwd, &s, err);
+    return rc ? rc : rp__hook_note(s, &h, err);
+  }
+  if (h.event == RP_HOOK_START) return on_start(e, c, &h, out, err);
+  return h.event == RP_HOOK_END ? on_end(e, c, &h, err) : on_event(e, c, &h, err);
 }

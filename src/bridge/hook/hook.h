@@ -3,9 +3,12 @@
 #ifndef RP_BRIDGE_HOOK_H
 #define RP_BRIDGE_HOOK_H
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
-#include "bridge/mind.h"
+#include "bridge/tool/tool-session.h"
 #include "json/json.h"
 
 #define RP_HOOK_INPUT_MAX ((size_t)16 * 1024 * 1024)
@@ -76,20 +79,20 @@ struct rp__hook_call {
 bool rp__hook_wants(const struct rp__hook_call *c, struct rp__json input);
 /* RP_E_INVALID, and what was not understood, for an event that nobody's table has: for who asks why nothing happened.
  */
-int rp__hook_puzzles(const struct rp__hook_call *c, struct rp__json input, rp_error *err);
+RP_MUST_USE int rp__hook_puzzles(const struct rp__hook_call *c, struct rp__json input, rp_error *err);
 /*
  * Handles one input and writes the answer for the agent to `out` (may be nothing). An unknown event is no error. The
  * session's run goes on afterwards: it is its owner's, or lives by what is appended.
  */
-int rp__hook_handle(rp_engine *e, const struct rp__hook_call *c, struct rp__json input, struct rp__buf *out,
-                    rp_error *err);
+RP_MUST_USE int rp__hook_handle(rp_engine *e, const struct rp__hook_call *c, struct rp__json input, struct rp__buf *out,
+                                rp_error *err);
 
 /*
  * `reprise hook --stream`: one input per line, one answer per line, for plugins that live as long as their agent. Runs
  * are owned by this process. Besides hooks, {"id","tool","session_id","arguments"} calls one of rp__tools. Sessions
  * end with the stream. An error is one of reading or writing; what a line asks in vain is told in its answer.
  */
-int rp__hook_stream(rp_engine *e, const struct rp__hook_call *c, int in, int out, rp_error *err);
+RP_MUST_USE int rp__hook_stream(rp_engine *e, const struct rp__hook_call *c, int in, int out, rp_error *err);
 
 /* ---- settings files of agents ---- */
 
@@ -102,15 +105,17 @@ struct rp__hook_command {
   const char *program; /* how the agent calls us */
   const char *scope;   /* as a shell reads it, or NULL: of each project */
 };
-int rp__hook_settings_add(const struct rp__hook_agent *a, const struct rp__hook_command *command, struct rp__str before,
-                          struct rp__buf *ret, rp_error *err);
-int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str before, struct rp__buf *ret, rp_error *err);
+RP_MUST_USE int rp__hook_settings_add(const struct rp__hook_agent *a, const struct rp__hook_command *command,
+                                      struct rp__str before, struct rp__buf *ret, rp_error *err);
+RP_MUST_USE int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str before, struct rp__buf *ret,
+                                         rp_error *err);
 
 /* Every command of ours in a settings file, one for each event that install asks for. Stops at a non-zero. */
-int rp__hook_settings_each(const struct rp__hook_agent *a, struct rp__str text,
-                           int (*fn)(void *ctx, const char *event, const char *command), void *ctx, rp_error *err);
+RP_MUST_USE int rp__hook_settings_each(const struct rp__hook_agent *a, struct rp__str text,
+                                       int (*fn)(void *ctx, const char *event, const char *command), void *ctx,
+                                       rp_error *err);
 
 /* Line by line what changed between two texts, as `diff -u` would tell it without its head. */
-int rp__hook_diff(struct rp__str before, struct rp__str after, struct rp__buf *out, rp_error *err);
+RP_MUST_USE int rp__hook_diff(struct rp__str before, struct rp__str after, struct rp__buf *out, rp_error *err);
 
 #endif

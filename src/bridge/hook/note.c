@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a hook tells, as events. Values too large for an event go to a blob, or leave their size behind. */
-#include "bridge/hook/seat.h"
+#include "bridge/hook/hook-session.h"
 #include "bridge/hook/transcript.h"
 
 #include <sodium.h>
 
 #include "base/id.h"
 #include "base/text.h"
-#include "bridge/mark.h"
+#include "bridge/injected-text.h"
 
 #define BODY_MAX ((size_t)2 * 1024 * 1024)
 #define INLINE_MAX ((size_t)256 * 1024) /* bytes of one value in an event */
@@ -19,7 +19,7 @@
 
 static int append(rp_session *s, const char *kind, const struct rp__buf *body, rp_durability durability, rp_error *err)
 {
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   rp_ack ack;
   o.durability = durability;
   if (body->err) return rp__fail_nomem(err);
@@ -72,15 +72,15 @@ static int message(rp_session *s, const char *role, struct rp__str text, struct 
   return append(s, "message", &body, RP_DISK, err);
 }
 
-static int note_prompt(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+static int note_prompt(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
-  struct rp__json prompt = rp__json_get(seat->input, "prompt");
+  struct rp__json prompt = rp__json_get(h->input, "prompt");
   if (prompt.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "prompt", "'prompt' must be a string");
   if (rp__json_text(prompt, &text)) return rp__fail_nomem(err);
   rp__unmark(&text);
   if (!text.n) return 0;
-  return message(s, "user", (struct rp__str){text.p, text.n}, rp__json_get(seat->input, "prompt_id"), NULL, err);
+  return message(s, "user", (struct rp__str){text.p, text.n}, rp__json_get(h->input, "prompt_id"), NULL, err);
 }
 
 /* Whether `rest` is the end of `whole`, but for blanks between its pieces. */
@@ -130,7 +130,7 @@ static bool is_stored(rp_session *s, const char *id)
   struct same x = {.id = id};
   int64_t client, seq;
   if (rp_sync(s, "hook", &client, &seq, NULL)) return false;
-  rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_message, &x, NULL);
+  RP_IGNORE(rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_message, &x, NULL)); /* unread: stored again */
   return x.found;
 }
 
@@ -138,17 +138,17 @@ static bool is_stored(rp_session *s, const char *id)
  * What the assistant said last: by the input, or else by the agent's own file. Gemini's input has it only together with
  * what was said before, and parts of it twice, so there the file goes first. Nothing to be found is no error.
  */
-static int note_stop(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+static int note_stop(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
   char id[RP_TRANSCRIPT_ID + 1] = "";
-  struct rp__json said = rp__json_get(seat->input, "last_assistant_message");
-  RP_AUTOFREE char *path = rp__json_dup(rp__hook_field(seat->input, "transcript_path"));
+  struct rp__json said = rp__json_get(h->input, "last_assistant_message");
+  RP_AUTOFREE char *path = rp__json_dup(rp__hook_field(h->input, "transcript_path"));
   bool given = said.type == RP_JSON_STRING;
   if (given && rp__json_text(said, &text)) return rp__fail_nomem(err);
   if (!given && !(path && rp__transcript_last(path, &text, id))) {
     rp__buf_reset(&text);
-    said = rp__json_get(seat->input, "prompt_response");
+    said = rp__json_get(h->input, "prompt_response");
     if (said.type == RP_JSON_STRING && rp__json_text(said, &text)) return rp__fail_nomem(err);
     undouble(&text);
   }
@@ -210,25 +210,25 @@ static int derive_id(rp_session *s, bool ended, const char *prefix, char ret[CAL
   return 0;
 }
 
-static int find_id(rp_session *s, const struct rp__hook_seat *seat, char ret[CALL_MAX], rp_error *err)
+static int find_id(rp_session *s, const struct rp__hook_session *h, char ret[CALL_MAX], rp_error *err)
 {
   char prefix[PREFIX_MAX];
-  RP_AUTOFREE char *given = rp__json_dup(rp__json_get(seat->input, "tool_use_id"));
+  RP_AUTOFREE char *given = rp__json_dup(rp__json_get(h->input, "tool_use_id"));
   if (given && *given && strlen(given) < CALL_MAX) {
     rp__text_copy(ret, CALL_MAX, given);
     return 0;
   }
-  hash_call(rp__hook_field(seat->input, "tool_name"), rp__hook_field(seat->input, "tool_input"), prefix);
-  return derive_id(s, seat->event == RP_HOOK_TOOL_AFTER, prefix, ret, err);
+  hash_call(rp__hook_field(h->input, "tool_name"), rp__hook_field(h->input, "tool_input"), prefix);
+  return derive_id(s, h->event == RP_HOOK_TOOL_AFTER, prefix, ret, err);
 }
 
-static bool failed(const struct rp__hook_seat *seat)
+static bool failed(const struct rp__hook_session *h)
 {
-  struct rp__json error = rp__json_get(seat->input, "error");
-  struct rp__json response = rp__hook_field(seat->input, "tool_response");
+  struct rp__json error = rp__json_get(h->input, "error");
+  struct rp__json response = rp__hook_field(h->input, "tool_response");
   struct rp__json result = rp__json_get(response, "result_type");
   if (!result.type) result = rp__json_get(response, "resultType");
-  if (strstr(seat->word, "Failure")) return true;
+  if (strstr(h->word, "Failure")) return true;
   if (result.type == RP_JSON_STRING && !rp__json_eq(result, "success")) return true;
   if (error.type == RP_JSON_STRING || error.type == RP_JSON_OBJECT) return true;
   error = rp__json_get(response, "error");
@@ -242,8 +242,7 @@ static void write_value(rp_session *s, struct rp__jw *w, const char *name, struc
   char key[32], blob[RP_BLOB_ID_MAX + 1];
   if (v.type == RP_JSON_NONE) return;
   if (whole && v.n <= INLINE_MAX) {
-    rp__jw_key(w, name);
-    rp__jw_value(w, v);
+    rp__jw_kvalue(w, name, v);
     return;
   }
   snprintf(key, sizeof key, "%s_bytes", name);
@@ -252,20 +251,20 @@ static void write_value(rp_session *s, struct rp__jw *w, const char *name, struc
   if (rp_blob_put(s, v.p, v.n, blob, NULL) == 0) rp__jw_kstr(w, key, blob);
 }
 
-static int tool(rp_session *s, const struct rp__hook_seat *seat, const char *call, const char *name, bool whole,
+static int tool(rp_session *s, const struct rp__hook_session *h, const char *call, const char *name, bool whole,
                 rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  bool before = seat->event == RP_HOOK_TOOL_BEFORE;
-  struct rp__json output = rp__hook_field(seat->input, "tool_response");
-  if (output.type == RP_JSON_NONE) output = rp__json_get(seat->input, "error");
+  bool before = h->event == RP_HOOK_TOOL_BEFORE;
+  struct rp__json output = rp__hook_field(h->input, "tool_response");
+  if (output.type == RP_JSON_NONE) output = rp__json_get(h->input, "error");
   rp__jw_object(&w);
   rp__jw_kstr(&w, "call_id", call);
   rp__jw_kstr(&w, "name", name);
-  rp__jw_kstr(&w, "status", before ? "intended" : failed(seat) ? "failed" : "done");
+  rp__jw_kstr(&w, "status", before ? "intended" : failed(h) ? "failed" : "done");
   /* An outcome repeats its input only where nothing was told before. */
-  if (before) write_value(s, &w, "input", rp__hook_field(seat->input, "tool_input"), whole);
+  if (before) write_value(s, &w, "input", rp__hook_field(h->input, "tool_input"), whole);
   if (!before) write_value(s, &w, "output", output, whole);
   rp__jw_end_object(&w);
   return append(s, "tool", &body, RP_DISK, err);
@@ -297,21 +296,20 @@ static void write_categories(struct rp__jw *w, struct rp__json told, struct rp__
 }
 
 /* What Cortex has stored is known here too, under Cortex' own id where it told one. */
-static int note_learned(rp_session *s, const struct rp__hook_seat *seat, const char *call, rp_error *err)
+static int note_learned(rp_session *s, const struct rp__hook_session *h, const char *call, rp_error *err)
 {
   static const char done[] = "Memory stored";
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  struct rp__json input = rp__json_get(seat->input, "tool_input"), content = rp__json_get(input, "content");
-  struct rp__json answer = rp__json_get(seat->input, "tool_response"), told = rp__json_get(answer, "details");
+  struct rp__json input = rp__json_get(h->input, "tool_input"), content = rp__json_get(input, "content");
+  struct rp__json answer = rp__json_get(h->input, "tool_response"), told = rp__json_get(answer, "details");
   RP_AUTOFREE char *given = rp__json_dup(rp__json_get(told, "id"));
   bool named = given && rp__name_ok(given);
   if (content.type != RP_JSON_STRING || content.n <= 2) return 0;
   if (!named && !(answer.n && memmem(answer.p, answer.n, done, sizeof done - 1))) return 0; /* nobody says it was */
   rp__jw_object(&w);
   rp__jw_kstr(&w, "memory_id", named ? given : call);
-  rp__jw_key(&w, "content");
-  rp__jw_value(&w, content);
+  rp__jw_kvalue(&w, "content", content);
   write_categories(&w, told, input);
   rp__jw_kstr(&w, "source", "cortex_add");
   rp__jw_end_object(&w);
@@ -319,12 +317,12 @@ static int note_learned(rp_session *s, const struct rp__hook_seat *seat, const c
 }
 
 /* A letter to another agent is something that was said. */
-static int note_letter(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+static int note_letter(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
   static const char *const parts[] = {"to", "subject", "body"}, *const before[] = {"To ", ": ", "\n\n"};
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX), body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  struct rp__json input = rp__json_get(seat->input, "tool_input");
+  struct rp__json input = rp__json_get(h->input, "tool_input");
   if (!rp__json_eq(rp__json_get(input, "action"), "send")) return 0;
   for (size_t i = 0; i < RP_ARRAY_SIZE(parts); i++) {
     struct rp__json v = rp__json_get(input, parts[i]);
@@ -343,55 +341,54 @@ static int note_letter(rp_session *s, const struct rp__hook_seat *seat, rp_error
   return append(s, "message", &body, RP_DISK, err);
 }
 
-static int note_kept(rp_session *s, const struct rp__hook_seat *seat, const char *call, const char *name, rp_error *err)
+static int note_kept(rp_session *s, const struct rp__hook_session *h, const char *call, const char *name, rp_error *err)
 {
-  if (seat->event != RP_HOOK_TOOL_AFTER || failed(seat)) return 0;
-  if (is_tool(name, "cortex_add")) return note_learned(s, seat, call, err);
-  return is_tool(name, "synapse") ? note_letter(s, seat, err) : 0;
+  if (h->event != RP_HOOK_TOOL_AFTER || failed(h)) return 0;
+  if (is_tool(name, "cortex_add")) return note_learned(s, h, call, err);
+  return is_tool(name, "synapse") ? note_letter(s, h, err) : 0;
 }
 
-static int note_tool(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+static int note_tool(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
   char call[CALL_MAX];
-  RP_AUTOFREE char *name = rp__json_dup(rp__hook_field(seat->input, "tool_name"));
+  RP_AUTOFREE char *name = rp__json_dup(rp__hook_field(h->input, "tool_name"));
   if (!name || !*name)
     return rp__fail_field(err, RP_E_INVALID, "tool_name", "'tool_name' is missing: the input names no tool");
-  int rc = find_id(s, seat, call, err);
-  if (!rc) rc = tool(s, seat, call, name, true, err);
+  int rc = find_id(s, h, call, err);
+  if (!rc) rc = tool(s, h, call, name, true, err);
   /* Nested too deep for an event, or over a configured limit: the ledger has its line all the same. */
-  if (rc == RP_E_TOO_LARGE || rc == RP_E_INVALID || rc == RP_E_JSON) rc = tool(s, seat, call, name, false, err);
-  return rc ? rc : note_kept(s, seat, call, name, err);
+  if (rc == RP_E_TOO_LARGE || rc == RP_E_INVALID || rc == RP_E_JSON) rc = tool(s, h, call, name, false, err);
+  return rc ? rc : note_kept(s, h, call, name, err);
 }
 
 /* ---- the rest ---- */
 
-static int note_notice(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+static int note_notice(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
   static const char *const members[] = {"notification_type", "title", "message", "error", "error_details", "reason"};
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
   rp__jw_object(&w);
-  rp__jw_kstr(&w, "event", seat->word);
+  rp__jw_kstr(&w, "event", h->word);
   for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++) {
-    struct rp__json v = rp__json_get(seat->input, members[i]);
+    struct rp__json v = rp__json_get(h->input, members[i]);
     if (v.type != RP_JSON_STRING || v.n > INLINE_MAX) continue;
-    rp__jw_key(&w, members[i]);
-    rp__jw_value(&w, v);
+    rp__jw_kvalue(&w, members[i], v);
   }
   rp__jw_end_object(&w);
   return append(s, "x-hook", &body, RP_OS, err);
 }
 
-int rp__hook_note(rp_session *s, const struct rp__hook_seat *seat, rp_error *err)
+int rp__hook_note(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
-  switch (seat->event) {
-  case RP_HOOK_PROMPT: return note_prompt(s, seat, err);
+  switch (h->event) {
+  case RP_HOOK_PROMPT: return note_prompt(s, h, err);
   case RP_HOOK_TOOL_BEFORE:
-  case RP_HOOK_TOOL_AFTER: return note_tool(s, seat, err);
-  case RP_HOOK_STOP: return note_stop(s, seat, err);
+  case RP_HOOK_TOOL_AFTER: return note_tool(s, h, err);
+  case RP_HOOK_STOP: return note_stop(s, h, err);
   case RP_HOOK_COMPACT: return rp_checkpoint(s, NULL, err);
   case RP_HOOK_END: /* of a session that somebody else will end */
-  case RP_HOOK_NOTICE: return note_notice(s, seat, err);
+  case RP_HOOK_NOTICE: return note_notice(s, h, err);
   case RP_HOOK_NONE:
   case RP_HOOK_START: break;
   }

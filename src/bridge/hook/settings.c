@@ -216,8 +216,7 @@ static void write_group(struct rp__jw *w, const struct rp__hook_agent *a, const 
 {
   rp__jw_object(w);
   if (word->entry == RP_HOOK_MATCHED) rp__jw_kstr(w, "matcher", "*");
-  rp__jw_key(w, "hooks");
-  rp__jw_array(w);
+  rp__jw_karray(w, "hooks");
   rp__jw_object(w);
   if (a->named) rp__jw_kstr(w, "name", "reprise");
   rp__jw_kstr(w, "type", "command");

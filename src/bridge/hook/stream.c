@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process for all sessions of a plugin. It owns their runs: when it dies, so have they. Sessions stand in a table
- * by scope and key; the one that was silent longest makes room when it is full.
+ * One process for all sessions of a plugin. It owns their runs: when it dies, so have they. Its sessions are entries of
+ * the engine's presence, by scope and key; the one that was silent longest makes room when there are too many.
  */
 #include <errno.h>
 #include <poll.h>
 
 #include "base/text.h"
-#include "bridge/broken.h"
-#include "bridge/fate.h"
+#include "bridge/broken-line.h"
+#include "bridge/exit-cause.h"
 #include "bridge/hook/hook.h"
-#include "bridge/hook/seat.h"
+#include "bridge/hook/hook-session.h"
 #include "bridge/line.h"
 
 #define SESSIONS_MAX 256
@@ -18,9 +18,8 @@
 #define CLOSED "agent closed"
 
 struct member {
-  struct rp__mind mind; /* the session, and what tools need of it */
-  char key[RP_SCOPE_MAX + 1];
-  uint64_t used;  /* the line that spoke of it last */
+  struct rp__tool_session tools; /* the session, and what tools need of it */
+  rp_presence *presence;
   unsigned calls; /* of tools that have no outcome yet */
 };
 
@@ -28,80 +27,80 @@ struct stream {
   rp_engine *e;
   struct rp__hook_call call;
   enum rp__hook_rank rank;
-  struct rp__vigil agent; /* who speaks */
-  struct member *members[SESSIONS_MAX];
-  size_t n;
-  uint64_t lines;
+  struct rp__process_watch agent; /* the process that speaks */
+  int64_t lines;                  /* the clock of its entries */
 };
 
-/* ---- the table ---- */
+/* ---- its sessions ---- */
 
-static struct member *find(struct stream *st, const struct rp__hook_seat *seat)
+/* The one of an input; NULL as input: the one that was silent longest. */
+static struct member *find(struct stream *st, const struct rp__hook_session *input)
 {
-  for (size_t i = 0; i < st->n; i++) {
-    struct member *m = st->members[i];
-    if (strcmp(m->key, seat->key) == 0 && strcmp(m->mind.scope, seat->scope) == 0) return m;
-  }
-  return NULL;
+  rp_presence_query q = {.kind = RP_PRESENCE_HOOK};
+  void *m = NULL;
+  if (input) q.scope = input->scope, q.name = input->key;
+  return rp_presence_find(st->e, &q, NULL, &m) ? m : NULL;
 }
 
-/* Takes it off the table. A run of ours that did not end is left as a crash leaves it. */
+/* Lets go of the session. A run of ours that did not end is left as a crash leaves it. */
 static void forget(struct stream *st, struct member *m)
 {
-  for (size_t i = 0; i < st->n; i++)
-    if (st->members[i] == m) st->members[i] = st->members[--st->n];
-  if (!m->mind.guest) rp_session_free(RP_TAKE(m->mind.s));
-  rp__mind_leave(&m->mind);
+  rp_presence_leave(st->e, m->presence, true, -1, st->lines);
+  if (!m->tools.guest) rp_session_free(RP_TAKE(m->tools.s));
+  rp__tool_session_leave(&m->tools);
   free(m);
 }
 
 /* Ends the session; a guest only lets go. */
 static int drop(struct stream *st, struct member *m, const char *reason, rp_error *err)
 {
-  int rc = m->mind.guest ? 0 : rp_end(m->mind.s, reason, err);
+  int rc = m->tools.guest ? 0 : rp_end(m->tools.s, reason, err);
   forget(st, m);
   return rc;
 }
 
-static void make_room(struct stream *st)
+static int member_new(struct stream *st, const struct rp__hook_session *input, struct member **ret, rp_error *err)
 {
-  struct member *oldest = st->members[0];
-  if (st->n < SESSIONS_MAX) return;
-  for (size_t i = 1; i < st->n; i++)
-    if (st->members[i]->used < oldest->used) oldest = st->members[i];
-  drop(st, oldest, "silent for long", NULL);
-}
-
-static int open_session(struct stream *st, const struct rp__hook_seat *seat, struct rp__mind *m, rp_error *err)
-{
-  if (st->rank == RP_HOOK_ALONE) return rp__hook_seat_start(st->e, seat, RP_OWNER_SELF, 0, &m->s, err);
-  m->guest = true;
-  return rp__hook_seat_attach(st->e, seat, NULL, &m->s, err);
+  rp_presence_row row = {.kind = RP_PRESENCE_HOOK, .present = 1, .writers = 1};
+  struct member *m = calloc(1, sizeof *m);
+  if (!m) return rp__fail_nomem(err);
+  m->tools.e = st->e;
+  m->tools.guest = st->rank != RP_HOOK_ALONE;
+  memcpy(m->tools.scope, input->scope, sizeof m->tools.scope);
+  rp__text_copy(m->tools.channel, sizeof m->tools.channel, input->channel);
+  int rc = m->tools.guest ? rp__hook_session_attach(st->e, input, NULL, &m->tools.s, err)
+                          : rp__hook_session_start(st->e, input, RP_OWNER_SELF, 0, &m->tools.s, err);
+  if (!rc) {
+    /* The process owns the run, so that no heartbeats are needed. */
+    const rp_presence_host host = {.host = m};
+    row.number = rp_session_number(m->tools.s);
+    snprintf(row.session, sizeof row.session, "%s", rp_session_id(m->tools.s));
+    snprintf(row.scope, sizeof row.scope, "%s", input->scope);
+    snprintf(row.name, sizeof row.name, "%s", input->key);
+    rc = rp_presence_put(st->e, &row, &host, st->lines, &m->presence, err);
+    if (rc) rp__tool_session_leave(&m->tools);
+  }
+  if (rc)
+    free(m);
+  else
+    *ret = m;
+  return rc;
 }
 
 /* The session of the input, begun when it is not there. What its start has to tell is appended to `brief`. */
-static int enter(struct stream *st, const struct rp__hook_seat *seat, struct rp__buf *brief, struct member **ret,
+static int enter(struct stream *st, const struct rp__hook_session *input, struct rp__buf *brief, struct member **ret,
                  rp_error *err)
 {
-  struct member *m = find(st, seat);
-  if (!m) {
-    make_room(st);
-    if (!(m = calloc(1, sizeof *m))) return rp__fail_nomem(err);
-    m->mind.e = st->e;
-    memcpy(m->mind.scope, seat->scope, sizeof m->mind.scope);
-    rp__text_copy(m->mind.channel, sizeof m->mind.channel, seat->channel);
-    memcpy(m->key, seat->key, sizeof m->key);
-    int rc = open_session(st, seat, &m->mind, err);
-    if (rc) {
-      free(m);
-      return rc;
-    }
-    if (!m->mind.guest) rp__hook_brief(m->mind.s, brief);
-    st->members[st->n++] = m;
+  const rp_presence_query q = {.kind = RP_PRESENCE_HOOK, .scope = input->scope, .name = input->key};
+  if ((*ret = find(st, input))) {
+    rp_presence_touch(st->e, &q, NULL, st->lines);
+    return 0;
   }
-  m->used = st->lines;
-  *ret = m;
-  return 0;
+  if (rp_presence_count(st->e, RP_PRESENCE_HOOK, 0).entries >= SESSIONS_MAX)
+    drop(st, find(st, NULL), "silent for long", NULL);
+  int rc = member_new(st, input, ret, err);
+  if (!rc && !(*ret)->tools.guest) rp__hook_brief((*ret)->tools.s, brief);
+  return rc;
 }
 
 /* ---- one line ---- */
@@ -119,69 +118,58 @@ static void reply_done(struct reply *r)
 
 static void name_session(struct reply *r, const struct member *m)
 {
-  snprintf(r->session_id, sizeof r->session_id, "%s", rp_session_id(m->mind.s));
+  snprintf(r->session_id, sizeof r->session_id, "%s", rp_session_id(m->tools.s));
 }
 
-static void count_calls(struct member *m, enum rp__hook_event event)
+static int on_hook(struct stream *st, struct rp__json line, struct reply *r, rp_error *err)
 {
-  if (event == RP_HOOK_TOOL_BEFORE) m->calls++;
-  if (event == RP_HOOK_TOOL_AFTER && m->calls) m->calls--;
-  if (event == RP_HOOK_PROMPT || event == RP_HOOK_STOP) m->calls = 0;
-}
-
-/* Journals. A session that somebody ended from elsewhere begins anew, once. */
-static int note(struct stream *st, const struct rp__hook_seat *seat, struct member *m, struct reply *r, rp_error *err)
-{
-  if (st->rank == RP_HOOK_WITHIN && seat->event != RP_HOOK_COMPACT) return 0;
-  int rc = rp__hook_note(m->mind.s, seat, err);
-  if (rc != RP_E_ENDED || m->mind.guest) return rc;
-  drop(st, m, CLOSED, NULL);
-  rc = enter(st, seat, &r->context, &m, err);
-  if (rc) return rc;
-  name_session(r, m);
-  return rp__hook_note(m->mind.s, seat, err);
-}
-
-static int on_hook(struct stream *st, struct rp__json input, struct reply *r, rp_error *err)
-{
-  struct rp__hook_seat seat;
+  struct rp__hook_session input;
   struct member *m;
-  int rc = rp__hook_seat_init(&seat, &st->call, input, err);
-  if (rc || seat.event == RP_HOOK_NONE) return rc;
-  if (seat.event == RP_HOOK_END) {
+  int rc = rp__hook_session_init(&input, &st->call, line, err);
+  if (rc || input.event == RP_HOOK_NONE) return rc;
+  if (input.event == RP_HOOK_END) {
     char reason[RP_SCOPE_MAX + 1];
-    rp__hook_reason(&seat, reason);
-    if (!(m = find(st, &seat))) return 0;
+    rp__hook_reason(&input, reason);
+    if (!(m = find(st, &input))) return 0;
     name_session(r, m);
     return drop(st, m, reason, err);
   }
-  rc = enter(st, &seat, &r->context, &m, err);
+  rc = enter(st, &input, &r->context, &m, err);
   if (rc) return rc;
   name_session(r, m);
-  count_calls(m, seat.event);
-  return note(st, &seat, m, r, err);
+  if (input.event == RP_HOOK_TOOL_BEFORE) m->calls++;
+  if (input.event == RP_HOOK_TOOL_AFTER && m->calls) m->calls--;
+  if (input.event == RP_HOOK_PROMPT || input.event == RP_HOOK_STOP) m->calls = 0;
+  if (st->rank == RP_HOOK_WITHIN && input.event != RP_HOOK_COMPACT) return 0;
+  rc = rp__hook_note(m->tools.s, &input, err);
+  if (rc != RP_E_ENDED || m->tools.guest) return rc;
+  /* A session that somebody ended from elsewhere begins anew, once. */
+  drop(st, m, CLOSED, NULL);
+  rc = enter(st, &input, &r->context, &m, err);
+  if (rc) return rc;
+  name_session(r, m);
+  return rp__hook_note(m->tools.s, &input, err);
 }
 
-static int on_tool(struct stream *st, struct rp__json input, struct rp__json tool, struct reply *r, rp_error *err)
+static int on_tool(struct stream *st, struct rp__json line, struct rp__json tool, struct reply *r, rp_error *err)
 {
   struct rp__hook_call call = st->call;
-  struct rp__hook_seat seat;
+  struct rp__hook_session input;
   struct member *m;
   const struct rp__tool *t = rp__tool_find(tool);
   if (!t) return rp__fail_field(err, RP_E_INVALID, "tool", "there is no tool of that name");
   call.event = "UserPromptSubmit"; /* like what may begin a session */
-  int rc = rp__hook_seat_init(&seat, &call, input, err);
-  if (!rc) rc = enter(st, &seat, &r->context, &m, err);
+  int rc = rp__hook_session_init(&input, &call, line, err);
+  if (!rc) rc = enter(st, &input, &r->context, &m, err);
   if (rc) return rc;
   name_session(r, m);
-  return rp__tool_call(&m->mind, t, rp__json_get(input, "arguments"), &r->result, err);
+  return rp__tool_call(&m->tools, t, rp__json_get(line, "arguments"), &r->result, err);
 }
 
 static void write_error(struct rp__jw *w, const rp_error *err)
 {
   const rp_error_info *info = rp_error_lookup(err->code);
-  rp__jw_key(w, "error");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "error");
   rp__jw_kstr(w, "code", info->name);
   rp__jw_kstr(w, "message", err->message[0] ? err->message : info->text);
   if (err->field[0]) rp__jw_kstr(w, "field", err->field);
@@ -193,8 +181,7 @@ static void write_reply(struct rp__buf *out, struct rp__json id, const struct re
 {
   struct rp__jw w = RP_JW(out);
   rp__jw_object(&w);
-  rp__jw_key(&w, "id");
-  rp__jw_value(&w, id);
+  rp__jw_kvalue(&w, "id", id);
   rp__jw_kbool(&w, "ok", !err->code);
   if (r->session_id[0]) rp__jw_kstr(&w, "session_id", r->session_id);
   if (r->context.n && !r->context.err) {
@@ -226,7 +213,7 @@ static void handle(struct stream *st, struct rp__str line, struct rp__buf *out)
   if (!rc) err = (rp_error){0};
   if (rc && !err.code) err.code = rc;
   /* Whoever waits for the answer to a line that can't be read waits for it all the same. */
-  write_reply(out, input.type ? rp__json_get(input, "id") : rp__broken_id(line.p, line.n), &r, &err);
+  write_reply(out, input.type ? rp__json_get(input, "id") : rp__broken_line_id(line.p, line.n), &r, &err);
 }
 
 /* ---- reading and writing ---- */
@@ -264,7 +251,7 @@ static int refuse_long(struct rp__lines *lines, int out, rp_error *err)
   RP_AUTOBUF struct rp__buf answer = RP_BUF(CHUNK);
   struct reply r = {0};
   rp_error why = {0};
-  struct rp__json id = rp__broken_id(lines->buf.p + lines->at, lines->buf.n - lines->at);
+  struct rp__json id = rp__broken_line_id(lines->buf.p + lines->at, lines->buf.n - lines->at);
   rp__fail(&why, RP_E_TOO_LARGE, "a line is over %zu bytes", RP_HOOK_INPUT_MAX);
   write_reply(&answer, id, &r, &why);
   rp__lines_skip(lines);
@@ -303,23 +290,17 @@ static int serve(struct stream *st, int in, int out, rp_error *err)
   return 0;
 }
 
-/* An agent that was killed leaves its pipe like one that closes it. */
-static bool agent_fell(const struct stream *st)
-{
-  enum rp__fate fate = st->agent.start ? rp__vigil_fate(&st->agent) : RP_FATE_LIVES;
-  return fate == RP_FATE_FELL || fate == RP_FATE_GONE;
-}
-
 /*
- * Nobody speaks any more. Where the agent did not leave in good order, or a tool was still running, that is no orderly
- * end but what a crash leaves behind, and the next start tells of it.
+ * Nobody speaks any more. Where the agent did not leave in good order (one that was killed leaves its pipe like one
+ * that closes it), or a tool was still running, that is no orderly end but what a crash leaves behind, and the next
+ * start tells of it.
  */
 static void close_all(struct stream *st)
 {
-  bool fell = agent_fell(st);
-  while (st->n) {
-    struct member *m = st->members[st->n - 1];
-    if ((fell || m->calls) && !m->mind.guest)
+  enum rp__exit_cause cause = st->agent.start ? rp__process_watch_cause(&st->agent) : RP_EXIT_NONE;
+  bool crashed = cause == RP_EXIT_CRASHED || cause == RP_EXIT_UNKNOWN;
+  for (struct member *m; (m = find(st, NULL));) {
+    if ((crashed || m->calls) && !m->tools.guest)
       forget(st, m);
     else
       drop(st, m, CLOSED, NULL);
@@ -328,15 +309,12 @@ static void close_all(struct stream *st)
 
 int rp__hook_stream(rp_engine *e, const struct rp__hook_call *c, int in, int out, rp_error *err)
 {
-  struct stream *st = calloc(1, sizeof *st);
-  if (!st) return rp__fail_nomem(err);
-  *st = (struct stream){.e = e, .call = *c, .rank = rp__hook_rank()};
-  st->call.stream = true;
-  if (!st->call.agent) st->call.agent = rp__hook_agent_find("openclaw");
-  bool watched = c->owner_pid > 0 && rp__vigil_open(&st->agent, c->owner_pid);
-  int rc = serve(st, in, out, err);
-  close_all(st);
-  if (watched) rp__vigil_close(&st->agent);
-  free(st);
+  struct stream st = {.e = e, .call = *c, .rank = rp__hook_rank()};
+  st.call.stream = true;
+  if (!st.call.agent) st.call.agent = rp__hook_agent_find("openclaw");
+  bool watched = c->owner_pid > 0 && rp__process_watch_open(&st.agent, c->owner_pid);
+  int rc = serve(&st, in, out, err);
+  close_all(&st);
+  if (watched) rp__process_watch_close(&st.agent);
   return rc;
 }

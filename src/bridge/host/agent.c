@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One life of the agent's process, from its start to its end. */
 #include "bridge/host/agent.h"
 
 #include <errno.h>
@@ -6,11 +7,11 @@
 #include <sys/wait.h>
 
 #include "bridge/host/child.h"
-#include "bridge/host/keeper.h"
+#include "bridge/host/guardian.h"
 
 static void on_part_closed(void *ctx)
 {
-  struct rp__agent *a = ctx;
+  struct rp__host_agent *a = ctx;
   if (--a->open == 0) free(a);
 }
 
@@ -21,12 +22,12 @@ static void on_timer_closed(uv_handle_t *timer)
 
 static void on_watch_closed(uv_handle_t *watch)
 {
-  struct rp__agent *a = watch->data;
+  struct rp__host_agent *a = watch->data;
   close(a->ended);
   on_part_closed(a);
 }
 
-static void close_parts(struct rp__agent *a)
+static void close_parts(struct rp__host_agent *a)
 {
   uv_close((uv_handle_t *)&a->watch, on_watch_closed);
   rp__inlet_close(&a->in, on_part_closed);
@@ -34,7 +35,7 @@ static void close_parts(struct rp__agent *a)
   uv_close((uv_handle_t *)&a->timer, on_timer_closed);
 }
 
-static void settle(struct rp__agent *a)
+static void settle(struct rp__host_agent *a)
 {
   if (!a->exited || !a->silent || a->told) return;
   a->told = true;
@@ -45,15 +46,15 @@ static void settle(struct rp__agent *a)
 /* ---- its end ---- */
 
 /* All that it has started, by its keeper. */
-static void send_signal(const struct rp__agent *a, int sig)
+static void send_signal(const struct rp__host_agent *a, int sig)
 {
   if (!a->exited && a->pid) kill(a->pid, sig);
 }
 
-static void set_stage(struct rp__agent *a, enum rp__agent_stage stage);
+static void set_stage(struct rp__host_agent *a, enum rp__agent_stage stage);
 
 /* While nobody reads from it, what it said last is not given up, unless it was told to go. */
-static void drain(struct rp__agent *a)
+static void drain(struct rp__host_agent *a)
 {
   if (a->in.on || a->stopping)
     rp__inlet_cut(&a->in);
@@ -63,7 +64,7 @@ static void drain(struct rp__agent *a)
 
 static void on_timer(uv_timer_t *timer)
 {
-  struct rp__agent *a = timer->data;
+  struct rp__host_agent *a = timer->data;
   switch (a->stage) {
   case RP_AGENT_LIVE: break;
   case RP_AGENT_TERM:
@@ -80,14 +81,14 @@ static void on_timer(uv_timer_t *timer)
   }
 }
 
-static void set_stage(struct rp__agent *a, enum rp__agent_stage stage)
+static void set_stage(struct rp__host_agent *a, enum rp__agent_stage stage)
 {
   static const uint64_t ms[] = {0, RP_AGENT_TERM_MS, RP_AGENT_KILL_MS, RP_AGENT_DRAIN_MS};
   a->stage = stage;
   uv_timer_start(&a->timer, on_timer, ms[stage], 0);
 }
 
-void rp__agent_stop(struct rp__agent *a)
+void rp__agent_stop(struct rp__host_agent *a)
 {
   if (a->stopping) return;
   a->stopping = true;
@@ -95,24 +96,24 @@ void rp__agent_stop(struct rp__agent *a)
   if (!a->exited) set_stage(a, RP_AGENT_TERM);
 }
 
-void rp__agent_leave(struct rp__agent *a)
+void rp__agent_leave(struct rp__host_agent *a)
 {
   a->leaving = true;
   rp__agent_stop(a);
 }
 
-void rp__agent_kill(struct rp__agent *a)
+void rp__agent_kill(struct rp__host_agent *a)
 {
   send_signal(a, RP_KEEPER_KILL);
 }
 
-void rp__agent_reaped(struct rp__agent *a, pid_t pid)
+void rp__agent_reaped(struct rp__host_agent *a, pid_t pid)
 {
   if (pid == a->pid) a->pid = 0;
 }
 
 /* Only when it is reaped its children are ours for sure. */
-static void lose_keeper(struct rp__agent *a)
+static void lose_keeper(struct rp__host_agent *a)
 {
   if (a->pid) TEMP_FAILURE_RETRY(waitpid(a->pid, NULL, 0));
   a->pid = 0;
@@ -122,7 +123,7 @@ static void lose_keeper(struct rp__agent *a)
 
 static void on_ended(uv_poll_t *watch, int rc, int events)
 {
-  struct rp__agent *a = watch->data;
+  struct rp__host_agent *a = watch->data;
   (void)rc, (void)events;
   uv_poll_stop(watch);
   if (a->exited) return;
@@ -132,7 +133,7 @@ static void on_ended(uv_poll_t *watch, int rc, int events)
   settle(a);
 }
 
-void rp__agent_abandon(struct rp__agent *a)
+void rp__agent_abandon(struct rp__host_agent *a)
 {
   if (!a) return;
   send_signal(a, RP_KEEPER_KILL);
@@ -145,20 +146,20 @@ void rp__agent_abandon(struct rp__agent *a)
 
 static void on_line(void *ctx, const char *line, size_t n)
 {
-  const struct rp__agent *a = ctx;
+  const struct rp__host_agent *a = ctx;
   (a->in.lines.open ? a->handler->rest : a->handler->line)(a->ctx, line, n);
 }
 
 static void on_unreadable(void *ctx, const rp_error *why)
 {
-  const struct rp__agent *a = ctx;
+  const struct rp__host_agent *a = ctx;
   a->handler->unreadable(a->ctx, why);
 }
 
 /* An agent that can say nothing any more is of no use. */
 static void on_silent(void *ctx)
 {
-  struct rp__agent *a = ctx;
+  struct rp__host_agent *a = ctx;
   a->silent = true;
   if (!a->exited) rp__agent_stop(a);
   settle(a);
@@ -166,7 +167,7 @@ static void on_silent(void *ctx)
 
 static const struct rp__inlet_handler inlet_handler = {on_line, on_unreadable, on_silent};
 
-void rp__agent_read(struct rp__agent *a, bool on)
+void rp__host_agent_read(struct rp__host_agent *a, bool on)
 {
   if (!a->silent) rp__inlet_on(&a->in, on);
 }
@@ -174,7 +175,7 @@ void rp__agent_read(struct rp__agent *a, bool on)
 /* ---- its beginning ---- */
 
 /* Each part that is opened takes its descriptor. */
-static int open_parts(struct rp__agent *a, uv_loop_t *loop, struct rp__child *c, rp_error *err)
+static int open_parts(struct rp__host_agent *a, uv_loop_t *loop, struct rp__child *c, rp_error *err)
 {
   a->timer.data = a->watch.data = a;
   a->ended = c->ended;
@@ -194,7 +195,7 @@ static int open_parts(struct rp__agent *a, uv_loop_t *loop, struct rp__child *c,
 }
 
 /* What can't be watched must not run. */
-static void undo(struct rp__agent *a, const struct rp__child *c)
+static void undo(struct rp__host_agent *a, const struct rp__child *c)
 {
   unsigned open = a->open;
   kill(c->pid, RP_KEEPER_KILL);
@@ -209,10 +210,10 @@ static void undo(struct rp__agent *a, const struct rp__child *c)
 }
 
 int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, bool outlive,
-                    const struct rp__agent_handler *handler, void *ctx, struct rp__agent **ret, rp_error *err)
+                    const struct rp__agent_handler *handler, void *ctx, struct rp__host_agent **ret, rp_error *err)
 {
   struct rp__child c;
-  RP_AUTOFREE struct rp__agent *a = calloc(1, sizeof *a);
+  RP_AUTOFREE struct rp__host_agent *a = calloc(1, sizeof *a);
   if (!a) return rp__fail_nomem(err);
   a->handler = handler;
   a->ctx = ctx;

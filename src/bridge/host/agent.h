@@ -25,7 +25,7 @@ struct rp__agent_handler {
   void (*orphaned)(void *ctx);
 };
 
-struct rp__agent {
+struct rp__host_agent {
   struct rp__inlet in;
   struct rp__outlet out;
   uv_timer_t timer;
@@ -41,17 +41,18 @@ struct rp__agent {
 };
 
 /* `argv`, `env` and `outlive` as rp__child_start wants them. Reading is off at first. */
-int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, bool outlive,
-                    const struct rp__agent_handler *handler, void *ctx, struct rp__agent **ret, rp_error *err);
+RP_MUST_USE int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, bool outlive,
+                                const struct rp__agent_handler *handler, void *ctx, struct rp__host_agent **ret,
+                                rp_error *err);
 /* That child of ours was reaped: maybe its keeper. */
-void rp__agent_reaped(struct rp__agent *a, pid_t pid);
-void rp__agent_read(struct rp__agent *a, bool on);
+void rp__agent_reaped(struct rp__host_agent *a, pid_t pid);
+void rp__host_agent_read(struct rp__host_agent *a, bool on);
 /* Closes its input; one that does not go by itself is terminated, then killed. */
-void rp__agent_stop(struct rp__agent *a);
-void rp__agent_kill(struct rp__agent *a);
+void rp__agent_stop(struct rp__host_agent *a);
+void rp__agent_kill(struct rp__host_agent *a);
 /* Closes its input, and counts as gone soon, whether it has ended or goes on. */
-void rp__agent_leave(struct rp__agent *a);
+void rp__agent_leave(struct rp__host_agent *a);
 /* Kills it, waits for that, and tells nobody. NULL is fine. */
-void rp__agent_abandon(struct rp__agent *a);
+void rp__agent_abandon(struct rp__host_agent *a);
 
 #endif

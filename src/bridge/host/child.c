@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starting the agent's process. */
 #include "bridge/host/child.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "bridge/host/keeper.h"
+#include "bridge/host/guardian.h"
 
 #define NOT_RUN 127 /* as shells say it */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent's process: pipes on its stdin and stdout, our stderr, a session of its own, so that a Ctrl-C in our
- * terminal reaches it through us alone. Between us and it stands its keeper (keeper.h), which ends it with all it has
- * started should we die without a word.
+ * terminal reaches it through us alone. Between us and it stands its guardian (guardian.h), which ends it with all it
+ * has started should we die without a word.
  *
  * Made by fork and not by uv_spawn, which has no room for the last point and gives sockets where programs that open
  * /dev/stdin want pipes.
@@ -25,7 +25,8 @@ struct rp__child {
  * `argv` and `env` end with NULL; the program is looked for in $PATH. `outlive`: it may go on when we have died.
  * RP_E_FILE_NOT_FOUND, RP_E_FAILED.
  */
-int rp__child_start(const char *const *argv, char *const *env, bool outlive, struct rp__child *ret, rp_error *err);
+RP_MUST_USE int rp__child_start(const char *const *argv, char *const *env, bool outlive, struct rp__child *ret,
+                                rp_error *err);
 
 /* This process's environment with `extra` ("NAME=value", ends with NULL) instead of what it has of those names. */
 char **rp__child_env(const char *const *extra);

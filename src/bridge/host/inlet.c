@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a peer's lines from a pipe, a socket, a terminal or a file. */
 #include "bridge/host/inlet.h"
 
 #include <errno.h>

@@ -39,8 +39,8 @@ struct rp__inlet {
 };
 
 /* Takes the descriptor on success; the standard ones are left open in the end. Reading is off at first. */
-int rp__inlet_open(struct rp__inlet *in, uv_loop_t *loop, int fd, const struct rp__inlet_handler *handler, void *ctx,
-                   rp_error *err);
+RP_MUST_USE int rp__inlet_open(struct rp__inlet *in, uv_loop_t *loop, int fd, const struct rp__inlet_handler *handler,
+                               void *ctx, rp_error *err);
 /* Off: no line is told any more, not even one that was read. On: told soon, never from within. */
 void rp__inlet_on(struct rp__inlet *in, bool on);
 /* Nobody else will write, whatever the descriptor says: tells what was read, then the end. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writing lines to a peer, once per turn of the loop. */
 #include "bridge/host/outlet.h"
 
 #include <errno.h>

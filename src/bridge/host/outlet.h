@@ -37,7 +37,7 @@ struct rp__outlet {
 };
 
 /* Takes the descriptor on success; the standard ones are left open in the end. */
-int rp__outlet_open(struct rp__outlet *o, uv_loop_t *loop, int fd, rp_error *err);
+RP_MUST_USE int rp__outlet_open(struct rp__outlet *o, uv_loop_t *loop, int fd, rp_error *err);
 void rp__outlet_send(struct rp__outlet *o, const char *line, size_t n);
 void rp__outlet_flush(struct rp__outlet *o);
 size_t rp__outlet_backlog(const struct rp__outlet *o);

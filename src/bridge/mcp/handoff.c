@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a handoff. */
 #include "bridge/mcp/handoff.h"
 
-#include "bridge/tool.h"
+#include "bridge/tool/tool.h"
 
 #define MESSAGES 8      /* of the end of the conversation */
 #define MESSAGE_MAX 600 /* characters of one */
@@ -87,33 +88,23 @@ static void pending_line(struct rp__json item, struct rp__buf *out)
 
 /* ---- the conversation's end ---- */
 
-static void message_text(struct rp__json content, struct rp__buf *out)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json block;
-  if (content.type == RP_JSON_STRING) rp__tell_text(out, content, MESSAGE_MAX);
-  while (content.type == RP_JSON_ARRAY && rp__json_next(content, &it, NULL, &block))
-    rp__tell_text(out, rp__json_get(block, "text"), MESSAGE_MAX);
-}
-
-static void message_line(struct rp__json message, struct rp__buf *out)
-{
-  rp__tell_text(out, rp__json_get(message, "role"), 0);
-  rp__buf_str(out, ": ");
-  message_text(rp__json_get(message, "content"), out);
-}
-
 static void last_messages(struct rp__json messages, struct rp__buf *out)
 {
   struct rp__json_iter it = {0};
-  struct rp__json item;
+  struct rp__json item, block;
   size_t n = rp__json_count(messages), skip = n > MESSAGES ? n - MESSAGES : 0;
   if (messages.type != RP_JSON_ARRAY || n == 0) return;
   rp__buf_str(out, "\n## The end of the conversation\n");
   for (size_t i = 0; rp__json_next(messages, &it, NULL, &item); i++) {
     if (i < skip) continue;
+    struct rp__json content = rp__json_get(item, "content");
+    struct rp__json_iter blocks = {0};
     rp__buf_str(out, "- ");
-    message_line(item, out);
+    rp__tell_text(out, rp__json_get(item, "role"), 0);
+    rp__buf_str(out, ": ");
+    if (content.type == RP_JSON_STRING) rp__tell_text(out, content, MESSAGE_MAX);
+    while (content.type == RP_JSON_ARRAY && rp__json_next(content, &blocks, NULL, &block))
+      rp__tell_text(out, rp__json_get(block, "text"), MESSAGE_MAX);
     rp__buf_char(out, '\n');
   }
 }
@@ -125,9 +116,9 @@ static void text_line(struct rp__json item, struct rp__buf *out)
   rp__tell_text(out, item, RP_TOOL_CELL);
 }
 
-static void head(struct rp__json session, struct rp__buf *out)
+static void write_state(struct rp__json state, struct rp__buf *out)
 {
-  struct rp__json ended = rp__json_get(session, "ended_at");
+  struct rp__json session = rp__json_get(state, "session"), ended = rp__json_get(session, "ended_at");
   rp__buf_str(out, "You take over the work of session ");
   rp__tell_text(out, rp__json_get(session, "session_id"), 0);
   rp__buf_str(out, " (scope ");
@@ -139,11 +130,6 @@ static void head(struct rp__json session, struct rp__buf *out)
   rp__buf_str(out, ended.type == RP_JSON_STRING ? ", ended " : ", last active ");
   rp__tell_text(out, ended.type == RP_JSON_STRING ? ended : rp__json_get(session, "last_activity_at"), 0);
   rp__buf_str(out, ").\n" RP_HANDOFF_RECORDED "\n");
-}
-
-static void write_state(struct rp__json state, struct rp__buf *out)
-{
-  head(rp__json_get(state, "session"), out);
   section(rp__json_get(state, "tools"), "Tools of unknown outcome: look before you repeat them", tool_unknown,
           tool_line, out);
   section(rp__json_get(state, "tasks"), "Open tasks", task_open, task_line, out);

@@ -49,27 +49,16 @@ bool rp__mcp_one_page(struct rp__mcp_ask *a);
 /* The text that may be told of it. */
 void rp__mcp_words(const struct rp__mcp *m, const rp_error *err, char ret[RP_MCP_WORDS]);
 
-/* ---- both eras (mcp-begin.c) ---- */
+/* ---- the two eras (mcp-eras.c) ---- */
 
-/* Begins the session, and writes "capabilities" and "instructions": what there is, and the brief. */
-void rp__mcp_introduce(struct rp__mcp *m, struct rp__jw *w);
 void rp__mcp_server_info(struct rp__jw *w);
-/* Who asks, for the audit: the name in a clientInfo, if there is one. */
-void rp__mcp_client(struct rp__mcp *m, struct rp__json client_info);
-
-/* ---- by era ---- */
-
-/* mcp-legacy.c */
+bool rp__mcp_is_modern(const struct rp__mcp *m, const struct rp__rpc *r);
+/* Whether the message and its headers are sound; false when the error is written. */
+bool rp__mcp_check_legacy(struct rp__mcp_ask *a);
+bool rp__mcp_check_modern(struct rp__mcp_ask *a);
 void rp__mcp_initialize(struct rp__mcp_ask *a);
 void rp__mcp_ping(struct rp__mcp_ask *a);
-bool rp__mcp_speaks(const char *version); /* a legacy one that is spoken here */
-/* mcp-modern.c: false when the error is written */
-bool rp__mcp_is_modern(const struct rp__mcp *m, const struct rp__rpc *r);
-bool rp__mcp_check_meta(struct rp__mcp_ask *a);
 void rp__mcp_discover(struct rp__mcp_ask *a);
-/* mcp-head.c: likewise */
-bool rp__mcp_check_head(struct rp__mcp_ask *a, struct rp__json version);
-bool rp__mcp_check_old_head(struct rp__mcp_ask *a);
 
 /* ---- what there is to ask for (mcp-tools.c, mcp-reads.c) ---- */
 

@@ -15,8 +15,8 @@ void rp__mcp_resources_list(struct rp__mcp_ask *a)
 {
   rp_error err = {0};
   struct rp__jw w = rp__mcp_begin(a);
-  int rc = rp__mind_open(&a->m->mind, &err);
-  if (!rc) rc = rp__resources_list(&a->m->mind, rp__json_get(a->rpc.params, "cursor"), &w, &err);
+  int rc = rp__tool_session_open(&a->m->session, &err);
+  if (!rc) rc = rp__resources_list(&a->m->session, rp__json_get(a->rpc.params, "cursor"), &w, &err);
   if (rc)
     rp__mcp_fail(a, is_params(rc) ? RP_RPC_PARAMS : 0, &err);
   else
@@ -38,8 +38,7 @@ static void no_resource(struct rp__mcp_ask *a, struct rp__json uri, const rp_err
   char words[RP_MCP_WORDS];
   rp__mcp_words(a->m, err, words);
   rp__jw_object(&w);
-  rp__jw_key(&w, "uri");
-  rp__jw_value(&w, uri);
+  rp__jw_kvalue(&w, "uri", uri);
   rp__jw_end_object(&w);
   rp__mcp_error(a, a->reply->modern ? RP_RPC_PARAMS : RP_MCP_NO_RESOURCE, data.err ? NULL : data.p, "%s", words);
 }
@@ -49,10 +48,10 @@ void rp__mcp_resources_read(struct rp__mcp_ask *a)
   struct rp__json uri = rp__json_get(a->rpc.params, "uri");
   rp_error err = {0};
   struct rp__jw w = rp__mcp_begin(a);
-  bool guessed = rp__mind_peek(&a->m->mind);
-  int rc = rp__mind_open(&a->m->mind, &err);
-  if (!rc) rc = rp__resource_read(&a->m->mind, uri, &w, &err);
-  if (guessed) rp__mind_leave(&a->m->mind);
+  bool guessed = rp__tool_session_peek(&a->m->session);
+  int rc = rp__tool_session_open(&a->m->session, &err);
+  if (!rc) rc = rp__resource_read(&a->m->session, uri, &w, &err);
+  if (guessed) rp__tool_session_leave(&a->m->session);
   if (!rc)
     rp__mcp_end(a, &w);
   else if (rc == RP_E_SESSION_NOT_FOUND)
@@ -76,10 +75,10 @@ void rp__mcp_prompts_get(struct rp__mcp_ask *a)
   struct rp__json name = rp__json_get(a->rpc.params, "name"), args = rp__json_get(a->rpc.params, "arguments");
   rp_error err = {0};
   struct rp__jw w = rp__mcp_begin(a);
-  bool guessed = rp__mind_peek(&a->m->mind);
-  int rc = rp__mind_open(&a->m->mind, &err);
-  if (!rc) rc = rp__prompt_get(&a->m->mind, name, args, &w, &err);
-  if (guessed) rp__mind_leave(&a->m->mind);
+  bool guessed = rp__tool_session_peek(&a->m->session);
+  int rc = rp__tool_session_open(&a->m->session, &err);
+  if (!rc) rc = rp__prompt_get(&a->m->session, name, args, &w, &err);
+  if (guessed) rp__tool_session_leave(&a->m->session);
   if (rc)
     rp__mcp_fail(a, is_params(rc) ? RP_RPC_PARAMS : 0, &err);
   else

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* MCP's tools/list and tools/call over the table of tools. */
 #include "base/text.h"
 #include "bridge/mcp/mcp-impl.h"
 
@@ -9,8 +10,7 @@
 
 static void write_annotations(struct rp__jw *w, const struct rp__tool *t)
 {
-  rp__jw_key(w, "annotations");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "annotations");
   rp__jw_kstr(w, "title", t->title);
   rp__jw_kbool(w, "readOnlyHint", t->reads);
   rp__jw_kbool(w, "destructiveHint", t->destroys);
@@ -22,8 +22,7 @@ static void write_annotations(struct rp__jw *w, const struct rp__tool *t)
 /* Claude Code shows a model only the names of most servers' tools, until it searches for one. */
 static void write_meta(struct rp__jw *w)
 {
-  rp__jw_key(w, "_meta");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "_meta");
   rp__jw_kbool(w, "anthropic/alwaysLoad", true);
   rp__jw_end_object(w);
 }
@@ -45,8 +44,7 @@ void rp__mcp_tools_list(struct rp__mcp_ask *a)
 {
   if (!rp__mcp_one_page(a)) return;
   struct rp__jw w = rp__mcp_begin(a);
-  rp__jw_key(&w, "tools");
-  rp__jw_array(&w);
+  rp__jw_karray(&w, "tools");
   for (size_t i = 0; rp__tools[i]; i++) write_tool(&w, rp__tools[i]);
   rp__jw_end_array(&w);
   rp__mcp_end(a, &w);
@@ -56,8 +54,7 @@ void rp__mcp_tools_list(struct rp__mcp_ask *a)
 
 static void write_text(struct rp__jw *w, const char *text, size_t n)
 {
-  rp__jw_key(w, "content");
-  rp__jw_array(w);
+  rp__jw_karray(w, "content");
   rp__jw_object(w);
   rp__jw_kstr(w, "type", "text");
   rp__jw_key(w, "text");
@@ -91,8 +88,7 @@ static void write_result(struct rp__mcp_ask *a, const struct rp__tool *t, const 
     write_text(&w, doc->p, doc->n);
   else
     write_text(&w, text.p ? text.p : "", text.n);
-  rp__jw_key(&w, "structuredContent");
-  rp__jw_value(&w, value);
+  rp__jw_kvalue(&w, "structuredContent", value);
   rp__jw_kbool(&w, "isError", false);
   rp__mcp_end(a, &w);
 }
@@ -116,7 +112,7 @@ void rp__mcp_tools_call(struct rp__mcp_ask *a)
     rp__mcp_error(a, RP_RPC_PARAMS, NULL, "name: there is no tool '%.*s'", n, name.p + 1);
     return;
   }
-  if (rp__tool_call(&a->m->mind, t, args, &doc, &err))
+  if (rp__tool_call(&a->m->session, t, args, &doc, &err))
     write_failure(a, &err);
   else
     write_result(a, t, &doc);

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 
 #include "base/text.h"
-#include "bridge/broken.h"
+#include "bridge/broken-line.h"
 #include "bridge/mcp/mcp-impl.h"
 
 #define NAME_SHOWN 60            /* bytes of a peer's word that an error repeats */
@@ -43,8 +43,7 @@ void rp__mcp_end(struct rp__mcp_ask *a, struct rp__jw *w)
     rp__jw_kstr(w, "cacheScope", a->method->cache);
   }
   if (a->reply->modern) {
-    rp__jw_key(w, "_meta");
-    rp__jw_object(w);
+    rp__jw_kobject(w, "_meta");
     rp__jw_key(w, RP_MCP_META("serverInfo"));
     rp__mcp_server_info(w);
     rp__jw_end_object(w);
@@ -108,26 +107,12 @@ bool rp__mcp_one_page(struct rp__mcp_ask *a)
 
 /* ---- asking ---- */
 
-static const struct rp__mcp_method *find(struct rp__json name, bool modern)
-{
-  for (const struct rp__mcp_method *m = methods; m->name; m++)
-    if ((modern ? m->modern : m->legacy) && rp__json_eq(name, m->name)) return m;
-  return NULL;
-}
-
-static void no_method(struct rp__mcp_ask *a)
-{
-  struct rp__json name = a->rpc.method;
-  int n = (int)RP_MIN(name.n - 2, (size_t)NAME_SHOWN);
-  rp__mcp_error(a, RP_RPC_NO_METHOD, NULL, "there is no method '%.*s' here", n, name.p + 1);
-}
-
 /* Whether a method may see it; else the error is written. */
 static bool admit(struct rp__mcp_ask *a)
 {
   const struct rp__rpc *r = &a->rpc;
   a->reply->modern = rp__mcp_is_modern(a->m, r);
-  a->m->mind.lazy = a->m->lazy && a->reply->modern && !a->m->initialized;
+  a->m->session.lazy = a->m->lazy && a->reply->modern && !a->m->initialized;
   if (r->id.type == RP_JSON_NULL) {
     rp__mcp_error(a, RP_RPC_INVALID, NULL, "id: must be a string or a number");
     return false;
@@ -136,7 +121,7 @@ static bool admit(struct rp__mcp_ask *a)
     rp__mcp_error(a, RP_RPC_PARAMS, NULL, "params: must be an object");
     return false;
   }
-  return a->reply->modern ? rp__mcp_check_meta(a) : rp__mcp_check_old_head(a);
+  return a->reply->modern ? rp__mcp_check_modern(a) : rp__mcp_check_legacy(a);
 }
 
 static void request(struct rp__mcp_ask *a)
@@ -145,11 +130,15 @@ static void request(struct rp__mcp_ask *a)
     a->reply->refused = true;
     return;
   }
-  a->method = find(a->rpc.method, a->reply->modern);
-  if (!a->method) {
-    no_method(a);
+  struct rp__json name = a->rpc.method;
+  const struct rp__mcp_method *m = methods;
+  while (m->name && !((a->reply->modern ? m->modern : m->legacy) && rp__json_eq(name, m->name))) m++;
+  if (!m->name) {
+    int n = (int)RP_MIN(name.n - 2, (size_t)NAME_SHOWN);
+    rp__mcp_error(a, RP_RPC_NO_METHOD, NULL, "there is no method '%.*s' here", n, name.p + 1);
     return;
   }
+  a->method = m;
   a->method->run(a);
   if (!a->out->err) return;
   bool large = a->out->err == RP_E_TOO_LARGE;
@@ -164,7 +153,7 @@ void rp__mcp_handle(struct rp__mcp *m, const char *line, size_t n, struct rp__bu
   switch (a.rpc.type) {
   case RP_RPC_BROKEN:
     ret->refused = true;
-    if (!a.rpc.id.type) a.rpc.id = rp__broken_id(line, n);
+    if (!a.rpc.id.type) a.rpc.id = rp__broken_line_id(line, n);
     write_error(&a, a.rpc.code, a.rpc.why, NULL);
     break;
   case RP_RPC_REQUEST: request(&a); break;

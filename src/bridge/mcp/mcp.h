@@ -6,7 +6,7 @@
 #ifndef RP_BRIDGE_MCP_H
 #define RP_BRIDGE_MCP_H
 
-#include "bridge/mind.h"
+#include "bridge/tool/tool-session.h"
 #include "bridge/rpc.h"
 
 #define RP_MCP_LEGACY "2025-11-25"
@@ -22,7 +22,7 @@ struct rp__mcp_head {
 };
 
 struct rp__mcp {
-  struct rp__mind mind;
+  struct rp__tool_session session;
   bool initialized;                /* an `initialize` was answered: this is a legacy conversation */
   char version[16];                /* that was agreed on then */
   bool lazy;                       /* of the modern era: only what writes begins a session */
@@ -52,6 +52,6 @@ enum { RP_MCP_CLOSED, RP_MCP_STOPPED };
  * The stdio server: reads lines from `in` and answers on `out` until the client closes (RP_MCP_CLOSED) or `stop`
  * becomes readable (RP_MCP_STOPPED; -1: never). Negative: an error of reading or writing. Ends no session.
  */
-int rp__mcp_stdio(struct rp__mcp *m, int in, int out, int stop, rp_error *err);
+RP_MUST_USE int rp__mcp_stdio(struct rp__mcp *m, int in, int out, int stop, rp_error *err);
 
 #endif

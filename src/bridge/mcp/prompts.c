@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* MCP's prompts: their list and their texts. */
 #include "bridge/mcp/prompts.h"
 
-#include "bridge/mark.h"
+#include "bridge/injected-text.h"
 #include "bridge/mcp/handoff.h"
 
 #define REF_MAX 128
@@ -13,7 +14,7 @@ static const struct rp__takes takes[] = {
 };
 
 /* `id`: empty when the project has no session yet. */
-typedef int write_fn(struct rp__mind *m, const char *id, bool named, struct rp__buf *out, rp_error *err);
+typedef int write_fn(struct rp__tool_session *m, const char *id, bool named, struct rp__buf *out, rp_error *err);
 
 struct prompt {
   const char *name, *title, *description;
@@ -22,7 +23,7 @@ struct prompt {
 
 /* ---- resume ---- */
 
-static int add_brief_of(struct rp__mind *m, const char *id, struct rp__buf *out, rp_error *err)
+static int add_brief_of(struct rp__tool_session *m, const char *id, struct rp__buf *out, rp_error *err)
 {
   rp_session *s = NULL;
   char *doc = NULL;
@@ -36,7 +37,7 @@ static int add_brief_of(struct rp__mind *m, const char *id, struct rp__buf *out,
   return rc;
 }
 
-static int write_resume(struct rp__mind *m, const char *id, bool named, struct rp__buf *out, rp_error *err)
+static int write_resume(struct rp__tool_session *m, const char *id, bool named, struct rp__buf *out, rp_error *err)
 {
   if (named)
     rp__buf_printf(out,
@@ -52,14 +53,14 @@ static int write_resume(struct rp__mind *m, const char *id, bool named, struct r
   bool other = named && !(m->s && strcmp(id, rp_session_id(m->s)) == 0);
   if (other) rp__buf_printf(out, "It is what session %s had in mind; the one you are in is another.\n\n", id);
   size_t before = out->n;
-  int rc = named ? add_brief_of(m, id, out, err) : rp__mind_brief_now(m, out, err);
+  int rc = named ? add_brief_of(m, id, out, err) : rp__tool_session_brief_now(m, out, err);
   if (!rc && out->n == before) rp__buf_str(out, "(There is nothing to go on from: this is the first session.)");
   return rc;
 }
 
 /* ---- handoff ---- */
 
-static int write_handoff(struct rp__mind *m, const char *id, bool named, struct rp__buf *out, rp_error *err)
+static int write_handoff(struct rp__tool_session *m, const char *id, bool named, struct rp__buf *out, rp_error *err)
 {
   (void)named;
   if (!id[0]) {
@@ -77,44 +78,30 @@ static const struct prompt prompts[] = {
 
 /* ---- the protocol's side ---- */
 
-static void write_arguments(struct rp__jw *w)
-{
-  rp__jw_key(w, "arguments");
-  rp__jw_array(w);
-  for (const struct rp__takes *row = takes; row->name; row++) {
-    rp__jw_object(w);
-    rp__jw_kstr(w, "name", row->name);
-    rp__jw_kstr(w, "description", row->about);
-    rp__jw_kbool(w, "required", row->required);
-    rp__jw_end_object(w);
-  }
-  rp__jw_end_array(w);
-}
-
 void rp__prompts_list(struct rp__jw *w)
 {
-  rp__jw_key(w, "prompts");
-  rp__jw_array(w);
+  rp__jw_karray(w, "prompts");
   for (size_t i = 0; i < RP_ARRAY_SIZE(prompts); i++) {
     rp__jw_object(w);
     rp__jw_kstr(w, "name", prompts[i].name);
     rp__jw_kstr(w, "title", prompts[i].title);
     rp__jw_kstr(w, "description", prompts[i].description);
-    write_arguments(w);
+    rp__jw_karray(w, "arguments");
+    for (const struct rp__takes *row = takes; row->name; row++) {
+      rp__jw_object(w);
+      rp__jw_kstr(w, "name", row->name);
+      rp__jw_kstr(w, "description", row->about);
+      rp__jw_kbool(w, "required", row->required);
+      rp__jw_end_object(w);
+    }
+    rp__jw_end_array(w);
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
 }
 
-static const struct prompt *find(struct rp__json name)
-{
-  for (size_t i = 0; i < RP_ARRAY_SIZE(prompts); i++)
-    if (rp__json_eq(name, prompts[i].name)) return &prompts[i];
-  return NULL;
-}
-
 /* The session named, else the current one, else the last, else none. */
-static int choose(struct rp__mind *m, struct rp__json given, char ret[RP_ID_MAX + 1], rp_error *err)
+static int choose(struct rp__tool_session *m, struct rp__json given, char ret[RP_ID_MAX + 1], rp_error *err)
 {
   RP_AUTOFREE char *ref = rp__json_dup(given);
   ret[0] = '\0';
@@ -123,18 +110,21 @@ static int choose(struct rp__mind *m, struct rp__json given, char ret[RP_ID_MAX 
     return 0;
   }
   if (given.type != RP_JSON_NONE && !ref) return rp__fail_nomem(err);
-  int rc = rp__mind_resolve(m, ref ? ref : "last", ret, err);
+  int rc = rp__tool_session_resolve(m, ref ? ref : "last", ret, err);
   if (rc == RP_E_SESSION_NOT_FOUND && !ref) return 0;
   if (rc && err && !err->field[0]) snprintf(err->field, sizeof err->field, "session");
   return rc;
 }
 
-int rp__prompt_get(struct rp__mind *m, struct rp__json name, struct rp__json args, struct rp__jw *w, rp_error *err)
+int rp__prompt_get(struct rp__tool_session *m, struct rp__json name, struct rp__json args, struct rp__jw *w,
+                   rp_error *err)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_PROMPT_MAX), marked = RP_BUF(2 * RP_PROMPT_MAX);
   struct rp__json values[RP_TAKES_MAX];
   char id[RP_ID_MAX + 1];
-  const struct prompt *p = find(name);
+  const struct prompt *p = NULL;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(prompts); i++)
+    if (rp__json_eq(name, prompts[i].name)) p = &prompts[i];
   if (!p) return rp__fail_field(err, RP_E_INVALID, "name", "there is no such prompt; there are resume and handoff");
   int rc = rp__takes_check(takes, args, values, err);
   if (!rc) rc = choose(m, values[0], id, err);
@@ -146,12 +136,10 @@ int rp__prompt_get(struct rp__mind *m, struct rp__json name, struct rp__json arg
   rp__mark(&marked, text.p, text.n);
   if (marked.err) return rp__fail_nomem(err);
   rp__jw_kstr(w, "description", p->description);
-  rp__jw_key(w, "messages");
-  rp__jw_array(w);
+  rp__jw_karray(w, "messages");
   rp__jw_object(w);
   rp__jw_kstr(w, "role", "user");
-  rp__jw_key(w, "content");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "content");
   rp__jw_kstr(w, "type", "text");
   rp__jw_key(w, "text");
   rp__jw_strn(w, marked.p, marked.n);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* MCP's resources: their list, their templates and their reading. */
 #include "bridge/mcp/resources.h"
 
 #include "base/clock.h"
+#include "bridge/tool/tool.h"
 
 #define PREFIX "reprise://sessions/"
 #define STATE "/state"
@@ -41,8 +43,7 @@ static void write_place(const struct place *p, const char *uri_key, struct rp__j
 
 void rp__resource_templates(struct rp__jw *w)
 {
-  rp__jw_key(w, "resourceTemplates");
-  rp__jw_array(w);
+  rp__jw_karray(w, "resourceTemplates");
   for (size_t i = 0; i < RP_ARRAY_SIZE(forms); i++) write_place(&forms[i], "uriTemplate", w);
   rp__jw_end_array(w);
 }
@@ -53,22 +54,6 @@ struct page {
   char last[RP_ID_MAX + 1]; /* the one after which the next page begins */
   bool more;
 };
-
-static size_t clip(const char *s, size_t chars)
-{
-  size_t i = 0;
-  for (; s[i]; i++)
-    if (((unsigned char)s[i] & 0xc0) != 0x80 && chars-- == 0) break;
-  return i;
-}
-
-static void write_name(const rp_session_info *info, struct rp__jw *w)
-{
-  rp__jw_kstr(w, "name", info->id);
-  if (!info->name || !info->name[0]) return;
-  rp__jw_key(w, "title");
-  rp__jw_strn(w, info->name, clip(info->name, TITLE_MAX));
-}
 
 static int on_session(void *ctx, const rp_session_info *info)
 {
@@ -83,8 +68,13 @@ static int on_session(void *ctx, const rp_session_info *info)
   snprintf(uri, sizeof uri, PREFIX "%s", info->id);
   rp__jw_object(&p->w);
   rp__jw_kstr(&p->w, "uri", uri);
-  write_name(info, &p->w);
-  snprintf(about, sizeof about, "%s, begun %s", info->status, rp__time_format(info->created_at, at));
+  rp__jw_kstr(&p->w, "name", info->id);
+  if (info->name && info->name[0]) {
+    rp__jw_key(&p->w, "title");
+    rp__jw_strn(&p->w, info->name, rp__tell_clip(info->name, strlen(info->name), TITLE_MAX));
+  }
+  snprintf(about, sizeof about, "%s, begun %s", rp_session_status_name(info->status),
+           rp__time_format(info->created_at, at));
   rp__jw_kstr(&p->w, "description", about);
   rp__jw_kstr(&p->w, "mimeType", JSON_TYPE);
   rp__jw_end_object(&p->w);
@@ -96,7 +86,7 @@ static int bad_cursor(rp_error *err)
   return rp__fail_field(err, RP_E_INVALID, "cursor", "the cursor is none that was given");
 }
 
-int rp__resources_list(struct rp__mind *m, struct rp__json cursor, struct rp__jw *w, rp_error *err)
+int rp__resources_list(struct rp__tool_session *m, struct rp__json cursor, struct rp__jw *w, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf items = RP_BUF(RP_RESOURCE_DOC_MAX);
   RP_AUTOFREE char *after = rp__json_dup(cursor);
@@ -143,21 +133,20 @@ static int on_info(void *ctx, const rp_session_info *info)
   return rc;
 }
 
-static int read_sessions(struct rp__mind *m, struct rp__buf *out, rp_error *err)
+static int read_sessions(struct rp__tool_session *m, struct rp__buf *out, rp_error *err)
 {
   struct reading r = {RP_JW(out), err};
   const rp_filter f = {.scope = m->scope, .limit = RP_RESOURCE_PAGE};
   rp__jw_object(&r.w);
   rp__jw_kstr(&r.w, "scope", m->scope);
-  rp__jw_key(&r.w, "sessions");
-  rp__jw_array(&r.w);
+  rp__jw_karray(&r.w, "sessions");
   int rc = rp_list(m->e, &f, on_info, &r, err);
   rp__jw_end_array(&r.w);
   rp__jw_end_object(&r.w);
   return rc;
 }
 
-static int read_state(struct rp__mind *m, const char *id, struct rp__buf *out, rp_error *err)
+static int read_state(struct rp__tool_session *m, const char *id, struct rp__buf *out, rp_error *err)
 {
   rp_session *s = NULL;
   char *doc = NULL;
@@ -170,7 +159,7 @@ static int read_state(struct rp__mind *m, const char *id, struct rp__buf *out, r
 }
 
 /* Exact ids only: a key or "last" would name another session tomorrow. */
-static int read_session(struct rp__mind *m, const char *uri, struct rp__buf *out, rp_error *err)
+static int read_session(struct rp__tool_session *m, const char *uri, struct rp__buf *out, rp_error *err)
 {
   const char *rest = uri + strlen(PREFIX), *slash = strchr(rest, '/');
   char ref[RP_ID_MAX + 1], id[RP_ID_MAX + 1];
@@ -178,7 +167,7 @@ static int read_session(struct rp__mind *m, const char *uri, struct rp__buf *out
   if (n == 0 || n > RP_ID_MAX || (slash && strcmp(slash, STATE) != 0)) return no_such(uri, err);
   memcpy(ref, rest, n);
   ref[n] = '\0';
-  int rc = rp__mind_resolve(m, ref, id, err);
+  int rc = rp__tool_session_resolve(m, ref, id, err);
   bool missing = rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_USAGE || rc == RP_E_AMBIGUOUS;
   if (missing || (!rc && strcmp(id, ref) != 0)) return no_such(uri, err);
   if (rc) return rc;
@@ -191,30 +180,23 @@ static int read_session(struct rp__mind *m, const char *uri, struct rp__buf *out
   return rc;
 }
 
-static int read_document(struct rp__mind *m, const char *uri, struct rp__buf *out, rp_error *err)
-{
-  if (strcmp(uri, "reprise://sessions") == 0) return read_sessions(m, out, err);
-  if (strcmp(uri, "reprise://brief") == 0) return rp__mind_brief_now(m, out, err);
-  if (strncmp(uri, PREFIX, strlen(PREFIX)) == 0) return read_session(m, uri, out, err);
-  return no_such(uri, err);
-}
-
-int rp__resource_read(struct rp__mind *m, struct rp__json uri, struct rp__jw *w, rp_error *err)
+int rp__resource_read(struct rp__tool_session *m, struct rp__json uri, struct rp__jw *w, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_RESOURCE_DOC_MAX);
   RP_AUTOFREE char *text = rp__json_dup(uri);
   if (uri.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "uri", "'uri' must be a string");
   if (!text) return rp__fail_nomem(err);
   if (strlen(text) >= RP_RESOURCE_URI_MAX) return no_such(text, err);
-  int rc = read_document(m, text, &doc, err);
+  int rc = strcmp(text, "reprise://sessions") == 0      ? read_sessions(m, &doc, err)
+           : strcmp(text, "reprise://brief") == 0       ? rp__tool_session_brief_now(m, &doc, err)
+           : strncmp(text, PREFIX, strlen(PREFIX)) == 0 ? read_session(m, text, &doc, err)
+                                                        : no_such(text, err);
   if (rc) return rc;
   if (doc.err == RP_E_NOMEM) return rp__fail_nomem(err);
   if (doc.err) return rp__fail(err, doc.err, "the resource is over %zu bytes", RP_RESOURCE_DOC_MAX);
-  rp__jw_key(w, "contents");
-  rp__jw_array(w);
+  rp__jw_karray(w, "contents");
   rp__jw_object(w);
-  rp__jw_key(w, "uri");
-  rp__jw_value(w, uri);
+  rp__jw_kvalue(w, "uri", uri);
   rp__jw_kstr(w, "mimeType", strcmp(text, "reprise://brief") == 0 ? "text/plain" : JSON_TYPE);
   rp__jw_key(w, "text");
   rp__jw_strn(w, doc.p ? doc.p : "", doc.n);

@@ -6,7 +6,7 @@
 #ifndef RP_BRIDGE_MCP_RESOURCES_H
 #define RP_BRIDGE_MCP_RESOURCES_H
 
-#include "bridge/mind.h"
+#include "bridge/tool/tool-session.h"
 
 #define RP_RESOURCE_PAGE 50     /* sessions in one page of a list */
 #define RP_RESOURCE_URI_MAX 512 /* bytes */
@@ -14,13 +14,13 @@
 
 /* "resources": the fixed ones, then the newest sessions; "nextCursor" when there are others. `cursor`: NONE or what was
  * given before (RP_E_INVALID naming "cursor"). */
-int rp__resources_list(struct rp__mind *m, struct rp__json cursor, struct rp__jw *w, rp_error *err);
+RP_MUST_USE int rp__resources_list(struct rp__tool_session *m, struct rp__json cursor, struct rp__jw *w, rp_error *err);
 /* "resourceTemplates". */
 void rp__resource_templates(struct rp__jw *w);
 /*
  * "contents". RP_E_INVALID naming "uri": missing, or no string. RP_E_SESSION_NOT_FOUND: there is no such resource, or
- * it belongs to a scope that is closed to this mind; the protocol's own code for that is the caller's business.
+ * it belongs to a scope that is closed to this session; the protocol's own code for that is the caller's business.
  */
-int rp__resource_read(struct rp__mind *m, struct rp__json uri, struct rp__jw *w, rp_error *err);
+RP_MUST_USE int rp__resource_read(struct rp__tool_session *m, struct rp__json uri, struct rp__jw *w, rp_error *err);
 
 #endif

@@ -8,7 +8,8 @@
 #include <poll.h>
 
 #include "base/clock.h"
-#include "bridge/broken.h"
+#include "base/ticks.h"
+#include "bridge/broken-line.h"
 #include "bridge/line.h"
 #include "bridge/mcp/mcp-impl.h"
 
@@ -20,36 +21,16 @@ struct server {
   struct rp__lines lines;
   bool gone; /* nobody reads what we say */
   struct rp__buf reply;
-  int64_t beat_ms; /* when the next sign of life is due */
 };
 
-static int64_t now_ms(void)
-{
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* ---- waiting ---- */
-
-static int beat(struct server *s)
-{
-  int64_t now = now_ms();
-  if (now >= s->beat_ms) {
-    struct rp__mind *mind = &s->m->mind;
-    /* A guest's host lives, or does not, by its own doing. */
-    if (mind->s && (!mind->guest || mind->seat.taken)) rp_heartbeat(mind->s, NULL);
-    s->beat_ms = now + RP_MCP_BEAT_MS;
-  }
-  return (int)(s->beat_ms - now);
-}
 
 /* Until the descriptor can be used: 1; 0 when it is time to stop. */
 static int wait_for(struct server *s, int fd, short events, rp_error *err)
 {
   struct pollfd p[] = {{.fd = fd, .events = events}, {.fd = s->stop, .events = POLLIN}};
   for (;;) {
-    int n = poll(p, 2, beat(s));
+    int n = poll(p, 2, (int)rp__tool_session_heartbeat(&s->m->session, RP_MCP_BEAT_MS, rp__ticks_ms()));
     if (n < 0 && errno != EINTR) return rp__fail_errno(err, errno, "can't wait for the client");
     if (n > 0 && p[1].revents) return 0;
     if (n > 0 && p[0].revents) return 1;
@@ -92,7 +73,7 @@ static int refuse_long(struct server *s, struct rp__str line, rp_error *err)
 {
   char text[64];
   snprintf(text, sizeof text, "a message has more than %zu bytes", RP_MCP_LINE_MAX);
-  rp__rpc_error(&s->reply, rp__broken_id(line.p, line.n), RP_RPC_INVALID, text, NULL);
+  rp__rpc_error(&s->reply, rp__broken_line_id(line.p, line.n), RP_RPC_INVALID, text, NULL);
   return send_reply(s, err);
 }
 
@@ -114,39 +95,25 @@ static int answer_lines(struct server *s, bool last, rp_error *err)
   return rc;
 }
 
-/* A line without an end in sight: refused now, and what is still to come of it is thrown away. */
-static int give_up(struct server *s, rp_error *err)
-{
-  if (s->lines.buf.err == RP_E_NOMEM) return RP_E_NOMEM;
-  struct rp__str begun = {s->lines.buf.p + s->lines.at, s->lines.buf.n - s->lines.at};
-  int rc = refuse_long(s, begun, err);
-  rp__lines_skip(&s->lines);
-  return rc;
-}
-
-/* 1: something was read; 0: the client has closed. */
-static int read_some(struct server *s, rp_error *err)
-{
-  char *room = rp__lines_room(&s->lines, CHUNK, err);
-  if (!room) {
-    int rc = give_up(s, err);
-    return rc < 0 ? rc : 1;
-  }
-  ssize_t n = read(s->in, room, CHUNK);
-  if (n < 0) return errno == EINTR || errno == EAGAIN ? 1 : rp__fail_errno(err, errno, "can't read from the client");
-  if (n == 0) return 0;
-  rp__lines_added(&s->lines, (size_t)n);
-  return 1;
-}
-
 static int serve(struct server *s, rp_error *err)
 {
   for (;;) {
     int rc = wait_for(s, s->in, POLLIN, err);
     if (rc <= 0) return rc < 0 ? rc : RP_MCP_STOPPED;
-    rc = read_some(s, err);
-    if (rc < 0) return rc;
-    bool closed = rc == 0;
+    char *room = rp__lines_room(&s->lines, CHUNK, err);
+    if (!room && s->lines.buf.err == RP_E_NOMEM) return RP_E_NOMEM;
+    ssize_t n = 0;
+    if (!room) {
+      /* A line without an end in sight: refused now, and what is still to come of it is thrown away. */
+      rc = refuse_long(s, (struct rp__str){s->lines.buf.p + s->lines.at, s->lines.buf.n - s->lines.at}, err);
+      rp__lines_skip(&s->lines);
+      if (rc < 0) return rc;
+    } else {
+      n = read(s->in, room, CHUNK);
+      if (n < 0 && errno != EINTR && errno != EAGAIN) return rp__fail_errno(err, errno, "can't read from the client");
+      if (n > 0) rp__lines_added(&s->lines, (size_t)n);
+    }
+    bool closed = room && n == 0;
     rc = answer_lines(s, closed, err);
     if (rc <= 0) return rc < 0 ? rc : s->gone ? RP_MCP_CLOSED : RP_MCP_STOPPED;
     if (closed) return RP_MCP_CLOSED;
@@ -157,7 +124,6 @@ int rp__mcp_stdio(struct rp__mcp *m, int in, int out, int stop, rp_error *err)
 {
   struct server s = {.m = m, .in = in, .out = out, .stop = stop, .reply = RP_BUF(RP_MCP_REPLY_MAX + 1)};
   rp__lines_init(&s.lines, RP_MCP_LINE_MAX + 2 * CHUNK);
-  s.beat_ms = now_ms() + RP_MCP_BEAT_MS;
   int rc = serve(&s, err);
   rp__lines_done(&s.lines);
   rp__buf_done(&s.reply);

@@ -15,14 +15,20 @@ static struct fault_store *fault(struct rp__store *s)
 }
 
 /* Counts the call. Fails it now, or says in *ret_late that it is to fail once it is done. */
-static int before(struct fault_store *f, bool *ret_late, rp_error *err)
+static int before_reads(struct fault_store *f, const struct rp__read *reads, size_t n, bool *ret_late, rp_error *err)
 {
   struct rp__fault *p = f->plan;
+  if (p->on_call) p->on_call(p->ctx, reads, n);
   int64_t call = __atomic_add_fetch(&p->calls, 1, __ATOMIC_RELAXED);
   bool due = p->nth > 0 && (call == p->nth || (p->persistent && call > p->nth));
   if (due && !p->after) return rp__fail(err, p->code, "injected before the call");
   *ret_late = due;
   return 0;
+}
+
+static int before(struct fault_store *f, bool *ret_late, rp_error *err)
+{
+  return before_reads(f, NULL, 0, ret_late, err);
 }
 
 static int after(const struct fault_store *f, bool late, int rc, rp_error *err)
@@ -50,19 +56,22 @@ static int fault_session_find(struct rp__store *s, enum rp__find how, const char
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_SESSION, .u.session = {how, scope, what, ret}};
+  int rc = before_reads(f, &read, 1, &late, err);
   if (rc == 0) rc = f->inner->ops->session_find(f->inner, how, scope, what, ret, err);
   if (rc != 0 || !late) return rc;
   rp__session_row_done(ret); /* who is told of a failure frees nothing */
   return after(f, late, 0, err);
 }
 
-static int fault_session_list(struct rp__store *s, const rp_filter *filter, rp__session_row_fn *fn, void *ctx,
-                              rp_error *err)
+static int fault_session_list(struct rp__store *s, const struct rp__session_filter *filter, rp__session_row_fn *fn,
+                              void *ctx, rp_error *err)
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_SESSIONS,
+                                .u.sessions.filter = filter ? *filter : (struct rp__session_filter){0}};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->session_list(f->inner, filter, fn, ctx, err), err);
 }
 
@@ -71,7 +80,8 @@ static int fault_run_list(struct rp__store *s, const struct rp__run_filter *filt
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_RUNS, .u.runs.filter = *filter};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->run_list(f->inner, filter, fn, ctx, err), err);
 }
 
@@ -80,7 +90,8 @@ static int fault_event_list(struct rp__store *s, const struct rp__event_range *r
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_EVENTS, .u.events.range = *r};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->event_list(f->inner, r, fn, ctx, err), err);
 }
 
@@ -89,7 +100,8 @@ static int fault_snapshot_list(struct rp__store *s, int64_t session_ref, int64_t
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_SNAPSHOTS, .u.snapshots = {session_ref, n, fn}};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->snapshot_list(f->inner, session_ref, n, fn, ctx, err), err);
 }
 
@@ -97,7 +109,8 @@ static int fault_scope_get(struct rp__store *s, const char *scope, struct rp__sc
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_SCOPE, .u.scope = {scope, ret}};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->scope_get(f->inner, scope, ret, err), err);
 }
 
@@ -124,7 +137,8 @@ static int fault_recall_list(struct rp__store *s, const struct rp__recall_filter
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_RECALL, .u.recall.filter = *filter};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->recall_list(f->inner, filter, fn, ctx, err), err);
 }
 
@@ -132,7 +146,8 @@ static int fault_record_get(struct rp__store *s, int64_t session_ref, struct rp_
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_RECORD, .u.record = {session_ref, ret}};
+  int rc = before_reads(f, &read, 1, &late, err);
   if (rc == 0) rc = f->inner->ops->record_get(f->inner, session_ref, ret, err);
   if (rc != 0 || !late) return rc;
   rp__record_row_done(ret);
@@ -144,7 +159,8 @@ static int fault_task_get(struct rp__store *s, const char *scope, uint64_t hash,
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_TASK, .u.task = {scope, hash, ret, ret_found}};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->task_get(f->inner, scope, hash, ret, ret_found, err), err);
 }
 
@@ -153,7 +169,8 @@ static int fault_request_get(struct rp__store *s, const char *scope, const char 
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_REQUEST, .u.request = {scope, key, ret, ret_found}};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->request_get(f->inner, scope, key, ret, ret_found, err), err);
 }
 
@@ -171,7 +188,8 @@ static int fault_memory_list(struct rp__store *s, const struct rp__memory_filter
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_MEMORIES, .u.memories.filter = *filter};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->memory_list(f->inner, filter, fn, ctx, err), err);
 }
 
@@ -213,7 +231,8 @@ static int fault_tail_list(struct rp__store *s, int64_t session_ref, const struc
 {
   struct fault_store *f = fault(s);
   bool late;
-  int rc = before(f, &late, err);
+  const struct rp__read read = {.type = RP_READ_TAILS, .u.tails = {session_ref, which, fn}};
+  int rc = before_reads(f, &read, 1, &late, err);
   return rc ? rc : after(f, late, f->inner->ops->tail_list(f->inner, session_ref, which, fn, ctx, err), err);
 }
 
@@ -236,6 +255,20 @@ static int fault_changes(struct rp__store *s, int64_t *cursor, int64_t limit, rp
   if (rc == 0) rc = after(f, late, f->inner->ops->changes(f->inner, &at, limit, fn, ctx, err), err);
   if (rc == 0) *cursor = at;
   return rc;
+}
+
+static int fault_read(struct rp__store *s, struct rp__read *reads, size_t n, rp_error *err)
+{
+  struct fault_store *f = fault(s);
+  bool late;
+  int rc = before_reads(f, reads, n, &late, err);
+  if (rc == 0) rc = f->inner->ops->read(f->inner, reads, n, err);
+  if (rc != 0 || !late) return rc;
+  for (size_t i = 0; i < n; i++) { /* who is told of a failure frees nothing */
+    if (reads[i].rc == 0 && reads[i].type == RP_READ_SESSION) rp__session_row_done(reads[i].u.session.ret);
+    if (reads[i].rc == 0 && reads[i].type == RP_READ_RECORD) rp__record_row_done(reads[i].u.record.ret);
+  }
+  return after(f, late, 0, err);
 }
 
 static int fault_version(struct rp__store *s, int64_t *ret, rp_error *err)
@@ -304,6 +337,7 @@ static const struct rp__store_ops ops = {
     .blob_list = fault_blob_list,
     .tail_list = fault_tail_list,
     .changes = fault_changes,
+    .read = fault_read,
     .version = fault_version,
     .maintain = fault_maintain,
     .check = fault_check,

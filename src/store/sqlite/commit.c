@@ -2,6 +2,8 @@
 /* One group is one database transaction; a refused txn undoes itself alone. */
 #include "store/sqlite/sqlite.h"
 
+#include <assert.h>
+
 static rp__sq_op *const op_table[] = {
     [RP_OP_SESSION_PUT] = rp__sq_session_put,
     [RP_OP_LEASE] = rp__sq_lease,
@@ -45,6 +47,7 @@ static int txn_ops(struct rp__sq_conn *c, struct rp__txn *t)
 {
   c->txn = t;
   for (size_t i = 0; i < t->n; i++) {
+    assert((size_t)t->ops[i].type < RP_ARRAY_SIZE(op_table) && op_table[t->ops[i].type]);
     memset(&t->ops[i].ret, 0, sizeof t->ops[i].ret);
     if (rp__rule_void(&t->ops[i], t)) continue;
     int rc = op_table[t->ops[i].type](c, &t->ops[i], &t->err);
@@ -132,6 +135,7 @@ static int sync_set(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_
 
 static int group_commit(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
 {
+  assert(n > 0 && !c->in_turn && sqlite3_get_autocommit(c->db));
   c->fatal = false;
   c->row = 0;
   c->committed = 0;

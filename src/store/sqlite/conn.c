@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Connections: how each is opened, the pool of readers, and the writer, which may be lent to a reader. */
 #include "store/sqlite/sqlite.h"
+
+#include <assert.h>
 
 #define READER_WAIT_S 1 /* bounded, for a thread may wait while it holds another */
 
@@ -56,8 +59,9 @@ int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_
   if (!c) return rp__fail_nomem(err);
   c->store = s;
   c->failures = atomic_load(&s->sync->failures);
-  int rc = sqlite3_open_v2(s->path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
-                           s->vfs ? s->vfs : rp__sq_vfs());
+  if (s->memory[0]) flags |= SQLITE_OPEN_CREATE;
+  int rc = sqlite3_open_v2(s->memory[0] ? s->memory : s->path, &c->db,
+                           flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, s->vfs ? s->vfs : rp__sq_vfs());
   if (rc == SQLITE_OK) rp__sq_vfs_watch(c);
   if (rc == SQLITE_OK) rc = conn_setup(c, use);
   if (rc != SQLITE_OK) {
@@ -168,6 +172,7 @@ void rp__sq_reader_give(struct rp__sq_conn *c)
 {
   struct rp__sq_pool *p = &c->store->pool;
   struct rp__sq_conn *spare = NULL;
+  assert(sqlite3_get_autocommit(c->db) || c->broken); /* a reader leaves no transaction behind */
   pthread_mutex_lock(&p->mu);
   if (c == p->lent) {
     p->lent = NULL;
@@ -188,6 +193,7 @@ int rp__sq_writer_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_erro
 {
   struct rp__sq_pool *p = &s->pool;
   pthread_mutex_lock(&p->mu);
+  assert(!p->writing); /* commits come one at a time */
   p->writing = true;
   if (p->lent) {
     /* Somebody is in the middle of reading with it: it stays a reader. */
@@ -206,6 +212,7 @@ int rp__sq_writer_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_erro
 void rp__sq_writer_give(struct rp__sq_store *s)
 {
   pthread_mutex_lock(&s->pool.mu);
+  assert(s->pool.writing);
   s->pool.writing = false;
   pthread_mutex_unlock(&s->pool.mu);
 }

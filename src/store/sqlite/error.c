@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The one table from SQLite's result codes to ours. */
 #include "store/sqlite/sqlite.h"
 
 struct translation {

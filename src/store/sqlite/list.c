@@ -99,8 +99,8 @@ static void rows_freep(struct rows **r)
   free(*r);
 }
 
-static int session_page(struct rp__sq_store *s, const rp_filter *f, int64_t statuses, int64_t before, int max,
-                        struct rows *rows, rp_error *err)
+static int session_page(struct rp__sq_store *s, const struct rp__session_filter *f, int64_t statuses, int64_t before,
+                        int max, struct rows *rows, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   bool scoped = f->scope && f->scope[0];
@@ -146,8 +146,8 @@ static void refs_done(struct refs *r)
   free(r->p);
 }
 
-static int active_refs(struct rp__sq_store *s, const rp_filter *f, int64_t statuses, struct place behind, int max,
-                       struct refs *ret, rp_error *err)
+static int active_refs(struct rp__sq_store *s, const struct rp__session_filter *f, int64_t statuses,
+                       struct place behind, int max, struct refs *ret, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   bool scoped = f->scope && f->scope[0];
@@ -175,8 +175,8 @@ static int active_refs(struct rp__sq_store *s, const rp_filter *f, int64_t statu
 }
 
 /* One that was deleted or put in the trash meanwhile is left out. */
-static int active_row(struct rp__store *base, const rp_filter *f, int64_t ref, rp__session_row_fn *fn, void *ctx,
-                      rp_error *err)
+static int active_row(struct rp__store *base, const struct rp__session_filter *f, int64_t ref, rp__session_row_fn *fn,
+                      void *ctx, rp_error *err)
 {
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
   rp_error gone = {0};
@@ -192,8 +192,8 @@ static int active_row(struct rp__store *base, const rp_filter *f, int64_t ref, r
 }
 
 /* No transaction outlives the reading of the order, which is numbers alone: an open reader keeps the log from reuse. */
-static int list_by_activity(struct rp__store *base, const rp_filter *f, int64_t statuses, struct place behind, int max,
-                            rp__session_row_fn *fn, void *ctx, rp_error *err)
+static int list_by_activity(struct rp__store *base, const struct rp__session_filter *f, int64_t statuses,
+                            struct place behind, int max, rp__session_row_fn *fn, void *ctx, rp_error *err)
 {
   RP_CLEANUP(refs_done) struct refs refs = {0};
   int rc = active_refs(rp__sq(base), f, statuses, behind, max, &refs, err);
@@ -201,9 +201,10 @@ static int list_by_activity(struct rp__store *base, const rp_filter *f, int64_t 
   return rc;
 }
 
-int rp__sq_session_list(struct rp__store *base, const rp_filter *f, rp__session_row_fn *fn, void *ctx, rp_error *err)
+int rp__sq_session_list(struct rp__store *base, const struct rp__session_filter *f, rp__session_row_fn *fn, void *ctx,
+                        rp_error *err)
 {
-  static const rp_filter none = {0};
+  static const struct rp__session_filter none = {0};
   if (!f) f = &none;
   struct place behind = {INT64_MAX, INT64_MAX};
   unsigned statuses;

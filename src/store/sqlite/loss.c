@@ -109,7 +109,7 @@ static void db_seen(struct rp__sq_store *s, const struct stat *st)
 void rp__sq_db_seen(struct rp__sq_store *s)
 {
   struct stat st;
-  if (stat(s->path, &st) == 0) db_seen(s, &st);
+  if (!s->memory[0] && stat(s->path, &st) == 0) db_seen(s, &st);
 }
 
 void rp__sq_db_made(struct rp__sq_store *s)
@@ -242,7 +242,7 @@ void rp__sq_loss_look(struct rp__sq_store *s, struct rp__sq_conn *c, bool bare)
   struct rp__sq_index index;
   struct stat st;
   char text[300];
-  if (stat(s->path, &st) != 0) return;
+  if (s->memory[0] || stat(s->path, &st) != 0) return;
   s->inode = st.st_ino;
   bool noted = note_read(s->sync, &note) && note.frame > 0 && note.inode == s->inode;
   bool fits =

@@ -2,6 +2,8 @@
 /* Work beside the commits, on a connection of its own: the index, old keys; and what there is to count. */
 #include "store/sqlite/sqlite.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 
 #define IDEM_MS (24L * 3600 * 1000)
@@ -13,6 +15,7 @@ int rp__sq_keeper_txn(struct rp__sq_store *s, rp__sq_work *fn, void *arg, rp_err
   if (rc == 0) rc = rp__sq_conn_ensure(s, RP_SQ_KEEPER, &s->keeper, err);
   if (rc == 0) rc = rp__sq_queue_enter(s->queue, s->busy_ms, err);
   if (rc != 0) return rc;
+  assert(!s->keeper->in_turn && sqlite3_get_autocommit(s->keeper->db));
   s->keeper->in_turn = true;
   rc = rp__sq_exec(s->keeper, "BEGIN IMMEDIATE", err);
   if (rc == 0) rc = rp__sq_schema_check(s->keeper, err);
@@ -149,7 +152,7 @@ int rp__sq_stats(struct rp__store *base, struct rp__store_stats *ret, rp_error *
   if (rc == 0) rc = rp__sq_meta_get(c, "schema_version", 0, &version, err);
   if (rc != 0) return rc;
   stats.schema_version = (int)version;
-  stats.file_bytes = rp__sq_file_bytes(s->path);
+  stats.file_bytes = s->memory[0] ? 0 : rp__sq_file_bytes(s->path);
   stats.wal_bytes = rp__sq_file_bytes(s->wal_path);
   stats.sync_failed = rp__sq_sync_is_failed(s);
   if (!rp__sq_loss_tell(s, stats.loss, sizeof stats.loss)) stats.loss[0] = '\0';

@@ -6,7 +6,7 @@
  */
 #include "store/sqlite/sqlite.h"
 
-#include "store/words.h"
+#include "store/search-words.h"
 
 #define MEMORY_PAGE 64
 

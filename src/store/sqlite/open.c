@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing a store: the file and what has to lie beside it, or a database in memory. */
 #include "store/sqlite/sqlite.h"
 
 #include <dirent.h>
@@ -195,7 +196,7 @@ static void log_take_back(struct rp__sq_store *s)
 static bool store_at_rest(struct rp__store *base)
 {
   struct rp__sq_store *s = rp__sq(base);
-  return s->short_lived && rp__sq_file_bytes(s->wal_path) <= RP_SQ_WAL_LEFT * 4096L;
+  return s->short_lived && !s->memory[0] && rp__sq_file_bytes(s->wal_path) <= RP_SQ_WAL_LEFT * 4096L;
 }
 
 static void store_close(struct rp__store *base)
@@ -293,6 +294,37 @@ int rp__store_sqlite_open(const struct rp__store_options *o, struct rp__store **
   return 0;
 }
 
+/*
+ * SQLite's memdb: the connections of one process that open the same name share a database, which is gone when the
+ * last of them is closed. The watcher is open from the beginning to the end, because a writer may be opened anew.
+ * A name is unique in the process, so two stores in memory never meet. There is no write-ahead log: readers wait
+ * while somebody commits.
+ */
+int rp__store_memory_open(const struct rp__store_options *o, struct rp__store **ret, rp_error *err)
+{
+  struct rp__proc own = {0};
+  struct rp__sq_store *s = store_new(o);
+  if (!s) return rp__fail_nomem(err);
+  snprintf(s->memory, sizeof s->memory, "/reprise-%p", (void *)s);
+  s->read_only = s->existing = false;
+  s->path = strdup("memory:");
+  s->vfs = strdup("memdb");
+  s->wal_path = strdup("");
+  int rc = s->path && s->vfs && s->wal_path ? 0 : rp__fail_nomem(err);
+  if (rc == 0 && !o->self) rc = rp__proc_describe(0, &own, err);
+  if (rc == 0) rc = rp__sq_queue_new(NULL, o->self ? o->self : &own, &s->queue, err);
+  if (rc == 0) rp__sq_sync_share(s);
+  if (rc == 0) rc = rp__sq_conn_open(s, RP_SQ_WRITER, &s->writer, err);
+  if (rc == 0) rc = rp__sq_conn_open(s, RP_SQ_READER, &s->watcher, err);
+  if (rc == 0) rc = rp__sq_schema_ensure(s, s->writer, err);
+  if (rc != 0) {
+    store_free(s);
+    return rc;
+  }
+  *ret = &s->base;
+  return 0;
+}
+
 static const struct rp__store_ops ops = {
     .close = store_close,
     .at_rest = store_at_rest,
@@ -318,6 +350,7 @@ static const struct rp__store_ops ops = {
     .blob_list = rp__sq_blob_list,
     .tail_list = rp__sq_tail_list,
     .changes = rp__sq_changes,
+    .read = rp__store_read_each,
     .version = rp__sq_version,
     .maintain = rp__sq_maintain,
     .check = rp__sq_check,

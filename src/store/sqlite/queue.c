@@ -11,12 +11,16 @@
  * and frees everything.
  */
 #include "store/sqlite/sqlite.h"
+#include "base/ticks.h"
+
+#include <assert.h>
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <time.h>
 
-#include "base/lockfile.h"
-#include "base/thread.h"
+#include "base/process/lockfile.h"
+#include "base/process/thread.h"
 
 enum helper_state {
   HELPER_IDLE,
@@ -60,7 +64,11 @@ int rp__sq_queue_new(const char *path, const struct rp__proc *self, struct rp__s
 {
   RP_AUTOFREE struct rp__sq_queue *q = calloc(1, sizeof *q);
   if (!q) return rp__fail_nomem(err);
-  int rc = rp__lockfile_open(&q->file, path, err);
+  int rc = 0;
+  if (path)
+    rc = rp__lockfile_open(&q->file, path, err);
+  else if ((q->file.fd = memfd_create("reprise.runs", MFD_CLOEXEC)) < 0)
+    rc = rp__fail_errno(err, errno, "a file in memory");
   if (rc != 0) return rc;
   rp__lockfile_map(&q->file);
   q->self = *self;
@@ -129,19 +137,6 @@ void rp__sq_queue_free(struct rp__sq_queue *q)
   queue_destroy(q);
 }
 
-static struct timespec deadline_after(int timeout_ms)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  t.tv_sec += timeout_ms / 1000;
-  t.tv_nsec += (timeout_ms % 1000) * 1000000L;
-  if (t.tv_nsec >= 1000000000L) {
-    t.tv_nsec -= 1000000000L;
-    t.tv_sec++;
-  }
-  return t;
-}
-
 /* Sends the helper into the kernel's queue and waits for it. mu is held. */
 static int helper_wait(struct rp__sq_queue *q, const struct timespec *deadline)
 {
@@ -149,6 +144,7 @@ static int helper_wait(struct rp__sq_queue *q, const struct timespec *deadline)
     if (rp__thread_start(&q->helper, "reprise-turn", helper_main, q)) return RP_E_NOMEM;
     q->have_helper = true;
   }
+  assert(q->taken && !q->wanted);
   if (q->state == HELPER_IDLE) q->state = HELPER_ASKED;
   q->wanted = true;
   pthread_cond_broadcast(&q->changed);
@@ -175,7 +171,7 @@ static int refuse_turn(const struct rp__sq_queue *q, int timeout_ms, rp_error *e
 
 int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err)
 {
-  struct timespec deadline = deadline_after(timeout_ms);
+  struct timespec deadline = rp__ticks_after_us(1000LL * timeout_ms);
   int rc = 0;
   pthread_mutex_lock(&q->mu);
   while (q->taken && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&q->changed, &q->mu, &deadline);
@@ -201,6 +197,7 @@ void rp__sq_queue_leave(struct rp__sq_queue *q)
 {
   rp__lockfile_queue_leave(&q->file);
   pthread_mutex_lock(&q->mu);
+  assert(q->taken);
   q->taken = false;
   pthread_cond_broadcast(&q->changed);
   pthread_mutex_unlock(&q->mu);

@@ -215,6 +215,21 @@ static int64_t quiet_refs(struct rp__sq_store *s, const struct rp__run_filter *f
   return n;
 }
 
+/* Hands a run out, with its session where that is asked for; one that is gone since takes its run along. */
+static int hand_out(struct rp__sq_store *s, const struct rp__run_filter *f, struct rp__run_row *row, rp__run_row_fn *fn,
+                    void *ctx, rp_error *err)
+{
+  RP_CLEANUP(rp__session_row_done) struct rp__session_row session = {0};
+  if (f->with_session) {
+    RP_AUTOREADER struct rp__sq_conn *c = NULL;
+    int rc = rp__sq_reader_take(s, &c, err);
+    if (rc == 0) rc = rp__sq_session_get(c, row->session_ref, &session, err);
+    if (rc != 0) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
+    row->session = &session;
+  }
+  return fn(ctx, row);
+}
+
 /* 1, or 0 when it has ended or gone since its number was read. */
 static int run_get(struct rp__sq_store *s, int64_t ref, struct rp__run_row *ret, rp_error *err)
 {
@@ -245,7 +260,7 @@ static int quiet_list(struct rp__sq_store *s, const struct rp__run_filter *f, rp
     if (rc < 0) return rc;
     if (rc == 0 || !run_fits(f, &row)) continue;
     left--;
-    rc = fn(ctx, &row);
+    rc = hand_out(s, f, &row, fn, ctx, err);
     if (rc != 0) return rc;
   }
   return n < 0 ? (int)n : 0;
@@ -263,7 +278,7 @@ int rp__sq_run_list(struct rp__store *base, const struct rp__run_filter *f, rp__
     n = run_page(rp__sq(base), f, before, max, rows, err);
     if (n < 0) return n;
     for (int i = 0; i < n; i++) {
-      int rc = fn(ctx, &rows[i]);
+      int rc = hand_out(rp__sq(base), f, &rows[i], fn, ctx, err);
       if (rc != 0) return rc;
     }
     if (n > 0) before = rows[n - 1].ref;

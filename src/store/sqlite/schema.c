@@ -321,6 +321,7 @@ static int journal_is_wal(struct rp__sq_conn *c, const char *sql, bool *ret, rp_
 static int journal_ensure(struct rp__sq_conn *c, rp_error *err)
 {
   bool wal = false;
+  if (c->store->memory[0]) return 0;
   int rc = journal_is_wal(c, "PRAGMA journal_mode = WAL", &wal, err);
   if (rc != 0 || wal) return rc;
   return rp__fail(err, RP_E_UNREACHABLE, "%s can't have a write-ahead log on this file system", c->store->path);
@@ -385,7 +386,7 @@ int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error
   rc = rp__sq_states_check(c, version, err);
   if (rc != 0) return rc;
   if (s->read_only) return version < RP_SQ_SCHEMA ? refuse_version(s, version, err) : 0;
-  rc = journal_is_wal(c, "PRAGMA journal_mode", &wal, err);
+  if (!s->memory[0]) rc = journal_is_wal(c, "PRAGMA journal_mode", &wal, err);
   if (rc == 0 && (version < RP_SQ_SCHEMA || !wal)) rc = schema_migrate(s, c, err);
   return rc ? rc : page_size_read(s, c, err);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Full-text search: the index finds candidates, the events themselves confirm them. */
 #include "store/sqlite/sqlite.h"
 
 #include "core/event.h"
-#include "store/words.h"
+#include "store/search-words.h"
 
 #define HITS_DEFAULT 20
 #define HITS_MAX 1000

@@ -110,16 +110,16 @@ static int snapshot_page(struct rp__sq_store *s, int64_t session, int64_t before
   return rc < 0 ? rc : n;
 }
 
-/* One snapshot with its data, which goes into `data`. */
+/* One snapshot, the newest for n < 0, with its data, which goes into `data`. */
 static int snapshot_get(struct rp__sq_store *s, int64_t session, int64_t n, struct rp__snapshot_row *ret,
                         struct rp__buf *data, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SNAPSHOT_GET);
+  RP_SQ_AUTO q = rp__sq_query(c, n < 0 ? RP_SQ_SNAPSHOT_LAST : RP_SQ_SNAPSHOT_GET);
   rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, n);
+  if (n > 0) rp__sq_int(&q, 2, n);
   rc = rp__sq_next(&q, "read snapshot", err);
   if (rc < 0) return rc;
   if (rc == 0) return rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "no snapshot %lld", (long long)n);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The text of every statement. */
 #include "store/sqlite/statements.h"
 
 /* The order in which rp__sq_head_read and rp__sq_session_read take columns. */
@@ -216,6 +217,8 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
                             "WHERE session = ?1 AND n < ?2 ORDER BY n DESC LIMIT ?3",
     [RP_SQ_SNAPSHOT_GET] = "SELECT n, seq, at, raw_size, size, sealed, reason, data FROM rp_snapshots "
                            "WHERE session = ?1 AND n = ?2",
+    [RP_SQ_SNAPSHOT_LAST] = "SELECT n, seq, at, raw_size, size, sealed, reason, data FROM rp_snapshots "
+                            "WHERE session = ?1 ORDER BY n DESC LIMIT 1",
     [RP_SQ_SNAPSHOT_STATS] = "SELECT count(*), " TOTAL(size) " FROM rp_snapshots",
 
     [RP_SQ_RECALL_FLAGS] = "SELECT flags FROM rp_recall WHERE session = ?1",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The growing buffer. */
 #include "scratch.h"
 
 #include "base/buf.h"

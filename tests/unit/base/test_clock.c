@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Times as text, both ways, and moments people write. */
 #include "scratch.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of errors, and filling in rp_error. */
 #include "scratch.h"
 
 #include <errno.h>

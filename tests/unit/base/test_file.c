@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Files: atomic writing, reading, permissions, links. */
 #include "scratch.h"
 
 #include <dirent.h>

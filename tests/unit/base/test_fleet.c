@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-#include "base/fleet.h"
+#include "base/credentials/fleet.h"
 
 #define ONE "0123456789abcdef"
 #define TWO "fedcba9876543210"

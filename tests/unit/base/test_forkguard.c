@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A forked child is told apart from its parent. */
 #include "child.h"
 
-#include "base/proc.h"
+#include "base/process/proc.h"
 
 static void tell_same(int to, void *arg)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* UUIDv7 and names. */
 #include "scratch.h"
 
 #include "base/id.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Byte locks between open descriptions, and the queue of writers. */
 #include "child.h"
 
-#include "base/lockfile.h"
+#include "base/process/lockfile.h"
 
 /* Randomness that plays a list, its last number for ever. */
 struct script {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Log lines reach the callback, cut at a character. */
 #include "scratch.h"
 
 #include "base/log.h"

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
-#include "base/proc.h"
+#include "base/process/proc.h"
 
 static void wait_for_ever(int to, void *arg)
 {

@@ -4,7 +4,7 @@
 
 #include <utmpx.h>
 
-#include "base/proc.h"
+#include "base/process/proc.h"
 
 #define SINCE 1000000000LL
 

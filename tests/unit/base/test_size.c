@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes as people write them. */
 #include "base/size.h"
 
 #include <setjmp.h>

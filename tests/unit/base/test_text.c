@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Clipping and showing of text. */
 #include "scratch.h"
 
 #include "base/text.h"

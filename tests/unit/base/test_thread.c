@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/thread.h"
+/* Threads run and have their names. */
+#include "base/process/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

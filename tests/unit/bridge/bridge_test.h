@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mind over the engine's rig, and tools called by name with JSON. */
+/* A tool session over the engine's rig, and tools called by name with JSON. */
 #ifndef TEST_BRIDGE_H
 #define TEST_BRIDGE_H
 
 #include "unit/engine/rig.h"
 
-#include "bridge/mind.h"
+#include "bridge/tool/tool-session.h"
 
 #define BRIDGE_DOC 65536
 
@@ -18,9 +18,9 @@ static inline int bridge_setup(void **state)
   return rig_setup(state);
 }
 
-static inline struct rp__mind bridge_mind(struct rig *r, const char *scope)
+static inline struct rp__tool_session bridge_mind(struct rig *r, const char *scope)
 {
-  struct rp__mind m = {.e = r->e, .owner = RP_OWNER_SELF, .channel = "mcp"};
+  struct rp__tool_session m = {.e = r->e, .owner = RP_OWNER_SELF, .channel = "mcp"};
   snprintf(m.scope, sizeof m.scope, "%s", scope);
   return m;
 }
@@ -42,7 +42,7 @@ static inline const struct rp__tool *bridge_tool(const char *name)
 }
 
 /* Calls a tool: its code, and the document in a static buffer. */
-static inline int bridge_try(struct rp__mind *m, const char *tool, const char *args, const char **ret_doc,
+static inline int bridge_try(struct rp__tool_session *m, const char *tool, const char *args, const char **ret_doc,
                              rp_error *err)
 {
   static char doc[BRIDGE_DOC];
@@ -58,7 +58,7 @@ static inline int bridge_try(struct rp__mind *m, const char *tool, const char *a
 }
 
 /* The document of a call that goes well. */
-static inline const char *bridge_call(struct rp__mind *m, const char *tool, const char *args)
+static inline const char *bridge_call(struct rp__tool_session *m, const char *tool, const char *args)
 {
   rp_error err;
   const char *doc;
@@ -68,7 +68,8 @@ static inline const char *bridge_call(struct rp__mind *m, const char *tool, cons
 }
 
 /* The error of a call that does not, which must have that code and name that field. */
-static inline rp_error bridge_fail(struct rp__mind *m, const char *tool, const char *args, int code, const char *field)
+static inline rp_error bridge_fail(struct rp__tool_session *m, const char *tool, const char *args, int code,
+                                   const char *field)
 {
   rp_error err;
   const char *doc;

@@ -13,7 +13,7 @@
 
 static inline struct rp__mcp mcp_new(struct rig *r, const char *scope)
 {
-  return (struct rp__mcp){.mind = bridge_mind(r, scope)};
+  return (struct rp__mcp){.session = bridge_mind(r, scope)};
 }
 
 /* One message; the answer is in a static buffer, "" for none. */

@@ -4,7 +4,7 @@
 
 static void what_is_wrong_is_named(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   static const struct {
     const char *tool, *args, *field;
   } bad[] = {
@@ -44,7 +44,7 @@ static void what_is_wrong_is_named(void **state)
 /* JSON Schema counts characters: four bytes each here. */
 static void lengths_are_of_characters(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   RP_AUTOBUF struct rp__buf args = RP_BUF(BRIDGE_DOC);
   rp__buf_str(&args, "{\"action\":\"open\",\"title\":\"");
   for (int i = 0; i < 200; i++) rp__buf_str(&args, "😀");
@@ -54,7 +54,7 @@ static void lengths_are_of_characters(void **state)
   rp__buf_str(&args, "!\"}");
   bridge_fail(&m, "task", args.p, RP_E_INVALID, "title");
   bridge_call(&m, "session_chain", "{\"depth\":2.0}"); /* an integer to JSON Schema */
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 /* ---- the schemas ---- */
@@ -101,7 +101,7 @@ static void schemas_are_strict_and_plain(void **state)
 /* A value of another type than each property has is refused by the check, and the name is told. */
 static void the_check_goes_by_the_schema(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   int checked = 0;
   for (const struct rp__tool *const *t = rp__tools; *t; t++) {
     RP_AUTOFREE char *text = strdup(schema_of(*t));
@@ -136,7 +136,7 @@ static void the_tools_there_are(void **state)
 /* A client that lets nothing be destroyed unasked must know what does; one tool that reads can't write. */
 static void annotations_are_honest(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   (void)state;
   for (size_t i = 0; rp__tools[i]; i++) assert_false(rp__tools[i]->reads && rp__tools[i]->destroys);
   assert_true(bridge_tool("working_memory")->destroys);
@@ -145,12 +145,12 @@ static void annotations_are_honest(void **state)
   size_t always = 0, all = 0;
   for (; rp__tools[all]; all++) always += rp__tools[all]->always;
   assert_true(always >= 1 && always <= all / 2);
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 static void errors_say_what_to_do(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   RP_AUTOBUF struct rp__buf out = RP_BUF(4096);
   rp_error err = bridge_fail(&m, "working_memory", "{\"action\":\"pin\",\"lable\":\"a\"}", RP_E_INVALID, "lable");
   rp__tool_error_text(&err, &out);

@@ -101,7 +101,7 @@ static int on_info(void *ctx, const rp_session_info *info)
     char status[32];
     int64_t epoch;
   } *x = ctx;
-  snprintf(x->status, sizeof x->status, "%s", info->status);
+  snprintf(x->status, sizeof x->status, "%s", rp_session_status_name(info->status));
   x->epoch = info->epoch;
   return 0;
 }

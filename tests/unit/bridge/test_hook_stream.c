@@ -74,7 +74,7 @@ static const char *reply(struct talk *t)
 
 static int on_status(void *ctx, const rp_session_info *info)
 {
-  snprintf(ctx, 64, "%s%s", info->status, info->crash_recovered ? " crash" : "");
+  snprintf(ctx, 64, "%s%s", rp_session_status_name(info->status), info->crash_recovered ? " crash" : "");
   return 0;
 }
 
@@ -276,7 +276,7 @@ static void *serve(void *arg)
 {
   struct live *l = arg;
   const struct rp__hook_call call = {.scope = "claw"};
-  rp__hook_stream(l->r->e, &call, l->in, l->out, &l->err);
+  assert_int_equal(rp__hook_stream(l->r->e, &call, l->in, l->out, &l->err), 0);
   return NULL;
 }
 

@@ -25,7 +25,7 @@ static void a_known_version_is_echoed_and_others_get_the_newest(void **state)
   mcp_error(&m, "initialize", "\"capabilities\":{}", -32602);
   mcp_error(&m, "initialize", NULL, -32602);
   assert_int_equal(rp__json_count(mcp_result(&m, "ping", NULL)), 0);
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 static void what_is_announced_is_there_and_nothing_else(void **state)
@@ -47,7 +47,7 @@ static void what_is_announced_is_there_and_nothing_else(void **state)
     mcp_error(&m, lack[i], NULL, -32601);
     mcp_error(&m, lack[i], META, -32601);
   }
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 /* The agent greets its servers while it begins the session they are for: greeted or asked to read, none is chosen. */
@@ -63,17 +63,17 @@ static void a_greeting_chooses_no_session_of_the_editors(void **state)
   snprintf(meta, sizeof meta, "{\"cwd\":\"%s\"}", here);
   const rp_start_options o = {.scope = "coder", .channel = "acp", .meta = meta, .owner = RP_OWNER_SELF};
   OK(rp_start(r->e, &o, &s[0], &err), err);
-  m.mind.born_ms = r->wall + 1;
+  m.session.born_ms = r->wall + 1;
   mcp_result(&m, "initialize", INIT("2025-11-25"));
-  assert_null(m.mind.s);
+  assert_null(m.session.s);
   mcp_result(&m, "resources/read", "\"uri\":\"reprise://brief\"");
   mcp_result(&m, "prompts/get", "\"name\":\"handoff\"");
-  assert_null(m.mind.s);
+  assert_null(m.session.s);
   r->wall += 100;
   OK(rp_start(r->e, &o, &s[1], &err), err);
   mcp_result(&m, "prompts/get", "\"name\":\"handoff\""); /* now it is known */
-  assert_string_equal(rp_session_id(m.mind.s), rp_session_id(s[1]));
-  rp__mind_end(&m.mind, NULL);
+  assert_string_equal(rp_session_id(m.session.s), rp_session_id(s[1]));
+  rp__tool_session_end(&m.session, NULL);
   for (size_t i = 0; i < 2; i++) rp_session_free(s[i]);
 }
 
@@ -83,20 +83,20 @@ static void the_brief_is_in_the_instructions_once(void **state)
   struct rp__mcp m = mcp_new(*state, "coder");
   assert_null(strstr(mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions"), "harbour"));
   mcp_result(&m, "tools/call", "\"name\":\"task\",\"arguments\":{\"action\":\"open\",\"title\":\"paint the harbour\"}");
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
   const char *text = mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions"), *at;
   at = strstr(text, "paint the harbour");
   assert_non_null(at);
   assert_null(strstr(at + 1, "paint the harbour"));
   text = mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions");
   assert_null(strstr(text, "paint the harbour")); /* a second time on one connection */
-  setenv("REPRISE_SESSION", rp_session_id(m.mind.s), 1);
+  setenv("REPRISE_SESSION", rp_session_id(m.session.s), 1);
   struct rp__mcp guest = mcp_new(*state, "coder");
   assert_null(strstr(mcp_text(mcp_result(&guest, "initialize", INIT("2025-11-25")), "instructions"), "harbour"));
-  assert_string_equal(rp_session_id(guest.mind.s), rp_session_id(m.mind.s));
+  assert_string_equal(rp_session_id(guest.session.s), rp_session_id(m.session.s));
   unsetenv("REPRISE_SESSION");
-  rp__mind_end(&guest.mind, NULL);
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&guest.session, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 /* Claude Code shows the first 2,048 characters: what was before comes first, and what it does not fit in is named. */
@@ -107,7 +107,7 @@ static void the_brief_stands_where_it_is_not_cut(void **state)
   assert_null(strstr(text, "reprise://brief"));
   assert_non_null(strstr(text, "working_memory"));
   mcp_result(&m, "tools/call", "\"name\":\"task\",\"arguments\":{\"action\":\"open\",\"title\":\"paint the harbour\"}");
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
   text = mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions");
   const char *where = strstr(text, "reprise://brief"), *brief = strstr(text, "paint the harbour");
   const char *offer = strstr(text, "working_memory");
@@ -115,7 +115,7 @@ static void the_brief_stands_where_it_is_not_cut(void **state)
   assert_true(where - text < 256);
   struct rp__json all = mcp_result(&m, "resources/read", "\"uri\":\"reprise://brief\"");
   assert_has(all.p, "paint the harbour");
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 /* ---- the modern era ---- */
@@ -147,7 +147,7 @@ static void each_modern_result_says_what_its_era_wants(void **state)
     if (rows[i].cache) assert_string_equal(mcp_text(v, "cacheScope"), rows[i].cache);
     if (rows[i].cache) assert_true(ttl >= 0);
   }
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 static void meta_is_checked(void **state)
@@ -178,23 +178,23 @@ static void meta_is_checked(void **state)
   }
   mcp_error(&m, "initialize", META, -32601);
   mcp_error(&m, "ping", META, -32601);
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 /* Over HTTP clients come back to a session that is theirs: they are told what is there now. */
 static void who_comes_back_is_told_what_is_there(void **state)
 {
   struct rp__mcp m = mcp_new(*state, "coder");
-  snprintf(m.mind.ref, sizeof m.mind.ref, "desk");
-  m.mind.owner = RP_OWNER_NONE;
-  m.mind.remote = m.stateless = true;
+  snprintf(m.session.ref, sizeof m.session.ref, "desk");
+  m.session.owner = RP_OWNER_NONE;
+  m.session.remote = m.stateless = true;
   mcp_result(
       &m, "tools/call",
       "\"name\":\"working_memory\",\"arguments\":{\"action\":\"pin\",\"label\":\"a\",\"content\":\"bollard\"}," META);
-  rp__mind_leave(&m.mind);
+  rp__tool_session_leave(&m.session);
   assert_non_null(strstr(mcp_text(mcp_result(&m, "server/discover", META), "instructions"), "bollard"));
-  assert_true(m.mind.guest);
-  rp__mind_leave(&m.mind);
+  assert_true(m.session.guest);
+  rp__tool_session_leave(&m.session);
 }
 
 /* ---- headers of HTTP ---- */
@@ -245,7 +245,7 @@ static void headers_say_what_the_message_says(void **state)
     if (reply.code != rows[i].code)
       fail_msg("row %zu, %s: not %d: %.*s", i, rows[i].method, rows[i].code, (int)v.n, v.p);
   }
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 static void statuses_of_http(void **state)
@@ -289,7 +289,7 @@ static void errors_go_to_whom_they_concern(void **state)
   mcp_error(&m, "tools/list", "\"cursor\":\"x\"", -32602);
   mcp_error(&m, "prompts/get", "\"name\":\"nope\"", -32602);
   mcp_error(&m, "prompts/get", "\"name\":\"resume\",\"arguments\":{\"session\":\"none\"}", -32602);
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 static void who_may_only_read_begins_nothing(void **state)
@@ -297,13 +297,13 @@ static void who_may_only_read_begins_nothing(void **state)
   struct rig *r = *state;
   struct rp__mcp first = mcp_new(r, "coder"), m = mcp_new(r, "coder");
   mcp_result(&first, "tools/call", "\"name\":\"task\",\"arguments\":{\"action\":\"open\",\"title\":\"tar the hull\"}");
-  rp__mind_end(&first.mind, NULL);
-  m.mind.reads_only = true;
+  rp__tool_session_end(&first.session, NULL);
+  m.session.reads_only = true;
   assert_non_null(strstr(mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions"), "tar the hull"));
-  assert_null(m.mind.s);
+  assert_null(m.session.s);
   struct rp__json v = mcp_result(&m, "tools/call", "\"name\":\"remember\",\"arguments\":{\"text\":\"x\"}");
   assert_int_equal(rp__json_get(v, "isError").type, RP_JSON_TRUE);
-  rp__mind_leave(&m.mind);
+  rp__tool_session_leave(&m.session);
 }
 
 /* ---- messages ---- */
@@ -349,7 +349,7 @@ static void what_is_no_request(void **state)
   assert_memory_equal(rp__json_get(v, "id").p, "8", 1); /* who waits for it is told */
   v = mcp_say(&m, "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u00e9\",\"method\":\"ping\"}", &reply);
   assert_memory_equal(rp__json_get(v, "id").p, "\"a\\u00e9\"", 9); /* as it came */
-  assert_null(m.mind.s);
+  assert_null(m.session.s);
 }
 
 /* A store that is away is no reason to be without tools, and it may come back. */
@@ -372,9 +372,9 @@ static void without_a_store_tools_say_so(void **state)
   struct rig *r = *state;
   struct away away = {r->e, 5};
   struct rp__mcp m = mcp_new(r, "coder");
-  m.mind.e = NULL;
-  m.mind.open = open_late;
-  m.mind.open_ctx = &away;
+  m.session.e = NULL;
+  m.session.open = open_late;
+  m.session.open_ctx = &away;
   assert_has(mcp_text(mcp_result(&m, "initialize", INIT("2025-11-25")), "instructions"), "at the cleaner's");
   assert_int_equal(rp__json_get(mcp_result(&m, "tools/list", NULL), "tools").type, RP_JSON_ARRAY);
   for (size_t i = 0; i < RP_ARRAY_SIZE(calls); i++) {
@@ -385,7 +385,7 @@ static void without_a_store_tools_say_so(void **state)
   mcp_error(&m, "prompts/get", "\"name\":\"resume\"", -32005);
   struct rp__json v = mcp_result(&m, "tools/call", calls[1]);
   assert_int_equal(rp__json_get(v, "isError").type, RP_JSON_FALSE);
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 static char *resume_of(struct rp__mcp *m, const char *id)
@@ -401,13 +401,13 @@ static void the_resume_of_another_session_says_so(void **state)
   struct rp__mcp m = mcp_new(*state, "coder"), other = mcp_new(*state, "coder");
   char id[RP_ID_MAX + 1];
   mcp_result(&other, "initialize", INIT("2025-11-25"));
-  snprintf(id, sizeof id, "%s", rp_session_id(other.mind.s));
-  rp__mind_end(&other.mind, NULL);
+  snprintf(id, sizeof id, "%s", rp_session_id(other.session.s));
+  rp__tool_session_end(&other.session, NULL);
   mcp_result(&m, "initialize", INIT("2025-11-25"));
-  RP_AUTOFREE char *theirs = resume_of(&m, id), *own = resume_of(&m, rp_session_id(m.mind.s));
+  RP_AUTOFREE char *theirs = resume_of(&m, id), *own = resume_of(&m, rp_session_id(m.session.s));
   assert_has(theirs, "the one you are in is another");
   assert_null(strstr(own, "is another"));
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 int main(void)

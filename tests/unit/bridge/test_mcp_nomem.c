@@ -49,7 +49,7 @@ static void every_method_without_memory(void **state)
   for (size_t i = 0; i < RP_ARRAY_SIZE(lines); i++) assert_true(enumerate(&m, lines[i]) > 0);
   m.head = &head;
   assert_true(enumerate(&m, lines[2]) > 0);
-  rp__mind_end(&m.mind, NULL);
+  rp__tool_session_end(&m.session, NULL);
 }
 
 int main(void)

@@ -59,7 +59,7 @@ static void each_line_is_answered_in_order(void **state)
                       "value\"}}\n"
                       "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"
                       "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n");
-  assert_null(m.mind.s); /* nobody needed one */
+  assert_null(m.session.s); /* nobody needed one */
 }
 
 static void add_long(struct rp__buf *in, size_t n)

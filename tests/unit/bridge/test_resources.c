@@ -49,7 +49,7 @@ static struct rp__json first(struct rp__json array)
 }
 
 /* The text of a resource, freed by the caller. */
-static char *read_text(struct rp__mind *m, const char *uri, const char *type)
+static char *read_text(struct rp__tool_session *m, const char *uri, const char *type)
 {
   REPLY(r);
   rp_error err = {0};
@@ -62,7 +62,7 @@ static char *read_text(struct rp__mind *m, const char *uri, const char *type)
   return text;
 }
 
-static void read_fails(struct rp__mind *m, const char *uri)
+static void read_fails(struct rp__tool_session *m, const char *uri)
 {
   REPLY(r);
   rp_error err = {0};
@@ -75,7 +75,7 @@ static void read_fails(struct rp__mind *m, const char *uri)
 static void pages_of_sessions(void **state)
 {
   struct rig *r = *state;
-  struct rp__mind m = bridge_mind(r, "coder");
+  struct rp__tool_session m = bridge_mind(r, "coder");
   rp_error err = {0};
   int fixed = 2, n = 60;
   for (int i = 0; i < n; i++) {
@@ -107,7 +107,7 @@ static void pages_of_sessions(void **state)
 
 static void each_is_read(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   char uri[256];
   bridge_call(&m, "working_memory", "{\"action\":\"pin\",\"label\":\"north\",\"content\":\"is up\"}");
   RP_AUTOFREE char *list = read_text(&m, "reprise://sessions", "application/json");
@@ -119,8 +119,8 @@ static void each_is_read(void **state)
   snprintf(uri, sizeof uri, "reprise://sessions/%s/state", rp_session_id(m.s));
   RP_AUTOFREE char *doc = read_text(&m, uri, "application/json");
   assert_has(rig_get(doc, "pins"), "north");
-  rp__mind_end(&m, NULL);
-  struct rp__mind next = bridge_mind(*state, "coder");
+  rp__tool_session_end(&m, NULL);
+  struct rp__tool_session next = bridge_mind(*state, "coder");
   RP_AUTOFREE char *brief = read_text(&next, "reprise://brief", "text/plain");
   assert_has(brief, "WORKING MEMORY");
   assert_null(next.s); /* reading begins nothing */
@@ -129,7 +129,7 @@ static void each_is_read(void **state)
 static void what_is_no_resource(void **state)
 {
   struct rig *r = *state;
-  struct rp__mind m = bridge_mind(r, "coder");
+  struct rp__tool_session m = bridge_mind(r, "coder");
   rp_error err = {0};
   char uri[256];
   static const char *const bad[] = {"reprise://",
@@ -172,7 +172,7 @@ static void the_templates(void **state)
 
 /* ---- prompts ---- */
 
-static char *prompt_text(struct rp__mind *m, const char *name, const char *args)
+static char *prompt_text(struct rp__tool_session *m, const char *name, const char *args)
 {
   REPLY(r);
   rp_error err = {0};
@@ -195,7 +195,7 @@ static void append(rp_session *s, const char *kind, const char *body)
 static void a_handoff_tells_what_is_open(void **state)
 {
   struct rig *r = *state;
-  struct rp__mind m = bridge_mind(r, "coder");
+  struct rp__tool_session m = bridge_mind(r, "coder");
   RP_AUTOFREE char *none = prompt_text(&m, "handoff", NULL);
   assert_has(none, "nothing to hand over");
   rp_session *s = rig_start(r, "coder", "desk", RP_OWNER_SELF);
@@ -222,13 +222,13 @@ static void a_handoff_tells_what_is_open(void **state)
 static void resuming(void **state)
 {
   struct rig *r = *state;
-  struct rp__mind m = bridge_mind(r, "coder"), next = bridge_mind(r, "coder");
+  struct rp__tool_session m = bridge_mind(r, "coder"), next = bridge_mind(r, "coder");
   char args[256];
   RP_AUTOFREE char *none = prompt_text(&m, "resume", "{}");
   assert_has(none, "first session");
   bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"half done\"}");
   snprintf(args, sizeof args, "{\"session\":\"%s\"}", rp_session_id(m.s));
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
   RP_AUTOFREE char *last = prompt_text(&next, "resume", NULL), *named = prompt_text(&next, "resume", args);
   assert_has(last, "half done");
   assert_has(named, "Call session_continue with session_id");
@@ -237,7 +237,7 @@ static void resuming(void **state)
 
 static void prompts_asked_for_wrongly(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   static const struct {
     const char *name, *args, *field;
     int code;

@@ -9,7 +9,7 @@
 
 static void pins_are_kept_and_taken_off(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   const char *doc = bridge_call(&m, WM, "{\"action\":\"view\"}");
   assert_string_equal(rig_get(doc, "pins"), "[]");
   assert_has(bridge_text(WM, doc), "Working memory is empty");
@@ -34,12 +34,12 @@ static void pins_are_kept_and_taken_off(void **state)
   assert_string_equal(rig_get(doc, "count"), "1");
   doc = bridge_call(&m, WM, "{\"action\":\"unpin\",\"label\":\"db [inherited from x @ y]\"}");
   assert_has(bridge_text(WM, doc), "Unpinned: db (0/10 items left)");
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 static void eleven_pins_are_one_too_many(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   char args[128];
   for (int i = 0; i < 10; i++) {
     snprintf(args, sizeof args, "{\"action\":\"pin\",\"label\":\"p%d\",\"content\":\"c\"}", i);
@@ -58,12 +58,12 @@ static void eleven_pins_are_one_too_many(void **state)
   assert_string_equal(rig_get(doc, "count"), "0");
   assert_has(bridge_text(WM, doc), "cleared");
   bridge_call(&m, WM, "{\"action\":\"clear\"}");
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 static void pins_that_are_not_there(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   bridge_fail(&m, WM, "{\"action\":\"pin\",\"label\":\"x\"}", RP_E_INVALID, "content");
   bridge_fail(&m, WM, "{\"action\":\"unpin\"}", RP_E_INVALID, "label");
   rp_error err = bridge_fail(&m, WM, "{\"action\":\"unpin\",\"label\":\"x\"}", RP_E_MEMORY_NOT_FOUND, "label");
@@ -71,14 +71,14 @@ static void pins_that_are_not_there(void **state)
   bridge_call(&m, WM, "{\"action\":\"pin\",\"label\":\"here\",\"content\":\"c\"}");
   err = bridge_fail(&m, WM, "{\"action\":\"unpin\",\"index\":2}", RP_E_MEMORY_NOT_FOUND, "index");
   assert_has(err.message, "'here'");
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 /* ---- tasks ---- */
 
 static void tasks_open_move_and_close(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   const char *doc = bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"port the parser\"}");
   char id[64], args[160];
   snprintf(id, sizeof id, "%s", rig_get(doc, "task.task_id"));
@@ -99,12 +99,12 @@ static void tasks_open_move_and_close(void **state)
   assert_has(bridge_text("task", doc), "Done:");
   bridge_call(&m, "task", "{\"action\":\"update\",\"task_id\":\"X-1\",\"stage\":\"done\"}");
   assert_has(bridge_text("task", bridge_call(&m, "task", "{\"action\":\"list\"}")), "No open tasks");
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 static void tasks_asked_for_wrongly(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   bridge_fail(&m, "task", "{\"action\":\"open\"}", RP_E_INVALID, "title");
   bridge_fail(&m, "task", "{\"action\":\"done\"}", RP_E_INVALID, "task_id");
   bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"t\",\"task_id\":\"a\"}");
@@ -112,28 +112,28 @@ static void tasks_asked_for_wrongly(void **state)
   bridge_fail(&m, "task", "{\"action\":\"update\",\"task_id\":\"a\"}", RP_E_INVALID, "stage");
   rp_error err = bridge_fail(&m, "task", "{\"action\":\"done\",\"task_id\":\"b\"}", RP_E_MEMORY_NOT_FOUND, "task_id");
   assert_has(err.message, "'a'");
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 /* what was opened comes back, whatever its stage is called. */
 static void an_open_task_is_told_to_the_next(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"draw the map\",\"stage\":\"sketching\"}");
-  rp__mind_end(&m, NULL);
-  struct rp__mind next = bridge_mind(*state, "coder");
+  rp__tool_session_end(&m, NULL);
+  struct rp__tool_session next = bridge_mind(*state, "coder");
   rp_error err = {0};
-  OK(rp__mind_begin(&next, &err), err);
-  assert_has(rp__mind_brief(&next), "draw the map");
+  OK(rp__tool_session_begin(&next, &err), err);
+  assert_has(rp__tool_session_brief(&next), "draw the map");
   assert_string_equal(rig_get(bridge_call(&next, "task", "{\"action\":\"list\"}"), "count"), "1");
-  rp__mind_end(&next, NULL);
+  rp__tool_session_end(&next, NULL);
 }
 
 /* ---- memories ---- */
 
 static void facts_are_remembered_and_found(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder"), other = bridge_mind(*state, "elsewhere");
+  struct rp__tool_session m = bridge_mind(*state, "coder"), other = bridge_mind(*state, "elsewhere");
   const char *doc = bridge_call(&m, "remember",
                                 "{\"text\":\"the rig speaks at 38400 baud\",\"confidence\":0.5,"
                                 "\"categories\":[\"radio\",\"serial\"]}");
@@ -150,7 +150,7 @@ static void facts_are_remembered_and_found(void **state)
                    1);
   assert_has(bridge_text("recall", bridge_call(&other, "recall", NULL)), "Nothing is remembered");
   assert_null(other.s); /* looking needs no session */
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 /* ---- sessions ---- */
@@ -171,16 +171,16 @@ static int on_audit(void *ctx, const rp_audit_info *a)
 static void an_old_session_is_continued(void **state)
 {
   struct rig *r = *state;
-  struct rp__mind m = bridge_mind(r, "coder");
+  struct rp__tool_session m = bridge_mind(r, "coder");
   struct said said = {.event = "session_override"};
   char old[RP_ID_MAX + 1], args[256];
   rp_error err = {0};
   bridge_call(&m, WM, "{\"action\":\"pin\",\"label\":\"kept\",\"content\":\"for long\"}");
   bridge_call(&m, "task", "{\"action\":\"open\",\"title\":\"unfinished\"}");
   snprintf(old, sizeof old, "%s", rp_session_id(m.s));
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
   r->wall += 50 * DAY;
-  struct rp__mind now = bridge_mind(r, "coder");
+  struct rp__tool_session now = bridge_mind(r, "coder");
   snprintf(now.by, sizeof now.by, "inspector");
   assert_string_equal(rig_get(bridge_call(&now, WM, "{\"action\":\"view\"}"), "pins"), "[]");
   snprintf(args, sizeof args, "{\"session_id\":\"%s\"}", old);
@@ -192,10 +192,10 @@ static void an_old_session_is_continued(void **state)
   assert_has(bridge_text(WM, bridge_call(&now, WM, "{\"action\":\"view\"}")), "[kept] for long [inherited from");
   OK(rp_audit(r->e, "coder", 0, 0, on_audit, &said, &err), err);
   assert_has(said.found, "inspector");
-  rp__mind_end(&now, NULL);
+  rp__tool_session_end(&now, NULL);
 }
 
-static void pin_many(struct rp__mind *m, const char *name, int n)
+static void pin_many(struct rp__tool_session *m, const char *name, int n)
 {
   char args[128];
   for (int i = 0; i < n; i++) {
@@ -208,11 +208,11 @@ static void pin_many(struct rp__mind *m, const char *name, int n)
 static void pins_without_room_are_named(void **state)
 {
   struct rig *r = *state;
-  struct rp__mind m = bridge_mind(r, "coder"), now = bridge_mind(r, "coder");
+  struct rp__tool_session m = bridge_mind(r, "coder"), now = bridge_mind(r, "coder");
   char args[256];
   pin_many(&m, "old", 8);
   snprintf(args, sizeof args, "{\"session_id\":\"%s\"}", rp_session_id(m.s));
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
   r->wall += 50 * DAY;
   pin_many(&now, "new", 5);
   const char *doc = bridge_call(&now, "session_continue", args);
@@ -222,24 +222,24 @@ static void pins_without_room_are_named(void **state)
   bridge_call(&now, WM, "{\"action\":\"clear\"}");
   doc = bridge_call(&now, "session_continue", args);
   assert_string_equal(rig_get(doc, "pins_without_room"), "[]");
-  rp__mind_end(&now, NULL);
+  rp__tool_session_end(&now, NULL);
 }
 
 /* Blanks say nothing: as a pin they are refused, as a query they ask for everything. */
 static void blanks_say_nothing(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   bridge_fail(&m, WM, "{\"action\":\"pin\",\"content\":\" \\n\"}", RP_E_INVALID, "content");
   bridge_fail(&m, WM, "{\"action\":\"pin\",\"label\":\" \",\"content\":\"x\"}", RP_E_INVALID, "label");
   bridge_call(&m, "remember", "{\"text\":\"the sea is salty\"}");
   assert_has(bridge_call(&m, "recall", "{\"query\":\" \\t \"}"), "the sea is salty");
   assert_has(bridge_call(&m, "recall", "{\"query\":\"\"}"), "the sea is salty");
-  rp__mind_end(&m, NULL);
+  rp__tool_session_end(&m, NULL);
 }
 
 static void what_can_not_be_continued(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder"), other = bridge_mind(*state, "elsewhere");
+  struct rp__tool_session m = bridge_mind(*state, "coder"), other = bridge_mind(*state, "elsewhere");
   char args[256];
   bridge_call(&other, "session_status", NULL);
   bridge_call(&m, "session_status", NULL);
@@ -249,19 +249,19 @@ static void what_can_not_be_continued(void **state)
   bridge_fail(&m, "session_continue", args, RP_E_SESSION_NOT_FOUND, "session_id");
   bridge_fail(&m, "session_chain", args, RP_E_SESSION_NOT_FOUND, "session_id");
   bridge_fail(&m, "session_continue", "{\"session_id\":\"nobody\"}", RP_E_SESSION_NOT_FOUND, "session_id");
-  rp__mind_end(&m, NULL);
-  rp__mind_end(&other, NULL);
+  rp__tool_session_end(&m, NULL);
+  rp__tool_session_end(&other, NULL);
 }
 
 static void the_chain_the_words_and_the_status(void **state)
 {
-  struct rp__mind m = bridge_mind(*state, "coder");
+  struct rp__tool_session m = bridge_mind(*state, "coder");
   char first[RP_ID_MAX + 1];
   bridge_call(&m, "session_status", NULL);
   rig_say(m.s, "the harbour light is dark");
   snprintf(first, sizeof first, "%s", rp_session_id(m.s));
-  rp__mind_end(&m, NULL);
-  struct rp__mind now = bridge_mind(*state, "coder"), other = bridge_mind(*state, "elsewhere");
+  rp__tool_session_end(&m, NULL);
+  struct rp__tool_session now = bridge_mind(*state, "coder"), other = bridge_mind(*state, "elsewhere");
   const char *doc = bridge_call(&now, "session_chain", "{\"depth\":5}");
   assert_int_equal(rp__json_count(rp__json_get(bridge_json(doc), "sessions")), 2);
   assert_has(bridge_text("session_chain", doc), first);
@@ -279,14 +279,14 @@ static void the_chain_the_words_and_the_status(void **state)
   assert_string_equal(rig_get(doc, "usage.requests"), "0");
   assert_string_equal(rig_get(doc, "guest"), "false");
   assert_has(bridge_text("session_status", doc), "pins: 1\n");
-  rp__mind_end(&now, NULL);
+  rp__tool_session_end(&now, NULL);
 }
 
 /* what a session took off is not held out to it, though the session it came from has it. */
 static void what_was_taken_off_is_not_offered(void **state)
 {
   struct rig *r = *state;
-  struct rp__mind a = bridge_mind(r, "coder"), b = bridge_mind(r, "coder");
+  struct rp__tool_session a = bridge_mind(r, "coder"), b = bridge_mind(r, "coder");
   bridge_call(&a, "working_memory", "{\"action\":\"pin\",\"label\":\"l1\",\"content\":\"alpha\"}");
   bridge_call(&a, "working_memory", "{\"action\":\"pin\",\"label\":\"l2\",\"content\":\"beta\"}");
   r->wall += 1000;
@@ -304,15 +304,15 @@ static void what_was_taken_off_is_not_offered(void **state)
   doc = bridge_call(&b, "working_memory_view", NULL);
   assert_non_null(strstr(rig_get(doc, "elsewhere"), "gamma"));
   assert_null(strstr(rig_get(doc, "elsewhere"), "beta"));
-  rp__mind_end(&a, NULL);
-  rp__mind_end(&b, NULL);
+  rp__tool_session_end(&a, NULL);
+  rp__tool_session_end(&b, NULL);
 }
 
 /* the scope's newest word on a task decides, whoever said it. */
 static void a_task_that_another_finished_is_not_open(void **state)
 {
   struct rig *r = *state;
-  struct rp__mind a = bridge_mind(r, "coder"), b = bridge_mind(r, "coder");
+  struct rp__tool_session a = bridge_mind(r, "coder"), b = bridge_mind(r, "coder");
   bridge_call(&a, "task", "{\"action\":\"open\",\"title\":\"T\",\"task_id\":\"t-1\"}");
   bridge_call(&a, "task", "{\"action\":\"open\",\"title\":\"U\",\"task_id\":\"t-2\"}");
   r->wall += 1000;
@@ -325,8 +325,8 @@ static void a_task_that_another_finished_is_not_open(void **state)
   bridge_call(&a, "task", "{\"action\":\"update\",\"task_id\":\"t-1\",\"stage\":\"verify\"}");
   doc = bridge_call(&a, "task", "{\"action\":\"list\"}");
   assert_string_equal(rig_get(doc, "count"), "2");
-  rp__mind_end(&a, NULL);
-  rp__mind_end(&b, NULL);
+  rp__tool_session_end(&a, NULL);
+  rp__tool_session_end(&b, NULL);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the command line's unit tests share. */
 #ifndef CLI_TEST_H
 #define CLI_TEST_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of a batch from a pipe, in any pieces. */
 #include "cli_test.h"
 
 #include <fcntl.h>
 
-#include "cli/batch-input.h"
+#include "cli/batch/batch-input.h"
 
 struct pipe_input {
   struct rp__input in;

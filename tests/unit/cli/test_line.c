@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One line of a batch: read, or refused by the member that is wrong. */
 #include "cli_test.h"
 
-#include "cli/batch.h"
+#include "cli/batch/batch.h"
 
 static int line_read(struct rp__batch_line *l, const char *text, rp_error *err)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing of options. */
 #include "cli_test.h"
 
 /* The places of these options in the table of `start` and `append`. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Documents, acknowledgements and errors as they are printed. */
 #include "cli_test.h"
 
 #include "cli/event-text.h"

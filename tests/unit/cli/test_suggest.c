@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Suggestions for mistyped words. */
 #include "cli_test.h"
 
 static void near_words_are_found(void **state)

@@ -2,8 +2,10 @@
 /* The table is what help, completion and parsing come from: it must be whole, and the manual must know all of it. */
 #include "cli_test.h"
 
+#include <ctype.h>
+
+#include "base/config-options.h"
 #include "base/file.h"
-#include "engine/config.h"
 
 static void each_command_is_whole(void **state)
 {
@@ -90,41 +92,76 @@ static void the_manual_tells_it_all(void **state)
 }
 
 /* every threshold can be set, so every key is told. */
-static void the_manuals_tell_the_keys(void **state)
+static void the_manual_tells_the_keys(void **state)
 {
   (void)state;
-  static const char *const keys[] = {
-#define X(symbol, name, type, def, help) #name,
-      RP_CONFIG_TABLE(X)
-#undef X
-  };
-  static const char *const manuals[] = {"MANUAL", "MANUAL_INI"};
-  for (size_t m = 0; m < RP_ARRAY_SIZE(manuals); m++) {
-    RP_AUTOBUF struct rp__buf manual = RP_BUF(1 << 20);
-    rp_error err;
-    assert_int_equal(rp__file_read(getenv(manuals[m]), 1 << 20, &manual, &err), 0);
-    for (size_t i = 0; i < RP_ARRAY_SIZE(keys); i++) {
-      char bold[64], roman[64];
-      snprintf(bold, sizeof(bold), "\n.B %s\n", keys[i]);
-      snprintf(roman, sizeof(roman), "\n.BR %s ", keys[i]);
-      if (!strstr(manual.p, bold) && !strstr(manual.p, roman)) fail_msg("%s does not tell %s", manuals[m], keys[i]);
-    }
+  RP_AUTOBUF struct rp__buf manual = RP_BUF(1 << 20);
+  assert_int_equal(rp__file_read(getenv("MANUAL"), 1 << 20, &manual, NULL), 0);
+  for (size_t i = 0; i < RP_CONFIG_N; i++) {
+    char bold[64], roman[64];
+    snprintf(bold, sizeof(bold), "\n.B %s\n", rp__config_options[i].name);
+    snprintf(roman, sizeof(roman), "\n.BR %s ", rp__config_options[i].name);
+    if (!strstr(manual.p, bold) && !strstr(manual.p, roman))
+      fail_msg("the manual does not tell %s", rp__config_options[i].name);
   }
+}
+
+/* A sentence of roff: a capital first, dashes that can be copied. */
+static void add_sentence(struct rp__buf *out, const char *text)
+{
+  rp__buf_char(out, (char)toupper((unsigned char)*text));
+  while (*++text) rp__buf_printf(out, *text == '-' ? "\\-" : "%c", *text);
+}
+
+/* reprise.ini(5) lists the rows of the table, in their order: name, meaning, type and default. */
+static void the_manual_of_the_file_is_the_table(void **state)
+{
+  (void)state;
+  RP_AUTOBUF struct rp__buf manual = RP_BUF(1 << 20);
+  assert_int_equal(rp__file_read(getenv("MANUAL_INI"), 1 << 20, &manual, NULL), 0);
+  const char *at = strstr(manual.p, ".SH KEYS\n");
+  assert_non_null(at);
+  at += strlen(".SH KEYS\n");
+  for (size_t i = 0; i < RP_CONFIG_N; i++) {
+    const struct rp__option *o = &rp__config_options[i];
+    RP_AUTOBUF struct rp__buf entry = RP_BUF(4096), expects = RP_BUF(256);
+    if (o->type == RP_OPTION_BOOL || o->type == RP_OPTION_WORD || o->type == RP_OPTION_BYTES)
+      rp__option_expects(o, &expects);
+    else
+      rp__buf_str(&expects, o->type == RP_OPTION_TEXT ? "text" : "a number");
+    rp__buf_printf(&entry, ".TP\n.B %s\n", o->name);
+    add_sentence(&entry, o->help);
+    rp__buf_str(&entry, ".\n");
+    add_sentence(&entry, expects.p);
+    rp__buf_printf(&entry, "; default %s", o->value[0] ? o->value : "none");
+    const char *end = strstr(at, "\n.TP\n");
+    if (strncmp(at, entry.p, entry.n) != 0 || !strchr(".,", at[entry.n]))
+      fail_msg("reprise.ini(5) has\n%.200s\nthe table\n%s", at, entry.p);
+    at = end ? end + 1 : at + entry.n;
+  }
+  assert_null(strstr(at, ".TP\n"));
 }
 
 static void durabilities_are_in_order(void **state)
 {
   (void)state;
-  assert_string_equal(rp__durability_names[RP_MEMORY - RP_MEMORY], "memory");
-  assert_string_equal(rp__durability_names[RP_OS - RP_MEMORY], "os");
-  assert_string_equal(rp__durability_names[RP_DISK - RP_MEMORY], "disk");
+  assert_string_equal(rp__durability_name(RP_MEMORY), "memory");
+  assert_string_equal(rp__durability_name(RP_OS), "os");
+  assert_string_equal(rp__durability_name(RP_DISK), "disk");
+  assert_null(rp__durability_name(RP_DEFAULT));
+  for (rp_durability d = RP_MEMORY; d <= RP_DISK; d++)
+    assert_int_equal(rp__durability_parse(rp__durability_name(d)), d);
+  assert_int_equal(rp__durability_parse("paper"), RP_DEFAULT);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_command_is_whole),     cmocka_unit_test(options_do_not_clash),
-      cmocka_unit_test(the_manual_tells_it_all),   cmocka_unit_test(the_manuals_tell_the_keys),
+      cmocka_unit_test(each_command_is_whole),
+      cmocka_unit_test(options_do_not_clash),
+      cmocka_unit_test(the_manual_tells_it_all),
+      cmocka_unit_test(the_manual_tells_the_keys),
+      cmocka_unit_test(the_manual_of_the_file_is_the_table),
       cmocka_unit_test(durabilities_are_in_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Text cut by columns and made safe, ages, sizes. */
 #include "cli_test.h"
 
 #include "cli/term.h"

@@ -9,6 +9,7 @@
 
 static inline void assert_utf8(const char *s, size_t n)
 {
+  if (n == 0) return;
   for (const char *at = s, *end = s + n; at < end;) {
     unsigned len = rp__utf8_len(at, end);
     assert_true(len > 0);

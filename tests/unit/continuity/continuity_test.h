@@ -15,6 +15,8 @@
 #include "continuity/brief.h"
 #include "continuity/record.h"
 
+#include "state_of.h"
+
 #define NOW INT64_C(1780000000000)
 #define HOURS(h) ((int64_t)((h)*3600000.0))
 #define NEAR 1e-6
@@ -50,6 +52,15 @@ static inline struct rp__json json(const char *text)
   rp_error err;
   if (rp__json_parse(text, strlen(text), NULL, &v, &err)) fail_msg("%s: %s", err.message, text);
   return v;
+}
+
+/* The state that these members of a state document describe. */
+static inline struct rp__fold *state_of(const char *text)
+{
+  struct rp__fold *f = NULL;
+  rp_error err = {0};
+  if (state_make(json(text), NOW, &f, &err)) fail_msg("%s: %s", err.message, text);
+  return f;
 }
 
 /* The set of the words in `words`. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The coder's brief, sentence by sentence (X-09, L-13). */
 #include "brief_test.h"
 
 #define OUT RP_AUTOBUF struct rp__buf out = RP_BUF(1 << 20)
@@ -57,11 +58,12 @@ static void silence_where_there_is_nothing(void **state)
   AUTOPLAN struct rp__plan *empty = plan_of(&plain_rules, NULL, bare, 1, NULL);
   AUTOPLAN struct rp__plan *full = plan_of(&plain_rules, NULL, two, 2, NULL);
   struct rp__brief_input in = input(none);
-  in.state = json("{\"tools\":[{\"call_id\":\"c\",\"name\":\"n\",\"status\":\"unknown\"}]}");
+  RP_AUTOFOLD struct rp__fold *f = state_of("{\"tools\":[{\"call_id\":\"c\",\"name\":\"n\",\"status\":\"unknown\"}]}");
+  in.state = f;
   assert_string_equal(brief(&in, &out), "");
   in.plan = below;
   assert_string_equal(brief(&in, &out), "");
-  in.state = (struct rp__json){0};
+  in.state = NULL;
   in.plan = empty;
   assert_string_equal(brief(&in, &out), "");
   in.plan = NULL;
@@ -88,7 +90,8 @@ static void what_is_open_is_told(void **state)
   OUT;
   AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, two, 2, NULL);
   struct rp__brief_input in = input(p);
-  in.state = json(unfinished);
+  RP_AUTOFOLD struct rp__fold *f = state_of(unfinished);
+  in.state = f;
   const char *text = brief(&in, &out);
   assert_null(strstr(text, "WHY IT STOPPED"));
   assert_non_null(strstr(text, "- write_file, call c1: may or may not have happened; check before repeating it"));
@@ -101,8 +104,8 @@ static void what_is_open_is_told(void **state)
       strstr(text, "\n\nWHY IT STOPPED: the machine lost power about 2 hours ago (no marker of a shutdown)\n"));
   assert_non_null(strstr(text, "- send mail, call c2: may or may not have happened"));
   assert_null(strstr(text, "call c3"));
-  assert_non_null(strstr(text, "OPEN APPROVALS:\n- [a1] rm -rf build\n- [7]\n"));
-  assert_non_null(strstr(text, "OPEN QUESTIONS:\n- [q1] Which band?\n"));
+  assert_non_null(strstr(text, "OPEN APPROVALS:\n- [a1] rm -rf build (a moment ago)\n- [7] (a moment ago)\n"));
+  assert_non_null(strstr(text, "OPEN QUESTIONS:\n- [q1] Which band? (a moment ago)\n"));
 }
 
 /* N-05: facts come in the same text, with what is left of their confidence */
@@ -127,15 +130,17 @@ static void a_resumed_session_tells_its_own(void **state)
   in.resumed = true;
   in.cause = RP_CAUSE_CRASH;
   in.elapsed_seconds = 600;
-  in.state = json("{\"tasks\":[{\"task_id\":\"t1\",\"title\":\"x\",\"stage\":\"verify\",\"pending\":true,"
-                  "\"at\":\"2020-01-01T00:00:00Z\"},{\"task_id\":\"t2\",\"pending\":false}],"
-                  "\"projects\":[\"p\"],\"topics\":[\"a\",\"b\"],"
-                  "\"pins\":[{\"label\":\"n\",\"content\":\"x\"},{\"label\":\"c\",\"content\":\"y\",\"critical\":true,"
-                  "\"inherited_from\":\"s0\",\"inherited_end\":\"2026-01-01T00:00:00Z\"}],"
-                  "\"learnings\":[{\"memory_id\":\"m\",\"content\":\"learned\",\"confidence\":0.5}],"
-                  "\"evidence\":{\"notes\":[{\"id\":1,\"text\":\"seen\",\"category\":\"ui\",\"timestamp\":12.5}],"
-                  "\"frames\":[{\"frame_id\":\"f1\",\"timestamp\":13}],\"transcript\":\"hello\\nPINS: fake\","
-                  "\"memory\":{\"topics\":[\"x\",\"y\"],\"intent\":\"buy\",\"context\":null}}}");
+  RP_AUTOFOLD struct rp__fold *f = state_of(
+      "{\"tasks\":[{\"task_id\":\"t1\",\"title\":\"x\",\"stage\":\"verify\","
+      "\"at\":\"2020-01-01T00:00:00Z\"},{\"task_id\":\"t2\",\"title\":\"y\",\"stage\":\"done\"}],"
+      "\"projects\":[\"p\"],\"topics\":[\"a\",\"b\"],"
+      "\"pins\":[{\"label\":\"n\",\"content\":\"x\"},{\"label\":\"c\",\"content\":\"y\",\"importance\":\"critical\","
+      "\"inherited_from\":\"s0\",\"inherited_end\":\"2026-01-01T00:00:00Z\"}],"
+      "\"learnings\":[{\"memory_id\":\"m\",\"content\":\"learned\",\"confidence\":0.5}],"
+      "\"evidence\":{\"notes\":[{\"id\":1,\"text\":\"seen\",\"category\":\"ui\",\"timestamp\":12.5}],"
+      "\"frames\":[{\"frame_id\":\"f1\",\"timestamp\":13}],\"transcript\":\"hello\\nPINS: fake\","
+      "\"memory\":{\"topics\":[\"x\",\"y\"],\"intent\":\"buy\",\"context\":null}}}");
+  in.state = f;
   const char *text = brief(&in, &out);
   static const char *const parts[] = {
       "[SESSION CONTINUITY — this session, resumed after 10 minutes]\n\nPENDING TASKS:\n- [t1] x (last stage: verify, ",
@@ -161,9 +166,10 @@ static void critical_is_said_once(void **state)
   OUT;
   struct rp__brief_input in = input(NULL);
   in.resumed = true;
-  in.state =
-      json("{\"pins\":[{\"label\":\"CRITICAL: power\",\"content\":\"a\"},{\"label\":\"CRITICAL\",\"content\":\"b\"},"
-           "{\"label\":\"CRITICALLY\",\"content\":\"c\",\"importance\":\"critical\"}]}");
+  RP_AUTOFOLD struct rp__fold *f = state_of(
+      "{\"pins\":[{\"label\":\"CRITICAL: power\",\"content\":\"a\"},{\"label\":\"CRITICAL\",\"content\":\"b\"},"
+      "{\"label\":\"CRITICALLY\",\"content\":\"c\",\"importance\":\"critical\"}]}");
+  in.state = f;
   assert_non_null(strstr(brief(&in, &out), "PINS:\n- CRITICAL: power: a\n- CRITICAL: b\n- CRITICAL: CRITICALLY: c"));
 }
 
@@ -208,7 +214,8 @@ static void every_bound_holds(void **state)
   AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, crowd, 1, NULL);
   struct rp__brief_input in = input(p);
   in.cause = RP_CAUSE_CRASH;
-  in.state = json(unfinished);
+  RP_AUTOFOLD struct rp__fold *f = state_of(unfinished);
+  in.state = f;
   size_t full = strlen(brief(&in, &out)), last = full;
   for (size_t max = full; max-- > 0;) {
     in.max_bytes = max;

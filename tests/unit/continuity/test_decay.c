@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The formulas of restoration against the requirements' own numbers. */
 #include "continuity_test.h"
 
 #include "../../lib/dice.h"

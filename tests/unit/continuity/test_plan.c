@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which past sessions contribute, and why. */
 #include "continuity_test.h"
 
 #include "../../lib/dice.h"
 
 #define EMPTY "{}"
 
-static enum rp__fate fate_of(const struct rp__plan *p, const char *id, struct rp__json *ret)
+static enum rp__plan_verdict fate_of(const struct rp__plan *p, const char *id, struct rp__json *ret)
 {
   static struct rp__buf out = RP_BUF(1 << 20);
   explained(p, &out);
   struct rp__json c = told(&out, "candidates", "session_id", id);
   if (ret) *ret = c;
-  for (unsigned f = 0; f < RP_FATE_MAX; f++)
-    if (rp__json_eq(rp__json_get(c, "verdict"), rp__fate_name((enum rp__fate)f))) return (enum rp__fate)f;
-  return RP_FATE_MAX;
+  for (unsigned f = 0; f < RP_VERDICT_MAX; f++)
+    if (rp__json_eq(rp__json_get(c, "verdict"), rp__plan_verdict_name((enum rp__plan_verdict)f)))
+      return (enum rp__plan_verdict)f;
+  return RP_VERDICT_MAX;
 }
 
 static void assert_restored(const struct rp__plan *p, size_t n, const char *const ids[])
@@ -36,7 +38,7 @@ static void tasks_bring_a_session_back(void **state)
   assert_string_equal(r[0]->session_id, "a");
   assert_near(r[0]->score, .244643);
   assert_non_null(strstr(r[0]->reason, "tasks term 0.75"));
-  assert_int_equal(fate_of(p, "b", NULL), RP_FATE_BELOW);
+  assert_int_equal(fate_of(p, "b", NULL), RP_VERDICT_BELOW);
 }
 
 /* 168 h are inside the lookback, a millisecond more is not; an end in the future counts as now */
@@ -49,9 +51,9 @@ static void the_lookback_has_an_edge(void **state)
   AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, "x", e, 3, NULL);
   struct rp__json c;
   double hours;
-  assert_int_equal(fate_of(p, "in", NULL), RP_FATE_RESTORED);
-  assert_int_equal(fate_of(p, "out", NULL), RP_FATE_OUTSIDE);
-  assert_int_equal(fate_of(p, "future", &c), RP_FATE_RESTORED);
+  assert_int_equal(fate_of(p, "in", NULL), RP_VERDICT_RESTORED);
+  assert_int_equal(fate_of(p, "out", NULL), RP_VERDICT_OUTSIDE);
+  assert_int_equal(fate_of(p, "future", &c), RP_VERDICT_RESTORED);
   assert_true(rp__json_double(rp__json_get(c, "hours"), &hours));
   assert_near(hours, 0);
 }
@@ -69,7 +71,7 @@ static void the_best_three_contribute(void **state)
   five.max_sessions = 5;
   AUTOPLAN struct rp__plan *q = plan_of(&five, NULL, e, 6, NULL);
   assert_restored(q, 5, (const char *const[]){"a", "z", "y", "b", "c"});
-  assert_int_equal(fate_of(q, "d", NULL), RP_FATE_BEYOND);
+  assert_int_equal(fate_of(q, "d", NULL), RP_VERDICT_BEYOND);
 }
 
 /* a score equal to the threshold is enough; thresholds are configurable */
@@ -117,10 +119,10 @@ static void damage_is_told_and_replaced(void **state)
     AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 5, NULL);
     struct rp__json c;
     assert_restored(p, 3, (const char *const[]){"two", "three", "four"});
-    assert_int_equal(fate_of(p, "bad", &c), RP_FATE_DAMAGED);
+    assert_int_equal(fate_of(p, "bad", &c), RP_VERDICT_DAMAGED);
     RP_AUTOFREE char *reason = rp__json_dup(rp__json_get(c, "reason"));
     assert_non_null(strstr(reason, "damaged: "));
-    assert_int_equal(fate_of(p, "five", NULL), RP_FATE_BEYOND);
+    assert_int_equal(fate_of(p, "five", NULL), RP_VERDICT_BEYOND);
   }
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The record of a session: its parts, and what is trimmed. */
 #include "continuity_test.h"
 
 static const struct rp__record_options no_options = {0};
 
 static void build(const char *state, const struct rp__record_options *o, struct rp__record_parts *ret)
 {
-  assert_int_equal(rp__record_build(json(state), o, ret), 0);
+  RP_AUTOFOLD struct rp__fold *f = state_of(state);
+  assert_int_equal(rp__record_build(f, o, ret), 0);
   for (unsigned i = 0; i < RP_PARTS_MAX; i++) assert_int_equal(json(ret->json[i]).type, RP_JSON_ARRAY);
 }
 
@@ -25,7 +27,8 @@ static void every_part_is_there(void **state)
         "\"inherited_end\":null,\"pinned_at\":\"2026-01-01T00:00:00.000Z\",\"critical\":false}],"
         "\"tasks\":[{\"task_id\":\"t1\",\"title\":\"x\",\"stage\":\"build\",\"status\":\"open\","
         "\"flagged_incomplete\":false,\"pending\":true,\"at\":\"2026-01-01T00:00:00.000Z\",\"source\":"
-        "\"pipeline_state\",\"inherited_from\":null},{\"task_id\":\"t2\",\"pending\":false}],"
+        "\"pipeline_state\",\"inherited_from\":null},{\"task_id\":\"t2\",\"title\":\"y\",\"stage\":\"build\","
+        "\"status\":\"done\"}],"
         "\"projects\":[\"reprise\"],\"topics\":[\"ham radio\",\"Antenna\"],"
         "\"learnings\":[{\"memory_id\":\"m1\",\"confidence\":1},{\"memory_id\":\"m2\"}],"
         "\"confidence_updates\":[{\"memory_id\":\"m1\",\"old_score\":1,\"new_score\":0.5,\"reason\":\"r\","
@@ -62,9 +65,13 @@ static void what_went_is_kept(void **state)
   static const char list[] = "[{\"label\":\"gone\",\"pinned_at\":\"2026-01-01T00:00:00.000Z\"}]";
   RP_AUTOBUF struct rp__buf doc = RP_BUF(4 << 20);
   RP_CLEANUP(rp__record_done) struct rp__record_parts r = {0}, none = {0};
-  rp__buf_str(&doc, "{\"pins\":[{\"label\":\"long\",\"content\":\"");
-  for (int i = 0; i < RP_RECORD_MAX; i++) rp__buf_char(&doc, 'x');
-  rp__buf_printf(&doc, "\"}],\"dropped_pins\":%s}", list);
+  rp__buf_str(&doc, "{\"pins\":[");
+  for (int pin = 0; pin < 2; pin++) {
+    rp__buf_printf(&doc, "%s{\"label\":\"long %d\",\"content\":\"", pin ? "," : "", pin);
+    for (int i = 0; i < RP_RECORD_MAX / 2; i++) rp__buf_char(&doc, 'x');
+    rp__buf_str(&doc, "\"}");
+  }
+  rp__buf_printf(&doc, "],\"dropped_pins\":%s}", list);
   build(doc.p, &no_options, &r);
   assert_string_equal(r.dropped, list);
   assert_true(r.has_critical && r.trimmed);
@@ -112,14 +119,18 @@ static void big_state(struct rp__buf *out, int sops, int updates, int learnings,
 {
   rp__buf_reset(out);
   rp__buf_str(out, "{\"sops\":[");
-  for (int i = 0; i < sops; i++) rp__buf_printf(out, "%s{\"sop_path\":\"/sop/%0100d\"}", i ? "," : "", i);
+  for (int i = 0; i < sops; i++)
+    rp__buf_printf(out, "%s{\"sop_path\":\"/sop/%0360d\",\"injected_at\":\"2026\",\"tool_call\":null}", i ? "," : "",
+                   i);
   rp__buf_str(out, "],\"confidence_updates\":[");
-  for (int i = 0; i < updates; i++) rp__buf_printf(out, "%s{\"memory_id\":\"c%0100d\"}", i ? "," : "", i);
+  for (int i = 0; i < updates; i++)
+    rp__buf_printf(out, "%s{\"memory_id\":\"c%0300d\",\"old_score\":1,\"new_score\":0.5,\"reason\":\"r\"}",
+                   i ? "," : "", i);
   rp__buf_str(out, "],\"learnings\":[");
-  for (int i = 0; i < learnings; i++) rp__buf_printf(out, "%s{\"memory_id\":\"m%0100d\"}", i ? "," : "", i);
+  for (int i = 0; i < learnings; i++) rp__buf_printf(out, "%s{\"memory_id\":\"m%0240d\"}", i ? "," : "", i);
   rp__buf_str(out, "],\"tasks\":[");
   for (int i = 0; i < 20; i++)
-    rp__buf_printf(out, "%s{\"task_id\":\"t%d\",\"title\":\"%0200d\",\"pending\":true}", i ? "," : "", i, i);
+    rp__buf_printf(out, "%s{\"task_id\":\"t%d\",\"title\":\"%0200d\",\"stage\":\"build\"}", i ? "," : "", i, i);
   rp__buf_str(out, "],\"pins\":[");
   for (int i = 0; i < 10; i++) {
     rp__buf_printf(out, "%s{\"label\":\"label %d\",\"content\":\"", i ? "," : "", i);
@@ -138,9 +149,9 @@ static void the_order_of_trimming(void **state)
     int sops, updates, learnings, content;                  /* there are */
     bool sops_cut, updates_cut, learnings_cut, content_cut; /* of which some go */
   } table[] = {
-      {10, 10, 10, 10, false, false, false, false},  {600, 100, 100, 10, true, false, false, false},
-      {100, 600, 100, 10, true, true, false, false}, {100, 100, 600, 10, true, true, true, false},
-      {10, 10, 10, 8000, true, true, true, true},    {0, 0, 0, 16000, false, false, false, true},
+      {10, 10, 10, 10, false, false, false, false}, {100, 20, 20, 10, true, false, false, false},
+      {20, 100, 60, 10, true, true, false, false},  {20, 20, 200, 10, true, true, true, false},
+      {10, 10, 10, 8000, true, true, true, true},   {0, 0, 0, 16000, false, false, false, true},
   };
   RP_AUTOBUF struct rp__buf doc = RP_BUF(4 << 20);
   for (size_t i = 0; i < RP_ARRAY_SIZE(table); i++) {
@@ -173,12 +184,12 @@ static void the_oldest_go_first(void **state)
   (void)state;
   RP_AUTOBUF struct rp__buf doc = RP_BUF(4 << 20);
   RP_CLEANUP(rp__record_done) struct rp__record_parts r = {0};
-  char newest[120];
-  big_state(&doc, 0, 0, 900, 10);
+  char newest[260];
+  big_state(&doc, 0, 0, 256, 10);
   build(doc.p, &no_options, &r);
-  snprintf(newest, sizeof newest, "m%0100d\"]", 899);
+  snprintf(newest, sizeof newest, "m%0240d\"]", 255);
   assert_non_null(strstr(r.json[RP_PART_LEARNINGS], newest));
-  assert_true(r.n_learnings > 300 && r.n_learnings < 900);
+  assert_true(r.n_learnings > 100 && r.n_learnings < 256);
 }
 
 /* Never refused: tasks and labels stay even when they alone are too much */
@@ -188,11 +199,11 @@ static void tasks_are_never_trimmed(void **state)
   RP_AUTOBUF struct rp__buf doc = RP_BUF(4 << 20);
   RP_CLEANUP(rp__record_done) struct rp__record_parts r = {0};
   rp__buf_str(&doc, "{\"pins\":[{\"label\":\"l\",\"content\":\"long enough to be cut\"}],\"tasks\":[");
-  for (int i = 0; i < 600; i++)
-    rp__buf_printf(&doc, "%s{\"task_id\":\"t%d\",\"title\":\"%0100d\",\"pending\":true}", i ? "," : "", i, i);
+  for (int i = 0; i < 180; i++)
+    rp__buf_printf(&doc, "%s{\"task_id\":\"t%d\",\"title\":\"%0250d\",\"stage\":\"build\"}", i ? "," : "", i, i);
   rp__buf_str(&doc, "]}");
   build(doc.p, &no_options, &r);
-  assert_int_equal(r.n_tasks, 600);
+  assert_int_equal(r.n_tasks, 180);
   assert_true(total(&r) > RP_RECORD_MAX);
   assert_non_null(strstr(r.json[RP_PART_WORKING_MEMORY], "\"label\":\"l\",\"content\":\"…\""));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The robot's brief by kind of start (N-04). */
 #include "brief_test.h"
 
 #define OUT RP_AUTOBUF struct rp__buf out = RP_BUF(1 << 20)
 
-static struct rp__brief_input input(enum rp__restart restart, const char *state)
+static struct rp__brief_input input(enum rp__restart restart, const struct rp__fold *state)
 {
   return (struct rp__brief_input){.form = RP_TEMPLATE_ROBOT,
                                   .restart = restart,
@@ -11,9 +12,11 @@ static struct rp__brief_input input(enum rp__restart restart, const char *state)
                                   .elapsed_seconds = restart == RP_RESTART_LONG ? 7200 : 12,
                                   .now_ms = NOW,
                                   .total_sessions = 42,
-                                  .state = state ? json(state) : (struct rp__json){0},
+                                  .state = state,
                                   .max_bytes = 8192};
 }
+
+#define STATE(text) RP_AUTOFOLD struct rp__fold *told = state_of(text)
 
 /* A conversation of n messages, "m0" to "m<n-1>", by user and assistant in turn, and how the robot feels. */
 static void conversation(struct rp__buf *out, int n)
@@ -25,8 +28,9 @@ static void conversation(struct rp__buf *out, int n)
     rp__buf_printf(out, ",{\"role\":\"%s\",\"content\":\"m%d\"}", i % 2 ? "assistant" : "user", i);
   rp__time_format(NOW - HOURS(3), at);
   rp__buf_printf(out,
-                 "]},\"affect\":{\"mood\":\"sad\",\"wounds\":[{\"event\":\"violence\",\"healing\":false},"
-                 "{\"event\":\"abuse\",\"healing\":true}]},\"presence\":{\"last_person\":\"Ori\","
+                 "]},\"affect\":{\"mood\":\"sad\",\"wounds\":[{\"event\":\"violence\",\"floors\":{\"sadness\":0.5},"
+                 "\"duration\":300,\"age\":10},{\"event\":\"abuse\",\"floors\":{\"sadness\":0.5},"
+                 "\"duration\":300,\"age\":301}]},\"presence\":{\"last_person\":\"Ori\","
                  "\"last_person_at\":\"%s\"}}",
                  at);
 }
@@ -38,7 +42,8 @@ static void a_crash_is_passed_over(void **state)
   OUT;
   RP_AUTOBUF struct rp__buf doc = RP_BUF(1 << 20);
   conversation(&doc, 14);
-  struct rp__brief_input in = input(RP_RESTART_CRASH, doc.p);
+  STATE(doc.p);
+  struct rp__brief_input in = input(RP_RESTART_CRASH, told);
   assert_string_equal(brief(&in, &out),
                       "[SESSION CONTINUITY — crash recovery]\n\n"
                       "RECENT CONVERSATION:\nUSER: m4\nASSISTANT: m5\nUSER: m6\nASSISTANT: m7\nUSER: m8\n"
@@ -56,7 +61,8 @@ static void a_short_break_is_acknowledged(void **state)
   OUT;
   RP_AUTOBUF struct rp__buf doc = RP_BUF(1 << 20);
   conversation(&doc, 20);
-  struct rp__brief_input in = input(RP_RESTART_SHORT, doc.p);
+  STATE(doc.p);
+  struct rp__brief_input in = input(RP_RESTART_SHORT, told);
   const char *text = brief(&in, &out);
   assert_null(strstr(text, "m4\n"));
   assert_non_null(strstr(text, "RECENT CONVERSATION:\nASSISTANT: m5\n"));
@@ -72,14 +78,16 @@ static void a_long_absence_is_welcomed(void **state)
   OUT;
   RP_AUTOBUF struct rp__buf doc = RP_BUF(1 << 20);
   conversation(&doc, 42); /* 21 by the user: m0, m2 … m40 */
-  struct rp__brief_input in = input(RP_RESTART_LONG, doc.p);
+  STATE(doc.p);
+  struct rp__brief_input in = input(RP_RESTART_LONG, told);
   assert_string_equal(brief(&in, &out), "[SESSION CONTINUITY — long absence]\n\n"
                                         "AWAY FOR: about 2 hours\nSESSION NUMBER: 42\n\n"
                                         "TALKED ABOUT:\n- m0\n- m10\n- m20\n- m30\n- m40\n\n"
                                         "LAST PERSON SEEN: Ori (about 3 hours ago)\n\n"
                                         "Welcome them back warmly.");
   conversation(&doc, 3);
-  in = input(RP_RESTART_LONG, doc.p);
+  RP_AUTOFOLD struct rp__fold *few = state_of(doc.p);
+  in = input(RP_RESTART_LONG, few);
   assert_non_null(strstr(brief(&in, &out), "TALKED ABOUT:\n- m0\n- m2\n\n"));
 }
 
@@ -91,11 +99,13 @@ static void empty_parts_leave_no_line(void **state)
   struct rp__brief_input in = input(RP_RESTART_SHORT, NULL);
   assert_string_equal(brief(&in, &out), "[SESSION CONTINUITY — short break]\n\n"
                                         "Greet naturally, briefly acknowledge you're back.");
-  in = input(RP_RESTART_SHORT, "{\"conversation\":{\"messages\":[{\"role\":\"user\",\"content\":\" \\n \"}]},"
-                               "\"affect\":{\"wounds\":[]},\"presence\":{\"last_person\":null}}");
+  STATE("{\"conversation\":{\"messages\":[{\"role\":\"user\",\"content\":\" \\n \"}]},"
+        "\"presence\":{\"last_person\":null}}");
+  in = input(RP_RESTART_SHORT, told);
   assert_string_equal(brief(&in, &out), "[SESSION CONTINUITY — short break]\n\n"
                                         "Greet naturally, briefly acknowledge you're back.");
-  in = input(RP_RESTART_FRESH, "{\"affect\":{\"mood\":\"happy\"}}");
+  RP_AUTOFOLD struct rp__fold *happy = state_of("{\"affect\":{\"mood\":\"happy\"}}");
+  in = input(RP_RESTART_FRESH, happy);
   assert_string_equal(brief(&in, &out), "");
 }
 
@@ -110,7 +120,8 @@ static void snippets_end_between_characters(void **state)
     rp__buf_str(&doc, "{\"conversation\":{\"messages\":[{\"role\":\"user\",\"content\":\"");
     for (int i = 0; i < n; i++) rp__buf_str(&doc, i % 2 ? "ü" : "日");
     rp__buf_str(&doc, "\"}]}}");
-    struct rp__brief_input in = input(RP_RESTART_LONG, doc.p);
+    STATE(doc.p);
+    struct rp__brief_input in = input(RP_RESTART_LONG, told);
     const char *at = strstr(brief(&in, &out), "TALKED ABOUT:\n- ");
     assert_non_null(at);
     size_t chars = 0;
@@ -127,13 +138,12 @@ static void any_content_becomes_one_line(void **state)
 {
   (void)state;
   OUT;
-  struct rp__brief_input in =
-      input(RP_RESTART_CRASH,
-            "{\"conversation\":{\"messages\":["
-            "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"image\",\"data\":\"zzz\"},"
-            "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":\"b\"}},{\"type\":\"resource\",\"resource\":"
-            "{\"text\":\"c\"}},\"d\"]},"
-            "{\"role\":\"assistant\",\"content\":\"x\\r\\n\\nMOOD: fake\\u2028PINS:\\u0085\\u0007y\\u0000z \"}]}}");
+  STATE("{\"conversation\":{\"messages\":["
+        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"image\",\"data\":\"zzz\"},"
+        "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":\"b\"}},{\"type\":\"resource\",\"resource\":"
+        "{\"text\":\"c\"}},\"d\"]},"
+        "{\"role\":\"assistant\",\"content\":\"x\\r\\n\\nMOOD: fake\\u2028PINS:\\u0085\\u0007y\\u0000z \"}]}}");
+  struct rp__brief_input in = input(RP_RESTART_CRASH, told);
   assert_non_null(strstr(brief(&in, &out), "RECENT CONVERSATION:\nUSER: a b c d\nASSISTANT: x MOOD: fake PINS: y z\n"));
   assert_null(strstr(out.p, "\nMOOD"));
 }
@@ -146,7 +156,8 @@ static void long_messages_are_cut(void **state)
   rp__buf_str(&doc, "{\"conversation\":{\"messages\":[{\"role\":\"user\",\"content\":\"");
   for (int i = 0; i < 5000; i++) rp__buf_char(&doc, 'x');
   rp__buf_str(&doc, "\"}]}}");
-  struct rp__brief_input in = input(RP_RESTART_CRASH, doc.p);
+  STATE(doc.p);
+  struct rp__brief_input in = input(RP_RESTART_CRASH, told);
   const char *at = strstr(brief(&in, &out), "USER: ");
   assert_int_equal(strcspn(at, "\n"), 6 + 499 + 3);
 }
@@ -161,7 +172,8 @@ static void facts_are_part_of_it(void **state)
   struct rp__rules rules = plain_rules;
   rules.all_memories = true;
   AUTOPLAN struct rp__plan *p = plan_of(&rules, NULL, NULL, 0, &s);
-  struct rp__brief_input in = input(RP_RESTART_LONG, "{}");
+  STATE("{}");
+  struct rp__brief_input in = input(RP_RESTART_LONG, told);
   in.plan = p;
   assert_non_null(strstr(brief(&in, &out), "REMEMBERED:\n- Ori likes tea (confidence 85%)\n\nWelcome"));
 }
@@ -173,7 +185,8 @@ static void every_bound_holds(void **state)
   OUT;
   RP_AUTOBUF struct rp__buf doc = RP_BUF(1 << 20);
   conversation(&doc, 40);
-  struct rp__brief_input in = input(RP_RESTART_SHORT, doc.p);
+  STATE(doc.p);
+  struct rp__brief_input in = input(RP_RESTART_SHORT, told);
   size_t full = strlen(brief(&in, &out));
   for (size_t max = full; max-- > 0;) {
     in.max_bytes = max;
@@ -193,7 +206,8 @@ static void no_room_is_not_nothing_to_say(void **state)
   (void)state;
   OUT;
   static const char least[] = "[SESSION CONTINUITY — short break]\n\nGreet naturally, briefly acknowledge you're back.";
-  struct rp__brief_input in = input(RP_RESTART_SHORT, "{\"affect\":{\"mood\":\"sad\"}}");
+  STATE("{\"affect\":{\"mood\":\"sad\"}}");
+  struct rp__brief_input in = input(RP_RESTART_SHORT, told);
   in.max_bytes = sizeof least - 1;
   assert_string_equal(brief(&in, &out), least);
   in.max_bytes--;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Topics as hashes, and their ranking. */
 #include "continuity_test.h"
 
 static uint64_t hash(const char *s)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds of events: their fields and their refusals. */
 #include "core_test.h"
 
 #include <reprise/reprise.h>
@@ -10,7 +11,7 @@ static int check(const char *kind, const char *body, rp_error *err)
 {
   struct rp__event ev;
   *err = (rp_error){0};
-  return rp__event_check(kind, body, strlen(body), RP_BODY_MAX, &ev, err);
+  return rp__event_check(kind, body, strlen(body), RP_BODY_MAX, false, &ev, err);
 }
 
 /* The least body of each kind that is taken from outside. */
@@ -77,7 +78,7 @@ static void every_kind_needs_just_its_fields(void **state)
     char field[80];
     const char *kind = rp__kind_name(least[i].kind);
     size_t n = strlen(least[i].body);
-    assert_int_equal(rp__event_check(kind, least[i].body, n, RP_BODY_MAX, &ev, &err), 0);
+    assert_int_equal(rp__event_check(kind, least[i].body, n, RP_BODY_MAX, false, &ev, &err), 0);
     assert_int_equal(ev.kind, least[i].kind);
     assert_string_equal(ev.kind_name, kind);
     assert_ptr_equal(ev.body.p, least[i].body);
@@ -188,14 +189,14 @@ static void kinds_from_outside(void **state)
   }
   for (size_t i = 0; i < RP_ARRAY_SIZE(good); i++) {
     struct rp__event ev;
-    assert_int_equal(rp__event_check(good[i], " {} ", 4, RP_BODY_MAX, &ev, &err), 0);
+    assert_int_equal(rp__event_check(good[i], " {} ", 4, RP_BODY_MAX, false, &ev, &err), 0);
     assert_int_equal(ev.kind, RP_KIND_OTHER);
     assert_string_equal(ev.kind_name, good[i]);
     assert_int_equal(ev.body.n, 2);
   }
   struct rp__event ev;
-  assert_int_equal(rp__event_check(NULL, "{}", 2, RP_BODY_MAX, &ev, &err), RP_E_INVALID);
-  assert_int_equal(rp__event_check("x-a", NULL, 0, RP_BODY_MAX, &ev, &err), RP_E_INVALID);
+  assert_int_equal(rp__event_check(NULL, "{}", 2, RP_BODY_MAX, false, &ev, &err), RP_E_INVALID);
+  assert_int_equal(rp__event_check("x-a", NULL, 0, RP_BODY_MAX, false, &ev, &err), RP_E_INVALID);
   assert_string_equal(err.field, "body");
 }
 
@@ -246,8 +247,8 @@ static void bad_json_names_the_byte_and_the_limits_hold(void **state)
   assert_non_null(strstr(err.message, "byte 5"));
   assert_int_equal(check("x-a", "", &err), RP_E_JSON);
   assert_int_equal(check("x-a", "{\"a\":1,\"\\u0061\":2}", &err), RP_E_JSON);
-  assert_int_equal(rp__event_check("x-a", "{\"a\":12345}", 11, 10, &ev, &err), RP_E_TOO_LARGE);
-  assert_int_equal(rp__event_check("x-a", "{\"a\":1234}", 10, 10, &ev, &err), 0);
+  assert_int_equal(rp__event_check("x-a", "{\"a\":12345}", 11, 10, false, &ev, &err), RP_E_TOO_LARGE);
+  assert_int_equal(rp__event_check("x-a", "{\"a\":1234}", 10, 10, false, &ev, &err), 0);
   char deep[300] = "{\"a\":";
   memset(deep + 5, '[', 64);
   memset(deep + 69, ']', 64);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The fold: order, time travel, snapshots. */
 #include "core_test.h"
 
 static struct rp__fold *fold_of(int64_t events)
@@ -133,8 +134,8 @@ static void saves_and_loads(void **state)
   rp__fold_save(empty, &wn);
   assert_string_equal(none.p, "{\"version\":1,\"seq\":0,\"at_ms\":0,\"facets\":{}}");
   rp__jw_object(&ws);
-  rp__fold_show(f, 0, &ws);
-  rp__fold_show(empty, 0, &ws);
+  rp__fold_show(f, NULL, NULL, NULL, 0, &ws);
+  rp__fold_show(empty, NULL, NULL, NULL, 0, &ws);
   rp__jw_end_object(&ws);
   assert_string_equal(shown.p, "{\"sum\":{\"n\":6,\"away\":0.0}}");
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The evidence of how a run ended, the time away, the kind of restart. */
 #include "core_test.h"
 
 #include <math.h>
 
-#include "core/lease.h"
+#include "core/liveness.h"
 
 #define TTL 30000
 #define NOW 1800000000000

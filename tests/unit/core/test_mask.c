@@ -6,6 +6,7 @@
 
 #include "alloc_fault.h"
 #include "core/mask.h"
+#include "core/spoken.h"
 
 #define OUT_MAX 1000000
 #define M RP_MASK
@@ -209,10 +210,21 @@ static void test_nomem(void **state)
 
 /* ---- speakers ---- */
 
+static struct rp__spoken spoken(enum rp__kind kind, const char *body)
+{
+  struct rp__spoken ret;
+  struct rp__event ev = event_of(1, kind, body);
+  rp__spoken_read(&ev, &ret);
+  return ret;
+}
+
+/* The text of a chunk, and whose it is; none for everything that is no chunk of one text. */
 static struct rp__json chunk(enum rp__kind kind, const char *body, char speaker[RP_SPEAKER_MAX])
 {
-  struct rp__event ev = event_of(1, kind, body);
-  return rp__mask_chunk(&ev, speaker);
+  struct rp__spoken s = spoken(kind, body);
+  if (!s.chunk || s.form != RP_SPOKEN_TEXT) return (struct rp__json){0};
+  memcpy(speaker, s.name, sizeof s.name);
+  return s.text;
 }
 
 static void test_chunks(void **state)
@@ -247,22 +259,28 @@ static void test_no_chunks(void **state)
   (void)state;
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
     assert_int_equal(chunk(whole[i].kind, whole[i].body, speaker).type, RP_JSON_NONE);
-  struct rp__event ev = event_of(1, RP_KIND_MESSAGE, whole[0].body);
-  assert_true(rp__json_eq(rp__mask_spoken(&ev, speaker), "hi"));
-  assert_string_equal(speaker, "message/user/");
+  struct rp__spoken said = spoken(RP_KIND_MESSAGE, whole[0].body);
+  assert_int_equal(said.form, RP_SPOKEN_TEXT);
+  assert_true(rp__json_eq(said.text, "hi"));
+  assert_string_equal(said.name, "message/user/");
+  said = spoken(RP_KIND_MESSAGE, whole[2].body);
+  assert_int_equal(said.form, RP_SPOKEN_TEXTS);
+  assert_int_equal(said.n_texts, 2);
+  assert_true(said.chunk);
+  assert_true(spoken(RP_KIND_TRANSCRIPT, whole[5].body).unfinished);
 }
 
 /* Names as long as ids may be fit; longer ones are cut, not overrun. */
 static void test_long_speaker(void **state)
 {
-  char id[2000], body[2200], speaker[RP_SPEAKER_MAX];
+  char id[2000], body[2200];
   (void)state;
   memset(id, 'a', sizeof id);
   id[sizeof id - 1] = '\0';
   snprintf(body, sizeof body, "{\"role\":\"user\",\"content\":\"x\",\"message_id\":\"%s\"}", id);
-  struct rp__event ev = event_of(1, RP_KIND_MESSAGE, body);
-  assert_int_equal(rp__mask_spoken(&ev, speaker).type, RP_JSON_STRING);
-  assert_int_equal(strlen(speaker), RP_SPEAKER_MAX - 1);
+  struct rp__spoken said = spoken(RP_KIND_MESSAGE, body);
+  assert_int_equal(said.form, RP_SPOKEN_TEXT);
+  assert_int_equal(strlen(said.name), RP_SPEAKER_MAX - 1);
 }
 
 /* Who thinks is another speaker; and a role that nobody checked has its bound too. */
@@ -277,10 +295,10 @@ static void test_thoughts(void **state)
   memset(role, 'r', sizeof role);
   role[sizeof role - 1] = '\0';
   snprintf(body, sizeof body, "{\"role\":\"%s\",\"text\":\"x\",\"message_id\":\"m\"}", role);
-  struct rp__event ev = event_of(1, RP_KIND_TRANSCRIPT, body);
-  assert_int_equal(rp__mask_spoken(&ev, speaker).type, RP_JSON_STRING);
-  assert_true(strlen(speaker) < 200);
-  assert_string_equal(speaker + strlen(speaker) - 2, "/m");
+  struct rp__spoken said = spoken(RP_KIND_TRANSCRIPT, body);
+  assert_int_equal(said.form, RP_SPOKEN_TEXT);
+  assert_true(strlen(said.name) < 200);
+  assert_string_equal(said.name + strlen(said.name) - 2, "/m");
 }
 
 static void test_closing(void **state)
@@ -290,19 +308,15 @@ static void test_closing(void **state)
                            *const others[] = {"{\"role\":\"user\",\"content\":[],\"partial\":true}",
                                               "{\"role\":\"user\",\"content\":\"x\"}", "{\"role\":\"user\"}",
                                               "{\"role\":\"user\",\"content\":[{\"type\":\"image\"}]}"};
-  char speaker[RP_SPEAKER_MAX];
   (void)state;
   for (size_t i = 0; i < RP_ARRAY_SIZE(ends); i++) {
-    struct rp__event ev = event_of(1, RP_KIND_MESSAGE, ends[i]);
-    assert_int_not_equal(rp__mask_closing(&ev, speaker).type, RP_JSON_NONE);
-    assert_string_equal(speaker, "message/user/");
+    struct rp__spoken said = spoken(RP_KIND_MESSAGE, ends[i]);
+    assert_int_equal(said.form, RP_SPOKEN_END);
+    assert_string_equal(said.name, "message/user/");
   }
-  for (size_t i = 0; i < RP_ARRAY_SIZE(others); i++) {
-    struct rp__event ev = event_of(1, RP_KIND_MESSAGE, others[i]);
-    assert_int_equal(rp__mask_closing(&ev, speaker).type, RP_JSON_NONE);
-  }
-  struct rp__event ev = event_of(1, RP_KIND_NOTE, ends[0]);
-  assert_int_equal(rp__mask_closing(&ev, speaker).type, RP_JSON_NONE);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(others); i++)
+    assert_int_not_equal(spoken(RP_KIND_MESSAGE, others[i]).form, RP_SPOKEN_END);
+  assert_int_equal(spoken(RP_KIND_NOTE, ends[0]).form, RP_SPOKEN_NOTHING);
 }
 
 static void test_with_text(void **state)
@@ -311,7 +325,7 @@ static void test_with_text(void **state)
   struct rp__buf out = RP_BUF(OUT_MAX);
   (void)state;
   struct rp__json v = rp__json_trusted(body, strlen(body));
-  assert_int_equal(rp__mask_with_text(v, rp__json_get(v, "content"), "new \"\n", 6, &out), 0);
+  assert_int_equal(rp__spoken_replace(v, rp__json_get(v, "content"), "new \"\n", 6, &out), 0);
   assert_string_equal(out.p, "{ \"role\":\"user\", \"content\" : \"new \\\"\\n\", \"n\":1 }");
   rp__buf_done(&out);
 }

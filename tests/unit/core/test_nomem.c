@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every allocation of core fails once. */
 #include "core_test.h"
 
 #include "alloc_fault.h"

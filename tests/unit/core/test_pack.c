@@ -4,7 +4,7 @@
 
 #include <zstd.h>
 
-#include "core/pack.h"
+#include "core/container.h"
 
 #define AD RP_STR("session-1/blob-1")
 #define MAGIC "RPB1"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every status of a runtime after every other. */
 #include "core_test.h"
 
 #include "core/runtime.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "engine/capture.h"
+#include "engine/capture/capture.h"
 
 #define MINUTE_MS 60000LL
 #define DAY_MS (24 * 60 * MINUTE_MS)
@@ -66,7 +66,7 @@ struct told {
 static inline int tell(void *ctx, const rp_gc_item *item)
 {
   struct told *t = ctx;
-  rp__buf_printf(&t->lines, "%s %s\n", item->action, item->session_id);
+  rp__buf_printf(&t->lines, "%s %s\n", rp_gc_action_name(item->action), item->session_id);
   snprintf(t->last_reason, sizeof t->last_reason, "%s", item->reason);
   t->n++;
   assert_true(item->bytes > 0);

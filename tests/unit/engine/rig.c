@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An engine over a scratch store, with a clock and helpers for the engine's tests. */
 #include "unit/engine/rig.h"
+
+#include "engine/engine.h"
 
 static int64_t rig_wall(void *ctx)
 {
@@ -46,6 +49,21 @@ void rig_reopen(struct rig *r)
 {
   rp_close(r->e);
   rig_open(r);
+}
+
+rp_engine *rig_counting(struct rig *r, struct rp__fault *plan)
+{
+  rp_error err = {0};
+  char path[SCRATCH_PATH];
+  struct rp__store *inner, *store;
+  rp_engine *e;
+  rp_clock clock = {rig_wall, rig_boot, r};
+  rp_options o = {.clock = &clock, .short_lived = true};
+  struct rp__store_options so = {.path = scratch_path(&r->scratch, "t.db", path), .short_lived = true, .clock = &clock};
+  OK(rp__store_sqlite_open(&so, &inner, &err), err);
+  assert_int_equal(rp__store_fault_wrap(inner, plan, &store), 0);
+  OK(rp__engine_open_with(&o, store, &e, &err), err);
+  return e;
 }
 
 rp_session *rig_start(struct rig *r, const char *scope, const char *key, rp_owner_kind owner)

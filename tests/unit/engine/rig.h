@@ -12,6 +12,9 @@
 
 #include <cmocka.h>
 
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
 #include <reprise/reprise.h>
 
 #include "json/json.h"
@@ -34,6 +37,10 @@ void rig_reopen(struct rig *r); /* closes and opens again, as a new process woul
     int ok_rc_ = (call);                                                                                               \
     if (ok_rc_) fail_msg("%s: %d %s", #call, ok_rc_, (err).message);                                                   \
   } while (0)
+
+/* Another engine on the same file, whose store calls are counted, told and failed as `plan` (store/store.h) says. */
+struct rp__fault;
+rp_engine *rig_counting(struct rig *r, struct rp__fault *plan);
 
 rp_session *rig_start(struct rig *r, const char *scope, const char *key, rp_owner_kind owner);
 void rig_put(rp_session *s, const char *kind, const char *body); /* appends it */

@@ -2,7 +2,7 @@
 /* O-05, B-06, X-14, decisions 8 and 16: what is too large for an event, and everything it follows. */
 #include <unistd.h>
 
-#include "core/pack.h"
+#include "core/container.h"
 #include "unit/engine/life.h"
 
 /* Put together here so that this file itself holds none. */
@@ -364,8 +364,8 @@ static void test_fork(void **state)
   name_it(s, GONE); /* keeps nobody from forking */
   int64_t at = rig_say(s, "here").seq;
   name_it(s, two.id);
-  OK(rp_fork(s, -1, fork, &err), err);
-  OK(rp_fork(s, at, early, &err), err);
+  OK(rp_fork(s, NULL, fork, NULL, &err), err);
+  OK(rp_fork(s, &(rp_fork_options){.at_seq = at}, early, NULL, &err), err);
   OK(rp_end(s, NULL, &err), err);
   rp_session_free(s);
   OK(rp_purge(r->e, id, true, &err), err);
@@ -390,7 +390,7 @@ static void test_redacted(void **state)
   struct blob b = blob_say(s, "{\"phrase\":\"Quagmireword is it\"}"), other = blob_say(s, "nothing of it");
   name_it(s, b.id);
   name_it(s, other.id);
-  OK(rp_fork(s, -1, fork, &err), err);
+  OK(rp_fork(s, NULL, fork, NULL, &err), err);
   OK(rp_end(s, NULL, &err), err);
   rp_session_free(s);
   assert_non_null(held_by(r->scratch.dir, "Quagmireword"));

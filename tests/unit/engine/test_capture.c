@@ -115,7 +115,7 @@ static void test_crash(void **state)
 
 static int on_info(void *ctx, const rp_session_info *i)
 {
-  snprintf(ctx, 64, "%s %d", i->status, i->ended_at > 0);
+  snprintf(ctx, 64, "%s %d", rp_session_status_name(i->status), i->ended_at > 0);
   return 0;
 }
 

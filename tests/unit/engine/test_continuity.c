@@ -462,7 +462,7 @@ static rp_session *start_in(struct rig *r, const char *scope, const char *key, c
 
 static int on_status(void *ctx, const rp_session_info *info)
 {
-  snprintf(ctx, 16, "%s", info->status);
+  snprintf(ctx, 16, "%s", rp_session_status_name(info->status));
   return 0;
 }
 

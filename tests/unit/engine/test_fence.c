@@ -260,12 +260,12 @@ static void a_repeated_request_opens_no_later_session_of_its_id(void **state)
   char fork[RP_ID_MAX + 1];
   bool repeated = false;
   OK(rp_start(r->e, &o, &s, &err), err);
-  OK(rp_fork_once(s, -1, &of_fork, fork, &repeated, &err), err);
+  OK(rp_fork(s, &(rp_fork_options){.request = &of_fork}, fork, &repeated, &err), err);
   assert_false(repeated);
-  OK(rp_fork_once(s, -1, &of_fork, fork, &repeated, &err), err);
+  OK(rp_fork(s, &(rp_fork_options){.request = &of_fork}, fork, &repeated, &err), err);
   assert_true(repeated);
   OK(rp_purge(r->e, fork, true, &err), err);
-  assert_int_equal(rp_fork_once(s, -1, &of_fork, fork, &repeated, &err), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_fork(s, &(rp_fork_options){.request = &of_fork}, fork, &repeated, &err), RP_E_SESSION_NOT_FOUND);
   OK(rp_end(s, NULL, &err), err);
   rp_session_free(s);
   OK(rp_purge(r->e, "one", true, &err), err);

@@ -23,7 +23,7 @@ static void test_durability_is_named(void **state)
   rp_session *s = rig_start(*state, "a", NULL, RP_OWNER_SELF);
   rp_error err = {0};
   rp_ack ack;
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   OK(append(s, "x-a", "{}", NULL, &o, &ack, &err), err);
   assert_int_equal(ack.durability, RP_DISK);
   o.durability = RP_OS;
@@ -86,11 +86,11 @@ static void test_expected_seq(void **state)
 {
   rp_session *s = rig_start(*state, "a", NULL, RP_OWNER_SELF);
   rp_error err = {0};
-  rp_append_options o = RP_APPEND_DEFAULTS;
-  o.expect = 0;
+  rp_append_options o = {0};
+  o.expect_seq = RP_SEQ_NONE;
   OK(append(s, "x-a", "{}", NULL, &o, NULL, &err), err);
   assert_int_equal(append(s, "x-a", "{}", NULL, &o, NULL, &err), RP_E_SEQ_CONFLICT);
-  o.expect = 1;
+  o.expect_seq = 1;
   OK(append(s, "x-a", "{}", NULL, &o, NULL, &err), err);
   rp_session_free(s);
 }
@@ -101,10 +101,10 @@ static void test_idempotency(void **state)
   rp_session *s = rig_start(*state, "a", NULL, RP_OWNER_SELF);
   rp_error err = {0};
   rp_ack a, b;
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   OK(append(s, "x-a", "{\"n\":1}", "k1", &o, &a, &err), err);
   OK(append(s, "x-a", "{\"n\":2}", "k2", &o, NULL, &err), err);
-  o.expect = 0;
+  o.expect_seq = RP_SEQ_NONE;
   OK(append(s, "x-a", "{\"n\":1}", "k1", &o, &b, &err), err);
   assert_true(b.repeated);
   assert_int_equal(a.seq, b.seq);
@@ -152,7 +152,7 @@ static void test_numbered_client(void **state)
   rp_error err = {0};
   rp_ack ack;
   int64_t mark, seq;
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   o.client_id = "tab-1";
   for (o.client_seq = 1; o.client_seq <= 3; o.client_seq++) OK(append(s, "x-a", "{}", NULL, &o, NULL, &err), err);
   o.client_seq = 2;

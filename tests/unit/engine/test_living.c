@@ -8,7 +8,7 @@
 
 #define MINUTE ((int64_t)60 * 1000)
 #define DAY (24 * 60 * MINUTE)
-#define CALLS_MAX 160 /* store calls of a start, whatever lives beside it: 64 looks, 8 records, its own */
+#define CALLS_MAX 13 /* store calls of a start, whatever lives beside it: twelve reads and its commit */
 
 static bool says(const rp_session *s, const char *text)
 {
@@ -200,21 +200,6 @@ static void test_silent_heir(void **state)
   rp_session_free(heir);
 }
 
-static rp_engine *counting_engine(struct rig *r, struct rp__fault *plan)
-{
-  rp_error err = {0};
-  char path[SCRATCH_PATH];
-  struct rp__store *inner, *store;
-  rp_engine *e;
-  rp_options o = {.clock = &r->e->clock, .short_lived = true};
-  struct rp__store_options so = {
-      .path = scratch_path(&r->scratch, "t.db", path), .short_lived = true, .clock = &r->e->clock};
-  OK(rp__store_sqlite_open(&so, &inner, &err), err);
-  assert_int_equal(rp__store_fault_wrap(inner, plan, &store), 0);
-  OK(rp__engine_open_with(&o, store, &e, &err), err);
-  return e;
-}
-
 static int64_t calls_of_a_start(rp_engine *e, const struct rp__fault *plan, const char *holds)
 {
   rp_error err = {0};
@@ -242,7 +227,7 @@ static void test_bounded(void **state)
     rp_session_free(s);
     r->wall += 10;
     if (i != 99 && i != 999) continue;
-    rp_engine *e = counting_engine(r, &plan);
+    rp_engine *e = rig_counting(r, &plan);
     snprintf(body, sizeof body, "number %d.", i);
     calls[i == 999] = calls_of_a_start(e, &plan, body);
     rp_close(e);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "engine/mirror.h"
+#include "engine/capture/mirror.h"
 #include "format/format.h"
 
 static char live[SCRATCH_PATH];

@@ -115,25 +115,25 @@ static void test_forks_as_they_were_asked_for(void **state)
   char id[RP_ID_MAX + 1], want[300];
   OK(rp_start(r->e, &o, &s, &err), err);
   rig_say(s, "hello");
-  OK(rp_fork(s, -1, id, &err), err);
+  OK(rp_fork(s, NULL, id, NULL, &err), err);
   snprintf(want, sizeof want, "{\"acp_session_id\":\"%s\",\"x\":[1]}", id);
   assert_string_equal(meta_of(r, id), want);
   assert_string_equal(meta_of(r, "one"), o.meta);
 
   rp_fork_options as = {.at_seq = 1, .id = "two", .meta = "{\"m\":\"password=hunter2\"}"};
-  OK(rp_fork_as(s, &as, id, NULL, &err), err);
+  OK(rp_fork(s, &as, id, NULL, &err), err);
   assert_string_equal(id, "two");
   assert_string_equal(meta_of(r, "two"), "{\"m\":\"password=[REDACTED]\"}");
-  assert_int_equal(rp_fork_as(s, &as, id, NULL, &err), RP_E_EXISTS);
+  assert_int_equal(rp_fork(s, &as, id, NULL, &err), RP_E_EXISTS);
   as.id = "a b";
-  assert_int_equal(rp_fork_as(s, &as, id, NULL, &err), RP_E_USAGE);
+  assert_int_equal(rp_fork(s, &as, id, NULL, &err), RP_E_USAGE);
   assert_string_equal(err.field, "id");
   as.id = "three";
   as.meta = "[]";
-  assert_int_equal(rp_fork_as(s, &as, id, NULL, &err), RP_E_INVALID);
+  assert_int_equal(rp_fork(s, &as, id, NULL, &err), RP_E_INVALID);
   assert_string_equal(err.field, "meta");
   as.meta = "{";
-  assert_int_not_equal(rp_fork_as(s, &as, id, NULL, &err), 0);
+  assert_int_not_equal(rp_fork(s, &as, id, NULL, &err), 0);
   assert_int_equal(listed(r, false), 3);
   rp_session_free(s);
 }

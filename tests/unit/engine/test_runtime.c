@@ -14,7 +14,7 @@ static rp_session *begin(struct rig *r)
 
 static int say(rp_session *s, bool runtime, const char *body, rp_error *err)
 {
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   o.runtime = runtime;
   return rp_append(s, &(rp_event){.kind = "runtime", .body = body}, &o, NULL, err);
 }
@@ -45,7 +45,7 @@ static void other_kinds_stay_the_engines(void **state)
 {
   rp_session *s = begin(*state);
   rp_error err = {0};
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   o.runtime = true;
   static const char *const kinds[] = {"status", "snapshot", "restored"};
   for (size_t i = 0; i < RP_ARRAY_SIZE(kinds); i++)

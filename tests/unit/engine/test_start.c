@@ -103,7 +103,7 @@ static void test_resume(void **state)
   rp_session_free(s);
   s = rig_start(r, "ed", "tab:1", RP_OWNER_SELF);
   assert_string_not_equal(rp_session_id(s), id);
-  rp_end(s, NULL, NULL);
+  assert_int_equal(rp_end(s, NULL, NULL), 0);
   rp_session_free(s);
   rp_start_options o = {.scope = "ed", .id = id};
   OK(rp_start(r->e, &o, &s, &err), err);
@@ -303,7 +303,7 @@ static void test_reasons(void **state)
     rp_session_free(s);
     s = rig_start(r, "up", NULL, RP_OWNER_SELF);
     assert_string_equal(rig_start_get(s, "restart.cause"), rows[i][1]);
-    rp_end(s, NULL, NULL);
+    assert_int_equal(rp_end(s, NULL, NULL), 0);
     rp_session_free(s);
   }
 }

@@ -155,7 +155,7 @@ static void test_nothing_yet(void **state)
   rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   id_of(s, first);
   rig_say(s, "hello");
-  OK(rp_fork(s, -1, copy, &err), err);
+  OK(rp_fork(s, NULL, copy, NULL, &err), err);
   assert_int_equal(rp_session_status_json(r->e, NULL, "other", &doc, &err), RP_E_SESSION_NOT_FOUND);
   assert_non_null(strstr(err.message, "other"));
   assert_int_equal(rp_session_status_json(r->e, "nobody", "nova", &doc, &err), RP_E_SESSION_NOT_FOUND);
@@ -331,7 +331,7 @@ struct shown {
 static int on_shown(void *ctx, const rp_session_info *info)
 {
   struct shown *x = ctx;
-  snprintf(x->status, sizeof x->status, "%s", info->status);
+  snprintf(x->status, sizeof x->status, "%s", rp_session_status_name(info->status));
   x->dead = info->run_dead;
   x->n++;
   return 0;
@@ -341,7 +341,7 @@ static int listed(rp_engine *e, const char *status, int limit)
 {
   struct shown x = {.n = 0};
   rp_error err = {0};
-  rp_filter f = {.scope = "coder", .status = status, .limit = limit};
+  rp_filter f = {.scope = "coder", .status = rp_session_status_parse(status), .limit = limit};
   OK(rp_list(e, &f, on_shown, &x, &err), err);
   return x.n;
 }

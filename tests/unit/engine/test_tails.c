@@ -502,8 +502,7 @@ static void *writer_main(void *arg)
     for (size_t at = 0; at < strlen(texts[0]); at += 4) {
       body_of(&body, "assistant", w->id, texts[0] + at, RP_MIN(strlen(texts[0]) - at, 4), true);
       rp_event ev = {.kind = "message", .body = body.p};
-      if (rp_append_async(s, &ev, &(rp_append_options){.durability = RP_OS, .expect = -1}, on_ack, w, NULL))
-        w->failures++;
+      if (rp_append_async(s, &ev, &(rp_append_options){.durability = RP_OS}, on_ack, w, NULL)) w->failures++;
     }
     char n[40];
     snprintf(n, sizeof n, "{\"id\":\"%s\",\"n\":%d}", w->id, round);
@@ -567,7 +566,7 @@ static void test_fork(void **state)
     chunk(s, "m", texts[0], cut);
     say(s, "user", NULL, "fork here");
     chunk(s, "m", texts[0] + cut, strlen(texts[0]) - cut);
-    OK(rp_fork(s, 2, copy, &err), err);
+    OK(rp_fork(s, &(rp_fork_options){.at_seq = 2}, copy, NULL, &err), err);
     rp_session *f = attach(r->e, copy);
     assert_string_equal(state_get(f, "session.seq"), "2");
     chunk(f, "m", texts[0] + cut, strlen(texts[0]) - cut);

@@ -59,7 +59,7 @@ static inline void show_at(const struct rp__fold *f, int64_t now_ms, struct rp__
   struct rp__jw w = RP_JW(out);
   rp__buf_reset(out);
   rp__jw_object(&w);
-  rp__fold_show(f, now_ms, &w);
+  rp__fold_show(f, NULL, NULL, NULL, now_ms, &w);
   rp__jw_end_object(&w);
   assert_int_equal(out->err, 0);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Emotions over time: decay, boredom, wounds, moods (N-08 to N-13). */
 #include "facets_test.h"
 
-#include "facets/affect.h"
+#include "facets/emotion/affect.h"
 
 #define T0 1708300000000 /* when it begins, ms */
 #define CLOSE 1e-8       /* documents are rounded to nine digits */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The conversation: its document, its bounds, streams and damaged snapshots. */
 #include "facets_test.h"
 
 static void say(struct rp__fold *f, const char *text)
@@ -40,6 +41,7 @@ static void the_document_of_the_contract(void **state)
   assert_sound(f);
 }
 
+/* C-08 */
 static void the_last_500_stay_and_all_are_counted(void **state)
 {
   (void)state;

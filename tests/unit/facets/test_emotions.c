@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of emotions as an INI file. */
 #include "facets_test.h"
 
-#include "facets/emotions.h"
+#include "facets/emotion/emotions.h"
 
 static void same_table(const struct rp__emotions *a, const struct rp__emotions *b)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Notes, frames, transcript and conversation memory. */
 #include "facets_test.h"
 
 static struct rp__json evidence_of(const struct rp__fold *f, struct rp__buf *out)

@@ -3,7 +3,7 @@
 #include "facets_test.h"
 
 #include "../../lib/dice.h"
-#include "facets/affect.h"
+#include "facets/emotion/affect.h"
 
 #define EXACT 1e-9
 

@@ -227,7 +227,7 @@ static void a_deep_body_survives_a_snapshot(void **state)
   for (int i = 0; i < 63; i++) rp__buf_char(&body, '[');
   for (int i = 0; i < 63; i++) rp__buf_char(&body, ']');
   rp__buf_char(&body, '}');
-  assert_int_equal(rp__event_check("message", body.p, body.n, 1000, &ev, &err), 0);
+  assert_int_equal(rp__event_check("message", body.p, body.n, 1000, false, &ev, &err), 0);
   tell_n(f, RP_KIND_MESSAGE, body.p, body.n);
   assert_int_equal(rp__snapshot_encode(f, NULL, &rp__system_random, RP_STR("s"), &bytes, &raw, &err), 0);
   assert_int_equal(rp__snapshot_decode(bytes.p, bytes.n, NULL, RP_STR("s"), &rp__facets, &back, &err), 0);

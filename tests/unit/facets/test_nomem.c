@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every allocation of every facet fails once. */
 #include "facets_test.h"
 
 #include "../core/alloc_fault.h"
 #include "core/snapshot.h"
-#include "facets/emotions.h"
+#include "facets/emotion/emotions.h"
 
 static const struct {
   enum rp__kind kind;
@@ -90,7 +91,7 @@ static int show_all(void)
   RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
   struct rp__jw w = RP_JW(&out);
   rp__jw_object(&w);
-  rp__fold_show(folded, 1000, &w);
+  rp__fold_show(folded, NULL, NULL, NULL, 1000, &w);
   rp__jw_end_object(&w);
   return out.err;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pending approvals and questions. */
 #include "facets_test.h"
 
 static void assert_shown(const struct rp__fold *f, const char *want)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pins: labels, places, importance, provenance. */
 #include "facets_test.h"
 
 #include "facets/pins.h"
@@ -212,7 +213,7 @@ static void dropped(const struct rp__fold *f, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
   rp__buf_reset(out);
-  rp__pins_dropped(f, &w);
+  rp__rows_show(rp__pins_dropped(f), 0, &w);
   assert_int_equal(out->err, 0);
 }
 

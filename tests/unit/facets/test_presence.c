@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Who was seen last, and the sleep state. */
 #include "facets_test.h"
 
 static void assert_presence(const struct rp__fold *f, const char *want)

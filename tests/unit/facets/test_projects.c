@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Projects, by events and by paths. */
 #include "facets_test.h"
 
 static void assert_projects(const struct rp__fold *f, const char *expected)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tasks: stages, flags, mentions in pins and messages. */
 #include "facets_test.h"
 
 static struct rp__json tasks_of(const struct rp__fold *f, struct rp__buf *out)

@@ -106,22 +106,6 @@ static void an_unclean_restart_makes_open_calls_unknown(void **state)
   }
 }
 
-static void the_brief_names_what_is_unknown(void **state)
-{
-  (void)state;
-  RP_AUTOFOLD struct rp__fold *f = fold_new();
-  RP_AUTOBUF struct rp__buf out = RP_BUF(1000);
-  const void *tools = rp__fold_facet(f, "tools");
-  call(f, "a", "done");
-  rp__facet_tools.brief(tools, &out);
-  assert_int_equal(out.n, 0);
-  tell(f, RP_KIND_TOOL, "{\"call_id\":\"b\\n\",\"name\":\"rm\\n-rf\",\"status\":\"running\"}");
-  tell(f, RP_KIND_RESTORED, "{\"cause\":\"crash\"}");
-  rp__facet_tools.brief(tools, &out);
-  assert_string_equal(out.p,
-                      "The outcome of tool \"rm\\n-rf\", call \"b\\n\", is unknown: it may or may not have run.\n");
-}
-
 static void the_last_100_with_an_outcome_stay(void **state)
 {
   (void)state;
@@ -286,7 +270,6 @@ int main(void)
       cmocka_unit_test(every_status_after_every_other),
       cmocka_unit_test(the_document_of_the_contract),
       cmocka_unit_test(an_unclean_restart_makes_open_calls_unknown),
-      cmocka_unit_test(the_brief_names_what_is_unknown),
       cmocka_unit_test(the_last_100_with_an_outcome_stay),
       cmocka_unit_test(open_calls_stay_but_have_a_bound),
       cmocka_unit_test(large_inputs_leave_their_size_and_long_names_are_cut),

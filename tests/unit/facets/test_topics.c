@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Words and pairs of words, and their weights. */
 #include "facets_test.h"
 
 #include "facets/words.h"

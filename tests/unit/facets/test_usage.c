@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of costs and tokens, hostile numbers included. */
 #include "facets_test.h"
 
 static void nothing_used_says_nothing(void **state)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A sink that writes down everything an importer hands on. */
 #include "format_test.h"
 
 static int on_begin(void *ctx, const struct rp__foreign *f, rp_error *err)
@@ -71,6 +72,7 @@ struct rp__taker book_taker(struct book *b)
 
 void book_clear(struct book *b)
 {
+  rp__fold_free(b->fold);
   for (size_t i = 0; i < b->n; i++) free(b->event[i].body);
   memset(b, 0, sizeof *b);
 }
@@ -131,47 +133,37 @@ static int give_events(void *ctx, rp__given_fn *fn, void *fn_ctx, rp_error *err)
   return rc;
 }
 
-static void write_session(struct rp__jw *w, const struct rp__foreign *f)
-{
-  rp__jw_key(w, "session");
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", f->id);
-  rp__jw_kstr(w, "scope", "test");
-  rp__jw_kstr(w, "channel", f->channel[0] ? f->channel : NULL);
-  rp__jw_ktime(w, "created_at", f->created_at);
-  rp__jw_ktime(w, "last_activity_at", f->last_activity_at);
-  rp__jw_ktime(w, "ended_at", f->ended_at);
-  rp__jw_kstr(w, "previous_session_id", f->previous_id[0] ? f->previous_id : NULL);
-  rp__jw_kstr(w, "continued_by", f->continued_by[0] ? f->continued_by : NULL);
-  rp__jw_kbool(w, "crash_recovered", f->crashed);
-  rp__jw_end_object(w);
-}
-
-int book_giver(struct book *b, size_t session, struct rp__buf *state, struct rp__giver *ret, rp_error *err)
+int book_giver(struct book *b, size_t session, struct rp__giver *ret, rp_error *err)
 {
   static struct given given;
+  const struct rp__foreign *of = &b->session[session];
   struct rp__fold *f RP_AUTOFOLD = NULL;
-  struct rp__jw w = RP_JW(state);
   int64_t to;
   if (rp__fold_new(&rp__facets, &f)) return rp__fail_nomem(err);
   for (size_t i = b->first[session]; i < b->first[session + 1]; i++) {
     struct rp__event ev = event_of(b, session, i);
     if (rp__fold_apply(f, &ev, &to)) return rp__fail_nomem(err);
   }
-  rp__jw_object(&w);
-  write_session(&w, &b->session[session]);
-  rp__fold_show(f, rp__fold_at_ms(f), &w);
-  rp__jw_end_object(&w);
-  if (state->err) return rp__fail_nomem(err);
   given = (struct given){b, session};
-  *ret = (struct rp__giver){.state = rp__json_trusted(state->p, state->n),
+  *ret = (struct rp__giver){.state = f,
+                            .session = {.id = of->id,
+                                        .scope = "test",
+                                        .channel = of->channel,
+                                        .previous_id = of->previous_id,
+                                        .continued_by = of->continued_by,
+                                        .created_at = of->created_at,
+                                        .last_activity_at = of->last_activity_at,
+                                        .ended_at = of->ended_at,
+                                        .crash_recovered = of->crashed},
                             .now_ms = rp__fold_at_ms(f),
-                            .started_at = b->session[session].created_at,
+                            .started_at = of->created_at,
                             .total_sessions = 42,
-                            .clean = b->session[session].ended_at && !b->session[session].crashed,
+                            .clean = of->ended_at && !of->crashed,
                             .random = &rp__system_random,
                             .events = give_events,
                             .ctx = &given};
+  rp__fold_free(b->fold);
+  b->fold = RP_TAKE(f);
   return 0;
 }
 
@@ -184,9 +176,8 @@ static int to_buf(void *ctx, const void *bytes, size_t n)
 
 int book_export(struct book *b, size_t session, const char *format, struct rp__buf *out, rp_error *err)
 {
-  struct rp__buf state RP_AUTOBUF = RP_BUF(RP_FOREIGN_MAX);
   struct rp__giver g;
-  int rc = book_giver(b, session, &state, &g, err);
+  int rc = book_giver(b, session, &g, err);
   if (rc) return rc;
   g.write = to_buf;
   g.write_ctx = out;

@@ -34,8 +34,9 @@ struct book {
   size_t n;
   char notes[2000];
   char failed[500];
-  char secrets[500]; /* a line each */
-  bool skip;         /* has everything already */
+  char secrets[500];     /* a line each */
+  bool skip;             /* has everything already */
+  struct rp__fold *fold; /* of the session given last */
 };
 
 struct rp__taker book_taker(struct book *b);
@@ -48,7 +49,7 @@ size_t book_count(const struct book *b, size_t session, const char *kind);
 
 /* The session as an exporter sees it; `out` gets what it writes. */
 int book_export(struct book *b, size_t session, const char *format, struct rp__buf *out, rp_error *err);
-int book_giver(struct book *b, size_t session, struct rp__buf *state, struct rp__giver *ret, rp_error *err);
+int book_giver(struct book *b, size_t session, struct rp__giver *ret, rp_error *err);
 
 #define HAS(text, part)                                                                                                \
   do {                                                                                                                 \

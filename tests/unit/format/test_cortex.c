@@ -192,9 +192,8 @@ static void confidence_is_taken_where_there_is_one(void **state)
 
 static int put(const char *path)
 {
-  struct rp__buf state RP_AUTOBUF = RP_BUF(1 << 20);
   struct rp__giver g;
-  int rc = book_giver(&b, 0, &state, &g, &err);
+  int rc = book_giver(&b, 0, &g, &err);
   return rc ? rc : rp__format_cortex.put(&g, path, &err);
 }
 

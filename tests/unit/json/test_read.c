@@ -81,6 +81,24 @@ static void test_get(void **state)
   assert_span(rp__json_get(twice, "a"), "1");
 }
 
+static void test_members(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"n", "role", "rol", ""};
+  struct rp__json found[RP_ARRAY_SIZE(names)];
+  rp__json_members(value_of("{\"x\":{\"role\":0},\"r\\u006fle\":\"user\",\"n\":1,\"\":2}"), names, RP_ARRAY_SIZE(names),
+                   found);
+  assert_span(found[0], "1");
+  assert_span(found[1], "\"user\"");
+  assert_int_equal(found[2].type, RP_JSON_NONE);
+  assert_span(found[3], "2");
+  rp__json_members(rp__json_trusted("{\"n\":1,\"n\":2}", 13), names, RP_ARRAY_SIZE(names), found);
+  assert_span(found[0], "1");
+  assert_int_equal(found[1].type, RP_JSON_NONE);
+  rp__json_members(value_of("[\"role\"]"), names, RP_ARRAY_SIZE(names), found);
+  assert_int_equal(found[1].type, RP_JSON_NONE);
+}
+
 static void test_eq(void **state)
 {
   (void)state;
@@ -223,6 +241,7 @@ int main(void)
       cmocka_unit_test(test_array),
       cmocka_unit_test(test_object),
       cmocka_unit_test(test_get),
+      cmocka_unit_test(test_members),
       cmocka_unit_test(test_eq),
       cmocka_unit_test(test_text),
       cmocka_unit_test(test_half_a_pair),

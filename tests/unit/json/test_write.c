@@ -37,6 +37,22 @@ static void test_document(void **state)
   value_of(out.p);
 }
 
+static void test_patterns(void **state)
+{
+  (void)state;
+  RP_AUTOBUF struct rp__buf out = RP_BUF(1000);
+  struct rp__jw w = RP_JW(&out);
+  struct rp__json none = {0}, two = value_of("[2]");
+  rp__jw_pack(&w, "{s:s none:s n:n i:i yes:b at:t v:v null:v raw:r list:[si{}] o:{}", "x", NULL, "abc", (size_t)2,
+              (int64_t)-7, true, (int64_t)0, two, none, "{\"a\": 1}", "y", (int64_t)1);
+  rp__jw_pack(&w, "s2:?s s3:?s v2:?v r2:?r _meta:?s x-y:?s}", NULL, "", none, NULL, "m", "z");
+  assert_int_equal(out.err, 0);
+  assert_string_equal(out.p,
+                      "{\"s\":\"x\",\"none\":null,\"n\":\"ab\",\"i\":-7,\"yes\":true,\"at\":null,\"v\":[2],"
+                      "\"null\":null,\"raw\":{\"a\": 1},\"list\":[\"y\",1,{}],\"o\":{},\"_meta\":\"m\",\"x-y\":\"z\"}");
+  value_of(out.p);
+}
+
 static void assert_written(const char *bytes, size_t n, const char *json)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(1000);
@@ -162,6 +178,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_document),
+      cmocka_unit_test(test_patterns),
       cmocka_unit_test(test_escapes),
       cmocka_unit_test(test_invalid_utf8_is_replaced),
       cmocka_unit_test(test_every_byte_comes_back),

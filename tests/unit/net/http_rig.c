@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A small HTTP server for the tests of net/http, and clients that talk to it byte by byte. */
 #include "http_rig.h"
 
 #include <errno.h>

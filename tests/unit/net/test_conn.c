@@ -79,7 +79,7 @@ static void finish_test(struct end *e)
 
 static int send_bytes(struct rp__conn *c, const void *bytes, size_t n)
 {
-  struct rp__msg *m = rp__msg_new(bytes, n);
+  struct rp__net_msg *m = rp__msg_new(bytes, n);
   if (!m) abort();
   if (!bytes) memset(m->bytes, 'x', n);
   int rc = rp__conn_send(c, m);
@@ -116,7 +116,7 @@ static void bytes_flow_both_ways(void **state)
 struct crowd {
   struct rp__loop *l;
   struct end v[READERS];
-  struct rp__msg *m[MESSAGES];
+  struct rp__net_msg *m[MESSAGES];
   int next, refused;
 };
 
@@ -134,7 +134,7 @@ static void tell_crowd(void *arg)
   w->next++;
 }
 
-static void check_reader(struct end *e, struct rp__msg **m)
+static void check_reader(struct end *e, struct rp__net_msg **m)
 {
   char got[4096];
   for (int i = 0; i < MESSAGES; i++) {
@@ -276,7 +276,7 @@ static void a_slow_reader_stays(void **state)
 static void fill_small(void *arg)
 {
   struct end *e = arg;
-  struct rp__msg *m = rp__msg_new("x", 1);
+  struct rp__net_msg *m = rp__msg_new("x", 1);
   if (!m) abort();
   int n = 0;
   while ((e->rc = rp__conn_send(e->c, m)) == 0) n++;
@@ -320,9 +320,9 @@ static void urgent_bytes_go_first_but_never_inside_a_message(void **state)
   finish_test(&e);
 }
 
-static struct rp__msg *letter(char c, size_t n)
+static struct rp__net_msg *letter(char c, size_t n)
 {
-  struct rp__msg *m = rp__msg_new(NULL, n);
+  struct rp__net_msg *m = rp__msg_new(NULL, n);
   if (!m) abort();
   memset(m->bytes, c, n);
   return m;
@@ -352,7 +352,7 @@ static void a_queue_keeps_order_at_any_cut(void **state)
     char out[20000];
     size_t n = 0, total = 0;
     for (int i = 0; i < 200; i++) {
-      struct rp__msg *m = letter((char)('a' + i % 26), 7);
+      struct rp__net_msg *m = letter((char)('a' + i % 26), 7);
       total += m->n;
       assert_int_equal(rp__queue_add(&q, m), 0);
       rp__msg_unref(m);

@@ -10,7 +10,7 @@
 #include "json/scan.h"
 #include "net/frames.h"
 #include "net/sha1.h"
-#include "net/utf8.h"
+#include "base/utf8.h"
 #include "net/ws.h"
 #include "tests/lib/dice.h"
 
@@ -142,7 +142,7 @@ static void heads_of_frames(void **state)
   assert_memory_equal(out, "\x82\x7e\xff\xff", 4);
   assert_int_equal(rp__ws_frame_head(false, 65536, out), 10);
   assert_memory_equal(out, "\x81\x7f\x00\x00\x00\x00\x00\x01\x00\x00", 10);
-  struct rp__msg *m = rp__ws_text("Hello", 5);
+  struct rp__net_msg *m = rp__ws_text("Hello", 5);
   assert_int_equal(m->n, 7);
   assert_memory_equal(m->bytes, "\x81\x05Hello", 7);
   rp__msg_unref(m);

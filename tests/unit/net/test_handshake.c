@@ -36,7 +36,7 @@ struct arrival {
 static void on_message(void *ctx, bool binary, const char *bytes, size_t n)
 {
   struct arrival *a = ctx;
-  struct rp__msg *m = binary ? rp__ws_binary(bytes, n) : rp__ws_text(bytes, n);
+  struct rp__net_msg *m = binary ? rp__ws_binary(bytes, n) : rp__ws_text(bytes, n);
   if (!m || rp__ws_send(a->ws, m)) abort();
   rp__msg_unref(m);
 }

@@ -17,7 +17,7 @@ static void on_message(void *ctx, bool binary, const char *bytes, size_t n)
 {
   struct side *s = ctx;
   for (int i = 0; i < 6; i++) {
-    struct rp__msg *m = binary ? rp__ws_binary(bytes, n) : rp__ws_text(bytes, n);
+    struct rp__net_msg *m = binary ? rp__ws_binary(bytes, n) : rp__ws_text(bytes, n);
     if (m) rp__ws_send(s->ws, m);
     rp__msg_unref(m);
   }

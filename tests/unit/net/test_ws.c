@@ -25,7 +25,7 @@ struct side {
 
 static void answer(struct side *s, bool binary, const char *bytes, size_t n)
 {
-  struct rp__msg *m = binary ? rp__ws_binary(bytes, n) : rp__ws_text(bytes, n);
+  struct rp__net_msg *m = binary ? rp__ws_binary(bytes, n) : rp__ws_text(bytes, n);
   if (!m) abort();
   s->rc = rp__ws_send(s->ws, m);
   rp__msg_unref(m);

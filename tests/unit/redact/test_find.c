@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finding secrets: the corpus that must be masked and the one that must stay. */
 #include "redact_test.h"
 
 #include "redact/pattern.h"

@@ -4,14 +4,14 @@
 
 #include <sys/stat.h>
 
-#include "server/agent-impl.h"
+#include "server/agent/agent-session.h"
 
 /* ---- messages to events ---- */
 
 #define SAID_MAX (64 * 1024)
 
 struct talk {
-  struct rp__agent_mind mind;
+  struct rp__agent_tools tools;
   char status[RP_AGENT_STATUS];
   struct rp__agent_act act;
   rp_error err;
@@ -21,13 +21,13 @@ struct talk {
 static void talk_begin(struct talk *t, const char *status)
 {
   *t = (struct talk){.said = RP_BUF(SAID_MAX)};
-  rp__agent_mind_init(&t->mind);
+  rp__agent_tools_init(&t->tools);
   snprintf(t->status, sizeof t->status, "%s", status);
 }
 
 static void talk_end(struct talk *t)
 {
-  rp__agent_mind_done(&t->mind);
+  rp__agent_tools_done(&t->tools);
   rp__buf_done(&t->said);
 }
 
@@ -38,7 +38,7 @@ static int hear(struct talk *t, const char *text)
   t->act = (struct rp__agent_act){0};
   rp__buf_reset(&t->said);
   assert_int_equal(rp__json_parse(text, strlen(text), NULL, &message, NULL), 0);
-  int rc = rp__agent_read(&t->mind, t->status, message, &t->act, &t->err);
+  int rc = rp__agent_read(&t->tools, t->status, message, &t->act, &t->err);
   for (size_t i = 0; i < t->act.n; i++)
     rp__buf_printf(&t->said, "%s %.*s\n", t->act.part[i].kind, (int)t->act.part[i].n,
                    t->act.text.p + t->act.part[i].at);
@@ -98,7 +98,7 @@ static void tools_go_to_the_ledger(void **state)
                "\"content\":\"x\"},{\"type\":\"tool_result\",\"tool_use_id\":\"t2\",\"is_error\":true}]}}}",
                "tool {\"call_id\":\"t1\",\"name\":\"ls\",\"status\":\"done\",\"output\":\"x\"}\n"
                "tool {\"call_id\":\"t2\",\"name\":\"unknown\",\"status\":\"failed\"}\n");
-  assert_int_equal(t.mind.n_calls, 0);
+  assert_int_equal(t.tools.n_calls, 0);
   assert_heard(&t, "{\"type\":\"sdk_message\",\"message\":{\"type\":\"system\"}}", "");
   talk_end(&t);
 }
@@ -106,17 +106,17 @@ static void tools_go_to_the_ledger(void **state)
 static void calls_remembered_are_bounded(void **state)
 {
   (void)state;
-  struct rp__agent_mind m;
+  struct rp__agent_tools m;
   char id[16];
-  rp__agent_mind_init(&m);
+  rp__agent_tools_init(&m);
   for (int i = 0; i < 2 * RP_AGENT_CALLS; i++) {
     snprintf(id, sizeof id, "\"%d\"", i);
-    rp__agent_mind_call(&m, rp__json_trusted(id, strlen(id)), rp__json_trusted("\"n\"", 3));
+    rp__agent_tools_call(&m, rp__json_trusted(id, strlen(id)), rp__json_trusted("\"n\"", 3));
   }
   assert_int_equal(m.n_calls, RP_AGENT_CALLS);
-  assert_null(rp__agent_mind_name(&m, rp__json_trusted("\"0\"", 3)));
-  assert_string_equal(rp__agent_mind_name(&m, rp__json_trusted(id, strlen(id))), "\"n\"");
-  rp__agent_mind_done(&m);
+  assert_null(rp__agent_tools_name(&m, rp__json_trusted("\"0\"", 3)));
+  assert_string_equal(rp__agent_tools_name(&m, rp__json_trusted(id, strlen(id))), "\"n\"");
+  rp__agent_tools_done(&m);
 }
 
 #define CHUNK(id, text) "{\"type\":\"stream\",\"messageId\":\"" id "\",\"token\":\"" text "\"}"
@@ -167,19 +167,19 @@ static void a_stream_left_behind_ends_with_its_whole(void **state)
   struct talk t;
   talk_begin(&t, "running");
   struct rp__json id = rp__json_trusted("\"m\"", 3), text = rp__json_trusted("\"Hel\"", 5);
-  rp__agent_mind_recall(&t.mind, id, text);
+  rp__agent_tools_recall(&t.tools, id, text);
   assert_heard(&t, WHOLE("\"Something else\""), "message {\"role\":\"assistant\",\"content\":\"Something else\"}\n");
   assert_heard(&t, WHOLE("\"Hello\""), INSTEAD("m", "\"Hello\""));
   assert_heard(&t, WHOLE("\"Hello\""), "message {\"role\":\"assistant\",\"content\":\"Hello\"}\n");
-  rp__agent_mind_recall(&t.mind, id, text); /* what came between was lost */
+  rp__agent_tools_recall(&t.tools, id, text); /* what came between was lost */
   assert_int_equal(hear(&t, CHUNK("m", "orld")), 0);
   assert_heard(&t, WHOLE("\"Hello world\""), INSTEAD("m", "\"Hello world\""));
-  rp__agent_mind_recall(&t.mind, id, text); /* its name tells, whatever redaction left of its text */
+  rp__agent_tools_recall(&t.tools, id, text); /* its name tells, whatever redaction left of its text */
   assert_heard(
       &t,
       "{\"type\":\"sdk_message\",\"message\":{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":\"x\"}}}",
       INSTEAD("m", "\"x\""));
-  rp__agent_mind_recall(&t.mind, id, text);
+  rp__agent_tools_recall(&t.tools, id, text);
   assert_int_equal(hear(&t, CHUNK("n", "new")), 0);
   assert_heard(&t, WHOLE("\"new\""), "message {\"role\":\"assistant\",\"message_id\":\"n\",\"content\":\"\"}\n");
   talk_end(&t);
@@ -301,7 +301,7 @@ static void the_roster_outlives_the_process(void **state)
   char dir[] = "/tmp/rp-roster-XXXXXX", db[64], path[80];
   struct rp__roster r;
   struct stat st;
-  char **ids;
+  struct rp__roster_row *rows;
   size_t n;
   assert_non_null(mkdtemp(dir));
   snprintf(db, sizeof db, "%s/db", dir);
@@ -324,13 +324,10 @@ static void the_roster_outlives_the_process(void **state)
   assert_int_equal(rp__roster_load(&r, NULL), 0);
   rp__roster_remove(&r, "one");
   assert_int_equal(rp__roster_save(&r, NULL), 0);
-  assert_int_equal(rp__roster_ids(&r, &ids, &n, NULL), 0);
+  assert_int_equal(rp__roster_copy(&r, &rows, &n, NULL), 0);
   assert_int_equal(n, 2);
-  for (size_t i = 0; i < n; i++) {
-    assert_true(strcmp(ids[i], "two") == 0 || strcmp(ids[i], "thr") == 0);
-    free(ids[i]);
-  }
-  free(ids);
+  for (size_t i = 0; i < n; i++) assert_true(strcmp(rows[i].id, "two") == 0 || strcmp(rows[i].id, "thr") == 0);
+  free(rows);
   rp__roster_done(&r);
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_size, 8);

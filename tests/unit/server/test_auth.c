@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "server/auth.h"
-#include "base/secret.h"
+#include "server/http/auth.h"
+#include "base/credentials/secret.h"
 #include "server/settings.h"
-#include "server/tokens.h"
+#include "server/http/token-cache.h"
 
 struct rig {
   char folder[64], db[128], path[128];
@@ -164,7 +164,7 @@ static void two_processes_agree(void **state)
 
 /* ---- sessions' tokens ---- */
 
-static struct rp__auth *make(struct rig *x, const struct rp__settings *set, const char *db)
+static struct rp__auth *make(struct rig *x, const struct rp__scope_config *set, const char *db)
 {
   struct rp__auth *a = NULL;
   rp_error err = {0};
@@ -172,17 +172,16 @@ static struct rp__auth *make(struct rig *x, const struct rp__settings *set, cons
   return a;
 }
 
-static struct rp__settings settings(void)
+static struct rp__scope_config settings(void)
 {
-  static char none[] = "";
-  return (struct rp__settings){
-      .allowed_hosts = none, .allowed_origins = none, .trusted_proxies = none, .internal_secret_file = none};
+  return (struct rp__scope_config){
+      .allowed_hosts = "", .allowed_origins = "", .trusted_proxies = "", .internal_secret_file = ""};
 }
 
 static void a_sessions_token_is_stable(void **state)
 {
   struct rig *x = *state;
-  const struct rp__settings set = settings();
+  const struct rp__scope_config set = settings();
   char one[RP_SESSION_TOKEN_TEXT], again[RP_SESSION_TOKEN_TEXT], two[RP_SESSION_TOKEN_TEXT];
   struct rp__auth *a = make(x, &set, x->db);
   rp__auth_session_token(a, "one", 7, one);
@@ -222,7 +221,7 @@ static void wrong_lists_stop_the_server(void **state)
   rp_error err = {0};
   for (int i = 0; i < 3; i++) {
     static const char *const names[] = {"allowed_hosts", "allowed_origins", "trusted_proxies"};
-    struct rp__settings set = settings();
+    struct rp__scope_config set = settings();
     *(i == 0 ? &set.allowed_hosts : i == 1 ? &set.allowed_origins : &set.trusted_proxies) = bad;
     assert_int_equal(rp__auth_new(x->e, &set, NULL, &a, &err), RP_E_CONFIG);
     assert_string_equal(err.field, names[i]);
@@ -269,7 +268,7 @@ static void rights(void **state)
 static void a_sessions_token_opens_that_session(void **state)
 {
   struct rig *x = *state;
-  const struct rp__settings set = settings();
+  const struct rp__scope_config set = settings();
   struct rp__auth *a = make(x, &set, NULL);
   struct rp__identity who = {.who = RP_WHO_SESSION, .auth = a};
   rp__auth_session_token(a, "s1", 7, who.shown);
@@ -300,7 +299,7 @@ static bool is_limited(const struct rp__identity *who, const char *id)
 static void wrong_session_tokens_count(void **state)
 {
   struct rig *x = *state;
-  const struct rp__settings set = settings();
+  const struct rp__scope_config set = settings();
   struct rp__auth *a = make(x, &set, NULL);
   struct rp__identity who = {.who = RP_WHO_SESSION, .auth = a};
   rp__auth_session_token(a, "s1", 7, who.shown);

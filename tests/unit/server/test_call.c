@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "net/http-impl.h"
 #include "server/server.h"
-#include "server/route.h"
+#include "server/http/route.h"
 
 #define NOW 1794817665096
 
@@ -26,17 +26,17 @@ static struct rp__server server = {.clock = {.wall_ms = fixed_clock}};
 /* A call with this query; the text is not copied. */
 struct asked {
   struct rp__request req;
-  struct rp__call call;
+  struct rp__http_call call;
   char uri[4096];
 };
 
-static struct rp__call *ask(struct asked *a, const char *query)
+static struct rp__http_call *ask(struct asked *a, const char *query)
 {
   *a = (struct asked){0};
   a->req.path_n = 1;
   a->req.uri.n = (size_t)snprintf(a->uri, sizeof a->uri, "/?%s", query);
   a->req.uri.p = a->uri;
-  a->call = (struct rp__call){.srv = &server, .req = &a->req};
+  a->call = (struct rp__http_call){.srv = &server, .req = &a->req};
   return &a->call;
 }
 

@@ -12,7 +12,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "server/channel.h"
+#include "server/channel/channel.h"
 
 #define LONG_MS 3600000
 #define DEADLINE_MS 60000
@@ -32,7 +32,6 @@ static int set_up(void **state)
   assert_int_equal(rp__registry_new(srv.engine, &srv.registry, NULL), 0);
   assert_int_equal(rp__loop_new(&srv.loop, NULL), 0);
   assert_int_equal(rp__loop_start(srv.loop, NULL), 0);
-  assert_int_equal(rp__spill_new(&srv, &srv.spill, NULL), 0);
   assert_int_equal(rp__channels_new(&srv, &srv.channels, NULL), 0);
   return 0;
 }
@@ -43,7 +42,7 @@ static int tear_down(void **state)
   rp__pool_stop(srv.pool);
   rp__loop_stop(srv.loop);
   rp__channels_free(srv.channels);
-  rp__spill_free(srv.spill);
+  rp_flush(srv.engine, NULL);
   rp__registry_free(srv.registry);
   rp__pool_free(srv.pool);
   rp__loop_free(srv.loop);
@@ -66,18 +65,18 @@ static struct rp__entry *started(const char *id, const char *channel)
 static struct rp__member *enter(struct rp__entry *e)
 {
   struct rp__member *m = NULL;
-  assert_int_equal(rp__member_enter(srv.channels->members, e, rp__entry_id(e), true, &m, NULL), 0);
+  assert_int_equal(rp__member_enter(srv.channels, e, rp__entry_id(e), true, &m, NULL), 0);
   return m;
 }
 
 static void leave(struct rp__member *m, bool goodbye)
 {
-  rp__member_exit(srv.channels->members, m, true, goodbye);
+  rp__member_exit(m, true, goodbye);
 }
 
 static int on_shown(void *ctx, const rp_session_info *info)
 {
-  snprintf(ctx, 16, "%s", info->status);
+  snprintf(ctx, 16, "%s", rp_session_status_name(info->status));
   return 0;
 }
 
@@ -95,6 +94,20 @@ static void run_leave(void)
     assert_true(i < DEADLINE_MS);
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
+}
+
+static size_t count_leaving(void)
+{
+  return rp_presence_count(srv.engine, RP_PRESENCE_CHANNEL, 0).ending;
+}
+
+static bool find_key(const char *scope, const char *key, char ret_id[RP_ID_MAX + 1])
+{
+  const rp_presence_query q = {.kind = RP_PRESENCE_CHANNEL, .scope = scope, .name = key};
+  rp_presence_row row;
+  bool found = rp_presence_find(srv.engine, &q, &row, NULL);
+  if (found) memcpy(ret_id, row.session, sizeof row.session);
+  return found;
 }
 
 static void the_last_goodbye_closes(void **state)
@@ -119,8 +132,8 @@ static void a_member_may_ask_for_another_grace(void **state)
   struct rp__entry *kept = started("kept", "channel"), *usual = started("usual", "channel"),
                    *hasty = started("hasty", "channel");
   struct rp__member *m = enter(kept), *two = enter(kept);
-  rp__member_keep(srv.channels->members, m, LONG_MS);
-  rp__member_keep(srv.channels->members, two, 0);
+  rp__member_keep(m, LONG_MS);
+  rp__member_keep(two, 0);
   leave(m, true);
   leave(two, true);
   leave(enter(usual), true);
@@ -129,12 +142,12 @@ static void a_member_may_ask_for_another_grace(void **state)
   assert_string_not_equal(status_of("kept"), "closed"); /* the longest counts */
   srv.set.leave_ms = LONG_MS;
   m = enter(hasty);
-  rp__member_keep(srv.channels->members, m, 0);
+  rp__member_keep(m, 0);
   leave(m, true);
   run_leave();
   assert_string_equal(status_of("hasty"), "closed");
   assert_string_not_equal(status_of("kept"), "closed");
-  assert_int_equal(rp__members_leaving(srv.channels->members, NULL), 1);
+  assert_int_equal(count_leaving(), 1);
   rp__registry_put(srv.registry, kept);
   rp__registry_put(srv.registry, usual);
   rp__registry_put(srv.registry, hasty);
@@ -184,9 +197,9 @@ static void what_was_closed_by_word_is_not_closed_again(void **state)
   struct rp__entry *e = started("a", "channel");
   struct rp__member *m = enter(e);
   char id[RP_ID_MAX + 1];
-  assert_true(rp__members_find_key(srv.channels->members, "s", "a", id));
-  rp__member_closed(srv.channels->members, m);
-  assert_false(rp__members_find_key(srv.channels->members, "s", "a", id)); /* L-05: never by key */
+  assert_true(find_key("s", "a", id));
+  rp__member_set_closed(m, true);
+  assert_false(find_key("s", "a", id)); /* L-05: never by key */
   leave(m, true);
   run_leave();
   assert_string_not_equal(status_of("a"), "closed"); /* nobody closed it but in word */
@@ -199,12 +212,12 @@ static void keys_belong_to_a_scope(void **state)
   struct rp__entry *e = started("a", "channel");
   struct rp__member *m = enter(e);
   char id[RP_ID_MAX + 1] = "";
-  assert_true(rp__members_find_key(srv.channels->members, "s", "a", id));
+  assert_true(find_key("s", "a", id));
   assert_string_equal(id, "a");
-  assert_false(rp__members_find_key(srv.channels->members, "t", "a", id));
-  assert_false(rp__members_find_key(srv.channels->members, "s", "b", id));
+  assert_false(find_key("t", "a", id));
+  assert_false(find_key("s", "b", id));
   leave(m, false);
-  assert_false(rp__members_find_key(srv.channels->members, "s", "a", id));
+  assert_false(find_key("s", "a", id));
   rp__registry_put(srv.registry, e);
 }
 
@@ -237,10 +250,10 @@ static void many_leave_at_once(void **state)
   (void)state;
   struct rp__entry *e[MANY];
   start_many(e);
-  assert_int_equal(rp__members_leaving(srv.channels->members, NULL), MANY);
+  assert_int_equal(count_leaving(), MANY);
   run_leave();
   assert_int_equal(count_closed(e), MANY);
-  assert_int_equal(rp__members_leaving(srv.channels->members, NULL), 0);
+  assert_int_equal(count_leaving(), 0);
   put_many(e);
 }
 
@@ -336,7 +349,7 @@ struct opening {
 static void open_socket(struct rp__job *job)
 {
   struct opening *o = (struct opening *)job;
-  rp__socket_open(srv.channels, &o->who, o->fd, (struct rp__str){"", 0}, NULL);
+  assert_int_equal(rp__socket_open(srv.channels, &o->who, o->fd, (struct rp__str){"", 0}, NULL), 0);
 }
 
 /* The code that a socket of such a client is closed with. */

@@ -16,8 +16,8 @@
 
 #include <stdatomic.h>
 
-#include "base/lockfile.h"
-#include "server/control.h"
+#include "base/process/lockfile.h"
+#include "server/succession.h"
 
 #define DEADLINE_MS 20000
 

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "lib/dice.h"
-#include "server/live-impl.h"
-#include "server/sse.h"
+#include "server/live/hub.h"
+#include "server/live/sse.h"
 
 #define WRITERS 4
 #define EVENTS_EACH 300
@@ -95,7 +95,7 @@ static void start(struct rig *x, const char *id, const char *scope)
 static int append_to(rp_session *s, int64_t *ret_seq)
 {
   rp_event ev = {.kind = "x-n", .body = "{\"n\":\n1}"};
-  rp_append_options o = RP_APPEND_DEFAULTS;
+  rp_append_options o = {0};
   rp_ack ack;
   o.durability = RP_OS;
   int rc = rp_append(s, &ev, &o, &ack, NULL);
@@ -126,7 +126,7 @@ struct reader {
   bool asked;    /* … after which it asks for more */
   struct rp__job more;
   struct dice dice;
-  struct rp__msg *form;
+  struct rp__net_msg *form;
   struct reader *frees;                                /* another one, in its callback */
   int wrong, events, ups, resets, gones, last, offers; /* under the news' lock */
 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "server/route.h"
+#include "server/http/route.h"
 
 #define DOC_MAX (1024 * 1024) /* what the server keeps of it */
 

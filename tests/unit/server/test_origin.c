@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "server/client.h"
-#include "server/origin.h"
+#include "server/http/client-address.h"
+#include "server/http/origin.h"
 
 static void hosts_are_read(void **state)
 {

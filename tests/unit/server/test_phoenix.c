@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "server/phoenix.h"
+#include "server/channel/phoenix.h"
 
 static struct rp__phx message;
 

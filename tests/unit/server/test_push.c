@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "server/call.h"
-#include "server/push.h"
+#include "server/http/call.h"
+#include "server/channel/push.h"
 
 static const struct rp__push_moment moment = {.now_ms = 1767323045678, .has_video = true, .video = 42.5};
 static const struct rp__push_moment nowhere = {.now_ms = 1767323045678};

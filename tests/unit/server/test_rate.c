@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "server/rate.h"
+#include "server/http/rate-limit.h"
 
 #define SECOND 1000000
 

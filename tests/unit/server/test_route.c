@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "server/route.h"
+#include "server/http/route.h"
 
 struct found {
   const struct rp__route *route;

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "json/json.h"
-#include "server/slog.h"
+#include "server/log.h"
 
 static char line[65536];
 

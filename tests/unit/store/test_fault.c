@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The decorator that fails the nth call, over every slot. */
 #include "store_test.h"
 
 static int session_ignored(void *ctx, const struct rp__session_row *row)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/lockfile.h"
+#include "base/process/lockfile.h"
 
 /* O-03: 0600 files in a 0700 folder. */
 static void files_are_private(void **state)

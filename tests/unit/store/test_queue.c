@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/lockfile.h"
+#include "base/process/lockfile.h"
 
 #define TURNS 300
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checksums and names of the store's rules. */
 #include "store_test.h"
 
 /* The refusals themselves are in the conformance suite; here is what only the rules know. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Words of a search: parsed, found, cut out. */
 #include "store_test.h"
 
-#include "store/words.h"
+#include "store/search-words.h"
 
 static const char *snippet(const char *words, const char *text)
 {

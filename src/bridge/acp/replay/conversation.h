@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's journal read as a conversation: event by event, each with what it means to the proxy. Pages are copied,
+ * so that whoever reads may ask the store for something else meanwhile.
+ *
+ * What guests wrote while a turn was running (a hook inside the agent tells the same prompt again) is passed over; what
+ * others wrote outside of turns is part of the conversation.
+ */
+#ifndef RP_BRIDGE_ACP_PAST_H
+#define RP_BRIDGE_ACP_PAST_H
+
+#include <reprise/admin.h>
+#include <reprise/continuity.h>
+#include <reprise/host.h>
+#include <reprise/reprise.h>
+
+#include "json/json.h"
+
+#define RP_CONVERSATION_PAGE 256                        /* events of a page */
+#define RP_CONVERSATION_BYTES ((size_t)256 * 1024)      /* … and bytes, after which no further event is taken */
+#define RP_CONVERSATION_BLOB ((size_t)72 * 1024 * 1024) /* the largest that is read back */
+
+enum rp__conversation_kind {
+  RP_CONVERSATION_OTHER,
+  RP_CONVERSATION_PROMPT,  /* of the editor's user; a turn begins */
+  RP_CONVERSATION_MESSAGE, /* a chunk, the end of a stream, or somebody's whole message */
+  RP_CONVERSATION_TOOL,
+  RP_CONVERSATION_UPDATE,  /* an update as it came */
+  RP_CONVERSATION_REQUEST, /* of the agent's: files and terminals */
+  RP_CONVERSATION_ANSWER,
+  RP_CONVERSATION_TURN_END,
+  RP_CONVERSATION_DIED, /* the agent did; the proxy ends its turn */
+  RP_CONVERSATION_RUN,  /* a new run began: nobody goes on with what is open */
+  RP_CONVERSATION_BACK, /* the session was set back to `to` */
+};
+
+struct rp__conversation_event {
+  int64_t seq, to;
+  enum rp__conversation_kind kind;
+  struct rp__json body; /* good until the next call */
+};
+
+struct rp__conversation {
+  rp_session *s;
+  int64_t at, end; /* read so far; the last that counts */
+  struct rp__buf bytes, blob;
+  struct {
+    int64_t seq;
+    enum rp__conversation_kind kind;
+    size_t at, n;
+  } page[RP_CONVERSATION_PAGE];
+  size_t i, n;
+  bool turn; /* one is running */
+};
+
+/* `end` < 0: as far as the journal goes now. */
+RP_MUST_USE int rp__conversation_open(struct rp__conversation *p, rp_session *s, int64_t end, rp_error *err);
+void rp__conversation_done(struct rp__conversation *p);
+void rp__conversation_rewind(struct rp__conversation *p); /* to the beginning */
+/* 1 and the next event; 0 at the end; an error. */
+RP_MUST_USE int rp__conversation_next(struct rp__conversation *p, struct rp__conversation_event *ret, rp_error *err);
+/* Makes ev->body whole when it is in a blob. One that is gone leaves the body as it is. */
+RP_MUST_USE int rp__conversation_whole(struct rp__conversation *p, struct rp__conversation_event *ev, rp_error *err);
+/* One event's body by its number, whole, into `out`. */
+RP_MUST_USE int rp__conversation_read(struct rp__conversation *p, int64_t seq, struct rp__buf *out, rp_error *err);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session/load and session/resume, and the session/new of --continue: the agent gets the session back (ladder.c), then
+ * the editor. A load's history goes out in steps, as fast as the editor takes it, and the answer behind it.
+ */
+#include "bridge/acp/restore/load.h"
+
+#include "base/utf8.h"
+#include "bridge/acp/restore/early-updates.h"
+#include "bridge/acp/restore/ladder.h"
+#include "bridge/acp/session/journal.h"
+#include "bridge/acp/session/names.h"
+#include "bridge/acp/session/session.h"
+#include "bridge/acp/session/settings.h"
+#include "bridge/acp/wire/from-client.h"
+
+#define WORDS_MAX 400                    /* of an agent's error that are passed on */
+#define REPLAY_BYTES ((size_t)256 << 10) /* the editor has not taken: its replay waits */
+
+void rp__acp_not_found(struct rp__acp *a, struct rp__json id, struct rp__json params, const char *why)
+{
+  struct rp__buf data RP_AUTOBUF = RP_BUF(16 * RP_ACP_SID);
+  struct rp__jw w = RP_JW(&data);
+  rp__jw_pack(&w, "{sessionId:v}", rp__json_get(params, "sessionId"));
+  rp__acp_error(a, RP_ACP_CLIENT, id, RP_ACP_E_NOT_FOUND, why, data.err ? NULL : data.p);
+}
+
+static void not_found(struct rp__acp *a, const struct rp__msg *m)
+{
+  rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
+}
+
+/* ---- a session that only the agent knows ---- */
+
+static void unknown(struct rp__acp *a, const struct rp__msg *m, bool load)
+{
+  struct rp__call *c = NULL;
+  if (load ? a->caps.load : a->caps.resume)
+    c = rp__acp_pass(a, m, RP_CALL_ADOPT, NULL);
+  else
+    not_found(a, m);
+  if (c) rp__acp_keep(&c->params, m->r.params);
+}
+
+static struct rp__acp_session *adopt(struct rp__acp *a, struct rp__call *c)
+{
+  struct rp__json params = rp__call_params(c), sid = rp__json_get(params, "sessionId");
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  rp_error why = {0};
+  struct rp__acp_session *s = name ? rp__acp_session_new(a, name, &why) : NULL;
+  if (!s) {
+    rp__acp_log(a, "a session is not recorded: %s", why.message);
+    return NULL;
+  }
+  if (!rp__acp_set_agent_sid(s, sid)) {
+    rp__acp_session_free(s);
+    return NULL;
+  }
+  s->bound = true;
+  rp__acp_session_on(s, RP_ON_NAMED);
+  rp__acp_session_begin(s, params);
+  return s;
+}
+
+struct rp__acp_session *rp__acp_adopt_early(struct rp__acp *a, struct rp__json sid)
+{
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  for (struct rp__call *c = a->client.head; name && c; c = c->next) {
+    if (c->kind != RP_CALL_ADOPT || c->s || !rp__json_eq(rp__json_get(rp__call_params(c), "sessionId"), name)) continue;
+    c->s = adopt(a, c);
+    if (c->s) rp__early_updates_release(c->s);
+    return c->s;
+  }
+  return NULL;
+}
+
+void rp__acp_unadopt(struct rp__acp *a, struct rp__call *c)
+{
+  struct rp__acp_session *s = c->s;
+  char id[RP_ID_MAX + 1];
+  rp_error why = {0};
+  if (!s) return;
+  c->s = NULL;
+  snprintf(id, sizeof id, "%s", s->id);
+  bool stored = s->h != NULL;
+  if (stored)
+    rp__acp_session_end(s, "not loaded");
+  else
+    rp__acp_session_free(s); /* nor does one begin now */
+  if (stored && rp_purge(a->e, id, true, &why)) rp__acp_log(a, "session %s: %s", id, why.message);
+}
+
+static void not_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  char why[WORDS_MAX], *text RP_AUTOFREE = rp__json_dup(rp__json_get(m->r.error, "message"));
+  int64_t code = 0;
+  rp__acp_unadopt(a, c);
+  rp__early_updates_drop(a, rp__json_get(rp__call_params(c), "sessionId"));
+  rp__json_i64(rp__json_get(m->r.error, "code"), &code);
+  snprintf(why, sizeof why, "there is no such session%s%.300s", text ? ": " : "", text ? text : "");
+  /* That it wants to know who asks, or was told to stop, says nothing about the session. */
+  if (code == RP_ACP_E_AUTH || code == RP_ACP_E_CANCELLED)
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+  else
+    rp__acp_not_found(a, rp__call_id(c), rp__call_params(c), why);
+}
+
+void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  struct rp__json result = m->r.result;
+  if (m->r.type != RP_RPC_RESULT || (result.type > RP_JSON_NULL && result.type != RP_JSON_OBJECT)) {
+    not_adopted(a, c, m);
+    return;
+  }
+  if (!c->s) c->s = adopt(a, c);
+  if (c->s) rp__early_updates_release(c->s);
+  if (c->s) rp__settings_begin(c->s, result);
+  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+}
+
+/* ---- one of ours ---- */
+
+/* One that was only ended is still what the agent has: it stays live. */
+static int open_again(struct rp__acp_session *s, int fate, rp_error *err)
+{
+  rp__acp_journal_settle(s->a); /* what was said before counts as lost, not as told by the new run */
+  int rc = rp__acp_session_reopen(s, err);
+  if (!rc) rc = rp__known_calls_load(s->h, &s->known, err);
+  if (rc) return rc;
+  s->gone = 0;
+  rp__acp_session_on(s, RP_ON_REOPENED);
+  if (fate == RP_E_ENDED && s->bound) rp__acp_session_on(s, RP_ON_NAMED);
+  return 0;
+}
+
+static bool begin(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s, bool load)
+{
+  struct rp__call *c = rp__acp_pend(a, m, RP_CALL_HERE, s);
+  if (!c) return false;
+  s->asked = c;
+  s->wish = load ? RP_WISH_LOAD : RP_WISH_RESUME;
+  rp__acp_keep(&s->params, m->r.params);
+  rp__restore_begin(s);
+  return true;
+}
+
+static void load_open(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s, bool load)
+{
+  rp_error why = {0};
+  if (rp__acp_is_restoring(s) || s->asked) {
+    rp__waiting_request_add(a, s, m);
+    return;
+  }
+  int fate = s->state == RP_ACP_ENDING ? 0 : rp__acp_journal_outcome(s);
+  if (fate == RP_E_SESSION_NOT_FOUND) {
+    not_found(a, m);
+    return;
+  }
+  if (!fate && s->state == RP_ACP_TAKEN) fate = s->gone;
+  if (fate && open_again(s, fate, &why)) {
+    rp__acp_fail(a, m->r.id, &why);
+    return;
+  }
+  begin(a, m, s, load);
+}
+
+/* Open here by another of its names, it goes by this one from here on, unless something of it is under way. */
+static struct rp__acp_session *renamed(struct rp__acp *a, const char *name)
+{
+  struct rp__buf own RP_AUTOBUF = RP_BUF(3 * RP_ACP_SID);
+  char id[RP_ID_MAX + 1];
+  enum rp__name known = rp__name_find(a, name, id);
+  struct rp__acp_session *s = known == RP_NAME_OURS || known == RP_NAME_OTHER ? rp__acp_open_here(a, id) : NULL;
+  if (!s || s->state != RP_ACP_LIVE || s->running || s->asked) return NULL;
+  rp__utf8_mend(&own, name, strlen(name));
+  if (own.err || !own.n) return NULL;
+  free(s->client_sid);
+  s->client_sid = rp__buf_take(&own);
+  return s;
+}
+
+void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId");
+  bool load = rp__json_eq(m->r.method, "session/load");
+  rp_error why = {0};
+  if (sid.type != RP_JSON_STRING || sid.n > RP_ACP_SID) {
+    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_PARAMS, "params.sessionId: must be a string that names a session",
+                  NULL);
+    return;
+  }
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  struct rp__acp_session *s = rp__acp_by_client(a, sid);
+  if (!s && name) s = renamed(a, name);
+  if (s) {
+    load_open(a, m, s, load);
+    return;
+  }
+  int rc = name ? rp__acp_session_resume(a, name, true, &s, &why) : rp__fail_nomem(&why);
+  if (rc == RP_E_SESSION_NOT_FOUND)
+    unknown(a, m, load);
+  else if (rc == RP_E_ENDED)
+    not_found(a, m);
+  else if (rc)
+    rp__acp_fail(a, m->r.id, &why);
+  else if (!begin(a, m, s, load))
+    rp__acp_session_end(s, "not loaded");
+}
+
+/* ---- --continue ---- */
+
+void rp__load_continue(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__acp_session *s = a->continuing; /* begun by a session/new whose answer the editor did not wait for */
+  rp_error why = {0};
+  if (s) {
+    load_open(a, m, s, false);
+    return;
+  }
+  if (rp__acp_session_resume(a, a->continue_id, false, &s, &why)) {
+    rp__acp_fail(a, m->r.id, &why);
+    return;
+  }
+  a->continuing = s;
+  if (!begin(a, m, s, false)) rp__acp_session_end(s, "not continued");
+}
+
+/* ---- the answer ---- */
+
+/* As the agent told them, with the one that is set since then. */
+static void write_modes(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json modes)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value, mode = rp__acp_raw(s->settings.mode);
+  rp__jw_pack(w, "modes:{");
+  while (rp__json_next(modes, &it, &key, &value))
+    rp__acp_copy_member(w, key, mode.type && rp__json_eq(key, "currentModeId") ? mode : value);
+  rp__jw_end_object(w);
+}
+
+/* Nothing was restored, so nothing was answered: what the agent said before still holds. */
+static void write_live(struct rp__jw *w, const struct rp__acp_session *s)
+{
+  if (s->settings.modes) write_modes(w, s, rp__acp_raw(s->settings.modes));
+  rp__jw_pack(w, "configOptions:?r", s->settings.config);
+}
+
+/* The agent's own answer; of a new session's the id is left out, and another one's becomes the editor's. */
+static void write_agents(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json answer)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  while (rp__json_next(answer, &it, &key, &value)) {
+    if (rp__json_eq(key, "_meta")) continue;
+    if (rp__json_eq(key, "modes") && value.type == RP_JSON_OBJECT && s->settings.mode)
+      write_modes(w, s, value);
+    else if (rp__json_eq(key, "configOptions") && s->settings.config)
+      rp__acp_copy_member(w, key, rp__acp_raw(s->settings.config));
+    else if (!rp__json_eq(key, "sessionId"))
+      rp__acp_copy_member(w, key, value);
+    else if (s->ladder.rung != RP_RUNG_NEW && s->a->continuing != s)
+      rp__jw_kstr(w, "sessionId", s->client_sid);
+  }
+}
+
+static void write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  rp__jw_pack(w, "_meta:{");
+  while (rp__json_next(meta, &it, &key, &value))
+    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(w, key, value);
+  rp__jw_pack(w, "reprise:{rung:s}}", rp__rung_names[s->ladder.rung]);
+}
+
+static void answer(struct rp__acp_session *s)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json result = rp__acp_raw(s->ladder.answer);
+  struct rp__jw w = rp__rpc_begin_result(&out, rp__call_id(s->asked));
+  rp__jw_object(&w);
+  bool continues = s->a->continuing == s;
+  if (continues) rp__jw_kstr(&w, "sessionId", s->client_sid);
+  if (s->ladder.rung == RP_RUNG_LIVE)
+    write_live(&w, s);
+  else
+    write_agents(&w, s, result);
+  write_meta(&w, s, rp__json_get(result, "_meta"));
+  rp__jw_end_object(&w);
+  rp__rpc_end(&w);
+  if (continues) { /* only the first: until it is answered the next try continues it */
+    s->a->continuing = NULL;
+    free(RP_TAKE(s->a->continue_id));
+  }
+  rp__acp_answer(s->a, s->asked, &out);
+}
+
+/* ---- the replay ---- */
+
+void rp__load_drop(struct rp__acp_session *s)
+{
+  rp__replay_free(s->replay);
+  s->replay = NULL;
+}
+
+static int on_update(void *ctx, const char *update, size_t n)
+{
+  struct rp__acp_session *s = ctx;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/update");
+  rp__jw_pack(&w, "{sessionId:s update:v}", s->client_sid, rp__json_trusted(update, n));
+  rp__rpc_end(&w);
+  if (out.err) return out.err;
+  rp__acp_mend_halves(&out);
+  rp__acp_send(s->a, RP_ACP_CLIENT, &out);
+  return 0;
+}
+
+static void finish(struct rp__acp_session *s, int rc, const rp_error *why)
+{
+  rp__load_drop(s);
+  if (s->asked && rc) {
+    rp__acp_fail(s->a, rp__call_id(s->asked), why);
+    rp__call_free(s->asked);
+  } else if (s->asked) {
+    answer(s);
+    rp__restore_tell(s);
+  }
+  if (s->state == RP_ACP_LIVE) rp__waiting_request_release(s->a, s);
+}
+
+void rp__load_pump(struct rp__acp_session *s)
+{
+  struct rp__acp *a = s->a;
+  rp_error why = {0};
+  bool more = true;
+  int rc = 0;
+  if (!s->replay) return;
+  while (!rc && more) {
+    if (a->w.backlog(a->w.ctx, RP_ACP_CLIENT) + a->to_client.bytes > REPLAY_BYTES) return;
+    rc = rp__replay_step(s->replay, on_update, s, &more, &why);
+  }
+  if (rc && !why.code) rp__fail(&why, rc, "the history can't be told");
+  finish(s, rc, &why);
+}
+
+void rp__load_ready(struct rp__acp_session *s)
+{
+  struct rp__replay_options o = {.compaction = s->a->compaction};
+  rp_error why = {0};
+  if (!s->asked) return;
+  if (s->wish != RP_WISH_LOAD || !s->h) {
+    finish(s, 0, NULL);
+    return;
+  }
+  rp__acp_journal_settle(s->a); /* what was delivered is history, what was not is still to come */
+  int rc = rp__replay_new(s->h, &o, &s->replay, &why);
+  if (rc)
+    finish(s, rc, &why);
+  else
+    rp__load_pump(s);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ids on the wire: a session's own, another name of a session (the store's table of names), or that of a deleted one.
+ */
+#include "bridge/acp/session/names.h"
+
+#include "bridge/acp/proxy.h"
+#include "bridge/workspace.h"
+
+struct looked {
+  const char *want;
+  bool row, live;
+};
+
+static int on_row(void *ctx, const rp_session_info *info)
+{
+  struct looked *l = ctx;
+  if (strcmp(info->id, l->want) != 0) return 0; /* a prefix or a key of another */
+  l->row = true;
+  l->live = !info->trashed_at;
+  return 0;
+}
+
+static struct looked look(struct rp__acp *a, const char *id)
+{
+  struct looked l = {.want = id};
+  if (rp_show(a->e, id, on_row, &l, NULL)) l.row = l.live = false;
+  return l;
+}
+
+enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_ID_MAX + 1])
+{
+  char id[RP_SCOPE_MAX + 1], other[RP_ID_MAX + 1] = "";
+  rp__workspace_id("acp", sid, id);
+  snprintf(ret_id, RP_ID_MAX + 1, "%s", id);
+  struct looked l = look(a, id);
+  if (l.row) return l.live ? RP_NAME_OURS : RP_NAME_DELETED;
+  if (rp_name_find(a->e, id, other, NULL)) return RP_NAME_FREE;
+  if (!other[0]) return RP_NAME_DELETED;
+  snprintf(ret_id, RP_ID_MAX + 1, "%s", other);
+  return look(a, other).live ? RP_NAME_OTHER : RP_NAME_DELETED;
+}
+
+char *rp__name_own(const char *id, const char *said)
+{
+  char named[RP_SCOPE_MAX + 1] = "";
+  if (said) rp__workspace_id("acp", said, named);
+  return strdup(strcmp(named, id) == 0 ? said : id);
+}
+
+void rp__name_put(struct rp__acp *a, const char *sid, const char *name_of)
+{
+  char id[RP_SCOPE_MAX + 1], target[RP_ID_MAX + 1];
+  rp_error why = {0};
+  if (rp__name_find(a, sid, target) != RP_NAME_FREE) return; /* agents count from one in each process */
+  rp__workspace_id("acp", sid, id);
+  if (rp_name_put(a->e, id, name_of, &why)) rp__acp_log(a, "'%s' is not remembered: %s", sid, why.message);
+}

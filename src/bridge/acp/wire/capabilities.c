@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* initialize: what the agent can do, and what the editor is told that it can. */
+#include "bridge/acp/wire/capabilities.h"
+
+#include "bridge/acp/proxy.h"
+#include "bridge/acp/wire/draft-version.h"
+
+#define PROTOCOL 1
+
+void rp__acp_on_initialize(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__json caps = rp__json_get(rp__json_get(m->r.params, "clientCapabilities"), "session");
+  a->notices = rp__json_get(caps, "notices").type == RP_JSON_OBJECT;
+  a->compaction = rp__json_get(caps, "compaction").type == RP_JSON_OBJECT;
+  rp__acp_keep(&a->initialize, m->r.params);
+}
+
+static bool has(struct rp__json caps, const char *name)
+{
+  struct rp__json v = rp__json_get(caps, name);
+  return v.type == RP_JSON_OBJECT || v.type == RP_JSON_TRUE;
+}
+
+static void read_text(struct rp__json v, char *out, size_t max)
+{
+  char *text RP_AUTOFREE = rp__json_dup(v);
+  snprintf(out, max, "%s", text ? text : "");
+}
+
+void rp__acp_read_caps(struct rp__acp *a, struct rp__json result)
+{
+  struct rp__json caps = rp__json_get(result, "agentCapabilities");
+  struct rp__json sessions = rp__json_get(caps, "sessionCapabilities"), info = rp__json_get(result, "agentInfo");
+  int64_t version = PROTOCOL;
+  a->caps = (struct rp__agent_caps){
+      .load = has(caps, "loadSession"),
+      .resume = has(sessions, "resume"),
+      .list = has(sessions, "list"),
+      .close = has(sessions, "close"),
+      .remove = has(sessions, "delete"),
+      .fork = has(sessions, "fork"),
+  };
+  read_text(rp__json_get(info, "name"), a->caps.name, sizeof a->caps.name);
+  read_text(rp__json_get(info, "version"), a->caps.version, sizeof a->caps.version);
+  rp__json_i64(rp__json_get(result, "protocolVersion"), &version);
+  a->transparent = version != PROTOCOL;
+  a->draft = rp__draft_is(version);
+  if (a->draft) rp__draft_read_caps(a, result);
+  a->known = true;
+}
+
+/* ---- the merge: nothing is dropped, what we do ourselves is added ---- */
+
+static const char *const ours[] = {"list", "resume", "close", "delete"};
+
+static void write_session_caps(struct rp__jw *w, struct rp__json caps)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  rp__jw_object(w);
+  while (rp__json_next(caps, &it, &key, &value)) {
+    bool mine = false;
+    for (size_t i = 0; i < RP_ARRAY_SIZE(ours); i++) mine |= rp__json_eq(key, ours[i]);
+    if (!mine || value.type == RP_JSON_OBJECT) rp__acp_copy_member(w, key, value);
+  }
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ours); i++) {
+    if (rp__json_get(caps, ours[i]).type == RP_JSON_OBJECT) continue;
+    rp__jw_key(w, ours[i]);
+    rp__jw_pack(w, "{}");
+  }
+  rp__jw_end_object(w);
+}
+
+static void write_meta(struct rp__jw *w, struct rp__json meta)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  rp__jw_object(w);
+  while (rp__json_next(meta, &it, &key, &value))
+    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(w, key, value);
+  rp__jw_pack(w, "reprise:{version:s}}", rp_version());
+}
+
+static void write_caps(struct rp__buf *out, struct rp__json caps)
+{
+  struct rp__jw w = RP_JW(out);
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  rp__jw_object(&w);
+  while (rp__json_next(caps, &it, &key, &value)) {
+    if (rp__json_eq(key, "loadSession") || rp__json_eq(key, "sessionCapabilities") || rp__json_eq(key, "_meta"))
+      continue;
+    rp__acp_copy_member(&w, key, value);
+  }
+  rp__jw_kbool(&w, "loadSession", true);
+  rp__jw_key(&w, "sessionCapabilities");
+  write_session_caps(&w, rp__json_get(caps, "sessionCapabilities"));
+  rp__jw_key(&w, "_meta");
+  write_meta(&w, rp__json_get(caps, "_meta"));
+  rp__jw_end_object(&w);
+}
+
+/* The answer with the merged capabilities; all other bytes are the agent's. */
+static void merge(struct rp__acp *a, const struct rp__msg *m)
+{
+  struct rp__buf caps RP_AUTOBUF = RP_BUF(RP_ACP_LINE), out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json was = rp__json_get(m->r.result, "agentCapabilities");
+  struct rp__edit e = {.at = was.p, .n = was.n};
+  if (!was.type) { /* a new last member */
+    e = (struct rp__edit){.at = m->r.result.p + m->r.result.n - 1};
+    rp__buf_str(&caps, rp__json_count(m->r.result) ? ",\"agentCapabilities\":" : "\"agentCapabilities\":");
+  }
+  write_caps(&caps, was);
+  e.with = (struct rp__str){caps.p, caps.n};
+  if (!caps.err) rp__edit_line(&out, m->text, &e, 1);
+  if (caps.err) out.err = caps.err;
+  rp__acp_send(a, RP_ACP_CLIENT, &out);
+}
+
+void rp__acp_initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+{
+  (void)c;
+  if (m->r.type != RP_RPC_RESULT || m->r.result.type != RP_JSON_OBJECT) {
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return;
+  }
+  rp__acp_read_caps(a, m->r.result);
+  if (a->transparent) {
+    if (a->draft)
+      rp__draft_warn(a);
+    else
+      rp__acp_warn(a, "the agent speaks a version of the protocol that is not known here: nothing is recorded");
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+  } else {
+    merge(a, m);
+  }
+}
+
+/* ---- the agent's name for people: of "@scope/name" and "name@version", as packages are called, the name ---- */
+
+void rp__agent_name(const char *name, char ret[RP_ACP_NAME])
+{
+  const char *slash = name[0] == '@' ? strchr(name, '/') : NULL;
+  if (slash && slash[1]) name = slash + 1;
+  size_t n = name[0] ? 1 + strcspn(name + 1, "@") : 0;
+  snprintf(ret, RP_ACP_NAME, "%.*s", (int)n, name);
+}
+
+void rp__agent_title(const struct rp__acp *a, char ret[RP_ACP_NAME + 16])
+{
+  char name[RP_ACP_NAME];
+  rp__agent_name(a->caps.name, name);
+  snprintf(ret, RP_ACP_NAME + 16, "%s%s", name[0] ? "agent " : "agent", name);
+}

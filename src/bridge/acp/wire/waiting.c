@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines that wait: for the agent to be started again, for a session to be restored, for an answer that names one. */
+#include "bridge/acp/wire/waiting.h"
+
+#include <assert.h>
+
+#include "bridge/acp/session/session.h"
+#include "bridge/acp/wire/from-agent.h"
+#include "bridge/acp/wire/from-client.h"
+
+void rp__waiting_lines_init(struct rp__waiting_lines *l)
+{
+  TAILQ_INIT(&l->list);
+  l->n = l->bytes = 0;
+}
+
+static struct rp__waiting_line *take(struct rp__waiting_lines *l, struct rp__waiting_line *k)
+{
+  assert(l->n && l->bytes >= k->m.line.n);
+  TAILQ_REMOVE(&l->list, k, link);
+  l->n--;
+  l->bytes -= k->m.line.n;
+  return k;
+}
+
+static void append(struct rp__waiting_lines *l, struct rp__waiting_line *k)
+{
+  TAILQ_INSERT_TAIL(&l->list, k, link);
+  l->n++;
+  l->bytes += k->m.line.n;
+}
+
+void rp__waiting_lines_done(struct rp__waiting_lines *l)
+{
+  for (struct rp__waiting_line *k; (k = TAILQ_FIRST(&l->list));) free(take(l, k));
+}
+
+bool rp__waiting_lines_add(struct rp__waiting_lines *l, struct rp__acp_session *s, const struct rp__msg *m, size_t max)
+{
+  if (l->n >= RP_WAITING_MAX || l->bytes + m->line.n > max) return false;
+  struct rp__waiting_line *k = malloc(sizeof *k + rp__msg_size(m));
+  if (!k) return false;
+  *k = (struct rp__waiting_line){.s = s};
+  k->prompt = m->r.type == RP_RPC_REQUEST && rp__json_eq(m->r.method, "session/prompt");
+  rp__msg_copy(m, k->line, &k->m);
+  append(l, k);
+  return true;
+}
+
+void rp__waiting_lines_move(struct rp__waiting_lines *from, struct rp__waiting_lines *to, struct rp__waiting_line *k)
+{
+  append(to, take(from, k));
+}
+
+void rp__waiting_lines_deliver(struct rp__waiting_lines *l, struct rp__acp_session *s)
+{
+  for (struct rp__waiting_line *k; (k = TAILQ_FIRST(&l->list));) {
+    take(l, k);
+    rp__acp_deliver(s, &k->m);
+    free(k);
+  }
+}
+
+/* ---- the editor's ---- */
+
+void rp__waiting_request_add(struct rp__acp *a, struct rp__acp_session *s, const struct rp__msg *m)
+{
+  const char *why = NULL;
+  size_t prompts = 0;
+  const struct rp__waiting_line *k;
+  TAILQ_FOREACH(k, &a->waiting.list, link)
+  prompts += k->prompt && s && k->s == s;
+  if (prompts >= RP_WAITING_PROMPTS && rp__json_eq(m->r.method, "session/prompt"))
+    why = "too many prompts wait for this session";
+  else if (!rp__waiting_lines_add(&a->waiting, s, m, RP_WAITING_REQUEST_BYTES))
+    why = "too many requests wait for the agent, or there is no memory";
+  if (why && m->r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, why, NULL);
+}
+
+/* Takes out the lines that waited for `s` first: a line that must wait again goes to the end of the list. */
+static void take_for(struct rp__acp *a, const struct rp__acp_session *s, struct rp__waiting_lines *ret)
+{
+  rp__waiting_lines_init(ret);
+  for (struct rp__waiting_line *k = TAILQ_FIRST(&a->waiting.list), *next; k; k = next) {
+    next = TAILQ_NEXT(k, link);
+    if (k->s == s) rp__waiting_lines_move(&a->waiting, ret, k);
+  }
+}
+
+void rp__waiting_request_release(struct rp__acp *a, struct rp__acp_session *s)
+{
+  struct rp__waiting_lines mine;
+  if (s) rp__waiting_lines_deliver(&s->later, s); /* said before those are heard */
+  take_for(a, s, &mine);
+  for (struct rp__waiting_line *k; (k = TAILQ_FIRST(&mine.list));) {
+    take(&mine, k);
+    rp__acp_from_client(a, &k->m);
+    free(k);
+  }
+}
+
+void rp__waiting_request_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why, const char *data)
+{
+  struct rp__waiting_lines mine;
+  const struct rp__waiting_line *k;
+  take_for(a, s, &mine);
+  TAILQ_FOREACH(k, &mine.list, link)
+  if (k->m.r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, k->m.r.id, code, why, data);
+  rp__waiting_lines_done(&mine);
+}
+
+bool rp__waiting_request_cancel_prompts(struct rp__acp *a, struct rp__json sid)
+{
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  bool any = false;
+  for (struct rp__waiting_line *k = TAILQ_FIRST(&a->waiting.list), *next; k; k = next) {
+    next = TAILQ_NEXT(k, link);
+    if (!name || !k->prompt || !rp__json_eq(rp__json_get(k->m.r.params, "sessionId"), name)) continue;
+    take(&a->waiting, k);
+    rp__acp_answer_empty(a, k->m.r.id, "cancelled");
+    free(k);
+    any = true;
+  }
+  return any;
+}
+
+static struct rp__waiting_line *find(const struct rp__acp *a, struct rp__json id)
+{
+  struct rp__waiting_line *k;
+  TAILQ_FOREACH(k, &a->waiting.list, link)
+  if (id.type && k->m.r.type == RP_RPC_REQUEST && rp__rpc_same_id(k->m.r.id, id)) break;
+  return k;
+}
+
+bool rp__waiting_request_has(const struct rp__acp *a, struct rp__json id)
+{
+  return find(a, id) != NULL;
+}
+
+bool rp__waiting_request_cancel_id(struct rp__acp *a, struct rp__json id)
+{
+  struct rp__waiting_line *k = find(a, id);
+  if (!k) return false;
+  take(&a->waiting, k);
+  rp__acp_error(a, RP_ACP_CLIENT, k->m.r.id, RP_ACP_E_CANCELLED, "the request was cancelled", NULL);
+  free(k);
+  return true;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events as JSON lines in, acknowledgements as JSON lines out, in the same order. */
+#ifndef RP_CLI_BATCH_H
+#define RP_CLI_BATCH_H
+
+#include "cli/cli.h"
+
+#define RP_BATCH_WINDOW 2048                /* lines taken and not yet answered */
+#define RP_BATCH_LINE_MAX (4 * 1024 * 1024) /* bytes of one line */
+
+/* One line, read. The texts live in the struct until the next reading. */
+struct rp__batch_line {
+  rp_event event;
+  struct rp__buf kind, key;
+};
+RP_MUST_USE int rp__batch_line_read(struct rp__batch_line *l, const char *line, size_t n, rp_error *err);
+void rp__batch_line_done(struct rp__batch_line *l);
+
+/*
+ * Appends what comes on descriptor `in` to the attached session until its end, a
+ * signal, a failing store or a reader that left. Returns the code of the first
+ * error, whose line was printed in its place. `signals` is from rp__signals_open.
+ */
+RP_MUST_USE int rp__batch_run(struct rp__cli *c, int in, const rp_append_options *o, int signals, rp_error *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reprise checkpoint`: make a snapshot of the session's state now. */
+#include "cli/out.h"
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
+  struct rp__jw w = RP_JW(&b);
+  int64_t n;
+  int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
+  if (!code) code = rp_checkpoint(c->session, &n, err);
+  if (code) return code;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", rp_session_id(c->session));
+  rp__jw_ki64(&w, "snapshot", n);
+  rp__jw_end_object(&w);
+  return rp__out_buf(c, &b, err);
+}
+
+const struct rp__cmd rp__cmd_checkpoint = {
+    .name = "checkpoint",
+    .theme = RP_THEME_WRITE,
+    .usage = "ID",
+    .summary = "Make a snapshot of the session's state now",
+    .example = "  $ reprise checkpoint kitchen-chat\n"
+               "  {\"session_id\":\"0197…\",\"snapshot\":3}\n",
+    .arg = RP_ARG_SESSION,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

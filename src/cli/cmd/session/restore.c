@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reprise restore`: go back to an earlier state; the journal keeps everything. */
+#include "cli/out.h"
+
+enum { SNAPSHOT, AT };
+
+static const struct rp__opt opts[] = {
+    [SNAPSHOT] = {"snapshot", 0, RP_OPT_NUMBER, "N", "to this snapshot (default the newest)", NULL, 1, INT64_MAX},
+    [AT] = {"at", 0, RP_OPT_NUMBER, "SEQ", "to the state after this event", NULL, 0, INT64_MAX},
+};
+
+static int newest(void *ctx, const rp_snapshot_info *s)
+{
+  int64_t *n = ctx;
+  *n = RP_MAX(*n, s->n);
+  return 0;
+}
+
+static int restore(struct rp__cli *c, rp_ack *ret, rp_error *err)
+{
+  int64_t n = rp__opt_num(c, SNAPSHOT, 0);
+  int code;
+  if (rp__opt_given(c, AT)) return rp_restore(c->session, rp__opt_num(c, AT, 0), ret, err);
+  if (n == 0) {
+    code = rp_snapshots(c->session, newest, &n, err);
+    if (code) return code;
+  }
+  if (n == 0) {
+    rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "the session has no snapshot yet");
+    rp__hint(err, "go back to an event with --at SEQ");
+    return RP_E_SNAPSHOT_NOT_FOUND;
+  }
+  return rp_restore_snapshot(c->session, n, ret, err);
+}
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
+  struct rp__jw w = RP_JW(&b);
+  rp_ack ack;
+  if (rp__opt_given(c, SNAPSHOT) && rp__opt_given(c, AT))
+    return rp__fail(err, RP_E_USAGE, "--snapshot and --at exclude each other");
+  int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
+  if (!code) code = restore(c, &ack, err);
+  if (code) return code;
+  rp__ack_write(&w, &ack);
+  return rp__out_buf(c, &b, err);
+}
+
+const struct rp__cmd rp__cmd_restore = {
+    .name = "restore",
+    .theme = RP_THEME_TRAVEL,
+    .usage = "ID",
+    .summary = "Go back to an earlier state; the journal keeps everything",
+    .detail = "Appends one event that says where the session went back to. Nothing is deleted, so a restore\n"
+              "can itself be undone by another.",
+    .example = "  $ reprise restore kitchen-chat --at 120\n"
+               "  {\"seq\":188,\"durability\":\"disk\"}\n",
+    .arg = RP_ARG_SESSION,
+    .min_args = 1,
+    .max_args = 1,
+    .opts = opts,
+    .n_opts = RP_ARRAY_SIZE(opts),
+    .run = run,
+};

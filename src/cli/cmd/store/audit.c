@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reprise audit`: print the log of what was restored, decided and deleted. */
+#include "cli/out.h"
+#include "cli/term.h"
+#include "cli/view.h"
+
+#define LINE_BYTES (4 * RP_BODY_MAX)
+#define STOP 1 /* what the callback returns when nobody reads any more */
+
+enum { SCOPE, AFTER, LIMIT, VERIFY, EXPECT, HEAD };
+
+static const struct rp__opt opts[] = {
+    [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "only this scope's"},
+    [AFTER] = {"after", 0, RP_OPT_NUMBER, "N", "only records behind this one", NULL, 0, INT64_MAX},
+    [LIMIT] = {"limit", 'n', RP_OPT_NUMBER, "N", "at most so many", NULL, 1, INT64_MAX},
+    [VERIFY] = {"verify", 0, RP_OPT_FLAG, NULL, "check that no record was altered, removed or moved"},
+    [EXPECT] = {"expect", 0, RP_OPT_TEXT, "N:HASH", "with --verify: a head noted earlier, which must still be there"},
+    [HEAD] = {"head", 0, RP_OPT_FLAG, NULL, "print the newest record's number and hash, to be noted elsewhere"},
+};
+
+struct listing {
+  const struct rp__cli *c;
+  struct rp__buf line;
+  rp_error *err;
+};
+
+static void record_json(struct rp__buf *out, const rp_audit_info *a)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "n", a->n);
+  rp__jw_ktime(&w, "at", a->at_ms);
+  rp__jw_kstr(&w, "scope", a->scope);
+  rp__jw_kstr(&w, "event", a->event);
+  rp__jw_key(&w, "fields");
+  if (a->fields)
+    rp__jw_raw(&w, a->fields, strlen(a->fields));
+  else
+    rp__jw_null(&w);
+  rp__jw_kstr(&w, "prev_hash", a->prev_hash);
+  rp__jw_kstr(&w, "hash", a->hash);
+  rp__jw_end_object(&w);
+}
+
+static void record_line(const struct rp__cli *c, struct rp__buf *out, const rp_audit_info *a)
+{
+  char at[RP_MOMENT_TEXT];
+  bool colour = c->term.out_colour;
+  rp__buf_printf(out, "%s%6lld  %-*s%s  ", RP_SGR(colour, RP_DIM), (long long)a->n, RP_MOMENT_COLUMNS,
+                 rp__moment_format(c, a->at_ms, at), RP_RESET(colour));
+  rp__term_cell(out, a->scope ? a->scope : "-", 12);
+  rp__buf_printf(out, " %s", RP_SGR(colour, RP_CYAN));
+  rp__term_cell(out, a->event, 24);
+  rp__buf_printf(out, "%s ", RP_RESET(colour));
+  const char *fields = a->fields ? a->fields : "(erased)";
+  rp__term_cut(out, fields, strlen(fields), c->term.out_tty ? RP_MAX(c->term.columns - 72, 20) : 0);
+}
+
+static int record(void *ctx, const rp_audit_info *a)
+{
+  struct listing *l = ctx;
+  rp__buf_reset(&l->line);
+  if (rp__json_wanted(l->c))
+    record_json(&l->line, a);
+  else
+    record_line(l->c, &l->line, a);
+  int code = rp__out_line(&l->line, l->err);
+  return code ? code : rp__out_gone() ? STOP : 0;
+}
+
+static int list(struct rp__cli *c, rp_error *err)
+{
+  struct listing l = {.c = c, .line = RP_BUF(LINE_BYTES), .err = err};
+  int code =
+      rp_audit(c->engine, rp__opt_text(c, SCOPE), rp__opt_num(c, AFTER, 0), rp__opt_num(c, LIMIT, 0), record, &l, err);
+  rp__buf_done(&l.line);
+  return code == STOP ? 0 : code;
+}
+
+/* ---- the chain ------------------------------------------------------------ */
+
+/* One scope's head is printed bare, as --expect takes it. */
+static void head_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json scope)
+{
+  if (!rp__opt_given(c, SCOPE)) {
+    rp__view_text(out, rp__json_get(scope, "scope"), 0);
+    rp__buf_char(out, ' ');
+  }
+  rp__view_text(out, rp__json_get(scope, "head"), 0);
+  rp__buf_char(out, '\n');
+}
+
+static void verified_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json scope)
+{
+  bool colour = c->term.out_colour;
+  rp__buf_printf(out, "%sok%s  ", RP_SGR(colour, RP_GREEN), RP_RESET(colour));
+  rp__view_text(out, rp__json_get(scope, "scope"), 0);
+  rp__buf_str(out, ": ");
+  rp__view_text(out, rp__json_get(scope, "records"), 0);
+  rp__buf_str(out, " records, head ");
+  rp__view_text(out, rp__json_get(scope, "head"), 0);
+  rp__buf_char(out, '\n');
+}
+
+static int chain(struct rp__cli *c, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
+  char *json = NULL;
+  int code = rp_audit_verify(c->engine, rp__opt_text(c, SCOPE), rp__opt_text(c, EXPECT), &json, err);
+  if (code) return code;
+  struct rp__json_iter it = {0};
+  struct rp__json scope, scopes = rp__json_get(rp__json_trusted(json, strlen(json)), "scopes");
+  while (rp__json_next(scopes, &it, NULL, &scope)) {
+    if (rp__opt_given(c, VERIFY))
+      verified_line(c, &out, scope);
+    else
+      head_line(c, &out, scope);
+  }
+  if (out.n == 0 && !rp__json_wanted(c) && !c->globals[RP_G_QUIET].count) fputs("no records\n", stderr);
+  code = rp__json_wanted(c) ? rp__out_doc(c, json, strlen(json), err) : rp__view_print(&out, err);
+  rp_free(json);
+  return code;
+}
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  bool looks = rp__opt_given(c, VERIFY) || rp__opt_given(c, HEAD);
+  if (rp__opt_given(c, EXPECT) && !rp__opt_given(c, VERIFY))
+    rp__fail(err, RP_E_USAGE, "--expect belongs to --verify");
+  else if (looks && (rp__opt_given(c, AFTER) || rp__opt_given(c, LIMIT)))
+    rp__fail(err, RP_E_USAGE, "--after and --limit belong to the list of records");
+  else {
+    /* A failure that is still to be written down is written now, where that can be. */
+    rp_error ignored = {0};
+    int code = looks || rp__cli_open(c, RP_USE_MEND, &ignored) ? rp__cli_open(c, RP_USE_LOOK, err) : 0;
+    if (code) return code;
+    return looks ? chain(c, err) : list(c, err);
+  }
+  rp__hint(err, "see 'reprise audit --help'");
+  return RP_E_USAGE;
+}
+
+const struct rp__cmd rp__cmd_audit = {
+    .name = "audit",
+    .theme = RP_THEME_CARE,
+    .pages = true,
+    .usage = "",
+    .summary = "Print the log of what was restored, decided and deleted",
+    .detail = "Each record carries a hash over itself and the one before. --verify names the first that was\n"
+              "altered, removed or moved (exit 5). A cut tail shows only against a head noted elsewhere.",
+    .example = "  $ reprise audit --scope coder --json | jq -r .event\n"
+               "  $ reprise audit --scope coder --head >head.txt\n"
+               "  $ reprise audit --scope coder --verify --expect \"$(cat head.txt)\"\n",
+    .max_args = 0,
+    .opts = opts,
+    .n_opts = RP_ARRAY_SIZE(opts),
+    .run = run,
+};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reprise redact`: show what would be masked, or mask what was stored before. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "cli/out.h"
+#include "cli/term.h"
+
+#define TEXT_MAX (64 * 1024 * 1024)
+#define SECRET_MAX 65536
+
+enum { CHECK, STRICT, APPLY, TEXT_FILE, DRY_RUN };
+
+static const struct rp__opt opts[] = {
+    [CHECK] = {"check", 0, RP_OPT_TEXT, "FILE", "show what would be masked in a file, or, with -, in stdin"},
+    [STRICT] = {"strict", 0, RP_OPT_FLAG, NULL, "with --check: exit 8 when anything was found"},
+    [APPLY] = {"apply", 0, RP_OPT_TEXT, "ID", "mask a session again, and everything made from it"},
+    [TEXT_FILE] = {"text-file", 0, RP_OPT_TEXT, "FILE", "with --apply: also mask the text in this file, or in stdin"},
+    [DRY_RUN] = {"dry-run", 0, RP_OPT_FLAG, NULL, "with --apply: only count"},
+};
+
+static int read_all(const char *path, size_t max, struct rp__buf *ret, rp_error *err)
+{
+  bool from_stdin = strcmp(path, "-") == 0;
+  RP_AUTOCLOSE int opened = from_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  int fd = from_stdin ? STDIN_FILENO : opened;
+  if (fd < 0) return rp__fail_errno(err, errno, "can't open %s", path);
+  for (;;) {
+    char *room = rp__buf_room(ret, 65536);
+    if (!room && ret->err == RP_E_NOMEM) return rp__fail_nomem(err);
+    if (!room) return rp__fail(err, RP_E_TOO_LARGE, "%s is larger than %zu bytes", path, max);
+    ssize_t n = read(fd, room, 65536);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return rp__fail_errno(err, errno, "can't read %s", path);
+    if (n == 0) break;
+    ret->n += (size_t)n;
+  }
+  rp__buf_str(ret, "");
+  return ret->err ? rp__fail_nomem(err) : 0;
+}
+
+/* ---- check ---------------------------------------------------------------- */
+
+struct findings {
+  const struct rp__cli *c;
+  const char *name, *text;
+  size_t at, line, column; /* up to where lines were counted, and where that is; both from 1 */
+  int64_t n;
+  struct rp__jw w;
+};
+
+/* Columns count characters, as editors do. */
+static void count_to(struct findings *f, size_t to)
+{
+  for (; f->at < to; f->at++) {
+    if (f->text[f->at] == '\n')
+      f->line++, f->column = 1;
+    else if (((unsigned char)f->text[f->at] & 0xc0) != 0x80)
+      f->column++;
+  }
+}
+
+static int finding(void *ctx, const rp_secret *s)
+{
+  struct findings *f = ctx;
+  count_to(f, s->start);
+  f->n++;
+  if (!rp__json_wanted(f->c)) {
+    fprintf(stderr, "%s:%zu:%zu: %s\n", f->name, f->line, f->column, s->kind);
+    return 0;
+  }
+  rp__jw_object(&f->w);
+  rp__jw_kstr(&f->w, "kind", s->kind);
+  rp__jw_ki64(&f->w, "line", (int64_t)f->line);
+  rp__jw_ki64(&f->w, "column", (int64_t)f->column);
+  rp__jw_ki64(&f->w, "start", (int64_t)s->start);
+  rp__jw_ki64(&f->w, "end", (int64_t)s->end);
+  rp__jw_end_object(&f->w);
+  return f->w.out->err;
+}
+
+static int print_masked(struct findings *f, const char *masked, rp_error *err)
+{
+  if (!rp__json_wanted(f->c)) {
+    fputs(masked, stdout);
+    return 0;
+  }
+  rp__jw_end_array(&f->w);
+  rp__jw_kstr(&f->w, "text", masked);
+  rp__jw_end_object(&f->w);
+  return rp__out_buf(f->c, f->w.out, err);
+}
+
+static int check(struct rp__cli *c, rp_error *err)
+{
+  const char *path = rp__opt_text(c, CHECK);
+  RP_AUTOBUF struct rp__buf text = RP_BUF(TEXT_MAX), doc = RP_BUF(RP_CLI_DOC_MAX * 2);
+  char *masked = NULL;
+  int code = read_all(path, TEXT_MAX, &text, err);
+  /* The patterns come from the configuration, not from the store. */
+  if (!code) code = rp__cli_open_db(c, "memory:", RP_USE_WRITE, err);
+  if (code) return code;
+  struct findings f = {.c = c, .name = strcmp(path, "-") ? path : "stdin", .text = text.p, .line = 1, .column = 1};
+  f.w = RP_JW(&doc);
+  rp__jw_object(&f.w);
+  rp__jw_kstr(&f.w, "file", f.name);
+  rp__jw_key(&f.w, "secrets");
+  rp__jw_array(&f.w);
+  code = rp_redact_check(c->engine, text.p, text.n, finding, &f, &masked, err);
+  if (!code) code = print_masked(&f, masked, err);
+  rp_free(masked);
+  if (!code && f.n && rp__opt_given(c, STRICT))
+    code = rp__fail(err, RP_E_REFUSED, "%lld %s found", (long long)f.n, f.n == 1 ? "secret" : "secrets");
+  return code;
+}
+
+/* ---- apply ---------------------------------------------------------------- */
+
+/* What a secret was typed as into a file: the line break behind it is not part of it. */
+static int read_secret(const char *path, struct rp__buf *ret, rp_error *err)
+{
+  int code = read_all(path, SECRET_MAX, ret, err);
+  if (code) return code;
+  while (ret->n > 0 && (ret->p[ret->n - 1] == '\n' || ret->p[ret->n - 1] == '\r')) ret->p[--ret->n] = '\0';
+  if (ret->n == 0 || strlen(ret->p) != ret->n) return rp__fail(err, RP_E_USAGE, "%s holds no text to mask", path);
+  return 0;
+}
+
+static int apply(struct rp__cli *c, rp_error *err)
+{
+  struct rp__progress p = RP_PROGRESS(c, "masking");
+  RP_AUTOBUF struct rp__buf secret = RP_BUF(SECRET_MAX + 65536);
+  const char *file = rp__opt_text(c, TEXT_FILE);
+  char *json = NULL;
+  int code = file ? read_secret(file, &secret, err) : 0;
+  if (!code) code = rp__cli_open(c, RP_USE_CHANGE, err);
+  if (!code)
+    code = rp_redact_session(c->engine, rp__opt_text(c, APPLY), secret.p, rp__opt_given(c, DRY_RUN), rp__progress_step,
+                             &p, &json, err);
+  rp__progress_clear(&p);
+  if (!code) code = rp__out_fields(c, json, err);
+  rp_free(json);
+  if (secret.p) explicit_bzero(secret.p, secret.n);
+  return code;
+}
+
+static int run(struct rp__cli *c, rp_error *err)
+{
+  bool checks = rp__opt_given(c, CHECK);
+  if (checks == rp__opt_given(c, APPLY))
+    rp__fail(err, RP_E_USAGE, "it needs --check FILE or --apply ID");
+  else if (checks && (rp__opt_given(c, TEXT_FILE) || rp__opt_given(c, DRY_RUN)))
+    rp__fail(err, RP_E_USAGE, "--text-file and --dry-run belong to --apply");
+  else if (!checks && rp__opt_given(c, STRICT))
+    rp__fail(err, RP_E_USAGE, "--strict belongs to --check");
+  else
+    return checks ? check(c, err) : apply(c, err);
+  rp__hint(err, "see 'reprise redact --help'");
+  return RP_E_USAGE;
+}
+
+const struct rp__cmd rp__cmd_redact = {
+    .name = "redact",
+    .theme = RP_THEME_CARE,
+    .usage = "--check FILE | --apply ID",
+    .summary = "Show what would be masked, or mask what was stored before",
+    .detail = "Credentials are masked before anything is stored. --check prints a text as it would be kept,\n"
+              "and on stderr where each secret stands and what it looks like; it exits 0, or, with --strict,\n"
+              "8 when there was one. --apply masks a stored session again with the patterns of today: events,\n"
+              "snapshots, record, mirror, search and memories. With --text-file, so that no shell remembers\n"
+              "it, a secret that no pattern knows is masked too.",
+    .example = "  $ echo 'password=hunter2' | reprise redact --check -\n"
+               "  stdin:1:10: assignment\n"
+               "  password=[REDACTED]\n"
+               "  $ reprise redact --apply kitchen-chat --text-file found.txt --dry-run\n",
+    .max_args = 0,
+    .opts = opts,
+    .n_opts = RP_ARRAY_SIZE(opts),
+    .run = run,
+};

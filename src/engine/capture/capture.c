@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record of a session: made from its state, stored with its end, read back. */
+#include "engine/capture/capture.h"
+
+#include <sodium.h>
+
+#include "engine/capture/archive.h"
+#include "engine/capture/mirror.h"
+#include "engine/session-view.h"
+
+#define RECENT_SESSIONS 200 /* of the scope, whose topics say how common a topic is */
+#define RECORD_TEXT_MAX (2 * 1024 * 1024)
+
+/* ---- how common topics are ---- */
+
+struct rp__tally {
+  uint64_t hash[RECENT_SESSIONS * RP_TOPICS_MAX]; /* with repeats */
+  size_t n;
+  int64_t sessions;
+};
+
+static int on_recent(void *ctx, const struct rp__recall *row)
+{
+  struct rp__tally *t = ctx;
+  size_t room = RP_ARRAY_SIZE(t->hash) - t->n, n = RP_MIN(row->n_topics, room);
+  if (n) memcpy(t->hash + t->n, row->topics, n * sizeof *row->topics);
+  t->n += n;
+  t->sessions++;
+  return 0;
+}
+
+struct rp__tally *rp__tally_new(void)
+{
+  return calloc(1, sizeof(struct rp__tally));
+}
+
+struct rp__read rp__tally_reading(struct rp__tally *t, const char *scope)
+{
+  return (struct rp__read){.type = RP_READ_RECALL,
+                           .ctx = t,
+                           .u.recall = {.filter = {.scope = scope, .limit = RECENT_SESSIONS}, .fn = on_recent}};
+}
+
+static int64_t count_topic(void *ctx, uint64_t hash)
+{
+  const struct rp__tally *t = ctx;
+  int64_t found = 0;
+  for (size_t i = 0; i < t->n; i++) found += t->hash[i] == hash;
+  return found;
+}
+
+void rp__topic_key(const struct rp__key *key, unsigned char ret[32])
+{
+  static const char purpose[] = "topics";
+  crypto_generichash(ret, 32, (const unsigned char *)purpose, sizeof purpose - 1, key->bytes, RP_KEY_BYTES);
+}
+
+/* ---- making ---- */
+
+/* The parts of a record, made of the state. */
+static int build_parts(rp_session *s, const struct rp__last_words *words, struct rp__record_parts *ret, rp_error *err)
+{
+  unsigned char topic_key[32];
+  struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
+  struct rp__fold *kept = NULL, *own RP_AUTOFOLD = NULL;
+  struct rp__tally *made RP_AUTOFREE = NULL;
+  const struct rp__tally *tally = s->view ? s->view->topics : NULL;
+  int rc = 0;
+  if (!tally) {
+    if (!(tally = made = rp__tally_new())) return rp__fail_nomem(err);
+    struct rp__recall_filter f = {.scope = s->scope, .limit = RECENT_SESSIONS};
+    rc = s->e->store->ops->recall_list(s->e->store, &f, on_recent, made, err);
+    if (rc) return rc;
+  }
+  struct rp__record_options o = {.count = count_topic, .ctx = (void *)(uintptr_t)tally, .sessions = tally->sessions};
+  if (s->key) {
+    rp__topic_key(s->key, topic_key);
+    o.topic_key = topic_key;
+  }
+  pthread_mutex_lock(&s->lock);
+  rc = rp__last_words_state(s, words, &kept, &own, &warnings, err);
+  if (!rc && rp__record_build(own ? own : kept, &o, ret)) rc = rp__fail_nomem(err);
+  if (kept) rp__state_release(s, kept);
+  if (warnings.n) rp__state_drop(s); /* whoever loads it next tells of the damage */
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
+static void take_parts(struct rp__record_row *row, struct rp__record_parts *p)
+{
+  for (int i = 0; i < RP_PARTS_MAX; i++) row->part[i] = RP_TAKE(p->json[i]);
+  row->dropped = RP_TAKE(p->dropped);
+  row->n_tasks = p->n_tasks;
+  row->has_critical = p->has_critical;
+  row->n_topics = p->n_hashes;
+  memcpy(row->topics, p->topics, p->n_hashes * sizeof p->topics[0]);
+}
+
+/* In a sealed scope only ids, times and counts stay readable (decision 8). */
+static int seal_parts(rp_session *s, struct rp__record_row *row, rp_error *err)
+{
+  struct rp__buf plain RP_AUTOBUF = RP_BUF(RECORD_TEXT_MAX), sealed RP_AUTOBUF = RP_BUF(RECORD_TEXT_MAX + 64);
+  if (!s->key) return 0;
+  if (rp__record_write(row, &plain) ||
+      rp__seal(s->key, &rp__system_random, rp__session_ad(s), plain.p, plain.n, &sealed))
+    return rp__fail_nomem(err);
+  row->sealed_len = sealed.n;
+  row->sealed_body = rp__buf_take(&sealed);
+  free(RP_TAKE(row->dropped));
+  for (int i = 0; i < RP_PARTS_MAX; i++) {
+    free(row->part[i]);
+    row->part[i] = strdup("[]");
+    if (!row->part[i]) return rp__fail_nomem(err);
+  }
+  return row->sealed_body ? 0 : rp__fail_nomem(err);
+}
+
+static void fill_row(struct rp__record_row *row, const struct rp__session_row *from, int64_t end_ms, int64_t now)
+{
+  row->session_ref = from->ref;
+  memcpy(row->session_id, from->id, RP_NAME);
+  memcpy(row->scope, from->scope, RP_NAME);
+  memcpy(row->channel, from->channel, RP_NAME);
+  memcpy(row->previous_id, from->previous_id, RP_NAME);
+  memcpy(row->continued_by, from->continued_by, RP_NAME);
+  row->start_ms = from->created_at;
+  row->end_ms = end_ms;
+  row->created_ms = row->updated_ms = now;
+}
+
+static int capture_audit(rp_session *s, struct rp__capture *c, const struct rp__record_parts *p, rp_error *err)
+{
+  const struct rp__record_row *r = &c->row;
+  rp__audit_begin(&c->note);
+  rp__jw_kstr(&c->note.w, "session_id", r->session_id);
+  rp__jw_kstr(&c->note.w, "channel", r->channel);
+  rp__jw_kdouble(&c->note.w, "duration_minutes", (double)RP_MAX(0, r->end_ms - r->start_ms) / 60000.0);
+  rp__jw_ki64(&c->note.w, "pin_count", p->n_pins);
+  rp__jw_ki64(&c->note.w, "learning_count", p->n_learnings);
+  rp__jw_ki64(&c->note.w, "task_count", p->n_tasks);
+  rp__jw_ki64(&c->note.w, "hot_topic_count", p->n_topics);
+  rp__jw_kbool(&c->note.w, "crash_recovered", r->crash_recovered);
+  return rp__audit_op_with(s->e, r->scope, s->key, "session_captured", &c->note, &c->ops[1], err);
+}
+
+int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const struct rp__last_words *words,
+                     struct rp__capture *ret, rp_error *err)
+{
+  struct rp__record_parts parts RP_CLEANUP(rp__record_done) = {0};
+  struct rp__session_row session = {0};
+  *ret = (struct rp__capture){0};
+  int rc = rp__session_row(s, &session, err);
+  if (rc) return rc;
+  fill_row(&ret->row, &session, end_ms, rp__engine_now(s->e));
+  ret->row.crash_recovered = crash_recovered;
+  rp__session_row_done(&session);
+  rc = build_parts(s, words, &parts, err);
+  if (!rc) take_parts(&ret->row, &parts);
+  if (!rc) rc = seal_parts(s, &ret->row, err);
+  if (!rc) rc = capture_audit(s, ret, &parts, err);
+  if (rc) {
+    rp__capture_done(ret);
+    return rc;
+  }
+  ret->ops[0] = (struct rp__op){.type = RP_OP_RECORD_PUT,
+                                .session_ref = s->ref,
+                                .session_id = s->id,
+                                .now_ms = rp__engine_now(s->e),
+                                .copying = s->copying};
+  ret->n = RP_CAPTURE_OPS;
+  return 0;
+}
+
+size_t rp__capture_ops(const struct rp__capture *c, struct rp__op *ops)
+{
+  memcpy(ops, c->ops, c->n * sizeof *ops);
+  if (c->n) ops[0].u.record.row = &c->row;
+  return c->n;
+}
+
+void rp__capture_mirror(rp_session *s, struct rp__capture *c)
+{
+  rp_error err = {0};
+  if (!c->n || s->key) return;
+  if (rp__mirror_record(s->e, &c->row, &err))
+    rp__log(&s->e->log, RP_LOG_WARN, "mirror of session %s: %s", s->id, err.message);
+}
+
+void rp__capture_done(struct rp__capture *c)
+{
+  rp__record_row_done(&c->row);
+  rp__audit_done(&c->note);
+  c->n = 0;
+}
+
+/* ---- reading back ---- */
+
+int rp__record_write(const struct rp__record_row *row, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", row->session_id);
+  rp__jw_ktime(&w, "start_time", row->start_ms);
+  rp__jw_ktime(&w, "end_time", row->end_ms);
+  rp__jw_kstr(&w, "channel", row->channel[0] ? row->channel : "unknown");
+  for (int i = 0; i < RP_PARTS_MAX; i++) {
+    rp__jw_key(&w, rp__record_names[i]);
+    rp__jw_raw(&w, row->part[i] ? row->part[i] : "[]", row->part[i] ? strlen(row->part[i]) : 2);
+  }
+  if (row->dropped) {
+    rp__jw_key(&w, RP_RECORD_DROPPED);
+    rp__jw_raw(&w, row->dropped, strlen(row->dropped));
+  }
+  rp__jw_kstr(&w, "previous_session_id", row->previous_id[0] ? row->previous_id : NULL);
+  rp__jw_kstr(&w, "continued_by", row->continued_by[0] ? row->continued_by : NULL);
+  rp__jw_kbool(&w, "crash_recovered", row->crash_recovered);
+  rp__jw_ki64(&w, "schema_version", 1);
+  rp__jw_end_object(&w);
+  return out->err;
+}
+
+int rp__record_text(const struct rp__record_row *row, const struct rp__key *key, struct rp__buf *out, rp_error *err)
+{
+  if (!row->sealed_body) return rp__record_write(row, out) ? rp__fail_nomem(err) : 0;
+  return rp__unseal(key, rp__str(row->session_id), row->sealed_body, row->sealed_len, out, err);
+}
+
+int rp__record_read(rp_engine *e, const struct rp__session_row *session, struct rp__buf *out, rp_error *err)
+{
+  struct rp__record_row row RP_CLEANUP(rp__record_row_done) = {0};
+  const struct rp__key *key = NULL;
+  int rc = e->store->ops->record_get(e->store, session->ref, &row, err);
+  if (rc) return rc;
+  if (row.archived) return rp__archive_read(e, session, out, err);
+  if (row.sealed_body) rc = rp__scope_key(e, session->scope, &key, err);
+  return rc ? rc : rp__record_text(&row, key, out, err);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Retention (B-09, X-15, L-09). First everything that is due is listed from rows read once; then it is gone through, in
+ * the order that reprise/admin.h tells. Each session is looked at again before it is touched, so that a hold or a new
+ * run since then counts, and a dry run takes the same way without the last step.
+ */
+#include "base/options.h"
+#include "engine/keep/abandon.h"
+#include "engine/keep/retention-candidates.h"
+#include "engine/capture/archive.h"
+#include "engine/capture/capture.h"
+#include "engine/keep/trash.h"
+#include "engine/files.h"
+
+#define DAY_MS (24LL * 3600 * 1000)
+
+static const char *const action_names[] = {"abandon", "archive", "trash", "delete", "keep"};
+
+const char *rp_gc_action_name(rp_gc_action action)
+{
+  return (unsigned)action < RP_ARRAY_SIZE(action_names) ? action_names[action] : NULL;
+}
+
+struct gc {
+  rp_engine *e;
+  const rp_gc_options *o;
+  rp_gc_fn *fn;
+  void *ctx;
+  rp_progress_fn *progress;
+  void *pctx;
+  rp_error *err;
+
+  int64_t now, budget; /* budget 0: none */
+  struct rp__retention_lists aged;
+  int64_t done, total;
+  int64_t abandoned, archived, trashed, deleted, kept, bytes;
+};
+
+static void gc_done(struct gc *g)
+{
+  rp__retention_done(&g->aged);
+}
+
+/* ---- telling ---- */
+
+static int tell(struct gc *g, rp_gc_action action, const struct rp__session_row *row, int64_t bytes, const char *reason)
+{
+  rp_gc_item item = {.action = action,
+                     .session_id = row->id,
+                     .scope = row->scope,
+                     .reason = reason,
+                     .bytes = bytes,
+                     .ended_at = row->ended_at};
+  g->kept += action == RP_GC_KEEP;
+  return g->fn ? g->fn(g->ctx, &item) : 0;
+}
+
+static int step(struct gc *g)
+{
+  g->done++;
+  if (!g->progress || !g->progress(g->pctx, g->done, RP_MAX(g->done, g->total))) return 0;
+  return rp__fail(g->err, RP_E_CANCELLED, "the cleaning was interrupted; what was done is done");
+}
+
+/* "ended 31 days ago", "in the trash for 8 days" */
+static void span(char *out, size_t size, const char *before, int64_t ms, const char *after)
+{
+  const int64_t hour = 3600 * 1000LL, unit = ms < 2 * hour ? 60000 : ms < 2 * DAY_MS ? hour : DAY_MS;
+  const char *name = unit == DAY_MS ? "days" : unit == hour ? "hours" : "minutes";
+  snprintf(out, size, "%s %lld %s%s", before, (long long)(ms / unit), name, after);
+}
+
+/* What concerns one session alone is told and gone past; what concerns the store ends the work. */
+static bool alone(int rc)
+{
+  switch (rc) {
+  case RP_E_ON_HOLD:
+  case RP_E_HELD:
+  case RP_E_FENCED:
+  case RP_E_SEQ_CONFLICT:
+  case RP_E_ENDED:
+  case RP_E_TRANSITION:
+  case RP_E_KEY_MISSING:
+  case RP_E_KEY_WRONG:
+  case RP_E_CORRUPT:
+  case RP_E_REFUSED: return true;
+  default: return false;
+  }
+}
+
+static bool was_kept(const struct gc *g, const struct rp__retention *c)
+{
+  const struct rp__retention_list *lists[] = {&g->aged.archive, &g->aged.trash, &g->aged.doomed};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) {
+    const struct rp__retention *hit = rp__retention_find(lists[i], c);
+    if (hit && hit->kept) return true;
+  }
+  return false;
+}
+
+/* After a failure: `why` without a code means that it was a callback's, whose word is final. */
+static int keep(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, int rc, const rp_error *why)
+{
+  if (!rc || !why->code) return rc;
+  if (rc == RP_E_SESSION_NOT_FOUND) { /* somebody else was faster */
+    c->gone = true;
+    return 0;
+  }
+  if (!alone(rc)) {
+    if (g->err) *g->err = *why;
+    return rc;
+  }
+  if (was_kept(g, c)) return 0;
+  c->kept = true;
+  return tell(g, RP_GC_KEEP, row, row->bytes, rc == RP_E_ON_HOLD ? "on hold" : why->message);
+}
+
+/* ---- doing ---- */
+
+/* How one session is dealt with: tells what it does, then does it unless this is a dry run. */
+typedef int deal_fn(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why);
+
+static int deal_abandon(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why)
+{
+  struct rp__quiet q;
+  char reason[64];
+  (void)c;
+  int rc = rp__abandon_judge(g->e, row, &q, why);
+  if (rc || !q.due) return rc;
+  span(reason, sizeof reason, "no activity for", g->now - q.last_ms, "");
+  rc = tell(g, RP_GC_ABANDON, row, row->bytes, reason);
+  if (rc) return rc;
+  if (!g->o->dry_run) rc = rp__abandon_mark(g->e, row, &q, why);
+  if (!rc) g->abandoned++;
+  return rc;
+}
+
+static int deal_archive(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why)
+{
+  struct rp__buf json RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX);
+  char reason[64];
+  /* The record of a session that was taken up again stays here; one in the trash is about to go anyway. */
+  if (!rp__status_ended(row->status) || row->trashed_at) return 0;
+  int rc = rp__session_free_to_go(g->e, row, why);
+  if (!rc) rc = rp__record_read(g->e, row, &json, why);
+  if (rc == RP_E_RECORD_NOT_FOUND) return *why = (rp_error){0}, 0;
+  if (rc) return rc;
+  span(reason, sizeof reason, "ended", g->now - c->ended_at, " ago");
+  rc = tell(g, RP_GC_ARCHIVE, row, (int64_t)json.n, reason);
+  if (rc) return rc;
+  if (!g->o->dry_run) rc = rp__archive_move(g->e, row, json.p, json.n, why);
+  if (!rc) g->archived++;
+  return rc;
+}
+
+static int deal_trash(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why)
+{
+  char reason[64];
+  int64_t bytes;
+  if (row->trashed_at || !rp__status_ended(row->status)) return 0;
+  int rc = rp__session_free_to_go(g->e, row, why);
+  if (!rc) rc = rp__session_weight(g->e, row, &bytes, why);
+  if (rc) return rc;
+  span(reason, sizeof reason, "ended", g->now - c->ended_at, " ago");
+  rc = tell(g, RP_GC_TRASH, row, bytes, reason);
+  if (rc) return rc;
+  if (!g->o->dry_run) rc = rp__trash_put(g->e, row, reason, why);
+  if (!rc) g->trashed++;
+  return rc;
+}
+
+/* `ret_bytes`: what it gave back. */
+static int delete_one(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, const char *reason,
+                      int64_t *ret_bytes, rp_error *why)
+{
+  int64_t bytes;
+  int rc = rp__session_free_to_go(g->e, row, why);
+  if (!rc) rc = rp__session_weight(g->e, row, &bytes, why);
+  if (!rc) rc = tell(g, RP_GC_DELETE, row, bytes, reason);
+  if (!rc && !g->o->dry_run) rc = rp__session_delete(g->e, row, bytes, reason, why);
+  if (rc) return rc;
+  g->deleted++;
+  g->bytes += bytes;
+  c->gone = true;
+  *ret_bytes = bytes;
+  return 0;
+}
+
+static int deal_delete(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why)
+{
+  char reason[64] = "no grace period";
+  int64_t bytes;
+  /* Somebody took it back meanwhile. In a dry run one that was only said to go there counts as being there. */
+  if (!row->trashed_at && (!g->o->dry_run || !rp__retention_find(&g->aged.trash, c))) return 0;
+  if (row->trashed_at) span(reason, sizeof reason, "in the trash for", g->now - row->trashed_at, "");
+  return delete_one(g, c, row, reason, &bytes, why);
+}
+
+/* The session as it is now. Whether one that is damaged has ended is not known. */
+static int find(struct gc *g, const char *id, struct rp__session_row *ret, rp_error *why)
+{
+  int rc = g->e->store->ops->session_find(g->e->store, RP_FIND_ID, NULL, id, ret, why);
+  return rc || !ret->damaged ? rc : rp__fail(why, RP_E_CORRUPT, "its status is damaged");
+}
+
+static int deal(struct gc *g, struct rp__retention *c, deal_fn *fn)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  rp_error why = {0};
+  int rc = find(g, c->id, &row, &why);
+  if (!rc) rc = fn(g, c, &row, &why);
+  return keep(g, c, &row, rc, &why);
+}
+
+static int deal_all(struct gc *g, struct rp__retention_list *l, deal_fn *fn)
+{
+  int rc = 0;
+  for (size_t i = 0; !rc && i < l->n; i++) {
+    rc = deal(g, &l->p[i], fn);
+    if (!rc) rc = step(g);
+  }
+  return rc;
+}
+
+/* ---- the budget ---- */
+
+static int size_now(struct gc *g, int64_t *ret)
+{
+  struct rp__store_stats st = {0};
+  int rc = g->e->store->ops->stats(g->e->store, &st, g->err);
+  if (!rc) *ret = rp__store_weight(&st);
+  return rc;
+}
+
+static int deal_budget(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, int64_t *used,
+                       rp_error *why)
+{
+  int64_t bytes;
+  if (!rp__status_ended(row->status) && !row->trashed_at) return 0;
+  int rc = delete_one(g, c, row, "the database is over its budget", &bytes, why);
+  if (!rc) *used -= bytes;
+  return rc;
+}
+
+/* One round: the oldest, until by estimate enough has gone. *at: where the next round goes on. */
+static int budget_round(struct gc *g, int64_t *used, size_t *at)
+{
+  int rc = 0;
+  for (; !rc && *at<g->aged.ended.n && * used> g->budget; ++*at) {
+    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+    struct rp__retention *c = &g->aged.ended.p[*at];
+    const struct rp__retention *before = rp__retention_find(&g->aged.doomed, c);
+    rp_error why = {0};
+    if (before && before->gone) continue;
+    rc = find(g, c->id, &row, &why);
+    if (!rc) rc = deal_budget(g, c, &row, used, &why);
+    rc = keep(g, c, &row, rc, &why);
+    if (!rc) rc = step(g);
+  }
+  return rc;
+}
+
+/*
+ * Estimates decide who goes, so that a dry run can say the same; what the file really gave back decides whether another
+ * round is needed.
+ */
+static int keep_budget(struct gc *g)
+{
+  int64_t used = 0;
+  size_t at = 0;
+  if (!g->budget) return 0;
+  int rc = size_now(g, &used);
+  if (!rc && g->o->dry_run) used -= g->bytes;
+  while (!rc && at < g->aged.ended.n && used > g->budget) {
+    rc = budget_round(g, &used, &at);
+    if (g->o->dry_run) break;
+    rp__store_shrink(g->e);
+    if (!rc) rc = size_now(g, &used);
+  }
+  return rc;
+}
+
+/* ---- the whole ---- */
+
+static int list_all(struct gc *g)
+{
+  struct rp__retention_options o = {
+      .scope = g->o->scope, .now = g->now, .older_than_ms = g->o->older_than_ms, .all_ended = g->budget > 0};
+  int rc = rp__retention_read(g->e, &o, &g->aged, g->err);
+  g->total = (int64_t)(g->aged.abandon.n + g->aged.archive.n + g->aged.trash.n + g->aged.doomed.n);
+  return rc;
+}
+
+static int gc_run(struct gc *g)
+{
+  int64_t budget = rp__config_of(g->e->config, g->o->scope)->disk_budget;
+  g->budget = g->o->budget_bytes > 0 ? g->o->budget_bytes : budget;
+  if (g->budget < 0)
+    return rp__fail_field(g->err, RP_E_CONFIG, "disk_budget", "disk_budget: '%s' is no size; write it like 512M or 2G",
+                          rp__config_text(g->e->config, g->o->scope, rp__config_option("disk_budget")));
+  int rc = list_all(g);
+  if (!rc) rc = deal_all(g, &g->aged.abandon, deal_abandon);
+  if (!rc) rc = deal_all(g, &g->aged.archive, deal_archive);
+  if (!rc) rc = deal_all(g, &g->aged.trash, deal_trash);
+  if (!rc) rc = deal_all(g, &g->aged.doomed, deal_delete);
+  if (!g->o->dry_run && g->deleted) rp__store_shrink(g->e); /* also what an interruption left behind */
+  return rc ? rc : keep_budget(g);
+}
+
+static int gc_tell(const struct gc *g, char **ret, rp_error *err)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "abandoned", g->abandoned);
+  rp__jw_ki64(&w, "archived", g->archived);
+  rp__jw_ki64(&w, "trashed", g->trashed);
+  rp__jw_ki64(&w, "deleted", g->deleted);
+  rp__jw_ki64(&w, "kept", g->kept);
+  rp__jw_ki64(&w, "bytes", g->bytes);
+  rp__jw_kbool(&w, "dry_run", g->o->dry_run);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
+}
+
+int rp_gc(rp_engine *e, const rp_gc_options *given, rp_gc_fn *fn, void *ctx, rp_progress_fn *progress, void *pctx,
+          char **ret, rp_error *err)
+{
+  rp_gc_options o;
+  int rc = rp__engine_check(e, err);
+  if (!rc) rc = RP__OPTIONS(&o, given, budget_bytes, err);
+  if (rc) return rc;
+  struct gc g RP_CLEANUP(gc_done) = {
+      .e = e, .o = &o, .fn = fn, .ctx = ctx, .progress = progress, .pctx = pctx, .err = err, .now = rp__engine_now(e)};
+  if (e->read_only && !g.o->dry_run) return rp__fail(err, RP_E_READONLY, "the store was opened to be read only");
+  if (!g.o->dry_run) rp__files_sweep(e);
+  rc = gc_run(&g);
+  return !rc && ret ? gc_tell(&g, ret, err) : rc;
+}

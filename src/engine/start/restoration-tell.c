@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a restoration decided, told: in the journal's event, the start document, the brief and the audit log. */
+#include "engine/start/restoration.h"
+
+#define TASKS_AUDITED 64
+#define MEMORIES_AUDITED 64
+
+/* ---- looking at the plan; one that was never made has nothing ---- */
+
+static const struct rp__candidate *const *restored(const struct rp__restoration *r, size_t *n)
+{
+  *n = 0;
+  return r->plan ? rp__plan_restored(r->plan, n) : NULL;
+}
+
+static const struct rp__pin_choice *pins(const struct rp__restoration *r, size_t *n)
+{
+  *n = 0;
+  return r->plan ? rp__plan_pins(r->plan, n) : NULL;
+}
+
+static const struct rp__task_choice *tasks(const struct rp__restoration *r, size_t *n)
+{
+  *n = 0;
+  return r->plan ? rp__plan_tasks(r->plan, n) : NULL;
+}
+
+static const struct rp__memory_choice *memories(const struct rp__restoration *r, size_t *n)
+{
+  *n = 0;
+  return r->plan ? rp__plan_memories(r->plan, n) : NULL;
+}
+
+struct rp__inherited rp__restoration_counts(const struct rp__restoration *r)
+{
+  struct rp__inherited c = {0};
+  size_t n_pins, n_tasks, n_memories, n;
+  const struct rp__pin_choice *p = pins(r, &n_pins);
+  const struct rp__task_choice *t = tasks(r, &n_tasks);
+  const struct rp__memory_choice *m = memories(r, &n_memories);
+  restored(r, &n);
+  c.sessions = (int64_t)n;
+  for (size_t i = 0; i < n_pins; i++) c.pins += p[i].taken;
+  for (size_t i = 0; i < n_tasks; i++) c.tasks += t[i].taken;
+  for (size_t i = 0; i < n_memories; i++) c.memories += m[i].taken;
+  return c;
+}
+
+bool rp__restoration_any(const struct rp__restoration *r)
+{
+  struct rp__inherited c = rp__restoration_counts(r);
+  return c.pins || c.tasks || c.memories || r->carried.n;
+}
+
+/* ---- the restored event ---- */
+
+static void write_from(const struct rp__restoration *r, struct rp__jw *w)
+{
+  size_t n;
+  const struct rp__candidate *const *c = restored(r, &n);
+  rp__jw_key(w, "from");
+  rp__jw_array(w);
+  for (size_t i = 0; i < n; i++) rp__jw_str(w, c[i]->session_id);
+  rp__jw_end_array(w);
+}
+
+static void write_pins(const struct rp__restoration *r, struct rp__jw *w)
+{
+  size_t n;
+  const struct rp__pin_choice *p = pins(r, &n);
+  rp__jw_key(w, "pins");
+  rp__jw_array(w);
+  for (size_t i = 0; i < n; i++) {
+    if (!p[i].taken) continue;
+    rp__jw_object(w);
+    rp__jw_key(w, "label");
+    rp__jw_value(w, rp__json_get(p[i].pin, "label"));
+    rp__jw_key(w, "content");
+    rp__jw_value(w, rp__json_get(p[i].pin, "content"));
+    rp__jw_key(w, "importance");
+    if (p[i].critical) /* what says so may have been trimmed off its content */
+      rp__jw_str(w, "critical");
+    else
+      rp__jw_value(w, rp__json_get(p[i].pin, "importance"));
+    rp__jw_key(w, "pinned_at");
+    rp__jw_value(w, rp__json_get(p[i].pin, "pinned_at"));
+    rp__jw_kstr(w, "inherited_from", p[i].source_id);
+    rp__jw_kstr(w, "inherited_end", p[i].source_end);
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_array(w);
+}
+
+static void write_tasks(const struct rp__restoration *r, struct rp__jw *w)
+{
+  size_t n;
+  const struct rp__task_choice *t = tasks(r, &n);
+  rp__jw_key(w, "tasks");
+  rp__jw_array(w);
+  for (size_t i = 0; i < n; i++) {
+    if (!t[i].taken) continue;
+    rp__jw_object(w);
+    rp__jw_kstr(w, "task_id", t[i].task_id);
+    rp__jw_kstr(w, "title", t[i].title);
+    rp__jw_kstr(w, "stage", t[i].stage);
+    rp__jw_kbool(w, "flagged_incomplete", t[i].flagged_incomplete);
+    rp__jw_ktime(w, "at", t[i].at_ms);
+    rp__jw_kstr(w, "source", t[i].source);
+    rp__jw_kstr(w, "inherited_from", t[i].from ? t[i].from->session_id : NULL);
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_array(w);
+}
+
+/* The session that learned it; one that is gone leaves the scope itself. */
+static const char *learned_in(const struct rp__restoration *r, const char *memory_id)
+{
+  for (size_t i = 0; i < r->n_memories; i++)
+    if (strcmp(r->memories[i].memory_id, memory_id) == 0 && r->memories[i].session_id[0])
+      return r->memories[i].session_id;
+  return r->scope;
+}
+
+static void write_memories(const struct rp__restoration *r, struct rp__jw *w)
+{
+  size_t n;
+  const struct rp__memory_choice *m = memories(r, &n);
+  rp__jw_key(w, "memories");
+  rp__jw_array(w);
+  for (size_t i = 0; i < n; i++) {
+    if (!m[i].taken) continue;
+    rp__jw_object(w);
+    rp__jw_kstr(w, "memory_id", m[i].memory_id);
+    rp__jw_kstr(w, "content", m[i].content);
+    rp__jw_kdouble(w, "original", m[i].original);
+    rp__jw_kdouble(w, "confidence", m[i].inherited);
+    rp__jw_kstr(w, "inherited_from", learned_in(r, m[i].memory_id));
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_array(w);
+}
+
+void rp__restoration_write(const struct rp__restoration *r, struct rp__jw *w)
+{
+  write_from(r, w);
+  write_pins(r, w);
+  write_tasks(r, w);
+  write_memories(r, w);
+  if (!r->carried.n) return;
+  rp__jw_key(w, "carried");
+  rp__jw_raw(w, r->carried.p, r->carried.n);
+}
+
+void rp__restoration_inherited(const struct rp__restoration *r, struct rp__jw *w)
+{
+  struct rp__inherited c = rp__restoration_counts(r);
+  size_t n;
+  const struct rp__candidate *const *from = restored(r, &n);
+  rp__jw_object(w);
+  rp__jw_key(w, "sessions");
+  rp__jw_array(w);
+  for (size_t i = 0; i < n; i++) {
+    rp__jw_object(w);
+    rp__jw_kstr(w, "session_id", from[i]->session_id);
+    rp__jw_kdouble(w, "score", from[i]->score);
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_array(w);
+  rp__jw_ki64(w, "pins", c.pins);
+  rp__jw_ki64(w, "tasks", c.tasks);
+  rp__jw_ki64(w, "memories", c.memories);
+  rp__jw_end_object(w);
+}
+
+/* ---- the brief ---- */
+
+int rp__restoration_brief(const struct rp__restoration *r, const struct rp__restart_facts *facts, bool resumed,
+                          int64_t total_sessions, struct rp__buf *out, struct rp__jw *why)
+{
+  struct rp__brief_input in = {
+      .form = r->robot ? RP_TEMPLATE_ROBOT : RP_TEMPLATE_CODER,
+      .restart = facts->restart,
+      .cause = facts->cause,
+      .evidence = facts->evidence[0] ? facts->evidence : NULL,
+      .elapsed_seconds = facts->elapsed,
+      .now_ms = rp__engine_now(r->e),
+      .total_sessions = total_sessions,
+      .plan = r->plan,
+      .state = r->state,
+      .resumed = resumed,
+      .max_bytes = r->config->brief_bytes,
+  };
+  if (!r->config->enabled) return 0;
+  return rp__brief_write(&in, out, why);
+}
+
+/* ---- the audit log ---- */
+
+/* Records in this order: the restoration, a decay for each memory that was weighed, a word for each task taken. */
+static const struct rp__memory_choice *weighed(const struct rp__restoration *r, size_t place, size_t *ret_n)
+{
+  size_t n, told = 0;
+  const struct rp__memory_choice *m = memories(r, &n), *hit = NULL;
+  for (size_t i = 0; i < n && told < MEMORIES_AUDITED; i++) {
+    if (!m[i].taken && strcmp(m[i].verdict, "below_floor") != 0) continue;
+    if (told++ == place) hit = &m[i];
+  }
+  *ret_n = told;
+  return hit;
+}
+
+static const struct rp__task_choice *taken(const struct rp__restoration *r, size_t place, size_t *ret_n)
+{
+  size_t n, told = 0;
+  const struct rp__task_choice *t = tasks(r, &n), *hit = NULL;
+  for (size_t i = 0; i < n && told < TASKS_AUDITED; i++) {
+    if (!t[i].taken) continue;
+    if (told++ == place) hit = &t[i];
+  }
+  *ret_n = told;
+  return hit;
+}
+
+int rp__resume_audit(rp_engine *e, const char *scope, const struct rp__key *key, const char *session_id, double seconds,
+                     struct rp__audit_note *note, struct rp__op *op, rp_error *err)
+{
+  rp__audit_begin(note);
+  rp__jw_kstr(&note->w, "session_id", session_id);
+  rp__jw_kstr(&note->w, "new_session_id", session_id);
+  rp__jw_kdouble(&note->w, "age_hours", seconds / 3600);
+  rp__jw_kdouble(&note->w, "age", seconds);
+  rp__jw_kbool(&note->w, "resumed", true);
+  rp__jw_kbool(&note->w, "cold_start", false);
+  return rp__audit_op_with(e, scope, key, "session_restored", note, op, err);
+}
+
+size_t rp__restoration_audits(const struct rp__restoration *r)
+{
+  size_t n_sessions, n_memories, n_tasks;
+  restored(r, &n_sessions);
+  weighed(r, 0, &n_memories);
+  taken(r, 0, &n_tasks);
+  return n_sessions ? 1 + n_memories + n_tasks : 0; /* nothing on a cold start */
+}
+
+static void tell_restored(const struct rp__restoration *r, const char *session_id, const char *new_id, struct rp__jw *w)
+{
+  size_t n;
+  struct rp__inherited c = rp__restoration_counts(r);
+  const struct rp__candidate *const *from = restored(r, &n);
+  rp__jw_kstr(w, "session_id", session_id);
+  rp__jw_kstr(w, "new_session_id", new_id);
+  rp__jw_kdouble(w, "age_hours", n ? from[0]->hours : 0);
+  rp__jw_kdouble(w, "age", n ? from[0]->hours * 3600 : 0);
+  rp__jw_key(w, "from_session_ids");
+  rp__jw_array(w);
+  for (size_t i = 0; i < n; i++) rp__jw_str(w, from[i]->session_id);
+  rp__jw_end_array(w);
+  rp__jw_ki64(w, "pins_inherited", c.pins);
+  rp__jw_key(w, "relevance_scores");
+  rp__jw_array(w);
+  for (size_t i = 0; i < n; i++) rp__jw_double(w, from[i]->score);
+  rp__jw_end_array(w);
+  rp__jw_ki64(w, "pending_task_count", c.tasks);
+  rp__jw_kbool(w, "cold_start", false);
+}
+
+static void tell_memory(const struct rp__memory_choice *m, struct rp__jw *w)
+{
+  rp__jw_kstr(w, "memory_id", m->memory_id);
+  rp__jw_kdouble(w, "original_confidence", m->original);
+  rp__jw_kdouble(w, "decayed_confidence", m->inherited);
+  rp__jw_kdouble(w, "original_score", m->original);
+  rp__jw_kdouble(w, "decayed_score", m->inherited);
+  rp__jw_kdouble(w, "hours_elapsed", m->hours);
+  rp__jw_kbool(w, "excluded", !m->taken);
+}
+
+static void tell_task(const struct rp__task_choice *t, struct rp__jw *w)
+{
+  rp__jw_kstr(w, "task_id", t->task_id);
+  rp__jw_kstr(w, "title", t->title);
+  rp__jw_kstr(w, "stage", t->stage);
+  rp__jw_ki64(w, "days_pending", t->days);
+  rp__jw_kstr(w, "source", t->source);
+}
+
+int rp__restoration_audit(const struct rp__restoration *r, const char *session_id, const char *new_id, size_t i,
+                          struct rp__audit_note *note, struct rp__op *op, rp_error *err)
+{
+  size_t n_memories, n_tasks;
+  const struct rp__memory_choice *m = weighed(r, i - 1, &n_memories);
+  rp__audit_begin(note);
+  if (i == 0) {
+    tell_restored(r, session_id, new_id, &note->w);
+    return rp__audit_op_with(r->e, r->scope, r->key, "session_restored", note, op, err);
+  }
+  if (i <= n_memories) {
+    tell_memory(m, &note->w);
+    return rp__audit_op_with(r->e, r->scope, r->key, "confidence_decay_applied", note, op, err);
+  }
+  const struct rp__task_choice *t = taken(r, i - 1 - n_memories, &n_tasks);
+  if (t) tell_task(t, &note->w);
+  return rp__audit_op_with(r->e, r->scope, r->key, "pending_task_surfaced", note, op, err);
+}

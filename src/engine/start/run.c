@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's signs of life and its end: heartbeat, save, end. The first two may be called at 50 Hz (N-01, N-19). */
+#include "engine/capture/capture.h"
+#include "engine/capture/mirror.h"
+#include "engine/journal/stream-redaction.h"
+
+/* Claims the turn when one is due: no syscall, no lock, one winner among threads. */
+static bool claim(atomic_llong *next, const rp_session *s, int64_t interval_ms)
+{
+  long long due = atomic_load_explicit(next, memory_order_relaxed);
+  int64_t now = rp__engine_ticks(s->e);
+  if (due > now && due - now <= interval_ms) return false; /* further off than that: the clock was set back */
+  return atomic_compare_exchange_strong(next, &due, now + interval_ms);
+}
+
+struct beat {
+  struct rp__commit commit; /* first: the queue hands this back */
+  struct rp__op op;
+  rp_session *s;
+};
+
+static void beat_settle(rp_session *s, int rc, const rp_error *err)
+{
+  struct rp__counters *k = &s->e->counters;
+  atomic_fetch_add(rc ? &k->heartbeats_failed : &k->heartbeats_ok, 1);
+  if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
+  if (!rc && s->live_mirror) atomic_store(&s->mirror_due, true); /* the keeper's work, not the queue's */
+  if (rc) rp__log(&s->e->log, RP_LOG_DEBUG, "heartbeat of session %s: %s", s->id, err->message);
+}
+
+static void beat_done(struct rp__commit *c)
+{
+  struct beat *b = (struct beat *)c;
+  beat_settle(b->s, c->txn.rc, &c->txn.err);
+  rp__session_unref(b->s);
+  free(b);
+}
+
+static struct rp__op beat_op(const rp_session *s)
+{
+  return (struct rp__op){.type = RP_OP_HEARTBEAT,
+                         .session_ref = s->ref,
+                         .session_id = s->id,
+                         .now_ms = rp__engine_now(s->e),
+                         .epoch = s->epoch,
+                         .u.heartbeat.boot_ms = rp__boot(&s->e->clock)};
+}
+
+static void beat_post(rp_session *s)
+{
+  struct beat *b = calloc(1, sizeof *b);
+  rp_error full = {.code = RP_E_LIMIT, .message = "not queued"};
+  if (!b) {
+    beat_settle(s, RP_E_NOMEM, &full);
+    return;
+  }
+  b->op = beat_op(s);
+  b->s = s;
+  b->commit.txn = (struct rp__txn){.ops = &b->op, .n = 1, .durability = RP_OS};
+  b->commit.bytes = sizeof *b;
+  b->commit.done = beat_done;
+  pthread_mutex_lock(&s->e->lock);
+  rp__session_ref(s);
+  pthread_mutex_unlock(&s->e->lock);
+  int rc = rp__commit_post(&s->e->queue, &b->commit);
+  if (!rc) return;
+  beat_settle(s, rc, &full);
+  rp__session_unref(s);
+  free(b);
+}
+
+static int fenced(const rp_session *s, rp_error *err)
+{
+  return rp__fail(err, RP_E_FENCED, "a newer run holds session %s", s->id);
+}
+
+int rp_heartbeat(rp_session *s, rp_error *err)
+{
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (atomic_load_explicit(&s->fenced, memory_order_relaxed)) return fenced(s, err);
+  if (!claim(&s->next_heartbeat, s, s->config->heartbeat_ms)) return 0;
+  if (!s->e->short_lived) {
+    beat_post(s);
+    return 0;
+  }
+  rp_error why = {0};
+  struct rp__op op = beat_op(s);
+  rc = rp__engine_commit(s->e, &op, 1, RP_OS, &why);
+  beat_settle(s, rc, &why);
+  /* A command has nobody who saves for it: each heartbeat that is written writes the mirror anew (N-01). */
+  if (!rc && atomic_exchange(&s->mirror_due, false)) rp__session_mirror(s, false);
+  if (rc && err) *err = why;
+  return rc;
+}
+
+int rp_save(rp_session *s, rp_error *err)
+{
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (atomic_load_explicit(&s->fenced, memory_order_relaxed)) return fenced(s, err);
+  if (!claim(&s->next_save, s, s->config->save_ms)) return 0;
+  if (s->e->short_lived) {
+    rp__checkpoint_run(s, RP_DUE_INTERVAL);
+  } else if (!atomic_exchange(&s->checkpoint_due, RP_DUE_INTERVAL)) {
+    rp__keeper_due(s);
+  }
+  return 0;
+}
+
+static int on_run(void *ctx, const struct rp__run_row *run)
+{
+  *(struct rp__run_row *)ctx = *run;
+  return 0;
+}
+
+/* Whether a process that lives holds the session and marks it itself. */
+static int has_holder(rp_session *s, const struct rp__session_row *row, bool *ret, rp_error *err)
+{
+  struct rp__run_row run = {0};
+  struct rp__evidence evidence;
+  struct rp__verdict verdict = {0};
+  struct rp__run_filter f = {.session_ref = s->ref, .limit = 1};
+  *ret = false;
+  if (s->epoch) return 0;
+  int rc = s->e->store->ops->run_list(s->e->store, &f, on_run, &run, err);
+  if (rc || !run.ref || run.ended_at || run.owner != RP_RUN_LOCK) return rc;
+  rp__run_judge(s->e, &run, row->last_activity_at, &evidence, &verdict);
+  *ret = verdict.alive;
+  return 0;
+}
+
+static int mark_idle(rp_session *s, const struct rp__session_row *row, rp_error *err)
+{
+  struct rp__op op = {
+      .type = RP_OP_SESSION_SET,
+      .session_ref = s->ref,
+      .session_id = s->id,
+      .now_ms = rp__engine_now(s->e),
+      .epoch = row->epoch,
+      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_QUIET, .quiet_since = row->last_activity_at}};
+  return rp__engine_commit(s->e, &op, 1, RP_OS, err);
+}
+
+int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err)
+{
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+  long long at = atomic_load(&s->quiet_at), next = 0;
+  bool held = false;
+  if (!at || ticks < at || atomic_load(&s->ended) || atomic_load(&s->fenced)) return 0;
+  int rc = rp__session_row(s, &row, err);
+  if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
+  int64_t left = row.last_activity_at + s->config->idle_ms - rp__engine_now(s->e); /* others may have written */
+  bool rests = row.status == RP_STATUS_IDLE || row.status == RP_STATUS_CHECKPOINTED || rp__status_ended(row.status);
+  if (!rests && left > 0) next = ticks + left;
+  if (!rests && !next) rc = has_holder(s, &row, &held, err);
+  if (held) next = ticks + s->config->idle_ms;
+  bool marks = !rc && !rests && !next;
+  if (marks) rc = mark_idle(s, &row, err);
+  if (rc == RP_E_FENCED || rc == RP_E_TRANSITION || rc == RP_E_ENDED) return 0; /* somebody came: see the next time */
+  if (!rc) atomic_compare_exchange_strong(&s->quiet_at, &at, next);
+  return rc ? rc : marks;
+}
+
+/* The end as one transaction: the run is over, the journal says so, the session is closed and has its record. */
+static int commit_end(rp_session *s, int64_t now, const char *reason, const struct rp__str *body,
+                      struct rp__last_words *words, const struct rp__capture *record, bool *ret_again, rp_error *err)
+{
+  bool sealed = s->key != NULL;
+  words->events[words->n] = (struct rp__new_event){
+      .kind = "status", .body = body->p, .body_len = body->n, .at_ms = now, .sealed = sealed, .engine = true};
+  struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = now, .epoch = s->epoch};
+  struct rp__op ops[3 + RP_CAPTURE_OPS] = {base, base, base};
+  ops[0].type = RP_OP_SESSION_SET; /* first: it is the one that may be refused */
+  ops[0].u.session_set.fields = RP_SET_MOVE;
+  ops[0].u.session_set.move = RP_MOVE_CLOSE;
+  ops[0].u.session_set.ended_at = now;
+  rp__last_words_append(words, 1, &ops[1]);
+  ops[2].type = RP_OP_RUN_END;
+  ops[2].u.run_end.ended_at = now;
+  ops[2].u.run_end.cause = rp__cause_of_reason(reason);
+  ops[2].u.run_end.reason = sealed ? NULL : reason; /* somebody's words: the sealed event has them */
+  int rc = rp__engine_commit(s->e, ops, 3 + rp__capture_ops(record, ops + 3), RP_DISK, err);
+  *ret_again = rc == RP_E_SEQ_CONFLICT && ops[1].ret.unheard;
+  return rc;
+}
+
+static int end_body(const char *reason, struct rp__buf *out, rp_error *err)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "status", rp__status_name(RP_STATUS_CLOSED));
+  rp__jw_kstr(&w, "cause", rp__cause_name(rp__cause_of_reason(reason)));
+  if (reason) rp__jw_kstr(&w, "reason", reason);
+  rp__jw_end_object(&w);
+  return out->err ? rp__fail_nomem(err) : 0;
+}
+
+void rp__session_mirror(rp_session *s, bool clean)
+{
+  if (s->live_mirror) rp__mirror_live_log(s, clean);
+}
+
+bool rp__session_mirror_beat(rp_session *s)
+{
+  bool due = atomic_exchange(&s->mirror_due, false) && !atomic_load(&s->ended);
+  if (due) rp__mirror_heartbeat(s);
+  return due;
+}
+
+/* L-05: close is a final checkpoint, then closed. What is damaged must not keep the session from ending. */
+static void last_checkpoint(rp_session *s)
+{
+  rp_error why = {0};
+  if (s->config->snapshot_on_exit && rp__checkpoint(s, "exit", NULL, &why))
+    rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
+}
+
+static int last_record(rp_session *s, int64_t now, const struct rp__last_words *words, struct rp__capture *record,
+                       rp_error *err)
+{
+  rp_error why = {0};
+  int rc = rp__capture_make(s, now, false, words, record, &why);
+  if (rp__capture_passes(rc) || rc == RP_E_IO) {
+    if (err) *err = why;
+    return rc;
+  }
+  if (rc) rp__log(&s->e->log, RP_LOG_WARN, "session %s ends without a record: %s", s->id, why.message);
+  return 0;
+}
+
+/* One attempt; *ret_again: somebody else spoke meanwhile. */
+static int end_once(rp_session *s, int64_t now, const char *reason, const struct rp__str *body, bool ended,
+                    struct rp__capture *record, bool *ret_again, rp_error *err)
+{
+  struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
+  *ret_again = false;
+  int rc = rp__last_words_make(s, &words, err);
+  if (!rc && !ended) rc = last_record(s, now, &words, record, err);
+  if (!rc) rc = commit_end(s, now, reason, body, &words, record, ret_again, err);
+  if (rc) rp__capture_done(record);
+  return rc;
+}
+
+int rp_end(rp_session *s, const char *reason, rp_error *err)
+{
+  int rc = rp__session_check(s, err);
+  if (rc) return rc;
+  if (rp__outbox_busy(s)) rp_flush(s->e, NULL); /* appends that wait come before the end */
+  if (reason && strlen(reason) > 150)
+    return rp__fail_field(err, RP_E_USAGE, "reason", "a reason has at most 150 bytes");
+  struct rp__session_row row = {0};
+  rc = rp__session_row(s, &row, err);
+  if (rc) return rc;
+  rp__session_row_done(&row);
+  int64_t now = rp__engine_now(s->e);
+  struct rp__capture record RP_CLEANUP(rp__capture_done) = {0};
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(4096), plain RP_AUTOBUF = RP_BUF(4096), sealed RP_AUTOBUF = RP_BUF(8192);
+  struct rp__str body = {0};
+  if (reason && (rc = rp__engine_mask_text(s->e, s->scope, reason, &masked, &reason))) return rp__fail_nomem(err);
+  bool ended = rp__status_ended(row.status), again = true;
+  if (!ended) last_checkpoint(s);
+  rc = end_body(reason, &plain, err);
+  if (!rc && (rc = rp__journal_seal(s, plain.p, plain.n, &sealed, &body))) rp__fail_nomem(err);
+  if (rc) return rc;
+  for (int i = 0; again && i < RP_LAST_WORDS_TRIES; i++)
+    rc = end_once(s, now, reason, &body, ended, &record, &again, err);
+  if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
+  if (rc) return rc;
+  atomic_store(&s->ended, true);
+  rp__capture_mirror(s, &record);
+  rp__session_mirror(s, true);
+  return 0;
+}

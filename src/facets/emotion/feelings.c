@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Feelings over time. Levels first, from the wounds as they were at the beginning of the stretch; then the wounds.
+ * Boredom and mood depend on the way in between: it is cut where a threshold is crossed, and is plain in each piece.
+ */
+#include "facets/emotion/affect.h"
+
+#define NOTHING 1e-12 /* a floor below this is a rounding error */
+#define AGE_MAX 1e11
+#define BOREDOM_KEPT_SECONDS 60
+#define SETTLE_SECONDS 1.0
+#define NEVER 1e300
+
+static double clamp(double v)
+{
+  return v > 1 ? 1 : v > 0 ? v : 0;
+}
+
+void rp__feelings_init(struct rp__feelings *f, const struct rp__emotions *t)
+{
+  *f = (struct rp__feelings){0};
+  for (size_t i = 0; i < t->n_levels; i++) f->level[i] = t->level[i].baseline;
+}
+
+/* ---- levels and wounds --------------------------------------------------------- */
+
+double rp__wound_remaining(const struct rp__wound *w)
+{
+  return w->age < w->duration ? w->duration - w->age : 0;
+}
+
+static double decayed(double level, const struct rp__emotion_level *e, double dt)
+{
+  double step = e->decay * dt;
+  if (level > e->baseline) return level - e->baseline > step ? level - step : e->baseline;
+  return e->baseline - level > step ? level + step : e->baseline;
+}
+
+static double sunk(const struct rp__wound *w, size_t i, double dt)
+{
+  double over = dt - rp__wound_remaining(w);
+  if (over <= 0) return w->floor[i];
+  double floor = w->floor[i] - w->heal_rate * over;
+  return floor > NOTHING ? floor : 0;
+}
+
+/*
+ * Where a wound still holds a level up after dt. A floor that sinks faster than the level decays lets go of it, and the
+ * level follows at its own pace from the end of the fixed phase.
+ */
+static double held(const struct rp__wound *w, size_t i, const struct rp__emotion_level *e, double dt)
+{
+  double over = dt - rp__wound_remaining(w);
+  if (over <= 0 || w->heal_rate <= e->decay || !(w->floor[i] > 0)) return sunk(w, i, dt);
+  return decayed(w->floor[i], e, over);
+}
+
+static double level_after(const struct rp__feelings *f, const struct rp__emotions *t, size_t i, double dt)
+{
+  double level = decayed(f->level[i], &t->level[i], dt);
+  for (size_t k = 0; k < f->n_wounds; k++) {
+    double up = held(&f->wound[k], i, &t->level[i], dt);
+    if (up > level) level = up;
+  }
+  return clamp(level);
+}
+
+static bool healed(const struct rp__wound *w, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    if (w->floor[i] > 0) return false;
+  }
+  return true;
+}
+
+void rp__feelings_settle(struct rp__feelings *f, const struct rp__emotions *t)
+{
+  size_t kept = 0;
+  for (size_t k = 0; k < f->n_wounds; k++) {
+    if (healed(&f->wound[k], t->n_levels)) continue;
+    if (kept != k) f->wound[kept] = f->wound[k];
+    kept++;
+  }
+  f->n_wounds = kept;
+  for (size_t i = 0; i < t->n_levels; i++) {
+    f->level[i] = clamp(f->level[i]);
+    for (size_t k = 0; k < kept; k++) f->level[i] = RP_MAX(f->level[i], f->wound[k].floor[i]);
+  }
+}
+
+static void pass(struct rp__feelings *f, const struct rp__emotions *t, double dt)
+{
+  for (size_t i = 0; i < t->n_levels; i++) f->level[i] = level_after(f, t, i, dt);
+  for (size_t k = 0; k < f->n_wounds; k++) {
+    struct rp__wound *w = &f->wound[k];
+    for (size_t i = 0; i < t->n_levels; i++) w->floor[i] = sunk(w, i, dt);
+    w->age = RP_MIN(w->age + dt, AGE_MAX);
+  }
+  rp__feelings_settle(f, t);
+}
+
+void rp__feelings_away(struct rp__feelings *f, const struct rp__emotions *t, double seconds)
+{
+  if (seconds > 0) pass(f, t, seconds);
+  if (seconds > BOREDOM_KEPT_SECONDS) f->boredom = 0;
+  /* Whoever was away long enough for a mood to settle comes back in the one that fits how it feels now. */
+  if (seconds >= SETTLE_SECONDS) f->mood = rp__mood_of(f->level, t->n_levels, f->boredom, f->n_wounds > 0);
+  f->coming = f->mood;
+  f->coming_seconds = 0;
+}
+
+/* ---- where thresholds are crossed ------------------------------------------------- */
+
+static double time_to(double way, double rate)
+{
+  return rate > 0 ? way / rate : NEVER;
+}
+
+/* When level i comes to `at`, from above or from below; NEVER when it does not. */
+static double crossing(const struct rp__feelings *f, const struct rp__emotions *t, size_t i, double at)
+{
+  const struct rp__emotion_level *e = &t->level[i];
+  double level = f->level[i];
+  if (level < e->baseline) return level < at && at <= e->baseline ? time_to(at - level, e->decay) : NEVER;
+  if (level < at || at <= e->baseline) return NEVER;
+  double when = time_to(level - at, e->decay);
+  for (size_t k = 0; k < f->n_wounds; k++) {
+    const struct rp__wound *w = &f->wound[k];
+    if (w->floor[i] < at) continue;
+    double up = rp__wound_remaining(w) + time_to(w->floor[i] - at, RP_MIN(w->heal_rate, e->decay));
+    if (up > when) when = up;
+  }
+  return when;
+}
+
+static double healed_after(const struct rp__wound *w, size_t n)
+{
+  double highest = 0;
+  for (size_t i = 0; i < n; i++) highest = RP_MAX(highest, w->floor[i]);
+  return rp__wound_remaining(w) + time_to(highest, w->heal_rate);
+}
+
+/* Thresholds of boredom and of moods, baselines, and two of each wound; or as many meetings of two levels. */
+#define CUTS_MAX (RP_EMOTIONS_OWN + RP_MOOD_THRESHOLDS_MAX + RP_EMOTIONS_MAX + 2 * RP_WOUNDS_MAX + 1)
+_Static_assert(CUTS_MAX >= 2 * RP_EMOTIONS_MAX + 1, "both have room");
+
+struct cuts {
+  double at[CUTS_MAX];
+  size_t n;
+};
+
+/* Keeps the list in order; what lies outside is no cut. */
+static void cut(struct cuts *c, double at, double end)
+{
+  if (!(at > 0) || !(at < end)) return;
+  size_t i = c->n++;
+  for (; i > 0 && c->at[i - 1] > at; i--) c->at[i] = c->at[i - 1];
+  c->at[i] = at;
+}
+
+static void find_cuts(const struct rp__feelings *f, const struct rp__emotions *t, double end, struct cuts *c)
+{
+  for (size_t i = 0; i < RP_EMOTIONS_OWN; i++)
+    cut(c, crossing(f, t, i, i == RP_JOY ? t->joy_below : t->negative_below), end);
+  for (size_t i = 0; i < rp__mood_thresholds_n; i++)
+    cut(c, crossing(f, t, rp__mood_thresholds[i].emotion, rp__mood_thresholds[i].level), end);
+  for (size_t i = 0; i < t->n_levels; i++) {
+    double way = f->level[i] - t->level[i].baseline;
+    cut(c, time_to(way < 0 ? -way : way, t->level[i].decay), end);
+  }
+  for (size_t k = 0; k < f->n_wounds; k++) {
+    cut(c, rp__wound_remaining(&f->wound[k]), end);
+    cut(c, healed_after(&f->wound[k], t->n_levels), end);
+  }
+  c->at[c->n++] = end;
+}
+
+/* ---- living -------------------------------------------------------------------------- */
+
+/* A piece of the way in which boredom moves at one rate: what the feelings were when it all began, and where we are. */
+struct piece {
+  const struct rp__feelings *from;
+  const struct rp__emotions *t;
+  double begin, end, boredom, rate;
+};
+
+static bool boring_at(const struct rp__feelings *f, const struct rp__emotions *t, double at)
+{
+  if (level_after(f, t, RP_JOY, at) >= t->joy_below) return false;
+  for (size_t i = RP_SADNESS; i <= RP_DISGUST; i++) {
+    if (level_after(f, t, i, at) >= t->negative_below) return false;
+  }
+  return true;
+}
+
+static double boredom_at(const struct piece *p, double at)
+{
+  return clamp(p->boredom + p->rate * (at - p->begin));
+}
+
+static enum rp__mood mood_at(const struct piece *p, double at)
+{
+  double level[RP_EMOTIONS_MAX];
+  bool wounded = false;
+  for (size_t i = 0; i < p->t->n_levels; i++) level[i] = level_after(p->from, p->t, i, at);
+  for (size_t k = 0; k < p->from->n_wounds; k++)
+    wounded = wounded || healed_after(&p->from->wound[k], p->t->n_levels) > at;
+  return rp__mood_of(level, p->t->n_levels, boredom_at(p, at), wounded);
+}
+
+static void feel_mood(struct rp__feelings *f, enum rp__mood m, double seconds)
+{
+  if (m != f->coming) f->coming_seconds = 0;
+  f->coming = m;
+  if (m == f->mood) return;
+  f->coming_seconds += seconds;
+  if (f->coming_seconds < SETTLE_SECONDS - 1e-9) return;
+  f->mood = m;
+  f->coming_seconds = 0;
+}
+
+/* Levels are straight lines here: where sadness or anger meet another one, which of them dominates may change. */
+static void find_meetings(const struct piece *p, double begin, double end, struct cuts *c)
+{
+  double from[RP_EMOTIONS_MAX], to[RP_EMOTIONS_MAX];
+  for (size_t i = 0; i < p->t->n_levels; i++) {
+    from[i] = level_after(p->from, p->t, i, begin);
+    to[i] = level_after(p->from, p->t, i, end);
+  }
+  for (size_t k = RP_SADNESS; k <= RP_ANGER; k++) {
+    for (size_t i = 0; i < p->t->n_levels; i++) {
+      double before = from[k] - from[i], after = to[k] - to[i];
+      if ((before < 0) != (after < 0)) cut(c, (end - begin) * before / (before - after), end - begin);
+    }
+  }
+  c->at[c->n++] = end - begin;
+}
+
+/* No threshold lies inside, and no level turns. */
+static void live_plain(struct rp__feelings *f, const struct piece *p, double begin, double end)
+{
+  struct cuts c = {.n = 0};
+  find_meetings(p, begin, end, &c);
+  double at = 0;
+  for (size_t i = 0; i < c.n; i++) {
+    if (!(c.at[i] > at)) continue;
+    feel_mood(f, mood_at(p, begin + at + (c.at[i] - at) / 2), c.at[i] - at);
+    at = c.at[i];
+  }
+}
+
+/* Boredom may come to its own thresholds on the way. */
+static void live_piece(struct rp__feelings *f, const struct piece *p)
+{
+  double steps[2] = {p->rate > 0 ? RP_BORED : RP_SLEEPY, p->rate > 0 ? RP_SLEEPY : RP_BORED};
+  double begin = p->begin;
+  for (size_t i = 0; i < 2; i++) {
+    double at = p->begin + (p->rate != 0 ? (steps[i] - p->boredom) / p->rate : NEVER);
+    if (!(at > begin) || !(at < p->end)) continue;
+    live_plain(f, p, begin, at);
+    begin = at;
+  }
+  live_plain(f, p, begin, p->end);
+  f->boredom = boredom_at(p, p->end);
+}
+
+void rp__feelings_live(struct rp__feelings *f, const struct rp__emotions *t, double seconds)
+{
+  const struct rp__feelings from = *f;
+  struct cuts c = {.n = 0};
+  if (!(seconds > 0)) return;
+  find_cuts(&from, t, seconds, &c);
+  double begin = 0;
+  for (size_t i = 0; i < c.n; i++) {
+    if (!(c.at[i] > begin)) continue;
+    bool boring = boring_at(&from, t, begin + (c.at[i] - begin) / 2);
+    struct piece p = {&from, t, begin, c.at[i], f->boredom, boring ? t->grow : -t->fall};
+    live_piece(f, &p);
+    begin = c.at[i];
+  }
+  pass(f, t, seconds);
+}
+
+/* ---- events --------------------------------------------------------------------------- */
+
+static bool wounds(const struct rp__emotion_event *e, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    if (e->floor[i] > 0) return true;
+  }
+  return false;
+}
+
+static void add_wound(struct rp__feelings *f, const struct rp__emotion_event *e, const char *id)
+{
+  if (f->n_wounds == RP_WOUNDS_MAX) return;
+  struct rp__wound *w = &f->wound[f->n_wounds++];
+  *w = (struct rp__wound){.duration = e->duration, .heal_rate = e->heal_rate};
+  snprintf(w->id, sizeof w->id, "%s", id);
+  memcpy(w->event, e->name, sizeof w->event);
+  memcpy(w->floor, e->floor, sizeof w->floor);
+}
+
+void rp__feelings_event(struct rp__feelings *f, const struct rp__emotions *t, const struct rp__emotion_event *e,
+                        double intensity, const char *wound_id)
+{
+  if (!(intensity > 0)) return;
+  for (size_t k = 0; k < f->n_wounds; k++) {
+    for (size_t i = 0; i < t->n_levels; i++) {
+      double floor = f->wound[k].floor[i] - e->heals * intensity;
+      f->wound[k].floor[i] = floor > NOTHING ? floor : 0;
+    }
+  }
+  for (size_t i = 0; i < t->n_levels; i++) f->level[i] = clamp(f->level[i] + e->delta[i] * intensity);
+  if (wounds(e, t->n_levels)) add_wound(f, e, wound_id);
+  rp__feelings_settle(f, t);
+}

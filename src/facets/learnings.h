@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a session knows of memories: those it learned, those it inherited, and how the confidence in them changed. */
+#ifndef RP_FACETS_LEARNINGS_H
+#define RP_FACETS_LEARNINGS_H
+
+#include "facets/rows.h"
+#include "facets/table.h"
+
+/* Columns of rp__facet_learnings, oldest row first. A row with RP_LEARNING_INHERITED_FROM was not learned here. */
+enum {
+  RP_LEARNING_MEMORY_ID,
+  RP_LEARNING_CONFIDENCE,
+  RP_LEARNING_CONTENT,
+  RP_LEARNING_CATEGORIES,
+  RP_LEARNING_INHERITED_FROM,
+  RP_LEARNING_ORIGINAL,
+};
+
+#endif

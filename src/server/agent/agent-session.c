@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seats: the status of a session's agent, its way into the journal, and the time after a connection is lost. */
+#include "json/ack.h"
+#include "server/agent/agent-session.h"
+
+#include "base/ticks.h"
+#include "server/channel/socket.h"
+
+#define TEXT_MAX 8192
+#define BEAT_MS 1000 /* between two heartbeats of a session; the engine writes only those that are due */
+
+/* ---- the entry ---- */
+
+struct rp__agent_session *rp__agent_session_find(struct rp__agents *a, const char *id)
+{
+  const rp_presence_query q = {.kind = RP_PRESENCE_AGENT, .session = id};
+  void *s = NULL;
+  return rp_presence_find(a->srv->engine, &q, NULL, &s) ? s : NULL;
+}
+
+static void release(void *ctx, void *host)
+{
+  struct rp__agents *a = ctx;
+  struct rp__agent_session *s = host;
+  rp__registry_put(a->srv->registry, s->entry);
+  free(s);
+}
+
+/* A session whose agent is awaited gets heartbeats too: without them its run would end, and without a key it too. */
+int rp__agent_session_join(struct rp__agents *a, struct rp__agent_session *s, rp_error *err)
+{
+  rp_presence_row row = {.number = rp_session_number(rp__entry_session(s->entry)),
+                         .kind = RP_PRESENCE_AGENT,
+                         .end = RP_PRESENCE_FAIL,
+                         .always = true,
+                         .heartbeat_ms = BEAT_MS,
+                         .grace_ms = -1};
+  const rp_presence_host host = {rp__entry_session(s->entry), s, release, a};
+  snprintf(row.session, sizeof row.session, "%s", rp__entry_id(s->entry));
+  snprintf(row.scope, sizeof row.scope, "%s", rp__entry_scope(s->entry));
+  return rp_presence_join(a->srv->engine, &row, &host, true, rp__ticks_ms(), &s->presence, NULL, err);
+}
+
+struct rp__agent_session *rp__agent_session_new(struct rp__agents *a, struct rp__entry *e)
+{
+  struct rp__agent_session *s = calloc(1, sizeof *s);
+  if (s) s->entry = e;
+  if (s && rp__agent_session_join(a, s, NULL) == 0) return s;
+  rp__registry_put(a->srv->registry, e);
+  free(s);
+  return NULL;
+}
+
+void rp__agent_session_free(struct rp__agents *a, struct rp__agent_session *s)
+{
+  rp_presence_leave(a->srv->engine, s->presence, true, -1, 0);
+}
+
+bool rp__agent_session_alive(const char *status)
+{
+  return *status && strcmp(status, "error") != 0 && strcmp(status, "terminated") != 0;
+}
+
+/* ---- into the journal ---- */
+
+struct flight {
+  struct rp__job job;
+  struct rp__loop *loop;
+  struct rp__agents *a;
+  struct rp__agent *g; /* or NULL: nobody waits for it */
+  int64_t client_seq;
+  size_t bytes;
+  rp_ack ack;
+  rp_error err;
+  char session_id[RP_ID_MAX + 1];
+};
+
+/* L-12: once per crossing. */
+static void tell_budget(struct rp__agent *g, const rp_ack *ack)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(256);
+  struct rp__jw w = RP_JW(&out);
+  if (!(ack->budget_share > 0) || g->budget_low == ack->budget_low) return;
+  g->budget_low = ack->budget_low;
+  if (!g->budget_low) return;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "type", "budget");
+  rp__jw_kdouble(&w, "share", ack->budget_share);
+  rp__jw_end_object(&w);
+  rp__agent_send(g, out.err ? NULL : rp__ws_text(out.p, out.n));
+}
+
+static void send_ack(struct rp__agent *g, const struct flight *f)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(256);
+  struct rp__jw w = RP_JW(&out);
+  rp_ack ack = f->ack;
+  if (!ack.durability) ack.durability = RP_DISK;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "type", "ack");
+  rp__jw_ki64(&w, "client_seq", f->client_seq);
+  rp__ack_members(&w, &ack, false);
+  rp__jw_end_object(&w);
+  rp__agent_send(g, out.err ? NULL : rp__ws_text(out.p, out.n));
+}
+
+static void landed(struct rp__job *job)
+{
+  struct flight *f = (struct flight *)job;
+  struct rp__agent *g = f->g;
+  if (f->err.code) {
+    atomic_fetch_add_explicit(&f->a->refused, 1, memory_order_relaxed);
+    rp__slog(&f->a->srv->log, RP_LOG_DEBUG, "agent_not_stored", RP_F("code", rp_error_lookup(f->err.code)->name));
+  }
+  if (!f->err.code) rp__channels_budget(f->a->srv, f->session_id, &f->ack);
+  if (g && !f->err.code) tell_budget(g, &f->ack);
+  if (g && f->err.code)
+    rp__agent_send_error(g, &f->err, f->client_seq);
+  else if (g && f->client_seq)
+    send_ack(g, f);
+  if (g && f->err.code == RP_E_ENDED) rp__agent_close(g, 1000, "Session is closed");
+  if (g) rp__agent_landed(g, f->bytes);
+  free(f);
+}
+
+/* Any thread. What is refused at the loop's end is nobody's: rp__agents_free frees the connection. */
+static void on_stored(void *ctx, const rp_ack *ack, const rp_error *err)
+{
+  struct flight *f = ctx;
+  if (ack) f->ack = *ack;
+  if (err && err->code) f->err = *err;
+  if (!rp__loop_post(f->loop, &f->job)) free(f);
+}
+
+static int submit(struct rp__agent_session *s, struct flight *f, const rp_event *events, size_t n,
+                  rp_durability durability, bool numbered, rp_error *err)
+{
+  rp_append_options o = {0};
+  o.durability = durability;
+  o.runtime = true;
+  o.client_seq = f->client_seq;
+  if (f->client_seq) o.client_id = RP_AGENT_CLIENT;
+  o.accepts_memory = !numbered && durability != RP_OS; /* who numbers can send again; chunks come again as a whole */
+  return rp_append_many_async(rp__entry_session(s->entry), events, n, &o, on_stored, f, err);
+}
+
+int rp__agent_session_store(struct rp__agents *a, struct rp__agent_session *s, struct rp__agent *g,
+                            const rp_event *events, size_t n, rp_durability durability, int64_t client_seq,
+                            rp_error *err)
+{
+  struct flight *f = calloc(1, sizeof *f);
+  if (!f) return rp__fail_nomem(err);
+  size_t bytes = 0;
+  for (size_t i = 0; i < n; i++) bytes += events[i].body_len;
+  *f = (struct flight){
+      .job.fn = landed, .loop = a->srv->loop, .a = a, .g = g, .client_seq = RP_MAX(client_seq, 0), .bytes = bytes};
+  snprintf(f->session_id, sizeof f->session_id, "%s", rp__entry_id(s->entry));
+  if (g) {
+    g->flying++;
+    g->flying_bytes += bytes;
+  }
+  int rc = submit(s, f, events, n, durability, client_seq != 0, err);
+  if (!rc) return 0;
+  free(f);
+  if (g) {
+    g->flying--;
+    g->flying_bytes -= bytes;
+  }
+  return rc;
+}
+
+void rp__agent_session_set(struct rp__agents *a, struct rp__agent_session *s, const char *status, const char *reason,
+                           const char *message)
+{
+  struct rp__buf body RP_AUTOBUF = RP_BUF(TEXT_MAX), said RP_AUTOBUF = RP_BUF(TEXT_MAX);
+  struct rp__jw w = RP_JW(&body), v = RP_JW(&said);
+  rp_error err = {0};
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "status", status);
+  rp__jw_kstr(&w, "reason", reason);
+  rp__jw_end_object(&w);
+  rp__jw_object(&v);
+  rp__jw_kstr(&v, "role", "system");
+  rp__jw_kstr(&v, "content", message);
+  rp__jw_kstr(&v, "source", "server");
+  rp__jw_end_object(&v);
+  const rp_event events[] = {{.kind = "runtime", .body = body.p, .body_len = body.n},
+                             {.kind = "message", .body = said.p, .body_len = said.n}};
+  snprintf(s->status, sizeof s->status, "%s", status);
+  s->unsaved = false;
+  if (strcmp(status, "error") == 0) rp__agent_evict_later(a, s->entry, rp__server_now(a->srv));
+  int rc = body.err || said.err ? rp__fail_nomem(&err)
+                                : rp__agent_session_store(a, s, NULL, events, message ? 2 : 1, RP_DEFAULT, 0, &err);
+  if (rc)
+    rp__slog(&a->srv->log, RP_LOG_WARN, "agent_status_lost", RP_F("session", rp__entry_id(s->entry)),
+             RP_F("status", status), RP_F("error", err.message));
+}
+
+/* ---- time ---- */
+
+void rp__agent_session_await(struct rp__agents *a, struct rp__agent_session *s, bool restarted)
+{
+  if (!rp__agent_session_alive(s->status)) {
+    rp__agent_session_free(a, s);
+    return;
+  }
+  int64_t grace = rp__server_settings_ms(&a->srv->set, a->srv->engine, rp__entry_scope(s->entry), "reconnect_s");
+  rp_presence_leave(a->srv->engine, s->presence, true, grace, rp__ticks_ms());
+  s->restarted = restarted;
+  if (strcmp(s->status, "reconnecting") == 0) return;
+  rp__agent_session_set(a, s, "reconnecting",
+                        restarted ? "the server was restarted" : "the agent's connection was lost", NULL);
+}
+
+void rp__agent_sessions_give_up(struct rp__agents *a)
+{
+  static const char text[] = "Session agent disconnected unexpectedly";
+  const rp_presence_query q = {.kind = RP_PRESENCE_AGENT, .due_by = rp__ticks_ms()};
+  rp_presence *p;
+  void *s;
+  while ((p = rp_presence_take(a->srv->engine, &q, NULL, &s))) {
+    atomic_fetch_add_explicit(&a->lost, 1, memory_order_relaxed);
+    rp__slog(&a->srv->log, RP_LOG_WARN, "agent_lost",
+             RP_F("session", rp__entry_id(((struct rp__agent_session *)s)->entry)));
+    rp__agent_session_set(a, s, "error", text, text);
+    rp_presence_settle(a->srv->engine, p, -1);
+  }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's background work, with jitter: heartbeats of the sessions somebody is
+ * connected to, the grace after leaving, agents that do not come back, the outbox.
+ * Each job has a thread of its own: one that is slow, or waits for a store that is
+ * away, keeps neither heartbeats nor the watchdog waiting. (Checkpoints, idle and abandoned marking,
+ * mirrors and retention are the engine's own keeper's.) Visible in /metrics.
+ */
+#ifndef RP_SERVER_WORK_H
+#define RP_SERVER_WORK_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct rp__work;
+struct rp__server;
+
+#define RP_WORK_AGAIN 1 /* of a run: done with a batch, and there is more */
+
+struct rp__work_job {
+  const char *name;
+  int64_t period_ms; /* ± 10 %, at random */
+  /* In the job's thread. It may block, but does one batch at a time: the end waits for a run. */
+  int (*run)(struct rp__server *srv, rp_error *err);
+};
+extern const struct rp__work_job rp__work_jobs[]; /* ends with a name of NULL */
+
+RP_MUST_USE int rp__work_new(struct rp__server *srv, struct rp__work **ret, rp_error *err);
+/* The same with another table, which is borrowed. */
+RP_MUST_USE int rp__work_new_of(struct rp__server *srv, const struct rp__work_job *jobs, struct rp__work **ret,
+                                rp_error *err);
+RP_MUST_USE int rp__work_start(struct rp__work *w, rp_error *err);
+void rp__work_poke(struct rp__work *w, const char *job); /* soon, not at its time */
+void rp__work_stop(struct rp__work *w);
+void rp__work_free(struct rp__work *w);
+/* Prometheus lines: reprise_server_work_runs_total{job,result}, …_seconds_total{job}. */
+void rp__work_metrics(const struct rp__work *w, struct rp__buf *out);
+
+#endif

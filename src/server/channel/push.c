@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table, and how payloads become events. */
+#include "server/channel/push.h"
+#include "base/enum-words.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "server/http/call.h"
+
+#define FIELDS(...) ((const struct rp__push_field[]){__VA_ARGS__, {0}})
+#define APPENDS (RP_PUSH_WRITES | RP_PUSH_OBJECT)
+#define NOTE_FIELDS                                                                                                    \
+  FIELDS({"id", "id", NULL, RP_FILL_UUID}, {"timestamp", "timestamp_seconds", "timestamp", RP_FILL_VIDEO})
+
+/* clang-format off */
+const struct rp__push_row rp__pushes[] = {
+  {"event", APPENDS, .kind = ""}, /* says its kind and body itself */
+  {"checkpoint", RP_PUSH_WRITES | RP_PUSH_ALONE, .ask = rp__ask_checkpoint},
+  {"close_session", RP_PUSH_WRITES | RP_PUSH_ALONE, .ask = rp__ask_close},
+  {"sync", RP_PUSH_OBJECT | RP_PUSH_ALONE, .ask = rp__ask_sync},
+  {"brief", RP_PUSH_ALONE, .ask = rp__ask_brief},
+  {"ping", RP_PUSH_BINARY, .now = rp__now_ping},
+  {"note", APPENDS, .kind = "note", .fields = NOTE_FIELDS},
+  {"note_created", APPENDS, .kind = "note", .fields = NOTE_FIELDS},
+  {"transcript_final", APPENDS, .kind = "transcript", .fields = FIELDS(
+    {"final", NULL, NULL, RP_FILL_TRUE}, {"timestamp", "timestamp", NULL, RP_FILL_VIDEO},
+    {"duration_seconds", "durationSeconds", "duration_seconds", RP_FILL_NOTHING},
+    {"transcription_time_ms", "transcriptionTimeMs", "transcription_time_ms", RP_FILL_NOTHING})},
+  {"transcript_partial", RP_PUSH_WRITES | RP_PUSH_OBJECT | RP_PUSH_SILENT, .now = rp__now_partial},
+  {"frame_embedding", APPENDS, .kind = "frame", .fields = FIELDS(
+    {"frame_id", "frame_id", NULL, RP_FILL_UUID}, {"timestamp", "timestamp", NULL, RP_FILL_VIDEO},
+    {"uploaded_at", "uploaded_at", NULL, RP_FILL_NOW},
+    {"embedding_time_ms", "embeddingTimeMs", "embedding_time_ms", RP_FILL_NOTHING})},
+  {"update_video_context", APPENDS, .kind = "session", .fields = FIELDS({"meta", "video_id", NULL, RP_FILL_NOTHING})},
+  {"set_timestamp", RP_PUSH_OBJECT, .now = rp__now_set_timestamp},
+  {"audio_chunk", RP_PUSH_WRITES | RP_PUSH_SILENT | RP_PUSH_BINARY, .now = rp__now_audio_chunk},
+  {"stop_recording", RP_PUSH_WRITES, .now = rp__now_stop_recording},
+  {0},
+};
+const struct rp__push_row rp__push_leave = {"phx_leave", RP_PUSH_ALONE, .now = rp__now_leave};
+const struct rp__push_row rp__push_audio = {"x-audio", RP_PUSH_SILENT | RP_PUSH_OBJECT, .kind = "x-audio"};
+/* clang-format on */
+
+const struct rp__push_row *rp__push_find(const char *name)
+{
+  for (const struct rp__push_row *row = rp__pushes; row->name; row++)
+    if (strcmp(row->name, name) == 0) return row;
+  return NULL;
+}
+
+/* ---- the body ---- */
+
+static bool there(struct rp__json v)
+{
+  return v.type != RP_JSON_NONE && v.type != RP_JSON_NULL;
+}
+
+/* What says how to store, and not what. */
+static bool is_envelope(struct rp__json key)
+{
+  static const char *const names[] = {"client_id", "client_seq", "at", "durability", "fallback"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++)
+    if (rp__json_eq(key, names[i])) return true;
+  return false;
+}
+
+static bool is_mapped(const struct rp__push_field *f, struct rp__json key)
+{
+  for (; f && f->to; f++) {
+    if (rp__json_eq(key, f->to) || (f->from && rp__json_eq(key, f->from)) || (f->alt && rp__json_eq(key, f->alt)))
+      return true;
+  }
+  return false;
+}
+
+static void fill(const struct rp__push_field *f, const struct rp__push_moment *m, struct rp__jw *w)
+{
+  char id[RP_UUID_TEXT];
+  if (f->fill == RP_FILL_NOTHING || (f->fill == RP_FILL_VIDEO && !m->has_video)) return;
+  rp__jw_key(w, f->to);
+  if (f->fill == RP_FILL_UUID) {
+    rp__uuid7(id, m->now_ms, &rp__system_random);
+    rp__jw_str(w, id);
+  } else if (f->fill == RP_FILL_NOW) {
+    rp__jw_time(w, m->now_ms);
+  } else if (f->fill == RP_FILL_VIDEO) {
+    rp__jw_double(w, m->video);
+  } else {
+    rp__jw_bool(w, true);
+  }
+}
+
+static void write_field(const struct rp__push_field *f, const struct rp__push_moment *m, struct rp__json payload,
+                        struct rp__jw *w)
+{
+  struct rp__json v = f->from ? rp__json_get(payload, f->from) : (struct rp__json){0};
+  if (!there(v) && f->alt) v = rp__json_get(payload, f->alt);
+  if (!there(v)) {
+    fill(f, m, w);
+    return;
+  }
+  rp__jw_kvalue(w, f->to, v);
+}
+
+/* A key as it came, escapes and all: its bytes were checked. */
+static void write_rest(struct rp__json key, struct rp__json value, struct rp__jw *w)
+{
+  char *name RP_AUTOFREE = rp__json_dup(key);
+  if (!name && !w->out->err) w->out->err = RP_E_NOMEM;
+  if (!name) return;
+  rp__jw_kvalue(w, name, value);
+}
+
+static void write_body(const struct rp__push_row *row, const struct rp__push_moment *m, struct rp__json payload,
+                       struct rp__buf *out)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  for (const struct rp__push_field *f = row->fields; f && f->to; f++) write_field(f, m, payload, &w);
+  while (rp__json_next(payload, &it, &key, &value))
+    if (!is_envelope(key) && !is_mapped(row->fields, key)) write_rest(key, value, &w);
+  rp__jw_end_object(&w);
+}
+
+/* The journal would refuse it by the name it has there, which is not always the one it came under. */
+static int check_times(const struct rp__push_row *row, struct rp__json payload, rp_error *err)
+{
+  for (const struct rp__push_field *f = row->fields; f && f->to; f++) {
+    double seconds;
+    int64_t ms;
+    if (f->fill != RP_FILL_VIDEO) continue;
+    const char *name = f->alt && !there(rp__json_get(payload, f->from)) ? f->alt : f->from;
+    struct rp__json v = rp__json_get(payload, name);
+    if (!there(v) || (rp__json_double(v, &seconds) && seconds >= 0)) continue;
+    if (v.type == RP_JSON_STRING && v.n > 2 && rp__time_parse(v.p + 1, v.n - 2, &ms) == 0) continue;
+    return rp__fail_field(err, RP_E_INVALID, name, "'%s' must be a time: a number of seconds >= 0, or ISO 8601 text",
+                          name);
+  }
+  return 0;
+}
+
+/* The seed's word for another video is a change of the session's metadata. */
+static int write_video(struct rp__json payload, struct rp__buf *out, rp_error *err)
+{
+  struct rp__json v = rp__json_get(payload, "video_id");
+  struct rp__jw w = RP_JW(out);
+  if (v.type != RP_JSON_STRING && v.type != RP_JSON_NUMBER)
+    return rp__fail_field(err, RP_E_INVALID, "video_id", "'video_id' must be a string or a number");
+  rp__jw_object(&w);
+  rp__jw_kobject(&w, "meta");
+  rp__jw_kvalue(&w, "video_id", v);
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+  return 0;
+}
+
+/* ---- what is around it ---- */
+
+static int read_at(struct rp__json payload, int64_t *ret, rp_error *err)
+{
+  char *text RP_AUTOFREE = NULL;
+  int rc = rp__body_text(payload, "at", &text, err);
+  if (rc || !text) return rc;
+  if (!rp__time_parse(text, strlen(text), ret)) return 0;
+  return rp__fail_field(err, RP_E_INVALID, "at", "'at' must be a time like 2026-11-16T09:30:00Z");
+}
+
+static int read_durability(struct rp__json payload, rp_durability *ret, rp_error *err)
+{
+  char *text RP_AUTOFREE = NULL;
+  int rc = rp__body_text(payload, "durability", &text, err);
+  if (rc || !text) return rc;
+  *ret = rp__durability_parse(text);
+  if (*ret) return 0;
+  return rp__fail_field(err, RP_E_INVALID, "durability", "'durability' must be memory, os or disk");
+}
+
+static int read_fallback(struct rp__json payload, bool *ret, rp_error *err)
+{
+  struct rp__json v = rp__json_get(payload, "fallback");
+  *ret = there(v);
+  if (!there(v) || rp__json_eq(v, "memory")) return 0;
+  return rp__fail_field(err, RP_E_INVALID, "fallback", "'fallback' must be memory");
+}
+
+static int read_client(struct rp__json payload, struct rp__push_event *e, rp_error *err)
+{
+  bool numbered = there(rp__json_get(payload, "client_seq"));
+  int rc = rp__body_text(payload, "client_id", &e->client_id, err);
+  if (!rc) rc = rp__body_i64(payload, "client_seq", &e->client_seq, err);
+  if (rc) return rc;
+  if (numbered && !e->client_id)
+    return rp__fail_field(err, RP_E_INVALID, "client_id", "'client_seq' needs a 'client_id'");
+  if (!numbered && e->client_id)
+    return rp__fail_field(err, RP_E_INVALID, "client_seq", "'client_id' needs a 'client_seq'");
+  return 0;
+}
+
+static int read_event(struct rp__json payload, struct rp__push_event *e, rp_error *err)
+{
+  static const char *const known[] = {"kind", "body", "at", "client_id", "client_seq", "durability", "fallback", NULL};
+  struct rp__json body = rp__json_get(payload, "body");
+  int rc = rp__body_known(payload, known, err);
+  if (!rc) rc = rp__body_text(payload, "kind", &e->kind, err);
+  if (rc) return rc;
+  if (!e->kind) return rp__fail_field(err, RP_E_INVALID, "kind", "'kind' is missing");
+  if (body.type == RP_JSON_NONE) return rp__fail_field(err, RP_E_INVALID, "body", "'body' is missing");
+  rp__buf_add(&e->body, body.p, body.n);
+  return 0;
+}
+
+int rp__push_event(const struct rp__push_row *row, const struct rp__push_moment *m, struct rp__json payload,
+                   struct rp__push_event *ret, rp_error *err)
+{
+  struct rp__push_event e = {.body = RP_BUF(RP_PUSH_BODY_MAX)};
+  int rc = read_client(payload, &e, err);
+  if (!rc) rc = read_at(payload, &e.at_ms, err);
+  if (!rc) rc = read_durability(payload, &e.durability, err);
+  if (!rc) rc = read_fallback(payload, &e.accepts_memory, err);
+  if (!rc) rc = check_times(row, payload, err);
+  if (!rc && !row->kind[0])
+    rc = read_event(payload, &e, err);
+  else if (!rc && !(e.kind = strdup(row->kind)))
+    rc = rp__fail_nomem(err);
+  else if (!rc && strcmp(row->name, "update_video_context") == 0)
+    rc = write_video(payload, &e.body, err);
+  else if (!rc)
+    write_body(row, m, payload, &e.body);
+  if (!rc && e.body.err) rc = rp__fail(err, e.body.err, "the body of the event can't be made");
+  if (rc)
+    rp__push_event_done(&e);
+  else
+    *ret = e;
+  return rc;
+}
+
+void rp__push_event_done(struct rp__push_event *e)
+{
+  free(e->kind);
+  free(e->client_id);
+  rp__buf_done(&e->body);
+  *e = (struct rp__push_event){0};
+}
+
+/* ---- answers ---- */
+
+int64_t rp__push_chunk_bytes(struct rp__json data)
+{
+  if (data.type == RP_JSON_ARRAY || data.type == RP_JSON_OBJECT) return (int64_t)rp__json_count(data);
+  if (data.type != RP_JSON_STRING) return -1;
+  struct rp__buf text RP_AUTOBUF = RP_BUF(RP_PUSH_BODY_MAX);
+  return rp__json_text(data, &text) ? -1 : (int64_t)text.n;
+}
+
+int64_t rp__push_expected(const rp_error *err)
+{
+  static const char words[] = "expected client_seq ";
+  const char *at = err->code == RP_E_CLIENT_GAP ? strstr(err->message, words) : NULL;
+  if (!at) return 0;
+  errno = 0;
+  long long v = strtoll(at + sizeof words - 1, NULL, 10);
+  return errno || v < 1 ? 0 : v;
+}
+
+void rp__push_refusal(const rp_error *err, const char *reason, struct rp__jw *w)
+{
+  const rp_error_info *info = rp_error_lookup(err->code);
+  int64_t expected = rp__push_expected(err);
+  char message[RP_PROBLEM_TEXT];
+  rp__problem_text(err, message);
+  rp__jw_object(w);
+  rp__jw_kstr(w, "reason", reason ? reason : info->name);
+  rp__jw_kstr(w, "message", message);
+  if (err->field[0]) rp__jw_kstr(w, "field", err->field);
+  if (err->hint[0]) rp__jw_kstr(w, "hint", err->hint);
+  rp__jw_kbool(w, "retryable", info->retryable);
+  if (expected) rp__jw_ki64(w, "expected", expected);
+  rp__jw_end_object(w);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POST /v1/sessions: the members of the body are the options of `reprise start`. */
+#include <limits.h>
+
+#include "server/http/handle.h"
+#include "base/enum-words.h"
+
+#define TOPICS_MAX 65536
+
+static const char *const members[] = {"scope",  "key",      "id",   "channel", "mode", "owner",
+                                      "topics", "provider", "meta", "force",   NULL};
+
+struct wish {
+  char *scope, *key, *id, *channel, *mode, *provider, *meta, *topics;
+  rp_start_options o;
+};
+
+static void wish_done(struct wish *x)
+{
+  char *all[] = {x->scope, x->key, x->id, x->channel, x->mode, x->provider, x->meta, x->topics};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(all); i++) free(all[i]);
+}
+
+/* ---- reading ---- */
+
+static int read_mode(struct wish *x, rp_error *err)
+{
+  int mode = x->mode ? rp__word_find(rp__mode_words, rp__str(x->mode)) : RP_MODE_AUTO;
+  if (mode < 0) return rp__fail_field(err, RP_E_INVALID, "mode", "'mode' must be auto, resume or successor");
+  x->o.mode = (rp_mode)mode;
+  return 0;
+}
+
+static int read_owner(const struct rp__http_call *c, struct wish *x, rp_error *err)
+{
+  int64_t pid = 0;
+  int rc = rp__body_i64(c->body, "owner", &pid, err);
+  x->o.owner = RP_OWNER_NONE;
+  if (rc || !pid) return rc;
+  if (pid < 0 || pid > INT_MAX) return rp__fail_field(err, RP_E_INVALID, "owner", "'owner' must be a process id");
+  /* Which processes run here is nobody's business elsewhere. */
+  if (!rp__request_is_local(c->req))
+    return rp__fail_field(err, RP_E_FORBIDDEN, "owner", "only a client on the same machine can name an owner");
+  x->o.owner = RP_OWNER_PID;
+  x->o.owner_pid = pid;
+  return 0;
+}
+
+static int read_meta(struct rp__json body, struct wish *x, rp_error *err)
+{
+  struct rp__json v = rp__json_get(body, "meta");
+  if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) return 0;
+  if (v.type != RP_JSON_OBJECT) return rp__fail_field(err, RP_E_INVALID, "meta", "'meta' must be an object");
+  x->meta = strndup(v.p, v.n);
+  return x->meta ? 0 : rp__fail_nomem(err);
+}
+
+/* One text with commas, or an array of texts. */
+static int read_topics(struct rp__json body, struct wish *x, rp_error *err)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(TOPICS_MAX);
+  struct rp__json v = rp__json_get(body, "topics"), topic;
+  struct rp__json_iter it = {0};
+  if (v.type != RP_JSON_ARRAY) return rp__body_text(body, "topics", &x->topics, err);
+  while (rp__json_next(v, &it, NULL, &topic)) {
+    if (out.n) rp__buf_char(&out, ',');
+    if (rp__json_text(topic, &out) == RP_E_INVALID || (out.n && memchr(out.p, 0, out.n)))
+      return rp__fail_field(err, RP_E_INVALID, "topics", "'topics' must be a string or an array of strings");
+  }
+  if (out.err == RP_E_TOO_LARGE) return rp__fail_field(err, RP_E_INVALID, "topics", "'topics' is too long");
+  x->topics = rp__buf_take(&out);
+  return x->topics ? 0 : rp__fail_nomem(err);
+}
+
+static int wish_read(struct rp__http_call *c, struct wish *x, rp_error *err)
+{
+  int rc = rp__handle_object(c, members, err);
+  if (!rc) rc = rp__body_text(c->body, "scope", &x->scope, err);
+  if (!rc) rc = rp__body_text(c->body, "key", &x->key, err);
+  if (!rc) rc = rp__body_text(c->body, "id", &x->id, err);
+  if (!rc) rc = rp__body_text(c->body, "channel", &x->channel, err);
+  if (!rc) rc = rp__body_text(c->body, "mode", &x->mode, err);
+  if (!rc) rc = rp__body_text(c->body, "provider", &x->provider, err);
+  if (!rc) rc = rp__body_bool(c->body, "force", &x->o.force, err);
+  if (!rc) rc = read_topics(c->body, x, err);
+  if (!rc) rc = read_meta(c->body, x, err);
+  if (!rc) rc = read_mode(x, err);
+  if (!rc) rc = read_owner(c, x, err);
+  if (rc) return rc;
+  if (!x->scope) return rp__fail_field(err, RP_E_INVALID, "scope", "'scope' is missing: whose session it is");
+  x->o.scope = x->scope;
+  x->o.key = x->key;
+  x->o.id = x->id;
+  /* Without one it counts as "cli": nobody is expected to stay connected, and it may rest for days (L-09). */
+  x->o.channel = x->channel;
+  x->o.provider = x->provider;
+  x->o.meta = x->meta;
+  x->o.topics = x->topics;
+  return 0;
+}
+
+static int check_scope(const struct rp__http_call *c, const char *wanted, rp_error *err)
+{
+  char scope[RP_ID_MAX + 1];
+  snprintf(scope, sizeof scope, "%s", wanted);
+  return rp__handle_narrow(c, scope, err);
+}
+
+/* ---- answering ---- */
+
+/* What the engine calls a bad argument is here a bad member of the body. */
+static int translate(int rc, rp_error *err)
+{
+  if (rc != RP_E_USAGE && rc != RP_E_JSON) return rc;
+  if (!err->field[0] && strncmp(err->message, "owner ", 6) == 0) snprintf(err->field, sizeof err->field, "owner");
+  return err->code = RP_E_INVALID;
+}
+
+static void write_started(struct rp__http_call *c, const rp_session *s, rp__birth birth)
+{
+  char token[RP_SESSION_TOKEN_TEXT];
+  const char *id = rp_session_id(s), *json = rp_start_json(s);
+  struct rp__json resumed = rp__json_get(rp__json_trusted(json, strlen(json)), "resumed");
+  rp__auth_session_token(c->srv->auth, id, birth, token);
+  rp__jw_object(&c->w);
+  rp__handle_members(&c->w, json);
+  rp__jw_kstr(&c->w, "token", token);
+  rp__jw_end_object(&c->w);
+  c->status = resumed.type == RP_JSON_TRUE ? 200 : 201;
+  snprintf(c->header_text, sizeof c->header_text, "/v1/sessions/%s", id);
+  if (c->status == 201) c->header = (struct rp__header){"Location", c->header_text};
+}
+
+int rp__handle_start(struct rp__http_call *c, rp_error *err)
+{
+  struct wish x RP_CLEANUP(wish_done) = {0};
+  struct rp__str body = rp__request_body(c->req);
+  rp_request request = {.bytes = body.p, .n = body.n};
+  rp_session *s;
+  int rc = wish_read(c, &x, err);
+  if (!rc) rc = check_scope(c, x.scope, err);
+  if (!rc) rc = rp__handle_key(c, &request.key, err);
+  if (rc) return rc;
+  if (request.key) x.o.request = &request;
+  rc = rp_start(c->srv->engine, &x.o, &s, err);
+  if (rc) return translate(rc, err);
+  rp__birth birth = RP_BIRTH_ANY;
+  rc = rp__birth_find(c->srv->engine, rp_session_id(s), &birth, err);
+  if (!rc) write_started(c, s, birth);
+  /* Handles kept from before may be of a session that was deleted, or that had ended. */
+  rp__registry_forget(c->srv->registry, rp_session_id(s));
+  /* The run outlives this request: its owner or its heartbeats keep it. */
+  rp_session_detach(s);
+  return rc;
+}

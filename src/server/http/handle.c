@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Helpers of the handlers: scopes, keys, acknowledgements, members, documents. */
+#include "json/ack.h"
+#include "server/http/handle.h"
+
+#include "base/id.h"
+#include "base/text.h"
+
+/* ---- who may see what ---- */
+
+int rp__handle_narrow(const struct rp__http_call *c, char scope[RP_ID_MAX + 1], rp_error *err)
+{
+  if (c->who.who == RP_WHO_SESSION) return rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
+  if (!c->who.scope[0]) return 0;
+  if (scope[0] && strcmp(scope, c->who.scope) != 0)
+    return rp__fail_field(err, RP_E_FORBIDDEN, "scope", "the token is for the scope '%s'", c->who.scope);
+  memcpy(scope, c->who.scope, sizeof c->who.scope);
+  return 0;
+}
+
+int rp__handle_scope(struct rp__http_call *c, char scope[RP_ID_MAX + 1], rp_error *err)
+{
+  scope[0] = 0;
+  int rc = rp__call_text(c, "scope", scope, RP_ID_MAX + 1, err);
+  if (rc) return rc;
+  if (scope[0] && !rp__name_ok(scope))
+    return rp__fail_field(err, RP_E_USAGE, "scope", "'%s' can't be a scope's name", rp__text_shown(scope));
+  return rp__handle_narrow(c, scope, err);
+}
+
+struct seen {
+  const struct rp__http_call *c;
+  rp_error *err;
+};
+
+static int on_seen(void *ctx, const rp_session_info *info)
+{
+  const struct seen *x = ctx;
+  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, rp__birth_of(info), x->err);
+}
+
+int rp__handle_may_read(const struct rp__http_call *c, const char *ref, rp_error *err)
+{
+  struct seen x = {c, err};
+  return rp_show(c->srv->engine, ref, on_seen, &x, err);
+}
+
+/* ---- reading and answering ---- */
+
+int rp__handle_object(const struct rp__http_call *c, const char *const *names, rp_error *err)
+{
+  if (c->body.type == RP_JSON_NONE) return 0;
+  if (c->body.type != RP_JSON_OBJECT)
+    return rp__fail_field(err, RP_E_INVALID, "body", "the request's body must be a JSON object");
+  return rp__body_known(c->body, names, err);
+}
+
+int rp__handle_key(const struct rp__http_call *c, const char **ret, rp_error *err)
+{
+  const char *key = rp__request_header(c->req, "Idempotency-Key");
+  for (const char *p = key; p && *p; p++)
+    if (*p < ' ' || *p > '~')
+      return rp__fail_field(err, RP_E_USAGE, "Idempotency-Key", "the key must be printable ASCII");
+  *ret = key;
+  return 0;
+}
+
+void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many)
+{
+  rp__jw_object(w);
+  rp__ack_members(w, ack, many);
+  rp__jw_end_object(w);
+}
+
+void rp__handle_members(struct rp__jw *w, const char *json)
+{
+  struct rp__json doc = rp__json_trusted(json, strlen(json)), key, value;
+  struct rp__json_iter it = {0};
+  char name[64]; /* our own members have short, plain names */
+  while (rp__json_next(doc, &it, &key, &value)) {
+    snprintf(name, sizeof name, "%.*s", (int)RP_MIN(key.n, sizeof name - 1), key.p);
+    rp__jw_kvalue(w, name, value);
+  }
+}
+
+void rp__handle_give(struct rp__http_call *c, char *json, size_t n)
+{
+  rp__buf_done(&c->out);
+  c->out = (struct rp__buf){.p = json, .n = n, .cap = n + 1, .max = RP_CALL_OUT_MAX};
+}
+
+/* Whether what lives in it is no process, but a client's word of the last seconds. */
+static bool lives_by_heartbeats(struct rp__server *srv, const char *id)
+{
+  char *json = NULL;
+  if (rp_session_status_json(srv->engine, id, NULL, &json, NULL)) return false;
+  bool owned = rp__json_get(rp__json_trusted(json, strlen(json)), "owned").type != RP_JSON_FALSE;
+  rp_free(json);
+  return !owned;
+}
+
+int rp__trash_session(struct rp__server *srv, struct rp__entry *e, const char *reason, const char *ended, rp_error *err)
+{
+  const char *id = rp__entry_id(e);
+  int rc = rp_trash(srv->engine, id, reason, err);
+  if (rc != RP_E_HELD || !lives_by_heartbeats(srv, id)) return rc;
+  rc = rp_end(rp__entry_session(e), ended, err);
+  return rc ? rc : rp_trash(srv->engine, id, reason, err);
+}
