@@ -195,8 +195,10 @@ int rp__tail_key_ready(rp_engine *e, bool change, rp_error *err)
     bool turn = !rc;
     if (turn) rc = file_read(e, &k, &why); /* somebody may have been first */
     k.look_at = 0;
+    struct rp__tail_key_set had AUTOKEYS = k;
     if (!rc && change_due(e, &k)) rc = keys_change(e, &k, &why);
     if (turn) rp__slot_drop(e, turn_slot());
+    if (rc) k = had; /* a key that is in no file opens nothing after this process */
     if (rc && k.n) { /* the key there is will do for now */
       rp__log(&e->log, RP_LOG_DEBUG, "%s", why.message);
       rc = 0;

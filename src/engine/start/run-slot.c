@@ -50,7 +50,8 @@ int rp__slot_take_named(rp_engine *e, int64_t slot, rp_error *err)
 {
   int64_t got;
   int rc = take(e, slot, &got, err);
-  return rc == RP_E_BUSY ? rp__fail(err, rc, "somebody else is at it") : rc;
+  if (rc == RP_E_BUSY) return rp__fail(err, rc, "somebody else is at it");
+  return rc == RP_E_IO ? rp__fail(err, rc, "can't lock a byte of the runs' file") : rc;
 }
 
 bool rp__slot_share(rp_engine *e, int64_t slot)
