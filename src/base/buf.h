@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growing buffer with a named maximum that remembers its first error, so a
- * writer checks once, at the end. Always NUL-terminated when err is 0 and
- * something was appended.
+ * A growing buffer with a maximum size that its owner names. The buffer remembers its
+ * first error, so a writer checks once, at the end. It is NUL-terminated whenever err
+ * is 0 and something was appended.
  */
 #ifndef RP_BASE_BUF_H
 #define RP_BASE_BUF_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time as an argument, and its text form on the wire: 2026-11-16T00:49:08.123Z. */
+/* The clock is passed as an argument (rp_clock). The text form of a time on the wire is 2026-11-16T00:49:08.123Z. */
 #ifndef RP_BASE_CLOCK_H
 #define RP_BASE_CLOCK_H
 

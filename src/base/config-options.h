@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every option of reprise.ini in one table. The engine parses the file into a struct rp__scope_config for each scope;
- * the server parses the rows that are its own; `config show`, `config sample` and reprise.ini(5) are written from it.
+ * the server parses the rows that are marked as its own. `config show`, `config sample` and the list of keys in
+ * reprise.ini(5) come from this table.
  */
 #ifndef RP_BASE_CONFIG_OPTIONS_H
 #define RP_BASE_CONFIG_OPTIONS_H

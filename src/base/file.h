@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are whole or absent: written without a name, synced, put into their place, the folder synced; 0600 in
- * 0700; no symlink followed. Where a file replaces another or the file system has no unnamed files, it has a temp
- * file's name for a moment; it is locked as long, so that a sweep tells what the dead left from what the living write.
+ * Files that are whole or absent. A file is written without a name, synced and linked into its place, and then its
+ * folder is synced. Files have the mode 0600 and folders 0700, and no symlink is followed. A file that replaces
+ * another, or one on a file system without unnamed files, has a temporary name for a moment. The writer holds a lock on
+ * a file with a temporary name, so that a sweep can tell the files of dead writers from those of living ones.
  */
 #ifndef RP_BASE_FILE_H
 #define RP_BASE_FILE_H

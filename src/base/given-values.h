@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as command lines and requests give them, turned into options of the library. */
+/* Turns values from command lines and requests into options of the library. */
 #ifndef RP_BASE_GIVEN_H
 #define RP_BASE_GIVEN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logging by callback: the library's own voice stays at debug; programs decide what to print. */
+/* Logging by callback. The library's own messages have the level debug; programs decide what to print. */
 #ifndef RP_BASE_LOG_H
 #define RP_BASE_LOG_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small things used everywhere, and the calls that are banned everywhere. */
+/* Small macros and functions used everywhere, and the list of functions that no file may call. */
 #ifndef RP_BASE_MACROS_H
 #define RP_BASE_MACROS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Option structs of the public API, read so that they can grow. A caller built against an older header has a shorter
- * struct, one built against a newer header a longer one; `size`, the first member, says which.
+ * Reads the option structs of the public API in a way that lets the structs grow. A caller built against an older
+ * header passes a shorter struct, one built against a newer header a longer struct; the first member, `size`, gives the
+ * length.
  */
 #ifndef RP_BASE_OPTIONS_H
 #define RP_BASE_OPTIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The word somebody probably meant. */
+/* Finds the word that a misspelt word probably stands for. */
 #ifndef RP_BASE_SUGGEST_H
 #define RP_BASE_SUGGEST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text in fixed places: cut between characters, never inside one. */
+/* Text in buffers of fixed size: cut between characters, never inside one. */
 #ifndef RP_BASE_TEXT_H
 #define RP_BASE_TEXT_H
 

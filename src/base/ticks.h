@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine's monotonic clock, for intervals and deadlines inside one process. Times that are stored, and what is
- * judged by them, come from an rp_clock (clock.h), which a caller may set.
+ * The machine's monotonic clock, for intervals and deadlines inside one process. Times that are stored, and decisions
+ * based on stored times, use an rp_clock (clock.h) instead, which a caller may set.
  */
 #ifndef RP_BASE_TICKS_H
 #define RP_BASE_TICKS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UTF-8: the length of one sequence, whether bytes are UTF-8 (at once, or piece by piece), and mending those that are
- * not. There is one rule for what a sequence is: rp__utf8_follow.
+ * UTF-8: the length of one sequence, validation (at once or piece by piece), and repair of invalid bytes. All of them
+ * follow one definition of a sequence, rp__utf8_follow.
  */
 #ifndef RP_BASE_UTF8_H
 #define RP_BASE_UTF8_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can still be told of a line that is no JSON, or that is not all there. */
+/* Finds what can still be read in a line that is not JSON or is incomplete. */
 #ifndef RP_BRIDGE_BROKEN_H
 #define RP_BRIDGE_BROKEN_H
 

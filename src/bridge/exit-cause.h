@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of a process that is not our child: who vanishes closes its pipes just like who says goodbye. */
+/*
+ * Finds out how a process that is not our child ended. The end of its pipes does not tell: a process that is killed
+ * closes them just like a process that exits in good order.
+ */
 #ifndef RP_BRIDGE_EXIT_CAUSE_H
 #define RP_BRIDGE_EXIT_CAUSE_H
 

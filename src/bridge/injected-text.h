@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text of ours that goes in front of a model stands between two marks. Agents put it into the user's prompt, wrapped
- * and escaped, and report that prompt to their hooks: by the marks it is known again, and is nobody's words. They hold
- * nothing that any agent escapes.
+ * Text of Reprise that goes in front of a model stands between two marks. Agents put this text into the user's prompt,
+ * wrapped and escaped, and report that prompt to their hooks. The hook finds the marks and does not take the text
+ * between them for the user's words. The marks have no character that any agent escapes.
  */
 #ifndef RP_BRIDGE_MARK_H
 #define RP_BRIDGE_MARK_H

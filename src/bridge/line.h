@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One JSON text per line, as ACP, MCP and streams of hooks send them. Bytes go in as they come, lines come out
- * without their end (LF or CRLF); blank ones are skipped, unless they are wanted as they came. What stands behind the
- * last end is a line too, once the peer has closed.
+ * One JSON text per line, as ACP, MCP and streams of hooks send them. Bytes go in as they arrive; lines come out
+ * without their end (LF or CRLF). Blank lines are skipped, unless the reader wants lines exactly as they came. Bytes
+ * behind the last line end are a line too, once the peer has closed.
  */
 #ifndef RP_BRIDGE_LINE_H
 #define RP_BRIDGE_LINE_H

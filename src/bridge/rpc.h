@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON-RPC 2.0: what a line is, and lines of our own. Nothing of a peer's message is ever written anew. */
+/* JSON-RPC 2.0: classifies lines, and writes lines of our own. The bytes of a peer's message are never written anew. */
 #ifndef RP_BRIDGE_RPC_H
 #define RP_BRIDGE_RPC_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bridges that one agent runs side by side: its hooks, and `reprise mcp` as a server of its, or several. They share the
- * session of whoever came first, and the brief is told once (N-05, X-09). What they have in common is the agent's
- * process, which therefore owns the run: it outlives each of them, and dies with the agent.
+ * Bridges that one agent runs side by side: its hooks and one or several `reprise mcp` servers. The bridge that comes
+ * first begins a session, the others share it, and the brief is told once (N-05, X-09). The owner of the run is the
+ * agent's process: it outlives each bridge, so the run ends when the agent dies.
  */
 #ifndef RP_BRIDGE_SIBLINGS_H
 #define RP_BRIDGE_SIBLINGS_H

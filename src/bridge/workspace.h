@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a bridge stands: which scope a project's directory is, and whether another bridge is around it. */
+/*
+ * The surroundings of a bridge: the scope of a project's directory, and whether the bridge runs inside another bridge.
+ */
 #ifndef RP_BRIDGE_PLACE_H
 #define RP_BRIDGE_PLACE_H
 

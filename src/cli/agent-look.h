@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where agents are told to run us, as hooks or as an MCP server, and whether they can. */
+/*
+ * Looks for agents whose settings run Reprise, as hooks or as an MCP server, and checks whether that program can be
+ * run.
+ */
 #ifndef RP_CLI_AGENT_LOOK_H
 #define RP_CLI_AGENT_LOOK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data on stdout. Errors of writing stick to the stream and are told once, at
- * the end (rp__out_finish); a reader that went away is no error.
+ * Data on stdout. A write error stays with the stream and is reported once, at the end
+ * (rp__out_finish). A reader that closed the pipe is no error.
  */
 #ifndef RP_CLI_OUT_H
 #define RP_CLI_OUT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pager between a person and a long output: $REPRISE_PAGER, $PAGER, or less where there is one. */
+/* Shows long output in a pager: $REPRISE_PAGER, $PAGER, or less where it is installed. */
 #ifndef RP_CLI_PAGER_H
 #define RP_CLI_PAGER_H
 

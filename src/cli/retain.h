@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands of retention share: how long the trash keeps, asking before something is gone, finding sessions. */
+/* Shared by the commands of retention: the trash's grace period, the question before a deletion, finding sessions. */
 #ifndef RP_CLI_RETAIN_H
 #define RP_CLI_RETAIN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scope a command works in when none was named. */
+/* The scope that a command uses when the user named none. */
 #ifndef RP_CLI_SCOPE_H
 #define RP_CLI_SCOPE_H
 

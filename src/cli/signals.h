@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIGINT and SIGTERM as something to poll, so that long commands end in good order. */
+/* SIGINT and SIGTERM as a descriptor to poll, so that long commands end in good order. */
 #ifndef RP_CLI_SIGNALS_H
 #define RP_CLI_SIGNALS_H
 

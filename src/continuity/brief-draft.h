@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A brief in the making: sections of items, each with its reason. The templates fill it, the bound cuts it, and what is
- * left is written. All text is in one buffer, which remembers its first error.
+ * A brief in the making: sections of items, each item with its reason. The templates fill the draft, then it is cut to
+ * its bound and written as text. All text is in one buffer, which remembers its first error.
  */
 #ifndef RP_CONTINUITY_BRIEF_DRAFT_H
 #define RP_CONTINUITY_BRIEF_DRAFT_H

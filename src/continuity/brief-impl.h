@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two templates share. Each function adds a section where there is something to say. */
+/* Functions that the two templates share. Each adds a section to the draft, unless the section would be empty. */
 #ifndef RP_CONTINUITY_BRIEF_IMPL_H
 #define RP_CONTINUITY_BRIEF_IMPL_H
 

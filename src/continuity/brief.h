@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one text for the model (N-04, N-05, X-09, L-13): two templates over the same material. Every line has a reason,
- * and the whole has a bound: what is cut first stands in brief.c's table of sections.
+ * The brief: the one text for the model (N-04, N-05, X-09, L-13), written by one of two templates from the same
+ * material. Every line has a reason. The text has a bound; the table of sections in brief.c says which sections are cut
+ * first.
  */
 #ifndef RP_CONTINUITY_BRIEF_H
 #define RP_CONTINUITY_BRIEF_H

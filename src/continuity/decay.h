@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of restoration: confidence that fades, and how relevant an earlier session is. Pure. */
+/* Arithmetic of restoration: how confidence fades, and how relevant an earlier session is. Pure. */
 #ifndef RP_CONTINUITY_DECAY_H
 #define RP_CONTINUITY_DECAY_H
 

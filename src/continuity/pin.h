@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pin as it is judged and shown, whether a session's state has it or a record. */
+/* A pin as the planner and the brief see it, read from a session's state or from a record. */
 #ifndef RP_CONTINUITY_PIN_H
 #define RP_CONTINUITY_PIN_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stored text made fit for one line of a brief: control characters and every kind of line end become spaces, runs of
- * them one, none at either end; what is no UTF-8 becomes U+FFFD; at most `max` characters, the last of them an
- * ellipsis when there was more. So no stored text can look like a line of ours.
+ * Makes stored text fit for one line of a brief, so that no stored text can look like a line of Reprise. A run of white
+ * space, control characters and line ends of any kind becomes one space, and none stays at either end. Invalid UTF-8
+ * becomes U+FFFD. The text has at most `max` characters; the last one is an ellipsis when text was cut.
  */
 #ifndef RP_CONTINUITY_PLAIN_H
 #define RP_CONTINUITY_PLAIN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the planner: what its files share. */
+/* Types and functions that the files of the planner share. */
 #ifndef RP_CONTINUITY_PLAN_IMPL_H
 #define RP_CONTINUITY_PLAN_IMPL_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The planner (X-02 to X-07): which earlier sessions of a scope come back, and what of them. Pure: rows in, decisions
- * with reasons out; the order of the rows does not matter.
+ * The planner (X-02 to X-07) decides which earlier sessions of a scope come back, and which of their items. Pure: rows
+ * in, decisions with reasons out; the order of the rows does not matter. The steps:
  *
- *   offer    every ended session of the lookback is scored as it is read; the best and the holders of CRITICAL pins
- * stay want     says which records must be opened, best first; a damaged one says so and the next best takes its place
- *   finish   pins, tasks and memories of the opened records are decided
+ *   offer    scores each ended session of the lookback as it is read; keeps the best and those with CRITICAL pins
+ *   want     names the records to open, best first; when a record is damaged, the next best takes its place
+ *   finish   decides on the pins, tasks and memories of the opened records
  */
 #ifndef RP_CONTINUITY_PLAN_H
 #define RP_CONTINUITY_PLAN_H

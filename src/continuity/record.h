@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SessionState record of an ended session (X-01): seven JSON arrays made from its state, at most
- * RP_RECORD_MAX bytes in all by trimming in this order: sop_interactions, confidence_updates, the oldest learnings,
- * long contents of pins. Tasks and labels are never trimmed, and a record is never refused.
+ * The SessionState record of an ended session (X-01): seven JSON arrays made from its state. A record has at most
+ * RP_RECORD_MAX bytes. A larger one is trimmed, in this order: sop_interactions, confidence_updates, the oldest
+ * learnings, long contents of pins. Tasks and labels are never trimmed, and a record is never refused.
  */
 #ifndef RP_CONTINUITY_RECORD_H
 #define RP_CONTINUITY_RECORD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The audit chain (X-12, decision 13): each record's hash covers the one before, its number, time, event, and a salted
- * digest of its fields, so that fields can be erased later without breaking the chain. BLAKE2b-256, keyed where the
- * scope has a key: then nobody without it can make a chain that verifies.
+ * The audit chain (X-12, decision 13). The hash of a record covers the hash of the record before, its number, time and
+ * event, and a salted digest of its fields, so that fields can be erased later without breaking the chain. The hash is
+ * BLAKE2b-256. In a scope with a key it is keyed, so that nobody without the key can make a chain that verifies.
  */
 #ifndef RP_CORE_CHAIN_H
 #define RP_CORE_CHAIN_H

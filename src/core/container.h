@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The container of snapshots and blobs: a header (magic, version, sizes, BLAKE2b of the bytes as stored), then the
- * text, compressed with zstd, then sealed when the scope has a key.
+ * The container of snapshots and blobs: a header (magic, version, sizes, BLAKE2b of the stored bytes), then the text,
+ * which is compressed with zstd and, when the scope has a key, sealed.
  */
 #ifndef RP_CORE_CONTAINER_H
 #define RP_CORE_CONTAINER_H

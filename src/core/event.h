@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of events, what their bodies must hold, and the check every event passes. One table (event.c). */
+/*
+ * The kinds of events, the members that their bodies must have, and the check of every event, from one table (event.c).
+ */
 #ifndef RP_CORE_EVENT_H
 #define RP_CORE_EVENT_H
 

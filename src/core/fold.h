@@ -2,10 +2,10 @@
 /*
  * The folded state of one session: all facets at one seq.
  *
- * `restored {to_seq}` (time travel) makes the state what it was at to_seq. A
- * fold can't know that state, so rp__fold_apply returns RP__FOLD_REWIND and the
- * caller, who can read the journal, builds the state at to_seq and calls
- * rp__fold_adopt. Lasting facets stay what they were before the event.
+ * The event `restored {to_seq}` (time travel) makes the state what it was at to_seq. A
+ * fold does not have that state, so rp__fold_apply returns RP__FOLD_REWIND; the caller,
+ * who can read the journal, then builds the state at to_seq and calls rp__fold_adopt.
+ * Lasting facets keep the state that they had before the event.
  */
 #ifndef RP_CORE_FOLD_H
 #define RP_CORE_FOLD_H

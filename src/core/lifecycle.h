@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* L-05: the statuses of a session and which may follow which, as one table. */
+/* The statuses of a session and the changes allowed between them, as one table (L-05). */
 #ifndef RP_CORE_LIFECYCLE_H
 #define RP_CORE_LIFECYCLE_H
 

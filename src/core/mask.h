@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masking the credentials of an event's body: every string value is looked at decoded, a member whose name says that
- * it is a credential is masked whole (where the name is weak evidence, if it looks like one), protocol fields that only
- * sound like one are exempt by table (mask.c). A body without a secret stays the bytes that came.
+ * Masks the credentials in an event's body. Every string value is decoded and searched. A member whose name is that of
+ * a credential is masked whole; where the name is weak evidence, only if the value looks like a credential. Protocol
+ * fields whose names only sound like credentials are exempt, by a table in mask.c. A body without a secret keeps its
+ * bytes.
  */
 #ifndef RP_CORE_MASK_H
 #define RP_CORE_MASK_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* L-05: the statuses of what runs a session's agent, and which may follow which, as one table. */
+/*
+ * The statuses of the runtime, which runs a session's agent, and the changes allowed between them, as one table (L-05).
+ */
 #ifndef RP_CORE_RUNTIME_H
 #define RP_CORE_RUNTIME_H
 

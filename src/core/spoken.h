@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of an event that somebody speaks (a message, a transcript), and whose they are. Redaction looks at them
- * across events, because a secret may begin in one and end in the next (B-14).
+ * The spoken text of an event (a message, a transcript) and its speaker. Redaction searches this text across events,
+ * because a secret may begin in one event and end in the next (B-14).
  */
 #ifndef RP_CORE_SPOKEN_H
 #define RP_CORE_SPOKEN_H

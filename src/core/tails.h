@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The streams of a session that are not over (B-14). For each voice that speaks in chunks: the event with its newest
- * chunk. Where the end of that chunk may be the beginning of a secret, the event holds it sealed, and it is undecided
- * as long as the event is in this list.
+ * The open streams of a session (B-14): for each speaker that speaks in chunks, the event with the newest chunk. When
+ * the end of that chunk may be the beginning of a secret, the event holds this end sealed. The end is undecided as long
+ * as the event is in this list.
  *
- * The list is part of the session's head, so that it changes in the transaction of the append. The number changes with
- * the list: a writer that prepared a chunk on another number did not see what was said before the chunk. The writer
- * chooses the new number, from a range of its own, so that the chunks behind it can be prepared before it is stored,
- * and none of them fits behind somebody else's.
+ * The list is part of the session's head, so it changes in the transaction of the append. The list has a number, which
+ * changes with it: a writer that prepared a chunk on another number has not seen all earlier chunks. The writer chooses
+ * the new number, from a range of its own. So the writer can prepare further chunks before the first is stored, and
+ * none of them can follow a chunk of another writer.
  */
 #ifndef RP_CORE_TAILS_H
 #define RP_CORE_TAILS_H

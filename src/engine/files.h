@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folders that the engine writes into: beside the database (`archive/`, `sessions/`) and where the configuration says.
- * What is below them is the engine's own, and no symlink in it is followed.
+ * Folders that the engine writes into: `archive/` and `sessions/` beside the database, and folders that the
+ * configuration names. Everything below these folders belongs to the engine, and no symlink below them is followed.
  */
 #ifndef RP_ENGINE_FILES_H
 #define RP_ENGINE_FILES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's own files: what no export and no mirror may take the place of. */
+/* The store's own files, which no export and no mirror may replace. */
 #ifndef RP_ENGINE_OWN_FILES_H
 #define RP_ENGINE_OWN_FILES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's table of who is in which session; its functions are in reprise/host.h. */
+/* The engine's table of the clients in its sessions; the functions are declared in reprise/host.h. */
 #ifndef RP_ENGINE_PRESENCE_H
 #define RP_ENGINE_PRESENCE_H
 

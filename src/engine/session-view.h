@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles for one look at several sessions of a scope: their states and open streams are read in one call of the store,
- * and nothing is read again while they are used. A start makes records of dead and of living sessions from them.
+ * Views: handles for reading several sessions of a scope at one moment. Their states and open streams are read in one
+ * call of the store, and nothing is read again while the views are used. A start makes records of dead and living
+ * sessions from them.
  *
- * A journal that can't be read this way (a damaged snapshot or event, a turning point in the tail) leaves the handle
- * without a state; whoever asks for that then reads it on the usual way, which knows what to do and whom to warn.
+ * A journal that can't be read this way (a damaged snapshot or event, a turning point in the tail) gives a handle
+ * without a state. A function that needs this state reads it in the usual way, which handles the damage and warns of
+ * it.
  */
 #ifndef RP_ENGINE_SESSION_VIEW_H
 #define RP_ENGINE_SESSION_VIEW_H

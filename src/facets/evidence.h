@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session has heard and seen (L-07): notes, frames, the tail of the transcript, what it is about. */
+/* The evidence of a session (L-07): notes, frames, the tail of the transcript, and the subject of the conversation. */
 #ifndef RP_FACETS_EVIDENCE_H
 #define RP_FACETS_EVIDENCE_H
 

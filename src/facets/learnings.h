@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session knows of memories: those it learned, those it inherited, and how the confidence in them changed. */
+/* The memories that a session learned or inherited, and the changes of its confidence in them. */
 #ifndef RP_FACETS_LEARNINGS_H
 #define RP_FACETS_LEARNINGS_H
 

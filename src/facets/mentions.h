@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where texts speak of tasks, and what they say of them. */
+/* Finds the tasks that a text mentions, and whether the text calls them completed. */
 #ifndef RP_FACETS_MENTIONS_H
 #define RP_FACETS_MENTIONS_H
 

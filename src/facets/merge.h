@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that grow by parts: later members stand in place of earlier ones, and null takes one away. */
+/* Objects that are merged from parts: a later member replaces an earlier one, and null removes it. */
 #ifndef RP_FACETS_MERGE_H
 #define RP_FACETS_MERGE_H
 

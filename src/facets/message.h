@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One message as the conversation keeps it: one block of memory, its content the bytes that came. Chunks of a stream
- * (`message` with "partial":true) are joined to the message that the first of them began.
+ * One message as the conversation keeps it: one block of memory, with the content's bytes as they came. Chunks of a
+ * stream (`message` with "partial":true) are joined to the message that the first chunk began.
  */
 #ifndef RP_FACETS_MESSAGE_H
 #define RP_FACETS_MESSAGE_H

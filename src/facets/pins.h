@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pins of a session, and those that it took off or replaced. */
+/* The pins of a session, and the pins that it removed or replaced. */
 #ifndef RP_FACETS_PINS_H
 #define RP_FACETS_PINS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which projects an event is about. */
+/* Finds the projects that an event is about. */
 #ifndef RP_FACETS_PROJECTS_H
 #define RP_FACETS_PROJECTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the agent behind a session, and of what runs it. */
+/* The agent behind a session, as its `provider` events describe it, and the status of its runtime. */
 #ifndef RP_FACETS_PROVIDER_H
 #define RP_FACETS_PROVIDER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows: what the facets of small records are made of. A list in an order, each row one block of memory with its cells
- * as JSON in one spelling, so that equal texts are equal bytes before and after a snapshot. The list has a bound of
- * rows and of bytes; what goes first is the shape's choice, else the first.
+ * Rows: the data of facets that are lists of small records. A list is ordered. Each row is one block of memory, and its
+ * cells are JSON in one spelling, so that equal texts are equal bytes before and after a snapshot. The list has a bound
+ * in rows and in bytes; the shape chooses the row that is dropped, or else the first row is.
  */
 #ifndef RP_FACETS_ROWS_H
 #define RP_FACETS_ROWS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session is about. */
+/* The topics of a session. */
 #ifndef RP_FACETS_TOPICS_H
 #define RP_FACETS_TOPICS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The texts of events and their words, for facets that look into what was said. Nothing here allocates. */
+/* The texts of events and their words, for facets that search them. Nothing here allocates. */
 #ifndef RP_FACETS_WORDS_H
 #define RP_FACETS_WORDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reading and writing a session store of Clawd agree on. */
+/* Types and constants that the reader and the writer of Clawd's session store share. */
 #ifndef RP_FORMAT_CLAWD_H
 #define RP_FORMAT_CLAWD_H
 

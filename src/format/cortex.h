@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the cortex format share: a record of session_states as one JSON object. */
+/* Shared by the files of the cortex format: a record of session_states as one JSON object. */
 #ifndef RP_FORMAT_CORTEX_H
 #define RP_FORMAT_CORTEX_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The formats of other programs: pure converters between their documents and our events. One table; to add a format
- * is to add a row. Import pushes sessions and checked events into a taker; export reads the state and the journal
- * from a giver. Neither touches a clock or a store of ours.
+ * The formats of other programs: pure converters between their documents and our events, listed in one table with a row
+ * per format. An import pushes sessions and checked events into a taker; an export reads the state and the journal from
+ * a giver. Neither uses a clock or our store.
  *
- * Documents are hostile until proven otherwise: every size, depth and count has a bound, what makes no sense inside a
- * session is left out and counted in a note, and a session that can't be understood fails alone.
+ * A document may be hostile, so every size, depth and count has a bound. Content of a session that makes no sense is
+ * left out and counted in a note. A session that can't be understood fails without stopping the others.
  */
 #ifndef RP_FORMAT_H
 #define RP_FORMAT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What exporters share: the conversation as turns, contents as plain text. */
+/* Functions that exporters share: the conversation as turns, contents as plain text. */
 #ifndef RP_FORMAT_GIVE_H
 #define RP_FORMAT_GIVE_H
 

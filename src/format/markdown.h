@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a transcript share this: the text so far, handed over piece by piece. */
+/* Shared by the parts of a Markdown transcript: the text so far, handed over piece by piece. */
 #ifndef RP_FORMAT_MARKDOWN_H
 #define RP_FORMAT_MARKDOWN_H
 

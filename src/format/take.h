@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What importers share: reading other people's values, and handing on events one by one. */
+/* Functions that importers share: reading values of other programs' documents, and handing on events one by one. */
 #ifndef RP_FORMAT_TAKE_H
 #define RP_FORMAT_TAKE_H
 

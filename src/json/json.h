@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one door to JSON. Reading: check the bytes once (strict RFC 8259, limits
- * named), then walk them as spans; nothing is copied and nothing is allocated
- * except where noted. Writing: into a bounded buffer that remembers its first error.
+ * The only reader and writer of JSON. Reading: the bytes are checked once (strict RFC
+ * 8259, named limits) and then walked as spans; nothing is copied or allocated except
+ * where noted. Writing: into a bounded buffer that remembers its first error.
  */
 #ifndef RP_JSON_H
 #define RP_JSON_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scanning that reader and writer share. Eight bytes are looked at together in a
- * plain 64-bit word; the word is read as little-endian so that the lowest marked
- * byte is the first in memory. A borrow in the subtractions can only mark bytes
- * above a true hit, so the lowest mark is always right.
+ * Scanning, for the reader and the writer. Eight bytes are examined at a time in a
+ * 64-bit word, which is read as little-endian, so that the lowest marked byte is the
+ * first in memory. A borrow in the subtractions can only mark bytes above a true hit,
+ * so the lowest mark is always right.
  */
 #ifndef RP_JSON_SCAN_H
 #define RP_JSON_SCAN_H

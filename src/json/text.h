@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Escapes, and the decoded bytes of a raw string (what stands between the quotes). */
+/* Escapes in strings, and the decoded bytes of a raw string (the bytes between the quotes). */
 #ifndef RP_JSON_TEXT_H
 #define RP_JSON_TEXT_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connected socket in a loop, with a queue of messages to be written. Messages
- * are shared: one that goes to a thousand readers exists once. The queue is
- * bounded; who can't take more is told so, and who takes nothing for stall_ms is
- * cut off. All calls in the loop's thread, but those on messages.
+ * A connected socket in a loop, with a queue of messages to be written. Messages are
+ * shared: a message to a thousand readers exists once. The queue is bounded: when it is
+ * full, the sender is told, and a peer that takes nothing for stall_ms is cut off. All
+ * calls are made on the loop's thread, except those on messages.
  */
 #ifndef RP_NET_CONN_H
 #define RP_NET_CONN_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client's bytes to messages: frame heads and masks by libwslay, the rules about
- * sequences of frames (RFC 6455, 5.4 to 5.6) here. libwslay's own event interface keeps
- * 8.6 KiB per socket for ever; this keeps half of that, and only while a frame or a
- * message is incomplete.
+ * Turns a client's bytes into messages. libwslay parses frame heads and masks; this
+ * file applies the rules for sequences of frames (RFC 6455, 5.4 to 5.6). libwslay's own
+ * event interface would keep 8.6 KiB per socket all the time; this code keeps half of
+ * that, and only while a frame or a message is incomplete.
  */
 #ifndef RP_NET_FRAMES_H
 #define RP_NET_FRAMES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running timers, the next one due on top. A timer knows its place, so that stopping any of them is cheap. */
+/* A heap of running timers, with the next one due on top. A timer knows its place, so that stopping it is cheap. */
 #ifndef RP_NET_HEAP_H
 #define RP_NET_HEAP_H
 

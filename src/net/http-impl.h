@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of HTTP share. libmicrohttpd accepts nothing itself: the door, a
- * thread of our own, accepts (limits, refusals, several listening sockets) and gives
- * the sockets to libmicrohttpd's workers. Once a second it also cuts off who is over
- * its time, for libmicrohttpd's own timeout starts anew with every byte.
+ * Types and functions that the files of HTTP share. libmicrohttpd does not accept
+ * connections itself: the door, a thread of our own, accepts them (limits, refusals,
+ * several listening sockets) and gives the sockets to libmicrohttpd's workers. Once a
+ * second the door also cuts off connections that are over their time, because
+ * libmicrohttpd's own timeout starts anew with every byte.
  *
- * A connection lives from accept to libmicrohttpd's last word on it. It holds its one
+ * A connection lives from accept until libmicrohttpd reports its end. It holds one
  * request at a time, with buffers that are kept from one request to the next.
  */
 #ifndef RP_NET_HTTP_IMPL_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP on libmicrohttpd's epoll threads. A request is handed over when its last
- * byte is there; it is answered at once, or deferred and answered later by any
+ * HTTP on libmicrohttpd's epoll threads. A request is handed over when its last byte
+ * has arrived. It is answered immediately, or deferred and answered later by any
  * thread, or its socket is taken out of HTTP for good (WebSocket, event streams:
  * decision 12). Every size, number and time is bounded by the options.
  *
- * Who is slow is cut off: a request's head must be there within request_s, its
- * body within four times that, and between requests idle_s pass at most. An answer
- * must be taken within twice request_s, a long one in a second per 16 KiB more. What
- * is deferred is under no such bound.
+ * Slow clients are cut off. A request's head must arrive within request_s and its body
+ * within four times that; between requests idle_s may pass. An answer must be taken
+ * within twice request_s, plus a second per 16 KiB of a long one. The time for which a
+ * request is deferred has no such bound.
  */
 #ifndef RP_NET_HTTP_H
 #define RP_NET_HTTP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What listen.c and handover.c share. */
+/* Functions that listen.c and handover.c share. */
 #ifndef RP_NET_LISTEN_IMPL_H
 #define RP_NET_LISTEN_IMPL_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread that waits for many sockets (epoll), for timers, and for work that
- * other threads send it. Everything that lives in a loop (connections, sockets,
- * whatever sits on them) is touched by the loop's thread alone, so it needs no locks.
+ * One thread that waits for many sockets (epoll), for timers, and for work that other
+ * threads send it. Everything in a loop (connections, WebSockets, and the objects built
+ * on them) is used by the loop's thread alone, so it needs no locks.
  */
 #ifndef RP_NET_LOOP_H
 #define RP_NET_LOOP_H

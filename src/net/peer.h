@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user at the other end of a connection from this machine. */
+/* The user id of the process at the other end of a local connection. */
 #ifndef RP_NET_PEER_H
 #define RP_NET_PEER_H
 

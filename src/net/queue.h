@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What waits to be written to one peer: a ring of references to messages, and a few
- * urgent bytes that go between two of them. At rest it holds next to nothing.
+ * The bytes that wait to be written to one peer: a ring of references to messages, and
+ * a few urgent bytes that go between two messages. An empty queue takes almost no
+ * memory.
  *
  * Either the first message or the urgent bytes may be half written, never both.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-1, for the WebSocket handshake, which asks for it; it protects nothing. */
+/* SHA-1, because the WebSocket handshake requires it. It protects nothing. */
 #ifndef RP_NET_SHA1_H
 #define RP_NET_SHA1_H
 

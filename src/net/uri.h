@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths and queries as they come: split first, decode then, so that an escaped slash or dot stays a character. */
+/*
+ * Paths and queries of requests. They are split before they are decoded, so that an escaped slash or dot separates
+ * nothing.
+ */
 #ifndef RP_NET_URI_H
 #define RP_NET_URI_H
 

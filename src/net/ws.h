@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WebSockets (RFC 6455), frames by libwslay, on a connection in a loop. All calls
- * in the loop's thread but the handshake and the making of messages.
+ * WebSockets (RFC 6455) on a connection in a loop; libwslay handles the frames. All
+ * calls are made on the loop's thread, except the handshake and the making of messages.
  *
- * A peer that breaks the protocol is closed with 1002, 1007 or 1009; pings are
- * answered; one that says nothing for idle_ms is pinged, and closed with 1001 when
- * nothing comes back for as long again.
+ * A peer that breaks the protocol is closed with 1002, 1007 or 1009. Pings are
+ * answered. A peer that is silent for idle_ms is pinged, and closed with 1001 when it
+ * stays silent for as long again.
  */
 #ifndef RP_NET_WS_H
 #define RP_NET_WS_H

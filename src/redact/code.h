@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled expressions: the table's, each made when it is first needed, and those a user brought. Any number of threads
- * may ask for the same one: each compiles, the first one's stays.
+ * Compiled expressions: those of the table, each compiled when it is first needed, and those of the user. Several
+ * threads may need the same expression at once: then each compiles it, and the first result is kept.
  */
 #ifndef RP_REDACT_CODE_H
 #define RP_REDACT_CODE_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking closer: what find, text, tail and streams share. */
+/*
+ * The search for secrets at the places that the prefilter found, shared by the functions on texts, tails and streams.
+ */
 #ifndef RP_REDACT_FIND_H
 #define RP_REDACT_FIND_H
 

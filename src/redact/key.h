@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that hold credentials, by their words: DB_PASSWORD, apiKey, x-auth-token; not token_count, is_secret,
- * public_key. */
+/*
+ * Recognises names of credentials by their words: DB_PASSWORD, apiKey, x-auth-token; not token_count, is_secret,
+ * public_key.
+ */
 #ifndef RP_REDACT_KEY_H
 #define RP_REDACT_KEY_H
 

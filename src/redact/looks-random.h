@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The looks of a text, whatever its name: chosen at random, a placeholder, prose, a path. A name such as "token" is
- * weak evidence, so its value counts only when it looks like a credential by itself.
+ * Judges a text by its characters alone: random, a placeholder, prose, a path. A name such as "token" is weak evidence,
+ * so its value counts as a credential only when it looks like one by itself.
  */
 #ifndef RP_REDACT_LOOK_H
 #define RP_REDACT_LOOK_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The looks of credentials, as data. A row is tried where one of its literals stands: the expression is anchored
- * there (at the end of the whole name for rows about names), sees `window` bytes and no more, and says where the secret
- * begins; `run` says how far it goes on; `judge` decides by looks what an expression can't.
+ * The patterns of credentials, as a table. A row is tried where one of its literals occurs. Its expression is anchored
+ * there (for rows about names: at the end of the whole name), sees at most `window` bytes, and finds the beginning of
+ * the secret. `run` says which further bytes belong to the secret, and `judge` decides by the look of the value where
+ * an expression can't.
  *
- * Why the work stays linear: a window is short, or the expression begins with a look behind that holds at one place of
- * a run only.
+ * The work stays linear because a window is short, or the expression begins with a lookbehind that holds at only one
+ * place of a run.
  */
 #ifndef RP_REDACT_PATTERN_H
 #define RP_REDACT_PATTERN_H

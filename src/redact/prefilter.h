@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the literals of the patterns in one pass: the first four bytes of every literal are superimposed in sixteen
- * buckets, so that a position costs four table look-ups and no branch; only positions that some bucket lets through
- * are compared. Plain C; looking up sixteen halves of bytes at once (SSSE3) was tried and gains a third, no more,
- * because halves let through too much.
+ * Finds the literals of the patterns in one pass. The first four bytes of every literal are superimposed in sixteen
+ * buckets, so that a position costs four table look-ups and no branch. Only positions that some bucket lets through are
+ * compared with the literals. The code is plain C: a version that looks up sixteen half bytes at once (SSSE3) gained
+ * only a third, because half bytes let through too many positions.
  */
 #ifndef RP_REDACT_PREFILTER_H
 #define RP_REDACT_PREFILTER_H

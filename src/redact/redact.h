@@ -2,11 +2,11 @@
 /*
  * Credentials in text: finding them, and masking them before anything is stored (X-14, decision 11).
  *
- * Patterns are a table (pattern.c): a name, what the cheap prefilter looks for, and a PCRE2 expression whose group
- * `secret` is what is masked, so that key names stay. They are compiled when the prefilter first finds something, so
- * text without a suspicion costs one pass over its bytes and a program that never meets one never compiles anything.
+ * Patterns are a table (pattern.c): a name, the literals for the cheap prefilter, and a PCRE2 expression whose group
+ * `secret` is masked, so that key names stay. Expressions are compiled when the prefilter first finds something: text
+ * without a literal costs one pass over its bytes, and a program that never meets one compiles nothing.
  *
- * Works on decoded text; core/mask.h takes JSON bodies apart.
+ * The functions take decoded text; core/mask.h handles JSON bodies.
  */
 #ifndef RP_REDACT_H
 #define RP_REDACT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One speaker's stream of chunks (decisions 11 and 19): a secret split over two chunks is still one once they are
- * joined. The undecided tail of a chunk is held back until the next chunk, or the end of the stream, decides. A stream
- * can be written down and read again, so that what it holds may be stored, sealed, beside what it gave out.
+ * One speaker's stream of chunks (decisions 11 and 19), in which a secret split over two chunks is found. The undecided
+ * tail of a chunk is held back until the next chunk, or the end of the stream, decides. A stream can be saved and
+ * loaded, so that the held tail may be stored, sealed, beside the text that was given out.
  */
 #ifndef RP_REDACT_STREAM_H
 #define RP_REDACT_STREAM_H

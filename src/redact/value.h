@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a value that stands where a secret would is one. Code has more names with "password" in them than secrets, so
+ * Decides whether a value in the place of a secret is one. Code has more names with "password" in them than secrets, so
  * values that read like code (identifiers, calls, members, types), like prose or like placeholders are left alone.
  */
 #ifndef RP_REDACT_VALUE_H

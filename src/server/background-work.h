@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's background work, with jitter: heartbeats of the sessions somebody is
- * connected to, the grace after leaving, agents that do not come back, the outbox.
- * Each job has a thread of its own: one that is slow, or waits for a store that is
- * away, keeps neither heartbeats nor the watchdog waiting. (Checkpoints, idle and abandoned marking,
- * mirrors and retention are the engine's own keeper's.) Visible in /metrics.
+ * The server's background jobs, at intervals with jitter: heartbeats of the sessions that have clients, the grace after
+ * the last client left, agents that do not come back, the outbox. Each job has a thread of its own, so that a slow job,
+ * or one that waits for a store that is away, delays neither the heartbeats nor the watchdog. (Checkpoints, marking of
+ * idle and abandoned sessions, mirrors and retention are jobs of the engine's keeper.) /metrics counts the jobs.
  */
 #ifndef RP_SERVER_WORK_H
 #define RP_SERVER_WORK_H

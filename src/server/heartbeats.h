@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's heartbeats: for everybody who is present, whatever they came by. */
+/* The server's heartbeats, sent for every client that is present, however it is connected. */
 #ifndef RP_SERVER_HEARTBEATS_H
 #define RP_SERVER_HEARTBEATS_H
 

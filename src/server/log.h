@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's log: one line per event, logfmt or JSON, on stderr. Never payloads, tokens, secrets or queries; what a
- * value holds of others' words (paths, errors) is masked before it is cut.
+ * The server's log: one line per event, logfmt or JSON, on stderr. The log has no payloads, tokens, secrets or queries.
+ * Text from others in a value (paths, errors) is masked before it is cut.
  */
 #ifndef RP_SERVER_SLOG_H
 #define RP_SERVER_SLOG_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Prometheus reads about the server, beside what the engine tells of itself. The names are a contract. */
+/* The server's metrics for Prometheus, beside those of the engine. The names are a contract. */
 #ifndef RP_SERVER_METRICS_H
 #define RP_SERVER_METRICS_H
 

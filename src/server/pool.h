@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A few threads for what takes longer than a request's thread or the loop may wait: starts, checkpoints, documents. */
+/* A few threads for work that a request's thread or the loop must not wait for: starts, checkpoints, documents. */
 #ifndef RP_SERVER_POOL_H
 #define RP_SERVER_POOL_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles of the sessions in use: one guest's handle per session, shared by all
- * who serve it, kept a while after the last of them. A handle that stays is what
- * gives a session its checkpoints (L-06) and its rest (L-05).
+ * Handles of the sessions in use: one guest's handle per session, shared by all users
+ * of the session and kept for a while after the last of them. A session gets its
+ * checkpoints (L-06) and its idle status (L-05) through a handle that stays open.
  */
 #ifndef RP_SERVER_REGISTRY_H
 #define RP_SERVER_REGISTRY_H

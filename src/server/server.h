@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server and its parts. Threads: libmicrohttpd's read requests and run quick
- * handlers; the pool runs slow ones; the loop owns every WebSocket and event
- * stream and all that hangs on them; the publisher reads journals that grew; the
- * work threads do what is due; the engine has its own. Nobody waits for a client.
+ * The server and its parts. Threads: those of libmicrohttpd read requests and run quick
+ * handlers; the pool runs slow ones; the loop owns every WebSocket and event stream and
+ * the objects built on them; the publisher reads journals that grew; the work threads
+ * do the jobs that are due; the engine has its own. No thread waits for a client.
  *
- * Uses the engine through the public API alone, as any user's program would.
+ * The server uses the engine through the public API alone, as any user's program would.
  */
 #ifndef RP_SERVER_H
 #define RP_SERVER_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bound of stopping. A thread of its own watches the thread that takes the server
- * apart: whatever that one waits for (a job of the pool, the store, a request whose
- * answer never comes), the process ends when the time is over. Ending it there is
- * what a kill would be: acknowledged events are stored, runs live by heartbeats.
+ * The time limit for stopping. A separate thread watches the thread that shuts the
+ * server down. When the time is over, it ends the process, whatever the shutdown waits
+ * for (a job of the pool, the store, a request without an answer). That is as safe as a
+ * kill: acknowledged events are stored, and runs live by heartbeats.
  */
 #ifndef RP_SERVER_STOP_H
 #define RP_SERVER_STOP_H

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How one server follows another without refusing a connection (decision 12): a
- * socket beside the database (`<db>.serve`), for the same user alone. The new
- * server connects and is given the listening sockets, begins to accept from them,
- * puts its own control socket in the place of the old one, and says "go": only
- * then does the old one stop. One that fails in between changes nothing. The old one
- * hangs up once all its clients are gone.
+ * How one server follows another without refusing a connection (decision 12), over a
+ * socket beside the database (`<db>.serve`) that only the same user may use. The new
+ * server connects, gets the listening sockets, begins to accept from them, puts its own
+ * control socket in the place of the old one, and says "go". Only then does the old
+ * server stop. A new server that fails before "go" changes nothing. The old server
+ * closes the connection once all its clients are gone.
  *
- * Who starts without taking over finds out there that another server is alive: two
- * of them would each take the other's agents and members for gone.
+ * A server that starts without taking over learns from this socket that another server
+ * is alive, and does not start: each of two servers would take the other's agents and
+ * members for gone.
  */
 #ifndef RP_SERVER_CONTROL_H
 #define RP_SERVER_CONTROL_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells the service manager that we are alive ($WATCHDOG_USEC), for as long as that
- * is true: the work's thread comes by, the loop answers, and the pool either has
- * nothing to do or does it.
+ * Tells the service manager that the server is alive ($WATCHDOG_USEC), as long as the
+ * background jobs run, the loop answers, and the pool is idle or makes progress.
  */
 #ifndef RP_SERVER_WATCHDOG_H
 #define RP_SERVER_WATCHDOG_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every backend decides alike inside its transaction. Given the session's
- * row as it is now, these say whether the op may happen and what the row becomes.
+ * Decisions that every backend makes alike inside its transaction. Given the current
+ * row of the session, the functions say whether the op is allowed and what the row
+ * becomes.
  */
 #ifndef RP_STORE_RULES_H
 #define RP_STORE_RULES_H

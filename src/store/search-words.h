@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a person types into a search: words, "phrases in quotes", beginnings*.
- * All of them must be found. A word is a run of letters, digits and bytes beyond
- * ASCII; case does not matter.
+ * The syntax of a search: words, "phrases in quotes", beginnings*. All of them must be
+ * found. A word is a run of letters, digits and bytes beyond ASCII; case does not
+ * matter.
  */
 #ifndef RP_STORE_WORDS_H
 #define RP_STORE_WORDS_H

@@ -4,13 +4,13 @@
  * be taken inside a transaction (order of checks, what one append changes) are in
  * rules.h and shared by all backends.
  *
- * Threads: commit and maintain are called by one thread at a time, each (they may
- * overlap with each other); everything else from any thread at any time. Readers
- * never wait for the writer. No read transaction outlives one call, and the lists
- * deliver in pages so that none is long.
+ * Threads: one thread at a time calls commit, and one calls maintain; the two may
+ * overlap. Everything else may be called from any thread at any time. Readers never
+ * wait for the writer. No read transaction outlives one call, and lists deliver in
+ * pages, so that no read transaction is long.
  *
  * Errors: RP_E_UNREACHABLE, _FULL, _BUSY, _READONLY, _IO, _CORRUPT, _NOMEM from any
- * call; what else a slot may return stands beside it. A callback's non-zero value
+ * call; the comment of a slot names its further errors. A callback's non-zero value
  * ends a list and is returned.
  */
 #ifndef RP_STORE_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Agents that came with another program's store (C-11): the token each of them holds and the secret they all know, so
- * that they come in as if nothing had moved, and can be given back. A file of its own beside the database, 0600: the
- * database holds no credential, and tokens of our own are computed (session-token.h).
+ * Credentials of agents whose sessions were imported from another program's store (C-11): the token of each agent, and
+ * the secret that all of them know. Imported agents connect with these as before, and an export can write them again.
+ * The credentials are in a file of their own beside the database, 0600, because the database holds no credential;
+ * tokens that Reprise makes itself are computed and not stored (session-token.h).
  *
- *   secret TEXT                      begins the agents that know it
- *   agent ID BIRTH TOKEN [MANAGER]   MANAGER: a second token, only kept for the way back
+ *   secret TEXT                      the agents in the lines below know this secret
+ *   agent ID BIRTH TOKEN [MANAGER]   MANAGER: a second token, kept only for an export
  */
 #ifndef RP_BASE_FLEET_H
 #define RP_BASE_FLEET_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The internal secret (C-02): stable across restarts, given or made once. Kept as a
- * hash alone: what is compared has one size, and what is derived needs no more.
+ * The internal secret (C-02): configured, or made once; the same after every restart.
+ * Only its hash is kept in memory: hashes compared with it have the same size, and
+ * values derived from the secret need only the hash.
  */
 #ifndef RP_BASE_SECRET_H
 #define RP_BASE_SECRET_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The token that opens one session (C-06): "rps_" and a keyed hash of its id and its birth under the internal secret.
- * Computed, not stored; by the id alone it can be told whether it is one of ours.
+ * The token that opens one session (C-06): "rps_" and a hash of the session's id and birth, keyed with the internal
+ * secret. A token is computed, not stored. Whether a token is one of Reprise's own for an id can be checked without
+ * reading the session.
  */
 #ifndef RP_BASE_SESSION_TOKEN_H
 #define RP_BASE_SESSION_TOKEN_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Byte locks in `<db>.runs` (OFD locks: the kernel frees them when the last
- * descriptor goes). Byte 0 is the queue of writers; the others are runs, each at
- * a random slot taken before the run becomes visible.
+ * Byte locks in `<db>.runs`. They are OFD locks, which the kernel frees when the last
+ * descriptor of the open file is closed. Byte 0 is the queue of writers. The other
+ * bytes stand for runs: each run locks a random byte before it becomes visible in the
+ * store.
  */
 #ifndef RP_BASE_LOCKFILE_H
 #define RP_BASE_LOCKFILE_H

@@ -2,16 +2,16 @@
 /*
  * The layout of `<db>.runs`: the only place that knows its offsets.
  *
- * Locks and contents share the file but not a meaning. Locks are advisory: a lock
- * on a byte says nothing about what the byte holds. Byte 0 is the lock of the
- * queue of writers; runs lock random bytes behind the header (versions before the
- * header took any byte from 1 on, which excludes as it always did).
+ * Locks and contents share the file but are independent: a lock on a byte says nothing
+ * about the content of that byte. Byte 0 is the lock of the queue of writers; runs lock
+ * random bytes behind the header. Versions of the program without the header locked any
+ * byte from 1 on, and their locks still exclude one another.
  *
- * Contents are the header page alone, which processes map and share. It may be
- * absent: files of older versions are empty, and a full disk or a file system
- * without shared mappings leaves them so. Bytes that nobody wrote are 0, and 0
- * means "not known" in every field. Nothing in it is needed for correctness
- * between processes, for a power cut may lose it.
+ * The only content is the header page, which all processes map and share. The header
+ * may be absent: files of older versions are empty, and so are files on a full disk or
+ * on a file system without shared mappings. Bytes that were never written are 0, and 0
+ * means "not known" in every field. Correctness between processes does not depend on
+ * the header, because a power cut may lose it.
  */
 #ifndef RP_BASE_RUNS_LAYOUT_H
 #define RP_BASE_RUNS_LAYOUT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ACP proxy between one editor and one agent. It knows no process and no socket: lines come in, and go out
- * through the world it is given, which host.c makes of libuv and tests make of memory. All calls are made on one
- * thread; only `poke` comes from others.
+ * The ACP proxy between one editor and one agent. The proxy knows no process and no socket: lines come in and go out
+ * through an interface, the "world", which wire/host.c implements with libuv and the tests implement in memory. All
+ * calls are made on one thread; only `poke` may be called from others.
  */
 #ifndef RP_BRIDGE_ACP_H
 #define RP_BRIDGE_ACP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The proxy as a whole: its two peers, its sessions, and how lines leave it. All of it runs on the proxy's thread; the
- * engine's acknowledgements alone come from others, through session/journal.c.
+ * The proxy as a whole: its two peers, its sessions, and how lines leave it. Everything runs on the proxy's thread,
+ * except for the engine's acknowledgements, which come from other threads through session/journal.c.
  */
 #ifndef RP_BRIDGE_ACP_PROXY_H
 #define RP_BRIDGE_ACP_PROXY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One input and the session it speaks of. */
+/* One input of a hook, and the session that the input belongs to. */
 #ifndef RP_BRIDGE_HOOK_SESSION_H
 #define RP_BRIDGE_HOOK_SESSION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks of coding agents: what they give on stdin to events, and what they want back. */
+/* Hooks of coding agents: turns their input on stdin into events, and writes the output that each agent expects. */
 #ifndef RP_BRIDGE_HOOK_H
 #define RP_BRIDGE_HOOK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file in which an agent keeps a conversation itself: read when an input does not tell what was said last. */
+/* The file in which an agent keeps its conversation. It is read when a hook's input lacks the last message. */
 #ifndef RP_BRIDGE_HOOK_TRANSCRIPT_H
 #define RP_BRIDGE_HOOK_TRANSCRIPT_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One life of the agent: its process, its lines in and out, and its end, which is told once and last. */
+/*
+ * One life of the agent: its process, its lines in and out, and its end, which is reported once and after everything
+ * else.
+ */
 #ifndef RP_BRIDGE_HOST_AGENT_H
 #define RP_BRIDGE_HOST_AGENT_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's process: pipes on its stdin and stdout, our stderr, a session of its own, so that a Ctrl-C in our
- * terminal reaches it through us alone. Between us and it stands its guardian (guardian.h), which ends it with all it
- * has started should we die without a word.
+ * The agent's process. Its stdin and stdout are pipes, its stderr is ours, and it has a session (setsid) of its own, so
+ * that a Ctrl-C in our terminal reaches the agent only through us. A guardian process (guardian.h) stands between us
+ * and the agent: if we die, it ends the agent and everything that the agent has started.
  *
- * Made by fork and not by uv_spawn, which has no room for the last point and gives sockets where programs that open
- * /dev/stdin want pipes.
+ * The process is made by fork and not by uv_spawn: uv_spawn has no place for a guardian, and gives the child sockets,
+ * where programs that open /dev/stdin need pipes.
  */
 #ifndef RP_BRIDGE_HOST_CHILD_H
 #define RP_BRIDGE_HOST_CHILD_H

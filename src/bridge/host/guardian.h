@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process between us and the agent, so that nothing of the agent outlives us, whatever ends us. It is the agent's
- * parent and takes in what the agent's children leave behind, also in sessions of their own, so it finds all of them.
+ * The guardian: a process between us and the agent that ends the agent with all its descendants when we end, for
+ * whatever reason. The guardian is the agent's parent, and orphans among the agent's descendants become its children,
+ * also those in sessions of their own, so it finds all of them.
  *
- * It is made by a fork of a process with threads and becomes no program of its own: nothing in it may allocate or lock.
+ * The guardian is forked from a process with threads and never calls exec, so no code in it may allocate or lock.
  */
 #ifndef RP_BRIDGE_HOST_KEEPER_H
 #define RP_BRIDGE_HOST_KEEPER_H

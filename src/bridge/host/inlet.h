@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where lines of one peer come in: a pipe, a socket, a terminal or a file. */
+/* The place where lines from one peer come in: a pipe, a socket, a terminal or a file. */
 #ifndef RP_BRIDGE_HOST_INLET_H
 #define RP_BRIDGE_HOST_INLET_H
 

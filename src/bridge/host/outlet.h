@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where lines to one peer leave the process. What is sent within one turn of the loop is written at its end with one
- * call; what the peer does not take waits in memory, and rp__outlet_backlog says how much.
+ * The place where lines to one peer leave the process. Lines sent within one turn of the loop are written with one call
+ * at the end of that turn. Bytes that the peer does not take wait in memory; rp__outlet_backlog gives their number.
  */
 #ifndef RP_BRIDGE_HOST_OUTLET_H
 #define RP_BRIDGE_HOST_OUTLET_H

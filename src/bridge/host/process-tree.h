@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What descends from this process, as /proc tells it. Nothing here allocates or locks; one thread at a time. */
+/* The descendants of this process, read from /proc. Nothing here allocates or locks; one thread at a time. */
 #ifndef RP_BRIDGE_HOST_TREE_H
 #define RP_BRIDGE_HOST_TREE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What another agent must know of a session, as one text. */
+/* The text of a handoff: everything that another agent must know about a session. */
 #ifndef RP_BRIDGE_MCP_HANDOFF_H
 #define RP_BRIDGE_MCP_HANDOFF_H
 

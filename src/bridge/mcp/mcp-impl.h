@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request on its way through the methods of both eras. */
+/* One MCP request while the methods of either era handle it. */
 #ifndef RP_BRIDGE_MCP_IMPL_H
 #define RP_BRIDGE_MCP_IMPL_H
 

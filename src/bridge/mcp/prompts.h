@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prompts that a person picks in an MCP client: `resume` (go on where a session stopped) and `handoff` (what another
- * agent must know). Both only read: no session is begun, nothing is inherited.
+ * Prompts that a person picks in an MCP client: `resume` continues where a session stopped, `handoff` tells another
+ * agent about a session. Both only read: they begin no session and inherit nothing.
  */
 #ifndef RP_BRIDGE_MCP_PROMPTS_H
 #define RP_BRIDGE_MCP_PROMPTS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What MCP clients may read: the scope's sessions, one of them, its state, and the brief. Writes members of a result
- * object that the caller has opened; on an error nothing was written. Reading begins no session.
+ * The resources that MCP clients may read: the list of the scope's sessions, a session, its state, and the brief. The
+ * functions write members of a result object that the caller has opened; on an error they have written nothing. Reading
+ * begins no session.
  */
 #ifndef RP_BRIDGE_MCP_RESOURCES_H
 #define RP_BRIDGE_MCP_RESOURCES_H

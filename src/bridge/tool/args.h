@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of a tool as a table. The JSON Schema that clients see is written from the same rows that the check
- * goes by, so that the two can't differ.
+ * The arguments of a tool as a table. The JSON Schema for clients is written from the rows that also check the
+ * arguments, so that the two can't differ.
  */
 #ifndef RP_BRIDGE_ARGS_H
 #define RP_BRIDGE_ARGS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the tools share. */
+/* Functions that the files of the tools share. */
 #ifndef RP_BRIDGE_TOOL_H
 #define RP_BRIDGE_TOOL_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The demo: three acts over throwaway databases, one at a time. In the first a director
- * (`demo`) starts and kills agents (`demo-agent`), each a process of its own;
- * the others are played in this process by a clock that can be moved.
- * What is said is scripted; every fact shown is read from the database or measured.
+ * The demo: three acts, each on a throwaway database. In the first act a director
+ * (`demo`) starts and kills agents (`demo-agent`), each of them a process. The other
+ * acts run in this process with a clock that can be moved. The spoken lines are
+ * scripted; every fact shown is read from the database or measured.
  */
 #ifndef RP_CLI_DEMO_H
 #define RP_CLI_DEMO_H

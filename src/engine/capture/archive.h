@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cold files (X-15, O-04): the record of a session that ended long ago, as `archive/YYYY-MM/<id>.json.gz` beside the
- * database, or `<id>.json.sealed` (the same bytes, sealed) in a sealed scope. The month is that in which the session
- * was made, which never changes: a session has one place, whatever happens to it. The journal stays in the store.
+ * database, or in a sealed scope `<id>.json.sealed` (the same bytes, sealed). The month is the one in which the session
+ * was created; it never changes, so a session has only one possible place. The journal stays in the store.
  */
 #ifndef RP_ENGINE_ARCHIVE_H
 #define RP_ENGINE_ARCHIVE_H

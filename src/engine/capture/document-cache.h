@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documents of sessions that were asked for last, good as long as the store's number is the one they were read at: a
- * reader who comes again pays for no question to the store.
+ * A cache of the session documents that were read last. A document is valid as long as the store's number is the one at
+ * which the document was read, so that repeated reads make no call of the store.
  */
 #ifndef RP_ENGINE_DOCUMENT_H
 #define RP_ENGINE_DOCUMENT_H

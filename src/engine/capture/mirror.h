@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that other programs read: the record of an ended session as <id>.json (X-01), the live session file of a
- * robot (N-06), the live store of a fleet's sessions (C-11). Never the truth, and never of a sealed scope.
+ * Files for other programs: the record of an ended session as <id>.json (X-01), the live session file of a robot
+ * (N-06), the live store of a fleet's sessions (C-11). These files are copies: the store is authoritative. A sealed
+ * scope has none.
  */
 #ifndef RP_ENGINE_MIRROR_H
 #define RP_ENGINE_MIRROR_H

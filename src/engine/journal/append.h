@@ -2,10 +2,10 @@
 /*
  * A batch of events on its way into the store: checked, limited, masked, sealed, with the ops that follow from them.
  *
- * The facts of the session that this needs (open streams, pins, spending) are brought up to date in one step of its
- * own, "catch up", which alone asks the store, and only for kinds of events that need it. Preparing then reads the
- * handle, the events, the options and the clock. The store refuses a batch that was prepared on facts which others have
- * changed meanwhile; the batch is then made again.
+ * Preparing a batch needs facts about the session: open streams, pins, spending. The step "catch up" brings these up to
+ * date. It is the only step that asks the store, and does so only for the kinds of events that need it. The step
+ * "prepare" then reads only the handle, the events, the options and the clock. When other writers have changed the
+ * facts since, the store refuses the batch, and the batch is made again.
  */
 #ifndef RP_ENGINE_JOURNAL_H
 #define RP_ENGINE_JOURNAL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blobs of a session, as the rest of the engine sees them. An event names one in a member of its body. */
+/* Blobs of a session, for the rest of the engine. An event names a blob in a member of its body. */
 #ifndef RP_ENGINE_BLOB_H
 #define RP_ENGINE_BLOB_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling one thread of the process that something was stored. */
+/* Wakes the thread of this process that waits for changes of the store. */
 #ifndef RP_ENGINE_CHANGES_H
 #define RP_ENGINE_CHANGES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group commit. A caller that finds the queue idle leads: it commits its request on its own thread, so that a lone
- * writer pays for no thread switch. Those who come meanwhile form the next group; the queue's thread leads it and all
- * that follow until nothing waits. A group is woken with one call. Nobody waits for a timer.
+ * writer needs no thread switch. Requests that arrive meanwhile form the next group. The queue's thread leads that
+ * group and all further ones until no request waits. A group is woken with one call. No request waits for a timer.
  */
 #ifndef RP_ENGINE_COMMIT_H
 #define RP_ENGINE_COMMIT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows that follow from events and are written in the transaction of the append: the scope's newest word on a task
- * (X-07), its memories (X-17), and a session's name and meta. The journal is the truth; these only make questions about
- * the scope cheap.
+ * Rows that follow from events and are written in the transaction of the append: the newest status of a task in the
+ * scope (X-07), the scope's memories (X-17), a session's name and meta. The journal is authoritative; these rows only
+ * make queries about the scope cheap.
  */
 #ifndef RP_ENGINE_DERIVE_H
 #define RP_ENGINE_DERIVE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests that may come twice. A digest of what was asked for stands beside an idempotency key, so that the key with
- * another request is a conflict. It is taken of masked bytes and, in a sealed scope, keyed: whoever reads the database
- * can't try secrets on it. The bytes decide: other white space is another request.
+ * Requests that may come twice. The store keeps a digest of the request beside its idempotency key, so that the same
+ * key with another request is a conflict. The digest is made from masked bytes and is keyed in a sealed scope, so that
+ * a reader of the database can't test guesses of a secret against it. Requests are compared byte by byte: one with
+ * other white space is another request.
  */
 #ifndef RP_ENGINE_REQUEST_H
 #define RP_ENGINE_REQUEST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limits of a session: an event may not take an eleventh place for a pin (X-06), nor begin work that the budget has
- * no room for (L-12). Both need the state, so only these kinds pay for it.
+ * The limits of a session: no more than ten pins (X-06), and no new work once the budget is spent (L-12). Both checks
+ * need the state, so it is loaded only for the kinds of events that are limited.
  */
 #ifndef RP_ENGINE_GUARD_H
 #define RP_ENGINE_GUARD_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The streams of a session that are not over (B-14): what each speaker said in chunks so far, as far as it decides what
- * of the next chunk may be stored readably. The undecided end of a chunk is stored sealed with the event it was cut
- * from (core/tails.h). It appears in its speaker's next event, or, when the session ends or its run is recovered, in an
- * event that says which one it continues.
+ * The open streams of a session (B-14): for each speaker, as much of the earlier chunks as is needed to decide which
+ * part of the next chunk may be stored readably. The undecided end of a chunk is stored sealed with the chunk's event
+ * (core/tails.h). Once decided, this text is stored with the speaker's next event. When the session ends or its run is
+ * recovered first, the text is stored in an event of its own, which names the event that it continues.
  *
- * A handle keeps them as they will be in the store once everything that it prepared is stored. An append that finds
- * them otherwise is refused, and prepared again on what the store has.
+ * A handle keeps the streams as they will be in the store once everything that the handle prepared is stored. If the
+ * store has other streams at the commit, it refuses the append, which is then prepared again on the store's streams.
  */
 #ifndef RP_ENGINE_STREAMS_H
 #define RP_ENGINE_STREAMS_H

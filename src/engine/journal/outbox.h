@@ -2,17 +2,18 @@
 /*
  * The outbox: appends that nobody waits for, in the order of their session (include/reprise/host.h has the contract).
  *
- * Most appends are prepared by their caller and go straight into the commit queue. Three things make an append wait in
- * its session's queue, unprepared:
- * - A barrier is on its way: an append whose end must be known before the next one may be stored. That is one that was
- *   judged by the session's pins (they may have changed: then it is judged again), one that may wait in memory (it
- *   must not be overtaken when the store fails), or an event of the outbox's own.
- * - Appends were refused because others changed what they were prepared on. They come back into the queue in their
- *   order. When none is on its way any more, they are prepared again, few at a time while others keep writing.
+ * Most appends are prepared by their caller and go straight into the commit queue. In three cases an append waits,
+ * unprepared, in the queue of its session:
+ * - A barrier is on its way: an append whose result must be known before the next one may be stored. A barrier is an
+ *   append that was checked against the session's pins (they may have changed: then it is checked again), one that may
+ *   wait in memory (it must not be overtaken when the store fails), or an event of the outbox itself.
+ * - Appends were refused because other writers changed the facts that they were prepared on. They return to the queue
+ *   in their order. When no append is on its way any more, they are prepared again, few at a time while others keep
+ *   writing.
  * - The store is away, and appends of the session wait in memory (outbox-store-away.c).
  *
- * One thread, the helper, prepares and sends what waits: preparing again reads the store, which the thread that commits
- * must not do.
+ * One thread, the helper, prepares and sends the appends that wait: preparing an append again reads the store, which
+ * the committing thread must not do.
  */
 #ifndef RP_ENGINE_OUTBOX_H
 #define RP_ENGINE_OUTBOX_H

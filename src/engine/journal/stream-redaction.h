@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Redaction in the journal's funnel (X-14, B-14, decisions 11 and 19): every body is masked before it is stored, and
- * what a speaker says in chunks is looked at as one stream, so that a secret split over two chunks is still found.
+ * Redaction on the way into the journal (X-14, B-14, decisions 11 and 19). Every body is masked before it is stored.
+ * The chunks of one speaker are searched as one stream, so that a secret split over two chunks is found.
  */
 #ifndef RP_ENGINE_SPEECH_H
 #define RP_ENGINE_SPEECH_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The key that seals the undecided tails of streams (B-14), where a scope has no key of its own: in `<db>.seal`, 0600,
- * made when a tail is first sealed and new every day, so that what a tail held can't be read from a copy of the
- * database, nor from the database itself a day or two later. The file has the current key and the one before, which
- * goes once no undecided tail needs it.
+ * The key that seals the undecided tails of streams (B-14) in a scope without a key of its own. The key is in the file
+ * `<db>.seal`, 0600. It is made when a tail is first sealed, and replaced every day, so that a tail can't be read from
+ * a copy of the database, nor from the database itself a day or two later. The file has the current key and the one
+ * before; the older key is removed once no undecided tail needs it.
  *
- * The store knows the current key's number and refuses tails that were sealed with another: a process that missed a
- * change reads the file again.
+ * The store knows the number of the current key and refuses tails sealed with another one. A process that missed a
+ * change of the key is refused once, and then reads the file again.
  */
 #ifndef RP_ENGINE_TAIL_KEY_H
 #define RP_ENGINE_TAIL_KEY_H

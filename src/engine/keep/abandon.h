@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * L-09: a session that nobody closed and nobody has touched for abandon_s becomes `abandoned`, as of its last sign of
- * life, and is captured like any other end. A heartbeat and a living run are activity. `abandon` says which sessions:
- * always, never, or (channel) those of a live channel, which is any but the command line's own "cli".
+ * Abandonment (L-09): an open session without activity for abandon_s becomes `abandoned`, as of its last sign of life,
+ * and its record is captured as at any other end. Heartbeats and a living run are activity. The option `abandon` says
+ * which sessions are concerned: all (always), none (never), or those of a live channel (channel), which is any channel
+ * but the command line's "cli".
  */
 #ifndef RP_ENGINE_ABANDON_H
 #define RP_ENGINE_ABANDON_H

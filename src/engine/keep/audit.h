@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing the audit log (X-12): a record is an op of the transaction that does what it tells of. The note holds the
- * bytes the op points to and lives until the commit is over.
+ * Writes the audit log (X-12). A record is an op of the transaction that makes the recorded change. The note holds the
+ * bytes that the op points to, and lives until the commit is over.
  */
 #ifndef RP_ENGINE_AUDIT_H
 #define RP_ENGINE_AUDIT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that does what nobody should wait for: a table of jobs, each with its time, counted and timed. */
+/* The thread for work that no caller should wait for: a table of jobs, each with its interval, counted and timed. */
 #ifndef RP_ENGINE_KEEPER_H
 #define RP_ENGINE_KEEPER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a memory's row needs before it is stored: its masked content, bounds and hash. */
+/* Memories: reads the content and confidence of a stored one, and makes damaged ones again from the journals. */
 #ifndef RP_ENGINE_MEMORY_H
 #define RP_ENGINE_MEMORY_H
 

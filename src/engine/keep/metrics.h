@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters and histograms of one engine (O-07), written from any thread without a lock and told by rp_metrics_text.
- * The counters of engine.h are part of the text; here stands what they do not count.
+ * Counters and histograms of one engine (O-07), written from any thread without a lock and reported by rp_metrics_text.
+ * That text also has the counters of engine.h; this file adds the others.
  */
 #ifndef RP_ENGINE_METRICS_H
 #define RP_ENGINE_METRICS_H

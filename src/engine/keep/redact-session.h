@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the redaction of a session's past. */
+/* Redaction of stored sessions, and of names: types and functions that only the engine uses. */
 #ifndef RP_ENGINE_REDACTION_H
 #define RP_ENGINE_REDACTION_H
 

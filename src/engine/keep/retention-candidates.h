@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions that have come of age: which of them retention has something to say about, from rows read once. */
+/* Lists of the sessions that a retention rule applies to, made from rows that are read once. */
 #ifndef RP_ENGINE_AGED_H
 #define RP_ENGINE_AGED_H
 

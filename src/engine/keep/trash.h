@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trash and the way out of the store (B-09): every step is one transaction with its audit record. */
+/* The trash and the deletion of sessions (B-09): every step is one transaction with its audit record. */
 #ifndef RP_ENGINE_TRASH_H
 #define RP_ENGINE_TRASH_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failures that the audit log has no room for, since the disk that is full is its own (O-07). They stand in the page
- * of `<db>.runs` that all processes map, whose block is there already, until somebody can write them down.
+ * Failures that can't be recorded in the audit log, because the full disk that caused them holds the log too (O-07).
+ * They are kept in the page of `<db>.runs` that all processes map and whose disk block exists already, until a process
+ * can write them to the log.
  */
 #ifndef RP_ENGINE_UNSAID_H
 #define RP_ENGINE_UNSAID_H

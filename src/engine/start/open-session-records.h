@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records that are in no table when a start looks for a past. Of sessions that go on, so that whoever comes next in the
- * scope knows what they know, too; and, for a brief, of those that the next start would write before it looks: of
- * sessions whose run is dead (X-11) or that were abandoned (L-09). Made in memory; nothing is changed.
+ * Records that a start needs although no table has them. Sessions that go on have no record yet; their records are made
+ * so that the next session of the scope knows what they know. A brief also needs the records that the next start would
+ * write first: those of sessions whose run is dead (X-11) or that were abandoned (L-09). All of these records are made
+ * in memory; nothing is changed.
  */
 #ifndef RP_ENGINE_ENDING_H
 #define RP_ENGINE_ENDING_H

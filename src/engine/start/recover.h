@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovery of runs that died: the record and the end that each of them gets. */
+/* Recovery of runs that died: each of them is ended and gets its record. */
 #ifndef RP_ENGINE_RECOVER_H
 #define RP_ENGINE_RECOVER_H
 

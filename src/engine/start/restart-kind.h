@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kind of restart a start is, judged by the run before it (N-03, B-03). */
+/* The kind of restart that a start is, judged by the previous run (N-03, B-03). */
 #ifndef RP_ENGINE_CLASSIFY_H
 #define RP_ENGINE_CLASSIFY_H
 

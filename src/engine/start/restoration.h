@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes back into a session, from the store to the plan to the text (X-02, DESIGN's "path of one start"). Reads
- * only; the start or `continue` stores what was decided. Only this part fails open (decision 14): whoever calls it
- * turns a failure into a warning.
+ * Restoration: from the store to the plan to the text of what comes back into a session (X-02; docs/architecture.md,
+ * "The path of one start"). It only reads; the start, or `continue`, stores the decisions. Restoration is the only part
+ * of a start that fails open (decision 14): its caller turns a failure into a warning.
  */
 #ifndef RP_ENGINE_RESTORATION_H
 #define RP_ENGINE_RESTORATION_H

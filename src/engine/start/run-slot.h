@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slots: the bytes of <db>.runs that show that this process lives. The kernel does
- * not tell a process of its own locks, so the engine remembers which it has, from
- * before the run becomes visible until the last handle of the run lets go.
+ * Slots: the bytes of <db>.runs whose locks show that this process lives. The kernel
+ * does not tell a process about its own locks, so the engine remembers its slots, from
+ * before the run becomes visible until the last handle of the run is freed.
  */
 #ifndef RP_ENGINE_SLOT_H
 #define RP_ENGINE_SLOT_H

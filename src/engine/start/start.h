@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One start, shared by its parts: finding the session (find.c), committing it (commit-start.c), telling (start.c). */
+/* One start, shared by its parts: finding the session (find.c), committing (commit-start.c), the document (start.c). */
 #ifndef RP_ENGINE_START_H
 #define RP_ENGINE_START_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tokens that agents open their sessions with, for a store file that they go on with elsewhere (C-11). */
+/* The tokens with which agents open their sessions, for a store file that another program will use (C-11). */
 #ifndef RP_ENGINE_TOKENS_H
 #define RP_ENGINE_TOKENS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making a session out of events that exist already (fork, import): written page
- * by page into a hidden session, shown when complete, deleted when not.
+ * Makes a session out of existing events (fork, import). The events are written page by
+ * page into a hidden session, which is shown when it is complete and deleted when the
+ * copy fails.
  */
 #ifndef RP_ENGINE_COPY_H
 #define RP_ENGINE_COPY_H

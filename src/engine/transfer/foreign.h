@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other programs' formats on top of the engine: what a session gives to an exporter.
- */
+/* Other programs' formats on top of the engine: the interface through which an exporter reads a session. */
 #ifndef RP_ENGINE_FOREIGN_H
 #define RP_ENGINE_FOREIGN_H
 

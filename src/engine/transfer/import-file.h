@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One import of another program's document (foreign.c), as the reader of files (import-file.c) asks for it. */
+/* One import of another program's document: the interface between foreign.c and the reader of files (import-file.c). */
 #ifndef RP_ENGINE_IMPORT_FILE_H
 #define RP_ENGINE_IMPORT_FILE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The credentials of a document that is imported (C-11): gathered while its sessions are taken, written beside the
- * database (base/credentials/fleet.h) when all are. None of them passes through an event, a note or a log.
+ * The credentials of a document that is imported (C-11). They are gathered while its sessions are imported, and written
+ * to a file beside the database (base/credentials/fleet.h) after the last session. No credential passes through an
+ * event, a note or a log.
  */
 #ifndef RP_ENGINE_IMPORT_TOKENS_H
 #define RP_ENGINE_IMPORT_TOKENS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many sessions as one session-store.json of Clawd, with what opens them (C-11). */
+/* Many sessions as one session-store.json of Clawd, with the tokens that open them (C-11). */
 #ifndef RP_ENGINE_STORE_FILE_H
 #define RP_ENGINE_STORE_FILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What export and import agree on. */
+/* Constants that export and import share. */
 #ifndef RP_ENGINE_TRANSFER_H
 #define RP_ENGINE_TRANSFER_H
 

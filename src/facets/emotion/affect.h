@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the agent feels, and how that moves while nothing happens.
+ * The agent's emotions, and how they change while no event comes.
  *
- * A level goes in a straight line to its baseline and stops there. A wound keeps levels up: its floors stand still for
- * `duration`, then sink by heal_rate. While nothing happens a level that is at or above its baseline only falls and one
- * below only rises, so each threshold is crossed at most once and everything has a closed form: a second costs as much
- * as a year, and a then b is a + b.
+ * A level moves in a straight line to its baseline and stops there. A wound keeps levels up: its floors stay the same
+ * for `duration`, then sink by heal_rate. Without events a level at or above its baseline only falls, and a level below
+ * it only rises, so each threshold is crossed at most once and every value has a closed form. Ageing by a year
+ * therefore costs as much as ageing by a second, and ageing by a and then by b is the same as ageing by a + b.
  */
 #ifndef RP_FACETS_AFFECT_H
 #define RP_FACETS_AFFECT_H

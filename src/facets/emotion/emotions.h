@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of emotions (N-08, N-09, N-11): levels with their baselines, boredom, and the events that move them. It is
- * data that a user edits, as INI text; in the journal it is JSON, the member `emotions` of a session's settings:
+ * The table of emotions (N-08, N-09, N-11): levels with their baselines, boredom, and the events that change them.
+ * Users edit the table as INI text; in the journal it is JSON, the member `emotions` of a session's settings:
  *
  *   {"levels":{"joy":{"baseline":0.3,"decay":0.02}},
  *    "boredom":{"grow":0.008,"fall":0.05,"joy_below":0.15,"negative_below":0.1},
  *    "events":{"violence":{"deltas":{"fear":0.4},"wounds":-0.08,
  *                          "wound":{"floors":{"fear":0.25},"duration":300,"heal_rate":0.001}}}}
  *
- * Every value that is told stands in place of the default's, the rest stays as it is by default; an event that is null
- * is none. Names of emotions and events are letters, digits, '_', '-', '.' and ':'. An emotion that only an event names
- * has baseline 0 and decays .03/s.
+ * Values in the JSON replace those of the default table; all other values keep their defaults. An event whose value is
+ * null is removed. Names of emotions and events consist of letters, digits, '_', '-', '.' and ':'. An emotion that only
+ * an event names has the baseline 0 and decays by .03/s.
  */
 #ifndef RP_FACETS_EMOTIONS_H
 #define RP_FACETS_EMOTIONS_H

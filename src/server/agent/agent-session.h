@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the agents' sockets. An agent session is a session that has an agent, connected or awaited; an agent is one
- * connection, which has its session once it has said who it is. All of it belongs to the loop's thread, but the roster,
- * which has a lock.
+ * Internals of the agents' sockets. An agent session is a session that has an agent, connected or awaited. An agent is
+ * one connection; it gets its session once it has identified itself. Everything belongs to the loop's thread, except
+ * the roster, which has a lock.
  *
- * A connection outlives its socket while something it was sent is on its way into the store; an agent session outlives
- * the connection for reconnect_s.
+ * A connection outlives its socket while messages that came over it are being stored. An agent session outlives the
+ * connection for reconnect_s.
  */
 #ifndef RP_SERVER_AGENT_IMPL_H
 #define RP_SERVER_AGENT_IMPL_H

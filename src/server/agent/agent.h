@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Agents' sockets (C-06): one agent per session, its messages to events, events to its messages. */
+/*
+ * Agents' sockets (C-06): one agent per session. An agent's messages become events, and events become messages to it.
+ */
 #ifndef RP_SERVER_AGENT_H
 #define RP_SERVER_AGENT_H
 

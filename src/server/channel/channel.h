@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sockets, channels and the sessions they are joined to. All of it belongs to the
- * loop's thread, but the members, which are in the engine's table of who is present.
+ * Sockets, channels and the sessions that they have joined. Everything belongs to the
+ * loop's thread, except the members, which are in the engine's table of presence.
  *
- * A channel outlives its socket for as long as something it was sent is on its way:
- * who says event, close_session, leave and hangs up has said them all. Nothing is
- * sent to a socket that is gone.
+ * A channel outlives its socket as long as messages that came over it are being
+ * handled: when a client sends event, close_session, leave and hangs up, all three are
+ * carried out. Nothing is sent to a socket that is gone.
  */
 #ifndef RP_SERVER_CHANNEL_H
 #define RP_SERVER_CHANNEL_H

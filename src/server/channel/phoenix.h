@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Phoenix channels' messages, version 2: bytes in, fields out, and back. No
- * sockets and no sessions here. Names (refs, topic, event) have at most 255 bytes:
- * binary frames count them in one byte, and text frames are held to the same.
+ * Messages of Phoenix channels, version 2: parsed from bytes into fields, and written.
+ * No sockets and no sessions here. Names (refs, topic, event) have at most 255 bytes,
+ * because binary frames give their length in one byte; text frames have the same limit.
  *
  *   text    [join_ref, ref, topic, event, payload]
  *   binary  push      00 jl rl tl el  join_ref ref topic event  data   (from a client)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients may push on a session's channel: one table from the names of
- * Phoenix events to events of the journal, to questions, or to things done at
- * once. The seed's own names (facts of Lossy) are rows like the others.
+ * The messages that clients may push on a session's channel: one table from the names
+ * of Phoenix events to events of the journal, queries, or immediate actions. Lossy's
+ * own names are rows like the others.
  */
 #ifndef RP_SERVER_PUSH_H
 #define RP_SERVER_PUSH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients' sockets: Phoenix channels v2 (L-03). One socket, many channels; one channel, one topic joined. */
+/* Clients' sockets: Phoenix channels v2 (L-03). A socket has many channels; a channel has joined one topic. */
 #ifndef RP_SERVER_SOCKET_H
 #define RP_SERVER_SOCKET_H
 

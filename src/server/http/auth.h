@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks, and what they may. Local (a loopback peer that calls us by a loopback
- * name and came through no proxy): everything, without a token; a token that is
- * given counts even so. Everybody else needs one. Comparisons take constant time.
+ * Authentication: the identity of a caller, and its rights. A local caller (a loopback
+ * peer that uses a loopback name and came through no proxy) may do everything without a
+ * token; if it gives a token, the token counts. Every other caller needs a token.
+ * Comparisons take constant time.
  */
 #ifndef RP_SERVER_AUTH_H
 #define RP_SERVER_AUTH_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One HTTP request on its way through a route: where it stands in the table, who
- * asks, its parameters, and the answer that grows. A handler returns 0 with the
- * answer in `out` (JSON unless `type` says otherwise), a negative code with `err`
- * filled, or one of the two words below.
+ * One HTTP request on its way through a route: its row in the table, its caller, its
+ * parameters, and the answer that grows. A handler returns 0 with the answer in `out`
+ * (JSON unless `type` says otherwise), a negative code with `err` filled, or one of the
+ * two constants below.
  */
 #ifndef RP_SERVER_CALL_H
 #define RP_SERVER_CALL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a request comes from. Proxies hide that: one that says so in a header makes
- * the request nobody's from this machine, whoever the header names; whom it names
- * is believed of trusted proxies alone, and only for limits and the log.
+ * The address that a request comes from. A request with a proxy's header never counts
+ * as one from this machine, whatever address the header names. The address in the
+ * header is used only if the proxy is trusted, and only for limits and the log.
  */
 #ifndef RP_SERVER_CLIENT_H
 #define RP_SERVER_CLIENT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the handlers share: who may see what, acknowledgements, documents. */
+/* Functions that the handlers share: checks of rights, acknowledgements, documents. */
 #ifndef RP_SERVER_HANDLE_H
 #define RP_SERVER_HANDLE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of MCP clients that come over HTTP. A client has no connection between two requests, so the server sends the
- * heartbeats for it, until it has been silent for `abandon_s`: then its session ends, in good order.
+ * Sessions of MCP clients over HTTP. A client has no connection between two requests, so the server sends the
+ * heartbeats for it. After `abandon_s` without a request the server ends the client's session in good order.
  */
 #ifndef RP_SERVER_MCP_CLIENTS_H
 #define RP_SERVER_MCP_CLIENTS_H

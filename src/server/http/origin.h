@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names: by which one we were called (Host), and which page made a browser call us
- * (Origin). A page that points a name of its own at our address (DNS rebinding) is
- * known by that name; a page that just calls us is known by its Origin. Texts in,
- * decisions out.
+ * Checks of the Host and Origin headers. A page that points a name of its own at our
+ * address (DNS rebinding) is recognised by the Host; a page that calls us by our own
+ * name is recognised by its Origin. Pure: texts in, decisions out.
  */
 #ifndef RP_SERVER_ORIGIN_H
 #define RP_SERVER_ORIGIN_H

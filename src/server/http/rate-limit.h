@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often somebody may: a bucket of tokens each, that fills again with time. The longest silent is forgotten first.
+/*
+ * Rate limits: each client has a bucket of tokens, which fills again with time. The client that has been silent longest
+ * is forgotten first.
  */
 #ifndef RP_SERVER_RATE_H
 #define RP_SERVER_RATE_H

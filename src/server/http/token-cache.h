@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bearer tokens that were found right a moment ago, so that not every request asks
- * the store. A moment is short: a token that was revoked dies with it. Wrong ones are
- * not remembered, so that nobody can fill the cache with them.
+ * A cache of bearer tokens that were valid a moment ago, so that not every request asks
+ * the store. An entry lives for a moment only, because a revoked token stays valid as
+ * long as its entry. Wrong tokens are not cached, so that nobody can fill the cache
+ * with them.
  */
 #ifndef RP_SERVER_TOKENS_H
 #define RP_SERVER_TOKENS_H

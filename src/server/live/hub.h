@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the publisher. A hub is a session somebody has subscribed to. Its live
- * subscribers stand at one position, `seq`; the others, behind it or (for a moment)
- * ahead, each at their own. Every page read from the journal goes to all whose
- * position lies in it, whoever it was read for, so an order of reads can't harm:
- * nobody is handed a number he has had, or one beyond the next.
+ * Internals of the publisher. A hub is a session that has subscribers. Its live
+ * subscribers share one position, `seq`; every other subscriber, behind it or (for a
+ * moment) ahead of it, has a position of its own. A page read from the journal goes to
+ * all subscribers whose position lies in it, whichever of them it was read for. The
+ * order of reads therefore does not matter: no subscriber gets an event twice, or one
+ * beyond its next.
  *
- * What the lock protects says so; all else belongs to the loop's thread.
+ * Members that the lock protects say so; all others belong to the loop's thread.
  */
 #ifndef RP_SERVER_LIVE_IMPL_H
 #define RP_SERVER_LIVE_IMPL_H

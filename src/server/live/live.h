@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one publisher. A thread learns which journals grew, by us or by other
- * processes (rp_changes); what somebody has subscribed to is read from the journal
- * and handed out in the loop's thread. Replay and live are the same reading, so a
- * subscriber that comes late misses nothing and gets nothing twice. The journal is
- * the buffer: who can't take more now is offered the same event again later.
+ * The publisher. Its thread learns which journals grew, whichever process wrote to them
+ * (rp_changes). Events that have subscribers are read from the journal and handed out
+ * in the loop's thread. Replay and live are the same reading, so a late subscriber
+ * misses nothing and gets nothing twice. The journal is the buffer: a subscriber that
+ * can't take an event now is offered the same event again later.
  *
- * All calls in the loop's thread. Callbacks may free their own subscription.
+ * All calls are made on the loop's thread. Callbacks may free their own subscription.
  */
 #ifndef RP_SERVER_LIVE_H
 #define RP_SERVER_LIVE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Server-sent events: one session's events, or the list of sessions, as they come.
+ * Server-sent events: the events of one session, or the list of sessions, as they come.
  * A stream is a socket that left HTTP; it lives in the loop and ends with the
- * connection. Who reads too slowly is fed from the journal as fast as he takes it,
- * and cut off when he takes nothing.
+ * connection. A slow reader is fed from the journal as fast as it reads, and cut off
+ * when it takes nothing.
  */
 #ifndef RP_SERVER_SSE_H
 #define RP_SERVER_SSE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SQLite backend from the inside. One connection writes, one takes the log
- * back, one maintains, a few read; each is used by one thread at a time.
- * Whoever writes first stands in the queue of writers (queue.c).
+ * Internals of the SQLite backend. One connection writes, one checkpoints the
+ * write-ahead log, one maintains, a few read; each is used by one thread at a time. A
+ * writer first waits for its turn in the queue of writers (queue.c).
  */
 #ifndef RP_STORE_SQLITE_H
 #define RP_STORE_SQLITE_H

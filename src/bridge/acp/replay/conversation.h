@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's journal read as a conversation: event by event, each with what it means to the proxy. Pages are copied,
- * so that whoever reads may ask the store for something else meanwhile.
+ * Reads a session's journal as a conversation: event by event, each with its meaning for the proxy. Pages are copied,
+ * so that a reader may make other calls of the store between two events.
  *
- * What guests wrote while a turn was running (a hook inside the agent tells the same prompt again) is passed over; what
- * others wrote outside of turns is part of the conversation.
+ * Events that guests wrote during a turn are skipped, because they repeat the turn: a hook inside the agent reports the
+ * same prompt again. Events that others wrote outside of turns are part of the conversation.
  */
 #ifndef RP_BRIDGE_ACP_PAST_H
 #define RP_BRIDGE_ACP_PAST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The replay filter of a session: an update is dropped when it can only be the agent's replay of what the journal has;
- * in doubt it is delivered. Rather twice than never.
+ * The replay filter of a session. It drops an update that can only be the agent's replay of events in the journal. An
+ * update in doubt is delivered: the editor rather gets an update twice than never.
  */
 #ifndef RP_BRIDGE_ACP_REPLAY_FILTER_H
 #define RP_BRIDGE_ACP_REPLAY_FILTER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's history as an editor wants it: updates in their order, chunks joined to messages, state updates only
- * with their last value, tool calls that nobody ended closed as failed. Made in steps, so that memory does not grow
- * with the session.
+ * A session's history as an editor expects it: updates in their order, chunks joined to messages, only the last value
+ * of each state update, and tool calls without an end closed as failed. The history is made in steps, so that memory
+ * does not grow with the session.
  */
 #ifndef RP_BRIDGE_ACP_REPLAY_H
 #define RP_BRIDGE_ACP_REPLAY_H

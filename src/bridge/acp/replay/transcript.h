@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The texts of a journal in their order, by which a replay of the agent's is known. */
+/* The texts of a journal in their order. The replay filter compares an agent's replay with them. */
 #ifndef RP_BRIDGE_ACP_TRANSCRIPT_H
 #define RP_BRIDGE_ACP_TRANSCRIPT_H
 

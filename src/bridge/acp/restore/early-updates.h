@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates of the agent's that come before the editor has their session. */
+/* Updates of the agent for a session that the editor does not know yet. */
 #ifndef RP_BRIDGE_ACP_EARLY_UPDATES_H
 #define RP_BRIDGE_ACP_EARLY_UPDATES_H
 

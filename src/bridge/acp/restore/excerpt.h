@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An excerpt of a tool's input or output, within a bound: its beginning and its end, and how many bytes between them
- * are left out. Words of others are quoted in the text for an agent, so that none of their lines can look like one of
- * ours.
+ * A bounded excerpt of a tool's input or output: its beginning, its end, and the number of bytes left out between them.
+ * Text from others is quoted before it goes into the text for an agent, so that none of its lines looks like a line of
+ * Reprise.
  */
 #ifndef RP_BRIDGE_ACP_PIECE_H
 #define RP_BRIDGE_ACP_PIECE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conversation as one text, for an agent that can't load it. */
+/* The conversation as one text, for an agent that can't load the session. */
 #ifndef RP_BRIDGE_ACP_HAND_OVER_TEXT_H
 #define RP_BRIDGE_ACP_HAND_OVER_TEXT_H
 

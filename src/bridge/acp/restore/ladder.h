@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder: how an agent gets a session that it does not have. */
+/* The ladder: the steps by which an agent gets a session that it does not have. */
 #ifndef RP_BRIDGE_ACP_LADDER_H
 #define RP_BRIDGE_ACP_LADDER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's end, when nobody asked for it, and its return. */
+/* The unexpected end of the agent's process, and its restart. */
 #ifndef RP_BRIDGE_ACP_AGENT_DEATH_H
 #define RP_BRIDGE_ACP_AGENT_DEATH_H
 

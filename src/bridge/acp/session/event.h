@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of the protocol as events of the journal. Pure: no session, no clock. docs/protocol.md has the table. A
- * message's own bytes are kept as they came; the members that facets read stand beside them.
+ * Turns messages of the protocol into events of the journal. Pure: no session, no clock. docs/protocol.md has the
+ * table. An event holds the message's bytes as they came, and beside them the members that facets read.
  */
 #ifndef RP_BRIDGE_ACP_EVENT_H
 #define RP_BRIDGE_ACP_EVENT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of the proxy's sessions: a line goes out when its events are stored. */
+/* The journal of the proxy's sessions. A line is sent on when its events are stored. */
 #ifndef RP_BRIDGE_ACP_JOURNAL_H
 #define RP_BRIDGE_ACP_JOURNAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory between messages of one session: its turn, a stream that is open, tool calls, requests. */
+/* What the proxy remembers between two messages of a session: the turn, the open stream, tool calls and requests. */
 #ifndef RP_BRIDGE_ACP_KNOWN_CALLS_H
 #define RP_BRIDGE_ACP_KNOWN_CALLS_H
 

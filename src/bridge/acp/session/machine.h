@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The states of a session and what each event makes of them: one table, which docs/architecture.md shows. Pure: the
- * caller does what the action says.
+ * The states of a session and the events that change them, as one table, which docs/architecture.md shows. Pure: the
+ * table names an action, and the caller carries it out.
  */
 #ifndef RP_BRIDGE_ACP_MACHINE_H
 #define RP_BRIDGE_ACP_MACHINE_H

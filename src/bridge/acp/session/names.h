@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids on the wire: a session's own, another name of a session, or that of a deleted one. */
+/* Ids on the wire. An id is a session's own, another name of a session, or the name of a deleted session. */
 #ifndef RP_BRIDGE_ACP_NAMES_H
 #define RP_BRIDGE_ACP_NAMES_H
 

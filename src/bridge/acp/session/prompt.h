@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns of a session, and the proxy's own words in it. */
+/* The turns of a session, and messages that the proxy itself sends in it. */
 #ifndef RP_BRIDGE_ACP_PROMPT_H
 #define RP_BRIDGE_ACP_PROMPT_H
 

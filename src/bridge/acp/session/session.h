@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session of the proxy: what the editor calls it, what the agent does, and where it stands. */
+/* A session of the proxy: its ids at the editor and at the agent, its state, its turns, and its journal. */
 #ifndef RP_BRIDGE_ACP_SESSION_H
 #define RP_BRIDGE_ACP_SESSION_H
 

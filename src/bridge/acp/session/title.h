@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Titles that an agent made of the words with which it was told a session. */
+/*
+ * Recognises titles that an agent made from the proxy's text before the user's prompt, not from the user's own words.
+ */
 #ifndef RP_BRIDGE_ACP_TITLE_H
 #define RP_BRIDGE_ACP_TITLE_H
 

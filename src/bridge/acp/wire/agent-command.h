@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's command line as it is written down: without its secrets. */
+/* The agent's command line in the form in which it is stored: without its secrets. */
 #ifndef RP_BRIDGE_ACP_AGENT_COMMAND_H
 #define RP_BRIDGE_ACP_AGENT_COMMAND_H
 

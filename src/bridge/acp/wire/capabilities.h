@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent can do and what it is called, as its answer to initialize says. */
+/* The agent's name and capabilities, from its answer to `initialize`. */
 #ifndef RP_BRIDGE_ACP_CAPABILITIES_H
 #define RP_BRIDGE_ACP_CAPABILITIES_H
 

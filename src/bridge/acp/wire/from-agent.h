@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the agent, and requests of the proxy's own to it. */
+/* Handles lines from the agent, and sends the proxy's own requests to it. */
 #ifndef RP_BRIDGE_ACP_FROM_AGENT_H
 #define RP_BRIDGE_ACP_FROM_AGENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the editor: requests, notifications, and answers to the agent. */
+/* Handles lines from the editor: requests, notifications, and answers to the agent's requests. */
 #ifndef RP_BRIDGE_ACP_FROM_CLIENT_H
 #define RP_BRIDGE_ACP_FROM_CLIENT_H
 

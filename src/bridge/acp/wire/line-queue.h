@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines on their way to one side, in the order in which they shall arrive. A line whose events are not stored yet
- * waits, and those behind it wait with it: what was delivered is in the journal.
+ * Lines on their way to one side, in the order of their delivery. A line whose events are not stored yet waits, and all
+ * lines behind it wait too, so that every line that was delivered is in the journal.
  */
 #ifndef RP_BRIDGE_ACP_FLOW_H
 #define RP_BRIDGE_ACP_FLOW_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines that wait, as copies in their order: the editor's for an agent that is being started or a session that is being
- * restored, the agent's for the answer that makes their session known.
+ * Lines that wait, as copies in their order. Lines of the editor wait for an agent that is being started or a session
+ * that is being restored. Lines of the agent wait for the answer that makes their session known to the editor.
  */
 #ifndef RP_BRIDGE_ACP_WAITING_H
 #define RP_BRIDGE_ACP_WAITING_H
