@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources and prompts: what they say is the other files' business, how it is said is this one's. */
+/*
+ * The methods for resources and prompts. Their contents come from resources.c and prompts.c; this file makes the
+ * answers.
+ */
 #include "bridge/mcp/mcp-impl.h"
 #include "bridge/mcp/prompts.h"
 #include "bridge/mcp/resources.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first look over a journal: which values are the last ones, what was undone, where a terminal's output stands. */
+/*
+ * The first pass over a journal: the last value of each state update, the events that were undone, and the place of
+ * each terminal's output.
+ */
 #include "bridge/acp/replay/survey.h"
 
 #include "bridge/acp/replay/conversation.h"

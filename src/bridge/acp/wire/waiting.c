@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that wait: for the agent to be started again, for a session to be restored, for an answer that names one. */
+/*
+ * Lines that wait until the agent is started again, until a session is restored, or until an answer names their
+ * session.
+ */
 #include "bridge/acp/wire/waiting.h"
 
 #include <assert.h>
