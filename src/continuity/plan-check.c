@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a record is one: it was written by another process, perhaps long ago, perhaps by another program. */
+/*
+ * Checks that a record has the form of one, because another process wrote it, perhaps long ago, perhaps another
+ * program.
+ */
 #include "continuity/plan-impl.h"
 
 #include "base/clock.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pending tasks of the restored sessions: the scope's newest word on each decides. */
+/*
+ * Pending tasks of the restored sessions (X-07). The newest event of the scope about a task decides whether it is
+ * pending.
+ */
 #include "continuity/plan-impl.h"
 
 #include "base/clock.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was derived from events that are masked now, made anew from them; none of it may say what they said. */
+/*
+ * Makes everything that was derived from events again after the events were masked, so that no secret stays in it
+ * (X-14).
+ */
 #include "engine/keep/redact-session.h"
 
 #include "core/mask.h"

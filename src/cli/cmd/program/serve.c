@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server is a program of its own, so that no other command waits for its libraries (decision 17): this runs it. */
+/*
+ * `reprise serve`: runs the server, which is a program of its own so that no other command has to load its libraries.
+ */
 #include <errno.h>
 #include <signal.h>
 
