@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets from one server to the next: what they are is read from the sockets, not from the message. */
+/*
+ * Hands listening sockets from one server to the next. What each socket is, is read from the socket, not from the
+ * message.
+ */
 #include <errno.h>
 #include <sys/socket.h>
 

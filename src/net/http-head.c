@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request's head, more strictly than libmicrohttpd reads it. Whatever two programs
- * could read in two ways (where a line, a name or the body ends) is refused, for a
- * proxy in front may be the other one.
+ * Checks a request's head more strictly than libmicrohttpd does. Everything that two programs could read in two ways
+ * (where a line, a name or the body ends) is refused, because a proxy in front of the server may read it the other way.
  */
 #include <strings.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libmicrohttpd's callbacks, and the beginning and end of it all. */
+/* Starts and stops HTTP, and has libmicrohttpd's callbacks. */
 #include <signal.h>
 
 #include "net/http-impl.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets: parsed addresses, sockets made, inherited or handed over. */
+/* Listening sockets: parses addresses, makes sockets, and takes inherited ones or those handed over. */
 #include "net/listen-impl.h"
 
 #include <arpa/inet.h>

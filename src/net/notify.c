@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service manager's datagram protocol, which is a few words on a unix socket. */
+/* The service manager's notification protocol: a few words in a datagram on a unix socket. */
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages to peers: bytes with a count of references, made once and shared by all who get them. */
+/* Messages to peers: bytes with a count of references, made once and shared by all receivers. */
 #include "net/conn.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ring of messages that wait to be written to one peer, with the bytes that go first. */
+/* The ring of messages that wait to be written to one peer, and the urgent bytes that go before them. */
 #include "net/queue.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread of background work: a table of jobs and their intervals. */
+/* The server's background jobs: a table of jobs with their intervals, each on a thread of its own. */
 #include "server/background-work.h"
 #include "base/ticks.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry of session handles: a hash table of entries with references, and a list of those at rest. */
+/*
+ * The registry of session handles: a hash table of entries with references, and a list of entries that are not in use.
+ */
 #include "server/registry.h"
 #include "base/ticks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bound of stopping: a thread that ends the process when a step of stopping takes too long. */
+/* The time limit for stopping: a thread that ends the process when a step of the shutdown takes too long. */
 #include "server/stop.h"
 #include "base/ticks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service manager's watchdog: who has to answer before it is told that the server lives. */
+/* The service manager's watchdog: checks the parts of the server before it reports that the server is alive. */
 #include "server/watchdog.h"
 #include "base/ticks.h"
 

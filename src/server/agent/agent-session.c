@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seats: the status of a session's agent, its way into the journal, and the time after a connection is lost. */
+/*
+ * Agent sessions: the status of a session's agent, its events in the journal, and the time after a connection is lost.
+ */
 #include "json/ack.h"
 #include "server/agent/agent-session.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After the server's start (C-01, C-04): sessions that had an agent await it. Terminated ones do not; failed ones go to
- * the trash, where the server's stop has interrupted that.
+ * After the server's start (C-01, C-04): sessions that had an agent await it again. Sessions whose agent was terminated
+ * do not. Sessions whose agent failed are again due for the trash (evict.c).
  */
 #include "server/agent/agent-session.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session whose agent has failed goes to the trash after evict_s (C-03): audited, and out of it again by untrash. A
- * start in between gives its agent another life, and the session stays, as it does after its end, with a hold, or with
- * a process that lives in it. The entries are in memory, by the server's clock; after a restart the roster and the
- * journals say which there were.
+ * A session whose agent has failed goes to the trash after evict_s (C-03). That is audited, and untrash undoes it. When
+ * the agent is started again before, the session stays; it also stays when it has ended, is on hold, or has a living
+ * process in it. The entries are in memory, with times of the server's wall clock. After a restart they are made again
+ * from the roster and the journals.
  */
 #include "server/agent/agent-session.h"
 #include "server/http/handle.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events to messages for the agent. Each carries the event's number, by which an agent knows one it has had. */
+/*
+ * Turns events into messages for the agent. Each message carries the event's number, by which an agent recognises a
+ * message that it has got before.
+ */
 #include "server/agent/agent-session.h"
 
 static void put(struct rp__jw *w, const char *name, struct rp__json v)

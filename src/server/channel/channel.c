@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One topic on one socket: how it begins, what it says, and its end. */
+/* One topic on one socket: joining it, sending on it, and its end. */
 #include "server/channel/channel.h"
 
 #include "base/text.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a channel is sent: the journal's events to all members, the author too, so
- * that the numbers prove the order; notes once more in the seed's shape on audio
- * topics; changes of the status; on sessions:<scope> the sessions' documents (C-10).
+ * What a channel sends to its client: the journal's events, also to their author, so that the numbers prove the order;
+ * on audio topics each note once more in the form of Lossy; changes of the status; on sessions:<scope> the documents of
+ * the sessions (C-10).
  */
 #include "server/channel/channel.h"
 #include "base/enum-words.h"

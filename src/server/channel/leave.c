@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions whose last member left are closed in the pool, a few at a time, so that
- * they share the store's syncs and ten thousand of them keep nobody waiting: a task closes
- * one session and goes to the end of the pool's queue.
+ * Closes the sessions whose last member left. They are closed in the pool, a few at a time, so that they share the
+ * store's syncs, and so that ten thousand of them delay no other work: a task closes one session and goes to the end of
+ * the pool's queue.
  */
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The members of a session: one entry of the engine's presence for all channels joined to it, from the first join to
- * the end of the grace after the last leave (L-02, L-08). Beside the entry stand the session's handle and its channels,
- * which are the loop's.
+ * The members of a session: one entry of the engine's presence for all channels joined to the session, from the first
+ * join to the end of the grace after the last leave (L-02, L-08). The session's handle and its channels are beside the
+ * entry; only the loop uses the channels.
  */
 #include "base/clock.h"
 #include "server/channel/channel.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pushes that ask the engine for something that may take a while. In the pool; the channel waits for them. */
+/* Pushes whose answer the engine may take a while to give. They run in the pool, and the channel waits for them. */
 #include "server/http/call.h"
 #include "server/channel/channel.h"
 

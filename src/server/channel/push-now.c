@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pushes that are done at once: they touch the channel alone. */
+/* Pushes that are carried out immediately, because they concern the channel alone. */
 #include "server/channel/channel.h"
 
 int rp__now_ping(struct rp__push *p, struct rp__jw *w, rp_error *err)

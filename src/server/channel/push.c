@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table, and how payloads become events. */
+/* The table of pushes, and how their payloads become events. */
 #include "server/channel/push.h"
 #include "base/enum-words.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What handlers read of a call: its query and the members of its body. */
+/* The parts of a call that handlers read: its query and the members of its body. */
 #include "server/http/call.h"
 
 #include <errno.h>

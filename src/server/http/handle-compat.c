@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The routes that the seeds' own clients ask for (N-18, L-04). */
+/* The routes that clients of the original programs use (N-18, L-04). */
 #include "server/http/handle.h"
 
 /* How the latest run began that the asker may see. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions to the engine whose answers are its documents, as the command line prints them with --json. */
+/* Reads whose answers are documents of the engine, as the command line prints them with --json. */
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/text.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work beside the commits, on a connection of its own: the index, old keys; and what there is to count. */
+/*
+ * Work beside the commits, on a connection of its own: the index, and the removal of old keys. Also the store's
+ * statistics.
+ */
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a start scans (decision 7): one narrow row for each ended session, those of a scope side by side by their ends.
+/*
+ * The rows that a start scans: one narrow row for each ended session, with the rows of a scope side by side, by their
+ * ends.
  */
 #include <endian.h>
 
