@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends the heartbeats for all entries of the presence table. No other code sends heartbeats for others. */
+/* Sends the heartbeats that are due, for all entries of the presence table. */
 #include <assert.h>
 
 #include "engine/engine.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Routes about the server itself: its name and version, /openapi.json, whether it is alive, whether it is ready,
- * metrics.
- */
+/* Routes about the server itself: its start page, /openapi.json, whether it is alive, whether it is ready, metrics. */
 #include "server/metrics.h"
 #include "server/http/route.h"
 #include "server/server.h"
