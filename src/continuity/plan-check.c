@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Checks that a record has the form of one, because another process wrote it, perhaps long ago, perhaps another
- * program.
- */
+/* Checks the form of a record, which another process wrote, perhaps long ago, perhaps another program. */
 #include "continuity/plan-impl.h"
 
 #include "base/clock.h"

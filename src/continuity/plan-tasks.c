@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Pending tasks of the restored sessions (X-07). The newest event of the scope about a task decides whether it is
- * pending.
- */
+/* Pending tasks of the restored sessions. The scope's newest event about a task says whether it is pending. */
 #include "continuity/plan-impl.h"
 
 #include "base/clock.h"

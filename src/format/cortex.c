@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Records of Helios Cortex: <id>.json as its mirror writes it, and rows of brain.db (cortex-db.c), which become the
- * same.
- */
+/* Records of Helios Cortex: <id>.json as its mirror writes it, and rows of brain.db (cortex-db.c). */
 #include "format/cortex.h"
 
 #include "format/give.h"

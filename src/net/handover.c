@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Hands listening sockets from one server to the next. What each socket is, is read from the socket, not from the
- * message.
- */
+/* Hands listening sockets from one server to the next. The properties of a socket are read from the socket itself. */
 #include <errno.h>
 #include <sys/socket.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The registry of session handles: a hash table of entries with references, and a list of entries that are not in use.
- */
+/* The registry of session handles: a hash table of entries with references, and a list of unused entries. */
 #include "server/registry.h"
 #include "base/ticks.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes settings files of agents. These files belong to people, so everything that is not Reprise's stays byte for
- * byte. Changes are inserted into the text one at a time, and the text is parsed again after each. Inserted text is
- * formatted like the text around it.
+ * byte. The text is changed at one place at a time, and parsed again after each change. Inserted text is formatted like
+ * the text around it.
  *
  *   {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "reprise hook …"}]}]}}
  */

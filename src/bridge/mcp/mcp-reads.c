@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The methods for resources and prompts. Their contents come from resources.c and prompts.c; this file makes the
- * answers.
- */
+/* The methods for resources and prompts, whose contents come from resources.c and prompts.c. */
 #include "bridge/mcp/mcp-impl.h"
 #include "bridge/mcp/prompts.h"
 #include "bridge/mcp/resources.h"

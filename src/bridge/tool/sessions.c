@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tools about sessions: the status of this one, search in others, and continuing one of them. */
+/* Tools about sessions: the chain of sessions up to this one, search in others, and continuing one of them. */
 #include "bridge/tool/tool.h"
 
 #define REF_MAX 128

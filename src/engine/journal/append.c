@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every event is stored by the functions of this file: check, catch up, prepare, commit. The store checks the epoch and
+ * Appends: check, catch up, prepare, commit. All appended events go through these steps. The store checks the epoch and
  * numbers the events inside the commit. The outcome is noted for the checkpoint policy.
  *
  * Facets are not applied here. A session's fold is brought up to date from the journal when the state is read or a

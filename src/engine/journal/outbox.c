@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The outbox while the store works: keeps the order of each session, and has the helper, which prepares appends again.
- */
+/* The outbox while the store works: the order of each session, and the helper, which prepares appends again. */
 #include "base/options.h"
 #include "engine/journal/outbox.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Makes everything that was derived from events again after the events were masked, so that no secret stays in it
- * (X-14).
- */
+/* Makes everything derived from masked events again, so that no secret stays in it. */
 #include "engine/keep/redact-session.h"
 
 #include "core/mask.h"

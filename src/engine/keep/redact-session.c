@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Redaction on request (X-14): reports what would be masked in a text, and masks the events of a stored session. The
- * second is the only code that replaces events in place; it also makes everything derived from them again.
+ * second replaces events in place, and makes everything derived from them again.
  */
 #include "engine/keep/redact-session.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The ops that one start commits: the end of the previous run, the session, the lease, and the event about what was
- * restored.
- */
+/* The ops that one start commits: the end of the previous run, the session, the lease, the event `restored`. */
 #include "engine/capture/emotions.h"
 #include "engine/capture/mirror.h"
 #include "engine/files.h"

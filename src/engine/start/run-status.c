@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * rp_session_status_json: how a run began and whether it is alive, read from its row by any process at any time (N-18).
- */
+/* rp_session_status_json: how a run began and whether it is alive, read from its row, in any process (N-18). */
 #include "engine/engine.h"
 
 #define STATUS_MAX 65536

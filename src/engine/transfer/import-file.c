@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds out what kind of file is to be imported: an export of Reprise, a database, or a document; and handles damage in
- * it.
+ * Finds out what a file to be imported is: an export of Reprise, a database or a document. Also handles damaged files.
  */
 #include "base/options.h"
 #include "engine/transfer/import-file.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Agent sessions: the status of a session's agent, its events in the journal, and the time after a connection is lost.
- */
+/* Agent sessions: the status of a session's agent, its events in the journal, the time after a lost connection. */
 #include "json/ack.h"
 #include "server/agent/agent-session.h"
 

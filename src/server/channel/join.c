@@ -5,7 +5,7 @@
  *
  * A session that is open and alive is attached as it is. A session whose run is dead is resumed. A session that was
  * closed comes back by its own id, never by its key. When the grace after a leave closes the session during the join,
- * the session is searched again.
+ * the join looks for the session again.
  */
 #include "base/id.h"
 #include "server/http/call.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The pushes of a channel: started in the order in which they came, each answered when it is done. Their number is
- * bounded.
- */
+/* The pushes of a channel: started in the order of arrival, each answered when it is done, bounded in number. */
 #include "json/ack.h"
 #include "server/channel/channel.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reads events in pages and checks each against its checksum and its place. Also the one op that changes a stored
- * event.
- */
+/* Reads events in pages, checks each against its checksum and place, and has the one op that changes a stored event. */
 #include "store/sqlite/sqlite.h"
 
 #define FLAG_SEALED 1

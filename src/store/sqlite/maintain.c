@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Work beside the commits, on a connection of its own: the index, and the removal of old keys. Also the store's
- * statistics.
- */
+/* Work beside the commits, on a connection of its own: the index and old keys. Also the store's statistics. */
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>

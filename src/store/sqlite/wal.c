@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies the write-ahead log back into the database file, beside the commits: inside a commit it would be the slowest
- * one in a hundred. Writers that are faster than this copying find the log at its bound and wait. First a checkpoint
- * only copies. Then, while the writers' queue is held, the rest is copied, and the next commit begins the log anew.
+ * Copies the write-ahead log back into the database file, beside the commits: inside a commit the copying would make
+ * one commit in a hundred slow. Writers that are faster than this copying find the log at its bound and wait. First a
+ * checkpoint only copies. Then, while the writers' queue is held, the rest is copied, and the next commit begins the
+ * log anew.
  */
 #include "store/sqlite/sqlite.h"
 

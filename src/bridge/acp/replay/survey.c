@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The first pass over a journal: the last value of each state update, the events that were undone, and the place of
- * each terminal's output.
- */
+/* The first pass over a journal: last values of state updates, undone events, the places of terminals' output. */
 #include "bridge/acp/replay/survey.h"
 
 #include "bridge/acp/replay/conversation.h"

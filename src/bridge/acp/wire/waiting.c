@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Lines that wait until the agent is started again, until a session is restored, or until an answer names their
- * session.
- */
+/* Lines that wait: for the agent's restart, for a session's restoration, or for an answer that names their session. */
 #include "bridge/acp/wire/waiting.h"
 
 #include <assert.h>

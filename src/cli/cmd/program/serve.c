@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * `reprise serve`: runs the server, which is a program of its own so that no other command has to load its libraries.
- */
+/* `reprise serve`: runs the server, a program of its own, so that other commands need not load its libraries. */
 #include <errno.h>
 #include <signal.h>
 
