@@ -100,6 +100,10 @@ struct rp__cmd {
   bool reopens; /* opens the store more than once, so that each engine is closed for good */
 };
 
+/* What a command takes, in its entry of the table: the kind of its arguments and how many; its options. */
+#define RP_ARGS(kind, min, max) .arg = (kind), .min_args = (min), .max_args = (max)
+#define RP_OPTS(table) .opts = (table), .n_opts = RP_ARRAY_SIZE(table)
+
 enum rp__global {
   RP_G_DB,
   RP_G_CONFIG,

@@ -95,10 +95,7 @@ void rp__event_text(struct rp__buf *out, const char *kind, struct rp__json body,
 void rp__event_json(struct rp__buf *out, const rp_event_info *ev)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "seq", ev->seq);
-  rp__jw_ktime(&w, "at", ev->at_ms);
-  rp__jw_kstr(&w, "kind", ev->kind);
+  rp__jw_pack(&w, "{seq:i at:t kind:s", ev->seq, ev->at_ms, ev->kind);
   rp__jw_key(&w, "body");
   size_t from = out->n;
   rp__jw_raw(&w, ev->body, ev->body_len);

@@ -280,14 +280,8 @@ static int print_json(const struct rp__cli *c, const struct rp__hook_install *o,
 {
   RP_AUTOBUF struct rp__buf b = RP_BUF(8 * DIFF_MAX);
   struct rp__jw j = RP_JW(&b);
-  rp__jw_object(&j);
-  rp__jw_kstr(&j, "agent", o->agent->name);
-  rp__jw_kstr(&j, "file", w->path);
-  rp__jw_kbool(&j, "changed", changed);
-  rp__jw_kbool(&j, "written", changed && !o->dry_run);
-  rp__jw_key(&j, "diff");
-  rp__jw_strn(&j, diff->p ? diff->p : "", diff->n);
-  rp__jw_end_object(&j);
+  rp__jw_pack(&j, "{agent:s file:s changed:b written:b diff:n}", o->agent->name, w->path, changed,
+              changed && !o->dry_run, diff->p ? diff->p : "", diff->n);
   return rp__out_buf(c, &b, err);
 }
 

@@ -22,14 +22,10 @@ struct status {
 
 static void write_use(struct rp__jw *w, const struct rp__agent_use *use)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "agent", use->agent->name);
-  rp__jw_kstr(w, "as", use->mcp ? "mcp" : "hooks");
-  rp__jw_kstr(w, "for", use->project ? "project" : "user");
-  rp__jw_kstr(w, "file", use->file);
+  rp__jw_pack(w, "{agent:s as:s for:s file:s", use->agent->name, use->mcp ? "mcp" : "hooks",
+              use->project ? "project" : "user", use->file);
   if (use->trouble) {
-    rp__jw_kstr(w, "error", use->trouble);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "error:s}", use->trouble);
     return;
   }
   if (use->mcp)
@@ -37,11 +33,7 @@ static void write_use(struct rp__jw *w, const struct rp__agent_use *use)
   else
     rp__jw_ki64(w, "events", use->events);
   if (!use->mcp) rp__jw_ki64(w, "events_wanted", use->wanted);
-  rp__jw_kstr(w, "command", use->command);
-  rp__jw_kstr(w, "program", use->program);
-  rp__jw_kbool(w, "exists", use->exists);
-  rp__jw_kbool(w, "this_program", use->own);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "command:s program:s exists:b this_program:b}", use->command, use->program, use->exists, use->own);
 }
 
 /* ---- for a person ---- */
@@ -92,12 +84,9 @@ int rp__hook_status_run(struct rp__cli *c, const struct rp__hook_agent *agent, c
   char folder[PATH_MAX];
   struct status s = {.c = c, .w = rp__json_wanted(c) ? &w : NULL};
   if (!realpath(project ? project : ".", folder)) return rp__fail_errno(err, errno, "%s", project ? project : ".");
-  rp__jw_object(&w);
-  rp__jw_key(&w, "uses");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{uses:[");
   int rc = rp__agent_look(agent, folder, on_use, &s, err);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "]}");
   if (rc || s.w) return rc ? rc : rp__out_buf(c, &doc, err);
   if (!s.uses) printf("%s told to run this program\n", agent ? "it is not" : "no agent is");
   return 0;

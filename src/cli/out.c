@@ -80,10 +80,8 @@ int rp__out_finish(rp_error *err)
 void rp__error_write(struct rp__jw *w, const rp_error *e, int64_t line)
 {
   const rp_error_info *info = rp_error_lookup(e->code);
-  rp__jw_object(w);
-  rp__jw_kstr(w, "code", info->name);
-  rp__jw_kstr(w, "message", e->message[0] ? e->message : info->text);
-  rp__jw_kstr(w, "hint", e->hint[0] ? e->hint : NULL);
+  rp__jw_pack(w, "{code:s message:s hint:s", info->name, e->message[0] ? e->message : info->text,
+              e->hint[0] ? e->hint : NULL);
   if (e->field[0]) rp__jw_kstr(w, "field", e->field);
   if (line > 0) rp__jw_ki64(w, "line", line);
   rp__jw_end_object(w);

@@ -45,10 +45,7 @@ int rp__act_end(struct rp__act *a)
 static void message_body(struct rp__buf *out, const struct rp__step *s)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "role", strcmp(s->who, "you") == 0 ? "user" : "assistant");
-  rp__jw_kstr(&w, "content", s->text);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{role:s content:s}", strcmp(s->who, "you") == 0 ? "user" : "assistant", s->text);
 }
 
 static int play(struct rp__act *a, const struct rp__step *s)

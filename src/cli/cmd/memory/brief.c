@@ -88,9 +88,7 @@ const struct rp__cmd rp__cmd_brief = {
               "nothing to print. With --explain every earlier session is told with its score, verdict and\n"
               "reason, then every pin, task and memory, then the reason of each line of the brief.",
     .example = "  $ reprise brief --scope coder --topics ham-radio --explain\n",
-    .arg = RP_ARG_SESSION,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 0, 1),
+    RP_OPTS(opts),
     .run = run,
 };

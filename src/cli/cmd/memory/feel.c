@@ -58,12 +58,9 @@ static int list(const struct rp__cli *c, rp_error *err)
     for (size_t i = 0; i < e.n; i++) printf("%s\n", e.names[i]);
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_key(&w, "events");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{events:[");
   for (size_t i = 0; i < e.n; i++) rp__jw_str(&w, e.names[i]);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "]}");
   return rp__out_buf(c, &b, err);
 }
 
@@ -115,8 +112,7 @@ static int run(struct rp__cli *c, rp_error *err)
   }
   int code = check_event(c, err);
   if (code) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "event", c->args[1]);
+  rp__jw_pack(&w, "{event:s", c->args[1]);
   if (rp__opt_given(c, INTENSITY)) rp__jw_kdouble(&w, "intensity", rp__opt_real(c, INTENSITY, 1));
   rp__jw_end_object(&w);
   return rp__cli_append(c, c->args[0], "emotion", &body, err);
@@ -131,10 +127,8 @@ const struct rp__cmd rp__cmd_feel = {
               "stands in a table that can be edited: 'reprise config emotions' prints it.",
     .example = "  $ reprise feel nova pat_level2 --intensity 0.5\n"
                "  {\"seq\":31,\"durability\":\"disk\"}\n",
-    .arg = RP_ARG_SESSION,
-    .max_args = 2,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 0, 2),
+    RP_OPTS(opts),
     .reopens = true,
     .run = run,
 };

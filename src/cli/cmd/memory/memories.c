@@ -28,21 +28,14 @@ struct listing {
 static int memory_json(void *ctx, const rp_memory_info *m)
 {
   struct listing *l = ctx;
-  rp__jw_object(&l->w);
-  rp__jw_kstr(&l->w, "memory_id", m->id);
-  rp__jw_kstr(&l->w, "scope", m->scope);
-  rp__jw_kstr(&l->w, "session_id", m->session_id);
-  rp__jw_kstr(&l->w, "content", m->content);
+  rp__jw_pack(&l->w, "{memory_id:s scope:s session_id:s content:s", m->id, m->scope, m->session_id, m->content);
   rp__jw_key(&l->w, "categories");
   if (m->categories)
     rp__jw_raw(&l->w, m->categories, strlen(m->categories));
   else
     rp__jw_raw(&l->w, "[]", 2);
-  rp__jw_kdouble(&l->w, "confidence", m->confidence);
-  rp__jw_kdouble(&l->w, "rank", m->rank);
-  rp__jw_ktime(&l->w, "created_at", m->created_at);
-  rp__jw_ktime(&l->w, "updated_at", m->updated_at);
-  rp__jw_end_object(&l->w);
+  rp__jw_pack(&l->w, "confidence:d rank:d created_at:t updated_at:t}", m->confidence, m->rank, m->created_at,
+              m->updated_at);
   return l->w.out->err;
 }
 
@@ -71,9 +64,7 @@ static int list(struct rp__cli *c, rp_error *err)
   bool json = rp__json_wanted(c);
   for (int i = 0; i < c->n_args; i++) rp__buf_printf(&words, "%s%s", i ? " " : "", c->args[i]);
   if (words.err) return rp__fail(err, words.err, "too many words");
-  rp__jw_object(&l.w);
-  rp__jw_key(&l.w, "memories");
-  rp__jw_array(&l.w);
+  rp__jw_pack(&l.w, "{memories:[");
   const char *scope;
   int code = rp__scope_required(c, rp__opt_text(c, SCOPE), &scope, err);
   if (!code) code = rp__cli_open(c, c->n_args ? RP_USE_CHANGE : RP_USE_LOOK, err);
@@ -81,8 +72,7 @@ static int list(struct rp__cli *c, rp_error *err)
     code = rp_memories(c->engine, scope, words.p, (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT),
                        json ? memory_json : memory_line, &l, err);
   if (code) return code;
-  rp__jw_end_array(&l.w);
-  rp__jw_end_object(&l.w);
+  rp__jw_pack(&l.w, "]}");
   if (json) return rp__out_buf(c, &doc, err);
   if (l.n == 0 && c->term.err_tty) fputs("no memories\n", stderr);
   return 0;
@@ -151,9 +141,7 @@ const struct rp__cmd rp__cmd_memories = {
     .example = "  $ reprise memories baud --scope coder\n"
                "  $ reprise memories --set 0197ad0e… --confidence 0.4 --reason 'was 4800' --session last\n"
                "  $ reprise memories --forget 0197ad0e… --scope coder\n",
-    .arg = RP_ARG_WORDS,
-    .max_args = -1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_WORDS, 0, -1),
+    RP_OPTS(opts),
     .run = run,
 };

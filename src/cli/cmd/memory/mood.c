@@ -33,8 +33,6 @@ const struct rp__cmd rp__cmd_mood = {
                "  mood       sad\n"
                "  joy        0.02\n"
                "  wound      violence: at least fear 0.25, sadness 0.20; open for 120 s more\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
     .run = run,
 };

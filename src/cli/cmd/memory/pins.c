@@ -63,8 +63,6 @@ const struct rp__cmd rp__cmd_pins = {
     .example = "  $ reprise pins ham-radio\n"
                "  [TASK] task-7 [inherited from 0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c @ 2026-01-29 13:40:11 CET]  high\n"
                "      CAT control of the ft991a, incomplete\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
     .run = run,
 };

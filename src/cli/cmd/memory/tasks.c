@@ -50,8 +50,7 @@ static int print_tasks(const struct rp__cli *c, struct rp__json tasks, rp_error 
       task_line(c, &out, task);
   }
   if (json) {
-    rp__jw_end_array(&w);
-    rp__jw_end_object(&w);
+    rp__jw_pack(&w, "]}");
     return rp__out_buf(c, &out, err);
   }
   if (out.n == 0 && c->term.err_tty) fputs("no tasks\n", stderr);
@@ -77,10 +76,7 @@ const struct rp__cmd rp__cmd_tasks = {
               "○ unfinished, ✓ over.",
     .example = "  $ reprise tasks ham-radio\n"
                "  ○ task-7         build      CAT control of the ft991a\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -47,9 +47,7 @@ static int run(struct rp__cli *c, rp_error *err)
   rp_free(state);
   rp__cli_done(c);
   if (code) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "label", c->args[1]);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{label:s}", c->args[1]);
   return rp__cli_append(c, c->args[0], "unpin", &body, err);
 }
 
@@ -60,9 +58,7 @@ const struct rp__cmd rp__cmd_unpin = {
     .summary = "Take a pin off",
     .example = "  $ reprise unpin ham-radio '[TASK] task-7'\n"
                "  {\"seq\":13,\"durability\":\"disk\"}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 2,
-    .max_args = 2,
+    RP_ARGS(RP_ARG_SESSION, 2, 2),
     .reopens = true,
     .run = run,
 };

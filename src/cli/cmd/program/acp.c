@@ -114,9 +114,7 @@ const struct rp__cmd rp__cmd_acp = {
         "  \"agent_servers\": {\n"
         "    \"Claude, resumable\": {\"command\": \"reprise\", \"args\": [\"acp\", \"--\", \"claude-agent-acp\"]}\n"
         "  }\n",
-    .min_args = 1,
-    .max_args = -1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 1, -1),
+    RP_OPTS(opts),
     .run = run,
 };

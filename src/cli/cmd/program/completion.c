@@ -259,7 +259,6 @@ const struct rp__cmd rp__cmd_completion = {
     .example = "  $ source <(reprise completion bash)\n"
                "  $ reprise completion fish >~/.config/fish/completions/reprise.fish\n",
     .words = "bash zsh fish",
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_NONE, 1, 1),
     .run = run,
 };

@@ -41,10 +41,7 @@ static int say(struct agent *a, const char *role, const char *text)
   RP_AUTOBUF struct rp__buf body = RP_BUF(4096);
   struct rp__jw w = RP_JW(&body);
   rp_ack ack;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "role", role);
-  rp__jw_kstr(&w, "content", text);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{role:s content:s}", role, text);
   rp__stage_say(&a->stage, strcmp(role, "user") == 0 ? "you" : "agent", text);
   int code = append(a, "message", &body, &ack);
   if (!code) show_ack(a, &ack);
@@ -57,10 +54,7 @@ static int ledger(struct agent *a, const char *call, const char *name, const cha
   RP_AUTOBUF struct rp__buf body = RP_BUF(4096);
   struct rp__jw w = RP_JW(&body);
   rp_ack ack;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "call_id", call);
-  rp__jw_kstr(&w, "name", name);
-  rp__jw_kstr(&w, "status", status);
+  rp__jw_pack(&w, "{call_id:s name:s status:s", call, name, status);
   if (output) rp__jw_kstr(&w, "output", output);
   rp__jw_end_object(&w);
   int code = append(a, "tool", &body, &ack);
@@ -215,9 +209,7 @@ const struct rp__cmd rp__cmd_demo_agent = {
     .usage = "first|second",
     .summary = "An agent of the demo",
     .example = "  $ reprise demo\n",
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

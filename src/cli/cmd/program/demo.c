@@ -110,9 +110,8 @@ const struct rp__cmd rp__cmd_demo = {
     .example = "  $ reprise demo\n"
                "  $ reprise demo robot --fast\n",
     .words = "crash robot coder",
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 0, 1),
+    RP_OPTS(opts),
     .reopens = true,
     .run = run,
 };

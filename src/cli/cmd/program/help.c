@@ -24,7 +24,6 @@ const struct rp__cmd rp__cmd_help = {
     .usage = "[COMMAND]",
     .summary = "Explain the commands, or one of them",
     .example = "  $ reprise help append\n",
-    .arg = RP_ARG_COMMAND,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_COMMAND, 0, 1),
     .run = run,
 };

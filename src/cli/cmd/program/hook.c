@@ -177,9 +177,8 @@ const struct rp__cmd rp__cmd_hook = {
                "  $ reprise hook status\n"
                "  $ reprise hook uninstall --agent claude\n",
     .words = "install uninstall status",
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 0, 1),
+    RP_OPTS(opts),
     .run = run,
     .forgives = forgives,
 };

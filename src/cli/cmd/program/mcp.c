@@ -82,7 +82,6 @@ const struct rp__cmd rp__cmd_mcp = {
               "Within another bridge of Reprise it is a guest of that one's session.",
     .example = "  $ claude mcp add reprise -- reprise mcp\n"
                "  $ reprise mcp --scope coder --session nightly\n",
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

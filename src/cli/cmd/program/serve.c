@@ -123,9 +123,8 @@ const struct rp__cmd rp__cmd_serve = {
     .example = "  $ reprise serve\n"
                "  $ reprise serve --listen 0.0.0.0:7377 --log-format json\n"
                "  $ reprise serve --replace\n",
-    .max_args = -1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 0, -1),
+    RP_OPTS(opts),
     .run = run,
     .forwards = true,
     .explain = explain,

@@ -10,9 +10,7 @@ static int run(struct rp__cli *c, rp_error *err)
     printf("reprise %s\n", rp_version());
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "version", rp_version());
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{version:s}", rp_version());
   return rp__out_buf(c, &b, err);
 }
 
@@ -23,6 +21,5 @@ const struct rp__cmd rp__cmd_version = {
     .summary = "Print the version",
     .example = "  $ reprise version\n"
                "  reprise " RP_VERSION "\n",
-    .max_args = 0,
     .run = run,
 };

@@ -120,10 +120,7 @@ const struct rp__cmd rp__cmd_append = {
         "event is durable. A bad line is answered with an error and the rest goes on.",
     .example = "  $ reprise append kitchen-chat message '{\"role\":\"user\",\"content\":\"hello\"}'\n"
                "  {\"seq\":2,\"durability\":\"disk\"}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 3,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 3),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -76,10 +76,7 @@ const struct rp__cmd rp__cmd_chain = {
     .example = "  $ reprise chain last --depth 3\n"
                "  0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-29 13:00:00 CET – 2026-01-29 13:40:11 CET  closed\n"
                "  └─ 0197ad0e-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-31 13:00:00 CET – open  active\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

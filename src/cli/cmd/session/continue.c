@@ -76,10 +76,7 @@ const struct rp__cmd rp__cmd_continue = {
               "score. Memories fade as usual and none is dropped. A second time adds nothing.",
     .example = "  $ reprise continue 0197a3c2 --into ham-radio --by alice\n"
                "  pins      3\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -87,10 +87,7 @@ const struct rp__cmd rp__cmd_evidence = {
     .summary = "Show the notes, frames and words around a moment",
     .example = "  $ reprise evidence lecture --at 5m --window 1m\n"
                "  $ reprise evidence lecture --video-at 312.5\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

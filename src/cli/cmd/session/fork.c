@@ -18,10 +18,7 @@ static int run(struct rp__cli *c, rp_error *err)
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_fork(c->session, &o, id, NULL, err);
   if (code) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", id);
-  rp__jw_kstr(&w, "forked_from", rp_session_id(c->session));
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s forked_from:s}", id, rp_session_id(c->session));
   return rp__out_buf(c, &b, err);
 }
 
@@ -32,10 +29,7 @@ const struct rp__cmd rp__cmd_fork = {
     .summary = "Branch a new session off an old one, at any event",
     .example = "  $ reprise fork kitchen-chat --at 120\n"
                "  {\"session_id\":\"0197…\",\"forked_from\":\"0197…\"}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -195,10 +195,7 @@ const struct rp__cmd rp__cmd_log = {
               "--follow each is its own.",
     .example = "  $ reprise log kitchen-chat --kind message --tail 20 --follow\n"
                "       2  2026-01-31 13:00:00 CET   message     user: hello\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -232,14 +232,10 @@ static int list(struct page *p, rp_error *err)
   };
   int code = rp__given_status(rp__opt_text(c, STATUS), &f.status, err);
   if (code) return code;
-  rp__jw_object(&p->w);
-  rp__jw_key(&p->w, "sessions");
-  rp__jw_array(&p->w);
+  rp__jw_pack(&p->w, "{sessions:[");
   code = rp_list(c->engine, &f, collect, p, err);
   if (code) return err->code ? code : rp__fail(err, code, "can't list the sessions");
-  rp__jw_end_array(&p->w);
-  rp__jw_kstr(&p->w, "cursor", p->n == p->limit ? p->last : NULL);
-  rp__jw_end_object(&p->w);
+  rp__jw_pack(&p->w, "] cursor:s}", p->n == p->limit ? p->last : NULL);
   return 0;
 }
 
@@ -271,8 +267,6 @@ const struct rp__cmd rp__cmd_ls = {
     .example = "  $ reprise ls --scope nova --since 7d\n"
                "  ID             KEY           STATUS  EVENTS  ACTIVE   TITLE\n"
                "  0197a3c2-5b1e  kitchen-chat  active      12  3 m ago  Remind me of the cake at four\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

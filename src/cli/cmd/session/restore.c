@@ -56,10 +56,7 @@ const struct rp__cmd rp__cmd_restore = {
               "can itself be undone by another.",
     .example = "  $ reprise restore kitchen-chat --at 120\n"
                "  {\"seq\":188,\"durability\":\"disk\"}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -21,15 +21,8 @@ struct found {
 static int hit_json(void *ctx, const rp_hit *hit)
 {
   struct found *f = ctx;
-  rp__jw_object(&f->w);
-  rp__jw_kstr(&f->w, "session_id", hit->session_id);
-  rp__jw_kstr(&f->w, "scope", hit->scope);
-  rp__jw_ki64(&f->w, "seq", hit->seq);
-  rp__jw_ktime(&f->w, "at", hit->at_ms);
-  rp__jw_kstr(&f->w, "kind", hit->kind);
-  rp__jw_kstr(&f->w, "snippet", hit->snippet);
-  rp__jw_kdouble(&f->w, "rank", hit->rank);
-  rp__jw_end_object(&f->w);
+  rp__jw_pack(&f->w, "{session_id:s scope:s seq:i at:t kind:s snippet:s rank:d}", hit->session_id, hit->scope, hit->seq,
+              hit->at_ms, hit->kind, hit->snippet, hit->rank);
   return f->w.out->err;
 }
 
@@ -70,15 +63,12 @@ static int run(struct rp__cli *c, rp_error *err)
   for (int i = 0; i < c->n_args; i++) rp__buf_printf(&words, "%s%s", i ? " " : "", c->args[i]);
   if (words.err) return rp__fail(err, words.err, "too many words");
   bool json = rp__json_wanted(c);
-  rp__jw_object(&f.w);
-  rp__jw_key(&f.w, "hits");
-  rp__jw_array(&f.w);
+  rp__jw_pack(&f.w, "{hits:[");
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code)
     code = rp_search(c->engine, words.p, rp__opt_text(c, SCOPE), (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT),
                      json ? hit_json : hit_line, &f, err);
-  rp__jw_end_array(&f.w);
-  rp__jw_end_object(&f.w);
+  rp__jw_pack(&f.w, "]}");
   if (!code && json) code = rp__out_buf(c, &doc, err);
   if (!code && !json && f.n == 0 && c->term.err_tty) fputs("nothing found\n", stderr);
   return code;
@@ -92,10 +82,7 @@ const struct rp__cmd rp__cmd_search = {
     .summary = "Find events by the words said in them",
     .example = "  $ reprise search harbour light --scope nova\n"
                "  0197a3c2-5b1e       7  3 m ago     message   the [harbour] [light] has been dark since\n",
-    .arg = RP_ARG_WORDS,
-    .min_args = 1,
-    .max_args = -1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_WORDS, 1, -1),
+    RP_OPTS(opts),
     .run = run,
 };

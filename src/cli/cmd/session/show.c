@@ -106,8 +106,6 @@ const struct rp__cmd rp__cmd_show = {
                "  status            active\n"
                "  run               start 42, short break (away for 10 min), up for 3 h\n"
                "  usage             $1.75 of $5.00 (35 %), 1200 tokens in, 300 out\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
     .run = run,
 };

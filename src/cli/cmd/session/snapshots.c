@@ -12,15 +12,8 @@ struct listing {
 static int snapshot_json(void *ctx, const rp_snapshot_info *s)
 {
   struct listing *l = ctx;
-  rp__jw_object(&l->w);
-  rp__jw_ki64(&l->w, "n", s->n);
-  rp__jw_ki64(&l->w, "seq", s->seq);
-  rp__jw_ktime(&l->w, "at", s->at_ms);
-  rp__jw_kstr(&l->w, "reason", s->reason);
-  rp__jw_ki64(&l->w, "size", s->size);
-  rp__jw_ki64(&l->w, "raw_size", s->raw_size);
-  rp__jw_kbool(&l->w, "sealed", s->sealed);
-  rp__jw_end_object(&l->w);
+  rp__jw_pack(&l->w, "{n:i seq:i at:t reason:s size:i raw_size:i sealed:b}", s->n, s->seq, s->at_ms, s->reason, s->size,
+              s->raw_size, s->sealed);
   return l->w.out->err;
 }
 
@@ -46,13 +39,10 @@ static int list(struct rp__cli *c, rp_error *err)
   bool json = rp__json_wanted(c);
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
   l.w = RP_JW(&doc);
-  rp__jw_object(&l.w);
-  rp__jw_key(&l.w, "snapshots");
-  rp__jw_array(&l.w);
+  rp__jw_pack(&l.w, "{snapshots:[");
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (!code) code = rp_snapshots(c->session, json ? snapshot_json : snapshot_line, &l, err);
-  rp__jw_end_array(&l.w);
-  rp__jw_end_object(&l.w);
+  rp__jw_pack(&l.w, "]}");
   if (!code && json) code = rp__out_buf(c, &doc, err);
   if (!code && !json && l.n == 0 && c->term.err_tty) fputs("no snapshots\n", stderr);
   return code;
@@ -65,9 +55,7 @@ static int delete (struct rp__cli *c, int64_t n, rp_error *err)
   int code = rp__cli_attach(c, c->args[1], RP_USE_CHANGE, err);
   if (!code) code = rp_snapshot_delete(c->session, n, err);
   if (code || !rp__json_wanted(c)) return code;
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "deleted", n);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{deleted:i}", n);
   return rp__out_buf(c, &b, err);
 }
 
@@ -103,8 +91,6 @@ const struct rp__cmd rp__cmd_snapshots = {
     .example = "  $ reprise snapshots kitchen-chat\n"
                "  $ reprise snapshots rm kitchen-chat 3\n",
     .words = "rm show",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 3,
+    RP_ARGS(RP_ARG_SESSION, 1, 3),
     .run = run,
 };

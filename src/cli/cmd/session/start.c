@@ -92,7 +92,6 @@ const struct rp__cmd rp__cmd_start = {
         "  $ reprise start --scope nova --key kitchen-chat\n"
         "  "
         "{\"session_id\":\"0197…\",\"scope\":\"nova\",\"key\":\"kitchen-chat\",\"status\":\"created\",\"epoch\":1,…}\n",
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

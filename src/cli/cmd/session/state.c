@@ -25,10 +25,7 @@ const struct rp__cmd rp__cmd_state = {
     .usage = "ID",
     .summary = "Print the session's state, now or at any event",
     .example = "  $ reprise state kitchen-chat --at 5 | jq .conversation.messages\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -27,19 +27,13 @@ struct listing {
 static void record_json(struct rp__buf *out, const rp_audit_info *a)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "n", a->n);
-  rp__jw_ktime(&w, "at", a->at_ms);
-  rp__jw_kstr(&w, "scope", a->scope);
-  rp__jw_kstr(&w, "event", a->event);
+  rp__jw_pack(&w, "{n:i at:t scope:s event:s", a->n, a->at_ms, a->scope, a->event);
   rp__jw_key(&w, "fields");
   if (a->fields)
     rp__jw_raw(&w, a->fields, strlen(a->fields));
   else
     rp__jw_null(&w);
-  rp__jw_kstr(&w, "prev_hash", a->prev_hash);
-  rp__jw_kstr(&w, "hash", a->hash);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "prev_hash:s hash:s}", a->prev_hash, a->hash);
 }
 
 static void record_line(const struct rp__cli *c, struct rp__buf *out, const rp_audit_info *a)
@@ -151,8 +145,6 @@ const struct rp__cmd rp__cmd_audit = {
     .example = "  $ reprise audit --scope coder --json | jq -r .event\n"
                "  $ reprise audit --scope coder --head >head.txt\n"
                "  $ reprise audit --scope coder --verify --expect \"$(cat head.txt)\"\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -115,17 +115,10 @@ static int print_json(const struct bench *b, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(2048);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "events", b->n);
-  rp__jw_ki64(&w, "size", b->size);
-  rp__jw_kstr(&w, "durability", rp__durability_name(b->o.durability));
-  rp__jw_kdouble(&w, "p50_us", percentile_us(b, 0.5));
-  rp__jw_kdouble(&w, "p90_us", percentile_us(b, 0.9));
-  rp__jw_kdouble(&w, "p99_us", percentile_us(b, 0.99));
-  rp__jw_kdouble(&w, "max_us", percentile_us(b, 1));
-  rp__jw_kdouble(&w, "one_by_one_per_s", (double)b->n / b->waited_s);
-  rp__jw_kdouble(&w, "in_flight_per_s", (double)b->n / b->flight_s);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w,
+              "{events:i size:i durability:s p50_us:d p90_us:d p99_us:d max_us:d one_by_one_per_s:d in_flight_per_s:d}",
+              b->n, b->size, rp__durability_name(b->o.durability), percentile_us(b, 0.5), percentile_us(b, 0.9),
+              percentile_us(b, 0.99), percentile_us(b, 1), (double)b->n / b->waited_s, (double)b->n / b->flight_s);
   return rp__out_line(&out, err);
 }
 
@@ -200,9 +193,7 @@ const struct rp__cmd rp__cmd_bench = {
     .summary = "Measure appends on this machine",
     .detail = "Uses a throwaway database in $TMPDIR or /var/tmp, unless --db names one; there the session stays.",
     .example = "  $ reprise bench --events 5000\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .reopens = true,
     .run = run,
 };

@@ -94,9 +94,7 @@ const struct rp__cmd rp__cmd_config = {
                "  idle_s               120              REPRISE_IDLE_S\n"
                "  $ reprise config sample >~/.local/share/reprise/reprise.ini\n",
     .words = "show sample emotions",
-    .arg = RP_ARG_NONE,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 0, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -55,11 +55,7 @@ static int64_t count_bad(struct rp__json doc)
 
 static void add_check(struct rp__jw *w, const char *name, const char *status, const char *detail)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "check", name);
-  rp__jw_kstr(w, "status", status);
-  rp__jw_kstr(w, "detail", detail);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{check:s status:s detail:s}", name, status, detail);
 }
 
 struct uses {
@@ -135,17 +131,7 @@ static int nothing_yet(const struct rp__cli *c, char **ret, rp_error *err)
   struct rp__jw w = RP_JW(&b);
   char detail[sizeof(c->no_store.message) + 64];
   snprintf(detail, sizeof(detail), "%s yet; 'reprise start' creates one", c->no_store.message);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "version", rp_version());
-  rp__jw_key(&w, "checks");
-  rp__jw_array(&w);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "check", "database");
-  rp__jw_kstr(&w, "status", "warning");
-  rp__jw_kstr(&w, "detail", detail);
-  rp__jw_end_object(&w);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{version:s checks:[{check:s status:s detail:s}]}", rp_version(), "database", "warning", detail);
   *ret = rp__buf_take(&b);
   return *ret ? 0 : rp__fail_nomem(err);
 }
@@ -176,6 +162,5 @@ const struct rp__cmd rp__cmd_doctor = {
     .detail = "Warnings are marked with !, problems with ✗; a problem makes the exit code 1.",
     .example = "  $ reprise doctor\n"
                "  ✓ schema: version 1\n",
-    .max_args = 0,
     .run = run,
 };

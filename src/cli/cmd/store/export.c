@@ -198,10 +198,7 @@ const struct rp__cmd rp__cmd_export = {
     .example = "  $ reprise export kitchen-chat -o kitchen.reprise\n"
                "  $ reprise export kitchen-chat --format markdown | less\n"
                "  $ reprise export --all --format clawd -o session-store.json\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 0,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 0, 1),
+    RP_OPTS(opts),
     .run = run,
 };

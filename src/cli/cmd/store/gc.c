@@ -26,14 +26,8 @@ struct cleaning {
 
 static void item_json(struct cleaning *g, const rp_gc_item *item)
 {
-  rp__jw_object(&g->w);
-  rp__jw_kstr(&g->w, "action", rp_gc_action_name(item->action));
-  rp__jw_kstr(&g->w, "session_id", item->session_id);
-  rp__jw_kstr(&g->w, "scope", item->scope);
-  rp__jw_ktime(&g->w, "ended_at", item->ended_at);
-  rp__jw_ki64(&g->w, "bytes", item->bytes);
-  rp__jw_kstr(&g->w, "reason", item->reason);
-  rp__jw_end_object(&g->w);
+  rp__jw_pack(&g->w, "{action:s session_id:s scope:s ended_at:t bytes:i reason:s}", rp_gc_action_name(item->action),
+              item->session_id, item->scope, item->ended_at, item->bytes, item->reason);
 }
 
 static void item_line(struct cleaning *g, const rp_gc_item *item)
@@ -93,10 +87,7 @@ static int finish(struct cleaning *g, const char *summary, rp_error *err)
     print_summary(g->c, summary);
     return 0;
   }
-  rp__jw_end_array(&g->w);
-  rp__jw_key(&g->w, "summary");
-  rp__jw_raw(&g->w, summary, strlen(summary));
-  rp__jw_end_object(&g->w);
+  rp__jw_pack(&g->w, "] summary:r}", summary);
   return rp__out_buf(g->c, g->w.out, err);
 }
 
@@ -125,9 +116,7 @@ static int run(struct rp__cli *c, rp_error *err)
   struct cleaning g = {.c = c, .progress = RP_PROGRESS(c, "cleaning"), .w = RP_JW(&doc)};
   rp_gc_options o;
   char *summary = NULL;
-  rp__jw_object(&g.w);
-  rp__jw_key(&g.w, "items");
-  rp__jw_array(&g.w);
+  rp__jw_pack(&g.w, "{items:[");
   int code = read_options(c, &o, err);
   if (!code) code = rp__signals_open(&signals, err);
   if (!code) code = rp__cli_open(c, o.dry_run ? RP_USE_LOOK : RP_USE_CHANGE, err);
@@ -155,8 +144,6 @@ const struct rp__cmd rp__cmd_gc = {
                "  ACTION   SESSION        ENDED             SIZE  REASON\n"
                "  archive  0197a3c2-5b1e  31 d ago       3.1 KiB  ended 31 days ago\n"
                "  dry run: 0 abandoned, 1 archived, 0 to the trash, 0 deleted (0 B), 0 kept\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -45,13 +45,8 @@ static int held(void *ctx, const rp_session_info *info)
     held_line(l, info);
     return 0;
   }
-  rp__jw_object(&l->w);
-  rp__jw_kstr(&l->w, "session_id", info->id);
-  rp__jw_kstr(&l->w, "scope", info->scope);
-  rp__jw_kstr(&l->w, "key", info->key);
-  rp__jw_ktime(&l->w, "held_at", info->held_at);
-  rp__jw_kbool(&l->w, "trashed", info->trashed_at != 0);
-  rp__jw_end_object(&l->w);
+  rp__jw_pack(&l->w, "{session_id:s scope:s key:s held_at:t trashed:b}", info->id, info->scope, info->key,
+              info->held_at, info->trashed_at != 0);
   return l->w.out->err;
 }
 
@@ -60,16 +55,13 @@ static int list(struct rp__cli *c, rp_error *err)
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
   struct listing l = {.c = c, .w = RP_JW(&doc)};
   rp_filter f = {.limit = INT_MAX};
-  rp__jw_object(&l.w);
-  rp__jw_key(&l.w, "sessions");
-  rp__jw_array(&l.w);
+  rp__jw_pack(&l.w, "{sessions:[");
   int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = rp_list(c->engine, &f, held, &l, err);
   f.trashed = true;
   if (!code) code = rp_list(c->engine, &f, held, &l, err);
   if (code) return err->code ? code : rp__fail(err, code, "can't list the sessions");
-  rp__jw_end_array(&l.w);
-  rp__jw_end_object(&l.w);
+  rp__jw_pack(&l.w, "]}");
   if (rp__json_wanted(c)) return rp__out_buf(c, &doc, err);
   if (l.n == 0 && c->term.err_tty) fputs("nothing is on hold\n", stderr);
   return 0;
@@ -89,11 +81,7 @@ static int set(struct rp__cli *c, rp_error *err)
     printf(rp__opt_given(c, OFF) ? "%s is no longer on hold\n" : "%s is on hold\n", s.id);
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", s.id);
-  rp__jw_kbool(&w, "held", s.held_at != 0);
-  rp__jw_ktime(&w, "held_at", s.held_at);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s held:b held_at:t}", s.id, s.held_at != 0, s.held_at);
   return rp__out_buf(c, &b, err);
 }
 
@@ -115,9 +103,7 @@ const struct rp__cmd rp__cmd_hold = {
     .example = "  $ reprise hold kitchen-chat\n"
                "  $ reprise hold --list\n"
                "  $ reprise hold kitchen-chat --off\n",
-    .arg = RP_ARG_SESSION,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 0, 1),
+    RP_OPTS(opts),
     .run = run,
 };

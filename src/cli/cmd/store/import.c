@@ -53,9 +53,7 @@ static int import(struct rp__cli *c, struct source *s, const char *name, rp_erro
   rp__progress_clear(&s->progress);
   if (s->errnum) return rp__fail_errno(err, s->errnum, "can't read %s", name);
   if (code) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", id);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s}", id);
   return rp__out_buf(c, &b, err);
 }
 
@@ -72,14 +70,8 @@ struct taken {
 static void item_json(struct rp__buf *line, const rp_import_item *i)
 {
   struct rp__jw w = RP_JW(line);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", i->session_id);
-  rp__jw_kstr(&w, "name", i->name);
-  rp__jw_ki64(&w, "events", i->events);
-  rp__jw_kbool(&w, "skipped", i->skipped);
-  rp__jw_kstr(&w, "why", i->why);
-  if (i->token) rp__jw_kbool(&w, "token", true);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s name:s events:i skipped:b why:s token:?b}", i->session_id, i->name, i->events,
+              i->skipped, i->why, i->token);
 }
 
 static void item_line(const struct rp__cli *c, struct rp__buf *line, const rp_import_item *i)
@@ -195,10 +187,7 @@ const struct rp__cmd rp__cmd_import = {
     .example = "  $ reprise export last | ssh other-host reprise import -\n"
                "  {\"session_id\":\"0197…\"}\n"
                "  $ reprise import ~/.openclaw/workspace/memory/brain.db --scope openclaw --dry-run\n",
-    .arg = RP_ARG_FILE,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_FILE, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

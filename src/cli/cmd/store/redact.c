@@ -69,13 +69,8 @@ static int finding(void *ctx, const rp_secret *s)
     fprintf(stderr, "%s:%zu:%zu: %s\n", f->name, f->line, f->column, s->kind);
     return 0;
   }
-  rp__jw_object(&f->w);
-  rp__jw_kstr(&f->w, "kind", s->kind);
-  rp__jw_ki64(&f->w, "line", (int64_t)f->line);
-  rp__jw_ki64(&f->w, "column", (int64_t)f->column);
-  rp__jw_ki64(&f->w, "start", (int64_t)s->start);
-  rp__jw_ki64(&f->w, "end", (int64_t)s->end);
-  rp__jw_end_object(&f->w);
+  rp__jw_pack(&f->w, "{kind:s line:i column:i start:i end:i}", s->kind, (int64_t)f->line, (int64_t)f->column,
+              (int64_t)s->start, (int64_t)s->end);
   return f->w.out->err;
 }
 
@@ -85,9 +80,7 @@ static int print_masked(struct findings *f, const char *masked, rp_error *err)
     fputs(masked, stdout);
     return 0;
   }
-  rp__jw_end_array(&f->w);
-  rp__jw_kstr(&f->w, "text", masked);
-  rp__jw_end_object(&f->w);
+  rp__jw_pack(&f->w, "] text:s}", masked);
   return rp__out_buf(f->c, f->w.out, err);
 }
 
@@ -102,10 +95,7 @@ static int check(struct rp__cli *c, rp_error *err)
   if (code) return code;
   struct findings f = {.c = c, .name = strcmp(path, "-") ? path : "stdin", .text = text.p, .line = 1, .column = 1};
   f.w = RP_JW(&doc);
-  rp__jw_object(&f.w);
-  rp__jw_kstr(&f.w, "file", f.name);
-  rp__jw_key(&f.w, "secrets");
-  rp__jw_array(&f.w);
+  rp__jw_pack(&f.w, "{file:s secrets:[", f.name);
   code = rp_redact_check(c->engine, text.p, text.n, finding, &f, &masked, err);
   if (!code) code = print_masked(&f, masked, err);
   rp_free(masked);
@@ -173,8 +163,6 @@ const struct rp__cmd rp__cmd_redact = {
                "  stdin:1:10: assignment\n"
                "  password=[REDACTED]\n"
                "  $ reprise redact --apply kitchen-chat --text-file found.txt --dry-run\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -30,10 +30,7 @@ static int tell_deleted(const struct rp__cli *c, const struct rp__subject *s, rp
     printf("deleted %s for good\n", s->id);
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", s->id);
-  rp__jw_kbool(&w, "deleted", true);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s deleted:b}", s->id, true);
   return rp__out_buf(c, &b, err);
 }
 
@@ -50,11 +47,7 @@ static int tell_trashed(struct rp__cli *c, const struct rp__subject *s, rp_error
            rp__moment_format(c, until, moment), s->id);
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", s->id);
-  rp__jw_ktime(&w, "trashed_at", s->trashed_at);
-  rp__jw_ktime(&w, "until", until);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s trashed_at:t until:t}", s->id, s->trashed_at, until);
   return rp__out_buf(c, &b, err);
 }
 
@@ -88,10 +81,7 @@ const struct rp__cmd rp__cmd_rm = {
         "  0197a3c2-5b1e-7… is in the trash; until 2026-02-07 12:00:00 CET 'reprise untrash 0197a3c2-5b1e-7…' takes "
         "it back\n"
         "  $ reprise rm kitchen-chat --now --yes\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -36,8 +36,6 @@ const struct rp__cmd rp__cmd_stats = {
     .usage = "",
     .summary = "Count what the store holds",
     .example = "  $ reprise stats --json | jq .events\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

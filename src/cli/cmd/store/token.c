@@ -28,16 +28,8 @@ static int print_created(struct rp__cli *c, const char *text, const rp_token_opt
     rp__cli_say(c, "keep it now, it is not shown again; clients send it as  Authorization: Bearer TOKEN");
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "token", text);
-  rp__jw_key(&w, "id");
-  rp__jw_strn(&w, text + ID_AT, ID_CHARS);
-  rp__jw_kstr(&w, "name", o->name);
-  rp__jw_kstr(&w, "scope", o->scope);
-  rp__jw_kbool(&w, "read_only", o->read_only);
-  rp__jw_ktime(&w, "expires_at", o->expires_ms);
-  rp__jw_kstr(&w, "store", store);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{token:s id:n name:s scope:s read_only:b expires_at:t store:s}", text, text + ID_AT,
+              (size_t)ID_CHARS, o->name, o->scope, o->read_only, o->expires_ms, store);
   return rp__out_buf(c, &b, err);
 }
 
@@ -71,16 +63,9 @@ struct listing {
 static int token_json(void *ctx, const rp_token_info *t)
 {
   struct listing *l = ctx;
-  rp__jw_object(&l->w);
-  rp__jw_kstr(&l->w, "id", t->id);
-  rp__jw_kstr(&l->w, "name", t->name);
-  rp__jw_kstr(&l->w, "scope", t->scope);
-  rp__jw_kbool(&l->w, "read_only", t->read_only);
-  rp__jw_ktime(&l->w, "created_at", t->created_at);
-  rp__jw_ktime(&l->w, "expires_at", t->expires_at);
-  rp__jw_ktime(&l->w, "last_used_at", t->last_used_at);
-  rp__jw_kbool(&l->w, "expired", t->expires_at && t->expires_at <= rp__cli_now(l->c));
-  rp__jw_end_object(&l->w);
+  rp__jw_pack(&l->w, "{id:s name:s scope:s read_only:b created_at:t expires_at:t last_used_at:t expired:b}", t->id,
+              t->name, t->scope, t->read_only, t->created_at, t->expires_at, t->last_used_at,
+              t->expires_at && t->expires_at <= rp__cli_now(l->c));
   return l->w.out->err;
 }
 
@@ -117,14 +102,11 @@ static int list(struct rp__cli *c, rp_error *err)
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
   struct listing l = {.c = c, .w = RP_JW(&doc), .err = err};
   bool json = rp__json_wanted(c);
-  rp__jw_object(&l.w);
-  rp__jw_key(&l.w, "tokens");
-  rp__jw_array(&l.w);
+  rp__jw_pack(&l.w, "{tokens:[");
   int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = rp_token_list(c->engine, json ? token_json : token_line, &l, err);
   if (code) return code;
-  rp__jw_end_array(&l.w);
-  rp__jw_end_object(&l.w);
+  rp__jw_pack(&l.w, "]}");
   if (json) return rp__out_buf(c, &doc, err);
   if (l.n == 0 && c->term.err_tty) fputs("no tokens\n", stderr);
   return 0;
@@ -172,9 +154,7 @@ const struct rp__cmd rp__cmd_token = {
                "  $ reprise token ls\n"
                "  $ reprise token rm laptop\n",
     .words = "create ls rm",
-    .min_args = 1,
-    .max_args = 2,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 1, 2),
+    RP_OPTS(opts),
     .run = run,
 };

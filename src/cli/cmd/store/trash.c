@@ -103,16 +103,8 @@ static void print_pile(const struct pile *t)
 
 static void write_entry(const struct entry *e, struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", e->id);
-  rp__jw_kstr(w, "scope", e->scope);
-  rp__jw_kstr(w, "key", e->key[0] ? e->key : NULL);
-  rp__jw_ki64(w, "events", e->events);
-  rp__jw_ki64(w, "bytes", e->bytes);
-  rp__jw_ktime(w, "trashed_at", e->trashed_at);
-  rp__jw_ktime(w, "until", e->until);
-  rp__jw_ktime(w, "held_at", e->held_at);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{session_id:s scope:s key:s events:i bytes:i trashed_at:t until:t held_at:t}", e->id, e->scope,
+              e->key[0] ? e->key : NULL, e->events, e->bytes, e->trashed_at, e->until, e->held_at);
 }
 
 static int list(struct pile *t, rp_error *err)
@@ -123,12 +115,9 @@ static int list(struct pile *t, rp_error *err)
     print_pile(t);
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_key(&w, "sessions");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{sessions:[");
   for (size_t i = 0; i < t->n; i++) write_entry(&t->p[i], &w);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "]}");
   return rp__out_buf(t->c, &doc, err);
 }
 
@@ -176,12 +165,7 @@ static int empty(struct pile *t, rp_error *err)
            k.kept ? "; those on hold or in use stay" : "");
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "deleted", k.deleted);
-  rp__jw_ki64(&w, "kept", k.kept);
-  rp__jw_ki64(&w, "bytes", k.bytes);
-  rp__jw_kbool(&w, "dry_run", dry);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{deleted:i kept:i bytes:i dry_run:b}", k.deleted, k.kept, k.bytes, dry);
   return rp__out_buf(t->c, &b, err);
 }
 
@@ -206,8 +190,6 @@ const struct rp__cmd rp__cmd_trash = {
                "  ID             SCOPE             KEY                        SIZE  TRASHED     LEFT\n"
                "  0197a3c2-5b1e  nova              kitchen-chat            3.1 KiB  2 d ago     5 days\n"
                "  $ reprise trash --empty --dry-run\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

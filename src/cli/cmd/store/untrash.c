@@ -16,9 +16,7 @@ static int run(struct rp__cli *c, rp_error *err)
     printf("%s is back\n", s.id);
     return 0;
   }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", s.id);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s}", s.id);
   return rp__out_buf(c, &b, err);
 }
 
@@ -30,8 +28,6 @@ const struct rp__cmd rp__cmd_untrash = {
     .detail = "ID is the session's id, a beginning of it that is unique in the trash, or its key.",
     .example = "  $ reprise untrash kitchen-chat\n"
                "  0197a3c2-5b1e-7… is back\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
     .run = run,
 };

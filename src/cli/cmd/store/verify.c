@@ -19,13 +19,8 @@ struct findings {
 
 static void finding_json(struct findings *fs, const rp_finding *f)
 {
-  rp__jw_object(&fs->w);
-  rp__jw_kstr(&fs->w, "session_id", f->session_id);
-  if (f->seq) rp__jw_ki64(&fs->w, "seq", f->seq);
-  rp__jw_kstr(&fs->w, "what", f->what);
-  rp__jw_kbool(&fs->w, "repaired", f->repaired);
-  if (f->note) rp__jw_kbool(&fs->w, "note", true);
-  rp__jw_end_object(&fs->w);
+  rp__jw_pack(&fs->w, "{session_id:s seq:?i what:s repaired:b note:?b}", f->session_id, f->seq, f->what, f->repaired,
+              f->note);
 }
 
 static void finding_line(struct findings *fs, const rp_finding *f)
@@ -57,9 +52,7 @@ static int finding(void *ctx, const rp_finding *f)
 
 static int finish_json(struct findings *fs, int code, rp_error *err)
 {
-  rp__jw_end_array(&fs->w);
-  rp__jw_kbool(&fs->w, "ok", code == 0);
-  rp__jw_end_object(&fs->w);
+  rp__jw_pack(&fs->w, "] ok:b}", code == 0);
   rp_error e = {0};
   int printed = rp__out_buf(fs->c, fs->w.out, &e);
   if (!printed || code) return code;
@@ -73,9 +66,7 @@ static int run(struct rp__cli *c, rp_error *err)
   struct findings fs = {.c = c, .progress = RP_PROGRESS(c, "verifying")};
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
   fs.w = RP_JW(&doc);
-  rp__jw_object(&fs.w);
-  rp__jw_key(&fs.w, "findings");
-  rp__jw_array(&fs.w);
+  rp__jw_pack(&fs.w, "{findings:[");
   int code = rp__cli_open(c, repair || accept ? RP_USE_MEND : RP_USE_READ, err);
   if (!code && accept) code = rp_accept_loss(c->engine, err);
   if (code) return code;
@@ -99,9 +90,7 @@ const struct rp__cmd rp__cmd_verify = {
               "what had been acknowledged as disk: --accept ends that alarm, it brings nothing back.",
     .example = "  $ reprise verify\n"
                "  ok\n",
-    .arg = RP_ARG_SESSION,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 0, 1),
+    RP_OPTS(opts),
     .run = run,
 };
