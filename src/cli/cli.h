@@ -147,6 +147,13 @@ struct rp__cli {
   rp_session *session;       /* attached by the command, freed by main */
 };
 
+static inline void rp__textp(char **p)
+{
+  rp_free(*p);
+}
+/* A text of the library's, freed when the variable leaves its scope. */
+#define RP_AUTOTEXT RP_CLEANUP(rp__textp)
+
 /* ---- table.c, opt.c ---- */
 
 extern const struct rp__cmd *const rp__cmds[]; /* ends with NULL */
