@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run of the program: its clock, its voice, its engine. */
 #include "cli/cli.h"
+
+#include "bridge/workspace.h"
 #include "cli/out.h"
 #include "cli/pager.h"
 #include "cli/term.h"
@@ -143,6 +145,33 @@ int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err)
   int code = rp__cli_attach(c, ref, RP_USE_LOOK, err);
   return code ? code : rp_state_json(c->session, -1, ret, err);
 }
+
+/* ---- scopes ---- */
+
+_Static_assert(sizeof((struct rp__cli){0}.scope) > RP_SCOPE_MAX, "a scope fits");
+
+int rp__scope_default(struct rp__cli *c, const char *given, const char **ret, rp_error *err)
+{
+  const char *named = getenv("REPRISE_SCOPE");
+  char root[RP_PROJECT_PATH_MAX];
+  *ret = given;
+  if (given || (!(named && *named) && !rp__workspace_root(NULL, root))) return 0;
+  int code = rp__workspace_scope(NULL, root, c->scope, err);
+  if (!code) *ret = c->scope;
+  return code;
+}
+
+int rp__scope_required(struct rp__cli *c, const char *given, const char **ret, rp_error *err)
+{
+  int code = rp__scope_default(c, given, ret, err);
+  if (code || *ret) return code;
+  rp__fail_field(err, RP_E_USAGE, "scope", "--scope is missing, and no project is around here");
+  rp__hint(err, "name an agent, a project or a robot, like --scope my-agent; inside a repository, or a folder with an "
+                "agent's settings, that is the scope");
+  return RP_E_USAGE;
+}
+
+/* ---- errors ---- */
 
 static void report_json(const rp_error *err)
 {

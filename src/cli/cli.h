@@ -143,7 +143,7 @@ struct rp__cli {
   rp_engine *engine; /* opened by the command, closed by main */
   rp_error no_store; /* why it is an empty one, or code 0: there is no store yet */
   struct rp__pager pager;
-  char scope[RP_ID_MAX + 1]; /* of where the command was run; see scope.h */
+  char scope[RP_ID_MAX + 1]; /* of where the command was run; see rp__scope_default */
   rp_session *session;       /* attached by the command, freed by main */
 };
 
@@ -199,6 +199,13 @@ RP_MUST_USE int rp__cli_append(struct rp__cli *c, const char *ref, const char *k
                                rp_error *err);
 /* The same, and reads its state as it is now. Free with rp_free. */
 RP_MUST_USE int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err);
+/*
+ * What was given, else $REPRISE_SCOPE, else, inside a project, the scope that bridges have for it (bridge/workspace.h).
+ * With none of them *ret is NULL. The text is the caller's, or c's. RP_E_INVALID: $REPRISE_SCOPE is no name.
+ */
+RP_MUST_USE int rp__scope_default(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
+/* The same for a command that can't do without: RP_E_USAGE, which says how to name one. */
+RP_MUST_USE int rp__scope_required(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
 /*
  * A line on stderr for a person, behind what a pager shows; nothing with --json or --quiet. `text` is made safe, and
  * may hold what others wrote.

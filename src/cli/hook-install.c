@@ -3,7 +3,6 @@
 #include "cli/hook-install.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -15,6 +14,7 @@
 #define BACKUP ".reprise-backup"
 #define PATH_TEXT 8192
 #define MODE_NEW 0600
+#define STATUS_MAX ((size_t)4 * 1024 * 1024)
 #define DIFF_MAX ((size_t)4 * RP_HOOK_SETTINGS_MAX)
 
 /* The file as it is, and as it shall be. */
@@ -332,4 +332,83 @@ int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp
   if (!rc && rp__json_wanted(c)) return print_json(c, o, &w, &diff, changed, err);
   if (!rc) print_result(o, &w, changed);
   return rc;
+}
+
+/* ---- status: which agents run us, and how ---- */
+
+struct status {
+  const struct rp__cli *c;
+  const struct rp__hook_agent *agent; /* the one told last */
+  struct rp__jw *w;                   /* NULL: for a person */
+  int uses;
+};
+
+static void write_use(struct rp__jw *w, const struct rp__agent_use *use)
+{
+  rp__jw_pack(w, "{agent:s as:s for:s file:s", use->agent->name, use->mcp ? "mcp" : "hooks",
+              use->project ? "project" : "user", use->file);
+  if (use->trouble) {
+    rp__jw_pack(w, "error:s}", use->trouble);
+    return;
+  }
+  if (use->mcp)
+    rp__jw_kstr(w, "name", use->name);
+  else
+    rp__jw_ki64(w, "events", use->events);
+  if (!use->mcp) rp__jw_ki64(w, "events_wanted", use->wanted);
+  rp__jw_pack(w, "command:s program:s exists:b this_program:b}", use->command, use->program, use->exists, use->own);
+}
+
+static void print_use(struct status *s, const struct rp__agent_use *use)
+{
+  bool colour = s->c->term.out_colour, bad = use->trouble || !use->exists;
+  if (s->agent != use->agent) printf("%s%s%s\n", RP_SGR(colour, RP_BOLD), use->agent->title, RP_RESET(colour));
+  printf("  %s%s%s %-5s %s",
+         RP_SGR(colour, bad        ? RP_RED
+                        : use->own ? RP_GREEN
+                                   : RP_YELLOW),
+         bad        ? "✗"
+         : use->own ? "✓"
+                    : "!",
+         RP_RESET(colour), use->mcp ? "mcp" : "hooks", use->file);
+  if (use->trouble) {
+    printf(": %s\n", use->trouble);
+    return;
+  }
+  if (use->mcp)
+    printf(", as %s", use->name);
+  else
+    printf(", %d of %d events", use->events, use->wanted);
+  printf(": %s%s\n", use->program,
+         !use->exists ? ", which is not there"
+         : use->own   ? ""
+                      : ", which is another program");
+  if (s->c->globals[RP_G_VERBOSE].count) printf("      %s\n", use->command);
+}
+
+static int on_use(void *ctx, const struct rp__agent_use *use)
+{
+  struct status *s = ctx;
+  if (s->w)
+    write_use(s->w, use);
+  else
+    print_use(s, use);
+  s->agent = use->agent;
+  s->uses++;
+  return 0;
+}
+
+int rp__hook_status_run(struct rp__cli *c, const struct rp__hook_agent *agent, const char *project, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf doc = RP_BUF(STATUS_MAX);
+  struct rp__jw w = RP_JW(&doc);
+  char folder[PATH_MAX];
+  struct status s = {.c = c, .w = rp__json_wanted(c) ? &w : NULL};
+  if (!realpath(project ? project : ".", folder)) return rp__fail_errno(err, errno, "%s", project ? project : ".");
+  rp__jw_pack(&w, "{uses:[");
+  int rc = rp__agent_look(agent, folder, on_use, &s, err);
+  rp__jw_pack(&w, "]}");
+  if (rc || s.w) return rc ? rc : rp__out_buf(c, &doc, err);
+  if (!s.uses) printf("%s told to run this program\n", agent ? "it is not" : "no agent is");
+  return 0;
 }

@@ -22,7 +22,7 @@ RP_MUST_USE int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_in
 RP_MUST_USE int rp__hook_file(const struct rp__hook_agent *agent, const char *project, char ret[PATH_MAX],
                               rp_error *err);
 
-/* Prints where agents are told to run us (hook-status.c); `agent` NULL: all of them. `project` NULL: the one we are in.
+/* Prints where agents are told to run us; `agent` NULL: all of them. `project` NULL: the one we are in.
  */
 RP_MUST_USE int rp__hook_status_run(struct rp__cli *c, const struct rp__hook_agent *agent, const char *project,
                                     rp_error *err);

@@ -26,6 +26,13 @@ void rp__view_bar(const struct rp__cli *c, struct rp__buf *out, double value, co
 /* The affect part of a state document: mood, levels, boredom, wounds, one line each. */
 void rp__view_affect(const struct rp__cli *c, struct rp__buf *out, struct rp__json affect);
 
+/* The text of a brief (the string "brief" of a document). False when there is none. */
+bool rp__brief_text(struct rp__json doc, struct rp__buf *out);
+/* Appends the brief as it would be read: behind a line on a terminal, its bare text elsewhere. */
+void rp__brief_view(const struct rp__cli *c, struct rp__buf *out, struct rp__json doc);
+/* Appends all of an explanation: candidates, pins, memories, tasks, and why each line of the brief is there. */
+void rp__explain_view(const struct rp__cli *c, struct rp__buf *out, struct rp__json doc);
+
 /* How one part of a document is told in a line; nothing where there is nothing to tell. */
 typedef void rp__view_fn(struct rp__buf *out, struct rp__json doc);
 /* "start 42, short break (away for 10 min), up for 3 h", of rp_session_status_json. */

@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 
-#include "cli/batch/batch-input.h"
 #include "cli/out.h"
 #include "cli/signals.h"
 

@@ -4,7 +4,6 @@
  * hours, and greets its person. A coder comes back after 48 hours with pins, tasks and topics.
  */
 #include "cli/demo/demo.h"
-#include "cli/explain.h"
 #include "cli/signals.h"
 #include "cli/term.h"
 #include "cli/view.h"

@@ -2,7 +2,6 @@
 /* Documents shown to a person: values, moods with their bars, briefs and their reasons. */
 #include "cli_test.h"
 
-#include "cli/explain.h"
 #include "cli/view.h"
 
 static struct rp__json doc_of(const char *json)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise brief`: print what a start would tell the model now, and why. */
-#include "cli/explain.h"
 #include "cli/out.h"
-#include "cli/scope.h"
 #include "cli/view.h"
 
 enum { SCOPE, TOPICS, CHANNEL, EXPLAIN };
@@ -67,15 +65,12 @@ static int check(const struct rp__cli *c, rp_error *err)
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = check(c, err);
   if (!code) code = c->n_args ? brief_of_session(c, &json, err) : brief_of_scope(c, &json, err);
-  if (!code && rp__json_wanted(c))
-    code = rp__out_doc(c, json, strlen(json), err);
-  else if (!code)
-    code = print_brief(c, rp__json_trusted(json, strlen(json)), err);
-  rp_free(json);
-  return code;
+  if (code) return code;
+  if (rp__json_wanted(c)) return rp__out_doc(c, json, strlen(json), err);
+  return print_brief(c, rp__json_trusted(json, strlen(json)), err);
 }
 
 const struct rp__cmd rp__cmd_brief = {

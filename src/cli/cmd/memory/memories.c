@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise memories`: search what a scope has learned; correct or forget it. */
 #include "cli/out.h"
-#include "cli/scope.h"
 #include "cli/term.h"
 #include "cli/view.h"
 

@@ -6,7 +6,7 @@
 static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
-  char *state = NULL;
+  RP_AUTOTEXT char *state = NULL;
   int code = rp__cli_state(c, c->args[0], &state, err);
   if (code) return code;
   struct rp__json affect = rp__json_get(rp__json_trusted(state, strlen(state)), "affect");
@@ -20,7 +20,6 @@ static int run(struct rp__cli *c, rp_error *err)
       fputs("nothing was felt yet\n", stderr);
     code = rp__view_print(&out, err);
   }
-  rp_free(state);
   return code;
 }
 

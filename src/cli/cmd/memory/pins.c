@@ -42,7 +42,7 @@ static int print_pins(struct rp__cli *c, struct rp__json pins, rp_error *err)
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *state = NULL;
+  RP_AUTOTEXT char *state = NULL;
   int code = rp__cli_state(c, c->args[0], &state, err);
   if (code) return code;
   struct rp__json pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
@@ -50,7 +50,6 @@ static int run(struct rp__cli *c, rp_error *err)
     code = print_pins(c, pins, err);
   else
     code = rp__out_list(c, "pins", pins, err);
-  rp_free(state);
   return code;
 }
 

@@ -59,11 +59,9 @@ static int print_tasks(const struct rp__cli *c, struct rp__json tasks, rp_error 
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *state = NULL;
+  RP_AUTOTEXT char *state = NULL;
   int code = rp__cli_state(c, c->args[0], &state, err);
-  if (!code) code = print_tasks(c, rp__json_get(rp__json_trusted(state, strlen(state)), "tasks"), err);
-  rp_free(state);
-  return code;
+  return code ? code : print_tasks(c, rp__json_get(rp__json_trusted(state, strlen(state)), "tasks"), err);
 }
 
 const struct rp__cmd rp__cmd_tasks = {

@@ -39,12 +39,11 @@ static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__jw w = RP_JW(&body);
-  char *state = NULL;
+  RP_AUTOTEXT char *state = NULL;
   int code = rp__cli_state(c, c->args[0], &state, err);
   if (code) return code;
   struct rp__json pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
   if (!label_known(pins, c->args[1])) code = unknown(pins, c->args[1], err);
-  rp_free(state);
   rp__cli_done(c);
   if (code) return code;
   rp__jw_pack(&w, "{label:s}", c->args[1]);

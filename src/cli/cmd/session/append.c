@@ -4,7 +4,6 @@
 
 #include "base/given-values.h"
 #include "cli/batch/batch.h"
-#include "cli/kind-example.h"
 #include "cli/out.h"
 #include "cli/signals.h"
 
@@ -40,10 +39,47 @@ static int read_stdin(struct rp__buf *ret, rp_error *err)
   return 0;
 }
 
+/* A body of each kind that anybody may append, as somebody would type it; shown when one is refused. */
+/* clang-format off */
+static const struct {
+  const char *kind, *body;
+} examples[] = {
+    {"message", "{\"role\":\"user\",\"content\":\"hello\"}"},
+    {"note", "{\"id\":\"n1\",\"text\":\"the relay is warm\"}"},
+    {"frame", "{\"frame_id\":\"f1\",\"timestamp\":12.5}"},
+    {"transcript", "{\"text\":\"good morning\"}"},
+    {"intent", "{\"topics\":[\"tea\"],\"intent\":\"order\"}"},
+    {"pin", "{\"label\":\"radio\",\"content\":\"38400 baud\",\"importance\":\"high\"}"},
+    {"unpin", "{\"label\":\"radio\"}"},
+    {"task", "{\"task_id\":\"t1\",\"title\":\"mend the relay\",\"stage\":\"build\"}"},
+    {"project", "{\"name\":\"ham radio\"}"},
+    {"activity", "{\"text\":\"soldering\",\"tool\":\"bash\"}"},
+    {"learning", "{\"memory_id\":\"m1\",\"content\":\"it is 38400 baud\"}"},
+    {"confidence", "{\"memory_id\":\"m1\",\"old_score\":0.9,\"new_score\":0.4,\"reason\":\"it was 4800\"}"},
+    {"sop", "{\"sop_path\":\"a.md\",\"injected_at\":\"2026-01-31T12:00:00Z\",\"acknowledged\":true,\"tool_call\":\"bash\"}"},
+    {"tool", "{\"call_id\":\"c1\",\"name\":\"bash\",\"status\":\"running\"}"},
+    {"emotion", "{\"event\":\"pat_level2\",\"intensity\":0.5}"},
+    {"person", "{\"name\":\"Ada\"}"},
+    {"sleep", "{\"state\":\"awake\"}"},
+    {"approval", "{\"id\":\"a1\",\"status\":\"pending\"}"},
+    {"question", "{\"id\":\"q1\",\"status\":\"pending\"}"},
+    {"usage", "{\"tokens_in\":1200,\"tokens_out\":300,\"cost_usd\":0.02}"},
+    {"session", "{\"name\":\"kitchen\"}"},
+    {"provider", "{\"type\":\"acp\"}"},
+};
+/* clang-format on */
+
+static const char *kind_example(const char *kind)
+{
+  for (size_t i = 0; i < RP_ARRAY_SIZE(examples); i++)
+    if (strcmp(examples[i].kind, kind) == 0) return examples[i].body;
+  return strncmp(kind, "x-", 2) == 0 ? "{\"any\":\"thing\"}" : NULL;
+}
+
 /* A word in place of a body is what people try first: the answer shows them one. */
 static int explain(const rp_event *ev, int code, rp_error *err)
 {
-  const char *example = rp__kind_example(ev->kind);
+  const char *example = kind_example(ev->kind);
   if ((code != RP_E_JSON && code != RP_E_INVALID) || !example || strcmp(err->field, "kind") == 0) return code;
   if (code == RP_E_JSON) rp__wrap(err, "the body must be a JSON object");
   if (!err->hint[0]) rp__hint(err, "a body of that kind is like '%s'", example);

@@ -55,7 +55,7 @@ static int print_tree(const struct rp__cli *c, struct rp__json chain, rp_error *
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   /* A walk along the chain is audited, and so writes. */
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp_chain_json(c->engine, c->args[0], (int)rp__opt_num(c, DEPTH, DEPTH_DEFAULT), &json, err);
@@ -63,7 +63,6 @@ static int run(struct rp__cli *c, rp_error *err)
     code = rp__out_list(c, "sessions", rp__json_trusted(json, strlen(json)), err);
   else if (!code)
     code = print_tree(c, rp__json_trusted(json, strlen(json)), err);
-  rp_free(json);
   return code;
 }
 

@@ -56,15 +56,13 @@ static const char *asked_by(const struct rp__cli *c)
 static int run(struct rp__cli *c, rp_error *err)
 {
   struct heirs h = {0};
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   const char *into = rp__opt_text(c, INTO);
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code && !into) code = find_heir(c, &h, err);
   if (!code) code = rp_attach(c->engine, into ? into : h.into, &c->session, err);
   if (!code) code = rp_continue(c->session, c->args[0], asked_by(c), &json, err);
-  if (!code) code = rp__out_fields(c, json, err);
-  rp_free(json);
-  return code;
+  return code ? code : rp__out_fields(c, json, err);
 }
 
 const struct rp__cmd rp__cmd_continue = {

@@ -61,7 +61,7 @@ static int print_evidence(const struct rp__cli *c, struct rp__json doc, rp_error
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   bool video = rp__opt_given(c, VIDEO_AT);
   if (video == rp__opt_given(c, AT)) {
     rp__fail_field(err, RP_E_USAGE, "at", "it needs a moment: --at or --video-at");
@@ -71,12 +71,9 @@ static int run(struct rp__cli *c, rp_error *err)
   int64_t at = video ? (int64_t)(rp__opt_real(c, VIDEO_AT, 0) * 1000 + 0.5) : rp__opt_num(c, AT, 0);
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (!code) code = rp_evidence_json(c->session, at, rp__opt_num(c, WINDOW, WINDOW_DEFAULT_MS), video, &json, err);
-  if (!code && rp__json_wanted(c))
-    code = rp__out_doc(c, json, strlen(json), err);
-  else if (!code)
-    code = print_evidence(c, rp__json_trusted(json, strlen(json)), err);
-  rp_free(json);
-  return code;
+  if (code) return code;
+  if (rp__json_wanted(c)) return rp__out_doc(c, json, strlen(json), err);
+  return print_evidence(c, rp__json_trusted(json, strlen(json)), err);
 }
 
 const struct rp__cmd rp__cmd_evidence = {

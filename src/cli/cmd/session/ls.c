@@ -3,7 +3,6 @@
 #include "base/given-values.h"
 #include "cli/event-text.h"
 #include "cli/out.h"
-#include "cli/scope.h"
 #include "cli/term.h"
 
 #define LIMIT_DEFAULT 50
@@ -105,11 +104,10 @@ static int find_title(struct page *p, struct row *r, rp_error *err)
 
 static int collect_json(struct page *p, const rp_session_info *info)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = rp_session_json(info, &json, NULL);
   if (code) return code;
   rp__jw_raw(&p->w, json, strlen(json));
-  rp_free(json);
   return p->doc.err;
 }
 

@@ -54,7 +54,7 @@ static int show_session(void *ctx, const rp_session_info *info)
   struct shown *s = ctx;
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__jw w = RP_JW(&out);
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = rp_session_json(info, &json, s->err);
   if (!code) code = rp_session_status_json(s->c->engine, info->id, NULL, &s->run, s->err);
   if (!code && !rp_attach(s->c->engine, info->id, &s->c->session, NULL))
@@ -67,7 +67,6 @@ static int show_session(void *ctx, const rp_session_info *info)
     rp__jw_end_object(&w);
     code = out.err ? rp__fail_nomem(s->err) : rp__out_fields(s->c, out.p, s->err);
   }
-  rp_free(json);
   return code;
 }
 
@@ -75,14 +74,13 @@ static int show_session(void *ctx, const rp_session_info *info)
 static int show_affect(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
-  char *state = NULL;
+  RP_AUTOTEXT char *state = NULL;
   if (!c->session || rp_state_json(c->session, -1, &state, NULL)) return 0;
   struct rp__json affect = rp__json_get(rp__json_trusted(state, strlen(state)), "affect");
   if (affect.type == RP_JSON_OBJECT) {
     rp__buf_char(&out, '\n');
     rp__view_affect(c, &out, affect);
   }
-  rp_free(state);
   return rp__view_print(&out, err);
 }
 

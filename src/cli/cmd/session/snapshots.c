@@ -61,12 +61,10 @@ static int delete (struct rp__cli *c, int64_t n, rp_error *err)
 
 static int show(struct rp__cli *c, int64_t n, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = rp__cli_attach(c, c->args[1], RP_USE_LOOK, err);
   if (!code) code = rp_snapshot_json(c->session, n, &json, err);
-  if (!code) code = rp__out_doc(c, json, strlen(json), err);
-  rp_free(json);
-  return code;
+  return code ? code : rp__out_doc(c, json, strlen(json), err);
 }
 
 static int run(struct rp__cli *c, rp_error *err)

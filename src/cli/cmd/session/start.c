@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise start`: begin a session or resume one, and print what is known about it. */
-#include "cli/explain.h"
 #include "cli/out.h"
-#include "cli/scope.h"
 #include "cli/view.h"
 
 enum { SCOPE, KEY, ID, CHANNEL, MODE, OWNER, TOPICS, PROVIDER, META, FORCE };

@@ -10,12 +10,10 @@ static const struct rp__opt opts[] = {
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (!code) code = rp_state_json(c->session, rp__opt_num(c, AT, -1), &json, err);
-  if (!code) code = rp__out_doc(c, json, strlen(json), err);
-  rp_free(json);
-  return code;
+  return code ? code : rp__out_doc(c, json, strlen(json), err);
 }
 
 const struct rp__cmd rp__cmd_state = {

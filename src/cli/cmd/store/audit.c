@@ -99,7 +99,7 @@ static void verified_line(const struct rp__cli *c, struct rp__buf *out, struct r
 static int chain(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = rp_audit_verify(c->engine, rp__opt_text(c, SCOPE), rp__opt_text(c, EXPECT), &json, err);
   if (code) return code;
   struct rp__json_iter it = {0};
@@ -112,7 +112,6 @@ static int chain(struct rp__cli *c, rp_error *err)
   }
   if (out.n == 0 && !rp__json_wanted(c) && !c->globals[RP_G_QUIET].count) fputs("no records\n", stderr);
   code = rp__json_wanted(c) ? rp__out_doc(c, json, strlen(json), err) : rp__view_print(&out, err);
-  rp_free(json);
   return code;
 }
 

@@ -154,8 +154,7 @@ static int measure(struct bench *b, rp_error *err)
   int code = rp_start(b->c->engine, &so, &b->c->session, err);
   if (!code) code = append_waiting(b, err);
   if (!code) code = append_in_flight(b, err);
-  if (!code) code = rp_end(b->c->session, "bench", err);
-  return code;
+  return code ? code : rp_end(b->c->session, "bench", err);
 }
 
 static int run(struct rp__cli *c, rp_error *err)

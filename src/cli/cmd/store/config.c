@@ -48,20 +48,19 @@ static int print_ini(const struct rp__cli *c, const char *name, int (*write)(cha
 {
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__jw w = RP_JW(&doc);
-  char *ini = NULL;
+  RP_AUTOTEXT char *ini = NULL;
   int code = write(&ini, err);
   if (code) return code;
   rp__jw_object(&w);
   rp__jw_kstr(&w, name, ini);
   rp__jw_end_object(&w);
   if (!rp__json_wanted(c)) fputs(ini, stdout);
-  rp_free(ini);
   return rp__json_wanted(c) ? rp__out_buf(c, &doc, err) : 0;
 }
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   if (c->n_args && strcmp(c->args[0], "emotions") == 0) return print_ini(c, "emotions", rp_emotions_ini, err);
   if (c->n_args && strcmp(c->args[0], "sample") == 0) return print_ini(c, "sample", rp_config_ini, err);
   if (c->n_args && strcmp(c->args[0], "show") != 0) {
@@ -72,12 +71,9 @@ static int run(struct rp__cli *c, rp_error *err)
   /* The configuration is the same whatever the store, and need not wait for one. */
   int code = rp__cli_open_db(c, "memory:", RP_USE_WRITE, err);
   if (!code) code = rp_config_json(c->engine, rp__opt_text(c, SCOPE), &json, err);
-  if (!code && rp__json_wanted(c))
-    code = rp__out_doc(c, json, strlen(json), err);
-  else if (!code)
-    code = print_options(c, rp__json_trusted(json, strlen(json)), err);
-  rp_free(json);
-  return code;
+  if (code) return code;
+  if (rp__json_wanted(c)) return rp__out_doc(c, json, strlen(json), err);
+  return print_options(c, rp__json_trusted(json, strlen(json)), err);
 }
 
 const struct rp__cmd rp__cmd_config = {

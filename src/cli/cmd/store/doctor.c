@@ -138,12 +138,11 @@ static int nothing_yet(const struct rp__cli *c, char **ret, rp_error *err)
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   RP_AUTOBUF struct rp__buf all = RP_BUF(DOC_MAX);
   int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = c->no_store.code ? nothing_yet(c, &json, err) : rp_doctor_json(c->engine, &json, err);
   if (!code) code = add_agents(json, &all, err);
-  rp_free(json);
   if (code) return code;
   struct rp__json doc = rp__json_trusted(all.p, all.n);
   code = rp__json_wanted(c) ? rp__out_buf(c, &all, err) : print_checks(c, doc, err);

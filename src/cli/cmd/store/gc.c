@@ -115,7 +115,7 @@ static int run(struct rp__cli *c, rp_error *err)
   RP_AUTOCLOSE int signals = -1;
   struct cleaning g = {.c = c, .progress = RP_PROGRESS(c, "cleaning"), .w = RP_JW(&doc)};
   rp_gc_options o;
-  char *summary = NULL;
+  RP_AUTOTEXT char *summary = NULL;
   rp__jw_pack(&g.w, "{items:[");
   int code = read_options(c, &o, err);
   if (!code) code = rp__signals_open(&signals, err);
@@ -124,9 +124,7 @@ static int run(struct rp__cli *c, rp_error *err)
   if (!code) code = rp_gc(c->engine, &o, item, &g, step, &g, &summary, err);
   rp__progress_clear(&g.progress);
   if (code && !err->code) rp__fail(err, code, "can't tell what was done");
-  if (!code) code = finish(&g, summary, err);
-  rp_free(summary);
-  return code;
+  return code ? code : finish(&g, summary, err);
 }
 
 const struct rp__cmd rp__cmd_gc = {

@@ -88,7 +88,7 @@ static int check(struct rp__cli *c, rp_error *err)
 {
   const char *path = rp__opt_text(c, CHECK);
   RP_AUTOBUF struct rp__buf text = RP_BUF(TEXT_MAX), doc = RP_BUF(RP_CLI_DOC_MAX * 2);
-  char *masked = NULL;
+  RP_AUTOTEXT char *masked = NULL;
   int code = read_all(path, TEXT_MAX, &text, err);
   /* The patterns come from the configuration, not from the store. */
   if (!code) code = rp__cli_open_db(c, "memory:", RP_USE_WRITE, err);
@@ -98,7 +98,6 @@ static int check(struct rp__cli *c, rp_error *err)
   rp__jw_pack(&f.w, "{file:s secrets:[", f.name);
   code = rp_redact_check(c->engine, text.p, text.n, finding, &f, &masked, err);
   if (!code) code = print_masked(&f, masked, err);
-  rp_free(masked);
   if (!code && f.n && rp__opt_given(c, STRICT))
     code = rp__fail(err, RP_E_REFUSED, "%lld %s found", (long long)f.n, f.n == 1 ? "secret" : "secrets");
   return code;
@@ -121,7 +120,7 @@ static int apply(struct rp__cli *c, rp_error *err)
   struct rp__progress p = RP_PROGRESS(c, "masking");
   RP_AUTOBUF struct rp__buf secret = RP_BUF(SECRET_MAX + 65536);
   const char *file = rp__opt_text(c, TEXT_FILE);
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = file ? read_secret(file, &secret, err) : 0;
   if (!code) code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code)
@@ -129,7 +128,6 @@ static int apply(struct rp__cli *c, rp_error *err)
                              &p, &json, err);
   rp__progress_clear(&p);
   if (!code) code = rp__out_fields(c, json, err);
-  rp_free(json);
   if (secret.p) explicit_bzero(secret.p, secret.n);
   return code;
 }

@@ -10,23 +10,20 @@ static const struct rp__opt opts[] = {
 
 static int print_metrics(struct rp__cli *c, rp_error *err)
 {
-  char *text = NULL;
+  RP_AUTOTEXT char *text = NULL;
   int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = rp_metrics_text(c->engine, &text, err);
   if (!code) fputs(text, stdout);
-  rp_free(text);
   return code;
 }
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   if (rp__opt_given(c, METRICS)) return print_metrics(c, err);
   int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = rp_stats_json(c->engine, &json, err);
-  if (!code) code = rp__out_fields(c, json, err);
-  rp_free(json);
-  return code;
+  return code ? code : rp__out_fields(c, json, err);
 }
 
 const struct rp__cmd rp__cmd_stats = {

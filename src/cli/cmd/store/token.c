@@ -37,7 +37,7 @@ static int create(struct rp__cli *c, rp_error *err)
 {
   rp_token_options o = {
       .name = rp__opt_text(c, NAME), .scope = rp__opt_text(c, SCOPE), .read_only = rp__opt_given(c, READ_ONLY)};
-  char *text = NULL;
+  RP_AUTOTEXT char *text = NULL;
   if (rp__opt_given(c, EXPIRES)) {
     int64_t span = rp__opt_num(c, EXPIRES, 0);
     if (span <= 0 || __builtin_add_overflow(rp__cli_now(c), span, &o.expires_ms))
@@ -46,9 +46,7 @@ static int create(struct rp__cli *c, rp_error *err)
   }
   int code = rp__cli_open(c, RP_USE_WRITE, err);
   if (!code) code = rp_token_create(c->engine, &o, &text, err);
-  if (!code) code = print_created(c, text, &o, err);
-  rp_free(text);
-  return code;
+  return code ? code : print_created(c, text, &o, err);
 }
 
 /* ---- ls ---- */
