@@ -47,18 +47,6 @@ int rp__agent_self(char ret[PATH_MAX], rp_error *err)
   return 0;
 }
 
-bool rp__agent_on_path(const char *name, char ret[PATH_MAX])
-{
-  const char *path = getenv("PATH");
-  while (path && *path) {
-    size_t n = strcspn(path, ":");
-    int size = snprintf(ret, PATH_MAX, "%.*s/%s", (int)n, path, name);
-    if (n && size < PATH_MAX && access(ret, X_OK) == 0) return true;
-    path += n + (path[n] == ':');
-  }
-  return false;
-}
-
 /* The first word of a command, as a shell reads it. */
 static void first_word(const char *command, char ret[PATH_MAX])
 {
@@ -82,7 +70,7 @@ static void judge(const struct look *l, struct rp__agent_use *use)
 {
   char found[PATH_MAX], real[PATH_MAX];
   bool path = strchr(use->program, '/') != NULL;
-  if (!path && rp__agent_on_path(use->program, found)) memcpy(use->program, found, sizeof found);
+  if (!path && rp__on_path(use->program, found)) memcpy(use->program, found, sizeof found);
   use->exists = strchr(use->program, '/') && access(use->program, X_OK) == 0;
   use->own = use->exists && realpath(use->program, real) && strcmp(real, l->self) == 0;
 }

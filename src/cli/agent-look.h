@@ -31,7 +31,5 @@ RP_MUST_USE int rp__agent_look(const struct rp__hook_agent *only, const char *fo
                                rp_error *err);
 /* This program's own file. */
 RP_MUST_USE int rp__agent_self(char ret[PATH_MAX], rp_error *err);
-/* The first `reprise` of $PATH; false: there is none. */
-bool rp__agent_on_path(const char *name, char ret[PATH_MAX]);
 
 #endif

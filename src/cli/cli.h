@@ -10,6 +10,7 @@
 #ifndef RP_CLI_H
 #define RP_CLI_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -159,7 +160,6 @@ static inline void rp__textp(char **p)
 extern const struct rp__cmd *const rp__cmds[]; /* ends with NULL */
 extern const struct rp__opt rp__global_opts[RP_G_MAX];
 const struct rp__cmd *rp__cmd_find(const char *name);
-const char *rp__theme_title(enum rp__theme theme);
 
 /*
  * Reads the command line into `c`, keeping pointers into argv, which is reordered.
@@ -236,6 +236,58 @@ static inline bool rp__json_wanted(const struct rp__cli *c)
 {
   return c->globals[RP_G_JSON].count > 0;
 }
+
+/* Adds what to do about a failure, whose code it returns: return rp__hinted(err, rp__fail(err, …), "…"). */
+int rp__hinted(rp_error *err, int failed, const char *fmt, ...) RP_PRINTF(3, 4);
+/* Words that don't go together: RP_E_USAGE, and where to read about them. */
+#define RP_USAGE(c, err, ...)                                                                                          \
+  rp__hinted((err), rp__fail((err), RP_E_USAGE, __VA_ARGS__), "see 'reprise %s --help'", (c)->cmd->name)
+/* Adds which of `names` was meant by a word that is none of them; where none is like it, `otherwise`. */
+void rp__hint_near(rp_error *err, const char *word, const char *const *names, const char *otherwise);
+/* Reads all there is, up to the buffer's limit: RP_E_NOMEM, RP_E_TOO_LARGE, or RP_E_IO with errno. */
+RP_MUST_USE int rp__read_all(int fd, struct rp__buf *ret);
+/* The first program of that name in $PATH; false: there is none. */
+bool rp__on_path(const char *name, char ret[PATH_MAX]);
+
+/* ---- pager.c ---- */
+
+/*
+ * What is printed from now on goes through the pager, where a person can be asked to turn pages: stdin and stdout are
+ * terminals, the command pages, and neither --json, --no-pager nor --follow was given. Where none can be started there
+ * is none.
+ */
+void rp__pager_start(struct rp__cli *c);
+/* Waits until the person has read it all, then tells what was said meanwhile, and that there was no such pager. */
+void rp__pager_finish(struct rp__cli *c);
+/* On stderr: now, or, while a pager has the screen, behind it. From any thread. */
+void rp__pager_say(struct rp__cli *c, const char *text);
+
+/* ---- signals.c: SIGINT and SIGTERM as a descriptor to poll, so that long commands end in good order ---- */
+
+/* Blocks both (before any thread is made) and returns a descriptor that becomes readable when one comes. */
+RP_MUST_USE int rp__signals_open(int *ret_fd, rp_error *err);
+/* Takes the signal that came, if any, and gives both back their usual effect: a second one ends the process. */
+int rp__signals_read(int fd);
+
+/* ---- retain.c ---- */
+
+/* Until when a session that is in the trash since `trashed_ms` can be taken back (trash_days of its scope). */
+RP_MUST_USE int rp__trash_until(struct rp__cli *c, const char *scope, int64_t trashed_ms, int64_t *ret, rp_error *err);
+/*
+ * Asks on the terminal. Anything but a yes is RP_E_CANCELLED. Without a terminal nobody can be asked: RP_E_USAGE, which
+ * says that --yes is needed.
+ */
+RP_MUST_USE int rp__cli_confirm(const struct rp__cli *c, const char *question, rp_error *err);
+/* A session as these commands speak of it, copied: they tell of it after it has gone. */
+struct rp__subject {
+  char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1];
+  int64_t events, bytes, trashed_at, held_at;
+};
+/* Finds it by id, unique beginning of an id, or key: outside the trash and then in it, or the other way round. */
+RP_MUST_USE int rp__subject_find(struct rp__cli *c, const char *ref, bool trash_first, struct rp__subject *ret,
+                                 rp_error *err);
+/* The id in the width of a table: the beginning of one that was made here, else all of it. */
+const char *rp__id_short(const char *id, char out[RP_ID_MAX + 1]);
 
 /* ---- help.c ---- */
 

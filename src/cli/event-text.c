@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An event as one line, or as JSON. */
-#include "cli/event-text.h"
+#include "cli/out.h"
 #include "cli/term.h"
 
 #define TEXT_MAX (2 * RP_BODY_MAX)

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "cli/agent-look.h"
 #include "cli/out.h"
-#include "cli/retain.h"
 #include "cli/term.h"
 
 #define BACKUP ".reprise-backup"
@@ -102,7 +101,7 @@ static void choose_program(const char *self, char ret[PATH_MAX])
 {
   static const char *const everywhere[] = {"/usr/bin/reprise", "/usr/local/bin/reprise", "/bin/reprise", NULL};
   char real[PATH_MAX];
-  bool found = rp__agent_on_path("reprise", ret) && ret[0] == '/' && realpath(ret, real) && strcmp(real, self) == 0;
+  bool found = rp__on_path("reprise", ret) && ret[0] == '/' && realpath(ret, real) && strcmp(real, self) == 0;
   if (!found) memcpy(ret, self, strlen(self) + 1);
   for (size_t i = 0; found && everywhere[i]; i++)
     if (strcmp(ret, everywhere[i]) == 0) snprintf(ret, PATH_MAX, "reprise");

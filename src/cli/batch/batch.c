@@ -12,7 +12,6 @@
 #include <sys/eventfd.h>
 
 #include "cli/out.h"
-#include "cli/signals.h"
 
 struct slot {
   struct batch *batch;

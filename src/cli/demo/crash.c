@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 
 #include "cli/demo/demo.h"
-#include "cli/signals.h"
 #include "cli/term.h"
 
 #define MID_SENTENCE_MS 250

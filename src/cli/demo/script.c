@@ -4,9 +4,8 @@
  * hours, and greets its person. A coder comes back after 48 hours with pins, tasks and topics.
  */
 #include "cli/demo/demo.h"
-#include "cli/signals.h"
 #include "cli/term.h"
-#include "cli/view.h"
+#include "cli/out.h"
 
 #define EVENING_MS 1772562600000 /* 2026-03-03T18:30:00Z */
 #define MONDAY_MS 1772460000000  /* 2026-03-02T14:00:00Z */
@@ -163,8 +162,7 @@ static void restart_text(struct rp__buf *out, struct rp__json doc)
   rp__view_text(out, rp__json_get(restart, "type"), 60);
   rp__buf_str(out, ", ");
   rp__view_text(out, rp__json_get(restart, "cause"), 60);
-  rp__buf_printf(out, "; away for %.0f s; session number ",
-                 rp__view_number(rp__json_get(restart, "elapsed_seconds"), 0));
+  rp__buf_printf(out, "; away for %.0f s; session number ", rp__view_number(rp__json_get(restart, "elapsed_seconds")));
   rp__view_text(out, rp__json_get(doc, "total_sessions"), 60);
   rp__buf_str(out, "\ninherits  ");
   for (size_t i = 0; i < RP_ARRAY_SIZE(parts); i++) {

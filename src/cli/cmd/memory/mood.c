@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise mood`: show mood, emotions, boredom and wounds, as they are now. */
 #include "cli/out.h"
-#include "cli/view.h"
 
 static int run(struct rp__cli *c, rp_error *err)
 {
@@ -11,16 +10,12 @@ static int run(struct rp__cli *c, rp_error *err)
   if (code) return code;
   struct rp__json affect = rp__json_get(rp__json_trusted(state, strlen(state)), "affect");
   bool any = affect.type == RP_JSON_OBJECT;
-  if (rp__json_wanted(c)) {
-    code = any ? rp__out_doc(c, affect.p, affect.n, err) : rp__out_doc(c, "null", 4, err);
-  } else {
-    if (any)
-      rp__view_affect(c, &out, affect);
-    else if (!c->globals[RP_G_QUIET].count)
-      fputs("nothing was felt yet\n", stderr);
-    code = rp__view_print(&out, err);
-  }
-  return code;
+  if (rp__json_wanted(c)) return any ? rp__out_doc(c, affect.p, affect.n, err) : rp__out_doc(c, "null", 4, err);
+  if (any)
+    rp__view_affect(c, &out, affect);
+  else if (!c->globals[RP_G_QUIET].count)
+    fputs("nothing was felt yet\n", stderr);
+  return rp__out_text(&out, err);
 }
 
 const struct rp__cmd rp__cmd_mood = {

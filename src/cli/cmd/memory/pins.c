@@ -2,7 +2,6 @@
 /* `reprise pins`: list what is pinned, and where it was inherited from. */
 #include "cli/out.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 #define PLACES 10
 
@@ -30,27 +29,18 @@ static void pin_lines(const struct rp__cli *c, struct rp__buf *out, struct rp__j
   rp__buf_char(out, '\n');
 }
 
-static int print_pins(struct rp__cli *c, struct rp__json pins, rp_error *err)
+static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__json_iter it = {0};
-  struct rp__json pin;
-  while (rp__json_next(pins, &it, NULL, &pin)) pin_lines(c, &out, pin);
-  if (c->term.err_tty) rp__cli_say(c, "%zu of %d places taken", rp__json_count(pins), PLACES);
-  return rp__view_print(&out, err);
-}
-
-static int run(struct rp__cli *c, rp_error *err)
-{
   RP_AUTOTEXT char *state = NULL;
   int code = rp__cli_state(c, c->args[0], &state, err);
   if (code) return code;
-  struct rp__json pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
-  if (!rp__json_wanted(c))
-    code = print_pins(c, pins, err);
-  else
-    code = rp__out_list(c, "pins", pins, err);
-  return code;
+  struct rp__json pin, pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
+  if (rp__json_wanted(c)) return rp__out_list(c, "pins", pins, err);
+  while (rp__json_next(pins, &it, NULL, &pin)) pin_lines(c, &out, pin);
+  if (c->term.err_tty) rp__cli_say(c, "%zu of %d places taken", rp__json_count(pins), PLACES);
+  return rp__out_text(&out, err);
 }
 
 const struct rp__cmd rp__cmd_pins = {

@@ -11,15 +11,12 @@ static const struct rp__opt opts[] = {
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
-  struct rp__jw w = RP_JW(&b);
   char id[RP_ID_MAX + 1];
   double confidence = rp__opt_real(c, CONFIDENCE, 1);
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_remember(c->session, c->args[1], confidence, rp__opt_text(c, CATEGORY), id, err);
   if (code) return code;
-  rp__jw_pack(&w, "{memory_id:s confidence:d}", id, confidence);
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{memory_id:s confidence:d}", id, confidence);
 }
 
 const struct rp__cmd rp__cmd_remember = {

@@ -25,12 +25,8 @@ static int unknown(struct rp__json pins, const char *label, rp_error *err)
   struct rp__json pin;
   while (n < PINS_MAX && rp__json_next(pins, &it, NULL, &pin))
     if ((copies[n] = rp__json_dup(rp__json_get(pin, "label")))) names[n] = copies[n], n++;
-  const char *near = rp__suggest(label, names);
   int code = rp__fail_field(err, RP_E_MEMORY_NOT_FOUND, "label", "no pin is labelled '%s'", label);
-  if (near)
-    rp__hint(err, "did you mean '%s'?", near);
-  else
-    rp__hint(err, "'reprise pins ID' lists them");
+  rp__hint_near(err, label, names, "'reprise pins ID' lists them");
   for (size_t i = 0; i < n; i++) free(copies[i]);
   return code;
 }

@@ -2,7 +2,6 @@
 /* The proxy between an editor and its agent, both of which speak ACP (O-05, X-17). */
 #include "bridge/acp/wire/host.h"
 #include "bridge/workspace.h"
-#include "cli/cli.h"
 #include "cli/term.h"
 
 enum { SCOPE, CONTINUE, NAME, BRIEF, STRICT_LOAD, OUTLIVE, DURABILITY };

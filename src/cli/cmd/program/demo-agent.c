@@ -3,7 +3,7 @@
 #include "base/ticks.h"
 #include "cli/demo/demo.h"
 #include "cli/term.h"
-#include "cli/view.h"
+#include "cli/out.h"
 
 #define REMEMBERED 3 /* messages shown by the one that comes back */
 
@@ -109,7 +109,7 @@ static void tell_restart(struct agent *a, struct rp__json doc)
                  rp_session_id(a->c->session), RP_DEMO_KEY, (long long)rp_session_epoch(a->c->session),
                  rp__json_get(doc, "resumed").type == RP_JSON_TRUE ? ", resumed" : "");
   rp__stage_fact(&a->stage, "because", "%s; last sign of life %.1f s ago (%s)", cause.p,
-                 rp__view_number(rp__json_get(restart, "elapsed_seconds"), 0), type.p);
+                 rp__view_number(rp__json_get(restart, "elapsed_seconds")), type.p);
 }
 
 static void tell_state(struct agent *a, struct rp__json state)

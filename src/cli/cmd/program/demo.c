@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/demo/demo.h"
-#include "cli/signals.h"
 #include "cli/term.h"
 
 #define LETTER_MS 7

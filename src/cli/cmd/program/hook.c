@@ -10,7 +10,6 @@
 #include "bridge/sibling-bridges.h"
 #include "cli/hook-install.h"
 #include "cli/out.h"
-#include "cli/signals.h"
 
 #define CHUNK 65536
 #define WITHIN_MS 2000

@@ -6,7 +6,6 @@
 #include "bridge/sibling-bridges.h"
 #include "bridge/mcp/mcp.h"
 #include "cli/cli.h"
-#include "cli/signals.h"
 
 enum { SCOPE, SESSION, CHANNEL };
 

@@ -4,14 +4,11 @@
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   int64_t n;
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_checkpoint(c->session, &n, err);
   if (code) return code;
-  rp__jw_pack(&w, "{session_id:s snapshot:i}", rp_session_id(c->session), n);
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{session_id:s snapshot:i}", rp_session_id(c->session), n);
 }
 
 const struct rp__cmd rp__cmd_checkpoint = {

@@ -10,13 +10,10 @@ static const struct rp__opt opts[] = {
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_end(c->session, rp__opt_text(c, REASON), err);
   if (code || !rp__json_wanted(c)) return code;
-  rp__jw_pack(&w, "{session_id:s status:s}", rp_session_id(c->session), "closed");
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{session_id:s status:s}", rp_session_id(c->session), "closed");
 }
 
 const struct rp__cmd rp__cmd_end = {

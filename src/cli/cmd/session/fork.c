@@ -11,15 +11,12 @@ static const struct rp__opt opts[] = {
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   char id[RP_ID_MAX + 1];
   rp_fork_options o = {.at_seq = rp__given_seq(rp__opt_num(c, AT, -1))};
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_fork(c->session, &o, id, NULL, err);
   if (code) return code;
-  rp__jw_pack(&w, "{session_id:s forked_from:s}", id, rp_session_id(c->session));
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{session_id:s forked_from:s}", id, rp_session_id(c->session));
 }
 
 const struct rp__cmd rp__cmd_fork = {

@@ -4,13 +4,10 @@
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_heartbeat(c->session, err);
   if (code || !rp__json_wanted(c)) return code;
-  rp__jw_pack(&w, "{session_id:s}", rp_session_id(c->session));
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{session_id:s}", rp_session_id(c->session));
 }
 
 const struct rp__cmd rp__cmd_heartbeat = {

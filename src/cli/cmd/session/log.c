@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise log`: print the journal, one event per line. */
-#include "cli/event-text.h"
 #include "cli/out.h"
-#include "cli/signals.h"
 #include "cli/term.h"
 
 #define WAIT_MS 200 /* how long a signal may go unnoticed */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise ls`: list sessions, the one that was active last first. */
 #include "base/given-values.h"
-#include "cli/event-text.h"
 #include "cli/out.h"
 #include "cli/term.h"
 

@@ -6,49 +6,21 @@
 
 #define DOC_MAX ((size_t)4 * 1024 * 1024)
 
-static void add_text(struct rp__buf *line, struct rp__json v)
+static void tell_checks(struct rp__cli *c, struct rp__buf *out, struct rp__json doc)
 {
-  RP_AUTOBUF struct rp__buf text = RP_BUF(4096);
-  if (rp__json_text(v, &text) == 0 && text.n) rp__term_cut(line, text.p, text.n, 0);
-}
-
-static int print_check(const struct rp__cli *c, struct rp__json check, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
+  static const char *const marks[][3] = {{"ok", "✓", RP_GREEN}, {"warning", "!", RP_YELLOW}, {"", "✗", RP_RED}};
   bool colour = c->term.out_colour;
-  struct rp__json status = rp__json_get(check, "status");
-  bool ok = rp__json_eq(status, "ok"), warning = rp__json_eq(status, "warning");
-  rp__buf_printf(&line, "%s%s%s ",
-                 RP_SGR(colour, ok        ? RP_GREEN
-                                : warning ? RP_YELLOW
-                                          : RP_RED),
-                 ok        ? "✓"
-                 : warning ? "!"
-                           : "✗",
-                 RP_RESET(colour));
-  add_text(&line, rp__json_get(check, "check"));
-  rp__buf_str(&line, ": ");
-  add_text(&line, rp__json_get(check, "detail"));
-  return rp__out_line(&line, err);
-}
-
-static int print_checks(const struct rp__cli *c, struct rp__json doc, rp_error *err)
-{
   struct rp__json_iter it = {0};
   struct rp__json check;
-  int code = 0;
-  while (!code && rp__json_next(rp__json_get(doc, "checks"), &it, NULL, &check)) code = print_check(c, check, err);
-  return code;
-}
-
-static int64_t count_bad(struct rp__json doc)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json check;
-  int64_t bad = 0;
-  while (rp__json_next(rp__json_get(doc, "checks"), &it, NULL, &check))
-    bad += rp__json_eq(rp__json_get(check, "status"), "problem");
-  return bad;
+  while (rp__json_next(rp__json_get(doc, "checks"), &it, NULL, &check)) {
+    size_t i = 0;
+    while (*marks[i][0] && !rp__json_eq(rp__json_get(check, "status"), marks[i][0])) i++;
+    rp__buf_printf(out, "%s%s%s ", RP_SGR(colour, marks[i][2]), marks[i][1], RP_RESET(colour));
+    rp__view_text(out, rp__json_get(check, "check"), 0);
+    rp__buf_str(out, ": ");
+    rp__view_text(out, rp__json_get(check, "detail"), 0);
+    rp__buf_char(out, '\n');
+  }
 }
 
 /* ---- agents ---- */
@@ -144,9 +116,11 @@ static int run(struct rp__cli *c, rp_error *err)
   if (!code) code = c->no_store.code ? nothing_yet(c, &json, err) : rp_doctor_json(c->engine, &json, err);
   if (!code) code = add_agents(json, &all, err);
   if (code) return code;
-  struct rp__json doc = rp__json_trusted(all.p, all.n);
-  code = rp__json_wanted(c) ? rp__out_buf(c, &all, err) : print_checks(c, doc, err);
-  int64_t bad = count_bad(doc);
+  struct rp__json_iter it = {0};
+  struct rp__json check, checks = rp__json_get(rp__json_trusted(all.p, all.n), "checks");
+  int64_t bad = 0;
+  code = rp__out_told(c, all.p, tell_checks, err);
+  while (rp__json_next(checks, &it, NULL, &check)) bad += rp__json_eq(rp__json_get(check, "status"), "problem");
   if (!code && bad)
     code = rp__fail(err, RP_E_FAILED, "%lld %s found", (long long)bad, bad == 1 ? "problem" : "problems");
   return code;

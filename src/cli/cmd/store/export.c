@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "cli/out.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 enum { OUTPUT, FORMAT, ALL, SCOPE, NO_TOKENS, FORCE };
 enum { REPRISE, NOVA, CLAWD, ORBITMESH, CORTEX, MARKDOWN };
@@ -100,7 +99,7 @@ static int show(struct rp__cli *c, rp_error *err)
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_CLI_DOC_MAX), safe = RP_BUF(RP_CLI_DOC_MAX);
   int code = rp_export_as(c->session, formats[MARKDOWN], keep, &text, err);
   if (!code) rp__view_lines(c, &safe, text.p, text.n, "");
-  return text.err ? rp__view_print(&text, err) : code ? code : rp__view_print(&safe, err);
+  return text.err ? rp__out_text(&text, err) : code ? code : rp__out_text(&safe, err);
 }
 
 /* It is put in place once it is whole and on the disk. What earlier exports to that folder left that were killed goes.

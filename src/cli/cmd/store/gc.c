@@ -2,8 +2,6 @@
 /* `reprise gc`: clean up as the configuration says: archive, trash, delete. */
 #include "base/size.h"
 #include "cli/out.h"
-#include "cli/retain.h"
-#include "cli/signals.h"
 #include "cli/term.h"
 
 enum { DRY_RUN, OLDER_THAN, BUDGET, SCOPE };
@@ -23,12 +21,6 @@ struct cleaning {
   struct rp__progress progress;
   struct rp__jw w;
 };
-
-static void item_json(struct cleaning *g, const rp_gc_item *item)
-{
-  rp__jw_pack(&g->w, "{action:s session_id:s scope:s ended_at:t bytes:i reason:s}", rp_gc_action_name(item->action),
-              item->session_id, item->scope, item->ended_at, item->bytes, item->reason);
-}
 
 static void item_line(struct cleaning *g, const rp_gc_item *item)
 {
@@ -53,7 +45,8 @@ static int item(void *ctx, const rp_gc_item *i)
   struct cleaning *g = ctx;
   rp__progress_clear(&g->progress);
   if (rp__json_wanted(g->c))
-    item_json(g, i);
+    rp__jw_pack(&g->w, "{action:s session_id:s scope:s ended_at:t bytes:i reason:s}", rp_gc_action_name(i->action),
+                i->session_id, i->scope, i->ended_at, i->bytes, i->reason);
   else
     item_line(g, i);
   g->n++;
@@ -68,27 +61,22 @@ static int step(void *ctx, int64_t done, int64_t total)
   return rp__signals_read(g->signals);
 }
 
-static void print_summary(const struct rp__cli *c, const char *json)
+static int finish(struct cleaning *g, const char *summary, rp_error *err)
 {
   static const char *const names[] = {"abandoned", "archived", "trashed", "deleted", "kept", "bytes"};
-  struct rp__json doc = rp__json_trusted(json, strlen(json));
   int64_t v[RP_ARRAY_SIZE(names)] = {0};
   char size[32];
+  if (rp__json_wanted(g->c)) {
+    rp__jw_pack(&g->w, "] summary:r}", summary);
+    return rp__out_buf(g->c, g->w.out, err);
+  }
+  struct rp__json doc = rp__json_trusted(summary, strlen(summary));
   for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) rp__json_i64(rp__json_get(doc, names[i]), &v[i]);
   rp__size_format(v[5], size, sizeof(size));
   printf("%s%lld abandoned, %lld archived, %lld to the trash, %lld deleted (%s), %lld kept\n",
-         rp__opt_given(c, DRY_RUN) ? "dry run: " : "", (long long)v[0], (long long)v[1], (long long)v[2],
+         rp__opt_given(g->c, DRY_RUN) ? "dry run: " : "", (long long)v[0], (long long)v[1], (long long)v[2],
          (long long)v[3], size, (long long)v[4]);
-}
-
-static int finish(struct cleaning *g, const char *summary, rp_error *err)
-{
-  if (!rp__json_wanted(g->c)) {
-    print_summary(g->c, summary);
-    return 0;
-  }
-  rp__jw_pack(&g->w, "] summary:r}", summary);
-  return rp__out_buf(g->c, g->w.out, err);
+  return 0;
 }
 
 static int read_options(const struct rp__cli *c, rp_gc_options *ret, rp_error *err)
@@ -100,13 +88,11 @@ static int read_options(const struct rp__cli *c, rp_gc_options *ret, rp_error *e
   /* 0 means "as configured" to the library, so the smallest spans and sizes are 1 here. */
   if (rp__opt_given(c, OLDER_THAN)) ret->older_than_ms = RP_MAX(ret->older_than_ms, 1);
   if (!budget) return 0;
-  if (rp__size_parse(budget, &ret->budget_bytes) == 0) {
-    ret->budget_bytes = RP_MAX(ret->budget_bytes, 1);
-    return 0;
-  }
-  rp__fail_field(err, RP_E_USAGE, "budget", "--budget: '%s' is not a size", budget);
-  rp__hint(err, "write it like 512M or 2G");
-  return RP_E_USAGE;
+  if (rp__size_parse(budget, &ret->budget_bytes))
+    return rp__hinted(err, rp__fail_field(err, RP_E_USAGE, "budget", "--budget: '%s' is not a size", budget),
+                      "write it like 512M or 2G");
+  ret->budget_bytes = RP_MAX(ret->budget_bytes, 1);
+  return 0;
 }
 
 static int run(struct rp__cli *c, rp_error *err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise rm`: put a session in the trash, or delete it for good. */
 #include "cli/out.h"
-#include "cli/retain.h"
 #include "cli/term.h"
 
 enum { NOW, YES, REASON };
@@ -22,33 +21,17 @@ static int ask(const struct rp__cli *c, const struct rp__subject *s, rp_error *e
   return rp__cli_confirm(c, question, err);
 }
 
-static int tell_deleted(const struct rp__cli *c, const struct rp__subject *s, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
-  if (!rp__json_wanted(c)) {
-    printf("deleted %s for good\n", s->id);
-    return 0;
-  }
-  rp__jw_pack(&w, "{session_id:s deleted:b}", s->id, true);
-  return rp__out_buf(c, &b, err);
-}
-
 static int tell_trashed(struct rp__cli *c, const struct rp__subject *s, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   char moment[RP_MOMENT_TEXT];
   int64_t until;
   int code = rp__trash_until(c, s->scope, s->trashed_at, &until, err);
   if (code) return code;
-  if (!rp__json_wanted(c)) {
-    printf("%s is in the trash; until %s 'reprise untrash %s' takes it back\n", s->id,
-           rp__moment_format(c, until, moment), s->id);
-    return 0;
-  }
-  rp__jw_pack(&w, "{session_id:s trashed_at:t until:t}", s->id, s->trashed_at, until);
-  return rp__out_buf(c, &b, err);
+  if (rp__json_wanted(c))
+    return RP_OUT_PACK(c, err, "{session_id:s trashed_at:t until:t}", s->id, s->trashed_at, until);
+  printf("%s is in the trash; until %s 'reprise untrash %s' takes it back\n", s->id,
+         rp__moment_format(c, until, moment), s->id);
+  return 0;
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -60,7 +43,10 @@ static int run(struct rp__cli *c, rp_error *err)
   if (rp__opt_given(c, NOW)) {
     code = ask(c, &s, err);
     if (!code) code = rp_purge(c->engine, s.id, true, err);
-    return code ? code : tell_deleted(c, &s, err);
+    if (code) return code;
+    if (rp__json_wanted(c)) return RP_OUT_PACK(c, err, "{session_id:s deleted:b}", s.id, true);
+    printf("deleted %s for good\n", s.id);
+    return 0;
   }
   code = rp_trash(c->engine, s.id, rp__opt_text(c, REASON), err);
   if (!code) code = rp__subject_find(c, s.id, true, &s, err);
