@@ -3,13 +3,12 @@
  * Hooks are found by the commands that `hook install` writes, servers by what they run. Only files that agents are
  * known to read are looked at; nothing is run.
  */
-#include "cli/agent-look.h"
+#include "cli/hook-install.h"
 
 #include <errno.h>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/hook-install.h"
 
 #define FILE_MAX ((size_t)16 * 1024 * 1024) /* Claude Code keeps much beside its servers */
 #define TROUBLE_MAX 256
@@ -130,15 +129,11 @@ static void look_hooks(struct look *l, const struct rp__hook_agent *agent, bool 
 
 /* ---- servers ---- */
 
-static bool is_ours(const char *name, const char *command)
-{
-  const char *slash = strrchr(command, '/');
-  return strcmp(slash ? slash + 1 : command, "reprise") == 0 || (strcmp(name, "reprise") == 0 && *command);
-}
-
+/* Ours by the program it runs, or by its name. */
 static void on_server(struct look *l, struct rp__agent_use *use, const char *name, const char *command)
 {
-  if (!is_ours(name, command)) return;
+  const char *slash = strrchr(command, '/');
+  if (strcmp(slash ? slash + 1 : command, "reprise") != 0 && (strcmp(name, "reprise") != 0 || !*command)) return;
   use->name = name;
   use->command = command;
   rp__text_copy(use->program, sizeof use->program, command);

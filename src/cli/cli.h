@@ -269,6 +269,17 @@ RP_MUST_USE int rp__signals_open(int *ret_fd, rp_error *err);
 /* Takes the signal that came, if any, and gives both back their usual effect: a second one ends the process. */
 int rp__signals_read(int fd);
 
+/* ---- tempdir.c: a folder for a throwaway database, and the database in it ---- */
+
+struct rp__tempdir {
+  char path[256];
+  char db[300]; /* "sqlite:PATH" in it */
+};
+/* Makes a folder "$TMPDIR/reprise-NAME.XXXXXX", or in `fallback` when TMPDIR is not set. */
+RP_MUST_USE int rp__tempdir_make(struct rp__tempdir *t, const char *name, const char *fallback, rp_error *err);
+/* Removes it with the files and folders in it. Does nothing for one that was not made. */
+void rp__tempdir_remove(struct rp__tempdir *t);
+
 /* ---- retain.c ---- */
 
 /* Until when a session that is in the trash since `trashed_ms` can be taken back (trash_days of its scope). */

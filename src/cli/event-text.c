@@ -55,19 +55,6 @@ void rp__event_content(struct rp__buf *out, struct rp__json content)
   }
 }
 
-static bool fields_text(struct rp__buf *out, const char *const *fields, struct rp__json body)
-{
-  bool any = false;
-  for (size_t i = 0; i < 3 && fields[i]; i++) {
-    struct rp__json v = rp__json_get(body, fields[i]);
-    if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) continue;
-    if (any) rp__buf_str(out, ": ");
-    rp__event_content(out, v);
-    any = true;
-  }
-  return any;
-}
-
 /* What a tool was given, as far as one line tells it: the command, the file, what was looked for. */
 static void tool_text(struct rp__buf *out, struct rp__json input)
 {
@@ -85,8 +72,15 @@ void rp__event_text(struct rp__buf *out, const char *kind, struct rp__json body,
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(TEXT_MAX);
   bool any = false;
-  for (size_t i = 0; i < RP_ARRAY_SIZE(told); i++)
-    if (strcmp(told[i].kind, kind) == 0) any = fields_text(&text, told[i].fields, body);
+  size_t k = 0;
+  while (k < RP_ARRAY_SIZE(told) && strcmp(told[k].kind, kind) != 0) k++;
+  for (size_t i = 0; k < RP_ARRAY_SIZE(told) && i < RP_ARRAY_SIZE(told[k].fields) && told[k].fields[i]; i++) {
+    struct rp__json v = rp__json_get(body, told[k].fields[i]);
+    if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) continue;
+    if (any) rp__buf_str(&text, ": ");
+    rp__event_content(&text, v);
+    any = true;
+  }
   if (any && strcmp(kind, "tool") == 0) tool_text(&text, rp__json_get(body, "input"));
   if (!any) rp__buf_add(&text, body.p, body.n);
   rp__term_cut(out, text.p ? text.p : "", text.err ? 0 : text.n, columns);

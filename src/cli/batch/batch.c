@@ -73,30 +73,18 @@ static void answered(void *ctx, const rp_ack *ack, const rp_error *err)
   pthread_mutex_unlock(&b->lock);
 }
 
-static bool slot_ready(struct batch *b, const struct slot *s)
-{
-  pthread_mutex_lock(&b->lock);
-  bool done = s->done;
-  pthread_mutex_unlock(&b->lock);
-  return done;
-}
-
-/* Whether an error says that no later event can succeed either. */
-static bool is_final(int code)
-{
-  int exit_code = rp_error_lookup(code)->exit_code;
-  return code == RP_E_FENCED || code == RP_E_ENDED || code == RP_E_SESSION_NOT_FOUND || exit_code == 1 ||
-         (exit_code >= 5 && exit_code <= 7);
-}
-
 static void note_error(struct batch *b, const rp_error *err, int64_t line)
 {
+  int code = err->code, exit_code = rp_error_lookup(code)->exit_code;
   b->refused++;
   if (!b->first.code) {
     b->first = *err;
     b->first_line = line;
   }
-  if (is_final(err->code)) b->stop = true;
+  /* After some errors no later event can succeed either. */
+  if (code == RP_E_FENCED || code == RP_E_ENDED || code == RP_E_SESSION_NOT_FOUND || exit_code == 1 ||
+      (exit_code >= 5 && exit_code <= 7))
+    b->stop = true;
 }
 
 static int print_answer(struct batch *b, const struct slot *s, rp_error *err)
@@ -119,7 +107,10 @@ static int print_ready(struct batch *b, bool *moved, rp_error *err)
 {
   while (b->head < b->tail) {
     struct slot *s = slot_at(b, b->head);
-    if (!slot_ready(b, s)) break;
+    pthread_mutex_lock(&b->lock);
+    bool done = s->done;
+    pthread_mutex_unlock(&b->lock);
+    if (!done) break;
     int code = print_answer(b, s, err);
     if (code) return code;
     b->head++;
@@ -179,16 +170,6 @@ static void take_lines(struct batch *b, bool *moved)
   }
 }
 
-/* Says that we are about to sleep, unless an answer came meanwhile. */
-static bool may_sleep(struct batch *b)
-{
-  pthread_mutex_lock(&b->lock);
-  b->sleeping = b->head == b->tail || !slot_at(b, b->head)->done;
-  bool ok = b->sleeping;
-  pthread_mutex_unlock(&b->lock);
-  return ok;
-}
-
 static int wait_more(struct batch *b, rp_error *err)
 {
   uint64_t count;
@@ -198,7 +179,11 @@ static int wait_more(struct batch *b, rp_error *err)
       {.fd = b->signals, .events = POLLIN},
       {.fd = reading ? b->in.fd : -1, .events = POLLIN},
   };
-  if (!may_sleep(b)) return 0;
+  /* We say that we are about to sleep, unless an answer came meanwhile. */
+  pthread_mutex_lock(&b->lock);
+  bool sleeps = b->sleeping = b->head == b->tail || !slot_at(b, b->head)->done;
+  pthread_mutex_unlock(&b->lock);
+  if (!sleeps) return 0;
   if (poll(fds, RP_ARRAY_SIZE(fds), -1) < 0 && errno != EINTR) return rp__fail_errno(err, errno, "can't wait");
   /* Its count means nothing; reading only makes it quiet again. */
   if ((fds[0].revents & POLLIN) && read(b->wake, &count, sizeof(count)) < 0) return 0;
@@ -222,19 +207,8 @@ static int step(struct batch *b, rp_error *err)
   if (code) return code;
   take_lines(b, &moved);
   if (moved || is_finished(b)) return 0;
-  if (fflush(stdout) || rp__out_gone()) {
-    rp__fail(err, RP_E_CANCELLED, "nobody reads the acknowledgements");
-    return RP_E_CANCELLED;
-  }
+  if (fflush(stdout) || rp__out_gone()) return rp__fail(err, RP_E_CANCELLED, "nobody reads the acknowledgements");
   return wait_more(b, err);
-}
-
-static int verdict(const struct batch *b, rp_error *err)
-{
-  if (!b->first.code) return 0;
-  *err = b->first;
-  rp__wrap(err, "line %lld%s", (long long)b->first_line, b->refused > 1 ? " and others" : "");
-  return err->code;
 }
 
 static int batch_loop(struct batch *b, rp_error *err)
@@ -250,7 +224,9 @@ static int batch_loop(struct batch *b, rp_error *err)
     if (!again) *err = e, code = failed;
     if (again || rp__out_gone()) break;
   }
-  return code ? code : verdict(b, err);
+  if (code || !b->first.code) return code;
+  *err = b->first;
+  return rp__wrap(err, "line %lld%s", (long long)b->first_line, b->refused > 1 ? " and others" : "");
 }
 
 /* No slot may be freed while the engine can still answer into it. */

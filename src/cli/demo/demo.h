@@ -9,7 +9,6 @@
 #define RP_CLI_DEMO_H
 
 #include "cli/cli.h"
-#include "cli/tempdir.h"
 
 #define RP_DEMO_KEY "harbour-light"
 #define RP_DEMO_FD 3 /* where an agent finds its director */

@@ -89,12 +89,8 @@ static int run(struct rp__cli *c, rp_error *err)
   size_t i = 0;
   while (acts[i] && strcmp(acts[i], act) != 0) i++;
   if (!acts[i]) {
-    const char *near = rp__suggest(act, acts);
     rp__fail(err, RP_E_USAGE, "there is no act '%s'", act);
-    if (near)
-      rp__hint(err, "did you mean '%s'?", near);
-    else
-      rp__hint(err, "one of crash, robot, coder; none is crash");
+    rp__hint_near(err, act, acts, "one of crash, robot, coder; none is crash");
     return RP_E_USAGE;
   }
   /* An interrupt ends the act; we notice, and still clean up. */

@@ -101,22 +101,16 @@ static int find_title(struct page *p, struct row *r, rp_error *err)
 
 /* ---- collecting ---- */
 
-static int collect_json(struct page *p, const rp_session_info *info)
-{
-  RP_AUTOTEXT char *json = NULL;
-  int code = rp_session_json(info, &json, NULL);
-  if (code) return code;
-  rp__jw_raw(&p->w, json, strlen(json));
-  return p->doc.err;
-}
-
 static int collect(void *ctx, const rp_session_info *info)
 {
   struct page *p = ctx;
+  RP_AUTOTEXT char *json = NULL;
   int code = 0;
   if (p->n >= p->limit) return 0;
   if (rp__json_wanted(p->c)) {
-    code = collect_json(p, info);
+    code = rp_session_json(info, &json, NULL);
+    if (!code) rp__jw_raw(&p->w, json, strlen(json));
+    if (!code) code = p->doc.err;
   } else {
     struct row *rows = reallocarray(p->rows, (size_t)p->n + 1, sizeof(*rows));
     if (!rows) return RP_E_NOMEM;

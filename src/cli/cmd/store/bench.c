@@ -9,7 +9,6 @@
 
 #include "cli/out.h"
 #include "base/ticks.h"
-#include "cli/tempdir.h"
 #include "cli/term.h"
 
 #define EVENTS_DEFAULT 2000

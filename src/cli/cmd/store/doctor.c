@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise doctor`: check the surroundings: store, disk, locks, clock, agents' files. */
-#include "cli/agent-look.h"
+#include "cli/hook-install.h"
 #include "cli/out.h"
 #include "cli/term.h"
 

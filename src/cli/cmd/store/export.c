@@ -125,21 +125,12 @@ static int export_path(struct rp__cli *c, const char *path, rp_error *err)
   return export_to(c, fd, path, err);
 }
 
-/* A folder gets a file named after the session, and an index that tells what lies there. */
-static bool is_folder(const char *path)
-{
-  struct stat st;
-  return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* A database that others keep their own things in: only the engine may write into it. */
 static int export_database(struct rp__cli *c, const char *path, rp_error *err)
 {
-  if (!path || strcmp(path, "-") == 0) {
-    rp__fail(err, RP_E_USAGE, "the format cortex is a database");
-    rp__hint(err, "name it with -o brain.db; its own tables and rows stay as they are");
-    return RP_E_USAGE;
-  }
+  if (!path || strcmp(path, "-") == 0)
+    return rp__hinted(err, rp__fail(err, RP_E_USAGE, "the format cortex is a database"),
+                      "name it with -o brain.db; its own tables and rows stay as they are");
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (!code) code = rp_output_check(c->engine, "output", path, err);
   return code ? code : rp_export_file(c->session, formats[CORTEX], path, err);
@@ -152,11 +143,9 @@ static int check_which(const struct rp__cli *c, int64_t format, rp_error *err)
   if (rp__opt_given(c, ALL) && rp__opt_given(c, SCOPE))
     return rp__fail_field(err, RP_E_USAGE, "scope", "--all and --scope exclude each other");
   if (many && c->n_args) return rp__fail(err, RP_E_USAGE, "an ID names one session, --all and --scope many");
-  if (!many && !c->n_args) {
-    rp__fail(err, RP_E_USAGE, "the ID of a session is missing");
-    rp__hint(err, "'reprise ls' lists them; --all --format clawd exports all in one file");
-    return RP_E_USAGE;
-  }
+  if (!many && !c->n_args)
+    return rp__hinted(err, rp__fail(err, RP_E_USAGE, "the ID of a session is missing"),
+                      "'reprise ls' lists them; --all --format clawd exports all in one file");
   if (many && format != CLAWD)
     return rp__fail_field(err, RP_E_USAGE, "format", "only --format clawd holds many sessions in one file");
   if (rp__opt_given(c, NO_TOKENS) && format != CLAWD)
@@ -166,6 +155,7 @@ static int check_which(const struct rp__cli *c, int64_t format, rp_error *err)
 
 static int run(struct rp__cli *c, rp_error *err)
 {
+  struct stat st;
   const char *path = rp__opt_text(c, OUTPUT);
   int64_t format = rp__opt_num(c, FORMAT, REPRISE);
   bool to_stdout = !path || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
@@ -173,16 +163,17 @@ static int run(struct rp__cli *c, rp_error *err)
   if (code) return code;
   if (format == CORTEX) return export_database(c, path, err);
   /* A transcript is made for reading. */
-  if (to_stdout && c->term.out_tty && format != MARKDOWN && !rp__opt_given(c, FORCE)) {
-    rp__fail(err, RP_E_USAGE, "this would flood the terminal");
-    rp__hint(err, "name a file with -o FILE, or insist with --force");
-    return RP_E_USAGE;
-  }
+  bool shows = to_stdout && c->term.out_tty && !rp__opt_given(c, FORCE);
+  if (shows && format != MARKDOWN)
+    return rp__hinted(err, rp__fail(err, RP_E_USAGE, "this would flood the terminal"),
+                      "name a file with -o FILE, or insist with --force");
   code = c->n_args ? rp__cli_attach(c, c->args[0], RP_USE_LOOK, err) : rp__cli_open(c, RP_USE_LOOK, err);
   if (!code && !to_stdout) code = rp_output_check(c->engine, "output", path, err);
   if (code) return code;
-  if (!to_stdout && is_folder(path)) return rp_export_file(c->session, formats[format], path, err);
-  if (to_stdout && c->term.out_tty && format == MARKDOWN && !rp__opt_given(c, FORCE)) return show(c, err);
+  if (shows) return show(c, err);
+  /* A folder gets a file named after the session, and an index that tells what lies there. */
+  if (!to_stdout && lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    return rp_export_file(c->session, formats[format], path, err);
   return to_stdout ? export_to(c, STDOUT_FILENO, "the output", err) : export_path(c, path, err);
 }
 

@@ -22,15 +22,23 @@ struct cleaning {
   struct rp__jw w;
 };
 
-static void item_line(struct cleaning *g, const rp_gc_item *item)
+static int on_item(void *ctx, const rp_gc_item *item)
 {
+  struct cleaning *g = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
   bool colour = g->c->term.out_colour;
   const char *shade = item->action == RP_GC_DELETE ? RP_RED : item->action == RP_GC_KEEP ? RP_GREEN : RP_YELLOW;
   char age[32] = "open", size[32], id[RP_ID_MAX + 1];
+  rp__progress_clear(&g->progress);
+  g->n++;
+  if (rp__json_wanted(g->c)) {
+    rp__jw_pack(&g->w, "{action:s session_id:s scope:s ended_at:t bytes:i reason:s}", rp_gc_action_name(item->action),
+                item->session_id, item->scope, item->ended_at, item->bytes, item->reason);
+    return g->w.out->err;
+  }
   if (item->ended_at) rp__age_format(item->ended_at, rp__cli_now(g->c), age, sizeof(age));
   rp__size_format(item->bytes, size, sizeof(size));
-  if (g->n == 0)
+  if (g->n == 1)
     printf("%s%-7s  %-13s  %-10s  %10s  %s%s\n", RP_SGR(colour, RP_BOLD), "ACTION", "SESSION", "ENDED", "SIZE",
            "REASON", RP_RESET(colour));
   rp__buf_printf(&line, "%s%-7s%s  ", RP_SGR(colour, shade), rp_gc_action_name(item->action), RP_RESET(colour));
@@ -38,19 +46,7 @@ static void item_line(struct cleaning *g, const rp_gc_item *item)
   rp__buf_printf(&line, "  %-10s  %10s  ", age, size);
   rp__term_cut(&line, item->reason, strlen(item->reason), 0);
   if (!line.err) puts(line.p);
-}
-
-static int item(void *ctx, const rp_gc_item *i)
-{
-  struct cleaning *g = ctx;
-  rp__progress_clear(&g->progress);
-  if (rp__json_wanted(g->c))
-    rp__jw_pack(&g->w, "{action:s session_id:s scope:s ended_at:t bytes:i reason:s}", rp_gc_action_name(i->action),
-                i->session_id, i->scope, i->ended_at, i->bytes, i->reason);
-  else
-    item_line(g, i);
-  g->n++;
-  return g->w.out->err;
+  return 0;
 }
 
 /* Between two sessions is where an interruption does no harm. */
@@ -107,7 +103,7 @@ static int run(struct rp__cli *c, rp_error *err)
   if (!code) code = rp__signals_open(&signals, err);
   if (!code) code = rp__cli_open(c, o.dry_run ? RP_USE_LOOK : RP_USE_CHANGE, err);
   g.signals = signals;
-  if (!code) code = rp_gc(c->engine, &o, item, &g, step, &g, &summary, err);
+  if (!code) code = rp_gc(c->engine, &o, on_item, &g, step, &g, &summary, err);
   rp__progress_clear(&g.progress);
   if (code && !err->code) rp__fail(err, code, "can't tell what was done");
   return code ? code : finish(&g, summary, err);

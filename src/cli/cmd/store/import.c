@@ -42,8 +42,6 @@ static long source_read(void *ctx, void *bytes, size_t n)
 
 static int import(struct rp__cli *c, struct source *s, const char *name, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   char id[RP_ID_MAX + 1];
   struct stat st;
   if (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) s->total = st.st_size;
@@ -52,9 +50,7 @@ static int import(struct rp__cli *c, struct source *s, const char *name, rp_erro
   if (!code) code = rp_import(c->engine, source_read, s, NULL, NULL, id, err);
   rp__progress_clear(&s->progress);
   if (s->errnum) return rp__fail_errno(err, s->errnum, "can't read %s", name);
-  if (code) return code;
-  rp__jw_pack(&w, "{session_id:s}", id);
-  return rp__out_buf(c, &b, err);
+  return code ? code : RP_OUT_PACK(c, err, "{session_id:s}", id);
 }
 
 /* ---- what others wrote ---------------------------------------------------- */
@@ -66,13 +62,6 @@ struct taken {
   int64_t n, skipped, refused; /* skipped: there already; refused: they can't be understood */
   rp_error *err;
 };
-
-static void item_json(struct rp__buf *line, const rp_import_item *i)
-{
-  struct rp__jw w = RP_JW(line);
-  rp__jw_pack(&w, "{session_id:s name:s events:i skipped:b why:s token:?b}", i->session_id, i->name, i->events,
-              i->skipped, i->why, i->token);
-}
 
 static void item_line(const struct rp__cli *c, struct rp__buf *line, const rp_import_item *i)
 {
@@ -96,13 +85,15 @@ static int item(void *ctx, const rp_import_item *i)
 {
   struct taken *t = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
+  struct rp__jw w = RP_JW(&line);
   rp__progress_clear(&t->progress);
   t->n++;
   t->tokens += i->token;
   t->skipped += i->skipped && i->session_id;
   t->refused += i->skipped && !i->session_id;
   if (rp__json_wanted(t->c))
-    item_json(&line, i);
+    rp__jw_pack(&w, "{session_id:s name:s events:i skipped:b why:s token:?b}", i->session_id, i->name, i->events,
+                i->skipped, i->why, i->token);
   else
     item_line(t->c, &line, i);
   return rp__out_line(&line, t->err);
@@ -146,35 +137,20 @@ static bool looks_ours(int fd)
   return n < 0 || ((size_t)n == sizeof(head) && memcmp(head, mark, sizeof(head)) == 0);
 }
 
-static int check_ours(const struct rp__cli *c, rp_error *err)
-{
-  if (!rp__opt_given(c, SCOPE) && !rp__opt_given(c, DRY_RUN)) return 0;
-  return rp__fail(err, RP_E_USAGE, "an export of reprise knows its scope, and comes in whole or not at all");
-}
-
-static int import_stdin(struct rp__cli *c, rp_error *err)
-{
-  struct source s = {.fd = STDIN_FILENO};
-  if (rp__opt_num(c, FORMAT, REPRISE) != REPRISE) {
-    rp__fail(err, RP_E_USAGE, "the format %s is read from a file", rp__opt_text(c, FORMAT));
-    return RP_E_USAGE;
-  }
-  int code = check_ours(c, err);
-  return code ? code : import(c, &s, "the input", err);
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
-  struct source s = {0};
-  if (strcmp(c->args[0], "-") == 0) return import_stdin(c, err);
-  if (rp__opt_num(c, FORMAT, REPRISE) != REPRISE) return import_foreign(c, err);
-  RP_AUTOCLOSE int fd = open(c->args[0], O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return rp__fail_errno(err, errno, "can't open %s", c->args[0]);
-  bool ours = rp__opt_given(c, FORMAT) || looks_ours(fd);
-  if (!ours) return import_foreign(c, err);
-  s.fd = fd;
-  int code = check_ours(c, err);
-  return code ? code : import(c, &s, c->args[0], err);
+  const char *path = c->args[0];
+  bool from_stdin = strcmp(path, "-") == 0, foreign = rp__opt_num(c, FORMAT, REPRISE) != REPRISE;
+  if (from_stdin && foreign)
+    return rp__fail(err, RP_E_USAGE, "the format %s is read from a file", rp__opt_text(c, FORMAT));
+  if (foreign) return import_foreign(c, err);
+  RP_AUTOCLOSE int fd = from_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+  if (!from_stdin && fd < 0) return rp__fail_errno(err, errno, "can't open %s", path);
+  if (!from_stdin && !rp__opt_given(c, FORMAT) && !looks_ours(fd)) return import_foreign(c, err);
+  if (rp__opt_given(c, SCOPE) || rp__opt_given(c, DRY_RUN))
+    return rp__fail(err, RP_E_USAGE, "an export of reprise knows its scope, and comes in whole or not at all");
+  struct source s = {.fd = from_stdin ? STDIN_FILENO : fd};
+  return import(c, &s, from_stdin ? "the input" : path, err);
 }
 
 const struct rp__cmd rp__cmd_import = {

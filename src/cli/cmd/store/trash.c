@@ -99,45 +99,35 @@ static int list(const struct pile *t, rp_error *err)
 
 /* ---- emptying ---- */
 
-struct tally {
-  int64_t deleted, kept, bytes;
-};
-
-static int empty_all(struct pile *t, struct tally *k, rp_error *err)
+static int empty(struct pile *t, rp_error *err)
 {
   struct rp__progress progress = RP_PROGRESS(t->c, "emptying the trash");
+  int64_t deleted = 0, stayed = 0, bytes = 0;
+  bool dry = rp__opt_given(t->c, DRY_RUN);
+  char size[32];
   int code = 0;
   for (size_t i = 0; !code && i < t->n; i++) {
     const struct entry *e = &t->p[i];
     rp_error why = {0};
     rp__progress_step(&progress, (int64_t)i, (int64_t)t->n);
-    if (rp__opt_given(t->c, DRY_RUN))
+    if (dry)
       code = e->held_at ? RP_E_ON_HOLD : 0;
     else
       code = rp_purge(t->c->engine, e->id, false, &why);
     bool kept = code == RP_E_ON_HOLD || code == RP_E_HELD;
     if (code == RP_E_SESSION_NOT_FOUND || kept) code = 0;
     if (code) *err = why;
-    k->kept += kept;
-    k->deleted += !kept && !code;
-    k->bytes += kept || code ? 0 : e->bytes;
+    stayed += kept;
+    deleted += !kept && !code;
+    bytes += kept || code ? 0 : e->bytes;
   }
   rp__progress_clear(&progress);
-  return code;
-}
-
-static int empty(struct pile *t, rp_error *err)
-{
-  struct tally k = {0};
-  bool dry = rp__opt_given(t->c, DRY_RUN);
-  char size[32];
-  int code = empty_all(t, &k, err);
   if (code) return code;
   if (rp__json_wanted(t->c))
-    return RP_OUT_PACK(t->c, err, "{deleted:i kept:i bytes:i dry_run:b}", k.deleted, k.kept, k.bytes, dry);
-  rp__size_format(k.bytes, size, sizeof(size));
-  printf("%s %lld of %zu sessions (%s)%s\n", dry ? "would delete" : "deleted", (long long)k.deleted, t->n, size,
-         k.kept ? "; those on hold or in use stay" : "");
+    return RP_OUT_PACK(t->c, err, "{deleted:i kept:i bytes:i dry_run:b}", deleted, stayed, bytes, dry);
+  rp__size_format(bytes, size, sizeof(size));
+  printf("%s %lld of %zu sessions (%s)%s\n", dry ? "would delete" : "deleted", (long long)deleted, t->n, size,
+         stayed ? "; those on hold or in use stay" : "");
   return 0;
 }
 
