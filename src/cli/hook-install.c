@@ -318,23 +318,17 @@ static void write_use(struct rp__jw *w, const struct rp__agent_use *use)
   if (use->mcp)
     rp__jw_kstr(w, "name", use->name);
   else
-    rp__jw_ki64(w, "events", use->events);
-  if (!use->mcp) rp__jw_ki64(w, "events_wanted", use->wanted);
+    rp__jw_pack(w, "events:i events_wanted:i", (int64_t)use->events, (int64_t)use->wanted);
   rp__jw_pack(w, "command:s program:s exists:b this_program:b}", use->command, use->program, use->exists, use->own);
 }
 
 static void print_use(struct status *s, const struct rp__agent_use *use)
 {
-  bool colour = s->c->term.out_colour, bad = use->trouble || !use->exists;
+  static const char *const marks[][2] = {{"✗", RP_RED}, {"✓", RP_GREEN}, {"!", RP_YELLOW}};
+  const char *const *mark = marks[use->trouble || !use->exists ? 0 : use->own ? 1 : 2];
+  bool colour = s->c->term.out_colour;
   if (s->agent != use->agent) printf("%s%s%s\n", RP_SGR(colour, RP_BOLD), use->agent->title, RP_RESET(colour));
-  printf("  %s%s%s %-5s %s",
-         RP_SGR(colour, bad        ? RP_RED
-                        : use->own ? RP_GREEN
-                                   : RP_YELLOW),
-         bad        ? "✗"
-         : use->own ? "✓"
-                    : "!",
-         RP_RESET(colour), use->mcp ? "mcp" : "hooks", use->file);
+  printf("  %s%s%s %-5s %s", RP_SGR(colour, mark[1]), mark[0], RP_RESET(colour), use->mcp ? "mcp" : "hooks", use->file);
   if (use->trouble) {
     printf(": %s\n", use->trouble);
     return;

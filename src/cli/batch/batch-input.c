@@ -9,29 +9,25 @@
 
 #define CHUNK ((size_t)64 * 1024)
 
-/* Moves what was not handed out yet to the front. */
-static void input_compact(struct rp__input *in)
-{
-  struct rp__buf *b = &in->buf;
-  if (in->start == 0) return;
-  memmove(b->p, b->p + in->start, b->n - in->start);
-  b->n -= in->start;
-  in->scanned -= in->start;
-  in->start = 0;
-}
-
 int rp__input_fill(struct rp__input *in, rp_error *err)
 {
-  in->buf.max = in->line_max + 2 * CHUNK;
-  if (in->buf.p) input_compact(in);
-  char *room = rp__buf_room(&in->buf, CHUNK);
+  struct rp__buf *b = &in->buf;
+  b->max = in->line_max + 2 * CHUNK;
+  if (b->p && in->start) {
+    /* What was not handed out yet moves to the front. */
+    memmove(b->p, b->p + in->start, b->n - in->start);
+    b->n -= in->start;
+    in->scanned -= in->start;
+    in->start = 0;
+  }
+  char *room = rp__buf_room(b, CHUNK);
   if (!room) return rp__fail_nomem(err);
   ssize_t n;
   do n = read(in->fd, room, CHUNK);
   while (n < 0 && errno == EINTR);
   if (n < 0 && errno == EAGAIN) return 0;
   if (n < 0) return rp__fail_errno(err, errno, "can't read the input");
-  in->buf.n += (size_t)n;
+  b->n += (size_t)n;
   if (n == 0) in->ended = true;
   return 0;
 }
@@ -93,31 +89,23 @@ static int text_member(struct rp__json v, const char *name, struct rp__buf *out,
   return out->n == strlen(out->p) ? 0 : rp__fail_field(err, RP_E_INVALID, name, "%s holds a NUL character", name);
 }
 
-static int time_member(struct rp__json v, int64_t *ret, rp_error *err)
-{
-  if (v.type == RP_JSON_STRING && rp__time_parse(v.p + 1, v.n - 2, ret) == 0) return 0;
-  return rp__fail_field(err, RP_E_INVALID, "at", "at is not an ISO 8601 time");
-}
-
 static int member_read(struct rp__batch_line *l, struct rp__json key, struct rp__json v, rp_error *err)
 {
-  int code;
+  int code = 0;
   if (rp__json_eq(key, "kind")) {
     code = text_member(v, "kind", &l->kind, err);
     l->event.kind = l->kind.p;
   } else if (rp__json_eq(key, "body")) {
     l->event.body = v.p;
     l->event.body_len = v.n;
-    code = 0;
-  } else if (v.type == RP_JSON_NULL) {
-    code = 0;
+  } else if (v.type == RP_JSON_NULL || rp__json_eq(key, "seq")) {
+    code = 0; /* as if it were not there; seq is the number it had elsewhere */
   } else if (rp__json_eq(key, "at")) {
-    code = time_member(v, &l->event.at_ms, err);
+    if (v.type != RP_JSON_STRING || rp__time_parse(v.p + 1, v.n - 2, &l->event.at_ms))
+      code = rp__fail_field(err, RP_E_INVALID, "at", "at is not an ISO 8601 time");
   } else if (rp__json_eq(key, "idempotency_key")) {
     code = text_member(v, "idempotency_key", &l->key, err);
     l->event.idempotency_key = l->key.p;
-  } else if (rp__json_eq(key, "seq")) {
-    code = 0; /* the number it had elsewhere */
   } else {
     /* A misspelt member would otherwise be lost without a word. */
     code = rp__fail_field(err, RP_E_INVALID, "line", "unknown member %.*s", (int)RP_MIN(key.n, 60), key.p);

@@ -87,22 +87,6 @@ static void note_error(struct batch *b, const rp_error *err, int64_t line)
     b->stop = true;
 }
 
-static int print_answer(struct batch *b, const struct slot *s, rp_error *err)
-{
-  struct rp__jw w = RP_JW(&b->text);
-  rp__buf_reset(&b->text);
-  if (!s->failed) {
-    rp__ack_write(&w, &s->ack);
-  } else {
-    rp__jw_object(&w);
-    rp__jw_key(&w, "error");
-    rp__error_write(&w, &s->err, s->line);
-    rp__jw_end_object(&w);
-    note_error(b, &s->err, s->line);
-  }
-  return rp__out_line(&b->text, err);
-}
-
 static int print_ready(struct batch *b, bool *moved, rp_error *err)
 {
   while (b->head < b->tail) {
@@ -111,7 +95,18 @@ static int print_ready(struct batch *b, bool *moved, rp_error *err)
     bool done = s->done;
     pthread_mutex_unlock(&b->lock);
     if (!done) break;
-    int code = print_answer(b, s, err);
+    struct rp__jw w = RP_JW(&b->text);
+    rp__buf_reset(&b->text);
+    if (!s->failed) {
+      rp__ack_write(&w, &s->ack);
+    } else {
+      rp__jw_object(&w);
+      rp__jw_key(&w, "error");
+      rp__error_write(&w, &s->err, s->line);
+      rp__jw_end_object(&w);
+      note_error(b, &s->err, s->line);
+    }
+    int code = rp__out_line(&b->text, err);
     if (code) return code;
     b->head++;
     b->full = false;
@@ -156,20 +151,6 @@ static bool has_room(const struct batch *b)
   return !b->stop && !b->full && b->tail - b->head < RP_BATCH_WINDOW;
 }
 
-static void take_lines(struct batch *b, bool *moved)
-{
-  struct rp__str line;
-  while (has_room(b) && rp__input_next(&b->in, &line)) {
-    if (line.p && is_blank(line)) continue;
-    if (submit(b, line)) {
-      *moved = true;
-    } else {
-      rp__input_unread(&b->in, line);
-      b->full = true;
-    }
-  }
-}
-
 static int wait_more(struct batch *b, rp_error *err)
 {
   uint64_t count;
@@ -181,7 +162,8 @@ static int wait_more(struct batch *b, rp_error *err)
   };
   /* We say that we are about to sleep, unless an answer came meanwhile. */
   pthread_mutex_lock(&b->lock);
-  bool sleeps = b->sleeping = b->head == b->tail || !slot_at(b, b->head)->done;
+  bool sleeps = b->head == b->tail || !slot_at(b, b->head)->done;
+  b->sleeping = sleeps;
   pthread_mutex_unlock(&b->lock);
   if (!sleeps) return 0;
   if (poll(fds, RP_ARRAY_SIZE(fds), -1) < 0 && errno != EINTR) return rp__fail_errno(err, errno, "can't wait");
@@ -203,9 +185,18 @@ static bool is_finished(const struct batch *b)
 static int step(struct batch *b, rp_error *err)
 {
   bool moved = false;
+  struct rp__str line;
   int code = print_ready(b, &moved, err);
   if (code) return code;
-  take_lines(b, &moved);
+  while (has_room(b) && rp__input_next(&b->in, &line)) {
+    if (line.p && is_blank(line)) continue;
+    if (submit(b, line)) {
+      moved = true;
+    } else {
+      rp__input_unread(&b->in, line);
+      b->full = true;
+    }
+  }
   if (moved || is_finished(b)) return 0;
   if (fflush(stdout) || rp__out_gone()) return rp__fail(err, RP_E_CANCELLED, "nobody reads the acknowledgements");
   return wait_more(b, err);

@@ -57,11 +57,15 @@ static int show_session(void *ctx, const rp_session_info *info)
   return out.err ? rp__fail_nomem(s->err) : rp__out_fields(s->c, out.p, s->err);
 }
 
-/* What it feels, for a person; a state that can't be read (a sealed one) is no reason to show nothing. */
-static int show_affect(struct rp__cli *c, rp_error *err)
+static int run(struct rp__cli *c, rp_error *err)
 {
+  RP_CLEANUP(shown_done) struct shown s = {.c = c, .err = err};
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   RP_AUTOTEXT char *state = NULL;
+  int code = rp__cli_open(c, RP_USE_LOOK, err);
+  if (!code) code = rp_show(c->engine, c->args[0], show_session, &s, err);
+  if (code || rp__json_wanted(c)) return code;
+  /* What it feels, for a person; a state that can't be read (a sealed one) is no reason to show nothing. */
   if (!c->session || rp_state_json(c->session, -1, &state, NULL)) return 0;
   struct rp__json affect = rp__json_get(rp__json_trusted(state, strlen(state)), "affect");
   if (affect.type == RP_JSON_OBJECT) {
@@ -69,15 +73,6 @@ static int show_affect(struct rp__cli *c, rp_error *err)
     rp__view_affect(c, &out, affect);
   }
   return rp__out_text(&out, err);
-}
-
-static int run(struct rp__cli *c, rp_error *err)
-{
-  RP_CLEANUP(shown_done) struct shown s = {.c = c, .err = err};
-  int code = rp__cli_open(c, RP_USE_LOOK, err);
-  if (!code) code = rp_show(c->engine, c->args[0], show_session, &s, err);
-  if (!code && !rp__json_wanted(c)) code = show_affect(c, err);
-  return code;
 }
 
 const struct rp__cmd rp__cmd_show = {

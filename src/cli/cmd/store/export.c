@@ -48,19 +48,6 @@ static int sink_write(void *ctx, const void *bytes, size_t n)
   return 0;
 }
 
-/* A file with tokens in it is as secret as they are, wherever it lies. */
-static void tell_tokens(const struct rp__cli *c, const rp_store_info *i, const char *name)
-{
-  if (c->globals[RP_G_QUIET].count || rp__opt_given(c, NO_TOKENS)) return;
-  fprintf(stderr,
-          "%lld %s; %s holds the secret of the agents' socket and the tokens of the sessions: it is as secret "
-          "as they are\n",
-          (long long)i->sessions, i->sessions == 1 ? "session" : "sessions", name);
-  if (i->strangers)
-    fprintf(stderr, "%lld of %lld agents know another secret than the one in it, and will be refused by it\n",
-            (long long)i->strangers, (long long)i->tokens);
-}
-
 static int export_store(struct rp__cli *c, struct sink *s, const char *name, rp_error *err)
 {
   const rp_store_options o = {.session = c->n_args ? rp_session_id(c->session) : NULL,
@@ -68,8 +55,16 @@ static int export_store(struct rp__cli *c, struct sink *s, const char *name, rp_
                               .without_tokens = rp__opt_given(c, NO_TOKENS)};
   rp_store_info info = {0};
   int code = rp_export_store(c->engine, &o, sink_write, s, &info, err);
-  if (!code && !s->errnum) tell_tokens(c, &info, name);
-  return code;
+  if (code || s->errnum || c->globals[RP_G_QUIET].count || o.without_tokens) return code;
+  /* A file with tokens in it is as secret as they are, wherever it lies. */
+  fprintf(stderr,
+          "%lld %s; %s holds the secret of the agents' socket and the tokens of the sessions: it is as secret "
+          "as they are\n",
+          (long long)info.sessions, info.sessions == 1 ? "session" : "sessions", name);
+  if (info.strangers)
+    fprintf(stderr, "%lld of %lld agents know another secret than the one in it, and will be refused by it\n",
+            (long long)info.strangers, (long long)info.tokens);
+  return 0;
 }
 
 static int export_to(struct rp__cli *c, int fd, const char *name, rp_error *err)

@@ -99,18 +99,6 @@ static int item(void *ctx, const rp_import_item *i)
   return rp__out_line(&line, t->err);
 }
 
-static void tell_sum(const struct taken *t, bool dry_run)
-{
-  int64_t in = t->n - t->skipped - t->refused;
-  fprintf(stderr, "%lld %s%s, %lld skipped", (long long)in, in == 1 ? "session" : "sessions",
-          dry_run ? " would be taken in" : " taken in", (long long)t->skipped);
-  if (t->refused) fprintf(stderr, ", %lld refused", (long long)t->refused);
-  fputc('\n', stderr);
-  if (t->tokens && !dry_run)
-    fprintf(stderr, "agents come in with the tokens they hold; %s is as secret as these: delete it, or keep it 0600\n",
-            t->c->args[0]);
-}
-
 static int import_foreign(struct rp__cli *c, rp_error *err)
 {
   struct taken t = {.c = c, .progress = RP_PROGRESS(c, "importing"), .err = err};
@@ -122,7 +110,15 @@ static int import_foreign(struct rp__cli *c, rp_error *err)
   int code = rp__cli_open(c, RP_USE_WRITE, err);
   if (!code) code = rp_import_file(c->engine, c->args[0], &o, item, &t, rp__progress_step, &t.progress, err);
   rp__progress_clear(&t.progress);
-  if ((!code || t.n) && !rp__json_wanted(c) && !c->globals[RP_G_QUIET].count) tell_sum(&t, o.dry_run);
+  if ((code && !t.n) || rp__json_wanted(c) || c->globals[RP_G_QUIET].count) return code;
+  int64_t in = t.n - t.skipped - t.refused;
+  fprintf(stderr, "%lld %s%s, %lld skipped", (long long)in, in == 1 ? "session" : "sessions",
+          o.dry_run ? " would be taken in" : " taken in", (long long)t.skipped);
+  if (t.refused) fprintf(stderr, ", %lld refused", (long long)t.refused);
+  fputc('\n', stderr);
+  if (t.tokens && !o.dry_run)
+    fprintf(stderr, "agents come in with the tokens they hold; %s is as secret as these: delete it, or keep it 0600\n",
+            c->args[0]);
   return code;
 }
 

@@ -21,22 +21,11 @@ static int ask(const struct rp__cli *c, const struct rp__subject *s, rp_error *e
   return rp__cli_confirm(c, question, err);
 }
 
-static int tell_trashed(struct rp__cli *c, const struct rp__subject *s, rp_error *err)
-{
-  char moment[RP_MOMENT_TEXT];
-  int64_t until;
-  int code = rp__trash_until(c, s->scope, s->trashed_at, &until, err);
-  if (code) return code;
-  if (rp__json_wanted(c))
-    return RP_OUT_PACK(c, err, "{session_id:s trashed_at:t until:t}", s->id, s->trashed_at, until);
-  printf("%s is in the trash; until %s 'reprise untrash %s' takes it back\n", s->id,
-         rp__moment_format(c, until, moment), s->id);
-  return 0;
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
   struct rp__subject s = {0};
+  char moment[RP_MOMENT_TEXT];
+  int64_t until;
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp__subject_find(c, c->args[0], false, &s, err);
   if (code) return code;
@@ -50,7 +39,12 @@ static int run(struct rp__cli *c, rp_error *err)
   }
   code = rp_trash(c->engine, s.id, rp__opt_text(c, REASON), err);
   if (!code) code = rp__subject_find(c, s.id, true, &s, err);
-  return code ? code : tell_trashed(c, &s, err);
+  if (!code) code = rp__trash_until(c, s.scope, s.trashed_at, &until, err);
+  if (code) return code;
+  if (rp__json_wanted(c)) return RP_OUT_PACK(c, err, "{session_id:s trashed_at:t until:t}", s.id, s.trashed_at, until);
+  printf("%s is in the trash; until %s 'reprise untrash %s' takes it back\n", s.id, rp__moment_format(c, until, moment),
+         s.id);
+  return 0;
 }
 
 const struct rp__cmd rp__cmd_rm = {
