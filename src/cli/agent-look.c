@@ -3,13 +3,12 @@
  * Finds the agents that run Reprise. Hooks are found by the commands that `hook install` writes, servers by the command
  * that they run. Only files that agents are known to read are examined; nothing is run.
  */
-#include "cli/agent-look.h"
+#include "cli/hook-install.h"
 
 #include <errno.h>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/hook-install.h"
 
 #define FILE_MAX ((size_t)16 * 1024 * 1024) /* Claude Code keeps much beside its servers */
 #define TROUBLE_MAX 256
@@ -47,18 +46,6 @@ int rp__agent_self(char ret[PATH_MAX], rp_error *err)
   return 0;
 }
 
-bool rp__agent_on_path(const char *name, char ret[PATH_MAX])
-{
-  const char *path = getenv("PATH");
-  while (path && *path) {
-    size_t n = strcspn(path, ":");
-    int size = snprintf(ret, PATH_MAX, "%.*s/%s", (int)n, path, name);
-    if (n && size < PATH_MAX && access(ret, X_OK) == 0) return true;
-    path += n + (path[n] == ':');
-  }
-  return false;
-}
-
 /* The first word of a command, as a shell reads it. */
 static void first_word(const char *command, char ret[PATH_MAX])
 {
@@ -82,7 +69,7 @@ static void judge(const struct look *l, struct rp__agent_use *use)
 {
   char found[PATH_MAX], real[PATH_MAX];
   bool path = strchr(use->program, '/') != NULL;
-  if (!path && rp__agent_on_path(use->program, found)) memcpy(use->program, found, sizeof found);
+  if (!path && rp__on_path(use->program, found)) memcpy(use->program, found, sizeof found);
   use->exists = strchr(use->program, '/') && access(use->program, X_OK) == 0;
   use->own = use->exists && realpath(use->program, real) && strcmp(real, l->self) == 0;
 }
@@ -142,15 +129,11 @@ static void look_hooks(struct look *l, const struct rp__hook_agent *agent, bool 
 
 /* ---- servers ---- */
 
-static bool is_ours(const char *name, const char *command)
-{
-  const char *slash = strrchr(command, '/');
-  return strcmp(slash ? slash + 1 : command, "reprise") == 0 || (strcmp(name, "reprise") == 0 && *command);
-}
-
+/* Ours by the program it runs, or by its name. */
 static void on_server(struct look *l, struct rp__agent_use *use, const char *name, const char *command)
 {
-  if (!is_ours(name, command)) return;
+  const char *slash = strrchr(command, '/');
+  if (strcmp(slash ? slash + 1 : command, "reprise") != 0 && (strcmp(name, "reprise") != 0 || !*command)) return;
   use->name = name;
   use->command = command;
   rp__text_copy(use->program, sizeof use->program, command);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run of the program: its clock, its log and messages, its engine. */
 #include "cli/cli.h"
+
+#include <errno.h>
+
+#include "base/text.h"
+#include "bridge/workspace.h"
 #include "cli/out.h"
-#include "cli/pager.h"
 #include "cli/term.h"
+
+#define CHUNK 65536
 
 static const char *env(const char *name)
 {
@@ -59,11 +65,9 @@ int rp__cli_init(struct rp__cli *c, rp_error *err)
   c->clock = rp__system_clock;
   if (!now) return 0;
   int64_t ms;
-  if (rp__time_parse(now, strlen(now), &ms)) {
-    rp__fail(err, RP_E_USAGE, "REPRISE_NOW: '%s' is not a time", now);
-    rp__hint(err, "write it like 2026-01-31T12:00:00Z, or unset it");
-    return RP_E_USAGE;
-  }
+  if (rp__time_parse(now, strlen(now), &ms))
+    return rp__hinted(err, rp__fail(err, RP_E_USAGE, "REPRISE_NOW: '%s' is not a time", now),
+                      "write it like 2026-01-31T12:00:00Z, or unset it");
   c->clock = rp__clock_shifted(&c->shifted, ms);
   return 0;
 }
@@ -125,17 +129,13 @@ int rp__cli_attach(struct rp__cli *c, const char *ref, enum rp__use use, rp_erro
 
 int rp__cli_append(struct rp__cli *c, const char *ref, const char *kind, const struct rp__buf *body, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf out = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&out);
   rp_ack ack;
   if (body->err == RP_E_TOO_LARGE) return rp__fail(err, RP_E_TOO_LARGE, "the event is too large");
   if (body->err) return rp__fail_nomem(err);
   const rp_event ev = {.kind = kind, .body = body->p, .body_len = body->n};
   int code = rp__cli_attach(c, ref, RP_USE_CHANGE, err);
   if (!code) code = rp_append(c->session, &ev, NULL, &ack, err);
-  if (code) return code;
-  rp__ack_write(&w, &ack);
-  return rp__out_buf(c, &out, err);
+  return code ? code : rp__out_ack(c, &ack, err);
 }
 
 int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err)
@@ -144,22 +144,93 @@ int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err)
   return code ? code : rp_state_json(c->session, -1, ret, err);
 }
 
-static void report_json(const rp_error *err)
+/* ---- scopes ---- */
+
+_Static_assert(sizeof((struct rp__cli){0}.scope) > RP_SCOPE_MAX, "a scope fits");
+
+int rp__scope_default(struct rp__cli *c, const char *given, const char **ret, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
-  struct rp__jw w = RP_JW(&b);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "error");
-  rp__error_write(&w, err, 0);
-  rp__jw_end_object(&w);
-  if (!b.err) fprintf(stderr, "%s\n", b.p);
+  char root[RP_PROJECT_PATH_MAX];
+  *ret = given;
+  if (given || (!env("REPRISE_SCOPE") && !rp__workspace_root(NULL, root))) return 0;
+  int code = rp__workspace_scope(NULL, root, c->scope, err);
+  if (!code) *ret = c->scope;
+  return code;
 }
 
-/* Messages may quote what a user or a peer wrote: shown only after control characters are gone. */
-static void report_text(const struct rp__cli *c, const rp_error *err)
+int rp__scope_required(struct rp__cli *c, const char *given, const char **ret, rp_error *err)
+{
+  int code = rp__scope_default(c, given, ret, err);
+  if (code || *ret) return code;
+  code = rp__fail_field(err, RP_E_USAGE, "scope", "--scope is missing, and no project is around here");
+  return rp__hinted(err, code,
+                    "name an agent, a project or a robot, like --scope my-agent; inside a repository, or a folder with "
+                    "an agent's settings, that is the scope");
+}
+
+/* ---- input and programs ---- */
+
+int rp__read_all(int fd, struct rp__buf *ret)
+{
+  for (;;) {
+    char *room = rp__buf_room(ret, CHUNK);
+    if (!room) return ret->err;
+    ssize_t n = read(fd, room, CHUNK);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? RP_E_IO : 0;
+    ret->n += (size_t)n;
+  }
+}
+
+bool rp__on_path(const char *name, char ret[PATH_MAX])
+{
+  const char *path = getenv("PATH");
+  while (path && *path) {
+    size_t n = strcspn(path, ":");
+    int size = snprintf(ret, PATH_MAX, "%.*s/%s", (int)n, path, name);
+    if (n && size < PATH_MAX && access(ret, X_OK) == 0) return true;
+    path += n + (path[n] == ':');
+  }
+  return false;
+}
+
+/* ---- errors ---- */
+
+int rp__hinted(rp_error *err, int failed, const char *fmt, ...)
+{
+  char hint[sizeof err->hint];
+  va_list args;
+  va_start(args, fmt);
+  rp__text_vformat(hint, sizeof hint, fmt, args);
+  va_end(args);
+  rp__hint(err, "%s", hint);
+  return failed;
+}
+
+void rp__hint_near(rp_error *err, const char *word, const char *const *names, const char *otherwise)
+{
+  const char *near = rp__suggest(word, names);
+  if (near)
+    rp__hint(err, "did you mean '%s'?", near);
+  else
+    rp__hint(err, "%s", otherwise);
+}
+
+int rp__cli_report(const struct rp__cli *c, const rp_error *err)
 {
   RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
-  const char *message = err->message[0] ? err->message : rp_error_lookup(err->code)->text;
+  const rp_error_info *info = rp_error_lookup(err->code);
+  const char *message = err->message[0] ? err->message : info->text;
+  if (rp__json_wanted(c)) {
+    struct rp__jw w = RP_JW(&b);
+    rp__jw_object(&w);
+    rp__jw_key(&w, "error");
+    rp__error_write(&w, err, 0);
+    rp__jw_end_object(&w);
+    if (!b.err) fprintf(stderr, "%s\n", b.p);
+    return info->exit_code;
+  }
+  /* Messages may quote what a user or a peer wrote: shown only after control characters are gone. */
   rp__buf_printf(&b, "%sreprise:%s ", RP_SGR(c->term.err_colour, RP_RED), RP_RESET(c->term.err_colour));
   if (c->cmd) rp__buf_printf(&b, "%s: ", c->cmd->name);
   rp__term_cut(&b, message, strlen(message), 0);
@@ -171,13 +242,5 @@ static void report_text(const struct rp__cli *c, const rp_error *err)
     fputs("reprise: out of memory\n", stderr);
   else
     fprintf(stderr, "%s\n", b.p);
-}
-
-int rp__cli_report(const struct rp__cli *c, const rp_error *err)
-{
-  if (rp__json_wanted(c))
-    report_json(err);
-  else
-    report_text(c, err);
-  return rp_error_lookup(err->code)->exit_code;
+  return info->exit_code;
 }

@@ -10,6 +10,7 @@
 #ifndef RP_CLI_H
 #define RP_CLI_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -100,6 +101,10 @@ struct rp__cmd {
   bool reopens; /* opens the store more than once, so that each engine is closed for good */
 };
 
+/* What a command takes, in its entry of the table: the kind of its arguments and how many; its options. */
+#define RP_ARGS(kind, min, max) .arg = (kind), .min_args = (min), .max_args = (max)
+#define RP_OPTS(table) .opts = (table), .n_opts = RP_ARRAY_SIZE(table)
+
 enum rp__global {
   RP_G_DB,
   RP_G_CONFIG,
@@ -139,16 +144,22 @@ struct rp__cli {
   rp_engine *engine; /* opened by the command, closed by main */
   rp_error no_store; /* why it is an empty one, or code 0: there is no store yet */
   struct rp__pager pager;
-  char scope[RP_ID_MAX + 1]; /* of where the command was run; see scope.h */
+  char scope[RP_ID_MAX + 1]; /* of where the command was run; see rp__scope_default */
   rp_session *session;       /* attached by the command, freed by main */
 };
+
+static inline void rp__textp(char **p)
+{
+  rp_free(*p);
+}
+/* A text of the library's, freed when the variable leaves its scope. */
+#define RP_AUTOTEXT RP_CLEANUP(rp__textp)
 
 /* ---- table.c, opt.c ---- */
 
 extern const struct rp__cmd *const rp__cmds[]; /* ends with NULL */
 extern const struct rp__opt rp__global_opts[RP_G_MAX];
 const struct rp__cmd *rp__cmd_find(const char *name);
-const char *rp__theme_title(enum rp__theme theme);
 
 /*
  * Reads the command line into `c`, keeping pointers into argv, which is reordered.
@@ -189,6 +200,13 @@ RP_MUST_USE int rp__cli_append(struct rp__cli *c, const char *ref, const char *k
 /* The same, and reads its state as it is now. Free with rp_free. */
 RP_MUST_USE int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp_error *err);
 /*
+ * What was given, else $REPRISE_SCOPE, else, inside a project, the scope that bridges have for it (bridge/workspace.h).
+ * With none of them *ret is NULL. The text is the caller's, or c's. RP_E_INVALID: $REPRISE_SCOPE is no name.
+ */
+RP_MUST_USE int rp__scope_default(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
+/* The same for a command that can't do without: RP_E_USAGE, which says how to name one. */
+RP_MUST_USE int rp__scope_required(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
+/*
  * A line on stderr for a person, behind what a pager shows; nothing with --json or --quiet. `text` is made safe, and
  * may hold what others wrote.
  */
@@ -218,6 +236,69 @@ static inline bool rp__json_wanted(const struct rp__cli *c)
 {
   return c->globals[RP_G_JSON].count > 0;
 }
+
+/* Adds what to do about a failure, whose code it returns: return rp__hinted(err, rp__fail(err, …), "…"). */
+int rp__hinted(rp_error *err, int failed, const char *fmt, ...) RP_PRINTF(3, 4);
+/* Words that don't go together: RP_E_USAGE, and where to read about them. */
+#define RP_USAGE(c, err, ...)                                                                                          \
+  rp__hinted((err), rp__fail((err), RP_E_USAGE, __VA_ARGS__), "see 'reprise %s --help'", (c)->cmd->name)
+/* Adds which of `names` was meant by a word that is none of them; where none is like it, `otherwise`. */
+void rp__hint_near(rp_error *err, const char *word, const char *const *names, const char *otherwise);
+/* Reads all there is, up to the buffer's limit: RP_E_NOMEM, RP_E_TOO_LARGE, or RP_E_IO with errno. */
+RP_MUST_USE int rp__read_all(int fd, struct rp__buf *ret);
+/* The first program of that name in $PATH; false: there is none. */
+bool rp__on_path(const char *name, char ret[PATH_MAX]);
+
+/* ---- pager.c ---- */
+
+/*
+ * What is printed from now on goes through the pager, where a person can be asked to turn pages: stdin and stdout are
+ * terminals, the command pages, and neither --json, --no-pager nor --follow was given. Where none can be started there
+ * is none.
+ */
+void rp__pager_start(struct rp__cli *c);
+/* Waits until the person has read it all, then tells what was said meanwhile, and that there was no such pager. */
+void rp__pager_finish(struct rp__cli *c);
+/* On stderr: now, or, while a pager has the screen, behind it. From any thread. */
+void rp__pager_say(struct rp__cli *c, const char *text);
+
+/* ---- signals.c: SIGINT and SIGTERM as a descriptor to poll, so that long commands end in good order ---- */
+
+/* Blocks both (before any thread is made) and returns a descriptor that becomes readable when one comes. */
+RP_MUST_USE int rp__signals_open(int *ret_fd, rp_error *err);
+/* Takes the signal that came, if any, and gives both back their usual effect: a second one ends the process. */
+int rp__signals_read(int fd);
+
+/* ---- tempdir.c: a folder for a throwaway database, and the database in it ---- */
+
+struct rp__tempdir {
+  char path[256];
+  char db[300]; /* "sqlite:PATH" in it */
+};
+/* Makes a folder "$TMPDIR/reprise-NAME.XXXXXX", or in `fallback` when TMPDIR is not set. */
+RP_MUST_USE int rp__tempdir_make(struct rp__tempdir *t, const char *name, const char *fallback, rp_error *err);
+/* Removes it with the files and folders in it. Does nothing for one that was not made. */
+void rp__tempdir_remove(struct rp__tempdir *t);
+
+/* ---- retain.c ---- */
+
+/* Until when a session that is in the trash since `trashed_ms` can be taken back (trash_days of its scope). */
+RP_MUST_USE int rp__trash_until(struct rp__cli *c, const char *scope, int64_t trashed_ms, int64_t *ret, rp_error *err);
+/*
+ * Asks on the terminal. Anything but a yes is RP_E_CANCELLED. Without a terminal nobody can be asked: RP_E_USAGE, which
+ * says that --yes is needed.
+ */
+RP_MUST_USE int rp__cli_confirm(const struct rp__cli *c, const char *question, rp_error *err);
+/* A session as these commands speak of it, copied: they tell of it after it has gone. */
+struct rp__subject {
+  char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1];
+  int64_t events, bytes, trashed_at, held_at;
+};
+/* Finds it by id, unique beginning of an id, or key: outside the trash and then in it, or the other way round. */
+RP_MUST_USE int rp__subject_find(struct rp__cli *c, const char *ref, bool trash_first, struct rp__subject *ret,
+                                 rp_error *err);
+/* The id in the width of a table: the beginning of one that was made here, else all of it. */
+const char *rp__id_short(const char *id, char out[RP_ID_MAX + 1]);
 
 /* ---- help.c ---- */
 

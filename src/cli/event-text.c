@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An event as one line, or as JSON. */
-#include "cli/event-text.h"
+#include "cli/out.h"
 #include "cli/term.h"
 
 #define TEXT_MAX (2 * RP_BODY_MAX)
@@ -55,19 +55,6 @@ void rp__event_content(struct rp__buf *out, struct rp__json content)
   }
 }
 
-static bool fields_text(struct rp__buf *out, const char *const *fields, struct rp__json body)
-{
-  bool any = false;
-  for (size_t i = 0; i < 3 && fields[i]; i++) {
-    struct rp__json v = rp__json_get(body, fields[i]);
-    if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) continue;
-    if (any) rp__buf_str(out, ": ");
-    rp__event_content(out, v);
-    any = true;
-  }
-  return any;
-}
-
 /* What a tool was given, as far as one line tells it: the command, the file, what was looked for. */
 static void tool_text(struct rp__buf *out, struct rp__json input)
 {
@@ -85,8 +72,15 @@ void rp__event_text(struct rp__buf *out, const char *kind, struct rp__json body,
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(TEXT_MAX);
   bool any = false;
-  for (size_t i = 0; i < RP_ARRAY_SIZE(told); i++)
-    if (strcmp(told[i].kind, kind) == 0) any = fields_text(&text, told[i].fields, body);
+  size_t k = 0;
+  while (k < RP_ARRAY_SIZE(told) && strcmp(told[k].kind, kind) != 0) k++;
+  for (size_t i = 0; k < RP_ARRAY_SIZE(told) && i < RP_ARRAY_SIZE(told[k].fields) && told[k].fields[i]; i++) {
+    struct rp__json v = rp__json_get(body, told[k].fields[i]);
+    if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) continue;
+    if (any) rp__buf_str(&text, ": ");
+    rp__event_content(&text, v);
+    any = true;
+  }
   if (any && strcmp(kind, "tool") == 0) tool_text(&text, rp__json_get(body, "input"));
   if (!any) rp__buf_add(&text, body.p, body.n);
   rp__term_cut(out, text.p ? text.p : "", text.err ? 0 : text.n, columns);
@@ -95,10 +89,7 @@ void rp__event_text(struct rp__buf *out, const char *kind, struct rp__json body,
 void rp__event_json(struct rp__buf *out, const rp_event_info *ev)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "seq", ev->seq);
-  rp__jw_ktime(&w, "at", ev->at_ms);
-  rp__jw_kstr(&w, "kind", ev->kind);
+  rp__jw_pack(&w, "{seq:i at:t kind:s", ev->seq, ev->at_ms, ev->kind);
   rp__jw_key(&w, "body");
   size_t from = out->n;
   rp__jw_raw(&w, ev->body, ev->body_len);

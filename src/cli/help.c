@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the help texts, which are made from the table of commands. */
-#include "cli/cli.h"
 #include "cli/term.h"
 
 static bool colour_of(const struct rp__cli *c, const FILE *f)
@@ -8,15 +7,12 @@ static bool colour_of(const struct rp__cli *c, const FILE *f)
   return f == stdout ? c->term.out_colour : c->term.err_colour;
 }
 
-static void theme_print(FILE *f, bool colour, enum rp__theme theme)
-{
-  fprintf(f, "\n%s%s%s\n", RP_SGR(colour, RP_BOLD), rp__theme_title(theme), RP_RESET(colour));
-  for (size_t i = 0; rp__cmds[i]; i++) {
-    const struct rp__cmd *cmd = rp__cmds[i];
-    if (cmd->hidden || cmd->theme != theme) continue;
-    fprintf(f, "  %s%-11s%s %s\n", RP_SGR(colour, RP_CYAN), cmd->name, RP_RESET(colour), cmd->summary);
-  }
-}
+static const char *const themes[RP_THEME_MAX] = {
+    [RP_THEME_WRITE] = "live a session",          [RP_THEME_READ] = "look into sessions",
+    [RP_THEME_MIND] = "remember and feel",        [RP_THEME_TRAVEL] = "travel in time",
+    [RP_THEME_MOVE] = "carry sessions elsewhere", [RP_THEME_SERVE] = "let others in",
+    [RP_THEME_CARE] = "take care of things",      [RP_THEME_MORE] = "get going",
+};
 
 static void options_print(FILE *f, const struct rp__opt *opts, size_t n)
 {
@@ -39,7 +35,14 @@ void rp__help_overview(const struct rp__cli *c, FILE *f)
   fprintf(f, "%sreprise%s keeps an AI agent's session alive through crashes, restarts and days away.\n\n",
           RP_SGR(colour, RP_BOLD), RP_RESET(colour));
   fprintf(f, "usage: reprise [--db URL] [--config FILE] [--json] [-v|-q] COMMAND [ARGUMENTS]\n");
-  for (int t = 0; t < RP_THEME_MAX; t++) theme_print(f, colour, (enum rp__theme)t);
+  for (int t = 0; t < RP_THEME_MAX; t++) {
+    fprintf(f, "\n%s%s%s\n", RP_SGR(colour, RP_BOLD), themes[t], RP_RESET(colour));
+    for (size_t i = 0; rp__cmds[i]; i++) {
+      const struct rp__cmd *cmd = rp__cmds[i];
+      if (cmd->hidden || cmd->theme != (enum rp__theme)t) continue;
+      fprintf(f, "  %s%-11s%s %s\n", RP_SGR(colour, RP_CYAN), cmd->name, RP_RESET(colour), cmd->summary);
+    }
+  }
   fprintf(f, "\n%soptions of every command%s\n", RP_SGR(colour, RP_BOLD), RP_RESET(colour));
   options_print(f, rp__global_opts, RP_G_MAX);
   fprintf(f, "\nAn ID is a session's id, a unique beginning of it, its key, or 'last'.\n"

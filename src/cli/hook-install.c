@@ -3,18 +3,16 @@
 #include "cli/hook-install.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "cli/agent-look.h"
 #include "cli/out.h"
-#include "cli/retain.h"
 #include "cli/term.h"
 
 #define BACKUP ".reprise-backup"
 #define PATH_TEXT 8192
 #define MODE_NEW 0600
+#define STATUS_MAX ((size_t)4 * 1024 * 1024)
 #define DIFF_MAX ((size_t)4 * RP_HOOK_SETTINGS_MAX)
 
 /* The file as it is, and as it shall be. */
@@ -66,14 +64,6 @@ static int follow(struct work *w, rp_error *err)
   return rp__file_read(w->path, RP_HOOK_SETTINGS_MAX, &w->before, err);
 }
 
-static int check_project(const struct rp__hook_install *o, rp_error *err)
-{
-  struct stat st;
-  if (!o->project) return 0;
-  if (stat(o->project, &st)) return rp__fail_errno(err, errno, "%s", o->project);
-  return S_ISDIR(st.st_mode) ? 0 : rp__fail_field(err, RP_E_USAGE, "project", "%s is no directory", o->project);
-}
-
 /* ---- what the agent will call ---- */
 
 static void add_word(struct rp__buf *out, const char *word)
@@ -102,7 +92,7 @@ static void choose_program(const char *self, char ret[PATH_MAX])
 {
   static const char *const everywhere[] = {"/usr/bin/reprise", "/usr/local/bin/reprise", "/bin/reprise", NULL};
   char real[PATH_MAX];
-  bool found = rp__agent_on_path("reprise", ret) && ret[0] == '/' && realpath(ret, real) && strcmp(real, self) == 0;
+  bool found = rp__on_path("reprise", ret) && ret[0] == '/' && realpath(ret, real) && strcmp(real, self) == 0;
   if (!found) memcpy(ret, self, strlen(self) + 1);
   for (size_t i = 0; found && everywhere[i]; i++)
     if (strcmp(ret, everywhere[i]) == 0) snprintf(ret, PATH_MAX, "reprise");
@@ -121,25 +111,21 @@ static int add_path(struct rp__buf *out, const char *option, const char *prefix,
   return 0;
 }
 
-static int add_db(struct rp__buf *out, const char *url, rp_error *err)
-{
-  static const char sqlite[] = "sqlite:";
-  if (strncmp(url, sqlite, strlen(sqlite)) == 0 && url[strlen(sqlite)])
-    return add_path(out, "--db", sqlite, url + strlen(sqlite), err);
-  add_word(out, "--db");
-  add_word(out, url);
-  return 0;
-}
-
 static int name_program(const struct rp__cli *c, struct rp__buf *out, rp_error *err)
 {
+  static const char sqlite[] = "sqlite:";
   char self[PATH_MAX], program[PATH_MAX];
   int rc = rp__agent_self(self, err);
   if (rc) return rc;
   choose_program(self, program);
   add_word(out, program);
   const char *db = c->globals[RP_G_DB].text, *config = c->globals[RP_G_CONFIG].text;
-  if (db) rc = add_db(out, db, err);
+  if (db && strncmp(db, sqlite, strlen(sqlite)) == 0 && db[strlen(sqlite)]) {
+    rc = add_path(out, "--db", sqlite, db + strlen(sqlite), err);
+  } else if (db) {
+    add_word(out, "--db");
+    add_word(out, db);
+  }
   if (!rc && config) rc = add_path(out, "--config", "", config, err);
   return !rc && out->err ? rp__fail_nomem(err) : rc;
 }
@@ -161,8 +147,11 @@ static void recall(const struct rp__hook_install *o, const struct rp__hook_comma
 static int plan(const struct rp__cli *c, const struct rp__hook_install *o, struct work *w, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf program = RP_BUF(PATH_TEXT);
-  int rc = check_project(o, err);
-  if (!rc) rc = rp__hook_file(o->agent, o->project, w->path, err);
+  struct stat st;
+  if (o->project && stat(o->project, &st)) return rp__fail_errno(err, errno, "%s", o->project);
+  if (o->project && !S_ISDIR(st.st_mode))
+    return rp__fail_field(err, RP_E_USAGE, "project", "%s is no directory", o->project);
+  int rc = rp__hook_file(o->agent, o->project, w->path, err);
   if (!rc) rc = follow(w, err);
   if (!rc) rc = name_program(c, &program, err);
   if (rc) return rc;
@@ -197,34 +186,9 @@ static void show_diff(const struct rp__cli *c, const struct rp__buf *diff)
   fflush(stdout);
 }
 
-static int make_diff(const struct work *w, struct rp__buf *out, rp_error *err)
+static bool is_same(const struct rp__buf *a, const struct rp__buf *b)
 {
-  struct rp__str before = {w->before.p ? w->before.p : "", w->before.n};
-  struct rp__str after = {w->after.p ? w->after.p : "", w->after.n};
-  rp__buf_printf(out, "--- %s\n+++ %s\n", w->exists ? w->path : "/dev/null", w->path);
-  return rp__hook_diff(before, after, out, err);
-}
-
-static bool is_empty_object(const struct rp__buf *text)
-{
-  if (!text->n) return false;
-  struct rp__json v = rp__json_trusted(text->p, text->n);
-  return v.type == RP_JSON_OBJECT && rp__json_count(v) == 0;
-}
-
-static bool backup_is(const struct work *w, const struct rp__buf *text)
-{
-  RP_AUTOBUF struct rp__buf old = RP_BUF(0);
-  if (rp__file_read(w->backup, RP_HOOK_SETTINGS_MAX, &old, NULL)) return false;
-  return old.n == text->n && (!old.n || memcmp(old.p, text->p, old.n) == 0);
-}
-
-/* Whether our hooks are in it already: then it is not what there was before them. */
-static bool has_ours(const struct rp__hook_install *o, const struct rp__buf *text)
-{
-  RP_AUTOBUF struct rp__buf without = RP_BUF(0);
-  if (!text->n || rp__hook_settings_remove(o->agent, (struct rp__str){text->p, text->n}, &without, NULL)) return false;
-  return without.n != text->n;
+  return a->n == b->n && (!a->n || memcmp(a->p, b->p, a->n) == 0);
 }
 
 /* Agents and editors write the file, too, maybe while somebody reads the question. */
@@ -236,12 +200,11 @@ static int check_unchanged(const struct work *w, rp_error *err)
   if (w->exists) {
     int rc = rp__file_read(w->path, RP_HOOK_SETTINGS_MAX, &now, err);
     if (rc) return rc;
-    same = now.n == w->before.n && (!now.n || memcmp(now.p, w->before.p, now.n) == 0);
+    same = is_same(&now, &w->before);
   }
   if (same) return 0;
-  rp__fail(err, RP_E_REFUSED, "%s was changed meanwhile; nothing was written", w->path);
-  rp__hint(err, "run it again to see what would change now");
-  return RP_E_REFUSED;
+  return rp__hinted(err, rp__fail(err, RP_E_REFUSED, "%s was changed meanwhile; nothing was written", w->path),
+                    "run it again to see what would change now");
 }
 
 static int store(const struct work *w, rp_error *err)
@@ -254,11 +217,14 @@ static int store(const struct work *w, rp_error *err)
 static int install(const struct rp__hook_install *o, struct work *w, rp_error *err)
 {
   RP_AUTOFREE char *folder = strdup(w->path);
+  RP_AUTOBUF struct rp__buf without = RP_BUF(0);
   if (!folder) return rp__fail_nomem(err);
   *strrchr(folder, '/') = '\0';
   int rc = *folder ? rp__mkdirs(folder, err) : 0;
-  if (!rc && w->exists && !has_ours(o, &w->before))
-    rc = rp__file_write(w->backup, w->before.p ? w->before.p : "", w->before.n, err);
+  /* Where our hooks are in it already, it is not what there was before them. */
+  struct rp__str before = {w->before.p ? w->before.p : "", w->before.n};
+  bool ours = before.n && rp__hook_settings_remove(o->agent, before, &without, NULL) == 0 && without.n != before.n;
+  if (!rc && w->exists && !ours) rc = rp__file_write(w->backup, w->before.p ? w->before.p : "", w->before.n, err);
   return rc ? rc : store(w, err);
 }
 
@@ -268,27 +234,14 @@ static int install(const struct rp__hook_install *o, struct work *w, rp_error *e
  */
 static int uninstall(struct work *w, rp_error *err)
 {
-  w->gone = is_empty_object(&w->after) && !backup_is(w, &w->after);
+  RP_AUTOBUF struct rp__buf old = RP_BUF(0);
+  struct rp__json left = w->after.n ? rp__json_trusted(w->after.p, w->after.n) : (struct rp__json){0};
+  bool kept = rp__file_read(w->backup, RP_HOOK_SETTINGS_MAX, &old, NULL) == 0 && is_same(&old, &w->after);
+  w->gone = left.type == RP_JSON_OBJECT && rp__json_count(left) == 0 && !kept;
   if (w->gone) return unlink(w->path) ? rp__fail_errno(err, errno, "%s", w->path) : rp__sync_parent(w->path, err);
   int rc = store(w, err);
-  if (!rc && backup_is(w, &w->after)) unlink(w->backup);
+  if (!rc && kept) unlink(w->backup);
   return rc;
-}
-
-static int print_json(const struct rp__cli *c, const struct rp__hook_install *o, const struct work *w,
-                      const struct rp__buf *diff, bool changed, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf b = RP_BUF(8 * DIFF_MAX);
-  struct rp__jw j = RP_JW(&b);
-  rp__jw_object(&j);
-  rp__jw_kstr(&j, "agent", o->agent->name);
-  rp__jw_kstr(&j, "file", w->path);
-  rp__jw_kbool(&j, "changed", changed);
-  rp__jw_kbool(&j, "written", changed && !o->dry_run);
-  rp__jw_key(&j, "diff");
-  rp__jw_strn(&j, diff->p ? diff->p : "", diff->n);
-  rp__jw_end_object(&j);
-  return rp__out_buf(c, &b, err);
 }
 
 /* A program that the next build replaces, or that goes with the tree. */
@@ -324,10 +277,13 @@ int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp
   RP_AUTOBUF struct rp__buf diff = RP_BUF(DIFF_MAX);
   int rc = plan(c, o, &w, err);
   if (rc) return rc;
-  bool changed = w.after.n != w.before.n || (w.after.n && memcmp(w.after.p, w.before.p, w.after.n) != 0);
+  struct rp__str before = {w.before.p ? w.before.p : "", w.before.n}, after = {w.after.p ? w.after.p : "", w.after.n};
   /* Where there is no file, there is nothing to remove. */
-  if (o->remove && !w.exists) changed = false;
-  if (changed) rc = make_diff(&w, &diff, err);
+  bool changed = !is_same(&w.after, &w.before) && (w.exists || !o->remove);
+  if (changed) {
+    rp__buf_printf(&diff, "--- %s\n+++ %s\n", w.exists ? w.path : "/dev/null", w.path);
+    rc = rp__hook_diff(before, after, &diff, err);
+  }
   if (!rc && changed && !rp__json_wanted(c)) show_diff(c, &diff);
   if (!rc && changed && !o->dry_run) {
     rc = o->yes ? 0 : rp__cli_confirm(c, "Write this?", err);
@@ -335,7 +291,82 @@ int rp__hook_install_run(struct rp__cli *c, const struct rp__hook_install *o, rp
     if (!rc) rc = check_unchanged(&w, err);
     if (!rc) rc = o->remove ? uninstall(&w, err) : install(o, &w, err);
   }
-  if (!rc && rp__json_wanted(c)) return print_json(c, o, &w, &diff, changed, err);
+  if (!rc && rp__json_wanted(c))
+    return RP_OUT_PACK(c, err, "{agent:s file:s changed:b written:b diff:n}", o->agent->name, w.path, changed,
+                       changed && !o->dry_run, diff.p ? diff.p : "", diff.n);
   if (!rc) print_result(o, &w, changed);
   return rc;
+}
+
+/* ---- status: which agents run us, and how ---- */
+
+struct status {
+  const struct rp__cli *c;
+  const struct rp__hook_agent *agent; /* the one told last */
+  struct rp__jw *w;                   /* NULL: for a person */
+  int uses;
+};
+
+static void write_use(struct rp__jw *w, const struct rp__agent_use *use)
+{
+  rp__jw_pack(w, "{agent:s as:s for:s file:s", use->agent->name, use->mcp ? "mcp" : "hooks",
+              use->project ? "project" : "user", use->file);
+  if (use->trouble) {
+    rp__jw_pack(w, "error:s}", use->trouble);
+    return;
+  }
+  if (use->mcp)
+    rp__jw_kstr(w, "name", use->name);
+  else
+    rp__jw_pack(w, "events:i events_wanted:i", (int64_t)use->events, (int64_t)use->wanted);
+  rp__jw_pack(w, "command:s program:s exists:b this_program:b}", use->command, use->program, use->exists, use->own);
+}
+
+static void print_use(struct status *s, const struct rp__agent_use *use)
+{
+  static const char *const marks[][2] = {{"✗", RP_RED}, {"✓", RP_GREEN}, {"!", RP_YELLOW}};
+  const char *const *mark = marks[use->trouble || !use->exists ? 0 : use->own ? 1 : 2];
+  bool colour = s->c->term.out_colour;
+  if (s->agent != use->agent) printf("%s%s%s\n", RP_SGR(colour, RP_BOLD), use->agent->title, RP_RESET(colour));
+  printf("  %s%s%s %-5s %s", RP_SGR(colour, mark[1]), mark[0], RP_RESET(colour), use->mcp ? "mcp" : "hooks", use->file);
+  if (use->trouble) {
+    printf(": %s\n", use->trouble);
+    return;
+  }
+  if (use->mcp)
+    printf(", as %s", use->name);
+  else
+    printf(", %d of %d events", use->events, use->wanted);
+  printf(": %s%s\n", use->program,
+         !use->exists ? ", which is not there"
+         : use->own   ? ""
+                      : ", which is another program");
+  if (s->c->globals[RP_G_VERBOSE].count) printf("      %s\n", use->command);
+}
+
+static int on_use(void *ctx, const struct rp__agent_use *use)
+{
+  struct status *s = ctx;
+  if (s->w)
+    write_use(s->w, use);
+  else
+    print_use(s, use);
+  s->agent = use->agent;
+  s->uses++;
+  return 0;
+}
+
+int rp__hook_status_run(struct rp__cli *c, const struct rp__hook_agent *agent, const char *project, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf doc = RP_BUF(STATUS_MAX);
+  struct rp__jw w = RP_JW(&doc);
+  char folder[PATH_MAX];
+  struct status s = {.c = c, .w = rp__json_wanted(c) ? &w : NULL};
+  if (!realpath(project ? project : ".", folder)) return rp__fail_errno(err, errno, "%s", project ? project : ".");
+  rp__jw_pack(&w, "{uses:[");
+  int rc = rp__agent_look(agent, folder, on_use, &s, err);
+  rp__jw_pack(&w, "]}");
+  if (rc || s.w) return rc ? rc : rp__out_buf(c, &doc, err);
+  if (!s.uses) printf("%s told to run this program\n", agent ? "it is not" : "no agent is");
+  return 0;
 }

@@ -2,9 +2,7 @@
 /* The command line's main: options, the command, the exit code. */
 #include <signal.h>
 
-#include "cli/cli.h"
 #include "cli/out.h"
-#include "cli/pager.h"
 
 static int run(struct rp__cli *c, rp_error *err)
 {
@@ -24,30 +22,18 @@ static int run(struct rp__cli *c, rp_error *err)
   return 0;
 }
 
-/* An empty variable of a script must not lead to the default store. */
-static int check_db(const struct rp__cli *c, rp_error *err)
-{
-  const struct rp__value *db = &c->globals[RP_G_DB];
-  if (!db->count || db->text[0]) return 0;
-  rp__fail_field(err, RP_E_USAGE, "db", "--db is empty");
-  rp__hint(err, "name a store, as --db sqlite:PATH, or leave --db away");
-  return RP_E_USAGE;
-}
-
-/* The reading stops at the first mistake, but how to report it may stand behind. */
 static int parse(struct rp__cli *c, int argc, char **argv, rp_error *err)
 {
+  const struct rp__value *db = &c->globals[RP_G_DB];
   int code = rp__opt_parse(c, argc, argv, err);
-  if (!code) code = check_db(c, err);
+  /* An empty variable of a script must not lead to the default store. */
+  if (!code && db->count && !db->text[0])
+    code = rp__hinted(err, rp__fail_field(err, RP_E_USAGE, "db", "--db is empty"),
+                      "name a store, as --db sqlite:PATH, or leave --db away");
+  /* The reading stops at the first mistake, but how to report it may stand behind. */
   for (int i = 1; code && i < argc; i++)
     if (strcmp(argv[i], "--json") == 0) c->globals[RP_G_JSON].count = 1;
   return code;
-}
-
-/* Some callers take a failure, or the talk about it, for a verdict of their own. */
-static bool forgiven(const struct rp__cli *c, int argc, char **argv)
-{
-  return c->cmd && c->cmd->forgives && c->cmd->forgives(c, argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -64,7 +50,8 @@ int main(int argc, char **argv)
   int out_code = rp__out_finish(&out_err);
   rp__cli_done(&c);
   rp__pager_finish(&c);
-  if ((code || out_code) && forgiven(&c, argc, argv)) {
+  /* Some callers take a failure, or the talk about it, for a verdict of their own. */
+  if ((code || out_code) && c.cmd && c.cmd->forgives && c.cmd->forgives(&c, argc, argv)) {
     if (c.globals[RP_G_VERBOSE].count) rp__cli_report(&c, code ? &err : &out_err);
     return 0;
   }

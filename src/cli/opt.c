@@ -39,15 +39,6 @@ bool rp__real_parse(const char *s, double min, double max, double *ret)
   return true;
 }
 
-static int time_value(const struct rp__cli *c, const struct rp__opt *o, struct rp__value *v)
-{
-  int64_t ago;
-  if (rp__time_parse(v->text, strlen(v->text), &v->num) == 0) return 0;
-  if (o->type != RP_OPT_SINCE || rp__duration_parse(v->text, &ago)) return RP_E_USAGE;
-  v->num = rp__cli_now(c) - ago;
-  return 0;
-}
-
 static int choice_value(const struct rp__opt *o, struct rp__value *v, rp_error *err)
 {
   for (v->num = 0; o->choices[v->num]; v->num++)
@@ -56,57 +47,63 @@ static int choice_value(const struct rp__opt *o, struct rp__value *v, rp_error *
   for (size_t i = 0; o->choices[i]; i++) rp__buf_printf(&list, "%s%s", i ? ", " : "", o->choices[i]);
   int code =
       rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is none of its values", o->name, rp__text_shown(v->text));
-  rp__hint(err, "one of %s", list.err ? "those in --help" : list.p);
-  return code;
+  return rp__hinted(err, code, "one of %s", list.err ? "those in --help" : list.p);
 }
 
 /* Turns the text of a value into what its type means. */
 static int value_check(const struct rp__cli *c, const struct rp__opt *o, struct rp__value *v, rp_error *err)
 {
+  int64_t ago;
+  int code;
   switch (o->type) {
   case RP_OPT_FLAG:
-  case RP_OPT_TEXT: return 0;
+  case RP_OPT_TEXT: break;
   case RP_OPT_CHOICE: return choice_value(o, v, err);
   case RP_OPT_NUMBER:
-    if (rp__number_parse(v->text, o->min, o->max, &v->num)) return 0;
-    return rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a number from %lld to %lld", o->name, v->text,
-                          (long long)o->min, (long long)o->max);
   case RP_OPT_REAL:
-    if (rp__real_parse(v->text, (double)o->min, (double)o->max, &v->real)) return 0;
+    if (o->type == RP_OPT_NUMBER ? rp__number_parse(v->text, o->min, o->max, &v->num)
+                                 : rp__real_parse(v->text, (double)o->min, (double)o->max, &v->real))
+      return 0;
     return rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a number from %lld to %lld", o->name, v->text,
                           (long long)o->min, (long long)o->max);
   case RP_OPT_SPAN:
     if (rp__duration_parse(v->text, &v->num) == 0) return 0;
-    rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a duration", o->name, v->text);
-    rp__hint(err, "write it like 90, 30s, 15m, 2h or 7d");
-    return RP_E_USAGE;
+    code = rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a duration", o->name, v->text);
+    return rp__hinted(err, code, "write it like 90, 30s, 15m, 2h or 7d");
   case RP_OPT_TIME:
   case RP_OPT_SINCE:
-    if (time_value(c, o, v) == 0) return 0;
-    rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a time", o->name, v->text);
-    rp__hint(err, "write it like 2026-01-31T12:00:00Z%s",
-             o->type == RP_OPT_SINCE ? ", or like 2h for two hours ago" : "");
-    return RP_E_USAGE;
+    if (rp__time_parse(v->text, strlen(v->text), &v->num) == 0) return 0;
+    if (o->type == RP_OPT_SINCE && rp__duration_parse(v->text, &ago) == 0) {
+      v->num = rp__cli_now(c) - ago;
+      return 0;
+    }
+    code = rp__fail_field(err, RP_E_USAGE, o->name, "--%s: '%s' is not a time", o->name, v->text);
+    return rp__hinted(err, code, "write it like 2026-01-31T12:00:00Z%s",
+                      o->type == RP_OPT_SINCE ? ", or like 2h for two hours ago" : "");
   }
   return 0;
 }
 
-/* The option of that name (or, without one, letter) and where its value goes. */
+/* The place in a table of the option of that name (or, without one, letter); the table's size where there is none. */
+static size_t place_of(const struct rp__opt *table, size_t size, const char *name, size_t n, char letter)
+{
+  size_t i = 0;
+  for (; i < size; i++)
+    if (name ? strncmp(table[i].name, name, n) == 0 && table[i].name[n] == '\0' : letter == table[i].letter) break;
+  return i;
+}
+
+/* The option, of every command or of this one, and where its value goes. */
 static const struct rp__opt *opt_find(struct rp__cli *c, const char *name, size_t n, char letter,
                                       struct rp__value **ret)
 {
-  const struct rp__opt *tables[] = {rp__global_opts, c->cmd ? c->cmd->opts : NULL};
-  const size_t counts[] = {RP_G_MAX, c->cmd ? c->cmd->n_opts : 0};
-  struct rp__value *values[] = {c->globals, c->opts};
-  for (size_t t = 0; t < 2; t++)
-    for (size_t i = 0; i < counts[t]; i++) {
-      const struct rp__opt *o = &tables[t][i];
-      if (name ? strncmp(o->name, name, n) == 0 && o->name[n] == '\0' : letter == o->letter) {
-        *ret = &values[t][i];
-        return o;
-      }
-    }
-  return NULL;
+  size_t i = place_of(rp__global_opts, RP_G_MAX, name, n, letter);
+  bool global = i < RP_G_MAX;
+  if (!global && !c->cmd) return NULL;
+  if (!global) i = place_of(c->cmd->opts, c->cmd->n_opts, name, n, letter);
+  if (!global && i == c->cmd->n_opts) return NULL;
+  *ret = global ? &c->globals[i] : &c->opts[i];
+  return global ? &rp__global_opts[i] : &c->cmd->opts[i];
 }
 
 static void suggest_option(const struct rp__cli *c, const char *name, rp_error *err)
@@ -151,12 +148,10 @@ static int short_options(struct reader *r, const char *letters, rp_error *err)
   for (; *letters; letters++) {
     struct rp__value *v = NULL;
     const struct rp__opt *o = opt_find(r->c, NULL, 0, *letters, &v);
-    if (!o) {
-      rp__fail(err, RP_E_USAGE, "unknown option '-%c'", *letters);
-      rp__hint(err, "see 'reprise %s%s--help'; words that begin with a dash stand after --",
-               r->c->cmd ? r->c->cmd->name : "", r->c->cmd ? " " : "");
-      return RP_E_USAGE;
-    }
+    if (!o)
+      return rp__hinted(err, rp__fail(err, RP_E_USAGE, "unknown option '-%c'", *letters),
+                        "see 'reprise %s%s--help'; words that begin with a dash stand after --",
+                        r->c->cmd ? r->c->cmd->name : "", r->c->cmd ? " " : "");
     v->count++;
     if (o->type == RP_OPT_FLAG) continue;
     if (!letters[1] && r->at >= r->argc) return rp__fail_field(err, RP_E_USAGE, o->name, "-%c needs a value", *letters);
@@ -166,61 +161,32 @@ static int short_options(struct reader *r, const char *letters, rp_error *err)
   return 0;
 }
 
-static int find_command(struct reader *r, const char *word, rp_error *err)
+/* The first word is the command, all others are its arguments. */
+static int take_word(struct reader *r, char *word, rp_error *err)
 {
   const char *names[64];
   size_t n = 0;
+  if (r->c->cmd) {
+    r->argv[r->kept++] = word;
+    return 0;
+  }
   r->c->cmd = rp__cmd_find(word);
   if (r->c->cmd) return 0;
   for (size_t i = 0; rp__cmds[i] && n < RP_ARRAY_SIZE(names) - 1; i++)
     if (!rp__cmds[i]->hidden) names[n++] = rp__cmds[i]->name;
   names[n] = NULL;
   rp__fail(err, RP_E_USAGE, "%s: unknown command", word);
-  const char *near = rp__suggest(word, names);
-  if (near)
-    rp__hint(err, "did you mean '%s'?", near);
-  else
-    rp__hint(err, "'reprise help' lists them all");
+  rp__hint_near(err, word, names, "'reprise help' lists them all");
   return RP_E_USAGE;
-}
-
-static int take_word(struct reader *r, char *word, rp_error *err)
-{
-  if (!r->c->cmd) return find_command(r, word, err);
-  r->argv[r->kept++] = word;
-  return 0;
-}
-
-static int check_arguments(const struct rp__cli *c, rp_error *err)
-{
-  const struct rp__cmd *cmd = c->cmd;
-  if (!cmd || c->globals[RP_G_HELP].count) return 0;
-  if (c->n_args < cmd->min_args)
-    rp__fail(err, RP_E_USAGE, "it needs %s", cmd->usage);
-  else if (cmd->max_args >= 0 && c->n_args > cmd->max_args)
-    rp__fail(err, RP_E_USAGE, "one word too many: '%s'", rp__text_shown(c->args[cmd->max_args]));
-  else
-    return 0;
-  rp__hint(err, "see 'reprise %s --help'", cmd->name);
-  return RP_E_USAGE;
-}
-
-static bool is_global(const char *name, size_t n, char letter)
-{
-  for (size_t i = 0; i < RP_G_MAX; i++) {
-    const struct rp__opt *o = &rp__global_opts[i];
-    if (name ? strncmp(o->name, name, n) == 0 && o->name[n] == '\0' : letter == o->letter) return true;
-  }
-  return false;
 }
 
 /* Whether a word that begins with a dash is for the program that the command runs. */
 static bool is_forwarded(const struct rp__cli *c, const char *word)
 {
   if (!c->cmd || !c->cmd->forwards) return false;
-  if (word[1] == '-') return !is_global(word + 2, strcspn(word + 2, "="), 0);
+  if (word[1] == '-') return place_of(rp__global_opts, RP_G_MAX, word + 2, strcspn(word + 2, "="), 0) == RP_G_MAX;
   while (*++word)
-    if (!is_global(NULL, 0, *word)) return true;
+    if (place_of(rp__global_opts, RP_G_MAX, NULL, 0, *word) == RP_G_MAX) return true;
   return false;
 }
 
@@ -243,5 +209,10 @@ int rp__opt_parse(struct rp__cli *c, int argc, char **argv, rp_error *err)
   }
   c->args = argv;
   c->n_args = r.kept;
-  return check_arguments(c, err);
+  const struct rp__cmd *cmd = c->cmd;
+  if (!cmd || c->globals[RP_G_HELP].count) return 0;
+  if (c->n_args < cmd->min_args) return RP_USAGE(c, err, "it needs %s", cmd->usage);
+  if (cmd->max_args >= 0 && c->n_args > cmd->max_args)
+    return RP_USAGE(c, err, "one word too many: '%s'", rp__text_shown(c->args[cmd->max_args]));
+  return 0;
 }

@@ -51,10 +51,51 @@ int rp__out_list(const struct rp__cli *c, const char *name, struct rp__json arra
   return rp__out_buf(c, &b, err);
 }
 
+int rp__out_ack(const struct rp__cli *c, const rp_ack *ack, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
+  struct rp__jw w = RP_JW(&b);
+  rp__ack_write(&w, ack);
+  return rp__out_buf(c, &b, err);
+}
+
 int rp__out_line(const struct rp__buf *b, rp_error *err)
 {
   int code = buf_check(b, err);
   return code ? code : put(b->p ? b->p : "", b->n);
+}
+
+int rp__out_text(const struct rp__buf *b, rp_error *err)
+{
+  int code = buf_check(b, err);
+  if (!code && b->n) fwrite(b->p, 1, b->n, stdout);
+  return code;
+}
+
+int rp__out_told(struct rp__cli *c, const char *json, rp__tell_fn *tell, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
+  if (rp__json_wanted(c)) return put(json, strlen(json));
+  tell(c, &out, rp__json_trusted(json, strlen(json)));
+  return rp__out_text(&out, err);
+}
+
+void rp__listing_begin(struct rp__listing *l, struct rp__cli *c, const char *pattern, rp_error *err)
+{
+  *l = (struct rp__listing){
+      .c = c, .json = rp__json_wanted(c), .doc = RP_BUF(RP_CLI_DOC_MAX), .w = RP_JW(&l->doc), .err = err};
+  rp__jw_pack(&l->w, pattern);
+}
+
+int rp__listing_end(struct rp__listing *l, int code, const char *nothing)
+{
+  rp__jw_pack(&l->w, "]}");
+  if (!code && l->json)
+    code = rp__out_buf(l->c, &l->doc, l->err);
+  else if (!code && l->n == 0 && l->c->term.err_tty)
+    fprintf(stderr, "%s\n", nothing);
+  rp__buf_done(&l->doc);
+  return code;
 }
 
 bool rp__out_gone(void)
@@ -62,28 +103,22 @@ bool rp__out_gone(void)
   return ferror(stdout) != 0;
 }
 
-/* Whether stdout is a pipe or socket whose other end is closed. */
-static bool reader_left(void)
-{
-  struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
-  return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP));
-}
-
 int rp__out_finish(rp_error *err)
 {
+  struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
-  if (errno == EPIPE || reader_left()) return 0;
-  return rp__fail_errno(err, errno ? errno : EIO, "can't write the output");
+  int errnum = errno;
+  /* A pipe or socket whose other end is closed: the reader left. */
+  if (errnum == EPIPE || (poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)))) return 0;
+  return rp__fail_errno(err, errnum ? errnum : EIO, "can't write the output");
 }
 
 void rp__error_write(struct rp__jw *w, const rp_error *e, int64_t line)
 {
   const rp_error_info *info = rp_error_lookup(e->code);
-  rp__jw_object(w);
-  rp__jw_kstr(w, "code", info->name);
-  rp__jw_kstr(w, "message", e->message[0] ? e->message : info->text);
-  rp__jw_kstr(w, "hint", e->hint[0] ? e->hint : NULL);
+  rp__jw_pack(w, "{code:s message:s hint:s", info->name, e->message[0] ? e->message : info->text,
+              e->hint[0] ? e->hint : NULL);
   if (e->field[0]) rp__jw_kstr(w, "field", e->field);
   if (line > 0) rp__jw_ki64(w, "line", line);
   rp__jw_end_object(w);
@@ -145,33 +180,26 @@ static bool ends_with(const char *s, const char *end)
   return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* A moment or a size, as a person reads it. */
-static bool field_told(const struct fields *f, struct rp__json v, struct rp__buf *out)
-{
-  const char *name = f->name.p ? f->name.p : "";
-  char text[RP_MOMENT_TEXT];
-  int64_t n;
-  if (v.type == RP_JSON_STRING && ends_with(name, "_at") && rp__time_parse(v.p + 1, v.n - 2, &n) == 0)
-    rp__buf_str(out, rp__moment_format(f->c, n, text));
-  else if ((ends_with(name, "bytes") || ends_with(name, "size")) && rp__json_i64(v, &n))
-    rp__size_format(n, text, sizeof(text)), rp__buf_str(out, text);
-  else
-    return false;
-  return true;
-}
-
 static void field_print(struct fields *f, struct rp__json v)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_CLI_DOC_MAX);
-  bool told = field_told(f, v, &text);
-  if (!told && v.type == RP_JSON_STRING)
+  const char *name = f->name.p ? f->name.p : "";
+  char told[RP_MOMENT_TEXT];
+  int64_t n;
+  if (v.type == RP_JSON_STRING && ends_with(name, "_at") && rp__time_parse(v.p + 1, v.n - 2, &n) == 0) {
+    rp__buf_str(&text, rp__moment_format(f->c, n, told));
+  } else if ((ends_with(name, "bytes") || ends_with(name, "size")) && rp__json_i64(v, &n)) {
+    rp__size_format(n, told, sizeof(told));
+    rp__buf_str(&text, told);
+  } else if (v.type == RP_JSON_STRING) {
     rp__json_text(v, &text);
-  else if (!told && v.type == RP_JSON_NULL)
+  } else if (v.type == RP_JSON_NULL) {
     rp__buf_str(&text, "-");
-  else if (!told)
+  } else {
     rp__buf_add(&text, v.p, v.n);
+  }
   rp__buf_str(&f->line, RP_SGR(f->c->term.out_colour, RP_CYAN));
-  rp__term_cell(&f->line, f->name.p ? f->name.p : "", f->width);
+  rp__term_cell(&f->line, name, f->width);
   rp__buf_printf(&f->line, "%s  ", RP_RESET(f->c->term.out_colour));
   rp__term_cut(&f->line, text.p ? text.p : "", text.n, 0);
   rp__buf_char(&f->line, '\n');
@@ -207,8 +235,7 @@ int rp__out_fields(const struct rp__cli *c, const char *json, rp_error *err)
   f.printing = true;
   field_walk(&f, doc);
   int code = buf_check(&f.name, err);
-  if (!code) code = buf_check(&f.line, err);
-  if (!code && f.line.n) fwrite(f.line.p, 1, f.line.n, stdout);
+  if (!code) code = rp__out_text(&f.line, err);
   rp__buf_done(&f.name);
   rp__buf_done(&f.line);
   return code;

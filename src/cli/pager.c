@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting a pager, and waiting for its end. */
-#include "cli/pager.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,64 +8,45 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static pthread_mutex_t said_mu = PTHREAD_MUTEX_INITIALIZER; /* the engine's threads say things, too */
+#define SAID_MAX 65536 /* bytes kept back for the time after it */
 
-static bool in_path(const char *name)
-{
-  const char *path = getenv("PATH");
-  for (const char *p = path ? path : ""; *p;) {
-    size_t n = strcspn(p, ":");
-    char file[4096];
-    int len = snprintf(file, sizeof file, "%.*s/%s", (int)n, p, name);
-    if (n > 0 && len < (int)sizeof file && access(file, X_OK) == 0) return true;
-    p += n + (p[n] == ':');
-  }
-  return false;
-}
+static pthread_mutex_t said_mu = PTHREAD_MUTEX_INITIALIZER; /* the engine's threads say things, too */
 
 /* The command for a shell; NULL: none is wanted, or there is none. */
 static const char *command(void)
 {
   static const char *const names[] = {"REPRISE_PAGER", "PAGER"};
   const char *term = getenv("TERM");
+  char less[PATH_MAX];
   for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
     const char *s = getenv(names[i]);
     if (s) return *s && strcmp(s, "cat") != 0 ? s : NULL;
   }
-  return term && strcmp(term, "dumb") != 0 && in_path("less") ? "less -FRX" : NULL;
-}
-
-static bool follows(const struct rp__cli *c)
-{
-  for (size_t i = 0; i < c->cmd->n_opts; i++)
-    if (c->opts[i].count && strcmp(c->cmd->opts[i].name, "follow") == 0) return true;
-  return false;
-}
-
-/* In the child. */
-static void become(const char *pager, const int pipe_fd[2])
-{
-  if (dup2(pipe_fd[0], STDIN_FILENO) < 0) _exit(127);
-  signal(SIGPIPE, SIG_DFL);
-  setenv("LESS", "FRX", 0);
-  execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
-  _exit(127);
+  return term && strcmp(term, "dumb") != 0 && rp__on_path("less", less) ? "less -FRX" : NULL;
 }
 
 void rp__pager_start(struct rp__cli *c)
 {
   int fd[2];
   if (!c->cmd || !c->cmd->pages || !c->term.out_tty || !c->term.in_tty) return;
-  if (rp__json_wanted(c) || c->globals[RP_G_NO_PAGER].count || follows(c)) return;
+  if (rp__json_wanted(c) || c->globals[RP_G_NO_PAGER].count) return;
+  for (size_t i = 0; i < c->cmd->n_opts; i++)
+    if (c->opts[i].count && strcmp(c->cmd->opts[i].name, "follow") == 0) return;
   const char *pager = command();
   if (!pager || pipe2(fd, O_CLOEXEC)) return;
   fflush(NULL);
   pid_t pid = fork();
-  if (pid == 0) become(pager, fd);
+  if (pid == 0) {
+    if (dup2(fd[0], STDIN_FILENO) < 0) _exit(127);
+    signal(SIGPIPE, SIG_DFL);
+    setenv("LESS", "FRX", 0);
+    execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+    _exit(127);
+  }
   close(fd[0]);
   if (pid > 0 && dup2(fd[1], STDOUT_FILENO) >= 0) {
     c->pager.pid = pid;
-    c->pager.said = RP_BUF(RP_PAGER_SAID_MAX);
+    c->pager.said = RP_BUF(SAID_MAX);
     /* The interrupt is the pager's: it stops reading, and who leaves it ends us, too. */
     signal(SIGINT, SIG_IGN);
   }

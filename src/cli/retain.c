@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers of the retention commands: the trash's grace period, the question before a deletion, finding a session. */
-#include "cli/retain.h"
+#include "cli/cli.h"
 
 #include <limits.h>
 
@@ -20,9 +20,8 @@ int rp__cli_confirm(const struct rp__cli *c, const char *question, rp_error *err
 {
   char answer[16] = "";
   if (!c->term.in_tty || !c->term.err_tty) {
-    rp__fail_field(err, RP_E_USAGE, "yes", "there is no terminal to ask on");
-    rp__hint(err, "say --yes if you are sure");
-    return RP_E_USAGE;
+    int code = rp__fail_field(err, RP_E_USAGE, "yes", "there is no terminal to ask on");
+    return rp__hinted(err, code, "say --yes if you are sure");
   }
   fprintf(stderr, "%s [y/N] ", question);
   fflush(stderr);
@@ -66,9 +65,8 @@ static int find_trashed(struct rp__cli *c, const char *ref, struct rp__subject *
   int code = *ref ? rp_list(c->engine, &f, search_step, &x, err) : 0;
   if (code || x.n == 1 || x.n < 0) return code;
   if (x.n > 1) return rp__fail(err, RP_E_AMBIGUOUS, "'%s' names several sessions in the trash", ref);
-  rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session in the trash has the id, key or prefix '%s'", ref);
-  rp__hint(err, "'reprise trash' lists what is there");
-  return RP_E_SESSION_NOT_FOUND;
+  code = rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session in the trash has the id, key or prefix '%s'", ref);
+  return rp__hinted(err, code, "'reprise trash' lists what is there");
 }
 
 int rp__subject_find(struct rp__cli *c, const char *ref, bool trash_first, struct rp__subject *ret, rp_error *err)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SIGINT and SIGTERM through a descriptor. */
-#include "cli/signals.h"
+#include "cli/cli.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 
@@ -33,10 +32,4 @@ int rp__signals_read(int fd)
   stop_signals(&set);
   sigprocmask(SIG_UNBLOCK, &set, NULL);
   return (int)info.ssi_signo;
-}
-
-int rp__signals_sleep(int fd, int ms)
-{
-  struct pollfd p = {.fd = fd, .events = POLLIN};
-  return poll(&p, 1, ms) > 0 ? rp__signals_read(fd) : 0;
 }

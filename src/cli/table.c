@@ -4,55 +4,16 @@
 
 /* clang-format off */
 const struct rp__cmd *const rp__cmds[] = {
-    &rp__cmd_start,
-    &rp__cmd_append,
-    &rp__cmd_heartbeat,
-    &rp__cmd_checkpoint,
-    &rp__cmd_end,
-    &rp__cmd_ls,
-    &rp__cmd_show,
-    &rp__cmd_state,
-    &rp__cmd_log,
-    &rp__cmd_search,
-    &rp__cmd_evidence,
-    &rp__cmd_chain,
-    &rp__cmd_brief,
-    &rp__cmd_continue,
-    &rp__cmd_pin,
-    &rp__cmd_unpin,
-    &rp__cmd_pins,
-    &rp__cmd_tasks,
-    &rp__cmd_remember,
-    &rp__cmd_memories,
-    &rp__cmd_feel,
-    &rp__cmd_mood,
-    &rp__cmd_snapshots,
-    &rp__cmd_restore,
-    &rp__cmd_fork,
-    &rp__cmd_export,
-    &rp__cmd_import,
-    &rp__cmd_acp,
-    &rp__cmd_hook,
-    &rp__cmd_mcp,
-    &rp__cmd_serve,
-    &rp__cmd_token,
-    &rp__cmd_verify,
-    &rp__cmd_doctor,
-    &rp__cmd_stats,
-    &rp__cmd_redact,
-    &rp__cmd_audit,
-    &rp__cmd_rm,
-    &rp__cmd_trash,
-    &rp__cmd_untrash,
-    &rp__cmd_hold,
-    &rp__cmd_gc,
-    &rp__cmd_config,
-    &rp__cmd_bench,
-    &rp__cmd_demo,
-    &rp__cmd_help,
-    &rp__cmd_version,
-    &rp__cmd_completion,
-    &rp__cmd_demo_agent,
+    &rp__cmd_start, &rp__cmd_append, &rp__cmd_heartbeat, &rp__cmd_checkpoint, &rp__cmd_end,
+    &rp__cmd_ls, &rp__cmd_show, &rp__cmd_state, &rp__cmd_log, &rp__cmd_search, &rp__cmd_evidence, &rp__cmd_chain,
+    &rp__cmd_brief, &rp__cmd_continue, &rp__cmd_pin, &rp__cmd_unpin, &rp__cmd_pins, &rp__cmd_tasks,
+    &rp__cmd_remember, &rp__cmd_memories, &rp__cmd_feel, &rp__cmd_mood,
+    &rp__cmd_snapshots, &rp__cmd_restore, &rp__cmd_fork,
+    &rp__cmd_export, &rp__cmd_import,
+    &rp__cmd_acp, &rp__cmd_hook, &rp__cmd_mcp, &rp__cmd_serve, &rp__cmd_token,
+    &rp__cmd_verify, &rp__cmd_doctor, &rp__cmd_stats, &rp__cmd_redact, &rp__cmd_audit,
+    &rp__cmd_rm, &rp__cmd_trash, &rp__cmd_untrash, &rp__cmd_hold, &rp__cmd_gc, &rp__cmd_config, &rp__cmd_bench,
+    &rp__cmd_demo, &rp__cmd_help, &rp__cmd_version, &rp__cmd_completion, &rp__cmd_demo_agent,
     NULL,
 };
 /* clang-format on */
@@ -74,15 +35,4 @@ const struct rp__cmd *rp__cmd_find(const char *name)
   for (size_t i = 0; rp__cmds[i]; i++)
     if (strcmp(rp__cmds[i]->name, name) == 0) return rp__cmds[i];
   return NULL;
-}
-
-const char *rp__theme_title(enum rp__theme theme)
-{
-  static const char *const titles[RP_THEME_MAX] = {
-      [RP_THEME_WRITE] = "live a session",          [RP_THEME_READ] = "look into sessions",
-      [RP_THEME_MIND] = "remember and feel",        [RP_THEME_TRAVEL] = "travel in time",
-      [RP_THEME_MOVE] = "carry sessions elsewhere", [RP_THEME_SERVE] = "let others in",
-      [RP_THEME_CARE] = "take care of things",      [RP_THEME_MORE] = "get going",
-  };
-  return titles[theme];
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a throwaway folder, and removes it with everything in it. */
-#include "cli/tempdir.h"
+#include "cli/cli.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 
 #define DEPTH_MAX 4 /* folders below ours: mirrors, archives by month */
 

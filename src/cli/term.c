@@ -10,32 +10,22 @@
 #define DRAW_EVERY_MS 100
 #define BAR_WIDTH 30
 
-static bool is_set(const char *name)
-{
-  const char *s = getenv(name);
-  return s && *s;
-}
-
-static int columns_of(int fd)
-{
-  struct winsize ws;
-  int64_t n;
-  const char *s = getenv("COLUMNS");
-  if (s && rp__number_parse(s, 20, COLUMNS_MAX, &n)) return (int)n;
-  if (ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 20) return RP_MIN(ws.ws_col, COLUMNS_MAX);
-  return COLUMNS_DEFAULT;
-}
-
 void rp__term_init(struct rp__cli_terminal *t)
 {
-  const char *term = getenv("TERM");
-  bool colour = !is_set("NO_COLOR") && !(term && strcmp(term, "dumb") == 0);
+  const char *term = getenv("TERM"), *plain = getenv("NO_COLOR"), *columns = getenv("COLUMNS");
+  bool colour = !(plain && *plain) && !(term && strcmp(term, "dumb") == 0);
+  struct winsize ws;
+  int64_t n;
   t->in_tty = isatty(STDIN_FILENO);
   t->out_tty = isatty(STDOUT_FILENO);
   t->err_tty = isatty(STDERR_FILENO);
   t->out_colour = t->out_tty && colour;
   t->err_colour = t->err_tty && colour;
-  t->columns = columns_of(t->out_tty ? STDOUT_FILENO : STDERR_FILENO);
+  t->columns = COLUMNS_DEFAULT;
+  if (columns && rp__number_parse(columns, 20, COLUMNS_MAX, &n))
+    t->columns = (int)n;
+  else if (ioctl(t->out_tty ? STDOUT_FILENO : STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 20)
+    t->columns = RP_MIN(ws.ws_col, COLUMNS_MAX);
 }
 
 const char *rp__sgr(bool colour, const char *code, char out[12])
@@ -159,19 +149,6 @@ const char *rp__moment_format(const struct rp__cli *c, int64_t ms, char out[RP_M
 
 /* ---- progress ---------------------------------------------------------------- */
 
-static void progress_draw(const struct rp__progress *p, int64_t done, int64_t total)
-{
-  if (total <= 0) {
-    fprintf(stderr, "\r\033[K%s %lld", p->what, (long long)done);
-    return;
-  }
-  int64_t part = RP_MIN(RP_MAX(done, 0), total);
-  int full = (int)((double)part / (double)total * BAR_WIDTH);
-  fprintf(stderr, "\r\033[K%s [", p->what);
-  for (int i = 0; i < BAR_WIDTH; i++) fputc(i < full ? '#' : '.', stderr);
-  fprintf(stderr, "] %3d %%", (int)((double)part / (double)total * 100));
-}
-
 int rp__progress_step(void *ctx, int64_t done, int64_t total)
 {
   struct rp__progress *p = ctx;
@@ -180,7 +157,14 @@ int rp__progress_step(void *ctx, int64_t done, int64_t total)
   if (p->shown && now - p->drawn_ms < DRAW_EVERY_MS && now >= p->drawn_ms) return 0;
   p->shown = true;
   p->drawn_ms = now;
-  progress_draw(p, done, total);
+  if (total <= 0) {
+    fprintf(stderr, "\r\033[K%s %lld", p->what, (long long)done);
+    return 0;
+  }
+  double part = (double)RP_MIN(RP_MAX(done, 0), total) / (double)total;
+  fprintf(stderr, "\r\033[K%s [", p->what);
+  for (int i = 0; i < BAR_WIDTH; i++) fputc(i < (int)(part * BAR_WIDTH) ? '#' : '.', stderr);
+  fprintf(stderr, "] %3d %%", (int)(part * 100));
   return 0;
 }
 

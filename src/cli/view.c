@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows parts of the engine's documents as lines and tables. */
-#include "cli/view.h"
+#include "cli/out.h"
 
 #include <math.h>
 
 #include "cli/term.h"
 
+#define BRIEF_MAX (4 * 1024 * 1024)
+#define VERDICT_COLUMNS 16
 #define TEXT_MAX (2 * RP_BODY_MAX)
 #define BAR_CELLS 24
 #define NAME_COLUMNS 10
@@ -13,19 +15,14 @@
 
 /* ---- values --------------------------------------------------------------- */
 
-static void value_text(struct rp__buf *out, struct rp__json v)
-{
-  if (v.type == RP_JSON_STRING)
-    rp__json_text(v, out);
-  else if (v.type != RP_JSON_NONE && v.type != RP_JSON_NULL)
-    rp__buf_add(out, v.p, v.n);
-  if (out->n == 0) rp__buf_char(out, '-');
-}
-
 void rp__view_text(struct rp__buf *out, struct rp__json v, int columns)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(TEXT_MAX);
-  value_text(&text, v);
+  if (v.type == RP_JSON_STRING)
+    rp__json_text(v, &text);
+  else if (v.type != RP_JSON_NONE && v.type != RP_JSON_NULL)
+    rp__buf_add(&text, v.p, v.n);
+  if (text.n == 0) rp__buf_char(&text, '-');
   if (text.err)
     out->err = out->err ? out->err : text.err;
   else
@@ -46,17 +43,16 @@ void rp__view_time(const struct rp__cli *c, struct rp__buf *out, struct rp__json
 {
   char at[RP_MOMENT_TEXT];
   int64_t ms;
-  if (v.type != RP_JSON_STRING || v.n < 2 || rp__time_parse(v.p + 1, v.n - 2, &ms)) {
+  if (v.type == RP_JSON_STRING && v.n >= 2 && rp__time_parse(v.p + 1, v.n - 2, &ms) == 0)
+    rp__buf_str(out, rp__moment_format(c, ms, at));
+  else
     rp__view_text(out, v, 0);
-    return;
-  }
-  rp__buf_str(out, rp__moment_format(c, ms, at));
 }
 
-double rp__view_number(struct rp__json v, double otherwise)
+double rp__view_number(struct rp__json v)
 {
   double d;
-  return rp__json_double(v, &d) ? d : otherwise;
+  return rp__json_double(v, &d) ? d : 0;
 }
 
 void rp__view_id(struct rp__buf *out, struct rp__json v)
@@ -92,17 +88,10 @@ void rp__view_heading(const struct rp__cli *c, struct rp__buf *out, const char *
   rp__buf_printf(out, "%s%s%s%s\n", out->n ? "\n" : "", RP_SGR(colour, RP_BOLD), title, RP_RESET(colour));
 }
 
-int rp__view_print(const struct rp__buf *b, rp_error *err)
-{
-  if (b->err == RP_E_NOMEM) return rp__fail_nomem(err);
-  if (b->err) return rp__fail(err, b->err, "the output is too large");
-  if (b->n) fwrite(b->p, 1, b->n, stdout);
-  return 0;
-}
-
 /* ---- feelings ------------------------------------------------------------- */
 
-void rp__view_bar(const struct rp__cli *c, struct rp__buf *out, double value, const char *colour)
+/* A bar for 0..1 and a space behind it; away from a terminal nothing. */
+static void bar_add(const struct rp__cli *c, struct rp__buf *out, double value, const char *colour)
 {
   if (!c->term.out_tty) return;
   double part = value > 0 ? value : 0;
@@ -121,53 +110,40 @@ static void label_add(const struct rp__cli *c, struct rp__buf *out, const char *
   rp__buf_printf(out, "%s ", RP_RESET(c->term.out_colour));
 }
 
-static const char *colour_of(struct rp__json emotion)
-{
-  static const struct {
-    const char *name, *colour;
-  } colours[] = {{"joy", RP_YELLOW}, {"sadness", RP_CYAN}, {"anger", RP_RED}, {"disgust", RP_GREEN}};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(colours); i++)
-    if (strlen(colours[i].name) == emotion.n && memcmp(colours[i].name, emotion.p, emotion.n) == 0)
-      return colours[i].colour;
-  return RP_BOLD;
-}
-
 /* A key is raw between its quotes; the table of emotions only has plain names, and others are made safe. */
 static void level_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json name, double value)
 {
+  static const char *const colours[][2] = {
+      {"joy", RP_YELLOW}, {"sadness", RP_CYAN}, {"anger", RP_RED}, {"disgust", RP_GREEN}};
   RP_AUTOBUF struct rp__buf text = RP_BUF(1024);
   rp__buf_add(&text, name.p, name.n);
-  label_add(c, out, text.p && !text.err ? text.p : "?");
-  rp__view_bar(c, out, value, colour_of(name));
+  const char *emotion = text.p && !text.err ? text.p : "?", *colour = RP_BOLD;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(colours); i++)
+    if (strcmp(colours[i][0], emotion) == 0) colour = colours[i][1];
+  label_add(c, out, emotion);
+  bar_add(c, out, value, colour);
   rp__buf_printf(out, "%.2f\n", value);
-}
-
-static void floors_add(struct rp__buf *out, struct rp__json floors)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json name, value;
-  const char *comma = "";
-  while (rp__json_next(floors, &it, &name, &value)) {
-    rp__buf_str(out, comma);
-    rp__term_cut(out, name.p, name.n, 0);
-    rp__buf_printf(out, " %.2f", rp__view_number(value, 0));
-    comma = ", ";
-  }
 }
 
 static void wound_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json wound)
 {
   bool healing = rp__json_get(wound, "healing").type == RP_JSON_TRUE;
+  struct rp__json_iter it = {0};
+  struct rp__json name, value;
   label_add(c, out, "wound");
   rp__view_text(out, rp__json_get(wound, "event"), 0);
   rp__buf_str(out, ": at least ");
-  floors_add(out, rp__json_get(wound, "floors"));
+  for (const char *comma = ""; rp__json_next(rp__json_get(wound, "floors"), &it, &name, &value); comma = ", ") {
+    rp__buf_str(out, comma);
+    rp__term_cut(out, name.p, name.n, 0);
+    rp__buf_printf(out, " %.2f", rp__view_number(value));
+  }
   if (healing)
     rp__buf_printf(out, "; %shealing%s by %g a second\n", RP_SGR(c->term.out_colour, RP_GREEN),
-                   RP_RESET(c->term.out_colour), rp__view_number(rp__json_get(wound, "heal_rate"), 0));
+                   RP_RESET(c->term.out_colour), rp__view_number(rp__json_get(wound, "heal_rate")));
   else
     rp__buf_printf(out, "; %sopen%s for %.0f s more\n", RP_SGR(c->term.out_colour, RP_RED),
-                   RP_RESET(c->term.out_colour), rp__view_number(rp__json_get(wound, "remaining_fixed_seconds"), 0));
+                   RP_RESET(c->term.out_colour), rp__view_number(rp__json_get(wound, "remaining_fixed_seconds")));
 }
 
 void rp__view_affect(const struct rp__cli *c, struct rp__buf *out, struct rp__json affect)
@@ -178,11 +154,11 @@ void rp__view_affect(const struct rp__cli *c, struct rp__buf *out, struct rp__js
   rp__view_text(out, rp__json_get(affect, "mood"), 0);
   rp__buf_char(out, '\n');
   while (rp__json_next(rp__json_get(affect, "levels"), &levels, &name, &value))
-    level_line(c, out, name, rp__view_number(value, 0));
+    level_line(c, out, name, rp__view_number(value));
   if (boredom.type == RP_JSON_NUMBER) {
     label_add(c, out, "boredom");
-    rp__view_bar(c, out, rp__view_number(boredom, 0), RP_DIM);
-    rp__buf_printf(out, "%.2f\n", rp__view_number(boredom, 0));
+    bar_add(c, out, rp__view_number(boredom), RP_DIM);
+    rp__buf_printf(out, "%.2f\n", rp__view_number(boredom));
   }
   while (rp__json_next(rp__json_get(affect, "wounds"), &wounds, NULL, &value)) wound_line(c, out, value);
 }
@@ -206,8 +182,8 @@ static void span_add(struct rp__buf *out, double seconds)
 void rp__view_run(struct rp__buf *out, struct rp__json doc)
 {
   struct rp__json type = rp__json_get(doc, "restart_type"), cause = rp__json_get(doc, "cause");
-  double elapsed = rp__view_number(rp__json_get(doc, "elapsed"), 0);
-  double number = rp__view_number(rp__json_get(doc, "start_number"), 0);
+  double elapsed = rp__view_number(rp__json_get(doc, "elapsed"));
+  double number = rp__view_number(rp__json_get(doc, "start_number"));
   if (rp__json_get(doc, "session_start").type != RP_JSON_NUMBER) return;
   if (number > 0) rp__buf_printf(out, "start %.0f, ", number);
   if (type.type == RP_JSON_STRING) {
@@ -223,19 +199,131 @@ void rp__view_run(struct rp__buf *out, struct rp__json doc)
     rp__buf_str(out, ", ");
   }
   rp__buf_str(out, rp__json_get(doc, "alive").type == RP_JSON_TRUE ? "up for " : "ended after ");
-  span_add(out, rp__view_number(rp__json_get(doc, "uptime"), 0));
+  span_add(out, rp__view_number(rp__json_get(doc, "uptime")));
 }
 
 void rp__view_usage(struct rp__buf *out, struct rp__json doc)
 {
-  double usd = rp__view_number(rp__json_get(doc, "cost_usd"), 0);
-  double in = rp__view_number(rp__json_get(doc, "tokens_in"), 0);
-  double back = rp__view_number(rp__json_get(doc, "tokens_out"), 0);
-  double budget = rp__view_number(rp__json_get(doc, "budget_usd"), 0);
-  double tokens = rp__view_number(rp__json_get(doc, "budget_tokens"), 0);
+  double usd = rp__view_number(rp__json_get(doc, "cost_usd"));
+  double in = rp__view_number(rp__json_get(doc, "tokens_in"));
+  double back = rp__view_number(rp__json_get(doc, "tokens_out"));
+  double budget = rp__view_number(rp__json_get(doc, "budget_usd"));
+  double tokens = rp__view_number(rp__json_get(doc, "budget_tokens"));
   if (!(usd > 0 || in > 0 || back > 0 || budget > 0 || tokens > 0)) return;
   rp__buf_printf(out, "$%.*f", usd > 0 && usd < 0.1 ? 4 : 2, usd);
   if (budget > 0) rp__buf_printf(out, " of $%.2f (%.0f %%)", budget, 100 * usd / budget);
   rp__buf_printf(out, ", %.0f tokens in, %.0f out", in, back);
   if (tokens > 0) rp__buf_printf(out, " of %.0f (%.0f %%)", tokens, 100 * (in + back) / tokens);
+}
+
+/* ---- briefs, and why they are so ------------------------------------------- */
+
+void rp__brief_view(const struct rp__cli *c, struct rp__buf *out, struct rp__json doc)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(BRIEF_MAX);
+  struct rp__json brief = rp__json_get(doc, "brief");
+  char prefix[32];
+  if (brief.type == RP_JSON_STRING) rp__json_text(brief, &text);
+  if (text.err) out->err = out->err ? out->err : text.err;
+  snprintf(prefix, sizeof(prefix), "%s│%s ", RP_SGR(c->term.out_colour, RP_CYAN), RP_RESET(c->term.out_colour));
+  if (text.n && !text.err) rp__view_lines(c, out, text.p, text.n, c->term.out_tty ? prefix : "");
+}
+
+static void verdict_add(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)
+{
+  bool good = rp__json_eq(v, "restored") || rp__json_eq(v, "inherited") || rp__json_eq(v, "surfaced");
+  bool bad = rp__json_eq(v, "damaged");
+  bool colour = c->term.out_colour;
+  rp__buf_str(out, RP_SGR(colour, good ? RP_GREEN : bad ? RP_RED : RP_DIM));
+  rp__view_cell(out, v, VERDICT_COLUMNS);
+  rp__buf_printf(out, "%s ", RP_RESET(colour));
+}
+
+static void candidate_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)
+{
+  static const char *const parts[] = {"recency", "overlap", "tasks", "score"};
+  RP_AUTOBUF struct rp__buf id = RP_BUF(1024);
+  rp__view_id(&id, rp__json_get(v, "session_id"));
+  rp__term_cell(out, id.err ? "?" : id.p, VERDICT_COLUMNS);
+  rp__buf_printf(out, "%8.1f ", rp__view_number(rp__json_get(v, "hours")));
+  for (size_t i = 0; i < RP_ARRAY_SIZE(parts); i++)
+    rp__buf_printf(out, "%8.3f ", rp__view_number(rp__json_get(v, parts[i])));
+  rp__buf_char(out, ' ');
+  verdict_add(c, out, rp__json_get(v, "verdict"));
+  rp__view_text(out, rp__json_get(v, "reason"), 0);
+  rp__buf_char(out, '\n');
+}
+
+static void pin_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)
+{
+  verdict_add(c, out, rp__json_get(v, "verdict"));
+  rp__view_text(out, rp__json_get(v, "label"), 0);
+  rp__buf_str(out, "  from ");
+  rp__view_id(out, rp__json_get(v, "session_id"));
+  rp__buf_str(out, ": ");
+  rp__view_text(out, rp__json_get(v, "reason"), 0);
+  rp__buf_char(out, '\n');
+}
+
+static void memory_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)
+{
+  verdict_add(c, out, rp__json_get(v, "verdict"));
+  rp__view_text(out, rp__json_get(v, "memory_id"), 0);
+  rp__buf_printf(out, "  %.2f × %.6f = %.6f\n", rp__view_number(rp__json_get(v, "original")),
+                 rp__view_number(rp__json_get(v, "factor")), rp__view_number(rp__json_get(v, "inherited")));
+}
+
+static void task_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)
+{
+  verdict_add(c, out, rp__json_get(v, "verdict"));
+  rp__view_text(out, rp__json_get(v, "task_id"), 0);
+  rp__buf_str(out, ": ");
+  rp__view_text(out, rp__json_get(v, "reason"), 0);
+  rp__buf_char(out, '\n');
+}
+
+static void reason_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)
+{
+  bool colour = c->term.out_colour;
+  rp__view_text(out, rp__json_get(v, "line"), c->term.out_tty ? RP_MAX(c->term.columns - 2, 20) : 0);
+  rp__buf_printf(out, "\n    %s↳ ", RP_SGR(colour, RP_DIM));
+  rp__view_text(out, rp__json_get(v, "reason"), 0);
+  rp__buf_printf(out, "%s\n", RP_RESET(colour));
+}
+
+typedef void line_fn(const struct rp__cli *c, struct rp__buf *out, struct rp__json v);
+
+static void section(const struct rp__cli *c, struct rp__buf *out, const char *title, struct rp__json list, line_fn *fn)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json v;
+  if (rp__json_count(list) == 0) return;
+  rp__view_heading(c, out, title);
+  while (rp__json_next(list, &it, NULL, &v)) fn(c, out, v);
+}
+
+void rp__explain_view(const struct rp__cli *c, struct rp__buf *out, struct rp__json doc)
+{
+  struct rp__json candidates = rp__json_get(doc, "candidates");
+  rp__view_heading(c, out, "earlier sessions");
+  if (rp__json_count(candidates))
+    rp__buf_printf(out, "%-*s%8s %8s %8s %8s %8s  %-*s %s\n", VERDICT_COLUMNS, "SESSION", "HOURS", "RECENCY", "OVERLAP",
+                   "TASKS", "SCORE", VERDICT_COLUMNS, "VERDICT", "REASON");
+  struct rp__json_iter it = {0}, counts = {0};
+  struct rp__json name, v;
+  const char *comma = "";
+  while (rp__json_next(candidates, &it, NULL, &v)) candidate_line(c, out, v);
+  if (rp__json_count(candidates) == 0) rp__buf_str(out, "none\n");
+  while (rp__json_next(rp__json_get(doc, "counts"), &counts, &name, &v)) {
+    rp__buf_str(out, comma);
+    rp__term_cut(out, name.p, name.n, 0);
+    rp__buf_char(out, ' ');
+    rp__view_text(out, v, 0);
+    comma = ", ";
+  }
+  if (*comma) rp__buf_char(out, '\n');
+  section(c, out, "pins", rp__json_get(doc, "pins"), pin_line);
+  section(c, out, "tasks", rp__json_get(doc, "tasks"), task_line);
+  section(c, out, "memories", rp__json_get(doc, "memories"), memory_line);
+  section(c, out, "the brief, line by line", rp__json_get(doc, "lines"), reason_line);
 }

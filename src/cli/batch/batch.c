@@ -11,9 +11,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 
-#include "cli/batch/batch-input.h"
 #include "cli/out.h"
-#include "cli/signals.h"
 
 struct slot {
   struct batch *batch;
@@ -75,54 +73,40 @@ static void answered(void *ctx, const rp_ack *ack, const rp_error *err)
   pthread_mutex_unlock(&b->lock);
 }
 
-static bool slot_ready(struct batch *b, const struct slot *s)
-{
-  pthread_mutex_lock(&b->lock);
-  bool done = s->done;
-  pthread_mutex_unlock(&b->lock);
-  return done;
-}
-
-/* Whether an error says that no later event can succeed either. */
-static bool is_final(int code)
-{
-  int exit_code = rp_error_lookup(code)->exit_code;
-  return code == RP_E_FENCED || code == RP_E_ENDED || code == RP_E_SESSION_NOT_FOUND || exit_code == 1 ||
-         (exit_code >= 5 && exit_code <= 7);
-}
-
 static void note_error(struct batch *b, const rp_error *err, int64_t line)
 {
+  int code = err->code, exit_code = rp_error_lookup(code)->exit_code;
   b->refused++;
   if (!b->first.code) {
     b->first = *err;
     b->first_line = line;
   }
-  if (is_final(err->code)) b->stop = true;
-}
-
-static int print_answer(struct batch *b, const struct slot *s, rp_error *err)
-{
-  struct rp__jw w = RP_JW(&b->text);
-  rp__buf_reset(&b->text);
-  if (!s->failed) {
-    rp__ack_write(&w, &s->ack);
-  } else {
-    rp__jw_object(&w);
-    rp__jw_key(&w, "error");
-    rp__error_write(&w, &s->err, s->line);
-    rp__jw_end_object(&w);
-    note_error(b, &s->err, s->line);
-  }
-  return rp__out_line(&b->text, err);
+  /* After some errors no later event can succeed either. */
+  if (code == RP_E_FENCED || code == RP_E_ENDED || code == RP_E_SESSION_NOT_FOUND || exit_code == 1 ||
+      (exit_code >= 5 && exit_code <= 7))
+    b->stop = true;
 }
 
 static int print_ready(struct batch *b, bool *moved, rp_error *err)
 {
   while (b->head < b->tail) {
     struct slot *s = slot_at(b, b->head);
-    if (!slot_ready(b, s)) break;
-    int code = print_answer(b, s, err);
+    pthread_mutex_lock(&b->lock);
+    bool done = s->done;
+    pthread_mutex_unlock(&b->lock);
+    if (!done) break;
+    struct rp__jw w = RP_JW(&b->text);
+    rp__buf_reset(&b->text);
+    if (!s->failed) {
+      rp__ack_write(&w, &s->ack);
+    } else {
+      rp__jw_object(&w);
+      rp__jw_key(&w, "error");
+      rp__error_write(&w, &s->err, s->line);
+      rp__jw_end_object(&w);
+      note_error(b, &s->err, s->line);
+    }
+    int code = rp__out_line(&b->text, err);
     if (code) return code;
     b->head++;
     b->full = false;
@@ -167,30 +151,6 @@ static bool has_room(const struct batch *b)
   return !b->stop && !b->full && b->tail - b->head < RP_BATCH_WINDOW;
 }
 
-static void take_lines(struct batch *b, bool *moved)
-{
-  struct rp__str line;
-  while (has_room(b) && rp__input_next(&b->in, &line)) {
-    if (line.p && is_blank(line)) continue;
-    if (submit(b, line)) {
-      *moved = true;
-    } else {
-      rp__input_unread(&b->in, line);
-      b->full = true;
-    }
-  }
-}
-
-/* Says that we are about to sleep, unless an answer came meanwhile. */
-static bool may_sleep(struct batch *b)
-{
-  pthread_mutex_lock(&b->lock);
-  b->sleeping = b->head == b->tail || !slot_at(b, b->head)->done;
-  bool ok = b->sleeping;
-  pthread_mutex_unlock(&b->lock);
-  return ok;
-}
-
 static int wait_more(struct batch *b, rp_error *err)
 {
   uint64_t count;
@@ -200,7 +160,12 @@ static int wait_more(struct batch *b, rp_error *err)
       {.fd = b->signals, .events = POLLIN},
       {.fd = reading ? b->in.fd : -1, .events = POLLIN},
   };
-  if (!may_sleep(b)) return 0;
+  /* We say that we are about to sleep, unless an answer came meanwhile. */
+  pthread_mutex_lock(&b->lock);
+  bool sleeps = b->head == b->tail || !slot_at(b, b->head)->done;
+  b->sleeping = sleeps;
+  pthread_mutex_unlock(&b->lock);
+  if (!sleeps) return 0;
   if (poll(fds, RP_ARRAY_SIZE(fds), -1) < 0 && errno != EINTR) return rp__fail_errno(err, errno, "can't wait");
   /* Its count means nothing; reading only makes it quiet again. */
   if ((fds[0].revents & POLLIN) && read(b->wake, &count, sizeof(count)) < 0) return 0;
@@ -220,23 +185,21 @@ static bool is_finished(const struct batch *b)
 static int step(struct batch *b, rp_error *err)
 {
   bool moved = false;
+  struct rp__str line;
   int code = print_ready(b, &moved, err);
   if (code) return code;
-  take_lines(b, &moved);
-  if (moved || is_finished(b)) return 0;
-  if (fflush(stdout) || rp__out_gone()) {
-    rp__fail(err, RP_E_CANCELLED, "nobody reads the acknowledgements");
-    return RP_E_CANCELLED;
+  while (has_room(b) && rp__input_next(&b->in, &line)) {
+    if (line.p && is_blank(line)) continue;
+    if (submit(b, line)) {
+      moved = true;
+    } else {
+      rp__input_unread(&b->in, line);
+      b->full = true;
+    }
   }
+  if (moved || is_finished(b)) return 0;
+  if (fflush(stdout) || rp__out_gone()) return rp__fail(err, RP_E_CANCELLED, "nobody reads the acknowledgements");
   return wait_more(b, err);
-}
-
-static int verdict(const struct batch *b, rp_error *err)
-{
-  if (!b->first.code) return 0;
-  *err = b->first;
-  rp__wrap(err, "line %lld%s", (long long)b->first_line, b->refused > 1 ? " and others" : "");
-  return err->code;
 }
 
 static int batch_loop(struct batch *b, rp_error *err)
@@ -252,7 +215,9 @@ static int batch_loop(struct batch *b, rp_error *err)
     if (!again) *err = e, code = failed;
     if (again || rp__out_gone()) break;
   }
-  return code ? code : verdict(b, err);
+  if (code || !b->first.code) return code;
+  *err = b->first;
+  return rp__wrap(err, "line %lld%s", (long long)b->first_line, b->refused > 1 ? " and others" : "");
 }
 
 /* No slot may be freed while the engine can still answer into it. */

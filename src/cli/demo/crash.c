@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 
 #include "cli/demo/demo.h"
-#include "cli/signals.h"
 #include "cli/term.h"
 
 #define MID_SENTENCE_MS 250
@@ -20,16 +19,22 @@
 struct director {
   struct rp__demo *demo;
   struct rp__stage stage;
-  char db[320];
   pid_t child;
   int line; /* the socket to it */
   bool interrupted;
   int64_t acked, last_acked, resume_us;
 };
 
-/* In the child, between fork and exec. */
-static void become(char *const *args, int line, pid_t parent)
+/* Runs ourselves with other arguments. With `line` < 0 its complaints come out where its data does. */
+static int spawn(const struct director *d, const char *const *words, int line, pid_t *ret, rp_error *err)
 {
+  const char *args[ARGS_MAX] = {"reprise", "--db", d->demo->db, "--config", d->demo->config};
+  for (size_t n = 5; *words && n + 1 < ARGS_MAX; n++) args[n] = *words++;
+  fflush(stdout);
+  pid_t parent = getpid(), pid = fork();
+  if (pid < 0) return rp__fail_errno(err, errno, "can't start a process");
+  *ret = pid;
+  if (pid > 0) return 0;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
@@ -41,24 +46,8 @@ static void become(char *const *args, int line, pid_t parent)
   else if (line >= 0)
     dup2(line, RP_DEMO_FD);
   if (line < 0) dup2(STDOUT_FILENO, STDERR_FILENO);
-  execv("/proc/self/exe", args);
+  execv("/proc/self/exe", (char *const *)(uintptr_t)args);
   _exit(127);
-}
-
-/* Runs ourselves with other arguments. With `line` < 0 its complaints come out where its data does. */
-static int spawn(struct director *d, const char *const *words, int line, rp_error *err)
-{
-  const char *args[ARGS_MAX] = {"reprise", "--db", d->db, "--config", d->demo->config};
-  size_t n = 5;
-  for (; *words && n + 1 < ARGS_MAX; words++) args[n++] = *words;
-  char *argv[ARGS_MAX] = {0};
-  for (size_t i = 0; i < n; i++) argv[i] = (char *)(uintptr_t)args[i];
-  fflush(stdout);
-  pid_t parent = getpid();
-  d->child = fork();
-  if (d->child < 0) return rp__fail_errno(err, errno, "can't start a process");
-  if (d->child == 0) become(argv, line, parent);
-  return 0;
 }
 
 static int spawn_agent(struct director *d, const char *role, rp_error *err)
@@ -67,47 +56,45 @@ static int spawn_agent(struct director *d, const char *role, rp_error *err)
   const char *words[] = {"demo-agent", role, d->stage.fast ? "--fast" : NULL, NULL};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
     return rp__fail_errno(err, errno, "can't make a socket");
-  int code = spawn(d, words, ends[1], err);
+  int code = spawn(d, words, ends[1], &d->child, err);
   close(ends[1]);
   d->line = ends[0];
   return code;
 }
 
-static int reap(struct director *d)
+static int wait_for(pid_t pid)
 {
   int status = 0;
-  if (d->line >= 0) close(d->line);
-  d->line = -1;
-  while (d->child > 0 && waitpid(d->child, &status, 0) < 0 && errno == EINTR) continue;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  return status;
+}
+
+static int reap(struct director *d)
+{
+  close(d->line); /* who waits for a word from us hears that none will come */
+  int status = wait_for(d->child);
   d->child = 0;
   return status;
 }
 
-/* Waits for the agent's next note, its end (false), or a signal (also false, and remembered). */
-static bool listen_once(struct director *d, struct rp__demo_note *ret)
-{
-  struct pollfd fds[] = {{.fd = d->line, .events = POLLIN}, {.fd = d->demo->signals, .events = POLLIN}};
-  while (poll(fds, RP_ARRAY_SIZE(fds), -1) < 0)
-    if (errno != EINTR) return false;
-  if (fds[1].revents && rp__signals_read(d->demo->signals)) d->interrupted = true;
-  return !d->interrupted && recv(d->line, ret, sizeof(*ret), MSG_WAITALL) == (ssize_t)sizeof(*ret);
-}
-
-/* Listens to the agent until it says `what`. */
+/* Listens to the agent until it says `what`; its end and an interrupt are failures. */
 static int listen_for(struct director *d, enum rp__demo_what what, struct rp__demo_note *ret, rp_error *err)
 {
-  struct rp__demo_note note;
-  while (listen_once(d, &note)) {
-    if (note.what == (int64_t)what) {
-      *ret = note;
-      return 0;
-    }
+  struct pollfd fds[] = {{.fd = d->line, .events = POLLIN}, {.fd = d->demo->signals, .events = POLLIN}};
+  for (;;) {
+    int n = poll(fds, RP_ARRAY_SIZE(fds), -1);
+    if (n < 0 && errno == EINTR) continue;
+    d->interrupted = n < 0 || rp__signals_read(d->demo->signals);
+    if (d->interrupted || recv(d->line, ret, sizeof(*ret), MSG_WAITALL) != (ssize_t)sizeof(*ret)) break;
+    if (ret->what == (int64_t)what) return 0;
+    /* What the second agent writes is no longer about the kill. */
+    if (what != RP_DEMO_MID_TURN) continue;
     d->acked++;
-    d->last_acked = note.seq;
+    d->last_acked = ret->seq;
   }
   /* An interrupt from the keyboard reaches the agent too, and may be seen there first. */
-  if (d->interrupted || rp__signals_read(d->demo->signals)) return rp__fail(err, RP_E_CANCELLED, "interrupted");
-  return rp__fail(err, RP_E_CANCELLED, "the agent ended too early");
+  bool interrupted = d->interrupted || rp__signals_read(d->demo->signals);
+  return rp__fail(err, RP_E_CANCELLED, "%s", interrupted ? "interrupted" : "the agent ended too early");
 }
 
 static int scene_kill(struct director *d, rp_error *err)
@@ -135,14 +122,10 @@ static int knock(struct director *d, rp_error *err)
   const char *words[] = {"append", RP_DEMO_KEY, "message", body, "--epoch", "1", NULL};
   rp__stage_scene(&d->stage, "a straggler from before wakes up");
   printf("  $ reprise append %s message '%s' --epoch 1\n  ", RP_DEMO_KEY, body);
-  int line = d->line;
-  pid_t agent = d->child;
-  d->line = -1;
-  int code = spawn(d, words, -1, err);
-  int status = code ? 0 : reap(d);
-  d->line = line;
-  d->child = agent;
+  pid_t straggler;
+  int code = spawn(d, words, -1, &straggler, err);
   if (code) return code;
+  int status = wait_for(straggler);
   rp__stage_fact(&d->stage, "fenced", "exit code %d", WEXITSTATUS(status));
   rp__stage_pause(&d->stage, 500);
   int fenced = rp_error_lookup(RP_E_FENCED)->exit_code;
@@ -152,8 +135,6 @@ static int knock(struct director *d, rp_error *err)
 static int scene_return(struct director *d, rp_error *err)
 {
   struct rp__demo_note note = {0};
-  /* What the second agent writes is no longer about the kill. */
-  int64_t acked = d->acked, last = d->last_acked;
   rp__stage_scene(&d->stage, "a new process, the same key");
   int code = spawn_agent(d, "second", err);
   if (!code) code = listen_for(d, RP_DEMO_BACK, &note, err);
@@ -164,10 +145,8 @@ static int scene_return(struct director *d, rp_error *err)
   if (code) return code;
   rp__stage_scene(&d->stage, "and the work goes on");
   if (write(d->line, "g", 1) != 1) return rp__fail(err, RP_E_CANCELLED, "the agent ended too early");
-  listen_for(d, RP_DEMO_BACK, &note, NULL); /* until it hangs up */
+  RP_IGNORE(listen_for(d, RP_DEMO_BACK, &note, NULL)); /* until it hangs up */
   if (d->interrupted) return rp__fail(err, RP_E_CANCELLED, "interrupted");
-  d->acked = acked;
-  d->last_acked = last;
   int status = reap(d);
   return status ? rp__fail(err, RP_E_FAILED, "the second agent failed") : 0;
 }
@@ -196,7 +175,7 @@ static int scene_proof(struct director *d, rp_error *err)
 {
   struct rp__cli *c = d->demo->c;
   struct count n = {.upto = d->last_acked};
-  int code = rp__cli_open_db(c, d->db, RP_USE_WRITE, err);
+  int code = rp__cli_open_db(c, d->demo->db, RP_USE_WRITE, err);
   if (!code) code = rp_attach(c->engine, RP_DEMO_KEY, &c->session, err);
   if (!code) code = rp_events(c->session, 0, 0, count_event, &n, err);
   if (code) return code;
@@ -216,8 +195,7 @@ static int scene_proof(struct director *d, rp_error *err)
 
 int rp__demo_crash(struct rp__demo *demo, rp_error *err)
 {
-  struct director d = {.demo = demo, .stage = demo->stage, .line = -1};
-  rp__demo_db(demo, "crash", d.db, sizeof(d.db));
+  struct director d = {.demo = demo, .stage = demo->stage};
   int code = scene_kill(&d, err);
   if (!code) code = scene_return(&d, err);
   if (!code) code = scene_proof(&d, err);

@@ -9,10 +9,8 @@
 #define RP_CLI_DEMO_H
 
 #include "cli/cli.h"
-#include "cli/tempdir.h"
 
 #define RP_DEMO_KEY "harbour-light"
-#define RP_DEMO_SCOPE "demo"
 #define RP_DEMO_FD 3 /* where an agent finds its director */
 
 /* What an agent tells its director, through a socket, in this machine's own form. */
@@ -43,49 +41,12 @@ struct rp__demo {
   struct rp__cli *c;
   struct rp__stage stage;
   struct rp__tempdir dir;
+  char db[320];     /* of the act: "sqlite:PATH" */
   char config[300]; /* its own: the demo is the same everywhere */
   int signals;
 };
-/* The database of an act: "sqlite:PATH". */
-void rp__demo_db(const struct rp__demo *d, const char *act, char *out, size_t n);
 RP_MUST_USE int rp__demo_crash(struct rp__demo *d, rp_error *err);
-RP_MUST_USE int rp__demo_robot(struct rp__demo *d, rp_error *err);
-RP_MUST_USE int rp__demo_coder(struct rp__demo *d, rp_error *err);
-
-/* ---- demo-act.c: acts played in this process ---- */
-
-struct rp__act {
-  struct rp__demo *demo;
-  char db[320];
-  const char *scope;
-  char *reasons; /* what `brief --explain` said right before the start */
-  rp_error *err;
-};
-void rp__act_done(struct rp__act *a);
-
-/* One thing that happens. */
-struct rp__step {
-  const char *who;  /* "you" or a name: a message; else what stands before the text */
-  const char *kind; /* NULL: a message */
-  const char *body; /* of the event; NULL for a message */
-  const char *text; /* what is shown, and what a message says */
-  int wait_s;       /* how much later */
-};
-
-/* Sets the clock, closing what was open, asks why, and starts a session in the act's scope. */
-int rp__act_start(struct rp__act *a, int64_t at_ms, const char *topics);
-int rp__act_play(struct rp__act *a, const struct rp__step *steps, size_t n);
-int rp__act_remember(struct rp__act *a, const char *text, double confidence);
-int rp__act_end(struct rp__act *a);
-/* What the start said: restart, what was inherited, and the brief in full. */
-int rp__act_tell_start(struct rp__act *a);
-/* A part of the state: mood and levels, or what is pinned. */
-int rp__act_tell_mood(struct rp__act *a);
-int rp__act_tell_pins(struct rp__act *a);
-/* Why the brief is as it is. */
-int rp__act_tell_reasons(struct rp__act *a);
-
-int64_t rp__demo_now_us(void);
-bool rp__demo_send(const struct rp__demo_note *note);
+/* The acts of a script: robot and coder. */
+RP_MUST_USE int rp__demo_play(struct rp__demo *d, const char *name, rp_error *err);
 
 #endif

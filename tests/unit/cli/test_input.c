@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include "cli/batch/batch-input.h"
+#include "cli/batch/batch.h"
 
 struct pipe_input {
   struct rp__input in;

@@ -2,7 +2,6 @@
 /* Documents, acknowledgements and errors as they are printed. */
 #include "cli_test.h"
 
-#include "cli/event-text.h"
 #include "cli/out.h"
 
 static struct rp__json json(const char *s)

@@ -2,8 +2,7 @@
 /* Documents shown to a person: values, moods with their bars, briefs and their reasons. */
 #include "cli_test.h"
 
-#include "cli/explain.h"
-#include "cli/view.h"
+#include "cli/out.h"
 
 static struct rp__json doc_of(const char *json)
 {

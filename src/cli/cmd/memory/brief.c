@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise brief`: print the brief that a start would give the model now, and the reasons for it. */
-#include "cli/explain.h"
 #include "cli/out.h"
-#include "cli/scope.h"
-#include "cli/view.h"
 
 enum { SCOPE, TOPICS, CHANNEL, EXPLAIN };
 
@@ -14,25 +11,19 @@ static const struct rp__opt opts[] = {
     [EXPLAIN] = {"explain", 'e', RP_OPT_FLAG, NULL, "each candidate's score, verdict and reason, and why each line"},
 };
 
-/* Why nothing is printed. */
-static void tell_silence(struct rp__cli *c, struct rp__json doc)
+static void tell_brief(struct rp__cli *c, struct rp__buf *out, struct rp__json doc)
 {
-  RP_AUTOFREE char *warning = rp__json_dup(rp__json_get(doc, "warning"));
-  rp__cli_say(c, "%s", warning ? warning : "nothing to tell");
-}
-
-static int print_brief(struct rp__cli *c, struct rp__json doc, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   bool explain = rp__opt_given(c, EXPLAIN);
   bool line_by_line = explain && rp__json_count(rp__json_get(doc, "lines"));
-  if (explain) rp__explain_view(c, &out, doc);
+  if (explain) rp__explain_view(c, out, doc);
   if (explain && !line_by_line && rp__json_get(doc, "brief").type == RP_JSON_STRING)
-    rp__view_heading(c, &out, "the brief");
-  size_t before = out.n;
-  if (!line_by_line) rp__brief_view(c, &out, doc);
-  if (out.n == before && !line_by_line) tell_silence(c, doc);
-  return rp__view_print(&out, err);
+    rp__view_heading(c, out, "the brief");
+  size_t before = out->n;
+  if (line_by_line) return;
+  rp__brief_view(c, out, doc);
+  if (out->n > before) return;
+  RP_AUTOFREE char *warning = rp__json_dup(rp__json_get(doc, "warning"));
+  rp__cli_say(c, "%s", warning ? warning : "nothing to tell");
 }
 
 static int brief_of_scope(struct rp__cli *c, char **ret, rp_error *err)
@@ -50,32 +41,14 @@ static int brief_of_scope(struct rp__cli *c, char **ret, rp_error *err)
   return code ? code : rp_brief_scope(c->engine, &o, ret, err);
 }
 
-static int brief_of_session(struct rp__cli *c, char **ret, rp_error *err)
-{
-  int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
-  return code ? code : rp_brief(c->session, rp__opt_given(c, EXPLAIN), ret, err);
-}
-
-static int check(const struct rp__cli *c, rp_error *err)
-{
-  bool told = rp__opt_given(c, SCOPE) || rp__opt_given(c, TOPICS) || rp__opt_given(c, CHANNEL);
-  if (!c->n_args || !told) return 0;
-  rp__fail(err, RP_E_USAGE, "'%s' has its scope, topics and channel already", c->args[0]);
-  rp__hint(err, "see 'reprise brief --help'");
-  return RP_E_USAGE;
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
-  int code = check(c, err);
-  if (!code) code = c->n_args ? brief_of_session(c, &json, err) : brief_of_scope(c, &json, err);
-  if (!code && rp__json_wanted(c))
-    code = rp__out_doc(c, json, strlen(json), err);
-  else if (!code)
-    code = print_brief(c, rp__json_trusted(json, strlen(json)), err);
-  rp_free(json);
-  return code;
+  RP_AUTOTEXT char *json = NULL;
+  if (c->n_args && (rp__opt_given(c, SCOPE) || rp__opt_given(c, TOPICS) || rp__opt_given(c, CHANNEL)))
+    return RP_USAGE(c, err, "'%s' has its scope, topics and channel already", c->args[0]);
+  int code = c->n_args ? rp__cli_attach(c, c->args[0], RP_USE_LOOK, err) : brief_of_scope(c, &json, err);
+  if (!code && c->n_args) code = rp_brief(c->session, rp__opt_given(c, EXPLAIN), &json, err);
+  return code ? code : rp__out_told(c, json, tell_brief, err);
 }
 
 const struct rp__cmd rp__cmd_brief = {
@@ -88,9 +61,7 @@ const struct rp__cmd rp__cmd_brief = {
               "nothing to print. With --explain every earlier session is told with its score, verdict and\n"
               "reason, then every pin, task and memory, then the reason of each line of the brief.",
     .example = "  $ reprise brief --scope coder --topics ham-radio --explain\n",
-    .arg = RP_ARG_SESSION,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 0, 1),
+    RP_OPTS(opts),
     .run = run,
 };

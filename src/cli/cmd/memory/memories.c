@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise memories`: search what a scope has learned; correct or forget it. */
 #include "cli/out.h"
-#include "cli/scope.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 #define LIMIT_DEFAULT 20
 
@@ -19,39 +17,19 @@ static const struct rp__opt opts[] = {
     [SESSION] = {"session", 0, RP_OPT_TEXT, "ID", "the session that found it out, with --set"},
 };
 
-struct listing {
-  const struct rp__cli *c;
-  int64_t n;
-  struct rp__jw w;
-};
-
-static int memory_json(void *ctx, const rp_memory_info *m)
+static int on_memory(void *ctx, const rp_memory_info *m)
 {
-  struct listing *l = ctx;
-  rp__jw_object(&l->w);
-  rp__jw_kstr(&l->w, "memory_id", m->id);
-  rp__jw_kstr(&l->w, "scope", m->scope);
-  rp__jw_kstr(&l->w, "session_id", m->session_id);
-  rp__jw_kstr(&l->w, "content", m->content);
-  rp__jw_key(&l->w, "categories");
-  if (m->categories)
-    rp__jw_raw(&l->w, m->categories, strlen(m->categories));
-  else
-    rp__jw_raw(&l->w, "[]", 2);
-  rp__jw_kdouble(&l->w, "confidence", m->confidence);
-  rp__jw_kdouble(&l->w, "rank", m->rank);
-  rp__jw_ktime(&l->w, "created_at", m->created_at);
-  rp__jw_ktime(&l->w, "updated_at", m->updated_at);
-  rp__jw_end_object(&l->w);
-  return l->w.out->err;
-}
-
-static int memory_line(void *ctx, const rp_memory_info *m)
-{
-  struct listing *l = ctx;
+  struct rp__listing *l = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(RP_CLI_DOC_MAX);
   char age[32];
   const struct rp__cli *c = l->c;
+  if (l->json) {
+    rp__jw_pack(&l->w, "{memory_id:s scope:s session_id:s content:s categories:r", m->id, m->scope, m->session_id,
+                m->content, m->categories ? m->categories : "[]");
+    rp__jw_pack(&l->w, "confidence:d rank:d created_at:t updated_at:t}", m->confidence, m->rank, m->created_at,
+                m->updated_at);
+    return l->doc.err;
+  }
   rp__age_format(m->updated_at ? m->updated_at : m->created_at, rp__cli_now(c), age, sizeof(age));
   rp__buf_str(&line, RP_SGR(c->term.out_colour, RP_CYAN));
   /* Whole: it is what --set and --forget want. */
@@ -60,32 +38,22 @@ static int memory_line(void *ctx, const rp_memory_info *m)
   const char *text = m->content ? m->content : "";
   rp__term_cut(&line, text, strlen(text), c->term.out_tty ? RP_MAX(c->term.columns - 56, 20) : 0);
   l->n++;
-  return rp__out_line(&line, NULL);
+  return rp__out_line(&line, l->err);
 }
 
 static int list(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf words = RP_BUF(4096);
-  RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
-  struct listing l = {.c = c, .w = RP_JW(&doc)};
-  bool json = rp__json_wanted(c);
+  struct rp__listing l;
   for (int i = 0; i < c->n_args; i++) rp__buf_printf(&words, "%s%s", i ? " " : "", c->args[i]);
   if (words.err) return rp__fail(err, words.err, "too many words");
-  rp__jw_object(&l.w);
-  rp__jw_key(&l.w, "memories");
-  rp__jw_array(&l.w);
+  rp__listing_begin(&l, c, "{memories:[", err);
   const char *scope;
   int code = rp__scope_required(c, rp__opt_text(c, SCOPE), &scope, err);
   if (!code) code = rp__cli_open(c, c->n_args ? RP_USE_CHANGE : RP_USE_LOOK, err);
   if (!code)
-    code = rp_memories(c->engine, scope, words.p, (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT),
-                       json ? memory_json : memory_line, &l, err);
-  if (code) return code;
-  rp__jw_end_array(&l.w);
-  rp__jw_end_object(&l.w);
-  if (json) return rp__out_buf(c, &doc, err);
-  if (l.n == 0 && c->term.err_tty) fputs("no memories\n", stderr);
-  return 0;
+    code = rp_memories(c->engine, scope, words.p, (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT), on_memory, &l, err);
+  return rp__listing_end(&l, code, "no memories");
 }
 
 static int done(const struct rp__cli *c, const char *what, const char *id, rp_error *err)
@@ -117,27 +85,14 @@ static int set(struct rp__cli *c, rp_error *err)
   return code ? code : done(c, "memory_id", id, err);
 }
 
-static int check(const struct rp__cli *c, rp_error *err)
-{
-  bool sets = rp__opt_given(c, SET), forgets = rp__opt_given(c, FORGET);
-  if (sets && forgets)
-    rp__fail(err, RP_E_USAGE, "--set and --forget exclude each other");
-  else if ((sets || forgets) && c->n_args)
-    rp__fail(err, RP_E_USAGE, "one word too many: '%s'", c->args[0]);
-  else if (sets && (!rp__opt_given(c, CONFIDENCE) || !rp__opt_given(c, REASON) || !rp__opt_given(c, SESSION)))
-    rp__fail(err, RP_E_USAGE, "--set needs --confidence, --reason and --session");
-  else
-    return 0;
-  rp__hint(err, "see 'reprise memories --help'");
-  return RP_E_USAGE;
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
-  int code = check(c, err);
-  if (code) return code;
-  if (rp__opt_given(c, SET)) return set(c, err);
-  return rp__opt_given(c, FORGET) ? forget(c, err) : list(c, err);
+  bool sets = rp__opt_given(c, SET), forgets = rp__opt_given(c, FORGET);
+  if (sets && forgets) return RP_USAGE(c, err, "--set and --forget exclude each other");
+  if ((sets || forgets) && c->n_args) return RP_USAGE(c, err, "one word too many: '%s'", c->args[0]);
+  if (sets && (!rp__opt_given(c, CONFIDENCE) || !rp__opt_given(c, REASON) || !rp__opt_given(c, SESSION)))
+    return RP_USAGE(c, err, "--set needs --confidence, --reason and --session");
+  return sets ? set(c, err) : forgets ? forget(c, err) : list(c, err);
 }
 
 const struct rp__cmd rp__cmd_memories = {
@@ -151,9 +106,7 @@ const struct rp__cmd rp__cmd_memories = {
     .example = "  $ reprise memories baud --scope coder\n"
                "  $ reprise memories --set 0197ad0e… --confidence 0.4 --reason 'was 4800' --session last\n"
                "  $ reprise memories --forget 0197ad0e… --scope coder\n",
-    .arg = RP_ARG_WORDS,
-    .max_args = -1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_WORDS, 0, -1),
+    RP_OPTS(opts),
     .run = run,
 };

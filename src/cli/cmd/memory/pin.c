@@ -12,9 +12,7 @@ static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__jw w = RP_JW(&body);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "label", c->args[1]);
-  rp__jw_kstr(&w, "content", c->args[2]);
+  rp__jw_pack(&w, "{label:s content:s", c->args[1], c->args[2]);
   if (rp__opt_given(c, IMPORTANCE)) rp__jw_kstr(&w, "importance", rp__opt_text(c, IMPORTANCE));
   rp__jw_end_object(&w);
   return rp__cli_append(c, c->args[0], "pin", &body, err);
@@ -30,10 +28,7 @@ const struct rp__cmd rp__cmd_pin = {
               "content says CRITICAL; those are inherited first, and from any session of the week.",
     .example = "  $ reprise pin ham-radio '[TASK] task-7' 'CAT control of the ft991a, incomplete' --importance high\n"
                "  {\"seq\":12,\"durability\":\"disk\"}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 3,
-    .max_args = 3,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 3, 3),
+    RP_OPTS(opts),
     .run = run,
 };

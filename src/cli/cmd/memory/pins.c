@@ -2,7 +2,6 @@
 /* `reprise pins`: list what is pinned, and where it was inherited from. */
 #include "cli/out.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 #define PLACES 10
 
@@ -30,28 +29,18 @@ static void pin_lines(const struct rp__cli *c, struct rp__buf *out, struct rp__j
   rp__buf_char(out, '\n');
 }
 
-static int print_pins(struct rp__cli *c, struct rp__json pins, rp_error *err)
+static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__json_iter it = {0};
-  struct rp__json pin;
-  while (rp__json_next(pins, &it, NULL, &pin)) pin_lines(c, &out, pin);
-  if (c->term.err_tty) rp__cli_say(c, "%zu of %d places taken", rp__json_count(pins), PLACES);
-  return rp__view_print(&out, err);
-}
-
-static int run(struct rp__cli *c, rp_error *err)
-{
-  char *state = NULL;
+  RP_AUTOTEXT char *state = NULL;
   int code = rp__cli_state(c, c->args[0], &state, err);
   if (code) return code;
-  struct rp__json pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
-  if (!rp__json_wanted(c))
-    code = print_pins(c, pins, err);
-  else
-    code = rp__out_list(c, "pins", pins, err);
-  rp_free(state);
-  return code;
+  struct rp__json pin, pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
+  if (rp__json_wanted(c)) return rp__out_list(c, "pins", pins, err);
+  while (rp__json_next(pins, &it, NULL, &pin)) pin_lines(c, &out, pin);
+  if (c->term.err_tty) rp__cli_say(c, "%zu of %d places taken", rp__json_count(pins), PLACES);
+  return rp__out_text(&out, err);
 }
 
 const struct rp__cmd rp__cmd_pins = {
@@ -63,8 +52,6 @@ const struct rp__cmd rp__cmd_pins = {
     .example = "  $ reprise pins ham-radio\n"
                "  [TASK] task-7 [inherited from 0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c @ 2026-01-29 13:40:11 CET]  high\n"
                "      CAT control of the ft991a, incomplete\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
     .run = run,
 };

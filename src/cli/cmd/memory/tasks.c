@@ -2,18 +2,12 @@
 /* `reprise tasks`: list the tasks that are not finished. */
 #include "cli/out.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 enum { ALL };
 
 static const struct rp__opt opts[] = {
     [ALL] = {"all", 'a', RP_OPT_FLAG, NULL, "also those that are done or deleted"},
 };
-
-static bool shown(const struct rp__cli *c, struct rp__json task)
-{
-  return rp__opt_given(c, ALL) || rp__json_get(task, "pending").type == RP_JSON_TRUE;
-}
 
 static void task_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json task)
 {
@@ -34,37 +28,27 @@ static void task_line(const struct rp__cli *c, struct rp__buf *out, struct rp__j
   rp__buf_char(out, '\n');
 }
 
-static int print_tasks(const struct rp__cli *c, struct rp__json tasks, rp_error *err)
+static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
-  struct rp__jw w = RP_JW(&out);
+  RP_AUTOTEXT char *state = NULL;
+  struct rp__listing l;
   struct rp__json_iter it = {0};
   struct rp__json task;
-  bool json = rp__json_wanted(c);
-  if (json) rp__jw_object(&w), rp__jw_key(&w, "tasks"), rp__jw_array(&w);
+  int code = rp__cli_state(c, c->args[0], &state, err);
+  if (code) return code;
+  struct rp__json tasks = rp__json_get(rp__json_trusted(state, strlen(state)), "tasks");
+  rp__listing_begin(&l, c, "{tasks:[", err);
   while (rp__json_next(tasks, &it, NULL, &task)) {
-    if (!shown(c, task)) continue;
-    if (json)
-      rp__jw_value(&w, task);
+    if (!rp__opt_given(c, ALL) && rp__json_get(task, "pending").type != RP_JSON_TRUE) continue;
+    l.n++;
+    if (l.json)
+      rp__jw_value(&l.w, task);
     else
       task_line(c, &out, task);
   }
-  if (json) {
-    rp__jw_end_array(&w);
-    rp__jw_end_object(&w);
-    return rp__out_buf(c, &out, err);
-  }
-  if (out.n == 0 && c->term.err_tty) fputs("no tasks\n", stderr);
-  return rp__view_print(&out, err);
-}
-
-static int run(struct rp__cli *c, rp_error *err)
-{
-  char *state = NULL;
-  int code = rp__cli_state(c, c->args[0], &state, err);
-  if (!code) code = print_tasks(c, rp__json_get(rp__json_trusted(state, strlen(state)), "tasks"), err);
-  rp_free(state);
-  return code;
+  code = rp__out_text(&out, err);
+  return rp__listing_end(&l, code, "no tasks");
 }
 
 const struct rp__cmd rp__cmd_tasks = {
@@ -77,10 +61,7 @@ const struct rp__cmd rp__cmd_tasks = {
               "○ unfinished, ✓ over.",
     .example = "  $ reprise tasks ham-radio\n"
                "  ○ task-7         build      CAT control of the ft991a\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

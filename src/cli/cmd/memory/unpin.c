@@ -25,12 +25,8 @@ static int unknown(struct rp__json pins, const char *label, rp_error *err)
   struct rp__json pin;
   while (n < PINS_MAX && rp__json_next(pins, &it, NULL, &pin))
     if ((copies[n] = rp__json_dup(rp__json_get(pin, "label")))) names[n] = copies[n], n++;
-  const char *near = rp__suggest(label, names);
   int code = rp__fail_field(err, RP_E_MEMORY_NOT_FOUND, "label", "no pin is labelled '%s'", label);
-  if (near)
-    rp__hint(err, "did you mean '%s'?", near);
-  else
-    rp__hint(err, "'reprise pins ID' lists them");
+  rp__hint_near(err, label, names, "'reprise pins ID' lists them");
   for (size_t i = 0; i < n; i++) free(copies[i]);
   return code;
 }
@@ -39,17 +35,14 @@ static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__jw w = RP_JW(&body);
-  char *state = NULL;
+  RP_AUTOTEXT char *state = NULL;
   int code = rp__cli_state(c, c->args[0], &state, err);
   if (code) return code;
   struct rp__json pins = rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
   if (!label_known(pins, c->args[1])) code = unknown(pins, c->args[1], err);
-  rp_free(state);
   rp__cli_done(c);
   if (code) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "label", c->args[1]);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{label:s}", c->args[1]);
   return rp__cli_append(c, c->args[0], "unpin", &body, err);
 }
 
@@ -60,9 +53,7 @@ const struct rp__cmd rp__cmd_unpin = {
     .summary = "Take a pin off",
     .example = "  $ reprise unpin ham-radio '[TASK] task-7'\n"
                "  {\"seq\":13,\"durability\":\"disk\"}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 2,
-    .max_args = 2,
+    RP_ARGS(RP_ARG_SESSION, 2, 2),
     .reopens = true,
     .run = run,
 };

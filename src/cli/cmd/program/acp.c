@@ -2,7 +2,6 @@
 /* `reprise acp`: the proxy between an editor and its agent, both of which use ACP (O-05, X-17). */
 #include "bridge/acp/wire/host.h"
 #include "bridge/workspace.h"
-#include "cli/cli.h"
 #include "cli/term.h"
 
 enum { SCOPE, CONTINUE, NAME, BRIEF, STRICT_LOAD, OUTLIVE, DURABILITY };
@@ -41,50 +40,40 @@ static void warn(void *ctx, const char *text)
   print(ctx, RP_LOG_WARN, text);
 }
 
-/* A path that means the same wherever the agent's own programs stand. */
-static char *absolute_db(const char *db)
-{
-  char here[PATH_BYTES], *path = NULL;
-  const char *file = db + strlen(DB_PREFIX);
-  if (strncmp(db, DB_PREFIX, strlen(DB_PREFIX)) != 0 || *file == '/' || !getcwd(here, sizeof here)) return strdup(db);
-  return asprintf(&path, DB_PREFIX "%s/%s", here, file) < 0 ? NULL : path;
-}
-
 /* What the agent runs within this session (hooks, MCP servers) must find the same store. */
 static int set_environment(const struct rp__cli *c, rp_error *err)
 {
   const char *db = c->globals[RP_G_DB].text, *config = c->globals[RP_G_CONFIG].text;
-  RP_AUTOFREE char *absolute = db ? absolute_db(db) : NULL, *file = config ? realpath(config, NULL) : NULL;
-  if (db && (!absolute || setenv("REPRISE_DB", absolute, 1))) return rp__fail_nomem(err);
+  RP_AUTOFREE char *absolute = NULL, *file = config ? realpath(config, NULL) : NULL;
+  char here[PATH_BYTES];
+  /* A path that means the same wherever the agent's own programs stand. */
+  if (db && strncmp(db, DB_PREFIX, strlen(DB_PREFIX)) == 0 && db[strlen(DB_PREFIX)] != '/' &&
+      getcwd(here, sizeof here)) {
+    if (asprintf(&absolute, DB_PREFIX "%s/%s", here, db + strlen(DB_PREFIX)) < 0) {
+      absolute = NULL;
+      return rp__fail_nomem(err);
+    }
+    db = absolute;
+  }
+  if (db && setenv("REPRISE_DB", db, 1)) return rp__fail_nomem(err);
   if (file && setenv("REPRISE_CONFIG", file, 1)) return rp__fail_nomem(err);
   return 0;
 }
 
-/* Names as they were given, checked; empty where none was. */
-struct names {
-  char scope[RP_SCOPE_MAX + 1], from[RP_ID_MAX + 1];
-};
-
-static int check(struct rp__cli *c, struct names *n, rp_error *err)
-{
-  int code = rp__opt_given(c, SCOPE) ? rp__workspace_scope(rp__opt_text(c, SCOPE), NULL, n->scope, err) : 0;
-  if (!code) code = rp__cli_open(c, RP_USE_LIVE, err);
-  if (!code && rp__opt_given(c, CONTINUE)) code = rp_resolve(c->engine, rp__opt_text(c, CONTINUE), n->from, err);
-  return code;
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
-  struct names n = {0};
-  int status = 0, code = check(c, &n, err);
+  char scope[RP_SCOPE_MAX + 1] = "", from[RP_ID_MAX + 1] = "";
+  int status = 0, code = rp__opt_given(c, SCOPE) ? rp__workspace_scope(rp__opt_text(c, SCOPE), NULL, scope, err) : 0;
+  if (!code) code = rp__cli_open(c, RP_USE_LIVE, err);
+  if (!code && rp__opt_given(c, CONTINUE)) code = rp_resolve(c->engine, rp__opt_text(c, CONTINUE), from, err);
   if (!code) code = set_environment(c, err);
   if (code) return code;
   RP_AUTOFREE const char **command = calloc((size_t)c->n_args + 1, sizeof *command);
   if (!command) return rp__fail_nomem(err);
   memcpy(command, c->args, (size_t)c->n_args * sizeof *command);
   const struct rp__acp_options o = {
-      .scope = n.scope[0] ? n.scope : NULL,
-      .continue_id = n.from[0] ? n.from : NULL,
+      .scope = scope[0] ? scope : NULL,
+      .continue_id = from[0] ? from : NULL,
       .name = rp__opt_text(c, NAME),
       .command = command,
       .brief = rp__opt_given(c, BRIEF),
@@ -114,9 +103,7 @@ const struct rp__cmd rp__cmd_acp = {
         "  \"agent_servers\": {\n"
         "    \"Claude, resumable\": {\"command\": \"reprise\", \"args\": [\"acp\", \"--\", \"claude-agent-acp\"]}\n"
         "  }\n",
-    .min_args = 1,
-    .max_args = -1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 1, -1),
+    RP_OPTS(opts),
     .run = run,
 };

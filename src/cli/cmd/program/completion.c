@@ -4,37 +4,45 @@
 
 #define SESSIONS_SHOWN 200
 
-static void bash_choices(const struct rp__opt *o)
+static void print_choices(const struct rp__opt *o)
 {
-  printf(" COMPREPLY=($(compgen -W \"");
   for (size_t i = 0; o->choices[i]; i++) printf("%s%s", i ? " " : "", o->choices[i]);
-  printf("\" -- \"$cur\")); return ;;\n");
+}
+
+static bool takes(const struct rp__opt *o, const char *arg)
+{
+  return o->arg && strcmp(o->arg, arg) == 0;
+}
+
+/* The commands of the overview, between spaces. */
+static void print_commands(void)
+{
+  for (size_t i = 0; rp__cmds[i]; i++)
+    if (!rp__cmds[i]->hidden) printf("%s%s", i ? " " : "", rp__cmds[i]->name);
+}
+
+static void for_commands(void (*print)(const struct rp__cmd *cmd))
+{
+  for (size_t i = 0; rp__cmds[i]; i++)
+    if (!rp__cmds[i]->hidden) print(rp__cmds[i]);
 }
 
 /* What follows an option that takes a value, where that can be told. */
-static void bash_value(const char *cmd, const struct rp__opt *o)
+static void bash_values(const struct rp__cmd *cmd)
 {
-  bool file = o->arg && strcmp(o->arg, "FILE") == 0, id = o->arg && strcmp(o->arg, "ID") == 0;
-  if (!o->choices && !file && !id) return;
-  printf("    %s/--%s", cmd, o->name);
-  if (o->letter) printf("|%s/-%c", cmd, o->letter);
-  putchar(')');
-  if (o->choices)
-    bash_choices(o);
-  else if (file)
-    printf(" COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
-  else
-    printf(" COMPREPLY=($(compgen -W \"last $(reprise completion sessions 2>/dev/null)\" -- \"$cur\")); return ;;\n");
-}
-
-static void bash_values(void)
-{
-  printf("  case \"$cmd/$prev\" in\n");
-  printf("    */--config) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
-  for (size_t i = 0; rp__cmds[i]; i++)
-    for (size_t k = 0; !rp__cmds[i]->hidden && k < rp__cmds[i]->n_opts; k++)
-      bash_value(rp__cmds[i]->name, &rp__cmds[i]->opts[k]);
-  printf("  esac\n");
+  for (size_t k = 0; k < cmd->n_opts; k++) {
+    const struct rp__opt *o = &cmd->opts[k];
+    bool file = !o->choices && takes(o, "FILE");
+    if (!o->choices && !file && !takes(o, "ID")) continue;
+    printf("    %s/--%s", cmd->name, o->name);
+    if (o->letter) printf("|%s/-%c", cmd->name, o->letter);
+    printf(") COMPREPLY=($(compgen %s", file ? "-f" : "-W \"");
+    if (o->choices)
+      print_choices(o);
+    else if (!file)
+      printf("last $(reprise completion sessions 2>/dev/null)");
+    printf("%s -- \"$cur\")); return ;;\n", file ? "" : "\"");
+  }
 }
 
 static void bash_words(const struct rp__cmd *cmd)
@@ -53,8 +61,7 @@ static void print_bash(void)
          "_reprise()\n{\n"
          "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd= words= arg=none i\n"
          "  local commands=\"");
-  for (size_t i = 0; rp__cmds[i]; i++)
-    if (!rp__cmds[i]->hidden) printf("%s%s", i ? " " : "", rp__cmds[i]->name);
+  print_commands();
   printf("\" globals=\"");
   for (size_t i = 0; i < RP_G_MAX; i++) printf("%s--%s", i ? " " : "", rp__global_opts[i].name);
   printf("\"\n"
@@ -64,11 +71,12 @@ static void print_bash(void)
          "      -*) ;;\n"
          "      *) cmd=${COMP_WORDS[i]}; break ;;\n"
          "    esac\n"
-         "  done\n");
-  bash_values();
-  printf("  case $cmd in\n    '') words=$commands ;;\n");
-  for (size_t i = 0; rp__cmds[i]; i++)
-    if (!rp__cmds[i]->hidden) bash_words(rp__cmds[i]);
+         "  done\n"
+         "  case \"$cmd/$prev\" in\n"
+         "    */--config) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
+  for_commands(bash_values);
+  printf("  esac\n  case $cmd in\n    '') words=$commands ;;\n");
+  for_commands(bash_words);
   printf("  esac\n"
          "  if [[ $cur != -* ]]; then\n"
          "    case $arg in\n"
@@ -103,11 +111,11 @@ static void zsh_option(const struct rp__opt *o)
   if (o->arg) printf(":%s:", o->arg);
   if (o->choices) {
     putchar('(');
-    for (size_t i = 0; o->choices[i]; i++) printf("%s%s", i ? " " : "", o->choices[i]);
+    print_choices(o);
     putchar(')');
-  } else if (o->arg && strcmp(o->arg, "FILE") == 0) {
+  } else if (takes(o, "FILE")) {
     printf("_files");
-  } else if (o->arg && strcmp(o->arg, "ID") == 0) {
+  } else if (takes(o, "ID")) {
     printf("_reprise_sessions");
   }
   putchar('\'');
@@ -141,8 +149,7 @@ static void print_zsh(void)
   for (size_t i = 0; i < RP_G_MAX; i++) zsh_option(&rp__global_opts[i]);
   printf(")\n  _arguments -C $globals '1:command:_reprise_commands' '*::argument:->rest'\n"
          "  if [[ $state == rest ]]; then\n    case $line[1] in\n");
-  for (size_t i = 0; rp__cmds[i]; i++)
-    if (!rp__cmds[i]->hidden) zsh_command(rp__cmds[i]);
+  for_commands(zsh_command);
   printf("    esac\n  fi\n}\n_reprise \"$@\"\n");
 }
 
@@ -164,12 +171,12 @@ static void fish_option(const char *cmd, const struct rp__opt *o)
   if (o->letter) printf(" -s %c", o->letter);
   if (o->choices) {
     printf(" -x -a '");
-    for (size_t i = 0; o->choices[i]; i++) printf("%s%s", i ? " " : "", o->choices[i]);
+    print_choices(o);
     putchar('\'');
-  } else if (o->arg && strcmp(o->arg, "FILE") == 0) {
+  } else if (takes(o, "FILE")) {
     printf(" -r -F");
   } else if (o->arg) {
-    printf(strcmp(o->arg, "ID") == 0 ? " -x -a '(__reprise_sessions)'" : " -x");
+    printf(takes(o, "ID") ? " -x -a '(__reprise_sessions)'" : " -x");
   }
   printf(" -d ");
   fish_text(o->help);
@@ -188,8 +195,7 @@ static void fish_command(const struct rp__cmd *cmd)
   if (cmd->arg == RP_ARG_FILE) printf("complete -c reprise -n '__reprise_is %s' -F\n", cmd->name);
   if (cmd->arg == RP_ARG_COMMAND) {
     printf("complete -c reprise -n '__reprise_is %s' -a '", cmd->name);
-    for (size_t i = 0; rp__cmds[i]; i++)
-      if (!rp__cmds[i]->hidden) printf("%s%s", i ? " " : "", rp__cmds[i]->name);
+    print_commands();
     printf("'\n");
   }
 }
@@ -216,8 +222,7 @@ static void print_fish(void)
          "function __reprise_sessions\n  echo last\n  reprise completion sessions 2>/dev/null\nend\n"
          "complete -c reprise -f\n");
   for (size_t i = 0; i < RP_G_MAX; i++) fish_option(NULL, &rp__global_opts[i]);
-  for (size_t i = 0; rp__cmds[i]; i++)
-    if (!rp__cmds[i]->hidden) fish_command(rp__cmds[i]);
+  for_commands(fish_command);
 }
 
 static int print_session(void *ctx, const rp_session_info *info)
@@ -228,26 +233,24 @@ static int print_session(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-static int print_sessions(struct rp__cli *c, rp_error *err)
-{
-  const rp_filter f = {.limit = SESSIONS_SHOWN, .by_activity = true};
-  int code = rp__cli_open(c, RP_USE_LOOK, err);
-  return code ? code : rp_list(c->engine, &f, print_session, NULL, err);
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
+  static const struct {
+    const char *name;
+    void (*print)(void);
+  } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+  const rp_filter f = {.limit = SESSIONS_SHOWN, .by_activity = true};
   const char *what = c->args[0];
-  if (strcmp(what, "sessions") == 0) return print_sessions(c, err);
-  if (strcmp(what, "bash") == 0)
-    print_bash();
-  else if (strcmp(what, "zsh") == 0)
-    print_zsh();
-  else if (strcmp(what, "fish") == 0)
-    print_fish();
-  else
-    return rp__fail(err, RP_E_USAGE, "'%s' is none of bash, zsh and fish", what);
-  return 0;
+  if (strcmp(what, "sessions") == 0) {
+    int code = rp__cli_open(c, RP_USE_LOOK, err);
+    return code ? code : rp_list(c->engine, &f, print_session, NULL, err);
+  }
+  for (size_t i = 0; i < RP_ARRAY_SIZE(shells); i++)
+    if (strcmp(shells[i].name, what) == 0) {
+      shells[i].print();
+      return 0;
+    }
+  return rp__fail(err, RP_E_USAGE, "'%s' is none of bash, zsh and fish", what);
 }
 
 const struct rp__cmd rp__cmd_completion = {
@@ -259,7 +262,6 @@ const struct rp__cmd rp__cmd_completion = {
     .example = "  $ source <(reprise completion bash)\n"
                "  $ reprise completion fish >~/.config/fish/completions/reprise.fish\n",
     .words = "bash zsh fish",
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_NONE, 1, 1),
     .run = run,
 };

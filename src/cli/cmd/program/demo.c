@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise demo`: watch an agent being killed with -9, and coming back. */
-#include <errno.h>
-#include <fcntl.h>
+#include <stdarg.h>
+#include <time.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/demo/demo.h"
-#include "cli/signals.h"
 #include "cli/term.h"
+
+#define LETTER_MS 7
 
 enum { FAST, KEEP };
 
@@ -15,15 +17,54 @@ static const struct rp__opt opts[] = {
     [KEEP] = {"keep", 0, RP_OPT_FLAG, NULL, "leave the databases behind, to look around in them"},
 };
 
-static const struct {
-  const char *name;
-  int (*play)(struct rp__demo *d, rp_error *err);
-} acts[] = {{"crash", rp__demo_crash}, {"robot", rp__demo_robot}, {"coder", rp__demo_coder}};
+/* ---- the stage ---- */
 
-void rp__demo_db(const struct rp__demo *d, const char *act, char *out, size_t n)
+struct rp__stage rp__stage(const struct rp__cli *c, bool fast)
 {
-  snprintf(out, n, "sqlite:%s/%s.db", d->dir.path, act);
+  /* Without a terminal nobody watches. */
+  return (struct rp__stage){.fast = fast || !c->term.out_tty, .colour = c->term.out_colour};
 }
+
+void rp__stage_pause(const struct rp__stage *s, int ms)
+{
+  struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+  fflush(stdout);
+  if (!s->fast) nanosleep(&ts, NULL);
+}
+
+void rp__stage_scene(const struct rp__stage *s, const char *title)
+{
+  printf("\n%s── %s ", RP_SGR(s->colour, RP_BOLD), title);
+  for (int i = rp__term_columns(title, strlen(title)); i < 60; i++) fputs("─", stdout);
+  printf("%s\n\n", RP_RESET(s->colour));
+  rp__stage_pause(s, 300);
+}
+
+void rp__stage_say(const struct rp__stage *s, const char *who, const char *text)
+{
+  const char *colour = strcmp(who, "you") == 0 ? RP_GREEN : strcmp(who, "tool") == 0 ? RP_YELLOW : RP_CYAN;
+  printf("  %s%-9s%s ", RP_SGR(s->colour, colour), who, RP_RESET(s->colour));
+  while (*text) {
+    size_t n = strlen(text);
+    size_t part = s->fast ? n : RP_MAX(rp__text_clip(text, RP_MIN(n, 2)), 1);
+    fwrite(text, 1, part, stdout);
+    rp__stage_pause(s, LETTER_MS * (int)part);
+    text += part;
+  }
+}
+
+void rp__stage_fact(const struct rp__stage *s, const char *label, const char *fmt, ...)
+{
+  char text[512];
+  va_list args;
+  va_start(args, fmt);
+  rp__text_vformat(text, sizeof(text), fmt, args);
+  va_end(args);
+  printf("  %s%-9s%s %s\n", RP_SGR(s->colour, RP_DIM), label, RP_RESET(s->colour), text);
+  rp__stage_pause(s, 120);
+}
+
+/* ---- the command ---- */
 
 static int prepare(struct rp__demo *d, rp_error *err)
 {
@@ -39,62 +80,31 @@ static int prepare(struct rp__demo *d, rp_error *err)
   return 0;
 }
 
-static bool wanted(const struct rp__cli *c, const char *act)
-{
-  return strcmp(c->n_args == 0 ? acts[0].name : c->args[0], act) == 0;
-}
-
-static int play(struct rp__demo *d, rp_error *err)
-{
-  int code = 0;
-  for (size_t i = 0; i < RP_ARRAY_SIZE(acts) && !code; i++)
-    if (wanted(d->c, acts[i].name)) code = acts[i].play(d, err);
-  return code;
-}
-
-static void leave(struct rp__demo *d)
-{
-  if (!rp__opt_given(d->c, KEEP)) {
-    rp__tempdir_remove(&d->dir);
-    return;
-  }
-  putchar('\n');
-  for (size_t i = 0; i < RP_ARRAY_SIZE(acts); i++) {
-    char db[320];
-    rp__demo_db(d, acts[i].name, db, sizeof(db));
-    if (wanted(d->c, acts[i].name)) printf("kept: reprise --db %s ls\n", db);
-  }
-}
-
-static int check(const struct rp__cli *c, rp_error *err)
-{
-  const char *names[RP_ARRAY_SIZE(acts) + 1] = {0};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(acts); i++) {
-    names[i] = acts[i].name;
-    if (wanted(c, acts[i].name)) return 0;
-  }
-  rp__fail(err, RP_E_USAGE, "there is no act '%s'", c->args[0]);
-  const char *near = rp__suggest(c->args[0], names);
-  if (near)
-    rp__hint(err, "did you mean '%s'?", near);
-  else
-    rp__hint(err, "one of crash, robot, coder; none is crash");
-  return RP_E_USAGE;
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
+  static const char *const acts[] = {"crash", "robot", "coder", NULL};
+  const char *act = c->n_args ? c->args[0] : acts[0];
   RP_AUTOCLOSE int signals = -1;
   struct rp__demo d = {.c = c, .stage = rp__stage(c, rp__opt_given(c, FAST))};
-  int code = check(c, err);
+  size_t i = 0;
+  while (acts[i] && strcmp(acts[i], act) != 0) i++;
+  if (!acts[i]) {
+    rp__fail(err, RP_E_USAGE, "there is no act '%s'", act);
+    rp__hint_near(err, act, acts, "one of crash, robot, coder; none is crash");
+    return RP_E_USAGE;
+  }
   /* An interrupt ends the act; we notice, and still clean up. */
-  if (!code) code = rp__signals_open(&signals, err);
+  int code = rp__signals_open(&signals, err);
   if (code) return code;
   d.signals = signals;
   code = prepare(&d, err);
-  if (!code) code = play(&d, err);
+  snprintf(d.db, sizeof(d.db), "sqlite:%s/%s.db", d.dir.path, act);
+  if (!code) code = i == 0 ? rp__demo_crash(&d, err) : rp__demo_play(&d, act, err);
   rp__cli_done(c);
-  leave(&d);
+  if (rp__opt_given(c, KEEP))
+    printf("\nkept: reprise --db %s ls\n", d.db);
+  else
+    rp__tempdir_remove(&d.dir);
   return code;
 }
 
@@ -110,9 +120,8 @@ const struct rp__cmd rp__cmd_demo = {
     .example = "  $ reprise demo\n"
                "  $ reprise demo robot --fast\n",
     .words = "crash robot coder",
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 0, 1),
+    RP_OPTS(opts),
     .reopens = true,
     .run = run,
 };

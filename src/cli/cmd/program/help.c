@@ -9,12 +9,9 @@ static int run(struct rp__cli *c, rp_error *err)
     return 0;
   }
   const struct rp__cmd *cmd = rp__cmd_find(c->args[0]);
-  if (!cmd) {
-    rp__fail(err, RP_E_USAGE, "there is no command '%s'", c->args[0]);
-    rp__hint(err, "'reprise help' lists them all");
-    return RP_E_USAGE;
-  }
-  return rp__help_explain(c, cmd, err);
+  if (cmd) return rp__help_explain(c, cmd, err);
+  return rp__hinted(err, rp__fail(err, RP_E_USAGE, "there is no command '%s'", c->args[0]),
+                    "'reprise help' lists them all");
 }
 
 const struct rp__cmd rp__cmd_help = {
@@ -24,7 +21,6 @@ const struct rp__cmd rp__cmd_help = {
     .usage = "[COMMAND]",
     .summary = "Explain the commands, or one of them",
     .example = "  $ reprise help append\n",
-    .arg = RP_ARG_COMMAND,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_COMMAND, 0, 1),
     .run = run,
 };

@@ -10,7 +10,6 @@
 #include "bridge/sibling-bridges.h"
 #include "cli/hook-install.h"
 #include "cli/out.h"
-#include "cli/signals.h"
 
 #define CHUNK 65536
 #define WITHIN_MS 2000
@@ -56,46 +55,25 @@ static void on_alarm(int sig)
   _exit(0);
 }
 
-static void set_alarm(int64_t ms)
-{
-  const struct itimerval at = {.it_value = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (suseconds_t)(ms % 1000 * 1000)}};
-  signal(SIGALRM, on_alarm);
-  setitimer(ITIMER_REAL, &at, NULL);
-}
-
-static int read_input(struct rp__buf *ret, rp_error *err)
-{
-  for (;;) {
-    char *room = rp__buf_room(ret, CHUNK);
-    if (!room)
-      return ret->err == RP_E_NOMEM ? rp__fail_nomem(err)
-                                    : rp__fail(err, RP_E_TOO_LARGE, "the input is over %zu bytes", RP_HOOK_INPUT_MAX);
-    ssize_t n = read(STDIN_FILENO, room, CHUNK);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return rp__fail_errno(err, errno, "can't read the input");
-    if (n == 0) return 0;
-    ret->n += (size_t)n;
-  }
-}
-
-/* Like rp__cli_open, but the store's warnings are not for the agent. */
-static int open_quietly(struct rp__cli *c, rp_error *err)
-{
-  const rp_options o = {
-      .db = c->globals[RP_G_DB].text, .config = c->globals[RP_G_CONFIG].text, .clock = &c->clock, .short_lived = true};
-  return c->globals[RP_G_VERBOSE].count ? rp__cli_open(c, RP_USE_WRITE, err) : rp_open(&o, &c->engine, err);
-}
-
 static int run_event(struct rp__cli *c, const struct rp__hook_call *call, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf in = RP_BUF(RP_HOOK_INPUT_MAX + CHUNK), out = RP_BUF(RP_HOOK_ANSWER_MAX);
   struct rp__json_limits limits = {.max_bytes = RP_HOOK_INPUT_MAX, .max_depth = RP_HOOK_DEPTH};
   struct rp__json input;
-  set_alarm(rp__opt_num(c, WITHIN, WITHIN_MS));
-  int rc = read_input(&in, err);
-  if (!rc) rc = rp__json_parse(in.p ? in.p : "", in.n, &limits, &input, err);
+  int64_t ms = rp__opt_num(c, WITHIN, WITHIN_MS);
+  const struct itimerval at = {.it_value = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (suseconds_t)(ms % 1000 * 1000)}};
+  signal(SIGALRM, on_alarm);
+  setitimer(ITIMER_REAL, &at, NULL);
+  int rc = rp__read_all(STDIN_FILENO, &in);
+  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (rc == RP_E_TOO_LARGE) return rp__fail(err, rc, "the input is over %zu bytes", RP_HOOK_INPUT_MAX);
+  if (rc) return rp__fail_errno(err, errno, "can't read the input");
+  rc = rp__json_parse(in.p ? in.p : "", in.n, &limits, &input, err);
   if (!rc && !rp__hook_wants(call, input)) return rp__hook_puzzles(call, input, err);
-  if (!rc) rc = open_quietly(c, err);
+  /* Like rp__cli_open, but the store's warnings are not for the agent. */
+  const rp_options o = {
+      .db = c->globals[RP_G_DB].text, .config = c->globals[RP_G_CONFIG].text, .clock = &c->clock, .short_lived = true};
+  if (!rc) rc = c->globals[RP_G_VERBOSE].count ? rp__cli_open(c, RP_USE_WRITE, err) : rp_open(&o, &c->engine, err);
   if (!rc) rc = rp__hook_handle(c->engine, call, input, &out, err);
   if (rc || !out.n) return rc;
   return rp__out_line(&out, err);
@@ -127,16 +105,12 @@ static int run_install(struct rp__cli *c, const struct rp__hook_agent *agent, rp
       .yes = rp__opt_given(c, YES),
   };
   if (strcmp(c->args[0], "status") == 0) return rp__hook_status_run(c, agent, o.project, err);
-  if (!agent) {
-    rp__fail_field(err, RP_E_USAGE, "agent", "--agent is missing");
-    rp__hint(err, "say --agent claude, gemini, qwen, copilot or codex");
-    return RP_E_USAGE;
-  }
-  if (!agent->folder) {
-    rp__fail_field(err, RP_E_USAGE, "agent", "%s has no settings for hooks", agent->title);
-    rp__hint(err, "install its plugin instead");
-    return RP_E_USAGE;
-  }
+  if (!agent)
+    return rp__hinted(err, rp__fail_field(err, RP_E_USAGE, "agent", "--agent is missing"),
+                      "say --agent claude, gemini, qwen, copilot or codex");
+  if (!agent->folder)
+    return rp__hinted(err, rp__fail_field(err, RP_E_USAGE, "agent", "%s has no settings for hooks", agent->title),
+                      "install its plugin instead");
   char scope[RP_SCOPE_MAX + 1];
   if (o.scope && rp__workspace_scope(o.scope, NULL, scope, err)) return RP_E_INVALID;
   if (o.project && rp__opt_given(c, USER)) return rp__fail(err, RP_E_USAGE, "--project and --user exclude each other");
@@ -153,11 +127,9 @@ static int run(struct rp__cli *c, rp_error *err)
       .scope = rp__opt_text(c, SCOPE),
   };
   if (rp__opt_given(c, STREAM)) return run_stream(c, &call, err);
-  if (c->term.in_tty) {
-    rp__fail(err, RP_E_USAGE, "agents run this, with the event as JSON on stdin");
-    rp__hint(err, "'reprise hook install --agent claude' tells yours to");
-    return RP_E_USAGE;
-  }
+  if (c->term.in_tty)
+    return rp__hinted(err, rp__fail(err, RP_E_USAGE, "agents run this, with the event as JSON on stdin"),
+                      "'reprise hook install --agent claude' tells yours to");
   call.owner_pid = rp__opt_given(c, OWNER) ? rp__opt_num(c, OWNER, 0) : rp__siblings_agent();
   return run_event(c, &call, err);
 }
@@ -177,9 +149,8 @@ const struct rp__cmd rp__cmd_hook = {
                "  $ reprise hook status\n"
                "  $ reprise hook uninstall --agent claude\n",
     .words = "install uninstall status",
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 0, 1),
+    RP_OPTS(opts),
     .run = run,
     .forgives = forgives,
 };

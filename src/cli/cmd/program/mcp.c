@@ -6,7 +6,6 @@
 #include "bridge/sibling-bridges.h"
 #include "bridge/mcp/mcp.h"
 #include "cli/cli.h"
-#include "cli/signals.h"
 
 enum { SCOPE, SESSION, CHANNEL };
 
@@ -25,23 +24,10 @@ static int open_store(void *ctx, rp_engine **ret, rp_error *err)
   return code;
 }
 
-/* What was said wrongly is for people to mend; a store that is away may come back, and the client is told meanwhile. */
-static int try_store(struct rp__cli *c, struct rp__tool_session *m, rp_error *err)
-{
-  rp_error why = {0};
-  m->open = open_store;
-  m->open_ctx = c;
-  int code = rp__tool_session_open(m, &why);
-  bool waits = code && strncmp(rp_error_lookup(code)->name, "store.", 6) == 0;
-  if (waits && !c->globals[RP_G_QUIET].count) fprintf(stderr, "reprise: %s\n", why.message);
-  if (!code || waits) return 0;
-  *err = why;
-  return code;
-}
-
 static int prepare(struct rp__cli *c, struct rp__mcp *m, rp_error *err)
 {
   const char *ref = rp__opt_text(c, SESSION), *channel = rp__opt_text(c, CHANNEL);
+  rp_error why = {0};
   if (ref && strlen(ref) > RP_ID_MAX) return rp__fail_field(err, RP_E_USAGE, "session", "--session: too long");
   if (channel && strlen(channel) >= sizeof m->session.channel)
     return rp__fail_field(err, RP_E_USAGE, "channel", "--channel: too long");
@@ -51,7 +37,16 @@ static int prepare(struct rp__cli *c, struct rp__mcp *m, rp_error *err)
   rp__text_copy(m->session.ref, sizeof m->session.ref, ref ? ref : "");
   rp__text_copy(m->session.channel, sizeof m->session.channel, channel ? channel : "mcp");
   int code = rp__workspace_scope(rp__opt_text(c, SCOPE), rp__workspace_project(), m->session.scope, err);
-  return code ? code : try_store(c, &m->session, err);
+  if (code) return code;
+  m->session.open = open_store;
+  m->session.open_ctx = c;
+  code = rp__tool_session_open(&m->session, &why);
+  /* What was said wrongly is for people to mend; a store that is away may come back: the client is told meanwhile. */
+  bool waits = code && strncmp(rp_error_lookup(code)->name, "store.", 6) == 0;
+  if (waits && !c->globals[RP_G_QUIET].count) fprintf(stderr, "reprise: %s\n", why.message);
+  if (!code || waits) return 0;
+  *err = why;
+  return code;
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -82,7 +77,6 @@ const struct rp__cmd rp__cmd_mcp = {
               "Within another bridge of Reprise it is a guest of that one's session.",
     .example = "  $ claude mcp add reprise -- reprise mcp\n"
                "  $ reprise mcp --scope coder --session nightly\n",
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -8,7 +8,7 @@
 
 #define SERVER "reprise-serve"
 #define PATH_BYTES 4096
-#define OWN_WORDS 8 /* the program's name, what the options of every command become, and the end */
+#define OWN_WORDS 7 /* the program's name, and what the options of every command become */
 
 enum { LISTEN, REPLACE, LOG_FORMAT, LOG_LEVEL, ACCESS_LOG, THREADS };
 
@@ -26,38 +26,34 @@ static const struct rp__opt opts[] = {
 /* Where the server may be, seen from our own folder: installed beside us, in the build tree, in libexec. */
 static const char *const places[] = {SERVER, "../server/" SERVER, "../libexec/reprise/" SERVER};
 
-static int own_folder(char out[PATH_BYTES], rp_error *err)
-{
-  ssize_t n = readlink("/proc/self/exe", out, PATH_BYTES - 1);
-  if (n < 0) return rp__fail(err, RP_E_FAILED, "where this program is can't be found out: %s", strerrordesc_np(errno));
-  while (n > 0 && out[n - 1] != '/') n--;
-  out[n > 1 ? n - 1 : n] = '\0';
-  return 0;
-}
-
 /* A fresh path, or RP_E_FAILED that names all the places. */
 static int server_find(char **ret, rp_error *err)
 {
   char folder[PATH_BYTES];
-  int code = own_folder(folder, err);
-  for (size_t i = 0; !code && i < RP_ARRAY_SIZE(places); i++) {
+  ssize_t n = readlink("/proc/self/exe", folder, PATH_BYTES - 1);
+  if (n < 0) return rp__fail(err, RP_E_FAILED, "where this program is can't be found out: %s", strerrordesc_np(errno));
+  while (n > 0 && folder[n - 1] != '/') n--;
+  folder[n > 1 ? n - 1 : n] = '\0';
+  for (size_t i = 0; i < RP_ARRAY_SIZE(places); i++) {
     RP_AUTOFREE char *path = rp__path_join(folder, places[i]);
     if (!path) return rp__fail_nomem(err);
     if (access(path, X_OK) != 0) continue;
     *ret = RP_TAKE(path);
     return 0;
   }
-  if (code) return code;
   rp__fail(err, RP_E_FAILED, "the server is not installed: there is no %s, %s or %s in %s", places[0], places[1],
            places[2], folder);
-  rp__hint(err, "it comes with the same package as this program");
-  return RP_E_FAILED;
+  return rp__hinted(err, RP_E_FAILED, "it comes with the same package as this program");
 }
 
-/* What the options of every command mean to a server. Its own, which come behind, win. */
-static int own_words(const struct rp__cli *c, const char **words)
+/* Returns only when it failed. */
+static int server_run(const struct rp__cli *c, const char *path, rp_error *err)
 {
-  int n = 0;
+  const char *db = c->globals[RP_G_DB].text, *config = c->globals[RP_G_CONFIG].text;
+  int n = 0, more = c->cmd == &rp__cmd_serve ? c->n_args : 0;
+  RP_AUTOFREE const char **words = calloc((size_t)(OWN_WORDS + more) + 1, sizeof *words);
+  if (!words) return rp__fail_nomem(err);
+  /* What the options of every command mean to a server. Its own, which come behind, win. */
   words[n++] = SERVER;
   if (rp__json_wanted(c)) {
     words[n++] = "--log-format";
@@ -69,28 +65,9 @@ static int own_words(const struct rp__cli *c, const char **words)
   }
   if (c->globals[RP_G_HELP].count || c->cmd != &rp__cmd_serve) words[n++] = "--help";
   if (c->globals[RP_G_VERSION].count) words[n++] = "--version";
-  return n;
-}
-
-static int set_environment(const struct rp__cli *c, rp_error *err)
-{
-  const char *db = c->globals[RP_G_DB].text, *config = c->globals[RP_G_CONFIG].text;
+  if (more) memcpy(words + n, c->args, (size_t)more * sizeof *words);
   if ((db && setenv("REPRISE_DB", db, 1)) || (config && setenv("REPRISE_CONFIG", config, 1)))
     return rp__fail_nomem(err);
-  return 0;
-}
-
-/* Returns only when it failed. */
-static int server_run(const struct rp__cli *c, const char *path, rp_error *err)
-{
-  const char *own[OWN_WORDS];
-  int n = own_words(c, own), more = c->cmd == &rp__cmd_serve ? c->n_args : 0;
-  RP_AUTOFREE const char **words = calloc((size_t)(n + more) + 1, sizeof *words);
-  if (!words) return rp__fail_nomem(err);
-  memcpy(words, own, (size_t)n * sizeof *words);
-  if (more) memcpy(words + n, c->args, (size_t)more * sizeof *words);
-  int code = set_environment(c, err);
-  if (code) return code;
   signal(SIGPIPE, SIG_DFL); /* what is ignored stays so in the next program, which has not asked for it */
   execv(path, (char *const *)(uintptr_t)words);
   return rp__fail(err, RP_E_FAILED, "%s can't be run: %s", path, strerrordesc_np(errno));
@@ -123,9 +100,8 @@ const struct rp__cmd rp__cmd_serve = {
     .example = "  $ reprise serve\n"
                "  $ reprise serve --listen 0.0.0.0:7377 --log-format json\n"
                "  $ reprise serve --replace\n",
-    .max_args = -1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 0, -1),
+    RP_OPTS(opts),
     .run = run,
     .forwards = true,
     .explain = explain,

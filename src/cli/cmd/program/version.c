@@ -4,16 +4,9 @@
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(256);
-  struct rp__jw w = RP_JW(&b);
-  if (!rp__json_wanted(c)) {
-    printf("reprise %s\n", rp_version());
-    return 0;
-  }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "version", rp_version());
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
+  if (rp__json_wanted(c)) return RP_OUT_PACK(c, err, "{version:s}", rp_version());
+  printf("reprise %s\n", rp_version());
+  return 0;
 }
 
 const struct rp__cmd rp__cmd_version = {
@@ -23,6 +16,5 @@ const struct rp__cmd rp__cmd_version = {
     .summary = "Print the version",
     .example = "  $ reprise version\n"
                "  reprise " RP_VERSION "\n",
-    .max_args = 0,
     .run = run,
 };

@@ -2,7 +2,6 @@
 /* `reprise chain`: show the sessions that led to this one, the oldest first. */
 #include "cli/out.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 #define DEPTH_DEFAULT 20
 #define DEPTH_MAX 10000
@@ -44,27 +43,20 @@ static void link_line(const struct rp__cli *c, struct rp__buf *out, struct rp__j
   rp__buf_char(out, '\n');
 }
 
-static int print_tree(const struct rp__cli *c, struct rp__json chain, rp_error *err)
+static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__json_iter it = {0};
   struct rp__json v;
-  for (int depth = 0; rp__json_next(chain, &it, NULL, &v); depth++) link_line(c, &out, v, depth);
-  return rp__view_print(&out, err);
-}
-
-static int run(struct rp__cli *c, rp_error *err)
-{
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   /* A walk along the chain is audited, and so writes. */
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp_chain_json(c->engine, c->args[0], (int)rp__opt_num(c, DEPTH, DEPTH_DEFAULT), &json, err);
-  if (!code && rp__json_wanted(c))
-    code = rp__out_list(c, "sessions", rp__json_trusted(json, strlen(json)), err);
-  else if (!code)
-    code = print_tree(c, rp__json_trusted(json, strlen(json)), err);
-  rp_free(json);
-  return code;
+  if (code) return code;
+  struct rp__json chain = rp__json_trusted(json, strlen(json));
+  if (rp__json_wanted(c)) return rp__out_list(c, "sessions", chain, err);
+  for (int depth = 0; rp__json_next(chain, &it, NULL, &v); depth++) link_line(c, &out, v, depth);
+  return rp__out_text(&out, err);
 }
 
 const struct rp__cmd rp__cmd_chain = {
@@ -76,10 +68,7 @@ const struct rp__cmd rp__cmd_chain = {
     .example = "  $ reprise chain last --depth 3\n"
                "  0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-29 13:00:00 CET – 2026-01-29 13:40:11 CET  closed\n"
                "  └─ 0197ad0e-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-31 13:00:00 CET – open  active\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

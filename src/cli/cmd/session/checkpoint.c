@@ -4,17 +4,11 @@
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   int64_t n;
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_checkpoint(c->session, &n, err);
   if (code) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", rp_session_id(c->session));
-  rp__jw_ki64(&w, "snapshot", n);
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{session_id:s snapshot:i}", rp_session_id(c->session), n);
 }
 
 const struct rp__cmd rp__cmd_checkpoint = {
@@ -24,8 +18,6 @@ const struct rp__cmd rp__cmd_checkpoint = {
     .summary = "Make a snapshot of the session's state now",
     .example = "  $ reprise checkpoint kitchen-chat\n"
                "  {\"session_id\":\"0197…\",\"snapshot\":3}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
     .run = run,
 };

@@ -39,32 +39,22 @@ static int find_heir(struct rp__cli *c, struct heirs *h, rp_error *err)
   if (code) return code;
   const rp_filter f = {.scope = h->scope, .limit = LOOKED_AT};
   code = rp_list(c->engine, &f, take_into, h, err);
-  if (code == FOUND) return 0;
-  if (code) return code;
-  rp__fail(err, RP_E_SESSION_NOT_FOUND, "the scope '%s' has no open session to inherit it", h->scope);
-  rp__hint(err, "begin one with 'reprise start --scope %s', or name one with --into", h->scope);
-  return RP_E_SESSION_NOT_FOUND;
-}
-
-static const char *asked_by(const struct rp__cli *c)
-{
-  if (rp__opt_given(c, BY)) return rp__opt_text(c, BY);
-  const char *user = getenv("USER");
-  return user && *user ? user : "cli";
+  if (code) return code == FOUND ? 0 : code;
+  code = rp__fail(err, RP_E_SESSION_NOT_FOUND, "the scope '%s' has no open session to inherit it", h->scope);
+  return rp__hinted(err, code, "begin one with 'reprise start --scope %s', or name one with --into", h->scope);
 }
 
 static int run(struct rp__cli *c, rp_error *err)
 {
   struct heirs h = {0};
-  char *json = NULL;
-  const char *into = rp__opt_text(c, INTO);
+  RP_AUTOTEXT char *json = NULL;
+  const char *into = rp__opt_text(c, INTO), *by = rp__opt_given(c, BY) ? rp__opt_text(c, BY) : getenv("USER");
+  if (!rp__opt_given(c, BY) && !(by && *by)) by = "cli";
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code && !into) code = find_heir(c, &h, err);
   if (!code) code = rp_attach(c->engine, into ? into : h.into, &c->session, err);
-  if (!code) code = rp_continue(c->session, c->args[0], asked_by(c), &json, err);
-  if (!code) code = rp__out_fields(c, json, err);
-  rp_free(json);
-  return code;
+  if (!code) code = rp_continue(c->session, c->args[0], by, &json, err);
+  return code ? code : rp__out_fields(c, json, err);
 }
 
 const struct rp__cmd rp__cmd_continue = {
@@ -76,10 +66,7 @@ const struct rp__cmd rp__cmd_continue = {
               "score. Memories fade as usual and none is dropped. A second time adds nothing.",
     .example = "  $ reprise continue 0197a3c2 --into ham-radio --by alice\n"
                "  pins      3\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

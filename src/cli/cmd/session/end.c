@@ -10,16 +10,10 @@ static const struct rp__opt opts[] = {
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_end(c->session, rp__opt_text(c, REASON), err);
   if (code || !rp__json_wanted(c)) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", rp_session_id(c->session));
-  rp__jw_kstr(&w, "status", "closed");
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{session_id:s status:s}", rp_session_id(c->session), "closed");
 }
 
 const struct rp__cmd rp__cmd_end = {
@@ -29,10 +23,7 @@ const struct rp__cmd rp__cmd_end = {
     .summary = "End a session: a last checkpoint, then closed",
     .detail = "An ended session takes no events; only a start with its own id opens it again.",
     .example = "  $ reprise end kitchen-chat --reason 'good night'\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

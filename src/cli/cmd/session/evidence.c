@@ -2,7 +2,6 @@
 /* `reprise evidence`: show the notes, frames and words around a moment. */
 #include "cli/out.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 #define WINDOW_DEFAULT_MS 30000
 #define VIDEO_MAX_S 1000000000
@@ -15,21 +14,15 @@ static const struct rp__opt opts[] = {
     [VIDEO_AT] = {"video-at", 0, RP_OPT_REAL, "SECONDS", "the moment in the video's own time", NULL, 0, VIDEO_MAX_S},
 };
 
-/* The clock's time, and the video's own where it is known. */
-static void moment_add(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)
-{
-  bool colour = c->term.out_colour;
-  struct rp__json video = rp__json_get(rp__json_get(v, "body"), "timestamp");
-  rp__buf_str(out, RP_SGR(colour, RP_DIM));
-  rp__view_time(c, out, rp__json_get(v, "at"));
-  if (video.type == RP_JSON_NUMBER) rp__buf_printf(out, "  video %8.1f s", rp__view_number(video, 0));
-  rp__buf_printf(out, "%s  ", RP_RESET(colour));
-}
-
+/* The clock's time, the video's own where it is known, and what there was. */
 static void item_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json v, const char *main)
 {
   struct rp__json body = rp__json_get(v, "body"), category = rp__json_get(body, "category");
-  moment_add(c, out, v);
+  struct rp__json video = rp__json_get(body, "timestamp");
+  rp__buf_str(out, RP_SGR(c->term.out_colour, RP_DIM));
+  rp__view_time(c, out, rp__json_get(v, "at"));
+  if (video.type == RP_JSON_NUMBER) rp__buf_printf(out, "  video %8.1f s", rp__view_number(video));
+  rp__buf_printf(out, "%s  ", RP_RESET(c->term.out_colour));
   rp__view_text(out, rp__json_get(body, main), 0);
   if (category.type == RP_JSON_STRING) {
     rp__buf_str(out, "  (");
@@ -39,44 +32,29 @@ static void item_line(const struct rp__cli *c, struct rp__buf *out, struct rp__j
   rp__buf_char(out, '\n');
 }
 
-static void section(const struct rp__cli *c, struct rp__buf *out, const char *title, struct rp__json list,
-                    const char *main)
+static void tell_evidence(struct rp__cli *c, struct rp__buf *out, struct rp__json doc)
 {
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  if (rp__json_count(list) == 0) return;
-  rp__view_heading(c, out, title);
-  while (rp__json_next(list, &it, NULL, &item)) item_line(c, out, item, main);
-}
-
-static int print_evidence(const struct rp__cli *c, struct rp__json doc, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
-  section(c, &out, "notes", rp__json_get(doc, "notes"), "text");
-  section(c, &out, "frames", rp__json_get(doc, "frames"), "frame_id");
-  section(c, &out, "transcript", rp__json_get(doc, "transcript"), "text");
-  if (out.n == 0 && !c->globals[RP_G_QUIET].count) fputs("nothing around that moment\n", stderr);
-  return rp__view_print(&out, err);
+  static const char *const lists[][2] = {{"notes", "text"}, {"frames", "frame_id"}, {"transcript", "text"}};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) {
+    struct rp__json_iter it = {0};
+    struct rp__json item, list = rp__json_get(doc, lists[i][0]);
+    if (rp__json_count(list)) rp__view_heading(c, out, lists[i][0]);
+    while (rp__json_next(list, &it, NULL, &item)) item_line(c, out, item, lists[i][1]);
+  }
+  if (out->n == 0 && !c->globals[RP_G_QUIET].count) fputs("nothing around that moment\n", stderr);
 }
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   bool video = rp__opt_given(c, VIDEO_AT);
-  if (video == rp__opt_given(c, AT)) {
-    rp__fail_field(err, RP_E_USAGE, "at", "it needs a moment: --at or --video-at");
-    rp__hint(err, "see 'reprise evidence --help'");
-    return RP_E_USAGE;
-  }
+  if (video == rp__opt_given(c, AT))
+    return rp__hinted(err, rp__fail_field(err, RP_E_USAGE, "at", "it needs a moment: --at or --video-at"),
+                      "see 'reprise evidence --help'");
   int64_t at = video ? (int64_t)(rp__opt_real(c, VIDEO_AT, 0) * 1000 + 0.5) : rp__opt_num(c, AT, 0);
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (!code) code = rp_evidence_json(c->session, at, rp__opt_num(c, WINDOW, WINDOW_DEFAULT_MS), video, &json, err);
-  if (!code && rp__json_wanted(c))
-    code = rp__out_doc(c, json, strlen(json), err);
-  else if (!code)
-    code = print_evidence(c, rp__json_trusted(json, strlen(json)), err);
-  rp_free(json);
-  return code;
+  return code ? code : rp__out_told(c, json, tell_evidence, err);
 }
 
 const struct rp__cmd rp__cmd_evidence = {
@@ -87,10 +65,7 @@ const struct rp__cmd rp__cmd_evidence = {
     .summary = "Show the notes, frames and words around a moment",
     .example = "  $ reprise evidence lecture --at 5m --window 1m\n"
                "  $ reprise evidence lecture --video-at 312.5\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -11,18 +11,12 @@ static const struct rp__opt opts[] = {
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   char id[RP_ID_MAX + 1];
   rp_fork_options o = {.at_seq = rp__given_seq(rp__opt_num(c, AT, -1))};
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
   if (!code) code = rp_fork(c->session, &o, id, NULL, err);
   if (code) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", id);
-  rp__jw_kstr(&w, "forked_from", rp_session_id(c->session));
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{session_id:s forked_from:s}", id, rp_session_id(c->session));
 }
 
 const struct rp__cmd rp__cmd_fork = {
@@ -32,10 +26,7 @@ const struct rp__cmd rp__cmd_fork = {
     .summary = "Branch a new session off an old one, at any event",
     .example = "  $ reprise fork kitchen-chat --at 120\n"
                "  {\"session_id\":\"0197…\",\"forked_from\":\"0197…\"}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise log`: print the journal, one event per line. */
-#include "cli/event-text.h"
 #include "cli/out.h"
-#include "cli/signals.h"
 #include "cli/term.h"
 
 #define WAIT_MS 200 /* how long a signal may go unnoticed */
@@ -36,27 +34,6 @@ static int text_columns(const struct rp__cli *c)
   return c->term.out_tty ? RP_MAX(c->term.columns - 46, 20) : 0;
 }
 
-static void line_begin(struct reading *r, const rp_event_info *ev)
-{
-  const struct rp__cli *c = r->c;
-  char at[RP_MOMENT_TEXT];
-  bool colour = c->term.out_colour;
-  rp__buf_printf(&r->line, "%s%6lld  %-*s%s  ", RP_SGR(colour, RP_DIM), (long long)ev->seq, RP_MOMENT_COLUMNS,
-                 rp__moment_format(c, ev->at_ms, at), RP_RESET(colour));
-  rp__buf_str(&r->line, RP_SGR(colour, RP_CYAN));
-  rp__term_cell(&r->line, ev->kind, 11);
-  rp__buf_printf(&r->line, "%s ", RP_RESET(colour));
-}
-
-/* Whose message a chunk is of; empty: it is no chunk. */
-static void chunk_speaker(const rp_event_info *ev, struct rp__json body, char ret[], size_t size)
-{
-  ret[0] = '\0';
-  if (strcmp(ev->kind, "message") != 0 || rp__json_get(body, "partial").type != RP_JSON_TRUE) return;
-  struct rp__json role = rp__json_get(body, "role"), id = rp__json_get(body, "message_id");
-  snprintf(ret, size, "%.*s %.*s", (int)role.n, role.p, (int)id.n, id.n ? id.p : "");
-}
-
 /* Prints the message that was being joined, if there is one. */
 static int line_end(struct reading *r)
 {
@@ -69,8 +46,11 @@ static int line_end(struct reading *r)
 static int print_person(struct reading *r, const rp_event_info *ev)
 {
   struct rp__json body = rp__json_trusted(ev->body, ev->body_len);
-  char speaker[sizeof r->speaker] = "";
-  if (r->joins) chunk_speaker(ev, body, speaker, sizeof speaker);
+  struct rp__json role = rp__json_get(body, "role"), id = rp__json_get(body, "message_id");
+  bool colour = r->c->term.out_colour;
+  char at[RP_MOMENT_TEXT], speaker[sizeof r->speaker] = ""; /* whose message a chunk is of; empty: it is no chunk */
+  if (r->joins && strcmp(ev->kind, "message") == 0 && rp__json_get(body, "partial").type == RP_JSON_TRUE)
+    snprintf(speaker, sizeof speaker, "%.*s %.*s", (int)role.n, role.p, (int)id.n, id.n ? id.p : "");
   if (speaker[0] && strcmp(speaker, r->speaker) == 0) {
     rp__event_content(&r->words, rp__json_get(body, "content"));
     return 0;
@@ -78,14 +58,18 @@ static int print_person(struct reading *r, const rp_event_info *ev)
   int code = line_end(r);
   if (code) return code;
   rp__buf_reset(&r->line);
-  line_begin(r, ev);
+  rp__buf_printf(&r->line, "%s%6lld  %-*s%s  ", RP_SGR(colour, RP_DIM), (long long)ev->seq, RP_MOMENT_COLUMNS,
+                 rp__moment_format(r->c, ev->at_ms, at), RP_RESET(colour));
+  rp__buf_str(&r->line, RP_SGR(colour, RP_CYAN));
+  rp__term_cell(&r->line, ev->kind, 11);
+  rp__buf_printf(&r->line, "%s ", RP_RESET(colour));
   if (!speaker[0]) {
     rp__event_text(&r->line, ev->kind, body, text_columns(r->c));
     return rp__out_line(&r->line, r->err);
   }
   memcpy(r->speaker, speaker, sizeof speaker);
   rp__buf_reset(&r->words);
-  rp__event_content(&r->words, rp__json_get(body, "role"));
+  rp__event_content(&r->words, role);
   rp__buf_str(&r->words, ": ");
   rp__event_content(&r->words, rp__json_get(body, "content"));
   return 0;
@@ -195,10 +179,7 @@ const struct rp__cmd rp__cmd_log = {
               "--follow each is its own.",
     .example = "  $ reprise log kitchen-chat --kind message --tail 20 --follow\n"
                "       2  2026-01-31 13:00:00 CET   message     user: hello\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise ls`: list sessions, the one that was active last first. */
 #include "base/given-values.h"
-#include "cli/event-text.h"
 #include "cli/out.h"
-#include "cli/scope.h"
 #include "cli/term.h"
 
 #define LIMIT_DEFAULT 50
@@ -103,23 +101,16 @@ static int find_title(struct page *p, struct row *r, rp_error *err)
 
 /* ---- collecting ---- */
 
-static int collect_json(struct page *p, const rp_session_info *info)
-{
-  char *json = NULL;
-  int code = rp_session_json(info, &json, NULL);
-  if (code) return code;
-  rp__jw_raw(&p->w, json, strlen(json));
-  rp_free(json);
-  return p->doc.err;
-}
-
 static int collect(void *ctx, const rp_session_info *info)
 {
   struct page *p = ctx;
+  RP_AUTOTEXT char *json = NULL;
   int code = 0;
   if (p->n >= p->limit) return 0;
   if (rp__json_wanted(p->c)) {
-    code = collect_json(p, info);
+    code = rp_session_json(info, &json, NULL);
+    if (!code) rp__jw_raw(&p->w, json, strlen(json));
+    if (!code) code = p->doc.err;
   } else {
     struct row *rows = reallocarray(p->rows, (size_t)p->n + 1, sizeof(*rows));
     if (!rows) return RP_E_NOMEM;
@@ -232,14 +223,10 @@ static int list(struct page *p, rp_error *err)
   };
   int code = rp__given_status(rp__opt_text(c, STATUS), &f.status, err);
   if (code) return code;
-  rp__jw_object(&p->w);
-  rp__jw_key(&p->w, "sessions");
-  rp__jw_array(&p->w);
+  rp__jw_pack(&p->w, "{sessions:[");
   code = rp_list(c->engine, &f, collect, p, err);
   if (code) return err->code ? code : rp__fail(err, code, "can't list the sessions");
-  rp__jw_end_array(&p->w);
-  rp__jw_kstr(&p->w, "cursor", p->n == p->limit ? p->last : NULL);
-  rp__jw_end_object(&p->w);
+  rp__jw_pack(&p->w, "] cursor:s}", p->n == p->limit ? p->last : NULL);
   return 0;
 }
 
@@ -271,8 +258,6 @@ const struct rp__cmd rp__cmd_ls = {
     .example = "  $ reprise ls --scope nova --since 7d\n"
                "  ID             KEY           STATUS  EVENTS  ACTIVE   TITLE\n"
                "  0197a3c2-5b1e  kitchen-chat  active      12  3 m ago  Remind me of the cake at four\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -16,35 +16,22 @@ static int newest(void *ctx, const rp_snapshot_info *s)
   return 0;
 }
 
-static int restore(struct rp__cli *c, rp_ack *ret, rp_error *err)
-{
-  int64_t n = rp__opt_num(c, SNAPSHOT, 0);
-  int code;
-  if (rp__opt_given(c, AT)) return rp_restore(c->session, rp__opt_num(c, AT, 0), ret, err);
-  if (n == 0) {
-    code = rp_snapshots(c->session, newest, &n, err);
-    if (code) return code;
-  }
-  if (n == 0) {
-    rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "the session has no snapshot yet");
-    rp__hint(err, "go back to an event with --at SEQ");
-    return RP_E_SNAPSHOT_NOT_FOUND;
-  }
-  return rp_restore_snapshot(c->session, n, ret, err);
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
+  int64_t n = rp__opt_num(c, SNAPSHOT, 0);
+  bool to_event = rp__opt_given(c, AT);
   rp_ack ack;
-  if (rp__opt_given(c, SNAPSHOT) && rp__opt_given(c, AT))
+  if (rp__opt_given(c, SNAPSHOT) && to_event)
     return rp__fail(err, RP_E_USAGE, "--snapshot and --at exclude each other");
   int code = rp__cli_attach(c, c->args[0], RP_USE_CHANGE, err);
-  if (!code) code = restore(c, &ack, err);
+  if (!code && !to_event && n == 0) code = rp_snapshots(c->session, newest, &n, err);
   if (code) return code;
-  rp__ack_write(&w, &ack);
-  return rp__out_buf(c, &b, err);
+  if (!to_event && n == 0)
+    return rp__hinted(err, rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "the session has no snapshot yet"),
+                      "go back to an event with --at SEQ");
+  code = to_event ? rp_restore(c->session, rp__opt_num(c, AT, 0), &ack, err)
+                  : rp_restore_snapshot(c->session, n, &ack, err);
+  return code ? code : rp__out_ack(c, &ack, err);
 }
 
 const struct rp__cmd rp__cmd_restore = {
@@ -56,10 +43,7 @@ const struct rp__cmd rp__cmd_restore = {
               "can itself be undone by another.",
     .example = "  $ reprise restore kitchen-chat --at 120\n"
                "  {\"seq\":188,\"durability\":\"disk\"}\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -12,27 +12,6 @@ static const struct rp__opt opts[] = {
     [LIMIT] = {"limit", 'n', RP_OPT_NUMBER, "N", "at most so many (default 20)", NULL, 1, 10000},
 };
 
-struct found {
-  const struct rp__cli *c;
-  int64_t n;
-  struct rp__jw w;
-};
-
-static int hit_json(void *ctx, const rp_hit *hit)
-{
-  struct found *f = ctx;
-  rp__jw_object(&f->w);
-  rp__jw_kstr(&f->w, "session_id", hit->session_id);
-  rp__jw_kstr(&f->w, "scope", hit->scope);
-  rp__jw_ki64(&f->w, "seq", hit->seq);
-  rp__jw_ktime(&f->w, "at", hit->at_ms);
-  rp__jw_kstr(&f->w, "kind", hit->kind);
-  rp__jw_kstr(&f->w, "snippet", hit->snippet);
-  rp__jw_kdouble(&f->w, "rank", hit->rank);
-  rp__jw_end_object(&f->w);
-  return f->w.out->err;
-}
-
 /* The words found stand between brackets; on a terminal the brackets become a colour. */
 static void snippet_add(struct rp__buf *line, const struct rp__cli *c, const char *snippet)
 {
@@ -49,39 +28,35 @@ static void snippet_add(struct rp__buf *line, const struct rp__cli *c, const cha
   rp__buf_str(line, "\033[0m");
 }
 
-static int hit_line(void *ctx, const rp_hit *hit)
+static int on_hit(void *ctx, const rp_hit *hit)
 {
-  struct found *f = ctx;
+  struct rp__listing *l = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
   char age[32];
-  rp__age_format(hit->at_ms, rp__cli_now(f->c), age, sizeof(age));
+  if (l->json) {
+    rp__jw_pack(&l->w, "{session_id:s scope:s seq:i at:t kind:s snippet:s rank:d}", hit->session_id, hit->scope,
+                hit->seq, hit->at_ms, hit->kind, hit->snippet, hit->rank);
+    return l->doc.err;
+  }
+  rp__age_format(hit->at_ms, rp__cli_now(l->c), age, sizeof(age));
   rp__buf_printf(&line, "%.13s  %6lld  %-10s  %-9.9s ", hit->session_id, (long long)hit->seq, age, hit->kind);
-  snippet_add(&line, f->c, hit->snippet);
-  f->n++;
-  return rp__out_line(&line, NULL);
+  snippet_add(&line, l->c, hit->snippet);
+  l->n++;
+  return rp__out_line(&line, l->err);
 }
 
 static int run(struct rp__cli *c, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf words = RP_BUF(4096);
-  struct found f = {.c = c};
-  RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
-  f.w = RP_JW(&doc);
+  struct rp__listing l;
   for (int i = 0; i < c->n_args; i++) rp__buf_printf(&words, "%s%s", i ? " " : "", c->args[i]);
   if (words.err) return rp__fail(err, words.err, "too many words");
-  bool json = rp__json_wanted(c);
-  rp__jw_object(&f.w);
-  rp__jw_key(&f.w, "hits");
-  rp__jw_array(&f.w);
+  rp__listing_begin(&l, c, "{hits:[", err);
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code)
-    code = rp_search(c->engine, words.p, rp__opt_text(c, SCOPE), (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT),
-                     json ? hit_json : hit_line, &f, err);
-  rp__jw_end_array(&f.w);
-  rp__jw_end_object(&f.w);
-  if (!code && json) code = rp__out_buf(c, &doc, err);
-  if (!code && !json && f.n == 0 && c->term.err_tty) fputs("nothing found\n", stderr);
-  return code;
+    code = rp_search(c->engine, words.p, rp__opt_text(c, SCOPE), (int)rp__opt_num(c, LIMIT, LIMIT_DEFAULT), on_hit, &l,
+                     err);
+  return rp__listing_end(&l, code, "nothing found");
 }
 
 const struct rp__cmd rp__cmd_search = {
@@ -92,10 +67,7 @@ const struct rp__cmd rp__cmd_search = {
     .summary = "Find events by the words said in them",
     .example = "  $ reprise search harbour light --scope nova\n"
                "  0197a3c2-5b1e       7  3 m ago     message   the [harbour] [light] has been dark since\n",
-    .arg = RP_ARG_WORDS,
-    .min_args = 1,
-    .max_args = -1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_WORDS, 1, -1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -3,32 +3,16 @@
 #include "cli/out.h"
 #include "cli/term.h"
 
-struct listing {
-  const struct rp__cli *c;
-  int64_t n;
-  struct rp__jw w;
-};
-
-static int snapshot_json(void *ctx, const rp_snapshot_info *s)
+static int on_snapshot(void *ctx, const rp_snapshot_info *s)
 {
-  struct listing *l = ctx;
-  rp__jw_object(&l->w);
-  rp__jw_ki64(&l->w, "n", s->n);
-  rp__jw_ki64(&l->w, "seq", s->seq);
-  rp__jw_ktime(&l->w, "at", s->at_ms);
-  rp__jw_kstr(&l->w, "reason", s->reason);
-  rp__jw_ki64(&l->w, "size", s->size);
-  rp__jw_ki64(&l->w, "raw_size", s->raw_size);
-  rp__jw_kbool(&l->w, "sealed", s->sealed);
-  rp__jw_end_object(&l->w);
-  return l->w.out->err;
-}
-
-static int snapshot_line(void *ctx, const rp_snapshot_info *s)
-{
-  struct listing *l = ctx;
+  struct rp__listing *l = ctx;
   char age[32], size[32], raw[32];
   bool colour = l->c->term.out_colour;
+  if (l->json) {
+    rp__jw_pack(&l->w, "{n:i seq:i at:t reason:s size:i raw_size:i sealed:b}", s->n, s->seq, s->at_ms, s->reason,
+                s->size, s->raw_size, s->sealed);
+    return l->doc.err;
+  }
   rp__age_format(s->at_ms, rp__cli_now(l->c), age, sizeof(age));
   rp__size_format(s->size, size, sizeof(size));
   rp__size_format(s->raw_size, raw, sizeof(raw));
@@ -42,43 +26,27 @@ static int snapshot_line(void *ctx, const rp_snapshot_info *s)
 
 static int list(struct rp__cli *c, rp_error *err)
 {
-  struct listing l = {.c = c};
-  bool json = rp__json_wanted(c);
-  RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
-  l.w = RP_JW(&doc);
-  rp__jw_object(&l.w);
-  rp__jw_key(&l.w, "snapshots");
-  rp__jw_array(&l.w);
+  struct rp__listing l;
+  rp__listing_begin(&l, c, "{snapshots:[", err);
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
-  if (!code) code = rp_snapshots(c->session, json ? snapshot_json : snapshot_line, &l, err);
-  rp__jw_end_array(&l.w);
-  rp__jw_end_object(&l.w);
-  if (!code && json) code = rp__out_buf(c, &doc, err);
-  if (!code && !json && l.n == 0 && c->term.err_tty) fputs("no snapshots\n", stderr);
-  return code;
+  if (!code) code = rp_snapshots(c->session, on_snapshot, &l, err);
+  return rp__listing_end(&l, code, "no snapshots");
 }
 
 static int delete (struct rp__cli *c, int64_t n, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   int code = rp__cli_attach(c, c->args[1], RP_USE_CHANGE, err);
   if (!code) code = rp_snapshot_delete(c->session, n, err);
   if (code || !rp__json_wanted(c)) return code;
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "deleted", n);
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
+  return RP_OUT_PACK(c, err, "{deleted:i}", n);
 }
 
 static int show(struct rp__cli *c, int64_t n, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = rp__cli_attach(c, c->args[1], RP_USE_LOOK, err);
   if (!code) code = rp_snapshot_json(c->session, n, &json, err);
-  if (!code) code = rp__out_doc(c, json, strlen(json), err);
-  rp_free(json);
-  return code;
+  return code ? code : rp__out_doc(c, json, strlen(json), err);
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -88,9 +56,7 @@ static int run(struct rp__cli *c, rp_error *err)
   if (!rm && !shows && c->n_args == 1) return list(c, err);
   if ((rm || shows) && c->n_args == 3 && rp__number_parse(c->args[2], 1, INT64_MAX, &n))
     return rm ? delete (c, n, err) : show(c, n, err);
-  rp__fail(err, RP_E_USAGE, "it needs ID, rm ID N, or show ID N");
-  rp__hint(err, "see 'reprise snapshots --help'");
-  return RP_E_USAGE;
+  return RP_USAGE(c, err, "it needs ID, rm ID N, or show ID N");
 }
 
 const struct rp__cmd rp__cmd_snapshots = {
@@ -103,8 +69,6 @@ const struct rp__cmd rp__cmd_snapshots = {
     .example = "  $ reprise snapshots kitchen-chat\n"
                "  $ reprise snapshots rm kitchen-chat 3\n",
     .words = "rm show",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 3,
+    RP_ARGS(RP_ARG_SESSION, 1, 3),
     .run = run,
 };

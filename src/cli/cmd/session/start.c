@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise start`: begin a session or resume one, and print what is known about it. */
-#include "cli/explain.h"
 #include "cli/out.h"
-#include "cli/scope.h"
-#include "cli/view.h"
 
 enum { SCOPE, KEY, ID, CHANNEL, MODE, OWNER, TOPICS, PROVIDER, META, FORCE };
 
@@ -41,14 +38,7 @@ static int print_person(const struct rp__cli *c, struct rp__json doc, rp_error *
   if (code || rp__json_get(doc, "brief").type != RP_JSON_STRING) return code;
   rp__buf_char(&brief, '\n');
   rp__brief_view(c, &brief, doc);
-  return rp__view_print(&brief, err);
-}
-
-static int print_start(const struct rp__cli *c, const char *json, rp_error *err)
-{
-  size_t n = strlen(json);
-  if (c->term.out_tty && !rp__json_wanted(c)) return print_person(c, rp__json_trusted(json, n), err);
-  return rp__out_doc(c, json, n, err);
+  return rp__out_text(&brief, err);
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -72,7 +62,11 @@ static int run(struct rp__cli *c, rp_error *err)
   code = rp__cli_open(c, RP_USE_WRITE, err);
   if (!code) code = rp_start(c->engine, &o, &c->session, err);
   if (code) return code;
-  code = print_start(c, rp_start_json(c->session), err);
+  const char *json = rp_start_json(c->session);
+  if (c->term.out_tty && !rp__json_wanted(c))
+    code = print_person(c, rp__json_trusted(json, strlen(json)), err);
+  else
+    code = rp__out_doc(c, json, strlen(json), err);
   /* The run outlives this command: its owner or its heartbeats keep it. */
   rp_session_detach(RP_TAKE(c->session));
   return code;
@@ -92,7 +86,6 @@ const struct rp__cmd rp__cmd_start = {
         "  $ reprise start --scope nova --key kitchen-chat\n"
         "  "
         "{\"session_id\":\"0197…\",\"scope\":\"nova\",\"key\":\"kitchen-chat\",\"status\":\"created\",\"epoch\":1,…}\n",
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -10,12 +10,10 @@ static const struct rp__opt opts[] = {
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (!code) code = rp_state_json(c->session, rp__opt_num(c, AT, -1), &json, err);
-  if (!code) code = rp__out_doc(c, json, strlen(json), err);
-  rp_free(json);
-  return code;
+  return code ? code : rp__out_doc(c, json, strlen(json), err);
 }
 
 const struct rp__cmd rp__cmd_state = {
@@ -25,10 +23,7 @@ const struct rp__cmd rp__cmd_state = {
     .usage = "ID",
     .summary = "Print the session's state, now or at any event",
     .example = "  $ reprise state kitchen-chat --at 5 | jq .conversation.messages\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

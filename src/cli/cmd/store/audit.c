@@ -2,7 +2,6 @@
 /* `reprise audit`: print the log of what was restored, decided and deleted. */
 #include "cli/out.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 #define LINE_BYTES (4 * RP_BODY_MAX)
 #define STOP 1 /* what the callback returns when nobody reads any more */
@@ -24,24 +23,6 @@ struct listing {
   rp_error *err;
 };
 
-static void record_json(struct rp__buf *out, const rp_audit_info *a)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "n", a->n);
-  rp__jw_ktime(&w, "at", a->at_ms);
-  rp__jw_kstr(&w, "scope", a->scope);
-  rp__jw_kstr(&w, "event", a->event);
-  rp__jw_key(&w, "fields");
-  if (a->fields)
-    rp__jw_raw(&w, a->fields, strlen(a->fields));
-  else
-    rp__jw_null(&w);
-  rp__jw_kstr(&w, "prev_hash", a->prev_hash);
-  rp__jw_kstr(&w, "hash", a->hash);
-  rp__jw_end_object(&w);
-}
-
 static void record_line(const struct rp__cli *c, struct rp__buf *out, const rp_audit_info *a)
 {
   char at[RP_MOMENT_TEXT];
@@ -59,9 +40,11 @@ static void record_line(const struct rp__cli *c, struct rp__buf *out, const rp_a
 static int record(void *ctx, const rp_audit_info *a)
 {
   struct listing *l = ctx;
+  struct rp__jw w = RP_JW(&l->line);
   rp__buf_reset(&l->line);
   if (rp__json_wanted(l->c))
-    record_json(&l->line, a);
+    rp__jw_pack(&w, "{n:i at:t scope:s event:s fields:r prev_hash:s hash:s}", a->n, a->at_ms, a->scope, a->event,
+                a->fields, a->prev_hash, a->hash);
   else
     record_line(l->c, &l->line, a);
   int code = rp__out_line(&l->line, l->err);
@@ -79,65 +62,42 @@ static int list(struct rp__cli *c, rp_error *err)
 
 /* ---- the chain ------------------------------------------------------------ */
 
-/* One scope's head is printed bare, as --expect takes it. */
-static void head_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json scope)
+static void tell_scopes(struct rp__cli *c, struct rp__buf *out, struct rp__json doc)
 {
-  if (!rp__opt_given(c, SCOPE)) {
-    rp__view_text(out, rp__json_get(scope, "scope"), 0);
-    rp__buf_char(out, ' ');
-  }
-  rp__view_text(out, rp__json_get(scope, "head"), 0);
-  rp__buf_char(out, '\n');
-}
-
-static void verified_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json scope)
-{
-  bool colour = c->term.out_colour;
-  rp__buf_printf(out, "%sok%s  ", RP_SGR(colour, RP_GREEN), RP_RESET(colour));
-  rp__view_text(out, rp__json_get(scope, "scope"), 0);
-  rp__buf_str(out, ": ");
-  rp__view_text(out, rp__json_get(scope, "records"), 0);
-  rp__buf_str(out, " records, head ");
-  rp__view_text(out, rp__json_get(scope, "head"), 0);
-  rp__buf_char(out, '\n');
-}
-
-static int chain(struct rp__cli *c, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
-  char *json = NULL;
-  int code = rp_audit_verify(c->engine, rp__opt_text(c, SCOPE), rp__opt_text(c, EXPECT), &json, err);
-  if (code) return code;
+  bool colour = c->term.out_colour, verified = rp__opt_given(c, VERIFY);
   struct rp__json_iter it = {0};
-  struct rp__json scope, scopes = rp__json_get(rp__json_trusted(json, strlen(json)), "scopes");
-  while (rp__json_next(scopes, &it, NULL, &scope)) {
-    if (rp__opt_given(c, VERIFY))
-      verified_line(c, &out, scope);
-    else
-      head_line(c, &out, scope);
+  struct rp__json scope;
+  while (rp__json_next(rp__json_get(doc, "scopes"), &it, NULL, &scope)) {
+    if (verified) rp__buf_printf(out, "%sok%s  ", RP_SGR(colour, RP_GREEN), RP_RESET(colour));
+    /* One scope's head is printed bare, as --expect takes it. */
+    if (verified || !rp__opt_given(c, SCOPE)) {
+      rp__view_text(out, rp__json_get(scope, "scope"), 0);
+      rp__buf_str(out, verified ? ": " : " ");
+    }
+    if (verified) {
+      rp__view_text(out, rp__json_get(scope, "records"), 0);
+      rp__buf_str(out, " records, head ");
+    }
+    rp__view_text(out, rp__json_get(scope, "head"), 0);
+    rp__buf_char(out, '\n');
   }
-  if (out.n == 0 && !rp__json_wanted(c) && !c->globals[RP_G_QUIET].count) fputs("no records\n", stderr);
-  code = rp__json_wanted(c) ? rp__out_doc(c, json, strlen(json), err) : rp__view_print(&out, err);
-  rp_free(json);
-  return code;
+  if (out->n == 0 && !c->globals[RP_G_QUIET].count) fputs("no records\n", stderr);
 }
 
 static int run(struct rp__cli *c, rp_error *err)
 {
+  RP_AUTOTEXT char *json = NULL;
+  rp_error ignored = {0};
   bool looks = rp__opt_given(c, VERIFY) || rp__opt_given(c, HEAD);
-  if (rp__opt_given(c, EXPECT) && !rp__opt_given(c, VERIFY))
-    rp__fail(err, RP_E_USAGE, "--expect belongs to --verify");
-  else if (looks && (rp__opt_given(c, AFTER) || rp__opt_given(c, LIMIT)))
-    rp__fail(err, RP_E_USAGE, "--after and --limit belong to the list of records");
-  else {
-    /* A failure that is still to be written down is written now, where that can be. */
-    rp_error ignored = {0};
-    int code = looks || rp__cli_open(c, RP_USE_MEND, &ignored) ? rp__cli_open(c, RP_USE_LOOK, err) : 0;
-    if (code) return code;
-    return looks ? chain(c, err) : list(c, err);
-  }
-  rp__hint(err, "see 'reprise audit --help'");
-  return RP_E_USAGE;
+  if (rp__opt_given(c, EXPECT) && !rp__opt_given(c, VERIFY)) return RP_USAGE(c, err, "--expect belongs to --verify");
+  if (looks && (rp__opt_given(c, AFTER) || rp__opt_given(c, LIMIT)))
+    return RP_USAGE(c, err, "--after and --limit belong to the list of records");
+  /* A failure that is still to be written down is written now, where that can be. */
+  int code = looks || rp__cli_open(c, RP_USE_MEND, &ignored) ? rp__cli_open(c, RP_USE_LOOK, err) : 0;
+  if (code) return code;
+  if (!looks) return list(c, err);
+  code = rp_audit_verify(c->engine, rp__opt_text(c, SCOPE), rp__opt_text(c, EXPECT), &json, err);
+  return code ? code : rp__out_told(c, json, tell_scopes, err);
 }
 
 const struct rp__cmd rp__cmd_audit = {
@@ -151,8 +111,6 @@ const struct rp__cmd rp__cmd_audit = {
     .example = "  $ reprise audit --scope coder --json | jq -r .event\n"
                "  $ reprise audit --scope coder --head >head.txt\n"
                "  $ reprise audit --scope coder --verify --expect \"$(cat head.txt)\"\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -9,8 +9,6 @@
 
 #include "cli/out.h"
 #include "base/ticks.h"
-#include "cli/signals.h"
-#include "cli/tempdir.h"
 #include "cli/term.h"
 
 #define EVENTS_DEFAULT 2000
@@ -111,32 +109,21 @@ static double percentile_us(const struct bench *b, double p)
   return (double)b->ns[i] / 1e3;
 }
 
-static int print_json(const struct bench *b, rp_error *err)
+static int print_result(const struct bench *b, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf out = RP_BUF(2048);
-  struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "events", b->n);
-  rp__jw_ki64(&w, "size", b->size);
-  rp__jw_kstr(&w, "durability", rp__durability_name(b->o.durability));
-  rp__jw_kdouble(&w, "p50_us", percentile_us(b, 0.5));
-  rp__jw_kdouble(&w, "p90_us", percentile_us(b, 0.9));
-  rp__jw_kdouble(&w, "p99_us", percentile_us(b, 0.99));
-  rp__jw_kdouble(&w, "max_us", percentile_us(b, 1));
-  rp__jw_kdouble(&w, "one_by_one_per_s", (double)b->n / b->waited_s);
-  rp__jw_kdouble(&w, "in_flight_per_s", (double)b->n / b->flight_s);
-  rp__jw_end_object(&w);
-  return rp__out_line(&out, err);
-}
-
-static void print_person(const struct bench *b)
-{
-  printf("%lld events of %lld bytes, durability %s\n", (long long)b->n, (long long)b->size,
-         rp__durability_name(b->o.durability));
-  printf("one by one    %10.0f /s   p50 %.0f µs   p90 %.0f µs   p99 %.0f µs   max %.0f µs\n",
-         (double)b->n / b->waited_s, percentile_us(b, 0.5), percentile_us(b, 0.9), percentile_us(b, 0.99),
-         percentile_us(b, 1));
-  printf("%d in flight %10.0f /s\n", IN_FLIGHT, (double)b->n / b->flight_s);
+  double p50 = percentile_us(b, 0.5), p90 = percentile_us(b, 0.9), p99 = percentile_us(b, 0.99);
+  double max = percentile_us(b, 1), waiting = (double)b->n / b->waited_s, in_flight = (double)b->n / b->flight_s;
+  const char *durability = rp__durability_name(b->o.durability);
+  if (rp__json_wanted(b->c))
+    return RP_OUT_PACK(b->c, err,
+                       "{events:i size:i durability:s p50_us:d p90_us:d p99_us:d max_us:d one_by_one_per_s:d "
+                       "in_flight_per_s:d}",
+                       b->n, b->size, durability, p50, p90, p99, max, waiting, in_flight);
+  printf("%lld events of %lld bytes, durability %s\n", (long long)b->n, (long long)b->size, durability);
+  printf("one by one    %10.0f /s   p50 %.0f µs   p90 %.0f µs   p99 %.0f µs   max %.0f µs\n", waiting, p50, p90, p99,
+         max);
+  printf("%d in flight %10.0f /s\n", IN_FLIGHT, in_flight);
+  return 0;
 }
 
 /* A message whose body has exactly the size asked for. */
@@ -161,8 +148,7 @@ static int measure(struct bench *b, rp_error *err)
   int code = rp_start(b->c->engine, &so, &b->c->session, err);
   if (!code) code = append_waiting(b, err);
   if (!code) code = append_in_flight(b, err);
-  if (!code) code = rp_end(b->c->session, "bench", err);
-  return code;
+  return code ? code : rp_end(b->c->session, "bench", err);
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -185,10 +171,7 @@ static int run(struct rp__cli *c, rp_error *err)
   if (!code) code = measure(&b, err);
   rp__cli_done(c);
   rp__tempdir_remove(&dir);
-  if (!code && rp__json_wanted(c))
-    code = print_json(&b, err);
-  else if (!code)
-    print_person(&b);
+  if (!code) code = print_result(&b, err);
   free(b.ns);
   return code;
 }
@@ -200,9 +183,7 @@ const struct rp__cmd rp__cmd_bench = {
     .summary = "Measure appends on this machine",
     .detail = "Uses a throwaway database in $TMPDIR or /var/tmp, unless --db names one; there the session stays.",
     .example = "  $ reprise bench --events 5000\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .reopens = true,
     .run = run,
 };

@@ -1,65 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise doctor`: check the store and its surroundings: disk, locks, clock, agents' files. */
-#include "cli/agent-look.h"
+#include "cli/hook-install.h"
 #include "cli/out.h"
 #include "cli/term.h"
 
 #define DOC_MAX ((size_t)4 * 1024 * 1024)
 
-static void add_text(struct rp__buf *line, struct rp__json v)
+static void tell_checks(struct rp__cli *c, struct rp__buf *out, struct rp__json doc)
 {
-  RP_AUTOBUF struct rp__buf text = RP_BUF(4096);
-  if (rp__json_text(v, &text) == 0 && text.n) rp__term_cut(line, text.p, text.n, 0);
-}
-
-static int print_check(const struct rp__cli *c, struct rp__json check, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
+  static const char *const marks[][3] = {{"ok", "✓", RP_GREEN}, {"warning", "!", RP_YELLOW}, {"", "✗", RP_RED}};
   bool colour = c->term.out_colour;
-  struct rp__json status = rp__json_get(check, "status");
-  bool ok = rp__json_eq(status, "ok"), warning = rp__json_eq(status, "warning");
-  rp__buf_printf(&line, "%s%s%s ",
-                 RP_SGR(colour, ok        ? RP_GREEN
-                                : warning ? RP_YELLOW
-                                          : RP_RED),
-                 ok        ? "✓"
-                 : warning ? "!"
-                           : "✗",
-                 RP_RESET(colour));
-  add_text(&line, rp__json_get(check, "check"));
-  rp__buf_str(&line, ": ");
-  add_text(&line, rp__json_get(check, "detail"));
-  return rp__out_line(&line, err);
-}
-
-static int print_checks(const struct rp__cli *c, struct rp__json doc, rp_error *err)
-{
   struct rp__json_iter it = {0};
   struct rp__json check;
-  int code = 0;
-  while (!code && rp__json_next(rp__json_get(doc, "checks"), &it, NULL, &check)) code = print_check(c, check, err);
-  return code;
-}
-
-static int64_t count_bad(struct rp__json doc)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json check;
-  int64_t bad = 0;
-  while (rp__json_next(rp__json_get(doc, "checks"), &it, NULL, &check))
-    bad += rp__json_eq(rp__json_get(check, "status"), "problem");
-  return bad;
+  while (rp__json_next(rp__json_get(doc, "checks"), &it, NULL, &check)) {
+    size_t i = 0;
+    while (*marks[i][0] && !rp__json_eq(rp__json_get(check, "status"), marks[i][0])) i++;
+    rp__buf_printf(out, "%s%s%s ", RP_SGR(colour, marks[i][2]), marks[i][1], RP_RESET(colour));
+    rp__view_text(out, rp__json_get(check, "check"), 0);
+    rp__buf_str(out, ": ");
+    rp__view_text(out, rp__json_get(check, "detail"), 0);
+    rp__buf_char(out, '\n');
+  }
 }
 
 /* ---- agents ---- */
 
 static void add_check(struct rp__jw *w, const char *name, const char *status, const char *detail)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "check", name);
-  rp__jw_kstr(w, "status", status);
-  rp__jw_kstr(w, "detail", detail);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{check:s status:s detail:s}", name, status, detail);
 }
 
 struct uses {
@@ -135,33 +103,24 @@ static int nothing_yet(const struct rp__cli *c, char **ret, rp_error *err)
   struct rp__jw w = RP_JW(&b);
   char detail[sizeof(c->no_store.message) + 64];
   snprintf(detail, sizeof(detail), "%s yet; 'reprise start' creates one", c->no_store.message);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "version", rp_version());
-  rp__jw_key(&w, "checks");
-  rp__jw_array(&w);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "check", "database");
-  rp__jw_kstr(&w, "status", "warning");
-  rp__jw_kstr(&w, "detail", detail);
-  rp__jw_end_object(&w);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{version:s checks:[{check:s status:s detail:s}]}", rp_version(), "database", "warning", detail);
   *ret = rp__buf_take(&b);
   return *ret ? 0 : rp__fail_nomem(err);
 }
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   RP_AUTOBUF struct rp__buf all = RP_BUF(DOC_MAX);
   int code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = c->no_store.code ? nothing_yet(c, &json, err) : rp_doctor_json(c->engine, &json, err);
   if (!code) code = add_agents(json, &all, err);
-  rp_free(json);
   if (code) return code;
-  struct rp__json doc = rp__json_trusted(all.p, all.n);
-  code = rp__json_wanted(c) ? rp__out_buf(c, &all, err) : print_checks(c, doc, err);
-  int64_t bad = count_bad(doc);
+  struct rp__json_iter it = {0};
+  struct rp__json check, checks = rp__json_get(rp__json_trusted(all.p, all.n), "checks");
+  int64_t bad = 0;
+  code = rp__out_told(c, all.p, tell_checks, err);
+  while (rp__json_next(checks, &it, NULL, &check)) bad += rp__json_eq(rp__json_get(check, "status"), "problem");
   if (!code && bad)
     code = rp__fail(err, RP_E_FAILED, "%lld %s found", (long long)bad, bad == 1 ? "problem" : "problems");
   return code;
@@ -176,6 +135,5 @@ const struct rp__cmd rp__cmd_doctor = {
     .detail = "Warnings are marked with !, problems with ✗; a problem makes the exit code 1.",
     .example = "  $ reprise doctor\n"
                "  ✓ schema: version 1\n",
-    .max_args = 0,
     .run = run,
 };

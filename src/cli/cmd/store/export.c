@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "cli/out.h"
 #include "cli/term.h"
-#include "cli/view.h"
 
 enum { OUTPUT, FORMAT, ALL, SCOPE, NO_TOKENS, FORCE };
 enum { REPRISE, NOVA, CLAWD, ORBITMESH, CORTEX, MARKDOWN };
@@ -49,19 +48,6 @@ static int sink_write(void *ctx, const void *bytes, size_t n)
   return 0;
 }
 
-/* A file with tokens in it is as secret as they are, wherever it lies. */
-static void tell_tokens(const struct rp__cli *c, const rp_store_info *i, const char *name)
-{
-  if (c->globals[RP_G_QUIET].count || rp__opt_given(c, NO_TOKENS)) return;
-  fprintf(stderr,
-          "%lld %s; %s holds the secret of the agents' socket and the tokens of the sessions: it is as secret "
-          "as they are\n",
-          (long long)i->sessions, i->sessions == 1 ? "session" : "sessions", name);
-  if (i->strangers)
-    fprintf(stderr, "%lld of %lld agents know another secret than the one in it, and will be refused by it\n",
-            (long long)i->strangers, (long long)i->tokens);
-}
-
 static int export_store(struct rp__cli *c, struct sink *s, const char *name, rp_error *err)
 {
   const rp_store_options o = {.session = c->n_args ? rp_session_id(c->session) : NULL,
@@ -69,8 +55,16 @@ static int export_store(struct rp__cli *c, struct sink *s, const char *name, rp_
                               .without_tokens = rp__opt_given(c, NO_TOKENS)};
   rp_store_info info = {0};
   int code = rp_export_store(c->engine, &o, sink_write, s, &info, err);
-  if (!code && !s->errnum) tell_tokens(c, &info, name);
-  return code;
+  if (code || s->errnum || c->globals[RP_G_QUIET].count || o.without_tokens) return code;
+  /* A file with tokens in it is as secret as they are, wherever it lies. */
+  fprintf(stderr,
+          "%lld %s; %s holds the secret of the agents' socket and the tokens of the sessions: it is as secret "
+          "as they are\n",
+          (long long)info.sessions, info.sessions == 1 ? "session" : "sessions", name);
+  if (info.strangers)
+    fprintf(stderr, "%lld of %lld agents know another secret than the one in it, and will be refused by it\n",
+            (long long)info.strangers, (long long)info.tokens);
+  return 0;
 }
 
 static int export_to(struct rp__cli *c, int fd, const char *name, rp_error *err)
@@ -100,7 +94,7 @@ static int show(struct rp__cli *c, rp_error *err)
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_CLI_DOC_MAX), safe = RP_BUF(RP_CLI_DOC_MAX);
   int code = rp_export_as(c->session, formats[MARKDOWN], keep, &text, err);
   if (!code) rp__view_lines(c, &safe, text.p, text.n, "");
-  return text.err ? rp__view_print(&text, err) : code ? code : rp__view_print(&safe, err);
+  return text.err ? rp__out_text(&text, err) : code ? code : rp__out_text(&safe, err);
 }
 
 /* It is put in place once it is whole and on the disk. What earlier exports to that folder left that were killed goes.
@@ -126,21 +120,12 @@ static int export_path(struct rp__cli *c, const char *path, rp_error *err)
   return export_to(c, fd, path, err);
 }
 
-/* A folder gets a file named after the session, and an index that tells what lies there. */
-static bool is_folder(const char *path)
-{
-  struct stat st;
-  return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* A database that others keep their own things in: only the engine may write into it. */
 static int export_database(struct rp__cli *c, const char *path, rp_error *err)
 {
-  if (!path || strcmp(path, "-") == 0) {
-    rp__fail(err, RP_E_USAGE, "the format cortex is a database");
-    rp__hint(err, "name it with -o brain.db; its own tables and rows stay as they are");
-    return RP_E_USAGE;
-  }
+  if (!path || strcmp(path, "-") == 0)
+    return rp__hinted(err, rp__fail(err, RP_E_USAGE, "the format cortex is a database"),
+                      "name it with -o brain.db; its own tables and rows stay as they are");
   int code = rp__cli_attach(c, c->args[0], RP_USE_LOOK, err);
   if (!code) code = rp_output_check(c->engine, "output", path, err);
   return code ? code : rp_export_file(c->session, formats[CORTEX], path, err);
@@ -153,11 +138,9 @@ static int check_which(const struct rp__cli *c, int64_t format, rp_error *err)
   if (rp__opt_given(c, ALL) && rp__opt_given(c, SCOPE))
     return rp__fail_field(err, RP_E_USAGE, "scope", "--all and --scope exclude each other");
   if (many && c->n_args) return rp__fail(err, RP_E_USAGE, "an ID names one session, --all and --scope many");
-  if (!many && !c->n_args) {
-    rp__fail(err, RP_E_USAGE, "the ID of a session is missing");
-    rp__hint(err, "'reprise ls' lists them; --all --format clawd exports all in one file");
-    return RP_E_USAGE;
-  }
+  if (!many && !c->n_args)
+    return rp__hinted(err, rp__fail(err, RP_E_USAGE, "the ID of a session is missing"),
+                      "'reprise ls' lists them; --all --format clawd exports all in one file");
   if (many && format != CLAWD)
     return rp__fail_field(err, RP_E_USAGE, "format", "only --format clawd holds many sessions in one file");
   if (rp__opt_given(c, NO_TOKENS) && format != CLAWD)
@@ -167,6 +150,7 @@ static int check_which(const struct rp__cli *c, int64_t format, rp_error *err)
 
 static int run(struct rp__cli *c, rp_error *err)
 {
+  struct stat st;
   const char *path = rp__opt_text(c, OUTPUT);
   int64_t format = rp__opt_num(c, FORMAT, REPRISE);
   bool to_stdout = !path || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
@@ -174,16 +158,17 @@ static int run(struct rp__cli *c, rp_error *err)
   if (code) return code;
   if (format == CORTEX) return export_database(c, path, err);
   /* A transcript is made for reading. */
-  if (to_stdout && c->term.out_tty && format != MARKDOWN && !rp__opt_given(c, FORCE)) {
-    rp__fail(err, RP_E_USAGE, "this would flood the terminal");
-    rp__hint(err, "name a file with -o FILE, or insist with --force");
-    return RP_E_USAGE;
-  }
+  bool shows = to_stdout && c->term.out_tty && !rp__opt_given(c, FORCE);
+  if (shows && format != MARKDOWN)
+    return rp__hinted(err, rp__fail(err, RP_E_USAGE, "this would flood the terminal"),
+                      "name a file with -o FILE, or insist with --force");
   code = c->n_args ? rp__cli_attach(c, c->args[0], RP_USE_LOOK, err) : rp__cli_open(c, RP_USE_LOOK, err);
   if (!code && !to_stdout) code = rp_output_check(c->engine, "output", path, err);
   if (code) return code;
-  if (!to_stdout && is_folder(path)) return rp_export_file(c->session, formats[format], path, err);
-  if (to_stdout && c->term.out_tty && format == MARKDOWN && !rp__opt_given(c, FORCE)) return show(c, err);
+  if (shows) return show(c, err);
+  /* A folder gets a file named after the session, and an index that tells what lies there. */
+  if (!to_stdout && lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    return rp_export_file(c->session, formats[format], path, err);
   return to_stdout ? export_to(c, STDOUT_FILENO, "the output", err) : export_path(c, path, err);
 }
 
@@ -198,10 +183,7 @@ const struct rp__cmd rp__cmd_export = {
     .example = "  $ reprise export kitchen-chat -o kitchen.reprise\n"
                "  $ reprise export kitchen-chat --format markdown | less\n"
                "  $ reprise export --all --format clawd -o session-store.json\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 0,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 0, 1),
+    RP_OPTS(opts),
     .run = run,
 };

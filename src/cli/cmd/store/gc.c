@@ -2,8 +2,6 @@
 /* `reprise gc`: clean up as the configuration says: archive, trash, delete. */
 #include "base/size.h"
 #include "cli/out.h"
-#include "cli/retain.h"
-#include "cli/signals.h"
 #include "cli/term.h"
 
 enum { DRY_RUN, OLDER_THAN, BUDGET, SCOPE };
@@ -24,27 +22,23 @@ struct cleaning {
   struct rp__jw w;
 };
 
-static void item_json(struct cleaning *g, const rp_gc_item *item)
+static int on_item(void *ctx, const rp_gc_item *item)
 {
-  rp__jw_object(&g->w);
-  rp__jw_kstr(&g->w, "action", rp_gc_action_name(item->action));
-  rp__jw_kstr(&g->w, "session_id", item->session_id);
-  rp__jw_kstr(&g->w, "scope", item->scope);
-  rp__jw_ktime(&g->w, "ended_at", item->ended_at);
-  rp__jw_ki64(&g->w, "bytes", item->bytes);
-  rp__jw_kstr(&g->w, "reason", item->reason);
-  rp__jw_end_object(&g->w);
-}
-
-static void item_line(struct cleaning *g, const rp_gc_item *item)
-{
+  struct cleaning *g = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
   bool colour = g->c->term.out_colour;
   const char *shade = item->action == RP_GC_DELETE ? RP_RED : item->action == RP_GC_KEEP ? RP_GREEN : RP_YELLOW;
   char age[32] = "open", size[32], id[RP_ID_MAX + 1];
+  rp__progress_clear(&g->progress);
+  g->n++;
+  if (rp__json_wanted(g->c)) {
+    rp__jw_pack(&g->w, "{action:s session_id:s scope:s ended_at:t bytes:i reason:s}", rp_gc_action_name(item->action),
+                item->session_id, item->scope, item->ended_at, item->bytes, item->reason);
+    return g->w.out->err;
+  }
   if (item->ended_at) rp__age_format(item->ended_at, rp__cli_now(g->c), age, sizeof(age));
   rp__size_format(item->bytes, size, sizeof(size));
-  if (g->n == 0)
+  if (g->n == 1)
     printf("%s%-7s  %-13s  %-10s  %10s  %s%s\n", RP_SGR(colour, RP_BOLD), "ACTION", "SESSION", "ENDED", "SIZE",
            "REASON", RP_RESET(colour));
   rp__buf_printf(&line, "%s%-7s%s  ", RP_SGR(colour, shade), rp_gc_action_name(item->action), RP_RESET(colour));
@@ -52,18 +46,7 @@ static void item_line(struct cleaning *g, const rp_gc_item *item)
   rp__buf_printf(&line, "  %-10s  %10s  ", age, size);
   rp__term_cut(&line, item->reason, strlen(item->reason), 0);
   if (!line.err) puts(line.p);
-}
-
-static int item(void *ctx, const rp_gc_item *i)
-{
-  struct cleaning *g = ctx;
-  rp__progress_clear(&g->progress);
-  if (rp__json_wanted(g->c))
-    item_json(g, i);
-  else
-    item_line(g, i);
-  g->n++;
-  return g->w.out->err;
+  return 0;
 }
 
 /* Between two sessions is where an interruption does no harm. */
@@ -74,30 +57,22 @@ static int step(void *ctx, int64_t done, int64_t total)
   return rp__signals_read(g->signals);
 }
 
-static void print_summary(const struct rp__cli *c, const char *json)
+static int finish(struct cleaning *g, const char *summary, rp_error *err)
 {
   static const char *const names[] = {"abandoned", "archived", "trashed", "deleted", "kept", "bytes"};
-  struct rp__json doc = rp__json_trusted(json, strlen(json));
   int64_t v[RP_ARRAY_SIZE(names)] = {0};
   char size[32];
+  if (rp__json_wanted(g->c)) {
+    rp__jw_pack(&g->w, "] summary:r}", summary);
+    return rp__out_buf(g->c, g->w.out, err);
+  }
+  struct rp__json doc = rp__json_trusted(summary, strlen(summary));
   for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) rp__json_i64(rp__json_get(doc, names[i]), &v[i]);
   rp__size_format(v[5], size, sizeof(size));
   printf("%s%lld abandoned, %lld archived, %lld to the trash, %lld deleted (%s), %lld kept\n",
-         rp__opt_given(c, DRY_RUN) ? "dry run: " : "", (long long)v[0], (long long)v[1], (long long)v[2],
+         rp__opt_given(g->c, DRY_RUN) ? "dry run: " : "", (long long)v[0], (long long)v[1], (long long)v[2],
          (long long)v[3], size, (long long)v[4]);
-}
-
-static int finish(struct cleaning *g, const char *summary, rp_error *err)
-{
-  if (!rp__json_wanted(g->c)) {
-    print_summary(g->c, summary);
-    return 0;
-  }
-  rp__jw_end_array(&g->w);
-  rp__jw_key(&g->w, "summary");
-  rp__jw_raw(&g->w, summary, strlen(summary));
-  rp__jw_end_object(&g->w);
-  return rp__out_buf(g->c, g->w.out, err);
+  return 0;
 }
 
 static int read_options(const struct rp__cli *c, rp_gc_options *ret, rp_error *err)
@@ -109,13 +84,11 @@ static int read_options(const struct rp__cli *c, rp_gc_options *ret, rp_error *e
   /* 0 means "as configured" to the library, so the smallest spans and sizes are 1 here. */
   if (rp__opt_given(c, OLDER_THAN)) ret->older_than_ms = RP_MAX(ret->older_than_ms, 1);
   if (!budget) return 0;
-  if (rp__size_parse(budget, &ret->budget_bytes) == 0) {
-    ret->budget_bytes = RP_MAX(ret->budget_bytes, 1);
-    return 0;
-  }
-  rp__fail_field(err, RP_E_USAGE, "budget", "--budget: '%s' is not a size", budget);
-  rp__hint(err, "write it like 512M or 2G");
-  return RP_E_USAGE;
+  if (rp__size_parse(budget, &ret->budget_bytes))
+    return rp__hinted(err, rp__fail_field(err, RP_E_USAGE, "budget", "--budget: '%s' is not a size", budget),
+                      "write it like 512M or 2G");
+  ret->budget_bytes = RP_MAX(ret->budget_bytes, 1);
+  return 0;
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -124,20 +97,16 @@ static int run(struct rp__cli *c, rp_error *err)
   RP_AUTOCLOSE int signals = -1;
   struct cleaning g = {.c = c, .progress = RP_PROGRESS(c, "cleaning"), .w = RP_JW(&doc)};
   rp_gc_options o;
-  char *summary = NULL;
-  rp__jw_object(&g.w);
-  rp__jw_key(&g.w, "items");
-  rp__jw_array(&g.w);
+  RP_AUTOTEXT char *summary = NULL;
+  rp__jw_pack(&g.w, "{items:[");
   int code = read_options(c, &o, err);
   if (!code) code = rp__signals_open(&signals, err);
   if (!code) code = rp__cli_open(c, o.dry_run ? RP_USE_LOOK : RP_USE_CHANGE, err);
   g.signals = signals;
-  if (!code) code = rp_gc(c->engine, &o, item, &g, step, &g, &summary, err);
+  if (!code) code = rp_gc(c->engine, &o, on_item, &g, step, &g, &summary, err);
   rp__progress_clear(&g.progress);
   if (code && !err->code) rp__fail(err, code, "can't tell what was done");
-  if (!code) code = finish(&g, summary, err);
-  rp_free(summary);
-  return code;
+  return code ? code : finish(&g, summary, err);
 }
 
 const struct rp__cmd rp__cmd_gc = {
@@ -155,8 +124,6 @@ const struct rp__cmd rp__cmd_gc = {
                "  ACTION   SESSION        ENDED             SIZE  REASON\n"
                "  archive  0197a3c2-5b1e  31 d ago       3.1 KiB  ended 31 days ago\n"
                "  dry run: 0 abandoned, 1 archived, 0 to the trash, 0 deleted (0 B), 0 kept\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

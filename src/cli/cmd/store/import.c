@@ -42,8 +42,6 @@ static long source_read(void *ctx, void *bytes, size_t n)
 
 static int import(struct rp__cli *c, struct source *s, const char *name, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   char id[RP_ID_MAX + 1];
   struct stat st;
   if (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) s->total = st.st_size;
@@ -52,11 +50,7 @@ static int import(struct rp__cli *c, struct source *s, const char *name, rp_erro
   if (!code) code = rp_import(c->engine, source_read, s, NULL, NULL, id, err);
   rp__progress_clear(&s->progress);
   if (s->errnum) return rp__fail_errno(err, s->errnum, "can't read %s", name);
-  if (code) return code;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", id);
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
+  return code ? code : RP_OUT_PACK(c, err, "{session_id:s}", id);
 }
 
 /* ---- what others wrote ---------------------------------------------------- */
@@ -68,19 +62,6 @@ struct taken {
   int64_t n, skipped, refused; /* skipped: there already; refused: they can't be understood */
   rp_error *err;
 };
-
-static void item_json(struct rp__buf *line, const rp_import_item *i)
-{
-  struct rp__jw w = RP_JW(line);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", i->session_id);
-  rp__jw_kstr(&w, "name", i->name);
-  rp__jw_ki64(&w, "events", i->events);
-  rp__jw_kbool(&w, "skipped", i->skipped);
-  rp__jw_kstr(&w, "why", i->why);
-  if (i->token) rp__jw_kbool(&w, "token", true);
-  rp__jw_end_object(&w);
-}
 
 static void item_line(const struct rp__cli *c, struct rp__buf *line, const rp_import_item *i)
 {
@@ -104,28 +85,18 @@ static int item(void *ctx, const rp_import_item *i)
 {
   struct taken *t = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
+  struct rp__jw w = RP_JW(&line);
   rp__progress_clear(&t->progress);
   t->n++;
   t->tokens += i->token;
   t->skipped += i->skipped && i->session_id;
   t->refused += i->skipped && !i->session_id;
   if (rp__json_wanted(t->c))
-    item_json(&line, i);
+    rp__jw_pack(&w, "{session_id:s name:s events:i skipped:b why:s token:?b}", i->session_id, i->name, i->events,
+                i->skipped, i->why, i->token);
   else
     item_line(t->c, &line, i);
   return rp__out_line(&line, t->err);
-}
-
-static void tell_sum(const struct taken *t, bool dry_run)
-{
-  int64_t in = t->n - t->skipped - t->refused;
-  fprintf(stderr, "%lld %s%s, %lld skipped", (long long)in, in == 1 ? "session" : "sessions",
-          dry_run ? " would be taken in" : " taken in", (long long)t->skipped);
-  if (t->refused) fprintf(stderr, ", %lld refused", (long long)t->refused);
-  fputc('\n', stderr);
-  if (t->tokens && !dry_run)
-    fprintf(stderr, "agents come in with the tokens they hold; %s is as secret as these: delete it, or keep it 0600\n",
-            t->c->args[0]);
 }
 
 static int import_foreign(struct rp__cli *c, rp_error *err)
@@ -139,7 +110,15 @@ static int import_foreign(struct rp__cli *c, rp_error *err)
   int code = rp__cli_open(c, RP_USE_WRITE, err);
   if (!code) code = rp_import_file(c->engine, c->args[0], &o, item, &t, rp__progress_step, &t.progress, err);
   rp__progress_clear(&t.progress);
-  if ((!code || t.n) && !rp__json_wanted(c) && !c->globals[RP_G_QUIET].count) tell_sum(&t, o.dry_run);
+  if ((code && !t.n) || rp__json_wanted(c) || c->globals[RP_G_QUIET].count) return code;
+  int64_t in = t.n - t.skipped - t.refused;
+  fprintf(stderr, "%lld %s%s, %lld skipped", (long long)in, in == 1 ? "session" : "sessions",
+          o.dry_run ? " would be taken in" : " taken in", (long long)t.skipped);
+  if (t.refused) fprintf(stderr, ", %lld refused", (long long)t.refused);
+  fputc('\n', stderr);
+  if (t.tokens && !o.dry_run)
+    fprintf(stderr, "agents come in with the tokens they hold; %s is as secret as these: delete it, or keep it 0600\n",
+            c->args[0]);
   return code;
 }
 
@@ -154,35 +133,20 @@ static bool looks_ours(int fd)
   return n < 0 || ((size_t)n == sizeof(head) && memcmp(head, mark, sizeof(head)) == 0);
 }
 
-static int check_ours(const struct rp__cli *c, rp_error *err)
-{
-  if (!rp__opt_given(c, SCOPE) && !rp__opt_given(c, DRY_RUN)) return 0;
-  return rp__fail(err, RP_E_USAGE, "an export of reprise knows its scope, and comes in whole or not at all");
-}
-
-static int import_stdin(struct rp__cli *c, rp_error *err)
-{
-  struct source s = {.fd = STDIN_FILENO};
-  if (rp__opt_num(c, FORMAT, REPRISE) != REPRISE) {
-    rp__fail(err, RP_E_USAGE, "the format %s is read from a file", rp__opt_text(c, FORMAT));
-    return RP_E_USAGE;
-  }
-  int code = check_ours(c, err);
-  return code ? code : import(c, &s, "the input", err);
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
-  struct source s = {0};
-  if (strcmp(c->args[0], "-") == 0) return import_stdin(c, err);
-  if (rp__opt_num(c, FORMAT, REPRISE) != REPRISE) return import_foreign(c, err);
-  RP_AUTOCLOSE int fd = open(c->args[0], O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return rp__fail_errno(err, errno, "can't open %s", c->args[0]);
-  bool ours = rp__opt_given(c, FORMAT) || looks_ours(fd);
-  if (!ours) return import_foreign(c, err);
-  s.fd = fd;
-  int code = check_ours(c, err);
-  return code ? code : import(c, &s, c->args[0], err);
+  const char *path = c->args[0];
+  bool from_stdin = strcmp(path, "-") == 0, foreign = rp__opt_num(c, FORMAT, REPRISE) != REPRISE;
+  if (from_stdin && foreign)
+    return rp__fail(err, RP_E_USAGE, "the format %s is read from a file", rp__opt_text(c, FORMAT));
+  if (foreign) return import_foreign(c, err);
+  RP_AUTOCLOSE int fd = from_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+  if (!from_stdin && fd < 0) return rp__fail_errno(err, errno, "can't open %s", path);
+  if (!from_stdin && !rp__opt_given(c, FORMAT) && !looks_ours(fd)) return import_foreign(c, err);
+  if (rp__opt_given(c, SCOPE) || rp__opt_given(c, DRY_RUN))
+    return rp__fail(err, RP_E_USAGE, "an export of reprise knows its scope, and comes in whole or not at all");
+  struct source s = {.fd = from_stdin ? STDIN_FILENO : fd};
+  return import(c, &s, from_stdin ? "the input" : path, err);
 }
 
 const struct rp__cmd rp__cmd_import = {
@@ -195,10 +159,7 @@ const struct rp__cmd rp__cmd_import = {
     .example = "  $ reprise export last | ssh other-host reprise import -\n"
                "  {\"session_id\":\"0197…\"}\n"
                "  $ reprise import ~/.openclaw/workspace/memory/brain.db --scope openclaw --dry-run\n",
-    .arg = RP_ARG_FILE,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_FILE, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -25,16 +25,10 @@ static int read_all(const char *path, size_t max, struct rp__buf *ret, rp_error 
   RP_AUTOCLOSE int opened = from_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
   int fd = from_stdin ? STDIN_FILENO : opened;
   if (fd < 0) return rp__fail_errno(err, errno, "can't open %s", path);
-  for (;;) {
-    char *room = rp__buf_room(ret, 65536);
-    if (!room && ret->err == RP_E_NOMEM) return rp__fail_nomem(err);
-    if (!room) return rp__fail(err, RP_E_TOO_LARGE, "%s is larger than %zu bytes", path, max);
-    ssize_t n = read(fd, room, 65536);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return rp__fail_errno(err, errno, "can't read %s", path);
-    if (n == 0) break;
-    ret->n += (size_t)n;
-  }
+  int code = rp__read_all(fd, ret);
+  if (code == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (code == RP_E_TOO_LARGE) return rp__fail(err, code, "%s is larger than %zu bytes", path, max);
+  if (code) return rp__fail_errno(err, errno, "can't read %s", path);
   rp__buf_str(ret, "");
   return ret->err ? rp__fail_nomem(err) : 0;
 }
@@ -49,66 +43,44 @@ struct findings {
   struct rp__jw w;
 };
 
-/* Columns count characters, as editors do. */
-static void count_to(struct findings *f, size_t to)
+static int finding(void *ctx, const rp_secret *s)
 {
-  for (; f->at < to; f->at++) {
+  struct findings *f = ctx;
+  /* Columns count characters, as editors do. */
+  for (; f->at < s->start; f->at++) {
     if (f->text[f->at] == '\n')
       f->line++, f->column = 1;
     else if (((unsigned char)f->text[f->at] & 0xc0) != 0x80)
       f->column++;
   }
-}
-
-static int finding(void *ctx, const rp_secret *s)
-{
-  struct findings *f = ctx;
-  count_to(f, s->start);
   f->n++;
   if (!rp__json_wanted(f->c)) {
     fprintf(stderr, "%s:%zu:%zu: %s\n", f->name, f->line, f->column, s->kind);
     return 0;
   }
-  rp__jw_object(&f->w);
-  rp__jw_kstr(&f->w, "kind", s->kind);
-  rp__jw_ki64(&f->w, "line", (int64_t)f->line);
-  rp__jw_ki64(&f->w, "column", (int64_t)f->column);
-  rp__jw_ki64(&f->w, "start", (int64_t)s->start);
-  rp__jw_ki64(&f->w, "end", (int64_t)s->end);
-  rp__jw_end_object(&f->w);
+  rp__jw_pack(&f->w, "{kind:s line:i column:i start:i end:i}", s->kind, (int64_t)f->line, (int64_t)f->column,
+              (int64_t)s->start, (int64_t)s->end);
   return f->w.out->err;
-}
-
-static int print_masked(struct findings *f, const char *masked, rp_error *err)
-{
-  if (!rp__json_wanted(f->c)) {
-    fputs(masked, stdout);
-    return 0;
-  }
-  rp__jw_end_array(&f->w);
-  rp__jw_kstr(&f->w, "text", masked);
-  rp__jw_end_object(&f->w);
-  return rp__out_buf(f->c, f->w.out, err);
 }
 
 static int check(struct rp__cli *c, rp_error *err)
 {
   const char *path = rp__opt_text(c, CHECK);
   RP_AUTOBUF struct rp__buf text = RP_BUF(TEXT_MAX), doc = RP_BUF(RP_CLI_DOC_MAX * 2);
-  char *masked = NULL;
+  RP_AUTOTEXT char *masked = NULL;
   int code = read_all(path, TEXT_MAX, &text, err);
   /* The patterns come from the configuration, not from the store. */
   if (!code) code = rp__cli_open_db(c, "memory:", RP_USE_WRITE, err);
   if (code) return code;
   struct findings f = {.c = c, .name = strcmp(path, "-") ? path : "stdin", .text = text.p, .line = 1, .column = 1};
   f.w = RP_JW(&doc);
-  rp__jw_object(&f.w);
-  rp__jw_kstr(&f.w, "file", f.name);
-  rp__jw_key(&f.w, "secrets");
-  rp__jw_array(&f.w);
+  rp__jw_pack(&f.w, "{file:s secrets:[", f.name);
   code = rp_redact_check(c->engine, text.p, text.n, finding, &f, &masked, err);
-  if (!code) code = print_masked(&f, masked, err);
-  rp_free(masked);
+  if (!code) rp__jw_pack(&f.w, "] text:s}", masked);
+  if (!code && rp__json_wanted(c))
+    code = rp__out_buf(c, &doc, err);
+  else if (!code)
+    fputs(masked, stdout);
   if (!code && f.n && rp__opt_given(c, STRICT))
     code = rp__fail(err, RP_E_REFUSED, "%lld %s found", (long long)f.n, f.n == 1 ? "secret" : "secrets");
   return code;
@@ -131,7 +103,7 @@ static int apply(struct rp__cli *c, rp_error *err)
   struct rp__progress p = RP_PROGRESS(c, "masking");
   RP_AUTOBUF struct rp__buf secret = RP_BUF(SECRET_MAX + 65536);
   const char *file = rp__opt_text(c, TEXT_FILE);
-  char *json = NULL;
+  RP_AUTOTEXT char *json = NULL;
   int code = file ? read_secret(file, &secret, err) : 0;
   if (!code) code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code)
@@ -139,7 +111,6 @@ static int apply(struct rp__cli *c, rp_error *err)
                              &p, &json, err);
   rp__progress_clear(&p);
   if (!code) code = rp__out_fields(c, json, err);
-  rp_free(json);
   if (secret.p) explicit_bzero(secret.p, secret.n);
   return code;
 }
@@ -147,16 +118,11 @@ static int apply(struct rp__cli *c, rp_error *err)
 static int run(struct rp__cli *c, rp_error *err)
 {
   bool checks = rp__opt_given(c, CHECK);
-  if (checks == rp__opt_given(c, APPLY))
-    rp__fail(err, RP_E_USAGE, "it needs --check FILE or --apply ID");
-  else if (checks && (rp__opt_given(c, TEXT_FILE) || rp__opt_given(c, DRY_RUN)))
-    rp__fail(err, RP_E_USAGE, "--text-file and --dry-run belong to --apply");
-  else if (!checks && rp__opt_given(c, STRICT))
-    rp__fail(err, RP_E_USAGE, "--strict belongs to --check");
-  else
-    return checks ? check(c, err) : apply(c, err);
-  rp__hint(err, "see 'reprise redact --help'");
-  return RP_E_USAGE;
+  if (checks == rp__opt_given(c, APPLY)) return RP_USAGE(c, err, "it needs --check FILE or --apply ID");
+  if (checks && (rp__opt_given(c, TEXT_FILE) || rp__opt_given(c, DRY_RUN)))
+    return RP_USAGE(c, err, "--text-file and --dry-run belong to --apply");
+  if (!checks && rp__opt_given(c, STRICT)) return RP_USAGE(c, err, "--strict belongs to --check");
+  return checks ? check(c, err) : apply(c, err);
 }
 
 const struct rp__cmd rp__cmd_redact = {
@@ -173,8 +139,6 @@ const struct rp__cmd rp__cmd_redact = {
                "  stdin:1:10: assignment\n"
                "  password=[REDACTED]\n"
                "  $ reprise redact --apply kitchen-chat --text-file found.txt --dry-run\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

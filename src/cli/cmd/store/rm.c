@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise rm`: put a session in the trash, or delete it for good. */
 #include "cli/out.h"
-#include "cli/retain.h"
 #include "cli/term.h"
 
 enum { NOW, YES, REASON };
@@ -22,56 +21,30 @@ static int ask(const struct rp__cli *c, const struct rp__subject *s, rp_error *e
   return rp__cli_confirm(c, question, err);
 }
 
-static int tell_deleted(const struct rp__cli *c, const struct rp__subject *s, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
-  if (!rp__json_wanted(c)) {
-    printf("deleted %s for good\n", s->id);
-    return 0;
-  }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", s->id);
-  rp__jw_kbool(&w, "deleted", true);
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
-}
-
-static int tell_trashed(struct rp__cli *c, const struct rp__subject *s, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
-  char moment[RP_MOMENT_TEXT];
-  int64_t until;
-  int code = rp__trash_until(c, s->scope, s->trashed_at, &until, err);
-  if (code) return code;
-  if (!rp__json_wanted(c)) {
-    printf("%s is in the trash; until %s 'reprise untrash %s' takes it back\n", s->id,
-           rp__moment_format(c, until, moment), s->id);
-    return 0;
-  }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", s->id);
-  rp__jw_ktime(&w, "trashed_at", s->trashed_at);
-  rp__jw_ktime(&w, "until", until);
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
   struct rp__subject s = {0};
+  char moment[RP_MOMENT_TEXT];
+  int64_t until;
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp__subject_find(c, c->args[0], false, &s, err);
   if (code) return code;
   if (rp__opt_given(c, NOW)) {
     code = ask(c, &s, err);
     if (!code) code = rp_purge(c->engine, s.id, true, err);
-    return code ? code : tell_deleted(c, &s, err);
+    if (code) return code;
+    if (rp__json_wanted(c)) return RP_OUT_PACK(c, err, "{session_id:s deleted:b}", s.id, true);
+    printf("deleted %s for good\n", s.id);
+    return 0;
   }
   code = rp_trash(c->engine, s.id, rp__opt_text(c, REASON), err);
   if (!code) code = rp__subject_find(c, s.id, true, &s, err);
-  return code ? code : tell_trashed(c, &s, err);
+  if (!code) code = rp__trash_until(c, s.scope, s.trashed_at, &until, err);
+  if (code) return code;
+  if (rp__json_wanted(c)) return RP_OUT_PACK(c, err, "{session_id:s trashed_at:t until:t}", s.id, s.trashed_at, until);
+  printf("%s is in the trash; until %s 'reprise untrash %s' takes it back\n", s.id, rp__moment_format(c, until, moment),
+         s.id);
+  return 0;
 }
 
 const struct rp__cmd rp__cmd_rm = {
@@ -88,10 +61,7 @@ const struct rp__cmd rp__cmd_rm = {
         "  0197a3c2-5b1e-7… is in the trash; until 2026-02-07 12:00:00 CET 'reprise untrash 0197a3c2-5b1e-7…' takes "
         "it back\n"
         "  $ reprise rm kitchen-chat --now --yes\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
+    RP_OPTS(opts),
     .run = run,
 };

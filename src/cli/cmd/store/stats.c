@@ -8,25 +8,15 @@ static const struct rp__opt opts[] = {
     [METRICS] = {"metrics", 0, RP_OPT_FLAG, NULL, "counters and histograms in Prometheus' text format"},
 };
 
-static int print_metrics(struct rp__cli *c, rp_error *err)
-{
-  char *text = NULL;
-  int code = rp__cli_open(c, RP_USE_LOOK, err);
-  if (!code) code = rp_metrics_text(c->engine, &text, err);
-  if (!code) fputs(text, stdout);
-  rp_free(text);
-  return code;
-}
-
 static int run(struct rp__cli *c, rp_error *err)
 {
-  char *json = NULL;
-  if (rp__opt_given(c, METRICS)) return print_metrics(c, err);
+  RP_AUTOTEXT char *text = NULL;
+  bool metrics = rp__opt_given(c, METRICS);
   int code = rp__cli_open(c, RP_USE_LOOK, err);
-  if (!code) code = rp_stats_json(c->engine, &json, err);
-  if (!code) code = rp__out_fields(c, json, err);
-  rp_free(json);
-  return code;
+  if (!code) code = metrics ? rp_metrics_text(c->engine, &text, err) : rp_stats_json(c->engine, &text, err);
+  if (code || !metrics) return code ? code : rp__out_fields(c, text, err);
+  fputs(text, stdout);
+  return 0;
 }
 
 const struct rp__cmd rp__cmd_stats = {
@@ -36,8 +26,6 @@ const struct rp__cmd rp__cmd_stats = {
     .usage = "",
     .summary = "Count what the store holds",
     .example = "  $ reprise stats --json | jq .events\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -17,35 +17,11 @@ static const struct rp__opt opts[] = {
 
 /* ---- create ---- */
 
-static int print_created(struct rp__cli *c, const char *text, const rp_token_options *o, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf b = RP_BUF(4096);
-  struct rp__jw w = RP_JW(&b);
-  const char *store = rp_store_path(c->engine);
-  if (!rp__json_wanted(c)) {
-    puts(text);
-    rp__cli_say(c, "made in the store %s, and good for servers on that one alone", store ? store : "in memory");
-    rp__cli_say(c, "keep it now, it is not shown again; clients send it as  Authorization: Bearer TOKEN");
-    return 0;
-  }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "token", text);
-  rp__jw_key(&w, "id");
-  rp__jw_strn(&w, text + ID_AT, ID_CHARS);
-  rp__jw_kstr(&w, "name", o->name);
-  rp__jw_kstr(&w, "scope", o->scope);
-  rp__jw_kbool(&w, "read_only", o->read_only);
-  rp__jw_ktime(&w, "expires_at", o->expires_ms);
-  rp__jw_kstr(&w, "store", store);
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
-}
-
 static int create(struct rp__cli *c, rp_error *err)
 {
   rp_token_options o = {
       .name = rp__opt_text(c, NAME), .scope = rp__opt_text(c, SCOPE), .read_only = rp__opt_given(c, READ_ONLY)};
-  char *text = NULL;
+  RP_AUTOTEXT char *text = NULL;
   if (rp__opt_given(c, EXPIRES)) {
     int64_t span = rp__opt_num(c, EXPIRES, 0);
     if (span <= 0 || __builtin_add_overflow(rp__cli_now(c), span, &o.expires_ms))
@@ -54,38 +30,21 @@ static int create(struct rp__cli *c, rp_error *err)
   }
   int code = rp__cli_open(c, RP_USE_WRITE, err);
   if (!code) code = rp_token_create(c->engine, &o, &text, err);
-  if (!code) code = print_created(c, text, &o, err);
-  rp_free(text);
-  return code;
+  if (code) return code;
+  const char *store = rp_store_path(c->engine);
+  if (rp__json_wanted(c))
+    return RP_OUT_PACK(c, err, "{token:s id:n name:s scope:s read_only:b expires_at:t store:s}", text, text + ID_AT,
+                       (size_t)ID_CHARS, o.name, o.scope, o.read_only, o.expires_ms, store);
+  puts(text);
+  rp__cli_say(c, "made in the store %s, and good for servers on that one alone", store ? store : "in memory");
+  rp__cli_say(c, "keep it now, it is not shown again; clients send it as  Authorization: Bearer TOKEN");
+  return 0;
 }
 
 /* ---- ls ---- */
 
-struct listing {
-  const struct rp__cli *c;
-  int64_t n;
-  struct rp__jw w;
-  rp_error *err;
-};
-
-static int token_json(void *ctx, const rp_token_info *t)
-{
-  struct listing *l = ctx;
-  rp__jw_object(&l->w);
-  rp__jw_kstr(&l->w, "id", t->id);
-  rp__jw_kstr(&l->w, "name", t->name);
-  rp__jw_kstr(&l->w, "scope", t->scope);
-  rp__jw_kbool(&l->w, "read_only", t->read_only);
-  rp__jw_ktime(&l->w, "created_at", t->created_at);
-  rp__jw_ktime(&l->w, "expires_at", t->expires_at);
-  rp__jw_ktime(&l->w, "last_used_at", t->last_used_at);
-  rp__jw_kbool(&l->w, "expired", t->expires_at && t->expires_at <= rp__cli_now(l->c));
-  rp__jw_end_object(&l->w);
-  return l->w.out->err;
-}
-
 /* When something was or will be, or a word for never. */
-static void age(const struct listing *l, int64_t at, const char *never, char out[32])
+static void age(const struct rp__listing *l, int64_t at, const char *never, char out[32])
 {
   if (at)
     rp__age_format(at, rp__cli_now(l->c), out, 32);
@@ -93,12 +52,18 @@ static void age(const struct listing *l, int64_t at, const char *never, char out
     snprintf(out, 32, "%s", never);
 }
 
-static int token_line(void *ctx, const rp_token_info *t)
+static int on_token(void *ctx, const rp_token_info *t)
 {
-  struct listing *l = ctx;
+  struct rp__listing *l = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
   bool colour = l->c->term.out_colour;
   char created[32], used[32], expires[32];
+  if (l->json) {
+    rp__jw_pack(&l->w, "{id:s name:s scope:s read_only:b created_at:t expires_at:t last_used_at:t expired:b}", t->id,
+                t->name, t->scope, t->read_only, t->created_at, t->expires_at, t->last_used_at,
+                t->expires_at && t->expires_at <= rp__cli_now(l->c));
+    return l->doc.err;
+  }
   age(l, t->created_at, "-", created);
   age(l, t->last_used_at, "never", used);
   age(l, t->expires_at, "never", expires);
@@ -114,35 +79,11 @@ static int token_line(void *ctx, const rp_token_info *t)
 
 static int list(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
-  struct listing l = {.c = c, .w = RP_JW(&doc), .err = err};
-  bool json = rp__json_wanted(c);
-  rp__jw_object(&l.w);
-  rp__jw_key(&l.w, "tokens");
-  rp__jw_array(&l.w);
+  struct rp__listing l;
+  rp__listing_begin(&l, c, "{tokens:[", err);
   int code = rp__cli_open(c, RP_USE_LOOK, err);
-  if (!code) code = rp_token_list(c->engine, json ? token_json : token_line, &l, err);
-  if (code) return code;
-  rp__jw_end_array(&l.w);
-  rp__jw_end_object(&l.w);
-  if (json) return rp__out_buf(c, &doc, err);
-  if (l.n == 0 && c->term.err_tty) fputs("no tokens\n", stderr);
-  return 0;
-}
-
-/* ---- rm ---- */
-
-static int take_away(struct rp__cli *c, rp_error *err)
-{
-  int code = rp__cli_open(c, RP_USE_CHANGE, err);
-  return code ? code : rp_token_revoke(c->engine, c->args[1], err);
-}
-
-static int usage(const char *what, rp_error *err)
-{
-  rp__fail(err, RP_E_USAGE, "%s", what);
-  rp__hint(err, "see 'reprise token --help'");
-  return RP_E_USAGE;
+  if (!code) code = rp_token_list(c->engine, on_token, &l, err);
+  return rp__listing_end(&l, code, "no tokens");
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -151,11 +92,13 @@ static int run(struct rp__cli *c, rp_error *err)
   bool creates = strcmp(verb, "create") == 0, removes = strcmp(verb, "rm") == 0;
   bool told =
       rp__opt_given(c, NAME) || rp__opt_given(c, SCOPE) || rp__opt_given(c, READ_ONLY) || rp__opt_given(c, EXPIRES);
-  if (!creates && !removes && strcmp(verb, "ls") != 0) return usage("it can create, ls and rm", err);
-  if (!creates && told) return usage("--name, --scope, --read-only and --expires belong to 'token create'", err);
-  if (removes && c->n_args < 2) return usage("rm needs the ID of a token", err);
-  if (!removes && c->n_args > 1) return usage("only rm takes a second word", err);
-  return creates ? create(c, err) : removes ? take_away(c, err) : list(c, err);
+  if (!creates && !removes && strcmp(verb, "ls") != 0) return RP_USAGE(c, err, "it can create, ls and rm");
+  if (!creates && told) return RP_USAGE(c, err, "--name, --scope, --read-only and --expires belong to 'token create'");
+  if (removes && c->n_args < 2) return RP_USAGE(c, err, "rm needs the ID of a token");
+  if (!removes && c->n_args > 1) return RP_USAGE(c, err, "only rm takes a second word");
+  if (!removes) return creates ? create(c, err) : list(c, err);
+  int code = rp__cli_open(c, RP_USE_CHANGE, err);
+  return code ? code : rp_token_revoke(c->engine, c->args[1], err);
 }
 
 const struct rp__cmd rp__cmd_token = {
@@ -172,9 +115,7 @@ const struct rp__cmd rp__cmd_token = {
                "  $ reprise token ls\n"
                "  $ reprise token rm laptop\n",
     .words = "create ls rm",
-    .min_args = 1,
-    .max_args = 2,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_NONE, 1, 2),
+    RP_OPTS(opts),
     .run = run,
 };

@@ -3,7 +3,6 @@
 #include <limits.h>
 
 #include "cli/out.h"
-#include "cli/retain.h"
 #include "cli/term.h"
 
 #define HOUR_MS (3600LL * 1000)
@@ -52,16 +51,6 @@ static int collect(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-static int read_pile(struct pile *t, rp_error *err)
-{
-  rp_filter f = {.scope = rp__opt_text(t->c, SCOPE), .limit = INT_MAX, .trashed = true};
-  int code = rp_list(t->c->engine, &f, collect, t, err);
-  if (code) return err->code ? code : rp__fail(err, code, "can't list the trash");
-  for (size_t i = 0; !code && i < t->n; i++)
-    code = rp__trash_until(t->c, t->p[i].scope, t->p[i].trashed_at, &t->p[i].until, err);
-  return code;
-}
-
 /* ---- listing ---- */
 
 static void left_format(const struct pile *t, const struct entry *e, char *out, size_t n)
@@ -77,14 +66,21 @@ static void left_format(const struct pile *t, const struct entry *e, char *out, 
     snprintf(out, n, "%lld days", (long long)((left + DAY_MS / 2) / DAY_MS));
 }
 
-static void print_pile(const struct pile *t)
+static int list(const struct pile *t, rp_error *err)
 {
+  struct rp__listing l;
   bool colour = t->c->term.out_colour;
-  if (t->n)
+  rp__listing_begin(&l, t->c, "{sessions:[", err);
+  if (t->n && !l.json)
     printf("%s%-13s  %-16s  %-20s  %9s  %-10s  %s%s\n", RP_SGR(colour, RP_BOLD), "ID", "SCOPE", "KEY", "SIZE",
            "TRASHED", "LEFT", RP_RESET(colour));
-  for (size_t i = 0; i < t->n; i++) {
-    const struct entry *e = &t->p[i];
+  for (; l.n < (int64_t)t->n; l.n++) {
+    const struct entry *e = &t->p[l.n];
+    if (l.json) {
+      rp__jw_pack(&l.w, "{session_id:s scope:s key:s events:i bytes:i trashed_at:t until:t held_at:t}", e->id, e->scope,
+                  e->key[0] ? e->key : NULL, e->events, e->bytes, e->trashed_at, e->until, e->held_at);
+      continue;
+    }
     RP_AUTOBUF struct rp__buf line = RP_BUF(1024);
     char age[32], size[32], left[32], id[RP_ID_MAX + 1];
     rp__age_format(e->trashed_at, rp__cli_now(t->c), age, sizeof(age));
@@ -98,91 +94,41 @@ static void print_pile(const struct pile *t)
     rp__buf_printf(&line, "  %9s  %-10s  %s", size, age, left);
     if (!line.err) puts(line.p);
   }
-  if (t->n == 0 && t->c->term.err_tty) fputs("the trash is empty\n", stderr);
-}
-
-static void write_entry(const struct entry *e, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", e->id);
-  rp__jw_kstr(w, "scope", e->scope);
-  rp__jw_kstr(w, "key", e->key[0] ? e->key : NULL);
-  rp__jw_ki64(w, "events", e->events);
-  rp__jw_ki64(w, "bytes", e->bytes);
-  rp__jw_ktime(w, "trashed_at", e->trashed_at);
-  rp__jw_ktime(w, "until", e->until);
-  rp__jw_ktime(w, "held_at", e->held_at);
-  rp__jw_end_object(w);
-}
-
-static int list(struct pile *t, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
-  struct rp__jw w = RP_JW(&doc);
-  if (!rp__json_wanted(t->c)) {
-    print_pile(t);
-    return 0;
-  }
-  rp__jw_object(&w);
-  rp__jw_key(&w, "sessions");
-  rp__jw_array(&w);
-  for (size_t i = 0; i < t->n; i++) write_entry(&t->p[i], &w);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
-  return rp__out_buf(t->c, &doc, err);
+  return rp__listing_end(&l, 0, "the trash is empty");
 }
 
 /* ---- emptying ---- */
 
-struct tally {
-  int64_t deleted, kept, bytes;
-};
-
-static int empty_all(struct pile *t, struct tally *k, rp_error *err)
+static int empty(struct pile *t, rp_error *err)
 {
   struct rp__progress progress = RP_PROGRESS(t->c, "emptying the trash");
+  int64_t deleted = 0, stayed = 0, bytes = 0;
+  bool dry = rp__opt_given(t->c, DRY_RUN);
+  char size[32];
   int code = 0;
   for (size_t i = 0; !code && i < t->n; i++) {
     const struct entry *e = &t->p[i];
     rp_error why = {0};
     rp__progress_step(&progress, (int64_t)i, (int64_t)t->n);
-    if (rp__opt_given(t->c, DRY_RUN))
+    if (dry)
       code = e->held_at ? RP_E_ON_HOLD : 0;
     else
       code = rp_purge(t->c->engine, e->id, false, &why);
     bool kept = code == RP_E_ON_HOLD || code == RP_E_HELD;
     if (code == RP_E_SESSION_NOT_FOUND || kept) code = 0;
     if (code) *err = why;
-    k->kept += kept;
-    k->deleted += !kept && !code;
-    k->bytes += kept || code ? 0 : e->bytes;
+    stayed += kept;
+    deleted += !kept && !code;
+    bytes += kept || code ? 0 : e->bytes;
   }
   rp__progress_clear(&progress);
-  return code;
-}
-
-static int empty(struct pile *t, rp_error *err)
-{
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
-  struct tally k = {0};
-  bool dry = rp__opt_given(t->c, DRY_RUN);
-  char size[32];
-  int code = empty_all(t, &k, err);
   if (code) return code;
-  if (!rp__json_wanted(t->c)) {
-    rp__size_format(k.bytes, size, sizeof(size));
-    printf("%s %lld of %zu sessions (%s)%s\n", dry ? "would delete" : "deleted", (long long)k.deleted, t->n, size,
-           k.kept ? "; those on hold or in use stay" : "");
-    return 0;
-  }
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "deleted", k.deleted);
-  rp__jw_ki64(&w, "kept", k.kept);
-  rp__jw_ki64(&w, "bytes", k.bytes);
-  rp__jw_kbool(&w, "dry_run", dry);
-  rp__jw_end_object(&w);
-  return rp__out_buf(t->c, &b, err);
+  if (rp__json_wanted(t->c))
+    return RP_OUT_PACK(t->c, err, "{deleted:i kept:i bytes:i dry_run:b}", deleted, stayed, bytes, dry);
+  rp__size_format(bytes, size, sizeof(size));
+  printf("%s %lld of %zu sessions (%s)%s\n", dry ? "would delete" : "deleted", (long long)deleted, t->n, size,
+         stayed ? "; those on hold or in use stay" : "");
+  return 0;
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -191,7 +137,11 @@ static int run(struct rp__cli *c, rp_error *err)
   bool empties = rp__opt_given(c, EMPTY), dry = rp__opt_given(c, DRY_RUN);
   if (dry && !empties) return rp__fail_field(err, RP_E_USAGE, "dry-run", "--dry-run goes with --empty");
   int code = rp__cli_open(c, empties && !dry ? RP_USE_CHANGE : RP_USE_LOOK, err);
-  if (!code) code = read_pile(&t, err);
+  rp_filter f = {.scope = rp__opt_text(c, SCOPE), .limit = INT_MAX, .trashed = true};
+  if (!code) code = rp_list(c->engine, &f, collect, &t, err);
+  if (code) return err->code ? code : rp__fail(err, code, "can't list the trash");
+  for (size_t i = 0; !code && i < t.n; i++)
+    code = rp__trash_until(c, t.p[i].scope, t.p[i].trashed_at, &t.p[i].until, err);
   if (code) return code;
   return empties ? empty(&t, err) : list(&t, err);
 }
@@ -206,8 +156,6 @@ const struct rp__cmd rp__cmd_trash = {
                "  ID             SCOPE             KEY                        SIZE  TRASHED     LEFT\n"
                "  0197a3c2-5b1e  nova              kitchen-chat            3.1 KiB  2 d ago     5 days\n"
                "  $ reprise trash --empty --dry-run\n",
-    .max_args = 0,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_OPTS(opts),
     .run = run,
 };

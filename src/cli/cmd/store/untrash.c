@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise untrash`: take a session out of the trash, as it was. */
 #include "cli/out.h"
-#include "cli/retain.h"
 
 static int run(struct rp__cli *c, rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf b = RP_BUF(1024);
-  struct rp__jw w = RP_JW(&b);
   struct rp__subject s = {0};
   int code = rp__cli_open(c, RP_USE_CHANGE, err);
   if (!code) code = rp__subject_find(c, c->args[0], true, &s, err);
   if (!code) code = rp_untrash(c->engine, s.id, err);
   if (code) return code;
-  if (!rp__json_wanted(c)) {
-    printf("%s is back\n", s.id);
-    return 0;
-  }
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", s.id);
-  rp__jw_end_object(&w);
-  return rp__out_buf(c, &b, err);
+  if (rp__json_wanted(c)) return RP_OUT_PACK(c, err, "{session_id:s}", s.id);
+  printf("%s is back\n", s.id);
+  return 0;
 }
 
 const struct rp__cmd rp__cmd_untrash = {
@@ -30,8 +22,6 @@ const struct rp__cmd rp__cmd_untrash = {
     .detail = "ID is the session's id, a beginning of it that is unique in the trash, or its key.",
     .example = "  $ reprise untrash kitchen-chat\n"
                "  0197a3c2-5b1e-7… is back\n",
-    .arg = RP_ARG_SESSION,
-    .min_args = 1,
-    .max_args = 1,
+    RP_ARGS(RP_ARG_SESSION, 1, 1),
     .run = run,
 };

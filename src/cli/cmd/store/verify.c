@@ -12,26 +12,24 @@ static const struct rp__opt opts[] = {
 
 struct findings {
   const struct rp__cli *c;
-  int64_t n, repaired, notes;
+  int64_t repaired, notes;
   struct rp__progress progress;
   struct rp__jw w;
 };
 
-static void finding_json(struct findings *fs, const rp_finding *f)
+static int finding(void *ctx, const rp_finding *f)
 {
-  rp__jw_object(&fs->w);
-  rp__jw_kstr(&fs->w, "session_id", f->session_id);
-  if (f->seq) rp__jw_ki64(&fs->w, "seq", f->seq);
-  rp__jw_kstr(&fs->w, "what", f->what);
-  rp__jw_kbool(&fs->w, "repaired", f->repaired);
-  if (f->note) rp__jw_kbool(&fs->w, "note", true);
-  rp__jw_end_object(&fs->w);
-}
-
-static void finding_line(struct findings *fs, const rp_finding *f)
-{
+  struct findings *fs = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(4096);
   bool colour = fs->c->term.out_colour;
+  rp__progress_clear(&fs->progress);
+  fs->repaired += f->repaired;
+  fs->notes += f->note;
+  if (rp__json_wanted(fs->c)) {
+    rp__jw_pack(&fs->w, "{session_id:s seq:?i what:s repaired:b note:?b}", f->session_id, f->seq, f->what, f->repaired,
+                f->note);
+    return 0;
+  }
   const char *word = f->note ? "note    " : f->repaired ? "repaired" : "damaged ";
   rp__buf_printf(&line, "%s%s%s  %s", RP_SGR(colour, f->repaired ? RP_GREEN : RP_RED), word, RP_RESET(colour),
                  f->session_id ? f->session_id : "store");
@@ -39,32 +37,7 @@ static void finding_line(struct findings *fs, const rp_finding *f)
   rp__buf_str(&line, "  ");
   rp__term_cut(&line, f->what, strlen(f->what), 0);
   rp__out_line(&line, NULL);
-}
-
-static int finding(void *ctx, const rp_finding *f)
-{
-  struct findings *fs = ctx;
-  rp__progress_clear(&fs->progress);
-  fs->n++;
-  fs->repaired += f->repaired;
-  fs->notes += f->note;
-  if (rp__json_wanted(fs->c))
-    finding_json(fs, f);
-  else
-    finding_line(fs, f);
   return 0;
-}
-
-static int finish_json(struct findings *fs, int code, rp_error *err)
-{
-  rp__jw_end_array(&fs->w);
-  rp__jw_kbool(&fs->w, "ok", code == 0);
-  rp__jw_end_object(&fs->w);
-  rp_error e = {0};
-  int printed = rp__out_buf(fs->c, fs->w.out, &e);
-  if (!printed || code) return code;
-  *err = e;
-  return printed;
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -73,9 +46,7 @@ static int run(struct rp__cli *c, rp_error *err)
   struct findings fs = {.c = c, .progress = RP_PROGRESS(c, "verifying")};
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_CLI_DOC_MAX);
   fs.w = RP_JW(&doc);
-  rp__jw_object(&fs.w);
-  rp__jw_key(&fs.w, "findings");
-  rp__jw_array(&fs.w);
+  rp__jw_pack(&fs.w, "{findings:[");
   int code = rp__cli_open(c, repair || accept ? RP_USE_MEND : RP_USE_READ, err);
   if (!code && accept) code = rp_accept_loss(c->engine, err);
   if (code) return code;
@@ -83,10 +54,13 @@ static int run(struct rp__cli *c, rp_error *err)
   code = rp_verify(c->engine, ref, repair, finding, &fs, rp__progress_step, &fs.progress, err);
   rp__progress_clear(&fs.progress);
   if (code == RP_E_CORRUPT && !err->hint[0] && !repair) rp__hint(err, "'reprise verify --repair' mends what it can");
-  if (rp__json_wanted(c))
-    code = finish_json(&fs, code, err);
-  else if (!code)
-    printf("ok%s%s\n", fs.repaired ? ", after repairs" : "", fs.notes ? ", but see the notes" : "");
+  if (rp__json_wanted(c)) {
+    rp__jw_pack(&fs.w, "] ok:b}", code == 0);
+    rp_error e = {0};
+    int printed = rp__out_buf(c, &doc, code ? &e : err);
+    return code ? code : printed;
+  }
+  if (!code) printf("ok%s%s\n", fs.repaired ? ", after repairs" : "", fs.notes ? ", but see the notes" : "");
   return code;
 }
 
@@ -99,9 +73,7 @@ const struct rp__cmd rp__cmd_verify = {
               "what had been acknowledged as disk: --accept ends that alarm, it brings nothing back.",
     .example = "  $ reprise verify\n"
                "  ok\n",
-    .arg = RP_ARG_SESSION,
-    .max_args = 1,
-    .opts = opts,
-    .n_opts = RP_ARRAY_SIZE(opts),
+    RP_ARGS(RP_ARG_SESSION, 0, 1),
+    RP_OPTS(opts),
     .run = run,
 };
