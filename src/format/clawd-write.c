@@ -240,8 +240,7 @@ static void write_info(const struct writer *x, struct rp__jw *w)
   const struct rp__fold *state = x->g->state;
   struct rp__json name = rp__settings_name(state);
   double usd = 0;
-  rp__jw_key(w, "info");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "info");
   rp__jw_kstr(w, "id", x->id);
   if (name.type == RP_JSON_STRING)
     rp__copy_member(w, "name", name);
@@ -269,8 +268,7 @@ static void write_info(const struct writer *x, struct rp__jw *w)
 
 static void write_messages(struct writer *x, struct rp__jw *w)
 {
-  rp__jw_key(w, "messages");
-  rp__jw_array(w);
+  rp__jw_karray(w, "messages");
   for (size_t i = 0; i < x->ring.count; i++) {
     const struct rp__buf *b = &x->ring.item[(x->ring.first + i) % RP_CLAWD_MESSAGES].json;
     rp__jw_raw(w, b->p, b->n);
@@ -285,11 +283,9 @@ static void write_session(struct writer *x, const struct rp__clawd_tokens *t, st
   write_info(x, w);
   write_messages(x, w);
   write_token(x->g, w, "sessionToken", t ? t->session : NULL);
-  rp__jw_key(w, "containerId");
-  rp__jw_value(w, rp__json_get(kept, "containerId"));
+  rp__jw_kvalue(w, "containerId", rp__json_get(kept, "containerId"));
   rp__jw_kstr(w, "managerApiToken", t && t->manager && t->manager[0] ? t->manager : NULL);
-  rp__jw_key(w, "managerState");
-  rp__jw_value(w, rp__json_get(kept, "managerState"));
+  rp__jw_kvalue(w, "managerState", rp__json_get(kept, "managerState"));
   rp__jw_end_object(w);
 }
 

@@ -166,8 +166,7 @@ static int settle_calls(struct rp__take *t, const struct calls *c)
 
 static void copy_fields(struct rp__jw *w, const char *name, struct rp__json info, bool settings)
 {
-  rp__jw_key(w, name);
-  rp__jw_object(w);
+  rp__jw_kobject(w, name);
   for (const struct rp__clawd_field *f = rp__clawd_fields; f->name; f++)
     if (f->setting == settings) rp__copy_member(w, f->name, rp__json_get(info, f->name));
   rp__jw_end_object(w);
@@ -194,8 +193,7 @@ static int take_provider(struct rp__take *t, struct rp__json v, struct rp__json 
   if (manager.type == RP_JSON_NONE) manager = RP_ANY(info, "managerState");
   struct rp__jw *w = rp__take_body(t);
   rp__jw_kstr(w, "type", "clawd");
-  rp__jw_key(w, "metadata");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "metadata");
   rp__copy_member(w, "containerId", rp__json_get(v, "containerId"));
   rp__copy_member(w, "managerState", manager);
   rp__copy_member(w, "status", rp__json_get(info, "status"));

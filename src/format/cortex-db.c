@@ -145,8 +145,7 @@ static int64_t write_memory(struct rp__jw *w, sqlite3_stmt *st)
   write_text(w, "memory_id", st, 0);
   write_text(w, "content", st, 1);
   if (list && rp__json_parse(list, n, NULL, &categories, NULL) == 0 && categories.type == RP_JSON_ARRAY) {
-    rp__jw_key(w, "categories");
-    rp__jw_value(w, categories);
+    rp__jw_kvalue(w, "categories", categories);
   }
   if (sqlite3_column_type(st, 4) != SQLITE_NULL) rp__put_share(w, "confidence", sqlite3_column_double(st, 4));
   when = (const char *)sqlite3_column_text(st, 3);

@@ -69,10 +69,8 @@ static int take_emotions(struct rp__take *t, struct rp__json v, int64_t heartbea
   struct rp__jw *w = rp__take_body(t);
   rp__jw_kstr(w, "type", "import");
   rp__jw_kdouble(w, "elapsed_seconds", 0.0);
-  rp__jw_key(w, "carried");
-  rp__jw_object(w);
-  rp__jw_key(w, "affect");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "carried");
+  rp__jw_kobject(w, "affect");
   rp__copy_member(w, "levels", rp__json_get(v, "levels"));
   rp__copy_member(w, "boredom", rp__json_get(v, "boredom"));
   rp__copy_member(w, "mood", RP_ANY(v, "current_mood", "mood"));
@@ -163,8 +161,7 @@ static double shown(double v)
 static void write_by_emotion(struct rp__jw *w, const char *name, const struct rp__emotions *t, const double *v,
                              bool zeroes)
 {
-  rp__jw_key(w, name);
-  rp__jw_object(w);
+  rp__jw_kobject(w, name);
   for (size_t i = 0; i < t->n_levels; i++)
     if (zeroes || v[i] > 0) rp__jw_kdouble(w, t->level[i].name, rounded(shown(v[i]), 1e4));
   rp__jw_end_object(w);
@@ -175,14 +172,12 @@ static void write_emotions(struct rp__jw *w, const struct rp__giver *g)
   const struct rp__emotions *t = rp__emotions_of(g->state);
   struct rp__feelings f;
   int64_t at_ms;
-  rp__jw_key(w, "emotions");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "emotions");
   if (rp__affect_at(g->state, g->now_ms, &f, &at_ms)) {
     write_by_emotion(w, "levels", t, f.level, true);
     rp__jw_kdouble(w, "boredom", rounded(shown(f.boredom), 1e4));
     rp__jw_kstr(w, "current_mood", rp__mood_name(f.mood));
-    rp__jw_key(w, "wounds");
-    rp__jw_array(w);
+    rp__jw_karray(w, "wounds");
     for (size_t i = 0; i < f.n_wounds; i++) {
       const struct rp__wound *wound = &f.wound[i];
       rp__jw_object(w);
@@ -206,8 +201,7 @@ static int write_turns(struct rp__jw *w, const struct rp__fold *state)
   size_t spoken = 0, told = 0, at = 0;
   while (!turn.text.err && rp__talk_next(state, &at, &turn)) spoken += is_spoken(turn.role);
   if (turn.text.err) return turn.text.err;
-  rp__jw_key(w, "conversation");
-  rp__jw_array(w);
+  rp__jw_karray(w, "conversation");
   at = 0;
   while (!turn.text.err && rp__talk_next(state, &at, &turn)) {
     if (!is_spoken(turn.role) || told++ + NOVA_TURNS < spoken) continue;
@@ -238,8 +232,7 @@ static int write_document(const struct rp__giver *g, struct rp__jw *w)
   int rc = write_turns(w, g->state);
   rp__jw_kstr(w, "sleep_state", rp__presence_sleep(g->state));
   if (rp__presence_person(g->state, &person, &seen)) {
-    rp__jw_key(w, "last_person_seen");
-    rp__jw_value(w, person);
+    rp__jw_kvalue(w, "last_person_seen", person);
     if (seen) rp__jw_kdouble(w, "last_person_seen_time", seconds(seen));
   }
   rp__jw_end_object(w);

@@ -57,8 +57,7 @@ static void copy_content(struct rp__jw *w, struct rp__json v)
     rp__copy_member(w, "content", v);
     return;
   }
-  rp__jw_key(w, "content");
-  rp__jw_array(w);
+  rp__jw_karray(w, "content");
   while (rp__json_next(v, &it, NULL, &item)) copy_block(w, item);
   rp__jw_end_array(w);
 }
@@ -183,8 +182,7 @@ static int write_messages(struct rp__jw *w, const struct rp__fold *state)
 {
   struct rp__talk_turn turn RP_CLEANUP(rp__turn_done) = RP_TURN;
   size_t at = 0;
-  rp__jw_key(w, "messages");
-  rp__jw_array(w);
+  rp__jw_karray(w, "messages");
   while (!turn.text.err && rp__talk_next(state, &at, &turn)) {
     rp__jw_object(w);
     rp__jw_kstr(w, "role", turn.role);
@@ -255,8 +253,7 @@ static int write_blocks(struct rp__jw *w, const struct rp__fold *state)
 {
   struct blocks b = {.w = w, .text = RP_BUF(RP_FOREIGN_MAX)};
   char role[16];
-  rp__jw_key(w, "messages");
-  rp__jw_array(w);
+  rp__jw_karray(w, "messages");
   for (size_t at = 0; at < rp__conversation_count(state) && !b.err; at++) {
     const struct rp__message *m = rp__conversation_at(state, at);
     size_t first = at;
@@ -264,8 +261,7 @@ static int write_blocks(struct rp__jw *w, const struct rp__fold *state)
     rp__text_of(rp__message_part(m, RP_MSG_ROLE), role, sizeof role);
     rp__jw_object(w);
     rp__jw_kstr(w, "role", role);
-    rp__jw_key(w, "content");
-    rp__jw_array(w);
+    rp__jw_karray(w, "content");
     put_content(&b, rp__message_part(m, RP_MSG_CONTENT), false);
     for (; rp__talk_goes_on(state, first, at); at++)
       put_content(&b, rp__message_part(rp__conversation_at(state, at + 1), RP_MSG_CONTENT), true);
@@ -282,8 +278,7 @@ static int write_blocks(struct rp__jw *w, const struct rp__fold *state)
 static void write_metrics(struct rp__jw *w, const struct rp__giver *g)
 {
   const struct rp__usage *u = rp__usage(g->state);
-  rp__jw_key(w, "metrics");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "metrics");
   rp__jw_ki64(w, "TokensIn", u->tokens_in);
   rp__jw_ki64(w, "TokensOut", u->tokens_out);
   rp__jw_ki64(w, "RequestCount", u->requests);
@@ -305,13 +300,11 @@ static void write_metadata(struct rp__jw *w, struct rp__json metadata, const cha
   struct rp__json_iter it = {0};
   struct rp__json key, item;
   char name[RP_EVENT_ID_MAX + 1];
-  rp__jw_key(w, "metadata");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "metadata");
   while (metadata.type == RP_JSON_OBJECT && rp__json_next(metadata, &it, &key, &item)) {
     rp__text_of(key, name, sizeof name);
     if (strcmp(name, "reprise_session_id") == 0 || !rp__json_eq(key, name)) continue;
-    rp__jw_key(w, name);
-    rp__jw_value(w, item);
+    rp__jw_kvalue(w, name, item);
   }
   if (id) rp__jw_kstr(w, "reprise_session_id", id);
   rp__jw_end_object(w);
@@ -329,8 +322,7 @@ static int write_document(const struct rp__giver *g, struct rp__jw *w)
   rp__jw_ktime(w, "updated_at", g->session.last_activity_at);
   rp__jw_ki64(w, "version", ORBIT_VERSION);
   write_or(w, "config", rp__json_get(provider, "config"), RP_JSON_OBJECT, "{}");
-  rp__jw_key(w, "provider_state");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "provider_state");
   write_or(w, "acp_session_id", rp__json_get(provider, "acp_session_id"), RP_JSON_STRING, "\"\"");
   int rc = write_messages(w, g->state);
   write_or(w, "current_task", rp__json_get(provider, "current_task"), RP_JSON_STRING, "\"\"");

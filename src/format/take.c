@@ -99,8 +99,7 @@ void rp__id_of(struct rp__json v, const char *prefix, char out[RP_ID_MAX + 1])
 void rp__copy_member(struct rp__jw *w, const char *name, struct rp__json v)
 {
   if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) return;
-  rp__jw_key(w, name);
-  rp__jw_value(w, v);
+  rp__jw_kvalue(w, name, v);
 }
 
 void rp__put_share(struct rp__jw *w, const char *name, double v)
