@@ -214,8 +214,7 @@ uint32_t rp__rpc_id_hash(struct rp__json id)
 struct rp__jw rp__rpc_begin_request(struct rp__buf *out, const char *id, const char *method)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "jsonrpc", "2.0");
+  rp__jw_pack(&w, "{jsonrpc:s", "2.0");
   if (id) rp__jw_kstr(&w, "id", id);
   rp__jw_kstr(&w, "method", method);
   rp__jw_key(&w, "params");
@@ -225,9 +224,7 @@ struct rp__jw rp__rpc_begin_request(struct rp__buf *out, const char *id, const c
 static struct rp__jw begin_response(struct rp__buf *out, struct rp__json id)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "jsonrpc", "2.0");
-  rp__jw_kvalue(&w, "id", id);
+  rp__jw_pack(&w, "{jsonrpc:s id:v", "2.0", id);
   return w;
 }
 
@@ -246,12 +243,9 @@ void rp__rpc_end(struct rp__jw *w)
 void rp__rpc_error(struct rp__buf *out, struct rp__json id, int code, const char *message, const char *data)
 {
   struct rp__jw w = begin_response(out, id);
-  rp__jw_kobject(&w, "error");
-  rp__jw_ki64(&w, "code", code);
-  rp__jw_kstr(&w, "message", message);
+  rp__jw_pack(&w, "error:{code:i message:s", (int64_t)code, message);
   if (data) {
-    rp__jw_key(&w, "data");
-    rp__jw_raw(&w, data, strlen(data));
+    rp__jw_pack(&w, "data:r", data);
   }
   rp__jw_end_object(&w);
   rp__rpc_end(&w);
@@ -262,8 +256,7 @@ void rp__rpc_fail(struct rp__buf *out, struct rp__json id, const rp_error *err)
   const rp_error_info *info = rp_error_lookup(err->code);
   struct rp__buf data RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&data);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "code", info->name);
+  rp__jw_pack(&w, "{code:s", info->name);
   if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
   if (err->hint[0]) rp__jw_kstr(&w, "hint", err->hint);
   rp__jw_end_object(&w);

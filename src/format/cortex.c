@@ -25,20 +25,6 @@ struct record {
 
 typedef int item_fn(struct record *r, struct rp__json v, int64_t place);
 
-static int each(struct record *r, const char *name, item_fn *fn)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json list = RP_ANY(r->doc, name), item;
-  int rc = 0;
-  rp__take_at(r->t, name, -1);
-  if (list.type != RP_JSON_NONE && list.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
-  for (int64_t n = 1; !rc && rp__json_next(list, &it, NULL, &item); n++) {
-    rp__take_at(r->t, name, n - 1);
-    rc = fn(r, item, n);
-  }
-  return rc;
-}
-
 static int64_t moment(struct record *r, struct rp__json v)
 {
   int64_t at = rp__when(v);
@@ -125,17 +111,21 @@ static int take_sop(struct record *r, struct rp__json v, int64_t place)
   return rp__take_value(r->t, moment(r, rp__json_get(v, "injected_at")), "sop", v);
 }
 
-static int take_topics(struct record *r)
+static int each(struct record *r, const char *name, item_fn *fn)
 {
-  struct rp__json topics = RP_ANY(r->doc, "hot_topics");
-  rp__take_at(r->t, "hot_topics", -1);
-  if (topics.type != RP_JSON_NONE && topics.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
-  if (rp__json_count(topics) == 0) return 0;
-  rp__copy_member(rp__take_body(r->t), "categories", topics);
-  return rp__take_event(r->t, r->start, "activity");
+  struct rp__json_iter it = {0};
+  struct rp__json list = RP_ANY(r->doc, name), item;
+  int rc = 0;
+  rp__take_at(r->t, name, -1);
+  if (list.type != RP_JSON_NONE && list.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
+  for (int64_t n = 1; !rc && rp__json_next(list, &it, NULL, &item); n++) {
+    rp__take_at(r->t, name, n - 1);
+    rc = fn(r, item, n);
+  }
+  return rc;
 }
 
-static int take_all(struct record *r)
+int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__cortex_memories *memories)
 {
   static const struct {
     const char *name;
@@ -148,29 +138,16 @@ static int take_all(struct record *r)
       {"confidence_updates", take_confidence},
       {"sop_interactions", take_sop},
   };
-  int rc = take_topics(r);
-  for (size_t i = 0; !rc && i < RP_ARRAY_SIZE(parts); i++) rc = each(r, parts[i].name, parts[i].fn);
-  return rc ? rc : rp__take_end(r->t);
-}
-
-static int check_version(struct rp__json doc, rp_error *err)
-{
-  struct rp__json v = RP_ANY(doc, "schema_version");
-  int64_t version = RP_CORTEX_VERSION;
-  if (v.type != RP_JSON_NONE) rp__json_i64(v, &version);
-  if (version <= RP_CORTEX_VERSION) return 0;
-  return rp__fail(err, RP_E_FORMAT_VERSION, "the record has schema_version %lld, this program reads up to %d",
-                  (long long)version, RP_CORTEX_VERSION);
-}
-
-int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__cortex_memories *memories)
-{
   struct rp__json crashed = rp__json_get(doc, "crash_recovered");
   struct rp__foreign f = {.created_at = rp__when(rp__json_get(doc, "start_time")),
                           .ended_at = rp__when(rp__json_get(doc, "end_time")),
                           .ended = true};
-  int rc = check_version(doc, t->err);
-  if (rc) return rc;
+  struct rp__json v = RP_ANY(doc, "schema_version"), topics = RP_ANY(doc, "hot_topics");
+  int64_t version = RP_CORTEX_VERSION;
+  if (v.type != RP_JSON_NONE) rp__json_i64(v, &version);
+  if (version > RP_CORTEX_VERSION)
+    return rp__fail(t->err, RP_E_FORMAT_VERSION, "the record has schema_version %lld, this program reads up to %d",
+                    (long long)version, RP_CORTEX_VERSION);
   rp__id_of(RP_ANY(doc, "session_id", "id"), "cortex", f.id);
   rp__name_of(rp__json_get(doc, "channel"), f.channel);
   rp__name_of(rp__json_get(doc, "previous_session_id"), f.previous_id);
@@ -185,10 +162,18 @@ int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__co
   if (!f.created_at) f.created_at = f.ended_at;
   f.last_activity_at = f.ended_at;
   struct record r = {t, doc, f.created_at, f.ended_at, memories};
-  rc = rp__take_begin(t, &f);
-  if (!rc && !rp__when(rp__json_get(doc, "start_time"))) rp__take_note(t, "its 'start_time' is no time");
-  if (!rc) rc = take_all(&r);
-  return rc == RP__TAKE_SKIP ? 0 : rc;
+  int rc = rp__take_begin(t, &f);
+  if (rc) return rc == RP__TAKE_SKIP ? 0 : rc;
+  if (!rp__when(rp__json_get(doc, "start_time"))) rp__take_note(t, "its 'start_time' is no time");
+  rp__take_at(t, "hot_topics", -1);
+  if (topics.type != RP_JSON_NONE && topics.type != RP_JSON_ARRAY) {
+    rc = rp__take_left(t, "it is no list");
+  } else if (rp__json_count(topics)) {
+    rp__copy_member(rp__take_body(t), "categories", topics);
+    rc = rp__take_event(t, r.start, "activity");
+  }
+  for (size_t i = 0; !rc && i < RP_ARRAY_SIZE(parts); i++) rc = each(&r, parts[i].name, parts[i].fn);
+  return rc ? rc : rp__take_end(t);
 }
 
 static int cortex_import(const struct rp__doc *d, const struct rp__taker *to, rp_error *err)
@@ -202,32 +187,22 @@ static int cortex_import(const struct rp__doc *d, const struct rp__taker *to, rp
 
 /* ---- writing ---- */
 
-static void write_record(const struct rp__giver *g, const struct rp__record_parts *parts, struct rp__jw *w)
-{
-  const struct rp__given_session *s = &g->session;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", s->id);
-  rp__jw_ktime(w, "start_time", s->created_at);
-  rp__jw_ktime(w, "end_time", s->ended_at);
-  rp__jw_kstr(w, "channel", s->channel[0] ? s->channel : "unknown");
-  for (int i = 0; i < RP_PARTS_MAX; i++) {
-    rp__jw_key(w, rp__record_names[i]);
-    rp__jw_raw(w, parts->json[i], strlen(parts->json[i]));
-  }
-  rp__jw_kstr(w, "previous_session_id", s->previous_id[0] ? s->previous_id : NULL);
-  rp__jw_kstr(w, "continued_by", s->continued_by[0] ? s->continued_by : NULL);
-  rp__jw_kbool(w, "crash_recovered", s->crash_recovered);
-  rp__jw_ki64(w, "schema_version", RP_CORTEX_VERSION);
-  rp__jw_end_object(w);
-}
-
 int rp__cortex_record(const struct rp__giver *g, struct rp__buf *out, rp_error *err)
 {
+  const struct rp__given_session *s = &g->session;
   struct rp__record_options o = {0};
   struct rp__record_parts parts = {0};
   struct rp__jw w = RP_JW(out);
   if (rp__record_build(g->state, &o, &parts)) return rp__fail_nomem(err);
-  write_record(g, &parts, &w);
+  rp__jw_pack(&w, "{session_id:s start_time:t end_time:t channel:s", s->id, s->created_at, s->ended_at,
+              s->channel[0] ? s->channel : "unknown");
+  for (int i = 0; i < RP_PARTS_MAX; i++) {
+    rp__jw_key(&w, rp__record_names[i]);
+    rp__jw_raw(&w, parts.json[i], strlen(parts.json[i]));
+  }
+  rp__jw_pack(&w, "previous_session_id:s continued_by:s crash_recovered:b schema_version:i}",
+              s->previous_id[0] ? s->previous_id : NULL, s->continued_by[0] ? s->continued_by : NULL,
+              s->crash_recovered, (int64_t)RP_CORTEX_VERSION);
   rp__record_done(&parts);
   return out->err ? rp__fail_nomem(err) : 0;
 }

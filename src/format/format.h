@@ -29,7 +29,6 @@ enum rp__doc_type { RP_DOC_JSON, RP_DOC_SQLITE };
 
 struct rp__doc {
   enum rp__doc_type type;
-  bool gzip;
   struct rp__json json; /* RP_DOC_JSON */
   struct rp__str bytes; /* as they came; borrowed */
   const char *path;     /* where they came from, or NULL; borrowed */

@@ -107,8 +107,7 @@ static void write_member(struct rp__jw *w, struct rp__json input, const char *na
 static void write_meta(const struct rp__hook_session *h, int64_t agent, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "agent", h->agent->name);
+  rp__jw_pack(&w, "{agent:s", h->agent->name);
   write_member(&w, h->input, "session_id", "agent_session_id");
   write_member(&w, h->input, "cwd", "cwd");
   write_member(&w, h->input, "transcript_path", "transcript_path");

@@ -18,11 +18,9 @@ static void answer(const struct rp__hook_session *h, const struct rp__buf *brief
   bool plain = h->agent->plain;
   rp__jw_object(&w);
   if (!plain) {
-    rp__jw_kobject(&w, "hookSpecificOutput");
-    rp__jw_kstr(&w, "hookEventName", h->word);
+    rp__jw_pack(&w, "hookSpecificOutput:{hookEventName:s", h->word);
   }
-  rp__jw_key(&w, "additionalContext");
-  rp__jw_strn(&w, brief->p, brief->n);
+  rp__jw_pack(&w, "additionalContext:n", brief->p, brief->n);
   if (!plain) rp__jw_end_object(&w);
   rp__jw_end_object(&w);
 }

@@ -59,16 +59,14 @@ static int message(rp_session *s, const char *role, struct rp__str text, struct 
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "role", role);
+  rp__jw_pack(&w, "{role:s", role);
   int rc = write_content(s, &w, text, err);
   if (rc) return rc;
   if (id_text && *id_text)
     rp__jw_kstr(&w, "message_id", id_text);
   else
     write_id(&w, "message_id", id);
-  rp__jw_kstr(&w, "source", "hook");
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "source:s}", "hook");
   return append(s, "message", &body, RP_DISK, err);
 }
 
@@ -259,10 +257,7 @@ static int tool(rp_session *s, const struct rp__hook_session *h, const char *cal
   bool before = h->event == RP_HOOK_TOOL_BEFORE;
   struct rp__json output = rp__hook_field(h->input, "tool_response");
   if (output.type == RP_JSON_NONE) output = rp__json_get(h->input, "error");
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "call_id", call);
-  rp__jw_kstr(&w, "name", name);
-  rp__jw_kstr(&w, "status", before ? "intended" : failed(h) ? "failed" : "done");
+  rp__jw_pack(&w, "{call_id:s name:s status:s", call, name, before ? "intended" : failed(h) ? "failed" : "done");
   /* An outcome repeats its input only where nothing was told before. */
   if (before) write_value(s, &w, "input", rp__hook_field(h->input, "tool_input"), whole);
   if (!before) write_value(s, &w, "output", output, whole);
@@ -290,9 +285,7 @@ static void write_categories(struct rp__jw *w, struct rp__json told, struct rp__
     rp__jw_value(w, list);
     return;
   }
-  rp__jw_array(w);
-  rp__jw_value(w, one);
-  rp__jw_end_array(w);
+  rp__jw_pack(w, "[v]", one);
 }
 
 /* What Cortex has stored is known here too, under Cortex' own id where it told one. */
@@ -308,11 +301,9 @@ static int note_learned(rp_session *s, const struct rp__hook_session *h, const c
   if (content.type != RP_JSON_STRING || content.n <= 2) return 0;
   if (!named && !(answer.n && memmem(answer.p, answer.n, done, sizeof done - 1))) return 0; /* nobody says it was */
   rp__jw_object(&w);
-  rp__jw_kstr(&w, "memory_id", named ? given : call);
-  rp__jw_kvalue(&w, "content", content);
+  rp__jw_pack(&w, "memory_id:s content:v", named ? given : call, content);
   write_categories(&w, told, input);
-  rp__jw_kstr(&w, "source", "cortex_add");
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "source:s}", "cortex_add");
   return append(s, "learning", &body, RP_DISK, err);
 }
 
@@ -332,12 +323,10 @@ static int note_letter(rp_session *s, const struct rp__hook_session *h, rp_error
   }
   if (text.err) return rp__fail_nomem(err);
   if (!text.n) return 0;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "role", "assistant");
+  rp__jw_pack(&w, "{role:s", "assistant");
   int rc = write_content(s, &w, (struct rp__str){text.p, text.n}, err);
   if (rc) return rc;
-  rp__jw_kstr(&w, "source", "synapse");
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "source:s}", "synapse");
   return append(s, "message", &body, RP_DISK, err);
 }
 
@@ -368,8 +357,7 @@ static int note_notice(rp_session *s, const struct rp__hook_session *h, rp_error
   static const char *const members[] = {"notification_type", "title", "message", "error", "error_details", "reason"};
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "event", h->word);
+  rp__jw_pack(&w, "{event:s", h->word);
   for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++) {
     struct rp__json v = rp__json_get(h->input, members[i]);
     if (v.type != RP_JSON_STRING || v.n > INLINE_MAX) continue;

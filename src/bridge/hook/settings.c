@@ -217,15 +217,9 @@ static void write_group(struct rp__jw *w, const struct rp__hook_agent *a, const 
 {
   rp__jw_object(w);
   if (word->entry == RP_HOOK_MATCHED) rp__jw_kstr(w, "matcher", "*");
-  rp__jw_karray(w, "hooks");
-  rp__jw_object(w);
+  rp__jw_pack(w, "hooks:[{");
   if (a->named) rp__jw_kstr(w, "name", "reprise");
-  rp__jw_kstr(w, "type", "command");
-  rp__jw_kstr(w, "command", command);
-  rp__jw_ki64(w, "timeout", a->timeout);
-  rp__jw_end_object(w);
-  rp__jw_end_array(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "type:s command:s timeout:i}]}", "command", command, (int64_t)a->timeout);
 }
 
 /* The value that is missing: a group, or the list around it, or the object around that. */

@@ -170,9 +170,7 @@ static int on_tool(struct stream *st, struct rp__json line, struct rp__json tool
 static void write_error(struct rp__jw *w, const rp_error *err)
 {
   const rp_error_info *info = rp_error_lookup(err->code);
-  rp__jw_kobject(w, "error");
-  rp__jw_kstr(w, "code", info->name);
-  rp__jw_kstr(w, "message", err->message[0] ? err->message : info->text);
+  rp__jw_pack(w, "error:{code:s message:s", info->name, err->message[0] ? err->message : info->text);
   if (err->field[0]) rp__jw_kstr(w, "field", err->field);
   if (err->hint[0]) rp__jw_kstr(w, "hint", err->hint);
   rp__jw_end_object(w);
@@ -181,13 +179,10 @@ static void write_error(struct rp__jw *w, const rp_error *err)
 static void write_reply(struct rp__buf *out, struct rp__json id, const struct reply *r, const rp_error *err)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kvalue(&w, "id", id);
-  rp__jw_kbool(&w, "ok", !err->code);
+  rp__jw_pack(&w, "{id:v ok:b", id, !err->code);
   if (r->session_id[0]) rp__jw_kstr(&w, "session_id", r->session_id);
   if (r->context.n && !r->context.err) {
-    rp__jw_key(&w, "context");
-    rp__jw_strn(&w, r->context.p, r->context.n);
+    rp__jw_pack(&w, "context:n", r->context.p, r->context.n);
   }
   if (!err->code && r->result.n) {
     rp__jw_key(&w, "result");

@@ -32,11 +32,7 @@ static const char offer[] =
 
 void rp__mcp_server_info(struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "name", "reprise");
-  rp__jw_kstr(w, "title", "Reprise");
-  rp__jw_kstr(w, "version", rp_version());
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{name:s title:s version:s}", "reprise", "Reprise", rp_version());
 }
 
 /* Of what was there when the session began, or, where clients come back to it, of what is there now. */
@@ -218,12 +214,7 @@ static bool fail_version(struct rp__mcp_ask *a, struct rp__json requested)
 {
   struct rp__buf data RP_AUTOBUF = RP_BUF(RP_MCP_LINE_MAX);
   struct rp__jw w = RP_JW(&data);
-  rp__jw_object(&w);
-  rp__jw_karray(&w, "supported");
-  rp__jw_str(&w, RP_MCP_MODERN);
-  rp__jw_end_array(&w);
-  rp__jw_kvalue(&w, "requested", requested);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{supported:[s] requested:v}", RP_MCP_MODERN, requested);
   rp__mcp_error(a, RP_MCP_VERSION, data.err ? NULL : data.p, "this version of the protocol is not spoken here");
   return false;
 }
@@ -243,9 +234,7 @@ bool rp__mcp_check_modern(struct rp__mcp_ask *a)
 void rp__mcp_discover(struct rp__mcp_ask *a)
 {
   struct rp__jw w = rp__mcp_begin(a);
-  rp__jw_karray(&w, "supportedVersions");
-  rp__jw_str(&w, RP_MCP_MODERN);
-  rp__jw_end_array(&w);
+  rp__jw_pack(&w, "supportedVersions:[s]", RP_MCP_MODERN);
   introduce(a->m, &w);
   rp__mcp_end(a, &w);
 }

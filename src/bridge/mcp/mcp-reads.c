@@ -37,9 +37,7 @@ static void no_resource(struct rp__mcp_ask *a, struct rp__json uri, const rp_err
   struct rp__jw w = RP_JW(&data);
   char words[RP_MCP_WORDS];
   rp__mcp_words(a->m, err, words);
-  rp__jw_object(&w);
-  rp__jw_kvalue(&w, "uri", uri);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{uri:v}", uri);
   rp__mcp_error(a, a->reply->modern ? RP_RPC_PARAMS : RP_MCP_NO_RESOURCE, data.err ? NULL : data.p, "%s", words);
 }
 

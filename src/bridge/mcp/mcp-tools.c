@@ -10,13 +10,8 @@
 
 static void write_annotations(struct rp__jw *w, const struct rp__tool *t)
 {
-  rp__jw_kobject(w, "annotations");
-  rp__jw_kstr(w, "title", t->title);
-  rp__jw_kbool(w, "readOnlyHint", t->reads);
-  rp__jw_kbool(w, "destructiveHint", t->destroys);
-  rp__jw_kbool(w, "idempotentHint", t->repeats);
-  rp__jw_kbool(w, "openWorldHint", false);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "annotations:{title:s readOnlyHint:b destructiveHint:b idempotentHint:b openWorldHint:b}", t->title,
+              t->reads, t->destroys, t->repeats, false);
 }
 
 /* Claude Code shows a model only the names of most servers' tools, until it searches for one. */
@@ -29,10 +24,7 @@ static void write_meta(struct rp__jw *w)
 
 static void write_tool(struct rp__jw *w, const struct rp__tool *t)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "name", t->name);
-  rp__jw_kstr(w, "title", t->title);
-  rp__jw_kstr(w, "description", t->description);
+  rp__jw_pack(w, "{name:s title:s description:s", t->name, t->title, t->description);
   rp__jw_key(w, "inputSchema");
   rp__tool_schema(t, w);
   write_annotations(w, t);
@@ -54,13 +46,7 @@ void rp__mcp_tools_list(struct rp__mcp_ask *a)
 
 static void write_text(struct rp__jw *w, const char *text, size_t n)
 {
-  rp__jw_karray(w, "content");
-  rp__jw_object(w);
-  rp__jw_kstr(w, "type", "text");
-  rp__jw_key(w, "text");
-  rp__jw_strn(w, text, n);
-  rp__jw_end_object(w);
-  rp__jw_end_array(w);
+  rp__jw_pack(w, "content:[{type:s text:n}]", "text", text, n);
 }
 
 /* The model hears what went wrong, and can try again. */
@@ -88,8 +74,7 @@ static void write_result(struct rp__mcp_ask *a, const struct rp__tool *t, const 
     write_text(&w, doc->p, doc->n);
   else
     write_text(&w, text.p ? text.p : "", text.n);
-  rp__jw_kvalue(&w, "structuredContent", value);
-  rp__jw_kbool(&w, "isError", false);
+  rp__jw_pack(&w, "structuredContent:v isError:b", value, false);
   rp__mcp_end(a, &w);
 }
 

@@ -39,8 +39,7 @@ struct rp__jw rp__mcp_begin(struct rp__mcp_ask *a)
 void rp__mcp_end(struct rp__mcp_ask *a, struct rp__jw *w)
 {
   if (a->reply->modern && a->method->cache) {
-    rp__jw_ki64(w, "ttlMs", a->method->ttl_ms);
-    rp__jw_kstr(w, "cacheScope", a->method->cache);
+    rp__jw_pack(w, "ttlMs:i cacheScope:s", a->method->ttl_ms, a->method->cache);
   }
   if (a->reply->modern) {
     rp__jw_kobject(w, "_meta");
@@ -90,8 +89,7 @@ void rp__mcp_fail(struct rp__mcp_ask *a, int code, const rp_error *err)
   struct rp__jw w = RP_JW(&data);
   char text[RP_MCP_WORDS];
   rp__mcp_words(a->m, err, text);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "code", info->name);
+  rp__jw_pack(&w, "{code:s", info->name);
   if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
   if (err->hint[0]) rp__jw_kstr(&w, "hint", err->hint);
   rp__jw_end_object(&w);

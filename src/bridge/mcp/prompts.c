@@ -82,20 +82,12 @@ void rp__prompts_list(struct rp__jw *w)
 {
   rp__jw_karray(w, "prompts");
   for (size_t i = 0; i < RP_ARRAY_SIZE(prompts); i++) {
-    rp__jw_object(w);
-    rp__jw_kstr(w, "name", prompts[i].name);
-    rp__jw_kstr(w, "title", prompts[i].title);
-    rp__jw_kstr(w, "description", prompts[i].description);
-    rp__jw_karray(w, "arguments");
+    rp__jw_pack(w, "{name:s title:s description:s arguments:[", prompts[i].name, prompts[i].title,
+                prompts[i].description);
     for (const struct rp__takes *row = takes; row->name; row++) {
-      rp__jw_object(w);
-      rp__jw_kstr(w, "name", row->name);
-      rp__jw_kstr(w, "description", row->about);
-      rp__jw_kbool(w, "required", row->required);
-      rp__jw_end_object(w);
+      rp__jw_pack(w, "{name:s description:s required:b}", row->name, row->about, row->required);
     }
-    rp__jw_end_array(w);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "]}");
   }
   rp__jw_end_array(w);
 }
@@ -135,16 +127,7 @@ int rp__prompt_get(struct rp__tool_session *m, struct rp__json name, struct rp__
   /* Agents give it to their model as the user's words, and to their hooks. */
   rp__mark(&marked, text.p, text.n);
   if (marked.err) return rp__fail_nomem(err);
-  rp__jw_kstr(w, "description", p->description);
-  rp__jw_karray(w, "messages");
-  rp__jw_object(w);
-  rp__jw_kstr(w, "role", "user");
-  rp__jw_kobject(w, "content");
-  rp__jw_kstr(w, "type", "text");
-  rp__jw_key(w, "text");
-  rp__jw_strn(w, marked.p, marked.n);
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
-  rp__jw_end_array(w);
+  rp__jw_pack(w, "description:s messages:[{role:s content:{type:s text:n}}]", p->description, "user", "text", marked.p,
+              marked.n);
   return 0;
 }

@@ -26,30 +26,21 @@ static void write_words(const struct rp__takes *row, struct rp__jw *w)
 
 static void write_items(const struct rp__takes *row, struct rp__jw *w)
 {
-  rp__jw_kobject(w, "items");
-  rp__jw_kstr(w, "type", "string");
+  rp__jw_pack(w, "items:{type:s", "string");
   write_text_bounds(1, RP_TAKES_ITEM_MAX, w);
-  rp__jw_end_object(w);
-  rp__jw_ki64(w, "maxItems", (int64_t)row->max);
+  rp__jw_pack(w, "} maxItems:i", (int64_t)row->max);
 }
 
 static void write_row(const struct rp__takes *row, struct rp__jw *w)
 {
   rp__jw_kobject(w, row->name);
-  rp__jw_kstr(w, "type", type_names[row->type]);
-  rp__jw_kstr(w, "description", row->about);
+  rp__jw_pack(w, "type:s description:s", type_names[row->type], row->about);
   switch (row->type) {
   case RP_TAKES_TEXT: write_text_bounds(row->min, row->max, w); break;
   case RP_TAKES_WORD: write_words(row, w); break;
   case RP_TAKES_TEXTS: write_items(row, w); break;
-  case RP_TAKES_INT:
-    rp__jw_ki64(w, "minimum", (int64_t)row->min);
-    rp__jw_ki64(w, "maximum", (int64_t)row->max);
-    break;
-  case RP_TAKES_REAL:
-    rp__jw_kdouble(w, "minimum", row->min);
-    rp__jw_kdouble(w, "maximum", row->max);
-    break;
+  case RP_TAKES_INT: rp__jw_pack(w, "minimum:i maximum:i", (int64_t)row->min, (int64_t)row->max); break;
+  case RP_TAKES_REAL: rp__jw_pack(w, "minimum:d maximum:d", row->min, row->max); break;
   }
   rp__jw_end_object(w);
 }
@@ -57,9 +48,7 @@ static void write_row(const struct rp__takes *row, struct rp__jw *w)
 void rp__takes_schema(const struct rp__takes *rows, struct rp__jw *w)
 {
   bool any = false;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "type", "object");
-  rp__jw_kobject(w, "properties");
+  rp__jw_pack(w, "{type:s properties:{", "object");
   for (const struct rp__takes *row = rows; row->name; row++) {
     write_row(row, w);
     any = any || row->required;
@@ -71,8 +60,7 @@ void rp__takes_schema(const struct rp__takes *rows, struct rp__jw *w)
       if (row->required) rp__jw_str(w, row->name);
     rp__jw_end_array(w);
   }
-  rp__jw_kbool(w, "additionalProperties", false);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "additionalProperties:b}", false);
 }
 
 /* ---- the check ---- */

@@ -50,11 +50,7 @@ static int remember(struct rp__tool_session *m, const struct rp__json *args, str
   int rc = rp__tool_session_may_write(m, err);
   if (!rc) rc = rp_remember(m->s, text, confidence, words.n ? words.p : NULL, id, err);
   if (rc) return rc;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "memory_id", id);
-  rp__jw_kstr(w, "scope", m->scope);
-  rp__jw_kdouble(w, "confidence", confidence);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{memory_id:s scope:s confidence:d}", id, m->scope, confidence);
   return 0;
 }
 
@@ -72,18 +68,14 @@ static void tell_remembered(struct rp__json doc, struct rp__buf *out)
 static int on_memory(void *ctx, const rp_memory_info *m)
 {
   struct rp__jw *w = ctx;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "memory_id", m->id);
-  rp__jw_kstr(w, "content", m->content);
+  rp__jw_pack(w, "{memory_id:s content:s", m->id, m->content);
   rp__jw_key(w, "categories");
   if (m->categories)
     rp__jw_raw(w, m->categories, strlen(m->categories));
   else
     rp__jw_raw(w, "[]", 2);
-  rp__jw_kdouble(w, "confidence", m->confidence);
-  rp__jw_kstr(w, "session_id", m->session_id);
-  rp__jw_ktime(w, "updated_at", m->updated_at ? m->updated_at : m->created_at);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "confidence:d session_id:s updated_at:t}", m->confidence, m->session_id,
+              m->updated_at ? m->updated_at : m->created_at);
   return 0;
 }
 
@@ -93,13 +85,10 @@ static int recall(struct rp__tool_session *m, const struct rp__json *args, struc
   if (!query && args[QUERY].type != RP_JSON_NONE) return rp__fail_nomem(err);
   /* Blanks are no words to look for. */
   if (query && !query[strspn(query, " \t\r\n")]) query[0] = '\0';
-  rp__jw_object(w);
-  rp__jw_kstr(w, "scope", m->scope);
-  rp__jw_karray(w, "memories");
+  rp__jw_pack(w, "{scope:s memories:[", m->scope);
   int rc = rp_memories(m->e, m->scope, query && *query ? query : NULL, rp__takes_int(args[LIMIT], LIMIT_DEFAULT),
                        on_memory, w, err);
-  rp__jw_end_array(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "]}");
   if (rc == RP_E_REFUSED) rp__hint(err, "call recall without a query to list them");
   return rc;
 }

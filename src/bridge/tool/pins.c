@@ -52,16 +52,14 @@ static int write_pins(struct rp__tool_session *m, const char *done, struct rp__j
   int rc = m->s ? rp__tool_state(m, &state, err) : 0;
   if (rc) return rc;
   struct rp__json pins = state ? pins_of(state) : (struct rp__json){0};
-  rp__jw_object(w);
-  rp__jw_kstr(w, "action", done);
+  rp__jw_pack(w, "{action:s", done);
   if (label.type == RP_JSON_STRING) rp__jw_kvalue(w, "label", label);
   if (view) rp__jw_key(w, "pins");
   if (view && pins.type == RP_JSON_ARRAY)
     rp__jw_value(w, pins);
   else if (view)
     rp__jw_raw(w, "[]", 2);
-  rp__jw_ki64(w, "count", (int64_t)rp__json_count(pins));
-  rp__jw_ki64(w, "max", PINS);
+  rp__jw_pack(w, "count:i max:i", (int64_t)rp__json_count(pins), (int64_t)PINS);
   if (view) rp__tool_elsewhere(m, "pins", "label", pins, w);
   rp__jw_end_object(w);
   return 0;
@@ -177,9 +175,7 @@ static int unknown(struct rp__json pins, const struct rp__json *args, rp_error *
 static int unpin_body(struct rp__json label, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kvalue(&w, "label", label);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{label:v}", label);
   return out->err;
 }
 

@@ -170,11 +170,7 @@ static int chain_run(struct rp__tool_session *m, const struct rp__json *args, st
     rc = resolve(m, args[CHAIN_SESSION], id, err);
   if (!rc) rc = rp_chain_json(m->e, id, rp__takes_int(args[CHAIN_DEPTH], DEPTH_DEFAULT), &doc, err);
   if (rc) return rc;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", id);
-  rp__jw_key(w, "sessions");
-  rp__jw_raw(w, doc, strlen(doc));
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{session_id:s sessions:r}", id, doc);
   return 0;
 }
 
@@ -232,13 +228,8 @@ static const struct rp__takes search_takes[] = {
 static int on_hit(void *ctx, const rp_hit *hit)
 {
   struct rp__jw *w = ctx;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", hit->session_id);
-  rp__jw_ki64(w, "seq", hit->seq);
-  rp__jw_ktime(w, "at", hit->at_ms);
-  rp__jw_kstr(w, "kind", hit->kind);
-  rp__jw_kstr(w, "snippet", hit->snippet);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{session_id:s seq:i at:t kind:s snippet:s}", hit->session_id, hit->seq, hit->at_ms, hit->kind,
+              hit->snippet);
   return 0;
 }
 
@@ -248,11 +239,9 @@ static int search_run(struct rp__tool_session *m, const struct rp__json *args, s
   if (!query) return rp__fail_nomem(err);
   if (!query[strspn(query, " \t\r\n")])
     return rp__fail_field(err, RP_E_INVALID, "query", "there are no words to search for");
-  rp__jw_object(w);
-  rp__jw_karray(w, "hits");
+  rp__jw_pack(w, "{hits:[");
   int rc = rp_search(m->e, query, m->scope, rp__takes_int(args[LIMIT], LIMIT_DEFAULT), on_hit, w, err);
-  rp__jw_end_array(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "]}");
   if (rc == RP_E_USAGE && err) snprintf(err->field, sizeof err->field, "query");
   return rc;
 }

@@ -28,14 +28,8 @@ static void write_counts(struct rp__json state, struct rp__jw *w)
   int64_t events = 0, messages = 0;
   rp__json_i64(rp__json_get(rp__json_get(state, "session"), "seq"), &events);
   rp__json_i64(rp__json_get(rp__json_get(state, "conversation"), "total"), &messages);
-  rp__jw_kobject(w, "counts");
-  rp__jw_ki64(w, "events", events);
-  rp__jw_ki64(w, "messages", messages);
-  rp__jw_ki64(w, "pins", c.pins);
-  rp__jw_ki64(w, "open_tasks", c.open);
-  rp__jw_ki64(w, "pending_tasks", c.pending);
-  rp__jw_ki64(w, "unknown_tools", c.unknown);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "counts:{events:i messages:i pins:i open_tasks:i pending_tasks:i unknown_tools:i}", events, messages,
+              c.pins, c.open, c.pending, c.unknown);
 }
 
 static void write_member(struct rp__jw *w, struct rp__json from, const char *name)
@@ -57,11 +51,7 @@ static int run(struct rp__tool_session *m, const struct rp__json *args, struct r
   struct rp__json doc = rp__json_trusted(state, strlen(state)), session = rp__json_get(doc, "session");
   rp__jw_object(w);
   for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++) write_member(w, session, members[i]);
-  rp__jw_kbool(w, "guest", m->guest);
-  rp__jw_key(w, "run");
-  rp__jw_raw(w, run, strlen(run));
-  rp__jw_key(w, "usage");
-  rp__jw_raw(w, usage, strlen(usage));
+  rp__jw_pack(w, "guest:b run:r usage:r", m->guest, run, usage);
   write_counts(doc, w);
   rp__jw_end_object(w);
   return 0;

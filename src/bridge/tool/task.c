@@ -80,8 +80,7 @@ static int write_tasks(struct rp__tool_session *m, struct rp__json action, struc
   int rc = m->s ? rp__tool_state(m, &state, err) : 0;
   if (rc) return rc;
   struct rp__json tasks = state ? tasks_of(state) : (struct rp__json){0};
-  rp__jw_object(w);
-  rp__jw_kvalue(w, "action", action);
+  rp__jw_pack(w, "{action:v", action);
   if (id.type == RP_JSON_STRING) rp__jw_kvalue(w, "task", find_task(tasks, id));
   rp__jw_ki64(w, "count", write_open(m, tasks, w));
   if (rp__json_eq(action, "list")) rp__tool_elsewhere(m, "tasks", "task_id", tasks, w);
@@ -100,12 +99,7 @@ static int append(struct rp__tool_session *m, const struct change *c, rp_error *
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  rp__jw_object(&w);
-  rp__jw_kvalue(&w, "task_id", c->id);
-  rp__jw_kvalue(&w, "title", c->title);
-  rp__jw_kvalue(&w, "stage", c->stage);
-  rp__jw_kstr(&w, "status", c->done ? "done" : "open");
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{task_id:v title:v stage:v status:s}", c->id, c->title, c->stage, c->done ? "done" : "open");
   if (body.err) return rp__fail_nomem(err);
   rp_event ev = {.kind = "task", .body = body.p, .body_len = body.n};
   return rp__tool_append(m, &ev, 1, err);
