@@ -38,9 +38,7 @@ struct rp__jw rp__mcp_begin(struct rp__mcp_ask *a)
 
 void rp__mcp_end(struct rp__mcp_ask *a, struct rp__jw *w)
 {
-  if (a->reply->modern && a->method->cache) {
-    rp__jw_pack(w, "ttlMs:i cacheScope:s", a->method->ttl_ms, a->method->cache);
-  }
+  if (a->reply->modern && a->method->cache) rp__jw_pack(w, "ttlMs:i cacheScope:s", a->method->ttl_ms, a->method->cache);
   if (a->reply->modern) {
     rp__jw_kobject(w, "_meta");
     rp__jw_key(w, RP_MCP_META("serverInfo"));
@@ -51,16 +49,12 @@ void rp__mcp_end(struct rp__mcp_ask *a, struct rp__jw *w)
   rp__rpc_end(w);
 }
 
-static struct rp__json answerable(struct rp__json id)
-{
-  static const struct rp__json none = {0};
-  return id.type == RP_JSON_STRING || id.type == RP_JSON_NUMBER ? id : none;
-}
-
 static void write_error(struct rp__mcp_ask *a, int code, const char *message, const char *data)
 {
+  struct rp__json id = a->rpc.id;
+  if (id.type != RP_JSON_STRING && id.type != RP_JSON_NUMBER) id = (struct rp__json){0};
   rp__buf_reset(a->out);
-  rp__rpc_error(a->out, answerable(a->rpc.id), code, message, data);
+  rp__rpc_error(a->out, id, code, message, data);
   a->reply->code = code;
 }
 
@@ -82,25 +76,17 @@ void rp__mcp_words(const struct rp__mcp *m, const rp_error *err, char ret[RP_MCP
     rp__text_copy(ret, RP_MCP_WORDS, err->message[0] ? err->message : rp_error_lookup(err->code)->text);
 }
 
-void rp__mcp_fail(struct rp__mcp_ask *a, int code, const rp_error *err)
+void rp__mcp_fail(struct rp__mcp_ask *a, const rp_error *err)
 {
+  bool params = err->code == RP_E_INVALID || err->code == RP_E_USAGE || err->code == RP_E_SESSION_NOT_FOUND ||
+                err->code == RP_E_AMBIGUOUS;
   const rp_error_info *info = rp_error_lookup(err->code);
   struct rp__buf data RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&data);
   char text[RP_MCP_WORDS];
   rp__mcp_words(a->m, err, text);
-  rp__jw_pack(&w, "{code:s", info->name);
-  if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
-  if (err->hint[0]) rp__jw_kstr(&w, "hint", err->hint);
-  rp__jw_end_object(&w);
-  write_error(a, code ? code : info->json_rpc, text, data.err ? NULL : data.p);
-}
-
-bool rp__mcp_one_page(struct rp__mcp_ask *a)
-{
-  if (rp__json_get(a->rpc.params, "cursor").type == RP_JSON_NONE) return true;
-  rp__mcp_error(a, RP_RPC_PARAMS, NULL, "cursor: no page goes on from there");
-  return false;
+  rp__jw_pack(&w, "{code:s field:?s hint:?s}", info->name, err->field, err->hint);
+  write_error(a, params ? RP_RPC_PARAMS : info->json_rpc, text, data.err ? NULL : data.p);
 }
 
 /* ---- asking ---- */

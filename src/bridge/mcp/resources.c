@@ -63,9 +63,8 @@ static int on_session(void *ctx, const rp_session_info *info)
   snprintf(p->last, sizeof p->last, "%s", info->id);
   snprintf(uri, sizeof uri, PREFIX "%s", info->id);
   rp__jw_pack(&p->w, "{uri:s name:s", uri, info->id);
-  if (info->name && info->name[0]) {
+  if (info->name && info->name[0])
     rp__jw_pack(&p->w, "title:n", info->name, rp__tell_clip(info->name, strlen(info->name), TITLE_MAX));
-  }
   snprintf(about, sizeof about, "%s, begun %s", rp_session_status_name(info->status),
            rp__time_format(info->created_at, at));
   rp__jw_pack(&p->w, "description:s mimeType:s}", about, JSON_TYPE);
@@ -117,10 +116,9 @@ struct reading {
 static int on_info(void *ctx, const rp_session_info *info)
 {
   struct reading *r = ctx;
-  char *doc = NULL;
+  RP_AUTODOC char *doc = NULL;
   int rc = rp_session_json(info, &doc, r->err);
   if (!rc) rp__jw_raw(&r->w, doc, strlen(doc));
-  rp_free(doc);
   return rc;
 }
 
@@ -131,18 +129,6 @@ static int read_sessions(struct rp__tool_session *m, struct rp__buf *out, rp_err
   rp__jw_pack(&r.w, "{scope:s sessions:[", m->scope);
   int rc = rp_list(m->e, &f, on_info, &r, err);
   rp__jw_pack(&r.w, "]}");
-  return rc;
-}
-
-static int read_state(struct rp__tool_session *m, const char *id, struct rp__buf *out, rp_error *err)
-{
-  rp_session *s = NULL;
-  char *doc = NULL;
-  int rc = rp_attach(m->e, id, &s, err);
-  if (!rc) rc = rp_state_json(s, -1, &doc, err);
-  if (!rc) rp__buf_str(out, doc);
-  rp_free(doc);
-  rp_session_free(s);
   return rc;
 }
 
@@ -159,12 +145,18 @@ static int read_session(struct rp__tool_session *m, const char *uri, struct rp__
   bool missing = rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_USAGE || rc == RP_E_AMBIGUOUS;
   if (missing || (!rc && strcmp(id, ref) != 0)) return no_such(uri, err);
   if (rc) return rc;
-  if (slash) return read_state(m, id, out, err);
-  char *doc = NULL;
+  RP_AUTODOC char *doc = NULL;
   size_t len = 0;
-  rc = rp_session_get_json(m->e, id, &doc, &len, err);
+  rp_session *s = NULL;
+  if (slash) {
+    rc = rp_attach(m->e, id, &s, err);
+    if (!rc) rc = rp_state_json(s, -1, &doc, err);
+    rp_session_free(s);
+    if (!rc) len = strlen(doc);
+  } else {
+    rc = rp_session_get_json(m->e, id, &doc, &len, err);
+  }
   if (!rc) rp__buf_add(out, doc, len);
-  rp_free(doc);
   return rc;
 }
 

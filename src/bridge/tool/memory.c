@@ -28,23 +28,15 @@ static const struct rp__takes recall_takes[] = {
 
 /* ---- remember ---- */
 
-static void join_words(struct rp__json array, struct rp__buf *out)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  while (array.type == RP_JSON_ARRAY && rp__json_next(array, &it, NULL, &item)) {
-    if (out->n) rp__buf_char(out, ',');
-    rp__tell_text(out, item, 0);
-  }
-}
-
 static int remember(struct rp__tool_session *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   RP_AUTOFREE char *text = rp__json_dup(args[TEXT]);
   RP_AUTOBUF struct rp__buf words = RP_BUF(CATEGORIES * 4 * (RP_TAKES_ITEM_MAX + 1));
+  struct rp__json_iter it = {0};
+  struct rp__json item;
   char id[RP_ID_MAX + 1];
   double confidence = 1;
-  join_words(args[CATEGORY], &words);
+  while (rp__json_next(args[CATEGORY], &it, NULL, &item)) rp__tell(&words, item, words.n ? ",{}" : "{}");
   if (!text || words.err) return rp__fail_nomem(err);
   rp__json_double(args[CONFIDENCE], &confidence);
   int rc = rp__tool_session_may_write(m, err);
@@ -58,9 +50,8 @@ static void tell_remembered(struct rp__json doc, struct rp__buf *out)
 {
   double confidence = 1;
   rp__json_double(rp__json_get(doc, "confidence"), &confidence);
-  rp__buf_printf(out, "Remembered with a confidence of %.2f as ", confidence);
-  rp__tell_text(out, rp__json_get(doc, "memory_id"), 0);
-  rp__buf_char(out, '.');
+  rp__buf_printf(out, "Remembered with a confidence of %.2f", confidence);
+  rp__tell(out, doc, " as {memory_id}.");
 }
 
 /* ---- recall ---- */
@@ -68,13 +59,8 @@ static void tell_remembered(struct rp__json doc, struct rp__buf *out)
 static int on_memory(void *ctx, const rp_memory_info *m)
 {
   struct rp__jw *w = ctx;
-  rp__jw_pack(w, "{memory_id:s content:s", m->id, m->content);
-  rp__jw_key(w, "categories");
-  if (m->categories)
-    rp__jw_raw(w, m->categories, strlen(m->categories));
-  else
-    rp__jw_raw(w, "[]", 2);
-  rp__jw_pack(w, "confidence:d session_id:s updated_at:t}", m->confidence, m->session_id,
+  rp__jw_pack(w, "{memory_id:s content:s categories:r confidence:d session_id:s updated_at:t}", m->id, m->content,
+              m->categories ? m->categories : "[]", m->confidence, m->session_id,
               m->updated_at ? m->updated_at : m->created_at);
   return 0;
 }
@@ -102,8 +88,7 @@ static void tell_recalled(struct rp__json doc, struct rp__buf *out)
     double confidence = 0;
     rp__json_double(rp__json_get(item, "confidence"), &confidence);
     rp__buf_printf(out, "- (%.2f) ", confidence);
-    rp__tell_text(out, rp__json_get(item, "content"), 0);
-    rp__buf_char(out, '\n');
+    rp__tell(out, item, "{content}\n");
   }
 }
 
