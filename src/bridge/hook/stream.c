@@ -167,28 +167,17 @@ static int on_tool(struct stream *st, struct rp__json line, struct rp__json tool
   return rp__tool_call(&m->tools, t, rp__json_get(line, "arguments"), &r->result, err);
 }
 
-static void write_error(struct rp__jw *w, const rp_error *err)
-{
-  const rp_error_info *info = rp_error_lookup(err->code);
-  rp__jw_pack(w, "error:{code:s message:s", info->name, err->message[0] ? err->message : info->text);
-  if (err->field[0]) rp__jw_kstr(w, "field", err->field);
-  if (err->hint[0]) rp__jw_kstr(w, "hint", err->hint);
-  rp__jw_end_object(w);
-}
-
 static void write_reply(struct rp__buf *out, struct rp__json id, const struct reply *r, const rp_error *err)
 {
+  const rp_error_info *info = err->code ? rp_error_lookup(err->code) : NULL;
   struct rp__jw w = RP_JW(out);
-  rp__jw_pack(&w, "{id:v ok:b", id, !err->code);
-  if (r->session_id[0]) rp__jw_kstr(&w, "session_id", r->session_id);
-  if (r->context.n && !r->context.err) {
-    rp__jw_pack(&w, "context:n", r->context.p, r->context.n);
-  }
-  if (!err->code && r->result.n) {
-    rp__jw_key(&w, "result");
-    rp__jw_raw(&w, r->result.p, r->result.n);
-  }
-  if (err->code) write_error(&w, err);
+  rp__jw_pack(&w, "{id:v ok:b session_id:?s context:?n", id, !info, r->session_id, r->context.err ? NULL : r->context.p,
+              r->context.n);
+  if (info)
+    rp__jw_pack(&w, "error:{code:s message:s field:?s hint:?s}", info->name,
+                err->message[0] ? err->message : info->text, err->field, err->hint);
+  else if (r->result.n)
+    rp__jw_pack(&w, "result:r", r->result.p);
   rp__jw_end_object(&w);
   rp__buf_char(out, '\n');
 }
