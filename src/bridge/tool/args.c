@@ -17,28 +17,22 @@ static void write_text_bounds(double min, double max, struct rp__jw *w)
   rp__jw_ki64(w, "maxLength", (int64_t)max);
 }
 
-static void write_words(const struct rp__takes *row, struct rp__jw *w)
-{
-  rp__jw_karray(w, "enum");
-  for (const char *const *word = row->words; *word; word++) rp__jw_str(w, *word);
-  rp__jw_end_array(w);
-}
-
-static void write_items(const struct rp__takes *row, struct rp__jw *w)
-{
-  rp__jw_pack(w, "items:{type:s", "string");
-  write_text_bounds(1, RP_TAKES_ITEM_MAX, w);
-  rp__jw_pack(w, "} maxItems:i", (int64_t)row->max);
-}
-
 static void write_row(const struct rp__takes *row, struct rp__jw *w)
 {
   rp__jw_kobject(w, row->name);
   rp__jw_pack(w, "type:s description:s", type_names[row->type], row->about);
   switch (row->type) {
   case RP_TAKES_TEXT: write_text_bounds(row->min, row->max, w); break;
-  case RP_TAKES_WORD: write_words(row, w); break;
-  case RP_TAKES_TEXTS: write_items(row, w); break;
+  case RP_TAKES_WORD:
+    rp__jw_karray(w, "enum");
+    for (const char *const *word = row->words; *word; word++) rp__jw_str(w, *word);
+    rp__jw_end_array(w);
+    break;
+  case RP_TAKES_TEXTS:
+    rp__jw_pack(w, "items:{type:s", "string");
+    write_text_bounds(1, RP_TAKES_ITEM_MAX, w);
+    rp__jw_pack(w, "} maxItems:i", (int64_t)row->max);
+    break;
   case RP_TAKES_INT: rp__jw_pack(w, "minimum:i maximum:i", (int64_t)row->min, (int64_t)row->max); break;
   case RP_TAKES_REAL: rp__jw_pack(w, "minimum:d maximum:d", row->min, row->max); break;
   }

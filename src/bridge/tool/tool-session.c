@@ -115,9 +115,10 @@ static int join_last(struct rp__tool_session *m, rp_error *err)
 
 /* ---- beginning ---- */
 
-/* `shared`: the run is our agent's, because others of its may share it. */
-static int start(struct rp__tool_session *m, const struct found *f, bool shared, rp_error *err)
+/* With the lock held, a run of our own is our agent's, because others of its may share it. */
+static int start(struct rp__tool_session *m, const struct found *f, bool lock_held, rp_error *err)
 {
+  bool shared = lock_held && m->owner == RP_OWNER_SELF;
   rp_start_options o = {.scope = m->scope, .channel = m->channel, .owner = m->owner, .owner_pid = m->owner_pid};
   if (shared) {
     o.owner = RP_OWNER_PID;
@@ -140,9 +141,12 @@ static int start(struct rp__tool_session *m, const struct found *f, bool shared,
   if (rc) return rc;
   const char *doc = rp_start_json(m->s);
   struct rp__json brief = rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief");
-  if (brief.type != RP_JSON_STRING || (m->brief = rp__json_dup(brief))) return 0;
-  rp__tool_session_leave(m);
-  return rp__fail_nomem(err);
+  if (brief.type == RP_JSON_STRING && !(m->brief = rp__json_dup(brief))) {
+    rp__tool_session_leave(m);
+    return rp__fail_nomem(err);
+  }
+  if (shared) rp__siblings_register(&m->sibling, m->agent_pid, rp_session_id(m->s));
+  return 0;
 }
 
 /* Joins what another bridge of our agent began; servers register only in sessions that a server began. */
@@ -159,14 +163,6 @@ static bool join_sibling(struct rp__tool_session *m, const char *bridge)
   return true;
 }
 
-static int start_shared(struct rp__tool_session *m, const struct found *f, bool shared, rp_error *err)
-{
-  shared = shared && m->owner == RP_OWNER_SELF;
-  int rc = start(m, f, shared, err);
-  if (!rc && shared) rp__siblings_register(&m->sibling, m->agent_pid, rp_session_id(m->s));
-  return rc;
-}
-
 /* What `ref` names: joined if it lives, else resumed or begun. */
 static int begin_named(struct rp__tool_session *m, bool lock_held, rp_error *err)
 {
@@ -178,7 +174,7 @@ static int begin_named(struct rp__tool_session *m, bool lock_held, rp_error *err
   if (!rc && f.id[0]) rc = rp_alive(m->e, f.id, &alive, err);
   if (rc) return rc;
   /* One brief per run: who comes to a run that lives is told nothing. */
-  if (!alive) rc = start_shared(m, &f, lock_held, err);
+  if (!alive) rc = start(m, &f, lock_held, err);
   bool outrun = rc == RP_E_HELD; /* somebody began it between our look and our start */
   if (outrun) rc = find(m, m->ref, &f, err);
   if (rc || !(alive || outrun)) return rc;
@@ -245,7 +241,7 @@ static int begin(struct rp__tool_session *m, rp_error *err)
   RP_AUTOCLOSE int lock = rp__siblings_lock(m->agent_pid);
   if (m->ref[0]) return begin_named(m, lock >= 0, err);
   if (join_sibling(m, "hook") || join_sibling(m, "mcp")) return 0;
-  return start_shared(m, &none, lock >= 0, err);
+  return start(m, &none, lock >= 0, err);
 }
 
 int rp__tool_session_open(struct rp__tool_session *m, rp_error *err)
