@@ -58,33 +58,6 @@ struct calls {
   struct rp__json said; /* id of the message before */
 };
 
-static void call_opened(struct calls *c, struct rp__json id, struct rp__json name)
-{
-  if (c->n == CALLS_OPEN) { /* the oldest will hardly be answered any more */
-    memmove(c->id, c->id + 1, (CALLS_OPEN - 1) * sizeof c->id[0]);
-    memmove(c->name, c->name + 1, (CALLS_OPEN - 1) * sizeof c->name[0]);
-    c->n--;
-  }
-  c->id[c->n] = id;
-  c->name[c->n++] = name;
-}
-
-/* A result does not say whose it is: the newest open call of that tool, else the newest of all. */
-static bool call_answered(struct calls *c, struct rp__json name, struct rp__json *ret_id, struct rp__json *ret_name)
-{
-  size_t at = c->n;
-  for (size_t i = 0; i < c->n; i++)
-    if (name.n && c->name[i].n == name.n && memcmp(c->name[i].p, name.p, name.n) == 0) at = i;
-  if (at == c->n && c->n && !name.n) at = c->n - 1;
-  if (at == c->n) return false;
-  *ret_id = c->id[at];
-  *ret_name = c->name[at];
-  c->n--;
-  memmove(c->id + at, c->id + at + 1, (c->n - at) * sizeof c->id[0]);
-  memmove(c->name + at, c->name + at + 1, (c->n - at) * sizeof c->name[0]);
-  return true;
-}
-
 static void write_name(struct rp__jw *w, struct rp__json name)
 {
   if (name.type == RP_JSON_STRING)
@@ -102,14 +75,33 @@ static int take_call(struct rp__take *t, struct rp__json m, struct calls *c, int
   rp__jw_kstr(w, "status", "running");
   rp__copy_member(w, "input", rp__json_get(m, "toolInput"));
   rp__copy_member(w, "text", rp__json_get(m, "content"));
-  call_opened(c, id, name);
+  if (c->n == CALLS_OPEN) { /* the oldest will hardly be answered any more */
+    memmove(c->id, c->id + 1, (CALLS_OPEN - 1) * sizeof c->id[0]);
+    memmove(c->name, c->name + 1, (CALLS_OPEN - 1) * sizeof c->name[0]);
+    c->n--;
+  }
+  c->id[c->n] = id;
+  c->name[c->n++] = name;
   return rp__take_event(t, at, "tool");
 }
 
+/* A result does not say whose it is: the newest open call of that tool's, or, where it names none, the newest of all.
+ */
 static int take_result(struct rp__take *t, struct rp__json m, struct calls *c, int64_t at)
 {
   struct rp__json id = rp__json_get(m, "id"), call = id, name = rp__json_get(m, "toolName");
-  bool known = call_answered(c, name, &call, &name);
+  size_t i = c->n;
+  for (size_t k = 0; k < c->n; k++)
+    if (name.n && c->name[k].n == name.n && memcmp(c->name[k].p, name.p, name.n) == 0) i = k;
+  if (i == c->n && c->n && !name.n) i = c->n - 1;
+  bool known = i < c->n;
+  if (known) {
+    call = c->id[i];
+    name = c->name[i];
+    c->n--;
+    memmove(c->id + i, c->id + i + 1, (c->n - i) * sizeof c->id[0]);
+    memmove(c->name + i, c->name + i + 1, (c->n - i) * sizeof c->name[0]);
+  }
   struct rp__jw *w = rp__take_body(t);
   rp__copy_member(w, "call_id", call);
   write_name(w, name);
@@ -119,16 +111,11 @@ static int take_result(struct rp__take *t, struct rp__json m, struct calls *c, i
   return rp__take_event(t, at, "tool");
 }
 
-static bool same(struct rp__json a, struct rp__json b)
-{
-  return a.n && a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
-}
-
 /* Two messages of one id would be read as the pieces of one: the second goes without. */
 static int take_said(struct rp__take *t, struct rp__json m, struct calls *c, const char *role, bool error, int64_t at)
 {
   struct rp__json id = rp__json_get(m, "id"), source = rp__json_get(m, "source");
-  if (same(id, c->said)) id = (struct rp__json){0};
+  if (id.n && id.n == c->said.n && memcmp(id.p, c->said.p, id.n) == 0) id = (struct rp__json){0};
   c->said = rp__json_get(m, "id");
   struct rp__jw *w = rp__take_body(t);
   rp__jw_kstr(w, "role", role);

@@ -85,13 +85,11 @@ static int db_has(sqlite3 *db, const char *table, const char *column, bool *ret,
   if (rc == SQLITE_OK) rc = sqlite3_bind_text(st, 1, table, -1, SQLITE_STATIC);
   if (rc == SQLITE_OK && column) rc = sqlite3_bind_text(st, 2, column, -1, SQLITE_STATIC);
   if (rc == SQLITE_OK) rc = sqlite3_step(st);
-  if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-    *ret = rc == SQLITE_ROW;
-  else
-    db_error(db, rc, err);
   bool ok = rc == SQLITE_ROW || rc == SQLITE_DONE;
+  if (ok) *ret = rc == SQLITE_ROW;
+  int code = ok ? 0 : db_error(db, rc, err);
   sqlite3_finalize(st);
-  return ok ? 0 : err ? err->code : RP_E_IO;
+  return code;
 }
 
 /* ---- opening ---- */
@@ -126,18 +124,12 @@ static int open_file(struct brain *b, const char *path)
   return sqlite3_open_v2(uri.p, &b->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 }
 
-static int open_bytes(struct brain *b, struct rp__str bytes)
-{
-  int rc = sqlite3_open_v2(":memory:", &b->db, SQLITE_OPEN_READWRITE, NULL);
-  if (rc != SQLITE_OK) return rc;
-  /* SQLite does not write to what it was given read-only. */
-  return sqlite3_deserialize(b->db, "main", (unsigned char *)(uintptr_t)bytes.p, (sqlite3_int64)bytes.n,
-                             (sqlite3_int64)bytes.n, SQLITE_DESERIALIZE_READONLY);
-}
-
 static int brain_open(struct brain *b, const struct rp__doc *d, rp_error *err)
 {
-  int rc = d->path ? open_file(b, d->path) : open_bytes(b, d->bytes);
+  int rc = d->path ? open_file(b, d->path) : sqlite3_open_v2(":memory:", &b->db, SQLITE_OPEN_READWRITE, NULL);
+  if (!d->path && rc == SQLITE_OK) /* SQLite does not write to what it was given read-only */
+    rc = sqlite3_deserialize(b->db, "main", (unsigned char *)(uintptr_t)d->bytes.p, (sqlite3_int64)d->bytes.n,
+                             (sqlite3_int64)d->bytes.n, SQLITE_DESERIALIZE_READONLY);
   if (rc != SQLITE_OK) return db_error(b->db, rc, err);
   sqlite3_limit(b->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
   sqlite3_db_config(b->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -166,9 +158,8 @@ static int64_t write_memory(struct rp__jw *w, sqlite3_stmt *st)
   size_t n = list ? (size_t)sqlite3_column_bytes(st, 2) : 0;
   write_text(w, "memory_id", st, 0);
   write_text(w, "content", st, 1);
-  if (list && rp__json_parse(list, n, NULL, &categories, NULL) == 0 && categories.type == RP_JSON_ARRAY) {
+  if (list && rp__json_parse(list, n, NULL, &categories, NULL) == 0 && categories.type == RP_JSON_ARRAY)
     rp__jw_kvalue(w, "categories", categories);
-  }
   if (sqlite3_column_type(st, 4) != SQLITE_NULL) rp__put_share(w, "confidence", sqlite3_column_double(st, 4));
   when = (const char *)sqlite3_column_text(st, 3);
   return when ? rp__when_text(when, strlen(when)) : 0;

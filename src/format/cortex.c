@@ -21,9 +21,16 @@ struct record {
   struct rp__json doc;
   int64_t start, end;
   const struct rp__cortex_memories *memories;
+  const struct part *part; /* that is being read */
+  int64_t place;           /* of the item in it, from 1 */
 };
 
-typedef int item_fn(struct record *r, struct rp__json v, int64_t place);
+/* A list of the record. */
+struct part {
+  const char *name;
+  int (*take)(struct record *r, struct rp__json v);
+  const char *kind, *when; /* of events whose body is the item as it came: their time's member */
+};
 
 static int64_t moment(struct record *r, struct rp__json v)
 {
@@ -31,16 +38,16 @@ static int64_t moment(struct record *r, struct rp__json v)
   return at ? at : r->end;
 }
 
-static int take_pin(struct record *r, struct rp__json v, int64_t place)
+static int take_pin(struct record *r, struct rp__json v)
 {
   struct rp__json label = RP_ANY(v, "label"), importance = RP_ANY(v, "importance");
   char made[32];
-  if (place > PINS_MAX) {
-    if (place == PINS_MAX + 1) rp__take_note(r->t, "only its first %d pins were taken", PINS_MAX);
+  if (r->place > PINS_MAX) {
+    if (r->place == PINS_MAX + 1) rp__take_note(r->t, "only its first %d pins were taken", PINS_MAX);
     return 0;
   }
   struct rp__jw *w = rp__take_body(r->t);
-  snprintf(made, sizeof made, "pin %lld", (long long)place);
+  snprintf(made, sizeof made, "pin %lld", (long long)r->place);
   if (label.type == RP_JSON_STRING && label.n > 2)
     rp__copy_member(w, "label", label);
   else
@@ -51,16 +58,14 @@ static int take_pin(struct record *r, struct rp__json v, int64_t place)
   return rp__take_event(r->t, moment(r, RP_ANY(v, "pinned_at", "pinnedAt")), "pin");
 }
 
-static int take_project(struct record *r, struct rp__json v, int64_t place)
+static int take_project(struct record *r, struct rp__json v)
 {
-  (void)place;
   rp__copy_member(rp__take_body(r->t), "name", v);
   return rp__take_event(r->t, r->start, "project");
 }
 
-static int take_task(struct record *r, struct rp__json v, int64_t place)
+static int take_task(struct record *r, struct rp__json v)
 {
-  (void)place;
   struct rp__json id = RP_ANY(v, "task_id", "id"), title = RP_ANY(v, "title"), stage = RP_ANY(v, "stage");
   struct rp__jw *w = rp__take_body(r->t);
   rp__copy_member(w, "task_id", id);
@@ -75,9 +80,8 @@ static int take_task(struct record *r, struct rp__json v, int64_t place)
 }
 
 /* A learning is only an id where it comes from; without its text it is no memory, but it is not forgotten either. */
-static int take_learning(struct record *r, struct rp__json v, int64_t place)
+static int take_learning(struct record *r, struct rp__json v)
 {
-  (void)place;
   int64_t at = 0;
   double sure;
   struct rp__jw *w = rp__take_body(r->t);
@@ -97,46 +101,35 @@ static int take_learning(struct record *r, struct rp__json v, int64_t place)
   return rp__take_event(r->t, r->end, "x-cortex-learning");
 }
 
-static int take_confidence(struct record *r, struct rp__json v, int64_t place)
+static int take_object(struct record *r, struct rp__json v)
 {
-  (void)place;
   if (v.type != RP_JSON_OBJECT) return rp__take_left(r->t, "it is no object");
-  return rp__take_value(r->t, moment(r, rp__json_get(v, "timestamp")), "confidence", v);
+  return rp__take_value(r->t, moment(r, rp__json_get(v, r->part->when)), r->part->kind, v);
 }
 
-static int take_sop(struct record *r, struct rp__json v, int64_t place)
-{
-  (void)place;
-  if (v.type != RP_JSON_OBJECT) return rp__take_left(r->t, "it is no object");
-  return rp__take_value(r->t, moment(r, rp__json_get(v, "injected_at")), "sop", v);
-}
-
-static int each(struct record *r, const char *name, item_fn *fn)
+static int take_part(struct record *r)
 {
   struct rp__json_iter it = {0};
-  struct rp__json list = RP_ANY(r->doc, name), item;
+  struct rp__json list = RP_ANY(r->doc, r->part->name), item;
   int rc = 0;
-  rp__take_at(r->t, name, -1);
+  rp__take_at(r->t, r->part->name, -1);
   if (list.type != RP_JSON_NONE && list.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
-  for (int64_t n = 1; !rc && rp__json_next(list, &it, NULL, &item); n++) {
-    rp__take_at(r->t, name, n - 1);
-    rc = fn(r, item, n);
+  for (r->place = 1; !rc && rp__json_next(list, &it, NULL, &item); r->place++) {
+    rp__take_at(r->t, r->part->name, r->place - 1);
+    rc = r->part->take(r, item);
   }
   return rc;
 }
 
 int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__cortex_memories *memories)
 {
-  static const struct {
-    const char *name;
-    item_fn *fn;
-  } parts[] = {
-      {"active_projects", take_project},
-      {"working_memory", take_pin},
-      {"pending_tasks", take_task},
-      {"recent_learnings", take_learning},
-      {"confidence_updates", take_confidence},
-      {"sop_interactions", take_sop},
+  static const struct part parts[] = {
+      {"active_projects", take_project, NULL, NULL},
+      {"working_memory", take_pin, NULL, NULL},
+      {"pending_tasks", take_task, NULL, NULL},
+      {"recent_learnings", take_learning, NULL, NULL},
+      {"confidence_updates", take_object, "confidence", "timestamp"},
+      {"sop_interactions", take_object, "sop", "injected_at"},
   };
   struct rp__json crashed = rp__json_get(doc, "crash_recovered");
   struct rp__foreign f = {.created_at = rp__when(rp__json_get(doc, "start_time")),
@@ -161,7 +154,7 @@ int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__co
   }
   if (!f.created_at) f.created_at = f.ended_at;
   f.last_activity_at = f.ended_at;
-  struct record r = {t, doc, f.created_at, f.ended_at, memories};
+  struct record r = {.t = t, .doc = doc, .start = f.created_at, .end = f.ended_at, .memories = memories};
   int rc = rp__take_begin(t, &f);
   if (rc) return rc == RP__TAKE_SKIP ? 0 : rc;
   if (!rp__when(rp__json_get(doc, "start_time"))) rp__take_note(t, "its 'start_time' is no time");
@@ -172,7 +165,7 @@ int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__co
     rp__copy_member(rp__take_body(t), "categories", topics);
     rc = rp__take_event(t, r.start, "activity");
   }
-  for (size_t i = 0; !rc && i < RP_ARRAY_SIZE(parts); i++) rc = each(&r, parts[i].name, parts[i].fn);
+  for (r.part = parts; !rc && r.part < parts + RP_ARRAY_SIZE(parts); r.part++) rc = take_part(&r);
   return rc ? rc : rp__take_end(t);
 }
 

@@ -120,9 +120,9 @@ extern const struct rp__format *const rp__formats[]; /* in the order of detectio
 const struct rp__format *rp__format_find(const char *name); /* NULL: none of that name */
 /* By content, or NULL. */
 const struct rp__format *rp__format_detect(const struct rp__doc *d);
-/* RP_E_FORMAT, naming what was expected: that format's documents, or any of the table's for NULL. */
 /* What a document of unknown format is tried as. */
 #define RP_FORMATS_READ "reprise, nova, cortex, clawd and orbitmesh"
+/* RP_E_FORMAT, naming what was expected: that format's documents, or any of the table's for NULL. */
 RP_MUST_USE int rp__format_refuse(const struct rp__format *f, rp_error *err);
 
 extern const struct rp__format rp__format_nova, rp__format_cortex, rp__format_clawd, rp__format_orbitmesh,

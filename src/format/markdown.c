@@ -5,6 +5,7 @@
  * the memory of one page.
  */
 #include <math.h>
+#include <stdarg.h>
 
 #include "base/clock.h"
 #include "facets/pins.h"
@@ -59,6 +60,20 @@ static void md_value(struct rp__buf *out, struct rp__json v)
   rp__json_text(v, &text);
   if (text.err) out->err = out->err ? out->err : text.err;
   if (text.n) md_line(out, text.p, text.n);
+}
+
+/* A pattern in which each % is the next value, as md_value writes it. */
+static void md_put(struct rp__buf *out, const char *pattern, ...)
+{
+  va_list values;
+  va_start(values, pattern);
+  for (; *pattern; pattern++) {
+    if (*pattern == '%')
+      md_value(out, va_arg(values, struct rp__json));
+    else
+      rp__buf_char(out, *pattern);
+  }
+  va_end(values);
 }
 
 static void md_fenced(struct rp__buf *out, const char *lang, const char *s, size_t n)
@@ -138,10 +153,7 @@ static void write_people(struct rp__buf *out, const struct rp__fold *state)
   }
   rp__buf_printf(out, "- **Who:** %s%s%s", user ? "user" : "", user && assistant ? " and " : "",
                  assistant ? "assistant" : "");
-  if (rp__presence_person(state, &person, &seen_ms)) {
-    rp__buf_str(out, ", last seen: ");
-    md_value(out, person);
-  }
+  if (rp__presence_person(state, &person, &seen_ms)) md_put(out, ", last seen: %", person);
   rp__buf_printf(out, " (%lld message%s)\n", (long long)total, total == 1 ? "" : "s");
 }
 
@@ -151,11 +163,10 @@ static void md_head(struct md *m)
   struct rp__json name = rp__settings_name(g->state);
   const struct rp__usage *u = rp__usage(g->state);
   struct rp__buf *out = &m->out;
-  rp__buf_str(out, "# ");
   if (name.type == RP_JSON_STRING) {
-    md_value(out, name);
+    md_put(out, "# %", name);
   } else {
-    rp__buf_str(out, "Session ");
+    rp__buf_str(out, "# Session ");
     md_line(out, g->session.id, strlen(g->session.id));
   }
   rp__buf_str(out, "\n\n");
@@ -182,11 +193,7 @@ struct timeline {
 static void write_position(struct rp__buf *out, struct rp__json v)
 {
   double s;
-  if (v.type == RP_JSON_STRING) {
-    rp__buf_str(out, " (");
-    md_value(out, v);
-    rp__buf_char(out, ')');
-  }
+  if (v.type == RP_JSON_STRING) md_put(out, " (%)", v);
   if (!rp__json_double(v, &s) || !(s >= 0) || s > 1e9) return;
   long long tenths = llround(s * 10);
   rp__buf_printf(out, " (%02lld:%02lld.%lld)", tenths / 600, tenths / 10 % 60, tenths % 10);
@@ -207,32 +214,20 @@ static int on_moment(void *ctx, const struct rp__event *ev)
   if (note) {
     struct rp__json category = rp__json_get(ev->body, "category");
     double confidence;
-    rp__buf_str(out, category.type == RP_JSON_STRING ? " **" : " ");
-    md_value(out, category);
-    if (category.type == RP_JSON_STRING) rp__buf_str(out, "** ");
-    md_value(out, rp__json_get(ev->body, "text"));
+    if (category.type == RP_JSON_STRING) md_put(out, " **%**", category);
+    md_put(out, " %", rp__json_get(ev->body, "text"));
     if (rp__json_double(rp__json_get(ev->body, "confidence"), &confidence))
       rp__buf_printf(out, " _(confidence %.2f)_", confidence);
   } else if (heard) {
-    rp__buf_str(out, " heard: ");
-    md_value(out, rp__json_get(ev->body, "text"));
+    md_put(out, " heard: %", rp__json_get(ev->body, "text"));
   } else {
     struct rp__json id = rp__json_get(ev->body, "frame_id"); /* may be a number, too */
     rp__buf_str(out, " frame `");
     if (id.type == RP_JSON_NUMBER) md_line(out, id.p, id.n);
-    md_value(out, id);
-    rp__buf_char(out, '`');
+    md_put(out, "%`", id);
   }
   rp__buf_char(out, '\n');
   return md_flush(t->m);
-}
-
-static int md_timeline(struct md *m)
-{
-  struct timeline t = {.m = m};
-  int rc = m->g->events(m->g->ctx, on_moment, &t, m->err);
-  if (t.begun) rp__buf_char(&m->out, '\n');
-  return rc;
 }
 
 /* ---- pins and tasks ---- */
@@ -244,17 +239,10 @@ static void md_pins(struct md *m)
   rp__buf_str(&m->out, "## Pins\n\n");
   for (size_t i = 0; i < pins->count; i++) {
     struct rp__json importance = rp__row_cell(pins->v[i], RP_PIN_IMPORTANCE);
-    rp__buf_str(&m->out, "- **");
-    md_value(&m->out, rp__row_cell(pins->v[i], RP_PIN_LABEL));
-    rp__buf_str(&m->out, "**");
-    if (rp__json_eq(importance, "high") || rp__json_eq(importance, "critical")) {
-      rp__buf_str(&m->out, " (");
-      md_value(&m->out, importance);
-      rp__buf_char(&m->out, ')');
-    }
-    rp__buf_str(&m->out, ": ");
-    md_value(&m->out, rp__row_cell(pins->v[i], RP_PIN_CONTENT));
-    rp__buf_char(&m->out, '\n');
+    bool told = rp__json_eq(importance, "high") || rp__json_eq(importance, "critical");
+    md_put(&m->out, "- **%**", rp__row_cell(pins->v[i], RP_PIN_LABEL));
+    if (told) md_put(&m->out, " (%)", importance);
+    md_put(&m->out, ": %\n", rp__row_cell(pins->v[i], RP_PIN_CONTENT));
   }
   rp__buf_char(&m->out, '\n');
 }
@@ -269,12 +257,8 @@ static void md_tasks(struct md *m)
     struct rp__json status = rp__row_cell(task, RP_TASK_STATUS);
     if (rp__json_eq(status, "deleted")) continue;
     rp__buf_str(&m->out, rp__json_eq(status, "done") ? "- [x] " : "- [ ] ");
-    md_value(&m->out, rp__row_cell(task, RP_TASK_TITLE));
-    rp__buf_str(&m->out, " (`");
-    md_value(&m->out, rp__row_cell(task, RP_TASK_ID));
-    rp__buf_str(&m->out, "`, ");
-    md_value(&m->out, rp__row_cell(task, RP_TASK_STAGE));
-    rp__buf_str(&m->out, ")\n");
+    md_put(&m->out, "% (`%`, %)\n", rp__row_cell(task, RP_TASK_TITLE), rp__row_cell(task, RP_TASK_ID),
+           rp__row_cell(task, RP_TASK_STAGE));
   }
   rp__buf_char(&m->out, '\n');
 }
@@ -362,9 +346,7 @@ static void write_call(struct talk *k, struct rp__json opened, struct rp__json e
   struct rp__json input = rp__json_get(ended, "input"), status = rp__json_get(ended, "status");
   close_message(k);
   day_heading(k, at_ms);
-  rp__buf_str(out, "<details><summary>Tool <code>");
-  md_value(out, rp__json_get(ended, "name"));
-  rp__buf_str(out, "</code> · ");
+  md_put(out, "<details><summary>Tool <code>%</code> · ", rp__json_get(ended, "name"));
   if (rp__json_eq(status, "done") || rp__json_eq(status, "failed"))
     md_value(out, status);
   else
@@ -375,13 +357,6 @@ static void write_call(struct talk *k, struct rp__json opened, struct rp__json e
   write_part(out, "Input", input.type == RP_JSON_NONE ? rp__json_get(opened, "input") : input);
   write_part(out, "Output", rp__json_get(ended, "output"));
   rp__buf_str(out, "</details>\n\n");
-}
-
-static size_t find_call(struct talk *k, const char *id)
-{
-  size_t i = 0;
-  while (i < k->n_calls && strcmp(k->calls[i].id, id) != 0) i++;
-  return i;
 }
 
 static void drop_call(struct talk *k, size_t i)
@@ -396,7 +371,8 @@ static void on_tool(struct talk *k, const struct rp__event *ev)
   struct rp__json status = rp__json_get(ev->body, "status"), opened = {0};
   char id[RP_EVENT_ID_MAX + 1];
   rp__text_of(rp__json_get(ev->body, "call_id"), id, sizeof id);
-  size_t i = find_call(k, id);
+  size_t i = 0;
+  while (i < k->n_calls && strcmp(k->calls[i].id, id) != 0) i++;
   if (rp__json_eq(status, "intended") || rp__json_eq(status, "running")) {
     if (i < k->n_calls) return; /* it goes on */
     if (k->n_calls == CALLS_OPEN) drop_call(k, 0);
@@ -444,8 +420,10 @@ static int markdown_export(const struct rp__giver *g, rp_error *err)
   struct md m = {.g = g, .out = RP_BUF(2 * RP_FOREIGN_MAX), .err = err};
   md_head(&m);
   int rc = conversation(&m);
-  if (!rc) rc = md_timeline(&m);
+  struct timeline t = {.m = &m};
+  if (!rc) rc = g->events(g->ctx, on_moment, &t, err);
   if (!rc) {
+    if (t.begun) rp__buf_char(&m.out, '\n');
     md_pins(&m);
     md_tasks(&m);
     rc = rp__give(g, &m.out, err);

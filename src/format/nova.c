@@ -57,7 +57,7 @@ static int take_all(struct rp__take *t, struct rp__json doc, int64_t heartbeat)
     rp__copy_member(w, "mood", RP_ANY(feelings, "current_mood", "mood"));
     rp__copy_member(w, "wounds", rp__json_get(feelings, "wounds"));
     rp__jw_pack(w, "}}");
-    rc = rp__take_restored(t, heartbeat);
+    rc = rp__take_own(t, heartbeat, RP_KIND_RESTORED);
   }
   return rc ? rc : rp__take_end(t);
 }
@@ -174,31 +174,25 @@ static int write_turns(struct rp__jw *w, const struct rp__fold *state)
   return turn.text.err;
 }
 
-static int write_document(const struct rp__giver *g, struct rp__jw *w)
-{
-  struct rp__json person;
-  int64_t seen;
-  rp__jw_pack(w,
-              "{version:i heartbeat:d shutdown_clean:b session_start:d session_id:s uptime_seconds:d total_sessions:i",
-              (int64_t)NOVA_VERSION, seconds(g->now_ms), g->clean, seconds(g->started_at), g->session.id,
-              seconds(RP_MAX(g->now_ms - g->started_at, 0)), g->total_sessions);
-  write_emotions(w, g);
-  int rc = write_turns(w, g->state);
-  rp__jw_kstr(w, "sleep_state", rp__presence_sleep(g->state));
-  if (rp__presence_person(g->state, &person, &seen)) {
-    rp__jw_kvalue(w, "last_person_seen", person);
-    if (seen) rp__jw_kdouble(w, "last_person_seen_time", seconds(seen));
-  }
-  rp__jw_end_object(w);
-  return rc ? rc : w->out->err;
-}
-
 int rp__nova_write(const struct rp__giver *g, struct rp__buf *out)
 {
   struct rp__buf compact RP_AUTOBUF = RP_BUF(RP_FOREIGN_MAX);
   struct rp__jw w = RP_JW(&compact);
-  int rc = write_document(g, &w);
-  if (rc) return rc;
+  struct rp__json person;
+  int64_t seen;
+  rp__jw_pack(&w,
+              "{version:i heartbeat:d shutdown_clean:b session_start:d session_id:s uptime_seconds:d total_sessions:i",
+              (int64_t)NOVA_VERSION, seconds(g->now_ms), g->clean, seconds(g->started_at), g->session.id,
+              seconds(RP_MAX(g->now_ms - g->started_at, 0)), g->total_sessions);
+  write_emotions(&w, g);
+  int rc = write_turns(&w, g->state);
+  rp__jw_kstr(&w, "sleep_state", rp__presence_sleep(g->state));
+  if (rp__presence_person(g->state, &person, &seen)) {
+    rp__jw_kvalue(&w, "last_person_seen", person);
+    if (seen) rp__jw_kdouble(&w, "last_person_seen_time", seconds(seen));
+  }
+  rp__jw_end_object(&w);
+  if (rc || compact.err) return rc ? rc : compact.err;
   rp__json_pretty(rp__json_trusted(compact.p, compact.n), true, out);
   return out->err;
 }

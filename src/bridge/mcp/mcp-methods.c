@@ -3,7 +3,6 @@
  */
 #include "base/text.h"
 #include "bridge/mcp/mcp-impl.h"
-#include "bridge/mcp/prompts.h"
 #include "bridge/mcp/resources.h"
 
 #define NAME_SHOWN 60 /* bytes of a peer's word that an error repeats */

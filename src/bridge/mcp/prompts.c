@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MCP's prompts: their list and their texts. */
-#include "bridge/mcp/prompts.h"
+#include "bridge/mcp/resources.h"
 
 #include "bridge/injected-text.h"
 #include "bridge/tool/tool.h"
