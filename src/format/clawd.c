@@ -10,7 +10,7 @@
 #define CALLS_OPEN 64 /* tool calls that wait for their result */
 
 /* Which members of info are what; export reads the same table. The values are those of a session that Clawd makes. */
-const struct rp__clawd_field rp__clawd_fields[] = {
+static const struct rp__clawd_field fields[] = {
     {"permissionMode", true, RP_JSON_STRING, "\"normal\""},
     {"model", true, RP_JSON_STRING, "null"},
     {"notificationsEnabled", true, RP_JSON_TRUE, "false"},
@@ -26,7 +26,7 @@ const struct rp__clawd_field rp__clawd_fields[] = {
 
 const struct rp__clawd_field *rp__clawd_field(const char *name)
 {
-  const struct rp__clawd_field *f = rp__clawd_fields;
+  const struct rp__clawd_field *f = fields;
   while (strcmp(f->name, name) != 0) f++;
   return f;
 }
@@ -140,7 +140,7 @@ static int take_message(struct rp__take *t, struct rp__json m, struct calls *c)
 static void copy_fields(struct rp__jw *w, const char *name, struct rp__json info, bool settings)
 {
   rp__jw_kobject(w, name);
-  for (const struct rp__clawd_field *f = rp__clawd_fields; f->name; f++)
+  for (const struct rp__clawd_field *f = fields; f->name; f++)
     if (f->setting == settings) rp__copy_member(w, f->name, rp__json_get(info, f->name));
   rp__jw_end_object(w);
 }

@@ -147,7 +147,8 @@ static bool is_replaced(const struct wholes *w, const struct rp__event *ev)
 static int give_event(void *ctx, const struct rp__event *ev)
 {
   const struct wholes *w = ctx;
-  bool left_out = ev->kind == RP_KIND_MESSAGE && (rp__is_thought(ev) || is_replaced(w, ev));
+  bool thought = rp__json_get(ev->body, "thought").type == RP_JSON_TRUE; /* not said: no turn of the conversation */
+  bool left_out = ev->kind == RP_KIND_MESSAGE && (thought || is_replaced(w, ev));
   return left_out ? 0 : w->fn(w->ctx, ev);
 }
 

@@ -76,21 +76,6 @@ static void md_put(struct rp__buf *out, const char *pattern, ...)
   va_end(values);
 }
 
-static void md_fenced(struct rp__buf *out, const char *lang, const char *s, size_t n)
-{
-  size_t longest = 2, row = 0;
-  for (size_t i = 0; i < n; i++) {
-    row = s[i] == '`' ? row + 1 : 0;
-    longest = RP_MAX(longest, row);
-  }
-  for (size_t i = 0; i <= longest; i++) rp__buf_char(out, '`');
-  rp__buf_printf(out, "%s\n", lang);
-  md_text(out, s, n);
-  if (n && s[n - 1] != '\n') rp__buf_char(out, '\n');
-  for (size_t i = 0; i <= longest; i++) rp__buf_char(out, '`');
-  rp__buf_str(out, "\n\n");
-}
-
 static void md_clock(struct rp__buf *out, int64_t ms)
 {
   char text[RP_TIME_TEXT];
@@ -335,8 +320,19 @@ static void write_part(struct rp__buf *out, const char *title, struct rp__json v
     rp__json_pretty(v, false, &text);
   if (text.err) out->err = out->err ? out->err : text.err;
   if (text.err || !text.n) return;
+  /* The fence is longer than any row of such marks in the text. */
+  size_t shown = RP_MIN(text.n, (size_t)SHOWN_MAX), longest = 2, row = 0;
+  for (size_t i = 0; i < shown; i++) {
+    row = text.p[i] == '`' ? row + 1 : 0;
+    longest = RP_MAX(longest, row);
+  }
   rp__buf_printf(out, "%s\n\n", title);
-  md_fenced(out, v.type == RP_JSON_STRING ? "" : "json", text.p, RP_MIN(text.n, (size_t)SHOWN_MAX));
+  for (size_t i = 0; i <= longest; i++) rp__buf_char(out, '`');
+  rp__buf_printf(out, "%s\n", v.type == RP_JSON_STRING ? "" : "json");
+  md_text(out, text.p, shown);
+  if (text.p[shown - 1] != '\n') rp__buf_char(out, '\n');
+  for (size_t i = 0; i <= longest; i++) rp__buf_char(out, '`');
+  rp__buf_str(out, "\n\n");
   if (text.n > SHOWN_MAX) rp__buf_printf(out, "… %zu bytes in all\n\n", text.n);
 }
 

@@ -36,17 +36,6 @@ static bool any_message(struct rp__json list)
   return false;
 }
 
-/* A block as Go's union writes it, {"Text":{"Text":"…"}}, becomes {"type":"text","text":"…"}; others stay. */
-static void copy_block(struct rp__jw *w, struct rp__json v)
-{
-  struct rp__json text = rp__json_get(v, "Text");
-  if (text.type == RP_JSON_OBJECT) text = RP_ANY(text, "Text", "text");
-  if (text.type == RP_JSON_STRING)
-    rp__jw_pack(w, "{type:s text:v}", "text", text);
-  else
-    rp__jw_value(w, v);
-}
-
 static int take_message(struct rp__take *t, struct rp__json v)
 {
   static const char *const roles[] = {"user", "assistant", "system", "tool"};
@@ -59,7 +48,15 @@ static int take_message(struct rp__take *t, struct rp__json v)
   rp__jw_kstr(w, "role", known);
   if (content.type == RP_JSON_ARRAY) {
     rp__jw_karray(w, "content");
-    while (rp__json_next(content, &it, NULL, &item)) copy_block(w, item);
+    while (rp__json_next(content, &it, NULL, &item)) {
+      /* A block as Go's union writes it, {"Text":{"Text":"…"}}, becomes {"type":"text","text":"…"}; others stay. */
+      struct rp__json text = rp__json_get(item, "Text");
+      if (text.type == RP_JSON_OBJECT) text = RP_ANY(text, "Text", "text");
+      if (text.type == RP_JSON_STRING)
+        rp__jw_pack(w, "{type:s text:v}", "text", text);
+      else
+        rp__jw_value(w, item);
+    }
     rp__jw_end_array(w);
   } else {
     rp__copy_member(w, "content", content);

@@ -17,18 +17,6 @@
 
 /* ---- reading ---- */
 
-static int read_settings(const struct rp__buf *text, struct rp__json *ret, rp_error *err)
-{
-  struct rp__json_limits limits = {.max_bytes = RP_HOOK_SETTINGS_MAX, .max_depth = RP_HOOK_DEPTH};
-  int rc = rp__json_parse(text->p, text->n, &limits, ret, err);
-  if (rc) return rc;
-  if (ret->type != RP_JSON_OBJECT) return rp__fail(err, RP_E_FORMAT, "it holds no object");
-  struct rp__json hooks = rp__json_get(*ret, "hooks");
-  if (hooks.type && hooks.type != RP_JSON_OBJECT)
-    return rp__fail_field(err, RP_E_FORMAT, "hooks", "'hooks' is no object");
-  return 0;
-}
-
 #define SCOPE_OPTION " --scope "
 
 /* A program of our name, or of the one we were started by, wherever it is; behind it options of ours alone. */
@@ -65,12 +53,16 @@ struct found {
 static int find_ours(const struct rp__buf *text, const struct rp__hook_agent *a, const char *event, struct found *ret,
                      bool *ret_any, rp_error *err)
 {
+  struct rp__json_limits limits = {.max_bytes = RP_HOOK_SETTINGS_MAX, .max_depth = RP_HOOK_DEPTH};
   struct rp__json_iter groups = {0};
   *ret_any = false;
   snprintf(ret->tail, sizeof ret->tail, " hook %s --agent %s", event, a->name);
-  int rc = read_settings(text, &ret->root, err);
+  int rc = rp__json_parse(text->p, text->n, &limits, &ret->root, err);
   if (rc) return rc;
-  ret->list = rp__json_get(rp__json_get(ret->root, "hooks"), event);
+  if (ret->root.type != RP_JSON_OBJECT) return rp__fail(err, RP_E_FORMAT, "it holds no object");
+  struct rp__json all = rp__json_get(ret->root, "hooks");
+  if (all.type && all.type != RP_JSON_OBJECT) return rp__fail_field(err, RP_E_FORMAT, "hooks", "'hooks' is no object");
+  ret->list = rp__json_get(all, event);
   if (ret->list.type && ret->list.type != RP_JSON_ARRAY)
     return rp__fail_field(err, RP_E_FORMAT, event, "'hooks.%s' is no array", event);
   while (rp__json_next(ret->list, &groups, NULL, &ret->group)) {

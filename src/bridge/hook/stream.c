@@ -218,18 +218,6 @@ static int write_all(int fd, const struct rp__buf *b, rp_error *err)
   return 0;
 }
 
-static int answer_lines(struct stream *st, struct rp__lines *lines, bool last, int out, rp_error *err)
-{
-  struct rp__str line;
-  while (rp__lines_next(lines, last, &line)) {
-    RP_AUTOBUF struct rp__buf reply = RP_BUF(RP_HOOK_ANSWER_MAX + RP_TOOL_DOC_MAX + CHUNK);
-    handle(st, line, &reply);
-    int rc = write_all(out, &reply, err);
-    if (rc) return rc;
-  }
-  return 0;
-}
-
 /* A line without an end in sight: refused now, and what is still to come of it is thrown away. */
 static int refuse_long(struct rp__lines *lines, int out, rp_error *err)
 {
@@ -269,8 +257,13 @@ static int serve(struct stream *st, int in, int out, rp_error *err)
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return rp__fail_errno(err, errno, "can't read");
     rp__lines_added(&lines, (size_t)n);
-    int rc = answer_lines(st, &lines, n == 0, out, err);
-    if (rc || n == 0) return rc;
+    for (struct rp__str line; rp__lines_next(&lines, n == 0, &line);) {
+      RP_AUTOBUF struct rp__buf reply = RP_BUF(RP_HOOK_ANSWER_MAX + RP_TOOL_DOC_MAX + CHUNK);
+      handle(st, line, &reply);
+      int rc = write_all(out, &reply, err);
+      if (rc) return rc;
+    }
+    if (n == 0) return 0;
   }
   return 0;
 }

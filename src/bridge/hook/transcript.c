@@ -126,17 +126,6 @@ static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_T
   return nothing;
 }
 
-/* Until something changed, or may have where nothing could be watched; false: it is time to give up. */
-static bool wait_change(int fd, int64_t until)
-{
-  char events[4096];
-  struct pollfd p = {.fd = fd, .events = POLLIN}; /* -1 is waited for as well, and never comes */
-  int64_t left = until - rp__boot(&rp__system_clock);
-  if (left <= 0) return false;
-  if (poll(&p, 1, (int)RP_MIN(left, (int64_t)STEP_MS)) > 0) (void)!read(fd, events, sizeof events);
-  return true;
-}
-
 bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
 {
   enum verdict v = look(path, ret, ret_id);
@@ -148,7 +137,14 @@ bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_T
   if (slash) *slash = '\0';
   /* Of the folder: the file itself may not be there yet, nor may that. */
   if (slash && fd >= 0) inotify_add_watch(fd, folder, IN_MODIFY | IN_CREATE | IN_MOVED_TO);
-  /* Looked at once more now that nothing is missed. */
-  while ((v = look(path, ret, ret_id)) == LATE && wait_change(fd, until)) continue;
+  /* Looked at once more now that nothing is missed; then whenever something changed, or may have where nothing could
+   * be watched. */
+  while ((v = look(path, ret, ret_id)) == LATE) {
+    char events[4096];
+    struct pollfd p = {.fd = fd, .events = POLLIN}; /* -1 is waited for as well, and never comes */
+    int64_t left = until - rp__boot(&rp__system_clock);
+    if (left <= 0) break;
+    if (poll(&p, 1, (int)RP_MIN(left, (int64_t)STEP_MS)) > 0) (void)!read(fd, events, sizeof events);
+  }
   return v == FOUND && !ret->err;
 }

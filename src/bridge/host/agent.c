@@ -187,21 +187,6 @@ static int open_parts(struct rp__host_agent *a, uv_loop_t *loop, struct rp__chil
   return 0;
 }
 
-/* What can't be watched must not run. */
-static void undo(struct rp__host_agent *a, const struct rp__child *c)
-{
-  unsigned open = a->open;
-  kill(c->pid, RP_KEEPER_KILL);
-  TEMP_FAILURE_RETRY(waitpid(c->pid, NULL, 0));
-  close(c->in);
-  if (open < 2) close(c->out);
-  if (open == 2) rp__inlet_close(&a->in, on_part_closed);
-  if (open)
-    uv_close((uv_handle_t *)&a->watch, on_watch_closed);
-  else
-    close(c->ended), free(a);
-}
-
 int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, bool outlive,
                     const struct rp__agent_handler *handler, void *ctx, struct rp__host_agent **ret, rp_error *err)
 {
@@ -214,10 +199,21 @@ int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, 
   if (code) return code;
   a->pid = c.pid;
   code = open_parts(a, loop, &c, err);
-  if (code) {
-    undo(RP_TAKE(a), &c);
-    return code;
+  struct rp__host_agent *made = RP_TAKE(a);
+  if (!code) {
+    *ret = made;
+    return 0;
   }
-  *ret = RP_TAKE(a);
-  return 0;
+  /* What can't be watched must not run. */
+  unsigned open = made->open;
+  kill(c.pid, RP_KEEPER_KILL);
+  TEMP_FAILURE_RETRY(waitpid(c.pid, NULL, 0));
+  close(c.in);
+  if (open < 2) close(c.out);
+  if (open == 2) rp__inlet_close(&made->in, on_part_closed);
+  if (open)
+    uv_close((uv_handle_t *)&made->watch, on_watch_closed);
+  else
+    close(c.ended), free(made);
+  return code;
 }

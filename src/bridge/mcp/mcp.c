@@ -91,31 +91,25 @@ void rp__mcp_fail(struct rp__mcp_ask *a, const rp_error *err)
 
 /* ---- asking ---- */
 
-/* Whether a method may see it; else the error is written. */
-static bool admit(struct rp__mcp_ask *a)
+/* Until a method sees it, it counts as refused. */
+static void request(struct rp__mcp_ask *a)
 {
   const struct rp__rpc *r = &a->rpc;
+  const struct rp__mcp_method *m = methods;
+  struct rp__json name = r->method;
   a->reply->modern = rp__mcp_is_modern(a->m, r);
   a->m->session.lazy = a->m->lazy && a->reply->modern && !a->m->initialized;
+  a->reply->refused = true;
   if (r->id.type == RP_JSON_NULL) {
     rp__mcp_error(a, RP_RPC_INVALID, NULL, "id: must be a string or a number");
-    return false;
+    return;
   }
   if (r->params.type && r->params.type != RP_JSON_OBJECT) {
     rp__mcp_error(a, RP_RPC_PARAMS, NULL, "params: must be an object");
-    return false;
-  }
-  return a->reply->modern ? rp__mcp_check_modern(a) : rp__mcp_check_legacy(a);
-}
-
-static void request(struct rp__mcp_ask *a)
-{
-  if (!admit(a)) {
-    a->reply->refused = true;
     return;
   }
-  struct rp__json name = a->rpc.method;
-  const struct rp__mcp_method *m = methods;
+  if (!(a->reply->modern ? rp__mcp_check_modern(a) : rp__mcp_check_legacy(a))) return;
+  a->reply->refused = false;
   while (m->name && !((a->reply->modern ? m->modern : m->legacy) && rp__json_eq(name, m->name))) m++;
   if (!m->name) {
     int n = (int)RP_MIN(name.n - 2, (size_t)NAME_SHOWN);
@@ -123,7 +117,7 @@ static void request(struct rp__mcp_ask *a)
     return;
   }
   a->method = m;
-  a->method->run(a);
+  m->run(a);
   if (!a->out->err) return;
   bool large = a->out->err == RP_E_TOO_LARGE;
   rp__mcp_error(a, RP_RPC_INTERNAL, NULL, "%s", large ? "the answer is too large" : "out of memory");

@@ -140,16 +140,6 @@ static int check_texts(const struct rp__takes *row, struct rp__json v, rp_error 
   return rc;
 }
 
-static int check_value(const struct rp__takes *row, struct rp__json v, rp_error *err)
-{
-  switch (row->type) {
-  case RP_TAKES_TEXT: return check_text(row, v, row->min, row->max, err);
-  case RP_TAKES_WORD: return check_word(row, v, err);
-  case RP_TAKES_TEXTS: return check_texts(row, v, err);
-  default: return check_number(row, v, err);
-  }
-}
-
 static const struct rp__takes *find_row(const struct rp__takes *rows, struct rp__json key)
 {
   for (; rows->name; rows++)
@@ -170,7 +160,10 @@ int rp__takes_check(const struct rp__takes *rows, struct rp__json args, struct r
     struct rp__json *place = &found[row - rows];
     if (place->type != RP_JSON_NONE)
       return rp__fail_field(err, RP_E_INVALID, row->name, "'%s' is given twice", row->name);
-    int rc = check_value(row, value, err);
+    int rc = row->type == RP_TAKES_TEXT    ? check_text(row, value, row->min, row->max, err)
+             : row->type == RP_TAKES_WORD  ? check_word(row, value, err)
+             : row->type == RP_TAKES_TEXTS ? check_texts(row, value, err)
+                                           : check_number(row, value, err);
     if (rc) return rc;
     *place = value;
   }
