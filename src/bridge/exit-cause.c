@@ -18,8 +18,6 @@
 #define SHELL_SIGNAL 128 /* what a program adds to the signal that it ends for */
 #define INFO_EXIT (1U << 3)
 
-/* ---- a descriptor of it ---- */
-
 /* As linux/pidfd.h has it since 6.15; the oldest headers to build with do not. */
 struct info {
   uint64_t mask, cgroup;
@@ -27,8 +25,6 @@ struct info {
   int32_t status;
 };
 #define GET_INFO _IOWR(0xFF, 11, struct info)
-
-/* ---- the verdict ---- */
 
 static enum rp__exit_cause judge(int status)
 {

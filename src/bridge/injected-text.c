@@ -27,8 +27,6 @@ static const char *back_over_blanks(const char *from, const char *p)
   return p;
 }
 
-/* ---- writing ---- */
-
 void rp__mark(struct rp__buf *out, const char *text, size_t n)
 {
   if (!n) return;
@@ -46,8 +44,6 @@ void rp__mark(struct rp__buf *out, const char *text, size_t n)
   rp__buf_add(out, p, (size_t)(end - p));
   rp__buf_str(out, "\n" RP_MARK_END);
 }
-
-/* ---- taking away ---- */
 
 /* Whether the text of ours between two marks has lines of its own, as written: people quote marks within a line. */
 static bool has_lines(const char *from, const char *to)

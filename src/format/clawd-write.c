@@ -198,21 +198,25 @@ static void write_url(struct rp__jw *w, struct rp__json v)
   }
 }
 
-static void write_field(const struct writer *x, struct rp__jw *w, const char *name)
+/* Members of info by the table: as the session has them, as its start gave them, or as Clawd begins them. */
+static void write_fields(const struct writer *x, struct rp__jw *w, const char *const *names)
 {
-  const struct rp__clawd_field *f = rp__clawd_field(name);
-  struct rp__json v = rp__setting(x->g->state, name);
-  if (!rp__clawd_fits(f, v)) v = rp__json_get(x->g->meta, name);
-  bool fits = rp__clawd_fits(f, v);
-  if (!fits && !f->fallback) return;
-  rp__jw_key(w, name);
-  if (!fits)
-    rp__jw_raw(w, f->fallback, strlen(f->fallback));
-  else if (strcmp(name, "repoUrl") == 0)
-    write_url(w, v);
-  else
-    rp__jw_value(w, v);
+  for (; *names; names++) {
+    const struct rp__clawd_field *f = rp__clawd_field(*names);
+    struct rp__json v = rp__setting(x->g->state, *names);
+    if (!rp__clawd_fits(f, v)) v = rp__json_get(x->g->meta, *names);
+    bool fits = rp__clawd_fits(f, v);
+    if (!fits && !f->fallback) continue;
+    rp__jw_key(w, *names);
+    if (!fits)
+      rp__jw_raw(w, f->fallback, strlen(f->fallback));
+    else if (strcmp(*names, "repoUrl") == 0)
+      write_url(w, v);
+    else
+      rp__jw_value(w, v);
+  }
 }
+#define FIELDS(...) write_fields(x, w, (const char *const[]){__VA_ARGS__, NULL})
 
 static void write_session(struct writer *x, const struct rp__clawd_tokens *t, struct rp__jw *w)
 {
@@ -226,25 +230,19 @@ static void write_session(struct writer *x, const struct rp__clawd_tokens *t, st
     rp__copy_member(w, "name", name);
   else
     rp__jw_kstr(w, "name", x->id);
-  write_field(x, w, "repoUrl");
-  write_field(x, w, "branch");
-  write_field(x, w, "dockerAccess");
+  FIELDS("repoUrl", "branch", "dockerAccess");
   /* In Clawd's words: those of the agent where there was one. Neither program brings `error` and `terminated` back. */
   if (now != RP_RUNTIME_ERROR && now != RP_RUNTIME_TERMINATED && s->ended_at)
     now = s->crash_recovered ? RP_RUNTIME_ERROR : RP_RUNTIME_TERMINATED;
   rp__jw_kstr(w, "status", rp__runtime_name(now == RP_RUNTIME_NONE ? RP_RUNTIME_IDLE : now));
   rp__jw_ktime(w, "createdAt", s->created_at);
-  write_field(x, w, "createdBy");
+  FIELDS("createdBy");
   if (!rp__json_double(rp__setting(state, "totalCostUsd"), &usd)) usd = rp__usage(state)->cost_usd;
   rp__jw_pack(w, "lastMessageAt:t lastMessagePreview:s totalCostUsd:d", x->last_at, x->last_at ? x->preview : NULL,
               usd);
-  write_field(x, w, "permissionMode");
-  write_field(x, w, "model");
-  write_field(x, w, "notificationsEnabled");
-  write_field(x, w, "contextUsage");
-  write_field(x, w, "isManager");
+  FIELDS("permissionMode", "model", "notificationsEnabled", "contextUsage", "isManager");
   rp__copy_member(w, "managerState", rp__json_get(kept, "managerState"));
-  write_field(x, w, "managedBy");
+  FIELDS("managedBy");
   rp__jw_pack(w, "} messages:[");
   for (size_t i = 0; i < x->ring.count; i++) {
     const struct rp__buf *b = &x->ring.item[(x->ring.first + i) % RP_CLAWD_MESSAGES].json;

@@ -29,8 +29,6 @@ int rp__format_refuse(const struct rp__format *f, rp_error *err)
   return RP_E_FORMAT;
 }
 
-/* ---- documents ---- */
-
 static int open_json(const char *bytes, size_t n, struct rp__doc *d, rp_error *err)
 {
   rp_error own = {0};
@@ -68,8 +66,6 @@ void rp__doc_done(struct rp__doc *d)
 {
   rp__buf_done(&d->plain);
 }
-
-/* ---- giving ---- */
 
 int rp__give(const struct rp__giver *g, struct rp__buf *out, rp_error *err)
 {

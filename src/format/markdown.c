@@ -280,8 +280,6 @@ static void day_heading(struct talk *k, int64_t at_ms)
   rp__buf_str(&k->m->out, "\n\n");
 }
 
-/* ---- messages ---- */
-
 static void on_message(struct talk *k, const struct rp__event *ev)
 {
   static const struct {

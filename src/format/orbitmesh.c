@@ -64,43 +64,42 @@ static int take_message(struct rp__take *t, struct rp__json v)
   return rp__take_event(t, rp__when(RP_ANY(v, "timestamp", "Timestamp")), "message");
 }
 
-struct snapshot {
-  struct rp__json doc, inner; /* inner: provider_state, or the document itself */
-  struct rp__json config, metrics, messages;
-  int64_t updated;
-};
-
 static void copy_count(struct rp__jw *w, const char *name, struct rp__json v)
 {
   int64_t n;
   if (rp__json_i64(v, &n) && n > 0) rp__jw_ki64(w, name, n);
 }
 
-static int take_all(struct rp__take *t, const struct snapshot *s, const struct rp__foreign *f)
+/* `inner`: provider_state, or the document itself. */
+static int take_all(struct rp__take *t, struct rp__json doc, struct rp__json inner, const struct rp__foreign *f)
 {
-  struct rp__json task = RP_ANY(s->inner, "current_task", "CurrentTask"), item;
-  struct rp__json acp = RP_ANY(s->inner, "acp_session_id", "ACPSessionID", "AcpSessionID");
+  struct rp__json task = RP_ANY(inner, "current_task", "CurrentTask"), config = RP_ANY(doc, "config", "Config"), item;
+  struct rp__json acp = RP_ANY(inner, "acp_session_id", "ACPSessionID", "AcpSessionID");
+  struct rp__json messages = RP_ANY(doc, "messages", "Messages"), others = RP_ANY(inner, "messages", "Messages");
+  struct rp__json metrics = RP_ANY(inner, "metrics", "Metrics");
+  int64_t updated = rp__when(RP_ANY(doc, "updated_at", "UpdatedAt"));
   struct rp__json_iter it = {0};
   int rc = 0;
   if (f->name[0]) {
     rp__jw_kstr(rp__take_body(t), "name", f->name);
     rc = rp__take_event(t, f->created_at, "session");
   }
-  while (!rc && rp__json_next(s->messages, &it, NULL, &item)) rc = take_message(t, item);
+  if (messages.type != RP_JSON_ARRAY || (!any_message(messages) && any_message(others))) messages = others;
+  while (!rc && rp__json_next(messages, &it, NULL, &item)) rc = take_message(t, item);
   if (rc) return rc;
   struct rp__jw *w = rp__take_body(t);
-  rp__copy_member(w, "type", RP_ANY(s->doc, "provider_type", "ProviderType"));
-  if (s->config.type == RP_JSON_OBJECT) rp__copy_member(w, "config", s->config);
+  rp__copy_member(w, "type", RP_ANY(doc, "provider_type", "ProviderType"));
+  if (config.type == RP_JSON_OBJECT) rp__copy_member(w, "config", config);
   if (acp.type == RP_JSON_STRING && acp.n > 2) rp__copy_member(w, "acp_session_id", acp);
   if (task.n > 2) rp__copy_member(w, "current_task", task);
-  rp__copy_member(w, "metadata", RP_ANY(s->doc, "metadata", "Metadata"));
-  rc = rp__take_event(t, s->updated, "provider");
-  if (!rc && s->metrics.type == RP_JSON_OBJECT) {
+  rp__copy_member(w, "metadata", RP_ANY(doc, "metadata", "Metadata"));
+  rc = rp__take_event(t, updated, "provider");
+  if (!rc && metrics.type == RP_JSON_OBJECT) {
     w = rp__take_body(t);
-    copy_count(w, "tokens_in", RP_ANY(s->metrics, "TokensIn", "tokens_in"));
-    copy_count(w, "tokens_out", RP_ANY(s->metrics, "TokensOut", "tokens_out"));
-    copy_count(w, "requests", RP_ANY(s->metrics, "RequestCount", "request_count"));
-    if (t->body.n > 1) rc = rp__take_event(t, s->updated, "usage");
+    copy_count(w, "tokens_in", RP_ANY(metrics, "TokensIn", "tokens_in"));
+    copy_count(w, "tokens_out", RP_ANY(metrics, "TokensOut", "tokens_out"));
+    copy_count(w, "requests", RP_ANY(metrics, "RequestCount", "request_count"));
+    if (t->body.n > 1) rc = rp__take_event(t, updated, "usage");
   }
   return rc ? rc : rp__take_end(t);
 }
@@ -112,28 +111,23 @@ static int orbitmesh_import(const struct rp__doc *d, const struct rp__taker *to,
   rp__take_init(&t, to, err);
   if (!orbitmesh_detect(d)) return rp__format_refuse(&rp__format_orbitmesh, err);
   struct rp__json number = RP_ANY(d->json, "version", "Version");
+  struct rp__json inner = RP_ANY(d->json, "provider_state", "ProviderState");
   int64_t version = 0;
   if (number.type != RP_JSON_NONE && !rp__json_i64(number, &version))
     return rp__format_refuse(&rp__format_orbitmesh, err);
   if (version > ORBIT_VERSION) /* what older ones lacked is optional */
     return rp__fail(err, RP_E_FORMAT_VERSION, "the snapshot has version %lld, this program reads up to %d",
                     (long long)version, ORBIT_VERSION);
-  struct snapshot s = {.doc = d->json, .inner = RP_ANY(d->json, "provider_state", "ProviderState")};
-  if (s.inner.type != RP_JSON_OBJECT) s.inner = d->json;
-  s.config = RP_ANY(d->json, "config", "Config");
-  s.metrics = RP_ANY(s.inner, "metrics", "Metrics");
-  struct rp__json inner = RP_ANY(s.inner, "messages", "Messages");
-  s.messages = RP_ANY(d->json, "messages", "Messages");
-  if (s.messages.type != RP_JSON_ARRAY || (!any_message(s.messages) && any_message(inner))) s.messages = inner;
-  s.updated = rp__when(RP_ANY(d->json, "updated_at", "UpdatedAt"));
+  if (inner.type != RP_JSON_OBJECT) inner = d->json;
   f.created_at = rp__when(RP_ANY(d->json, "created_at", "CreatedAt"));
-  f.last_activity_at = RP_MAX(s.updated, rp__when(rp__json_get(s.metrics, "LastActivityAt")));
+  f.last_activity_at = RP_MAX(rp__when(RP_ANY(d->json, "updated_at", "UpdatedAt")),
+                              rp__when(rp__json_get(RP_ANY(inner, "metrics", "Metrics"), "LastActivityAt")));
   if (!rp__name_of(rp__json_get(RP_ANY(d->json, "metadata", "Metadata"), "reprise_session_id"), f.id))
     rp__id_of(RP_ANY(d->json, "session_id", "SessionID"), "orbitmesh", f.id);
   rp__name_of(RP_ANY(d->json, "provider_type", "ProviderType"), f.provider);
-  rp__title_of(RP_ANY(s.config, "Title", "TaskTitle"), f.name, sizeof f.name);
+  rp__title_of(RP_ANY(RP_ANY(d->json, "config", "Config"), "Title", "TaskTitle"), f.name, sizeof f.name);
   int rc = rp__take_begin(&t, &f);
-  if (!rc) rc = take_all(&t, &s, &f);
+  if (!rc) rc = take_all(&t, d->json, inner, &f);
   return rc == RP__TAKE_SKIP ? 0 : rc;
 }
 

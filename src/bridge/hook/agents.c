@@ -217,8 +217,6 @@ const struct rp__hook_agent *rp__hook_agent_guess(const char *event, struct rp__
   return rp__hook_word_find(&claude, event) ? NULL : rp__hook_word_find(&gemini, event) ? &gemini : NULL;
 }
 
-/* ---- members by any name ---- */
-
 static const struct {
   const char *name, *also[2];
 } names[] = {

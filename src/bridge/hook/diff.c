@@ -33,8 +33,6 @@ static bool same(struct rp__str a, struct rp__str b)
   return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
-/* ---- which lines stay ---- */
-
 struct diff {
   struct lines a, b;
   size_t head, tail; /* equal lines at the beginning and at the end */
@@ -80,8 +78,6 @@ static char step(const struct diff *d, size_t i, size_t j)
   const uint16_t *cell = &d->table[(i - d->head) * d->width + (j - d->head)];
   return cell[d->width] >= cell[1] ? '-' : '+';
 }
-
-/* ---- telling ---- */
 
 int rp__hook_diff(struct rp__str before, struct rp__str after, struct rp__buf *out, rp_error *err)
 {

@@ -90,8 +90,6 @@ int rp__hook_session_init(struct rp__hook_session *h, const struct rp__hook_call
   return rc ? rc : find_scope(h, c, err);
 }
 
-/* ---- start ---- */
-
 int rp__hook_session_start(rp_engine *e, const struct rp__hook_session *h, rp_owner_kind owner, int64_t pid,
                            rp_session **ret, rp_error *err)
 {

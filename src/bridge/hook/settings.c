@@ -304,8 +304,6 @@ int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str befo
   return rc;
 }
 
-/* ---- looking ---- */
-
 int rp__hook_settings_each(const struct rp__hook_agent *a, struct rp__str text,
                            int (*fn)(void *ctx, const char *event, const char *command), void *ctx, rp_error *err)
 {

@@ -53,8 +53,6 @@ void rp__mcp_prompts_list(struct rp__mcp_ask *a)
   list(a, rp__prompts_list);
 }
 
-/* ---- tools ---- */
-
 void rp__mcp_tools_call(struct rp__mcp_ask *a)
 {
   struct rp__json name = rp__json_get(a->rpc.params, "name"), args = rp__json_get(a->rpc.params, "arguments");

@@ -28,8 +28,6 @@ struct prompt {
   write_fn *write;
 };
 
-/* ---- resume ---- */
-
 static int write_resume(struct rp__tool_session *m, const char *id, bool named, struct rp__buf *out, rp_error *err)
 {
   if (named)

@@ -36,8 +36,6 @@ static int missing(const char *field, const char *action, rp_error *err)
   return rc;
 }
 
-/* ---- the document ---- */
-
 /* What was done, and how many there are now; only who asks for them gets them all. */
 static int write_pins(struct rp__tool_session *m, const char *done, struct rp__json label, struct rp__jw *w,
                       rp_error *err)
@@ -240,8 +238,6 @@ static int run(struct rp__tool_session *m, const struct rp__json *args, struct r
   if (rp__json_eq(args[ACTION], "clear")) return clear(m, w, err);
   return view(m, args, w, err);
 }
-
-/* ---- telling ---- */
 
 #define ENTRY "[{label}] {content}"
 

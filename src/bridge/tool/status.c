@@ -35,8 +35,6 @@ static int run(struct rp__tool_session *m, const struct rp__json *args, struct r
   return 0;
 }
 
-/* ---- telling ---- */
-
 static void tell_all(struct rp__buf *out, struct rp__json object, const char *const *names, size_t n)
 {
   for (size_t i = 0; i < n; i++) {

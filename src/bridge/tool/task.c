@@ -31,8 +31,6 @@ static int missing(const char *field, const char *action, rp_error *err)
   return rp__fail_field(err, RP_E_INVALID, field, "'%s' is missing: %s needs it", field, action);
 }
 
-/* ---- the document ---- */
-
 static struct rp__json find_task(struct rp__json tasks, struct rp__json id)
 {
   return rp__tool_named(tasks, "task_id", id);
@@ -168,8 +166,6 @@ static int run(struct rp__tool_session *m, const struct rp__json *args, struct r
   if (rp__json_eq(args[ACTION], "list")) return write_tasks(m, args[ACTION], (struct rp__json){0}, w, err);
   return change_task(m, args, rp__json_eq(args[ACTION], "done"), w, err);
 }
-
-/* ---- telling ---- */
 
 #define ENTRY "- [{task_id}] {title} (stage: {stage})\n"
 
