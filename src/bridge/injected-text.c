@@ -2,6 +2,8 @@
 /* Marks around text of Reprise: putting them on, taking them off, finding them. */
 #include "bridge/injected-text.h"
 
+#include "base/text.h"
+
 /* Gemini CLI's, around what hooks gave. */
 static const char open_tag[] = "<hook_context>", close_tag[] = "</hook_context>";
 
@@ -10,20 +12,15 @@ static const char *find(const char *from, const char *end, const char *what)
   return from < end ? memmem(from, (size_t)(end - from), what, strlen(what)) : NULL;
 }
 
-static bool blank(char c)
-{
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static const char *skip_blanks(const char *p, const char *end)
 {
-  while (p < end && blank(*p)) p++;
+  while (p < end && rp__is_in(*p, " \t\r\n")) p++;
   return p;
 }
 
 static const char *back_over_blanks(const char *from, const char *p)
 {
-  while (p > from && blank(p[-1])) p--;
+  while (p > from && rp__is_in(p[-1], " \t\r\n")) p--;
   return p;
 }
 
@@ -49,8 +46,8 @@ void rp__mark(struct rp__buf *out, const char *text, size_t n)
 static bool has_lines(const char *from, const char *to)
 {
   const char *first = from, *last = to;
-  while (first < to && (*first == ' ' || *first == '\t' || *first == '\r')) first++;
-  while (last > from && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == '\r')) last--;
+  while (first < to && rp__is_in(*first, " \t\r")) first++;
+  while (last > from && rp__is_in(last[-1], " \t\r")) last--;
   return first < last && *first == '\n' && last[-1] == '\n';
 }
 

@@ -13,20 +13,15 @@
 #define NAME_CHARS 48
 #define PATH_CHARS 4096
 
-static bool is_first(char c)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static bool is_id_char(char c)
 {
-  return is_first(c) || c == '.' || c == '_' || c == ':' || c == '-';
+  return rp__is_alnum(c) || rp__is_in(c, "._:-");
 }
 
 static bool is_id(const char *s)
 {
   size_t n = strlen(s);
-  if (n == 0 || n > RP_ID_MAX || !is_first(s[0])) return false;
+  if (n == 0 || n > RP_ID_MAX || !rp__is_alnum(s[0])) return false;
   for (size_t i = 0; i < n; i++)
     if (!is_id_char(s[i])) return false;
   return true;
@@ -51,7 +46,7 @@ static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
   while (from > 0 && cwd[from - 1] != '/') from--;
   for (; from < end && n < NAME_CHARS; from++) {
     char c = is_id_char(cwd[from]) && cwd[from] != ':' ? cwd[from] : '-';
-    if (n || is_first(c)) name[n++] = c;
+    if (n || rp__is_alnum(c)) name[n++] = c;
   }
   name[n] = '\0';
   /* "/a/b" and "/a/b/" are one directory. */

@@ -113,16 +113,6 @@ static int on_message(void *ctx, const rp_event_info *ev)
   return 0;
 }
 
-/* A turn that another hook kept from ending ends twice, and what was said last may be the same. */
-static bool is_stored(rp_session *s, const char *id)
-{
-  struct same x = {.id = id};
-  int64_t client, seq;
-  if (rp_sync(s, "hook", &client, &seq, NULL)) return false;
-  RP_IGNORE(rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_message, &x, NULL)); /* unread: stored again */
-  return x.found;
-}
-
 /*
  * What the assistant said last: by the input, or else by the agent's own file. Gemini's input has it only together with
  * what was said before, and parts of it twice, so there the file goes first. Nothing to be found is no error.
@@ -141,7 +131,13 @@ static int note_stop(rp_session *s, const struct rp__hook_session *h, rp_error *
     if (said.type == RP_JSON_STRING && rp__json_text(said, &text)) return rp__fail_nomem(err);
     undouble(&text);
   }
-  if (!text.n || (id[0] && is_stored(s, id))) return 0;
+  if (!text.n) return 0;
+  /* A turn that another hook kept from ending ends twice, and what was said last may be the same. */
+  struct same x = {.id = id};
+  int64_t client, seq;
+  if (id[0] && rp_sync(s, "hook", &client, &seq, NULL) == 0)
+    RP_IGNORE(rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_message, &x, NULL)); /* unread: stored again */
+  if (x.found) return 0;
   return message(s, "assistant", &text, id, "hook", err);
 }
 

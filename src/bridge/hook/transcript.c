@@ -41,17 +41,6 @@ static bool read_tail(const char *path, struct rp__buf *out)
   return out->n > 0;
 }
 
-/* The line before `end`, which moves to where that begins. */
-static struct rp__str line_before(const char *from, const char **end)
-{
-  const char *to = *end, *p;
-  while (to > from && to[-1] == '\n') to--;
-  p = to;
-  while (p > from && p[-1] != '\n') p--;
-  *end = p;
-  return (struct rp__str){p, (size_t)(to - p)};
-}
-
 static bool has_block(struct rp__json content, const char *type)
 {
   struct rp__json_iter it = {0};
@@ -117,9 +106,11 @@ static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_T
   if (!read_tail(path, &tail)) return nothing;
   const char *end = tail.p + tail.n;
   for (int i = 0; i < LINES_MAX && end > tail.p; i++) {
-    struct rp__str line = line_before(tail.p, &end);
     struct rp__json entry;
-    if (!line.n || rp__json_parse(line.p, line.n, &limits, &entry, NULL)) continue;
+    while (end > tail.p && end[-1] == '\n') end--;
+    const char *to = end;
+    while (end > tail.p && end[-1] != '\n') end--;
+    if (to == end || rp__json_parse(end, (size_t)(to - end), &limits, &entry, NULL)) continue;
     enum verdict v = judge(entry, ret, ret_id);
     if (v != PASS) return v;
   }

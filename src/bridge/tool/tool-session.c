@@ -327,15 +327,6 @@ static int on_event(void *ctx, const rp_event_info *ev)
   return 0;
 }
 
-static bool hooks_go_on(rp_session *s)
-{
-  int64_t client, seq;
-  bool going = false;
-  if (rp_sync(s, "mcp", &client, &seq, NULL)) return false;
-  RP_IGNORE(rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_event, &going, NULL)); /* unread: none goes on */
-  return going;
-}
-
 void rp__tool_session_end(struct rp__tool_session *m, const char *reason)
 {
   leave_presence(m);
@@ -344,8 +335,12 @@ void rp__tool_session_end(struct rp__tool_session *m, const char *reason)
     rp__siblings_lock_entry(&m->sibling);
     enum rp__exit_cause cause = rp__process_watch_cause(&m->sibling.agent);
     bool crashed = cause == RP_EXIT_CRASHED || cause == RP_EXIT_UNKNOWN;
-    if (!crashed && rp__siblings_alone(&m->sibling) && !(cause == RP_EXIT_NONE && hooks_go_on(m->s)))
-      RP_IGNORE(rp_end(m->s, reason, NULL)); /* the next start finds it without an end */
+    bool last = !crashed && rp__siblings_alone(&m->sibling), going = false;
+    int64_t client, seq;
+    if (last && cause == RP_EXIT_NONE && rp_sync(m->s, "mcp", &client, &seq, NULL) == 0)
+      RP_IGNORE(
+          rp_events(m->s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_event, &going, NULL)); /* unread: none goes on */
+    if (last && !going) RP_IGNORE(rp_end(m->s, reason, NULL)); /* the next start finds it without an end */
     rp__siblings_leave(&m->sibling);
   } else if (m->s && !m->guest) {
     RP_IGNORE(rp_end(m->s, reason, NULL)); /* the next start finds it without an end */
