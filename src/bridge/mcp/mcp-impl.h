@@ -25,6 +25,7 @@ struct rp__mcp_method {
   int64_t ttl_ms;    /* how long a modern client may keep the result */
   const char *cache; /* "public" or "private": for whom; NULL: results are not kept */
   void (*run)(struct rp__mcp_ask *a);
+  void (*list)(struct rp__jw *w); /* instead: members of a result of one page, which no cursor goes on from */
 };
 
 struct rp__mcp_ask {
@@ -60,12 +61,10 @@ void rp__mcp_discover(struct rp__mcp_ask *a);
 
 /* ---- what there is to ask for (mcp-methods.c) ---- */
 
-void rp__mcp_tools_list(struct rp__mcp_ask *a);
+void rp__mcp_tools_list(struct rp__jw *w);
 void rp__mcp_tools_call(struct rp__mcp_ask *a);
 void rp__mcp_resources_list(struct rp__mcp_ask *a);
-void rp__mcp_templates_list(struct rp__mcp_ask *a);
 void rp__mcp_resources_read(struct rp__mcp_ask *a);
-void rp__mcp_prompts_list(struct rp__mcp_ask *a);
 void rp__mcp_prompts_get(struct rp__mcp_ask *a);
 
 #endif

@@ -7,20 +7,7 @@
 
 #define NAME_SHOWN 60 /* bytes of a peer's word that an error repeats */
 
-/* ---- lists of one page, where no cursor can be one of ours ---- */
-
-static void list(struct rp__mcp_ask *a, void (*write)(struct rp__jw *w))
-{
-  if (rp__json_get(a->rpc.params, "cursor").type != RP_JSON_NONE) {
-    rp__mcp_error(a, RP_RPC_PARAMS, NULL, "cursor: no page goes on from there");
-    return;
-  }
-  struct rp__jw w = rp__mcp_begin(a);
-  write(&w);
-  rp__mcp_end(a, &w);
-}
-
-static void write_tools(struct rp__jw *w)
+void rp__mcp_tools_list(struct rp__jw *w)
 {
   rp__jw_karray(w, "tools");
   for (size_t i = 0; rp__tools[i]; i++) {
@@ -36,21 +23,6 @@ static void write_tools(struct rp__jw *w)
     rp__jw_pack(w, t->always ? "}}" : "}");
   }
   rp__jw_end_array(w);
-}
-
-void rp__mcp_tools_list(struct rp__mcp_ask *a)
-{
-  list(a, write_tools);
-}
-
-void rp__mcp_templates_list(struct rp__mcp_ask *a)
-{
-  list(a, rp__resource_templates);
-}
-
-void rp__mcp_prompts_list(struct rp__mcp_ask *a)
-{
-  list(a, rp__prompts_list);
 }
 
 void rp__mcp_tools_call(struct rp__mcp_ask *a)

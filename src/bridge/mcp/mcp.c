@@ -5,23 +5,24 @@
 #include "base/text.h"
 #include "bridge/broken-line.h"
 #include "bridge/mcp/mcp-impl.h"
+#include "bridge/mcp/resources.h"
 
 #define NAME_SHOWN 60            /* bytes of a peer's word that an error repeats */
 #define FIXED_MS (5 * 60 * 1000) /* lists that only another version of this program changes */
 
 /* clang-format off */
 static const struct rp__mcp_method methods[] = {
-  /*  name                       legacy modern keep      for */
-  {"initialize",               true,  false, 0,        NULL,      rp__mcp_initialize},
-  {"ping",                     true,  false, 0,        NULL,      rp__mcp_ping},
-  {"server/discover",          false, true,  0,        "private", rp__mcp_discover},
-  {"tools/list",               true,  true,  FIXED_MS, "public",  rp__mcp_tools_list},
-  {"tools/call",               true,  true,  0,        NULL,      rp__mcp_tools_call},
-  {"resources/list",           true,  true,  0,        "private", rp__mcp_resources_list},
-  {"resources/templates/list", true,  true,  FIXED_MS, "public",  rp__mcp_templates_list},
-  {"resources/read",           true,  true,  0,        "private", rp__mcp_resources_read},
-  {"prompts/list",             true,  true,  FIXED_MS, "public",  rp__mcp_prompts_list},
-  {"prompts/get",              true,  true,  0,        NULL,      rp__mcp_prompts_get},
+  /*  name                     legacy modern keep      for        run                     list */
+  {"initialize",               true,  false, 0,        NULL,      rp__mcp_initialize,     NULL},
+  {"ping",                     true,  false, 0,        NULL,      rp__mcp_ping,           NULL},
+  {"server/discover",          false, true,  0,        "private", rp__mcp_discover,       NULL},
+  {"tools/list",               true,  true,  FIXED_MS, "public",  NULL,                   rp__mcp_tools_list},
+  {"tools/call",               true,  true,  0,        NULL,      rp__mcp_tools_call,     NULL},
+  {"resources/list",           true,  true,  0,        "private", rp__mcp_resources_list, NULL},
+  {"resources/templates/list", true,  true,  FIXED_MS, "public",  NULL,                   rp__resource_templates},
+  {"resources/read",           true,  true,  0,        "private", rp__mcp_resources_read, NULL},
+  {"prompts/list",             true,  true,  FIXED_MS, "public",  NULL,                   rp__prompts_list},
+  {"prompts/get",              true,  true,  0,        NULL,      rp__mcp_prompts_get,    NULL},
   {.name = NULL},
 };
 /* clang-format on */
@@ -117,7 +118,15 @@ static void request(struct rp__mcp_ask *a)
     return;
   }
   a->method = m;
-  m->run(a);
+  if (m->run) {
+    m->run(a);
+  } else if (rp__json_get(r->params, "cursor").type != RP_JSON_NONE) {
+    rp__mcp_error(a, RP_RPC_PARAMS, NULL, "cursor: no page goes on from there");
+  } else {
+    struct rp__jw w = rp__mcp_begin(a);
+    m->list(&w);
+    rp__mcp_end(a, &w);
+  }
   if (!a->out->err) return;
   bool large = a->out->err == RP_E_TOO_LARGE;
   rp__mcp_error(a, RP_RPC_INTERNAL, NULL, "%s", large ? "the answer is too large" : "out of memory");
