@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads and writes a brain.db. Each row of session_states is a session, and the rows of stm are the memories of one further
- * session. The file belongs to another program, so an import opens it read-only, its schema is not trusted, and no statement
- * on it runs longer than a bound.
+ * Reads and writes a brain.db. Each row of session_states is a session, and the rows of stm are the memories of one
+ * further session. The file belongs to another program, so an import opens it read-only, does not trust its schema, and
+ * runs no statement on it longer than a bound.
  *
  * An export adds one row to session_states (X-15). A missing table is made exactly as Cortex makes it. A table of that
  * name with other columns is refused. No other table and no existing row is changed.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MCP's methods for tools, resources and prompts: what these say is other files' business, how it is said this one's.
- */
+/* The methods for tools, resources and prompts, whose contents come from tool/, resources.c and prompts.c. */
 #include "base/text.h"
 #include "bridge/mcp/mcp-impl.h"
 #include "bridge/mcp/resources.h"
