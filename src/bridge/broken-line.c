@@ -2,21 +2,16 @@
 /* Finds the id in a line that is not valid JSON, where that is possible. */
 #include "bridge/broken-line.h"
 
-#include "base/buf.h"
+#include "base/text.h"
 
 struct scan {
   const char *p, *end;
   int depth;
 };
 
-static bool is_blank(char c)
-{
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static void skip_blanks(struct scan *s)
 {
-  while (s->p < s->end && is_blank(*s->p)) s->p++;
+  while (s->p < s->end && rp__is_in(*s->p, " \t\r\n")) s->p++;
 }
 
 /* Over a string, from its quote on; false when it has no end. What is in it is not looked at. */

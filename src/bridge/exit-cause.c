@@ -18,8 +18,6 @@
 #define SHELL_SIGNAL 128 /* what a program adds to the signal that it ends for */
 #define INFO_EXIT (1U << 3)
 
-/* ---- a descriptor of it ---- */
-
 /* As linux/pidfd.h has it since 6.15; the oldest headers to build with do not. */
 struct info {
   uint64_t mask, cgroup;
@@ -28,26 +26,12 @@ struct info {
 };
 #define GET_INFO _IOWR(0xFF, 11, struct info)
 
-static bool ask(int pidfd, int *ret_status)
-{
-  struct info info = {.mask = INFO_EXIT};
-  if (pidfd < 0 || ioctl(pidfd, GET_INFO, &info) || !(info.mask & INFO_EXIT)) return false;
-  *ret_status = info.status;
-  return true;
-}
-
-/* ---- the verdict ---- */
-
-/* Somebody closed a terminal, pressed ^C or shut the machine down. */
-static bool asked(int sig)
-{
-  return sig == SIGHUP || sig == SIGINT || sig == SIGTERM;
-}
-
 static enum rp__exit_cause judge(int status)
 {
-  int code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - SHELL_SIGNAL;
-  return status == 0 || asked(code) ? RP_EXIT_ORDERLY : RP_EXIT_CRASHED;
+  int sig = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - SHELL_SIGNAL;
+  /* Somebody closed a terminal, pressed ^C or shut the machine down. */
+  bool asked = sig == SIGHUP || sig == SIGINT || sig == SIGTERM;
+  return status == 0 || asked ? RP_EXIT_ORDERLY : RP_EXIT_CRASHED;
 }
 
 bool rp__process_watch_open(struct rp__process_watch *w, int64_t pid)
@@ -69,10 +53,13 @@ void rp__process_watch_close(struct rp__process_watch *w)
 enum rp__exit_cause rp__process_watch_cause(const struct rp__process_watch *w)
 {
   struct rp__proc_line line;
-  int status;
+  struct info info = {.mask = INFO_EXIT};
   /* In this order: who is not in /proc any more has been asked for by then. */
   bool there = rp__proc_line(w->pid, &line) && line.start == w->start;
-  if (!there) return ask(w->pidfd, &status) ? judge(status) : RP_EXIT_UNKNOWN;
+  if (!there) {
+    bool told = w->pidfd >= 0 && ioctl(w->pidfd, GET_INFO, &info) == 0 && (info.mask & INFO_EXIT);
+    return told ? judge(info.status) : RP_EXIT_UNKNOWN;
+  }
   bool ends = (line.flags & EXITING) || line.state == 'Z' || line.state == 'X';
   return ends ? judge(line.status) : RP_EXIT_NONE;
 }

@@ -23,35 +23,25 @@ static void forget(struct rp__lines *l)
   l->at = l->scanned = 0;
 }
 
-/* The lines that were taken make room. */
-static void compact(struct rp__lines *l)
-{
-  if (l->at == l->buf.n) {
-    forget(l);
-    return;
-  }
-  memmove(l->buf.p, l->buf.p + l->at, l->buf.n - l->at);
-  l->buf.n -= l->at;
-  l->scanned -= RP_MIN(l->scanned, l->at);
-  l->at = 0;
-}
-
-/* Moved only when most of the buffer is theirs, so that each byte moves about once, or when there is no room else. */
-static void make_room(struct rp__lines *l, size_t n)
-{
-  if (l->at > l->buf.n / 2 || l->buf.max - l->buf.n < n) compact(l);
-}
-
 char *rp__lines_room(struct rp__lines *l, size_t n, rp_error *err)
 {
-  make_room(l, n);
+  /* The lines that were taken make room: only when most of the buffer is theirs, so that each byte moves about once,
+   * or when there is no room else. */
+  bool wanted = l->at > l->buf.n / 2 || l->buf.max - l->buf.n < n;
+  if (wanted && l->at == l->buf.n) {
+    forget(l);
+  } else if (wanted) {
+    memmove(l->buf.p, l->buf.p + l->at, l->buf.n - l->at);
+    l->buf.n -= l->at;
+    l->scanned -= RP_MIN(l->scanned, l->at);
+    l->at = 0;
+  }
   char *room = rp__buf_room(&l->buf, n);
   if (room) return room;
-  if (l->buf.err == RP_E_NOMEM) {
+  if (l->buf.err == RP_E_NOMEM)
     rp__fail_nomem(err);
-  } else {
+  else
     rp__fail(err, RP_E_TOO_LARGE, "a line is over %zu bytes", l->buf.max);
-  }
   return NULL;
 }
 

@@ -8,6 +8,8 @@
 #define PARSE_ERROR (-32700)
 #define INVALID_REQUEST (-32600)
 
+static const struct rp__json_limits lenient = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
+
 static void broken(struct rp__rpc *r, int code, const char *why)
 {
   r->type = RP_RPC_BROKEN;
@@ -35,17 +37,8 @@ static bool is_id(struct rp__json v)
   return v.type == RP_JSON_STRING || v.type == RP_JSON_NUMBER || v.type == RP_JSON_NULL;
 }
 
-/* JSON that we refuse all the same (duplicate keys, too deep) is a bad request, not a parse error. */
-static int parse_code(const char *line, size_t n, int rc)
-{
-  struct rp__json_limits lenient = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
-  struct rp__json message;
-  if (rc == RP_E_NOMEM) return INVALID_REQUEST;
-  return rp__json_parse(line, n, &lenient, &message, NULL) == 0 ? INVALID_REQUEST : PARSE_ERROR;
-}
-
-/* `lenient`: an answer is one by its id alone, whatever came of it. */
-static void classify(struct rp__rpc *r, struct rp__json message, bool lenient)
+/* `routed`: an answer is one by its id alone, whatever came of it. */
+static void classify(struct rp__rpc *r, struct rp__json message, bool routed)
 {
   bool two;
   if (message.type != RP_JSON_OBJECT) {
@@ -53,8 +46,8 @@ static void classify(struct rp__rpc *r, struct rp__json message, bool lenient)
     return;
   }
   read_members(r, message, &two);
-  r->unmarked = lenient && !two;
-  if (!two && !lenient)
+  r->unmarked = routed && !two;
+  if (!two && !routed)
     broken(r, INVALID_REQUEST, "jsonrpc: must be \"2.0\"");
   else if (r->id.type && !is_id(r->id))
     broken(r, INVALID_REQUEST, "id: must be a string, a number or null");
@@ -62,9 +55,9 @@ static void classify(struct rp__rpc *r, struct rp__json message, bool lenient)
     r->type = r->id.type ? RP_RPC_REQUEST : RP_RPC_NOTE;
   else if (r->method.type)
     broken(r, INVALID_REQUEST, "method: must be a string");
-  else if (r->id.type && (r->error.type == RP_JSON_OBJECT || (lenient && r->error.type > RP_JSON_NULL)))
+  else if (r->id.type && (r->error.type == RP_JSON_OBJECT || (routed && r->error.type > RP_JSON_NULL)))
     r->type = RP_RPC_ERROR;
-  else if (r->id.type && (r->result.type || (lenient && two)))
+  else if (r->id.type && (r->result.type || (routed && two)))
     r->type = RP_RPC_RESULT;
   else
     broken(r, INVALID_REQUEST, two ? "neither a method nor a result nor an error" : "jsonrpc: must be \"2.0\"");
@@ -77,8 +70,10 @@ void rp__rpc_look(const char *line, size_t n, struct rp__rpc *ret)
   rp_error err = {0};
   *ret = (struct rp__rpc){0};
   int rc = rp__json_parse(line, n, &limits, &message, &err);
+  /* JSON that we refuse all the same (duplicate keys, too deep) is a bad request, not a parse error. */
+  bool json = !rc || rc == RP_E_NOMEM || rp__json_parse(line, n, &lenient, &message, NULL) == 0;
   if (rc)
-    broken(ret, parse_code(line, n, rc), err.message);
+    broken(ret, json ? INVALID_REQUEST : PARSE_ERROR, err.message);
   else
     classify(ret, message, false);
 }
@@ -102,16 +97,6 @@ static bool is_closed(struct rp__json object)
   return !rp__json_trusted(at, (size_t)(end - at)).p;
 }
 
-/* The id of a request that makes no sense, as far as it can be told. */
-static void keep_id(struct rp__rpc *r, const char *line, size_t n)
-{
-  struct rp__rpc found = {0};
-  bool two;
-  read_members(&found, rp__json_trusted(line, n), &two);
-  bool asks = found.method.type && is_id(found.id) && is_json(found.id);
-  r->id = asks ? found.id : (struct rp__json){0};
-}
-
 static void look_shallow(struct rp__rpc *r, const char *line, size_t n)
 {
   struct rp__json message = rp__json_trusted(line, n);
@@ -128,7 +113,6 @@ static void look_shallow(struct rp__rpc *r, const char *line, size_t n)
 static int check(const char *line, size_t n, enum rp__rpc_odd *ret_odd, rp_error *err)
 {
   struct rp__json_limits strict = {.max_depth = RP_RPC_DEPTH};
-  struct rp__json_limits lenient = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
   struct rp__json message;
   *ret_odd = RP_RPC_PLAIN;
   if (rp__json_parse(line, n, &strict, &message, err) == 0) return 0;
@@ -136,55 +120,48 @@ static int check(const char *line, size_t n, enum rp__rpc_odd *ret_odd, rp_error
   return rp__json_parse(line, n, &lenient, &message, err);
 }
 
-/* Whether a line is JSON but for bytes that are not UTF-8: the error stays that of the line where it is not. */
-static int check_mended(const char *line, size_t n, enum rp__rpc_odd *ret_odd, int rc)
-{
-  struct rp__buf mended RP_AUTOBUF = RP_BUF(MENDED_MAX);
-  if (rc != RP_E_JSON || rp__utf8_ok(line, n)) return rc;
-  rp__utf8_mend(&mended, line, n);
-  if (mended.err) return rc;
-  int again = check(mended.p, mended.n, ret_odd, NULL);
-  return again == 0 || again == RP_E_TOO_LARGE ? again : rc;
-}
-
 void rp__rpc_route(const char *line, size_t n, struct rp__rpc *ret)
 {
   rp_error err = {0};
   *ret = (struct rp__rpc){0};
   int rc = check(line, n, &ret->odd, &err);
-  rc = check_mended(line, n, &ret->odd, rc);
+  /* JSON but for bytes that are not UTF-8: the error stays that of the line where it is not. */
+  struct rp__buf mended RP_AUTOBUF = RP_BUF(MENDED_MAX);
+  if (rc == RP_E_JSON && !rp__utf8_ok(line, n)) rp__utf8_mend(&mended, line, n);
+  int again = mended.n && !mended.err ? check(mended.p, mended.n, &ret->odd, NULL) : rc;
+  if (again == 0 || again == RP_E_TOO_LARGE) rc = again;
   if (rc == RP_E_TOO_LARGE)
     look_shallow(ret, line, n);
   else if (rc)
     broken(ret, PARSE_ERROR, err.message);
   else
     classify(ret, rp__json_trusted(line, n), true);
-  if (ret->type == RP_RPC_BROKEN) keep_id(ret, line, n);
+  if (ret->type != RP_RPC_BROKEN) return;
+  /* The id of a request that makes no sense is kept, as far as it can be told. */
+  struct rp__rpc found = {0};
+  bool two;
+  read_members(&found, rp__json_trusted(line, n), &two);
+  bool asks = found.method.type && is_id(found.id) && is_json(found.id);
+  ret->id = asks ? found.id : (struct rp__json){0};
 }
 
 /* ---- ids ---- */
-
-static bool same_text(struct rp__json x, struct rp__json y)
-{
-  struct rp__buf a RP_AUTOBUF = RP_BUF(x.n + 1), b RP_AUTOBUF = RP_BUF(y.n + 1);
-  if (rp__json_text(x, &a) || rp__json_text(y, &b)) return false;
-  return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
-}
-
-static bool same_number(struct rp__json x, struct rp__json y)
-{
-  int64_t i, j;
-  double d, e;
-  if (rp__json_i64(x, &i) && rp__json_i64(y, &j)) return i == j;
-  return rp__json_double(x, &d) && rp__json_double(y, &e) && d == e;
-}
 
 bool rp__rpc_same_id(struct rp__json x, struct rp__json y)
 {
   if (!x.type || x.type != y.type) return false;
   if (x.n == y.n && memcmp(x.p, y.p, x.n) == 0) return true;
-  if (x.type == RP_JSON_STRING) return (memchr(x.p, '\\', x.n) || memchr(y.p, '\\', y.n)) && same_text(x, y);
-  return x.type == RP_JSON_NUMBER && same_number(x, y);
+  if (x.type == RP_JSON_STRING) {
+    struct rp__buf a RP_AUTOBUF = RP_BUF(x.n + 1), b RP_AUTOBUF = RP_BUF(y.n + 1);
+    if (!memchr(x.p, '\\', x.n) && !memchr(y.p, '\\', y.n)) return false;
+    if (rp__json_text(x, &a) || rp__json_text(y, &b)) return false;
+    return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
+  }
+  int64_t i, j;
+  double d, e;
+  if (x.type != RP_JSON_NUMBER) return false;
+  if (rp__json_i64(x, &i) && rp__json_i64(y, &j)) return i == j;
+  return rp__json_double(x, &d) && rp__json_double(y, &e) && d == e;
 }
 
 static uint32_t hash(const void *bytes, size_t n)
@@ -214,26 +191,17 @@ uint32_t rp__rpc_id_hash(struct rp__json id)
 struct rp__jw rp__rpc_begin_request(struct rp__buf *out, const char *id, const char *method)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "jsonrpc", "2.0");
+  rp__jw_pack(&w, "{jsonrpc:s", "2.0");
   if (id) rp__jw_kstr(&w, "id", id);
   rp__jw_kstr(&w, "method", method);
   rp__jw_key(&w, "params");
   return w;
 }
 
-static struct rp__jw begin_response(struct rp__buf *out, struct rp__json id)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "jsonrpc", "2.0");
-  rp__jw_kvalue(&w, "id", id);
-  return w;
-}
-
 struct rp__jw rp__rpc_begin_result(struct rp__buf *out, struct rp__json id)
 {
-  struct rp__jw w = begin_response(out, id);
+  struct rp__jw w = RP_JW(out);
+  rp__jw_pack(&w, "{jsonrpc:s id:v", "2.0", id);
   rp__jw_key(&w, "result");
   return w;
 }
@@ -245,16 +213,8 @@ void rp__rpc_end(struct rp__jw *w)
 
 void rp__rpc_error(struct rp__buf *out, struct rp__json id, int code, const char *message, const char *data)
 {
-  struct rp__jw w = begin_response(out, id);
-  rp__jw_kobject(&w, "error");
-  rp__jw_ki64(&w, "code", code);
-  rp__jw_kstr(&w, "message", message);
-  if (data) {
-    rp__jw_key(&w, "data");
-    rp__jw_raw(&w, data, strlen(data));
-  }
-  rp__jw_end_object(&w);
-  rp__rpc_end(&w);
+  struct rp__jw w = RP_JW(out);
+  rp__jw_pack(&w, "{jsonrpc:s id:v error:{code:i message:s data:?r}}", "2.0", id, (int64_t)code, message, data);
 }
 
 void rp__rpc_fail(struct rp__buf *out, struct rp__json id, const rp_error *err)
@@ -262,11 +222,7 @@ void rp__rpc_fail(struct rp__buf *out, struct rp__json id, const rp_error *err)
   const rp_error_info *info = rp_error_lookup(err->code);
   struct rp__buf data RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&data);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "code", info->name);
-  if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
-  if (err->hint[0]) rp__jw_kstr(&w, "hint", err->hint);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{code:s field:?s hint:?s}", info->name, err->field, err->hint);
   rp__rpc_error(out, id, info->json_rpc, err->message[0] ? err->message : info->text, data.err ? NULL : data.p);
 }
 

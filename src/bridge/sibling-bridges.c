@@ -89,8 +89,7 @@ int rp__siblings_lock(int64_t agent)
 void rp__siblings_mark(struct rp__jw *w, int64_t agent, const char *bridge)
 {
   if (agent <= 0) return;
-  rp__jw_ki64(w, "agent_pid", agent);
-  rp__jw_kstr(w, "bridge", bridge);
+  rp__jw_pack(w, "agent_pid:i bridge:s", agent, bridge);
 }
 
 struct search {

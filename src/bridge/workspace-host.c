@@ -45,24 +45,20 @@ static void search_done(struct search *s)
   free(s->v);
 }
 
-static bool is_here(const struct search *s, const char *meta)
-{
-  RP_AUTOFREE char *cwd = rp__json_dup(rp__json_get(rp__json_trusted(meta, strlen(meta)), "cwd"));
-  RP_AUTOFREE char *there = cwd ? realpath(cwd, NULL) : NULL, *here = realpath(s->cwd, NULL);
-  return cwd && strcmp(there ? there : cwd, here ? here : s->cwd) == 0;
-}
-
 static int take(void *ctx, const rp_session_info *info)
 {
   struct search *s = ctx;
   if (info->ended_at || s->n == CANDIDATES_MAX || !info->channel || strcmp(info->channel, s->channel) != 0) return 0;
   for (size_t i = 0; i < s->n; i++)
     if (strcmp(s->v[i].id, info->id) == 0) return 0;
+  const char *meta = info->meta ? info->meta : "";
+  RP_AUTOFREE char *cwd = rp__json_dup(rp__json_get(rp__json_trusted(meta, strlen(meta)), "cwd"));
+  RP_AUTOFREE char *there = cwd ? realpath(cwd, NULL) : NULL, *here = realpath(s->cwd, NULL);
   struct candidate *c = &s->v[s->n++];
   *c = (struct candidate){.created_at = info->created_at,
                           .last_activity_at = info->last_activity_at,
                           .seq = info->seq,
-                          .here = is_here(s, info->meta ? info->meta : "")};
+                          .here = cwd && strcmp(there ? there : cwd, here ? here : s->cwd) == 0};
   snprintf(c->id, sizeof c->id, "%s", info->id);
   return 0;
 }
@@ -173,8 +169,6 @@ static const struct candidate *by_birth(rp_engine *e, const struct search *s, co
   /* What the agent got before it greeted us may have been on its way when it started us: it tells nothing. */
   return first >= g->greeted_ms ? best : NULL;
 }
-
-/* ---- all together ---- */
 
 int rp__workspace_host(rp_engine *e, const char *scope, const char *cwd, const struct rp__workspace_guest *guest,
                        char ret[RP_SCOPE_MAX + 1], bool *ret_sure, rp_error *err)

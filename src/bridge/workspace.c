@@ -2,8 +2,8 @@
 /* The scope, the project and the session of a working folder. */
 #include "bridge/workspace.h"
 
-#include <limits.h>
 #include <sodium.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 #include "json/json.h"
@@ -13,20 +13,15 @@
 #define NAME_CHARS 48
 #define PATH_CHARS 4096
 
-static bool is_first(char c)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static bool is_id_char(char c)
 {
-  return is_first(c) || c == '.' || c == '_' || c == ':' || c == '-';
+  return rp__is_alnum(c) || rp__is_in(c, "._:-");
 }
 
 static bool is_id(const char *s)
 {
   size_t n = strlen(s);
-  if (n == 0 || n > RP_ID_MAX || !is_first(s[0])) return false;
+  if (n == 0 || n > RP_ID_MAX || !rp__is_alnum(s[0])) return false;
   for (size_t i = 0; i < n; i++)
     if (!is_id_char(s[i])) return false;
   return true;
@@ -42,12 +37,6 @@ static void hash_text(const char *s, char *ret, size_t chars)
   ret[chars] = '\0';
 }
 
-/* Where links lead: they are names of the same project. What can't be followed is taken as it is. */
-static const char *real(const char *path, char room[PATH_MAX])
-{
-  return realpath(path, room) ? room : path;
-}
-
 static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
 {
   char name[NAME_CHARS + 1], hash[HASH_CHARS + 1], path[PATH_CHARS];
@@ -57,7 +46,7 @@ static void scope_of(const char *cwd, char ret[RP_SCOPE_MAX + 1])
   while (from > 0 && cwd[from - 1] != '/') from--;
   for (; from < end && n < NAME_CHARS; from++) {
     char c = is_id_char(cwd[from]) && cwd[from] != ':' ? cwd[from] : '-';
-    if (n || is_first(c)) name[n++] = c;
+    if (n || rp__is_alnum(c)) name[n++] = c;
   }
   name[n] = '\0';
   /* "/a/b" and "/a/b/" are one directory. */
@@ -84,7 +73,8 @@ int rp__workspace_scope(const char *given, const char *cwd, char ret[RP_SCOPE_MA
   }
   if (!cwd || !*cwd) cwd = getcwd(here, sizeof here);
   if (!cwd) return rp__fail(err, RP_E_INVALID, "the current directory has no name; give a scope");
-  scope_of(rp__workspace_root(cwd, followed) ? followed : real(cwd, followed), ret);
+  /* Links are names of the same project; what can't be followed is taken as it is. */
+  scope_of(rp__workspace_root(cwd, followed) || realpath(cwd, followed) ? followed : cwd, ret);
   return 0;
 }
 
@@ -125,4 +115,51 @@ void rp__workspace_id(const char *prefix, const char *name, char ret[RP_SCOPE_MA
   }
   hash_text(name, hash, ID_HASH_CHARS);
   snprintf(ret, RP_SCOPE_MAX + 1, "%s-%s", prefix, hash);
+}
+
+/* ---- the project around a directory ---- */
+
+/* A repository, of whatever kind. In a work tree of git's it is a file. */
+static const char *const repositories[] = {".git", ".hg", ".jj", ".svn"};
+/* Where agents keep a project's settings. Their folder at home, or in a container's "/", holds the user's. */
+static const char *const settings[] = {".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen", ".mcp.json"};
+
+static bool has_one(const char *dir, const char *const *names, size_t n)
+{
+  char path[RP_PROJECT_PATH_MAX + 16];
+  struct stat st;
+  for (size_t i = 0; i < n; i++) {
+    snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+    if (stat(path, &st) == 0) return true;
+  }
+  return false;
+}
+
+/* What lies in the user's home or in "/" is no part of it, even of a repository (of dotfiles, say). */
+static bool is_root(const char *dir, bool within)
+{
+  char real[PATH_MAX];
+  const char *home = getenv("HOME");
+  bool at_home = home && realpath(home, real) && strcmp(real, dir) == 0;
+  bool repository = has_one(dir, repositories, RP_ARRAY_SIZE(repositories));
+  if (at_home || strcmp(dir, "/") == 0) return repository && !within;
+  return repository || has_one(dir, settings, RP_ARRAY_SIZE(settings));
+}
+
+bool rp__workspace_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX])
+{
+  char dir[PATH_MAX];
+  const char *project = cwd ? NULL : rp__workspace_project();
+  if (project && !realpath(project, dir)) project = NULL; /* it is gone */
+  if (!project && !realpath(cwd ? cwd : ".", dir)) return false;
+  /* What the agent around us calls its project is one, whatever is in it. */
+  if (project) memcpy(ret, dir, strlen(dir) + 1);
+  bool found = is_root(dir, false);
+  while (!found && strcmp(dir, "/") != 0) {
+    char *slash = strrchr(dir, '/');
+    slash[slash == dir] = '\0'; /* "/a" is in "/" */
+    found = is_root(dir, true);
+  }
+  if (found) memcpy(ret, dir, strlen(dir) + 1);
+  return found || project;
 }

@@ -56,15 +56,6 @@ static struct said *ring_find(struct ring *r, uint64_t id)
   return NULL;
 }
 
-static struct said *ring_next(struct ring *r)
-{
-  if (r->count == RP_CLAWD_MESSAGES) {
-    r->first = (r->first + 1) % RP_CLAWD_MESSAGES;
-    r->count--;
-  }
-  return &r->item[(r->first + r->count++) % RP_CLAWD_MESSAGES];
-}
-
 /* "100 characters...", as Clawd cuts it: by UTF-16's units, of which a character beyond the first plane has two. */
 static void preview_of(struct writer *x, const char *text, size_t n)
 {
@@ -92,10 +83,7 @@ static void put_message(struct writer *x, struct said *m, struct rp__json id, co
   if (id.type != RP_JSON_STRING) id = (struct rp__json){made, strlen(made), RP_JSON_STRING};
   m->id = id_hash(id);
   rp__copy_member(&w, "id", id);
-  rp__jw_kstr(&w, "sessionId", x->id);
-  rp__jw_kstr(&w, "type", type);
-  rp__jw_key(&w, "content");
-  rp__jw_strn(&w, x->text.n ? x->text.p : "", x->text.n);
+  rp__jw_pack(&w, "sessionId:s type:s content:n", x->id, type, x->text.n ? x->text.p : "", x->text.n);
   if (strncmp(type, "tool_", 5) == 0) rp__copy_member(&w, "toolName", name);
   if (strcmp(type, "tool_call") == 0) rp__copy_member(&w, "toolInput", rp__json_get(event, "input"));
   rp__jw_ktime(&w, "timestamp", x->at);
@@ -110,7 +98,12 @@ static void put_message(struct writer *x, struct said *m, struct rp__json id, co
 static void add_message(struct writer *x, struct rp__json id, const char *type, struct rp__json event)
 {
   bool taken = id.type == RP_JSON_STRING && ring_find(&x->ring, id_hash(id));
-  put_message(x, ring_next(&x->ring), taken ? (struct rp__json){0} : id, type, event);
+  struct ring *r = &x->ring;
+  if (r->count == RP_CLAWD_MESSAGES) { /* the oldest makes room */
+    r->first = (r->first + 1) % RP_CLAWD_MESSAGES;
+    r->count--;
+  }
+  put_message(x, &r->item[(r->first + r->count++) % RP_CLAWD_MESSAGES], taken ? (struct rp__json){0} : id, type, event);
 }
 
 /* Writes down the turn that has been growing. */
@@ -140,29 +133,24 @@ static void write_said(struct writer *x, const struct rp__event *ev)
   rp__content_text(rp__json_get(ev->body, "content"), &x->text);
 }
 
-/* A string decoded, anything else as its JSON; what was put in laid out, as Clawd shows it. */
-static void tool_text(struct writer *x, struct rp__json text, struct rp__json input)
+/* One message for a call, however often it is told of before its outcome, and one for that. */
+static void write_tool(struct writer *x, const struct rp__event *ev)
 {
+  struct rp__json status = rp__json_get(ev->body, "status"), call = rp__json_get(ev->body, "call_id");
+  bool result = rp__json_eq(status, "done") || rp__json_eq(status, "failed");
+  struct rp__json input = rp__json_get(ev->body, "input"), text = rp__json_get(ev->body, result ? "output" : "text");
+  if (rp__json_eq(status, "unknown")) return;
+  flush_turn(x);
+  x->seq = ev->seq;
+  x->at = ev->at_ms;
+  /* A string decoded, anything else as its JSON; what was put in laid out, as Clawd shows it. */
   rp__buf_reset(&x->text);
   if (text.type == RP_JSON_STRING)
     rp__json_text(text, &x->text);
   else if (text.type != RP_JSON_NONE && text.type != RP_JSON_NULL)
     rp__buf_add(&x->text, text.p, text.n);
-  else if (input.type != RP_JSON_NONE && input.type != RP_JSON_NULL)
+  else if (!result && input.type != RP_JSON_NONE && input.type != RP_JSON_NULL)
     rp__json_pretty(input, false, &x->text);
-}
-
-/* One message for a call, however often it is told of before its outcome, and one for that. */
-static void write_tool(struct writer *x, const struct rp__event *ev)
-{
-  struct rp__json status = rp__json_get(ev->body, "status"), call = rp__json_get(ev->body, "call_id");
-  struct rp__json input = rp__json_get(ev->body, "input"), none = {0};
-  bool result = rp__json_eq(status, "done") || rp__json_eq(status, "failed");
-  if (rp__json_eq(status, "unknown")) return;
-  flush_turn(x);
-  x->seq = ev->seq;
-  x->at = ev->at_ms;
-  tool_text(x, rp__json_get(ev->body, result ? "output" : "text"), result ? none : input);
   struct said *known = result ? NULL : ring_find(&x->ring, id_hash(call));
   if (result)
     add_message(x, rp__json_get(ev->body, "message_id"), "tool_result", ev->body);
@@ -210,87 +198,60 @@ static void write_url(struct rp__jw *w, struct rp__json v)
   }
 }
 
-static void write_field(const struct writer *x, struct rp__jw *w, const char *name)
+/* Members of info by the table: as the session has them, as its start gave them, or as Clawd begins them. */
+static void write_fields(const struct writer *x, struct rp__jw *w, const char *const *names)
 {
-  const struct rp__clawd_field *f = rp__clawd_field(name);
-  struct rp__json v = rp__setting(x->g->state, name);
-  if (!rp__clawd_fits(f, v)) v = rp__json_get(x->g->meta, name);
-  bool fits = rp__clawd_fits(f, v);
-  if (!fits && !f->fallback) return;
-  rp__jw_key(w, name);
-  if (!fits)
-    rp__jw_raw(w, f->fallback, strlen(f->fallback));
-  else if (strcmp(name, "repoUrl") == 0)
-    write_url(w, v);
-  else
-    rp__jw_value(w, v);
+  for (; *names; names++) {
+    const struct rp__clawd_field *f = rp__clawd_field(*names);
+    struct rp__json v = rp__setting(x->g->state, *names);
+    if (!rp__clawd_fits(f, v)) v = rp__json_get(x->g->meta, *names);
+    bool fits = rp__clawd_fits(f, v);
+    if (!fits && !f->fallback) continue;
+    rp__jw_key(w, *names);
+    if (!fits)
+      rp__jw_raw(w, f->fallback, strlen(f->fallback));
+    else if (strcmp(*names, "repoUrl") == 0)
+      write_url(w, v);
+    else
+      rp__jw_value(w, v);
+  }
 }
+#define FIELDS(...) write_fields(x, w, (const char *const[]){__VA_ARGS__, NULL})
 
-/* In Clawd's words: those of the agent where there was one. Neither program brings `error` and `terminated` back. */
-static void write_status(const struct writer *x, struct rp__jw *w)
-{
-  enum rp__runtime now = rp__runtime_status(x->g->state);
-  bool over = now == RP_RUNTIME_ERROR || now == RP_RUNTIME_TERMINATED;
-  if (!over && x->g->session.ended_at) now = x->g->session.crash_recovered ? RP_RUNTIME_ERROR : RP_RUNTIME_TERMINATED;
-  rp__jw_kstr(w, "status", rp__runtime_name(now == RP_RUNTIME_NONE ? RP_RUNTIME_IDLE : now));
-}
-
-static void write_info(const struct writer *x, struct rp__jw *w)
+static void write_session(struct writer *x, const struct rp__clawd_tokens *t, struct rp__jw *w)
 {
   const struct rp__fold *state = x->g->state;
-  struct rp__json name = rp__settings_name(state);
+  const struct rp__given_session *s = &x->g->session;
+  struct rp__json kept = rp__json_get(rp__provider(state), "metadata"), name = rp__settings_name(state);
+  enum rp__runtime now = rp__runtime_status(state);
   double usd = 0;
-  rp__jw_key(w, "info");
-  rp__jw_object(w);
-  rp__jw_kstr(w, "id", x->id);
+  rp__jw_pack(w, "{info:{id:s", x->id);
   if (name.type == RP_JSON_STRING)
     rp__copy_member(w, "name", name);
   else
     rp__jw_kstr(w, "name", x->id);
-  write_field(x, w, "repoUrl");
-  write_field(x, w, "branch");
-  write_field(x, w, "dockerAccess");
-  write_status(x, w);
-  rp__jw_ktime(w, "createdAt", x->g->session.created_at);
-  write_field(x, w, "createdBy");
-  rp__jw_ktime(w, "lastMessageAt", x->last_at);
-  rp__jw_kstr(w, "lastMessagePreview", x->last_at ? x->preview : NULL);
+  FIELDS("repoUrl", "branch", "dockerAccess");
+  /* In Clawd's words: those of the agent where there was one. Neither program brings `error` and `terminated` back. */
+  if (now != RP_RUNTIME_ERROR && now != RP_RUNTIME_TERMINATED && s->ended_at)
+    now = s->crash_recovered ? RP_RUNTIME_ERROR : RP_RUNTIME_TERMINATED;
+  rp__jw_kstr(w, "status", rp__runtime_name(now == RP_RUNTIME_NONE ? RP_RUNTIME_IDLE : now));
+  rp__jw_ktime(w, "createdAt", s->created_at);
+  FIELDS("createdBy");
   if (!rp__json_double(rp__setting(state, "totalCostUsd"), &usd)) usd = rp__usage(state)->cost_usd;
-  rp__jw_kdouble(w, "totalCostUsd", usd);
-  write_field(x, w, "permissionMode");
-  write_field(x, w, "model");
-  write_field(x, w, "notificationsEnabled");
-  write_field(x, w, "contextUsage");
-  write_field(x, w, "isManager");
-  rp__copy_member(w, "managerState", rp__json_get(rp__json_get(rp__provider(state), "metadata"), "managerState"));
-  write_field(x, w, "managedBy");
-  rp__jw_end_object(w);
-}
-
-static void write_messages(struct writer *x, struct rp__jw *w)
-{
-  rp__jw_key(w, "messages");
-  rp__jw_array(w);
+  rp__jw_pack(w, "lastMessageAt:t lastMessagePreview:s totalCostUsd:d", x->last_at, x->last_at ? x->preview : NULL,
+              usd);
+  FIELDS("permissionMode", "model", "notificationsEnabled", "contextUsage", "isManager");
+  rp__copy_member(w, "managerState", rp__json_get(kept, "managerState"));
+  FIELDS("managedBy");
+  rp__jw_pack(w, "} messages:[");
   for (size_t i = 0; i < x->ring.count; i++) {
     const struct rp__buf *b = &x->ring.item[(x->ring.first + i) % RP_CLAWD_MESSAGES].json;
     rp__jw_raw(w, b->p, b->n);
   }
   rp__jw_end_array(w);
-}
-
-static void write_session(struct writer *x, const struct rp__clawd_tokens *t, struct rp__jw *w)
-{
-  struct rp__json kept = rp__json_get(rp__provider(x->g->state), "metadata");
-  rp__jw_object(w);
-  write_info(x, w);
-  write_messages(x, w);
   write_token(x->g, w, "sessionToken", t ? t->session : NULL);
-  rp__jw_key(w, "containerId");
-  rp__jw_value(w, rp__json_get(kept, "containerId"));
-  rp__jw_kstr(w, "managerApiToken", t && t->manager && t->manager[0] ? t->manager : NULL);
-  rp__jw_key(w, "managerState");
-  rp__jw_value(w, rp__json_get(kept, "managerState"));
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "containerId:v managerApiToken:s managerState:v}", rp__json_get(kept, "containerId"),
+              t && t->manager && t->manager[0] ? t->manager : NULL, rp__json_get(kept, "managerState"));
 }
 
 /* Laid out, and moved in to where it stands in the list. No string of JSON has a line's end in it. */
@@ -310,14 +271,6 @@ static int give_session(const struct rp__giver *g, const struct rp__buf *compact
   }
   if (laid.err && !out.err) out.err = laid.err;
   return rp__give(g, &out, err);
-}
-
-static void writer_free(struct writer *x)
-{
-  for (size_t i = 0; i < RP_CLAWD_MESSAGES; i++) rp__buf_done(&x->ring.item[i].json);
-  rp__buf_done(&x->last);
-  rp__buf_done(&x->text);
-  free(x);
 }
 
 int rp__clawd_begin(const struct rp__giver *g, rp_error *err)
@@ -340,7 +293,10 @@ int rp__clawd_session(const struct rp__giver *g, const struct rp__clawd_tokens *
   if (!rc) flush_turn(x);
   if (x->rc) rc = rp__fail_nomem(err);
   if (!rc) write_session(x, t, &w);
-  writer_free(x);
+  for (size_t i = 0; i < RP_CLAWD_MESSAGES; i++) rp__buf_done(&x->ring.item[i].json);
+  rp__buf_done(&x->last);
+  rp__buf_done(&x->text);
+  free(x);
   return rc ? rc : give_session(g, &compact, first, err);
 }
 

@@ -10,7 +10,7 @@
 #define CALLS_OPEN 64 /* tool calls that wait for their result */
 
 /* Which members of info are what; export reads the same table. The values are those of a session that Clawd makes. */
-const struct rp__clawd_field rp__clawd_fields[] = {
+static const struct rp__clawd_field fields[] = {
     {"permissionMode", true, RP_JSON_STRING, "\"normal\""},
     {"model", true, RP_JSON_STRING, "null"},
     {"notificationsEnabled", true, RP_JSON_TRUE, "false"},
@@ -26,7 +26,7 @@ const struct rp__clawd_field rp__clawd_fields[] = {
 
 const struct rp__clawd_field *rp__clawd_field(const char *name)
 {
-  const struct rp__clawd_field *f = rp__clawd_fields;
+  const struct rp__clawd_field *f = fields;
   while (strcmp(f->name, name) != 0) f++;
   return f;
 }
@@ -58,33 +58,6 @@ struct calls {
   struct rp__json said; /* id of the message before */
 };
 
-static void call_opened(struct calls *c, struct rp__json id, struct rp__json name)
-{
-  if (c->n == CALLS_OPEN) { /* the oldest will hardly be answered any more */
-    memmove(c->id, c->id + 1, (CALLS_OPEN - 1) * sizeof c->id[0]);
-    memmove(c->name, c->name + 1, (CALLS_OPEN - 1) * sizeof c->name[0]);
-    c->n--;
-  }
-  c->id[c->n] = id;
-  c->name[c->n++] = name;
-}
-
-/* A result does not say whose it is: the newest open call of that tool, else the newest of all. */
-static bool call_answered(struct calls *c, struct rp__json name, struct rp__json *ret_id, struct rp__json *ret_name)
-{
-  size_t at = c->n;
-  for (size_t i = 0; i < c->n; i++)
-    if (name.n && c->name[i].n == name.n && memcmp(c->name[i].p, name.p, name.n) == 0) at = i;
-  if (at == c->n && c->n && !name.n) at = c->n - 1;
-  if (at == c->n) return false;
-  *ret_id = c->id[at];
-  *ret_name = c->name[at];
-  c->n--;
-  memmove(c->id + at, c->id + at + 1, (c->n - at) * sizeof c->id[0]);
-  memmove(c->name + at, c->name + at + 1, (c->n - at) * sizeof c->name[0]);
-  return true;
-}
-
 static void write_name(struct rp__jw *w, struct rp__json name)
 {
   if (name.type == RP_JSON_STRING)
@@ -102,14 +75,33 @@ static int take_call(struct rp__take *t, struct rp__json m, struct calls *c, int
   rp__jw_kstr(w, "status", "running");
   rp__copy_member(w, "input", rp__json_get(m, "toolInput"));
   rp__copy_member(w, "text", rp__json_get(m, "content"));
-  call_opened(c, id, name);
+  if (c->n == CALLS_OPEN) { /* the oldest will hardly be answered any more */
+    memmove(c->id, c->id + 1, (CALLS_OPEN - 1) * sizeof c->id[0]);
+    memmove(c->name, c->name + 1, (CALLS_OPEN - 1) * sizeof c->name[0]);
+    c->n--;
+  }
+  c->id[c->n] = id;
+  c->name[c->n++] = name;
   return rp__take_event(t, at, "tool");
 }
 
+/* A result does not say whose it is: the newest open call of that tool's, or, where it names none, the newest of all.
+ */
 static int take_result(struct rp__take *t, struct rp__json m, struct calls *c, int64_t at)
 {
   struct rp__json id = rp__json_get(m, "id"), call = id, name = rp__json_get(m, "toolName");
-  bool known = call_answered(c, name, &call, &name);
+  size_t i = c->n;
+  for (size_t k = 0; k < c->n; k++)
+    if (name.n && c->name[k].n == name.n && memcmp(c->name[k].p, name.p, name.n) == 0) i = k;
+  if (i == c->n && c->n && !name.n) i = c->n - 1;
+  bool known = i < c->n;
+  if (known) {
+    call = c->id[i];
+    name = c->name[i];
+    c->n--;
+    memmove(c->id + i, c->id + i + 1, (c->n - i) * sizeof c->id[0]);
+    memmove(c->name + i, c->name + i + 1, (c->n - i) * sizeof c->name[0]);
+  }
   struct rp__jw *w = rp__take_body(t);
   rp__copy_member(w, "call_id", call);
   write_name(w, name);
@@ -119,16 +111,11 @@ static int take_result(struct rp__take *t, struct rp__json m, struct calls *c, i
   return rp__take_event(t, at, "tool");
 }
 
-static bool same(struct rp__json a, struct rp__json b)
-{
-  return a.n && a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
-}
-
 /* Two messages of one id would be read as the pieces of one: the second goes without. */
 static int take_said(struct rp__take *t, struct rp__json m, struct calls *c, const char *role, bool error, int64_t at)
 {
   struct rp__json id = rp__json_get(m, "id"), source = rp__json_get(m, "source");
-  if (same(id, c->said)) id = (struct rp__json){0};
+  if (id.n && id.n == c->said.n && memcmp(id.p, c->said.p, id.n) == 0) id = (struct rp__json){0};
   c->said = rp__json_get(m, "id");
   struct rp__jw *w = rp__take_body(t);
   rp__jw_kstr(w, "role", role);
@@ -150,97 +137,61 @@ static int take_message(struct rp__take *t, struct rp__json m, struct calls *c)
   return take_said(t, m, c, "system", rp__json_eq(type, "error"), at);
 }
 
-/* A call whose result nobody has: it can't be running any more. */
-static int settle_calls(struct rp__take *t, const struct calls *c)
-{
-  int rc = 0;
-  for (size_t i = 0; !rc && i < c->n; i++) {
-    struct rp__jw *w = rp__take_body(t);
-    rp__copy_member(w, "call_id", c->id[i]);
-    write_name(w, c->name[i]);
-    rp__jw_kstr(w, "status", "unknown");
-    rc = rp__take_event(t, 0, "tool");
-  }
-  return rc;
-}
-
 static void copy_fields(struct rp__jw *w, const char *name, struct rp__json info, bool settings)
 {
-  rp__jw_key(w, name);
-  rp__jw_object(w);
-  for (const struct rp__clawd_field *f = rp__clawd_fields; f->name; f++)
+  rp__jw_kobject(w, name);
+  for (const struct rp__clawd_field *f = fields; f->name; f++)
     if (f->setting == settings) rp__copy_member(w, f->name, rp__json_get(info, f->name));
   rp__jw_end_object(w);
 }
 
-static int take_info(struct rp__take *t, struct rp__json info, int64_t at)
+static int take_all(struct rp__take *t, struct rp__json v, const struct rp__foreign *f)
 {
-  struct rp__json cost = rp__json_get(info, "totalCostUsd"), name = rp__json_get(info, "name");
-  struct rp__jw *w = rp__take_body(t);
+  struct rp__json info = rp__json_get(v, "info"), name = rp__json_get(info, "name"), item;
+  struct rp__json messages = rp__json_get(v, "messages"), manager = RP_ANY(v, "managerState");
+  struct rp__json_iter it = {0};
+  struct calls calls = {.n = 0};
   double usd = 0;
+  struct rp__jw *w = rp__take_body(t);
   if (name.type == RP_JSON_STRING) rp__copy_member(w, "name", name);
   copy_fields(w, "settings", info, true);
   copy_fields(w, "meta", info, false);
-  int rc = rp__take_event(t, at, "session");
-  if (rc || !rp__json_double(cost, &usd) || !(usd > 0)) return rc;
-  rp__jw_kdouble(rp__take_body(t), "cost_usd", usd);
-  return rp__take_event(t, at, "usage");
-}
-
-/* What only Clawd understands, for the way back. */
-static int take_provider(struct rp__take *t, struct rp__json v, struct rp__json info)
-{
-  struct rp__json manager = RP_ANY(v, "managerState");
-  if (manager.type == RP_JSON_NONE) manager = RP_ANY(info, "managerState");
-  struct rp__jw *w = rp__take_body(t);
-  rp__jw_kstr(w, "type", "clawd");
-  rp__jw_key(w, "metadata");
-  rp__jw_object(w);
-  rp__copy_member(w, "containerId", rp__json_get(v, "containerId"));
-  rp__copy_member(w, "managerState", manager);
-  rp__copy_member(w, "status", rp__json_get(info, "status"));
-  rp__jw_end_object(w);
-  return rp__take_event(t, 0, "provider");
-}
-
-/*
- * An agent that still runs has had all of this and says `ready` but once in its life: it is awaited, as Clawd's own
- * restart awaits it, and gets nothing of it again.
- */
-static int take_runtime(struct rp__take *t, const struct rp__foreign *f)
-{
-  struct rp__jw *w = rp__take_body(t);
-  rp__jw_kstr(w, "status", f->crashed ? "error" : f->ended ? "terminated" : "reconnecting");
-  if (!f->ended) rp__jw_ki64(w, "delivered", t->events + 1);
-  return rp__take_own(t, 0, RP_KIND_RUNTIME);
-}
-
-static int take_all(struct rp__take *t, struct rp__json v, const struct rp__foreign *f)
-{
-  struct rp__json info = rp__json_get(v, "info"), item;
-  struct rp__json_iter it = {0};
-  struct calls calls = {.n = 0};
-  struct rp__json messages = rp__json_get(v, "messages");
-  int rc = take_info(t, info, f->created_at);
+  int rc = rp__take_event(t, f->created_at, "session");
+  if (!rc && rp__json_double(rp__json_get(info, "totalCostUsd"), &usd) && usd > 0) {
+    rp__jw_kdouble(rp__take_body(t), "cost_usd", usd);
+    rc = rp__take_event(t, f->created_at, "usage");
+  }
   if (messages.type != RP_JSON_ARRAY) rp__take_note(t, "its 'messages' are no list");
   for (int64_t n = 0; !rc && rp__json_next(messages, &it, NULL, &item); n++) {
     rp__take_at(t, "messages", n);
     rc = take_message(t, item, &calls);
   }
-  if (!rc) rc = settle_calls(t, &calls);
-  if (!rc) rc = take_provider(t, v, info);
-  if (!rc) rc = take_runtime(t, f);
+  /* A call whose result nobody has can't be running any more. */
+  for (size_t i = 0; !rc && i < calls.n; i++) {
+    w = rp__take_body(t);
+    rp__copy_member(w, "call_id", calls.id[i]);
+    write_name(w, calls.name[i]);
+    rp__jw_kstr(w, "status", "unknown");
+    rc = rp__take_event(t, 0, "tool");
+  }
+  if (rc) return rc;
+  /* What only Clawd understands, for the way back. */
+  if (manager.type == RP_JSON_NONE) manager = RP_ANY(info, "managerState");
+  w = rp__take_body(t);
+  rp__jw_pack(w, "type:s metadata:{", "clawd");
+  rp__copy_member(w, "containerId", rp__json_get(v, "containerId"));
+  rp__copy_member(w, "managerState", manager);
+  rp__copy_member(w, "status", rp__json_get(info, "status"));
+  rp__jw_end_object(w);
+  rc = rp__take_event(t, 0, "provider");
+  if (rc) return rc;
+  /* An agent that still runs has had all of this and says `ready` but once in its life: it is awaited, as Clawd's own
+   * restart awaits it, and gets nothing of it again. */
+  w = rp__take_body(t);
+  rp__jw_kstr(w, "status", f->crashed ? "error" : f->ended ? "terminated" : "reconnecting");
+  if (!f->ended) rp__jw_ki64(w, "delivered", t->events + 1);
+  rc = rp__take_own(t, 0, RP_KIND_RUNTIME);
   return rc ? rc : rp__take_end(t);
-}
-
-static int64_t last_message_at(struct rp__json v)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  int64_t last = rp__when(rp__json_get(rp__json_get(v, "info"), "lastMessageAt"));
-  while (rp__json_next(rp__json_get(v, "messages"), &it, NULL, &item))
-    last = RP_MAX(last, rp__when(rp__json_get(item, "timestamp")));
-  return last;
 }
 
 /* Names the place in the document. */
@@ -254,13 +205,16 @@ static int refuse_session(struct rp__take *t, const char *name, int64_t n, const
 
 static int take_session(struct rp__take *t, struct rp__json v, int64_t n)
 {
-  struct rp__json info = rp__json_get(v, "info"), status = rp__json_get(info, "status");
+  struct rp__json info = rp__json_get(v, "info"), status = rp__json_get(info, "status"), item;
+  struct rp__json_iter it = {0};
   struct rp__foreign f = {.provider = "clawd", .created_at = rp__when(rp__json_get(info, "createdAt"))};
   rp__title_of(rp__json_get(info, "name"), f.name, sizeof f.name);
   if (info.type != RP_JSON_OBJECT) return refuse_session(t, f.name, n, ".info is no object");
   if (rp__json_get(info, "id").type != RP_JSON_STRING) return refuse_session(t, f.name, n, ".info.id is no string");
   rp__id_of(rp__json_get(info, "id"), "clawd", f.id);
-  f.last_activity_at = RP_MAX(last_message_at(v), f.created_at);
+  f.last_activity_at = RP_MAX(rp__when(rp__json_get(info, "lastMessageAt")), f.created_at);
+  while (rp__json_next(rp__json_get(v, "messages"), &it, NULL, &item))
+    f.last_activity_at = RP_MAX(f.last_activity_at, rp__when(rp__json_get(item, "timestamp")));
   f.crashed = rp__json_eq(status, "error");
   f.ended = f.crashed || rp__json_eq(status, "terminated");
   if (f.ended) f.ended_at = f.last_activity_at;

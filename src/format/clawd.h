@@ -14,7 +14,6 @@ struct rp__clawd_field {
   enum rp__json_type type; /* of its value; RP_JSON_TRUE: a bool */
   const char *fallback;    /* JSON; NULL: left out when it is not known */
 };
-extern const struct rp__clawd_field rp__clawd_fields[];          /* ends with one without a name */
 const struct rp__clawd_field *rp__clawd_field(const char *name); /* one that is there */
 /* Whether it is a value of that field that Clawd can do with. */
 bool rp__clawd_fits(const struct rp__clawd_field *f, struct rp__json v);

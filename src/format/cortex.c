@@ -21,23 +21,16 @@ struct record {
   struct rp__json doc;
   int64_t start, end;
   const struct rp__cortex_memories *memories;
+  const struct part *part; /* that is being read */
+  int64_t place;           /* of the item in it, from 1 */
 };
 
-typedef int item_fn(struct record *r, struct rp__json v, int64_t place);
-
-static int each(struct record *r, const char *name, item_fn *fn)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json list = RP_ANY(r->doc, name), item;
-  int rc = 0;
-  rp__take_at(r->t, name, -1);
-  if (list.type != RP_JSON_NONE && list.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
-  for (int64_t n = 1; !rc && rp__json_next(list, &it, NULL, &item); n++) {
-    rp__take_at(r->t, name, n - 1);
-    rc = fn(r, item, n);
-  }
-  return rc;
-}
+/* A list of the record. */
+struct part {
+  const char *name;
+  int (*take)(struct record *r, struct rp__json v);
+  const char *kind, *when; /* of events whose body is the item as it came: their time's member */
+};
 
 static int64_t moment(struct record *r, struct rp__json v)
 {
@@ -45,16 +38,16 @@ static int64_t moment(struct record *r, struct rp__json v)
   return at ? at : r->end;
 }
 
-static int take_pin(struct record *r, struct rp__json v, int64_t place)
+static int take_pin(struct record *r, struct rp__json v)
 {
   struct rp__json label = RP_ANY(v, "label"), importance = RP_ANY(v, "importance");
   char made[32];
-  if (place > PINS_MAX) {
-    if (place == PINS_MAX + 1) rp__take_note(r->t, "only its first %d pins were taken", PINS_MAX);
+  if (r->place > PINS_MAX) {
+    if (r->place == PINS_MAX + 1) rp__take_note(r->t, "only its first %d pins were taken", PINS_MAX);
     return 0;
   }
   struct rp__jw *w = rp__take_body(r->t);
-  snprintf(made, sizeof made, "pin %lld", (long long)place);
+  snprintf(made, sizeof made, "pin %lld", (long long)r->place);
   if (label.type == RP_JSON_STRING && label.n > 2)
     rp__copy_member(w, "label", label);
   else
@@ -65,16 +58,14 @@ static int take_pin(struct record *r, struct rp__json v, int64_t place)
   return rp__take_event(r->t, moment(r, RP_ANY(v, "pinned_at", "pinnedAt")), "pin");
 }
 
-static int take_project(struct record *r, struct rp__json v, int64_t place)
+static int take_project(struct record *r, struct rp__json v)
 {
-  (void)place;
   rp__copy_member(rp__take_body(r->t), "name", v);
   return rp__take_event(r->t, r->start, "project");
 }
 
-static int take_task(struct record *r, struct rp__json v, int64_t place)
+static int take_task(struct record *r, struct rp__json v)
 {
-  (void)place;
   struct rp__json id = RP_ANY(v, "task_id", "id"), title = RP_ANY(v, "title"), stage = RP_ANY(v, "stage");
   struct rp__jw *w = rp__take_body(r->t);
   rp__copy_member(w, "task_id", id);
@@ -89,9 +80,8 @@ static int take_task(struct record *r, struct rp__json v, int64_t place)
 }
 
 /* A learning is only an id where it comes from; without its text it is no memory, but it is not forgotten either. */
-static int take_learning(struct record *r, struct rp__json v, int64_t place)
+static int take_learning(struct record *r, struct rp__json v)
 {
-  (void)place;
   int64_t at = 0;
   double sure;
   struct rp__jw *w = rp__take_body(r->t);
@@ -111,66 +101,46 @@ static int take_learning(struct record *r, struct rp__json v, int64_t place)
   return rp__take_event(r->t, r->end, "x-cortex-learning");
 }
 
-static int take_confidence(struct record *r, struct rp__json v, int64_t place)
+static int take_object(struct record *r, struct rp__json v)
 {
-  (void)place;
   if (v.type != RP_JSON_OBJECT) return rp__take_left(r->t, "it is no object");
-  return rp__take_value(r->t, moment(r, rp__json_get(v, "timestamp")), "confidence", v);
+  return rp__take_value(r->t, moment(r, rp__json_get(v, r->part->when)), r->part->kind, v);
 }
 
-static int take_sop(struct record *r, struct rp__json v, int64_t place)
+static int take_part(struct record *r)
 {
-  (void)place;
-  if (v.type != RP_JSON_OBJECT) return rp__take_left(r->t, "it is no object");
-  return rp__take_value(r->t, moment(r, rp__json_get(v, "injected_at")), "sop", v);
-}
-
-static int take_topics(struct record *r)
-{
-  struct rp__json topics = RP_ANY(r->doc, "hot_topics");
-  rp__take_at(r->t, "hot_topics", -1);
-  if (topics.type != RP_JSON_NONE && topics.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
-  if (rp__json_count(topics) == 0) return 0;
-  rp__copy_member(rp__take_body(r->t), "categories", topics);
-  return rp__take_event(r->t, r->start, "activity");
-}
-
-static int take_all(struct record *r)
-{
-  static const struct {
-    const char *name;
-    item_fn *fn;
-  } parts[] = {
-      {"active_projects", take_project},
-      {"working_memory", take_pin},
-      {"pending_tasks", take_task},
-      {"recent_learnings", take_learning},
-      {"confidence_updates", take_confidence},
-      {"sop_interactions", take_sop},
-  };
-  int rc = take_topics(r);
-  for (size_t i = 0; !rc && i < RP_ARRAY_SIZE(parts); i++) rc = each(r, parts[i].name, parts[i].fn);
-  return rc ? rc : rp__take_end(r->t);
-}
-
-static int check_version(struct rp__json doc, rp_error *err)
-{
-  struct rp__json v = RP_ANY(doc, "schema_version");
-  int64_t version = RP_CORTEX_VERSION;
-  if (v.type != RP_JSON_NONE) rp__json_i64(v, &version);
-  if (version <= RP_CORTEX_VERSION) return 0;
-  return rp__fail(err, RP_E_FORMAT_VERSION, "the record has schema_version %lld, this program reads up to %d",
-                  (long long)version, RP_CORTEX_VERSION);
+  struct rp__json_iter it = {0};
+  struct rp__json list = RP_ANY(r->doc, r->part->name), item;
+  int rc = 0;
+  rp__take_at(r->t, r->part->name, -1);
+  if (list.type != RP_JSON_NONE && list.type != RP_JSON_ARRAY) return rp__take_left(r->t, "it is no list");
+  for (r->place = 1; !rc && rp__json_next(list, &it, NULL, &item); r->place++) {
+    rp__take_at(r->t, r->part->name, r->place - 1);
+    rc = r->part->take(r, item);
+  }
+  return rc;
 }
 
 int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__cortex_memories *memories)
 {
+  static const struct part parts[] = {
+      {"active_projects", take_project, NULL, NULL},
+      {"working_memory", take_pin, NULL, NULL},
+      {"pending_tasks", take_task, NULL, NULL},
+      {"recent_learnings", take_learning, NULL, NULL},
+      {"confidence_updates", take_object, "confidence", "timestamp"},
+      {"sop_interactions", take_object, "sop", "injected_at"},
+  };
   struct rp__json crashed = rp__json_get(doc, "crash_recovered");
   struct rp__foreign f = {.created_at = rp__when(rp__json_get(doc, "start_time")),
                           .ended_at = rp__when(rp__json_get(doc, "end_time")),
                           .ended = true};
-  int rc = check_version(doc, t->err);
-  if (rc) return rc;
+  struct rp__json v = RP_ANY(doc, "schema_version"), topics = RP_ANY(doc, "hot_topics");
+  int64_t version = RP_CORTEX_VERSION;
+  if (v.type != RP_JSON_NONE) rp__json_i64(v, &version);
+  if (version > RP_CORTEX_VERSION)
+    return rp__fail(t->err, RP_E_FORMAT_VERSION, "the record has schema_version %lld, this program reads up to %d",
+                    (long long)version, RP_CORTEX_VERSION);
   rp__id_of(RP_ANY(doc, "session_id", "id"), "cortex", f.id);
   rp__name_of(rp__json_get(doc, "channel"), f.channel);
   rp__name_of(rp__json_get(doc, "previous_session_id"), f.previous_id);
@@ -184,11 +154,19 @@ int rp__cortex_take(struct rp__take *t, struct rp__json doc, const struct rp__co
   }
   if (!f.created_at) f.created_at = f.ended_at;
   f.last_activity_at = f.ended_at;
-  struct record r = {t, doc, f.created_at, f.ended_at, memories};
-  rc = rp__take_begin(t, &f);
-  if (!rc && !rp__when(rp__json_get(doc, "start_time"))) rp__take_note(t, "its 'start_time' is no time");
-  if (!rc) rc = take_all(&r);
-  return rc == RP__TAKE_SKIP ? 0 : rc;
+  struct record r = {.t = t, .doc = doc, .start = f.created_at, .end = f.ended_at, .memories = memories};
+  int rc = rp__take_begin(t, &f);
+  if (rc) return rc == RP__TAKE_SKIP ? 0 : rc;
+  if (!rp__when(rp__json_get(doc, "start_time"))) rp__take_note(t, "its 'start_time' is no time");
+  rp__take_at(t, "hot_topics", -1);
+  if (topics.type != RP_JSON_NONE && topics.type != RP_JSON_ARRAY) {
+    rc = rp__take_left(t, "it is no list");
+  } else if (rp__json_count(topics)) {
+    rp__copy_member(rp__take_body(t), "categories", topics);
+    rc = rp__take_event(t, r.start, "activity");
+  }
+  for (r.part = parts; !rc && r.part < parts + RP_ARRAY_SIZE(parts); r.part++) rc = take_part(&r);
+  return rc ? rc : rp__take_end(t);
 }
 
 static int cortex_import(const struct rp__doc *d, const struct rp__taker *to, rp_error *err)
@@ -202,32 +180,22 @@ static int cortex_import(const struct rp__doc *d, const struct rp__taker *to, rp
 
 /* ---- writing ---- */
 
-static void write_record(const struct rp__giver *g, const struct rp__record_parts *parts, struct rp__jw *w)
-{
-  const struct rp__given_session *s = &g->session;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", s->id);
-  rp__jw_ktime(w, "start_time", s->created_at);
-  rp__jw_ktime(w, "end_time", s->ended_at);
-  rp__jw_kstr(w, "channel", s->channel[0] ? s->channel : "unknown");
-  for (int i = 0; i < RP_PARTS_MAX; i++) {
-    rp__jw_key(w, rp__record_names[i]);
-    rp__jw_raw(w, parts->json[i], strlen(parts->json[i]));
-  }
-  rp__jw_kstr(w, "previous_session_id", s->previous_id[0] ? s->previous_id : NULL);
-  rp__jw_kstr(w, "continued_by", s->continued_by[0] ? s->continued_by : NULL);
-  rp__jw_kbool(w, "crash_recovered", s->crash_recovered);
-  rp__jw_ki64(w, "schema_version", RP_CORTEX_VERSION);
-  rp__jw_end_object(w);
-}
-
 int rp__cortex_record(const struct rp__giver *g, struct rp__buf *out, rp_error *err)
 {
+  const struct rp__given_session *s = &g->session;
   struct rp__record_options o = {0};
   struct rp__record_parts parts = {0};
   struct rp__jw w = RP_JW(out);
   if (rp__record_build(g->state, &o, &parts)) return rp__fail_nomem(err);
-  write_record(g, &parts, &w);
+  rp__jw_pack(&w, "{session_id:s start_time:t end_time:t channel:s", s->id, s->created_at, s->ended_at,
+              s->channel[0] ? s->channel : "unknown");
+  for (int i = 0; i < RP_PARTS_MAX; i++) {
+    rp__jw_key(&w, rp__record_names[i]);
+    rp__jw_raw(&w, parts.json[i], strlen(parts.json[i]));
+  }
+  rp__jw_pack(&w, "previous_session_id:s continued_by:s crash_recovered:b schema_version:i}",
+              s->previous_id[0] ? s->previous_id : NULL, s->continued_by[0] ? s->continued_by : NULL,
+              s->crash_recovered, (int64_t)RP_CORTEX_VERSION);
   rp__record_done(&parts);
   return out->err ? rp__fail_nomem(err) : 0;
 }

@@ -24,16 +24,4 @@ RP_MUST_USE int rp__cortex_db_import(const struct rp__doc *d, const struct rp__t
 /* Into an existing database (or a new one): one row of session_states, nothing else. RP_E_EXISTS. */
 RP_MUST_USE int rp__cortex_db_put(const struct rp__giver *g, const char *path, rp_error *err);
 
-/* A column of session_states, in order: name and the rest of its definition. */
-struct rp__cortex_column {
-  const char *name, *type;
-};
-extern const struct rp__cortex_column rp__cortex_columns[]; /* ends with one without a name */
-
-struct sqlite3;
-/* Translates what SQLite says about a file. */
-int rp__cortex_db_error(struct sqlite3 *db, int rc, rp_error *err);
-/* Whether the table is there, and whether it has the column. */
-RP_MUST_USE int rp__cortex_db_has(struct sqlite3 *db, const char *table, const char *column, bool *ret, rp_error *err);
-
 #endif

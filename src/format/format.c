@@ -29,8 +29,6 @@ int rp__format_refuse(const struct rp__format *f, rp_error *err)
   return RP_E_FORMAT;
 }
 
-/* ---- documents ---- */
-
 static int open_json(const char *bytes, size_t n, struct rp__doc *d, rp_error *err)
 {
   rp_error own = {0};
@@ -41,21 +39,15 @@ static int open_json(const char *bytes, size_t n, struct rp__doc *d, rp_error *e
   return rc;
 }
 
-static bool is_sqlite(struct rp__str b)
-{
-  static const char magic[] = "SQLite format 3";
-  return b.n >= sizeof magic && memcmp(b.p, magic, sizeof magic) == 0;
-}
-
 int rp__doc_open(const void *bytes, size_t n, struct rp__doc *ret, rp_error *err)
 {
+  static const char sqlite[] = "SQLite format 3";
   struct rp__doc d = {.bytes = {bytes, n}, .plain = RP_BUF(RP_FOREIGN_MAX)};
   const char *text = n ? bytes : "";
   int rc = 0;
-  if (is_sqlite(d.bytes)) {
+  if (n >= sizeof sqlite && memcmp(bytes, sqlite, sizeof sqlite) == 0) {
     d.type = RP_DOC_SQLITE;
   } else if (n >= 2 && memcmp(text, "\x1f\x8b", 2) == 0) {
-    d.gzip = true;
     rc = rp__gunzip(bytes, n, &d.plain, err);
     if (!rc) rc = open_json(d.plain.p, d.plain.n, &d, err);
   } else {
@@ -74,8 +66,6 @@ void rp__doc_done(struct rp__doc *d)
 {
   rp__buf_done(&d->plain);
 }
-
-/* ---- giving ---- */
 
 int rp__give(const struct rp__giver *g, struct rp__buf *out, rp_error *err)
 {

@@ -29,7 +29,6 @@ enum rp__doc_type { RP_DOC_JSON, RP_DOC_SQLITE };
 
 struct rp__doc {
   enum rp__doc_type type;
-  bool gzip;
   struct rp__json json; /* RP_DOC_JSON */
   struct rp__str bytes; /* as they came; borrowed */
   const char *path;     /* where they came from, or NULL; borrowed */
@@ -121,9 +120,9 @@ extern const struct rp__format *const rp__formats[]; /* in the order of detectio
 const struct rp__format *rp__format_find(const char *name); /* NULL: none of that name */
 /* By content, or NULL. */
 const struct rp__format *rp__format_detect(const struct rp__doc *d);
-/* RP_E_FORMAT, naming what was expected: that format's documents, or any of the table's for NULL. */
 /* What a document of unknown format is tried as. */
 #define RP_FORMATS_READ "reprise, nova, cortex, clawd and orbitmesh"
+/* RP_E_FORMAT, naming what was expected: that format's documents, or any of the table's for NULL. */
 RP_MUST_USE int rp__format_refuse(const struct rp__format *f, rp_error *err);
 
 extern const struct rp__format rp__format_nova, rp__format_cortex, rp__format_clawd, rp__format_orbitmesh,

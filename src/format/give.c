@@ -4,19 +4,6 @@
 
 #include "format/take.h"
 
-static void block_text(struct rp__json block, struct rp__buf *out)
-{
-  struct rp__json text = rp__json_get(block, "text"), type = rp__json_get(block, "type");
-  char name[32];
-  if (out->n) rp__buf_char(out, '\n');
-  if (text.type == RP_JSON_STRING) {
-    rp__json_text(text, out);
-    return;
-  }
-  rp__text_of(type, name, sizeof name);
-  rp__buf_printf(out, "[%s]", name[0] ? name : "content");
-}
-
 void rp__content_text(struct rp__json content, struct rp__buf *out)
 {
   struct rp__json_iter it = {0};
@@ -24,7 +11,17 @@ void rp__content_text(struct rp__json content, struct rp__buf *out)
   if (content.type == RP_JSON_STRING) rp__json_text(content, out);
   if (content.type != RP_JSON_ARRAY) return;
   struct rp__buf blocks RP_AUTOBUF = RP_BUF(out->max);
-  while (rp__json_next(content, &it, NULL, &item)) block_text(item, &blocks);
+  while (rp__json_next(content, &it, NULL, &item)) {
+    struct rp__json text = rp__json_get(item, "text");
+    char name[32];
+    if (blocks.n) rp__buf_char(&blocks, '\n');
+    if (text.type == RP_JSON_STRING) {
+      rp__json_text(text, &blocks);
+    } else {
+      rp__text_of(rp__json_get(item, "type"), name, sizeof name);
+      rp__buf_printf(&blocks, "[%s]", name[0] ? name : "content");
+    }
+  }
   if (blocks.err && !out->err) out->err = blocks.err;
   if (blocks.n) rp__buf_add(out, blocks.p, blocks.n);
 }
@@ -150,7 +147,8 @@ static bool is_replaced(const struct wholes *w, const struct rp__event *ev)
 static int give_event(void *ctx, const struct rp__event *ev)
 {
   const struct wholes *w = ctx;
-  bool left_out = ev->kind == RP_KIND_MESSAGE && (rp__is_thought(ev) || is_replaced(w, ev));
+  bool thought = rp__json_get(ev->body, "thought").type == RP_JSON_TRUE; /* not said: no turn of the conversation */
+  bool left_out = ev->kind == RP_KIND_MESSAGE && (thought || is_replaced(w, ev));
   return left_out ? 0 : w->fn(w->ctx, ev);
 }
 

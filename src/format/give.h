@@ -25,12 +25,6 @@ static inline void rp__turn_done(struct rp__talk_turn *t)
   rp__buf_done(&t->text);
 }
 
-/* A message that was thought, not said: no turn of the conversation. */
-static inline bool rp__is_thought(const struct rp__event *ev)
-{
-  return rp__json_get(ev->body, "thought").type == RP_JSON_TRUE;
-}
-
 /*
  * The journal in order, without thoughts and without what a whole message of the same role and message_id stands for
  * later. Reads it twice.

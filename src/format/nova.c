@@ -25,33 +25,22 @@ static bool nova_detect(const struct rp__doc *d)
          rp__json_get(d->json, "session_start").type != RP_JSON_NONE;
 }
 
-static int check_version(struct rp__json doc, rp_error *err)
+static int take_all(struct rp__take *t, struct rp__json doc, int64_t heartbeat)
 {
-  struct rp__json v = rp__json_get(doc, "version");
-  int64_t version;
-  if (v.type == RP_JSON_NONE) return rp__format_refuse(&rp__format_nova, err);
-  if (rp__json_i64(v, &version) && version == NOVA_VERSION) return 0;
-  return rp__fail(err, RP_E_FORMAT_VERSION, "the session file has version %.*s, this program reads %d",
-                  (int)RP_MIN(v.n, (size_t)20), v.p, NOVA_VERSION);
-}
-
-static int take_message(struct rp__take *t, struct rp__json v)
-{
-  struct rp__jw *w = rp__take_body(t);
-  struct rp__json role = rp__json_get(v, "role");
-  rp__jw_kstr(w, "role",
-              rp__json_eq(role, "USER") || rp__json_eq(role, "user")             ? "user"
-              : rp__json_eq(role, "ASSISTANT") || rp__json_eq(role, "assistant") ? "assistant"
-                                                                                 : "system");
-  rp__copy_member(w, "content", rp__json_get(v, "text"));
-  return rp__take_event(t, rp__when(rp__json_get(v, "timestamp")), "message");
-}
-
-static int take_presence(struct rp__take *t, struct rp__json doc, int64_t heartbeat)
-{
+  struct rp__json messages = rp__json_get(doc, "conversation"), feelings = rp__json_get(doc, "emotions"), item;
   struct rp__json person = rp__json_get(doc, "last_person_seen"), sleep = rp__json_get(doc, "sleep_state");
+  struct rp__json_iter it = {0};
   int rc = 0;
-  if (person.type == RP_JSON_STRING) {
+  while (!rc && rp__json_next(messages, &it, NULL, &item)) {
+    struct rp__jw *w = rp__take_body(t);
+    struct rp__json role = rp__json_get(item, "role");
+    bool user = rp__json_eq(role, "USER") || rp__json_eq(role, "user");
+    bool assistant = rp__json_eq(role, "ASSISTANT") || rp__json_eq(role, "assistant");
+    rp__jw_kstr(w, "role", user ? "user" : assistant ? "assistant" : "system");
+    rp__copy_member(w, "content", rp__json_get(item, "text"));
+    rc = rp__take_event(t, rp__when(rp__json_get(item, "timestamp")), "message");
+  }
+  if (!rc && person.type == RP_JSON_STRING) {
     rp__copy_member(rp__take_body(t), "name", person);
     rc = rp__take_event(t, rp__when(rp__json_get(doc, "last_person_seen_time")), "person");
   }
@@ -59,47 +48,18 @@ static int take_presence(struct rp__take *t, struct rp__json doc, int64_t heartb
     rp__copy_member(rp__take_body(t), "state", sleep);
     rc = rp__take_event(t, heartbeat, "sleep");
   }
-  return rc;
-}
-
-/* Emotions are what they were at the heartbeat: the state of a facet that nothing in the journal explains. */
-static int take_emotions(struct rp__take *t, struct rp__json v, int64_t heartbeat)
-{
-  if (v.type != RP_JSON_OBJECT || rp__json_get(v, "levels").type != RP_JSON_OBJECT) return 0;
-  struct rp__jw *w = rp__take_body(t);
-  rp__jw_kstr(w, "type", "import");
-  rp__jw_kdouble(w, "elapsed_seconds", 0.0);
-  rp__jw_key(w, "carried");
-  rp__jw_object(w);
-  rp__jw_key(w, "affect");
-  rp__jw_object(w);
-  rp__copy_member(w, "levels", rp__json_get(v, "levels"));
-  rp__copy_member(w, "boredom", rp__json_get(v, "boredom"));
-  rp__copy_member(w, "mood", RP_ANY(v, "current_mood", "mood"));
-  rp__copy_member(w, "wounds", rp__json_get(v, "wounds"));
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
-  return rp__take_restored(t, heartbeat);
-}
-
-static int take_all(struct rp__take *t, struct rp__json doc, int64_t heartbeat)
-{
-  struct rp__json messages = rp__json_get(doc, "conversation"), item;
-  struct rp__json_iter it = {0};
-  int rc = 0;
-  while (!rc && rp__json_next(messages, &it, NULL, &item)) rc = take_message(t, item);
-  if (!rc) rc = take_presence(t, doc, heartbeat);
-  if (!rc) rc = take_emotions(t, rp__json_get(doc, "emotions"), heartbeat);
+  /* Emotions are what they were at the heartbeat: the state of a facet that nothing in the journal explains. */
+  if (!rc && rp__json_get(feelings, "levels").type == RP_JSON_OBJECT) {
+    struct rp__jw *w = rp__take_body(t);
+    rp__jw_pack(w, "type:s elapsed_seconds:d carried:{affect:{", "import", 0.0);
+    rp__copy_member(w, "levels", rp__json_get(feelings, "levels"));
+    rp__copy_member(w, "boredom", rp__json_get(feelings, "boredom"));
+    rp__copy_member(w, "mood", RP_ANY(feelings, "current_mood", "mood"));
+    rp__copy_member(w, "wounds", rp__json_get(feelings, "wounds"));
+    rp__jw_pack(w, "}}");
+    rc = rp__take_own(t, heartbeat, RP_KIND_RESTORED);
+  }
   return rc ? rc : rp__take_end(t);
-}
-
-static int64_t last_message_at(struct rp__json messages)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  int64_t last = 0;
-  while (rp__json_next(messages, &it, NULL, &item)) last = RP_MAX(last, rp__when(rp__json_get(item, "timestamp")));
-  return last;
 }
 
 static int nova_import(const struct rp__doc *d, const struct rp__taker *to, rp_error *err)
@@ -107,10 +67,17 @@ static int nova_import(const struct rp__doc *d, const struct rp__taker *to, rp_e
   struct rp__take t RP_AUTOTAKE;
   rp__take_init(&t, to, err);
   if (!nova_detect(d)) return rp__format_refuse(&rp__format_nova, err);
-  int rc = check_version(d->json, err);
-  if (rc) return rc;
+  struct rp__json version = rp__json_get(d->json, "version"), messages = rp__json_get(d->json, "conversation"), item;
+  struct rp__json_iter it = {0};
+  int64_t number;
+  if (version.type == RP_JSON_NONE) return rp__format_refuse(&rp__format_nova, err);
+  if (!rp__json_i64(version, &number) || number != NOVA_VERSION)
+    return rp__fail(err, RP_E_FORMAT_VERSION, "the session file has version %.*s, this program reads %d",
+                    (int)RP_MIN(version.n, (size_t)20), version.p, NOVA_VERSION);
   int64_t heartbeat = rp__when(rp__json_get(d->json, "heartbeat"));
-  if (!heartbeat) heartbeat = last_message_at(rp__json_get(d->json, "conversation"));
+  bool timed = heartbeat != 0; /* else the last message tells the time */
+  while (!timed && rp__json_next(messages, &it, NULL, &item))
+    heartbeat = RP_MAX(heartbeat, rp__when(rp__json_get(item, "timestamp")));
   struct rp__foreign f = {.created_at = rp__when(rp__json_get(d->json, "session_start")),
                           .last_activity_at = heartbeat,
                           .ended_at = heartbeat,
@@ -125,7 +92,7 @@ static int nova_import(const struct rp__doc *d, const struct rp__taker *to, rp_e
   if (!counted) f.total_sessions = 0;
   rp__id_of(rp__json_get(d->json, "session_id"), "nova", f.id);
   snprintf(f.name, sizeof f.name, "nova %s", f.id);
-  rc = rp__take_begin(&t, &f);
+  int rc = rp__take_begin(&t, &f);
   if (!rc && !counted && total.type != RP_JSON_NONE && total.type != RP_JSON_NULL)
     rp__take_note(&t, "its total_sessions was left out: %.*s is no number of sessions", (int)RP_MIN(total.n, 40),
                   total.p);
@@ -163,8 +130,7 @@ static double shown(double v)
 static void write_by_emotion(struct rp__jw *w, const char *name, const struct rp__emotions *t, const double *v,
                              bool zeroes)
 {
-  rp__jw_key(w, name);
-  rp__jw_object(w);
+  rp__jw_kobject(w, name);
   for (size_t i = 0; i < t->n_levels; i++)
     if (zeroes || v[i] > 0) rp__jw_kdouble(w, t->level[i].name, rounded(shown(v[i]), 1e4));
   rp__jw_end_object(w);
@@ -175,25 +141,16 @@ static void write_emotions(struct rp__jw *w, const struct rp__giver *g)
   const struct rp__emotions *t = rp__emotions_of(g->state);
   struct rp__feelings f;
   int64_t at_ms;
-  rp__jw_key(w, "emotions");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "emotions");
   if (rp__affect_at(g->state, g->now_ms, &f, &at_ms)) {
     write_by_emotion(w, "levels", t, f.level, true);
-    rp__jw_kdouble(w, "boredom", rounded(shown(f.boredom), 1e4));
-    rp__jw_kstr(w, "current_mood", rp__mood_name(f.mood));
-    rp__jw_key(w, "wounds");
-    rp__jw_array(w);
+    rp__jw_pack(w, "boredom:d current_mood:s wounds:[", rounded(shown(f.boredom), 1e4), rp__mood_name(f.mood));
     for (size_t i = 0; i < f.n_wounds; i++) {
       const struct rp__wound *wound = &f.wound[i];
-      rp__jw_object(w);
-      rp__jw_kstr(w, "id", wound->id);
-      rp__jw_kstr(w, "event", wound->event);
+      rp__jw_pack(w, "{id:s event:s", wound->id, wound->event);
       write_by_emotion(w, "floors", t, wound->floor, false);
-      rp__jw_kdouble(w, "duration", wound->duration);
-      rp__jw_kdouble(w, "heal_rate", wound->heal_rate);
-      rp__jw_kdouble(w, "created_at", rp__wound_created(wound, at_ms));
-      rp__jw_kdouble(w, "remaining_fixed_seconds", rounded(shown(rp__wound_remaining(wound)), 10));
-      rp__jw_end_object(w);
+      rp__jw_pack(w, "duration:d heal_rate:d created_at:d remaining_fixed_seconds:d}", wound->duration,
+                  wound->heal_rate, rp__wound_created(wound, at_ms), rounded(shown(rp__wound_remaining(wound)), 10));
     }
     rp__jw_end_array(w);
   }
@@ -206,52 +163,36 @@ static int write_turns(struct rp__jw *w, const struct rp__fold *state)
   size_t spoken = 0, told = 0, at = 0;
   while (!turn.text.err && rp__talk_next(state, &at, &turn)) spoken += is_spoken(turn.role);
   if (turn.text.err) return turn.text.err;
-  rp__jw_key(w, "conversation");
-  rp__jw_array(w);
+  rp__jw_karray(w, "conversation");
   at = 0;
   while (!turn.text.err && rp__talk_next(state, &at, &turn)) {
     if (!is_spoken(turn.role) || told++ + NOVA_TURNS < spoken) continue;
-    rp__jw_object(w);
-    rp__jw_kstr(w, "role", turn.role[0] == 'u' ? "USER" : "ASSISTANT");
-    rp__jw_key(w, "text");
-    rp__jw_strn(w, turn.text.p, turn.text.n);
-    rp__jw_kdouble(w, "timestamp", seconds(turn.at_ms));
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "{role:s text:n timestamp:d}", turn.role[0] == 'u' ? "USER" : "ASSISTANT", turn.text.p, turn.text.n,
+                seconds(turn.at_ms));
   }
   rp__jw_end_array(w);
   return turn.text.err;
-}
-
-static int write_document(const struct rp__giver *g, struct rp__jw *w)
-{
-  struct rp__json person;
-  int64_t seen;
-  rp__jw_object(w);
-  rp__jw_ki64(w, "version", NOVA_VERSION);
-  rp__jw_kdouble(w, "heartbeat", seconds(g->now_ms));
-  rp__jw_kbool(w, "shutdown_clean", g->clean);
-  rp__jw_kdouble(w, "session_start", seconds(g->started_at));
-  rp__jw_kstr(w, "session_id", g->session.id);
-  rp__jw_kdouble(w, "uptime_seconds", seconds(RP_MAX(g->now_ms - g->started_at, 0)));
-  rp__jw_ki64(w, "total_sessions", g->total_sessions);
-  write_emotions(w, g);
-  int rc = write_turns(w, g->state);
-  rp__jw_kstr(w, "sleep_state", rp__presence_sleep(g->state));
-  if (rp__presence_person(g->state, &person, &seen)) {
-    rp__jw_key(w, "last_person_seen");
-    rp__jw_value(w, person);
-    if (seen) rp__jw_kdouble(w, "last_person_seen_time", seconds(seen));
-  }
-  rp__jw_end_object(w);
-  return rc ? rc : w->out->err;
 }
 
 int rp__nova_write(const struct rp__giver *g, struct rp__buf *out)
 {
   struct rp__buf compact RP_AUTOBUF = RP_BUF(RP_FOREIGN_MAX);
   struct rp__jw w = RP_JW(&compact);
-  int rc = write_document(g, &w);
-  if (rc) return rc;
+  struct rp__json person;
+  int64_t seen;
+  rp__jw_pack(&w,
+              "{version:i heartbeat:d shutdown_clean:b session_start:d session_id:s uptime_seconds:d total_sessions:i",
+              (int64_t)NOVA_VERSION, seconds(g->now_ms), g->clean, seconds(g->started_at), g->session.id,
+              seconds(RP_MAX(g->now_ms - g->started_at, 0)), g->total_sessions);
+  write_emotions(&w, g);
+  int rc = write_turns(&w, g->state);
+  rp__jw_kstr(&w, "sleep_state", rp__presence_sleep(g->state));
+  if (rp__presence_person(g->state, &person, &seen)) {
+    rp__jw_kvalue(&w, "last_person_seen", person);
+    if (seen) rp__jw_kdouble(&w, "last_person_seen_time", seconds(seen));
+  }
+  rp__jw_end_object(&w);
+  if (rc || compact.err) return rc ? rc : compact.err;
   rp__json_pretty(rp__json_trusted(compact.p, compact.n), true, out);
   return out->err;
 }

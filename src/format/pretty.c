@@ -8,26 +8,6 @@ static void newline(struct rp__buf *out, unsigned depth)
   for (unsigned i = 0; i < depth; i++) rp__buf_add(out, "  ", 2);
 }
 
-/* One character of valid UTF-8 as its code point; returns its bytes. */
-static unsigned decode(const unsigned char *p, unsigned *ret)
-{
-  unsigned n = *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
-  unsigned c = *p & (0x7fU >> n);
-  for (unsigned i = 1; i < n; i++) c = c << 6 | (p[i] & 0x3f);
-  *ret = c;
-  return n;
-}
-
-static void escape(struct rp__buf *out, unsigned c)
-{
-  if (c >= 0x10000) {
-    c -= 0x10000;
-    rp__buf_printf(out, "\\u%04x\\u%04x", 0xd800 + (c >> 10), 0xdc00 + (c & 0x3ff));
-  } else {
-    rp__buf_printf(out, "\\u%04x", c);
-  }
-}
-
 /* The string as it stands, its characters beyond ASCII escaped; the bytes were checked to be UTF-8. */
 static void ascii_string(struct rp__json v, struct rp__buf *out)
 {
@@ -38,9 +18,14 @@ static void ascii_string(struct rp__json v, struct rp__buf *out)
     while (i < v.n && (unsigned char)v.p[i] < 0x80) i++;
     if (i > from) rp__buf_add(out, v.p + from, i - from);
     if (i == v.n) break;
-    unsigned c, n = decode((const unsigned char *)v.p + i, &c);
+    const unsigned char *p = (const unsigned char *)v.p + i;
+    unsigned n = *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4, c = *p & (0x7fU >> n);
     if (n > v.n - i) break;
-    escape(out, c);
+    for (unsigned k = 1; k < n; k++) c = c << 6 | (p[k] & 0x3f);
+    if (c >= 0x10000)
+      rp__buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + (c & 0x3ff));
+    else
+      rp__buf_printf(out, "\\u%04x", c);
     i += n;
   }
   if (key) rp__buf_char(out, '"');

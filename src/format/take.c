@@ -47,19 +47,6 @@ struct rp__json rp__any(struct rp__json object, const char *const *names)
   return (struct rp__json){0};
 }
 
-/* How much of a raw string to decode so that the text has at most `max` bytes. */
-static size_t raw_prefix(const char *p, size_t n, size_t max)
-{
-  size_t at = 0, used = 0;
-  while (at < n) {
-    bool escape = p[at] == '\\', unit = escape && at + 1 < n && p[at + 1] == 'u';
-    used += unit ? 3 : 1;
-    if (used > max) break;
-    at += RP_MIN(unit ? (size_t)6 : escape ? (size_t)2 : (size_t)1, n - at);
-  }
-  return at;
-}
-
 /* Needs no memory, so that an id never depends on how much there is. */
 void rp__text_of(struct rp__json v, char *out, size_t size)
 {
@@ -68,17 +55,24 @@ void rp__text_of(struct rp__json v, char *out, size_t size)
   if (v.type != RP_JSON_STRING || v.n == 0) return;
   bool quoted = v.n >= 2 && v.p[0] == '"';
   struct rp__json raw = {v.p + quoted, v.n - 2 * quoted, RP_JSON_STRING};
-  raw.n = raw_prefix(raw.p, raw.n, size - 1);
+  /* As much is decoded as gives at most size - 1 bytes. */
+  size_t at = 0, used = 0;
+  while (at < raw.n) {
+    bool escape = raw.p[at] == '\\', unit = escape && at + 1 < raw.n && raw.p[at + 1] == 'u';
+    used += unit ? 3 : 1;
+    if (used > size - 1) break;
+    at += RP_MIN(unit ? (size_t)6 : escape ? (size_t)2 : (size_t)1, raw.n - at);
+  }
+  raw.n = at;
   rp__json_text(raw, &text);
   out[text.err ? 0 : rp__text_clip(out, text.n)] = '\0';
 }
 
 void rp__title_of(struct rp__json v, char *out, size_t size)
 {
-  struct rp__json raw = {v.p, v.n, v.type};
   rp__text_of(v, out, size);
   size_t n = strlen(out);
-  if (raw.n > n + 2 && !rp__json_eq(v, out)) out[rp__text_clip_word(out, n + 1, n)] = '\0';
+  if (v.n > n + 2 && !rp__json_eq(v, out)) out[rp__text_clip_word(out, n + 1, n)] = '\0';
 }
 
 bool rp__name_of(struct rp__json v, char out[RP_ID_MAX + 1])
@@ -99,8 +93,7 @@ void rp__id_of(struct rp__json v, const char *prefix, char out[RP_ID_MAX + 1])
 void rp__copy_member(struct rp__jw *w, const char *name, struct rp__json v)
 {
   if (v.type == RP_JSON_NONE || v.type == RP_JSON_NULL) return;
-  rp__jw_key(w, name);
-  rp__jw_value(w, v);
+  rp__jw_kvalue(w, name, v);
 }
 
 void rp__put_share(struct rp__jw *w, const char *name, double v)

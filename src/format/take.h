@@ -13,9 +13,9 @@ struct rp__json rp__any(struct rp__json object, const char *const *names);
 #define RP_ANY(object, ...) rp__any(object, (const char *const[]){__VA_ARGS__, NULL})
 /* The decoded text, cut to fit; empty when it is no string. */
 void rp__text_of(struct rp__json v, char *out, size_t size);
-/* Whether the value is a name that we may use as id, channel or provider; then it is copied. */
 /* A title: as many whole words of a text as fit, for half a credential is not known for one when it is masked. */
 void rp__title_of(struct rp__json v, char *out, size_t size);
+/* Whether the value is a name that we may use as id, channel or provider; then it is copied. */
 bool rp__name_of(struct rp__json v, char out[RP_ID_MAX + 1]);
 /* The id as it is where we may use it, else one made of it: "PREFIX-<16 hex digits>". */
 void rp__id_of(struct rp__json v, const char *prefix, char out[RP_ID_MAX + 1]);
@@ -47,10 +47,6 @@ int rp__take_event(struct rp__take *t, int64_t at_ms, const char *kind);
 int rp__take_value(struct rp__take *t, int64_t at_ms, const char *kind, struct rp__json body);
 /* One of a kind that only the engine writes: `restored`, `runtime`. */
 int rp__take_own(struct rp__take *t, int64_t at_ms, enum rp__kind kind);
-static inline int rp__take_restored(struct rp__take *t, int64_t at_ms)
-{
-  return rp__take_own(t, at_ms, RP_KIND_RESTORED);
-}
 /* A credential, when it is a string that is not empty. */
 int rp__take_secret(struct rp__take *t, enum rp__foreign_secret which, struct rp__json v);
 int rp__take_end(struct rp__take *t);

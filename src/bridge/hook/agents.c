@@ -16,7 +16,7 @@ static const struct rp__hook_word claude_words[] = {
     {"StopFailure", RP_HOOK_NOTICE, RP_HOOK_UNASKED},
     {"SubagentStart", RP_HOOK_NONE, RP_HOOK_UNASKED},
     {"SubagentStop", RP_HOOK_NONE, RP_HOOK_UNASKED},
-    {NULL, RP_HOOK_NONE, RP_HOOK_UNASKED},
+    {0},
 };
 
 /* Gemini CLI. Settings count timeouts in milliseconds. */
@@ -33,7 +33,7 @@ static const struct rp__hook_word gemini_words[] = {
     {"BeforeModel", RP_HOOK_NONE, RP_HOOK_UNASKED},
     {"AfterModel", RP_HOOK_NONE, RP_HOOK_UNASKED},
     {"BeforeToolSelection", RP_HOOK_NONE, RP_HOOK_UNASKED},
-    {NULL, RP_HOOK_NONE, RP_HOOK_UNASKED},
+    {0},
 };
 
 /* Qwen Code: Claude's words in Gemini's frame. Headless it may say neither of start and end; without an end its run is
@@ -53,7 +53,7 @@ static const struct rp__hook_word qwen_words[] = {
     {"PostCompact", RP_HOOK_NONE, RP_HOOK_UNASKED},
     {"SubagentStart", RP_HOOK_NONE, RP_HOOK_UNASKED},
     {"SubagentStop", RP_HOOK_NONE, RP_HOOK_UNASKED},
-    {NULL, RP_HOOK_NONE, RP_HOOK_UNASKED},
+    {0},
 };
 
 /* GitHub Copilot CLI has two names for each event; what it sends goes by the one that it was asked for. */
@@ -84,7 +84,7 @@ static const struct rp__hook_word copilot_words[] = {
     {"permissionRequest", RP_HOOK_NONE, RP_HOOK_UNASKED},
     {"subagentStart", RP_HOOK_NONE, RP_HOOK_UNASKED},
     {"subagentStop", RP_HOOK_NONE, RP_HOOK_UNASKED},
-    {NULL, RP_HOOK_NONE, RP_HOOK_UNASKED},
+    {0},
 };
 
 /* Codex. Has no word for a tool that failed. */
@@ -94,7 +94,7 @@ static const struct rp__hook_word codex_words[] = {
     {"PreCompact", RP_HOOK_COMPACT, RP_HOOK_PLAIN},     {"Stop", RP_HOOK_STOP, RP_HOOK_PLAIN},
     {"SessionEnd", RP_HOOK_END, RP_HOOK_PLAIN},         {"PermissionRequest", RP_HOOK_NONE, RP_HOOK_UNASKED},
     {"PostCompact", RP_HOOK_NONE, RP_HOOK_UNASKED},     {"SubagentStart", RP_HOOK_NONE, RP_HOOK_UNASKED},
-    {"SubagentStop", RP_HOOK_NONE, RP_HOOK_UNASKED},    {NULL, RP_HOOK_NONE, RP_HOOK_UNASKED},
+    {"SubagentStop", RP_HOOK_NONE, RP_HOOK_UNASKED},    {0},
 };
 
 static const struct rp__hook_agent claude = {
@@ -216,8 +216,6 @@ const struct rp__hook_agent *rp__hook_agent_guess(const char *event, struct rp__
   /* Gemini's own words say enough. */
   return rp__hook_word_find(&claude, event) ? NULL : rp__hook_word_find(&gemini, event) ? &gemini : NULL;
 }
-
-/* ---- members by any name ---- */
 
 static const struct {
   const char *name, *also[2];

@@ -14,11 +14,6 @@ struct lines {
   size_t n;
 };
 
-static void lines_done(struct lines *l)
-{
-  free(l->p);
-}
-
 static int split(struct rp__str text, struct lines *ret, rp_error *err)
 {
   size_t n = 1;
@@ -38,8 +33,6 @@ static bool same(struct rp__str a, struct rp__str b)
   return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
-/* ---- which lines stay ---- */
-
 struct diff {
   struct lines a, b;
   size_t head, tail; /* equal lines at the beginning and at the end */
@@ -49,20 +42,16 @@ struct diff {
 
 static void diff_done(struct diff *d)
 {
-  lines_done(&d->a);
-  lines_done(&d->b);
+  free(d->a.p);
+  free(d->b.p);
   free(d->table);
-}
-
-static void trim(struct diff *d)
-{
-  size_t most = RP_MIN(d->a.n, d->b.n);
-  while (d->head < most && same(d->a.p[d->head], d->b.p[d->head])) d->head++;
-  while (d->tail < most - d->head && same(d->a.p[d->a.n - 1 - d->tail], d->b.p[d->b.n - 1 - d->tail])) d->tail++;
 }
 
 static int compare(struct diff *d, rp_error *err)
 {
+  size_t most = RP_MIN(d->a.n, d->b.n);
+  while (d->head < most && same(d->a.p[d->head], d->b.p[d->head])) d->head++;
+  while (d->tail < most - d->head && same(d->a.p[d->a.n - 1 - d->tail], d->b.p[d->b.n - 1 - d->tail])) d->tail++;
   size_t rows = d->a.n - d->head - d->tail, columns = d->b.n - d->head - d->tail;
   d->width = columns + 1;
   if (rows > UINT16_MAX || columns > UINT16_MAX || (rows + 1) * d->width > CELLS_MAX) return 0;
@@ -90,61 +79,36 @@ static char step(const struct diff *d, size_t i, size_t j)
   return cell[d->width] >= cell[1] ? '-' : '+';
 }
 
-/* ---- telling ---- */
-
-static void put(struct rp__buf *out, char mark, struct rp__str line)
-{
-  rp__buf_char(out, mark);
-  rp__buf_add(out, line.p, line.n);
-  rp__buf_char(out, '\n');
-}
-
-/* What becomes of each line, in order; as many as both texts have lines at most. */
-static size_t mark_all(const struct diff *d, char *marks)
-{
-  size_t n = 0, i = 0, j = 0;
-  while (i < d->a.n || j < d->b.n) {
-    char mark = step(d, i, j);
-    marks[n++] = mark;
-    i += mark != '+';
-    j += mark != '-';
-  }
-  return n;
-}
-
-static bool near_change(const char *marks, size_t n, size_t k)
-{
-  size_t from = k > CONTEXT ? k - CONTEXT : 0, to = RP_MIN(n, k + CONTEXT + 1);
-  for (; from < to; from++)
-    if (marks[from] != ' ') return true;
-  return false;
-}
-
-static void tell(const struct diff *d, const char *marks, size_t n, struct rp__buf *out)
-{
-  size_t i = 0, j = 0;
-  bool skipped = false;
-  for (size_t k = 0; k < n; k++) {
-    bool shown = near_change(marks, n, k);
-    if (shown && skipped) rp__buf_str(out, "@@\n");
-    skipped = !shown;
-    if (shown) put(out, marks[k], marks[k] == '+' ? d->b.p[j] : d->a.p[i]);
-    i += marks[k] != '+';
-    j += marks[k] != '-';
-  }
-}
-
 int rp__hook_diff(struct rp__str before, struct rp__str after, struct rp__buf *out, rp_error *err)
 {
   struct diff d RP_CLEANUP(diff_done) = {0};
   int rc = split(before, &d.a, err);
   if (!rc) rc = split(after, &d.b, err);
   if (rc) return rc;
-  trim(&d);
   rc = compare(&d, err);
   if (rc) return rc;
   RP_AUTOFREE char *marks = malloc(d.a.n + d.b.n + 1);
   if (!marks) return rp__fail_nomem(err);
-  tell(&d, marks, mark_all(&d, marks), out);
+  /* What becomes of each line, in order. */
+  size_t n = 0;
+  for (size_t i = 0, j = 0; i < d.a.n || j < d.b.n; n++) {
+    marks[n] = step(&d, i, j);
+    i += marks[n] != '+';
+    j += marks[n] != '-';
+  }
+  bool skipped = false;
+  for (size_t k = 0, i = 0, j = 0; k < n; k++) {
+    size_t from = k > CONTEXT ? k - CONTEXT : 0, to = RP_MIN(n, k + CONTEXT + 1);
+    while (from < to && marks[from] == ' ') from++;
+    bool shown = from < to; /* a change is near */
+    if (shown && skipped) rp__buf_str(out, "@@\n");
+    skipped = !shown;
+    struct rp__str line = marks[k] == '+' ? d.b.p[j++] : d.a.p[i++];
+    if (marks[k] == ' ') j++;
+    if (!shown) continue;
+    rp__buf_char(out, marks[k]);
+    rp__buf_add(out, line.p, line.n);
+    rp__buf_char(out, '\n');
+  }
   return out->err ? rp__fail_nomem(err) : 0;
 }

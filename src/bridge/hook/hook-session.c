@@ -26,19 +26,6 @@ static bool take_text(struct rp__json input, const char *name, char *ret, size_t
   return true;
 }
 
-static int find_event(struct rp__hook_session *h, const struct rp__hook_call *c, rp_error *err)
-{
-  if (c->event)
-    rp__text_copy(h->word, sizeof h->word, c->event);
-  else if (!take_text(h->input, "hook_event_name", h->word, sizeof h->word))
-    return rp__fail_field(err, RP_E_INVALID, "hook_event_name", "'hook_event_name' is missing: the event has no name");
-  h->agent = c->agent ? c->agent : rp__hook_agent_guess(h->word, h->input);
-  const struct rp__hook_word *word = h->agent ? rp__hook_word_find(h->agent, h->word) : NULL;
-  h->event = word ? word->event : RP_HOOK_NONE;
-  h->known = word != NULL;
-  return 0;
-}
-
 /*
  * The project, not where the agent happens to be: its `cwd` follows the commands it runs. Agents name the project in
  * the environment of their hooks.
@@ -89,39 +76,33 @@ int rp__hook_session_init(struct rp__hook_session *h, const struct rp__hook_call
 {
   *h = (struct rp__hook_session){.input = input};
   if (input.type != RP_JSON_OBJECT) return rp__fail(err, RP_E_INVALID, "the input is no object");
-  int rc = find_event(h, c, err);
-  if (rc || h->event == RP_HOOK_NONE) return rc;
-  rc = find_key(h, err);
+  if (c->event)
+    rp__text_copy(h->word, sizeof h->word, c->event);
+  else if (!take_text(input, "hook_event_name", h->word, sizeof h->word))
+    return rp__fail_field(err, RP_E_INVALID, "hook_event_name", "'hook_event_name' is missing: the event has no name");
+  h->agent = c->agent ? c->agent : rp__hook_agent_guess(h->word, input);
+  const struct rp__hook_word *word = h->agent ? rp__hook_word_find(h->agent, h->word) : NULL;
+  h->event = word ? word->event : RP_HOOK_NONE;
+  h->known = word != NULL;
+  if (h->event == RP_HOOK_NONE) return 0;
+  int rc = find_key(h, err);
   if (!rc) rc = find_channel(h, err);
   return rc ? rc : find_scope(h, c, err);
-}
-
-/* ---- start ---- */
-
-static void write_member(struct rp__jw *w, struct rp__json input, const char *name, const char *as)
-{
-  char text[PATH_MAX_BYTES];
-  if (take_text(input, name, text, sizeof text)) rp__jw_kstr(w, as, text);
-}
-
-static void write_meta(const struct rp__hook_session *h, int64_t agent, struct rp__buf *out)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "agent", h->agent->name);
-  write_member(&w, h->input, "session_id", "agent_session_id");
-  write_member(&w, h->input, "cwd", "cwd");
-  write_member(&w, h->input, "transcript_path", "transcript_path");
-  write_member(&w, h->input, "model", "model");
-  rp__siblings_mark(&w, agent, "hook");
-  rp__jw_end_object(&w);
 }
 
 int rp__hook_session_start(rp_engine *e, const struct rp__hook_session *h, rp_owner_kind owner, int64_t pid,
                            rp_session **ret, rp_error *err)
 {
+  static const char *const members[][2] = {
+      {"session_id", "agent_session_id"}, {"cwd", "cwd"}, {"transcript_path", "transcript_path"}, {"model", "model"}};
   RP_AUTOBUF struct rp__buf meta = RP_BUF(META_MAX);
-  write_meta(h, pid, &meta);
+  struct rp__jw w = RP_JW(&meta);
+  char text[PATH_MAX_BYTES];
+  rp__jw_pack(&w, "{agent:s", h->agent->name);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++)
+    if (take_text(h->input, members[i][0], text, sizeof text)) rp__jw_kstr(&w, members[i][1], text);
+  rp__siblings_mark(&w, pid, "hook");
+  rp__jw_end_object(&w);
   rp_start_options o = {
       .scope = h->scope,
       .key = h->key,

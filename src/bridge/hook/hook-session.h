@@ -47,6 +47,14 @@ void rp__hook_brief(const rp_session *s, struct rp__buf *out);
 /* Journals everything but starts; an end as something that was told, for whoever ends the session. */
 RP_MUST_USE int rp__hook_note(rp_session *s, const struct rp__hook_session *h, rp_error *err);
 
+/*
+ * The file in which an agent keeps its conversation, read when an input lacks the last message: the text of the
+ * assistant's last message of the turn that has just ended, appended to `ret`, and that entry's id (empty: none).
+ * False: there is none to be found, for whatever reason.
+ */
+#define RP_TRANSCRIPT_ID 64
+bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1]);
+
 /* Why a session ends, from the input; bounded. */
 void rp__hook_reason(const struct rp__hook_session *h, char ret[RP_SCOPE_MAX + 1]);
 

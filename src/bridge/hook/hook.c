@@ -11,22 +11,6 @@ static void session_done(rp_session **s)
   if (*s) rp_session_detach(*s);
 }
 
-/* Text that the model gets to read. */
-static void answer(const struct rp__hook_session *h, const struct rp__buf *brief, struct rp__buf *out)
-{
-  struct rp__jw w = RP_JW(out);
-  bool plain = h->agent->plain;
-  rp__jw_object(&w);
-  if (!plain) {
-    rp__jw_kobject(&w, "hookSpecificOutput");
-    rp__jw_kstr(&w, "hookEventName", h->word);
-  }
-  rp__jw_key(&w, "additionalContext");
-  rp__jw_strn(&w, brief->p, brief->n);
-  if (!plain) rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
-}
-
 /* The session of the agent's own MCP server, if that came first: its guests we are, and the brief was told there. */
 static bool join_sibling(rp_engine *e, const struct rp__hook_call *c, const struct rp__hook_session *h, bool far,
                          rp_session **ret)
@@ -61,7 +45,12 @@ static int on_start(rp_engine *e, const struct rp__hook_call *c, const struct rp
   rp__siblings_teller(h->scope, teller);
   if (rp__siblings_registered(c->owner_pid, teller)) return 0; /* a server of the agent's has told it already */
   rp__hook_brief(s, &brief);
-  if (brief.n && !brief.err) answer(h, &brief, out);
+  struct rp__jw w = RP_JW(out);
+  bool told = brief.n && !brief.err;
+  if (told && h->agent->plain)
+    rp__jw_pack(&w, "{additionalContext:n}", brief.p, brief.n);
+  else if (told)
+    rp__jw_pack(&w, "{hookSpecificOutput:{hookEventName:s additionalContext:n}}", h->word, brief.p, brief.n);
   return out->err ? rp__fail_nomem(err) : 0;
 }
 

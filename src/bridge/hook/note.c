@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns a hook's input into events. A value too large for an event goes into a blob, or only its size is stored. */
 #include "bridge/hook/hook-session.h"
-#include "bridge/hook/transcript.h"
 
 #include <sodium.h>
 
@@ -29,12 +28,6 @@ static int append(rp_session *s, const char *kind, const struct rp__buf *body, r
 
 /* ---- messages ---- */
 
-static void write_id(struct rp__jw *w, const char *name, struct rp__json v)
-{
-  RP_AUTOFREE char *id = v.type == RP_JSON_STRING && v.n <= ID_MAX_BYTES ? rp__json_dup(v) : NULL;
-  if (id && *id) rp__jw_kstr(w, name, id);
-}
-
 /* A text over the limit is kept from its beginning, masked before it is cut; the whole of it is a blob. */
 static int write_content(rp_session *s, struct rp__jw *w, struct rp__str text, rp_error *err)
 {
@@ -54,33 +47,29 @@ static int write_content(rp_session *s, struct rp__jw *w, struct rp__str text, r
   return 0;
 }
 
-static int message(rp_session *s, const char *role, struct rp__str text, struct rp__json id, const char *id_text,
+/* `id`: NULL or empty where it has none. */
+static int message(rp_session *s, const char *role, const struct rp__buf *text, const char *id, const char *source,
                    rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "role", role);
-  int rc = write_content(s, &w, text, err);
+  rp__jw_pack(&w, "{role:s", role);
+  int rc = write_content(s, &w, (struct rp__str){text->p, text->n}, err);
   if (rc) return rc;
-  if (id_text && *id_text)
-    rp__jw_kstr(&w, "message_id", id_text);
-  else
-    write_id(&w, "message_id", id);
-  rp__jw_kstr(&w, "source", "hook");
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "message_id:?s source:s}", id, source);
   return append(s, "message", &body, RP_DISK, err);
 }
 
 static int note_prompt(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
-  struct rp__json prompt = rp__json_get(h->input, "prompt");
+  struct rp__json prompt = rp__json_get(h->input, "prompt"), id = rp__json_get(h->input, "prompt_id");
   if (prompt.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "prompt", "'prompt' must be a string");
   if (rp__json_text(prompt, &text)) return rp__fail_nomem(err);
   rp__unmark(&text);
   if (!text.n) return 0;
-  return message(s, "user", (struct rp__str){text.p, text.n}, rp__json_get(h->input, "prompt_id"), NULL, err);
+  RP_AUTOFREE char *name = id.type == RP_JSON_STRING && id.n <= ID_MAX_BYTES ? rp__json_dup(id) : NULL;
+  return message(s, "user", &text, name, "hook", err);
 }
 
 /* Whether `rest` is the end of `whole`, but for blanks between its pieces. */
@@ -124,16 +113,6 @@ static int on_message(void *ctx, const rp_event_info *ev)
   return 0;
 }
 
-/* A turn that another hook kept from ending ends twice, and what was said last may be the same. */
-static bool is_stored(rp_session *s, const char *id)
-{
-  struct same x = {.id = id};
-  int64_t client, seq;
-  if (rp_sync(s, "hook", &client, &seq, NULL)) return false;
-  RP_IGNORE(rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_message, &x, NULL)); /* unread: stored again */
-  return x.found;
-}
-
 /*
  * What the assistant said last: by the input, or else by the agent's own file. Gemini's input has it only together with
  * what was said before, and parts of it twice, so there the file goes first. Nothing to be found is no error.
@@ -152,37 +131,27 @@ static int note_stop(rp_session *s, const struct rp__hook_session *h, rp_error *
     if (said.type == RP_JSON_STRING && rp__json_text(said, &text)) return rp__fail_nomem(err);
     undouble(&text);
   }
-  if (!text.n || (id[0] && is_stored(s, id))) return 0;
-  return message(s, "assistant", (struct rp__str){text.p, text.n}, (struct rp__json){0}, id, err);
+  if (!text.n) return 0;
+  /* A turn that another hook kept from ending ends twice, and what was said last may be the same. */
+  struct same x = {.id = id};
+  int64_t client, seq;
+  if (id[0] && rp_sync(s, "hook", &client, &seq, NULL) == 0)
+    RP_IGNORE(rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_message, &x, NULL)); /* unread: stored again */
+  if (x.found) return 0;
+  return message(s, "assistant", &text, id, "hook", err);
 }
 
 /* ---- tools ---- */
 
-/* A call without an id of its own: the same name and input make the same beginning. */
-static void hash_call(struct rp__json name, struct rp__json input, char ret[PREFIX_MAX])
-{
-  crypto_generichash_state st;
-  unsigned char h[HASH_BYTES];
-  char hex[2 * HASH_BYTES + 1];
-  crypto_generichash_init(&st, NULL, 0, sizeof h);
-  if (name.p) crypto_generichash_update(&st, (const unsigned char *)name.p, name.n);
-  if (input.p) crypto_generichash_update(&st, (const unsigned char *)input.p, input.n);
-  crypto_generichash_final(&st, h, sizeof h);
-  sodium_bin2hex(hex, sizeof hex, h, sizeof h);
-  snprintf(ret, PREFIX_MAX, "h-%s-", hex);
-}
-
 struct open_call {
   const char *prefix;
   char id[CALL_MAX]; /* of the last one that has no outcome */
-  int64_t seq;       /* the last event's */
 };
 
 static int on_event(void *ctx, const rp_event_info *ev)
 {
   struct open_call *x = ctx;
   char id[CALL_MAX];
-  x->seq = ev->seq;
   if (strcmp(ev->kind, "tool") != 0) return 0;
   struct rp__json body = rp__json_trusted(ev->body, ev->body_len), call = rp__json_get(body, "call_id");
   if (call.type != RP_JSON_STRING || call.n < 2 || call.n - 2 >= sizeof id) return 0;
@@ -195,31 +164,37 @@ static int on_event(void *ctx, const rp_event_info *ev)
   return 0;
 }
 
-/* Outcomes are final, so each call needs an id of its own: the number of the event before it makes it one. */
-static int derive_id(rp_session *s, bool ended, const char *prefix, char ret[CALL_MAX], rp_error *err)
+/*
+ * The agent's own id of a call, or one that is made: the same name and input make the same beginning. Outcomes are
+ * final, so each call needs an id of its own: the number of the event before it makes it one.
+ */
+static int find_id(rp_session *s, const struct rp__hook_session *h, char ret[CALL_MAX], rp_error *err)
 {
+  struct rp__json name = rp__hook_field(h->input, "tool_name"), input = rp__hook_field(h->input, "tool_input");
+  RP_AUTOFREE char *given = rp__json_dup(rp__json_get(h->input, "tool_use_id"));
+  char prefix[PREFIX_MAX], hex[2 * HASH_BYTES + 1];
   struct open_call x = {.prefix = prefix};
+  crypto_generichash_state st;
+  unsigned char hash[HASH_BYTES];
   int64_t client, seq;
+  if (given && *given && strlen(given) < CALL_MAX) {
+    rp__text_copy(ret, CALL_MAX, given);
+    return 0;
+  }
+  crypto_generichash_init(&st, NULL, 0, sizeof hash);
+  if (name.p) crypto_generichash_update(&st, (const unsigned char *)name.p, name.n);
+  if (input.p) crypto_generichash_update(&st, (const unsigned char *)input.p, input.n);
+  crypto_generichash_final(&st, hash, sizeof hash);
+  sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+  snprintf(prefix, sizeof prefix, "h-%s-", hex);
   int rc = rp_sync(s, "hook", &client, &seq, err);
-  if (!rc && ended) rc = rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_event, &x, err);
+  if (!rc && h->event == RP_HOOK_TOOL_AFTER) rc = rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_event, &x, err);
   if (rc) return rc;
   if (x.id[0])
     memcpy(ret, x.id, CALL_MAX);
   else
     snprintf(ret, CALL_MAX, "%s%lld", prefix, (long long)seq);
   return 0;
-}
-
-static int find_id(rp_session *s, const struct rp__hook_session *h, char ret[CALL_MAX], rp_error *err)
-{
-  char prefix[PREFIX_MAX];
-  RP_AUTOFREE char *given = rp__json_dup(rp__json_get(h->input, "tool_use_id"));
-  if (given && *given && strlen(given) < CALL_MAX) {
-    rp__text_copy(ret, CALL_MAX, given);
-    return 0;
-  }
-  hash_call(rp__hook_field(h->input, "tool_name"), rp__hook_field(h->input, "tool_input"), prefix);
-  return derive_id(s, h->event == RP_HOOK_TOOL_AFTER, prefix, ret, err);
 }
 
 static bool failed(const struct rp__hook_session *h)
@@ -259,10 +234,7 @@ static int tool(rp_session *s, const struct rp__hook_session *h, const char *cal
   bool before = h->event == RP_HOOK_TOOL_BEFORE;
   struct rp__json output = rp__hook_field(h->input, "tool_response");
   if (output.type == RP_JSON_NONE) output = rp__json_get(h->input, "error");
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "call_id", call);
-  rp__jw_kstr(&w, "name", name);
-  rp__jw_kstr(&w, "status", before ? "intended" : failed(h) ? "failed" : "done");
+  rp__jw_pack(&w, "{call_id:s name:s status:s", call, name, before ? "intended" : failed(h) ? "failed" : "done");
   /* An outcome repeats its input only where nothing was told before. */
   if (before) write_value(s, &w, "input", rp__hook_field(h->input, "tool_input"), whole);
   if (!before) write_value(s, &w, "output", output, whole);
@@ -280,21 +252,6 @@ static bool is_tool(const char *name, const char *wanted)
   return n == m || (n > m + 2 && strncmp(name + n - m - 2, "__", 2) == 0);
 }
 
-static void write_categories(struct rp__jw *w, struct rp__json told, struct rp__json input)
-{
-  struct rp__json list = rp__json_get(told, "categories"), one = rp__json_get(input, "category");
-  if (list.type != RP_JSON_ARRAY) list = rp__json_get(input, "categories");
-  if (list.type != RP_JSON_ARRAY && one.type != RP_JSON_STRING) return;
-  rp__jw_key(w, "categories");
-  if (list.type == RP_JSON_ARRAY) {
-    rp__jw_value(w, list);
-    return;
-  }
-  rp__jw_array(w);
-  rp__jw_value(w, one);
-  rp__jw_end_array(w);
-}
-
 /* What Cortex has stored is known here too, under Cortex' own id where it told one. */
 static int note_learned(rp_session *s, const struct rp__hook_session *h, const char *call, rp_error *err)
 {
@@ -307,12 +264,14 @@ static int note_learned(rp_session *s, const struct rp__hook_session *h, const c
   bool named = given && rp__name_ok(given);
   if (content.type != RP_JSON_STRING || content.n <= 2) return 0;
   if (!named && !(answer.n && memmem(answer.p, answer.n, done, sizeof done - 1))) return 0; /* nobody says it was */
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "memory_id", named ? given : call);
-  rp__jw_kvalue(&w, "content", content);
-  write_categories(&w, told, input);
-  rp__jw_kstr(&w, "source", "cortex_add");
-  rp__jw_end_object(&w);
+  struct rp__json list = rp__json_get(told, "categories"), one = rp__json_get(input, "category");
+  if (list.type != RP_JSON_ARRAY) list = rp__json_get(input, "categories");
+  rp__jw_pack(&w, "{memory_id:s content:v", named ? given : call, content);
+  if (list.type == RP_JSON_ARRAY)
+    rp__jw_kvalue(&w, "categories", list);
+  else if (one.type == RP_JSON_STRING)
+    rp__jw_pack(&w, "categories:[v]", one);
+  rp__jw_pack(&w, "source:s}", "cortex_add");
   return append(s, "learning", &body, RP_DISK, err);
 }
 
@@ -320,8 +279,7 @@ static int note_learned(rp_session *s, const struct rp__hook_session *h, const c
 static int note_letter(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
   static const char *const parts[] = {"to", "subject", "body"}, *const before[] = {"To ", ": ", "\n\n"};
-  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX), body = RP_BUF(BODY_MAX);
-  struct rp__jw w = RP_JW(&body);
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
   struct rp__json input = rp__json_get(h->input, "tool_input");
   if (!rp__json_eq(rp__json_get(input, "action"), "send")) return 0;
   for (size_t i = 0; i < RP_ARRAY_SIZE(parts); i++) {
@@ -331,21 +289,7 @@ static int note_letter(rp_session *s, const struct rp__hook_session *h, rp_error
     rp__json_text(v, &text);
   }
   if (text.err) return rp__fail_nomem(err);
-  if (!text.n) return 0;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "role", "assistant");
-  int rc = write_content(s, &w, (struct rp__str){text.p, text.n}, err);
-  if (rc) return rc;
-  rp__jw_kstr(&w, "source", "synapse");
-  rp__jw_end_object(&w);
-  return append(s, "message", &body, RP_DISK, err);
-}
-
-static int note_kept(rp_session *s, const struct rp__hook_session *h, const char *call, const char *name, rp_error *err)
-{
-  if (h->event != RP_HOOK_TOOL_AFTER || failed(h)) return 0;
-  if (is_tool(name, "cortex_add")) return note_learned(s, h, call, err);
-  return is_tool(name, "synapse") ? note_letter(s, h, err) : 0;
+  return text.n ? message(s, "assistant", &text, NULL, "synapse", err) : 0;
 }
 
 static int note_tool(rp_session *s, const struct rp__hook_session *h, rp_error *err)
@@ -358,7 +302,9 @@ static int note_tool(rp_session *s, const struct rp__hook_session *h, rp_error *
   if (!rc) rc = tool(s, h, call, name, true, err);
   /* Nested too deep for an event, or over a configured limit: the ledger has its line all the same. */
   if (rc == RP_E_TOO_LARGE || rc == RP_E_INVALID || rc == RP_E_JSON) rc = tool(s, h, call, name, false, err);
-  return rc ? rc : note_kept(s, h, call, name, err);
+  if (rc || h->event != RP_HOOK_TOOL_AFTER || failed(h)) return rc;
+  if (is_tool(name, "cortex_add")) return note_learned(s, h, call, err);
+  return is_tool(name, "synapse") ? note_letter(s, h, err) : 0;
 }
 
 /* ---- the rest ---- */
@@ -368,8 +314,7 @@ static int note_notice(rp_session *s, const struct rp__hook_session *h, rp_error
   static const char *const members[] = {"notification_type", "title", "message", "error", "error_details", "reason"};
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "event", h->word);
+  rp__jw_pack(&w, "{event:s", h->word);
   for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++) {
     struct rp__json v = rp__json_get(h->input, members[i]);
     if (v.type != RP_JSON_STRING || v.n > INLINE_MAX) continue;

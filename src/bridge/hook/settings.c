@@ -17,32 +17,7 @@
 
 /* ---- reading ---- */
 
-static int read_settings(const struct rp__buf *text, struct rp__json *ret, rp_error *err)
-{
-  struct rp__json_limits limits = {.max_bytes = RP_HOOK_SETTINGS_MAX, .max_depth = RP_HOOK_DEPTH};
-  int rc = rp__json_parse(text->p, text->n, &limits, ret, err);
-  if (rc) return rc;
-  if (ret->type != RP_JSON_OBJECT) return rp__fail(err, RP_E_FORMAT, "it holds no object");
-  struct rp__json hooks = rp__json_get(*ret, "hooks");
-  if (hooks.type && hooks.type != RP_JSON_OBJECT)
-    return rp__fail_field(err, RP_E_FORMAT, "hooks", "'hooks' is no object");
-  return 0;
-}
-
-static int list_of(struct rp__json root, const char *event, struct rp__json *ret, rp_error *err)
-{
-  *ret = rp__json_get(rp__json_get(root, "hooks"), event);
-  if (!ret->type || ret->type == RP_JSON_ARRAY) return 0;
-  return rp__fail_field(err, RP_E_FORMAT, event, "'hooks.%s' is no array", event);
-}
-
 #define SCOPE_OPTION " --scope "
-
-/* " hook EVENT --agent NAME": what stands in every command of ours behind the program and its options. */
-static void tail_of(const struct rp__hook_agent *a, const char *event, char ret[COMMAND_MAX])
-{
-  snprintf(ret, COMMAND_MAX, " hook %s --agent %s", event, a->name);
-}
 
 /* A program of our name, or of the one we were started by, wherever it is; behind it options of ours alone. */
 static bool runs_us(const char *text, const char *tail)
@@ -68,24 +43,38 @@ static bool is_ours(struct rp__json command, const char *tail)
   return at && runs_us(text, at) && (!*rest || strncmp(rest, SCOPE_OPTION, strlen(SCOPE_OPTION)) == 0);
 }
 
-/* One of our entries: the group that holds it, and itself. */
+/* An event's list, and our entry in it: the group that holds it, and itself. */
 struct found {
-  struct rp__json group, hooks, hook, command;
+  struct rp__json root, list, group, hooks, hook, command;
+  char tail[COMMAND_MAX]; /* " hook EVENT --agent NAME": behind the program and its options in commands of ours */
 };
 
-static bool find_ours(struct rp__json list, const char *tail, struct found *ret)
+/* False in `ret_any`: there is none. */
+static int find_ours(const struct rp__buf *text, const struct rp__hook_agent *a, const char *event, struct found *ret,
+                     bool *ret_any, rp_error *err)
 {
+  struct rp__json_limits limits = {.max_bytes = RP_HOOK_SETTINGS_MAX, .max_depth = RP_HOOK_DEPTH};
   struct rp__json_iter groups = {0};
-  while (rp__json_next(list, &groups, NULL, &ret->group)) {
+  *ret_any = false;
+  snprintf(ret->tail, sizeof ret->tail, " hook %s --agent %s", event, a->name);
+  int rc = rp__json_parse(text->p, text->n, &limits, &ret->root, err);
+  if (rc) return rc;
+  if (ret->root.type != RP_JSON_OBJECT) return rp__fail(err, RP_E_FORMAT, "it holds no object");
+  struct rp__json all = rp__json_get(ret->root, "hooks");
+  if (all.type && all.type != RP_JSON_OBJECT) return rp__fail_field(err, RP_E_FORMAT, "hooks", "'hooks' is no object");
+  ret->list = rp__json_get(all, event);
+  if (ret->list.type && ret->list.type != RP_JSON_ARRAY)
+    return rp__fail_field(err, RP_E_FORMAT, event, "'hooks.%s' is no array", event);
+  while (rp__json_next(ret->list, &groups, NULL, &ret->group)) {
     struct rp__json_iter hooks = {0};
     ret->hooks = rp__json_get(ret->group, "hooks");
-    if (ret->hooks.type != RP_JSON_ARRAY) continue;
-    while (rp__json_next(ret->hooks, &hooks, NULL, &ret->hook)) {
+    while (ret->hooks.type == RP_JSON_ARRAY && rp__json_next(ret->hooks, &hooks, NULL, &ret->hook)) {
       ret->command = rp__json_get(ret->hook, "command");
-      if (is_ours(ret->command, tail)) return true;
+      *ret_any = is_ours(ret->command, ret->tail);
+      if (*ret_any) return 0;
     }
   }
-  return false;
+  return 0;
 }
 
 /* ---- splicing ---- */
@@ -104,12 +93,6 @@ static int splice(struct rp__buf *text, const char *from, const char *to, struct
   return 0;
 }
 
-/* Where an element begins: its key's quote, or itself. */
-static const char *begin_of(struct rp__json key, struct rp__json value)
-{
-  return key.type ? key.p - 1 : value.p;
-}
-
 struct span {
   const char *from, *to;
 };
@@ -126,7 +109,7 @@ static void look_around(struct rp__json container, const char *want, struct arou
   struct rp__json key, value;
   *ret = (struct around){0};
   while (rp__json_next(container, &it, &key, &value)) {
-    struct span at = {begin_of(key, value), value.p + value.n};
+    struct span at = {key.type ? key.p - 1 : value.p, value.p + value.n};
     if (!ret->n++) ret->first = at;
     if (ret->self.from && !ret->after.from) ret->after = at;
     if (value.p == want) {
@@ -212,22 +195,6 @@ static int insert(struct rp__buf *text, const struct layout *l, struct rp__json 
   return splice(text, from, to, (struct rp__str){add.p, add.n}, err);
 }
 
-static void write_group(struct rp__jw *w, const struct rp__hook_agent *a, const struct rp__hook_word *word,
-                        const char *command)
-{
-  rp__jw_object(w);
-  if (word->entry == RP_HOOK_MATCHED) rp__jw_kstr(w, "matcher", "*");
-  rp__jw_karray(w, "hooks");
-  rp__jw_object(w);
-  if (a->named) rp__jw_kstr(w, "name", "reprise");
-  rp__jw_kstr(w, "type", "command");
-  rp__jw_kstr(w, "command", command);
-  rp__jw_ki64(w, "timeout", a->timeout);
-  rp__jw_end_object(w);
-  rp__jw_end_array(w);
-  rp__jw_end_object(w);
-}
-
 /* The value that is missing: a group, or the list around it, or the object around that. */
 static int insert_group(struct rp__buf *text, struct rp__json root, const struct rp__hook_agent *a,
                         const struct rp__hook_word *word, const char *command, rp_error *err)
@@ -242,7 +209,10 @@ static int insert_group(struct rp__buf *text, struct rp__json root, const struct
     rp__jw_key(&w, word->name);
   }
   if (!list.type) rp__jw_array(&w);
-  write_group(&w, a, word, command);
+  rp__jw_object(&w);
+  if (word->entry == RP_HOOK_MATCHED) rp__jw_kstr(&w, "matcher", "*");
+  rp__jw_pack(&w, "hooks:[{name:?s type:s command:s timeout:i}]}", a->named ? "reprise" : NULL, "command", command,
+              (int64_t)a->timeout);
   if (!list.type) rp__jw_end_array(&w);
   if (!hooks.type) rp__jw_end_object(&w);
   if (made.err) return rp__fail_nomem(err);
@@ -257,17 +227,15 @@ static int insert_group(struct rp__buf *text, struct rp__json root, const struct
 static int add_event(struct rp__buf *text, const struct rp__hook_agent *a, const struct rp__hook_word *word,
                      const struct rp__hook_command *c, rp_error *err)
 {
-  char command[COMMAND_MAX], tail[COMMAND_MAX];
-  struct rp__json root, list;
+  char command[COMMAND_MAX];
   struct found f;
-  tail_of(a, word->name, tail);
-  int n = snprintf(command, sizeof command, "%s%s%s%s", c->program, tail, c->scope ? SCOPE_OPTION : "",
+  bool any;
+  int rc = find_ours(text, a, word->name, &f, &any, err);
+  int n = snprintf(command, sizeof command, "%s%s%s%s", c->program, f.tail, c->scope ? SCOPE_OPTION : "",
                    c->scope ? c->scope : "");
   if ((size_t)n >= sizeof command) return rp__fail(err, RP_E_TOO_LARGE, "the program's name is too long");
-  int rc = read_settings(text, &root, err);
-  if (!rc) rc = list_of(root, word->name, &list, err);
   if (rc) return rc;
-  if (!find_ours(list, tail, &f)) return insert_group(text, root, a, word, command, err);
+  if (!any) return insert_group(text, f.root, a, word, command, err);
   if (rp__json_eq(f.command, command)) return 0;
   RP_AUTOBUF struct rp__buf quoted = RP_BUF(8 * COMMAND_MAX);
   struct rp__jw w = RP_JW(&quoted);
@@ -316,20 +284,14 @@ static int cut(struct rp__buf *text, struct rp__json container, struct rp__json 
 static int cut_one(struct rp__buf *text, const struct rp__hook_agent *a, const char *event, bool *ret_any,
                    rp_error *err)
 {
-  char tail[COMMAND_MAX];
-  struct rp__json root, list, hooks;
   struct found f;
-  tail_of(a, event, tail);
-  *ret_any = false;
-  int rc = read_settings(text, &root, err);
-  if (!rc) rc = list_of(root, event, &list, err);
-  if (rc || !find_ours(list, tail, &f)) return rc;
-  *ret_any = true;
-  hooks = rp__json_get(root, "hooks");
+  int rc = find_ours(text, a, event, &f, ret_any, err);
+  if (rc || !*ret_any) return rc;
+  struct rp__json hooks = rp__json_get(f.root, "hooks");
   if (rp__json_count(f.hooks) > 1) return cut(text, f.hooks, f.hook, err);
-  if (rp__json_count(list) > 1) return cut(text, list, f.group, err);
-  if (rp__json_count(hooks) > 1) return cut(text, hooks, list, err);
-  return cut(text, root, hooks, err);
+  if (rp__json_count(f.list) > 1) return cut(text, f.list, f.group, err);
+  if (rp__json_count(hooks) > 1) return cut(text, hooks, f.list, err);
+  return cut(text, f.root, hooks, err);
 }
 
 int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str before, struct rp__buf *ret, rp_error *err)
@@ -342,22 +304,17 @@ int rp__hook_settings_remove(const struct rp__hook_agent *a, struct rp__str befo
   return rc;
 }
 
-/* ---- looking ---- */
-
 int rp__hook_settings_each(const struct rp__hook_agent *a, struct rp__str text,
                            int (*fn)(void *ctx, const char *event, const char *command), void *ctx, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf whole = RP_BUF(0);
-  struct rp__json root, list;
+  struct found f;
+  bool any;
   if (blank(text)) return 0;
   int rc = copy(text, &whole, err);
-  if (!rc) rc = read_settings(&whole, &root, err);
   for (const struct rp__hook_word *w = a->words; !rc && w->name; w++) {
-    char tail[COMMAND_MAX];
-    struct found f;
-    tail_of(a, w->name, tail);
-    rc = list_of(root, w->name, &list, err);
-    if (rc || w->entry == RP_HOOK_UNASKED || !find_ours(list, tail, &f)) continue;
+    rc = find_ours(&whole, a, w->name, &f, &any, err);
+    if (rc || w->entry == RP_HOOK_UNASKED || !any) continue;
     RP_AUTOFREE char *command = rp__json_dup(f.command);
     rc = command ? fn(ctx, w->name, command) : rp__fail_nomem(err);
   }

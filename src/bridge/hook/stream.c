@@ -88,24 +88,6 @@ static int member_new(struct stream *st, const struct rp__hook_session *input, s
   return rc;
 }
 
-/* The session of the input, begun when it is not there. What its start has to tell is appended to `brief`. */
-static int enter(struct stream *st, const struct rp__hook_session *input, struct rp__buf *brief, struct member **ret,
-                 rp_error *err)
-{
-  const rp_presence_query q = {.kind = RP_PRESENCE_HOOK, .scope = input->scope, .name = input->key};
-  if ((*ret = find(st, input))) {
-    rp_presence_touch(st->e, &q, NULL, st->lines);
-    return 0;
-  }
-  if (rp_presence_count(st->e, RP_PRESENCE_HOOK, 0).entries >= SESSIONS_MAX)
-    drop(st, find(st, NULL), "silent for long", NULL);
-  int rc = member_new(st, input, ret, err);
-  if (!rc && !(*ret)->tools.guest) rp__hook_brief((*ret)->tools.s, brief);
-  return rc;
-}
-
-/* ---- one line ---- */
-
 struct reply {
   char session_id[RP_ID_MAX + 1];
   struct rp__buf context, result;
@@ -122,6 +104,27 @@ static void name_session(struct reply *r, const struct member *m)
   snprintf(r->session_id, sizeof r->session_id, "%s", rp_session_id(m->tools.s));
 }
 
+/* The session of the input, begun when it is not there. The reply gets its id, and what its start has to tell. */
+static int enter(struct stream *st, const struct rp__hook_session *input, struct reply *r, struct member **ret,
+                 rp_error *err)
+{
+  const rp_presence_query q = {.kind = RP_PRESENCE_HOOK, .scope = input->scope, .name = input->key};
+  if ((*ret = find(st, input))) {
+    rp_presence_touch(st->e, &q, NULL, st->lines);
+    name_session(r, *ret);
+    return 0;
+  }
+  if (rp_presence_count(st->e, RP_PRESENCE_HOOK, 0).entries >= SESSIONS_MAX)
+    drop(st, find(st, NULL), "silent for long", NULL);
+  int rc = member_new(st, input, ret, err);
+  if (rc) return rc;
+  name_session(r, *ret);
+  if (!(*ret)->tools.guest) rp__hook_brief((*ret)->tools.s, &r->context);
+  return 0;
+}
+
+/* ---- one line ---- */
+
 static int on_hook(struct stream *st, struct rp__json line, struct reply *r, rp_error *err)
 {
   struct rp__hook_session input;
@@ -135,9 +138,8 @@ static int on_hook(struct stream *st, struct rp__json line, struct reply *r, rp_
     name_session(r, m);
     return drop(st, m, reason, err);
   }
-  rc = enter(st, &input, &r->context, &m, err);
+  rc = enter(st, &input, r, &m, err);
   if (rc) return rc;
-  name_session(r, m);
   if (input.event == RP_HOOK_TOOL_BEFORE) m->calls++;
   if (input.event == RP_HOOK_TOOL_AFTER && m->calls) m->calls--;
   if (input.event == RP_HOOK_PROMPT || input.event == RP_HOOK_STOP) m->calls = 0;
@@ -146,10 +148,8 @@ static int on_hook(struct stream *st, struct rp__json line, struct reply *r, rp_
   if (rc != RP_E_ENDED || m->tools.guest) return rc;
   /* A session that somebody ended from elsewhere begins anew, once. */
   drop(st, m, CLOSED, NULL);
-  rc = enter(st, &input, &r->context, &m, err);
-  if (rc) return rc;
-  name_session(r, m);
-  return rp__hook_note(m->tools.s, &input, err);
+  rc = enter(st, &input, r, &m, err);
+  return rc ? rc : rp__hook_note(m->tools.s, &input, err);
 }
 
 static int on_tool(struct stream *st, struct rp__json line, struct rp__json tool, struct reply *r, rp_error *err)
@@ -161,39 +161,21 @@ static int on_tool(struct stream *st, struct rp__json line, struct rp__json tool
   if (!t) return rp__fail_field(err, RP_E_INVALID, "tool", "there is no tool of that name");
   call.event = "UserPromptSubmit"; /* like what may begin a session */
   int rc = rp__hook_session_init(&input, &call, line, err);
-  if (!rc) rc = enter(st, &input, &r->context, &m, err);
-  if (rc) return rc;
-  name_session(r, m);
-  return rp__tool_call(&m->tools, t, rp__json_get(line, "arguments"), &r->result, err);
-}
-
-static void write_error(struct rp__jw *w, const rp_error *err)
-{
-  const rp_error_info *info = rp_error_lookup(err->code);
-  rp__jw_kobject(w, "error");
-  rp__jw_kstr(w, "code", info->name);
-  rp__jw_kstr(w, "message", err->message[0] ? err->message : info->text);
-  if (err->field[0]) rp__jw_kstr(w, "field", err->field);
-  if (err->hint[0]) rp__jw_kstr(w, "hint", err->hint);
-  rp__jw_end_object(w);
+  if (!rc) rc = enter(st, &input, r, &m, err);
+  return rc ? rc : rp__tool_call(&m->tools, t, rp__json_get(line, "arguments"), &r->result, err);
 }
 
 static void write_reply(struct rp__buf *out, struct rp__json id, const struct reply *r, const rp_error *err)
 {
+  const rp_error_info *info = err->code ? rp_error_lookup(err->code) : NULL;
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kvalue(&w, "id", id);
-  rp__jw_kbool(&w, "ok", !err->code);
-  if (r->session_id[0]) rp__jw_kstr(&w, "session_id", r->session_id);
-  if (r->context.n && !r->context.err) {
-    rp__jw_key(&w, "context");
-    rp__jw_strn(&w, r->context.p, r->context.n);
-  }
-  if (!err->code && r->result.n) {
-    rp__jw_key(&w, "result");
-    rp__jw_raw(&w, r->result.p, r->result.n);
-  }
-  if (err->code) write_error(&w, err);
+  rp__jw_pack(&w, "{id:v ok:b session_id:?s context:?n", id, !info, r->session_id, r->context.err ? NULL : r->context.p,
+              r->context.n);
+  if (info)
+    rp__jw_pack(&w, "error:{code:s message:s field:?s hint:?s}", info->name,
+                err->message[0] ? err->message : info->text, err->field, err->hint);
+  else if (r->result.n)
+    rp__jw_pack(&w, "result:r", r->result.p);
   rp__jw_end_object(&w);
   rp__buf_char(out, '\n');
 }
@@ -230,18 +212,6 @@ static int write_all(int fd, const struct rp__buf *b, rp_error *err)
     if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) return 0;
     if (n < 0) return rp__fail_errno(err, errno, "can't answer");
     at += (size_t)n;
-  }
-  return 0;
-}
-
-static int answer_lines(struct stream *st, struct rp__lines *lines, bool last, int out, rp_error *err)
-{
-  struct rp__str line;
-  while (rp__lines_next(lines, last, &line)) {
-    RP_AUTOBUF struct rp__buf reply = RP_BUF(RP_HOOK_ANSWER_MAX + RP_TOOL_DOC_MAX + CHUNK);
-    handle(st, line, &reply);
-    int rc = write_all(out, &reply, err);
-    if (rc) return rc;
   }
   return 0;
 }
@@ -285,8 +255,13 @@ static int serve(struct stream *st, int in, int out, rp_error *err)
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return rp__fail_errno(err, errno, "can't read");
     rp__lines_added(&lines, (size_t)n);
-    int rc = answer_lines(st, &lines, n == 0, out, err);
-    if (rc || n == 0) return rc;
+    for (struct rp__str line; rp__lines_next(&lines, n == 0, &line);) {
+      RP_AUTOBUF struct rp__buf reply = RP_BUF(RP_HOOK_ANSWER_MAX + RP_TOOL_DOC_MAX + CHUNK);
+      handle(st, line, &reply);
+      int rc = write_all(out, &reply, err);
+      if (rc) return rc;
+    }
+    if (n == 0) return 0;
   }
   return 0;
 }

@@ -9,7 +9,7 @@
  *
  * Lines in any other form are skipped.
  */
-#include "bridge/hook/transcript.h"
+#include "bridge/hook/hook-session.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,8 @@
 
 #include "base/clock.h"
 
-#define LINES_MAX 256 /* looked at, from the end */
+#define TAIL_MAX ((size_t)1024 * 1024) /* bytes read from its end */
+#define LINES_MAX 256                  /* looked at, from the end */
 #define LINE_DEPTH 128
 #define LATE_MS 1000 /* waited for what an agent has not written out yet */
 #define STEP_MS 20   /* … by looking so often where its folder can't be watched */
@@ -29,7 +30,7 @@ static bool read_tail(const char *path, struct rp__buf *out)
   /* What is no plain file might make us wait. */
   RP_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) return false;
-  size_t want = RP_MIN((size_t)st.st_size, RP_TRANSCRIPT_TAIL);
+  size_t want = RP_MIN((size_t)st.st_size, TAIL_MAX);
   off_t at = st.st_size - (off_t)want;
   while (out->n < want) {
     char *room = rp__buf_room(out, want - out->n);
@@ -38,17 +39,6 @@ static bool read_tail(const char *path, struct rp__buf *out)
     out->n += (size_t)n;
   }
   return out->n > 0;
-}
-
-/* The line before `end`, which moves to where that begins. */
-static struct rp__str line_before(const char *from, const char **end)
-{
-  const char *to = *end, *p;
-  while (to > from && to[-1] == '\n') to--;
-  p = to;
-  while (p > from && p[-1] != '\n') p--;
-  *end = p;
-  return (struct rp__str){p, (size_t)(to - p)};
 }
 
 static bool has_block(struct rp__json content, const char *type)
@@ -74,21 +64,7 @@ static void add_text(struct rp__json content, struct rp__buf *out)
   }
 }
 
-static void copy_id(struct rp__json v, char ret[RP_TRANSCRIPT_ID + 1])
-{
-  RP_AUTOBUF struct rp__buf id = RP_BUF(RP_TRANSCRIPT_ID + 1);
-  ret[0] = '\0';
-  if (rp__json_text(v, &id) == 0 && !id.err && id.n) snprintf(ret, RP_TRANSCRIPT_ID + 1, "%s", id.p);
-}
-
 enum verdict { PASS, FOUND, STOP, LATE };
-
-/* The user's line ends the turn, unless it is machinery. */
-static enum verdict judge_user(struct rp__json entry, struct rp__json content)
-{
-  bool results = has_block(content, "tool_result") || has_block(content, "functionResponse");
-  return rp__json_get(entry, "isMeta").type == RP_JSON_TRUE || results ? PASS : STOP;
-}
 
 static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
 {
@@ -98,7 +74,10 @@ static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_i
   /* A branch of the agent's own, not what it said to its person. */
   if (rp__json_get(entry, "isSidechain").type == RP_JSON_TRUE) return PASS;
   if (rp__json_get(data, "parentToolCallId").type == RP_JSON_STRING) return PASS;
-  if (rp__json_eq(type, "user")) return judge_user(entry, content);
+  if (rp__json_eq(type, "user")) { /* it ends the turn, unless it is machinery */
+    bool results = has_block(content, "tool_result") || has_block(content, "functionResponse");
+    return rp__json_get(entry, "isMeta").type == RP_JSON_TRUE || results ? PASS : STOP;
+  }
   /* Copilot CLI calls its hook before the answer is in the file, which ends anywhere then: what asks for a tool is
    * none. */
   if (rp__json_eq(type, "user.message") || rp__json_eq(type, "assistant.turn_start")) return LATE;
@@ -110,44 +89,32 @@ static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_i
   if (!ret->n || ret->err) return copilot ? STOP : PASS;
   id = rp__json_get(entry, "uuid");
   if (!id.type) id = rp__json_get(data, "messageId");
-  copy_id(id.type ? id : rp__json_get(entry, "id"), ret_id);
+  if (!id.type) id = rp__json_get(entry, "id");
+  RP_AUTOBUF struct rp__buf name = RP_BUF(RP_TRANSCRIPT_ID + 1);
+  if (rp__json_text(id, &name) == 0 && name.n) snprintf(ret_id, RP_TRANSCRIPT_ID + 1, "%s", name.p);
   return FOUND;
-}
-
-static bool is_copilots(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash && strcmp(slash, "/events.jsonl") == 0;
 }
 
 static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
 {
-  RP_AUTOBUF struct rp__buf tail = RP_BUF(RP_TRANSCRIPT_TAIL + 1);
+  RP_AUTOBUF struct rp__buf tail = RP_BUF(TAIL_MAX + 1);
   struct rp__json_limits limits = {.max_depth = LINE_DEPTH, .allow_duplicates = true};
   /* Copilot CLI's file may not be there yet, or be made and still empty. */
-  const enum verdict nothing = is_copilots(path) ? LATE : STOP;
+  const char *slash = strrchr(path, '/');
+  const enum verdict nothing = slash && strcmp(slash, "/events.jsonl") == 0 ? LATE : STOP;
   ret_id[0] = '\0';
   if (!read_tail(path, &tail)) return nothing;
   const char *end = tail.p + tail.n;
   for (int i = 0; i < LINES_MAX && end > tail.p; i++) {
-    struct rp__str line = line_before(tail.p, &end);
     struct rp__json entry;
-    if (!line.n || rp__json_parse(line.p, line.n, &limits, &entry, NULL)) continue;
+    while (end > tail.p && end[-1] == '\n') end--;
+    const char *to = end;
+    while (end > tail.p && end[-1] != '\n') end--;
+    if (to == end || rp__json_parse(end, (size_t)(to - end), &limits, &entry, NULL)) continue;
     enum verdict v = judge(entry, ret, ret_id);
     if (v != PASS) return v;
   }
   return nothing;
-}
-
-/* Until something changed, or may have where nothing could be watched; false: it is time to give up. */
-static bool wait_change(int fd, int64_t until)
-{
-  char events[4096];
-  struct pollfd p = {.fd = fd, .events = POLLIN}; /* -1 is waited for as well, and never comes */
-  int64_t left = until - rp__boot(&rp__system_clock);
-  if (left <= 0) return false;
-  if (poll(&p, 1, (int)RP_MIN(left, (int64_t)STEP_MS)) > 0) (void)!read(fd, events, sizeof events);
-  return true;
 }
 
 bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
@@ -161,7 +128,14 @@ bool rp__transcript_last(const char *path, struct rp__buf *ret, char ret_id[RP_T
   if (slash) *slash = '\0';
   /* Of the folder: the file itself may not be there yet, nor may that. */
   if (slash && fd >= 0) inotify_add_watch(fd, folder, IN_MODIFY | IN_CREATE | IN_MOVED_TO);
-  /* Looked at once more now that nothing is missed. */
-  while ((v = look(path, ret, ret_id)) == LATE && wait_change(fd, until)) continue;
+  /* Looked at once more now that nothing is missed; then whenever something changed, or may have where nothing could
+   * be watched. */
+  while ((v = look(path, ret, ret_id)) == LATE) {
+    char events[4096];
+    struct pollfd p = {.fd = fd, .events = POLLIN}; /* -1 is waited for as well, and never comes */
+    int64_t left = until - rp__boot(&rp__system_clock);
+    if (left <= 0) break;
+    if (poll(&p, 1, (int)RP_MIN(left, (int64_t)STEP_MS)) > 0) (void)!read(fd, events, sizeof events);
+  }
   return v == FOUND && !ret->err;
 }

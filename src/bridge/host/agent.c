@@ -53,15 +53,6 @@ static void send_signal(const struct rp__host_agent *a, int sig)
 
 static void set_stage(struct rp__host_agent *a, enum rp__agent_stage stage);
 
-/* While nobody reads from it, what it said last is not given up, unless it was told to go. */
-static void drain(struct rp__host_agent *a)
-{
-  if (a->in.on || a->stopping)
-    rp__inlet_cut(&a->in);
-  else
-    set_stage(a, RP_AGENT_DRAIN);
-}
-
 static void on_timer(uv_timer_t *timer)
 {
   struct rp__host_agent *a = timer->data;
@@ -77,7 +68,12 @@ static void on_timer(uv_timer_t *timer)
     set_stage(a, RP_AGENT_KILL);
     break;
   case RP_AGENT_KILL: send_signal(a, RP_KEEPER_KILL); break;
-  case RP_AGENT_DRAIN: drain(a); break;
+  case RP_AGENT_DRAIN: /* while nobody reads from it, what it said last is not given up, unless it was told to go */
+    if (a->in.on || a->stopping)
+      rp__inlet_cut(&a->in);
+    else
+      set_stage(a, RP_AGENT_DRAIN);
+    break;
   }
 }
 
@@ -112,22 +108,19 @@ void rp__agent_reaped(struct rp__host_agent *a, pid_t pid)
   if (pid == a->pid) a->pid = 0;
 }
 
-/* Only when it is reaped its children are ours for sure. */
-static void lose_keeper(struct rp__host_agent *a)
-{
-  if (a->pid) TEMP_FAILURE_RETRY(waitpid(a->pid, NULL, 0));
-  a->pid = 0;
-  a->status = -SIGKILL; /* the agent does not survive it */
-  a->handler->orphaned(a->ctx);
-}
-
 static void on_ended(uv_poll_t *watch, int rc, int events)
 {
   struct rp__host_agent *a = watch->data;
   (void)rc, (void)events;
   uv_poll_stop(watch);
   if (a->exited) return;
-  if (TEMP_FAILURE_RETRY(read(a->ended, &a->status, sizeof a->status)) != (ssize_t)sizeof a->status) lose_keeper(a);
+  if (TEMP_FAILURE_RETRY(read(a->ended, &a->status, sizeof a->status)) != (ssize_t)sizeof a->status) {
+    /* Only when its keeper is reaped its children are ours for sure. */
+    if (a->pid) TEMP_FAILURE_RETRY(waitpid(a->pid, NULL, 0));
+    a->pid = 0;
+    a->status = -SIGKILL; /* the agent does not survive it */
+    a->handler->orphaned(a->ctx);
+  }
   a->exited = true;
   if (!a->silent) set_stage(a, RP_AGENT_DRAIN);
   settle(a);
@@ -194,21 +187,6 @@ static int open_parts(struct rp__host_agent *a, uv_loop_t *loop, struct rp__chil
   return 0;
 }
 
-/* What can't be watched must not run. */
-static void undo(struct rp__host_agent *a, const struct rp__child *c)
-{
-  unsigned open = a->open;
-  kill(c->pid, RP_KEEPER_KILL);
-  TEMP_FAILURE_RETRY(waitpid(c->pid, NULL, 0));
-  close(c->in);
-  if (open < 2) close(c->out);
-  if (open == 2) rp__inlet_close(&a->in, on_part_closed);
-  if (open)
-    uv_close((uv_handle_t *)&a->watch, on_watch_closed);
-  else
-    close(c->ended), free(a);
-}
-
 int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, bool outlive,
                     const struct rp__agent_handler *handler, void *ctx, struct rp__host_agent **ret, rp_error *err)
 {
@@ -221,10 +199,21 @@ int rp__agent_start(uv_loop_t *loop, const char *const *argv, char *const *env, 
   if (code) return code;
   a->pid = c.pid;
   code = open_parts(a, loop, &c, err);
-  if (code) {
-    undo(RP_TAKE(a), &c);
-    return code;
+  struct rp__host_agent *made = RP_TAKE(a);
+  if (!code) {
+    *ret = made;
+    return 0;
   }
-  *ret = RP_TAKE(a);
-  return 0;
+  /* What can't be watched must not run. */
+  unsigned open = made->open;
+  kill(c.pid, RP_KEEPER_KILL);
+  TEMP_FAILURE_RETRY(waitpid(c.pid, NULL, 0));
+  close(c.in);
+  if (open < 2) close(c.out);
+  if (open == 2) rp__inlet_close(&made->in, on_part_closed);
+  if (open)
+    uv_close((uv_handle_t *)&made->watch, on_watch_closed);
+  else
+    close(c.ended), free(made);
+  return code;
 }

@@ -7,7 +7,6 @@
 #define RP_BRIDGE_HOST_AGENT_H
 
 #include "bridge/host/inlet.h"
-#include "bridge/host/outlet.h"
 
 #define RP_AGENT_TERM_MS 2000 /* from the end of its input to SIGTERM */
 #define RP_AGENT_KILL_MS 3000 /* … and on to SIGKILL */

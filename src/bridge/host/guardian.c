@@ -21,20 +21,6 @@ static void signal_tree(pid_t agent, int sig)
   if (rp__tree_signal(NULL, 0, sig) < 0 && agent) kill(-agent, sig); /* no /proc: as far as we can know */
 }
 
-/* ---- its life ---- */
-
-/* While the agent is not reaped its id is taken, so the group is its own. */
-static void tell_end(pid_t agent, int ended)
-{
-  int st = 0;
-  kill(-agent, SIGTERM); /* helpers may go on with what it asked of them, beside the next one in the same directory */
-  if (waitpid(agent, &st, 0) != agent) return;
-  int status = WIFSIGNALED(st) ? -WTERMSIG(st) : WEXITSTATUS(st);
-  ssize_t n = write(ended, &status, sizeof status);
-  (void)n; /* nobody may be there any more */
-  close(ended);
-}
-
 /* False: nobody is left. */
 static bool reap(pid_t *agent, int ended)
 {
@@ -42,12 +28,21 @@ static bool reap(pid_t *agent, int ended)
     siginfo_t info = {0};
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)) return errno == EINTR;
     if (!info.si_pid) return true;
-    if (info.si_pid == *agent) {
-      tell_end(*agent, ended);
-      *agent = 0;
-    } else {
+    if (info.si_pid != *agent) {
       waitpid(info.si_pid, NULL, WNOHANG);
+      continue;
     }
+    /* While the agent is not reaped its id is taken, so the group is its own. Its helpers go too: they might go on with
+     * what it asked of them, beside the next one in the same directory. */
+    int st = 0;
+    kill(-*agent, SIGTERM);
+    if (waitpid(*agent, &st, 0) == *agent) {
+      int status = WIFSIGNALED(st) ? -WTERMSIG(st) : WEXITSTATUS(st);
+      ssize_t n = write(ended, &status, sizeof status);
+      (void)n; /* nobody may be there any more */
+      close(ended);
+    }
+    *agent = 0;
   }
 }
 

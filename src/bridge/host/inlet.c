@@ -20,14 +20,6 @@ void rp__inlet_close(struct rp__inlet *in, void (*closed)(void *ctx))
   uv_close((uv_handle_t *)&in->pump, on_closed);
 }
 
-/* libuv opens a terminal anew, so that its flags are nobody else's. */
-static int open_handle(struct rp__inlet *in, uv_loop_t *loop, int fd)
-{
-  if (uv_guess_handle(fd) == UV_TTY) return uv_tty_init(loop, &in->u.tty, fd, 0);
-  int rc = uv_pipe_init(loop, &in->u.pipe, 0);
-  return rc ? rc : uv_pipe_open(&in->u.pipe, fd);
-}
-
 int rp__inlet_open(struct rp__inlet *in, uv_loop_t *loop, int fd, const struct rp__inlet_handler *handler, void *ctx,
                    rp_error *err)
 {
@@ -39,7 +31,7 @@ int rp__inlet_open(struct rp__inlet *in, uv_loop_t *loop, int fd, const struct r
   rp__lines_init(&in->lines, RP_LINE_MAX);
   in->lines.whole = true;
   in->is_file = uv_guess_handle(fd) == UV_FILE;
-  int rc = in->is_file ? 0 : open_handle(in, loop, fd);
+  int rc = in->is_file ? 0 : rp__uv_end_open(&in->u, loop, fd);
   if (rc) return rp__fail(err, RP_E_IO, "descriptor %d can't be read: %s", fd, uv_strerror(rc));
   uv_idle_init(loop, &in->pump);
   in->u.handle.data = in->pump.data = in;
@@ -94,20 +86,17 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
   finish(in);
 }
 
-static void read_file(struct rp__inlet *in)
-{
-  ssize_t n = TEMP_FAILURE_RETRY(read(in->fd, in->chunk, sizeof in->chunk));
-  if (n > 0)
-    take(in, in->chunk, (size_t)n);
-  else
-    finish(in);
-}
-
 static void on_pump(uv_idle_t *pump)
 {
   struct rp__inlet *in = pump->data;
   tell(in);
-  if (in->on && !in->eof && in->is_file) read_file(in);
+  if (in->on && !in->eof && in->is_file) {
+    ssize_t n = TEMP_FAILURE_RETRY(read(in->fd, in->chunk, sizeof in->chunk));
+    if (n > 0)
+      take(in, in->chunk, (size_t)n);
+    else
+      finish(in);
+  }
   if (in->on && !in->eof && in->is_file) return;
   uv_idle_stop(pump);
   if (in->on && !in->eof && uv_read_start(&in->u.stream, on_alloc, on_read)) finish(in);

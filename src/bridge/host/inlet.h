@@ -3,8 +3,7 @@
 #ifndef RP_BRIDGE_HOST_INLET_H
 #define RP_BRIDGE_HOST_INLET_H
 
-#include <uv.h>
-
+#include "bridge/host/outlet.h"
 #include "bridge/line.h"
 
 #define RP_INLET_CHUNK ((size_t)64 * 1024) /* bytes read at once */
@@ -18,12 +17,7 @@ struct rp__inlet_handler {
 };
 
 struct rp__inlet {
-  union {
-    uv_handle_t handle;
-    uv_stream_t stream;
-    uv_pipe_t pipe;
-    uv_tty_t tty;
-  } u;
+  union rp__uv_end u;
   uv_idle_t pump; /* tells what was left when reading stopped; reads files */
   const struct rp__inlet_handler *handler;
   void *ctx;

@@ -4,18 +4,19 @@
 
 #include <errno.h>
 
-static int open_handle(struct rp__outlet *o, uv_loop_t *loop, int fd)
+/* libuv opens a terminal anew, so that its flags are nobody else's. */
+int rp__uv_end_open(union rp__uv_end *u, uv_loop_t *loop, int fd)
 {
-  if (uv_guess_handle(fd) == UV_TTY) return uv_tty_init(loop, &o->u.tty, fd, 0);
-  int rc = uv_pipe_init(loop, &o->u.pipe, 0);
-  return rc ? rc : uv_pipe_open(&o->u.pipe, fd);
+  if (uv_guess_handle(fd) == UV_TTY) return uv_tty_init(loop, &u->tty, fd, 0);
+  int rc = uv_pipe_init(loop, &u->pipe, 0);
+  return rc ? rc : uv_pipe_open(&u->pipe, fd);
 }
 
 int rp__outlet_open(struct rp__outlet *o, uv_loop_t *loop, int fd, rp_error *err)
 {
   *o = (struct rp__outlet){.fd = fd, .waiting = RP_BUF(RP_OUTLET_MAX), .flying = RP_BUF(RP_OUTLET_MAX)};
   o->is_file = uv_guess_handle(fd) == UV_FILE;
-  int rc = o->is_file ? 0 : open_handle(o, loop, fd);
+  int rc = o->is_file ? 0 : rp__uv_end_open(&o->u, loop, fd);
   if (rc) return rp__fail(err, RP_E_IO, "descriptor %d can't be written: %s", fd, uv_strerror(rc));
   o->u.handle.data = o;
   o->open = true;
@@ -83,21 +84,6 @@ static void on_written(uv_write_t *req, int status)
   if (o->ending && !rp__outlet_backlog(o)) close_handle(o);
 }
 
-/* What the kernel did not take at once flies; what is sent meanwhile gathers behind it. */
-static void write_rest(struct rp__outlet *o, size_t taken)
-{
-  struct rp__buf spare = o->flying;
-  o->flying = o->waiting;
-  o->waiting = spare;
-  uv_buf_t rest = {.base = o->flying.p + taken, .len = o->flying.n - taken};
-  if (uv_write(&o->req, &o->u.stream, &rest, 1, on_written)) {
-    empty(&o->flying);
-    give_up(o);
-    return;
-  }
-  o->writing = true;
-}
-
 void rp__outlet_flush(struct rp__outlet *o)
 {
   if (!o->open || o->broken || o->writing || !o->waiting.n) return;
@@ -111,11 +97,21 @@ void rp__outlet_flush(struct rp__outlet *o)
     give_up(o);
     return;
   }
-  if (n > 0) o->moved = true;
-  if (n > 0 && (size_t)n == o->waiting.n)
+  size_t taken = n > 0 ? (size_t)n : 0;
+  if (taken) o->moved = true;
+  if (taken == o->waiting.n) {
     empty(&o->waiting);
-  else
-    write_rest(o, n > 0 ? (size_t)n : 0);
+    return;
+  }
+  /* What the kernel did not take at once flies; what is sent meanwhile gathers behind it. */
+  struct rp__buf spare = o->flying;
+  o->flying = o->waiting;
+  o->waiting = spare;
+  uv_buf_t rest = {.base = o->flying.p + taken, .len = o->flying.n - taken};
+  o->writing = uv_write(&o->req, &o->u.stream, &rest, 1, on_written) == 0;
+  if (o->writing) return;
+  empty(&o->flying);
+  give_up(o);
 }
 
 void rp__outlet_send(struct rp__outlet *o, const char *line, size_t n)

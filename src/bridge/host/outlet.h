@@ -16,13 +16,18 @@
 #define RP_OUTLET_CORK ((size_t)64 * 1024)        /* so many are written before the turn ends */
 #define RP_OUTLET_KEEP ((size_t)1024 * 1024)      /* memory beyond is given back once it is written */
 
+/* libuv's side of a descriptor that is no file. */
+union rp__uv_end {
+  uv_handle_t handle;
+  uv_stream_t stream;
+  uv_pipe_t pipe;
+  uv_tty_t tty;
+};
+/* 0 or libuv's error. */
+RP_MUST_USE int rp__uv_end_open(union rp__uv_end *u, uv_loop_t *loop, int fd);
+
 struct rp__outlet {
-  union {
-    uv_handle_t handle;
-    uv_stream_t stream;
-    uv_pipe_t pipe;
-    uv_tty_t tty;
-  } u;
+  union rp__uv_end u;
   uv_write_t req;
   struct rp__buf waiting; /* not given to the kernel yet */
   struct rp__buf flying;  /* what req writes */

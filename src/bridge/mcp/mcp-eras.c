@@ -32,11 +32,7 @@ static const char offer[] =
 
 void rp__mcp_server_info(struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "name", "reprise");
-  rp__jw_kstr(w, "title", "Reprise");
-  rp__jw_kstr(w, "version", rp_version());
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{name:s title:s version:s}", "reprise", "Reprise", rp_version());
 }
 
 /* Of what was there when the session began, or, where clients come back to it, of what is there now. */
@@ -70,16 +66,10 @@ static int tell(struct rp__mcp *m, struct rp__buf *out, rp_error *err)
 /* Begins the session, and writes "capabilities" and "instructions": what there is, and the brief. */
 static void introduce(struct rp__mcp *m, struct rp__jw *w)
 {
-  static const char *const names[] = {"tools", "resources", "prompts"};
   struct rp__buf text RP_AUTOBUF = RP_BUF(INSTRUCTIONS_MAX);
   char words[RP_MCP_WORDS];
   rp_error err = {0};
-  rp__jw_kobject(w, "capabilities");
-  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
-    rp__jw_kobject(w, names[i]);
-    rp__jw_end_object(w);
-  }
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "capabilities:{tools:{} resources:{} prompts:{}}");
   rp__buf_str(&text, purpose);
   /* A store that is away is no reason to be without tools: each of them says what is wrong, until it is not. */
   if (tell(m, &text, &err) && err.code != RP_E_SESSION_NOT_FOUND) {
@@ -109,29 +99,26 @@ static struct rp__str trim(const char *s)
   return (struct rp__str){s, n};
 }
 
-/* Values that a header can't carry come as "=?base64?…?=". False: it is none, or not of that alphabet. */
-static bool decode(struct rp__str value, struct rp__buf *out)
-{
-  size_t head = sizeof ENCODED - 1, tail = sizeof ENCODED_END - 1, n;
-  if (value.n < head + tail || memcmp(value.p, ENCODED, head) != 0 ||
-      memcmp(value.p + value.n - tail, ENCODED_END, tail) != 0) {
-    rp__buf_add(out, value.p, value.n);
-    return !out->err;
-  }
-  size_t coded = value.n - head - tail;
-  char *room = rp__buf_room(out, coded + 1);
-  if (!room || sodium_base642bin((unsigned char *)room, coded, value.p + head, coded, NULL, &n, NULL,
-                                 sodium_base64_VARIANT_ORIGINAL))
-    return false;
-  out->n += n;
-  return true;
-}
-
+/* Values that a header can't carry come as "=?base64?…?="; what is not of that alphabet says nothing. */
 static bool says(const char *header, struct rp__json want)
 {
   struct rp__buf have RP_AUTOBUF = RP_BUF(VALUE_MAX), text RP_AUTOBUF = RP_BUF(RP_MCP_LINE_MAX);
+  size_t head = sizeof ENCODED - 1, tail = sizeof ENCODED_END - 1, n;
   if (!header || want.type != RP_JSON_STRING || rp__json_text(want, &text)) return false;
-  return decode(trim(header), &have) && have.n == text.n && (!text.n || memcmp(have.p, text.p, text.n) == 0);
+  struct rp__str value = trim(header);
+  bool coded = value.n >= head + tail && memcmp(value.p, ENCODED, head) == 0 &&
+               memcmp(value.p + value.n - tail, ENCODED_END, tail) == 0;
+  if (coded) {
+    size_t len = value.n - head - tail;
+    char *room = rp__buf_room(&have, len + 1);
+    if (!room || sodium_base642bin((unsigned char *)room, len, value.p + head, len, NULL, &n, NULL,
+                                   sodium_base64_VARIANT_ORIGINAL))
+      return false;
+    have.n += n;
+  } else {
+    rp__buf_add(&have, value.p, value.n);
+  }
+  return !have.err && have.n == text.n && (!text.n || memcmp(have.p, text.p, text.n) == 0);
 }
 
 static bool mismatch(struct rp__mcp_ask *a, const char *header, const char *part)
@@ -214,20 +201,6 @@ static bool lacks(struct rp__mcp_ask *a, const char *name, const char *want)
   return false;
 }
 
-static bool fail_version(struct rp__mcp_ask *a, struct rp__json requested)
-{
-  struct rp__buf data RP_AUTOBUF = RP_BUF(RP_MCP_LINE_MAX);
-  struct rp__jw w = RP_JW(&data);
-  rp__jw_object(&w);
-  rp__jw_karray(&w, "supported");
-  rp__jw_str(&w, RP_MCP_MODERN);
-  rp__jw_end_array(&w);
-  rp__jw_kvalue(&w, "requested", requested);
-  rp__jw_end_object(&w);
-  rp__mcp_error(a, RP_MCP_VERSION, data.err ? NULL : data.p, "this version of the protocol is not spoken here");
-  return false;
-}
-
 bool rp__mcp_check_modern(struct rp__mcp_ask *a)
 {
   struct rp__json meta = rp__json_get(a->rpc.params, "_meta"), version = rp__json_get(meta, VERSION);
@@ -235,7 +208,13 @@ bool rp__mcp_check_modern(struct rp__mcp_ask *a)
   if (version.type != RP_JSON_STRING) return lacks(a, VERSION, "a string");
   if (rp__json_get(meta, CAPABILITIES).type != RP_JSON_OBJECT) return lacks(a, CAPABILITIES, "an object");
   if (!check_headers(a, version)) return false;
-  if (!rp__json_eq(version, RP_MCP_MODERN)) return fail_version(a, version);
+  if (!rp__json_eq(version, RP_MCP_MODERN)) {
+    struct rp__buf data RP_AUTOBUF = RP_BUF(RP_MCP_LINE_MAX);
+    struct rp__jw w = RP_JW(&data);
+    rp__jw_pack(&w, "{supported:[s] requested:v}", RP_MCP_MODERN, version);
+    rp__mcp_error(a, RP_MCP_VERSION, data.err ? NULL : data.p, "this version of the protocol is not spoken here");
+    return false;
+  }
   note_client(a->m, rp__json_get(meta, RP_MCP_META("clientInfo")));
   return true;
 }
@@ -243,9 +222,7 @@ bool rp__mcp_check_modern(struct rp__mcp_ask *a)
 void rp__mcp_discover(struct rp__mcp_ask *a)
 {
   struct rp__jw w = rp__mcp_begin(a);
-  rp__jw_karray(&w, "supportedVersions");
-  rp__jw_str(&w, RP_MCP_MODERN);
-  rp__jw_end_array(&w);
+  rp__jw_pack(&w, "supportedVersions:[s]", RP_MCP_MODERN);
   introduce(a->m, &w);
   rp__mcp_end(a, &w);
 }

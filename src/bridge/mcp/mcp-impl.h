@@ -25,6 +25,7 @@ struct rp__mcp_method {
   int64_t ttl_ms;    /* how long a modern client may keep the result */
   const char *cache; /* "public" or "private": for whom; NULL: results are not kept */
   void (*run)(struct rp__mcp_ask *a);
+  void (*list)(struct rp__jw *w); /* instead: members of a result of one page, which no cursor goes on from */
 };
 
 struct rp__mcp_ask {
@@ -42,10 +43,8 @@ struct rp__jw rp__mcp_begin(struct rp__mcp_ask *a);
 void rp__mcp_end(struct rp__mcp_ask *a, struct rp__jw *w);
 /* An error instead; what was written so far is taken back. `data`: a JSON value, or NULL. */
 void rp__mcp_error(struct rp__mcp_ask *a, int code, const char *data, const char *fmt, ...) RP_PRINTF(4, 5);
-/* The same for one of ours, under its code of the table, or under `code` when that is not 0. */
-void rp__mcp_fail(struct rp__mcp_ask *a, int code, const rp_error *err);
-/* For lists that have one page: no cursor can be one of ours. False when the error is written. */
-bool rp__mcp_one_page(struct rp__mcp_ask *a);
+/* The same for one of ours, under its code of the table; what comes of the parameters, under theirs. */
+void rp__mcp_fail(struct rp__mcp_ask *a, const rp_error *err);
 /* The text that may be told of it. */
 void rp__mcp_words(const struct rp__mcp *m, const rp_error *err, char ret[RP_MCP_WORDS]);
 
@@ -60,14 +59,12 @@ void rp__mcp_initialize(struct rp__mcp_ask *a);
 void rp__mcp_ping(struct rp__mcp_ask *a);
 void rp__mcp_discover(struct rp__mcp_ask *a);
 
-/* ---- what there is to ask for (mcp-tools.c, mcp-reads.c) ---- */
+/* ---- what there is to ask for (mcp-methods.c) ---- */
 
-void rp__mcp_tools_list(struct rp__mcp_ask *a);
+void rp__mcp_tools_list(struct rp__jw *w);
 void rp__mcp_tools_call(struct rp__mcp_ask *a);
 void rp__mcp_resources_list(struct rp__mcp_ask *a);
-void rp__mcp_templates_list(struct rp__mcp_ask *a);
 void rp__mcp_resources_read(struct rp__mcp_ask *a);
-void rp__mcp_prompts_list(struct rp__mcp_ask *a);
 void rp__mcp_prompts_get(struct rp__mcp_ask *a);
 
 #endif

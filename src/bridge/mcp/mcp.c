@@ -5,23 +5,24 @@
 #include "base/text.h"
 #include "bridge/broken-line.h"
 #include "bridge/mcp/mcp-impl.h"
+#include "bridge/mcp/resources.h"
 
 #define NAME_SHOWN 60            /* bytes of a peer's word that an error repeats */
 #define FIXED_MS (5 * 60 * 1000) /* lists that only another version of this program changes */
 
 /* clang-format off */
 static const struct rp__mcp_method methods[] = {
-  /*  name                       legacy modern keep      for */
-  {"initialize",               true,  false, 0,        NULL,      rp__mcp_initialize},
-  {"ping",                     true,  false, 0,        NULL,      rp__mcp_ping},
-  {"server/discover",          false, true,  0,        "private", rp__mcp_discover},
-  {"tools/list",               true,  true,  FIXED_MS, "public",  rp__mcp_tools_list},
-  {"tools/call",               true,  true,  0,        NULL,      rp__mcp_tools_call},
-  {"resources/list",           true,  true,  0,        "private", rp__mcp_resources_list},
-  {"resources/templates/list", true,  true,  FIXED_MS, "public",  rp__mcp_templates_list},
-  {"resources/read",           true,  true,  0,        "private", rp__mcp_resources_read},
-  {"prompts/list",             true,  true,  FIXED_MS, "public",  rp__mcp_prompts_list},
-  {"prompts/get",              true,  true,  0,        NULL,      rp__mcp_prompts_get},
+  /*  name                     legacy modern keep      for        run                     list */
+  {"initialize",               true,  false, 0,        NULL,      rp__mcp_initialize,     NULL},
+  {"ping",                     true,  false, 0,        NULL,      rp__mcp_ping,           NULL},
+  {"server/discover",          false, true,  0,        "private", rp__mcp_discover,       NULL},
+  {"tools/list",               true,  true,  FIXED_MS, "public",  NULL,                   rp__mcp_tools_list},
+  {"tools/call",               true,  true,  0,        NULL,      rp__mcp_tools_call,     NULL},
+  {"resources/list",           true,  true,  0,        "private", rp__mcp_resources_list, NULL},
+  {"resources/templates/list", true,  true,  FIXED_MS, "public",  NULL,                   rp__resource_templates},
+  {"resources/read",           true,  true,  0,        "private", rp__mcp_resources_read, NULL},
+  {"prompts/list",             true,  true,  FIXED_MS, "public",  NULL,                   rp__prompts_list},
+  {"prompts/get",              true,  true,  0,        NULL,      rp__mcp_prompts_get,    NULL},
   {.name = NULL},
 };
 /* clang-format on */
@@ -38,10 +39,7 @@ struct rp__jw rp__mcp_begin(struct rp__mcp_ask *a)
 
 void rp__mcp_end(struct rp__mcp_ask *a, struct rp__jw *w)
 {
-  if (a->reply->modern && a->method->cache) {
-    rp__jw_ki64(w, "ttlMs", a->method->ttl_ms);
-    rp__jw_kstr(w, "cacheScope", a->method->cache);
-  }
+  if (a->reply->modern && a->method->cache) rp__jw_pack(w, "ttlMs:i cacheScope:s", a->method->ttl_ms, a->method->cache);
   if (a->reply->modern) {
     rp__jw_kobject(w, "_meta");
     rp__jw_key(w, RP_MCP_META("serverInfo"));
@@ -52,16 +50,12 @@ void rp__mcp_end(struct rp__mcp_ask *a, struct rp__jw *w)
   rp__rpc_end(w);
 }
 
-static struct rp__json answerable(struct rp__json id)
-{
-  static const struct rp__json none = {0};
-  return id.type == RP_JSON_STRING || id.type == RP_JSON_NUMBER ? id : none;
-}
-
 static void write_error(struct rp__mcp_ask *a, int code, const char *message, const char *data)
 {
+  struct rp__json id = a->rpc.id;
+  if (id.type != RP_JSON_STRING && id.type != RP_JSON_NUMBER) id = (struct rp__json){0};
   rp__buf_reset(a->out);
-  rp__rpc_error(a->out, answerable(a->rpc.id), code, message, data);
+  rp__rpc_error(a->out, id, code, message, data);
   a->reply->code = code;
 }
 
@@ -83,55 +77,40 @@ void rp__mcp_words(const struct rp__mcp *m, const rp_error *err, char ret[RP_MCP
     rp__text_copy(ret, RP_MCP_WORDS, err->message[0] ? err->message : rp_error_lookup(err->code)->text);
 }
 
-void rp__mcp_fail(struct rp__mcp_ask *a, int code, const rp_error *err)
+void rp__mcp_fail(struct rp__mcp_ask *a, const rp_error *err)
 {
+  bool params = err->code == RP_E_INVALID || err->code == RP_E_USAGE || err->code == RP_E_SESSION_NOT_FOUND ||
+                err->code == RP_E_AMBIGUOUS;
   const rp_error_info *info = rp_error_lookup(err->code);
   struct rp__buf data RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&data);
   char text[RP_MCP_WORDS];
   rp__mcp_words(a->m, err, text);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "code", info->name);
-  if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
-  if (err->hint[0]) rp__jw_kstr(&w, "hint", err->hint);
-  rp__jw_end_object(&w);
-  write_error(a, code ? code : info->json_rpc, text, data.err ? NULL : data.p);
-}
-
-bool rp__mcp_one_page(struct rp__mcp_ask *a)
-{
-  if (rp__json_get(a->rpc.params, "cursor").type == RP_JSON_NONE) return true;
-  rp__mcp_error(a, RP_RPC_PARAMS, NULL, "cursor: no page goes on from there");
-  return false;
+  rp__jw_pack(&w, "{code:s field:?s hint:?s}", info->name, err->field, err->hint);
+  write_error(a, params ? RP_RPC_PARAMS : info->json_rpc, text, data.err ? NULL : data.p);
 }
 
 /* ---- asking ---- */
 
-/* Whether a method may see it; else the error is written. */
-static bool admit(struct rp__mcp_ask *a)
+/* Until a method sees it, it counts as refused. */
+static void request(struct rp__mcp_ask *a)
 {
   const struct rp__rpc *r = &a->rpc;
+  const struct rp__mcp_method *m = methods;
+  struct rp__json name = r->method;
   a->reply->modern = rp__mcp_is_modern(a->m, r);
   a->m->session.lazy = a->m->lazy && a->reply->modern && !a->m->initialized;
+  a->reply->refused = true;
   if (r->id.type == RP_JSON_NULL) {
     rp__mcp_error(a, RP_RPC_INVALID, NULL, "id: must be a string or a number");
-    return false;
+    return;
   }
   if (r->params.type && r->params.type != RP_JSON_OBJECT) {
     rp__mcp_error(a, RP_RPC_PARAMS, NULL, "params: must be an object");
-    return false;
-  }
-  return a->reply->modern ? rp__mcp_check_modern(a) : rp__mcp_check_legacy(a);
-}
-
-static void request(struct rp__mcp_ask *a)
-{
-  if (!admit(a)) {
-    a->reply->refused = true;
     return;
   }
-  struct rp__json name = a->rpc.method;
-  const struct rp__mcp_method *m = methods;
+  if (!(a->reply->modern ? rp__mcp_check_modern(a) : rp__mcp_check_legacy(a))) return;
+  a->reply->refused = false;
   while (m->name && !((a->reply->modern ? m->modern : m->legacy) && rp__json_eq(name, m->name))) m++;
   if (!m->name) {
     int n = (int)RP_MIN(name.n - 2, (size_t)NAME_SHOWN);
@@ -139,7 +118,15 @@ static void request(struct rp__mcp_ask *a)
     return;
   }
   a->method = m;
-  a->method->run(a);
+  if (m->run) {
+    m->run(a);
+  } else if (rp__json_get(r->params, "cursor").type != RP_JSON_NONE) {
+    rp__mcp_error(a, RP_RPC_PARAMS, NULL, "cursor: no page goes on from there");
+  } else {
+    struct rp__jw w = rp__mcp_begin(a);
+    m->list(&w);
+    rp__mcp_end(a, &w);
+  }
   if (!a->out->err) return;
   bool large = a->out->err == RP_E_TOO_LARGE;
   rp__mcp_error(a, RP_RPC_INTERNAL, NULL, "%s", large ? "the answer is too large" : "out of memory");

@@ -34,11 +34,7 @@ static void write_place(const struct place *p, const char *uri_key, struct rp__j
 {
   rp__jw_object(w);
   rp__jw_kstr(w, uri_key, p->uri);
-  rp__jw_kstr(w, "name", p->name);
-  rp__jw_kstr(w, "title", p->title);
-  rp__jw_kstr(w, "description", p->about);
-  rp__jw_kstr(w, "mimeType", p->type);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "name:s title:s description:s mimeType:s}", p->name, p->title, p->about, p->type);
 }
 
 void rp__resource_templates(struct rp__jw *w)
@@ -66,18 +62,12 @@ static int on_session(void *ctx, const rp_session_info *info)
   p->n++;
   snprintf(p->last, sizeof p->last, "%s", info->id);
   snprintf(uri, sizeof uri, PREFIX "%s", info->id);
-  rp__jw_object(&p->w);
-  rp__jw_kstr(&p->w, "uri", uri);
-  rp__jw_kstr(&p->w, "name", info->id);
-  if (info->name && info->name[0]) {
-    rp__jw_key(&p->w, "title");
-    rp__jw_strn(&p->w, info->name, rp__tell_clip(info->name, strlen(info->name), TITLE_MAX));
-  }
+  rp__jw_pack(&p->w, "{uri:s name:s", uri, info->id);
+  if (info->name && info->name[0])
+    rp__jw_pack(&p->w, "title:n", info->name, rp__tell_clip(info->name, strlen(info->name), TITLE_MAX));
   snprintf(about, sizeof about, "%s, begun %s", rp_session_status_name(info->status),
            rp__time_format(info->created_at, at));
-  rp__jw_kstr(&p->w, "description", about);
-  rp__jw_kstr(&p->w, "mimeType", JSON_TYPE);
-  rp__jw_end_object(&p->w);
+  rp__jw_pack(&p->w, "description:s mimeType:s}", about, JSON_TYPE);
   return 0;
 }
 
@@ -126,10 +116,9 @@ struct reading {
 static int on_info(void *ctx, const rp_session_info *info)
 {
   struct reading *r = ctx;
-  char *doc = NULL;
+  RP_AUTODOC char *doc = NULL;
   int rc = rp_session_json(info, &doc, r->err);
   if (!rc) rp__jw_raw(&r->w, doc, strlen(doc));
-  rp_free(doc);
   return rc;
 }
 
@@ -137,24 +126,9 @@ static int read_sessions(struct rp__tool_session *m, struct rp__buf *out, rp_err
 {
   struct reading r = {RP_JW(out), err};
   const rp_filter f = {.scope = m->scope, .limit = RP_RESOURCE_PAGE};
-  rp__jw_object(&r.w);
-  rp__jw_kstr(&r.w, "scope", m->scope);
-  rp__jw_karray(&r.w, "sessions");
+  rp__jw_pack(&r.w, "{scope:s sessions:[", m->scope);
   int rc = rp_list(m->e, &f, on_info, &r, err);
-  rp__jw_end_array(&r.w);
-  rp__jw_end_object(&r.w);
-  return rc;
-}
-
-static int read_state(struct rp__tool_session *m, const char *id, struct rp__buf *out, rp_error *err)
-{
-  rp_session *s = NULL;
-  char *doc = NULL;
-  int rc = rp_attach(m->e, id, &s, err);
-  if (!rc) rc = rp_state_json(s, -1, &doc, err);
-  if (!rc) rp__buf_str(out, doc);
-  rp_free(doc);
-  rp_session_free(s);
+  rp__jw_pack(&r.w, "]}");
   return rc;
 }
 
@@ -171,12 +145,18 @@ static int read_session(struct rp__tool_session *m, const char *uri, struct rp__
   bool missing = rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_USAGE || rc == RP_E_AMBIGUOUS;
   if (missing || (!rc && strcmp(id, ref) != 0)) return no_such(uri, err);
   if (rc) return rc;
-  if (slash) return read_state(m, id, out, err);
-  char *doc = NULL;
+  RP_AUTODOC char *doc = NULL;
   size_t len = 0;
-  rc = rp_session_get_json(m->e, id, &doc, &len, err);
+  rp_session *s = NULL;
+  if (slash) {
+    rc = rp_attach(m->e, id, &s, err);
+    if (!rc) rc = rp_state_json(s, -1, &doc, err);
+    rp_session_free(s);
+    if (!rc) len = strlen(doc);
+  } else {
+    rc = rp_session_get_json(m->e, id, &doc, &len, err);
+  }
   if (!rc) rp__buf_add(out, doc, len);
-  rp_free(doc);
   return rc;
 }
 
@@ -194,13 +174,7 @@ int rp__resource_read(struct rp__tool_session *m, struct rp__json uri, struct rp
   if (rc) return rc;
   if (doc.err == RP_E_NOMEM) return rp__fail_nomem(err);
   if (doc.err) return rp__fail(err, doc.err, "the resource is over %zu bytes", RP_RESOURCE_DOC_MAX);
-  rp__jw_karray(w, "contents");
-  rp__jw_object(w);
-  rp__jw_kvalue(w, "uri", uri);
-  rp__jw_kstr(w, "mimeType", strcmp(text, "reprise://brief") == 0 ? "text/plain" : JSON_TYPE);
-  rp__jw_key(w, "text");
-  rp__jw_strn(w, doc.p ? doc.p : "", doc.n);
-  rp__jw_end_object(w);
-  rp__jw_end_array(w);
+  rp__jw_pack(w, "contents:[{uri:v mimeType:s text:n}]", uri,
+              strcmp(text, "reprise://brief") == 0 ? "text/plain" : JSON_TYPE, doc.p ? doc.p : "", doc.n);
   return 0;
 }

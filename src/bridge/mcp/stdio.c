@@ -24,8 +24,6 @@ struct server {
   struct rp__buf reply;
 };
 
-/* ---- waiting ---- */
-
 /* Until the descriptor can be used: 1; 0 when it is time to stop. */
 static int wait_for(struct server *s, int fd, short events, rp_error *err)
 {
@@ -37,8 +35,6 @@ static int wait_for(struct server *s, int fd, short events, rp_error *err)
     if (n > 0 && p[0].revents) return 1;
   }
 }
-
-/* ---- writing ---- */
 
 /* No more at once than a pipe that is ready takes without blocking. 1, or 0 when it is time to stop. */
 static int send_all(struct server *s, const char *p, size_t n, rp_error *err)
@@ -77,8 +73,6 @@ static int refuse_long(struct server *s, struct rp__str line, rp_error *err)
   rp__rpc_error(&s->reply, rp__broken_line_id(line.p, line.n), RP_RPC_INVALID, text, NULL);
   return send_reply(s, err);
 }
-
-/* ---- reading ---- */
 
 static int answer_lines(struct server *s, bool last, rp_error *err)
 {

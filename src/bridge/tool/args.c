@@ -17,39 +17,24 @@ static void write_text_bounds(double min, double max, struct rp__jw *w)
   rp__jw_ki64(w, "maxLength", (int64_t)max);
 }
 
-static void write_words(const struct rp__takes *row, struct rp__jw *w)
-{
-  rp__jw_karray(w, "enum");
-  for (const char *const *word = row->words; *word; word++) rp__jw_str(w, *word);
-  rp__jw_end_array(w);
-}
-
-static void write_items(const struct rp__takes *row, struct rp__jw *w)
-{
-  rp__jw_kobject(w, "items");
-  rp__jw_kstr(w, "type", "string");
-  write_text_bounds(1, RP_TAKES_ITEM_MAX, w);
-  rp__jw_end_object(w);
-  rp__jw_ki64(w, "maxItems", (int64_t)row->max);
-}
-
 static void write_row(const struct rp__takes *row, struct rp__jw *w)
 {
   rp__jw_kobject(w, row->name);
-  rp__jw_kstr(w, "type", type_names[row->type]);
-  rp__jw_kstr(w, "description", row->about);
+  rp__jw_pack(w, "type:s description:s", type_names[row->type], row->about);
   switch (row->type) {
   case RP_TAKES_TEXT: write_text_bounds(row->min, row->max, w); break;
-  case RP_TAKES_WORD: write_words(row, w); break;
-  case RP_TAKES_TEXTS: write_items(row, w); break;
-  case RP_TAKES_INT:
-    rp__jw_ki64(w, "minimum", (int64_t)row->min);
-    rp__jw_ki64(w, "maximum", (int64_t)row->max);
+  case RP_TAKES_WORD:
+    rp__jw_karray(w, "enum");
+    for (const char *const *word = row->words; *word; word++) rp__jw_str(w, *word);
+    rp__jw_end_array(w);
     break;
-  case RP_TAKES_REAL:
-    rp__jw_kdouble(w, "minimum", row->min);
-    rp__jw_kdouble(w, "maximum", row->max);
+  case RP_TAKES_TEXTS:
+    rp__jw_pack(w, "items:{type:s", "string");
+    write_text_bounds(1, RP_TAKES_ITEM_MAX, w);
+    rp__jw_pack(w, "} maxItems:i", (int64_t)row->max);
     break;
+  case RP_TAKES_INT: rp__jw_pack(w, "minimum:i maximum:i", (int64_t)row->min, (int64_t)row->max); break;
+  case RP_TAKES_REAL: rp__jw_pack(w, "minimum:d maximum:d", row->min, row->max); break;
   }
   rp__jw_end_object(w);
 }
@@ -57,9 +42,7 @@ static void write_row(const struct rp__takes *row, struct rp__jw *w)
 void rp__takes_schema(const struct rp__takes *rows, struct rp__jw *w)
 {
   bool any = false;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "type", "object");
-  rp__jw_kobject(w, "properties");
+  rp__jw_pack(w, "{type:s properties:{", "object");
   for (const struct rp__takes *row = rows; row->name; row++) {
     write_row(row, w);
     any = any || row->required;
@@ -71,8 +54,7 @@ void rp__takes_schema(const struct rp__takes *rows, struct rp__jw *w)
       if (row->required) rp__jw_str(w, row->name);
     rp__jw_end_array(w);
   }
-  rp__jw_kbool(w, "additionalProperties", false);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "additionalProperties:b}", false);
 }
 
 /* ---- the check ---- */
@@ -158,16 +140,6 @@ static int check_texts(const struct rp__takes *row, struct rp__json v, rp_error 
   return rc;
 }
 
-static int check_value(const struct rp__takes *row, struct rp__json v, rp_error *err)
-{
-  switch (row->type) {
-  case RP_TAKES_TEXT: return check_text(row, v, row->min, row->max, err);
-  case RP_TAKES_WORD: return check_word(row, v, err);
-  case RP_TAKES_TEXTS: return check_texts(row, v, err);
-  default: return check_number(row, v, err);
-  }
-}
-
 static const struct rp__takes *find_row(const struct rp__takes *rows, struct rp__json key)
 {
   for (; rows->name; rows++)
@@ -188,7 +160,10 @@ int rp__takes_check(const struct rp__takes *rows, struct rp__json args, struct r
     struct rp__json *place = &found[row - rows];
     if (place->type != RP_JSON_NONE)
       return rp__fail_field(err, RP_E_INVALID, row->name, "'%s' is given twice", row->name);
-    int rc = check_value(row, value, err);
+    int rc = row->type == RP_TAKES_TEXT    ? check_text(row, value, row->min, row->max, err)
+             : row->type == RP_TAKES_WORD  ? check_word(row, value, err)
+             : row->type == RP_TAKES_TEXTS ? check_texts(row, value, err)
+                                           : check_number(row, value, err);
     if (rc) return rc;
     *place = value;
   }

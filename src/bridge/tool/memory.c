@@ -28,33 +28,21 @@ static const struct rp__takes recall_takes[] = {
 
 /* ---- remember ---- */
 
-static void join_words(struct rp__json array, struct rp__buf *out)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  while (array.type == RP_JSON_ARRAY && rp__json_next(array, &it, NULL, &item)) {
-    if (out->n) rp__buf_char(out, ',');
-    rp__tell_text(out, item, 0);
-  }
-}
-
 static int remember(struct rp__tool_session *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
 {
   RP_AUTOFREE char *text = rp__json_dup(args[TEXT]);
   RP_AUTOBUF struct rp__buf words = RP_BUF(CATEGORIES * 4 * (RP_TAKES_ITEM_MAX + 1));
+  struct rp__json_iter it = {0};
+  struct rp__json item;
   char id[RP_ID_MAX + 1];
   double confidence = 1;
-  join_words(args[CATEGORY], &words);
+  while (rp__json_next(args[CATEGORY], &it, NULL, &item)) rp__tell(&words, item, words.n ? ",{}" : "{}");
   if (!text || words.err) return rp__fail_nomem(err);
   rp__json_double(args[CONFIDENCE], &confidence);
   int rc = rp__tool_session_may_write(m, err);
   if (!rc) rc = rp_remember(m->s, text, confidence, words.n ? words.p : NULL, id, err);
   if (rc) return rc;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "memory_id", id);
-  rp__jw_kstr(w, "scope", m->scope);
-  rp__jw_kdouble(w, "confidence", confidence);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{memory_id:s scope:s confidence:d}", id, m->scope, confidence);
   return 0;
 }
 
@@ -62,9 +50,8 @@ static void tell_remembered(struct rp__json doc, struct rp__buf *out)
 {
   double confidence = 1;
   rp__json_double(rp__json_get(doc, "confidence"), &confidence);
-  rp__buf_printf(out, "Remembered with a confidence of %.2f as ", confidence);
-  rp__tell_text(out, rp__json_get(doc, "memory_id"), 0);
-  rp__buf_char(out, '.');
+  rp__buf_printf(out, "Remembered with a confidence of %.2f", confidence);
+  rp__tell(out, doc, " as {memory_id}.");
 }
 
 /* ---- recall ---- */
@@ -72,18 +59,9 @@ static void tell_remembered(struct rp__json doc, struct rp__buf *out)
 static int on_memory(void *ctx, const rp_memory_info *m)
 {
   struct rp__jw *w = ctx;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "memory_id", m->id);
-  rp__jw_kstr(w, "content", m->content);
-  rp__jw_key(w, "categories");
-  if (m->categories)
-    rp__jw_raw(w, m->categories, strlen(m->categories));
-  else
-    rp__jw_raw(w, "[]", 2);
-  rp__jw_kdouble(w, "confidence", m->confidence);
-  rp__jw_kstr(w, "session_id", m->session_id);
-  rp__jw_ktime(w, "updated_at", m->updated_at ? m->updated_at : m->created_at);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{memory_id:s content:s categories:r confidence:d session_id:s updated_at:t}", m->id, m->content,
+              m->categories ? m->categories : "[]", m->confidence, m->session_id,
+              m->updated_at ? m->updated_at : m->created_at);
   return 0;
 }
 
@@ -93,13 +71,10 @@ static int recall(struct rp__tool_session *m, const struct rp__json *args, struc
   if (!query && args[QUERY].type != RP_JSON_NONE) return rp__fail_nomem(err);
   /* Blanks are no words to look for. */
   if (query && !query[strspn(query, " \t\r\n")]) query[0] = '\0';
-  rp__jw_object(w);
-  rp__jw_kstr(w, "scope", m->scope);
-  rp__jw_karray(w, "memories");
+  rp__jw_pack(w, "{scope:s memories:[", m->scope);
   int rc = rp_memories(m->e, m->scope, query && *query ? query : NULL, rp__takes_int(args[LIMIT], LIMIT_DEFAULT),
                        on_memory, w, err);
-  rp__jw_end_array(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "]}");
   if (rc == RP_E_REFUSED) rp__hint(err, "call recall without a query to list them");
   return rc;
 }
@@ -113,8 +88,7 @@ static void tell_recalled(struct rp__json doc, struct rp__buf *out)
     double confidence = 0;
     rp__json_double(rp__json_get(item, "confidence"), &confidence);
     rp__buf_printf(out, "- (%.2f) ", confidence);
-    rp__tell_text(out, rp__json_get(item, "content"), 0);
-    rp__buf_char(out, '\n');
+    rp__tell(out, item, "{content}\n");
   }
 }
 

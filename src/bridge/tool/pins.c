@@ -36,13 +36,6 @@ static int missing(const char *field, const char *action, rp_error *err)
   return rc;
 }
 
-static struct rp__json pins_of(const char *state)
-{
-  return rp__json_get(rp__json_trusted(state, strlen(state)), "pins");
-}
-
-/* ---- the document ---- */
-
 /* What was done, and how many there are now; only who asks for them gets them all. */
 static int write_pins(struct rp__tool_session *m, const char *done, struct rp__json label, struct rp__jw *w,
                       rp_error *err)
@@ -51,17 +44,11 @@ static int write_pins(struct rp__tool_session *m, const char *done, struct rp__j
   bool view = strcmp(done, "view") == 0;
   int rc = m->s ? rp__tool_state(m, &state, err) : 0;
   if (rc) return rc;
-  struct rp__json pins = state ? pins_of(state) : (struct rp__json){0};
-  rp__jw_object(w);
-  rp__jw_kstr(w, "action", done);
-  if (label.type == RP_JSON_STRING) rp__jw_kvalue(w, "label", label);
-  if (view) rp__jw_key(w, "pins");
-  if (view && pins.type == RP_JSON_ARRAY)
-    rp__jw_value(w, pins);
-  else if (view)
-    rp__jw_raw(w, "[]", 2);
-  rp__jw_ki64(w, "count", (int64_t)rp__json_count(pins));
-  rp__jw_ki64(w, "max", PINS);
+  struct rp__json pins = rp__tool_part(state, "pins");
+  if (pins.type != RP_JSON_ARRAY) pins = rp__json_trusted("[]", 2);
+  rp__jw_pack(w, "{action:s label:?v", done, label);
+  if (view) rp__jw_kvalue(w, "pins", pins);
+  rp__jw_pack(w, "count:i max:i", (int64_t)rp__json_count(pins), (int64_t)PINS);
   if (view) rp__tool_elsewhere(m, "pins", "label", pins, w);
   rp__jw_end_object(w);
   return 0;
@@ -97,7 +84,7 @@ static int tell_full(struct rp__tool_session *m, rp_error *err)
   char names[NAMES_MAX], hint[sizeof err->hint];
   memcpy(hint, err->hint, sizeof hint);
   if (rp__tool_state(m, &state, NULL)) return RP_E_PINS_FULL;
-  rp__tell_names(pins_of(state), "label", names, sizeof names);
+  rp__tell_names(rp__tool_part(state, "pins"), "label", names, sizeof names);
   rp__fail_field(err, RP_E_PINS_FULL, "label", "all %d pins are taken: %s", PINS, names);
   rp__hint(err, "%s; or pin under one of these labels to replace it", hint);
   return RP_E_PINS_FULL;
@@ -129,12 +116,7 @@ static int pin(struct rp__tool_session *m, const struct rp__json *args, struct r
   if (!rc) rc = rp__tool_session_may_write(m, err);
   if (!rc) rc = write_label(m, args[LABEL], args[CONTENT], &label, err);
   if (rc) return rc;
-  rp__jw_object(&b);
-  rp__jw_key(&b, "label");
-  rp__jw_raw(&b, label.p, label.n);
-  rp__jw_kvalue(&b, "content", args[CONTENT]);
-  if (args[IMPORTANCE].type != RP_JSON_NONE) rp__jw_kvalue(&b, "importance", args[IMPORTANCE]);
-  rp__jw_end_object(&b);
+  rp__jw_pack(&b, "{label:r content:v importance:?v}", label.p, args[CONTENT], args[IMPORTANCE]);
   if (body.err) return rp__fail_nomem(err);
   rp_event ev = {.kind = "pin", .body = body.p, .body_len = body.n};
   rc = rp__tool_append(m, &ev, 1, &why);
@@ -177,9 +159,7 @@ static int unknown(struct rp__json pins, const struct rp__json *args, rp_error *
 static int unpin_body(struct rp__json label, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kvalue(&w, "label", label);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{label:v}", label);
   return out->err;
 }
 
@@ -190,8 +170,8 @@ static int unpin(struct rp__tool_session *m, const struct rp__json *args, struct
   if (args[LABEL].type == RP_JSON_NONE && args[INDEX].type == RP_JSON_NONE) return missing("label", "unpin", err);
   int rc = rp__tool_state(m, &state, err);
   if (rc) return rc;
-  struct rp__json label = find_pin(m, pins_of(state), args);
-  if (label.type == RP_JSON_NONE) return unknown(pins_of(state), args, err);
+  struct rp__json label = find_pin(m, rp__tool_part(state, "pins"), args);
+  if (label.type == RP_JSON_NONE) return unknown(rp__tool_part(state, "pins"), args, err);
   if (unpin_body(label, &body)) return rp__fail_nomem(err);
   rp_event ev = {.kind = "unpin", .body = body.p, .body_len = body.n};
   rc = rp__tool_append(m, &ev, 1, err);
@@ -205,16 +185,12 @@ static int unpin(struct rp__tool_session *m, const struct rp__json *args, struct
 static int check(struct rp__tool_session *m, const struct rp__json *args, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf doc = RP_BUF(RP_TOOL_DOC_MAX);
-  struct rp__jw w = RP_JW(&doc);
   char names[NAMES_MAX];
   if (rp__json_eq(args[ACTION], "pin")) return check_pin(args, err);
   if (!rp__json_eq(args[ACTION], "unpin")) return 0;
   if (args[LABEL].type == RP_JSON_NONE && args[INDEX].type == RP_JSON_NONE) return missing("label", "unpin", err);
-  rp__jw_object(&w);
-  rp__tool_elsewhere(m, "pins", "label", (struct rp__json){0}, &w);
-  rp__jw_end_object(&w);
+  struct rp__json pins = rp__tool_others(m, "pins", "label", &doc);
   if (doc.err) return rp__fail_nomem(err);
-  struct rp__json pins = rp__json_get(rp__json_trusted(doc.p, doc.n), "elsewhere");
   if (args[LABEL].type != RP_JSON_NONE && find_pin(m, pins, args).type != RP_JSON_NONE) return 0;
   if (args[LABEL].type != RP_JSON_NONE || !rp__json_count(pins)) return unknown(pins, args, err);
   rp__tell_names(pins, "label", names, sizeof names);
@@ -234,7 +210,7 @@ static int clear(struct rp__tool_session *m, struct rp__jw *w, rp_error *err)
   struct rp__json item;
   int rc = rp__tool_state(m, &state, err);
   if (rc) return rc;
-  while (n < PINS && rp__json_next(pins_of(state), &it, NULL, &item)) {
+  while (n < PINS && rp__json_next(rp__tool_part(state, "pins"), &it, NULL, &item)) {
     if (unpin_body(rp__json_get(item, "label"), &bodies)) return rp__fail_nomem(err);
     at[++n] = bodies.n;
   }
@@ -263,41 +239,7 @@ static int run(struct rp__tool_session *m, const struct rp__json *args, struct r
   return view(m, args, w, err);
 }
 
-/* ---- telling ---- */
-
-static void tell_pin(struct rp__json item, int number, struct rp__buf *out)
-{
-  struct rp__json from = rp__json_get(item, "inherited_from");
-  rp__buf_printf(out, "%d. [", number);
-  rp__tell_text(out, rp__json_get(item, "label"), 0);
-  rp__buf_str(out, "] ");
-  if (rp__json_get(item, "critical").type == RP_JSON_TRUE)
-    rp__buf_str(out, "(critical) ");
-  else if (rp__json_eq(rp__json_get(item, "importance"), "high"))
-    rp__buf_str(out, "(high) ");
-  rp__tell_text(out, rp__json_get(item, "content"), 0);
-  if (from.type == RP_JSON_STRING) {
-    rp__buf_str(out, " [inherited from ");
-    rp__tell_text(out, from, 0);
-    rp__buf_char(out, ']');
-  }
-  rp__buf_char(out, '\n');
-}
-
-static void tell_elsewhere(struct rp__json pins, struct rp__buf *out)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  if (rp__json_count(pins) == 0) return;
-  rp__buf_str(out, "\nPinned in other sessions of this scope (pin it here to keep it):\n");
-  while (rp__json_next(pins, &it, NULL, &item)) {
-    rp__buf_str(out, "- [");
-    rp__tell_text(out, rp__json_get(item, "label"), 0);
-    rp__buf_str(out, "] ");
-    rp__tell_text(out, rp__json_get(item, "content"), 0);
-    rp__buf_char(out, '\n');
-  }
-}
+#define ENTRY "[{label}] {content}"
 
 static void tell(struct rp__json doc, struct rp__buf *out)
 {
@@ -309,15 +251,25 @@ static void tell(struct rp__json doc, struct rp__buf *out)
   if (rp__json_eq(action, "pin"))
     rp__buf_printf(out, "Pinned to working memory (%lld/%d items).", (long long)count, PINS);
   if (rp__json_eq(action, "unpin")) {
-    rp__buf_str(out, "Unpinned: ");
-    rp__tell_text(out, rp__json_get(doc, "label"), 0);
+    rp__tell(out, doc, "Unpinned: {label}");
     rp__buf_printf(out, " (%lld/%d items left).", (long long)count, PINS);
   }
   if (!rp__json_eq(action, "view")) return;
   if (count == 0) rp__buf_str(out, "Working memory is empty.");
   if (count) rp__buf_printf(out, "Working Memory (%lld/%d):\n", (long long)count, PINS);
-  for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) tell_pin(item, i, out);
-  tell_elsewhere(rp__json_get(doc, "elsewhere"), out);
+  for (int i = 1; rp__json_next(pins, &it, NULL, &item); i++) {
+    bool critical = rp__json_get(item, "critical").type == RP_JSON_TRUE;
+    bool high = rp__json_eq(rp__json_get(item, "importance"), "high");
+    rp__buf_printf(out, "%d. ", i);
+    rp__tell(out, item, critical ? "[{label}] (critical) {content}" : high ? "[{label}] (high) {content}" : ENTRY);
+    if (rp__json_get(item, "inherited_from").type == RP_JSON_STRING)
+      rp__tell(out, item, " [inherited from {inherited_from}]");
+    rp__buf_char(out, '\n');
+  }
+  pins = rp__json_get(doc, "elsewhere");
+  it = (struct rp__json_iter){0};
+  if (rp__json_count(pins)) rp__buf_str(out, "\nPinned in other sessions of this scope (pin it here to keep it):\n");
+  while (rp__json_next(pins, &it, NULL, &item)) rp__tell(out, item, "- " ENTRY "\n");
 }
 
 static const struct rp__takes nothing[] = {{0}};

@@ -27,13 +27,6 @@ static const struct rp__takes continue_takes[] = {
     {0},
 };
 
-/* ---- what found no room ---- */
-
-static struct rp__json pins_of(const char *state)
-{
-  return state ? rp__json_get(rp__json_trusted(state, strlen(state)), "pins") : (struct rp__json){0};
-}
-
 /* The labels of the pins that `from` has and this session has not, behind the engine's own members. */
 static void write_left_out(struct rp__tool_session *m, const char *from, struct rp__jw *w)
 {
@@ -43,10 +36,10 @@ static void write_left_out(struct rp__tool_session *m, const char *from, struct 
   struct rp__json item;
   rp__jw_karray(w, "pins_without_room");
   if (rp_attach(m->e, from, &s, NULL) == 0 && rp_state_json(s, -1, &theirs, NULL) == 0 &&
-      rp__tool_state(m, &ours, NULL) == 0 && pins_of(theirs).type == RP_JSON_ARRAY)
-    while (rp__json_next(pins_of(theirs), &it, NULL, &item)) {
+      rp__tool_state(m, &ours, NULL) == 0)
+    while (rp__json_next(rp__tool_part(theirs, "pins"), &it, NULL, &item)) {
       struct rp__json label = rp__json_get(item, "label");
-      if (!rp__tool_named(pins_of(ours), "label", label).type) rp__jw_value(w, label);
+      if (!rp__tool_named(rp__tool_part(ours, "pins"), "label", label).type) rp__jw_value(w, label);
     }
   rp_session_detach(s);
   rp__jw_end_array(w);
@@ -91,35 +84,20 @@ static int64_t number(struct rp__json doc, const char *name)
   return n;
 }
 
-static void tell_left_out(struct rp__json labels, struct rp__buf *out)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json label;
-  const char *between = " ";
-  size_t n = rp__json_count(labels);
-  if (!n) return;
-  rp__buf_printf(out, " %zu of its pins found no room:", n);
-  while (rp__json_next(labels, &it, NULL, &label)) {
-    rp__buf_str(out, between);
-    rp__tell_text(out, label, RP_TOOL_CELL);
-    between = ", ";
-  }
-  rp__buf_str(out, ". Unpin what is settled and call this again.");
-}
-
 static void continue_tell(struct rp__json doc, struct rp__buf *out)
 {
-  int64_t pins = number(doc, "pins"), tasks = number(doc, "tasks"), memories = number(doc, "memories");
-  rp__buf_str(out, "Inherited from session ");
-  rp__tell_text(out, rp__json_get(doc, "from"), 0);
-  rp__buf_printf(out, ": %lld pins, %lld pending tasks, %lld memories.", (long long)pins, (long long)tasks,
-                 (long long)memories);
+  struct rp__json left_out = rp__json_get(doc, "pins_without_room"), label;
+  struct rp__json_iter it = {0};
+  int64_t pins = number(doc, "pins"), tasks = number(doc, "tasks");
+  size_t n = rp__json_count(left_out);
+  rp__tell(out, doc, "Inherited from session {from}: {pins} pins, {tasks} pending tasks, {memories} memories.");
   if (pins) rp__buf_str(out, " Use working_memory view to see the pins.");
   if (tasks) rp__buf_str(out, " Use task list to see the tasks.");
-  struct rp__json left_out = rp__json_get(doc, "pins_without_room");
-  tell_left_out(left_out, out);
-  if (!pins && !tasks && !memories && !rp__json_count(left_out))
-    rp__buf_str(out, " It has nothing that is not here already.");
+  if (n) rp__buf_printf(out, " %zu of its pins found no room:", n);
+  for (const char *pattern = " {:160}"; rp__json_next(left_out, &it, NULL, &label); pattern = ", {:160}")
+    rp__tell(out, label, pattern);
+  if (n) rp__buf_str(out, ". Unpin what is settled and call this again.");
+  if (!pins && !tasks && !number(doc, "memories") && !n) rp__buf_str(out, " It has nothing that is not here already.");
 }
 
 const struct rp__tool rp__tool_session_continue = {
@@ -170,31 +148,8 @@ static int chain_run(struct rp__tool_session *m, const struct rp__json *args, st
     rc = resolve(m, args[CHAIN_SESSION], id, err);
   if (!rc) rc = rp_chain_json(m->e, id, rp__takes_int(args[CHAIN_DEPTH], DEPTH_DEFAULT), &doc, err);
   if (rc) return rc;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", id);
-  rp__jw_key(w, "sessions");
-  rp__jw_raw(w, doc, strlen(doc));
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{session_id:s sessions:r}", id, doc);
   return 0;
-}
-
-static void tell_session(struct rp__json s, struct rp__buf *out)
-{
-  struct rp__json name = rp__json_get(s, "name"), ended = rp__json_get(s, "ended_at");
-  rp__buf_str(out, "- ");
-  rp__tell_text(out, rp__json_get(s, "session_id"), 0);
-  if (name.type == RP_JSON_STRING) {
-    rp__buf_str(out, " \"");
-    rp__tell_text(out, name, RP_TOOL_CELL);
-    rp__buf_char(out, '"');
-  }
-  rp__buf_str(out, " from ");
-  rp__tell_text(out, rp__json_get(s, "created_at"), 0);
-  rp__buf_str(out, ended.type == RP_JSON_STRING ? " to " : ", open, ");
-  rp__tell_text(out, ended, 0);
-  rp__buf_str(out, ended.type == RP_JSON_STRING ? ", " : "");
-  rp__tell_text(out, rp__json_get(s, "status"), 0);
-  rp__buf_char(out, '\n');
 }
 
 static void chain_tell(struct rp__json doc, struct rp__buf *out)
@@ -202,7 +157,12 @@ static void chain_tell(struct rp__json doc, struct rp__buf *out)
   struct rp__json sessions = rp__json_get(doc, "sessions"), item;
   struct rp__json_iter it = {0};
   rp__buf_printf(out, "%zu sessions, the oldest first:\n", rp__json_count(sessions));
-  while (rp__json_next(sessions, &it, NULL, &item)) tell_session(item, out);
+  while (rp__json_next(sessions, &it, NULL, &item)) {
+    bool named = rp__json_get(item, "name").type == RP_JSON_STRING;
+    bool ended = rp__json_get(item, "ended_at").type == RP_JSON_STRING;
+    rp__tell(out, item, named ? "- {session_id} \"{name:160}\" from {created_at}" : "- {session_id} from {created_at}");
+    rp__tell(out, item, ended ? " to {ended_at}, {status}\n" : ", open, {status}\n");
+  }
 }
 
 const struct rp__tool rp__tool_session_chain = {
@@ -232,13 +192,8 @@ static const struct rp__takes search_takes[] = {
 static int on_hit(void *ctx, const rp_hit *hit)
 {
   struct rp__jw *w = ctx;
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", hit->session_id);
-  rp__jw_ki64(w, "seq", hit->seq);
-  rp__jw_ktime(w, "at", hit->at_ms);
-  rp__jw_kstr(w, "kind", hit->kind);
-  rp__jw_kstr(w, "snippet", hit->snippet);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{session_id:s seq:i at:t kind:s snippet:s}", hit->session_id, hit->seq, hit->at_ms, hit->kind,
+              hit->snippet);
   return 0;
 }
 
@@ -248,11 +203,9 @@ static int search_run(struct rp__tool_session *m, const struct rp__json *args, s
   if (!query) return rp__fail_nomem(err);
   if (!query[strspn(query, " \t\r\n")])
     return rp__fail_field(err, RP_E_INVALID, "query", "there are no words to search for");
-  rp__jw_object(w);
-  rp__jw_karray(w, "hits");
+  rp__jw_pack(w, "{hits:[");
   int rc = rp_search(m->e, query, m->scope, rp__takes_int(args[LIMIT], LIMIT_DEFAULT), on_hit, w, err);
-  rp__jw_end_array(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "]}");
   if (rc == RP_E_USAGE && err) snprintf(err->field, sizeof err->field, "query");
   return rc;
 }
@@ -262,15 +215,7 @@ static void search_tell(struct rp__json doc, struct rp__buf *out)
   struct rp__json hits = rp__json_get(doc, "hits"), item;
   struct rp__json_iter it = {0};
   if (rp__json_count(hits) == 0) rp__buf_str(out, "Nothing was found. Fewer or other words may help.");
-  while (rp__json_next(hits, &it, NULL, &item)) {
-    rp__buf_str(out, "- session ");
-    rp__tell_text(out, rp__json_get(item, "session_id"), 0);
-    rp__buf_printf(out, " #%lld, ", (long long)number(item, "seq"));
-    rp__tell_text(out, rp__json_get(item, "at"), 0);
-    rp__buf_str(out, ": ");
-    rp__tell_text(out, rp__json_get(item, "snippet"), 0);
-    rp__buf_char(out, '\n');
-  }
+  while (rp__json_next(hits, &it, NULL, &item)) rp__tell(out, item, "- session {session_id} #{seq}, {at}: {snippet}\n");
 }
 
 const struct rp__tool rp__tool_session_search = {

@@ -31,45 +31,9 @@ static int missing(const char *field, const char *action, rp_error *err)
   return rp__fail_field(err, RP_E_INVALID, field, "'%s' is missing: %s needs it", field, action);
 }
 
-/* ---- the document ---- */
-
-static struct rp__json tasks_of(const char *state)
-{
-  return rp__json_get(rp__json_trusted(state, strlen(state)), "tasks");
-}
-
 static struct rp__json find_task(struct rp__json tasks, struct rp__json id)
 {
   return rp__tool_named(tasks, "task_id", id);
-}
-
-static bool is_open(struct rp__json task)
-{
-  return rp__json_eq(rp__json_get(task, "status"), "open") && !rp__json_eq(rp__json_get(task, "stage"), "done");
-}
-
-/* Another session of the scope may have finished it meanwhile. */
-static bool is_open_still(struct rp__tool_session *m, struct rp__json task)
-{
-  RP_AUTOFREE char *id = rp__json_dup(rp__json_get(task, "task_id"));
-  bool open = is_open(task);
-  if (open && id) RP_IGNORE(rp_task_open(m->s, id, &open, NULL)); /* else as the session knows it */
-  return open;
-}
-
-static int write_open(struct rp__tool_session *m, struct rp__json tasks, struct rp__jw *w)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  int open = 0;
-  rp__jw_karray(w, "open_tasks");
-  while (tasks.type == RP_JSON_ARRAY && rp__json_next(tasks, &it, NULL, &item)) {
-    if (!is_open_still(m, item)) continue;
-    rp__jw_value(w, item);
-    open++;
-  }
-  rp__jw_end_array(w);
-  return open;
 }
 
 /* What was done, the task as it is now, and all that are open. */
@@ -79,11 +43,23 @@ static int write_tasks(struct rp__tool_session *m, struct rp__json action, struc
   RP_AUTODOC char *state = NULL;
   int rc = m->s ? rp__tool_state(m, &state, err) : 0;
   if (rc) return rc;
-  struct rp__json tasks = state ? tasks_of(state) : (struct rp__json){0};
-  rp__jw_object(w);
-  rp__jw_kvalue(w, "action", action);
+  struct rp__json tasks = rp__tool_part(state, "tasks");
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  int64_t count = 0;
+  rp__jw_pack(w, "{action:v", action);
   if (id.type == RP_JSON_STRING) rp__jw_kvalue(w, "task", find_task(tasks, id));
-  rp__jw_ki64(w, "count", write_open(m, tasks, w));
+  rp__jw_karray(w, "open_tasks");
+  while (rp__json_next(tasks, &it, NULL, &item)) {
+    RP_AUTOFREE char *name = rp__json_dup(rp__json_get(item, "task_id"));
+    bool open = rp__tool_task_open(item);
+    /* Another session of the scope may have finished it meanwhile; else it is as the session knows it. */
+    if (open && name) RP_IGNORE(rp_task_open(m->s, name, &open, NULL));
+    if (!open) continue;
+    rp__jw_value(w, item);
+    count++;
+  }
+  rp__jw_pack(w, "] count:i", count);
   if (rp__json_eq(action, "list")) rp__tool_elsewhere(m, "tasks", "task_id", tasks, w);
   rp__jw_end_object(w);
   return 0;
@@ -100,23 +76,10 @@ static int append(struct rp__tool_session *m, const struct change *c, rp_error *
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
-  rp__jw_object(&w);
-  rp__jw_kvalue(&w, "task_id", c->id);
-  rp__jw_kvalue(&w, "title", c->title);
-  rp__jw_kvalue(&w, "stage", c->stage);
-  rp__jw_kstr(&w, "status", c->done ? "done" : "open");
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{task_id:v title:v stage:v status:s}", c->id, c->title, c->stage, c->done ? "done" : "open");
   if (body.err) return rp__fail_nomem(err);
   rp_event ev = {.kind = "task", .body = body.p, .body_len = body.n};
   return rp__tool_append(m, &ev, 1, err);
-}
-
-/* Of the form that the engine knows again when a message speaks of it. */
-static void make_id(char out[ID_ROOM])
-{
-  uint32_t number;
-  rp__system_random.fill(rp__system_random.ctx, &number, sizeof number);
-  snprintf(out, ID_ROOM, "\"task-%08u\"", (unsigned)(number % 100000000u));
 }
 
 static int open_task(struct rp__tool_session *m, const struct rp__json *args, struct rp__jw *w, rp_error *err)
@@ -129,9 +92,11 @@ static int open_task(struct rp__tool_session *m, const struct rp__json *args, st
   int rc = rp__tool_state(m, &state, err);
   if (rc) return rc;
   if (c.id.type == RP_JSON_NONE) {
-    make_id(made);
+    uint32_t number; /* the engine knows an id of this form again when a message speaks of it */
+    rp__system_random.fill(rp__system_random.ctx, &number, sizeof number);
+    snprintf(made, sizeof made, "\"task-%08u\"", (unsigned)(number % 100000000u));
     c.id = rp__json_trusted(made, strlen(made));
-  } else if (is_open(find_task(tasks_of(state), c.id))) {
+  } else if (rp__tool_task_open(find_task(rp__tool_part(state, "tasks"), c.id))) {
     rc = rp__fail_field(err, RP_E_INVALID, "task_id", "there is an open task of that id already");
     rp__hint(err, "change it with update, or open one under another id");
     return rc;
@@ -150,17 +115,6 @@ static int unknown(struct rp__json tasks, rp_error *err)
   return rc;
 }
 
-/* A task of another session of the scope: whoever finishes it says so for all of them. */
-static struct rp__json find_elsewhere(struct rp__tool_session *m, struct rp__json id, struct rp__buf *out)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__tool_elsewhere(m, "tasks", "task_id", (struct rp__json){0}, &w);
-  rp__jw_end_object(&w);
-  if (out->err) return (struct rp__json){0};
-  return find_task(rp__json_get(rp__json_trusted(out->p, out->n), "elsewhere"), id);
-}
-
 static int check_change(const struct rp__json *args, bool done, rp_error *err)
 {
   if (args[TASK_ID].type == RP_JSON_NONE) return missing("task_id", done ? "done" : "update", err);
@@ -174,9 +128,10 @@ static int check(struct rp__tool_session *m, const struct rp__json *args, rp_err
   RP_AUTOBUF struct rp__buf others = RP_BUF(RP_TOOL_DOC_MAX);
   if (rp__json_eq(args[ACTION], "open")) return args[TITLE].type == RP_JSON_NONE ? missing("title", "open", err) : 0;
   int rc = check_change(args, rp__json_eq(args[ACTION], "done"), err);
-  if (rc || find_elsewhere(m, args[TASK_ID], &others).type != RP_JSON_NONE) return rc;
+  if (rc) return rc;
+  struct rp__json tasks = rp__tool_others(m, "tasks", "task_id", &others);
   if (others.err) return rp__fail_nomem(err);
-  return unknown(rp__json_get(rp__json_trusted(others.p, others.n), "elsewhere"), err);
+  return find_task(tasks, args[TASK_ID]).type ? 0 : unknown(tasks, err);
 }
 
 static int change_task(struct rp__tool_session *m, const struct rp__json *args, bool done, struct rp__jw *w,
@@ -186,10 +141,11 @@ static int change_task(struct rp__tool_session *m, const struct rp__json *args, 
   int rc = check_change(args, done, err);
   if (!rc) rc = rp__tool_state(m, &state, err);
   if (rc) return rc;
-  struct rp__json task = find_task(tasks_of(state), args[TASK_ID]);
+  struct rp__json task = find_task(rp__tool_part(state, "tasks"), args[TASK_ID]);
   RP_AUTOBUF struct rp__buf others = RP_BUF(RP_TOOL_DOC_MAX);
-  if (task.type == RP_JSON_NONE) task = find_elsewhere(m, args[TASK_ID], &others);
-  if (task.type == RP_JSON_NONE) return unknown(tasks_of(state), err);
+  /* A task of another session of the scope: whoever finishes it says so for all of them. */
+  if (!task.type) task = find_task(rp__tool_others(m, "tasks", "task_id", &others), args[TASK_ID]);
+  if (task.type == RP_JSON_NONE) return unknown(rp__tool_part(state, "tasks"), err);
   struct change c = {.id = args[TASK_ID], .title = args[TITLE], .stage = args[STAGE]};
   if (c.title.type == RP_JSON_NONE) c.title = rp__json_get(task, "title");
   if (c.stage.type == RP_JSON_NONE) c.stage = rp__json_get(task, "stage");
@@ -211,18 +167,7 @@ static int run(struct rp__tool_session *m, const struct rp__json *args, struct r
   return change_task(m, args, rp__json_eq(args[ACTION], "done"), w, err);
 }
 
-/* ---- telling ---- */
-
-static void tell_task(struct rp__json task, struct rp__buf *out)
-{
-  rp__buf_str(out, "- [");
-  rp__tell_text(out, rp__json_get(task, "task_id"), 0);
-  rp__buf_str(out, "] ");
-  rp__tell_text(out, rp__json_get(task, "title"), 0);
-  rp__buf_str(out, " (stage: ");
-  rp__tell_text(out, rp__json_get(task, "stage"), 0);
-  rp__buf_str(out, ")\n");
-}
+#define ENTRY "- [{task_id}] {title} (stage: {stage})\n"
 
 static void tell(struct rp__json doc, struct rp__buf *out)
 {
@@ -230,17 +175,17 @@ static void tell(struct rp__json doc, struct rp__buf *out)
   struct rp__json_iter it = {0};
   size_t count = rp__json_count(tasks);
   if (task.type == RP_JSON_OBJECT) {
-    rp__buf_str(out, is_open(task) ? "Open:\n" : "Done:\n");
-    tell_task(task, out);
+    rp__buf_str(out, rp__tool_task_open(task) ? "Open:\n" : "Done:\n");
+    rp__tell(out, task, ENTRY);
     rp__buf_printf(out, "%zu open in all.", count);
     return;
   }
   if (count == 0) rp__buf_str(out, "No open tasks.");
-  while (rp__json_next(tasks, &it, NULL, &item)) tell_task(item, out);
+  while (rp__json_next(tasks, &it, NULL, &item)) rp__tell(out, item, ENTRY);
   tasks = rp__json_get(doc, "elsewhere");
   it = (struct rp__json_iter){0};
   if (rp__json_count(tasks)) rp__buf_str(out, "\nOpen in other sessions of this scope:\n");
-  while (rp__json_next(tasks, &it, NULL, &item)) tell_task(item, out);
+  while (rp__json_next(tasks, &it, NULL, &item)) rp__tell(out, item, ENTRY);
 }
 
 const struct rp__tool rp__tool_task = {

@@ -115,9 +115,10 @@ static int join_last(struct rp__tool_session *m, rp_error *err)
 
 /* ---- beginning ---- */
 
-/* `shared`: the run is our agent's, because others of its may share it. */
-static int start(struct rp__tool_session *m, const struct found *f, bool shared, rp_error *err)
+/* With the lock held, a run of our own is our agent's, because others of its may share it. */
+static int start(struct rp__tool_session *m, const struct found *f, bool lock_held, rp_error *err)
 {
+  bool shared = lock_held && m->owner == RP_OWNER_SELF;
   rp_start_options o = {.scope = m->scope, .channel = m->channel, .owner = m->owner, .owner_pid = m->owner_pid};
   if (shared) {
     o.owner = RP_OWNER_PID;
@@ -140,9 +141,12 @@ static int start(struct rp__tool_session *m, const struct found *f, bool shared,
   if (rc) return rc;
   const char *doc = rp_start_json(m->s);
   struct rp__json brief = rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief");
-  if (brief.type != RP_JSON_STRING || (m->brief = rp__json_dup(brief))) return 0;
-  rp__tool_session_leave(m);
-  return rp__fail_nomem(err);
+  if (brief.type == RP_JSON_STRING && !(m->brief = rp__json_dup(brief))) {
+    rp__tool_session_leave(m);
+    return rp__fail_nomem(err);
+  }
+  if (shared) rp__siblings_register(&m->sibling, m->agent_pid, rp_session_id(m->s));
+  return 0;
 }
 
 /* Joins what another bridge of our agent began; servers register only in sessions that a server began. */
@@ -159,14 +163,6 @@ static bool join_sibling(struct rp__tool_session *m, const char *bridge)
   return true;
 }
 
-static int start_shared(struct rp__tool_session *m, const struct found *f, bool shared, rp_error *err)
-{
-  shared = shared && m->owner == RP_OWNER_SELF;
-  int rc = start(m, f, shared, err);
-  if (!rc && shared) rp__siblings_register(&m->sibling, m->agent_pid, rp_session_id(m->s));
-  return rc;
-}
-
 /* What `ref` names: joined if it lives, else resumed or begun. */
 static int begin_named(struct rp__tool_session *m, bool lock_held, rp_error *err)
 {
@@ -178,7 +174,7 @@ static int begin_named(struct rp__tool_session *m, bool lock_held, rp_error *err
   if (!rc && f.id[0]) rc = rp_alive(m->e, f.id, &alive, err);
   if (rc) return rc;
   /* One brief per run: who comes to a run that lives is told nothing. */
-  if (!alive) rc = start_shared(m, &f, lock_held, err);
+  if (!alive) rc = start(m, &f, lock_held, err);
   bool outrun = rc == RP_E_HELD; /* somebody began it between our look and our start */
   if (outrun) rc = find(m, m->ref, &f, err);
   if (rc || !(alive || outrun)) return rc;
@@ -245,7 +241,7 @@ static int begin(struct rp__tool_session *m, rp_error *err)
   RP_AUTOCLOSE int lock = rp__siblings_lock(m->agent_pid);
   if (m->ref[0]) return begin_named(m, lock >= 0, err);
   if (join_sibling(m, "hook") || join_sibling(m, "mcp")) return 0;
-  return start_shared(m, &none, lock >= 0, err);
+  return start(m, &none, lock >= 0, err);
 }
 
 int rp__tool_session_open(struct rp__tool_session *m, rp_error *err)
@@ -331,15 +327,6 @@ static int on_event(void *ctx, const rp_event_info *ev)
   return 0;
 }
 
-static bool hooks_go_on(rp_session *s)
-{
-  int64_t client, seq;
-  bool going = false;
-  if (rp_sync(s, "mcp", &client, &seq, NULL)) return false;
-  RP_IGNORE(rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_event, &going, NULL)); /* unread: none goes on */
-  return going;
-}
-
 void rp__tool_session_end(struct rp__tool_session *m, const char *reason)
 {
   leave_presence(m);
@@ -348,8 +335,12 @@ void rp__tool_session_end(struct rp__tool_session *m, const char *reason)
     rp__siblings_lock_entry(&m->sibling);
     enum rp__exit_cause cause = rp__process_watch_cause(&m->sibling.agent);
     bool crashed = cause == RP_EXIT_CRASHED || cause == RP_EXIT_UNKNOWN;
-    if (!crashed && rp__siblings_alone(&m->sibling) && !(cause == RP_EXIT_NONE && hooks_go_on(m->s)))
-      RP_IGNORE(rp_end(m->s, reason, NULL)); /* the next start finds it without an end */
+    bool last = !crashed && rp__siblings_alone(&m->sibling), going = false;
+    int64_t client, seq;
+    if (last && cause == RP_EXIT_NONE && rp_sync(m->s, "mcp", &client, &seq, NULL) == 0)
+      RP_IGNORE(
+          rp_events(m->s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_event, &going, NULL)); /* unread: none goes on */
+    if (last && !going) RP_IGNORE(rp_end(m->s, reason, NULL)); /* the next start finds it without an end */
     rp__siblings_leave(&m->sibling);
   } else if (m->s && !m->guest) {
     RP_IGNORE(rp_end(m->s, reason, NULL)); /* the next start finds it without an end */

@@ -125,8 +125,6 @@ struct rp__tool {
 
 extern const struct rp__tool *const rp__tools[]; /* ends with NULL; their order is fixed */
 const struct rp__tool *rp__tool_find(struct rp__json name);
-/* JSON Schema of the arguments: strict, plain 2020-12, additionalProperties false. */
-void rp__tool_schema(const struct rp__tool *t, struct rp__jw *w);
 /*
  * Checks the arguments against what the tool takes (unknown, missing, wrong type: RP_E_INVALID naming the field) and
  * runs it. NONE as arguments is an empty object. On an error `out` is as it was.

@@ -4,7 +4,8 @@
 
 #include "base/text.h"
 
-#define NAME_CELL 36 /* bytes of one name in a list of them */
+#define NAME_CELL 36  /* bytes of one name in a list of them */
+#define MEMBER_MAX 32 /* bytes of a member's name in a pattern, with its NUL */
 
 const struct rp__tool *const rp__tools[] = {
     &rp__tool_working_memory,
@@ -25,11 +26,6 @@ const struct rp__tool *rp__tool_find(struct rp__json name)
   for (const struct rp__tool *const *t = rp__tools; *t; t++)
     if (rp__json_eq(name, (*t)->name)) return *t;
   return NULL;
-}
-
-void rp__tool_schema(const struct rp__tool *t, struct rp__jw *w)
-{
-  rp__takes_schema(t->takes, w);
 }
 
 /* ---- calling ---- */
@@ -117,26 +113,19 @@ int rp__tool_state(struct rp__tool_session *m, char **ret, rp_error *err)
   return rp_state_json(m->s, -1, ret, err);
 }
 
+struct rp__json rp__tool_part(const char *state, const char *name)
+{
+  return state ? rp__json_get(rp__json_trusted(state, strlen(state)), name) : (struct rp__json){0};
+}
+
 struct rp__json rp__tool_named(struct rp__json array, const char *member, struct rp__json string)
 {
   struct rp__json_iter it = {0};
   struct rp__json item;
   RP_AUTOFREE char *text = string.type == RP_JSON_STRING ? rp__json_dup(string) : NULL;
-  while (text && array.type == RP_JSON_ARRAY && rp__json_next(array, &it, NULL, &item))
+  while (text && rp__json_next(array, &it, NULL, &item))
     if (rp__json_eq(rp__json_get(item, member), text)) return item;
   return (struct rp__json){0};
-}
-
-static void write_elsewhere(struct rp__json item, struct rp__jw *w)
-{
-  static const char *const members[] = {"label", "content", "task_id", "title", "stage", "session_id"};
-  rp__jw_object(w);
-  for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++) {
-    struct rp__json v = rp__json_get(item, members[i]);
-    if (v.type == RP_JSON_NONE) continue;
-    rp__jw_kvalue(w, members[i], v);
-  }
-  rp__jw_end_object(w);
 }
 
 void rp__tool_elsewhere(struct rp__tool_session *m, const char *part, const char *id, struct rp__json own,
@@ -150,14 +139,30 @@ void rp__tool_elsewhere(struct rp__tool_session *m, const char *part, const char
   struct rp__json_iter it = {0};
   struct rp__json item;
   rp__jw_karray(w, "elsewhere");
-  struct rp__json all = rp_brief_scope(m->e, &o, &doc, NULL) ? (struct rp__json){0}
-                                                             : rp__json_get(rp__json_trusted(doc, strlen(doc)), part);
-  while (all.type == RP_JSON_ARRAY && rp__json_next(all, &it, NULL, &item)) {
-    bool given =
-        rp__json_get(item, "content").type == RP_JSON_STRING || rp__json_get(item, "title").type == RP_JSON_STRING;
-    if (given && rp__tool_named(own, id, rp__json_get(item, id)).type == RP_JSON_NONE) write_elsewhere(item, w);
+  struct rp__json all = rp__tool_part(rp_brief_scope(m->e, &o, &doc, NULL) ? NULL : doc, part);
+  while (rp__json_next(all, &it, NULL, &item)) {
+    struct rp__json content = rp__json_get(item, "content"), title = rp__json_get(item, "title");
+    if (content.type != RP_JSON_STRING && title.type != RP_JSON_STRING) continue;
+    if (rp__tool_named(own, id, rp__json_get(item, id)).type) continue;
+    rp__jw_pack(w, "{label:?v content:?v task_id:?v title:?v stage:?v session_id:?v}", rp__json_get(item, "label"),
+                content, rp__json_get(item, "task_id"), title, rp__json_get(item, "stage"),
+                rp__json_get(item, "session_id"));
   }
   rp__jw_end_array(w);
+}
+
+struct rp__json rp__tool_others(struct rp__tool_session *m, const char *part, const char *id, struct rp__buf *doc)
+{
+  struct rp__jw w = RP_JW(doc);
+  rp__jw_object(&w);
+  rp__tool_elsewhere(m, part, id, (struct rp__json){0}, &w);
+  rp__jw_end_object(&w);
+  return rp__tool_part(doc->err ? NULL : doc->p, "elsewhere");
+}
+
+bool rp__tool_task_open(struct rp__json task)
+{
+  return rp__json_eq(rp__json_get(task, "status"), "open") && !rp__json_eq(rp__json_get(task, "stage"), "done");
 }
 
 int rp__tool_append(struct rp__tool_session *m, const rp_event *ev, size_t n, rp_error *err)
@@ -190,13 +195,32 @@ void rp__tell_text(struct rp__buf *out, struct rp__json string, size_t max)
   if (keep < text.n) rp__buf_str(out, "…");
 }
 
+void rp__tell(struct rp__buf *out, struct rp__json object, const char *pattern)
+{
+  for (const char *p = pattern, *brace; *p; p = brace + 1) {
+    char name[MEMBER_MAX];
+    brace = strchrnul(p, '{');
+    rp__buf_add(out, p, (size_t)(brace - p));
+    if (!*brace) return;
+    p = brace + 1;
+    brace = strchr(p, '}');
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ":}"), p);
+    const char *colon = memchr(p, ':', (size_t)(brace - p));
+    struct rp__json v = *name ? rp__json_get(object, name) : object;
+    if (v.type == RP_JSON_STRING)
+      rp__tell_text(out, v, colon ? strtoul(colon + 1, NULL, 10) : 0);
+    else if (v.type != RP_JSON_NONE && v.type != RP_JSON_NULL)
+      rp__buf_add(out, v.p, v.n);
+  }
+}
+
 void rp__tell_names(struct rp__json array, const char *member, char *out, size_t size)
 {
   struct rp__json_iter it = {0};
   struct rp__json item;
   size_t n = 0;
   out[0] = '\0';
-  while (array.type == RP_JSON_ARRAY && n + NAME_CELL + 8 < size && rp__json_next(array, &it, NULL, &item)) {
+  while (n + NAME_CELL + 8 < size && rp__json_next(array, &it, NULL, &item)) {
     RP_AUTOFREE char *name = rp__json_dup(rp__json_get(item, member));
     char cell[NAME_CELL];
     if (!name) continue;

@@ -64,7 +64,7 @@ static const char *schema_of(const struct rp__tool *t)
   static char text[BRIDGE_DOC];
   RP_AUTOBUF struct rp__buf out = RP_BUF(BRIDGE_DOC);
   struct rp__jw w = RP_JW(&out);
-  rp__tool_schema(t, &w);
+  rp__takes_schema(t->takes, &w);
   assert_int_equal(out.err, 0);
   snprintf(text, sizeof text, "%s", out.p);
   return text;

@@ -2,7 +2,6 @@
 /* What MCP clients may read and pick: resources, their templates, prompts. */
 #include "bridge_test.h"
 
-#include "bridge/mcp/prompts.h"
 #include "bridge/mcp/resources.h"
 
 struct reply {

@@ -2,7 +2,6 @@
 /* The nth allocation fails, for every n, while a session is begun, tools are called and resources are read. */
 #include "bridge_test.h"
 
-#include "bridge/mcp/prompts.h"
 #include "bridge/mcp/resources.h"
 #include "unit/core/alloc_fault.h"
 
