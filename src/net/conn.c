@@ -93,19 +93,6 @@ static void at_eof(struct rp__conn *c)
   want(c);
 }
 
-static void take_in(struct rp__conn *c)
-{
-  char *bytes = rp__loop_scratch(c->l);
-  ssize_t n = recv(c->watch.fd, bytes, RP_LOOP_SCRATCH, MSG_DONTWAIT);
-  if (n > 0) {
-    if (c->state == OPEN && c->h->input) c->h->input(c->ctx, bytes, (size_t)n);
-  } else if (n == 0) {
-    at_eof(c);
-  } else if (errno != EAGAIN && errno != EINTR) {
-    rp__conn_cut(c, strerrordesc_np(errno));
-  }
-}
-
 /* ---- writing ---- */
 
 static void arm(struct rp__conn *c, int64_t ms)
@@ -190,7 +177,17 @@ static void on_event(struct rp__watch *w, uint32_t events)
 {
   struct rp__conn *c = OF(watch, w);
   if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR) && c->q.bytes && write_out(c)) after_write(c);
-  if (c->state != DEAD && !c->eof && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) take_in(c);
+  if (c->state != DEAD && !c->eof && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+    char *bytes = rp__loop_scratch(c->l);
+    ssize_t n = recv(c->watch.fd, bytes, RP_LOOP_SCRATCH, MSG_DONTWAIT);
+    if (n > 0) {
+      if (c->state == OPEN && c->h->input) c->h->input(c->ctx, bytes, (size_t)n);
+    } else if (n == 0) {
+      at_eof(c);
+    } else if (errno != EAGAIN && errno != EINTR) {
+      rp__conn_cut(c, strerrordesc_np(errno));
+    }
+  }
 }
 
 /* ---- life ---- */

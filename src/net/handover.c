@@ -43,19 +43,6 @@ int rp__listen_send(int unix_fd, struct rp__listeners *l, rp_error *err)
   return 0;
 }
 
-/* All file descriptors that came, whatever else is wrong: what is not kept must be closed. */
-static size_t received_fds(struct msghdr *head, int fds[RP_LISTEN_MAX])
-{
-  size_t n = 0;
-  for (struct cmsghdr *c = CMSG_FIRSTHDR(head); c; c = CMSG_NXTHDR(head, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    size_t many = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < many && n < RP_LISTEN_MAX; i++)
-      memcpy(&fds[n++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-  }
-  return n;
-}
-
 static int take(struct rp__listeners *l, const struct message *m, const int *fds, size_t n, rp_error *err)
 {
   struct rp__listener found[RP_LISTEN_MAX];
@@ -82,7 +69,14 @@ int rp__listen_receive(int unix_fd, struct rp__listeners *l, rp_error *err)
   int fds[RP_LISTEN_MAX], code;
   ssize_t got = recvmsg(unix_fd, &head, MSG_CMSG_CLOEXEC | MSG_WAITALL);
   if (got < 0) return rp__fail_errno(err, errno, "no listening sockets came");
-  size_t n = received_fds(&head, fds);
+  /* All file descriptors that came, whatever else is wrong: what is not kept must be closed. */
+  size_t n = 0;
+  for (struct cmsghdr *c = CMSG_FIRSTHDR(&head); c; c = CMSG_NXTHDR(&head, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    size_t many = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < many && n < RP_LISTEN_MAX; i++)
+      memcpy(&fds[n++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+  }
   if (got != (ssize_t)sizeof(m) || (head.msg_flags & MSG_CTRUNC))
     code = rp__fail(err, RP_E_IO, "the message with the listening sockets was cut off");
   else

@@ -30,8 +30,9 @@ static void rise(struct rp__heap *h, size_t i)
   set(h, i, t);
 }
 
-static void sink(struct rp__heap *h, size_t i)
+static void settle(struct rp__heap *h, size_t i)
 {
+  rise(h, i);
   struct rp__timer *t = h->v[i];
   for (;;) {
     size_t child = 2 * i + 1;
@@ -42,12 +43,6 @@ static void sink(struct rp__heap *h, size_t i)
     i = child;
   }
   set(h, i, t);
-}
-
-static void settle(struct rp__heap *h, size_t i)
-{
-  rise(h, i);
-  sink(h, i);
 }
 
 static int grow(struct rp__heap *h)

@@ -90,22 +90,6 @@ static void uncount_address(struct rp__hconns *s, struct rp__haddress *a)
   free(a);
 }
 
-static void describe_peer(struct rp__hconn *c, const struct sockaddr *from)
-{
-  struct in_addr v4;
-  if (from->sa_family != AF_INET && from->sa_family != AF_INET6) {
-    memcpy(c->peer, "unix", sizeof("unix"));
-    c->local = true;
-  } else if (as_v4(from, &v4)) {
-    inet_ntop(AF_INET, &v4, c->peer, sizeof(c->peer));
-    c->local = ntohl(v4.s_addr) >> 24 == 127;
-  } else {
-    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)from)->sin6_addr;
-    inet_ntop(AF_INET6, v6, c->peer, sizeof(c->peer));
-    c->local = IN6_IS_ADDR_LOOPBACK(v6);
-  }
-}
-
 /* ---- coming and going ---- */
 
 /* With the lock held. */
@@ -165,7 +149,18 @@ int rp__hconn_new(struct rp__http *h, int fd, const struct sockaddr *from)
   c->h = h;
   c->fd = fd;
   c->r.conn = c;
-  describe_peer(c, from);
+  struct in_addr v4;
+  if (from->sa_family != AF_INET && from->sa_family != AF_INET6) {
+    memcpy(c->peer, "unix", sizeof("unix"));
+    c->local = true;
+  } else if (as_v4(from, &v4)) {
+    inet_ntop(AF_INET, &v4, c->peer, sizeof(c->peer));
+    c->local = ntohl(v4.s_addr) >> 24 == 127;
+  } else {
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)from)->sin6_addr;
+    inet_ntop(AF_INET6, v6, c->peer, sizeof(c->peer));
+    c->local = IN6_IS_ADDR_LOOPBACK(v6);
+  }
   if (c->local && h->o.own_user) c->local = rp__peer_is_own(fd);
   rp__hconn_deadline(c, true, (int64_t)h->o.request_s * 1000);
   pthread_mutex_lock(&h->conns.lock);

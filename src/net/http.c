@@ -160,16 +160,6 @@ static void *on_line(void *cls, const char *uri, struct MHD_Connection *mhd)
   return r;
 }
 
-static void reset(struct rp__request *r)
-{
-  struct rp__hbuf uri, body, out;
-  rp__hbuf_trim(&r->uri);
-  rp__hbuf_trim(&r->body);
-  rp__hbuf_trim(&r->out);
-  uri = r->uri, body = r->body, out = r->out;
-  *r = (struct rp__request){.conn = r->conn, .uri = uri, .body = body, .out = out};
-}
-
 static void on_completed(void *cls, struct MHD_Connection *mhd, void **ctx, enum MHD_RequestTerminationCode how)
 {
   struct rp__request *r = *ctx;
@@ -182,7 +172,12 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **ctx, enum
     h->o.done(h->o.ctx, r, r->sent && (taken || r->raw || how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
   if (r->response) MHD_destroy_response(r->response);
   if (!taken) rp__hconn_deadline(r->conn, true, (int64_t)h->o.idle_s * 1000);
-  reset(r);
+  struct rp__hbuf uri, body, out;
+  rp__hbuf_trim(&r->uri);
+  rp__hbuf_trim(&r->body);
+  rp__hbuf_trim(&r->out);
+  uri = r->uri, body = r->body, out = r->out;
+  *r = (struct rp__request){.conn = r->conn, .uri = uri, .body = body, .out = out};
   *ctx = NULL;
   if (handed) atomic_fetch_sub(&h->unsent, 1);
 }

@@ -36,22 +36,6 @@ static bool is_loopback(const union address *a)
   return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
 }
 
-static void write_address(const union address *a, socklen_t n, char out[RP_ADDRESS_TEXT])
-{
-  char host[INET6_ADDRSTRLEN] = "";
-  if (a->sa.sa_family == AF_UNIX) {
-    int len = (int)(n > offsetof(struct sockaddr_un, sun_path) ? n - offsetof(struct sockaddr_un, sun_path) : 0);
-    bool abstract = len > 0 && a->un.sun_path[0] == '\0';
-    snprintf(out, RP_ADDRESS_TEXT, "unix:%s%.*s", abstract ? "@" : "", len - abstract, a->un.sun_path + abstract);
-  } else if (a->sa.sa_family == AF_INET) {
-    inet_ntop(AF_INET, &a->v4.sin_addr, host, sizeof(host));
-    snprintf(out, RP_ADDRESS_TEXT, "%s:%d", host, ntohs(a->v4.sin_port));
-  } else {
-    inet_ntop(AF_INET6, &a->v6.sin6_addr, host, sizeof(host));
-    snprintf(out, RP_ADDRESS_TEXT, "[%s]:%d", host, ntohs(a->v6.sin6_port));
-  }
-}
-
 int rp__listen_describe(int fd, struct rp__listener *ret, rp_error *err)
 {
   union address a = {0};
@@ -69,7 +53,19 @@ int rp__listen_describe(int fd, struct rp__listener *ret, rp_error *err)
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
     return rp__fail_errno(err, errno, "file descriptor %d can't be set up", fd);
   *ret = (struct rp__listener){.fd = fd, .loopback = is_loopback(&a)};
-  write_address(&a, n, ret->address);
+  char host[INET6_ADDRSTRLEN] = "";
+  if (a.sa.sa_family == AF_UNIX) {
+    int len = (int)(n > offsetof(struct sockaddr_un, sun_path) ? n - offsetof(struct sockaddr_un, sun_path) : 0);
+    bool abstract = len > 0 && a.un.sun_path[0] == '\0';
+    snprintf(ret->address, RP_ADDRESS_TEXT, "unix:%s%.*s", abstract ? "@" : "", len - abstract,
+             a.un.sun_path + abstract);
+  } else if (a.sa.sa_family == AF_INET) {
+    inet_ntop(AF_INET, &a.v4.sin_addr, host, sizeof(host));
+    snprintf(ret->address, RP_ADDRESS_TEXT, "%s:%d", host, ntohs(a.v4.sin_port));
+  } else {
+    inet_ntop(AF_INET6, &a.v6.sin6_addr, host, sizeof(host));
+    snprintf(ret->address, RP_ADDRESS_TEXT, "[%s]:%d", host, ntohs(a.v6.sin6_port));
+  }
   return 0;
 }
 

@@ -152,56 +152,33 @@ static int nap(struct rp__loop *l)
   return (int)RP_MIN(RP_MAX(wait, 0), INT_MAX);
 }
 
-/* False when these were the last. */
-static bool run_posted(struct rp__loop *l)
-{
-  pthread_mutex_lock(&l->lock);
-  struct rp__job *job = jobs_take(&l->posted);
-  bool more = !l->stopping;
-  l->asleep = false;
-  pthread_mutex_unlock(&l->lock);
-  run_jobs(job);
-  return more;
-}
-
-static void run_events(struct rp__loop *l)
-{
-  while (l->at < l->n) {
-    const struct epoll_event *e = &l->batch[l->at++];
-    struct rp__watch *w = e->data.ptr;
-    if (w) w->fn(w, e->events);
-  }
-  l->at = l->n = 0;
-}
-
-/* Ends, for a timer is never due in the turn that starts it. */
-static void run_timers(struct rp__loop *l)
-{
-  struct rp__timer *t;
-  while ((t = rp__heap_top(&l->timers)) && t->due_ms <= l->now) {
-    rp__heap_remove(&l->timers, t);
-    t->fn(t);
-  }
-}
-
 static bool turn(struct rp__loop *l)
 {
   int n = epoll_wait(l->epoll, l->batch, LOOP_BATCH, nap(l));
   l->at = 0;
   l->n = RP_MAX(n, 0);
   l->now = rp__ticks_ms();
-  bool more = run_posted(l);
-  run_events(l);
-  run_timers(l);
+  /* When the loop is stopping, these were the last. */
+  pthread_mutex_lock(&l->lock);
+  struct rp__job *job = jobs_take(&l->posted);
+  bool more = !l->stopping;
+  l->asleep = false;
+  pthread_mutex_unlock(&l->lock);
+  run_jobs(job);
+  while (l->at < l->n) {
+    const struct epoll_event *e = &l->batch[l->at++];
+    struct rp__watch *w = e->data.ptr;
+    if (w) w->fn(w, e->events);
+  }
+  l->at = l->n = 0;
+  /* Ends, for a timer is never due in the turn that starts it. */
+  struct rp__timer *t;
+  while ((t = rp__heap_top(&l->timers)) && t->due_ms <= l->now) {
+    rp__heap_remove(&l->timers, t);
+    t->fn(t);
+  }
   run_jobs(jobs_take(&l->deferred));
   return more;
-}
-
-static void wind_up(struct rp__loop *l)
-{
-  l->ending = true;
-  while (l->tenants) l->tenants->evict(l->tenants);
-  while (l->deferred.first) run_jobs(jobs_take(&l->deferred));
 }
 
 static void *run(void *arg)
@@ -210,7 +187,9 @@ static void *run(void *arg)
   atomic_store_explicit(&l->owner, (uintptr_t)pthread_self(), memory_order_relaxed);
   while (turn(l)) {
   }
-  wind_up(l);
+  l->ending = true;
+  while (l->tenants) l->tenants->evict(l->tenants);
+  while (l->deferred.first) run_jobs(jobs_take(&l->deferred));
   return NULL;
 }
 

@@ -240,22 +240,6 @@ static void on_timer(struct rp__timer *t)
 
 /* ---- life ---- */
 
-static int send_head(struct rp__ws *ws, struct rp__str bytes)
-{
-  struct rp__net_msg *m = rp__msg_new(bytes.p, bytes.n);
-  int rc = m ? rp__conn_send(ws->c, m) : RP_E_NOMEM;
-  rp__msg_unref(m);
-  return rc;
-}
-
-static int settle(struct rp__ws *ws, struct rp__str bytes)
-{
-  int rc = send_head(ws, bytes);
-  if (!rc && ws->o.idle_ms > 0) rc = rp__timer_start(ws->l, &ws->timer, ws->o.idle_ms);
-  if (rc) rp__conn_cut(ws->c, "out of memory");
-  return rc;
-}
-
 int rp__ws_open(struct rp__loop *l, int fd, struct rp__str bytes, const struct rp__ws_options *o,
                 const struct rp__ws_handler *h, void *ctx, struct rp__ws **ret, rp_error *err)
 {
@@ -274,7 +258,11 @@ int rp__ws_open(struct rp__loop *l, int fd, struct rp__str bytes, const struct r
     free(ws);
     return rc;
   }
-  rc = settle(ws, bytes);
+  struct rp__net_msg *m = rp__msg_new(bytes.p, bytes.n);
+  rc = m ? rp__conn_send(ws->c, m) : RP_E_NOMEM;
+  rp__msg_unref(m);
+  if (!rc && ws->o.idle_ms > 0) rc = rp__timer_start(ws->l, &ws->timer, ws->o.idle_ms);
+  if (rc) rp__conn_cut(ws->c, "out of memory");
   if (rc) return rp__fail(err, rc, "no memory for a WebSocket"); /* closing its connection frees it */
   ws->h = h;
   *ret = ws;

@@ -84,30 +84,6 @@ static int64_t with_jitter(int64_t ms)
   return (int64_t)llround((double)ms * (1 + JITTER * (dice / 32767.5 - 1)));
 }
 
-/* What fails is told when it begins and when it ends; the counters have the rest. */
-static void tell(struct state *s, int rc, const rp_error *err)
-{
-  struct rp__slog *log = &s->of->srv->log;
-  if (rc && !s->failing)
-    rp__slog(log, RP_LOG_WARN, "work_failing", RP_F("job", s->job->name), RP_F("error", err->message));
-  if (!rc && s->failing) rp__slog(log, RP_LOG_INFO, "work_recovered", RP_F("job", s->job->name));
-  s->failing = rc != 0;
-}
-
-/* Returns when it is due again. */
-static int64_t run_job(struct state *s)
-{
-  rp_error err = {0};
-  int64_t began = rp__ticks_us();
-  int rc = s->job->run(s->of->srv, &err);
-  bool again = rc == RP_WORK_AGAIN;
-  if (again) rc = 0;
-  atomic_fetch_add(&s->busy_us, rp__ticks_us() - began);
-  atomic_fetch_add(rc ? &s->failed : &s->ok, 1);
-  tell(s, rc, &err);
-  return rp__ticks_us() / 1000 + (again ? 0 : with_jitter(s->job->period_ms));
-}
-
 static void *work_main(void *arg)
 {
   struct state *s = arg;
@@ -121,7 +97,20 @@ static void *work_main(void *arg)
     }
     s->due_ms = INT64_MAX; /* a poke while it runs still counts */
     pthread_mutex_unlock(&w->lock);
-    int64_t next = run_job(s);
+    rp_error err = {0};
+    int64_t began = rp__ticks_us();
+    int rc = s->job->run(s->of->srv, &err);
+    bool again = rc == RP_WORK_AGAIN;
+    if (again) rc = 0;
+    atomic_fetch_add(&s->busy_us, rp__ticks_us() - began);
+    atomic_fetch_add(rc ? &s->failed : &s->ok, 1);
+    /* What fails is told when it begins and when it ends; the counters have the rest. */
+    struct rp__slog *log = &s->of->srv->log;
+    if (rc && !s->failing)
+      rp__slog(log, RP_LOG_WARN, "work_failing", RP_F("job", s->job->name), RP_F("error", err.message));
+    if (!rc && s->failing) rp__slog(log, RP_LOG_INFO, "work_recovered", RP_F("job", s->job->name));
+    s->failing = rc != 0;
+    int64_t next = rp__ticks_us() / 1000 + (again ? 0 : with_jitter(s->job->period_ms));
     pthread_mutex_lock(&w->lock);
     s->due_ms = RP_MIN(s->due_ms, next);
   }

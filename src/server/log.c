@@ -141,25 +141,6 @@ static void write_waiting(struct rp__slog *l)
   }
 }
 
-static void put(struct rp__slog *l, const char *line, size_t n)
-{
-  pthread_mutex_lock(&l->lock);
-  while (l->writing && l->n_waiting + n > RP_SLOG_WAITING) pthread_cond_wait(&l->room, &l->lock);
-  if (l->writing) {
-    memcpy(l->waiting[l->filling] + l->n_waiting, line, n);
-    l->n_waiting += n;
-  } else {
-    l->writing = true;
-    pthread_mutex_unlock(&l->lock);
-    write_all(l->fd, line, n);
-    pthread_mutex_lock(&l->lock);
-    write_waiting(l);
-    l->writing = false;
-    pthread_cond_broadcast(&l->room); /* to one whose line has no room among others */
-  }
-  pthread_mutex_unlock(&l->lock);
-}
-
 void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, const struct rp__field *fields)
 {
   char line[LINE_MAX_BYTES], now[RP_TIME_TEXT];
@@ -176,7 +157,23 @@ void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, c
     add_line(l, &out, head, fields, cuts[i]);
     if (!out.err) break;
   }
-  if (!out.err) put(l, out.p, out.n);
+  if (!out.err) {
+    pthread_mutex_lock(&l->lock);
+    while (l->writing && l->n_waiting + out.n > RP_SLOG_WAITING) pthread_cond_wait(&l->room, &l->lock);
+    if (l->writing) {
+      memcpy(l->waiting[l->filling] + l->n_waiting, out.p, out.n);
+      l->n_waiting += out.n;
+    } else {
+      l->writing = true;
+      pthread_mutex_unlock(&l->lock);
+      write_all(l->fd, out.p, out.n);
+      pthread_mutex_lock(&l->lock);
+      write_waiting(l);
+      l->writing = false;
+      pthread_cond_broadcast(&l->room); /* to one whose line has no room among others */
+    }
+    pthread_mutex_unlock(&l->lock);
+  }
 }
 
 void rp__slog_engine(void *ctx, rp_log_level level, const char *text)

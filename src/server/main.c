@@ -193,19 +193,6 @@ static void raise_file_limit(void)
   setrlimit(RLIMIT_NOFILE, &l);
 }
 
-static int prepare_signals(sigset_t *set, rp_error *err)
-{
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the store, not our end */
-  sigemptyset(set);
-  sigaddset(set, SIGTERM);
-  sigaddset(set, SIGINT);
-  sigaddset(set, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, set, NULL);
-  int fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
-  return fd >= 0 ? fd : rp__fail_errno(err, errno, "no signal can be waited for");
-}
-
 /* Until it is time to end. */
 static void serve(struct rp__server *s, int signals)
 {
@@ -250,8 +237,15 @@ static int run(const struct rp__server_options *o, rp_error *err)
 {
   struct rp__server *s;
   sigset_t set;
-  int signals = prepare_signals(&set, err);
-  if (signals < 0) return signals;
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the store, not our end */
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0) return rp__fail_errno(err, errno, "no signal can be waited for");
   raise_file_limit();
   int rc = rp__server_open(o, &s, err);
   if (rc) return rc;
@@ -262,26 +256,21 @@ static int run(const struct rp__server_options *o, rp_error *err)
   return rp__fail(err, RP_E_FAILED, "%lld events that were accepted as memory could not be stored", (long long)lost);
 }
 
-static void report_json(const rp_error *err, const rp_error_info *info)
-{
-  RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
-  struct rp__jw w = RP_JW(&b);
-  rp__jw_object(&w);
-  rp__jw_kobject(&w, "error");
-  rp__jw_kstr(&w, "code", info->name);
-  rp__jw_kstr(&w, "message", err->message[0] ? err->message : info->text);
-  rp__jw_kstr(&w, "hint", err->hint[0] ? err->hint : NULL);
-  if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
-  if (!b.err) fprintf(stderr, "%s\n", b.p);
-}
-
 static int report(const rp_error *err, bool json)
 {
   const rp_error_info *info = rp_error_lookup(err->code);
   if (json) {
-    report_json(err, info);
+    RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
+    struct rp__jw w = RP_JW(&b);
+    rp__jw_object(&w);
+    rp__jw_kobject(&w, "error");
+    rp__jw_kstr(&w, "code", info->name);
+    rp__jw_kstr(&w, "message", err->message[0] ? err->message : info->text);
+    rp__jw_kstr(&w, "hint", err->hint[0] ? err->hint : NULL);
+    if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
+    rp__jw_end_object(&w);
+    rp__jw_end_object(&w);
+    if (!b.err) fprintf(stderr, "%s\n", b.p);
     return info->exit_code;
   }
   fprintf(stderr, "reprise-serve: %s\n", err->message[0] ? err->message : info->text);

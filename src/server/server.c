@@ -75,26 +75,6 @@ static int make_openapi(struct rp__server *s, rp_error *err)
   return s->openapi ? 0 : rp__fail_nomem(err);
 }
 
-static int make_parts(struct rp__server *s, rp_error *err)
-{
-  int rc = make_openapi(s, err);
-  if (!rc) rc = rp__pool_new(RP_POOL_THREADS, &s->pool, err);
-  if (!rc) rc = rp__registry_new(s->engine, &s->registry, err);
-  if (!rc) rc = rp__auth_new(s->engine, &s->set, s->db_path, &s->auth, err);
-  if (!rc) rc = rp__loop_new(&s->loop, err);
-  if (!rc) rc = rp__loop_start(s->loop, err);
-  if (!rc) rc = rp__live_new(s, &s->live, err);
-  if (!rc) rc = rp__sse_new(s, &s->sse, err);
-  if (!rc) rc = rp__channels_new(s, &s->channels, err);
-  if (!rc) rc = rp__agents_new(s, &s->agents, err);
-  if (!rc) rc = rp__mcp_clients_new(s, &s->mcp, err);
-  if (!rc) rc = rp__watchdog_new(&s->watchdog, err);
-  if (!rc) rc = rp__work_new(s, &s->work, err);
-  if (!rc) rc = rp__live_start(s->live, err);
-  if (!rc) rc = rp__work_start(s->work, err);
-  return rc;
-}
-
 static int start_http(struct rp__server *s, rp_error *err)
 {
   struct rp__http_options o;
@@ -257,19 +237,6 @@ static void announce(struct rp__server *s)
   rp__notify(status);
 }
 
-/*
- * From here on two servers accept, until the old one has told its clients to come back (1012), which it does at once.
- * Each counts its own members, so one who leaves here may be the last one here and not the last there: those from there
- * are back before leave_s is over, and a session that somebody joined is not closed.
- */
-static void succeed(struct rp__server *s, int before)
-{
-  rp__slog(&s->log, RP_LOG_INFO, "took_over", RP_FN("from", rp__control_peer(before)));
-  start_control(s, before, NULL);
-  rp__control_go(before);
-  if (!s->control) start_restoring(s);
-}
-
 /* Before anything of the database is touched: its server lives, and may be an older version. */
 static int check_alone(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
 {
@@ -284,7 +251,21 @@ static int begin(struct rp__server *s, const struct rp__server_options *o, int *
   if (!rc) rc = make_listeners(s, o, ret_before, err);
   if (!rc && *ret_before < 0) rc = start_control(s, -1, err);
   if (!rc) rp__server_settings_reachable(&s->set, only_loopback(s));
-  if (!rc) rc = make_parts(s, err);
+  if (!rc) rc = make_openapi(s, err);
+  if (!rc) rc = rp__pool_new(RP_POOL_THREADS, &s->pool, err);
+  if (!rc) rc = rp__registry_new(s->engine, &s->registry, err);
+  if (!rc) rc = rp__auth_new(s->engine, &s->set, s->db_path, &s->auth, err);
+  if (!rc) rc = rp__loop_new(&s->loop, err);
+  if (!rc) rc = rp__loop_start(s->loop, err);
+  if (!rc) rc = rp__live_new(s, &s->live, err);
+  if (!rc) rc = rp__sse_new(s, &s->sse, err);
+  if (!rc) rc = rp__channels_new(s, &s->channels, err);
+  if (!rc) rc = rp__agents_new(s, &s->agents, err);
+  if (!rc) rc = rp__mcp_clients_new(s, &s->mcp, err);
+  if (!rc) rc = rp__watchdog_new(&s->watchdog, err);
+  if (!rc) rc = rp__work_new(s, &s->work, err);
+  if (!rc) rc = rp__live_start(s->live, err);
+  if (!rc) rc = rp__work_start(s->work, err);
   if (!rc && *ret_before < 0) start_restoring(s);
   if (!rc) rc = start_http(s, err);
   return rc;
@@ -299,7 +280,17 @@ static int start_serving(struct rp__server *s, const struct rp__server_options *
   }
   s->started_ms = rp__server_now(s);
   atomic_store(&s->ready, true);
-  if (before >= 0) succeed(s, before);
+  /*
+   * From here on two servers accept, until the old one has told its clients to come back (1012), which it does at once.
+   * Each counts its own members, so one who leaves here may be the last one here and not the last there: those from
+   * there are back before leave_s is over, and a session that somebody joined is not closed.
+   */
+  if (before >= 0) {
+    rp__slog(&s->log, RP_LOG_INFO, "took_over", RP_FN("from", rp__control_peer(before)));
+    start_control(s, before, NULL);
+    rp__control_go(before);
+    if (!s->control) start_restoring(s);
+  }
   announce(s);
   return 0;
 }

@@ -204,16 +204,6 @@ static int lock_place(const char *db_path, struct rp__lockfile *l, rp_error *err
   return RP_E_BUSY;
 }
 
-static int claim(struct rp__control *c, const struct sockaddr_un *a, bool over, rp_error *err)
-{
-  struct rp__lockfile place = {.fd = -1};
-  int rc = lock_place(c->o.db_path, &place, err);
-  if (!rc && !over) rc = check(a, err);
-  if (!rc) rc = bind_socket(c, err);
-  rp__lockfile_close(&place);
-  return rc;
-}
-
 static int control_start(struct rp__control *c, rp_error *err)
 {
   c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -240,7 +230,11 @@ int rp__control_open(const struct rp__control_options *o, int before, struct rp_
   *c = (struct rp__control){.o = *o, .fd = -1, .stop = -1, .before = -1, .after = -1};
   memcpy(c->path, a.sun_path, sizeof c->path);
   if (before >= 0) c->before = fcntl(before, F_DUPFD_CLOEXEC, 0);
-  rc = claim(c, &a, before >= 0, err);
+  struct rp__lockfile place = {.fd = -1};
+  rc = lock_place(c->o.db_path, &place, err);
+  if (!rc && before < 0) rc = check(&a, err);
+  if (!rc) rc = bind_socket(c, err);
+  rp__lockfile_close(&place);
   if (!rc) rc = control_start(c, err);
   if (rc) {
     rp__control_close(c);
@@ -250,13 +244,6 @@ int rp__control_open(const struct rp__control_options *o, int before, struct rp_
   return 0;
 }
 
-/* The path goes with us, unless somebody else's socket is there by now. */
-static void remove_path(const struct rp__control *c)
-{
-  struct stat st;
-  if (c->ino && lstat(c->path, &st) == 0 && st.st_ino == c->ino && st.st_dev == c->dev) unlink(c->path);
-}
-
 void rp__control_close(struct rp__control *c)
 {
   if (!c) return;
@@ -264,7 +251,9 @@ void rp__control_close(struct rp__control *c)
     (void)!write(c->stop, &(uint64_t){1}, sizeof(uint64_t));
     pthread_join(c->thread, NULL);
   }
-  remove_path(c);
+  /* The path goes with us, unless somebody else's socket is there by now. */
+  struct stat st;
+  if (c->ino && lstat(c->path, &st) == 0 && st.st_ino == c->ino && st.st_dev == c->dev) unlink(c->path);
   if (c->fd >= 0) close(c->fd);
   if (c->stop >= 0) close(c->stop);
   if (c->before >= 0) close(c->before);

@@ -132,18 +132,6 @@ static void on_stored(void *ctx, const rp_ack *ack, const rp_error *err)
   if (!rp__loop_post(f->loop, &f->job)) free(f);
 }
 
-static int submit(struct rp__agent_session *s, struct flight *f, const rp_event *events, size_t n,
-                  rp_durability durability, bool numbered, rp_error *err)
-{
-  rp_append_options o = {0};
-  o.durability = durability;
-  o.runtime = true;
-  o.client_seq = f->client_seq;
-  if (f->client_seq) o.client_id = RP_AGENT_CLIENT;
-  o.accepts_memory = !numbered && durability != RP_OS; /* who numbers can send again; chunks come again as a whole */
-  return rp_append_many_async(rp__entry_session(s->entry), events, n, &o, on_stored, f, err);
-}
-
 int rp__agent_session_store(struct rp__agents *a, struct rp__agent_session *s, struct rp__agent *g,
                             const rp_event *events, size_t n, rp_durability durability, int64_t client_seq,
                             rp_error *err)
@@ -159,7 +147,13 @@ int rp__agent_session_store(struct rp__agents *a, struct rp__agent_session *s, s
     g->flying++;
     g->flying_bytes += bytes;
   }
-  int rc = submit(s, f, events, n, durability, client_seq != 0, err);
+  rp_append_options o = {0};
+  o.durability = durability;
+  o.runtime = true;
+  o.client_seq = f->client_seq;
+  if (f->client_seq) o.client_id = RP_AGENT_CLIENT;
+  o.accepts_memory = !client_seq && durability != RP_OS; /* who numbers can send again; chunks come again as a whole */
+  int rc = rp_append_many_async(rp__entry_session(s->entry), events, n, &o, on_stored, f, err);
   if (!rc) return 0;
   free(f);
   if (g) {

@@ -133,19 +133,6 @@ static void run(struct rp__task *t)
 
 /* ---- getting the session; in the loop ---- */
 
-static void refuse(struct rp__agent *g, int rc, const rp_error *err)
-{
-  char reason[REASON_MAX], message[RP_PROBLEM_TEXT];
-  bool later = rp_error_lookup(rc)->retryable;
-  rp__problem_text(err, message);
-  if (rc == RP_E_SESSION_NOT_FOUND)
-    snprintf(reason, sizeof reason, "Authentication failed");
-  else
-    rp__text_copy(reason, sizeof reason, message);
-  atomic_fetch_add_explicit(&g->of->refused, 1, memory_order_relaxed);
-  rp__agent_close(g, later ? 1013 : rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND ? RP_CLOSE_AUTH : 1011, reason);
-}
-
 static void replace(struct rp__agents *a, struct rp__agent_session *s)
 {
   struct rp__agent *old = s->agent;
@@ -172,13 +159,6 @@ static struct rp__net_msg *words(const char *type, const char *name, const char 
   }
   rp__jw_end_object(&w);
   return out.err ? NULL : rp__ws_text(out.p, out.n);
-}
-
-static void greet(struct rp__agent *g, const struct entering *x)
-{
-  /* Agents of that program take a token_update for the one they pay their model with. */
-  if (!x->moved) rp__agent_send(g, words("token_update", "token", x->token, NULL));
-  rp__agent_send(g, words("auth_ok", "sessionId", x->id, x));
 }
 
 /*
@@ -220,7 +200,9 @@ static int enter(struct entering *x, rp_error *err)
   atomic_fetch_add(&a->n_connected, 1);
   settle_status(a, s, x, replaced);
   s->restarted = false;
-  greet(g, x);
+  /* Agents of that program take a token_update for the one they pay their model with. */
+  if (!x->moved) rp__agent_send(g, words("token_update", "token", x->token, NULL));
+  rp__agent_send(g, words("auth_ok", "sessionId", x->id, x));
   rp__slog(&x->srv->log, RP_LOG_INFO, "agent_connected", RP_F("session", x->id), RP_F("status", s->status));
   int rc = rp__agent_subscribe(g, x->facts.delivered, err);
   if (!rc) rp__agent_entered(g);
@@ -233,7 +215,17 @@ static void entered(struct rp__job *job)
   struct rp__agent *g = x->g;
   int rc = x->rc;
   if (!rc && g->ws && !g->of->closing) rc = enter(x, &x->err);
-  if (rc && g->ws) refuse(g, rc, &x->err);
+  if (rc && g->ws) {
+    char reason[REASON_MAX], message[RP_PROBLEM_TEXT];
+    bool later = rp_error_lookup(rc)->retryable;
+    rp__problem_text(&x->err, message);
+    if (rc == RP_E_SESSION_NOT_FOUND)
+      snprintf(reason, sizeof reason, "Authentication failed");
+    else
+      rp__text_copy(reason, sizeof reason, message);
+    atomic_fetch_add_explicit(&g->of->refused, 1, memory_order_relaxed);
+    rp__agent_close(g, later ? 1013 : rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND ? RP_CLOSE_AUTH : 1011, reason);
+  }
   rp__registry_put(x->srv->registry, x->entry);
   free(x);
   rp__agent_landed(g, 0);

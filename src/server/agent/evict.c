@@ -28,22 +28,6 @@ void rp__agent_evict_later(struct rp__agents *a, const struct rp__entry *e, int6
     RP_IGNORE(rp_presence_put(engine, &row, NULL, failed_ms, NULL, NULL)); /* without memory: after the next restart */
 }
 
-/* 0: it is in the trash, or has no need to be. */
-static int evict(struct rp__server *srv, const char *id, bool *ret_evicted, rp_error *err)
-{
-  struct rp__agent_facts facts;
-  struct rp__entry *e = NULL;
-  int rc = rp__registry_get(srv->registry, id, &e, err);
-  if (!rc) rc = rp__agent_facts(srv, e, &facts, NULL, err);
-  bool failed = !rc && strcmp(facts.status, "error") == 0;
-  if (failed) rc = rp__trash_session(srv, e, REASON, "evicted", err);
-  *ret_evicted = failed && !rc;
-  if (*ret_evicted) rp__registry_forget(srv->registry, id);
-  rp__registry_put(srv->registry, e);
-  bool stays = rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_ON_HOLD || rc == RP_E_HELD;
-  return stays ? 0 : rc;
-}
-
 int rp__agents_evict(struct rp__server *srv, rp_error *err)
 {
   struct rp__agents *a = srv->agents;
@@ -53,8 +37,17 @@ int rp__agents_evict(struct rp__server *srv, rp_error *err)
   bool any = false;
   int rc = 0;
   while (!rc && !atomic_load(&srv->draining) && (p = rp_presence_take(srv->engine, &q, &row, NULL))) {
-    bool evicted = false;
-    rc = evict(srv, row.session, &evicted, err);
+    struct rp__agent_facts facts;
+    struct rp__entry *e = NULL;
+    rc = rp__registry_get(srv->registry, row.session, &e, err);
+    if (!rc) rc = rp__agent_facts(srv, e, &facts, NULL, err);
+    bool failed = !rc && strcmp(facts.status, "error") == 0;
+    if (failed) rc = rp__trash_session(srv, e, REASON, "evicted", err);
+    bool evicted = failed && !rc;
+    if (evicted) rp__registry_forget(srv->registry, row.session);
+    rp__registry_put(srv->registry, e);
+    if (rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_ON_HOLD || rc == RP_E_HELD)
+      rc = 0; /* it stays */
     rp_presence_settle(srv->engine, p, rc ? row.deadline : -1);
     if (!evicted) continue;
     any = true;

@@ -309,25 +309,6 @@ static void tools(struct reader *r, struct rp__json content)
   }
 }
 
-static void assistant_message(struct reader *r, struct rp__json id, struct rp__json content)
-{
-  struct rp__agent_tools *m = r->tools;
-  enum rp__agent_stream stream = rp__agent_tools_streamed(m, id, content);
-  if (stream != RP_STREAM_OTHER) end_stream(r);
-  if (stream != RP_STREAM_SAME) {
-    struct rp__jw *w = begin(r, "message");
-    rp__jw_kstr(w, "role", "assistant");
-    if (stream == RP_STREAM_WHOLE) {
-      rp__jw_key(w, "message_id");
-      rp__jw_raw(w, m->stream_id.p, m->stream_id.n);
-      rp__jw_kbool(w, "whole", true);
-    }
-    put(w, "content", content);
-    end(r);
-  }
-  if (stream != RP_STREAM_OTHER) rp__agent_tools_stream(m, (struct rp__json){0}, (struct rp__json){0});
-}
-
 /* The kit's own messages: {type, message: {content}}. The user's words are in the journal already, results are not. */
 static int read_sdk(struct reader *r, rp_error *err)
 {
@@ -342,7 +323,24 @@ static int read_sdk(struct reader *r, rp_error *err)
   int rc = assistant ? at_work(r, err) : 0;
   if (rc) return rc;
   tools(r, content);
-  if (assistant) assistant_message(r, rp__json_get(inner, "id"), content);
+  if (assistant) {
+    struct rp__json id = rp__json_get(inner, "id");
+    struct rp__agent_tools *m = r->tools;
+    enum rp__agent_stream stream = rp__agent_tools_streamed(m, id, content);
+    if (stream != RP_STREAM_OTHER) end_stream(r);
+    if (stream != RP_STREAM_SAME) {
+      struct rp__jw *w = begin(r, "message");
+      rp__jw_kstr(w, "role", "assistant");
+      if (stream == RP_STREAM_WHOLE) {
+        rp__jw_key(w, "message_id");
+        rp__jw_raw(w, m->stream_id.p, m->stream_id.n);
+        rp__jw_kbool(w, "whole", true);
+      }
+      put(w, "content", content);
+      end(r);
+    }
+    if (stream != RP_STREAM_OTHER) rp__agent_tools_stream(m, (struct rp__json){0}, (struct rp__json){0});
+  }
   return 0;
 }
 

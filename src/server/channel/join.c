@@ -267,33 +267,6 @@ static int join_session(struct join *j, rp_error *err)
 
 /* ---- back in the loop ---- */
 
-static void write_reply(const struct join *j, struct rp__buf *out)
-{
-  static const char *const names[] = {"restart", "warnings", "brief"};
-  struct rp__jw w = RP_JW(out);
-  struct rp__json doc = rp__json_trusted(j->start ? j->start : "{}", j->start ? strlen(j->start) : 2);
-  char token[RP_SESSION_TOKEN_TEXT];
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", j->found.id);
-  rp__jw_kstr(&w, "scope", j->found.scope);
-  rp__jw_kstr(&w, "key", j->found.key[0] ? j->found.key : NULL);
-  rp__jw_kstr(&w, "status", j->found.status);
-  rp__jw_ki64(&w, "epoch", j->epoch ? j->epoch : j->found.epoch);
-  rp__jw_kbool(&w, "resumed", j->resumed);
-  rp__jw_kbool(&w, "created", !j->resumed);
-  rp__jw_ki64(&w, "seq", j->found.seq);
-  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
-    struct rp__json v = rp__json_get(doc, names[i]);
-    if (v.type == RP_JSON_NONE && strcmp(names[i], "brief") != 0) continue;
-    rp__jw_kvalue(&w, names[i], v);
-  }
-  if (j->may_write) {
-    rp__auth_session_token(j->srv->auth, j->found.id, j->found.birth, token);
-    rp__jw_kstr(&w, "token", token);
-  }
-  rp__jw_end_object(&w);
-}
-
 /* The client drops the channel whose place this one has taken. */
 static void close_old(struct rp__channel *ch)
 {
@@ -346,7 +319,29 @@ static void settle(struct rp__channel *ch, struct join *j)
   ch->joined_at = j->found.seq;
   snprintf(ch->status, sizeof ch->status, "%s", j->found.status);
   rp__member_add(ch->member, ch);
-  write_reply(j, &out);
+  static const char *const names[] = {"restart", "warnings", "brief"};
+  struct rp__jw w = RP_JW(&out);
+  struct rp__json doc = rp__json_trusted(j->start ? j->start : "{}", j->start ? strlen(j->start) : 2);
+  char token[RP_SESSION_TOKEN_TEXT];
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", j->found.id);
+  rp__jw_kstr(&w, "scope", j->found.scope);
+  rp__jw_kstr(&w, "key", j->found.key[0] ? j->found.key : NULL);
+  rp__jw_kstr(&w, "status", j->found.status);
+  rp__jw_ki64(&w, "epoch", j->epoch ? j->epoch : j->found.epoch);
+  rp__jw_kbool(&w, "resumed", j->resumed);
+  rp__jw_kbool(&w, "created", !j->resumed);
+  rp__jw_ki64(&w, "seq", j->found.seq);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
+    struct rp__json v = rp__json_get(doc, names[i]);
+    if (v.type == RP_JSON_NONE && strcmp(names[i], "brief") != 0) continue;
+    rp__jw_kvalue(&w, names[i], v);
+  }
+  if (j->may_write) {
+    rp__auth_session_token(j->srv->auth, j->found.id, j->found.birth, token);
+    rp__jw_kstr(&w, "token", token);
+  }
+  rp__jw_end_object(&w);
   int rc = out.err ? rp__fail(&err, out.err, "the reply can't be made") : 0;
   /* Its events come in turns of their own, after the reply. */
   if (!rc && ch->socket) rc = rp__channel_subscribe(ch, j->has_after ? j->after : j->found.seq, &err);

@@ -78,18 +78,6 @@ static void own_key(const struct rp__http_call *c, char ret[RP_SCOPE_MAX + 1])
   snprintf(ret, RP_SCOPE_MAX + 1, CHANNEL ":%s", uuid);
 }
 
-/* Whom reading is about is who lives in it; what writes begins or joins it anyway. */
-static int join_living(struct rp__mcp *m, const struct rp__rpc *r, rp_error *err)
-{
-  char id[RP_ID_MAX + 1];
-  bool alive = false;
-  if (!rp__json_eq(r->method, "resources/read") && !rp__json_eq(r->method, "prompts/get")) return 0;
-  int rc = rp__tool_session_resolve(&m->session, m->session.ref, id, err);
-  if (!rc) rc = rp_alive(m->session.e, id, &alive, err);
-  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
-  return rc || !alive ? rc : rp__tool_session_begin(&m->session, err);
-}
-
 /* By what a client that comes again is known: its token's name, if it has one, and its own. */
 static void name_client(const struct rp__http_call *c, const struct rp__rpc *r, char ret[RP_CALL_TEXT])
 {
@@ -125,7 +113,14 @@ static int find_session(const struct rp__http_call *c, struct rp__mcp *m, char c
   else
     shared_key(&r, m->session.ref);
   m->stateless = !named;
-  return join_living(m, &r, err);
+  /* Whom reading is about is who lives in it; what writes begins or joins it anyway. */
+  char id[RP_ID_MAX + 1];
+  bool alive = false;
+  if (!rp__json_eq(r.method, "resources/read") && !rp__json_eq(r.method, "prompts/get")) return 0;
+  rc = rp__tool_session_resolve(&m->session, m->session.ref, id, err);
+  if (!rc) rc = rp_alive(m->session.e, id, &alive, err);
+  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+  return rc || !alive ? rc : rp__tool_session_begin(&m->session, err);
 }
 
 static int find_scope(struct rp__http_call *c, struct rp__mcp *m, rp_error *err)

@@ -60,21 +60,6 @@ static const char *readiness(const struct rp__server *srv, const rp_outbox_count
   return s->away || s->waiting_events ? "degraded" : "ok";
 }
 
-/* Paths and names of files are for the log: anybody may ask here. */
-static void write_store(struct rp__jw *w, const rp_outbox_counts *s)
-{
-  rp__jw_kobject(w, "store");
-  rp__jw_kstr(w, "status", s->away ? "away" : s->waiting_events ? "catching_up" : "ok");
-  if (s->away) {
-    rp__jw_ktime(w, "since", s->away_since_ms);
-    rp__jw_kstr(w, "code", rp_error_lookup(s->code)->name);
-    rp__jw_kstr(w, "why", rp_error_lookup(s->code)->text);
-  }
-  rp__jw_ki64(w, "waiting_events", s->waiting_events);
-  rp__jw_ki64(w, "waiting_bytes", s->waiting_bytes);
-  rp__jw_end_object(w);
-}
-
 int rp__handle_readyz(struct rp__http_call *c, rp_error *err)
 {
   rp_outbox_counts s;
@@ -84,7 +69,17 @@ int rp__handle_readyz(struct rp__http_call *c, rp_error *err)
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "status", status);
   rp__jw_kobject(&c->w, "checks");
-  write_store(&c->w, &s);
+  /* Paths and names of files are for the log: anybody may ask here. */
+  rp__jw_kobject(&c->w, "store");
+  rp__jw_kstr(&c->w, "status", s.away ? "away" : s.waiting_events ? "catching_up" : "ok");
+  if (s.away) {
+    rp__jw_ktime(&c->w, "since", s.away_since_ms);
+    rp__jw_kstr(&c->w, "code", rp_error_lookup(s.code)->name);
+    rp__jw_kstr(&c->w, "why", rp_error_lookup(s.code)->text);
+  }
+  rp__jw_ki64(&c->w, "waiting_events", s.waiting_events);
+  rp__jw_ki64(&c->w, "waiting_bytes", s.waiting_bytes);
+  rp__jw_end_object(&c->w);
   rp__jw_end_object(&c->w);
   rp__jw_end_object(&c->w);
   if (strcmp(status, "ok") == 0) return 0;

@@ -33,31 +33,23 @@ static int on_listed(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-static int read_filter(struct rp__http_call *c, rp_filter *f, char scope[RP_ID_MAX + 1], char cursor[RP_ID_MAX + 1],
-                       rp_error *err)
+int rp__handle_list(struct rp__http_call *c, rp_error *err)
 {
+  char scope[RP_ID_MAX + 1], cursor[RP_ID_MAX + 1] = "";
+  rp_filter f = {0};
   char status[32] = "";
   int64_t limit = 50;
   int rc = rp__handle_scope(c, scope, err);
   if (!rc) rc = rp__call_text(c, "status", status, 32, err);
   if (!rc) rc = rp__call_text(c, "cursor", cursor, RP_ID_MAX + 1, err);
-  if (!rc) rc = rp__call_since(c, "since", &f->since_ms, err);
+  if (!rc) rc = rp__call_since(c, "since", &f.since_ms, err);
   if (!rc) rc = rp__call_i64(c, "limit", 1, LIST_MAX, &limit, err);
-  if (!rc) rc = rp__call_bool(c, "trashed", &f->trashed, err);
-  if (!rc) rc = rp__given_status(status, &f->status, err);
+  if (!rc) rc = rp__call_bool(c, "trashed", &f.trashed, err);
+  if (!rc) rc = rp__given_status(status, &f.status, err);
   if (rc) return rc;
-  f->scope = scope[0] ? scope : NULL;
-  f->cursor = cursor[0] ? cursor : NULL;
-  f->limit = (int)limit + 1; /* one more tells whether there is a next page */
-  return 0;
-}
-
-int rp__handle_list(struct rp__http_call *c, rp_error *err)
-{
-  char scope[RP_ID_MAX + 1], cursor[RP_ID_MAX + 1] = "";
-  rp_filter f = {0};
-  int rc = read_filter(c, &f, scope, cursor, err);
-  if (rc) return rc;
+  f.scope = scope[0] ? scope : NULL;
+  f.cursor = cursor[0] ? cursor : NULL;
+  f.limit = (int)limit + 1; /* one more tells whether there is a next page */
   struct page p = {.c = c, .limit = f.limit - 1};
   rp__jw_object(&c->w);
   rp__jw_karray(&c->w, "sessions");
@@ -122,16 +114,6 @@ int rp__handle_show(struct rp__http_call *c, rp_error *err)
   return rc;
 }
 
-/* The session's document after a change. */
-static int show_again(struct rp__http_call *c, rp_error *err)
-{
-  char *json;
-  size_t n;
-  int rc = rp_session_get_json(c->srv->engine, rp__entry_id(c->entry), &json, &n, err);
-  if (!rc) rp__handle_give(c, json, n);
-  return rc;
-}
-
 int rp__handle_update(struct rp__http_call *c, rp_error *err)
 {
   static const char *const members[] = {"name", "settings", "meta", NULL};
@@ -143,22 +125,6 @@ int rp__handle_update(struct rp__http_call *c, rp_error *err)
 
 /* ---- deleting ---- */
 
-static int write_trashed(struct rp__http_call *c, rp_error *err)
-{
-  const char *id = rp__entry_id(c->entry);
-  double days = 0;
-  struct rp__shown row;
-  int rc = rp__show(c->srv->engine, id, &row, err);
-  if (!rc) rc = rp_config_number(c->srv->engine, rp__entry_scope(c->entry), "trash_days", &days, err);
-  if (rc) return rc;
-  rp__jw_object(&c->w);
-  rp__jw_kstr(&c->w, "session_id", id);
-  rp__jw_ktime(&c->w, "trashed_at", row.trashed_at);
-  rp__jw_ktime(&c->w, "until", row.trashed_at + (int64_t)(days * (double)DAY_MS));
-  rp__jw_end_object(&c->w);
-  return 0;
-}
-
 int rp__handle_delete(struct rp__http_call *c, rp_error *err)
 {
   char reason[RP_CALL_TEXT] = "";
@@ -167,7 +133,18 @@ int rp__handle_delete(struct rp__http_call *c, rp_error *err)
   rc = rp__trash_session(c->srv, c->entry, reason[0] ? reason : NULL, "deleted", err);
   if (rc) return rc;
   rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
-  return write_trashed(c, err);
+  const char *id = rp__entry_id(c->entry);
+  double days = 0;
+  struct rp__shown row;
+  rc = rp__show(c->srv->engine, id, &row, err);
+  if (!rc) rc = rp_config_number(c->srv->engine, rp__entry_scope(c->entry), "trash_days", &days, err);
+  if (rc) return rc;
+  rp__jw_object(&c->w);
+  rp__jw_kstr(&c->w, "session_id", id);
+  rp__jw_ktime(&c->w, "trashed_at", row.trashed_at);
+  rp__jw_ktime(&c->w, "until", row.trashed_at + (int64_t)(days * (double)DAY_MS));
+  rp__jw_end_object(&c->w);
+  return 0;
 }
 
 /* ---- signs of life, checkpoints, the end ---- */
@@ -210,7 +187,11 @@ int rp__handle_close(struct rp__http_call *c, rp_error *err)
   if (rc == RP_E_USAGE) return err->code = RP_E_INVALID; /* a bad member here */
   if (rc) return rc;
   rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
-  return show_again(c, err);
+  char *json;
+  size_t n;
+  rc = rp_session_get_json(c->srv->engine, rp__entry_id(c->entry), &json, &n, err);
+  if (!rc) rp__handle_give(c, json, n);
+  return rc;
 }
 
 /* ---- copies and inheritance ---- */

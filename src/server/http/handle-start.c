@@ -99,13 +99,6 @@ static int wish_read(struct rp__http_call *c, struct wish *x, rp_error *err)
   return 0;
 }
 
-static int check_scope(const struct rp__http_call *c, const char *wanted, rp_error *err)
-{
-  char scope[RP_ID_MAX + 1];
-  snprintf(scope, sizeof scope, "%s", wanted);
-  return rp__handle_narrow(c, scope, err);
-}
-
 /* ---- answering ---- */
 
 /* What the engine calls a bad argument is here a bad member of the body. */
@@ -116,21 +109,6 @@ static int translate(int rc, rp_error *err)
   return err->code = RP_E_INVALID;
 }
 
-static void write_started(struct rp__http_call *c, const rp_session *s, rp__birth birth)
-{
-  char token[RP_SESSION_TOKEN_TEXT];
-  const char *id = rp_session_id(s), *json = rp_start_json(s);
-  struct rp__json resumed = rp__json_get(rp__json_trusted(json, strlen(json)), "resumed");
-  rp__auth_session_token(c->srv->auth, id, birth, token);
-  rp__jw_object(&c->w);
-  rp__handle_members(&c->w, json);
-  rp__jw_kstr(&c->w, "token", token);
-  rp__jw_end_object(&c->w);
-  c->status = resumed.type == RP_JSON_TRUE ? 200 : 201;
-  snprintf(c->header_text, sizeof c->header_text, "/v1/sessions/%s", id);
-  if (c->status == 201) c->header = (struct rp__header){"Location", c->header_text};
-}
-
 int rp__handle_start(struct rp__http_call *c, rp_error *err)
 {
   struct wish x RP_CLEANUP(wish_done) = {0};
@@ -138,7 +116,11 @@ int rp__handle_start(struct rp__http_call *c, rp_error *err)
   rp_request request = {.bytes = body.p, .n = body.n};
   rp_session *s;
   int rc = wish_read(c, &x, err);
-  if (!rc) rc = check_scope(c, x.scope, err);
+  if (!rc) {
+    char scope[RP_ID_MAX + 1];
+    snprintf(scope, sizeof scope, "%s", x.scope);
+    rc = rp__handle_narrow(c, scope, err);
+  }
   if (!rc) rc = rp__handle_key(c, &request.key, err);
   if (rc) return rc;
   if (request.key) x.o.request = &request;
@@ -146,7 +128,19 @@ int rp__handle_start(struct rp__http_call *c, rp_error *err)
   if (rc) return translate(rc, err);
   rp__birth birth = RP_BIRTH_ANY;
   rc = rp__birth_find(c->srv->engine, rp_session_id(s), &birth, err);
-  if (!rc) write_started(c, s, birth);
+  if (!rc) {
+    char token[RP_SESSION_TOKEN_TEXT];
+    const char *id = rp_session_id(s), *json = rp_start_json(s);
+    struct rp__json resumed = rp__json_get(rp__json_trusted(json, strlen(json)), "resumed");
+    rp__auth_session_token(c->srv->auth, id, birth, token);
+    rp__jw_object(&c->w);
+    rp__handle_members(&c->w, json);
+    rp__jw_kstr(&c->w, "token", token);
+    rp__jw_end_object(&c->w);
+    c->status = resumed.type == RP_JSON_TRUE ? 200 : 201;
+    snprintf(c->header_text, sizeof c->header_text, "/v1/sessions/%s", id);
+    if (c->status == 201) c->header = (struct rp__header){"Location", c->header_text};
+  }
   /* Handles kept from before may be of a session that was deleted, or that had ended. */
   rp__registry_forget(c->srv->registry, rp_session_id(s));
   /* The run outlives this request: its owner or its heartbeats keep it. */

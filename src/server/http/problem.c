@@ -9,18 +9,6 @@
 
 /* ---- what leaves the machine ---- */
 
-/* The store begins its messages with its path; a folder with spaces is one too. "disk I/O error" is none. */
-static bool is_path(const char *p, size_t n)
-{
-  return n > 1 && (p[0] == '/' || (memchr(p, '/', n) && !memchr(p, ' ', n)));
-}
-
-static size_t part_length(const char *p)
-{
-  const char *end = strstr(p, ": ");
-  return end ? (size_t)(end - p) : strlen(p);
-}
-
 /* A part without the words in it that are paths. */
 static void add_words(struct rp__buf *out, const char *p, size_t n)
 {
@@ -44,8 +32,10 @@ void rp__problem_text(const rp_error *err, char ret[RP_PROBLEM_TEXT])
   /* Only what goes wrong here is told with the names of files; elsewhere a slash is the client's own. */
   if (info->http < 500) rp__buf_str(&out, err->message);
   for (const char *p = err->message; info->http >= 500 && *p;) {
-    size_t n = part_length(p);
-    bool hidden = is_path(p, n);
+    const char *end = strstr(p, ": ");
+    size_t n = end ? (size_t)(end - p) : strlen(p);
+    /* The store begins its messages with its path; a folder with spaces is one too. "disk I/O error" is none. */
+    bool hidden = n > 1 && (p[0] == '/' || (memchr(p, '/', n) && !memchr(p, ' ', n)));
     if (!hidden && out.n) rp__buf_str(&out, ": ");
     if (!hidden) add_words(&out, p, n);
     p += p[n] ? n + 2 : n;

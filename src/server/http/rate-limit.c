@@ -66,15 +66,6 @@ static void unlist(struct rp__rate *r, uint16_t i)
   *(b->newer == NONE ? &r->newest : &r->v[b->newer].older) = b->older;
 }
 
-static void list_newest(struct rp__rate *r, uint16_t i)
-{
-  struct bucket *b = &r->v[i];
-  b->older = r->newest;
-  b->newer = NONE;
-  *(r->newest == NONE ? &r->oldest : &r->v[r->newest].newer) = i;
-  r->newest = i;
-}
-
 /* A place that nobody has, or the one of who was silent for longest. */
 static uint16_t place(struct rp__rate *r)
 {
@@ -95,7 +86,11 @@ static struct bucket *bucket_of(struct rp__rate *r, uint64_t who, int64_t now_us
     r->v[i] = (struct bucket){.who = who, .left = r->burst, .at_us = now_us, .next = NONE};
     *link_to(r, who) = i;
   }
-  list_newest(r, i);
+  struct bucket *b = &r->v[i];
+  b->older = r->newest;
+  b->newer = NONE;
+  *(r->newest == NONE ? &r->oldest : &r->v[r->newest].newer) = i;
+  r->newest = i;
   return &r->v[i];
 }
 

@@ -56,16 +56,6 @@ static bool find(struct rp__tokens *t, const unsigned char hash[HASH_BYTES], int
   return there;
 }
 
-static void keep(struct rp__tokens *t, const unsigned char hash[HASH_BYTES], int64_t now_ms, const struct rp__grant *g)
-{
-  struct place *p = place_of(t, hash);
-  pthread_mutex_lock(&t->lock);
-  memcpy(p->hash, hash, HASH_BYTES);
-  p->until_ms = now_ms + RP_TOKENS_FRESH_MS;
-  p->grant = *g;
-  pthread_mutex_unlock(&t->lock);
-}
-
 static int on_token(void *ctx, const rp_token_info *info)
 {
   struct rp__grant *g = ctx;
@@ -83,7 +73,12 @@ int rp__tokens_check(struct rp__tokens *t, const char *text, int64_t now_ms, str
   if (find(t, hash, now_ms, ret)) return 0;
   int rc = rp_token_check(t->e, text, on_token, &g, err);
   if (rc) return rc;
-  keep(t, hash, now_ms, &g);
+  struct place *p = place_of(t, hash);
+  pthread_mutex_lock(&t->lock);
+  memcpy(p->hash, hash, HASH_BYTES);
+  p->until_ms = now_ms + RP_TOKENS_FRESH_MS;
+  p->grant = g;
+  pthread_mutex_unlock(&t->lock);
   *ret = g;
   return 0;
 }

@@ -82,21 +82,6 @@ static struct rp__hub *hub_get(struct rp__live *l, struct rp__entry *entry)
   return h;
 }
 
-static void hub_unlink(struct rp__hub *h)
-{
-  struct rp__live *l = h->l;
-  struct rp__hub **at = &l->bucket[bucket_of(h->number)];
-  pthread_mutex_lock(&l->lock);
-  while (*at != h) at = &(*at)->next;
-  *at = h->next;
-  l->n_hubs--;
-  if (h->grown) {
-    *(h->grown_prev ? &h->grown_prev->grown_next : &l->grown) = h->grown_next;
-    if (h->grown_next) h->grown_next->grown_prev = h->grown_prev;
-  }
-  pthread_mutex_unlock(&l->lock);
-}
-
 struct parting {
   struct rp__task task;
   struct rp__registry *registry;
@@ -124,7 +109,17 @@ static void entry_put(struct rp__live *l, struct rp__entry *entry)
 
 void rp__hub_free(struct rp__hub *h)
 {
-  hub_unlink(h);
+  struct rp__live *l = h->l;
+  struct rp__hub **at = &l->bucket[bucket_of(h->number)];
+  pthread_mutex_lock(&l->lock);
+  while (*at != h) at = &(*at)->next;
+  *at = h->next;
+  l->n_hubs--;
+  if (h->grown) {
+    *(h->grown_prev ? &h->grown_prev->grown_next : &l->grown) = h->grown_next;
+    if (h->grown_next) h->grown_next->grown_prev = h->grown_prev;
+  }
+  pthread_mutex_unlock(&l->lock);
   rp__live_listeners(h->l, -1);
   entry_put(h->l, h->entry);
   free(h);

@@ -59,15 +59,6 @@ static int on_change(void *ctx, int64_t number, int64_t seq)
   return 0;
 }
 
-static void tell(struct rp__live *l, bool all)
-{
-  pthread_mutex_lock(&l->lock);
-  if (all) l->resync = true;
-  bool due = (l->grown || l->resync) && !l->posted;
-  if (due) l->posted = rp__loop_post(l->srv->loop, &l->news);
-  pthread_mutex_unlock(&l->lock);
-}
-
 /* A cursor that begins anew may have missed something: then everybody looks. */
 static int look(struct rp__live *l, int64_t *cursor, rp_error *err)
 {
@@ -79,7 +70,11 @@ static int look(struct rp__live *l, int64_t *cursor, rp_error *err)
     if (rc) return rc;
   } while (!anew && *cursor - before >= CHANGES_MAX);
   atomic_fetch_add(&l->commits, 1);
-  tell(l, anew);
+  pthread_mutex_lock(&l->lock);
+  if (anew) l->resync = true;
+  bool due = (l->grown || l->resync) && !l->posted;
+  if (due) l->posted = rp__loop_post(l->srv->loop, &l->news);
+  pthread_mutex_unlock(&l->lock);
   return 0;
 }
 
@@ -189,16 +184,6 @@ static void sweep_run(struct rp__task *t)
   if (!rp__loop_post(w->l->srv->loop, &w->job)) free(w);
 }
 
-/* How many hubs there are in the buckets up to *ret_end: not many more than one sweep takes. */
-static size_t sweep_size(const struct rp__live *l, size_t *ret_end)
-{
-  size_t n = 0, i = l->sweep_at;
-  for (; i < RP_LIVE_BUCKETS && n < RP_LIVE_SWEEP; i++)
-    for (const struct rp__hub *h = l->bucket[i]; h; h = h->next) n++;
-  *ret_end = i;
-  return n;
-}
-
 static struct sweep *sweep_new(struct rp__live *l, size_t n, size_t end)
 {
   struct sweep *w = calloc(1, sizeof *w + n * sizeof w->p[0]);
@@ -220,28 +205,20 @@ static struct sweep *sweep_new(struct rp__live *l, size_t n, size_t end)
 static void sweep(struct rp__live *l)
 {
   int64_t commits = atomic_load(&l->commits);
-  size_t end;
   if (l->sweeping) return;
   if (l->sweep_at >= RP_LIVE_BUCKETS) l->sweep_at = 0;
   if (l->sweep_at == 0) {
     if (commits == l->swept_commits) return;
     l->swept_commits = commits;
   }
-  size_t n = sweep_size(l, &end);
+  /* The hubs in the buckets up to `end`: not many more than one sweep takes. */
+  size_t n = 0, end = l->sweep_at;
+  for (; end < RP_LIVE_BUCKETS && n < RP_LIVE_SWEEP; end++)
+    for (const struct rp__hub *h = l->bucket[end]; h; h = h->next) n++;
   struct sweep *w = sweep_new(l, n, end);
   if (!w) return;
   l->sweeping = n && rp__pool_post(l->readers, &w->task);
   if (!l->sweeping) free(w);
-}
-
-static void retry(struct rp__live *l)
-{
-  for (size_t i = 0; i < RP_LIVE_BUCKETS; i++)
-    for (struct rp__hub *h = l->bucket[i]; h; h = h->next)
-      if (h->failed) {
-        h->failed = false;
-        rp__hub_pump(h);
-      }
 }
 
 static void on_tick(struct rp__timer *t)
@@ -251,7 +228,12 @@ static void on_tick(struct rp__timer *t)
   if (l->stopped || (!l->n_hubs && !l->rolls)) return;
   if (l->failures) {
     l->failures = 0;
-    retry(l);
+    for (size_t i = 0; i < RP_LIVE_BUCKETS; i++)
+      for (struct rp__hub *h = l->bucket[i]; h; h = h->next)
+        if (h->failed) {
+          h->failed = false;
+          rp__hub_pump(h);
+        }
   }
   sweep(l);
   rp__session_lists_tick(l);
@@ -265,16 +247,6 @@ void rp__live_tick(struct rp__live *l)
 
 /* ---- life ---- */
 
-static void locks_init(struct rp__live *l)
-{
-  pthread_condattr_t attr;
-  pthread_mutex_init(&l->lock, NULL);
-  pthread_condattr_init(&attr);
-  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-  pthread_cond_init(&l->wanted, &attr);
-  pthread_condattr_destroy(&attr);
-}
-
 int rp__live_new(struct rp__server *srv, struct rp__live **ret, rp_error *err)
 {
   struct rp__live *l = calloc(1, sizeof *l);
@@ -282,7 +254,12 @@ int rp__live_new(struct rp__server *srv, struct rp__live **ret, rp_error *err)
   l->srv = srv;
   l->news.fn = on_news;
   l->tick.fn = on_tick;
-  locks_init(l);
+  pthread_condattr_t attr;
+  pthread_mutex_init(&l->lock, NULL);
+  pthread_condattr_init(&attr);
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_cond_init(&l->wanted, &attr);
+  pthread_condattr_destroy(&attr);
   int rc = rp__pool_new(RP_LIVE_READERS, &l->readers, err);
   if (rc) {
     rp__live_free(l);

@@ -54,18 +54,6 @@ static int on_event(void *ctx, const rp_event_info *info)
   return 0;
 }
 
-/* The text moves no more. */
-static void point(struct rp__page *p)
-{
-  for (size_t i = 0; i < p->n; i++) {
-    struct rp__page_event *e = &p->events[i];
-    e->ev.session_id = rp__entry_id(p->hub->entry);
-    e->ev.kind = p->text.p + e->kind_at;
-    e->ev.json.p = p->text.p + e->json_at;
-    e->ev.body = rp__json_trusted(p->text.p + e->body_at, e->ev.body.n);
-  }
-}
-
 struct looked {
   int64_t seq, created;
   bool trashed;
@@ -118,7 +106,16 @@ static void page_read(struct rp__task *t)
   struct rp__page *p = OF(task, t);
   p->rc = read_events(p);
   if (!p->rc && !p->n) p->rc = look_at_end(p);
-  if (!p->rc) point(p);
+  /* The text moves no more. */
+  if (!p->rc) {
+    for (size_t i = 0; i < p->n; i++) {
+      struct rp__page_event *e = &p->events[i];
+      e->ev.session_id = rp__entry_id(p->hub->entry);
+      e->ev.kind = p->text.p + e->kind_at;
+      e->ev.json.p = p->text.p + e->json_at;
+      e->ev.body = rp__json_trusted(p->text.p + e->body_at, e->ev.body.n);
+    }
+  }
   /* Where the loop has ended the hub's pin stays: all hubs go with the publisher. */
   if (!rp__loop_post(p->hub->l->srv->loop, &p->job)) rp__page_free(p);
 }
