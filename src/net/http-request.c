@@ -174,18 +174,15 @@ static void drop_body(const struct rp__answer *a)
   if (a->own == RP_BODY_FILE) close(a->fd);
 }
 
-static struct MHD_Response *file_response(const struct rp__request *r, const struct rp__answer *a)
-{
-  struct MHD_Response *response = MHD_create_response_from_fd64(a->n, a->fd);
-  if (!response) close(a->fd);
-  if (!response || add_headers(r, a, response)) return response;
-  MHD_destroy_response(response);
-  return NULL;
-}
-
 static struct MHD_Response *make_response(struct rp__request *r, const struct rp__answer *a)
 {
-  if (a->own == RP_BODY_FILE) return file_response(r, a);
+  if (a->own == RP_BODY_FILE) {
+    struct MHD_Response *response = MHD_create_response_from_fd64(a->n, a->fd);
+    if (!response) close(a->fd);
+    if (!response || add_headers(r, a, response)) return response;
+    MHD_destroy_response(response);
+    return NULL;
+  }
   bool taken = a->own == RP_BODY_TAKE && a->n > 0;
   const char *body = taken ? a->body : lasting_body(r, a);
   if (!body) return NULL;

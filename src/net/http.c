@@ -61,23 +61,6 @@ static int check_length(const struct rp__request *r, rp_error *err)
   return rp__fail_field(err, RP_E_TOO_LARGE, "Content-Length", "the body may have %zu bytes at most", r->max_body);
 }
 
-static enum MHD_Result on_head(struct rp__request *r, const char *method, const char *url, const char *version)
-{
-  struct rp__http *h = r->conn->h;
-  rp_error err = {0};
-  r->step = RP_STEP_BODY;
-  r->method_name = method;
-  r->method = rp__http_method(method);
-  r->began_us = rp__ticks_us();
-  r->max_body = h->o.max_body;
-  int code = rp__http_check_head(r, method, url, version, &err);
-  if (!code && h->o.admit) code = h->o.admit(h->o.ctx, r, &r->max_body, &err);
-  if (!code) code = check_length(r, &err);
-  if (code) return refuse(r, &err);
-  if (r->uploads) rp__hconn_deadline(r->conn, true, (int64_t)h->o.request_s * 4000);
-  return MHD_YES;
-}
-
 /* One byte more than the body, so that it can be read as a string. */
 static bool make_room(struct rp__request *r, size_t n)
 {
@@ -133,7 +116,21 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
   struct rp__request *r = *ctx;
   (void)cls, (void)mhd;
   if (!r) return MHD_NO;
-  if (r->step == RP_STEP_HEAD) return on_head(r, method, url, version);
+  if (r->step == RP_STEP_HEAD) {
+    struct rp__http *h = r->conn->h;
+    rp_error err = {0};
+    r->step = RP_STEP_BODY;
+    r->method_name = method;
+    r->method = rp__http_method(method);
+    r->began_us = rp__ticks_us();
+    r->max_body = h->o.max_body;
+    int code = rp__http_check_head(r, method, url, version, &err);
+    if (!code && h->o.admit) code = h->o.admit(h->o.ctx, r, &r->max_body, &err);
+    if (!code) code = check_length(r, &err);
+    if (code) return refuse(r, &err);
+    if (r->uploads) rp__hconn_deadline(r->conn, true, (int64_t)h->o.request_s * 4000);
+    return MHD_YES;
+  }
   if (r->step == RP_STEP_DEFERRED) return send_answer(r);
   return *n ? on_body(r, bytes, n) : on_whole(r);
 }

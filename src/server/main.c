@@ -83,21 +83,6 @@ static const struct option_row *find_option(const char *word, size_t n)
   return NULL;
 }
 
-static int fail_unknown(const char *word, size_t n, rp_error *err)
-{
-  const char *names[RP_ARRAY_SIZE(table) + 1] = {NULL};
-  char name[64];
-  for (size_t i = 0; i < RP_ARRAY_SIZE(table); i++) names[i] = table[i].name;
-  rp__fail(err, RP_E_USAGE, "unknown option '%.*s'", (int)RP_MIN(n, sizeof name), word);
-  snprintf(name, sizeof name, "%.*s", (int)RP_MIN(n, sizeof name - 1), word + strspn(word, "-"));
-  const char *near = rp__suggest(name, names);
-  if (near)
-    rp__hint(err, "did you mean --%s?", near);
-  else
-    rp__hint(err, "see 'reprise serve --help'");
-  return RP_E_USAGE;
-}
-
 static int choose(const struct option_row *t, const char *value, int *ret, rp_error *err)
 {
   for (int i = 0; t->choices[i]; i++)
@@ -157,7 +142,19 @@ static int parse(struct program *p, int argc, char **argv, rp_error *err)
     size_t n = eq ? (size_t)(eq - word) : strlen(word);
     if (word[0] != '-' || n < 2) return rp__fail(err, RP_E_USAGE, "one word too many: '%.60s'", word);
     const struct option_row *t = find_option(word, n);
-    if (!t) return fail_unknown(word, n, err);
+    if (!t) {
+      const char *names[RP_ARRAY_SIZE(table) + 1] = {NULL};
+      char name[64];
+      for (size_t i = 0; i < RP_ARRAY_SIZE(table); i++) names[i] = table[i].name;
+      rp__fail(err, RP_E_USAGE, "unknown option '%.*s'", (int)RP_MIN(n, sizeof name), word);
+      snprintf(name, sizeof name, "%.*s", (int)RP_MIN(n, sizeof name - 1), word + strspn(word, "-"));
+      const char *near = rp__suggest(name, names);
+      if (near)
+        rp__hint(err, "did you mean --%s?", near);
+      else
+        rp__hint(err, "see 'reprise serve --help'");
+      return RP_E_USAGE;
+    }
     if (eq && !t->arg) return rp__fail_field(err, RP_E_USAGE, t->name, "--%s takes no value", t->name);
     if (t->arg) value = eq ? eq + 1 : argv[++at];
     if (t->arg && !value) return rp__fail_field(err, RP_E_USAGE, t->name, "--%s needs a value", t->name);

@@ -51,20 +51,6 @@ static void on_notice(void *ctx, const rp_outbox_notice *n)
   }
 }
 
-static int open_engine(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
-{
-  rp_options eo = {.db = o->db, .config = o->config, .clock = o->clock, .log = rp__slog_engine, .log_ctx = &s->log};
-  rp__slog(&s->log, RP_LOG_INFO, "starting", RP_F("version", rp_version()),
-           RP_F("db", s->db_path ? s->db_path : "memory:"));
-  int rc = rp_open(&eo, &s->engine, err);
-  if (!rc) atomic_store(&s->log.masks, s->engine);
-  if (!rc) rc = rp__server_settings_load(&s->set, s->engine, err);
-  rp_outbox_policy outbox = {.memory_bytes = s->set.spill_bytes, .notice = on_notice, .ctx = &s->log};
-  if (!rc) rc = rp_outbox_configure(s->engine, &outbox, err);
-  if (!rc && o->threads) s->set.http_threads = o->threads;
-  return rc;
-}
-
 static int make_openapi(struct rp__server *s, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(OPENAPI_MAX);
@@ -222,21 +208,6 @@ static void announce_local(struct rp__server *s)
              RP_F("means", "local = uid, but the kernel does not tell users here: TCP needs a token, whoever comes"));
 }
 
-static void announce(struct rp__server *s)
-{
-  int tokens = 0;
-  char status[RP_ADDRESS_TEXT + 64];
-  for (size_t i = 0; i < s->listeners.n; i++)
-    rp__slog(&s->log, RP_LOG_INFO, "listening", RP_F("address", s->listeners.v[i].address));
-  if (!only_loopback(s) && rp_token_list(s->engine, count_token, &tokens, NULL) == 0 && !tokens)
-    rp__slog(&s->log, RP_LOG_WARN, "no_token",
-             RP_F("means", "nobody on another machine can use it until `reprise token create`"));
-  announce_local(s);
-  rp__slog(&s->log, RP_LOG_INFO, "ready", RP_FN("pid", getpid()), RP_FN("threads", s->set.http_threads));
-  snprintf(status, sizeof status, "READY=1\nSTATUS=serving on %s", s->listeners.v[0].address);
-  rp__notify(status);
-}
-
 /* Before anything of the database is touched: its server lives, and may be an older version. */
 static int check_alone(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
 {
@@ -247,7 +218,17 @@ static int check_alone(struct rp__server *s, const struct rp__server_options *o,
 static int begin(struct rp__server *s, const struct rp__server_options *o, int *ret_before, rp_error *err)
 {
   int rc = check_alone(s, o, err);
-  if (!rc) rc = open_engine(s, o, err);
+  if (!rc) {
+    rp_options eo = {.db = o->db, .config = o->config, .clock = o->clock, .log = rp__slog_engine, .log_ctx = &s->log};
+    rp__slog(&s->log, RP_LOG_INFO, "starting", RP_F("version", rp_version()),
+             RP_F("db", s->db_path ? s->db_path : "memory:"));
+    rc = rp_open(&eo, &s->engine, err);
+    if (!rc) atomic_store(&s->log.masks, s->engine);
+    if (!rc) rc = rp__server_settings_load(&s->set, s->engine, err);
+    rp_outbox_policy outbox = {.memory_bytes = s->set.spill_bytes, .notice = on_notice, .ctx = &s->log};
+    if (!rc) rc = rp_outbox_configure(s->engine, &outbox, err);
+    if (!rc && o->threads) s->set.http_threads = o->threads;
+  }
   if (!rc) rc = make_listeners(s, o, ret_before, err);
   if (!rc && *ret_before < 0) rc = start_control(s, -1, err);
   if (!rc) rp__server_settings_reachable(&s->set, only_loopback(s));
@@ -291,7 +272,17 @@ static int start_serving(struct rp__server *s, const struct rp__server_options *
     rp__control_go(before);
     if (!s->control) start_restoring(s);
   }
-  announce(s);
+  int tokens = 0;
+  char status[RP_ADDRESS_TEXT + 64];
+  for (size_t i = 0; i < s->listeners.n; i++)
+    rp__slog(&s->log, RP_LOG_INFO, "listening", RP_F("address", s->listeners.v[i].address));
+  if (!only_loopback(s) && rp_token_list(s->engine, count_token, &tokens, NULL) == 0 && !tokens)
+    rp__slog(&s->log, RP_LOG_WARN, "no_token",
+             RP_F("means", "nobody on another machine can use it until `reprise token create`"));
+  announce_local(s);
+  rp__slog(&s->log, RP_LOG_INFO, "ready", RP_FN("pid", getpid()), RP_FN("threads", s->set.http_threads));
+  snprintf(status, sizeof status, "READY=1\nSTATUS=serving on %s", s->listeners.v[0].address);
+  rp__notify(status);
   return 0;
 }
 
@@ -356,12 +347,6 @@ static bool is_idle(const struct rp__server *s, int waited_ms)
   return !s->agents || !rp__agents_connected(s->agents);
 }
 
-static void drain(struct rp__server *s)
-{
-  const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
-  for (int ms = 0; ms < RP_SERVER_DRAIN_MS && !is_idle(s, ms); ms += DRAIN_STEP_MS) nanosleep(&step, NULL);
-}
-
 static int64_t drain_outbox(struct rp__server *s)
 {
   rp_outbox_counts counts;
@@ -386,52 +371,6 @@ static void close_left(struct rp__server *s)
              RP_F("means", "those who were in them left; they end by abandonment"));
 }
 
-/* Who hands work to whom ends first: HTTP needs the pool for its answers, the pool and the loop give to each other. */
-static int64_t stop_parts(struct rp__server *s)
-{
-  rp__stop_step(s->stop, "requests");
-  rp__http_close(s->http);
-  rp__stop_step(s->stop, "background work");
-  rp__work_stop(s->work);
-  rp__stop_step(s->stop, "sessions that were left");
-  close_left(s);
-  rp__stop_step(s->stop, "the control socket");
-  rp__control_close(s->control); /* not before: from here on another server may begin */
-  rp__stop_step(s->stop, "the publisher");
-  if (s->live) rp__live_stop(s->live);
-  rp__stop_step(s->stop, "the pool");
-  rp__pool_stop(s->pool);
-  rp__stop_step(s->stop, "the loop");
-  if (s->loop) rp__loop_stop(s->loop);
-  rp__stop_step(s->stop, "events that wait for the store");
-  int64_t lost = drain_outbox(s);
-  rp__stop_step(s->stop, "the store");
-  if (s->engine) rp_flush(s->engine, NULL);
-  return lost;
-}
-
-static void free_parts(struct rp__server *s)
-{
-  rp__mcp_clients_free(s->mcp);
-  rp__agents_free(s->agents);
-  rp__channels_free(s->channels);
-  rp__sse_free(s->sse);
-  rp__live_free(s->live);
-  rp__work_free(s->work);
-  rp__watchdog_free(s->watchdog);
-  rp__pool_free(s->pool);
-  rp__loop_free(s->loop);
-  rp__auth_free(s->auth);
-  rp__registry_free(s->registry);
-  rp__listeners_close(&s->listeners);
-  atomic_store(&s->log.masks, NULL);
-  rp_close(s->engine);
-  rp__server_settings_done(&s->set);
-  if (s->replaced_fd >= 0) close(s->replaced_fd);
-  free(s->openapi);
-  free(s->db_path);
-}
-
 void rp__server_stopping(struct rp__server *s)
 {
   int64_t ms = s->set.stop_ms ? s->set.stop_ms : RP_SERVER_STOP_MS;
@@ -451,9 +390,45 @@ int64_t rp__server_close(struct rp__server *s, int code)
   }
   if (s->http) rp__http_quiesce(s->http);
   close_sockets(s, code);
-  drain(s);
-  int64_t lost = stop_parts(s);
-  free_parts(s);
+  const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
+  for (int ms = 0; ms < RP_SERVER_DRAIN_MS && !is_idle(s, ms); ms += DRAIN_STEP_MS) nanosleep(&step, NULL);
+  /* Who hands work on ends first: HTTP needs the pool for its answers, the pool and the loop give to each other. */
+  rp__stop_step(s->stop, "requests");
+  rp__http_close(s->http);
+  rp__stop_step(s->stop, "background work");
+  rp__work_stop(s->work);
+  rp__stop_step(s->stop, "sessions that were left");
+  close_left(s);
+  rp__stop_step(s->stop, "the control socket");
+  rp__control_close(s->control); /* not before: from here on another server may begin */
+  rp__stop_step(s->stop, "the publisher");
+  if (s->live) rp__live_stop(s->live);
+  rp__stop_step(s->stop, "the pool");
+  rp__pool_stop(s->pool);
+  rp__stop_step(s->stop, "the loop");
+  if (s->loop) rp__loop_stop(s->loop);
+  rp__stop_step(s->stop, "events that wait for the store");
+  int64_t lost = drain_outbox(s);
+  rp__stop_step(s->stop, "the store");
+  if (s->engine) rp_flush(s->engine, NULL);
+  rp__mcp_clients_free(s->mcp);
+  rp__agents_free(s->agents);
+  rp__channels_free(s->channels);
+  rp__sse_free(s->sse);
+  rp__live_free(s->live);
+  rp__work_free(s->work);
+  rp__watchdog_free(s->watchdog);
+  rp__pool_free(s->pool);
+  rp__loop_free(s->loop);
+  rp__auth_free(s->auth);
+  rp__registry_free(s->registry);
+  rp__listeners_close(&s->listeners);
+  atomic_store(&s->log.masks, NULL);
+  rp_close(s->engine);
+  rp__server_settings_done(&s->set);
+  if (s->replaced_fd >= 0) close(s->replaced_fd);
+  free(s->openapi);
+  free(s->db_path);
   if (served) rp__slog(&s->log, RP_LOG_INFO, "stopped", RP_FN("lost", lost));
   rp__stop_end(s->stop);
   rp__slog_done(&s->log);

@@ -100,19 +100,6 @@ static void hand_over(struct rp__control *c, int fd)
   }
 }
 
-static void greet(struct rp__control *c)
-{
-  RP_AUTOCLOSE int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
-  if (fd >= 0) hand_over(c, fd);
-}
-
-static void end_before(struct rp__control *c)
-{
-  close(c->before);
-  c->before = -1;
-  c->o.alone(c->o.ctx);
-}
-
 /* The one before says nothing more: what there is to read of it is its end. */
 static void *control_main(void *arg)
 {
@@ -125,8 +112,15 @@ static void *control_main(void *arg)
     int n = poll(p, 3, c->before < 0 ? -1 : (int)RP_MAX(until - rp__ticks_ms(), 0));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 || p[1].revents) break;
-    if (c->before >= 0 && (n == 0 || p[2].revents)) end_before(c);
-    if (p[0].revents) greet(c);
+    if (c->before >= 0 && (n == 0 || p[2].revents)) {
+      close(c->before);
+      c->before = -1;
+      c->o.alone(c->o.ctx);
+    }
+    if (p[0].revents) {
+      RP_AUTOCLOSE int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+      if (fd >= 0) hand_over(c, fd);
+    }
   }
   return NULL;
 }

@@ -161,22 +161,6 @@ static struct rp__net_msg *words(const char *type, const char *name, const char 
   return out.err ? NULL : rp__ws_text(out.p, out.n);
 }
 
-/*
- * Where no connection was left to replace, the agent was away, whatever the journal got to know of it; save that one
- * that is starting is new, be it by an explicit start after a failure.
- */
-static void settle_status(struct rp__agents *a, struct rp__agent_session *s, const struct entering *x, bool replaced)
-{
-  if (!s->status[0])
-    rp__agent_session_set(a, s, "starting", NULL, NULL);
-  else if (!replaced && strcmp(s->status, "starting") != 0)
-    rp__agent_session_set(a, s,
-                          x->facts.approval   ? "awaiting_approval"
-                          : x->facts.question ? "awaiting_answer"
-                                              : "idle",
-                          NULL, s->restarted ? RESTORED : RECONNECTED);
-}
-
 static int enter(struct entering *x, rp_error *err)
 {
   struct rp__agent *g = x->g;
@@ -198,7 +182,18 @@ static int enter(struct entering *x, rp_error *err)
   g->session = s;
   g->state = RP_AGENT_ENTERED;
   atomic_fetch_add(&a->n_connected, 1);
-  settle_status(a, s, x, replaced);
+  /*
+   * Where no connection was left to replace, the agent was away, whatever the journal got to know of it; save that one
+   * that is starting is new, be it by an explicit start after a failure.
+   */
+  if (!s->status[0])
+    rp__agent_session_set(a, s, "starting", NULL, NULL);
+  else if (!replaced && strcmp(s->status, "starting") != 0)
+    rp__agent_session_set(a, s,
+                          x->facts.approval   ? "awaiting_approval"
+                          : x->facts.question ? "awaiting_answer"
+                                              : "idle",
+                          NULL, s->restarted ? RESTORED : RECONNECTED);
   s->restarted = false;
   /* Agents of that program take a token_update for the one they pay their model with. */
   if (!x->moved) rp__agent_send(g, words("token_update", "token", x->token, NULL));

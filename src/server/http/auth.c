@@ -271,35 +271,28 @@ static bool fits(const struct rp__identity *who, const char *session_id, rp__bir
   return session_id && who->auth && rp__auth_is_session_token(who->auth, session_id, birth, rp__str(who->shown));
 }
 
-static int session_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, rp__birth birth,
-                          rp_error *err)
-{
-  if (right == RP_RIGHT_ADMIN || !fits(who, session_id, birth))
-    return rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
-  if (right == RP_RIGHT_SCOPE)
-    return rp__fail(err, RP_E_FORBIDDEN, "a session's token neither copies nor deletes it, nor takes from others");
-  return 0;
-}
-
-static int token_allows(const struct rp__identity *who, enum rp__right right, const char *scope, rp_error *err)
-{
-  if ((right == RP_RIGHT_WRITE || right == RP_RIGHT_SCOPE) && who->read_only)
-    return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for reading only", who->name);
-  if (!who->scope[0]) return 0;
-  if (right == RP_RIGHT_ADMIN)
-    return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for the scope '%s', and this is about all", who->name,
-                    who->scope);
-  if (scope && strcmp(scope, who->scope) != 0)
-    return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for the scope '%s'", who->name, who->scope);
-  return 0;
-}
-
 int rp__auth_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
                     rp__birth birth, rp_error *err)
 {
   if (right == RP_RIGHT_NONE || who->who == RP_WHO_LOCAL) return 0;
-  if (who->who == RP_WHO_SESSION) return session_allows(who, right, session_id, birth, err);
-  if (who->who == RP_WHO_TOKEN) return token_allows(who, right, scope, err);
+  if (who->who == RP_WHO_SESSION) {
+    if (right == RP_RIGHT_ADMIN || !fits(who, session_id, birth))
+      return rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
+    if (right == RP_RIGHT_SCOPE)
+      return rp__fail(err, RP_E_FORBIDDEN, "a session's token neither copies nor deletes it, nor takes from others");
+    return 0;
+  }
+  if (who->who == RP_WHO_TOKEN) {
+    if ((right == RP_RIGHT_WRITE || right == RP_RIGHT_SCOPE) && who->read_only)
+      return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for reading only", who->name);
+    if (!who->scope[0]) return 0;
+    if (right == RP_RIGHT_ADMIN)
+      return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for the scope '%s', and this is about all", who->name,
+                      who->scope);
+    if (scope && strcmp(scope, who->scope) != 0)
+      return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for the scope '%s'", who->name, who->scope);
+    return 0;
+  }
   rp__fail(
       err, RP_E_UNAUTHORIZED,
       "a token is needed off this machine, behind a proxy, by another name, and, with local = uid, by another user");

@@ -123,26 +123,23 @@ static int check_media_type(const struct rp__http_call *c, rp_error *err)
                         rp__text_shown(type));
 }
 
-/* A route that takes nothing: clients that send an object whatever they call may send an empty one. */
-static int check_bare(struct rp__http_call *c, struct rp__str body, rp_error *err)
-{
-  static const char *const none[] = {NULL};
-  struct rp__json doc;
-  if (!body.n || rp__request_method(c->req) != RP_POST) return 0;
-  int rc = check_media_type(c, err);
-  if (!rc) rc = rp__json_parse(body.p, body.n, NULL, &doc, err);
-  if (rc) return rc;
-  if (doc.type != RP_JSON_OBJECT)
-    return rp__fail_field(err, RP_E_INVALID, "body", "%s takes no body, or an empty object", c->route->path);
-  return rp__body_known(doc, none, err);
-}
-
 static int read_body(struct rp__http_call *c, rp_error *err)
 {
   struct rp__str body = rp__request_body(c->req);
   struct rp__json_limits limits = {.max_depth = JSON_DEPTH};
   if (c->route->flags & RP_ROUTE_RPC) return check_media_type(c, err);
-  if (!(c->route->flags & RP_ROUTE_JSON)) return check_bare(c, body, err);
+  /* A route that takes nothing: clients that send an object whatever they call may send an empty one. */
+  if (!(c->route->flags & RP_ROUTE_JSON)) {
+    static const char *const none[] = {NULL};
+    struct rp__json doc;
+    if (!body.n || rp__request_method(c->req) != RP_POST) return 0;
+    int rc = check_media_type(c, err);
+    if (!rc) rc = rp__json_parse(body.p, body.n, NULL, &doc, err);
+    if (rc) return rc;
+    if (doc.type != RP_JSON_OBJECT)
+      return rp__fail_field(err, RP_E_INVALID, "body", "%s takes no body, or an empty object", c->route->path);
+    return rp__body_known(doc, none, err);
+  }
   if (!body.n && (c->route->flags & RP_ROUTE_OPTIONAL)) return 0;
   if (!body.n) return rp__fail(err, RP_E_JSON, "the request has no body; a JSON document is wanted");
   int rc = check_media_type(c, err);
@@ -309,26 +306,22 @@ static void path_told(struct rp__server *srv, struct rp__str path, char out[PATH
   rp_free(masked);
 }
 
-static void log_request(struct rp__server *srv, const struct rp__http_call *c, struct rp__request *r, bool complete)
-{
-  bool quiet = c && c->route && (c->route->flags & RP_ROUTE_QUIET);
-  if (!srv->log.access) return;
-  int64_t us = rp__ticks_us() - rp__request_began_us(r);
-  char text[PATH_TOLD];
-  path_told(srv, rp__request_path(r), text);
-  rp__slog(&srv->log, quiet ? RP_LOG_DEBUG : RP_LOG_INFO, "request", RP_F("method", rp__request_method_name(r)),
-           RP_F("path", text), RP_FN("status", rp__request_status(r)), RP_FN("bytes", rp__request_answer_size(r)),
-           RP_FN("us", us), RP_F("peer", rp__request_peer(r)), RP_F("who", c ? c->who.name : ""),
-           RP_F("end", complete ? "complete" : "cut"));
-}
-
 static void done(void *ctx, struct rp__request *r, bool complete)
 {
   struct rp__server *srv = ctx;
   struct rp__http_call *c = rp__request_user(r);
   int hundreds = rp__request_status(r) / 100;
   if (hundreds >= 0 && hundreds < 6) atomic_fetch_add_explicit(&srv->answers[hundreds], 1, memory_order_relaxed);
-  log_request(srv, c, r, complete);
+  bool quiet = c && c->route && (c->route->flags & RP_ROUTE_QUIET);
+  if (srv->log.access) {
+    int64_t us = rp__ticks_us() - rp__request_began_us(r);
+    char text[PATH_TOLD];
+    path_told(srv, rp__request_path(r), text);
+    rp__slog(&srv->log, quiet ? RP_LOG_DEBUG : RP_LOG_INFO, "request", RP_F("method", rp__request_method_name(r)),
+             RP_F("path", text), RP_FN("status", rp__request_status(r)), RP_FN("bytes", rp__request_answer_size(r)),
+             RP_FN("us", us), RP_F("peer", rp__request_peer(r)), RP_F("who", c ? c->who.name : ""),
+             RP_F("end", complete ? "complete" : "cut"));
+  }
   if (!c) return;
   rp__registry_put(srv->registry, c->entry);
   if (c->file >= 0) close(c->file);

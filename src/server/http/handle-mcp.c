@@ -136,21 +136,6 @@ static int find_scope(struct rp__http_call *c, struct rp__mcp *m, rp_error *err)
 
 /* ---- one message ---- */
 
-static void finish(struct rp__http_call *c, struct rp__mcp *m, const struct rp__mcp_reply *reply, const char *client)
-{
-  const char *id = m->session.s ? rp_session_id(m->session.s) : NULL;
-  c->status = rp__mcp_status(reply);
-  if (reply->none) c->type = NULL;
-  if (id && reply->initialize && !m->session.reads_only) {
-    rp__registry_forget(c->srv->registry, id);
-    rp__text_copy(c->header_text, sizeof c->header_text, id);
-    c->header = (struct rp__header){SESSION_HEADER, c->header_text};
-  }
-  if (!id && m->session.ref[0] && !m->stateless)
-    id = m->session.ref; /* named by its client, and not needed this time */
-  if (id && !m->session.reads_only) rp__mcp_clients_use(c->srv->mcp, id, client[0] ? client : NULL);
-}
-
 /* Of those who come at once, one begins what is not there, and the others join it. */
 static void handle(struct rp__http_call *c, struct rp__mcp *m, struct rp__mcp_reply *ret)
 {
@@ -183,22 +168,21 @@ int rp__handle_mcp(struct rp__http_call *c, rp_error *err)
   if (!rc) rc = find_session(c, &m, client, err);
   if (rc) return rc;
   handle(c, &m, &reply);
-  finish(c, &m, &reply, client);
+  const char *id = m.session.s ? rp_session_id(m.session.s) : NULL;
+  c->status = rp__mcp_status(&reply);
+  if (reply.none) c->type = NULL;
+  if (id && reply.initialize && !m.session.reads_only) {
+    rp__registry_forget(c->srv->registry, id);
+    rp__text_copy(c->header_text, sizeof c->header_text, id);
+    c->header = (struct rp__header){SESSION_HEADER, c->header_text};
+  }
+  if (!id && m.session.ref[0] && !m.stateless) id = m.session.ref; /* named by its client, and not needed this time */
+  if (id && !m.session.reads_only) rp__mcp_clients_use(c->srv->mcp, id, client[0] ? client : NULL);
   rp__tool_session_leave(&m.session);
   return 0;
 }
 
 /* ---- the end of a session ---- */
-
-static int end_session(const struct rp__http_call *c, const char *id, rp_error *err)
-{
-  rp_session *s;
-  int rc = rp_attach(c->srv->engine, id, &s, err);
-  if (rc) return rc;
-  rc = rp_end(s, "client closed", err);
-  rp_session_detach(s);
-  return rc;
-}
 
 int rp__handle_mcp_end(struct rp__http_call *c, rp_error *err)
 {
@@ -215,7 +199,12 @@ int rp__handle_mcp_end(struct rp__http_call *c, rp_error *err)
   /* Sessions that began elsewhere may be worked in, but are others' to end. */
   if (!rc && strcmp(k.channel, CHANNEL) != 0)
     rc = rp__fail_field(err, RP_E_SESSION_NOT_FOUND, SESSION_HEADER, "there is no session of MCP of that id");
-  if (!rc) rc = end_session(c, k.id, err);
+  if (rc) return rc;
+  rp_session *s;
+  rc = rp_attach(c->srv->engine, k.id, &s, err);
+  if (rc) return rc;
+  rc = rp_end(s, "client closed", err);
+  rp_session_detach(s);
   if (rc) return rc;
   rp__mcp_clients_leave(c->srv->mcp, k.id);
   rp__registry_forget(c->srv->registry, k.id);

@@ -101,14 +101,6 @@ static int wish_read(struct rp__http_call *c, struct wish *x, rp_error *err)
 
 /* ---- answering ---- */
 
-/* What the engine calls a bad argument is here a bad member of the body. */
-static int translate(int rc, rp_error *err)
-{
-  if (rc != RP_E_USAGE && rc != RP_E_JSON) return rc;
-  if (!err->field[0] && strncmp(err->message, "owner ", 6) == 0) snprintf(err->field, sizeof err->field, "owner");
-  return err->code = RP_E_INVALID;
-}
-
 int rp__handle_start(struct rp__http_call *c, rp_error *err)
 {
   struct wish x RP_CLEANUP(wish_done) = {0};
@@ -125,7 +117,12 @@ int rp__handle_start(struct rp__http_call *c, rp_error *err)
   if (rc) return rc;
   if (request.key) x.o.request = &request;
   rc = rp_start(c->srv->engine, &x.o, &s, err);
-  if (rc) return translate(rc, err);
+  /* What the engine calls a bad argument is here a bad member of the body. */
+  if (rc) {
+    if (rc != RP_E_USAGE && rc != RP_E_JSON) return rc;
+    if (!err->field[0] && strncmp(err->message, "owner ", 6) == 0) snprintf(err->field, sizeof err->field, "owner");
+    return err->code = RP_E_INVALID;
+  }
   rp__birth birth = RP_BIRTH_ANY;
   rc = rp__birth_find(c->srv->engine, rp_session_id(s), &birth, err);
   if (!rc) {

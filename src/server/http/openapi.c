@@ -144,11 +144,13 @@ static void write_parameter(struct rp__jw *w, const char *name, const char *in, 
   rp__jw_end_object(w);
 }
 
-static void write_path_parameters(struct rp__jw *w, const char *path)
+static void write_parameters(struct rp__jw *w, const struct rp__route *r)
 {
+  static const char text[] = "{\"type\":\"string\"}";
   static const char name_schema[] = "{\"$ref\":\"" REF "Name\"}", n_schema[] = "{\"type\":\"integer\",\"minimum\":1}";
-  struct rp__str segment, whole = rp__str(path);
+  struct rp__str segment, whole = rp__str(r->path);
   char name[32];
+  rp__jw_karray(w, "parameters");
   for (size_t at = 0; rp__uri_segment(whole, &at, &segment);) {
     if (!segment.n || segment.p[0] != ':') continue;
     snprintf(name, sizeof name, "%.*s", (int)segment.n - 1, segment.p + 1);
@@ -156,13 +158,6 @@ static void write_path_parameters(struct rp__jw *w, const char *path)
     write_parameter(w, name, "path", n ? n_schema : name_schema,
                     id ? "an id, a unique prefix of one, a key, or last" : NULL);
   }
-}
-
-static void write_parameters(struct rp__jw *w, const struct rp__route *r)
-{
-  static const char text[] = "{\"type\":\"string\"}";
-  rp__jw_karray(w, "parameters");
-  write_path_parameters(w, r->path);
   for (size_t i = 0; i < RP_ROUTE_QUERY && r->query[i].name; i++)
     write_parameter(w, r->query[i].name, "query", r->query[i].schema, r->query[i].help);
   if (rp__route_names_session(r))
@@ -286,23 +281,18 @@ static void write_operation(struct rp__jw *w, const struct rp__route *r)
 
 /* ---- the document ---- */
 
-static void write_info(struct rp__jw *w)
-{
-  rp__jw_kobject(w, "info");
-  rp__jw_kstr(w, "title", "Reprise");
-  rp__jw_kstr(w, "version", rp_version());
-  rp__jw_kstr(w, "description",
-              "Durable sessions for AI agents. Every GET also takes HEAD. Errors are application/problem+json; x-codes "
-              "lists the codes of each status. On loopback no token is needed.");
-  rp__jw_end_object(w);
-}
-
 int rp__openapi_write(struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "openapi", "3.1.0");
-  write_info(&w);
+  rp__jw_kobject(&w, "info");
+  rp__jw_kstr(&w, "title", "Reprise");
+  rp__jw_kstr(&w, "version", rp_version());
+  rp__jw_kstr(&w, "description",
+              "Durable sessions for AI agents. Every GET also takes HEAD. Errors are application/problem+json; x-codes "
+              "lists the codes of each status. On loopback no token is needed.");
+  rp__jw_end_object(&w);
   rp__jw_kobject(&w, "paths");
   for (const struct rp__route *r = rp__routes; r->path; r++) {
     const struct rp__route *same = rp__routes;
