@@ -80,19 +80,6 @@ static int want(struct rp__conn *c)
   return rc;
 }
 
-static void at_eof(struct rp__conn *c)
-{
-  const char *why = c->why ? c->why : "the peer closed the connection";
-  c->eof = true;
-  if (c->q.bytes == 0) {
-    rp__conn_cut(c, why);
-    return;
-  }
-  c->state = FINISHING;
-  c->why = why;
-  want(c);
-}
-
 /* ---- writing ---- */
 
 static void arm(struct rp__conn *c, int64_t ms)
@@ -183,7 +170,14 @@ static void on_event(struct rp__watch *w, uint32_t events)
     if (n > 0) {
       if (c->state == OPEN && c->h->input) c->h->input(c->ctx, bytes, (size_t)n);
     } else if (n == 0) {
-      at_eof(c);
+      c->eof = true;
+      if (!c->why) c->why = "the peer closed the connection";
+      if (c->q.bytes == 0) {
+        rp__conn_cut(c, c->why);
+      } else {
+        c->state = FINISHING;
+        want(c);
+      }
     } else if (errno != EAGAIN && errno != EINTR) {
       rp__conn_cut(c, strerrordesc_np(errno));
     }
@@ -191,15 +185,6 @@ static void on_event(struct rp__watch *w, uint32_t events)
 }
 
 /* ---- life ---- */
-
-/* Those that can't be set are not TCP, or do without. */
-static void tune(int fd, int64_t stall_ms)
-{
-  int on = 1;
-  unsigned gone_ms = (unsigned)RP_MIN(stall_ms, INT_MAX);
-  if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on))) return;
-  if (stall_ms > 0) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof(gone_ms));
-}
 
 int rp__conn_open(struct rp__loop *l, int fd, const struct rp__conn_options *o, const struct rp__conn_handler *h,
                   void *ctx, struct rp__conn **ret, rp_error *err)
@@ -215,7 +200,11 @@ int rp__conn_open(struct rp__loop *l, int fd, const struct rp__conn_options *o, 
   c->flush.fn = flush;
   c->end.fn = end;
   c->timer.fn = on_timer;
-  tune(fd, o->stall_ms);
+  /* Those that can't be set are not TCP, or do without. */
+  int on = 1;
+  unsigned gone_ms = (unsigned)RP_MIN(o->stall_ms, INT_MAX);
+  if (!setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) && o->stall_ms > 0)
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof(gone_ms));
   int rc = rp__loop_enter(l, &c->tenant, err);
   if (!rc) {
     rc = rp__watch_set(l, &c->watch, EPOLLIN, err);

@@ -82,14 +82,6 @@ static int count_address(struct rp__hconns *s, struct rp__hconn *c, const struct
   return 0;
 }
 
-static void uncount_address(struct rp__hconns *s, struct rp__haddress *a)
-{
-  if (!a || --a->n > 0) return;
-  struct rp__haddress **at = find_address(s, a->key, a->v6);
-  *at = a->next;
-  free(a);
-}
-
 /* ---- coming and going ---- */
 
 /* With the lock held. */
@@ -101,7 +93,10 @@ static void leave(struct rp__hconns *s, struct rp__hconn *c)
     s->first = c->next;
   if (c->next) c->next->prev = c->prev;
   s->by_fd[c->fd] = NULL;
-  uncount_address(s, c->address);
+  if (c->address && --c->address->n == 0) {
+    *find_address(s, c->address->key, c->address->v6) = c->address->next;
+    free(c->address);
+  }
   atomic_fetch_sub(&s->n, 1);
 }
 
@@ -113,14 +108,6 @@ static void release(struct rp__hconn *c)
   free(c);
 }
 
-static bool is_full(const struct rp__http *h)
-{
-  const struct rp__http_options *o = &h->o;
-  if (o->max_connections <= 0) return false;
-  size_t n = (size_t)atomic_load(&h->conns.n) + (o->taken ? o->taken(o->ctx) : 0);
-  return n >= (size_t)o->max_connections;
-}
-
 static int enter(struct rp__http *h, struct rp__hconn *c, const struct sockaddr *from)
 {
   struct rp__hconns *s = &h->conns;
@@ -130,7 +117,8 @@ static int enter(struct rp__http *h, struct rp__hconn *c, const struct sockaddr 
     leave(s, left);
     release(left);
   }
-  if (is_full(h)) return RP_E_LIMIT;
+  size_t n = (size_t)atomic_load(&s->n) + (h->o.taken ? h->o.taken(h->o.ctx) : 0);
+  if (h->o.max_connections > 0 && n >= (size_t)h->o.max_connections) return RP_E_LIMIT;
   int code = counts ? count_address(s, c, from, h->o.max_per_address) : 0;
   if (code) return code;
   c->next = s->first;
@@ -232,7 +220,7 @@ static bool hung_up(struct rp__hconn *c, int64_t deadline)
 /* The socket is only shut down: libmicrohttpd sees that as the client's going and does the rest. */
 void rp__hconns_sweep(struct rp__http *h)
 {
-  int64_t now = rp__http_now_ms();
+  int64_t now = rp__ticks_coarse_ms();
   pthread_mutex_lock(&h->conns.lock);
   for (struct rp__hconn *c = h->conns.first; c; c = c->next) {
     int64_t deadline = atomic_load_explicit(&c->deadline_ms, memory_order_relaxed);

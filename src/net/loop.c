@@ -88,16 +88,6 @@ static void swallow_wake(struct rp__watch *w, uint32_t events)
   }
 }
 
-static int make_fds(struct rp__loop *l, rp_error *err)
-{
-  l->epoll = epoll_create1(EPOLL_CLOEXEC);
-  if (l->epoll < 0) return rp__fail_errno(err, errno, "can't make an event loop");
-  l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (l->wake < 0) return rp__fail_errno(err, errno, "can't make an event loop's alarm");
-  l->waker = (struct rp__watch){.fd = l->wake, .fn = swallow_wake};
-  return rp__watch_set(l, &l->waker, EPOLLIN, err);
-}
-
 int rp__loop_new(struct rp__loop **ret, rp_error *err)
 {
   struct rp__loop *l = calloc(1, sizeof(*l));
@@ -109,7 +99,12 @@ int rp__loop_new(struct rp__loop **ret, rp_error *err)
   jobs_init(&l->deferred);
   pthread_mutex_init(&l->lock, NULL);
   l->scratch = malloc(RP_LOOP_SCRATCH);
-  int rc = l->scratch ? make_fds(l, err) : rp__fail_nomem(err);
+  int rc = l->scratch ? 0 : rp__fail_nomem(err);
+  if (!rc && (l->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0) rc = rp__fail_errno(err, errno, "can't make an event loop");
+  if (!rc && (l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+    rc = rp__fail_errno(err, errno, "can't make an event loop's alarm");
+  l->waker = (struct rp__watch){.fd = l->wake, .fn = swallow_wake};
+  if (!rc) rc = rp__watch_set(l, &l->waker, EPOLLIN, err);
   if (rc) {
     rp__loop_free(l);
     return rc;
