@@ -7,6 +7,11 @@
 
 struct rp__server;
 
+struct rp__metric {
+  const char *name, *type, *help;
+  long long value;
+};
+void rp__metrics_write(struct rp__buf *out, const struct rp__metric *rows, size_t n);
 void rp__server_metrics(struct rp__server *srv, struct rp__buf *out);
 
 #endif

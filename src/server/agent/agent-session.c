@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seats: the status of a session's agent, its way into the journal, and the time after a connection is lost. */
+/*
+ * The status of a session's agent, its way into the journal, and the time after a connection is lost.
+ *
+ * After the server's start (C-01, C-04) sessions that had an agent await it. Terminated ones do not; failed ones go to
+ * the trash, where the server's stop has interrupted that.
+ *
+ * A session whose agent has failed goes to the trash after evict_s (C-03): audited, and out of it again by untrash. A
+ * start in between gives its agent another life, and the session stays, as it does after its end, with a hold, or with
+ * a process that lives in it. The entries are in memory, by the server's clock; after a restart the roster and the
+ * journals say which there were.
+ */
 #include "json/ack.h"
 #include "server/agent/agent-session.h"
 
 #include "base/ticks.h"
 #include "server/channel/socket.h"
+#include "server/http/handle.h"
 
+#define EVICTED "its agent failed, and nobody started it again"
 #define TEXT_MAX 8192
 #define BEAT_MS 1000 /* between two heartbeats of a session; the engine writes only those that are due */
 
@@ -75,35 +87,6 @@ struct flight {
   char session_id[RP_ID_MAX + 1];
 };
 
-/* L-12: once per crossing. */
-static void tell_budget(struct rp__agent *g, const rp_ack *ack)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(256);
-  struct rp__jw w = RP_JW(&out);
-  if (!(ack->budget_share > 0) || g->budget_low == ack->budget_low) return;
-  g->budget_low = ack->budget_low;
-  if (!g->budget_low) return;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "type", "budget");
-  rp__jw_kdouble(&w, "share", ack->budget_share);
-  rp__jw_end_object(&w);
-  rp__agent_send(g, out.err ? NULL : rp__ws_text(out.p, out.n));
-}
-
-static void send_ack(struct rp__agent *g, const struct flight *f)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(256);
-  struct rp__jw w = RP_JW(&out);
-  rp_ack ack = f->ack;
-  if (!ack.durability) ack.durability = RP_DISK;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "type", "ack");
-  rp__jw_ki64(&w, "client_seq", f->client_seq);
-  rp__ack_members(&w, &ack, false);
-  rp__jw_end_object(&w);
-  rp__agent_send(g, out.err ? NULL : rp__ws_text(out.p, out.n));
-}
-
 static void landed(struct rp__job *job)
 {
   struct flight *f = (struct flight *)job;
@@ -113,11 +96,30 @@ static void landed(struct rp__job *job)
     rp__slog(&f->a->srv->log, RP_LOG_DEBUG, "agent_not_stored", RP_F("code", rp_error_lookup(f->err.code)->name));
   }
   if (!f->err.code) rp__channels_budget(f->a->srv, f->session_id, &f->ack);
-  if (g && !f->err.code) tell_budget(g, &f->ack);
-  if (g && f->err.code)
+  /* L-12: once per crossing. */
+  if (g && !f->err.code && f->ack.budget_share > 0 && g->budget_low != f->ack.budget_low) {
+    struct rp__buf out RP_AUTOBUF = RP_BUF(256);
+    struct rp__jw w = RP_JW(&out);
+    g->budget_low = f->ack.budget_low;
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, "type", "budget");
+    rp__jw_kdouble(&w, "share", f->ack.budget_share);
+    rp__jw_end_object(&w);
+    if (g->budget_low) rp__agent_send(g, out.err ? NULL : rp__ws_text(out.p, out.n));
+  }
+  if (g && f->err.code) {
     rp__agent_send_error(g, &f->err, f->client_seq);
-  else if (g && f->client_seq)
-    send_ack(g, f);
+  } else if (g && f->client_seq) {
+    struct rp__buf out RP_AUTOBUF = RP_BUF(256);
+    struct rp__jw w = RP_JW(&out);
+    if (!f->ack.durability) f->ack.durability = RP_DISK;
+    rp__jw_object(&w);
+    rp__jw_kstr(&w, "type", "ack");
+    rp__jw_ki64(&w, "client_seq", f->client_seq);
+    rp__ack_members(&w, &f->ack, false);
+    rp__jw_end_object(&w);
+    rp__agent_send(g, out.err ? NULL : rp__ws_text(out.p, out.n));
+  }
   if (g && f->err.code == RP_E_ENDED) rp__agent_close(g, 1000, "Session is closed");
   if (g) rp__agent_landed(g, f->bytes);
   free(f);
@@ -219,4 +221,122 @@ void rp__agent_sessions_give_up(struct rp__agents *a)
     rp__agent_session_set(a, s, "error", text, text);
     rp_presence_settle(a->srv->engine, p, -1);
   }
+}
+
+/* ---- after a restart ---- */
+
+struct restored {
+  struct rp__job job;
+  struct rp__agents *a;
+  struct rp__entry *entry;
+  struct rp__agent_facts facts;
+};
+
+/* In the loop. The agent may have been faster. */
+static void await(struct rp__job *job)
+{
+  struct restored *x = (struct restored *)job;
+  struct rp__agents *a = x->a;
+  struct rp__agent_session *s = NULL;
+  if (a->closing || rp__agent_session_find(a, rp__entry_id(x->entry)))
+    rp__registry_put(a->srv->registry, x->entry);
+  else
+    s = rp__agent_session_new(a, x->entry);
+  if (s) {
+    snprintf(s->status, sizeof s->status, "%s", x->facts.status);
+    s->delivered = x->facts.delivered;
+    rp__agent_session_await(a, s, true);
+  }
+  free(x);
+}
+
+/* *ret_stays: it is still one of the roster's, awaited (*ret_alive) or to be evicted. */
+static int restore(struct rp__agents *a, const char *id, bool *ret_alive, bool *ret_stays, rp_error *err)
+{
+  struct rp__shown row;
+  struct restored *x = calloc(1, sizeof *x);
+  if (!x) return rp__fail_nomem(err);
+  *x = (struct restored){.job.fn = await, .a = a};
+  int rc = rp__registry_get(a->srv->registry, id, &x->entry, err);
+  if (!rc) rc = rp__agent_facts(a->srv, x->entry, &x->facts, NULL, err);
+  bool failed = !rc && strcmp(x->facts.status, "error") == 0;
+  *ret_alive = !rc && rp__agent_session_alive(x->facts.status);
+  *ret_stays = *ret_alive || failed;
+  if (failed && rp__show(a->srv->engine, id, &row, NULL) == 0) rp__agent_evict_later(a, x->entry, row.last_activity_at);
+  if (*ret_alive && rp__loop_post(a->srv->loop, &x->job)) return 0;
+  rp__registry_put(a->srv->registry, x->entry);
+  free(x);
+  return rc;
+}
+
+int rp__agents_restore(struct rp__server *srv, rp_error *err)
+{
+  struct rp__agents *a = srv->agents;
+  struct rp__roster_row *rows RP_AUTOFREE = NULL;
+  size_t n = 0, found = 0;
+  int rc = rp__roster_load(&a->roster, err);
+  if (!rc) rc = rp__roster_copy(&a->roster, &rows, &n, err);
+  for (size_t i = 0; !rc && i < n; i++) {
+    rp_error why = {0};
+    bool alive = false, stays = false;
+    int one = restore(a, rows[i].id, &alive, &stays, &why);
+    /* There is something left to await also when the store just can't be read. */
+    if (one ? one == RP_E_ENDED || one == RP_E_SESSION_NOT_FOUND : !stays)
+      rp__roster_remove(&a->roster, rows[i].id);
+    else if (one)
+      rp__slog(&srv->log, RP_LOG_WARN, "agent_not_restored", RP_F("session", rows[i].id), RP_F("error", why.message));
+    found += alive;
+  }
+  if (!rc && n) rp__slog(&srv->log, RP_LOG_INFO, "agents_awaited", RP_FN("sessions", found));
+  return !rc && n ? rp__roster_save(&a->roster, err) : rc;
+}
+
+/* ---- to the trash ---- */
+
+/* Without memory for an entry the session is evicted after the next restart. */
+void rp__agent_evict_later(struct rp__agents *a, const struct rp__entry *e, int64_t failed_ms)
+{
+  rp_engine *engine = a->srv->engine;
+  int64_t after = rp__server_settings_ms(&a->srv->set, engine, rp__entry_scope(e), "evict_s");
+  rp_presence_row row = {
+      .kind = RP_PRESENCE_FAILED_AGENT, .end = RP_PRESENCE_TRASH, .grace_ms = after, .deadline = failed_ms + after};
+  if (!after) return; /* never */
+  snprintf(row.session, sizeof row.session, "%s", rp__entry_id(e));
+  snprintf(row.scope, sizeof row.scope, "%s", rp__entry_scope(e));
+  const rp_presence_query q = {.kind = RP_PRESENCE_FAILED_AGENT, .session = row.session};
+  rp_presence *known = rp_presence_take(engine, &q, NULL, NULL);
+  if (known)
+    rp_presence_settle(engine, known, row.deadline);
+  else
+    RP_IGNORE(rp_presence_put(engine, &row, NULL, failed_ms, NULL, NULL)); /* without memory: after the next restart */
+}
+
+int rp__agents_evict(struct rp__server *srv, rp_error *err)
+{
+  struct rp__agents *a = srv->agents;
+  const rp_presence_query q = {.kind = RP_PRESENCE_FAILED_AGENT, .due_by = rp__server_now(srv)};
+  rp_presence_row row;
+  rp_presence *p;
+  bool any = false;
+  int rc = 0;
+  while (!rc && !atomic_load(&srv->draining) && (p = rp_presence_take(srv->engine, &q, &row, NULL))) {
+    struct rp__agent_facts facts;
+    struct rp__entry *e = NULL;
+    rc = rp__registry_get(srv->registry, row.session, &e, err);
+    if (!rc) rc = rp__agent_facts(srv, e, &facts, NULL, err);
+    bool failed = !rc && strcmp(facts.status, "error") == 0;
+    if (failed) rc = rp__trash_session(srv, e, EVICTED, "evicted", err);
+    bool evicted = failed && !rc;
+    if (evicted) rp__registry_forget(srv->registry, row.session);
+    rp__registry_put(srv->registry, e);
+    if (rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_ON_HOLD || rc == RP_E_HELD)
+      rc = 0; /* it stays */
+    rp_presence_settle(srv->engine, p, rc ? row.deadline : -1);
+    if (!evicted) continue;
+    any = true;
+    atomic_fetch_add(&a->evicted, 1);
+    rp__slog(&srv->log, RP_LOG_WARN, "session_evicted", RP_F("session", row.session), RP_F("why", EVICTED));
+    rp__roster_remove(&a->roster, row.session);
+  }
+  return !rc && any ? rp__roster_save(&a->roster, err) : rc;
 }

@@ -37,24 +37,6 @@ static bool is_string(struct rp__json v)
   return v.type == RP_JSON_STRING;
 }
 
-/*
- * What the conversation tells: *ret_answer, the last answer; and the last stream of an agent that is not ended, with
- * whose whole message it may come back.
- */
-static void read_messages(struct rp__json state, struct rp__agent_tools *tools, int64_t *ret_answer)
-{
-  struct rp__json messages = rp__json_get(rp__json_get(state, "conversation"), "messages"), m;
-  struct rp__json_iter it = {0};
-  *ret_answer = 0;
-  while (rp__json_next(messages, &it, NULL, &m)) {
-    struct rp__json id = rp__json_get(m, "message_id"), content = rp__json_get(m, "content");
-    if (!rp__json_eq(rp__json_get(m, "role"), "assistant")) continue;
-    rp__json_i64(rp__json_get(m, "seq"), ret_answer);
-    bool open = rp__json_get(m, "partial").type == RP_JSON_TRUE;
-    if (tools && open && is_string(id) && is_string(content)) rp__agent_tools_recall(tools, id, content);
-  }
-}
-
 /* What was pending at `delivered`: whether a decision that follows is one for the agent depends on that. */
 static int read_pending(struct rp__entry *e, int64_t delivered, struct rp__agent_tools *tools, rp_error *err)
 {
@@ -78,7 +60,7 @@ int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agen
   struct rp__buf status RP_AUTOBUF = RP_BUF(RP_AGENT_STATUS - 1);
   struct rp__json_iter it = {0};
   struct rp__json call;
-  int64_t answer;
+  int64_t answer = 0;
   struct rp__shown row;
   int rc = rp__show(srv->engine, rp__entry_id(e), &row, err);
   if (!rc && (row.ended || row.trashed_at))
@@ -96,15 +78,25 @@ int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agen
     if (rp__json_eq(done, "done") || rp__json_eq(done, "failed")) continue;
     if (is_string(id) && is_string(name)) rp__agent_tools_call(tools, id, name);
   }
-  read_messages(state, tools, &answer);
+  /* The last answer, and the last stream of an agent that is not ended, with whose whole message it may come back. */
+  struct rp__json messages = rp__json_get(rp__json_get(state, "conversation"), "messages"), m;
+  for (struct rp__json_iter at = {0}; rp__json_next(messages, &at, NULL, &m);) {
+    struct rp__json id = rp__json_get(m, "message_id"), content = rp__json_get(m, "content");
+    if (!rp__json_eq(rp__json_get(m, "role"), "assistant")) continue;
+    rp__json_i64(rp__json_get(m, "seq"), &answer);
+    bool open = rp__json_get(m, "partial").type == RP_JSON_TRUE;
+    if (tools && open && is_string(id) && is_string(content)) rp__agent_tools_recall(tools, id, content);
+  }
   /* To a session that never had an agent, what nobody has answered is for the first one. */
   if (!rp__json_i64(rp__json_get(runtime, "delivered"), &ret->delivered)) ret->delivered = answer;
   rp_free(text);
   return tools && ret->delivered ? read_pending(e, ret->delivered, tools, err) : 0;
 }
 
-static int look(struct entering *x, rp_error *err)
+static void run(struct rp__task *t)
 {
+  struct entering *x = (struct entering *)(void *)t;
+  rp_error *err = &x->err;
   int64_t seq;
   int rc = rp__registry_get(x->srv->registry, x->id, &x->entry, err);
   /* A key or a prefix, whose token is another's; or a later session of the same id. */
@@ -119,32 +111,13 @@ static int look(struct entering *x, rp_error *err)
   if (!rc) rc = rp__roster_load(x->roster, err);
   if (!rc) rc = rp__roster_add(x->roster, x->id, err);
   if (!rc) x->returns = rp__roster_returns(x->roster, x->id);
-  return rc;
-}
-
-static void run(struct rp__task *t)
-{
-  struct entering *x = (struct entering *)(void *)t;
-  x->rc = look(x, &x->err);
+  x->rc = rc;
   if (rp__loop_post(x->srv->loop, &x->job)) return;
   rp__registry_put(x->srv->registry, x->entry);
   free(x);
 }
 
 /* ---- getting the session; in the loop ---- */
-
-static void replace(struct rp__agents *a, struct rp__agent_session *s)
-{
-  struct rp__agent *old = s->agent;
-  if (!old) return;
-  atomic_fetch_add_explicit(&a->replaced, 1, memory_order_relaxed);
-  atomic_fetch_sub(&a->n_connected, 1);
-  rp__agent_unsubscribe(old);
-  rp__timer_stop(a->srv->loop, &old->marker);
-  old->session = NULL; /* its close is no business of the session's any more */
-  s->agent = NULL;
-  rp__agent_close(old, RP_CLOSE_REPLACED, "Replaced");
-}
 
 static struct rp__net_msg *words(const char *type, const char *name, const char *text, const struct entering *x)
 {
@@ -175,8 +148,16 @@ static int enter(struct entering *x, rp_error *err)
     snprintf(s->status, sizeof s->status, "%s", x->facts.status);
     s->restarted = x->returns; /* faster than rp__agents_restore */
   }
-  bool replaced = s->agent != NULL;
-  replace(a, s);
+  struct rp__agent *old = s->agent;
+  if (old) {
+    atomic_fetch_add_explicit(&a->replaced, 1, memory_order_relaxed);
+    atomic_fetch_sub(&a->n_connected, 1);
+    rp__agent_unsubscribe(old);
+    rp__timer_stop(a->srv->loop, &old->marker);
+    old->session = NULL; /* its close is no business of the session's any more */
+    s->agent = NULL;
+    rp__agent_close(old, RP_CLOSE_REPLACED, "Replaced");
+  }
   s->delivered = RP_MAX(s->delivered, x->facts.delivered);
   s->agent = g;
   g->session = s;
@@ -188,7 +169,7 @@ static int enter(struct entering *x, rp_error *err)
    */
   if (!s->status[0])
     rp__agent_session_set(a, s, "starting", NULL, NULL);
-  else if (!replaced && strcmp(s->status, "starting") != 0)
+  else if (!old && strcmp(s->status, "starting") != 0)
     rp__agent_session_set(a, s,
                           x->facts.approval   ? "awaiting_approval"
                           : x->facts.question ? "awaiting_answer"

@@ -150,18 +150,6 @@ static int read_error(struct reader *r, rp_error *err)
   return rc;
 }
 
-static int read_models(struct reader *r, rp_error *err)
-{
-  struct rp__json models = rp__json_get(r->msg, "models");
-  if (models.type != RP_JSON_ARRAY) return wrong("models", "an array", err);
-  struct rp__jw *w = begin(r, "session");
-  rp__jw_kobject(w, "settings");
-  put(w, "models", models);
-  rp__jw_end_object(w);
-  end(r);
-  return 0;
-}
-
 /* Settings that are told, under the names that the importer of a store file gives them. */
 static void settings(struct reader *r, const char *const *names)
 {
@@ -179,6 +167,14 @@ static int read_info(struct reader *r, rp_error *err)
 {
   static const char *const names[] = {"model", "permissionMode", "totalCostUsd", "contextUsage", NULL};
   (void)err;
+  settings(r, names);
+  return 0;
+}
+
+static int read_models(struct reader *r, rp_error *err)
+{
+  static const char *const names[] = {"models", NULL};
+  if (rp__json_get(r->msg, "models").type != RP_JSON_ARRAY) return wrong("models", "an array", err);
   settings(r, names);
   return 0;
 }

@@ -31,6 +31,13 @@ int rp__channel_tell(struct rp__channel *ch, const char *event, struct rp__str j
   return rp__socket_send(ch->socket, out.err ? NULL : rp__ws_text(out.p, out.n));
 }
 
+void rp__channel_say(struct rp__channel *ch, const char *join_ref, const char *event, struct rp__str json)
+{
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
+  rp__phx_push(&out, join_ref, join_ref, ch->topic, event, json);
+  rp__socket_must_send(ch->socket, out.err ? NULL : rp__ws_text(out.p, out.n));
+}
+
 /* ---- the end ---- */
 
 static void leave_socket(struct rp__channel *ch)
@@ -50,10 +57,8 @@ static void leave_socket(struct rp__channel *ch)
 
 void rp__channel_close(struct rp__channel *ch)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
   if (!ch->socket) return;
-  rp__phx_push(&out, ch->join_ref, ch->join_ref, ch->topic, "phx_close", RP_STR("{}"));
-  rp__socket_must_send(ch->socket, out.err ? NULL : rp__ws_text(out.p, out.n));
+  rp__channel_say(ch, ch->join_ref, "phx_close", RP_STR("{}"));
   rp__channel_unsubscribe(ch);
   leave_socket(ch);
 }

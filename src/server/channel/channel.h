@@ -129,6 +129,8 @@ void rp__channel_reply(struct rp__channel *ch, const char *ref, bool ok, struct 
 void rp__channel_refuse(struct rp__channel *ch, const char *ref, const rp_error *err, const char *reason);
 /* A push to this client alone. */
 int rp__channel_tell(struct rp__channel *ch, const char *event, struct rp__str json);
+/* One that must not be lost, under the ref of a join. */
+void rp__channel_say(struct rp__channel *ch, const char *join_ref, const char *event, struct rp__str json);
 /* phx_close, and off its socket. */
 void rp__channel_close(struct rp__channel *ch);
 void rp__channel_retire(struct rp__channel *ch); /* frees it, once its socket is gone and nothing is on its way */
@@ -172,7 +174,6 @@ RP_MUST_USE int rp__member_enter(struct rp__channels *c, struct rp__entry *e, co
 void rp__member_keep(struct rp__member *m, int64_t leave_ms);
 /* One less. With `goodbye` the last one leaves for good, unless somebody comes back within that time. Any thread. */
 void rp__member_exit(struct rp__member *m, bool writes, bool goodbye);
-int64_t rp__member_grace(const struct rp__member *m); /* leave_s of its scope, in ms */
 /* The session was closed by word, so that nothing is left to close; or it is open again. */
 void rp__member_set_closed(struct rp__member *m, bool closed);
 /* After a heartbeat: tells the channels what the session's row says, now and then. */
@@ -181,9 +182,7 @@ void rp__member_look(struct rp__member *m, int64_t now_ms);
 struct rp__channel *rp__member_channels(const struct rp__member *m);
 void rp__member_add(struct rp__member *m, struct rp__channel *ch);
 void rp__member_remove(struct rp__member *m, struct rp__channel *ch);
-
-/* ---- leave.c: closing what was left ---- */
-
+/* Closing what was left. */
 RP_MUST_USE int rp__leaving_new(struct rp__channels *c, struct rp__leaving **ret, rp_error *err);
 void rp__leaving_free(struct rp__leaving *l);      /* after the pool has stopped */
 size_t rp__leaving_closers(struct rp__leaving *l); /* at work now */

@@ -9,13 +9,6 @@
 
 #define SMALL_MAX (2 * RP_BODY_MAX) /* bytes of a note told again */
 
-/* A topic that is the session's own name shares one framed message with all others of that name. */
-static bool shares_form(const struct rp__channel *ch, const struct rp__live_event *ev)
-{
-  const char *id = strchr(ch->topic, ':');
-  return id && strcmp(id + 1, ev->session_id) == 0;
-}
-
 static struct rp__net_msg *frame(const struct rp__channel *ch, const struct rp__live_event *ev)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
@@ -23,31 +16,20 @@ static struct rp__net_msg *frame(const struct rp__channel *ch, const struct rp__
   return out.err ? NULL : rp__ws_text(out.p, out.n);
 }
 
-static int send_event(struct rp__channel *ch, struct rp__live_event *ev)
-{
-  struct rp__net_msg **form = &ev->form[ch->kind == RP_TOPIC_AUDIO ? RP_FORM_AUDIO : RP_FORM_SESSION];
-  if (!shares_form(ch, ev)) return rp__socket_send(ch->socket, frame(ch, ev));
-  if (!*form) *form = frame(ch, ev);
-  return rp__socket_send(ch->socket, *form ? rp__msg_ref(*form) : NULL);
-}
-
-static void copy_member(struct rp__jw *w, const char *to, struct rp__json body, const char *from)
-{
-  rp__jw_kvalue(w, to, rp__json_get(body, from));
-}
-
 static int send_note(struct rp__channel *ch, const struct rp__live_event *ev)
 {
+  static const char *const members[][2] = {{"id", "id"},
+                                           {"text", "text"},
+                                           {"category", "category"},
+                                           {"confidence", "confidence"},
+                                           {"timestamp_seconds", "timestamp"},
+                                           {"raw_transcript", "raw_transcript"}};
   struct rp__buf out RP_AUTOBUF = RP_BUF(SMALL_MAX);
   struct rp__jw w = RP_JW(&out);
   if (ch->kind != RP_TOPIC_AUDIO || strcmp(ev->kind, "note") != 0) return 0;
   rp__jw_object(&w);
-  copy_member(&w, "id", ev->body, "id");
-  copy_member(&w, "text", ev->body, "text");
-  copy_member(&w, "category", ev->body, "category");
-  copy_member(&w, "confidence", ev->body, "confidence");
-  copy_member(&w, "timestamp_seconds", ev->body, "timestamp");
-  copy_member(&w, "raw_transcript", ev->body, "raw_transcript");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(members); i++)
+    rp__jw_kvalue(&w, members[i][0], rp__json_get(ev->body, members[i][1]));
   rp__jw_ki64(&w, "timestamp", ev->at_ms / 1000);
   rp__jw_end_object(&w);
   return out.err ? RP_E_NOMEM : rp__channel_tell(ch, "note_created", (struct rp__str){out.p, out.n});
@@ -94,7 +76,15 @@ static bool on_event(void *ctx, struct rp__live_event *ev)
   bool news = ev->seq > ch->joined_at && event_status(ev, status);
   if (!ch->socket) return true;
   /* Offered again: its first message may be out already. */
-  int rc = ch->begun < ev->seq ? send_event(ch, ev) : 0;
+  int rc = 0;
+  if (ch->begun < ev->seq) {
+    /* A topic that is the session's own name shares one framed message with all others of that name. */
+    const char *id = strchr(ch->topic, ':');
+    struct rp__net_msg **form = &ev->form[ch->kind == RP_TOPIC_AUDIO ? RP_FORM_AUDIO : RP_FORM_SESSION];
+    bool shares = id && strcmp(id + 1, ev->session_id) == 0;
+    if (shares && !*form) *form = frame(ch, ev);
+    rc = rp__socket_send(ch->socket, !shares ? frame(ch, ev) : *form ? rp__msg_ref(*form) : NULL);
+  }
   if (rc == RP_E_LIMIT) return false;
   if (rc == RP_E_NOMEM) rp__socket_close(ch->socket, 1011, "out of memory"); /* no holes: it comes back for the rest */
   if (ch->begun < ev->seq) send_note(ch, ev); /* the event says it all: this may go missing */
@@ -129,12 +119,11 @@ static void on_gone(void *ctx, const rp_error *err)
     rp__channel_end(ch);
     return;
   }
-  struct rp__buf why RP_AUTOBUF = RP_BUF(4096), out RP_AUTOBUF = RP_BUF(8192);
+  struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&why);
   rp__push_refusal(err, NULL, &w);
   if (!ch->socket || why.err) return;
-  rp__phx_push(&out, ch->join_ref, ch->join_ref, ch->topic, "phx_error", (struct rp__str){why.p, why.n});
-  rp__socket_must_send(ch->socket, out.err ? NULL : rp__ws_text(out.p, out.n));
+  rp__channel_say(ch, ch->join_ref, "phx_error", (struct rp__str){why.p, why.n});
   rp__channel_detach(ch, false);
 }
 

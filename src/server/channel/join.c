@@ -270,10 +270,8 @@ static int join_session(struct join *j, rp_error *err)
 /* The client drops the channel whose place this one has taken. */
 static void close_old(struct rp__channel *ch)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
   if (!ch->old_ref || !ch->socket) return;
-  rp__phx_push(&out, ch->old_ref, ch->old_ref, ch->topic, "phx_close", RP_STR("{}"));
-  rp__socket_must_send(ch->socket, out.err ? NULL : rp__ws_text(out.p, out.n));
+  rp__channel_say(ch, ch->old_ref, "phx_close", RP_STR("{}"));
   free(ch->old_ref);
   ch->old_ref = NULL;
 }
@@ -307,8 +305,16 @@ static void admit(struct rp__channel *ch)
   atomic_fetch_add(&ch->of->n_joined, 1);
 }
 
-static void settle(struct rp__channel *ch, struct join *j)
+static void after_pool(struct rp__job *job)
 {
+  struct join *j = (struct join *)(void *)((char *)job - offsetof(struct join, job));
+  struct rp__channel *ch = j->ch;
+  ch->busy = false;
+  if (j->rc) {
+    refuse(ch, j->ref, &j->err);
+    join_free(j);
+    return;
+  }
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
   rp_error err = {0};
   ch->entry = j->entry;
@@ -347,22 +353,12 @@ static void settle(struct rp__channel *ch, struct join *j)
   if (!rc && ch->socket) rc = rp__channel_subscribe(ch, j->has_after ? j->after : j->found.seq, &err);
   if (rc) {
     refuse(ch, j->ref, &err);
-    return;
+  } else {
+    admit(ch);
+    rp__channel_reply(ch, j->ref, true, (struct rp__str){out.p, out.n});
+    close_old(ch);
+    rp__channel_pump(ch);
   }
-  admit(ch);
-  rp__channel_reply(ch, j->ref, true, (struct rp__str){out.p, out.n});
-  close_old(ch);
-  rp__channel_pump(ch);
-}
-
-static void after_pool(struct rp__job *job)
-{
-  struct join *j = (struct join *)(void *)((char *)job - offsetof(struct join, job));
-  j->ch->busy = false;
-  if (j->rc)
-    refuse(j->ch, j->ref, &j->err);
-  else
-    settle(j->ch, j);
   join_free(j);
 }
 
@@ -401,23 +397,19 @@ static int begin(struct rp__channel *ch, const struct rp__phx *m, rp_error *err)
   return rc;
 }
 
-/* C-10 */
-static int join_list(struct rp__channel *ch, const struct rp__phx *m, rp_error *err)
-{
-  const char *scope = strchr(ch->topic, ':') + 1;
-  int rc = check_name("topic", scope, err);
-  if (!rc) rc = rp__auth_admit(&ch->socket->who, RP_RIGHT_READ, NULL, scope, RP_BIRTH_ANY, err);
-  if (!rc) rc = rp__channel_subscribe_list(ch, scope, err);
-  if (rc) return rc;
-  admit(ch);
-  rp__channel_reply(ch, m->ref.p, true, RP_STR("{}"));
-  close_old(ch);
-  return 0;
-}
-
 void rp__channel_join(struct rp__channel *ch, const struct rp__phx *m)
 {
   rp_error err = {0};
-  int rc = ch->kind == RP_TOPIC_LIST ? join_list(ch, m, &err) : begin(ch, m, &err);
-  if (rc) refuse(ch, m->ref.p, &err);
+  bool list = ch->kind == RP_TOPIC_LIST; /* C-10 */
+  const char *scope = strchr(ch->topic, ':') + 1;
+  int rc = list ? check_name("topic", scope, &err) : begin(ch, m, &err);
+  if (!rc && list) rc = rp__auth_admit(&ch->socket->who, RP_RIGHT_READ, NULL, scope, RP_BIRTH_ANY, &err);
+  if (!rc && list) rc = rp__channel_subscribe_list(ch, scope, &err);
+  if (rc) {
+    refuse(ch, m->ref.p, &err);
+  } else if (list) {
+    admit(ch);
+    rp__channel_reply(ch, m->ref.p, true, RP_STR("{}"));
+    close_old(ch);
+  }
 }

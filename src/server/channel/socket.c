@@ -4,6 +4,7 @@
 
 #include "server/channel/channel.h"
 #include "server/http/route.h"
+#include "server/metrics.h"
 
 #define VSN "2.0.0"
 
@@ -235,23 +236,19 @@ static bool offers(const char *list, const char *word)
   return false;
 }
 
-static int check_version(struct rp__http_call *c, rp_error *err)
-{
-  char vsn[32] = "1.0.0"; /* what a client means that says nothing */
-  int rc = rp__call_text(c, "vsn", vsn, sizeof vsn, err);
-  if (rc || strncmp(vsn, "2.", 2) == 0) return rc;
-  rc = rp__fail_field(err, RP_E_USAGE, "vsn", "version '%s' of the channels' protocol is not spoken here", vsn);
-  rp__hint(err, "connect with ?vsn=" VSN ", as the phoenix client does since 1.4");
-  return rc;
-}
-
 int rp__handle_socket(struct rp__http_call *c, rp_error *err)
 {
   /* What a session's token opens shows at the join. */
   bool session = c->who.who == RP_WHO_SESSION;
   int rc = session ? 0 : rp__auth_allows(&c->who, RP_RIGHT_READ, NULL, NULL, RP_BIRTH_ANY, err);
-  if (!rc) rc = check_version(c, err);
+  char vsn[32] = "1.0.0"; /* what a client means that says nothing */
+  if (!rc) rc = rp__call_text(c, "vsn", vsn, sizeof vsn, err);
   if (rc) return rc;
+  if (strncmp(vsn, "2.", 2) != 0) {
+    rc = rp__fail_field(err, RP_E_USAGE, "vsn", "version '%s' of the channels' protocol is not spoken here", vsn);
+    rp__hint(err, "connect with ?vsn=" VSN ", as the phoenix client does since 1.4");
+    return rc;
+  }
   bool phoenix = offers(rp__request_header(c->req, "Sec-WebSocket-Protocol"), "phoenix");
   return rp__call_upgrade(c, phoenix ? "phoenix" : NULL, arrive, err);
 }
@@ -309,21 +306,18 @@ size_t rp__channels_joined(const struct rp__channels *c)
 
 void rp__channels_metrics(const struct rp__channels *c, struct rp__buf *out)
 {
-  const struct {
-    const char *name, *type, *help;
-    long long value;
-  } rows[] = {
-      {"sockets", "gauge", "Clients' sockets that are open.", (long long)atomic_load(&c->n_sockets)},
-      {"channels", "gauge", "Channels that are joined.", (long long)atomic_load(&c->n_joined)},
-      {"sockets_opened_total", "counter", "Clients' sockets ever opened.", atomic_load(&c->opened)},
-      {"joins_total", "counter", "Joins that were let in.", atomic_load(&c->joins)},
-      {"joins_refused_total", "counter", "Joins that were refused.", atomic_load(&c->joins_refused)},
-      {"pushes_total", "counter", "Clients' messages on channels.", atomic_load(&c->pushes)},
-      {"pushes_refused_total", "counter", "Of these, those answered with an error.", atomic_load(&c->refused)},
-      {"bad_frames_total", "counter", "Sockets closed for what is no message.", atomic_load(&c->bad_frames)},
+  const struct rp__metric rows[] = {
+      {"reprise_server_sockets", "gauge", "Clients' sockets that are open.", (long long)atomic_load(&c->n_sockets)},
+      {"reprise_server_channels", "gauge", "Channels that are joined.", (long long)atomic_load(&c->n_joined)},
+      {"reprise_server_sockets_opened_total", "counter", "Clients' sockets ever opened.", atomic_load(&c->opened)},
+      {"reprise_server_joins_total", "counter", "Joins that were let in.", atomic_load(&c->joins)},
+      {"reprise_server_joins_refused_total", "counter", "Joins that were refused.", atomic_load(&c->joins_refused)},
+      {"reprise_server_pushes_total", "counter", "Clients' messages on channels.", atomic_load(&c->pushes)},
+      {"reprise_server_pushes_refused_total", "counter", "Of these, those answered with an error.",
+       atomic_load(&c->refused)},
+      {"reprise_server_bad_frames_total", "counter", "Sockets closed for what is no message.",
+       atomic_load(&c->bad_frames)},
   };
-  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
-    rp__buf_printf(out, "# HELP reprise_server_%s %s\n# TYPE reprise_server_%s %s\nreprise_server_%s %lld\n",
-                   rows[i].name, rows[i].help, rows[i].name, rows[i].type, rows[i].name, rows[i].value);
+  rp__metrics_write(out, rows, RP_ARRAY_SIZE(rows));
   rp__leaving_metrics(c->leaving, out);
 }
