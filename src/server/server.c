@@ -242,7 +242,7 @@ static int begin(struct rp__server *s, const struct rp__server_options *o, int *
   if (!rc) rc = rp__sse_new(s, &s->sse, err);
   if (!rc) rc = rp__channels_new(s, &s->channels, err);
   if (!rc) rc = rp__agents_new(s, &s->agents, err);
-  if (!rc) rc = rp__mcp_clients_new(s, &s->mcp, err);
+  if (!rc) rc = rp__mcp_clients_new(s, RP_MCP_CLIENTS_MAX, &s->mcp, err);
   if (!rc) rc = rp__watchdog_new(&s->watchdog, err);
   if (!rc) rc = rp__work_new(s, &s->work, err);
   if (!rc) rc = rp__live_start(s->live, err);

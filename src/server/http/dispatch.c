@@ -66,17 +66,6 @@ static bool preflight(struct rp__server *srv, struct rp__request *r, const char 
   return true;
 }
 
-/*
- * Rights that depend on a session are asked about once it is found, or, of a session's token on a socket, when a topic
- * is joined. Who shows no token at all need not wait for that, and learns nothing on the way.
- */
-static bool asked_later(const struct rp__http_call *c)
-{
-  if (c->who.who == RP_WHO_NOBODY) return false;
-  if (c->who.who == RP_WHO_SESSION && c->route->run == rp__handle_socket) return true;
-  return c->route->flags & RP_ROUTE_SESSION;
-}
-
 static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *err)
 {
   struct rp__server *srv = ctx;
@@ -97,7 +86,12 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
     c->header = (struct rp__header){"Allow", c->header_text};
   }
   if (!rc) rc = rp__auth_identify(srv->auth, r, &c->who, err);
-  if (!rc && !asked_later(c))
+  /*
+   * Rights that depend on a session are asked about once it is found, or, of a session's token on a socket, when a
+   * topic is joined. Who shows no token at all need not wait for that, and learns nothing on the way.
+   */
+  bool at_join = !rc && c->who.who == RP_WHO_SESSION && c->route->run == rp__handle_socket;
+  if (!rc && !at_join && (c->who.who == RP_WHO_NOBODY || !(c->route->flags & RP_ROUTE_SESSION)))
     rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, RP_BIRTH_ANY, err);
   if (!rc && !(c->route->flags & RP_ROUTE_LAX)) rc = check_query(c, err);
   if (!rc && !(c->route->flags & (RP_ROUTE_JSON | RP_ROUTE_RPC))) *max_body = RP_MIN(*max_body, BARE_BODY_MAX);
@@ -166,17 +160,6 @@ static int find_session(struct rp__http_call *c, rp_error *err)
                         rp__entry_birth(c->entry), err);
 }
 
-void rp__call_document(struct rp__http_call *c, char *json)
-{
-  rp__buf_str(&c->out, json);
-  rp_free(json);
-}
-
-int rp__http_call_take(struct rp__http_call *c, int status, int *ret_fd, rp_error *err)
-{
-  return rp__request_take(c->req, status, ret_fd, err);
-}
-
 struct upgrade {
   struct rp__job job;
   struct rp__server *srv;
@@ -209,7 +192,7 @@ int rp__call_upgrade(struct rp__http_call *c, const char *protocol, rp__upgrade_
   *u = (struct upgrade){
       .job.fn = upgraded, .srv = c->srv, .fn = fn, .who = c->who, .fd = -1, .head = RP_BUF(UPGRADE_HEAD_MAX)};
   int rc = rp__ws_handshake(c->req, protocol, &u->head, err);
-  if (!rc) rc = rp__http_call_take(c, 101, &u->fd, err);
+  if (!rc) rc = rp__request_take(c->req, 101, &u->fd, err);
   if (rc || !rp__loop_post(c->srv->loop, &u->job)) upgrade_free(u);
   return rc ? rc : RP_CALL_TAKEN;
 }
@@ -257,8 +240,9 @@ void rp__call_finish(struct rp__http_call *c, int rc, const rp_error *err)
   }
 }
 
-static void run(struct rp__http_call *c)
+static void run(struct rp__task *t)
 {
+  struct rp__http_call *c = (struct rp__http_call *)t;
   rp_error err = {0};
   int rc = find_session(c, &err);
   if (!rc) rc = read_body(c, &err);
@@ -268,21 +252,16 @@ static void run(struct rp__http_call *c)
   rp__call_finish(c, rc, &err);
 }
 
-static void run_task(struct rp__task *t)
-{
-  run((struct rp__http_call *)t);
-}
-
 static void handle(void *ctx, struct rp__request *r)
 {
   struct rp__server *srv = ctx;
   struct rp__http_call *c = rp__request_user(r);
   if (!(c->route->flags & RP_ROUTE_POOL)) {
-    run(c);
+    run(&c->task);
     return;
   }
   rp__request_defer(r);
-  c->task.fn = run_task;
+  c->task.fn = run;
   if (rp__pool_post(srv->pool, &c->task)) return;
   rp_error err = {0};
   rp__fail(&err, RP_E_BUSY, "too many requests wait for a thread");

@@ -70,14 +70,6 @@ static void shared_key(const struct rp__rpc *r, char ret[RP_SCOPE_MAX + 1])
   rp__workspace_id(CHANNEL, text, ret);
 }
 
-/* A key keeps a session open whose heartbeats stopped for a while, as when the server is restarted. */
-static void own_key(const struct rp__http_call *c, char ret[RP_SCOPE_MAX + 1])
-{
-  char uuid[RP_UUID_TEXT];
-  rp__uuid7(uuid, rp__server_now(c->srv), &rp__system_random);
-  snprintf(ret, RP_SCOPE_MAX + 1, CHANNEL ":%s", uuid);
-}
-
 /* By what a client that comes again is known: its token's name, if it has one, and its own. */
 static void name_client(const struct rp__http_call *c, const struct rp__rpc *r, char ret[RP_CALL_TEXT])
 {
@@ -108,10 +100,14 @@ static int find_session(const struct rp__http_call *c, struct rp__mcp *m, char c
     memcpy(m->session.ref, k.id, sizeof k.id);
   else if (m->session.reads_only)
     return 0; /* the scope's last will do for looking */
-  else if (rp__json_eq(r.method, "initialize"))
-    own_key(c, m->session.ref);
-  else
+  /* A key keeps a session open whose heartbeats stopped for a while, as when the server is restarted. */
+  if (!named && rp__json_eq(r.method, "initialize")) {
+    char uuid[RP_UUID_TEXT];
+    rp__uuid7(uuid, rp__server_now(c->srv), &rp__system_random);
+    snprintf(m->session.ref, sizeof m->session.ref, CHANNEL ":%s", uuid);
+  } else if (!named) {
     shared_key(&r, m->session.ref);
+  }
   m->stateless = !named;
   /* Whom reading is about is who lives in it; what writes begins or joins it anyway. */
   char id[RP_ID_MAX + 1];
@@ -136,24 +132,6 @@ static int find_scope(struct rp__http_call *c, struct rp__mcp *m, rp_error *err)
 
 /* ---- one message ---- */
 
-/* Of those who come at once, one begins what is not there, and the others join it. */
-static void handle(struct rp__http_call *c, struct rp__mcp *m, struct rp__mcp_reply *ret)
-{
-  struct rp__str body = rp__request_body(c->req);
-  pthread_mutex_t *lock = NULL;
-  char id[RP_ID_MAX + 1];
-  bool alive = false;
-  if (m->session.ref[0] && !m->session.reads_only && !m->session.s) {
-    lock = rp__mcp_clients_lock(c->srv->mcp, m->session.scope, m->session.ref);
-    if (rp__tool_session_resolve(&m->session, m->session.ref, id, NULL) != 0 ||
-        rp_alive(m->session.e, id, &alive, NULL) != 0)
-      alive = false;
-    if (alive) pthread_mutex_unlock(RP_TAKE(lock));
-  }
-  rp__mcp_handle(m, body.p ? body.p : "", body.n, &c->out, ret);
-  if (lock) pthread_mutex_unlock(lock);
-}
-
 int rp__handle_mcp(struct rp__http_call *c, rp_error *err)
 {
   struct rp__mcp_head head = {.version = rp__request_header(c->req, VERSION_HEADER),
@@ -167,7 +145,20 @@ int rp__handle_mcp(struct rp__http_call *c, rp_error *err)
   int rc = find_scope(c, &m, err);
   if (!rc) rc = find_session(c, &m, client, err);
   if (rc) return rc;
-  handle(c, &m, &reply);
+  struct rp__str body = rp__request_body(c->req);
+  pthread_mutex_t *lock = NULL;
+  /* Of those who come at once, one begins what is not there, and the others join it. */
+  if (m.session.ref[0] && !m.session.reads_only && !m.session.s) {
+    char known[RP_ID_MAX + 1];
+    bool alive = false;
+    lock = rp__mcp_clients_lock(c->srv->mcp, m.session.scope, m.session.ref);
+    if (rp__tool_session_resolve(&m.session, m.session.ref, known, NULL) != 0 ||
+        rp_alive(m.session.e, known, &alive, NULL) != 0)
+      alive = false;
+    if (alive) pthread_mutex_unlock(RP_TAKE(lock));
+  }
+  rp__mcp_handle(&m, body.p ? body.p : "", body.n, &c->out, &reply);
+  if (lock) pthread_mutex_unlock(lock);
   const char *id = m.session.s ? rp_session_id(m.session.s) : NULL;
   c->status = rp__mcp_status(&reply);
   if (reply.none) c->type = NULL;

@@ -53,19 +53,15 @@ int rp__handle_healthz(struct rp__http_call *c, rp_error *err)
   return 0;
 }
 
-static const char *readiness(const struct rp__server *srv, const rp_outbox_counts *s)
-{
-  if (atomic_load(&srv->draining)) return "draining";
-  if (!atomic_load(&srv->ready)) return "starting";
-  return s->away || s->waiting_events ? "degraded" : "ok";
-}
-
 int rp__handle_readyz(struct rp__http_call *c, rp_error *err)
 {
   rp_outbox_counts s;
   (void)err;
   rp_outbox_counts_get(c->srv->engine, &s);
-  const char *status = readiness(c->srv, &s);
+  const char *status = atomic_load(&c->srv->draining) ? "draining"
+                       : !atomic_load(&c->srv->ready) ? "starting"
+                       : s.away || s.waiting_events   ? "degraded"
+                                                      : "ok";
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "status", status);
   rp__jw_kobject(&c->w, "checks");
@@ -94,7 +90,8 @@ int rp__handle_metrics(struct rp__http_call *c, rp_error *err)
   int rc = rp_metrics_text(c->srv->engine, &text, err);
   if (rc) return rc;
   c->type = c->route->answer;
-  rp__call_document(c, text);
+  rp__buf_str(&c->out, text);
+  rp_free(text);
   rp__server_metrics(c->srv, &c->out);
   return 0;
 }

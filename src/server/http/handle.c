@@ -72,17 +72,6 @@ void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many)
   rp__jw_end_object(w);
 }
 
-void rp__handle_members(struct rp__jw *w, const char *json)
-{
-  struct rp__json doc = rp__json_trusted(json, strlen(json)), key, value;
-  struct rp__json_iter it = {0};
-  char name[64]; /* our own members have short, plain names */
-  while (rp__json_next(doc, &it, &key, &value)) {
-    snprintf(name, sizeof name, "%.*s", (int)RP_MIN(key.n, sizeof name - 1), key.p);
-    rp__jw_kvalue(w, name, value);
-  }
-}
-
 void rp__handle_give(struct rp__http_call *c, char *json, size_t n)
 {
   rp__buf_done(&c->out);

@@ -25,8 +25,6 @@ RP_MUST_USE int rp__handle_object(const struct rp__http_call *c, const char *con
 /* The header Idempotency-Key, checked, or NULL in *ret. */
 RP_MUST_USE int rp__handle_key(const struct rp__http_call *c, const char **ret, rp_error *err);
 void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many);
-/* The members of a document of ours, into the object that is open. */
-void rp__handle_members(struct rp__jw *w, const char *json);
 /* The answer is this document, which the call frees. */
 void rp__handle_give(struct rp__http_call *c, char *json, size_t n);
 

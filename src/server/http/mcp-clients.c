@@ -15,7 +15,7 @@ struct rp__mcp_clients {
   size_t max;
 };
 
-int rp__mcp_clients_new_of(struct rp__server *srv, size_t max, struct rp__mcp_clients **ret, rp_error *err)
+int rp__mcp_clients_new(struct rp__server *srv, size_t max, struct rp__mcp_clients **ret, rp_error *err)
 {
   struct rp__mcp_clients *c = calloc(1, sizeof *c);
   if (!c) return rp__fail_nomem(err);
@@ -23,11 +23,6 @@ int rp__mcp_clients_new_of(struct rp__server *srv, size_t max, struct rp__mcp_cl
   for (size_t i = 0; i < BEGIN_LOCKS; i++) pthread_mutex_init(&c->begin[i], NULL);
   *ret = c;
   return 0;
-}
-
-int rp__mcp_clients_new(struct rp__server *srv, struct rp__mcp_clients **ret, rp_error *err)
-{
-  return rp__mcp_clients_new_of(srv, RP_MCP_CLIENTS_MAX, ret, err);
 }
 
 void rp__mcp_clients_free(struct rp__mcp_clients *c)

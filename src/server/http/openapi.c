@@ -27,13 +27,18 @@ static void codes_add(struct codes *c, const int *v, size_t n)
 
 #define ADD(c, ...) codes_add((c), (const int[]){__VA_ARGS__}, sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
 
+static void write_content(struct rp__jw *w, const char *type, const char *name, const char *value)
+{
+  rp__jw_kobject(w, type);
+  rp__jw_kobject(w, "schema");
+  if (value) rp__jw_kstr(w, name, value);
+  rp__jw_end_object(w);
+  rp__jw_end_object(w);
+}
+
 static void write_problem_content(struct rp__jw *w)
 {
-  rp__jw_kobject(w, "application/problem+json");
-  rp__jw_kobject(w, "schema");
-  rp__jw_kstr(w, "$ref", REF "Problem");
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
+  write_content(w, "application/problem+json", "$ref", REF "Problem");
 }
 
 static void write_codes(struct rp__jw *w, const struct codes *c, int status)
@@ -88,15 +93,6 @@ static void begin_response(struct rp__jw *w, int status)
   snprintf(text, sizeof text, "%d", status);
   rp__jw_kobject(w, text);
   rp__jw_kstr(w, "description", describe(status));
-}
-
-static void write_content(struct rp__jw *w, const char *type, const char *name, const char *value)
-{
-  rp__jw_kobject(w, type);
-  rp__jw_kobject(w, "schema");
-  if (value) rp__jw_kstr(w, name, value);
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
 }
 
 /* A text may be of several types; one that is JSON then is any document. */
@@ -180,11 +176,7 @@ static void write_request(struct rp__jw *w, const struct rp__route *r)
   rp__jw_kobject(w, "requestBody");
   rp__jw_kbool(w, "required", !(r->flags & RP_ROUTE_OPTIONAL));
   rp__jw_kobject(w, "content");
-  rp__jw_kobject(w, "application/json");
-  rp__jw_kobject(w, "schema");
-  rp__jw_kstr(w, "$ref", ref);
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
+  write_content(w, "application/json", "$ref", ref);
   rp__jw_end_object(w);
   rp__jw_end_object(w);
 }

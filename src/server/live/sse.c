@@ -306,7 +306,7 @@ static int stream_new(struct rp__http_call *c, struct stream **ret, rp_error *er
 /* The socket's way into the loop. */
 static int stream_take(struct rp__http_call *c, struct stream *s, rp_error *err)
 {
-  int rc = rp__http_call_take(c, 200, &s->fd, err);
+  int rc = rp__request_take(c->req, 200, &s->fd, err);
   if (rc || !rp__loop_post(c->srv->loop, &s->job)) stream_free(s);
   return rc ? rc : RP_CALL_TAKEN;
 }

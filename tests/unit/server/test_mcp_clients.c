@@ -36,7 +36,7 @@ static int open_server(struct rp__server *srv, const char *abandon_s)
   setenv("REPRISE_ABANDON_S", abandon_s, 1);
   setenv("REPRISE_HOME", "/nonexistent/reprise", 1);
   if (rp_open(&o, &srv->engine, NULL) || rp__registry_new(srv->engine, &srv->registry, NULL)) return -1;
-  return rp__mcp_clients_new_of(srv, CLIENTS, &srv->mcp, NULL);
+  return rp__mcp_clients_new(srv, CLIENTS, &srv->mcp, NULL);
 }
 
 static void close_server(struct rp__server *srv)
