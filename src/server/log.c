@@ -59,13 +59,6 @@ static size_t clean(const char *text, size_t most, char out[CUT_MAX + 4])
   return n;
 }
 
-static bool is_bare(const char *s, size_t n)
-{
-  for (size_t i = 0; i < n; i++)
-    if (s[i] <= ' ' || s[i] == '=' || s[i] == '"' || s[i] == '\\' || (unsigned char)s[i] >= 0x7f) return false;
-  return n > 0;
-}
-
 /* Without the memory to look, nothing is told. */
 static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *text, size_t most)
 {
@@ -75,11 +68,13 @@ static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *tex
     text = "?";
   size_t n = clean(masked ? masked : text, most, value);
   rp_free(masked);
-  if (l->format == RP_SLOG_LOGFMT && is_bare(value, n)) {
+  bool bare = l->format == RP_SLOG_LOGFMT && n > 0;
+  for (size_t i = 0; bare && i < n; i++)
+    bare = value[i] > ' ' && value[i] != '=' && value[i] != '"' && value[i] != '\\' && (unsigned char)value[i] < 0x7f;
+  if (bare)
     rp__buf_add(w->out, value, n);
-    return;
-  }
-  rp__jw_strn(w, value, n);
+  else
+    rp__jw_strn(w, value, n);
 }
 
 static void add_field(const struct rp__slog *l, struct rp__jw *w, const struct rp__field *f, size_t most)
@@ -97,17 +92,6 @@ static void add_field(const struct rp__slog *l, struct rp__jw *w, const struct r
   else
     rp__jw_i64(w, f->number);
   if (l->format == RP_SLOG_LOGFMT) w->comma = 0;
-}
-
-static void add_line(const struct rp__slog *l, struct rp__buf *out, const struct rp__field *head,
-                     const struct rp__field *fields, size_t most)
-{
-  struct rp__jw w = RP_JW(out);
-  if (l->format == RP_SLOG_JSON) rp__jw_object(&w);
-  for (; head->name; head++) add_field(l, &w, head, CUT_MAX);
-  for (; most && fields && fields->name; fields++) add_field(l, &w, fields, most);
-  if (l->format == RP_SLOG_JSON) rp__jw_end_object(&w);
-  rp__buf_char(out, '\n');
 }
 
 /* ---- going out ---- */
@@ -154,7 +138,12 @@ void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, c
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(cuts); i++) {
     out = (struct rp__buf){.p = line, .cap = sizeof line, .max = sizeof line - 1}; /* never grows past the stack */
-    add_line(l, &out, head, fields, cuts[i]);
+    struct rp__jw w = RP_JW(&out);
+    if (l->format == RP_SLOG_JSON) rp__jw_object(&w);
+    for (const struct rp__field *f = head; f->name; f++) add_field(l, &w, f, CUT_MAX);
+    for (const struct rp__field *f = fields; cuts[i] && f && f->name; f++) add_field(l, &w, f, cuts[i]);
+    if (l->format == RP_SLOG_JSON) rp__jw_end_object(&w);
+    rp__buf_char(&out, '\n');
     if (!out.err) break;
   }
   if (!out.err) {

@@ -95,37 +95,30 @@ static int choose(const struct option_row *t, const char *value, int *ret, rp_er
   return RP_E_USAGE;
 }
 
-static int set_threads(struct program *p, const char *value, rp_error *err)
-{
-  char *end;
-  long n = strtol(value, &end, 10);
-  if (end == value || *end || n < 1 || n > 256)
-    return rp__fail_field(err, RP_E_USAGE, "threads", "--threads: '%.60s' is not a number from 1 to 256", value);
-  p->o.threads = (int)n;
-  return 0;
-}
-
-static int add_address(struct program *p, const char *value, rp_error *err)
-{
-  if (p->n_listen == RP_LISTEN_MAX)
-    return rp__fail_field(err, RP_E_USAGE, "listen", "--listen: at most %d addresses", RP_LISTEN_MAX);
-  p->listen[p->n_listen++] = value;
-  return rp__listen_check(value, err); /* before a store is opened for nothing */
-}
-
 static int set_option(struct program *p, enum option o, const char *value, rp_error *err)
 {
   int n = 0, rc = value && table[o].choices ? choose(&table[o], value, &n, err) : 0;
+  long threads;
+  char *end;
   if (rc) return rc;
   switch (o) {
-  case LISTEN: return add_address(p, value, err);
+  case LISTEN:
+    if (p->n_listen == RP_LISTEN_MAX)
+      return rp__fail_field(err, RP_E_USAGE, "listen", "--listen: at most %d addresses", RP_LISTEN_MAX);
+    p->listen[p->n_listen++] = value;
+    return rp__listen_check(value, err); /* before a store is opened for nothing */
   case REPLACE: p->o.replace = true; return 0;
   case DB: p->o.db = value; return 0;
   case CONFIG: p->o.config = value; return 0;
   case LOG_FORMAT: p->o.log_format = n ? RP_SLOG_JSON : RP_SLOG_LOGFMT; return 0;
   case LOG_LEVEL: p->o.log_level = (rp_log_level)n; return 0;
   case ACCESS_LOG: p->o.access_log = n != 0; return 0;
-  case THREADS: return set_threads(p, value, err);
+  case THREADS:
+    threads = strtol(value, &end, 10);
+    if (end == value || *end || threads < 1 || threads > 256)
+      return rp__fail_field(err, RP_E_USAGE, "threads", "--threads: '%.60s' is not a number from 1 to 256", value);
+    p->o.threads = (int)threads;
+    return 0;
   case VERBOSE: p->o.log_level = RP_LOG_DEBUG; return 0;
   case QUIET: p->o.log_level = RP_LOG_ERROR; return 0;
   case HELP: p->help = true; return 0;
@@ -181,15 +174,6 @@ static int set_clock(struct program *p, rp_error *err)
   return 0;
 }
 
-/* A socket is a file descriptor; the soft limit is low for the sake of programs that use select. */
-static void raise_file_limit(void)
-{
-  struct rlimit l;
-  if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur >= l.rlim_max) return;
-  l.rlim_cur = l.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &l);
-}
-
 /* Until it is time to end. */
 static void serve(struct rp__server *s, int signals)
 {
@@ -217,22 +201,11 @@ static void on_second_signal(int sig)
   atomic_store(&hurry, true);
 }
 
-/* The second signal makes it hurry, the third ends it where it stands. */
-static void listen_for_impatience(void)
-{
-  const struct sigaction sa = {.sa_handler = on_second_signal, .sa_flags = (int)SA_RESETHAND};
-  sigset_t set;
-  sigaction(SIGTERM, &sa, NULL);
-  sigaction(SIGINT, &sa, NULL);
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-}
-
 static int run(const struct rp__server_options *o, rp_error *err)
 {
+  const struct sigaction impatient = {.sa_handler = on_second_signal, .sa_flags = (int)SA_RESETHAND};
   struct rp__server *s;
+  struct rlimit files;
   sigset_t set;
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the store, not our end */
@@ -243,11 +216,19 @@ static int run(const struct rp__server_options *o, rp_error *err)
   pthread_sigmask(SIG_BLOCK, &set, NULL);
   int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) return rp__fail_errno(err, errno, "no signal can be waited for");
-  raise_file_limit();
+  /* A socket is a file descriptor; the soft limit is low for the sake of programs that use select. */
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   int rc = rp__server_open(o, &s, err);
   if (rc) return rc;
   serve(s, signals);
-  listen_for_impatience();
+  /* The second signal makes it hurry, the third ends it where it stands. */
+  sigaction(SIGTERM, &impatient, NULL);
+  sigaction(SIGINT, &impatient, NULL);
+  sigdelset(&set, SIGHUP);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   int64_t lost = rp__server_close(s, CLOSE_RESTART);
   if (!lost) return 0;
   return rp__fail(err, RP_E_FAILED, "%lld events that were accepted as memory could not be stored", (long long)lost);

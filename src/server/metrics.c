@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The server's own metrics in Prometheus' text form. */
-#include "server/metrics.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 

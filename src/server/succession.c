@@ -59,21 +59,16 @@ int64_t rp__control_peer(int fd)
 
 /* ---- who comes to replace us ---- */
 
-/* False: nothing came in time, or we are to stop. */
-static bool wait_for(const struct rp__control *c, int fd, int ms)
-{
-  struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = c->stop, .events = POLLIN}};
-  int n;
-  do {
-    n = poll(p, 2, ms);
-  } while (n < 0 && errno == EINTR);
-  return n > 0 && !p[1].revents && p[0].revents;
-}
-
+/* False: the word did not come in time, or we are to stop. */
 static bool hear(const struct rp__control *c, int fd, const char *word, int ms)
 {
   char got[WORD_MAX];
-  if (!wait_for(c, fd, ms)) return false;
+  struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = c->stop, .events = POLLIN}};
+  int ready;
+  do {
+    ready = poll(p, 2, ms);
+  } while (ready < 0 && errno == EINTR);
+  if (ready <= 0 || p[1].revents || !p[0].revents) return false;
   ssize_t n = recv(fd, got, sizeof got, MSG_DONTWAIT);
   return n == (ssize_t)strlen(word) && memcmp(got, word, (size_t)n) == 0;
 }
@@ -198,16 +193,6 @@ static int lock_place(const char *db_path, struct rp__lockfile *l, rp_error *err
   return RP_E_BUSY;
 }
 
-static int control_start(struct rp__control *c, rp_error *err)
-{
-  c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (c->stop < 0) return rp__fail_errno(err, errno, "no control socket");
-  if (rp__thread_start(&c->thread, "reprise-control", control_main, c))
-    return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
-  c->running = true;
-  return 0;
-}
-
 int rp__control_check(const char *db_path, rp_error *err)
 {
   struct sockaddr_un a;
@@ -229,7 +214,11 @@ int rp__control_open(const struct rp__control_options *o, int before, struct rp_
   if (!rc && before < 0) rc = check(&a, err);
   if (!rc) rc = bind_socket(c, err);
   rp__lockfile_close(&place);
-  if (!rc) rc = control_start(c, err);
+  if (!rc && (c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+    rc = rp__fail_errno(err, errno, "no control socket");
+  if (!rc && rp__thread_start(&c->thread, "reprise-control", control_main, c))
+    rc = rp__fail(err, RP_E_NOMEM, "a thread can't be started");
+  c->running = !rc;
   if (rc) {
     rp__control_close(c);
     return rc;

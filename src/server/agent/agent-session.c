@@ -41,15 +41,15 @@ static void release(void *ctx, void *host)
 /* A session whose agent is awaited gets heartbeats too: without them its run would end, and without a key it too. */
 int rp__agent_session_join(struct rp__agents *a, struct rp__agent_session *s, rp_error *err)
 {
-  rp_presence_row row = {.number = rp_session_number(rp__entry_session(s->entry)),
+  rp_presence_row row = {.number = rp_session_number(s->entry->s),
                          .kind = RP_PRESENCE_AGENT,
                          .end = RP_PRESENCE_FAIL,
                          .always = true,
                          .heartbeat_ms = BEAT_MS,
                          .grace_ms = -1};
-  const rp_presence_host host = {rp__entry_session(s->entry), s, release, a};
-  snprintf(row.session, sizeof row.session, "%s", rp__entry_id(s->entry));
-  snprintf(row.scope, sizeof row.scope, "%s", rp__entry_scope(s->entry));
+  const rp_presence_host host = {s->entry->s, s, release, a};
+  snprintf(row.session, sizeof row.session, "%s", s->entry->id);
+  snprintf(row.scope, sizeof row.scope, "%s", s->entry->scope);
   return rp_presence_join(a->srv->engine, &row, &host, true, rp__ticks_ms(), &s->presence, NULL, err);
 }
 
@@ -144,7 +144,7 @@ int rp__agent_session_store(struct rp__agents *a, struct rp__agent_session *s, s
   for (size_t i = 0; i < n; i++) bytes += events[i].body_len;
   *f = (struct flight){
       .job.fn = landed, .loop = a->srv->loop, .a = a, .g = g, .client_seq = RP_MAX(client_seq, 0), .bytes = bytes};
-  snprintf(f->session_id, sizeof f->session_id, "%s", rp__entry_id(s->entry));
+  snprintf(f->session_id, sizeof f->session_id, "%s", s->entry->id);
   if (g) {
     g->flying++;
     g->flying_bytes += bytes;
@@ -155,7 +155,7 @@ int rp__agent_session_store(struct rp__agents *a, struct rp__agent_session *s, s
   o.client_seq = f->client_seq;
   if (f->client_seq) o.client_id = RP_AGENT_CLIENT;
   o.accepts_memory = !client_seq && durability != RP_OS; /* who numbers can send again; chunks come again as a whole */
-  int rc = rp_append_many_async(rp__entry_session(s->entry), events, n, &o, on_stored, f, err);
+  int rc = rp_append_many_async(s->entry->s, events, n, &o, on_stored, f, err);
   if (!rc) return 0;
   free(f);
   if (g) {
@@ -188,8 +188,8 @@ void rp__agent_session_set(struct rp__agents *a, struct rp__agent_session *s, co
   int rc = body.err || said.err ? rp__fail_nomem(&err)
                                 : rp__agent_session_store(a, s, NULL, events, message ? 2 : 1, RP_DEFAULT, 0, &err);
   if (rc)
-    rp__slog(&a->srv->log, RP_LOG_WARN, "agent_status_lost", RP_F("session", rp__entry_id(s->entry)),
-             RP_F("status", status), RP_F("error", err.message));
+    rp__slog(&a->srv->log, RP_LOG_WARN, "agent_status_lost", RP_F("session", s->entry->id), RP_F("status", status),
+             RP_F("error", err.message));
 }
 
 /* ---- time ---- */
@@ -200,7 +200,7 @@ void rp__agent_session_await(struct rp__agents *a, struct rp__agent_session *s, 
     rp__agent_session_free(a, s);
     return;
   }
-  int64_t grace = rp__server_settings_ms(&a->srv->set, a->srv->engine, rp__entry_scope(s->entry), "reconnect_s");
+  int64_t grace = rp__server_settings_ms(&a->srv->set, a->srv->engine, s->entry->scope, "reconnect_s");
   rp_presence_leave(a->srv->engine, s->presence, true, grace, rp__ticks_ms());
   s->restarted = restarted;
   if (strcmp(s->status, "reconnecting") == 0) return;
@@ -216,8 +216,7 @@ void rp__agent_sessions_give_up(struct rp__agents *a)
   void *s;
   while ((p = rp_presence_take(a->srv->engine, &q, NULL, &s))) {
     atomic_fetch_add_explicit(&a->lost, 1, memory_order_relaxed);
-    rp__slog(&a->srv->log, RP_LOG_WARN, "agent_lost",
-             RP_F("session", rp__entry_id(((struct rp__agent_session *)s)->entry)));
+    rp__slog(&a->srv->log, RP_LOG_WARN, "agent_lost", RP_F("session", (((struct rp__agent_session *)s)->entry)->id));
     rp__agent_session_set(a, s, "error", text, text);
     rp_presence_settle(a->srv->engine, p, -1);
   }
@@ -238,7 +237,7 @@ static void await(struct rp__job *job)
   struct restored *x = (struct restored *)job;
   struct rp__agents *a = x->a;
   struct rp__agent_session *s = NULL;
-  if (a->closing || rp__agent_session_find(a, rp__entry_id(x->entry)))
+  if (a->closing || rp__agent_session_find(a, x->entry->id))
     rp__registry_put(a->srv->registry, x->entry);
   else
     s = rp__agent_session_new(a, x->entry);
@@ -297,12 +296,12 @@ int rp__agents_restore(struct rp__server *srv, rp_error *err)
 void rp__agent_evict_later(struct rp__agents *a, const struct rp__entry *e, int64_t failed_ms)
 {
   rp_engine *engine = a->srv->engine;
-  int64_t after = rp__server_settings_ms(&a->srv->set, engine, rp__entry_scope(e), "evict_s");
+  int64_t after = rp__server_settings_ms(&a->srv->set, engine, e->scope, "evict_s");
   rp_presence_row row = {
       .kind = RP_PRESENCE_FAILED_AGENT, .end = RP_PRESENCE_TRASH, .grace_ms = after, .deadline = failed_ms + after};
   if (!after) return; /* never */
-  snprintf(row.session, sizeof row.session, "%s", rp__entry_id(e));
-  snprintf(row.scope, sizeof row.scope, "%s", rp__entry_scope(e));
+  snprintf(row.session, sizeof row.session, "%s", e->id);
+  snprintf(row.scope, sizeof row.scope, "%s", e->scope);
   const rp_presence_query q = {.kind = RP_PRESENCE_FAILED_AGENT, .session = row.session};
   rp_presence *known = rp_presence_take(engine, &q, NULL, NULL);
   if (known)

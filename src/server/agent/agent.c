@@ -4,7 +4,6 @@
 
 #include "base/ticks.h"
 #include "server/http/route.h"
-#include "server/metrics.h"
 
 /* ---- sending ---- */
 
@@ -84,7 +83,7 @@ static void on_closed(void *ctx, int code, const char *why)
   rp__timer_stop(srv->loop, &g->timer);
   rp__timer_stop(srv->loop, &g->marker);
   rp__slog(&srv->log, RP_LOG_DEBUG, "agent_closed", RP_FN("code", code), RP_F("why", why),
-           RP_F("session", g->session ? rp__entry_id(g->session->entry) : NULL));
+           RP_F("session", g->session ? g->session->entry->id : NULL));
   g->end.fn = clean_up;
   rp__loop_post(srv->loop, &g->end); /* refused at the loop's end: rp__agents_free finds it */
 }

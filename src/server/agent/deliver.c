@@ -117,7 +117,7 @@ static void write_mark(struct rp__agent *g, int64_t seq)
   rp_event ev = {.kind = "runtime", .body = out.p, .body_len = out.n};
   int rc = out.err ? rp__fail_nomem(&err) : rp__agent_session_store(g->of, s, NULL, &ev, 1, RP_OS, 0, &err);
   if (rc) {
-    rp__slog(&g->of->srv->log, RP_LOG_WARN, "agent_mark_lost", RP_F("session", rp__entry_id(s->entry)),
+    rp__slog(&g->of->srv->log, RP_LOG_WARN, "agent_mark_lost", RP_F("session", s->entry->id),
              RP_F("error", err.message));
     return;
   }

@@ -42,7 +42,7 @@ static int read_pending(struct rp__entry *e, int64_t delivered, struct rp__agent
 {
   static const char *const facets[] = {"questions", "approvals"};
   char *text = NULL;
-  int rc = rp_state_json(rp__entry_session(e), delivered, &text, err);
+  int rc = rp_state_json(e->s, delivered, &text, err);
   if (rc) return rc;
   for (int approval = 0; approval < 2; approval++) {
     struct rp__json_iter it = {0};
@@ -62,10 +62,10 @@ int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agen
   struct rp__json call;
   int64_t answer = 0;
   struct rp__shown row;
-  int rc = rp__show(srv->engine, rp__entry_id(e), &row, err);
+  int rc = rp__show(srv->engine, e->id, &row, err);
   if (!rc && (row.ended || row.trashed_at))
     rc = rp__fail(err, RP_E_ENDED, "Session is %s", row.trashed_at ? "in the trash" : row.status);
-  if (!rc) rc = rp_state_json(rp__entry_session(e), -1, &text, err);
+  if (!rc) rc = rp_state_json(e->s, -1, &text, err);
   if (rc) return rc;
   struct rp__json state = rp__json_trusted(text, strlen(text)), runtime = rp__json_get(state, "runtime");
   *ret = (struct rp__agent_facts){.approval = rp__json_count(rp__json_get(state, "approvals")) > 0,
@@ -100,14 +100,14 @@ static void run(struct rp__task *t)
   int64_t seq;
   int rc = rp__registry_get(x->srv->registry, x->id, &x->entry, err);
   /* A key or a prefix, whose token is another's; or a later session of the same id. */
-  if (!rc && (strcmp(rp__entry_id(x->entry), x->id) != 0 ||
-              !rp__auth_is_agent_token(x->srv->auth, x->id, rp__entry_birth(x->entry), rp__str(x->token), &x->moved)))
+  if (!rc && (strcmp(x->entry->id, x->id) != 0 ||
+              !rp__auth_is_agent_token(x->srv->auth, x->id, x->entry->birth, rp__str(x->token), &x->moved)))
     rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "Authentication failed");
   if (!rc) rc = rp__agent_facts(x->srv, x->entry, &x->facts, &x->g->tools, err);
   if (!rc && x->facts.status[0] && !rp__agent_session_alive(x->facts.status))
     rc =
         rp__fail(err, RP_E_ENDED, "Session %s", strcmp(x->facts.status, "error") == 0 ? "has failed" : "is terminated");
-  if (!rc) rc = rp_sync(rp__entry_session(x->entry), RP_AGENT_CLIENT, &x->client_seq, &seq, err);
+  if (!rc) rc = rp_sync(x->entry->s, RP_AGENT_CLIENT, &x->client_seq, &seq, err);
   if (!rc) rc = rp__roster_load(x->roster, err);
   if (!rc) rc = rp__roster_add(x->roster, x->id, err);
   if (!rc) x->returns = rp__roster_returns(x->roster, x->id);

@@ -41,7 +41,7 @@ static int send_status(struct rp__channel *ch, const char *status, int64_t seq)
   struct rp__jw w = RP_JW(&out);
   if (strcmp(ch->status, status) == 0) return 0;
   rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", rp__entry_id(ch->entry));
+  rp__jw_kstr(&w, "session_id", ch->entry->id);
   rp__jw_kstr(&w, "status", status);
   rp__jw_kstr(&w, "previous", ch->status);
   rp__jw_ki64(&w, "seq", seq);

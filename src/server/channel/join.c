@@ -242,8 +242,7 @@ static int enter(struct join *j, rp_error *err)
   memcpy(id, j->found.id, sizeof id);
   int rc = rp__registry_get(j->srv->registry, id, &j->entry, err);
   if (rc) return rc;
-  j->may_write =
-      rp__auth_allows(&j->who, RP_RIGHT_WRITE, id, rp__entry_scope(j->entry), rp__entry_birth(j->entry), NULL) == 0;
+  j->may_write = rp__auth_allows(&j->who, RP_RIGHT_WRITE, id, j->entry->scope, j->entry->birth, NULL) == 0;
   rc = rp__member_enter(j->srv->channels, j->entry, j->key, j->may_write, &j->member, err);
   if (!rc && j->has_leave && j->may_write) rp__member_keep(j->member, (int64_t)(j->leave_s * 1000 + 0.5));
   if (!rc) rc = show(j, id, err);

@@ -39,7 +39,7 @@ static void release(void *ctx, void *host)
 int rp__member_enter(struct rp__channels *c, struct rp__entry *e, const char *key, bool writes, struct rp__member **ret,
                      rp_error *err)
 {
-  rp_session *s = rp__entry_session(e);
+  rp_session *s = e->s;
   rp_presence_row row = {.number = rp_session_number(s),
                          .kind = RP_PRESENCE_CHANNEL,
                          .end = RP_PRESENCE_CLOSE,
@@ -50,8 +50,8 @@ int rp__member_enter(struct rp__channels *c, struct rp__entry *e, const char *ke
   if (!m) return rp__fail_nomem(err);
   m->of = c;
   m->entry = rp__entry_ref(c->srv->registry, e);
-  snprintf(row.session, sizeof row.session, "%s", rp__entry_id(e));
-  snprintf(row.scope, sizeof row.scope, "%s", rp__entry_scope(e));
+  snprintf(row.session, sizeof row.session, "%s", e->id);
+  snprintf(row.scope, sizeof row.scope, "%s", e->scope);
   snprintf(row.name, sizeof row.name, "%s", key ? key : "");
   const rp_presence_host host = {.session = s, .host = m, .release = release, .ctx = c};
   int rc = rp_presence_join(c->srv->engine, &row, &host, writes, rp__ticks_ms(), &m->presence, &found, err);
@@ -64,14 +64,14 @@ int rp__member_enter(struct rp__channels *c, struct rp__entry *e, const char *ke
 static int64_t grace_of(const struct rp__member *m)
 {
   const struct rp__server *srv = m->of->srv;
-  return rp__server_settings_ms(&srv->set, srv->engine, rp__entry_scope(m->entry), "leave_s");
+  return rp__server_settings_ms(&srv->set, srv->engine, m->entry->scope, "leave_s");
 }
 
 void rp__member_exit(struct rp__member *m, bool writes, bool goodbye)
 {
   struct rp__server *srv = m->of->srv;
   /* Sessions that were started elsewhere are watched, and left as they are. */
-  bool ours = strcmp(rp__entry_channel(m->entry), "channel") == 0;
+  bool ours = strcmp(m->entry->channel, "channel") == 0;
   rp_presence_leave(srv->engine, m->presence, writes, goodbye && writes && ours ? grace_of(m) : -1, rp__ticks_ms());
 }
 
@@ -173,7 +173,7 @@ void rp__member_look(struct rp__member *m, int64_t now_ms)
   if (!x) return;
   x->job.fn = tell_status;
   x->srv = srv;
-  if (rp__show(srv->engine, rp__entry_id(m->entry), &x->row, NULL) || !rp__loop_post(srv->loop, &x->job)) free(x);
+  if (rp__show(srv->engine, m->entry->id, &x->row, NULL) || !rp__loop_post(srv->loop, &x->job)) free(x);
 }
 
 /* ---- closing what was left ---- */

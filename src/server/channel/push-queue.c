@@ -108,7 +108,7 @@ static void after_store(struct rp__job *job)
   struct rp__push *p = (struct rp__push *)job;
   struct rp__channel *ch = p->ch;
   ch->flying--;
-  if (!p->rc) rp__channels_budget(ch->of->srv, rp__entry_id(ch->entry), &p->ack);
+  if (!p->rc) rp__channels_budget(ch->of->srv, ch->entry->id, &p->ack);
   finish(p);
   rp__channel_pump(ch);
 }
@@ -142,7 +142,7 @@ static int append(struct rp__push *p, rp_error *err)
   o.client_id = e.client_id;
   o.client_seq = e.client_seq;
   ch->flying++;
-  rc = rp_append_async(rp__entry_session(ch->entry), &ev, &o, on_stored, p, err);
+  rc = rp_append_async(ch->entry->s, &ev, &o, on_stored, p, err);
   if (rc) ch->flying--;
   return rc;
 }

@@ -12,7 +12,7 @@
 
 static rp_session *session_of(const struct rp__push *p)
 {
-  return rp__entry_session(p->ch->entry);
+  return p->ch->entry->s;
 }
 
 static int ask_checkpoint(struct rp__push *p, struct rp__jw *w, rp_error *err)
@@ -34,7 +34,7 @@ static int ask_close(struct rp__push *p, struct rp__jw *w, rp_error *err)
 {
   struct rp__channels *c = p->ch->of;
   rp_session *s = NULL;
-  int rc = rp_attach(c->srv->engine, rp__entry_id(p->ch->entry), &s, err);
+  int rc = rp_attach(c->srv->engine, p->ch->entry->id, &s, err);
   if (!rc) rc = rp_end(s, "close_session", err);
   rp_session_free(s);
   bool again = rc == RP_E_ENDED || rc == RP_E_TRANSITION;
@@ -50,7 +50,7 @@ static int ask_close(struct rp__push *p, struct rp__jw *w, rp_error *err)
 static int sync_sequence(struct rp__push *p, int64_t known, struct rp__jw *w, rp_error *err)
 {
   struct rp__shown x;
-  int rc = rp__show(p->ch->of->srv->engine, rp__entry_id(p->ch->entry), &x, err);
+  int rc = rp__show(p->ch->of->srv->engine, p->ch->entry->id, &x, err);
   if (rc) return rc;
   int64_t gap = x.seq - known;
   if (known < 0 || gap < 0 || gap > RP_SYNC_GAP_MAX) {

@@ -4,7 +4,6 @@
 
 #include "server/channel/channel.h"
 #include "server/http/route.h"
-#include "server/metrics.h"
 
 #define VSN "2.0.0"
 

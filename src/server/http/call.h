@@ -49,7 +49,7 @@ struct rp__http_call {
 
 static inline rp_session *rp__call_session(const struct rp__http_call *c)
 {
-  return rp__entry_session(c->entry);
+  return c->entry->s;
 }
 
 /* ---- query parameters, by name; absent ones leave *ret as it was ---- */

@@ -156,8 +156,7 @@ static int find_session(struct rp__http_call *c, rp_error *err)
     return refused ? refused : rc;
   }
   if (rc) return rc;
-  return rp__auth_admit(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry),
-                        rp__entry_birth(c->entry), err);
+  return rp__auth_admit(&c->who, c->route->right, c->entry->id, c->entry->scope, c->entry->birth, err);
 }
 
 struct upgrade {
@@ -233,7 +232,7 @@ void rp__call_finish(struct rp__http_call *c, int rc, const rp_error *err)
     rc = c->out.err;
   }
   if (rc) {
-    if (err->code == RP_E_SESSION_NOT_FOUND && c->entry) rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+    if (err->code == RP_E_SESSION_NOT_FOUND && c->entry) rp__registry_forget(c->srv->registry, c->entry->id);
     rp__problem_answer(c->srv, c->req, err);
   } else {
     answer(c);

@@ -164,11 +164,11 @@ static int read_options(struct rp__http_call *c, rp_append_options *o, char clie
 static void finish(struct rp__http_call *c, const rp_ack *ack, const rp_error *err, bool many)
 {
   if (ack) {
-    rp__channels_budget(c->srv, rp__entry_id(c->entry), ack);
+    rp__channels_budget(c->srv, c->entry->id, ack);
     rp__handle_ack(&c->w, ack, many);
   } else if (err->code == RP_E_FENCED) {
     /* The handle that was told so would believe it of every later writer, who may know better. */
-    rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+    rp__registry_forget(c->srv->registry, c->entry->id);
   }
   rp__call_finish(c, ack ? 0 : err->code, err);
 }
@@ -187,8 +187,7 @@ static void stored_many(void *ctx, const rp_ack *ack, const rp_error *err)
 static int append(struct rp__http_call *c, const rp_append_options *o, const struct batch *b, rp_error *err)
 {
   if (!(c->route->flags & RP_ROUTE_POOL)) rp__request_defer(c->req);
-  int rc =
-      rp_append_many_async(rp__entry_session(c->entry), b->ev, b->n, o, b->many ? stored_many : stored_one, c, err);
+  int rc = rp_append_many_async(c->entry->s, b->ev, b->n, o, b->many ? stored_many : stored_one, c, err);
   if (!rc) return RP_CALL_LATER;
   /* The engine says "event 4 of 9: …" of the event at fault. */
   bool told = strncmp(err->message, "event ", 6) == 0;

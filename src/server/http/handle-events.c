@@ -72,7 +72,7 @@ static int list_on(struct page *p, rp_error *err)
   /* Who asks beyond the journal's end would pass over what comes next. */
   if (p->looked || !p->seen) return 0;
   struct rp__shown row;
-  rc = rp__show(c->srv->engine, rp__entry_id(c->entry), &row, err);
+  rc = rp__show(c->srv->engine, c->entry->id, &row, err);
   if (!rc) p->seen = RP_MIN(p->seen, row.seq);
   return rc;
 }
@@ -119,7 +119,7 @@ static int list_back(struct page *p, rp_error *err)
   struct rp__http_call *c = p->c;
   int64_t step = BACK_STEP;
   struct rp__shown row;
-  int rc = rp__show(c->srv->engine, rp__entry_id(c->entry), &row, err);
+  int rc = rp__show(c->srv->engine, c->entry->id, &row, err);
   if (!rc) p->seen = p->seen ? RP_MIN(p->seen, row.seq + 1) : row.seq + 1;
   while (!rc && !p->more && p->seen > 1) {
     struct stretch s = {.page = p, .text = RP_BUF(2 * RP_HANDLE_PAGE_BYTES)};

@@ -95,8 +95,7 @@ int rp__handle_export(struct rp__http_call *c, rp_error *err)
   if (s.rc) return s.rc;
   if (rc) return rc;
   c->type = f->type;
-  snprintf(c->header_text, sizeof c->header_text, "attachment; filename=\"%.100s.%s\"", rp__entry_id(c->entry),
-           f->suffix);
+  snprintf(c->header_text, sizeof c->header_text, "attachment; filename=\"%.100s.%s\"", c->entry->id, f->suffix);
   c->header = (struct rp__header){"Content-Disposition", c->header_text};
   return 0;
 }

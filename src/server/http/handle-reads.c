@@ -73,7 +73,7 @@ int rp__handle_chain(struct rp__http_call *c, rp_error *err)
   char *json = NULL;
   int rc = rp__call_i64(c, "depth", 1, CHAIN_MAX, &depth, err);
   if (!rc && c->who.who == RP_WHO_SESSION && depth > 1) depth = 1; /* it opens that session alone */
-  if (!rc) rc = rp_chain_json(c->srv->engine, rp__entry_id(c->entry), (int)depth, &json, err);
+  if (!rc) rc = rp_chain_json(c->srv->engine, c->entry->id, (int)depth, &json, err);
   return give(c, rc, json);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* About the server itself: what it is, whether it lives, whether it serves, and its numbers. */
-#include "server/metrics.h"
 #include "server/http/route.h"
 #include "server/server.h"
 

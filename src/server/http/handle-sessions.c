@@ -132,12 +132,12 @@ int rp__handle_delete(struct rp__http_call *c, rp_error *err)
   if (rc) return rc;
   rc = rp__trash_session(c->srv, c->entry, reason[0] ? reason : NULL, "deleted", err);
   if (rc) return rc;
-  rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
-  const char *id = rp__entry_id(c->entry);
+  rp__registry_forget(c->srv->registry, c->entry->id);
+  const char *id = c->entry->id;
   double days = 0;
   struct rp__shown row;
   rc = rp__show(c->srv->engine, id, &row, err);
-  if (!rc) rc = rp_config_number(c->srv->engine, rp__entry_scope(c->entry), "trash_days", &days, err);
+  if (!rc) rc = rp_config_number(c->srv->engine, c->entry->scope, "trash_days", &days, err);
   if (rc) return rc;
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "session_id", id);
@@ -151,7 +151,7 @@ int rp__handle_delete(struct rp__http_call *c, rp_error *err)
 
 int rp__handle_heartbeat(struct rp__http_call *c, rp_error *err)
 {
-  const char *id = rp__entry_id(c->entry);
+  const char *id = c->entry->id;
   struct rp__shown row;
   int rc = rp__show(c->srv->engine, id, &row, err);
   if (!rc && row.ended) rc = rp__fail(err, RP_E_ENDED, "session %s is %s", id, row.status);
@@ -170,7 +170,7 @@ int rp__handle_checkpoint(struct rp__http_call *c, rp_error *err)
   int rc = rp_checkpoint(rp__call_session(c), &n, err);
   if (rc) return rc;
   rp__jw_object(&c->w);
-  rp__jw_kstr(&c->w, "session_id", rp__entry_id(c->entry));
+  rp__jw_kstr(&c->w, "session_id", c->entry->id);
   rp__jw_ki64(&c->w, "snapshot", n);
   rp__jw_end_object(&c->w);
   return 0;
@@ -186,10 +186,10 @@ int rp__handle_close(struct rp__http_call *c, rp_error *err)
   rc = rp_end(rp__call_session(c), reason, err);
   if (rc == RP_E_USAGE) return err->code = RP_E_INVALID; /* a bad member here */
   if (rc) return rc;
-  rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+  rp__registry_forget(c->srv->registry, c->entry->id);
   char *json;
   size_t n;
-  rc = rp_session_get_json(c->srv->engine, rp__entry_id(c->entry), &json, &n, err);
+  rc = rp_session_get_json(c->srv->engine, c->entry->id, &json, &n, err);
   if (!rc) rp__handle_give(c, json, n);
   return rc;
 }
@@ -228,7 +228,7 @@ int rp__handle_fork(struct rp__http_call *c, rp_error *err)
   rp__auth_session_token(c->srv->auth, id, birth, token);
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "session_id", id);
-  rp__jw_kstr(&c->w, "forked_from", rp__entry_id(c->entry));
+  rp__jw_kstr(&c->w, "forked_from", c->entry->id);
   if (repeated) rp__jw_kbool(&c->w, "repeated", true);
   rp__jw_kstr(&c->w, "token", token);
   rp__jw_end_object(&c->w);

@@ -90,9 +90,9 @@ static bool lives_by_heartbeats(struct rp__server *srv, const char *id)
 
 int rp__trash_session(struct rp__server *srv, struct rp__entry *e, const char *reason, const char *ended, rp_error *err)
 {
-  const char *id = rp__entry_id(e);
+  const char *id = e->id;
   int rc = rp_trash(srv->engine, id, reason, err);
   if (rc != RP_E_HELD || !lives_by_heartbeats(srv, id)) return rc;
-  rc = rp_end(rp__entry_session(e), ended, err);
+  rc = rp_end(e->s, ended, err);
   return rc ? rc : rp_trash(srv->engine, id, reason, err);
 }

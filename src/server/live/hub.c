@@ -64,7 +64,7 @@ struct rp__hub *rp__hub_find(const struct rp__live *l, int64_t number)
 
 static struct rp__hub *hub_get(struct rp__live *l, struct rp__entry *entry)
 {
-  int64_t number = rp_session_number(rp__entry_session(entry));
+  int64_t number = rp_session_number(entry->s);
   struct rp__hub *h = rp__hub_find(l, number), **at = &l->bucket[bucket_of(number)];
   if (h) return h;
   h = calloc(1, sizeof *h);

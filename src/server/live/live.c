@@ -196,7 +196,7 @@ static struct sweep *sweep_new(struct rp__live *l, size_t n, size_t end)
       struct swept *to = &w->p[w->n++];
       to->number = h->number;
       to->created = h->created;
-      snprintf(to->id, sizeof to->id, "%s", rp__entry_id(h->entry));
+      snprintf(to->id, sizeof to->id, "%s", h->entry->id);
     }
   return w;
 }

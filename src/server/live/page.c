@@ -83,7 +83,7 @@ int rp__page_look(rp_engine *e, const char *id, int64_t *created, int64_t *ret_s
 static int look_at_end(struct rp__page *p)
 {
   int64_t last;
-  int rc = rp__page_look(p->hub->l->srv->engine, rp__entry_id(p->hub->entry), &p->created, &last, &p->err);
+  int rc = rp__page_look(p->hub->l->srv->engine, p->hub->entry->id, &p->created, &last, &p->err);
   if (rc) return rc;
   p->end = last <= p->from || p->from < 0;
   p->beyond = last < p->from;
@@ -94,10 +94,10 @@ static int look_at_end(struct rp__page *p)
 static int read_events(struct rp__page *p)
 {
   if (p->from < 0) return 0;
-  int rc = rp_events(rp__entry_session(p->hub->entry), p->from, RP_LIVE_PAGE_EVENTS, on_event, p, &p->err);
+  int rc = rp_events(p->hub->entry->s, p->from, RP_LIVE_PAGE_EVENTS, on_event, p, &p->err);
   p->end = rc == 0 && p->n > 0 && p->n < RP_LIVE_PAGE_EVENTS;
   if (rc == FULL || p->n > 0) rc = 0; /* what could not be read fails again, at its own place */
-  if (rc && !p->err.code) rp__fail(&p->err, rc, "events of session %s can't be read", rp__entry_id(p->hub->entry));
+  if (rc && !p->err.code) rp__fail(&p->err, rc, "events of session %s can't be read", p->hub->entry->id);
   return rc;
 }
 
@@ -110,7 +110,7 @@ static void page_read(struct rp__task *t)
   if (!p->rc) {
     for (size_t i = 0; i < p->n; i++) {
       struct rp__page_event *e = &p->events[i];
-      e->ev.session_id = rp__entry_id(p->hub->entry);
+      e->ev.session_id = p->hub->entry->id;
       e->ev.kind = p->text.p + e->kind_at;
       e->ev.json.p = p->text.p + e->json_at;
       e->ev.body = rp__json_trusted(p->text.p + e->body_at, e->ev.body.n);

@@ -65,7 +65,7 @@ static struct rp__entry *started(const char *id, const char *channel)
 static struct rp__member *enter(struct rp__entry *e)
 {
   struct rp__member *m = NULL;
-  assert_int_equal(rp__member_enter(srv.channels, e, rp__entry_id(e), true, &m, NULL), 0);
+  assert_int_equal(rp__member_enter(srv.channels, e, e->id, true, &m, NULL), 0);
   return m;
 }
 
@@ -236,7 +236,7 @@ static void start_many(struct rp__entry *e[MANY])
 static size_t count_closed(struct rp__entry *e[MANY])
 {
   size_t n = 0;
-  for (int i = 0; i < MANY; i++) n += strcmp(status_of(rp__entry_id(e[i])), "closed") == 0;
+  for (int i = 0; i < MANY; i++) n += strcmp(status_of(e[i]->id), "closed") == 0;
   return n;
 }
 
