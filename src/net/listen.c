@@ -29,14 +29,6 @@ union address {
   struct sockaddr_un un;
 };
 
-static bool is_loopback(const union address *a)
-{
-  if (a->sa.sa_family == AF_UNIX) return true;
-  if (a->sa.sa_family == AF_INET) return ntohl(a->v4.sin_addr.s_addr) >> 24 == 127;
-  if (IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr)) return a->v6.sin6_addr.s6_addr[12] == 127;
-  return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
-}
-
 /* What the kernel knows of a socket that should be listening; makes it non-blocking and close-on-exec. */
 static int describe(int fd, struct rp__listener *ret, rp_error *err)
 {
@@ -54,18 +46,22 @@ static int describe(int fd, struct rp__listener *ret, rp_error *err)
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
     return rp__fail_errno(err, errno, "file descriptor %d can't be set up", fd);
-  *ret = (struct rp__listener){.fd = fd, .loopback = is_loopback(&a)};
+  *ret = (struct rp__listener){.fd = fd};
   char host[INET6_ADDRSTRLEN] = "";
   if (a.sa.sa_family == AF_UNIX) {
     int len = (int)(n > offsetof(struct sockaddr_un, sun_path) ? n - offsetof(struct sockaddr_un, sun_path) : 0);
     bool abstract = len > 0 && a.un.sun_path[0] == '\0';
+    ret->loopback = true;
     snprintf(ret->address, RP_ADDRESS_TEXT, "unix:%s%.*s", abstract ? "@" : "", len - abstract,
              a.un.sun_path + abstract);
   } else if (a.sa.sa_family == AF_INET) {
+    ret->loopback = ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
     inet_ntop(AF_INET, &a.v4.sin_addr, host, sizeof(host));
     snprintf(ret->address, RP_ADDRESS_TEXT, "%s:%d", host, ntohs(a.v4.sin_port));
   } else {
-    inet_ntop(AF_INET6, &a.v6.sin6_addr, host, sizeof(host));
+    const struct in6_addr *v6 = &a.v6.sin6_addr;
+    ret->loopback = IN6_IS_ADDR_V4MAPPED(v6) ? v6->s6_addr[12] == 127 : IN6_IS_ADDR_LOOPBACK(v6);
+    inet_ntop(AF_INET6, v6, host, sizeof(host));
     snprintf(ret->address, RP_ADDRESS_TEXT, "[%s]:%d", host, ntohs(a.v6.sin6_port));
   }
   return 0;

@@ -54,26 +54,20 @@ void rp__queue_done(struct rp__queue *q)
   *q = (struct rp__queue){0};
 }
 
-static int grow(struct rp__queue *q)
-{
-  if (q->n < q->cap) return 0;
-  if (q->n >= RP_CONN_MESSAGES_MAX) return RP_E_LIMIT;
-  uint32_t cap = q->cap ? q->cap * 2 : RING_FIRST;
-  struct rp__net_msg **ring = malloc(cap * sizeof(struct rp__net_msg *));
-  if (!ring) return RP_E_NOMEM;
-  for (uint32_t i = 0; i < q->n; i++) ring[i] = at(q, i);
-  free(q->ring);
-  q->ring = ring;
-  q->head = 0;
-  q->cap = cap;
-  return 0;
-}
-
 int rp__queue_add(struct rp__queue *q, struct rp__net_msg *m)
 {
   if (m->n == 0) return 0;
-  int rc = grow(q);
-  if (rc) return rc;
+  if (q->n == q->cap) {
+    if (q->n >= RP_CONN_MESSAGES_MAX) return RP_E_LIMIT;
+    uint32_t cap = q->cap ? q->cap * 2 : RING_FIRST;
+    struct rp__net_msg **ring = malloc(cap * sizeof(struct rp__net_msg *));
+    if (!ring) return RP_E_NOMEM;
+    for (uint32_t i = 0; i < q->n; i++) ring[i] = at(q, i);
+    free(q->ring);
+    q->ring = ring;
+    q->head = 0;
+    q->cap = cap;
+  }
   q->ring[(q->head + q->n) & (q->cap - 1)] = rp__msg_ref(m);
   q->n++;
   q->bytes += m->n;

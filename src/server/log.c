@@ -38,27 +38,6 @@ void rp__slog_done(struct rp__slog *l)
   pthread_mutex_destroy(&l->lock);
 }
 
-/* DEL and the C1 controls, which JSON leaves alone, could still steer a terminal. */
-static size_t clean(const char *text, size_t most, char out[CUT_MAX + 4])
-{
-  size_t n = strnlen(text, most + 1);
-  bool cut = n > most;
-  if (cut) n = rp__text_clip(text, most);
-  memcpy(out, text, n);
-  for (size_t i = 0; i < n; i++) {
-    if (out[i] == 0x7f) out[i] = '?';
-    if ((unsigned char)out[i] == 0xc2 && i + 1 < n && (unsigned char)out[i + 1] < 0xa0) {
-      out[i] = '?';
-      out[i + 1] = '?';
-    }
-  }
-  if (cut) {
-    memcpy(out + n, "…", sizeof "…" - 1);
-    n += sizeof "…" - 1;
-  }
-  return n;
-}
-
 /* Without the memory to look, nothing is told. */
 static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *text, size_t most)
 {
@@ -66,8 +45,22 @@ static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *tex
   rp_engine *e = atomic_load(&l->masks);
   if (e && strnlen(text, SECRET_MIN) == SECRET_MIN && rp_redact_check(e, text, strlen(text), NULL, NULL, &masked, NULL))
     text = "?";
-  size_t n = clean(masked ? masked : text, most, value);
+  if (masked) text = masked;
+  size_t n = strnlen(text, most + 1);
+  bool cut = n > most;
+  if (cut) n = rp__text_clip(text, most);
+  memcpy(value, text, n);
   rp_free(masked);
+  /* DEL and the C1 controls, which JSON leaves alone, could still steer a terminal. */
+  for (size_t i = 0; i < n; i++) {
+    if (value[i] == 0x7f) value[i] = '?';
+    if ((unsigned char)value[i] == 0xc2 && i + 1 < n && (unsigned char)value[i + 1] < 0xa0)
+      value[i] = value[i + 1] = '?';
+  }
+  if (cut) {
+    memcpy(value + n, "…", sizeof "…" - 1);
+    n += sizeof "…" - 1;
+  }
   bool bare = l->format == RP_SLOG_LOGFMT && n > 0;
   for (size_t i = 0; bare && i < n; i++)
     bare = value[i] > ' ' && value[i] != '=' && value[i] != '"' && value[i] != '\\' && (unsigned char)value[i] < 0x7f;

@@ -244,9 +244,11 @@ static int enter(struct join *j, rp_error *err)
   if (rc) return rc;
   j->may_write = rp__auth_allows(&j->who, RP_RIGHT_WRITE, id, j->entry->scope, j->entry->birth, NULL) == 0;
   rc = rp__member_enter(j->srv->channels, j->entry, j->key, j->may_write, &j->member, err);
-  if (!rc && j->has_leave && j->may_write) rp__member_keep(j->member, (int64_t)(j->leave_s * 1000 + 0.5));
+  /* How long a member wants the session kept after the last one left, instead of leave_s; the longest counts. */
+  if (!rc && j->has_leave && j->may_write)
+    rp_presence_keep(j->srv->engine, j->member->presence, (int64_t)(j->leave_s * 1000 + 0.5));
   if (!rc) rc = show(j, id, err);
-  if (!rc && !j->found.ended) rp__member_set_closed(j->member, false);
+  if (!rc && !j->found.ended) rp_presence_set_ended(j->srv->engine, j->member->presence, false);
   if (rc) give_up(j);
   return rc;
 }
@@ -291,7 +293,12 @@ static void refuse(struct rp__channel *ch, const char *ref, const rp_error *err)
   }
   ch->tail = NULL;
   ch->waiting = 0;
-  if (ch->socket) rp__socket_wrong(ch->socket, err->code);
+  /* A session's token that opens nothing may not be tried for ever. */
+  struct rp__socket *s = ch->socket;
+  bool barred = err->code == RP_E_FORBIDDEN || err->code == RP_E_LIMIT;
+  if (s && s->who.who == RP_WHO_SESSION && !s->proven && barred &&
+      (++s->wrong >= RP_SOCKET_WRONG || err->code == RP_E_LIMIT))
+    rp__socket_close(s, 1008, "the token does not open that");
   rp__channel_detach(ch, false);
 }
 
@@ -300,7 +307,8 @@ static void admit(struct rp__channel *ch)
   ch->joined = true;
   atomic_fetch_add_explicit(&ch->of->joins, 1, memory_order_relaxed);
   if (!ch->socket) return;
-  rp__socket_proven(ch->socket);
+  ch->socket->proven = true;
+  if (ch->socket->who.who == RP_WHO_SESSION) rp__timer_stop(ch->of->srv->loop, &ch->socket->timer);
   atomic_fetch_add(&ch->of->n_joined, 1);
 }
 
@@ -323,7 +331,8 @@ static void after_pool(struct rp__job *job)
   ch->video = j->video;
   ch->joined_at = j->found.seq;
   snprintf(ch->status, sizeof ch->status, "%s", j->found.status);
-  rp__member_add(ch->member, ch);
+  ch->fellow = ch->member->channels;
+  ch->member->channels = ch;
   static const char *const names[] = {"restart", "warnings", "brief"};
   struct rp__jw w = RP_JW(&out);
   struct rp__json doc = rp__json_trusted(j->start ? j->start : "{}", j->start ? strlen(j->start) : 2);

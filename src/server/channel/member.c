@@ -18,14 +18,6 @@
 #define BEAT_MS 4000  /* between two heartbeats of a session; the engine writes only those that are due */
 #define LOOK_MS 4     /* per joined session, between two looks at one of them: a crowd must not keep the store busy */
 
-struct rp__member {
-  struct rp__channels *of;
-  rp_presence *presence;
-  struct rp__entry *entry;
-  int64_t look_ms;              /* when the next look is due; of the thread that sends heartbeats */
-  struct rp__channel *channels; /* in the loop */
-};
-
 static void release(void *ctx, void *host)
 {
   struct rp__channels *c = ctx;
@@ -73,36 +65,6 @@ void rp__member_exit(struct rp__member *m, bool writes, bool goodbye)
   /* Sessions that were started elsewhere are watched, and left as they are. */
   bool ours = strcmp(m->entry->channel, "channel") == 0;
   rp_presence_leave(srv->engine, m->presence, writes, goodbye && writes && ours ? grace_of(m) : -1, rp__ticks_ms());
-}
-
-void rp__member_keep(struct rp__member *m, int64_t leave_ms)
-{
-  rp_presence_keep(m->of->srv->engine, m->presence, leave_ms);
-}
-
-void rp__member_set_closed(struct rp__member *m, bool closed)
-{
-  rp_presence_set_ended(m->of->srv->engine, m->presence, closed);
-}
-
-/* ---- channels; in the loop ---- */
-
-struct rp__channel *rp__member_channels(const struct rp__member *m)
-{
-  return m->channels;
-}
-
-void rp__member_add(struct rp__member *m, struct rp__channel *ch)
-{
-  ch->fellow = m->channels;
-  m->channels = ch;
-}
-
-void rp__member_remove(struct rp__member *m, struct rp__channel *ch)
-{
-  struct rp__channel **at = &m->channels;
-  while (*at && *at != ch) at = &(*at)->fellow;
-  if (*at) *at = ch->fellow;
 }
 
 /* Those of a session; a member that has channels is kept by them. */
@@ -168,7 +130,7 @@ void rp__member_look(struct rp__member *m, int64_t now_ms)
 {
   struct rp__server *srv = m->of->srv;
   if (m->look_ms > now_ms) return;
-  m->look_ms = now_ms + RP_MAX(BEAT_MS, LOOK_MS * (int64_t)rp__channels_joined(m->of)) - 1;
+  m->look_ms = now_ms + RP_MAX(BEAT_MS, LOOK_MS * (int64_t)atomic_load(&m->of->n_joined)) - 1;
   struct news *x = calloc(1, sizeof *x);
   if (!x) return;
   x->job.fn = tell_status;

@@ -39,7 +39,7 @@ static int ask_close(struct rp__push *p, struct rp__jw *w, rp_error *err)
   rp_session_free(s);
   bool again = rc == RP_E_ENDED || rc == RP_E_TRANSITION;
   if (rc && !again) return rc;
-  rp__member_set_closed(p->ch->member, true);
+  rp_presence_set_ended(c->srv->engine, p->ch->member->presence, true); /* nothing is left to close */
   rp__jw_object(w);
   rp__jw_kstr(w, "status", "closed");
   rp__jw_end_object(w);
@@ -154,7 +154,7 @@ static int now_partial(struct rp__push *p, struct rp__jw *w, rp_error *err)
   (void)w;
   if (rp__json_get(p->payload, "text").type != RP_JSON_STRING)
     return rp__fail_field(err, RP_E_INVALID, "text", "'text' must be a string");
-  struct rp__channel *other = p->ch->member ? rp__member_channels(p->ch->member) : NULL;
+  struct rp__channel *other = p->ch->member ? p->ch->member->channels : NULL;
   for (; other; other = other->fellow)
     if (other != p->ch) rp__channel_tell(other, "transcript_partial", (struct rp__str){p->payload.p, p->payload.n});
   return 0;

@@ -49,18 +49,6 @@ static void on_timer(struct rp__timer *t)
     rp__socket_close(s, 1008, "the token has opened nothing");
 }
 
-void rp__socket_proven(struct rp__socket *s)
-{
-  s->proven = true;
-  if (s->who.who == RP_WHO_SESSION) rp__timer_stop(s->of->srv->loop, &s->timer);
-}
-
-void rp__socket_wrong(struct rp__socket *s, int rc)
-{
-  if (s->who.who != RP_WHO_SESSION || s->proven || (rc != RP_E_FORBIDDEN && rc != RP_E_LIMIT)) return;
-  if (++s->wrong >= RP_SOCKET_WRONG || rc == RP_E_LIMIT) rp__socket_close(s, 1008, "the token does not open that");
-}
-
 /* ---- messages ---- */
 
 static enum rp__channel_topic topic_kind(const char *topic)
@@ -97,30 +85,6 @@ static void join(struct rp__socket *s, const struct rp__phx *m)
     reply(s, m->join_ref.p, m, false, RP_STR("{\"reason\":\"out_of_memory\"}"));
 }
 
-static void dispatch(struct rp__socket *s, const struct rp__phx *m)
-{
-  bool leave = rp__str_eq(m->event, "phx_leave");
-  if (rp__str_eq(m->topic, "phoenix") && rp__str_eq(m->event, "heartbeat")) {
-    reply(s, NULL, m, true, RP_STR("{}"));
-    return;
-  }
-  if (rp__str_eq(m->event, "phx_join")) {
-    join(s, m);
-    return;
-  }
-  struct rp__channel *ch = rp__channel_find(s, m->topic.p);
-  if (!ch && leave)
-    reply(s, m->join_ref.p, m, true, RP_STR("{}"));
-  else if (!ch)
-    unmatched(s, m);
-  if (!ch || (m->join_ref.p && strcmp(m->join_ref.p, ch->join_ref) != 0)) return; /* of a join before */
-  const struct rp__push_row *row = leave ? &rp__push_leave : rp__push_find(m->event.p);
-  if (!row || (ch->kind == RP_TOPIC_LIST && !leave))
-    rp__channel_reply(ch, m->ref.p, false, RP_STR("{\"reason\":\"unmatched event\"}"));
-  else
-    rp__channel_take(ch, row, m);
-}
-
 /*
  * Phoenix' own transport crashes on what is no message, and the socket closes with
  * 1011. The client is at fault, so it hears 1003 and what was wrong.
@@ -131,12 +95,31 @@ static void on_message(void *ctx, bool binary, const char *bytes, size_t n)
   struct rp__phx m;
   rp_error err = {0};
   if (s->closing) return;
-  if (!rp__phx_read(binary, bytes, n, &m, &err)) {
-    dispatch(s, &m);
+  if (rp__phx_read(binary, bytes, n, &m, &err)) {
+    atomic_fetch_add_explicit(&s->of->bad_frames, 1, memory_order_relaxed);
+    rp__socket_close(s, err.code == RP_E_NOMEM ? 1011 : 1003, err.message);
     return;
   }
-  atomic_fetch_add_explicit(&s->of->bad_frames, 1, memory_order_relaxed);
-  rp__socket_close(s, err.code == RP_E_NOMEM ? 1011 : 1003, err.message);
+  bool leave = rp__str_eq(m.event, "phx_leave");
+  if (rp__str_eq(m.topic, "phoenix") && rp__str_eq(m.event, "heartbeat")) {
+    reply(s, NULL, &m, true, RP_STR("{}"));
+    return;
+  }
+  if (rp__str_eq(m.event, "phx_join")) {
+    join(s, &m);
+    return;
+  }
+  struct rp__channel *ch = rp__channel_find(s, m.topic.p);
+  if (!ch && leave)
+    reply(s, m.join_ref.p, &m, true, RP_STR("{}"));
+  else if (!ch)
+    unmatched(s, &m);
+  if (!ch || (m.join_ref.p && strcmp(m.join_ref.p, ch->join_ref) != 0)) return; /* of a join before */
+  const struct rp__push_row *row = leave ? &rp__push_leave : rp__push_find(m.event.p);
+  if (!row || (ch->kind == RP_TOPIC_LIST && !leave))
+    rp__channel_reply(ch, m.ref.p, false, RP_STR("{\"reason\":\"unmatched event\"}"));
+  else
+    rp__channel_take(ch, row, &m);
 }
 
 static void on_drained(void *ctx)
@@ -296,11 +279,6 @@ void rp__channels_close(struct rp__channels *c, int code)
 size_t rp__channels_sockets(const struct rp__channels *c)
 {
   return atomic_load(&c->n_sockets) + atomic_load(&c->n_lingering);
-}
-
-size_t rp__channels_joined(const struct rp__channels *c)
-{
-  return atomic_load(&c->n_joined);
 }
 
 void rp__channels_metrics(const struct rp__channels *c, struct rp__buf *out)

@@ -144,21 +144,6 @@ static int read_body(struct rp__http_call *c, rp_error *err)
                         RP_DEPTH_MAX);
 }
 
-static int find_session(struct rp__http_call *c, rp_error *err)
-{
-  char scope[RP_ID_MAX + 1];
-  if (!(c->route->flags & RP_ROUTE_SESSION)) return 0;
-  int rc = rp__call_scope(c, scope, err);
-  if (!rc) rc = rp__registry_get_in(c->srv->registry, scope[0] ? scope : NULL, c->param[0], &c->entry, err);
-  /* Who may only one session learns nothing of others, not even whether they exist. */
-  if ((rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_AMBIGUOUS) && c->who.who == RP_WHO_SESSION) {
-    int refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, RP_BIRTH_ANY, err);
-    return refused ? refused : rc;
-  }
-  if (rc) return rc;
-  return rp__auth_admit(&c->who, c->route->right, c->entry->id, c->entry->scope, c->entry->birth, err);
-}
-
 struct upgrade {
   struct rp__job job;
   struct rp__server *srv;
@@ -243,7 +228,18 @@ static void run(struct rp__task *t)
 {
   struct rp__http_call *c = (struct rp__http_call *)t;
   rp_error err = {0};
-  int rc = find_session(c, &err);
+  int rc = 0;
+  if (c->route->flags & RP_ROUTE_SESSION) {
+    char scope[RP_ID_MAX + 1];
+    rc = rp__call_scope(c, scope, &err);
+    if (!rc) rc = rp__registry_get_in(c->srv->registry, scope[0] ? scope : NULL, c->param[0], &c->entry, &err);
+    int refused = 0;
+    /* Who may only one session learns nothing of others, not even whether they exist. */
+    if ((rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_AMBIGUOUS) && c->who.who == RP_WHO_SESSION)
+      refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, RP_BIRTH_ANY, &err);
+    if (refused) rc = refused;
+    if (!rc) rc = rp__auth_admit(&c->who, c->route->right, c->entry->id, c->entry->scope, c->entry->birth, &err);
+  }
   if (!rc) rc = read_body(c, &err);
   if (!rc) rc = c->route->run(c, &err);
   if (rc == RP_CALL_LATER || rc == RP_CALL_TAKEN) return;

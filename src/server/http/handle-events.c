@@ -16,14 +16,7 @@ struct page {
 
 static bool fits(const struct page *p, const rp_event_info *ev)
 {
-  size_t n = strlen(ev->kind);
-  if (ev->lost || !p->kinds[0]) return true;
-  for (const char *at = p->kinds;; at++) {
-    size_t len = strcspn(at, ",");
-    if (len == n && memcmp(at, ev->kind, n) == 0) return true;
-    at += len;
-    if (!*at) return false;
-  }
+  return ev->lost || rp__handle_wants(p->kinds, ev->kind);
 }
 
 static void write_event(struct rp__jw *w, const rp_event_info *ev)

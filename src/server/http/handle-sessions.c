@@ -238,6 +238,17 @@ int rp__handle_fork(struct rp__http_call *c, rp_error *err)
   return 0;
 }
 
+struct seen {
+  const struct rp__http_call *c;
+  rp_error *err;
+};
+
+static int on_seen(void *ctx, const rp_session_info *info)
+{
+  const struct seen *x = ctx;
+  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, rp__birth_of(info), x->err);
+}
+
 int rp__handle_continue(struct rp__http_call *c, rp_error *err)
 {
   static const char *const members[] = {"from", "by", NULL};
@@ -247,7 +258,8 @@ int rp__handle_continue(struct rp__http_call *c, rp_error *err)
   if (!rc) rc = rp__body_text(c->body, "by", &by, err);
   if (!rc && !from) rc = rp__fail_field(err, RP_E_INVALID, "from", "'from' is missing: the session to inherit from");
   if (!rc) rc = rp_resolve_in(c->srv->engine, c->who.scope[0] ? c->who.scope : NULL, from, id, err);
-  if (!rc) rc = rp__handle_may_read(c, id, err);
+  struct seen x = {c, err};
+  if (!rc) rc = rp_show(c->srv->engine, id, on_seen, &x, err);
   if (!rc) rc = rp_continue(rp__call_session(c), id, by ? by : c->who.name, &json, err);
   if (rc == RP_E_USAGE) return err->code = RP_E_INVALID; /* a bad member here */
   if (!rc) rp__handle_give(c, json, strlen(json));
@@ -261,16 +273,6 @@ static int on_newest(void *ctx, const rp_snapshot_info *s)
   return 0;
 }
 
-/* To an event, to a snapshot, or to the newest snapshot. */
-static int restore(rp_session *s, int64_t at, int64_t n, rp_ack *ret, rp_error *err)
-{
-  if (at >= 0) return rp_restore(s, at, ret, err);
-  int rc = n ? 0 : rp_snapshots(s, on_newest, &n, err);
-  if (rc) return rc;
-  return n ? rp_restore_snapshot(s, n, ret, err)
-           : rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "the session has no snapshot yet; go back to an event with 'at'");
-}
-
 int rp__handle_restore(struct rp__http_call *c, rp_error *err)
 {
   static const char *const members[] = {"at", "snapshot", NULL};
@@ -281,7 +283,12 @@ int rp__handle_restore(struct rp__http_call *c, rp_error *err)
   if (!rc) rc = rp__body_i64(c->body, "snapshot", &n, err);
   if (!rc && n < 0) rc = rp__fail_field(err, RP_E_INVALID, "snapshot", "'snapshot' must be a snapshot's number");
   if (!rc && n && at >= 0) rc = rp__fail_field(err, RP_E_INVALID, "at", "'at' and 'snapshot' exclude each other");
-  if (!rc) rc = restore(rp__call_session(c), at, n, &ack, err);
+  /* To an event, to a snapshot, or to the newest snapshot. */
+  rp_session *s = rp__call_session(c);
+  if (!rc && at < 0 && !n) rc = rp_snapshots(s, on_newest, &n, err);
+  if (!rc && at < 0 && !n)
+    rc = rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "the session has no snapshot yet; go back to an event with 'at'");
+  if (!rc) rc = at >= 0 ? rp_restore(s, at, &ack, err) : rp_restore_snapshot(s, n, &ack, err);
   if (!rc) rp__handle_ack(&c->w, &ack, false);
   return rc;
 }

@@ -168,19 +168,6 @@ static void write_parameters(struct rp__jw *w, const struct rp__route *r)
   rp__jw_end_array(w);
 }
 
-static void write_request(struct rp__jw *w, const struct rp__route *r)
-{
-  char ref[96];
-  if (!r->request) return;
-  snprintf(ref, sizeof ref, REF "%.60s", r->request);
-  rp__jw_kobject(w, "requestBody");
-  rp__jw_kbool(w, "required", !(r->flags & RP_ROUTE_OPTIONAL));
-  rp__jw_kobject(w, "content");
-  write_content(w, "application/json", "$ref", ref);
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
-}
-
 /* ---- operations ---- */
 
 static const char *tag_of(const char *path)
@@ -237,7 +224,16 @@ static void write_operation(struct rp__jw *w, const struct rp__route *r)
   }
   rp__jw_end_array(w);
   write_parameters(w, r);
-  write_request(w, r);
+  if (r->request) {
+    char ref[96];
+    snprintf(ref, sizeof ref, REF "%.60s", r->request);
+    rp__jw_kobject(w, "requestBody");
+    rp__jw_kbool(w, "required", !(r->flags & RP_ROUTE_OPTIONAL));
+    rp__jw_kobject(w, "content");
+    write_content(w, "application/json", "$ref", ref);
+    rp__jw_end_object(w);
+    rp__jw_end_object(w);
+  }
   /* What a route may answer beside success: what everybody may, what its flags bring along, and its own. */
   struct codes c = {0};
   bool reads_store = r->right != RP_RIGHT_NONE;

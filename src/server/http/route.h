@@ -73,11 +73,11 @@ extern const struct rp__schema rp__schemas[];
 
 /* handle-service.c */
 RP_MUST_USE rp__handler rp__handle_index, rp__handle_healthz, rp__handle_readyz, rp__handle_metrics, rp__handle_openapi;
-/* handle-sessions.c */
+/* handle-start.c, handle-sessions.c */
 RP_MUST_USE rp__handler rp__handle_start, rp__handle_list, rp__handle_show, rp__handle_update, rp__handle_delete,
     rp__handle_heartbeat, rp__handle_checkpoint, rp__handle_close, rp__handle_fork, rp__handle_continue,
     rp__handle_restore;
-/* handle-events.c */
+/* handle-append.c, handle-events.c */
 RP_MUST_USE rp__handler rp__handle_append, rp__handle_events;
 /* handle-reads.c */
 RP_MUST_USE rp__handler rp__handle_state, rp__handle_snapshots, rp__handle_snapshot, rp__handle_chain, rp__handle_brief,

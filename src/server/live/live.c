@@ -78,20 +78,6 @@ static int look(struct rp__live *l, int64_t *cursor, rp_error *err)
   return 0;
 }
 
-/* Waits while nobody listens: true. False: the end. *ret_waited: what was stored since was not seen. */
-static bool await_listeners(struct rp__live *l, bool *ret_waited)
-{
-  *ret_waited = false;
-  pthread_mutex_lock(&l->lock);
-  while (!l->stop && !l->listeners) {
-    *ret_waited = true;
-    pthread_cond_wait(&l->wanted, &l->lock);
-  }
-  bool on = !l->stop;
-  pthread_mutex_unlock(&l->lock);
-  return on;
-}
-
 static void pause_us(struct rp__live *l, int64_t us)
 {
   if (us <= 0) return;
@@ -101,28 +87,29 @@ static void pause_us(struct rp__live *l, int64_t us)
   pthread_mutex_unlock(&l->lock);
 }
 
-/* One look at what was stored, when something was. */
-static int pass(struct rp__live *l, int64_t *cursor, rp_error *err)
-{
-  int rc = *cursor < 0 ? look(l, cursor, err) : 0;
-  if (rc) return rc;
-  rc = rp_changes_wait(l->srv->engine, -1, err);
-  if (rc <= 0) return rc;
-  int64_t began = rp__ticks_us();
-  rc = look(l, cursor, err);
-  if (!rc) pause_us(l, began + RP_LIVE_PASS_US - rp__ticks_us());
-  return rc;
-}
-
 static void *publish(void *arg)
 {
   struct rp__live *l = arg;
   int64_t cursor = -1;
-  bool waited, failing = false;
-  while (await_listeners(l, &waited)) {
+  bool failing = false;
+  for (;;) {
     rp_error err = {0};
-    if (waited) cursor = -1;
-    int rc = pass(l, &cursor, &err);
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop && !l->listeners) {
+      cursor = -1; /* what is stored while nobody listens is not seen */
+      pthread_cond_wait(&l->wanted, &l->lock);
+    }
+    bool stop = l->stop;
+    pthread_mutex_unlock(&l->lock);
+    if (stop) return NULL;
+    /* One look at what was stored, when something was. */
+    int rc = cursor < 0 ? look(l, &cursor, &err) : 0;
+    if (!rc) rc = rp_changes_wait(l->srv->engine, -1, &err);
+    if (rc > 0) {
+      int64_t began = rp__ticks_us();
+      rc = look(l, &cursor, &err);
+      if (!rc) pause_us(l, began + RP_LIVE_PASS_US - rp__ticks_us());
+    }
     if (rc && !failing)
       rp__slog(&l->srv->log, RP_LOG_WARN, "publisher", RP_F("code", rp_error_lookup(rc)->name),
                RP_F("error", err.message));
@@ -131,7 +118,6 @@ static void *publish(void *arg)
     cursor = -1;
     pause_us(l, AGAIN_MS * 1000);
   }
-  return NULL;
 }
 
 void rp__live_listeners(struct rp__live *l, int change)
@@ -184,23 +170,6 @@ static void sweep_run(struct rp__task *t)
   if (!rp__loop_post(w->l->srv->loop, &w->job)) free(w);
 }
 
-static struct sweep *sweep_new(struct rp__live *l, size_t n, size_t end)
-{
-  struct sweep *w = calloc(1, sizeof *w + n * sizeof w->p[0]);
-  if (!w) return NULL;
-  w->l = l;
-  w->task.fn = sweep_run;
-  w->job.fn = on_swept;
-  for (; l->sweep_at < end; l->sweep_at++)
-    for (const struct rp__hub *h = l->bucket[l->sweep_at]; h; h = h->next) {
-      struct swept *to = &w->p[w->n++];
-      to->number = h->number;
-      to->created = h->created;
-      snprintf(to->id, sizeof to->id, "%s", h->entry->id);
-    }
-  return w;
-}
-
 /* A round over all hubs after something was stored, a part per tick. */
 static void sweep(struct rp__live *l)
 {
@@ -215,8 +184,18 @@ static void sweep(struct rp__live *l)
   size_t n = 0, end = l->sweep_at;
   for (; end < RP_LIVE_BUCKETS && n < RP_LIVE_SWEEP; end++)
     for (const struct rp__hub *h = l->bucket[end]; h; h = h->next) n++;
-  struct sweep *w = sweep_new(l, n, end);
+  struct sweep *w = calloc(1, sizeof *w + n * sizeof w->p[0]);
   if (!w) return;
+  w->l = l;
+  w->task.fn = sweep_run;
+  w->job.fn = on_swept;
+  for (; l->sweep_at < end; l->sweep_at++)
+    for (const struct rp__hub *h = l->bucket[l->sweep_at]; h; h = h->next) {
+      struct swept *to = &w->p[w->n++];
+      to->number = h->number;
+      to->created = h->created;
+      snprintf(to->id, sizeof to->id, "%s", h->entry->id);
+    }
   l->sweeping = n && rp__pool_post(l->readers, &w->task);
   if (!l->sweeping) free(w);
 }
@@ -296,16 +275,6 @@ static void on_halt(struct rp__job *job)
   pthread_mutex_unlock(&h->lock);
 }
 
-/* From here on the loop asks for no more pages. */
-static void halt_reads(struct rp__live *l)
-{
-  struct halt h = {.job.fn = on_halt, .l = l, .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
-  if (!rp__loop_post(l->srv->loop, &h.job)) return;
-  pthread_mutex_lock(&h.lock);
-  while (!h.done) pthread_cond_wait(&h.change, &h.lock);
-  pthread_mutex_unlock(&h.lock);
-}
-
 void rp__live_stop(struct rp__live *l)
 {
   if (!l->readers) return;
@@ -318,7 +287,13 @@ void rp__live_stop(struct rp__live *l)
     pthread_join(l->thread, NULL);
     l->started = false;
   }
-  halt_reads(l);
+  /* From here on the loop asks for no more pages. */
+  struct halt h = {.job.fn = on_halt, .l = l, .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
+  if (rp__loop_post(l->srv->loop, &h.job)) {
+    pthread_mutex_lock(&h.lock);
+    while (!h.done) pthread_cond_wait(&h.change, &h.lock);
+    pthread_mutex_unlock(&h.lock);
+  }
   rp__pool_free(RP_TAKE(l->readers));
 }
 
@@ -335,19 +310,14 @@ void rp__live_free(struct rp__live *l)
   free(l);
 }
 
-static int64_t read_count(const atomic_llong *n)
-{
-  return atomic_load_explicit(n, memory_order_relaxed);
-}
-
 void rp__live_counts(const struct rp__live *l, struct rp__live_counts *ret)
 {
   *ret = (struct rp__live_counts){
-      .subscriptions = read_count(&l->n_subs),
-      .list_subscriptions = read_count(&l->n_list_subs),
-      .events = read_count(&l->events),
-      .deliveries = read_count(&l->deliveries),
-      .held_back = read_count(&l->held_back),
-      .resets = read_count(&l->resets),
+      .subscriptions = atomic_load(&l->n_subs),
+      .list_subscriptions = atomic_load(&l->n_list_subs),
+      .events = atomic_load(&l->events),
+      .deliveries = atomic_load(&l->deliveries),
+      .held_back = atomic_load(&l->held_back),
+      .resets = atomic_load(&l->resets),
   };
 }

@@ -266,19 +266,6 @@ static size_t merge(struct rp__session_list *r, struct rp__session_list_item *ne
   return before;
 }
 
-static void forget_removed(struct rp__session_list *r)
-{
-  struct rp__session_list_item *it = r->first;
-  while (r->n_removed > RP_LIVE_ROLL_REMOVED && it) {
-    struct rp__session_list_item *next = it->next;
-    if (it->removed) {
-      r->forgotten = it->stamp;
-      drop(r, it);
-    }
-    it = next;
-  }
-}
-
 /* Without memory it stays until the next scan misses it again. */
 static void remove_item(struct rp__session_list *r, struct rp__session_list_item *it)
 {
@@ -349,7 +336,12 @@ static void on_scan(struct rp__job *job)
       }
       remove_item(r, it);
     }
-    forget_removed(r);
+    for (struct rp__session_list_item *it = r->first; r->n_removed > RP_LIVE_ROLL_REMOVED && it; it = next) {
+      next = it->next;
+      if (!it->removed) continue;
+      r->forgotten = it->stamp;
+      drop(r, it);
+    }
     r->scanned = true;
   }
   scan_free(s);
