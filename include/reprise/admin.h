@@ -21,7 +21,10 @@ typedef long rp_read_fn(void *ctx, void *bytes, size_t n); /* returns the bytes 
 /* Progress of a long call: `total` is 0 when unknown. A return value other than 0 cancels the call. May be NULL. */
 typedef int rp_progress_fn(void *ctx, int64_t done, int64_t total);
 
-/* Writes a session, and reads one back, in Reprise's own format, which loses nothing. ret_id: RP_ID_MAX + 1 bytes. */
+/*
+ * rp_export writes a session in Reprise's own format, which loses nothing, and rp_import reads one. `ret_id` holds
+ * RP_ID_MAX + 1 bytes.
+ */
 RP_API RP_MUST_USE int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *progress, void *pctx,
                                  rp_error *err);
 RP_API RP_MUST_USE int rp_import(rp_engine *e, rp_read_fn *read, void *ctx, rp_progress_fn *progress, void *pctx,
@@ -55,8 +58,8 @@ RP_API RP_MUST_USE int rp_accept_loss(rp_engine *e, rp_error *err);
 RP_API RP_MUST_USE int rp_export_as(rp_session *s, const char *format, rp_write_fn *write, void *ctx, rp_error *err);
 /*
  * Checks that a path given by a user does not name a file of the store: the database, the files beside it, the secret
- * of the agents' socket, a scope's key. RP_E_REFUSED, with `field` in the error, when it does, also through a link.
- * rp_export_file makes this check itself.
+ * of the agents' socket, a scope's key. RP_E_REFUSED, with `field` in the error: the path names one, directly or
+ * through a link. rp_export_file makes this check itself.
  */
 RP_API RP_MUST_USE int rp_output_check(rp_engine *e, const char *field, const char *path, rp_error *err);
 /*
@@ -78,8 +81,8 @@ typedef struct rp_store_options {
   bool without_tokens;
 } rp_store_options;
 typedef struct rp_store_info {
-  int64_t sessions, tokens; /* written. `tokens` counts those that an agent may hold */
-  int64_t strangers;        /* of `tokens`: the agent knows another secret than the one in the file */
+  int64_t sessions, tokens; /* the numbers written; `tokens` counts only tokens that an agent may hold */
+  int64_t strangers;        /* of `tokens`, those whose agent knows another secret than the one in the file */
 } rp_store_info;
 RP_API RP_MUST_USE int rp_export_store(rp_engine *e, const rp_store_options *o, rp_write_fn *write, void *ctx,
                                        rp_store_info *ret, rp_error *err);
@@ -136,9 +139,9 @@ typedef int rp_audit_fn(void *ctx, const rp_audit_info *a);
 RP_API RP_MUST_USE int rp_audit(rp_engine *e, const char *scope, int64_t after, int64_t limit, rp_audit_fn *fn,
                                 void *ctx, rp_error *err);
 /*
- * Checks the hashes of a scope's audit records (NULL: of all scopes), each of which covers the record before.
- * RP_E_AUDIT_BROKEN names the first bad record. `expect` (or NULL) is a head, "N:HASH", from an earlier call, and must
- * be one of the records: a log that was cut or written anew is found that way. `ret` (may be NULL) gets
+ * Checks the hashes of a scope's audit records (NULL: of all scopes). Each hash covers the record before.
+ * RP_E_AUDIT_BROKEN names the first bad record. `expect` (or NULL) is a head, "N:HASH", from an earlier call. It must
+ * be one of the records, so that a log that was cut or written anew is recognised. `ret` (may be NULL) gets
  * {"scopes":[{"scope","records","head"}]}.
  */
 RP_API RP_MUST_USE int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **ret, rp_error *err);
@@ -188,7 +191,7 @@ RP_API RP_MUST_USE int rp_gc(rp_engine *e, const rp_gc_options *o, rp_gc_fn *fn,
 
 /* ---- tokens ------------------------------------------------------------------------- */
 
-/* A token lets a client of the server in. It opens one scope or all of them, and may be for reading only. */
+/* A token gives a client access to the server. It is for one scope or for all, and may allow reading only. */
 typedef struct rp_token_options {
   size_t size;
   const char *name;   /* shown by rp_token_list, or NULL; names need not be unique */
@@ -198,10 +201,9 @@ typedef struct rp_token_options {
 } rp_token_options;
 
 /*
- * Makes a token. NULL options mean all scopes, reading and writing, without expiry. `ret_text` gets its text, which
- * can't be read again, because the store keeps only a hash. Free with rp_free. Making and revoking are audited in the
- * scope
- * "-", which stands for the store.
+ * Makes a token. NULL options mean all scopes, reading and writing, without expiry. `ret_text` gets the token's text,
+ * which can't be read again, because the store keeps only a hash. Free with rp_free. Making and revoking a token are
+ * audited, in the scope "-", which means the whole store.
  */
 RP_API RP_MUST_USE int rp_token_create(rp_engine *e, const rp_token_options *o, char **ret_text, rp_error *err);
 
@@ -216,7 +218,7 @@ typedef int rp_token_fn(void *ctx, const rp_token_info *t);
 RP_API RP_MUST_USE int rp_token_list(rp_engine *e, rp_token_fn *fn, void *ctx, rp_error *err);
 
 /*
- * Revokes a token: it opens nothing any more. `id` is its id, its name or its whole text. RP_E_TOKEN_NOT_FOUND.
+ * Revokes a token, which gives no access any more. `id` is its id, its name or its whole text. RP_E_TOKEN_NOT_FOUND.
  * RP_E_AMBIGUOUS: several tokens have that name.
  */
 RP_API RP_MUST_USE int rp_token_revoke(rp_engine *e, const char *id, rp_error *err);

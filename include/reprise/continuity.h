@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Continuity: briefs, memories, tasks, search and usage. For programs that put text in front of a model.
+ * Continuity: briefs, memories, tasks, search and usage, for programs that give text to a model.
  *
  * Strings handed out as char ** are JSON documents; free them with rp_free.
  */
@@ -16,7 +16,7 @@ extern "C" {
 /*
  * The brief (the text for the model) of a session as of now, made from its state, which includes what it inherited:
  * {"session_id","at","restart","brief"}. With `explain` the document also has "lines", an array of {"line","reason"},
- * and in a robot's scope the decisions that rp_brief_scope explains. "brief" is null when there is nothing to tell, or
+ * and in a robot's scope the decisions that rp_brief_scope explains. "brief" is null when the brief would be empty, or
  * when brief_bytes is too small for the text; in the second case "warning" says so. The call changes nothing. The brief
  * that a start made is in rp_start_json.
  */
@@ -66,13 +66,12 @@ RP_API RP_MUST_USE int rp_task_open(rp_session *s, const char *task_id, bool *re
 RP_API RP_MUST_USE int rp_alive(rp_engine *e, const char *ref, bool *ret_alive, rp_error *err);
 
 /*
- * The newest run of a session: how it began, for how long it has been up and whether it is alive.
- * {"session_id","scope",
- * "restart_type","cause","elapsed","elapsed_since_last","uptime","total_sessions","start_number","session_start",
- * "started_at","alive","owned"}. With `ref` NULL the run is the latest start of `scope`, or, with both NULL, the latest
- * start in the store. Times and durations are seconds, but started_at is ISO 8601. Unknown values are null. "owned" is
- * false for a run without an owning process, which is alive as long as heartbeats come. Any process may call this.
- * RP_E_SESSION_NOT_FOUND: no such session, or no start yet.
+ * The newest run of a session: how it began, for how long it has been up and whether it is alive:
+ * {"session_id","scope","restart_type","cause","elapsed","elapsed_since_last","uptime","total_sessions","start_number",
+ * "session_start","started_at","alive","owned"}. With `ref` NULL the run is the latest start of `scope`, or, with both
+ * NULL, the latest start in the store. Times and durations are seconds, but started_at is ISO 8601. Unknown values are
+ * null. "owned" is false for a run without an owning process, which is alive as long as heartbeats come. Any process
+ * may call this. RP_E_SESSION_NOT_FOUND: no such session, or no start yet.
  */
 RP_API RP_MUST_USE int rp_session_status_json(rp_engine *e, const char *ref, const char *scope, char **ret,
                                               rp_error *err);
@@ -86,7 +85,7 @@ RP_API RP_MUST_USE int rp_usage_json(rp_session *s, char **ret, rp_error *err);
 typedef struct rp_hit {
   const char *session_id, *scope, *kind;
   int64_t seq, at_ms;
-  const char *snippet; /* plain text; the words that matched stand between [ and ] */
+  const char *snippet; /* plain text, with each word that matched between [ and ] */
   double rank;         /* smaller is better */
 } rp_hit;
 typedef int rp_hit_fn(void *ctx, const rp_hit *hit);

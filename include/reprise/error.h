@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one table of errors. Return codes of the library, exit codes of the
- * program, HTTP statuses, JSON-RPC codes and the names on the wire all come
- * from here. New rows go last in their group; numbers are never reused.
+ * The one table of errors. Return codes of the library, exit codes of the program, HTTP statuses, JSON-RPC codes and
+ * the names on the wire all come from this table. New rows go last in their group; numbers are never reused.
  */
 #ifndef REPRISE_ERROR_H
 #define REPRISE_ERROR_H
@@ -12,7 +11,7 @@ extern "C" {
 #endif
 
 #define RP_API __attribute__((visibility("default")))
-/* The compiler warns when the result is dropped: the function can fail, and nothing else tells. */
+/* The compiler warns when the result is ignored, because only the result shows that the function failed. */
 #define RP_MUST_USE __attribute__((warn_unused_result))
 
 /* clang-format off */
@@ -84,9 +83,8 @@ enum rp_code {
 };
 
 /*
- * An error, for people and programs. Calls write it only when they fail. It owns
- * no memory. `field` names the part of the input at fault ("body.role"), or is
- * empty.
+ * An error, for people and programs. A function writes it only when the function fails. It owns no memory. `field`
+ * names the part of the input at fault ("body.role"), or is empty.
  */
 typedef struct rp_error {
   int code;          /* enum rp_code */

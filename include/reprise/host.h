@@ -16,10 +16,10 @@ extern "C" {
 RP_API int64_t rp_session_number(const rp_session *s);
 
 /*
- * The id that a reference names when it comes from a scope. `ref` is an id, a key or a unique prefix of an id in that
- * scope, "last" for the scope's last session, or the exact id of a session in another scope. With `scope` NULL this is
- * rp_resolve, except that a key of open sessions in several scopes is RP_E_AMBIGUOUS; rp_resolve takes the newest.
- * `ret` holds RP_ID_MAX + 1 bytes.
+ * The id that a reference names in a scope. `ref` is an id, a key or a unique prefix of an id in that scope, "last" for
+ * the scope's last session, or the exact id of a session in another scope. With `scope` NULL this is rp_resolve, with
+ * one difference: a key of open sessions in several scopes is RP_E_AMBIGUOUS, where rp_resolve takes the newest. `ret`
+ * holds RP_ID_MAX + 1 bytes.
  */
 RP_API RP_MUST_USE int rp_resolve_in(rp_engine *e, const char *scope, const char *ref, char *ret, rp_error *err);
 
@@ -49,8 +49,8 @@ RP_API RP_MUST_USE int rp_sync(rp_session *s, const char *client_id, int64_t *re
 /*
  * Reports the journals that grew since *cursor, whichever process wrote to them. `fn` is called once for each, in no
  * particular order, with the session's number (rp_session_number) and its highest new event number. Then *cursor is
- * moved on. A *cursor < 0 is set to the present, and nothing is reported. One call looks at `limit` events at most (0:
- * 65536), so when *cursor has moved, there may be more. A cursor stays valid as long as the database exists.
+ * advanced. A *cursor < 0 is set to the present, and nothing is reported. One call examines `limit` events at most (0:
+ * 65536), so when *cursor has changed, there may be more. A cursor stays valid as long as the database exists.
  */
 typedef int rp_change_fn(void *ctx, int64_t session_number, int64_t seq);
 RP_API RP_MUST_USE int rp_changes(rp_engine *e, int64_t *cursor, int64_t limit, rp_change_fn *fn, void *ctx,
@@ -61,16 +61,16 @@ RP_API RP_MUST_USE int rp_show_number(rp_engine *e, int64_t session_number, rp_s
 
 /*
  * Waits for changes. Returns 1 when something (an event, a status, a deletion) may have been stored since the last
- * call. Writes of this process end the waiting immediately, those of others within 20 ms. Returns 0 after timeout_ms (<
- * 0: no timeout) or rp_changes_wake. One thread per engine may wait.
+ * call. Writes of this process end the waiting immediately, writes of other processes within 20 ms. Returns 0 after
+ * timeout_ms (negative: no timeout) or rp_changes_wake. One thread per engine may wait.
  */
 RP_API RP_MUST_USE int rp_changes_wait(rp_engine *e, int timeout_ms, rp_error *err);
 /* Makes the call of rp_changes_wait that is waiting, or else the next one, return 0. */
 RP_API void rp_changes_wake(rp_engine *e);
 
 /*
- * rp_show and rp_session_json in one call. An exact id is answered from memory as long as no process has stored
- * anything since the last answer. `ret_len` may be NULL. Free with rp_free.
+ * rp_show and rp_session_json in one call. For an exact id the document comes from memory, as long as no process has
+ * stored anything since the document was made. `ret_len` may be NULL. Free with rp_free.
  */
 RP_API RP_MUST_USE int rp_session_get_json(rp_engine *e, const char *ref, char **ret, size_t *ret_len, rp_error *err);
 
@@ -111,7 +111,7 @@ RP_API RP_MUST_USE int rp_name_find(rp_engine *e, const char *name, char *ret_id
  * memory_bytes: appends may wait in memory while the store can't be written (the disk is full, another program locks
  * the file, the file can't be reached).
  * - Appends with the durability RP_MEMORY, or with the option accepts_memory, are acknowledged as RP_MEMORY and wait,
- * in the order of their session, until rp_outbox_drain finds that the store works again.
+ *   in the order of their session, until rp_outbox_drain finds that the store works again.
  * - Other appends of a session that has waiting ones fail with the store's error.
  * - An append with expect_seq never waits in memory.
  * - An append that the store would refuse anyway (a wrong epoch, a gap in a client's numbers, an ended session) fails
@@ -121,9 +121,8 @@ RP_API RP_MUST_USE int rp_name_find(rp_engine *e, const char *name, char *ret_id
  * While the store works, RP_MEMORY is acknowledged before the append is stored.
  *
  * gap_kind: the journal gets an event where appends are missing. The outbox counts the session's failed appends and the
- * losses that the host reports with rp_outbox_lost. Before the session's next append it stores an event of this kind
- * with
- * {"lost","from","to"}, and then calls `notice` with RP_OUTBOX_GAP_TOLD.
+ * losses that the host reports with rp_outbox_lost. Before the session's next append the outbox stores an event of this
+ * kind with {"lost","from","to"}, and then calls `notice` with RP_OUTBOX_GAP_TOLD.
  */
 typedef enum rp_outbox_what {
   RP_OUTBOX_STORE_AWAY = 1, /* the store can't be written; `error` says why */
@@ -175,10 +174,11 @@ RP_API void rp_outbox_counts_get(rp_engine *e, rp_outbox_counts *ret);
 /* ---- presence: clients in sessions -------------------------------------------------------- */
 
 /*
- * One table per engine has an entry for the clients in a session: whether heartbeats are sent for them, and what
- * happens how long after the last client left or fell silent. An entry is a plain row that can be stored and read back,
- * and the host's pointers beside it. Times come from a clock of the host, the same for all entries of a kind. Any
- * thread may call these functions; a host's `release` is called without a lock held.
+ * Each engine has one table of presence. An entry stands for the clients of one kind in a session. It says whether
+ * heartbeats are sent for them, how long the host waits after the last client has left or fallen silent, and what the
+ * host does then. An entry consists of a plain row, which can be stored and read back, and of the host's pointers.
+ * Times come from a clock of the host, the same clock for all entries of a kind. Any thread may call these functions; a
+ * host's `release` is called without a lock held.
  */
 typedef enum rp_presence_kind {
   RP_PRESENCE_ANY = 0,
@@ -210,7 +210,7 @@ typedef struct rp_presence_row {
   int32_t present;          /* the number of clients that are there */
   int32_t writers;          /* of `present`, those that may write: heartbeats are sent while it is not 0 */
   int32_t always;           /* not 0: heartbeats are sent as long as the entry exists */
-  int32_t ended;            /* not 0: the session was ended, so that there are no heartbeats and no deadline */
+  int32_t ended;            /* not 0: the session was ended. No heartbeats are sent, the last leave removes the entry */
   int64_t heartbeat_ms;     /* between two heartbeats; 0: none are sent */
   int64_t heartbeat_at;     /* when the next one is due; 0: spread by the session's number */
   int64_t grace_ms;         /* from the last leave or touch to the deadline; < 0: given to rp_presence_leave */
@@ -220,7 +220,7 @@ typedef struct rp_presence_row {
 
 typedef struct rp_presence rp_presence; /* an entry */
 
-/* The part of an entry that belongs to this process: the handle for heartbeats (NULL: none), the host's own pointer. */
+/* The host's part of an entry: the handle for heartbeats (NULL: none are sent), and a pointer of the host's own. */
 typedef struct rp_presence_host {
   rp_session *session; /* open for as long as the entry is there */
   void *host;
@@ -233,7 +233,7 @@ typedef struct rp_presence_query {
   rp_presence_kind kind;
   const char *session;      /* or NULL */
   const char *scope, *name; /* or both NULL; entries whose session was ended are not found by their names */
-  int64_t due_by;           /* only those whose deadline is not after this, the earliest first; 0: in order of use */
+  int64_t due_by;           /* only entries whose deadline is not after this, the earliest first; 0: in order of use */
 } rp_presence_query;
 
 /* Adds an entry, exactly as the row says. */
@@ -246,12 +246,12 @@ RP_API RP_MUST_USE int rp_presence_put(rp_engine *e, const rp_presence_row *row,
  */
 RP_API RP_MUST_USE int rp_presence_join(rp_engine *e, const rp_presence_row *row, const rp_presence_host *host,
                                         bool writer, int64_t now_ms, rp_presence **ret, void **ret_host, rp_error *err);
-/* Notes a sign of life: the grace begins anew. `name`, unless NULL, becomes the entry's. False: no such entry.
- */
+/* Notes a sign of life: the grace begins anew. `name`, unless NULL, becomes the entry's name. False: no such entry. */
 RP_API bool rp_presence_touch(rp_engine *e, const rp_presence_query *q, const char *name, int64_t now_ms);
 /*
- * Removes a client. After the last one the entry gets its deadline, by its own grace or else `grace_ms`; it is removed
- * if `grace_ms` is negative or the session was ended. The caller must not use the entry after that.
+ * Removes a client. With the last client the entry gets its deadline, by its own grace or else `grace_ms`; when
+ * `grace_ms` is negative or the session was ended, the entry is removed instead. The caller must not use the entry
+ * after this call.
  */
 RP_API void rp_presence_leave(rp_engine *e, rp_presence *p, bool writer, int64_t grace_ms, int64_t now_ms);
 /* Raises the entry's own grace to at least grace_ms. */
@@ -260,8 +260,8 @@ RP_API void rp_presence_keep(rp_engine *e, rp_presence *p, int64_t grace_ms);
 RP_API void rp_presence_set_ended(rp_engine *e, rp_presence *p, bool ended);
 
 /*
- * Takes one entry in order to end it: until rp_presence_settle it can't be joined or touched, and no heartbeats are
- * sent. Returns NULL when no entry matches. `ret` may be NULL.
+ * Takes one entry in order to end it. Until rp_presence_settle, joins and touches of the entry wait, and no heartbeats
+ * are sent for it. Returns NULL when no entry matches. `ret` may be NULL.
  */
 RP_API rp_presence *rp_presence_take(rp_engine *e, const rp_presence_query *q, rp_presence_row *ret, void **ret_host);
 /* Gives a taken entry back with a new deadline, or, with -1, removes it. */
@@ -285,9 +285,10 @@ RP_API RP_MUST_USE int rp_presence_list(rp_engine *e, rp_presence_kind kind, rp_
                                         rp_error *err);
 
 /*
- * Sends a batch of the heartbeats that are due, in the order of the sessions' numbers, and returns their number: 0 when
- * none is left. *cursor begins as 0. `fn` (may be NULL) is called for each with its result. RP_E_ENDED and
- * RP_E_SESSION_NOT_FOUND are given to `fn` only; the first other error is in `err`.
+ * Sends a batch of the heartbeats that are due, in the order of the sessions' numbers. Returns the number of heartbeats
+ * in the batch: 0 when none is left. *cursor is 0 in the first call of a round. `fn` (may be NULL) is called for each
+ * heartbeat with its result. RP_E_ENDED and RP_E_SESSION_NOT_FOUND are given to `fn` only; `err` gets the first other
+ * error.
  */
 typedef void rp_heartbeat_fn(void *ctx, rp_presence_kind kind, void *host, int rc);
 RP_API size_t rp_presence_heartbeats(rp_engine *e, int64_t now_ms, size_t *cursor, rp_heartbeat_fn *fn, void *ctx,

@@ -50,13 +50,13 @@ typedef enum rp_durability {
   RP_DEFAULT = 0, /* disk, unless the configuration says otherwise */
   RP_MEMORY,      /* accepted; lost with the process */
   RP_OS,          /* survives the death of the process */
-  RP_DISK,        /* survives the power plug */
+  RP_DISK,        /* survives a power cut */
 } rp_durability;
 
 typedef enum rp_log_level { RP_LOG_ERROR, RP_LOG_WARN, RP_LOG_INFO, RP_LOG_DEBUG } rp_log_level;
 typedef void rp_log_fn(void *ctx, rp_log_level level, const char *text);
 
-/* A clock. `boot_ms` counts since boot, sleeping included, or returns 0 when that is unknown. */
+/* A clock. `boot_ms` returns the time since boot, including time asleep, or 0 when that is unknown. */
 typedef struct rp_clock {
   int64_t (*wall_ms)(void *ctx); /* since 1970, UTC */
   int64_t (*boot_ms)(void *ctx);
@@ -136,8 +136,9 @@ typedef struct rp_start_options {
 } rp_start_options;
 
 /*
- * Begins or resumes a session: ends runs whose owner is gone, takes the lease, loads the newest good state. The start
- * marker is durable when this returns. RP_E_HELD: another, living owner holds the session (see `force`).
+ * Begins or resumes a session: ends runs whose owner is gone, takes the lease, loads the newest good state. The mark
+ * that the run has begun is durable when this returns. RP_E_HELD: another, living owner holds the session (see
+ * `force`).
  */
 RP_API RP_MUST_USE int rp_start(rp_engine *e, const rp_start_options *options, rp_session **ret, rp_error *err);
 
@@ -158,8 +159,8 @@ RP_API const char *rp_session_id(const rp_session *s);
 RP_API int64_t rp_session_epoch(const rp_session *s); /* 0 for a guest */
 
 /*
- * Frees a handle. A holder that frees its handle without rp_end looks like a crash to the next start. After
- * rp_session_detach the run lives on instead, by its named owner or its heartbeats.
+ * Frees a handle. When a holder frees its handle without rp_end, the next start reports a crash. After
+ * rp_session_detach the run goes on instead, as long as its named owner lives or its heartbeats come.
  */
 RP_API void rp_session_free(rp_session *s);
 RP_API void rp_session_detach(rp_session *s);
@@ -195,7 +196,7 @@ typedef struct rp_append_options {
 typedef struct rp_ack {
   int64_t first_seq, seq; /* 0 when the durability reached is RP_MEMORY */
   rp_durability durability;
-  bool repeated;   /* stored before under the same idempotency key or client_seq */
+  bool repeated;   /* the event was stored before, under the same idempotency key or client_seq */
   bool budget_low; /* the session has used its scope's budget_warn, or more, of a budget */
   double
       budget_share; /* the used share of that budget (1: all), as far as the handle knows; 0: unknown, or no budget */
@@ -225,7 +226,7 @@ RP_API RP_MUST_USE int rp_append_many_async(rp_session *s, const rp_event *ev, s
                                             rp_append_fn *done, void *ctx, rp_error *err);
 
 /*
- * Tells the store that the run is alive; a guest tells it of the session's current run. The write happens in the
+ * Records that the run is alive; on a guest's handle, that the session's current run is. The write happens in the
  * background and at most once per heartbeat_s, so this may be called at 50 Hz. The first call of a run writes at once.
  */
 RP_API int rp_heartbeat(rp_session *s, rp_error *err);
@@ -247,7 +248,7 @@ RP_API RP_MUST_USE int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *er
  */
 RP_API RP_MUST_USE int rp_blob_put(rp_session *s, const void *bytes, size_t n, char *ret_id, rp_error *err);
 /*
- * Hands a blob's bytes to `write`, in any number of calls. A blob that was lost and mended by a repair has no bytes.
+ * Hands a blob's bytes to `write`, in any number of calls. A blob that was lost reads as empty after a repair.
  * RP_E_BLOB_NOT_FOUND, RP_E_CORRUPT.
  */
 typedef int rp_write_fn(void *ctx, const void *bytes, size_t n);
@@ -291,15 +292,15 @@ typedef struct rp_filter {
   int limit;          /* 0: 50 */
   const char *cursor; /* id of the last session seen, or NULL */
   bool trashed;       /* only sessions in the trash; else only sessions that are not */
-  bool by_activity;   /* last activity first; else the newest session first. A session that was active since the call
-                         that returned it as cursor has moved, and the list goes on from its new position */
+  bool by_activity;   /* last activity first; else the newest session first. When the session of `cursor` was active
+                         since it was listed, its position has changed, and the list goes on from the new one */
 } rp_filter;
 
 typedef int rp_session_fn(void *ctx, const rp_session_info *info);
 RP_API RP_MUST_USE int rp_list(rp_engine *e, const rp_filter *filter, rp_session_fn *fn, void *ctx, rp_error *err);
 RP_API RP_MUST_USE int rp_show(rp_engine *e, const char *ref, rp_session_fn *fn, void *ctx, rp_error *err);
 
-/* A session as JSON, as the command line prints it. Free with rp_free. */
+/* The JSON document of a session, which the command line prints too. Free with rp_free. */
 RP_API RP_MUST_USE int rp_session_json(const rp_session_info *info, char **ret, rp_error *err);
 
 typedef struct rp_event_info {
@@ -332,7 +333,7 @@ typedef struct rp_snapshot_info {
   bool sealed;
 } rp_snapshot_info;
 typedef int rp_snapshot_fn(void *ctx, const rp_snapshot_info *info);
-/* The newest keep_snapshots snapshots, newest first. Older ones that only serve reading the past are left out. */
+/* The newest keep_snapshots snapshots, newest first. Older ones, kept only for reading the past, are left out. */
 RP_API RP_MUST_USE int rp_snapshots(rp_session *s, rp_snapshot_fn *fn, void *ctx, rp_error *err);
 RP_API RP_MUST_USE int rp_snapshot_delete(rp_session *s, int64_t n, rp_error *err);
 /* The snapshot's state document. Free with rp_free. */

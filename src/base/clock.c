@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dates are computed here, on the proleptic Gregorian calendar from year 0: the
- * C library's functions know time zones, locales and a lock, and we need none.
+ * Dates are computed here, on the proleptic Gregorian calendar from year 0. The functions of the C library are not
+ * used, because they handle time zones and locales and take a lock, and none of that is needed.
  */
 #include "base/clock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything happens relative to an open folder, so that a folder renamed or
- * swapped meanwhile cannot split a temp file from its place.
+ * Writes and reads whole files. Every call works relative to the descriptor of an open folder, so that a temporary file
+ * and its final place stay in the same folder even when that folder is renamed or replaced meanwhile.
  */
 #include "base/file.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UUIDv7, and names that callers give. */
+/* UUIDv7 ids, the check of names that callers give, and random bytes. */
 #include "base/id.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes: parsed and formatted. */
+/* Parses and formats sizes. */
 #include "base/size.h"
 
 #include <stdio.h>

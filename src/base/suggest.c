@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nearest word, by insertions, deletions, changes and swaps of neighbours. */
+/* Finds the nearest word, by the number of insertions, deletions, changes and swaps of neighbours. */
 #include "base/suggest.h"
 
 #define WORD_MAX 32

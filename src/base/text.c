@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text in fixed places: clipped, shown, formatted, copied. */
+/* Text in buffers of fixed size: clipping, showing, formatting, copying. */
 #include "base/text.h"
 
 size_t rp__text_clip(const char *s, size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UTF-8: checked, checked piece by piece, and mended. */
+/* UTF-8: checks text at once or piece by piece, and repairs invalid bytes. */
 #include "base/utf8.h"
 
 /* The first byte that is not ASCII. */

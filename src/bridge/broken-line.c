@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The id in a line that is no JSON, where it can still be found. */
+/* Finds the id in a line that is not valid JSON, where that is possible. */
 #include "bridge/broken-line.h"
 
 #include "base/buf.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two places know how another's process ended: its line in /proc from the moment it dies until its parent has taken
- * notice, and from then on, since Linux 6.15, whoever held a descriptor of it.
+ * Finds out how a process that is not our child ended. Two sources have its exit status. From its death until its
+ * parent reaps it, the process's line in /proc has it. After that, since Linux 6.15, a pidfd that was opened before has
+ * it.
  */
 #include "bridge/exit-cause.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks around text of ours: put on, taken off, found. */
+/* Marks around text of Reprise: putting them on, taking them off, finding them. */
 #include "bridge/injected-text.h"
 
 /* Gemini CLI's, around what hooks gave. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON-RPC 2.0: looking at a line, and writing our own. */
+/* JSON-RPC 2.0: classifies lines, and writes lines of our own. */
 #include "bridge/rpc.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bridges of one agent side by side: found, registered, and which of them tells the brief. */
+/* Bridges that one agent runs side by side: finds and registers them, and decides which of them gives the brief. */
 #include "bridge/sibling-bridges.h"
 #include "base/enum-words.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose guests we are. One agent serves all sessions of a proxy, so its environment can't name ours. A hook is told
- * what the agent calls it; a server is not, but agents start servers while they begin or load the session they are for.
+ * Finds the session of the proxy around a bridge. One agent serves all sessions of a proxy, so the agent's environment
+ * can't name the session. A hook's input has the agent's id of the session. A server gets no id, but agents start a
+ * server while they begin or load the session that the server is for.
  */
 #include "base/clock.h"
 #include "base/process/proc.h"

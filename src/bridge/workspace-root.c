@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The project around a directory. */
+/* Finds the root of the project that a directory belongs to. */
 #include <sys/stat.h>
 
 #include "bridge/workspace.h"

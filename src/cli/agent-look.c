@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks are found by the commands that `hook install` writes, servers by what they run. Only files that agents are
- * known to read are looked at; nothing is run.
+ * Finds the agents that run Reprise. Hooks are found by the commands that `hook install` writes, servers by the command
+ * that they run. Only files that agents are known to read are examined; nothing is run.
  */
 #include "cli/agent-look.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of the program: its clock, its voice, its engine. */
+/* One run of the program: its clock, its log and messages, its engine. */
 #include "cli/cli.h"
 #include "cli/out.h"
 #include "cli/pager.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help is the table, told to a person. */
+/* Prints the help texts, which are made from the table of commands. */
 #include "cli/cli.h"
 #include "cli/term.h"
 

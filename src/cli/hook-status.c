@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise hook status`: which agents run us, and how. */
+/* `reprise hook status`: lists the agents whose settings run Reprise, and how they run it. */
 #include "cli/hook-install.h"
 
 #include <errno.h>

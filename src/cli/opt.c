@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line, read by the tables alone. Global options may stand before
- * or after the command; a value is the next word or follows an equals sign;
- * "--" ends the options; a lone "-" is an argument. A command that forwards gets
- * every word but the global options as it came.
+ * Parses the command line, by the tables alone. Global options may come before or after the command. A value is the
+ * next word or follows an equals sign. "--" ends the options, and a lone "-" is an argument. A command that forwards
+ * its words gets every word as it came, except the global options.
  */
 #include "cli/cli.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers of the retention commands: the trash's term, a confirmation, a session by its name. */
+/* Helpers of the retention commands: the trash's grace period, the question before a deletion, finding a session. */
 #include "cli/retain.h"
 
 #include <limits.h>

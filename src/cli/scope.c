@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scope of a command: given, configured, or that of the folder. */
+/* The scope of a command: the one given, the one configured, or that of the folder. */
 #include "cli/scope.h"
 
 #include "bridge/workspace.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of commands, in the order in which help tells them. */
+/* The table of commands, in the order in which the help lists them. */
 #include "cli/cli.h"
 
 /* clang-format off */

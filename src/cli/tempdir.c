@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A throwaway folder: made, and removed with all that is in it. */
+/* Makes a throwaway folder, and removes it with everything in it. */
 #include "cli/tempdir.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Terminals: what they can do, and text made fit for them. */
+/* Terminals: their capabilities, and text made safe to show on them. */
 #include "cli/term.h"
 
 #include <sys/ioctl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of documents as lines and tables. */
+/* Shows parts of the engine's documents as lines and tables. */
 #include "cli/view.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The preamble of X-09, in the seed's words, and behind it what the seed does not tell. */
+/* The coder's template: the preamble of X-09 in the words of Helios Cortex, then sections that Cortex does not have. */
 #include "continuity/brief-impl.h"
 #include "continuity/record.h"
 #include "facets/rows.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A brief in the making: one buffer of text, sections and items as ranges of it. */
+/* A brief in the making: one buffer of text, with sections and items as ranges of it. */
 #include "continuity/brief-draft.h"
 
 #define DRAFT_MAX ((size_t)8 * 1024 * 1024) /* the bounds of items and sections keep it well below */

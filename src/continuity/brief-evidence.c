@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the next segment of a session should know (L-13): transcript, notes, frames, memory of the conversation. */
+/* Sections about the evidence of a session (L-13): transcript, notes, frames, memory of the conversation. */
 #include "continuity/brief-impl.h"
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pending tasks and pins: those the plan brings, and a resumed session's own. */
+/* Sections with pending tasks and pins: those that the plan brings, and those of a session that is resumed. */
 #include "continuity/brief-impl.h"
 #include "continuity/pin.h"
 #include "facets/tasks.h"

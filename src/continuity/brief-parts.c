@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sections that both templates have: why it stopped, what is open, what is remembered. */
+/* Sections that both templates have: why the session stopped, what is still open, and the memories. */
 #include "continuity/brief-impl.h"
 
 #include "base/clock.h"

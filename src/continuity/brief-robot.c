@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three forms of N-04, by how long the robot was away, and behind them what both templates tell. */
+/*
+ * The robot's template: the three forms of N-04, by the time for which the robot was away, and after them the sections
+ * that both templates have.
+ */
 #include "continuity/brief-impl.h"
 #include "facets/message.h"
 #include "facets/emotion/affect.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How sections look, what is cut first, and the writing of it. */
+/* The look of each section, the order in which sections are cut, and the writing of the text. */
 #include "continuity/brief-impl.h"
 
 /* ---- the look ------------------------------------------------------------------- */

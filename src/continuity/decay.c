@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formulas of restoration: decay, recency, overlap, tasks, relevance. */
+/* The formulas of restoration: decay, recency, overlap of topics, pending tasks, relevance. */
 #include "continuity/decay.h"
 
 #define DAY_MS 86400000

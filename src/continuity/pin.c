@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading pins: whether one is critical, where one comes from. */
+/* Reads pins: whether a pin is critical, and which session it comes from. */
 #include "continuity/pin.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stored text made fit for one line of a brief. */
+/* Makes stored text fit for one line of a brief. */
 #include "continuity/plain.h"
 
 #include "base/utf8.h"

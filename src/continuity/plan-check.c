@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a record is one: it was written by another process, perhaps long ago, perhaps by another program. */
+/* Checks the form of a record, which another process wrote, perhaps long ago, perhaps another program. */
 #include "continuity/plan-impl.h"
 
 #include "base/clock.h"

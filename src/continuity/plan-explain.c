@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan told: as the members of CONTRACT's explanation, and as lines for a log. */
+/* The plan with its reasons: as members of the document that `explain` asks for, and as lines for a log. */
 #include "continuity/plan-impl.h"
 
 #include "base/text.h"

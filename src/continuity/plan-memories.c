@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remembered facts and how their confidence has faded. The stored confidence never changes. */
+/* Memories in the plan, and how far the confidence in each has faded. The stored confidence never changes. */
 #include "continuity/plan-impl.h"
 
 #define HOUR_MS 3600000.0

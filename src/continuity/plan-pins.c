@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inheritance of pins (X-06). CRITICAL ones come from any session inside
- * critical_hours, also from one that is not restored; others from the most recent
- * restored session, and from further restored ones with a high score. What one of
- * them took off or replaced comes from none of the others (X-17).
+ * The inheritance of pins (X-06). CRITICAL pins come from any session inside critical_hours, also from one that is not
+ * restored. Other pins come from the most recent restored session, and from further restored sessions with a high
+ * score. A pin that one of these sessions removed or replaced comes from none of the others (X-17).
  */
 #include "continuity/plan-impl.h"
 

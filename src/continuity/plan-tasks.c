@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pending tasks of the restored sessions: the scope's newest word on each decides. */
+/* Pending tasks of the restored sessions. The scope's newest event about a task says whether it is pending. */
 #include "continuity/plan-impl.h"
 
 #include "base/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scoring and selecting (X-05). All memory is taken when the plan is made: three
- * bounded sets share a pool of slots, so a row costs its score and, mostly, three
- * comparisons. Each set is in a total order, which is why the order of the rows can't matter.
+ * Scores sessions and selects the best (X-05). All memory is allocated when the plan is made. Three bounded sets share
+ * a pool of slots, so a row costs its score and, mostly, three comparisons. Each set has a total order, so the order of
+ * the rows does not matter.
  */
 #include "continuity/plan-impl.h"
 

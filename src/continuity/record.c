@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building the record of a session: its parts, and the trimming to its bound. */
+/* Builds the record of a session: its parts, and the trimming to its bound. */
 #include "continuity/record.h"
 
 #include "base/text.h"

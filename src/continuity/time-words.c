@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A time away in words. */
+/* Writes a duration in words. */
 #include <math.h>
 
 #include "continuity/brief.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes, all numbers little endian:
+ * The container of snapshots and blobs. All numbers are little endian:
  *
  *    0  magic
  *    4  version   u32, the kind's bit for "sealed" within
@@ -9,8 +9,8 @@
  *   16  sum       BLAKE2b-128 of the 16 bytes before and the payload
  *   32  payload   zstd of the text, sealed when the bit says so
  *
- * The sum is over the bytes as stored: damage shows before any key is tried, and
- * a key that does not fit is therefore a wrong key.
+ * The sum covers the bytes as stored, so damage is found before any key is tried. When the sum is right and a key does
+ * not fit, the key is therefore the wrong one.
  */
 #include "core/container.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of kinds and the check against it. Fields that are not in the table
- * are allowed and kept; an optional field may also be null, as many writers say
- * "nothing" that way.
+ * The table of kinds of events, and the check of an event against it. Members that are not in the table are allowed and
+ * kept. An optional member may also be null, because many writers express "nothing" that way.
  */
 #include "core/event.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fold: events applied to all facets in order, gaps, time travel. */
+/* The fold: applies events to all facets in order, notes gaps, and handles time travel. */
 #include "core/fold.h"
 
 #include <assert.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a run is alive. The order of proofs: a lock the kernel keeps, a process the kernel names, a boot that is
- * over. Where there is none, the time since the last heartbeat decides, and the verdict says that it is no proof.
+ * Decides whether a run is alive. The proofs, in their order: a lock that the kernel keeps, a process that the kernel
+ * names, a boot that is over. Without a proof the time since the last heartbeat decides, and the verdict says that it
+ * is no proof.
  */
 #include "core/liveness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One walk over the body. Bytes are copied only from the first thing that is masked on: `copied` is how far the body
- * has been taken over into `out`, so everything that is not masked stays byte for byte what came.
+ * Masks a body in one walk. Nothing is copied before the first part that is masked; `copied` marks how much of the body
+ * has been copied to `out`. So everything that is not masked stays byte for byte as it came.
  */
 #include "core/mask.h"
 

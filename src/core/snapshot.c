@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots: encoded, opened, decoded, and which to keep. */
+/* Snapshots: encoding, opening, decoding, and which of them to keep. */
 #include "core/snapshot.h"
 
 #include <reprise/reprise.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the words of an event and the name of its speaker in one walk over the body, whose content may be long. */
+/* Reads the spoken text of an event and its speaker in one walk over the body, because the content may be long. */
 #include "core/spoken.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open streams of a session as a part of its state. */
+/* The list of a session's open streams, and its form in the session's head. */
 #include "core/tails.h"
 
 static void remove_at(struct rp__tails *t, size_t i)

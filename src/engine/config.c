@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration of an engine: reading the file and the environment, and showing where each value came from. */
+/* The configuration of an engine: reads the file and the environment, and shows the source of each value. */
 #include "engine/config.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing an engine, and what every call of it begins with. */
+/* Opens and closes an engine, and makes the checks with which every call begins. */
 #include "base/options.h"
 #include "engine/engine.h"
 #include "base/ticks.h"

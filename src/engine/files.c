@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folders the engine writes into: opened without following links, swept of leftovers. */
+/* The folders that the engine writes into: opens them without following links, and removes leftovers. */
 #include "engine/files.h"
 
 #include <dirent.h>

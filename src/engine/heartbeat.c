@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heartbeats for everybody who is present: the one place that sends them for others. */
+/* Sends the heartbeats that are due, for all entries of the presence table. */
 #include <assert.h>
 
 #include "engine/engine.h"

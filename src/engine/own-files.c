@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's own files, which nothing that is written may replace. */
+/* The store's own files, which no output of the engine may replace. */
 #include "engine/own-files.h"
 
 #include <sys/stat.h>

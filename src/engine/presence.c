@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is in which session: the table, its order of deadlines, and the takings. Nothing here reads a clock or the store.
+ * The table of presence: its entries, their order of deadlines, and the entries that are taken. No function here reads
+ * a clock or the store.
  *
- * Invariants, under the lock: an entry that is not gone is in the bucket of its session, in that of its name if it has
- * one, and in its kind's order of use. It is in the order of deadlines exactly when its deadline is not 0. `ending`
- * counts those in that order and those that are taken.
+ * Invariants, under the lock: an entry that is not gone is in the bucket of its session, in the bucket of its name if
+ * it has one, and in its kind's order of use. An entry is in the order of deadlines exactly when its deadline is not 0.
+ * `ending` counts the entries in that order and those that are taken.
  */
 #include "engine/presence.h"
 

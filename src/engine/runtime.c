@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public question whether one status of a runtime may follow another. */
+/* rp_runtime_may: whether one status of a runtime may follow another. */
 #include "core/runtime.h"
 
 #include <reprise/host.h>

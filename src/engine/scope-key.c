@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of scopes: $REPRISE_KEY for all, or the file that `key_file` names, checked against what the scope was sealed
- * with. */
+/*
+ * Keys of scopes: $REPRISE_KEY for all scopes, or the file that `key_file` names. A key is checked against the one that
+ * the scope was sealed with.
+ */
 #include <sodium.h>
 
 #include "base/file.h"

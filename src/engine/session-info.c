@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions as they are told of: what is shown and listed of a row, and the document made of that. */
+/* What the public functions show and list of a session's row, and the JSON document of it. */
 #include <assert.h>
 #include <limits.h>
 

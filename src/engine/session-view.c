@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles for one look at several sessions of a scope: read in one call, checked, and kept or freed. */
+/* Views: handles of several sessions of a scope, read in one call, checked, and kept or freed. */
 #include "engine/session-view.h"
 
 #define VIEW_READS 3                  /* of one session: its snapshot, what follows, its streams */

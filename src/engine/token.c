@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bearer tokens: rpt_ID_SECRET. The id finds the row, the secret is 256 random bits of which the store has a hash.
- * A fast hash is enough: nobody guesses 256 bits, and no two tokens share one, so slowness and salt would buy nothing.
+ * Bearer tokens: rpt_ID_SECRET. The id finds the row. The secret is 256 random bits, of which the store has a hash. A
+ * fast hash without salt is enough: nobody guesses 256 bits, and no two tokens have the same secret.
  */
 #include <sodium.h>
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last messages, their content as the bytes that came.
+ * The last messages, with their content as the bytes that came.
  *
- * A message is one block of memory, and the ring holds pointers: an event costs one allocation, one copy and, once the
- * ring is full, one release. The oldest messages go when there are too many of them or too many bytes, but of the last
- * turns of user and assistant none goes for what a tool or the system says (N-06).
+ * A message is one block of memory, and the ring holds pointers. An event costs one allocation, one copy and, once the
+ * ring is full, one release. The oldest messages are dropped when there are too many messages or too many bytes. But no
+ * message of a tool or the system makes one of the last turns of user and assistant drop out (N-06).
  *
- * The chunks of a stream are one message. One with a message_id stays open until one of that id which is not partial
- * ends it, whatever others say in between; one without stays open as long as it is the last. A message that is whole
- * stands in place of all that came of it in chunks, whoever sent those. What is marked as a thought is none of it, and
- * ends nothing.
+ * The chunks of a stream are one message. A stream with a message_id stays open until a message with this id that is
+ * not partial ends it, whatever messages come in between. A stream without an id stays open as long as it is the last
+ * message. A whole message replaces all chunks of it that came before, whoever sent them. A message that is marked as a
+ * thought is not part of the conversation, and ends no stream.
  *
- * A session that has said nothing yet may be given the last messages of the one before (N-07): they go like any other
- * when new ones come, but are not counted as its own.
+ * A session without a message may be given the last messages of the session before (N-07). Newer messages displace them
+ * like any others, but they are not counted as the session's own.
  */
 #include "facets/message.h"
 

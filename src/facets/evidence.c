@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session has heard and seen (L-07): notes, frames, the tail of the transcript, and what the conversation is
- * about. Notes that say which context they used are counted (L-13).
+ * What a session has heard and seen (L-07): notes, frames, the tail of the transcript, and the subject of the
+ * conversation. Notes that name the context they used are counted (L-13).
  *
- * The oldest notes and frames go first; only the newest frames keep their embeddings. A transcript that is not final is
- * replaced by the next one. Older parts are questions to the journal.
+ * The oldest notes and frames are dropped first, and only the newest frames keep their embeddings. A transcript that is
+ * not final is replaced by the next one. Older parts can be read from the journal.
  */
 #include "facets/evidence.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was learned in the session, and what came with it from earlier ones. A memory's text and score live in the
- * scope's memories; here is what the session knows of them. What it learned itself follows the word of `confidence`
- * events; what it inherited keeps the aged confidence it came with, for decay never changes a stored score (X-03).
+ * The memories that a session learned or inherited. The text and the score of a memory are in the scope's memories;
+ * this facet has what the session knows of them. A memory that the session learned gets its confidence from
+ * `confidence` events. A memory that it inherited keeps the aged confidence that it came with, because decay never
+ * changes a stored score (X-03).
  */
 #include "facets/learnings.h"
 

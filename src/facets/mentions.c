@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding tasks in what pins and messages say. */
+/* Finds tasks that pins and messages mention. */
 #include "facets/mentions.h"
 
 #include "facets/words.h"

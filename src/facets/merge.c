@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects merged member by member. */
+/* Merges objects member by member. */
 #include "facets/merge.h"
 
 #include "json/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One message: made, joined from chunks, written. */
+/* One message: making it, joining chunks to it, writing it. */
 #include "facets/message.h"
 
 #include "json/text.h"

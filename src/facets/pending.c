@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Approvals and questions that nobody has answered yet (C-09): they outlive the process that asked. An id that comes
- * with any other status than pending is settled and forgotten; the journal has the rest.
+ * Approvals and questions that nobody has answered yet (C-09). They outlive the process that asked. An id that comes
+ * with a status other than pending is settled and dropped here; the journal has the rest.
  *
- * Documents show the body as it came and the time as `at`, unless the body has a time of that name itself. Of a body
- * too long to keep, id and status are left, and how long it was.
+ * Documents show the body as it came and the time as `at`, unless the body itself has a member of that name. Of a body
+ * too long to keep, its id, its status and its length are kept.
  */
 #include "facets/pending.h"
 

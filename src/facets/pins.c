@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pins (X-06): what the agent wants to keep in sight, at most ten, in the order in which they were pinned. The engine
- * refuses an eleventh with a word on what to unpin; one that is in a journal all the same changes nothing, for no pin
- * may push out another. Labels are kept bare, provenance stands beside them. Beside the pins stands which were taken
- * off or replaced, for what they said must not come back from an earlier session that still has them (X-17).
+ * Pins (X-06): texts that the agent wants to keep in sight, at most ten, in the order in which they were pinned. The
+ * engine refuses an eleventh pin and suggests which one to unpin. An eleventh pin that is in a journal nevertheless
+ * changes nothing, because no pin may displace another. Labels are stored without their origin, which has members of
+ * its own. The facet also lists the pins that were removed or replaced, because their texts must not come back from an
+ * earlier session that still has them (X-17).
  */
 #include "facets/pins.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who was seen last and when, and whether the agent is awake (N-14). */
+/* The person who was seen last and when, and whether the agent is awake (N-14). */
 #include "facets/presence.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The projects of a session, the one used last at the end. */
+/* The projects of a session, in the order of their last use. */
 #include "facets/projects.h"
 
 #include "base/text.h"

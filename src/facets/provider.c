@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of the agent behind the session: its type, configuration, capabilities and its own id of the session,
- * merged from `provider` events (null takes a member away). Of config and metadata the members are merged. Another type
- * is another agent: nothing that was said of the one before is true of it.
+ * The facet `provider`: the agent behind the session (type, configuration, capabilities, the agent's own id of the
+ * session), merged from `provider` events; null removes a member. Config and metadata are merged member by member.
+ * Another type means another agent, so everything known of the agent before is dropped.
  *
- * And of what runs the agent and how it does (L-05, C-04), merged from `runtime` events. A status that may not follow
- * the one before changes nothing. An explicit start gives one that failed or was terminated another life.
+ * The facet `runtime`: the program that runs the agent, and the agent's status (L-05, C-04), merged from `runtime`
+ * events. A status that may not follow the one before changes nothing. After a failure or a termination an explicit
+ * start is allowed.
  */
 #include "facets/provider.h"
 

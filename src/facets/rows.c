@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of cells: read, found, kept in order, written. */
+/* Rows of cells: reading, finding, ordering and writing them. */
 #include "facets/rows.h"
 
 #include <assert.h>

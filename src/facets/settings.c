@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Name, settings and metadata of the session, merged from `session` events (C-11); null takes a member away. */
+/* Name, settings and metadata of the session, merged from `session` events (C-11); null removes a member. */
 #include "facets/settings.h"
 
 #include "facets/merge.h"

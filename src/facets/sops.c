@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Procedures that were shown to the agent and what it did with them (X-01: sop_interactions); the newest hundred. */
+/* Procedures that were shown to the agent, and what it did with them (X-01: sop_interactions): the newest hundred. */
 #include "facets/rows.h"
 #include "facets/table.h"
 

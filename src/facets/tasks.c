@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks. They come from `task` events, from pins that name one as incomplete, and from messages that speak of one
- * without saying that it is done. The last word on a task stands at the end. Pending is what is open, whatever its
- * stage is called (X-07): people and models have words of their own for how far they are, and only `done` ends it.
+ * Tasks. They come from `task` events, from pins that call a task incomplete, and from messages that mention a task
+ * without saying that it is done. The task with the newest event is last. A task is pending as long as it is open,
+ * whatever its stage is called (X-07): people and models have their own names for stages, and only `done` ends a task.
  *
- * For each pin that says something is incomplete the ids in it are kept, so that a task told of later is known to be
- * named, and so that what only a pin knew goes when the pin does.
+ * For each pin that says something is incomplete, the ids in its text are kept. So a task that comes later is known to
+ * be named by a pin, and a task that only a pin named is removed with the pin.
  */
 #include "facets/tasks.h"
 

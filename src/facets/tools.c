@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger of tool calls (B-04). It is written ahead: `intended` before a call
- * is made, so a crash leaves no call without a trace; a restart with an unclean
- * cause makes `unknown` of whatever had not ended.
+ * The ledger of tool calls (B-04). An entry is written ahead of the call, as `intended`, so that a crash leaves no call
+ * without a trace. A restart with an unclean cause makes every call without an end `unknown`.
  *
- * Ids and names are kept as JSON strings in one spelling, so that equal ids are
- * equal bytes, before and after a snapshot. Calls stand in the order in which they
- * were first seen. At most OPEN_MAX without an outcome and DONE_MAX with one stay.
+ * Ids and names are kept as JSON strings in one spelling, so that equal ids are equal bytes, before and after a
+ * snapshot. Calls are in the order in which they were first seen. At most OPEN_MAX calls without an outcome and
+ * DONE_MAX with one are kept.
  */
 #include "facets/tools.h"
 

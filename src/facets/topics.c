@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the session is about (X-04): words and phrases of two, counted by where they stand. Inverse frequency enters
- * when the session is captured.
+ * The topics of the session (X-04): words and phrases of two words, with a weight by where they occur. The inverse
+ * frequency is applied when the session is captured.
  *
- * The table has room for TERMS_MAX terms. What was only said, in messages, gives way when it is full: terms said
- * once go first, the oldest before the others, and if there are not enough of them everything said counts half.
- * What was named on purpose (pins, categories, projects, tools, activity) gives way last. A term keeps its place in
- * the order of first appearance, so ties and evictions come out the same on every replay.
+ * The table has room for TERMS_MAX terms. When it is full, terms that only occur in messages are removed first: those
+ * that occurred once, the oldest first. If there are not enough of them, the weight of everything from messages is
+ * halved. Terms that were named on purpose (pins, categories, projects, tools, activity) are removed last. A term keeps
+ * its place in the order of first appearance, so ties and removals come out the same on every replay.
  */
 #include "facets/topics.h"
 

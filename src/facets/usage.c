@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tokens, cost and requests, summed. Counts stop at the largest integer. The cost
- * is a sum of doubles: exact to some 15 digits, that is to a millionth of a cent up
- * to ten million dollars, and the same on every replay because the order is. A restore
- * of an earlier state takes nothing back: what was spent stays spent.
+ * Tokens, cost and requests, summed. Counts stop at the largest integer. The cost is a sum of doubles: exact to some 15
+ * digits, that is to a millionth of a cent up to ten million dollars, and the same on every replay, because the order
+ * is the same. Restoring an earlier state subtracts nothing, because what was spent stays spent.
  */
 #include "facets/usage.h"
 

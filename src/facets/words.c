@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of texts, one after the other. */
+/* Iterates over the words of texts. */
 #include "facets/words.h"
 
 #include "base/utf8.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing sessions as a session store of Clawd (C-11): the newest 500 messages of each journal, by type, and the tokens
- * that open them. A token that nobody names is a fresh random one: an empty one would open the session to anybody who
- * sends nothing.
+ * Writes sessions as a session store of Clawd (C-11): the newest 500 messages of each journal, by type, and the tokens
+ * that open the sessions. A session whose token is unknown gets a random one. An empty token would open the session to
+ * anybody who sends none.
  */
 #include "base/text.h"
 #include "core/runtime.h"

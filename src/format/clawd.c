@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading Clawd's session-store.json (C-11): several sessions, each with its info, messages by type, container and
- * manager state. The tokens in it and the secret go to the taker by a way of their own, never into an event.
+ * Reads Clawd's session-store.json (C-11): several sessions, each with its info, messages by type, container and
+ * manager state. The tokens and the secret in it go to the taker through calls of their own, never into an event.
  */
 #include "format/clawd.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a brain.db: rows of session_states are sessions, rows of stm the memories of one more. The file is somebody
- * else's: it is opened read-only, its schema is not trusted, and no statement of it runs longer than a bound.
+ * Reads a brain.db: each row of session_states is a session, and the rows of stm are the memories of one further
+ * session. The file belongs to another program, so it is opened read-only, its schema is not trusted, and no statement
+ * on it runs longer than a bound.
  */
 #include <sqlite3.h>
 #include <sys/stat.h>

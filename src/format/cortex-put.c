@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One row more in the session_states of a brain.db (X-15). The table is made, exactly as Cortex makes it, where there
- * is none; another table of that name is refused; no other table and no row that was there is touched.
+ * Adds one row to the table session_states of a brain.db (X-15). A missing table is made exactly as Cortex makes it. A
+ * table of that name with other columns is refused. No other table and no existing row is changed.
  */
 #include <sqlite3.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of Helios Cortex: <id>.json as its mirror has it, and the rows of brain.db (cortex-db.c) made into the same.
- */
+/* Records of Helios Cortex: <id>.json as its mirror writes it, and rows of brain.db (cortex-db.c). */
 #include "format/cortex.h"
 
 #include "format/give.h"

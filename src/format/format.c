@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of formats, and finding out what a document is. */
+/* The table of formats, and the detection of a document's format. */
 #include "format/format.h"
 
 const struct rp__format *const rp__formats[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exporters' common half: turns, texts, pretty JSON. */
+/* Functions that the exporters share: turns, texts, indented JSON. */
 #include "format/give.h"
 
 #include "format/take.h"

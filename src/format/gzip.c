@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip with a bound on both sides: a small document that claims to be huge costs no more than the bound. */
+/* gzip with a bound on both sides: a small document that would expand to a huge one costs no more than the bound. */
 #include <zlib.h>
 
 #include "format/format.h"

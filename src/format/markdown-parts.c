@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of a transcript, its timeline, pins and tasks, and how text gets into it. */
+/* Parts of a transcript: its head, timeline, pins and tasks, and the escaping of text. */
 #include <math.h>
 
 #include "base/clock.h"

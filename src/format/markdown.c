@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transcript for people: what the session was, the conversation with its times and tool calls (collapsed), then the
- * timeline of notes and frames (L-12), pins and tasks. Written as a stream: a journal of any length costs one page.
+ * A transcript for people: a head about the session, the conversation with its times and tool calls (collapsed), then
+ * the timeline of notes and frames (L-12), pins and tasks. It is written as a stream, so a journal of any length needs
+ * the memory of one page.
  */
 #include "format/markdown.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A robot's session.json, version 1 (N-06): seconds are floats, roles are upper case, levels have four decimals. */
+/* A robot's session.json, version 1 (N-06). Seconds are floats, roles are upper case, levels have four decimals. */
 #include <math.h>
 
 #include "facets/emotion/affect.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OrbitMesh's snapshot of a session, <id>.json.gz. Two forms are read: the real one, where what the agent knows is in
- * provider_state and contents are strings, and the plan's, where all of it stands at the top and contents are blocks.
- * Written are the messages of both: OrbitMesh reads the strings and leaves alone what it does not know, and the blocks,
- * of which nothing is lost, are what is read again.
+ * OrbitMesh's snapshot of a session, <id>.json.gz. Two forms are read. In the real form the agent's state is in
+ * provider_state and contents are strings. In the form of OrbitMesh's plan everything is at the top and contents are
+ * blocks. An export writes the messages in both forms: OrbitMesh reads the strings and ignores members that it does not
+ * know; an import reads the blocks, which lose nothing.
+ *
  * Go writes fields without tags under their own names (TokensIn), so each name has two spellings.
  */
 #include "base/clock.h"

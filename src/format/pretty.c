@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checked JSON laid out as Python's json.dump(indent=2) does, which the seeds' files were written with. */
+/* Formats checked JSON like Python's json.dump(indent=2), which wrote the files of the original programs. */
 #include "format/format.h"
 
 static void newline(struct rp__buf *out, unsigned depth)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The importers' common half: times, texts, ids, and events handed on. */
+/* Functions that the importers share: times, texts, ids, and handing on events. */
 #include "format/take.h"
 
 #include <math.h>

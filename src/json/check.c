@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The strict pass over one text. The open containers stand on a stack of its own instead of the C stack, so that depth
- * costs a word each and is bounded by the frames below.
+ * Checks one text strictly. The open containers are on a stack of this code instead of the C stack, so that a level of
+ * nesting costs one word, and the depth is bounded.
  */
 #include <reprise/reprise.h>
 

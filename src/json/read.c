@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking. The bytes were checked before, but perhaps by another process, long
- * ago, on a disk that flips bits: whatever they are, no step leaves the container,
- * every step advances, and what makes no sense reads as the end.
+ * Walks JSON that was checked before. The check may have been made by another process, long ago, and the disk may have
+ * flipped bits since. So, whatever the bytes are, no step leaves the container, every step advances, and bytes that
+ * make no sense read as the end.
  */
 #include "json/json.h"
 #include "json/scan.h"

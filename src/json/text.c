@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings of JSON: escapes decoded, compared and copied. */
+/* Strings of JSON: decodes escapes, compares and copies. */
 #include "json/text.h"
 
 #include "json/scan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON writer: separators, escapes and nesting; it remembers its first error. */
+/* The JSON writer: separators, escapes and nesting. It remembers its first error. */
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open → finishing (what is queued goes out) → lingering (our side is shut, the peer
- * may still read) → dead. Cutting leads to dead from anywhere. A dead connection has
- * no socket and no queue; its memory goes at the end of the turn, for callers further
- * up the stack may look at it.
+ * A connected socket in a loop. Its states: open → finishing (the queue is written) → lingering (our side is shut down,
+ * the peer may still read) → dead. A cut leads to dead from any state. A dead connection has no socket and no queue.
+ * Its memory is freed at the end of the turn, because callers further up the stack may still use it.
  */
 #include "net/conn.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WebSocket frames to messages: the rules about sequences of frames, over libwslay's heads and masks. */
+/* Turns WebSocket frames into messages: the rules for sequences of frames, on top of libwslay's heads and masks. */
 #include "net/frames.h"
 
 #include <wslay/wslay.h>

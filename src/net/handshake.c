@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opening handshake (RFC 6455, 4.2). Extensions are not offered, so none is named in the answer. */
+/* The opening handshake (RFC 6455, 4.2). The server supports no extensions, so its answer names none. */
 #include "net/ws.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A binary heap of timers that know their places. */
+/* A binary heap of timers, each of which knows its place in the heap. */
 #include "net/heap.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The door: accepts, refuses politely, and keeps the time. Who is refused gets an
- * answer, and its socket is read from for a moment more: closing a socket with unread
- * bytes sends a reset, which makes the other end forget an answer it has not read yet.
+ * Accepts connections, refuses those over the limits, and enforces the times. A refused client gets an answer, and its
+ * socket is read from for a moment more: closing a socket with unread bytes sends a reset, and a reset makes the other
+ * end discard an answer that it has not read yet.
  */
 #include <errno.h>
 #include <fcntl.h>

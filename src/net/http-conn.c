@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of connections. One is entered when it is accepted, under the number of
- * its file descriptor, and is found there when libmicrohttpd begins with it. Should
- * libmicrohttpd drop it without a word (out of memory), then the number is free again,
- * and the next connection that gets it finds and removes what was left.
+ * The list of connections. A connection is entered under the number of its file descriptor when it is accepted, and
+ * found under that number when libmicrohttpd begins with it. When libmicrohttpd drops a connection without a notice
+ * (out of memory), the number is free again, and the next connection with that number finds and removes the old entry.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `handle` sees of a request, and the ways to answer it. */
+/* The parts of a request that `handle` can read, and the ways to answer it. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libmicrohttpd's callbacks, and the beginning and end of it all. A request's head is read more strictly than
- * libmicrohttpd reads it: whatever two programs could read in two ways (where a line, a name or the body ends) is
- * refused, for a proxy in front may be the other one.
+ * Starts and stops HTTP, and has libmicrohttpd's callbacks. A request's head is checked more strictly than
+ * libmicrohttpd does. Everything that two programs could read in two ways (where a line, a name or the body ends) is
+ * refused, because a proxy in front of the server may read it the other way.
  */
 #include <signal.h>
 #include <strings.h>

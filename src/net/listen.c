@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets: parsed addresses, sockets made, inherited or handed over. */
+/* Listening sockets: parses addresses, makes sockets, takes inherited ones, and hands them to the next server. */
 #include "net/listen.h"
 
 #include <arpa/inet.h>
@@ -229,7 +229,7 @@ int rp__listen_inherit(struct rp__listeners *l, rp_error *err)
   return 0;
 }
 
-/* ---- handing them over: what they are is read from the sockets, not from the message ---- */
+/* ---- handing them over: the properties of a socket are read from the socket itself ---- */
 
 struct message {
   char magic[sizeof(MAGIC)];
@@ -309,7 +309,7 @@ int rp__listen_receive(int unix_fd, struct rp__listeners *l, rp_error *err)
   return code;
 }
 
-/* ---- the service manager, which is told a few words on a unix socket ---- */
+/* ---- the service manager's notification protocol: a few words in a datagram on a unix socket ---- */
 
 void rp__notify(const char *state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A turn: wait; run what was posted, what the sockets report, the timers that are
- * due; then what was put off to the turn's end. Deferred jobs run in the order they
- * came, so a connection's last write precedes the freeing of its memory.
+ * The loop. A turn: wait; run the jobs that were posted, the events of sockets and the timers that are due; then run
+ * the jobs that were deferred to the end of the turn. Deferred jobs run in the order in which they came, so a
+ * connection's last write precedes the freeing of its memory.
  *
  * Other threads touch only the part under the lock.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel is asked for the one socket that has our addresses the other way round (sock_diag(7)), whatever number of
- * connections there is. A socket that its process has closed counts as root's there, and so does what is left of it in
- * TIME_WAIT; both have no inode. Without an inode, and for any other doubt, nobody is known.
+ * Finds the user at the other end of a local connection. The kernel is asked for the one socket that has our addresses
+ * the other way round (sock_diag(7)), so the number of connections does not matter. A socket that its process has
+ * closed, and the rest of one in TIME_WAIT, are reported as root's; both have no inode. Without an inode, and in any
+ * other doubt, the user is unknown.
  */
 #include "net/peer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to peers, made once and shared by all who get them, and the ring of those that wait to be written to one
- * peer, with the bytes that go first.
+ * Messages to peers: bytes with a count of references, made once and shared by all receivers. The ring of messages that
+ * wait to be written to one peer, and the urgent bytes that go before them.
  */
 #include "net/queue.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open → closing (our close frame is queued, the peer's is awaited) → over (both are
- * there, or the peer broke the rules: nothing more is read). A connection that dies
- * ends it from anywhere.
+ * A WebSocket. Its states: open → closing (our close frame is queued, the peer's is awaited) → over (both close frames
+ * are there, or the peer broke the rules: nothing more is read). The end of the connection leads to over from any
+ * state.
  */
 #include "net/ws.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled expressions: made on first use, shared by threads, and the user's own ones. */
+/* Compiled expressions: compiles them on first use, shares them between threads, and holds the user's own. */
 #include "redact/code.h"
 
 #include "base/error.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a literal to a secret: the rows of the literal are tried in turn, the first that holds wins, and the search goes
- * on behind it. Everything a row looks at lies within its window, so a text costs at most a constant for each literal.
+ * Finds secrets at the literals that the prefilter found. The rows of a literal are tried in turn; the first one that
+ * matches wins, and the search goes on after the secret. A row examines only the bytes of its window, so a text costs
+ * at most a constant for each literal.
  */
 #include "redact/code.h"
 #include "redact/value.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of credentials: split into words and judged by a table of words. */
+/* Recognises names of credentials: splits a name into words and judges these by a table. */
 #include "redact/key.h"
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judging a text by its looks: random, placeholder, prose, path, code. */
+/* Judges a text by its look: random, placeholder, prose, path, code. */
 #include "redact/looks-random.h"
 
 #include <strings.h>

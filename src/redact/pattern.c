@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of what credentials look like. */
+/* The table of patterns of credentials. */
 #include "redact/pattern.h"
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

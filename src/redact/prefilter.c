@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The prefilter: literals of all patterns found in one pass. */
+/* The prefilter: finds the literals of all patterns in one pass. */
 #include "redact/prefilter.h"
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a secret goes on once its beginning is known. */
+/* Finds the end of a secret whose beginning is known. */
 #include "redact/find.h"
 
 #include "base/text.h"

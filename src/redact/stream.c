@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Redaction of a stream: chunks joined with the undecided tail of those before. */
+/* Redaction of a stream: each chunk is searched together with the undecided tail of the chunks before. */
 #include "redact/stream.h"
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judging a value that stands where a secret would. */
+/* Decides whether a value in the place of a secret is one. */
 #include "redact/value.h"
 
 #include "redact/looks-random.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Background work: the jobs (heartbeats for clients that are present and the service manager's watchdog among them),
- * their intervals and threads. */
+/*
+ * The server's background jobs: a table of jobs with their intervals, each on a thread of its own. Here are also the
+ * heartbeats for clients that are present, and the service manager's watchdog.
+ */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -57,7 +59,7 @@ int rp__heartbeats_send(struct rp__server *srv, int64_t now_ms, rp_error *err)
   return first.code ? first.code : more && !atomic_load(&srv->draining) ? RP_WORK_AGAIN : 0;
 }
 
-/* ---- the watchdog: who has to answer before the service manager is told that the server lives ---- */
+/* ---- the watchdog: checks the parts of the server before it reports that the server is alive ---- */
 
 struct rp__watchdog {
   struct rp__job probe;

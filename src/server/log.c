@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line is made on the stack, so that there is one even without memory, and goes
- * out with one write, so that processes which share the pipe don't mix their lines.
- * A quoted value is a JSON string in both formats.
+ * The server's log. A line is made on the stack, so that there is a line even without memory. It is written with one
+ * call, so that lines of processes that share the pipe do not mix. A quoted value is a JSON string in both formats.
  *
- * There is a line for each request, so nothing is formatted by printf, and nobody
- * waits for another's write: who finds one under way leaves his line to whoever is
- * at it, who then writes all that came meanwhile at once. Nothing stays behind.
+ * There is a line for each request, so nothing is formatted by printf, and threads do not wait for each other's writes:
+ * a thread that finds a write under way leaves its line in a buffer, and the writing thread writes all lines of the
+ * buffer at once. A thread waits only when the buffer is full. No line stays behind.
  */
 #include "server/log.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program: what was asked for, signals, and how it went. */
+/* The program reprise-serve: its options, its signals, its exit code. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's own metrics in Prometheus' text form. */
+/* The server's own metrics in Prometheus' text format. */
 #include <dirent.h>
 #include <fcntl.h>
 

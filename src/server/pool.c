@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pool: a bounded queue of jobs and the threads that do them. */
+/* The pool: a bounded queue of jobs and the threads that run them. */
 #include "server/pool.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry of session handles: a hash table of entries with references, and a list of those at rest. */
+/* The registry of session handles: a hash table of entries with references, and a list of unused entries. */
 #include "server/registry.h"
 #include "base/ticks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Putting the parts together, and taking them apart in the other order. */
+/* Starts the parts of the server, and stops them in the opposite order. */
 #include "server/server.h"
 
 #include <errno.h>

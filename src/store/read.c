@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several reads in one call, for stores that are in this process: one slot after the other. */
+/* Several reads in one call, for stores in this process: calls the store's functions one after the other. */
 #include "store/store.h"
 
 static int read_one(struct rp__store *s, struct rp__read *r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a search: parsing, finding, snippets. */
+/* The words of a search: parses them, finds them in a text, and makes snippets. */
 #include "store/search-words.h"
 
 #define SNIPPET_BEFORE 60

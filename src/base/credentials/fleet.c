@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agents of another program's store: their tokens, read from and written to one file. */
+/* Reads and writes the file with the tokens of agents whose sessions were imported from another program's store. */
 #include "base/credentials/fleet.h"
 
 #include <errno.h>

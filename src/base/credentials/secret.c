@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The internal secret: found or made, compared, derived from. */
+/* The internal secret: finds or makes it, compares values with it, and derives values from it. */
 #include "base/credentials/secret.h"
 
 #include <errno.h>

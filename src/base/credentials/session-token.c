@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Session tokens: computed and compared. */
+/* Computes session tokens and compares them. */
 #include "base/credentials/session-token.h"
 
 #include <sodium.h>

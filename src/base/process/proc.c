@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes and the boot, as /proc and wtmp tell them, and whether this process is a fork of another. */
+/* Facts about processes and the boot, from /proc and wtmp, and whether this process is a fork of another. */
 #include "base/process/proc.h"
 
 #include <errno.h>

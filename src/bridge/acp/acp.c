@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The proxy as a whole: how it is made, what goes out, and what is looked after when nothing comes in. */
+/* The proxy as a whole: making and freeing it, sending lines, and the work that is due while no line comes in. */
 #include "bridge/acp/acp.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agents whose hooks we know, and their words. A new one is a table and a row. */
+/* The agents whose hooks Reprise knows, and the words that each of them uses. A new agent is a table and a row. */
 #include "bridge/hook/hook.h"
 
 /* Claude Code. Settings count timeouts in seconds. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What changed between two small texts, line by line. Equal lines at both ends are set aside; of the rest the longest
- * common subsequence is found by the plain table, or, where that were too large, everything counts as changed.
+ * Compares two small texts line by line. Equal lines at both ends are set aside. For the rest the longest common
+ * subsequence is found with the plain table; where that table would be too large, all the rest counts as changed.
  */
 #include "bridge/hook/hook.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session that one hook's input speaks of. */
+/* Finds the session that a hook's input belongs to. */
 #include "bridge/hook/hook-session.h"
 
 #include "base/id.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One hook, one process: find the session, journal, answer. */
+/* One hook in one process: find the session, write the journal, answer. */
 #include "bridge/hook/hook.h"
 
 #include "bridge/hook/hook-session.h"

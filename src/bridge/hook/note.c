@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a hook tells, as events. Values too large for an event go to a blob, or leave their size behind. */
+/* Turns a hook's input into events. A value too large for an event goes into a blob, or only its size is stored. */
 #include "bridge/hook/hook-session.h"
 #include "bridge/hook/transcript.h"
 

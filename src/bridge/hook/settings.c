@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings files belong to people: what is not ours stays byte for byte. Changes are splices into the text, one at a
- * time; after each the text is read anew. What is inserted looks like its neighbours.
+ * Changes settings files of agents. These files belong to people, so everything that is not Reprise's stays byte for
+ * byte. The text is changed at one place at a time, and parsed again after each change. Inserted text is formatted like
+ * the text around it.
  *
  *   {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "reprise hook …"}]}]}}
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process for all sessions of a plugin. It owns their runs: when it dies, so have they. Its sessions are entries of
- * the engine's presence, by scope and key; the one that was silent longest makes room when there are too many.
+ * One process that takes the hooks of all sessions of a plugin as a stream. The process owns the runs of these
+ * sessions, so the runs end when it dies. Its sessions are entries of the engine's presence, found by scope and key.
+ * When there are too many, the session that was silent longest makes room.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON lines, the newest last: {"type":"assistant","uuid","message":{"role","content":[{"type":"text","text"},…]}}, of
- * people {"type":"user",…} with a string or blocks; results of tools are user's blocks too. One answer may be several
- * lines, a block each. Gemini CLI's lines are {"type":"gemini"|"user","id","content"}, and one told again has its id
- * again; Copilot CLI's {"type":"assistant.message"|"user.message","data":{"messageId","content"}}. Whatever does not
- * look like any of these is passed over.
+ * Reads the file in which an agent keeps its conversation: JSON lines, the newest last. The forms are:
+ * - {"type":"assistant","uuid","message":{"role","content":[{"type":"text","text"},…]}} for the agent, and
+ *   {"type":"user",…} with a string or blocks for people. Results of tools are blocks of the user too. One answer may
+ *   be several lines, each with one block.
+ * - Gemini CLI: {"type":"gemini"|"user","id","content"}. A message that is written again has the same id.
+ * - Copilot CLI: {"type":"assistant.message"|"user.message","data":{"messageId","content"}}.
+ *
+ * Lines in any other form are skipped.
  */
 #include "bridge/hook/transcript.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process between us and the agent. */
+/* The guardian: the process between us and the agent. */
 #include "bridge/host/guardian.h"
 #include "base/ticks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The descendants of a process, by /proc. */
+/* The descendants of a process, read from /proc. */
 #include "bridge/host/process-tree.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two eras of the protocol: how a conversation begins in either (who we are, what there is, and what was before,
- * N-05: one text), what each request must say of itself, and the headers that repeat it.
+ * The two eras of the protocol: how a conversation begins in each (the server's name and capabilities, and the one text
+ * about earlier sessions, N-05), which members each request must have, and the HTTP headers that repeat them.
  */
 #include <sodium.h>
 

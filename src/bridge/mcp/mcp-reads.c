@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources and prompts: what they say is the other files' business, how it is said is this one's. */
+/* The methods for resources and prompts, whose contents come from resources.c and prompts.c. */
 #include "bridge/mcp/mcp-impl.h"
 #include "bridge/mcp/prompts.h"
 #include "bridge/mcp/resources.h"

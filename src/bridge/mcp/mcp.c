@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which method a message is for, and what an answer looks like in its era. */
+/* Finds the method that a message calls, and writes the answer in the form of its era. */
 #include <stdarg.h>
 
 #include "base/text.h"

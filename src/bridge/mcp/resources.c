@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MCP's resources: their list, their templates and their reading. */
+/* MCP's resources: the list of them, the list of templates, and reading one. */
 #include "bridge/mcp/resources.h"
 
 #include "base/clock.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MCP over a pair of pipes. One request at a time: what a client cancels is done before the cancelling is read. Waiting
- * is only ever done in poll, so that the session gets its signs of life and a signal ends it between two messages.
+ * MCP over a pair of pipes. Requests are handled one at a time, so a request is finished before its cancellation is
+ * read. The process waits only in poll, so that the session gets its heartbeats, and a signal ends the process between
+ * two messages.
  */
 #include <errno.h>
 #include <limits.h>

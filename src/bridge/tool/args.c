@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of tools: their JSON Schema and their check, from one table. */
+/* The arguments of tools: their JSON Schema and their check, from one table. */
 #include "bridge/tool/args.h"
 
 #include "base/suggest.h"

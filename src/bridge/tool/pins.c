@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ten pins (X-17): working_memory by the seed's actions and arguments, and working_memory_view, which only reads,
- * so that a client that lets nothing change unasked can still look at them.
+ * The ten pins (X-17): working_memory, with the actions and arguments of Helios Cortex, and working_memory_view, which
+ * only reads. A client that allows no change without asking can still call the second one.
  */
 #include "base/enum-words.h"
 #include "bridge/tool/tool.h"

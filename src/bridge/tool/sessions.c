@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tools about sessions: where this one stands, what was said in others, and going on with one of them. */
+/* Tools about sessions: the chain of sessions up to this one, search in others, and continuing one of them. */
 #include "bridge/tool/tool.h"
 
 #define REF_MAX 128

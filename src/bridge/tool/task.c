@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task: what is unfinished, so that a later session is told of it. */
+/* The tool `task`: records unfinished work, so that a later session learns of it. */
 #include "base/id.h"
 #include "bridge/tool/tool.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session that tools act on: found, opened, greeted, written. */
+/* The session that tools act on: finding and opening it, its brief, and writing to it. */
 #include "bridge/tool/tool-session.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of tools, and what is the same for all of them. */
+/* The table of tools, and the code that is the same for all of them. */
 #include "bridge/tool/tool.h"
 
 #include "base/text.h"

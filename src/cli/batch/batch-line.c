@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* {"kind","body","at"?,"idempotency_key"?}; what `log --json` prints is taken too. */
+/* Parses a line of a batch: {"kind","body","at"?,"idempotency_key"?}. Output of `log --json` is accepted too. */
 #include "cli/batch/batch.h"
 
 /* A NUL-terminated copy of a string that has no NUL of its own. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many events in flight, answered in order. The slots form a ring: the main
- * thread takes lines at its tail and prints answers at its head; an engine
- * thread fills a slot in between. Nothing is printed before its event is durable.
+ * Appends many events at once and prints their acknowledgements in order. The slots form a ring. The main thread puts
+ * lines in at the tail and prints acknowledgements at the head; an engine thread fills a slot in between. No
+ * acknowledgement is printed before its event is durable.
  */
 #include "cli/batch/batch.h"
 

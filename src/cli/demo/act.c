@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acts that are played in this process, over a clock that can be moved. */
+/* The acts of the demo that run in this process, with a clock that can be moved. */
 #include "cli/demo/demo.h"
 #include "cli/explain.h"
 #include "cli/signals.h"

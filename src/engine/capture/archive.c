@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cold files: written, moved, read back and removed. */
+/* Cold files: writing, moving, reading and removing them. */
 #include "engine/capture/archive.h"
 
 #include "base/file.h"

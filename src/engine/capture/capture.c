@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of a session: made from its state, stored with its end, read back. */
+/* The record of a session: made from its state, stored with its end, and read again. */
 #include "engine/capture/capture.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints: when one is due, making it, keeping the right ones; and what users see of snapshots. */
+/* Checkpoints: makes those that are due, and keeps the right snapshots. Also the public functions on snapshots. */
 #include <string.h>
 
 #include "engine/keep/audit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of documents that were asked for last. */
+/* The cache of the session documents that were read last. */
 #include "engine/capture/document-cache.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user's table of emotions, read from its file and made an event. */
+/* Reads the user's table of emotions from its file, and makes it an event. */
 #include "engine/capture/emotions.h"
 
 #include <ini.h>

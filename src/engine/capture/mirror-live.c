@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live session file. At every moment the file or its .bak can be read: .bak is replaced, atomically, by a copy of
- * a file that was just seen to be good, and only then is the file itself replaced, atomically.
+ * The live session file. At every moment the file or its .bak can be read. First .bak is replaced, atomically, by a
+ * copy of the file, if the file was found to be good. Only then is the file itself replaced, atomically.
  */
 #include <errno.h>
 

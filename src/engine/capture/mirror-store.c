@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live session store (C-07, C-11): all sessions of the scopes that name the file, written anew, atomically and
- * 0600, when anything was stored since, by whichever process. At most once a second, and never for more than a
- * twentieth of the time: what comes meanwhile waits for the next one.
+ * The live session store (C-07, C-11): a file with all sessions of the scopes that name it. The file is written again,
+ * atomically and with the mode 0600, when any process has stored anything since the last time. It is written at most
+ * once a second, and the pause is twenty times as long as the writing took; changes in the pause wait for the next
+ * time.
  */
 #include <errno.h>
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of a session at a moment: the newest good snapshot before it plus the
- * tail of the journal. A damaged snapshot costs a longer tail and a warning, never
- * the state.
+ * The state of a session at a moment: the newest good snapshot before it plus the tail of the journal. A damaged
+ * snapshot costs a longer tail and a warning, never the state.
  *
- * `restored {to_seq}` turns back. Where the tail has one, the way to the state is
- * found first, backwards: from the moment asked for to the last turning point before
- * it, on from where that leads, and so on to a snapshot or the beginning. The pieces
- * do not overlap, so each event is applied at most once, however often somebody
- * turned back. What lasts (the usage) is summed up over all events on the way there.
+ * The event `restored {to_seq}` is a turning point: the state goes back to to_seq. When the tail has one, the way to
+ * the state is found first, backwards: from the wanted moment to the last turning point before it, then from the event
+ * that it leads back to, and so on to a snapshot or the beginning. The pieces do not overlap, so each event is applied
+ * at most once, however often the session was turned back. Lasting values (the usage) are summed up over all events up
+ * to the moment.
  */
 #include "engine/session-view.h"
 #include "facets/settings.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one funnel through which events are stored: check, catch up, prepare, commit. The store fences and numbers them
- * inside the commit; the outcome is noted for the checkpoint policy.
+ * Appends: check, catch up, prepare, commit. All appended events go through these steps. The store checks the epoch and
+ * numbers the events inside the commit. The outcome is noted for the checkpoint policy.
  *
- * Facets are not applied here: a session's fold is brought up to date from the journal when somebody asks for it or a
- * checkpoint is made, so an append costs its check and its commit, and events of guests are folded like all others.
+ * Facets are not applied here. A session's fold is brought up to date from the journal when the state is read or a
+ * checkpoint is made. So an append costs its check and its commit, and events of guests are folded like all others.
  */
 #include "engine/journal/append.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blobs: bytes too large for an event, masked as an event is, packed, sealed with their scope, a row of their session.
+ * Blobs: bytes too large for an event, masked like an event, packed, sealed with their scope, stored as a row of their
+ * session.
  *
- * An id is random, and a hash beside it finds the same bytes again. An id made from the bytes would go on telling of a
- * secret that a redaction took out of them, for events name it and it can't change. The hash is of the session, and
- * keyed where the scope is sealed, so that nobody without the key can try what the bytes may be.
+ * An id is random, and a hash beside it finds the same bytes again. An id made from the bytes would still reveal
+ * something about a secret after a redaction has removed the secret from the bytes: events name the id, so it can't
+ * change. The hash includes the session, and is keyed in a sealed scope, so that nobody without the key can test
+ * guesses of the bytes.
  */
 #include "engine/journal/blob.h"
 

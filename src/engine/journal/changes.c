@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes for one publisher per process. Commits of this process wake it; those of others are looked for every few
- * milliseconds, where the store's number shows them without a question to it.
+ * Changes for one publisher per process. Commits of this process wake it. Commits of other processes are looked for
+ * every few milliseconds, by the store's version number, which takes no query to read.
  */
 #include "engine/journal/changes.h"
 

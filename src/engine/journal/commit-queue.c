@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Group commit: the leader, those who follow, and requests that nobody waits for. */
+/* Group commit: the leader, the requests that follow, and requests that nobody waits for. */
 #include "engine/journal/commit-queue.h"
 
 #include <assert.h>

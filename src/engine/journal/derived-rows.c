@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows that follow from events, as ops of their transaction. */
+/* Makes the rows that follow from events, as ops of the events' transaction. */
 #include "engine/journal/derived-rows.h"
 
 #include "engine/capture/capture.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes, frames and transcripts around a moment (L-07). They are asked of the journal, not of the state, so that none
- * was forgotten. */
+/*
+ * Notes, frames and transcripts around a moment (L-07). They are read from the journal and not from the state, because
+ * the state forgets older ones.
+ */
 #include "engine/engine.h"
 
 #define EVIDENCE_MAX 10000 /* entries of each kind */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idempotency keys: digests of requests, and the answer that was given before. */
+/* Idempotency keys: digests of requests, and the result of an earlier request with the same key. */
 #include "engine/journal/idempotency.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of a session by its state: pins, and the budget, of which users are told too (L-12). */
+/* The limits of a session, checked against its state: pins, and the budget, whose use is reported too (L-12). */
 #include "engine/journal/limits.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The open streams of a session: found, grown, dropped. */
+/* The open streams of a session: finding, extending and dropping them. */
 #include "engine/journal/open-streams.h"
 
 #include <assert.h>

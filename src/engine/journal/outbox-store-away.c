@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The outbox while the store can't be written. Appends that may wait in memory wait in the queue of their session, one
- * on its way at a time: two at once could be stored in the wrong order, when the first fails for want of space and the
- * second, smaller, does not. Their senders are answered by the helper, once it has asked the store's own rules: a
- * sender that was told "memory" would never hear of a refusal.
+ * The outbox while the store can't be written. Appends that may wait in memory wait in the queue of their session, and
+ * only one of them is on its way at a time. Two at once could be stored in the wrong order, when the first fails for
+ * lack of space and the second, smaller one does not. The helper acknowledges such an append only after it has asked
+ * the store's own rules, because a sender that has got "memory" would never learn of a refusal.
  */
 #include <assert.h>
 #include <fcntl.h>

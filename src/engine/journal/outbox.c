@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outbox while the store works: the order of a session, and the helper that prepares appends again. */
+/* The outbox while the store works: the order of each session, and the helper, which prepares appends again. */
 #include "base/options.h"
 #include "engine/journal/outbox.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the journal: events in their order, unsealed, with a word in place of those that can't be read. For users:
- * events, waiting for more, search, what a client has stored.
+ * Reads the journal: events in their order, unsealed, with a replacement for each event that can't be read. Also the
+ * public functions that read events, wait for more, search, and give the last number of a client.
  */
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masking the events of a batch on their way into the store. A body is masked by itself; the words in it are also
- * looked at behind what its speaker said before, in the streams that the handle keeps (engine/journal/open-streams.h).
+ * Masks the events of a batch on their way into the store. A body is masked by itself. Its spoken text is also searched
+ * together with the earlier text of its speaker, in the streams that the handle keeps (engine/journal/open-streams.h).
  * Only rp__stream_redaction_catch_up asks the store.
  */
 #include "engine/journal/stream-redaction.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of sealed tails: made, renewed, found by number. */
+/* The keys of sealed tails: making, renewing, and finding one by its number. */
 #include "engine/journal/tail-key.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Abandoned sessions: which have been silent too long, and their end. */
+/* Abandoned sessions: finds the sessions that were silent too long, and ends them. */
 #include "engine/keep/abandon.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Audit records: written with what they tell of, listed, and the chain checked. */
+/* Audit records: writes them with the changes that they record, lists them, and checks the chain. */
 #include "engine/keep/audit.h"
 
 #include <sodium.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread wakes when it is poked and about once a second; neither keeps jobs
- * that have a period of their own from their time. Times are spread by a tenth, so
- * that many engines opened together do not all work at the same moment.
+ * The keeper thread. It wakes when it is poked and about once a second. A job with an interval of its own runs at its
+ * own times, however often the thread wakes. Times vary by a tenth, so that many engines opened together do not all
+ * work at the same moment.
  */
 #include "engine/keep/background-jobs.h"
 #include "base/ticks.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Prometheus reads (O-07): the names are a contract, as are the bounds once somebody has drawn a graph of them. */
+/*
+ * The metrics for Prometheus (O-07). Their names are a contract, and so are the bounds of the histograms, because
+ * users' graphs depend on both.
+ */
 #include "engine/keep/metrics.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was derived from events that are masked now, made anew from them; none of it may say what they said. */
+/* Makes everything derived from masked events again, so that no secret stays in it. */
 #include "engine/keep/redact-session.h"
 
 #include "core/mask.h"

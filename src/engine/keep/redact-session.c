@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Redaction on request: what would be masked in a text, and masking a session's past (X-14). The second replaces
- * events in place, which nothing else does, and makes everything derived from them anew.
+ * Redaction on request (X-14): reports what would be masked in a text, and masks the events of a stored session. The
+ * second replaces events in place, and makes everything derived from them again.
  */
 #include "engine/keep/redact-session.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the sessions that retention may have something to say about. */
+/* Reads the sessions that a retention rule may apply to. */
 #include "engine/keep/retention-candidates.h"
 
 #include <limits.h>

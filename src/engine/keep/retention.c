@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Retention (B-09, X-15, L-09). First everything that is due is listed from rows read once; then it is gone through, in
- * the order that reprise/admin.h tells. Each session is looked at again before it is touched, so that a hold or a new
- * run since then counts, and a dry run takes the same way without the last step.
+ * Retention (B-09, X-15, L-09). First all sessions that are due are listed from rows that are read once. Then the rules
+ * are applied in the order that reprise/admin.h gives. Each session is checked again before it is changed, so that a
+ * hold or a run that came since then counts. A dry run takes the same steps without the change.
  */
 #include "base/options.h"
 #include "engine/keep/abandon.h"

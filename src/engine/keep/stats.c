@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers and the state of health: stats and doctor. */
+/* rp_stats_json and rp_doctor_json: numbers of what the store holds, and checks of its health. */
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>

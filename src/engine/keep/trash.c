@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trash: into it, out of it, and deletion for good. */
+/* The trash: putting sessions into it, taking them out, and deletion for good. */
 #include "engine/keep/trash.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures that could not be written to the audit log: kept in shared memory and told later. */
+/* Failures that could not be written to the audit log: kept in shared memory, and written to the log later. */
 #include "engine/keep/unaudited-failures.h"
 
 #include "engine/keep/audit.h"

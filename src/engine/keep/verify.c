@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading everything and saying what is wrong. Damage stays inside its session.
- * Repair keeps every number: a damaged or missing event becomes `x-damaged`, with
- * what was left of it; a damaged snapshot goes, for the journal can make it again.
+ * Reads everything and reports what is wrong. Damage stays inside its session. A repair keeps every event number: a
+ * damaged or missing event becomes `x-damaged`, with what was left of it. A damaged snapshot is deleted, because it can
+ * be made again from the journal.
  */
 #include <sodium.h>
 

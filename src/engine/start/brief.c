@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The brief for whoever asks between starts: of a scope (what a start now would inject), and of a session. */
+/* rp_brief_scope and rp_brief: the brief that a start in a scope would give now, and the brief of a session. */
 #include "base/options.h"
 #include "engine/start/restoration.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one start commits: the end of the run before, the session, the lease, the event that says what came back. */
+/* The ops that one start commits: the end of the previous run, the session, the lease, the event `restored`. */
 #include "engine/capture/emotions.h"
 #include "engine/capture/mirror.h"
 #include "engine/files.h"

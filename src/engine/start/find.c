@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which session a start means, and whether somebody holds it. */
+/* Finds the session that a start means, and whether a living owner holds it. */
 #include "engine/journal/idempotency.h"
 #include "engine/journal/stream-redaction.h"
 #include "engine/transfer/copy.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of sessions that have none yet, made for a start. */
+/* Makes the records of sessions that have none yet, for a start. */
 #include "engine/start/open-session-records.h"
 
 #include "engine/keep/abandon.h"

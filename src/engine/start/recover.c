@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs whose owner is gone: gathering the evidence, and ending them (B-03, X-11). */
+/* Runs whose owner is gone: gathers the evidence, and ends them (B-03, X-11). */
 #include "engine/start/recover.h"
 
 #include "engine/capture/capture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kind of a restart, by the run before it. */
+/* The kind of a restart, decided from the previous run. */
 #include "engine/start/restart-kind.h"
 
 /*

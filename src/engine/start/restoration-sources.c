@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plan is given beside the records: the scope's memories, and its newest word on each task. */
+/* Inputs of a plan beside the records: the scope's memories, and the newest event about each task of the scope. */
 #include "engine/journal/derived-rows.h"
 #include "engine/keep/memory.h"
 #include "engine/start/restoration.h"

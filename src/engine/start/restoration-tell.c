@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a restoration decided, told: in the journal's event, the start document, the brief and the audit log. */
+/* Writes what a restoration decided into the journal's event, the start document, the brief and the audit log. */
 #include "engine/start/restoration.h"
 
 #define TASKS_AUDITED 64

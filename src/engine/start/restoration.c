@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Restoration: rows read, plan made, text written. */
+/* Restoration: reads the rows, makes the plan, writes the text. */
 #include "engine/start/restoration.h"
 
 #include "engine/capture/archive.h"

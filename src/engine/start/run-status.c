@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a run began and how it does, told by its row to whoever asks, in any process, later (N-18). */
+/* rp_session_status_json: how a run began and whether it is alive, read from its row, in any process (N-18). */
 #include "engine/engine.h"
 
 #define STATUS_MAX 65536

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run's signs of life and its end: heartbeat, save, end. The first two may be called at 50 Hz (N-01, N-19). */
+/* The public functions of a run: heartbeat, save, end. The first two may be called at 50 Hz (N-01, N-19). */
 #include "engine/capture/capture.h"
 #include "engine/capture/mirror.h"
 #include "engine/journal/stream-redaction.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Beginning or resuming a session, in the order of DESIGN's "path of one start":
- * recover, find, lease, load, tell. Decisions are taken on rows read outside any
- * transaction and committed under a compare-and-swap on the session's epoch; who
- * loses that race reads again.
+ * Begins or resumes a session, in the order that docs/architecture.md gives in "The path of one start". Decisions are
+ * made on rows that were read outside any transaction, and committed under a compare-and-swap on the session's epoch. A
+ * start that loses this race reads the rows again.
  */
 #include "base/options.h"
 #include "engine/start/start.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tokens of agents, computed for a store file. */
+/* Computes the tokens of agents, for a store file. */
 #include "engine/transfer/agent-tokens.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session copied event by event into a hidden one, which is shown when it is whole. */
+/* Copies events into a hidden session, which is shown when it is complete. */
 #include "engine/transfer/copy.h"
 
 #include "engine/capture/capture.h"

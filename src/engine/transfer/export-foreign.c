@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a session as another program's document: to a stream, a file, a folder with an index (O-01), a database. */
+/* Writes a session as another program's document: to a stream, a file, a folder with an index (O-01), or a database. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>

@@ -6,11 +6,11 @@
  *   {"run":{…}}                            one per run, in order of epoch
  *   {"blob":{"id":…,"at":…,"bytes":N,"part":1,"data":…}}
  *                                          base64, in parts; a blob's parts follow each other and make N bytes
- *   {"seq":1,"at":…,"kind":…,"body":…}     one per event, bodies as the bytes that came; one that
+ *   {"seq":1,"at":…,"kind":…,"body":…}     one per event, bodies as the bytes that came; a body that
  *                                          spans lines is written as a string, "body_text"
  *   {"end":{"events":N,"hash":"…"}}        last: BLAKE2b over all lines before it
  *
- * Times are milliseconds, exact. Snapshots are derived and not part of it.
+ * Times are milliseconds, exact. Snapshots are derived data and not part of the format.
  */
 #include <sodium.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an export reads of a session: its row, runs, events, stretches and blobs. */
+/* The parts of a session that an export reads: its row, runs, events, the events that were not undone, and blobs. */
 #include "engine/transfer/foreign.h"
 
 #include "facets/settings.h"

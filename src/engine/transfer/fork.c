@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* B-07: a new session with a copy of the journal up to some event. It stands on its own: the old one may go. */
+/*
+ * rp_fork (B-07): makes a new session with a copy of the journal up to some event. The copy does not depend on the
+ * original, which may be deleted.
+ */
 #include "base/options.h"
 #include "base/text.h"
 #include "engine/transfer/copy.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file to be imported is: an export of our own, a database, or a document; and what to do when it is damaged. */
+/*
+ * Finds out what a file to be imported is: an export of Reprise, a database or a document. Also handles damaged files.
+ */
 #include "base/options.h"
 #include "engine/transfer/import-file.h"
 

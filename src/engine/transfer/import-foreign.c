@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Taking in other programs' sessions. A converter pushes checked events; here each is masked as in the journal's
- * funnel and copied into a hidden session that is shown when it is complete, with the times of its source and one run
- * that says how it ended. What is there already is skipped and said.
+ * Imports other programs' sessions. A converter pushes checked events. Each event is masked like an append and copied
+ * into a hidden session, which is shown when it is complete, with the times of its source and one run that says how the
+ * session ended. A session that the store has already is skipped and reported.
  */
 #include "engine/transfer/foreign.h"
 

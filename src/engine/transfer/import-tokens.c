@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The credentials of an imported document: gathered first, written when all sessions are in. */
+/* The credentials of an imported document: gathered first, and written after the last session was imported. */
 #include "engine/transfer/import-tokens.h"
 
 #include <sodium.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the `reprise` format (see export.c) as a stream. Nothing is shown until the last line and its hash were good.
+/*
+ * Reads the `reprise` format (export.c) as a stream. Nothing is shown before the last line and its hash were checked.
  */
 #include <sodium.h>
 

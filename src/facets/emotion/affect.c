@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The facet of feelings (N-08 to N-13). Its state is true at `last_ms`, the time of the last event that touched it;
- * documents show it aged to their own moment. A clock that goes back stands still for one event.
+ * The facet of the agent's emotions (N-08 to N-13). The state is valid at `last_ms`, the time of the last event that
+ * changed it; documents show the state aged to their own moment. When the clock went back between two events, no time
+ * has passed between them.
  *
- * `felt` says that something was felt here or brought along from an earlier session; until then a session may still
- * take over what it was left. A table of its own alone is nothing felt.
+ * `felt` is set by an emotion event of this session, and by emotions carried over from an earlier session. Until then
+ * the session may still take over an earlier session's emotions. A table of emotions alone does not set `felt`.
  */
 #include "facets/emotion/affect.h"
 

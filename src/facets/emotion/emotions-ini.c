@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of emotions as INI text: written for people to edit, and read line by line on behalf of an INI reader. */
+/* The table of emotions as INI text: writes it for people to edit, and takes the lines that an INI reader has read. */
 #include "facets/emotion/emotions.h"
 
 #include "json/json.h"

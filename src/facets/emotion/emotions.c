@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of emotions: names, events, wounds, and its INI form. */
+/* The table of emotions: its defaults, names, events and wounds, and its JSON form. */
 #include "facets/emotion/emotions.h"
 
 #define OTHER_DECAY .03

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feelings over time. Levels first, from the wounds as they were at the beginning of the stretch; then the wounds.
- * Boredom and mood depend on the way in between: it is cut where a threshold is crossed, and is plain in each piece.
+ * Emotions over time. For a span of time the levels are computed first, from the wounds as they were at its beginning,
+ * and then the wounds. Boredom and mood depend on the levels in between: the span is cut where a threshold is crossed,
+ * and in each piece the formulas are simple.
  */
 #include "facets/emotion/affect.h"
 

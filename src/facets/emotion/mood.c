@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moods from levels (N-12): the first rule that holds. */
+/* The mood that follows from the levels (N-12), by the first rule that holds. */
 #include "facets/emotion/affect.h"
 
 static const char *const names[RP_MOODS] = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The status of a session's agent, its way into the journal, and the time after a connection is lost.
+ * Agent sessions: the status of a session's agent, its events in the journal, the time after a lost connection.
  *
- * After the server's start (C-01, C-04) sessions that had an agent await it. Terminated ones do not; failed ones go to
- * the trash, where the server's stop has interrupted that.
+ * After the server's start (C-01, C-04) sessions that had an agent await it again. Sessions whose agent was terminated
+ * do not. Sessions whose agent failed are again due for the trash.
  *
- * A session whose agent has failed goes to the trash after evict_s (C-03): audited, and out of it again by untrash. A
- * start in between gives its agent another life, and the session stays, as it does after its end, with a hold, or with
- * a process that lives in it. The entries are in memory, by the server's clock; after a restart the roster and the
- * journals say which there were.
+ * A session whose agent has failed goes to the trash after evict_s (C-03). That is audited, and untrash undoes it. When
+ * the agent is started again before, the session stays; it also stays when it has ended, is on hold, or has a living
+ * process in it. The entries are in memory, with times of the server's wall clock. After a restart they are made again
+ * from the roster and the journals.
  */
 #include "json/ack.h"
 #include "server/agent/agent-session.h"

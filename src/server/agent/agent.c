@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Agents' connections: the handshake, messages, the end; and all of them, from the server's start to its end. */
+/* Agents' connections: the handshake, messages, the end. Also the start and the end of all of them with the server. */
 #include "server/agent/agent-session.h"
 
 #include "base/ticks.h"

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the journal to the agent (C-04, C-09). What was delivered is marked in the
- * journal, with a `runtime` event, once the socket has taken it, or, of an agent that
- * acknowledges, once it has: so after a restart an agent is given what it has not had,
- * and at worst the last of it twice.
+ * Delivers events from the journal to the agent (C-04, C-09). A `runtime` event in the journal marks what was
+ * delivered. The mark is written once the socket has taken the message; when the agent acknowledges messages, once it
+ * has done so. After a restart the agent gets what it has not got yet, and in the worst case the last message twice.
  */
 #include "server/agent/agent-session.h"
 
 #define WORD_MAX (2 * RP_BODY_MAX + 1024)
 
-/* ---- events to messages; each carries its number, by which an agent knows one it has had ---- */
+/* ---- events to messages: each carries its number, by which an agent recognises one that it has got before ---- */
 
 static void put(struct rp__jw *w, const char *name, struct rp__json v)
 {

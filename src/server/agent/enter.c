@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An agent says who it is (C-06). The session is looked at in the pool; then, in the
- * loop, the agent gets its session: an older connection goes, one that was awaited is
- * told of in the conversation (C-04), and the agent gets its token, then auth_ok, then
- * what it has not had yet.
+ * An agent identifies itself (C-06). The session is read in the pool. Then, in the loop, the agent gets its session: an
+ * older connection is closed, the return of an agent that was awaited becomes a message of the conversation (C-04), and
+ * the agent is sent its token, then auth_ok, then the messages that it has not got yet.
  */
 #include "base/credentials/fleet.h"
 #include "base/text.h"

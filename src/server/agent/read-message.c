@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An agent's messages to events: a table, one reader per type. What is told of tools
- * goes to the ledger as running, not as intended: it is the report of what happens,
- * and must not be refused for a spent budget.
+ * Turns an agent's messages into events: a table, with one reader per type. Tools of the agent are recorded as running,
+ * not as intended: the message reports a call that happens already, and must not be refused for a spent budget.
  *
- * A streamed message comes twice, in chunks and then whole. When both are the same the
- * whole one ends the stream and adds nothing. When chunks were lost, or the agent that
- * streamed them was cut off in between, the stream is ended and the whole one follows
- * under its id: the conversation has it in place of the chunks. The turn's result ends
- * a stream that no whole message followed.
+ * A streamed message comes twice, in chunks and then whole. When both are equal, the whole one ends the stream and adds
+ * nothing. When chunks were lost, or the agent that streamed them was cut off in between, the stream is ended, and the
+ * whole message follows under the same id and replaces the chunks in the conversation. The result of the turn ends a
+ * stream that no whole message followed.
  */
 #include "base/text.h"
 #include "server/agent/agent-session.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which sessions have an agent: a line each in <db>.agents. It only says where to look after a restart, so that a
- * server with many sessions need not open them all; what is true of a session its journal says.
+ * The roster: the sessions that have an agent, one line each in <db>.agents. After a restart the server opens only
+ * these sessions. The roster says nothing else about a session; the journal does.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is remembered of an agent between two of its messages: the tools that run, and what it streams. */
+/* What the server remembers of an agent between two of its messages: the tools that run, and the open stream. */
 #include "server/agent/agent-session.h"
 
 void rp__agent_tools_init(struct rp__agent_tools *m)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One topic on one socket: how it begins, what it says, and its end. It is sent the journal's events as all members
- * are, the author too, so that the numbers prove the order; notes once more in the seed's shape on audio topics;
- * changes of the status; on sessions:<scope> the sessions' documents (C-10).
+ * One topic on one socket: joining it, sending on it, and its end. A channel sends its client the journal's events,
+ * also to their author, so that the numbers prove the order; on audio topics each note once more in the form of Lossy;
+ * changes of the status; on sessions:<scope> the documents of the sessions (C-10).
  */
 #include "server/channel/channel.h"
 

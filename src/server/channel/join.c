@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joining: which session a topic means, whether it lives, and, where it does not,
- * a start (L-01, L-03, L-05). The work is done in the pool; the channel is busy until it is.
+ * Joining a topic: finds the session that the topic means, checks whether it is alive, and starts it if not (L-01,
+ * L-03, L-05). The work is done in the pool; the channel is busy meanwhile.
  *
- * A session that is open and alive is attached as it is. One whose run is dead is
- * resumed. One that was closed comes back by its own id, never by its key. A session
- * might be closed by the grace of a leave in between: then it is looked for again.
+ * A session that is open and alive is attached as it is. A session whose run is dead is resumed. A session that was
+ * closed comes back by its own id, never by its key. When the grace after a leave closes the session during the join,
+ * the join looks for the session again.
  */
 #include "base/id.h"
 #include "server/http/call.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The members of a session: one entry of the engine's presence for all channels joined to it, from the first join to
- * the end of the grace after the last leave (L-02, L-08). Beside the entry stand the session's handle and its channels,
- * which are the loop's.
+ * The members of a session: one entry of the engine's presence for all channels joined to the session, from the first
+ * join to the end of the grace after the last leave (L-02, L-08). The session's handle and its channels are beside the
+ * entry; only the loop uses the channels.
  *
- * Sessions whose last member left are closed in the pool, a few at a time, so that they share the store's syncs and ten
- * thousand of them keep nobody waiting: a task closes one session and goes to the end of the pool's queue.
+ * The sessions whose last member left are closed in the pool, a few at a time, so that they share the store's syncs,
+ * and so that ten thousand of them delay no other work: a task closes one session and goes to the end of the pool's
+ * queue.
  */
 #include <pthread.h>
 

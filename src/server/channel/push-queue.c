@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pushes of a channel: started in the order they came, each answered when it is done, bounded all the time. */
+/* The pushes of a channel: started in the order of arrival, each answered when it is done, bounded in number. */
 #include "json/ack.h"
 #include "server/channel/channel.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of pushes: those that are done at once, those that ask the engine, and how payloads become events. */
+/* The table of pushes: what is done at once, what the engine is asked, and how payloads become events. */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include "server/channel/channel.h"
 #include "server/http/call.h"
 
-/* ---- asked of the engine, which may take a while: in the pool; the channel waits for them ---- */
+/* ---- pushes whose answer the engine may take a while to give: in the pool, and the channel waits for them ---- */
 
 static rp_session *session_of(const struct rp__push *p)
 {
@@ -99,7 +99,7 @@ static int ask_brief(struct rp__push *p, struct rp__jw *w, rp_error *err)
   return 0;
 }
 
-/* ---- done at once: they touch the channel alone ---- */
+/* ---- pushes that are carried out immediately, because they concern the channel alone ---- */
 
 static int now_ping(struct rp__push *p, struct rp__jw *w, rp_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client's socket: the handshake, messages to their channels, and the end. */
+/* A client's socket: the handshake, handing messages to their channels, and the end. */
 #include "server/channel/socket.h"
 
 #include "server/channel/channel.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Authentication: who asks by address, token or session token, and what each may do. */
+/* Authentication: identifies a caller by address, token or session token, and decides what each may do. */
 #include "server/http/auth.h"
 #include "base/ticks.h"
 

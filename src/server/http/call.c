@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What handlers read of a call, its query and the members of its body; and the answer that tells of an error. */
+/* The parts of a call that handlers read, its query and the members of its body; and the answer to an error. */
 #include "server/http/call.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The address a request comes from, through the proxies that are trusted. */
+/* The address that a request comes from, also behind trusted proxies. */
 #include "server/http/client-address.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between HTTP and the routes: who may, which route, its session and body, the answer, the log. */
+/* Between HTTP and the routes: checks the caller's rights, finds the route, its session and body, answers, and logs. */
 #include "base/text.h"
 #include "base/ticks.h"
 #include "net/uri.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events coming in. An append is queued and the request waits without a thread; the engine's acknowledgement answers
- * it. Bodies are handed on as the bytes that came: what is stored is what the client wrote.
+ * Appends events. An append is queued, and the request waits without occupying a thread; the engine's acknowledgement
+ * answers it. Bodies are passed on unchanged, so the store gets the bytes that the client wrote.
  */
 #include "base/given-values.h"
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages of a session's events, from the first on or from the newest back. */
+/* Pages of a session's events, forwards from the first or backwards from the newest. */
 #include "server/http/handle.h"
 
 #define PAGE_DEFAULT 100 /* events of a page */

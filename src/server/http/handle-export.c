@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session as a document of its own, and its blobs. What is large goes into a file without a name beside the database,
- * from which it is sent: memory is bounded, and the answer begins only when all of it could be made.
+ * A session as a document, and its blobs. A large answer is first written to a file without a name beside the database
+ * and sent from there. So memory is bounded, and an answer begins only when all of it could be made.
  */
 #include <errno.h>
 #include <fcntl.h>

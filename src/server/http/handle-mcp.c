@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MCP over HTTP (B-04): one message per POST, one JSON answer. The protocol is bridge/mcp's; here is whose memory it is
- * about. A client of the legacy era gets a session of its own with `initialize` and names it in MCP-Session-Id; others
- * share one per scope and client's name, which each request finds again.
+ * MCP over HTTP (B-04): one message per POST, one JSON answer. bridge/mcp has the protocol; this file decides which
+ * session a request belongs to. A client of the legacy era gets a session of its own with `initialize`, and names it in
+ * MCP-Session-Id. Clients of the other era share one session per scope and client's name, which each request finds
+ * again.
  */
 #include "base/id.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions to the engine whose answers are its documents, as the command line prints them with --json. */
+/* Reads whose answers are documents of the engine, as the command line prints them with --json. */
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/text.h"
@@ -224,7 +224,7 @@ int rp__handle_audit(struct rp__http_call *c, rp_error *err)
   return 0;
 }
 
-/* ---- what the seeds' own clients ask for (N-18, L-04) ---- */
+/* ---- the routes that clients of the original programs use (N-18, L-04) ---- */
 
 /* How the latest run began that the asker may see. */
 int rp__handle_api_session(struct rp__http_call *c, rp_error *err)

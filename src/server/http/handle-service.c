@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* About the server itself: what it is, whether it lives, whether it serves, and its numbers. */
+/* Routes about the server itself: its start page, /openapi.json, whether it is alive, whether it is ready, metrics. */
 #include "server/http/route.h"
 #include "server/server.h"
 

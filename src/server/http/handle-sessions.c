@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions as things: listing, showing, beating, closing, copying, going back, deleting. */
+/* Routes on sessions: list, show, heartbeat, close, fork, restore, delete. */
 #include "base/given-values.h"
 #include "server/http/handle.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers of the handlers: scopes, keys, acknowledgements, members, documents. */
+/* Functions that the handlers share: scopes, keys, acknowledgements, members, documents. */
 #include "json/ack.h"
 #include "server/http/handle.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of MCP clients over HTTP: found by key, kept alive, and ended after their silence. */
+/* The table of MCP clients over HTTP: found by key, kept alive, and ended when they were silent too long. */
 #include "server/http/mcp-clients.h"
 #include "base/ticks.h"
 

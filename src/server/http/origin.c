@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host and Origin headers: parsed, compared with the lists and with loopback names. */
+/* Parses Host and Origin headers, and compares them with the lists and with loopback names. */
 #include "server/http/origin.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rate limits: token buckets by address, the longest silent forgotten first. */
+/* Rate limits: token buckets by address. The address that was silent longest is forgotten first. */
 #include "server/http/rate-limit.h"
 
 #include <pthread.h>

@@ -84,7 +84,7 @@ RP_MUST_USE rp__handler rp__handle_state, rp__handle_snapshots, rp__handle_snaps
     rp__handle_evidence, rp__handle_search, rp__handle_scope_brief, rp__handle_audit;
 /* handle-export.c */
 RP_MUST_USE rp__handler rp__handle_export, rp__handle_blob;
-/* handle-reads.c: the seeds' own clients ask for these (N-18, L-04) */
+/* handle-reads.c, for clients of the original programs (N-18, L-04) */
 RP_MUST_USE rp__handler rp__handle_api_session, rp__handle_api_ping;
 /* handle-mcp.c */
 RP_MUST_USE rp__handler rp__handle_mcp, rp__handle_mcp_end;

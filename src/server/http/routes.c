@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of routes, and finding the one of a method and a path. Fixed segments stand before variables of the same
- * place ("stream" before ":id"): the first that fits counts. `errors` are those of the route's own; what its flags
- * bring along (openapi.c) is not repeated here.
+ * The table of routes, and the search for the one of a method and a path. The first row that matches counts, so fixed
+ * segments are before variables of the same place ("stream" before ":id"). `errors` lists the errors of the route
+ * itself; the errors that its flags imply (openapi.c) are not repeated.
  */
 #include "base/id.h"
 #include "base/text.h"

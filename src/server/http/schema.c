@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The documents of the wire as JSON schemas, written as they are. Those that are
- * ours alone are strict, so that a member that nobody wrote down here is found by
- * the tests; what comes from events is as open as events are.
+ * The documents of the wire as JSON schemas. Schemas of documents that only Reprise makes are strict, so that the tests
+ * find a member that is missing here. Schemas of content from events are as open as events are.
  */
 #include "server/http/route.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of bearer tokens that were right a moment ago. */
+/* The cache of bearer tokens that were valid a moment ago. */
 #include "server/http/token-cache.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hubs and their subscribers: who stands where, what must be read, who gets which event. */
+/* Hubs and their subscribers: the position of each subscriber, what must be read, and who gets which event. */
 #include "server/live/hub.h"
 
 /* ---- lists ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Those who follow lists of sessions (C-10). A subscriber is one number: what stands
- * after it in the roll is new to him.
+ * Subscribers of lists of sessions (C-10). A subscriber has one number: all items of the list with a higher number are
+ * new to it.
  */
 #include "server/live/hub.h"
 

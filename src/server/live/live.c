@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The publisher's thread and its life. It sleeps while nobody listens. Else it
- * looks at most once a millisecond what was stored, however much that is, and tells
- * the loop of those journals that somebody listens to; a hub that grew again before
- * the loop came by is told of once, so nothing queues up.
+ * The publisher's thread. It sleeps while there are no subscribers. Otherwise it looks for new events at most once a
+ * millisecond, however many there are, and tells the loop which journals with subscribers have grown. A hub that grew
+ * several times before the loop took notice is reported once, so nothing queues up.
  */
 #include "server/live/hub.h"
 #include "base/ticks.h"

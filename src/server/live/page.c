@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page of a journal, read by one of the readers' threads and turned into documents there. */
+/* A page of a journal, read and turned into documents by one of the reader threads. */
 #include "server/live/hub.h"
 
 #define FULL 1 /* stops the reading */

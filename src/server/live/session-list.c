@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rolls: what was last seen of a scope's sessions (C-10): of the newest, which a scan
- * lists, and of older ones since their journals grew. The items stand in the order of
- * their last change, each change with a number of its own. Removed ones stay a while,
- * for those who have not heard of it yet.
+ * The lists of sessions that have subscribers (C-10). A list has the last known document of a scope's newest sessions,
+ * which a scan lists, and of older sessions whose journals grew since. The items are in the order of their last change,
+ * and each change has a number of its own. Removed items stay for a while, for subscribers that were not told yet.
  */
 #include "server/live/hub.h"
 #include "base/ticks.h"

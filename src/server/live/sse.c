@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Server-sent events: a stream's form, its beginning, what it sends, and its end. */
+/* Server-sent events: the form of a stream, its beginning, its events, and its end. */
 #include "server/live/sse.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A store that fails on demand: what is above it is tested by counting. */
+/* A store that fails on demand: tests of the layers above count the calls and make the nth one fail. */
 #include "base/error.h"
 #include "store/store.h"
 

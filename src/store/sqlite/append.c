@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hot path: one read of the head, one row per event, one write of the head; nothing is allocated. */
+/* The hot path of an append: one read of the head, one row per event, one write of the head. Nothing is allocated. */
 #include "store/sqlite/sqlite.h"
 
 #include "core/seal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The audit chain of each scope: its head and its next record are one transaction's. */
+/* The audit chain of each scope. One transaction reads the head of the chain and adds the next record. */
 #include "store/sqlite/sqlite.h"
 
 #define AUDIT_PAGE 64

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blobs: rows with much in them, which is read only when one of them is asked for. */
+/* Blobs: rows with large data, which is read only when a blob is asked for. */
 #include "store/sqlite/sqlite.h"
 
 #define BLOB_PAGE 64

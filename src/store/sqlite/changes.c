@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is new. Events get ever higher ids, also after deletions (RP_SQ_EVENT_FLOOR), and one transaction writes at a
- * time, so whoever has seen all events up to an id has missed nothing before it.
+ * Finds what is new. The ids of events only grow, also after deletions (RP_SQ_EVENT_FLOOR), and one transaction writes
+ * at a time. So a reader that has seen all events up to an id has missed none before it.
  *
- * Whether anything is new at all stands in the header of the log's index, which every commit of every process writes
- * last and which lies in memory that they share. Reading it there takes no system call.
+ * Whether anything is new at all shows in the header of the log's index. Every commit of every process writes this
+ * header last, and it is in memory that all processes share. Reading it takes no system call.
  */
 #include "store/sqlite/sqlite.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether full text is that of the journal and the memories (B-08). The index has no text of its own, only words with
- * their places. Every word that the journal has is hashed with its event and its place, every word of the index as
- * well, and the sums must be the same: one pass over each, in any order, without keeping anything.
+ * Checks that the full-text index has the text of the journal and the memories (B-08). The index has no text of its
+ * own, only words with their places. Every word of the journal is hashed with its event and its place, and so is every
+ * word of the index; the sums must be equal. That takes one pass over each, in any order, without keeping anything.
  */
 #include "store/sqlite/sqlite.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is wrong with pages, indexes, tables and full text, and what can be built
- * anew from the rows. Everything is found first and told afterwards, so that the
- * callback runs with nothing locked. Foreign tables are looked at, never repaired.
+ * Finds what is wrong with pages, indexes, tables and full text, and builds anew what can be built from the rows.
+ * Everything is found first and reported afterwards, so that the callback runs without a lock. Tables of other programs
+ * are checked but never repaired.
  */
 #include "store/sqlite/sqlite.h"
 

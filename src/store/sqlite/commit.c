@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One group is one database transaction; a refused txn undoes itself alone. */
+/* Commits a group of txns as one database transaction. A refused txn undoes only its own changes. */
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections: how each is opened, the pool of readers, and the writer, which may be lent to a reader. */
+/* Connections: opening each, the pool of readers, and the writer, which may be lent to a reader. */
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>

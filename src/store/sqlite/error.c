@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one table from SQLite's result codes to ours. */
+/* The one table from SQLite's result codes to codes of Reprise. */
 #include "store/sqlite/sqlite.h"
 
 struct translation {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events read in pages, each checked against its checksum and its place; and the one op that changes a stored one. */
+/* Reads events in pages, checks each against its checksum and place, and has the one op that changes a stored event. */
 #include "store/sqlite/sqlite.h"
 
 #define FLAG_SEALED 1

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frames of the write-ahead log, read without SQLite. Each frame carries the log's salts and a checksum over
- * itself and all frames before it, so the first bad one ends what SQLite reads, whatever follows it.
+ * Reads the frames of the write-ahead log without SQLite. Each frame carries the log's salts and a checksum over itself
+ * and all frames before it. So SQLite stops reading at the first bad frame, whatever follows it.
  *
- * No descriptor of the log has a lock of SQLite's, so opening and closing one is harmless.
+ * SQLite holds no lock through a descriptor of the log, so opening and closing one is harmless.
  */
 #include "store/sqlite/sqlite.h"
 

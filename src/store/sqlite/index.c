@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Full text: an FTS5 table without content, whose rowids are the events' ids, and
- * a mark in rp_meta up to which events are in it. It is no part of an append's
- * commit (decision 4). Whatever makes it doubtful (it is missing, made by another
- * version of these rules, its mark is beyond the events, a text it holds can't be
- * known any more) sets it back to nothing, and the next step builds it anew.
+ * Full text: an FTS5 table without content, whose rowids are the events' ids, and a mark in rp_meta up to which events
+ * are in it. An append's commit does not write it (docs/decisions.md). The index is reset to nothing when it is
+ * doubtful: it is missing, was made by another version of these rules, its mark is beyond the events, or a text in it
+ * can't be known any more. The next step then builds it anew.
  */
 #include "store/sqlite/sqlite.h"
 

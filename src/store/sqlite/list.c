@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions found and listed, scopes, clients. */
+/* Finds and lists sessions, and reads scopes and clients. */
 #include "store/sqlite/sqlite.h"
 
 #include <stdio.h>

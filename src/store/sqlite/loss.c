@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loss of what was synced. SQLite takes the first frame of its log that it can't read for the log's end, so one flipped
- * bit silently takes every later commit along. After each sync of a commit, what it made durable is therefore noted in
- * memory that all processes share, `<db>.runs` (no system call); whoever opens the database compares.
+ * Detects the loss of synced commits. SQLite takes the first frame of its log that it can't read for the log's end, so
+ * one flipped bit silently removes every later commit. Therefore, after each sync of a commit, what the sync made
+ * durable is noted in memory that all processes share, `<db>.runs` (no system call). A process that opens the database
+ * compares.
  *
- * An alarm needs proof, for a false one is worse than one that is missed (docs/decisions.md):
- *   - the log has the salts of the note and fewer good frames, and either a later frame still bears those salts or the
- *     database file was not touched since our last checkpoint (a copy restored in its place was);
- *   - there is no log, the note knows of frames that were not in the database file, that file was not written since our
- *     last checkpoint, and the newest event of the note is not in it, or not even our tables: until the first
- *     checkpoint they are in the log alone, and a file that we just made counts as one that we checkpointed.
+ * An alarm needs proof, because a false alarm is worse than a missed one (docs/decisions.md). There are two proofs:
+ * - The log has the salts of the note and fewer good frames, and either a later frame still has those salts, or the
+ *   database file was not touched since our last checkpoint (a copy restored in its place would have been).
+ * - There is no log, the note has frames that were not in the database file, that file was not written since our last
+ *   checkpoint, and the newest event of the note is not in it, or not even our tables. Until the first checkpoint the
+ *   tables are in the log alone, and a file that we just made counts as one that we checkpointed.
+ *
  * Other salts (the log was begun anew, after a complete checkpoint) and another inode (another file) prove nothing.
  */
 #include "store/sqlite/sqlite.h"

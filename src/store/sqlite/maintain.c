@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work beside the commits, on a connection of its own: the index, old keys; and what there is to count. */
+/* Work beside the commits, on a connection of its own: the index and old keys. Also the store's statistics. */
 #include "store/sqlite/sqlite.h"
 
 #include <assert.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memories of a scope (X-17). They outlive their sessions. Open ones are in a
- * full-text index without content, which is written in the same transaction: the
- * text it holds of a memory is always the one in its row.
+ * Memories of a scope (X-17). They outlive their sessions. Unsealed memories are in a full-text index without content,
+ * which is written in the same transaction, so the index always has the text of the row.
  */
 #include "store/sqlite/sqlite.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that other programs have for sessions. */
+/* Names that other programs use for sessions. */
 #include "base/clock.h"
 #include "store/sqlite/sqlite.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing a store: the file and what has to lie beside it, or a database in memory. */
+/* Opens and closes a store: the file and the files that must be beside it, or a database in memory. */
 #include "store/sqlite/sqlite.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prepared statements: bound, stepped, read and reset. */
+/* Prepared statements: binding, stepping, reading and resetting them. */
 #include "store/sqlite/sqlite.h"
 
 struct rp__sq_q rp__sq_query(struct rp__sq_conn *c, enum rp__sq_id id)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The turn to write: a byte of <db>.runs, waited for in the kernel (decision 5),
- * and a flag between the threads of this store, whose locks on one descriptor do
- * not exclude each other.
+ * The queue of writers: a lock on a byte of <db>.runs, for which processes wait in the kernel (docs/architecture.md),
+ * and a flag between the threads of this store, because locks on one descriptor do not exclude each other.
  *
- * Waiting in the kernel can't be given a time limit without signals, so a helper
- * thread waits while the writer watches the clock. It is made when first somebody
- * has to wait. A helper that is still in the kernel when the store is closed is
- * left behind with the queue in its hands: when its turn comes it passes it on
- * and frees everything.
+ * A wait in the kernel can't have a time limit without signals, so a helper thread waits while the writer watches the
+ * clock. The helper is made when a thread first has to wait. When the store is closed while the helper is still in the
+ * kernel, the helper is left behind as the owner of the queue: when it gets the lock, it releases the lock and frees
+ * everything.
  */
 #include "store/sqlite/sqlite.h"
 #include "base/ticks.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a start scans (decision 7): one narrow row for each ended session, those of a scope side by side by their ends.
- */
+/* The rows that a start scans: a narrow row for each ended session, the rows of a scope side by side, by their ends. */
 #include <endian.h>
 
 #include "store/sqlite/sqlite.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record of an ended session. Its parts are a row of session_states, where other
- * programs look for them; rp_records has the rest: what the row may be too old to
- * know once it is archived, the sealed body, the pins that went, and the parts of a
- * record whose id somebody else's row has (X-15). A row of session_states is ours when rp_recall has
- * the session and its flags do not say otherwise.
+ * The record of an ended session. Its parts are a row of session_states, where other programs look for them. rp_records
+ * has the rest: members that the archived record may be too old to have, the sealed body, the pins that were removed,
+ * and the parts of a record whose id is taken by another program's row (X-15). A row of session_states is ours when
+ * rp_recall has the session and its flags do not say otherwise.
  */
 #include "store/sqlite/sqlite.h"
 

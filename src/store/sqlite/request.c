@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was made under idempotency keys of a scope. Epoch and birth stand behind the digest, in one column. */
+/* The results of requests with idempotency keys, by scope. Epoch and birth follow the digest in one column. */
 #include "store/sqlite/sqlite.h"
 
 #define TOLD_BYTES (RP_REQUEST_DIGEST + 16)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our tables and how they came to be. A step leads from version n - 1 to n and is
- * never changed once released. All names begin with rp_ but the two of the seeds
- * (states.c), nothing outside of them is touched, and the version is a row of ours,
- * for user_version and application_id belong to whoever owns the file (X-15,
- * decision 18).
+ * The tables of Reprise and their migrations. A step leads from version n - 1 to n and is never changed once released.
+ * All names begin with rp_, except the two names of the original programs (states.c); nothing else in the file is
+ * touched. The version is a row of a table of Reprise, because user_version and application_id belong to the owner of
+ * the file (X-15).
  */
 #include "store/sqlite/sqlite.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nothing left of what was replaced or deleted (X-14), and free pages given back.
+ * Removes every trace of what was replaced or deleted (X-14), and gives free pages back.
  *
- * secure_delete, which is on for all that we write, is not enough: moving cells
- * between pages leaves copies of them in the gaps, and what such a copy was of may be
- * replaced afterwards. So the pages are written anew. Where everything in the file is
- * ours, VACUUM does that. It may give other rowids to tables that have none of their
- * own, which whoever shares the file with us may have noted elsewhere: there (X-15)
+ * secure_delete, which is on for everything that we write, is not enough: moving cells between pages leaves copies of
+ * them in the gaps, and the original of such a copy may be replaced afterwards. So the pages are written anew. Where
+ * everything in the file is ours, VACUUM does that. VACUUM may change the rowids of tables without an integer primary
+ * key, and another program that shares the file may have noted such rowids elsewhere. In a shared file (X-15) therefore
  * only our tables are written anew, by taking their rows out and putting them back.
  */
 #include "store/sqlite/sqlite.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops on a session's own rows: made, changed, deleted. Its head is the part that appends write. */
+/* Ops on a session's own rows: make, change, delete. The head of a session is the part that appends write. */
 #include "store/sqlite/sqlite.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots as rows. Their numbers are never given twice in a session. */
+/* Snapshots as rows. A number is never used twice in a session. */
 #include "store/sqlite/sqlite.h"
 
 /* Moves the head to the snapshot at `seq`; the tail is what comes after. */

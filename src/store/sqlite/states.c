@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two names that are the seeds': the table session_states, which may be there
- * already and then is somebody else's (X-15, decision 18), and the view
- * agent_session_states in Lossy's shape. What is there is used or left alone, never
- * changed; OWN_STATES in rp_meta says that the table was made here.
+ * The two names that come from the original programs: the table session_states, which may exist already and then
+ * belongs to another program (X-15), and the view agent_session_states in the form of Lossy. An existing table or view
+ * is used or left alone, never changed. OWN_STATES in rp_meta records that the table was made here.
  */
 #include "store/sqlite/sqlite.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Failed syncs. The kernel marks pages whose writing failed as clean: they are never written again, and the next sync
- * succeeds. So after a failed sync of the database, its log or their folder nothing is acknowledged as `disk`, by any
- * process, before all of it has been written once more (docs/decisions.md). The count of failures stands in memory
- * that all processes share.
+ * Failed syncs. The kernel marks pages that it could not write as clean: they are never written again, and the next
+ * sync succeeds. So after a failed sync of the database, its log or their folder, no process acknowledges anything as
+ * `disk` before all of it has been written once more (docs/decisions.md). The count of failures is in memory that all
+ * processes share.
  *
- * What makes a failure good, in the writers' turn:
- * - descriptors opened after it, for the kernel tells each older one of the failure once more;
- * - a change in the folder and its sync, for a name may be what is missing;
- * - every frame of the log read, its checksum verified, and written again to where it was, then a sync: a checkpoint
- *   before that might leave newer pages in the database file than the log on the disk has, and after a power cut the
- *   older ones of the log would be laid over them;
- * - a complete checkpoint, with its sync of the database file.
+ * The steps that repair a failure, while the writers' queue is held:
+ * - Descriptors are opened again, because the kernel reports the failure once more to each older one.
+ * - The folder is changed and synced, because a name may be missing.
+ * - Every frame of the log is read, its checksum verified, and written again to its place; then the log is synced. A
+ *   checkpoint before that might leave newer pages in the database file than the log on the disk has, and after a power
+ *   cut the older pages of the log would replace them.
+ * - A complete checkpoint is made, with its sync of the database file.
  */
 #include "store/sqlite/sqlite.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams that are not over: listing their newest events, the key of their tails, and taking them away. */
+/* Open streams: lists their newest events, keeps the number of the key of their tails, and removes them. */
 #include "store/sqlite/sqlite.h"
 
 int rp__sq_tail_key(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)

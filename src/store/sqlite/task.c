@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scope's newest word on each task, by a hash of its id: where in which journal it was said. */
+/* The newest event about each task of a scope, by a hash of the task's id: its journal and its number there. */
 #include "store/sqlite/sqlite.h"
 
 int rp__sq_task_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words as the full-text indexes see them: FTS5's own tokenizer, with the options that both indexes are made with. */
+/* Splits text into words as the full-text indexes do: with FTS5's own tokenizer and the options of both indexes. */
 #include "store/sqlite/sqlite.h"
 
 #define TERM_MAX 32768 /* bytes of a word that FTS5 keeps */

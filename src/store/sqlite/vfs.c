@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system's file layer, but for two things.
+ * The system's file layer, with three changes.
  *
- * SQLite syncs the folder of the log with the first commit of every process that opens it. Here whoever makes the log
- * syncs its folder, and those that find it have one sync less to wait for; a process that commits once waits half as
+ * SQLite syncs the folder of the log with the first commit of every process that opens it. Here the process that makes
+ * the log syncs its folder, and processes that find a log save this sync. A process that commits once waits half as
  * long.
  *
- * SQLite makes the log's index longer by writing one byte in each 4096. Where blocks are smaller the rest are holes,
- * and on a full disk the kernel kills whoever writes to a hole of a mapped file. Here a new part of the index gets all
- * its blocks at once, or SQLite is told that the disk is full.
+ * SQLite makes the log's index longer by writing one byte in each 4096. Where blocks are smaller, the other blocks are
+ * holes, and on a full disk the kernel kills a process that writes to a hole of a mapped file. Here a new part of the
+ * index gets all its blocks at once, or SQLite is told that the disk is full.
  *
  * Every failed sync of the database, its log or their folder is noted where all processes see it (sync.c), also one
  * whose error SQLite drops, as it does in a checkpoint at close.

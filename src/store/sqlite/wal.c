@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The write-ahead log goes back into the file beside the commits, for inside of
- * them it would be their 99th percentile. Writers that are faster than that find
- * the log at its bound and wait: first they leave it to a checkpoint that only
- * copies, then it is taken back to the end in their turn and begun anew.
+ * Copies the write-ahead log back into the database file, beside the commits: inside a commit the copying would make
+ * one commit in a hundred slow. Writers that are faster than this copying find the log at its bound and wait. First a
+ * checkpoint only copies. Then, while the writers' queue is held, the rest is copied, and the next commit begins the
+ * log anew.
  */
 #include "store/sqlite/sqlite.h"
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The replay filter. The rule: an update that can only be a replay of what the journal has is dropped; in doubt it is
- * delivered. Rather twice than never.
+ * The replay filter. An update is dropped when it can only be a replay of events in the journal. In doubt the update is
+ * delivered: the editor rather gets an update twice than never.
  *
- * Up to the answer of an agent that was told to load, all is a replay. Behind it, and from an agent that was told to
- * resume, a replay is what the journal has, and the user's words: agents do not speak for the user otherwise. In the
- * turn that follows, the same may be an answer that is the same as an old one: where the replay is not over, what is
- * next in the journal's order waits. Another message of the agent's behind it is the answer, and it was a replay; if
- * none comes, it was the answer itself. A replay that has come to the last prompt is over: an agent that died has
- * nothing of what stands behind it.
+ * Three rules decide what is a replay:
+ * - Until an agent that was told to load has answered, everything it sends is a replay.
+ * - After that answer, and from an agent that was told to resume, an update is a replay when the journal has it. The
+ *   user's words are always a replay, because agents do not send words of the user otherwise.
+ * - In the first turn after that, an update that equals the next entry of the journal may be a replay, or a new answer
+ *   that happens to equal an old one. While the replay is not over, such an update waits. When another message of the
+ *   agent follows in the turn, that message is the answer, and the waiting update was a replay. When none follows, the
+ *   waiting update was the answer and is delivered.
+ *
+ * A replay that has reached the last prompt is over: an agent that died does not have what the journal has after it.
  */
 #include "bridge/acp/replay/replay-filter.h"
 

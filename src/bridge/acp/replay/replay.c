@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The second look, which tells. Everything keeps its order; a state update is told where its last value stands. Calls
- * that nobody ended are closed where the run ends in which they were made, or the turn in which the agent died: that is
- * the end of their turn when it was cut off.
+ * The second pass over a journal, which sends the history to the editor. Everything keeps its order. A state update is
+ * sent once, at the place of its last value. A tool call without an end is closed where the run ends in which the call
+ * was made. When the agent died in the middle of a turn, the call is closed where that turn ends.
  */
 #include "bridge/acp/replay/replay.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first look over a journal: which values are the last ones, what was undone, where a terminal's output stands. */
+/* The first pass over a journal: last values of state updates, undone events, the places of terminals' output. */
 #include "bridge/acp/replay/survey.h"
 
 #include "bridge/acp/replay/conversation.h"

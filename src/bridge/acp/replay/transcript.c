@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The texts of the journal in their order. A replay comes in that order too, so there is a place up to which it has
- * come, and a text before that place is not known again: an answer that happens to be the same as an old one is news.
- * Texts match in whatever pieces they come, across messages of one voice, whatever white space is between their words.
- * While no turn runs, a replay may leave entries out, and tell them later; during a turn only the next entry is known.
+ * The texts of the journal in their order. A replay comes in the same order, so the transcript has a position: the
+ * place that the replay has reached. A text before this position is not recognised again, because an answer that
+ * happens to equal an old one is new.
+ *
+ * Texts match in whatever pieces they come, also across several messages of one voice, and white space is ignored.
+ * While no turn runs, a replay may leave entries out and send them later. During a turn only the next entry is
+ * recognised.
  */
 #include "bridge/acp/replay/transcript.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Agents speak of a session before they have answered session/new or session/load with it. Such updates wait for the
- * answer, so that what is delivered is in the journal, and a load that fails leaves nothing behind. And they speak of
- * one that they have while the editor still waits for it.
+ * Updates for a session that come too early. Agents send updates for a session before they have answered the
+ * session/new or session/load that makes the session known. Such updates wait for the answer, so that every update
+ * delivered is in the journal, and a load that fails leaves nothing behind. Agents also send updates for a session that
+ * they have while the editor still waits for its own answer; these updates wait until the editor has it.
  */
 #include "bridge/acp/restore/early-updates.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Excerpts of tools' inputs and outputs, and quotes. */
+/* Makes excerpts of tools' inputs and outputs, and quotes text of others. */
 #include "bridge/acp/restore/excerpt.h"
 
 #include "base/text.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversation as one text, for an agent that can't load it. Lines of ours stand at the margin and begin with a
- * word of ours or a bracket; what others said begins behind "User: ", "Assistant: ", "Input: " or "Output: ", and each
- * further line of it behind "> ", so that nothing in it can look like a line of ours. The newest entries are kept.
+ * The conversation as one text, for an agent that can't load it. A line of Reprise starts at the margin with a word of
+ * Reprise or a bracket. Text of others starts after "User: ", "Assistant: ", "Input: " or "Output: ", and each further
+ * line of it after "> ", so that no line of it can look like a line of Reprise. The newest entries are kept.
  */
 #include "bridge/acp/restore/hand-over-text.h"
 

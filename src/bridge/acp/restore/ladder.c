@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ladder: how an agent gets a session that it does not have. It resumes it, or loads it (its own replay is
- * swallowed, also what comes late), or gets a new one under an id of its own and the history with the next prompt. Any
- * error means that it could not: the next rung is tried. Then its mode and its options are set again.
+ * The ladder: the rungs by which an agent gets a session that it does not have. The agent is asked to resume the
+ * session; then to load it, and the agent's replay is dropped, also the part that comes late; then for a new session,
+ * under an id of the agent's own, whose next prompt brings the history. Any error means that the agent could not, and
+ * the next rung is tried. After a rung has held, mode and options of the session are set again.
  */
 #include "bridge/acp/restore/ladder.h"
 

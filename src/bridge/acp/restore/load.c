@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session/load and session/resume, and the session/new of --continue: the agent gets the session back (ladder.c), then
- * the editor. A load's history goes out in steps, as fast as the editor takes it, and the answer behind it.
+ * session/load and session/resume, and the session/new of --continue. First the agent gets the session back (ladder.c),
+ * then the editor. The history that answers a load is sent in steps, as fast as the editor takes it, and the answer
+ * after it.
  */
 #include "bridge/acp/restore/load.h"
 

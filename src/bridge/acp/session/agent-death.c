@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's end, when nobody asked for it: open turns are closed, it is started again, introduced again, and the
- * sessions are restored. One that dies three times within half a minute is left alone for as long.
+ * The end of the agent's process when nobody asked for it. Open turns are closed, the agent is started and initialized
+ * again, and its sessions are restored. An agent that dies three times within half a minute is not started again for
+ * half a minute.
  */
 #include "bridge/acp/session/agent-death.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session/close and session/delete. An agent that can is asked; for one that can't, the turn is cancelled and waited
- * for. A closed session stays in the journal; a deleted one goes to the trash.
+ * session/close and session/delete. An agent that supports the request is asked. For any other agent the turn is
+ * cancelled, and the proxy waits for the end of the turn. A closed session stays in the journal; a deleted one goes to
+ * the trash.
  */
 #include "bridge/acp/session/close.h"
 

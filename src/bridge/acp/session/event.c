@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of the protocol as events: prompts, what streams, tool calls, the end of a turn, what the agent asks of the
- * editor and what comes back. Permissions and questions stay open in the state until they are answered; files and
- * terminals are only written down.
+ * Turns messages of the protocol into events: prompts, streamed text, tool calls, the end of a turn, and the agent's
+ * requests to the editor with their answers. Permissions and questions stay open in the state until they are answered.
+ * Requests about files and terminals are only recorded.
  */
 #include "bridge/acp/session/event.h"
 

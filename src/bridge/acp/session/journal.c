@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal of the proxy's sessions, over the engine's outbox. A line goes out when its events are stored: the engine
- * tells so from its own threads, and the inbox carries that to the proxy's. Events that can't be stored hold up no
- * line: they are counted, and the outbox records before the next append how many are missing.
+ * The journal of the proxy's sessions, over the engine's outbox. A line is sent on when its events are stored. The
+ * engine acknowledges events on its own threads, and the inbox carries the acknowledgements to the proxy's thread.
+ * Events that can't be stored delay no line: they are counted, and before the next append the outbox records how many
+ * are missing.
  */
 #include "bridge/acp/session/journal.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is remembered of calls and requests, also of a session that comes back. */
+/* What the proxy remembers of tool calls and requests, also of a session that comes back. */
 #include "bridge/acp/session/known-calls.h"
 #include "base/enum-words.h"
 

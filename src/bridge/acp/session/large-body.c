@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies that the store would refuse: the whole of one goes into a blob, and the event keeps what facets read, what
- * replay must know without opening the blob, and the beginning of a text.
+ * Bodies that the store would refuse for their size. The whole body goes into a blob. The event keeps the members that
+ * facets read, the members that a replay needs without opening the blob, and the beginning of a text.
  */
 #include "base/text.h"
 #include "bridge/acp/session/event.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session/list: what the journal has, what was used last first, then what only the agent knows. A cursor says which of
- * the two goes on, and where: "r:" with time and id of the last session told, or "a:" and the agent's own cursor.
+ * session/list: first the sessions of the journal, the one used last first, then the sessions that only the agent
+ * knows. A cursor says which of the two parts goes on, and where: "r:" with time and id of the last session listed, or
+ * "a:" with the agent's own cursor.
  */
 #include "bridge/acp/session/list.h"
 

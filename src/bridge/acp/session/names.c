@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids on the wire: a session's own, another name of a session (the store's table of names), or that of a deleted one.
+/*
+ * Resolves ids on the wire. An id is a session's own, another name of a session (from the store's table of names), or
+ * the name of a deleted session.
  */
 #include "bridge/acp/session/names.h"
 

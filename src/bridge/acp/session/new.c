@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session/new: the agent begins a session and names it; its journal begins here. session/fork, of agents that can: the
- * agent makes a session of another one and names it; its journal begins with a copy of the other's. A session that is
- * not open is given to the agent first.
+ * session/new and session/fork. For session/new the agent begins a session and gives it an id, and its journal begins.
+ * For session/fork, of agents that support it, the agent makes a session from another one and gives it an id; the
+ * journal begins with a copy of the other session's. When the agent does not have that other session open, the agent
+ * gets it first.
  */
 #include "bridge/acp/session/new.h"
 

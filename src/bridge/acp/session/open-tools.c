@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tool calls of a session that have no end yet: when the agent dies, the editor must see one. */
+/* Tool calls of a session that have no end yet. When the agent dies, the proxy ends them for the editor. */
 #include "bridge/acp/session/open-tools.h"
 
 #include "bridge/acp/session/journal.h"

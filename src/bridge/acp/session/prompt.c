@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns: a prompt is in the journal before the agent sees it, and its end before the editor does. */
+/* Turns. A prompt is in the journal before the agent gets it, and the end of a turn before the editor gets it. */
 #include "bridge/acp/session/prompt.h"
 
 #include "base/clock.h"

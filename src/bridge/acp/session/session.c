@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions of the proxy: what the editor calls them, what the agent does, and their journal. */
+/* Sessions of the proxy: their ids at the editor and at the agent, and their journal. */
 #include "base/given-values.h"
 #include "bridge/acp/session/session.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modes and options of a session. An agent that gets one back may begin with its defaults, while the editor still shows
- * what the user chose, and "plan" that is none is a hazard: so they are set again before any prompt goes on, and the
- * editor is told what could not be.
+ * Modes and options of a session. An agent that gets a session back may begin with its defaults, while the editor still
+ * shows what the user chose. That is dangerous: the editor may show the mode "plan" while the agent changes files.
+ * Therefore mode and options are set again before any prompt passes, and the editor is told which of them could not be
+ * set.
  */
 #include "bridge/acp/session/settings.h"
 

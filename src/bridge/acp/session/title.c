@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Titles that an agent made of the words with which it was told a session: it takes a session's first prompt for what
- * the user said. Neither the editor nor the journal gets them; the title that was there stays.
+ * Recognises titles that an agent made from text of Reprise. An agent takes the first prompt of a session for the
+ * user's words, also when the proxy put the history in front of it. Such a title goes neither to the editor nor into
+ * the journal; the earlier title stays.
  */
 #include "bridge/acp/session/title.h"
 

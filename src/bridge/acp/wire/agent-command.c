@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's command line as it is written down: arguments that are secrets by the name before them are masked. */
+/* The agent's command line as it is stored: a value is masked when the name before it is that of a secret. */
 #include "bridge/acp/wire/agent-command.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* initialize: what the agent can do, and what the editor is told that it can. */
+/* The answer to `initialize`: what the agent supports, and what the editor is told that the proxy supports. */
 #include "bridge/acp/wire/capabilities.h"
 
 #include "bridge/acp/proxy.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Version 2 of the protocol, which is a draft: every line passes as it came, under the ids that the peers gave. What is
- * known of it is written down: sessions, prompts, messages, tool calls, permissions, the ends of turns. Sessions are
- * the agent's to list, resume and delete. One whose agent died is resumed by the next one, if that can.
+ * Version 2 of the protocol, which is a draft. Every line passes unchanged, with the ids that the peers gave. The parts
+ * of the draft that are known are recorded: sessions, prompts, messages, tool calls, permissions, the ends of turns.
+ * The agent itself lists, resumes and deletes sessions. When the agent died, the next agent is asked to resume its
+ * sessions, if that agent can.
  */
 #include "bridge/acp/wire/draft-version.h"
 

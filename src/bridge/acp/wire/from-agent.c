@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the agent: updates, its requests to the editor, and answers, each handled by the kind of its request. */
+/* Handles lines from the agent: updates, requests to the editor, and answers, each by the kind of its request. */
 #include "bridge/acp/wire/from-agent.h"
 
 #include "bridge/acp/replay/replay-filter.h"

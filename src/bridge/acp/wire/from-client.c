@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the editor. Requests that the proxy answers itself, requests of a session that must be restored first, and
- * all others, which pass. */
+/*
+ * Handles lines from the editor. The proxy answers some requests itself. Requests for a session that must be restored
+ * wait for the restoration. All other lines pass.
+ */
 #include "bridge/acp/wire/from-client.h"
 
 #include "bridge/acp/restore/ladder.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One turn of the loop: what came in goes to the proxy's core; before the loop sleeps, `settle` writes what the core
- * sent, tells it what was written, and steers who is read from. The core is never called from within itself.
+ * The proxy's world on libuv. In a turn of the loop, incoming lines go to the proxy's core. Before the loop sleeps,
+ * `settle` writes the lines that the core sent, tells the core what was written, and decides from which peers to read
+ * next. The core is never called from within itself.
  */
 #include "bridge/acp/wire/host.h"
 

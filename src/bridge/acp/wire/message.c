@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages: members that stand twice in an object (readers take the last one, and so does the journal), copies, and the
- * few places where a peer's bytes change, such as a session id that the other side knows by another name.
+ * Messages: members that occur twice in an object (readers take the last one, and so does the journal), copies, and the
+ * few places where the proxy changes a peer's bytes, such as a session id that the other side knows by another name.
  */
 #include "bridge/acp/wire/message.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests on their way, by id. Ids are per direction; a peer may write one anew in its answer. */
+/* Requests without an answer, by id. Each direction has its own ids. A peer may respell an id in its answer. */
 #include "bridge/acp/wire/pending-calls.h"
 
 #include "bridge/acp/session/session.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that wait: for the agent to be started again, for a session to be restored, for an answer that names one. */
+/* Lines that wait: for the agent's restart, for a session's restoration, or for an answer that names their session. */
 #include "bridge/acp/wire/waiting.h"
 
 #include <assert.h>

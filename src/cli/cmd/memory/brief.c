@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise brief`: print what a start would tell the model now, and why. */
+/* `reprise brief`: print the brief that a start would give the model now, and the reasons for it. */
 #include "cli/explain.h"
 #include "cli/out.h"
 #include "cli/scope.h"

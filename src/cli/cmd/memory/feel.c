@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise feel`: let something happen that is felt. */
+/* `reprise feel`: record an event that changes the agent's emotions. */
 #include "cli/out.h"
 #include "cli/view.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise pin`: keep something in mind, also for the sessions to come. */
+/* `reprise pin`: pin a text, also for later sessions. */
 #include "cli/cli.h"
 
 enum { IMPORTANCE };

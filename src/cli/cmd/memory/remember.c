@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise remember`: learn a fact, for the whole scope. */
+/* `reprise remember`: store a fact as a memory of the scope. */
 #include "cli/out.h"
 
 enum { CONFIDENCE, CATEGORY };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise unpin`: take a pin off. */
+/* `reprise unpin`: remove a pin. */
 #include "cli/cli.h"
 
 #define PINS_MAX 16

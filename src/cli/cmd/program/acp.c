@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The proxy between an editor and its agent, both of which speak ACP (O-05, X-17). */
+/* `reprise acp`: the proxy between an editor and its agent, both of which use ACP (O-05, X-17). */
 #include "bridge/acp/wire/host.h"
 #include "bridge/workspace.h"
 #include "cli/cli.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion scripts for shells, made from the table of commands. */
+/* `reprise completion`: completion scripts for shells, made from the table of commands. */
 #include "cli/cli.h"
 
 #define SESSIONS_SHOWN 200

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Run by coding agents, many times a turn. An agent takes an exit code of 2 for a veto and waits for its hooks: so this
- * one never fails and never takes long, and what goes wrong is told with -v alone.
+ * `reprise hook`. Coding agents run it many times in a turn. An agent waits for its hooks, and takes the exit code 2
+ * for a veto. Therefore a hook never fails and never takes long, and errors are printed only with -v.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MCP over standard input and output: what editors and agents run as a server of theirs (B-04, X-17). */
+/* `reprise mcp`: MCP over standard input and output, for editors and agents that run it as a server (B-04, X-17). */
 #include <signal.h>
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server is a program of its own, so that no other command waits for its libraries (decision 17): this runs it. */
+/* `reprise serve`: runs the server, a program of its own, so that other commands need not load its libraries. */
 #include <errno.h>
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise append`: add an event, or a stream of them, and say when it is safe. */
+/* `reprise append`: append an event, or a stream of events, and print an acknowledgement once they are durable. */
 #include <errno.h>
 
 #include "base/given-values.h"

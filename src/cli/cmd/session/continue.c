@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise continue`: inherit everything from a session, however old. */
+/* `reprise continue`: inherit pins, tasks and memories from a session, however old. */
 #include "cli/out.h"
 
 #define LOOKED_AT 100 /* sessions of the scope among which the current one is looked for */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise heartbeat`: say that the run is alive. */
+/* `reprise heartbeat`: record that the run is alive. */
 #include "cli/out.h"
 
 static int run(struct rp__cli *c, rp_error *err)

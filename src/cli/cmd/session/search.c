@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise search`: find events by the words said in them. */
+/* `reprise search`: find events by the words in them. */
 #include "cli/out.h"
 #include "cli/term.h"
 

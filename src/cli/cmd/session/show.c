@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise show`: tell of one session: its run, what it has used, how it feels. */
+/* `reprise show`: show one session: its run, what it has used, its emotions. */
 #include "cli/out.h"
 #include "cli/view.h"
 

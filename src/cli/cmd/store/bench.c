@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast is an append here? One writer that waits for each answer, then the
- * same events with many in flight. Real numbers of this machine's disk: the
- * throwaway database lies in /var/tmp, which is seldom kept in memory.
+ * `reprise bench`: measures how fast appends are on this machine: one writer that waits for each acknowledgement, then
+ * the same events with many in flight. The throwaway database is in /var/tmp, which is seldom kept in memory, so the
+ * numbers are those of the disk.
  */
 #include <pthread.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise config`: print every option, its value and where it came from. */
+/* `reprise config`: print every option, its value and the source of the value. */
 #include "cli/out.h"
 #include "cli/term.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise doctor`: check the surroundings: store, disk, locks, clock, agents' files. */
+/* `reprise doctor`: check the store and its surroundings: disk, locks, clock, agents' files. */
 #include "cli/agent-look.h"
 #include "cli/out.h"
 #include "cli/term.h"

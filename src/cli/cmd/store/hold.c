@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise hold`: keep a session whatever retention says. */
+/* `reprise hold`: keep a session although retention would delete it. */
 #include <limits.h>
 
 #include "cli/out.h"

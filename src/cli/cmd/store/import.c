@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise import`: take in sessions that were exported, or that others kept. */
+/* `reprise import`: import sessions that were exported, or that other programs kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reprise token`: make, list and revoke the tokens that open the server. */
+/* `reprise token`: make, list and revoke the tokens that give access to the server. */
 #include "cli/out.h"
 #include "cli/term.h"
 
