@@ -79,32 +79,6 @@ static int want(struct rp__conn *c)
   return rc;
 }
 
-static void at_eof(struct rp__conn *c)
-{
-  const char *why = c->why ? c->why : "the peer closed the connection";
-  c->eof = true;
-  if (c->q.bytes == 0) {
-    rp__conn_cut(c, why);
-    return;
-  }
-  c->state = FINISHING;
-  c->why = why;
-  want(c);
-}
-
-static void take_in(struct rp__conn *c)
-{
-  char *bytes = rp__loop_scratch(c->l);
-  ssize_t n = recv(c->watch.fd, bytes, RP_LOOP_SCRATCH, MSG_DONTWAIT);
-  if (n > 0) {
-    if (c->state == OPEN && c->h->input) c->h->input(c->ctx, bytes, (size_t)n);
-  } else if (n == 0) {
-    at_eof(c);
-  } else if (errno != EAGAIN && errno != EINTR) {
-    rp__conn_cut(c, strerrordesc_np(errno));
-  }
-}
-
 /* ---- writing ---- */
 
 static void arm(struct rp__conn *c, int64_t ms)
@@ -189,19 +163,27 @@ static void on_event(struct rp__watch *w, uint32_t events)
 {
   struct rp__conn *c = OF(watch, w);
   if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR) && c->q.bytes && write_out(c)) after_write(c);
-  if (c->state != DEAD && !c->eof && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) take_in(c);
+  if (c->state != DEAD && !c->eof && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+    char *bytes = rp__loop_scratch(c->l);
+    ssize_t n = recv(c->watch.fd, bytes, RP_LOOP_SCRATCH, MSG_DONTWAIT);
+    if (n > 0) {
+      if (c->state == OPEN && c->h->input) c->h->input(c->ctx, bytes, (size_t)n);
+    } else if (n == 0) {
+      c->eof = true;
+      if (!c->why) c->why = "the peer closed the connection";
+      if (c->q.bytes == 0) {
+        rp__conn_cut(c, c->why);
+      } else {
+        c->state = FINISHING;
+        want(c);
+      }
+    } else if (errno != EAGAIN && errno != EINTR) {
+      rp__conn_cut(c, strerrordesc_np(errno));
+    }
+  }
 }
 
 /* ---- life ---- */
-
-/* Those that can't be set are not TCP, or do without. */
-static void tune(int fd, int64_t stall_ms)
-{
-  int on = 1;
-  unsigned gone_ms = (unsigned)RP_MIN(stall_ms, INT_MAX);
-  if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on))) return;
-  if (stall_ms > 0) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof(gone_ms));
-}
 
 int rp__conn_open(struct rp__loop *l, int fd, const struct rp__conn_options *o, const struct rp__conn_handler *h,
                   void *ctx, struct rp__conn **ret, rp_error *err)
@@ -217,7 +199,11 @@ int rp__conn_open(struct rp__loop *l, int fd, const struct rp__conn_options *o, 
   c->flush.fn = flush;
   c->end.fn = end;
   c->timer.fn = on_timer;
-  tune(fd, o->stall_ms);
+  /* Those that can't be set are not TCP, or do without. */
+  int on = 1;
+  unsigned gone_ms = (unsigned)RP_MIN(o->stall_ms, INT_MAX);
+  if (!setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) && o->stall_ms > 0)
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof(gone_ms));
   int rc = rp__loop_enter(l, &c->tenant, err);
   if (!rc) {
     rc = rp__watch_set(l, &c->watch, EPOLLIN, err);

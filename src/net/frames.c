@@ -132,11 +132,6 @@ static int on_data(struct feed *d, const struct wslay_frame_iocb *io, bool whole
   return 0;
 }
 
-static uint64_t head_size(const struct wslay_frame_iocb *io)
-{
-  return 2 + (io->payload_length > 0xffff ? 8u : io->payload_length > 125 ? 2u : 0u) + (io->mask ? 4u : 0u);
-}
-
 static int on_piece(struct feed *d, const struct wslay_frame_iocb *io)
 {
   struct rp__frames *f = d->f;
@@ -146,25 +141,14 @@ static int on_piece(struct feed *d, const struct wslay_frame_iocb *io)
   bool whole = f->seen == io->payload_length;
   f->in_frame = !whole;
   if (whole) {
-    f->used += head_size(io) + io->payload_length;
+    uint64_t length_bytes = io->payload_length > 0xffff ? 8 : io->payload_length > 125 ? 2 : 0;
+    f->used += 2 + length_bytes + (io->mask ? 4 : 0) + io->payload_length;
     f->seen = 0;
   }
   return wslay_is_ctrl_frame(io->opcode) ? on_control(d, io, whole) : on_data(d, io, whole);
 }
 
 /* ---- all of them ---- */
-
-static int feed_all(struct feed *d)
-{
-  int rc = 0;
-  while (!rc && !d->enough) {
-    struct wslay_frame_iocb io = {0};
-    ssize_t n = wslay_frame_recv(d->f->wslay, &io);
-    if (n == WSLAY_ERR_WANT_READ) break;
-    rc = n < 0 ? wrong(d, 1002, "a broken frame") : on_piece(d, &io);
-  }
-  return rc;
-}
 
 int rp__frames_feed(struct rp__frames **f, const char *bytes, size_t n, size_t max_message,
                     const struct rp__frames_handler *h, void *ctx, const char **ret_why)
@@ -178,7 +162,13 @@ int rp__frames_feed(struct rp__frames **f, const char *bytes, size_t n, size_t m
   d.f = *f;
   d.f->bytes = bytes;
   d.f->n = n;
-  int rc = feed_all(&d);
+  int rc = 0;
+  while (!rc && !d.enough) {
+    struct wslay_frame_iocb io = {0};
+    ssize_t got = wslay_frame_recv(d.f->wslay, &io);
+    if (got == WSLAY_ERR_WANT_READ) break;
+    rc = got < 0 ? wrong(&d, 1002, "a broken frame") : on_piece(&d, &io);
+  }
   if (rc) {
     *ret_why = d.why;
   } else if (d.f->given == d.f->used && !d.f->in_message) {
@@ -188,18 +178,14 @@ int rp__frames_feed(struct rp__frames **f, const char *bytes, size_t n, size_t m
   return rc;
 }
 
-static bool may_be_sent(int code)
-{
-  return (code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006) ||
-         (code >= 3000 && code <= 4999);
-}
-
 int rp__close_code(const char *bytes, size_t n, int *ret_wrong)
 {
   struct rp__utf8 utf8 = {0};
   if (n == 0) return NO_STATUS;
   int code = n < 2 ? 0 : (uint8_t)bytes[0] << 8 | (uint8_t)bytes[1];
-  if (!may_be_sent(code)) {
+  bool may_be_sent =
+      (code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006) || (code >= 3000 && code <= 4999);
+  if (!may_be_sent) {
     *ret_wrong = 1002;
     return 0;
   }

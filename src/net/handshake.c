@@ -36,8 +36,9 @@ static bool is_key(const char *key)
          n == KEY_BYTES;
 }
 
-static int check(const struct rp__ws_hello *hello, rp_error *err)
+int rp__ws_answer(const struct rp__ws_hello *hello, const char *protocol, struct rp__buf *ret_head, rp_error *err)
 {
+  char accepted[ACCEPT_TEXT];
   if (hello->method != RP_GET) return rp__fail(err, RP_E_USAGE, "a WebSocket is opened with GET");
   if (!lists(hello->upgrade, "websocket")) {
     rp__fail_field(err, RP_E_USAGE, "Upgrade", "the header Upgrade does not name websocket");
@@ -54,25 +55,12 @@ static int check(const struct rp__ws_hello *hello, rp_error *err)
   }
   if (!is_key(hello->key))
     return rp__fail_field(err, RP_E_USAGE, "Sec-WebSocket-Key", "Sec-WebSocket-Key is not 16 bytes in base64");
-  return 0;
-}
-
-static void accept_key(const char *key, char out[ACCEPT_TEXT])
-{
   char text[KEY_TEXT + sizeof(salt) - 1];
   uint8_t hash[RP_SHA1_SIZE];
-  memcpy(text, key, KEY_TEXT);
+  memcpy(text, hello->key, KEY_TEXT);
   memcpy(text + KEY_TEXT, salt, sizeof(salt) - 1);
   rp__sha1(text, sizeof(text), hash);
-  sodium_bin2base64(out, ACCEPT_TEXT, hash, sizeof(hash), sodium_base64_VARIANT_ORIGINAL);
-}
-
-int rp__ws_answer(const struct rp__ws_hello *hello, const char *protocol, struct rp__buf *ret_head, rp_error *err)
-{
-  char accepted[ACCEPT_TEXT];
-  int rc = check(hello, err);
-  if (rc) return rc;
-  accept_key(hello->key, accepted);
+  sodium_bin2base64(accepted, ACCEPT_TEXT, hash, sizeof(hash), sodium_base64_VARIANT_ORIGINAL);
   rp__buf_printf(ret_head,
                  "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                  "Sec-WebSocket-Accept: %s\r\n" RP_HTTP_SAFE_LINES,

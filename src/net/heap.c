@@ -30,8 +30,9 @@ static void rise(struct rp__heap *h, size_t i)
   set(h, i, t);
 }
 
-static void sink(struct rp__heap *h, size_t i)
+static void settle(struct rp__heap *h, size_t i)
 {
+  rise(h, i);
   struct rp__timer *t = h->v[i];
   for (;;) {
     size_t child = 2 * i + 1;
@@ -44,24 +45,6 @@ static void sink(struct rp__heap *h, size_t i)
   set(h, i, t);
 }
 
-static void settle(struct rp__heap *h, size_t i)
-{
-  rise(h, i);
-  sink(h, i);
-}
-
-static int grow(struct rp__heap *h)
-{
-  if (h->n < h->cap) return 0;
-  if (h->cap >= RP_TIMERS_MAX) return RP_E_LIMIT;
-  size_t cap = h->cap ? h->cap * 2 : HEAP_FIRST;
-  struct rp__timer **v = realloc(h->v, cap * sizeof(struct rp__timer *));
-  if (!v) return RP_E_NOMEM;
-  h->v = v;
-  h->cap = cap;
-  return 0;
-}
-
 int rp__heap_put(struct rp__heap *h, struct rp__timer *t)
 {
   assert(!t->place || (t->place <= h->n && h->v[t->place - 1] == t)); /* it runs in this heap, or in none */
@@ -69,8 +52,14 @@ int rp__heap_put(struct rp__heap *h, struct rp__timer *t)
     settle(h, t->place - 1);
     return 0;
   }
-  int rc = grow(h);
-  if (rc) return rc;
+  if (h->n == h->cap) {
+    if (h->cap >= RP_TIMERS_MAX) return RP_E_LIMIT;
+    size_t cap = h->cap ? h->cap * 2 : HEAP_FIRST;
+    struct rp__timer **v = realloc(h->v, cap * sizeof(struct rp__timer *));
+    if (!v) return RP_E_NOMEM;
+    h->v = v;
+    h->cap = cap;
+  }
   set(h, h->n++, t);
   rise(h, h->n - 1);
   return 0;

@@ -42,7 +42,7 @@ static void linger(struct rp__hdoor *d, int fd)
   pthread_mutex_lock(&d->lock);
   for (size_t i = 0; i < RP_HTTP_LINGER_MAX && fd >= 0; i++) {
     if (d->linger[i].fd >= 0) continue;
-    d->linger[i] = (struct rp__hlinger){fd, rp__http_now_ms() + RP_HTTP_LINGER_MS};
+    d->linger[i] = (struct rp__hlinger){fd, rp__ticks_coarse_ms() + RP_HTTP_LINGER_MS};
     fd = -1;
   }
   pthread_mutex_unlock(&d->lock);
@@ -69,7 +69,7 @@ static bool drain(int fd)
 
 static void tend_lingering(struct rp__hdoor *d, bool all)
 {
-  int64_t now = rp__http_now_ms();
+  int64_t now = rp__ticks_coarse_ms();
   pthread_mutex_lock(&d->lock);
   for (size_t i = 0; i < RP_HTTP_LINGER_MAX; i++) {
     struct rp__hlinger *l = &d->linger[i];
@@ -87,12 +87,6 @@ union from {
   struct sockaddr_in6 v6;
   struct sockaddr_un un;
 };
-
-static void refuse(struct rp__hdoor *d, int fd)
-{
-  (void)!send(fd, busy_answer, sizeof(busy_answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-  linger(d, fd);
-}
 
 static void open_spare(struct rp__hdoor *d)
 {
@@ -119,18 +113,6 @@ static bool refuse_without_fd(struct rp__hdoor *d, int listen_fd)
   return fd >= 0;
 }
 
-static void admit(struct rp__http *h, int fd, union from *from, socklen_t n)
-{
-  if (n < sizeof(from->sa.sa_family)) {
-    from->sa.sa_family = AF_UNIX;
-    n = sizeof(from->sa.sa_family);
-  }
-  if (rp__hconn_new(h, fd, &from->sa) != 0)
-    refuse(&h->door, fd);
-  else if (MHD_add_connection(h->mhd, fd, &from->sa, n) != MHD_YES)
-    rp__hconn_drop(h, fd);
-}
-
 static void accept_waiting(struct rp__http *h, int listen_fd)
 {
   for (int i = 0; i < ACCEPT_BATCH; i++) {
@@ -138,14 +120,24 @@ static void accept_waiting(struct rp__http *h, int listen_fd)
     socklen_t n = sizeof(from);
     int fd = accept4(listen_fd, &from.sa, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-      admit(h, fd, &from, RP_MIN(n, (socklen_t)sizeof(from)));
+      n = RP_MIN(n, (socklen_t)sizeof(from));
+      if (n < sizeof(from.sa.sa_family)) {
+        from.sa.sa_family = AF_UNIX;
+        n = sizeof(from.sa.sa_family);
+      }
+      if (rp__hconn_new(h, fd, &from.sa) != 0) {
+        (void)!send(fd, busy_answer, sizeof(busy_answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        linger(&h->door, fd);
+      } else if (MHD_add_connection(h->mhd, fd, &from.sa, n) != MHD_YES) {
+        rp__hconn_drop(h, fd);
+      }
       continue;
     }
     if (errno == ECONNABORTED || errno == EINTR) continue;
     if (errno == EAGAIN) return;
     bool no_fd = errno == EMFILE || errno == ENFILE;
     if (no_fd && refuse_without_fd(&h->door, listen_fd)) continue;
-    if (!no_fd || h->door.spare < 0) h->door.paused_until_ms = rp__http_now_ms() + RP_HTTP_PAUSE_MS;
+    if (!no_fd || h->door.spare < 0) h->door.paused_until_ms = rp__ticks_coarse_ms() + RP_HTTP_PAUSE_MS;
     return;
   }
 }
@@ -160,7 +152,7 @@ struct watched {
 
 static bool gather(struct rp__hdoor *d, struct watched *w, int *ret_timeout)
 {
-  int64_t now = rp__http_now_ms();
+  int64_t now = rp__ticks_coarse_ms();
   if (d->paused_until_ms <= now) d->paused_until_ms = 0;
   pthread_mutex_lock(&d->lock);
   bool go_on = !d->stop;
@@ -185,7 +177,7 @@ static void *door_main(void *arg)
   struct rp__hdoor *d = &h->door;
   struct watched w;
   int timeout;
-  int64_t sweep_at = rp__http_now_ms() + RP_HTTP_SWEEP_MS;
+  int64_t sweep_at = rp__ticks_coarse_ms() + RP_HTTP_SWEEP_MS;
   while (gather(d, &w, &timeout)) {
     if (poll(w.v, w.n, timeout) < 0) {
       if (errno != EINTR) nanosleep(&(struct timespec){0, RP_HTTP_PAUSE_MS * 1000000L}, NULL);
@@ -195,10 +187,10 @@ static void *door_main(void *arg)
     for (size_t i = 0; i < w.n_listen; i++)
       if (w.v[1 + i].revents & POLLIN) accept_waiting(h, w.v[1 + i].fd);
     tend_lingering(d, false);
-    if (rp__http_now_ms() < sweep_at) continue;
+    if (rp__ticks_coarse_ms() < sweep_at) continue;
     open_spare(d);
     rp__hconns_sweep(h);
-    sweep_at = rp__http_now_ms() + RP_HTTP_SWEEP_MS;
+    sweep_at = rp__ticks_coarse_ms() + RP_HTTP_SWEEP_MS;
   }
   tend_lingering(d, true);
   return NULL;

@@ -81,30 +81,6 @@ static int count_address(struct rp__hconns *s, struct rp__hconn *c, const struct
   return 0;
 }
 
-static void uncount_address(struct rp__hconns *s, struct rp__haddress *a)
-{
-  if (!a || --a->n > 0) return;
-  struct rp__haddress **at = find_address(s, a->key, a->v6);
-  *at = a->next;
-  free(a);
-}
-
-static void describe_peer(struct rp__hconn *c, const struct sockaddr *from)
-{
-  struct in_addr v4;
-  if (from->sa_family != AF_INET && from->sa_family != AF_INET6) {
-    memcpy(c->peer, "unix", sizeof("unix"));
-    c->local = true;
-  } else if (as_v4(from, &v4)) {
-    inet_ntop(AF_INET, &v4, c->peer, sizeof(c->peer));
-    c->local = ntohl(v4.s_addr) >> 24 == 127;
-  } else {
-    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)from)->sin6_addr;
-    inet_ntop(AF_INET6, v6, c->peer, sizeof(c->peer));
-    c->local = IN6_IS_ADDR_LOOPBACK(v6);
-  }
-}
-
 /* ---- coming and going ---- */
 
 /* With the lock held. */
@@ -116,7 +92,10 @@ static void leave(struct rp__hconns *s, struct rp__hconn *c)
     s->first = c->next;
   if (c->next) c->next->prev = c->prev;
   s->by_fd[c->fd] = NULL;
-  uncount_address(s, c->address);
+  if (c->address && --c->address->n == 0) {
+    *find_address(s, c->address->key, c->address->v6) = c->address->next;
+    free(c->address);
+  }
   atomic_fetch_sub(&s->n, 1);
 }
 
@@ -128,14 +107,6 @@ static void release(struct rp__hconn *c)
   free(c);
 }
 
-static bool is_full(const struct rp__http *h)
-{
-  const struct rp__http_options *o = &h->o;
-  if (o->max_connections <= 0) return false;
-  size_t n = (size_t)atomic_load(&h->conns.n) + (o->taken ? o->taken(o->ctx) : 0);
-  return n >= (size_t)o->max_connections;
-}
-
 static int enter(struct rp__http *h, struct rp__hconn *c, const struct sockaddr *from)
 {
   struct rp__hconns *s = &h->conns;
@@ -145,7 +116,8 @@ static int enter(struct rp__http *h, struct rp__hconn *c, const struct sockaddr 
     leave(s, left);
     release(left);
   }
-  if (is_full(h)) return RP_E_LIMIT;
+  size_t n = (size_t)atomic_load(&s->n) + (h->o.taken ? h->o.taken(h->o.ctx) : 0);
+  if (h->o.max_connections > 0 && n >= (size_t)h->o.max_connections) return RP_E_LIMIT;
   int code = counts ? count_address(s, c, from, h->o.max_per_address) : 0;
   if (code) return code;
   c->next = s->first;
@@ -164,7 +136,18 @@ int rp__hconn_new(struct rp__http *h, int fd, const struct sockaddr *from)
   c->h = h;
   c->fd = fd;
   c->r.conn = c;
-  describe_peer(c, from);
+  struct in_addr v4;
+  if (from->sa_family != AF_INET && from->sa_family != AF_INET6) {
+    memcpy(c->peer, "unix", sizeof("unix"));
+    c->local = true;
+  } else if (as_v4(from, &v4)) {
+    inet_ntop(AF_INET, &v4, c->peer, sizeof(c->peer));
+    c->local = ntohl(v4.s_addr) >> 24 == 127;
+  } else {
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)from)->sin6_addr;
+    inet_ntop(AF_INET6, v6, c->peer, sizeof(c->peer));
+    c->local = IN6_IS_ADDR_LOOPBACK(v6);
+  }
   if (c->local && h->o.own_user) c->local = rp__peer_is_own(fd);
   rp__hconn_deadline(c, true, (int64_t)h->o.request_s * 1000);
   pthread_mutex_lock(&h->conns.lock);
@@ -236,7 +219,7 @@ static bool hung_up(struct rp__hconn *c, int64_t deadline)
 /* The socket is only shut down: libmicrohttpd sees that as the client's going and does the rest. */
 void rp__hconns_sweep(struct rp__http *h)
 {
-  int64_t now = rp__http_now_ms();
+  int64_t now = rp__ticks_coarse_ms();
   pthread_mutex_lock(&h->conns.lock);
   for (struct rp__hconn *c = h->conns.first; c; c = c->next) {
     int64_t deadline = atomic_load_explicit(&c->deadline_ms, memory_order_relaxed);

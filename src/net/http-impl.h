@@ -125,19 +125,13 @@ struct rp__http {
   atomic_bool closing;
 };
 
-static inline int64_t rp__http_now_ms(void)
-{
-  return rp__ticks_coarse_ms();
-}
-
 static inline void rp__hconn_deadline(struct rp__hconn *c, bool reads, int64_t after_ms)
 {
   atomic_store_explicit(&c->reads, reads, memory_order_relaxed);
-  atomic_store_explicit(&c->deadline_ms, after_ms ? rp__http_now_ms() + after_ms : 0, memory_order_relaxed);
+  atomic_store_explicit(&c->deadline_ms, after_ms ? rp__ticks_coarse_ms() + after_ms : 0, memory_order_relaxed);
 }
 
 bool rp__hbuf_reserve(struct rp__hbuf *b, size_t cap);
-void rp__hbuf_trim(struct rp__hbuf *b); /* empties; frees what is too large to be kept */
 
 /* A request leaves `pending` once, whichever of its ends comes first. */
 static inline void rp__request_settle(struct rp__request *r)
@@ -166,10 +160,5 @@ void rp__hdoor_quiesce(struct rp__hdoor *d);        /* returns when nothing more
 void rp__hdoor_stop(struct rp__http *h);            /* ends the thread */
 void rp__hdoor_close(struct rp__http *h);           /* the rest, when libmicrohttpd is gone */
 void rp__hdoor_linger(struct rp__hdoor *d, int fd); /* takes fd */
-
-/* ---- http-head.c: a request's head, strictly ---- */
-RP_MUST_USE int rp__http_check_head(struct rp__request *r, const char *method, const char *url, const char *version,
-                                    rp_error *err);
-enum rp__method rp__http_method(const char *name);
 
 #endif

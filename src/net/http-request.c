@@ -133,12 +133,6 @@ int rp__request_refusal(const struct rp__request *r)
 
 /* ---- answering ---- */
 
-static bool must_close(const struct rp__request *r, const struct rp__answer *a)
-{
-  /* libmicrohttpd lets bare line feeds pass between chunks; what follows such a body may be read in two ways. */
-  return a->close || r->chunked || atomic_load_explicit(&r->conn->h->closing, memory_order_relaxed);
-}
-
 /* An empty value is as good as none, and libmicrohttpd takes none. */
 static bool is_given(const struct rp__header *header)
 {
@@ -155,16 +149,10 @@ static bool add_headers(const struct rp__request *r, const struct rp__answer *a,
     good = MHD_add_response_header(response, safe_headers[i].name, safe_headers[i].value) == MHD_YES;
   for (const struct rp__header *h = a->headers; h < a->headers + RP_HTTP_HEADERS_MAX && good; h++)
     good = !is_given(h) || MHD_add_response_header(response, h->name, h->value) == MHD_YES;
-  if (good && must_close(r, a)) good = MHD_add_response_header(response, "Connection", "close") == MHD_YES;
+  /* libmicrohttpd lets bare line feeds pass between chunks; what follows such a body may be read in two ways. */
+  bool last = a->close || r->chunked || atomic_load_explicit(&r->conn->h->closing, memory_order_relaxed);
+  if (good && last) good = MHD_add_response_header(response, "Connection", "close") == MHD_YES;
   return good;
-}
-
-/* A constant or a copy in the request's own buffer, which stays until the answer is out. */
-static const char *lasting_body(struct rp__request *r, const struct rp__answer *a)
-{
-  if (a->own == RP_BODY_STATIC || a->n == 0) return a->n ? a->body : "";
-  if (!rp__hbuf_reserve(&r->out, a->n)) return NULL;
-  return memcpy(r->out.p, a->body, a->n);
 }
 
 /* What the answer gave away and is not needed. */
@@ -174,27 +162,20 @@ static void drop_body(const struct rp__answer *a)
   if (a->own == RP_BODY_FILE) close(a->fd);
 }
 
-static struct MHD_Response *file_response(const struct rp__request *r, const struct rp__answer *a)
-{
-  struct MHD_Response *response = MHD_create_response_from_fd64(a->n, a->fd);
-  if (!response) close(a->fd);
-  if (!response || add_headers(r, a, response)) return response;
-  MHD_destroy_response(response);
-  return NULL;
-}
-
 static struct MHD_Response *make_response(struct rp__request *r, const struct rp__answer *a)
 {
-  if (a->own == RP_BODY_FILE) return file_response(r, a);
   bool taken = a->own == RP_BODY_TAKE && a->n > 0;
-  const char *body = taken ? a->body : lasting_body(r, a);
-  if (!body) return NULL;
-  struct MHD_Response *response = MHD_create_response_from_buffer(
-      a->n, (void *)(uintptr_t)body, taken ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-  if (!response && taken) free((void *)(uintptr_t)body);
-  if (a->own == RP_BODY_TAKE && !taken) free((void *)(uintptr_t)a->body);
-  if (!response) return NULL;
-  if (add_headers(r, a, response)) return response;
+  const char *body = a->n ? a->body : "";
+  if (a->own == RP_BODY_COPY && a->n > 0) {
+    if (!rp__hbuf_reserve(&r->out, a->n)) return NULL; /* which stays until the answer is out */
+    body = memcpy(r->out.p, a->body, a->n);
+  }
+  struct MHD_Response *response =
+      a->own == RP_BODY_FILE ? MHD_create_response_from_fd64(a->n, a->fd)
+                             : MHD_create_response_from_buffer(a->n, (void *)(uintptr_t)body,
+                                                               taken ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+  if (!response || (a->own == RP_BODY_TAKE && !taken)) drop_body(a);
+  if (!response || add_headers(r, a, response)) return response;
   MHD_destroy_response(response);
   return NULL;
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts and stops HTTP, and has libmicrohttpd's callbacks. */
+/*
+ * Starts and stops HTTP, and has libmicrohttpd's callbacks. A request's head is checked more strictly than
+ * libmicrohttpd does. Everything that two programs could read in two ways (where a line, a name or the body ends) is
+ * refused, because a proxy in front of the server may read it the other way.
+ */
 #include <signal.h>
+#include <strings.h>
 
 #include "net/http-impl.h"
-#include "base/ticks.h"
 
 #define FIRST_BODY (64 * 1024) /* a body's buffer begins no larger, whatever length is announced */
 
@@ -19,7 +23,8 @@ bool rp__hbuf_reserve(struct rp__hbuf *b, size_t cap)
   return true;
 }
 
-void rp__hbuf_trim(struct rp__hbuf *b)
+/* Empties it; frees what is too large to be kept. */
+static void trim(struct rp__hbuf *b)
 {
   b->n = 0;
   if (b->cap <= RP_HTTP_KEEP_MAX) return;
@@ -27,18 +32,131 @@ void rp__hbuf_trim(struct rp__hbuf *b)
   *b = (struct rp__hbuf){0};
 }
 
-/* ---- a request's way ---- */
+/* ---- a request's head ---- */
 
-static int64_t answer_time_ms(const struct rp__request *r)
+static const char *const method_names[] = {
+    [RP_GET] = "GET",     [RP_HEAD] = "HEAD",     [RP_POST] = "POST",       [RP_PUT] = "PUT",
+    [RP_PATCH] = "PATCH", [RP_DELETE] = "DELETE", [RP_OPTIONS] = "OPTIONS", [RP_METHOD_OTHER] = "?",
+};
+
+const char *rp__method_name(enum rp__method m)
 {
-  return (int64_t)r->conn->h->o.request_s * 2000 + (int64_t)(r->answer_size / RP_HTTP_RATE_MIN) * 1000;
+  return method_names[m];
 }
+
+static enum rp__method method_of(const char *name)
+{
+  for (unsigned i = 0; i < RP_METHOD_OTHER; i++)
+    if (strcmp(name, method_names[i]) == 0) return (enum rp__method)i;
+  return RP_METHOD_OTHER;
+}
+
+/* What may stand in a header's name (RFC 9110, token). */
+static bool is_token(const char *s, size_t n)
+{
+  static const char others[] = "!#$%&'*+-.^_`|~";
+  for (size_t i = 0; i < n; i++) {
+    char c = s[i];
+    bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!word && (c == '\0' || !strchr(others, c))) return false;
+  }
+  return n > 0;
+}
+
+static bool is_visible(const char *s, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)s[i];
+    if ((c < 0x20 && c != '\t') || c == 0x7f) return false;
+  }
+  return true;
+}
+
+struct head {
+  const char *expected; /* where the next line must begin, NULL: lines are not looked at */
+  int hosts, lengths, encodings;
+  const char *length, *encoding;
+  int code;
+  rp_error *err;
+};
+
+static enum MHD_Result check_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_n,
+                                    const char *value, size_t value_n)
+{
+  struct head *head = cls;
+  (void)kind;
+  if (head->expected && name != head->expected)
+    head->code = rp__fail(head->err, RP_E_USAGE, "a line of the head does not end in CR LF, or goes on in the next");
+  else if (!is_token(name, name_n))
+    head->code = rp__fail(head->err, RP_E_USAGE, "a header's name has a character that names can't have");
+  else if (!is_visible(value, value_n))
+    head->code = rp__fail_field(head->err, RP_E_USAGE, name, "the header's value has a control character");
+  if (head->code) return MHD_NO;
+  if (head->expected) head->expected = value + value_n + 2;
+  if (name_n == 4 && strcasecmp(name, "Host") == 0) head->hosts++;
+  if (name_n == 14 && strcasecmp(name, "Content-Length") == 0) {
+    head->lengths++;
+    head->length = value;
+  }
+  if (name_n == 17 && strcasecmp(name, "Transfer-Encoding") == 0) {
+    head->encodings++;
+    head->encoding = value;
+  }
+  return MHD_YES;
+}
+
+static int check_framing(struct rp__request *r, const struct head *head, bool old, rp_error *err)
+{
+  if (head->encodings && (old || head->encodings > 1 || strcasecmp(head->encoding, "chunked") != 0))
+    return rp__fail_field(err, RP_E_USAGE, "Transfer-Encoding", "only \"chunked\" is understood, once, with HTTP/1.1");
+  if (head->encodings && head->lengths)
+    return rp__fail_field(err, RP_E_USAGE, "Content-Length", "can't stand beside Transfer-Encoding");
+  if (head->lengths > 1) return rp__fail_field(err, RP_E_USAGE, "Content-Length", "stands in the request twice");
+  if (head->hosts > 1 || (head->hosts == 0 && !old))
+    return rp__fail_field(err, RP_E_USAGE, "Host", "must stand in the request once");
+  r->chunked = head->encodings > 0;
+  r->uploads = r->chunked || (head->length && strtoull(head->length, NULL, 10) > 0);
+  return 0;
+}
+
+static int check_head(struct rp__request *r, const char *method, const char *url, const char *version, rp_error *err)
+{
+  struct rp__http *h = r->conn->h;
+  struct head head = {.err = err};
+  size_t size = MHD_get_connection_info(r->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+  if (size > RP_HTTP_HEAD_MAX) {
+    r->refusal = 431;
+    return rp__fail_field(err, RP_E_TOO_LARGE, "head", "the head has %zu bytes, at most %d are read", size,
+                          RP_HTTP_HEAD_MAX);
+  }
+  /* The parts of the request line and every header must lie in the buffer as they came, with nothing but their marks
+   * between them; where each begins tells how the line before ended. */
+  if (h->exact_lines) {
+    if (url != method + strlen(method) + 1 || version != url + r->uri.n + 1)
+      return rp__fail(err, RP_E_USAGE, "the request line is not METHOD TARGET VERSION with single spaces");
+    head.expected = version + strlen(version) + 2;
+  }
+  MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, check_header, &head);
+  if (head.code) return head.code;
+  if (head.expected && head.expected + 2 != method + size)
+    return rp__fail(err, RP_E_USAGE, "a line of the head does not end in CR LF");
+  const char *uri = r->uri.p;
+  if (*uri != '/' && !(r->method == RP_OPTIONS && strcmp(uri, "*") == 0))
+    return rp__fail(err, RP_E_USAGE, "the request's target must begin with a slash");
+  for (size_t i = 0; i < r->uri.n; i++)
+    if (uri[i] <= 0x20 || uri[i] >= 0x7f || uri[i] == '#')
+      return rp__fail(err, RP_E_USAGE, "byte %zu of the request's target must be escaped", i);
+  return check_framing(r, &head, strcmp(version, "HTTP/1.0") == 0, err);
+}
+
+/* ---- a request's way ---- */
 
 /* Gives the answer to libmicrohttpd; without one (no memory for it, or nobody answered) the client is cut off. */
 static enum MHD_Result send_answer(struct rp__request *r)
 {
   if (!r->response) return MHD_NO;
-  rp__hconn_deadline(r->conn, false, answer_time_ms(r));
+  int64_t long_ms = (int64_t)(r->answer_size / RP_HTTP_RATE_MIN) * 1000;
+  rp__hconn_deadline(r->conn, false, (int64_t)r->conn->h->o.request_s * 2000 + long_ms);
   enum MHD_Result queued = MHD_queue_response(r->mhd, (unsigned)r->status, r->response);
   MHD_destroy_response(r->response);
   r->response = NULL;
@@ -52,30 +170,6 @@ static enum MHD_Result refuse(struct rp__request *r, const rp_error *err)
   r->conn->linger = r->uploads;
   h->o.refuse(h->o.ctx, r, err);
   return r->raw ? MHD_NO : send_answer(r);
-}
-
-static int check_length(const struct rp__request *r, rp_error *err)
-{
-  const char *length = r->chunked ? NULL : MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, "Content-Length");
-  if (!length || strtoull(length, NULL, 10) <= r->max_body) return 0;
-  return rp__fail_field(err, RP_E_TOO_LARGE, "Content-Length", "the body may have %zu bytes at most", r->max_body);
-}
-
-static enum MHD_Result on_head(struct rp__request *r, const char *method, const char *url, const char *version)
-{
-  struct rp__http *h = r->conn->h;
-  rp_error err = {0};
-  r->step = RP_STEP_BODY;
-  r->method_name = method;
-  r->method = rp__http_method(method);
-  r->began_us = rp__ticks_us();
-  r->max_body = h->o.max_body;
-  int code = rp__http_check_head(r, method, url, version, &err);
-  if (!code && h->o.admit) code = h->o.admit(h->o.ctx, r, &r->max_body, &err);
-  if (!code) code = check_length(r, &err);
-  if (code) return refuse(r, &err);
-  if (r->uploads) rp__hconn_deadline(r->conn, true, (int64_t)h->o.request_s * 4000);
-  return MHD_YES;
 }
 
 /* One byte more than the body, so that it can be read as a string. */
@@ -131,9 +225,25 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
                                  const char *version, const char *bytes, size_t *n, void **ctx)
 {
   struct rp__request *r = *ctx;
-  (void)cls, (void)mhd;
+  (void)cls;
   if (!r) return MHD_NO;
-  if (r->step == RP_STEP_HEAD) return on_head(r, method, url, version);
+  if (r->step == RP_STEP_HEAD) {
+    struct rp__http *h = r->conn->h;
+    rp_error err = {0};
+    r->step = RP_STEP_BODY;
+    r->method_name = method;
+    r->method = method_of(method);
+    r->began_us = rp__ticks_us();
+    r->max_body = h->o.max_body;
+    int code = check_head(r, method, url, version, &err);
+    if (!code && h->o.admit) code = h->o.admit(h->o.ctx, r, &r->max_body, &err);
+    const char *length = r->chunked ? NULL : MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
+    if (!code && length && strtoull(length, NULL, 10) > r->max_body)
+      code = rp__fail_field(&err, RP_E_TOO_LARGE, "Content-Length", "the body may have %zu bytes at most", r->max_body);
+    if (code) return refuse(r, &err);
+    if (r->uploads) rp__hconn_deadline(r->conn, true, (int64_t)h->o.request_s * 4000);
+    return MHD_YES;
+  }
   if (r->step == RP_STEP_DEFERRED) return send_answer(r);
   return *n ? on_body(r, bytes, n) : on_whole(r);
 }
@@ -160,16 +270,6 @@ static void *on_line(void *cls, const char *uri, struct MHD_Connection *mhd)
   return r;
 }
 
-static void reset(struct rp__request *r)
-{
-  struct rp__hbuf uri, body, out;
-  rp__hbuf_trim(&r->uri);
-  rp__hbuf_trim(&r->body);
-  rp__hbuf_trim(&r->out);
-  uri = r->uri, body = r->body, out = r->out;
-  *r = (struct rp__request){.conn = r->conn, .uri = uri, .body = body, .out = out};
-}
-
 static void on_completed(void *cls, struct MHD_Connection *mhd, void **ctx, enum MHD_RequestTerminationCode how)
 {
   struct rp__request *r = *ctx;
@@ -182,7 +282,12 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **ctx, enum
     h->o.done(h->o.ctx, r, r->sent && (taken || r->raw || how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
   if (r->response) MHD_destroy_response(r->response);
   if (!taken) rp__hconn_deadline(r->conn, true, (int64_t)h->o.idle_s * 1000);
-  reset(r);
+  struct rp__hbuf uri, body, out;
+  trim(&r->uri);
+  trim(&r->body);
+  trim(&r->out);
+  uri = r->uri, body = r->body, out = r->out;
+  *r = (struct rp__request){.conn = r->conn, .uri = uri, .body = body, .out = out};
   *ctx = NULL;
   if (handed) atomic_fetch_sub(&h->unsent, 1);
 }
@@ -234,11 +339,14 @@ RP_PRINTF(2, 0) static void on_log(void *cls, const char *fmt, va_list args)
   shutdown(c->fd, SHUT_WR);
 }
 
-static int start_mhd(struct rp__http *h, rp_error *err)
+int rp__http_open(const struct rp__http_options *o, struct rp__http **ret, rp_error *err)
 {
+  sigset_t all, before;
+  struct rp__http *h = calloc(1, sizeof(*h));
+  if (!h) return rp__fail_nomem(err);
   unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
                    MHD_USE_NO_LISTEN_SOCKET;
-  unsigned threads = (unsigned)RP_MAX(h->o.threads, 1);
+  unsigned threads = (unsigned)RP_MAX(o->threads, 1);
   struct MHD_OptionItem options[] = {
       {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, h},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, RP_HTTP_POOL, NULL},
@@ -250,15 +358,6 @@ static int start_mhd(struct rp__http *h, rp_error *err)
       {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, NULL},
       {MHD_OPTION_END, 0, NULL},
   };
-  h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
-  return h->mhd ? 0 : rp__fail(err, RP_E_FAILED, "the HTTP threads can't be started");
-}
-
-int rp__http_open(const struct rp__http_options *o, struct rp__http **ret, rp_error *err)
-{
-  sigset_t all, before;
-  struct rp__http *h = calloc(1, sizeof(*h));
-  if (!h) return rp__fail_nomem(err);
   h->o = *o;
   h->o.listen_fds = NULL;
   h->exact_lines = strncmp(MHD_get_version(), "0.9.", 4) == 0;
@@ -266,7 +365,10 @@ int rp__http_open(const struct rp__http_options *o, struct rp__http **ret, rp_er
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int code = rp__hconns_init(&h->conns, err);
-  if (!code) code = start_mhd(h, err);
+  if (!code) {
+    h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    if (!h->mhd) code = rp__fail(err, RP_E_FAILED, "the HTTP threads can't be started");
+  }
   if (!code) code = rp__hdoor_open(h, o->listen_fds, err);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (code) {
@@ -292,21 +394,17 @@ int rp__http_connections(const struct rp__http *h)
   return atomic_load(&h->conns.n);
 }
 
-static void wait_step(void)
-{
-  nanosleep(&(struct timespec){0, 1000000}, NULL);
-}
-
 /* The order matters: libmicrohttpd aborts the program when it is stopped with a suspended connection. */
 void rp__http_close(struct rp__http *h)
 {
+  const struct timespec step = {.tv_nsec = 1000000};
   if (!h) return;
   atomic_store(&h->closing, true);
   rp__hdoor_stop(h);
-  while (atomic_load(&h->pending) > 0) wait_step();
+  while (atomic_load(&h->pending) > 0) nanosleep(&step, NULL);
   for (int ms = 0; ms < RP_HTTP_FLUSH_MS && atomic_load(&h->unsent) > 0; ms++) {
     if (h->o.hurry && atomic_load(h->o.hurry)) break;
-    wait_step();
+    nanosleep(&step, NULL);
   }
   if (h->mhd) MHD_stop_daemon(h->mhd);
   rp__hdoor_close(h);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets: parses addresses, makes sockets, and takes inherited ones or those handed over. */
-#include "net/listen-impl.h"
+/* Listening sockets: parses addresses, makes sockets, takes inherited ones, and hands them to the next server. */
+#include "net/listen.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,7 +12,8 @@
 
 #define BACKLOG 4096
 #define HOST_MAX 256
-#define PASSED_FD 3 /* the first one that systemd passes */
+#define MAGIC "rp-listen 1" /* of the message that hands sockets over */
+#define PASSED_FD 3         /* the first one that systemd passes */
 
 void rp__listeners_init(struct rp__listeners *l)
 {
@@ -28,31 +29,8 @@ union address {
   struct sockaddr_un un;
 };
 
-static bool is_loopback(const union address *a)
-{
-  if (a->sa.sa_family == AF_UNIX) return true;
-  if (a->sa.sa_family == AF_INET) return ntohl(a->v4.sin_addr.s_addr) >> 24 == 127;
-  if (IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr)) return a->v6.sin6_addr.s6_addr[12] == 127;
-  return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
-}
-
-static void write_address(const union address *a, socklen_t n, char out[RP_ADDRESS_TEXT])
-{
-  char host[INET6_ADDRSTRLEN] = "";
-  if (a->sa.sa_family == AF_UNIX) {
-    int len = (int)(n > offsetof(struct sockaddr_un, sun_path) ? n - offsetof(struct sockaddr_un, sun_path) : 0);
-    bool abstract = len > 0 && a->un.sun_path[0] == '\0';
-    snprintf(out, RP_ADDRESS_TEXT, "unix:%s%.*s", abstract ? "@" : "", len - abstract, a->un.sun_path + abstract);
-  } else if (a->sa.sa_family == AF_INET) {
-    inet_ntop(AF_INET, &a->v4.sin_addr, host, sizeof(host));
-    snprintf(out, RP_ADDRESS_TEXT, "%s:%d", host, ntohs(a->v4.sin_port));
-  } else {
-    inet_ntop(AF_INET6, &a->v6.sin6_addr, host, sizeof(host));
-    snprintf(out, RP_ADDRESS_TEXT, "[%s]:%d", host, ntohs(a->v6.sin6_port));
-  }
-}
-
-int rp__listen_describe(int fd, struct rp__listener *ret, rp_error *err)
+/* What the kernel knows of a socket that should be listening; makes it non-blocking and close-on-exec. */
+static int describe(int fd, struct rp__listener *ret, rp_error *err)
 {
   union address a = {0};
   socklen_t n = sizeof(a), size = sizeof(int);
@@ -68,8 +46,24 @@ int rp__listen_describe(int fd, struct rp__listener *ret, rp_error *err)
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
     return rp__fail_errno(err, errno, "file descriptor %d can't be set up", fd);
-  *ret = (struct rp__listener){.fd = fd, .loopback = is_loopback(&a)};
-  write_address(&a, n, ret->address);
+  *ret = (struct rp__listener){.fd = fd};
+  char host[INET6_ADDRSTRLEN] = "";
+  if (a.sa.sa_family == AF_UNIX) {
+    int len = (int)(n > offsetof(struct sockaddr_un, sun_path) ? n - offsetof(struct sockaddr_un, sun_path) : 0);
+    bool abstract = len > 0 && a.un.sun_path[0] == '\0';
+    ret->loopback = true;
+    snprintf(ret->address, RP_ADDRESS_TEXT, "unix:%s%.*s", abstract ? "@" : "", len - abstract,
+             a.un.sun_path + abstract);
+  } else if (a.sa.sa_family == AF_INET) {
+    ret->loopback = ntohl(a.v4.sin_addr.s_addr) >> 24 == 127;
+    inet_ntop(AF_INET, &a.v4.sin_addr, host, sizeof(host));
+    snprintf(ret->address, RP_ADDRESS_TEXT, "%s:%d", host, ntohs(a.v4.sin_port));
+  } else {
+    const struct in6_addr *v6 = &a.v6.sin6_addr;
+    ret->loopback = IN6_IS_ADDR_V4MAPPED(v6) ? v6->s6_addr[12] == 127 : IN6_IS_ADDR_LOOPBACK(v6);
+    inet_ntop(AF_INET6, v6, host, sizeof(host));
+    snprintf(ret->address, RP_ADDRESS_TEXT, "[%s]:%d", host, ntohs(a.v6.sin6_port));
+  }
   return 0;
 }
 
@@ -195,7 +189,7 @@ int rp__listen_add(struct rp__listeners *l, const char *address, rp_error *err)
     return rp__fail_field(err, RP_E_USAGE, "listen", "at most %d addresses can be listened on", RP_LISTEN_MAX);
   int code = is_unix ? add_unix(address + 5, address, &fd, err) : add_inet(address, &fd, err);
   if (code) return code;
-  code = rp__listen_describe(fd, &made, err);
+  code = describe(fd, &made, err);
   if (code) {
     close(fd);
     return code;
@@ -227,10 +221,107 @@ int rp__listen_inherit(struct rp__listeners *l, rp_error *err)
     return rp__fail(err, RP_E_USAGE, "the service manager passes %ld sockets, at most %d can be listened on", n,
                     RP_LISTEN_MAX);
   for (int i = 0; i < n; i++) {
-    int code = rp__listen_describe(PASSED_FD + i, &found[i], err);
+    int code = describe(PASSED_FD + i, &found[i], err);
     if (code) return rp__wrap(err, "LISTEN_FDS"), code;
   }
   memcpy(l->v + l->n, found, (size_t)n * sizeof(found[0]));
   l->n += (size_t)n;
   return 0;
+}
+
+/* ---- handing them over: the properties of a socket are read from the socket itself ---- */
+
+struct message {
+  char magic[sizeof(MAGIC)];
+  uint8_t n;
+  uint8_t owned[RP_LISTEN_MAX];
+};
+
+union control {
+  char bytes[CMSG_SPACE(sizeof(int) * RP_LISTEN_MAX)];
+  struct cmsghdr align;
+};
+
+int rp__listen_send(int unix_fd, struct rp__listeners *l, rp_error *err)
+{
+  struct message m = {.magic = MAGIC, .n = (uint8_t)l->n};
+  union control control = {{0}};
+  struct iovec iov = {&m, sizeof(m)};
+  struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
+  int fds[RP_LISTEN_MAX];
+  for (size_t i = 0; i < l->n; i++) {
+    fds[i] = l->v[i].fd;
+    m.owned[i] = l->v[i].owned;
+  }
+  if (l->n) {
+    head.msg_control = control.bytes;
+    head.msg_controllen = CMSG_SPACE(sizeof(int) * l->n);
+    struct cmsghdr *c = CMSG_FIRSTHDR(&head);
+    *c = (struct cmsghdr){CMSG_LEN(sizeof(int) * l->n), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(c), fds, sizeof(int) * l->n);
+  }
+  ssize_t sent = sendmsg(unix_fd, &head, MSG_NOSIGNAL);
+  if (sent < 0) return rp__fail_errno(err, errno, "the listening sockets can't be handed over");
+  if (sent != (ssize_t)sizeof(m)) return rp__fail(err, RP_E_IO, "the listening sockets were handed over in part");
+  for (size_t i = 0; i < l->n; i++) l->v[i].owned = false;
+  return 0;
+}
+
+static int take(struct rp__listeners *l, const struct message *m, const int *fds, size_t n, rp_error *err)
+{
+  struct rp__listener found[RP_LISTEN_MAX];
+  if (memcmp(m->magic, MAGIC, sizeof(m->magic)) != 0 || m->n != n)
+    return rp__fail(err, RP_E_USAGE, "what came is no message of a server that hands over");
+  if (n > RP_LISTEN_MAX - l->n) return rp__fail(err, RP_E_LIMIT, "at most %d sockets can be taken", RP_LISTEN_MAX);
+  for (size_t i = 0; i < n; i++) {
+    int code = describe(fds[i], &found[i], err);
+    if (code) return code;
+    found[i].owned = m->owned[i] != 0 && strncmp(found[i].address, "unix:", 5) == 0;
+  }
+  memcpy(l->v + l->n, found, n * sizeof(found[0]));
+  l->n += n;
+  return 0;
+}
+
+int rp__listen_receive(int unix_fd, struct rp__listeners *l, rp_error *err)
+{
+  struct message m = {{0}};
+  union control control;
+  struct iovec iov = {&m, sizeof(m)};
+  struct msghdr head = {
+      .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control)};
+  int fds[RP_LISTEN_MAX], code;
+  ssize_t got = recvmsg(unix_fd, &head, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+  if (got < 0) return rp__fail_errno(err, errno, "no listening sockets came");
+  /* All file descriptors that came, whatever else is wrong: what is not kept must be closed. */
+  size_t n = 0;
+  for (struct cmsghdr *c = CMSG_FIRSTHDR(&head); c; c = CMSG_NXTHDR(&head, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    size_t many = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < many && n < RP_LISTEN_MAX; i++)
+      memcpy(&fds[n++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+  }
+  if (got != (ssize_t)sizeof(m) || (head.msg_flags & MSG_CTRUNC))
+    code = rp__fail(err, RP_E_IO, "the message with the listening sockets was cut off");
+  else
+    code = take(l, &m, fds, n, err);
+  for (size_t i = 0; code && i < n; i++) close(fds[i]);
+  return code;
+}
+
+/* ---- the service manager's notification protocol: a few words in a datagram on a unix socket ---- */
+
+void rp__notify(const char *state)
+{
+  const char *path = getenv("NOTIFY_SOCKET");
+  struct sockaddr_un to = {.sun_family = AF_UNIX};
+  size_t n = path ? strlen(path) : 0;
+  if (n < 2 || n >= sizeof(to.sun_path) || (*path != '/' && *path != '@')) return;
+  memcpy(to.sun_path, path, n);
+  if (*path == '@') to.sun_path[0] = '\0'; /* an abstract name */
+  RP_AUTOCLOSE int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  /* Nobody can be told when this fails; the manager has a timeout of its own. */
+  (void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&to,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
 }

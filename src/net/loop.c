@@ -88,16 +88,6 @@ static void swallow_wake(struct rp__watch *w, uint32_t events)
   }
 }
 
-static int make_fds(struct rp__loop *l, rp_error *err)
-{
-  l->epoll = epoll_create1(EPOLL_CLOEXEC);
-  if (l->epoll < 0) return rp__fail_errno(err, errno, "can't make an event loop");
-  l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (l->wake < 0) return rp__fail_errno(err, errno, "can't make an event loop's alarm");
-  l->waker = (struct rp__watch){.fd = l->wake, .fn = swallow_wake};
-  return rp__watch_set(l, &l->waker, EPOLLIN, err);
-}
-
 int rp__loop_new(struct rp__loop **ret, rp_error *err)
 {
   struct rp__loop *l = calloc(1, sizeof(*l));
@@ -109,7 +99,12 @@ int rp__loop_new(struct rp__loop **ret, rp_error *err)
   jobs_init(&l->deferred);
   pthread_mutex_init(&l->lock, NULL);
   l->scratch = malloc(RP_LOOP_SCRATCH);
-  int rc = l->scratch ? make_fds(l, err) : rp__fail_nomem(err);
+  int rc = l->scratch ? 0 : rp__fail_nomem(err);
+  if (!rc && (l->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0) rc = rp__fail_errno(err, errno, "can't make an event loop");
+  if (!rc && (l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+    rc = rp__fail_errno(err, errno, "can't make an event loop's alarm");
+  l->waker = (struct rp__watch){.fd = l->wake, .fn = swallow_wake};
+  if (!rc) rc = rp__watch_set(l, &l->waker, EPOLLIN, err);
   if (rc) {
     rp__loop_free(l);
     return rc;
@@ -152,56 +147,33 @@ static int nap(struct rp__loop *l)
   return (int)RP_MIN(RP_MAX(wait, 0), INT_MAX);
 }
 
-/* False when these were the last. */
-static bool run_posted(struct rp__loop *l)
-{
-  pthread_mutex_lock(&l->lock);
-  struct rp__job *job = jobs_take(&l->posted);
-  bool more = !l->stopping;
-  l->asleep = false;
-  pthread_mutex_unlock(&l->lock);
-  run_jobs(job);
-  return more;
-}
-
-static void run_events(struct rp__loop *l)
-{
-  while (l->at < l->n) {
-    const struct epoll_event *e = &l->batch[l->at++];
-    struct rp__watch *w = e->data.ptr;
-    if (w) w->fn(w, e->events);
-  }
-  l->at = l->n = 0;
-}
-
-/* Ends, for a timer is never due in the turn that starts it. */
-static void run_timers(struct rp__loop *l)
-{
-  struct rp__timer *t;
-  while ((t = rp__heap_top(&l->timers)) && t->due_ms <= l->now) {
-    rp__heap_remove(&l->timers, t);
-    t->fn(t);
-  }
-}
-
 static bool turn(struct rp__loop *l)
 {
   int n = epoll_wait(l->epoll, l->batch, LOOP_BATCH, nap(l));
   l->at = 0;
   l->n = RP_MAX(n, 0);
   l->now = rp__ticks_ms();
-  bool more = run_posted(l);
-  run_events(l);
-  run_timers(l);
+  /* When the loop is stopping, these were the last. */
+  pthread_mutex_lock(&l->lock);
+  struct rp__job *job = jobs_take(&l->posted);
+  bool more = !l->stopping;
+  l->asleep = false;
+  pthread_mutex_unlock(&l->lock);
+  run_jobs(job);
+  while (l->at < l->n) {
+    const struct epoll_event *e = &l->batch[l->at++];
+    struct rp__watch *w = e->data.ptr;
+    if (w) w->fn(w, e->events);
+  }
+  l->at = l->n = 0;
+  /* Ends, for a timer is never due in the turn that starts it. */
+  struct rp__timer *t;
+  while ((t = rp__heap_top(&l->timers)) && t->due_ms <= l->now) {
+    rp__heap_remove(&l->timers, t);
+    t->fn(t);
+  }
   run_jobs(jobs_take(&l->deferred));
   return more;
-}
-
-static void wind_up(struct rp__loop *l)
-{
-  l->ending = true;
-  while (l->tenants) l->tenants->evict(l->tenants);
-  while (l->deferred.first) run_jobs(jobs_take(&l->deferred));
 }
 
 static void *run(void *arg)
@@ -210,7 +182,9 @@ static void *run(void *arg)
   atomic_store_explicit(&l->owner, (uintptr_t)pthread_self(), memory_order_relaxed);
   while (turn(l)) {
   }
-  wind_up(l);
+  l->ending = true;
+  while (l->tenants) l->tenants->evict(l->tenants);
+  while (l->deferred.first) run_jobs(jobs_take(&l->deferred));
   return NULL;
 }
 

@@ -113,19 +113,15 @@ bool rp__peer_uid(int fd, uid_t *ret)
   return getpeername(fd, &theirs.sa, &n) == 0 && uid_of_inet(&theirs, &ours, ret);
 }
 
-/* What users that have no number here are shown as: it says nothing about who they are. */
-static uid_t nobodys(void)
-{
-  unsigned uid = 65534;
-  FILE *f = fopen("/proc/sys/kernel/overflowuid", "re");
-  if (f && fscanf(f, "%u", &uid) != 1) uid = 65534;
-  if (f) fclose(f);
-  return uid;
-}
-
 bool rp__peer_is_own(int fd)
 {
   uid_t uid;
   if (!rp__peer_uid(fd, &uid)) return false;
-  return uid == 0 || (uid == geteuid() && uid != nobodys());
+  if (uid == 0 || uid != geteuid()) return uid == 0;
+  /* What users that have no number here are shown as says nothing about who they are. */
+  unsigned nobodys = 65534;
+  FILE *f = fopen("/proc/sys/kernel/overflowuid", "re");
+  if (f && fscanf(f, "%u", &nobodys) != 1) nobodys = 65534;
+  if (f) fclose(f);
+  return uid != nobodys;
 }

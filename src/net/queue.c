@@ -1,11 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ring of messages that wait to be written to one peer, and the urgent bytes that go before them. */
+/*
+ * Messages to peers: bytes with a count of references, made once and shared by all receivers. The ring of messages that
+ * wait to be written to one peer, and the urgent bytes that go before them.
+ */
 #include "net/queue.h"
 
 #include <assert.h>
 
 #define RING_FIRST 4
 #define RING_KEPT 16 /* places an empty queue may keep */
+
+struct rp__net_msg *rp__msg_new(const void *bytes, size_t n)
+{
+  if (n > SIZE_MAX / 2) return NULL;
+  struct rp__net_msg *m = malloc(sizeof(*m) + n);
+  if (!m) return NULL;
+  atomic_init(&m->refs, 1);
+  m->n = n;
+  if (bytes && n) memcpy(m->bytes, bytes, n);
+  return m;
+}
+
+struct rp__net_msg *rp__msg_ref(struct rp__net_msg *m)
+{
+  assert(atomic_load_explicit(&m->refs, memory_order_relaxed) > 0); /* who refs one has one */
+  atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+  return m;
+}
+
+void rp__msg_unref(struct rp__net_msg *m)
+{
+  if (m && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) free(m);
+}
 
 static struct rp__net_msg *at(const struct rp__queue *q, uint32_t i)
 {
@@ -28,26 +54,20 @@ void rp__queue_done(struct rp__queue *q)
   *q = (struct rp__queue){0};
 }
 
-static int grow(struct rp__queue *q)
-{
-  if (q->n < q->cap) return 0;
-  if (q->n >= RP_CONN_MESSAGES_MAX) return RP_E_LIMIT;
-  uint32_t cap = q->cap ? q->cap * 2 : RING_FIRST;
-  struct rp__net_msg **ring = malloc(cap * sizeof(struct rp__net_msg *));
-  if (!ring) return RP_E_NOMEM;
-  for (uint32_t i = 0; i < q->n; i++) ring[i] = at(q, i);
-  free(q->ring);
-  q->ring = ring;
-  q->head = 0;
-  q->cap = cap;
-  return 0;
-}
-
 int rp__queue_add(struct rp__queue *q, struct rp__net_msg *m)
 {
   if (m->n == 0) return 0;
-  int rc = grow(q);
-  if (rc) return rc;
+  if (q->n == q->cap) {
+    if (q->n >= RP_CONN_MESSAGES_MAX) return RP_E_LIMIT;
+    uint32_t cap = q->cap ? q->cap * 2 : RING_FIRST;
+    struct rp__net_msg **ring = malloc(cap * sizeof(struct rp__net_msg *));
+    if (!ring) return RP_E_NOMEM;
+    for (uint32_t i = 0; i < q->n; i++) ring[i] = at(q, i);
+    free(q->ring);
+    q->ring = ring;
+    q->head = 0;
+    q->cap = cap;
+  }
   q->ring[(q->head + q->n) & (q->cap - 1)] = rp__msg_ref(m);
   q->n++;
   q->bytes += m->n;

@@ -152,22 +152,6 @@ void rp__ws_cut(struct rp__ws *ws, const char *why)
   rp__conn_cut(ws->c, why);
 }
 
-/* The peer's close frame: answered with its own code, unless it is the answer. */
-static void on_close_frame(struct rp__ws *ws, const char *bytes, size_t n)
-{
-  int bad = 0, code = rp__close_code(bytes, n, &bad);
-  if (!code) {
-    fail(ws, bad, "a broken close frame");
-    return;
-  }
-  if (ws->state == OPEN) {
-    begin_end(ws, OVER, code, "closed by the peer");
-    send_close(ws, code, NULL);
-  }
-  ws->state = OVER;
-  rp__conn_finish(ws->c);
-}
-
 /* ---- what comes in ---- */
 
 static bool on_message(void *ctx, bool binary, const char *bytes, size_t n)
@@ -180,7 +164,18 @@ static bool on_message(void *ctx, bool binary, const char *bytes, size_t n)
 static bool on_control(void *ctx, enum rp__control kind, const char *bytes, size_t n)
 {
   struct rp__ws *ws = ctx;
-  if (kind == RP_FRAME_CLOSE) on_close_frame(ws, bytes, n);
+  int bad = 0, code = kind == RP_FRAME_CLOSE ? rp__close_code(bytes, n, &bad) : 0;
+  if (kind == RP_FRAME_CLOSE && !code) {
+    fail(ws, bad, "a broken close frame");
+  } else if (kind == RP_FRAME_CLOSE) {
+    /* Answered with its own code, unless it is the answer. */
+    if (ws->state == OPEN) {
+      begin_end(ws, OVER, code, "closed by the peer");
+      send_close(ws, code, NULL);
+    }
+    ws->state = OVER;
+    rp__conn_finish(ws->c);
+  }
   if (kind == RP_FRAME_PING && ws->state == OPEN) send_control(ws, RP_FRAME_PONG, bytes, n);
   return ws->state != OVER;
 }
@@ -205,23 +200,23 @@ static void on_drained(void *ctx)
 
 /* ---- time ---- */
 
-/* A slow reader of a long queue may go on for some rounds; one that takes nothing may not. */
-static void closing_round(struct rp__ws *ws)
+static void on_timer(struct rp__timer *t)
 {
-  size_t waiting = rp__conn_waiting(ws->c);
-  bool slow = waiting > 0 && waiting < ws->waited && ++ws->rounds < RP_WS_CLOSE_ROUNDS;
-  ws->waited = waiting;
-  if (!slow || rp__timer_start(ws->l, &ws->timer, RP_WS_CLOSE_MS)) rp__conn_cut(ws->c, ws->why);
-}
-
-/* What was heard since the timer was started shows in heard_ms; no message touches the timer. */
-static void idle_round(struct rp__ws *ws)
-{
-  int64_t next = ws->heard_ms + ws->o.idle_ms - rp__loop_now(ws->l);
+  struct rp__ws *ws = OF(timer, t);
+  if (ws->state != OPEN) {
+    /* A slow reader of a long queue may go on for some rounds; one that takes nothing may not. */
+    size_t waiting = rp__conn_waiting(ws->c);
+    bool slow = waiting > 0 && waiting < ws->waited && ++ws->rounds < RP_WS_CLOSE_ROUNDS;
+    ws->waited = waiting;
+    if (!slow || rp__timer_start(ws->l, &ws->timer, RP_WS_CLOSE_MS)) rp__conn_cut(ws->c, ws->why);
+    return;
+  }
   if (ws->pinged) {
     rp__ws_close(ws, 1001, "no sign of life");
     return;
   }
+  /* What was heard since the timer was started shows in heard_ms; no message touches the timer. */
+  int64_t next = ws->heard_ms + ws->o.idle_ms - rp__loop_now(ws->l);
   if (next <= 0) {
     ws->pinged = send_control(ws, RP_FRAME_PING, NULL, 0) == 0; /* no room: stall_ms decides about it */
     next = ws->o.idle_ms;
@@ -229,32 +224,7 @@ static void idle_round(struct rp__ws *ws)
   if (rp__timer_start(ws->l, &ws->timer, next)) rp__conn_cut(ws->c, "out of memory");
 }
 
-static void on_timer(struct rp__timer *t)
-{
-  struct rp__ws *ws = OF(timer, t);
-  if (ws->state == OPEN)
-    idle_round(ws);
-  else
-    closing_round(ws);
-}
-
 /* ---- life ---- */
-
-static int send_head(struct rp__ws *ws, struct rp__str bytes)
-{
-  struct rp__net_msg *m = rp__msg_new(bytes.p, bytes.n);
-  int rc = m ? rp__conn_send(ws->c, m) : RP_E_NOMEM;
-  rp__msg_unref(m);
-  return rc;
-}
-
-static int settle(struct rp__ws *ws, struct rp__str bytes)
-{
-  int rc = send_head(ws, bytes);
-  if (!rc && ws->o.idle_ms > 0) rc = rp__timer_start(ws->l, &ws->timer, ws->o.idle_ms);
-  if (rc) rp__conn_cut(ws->c, "out of memory");
-  return rc;
-}
 
 int rp__ws_open(struct rp__loop *l, int fd, struct rp__str bytes, const struct rp__ws_options *o,
                 const struct rp__ws_handler *h, void *ctx, struct rp__ws **ret, rp_error *err)
@@ -274,7 +244,11 @@ int rp__ws_open(struct rp__loop *l, int fd, struct rp__str bytes, const struct r
     free(ws);
     return rc;
   }
-  rc = settle(ws, bytes);
+  struct rp__net_msg *m = rp__msg_new(bytes.p, bytes.n);
+  rc = m ? rp__conn_send(ws->c, m) : RP_E_NOMEM;
+  rp__msg_unref(m);
+  if (!rc && ws->o.idle_ms > 0) rc = rp__timer_start(ws->l, &ws->timer, ws->o.idle_ms);
+  if (rc) rp__conn_cut(ws->c, "out of memory");
   if (rc) return rp__fail(err, rc, "no memory for a WebSocket"); /* closing its connection frees it */
   ws->h = h;
   *ret = ws;

@@ -24,15 +24,29 @@ struct rp__work_job {
 };
 extern const struct rp__work_job rp__work_jobs[]; /* ends with a name of NULL */
 
-RP_MUST_USE int rp__work_new(struct rp__server *srv, struct rp__work **ret, rp_error *err);
-/* The same with another table, which is borrowed. */
-RP_MUST_USE int rp__work_new_of(struct rp__server *srv, const struct rp__work_job *jobs, struct rp__work **ret,
-                                rp_error *err);
+/* `jobs`: rp__work_jobs, but for tests; borrowed. */
+RP_MUST_USE int rp__work_new(struct rp__server *srv, const struct rp__work_job *jobs, struct rp__work **ret,
+                             rp_error *err);
 RP_MUST_USE int rp__work_start(struct rp__work *w, rp_error *err);
 void rp__work_poke(struct rp__work *w, const char *job); /* soon, not at its time */
 void rp__work_stop(struct rp__work *w);
 void rp__work_free(struct rp__work *w);
 /* Prometheus lines: reprise_server_work_runs_total{job,result}, …_seconds_total{job}. */
 void rp__work_metrics(const struct rp__work *w, struct rp__buf *out);
+
+/* ---- jobs that stand here ---- */
+
+/* Sends the heartbeats that are due at that time of the monotonic clock. RP_WORK_AGAIN: there are more. */
+RP_MUST_USE int rp__heartbeats_send(struct rp__server *srv, int64_t now_ms, rp_error *err);
+
+/*
+ * Tells the service manager that the server is alive ($WATCHDOG_USEC), as long as the background jobs run, the loop
+ * answers, and the pool is idle or makes progress. *ret is NULL when nobody asked for it.
+ */
+struct rp__watchdog;
+RP_MUST_USE int rp__watchdog_new(struct rp__watchdog **ret, rp_error *err);
+void rp__watchdog_free(struct rp__watchdog *d); /* after the loop has stopped */
+/* Fails when somebody does not answer; then nothing is told. */
+RP_MUST_USE int rp__watchdog_run(struct rp__server *srv, rp_error *err);
 
 #endif

@@ -37,34 +37,6 @@ void rp__slog_done(struct rp__slog *l)
   pthread_mutex_destroy(&l->lock);
 }
 
-/* DEL and the C1 controls, which JSON leaves alone, could still steer a terminal. */
-static size_t clean(const char *text, size_t most, char out[CUT_MAX + 4])
-{
-  size_t n = strnlen(text, most + 1);
-  bool cut = n > most;
-  if (cut) n = rp__text_clip(text, most);
-  memcpy(out, text, n);
-  for (size_t i = 0; i < n; i++) {
-    if (out[i] == 0x7f) out[i] = '?';
-    if ((unsigned char)out[i] == 0xc2 && i + 1 < n && (unsigned char)out[i + 1] < 0xa0) {
-      out[i] = '?';
-      out[i + 1] = '?';
-    }
-  }
-  if (cut) {
-    memcpy(out + n, "…", sizeof "…" - 1);
-    n += sizeof "…" - 1;
-  }
-  return n;
-}
-
-static bool is_bare(const char *s, size_t n)
-{
-  for (size_t i = 0; i < n; i++)
-    if (s[i] <= ' ' || s[i] == '=' || s[i] == '"' || s[i] == '\\' || (unsigned char)s[i] >= 0x7f) return false;
-  return n > 0;
-}
-
 /* Without the memory to look, nothing is told. */
 static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *text, size_t most)
 {
@@ -72,13 +44,29 @@ static void add_text(const struct rp__slog *l, struct rp__jw *w, const char *tex
   rp_engine *e = atomic_load(&l->masks);
   if (e && strnlen(text, SECRET_MIN) == SECRET_MIN && rp_redact_check(e, text, strlen(text), NULL, NULL, &masked, NULL))
     text = "?";
-  size_t n = clean(masked ? masked : text, most, value);
+  if (masked) text = masked;
+  size_t n = strnlen(text, most + 1);
+  bool cut = n > most;
+  if (cut) n = rp__text_clip(text, most);
+  memcpy(value, text, n);
   rp_free(masked);
-  if (l->format == RP_SLOG_LOGFMT && is_bare(value, n)) {
-    rp__buf_add(w->out, value, n);
-    return;
+  /* DEL and the C1 controls, which JSON leaves alone, could still steer a terminal. */
+  for (size_t i = 0; i < n; i++) {
+    if (value[i] == 0x7f) value[i] = '?';
+    if ((unsigned char)value[i] == 0xc2 && i + 1 < n && (unsigned char)value[i + 1] < 0xa0)
+      value[i] = value[i + 1] = '?';
   }
-  rp__jw_strn(w, value, n);
+  if (cut) {
+    memcpy(value + n, "…", sizeof "…" - 1);
+    n += sizeof "…" - 1;
+  }
+  bool bare = l->format == RP_SLOG_LOGFMT && n > 0;
+  for (size_t i = 0; bare && i < n; i++)
+    bare = value[i] > ' ' && value[i] != '=' && value[i] != '"' && value[i] != '\\' && (unsigned char)value[i] < 0x7f;
+  if (bare)
+    rp__buf_add(w->out, value, n);
+  else
+    rp__jw_strn(w, value, n);
 }
 
 static void add_field(const struct rp__slog *l, struct rp__jw *w, const struct rp__field *f, size_t most)
@@ -96,17 +84,6 @@ static void add_field(const struct rp__slog *l, struct rp__jw *w, const struct r
   else
     rp__jw_i64(w, f->number);
   if (l->format == RP_SLOG_LOGFMT) w->comma = 0;
-}
-
-static void add_line(const struct rp__slog *l, struct rp__buf *out, const struct rp__field *head,
-                     const struct rp__field *fields, size_t most)
-{
-  struct rp__jw w = RP_JW(out);
-  if (l->format == RP_SLOG_JSON) rp__jw_object(&w);
-  for (; head->name; head++) add_field(l, &w, head, CUT_MAX);
-  for (; most && fields && fields->name; fields++) add_field(l, &w, fields, most);
-  if (l->format == RP_SLOG_JSON) rp__jw_end_object(&w);
-  rp__buf_char(out, '\n');
 }
 
 /* ---- going out ---- */
@@ -140,25 +117,6 @@ static void write_waiting(struct rp__slog *l)
   }
 }
 
-static void put(struct rp__slog *l, const char *line, size_t n)
-{
-  pthread_mutex_lock(&l->lock);
-  while (l->writing && l->n_waiting + n > RP_SLOG_WAITING) pthread_cond_wait(&l->room, &l->lock);
-  if (l->writing) {
-    memcpy(l->waiting[l->filling] + l->n_waiting, line, n);
-    l->n_waiting += n;
-  } else {
-    l->writing = true;
-    pthread_mutex_unlock(&l->lock);
-    write_all(l->fd, line, n);
-    pthread_mutex_lock(&l->lock);
-    write_waiting(l);
-    l->writing = false;
-    pthread_cond_broadcast(&l->room); /* to one whose line has no room among others */
-  }
-  pthread_mutex_unlock(&l->lock);
-}
-
 void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, const struct rp__field *fields)
 {
   char line[LINE_MAX_BYTES], now[RP_TIME_TEXT];
@@ -172,10 +130,31 @@ void rp__slog_write(struct rp__slog *l, rp_log_level level, const char *event, c
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(cuts); i++) {
     out = (struct rp__buf){.p = line, .cap = sizeof line, .max = sizeof line - 1}; /* never grows past the stack */
-    add_line(l, &out, head, fields, cuts[i]);
+    struct rp__jw w = RP_JW(&out);
+    if (l->format == RP_SLOG_JSON) rp__jw_object(&w);
+    for (const struct rp__field *f = head; f->name; f++) add_field(l, &w, f, CUT_MAX);
+    for (const struct rp__field *f = fields; cuts[i] && f && f->name; f++) add_field(l, &w, f, cuts[i]);
+    if (l->format == RP_SLOG_JSON) rp__jw_end_object(&w);
+    rp__buf_char(&out, '\n');
     if (!out.err) break;
   }
-  if (!out.err) put(l, out.p, out.n);
+  if (!out.err) {
+    pthread_mutex_lock(&l->lock);
+    while (l->writing && l->n_waiting + out.n > RP_SLOG_WAITING) pthread_cond_wait(&l->room, &l->lock);
+    if (l->writing) {
+      memcpy(l->waiting[l->filling] + l->n_waiting, out.p, out.n);
+      l->n_waiting += out.n;
+    } else {
+      l->writing = true;
+      pthread_mutex_unlock(&l->lock);
+      write_all(l->fd, out.p, out.n);
+      pthread_mutex_lock(&l->lock);
+      write_waiting(l);
+      l->writing = false;
+      pthread_cond_broadcast(&l->room); /* to one whose line has no room among others */
+    }
+    pthread_mutex_unlock(&l->lock);
+  }
 }
 
 void rp__slog_engine(void *ctx, rp_log_level level, const char *text)

@@ -83,21 +83,6 @@ static const struct option_row *find_option(const char *word, size_t n)
   return NULL;
 }
 
-static int fail_unknown(const char *word, size_t n, rp_error *err)
-{
-  const char *names[RP_ARRAY_SIZE(table) + 1] = {NULL};
-  char name[64];
-  for (size_t i = 0; i < RP_ARRAY_SIZE(table); i++) names[i] = table[i].name;
-  rp__fail(err, RP_E_USAGE, "unknown option '%.*s'", (int)RP_MIN(n, sizeof name), word);
-  snprintf(name, sizeof name, "%.*s", (int)RP_MIN(n, sizeof name - 1), word + strspn(word, "-"));
-  const char *near = rp__suggest(name, names);
-  if (near)
-    rp__hint(err, "did you mean --%s?", near);
-  else
-    rp__hint(err, "see 'reprise serve --help'");
-  return RP_E_USAGE;
-}
-
 static int choose(const struct option_row *t, const char *value, int *ret, rp_error *err)
 {
   for (int i = 0; t->choices[i]; i++)
@@ -110,37 +95,30 @@ static int choose(const struct option_row *t, const char *value, int *ret, rp_er
   return RP_E_USAGE;
 }
 
-static int set_threads(struct program *p, const char *value, rp_error *err)
-{
-  char *end;
-  long n = strtol(value, &end, 10);
-  if (end == value || *end || n < 1 || n > 256)
-    return rp__fail_field(err, RP_E_USAGE, "threads", "--threads: '%.60s' is not a number from 1 to 256", value);
-  p->o.threads = (int)n;
-  return 0;
-}
-
-static int add_address(struct program *p, const char *value, rp_error *err)
-{
-  if (p->n_listen == RP_LISTEN_MAX)
-    return rp__fail_field(err, RP_E_USAGE, "listen", "--listen: at most %d addresses", RP_LISTEN_MAX);
-  p->listen[p->n_listen++] = value;
-  return rp__listen_check(value, err); /* before a store is opened for nothing */
-}
-
 static int set_option(struct program *p, enum option o, const char *value, rp_error *err)
 {
   int n = 0, rc = value && table[o].choices ? choose(&table[o], value, &n, err) : 0;
+  long threads;
+  char *end;
   if (rc) return rc;
   switch (o) {
-  case LISTEN: return add_address(p, value, err);
+  case LISTEN:
+    if (p->n_listen == RP_LISTEN_MAX)
+      return rp__fail_field(err, RP_E_USAGE, "listen", "--listen: at most %d addresses", RP_LISTEN_MAX);
+    p->listen[p->n_listen++] = value;
+    return rp__listen_check(value, err); /* before a store is opened for nothing */
   case REPLACE: p->o.replace = true; return 0;
   case DB: p->o.db = value; return 0;
   case CONFIG: p->o.config = value; return 0;
   case LOG_FORMAT: p->o.log_format = n ? RP_SLOG_JSON : RP_SLOG_LOGFMT; return 0;
   case LOG_LEVEL: p->o.log_level = (rp_log_level)n; return 0;
   case ACCESS_LOG: p->o.access_log = n != 0; return 0;
-  case THREADS: return set_threads(p, value, err);
+  case THREADS:
+    threads = strtol(value, &end, 10);
+    if (end == value || *end || threads < 1 || threads > 256)
+      return rp__fail_field(err, RP_E_USAGE, "threads", "--threads: '%.60s' is not a number from 1 to 256", value);
+    p->o.threads = (int)threads;
+    return 0;
   case VERBOSE: p->o.log_level = RP_LOG_DEBUG; return 0;
   case QUIET: p->o.log_level = RP_LOG_ERROR; return 0;
   case HELP: p->help = true; return 0;
@@ -157,7 +135,19 @@ static int parse(struct program *p, int argc, char **argv, rp_error *err)
     size_t n = eq ? (size_t)(eq - word) : strlen(word);
     if (word[0] != '-' || n < 2) return rp__fail(err, RP_E_USAGE, "one word too many: '%.60s'", word);
     const struct option_row *t = find_option(word, n);
-    if (!t) return fail_unknown(word, n, err);
+    if (!t) {
+      const char *names[RP_ARRAY_SIZE(table) + 1] = {NULL};
+      char name[64];
+      for (size_t i = 0; i < RP_ARRAY_SIZE(table); i++) names[i] = table[i].name;
+      rp__fail(err, RP_E_USAGE, "unknown option '%.*s'", (int)RP_MIN(n, sizeof name), word);
+      snprintf(name, sizeof name, "%.*s", (int)RP_MIN(n, sizeof name - 1), word + strspn(word, "-"));
+      const char *near = rp__suggest(name, names);
+      if (near)
+        rp__hint(err, "did you mean --%s?", near);
+      else
+        rp__hint(err, "see 'reprise serve --help'");
+      return RP_E_USAGE;
+    }
     if (eq && !t->arg) return rp__fail_field(err, RP_E_USAGE, t->name, "--%s takes no value", t->name);
     if (t->arg) value = eq ? eq + 1 : argv[++at];
     if (t->arg && !value) return rp__fail_field(err, RP_E_USAGE, t->name, "--%s needs a value", t->name);
@@ -182,28 +172,6 @@ static int set_clock(struct program *p, rp_error *err)
   p->clock = rp__clock_shifted(&p->shifted, ms);
   p->o.clock = &p->clock;
   return 0;
-}
-
-/* A socket is a file descriptor; the soft limit is low for the sake of programs that use select. */
-static void raise_file_limit(void)
-{
-  struct rlimit l;
-  if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur >= l.rlim_max) return;
-  l.rlim_cur = l.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &l);
-}
-
-static int prepare_signals(sigset_t *set, rp_error *err)
-{
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the store, not our end */
-  sigemptyset(set);
-  sigaddset(set, SIGTERM);
-  sigaddset(set, SIGINT);
-  sigaddset(set, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, set, NULL);
-  int fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
-  return fd >= 0 ? fd : rp__fail_errno(err, errno, "no signal can be waited for");
 }
 
 /* Until it is time to end. */
@@ -233,55 +201,54 @@ static void on_second_signal(int sig)
   atomic_store(&hurry, true);
 }
 
-/* The second signal makes it hurry, the third ends it where it stands. */
-static void listen_for_impatience(void)
+static int run(const struct rp__server_options *o, rp_error *err)
 {
-  const struct sigaction sa = {.sa_handler = on_second_signal, .sa_flags = (int)SA_RESETHAND};
+  const struct sigaction impatient = {.sa_handler = on_second_signal, .sa_flags = (int)SA_RESETHAND};
+  struct rp__server *s;
+  struct rlimit files;
   sigset_t set;
-  sigaction(SIGTERM, &sa, NULL);
-  sigaction(SIGINT, &sa, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the store, not our end */
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
-  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-}
-
-static int run(const struct rp__server_options *o, rp_error *err)
-{
-  struct rp__server *s;
-  sigset_t set;
-  int signals = prepare_signals(&set, err);
-  if (signals < 0) return signals;
-  raise_file_limit();
+  sigaddset(&set, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals < 0) return rp__fail_errno(err, errno, "no signal can be waited for");
+  /* A socket is a file descriptor; the soft limit is low for the sake of programs that use select. */
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   int rc = rp__server_open(o, &s, err);
   if (rc) return rc;
   serve(s, signals);
-  listen_for_impatience();
+  /* The second signal makes it hurry, the third ends it where it stands. */
+  sigaction(SIGTERM, &impatient, NULL);
+  sigaction(SIGINT, &impatient, NULL);
+  sigdelset(&set, SIGHUP);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   int64_t lost = rp__server_close(s, CLOSE_RESTART);
   if (!lost) return 0;
   return rp__fail(err, RP_E_FAILED, "%lld events that were accepted as memory could not be stored", (long long)lost);
-}
-
-static void report_json(const rp_error *err, const rp_error_info *info)
-{
-  RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
-  struct rp__jw w = RP_JW(&b);
-  rp__jw_object(&w);
-  rp__jw_kobject(&w, "error");
-  rp__jw_kstr(&w, "code", info->name);
-  rp__jw_kstr(&w, "message", err->message[0] ? err->message : info->text);
-  rp__jw_kstr(&w, "hint", err->hint[0] ? err->hint : NULL);
-  if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
-  if (!b.err) fprintf(stderr, "%s\n", b.p);
 }
 
 static int report(const rp_error *err, bool json)
 {
   const rp_error_info *info = rp_error_lookup(err->code);
   if (json) {
-    report_json(err, info);
+    RP_AUTOBUF struct rp__buf b = RP_BUF(8192);
+    struct rp__jw w = RP_JW(&b);
+    rp__jw_object(&w);
+    rp__jw_kobject(&w, "error");
+    rp__jw_kstr(&w, "code", info->name);
+    rp__jw_kstr(&w, "message", err->message[0] ? err->message : info->text);
+    rp__jw_kstr(&w, "hint", err->hint[0] ? err->hint : NULL);
+    if (err->field[0]) rp__jw_kstr(&w, "field", err->field);
+    rp__jw_end_object(&w);
+    rp__jw_end_object(&w);
+    if (!b.err) fprintf(stderr, "%s\n", b.p);
     return info->exit_code;
   }
   fprintf(stderr, "reprise-serve: %s\n", err->message[0] ? err->message : info->text);

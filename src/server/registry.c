@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sodium.h>
-#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/enum-words.h"
@@ -14,17 +13,6 @@
 #include "base/macros.h"
 
 #define BUCKETS 4096
-
-struct rp__entry {
-  LIST_ENTRY(rp__entry) in_bucket;
-  TAILQ_ENTRY(rp__entry) unused; /* while there are no references, the longest unused first */
-  rp_session *s;
-  int refs;
-  bool forgotten; /* out of the table; freed with its last reference */
-  int64_t looked_ms;
-  rp__birth birth;
-  char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], channel[RP_ID_MAX + 1];
-};
 
 struct rp__registry {
   rp_engine *engine;
@@ -269,29 +257,4 @@ size_t rp__registry_count(struct rp__registry *r)
   size_t n = r->n;
   pthread_mutex_unlock(&r->lock);
   return n;
-}
-
-rp_session *rp__entry_session(const struct rp__entry *e)
-{
-  return e->s;
-}
-
-const char *rp__entry_id(const struct rp__entry *e)
-{
-  return e->id;
-}
-
-const char *rp__entry_scope(const struct rp__entry *e)
-{
-  return e->scope;
-}
-
-rp__birth rp__entry_birth(const struct rp__entry *e)
-{
-  return e->birth;
-}
-
-const char *rp__entry_channel(const struct rp__entry *e)
-{
-  return e->channel;
 }

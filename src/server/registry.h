@@ -8,6 +8,7 @@
 #define RP_SERVER_REGISTRY_H
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include <reprise/admin.h>
 #include <reprise/continuity.h>
@@ -31,7 +32,19 @@ struct rp__shown {
 RP_MUST_USE int rp__show(rp_engine *e, const char *ref, struct rp__shown *ret, rp_error *err);
 
 struct rp__registry;
-struct rp__entry; /* one session's place; counted */
+
+/* One session's place; counted. */
+struct rp__entry {
+  rp_session *s;
+  rp__birth birth;
+  char id[RP_ID_MAX + 1], scope[RP_ID_MAX + 1], channel[RP_ID_MAX + 1]; /* channel: "" when it has none */
+  /* the registry's own */
+  LIST_ENTRY(rp__entry) in_bucket;
+  TAILQ_ENTRY(rp__entry) unused; /* while there are no references, the longest unused first */
+  int refs;
+  bool forgotten; /* out of the table; freed with its last reference */
+  int64_t looked_ms;
+};
 
 RP_MUST_USE int rp__registry_new(rp_engine *e, struct rp__registry **ret, rp_error *err);
 void rp__registry_free(struct rp__registry *r); /* all entries must have been put back */
@@ -49,11 +62,5 @@ void rp__registry_forget(struct rp__registry *r, const char *id);
  */
 bool rp__registry_trim(struct rp__registry *r, size_t keep, size_t most);
 size_t rp__registry_count(struct rp__registry *r);
-
-rp_session *rp__entry_session(const struct rp__entry *e);
-const char *rp__entry_id(const struct rp__entry *e);
-const char *rp__entry_scope(const struct rp__entry *e);
-const char *rp__entry_channel(const struct rp__entry *e); /* "" when it has none */
-rp__birth rp__entry_birth(const struct rp__entry *e);
 
 #endif

@@ -51,61 +51,6 @@ static void on_notice(void *ctx, const rp_outbox_notice *n)
   }
 }
 
-static int open_engine(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
-{
-  rp_options eo = {.db = o->db, .config = o->config, .clock = o->clock, .log = rp__slog_engine, .log_ctx = &s->log};
-  rp__slog(&s->log, RP_LOG_INFO, "starting", RP_F("version", rp_version()),
-           RP_F("db", s->db_path ? s->db_path : "memory:"));
-  int rc = rp_open(&eo, &s->engine, err);
-  if (!rc) atomic_store(&s->log.masks, s->engine);
-  if (!rc) rc = rp__server_settings_load(&s->set, s->engine, err);
-  rp_outbox_policy outbox = {.memory_bytes = s->set.spill_bytes, .notice = on_notice, .ctx = &s->log};
-  if (!rc) rc = rp_outbox_configure(s->engine, &outbox, err);
-  if (!rc && o->threads) s->set.http_threads = o->threads;
-  return rc;
-}
-
-static int make_openapi(struct rp__server *s, rp_error *err)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(OPENAPI_MAX);
-  int rc = rp__openapi_write(&out);
-  if (rc) return rp__fail(err, rc, "the description of the routes can't be made");
-  s->openapi_len = out.n;
-  s->openapi = rp__buf_take(&out);
-  return s->openapi ? 0 : rp__fail_nomem(err);
-}
-
-static int make_parts(struct rp__server *s, rp_error *err)
-{
-  int rc = make_openapi(s, err);
-  if (!rc) rc = rp__pool_new(RP_POOL_THREADS, &s->pool, err);
-  if (!rc) rc = rp__registry_new(s->engine, &s->registry, err);
-  if (!rc) rc = rp__auth_new(s->engine, &s->set, s->db_path, &s->auth, err);
-  if (!rc) rc = rp__loop_new(&s->loop, err);
-  if (!rc) rc = rp__loop_start(s->loop, err);
-  if (!rc) rc = rp__live_new(s, &s->live, err);
-  if (!rc) rc = rp__sse_new(s, &s->sse, err);
-  if (!rc) rc = rp__channels_new(s, &s->channels, err);
-  if (!rc) rc = rp__agents_new(s, &s->agents, err);
-  if (!rc) rc = rp__mcp_clients_new(s, &s->mcp, err);
-  if (!rc) rc = rp__watchdog_new(&s->watchdog, err);
-  if (!rc) rc = rp__work_new(s, &s->work, err);
-  if (!rc) rc = rp__live_start(s->live, err);
-  if (!rc) rc = rp__work_start(s->work, err);
-  return rc;
-}
-
-static int start_http(struct rp__server *s, rp_error *err)
-{
-  struct rp__http_options o;
-  int fds[RP_LISTEN_MAX];
-  rp__serve_options(s, &o);
-  for (size_t i = 0; i < s->listeners.n; i++) fds[i] = s->listeners.v[i].fd;
-  o.listen_fds = fds;
-  o.n_listen = s->listeners.n;
-  return rp__http_open(&o, &s->http, err);
-}
-
 /* ---- sockets ---- */
 
 static int listen_on_list(struct rp__server *s, const char *list, rp_error *err)
@@ -221,73 +166,56 @@ static int count_token(void *ctx, const rp_token_info *info)
   return 0;
 }
 
-/* Whether others of this machine can reach it: a unix socket is a file, with its own rights. */
-static bool any_tcp(const struct rp__server *s)
-{
-  for (size_t i = 0; i < s->listeners.n; i++)
-    if (strncmp(s->listeners.v[i].address, "unix:", 5) != 0) return true;
-  return false;
-}
-
-static void announce_local(struct rp__server *s)
-{
-  if (!any_tcp(s)) return;
-  if (s->set.local != RP_LOCAL_UID)
-    rp__slog(&s->log, RP_LOG_WARN, "local_users",
-             RP_F("means",
-                  "every user of this machine may use it without a token; 'local = uid' in the configuration, or "
-                  "--listen unix:PATH, keeps it to your own"));
-  else if (!rp__peer_is_told())
-    rp__slog(&s->log, RP_LOG_WARN, "local_unknown",
-             RP_F("means", "local = uid, but the kernel does not tell users here: TCP needs a token, whoever comes"));
-}
-
-static void announce(struct rp__server *s)
-{
-  int tokens = 0;
-  char status[RP_ADDRESS_TEXT + 64];
-  for (size_t i = 0; i < s->listeners.n; i++)
-    rp__slog(&s->log, RP_LOG_INFO, "listening", RP_F("address", s->listeners.v[i].address));
-  if (!only_loopback(s) && rp_token_list(s->engine, count_token, &tokens, NULL) == 0 && !tokens)
-    rp__slog(&s->log, RP_LOG_WARN, "no_token",
-             RP_F("means", "nobody on another machine can use it until `reprise token create`"));
-  announce_local(s);
-  rp__slog(&s->log, RP_LOG_INFO, "ready", RP_FN("pid", getpid()), RP_FN("threads", s->set.http_threads));
-  snprintf(status, sizeof status, "READY=1\nSTATUS=serving on %s", s->listeners.v[0].address);
-  rp__notify(status);
-}
-
-/*
- * From here on two servers accept, until the old one has told its clients to come back (1012), which it does at once.
- * Each counts its own members, so one who leaves here may be the last one here and not the last there: those from there
- * are back before leave_s is over, and a session that somebody joined is not closed.
- */
-static void succeed(struct rp__server *s, int before)
-{
-  rp__slog(&s->log, RP_LOG_INFO, "took_over", RP_FN("from", rp__control_peer(before)));
-  start_control(s, before, NULL);
-  rp__control_go(before);
-  if (!s->control) start_restoring(s);
-}
-
-/* Before anything of the database is touched: its server lives, and may be an older version. */
-static int check_alone(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
-{
-  int rc = find_db_path(o->db, &s->db_path, err);
-  return rc || o->replace || !s->db_path ? rc : rp__control_check(s->db_path, err);
-}
-
 static int begin(struct rp__server *s, const struct rp__server_options *o, int *ret_before, rp_error *err)
 {
-  int rc = check_alone(s, o, err);
-  if (!rc) rc = open_engine(s, o, err);
+  int rc = find_db_path(o->db, &s->db_path, err);
+  /* Before anything of the database is touched: its server lives, and may be an older version. */
+  if (!rc && !o->replace && s->db_path) rc = rp__control_check(s->db_path, err);
+  if (!rc) {
+    rp_options eo = {.db = o->db, .config = o->config, .clock = o->clock, .log = rp__slog_engine, .log_ctx = &s->log};
+    rp__slog(&s->log, RP_LOG_INFO, "starting", RP_F("version", rp_version()),
+             RP_F("db", s->db_path ? s->db_path : "memory:"));
+    rc = rp_open(&eo, &s->engine, err);
+    if (!rc) atomic_store(&s->log.masks, s->engine);
+    if (!rc) rc = rp__server_settings_load(&s->set, s->engine, err);
+    rp_outbox_policy outbox = {.memory_bytes = s->set.spill_bytes, .notice = on_notice, .ctx = &s->log};
+    if (!rc) rc = rp_outbox_configure(s->engine, &outbox, err);
+    if (!rc && o->threads) s->set.http_threads = o->threads;
+  }
   if (!rc) rc = make_listeners(s, o, ret_before, err);
   if (!rc && *ret_before < 0) rc = start_control(s, -1, err);
   if (!rc) rp__server_settings_reachable(&s->set, only_loopback(s));
-  if (!rc) rc = make_parts(s, err);
+  if (!rc) {
+    struct rp__buf out RP_AUTOBUF = RP_BUF(OPENAPI_MAX);
+    rc = rp__openapi_write(&out);
+    if (rc) return rp__fail(err, rc, "the description of the routes can't be made");
+    s->openapi_len = out.n;
+    s->openapi = rp__buf_take(&out);
+    if (!s->openapi) return rp__fail_nomem(err);
+  }
+  if (!rc) rc = rp__pool_new(RP_POOL_THREADS, &s->pool, err);
+  if (!rc) rc = rp__registry_new(s->engine, &s->registry, err);
+  if (!rc) rc = rp__auth_new(s->engine, &s->set, s->db_path, &s->auth, err);
+  if (!rc) rc = rp__loop_new(&s->loop, err);
+  if (!rc) rc = rp__loop_start(s->loop, err);
+  if (!rc) rc = rp__live_new(s, &s->live, err);
+  if (!rc) rc = rp__sse_new(s, &s->sse, err);
+  if (!rc) rc = rp__channels_new(s, &s->channels, err);
+  if (!rc) rc = rp__agents_new(s, &s->agents, err);
+  if (!rc) rc = rp__mcp_clients_new(s, RP_MCP_CLIENTS_MAX, &s->mcp, err);
+  if (!rc) rc = rp__watchdog_new(&s->watchdog, err);
+  if (!rc) rc = rp__work_new(s, rp__work_jobs, &s->work, err);
+  if (!rc) rc = rp__live_start(s->live, err);
+  if (!rc) rc = rp__work_start(s->work, err);
   if (!rc && *ret_before < 0) start_restoring(s);
-  if (!rc) rc = start_http(s, err);
-  return rc;
+  if (rc) return rc;
+  struct rp__http_options http;
+  int fds[RP_LISTEN_MAX];
+  rp__serve_options(s, &http);
+  for (size_t i = 0; i < s->listeners.n; i++) fds[i] = s->listeners.v[i].fd;
+  http.listen_fds = fds;
+  http.n_listen = s->listeners.n;
+  return rp__http_open(&http, &s->http, err);
 }
 
 static int start_serving(struct rp__server *s, const struct rp__server_options *o, rp_error *err)
@@ -299,8 +227,38 @@ static int start_serving(struct rp__server *s, const struct rp__server_options *
   }
   s->started_ms = rp__server_now(s);
   atomic_store(&s->ready, true);
-  if (before >= 0) succeed(s, before);
-  announce(s);
+  /*
+   * From here on two servers accept, until the old one has told its clients to come back (1012), which it does at once.
+   * Each counts its own members, so one who leaves here may be the last one here and not the last there: those from
+   * there are back before leave_s is over, and a session that somebody joined is not closed.
+   */
+  if (before >= 0) {
+    rp__slog(&s->log, RP_LOG_INFO, "took_over", RP_FN("from", rp__control_peer(before)));
+    start_control(s, before, NULL);
+    rp__control_go(before);
+    if (!s->control) start_restoring(s);
+  }
+  int tokens = 0;
+  char status[RP_ADDRESS_TEXT + 64];
+  for (size_t i = 0; i < s->listeners.n; i++)
+    rp__slog(&s->log, RP_LOG_INFO, "listening", RP_F("address", s->listeners.v[i].address));
+  if (!only_loopback(s) && rp_token_list(s->engine, count_token, &tokens, NULL) == 0 && !tokens)
+    rp__slog(&s->log, RP_LOG_WARN, "no_token",
+             RP_F("means", "nobody on another machine can use it until `reprise token create`"));
+  /* Whether others of this machine can reach it: a unix socket is a file, with its own rights. */
+  bool tcp = false;
+  for (size_t i = 0; i < s->listeners.n; i++) tcp |= strncmp(s->listeners.v[i].address, "unix:", 5) != 0;
+  if (tcp && s->set.local != RP_LOCAL_UID)
+    rp__slog(&s->log, RP_LOG_WARN, "local_users",
+             RP_F("means",
+                  "every user of this machine may use it without a token; 'local = uid' in the configuration, or "
+                  "--listen unix:PATH, keeps it to your own"));
+  else if (tcp && !rp__peer_is_told())
+    rp__slog(&s->log, RP_LOG_WARN, "local_unknown",
+             RP_F("means", "local = uid, but the kernel does not tell users here: TCP needs a token, whoever comes"));
+  rp__slog(&s->log, RP_LOG_INFO, "ready", RP_FN("pid", getpid()), RP_FN("threads", s->set.http_threads));
+  snprintf(status, sizeof status, "READY=1\nSTATUS=serving on %s", s->listeners.v[0].address);
+  rp__notify(status);
   return 0;
 }
 
@@ -343,17 +301,6 @@ static void say_goodbye(struct rp__job *job)
   free(g);
 }
 
-static void close_sockets(struct rp__server *s, int code)
-{
-  struct goodbye *g = calloc(1, sizeof *g);
-  if (!g || !s->loop) {
-    free(g);
-    return;
-  }
-  *g = (struct goodbye){.job.fn = say_goodbye, .s = s, .code = code};
-  if (!rp__loop_post(s->loop, &g->job)) free(g);
-}
-
 /* A connection that has asked for nothing yet may be about to: it came before anybody could know. */
 static bool is_idle(const struct rp__server *s, int waited_ms)
 {
@@ -363,22 +310,6 @@ static bool is_idle(const struct rp__server *s, int waited_ms)
   if (s->channels && rp__channels_sockets(s->channels)) return false;
   if (s->sse && rp__sse_streams(s->sse)) return false;
   return !s->agents || !rp__agents_connected(s->agents);
-}
-
-static void drain(struct rp__server *s)
-{
-  const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
-  for (int ms = 0; ms < RP_SERVER_DRAIN_MS && !is_idle(s, ms); ms += DRAIN_STEP_MS) nanosleep(&step, NULL);
-}
-
-static int64_t drain_outbox(struct rp__server *s)
-{
-  rp_outbox_counts counts;
-  if (!s->engine) return 0;
-  rp_flush(s->engine, NULL);
-  bool empty = rp_outbox_drain(s->engine, OUTBOX_END_MS);
-  rp_outbox_counts_get(s->engine, &counts);
-  return empty ? counts.lost : counts.lost + counts.waiting_events;
 }
 
 /*
@@ -393,52 +324,6 @@ static void close_left(struct rp__server *s)
   if (open)
     rp__slog(&s->log, RP_LOG_WARN, "left_open", RP_FN("sessions", open),
              RP_F("means", "those who were in them left; they end by abandonment"));
-}
-
-/* Who hands work to whom ends first: HTTP needs the pool for its answers, the pool and the loop give to each other. */
-static int64_t stop_parts(struct rp__server *s)
-{
-  rp__stop_step(s->stop, "requests");
-  rp__http_close(s->http);
-  rp__stop_step(s->stop, "background work");
-  rp__work_stop(s->work);
-  rp__stop_step(s->stop, "sessions that were left");
-  close_left(s);
-  rp__stop_step(s->stop, "the control socket");
-  rp__control_close(s->control); /* not before: from here on another server may begin */
-  rp__stop_step(s->stop, "the publisher");
-  if (s->live) rp__live_stop(s->live);
-  rp__stop_step(s->stop, "the pool");
-  rp__pool_stop(s->pool);
-  rp__stop_step(s->stop, "the loop");
-  if (s->loop) rp__loop_stop(s->loop);
-  rp__stop_step(s->stop, "events that wait for the store");
-  int64_t lost = drain_outbox(s);
-  rp__stop_step(s->stop, "the store");
-  if (s->engine) rp_flush(s->engine, NULL);
-  return lost;
-}
-
-static void free_parts(struct rp__server *s)
-{
-  rp__mcp_clients_free(s->mcp);
-  rp__agents_free(s->agents);
-  rp__channels_free(s->channels);
-  rp__sse_free(s->sse);
-  rp__live_free(s->live);
-  rp__work_free(s->work);
-  rp__watchdog_free(s->watchdog);
-  rp__pool_free(s->pool);
-  rp__loop_free(s->loop);
-  rp__auth_free(s->auth);
-  rp__registry_free(s->registry);
-  rp__listeners_close(&s->listeners);
-  atomic_store(&s->log.masks, NULL);
-  rp_close(s->engine);
-  rp__server_settings_done(&s->set);
-  if (s->replaced_fd >= 0) close(s->replaced_fd);
-  free(s->openapi);
-  free(s->db_path);
 }
 
 void rp__server_stopping(struct rp__server *s)
@@ -459,10 +344,55 @@ int64_t rp__server_close(struct rp__server *s, int code)
              RP_FN("sockets", rp__channels_sockets(s->channels)));
   }
   if (s->http) rp__http_quiesce(s->http);
-  close_sockets(s, code);
-  drain(s);
-  int64_t lost = stop_parts(s);
-  free_parts(s);
+  struct goodbye *g = s->loop ? calloc(1, sizeof *g) : NULL;
+  if (g) *g = (struct goodbye){.job.fn = say_goodbye, .s = s, .code = code};
+  if (g && !rp__loop_post(s->loop, &g->job)) free(g);
+  const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
+  for (int ms = 0; ms < RP_SERVER_DRAIN_MS && !is_idle(s, ms); ms += DRAIN_STEP_MS) nanosleep(&step, NULL);
+  /* Who hands work on ends first: HTTP needs the pool for its answers, the pool and the loop give to each other. */
+  rp__stop_step(s->stop, "requests");
+  rp__http_close(s->http);
+  rp__stop_step(s->stop, "background work");
+  rp__work_stop(s->work);
+  rp__stop_step(s->stop, "sessions that were left");
+  close_left(s);
+  rp__stop_step(s->stop, "the control socket");
+  rp__control_close(s->control); /* not before: from here on another server may begin */
+  rp__stop_step(s->stop, "the publisher");
+  if (s->live) rp__live_stop(s->live);
+  rp__stop_step(s->stop, "the pool");
+  rp__pool_stop(s->pool);
+  rp__stop_step(s->stop, "the loop");
+  if (s->loop) rp__loop_stop(s->loop);
+  rp__stop_step(s->stop, "events that wait for the store");
+  rp_outbox_counts counts = {0};
+  int64_t lost = 0;
+  if (s->engine) {
+    rp_flush(s->engine, NULL);
+    bool empty = rp_outbox_drain(s->engine, OUTBOX_END_MS);
+    rp_outbox_counts_get(s->engine, &counts);
+    lost = empty ? counts.lost : counts.lost + counts.waiting_events;
+  }
+  rp__stop_step(s->stop, "the store");
+  if (s->engine) rp_flush(s->engine, NULL);
+  rp__mcp_clients_free(s->mcp);
+  rp__agents_free(s->agents);
+  rp__channels_free(s->channels);
+  rp__sse_free(s->sse);
+  rp__live_free(s->live);
+  rp__work_free(s->work);
+  rp__watchdog_free(s->watchdog);
+  rp__pool_free(s->pool);
+  rp__loop_free(s->loop);
+  rp__auth_free(s->auth);
+  rp__registry_free(s->registry);
+  rp__listeners_close(&s->listeners);
+  atomic_store(&s->log.masks, NULL);
+  rp_close(s->engine);
+  rp__server_settings_done(&s->set);
+  if (s->replaced_fd >= 0) close(s->replaced_fd);
+  free(s->openapi);
+  free(s->db_path);
   if (served) rp__slog(&s->log, RP_LOG_INFO, "stopped", RP_FN("lost", lost));
   rp__stop_end(s->stop);
   rp__slog_done(&s->log);

@@ -28,8 +28,6 @@
 #include "server/registry.h"
 #include "server/settings.h"
 #include "server/log.h"
-#include "server/stop.h"
-#include "server/watchdog.h"
 #include "server/background-work.h"
 
 struct rp__server {
@@ -101,7 +99,26 @@ static inline int64_t rp__server_now(const struct rp__server *s)
   return s->clock.wall_ms(s->clock.ctx);
 }
 
-/* serve.c: between libmicrohttpd and the routes. */
+/* ---- stop.c: the time limit for stopping ---- */
+
+#define RP_STOP_HURRY_MS 3000 /* from the second signal on, if that is sooner */
+
+/* `hurry` may be NULL. Without a thread to be had SIGALRM takes its place, which tells nothing. */
+struct rp__stop *rp__stop_begin(struct rp__slog *log, int64_t ms, const atomic_bool *hurry);
+/* What is waited for from now on, a constant, for the log. NULL is fine. */
+void rp__stop_step(struct rp__stop *s, const char *step);
+void rp__stop_end(struct rp__stop *s); /* it was in time; NULL is fine */
+
+/* ---- metrics.c: for Prometheus, beside those of the engine. The names are a contract. ---- */
+
+struct rp__metric {
+  const char *name, *type, *help;
+  long long value;
+};
+void rp__metrics_write(struct rp__buf *out, const struct rp__metric *rows, size_t n);
+void rp__server_metrics(struct rp__server *srv, struct rp__buf *out);
+
+/* http/dispatch.c: between libmicrohttpd and the routes. */
 void rp__serve_options(struct rp__server *s, struct rp__http_options *ret);
 
 #endif

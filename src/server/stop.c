@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time limit for stopping: a thread that ends the process when a step of the shutdown takes too long. */
-#include "server/stop.h"
-#include "base/ticks.h"
-
-#include <time.h>
-#include <unistd.h>
-
-#include "base/macros.h"
+/*
+ * The time limit for stopping. A separate thread watches the thread that shuts the server down. When the time is over,
+ * it ends the process, whatever the shutdown waits for (a job of the pool, the store, a request without an answer).
+ * That is as safe as a kill: acknowledged events are stored, and runs live by heartbeats.
+ */
 #include "base/process/thread.h"
+#include "base/ticks.h"
+#include "server/server.h"
 
 #define LOOK_MS 50 /* between two looks at whether there is a hurry: a signal handler wakes nobody */
 

@@ -59,21 +59,16 @@ int64_t rp__control_peer(int fd)
 
 /* ---- who comes to replace us ---- */
 
-/* False: nothing came in time, or we are to stop. */
-static bool wait_for(const struct rp__control *c, int fd, int ms)
-{
-  struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = c->stop, .events = POLLIN}};
-  int n;
-  do {
-    n = poll(p, 2, ms);
-  } while (n < 0 && errno == EINTR);
-  return n > 0 && !p[1].revents && p[0].revents;
-}
-
+/* False: the word did not come in time, or we are to stop. */
 static bool hear(const struct rp__control *c, int fd, const char *word, int ms)
 {
   char got[WORD_MAX];
-  if (!wait_for(c, fd, ms)) return false;
+  struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = c->stop, .events = POLLIN}};
+  int ready;
+  do {
+    ready = poll(p, 2, ms);
+  } while (ready < 0 && errno == EINTR);
+  if (ready <= 0 || p[1].revents || !p[0].revents) return false;
   ssize_t n = recv(fd, got, sizeof got, MSG_DONTWAIT);
   return n == (ssize_t)strlen(word) && memcmp(got, word, (size_t)n) == 0;
 }
@@ -100,19 +95,6 @@ static void hand_over(struct rp__control *c, int fd)
   }
 }
 
-static void greet(struct rp__control *c)
-{
-  RP_AUTOCLOSE int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
-  if (fd >= 0) hand_over(c, fd);
-}
-
-static void end_before(struct rp__control *c)
-{
-  close(c->before);
-  c->before = -1;
-  c->o.alone(c->o.ctx);
-}
-
 /* The one before says nothing more: what there is to read of it is its end. */
 static void *control_main(void *arg)
 {
@@ -125,8 +107,15 @@ static void *control_main(void *arg)
     int n = poll(p, 3, c->before < 0 ? -1 : (int)RP_MAX(until - rp__ticks_ms(), 0));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 || p[1].revents) break;
-    if (c->before >= 0 && (n == 0 || p[2].revents)) end_before(c);
-    if (p[0].revents) greet(c);
+    if (c->before >= 0 && (n == 0 || p[2].revents)) {
+      close(c->before);
+      c->before = -1;
+      c->o.alone(c->o.ctx);
+    }
+    if (p[0].revents) {
+      RP_AUTOCLOSE int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+      if (fd >= 0) hand_over(c, fd);
+    }
   }
   return NULL;
 }
@@ -204,26 +193,6 @@ static int lock_place(const char *db_path, struct rp__lockfile *l, rp_error *err
   return RP_E_BUSY;
 }
 
-static int claim(struct rp__control *c, const struct sockaddr_un *a, bool over, rp_error *err)
-{
-  struct rp__lockfile place = {.fd = -1};
-  int rc = lock_place(c->o.db_path, &place, err);
-  if (!rc && !over) rc = check(a, err);
-  if (!rc) rc = bind_socket(c, err);
-  rp__lockfile_close(&place);
-  return rc;
-}
-
-static int control_start(struct rp__control *c, rp_error *err)
-{
-  c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (c->stop < 0) return rp__fail_errno(err, errno, "no control socket");
-  if (rp__thread_start(&c->thread, "reprise-control", control_main, c))
-    return rp__fail(err, RP_E_NOMEM, "a thread can't be started");
-  c->running = true;
-  return 0;
-}
-
 int rp__control_check(const char *db_path, rp_error *err)
 {
   struct sockaddr_un a;
@@ -240,21 +209,22 @@ int rp__control_open(const struct rp__control_options *o, int before, struct rp_
   *c = (struct rp__control){.o = *o, .fd = -1, .stop = -1, .before = -1, .after = -1};
   memcpy(c->path, a.sun_path, sizeof c->path);
   if (before >= 0) c->before = fcntl(before, F_DUPFD_CLOEXEC, 0);
-  rc = claim(c, &a, before >= 0, err);
-  if (!rc) rc = control_start(c, err);
+  struct rp__lockfile place = {.fd = -1};
+  rc = lock_place(c->o.db_path, &place, err);
+  if (!rc && before < 0) rc = check(&a, err);
+  if (!rc) rc = bind_socket(c, err);
+  rp__lockfile_close(&place);
+  if (!rc && (c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+    rc = rp__fail_errno(err, errno, "no control socket");
+  if (!rc && rp__thread_start(&c->thread, "reprise-control", control_main, c))
+    rc = rp__fail(err, RP_E_NOMEM, "a thread can't be started");
+  c->running = !rc;
   if (rc) {
     rp__control_close(c);
     return rc;
   }
   *ret = c;
   return 0;
-}
-
-/* The path goes with us, unless somebody else's socket is there by now. */
-static void remove_path(const struct rp__control *c)
-{
-  struct stat st;
-  if (c->ino && lstat(c->path, &st) == 0 && st.st_ino == c->ino && st.st_dev == c->dev) unlink(c->path);
 }
 
 void rp__control_close(struct rp__control *c)
@@ -264,7 +234,9 @@ void rp__control_close(struct rp__control *c)
     (void)!write(c->stop, &(uint64_t){1}, sizeof(uint64_t));
     pthread_join(c->thread, NULL);
   }
-  remove_path(c);
+  /* The path goes with us, unless somebody else's socket is there by now. */
+  struct stat st;
+  if (c->ino && lstat(c->path, &st) == 0 && st.st_ino == c->ino && st.st_dev == c->dev) unlink(c->path);
   if (c->fd >= 0) close(c->fd);
   if (c->stop >= 0) close(c->stop);
   if (c->before >= 0) close(c->before);

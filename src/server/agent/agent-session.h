@@ -116,7 +116,7 @@ void rp__agent_act_done(struct rp__agent_act *a);
 RP_MUST_USE int rp__agent_read(struct rp__agent_tools *m, const char *status, struct rp__json message,
                                struct rp__agent_act *ret, rp_error *err);
 
-/* ---- write-message.c: an event to a message for the agent ---- */
+/* ---- deliver.c: an event to a message for the agent ---- */
 
 enum rp__agent_word {
   RP_WORD_NONE,    /* not for agents */
@@ -252,9 +252,6 @@ void rp__agent_sessions_give_up(struct rp__agents *a);
 RP_MUST_USE int rp__agent_session_store(struct rp__agents *a, struct rp__agent_session *s, struct rp__agent *g,
                                         const rp_event *events, size_t n, rp_durability durability, int64_t client_seq,
                                         rp_error *err);
-
-/* evict.c: sessions whose agent has failed go to the trash (C-03) */
-
 /* The agent of that session failed at that time. What becomes of it until then is looked at again. Any thread. */
 void rp__agent_evict_later(struct rp__agents *a, const struct rp__entry *e, int64_t failed_ms);
 

@@ -83,7 +83,7 @@ static void on_closed(void *ctx, int code, const char *why)
   rp__timer_stop(srv->loop, &g->timer);
   rp__timer_stop(srv->loop, &g->marker);
   rp__slog(&srv->log, RP_LOG_DEBUG, "agent_closed", RP_FN("code", code), RP_F("why", why),
-           RP_F("session", g->session ? rp__entry_id(g->session->entry) : NULL));
+           RP_F("session", g->session ? g->session->entry->id : NULL));
   g->end.fn = clean_up;
   rp__loop_post(srv->loop, &g->end); /* refused at the loop's end: rp__agents_free finds it */
 }
@@ -95,20 +95,31 @@ static void on_closed(void *ctx, int code, const char *why)
  * (a status, the tools' ledger) may stand there twice when the server dies in between,
  * which changes nothing.
  */
-static int take(struct rp__agent *g, struct rp__json message, int64_t *ret_client_seq, rp_error *err)
+static void dispatch(struct rp__agent *g, struct rp__json message)
 {
-  struct rp__agent_act act;
+  struct rp__agent_act act = {0};
   struct rp__agent_session *s = g->session;
   rp_event events[RP_AGENT_EVENTS];
-  int rc = rp__agent_read(&g->tools, s->status, message, &act, err);
-  if (rc) return rc;
-  *ret_client_seq = act.client_seq;
-  for (size_t i = 0; i < act.n; i++)
-    events[i] = (rp_event){.kind = act.part[i].kind, .body = act.text.p + act.part[i].at, .body_len = act.part[i].n};
-  size_t before = act.client_seq && act.n ? act.n - 1 : 0;
-  if (before) rc = rp__agent_session_store(g->of, s, g, events, before, act.durability, -1, err);
-  if (!rc && act.n)
-    rc = rp__agent_session_store(g->of, s, g, events + before, act.n - before, act.durability, act.client_seq, err);
+  rp_error err = {0};
+  if (g->state == RP_AGENT_HELLO) {
+    rp__agent_enter(g, message);
+    return;
+  }
+  if (!s) return; /* replaced */
+  atomic_fetch_add_explicit(&g->of->messages, 1, memory_order_relaxed);
+  if (g->flying >= RP_AGENT_FLYING_MAX || g->flying_bytes > RP_AGENT_FLYING_BYTES) {
+    rp__agent_close(g, 1013, "too much at once");
+    return;
+  }
+  int rc = rp__agent_read(&g->tools, s->status, message, &act, &err);
+  if (!rc) {
+    for (size_t i = 0; i < act.n; i++)
+      events[i] = (rp_event){.kind = act.part[i].kind, .body = act.text.p + act.part[i].at, .body_len = act.part[i].n};
+    size_t before = act.client_seq && act.n ? act.n - 1 : 0;
+    if (before) rc = rp__agent_session_store(g->of, s, g, events, before, act.durability, -1, &err);
+    if (!rc && act.n)
+      rc = rp__agent_session_store(g->of, s, g, events + before, act.n - before, act.durability, act.client_seq, &err);
+  }
   if (!rc && act.status) {
     snprintf(s->status, sizeof s->status, "%s", act.status);
     s->unsaved = false;
@@ -116,27 +127,11 @@ static int take(struct rp__agent *g, struct rp__json message, int64_t *ret_clien
     rp__agent_resume(g);
   }
   if (!rc && act.acked) rp__agent_acked(g, act.acked);
+  if (rc) {
+    atomic_fetch_add_explicit(&g->of->refused, 1, memory_order_relaxed);
+    rp__agent_send_error(g, &err, act.client_seq);
+  }
   rp__agent_act_done(&act);
-  return rc;
-}
-
-static void dispatch(struct rp__agent *g, struct rp__json message)
-{
-  rp_error err = {0};
-  int64_t client_seq = 0;
-  if (g->state == RP_AGENT_HELLO) {
-    rp__agent_enter(g, message);
-    return;
-  }
-  if (!g->session) return; /* replaced */
-  atomic_fetch_add_explicit(&g->of->messages, 1, memory_order_relaxed);
-  if (g->flying >= RP_AGENT_FLYING_MAX || g->flying_bytes > RP_AGENT_FLYING_BYTES) {
-    rp__agent_close(g, 1013, "too much at once");
-    return;
-  }
-  if (!take(g, message, &client_seq, &err)) return;
-  atomic_fetch_add_explicit(&g->of->refused, 1, memory_order_relaxed);
-  rp__agent_send_error(g, &err, client_seq);
 }
 
 void rp__agent_entered(struct rp__agent *g)
@@ -287,21 +282,19 @@ size_t rp__agents_connected(const struct rp__agents *a)
 
 void rp__agents_metrics(const struct rp__agents *a, struct rp__buf *out)
 {
-  const struct {
-    const char *name, *type, *help;
-    long long value;
-  } rows[] = {
-      {"agents", "gauge", "Agents that are connected.", (long long)atomic_load(&a->n_connected)},
-      {"agents_awaited", "gauge", "Sessions whose agent is to reconnect.",
+  const struct rp__metric rows[] = {
+      {"reprise_server_agents", "gauge", "Agents that are connected.", (long long)atomic_load(&a->n_connected)},
+      {"reprise_server_agents_awaited", "gauge", "Sessions whose agent is to reconnect.",
        (long long)rp_presence_count(a->srv->engine, RP_PRESENCE_AGENT, 0).ending},
-      {"agent_messages_total", "counter", "Messages of agents.", atomic_load(&a->messages)},
-      {"agent_refused_total", "counter", "Of these, those that were refused or not stored.", atomic_load(&a->refused)},
-      {"agent_delivered_total", "counter", "Messages to agents.", atomic_load(&a->delivered)},
-      {"agents_replaced_total", "counter", "Connections replaced by a newer one.", atomic_load(&a->replaced)},
-      {"agents_lost_total", "counter", "Agents that did not come back in time.", atomic_load(&a->lost)},
-      {"sessions_evicted_total", "counter", "Sessions trashed because their agent failed.", atomic_load(&a->evicted)},
+      {"reprise_server_agent_messages_total", "counter", "Messages of agents.", atomic_load(&a->messages)},
+      {"reprise_server_agent_refused_total", "counter", "Of these, those that were refused or not stored.",
+       atomic_load(&a->refused)},
+      {"reprise_server_agent_delivered_total", "counter", "Messages to agents.", atomic_load(&a->delivered)},
+      {"reprise_server_agents_replaced_total", "counter", "Connections replaced by a newer one.",
+       atomic_load(&a->replaced)},
+      {"reprise_server_agents_lost_total", "counter", "Agents that did not come back in time.", atomic_load(&a->lost)},
+      {"reprise_server_sessions_evicted_total", "counter", "Sessions trashed because their agent failed.",
+       atomic_load(&a->evicted)},
   };
-  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
-    rp__buf_printf(out, "# HELP reprise_server_%s %s\n# TYPE reprise_server_%s %s\nreprise_server_%s %lld\n",
-                   rows[i].name, rows[i].help, rows[i].name, rows[i].type, rows[i].name, rows[i].value);
+  rp__metrics_write(out, rows, RP_ARRAY_SIZE(rows));
 }

@@ -8,6 +8,93 @@
 
 #define WORD_MAX (2 * RP_BODY_MAX + 1024)
 
+/* ---- events to messages: each carries its number, by which an agent recognises one that it has got before ---- */
+
+static void put(struct rp__jw *w, const char *name, struct rp__json v)
+{
+  if (v.type == RP_JSON_NONE) return;
+  rp__jw_kvalue(w, name, v);
+}
+
+static struct rp__jw begin(struct rp__buf *out, const char *type, int64_t seq)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "type", type);
+  rp__jw_ki64(&w, "seq", seq);
+  return w;
+}
+
+static enum rp__agent_word write_prompt(int64_t seq, struct rp__json body, struct rp__buf *out)
+{
+  if (!rp__json_eq(rp__json_get(body, "role"), "user")) return RP_WORD_NONE;
+  struct rp__jw w = begin(out, "user_message", seq);
+  put(&w, "content", rp__json_get(body, "content"));
+  put(&w, "messageId", rp__json_get(body, "message_id"));
+  put(&w, "partial", rp__json_get(body, "partial"));
+  rp__jw_end_object(&w);
+  return RP_WORD_WORK;
+}
+
+static enum rp__agent_word write_approval(int64_t seq, struct rp__json body, struct rp__buf *out)
+{
+  struct rp__json status = rp__json_get(body, "status");
+  bool allowed = rp__json_eq(status, "allowed");
+  if (!allowed && !rp__json_eq(status, "denied")) return RP_WORD_NONE;
+  struct rp__jw w = begin(out, "approval_response", seq);
+  put(&w, "approvalId", rp__json_get(body, "id"));
+  rp__jw_kbool(&w, "allow", allowed);
+  put(&w, "message", rp__json_get(body, "message"));
+  rp__jw_end_object(&w);
+  return RP_WORD_WORK;
+}
+
+static enum rp__agent_word write_answer(int64_t seq, struct rp__json body, struct rp__buf *out)
+{
+  if (!rp__json_eq(rp__json_get(body, "status"), "answered")) return RP_WORD_NONE;
+  struct rp__json answers = rp__json_get(body, "answers");
+  struct rp__jw w = begin(out, "question_response", seq);
+  put(&w, "questionId", rp__json_get(body, "id"));
+  put(&w, "answers", answers.type == RP_JSON_NONE ? rp__json_get(body, "answer") : answers);
+  rp__jw_end_object(&w);
+  return RP_WORD_WORK;
+}
+
+static enum rp__agent_word write_command(int64_t seq, struct rp__json body, struct rp__buf *out)
+{
+  static const char *const commands[] = {"interrupt", "update_settings", "set_model", "get_models"};
+  struct rp__json command = rp__json_get(body, "command"), key, value;
+  struct rp__json_iter it = {0};
+  size_t i = 0;
+  while (i < RP_ARRAY_SIZE(commands) && !rp__json_eq(command, commands[i])) i++;
+  if (i == RP_ARRAY_SIZE(commands)) return RP_WORD_NONE;
+  struct rp__jw w = begin(out, commands[i], seq);
+  while (rp__json_next(body, &it, &key, &value)) {
+    char *name RP_AUTOFREE = rp__json_dup(key);
+    if (!name) out->err = RP_E_NOMEM;
+    if (!name || strcmp(name, "command") == 0 || strcmp(name, "type") == 0 || strcmp(name, "seq") == 0) continue;
+    put(&w, name, value);
+  }
+  rp__jw_end_object(&w);
+  return RP_WORD_COMMAND;
+}
+
+enum rp__agent_word rp__agent_write(const char *kind, int64_t seq, struct rp__json body, struct rp__buf *out)
+{
+  static const struct {
+    const char *kind;
+    enum rp__agent_word (*write)(int64_t seq, struct rp__json body, struct rp__buf *out);
+  } rows[] = {
+      {"message", write_prompt},
+      {"approval", write_approval},
+      {"question", write_answer},
+      {"x-command", write_command},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
+    if (strcmp(kind, rows[i].kind) == 0) return rows[i].write(seq, body, out);
+  return RP_WORD_NONE;
+}
+
 /* ---- the mark ---- */
 
 static int64_t received(const struct rp__agent *g)
@@ -29,7 +116,7 @@ static void write_mark(struct rp__agent *g, int64_t seq)
   rp_event ev = {.kind = "runtime", .body = out.p, .body_len = out.n};
   int rc = out.err ? rp__fail_nomem(&err) : rp__agent_session_store(g->of, s, NULL, &ev, 1, RP_OS, 0, &err);
   if (rc) {
-    rp__slog(&g->of->srv->log, RP_LOG_WARN, "agent_mark_lost", RP_F("session", rp__entry_id(s->entry)),
+    rp__slog(&g->of->srv->log, RP_LOG_WARN, "agent_mark_lost", RP_F("session", s->entry->id),
              RP_F("error", err.message));
     return;
   }
@@ -65,16 +152,6 @@ void rp__agent_flush(struct rp__agent *g)
 }
 
 /* ---- events ---- */
-
-/* As long as it waits for somebody, that is what people have to know. */
-static void note_work(struct rp__agent *g)
-{
-  struct rp__agent_session *s = g->session;
-  const char *waits = rp__agent_tools_waits(&g->tools, s->status), *next = waits ? waits : "running";
-  if (!rp_runtime_may(s->status, next) || strcmp(s->status, next) == 0) return;
-  snprintf(s->status, sizeof s->status, "%s", next);
-  s->unsaved = true;
-}
 
 /* Whether the event is a decision or an answer; one that is pending is remembered. */
 static bool is_settlement(struct rp__agent *g, const struct rp__live_event *ev, bool *ret_approval)
@@ -120,7 +197,15 @@ static bool on_event(void *ctx, struct rp__live_event *ev)
   atomic_fetch_add_explicit(&g->of->delivered, 1, memory_order_relaxed);
   g->sent = ev->seq;
   if (settles) rp__agent_tools_settle(&g->tools, approval, id);
-  if (word == RP_WORD_WORK) note_work(g);
+  if (word == RP_WORD_WORK) {
+    /* As long as it waits for somebody, that is what people have to know. */
+    char *now = g->session->status;
+    const char *waits = rp__agent_tools_waits(&g->tools, now), *next = waits ? waits : "running";
+    if (rp_runtime_may(now, next) && strcmp(now, next) != 0) {
+      snprintf(now, sizeof g->session->status, "%s", next);
+      g->session->unsaved = true;
+    }
+  }
   mark_soon(g);
   return true;
 }

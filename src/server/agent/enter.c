@@ -36,30 +36,12 @@ static bool is_string(struct rp__json v)
   return v.type == RP_JSON_STRING;
 }
 
-/*
- * What the conversation tells: *ret_answer, the last answer; and the last stream of an agent that is not ended, with
- * whose whole message it may come back.
- */
-static void read_messages(struct rp__json state, struct rp__agent_tools *tools, int64_t *ret_answer)
-{
-  struct rp__json messages = rp__json_get(rp__json_get(state, "conversation"), "messages"), m;
-  struct rp__json_iter it = {0};
-  *ret_answer = 0;
-  while (rp__json_next(messages, &it, NULL, &m)) {
-    struct rp__json id = rp__json_get(m, "message_id"), content = rp__json_get(m, "content");
-    if (!rp__json_eq(rp__json_get(m, "role"), "assistant")) continue;
-    rp__json_i64(rp__json_get(m, "seq"), ret_answer);
-    bool open = rp__json_get(m, "partial").type == RP_JSON_TRUE;
-    if (tools && open && is_string(id) && is_string(content)) rp__agent_tools_recall(tools, id, content);
-  }
-}
-
 /* What was pending at `delivered`: whether a decision that follows is one for the agent depends on that. */
 static int read_pending(struct rp__entry *e, int64_t delivered, struct rp__agent_tools *tools, rp_error *err)
 {
   static const char *const facets[] = {"questions", "approvals"};
   char *text = NULL;
-  int rc = rp_state_json(rp__entry_session(e), delivered, &text, err);
+  int rc = rp_state_json(e->s, delivered, &text, err);
   if (rc) return rc;
   for (int approval = 0; approval < 2; approval++) {
     struct rp__json_iter it = {0};
@@ -77,12 +59,12 @@ int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agen
   struct rp__buf status RP_AUTOBUF = RP_BUF(RP_AGENT_STATUS - 1);
   struct rp__json_iter it = {0};
   struct rp__json call;
-  int64_t answer;
+  int64_t answer = 0;
   struct rp__shown row;
-  int rc = rp__show(srv->engine, rp__entry_id(e), &row, err);
+  int rc = rp__show(srv->engine, e->id, &row, err);
   if (!rc && (row.ended || row.trashed_at))
     rc = rp__fail(err, RP_E_ENDED, "Session is %s", row.trashed_at ? "in the trash" : row.status);
-  if (!rc) rc = rp_state_json(rp__entry_session(e), -1, &text, err);
+  if (!rc) rc = rp_state_json(e->s, -1, &text, err);
   if (rc) return rc;
   struct rp__json state = rp__json_trusted(text, strlen(text)), runtime = rp__json_get(state, "runtime");
   *ret = (struct rp__agent_facts){.approval = rp__json_count(rp__json_get(state, "approvals")) > 0,
@@ -95,68 +77,46 @@ int rp__agent_facts(struct rp__server *srv, struct rp__entry *e, struct rp__agen
     if (rp__json_eq(done, "done") || rp__json_eq(done, "failed")) continue;
     if (is_string(id) && is_string(name)) rp__agent_tools_call(tools, id, name);
   }
-  read_messages(state, tools, &answer);
+  /* The last answer, and the last stream of an agent that is not ended, with whose whole message it may come back. */
+  struct rp__json messages = rp__json_get(rp__json_get(state, "conversation"), "messages"), m;
+  for (struct rp__json_iter at = {0}; rp__json_next(messages, &at, NULL, &m);) {
+    struct rp__json id = rp__json_get(m, "message_id"), content = rp__json_get(m, "content");
+    if (!rp__json_eq(rp__json_get(m, "role"), "assistant")) continue;
+    rp__json_i64(rp__json_get(m, "seq"), &answer);
+    bool open = rp__json_get(m, "partial").type == RP_JSON_TRUE;
+    if (tools && open && is_string(id) && is_string(content)) rp__agent_tools_recall(tools, id, content);
+  }
   /* To a session that never had an agent, what nobody has answered is for the first one. */
   if (!rp__json_i64(rp__json_get(runtime, "delivered"), &ret->delivered)) ret->delivered = answer;
   rp_free(text);
   return tools && ret->delivered ? read_pending(e, ret->delivered, tools, err) : 0;
 }
 
-static int look(struct entering *x, rp_error *err)
+static void run(struct rp__task *t)
 {
+  struct entering *x = (struct entering *)(void *)t;
+  rp_error *err = &x->err;
   int64_t seq;
   int rc = rp__registry_get(x->srv->registry, x->id, &x->entry, err);
   /* A key or a prefix, whose token is another's; or a later session of the same id. */
-  if (!rc && (strcmp(rp__entry_id(x->entry), x->id) != 0 ||
-              !rp__auth_is_agent_token(x->srv->auth, x->id, rp__entry_birth(x->entry), rp__str(x->token), &x->moved)))
+  if (!rc && (strcmp(x->entry->id, x->id) != 0 ||
+              !rp__auth_is_agent_token(x->srv->auth, x->id, x->entry->birth, rp__str(x->token), &x->moved)))
     rc = rp__fail(err, RP_E_SESSION_NOT_FOUND, "Authentication failed");
   if (!rc) rc = rp__agent_facts(x->srv, x->entry, &x->facts, &x->g->tools, err);
   if (!rc && x->facts.status[0] && !rp__agent_session_alive(x->facts.status))
     rc =
         rp__fail(err, RP_E_ENDED, "Session %s", strcmp(x->facts.status, "error") == 0 ? "has failed" : "is terminated");
-  if (!rc) rc = rp_sync(rp__entry_session(x->entry), RP_AGENT_CLIENT, &x->client_seq, &seq, err);
+  if (!rc) rc = rp_sync(x->entry->s, RP_AGENT_CLIENT, &x->client_seq, &seq, err);
   if (!rc) rc = rp__roster_load(x->roster, err);
   if (!rc) rc = rp__roster_add(x->roster, x->id, err);
   if (!rc) x->returns = rp__roster_returns(x->roster, x->id);
-  return rc;
-}
-
-static void run(struct rp__task *t)
-{
-  struct entering *x = (struct entering *)(void *)t;
-  x->rc = look(x, &x->err);
+  x->rc = rc;
   if (rp__loop_post(x->srv->loop, &x->job)) return;
   rp__registry_put(x->srv->registry, x->entry);
   free(x);
 }
 
 /* ---- getting the session; in the loop ---- */
-
-static void refuse(struct rp__agent *g, int rc, const rp_error *err)
-{
-  char reason[REASON_MAX], message[RP_PROBLEM_TEXT];
-  bool later = rp_error_lookup(rc)->retryable;
-  rp__problem_text(err, message);
-  if (rc == RP_E_SESSION_NOT_FOUND)
-    snprintf(reason, sizeof reason, "Authentication failed");
-  else
-    rp__text_copy(reason, sizeof reason, message);
-  atomic_fetch_add_explicit(&g->of->refused, 1, memory_order_relaxed);
-  rp__agent_close(g, later ? 1013 : rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND ? RP_CLOSE_AUTH : 1011, reason);
-}
-
-static void replace(struct rp__agents *a, struct rp__agent_session *s)
-{
-  struct rp__agent *old = s->agent;
-  if (!old) return;
-  atomic_fetch_add_explicit(&a->replaced, 1, memory_order_relaxed);
-  atomic_fetch_sub(&a->n_connected, 1);
-  rp__agent_unsubscribe(old);
-  rp__timer_stop(a->srv->loop, &old->marker);
-  old->session = NULL; /* its close is no business of the session's any more */
-  s->agent = NULL;
-  rp__agent_close(old, RP_CLOSE_REPLACED, "Replaced");
-}
 
 static struct rp__net_msg *words(const char *type, const char *name, const char *text, const struct entering *x)
 {
@@ -173,29 +133,6 @@ static struct rp__net_msg *words(const char *type, const char *name, const char 
   return out.err ? NULL : rp__ws_text(out.p, out.n);
 }
 
-static void greet(struct rp__agent *g, const struct entering *x)
-{
-  /* Agents of that program take a token_update for the one they pay their model with. */
-  if (!x->moved) rp__agent_send(g, words("token_update", "token", x->token, NULL));
-  rp__agent_send(g, words("auth_ok", "sessionId", x->id, x));
-}
-
-/*
- * Where no connection was left to replace, the agent was away, whatever the journal got to know of it; save that one
- * that is starting is new, be it by an explicit start after a failure.
- */
-static void settle_status(struct rp__agents *a, struct rp__agent_session *s, const struct entering *x, bool replaced)
-{
-  if (!s->status[0])
-    rp__agent_session_set(a, s, "starting", NULL, NULL);
-  else if (!replaced && strcmp(s->status, "starting") != 0)
-    rp__agent_session_set(a, s,
-                          x->facts.approval   ? "awaiting_approval"
-                          : x->facts.question ? "awaiting_answer"
-                                              : "idle",
-                          NULL, s->restarted ? RESTORED : RECONNECTED);
-}
-
 static int enter(struct entering *x, rp_error *err)
 {
   struct rp__agent *g = x->g;
@@ -210,16 +147,37 @@ static int enter(struct entering *x, rp_error *err)
     snprintf(s->status, sizeof s->status, "%s", x->facts.status);
     s->restarted = x->returns; /* faster than rp__agents_restore */
   }
-  bool replaced = s->agent != NULL;
-  replace(a, s);
+  struct rp__agent *old = s->agent;
+  if (old) {
+    atomic_fetch_add_explicit(&a->replaced, 1, memory_order_relaxed);
+    atomic_fetch_sub(&a->n_connected, 1);
+    rp__agent_unsubscribe(old);
+    rp__timer_stop(a->srv->loop, &old->marker);
+    old->session = NULL; /* its close is no business of the session's any more */
+    s->agent = NULL;
+    rp__agent_close(old, RP_CLOSE_REPLACED, "Replaced");
+  }
   s->delivered = RP_MAX(s->delivered, x->facts.delivered);
   s->agent = g;
   g->session = s;
   g->state = RP_AGENT_ENTERED;
   atomic_fetch_add(&a->n_connected, 1);
-  settle_status(a, s, x, replaced);
+  /*
+   * Where no connection was left to replace, the agent was away, whatever the journal got to know of it; save that one
+   * that is starting is new, be it by an explicit start after a failure.
+   */
+  if (!s->status[0])
+    rp__agent_session_set(a, s, "starting", NULL, NULL);
+  else if (!old && strcmp(s->status, "starting") != 0)
+    rp__agent_session_set(a, s,
+                          x->facts.approval   ? "awaiting_approval"
+                          : x->facts.question ? "awaiting_answer"
+                                              : "idle",
+                          NULL, s->restarted ? RESTORED : RECONNECTED);
   s->restarted = false;
-  greet(g, x);
+  /* Agents of that program take a token_update for the one they pay their model with. */
+  if (!x->moved) rp__agent_send(g, words("token_update", "token", x->token, NULL));
+  rp__agent_send(g, words("auth_ok", "sessionId", x->id, x));
   rp__slog(&x->srv->log, RP_LOG_INFO, "agent_connected", RP_F("session", x->id), RP_F("status", s->status));
   int rc = rp__agent_subscribe(g, x->facts.delivered, err);
   if (!rc) rp__agent_entered(g);
@@ -232,7 +190,17 @@ static void entered(struct rp__job *job)
   struct rp__agent *g = x->g;
   int rc = x->rc;
   if (!rc && g->ws && !g->of->closing) rc = enter(x, &x->err);
-  if (rc && g->ws) refuse(g, rc, &x->err);
+  if (rc && g->ws) {
+    char reason[REASON_MAX], message[RP_PROBLEM_TEXT];
+    bool later = rp_error_lookup(rc)->retryable;
+    rp__problem_text(&x->err, message);
+    if (rc == RP_E_SESSION_NOT_FOUND)
+      snprintf(reason, sizeof reason, "Authentication failed");
+    else
+      rp__text_copy(reason, sizeof reason, message);
+    atomic_fetch_add_explicit(&g->of->refused, 1, memory_order_relaxed);
+    rp__agent_close(g, later ? 1013 : rc == RP_E_ENDED || rc == RP_E_SESSION_NOT_FOUND ? RP_CLOSE_AUTH : 1011, reason);
+  }
   rp__registry_put(x->srv->registry, x->entry);
   free(x);
   rp__agent_landed(g, 0);

@@ -148,18 +148,6 @@ static int read_error(struct reader *r, rp_error *err)
   return rc;
 }
 
-static int read_models(struct reader *r, rp_error *err)
-{
-  struct rp__json models = rp__json_get(r->msg, "models");
-  if (models.type != RP_JSON_ARRAY) return wrong("models", "an array", err);
-  struct rp__jw *w = begin(r, "session");
-  rp__jw_kobject(w, "settings");
-  put(w, "models", models);
-  rp__jw_end_object(w);
-  end(r);
-  return 0;
-}
-
 /* Settings that are told, under the names that the importer of a store file gives them. */
 static void settings(struct reader *r, const char *const *names)
 {
@@ -177,6 +165,14 @@ static int read_info(struct reader *r, rp_error *err)
 {
   static const char *const names[] = {"model", "permissionMode", "totalCostUsd", "contextUsage", NULL};
   (void)err;
+  settings(r, names);
+  return 0;
+}
+
+static int read_models(struct reader *r, rp_error *err)
+{
+  static const char *const names[] = {"models", NULL};
+  if (rp__json_get(r->msg, "models").type != RP_JSON_ARRAY) return wrong("models", "an array", err);
   settings(r, names);
   return 0;
 }
@@ -307,25 +303,6 @@ static void tools(struct reader *r, struct rp__json content)
   }
 }
 
-static void assistant_message(struct reader *r, struct rp__json id, struct rp__json content)
-{
-  struct rp__agent_tools *m = r->tools;
-  enum rp__agent_stream stream = rp__agent_tools_streamed(m, id, content);
-  if (stream != RP_STREAM_OTHER) end_stream(r);
-  if (stream != RP_STREAM_SAME) {
-    struct rp__jw *w = begin(r, "message");
-    rp__jw_kstr(w, "role", "assistant");
-    if (stream == RP_STREAM_WHOLE) {
-      rp__jw_key(w, "message_id");
-      rp__jw_raw(w, m->stream_id.p, m->stream_id.n);
-      rp__jw_kbool(w, "whole", true);
-    }
-    put(w, "content", content);
-    end(r);
-  }
-  if (stream != RP_STREAM_OTHER) rp__agent_tools_stream(m, (struct rp__json){0}, (struct rp__json){0});
-}
-
 /* The kit's own messages: {type, message: {content}}. The user's words are in the journal already, results are not. */
 static int read_sdk(struct reader *r, rp_error *err)
 {
@@ -340,7 +317,24 @@ static int read_sdk(struct reader *r, rp_error *err)
   int rc = assistant ? at_work(r, err) : 0;
   if (rc) return rc;
   tools(r, content);
-  if (assistant) assistant_message(r, rp__json_get(inner, "id"), content);
+  if (assistant) {
+    struct rp__json id = rp__json_get(inner, "id");
+    struct rp__agent_tools *m = r->tools;
+    enum rp__agent_stream stream = rp__agent_tools_streamed(m, id, content);
+    if (stream != RP_STREAM_OTHER) end_stream(r);
+    if (stream != RP_STREAM_SAME) {
+      struct rp__jw *w = begin(r, "message");
+      rp__jw_kstr(w, "role", "assistant");
+      if (stream == RP_STREAM_WHOLE) {
+        rp__jw_key(w, "message_id");
+        rp__jw_raw(w, m->stream_id.p, m->stream_id.n);
+        rp__jw_kbool(w, "whole", true);
+      }
+      put(w, "content", content);
+      end(r);
+    }
+    if (stream != RP_STREAM_OTHER) rp__agent_tools_stream(m, (struct rp__json){0}, (struct rp__json){0});
+  }
   return 0;
 }
 

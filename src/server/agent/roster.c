@@ -72,12 +72,13 @@ int rp__roster_add(struct rp__roster *r, const char *id, rp_error *err)
 }
 
 /* Lines that are no ids (a write that was cut) are passed over. */
-static int load(struct rp__roster *r, rp_error *err)
+int rp__roster_load(struct rp__roster *r, rp_error *err)
 {
   struct rp__buf text RP_AUTOBUF = RP_BUF(0);
   char id[RP_ID_MAX + 1];
-  int rc = r->path ? rp__file_read(r->path, RP_ROSTER_BYTES, &text, err) : 0;
-  if (rc == RP_E_FILE_NOT_FOUND) return 0;
+  pthread_mutex_lock(&r->lock);
+  int rc = !r->loaded && r->path ? rp__file_read(r->path, RP_ROSTER_BYTES, &text, err) : 0;
+  if (rc == RP_E_FILE_NOT_FOUND) rc = 0;
   for (size_t at = 0; !rc && at < text.n;) {
     const char *line = text.p + at, *end = memchr(line, '\n', text.n - at);
     size_t n = end ? (size_t)(end - line) : text.n - at;
@@ -86,13 +87,6 @@ static int load(struct rp__roster *r, rp_error *err)
     snprintf(id, sizeof id, "%.*s", (int)n, line);
     if (rp__name_ok(id) && !find(r, id)) rc = push(r, id, true, err);
   }
-  return rc;
-}
-
-int rp__roster_load(struct rp__roster *r, rp_error *err)
-{
-  pthread_mutex_lock(&r->lock);
-  int rc = r->loaded ? 0 : load(r, err);
   r->loaded |= !rc;
   pthread_mutex_unlock(&r->lock);
   return rc;

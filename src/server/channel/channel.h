@@ -34,7 +34,6 @@
 #define RP_AUDIO_SECONDS 60
 #define RP_AUDIO_RATE 2000 /* bytes of a second of it */
 
-struct rp__member;
 struct rp__leaving;
 struct rp__socket;
 
@@ -89,6 +88,15 @@ struct rp__channel {
   struct rp__audio audio;
 };
 
+/* All members of one session. */
+struct rp__member {
+  struct rp__channels *of;
+  rp_presence *presence;
+  struct rp__entry *entry;
+  int64_t look_ms;              /* when the next look is due; of the thread that sends heartbeats */
+  struct rp__channel *channels; /* in the loop */
+};
+
 struct rp__socket {
   struct rp__job job; /* its end */
   LIST_ENTRY(rp__socket) in_all;
@@ -112,9 +120,6 @@ void rp__socket_close(struct rp__socket *s, int code, const char *reason);
 /* In the loop: takes the connection, whatever comes of it; `head` is the rest of the handshake. */
 RP_MUST_USE int rp__socket_open(struct rp__channels *c, const struct rp__identity *who, int fd, struct rp__str head,
                                 rp_error *err);
-/* A join was let in, or refused for want of rights (`rc`). */
-void rp__socket_proven(struct rp__socket *s);
-void rp__socket_wrong(struct rp__socket *s, int rc);
 /* What must not be lost, such as replies: a client that takes none is closed. */
 void rp__socket_must_send(struct rp__socket *s, struct rp__net_msg *m);
 
@@ -129,12 +134,19 @@ void rp__channel_reply(struct rp__channel *ch, const char *ref, bool ok, struct 
 void rp__channel_refuse(struct rp__channel *ch, const char *ref, const rp_error *err, const char *reason);
 /* A push to this client alone. */
 int rp__channel_tell(struct rp__channel *ch, const char *event, struct rp__str json);
+/* One that must not be lost, under the ref of a join. */
+void rp__channel_say(struct rp__channel *ch, const char *join_ref, const char *event, struct rp__str json);
 /* phx_close, and off its socket. */
 void rp__channel_close(struct rp__channel *ch);
 void rp__channel_retire(struct rp__channel *ch); /* frees it, once its socket is gone and nothing is on its way */
 void rp__channel_free(struct rp__channel *ch);   /* for the end of all */
+RP_MUST_USE int rp__channel_subscribe(struct rp__channel *ch, int64_t after, rp_error *err);
+RP_MUST_USE int rp__channel_subscribe_list(struct rp__channel *ch, const char *scope, rp_error *err);
+void rp__channel_unsubscribe(struct rp__channel *ch);
+/* What the session's row says. May free the channel. */
+void rp__channel_status(struct rp__channel *ch, const char *status, int64_t seq);
 
-/* ---- push.c ---- */
+/* ---- push-queue.c ---- */
 
 /*
  * Its session is over: phx_close after the replies that are owed, so that the client does not join again by itself. May
@@ -152,14 +164,6 @@ void rp__push_free(struct rp__push *p);
 
 void rp__channel_join(struct rp__channel *ch, const struct rp__phx *m);
 
-/* ---- events.c: what goes out ---- */
-
-RP_MUST_USE int rp__channel_subscribe(struct rp__channel *ch, int64_t after, rp_error *err);
-RP_MUST_USE int rp__channel_subscribe_list(struct rp__channel *ch, const char *scope, rp_error *err);
-void rp__channel_unsubscribe(struct rp__channel *ch);
-/* What the session's row says. May free the channel. */
-void rp__channel_status(struct rp__channel *ch, const char *status, int64_t seq);
-
 /* ---- member.c: who is joined to which session ---- */
 
 /*
@@ -168,22 +172,11 @@ void rp__channel_status(struct rp__channel *ch, const char *status, int64_t seq)
  */
 RP_MUST_USE int rp__member_enter(struct rp__channels *c, struct rp__entry *e, const char *key, bool writes,
                                  struct rp__member **ret, rp_error *err);
-/* How long a member wants the session kept after the last one left, instead of leave_s; the longest counts. */
-void rp__member_keep(struct rp__member *m, int64_t leave_ms);
 /* One less. With `goodbye` the last one leaves for good, unless somebody comes back within that time. Any thread. */
 void rp__member_exit(struct rp__member *m, bool writes, bool goodbye);
-int64_t rp__member_grace(const struct rp__member *m); /* leave_s of its scope, in ms */
-/* The session was closed by word, so that nothing is left to close; or it is open again. */
-void rp__member_set_closed(struct rp__member *m, bool closed);
 /* After a heartbeat: tells the channels what the session's row says, now and then. */
 void rp__member_look(struct rp__member *m, int64_t now_ms);
-/* The channels of a session, in the loop. */
-struct rp__channel *rp__member_channels(const struct rp__member *m);
-void rp__member_add(struct rp__member *m, struct rp__channel *ch);
-void rp__member_remove(struct rp__member *m, struct rp__channel *ch);
-
-/* ---- leave.c: closing what was left ---- */
-
+/* Closing what was left. */
 RP_MUST_USE int rp__leaving_new(struct rp__channels *c, struct rp__leaving **ret, rp_error *err);
 void rp__leaving_free(struct rp__leaving *l);      /* after the pool has stopped */
 size_t rp__leaving_closers(struct rp__leaving *l); /* at work now */

@@ -242,12 +242,13 @@ static int enter(struct join *j, rp_error *err)
   memcpy(id, j->found.id, sizeof id);
   int rc = rp__registry_get(j->srv->registry, id, &j->entry, err);
   if (rc) return rc;
-  j->may_write =
-      rp__auth_allows(&j->who, RP_RIGHT_WRITE, id, rp__entry_scope(j->entry), rp__entry_birth(j->entry), NULL) == 0;
+  j->may_write = rp__auth_allows(&j->who, RP_RIGHT_WRITE, id, j->entry->scope, j->entry->birth, NULL) == 0;
   rc = rp__member_enter(j->srv->channels, j->entry, j->key, j->may_write, &j->member, err);
-  if (!rc && j->has_leave && j->may_write) rp__member_keep(j->member, (int64_t)(j->leave_s * 1000 + 0.5));
+  /* How long a member wants the session kept after the last one left, instead of leave_s; the longest counts. */
+  if (!rc && j->has_leave && j->may_write)
+    rp_presence_keep(j->srv->engine, j->member->presence, (int64_t)(j->leave_s * 1000 + 0.5));
   if (!rc) rc = show(j, id, err);
-  if (!rc && !j->found.ended) rp__member_set_closed(j->member, false);
+  if (!rc && !j->found.ended) rp_presence_set_ended(j->srv->engine, j->member->presence, false);
   if (rc) give_up(j);
   return rc;
 }
@@ -267,10 +268,73 @@ static int join_session(struct join *j, rp_error *err)
 
 /* ---- back in the loop ---- */
 
-static void write_reply(const struct join *j, struct rp__buf *out)
+/* The client drops the channel whose place this one has taken. */
+static void close_old(struct rp__channel *ch)
 {
+  if (!ch->old_ref || !ch->socket) return;
+  rp__channel_say(ch, ch->old_ref, "phx_close", RP_STR("{}"));
+  free(ch->old_ref);
+  ch->old_ref = NULL;
+}
+
+static void refuse(struct rp__channel *ch, const char *ref, const rp_error *err)
+{
+  atomic_fetch_add_explicit(&ch->of->joins_refused, 1, memory_order_relaxed);
+  rp__channel_refuse(ch, ref, err, NULL);
+  close_old(ch);
+  /* Pushes that came before the refusal find no channel. */
+  for (struct rp__push *p = ch->head; p; p = ch->head) {
+    bool leave = p->row == &rp__push_leave;
+    rp__channel_reply(ch, p->ref, leave, leave ? RP_STR("{}") : RP_STR("{\"reason\":\"unmatched topic\"}"));
+    ch->head = p->next;
+    ch->bytes -= p->n;
+    if (ch->socket) ch->socket->waiting_bytes -= p->n;
+    rp__push_free(p);
+  }
+  ch->tail = NULL;
+  ch->waiting = 0;
+  /* A session's token that opens nothing may not be tried for ever. */
+  struct rp__socket *s = ch->socket;
+  bool barred = err->code == RP_E_FORBIDDEN || err->code == RP_E_LIMIT;
+  if (s && s->who.who == RP_WHO_SESSION && !s->proven && barred &&
+      (++s->wrong >= RP_SOCKET_WRONG || err->code == RP_E_LIMIT))
+    rp__socket_close(s, 1008, "the token does not open that");
+  rp__channel_detach(ch, false);
+}
+
+static void admit(struct rp__channel *ch)
+{
+  ch->joined = true;
+  atomic_fetch_add_explicit(&ch->of->joins, 1, memory_order_relaxed);
+  if (!ch->socket) return;
+  ch->socket->proven = true;
+  if (ch->socket->who.who == RP_WHO_SESSION) rp__timer_stop(ch->of->srv->loop, &ch->socket->timer);
+  atomic_fetch_add(&ch->of->n_joined, 1);
+}
+
+static void after_pool(struct rp__job *job)
+{
+  struct join *j = (struct join *)(void *)((char *)job - offsetof(struct join, job));
+  struct rp__channel *ch = j->ch;
+  ch->busy = false;
+  if (j->rc) {
+    refuse(ch, j->ref, &j->err);
+    join_free(j);
+    return;
+  }
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
+  rp_error err = {0};
+  ch->entry = j->entry;
+  ch->member = j->member;
+  ch->may_write = j->may_write;
+  ch->has_video = j->has_video;
+  ch->video = j->video;
+  ch->joined_at = j->found.seq;
+  snprintf(ch->status, sizeof ch->status, "%s", j->found.status);
+  ch->fellow = ch->member->channels;
+  ch->member->channels = ch;
   static const char *const names[] = {"restart", "warnings", "brief"};
-  struct rp__jw w = RP_JW(out);
+  struct rp__jw w = RP_JW(&out);
   struct rp__json doc = rp__json_trusted(j->start ? j->start : "{}", j->start ? strlen(j->start) : 2);
   char token[RP_SESSION_TOKEN_TEXT];
   rp__jw_object(&w);
@@ -292,82 +356,17 @@ static void write_reply(const struct join *j, struct rp__buf *out)
     rp__jw_kstr(&w, "token", token);
   }
   rp__jw_end_object(&w);
-}
-
-/* The client drops the channel whose place this one has taken. */
-static void close_old(struct rp__channel *ch)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
-  if (!ch->old_ref || !ch->socket) return;
-  rp__phx_push(&out, ch->old_ref, ch->old_ref, ch->topic, "phx_close", RP_STR("{}"));
-  rp__socket_must_send(ch->socket, out.err ? NULL : rp__ws_text(out.p, out.n));
-  free(ch->old_ref);
-  ch->old_ref = NULL;
-}
-
-static void refuse(struct rp__channel *ch, const char *ref, const rp_error *err)
-{
-  atomic_fetch_add_explicit(&ch->of->joins_refused, 1, memory_order_relaxed);
-  rp__channel_refuse(ch, ref, err, NULL);
-  close_old(ch);
-  /* Pushes that came before the refusal find no channel. */
-  for (struct rp__push *p = ch->head; p; p = ch->head) {
-    bool leave = p->row == &rp__push_leave;
-    rp__channel_reply(ch, p->ref, leave, leave ? RP_STR("{}") : RP_STR("{\"reason\":\"unmatched topic\"}"));
-    ch->head = p->next;
-    ch->bytes -= p->n;
-    if (ch->socket) ch->socket->waiting_bytes -= p->n;
-    rp__push_free(p);
-  }
-  ch->tail = NULL;
-  ch->waiting = 0;
-  if (ch->socket) rp__socket_wrong(ch->socket, err->code);
-  rp__channel_detach(ch, false);
-}
-
-static void admit(struct rp__channel *ch)
-{
-  ch->joined = true;
-  atomic_fetch_add_explicit(&ch->of->joins, 1, memory_order_relaxed);
-  if (!ch->socket) return;
-  rp__socket_proven(ch->socket);
-  atomic_fetch_add(&ch->of->n_joined, 1);
-}
-
-static void settle(struct rp__channel *ch, struct join *j)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
-  rp_error err = {0};
-  ch->entry = j->entry;
-  ch->member = j->member;
-  ch->may_write = j->may_write;
-  ch->has_video = j->has_video;
-  ch->video = j->video;
-  ch->joined_at = j->found.seq;
-  snprintf(ch->status, sizeof ch->status, "%s", j->found.status);
-  rp__member_add(ch->member, ch);
-  write_reply(j, &out);
   int rc = out.err ? rp__fail(&err, out.err, "the reply can't be made") : 0;
   /* Its events come in turns of their own, after the reply. */
   if (!rc && ch->socket) rc = rp__channel_subscribe(ch, j->has_after ? j->after : j->found.seq, &err);
   if (rc) {
     refuse(ch, j->ref, &err);
-    return;
+  } else {
+    admit(ch);
+    rp__channel_reply(ch, j->ref, true, (struct rp__str){out.p, out.n});
+    close_old(ch);
+    rp__channel_pump(ch);
   }
-  admit(ch);
-  rp__channel_reply(ch, j->ref, true, (struct rp__str){out.p, out.n});
-  close_old(ch);
-  rp__channel_pump(ch);
-}
-
-static void after_pool(struct rp__job *job)
-{
-  struct join *j = (struct join *)(void *)((char *)job - offsetof(struct join, job));
-  j->ch->busy = false;
-  if (j->rc)
-    refuse(j->ch, j->ref, &j->err);
-  else
-    settle(j->ch, j);
   join_free(j);
 }
 
@@ -406,23 +405,19 @@ static int begin(struct rp__channel *ch, const struct rp__phx *m, rp_error *err)
   return rc;
 }
 
-/* C-10 */
-static int join_list(struct rp__channel *ch, const struct rp__phx *m, rp_error *err)
-{
-  const char *scope = strchr(ch->topic, ':') + 1;
-  int rc = check_name("topic", scope, err);
-  if (!rc) rc = rp__auth_admit(&ch->socket->who, RP_RIGHT_READ, NULL, scope, RP_BIRTH_ANY, err);
-  if (!rc) rc = rp__channel_subscribe_list(ch, scope, err);
-  if (rc) return rc;
-  admit(ch);
-  rp__channel_reply(ch, m->ref.p, true, RP_STR("{}"));
-  close_old(ch);
-  return 0;
-}
-
 void rp__channel_join(struct rp__channel *ch, const struct rp__phx *m)
 {
   rp_error err = {0};
-  int rc = ch->kind == RP_TOPIC_LIST ? join_list(ch, m, &err) : begin(ch, m, &err);
-  if (rc) refuse(ch, m->ref.p, &err);
+  bool list = ch->kind == RP_TOPIC_LIST; /* C-10 */
+  const char *scope = strchr(ch->topic, ':') + 1;
+  int rc = list ? check_name("topic", scope, &err) : begin(ch, m, &err);
+  if (!rc && list) rc = rp__auth_admit(&ch->socket->who, RP_RIGHT_READ, NULL, scope, RP_BIRTH_ANY, &err);
+  if (!rc && list) rc = rp__channel_subscribe_list(ch, scope, &err);
+  if (rc) {
+    refuse(ch, m->ref.p, &err);
+  } else if (list) {
+    admit(ch);
+    rp__channel_reply(ch, m->ref.p, true, RP_STR("{}"));
+    close_old(ch);
+  }
 }

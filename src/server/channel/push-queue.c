@@ -66,21 +66,6 @@ static struct rp__push *push_new(struct rp__channel *ch, const struct rp__push_r
 
 /* ---- answering them ---- */
 
-static void reply_binary(struct rp__channel *ch, const char *ref, struct rp__str data)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
-  if (!ch->socket || !ref) return;
-  rp__phx_reply_binary(&out, ch->join_ref, ref, ch->topic, true, data);
-  rp__socket_must_send(ch->socket, out.err ? NULL : rp__ws_binary(out.p, out.n));
-}
-
-/* Clients of the mapped events know the fields of their payload, not those of the body. */
-static void name_field(struct rp__push *p)
-{
-  if (!p->row->kind || !p->row->kind[0] || strncmp(p->err.field, "body.", 5) != 0) return;
-  memmove(p->err.field, p->err.field + 5, strlen(p->err.field + 5) + 1);
-}
-
 static void answer(struct rp__push *p)
 {
   struct rp__jw w = RP_JW(&p->out);
@@ -88,13 +73,17 @@ static void answer(struct rp__push *p)
   if (!p->rc && p->row->kind) rp__ack_write(&w, &p->ack);
   if (!p->rc && p->out.err) p->rc = rp__fail(&p->err, p->out.err, "the answer is too large");
   if (p->rc) {
-    name_field(p);
+    /* Clients of the mapped events know the fields of their payload, not those of the body. */
+    if (p->row->kind && p->row->kind[0] && strncmp(p->err.field, "body.", 5) == 0)
+      memmove(p->err.field, p->err.field + 5, strlen(p->err.field + 5) + 1);
     atomic_fetch_add_explicit(&p->ch->of->refused, 1, memory_order_relaxed);
     rp__channel_refuse(p->ch, p->ref, &p->err, p->reason);
   } else if (p->row->flags & RP_PUSH_SILENT) {
     return;
-  } else if (p->binary) {
-    reply_binary(p->ch, p->ref, p->data);
+  } else if (p->binary && p->ch->socket && p->ref) {
+    struct rp__buf out RP_AUTOBUF = RP_BUF(RP_PHX_OUT_MAX);
+    rp__phx_reply_binary(&out, p->ch->join_ref, p->ref, p->ch->topic, true, p->data);
+    rp__socket_must_send(p->ch->socket, out.err ? NULL : rp__ws_binary(out.p, out.n));
   } else {
     rp__channel_reply(p->ch, p->ref, true, p->out.n ? (struct rp__str){p->out.p, p->out.n} : RP_STR("{}"));
   }
@@ -119,7 +108,7 @@ static void after_store(struct rp__job *job)
   struct rp__push *p = (struct rp__push *)job;
   struct rp__channel *ch = p->ch;
   ch->flying--;
-  if (!p->rc) rp__channels_budget(ch->of->srv, rp__entry_id(ch->entry), &p->ack);
+  if (!p->rc) rp__channels_budget(ch->of->srv, ch->entry->id, &p->ack);
   finish(p);
   rp__channel_pump(ch);
 }
@@ -153,7 +142,7 @@ static int append(struct rp__push *p, rp_error *err)
   o.client_id = e.client_id;
   o.client_seq = e.client_seq;
   ch->flying++;
-  rc = rp_append_async(rp__entry_session(ch->entry), &ev, &o, on_stored, p, err);
+  rc = rp_append_async(ch->entry->s, &ev, &o, on_stored, p, err);
   if (rc) ch->flying--;
   return rc;
 }
@@ -186,28 +175,23 @@ static int ask(struct rp__push *p, rp_error *err)
   return rp__fail(err, RP_E_BUSY, "too much waits for a thread");
 }
 
-static int check(const struct rp__push *p, rp_error *err)
-{
-  unsigned flags = p->row->flags;
-  if ((flags & RP_PUSH_WRITES) && !p->ch->may_write)
-    return rp__fail(err, RP_E_FORBIDDEN, "the token does not allow writing to this session");
-  if (p->binary && !(flags & RP_PUSH_BINARY))
-    return rp__fail(err, RP_E_INVALID, "'%s' takes a JSON payload, not a binary one", p->row->name);
-  if (!p->binary && (flags & RP_PUSH_OBJECT) && p->payload.type != RP_JSON_OBJECT)
-    return rp__fail_field(err, RP_E_INVALID, "payload", "the payload must be an object");
-  return 0;
-}
-
 /* Once it is on its way, `p` is another thread's. */
 static void start(struct rp__push *p)
 {
   struct rp__jw w = RP_JW(&p->out);
   rp_error err = {0};
   bool at_once = p->row->now != NULL;
-  int rc = check(p, &err);
-  if (!rc && at_once)
+  unsigned flags = p->row->flags;
+  int rc = 0;
+  if ((flags & RP_PUSH_WRITES) && !p->ch->may_write)
+    rc = rp__fail(&err, RP_E_FORBIDDEN, "the token does not allow writing to this session");
+  else if (p->binary && !(flags & RP_PUSH_BINARY))
+    rc = rp__fail(&err, RP_E_INVALID, "'%s' takes a JSON payload, not a binary one", p->row->name);
+  else if (!p->binary && (flags & RP_PUSH_OBJECT) && p->payload.type != RP_JSON_OBJECT)
+    rc = rp__fail_field(&err, RP_E_INVALID, "payload", "the payload must be an object");
+  else if (at_once)
     rc = p->row->now(p, &w, &err);
-  else if (!rc)
+  else
     rc = p->row->ask ? ask(p, &err) : append(p, &err);
   if (!rc && !at_once) return;
   p->rc = rc;
@@ -236,21 +220,19 @@ void rp__channel_end(struct rp__channel *ch)
 
 /* ---- what comes in ---- */
 
-static int admit(struct rp__channel *ch, const struct rp__push_row *row, size_t n, rp_error *err)
-{
-  if (row == &rp__push_leave) return 0;
-  if (ch->ending) return rp__fail(err, RP_E_ENDED, "the session has ended"); /* who goes on pushing is not waited for */
-  if (pending(ch) >= RP_CHANNEL_PENDING)
-    return rp__fail(err, RP_E_LIMIT, "%d pushes of this channel are not done yet", RP_CHANNEL_PENDING);
-  if (ch->socket->waiting_bytes && ch->socket->waiting_bytes + n > RP_SOCKET_WAITING_MAX)
-    return rp__fail(err, RP_E_LIMIT, "%d bytes pushed on this socket are not done yet", RP_SOCKET_WAITING_MAX);
-  return 0;
-}
-
 void rp__channel_take(struct rp__channel *ch, const struct rp__push_row *row, const struct rp__phx *m)
 {
   rp_error err = {0};
-  int rc = admit(ch, row, m->binary ? m->data.n : m->payload.n, &err);
+  size_t n = m->binary ? m->data.n : m->payload.n, before = ch->socket->waiting_bytes;
+  int rc = 0;
+  if (row == &rp__push_leave)
+    rc = 0;
+  else if (ch->ending)
+    rc = rp__fail(&err, RP_E_ENDED, "the session has ended"); /* who goes on pushing is not waited for */
+  else if (pending(ch) >= RP_CHANNEL_PENDING)
+    rc = rp__fail(&err, RP_E_LIMIT, "%d pushes of this channel are not done yet", RP_CHANNEL_PENDING);
+  else if (before && before + n > RP_SOCKET_WAITING_MAX)
+    rc = rp__fail(&err, RP_E_LIMIT, "%d bytes pushed on this socket are not done yet", RP_SOCKET_WAITING_MAX);
   struct rp__push *p = rc ? NULL : push_new(ch, row, m);
   atomic_fetch_add_explicit(&ch->of->pushes, 1, memory_order_relaxed);
   if (!rc && !p) rc = rp__fail_nomem(&err);

@@ -110,16 +110,4 @@ struct rp__push {
   char bytes[];
 };
 
-/* push-ask.c: questions, in the pool. push-now.c: at once, in the loop. */
-RP_MUST_USE int rp__ask_checkpoint(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__ask_close(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__ask_sync(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__ask_brief(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__now_ping(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__now_audio_chunk(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__now_stop_recording(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__now_partial(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__now_set_timestamp(struct rp__push *p, struct rp__jw *w, rp_error *err);
-RP_MUST_USE int rp__now_leave(struct rp__push *p, struct rp__jw *w, rp_error *err);
-
 #endif

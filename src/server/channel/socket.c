@@ -49,18 +49,6 @@ static void on_timer(struct rp__timer *t)
     rp__socket_close(s, 1008, "the token has opened nothing");
 }
 
-void rp__socket_proven(struct rp__socket *s)
-{
-  s->proven = true;
-  if (s->who.who == RP_WHO_SESSION) rp__timer_stop(s->of->srv->loop, &s->timer);
-}
-
-void rp__socket_wrong(struct rp__socket *s, int rc)
-{
-  if (s->who.who != RP_WHO_SESSION || s->proven || (rc != RP_E_FORBIDDEN && rc != RP_E_LIMIT)) return;
-  if (++s->wrong >= RP_SOCKET_WRONG || rc == RP_E_LIMIT) rp__socket_close(s, 1008, "the token does not open that");
-}
-
 /* ---- messages ---- */
 
 static enum rp__channel_topic topic_kind(const char *topic)
@@ -97,30 +85,6 @@ static void join(struct rp__socket *s, const struct rp__phx *m)
     reply(s, m->join_ref.p, m, false, RP_STR("{\"reason\":\"out_of_memory\"}"));
 }
 
-static void dispatch(struct rp__socket *s, const struct rp__phx *m)
-{
-  bool leave = rp__str_eq(m->event, "phx_leave");
-  if (rp__str_eq(m->topic, "phoenix") && rp__str_eq(m->event, "heartbeat")) {
-    reply(s, NULL, m, true, RP_STR("{}"));
-    return;
-  }
-  if (rp__str_eq(m->event, "phx_join")) {
-    join(s, m);
-    return;
-  }
-  struct rp__channel *ch = rp__channel_find(s, m->topic.p);
-  if (!ch && leave)
-    reply(s, m->join_ref.p, m, true, RP_STR("{}"));
-  else if (!ch)
-    unmatched(s, m);
-  if (!ch || (m->join_ref.p && strcmp(m->join_ref.p, ch->join_ref) != 0)) return; /* of a join before */
-  const struct rp__push_row *row = leave ? &rp__push_leave : rp__push_find(m->event.p);
-  if (!row || (ch->kind == RP_TOPIC_LIST && !leave))
-    rp__channel_reply(ch, m->ref.p, false, RP_STR("{\"reason\":\"unmatched event\"}"));
-  else
-    rp__channel_take(ch, row, m);
-}
-
 /*
  * Phoenix' own transport crashes on what is no message, and the socket closes with
  * 1011. The client is at fault, so it hears 1003 and what was wrong.
@@ -131,12 +95,31 @@ static void on_message(void *ctx, bool binary, const char *bytes, size_t n)
   struct rp__phx m;
   rp_error err = {0};
   if (s->closing) return;
-  if (!rp__phx_read(binary, bytes, n, &m, &err)) {
-    dispatch(s, &m);
+  if (rp__phx_read(binary, bytes, n, &m, &err)) {
+    atomic_fetch_add_explicit(&s->of->bad_frames, 1, memory_order_relaxed);
+    rp__socket_close(s, err.code == RP_E_NOMEM ? 1011 : 1003, err.message);
     return;
   }
-  atomic_fetch_add_explicit(&s->of->bad_frames, 1, memory_order_relaxed);
-  rp__socket_close(s, err.code == RP_E_NOMEM ? 1011 : 1003, err.message);
+  bool leave = rp__str_eq(m.event, "phx_leave");
+  if (rp__str_eq(m.topic, "phoenix") && rp__str_eq(m.event, "heartbeat")) {
+    reply(s, NULL, &m, true, RP_STR("{}"));
+    return;
+  }
+  if (rp__str_eq(m.event, "phx_join")) {
+    join(s, &m);
+    return;
+  }
+  struct rp__channel *ch = rp__channel_find(s, m.topic.p);
+  if (!ch && leave)
+    reply(s, m.join_ref.p, &m, true, RP_STR("{}"));
+  else if (!ch)
+    unmatched(s, &m);
+  if (!ch || (m.join_ref.p && strcmp(m.join_ref.p, ch->join_ref) != 0)) return; /* of a join before */
+  const struct rp__push_row *row = leave ? &rp__push_leave : rp__push_find(m.event.p);
+  if (!row || (ch->kind == RP_TOPIC_LIST && !leave))
+    rp__channel_reply(ch, m.ref.p, false, RP_STR("{\"reason\":\"unmatched event\"}"));
+  else
+    rp__channel_take(ch, row, &m);
 }
 
 static void on_drained(void *ctx)
@@ -235,23 +218,19 @@ static bool offers(const char *list, const char *word)
   return false;
 }
 
-static int check_version(struct rp__http_call *c, rp_error *err)
-{
-  char vsn[32] = "1.0.0"; /* what a client means that says nothing */
-  int rc = rp__call_text(c, "vsn", vsn, sizeof vsn, err);
-  if (rc || strncmp(vsn, "2.", 2) == 0) return rc;
-  rc = rp__fail_field(err, RP_E_USAGE, "vsn", "version '%s' of the channels' protocol is not spoken here", vsn);
-  rp__hint(err, "connect with ?vsn=" VSN ", as the phoenix client does since 1.4");
-  return rc;
-}
-
 int rp__handle_socket(struct rp__http_call *c, rp_error *err)
 {
   /* What a session's token opens shows at the join. */
   bool session = c->who.who == RP_WHO_SESSION;
   int rc = session ? 0 : rp__auth_allows(&c->who, RP_RIGHT_READ, NULL, NULL, RP_BIRTH_ANY, err);
-  if (!rc) rc = check_version(c, err);
+  char vsn[32] = "1.0.0"; /* what a client means that says nothing */
+  if (!rc) rc = rp__call_text(c, "vsn", vsn, sizeof vsn, err);
   if (rc) return rc;
+  if (strncmp(vsn, "2.", 2) != 0) {
+    rc = rp__fail_field(err, RP_E_USAGE, "vsn", "version '%s' of the channels' protocol is not spoken here", vsn);
+    rp__hint(err, "connect with ?vsn=" VSN ", as the phoenix client does since 1.4");
+    return rc;
+  }
   bool phoenix = offers(rp__request_header(c->req, "Sec-WebSocket-Protocol"), "phoenix");
   return rp__call_upgrade(c, phoenix ? "phoenix" : NULL, arrive, err);
 }
@@ -302,28 +281,20 @@ size_t rp__channels_sockets(const struct rp__channels *c)
   return atomic_load(&c->n_sockets) + atomic_load(&c->n_lingering);
 }
 
-size_t rp__channels_joined(const struct rp__channels *c)
-{
-  return atomic_load(&c->n_joined);
-}
-
 void rp__channels_metrics(const struct rp__channels *c, struct rp__buf *out)
 {
-  const struct {
-    const char *name, *type, *help;
-    long long value;
-  } rows[] = {
-      {"sockets", "gauge", "Clients' sockets that are open.", (long long)atomic_load(&c->n_sockets)},
-      {"channels", "gauge", "Channels that are joined.", (long long)atomic_load(&c->n_joined)},
-      {"sockets_opened_total", "counter", "Clients' sockets ever opened.", atomic_load(&c->opened)},
-      {"joins_total", "counter", "Joins that were let in.", atomic_load(&c->joins)},
-      {"joins_refused_total", "counter", "Joins that were refused.", atomic_load(&c->joins_refused)},
-      {"pushes_total", "counter", "Clients' messages on channels.", atomic_load(&c->pushes)},
-      {"pushes_refused_total", "counter", "Of these, those answered with an error.", atomic_load(&c->refused)},
-      {"bad_frames_total", "counter", "Sockets closed for what is no message.", atomic_load(&c->bad_frames)},
+  const struct rp__metric rows[] = {
+      {"reprise_server_sockets", "gauge", "Clients' sockets that are open.", (long long)atomic_load(&c->n_sockets)},
+      {"reprise_server_channels", "gauge", "Channels that are joined.", (long long)atomic_load(&c->n_joined)},
+      {"reprise_server_sockets_opened_total", "counter", "Clients' sockets ever opened.", atomic_load(&c->opened)},
+      {"reprise_server_joins_total", "counter", "Joins that were let in.", atomic_load(&c->joins)},
+      {"reprise_server_joins_refused_total", "counter", "Joins that were refused.", atomic_load(&c->joins_refused)},
+      {"reprise_server_pushes_total", "counter", "Clients' messages on channels.", atomic_load(&c->pushes)},
+      {"reprise_server_pushes_refused_total", "counter", "Of these, those answered with an error.",
+       atomic_load(&c->refused)},
+      {"reprise_server_bad_frames_total", "counter", "Sockets closed for what is no message.",
+       atomic_load(&c->bad_frames)},
   };
-  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
-    rp__buf_printf(out, "# HELP reprise_server_%s %s\n# TYPE reprise_server_%s %s\nreprise_server_%s %lld\n",
-                   rows[i].name, rows[i].help, rows[i].name, rows[i].type, rows[i].name, rows[i].value);
+  rp__metrics_write(out, rows, RP_ARRAY_SIZE(rows));
   rp__leaving_metrics(c->leaving, out);
 }

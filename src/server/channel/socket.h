@@ -13,7 +13,6 @@ void rp__channels_free(struct rp__channels *c);
 /* In the loop: tells every socket to come back (close 1012) or that it is over (1001). */
 void rp__channels_close(struct rp__channels *c, int code);
 size_t rp__channels_sockets(const struct rp__channels *c); /* any thread */
-size_t rp__channels_joined(const struct rp__channels *c);
 /* L-12: tells the channels of a session, once, that its budget comes close; an acknowledgement says so. Any thread. */
 void rp__channels_budget(struct rp__server *srv, const char *session_id, const rp_ack *ack);
 /* Job of background-work.c: sessions whose last member left leave_ms ago are closed (L-02, L-08). */

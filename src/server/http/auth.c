@@ -29,20 +29,15 @@ struct rp__auth {
   struct rp__rate *failures;
 };
 
-static int check_lists(const struct rp__scope_config *set, rp_error *err)
-{
-  int rc = rp__hosts_check(set->allowed_hosts, err);
-  if (!rc) rc = rp__origins_check(set->allowed_origins, err);
-  return rc ? rc : rp__proxies_check(set->trusted_proxies, err);
-}
-
 int rp__auth_new(rp_engine *e, const struct rp__scope_config *set, const char *db_path, struct rp__auth **ret,
                  rp_error *err)
 {
   struct rp__auth *a = calloc(1, sizeof *a);
   if (!a) return rp__fail_nomem(err);
   a->set = set;
-  int rc = check_lists(set, err);
+  int rc = rp__hosts_check(set->allowed_hosts, err);
+  if (!rc) rc = rp__origins_check(set->allowed_origins, err);
+  if (!rc) rc = rp__proxies_check(set->trusted_proxies, err);
   if (!rc) rc = rp__secret_load(set->internal_secret_file, db_path, &a->secret, err);
   if (!rc) rc = rp__tokens_new(e, &a->tokens, err);
   if (!rc) rc = rp__fleet_new(db_path, &a->fleet, err);
@@ -74,15 +69,6 @@ static bool is_unix(const struct rp__request *r)
   return strcmp(rp__request_peer(r), "unix") == 0;
 }
 
-/* No page can make a browser call an address by another: an address that is ours is a good name. */
-static bool is_our_address(const struct rp__request *r, const struct rp__host *h)
-{
-  char local[RP_HTTP_ADDRESS_TEXT];
-  if (!h->literal) return false;
-  rp__request_local_address(r, local);
-  return strcmp(local, h->name) == 0;
-}
-
 static int check_host(const struct rp__auth *a, const struct rp__request *r, struct rp__host *ret, rp_error *err)
 {
   const char *text = rp__request_header(r, "Host");
@@ -91,7 +77,11 @@ static int check_host(const struct rp__auth *a, const struct rp__request *r, str
   if (is_unix(r)) return 0; /* a file of the owner's: no page can reach it */
   if (!text) return rp__fail_field(err, RP_E_HOST, "Host", "the request names no host");
   if (!good) return rp__fail_field(err, RP_E_HOST, "Host", "the request's Host is no host's name");
-  if (rp__host_is_loopback(ret) || is_our_address(r, ret) || rp__host_listed(a->set->allowed_hosts, ret)) return 0;
+  if (rp__host_is_loopback(ret) || rp__host_listed(a->set->allowed_hosts, ret)) return 0;
+  /* No page can make a browser call an address by another: an address that is ours is a good name. */
+  char ours[RP_HTTP_ADDRESS_TEXT] = "";
+  if (ret->literal) rp__request_local_address(r, ours);
+  if (ret->literal && strcmp(ours, ret->name) == 0) return 0;
   rp__fail_field(err, RP_E_HOST, "Host", "this server does not go by the name '%.100s'", ret->name);
   rp__hint(err, "allowed_hosts in the configuration lists the names it goes by");
   return RP_E_HOST;
@@ -113,15 +103,6 @@ const char *rp__auth_origin(struct rp__auth *a, const struct rp__request *r)
 {
   const char *origin = rp__request_header(r, "Origin");
   return origin && rp__origin_listed(a->set->allowed_origins, origin) ? origin : NULL;
-}
-
-/* Whoever forwards a name from outside to us, without a word in a header, still calls us by that name. */
-static bool is_local(const struct rp__request *r, const struct rp__client *c)
-{
-  struct rp__host host;
-  const char *text = rp__request_header(r, "Host");
-  if (!c->direct) return false;
-  return is_unix(r) || (text && rp__host_parse(rp__str(text), &host) && rp__host_is_loopback(&host));
 }
 
 /* ---- tokens ---- */
@@ -225,22 +206,6 @@ static int note_failure(const struct rp__auth *a, const char *place, int64_t now
   return rp__fail(err, RP_E_LIMIT, "too many wrong tokens came from %s", place);
 }
 
-static int check_rate(struct rp__auth *a, const struct rp__identity *who, const struct rp__client *c, int64_t now_us,
-                      rp_error *err)
-{
-  char key[RP_SESSION_TOKEN_TEXT + RP_ID_MAX], group[RP_HTTP_ADDRESS_TEXT];
-  if (!a->requests) return 0;
-  rp__client_group(c->address, group);
-  if (who->who == RP_WHO_TOKEN)
-    snprintf(key, sizeof key, "token %s", who->name);
-  else if (who->session[0])
-    snprintf(key, sizeof key, "session %s", who->session);
-  else
-    snprintf(key, sizeof key, "address %s", group);
-  if (rp__rate_take(a->requests, key, now_us)) return 0;
-  return rp__fail(err, RP_E_LIMIT, "more than %g requests per second of one client", a->set->client_rate);
-}
-
 int rp__auth_identify(struct rp__auth *a, const struct rp__request *r, struct rp__identity *ret, rp_error *err)
 {
   char text[TOKEN_TEXT] RP_CLEANUP(text_wipe);
@@ -251,14 +216,28 @@ int rp__auth_identify(struct rp__auth *a, const struct rp__request *r, struct rp
   rp__client_find(a->set->trusted_proxies, r, &client);
   rp__text_copy(who.name, sizeof who.name, client.address);
   if (!client.direct) rp__client_group(client.address, place);
+  /* Whoever forwards a name from outside to us, without a word in a header, still calls us by that name. */
+  struct rp__host host;
+  const char *named = rp__request_header(r, "Host");
+  bool by_loopback = named && rp__host_parse(rp__str(named), &host) && rp__host_is_loopback(&host);
+  bool local = client.direct && (is_unix(r) || by_loopback);
   int rc = find_token(r, text, err);
   if (!rc && text[0])
     rc = by_token(a, r, text, &who, err);
-  else if (!rc && is_local(r, &client))
+  else if (!rc && local)
     who = (struct rp__identity){.who = RP_WHO_LOCAL, .name = "local"};
   if (rc == RP_E_UNAUTHORIZED) rc = note_failure(a, place, now_us, rc, err);
-  if (!rc) rc = check_rate(a, &who, &client, now_us, err);
   if (rc) return rc;
+  char key[RP_SESSION_TOKEN_TEXT + RP_ID_MAX], group[RP_HTTP_ADDRESS_TEXT];
+  rp__client_group(client.address, group);
+  if (who.who == RP_WHO_TOKEN)
+    snprintf(key, sizeof key, "token %s", who.name);
+  else if (who.session[0])
+    snprintf(key, sizeof key, "session %s", who.session);
+  else
+    snprintf(key, sizeof key, "address %s", group);
+  if (a->requests && !rp__rate_take(a->requests, key, now_us))
+    return rp__fail(err, RP_E_LIMIT, "more than %g requests per second of one client", a->set->client_rate);
   memcpy(who.place, place, sizeof who.place);
   *ret = who;
   return 0;
@@ -271,35 +250,28 @@ static bool fits(const struct rp__identity *who, const char *session_id, rp__bir
   return session_id && who->auth && rp__auth_is_session_token(who->auth, session_id, birth, rp__str(who->shown));
 }
 
-static int session_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, rp__birth birth,
-                          rp_error *err)
-{
-  if (right == RP_RIGHT_ADMIN || !fits(who, session_id, birth))
-    return rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
-  if (right == RP_RIGHT_SCOPE)
-    return rp__fail(err, RP_E_FORBIDDEN, "a session's token neither copies nor deletes it, nor takes from others");
-  return 0;
-}
-
-static int token_allows(const struct rp__identity *who, enum rp__right right, const char *scope, rp_error *err)
-{
-  if ((right == RP_RIGHT_WRITE || right == RP_RIGHT_SCOPE) && who->read_only)
-    return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for reading only", who->name);
-  if (!who->scope[0]) return 0;
-  if (right == RP_RIGHT_ADMIN)
-    return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for the scope '%s', and this is about all", who->name,
-                    who->scope);
-  if (scope && strcmp(scope, who->scope) != 0)
-    return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for the scope '%s'", who->name, who->scope);
-  return 0;
-}
-
 int rp__auth_allows(const struct rp__identity *who, enum rp__right right, const char *session_id, const char *scope,
                     rp__birth birth, rp_error *err)
 {
   if (right == RP_RIGHT_NONE || who->who == RP_WHO_LOCAL) return 0;
-  if (who->who == RP_WHO_SESSION) return session_allows(who, right, session_id, birth, err);
-  if (who->who == RP_WHO_TOKEN) return token_allows(who, right, scope, err);
+  if (who->who == RP_WHO_SESSION) {
+    if (right == RP_RIGHT_ADMIN || !fits(who, session_id, birth))
+      return rp__fail(err, RP_E_FORBIDDEN, "a session's token opens that session alone");
+    if (right == RP_RIGHT_SCOPE)
+      return rp__fail(err, RP_E_FORBIDDEN, "a session's token neither copies nor deletes it, nor takes from others");
+    return 0;
+  }
+  if (who->who == RP_WHO_TOKEN) {
+    if ((right == RP_RIGHT_WRITE || right == RP_RIGHT_SCOPE) && who->read_only)
+      return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for reading only", who->name);
+    if (!who->scope[0]) return 0;
+    if (right == RP_RIGHT_ADMIN)
+      return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for the scope '%s', and this is about all", who->name,
+                      who->scope);
+    if (scope && strcmp(scope, who->scope) != 0)
+      return rp__fail(err, RP_E_FORBIDDEN, "the token %s is for the scope '%s'", who->name, who->scope);
+    return 0;
+  }
   rp__fail(
       err, RP_E_UNAUTHORIZED,
       "a token is needed off this machine, behind a proxy, by another name, and, with local = uid, by another user");

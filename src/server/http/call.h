@@ -21,7 +21,7 @@
 
 enum {
   RP_CALL_LATER = 1, /* somebody will call rp__call_finish */
-  RP_CALL_TAKEN = 2, /* the socket left HTTP: rp__http_call_take was called */
+  RP_CALL_TAKEN = 2, /* the socket left HTTP by rp__request_take; for routes with RP_ROUTE_TAKES */
 };
 
 struct rp__server;
@@ -49,7 +49,7 @@ struct rp__http_call {
 
 static inline rp_session *rp__call_session(const struct rp__http_call *c)
 {
-  return rp__entry_session(c->entry);
+  return c->entry->s;
 }
 
 /* ---- query parameters, by name; absent ones leave *ret as it was ---- */
@@ -82,12 +82,8 @@ RP_MUST_USE int rp__body_known(struct rp__json body, const char *const *names, r
 
 /* ---- answering ---- */
 
-/* The answer is a document made elsewhere (freed with rp_free). */
-void rp__call_document(struct rp__http_call *c, char *json);
 /* Deferred calls: answers with `out`, or, with rc, with the error; frees `c`. Any thread. */
 void rp__call_finish(struct rp__http_call *c, int rc, const rp_error *err);
-/* In a handler of a route with RP_ROUTE_TAKES: the socket is the caller's now; return RP_CALL_TAKEN. */
-RP_MUST_USE int rp__http_call_take(struct rp__http_call *c, int status, int *ret_fd, rp_error *err);
 /*
  * The call becomes a WebSocket, with a subprotocol or NULL: RP_CALL_TAKEN, or the error. `fn` gets the connection in
  * the loop, and owns it; `head` is the rest of the handshake. Where the loop has ended it is closed.

@@ -43,21 +43,19 @@ static bool network_parse(struct rp__str text, struct network *ret)
   return true;
 }
 
-static bool network_has(const struct network *n, const unsigned char bytes[16])
-{
-  int whole = n->bits / 8, rest = n->bits % 8;
-  if (memcmp(n->bytes, bytes, (size_t)whole) != 0) return false;
-  return !rest || ((n->bytes[whole] ^ bytes[whole]) >> (8 - rest)) == 0;
-}
-
 static bool is_trusted(const char *trusted, const char *address)
 {
   struct rp__str entry;
   struct network n;
   unsigned char bytes[16];
   bool literal = address_bytes(address, bytes);
-  for (const char *at = trusted; rp__list_next(&at, &entry);)
-    if (literal ? network_parse(entry, &n) && network_has(&n, bytes) : rp__str_eq(entry, address)) return true;
+  for (const char *at = trusted; rp__list_next(&at, &entry);) {
+    if (!literal && rp__str_eq(entry, address)) return true;
+    if (!literal || !network_parse(entry, &n)) continue;
+    int whole = n.bits / 8, rest = n.bits % 8;
+    bool same = memcmp(n.bytes, bytes, (size_t)whole) == 0;
+    if (same && (!rest || ((n.bytes[whole] ^ bytes[whole]) >> (8 - rest)) == 0)) return true;
+  }
   return false;
 }
 
@@ -112,19 +110,13 @@ void rp__client_group(const char *address, char ret[RP_HTTP_ADDRESS_TEXT])
   inet_ntop(AF_INET6, &v6, ret, RP_HTTP_ADDRESS_TEXT);
 }
 
-/* Any X-Forwarded-…, and what else proxies name the client by: a header that is missing here makes a stranger local. */
-static bool is_forwarded(const struct rp__request *r)
-{
-  static const char *const names[] = {"Forwarded",        "Via",           "X-Real-IP", "X-Client-IP",
-                                      "CF-Connecting-IP", "True-Client-IP"};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++)
-    if (rp__request_header(r, names[i])) return true;
-  return rp__request_has_prefix(r, "X-Forwarded") || rp__request_has_prefix(r, "X-Original-");
-}
-
 void rp__client_find(const char *trusted, const struct rp__request *r, struct rp__client *ret)
 {
-  bool forwarded = is_forwarded(r);
+  /* Any X-Forwarded-…, and what else proxies name the client by: one that is missing here makes a stranger local. */
+  static const char *const names[] = {"Forwarded",        "Via",           "X-Real-IP", "X-Client-IP",
+                                      "CF-Connecting-IP", "True-Client-IP"};
+  bool forwarded = rp__request_has_prefix(r, "X-Forwarded") || rp__request_has_prefix(r, "X-Original-");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(names) && !forwarded; i++) forwarded = rp__request_header(r, names[i]) != NULL;
   ret->direct = rp__request_is_local(r) && !forwarded;
   rp__client_address(trusted, rp__request_peer(r), forwarded ? rp__request_header_last(r, "X-Forwarded-For") : NULL,
                      ret->address);

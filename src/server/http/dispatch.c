@@ -66,17 +66,6 @@ static bool preflight(struct rp__server *srv, struct rp__request *r, const char 
   return true;
 }
 
-/*
- * Rights that depend on a session are asked about once it is found, or, of a session's token on a socket, when a topic
- * is joined. Who shows no token at all need not wait for that, and learns nothing on the way.
- */
-static bool asked_later(const struct rp__http_call *c)
-{
-  if (c->who.who == RP_WHO_NOBODY) return false;
-  if (c->who.who == RP_WHO_SESSION && c->route->run == rp__handle_socket) return true;
-  return c->route->flags & RP_ROUTE_SESSION;
-}
-
 static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *err)
 {
   struct rp__server *srv = ctx;
@@ -97,7 +86,12 @@ static int admit(void *ctx, struct rp__request *r, size_t *max_body, rp_error *e
     c->header = (struct rp__header){"Allow", c->header_text};
   }
   if (!rc) rc = rp__auth_identify(srv->auth, r, &c->who, err);
-  if (!rc && !asked_later(c))
+  /*
+   * Rights that depend on a session are asked about once it is found, or, of a session's token on a socket, when a
+   * topic is joined. Who shows no token at all need not wait for that, and learns nothing on the way.
+   */
+  bool at_join = !rc && c->who.who == RP_WHO_SESSION && c->route->run == rp__handle_socket;
+  if (!rc && !at_join && (c->who.who == RP_WHO_NOBODY || !(c->route->flags & RP_ROUTE_SESSION)))
     rc = rp__auth_admit(&c->who, c->route->right, c->param[0][0] ? c->param[0] : NULL, NULL, RP_BIRTH_ANY, err);
   if (!rc && !(c->route->flags & RP_ROUTE_LAX)) rc = check_query(c, err);
   if (!rc && !(c->route->flags & (RP_ROUTE_JSON | RP_ROUTE_RPC))) *max_body = RP_MIN(*max_body, BARE_BODY_MAX);
@@ -123,26 +117,23 @@ static int check_media_type(const struct rp__http_call *c, rp_error *err)
                         rp__text_shown(type));
 }
 
-/* A route that takes nothing: clients that send an object whatever they call may send an empty one. */
-static int check_bare(struct rp__http_call *c, struct rp__str body, rp_error *err)
-{
-  static const char *const none[] = {NULL};
-  struct rp__json doc;
-  if (!body.n || rp__request_method(c->req) != RP_POST) return 0;
-  int rc = check_media_type(c, err);
-  if (!rc) rc = rp__json_parse(body.p, body.n, NULL, &doc, err);
-  if (rc) return rc;
-  if (doc.type != RP_JSON_OBJECT)
-    return rp__fail_field(err, RP_E_INVALID, "body", "%s takes no body, or an empty object", c->route->path);
-  return rp__body_known(doc, none, err);
-}
-
 static int read_body(struct rp__http_call *c, rp_error *err)
 {
   struct rp__str body = rp__request_body(c->req);
   struct rp__json_limits limits = {.max_depth = JSON_DEPTH};
   if (c->route->flags & RP_ROUTE_RPC) return check_media_type(c, err);
-  if (!(c->route->flags & RP_ROUTE_JSON)) return check_bare(c, body, err);
+  /* A route that takes nothing: clients that send an object whatever they call may send an empty one. */
+  if (!(c->route->flags & RP_ROUTE_JSON)) {
+    static const char *const none[] = {NULL};
+    struct rp__json doc;
+    if (!body.n || rp__request_method(c->req) != RP_POST) return 0;
+    int rc = check_media_type(c, err);
+    if (!rc) rc = rp__json_parse(body.p, body.n, NULL, &doc, err);
+    if (rc) return rc;
+    if (doc.type != RP_JSON_OBJECT)
+      return rp__fail_field(err, RP_E_INVALID, "body", "%s takes no body, or an empty object", c->route->path);
+    return rp__body_known(doc, none, err);
+  }
   if (!body.n && (c->route->flags & RP_ROUTE_OPTIONAL)) return 0;
   if (!body.n) return rp__fail(err, RP_E_JSON, "the request has no body; a JSON document is wanted");
   int rc = check_media_type(c, err);
@@ -151,33 +142,6 @@ static int read_body(struct rp__http_call *c, rp_error *err)
   /* Counted from the request's outside, which nobody's documents speak of. */
   return rp__fail_field(err, rc, "body", "the request is nested too deeply: an event's body has at most %d levels",
                         RP_DEPTH_MAX);
-}
-
-static int find_session(struct rp__http_call *c, rp_error *err)
-{
-  char scope[RP_ID_MAX + 1];
-  if (!(c->route->flags & RP_ROUTE_SESSION)) return 0;
-  int rc = rp__call_scope(c, scope, err);
-  if (!rc) rc = rp__registry_get_in(c->srv->registry, scope[0] ? scope : NULL, c->param[0], &c->entry, err);
-  /* Who may only one session learns nothing of others, not even whether they exist. */
-  if ((rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_AMBIGUOUS) && c->who.who == RP_WHO_SESSION) {
-    int refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, RP_BIRTH_ANY, err);
-    return refused ? refused : rc;
-  }
-  if (rc) return rc;
-  return rp__auth_admit(&c->who, c->route->right, rp__entry_id(c->entry), rp__entry_scope(c->entry),
-                        rp__entry_birth(c->entry), err);
-}
-
-void rp__call_document(struct rp__http_call *c, char *json)
-{
-  rp__buf_str(&c->out, json);
-  rp_free(json);
-}
-
-int rp__http_call_take(struct rp__http_call *c, int status, int *ret_fd, rp_error *err)
-{
-  return rp__request_take(c->req, status, ret_fd, err);
 }
 
 struct upgrade {
@@ -212,7 +176,7 @@ int rp__call_upgrade(struct rp__http_call *c, const char *protocol, rp__upgrade_
   *u = (struct upgrade){
       .job.fn = upgraded, .srv = c->srv, .fn = fn, .who = c->who, .fd = -1, .head = RP_BUF(UPGRADE_HEAD_MAX)};
   int rc = rp__ws_handshake(c->req, protocol, &u->head, err);
-  if (!rc) rc = rp__http_call_take(c, 101, &u->fd, err);
+  if (!rc) rc = rp__request_take(c->req, 101, &u->fd, err);
   if (rc || !rp__loop_post(c->srv->loop, &u->job)) upgrade_free(u);
   return rc ? rc : RP_CALL_TAKEN;
 }
@@ -253,17 +217,29 @@ void rp__call_finish(struct rp__http_call *c, int rc, const rp_error *err)
     rc = c->out.err;
   }
   if (rc) {
-    if (err->code == RP_E_SESSION_NOT_FOUND && c->entry) rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+    if (err->code == RP_E_SESSION_NOT_FOUND && c->entry) rp__registry_forget(c->srv->registry, c->entry->id);
     rp__problem_answer(c->srv, c->req, err);
   } else {
     answer(c);
   }
 }
 
-static void run(struct rp__http_call *c)
+static void run(struct rp__task *t)
 {
+  struct rp__http_call *c = (struct rp__http_call *)t;
   rp_error err = {0};
-  int rc = find_session(c, &err);
+  int rc = 0;
+  if (c->route->flags & RP_ROUTE_SESSION) {
+    char scope[RP_ID_MAX + 1];
+    rc = rp__call_scope(c, scope, &err);
+    if (!rc) rc = rp__registry_get_in(c->srv->registry, scope[0] ? scope : NULL, c->param[0], &c->entry, &err);
+    int refused = 0;
+    /* Who may only one session learns nothing of others, not even whether they exist. */
+    if ((rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_AMBIGUOUS) && c->who.who == RP_WHO_SESSION)
+      refused = rp__auth_admit(&c->who, c->route->right, c->param[0], NULL, RP_BIRTH_ANY, &err);
+    if (refused) rc = refused;
+    if (!rc) rc = rp__auth_admit(&c->who, c->route->right, c->entry->id, c->entry->scope, c->entry->birth, &err);
+  }
   if (!rc) rc = read_body(c, &err);
   if (!rc) rc = c->route->run(c, &err);
   if (rc == RP_CALL_LATER || rc == RP_CALL_TAKEN) return;
@@ -271,21 +247,16 @@ static void run(struct rp__http_call *c)
   rp__call_finish(c, rc, &err);
 }
 
-static void run_task(struct rp__task *t)
-{
-  run((struct rp__http_call *)t);
-}
-
 static void handle(void *ctx, struct rp__request *r)
 {
   struct rp__server *srv = ctx;
   struct rp__http_call *c = rp__request_user(r);
   if (!(c->route->flags & RP_ROUTE_POOL)) {
-    run(c);
+    run(&c->task);
     return;
   }
   rp__request_defer(r);
-  c->task.fn = run_task;
+  c->task.fn = run;
   if (rp__pool_post(srv->pool, &c->task)) return;
   rp_error err = {0};
   rp__fail(&err, RP_E_BUSY, "too many requests wait for a thread");
@@ -309,26 +280,22 @@ static void path_told(struct rp__server *srv, struct rp__str path, char out[PATH
   rp_free(masked);
 }
 
-static void log_request(struct rp__server *srv, const struct rp__http_call *c, struct rp__request *r, bool complete)
-{
-  bool quiet = c && c->route && (c->route->flags & RP_ROUTE_QUIET);
-  if (!srv->log.access) return;
-  int64_t us = rp__ticks_us() - rp__request_began_us(r);
-  char text[PATH_TOLD];
-  path_told(srv, rp__request_path(r), text);
-  rp__slog(&srv->log, quiet ? RP_LOG_DEBUG : RP_LOG_INFO, "request", RP_F("method", rp__request_method_name(r)),
-           RP_F("path", text), RP_FN("status", rp__request_status(r)), RP_FN("bytes", rp__request_answer_size(r)),
-           RP_FN("us", us), RP_F("peer", rp__request_peer(r)), RP_F("who", c ? c->who.name : ""),
-           RP_F("end", complete ? "complete" : "cut"));
-}
-
 static void done(void *ctx, struct rp__request *r, bool complete)
 {
   struct rp__server *srv = ctx;
   struct rp__http_call *c = rp__request_user(r);
   int hundreds = rp__request_status(r) / 100;
   if (hundreds >= 0 && hundreds < 6) atomic_fetch_add_explicit(&srv->answers[hundreds], 1, memory_order_relaxed);
-  log_request(srv, c, r, complete);
+  bool quiet = c && c->route && (c->route->flags & RP_ROUTE_QUIET);
+  if (srv->log.access) {
+    int64_t us = rp__ticks_us() - rp__request_began_us(r);
+    char text[PATH_TOLD];
+    path_told(srv, rp__request_path(r), text);
+    rp__slog(&srv->log, quiet ? RP_LOG_DEBUG : RP_LOG_INFO, "request", RP_F("method", rp__request_method_name(r)),
+             RP_F("path", text), RP_FN("status", rp__request_status(r)), RP_FN("bytes", rp__request_answer_size(r)),
+             RP_FN("us", us), RP_F("peer", rp__request_peer(r)), RP_F("who", c ? c->who.name : ""),
+             RP_F("end", complete ? "complete" : "cut"));
+  }
   if (!c) return;
   rp__registry_put(srv->registry, c->entry);
   if (c->file >= 0) close(c->file);

@@ -56,12 +56,6 @@ static int copy_text(struct rp__json v, const char *name, char *out, size_t size
   return 0;
 }
 
-static int read_time(struct rp__json v, int64_t *ret, rp_error *err)
-{
-  if (v.type == RP_JSON_STRING && rp__time_parse(v.p + 1, v.n - 2, ret) == 0) return 0;
-  return rp__fail_field(err, RP_E_INVALID, "at", "at must be a time like 2026-11-16T09:30:00Z");
-}
-
 static int read_member(struct rp__json event, struct rp__json key, struct rp__json v, rp_event *ret,
                        struct words *words, rp_error *err)
 {
@@ -75,7 +69,11 @@ static int read_member(struct rp__json event, struct rp__json key, struct rp__js
     ret->body_len = v.n;
     return 0;
   }
-  if (rp__json_eq(key, "at")) return v.type == RP_JSON_NULL ? 0 : read_time(v, &ret->at_ms, err);
+  if (rp__json_eq(key, "at")) {
+    if (v.type == RP_JSON_NULL) return 0;
+    if (v.type == RP_JSON_STRING && rp__time_parse(v.p + 1, v.n - 2, &ret->at_ms) == 0) return 0;
+    return rp__fail_field(err, RP_E_INVALID, "at", "at must be a time like 2026-11-16T09:30:00Z");
+  }
   if (rp__json_eq(key, "idempotency_key")) {
     if (v.type == RP_JSON_NULL) return 0;
     ret->idempotency_key = words->key;
@@ -99,16 +97,6 @@ static int read_event(struct rp__json event, rp_event *ret, struct words *words,
   return ret->body ? 0 : rp__fail_field(err, RP_E_INVALID, "body", "body is missing");
 }
 
-static int batch_make(struct batch *b, size_t n, rp_error *err)
-{
-  if (n == 0) return rp__fail_field(err, RP_E_INVALID, "events", "there is no event to append");
-  if (n > RP_BATCH_MAX) return rp__fail(err, RP_E_TOO_LARGE, "a batch has at most %d events", RP_BATCH_MAX);
-  b->ev = calloc(n, sizeof *b->ev);
-  b->words = calloc(n, sizeof *b->words);
-  b->n = n;
-  return b->ev && b->words ? 0 : rp__fail_nomem(err);
-}
-
 static int batch_read(struct rp__json body, struct batch *b, rp_error *err)
 {
   struct rp__json_iter it = {0};
@@ -116,7 +104,12 @@ static int batch_read(struct rp__json body, struct batch *b, rp_error *err)
   b->many = body.type == RP_JSON_ARRAY;
   if (!b->many && body.type != RP_JSON_OBJECT)
     return rp__fail_field(err, RP_E_INVALID, "events", "the body must be an event, or an array of events");
-  int rc = batch_make(b, b->many ? rp__json_count(body) : 1, err);
+  b->n = b->many ? rp__json_count(body) : 1;
+  if (b->n == 0) return rp__fail_field(err, RP_E_INVALID, "events", "there is no event to append");
+  if (b->n > RP_BATCH_MAX) return rp__fail(err, RP_E_TOO_LARGE, "a batch has at most %d events", RP_BATCH_MAX);
+  b->ev = calloc(b->n, sizeof *b->ev);
+  b->words = calloc(b->n, sizeof *b->words);
+  int rc = b->ev && b->words ? 0 : rp__fail_nomem(err);
   for (size_t i = 0; !rc && i < b->n; i++) {
     if (b->many) rp__json_next(body, &it, NULL, &v);
     rc = read_event(v, &b->ev[i], &b->words[i], err);
@@ -139,9 +132,11 @@ static int read_key(const struct rp__http_call *c, struct batch *b, rp_error *er
   return 0;
 }
 
-static int read_durability(struct rp__http_call *c, rp_append_options *o, rp_error *err)
+static int read_options(struct rp__http_call *c, rp_append_options *o, char client[RP_ID_MAX + 1], rp_error *err)
 {
   char text[16] = "", fallback[16] = "";
+  int64_t expect = -1;
+  *o = (rp_append_options){0};
   int rc = rp__call_text(c, "durability", text, sizeof text, err);
   if (!rc) rc = rp__call_text(c, "fallback", fallback, sizeof fallback, err);
   if (rc) return rc;
@@ -151,15 +146,7 @@ static int read_durability(struct rp__http_call *c, rp_append_options *o, rp_err
   if (fallback[0] && strcmp(fallback, "memory") != 0)
     return rp__fail_field(err, RP_E_USAGE, "fallback", "the query's 'fallback' can only be memory");
   o->accepts_memory = fallback[0];
-  return 0;
-}
-
-static int read_options(struct rp__http_call *c, rp_append_options *o, char client[RP_ID_MAX + 1], rp_error *err)
-{
-  int64_t expect = -1;
-  *o = (rp_append_options){0};
-  int rc = read_durability(c, o, err);
-  if (!rc) rc = rp__call_i64(c, "epoch", 1, INT64_MAX, &o->epoch, err);
+  rc = rp__call_i64(c, "epoch", 1, INT64_MAX, &o->epoch, err);
   if (!rc) rc = rp__call_i64(c, "expect", 0, INT64_MAX, &expect, err);
   if (!rc) rc = rp__call_text(c, "client_id", client, RP_ID_MAX + 1, err);
   if (!rc) rc = rp__call_i64(c, "client_seq", 1, RP_SEQ_MAX, &o->client_seq, err);
@@ -177,11 +164,11 @@ static int read_options(struct rp__http_call *c, rp_append_options *o, char clie
 static void finish(struct rp__http_call *c, const rp_ack *ack, const rp_error *err, bool many)
 {
   if (ack) {
-    rp__channels_budget(c->srv, rp__entry_id(c->entry), ack);
+    rp__channels_budget(c->srv, c->entry->id, ack);
     rp__handle_ack(&c->w, ack, many);
   } else if (err->code == RP_E_FENCED) {
     /* The handle that was told so would believe it of every later writer, who may know better. */
-    rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
+    rp__registry_forget(c->srv->registry, c->entry->id);
   }
   rp__call_finish(c, ack ? 0 : err->code, err);
 }
@@ -196,28 +183,16 @@ static void stored_many(void *ctx, const rp_ack *ack, const rp_error *err)
   finish(ctx, ack, err, true);
 }
 
-/* The engine says "event 4 of 9: …" of the event at fault. */
-static void place_from_message(rp_error *err)
-{
-  static const char head[] = "event ";
-  if (strncmp(err->message, head, sizeof head - 1) != 0) return;
-  unsigned long long i = strtoull(err->message + sizeof head - 1, NULL, 10);
-  if (i && i <= RP_BATCH_MAX) place(err, (unsigned)i - 1);
-}
-
 /* The request is deferred first: its answer may come before this returns. After success `c` may be gone. */
 static int append(struct rp__http_call *c, const rp_append_options *o, const struct batch *b, rp_error *err)
 {
   if (!(c->route->flags & RP_ROUTE_POOL)) rp__request_defer(c->req);
-  int rc =
-      rp_append_many_async(rp__entry_session(c->entry), b->ev, b->n, o, b->many ? stored_many : stored_one, c, err);
+  int rc = rp_append_many_async(c->entry->s, b->ev, b->n, o, b->many ? stored_many : stored_one, c, err);
   if (!rc) return RP_CALL_LATER;
-  if (b->many) {
-    if (b->n == 1)
-      place(err, 0);
-    else
-      place_from_message(err);
-  }
+  /* The engine says "event 4 of 9: …" of the event at fault. */
+  bool told = strncmp(err->message, "event ", 6) == 0;
+  unsigned long long at = b->n == 1 ? 1 : told ? strtoull(err->message + 6, NULL, 10) : 0;
+  if (b->many && at && at <= RP_BATCH_MAX) place(err, (unsigned)at - 1);
   return rc;
 }
 

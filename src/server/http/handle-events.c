@@ -14,16 +14,9 @@ struct page {
   bool more;
 };
 
-static bool wanted(const char *kinds, const char *kind)
+static bool fits(const struct page *p, const rp_event_info *ev)
 {
-  size_t n = strlen(kind);
-  if (!*kinds) return true;
-  for (const char *p = kinds;; p++) {
-    size_t len = strcspn(p, ",");
-    if (len == n && memcmp(p, kind, n) == 0) return true;
-    p += len;
-    if (!*p) return false;
-  }
+  return ev->lost || rp__handle_wants(p->kinds, ev->kind);
 }
 
 static void write_event(struct rp__jw *w, const rp_event_info *ev)
@@ -52,11 +45,6 @@ static void page_saw(struct page *p, bool fits, int64_t seq)
   p->n += fits;
 }
 
-static bool fits(const struct page *p, const rp_event_info *ev)
-{
-  return ev->lost || wanted(p->kinds, ev->kind);
-}
-
 /* ---- forwards ---- */
 
 static int on_event(void *ctx, const rp_event_info *ev)
@@ -77,7 +65,7 @@ static int list_on(struct page *p, rp_error *err)
   /* Who asks beyond the journal's end would pass over what comes next. */
   if (p->looked || !p->seen) return 0;
   struct rp__shown row;
-  rc = rp__show(c->srv->engine, rp__entry_id(c->entry), &row, err);
+  rc = rp__show(c->srv->engine, c->entry->id, &row, err);
   if (!rc) p->seen = RP_MIN(p->seen, row.seq);
   return rc;
 }
@@ -124,7 +112,7 @@ static int list_back(struct page *p, rp_error *err)
   struct rp__http_call *c = p->c;
   int64_t step = BACK_STEP;
   struct rp__shown row;
-  int rc = rp__show(c->srv->engine, rp__entry_id(c->entry), &row, err);
+  int rc = rp__show(c->srv->engine, c->entry->id, &row, err);
   if (!rc) p->seen = p->seen ? RP_MIN(p->seen, row.seq + 1) : row.seq + 1;
   while (!rc && !p->more && p->seen > 1) {
     struct stretch s = {.page = p, .text = RP_BUF(2 * RP_HANDLE_PAGE_BYTES)};
@@ -145,31 +133,24 @@ static int list_back(struct page *p, rp_error *err)
 
 /* ---- the route ---- */
 
-static int read_order(struct rp__http_call *c, bool *ret_back, rp_error *err)
+int rp__handle_events(struct rp__http_call *c, rp_error *err)
 {
+  struct page p = {.c = c, .limit = PAGE_DEFAULT};
   char order[8] = "";
   int64_t after = -1, before = -1;
   int rc = rp__call_text(c, "order", order, sizeof order, err);
   if (!rc) rc = rp__call_i64(c, "after", 0, INT64_MAX, &after, err);
   if (!rc) rc = rp__call_i64(c, "before", 1, INT64_MAX, &before, err);
   if (rc) return rc;
-  *ret_back = strcmp(order, "desc") == 0;
-  if (order[0] && !*ret_back && strcmp(order, "asc") != 0)
+  bool back = strcmp(order, "desc") == 0;
+  if (order[0] && !back && strcmp(order, "asc") != 0)
     return rp__fail_field(err, RP_E_USAGE, "order", "the query's 'order' must be asc or desc");
-  if (*ret_back && after >= 0)
+  if (back && after >= 0)
     return rp__fail_field(err, RP_E_USAGE, "after", "'after' goes with order=asc; order=desc has 'before'");
-  if (!*ret_back && before >= 0)
+  if (!back && before >= 0)
     return rp__fail_field(err, RP_E_USAGE, "before", "'before' goes with order=desc; order=asc has 'after'");
-  return 0;
-}
-
-int rp__handle_events(struct rp__http_call *c, rp_error *err)
-{
-  struct page p = {.c = c, .limit = PAGE_DEFAULT};
-  bool back = false;
-  int rc = read_order(c, &back, err);
-  if (!rc) rc = rp__call_i64(c, back ? "before" : "after", 0, INT64_MAX, &p.seen, err);
-  if (!rc) rc = rp__call_i64(c, "limit", 1, PAGE_MAX, &p.limit, err);
+  p.seen = RP_MAX(back ? before : after, 0);
+  rc = rp__call_i64(c, "limit", 1, PAGE_MAX, &p.limit, err);
   if (!rc) rc = rp__call_text(c, "kind", p.kinds, sizeof p.kinds, err);
   if (rc) return rc;
   rp__jw_object(&c->w);

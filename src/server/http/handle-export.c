@@ -74,28 +74,20 @@ static int on_bytes(void *ctx, const void *bytes, size_t n)
 
 /* ---- exports ---- */
 
-static int find_format(struct rp__http_call *c, const struct format **ret, rp_error *err)
+int rp__handle_export(struct rp__http_call *c, rp_error *err)
 {
+  const struct format *f = formats;
+  struct sink s = {.c = c, .err = err};
   char name[32] = "reprise";
   int rc = rp__call_text(c, "format", name, sizeof name, err);
   if (rc) return rc;
-  for (size_t i = 0; i < RP_ARRAY_SIZE(formats); i++) {
-    if (strcmp(formats[i].name, name) != 0) continue;
-    *ret = &formats[i];
-    return 0;
+  while (f < formats + RP_ARRAY_SIZE(formats) && strcmp(f->name, name) != 0) f++;
+  if (f == formats + RP_ARRAY_SIZE(formats)) {
+    rp__fail_field(err, RP_E_USAGE, "format", "there is no format '%.30s' here", name);
+    rp__hint(err, strcmp(name, "cortex") == 0 ? "cortex is a database: 'reprise export --format cortex -o brain.db'"
+                                              : "there are reprise, nova, clawd, orbitmesh and markdown");
+    return RP_E_USAGE;
   }
-  rp__fail_field(err, RP_E_USAGE, "format", "there is no format '%.30s' here", name);
-  rp__hint(err, strcmp(name, "cortex") == 0 ? "cortex is a database: 'reprise export --format cortex -o brain.db'"
-                                            : "there are reprise, nova, clawd, orbitmesh and markdown");
-  return RP_E_USAGE;
-}
-
-int rp__handle_export(struct rp__http_call *c, rp_error *err)
-{
-  const struct format *f = NULL;
-  struct sink s = {.c = c, .err = err};
-  int rc = find_format(c, &f, err);
-  if (rc) return rc;
   /* It names the hosts and processes of the session's runs, which no other answer to such a token does. */
   if (f == formats && c->who.who == RP_WHO_SESSION)
     return rp__fail(err, RP_E_FORBIDDEN, "a session's token exports as nova, clawd, orbitmesh or markdown");
@@ -103,8 +95,7 @@ int rp__handle_export(struct rp__http_call *c, rp_error *err)
   if (s.rc) return s.rc;
   if (rc) return rc;
   c->type = f->type;
-  snprintf(c->header_text, sizeof c->header_text, "attachment; filename=\"%.100s.%s\"", rp__entry_id(c->entry),
-           f->suffix);
+  snprintf(c->header_text, sizeof c->header_text, "attachment; filename=\"%.100s.%s\"", c->entry->id, f->suffix);
   c->header = (struct rp__header){"Content-Disposition", c->header_text};
   return 0;
 }

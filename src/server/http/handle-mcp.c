@@ -71,26 +71,6 @@ static void shared_key(const struct rp__rpc *r, char ret[RP_SCOPE_MAX + 1])
   rp__workspace_id(CHANNEL, text, ret);
 }
 
-/* A key keeps a session open whose heartbeats stopped for a while, as when the server is restarted. */
-static void own_key(const struct rp__http_call *c, char ret[RP_SCOPE_MAX + 1])
-{
-  char uuid[RP_UUID_TEXT];
-  rp__uuid7(uuid, rp__server_now(c->srv), &rp__system_random);
-  snprintf(ret, RP_SCOPE_MAX + 1, CHANNEL ":%s", uuid);
-}
-
-/* Whom reading is about is who lives in it; what writes begins or joins it anyway. */
-static int join_living(struct rp__mcp *m, const struct rp__rpc *r, rp_error *err)
-{
-  char id[RP_ID_MAX + 1];
-  bool alive = false;
-  if (!rp__json_eq(r->method, "resources/read") && !rp__json_eq(r->method, "prompts/get")) return 0;
-  int rc = rp__tool_session_resolve(&m->session, m->session.ref, id, err);
-  if (!rc) rc = rp_alive(m->session.e, id, &alive, err);
-  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
-  return rc || !alive ? rc : rp__tool_session_begin(&m->session, err);
-}
-
 /* By what a client that comes again is known: its token's name, if it has one, and its own. */
 static void name_client(const struct rp__http_call *c, const struct rp__rpc *r, char ret[RP_CALL_TEXT])
 {
@@ -121,12 +101,23 @@ static int find_session(const struct rp__http_call *c, struct rp__mcp *m, char c
     memcpy(m->session.ref, k.id, sizeof k.id);
   else if (m->session.reads_only)
     return 0; /* the scope's last will do for looking */
-  else if (rp__json_eq(r.method, "initialize"))
-    own_key(c, m->session.ref);
-  else
+  /* A key keeps a session open whose heartbeats stopped for a while, as when the server is restarted. */
+  if (!named && rp__json_eq(r.method, "initialize")) {
+    char uuid[RP_UUID_TEXT];
+    rp__uuid7(uuid, rp__server_now(c->srv), &rp__system_random);
+    snprintf(m->session.ref, sizeof m->session.ref, CHANNEL ":%s", uuid);
+  } else if (!named) {
     shared_key(&r, m->session.ref);
+  }
   m->stateless = !named;
-  return join_living(m, &r, err);
+  /* Whom reading is about is who lives in it; what writes begins or joins it anyway. */
+  char id[RP_ID_MAX + 1];
+  bool alive = false;
+  if (!rp__json_eq(r.method, "resources/read") && !rp__json_eq(r.method, "prompts/get")) return 0;
+  rc = rp__tool_session_resolve(&m->session, m->session.ref, id, err);
+  if (!rc) rc = rp_alive(m->session.e, id, &alive, err);
+  if (rc == RP_E_SESSION_NOT_FOUND) return 0;
+  return rc || !alive ? rc : rp__tool_session_begin(&m->session, err);
 }
 
 static int find_scope(struct rp__http_call *c, struct rp__mcp *m, rp_error *err)
@@ -142,39 +133,6 @@ static int find_scope(struct rp__http_call *c, struct rp__mcp *m, rp_error *err)
 
 /* ---- one message ---- */
 
-static void finish(struct rp__http_call *c, struct rp__mcp *m, const struct rp__mcp_reply *reply, const char *client)
-{
-  const char *id = m->session.s ? rp_session_id(m->session.s) : NULL;
-  c->status = rp__mcp_status(reply);
-  if (reply->none) c->type = NULL;
-  if (id && reply->initialize && !m->session.reads_only) {
-    rp__registry_forget(c->srv->registry, id);
-    rp__text_copy(c->header_text, sizeof c->header_text, id);
-    c->header = (struct rp__header){SESSION_HEADER, c->header_text};
-  }
-  if (!id && m->session.ref[0] && !m->stateless)
-    id = m->session.ref; /* named by its client, and not needed this time */
-  if (id && !m->session.reads_only) rp__mcp_clients_use(c->srv->mcp, id, client[0] ? client : NULL);
-}
-
-/* Of those who come at once, one begins what is not there, and the others join it. */
-static void handle(struct rp__http_call *c, struct rp__mcp *m, struct rp__mcp_reply *ret)
-{
-  struct rp__str body = rp__request_body(c->req);
-  pthread_mutex_t *lock = NULL;
-  char id[RP_ID_MAX + 1];
-  bool alive = false;
-  if (m->session.ref[0] && !m->session.reads_only && !m->session.s) {
-    lock = rp__mcp_clients_lock(c->srv->mcp, m->session.scope, m->session.ref);
-    if (rp__tool_session_resolve(&m->session, m->session.ref, id, NULL) != 0 ||
-        rp_alive(m->session.e, id, &alive, NULL) != 0)
-      alive = false;
-    if (alive) pthread_mutex_unlock(RP_TAKE(lock));
-  }
-  rp__mcp_handle(m, body.p ? body.p : "", body.n, &c->out, ret);
-  if (lock) pthread_mutex_unlock(lock);
-}
-
 int rp__handle_mcp(struct rp__http_call *c, rp_error *err)
 {
   struct rp__mcp_head head = {.version = rp__request_header(c->req, VERSION_HEADER),
@@ -188,23 +146,35 @@ int rp__handle_mcp(struct rp__http_call *c, rp_error *err)
   int rc = find_scope(c, &m, err);
   if (!rc) rc = find_session(c, &m, client, err);
   if (rc) return rc;
-  handle(c, &m, &reply);
-  finish(c, &m, &reply, client);
+  struct rp__str body = rp__request_body(c->req);
+  pthread_mutex_t *lock = NULL;
+  /* Of those who come at once, one begins what is not there, and the others join it. */
+  if (m.session.ref[0] && !m.session.reads_only && !m.session.s) {
+    char known[RP_ID_MAX + 1];
+    bool alive = false;
+    lock = rp__mcp_clients_lock(c->srv->mcp, m.session.scope, m.session.ref);
+    if (rp__tool_session_resolve(&m.session, m.session.ref, known, NULL) != 0 ||
+        rp_alive(m.session.e, known, &alive, NULL) != 0)
+      alive = false;
+    if (alive) pthread_mutex_unlock(RP_TAKE(lock));
+  }
+  rp__mcp_handle(&m, body.p ? body.p : "", body.n, &c->out, &reply);
+  if (lock) pthread_mutex_unlock(lock);
+  const char *id = m.session.s ? rp_session_id(m.session.s) : NULL;
+  c->status = rp__mcp_status(&reply);
+  if (reply.none) c->type = NULL;
+  if (id && reply.initialize && !m.session.reads_only) {
+    rp__registry_forget(c->srv->registry, id);
+    rp__text_copy(c->header_text, sizeof c->header_text, id);
+    c->header = (struct rp__header){SESSION_HEADER, c->header_text};
+  }
+  if (!id && m.session.ref[0] && !m.stateless) id = m.session.ref; /* named by its client, and not needed this time */
+  if (id && !m.session.reads_only) rp__mcp_clients_use(c->srv->mcp, id, client[0] ? client : NULL);
   rp__tool_session_leave(&m.session);
   return 0;
 }
 
 /* ---- the end of a session ---- */
-
-static int end_session(const struct rp__http_call *c, const char *id, rp_error *err)
-{
-  rp_session *s;
-  int rc = rp_attach(c->srv->engine, id, &s, err);
-  if (rc) return rc;
-  rc = rp_end(s, "client closed", err);
-  rp_session_detach(s);
-  return rc;
-}
 
 int rp__handle_mcp_end(struct rp__http_call *c, rp_error *err)
 {
@@ -221,7 +191,12 @@ int rp__handle_mcp_end(struct rp__http_call *c, rp_error *err)
   /* Sessions that began elsewhere may be worked in, but are others' to end. */
   if (!rc && strcmp(k.channel, CHANNEL) != 0)
     rc = rp__fail_field(err, RP_E_SESSION_NOT_FOUND, SESSION_HEADER, "there is no session of MCP of that id");
-  if (!rc) rc = end_session(c, k.id, err);
+  if (rc) return rc;
+  rp_session *s;
+  rc = rp_attach(c->srv->engine, k.id, &s, err);
+  if (rc) return rc;
+  rc = rp_end(s, "client closed", err);
+  rp_session_detach(s);
   if (rc) return rc;
   rp__mcp_clients_leave(c->srv->mcp, k.id);
   rp__registry_forget(c->srv->registry, k.id);

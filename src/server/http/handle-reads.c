@@ -73,7 +73,7 @@ int rp__handle_chain(struct rp__http_call *c, rp_error *err)
   char *json = NULL;
   int rc = rp__call_i64(c, "depth", 1, CHAIN_MAX, &depth, err);
   if (!rc && c->who.who == RP_WHO_SESSION && depth > 1) depth = 1; /* it opens that session alone */
-  if (!rc) rc = rp_chain_json(c->srv->engine, rp__entry_id(c->entry), (int)depth, &json, err);
+  if (!rc) rc = rp_chain_json(c->srv->engine, c->entry->id, (int)depth, &json, err);
   return give(c, rc, json);
 }
 
@@ -98,24 +98,16 @@ static bool parse_window(const char *text, int64_t *ret)
   return true;
 }
 
-static int read_window(struct rp__http_call *c, int64_t *ret, rp_error *err)
-{
-  char text[32] = "";
-  int rc = rp__call_text(c, "window", text, sizeof text, err);
-  if (rc) return rc;
-  *ret = WINDOW_DEFAULT_MS;
-  if (!text[0] || parse_window(text, ret)) return 0;
-  return rp__fail_field(err, RP_E_USAGE, "window", "the query's 'window' must be seconds, or a span like 1m");
-}
-
 int rp__handle_evidence(struct rp__http_call *c, rp_error *err)
 {
   double video = -1;
-  int64_t at = INT64_MIN, window;
-  char *json = NULL;
+  int64_t at = INT64_MIN, window = WINDOW_DEFAULT_MS;
+  char *json = NULL, text[32] = "";
   int rc = rp__call_since(c, "at", &at, err);
   if (!rc) rc = rp__call_double(c, "video_at", 0, VIDEO_MAX_S, &video, err);
-  if (!rc) rc = read_window(c, &window, err);
+  if (!rc) rc = rp__call_text(c, "window", text, sizeof text, err);
+  if (!rc && text[0] && !parse_window(text, &window))
+    rc = rp__fail_field(err, RP_E_USAGE, "window", "the query's 'window' must be seconds, or a span like 1m");
   if (!rc && (at == INT64_MIN) == (video < 0))
     rc = rp__fail_field(err, RP_E_USAGE, "at", "it needs a moment: either 'at' or 'video_at'");
   if (rc) return rc;
@@ -230,4 +222,46 @@ int rp__handle_audit(struct rp__http_call *c, rp_error *err)
   rp__jw_kbool(&c->w, "more", p.more);
   rp__jw_end_object(&c->w);
   return 0;
+}
+
+/* ---- the routes that clients of the original programs use (N-18, L-04) ---- */
+
+/* How the latest run began that the asker may see. */
+int rp__handle_api_session(struct rp__http_call *c, rp_error *err)
+{
+  char scope[RP_ID_MAX + 1];
+  char *json = NULL;
+  int rc = rp__handle_scope(c, scope, err);
+  if (!rc) rc = rp_session_status_json(c->srv->engine, NULL, scope[0] ? scope : NULL, &json, err);
+  return give(c, rc, json);
+}
+
+struct asker {
+  struct rp__http_call *c;
+  rp_error *err;
+};
+
+static int on_pinged(void *ctx, const rp_session_info *info)
+{
+  const struct asker *x = ctx;
+  struct rp__jw *w = &x->c->w;
+  int rc = rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, rp__birth_of(info), x->err);
+  if (rc) return rc;
+  if (info->ended_at || info->trashed_at)
+    return rp__fail(x->err, RP_E_SESSION_NOT_FOUND, "session %s is over: %s", info->id,
+                    info->trashed_at ? "in the trash" : rp_session_status_name(info->status));
+  rp__jw_object(w);
+  rp__jw_kstr(w, "status", rp_session_status_name(info->status));
+  rp__jw_kstr(w, "session_id", info->id);
+  rp__jw_end_object(w);
+  return 0;
+}
+
+int rp__handle_api_ping(struct rp__http_call *c, rp_error *err)
+{
+  struct asker x = {c, err};
+  char scope[RP_ID_MAX + 1], id[RP_ID_MAX + 1];
+  int rc = rp__call_scope(c, scope, err);
+  if (!rc) rc = rp_resolve_in(c->srv->engine, scope[0] ? scope : NULL, c->param[0], id, err);
+  return rc ? rc : rp_show(c->srv->engine, id, on_pinged, &x, err);
 }

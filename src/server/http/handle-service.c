@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Routes about the server itself: its start page, /openapi.json, whether it is alive, whether it is ready, metrics. */
-#include "server/metrics.h"
 #include "server/http/route.h"
 #include "server/server.h"
 
@@ -53,38 +52,29 @@ int rp__handle_healthz(struct rp__http_call *c, rp_error *err)
   return 0;
 }
 
-static const char *readiness(const struct rp__server *srv, const rp_outbox_counts *s)
-{
-  if (atomic_load(&srv->draining)) return "draining";
-  if (!atomic_load(&srv->ready)) return "starting";
-  return s->away || s->waiting_events ? "degraded" : "ok";
-}
-
-/* Paths and names of files are for the log: anybody may ask here. */
-static void write_store(struct rp__jw *w, const rp_outbox_counts *s)
-{
-  rp__jw_kobject(w, "store");
-  rp__jw_kstr(w, "status", s->away ? "away" : s->waiting_events ? "catching_up" : "ok");
-  if (s->away) {
-    rp__jw_ktime(w, "since", s->away_since_ms);
-    rp__jw_kstr(w, "code", rp_error_lookup(s->code)->name);
-    rp__jw_kstr(w, "why", rp_error_lookup(s->code)->text);
-  }
-  rp__jw_ki64(w, "waiting_events", s->waiting_events);
-  rp__jw_ki64(w, "waiting_bytes", s->waiting_bytes);
-  rp__jw_end_object(w);
-}
-
 int rp__handle_readyz(struct rp__http_call *c, rp_error *err)
 {
   rp_outbox_counts s;
   (void)err;
   rp_outbox_counts_get(c->srv->engine, &s);
-  const char *status = readiness(c->srv, &s);
+  const char *status = atomic_load(&c->srv->draining) ? "draining"
+                       : !atomic_load(&c->srv->ready) ? "starting"
+                       : s.away || s.waiting_events   ? "degraded"
+                                                      : "ok";
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "status", status);
   rp__jw_kobject(&c->w, "checks");
-  write_store(&c->w, &s);
+  /* Paths and names of files are for the log: anybody may ask here. */
+  rp__jw_kobject(&c->w, "store");
+  rp__jw_kstr(&c->w, "status", s.away ? "away" : s.waiting_events ? "catching_up" : "ok");
+  if (s.away) {
+    rp__jw_ktime(&c->w, "since", s.away_since_ms);
+    rp__jw_kstr(&c->w, "code", rp_error_lookup(s.code)->name);
+    rp__jw_kstr(&c->w, "why", rp_error_lookup(s.code)->text);
+  }
+  rp__jw_ki64(&c->w, "waiting_events", s.waiting_events);
+  rp__jw_ki64(&c->w, "waiting_bytes", s.waiting_bytes);
+  rp__jw_end_object(&c->w);
   rp__jw_end_object(&c->w);
   rp__jw_end_object(&c->w);
   if (strcmp(status, "ok") == 0) return 0;
@@ -99,7 +89,8 @@ int rp__handle_metrics(struct rp__http_call *c, rp_error *err)
   int rc = rp_metrics_text(c->srv->engine, &text, err);
   if (rc) return rc;
   c->type = c->route->answer;
-  rp__call_document(c, text);
+  rp__buf_str(&c->out, text);
+  rp_free(text);
   rp__server_metrics(c->srv, &c->out);
   return 0;
 }

@@ -33,31 +33,23 @@ static int on_listed(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-static int read_filter(struct rp__http_call *c, rp_filter *f, char scope[RP_ID_MAX + 1], char cursor[RP_ID_MAX + 1],
-                       rp_error *err)
+int rp__handle_list(struct rp__http_call *c, rp_error *err)
 {
+  char scope[RP_ID_MAX + 1], cursor[RP_ID_MAX + 1] = "";
+  rp_filter f = {0};
   char status[32] = "";
   int64_t limit = 50;
   int rc = rp__handle_scope(c, scope, err);
   if (!rc) rc = rp__call_text(c, "status", status, 32, err);
   if (!rc) rc = rp__call_text(c, "cursor", cursor, RP_ID_MAX + 1, err);
-  if (!rc) rc = rp__call_since(c, "since", &f->since_ms, err);
+  if (!rc) rc = rp__call_since(c, "since", &f.since_ms, err);
   if (!rc) rc = rp__call_i64(c, "limit", 1, LIST_MAX, &limit, err);
-  if (!rc) rc = rp__call_bool(c, "trashed", &f->trashed, err);
-  if (!rc) rc = rp__given_status(status, &f->status, err);
+  if (!rc) rc = rp__call_bool(c, "trashed", &f.trashed, err);
+  if (!rc) rc = rp__given_status(status, &f.status, err);
   if (rc) return rc;
-  f->scope = scope[0] ? scope : NULL;
-  f->cursor = cursor[0] ? cursor : NULL;
-  f->limit = (int)limit + 1; /* one more tells whether there is a next page */
-  return 0;
-}
-
-int rp__handle_list(struct rp__http_call *c, rp_error *err)
-{
-  char scope[RP_ID_MAX + 1], cursor[RP_ID_MAX + 1] = "";
-  rp_filter f = {0};
-  int rc = read_filter(c, &f, scope, cursor, err);
-  if (rc) return rc;
+  f.scope = scope[0] ? scope : NULL;
+  f.cursor = cursor[0] ? cursor : NULL;
+  f.limit = (int)limit + 1; /* one more tells whether there is a next page */
   struct page p = {.c = c, .limit = f.limit - 1};
   rp__jw_object(&c->w);
   rp__jw_karray(&c->w, "sessions");
@@ -122,16 +114,6 @@ int rp__handle_show(struct rp__http_call *c, rp_error *err)
   return rc;
 }
 
-/* The session's document after a change. */
-static int show_again(struct rp__http_call *c, rp_error *err)
-{
-  char *json;
-  size_t n;
-  int rc = rp_session_get_json(c->srv->engine, rp__entry_id(c->entry), &json, &n, err);
-  if (!rc) rp__handle_give(c, json, n);
-  return rc;
-}
-
 int rp__handle_update(struct rp__http_call *c, rp_error *err)
 {
   static const char *const members[] = {"name", "settings", "meta", NULL};
@@ -143,13 +125,19 @@ int rp__handle_update(struct rp__http_call *c, rp_error *err)
 
 /* ---- deleting ---- */
 
-static int write_trashed(struct rp__http_call *c, rp_error *err)
+int rp__handle_delete(struct rp__http_call *c, rp_error *err)
 {
-  const char *id = rp__entry_id(c->entry);
+  char reason[RP_CALL_TEXT] = "";
+  int rc = rp__call_text(c, "reason", reason, sizeof reason, err);
+  if (rc) return rc;
+  rc = rp__trash_session(c->srv, c->entry, reason[0] ? reason : NULL, "deleted", err);
+  if (rc) return rc;
+  rp__registry_forget(c->srv->registry, c->entry->id);
+  const char *id = c->entry->id;
   double days = 0;
   struct rp__shown row;
-  int rc = rp__show(c->srv->engine, id, &row, err);
-  if (!rc) rc = rp_config_number(c->srv->engine, rp__entry_scope(c->entry), "trash_days", &days, err);
+  rc = rp__show(c->srv->engine, id, &row, err);
+  if (!rc) rc = rp_config_number(c->srv->engine, c->entry->scope, "trash_days", &days, err);
   if (rc) return rc;
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "session_id", id);
@@ -159,22 +147,11 @@ static int write_trashed(struct rp__http_call *c, rp_error *err)
   return 0;
 }
 
-int rp__handle_delete(struct rp__http_call *c, rp_error *err)
-{
-  char reason[RP_CALL_TEXT] = "";
-  int rc = rp__call_text(c, "reason", reason, sizeof reason, err);
-  if (rc) return rc;
-  rc = rp__trash_session(c->srv, c->entry, reason[0] ? reason : NULL, "deleted", err);
-  if (rc) return rc;
-  rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
-  return write_trashed(c, err);
-}
-
 /* ---- signs of life, checkpoints, the end ---- */
 
 int rp__handle_heartbeat(struct rp__http_call *c, rp_error *err)
 {
-  const char *id = rp__entry_id(c->entry);
+  const char *id = c->entry->id;
   struct rp__shown row;
   int rc = rp__show(c->srv->engine, id, &row, err);
   if (!rc && row.ended) rc = rp__fail(err, RP_E_ENDED, "session %s is %s", id, row.status);
@@ -193,7 +170,7 @@ int rp__handle_checkpoint(struct rp__http_call *c, rp_error *err)
   int rc = rp_checkpoint(rp__call_session(c), &n, err);
   if (rc) return rc;
   rp__jw_object(&c->w);
-  rp__jw_kstr(&c->w, "session_id", rp__entry_id(c->entry));
+  rp__jw_kstr(&c->w, "session_id", c->entry->id);
   rp__jw_ki64(&c->w, "snapshot", n);
   rp__jw_end_object(&c->w);
   return 0;
@@ -209,8 +186,12 @@ int rp__handle_close(struct rp__http_call *c, rp_error *err)
   rc = rp_end(rp__call_session(c), reason, err);
   if (rc == RP_E_USAGE) return err->code = RP_E_INVALID; /* a bad member here */
   if (rc) return rc;
-  rp__registry_forget(c->srv->registry, rp__entry_id(c->entry));
-  return show_again(c, err);
+  rp__registry_forget(c->srv->registry, c->entry->id);
+  char *json;
+  size_t n;
+  rc = rp_session_get_json(c->srv->engine, c->entry->id, &json, &n, err);
+  if (!rc) rp__handle_give(c, json, n);
+  return rc;
 }
 
 /* ---- copies and inheritance ---- */
@@ -247,7 +228,7 @@ int rp__handle_fork(struct rp__http_call *c, rp_error *err)
   rp__auth_session_token(c->srv->auth, id, birth, token);
   rp__jw_object(&c->w);
   rp__jw_kstr(&c->w, "session_id", id);
-  rp__jw_kstr(&c->w, "forked_from", rp__entry_id(c->entry));
+  rp__jw_kstr(&c->w, "forked_from", c->entry->id);
   if (repeated) rp__jw_kbool(&c->w, "repeated", true);
   rp__jw_kstr(&c->w, "token", token);
   rp__jw_end_object(&c->w);
@@ -255,6 +236,17 @@ int rp__handle_fork(struct rp__http_call *c, rp_error *err)
   snprintf(c->header_text, sizeof c->header_text, "/v1/sessions/%s", id);
   c->header = (struct rp__header){"Location", c->header_text};
   return 0;
+}
+
+struct seen {
+  const struct rp__http_call *c;
+  rp_error *err;
+};
+
+static int on_seen(void *ctx, const rp_session_info *info)
+{
+  const struct seen *x = ctx;
+  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, rp__birth_of(info), x->err);
 }
 
 int rp__handle_continue(struct rp__http_call *c, rp_error *err)
@@ -266,7 +258,8 @@ int rp__handle_continue(struct rp__http_call *c, rp_error *err)
   if (!rc) rc = rp__body_text(c->body, "by", &by, err);
   if (!rc && !from) rc = rp__fail_field(err, RP_E_INVALID, "from", "'from' is missing: the session to inherit from");
   if (!rc) rc = rp_resolve_in(c->srv->engine, c->who.scope[0] ? c->who.scope : NULL, from, id, err);
-  if (!rc) rc = rp__handle_may_read(c, id, err);
+  struct seen x = {c, err};
+  if (!rc) rc = rp_show(c->srv->engine, id, on_seen, &x, err);
   if (!rc) rc = rp_continue(rp__call_session(c), id, by ? by : c->who.name, &json, err);
   if (rc == RP_E_USAGE) return err->code = RP_E_INVALID; /* a bad member here */
   if (!rc) rp__handle_give(c, json, strlen(json));
@@ -280,16 +273,6 @@ static int on_newest(void *ctx, const rp_snapshot_info *s)
   return 0;
 }
 
-/* To an event, to a snapshot, or to the newest snapshot. */
-static int restore(rp_session *s, int64_t at, int64_t n, rp_ack *ret, rp_error *err)
-{
-  if (at >= 0) return rp_restore(s, at, ret, err);
-  int rc = n ? 0 : rp_snapshots(s, on_newest, &n, err);
-  if (rc) return rc;
-  return n ? rp_restore_snapshot(s, n, ret, err)
-           : rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "the session has no snapshot yet; go back to an event with 'at'");
-}
-
 int rp__handle_restore(struct rp__http_call *c, rp_error *err)
 {
   static const char *const members[] = {"at", "snapshot", NULL};
@@ -300,7 +283,12 @@ int rp__handle_restore(struct rp__http_call *c, rp_error *err)
   if (!rc) rc = rp__body_i64(c->body, "snapshot", &n, err);
   if (!rc && n < 0) rc = rp__fail_field(err, RP_E_INVALID, "snapshot", "'snapshot' must be a snapshot's number");
   if (!rc && n && at >= 0) rc = rp__fail_field(err, RP_E_INVALID, "at", "'at' and 'snapshot' exclude each other");
-  if (!rc) rc = restore(rp__call_session(c), at, n, &ack, err);
+  /* To an event, to a snapshot, or to the newest snapshot. */
+  rp_session *s = rp__call_session(c);
+  if (!rc && at < 0 && !n) rc = rp_snapshots(s, on_newest, &n, err);
+  if (!rc && at < 0 && !n)
+    rc = rp__fail(err, RP_E_SNAPSHOT_NOT_FOUND, "the session has no snapshot yet; go back to an event with 'at'");
+  if (!rc) rc = at >= 0 ? rp_restore(s, at, &ack, err) : rp_restore_snapshot(s, n, &ack, err);
   if (!rc) rp__handle_ack(&c->w, &ack, false);
   return rc;
 }

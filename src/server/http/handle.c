@@ -28,24 +28,19 @@ int rp__handle_scope(struct rp__http_call *c, char scope[RP_ID_MAX + 1], rp_erro
   return rp__handle_narrow(c, scope, err);
 }
 
-struct seen {
-  const struct rp__http_call *c;
-  rp_error *err;
-};
-
-static int on_seen(void *ctx, const rp_session_info *info)
-{
-  const struct seen *x = ctx;
-  return rp__auth_allows(&x->c->who, RP_RIGHT_READ, info->id, info->scope, rp__birth_of(info), x->err);
-}
-
-int rp__handle_may_read(const struct rp__http_call *c, const char *ref, rp_error *err)
-{
-  struct seen x = {c, err};
-  return rp_show(c->srv->engine, ref, on_seen, &x, err);
-}
-
 /* ---- reading and answering ---- */
+
+bool rp__handle_wants(const char *kinds, const char *kind)
+{
+  size_t n = strlen(kind);
+  if (!kinds || !*kinds) return true;
+  for (const char *p = kinds; *p;) {
+    size_t word = strcspn(p, ",");
+    if (word == n && memcmp(p, kind, n) == 0) return true;
+    p += word + (p[word] == ',');
+  }
+  return false;
+}
 
 int rp__handle_object(const struct rp__http_call *c, const char *const *names, rp_error *err)
 {
@@ -72,38 +67,22 @@ void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many)
   rp__jw_end_object(w);
 }
 
-void rp__handle_members(struct rp__jw *w, const char *json)
-{
-  struct rp__json doc = rp__json_trusted(json, strlen(json)), key, value;
-  struct rp__json_iter it = {0};
-  char name[64]; /* our own members have short, plain names */
-  while (rp__json_next(doc, &it, &key, &value)) {
-    snprintf(name, sizeof name, "%.*s", (int)RP_MIN(key.n, sizeof name - 1), key.p);
-    rp__jw_kvalue(w, name, value);
-  }
-}
-
 void rp__handle_give(struct rp__http_call *c, char *json, size_t n)
 {
   rp__buf_done(&c->out);
   c->out = (struct rp__buf){.p = json, .n = n, .cap = n + 1, .max = RP_CALL_OUT_MAX};
 }
 
-/* Whether what lives in it is no process, but a client's word of the last seconds. */
-static bool lives_by_heartbeats(struct rp__server *srv, const char *id)
-{
-  char *json = NULL;
-  if (rp_session_status_json(srv->engine, id, NULL, &json, NULL)) return false;
-  bool owned = rp__json_get(rp__json_trusted(json, strlen(json)), "owned").type != RP_JSON_FALSE;
-  rp_free(json);
-  return !owned;
-}
-
 int rp__trash_session(struct rp__server *srv, struct rp__entry *e, const char *reason, const char *ended, rp_error *err)
 {
-  const char *id = rp__entry_id(e);
+  const char *id = e->id;
   int rc = rp_trash(srv->engine, id, reason, err);
-  if (rc != RP_E_HELD || !lives_by_heartbeats(srv, id)) return rc;
-  rc = rp_end(rp__entry_session(e), ended, err);
+  char *json = NULL;
+  if (rc != RP_E_HELD || rp_session_status_json(srv->engine, id, NULL, &json, NULL)) return rc;
+  /* Whether what lives in it is a process, or a client's word of the last seconds. */
+  bool owned = rp__json_get(rp__json_trusted(json, strlen(json)), "owned").type != RP_JSON_FALSE;
+  rp_free(json);
+  if (owned) return rc;
+  rc = rp_end(e->s, ended, err);
   return rc ? rc : rp_trash(srv->engine, id, reason, err);
 }

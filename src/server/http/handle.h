@@ -16,17 +16,15 @@
 RP_MUST_USE int rp__handle_scope(struct rp__http_call *c, char scope[RP_ID_MAX + 1], rp_error *err);
 /* The same for a scope that came some other way. */
 RP_MUST_USE int rp__handle_narrow(const struct rp__http_call *c, char scope[RP_ID_MAX + 1], rp_error *err);
-/* Whether the asker may also read the session that `ref` names. */
-RP_MUST_USE int rp__handle_may_read(const struct rp__http_call *c, const char *ref, rp_error *err);
 /* The body must be an object (or nothing, where the route allows that) with no members but these. */
 RP_MUST_USE int rp__handle_object(const struct rp__http_call *c, const char *const *names, rp_error *err);
 
-/* {"seq","durability"}, of several events with "first_seq". */
+/* Whether an event of that kind is wanted; `kinds` are separated by commas, none or NULL: all. */
+bool rp__handle_wants(const char *kinds, const char *kind);
 /* The header Idempotency-Key, checked, or NULL in *ret. */
 RP_MUST_USE int rp__handle_key(const struct rp__http_call *c, const char **ret, rp_error *err);
+/* {"seq","durability"}, of several events with "first_seq". */
 void rp__handle_ack(struct rp__jw *w, const rp_ack *ack, bool many);
-/* The members of a document of ours, into the object that is open. */
-void rp__handle_members(struct rp__jw *w, const char *json);
 /* The answer is this document, which the call frees. */
 void rp__handle_give(struct rp__http_call *c, char *json, size_t n);
 

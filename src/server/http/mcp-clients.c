@@ -15,7 +15,7 @@ struct rp__mcp_clients {
   size_t max;
 };
 
-int rp__mcp_clients_new_of(struct rp__server *srv, size_t max, struct rp__mcp_clients **ret, rp_error *err)
+int rp__mcp_clients_new(struct rp__server *srv, size_t max, struct rp__mcp_clients **ret, rp_error *err)
 {
   struct rp__mcp_clients *c = calloc(1, sizeof *c);
   if (!c) return rp__fail_nomem(err);
@@ -23,11 +23,6 @@ int rp__mcp_clients_new_of(struct rp__server *srv, size_t max, struct rp__mcp_cl
   for (size_t i = 0; i < BEGIN_LOCKS; i++) pthread_mutex_init(&c->begin[i], NULL);
   *ret = c;
   return 0;
-}
-
-int rp__mcp_clients_new(struct rp__server *srv, struct rp__mcp_clients **ret, rp_error *err)
-{
-  return rp__mcp_clients_new_of(srv, RP_MCP_CLIENTS_MAX, ret, err);
 }
 
 void rp__mcp_clients_free(struct rp__mcp_clients *c)
@@ -68,18 +63,18 @@ void rp__mcp_clients_use(struct rp__mcp_clients *c, const char *id, const char *
   if (rp_presence_count(srv->engine, RP_PRESENCE_MCP, now).entries >= c->max &&
       (p = rp_presence_take(srv->engine, &oldest, NULL, NULL)))
     rp_presence_settle(srv->engine, p, -1);
-  rp_presence_row row = {.number = rp_session_number(rp__entry_session(entry)),
+  rp_presence_row row = {.number = rp_session_number(entry->s),
                          .kind = RP_PRESENCE_MCP,
                          .end = RP_PRESENCE_CLOSE,
                          .always = true,
                          .heartbeat_ms = BEAT_MS,
                          .heartbeat_at = now};
-  snprintf(row.session, sizeof row.session, "%s", rp__entry_id(entry));
-  snprintf(row.scope, sizeof row.scope, "%s", rp__entry_scope(entry));
+  snprintf(row.session, sizeof row.session, "%s", entry->id);
+  snprintf(row.scope, sizeof row.scope, "%s", entry->scope);
   /* 0: it may be silent for ever. */
   if (rp_config_number(srv->engine, row.scope, "abandon_s", &silence, NULL) == 0)
     row.grace_ms = (int64_t)(silence * 1000);
-  const rp_presence_host host = {rp__entry_session(entry), entry, release, srv->registry};
+  const rp_presence_host host = {entry->s, entry, release, srv->registry};
   if (rp_presence_join(srv->engine, &row, &host, true, now, &p, &found, NULL) || found != entry)
     rp__registry_put(srv->registry, entry);
   rp_presence_touch(srv->engine, &q, client, now);
@@ -95,11 +90,12 @@ void rp__mcp_clients_leave(struct rp__mcp_clients *c, const char *id)
 /* Ends the first session that is meant, and forgets it, whatever comes of that. False: there is none. */
 static bool end_one(struct rp__mcp_clients *c, const rp_presence_query *q, const char *reason)
 {
-  void *entry;
-  rp_presence *p = rp_presence_take(c->srv->engine, q, NULL, &entry);
+  void *host;
+  rp_presence *p = rp_presence_take(c->srv->engine, q, NULL, &host);
   if (!p) return false;
-  RP_IGNORE(rp_end(rp__entry_session(entry), reason, NULL)); /* not ended now, it is abandoned later */
-  rp__registry_forget(c->srv->registry, rp__entry_id(entry));
+  const struct rp__entry *entry = host;
+  RP_IGNORE(rp_end(entry->s, reason, NULL)); /* not ended now, it is abandoned later */
+  rp__registry_forget(c->srv->registry, entry->id);
   rp_presence_settle(c->srv->engine, p, -1);
   return true;
 }

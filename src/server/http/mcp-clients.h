@@ -19,9 +19,8 @@
 struct rp__mcp_clients;
 struct rp__server;
 
-RP_MUST_USE int rp__mcp_clients_new(struct rp__server *srv, struct rp__mcp_clients **ret, rp_error *err);
-/* The same with another bound. */
-RP_MUST_USE int rp__mcp_clients_new_of(struct rp__server *srv, size_t max, struct rp__mcp_clients **ret, rp_error *err);
+/* `max`: RP_MCP_CLIENTS_MAX, but for tests. */
+RP_MUST_USE int rp__mcp_clients_new(struct rp__server *srv, size_t max, struct rp__mcp_clients **ret, rp_error *err);
 void rp__mcp_clients_free(struct rp__mcp_clients *c); /* the sessions go on; NULL is fine */
 /* The session was used just now; by whom is told when it begins (NULL: as before). Any thread. */
 void rp__mcp_clients_use(struct rp__mcp_clients *c, const char *id, const char *client);

@@ -27,33 +27,18 @@ static void codes_add(struct codes *c, const int *v, size_t n)
 
 #define ADD(c, ...) codes_add((c), (const int[]){__VA_ARGS__}, sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
 
-/* What a route may answer beside success: what everybody may, what its flags bring along, and its own. */
-static struct codes codes_of(const struct rp__route *r)
+static void write_content(struct rp__jw *w, const char *type, const char *name, const char *value)
 {
-  struct codes c = {0};
-  bool reads_store = r->right != RP_RIGHT_NONE;
-  ADD(&c, RP_E_HOST, RP_E_ORIGIN, RP_E_UNAUTHORIZED, RP_E_LIMIT, RP_E_BUSY, RP_E_NOMEM, RP_E_CANCELLED, RP_E_FAILED);
-  if (!(r->flags & RP_ROUTE_LAX) || strchr(r->path, ':') || reads_store) ADD(&c, RP_E_USAGE);
-  if (reads_store) ADD(&c, RP_E_FORBIDDEN, RP_E_UNREACHABLE, RP_E_IO, RP_E_CORRUPT);
-  if (r->right == RP_RIGHT_WRITE || r->right == RP_RIGHT_SCOPE) ADD(&c, RP_E_FULL, RP_E_READONLY);
-  if (r->method != RP_GET) ADD(&c, RP_E_TOO_LARGE);
-  if (r->flags & RP_ROUTE_SESSION) ADD(&c, RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS, RP_E_KEY_MISSING, RP_E_KEY_WRONG);
-  if (r->flags & RP_ROUTE_RPC)
-    ADD(&c, RP_E_MEDIA_TYPE);
-  else if (r->flags & RP_ROUTE_JSON || r->method == RP_POST)
-    ADD(&c, RP_E_JSON, RP_E_MEDIA_TYPE, RP_E_INVALID);
-  if (r->flags & RP_ROUTE_KEY) ADD(&c, RP_E_KEY_REUSED);
-  codes_add(&c, r->errors, RP_ROUTE_ERRORS);
-  return c;
+  rp__jw_kobject(w, type);
+  rp__jw_kobject(w, "schema");
+  if (value) rp__jw_kstr(w, name, value);
+  rp__jw_end_object(w);
+  rp__jw_end_object(w);
 }
 
 static void write_problem_content(struct rp__jw *w)
 {
-  rp__jw_kobject(w, "application/problem+json");
-  rp__jw_kobject(w, "schema");
-  rp__jw_kstr(w, "$ref", REF "Problem");
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
+  write_content(w, "application/problem+json", "$ref", REF "Problem");
 }
 
 static void write_codes(struct rp__jw *w, const struct codes *c, int status)
@@ -110,15 +95,6 @@ static void begin_response(struct rp__jw *w, int status)
   rp__jw_kstr(w, "description", describe(status));
 }
 
-static void write_content(struct rp__jw *w, const char *type, const char *name, const char *value)
-{
-  rp__jw_kobject(w, type);
-  rp__jw_kobject(w, "schema");
-  if (value) rp__jw_kstr(w, name, value);
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
-}
-
 /* A text may be of several types; one that is JSON then is any document. */
 static void write_answer_content(struct rp__jw *w, const struct rp__route *r)
 {
@@ -150,31 +126,6 @@ static void write_success(struct rp__jw *w, const struct rp__route *r, int statu
   rp__jw_end_object(w);
 }
 
-static void write_errors(struct rp__jw *w, const struct rp__route *r, const struct codes *c)
-{
-  for (size_t i = 0; i < c->n; i++) {
-    int status = rp_error_lookup(c->v[i])->http;
-    if (has_status(c, i, status) || status == r->status || status == r->also_status) continue;
-    begin_response(w, status);
-    rp__jw_kobject(w, "content");
-    if (r->flags & RP_ROUTE_RPC && (status == 400 || status == 404)) write_answer_content(w, r);
-    write_problem_content(w);
-    rp__jw_end_object(w);
-    write_codes(w, c, status);
-    rp__jw_end_object(w);
-  }
-}
-
-static void write_responses(struct rp__jw *w, const struct rp__route *r)
-{
-  struct codes c = codes_of(r);
-  rp__jw_kobject(w, "responses");
-  write_success(w, r, r->status, &c);
-  write_success(w, r, r->also_status, &c);
-  write_errors(w, r, &c);
-  rp__jw_end_object(w);
-}
-
 /* ---- parameters ---- */
 
 static void write_parameter(struct rp__jw *w, const char *name, const char *in, const char *schema, const char *help)
@@ -189,11 +140,13 @@ static void write_parameter(struct rp__jw *w, const char *name, const char *in, 
   rp__jw_end_object(w);
 }
 
-static void write_path_parameters(struct rp__jw *w, const char *path)
+static void write_parameters(struct rp__jw *w, const struct rp__route *r)
 {
+  static const char text[] = "{\"type\":\"string\"}";
   static const char name_schema[] = "{\"$ref\":\"" REF "Name\"}", n_schema[] = "{\"type\":\"integer\",\"minimum\":1}";
-  struct rp__str segment, whole = rp__str(path);
+  struct rp__str segment, whole = rp__str(r->path);
   char name[32];
+  rp__jw_karray(w, "parameters");
   for (size_t at = 0; rp__uri_segment(whole, &at, &segment);) {
     if (!segment.n || segment.p[0] != ':') continue;
     snprintf(name, sizeof name, "%.*s", (int)segment.n - 1, segment.p + 1);
@@ -201,13 +154,6 @@ static void write_path_parameters(struct rp__jw *w, const char *path)
     write_parameter(w, name, "path", n ? n_schema : name_schema,
                     id ? "an id, a unique prefix of one, a key, or last" : NULL);
   }
-}
-
-static void write_parameters(struct rp__jw *w, const struct rp__route *r)
-{
-  static const char text[] = "{\"type\":\"string\"}";
-  rp__jw_karray(w, "parameters");
-  write_path_parameters(w, r->path);
   for (size_t i = 0; i < RP_ROUTE_QUERY && r->query[i].name; i++)
     write_parameter(w, r->query[i].name, "query", r->query[i].schema, r->query[i].help);
   if (rp__route_names_session(r))
@@ -220,23 +166,6 @@ static void write_parameters(struct rp__jw *w, const struct rp__route *r)
   if (r->flags & RP_ROUTE_SESSION && r->flags & RP_ROUTE_TAKES)
     write_parameter(w, "Last-Event-ID", "header", text, "goes on after the event of this number");
   rp__jw_end_array(w);
-}
-
-static void write_request(struct rp__jw *w, const struct rp__route *r)
-{
-  char ref[96];
-  if (!r->request) return;
-  snprintf(ref, sizeof ref, REF "%.60s", r->request);
-  rp__jw_kobject(w, "requestBody");
-  rp__jw_kbool(w, "required", !(r->flags & RP_ROUTE_OPTIONAL));
-  rp__jw_kobject(w, "content");
-  rp__jw_kobject(w, "application/json");
-  rp__jw_kobject(w, "schema");
-  rp__jw_kstr(w, "$ref", ref);
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
 }
 
 /* ---- operations ---- */
@@ -263,9 +192,10 @@ static const char *method_word(enum rp__method m)
   }
 }
 
-/* "get_v1_sessions_id" */
-static void write_operation_id(struct rp__jw *w, const struct rp__route *r)
+static void write_operation(struct rp__jw *w, const struct rp__route *r)
 {
+  rp__jw_kobject(w, method_word(r->method));
+  /* "get_v1_sessions_id" */
   char text[PATH_TEXT];
   int head = snprintf(text, sizeof text, "%s_", method_word(r->method));
   size_t n = (size_t)head;
@@ -278,11 +208,11 @@ static void write_operation_id(struct rp__jw *w, const struct rp__route *r)
   text[n] = 0;
   if (n == (size_t)head) text[n - 1] = 0;
   rp__jw_kstr(w, "operationId", text);
-}
-
-/* Who is local needs no token; who is not needs one everywhere but at the door. */
-static void write_security(struct rp__jw *w, const struct rp__route *r)
-{
+  rp__jw_kstr(w, "summary", r->summary);
+  rp__jw_karray(w, "tags");
+  rp__jw_str(w, tag_of(r->path));
+  rp__jw_end_array(w);
+  /* Who is local needs no token; who is not needs one everywhere but at the door. */
   rp__jw_karray(w, "security");
   rp__jw_object(w);
   rp__jw_end_object(w);
@@ -293,98 +223,105 @@ static void write_security(struct rp__jw *w, const struct rp__route *r)
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
-}
-
-static void write_operation(struct rp__jw *w, const struct rp__route *r)
-{
-  rp__jw_kobject(w, method_word(r->method));
-  write_operation_id(w, r);
-  rp__jw_kstr(w, "summary", r->summary);
-  rp__jw_karray(w, "tags");
-  rp__jw_str(w, tag_of(r->path));
-  rp__jw_end_array(w);
-  write_security(w, r);
   write_parameters(w, r);
-  write_request(w, r);
-  write_responses(w, r);
-  rp__jw_end_object(w);
-}
-
-/* "/v1/sessions/:id" as "/v1/sessions/{id}". */
-static void write_path_key(struct rp__jw *w, const char *path)
-{
-  char text[PATH_TEXT];
-  size_t n = 0;
-  bool variable = false;
-  for (const char *p = path;; p++) {
-    if (variable && (*p == '/' || !*p)) {
-      text[n++] = '}';
-      variable = false;
-    }
-    if (!*p || n + 3 >= sizeof text) break;
-    if (*p == ':') variable = true;
-    text[n++] = *p == ':' ? '{' : *p;
-  }
-  text[n] = 0;
-  rp__jw_key(w, text);
-}
-
-static void write_paths(struct rp__jw *w)
-{
-  rp__jw_kobject(w, "paths");
-  for (const struct rp__route *r = rp__routes; r->path; r++) {
-    const struct rp__route *same = rp__routes;
-    while (strcmp(same->path, r->path) != 0) same++;
-    if (same != r) continue; /* its path was written with the first of its methods */
-    write_path_key(w, r->path);
-    rp__jw_object(w);
-    for (; same->path; same++)
-      if (strcmp(same->path, r->path) == 0) write_operation(w, same);
+  if (r->request) {
+    char ref[96];
+    snprintf(ref, sizeof ref, REF "%.60s", r->request);
+    rp__jw_kobject(w, "requestBody");
+    rp__jw_kbool(w, "required", !(r->flags & RP_ROUTE_OPTIONAL));
+    rp__jw_kobject(w, "content");
+    write_content(w, "application/json", "$ref", ref);
+    rp__jw_end_object(w);
     rp__jw_end_object(w);
   }
+  /* What a route may answer beside success: what everybody may, what its flags bring along, and its own. */
+  struct codes c = {0};
+  bool reads_store = r->right != RP_RIGHT_NONE;
+  ADD(&c, RP_E_HOST, RP_E_ORIGIN, RP_E_UNAUTHORIZED, RP_E_LIMIT, RP_E_BUSY, RP_E_NOMEM, RP_E_CANCELLED, RP_E_FAILED);
+  if (!(r->flags & RP_ROUTE_LAX) || strchr(r->path, ':') || reads_store) ADD(&c, RP_E_USAGE);
+  if (reads_store) ADD(&c, RP_E_FORBIDDEN, RP_E_UNREACHABLE, RP_E_IO, RP_E_CORRUPT);
+  if (r->right == RP_RIGHT_WRITE || r->right == RP_RIGHT_SCOPE) ADD(&c, RP_E_FULL, RP_E_READONLY);
+  if (r->method != RP_GET) ADD(&c, RP_E_TOO_LARGE);
+  if (r->flags & RP_ROUTE_SESSION) ADD(&c, RP_E_SESSION_NOT_FOUND, RP_E_AMBIGUOUS, RP_E_KEY_MISSING, RP_E_KEY_WRONG);
+  if (r->flags & RP_ROUTE_RPC)
+    ADD(&c, RP_E_MEDIA_TYPE);
+  else if (r->flags & RP_ROUTE_JSON || r->method == RP_POST)
+    ADD(&c, RP_E_JSON, RP_E_MEDIA_TYPE, RP_E_INVALID);
+  if (r->flags & RP_ROUTE_KEY) ADD(&c, RP_E_KEY_REUSED);
+  codes_add(&c, r->errors, RP_ROUTE_ERRORS);
+  rp__jw_kobject(w, "responses");
+  write_success(w, r, r->status, &c);
+  write_success(w, r, r->also_status, &c);
+  for (size_t i = 0; i < c.n; i++) {
+    int status = rp_error_lookup(c.v[i])->http;
+    if (has_status(&c, i, status) || status == r->status || status == r->also_status) continue;
+    begin_response(w, status);
+    rp__jw_kobject(w, "content");
+    if (r->flags & RP_ROUTE_RPC && (status == 400 || status == 404)) write_answer_content(w, r);
+    write_problem_content(w);
+    rp__jw_end_object(w);
+    write_codes(w, &c, status);
+    rp__jw_end_object(w);
+  }
+  rp__jw_end_object(w);
   rp__jw_end_object(w);
 }
 
 /* ---- the document ---- */
-
-static void write_info(struct rp__jw *w)
-{
-  rp__jw_kobject(w, "info");
-  rp__jw_kstr(w, "title", "Reprise");
-  rp__jw_kstr(w, "version", rp_version());
-  rp__jw_kstr(w, "description",
-              "Durable sessions for AI agents. Every GET also takes HEAD. Errors are application/problem+json; x-codes "
-              "lists the codes of each status. On loopback no token is needed.");
-  rp__jw_end_object(w);
-}
-
-static void write_components(struct rp__jw *w)
-{
-  rp__jw_kobject(w, "components");
-  rp__jw_kobject(w, "securitySchemes");
-  rp__jw_kobject(w, "bearer");
-  rp__jw_kstr(w, "type", "http");
-  rp__jw_kstr(w, "scheme", "bearer");
-  rp__jw_kstr(w, "description", "a token of `reprise token create` (rpt_…), or a session's own (rps_…)");
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
-  rp__jw_kobject(w, "schemas");
-  for (const struct rp__schema *s = rp__schemas; s->name; s++) {
-    rp__jw_key(w, s->name);
-    rp__jw_raw(w, s->json, strlen(s->json));
-  }
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
-}
 
 int rp__openapi_write(struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
   rp__jw_object(&w);
   rp__jw_kstr(&w, "openapi", "3.1.0");
-  write_info(&w);
-  write_paths(&w);
-  write_components(&w);
+  rp__jw_kobject(&w, "info");
+  rp__jw_kstr(&w, "title", "Reprise");
+  rp__jw_kstr(&w, "version", rp_version());
+  rp__jw_kstr(&w, "description",
+              "Durable sessions for AI agents. Every GET also takes HEAD. Errors are application/problem+json; x-codes "
+              "lists the codes of each status. On loopback no token is needed.");
+  rp__jw_end_object(&w);
+  rp__jw_kobject(&w, "paths");
+  for (const struct rp__route *r = rp__routes; r->path; r++) {
+    const struct rp__route *same = rp__routes;
+    while (strcmp(same->path, r->path) != 0) same++;
+    if (same != r) continue; /* its path was written with the first of its methods */
+    /* "/v1/sessions/:id" as "/v1/sessions/{id}". */
+    char text[PATH_TEXT];
+    size_t n = 0;
+    bool variable = false;
+    for (const char *p = r->path;; p++) {
+      if (variable && (*p == '/' || !*p)) {
+        text[n++] = '}';
+        variable = false;
+      }
+      if (!*p || n + 3 >= sizeof text) break;
+      if (*p == ':') variable = true;
+      text[n++] = *p == ':' ? '{' : *p;
+    }
+    text[n] = 0;
+    rp__jw_key(&w, text);
+    rp__jw_object(&w);
+    for (; same->path; same++)
+      if (strcmp(same->path, r->path) == 0) write_operation(&w, same);
+    rp__jw_end_object(&w);
+  }
+  rp__jw_end_object(&w);
+  rp__jw_kobject(&w, "components");
+  rp__jw_kobject(&w, "securitySchemes");
+  rp__jw_kobject(&w, "bearer");
+  rp__jw_kstr(&w, "type", "http");
+  rp__jw_kstr(&w, "scheme", "bearer");
+  rp__jw_kstr(&w, "description", "a token of `reprise token create` (rpt_…), or a session's own (rps_…)");
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
+  rp__jw_kobject(&w, "schemas");
+  for (const struct rp__schema *s = rp__schemas; s->name; s++) {
+    rp__jw_key(&w, s->name);
+    rp__jw_raw(&w, s->json, strlen(s->json));
+  }
+  rp__jw_end_object(&w);
+  rp__jw_end_object(&w);
   rp__jw_end_object(&w);
   return out->err;
 }

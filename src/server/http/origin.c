@@ -31,12 +31,6 @@ static bool lower(struct rp__str text, char *out, size_t size)
   return true;
 }
 
-static bool is_name(const char *s)
-{
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
-  return *s && *s != '.' && strspn(s, letters) == strlen(s);
-}
-
 bool rp__address_parse(struct rp__str text, char out[RP_HOST_TEXT])
 {
   char word[INET6_ADDRSTRLEN];
@@ -84,7 +78,8 @@ bool rp__host_parse(struct rp__str text, struct rp__host *ret)
   h.literal = rp__address_parse(name, h.name);
   if (bracket ? !h.literal || !memchr(name.p, ':', name.n) : !h.literal && !lower(name, h.name, sizeof h.name))
     return false;
-  if (!h.literal && !is_name(h.name)) return false;
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+  if (!h.literal && (!h.name[0] || h.name[0] == '.' || h.name[strspn(h.name, letters)])) return false;
   *ret = h;
   return true;
 }
@@ -152,18 +147,17 @@ static bool origin_parse(struct rp__str text, struct origin *ret)
   return true;
 }
 
-static bool origin_eq(const struct origin *a, const struct origin *b)
-{
-  return strcmp(a->scheme, b->scheme) == 0 && strcmp(a->host.name, b->host.name) == 0 && a->host.port == b->host.port;
-}
-
 bool rp__origin_listed(const char *list, const char *origin)
 {
   struct rp__str entry;
   struct origin o, want;
   if (!origin_parse(rp__str(origin), &o)) return false;
-  for (const char *at = list; rp__list_next(&at, &entry);)
-    if (rp__str_eq(entry, "*") || (origin_parse(entry, &want) && origin_eq(&o, &want))) return true;
+  for (const char *at = list; rp__list_next(&at, &entry);) {
+    if (rp__str_eq(entry, "*")) return true;
+    if (origin_parse(entry, &want) && strcmp(o.scheme, want.scheme) == 0 && strcmp(o.host.name, want.host.name) == 0 &&
+        o.host.port == want.host.port)
+      return true;
+  }
   return false;
 }
 

@@ -66,39 +66,6 @@ static void unlist(struct rp__rate *r, uint16_t i)
   *(b->newer == NONE ? &r->newest : &r->v[b->newer].older) = b->older;
 }
 
-static void list_newest(struct rp__rate *r, uint16_t i)
-{
-  struct bucket *b = &r->v[i];
-  b->older = r->newest;
-  b->newer = NONE;
-  *(r->newest == NONE ? &r->oldest : &r->v[r->newest].newer) = i;
-  r->newest = i;
-}
-
-/* A place that nobody has, or the one of who was silent for longest. */
-static uint16_t place(struct rp__rate *r)
-{
-  if (r->n < RP_RATE_CLIENTS) return r->n++;
-  uint16_t i = r->oldest;
-  unlist(r, i);
-  *link_to(r, r->v[i].who) = r->v[i].next;
-  return i;
-}
-
-static struct bucket *bucket_of(struct rp__rate *r, uint64_t who, int64_t now_us)
-{
-  uint16_t i = *link_to(r, who);
-  if (i != NONE) {
-    unlist(r, i);
-  } else {
-    i = place(r);
-    r->v[i] = (struct bucket){.who = who, .left = r->burst, .at_us = now_us, .next = NONE};
-    *link_to(r, who) = i;
-  }
-  list_newest(r, i);
-  return &r->v[i];
-}
-
 bool rp__rate_take(struct rp__rate *r, const char *who, int64_t now_us)
 {
   unsigned char hash[crypto_shorthash_BYTES];
@@ -106,7 +73,25 @@ bool rp__rate_take(struct rp__rate *r, const char *who, int64_t now_us)
   crypto_shorthash(hash, (const unsigned char *)who, strlen(who), r->key);
   memcpy(&number, hash, sizeof number);
   pthread_mutex_lock(&r->lock);
-  struct bucket *b = bucket_of(r, number, now_us);
+  uint16_t i = *link_to(r, number);
+  bool known = i != NONE;
+  if (!known && r->n < RP_RATE_CLIENTS) {
+    i = r->n++;
+  } else {
+    /* Out of its place in the list; of a stranger, who was silent for longest makes room. */
+    if (!known) i = r->oldest;
+    unlist(r, i);
+    if (!known) *link_to(r, r->v[i].who) = r->v[i].next;
+  }
+  struct bucket *b = &r->v[i];
+  if (!known) {
+    *b = (struct bucket){.who = number, .left = r->burst, .at_us = now_us, .next = NONE};
+    *link_to(r, number) = i;
+  }
+  b->older = r->newest;
+  b->newer = NONE;
+  *(r->newest == NONE ? &r->oldest : &r->v[r->newest].newer) = i;
+  r->newest = i;
   if (now_us > b->at_us) {
     b->left = RP_MIN(r->burst, b->left + (double)(now_us - b->at_us) * r->per_us);
     b->at_us = now_us;

@@ -24,6 +24,8 @@ enum {
   RP_ROUTE_RPC = 512,    /* JSON-RPC: reads its body itself, and says 400 and 404 in its own words too */
 };
 
+typedef int rp__handler(struct rp__http_call *c, rp_error *err);
+
 struct rp__query {
   const char *name;   /* NULL ends the list */
   const char *schema; /* JSON schema of the value, as text */
@@ -35,7 +37,7 @@ struct rp__route {
   const char *path; /* "/v1/sessions/:id/events" */
   unsigned flags;
   enum rp__right right;
-  int (*run)(struct rp__http_call *c, rp_error *err);
+  rp__handler *run;
   const char *summary;
   struct rp__query query[RP_ROUTE_QUERY];
   const char *request; /* name of the schema of the body, or NULL */
@@ -70,50 +72,25 @@ extern const struct rp__schema rp__schemas[];
 /* ---- handlers, by file ---- */
 
 /* handle-service.c */
-RP_MUST_USE int rp__handle_index(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_healthz(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_readyz(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_metrics(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_openapi(struct rp__http_call *c, rp_error *err);
-/* handle-sessions.c */
-RP_MUST_USE int rp__handle_start(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_list(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_show(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_update(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_delete(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_heartbeat(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_checkpoint(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_close(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_fork(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_continue(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_restore(struct rp__http_call *c, rp_error *err);
-/* handle-events.c */
-RP_MUST_USE int rp__handle_append(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_events(struct rp__http_call *c, rp_error *err);
+RP_MUST_USE rp__handler rp__handle_index, rp__handle_healthz, rp__handle_readyz, rp__handle_metrics, rp__handle_openapi;
+/* handle-start.c, handle-sessions.c */
+RP_MUST_USE rp__handler rp__handle_start, rp__handle_list, rp__handle_show, rp__handle_update, rp__handle_delete,
+    rp__handle_heartbeat, rp__handle_checkpoint, rp__handle_close, rp__handle_fork, rp__handle_continue,
+    rp__handle_restore;
+/* handle-append.c, handle-events.c */
+RP_MUST_USE rp__handler rp__handle_append, rp__handle_events;
 /* handle-reads.c */
-RP_MUST_USE int rp__handle_state(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_snapshots(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_snapshot(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_chain(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_brief(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_evidence(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_search(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_scope_brief(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_audit(struct rp__http_call *c, rp_error *err);
+RP_MUST_USE rp__handler rp__handle_state, rp__handle_snapshots, rp__handle_snapshot, rp__handle_chain, rp__handle_brief,
+    rp__handle_evidence, rp__handle_search, rp__handle_scope_brief, rp__handle_audit;
 /* handle-export.c */
-RP_MUST_USE int rp__handle_export(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_blob(struct rp__http_call *c, rp_error *err);
-/* handle-compat.c */
-RP_MUST_USE int rp__handle_api_session(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_api_ping(struct rp__http_call *c, rp_error *err);
+RP_MUST_USE rp__handler rp__handle_export, rp__handle_blob;
+/* handle-reads.c, for clients of the original programs (N-18, L-04) */
+RP_MUST_USE rp__handler rp__handle_api_session, rp__handle_api_ping;
 /* handle-mcp.c */
-RP_MUST_USE int rp__handle_mcp(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_mcp_end(struct rp__http_call *c, rp_error *err);
+RP_MUST_USE rp__handler rp__handle_mcp, rp__handle_mcp_end;
 /* sse.c */
-RP_MUST_USE int rp__handle_event_stream(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_session_stream(struct rp__http_call *c, rp_error *err);
+RP_MUST_USE rp__handler rp__handle_event_stream, rp__handle_session_stream;
 /* socket.c, agent.c */
-RP_MUST_USE int rp__handle_socket(struct rp__http_call *c, rp_error *err);
-RP_MUST_USE int rp__handle_agent(struct rp__http_call *c, rp_error *err);
+RP_MUST_USE rp__handler rp__handle_socket, rp__handle_agent;
 
 #endif

@@ -39,33 +39,6 @@ void rp__tokens_free(struct rp__tokens *t)
   free(t);
 }
 
-static struct place *place_of(struct rp__tokens *t, const unsigned char hash[HASH_BYTES])
-{
-  uint32_t n;
-  memcpy(&n, hash, sizeof n);
-  return &t->places[n % RP_TOKENS_CACHED];
-}
-
-static bool find(struct rp__tokens *t, const unsigned char hash[HASH_BYTES], int64_t now_ms, struct rp__grant *ret)
-{
-  const struct place *p = place_of(t, hash);
-  pthread_mutex_lock(&t->lock);
-  bool there = p->until_ms > now_ms && sodium_memcmp(p->hash, hash, HASH_BYTES) == 0;
-  if (there) *ret = p->grant;
-  pthread_mutex_unlock(&t->lock);
-  return there;
-}
-
-static void keep(struct rp__tokens *t, const unsigned char hash[HASH_BYTES], int64_t now_ms, const struct rp__grant *g)
-{
-  struct place *p = place_of(t, hash);
-  pthread_mutex_lock(&t->lock);
-  memcpy(p->hash, hash, HASH_BYTES);
-  p->until_ms = now_ms + RP_TOKENS_FRESH_MS;
-  p->grant = *g;
-  pthread_mutex_unlock(&t->lock);
-}
-
 static int on_token(void *ctx, const rp_token_info *info)
 {
   struct rp__grant *g = ctx;
@@ -80,10 +53,21 @@ int rp__tokens_check(struct rp__tokens *t, const char *text, int64_t now_ms, str
   unsigned char hash[HASH_BYTES];
   struct rp__grant g = {0};
   crypto_generichash(hash, sizeof hash, (const unsigned char *)text, strlen(text), NULL, 0);
-  if (find(t, hash, now_ms, ret)) return 0;
+  uint32_t n;
+  memcpy(&n, hash, sizeof n);
+  struct place *p = &t->places[n % RP_TOKENS_CACHED];
+  pthread_mutex_lock(&t->lock);
+  bool there = p->until_ms > now_ms && sodium_memcmp(p->hash, hash, HASH_BYTES) == 0;
+  if (there) *ret = p->grant;
+  pthread_mutex_unlock(&t->lock);
+  if (there) return 0;
   int rc = rp_token_check(t->e, text, on_token, &g, err);
   if (rc) return rc;
-  keep(t, hash, now_ms, &g);
+  pthread_mutex_lock(&t->lock);
+  memcpy(p->hash, hash, HASH_BYTES);
+  p->until_ms = now_ms + RP_TOKENS_FRESH_MS;
+  p->grant = g;
+  pthread_mutex_unlock(&t->lock);
   *ret = g;
   return 0;
 }

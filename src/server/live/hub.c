@@ -9,10 +9,7 @@ static void enlist(struct rp__subs *list, struct rp__sub *s)
   s->list = list;
   s->prev = list->last;
   s->next = NULL;
-  if (list->last)
-    list->last->next = s;
-  else
-    list->first = s;
+  *(list->last ? &list->last->next : &list->first) = s;
   list->last = s;
 }
 
@@ -64,7 +61,7 @@ struct rp__hub *rp__hub_find(const struct rp__live *l, int64_t number)
 
 static struct rp__hub *hub_get(struct rp__live *l, struct rp__entry *entry)
 {
-  int64_t number = rp_session_number(rp__entry_session(entry));
+  int64_t number = rp_session_number(entry->s);
   struct rp__hub *h = rp__hub_find(l, number), **at = &l->bucket[bucket_of(number)];
   if (h) return h;
   h = calloc(1, sizeof *h);
@@ -82,21 +79,6 @@ static struct rp__hub *hub_get(struct rp__live *l, struct rp__entry *entry)
   return h;
 }
 
-static void hub_unlink(struct rp__hub *h)
-{
-  struct rp__live *l = h->l;
-  struct rp__hub **at = &l->bucket[bucket_of(h->number)];
-  pthread_mutex_lock(&l->lock);
-  while (*at != h) at = &(*at)->next;
-  *at = h->next;
-  l->n_hubs--;
-  if (h->grown) {
-    *(h->grown_prev ? &h->grown_prev->grown_next : &l->grown) = h->grown_next;
-    if (h->grown_next) h->grown_next->grown_prev = h->grown_prev;
-  }
-  pthread_mutex_unlock(&l->lock);
-}
-
 struct parting {
   struct rp__task task;
   struct rp__registry *registry;
@@ -110,23 +92,27 @@ static void part(struct rp__task *t)
   free(p);
 }
 
-/* The last one who lets go of a deleted session's handle may have to wait for the store: not here. */
-static void entry_put(struct rp__live *l, struct rp__entry *entry)
-{
-  struct parting *p = l->stopped ? NULL : malloc(sizeof *p);
-  if (p) {
-    *p = (struct parting){.task = {.fn = part}, .registry = l->srv->registry, .entry = entry};
-    if (rp__pool_post(l->readers, &p->task)) return;
-    free(p);
-  }
-  rp__registry_put(l->srv->registry, entry);
-}
-
 void rp__hub_free(struct rp__hub *h)
 {
-  hub_unlink(h);
+  struct rp__live *l = h->l;
+  struct rp__hub **at = &l->bucket[bucket_of(h->number)];
+  pthread_mutex_lock(&l->lock);
+  while (*at != h) at = &(*at)->next;
+  *at = h->next;
+  l->n_hubs--;
+  if (h->grown) {
+    *(h->grown_prev ? &h->grown_prev->grown_next : &l->grown) = h->grown_next;
+    if (h->grown_next) h->grown_next->grown_prev = h->grown_prev;
+  }
+  pthread_mutex_unlock(&l->lock);
   rp__live_listeners(h->l, -1);
-  entry_put(h->l, h->entry);
+  /* The last one who lets go of a deleted session's handle may have to wait for the store: not here. */
+  struct parting *p = l->stopped ? NULL : malloc(sizeof *p);
+  if (p) *p = (struct parting){.task = {.fn = part}, .registry = l->srv->registry, .entry = h->entry};
+  if (!p || !rp__pool_post(l->readers, &p->task)) {
+    free(p);
+    rp__registry_put(l->srv->registry, h->entry);
+  }
   free(h);
 }
 
@@ -174,43 +160,21 @@ static void read_start(struct rp__hub *h, enum rp__hub_read kind)
   h->l->reads[kind]++;
 }
 
-static void wait_for_place(struct rp__hub *h, enum rp__hub_read kind)
-{
-  struct rp__live *l = h->l;
-  if (h->waiting[kind]) return;
-  h->waiting[kind] = true;
-  h->pins++;
-  h->next_waiting[kind] = NULL;
-  if (l->waiting[kind].last)
-    l->waiting[kind].last->next_waiting[kind] = h;
-  else
-    l->waiting[kind].first = h;
-  l->waiting[kind].last = h;
-}
-
 void rp__hub_pump(struct rp__hub *h)
 {
-  if (h->l->stopped) return;
+  struct rp__live *l = h->l;
+  if (l->stopped) return;
   for (enum rp__hub_read kind = 0; kind < RP_READ_KINDS; kind++) {
     if (!needs(h, kind)) continue;
-    if (h->l->reads[kind] < RP_LIVE_READS_MAX)
+    if (l->reads[kind] < RP_LIVE_READS_MAX) {
       read_start(h, kind);
-    else
-      wait_for_place(h, kind);
-  }
-}
-
-static void place_free(struct rp__live *l, enum rp__hub_read kind)
-{
-  l->reads[kind]--;
-  while (!l->stopped && l->waiting[kind].first && l->reads[kind] < RP_LIVE_READS_MAX) {
-    struct rp__hub *h = l->waiting[kind].first;
-    l->waiting[kind].first = h->next_waiting[kind];
-    if (!l->waiting[kind].first) l->waiting[kind].last = NULL;
-    h->waiting[kind] = false;
-    h->pins--;
-    rp__hub_pump(h);
-    hub_release(h);
+    } else if (!h->waiting[kind]) {
+      h->waiting[kind] = true;
+      h->pins++;
+      h->next_waiting[kind] = NULL;
+      *(l->waiting[kind].last ? &l->waiting[kind].last->next_waiting[kind] : &l->waiting[kind].first) = h;
+      l->waiting[kind].last = h;
+    }
   }
 }
 
@@ -332,10 +296,16 @@ void rp__hub_gone(struct rp__hub *h, const rp_error *err)
   hub_release(h);
 }
 
-static void read_failed(struct rp__page *p)
+static void on_page(struct rp__job *job)
 {
+  struct rp__page *p = (struct rp__page *)job;
   struct rp__hub *h = p->hub;
-  if (rp_error_lookup(p->rc)->retryable) {
+  struct rp__live *l = h->l;
+  enum rp__hub_read kind = p->kind;
+  h->reading[kind] = false;
+  if (!p->rc) {
+    deliver(p);
+  } else if (rp_error_lookup(p->rc)->retryable) {
     read_later(h);
     h->look = true;
   } else if (p->rc == RP_E_SESSION_NOT_FOUND) {
@@ -344,22 +314,19 @@ static void read_failed(struct rp__page *p)
     if (h->live.first && h->seq == p->from) tell_gone(h, &h->live, -2, &p->err);
     tell_gone(h, &h->behind, p->from, &p->err);
   }
-}
-
-static void on_page(struct rp__job *job)
-{
-  struct rp__page *p = rp__page_of(job);
-  struct rp__hub *h = p->hub;
-  struct rp__live *l = h->l;
-  enum rp__hub_read kind = p->kind;
-  h->reading[kind] = false;
-  if (p->rc)
-    read_failed(p);
-  else
-    deliver(p);
   rp__page_free(p);
   rp__hub_pump(h);
-  place_free(l, kind);
+  /* Its place is free for those that wait. */
+  l->reads[kind]--;
+  while (!l->stopped && l->waiting[kind].first && l->reads[kind] < RP_LIVE_READS_MAX) {
+    struct rp__hub *next = l->waiting[kind].first;
+    l->waiting[kind].first = next->next_waiting[kind];
+    if (!l->waiting[kind].first) l->waiting[kind].last = NULL;
+    next->waiting[kind] = false;
+    next->pins--;
+    rp__hub_pump(next);
+    hub_release(next);
+  }
   h->pins--;
   hub_release(h);
 }

@@ -84,8 +84,8 @@ struct rp__page_event {
 };
 
 struct rp__page {
+  struct rp__job job; /* the first member, so that `done` finds the page */
   struct rp__task task;
-  struct rp__job job;
   struct rp__hub *hub;
   enum rp__hub_read kind;
   int64_t from;  /* events after this one; -1: only where the journal ends */
@@ -190,19 +190,18 @@ void rp__live_tick(struct rp__live *l);
 /* Under the lock, or in the loop's thread. */
 struct rp__hub *rp__hub_find(const struct rp__live *l, int64_t number);
 
-/* live-hub.c */
+/* hub.c */
 void rp__hub_pump(struct rp__hub *h);
 void rp__hub_gone(struct rp__hub *h, const rp_error *err);
 void rp__hub_free(struct rp__hub *h); /* with nobody there any more */
 
-/* live-page.c: reads in one of the readers' threads, and comes back to `done` in the loop. False: it can't. */
+/* page.c: reads in one of the readers' threads, and comes back to `done` in the loop. False: it can't. */
 bool rp__page_ask(struct rp__hub *h, enum rp__hub_read kind, int64_t from, void (*done)(struct rp__job *job));
-struct rp__page *rp__page_of(struct rp__job *job);
 void rp__page_free(struct rp__page *p);
 /* Whether the session is still the one that was made then (0: any). RP_E_SESSION_NOT_FOUND: deleted, in the trash. */
 RP_MUST_USE int rp__page_look(rp_engine *e, const char *id, int64_t *created, int64_t *ret_seq, rp_error *err);
 
-/* live-roll.c */
+/* session-list.c */
 void rp__session_lists_tick(struct rp__live *l);
 void rp__session_lists_free(struct rp__live *l);
 RP_MUST_USE int rp__session_list_get(struct rp__live *l, const char *scope, struct rp__session_list **ret,
@@ -210,7 +209,7 @@ RP_MUST_USE int rp__session_list_get(struct rp__live *l, const char *scope, stru
 void rp__session_list_scan(struct rp__session_list *r);    /* soon, by a reader; those who follow it are fed then */
 void rp__session_list_release(struct rp__session_list *r); /* frees it when nobody is there any more */
 
-/* live-list.c */
+/* list-subscribers.c */
 void rp__list_feed(struct rp__session_list *r); /* what is new, to all who take more */
 
 #endif

@@ -7,11 +7,6 @@
 
 /* ---- handing out ---- */
 
-static bool hand_item(struct rp__list_sub *s, const struct rp__session_list_item *it)
-{
-  return s->h->session(s->ctx, it->removed ? "removed" : "session", it->id, (struct rp__str){it->json, it->n});
-}
-
 static struct rp__session_list_item *after(const struct rp__session_list *r, int64_t stamp)
 {
   struct rp__session_list_item *it = r->last, *found = NULL;
@@ -33,7 +28,8 @@ static void feed(struct rp__list_sub *s)
   if (lost && s->h->reset) s->h->reset(s->ctx);
   for (struct rp__session_list_item *it = l->list_current == s ? after(r, s->seen) : NULL; it; it = it->next) {
     bool wanted = it->stamp > s->first || (it->open && !it->removed);
-    bool taken = !wanted || hand_item(s, it);
+    bool taken = !wanted ||
+                 s->h->session(s->ctx, it->removed ? "removed" : "session", it->id, (struct rp__str){it->json, it->n});
     if (l->list_current != s) return;
     s->paused = !taken;
     if (!taken) break;

@@ -58,15 +58,6 @@ static int on_change(void *ctx, int64_t number, int64_t seq)
   return 0;
 }
 
-static void tell(struct rp__live *l, bool all)
-{
-  pthread_mutex_lock(&l->lock);
-  if (all) l->resync = true;
-  bool due = (l->grown || l->resync) && !l->posted;
-  if (due) l->posted = rp__loop_post(l->srv->loop, &l->news);
-  pthread_mutex_unlock(&l->lock);
-}
-
 /* A cursor that begins anew may have missed something: then everybody looks. */
 static int look(struct rp__live *l, int64_t *cursor, rp_error *err)
 {
@@ -78,22 +69,12 @@ static int look(struct rp__live *l, int64_t *cursor, rp_error *err)
     if (rc) return rc;
   } while (!anew && *cursor - before >= CHANGES_MAX);
   atomic_fetch_add(&l->commits, 1);
-  tell(l, anew);
-  return 0;
-}
-
-/* Waits while nobody listens: true. False: the end. *ret_waited: what was stored since was not seen. */
-static bool await_listeners(struct rp__live *l, bool *ret_waited)
-{
-  *ret_waited = false;
   pthread_mutex_lock(&l->lock);
-  while (!l->stop && !l->listeners) {
-    *ret_waited = true;
-    pthread_cond_wait(&l->wanted, &l->lock);
-  }
-  bool on = !l->stop;
+  if (anew) l->resync = true;
+  bool due = (l->grown || l->resync) && !l->posted;
+  if (due) l->posted = rp__loop_post(l->srv->loop, &l->news);
   pthread_mutex_unlock(&l->lock);
-  return on;
+  return 0;
 }
 
 static void pause_us(struct rp__live *l, int64_t us)
@@ -105,28 +86,29 @@ static void pause_us(struct rp__live *l, int64_t us)
   pthread_mutex_unlock(&l->lock);
 }
 
-/* One look at what was stored, when something was. */
-static int pass(struct rp__live *l, int64_t *cursor, rp_error *err)
-{
-  int rc = *cursor < 0 ? look(l, cursor, err) : 0;
-  if (rc) return rc;
-  rc = rp_changes_wait(l->srv->engine, -1, err);
-  if (rc <= 0) return rc;
-  int64_t began = rp__ticks_us();
-  rc = look(l, cursor, err);
-  if (!rc) pause_us(l, began + RP_LIVE_PASS_US - rp__ticks_us());
-  return rc;
-}
-
 static void *publish(void *arg)
 {
   struct rp__live *l = arg;
   int64_t cursor = -1;
-  bool waited, failing = false;
-  while (await_listeners(l, &waited)) {
+  bool failing = false;
+  for (;;) {
     rp_error err = {0};
-    if (waited) cursor = -1;
-    int rc = pass(l, &cursor, &err);
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop && !l->listeners) {
+      cursor = -1; /* what is stored while nobody listens is not seen */
+      pthread_cond_wait(&l->wanted, &l->lock);
+    }
+    bool stop = l->stop;
+    pthread_mutex_unlock(&l->lock);
+    if (stop) return NULL;
+    /* One look at what was stored, when something was. */
+    int rc = cursor < 0 ? look(l, &cursor, &err) : 0;
+    if (!rc) rc = rp_changes_wait(l->srv->engine, -1, &err);
+    if (rc > 0) {
+      int64_t began = rp__ticks_us();
+      rc = look(l, &cursor, &err);
+      if (!rc) pause_us(l, began + RP_LIVE_PASS_US - rp__ticks_us());
+    }
     if (rc && !failing)
       rp__slog(&l->srv->log, RP_LOG_WARN, "publisher", RP_F("code", rp_error_lookup(rc)->name),
                RP_F("error", err.message));
@@ -135,7 +117,6 @@ static void *publish(void *arg)
     cursor = -1;
     pause_us(l, AGAIN_MS * 1000);
   }
-  return NULL;
 }
 
 void rp__live_listeners(struct rp__live *l, int change)
@@ -188,20 +169,22 @@ static void sweep_run(struct rp__task *t)
   if (!rp__loop_post(w->l->srv->loop, &w->job)) free(w);
 }
 
-/* How many hubs there are in the buckets up to *ret_end: not many more than one sweep takes. */
-static size_t sweep_size(const struct rp__live *l, size_t *ret_end)
+/* A round over all hubs after something was stored, a part per tick. */
+static void sweep(struct rp__live *l)
 {
-  size_t n = 0, i = l->sweep_at;
-  for (; i < RP_LIVE_BUCKETS && n < RP_LIVE_SWEEP; i++)
-    for (const struct rp__hub *h = l->bucket[i]; h; h = h->next) n++;
-  *ret_end = i;
-  return n;
-}
-
-static struct sweep *sweep_new(struct rp__live *l, size_t n, size_t end)
-{
+  int64_t commits = atomic_load(&l->commits);
+  if (l->sweeping) return;
+  if (l->sweep_at >= RP_LIVE_BUCKETS) l->sweep_at = 0;
+  if (l->sweep_at == 0) {
+    if (commits == l->swept_commits) return;
+    l->swept_commits = commits;
+  }
+  /* The hubs in the buckets up to `end`: not many more than one sweep takes. */
+  size_t n = 0, end = l->sweep_at;
+  for (; end < RP_LIVE_BUCKETS && n < RP_LIVE_SWEEP; end++)
+    for (const struct rp__hub *h = l->bucket[end]; h; h = h->next) n++;
   struct sweep *w = calloc(1, sizeof *w + n * sizeof w->p[0]);
-  if (!w) return NULL;
+  if (!w) return;
   w->l = l;
   w->task.fn = sweep_run;
   w->job.fn = on_swept;
@@ -210,37 +193,10 @@ static struct sweep *sweep_new(struct rp__live *l, size_t n, size_t end)
       struct swept *to = &w->p[w->n++];
       to->number = h->number;
       to->created = h->created;
-      snprintf(to->id, sizeof to->id, "%s", rp__entry_id(h->entry));
+      snprintf(to->id, sizeof to->id, "%s", h->entry->id);
     }
-  return w;
-}
-
-/* A round over all hubs after something was stored, a part per tick. */
-static void sweep(struct rp__live *l)
-{
-  int64_t commits = atomic_load(&l->commits);
-  size_t end;
-  if (l->sweeping) return;
-  if (l->sweep_at >= RP_LIVE_BUCKETS) l->sweep_at = 0;
-  if (l->sweep_at == 0) {
-    if (commits == l->swept_commits) return;
-    l->swept_commits = commits;
-  }
-  size_t n = sweep_size(l, &end);
-  struct sweep *w = sweep_new(l, n, end);
-  if (!w) return;
   l->sweeping = n && rp__pool_post(l->readers, &w->task);
   if (!l->sweeping) free(w);
-}
-
-static void retry(struct rp__live *l)
-{
-  for (size_t i = 0; i < RP_LIVE_BUCKETS; i++)
-    for (struct rp__hub *h = l->bucket[i]; h; h = h->next)
-      if (h->failed) {
-        h->failed = false;
-        rp__hub_pump(h);
-      }
 }
 
 static void on_tick(struct rp__timer *t)
@@ -250,7 +206,12 @@ static void on_tick(struct rp__timer *t)
   if (l->stopped || (!l->n_hubs && !l->rolls)) return;
   if (l->failures) {
     l->failures = 0;
-    retry(l);
+    for (size_t i = 0; i < RP_LIVE_BUCKETS; i++)
+      for (struct rp__hub *h = l->bucket[i]; h; h = h->next)
+        if (h->failed) {
+          h->failed = false;
+          rp__hub_pump(h);
+        }
   }
   sweep(l);
   rp__session_lists_tick(l);
@@ -264,16 +225,6 @@ void rp__live_tick(struct rp__live *l)
 
 /* ---- life ---- */
 
-static void locks_init(struct rp__live *l)
-{
-  pthread_condattr_t attr;
-  pthread_mutex_init(&l->lock, NULL);
-  pthread_condattr_init(&attr);
-  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-  pthread_cond_init(&l->wanted, &attr);
-  pthread_condattr_destroy(&attr);
-}
-
 int rp__live_new(struct rp__server *srv, struct rp__live **ret, rp_error *err)
 {
   struct rp__live *l = calloc(1, sizeof *l);
@@ -281,7 +232,12 @@ int rp__live_new(struct rp__server *srv, struct rp__live **ret, rp_error *err)
   l->srv = srv;
   l->news.fn = on_news;
   l->tick.fn = on_tick;
-  locks_init(l);
+  pthread_condattr_t attr;
+  pthread_mutex_init(&l->lock, NULL);
+  pthread_condattr_init(&attr);
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_cond_init(&l->wanted, &attr);
+  pthread_condattr_destroy(&attr);
   int rc = rp__pool_new(RP_LIVE_READERS, &l->readers, err);
   if (rc) {
     rp__live_free(l);
@@ -318,16 +274,6 @@ static void on_halt(struct rp__job *job)
   pthread_mutex_unlock(&h->lock);
 }
 
-/* From here on the loop asks for no more pages. */
-static void halt_reads(struct rp__live *l)
-{
-  struct halt h = {.job.fn = on_halt, .l = l, .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
-  if (!rp__loop_post(l->srv->loop, &h.job)) return;
-  pthread_mutex_lock(&h.lock);
-  while (!h.done) pthread_cond_wait(&h.change, &h.lock);
-  pthread_mutex_unlock(&h.lock);
-}
-
 void rp__live_stop(struct rp__live *l)
 {
   if (!l->readers) return;
@@ -340,7 +286,13 @@ void rp__live_stop(struct rp__live *l)
     pthread_join(l->thread, NULL);
     l->started = false;
   }
-  halt_reads(l);
+  /* From here on the loop asks for no more pages. */
+  struct halt h = {.job.fn = on_halt, .l = l, .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
+  if (rp__loop_post(l->srv->loop, &h.job)) {
+    pthread_mutex_lock(&h.lock);
+    while (!h.done) pthread_cond_wait(&h.change, &h.lock);
+    pthread_mutex_unlock(&h.lock);
+  }
   rp__pool_free(RP_TAKE(l->readers));
 }
 
@@ -357,19 +309,14 @@ void rp__live_free(struct rp__live *l)
   free(l);
 }
 
-static int64_t read_count(const atomic_llong *n)
-{
-  return atomic_load_explicit(n, memory_order_relaxed);
-}
-
 void rp__live_counts(const struct rp__live *l, struct rp__live_counts *ret)
 {
   *ret = (struct rp__live_counts){
-      .subscriptions = read_count(&l->n_subs),
-      .list_subscriptions = read_count(&l->n_list_subs),
-      .events = read_count(&l->events),
-      .deliveries = read_count(&l->deliveries),
-      .held_back = read_count(&l->held_back),
-      .resets = read_count(&l->resets),
+      .subscriptions = atomic_load(&l->n_subs),
+      .list_subscriptions = atomic_load(&l->n_list_subs),
+      .events = atomic_load(&l->events),
+      .deliveries = atomic_load(&l->deliveries),
+      .held_back = atomic_load(&l->held_back),
+      .resets = atomic_load(&l->resets),
   };
 }

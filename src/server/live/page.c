@@ -5,8 +5,6 @@
 #define FULL 1 /* stops the reading */
 #define FIRST_EVENTS 4
 
-#define OF(member, p) ((struct rp__page *)(void *)((char *)(p)-offsetof(struct rp__page, member)))
-
 static void event_write(struct rp__buf *out, const rp_event_info *info, struct rp__page_event *ret)
 {
   struct rp__jw w = RP_JW(out);
@@ -29,22 +27,17 @@ static void event_write(struct rp__buf *out, const rp_event_info *info, struct r
     if (*p == '\n' || *p == '\r') *p = ' ';
 }
 
-static int room(struct rp__page *p)
-{
-  if (p->n < p->cap) return 0;
-  size_t cap = p->cap ? p->cap * 2 : FIRST_EVENTS;
-  void *events = reallocarray(p->events, cap, sizeof *p->events);
-  if (!events) return RP_E_NOMEM;
-  p->events = events;
-  p->cap = cap;
-  return 0;
-}
-
 static int on_event(void *ctx, const rp_event_info *info)
 {
   struct rp__page *p = ctx;
   if (p->text.n >= RP_LIVE_PAGE_BYTES) return FULL;
-  if (room(p)) return RP_E_NOMEM;
+  if (p->n == p->cap) {
+    size_t cap = p->cap ? p->cap * 2 : FIRST_EVENTS;
+    void *events = reallocarray(p->events, cap, sizeof *p->events);
+    if (!events) return RP_E_NOMEM;
+    p->events = events;
+    p->cap = cap;
+  }
   struct rp__page_event *e = &p->events[p->n];
   *e = (struct rp__page_event){.ev = {.seq = info->seq, .at_ms = info->at_ms}};
   event_write(&p->text, info, e);
@@ -52,18 +45,6 @@ static int on_event(void *ctx, const rp_event_info *info)
   p->n++;
   p->to = info->seq;
   return 0;
-}
-
-/* The text moves no more. */
-static void point(struct rp__page *p)
-{
-  for (size_t i = 0; i < p->n; i++) {
-    struct rp__page_event *e = &p->events[i];
-    e->ev.session_id = rp__entry_id(p->hub->entry);
-    e->ev.kind = p->text.p + e->kind_at;
-    e->ev.json.p = p->text.p + e->json_at;
-    e->ev.body = rp__json_trusted(p->text.p + e->body_at, e->ev.body.n);
-  }
 }
 
 struct looked {
@@ -91,34 +72,31 @@ int rp__page_look(rp_engine *e, const char *id, int64_t *created, int64_t *ret_s
   return 0;
 }
 
-/* Nothing was read: because nothing is there yet, or no more, or never was. */
-static int look_at_end(struct rp__page *p)
-{
-  int64_t last;
-  int rc = rp__page_look(p->hub->l->srv->engine, rp__entry_id(p->hub->entry), &p->created, &last, &p->err);
-  if (rc) return rc;
-  p->end = last <= p->from || p->from < 0;
-  p->beyond = last < p->from;
-  if (p->end) p->to = last;
-  return 0;
-}
-
-static int read_events(struct rp__page *p)
-{
-  if (p->from < 0) return 0;
-  int rc = rp_events(rp__entry_session(p->hub->entry), p->from, RP_LIVE_PAGE_EVENTS, on_event, p, &p->err);
-  p->end = rc == 0 && p->n > 0 && p->n < RP_LIVE_PAGE_EVENTS;
-  if (rc == FULL || p->n > 0) rc = 0; /* what could not be read fails again, at its own place */
-  if (rc && !p->err.code) rp__fail(&p->err, rc, "events of session %s can't be read", rp__entry_id(p->hub->entry));
-  return rc;
-}
-
 static void page_read(struct rp__task *t)
 {
-  struct rp__page *p = OF(task, t);
-  p->rc = read_events(p);
-  if (!p->rc && !p->n) p->rc = look_at_end(p);
-  if (!p->rc) point(p);
+  struct rp__page *p = (struct rp__page *)(void *)((char *)t - offsetof(struct rp__page, task));
+  const struct rp__entry *entry = p->hub->entry;
+  int rc = p->from < 0 ? 0 : rp_events(entry->s, p->from, RP_LIVE_PAGE_EVENTS, on_event, p, &p->err);
+  p->end = rc == 0 && p->n > 0 && p->n < RP_LIVE_PAGE_EVENTS;
+  if (rc == FULL || p->n > 0) rc = 0; /* what could not be read fails again, at its own place */
+  if (rc && !p->err.code) rp__fail(&p->err, rc, "events of session %s can't be read", entry->id);
+  /* Nothing was read: because nothing is there yet, or no more, or never was. */
+  if (!rc && !p->n) {
+    int64_t last = 0;
+    rc = rp__page_look(p->hub->l->srv->engine, entry->id, &p->created, &last, &p->err);
+    p->end = !rc && (last <= p->from || p->from < 0);
+    p->beyond = !rc && last < p->from;
+    if (p->end) p->to = last;
+  }
+  p->rc = rc;
+  /* The text moves no more. */
+  for (size_t i = 0; !rc && i < p->n; i++) {
+    struct rp__page_event *e = &p->events[i];
+    e->ev.session_id = entry->id;
+    e->ev.kind = p->text.p + e->kind_at;
+    e->ev.json.p = p->text.p + e->json_at;
+    e->ev.body = rp__json_trusted(p->text.p + e->body_at, e->ev.body.n);
+  }
   /* Where the loop has ended the hub's pin stays: all hubs go with the publisher. */
   if (!rp__loop_post(p->hub->l->srv->loop, &p->job)) rp__page_free(p);
 }
@@ -140,11 +118,6 @@ bool rp__page_ask(struct rp__hub *h, enum rp__hub_read kind, int64_t from, void 
   if (rp__pool_post(h->l->readers, &p->task)) return true;
   rp__page_free(p);
   return false;
-}
-
-struct rp__page *rp__page_of(struct rp__job *job)
-{
-  return OF(job, job);
 }
 
 void rp__page_free(struct rp__page *p)

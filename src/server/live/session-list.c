@@ -265,19 +265,6 @@ static size_t merge(struct rp__session_list *r, struct rp__session_list_item *ne
   return before;
 }
 
-static void forget_removed(struct rp__session_list *r)
-{
-  struct rp__session_list_item *it = r->first;
-  while (r->n_removed > RP_LIVE_ROLL_REMOVED && it) {
-    struct rp__session_list_item *next = it->next;
-    if (it->removed) {
-      r->forgotten = it->stamp;
-      drop(r, it);
-    }
-    it = next;
-  }
-}
-
 /* Without memory it stays until the next scan misses it again. */
 static void remove_item(struct rp__session_list *r, struct rp__session_list_item *it)
 {
@@ -296,42 +283,6 @@ static void remove_item(struct rp__session_list *r, struct rp__session_list_item
   r->n_removed++;
   unlink_item(r, it);
   link_last(r, it);
-}
-
-/*
- * Those that were not listed: gone, or, when the list was cut, perhaps only older than its last (`oldest`). Of these
- * the open ones are looked at by their numbers from now on.
- */
-static void sort_out(struct rp__session_list *r, bool cut, size_t oldest)
-{
-  struct rp__session_list_item *next, *end = r->last;
-  for (struct rp__session_list_item *it = r->first; it; it = next) {
-    next = it == end ? NULL : it->next;
-    bool missing = !it->seen && !it->removed, looked_at = it->asked || !it->older;
-    it->seen = it->asked = false;
-    if (!missing || !looked_at) continue;
-    if (!it->older && cut && it->rank > oldest) {
-      it->older = it->open;
-      if (!it->open) drop(r, it);
-      continue;
-    }
-    remove_item(r, it);
-  }
-  forget_removed(r);
-}
-
-static void take(struct rp__session_list *r, struct scan *s)
-{
-  size_t oldest = 0;
-  for (size_t i = 0; i < s->n; i++) {
-    size_t before = merge(r, s->items[i], i, false);
-    if (before != SIZE_MAX) oldest = RP_MAX(oldest, before);
-  }
-  for (size_t i = 0; i < s->n_older; i++) merge(r, s->older[i], SIZE_MAX, true);
-  s->n = s->n_older = 0;
-  r->cursor = s->cursor;
-  sort_out(r, s->more, oldest);
-  r->scanned = true;
 }
 
 /* ---- rolls ---- */
@@ -358,7 +309,40 @@ static void on_scan(struct rp__job *job)
   r->due_ms = rp__loop_now(r->l->srv->loop) + pause_ms - RP_LIVE_TICK_MS / 2;
   r->scanning = false;
   if (s->rc || s->behind) r->commits = -1; /* again */
-  if (!s->rc) take(r, s);
+  if (!s->rc) {
+    size_t oldest = 0;
+    for (size_t i = 0; i < s->n; i++) {
+      size_t before = merge(r, s->items[i], i, false);
+      if (before != SIZE_MAX) oldest = RP_MAX(oldest, before);
+    }
+    for (size_t i = 0; i < s->n_older; i++) merge(r, s->older[i], SIZE_MAX, true);
+    s->n = s->n_older = 0;
+    r->cursor = s->cursor;
+    /*
+     * Those that were not listed: gone, or, when the list was cut, perhaps only older than its last (`oldest`). Of
+     * these the open ones are looked at by their numbers from now on.
+     */
+    struct rp__session_list_item *next, *end = r->last;
+    for (struct rp__session_list_item *it = r->first; it; it = next) {
+      next = it == end ? NULL : it->next;
+      bool missing = !it->seen && !it->removed, looked_at = it->asked || !it->older;
+      it->seen = it->asked = false;
+      if (!missing || !looked_at) continue;
+      if (!it->older && s->more && it->rank > oldest) {
+        it->older = it->open;
+        if (!it->open) drop(r, it);
+        continue;
+      }
+      remove_item(r, it);
+    }
+    for (struct rp__session_list_item *it = r->first; r->n_removed > RP_LIVE_ROLL_REMOVED && it; it = next) {
+      next = it->next;
+      if (!it->removed) continue;
+      r->forgotten = it->stamp;
+      drop(r, it);
+    }
+    r->scanned = true;
+  }
   scan_free(s);
   rp__list_feed(r);
   r->pins--;

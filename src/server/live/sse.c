@@ -109,22 +109,10 @@ static void finish_error(struct stream *s, const char *event, const rp_error *er
 
 /* ---- a session's events ---- */
 
-static bool wanted(const struct stream *s, const char *kind)
-{
-  size_t n = strlen(kind);
-  if (!s->filter) return true;
-  for (const char *p = s->filter; *p;) {
-    size_t word = strcspn(p, ",");
-    if (word == n && memcmp(p, kind, n) == 0) return true;
-    p += word + (p[word] == ',');
-  }
-  return false;
-}
-
 static bool on_event(void *ctx, struct rp__live_event *ev)
 {
   struct stream *s = ctx;
-  bool shown = wanted(s, ev->kind);
+  bool shown = rp__handle_wants(s->filter, ev->kind);
   if (shown && !send_msg(s, rp__sse_form(ev))) return false;
   s->seq = ev->seq;
   if (shown) s->told = ev->seq;
@@ -229,13 +217,6 @@ static void on_timer(struct rp__timer *t)
   rp__timer_start(loop, t, left > 0 ? left : s->ping_ms);
 }
 
-static int subscribe(struct stream *s, rp_error *err)
-{
-  struct rp__live *live = s->sse->srv->live;
-  if (s->entry) return rp__sub_new(live, s->entry, s->after, &event_handler, s, &s->sub, err);
-  return rp__list_sub_new(live, s->scope[0] ? s->scope : NULL, &list_handler, s, &s->list, err);
-}
-
 static void stream_open(struct rp__job *job)
 {
   struct stream *s = OF(job, job);
@@ -257,27 +238,14 @@ static void stream_open(struct rp__job *job)
     finish_restart(s);
     return;
   }
-  rc = subscribe(s, &err);
+  rc = s->entry ? rp__sub_new(srv->live, s->entry, s->after, &event_handler, s, &s->sub, &err)
+                : rp__list_sub_new(srv->live, s->scope[0] ? s->scope : NULL, &list_handler, s, &s->list, &err);
   if (rc) finish_error(s, "error", &err);
   rp__registry_put(srv->registry, RP_TAKE(s->entry));
   if (!rc) rp__timer_start(srv->loop, &s->timer, s->ping_ms);
 }
 
 /* ---- the request ---- */
-
-static struct rp__net_msg *head_new(struct rp__http_call *c)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(HEAD_MAX);
-  const char *origin = rp__auth_origin(c->srv->auth, c->req);
-  rp__buf_str(&out, "HTTP/1.1 200 OK\r\n"
-                    "Content-Type: text/event-stream\r\n"
-                    "Cache-Control: no-cache, no-transform\r\n"
-                    "X-Accel-Buffering: no\r\n"
-                    "Connection: close\r\n" RP_HTTP_SAFE_LINES);
-  if (origin) rp__buf_printf(&out, "Access-Control-Allow-Origin: %s\r\nVary: Origin\r\n", origin);
-  rp__buf_str(&out, "\r\nretry: 1000\n\n");
-  return out.err ? NULL : rp__msg_new(out.p, out.n);
-}
 
 static int stream_new(struct rp__http_call *c, struct stream **ret, rp_error *err)
 {
@@ -294,7 +262,16 @@ static int stream_new(struct rp__http_call *c, struct stream **ret, rp_error *er
   *s = (struct stream){.job.fn = stream_open, .sse = srv->sse, .timer.fn = on_timer, .fd = -1};
   s->ping_ms = srv->set.stall_ms > 0 ? RP_MIN(srv->set.stall_ms, RP_SSE_PING_MS) : RP_SSE_PING_MS;
   s->expires = c->who.who == RP_WHO_TOKEN;
-  s->head = head_new(c);
+  struct rp__buf out RP_AUTOBUF = RP_BUF(HEAD_MAX);
+  const char *origin = rp__auth_origin(srv->auth, c->req);
+  rp__buf_str(&out, "HTTP/1.1 200 OK\r\n"
+                    "Content-Type: text/event-stream\r\n"
+                    "Cache-Control: no-cache, no-transform\r\n"
+                    "X-Accel-Buffering: no\r\n"
+                    "Connection: close\r\n" RP_HTTP_SAFE_LINES);
+  if (origin) rp__buf_printf(&out, "Access-Control-Allow-Origin: %s\r\nVary: Origin\r\n", origin);
+  rp__buf_str(&out, "\r\nretry: 1000\n\n");
+  s->head = out.err ? NULL : rp__msg_new(out.p, out.n);
   if (!s->head) {
     stream_free(s);
     return rp__fail_nomem(err);
@@ -306,7 +283,7 @@ static int stream_new(struct rp__http_call *c, struct stream **ret, rp_error *er
 /* The socket's way into the loop. */
 static int stream_take(struct rp__http_call *c, struct stream *s, rp_error *err)
 {
-  int rc = rp__http_call_take(c, 200, &s->fd, err);
+  int rc = rp__request_take(c->req, 200, &s->fd, err);
   if (rc || !rp__loop_post(c->srv->loop, &s->job)) stream_free(s);
   return rc ? rc : RP_CALL_TAKEN;
 }

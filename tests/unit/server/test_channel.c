@@ -65,7 +65,7 @@ static struct rp__entry *started(const char *id, const char *channel)
 static struct rp__member *enter(struct rp__entry *e)
 {
   struct rp__member *m = NULL;
-  assert_int_equal(rp__member_enter(srv.channels, e, rp__entry_id(e), true, &m, NULL), 0);
+  assert_int_equal(rp__member_enter(srv.channels, e, e->id, true, &m, NULL), 0);
   return m;
 }
 
@@ -132,8 +132,8 @@ static void a_member_may_ask_for_another_grace(void **state)
   struct rp__entry *kept = started("kept", "channel"), *usual = started("usual", "channel"),
                    *hasty = started("hasty", "channel");
   struct rp__member *m = enter(kept), *two = enter(kept);
-  rp__member_keep(m, LONG_MS);
-  rp__member_keep(two, 0);
+  rp_presence_keep(srv.engine, m->presence, LONG_MS);
+  rp_presence_keep(srv.engine, two->presence, 0);
   leave(m, true);
   leave(two, true);
   leave(enter(usual), true);
@@ -142,7 +142,7 @@ static void a_member_may_ask_for_another_grace(void **state)
   assert_string_not_equal(status_of("kept"), "closed"); /* the longest counts */
   srv.set.leave_ms = LONG_MS;
   m = enter(hasty);
-  rp__member_keep(m, 0);
+  rp_presence_keep(srv.engine, m->presence, 0);
   leave(m, true);
   run_leave();
   assert_string_equal(status_of("hasty"), "closed");
@@ -198,7 +198,7 @@ static void what_was_closed_by_word_is_not_closed_again(void **state)
   struct rp__member *m = enter(e);
   char id[RP_ID_MAX + 1];
   assert_true(find_key("s", "a", id));
-  rp__member_set_closed(m, true);
+  rp_presence_set_ended(srv.engine, m->presence, true);
   assert_false(find_key("s", "a", id)); /* L-05: never by key */
   leave(m, true);
   run_leave();
@@ -236,7 +236,7 @@ static void start_many(struct rp__entry *e[MANY])
 static size_t count_closed(struct rp__entry *e[MANY])
 {
   size_t n = 0;
-  for (int i = 0; i < MANY; i++) n += strcmp(status_of(rp__entry_id(e[i])), "closed") == 0;
+  for (int i = 0; i < MANY; i++) n += strcmp(status_of(e[i]->id), "closed") == 0;
   return n;
 }
 

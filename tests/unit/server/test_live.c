@@ -108,7 +108,7 @@ static int64_t append(struct rig *x, const char *id)
   struct rp__entry *e;
   int64_t seq = 0;
   assert_int_equal(rp__registry_get(x->srv.registry, id, &e, NULL), 0);
-  assert_int_equal(append_to(rp__entry_session(e), &seq), 0);
+  assert_int_equal(append_to(e->s, &seq), 0);
   rp__registry_put(x->srv.registry, e);
   return seq;
 }
@@ -244,7 +244,7 @@ static void *write_many(void *arg)
 {
   struct writer *w = arg;
   for (int i = 0; i < EVENTS_EACH; i++) {
-    if (append_to(rp__entry_session(w->entry), NULL)) w->failed++;
+    if (append_to(w->entry->s, NULL)) w->failed++;
     news_add(&w->x->news, w->appended, 1);
   }
   return NULL;
@@ -463,7 +463,7 @@ static void deleted_sessions_are_gone(void **state)
   news_await(&x->news, &other.ups, 1);
   struct rp__entry *e;
   assert_int_equal(rp__registry_get(x->srv.registry, "s", &e, NULL), 0);
-  assert_int_equal(rp_end(rp__entry_session(e), NULL, NULL), 0);
+  assert_int_equal(rp_end(e->s, NULL, NULL), 0);
   rp__registry_put(x->srv.registry, e);
   assert_int_equal(rp_trash(x->srv.engine, "s", NULL, NULL), 0);
   news_await(&x->news, &live.gones, 1);
@@ -548,7 +548,7 @@ static void end(struct rig *x, const char *id)
 {
   struct rp__entry *e;
   assert_int_equal(rp__registry_get(x->srv.registry, id, &e, NULL), 0);
-  assert_int_equal(rp_end(rp__entry_session(e), NULL, NULL), 0);
+  assert_int_equal(rp_end(e->s, NULL, NULL), 0);
   rp__registry_put(x->srv.registry, e);
 }
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "server/heartbeats.h"
+#include "server/background-work.h"
 #include "server/http/mcp-clients.h"
 #include "server/server.h"
 
@@ -36,7 +36,7 @@ static int open_server(struct rp__server *srv, const char *abandon_s)
   setenv("REPRISE_ABANDON_S", abandon_s, 1);
   setenv("REPRISE_HOME", "/nonexistent/reprise", 1);
   if (rp_open(&o, &srv->engine, NULL) || rp__registry_new(srv->engine, &srv->registry, NULL)) return -1;
-  return rp__mcp_clients_new_of(srv, CLIENTS, &srv->mcp, NULL);
+  return rp__mcp_clients_new(srv, CLIENTS, &srv->mcp, NULL);
 }
 
 static void close_server(struct rp__server *srv)
@@ -129,7 +129,7 @@ static void one_that_others_ended_is_let_go(void **state)
   start(&srv, "over");
   rp__mcp_clients_use(srv.mcp, "over", NULL);
   assert_int_equal(rp__registry_get(srv.registry, "over", &e, NULL), 0);
-  assert_int_equal(rp_end(rp__entry_session(e), NULL, NULL), 0);
+  assert_int_equal(rp_end(e->s, NULL, NULL), 0);
   rp__registry_put(srv.registry, e);
   now_ms += 20000;
   tend(&srv);

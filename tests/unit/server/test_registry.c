@@ -55,9 +55,9 @@ static void names_lead_to_one_handle(void **state)
   assert_int_equal(rp__registry_get(x->r, "tw", &other, NULL), 0);
   assert_ptr_equal(by_id, by_key);
   assert_ptr_not_equal(by_id, other);
-  assert_string_equal(rp__entry_id(other), "two");
-  assert_string_equal(rp__entry_scope(by_id), "test");
-  assert_string_equal(rp__entry_channel(by_id), "channel");
+  assert_string_equal(other->id, "two");
+  assert_string_equal(by_id->scope, "test");
+  assert_string_equal(by_id->channel, "channel");
   assert_int_equal(rp__registry_count(x->r), 2);
   assert_int_equal(rp__registry_get(x->r, "three", &other, &err), RP_E_SESSION_NOT_FOUND);
   rp__registry_put(x->r, by_id);
@@ -70,7 +70,7 @@ static void assert_means(struct rig *x, const char *scope, const char *ref, cons
 {
   struct rp__entry *e;
   assert_int_equal(rp__registry_get_in(x->r, scope, ref, &e, NULL), 0);
-  assert_string_equal(rp__entry_id(e), want);
+  assert_string_equal(e->id, want);
   rp__registry_put(x->r, e);
 }
 
@@ -117,10 +117,10 @@ static void what_is_forgotten_lives_until_it_is_put_back(void **state)
   struct rp__entry *old, *new;
   rp_error err = {0};
   assert_int_equal(rp__registry_get(x->r, "one", &old, NULL), 0);
-  assert_int_equal(rp_end(rp__entry_session(old), NULL, &err), 0);
+  assert_int_equal(rp_end(old->s, NULL, &err), 0);
   assert_int_equal(rp_trash(x->e, "one", NULL, &err), 0);
   rp__registry_forget(x->r, "one");
-  assert_string_equal(rp_session_id(rp__entry_session(old)), "one");
+  assert_string_equal(rp_session_id(old->s), "one");
   assert_int_equal(rp__registry_get(x->r, "one", &new, &err), RP_E_SESSION_NOT_FOUND);
   rp__registry_put(x->r, old);
   assert_int_equal(rp_untrash(x->e, "one", &err), 0);
@@ -135,11 +135,11 @@ static void the_handle_follows_the_name_to_a_new_session(void **state)
   struct rp__entry *old, *new = NULL;
   rp_event ev = {.kind = "x-a", .body = "{}"};
   assert_int_equal(rp__registry_get(x->r, "one", &old, NULL), 0);
-  int64_t before = rp_session_number(rp__entry_session(old));
-  assert_int_equal(rp_end(rp__entry_session(old), NULL, NULL), 0);
+  int64_t before = rp_session_number(old->s);
+  assert_int_equal(rp_end(old->s, NULL, NULL), 0);
   assert_int_equal(rp_purge(x->e, "one", true, NULL), 0);
   start(x->e, "one", "first");
-  assert_int_equal(rp_append(rp__entry_session(old), &ev, NULL, NULL, NULL), RP_E_SESSION_NOT_FOUND);
+  assert_int_equal(rp_append(old->s, &ev, NULL, NULL, NULL), RP_E_SESSION_NOT_FOUND);
   for (int i = 0; i < 300; i++) { /* until the entry counts as looked at long ago */
     assert_int_equal(rp__registry_get(x->r, "one", &new, NULL), 0);
     if (new != old) break;
@@ -147,8 +147,8 @@ static void the_handle_follows_the_name_to_a_new_session(void **state)
     usleep(RP_REGISTRY_FRESH_MS * 1000 / 100);
   }
   assert_ptr_not_equal(old, new);
-  assert_int_not_equal(rp_session_number(rp__entry_session(new)), before);
-  assert_int_equal(rp_append(rp__entry_session(new), &ev, NULL, NULL, NULL), 0);
+  assert_int_not_equal(rp_session_number(new->s), before);
+  assert_int_equal(rp_append(new->s, &ev, NULL, NULL, NULL), 0);
   rp__registry_put(x->r, new);
   rp__registry_put(x->r, old);
 }

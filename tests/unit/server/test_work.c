@@ -66,7 +66,7 @@ static void jobs_run_apart_from_each_other(void **state)
   rp__slog_init(&srv.log);
   srv.log.fd = fds[1];
   atomic_store(&broken, true);
-  assert_int_equal(rp__work_new_of(&srv, jobs, &w, NULL), 0);
+  assert_int_equal(rp__work_new(&srv, jobs, &w, NULL), 0);
   assert_int_equal(rp__work_start(w, NULL), 0);
   wait_for(&quick_runs, 5);
   wait_for(&failing_runs, 5);
@@ -126,7 +126,7 @@ static void nobody_waits_for_a_slow_job(void **state)
   (void)state;
   rp__slog_init(&srv.log);
   pthread_mutex_lock(&stuck_gate);
-  assert_int_equal(rp__work_new_of(&srv, table, &w, NULL), 0);
+  assert_int_equal(rp__work_new(&srv, table, &w, NULL), 0);
   assert_int_equal(rp__work_start(w, NULL), 0);
   wait_for(&stuck_runs, 1);
   wait_for(&quick_runs, atomic_load(&quick_runs) + 20);
