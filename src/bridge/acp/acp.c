@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The proxy as a whole: making and freeing it, sending lines, and the work that is due while no line comes in. */
-#include "bridge/acp/acp.h"
+#include "bridge/acp/session/session.h"
 
 #include <stdarg.h>
 
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/agent-death.h"
-#include "bridge/acp/session/close.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/open-tools.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/agent-command.h"
-#include "bridge/acp/wire/from-agent.h"
-#include "bridge/acp/wire/from-client.h"
 #include "bridge/line.h"
 
 #define LOG_BYTES 1024
@@ -67,14 +56,9 @@ void rp__acp_warn(struct rp__acp *a, const char *fmt, ...)
 
 /* ---- lines out ---- */
 
-static struct rp__line_queue *flow_to(struct rp__acp *a, enum rp__acp_side to)
-{
-  return to == RP_ACP_CLIENT ? &a->to_client : &a->to_agent;
-}
-
 void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str line)
 {
-  struct rp__line_queue *f = flow_to(a, to);
+  struct rp__line_queue *f = to == RP_ACP_CLIENT ? &a->to_client : &a->to_agent;
   if (!line.p) {
     rp__acp_log(a, "out of memory: a line is lost");
     return;
@@ -234,20 +218,6 @@ static void earlier(int64_t *at, int64_t when)
   if (when && when < *at) *at = when;
 }
 
-static void plan(struct rp__acp *a)
-{
-  int64_t at = a->sessions ? a->beat_at : NEVER, now = rp__acp_now(a);
-  for (const struct rp__call *c = a->client.head; c; c = c->next) earlier(&at, c->deadline);
-  for (const struct rp__acp_session *s = a->sessions; s; s = s->next) {
-    if (s->ladder.phase == RP_LADDER_QUIET) earlier(&at, s->ladder.quiet_at);
-    earlier(&at, s->end_by);
-    if (!s->h) earlier(&at, s->open_at);
-  }
-  if (at == a->timer_at) return;
-  a->timer_at = at;
-  a->w.timer(a->w.ctx, at == NEVER ? -1 : RP_MAX(at - now, 0));
-}
-
 static void after(struct rp__acp *a)
 {
   if (a->finished) return;
@@ -260,7 +230,16 @@ static void after(struct rp__acp *a)
   }
   press(a, RP_ACP_AGENT, &a->to_client, RP_ACP_CLIENT);
   press(a, RP_ACP_CLIENT, &a->to_agent, RP_ACP_AGENT);
-  plan(a);
+  int64_t at = a->sessions ? a->beat_at : NEVER, now = rp__acp_now(a);
+  for (const struct rp__call *c = a->client.head; c; c = c->next) earlier(&at, c->deadline);
+  for (const struct rp__acp_session *s = a->sessions; s; s = s->next) {
+    if (s->ladder.phase == RP_LADDER_QUIET) earlier(&at, s->ladder.quiet_at);
+    earlier(&at, s->end_by);
+    if (!s->h) earlier(&at, s->open_at);
+  }
+  if (at == a->timer_at) return;
+  a->timer_at = at;
+  a->w.timer(a->w.ctx, at == NEVER ? -1 : RP_MAX(at - now, 0));
 }
 
 /* What the agent says does not count any more. */
@@ -329,31 +308,7 @@ void rp__acp_poke(struct rp__acp *a)
 void rp__acp_drained(struct rp__acp *a, enum rp__acp_side to)
 {
   (void)to;
-  rp__inbox_take(a);
-  after(a);
-}
-
-static void late_calls(struct rp__acp *a, int64_t now)
-{
-  for (struct rp__call *c = a->client.head, *next; c; c = next) {
-    next = c->next;
-    if (!c->deadline || c->deadline > now) continue;
-    rp__call_take(c);
-    if (c->done) c->done(a, c, NULL);
-    rp__call_free(c);
-    next = a->client.head; /* anything may have changed */
-  }
-}
-
-static void beat(struct rp__acp *a, int64_t now)
-{
-  if (now < a->beat_at) return;
-  a->beat_at = now + RP_ACP_BEAT_MS;
-  for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
-    rp_error why = {0};
-    if (!s->h || s->state == RP_ACP_TAKEN) continue;
-    if (rp_heartbeat(s->h, &why)) rp__acp_journal_refused(s, &why);
-  }
+  rp__acp_poke(a);
 }
 
 void rp__acp_tick(struct rp__acp *a)
@@ -362,8 +317,21 @@ void rp__acp_tick(struct rp__acp *a)
   a->timer_at = NEVER;
   if (a->ending) return;
   rp__inbox_take(a);
-  late_calls(a, now);
-  beat(a, now);
+  for (struct rp__call *c = a->client.head, *next; c; c = next) {
+    next = c->next;
+    if (!c->deadline || c->deadline > now) continue;
+    rp__call_take(c);
+    if (c->done) c->done(a, c, NULL);
+    rp__call_free(c);
+    next = a->client.head; /* anything may have changed */
+  }
+  bool beat = now >= a->beat_at;
+  if (beat) a->beat_at = now + RP_ACP_BEAT_MS;
+  for (struct rp__acp_session *s = a->sessions; s && beat; s = s->next) {
+    rp_error why = {0};
+    if (!s->h || s->state == RP_ACP_TAKEN) continue;
+    if (rp_heartbeat(s->h, &why)) rp__acp_journal_refused(s, &why);
+  }
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
     next = s->next;
     if (s->end_by && s->end_by <= now)
@@ -376,21 +344,11 @@ void rp__acp_tick(struct rp__acp *a)
 
 /* ---- the end ---- */
 
-static void end_turn(struct rp__acp_session *s, int64_t turn, const char *reason)
-{
-  struct rp__buf error RP_AUTOBUF = RP_BUF(LOG_BYTES);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  struct rp__jw w = RP_JW(&error);
-  struct rp__json none = {0};
-  rp__acp_events_init(&events);
-  rp__jw_pack(&w, "{message:s}", reason);
-  if (error.err || rp__acp_event_turn_end(&s->known, turn, none, rp__json_trusted(error.p, error.n), &events, NULL))
-    return;
-  rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
-}
-
 void rp__acp_client_gone(struct rp__acp *a, const char *reason)
 {
+  struct rp__buf error RP_AUTOBUF = RP_BUF(LOG_BYTES);
+  struct rp__jw w = RP_JW(&error);
+  struct rp__json none = {0};
   if (a->ending) return;
   rp__acp_journal_settle(a); /* what was said last is still delivered */
   a->ending = true;
@@ -398,8 +356,14 @@ void rp__acp_client_gone(struct rp__acp *a, const char *reason)
     rp__acp_session_retry(s);
     rp__tools_leave(s);
   }
-  for (const struct rp__call *c = a->client.head; c; c = c->next)
-    if (c->kind == RP_CALL_PROMPT && c->s) end_turn(c->s, c->turn, reason);
+  rp__jw_pack(&w, "{message:s}", reason);
+  for (const struct rp__call *c = a->client.head; c && !error.err; c = c->next) {
+    if (c->kind != RP_CALL_PROMPT || !c->s) continue;
+    struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+    rp__acp_events_init(&events);
+    if (!rp__acp_event_turn_end(&c->s->known, c->turn, none, rp__json_trusted(error.p, error.n), &events, NULL))
+      rp__acp_journal_put(c->s, &events, &a->to_client, (struct rp__str){0});
+  }
   while (a->sessions) rp__acp_session_end(a->sessions, reason);
   a->w.timer(a->w.ctx, -1);
   if (a->agent_state == RP_AGENT_OFF || a->agent_state == RP_AGENT_BROKEN) {

@@ -74,4 +74,10 @@ void rp__acp_poke(struct rp__acp *a);
 /* What was sent was written: there may be room for more of a replay. */
 void rp__acp_drained(struct rp__acp *a, enum rp__acp_side to);
 
+/*
+ * The proxy with a world of libuv: this process's stdin and stdout, the agent as a child, signals, one timer
+ * (wire/host.c). Runs until the editor goes. Returns 0 or an error; *ret_code: what the program shall exit with.
+ */
+RP_MUST_USE int rp__acp_run(rp_engine *e, const struct rp__acp_options *o, int *ret_code, rp_error *err);
+
 #endif

@@ -92,4 +92,60 @@ void rp__acp_log(struct rp__acp *a, const char *fmt, ...) RP_PRINTF(2, 3);
 void rp__acp_warn(struct rp__acp *a, const char *fmt, ...) RP_PRINTF(2, 3);
 int64_t rp__acp_now(struct rp__acp *a);
 
+/* ---- lines of the editor (wire/from-client.c) ---- */
+
+void rp__acp_from_client(struct rp__acp *a, const struct rp__msg *m);
+/* Remembers a request of the editor's; NULL: there is no memory, and it was answered so. */
+struct rp__call *rp__acp_pend(struct rp__acp *a, const struct rp__msg *m, enum rp__call_kind kind,
+                              struct rp__acp_session *s);
+/* … and forwards it; params.sessionId becomes the agent's. */
+struct rp__call *rp__acp_pass(struct rp__acp *a, const struct rp__msg *m, enum rp__call_kind kind,
+                              struct rp__acp_session *s);
+/* Whether the agent has it; else the line waits for that, or is refused. */
+bool rp__acp_session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s);
+/* Requests that the proxy answers itself, or has a part in: session/new.c, list.c, close.c, restore/load.c. */
+void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_on_fork(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_on_list(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_on_close(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_on_delete(struct rp__acp *a, const struct rp__msg *m);
+void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s);
+void rp__acp_not_found(struct rp__acp *a, struct rp__json id, struct rp__json params, const char *why);
+
+/* ---- lines of the agent (wire/from-agent.c) ---- */
+
+void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m);
+/* An update of a session's: written down, then sent. */
+void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m);
+/* A request of ours: begin it, write its params, end it. */
+struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__acp_session *s, int64_t ms,
+                             rp__call_fn *done, struct rp__buf *out, struct rp__jw *ret_w);
+void rp__acp_asked(struct rp__acp *a, struct rp__buf *out, struct rp__jw *w);
+/* Its answers to what the editor asked. */
+rp__call_fn rp__acp_made, rp__acp_forked, rp__acp_adopted, rp__acp_prompted, rp__acp_closed, rp__acp_deleted;
+
+/* ---- the agent's end, when nobody asked for it, and its return (session/agent-death.c) ---- */
+
+void rp__death_wake(struct rp__acp *a); /* the crash loop's pause is over */
+bool rp__death_paused(struct rp__acp *a);
+void rp__death_describe(const struct rp__acp *a, struct rp__buf *out);
+void rp__death_data(const struct rp__acp *a, struct rp__buf *out); /* "data" of an error that tells it */
+void rp__death_replace(struct rp__acp *a, const char *why);
+
+/* ---- version 2 of the protocol, which is a draft (wire/draft-version.c) ---- */
+
+bool rp__draft_is(int64_t version);
+void rp__draft_read_caps(struct rp__acp *a, struct rp__json result);
+void rp__draft_warn(struct rp__acp *a);                             /* once */
+bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m); /* false: it is none that is known */
+rp__call_fn rp__draft_answered;
+void rp__draft_update(struct rp__acp_session *s, const struct rp__msg *m);
+void rp__draft_broken(struct rp__acp_session *s, const char *text); /* the turn ends, for its agent has died */
+
+/* ---- the agent's command line as it is written down: without its secrets (wire/agent-command.c) ---- */
+
+char **rp__command_copy(rp_engine *e, const char *const *command); /* ends with NULL; NULL: no memory */
+void rp__command_free(char **command);
+
 #endif

@@ -5,11 +5,7 @@
  * delivered is in the journal, and a load that fails leaves nothing behind. Agents also send updates for a session that
  * they have while the editor still waits for its own answer; these updates wait until the editor has it.
  */
-#include "bridge/acp/restore/early-updates.h"
-
-#include "bridge/acp/replay/replay-filter.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
 
 static struct rp__json sid_of(const struct rp__msg *m)
 {

@@ -5,17 +5,9 @@
  * under an id of the agent's own, whose next prompt brings the history. Any error means that the agent could not, and
  * the next rung is tried. After a rung has held, mode and options of the session are set again.
  */
-#include "bridge/acp/restore/ladder.h"
+#include "bridge/acp/session/session.h"
 
 #include <assert.h>
-
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
 
 #define QUIET_MAX_MS 2000 /* a late replay that does not stop is over */
 #define TRIES 3           /* restorations of one session that agents may die of */

@@ -4,16 +4,9 @@
  * then the editor. The history that answers a load is sent in steps, as fast as the editor takes it, and the answer
  * after it.
  */
-#include "bridge/acp/restore/load.h"
+#include "bridge/acp/session/session.h"
 
 #include "base/utf8.h"
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/session/settings.h"
-#include "bridge/acp/wire/from-client.h"
 
 #define WORDS_MAX 400                    /* of an agent's error that are passed on */
 #define REPLAY_BYTES ((size_t)256 << 10) /* the editor has not taken: its replay waits */

@@ -4,14 +4,7 @@
  * again, and its sessions are restored. An agent that dies three times within half a minute is not started again for
  * half a minute.
  */
-#include "bridge/acp/session/agent-death.h"
-
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/close.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/prompt.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
 
 static void say_how(const struct rp__acp *a, struct rp__buf *out)
 {
@@ -161,11 +154,20 @@ static void introduce(struct rp__acp *a, const char *method, const char *params,
   rp__acp_asked(a, &out, &w);
 }
 
+/* The agent is up again. */
+static void pick_up(struct rp__acp *a)
+{
+  a->agent_state = RP_AGENT_UP;
+  a->why[0] = '\0';
+  rp__restore_wanted(a);
+  rp__waiting_request_release(a, NULL);
+}
+
 /* A failed authentication shows when the sessions are restored. */
 static void authenticated(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   (void)c, (void)m;
-  if (a->agent_state == RP_AGENT_WAKING) rp__death_pick_up(a);
+  if (a->agent_state == RP_AGENT_WAKING) pick_up(a);
 }
 
 static void initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
@@ -180,33 +182,14 @@ static void initialized(struct rp__acp *a, struct rp__call *c, const struct rp__
   if (a->authenticate)
     introduce(a, "authenticate", a->authenticate, authenticated);
   else
-    rp__death_pick_up(a);
-}
-
-void rp__death_pick_up(struct rp__acp *a)
-{
-  a->agent_state = RP_AGENT_UP;
-  a->why[0] = '\0';
-  rp__restore_wanted(a);
-  rp__waiting_request_release(a, NULL);
-}
-
-/* The editor's initialize has no answer yet: the new agent gets it as it was. */
-static bool repeat_initialize(struct rp__acp *a)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w = RP_JW(&out);
-  struct rp__call *c = a->client.head;
-  while (c && c->kind != RP_CALL_INITIALIZE) c = c->next;
-  if (!c) return false;
-  rp__jw_pack(&w, "{jsonrpc:s id:v method:s params:r}", "2.0", rp__call_id(c), "initialize",
-              a->initialize ? a->initialize : "{}");
-  rp__acp_send(a, RP_ACP_AGENT, &out);
-  return true;
+    pick_up(a);
 }
 
 static void start(struct rp__acp *a)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&out);
+  const struct rp__call *c = a->client.head;
   rp_error why = {0};
   a->agent_state = RP_AGENT_WAKING;
   while (a->w.start(a->w.ctx, &why)) {
@@ -215,8 +198,14 @@ static void start(struct rp__acp *a)
     give_up(a);
     return;
   }
-  if (repeat_initialize(a) || !a->known || !a->initialize)
-    rp__death_pick_up(a);
+  while (c && c->kind != RP_CALL_INITIALIZE) c = c->next;
+  if (c) { /* the editor's initialize has no answer yet: the new agent gets it as it was */
+    rp__jw_pack(&w, "{jsonrpc:s id:v method:s params:r}", "2.0", rp__call_id(c), "initialize",
+                a->initialize ? a->initialize : "{}");
+    rp__acp_send(a, RP_ACP_AGENT, &out);
+  }
+  if (c || !a->known || !a->initialize)
+    pick_up(a);
   else
     introduce(a, "initialize", a->initialize, initialized);
 }

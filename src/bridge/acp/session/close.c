@@ -4,14 +4,7 @@
  * cancelled, and the proxy waits for the end of the turn. A closed session stays in the journal; a deleted one goes to
  * the trash.
  */
-#include "bridge/acp/session/close.h"
-
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
-#include "bridge/acp/wire/from-client.h"
 
 /*
  * 0 also when there is none: then it is as deleted as it can be. As a name of itself its id outlasts the trash: the

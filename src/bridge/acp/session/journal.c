@@ -5,7 +5,7 @@
  * Events that can't be stored delay no line: they are counted, and before the next append the outbox records how many
  * are missing.
  */
-#include "bridge/acp/session/journal.h"
+#include "bridge/acp/session/session.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -13,8 +13,6 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/session.h"
 
 /* An append on its way. */
 struct entry {

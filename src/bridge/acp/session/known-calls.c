@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the proxy remembers of tool calls and requests, also of a session that comes back. */
-#include "bridge/acp/session/known-calls.h"
+#include "bridge/acp/session/event.h"
 #include "base/enum-words.h"
 
 #include "base/text.h"
-#include "bridge/acp/session/event.h"
 
 #define PAGE 256 /* events looked at from the journal's end; four times as many each further time */
 

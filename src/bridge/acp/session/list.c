@@ -4,17 +4,12 @@
  * knows. A cursor says which of the two parts goes on, and where: "r:" with time and id of the last session listed, or
  * "a:" with the agent's own cursor.
  */
-#include "bridge/acp/session/list.h"
+#include "bridge/acp/session/session.h"
 
 #include <errno.h>
 #include <limits.h>
 
 #include "base/text.h"
-#include "bridge/acp/session/agent-death.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/session/title.h"
-#include "bridge/acp/wire/from-agent.h"
 
 #define LIST_MS 5000 /* for the agent's part of a list */
 #define PAGE 50

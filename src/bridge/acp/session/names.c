@@ -3,9 +3,8 @@
  * Resolves ids on the wire. An id is a session's own, another name of a session (from the store's table of names), or
  * the name of a deleted session.
  */
-#include "bridge/acp/session/names.h"
+#include "bridge/acp/session/session.h"
 
-#include "bridge/acp/proxy.h"
 #include "bridge/workspace.h"
 
 struct looked {

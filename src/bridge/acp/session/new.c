@@ -5,16 +5,7 @@
  * journal begins with a copy of the other session's. When the agent does not have that other session open, the agent
  * gets it first.
  */
-#include "bridge/acp/session/new.h"
-
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/session/settings.h"
-#include "bridge/acp/wire/from-client.h"
 
 /* Those that are being begun count too. */
 static bool room_for_one(const struct rp__acp *a)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tool calls of a session that have no end yet. When the agent dies, the proxy ends them for the editor. */
-#include "bridge/acp/session/open-tools.h"
-
-#include "bridge/acp/session/journal.h"
 #include "bridge/acp/session/session.h"
 
 void rp__tools_learn(struct rp__acp_session *s, struct rp__json update, bool begins)

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns. A prompt is in the journal before the agent gets it, and the end of a turn before the editor gets it. */
-#include "bridge/acp/session/prompt.h"
+#include "bridge/acp/session/session.h"
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "bridge/acp/replay/replay-filter.h"
 #include "bridge/acp/restore/hand-over-text.h"
-#include "bridge/acp/session/agent-death.h"
-#include "bridge/acp/session/close.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/open-tools.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/draft-version.h"
 #include "bridge/injected-text.h"
 
 #define BRIEF_MAX ((size_t)256 << 10)

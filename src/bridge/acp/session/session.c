@@ -3,16 +3,6 @@
 #include "base/given-values.h"
 #include "bridge/acp/session/session.h"
 
-#include "bridge/acp/replay/replay-filter.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/event.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/open-tools.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/settings.h"
-#include "bridge/acp/wire/capabilities.h"
-#include "bridge/acp/wire/waiting.h"
 #include "base/utf8.h"
 
 #define META_BYTES ((size_t)48 << 10)

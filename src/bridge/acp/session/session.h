@@ -99,4 +99,102 @@ void rp__acp_put_provider(struct rp__acp_session *s); /* which agent has it now,
 bool rp__acp_set_agent_sid(struct rp__acp_session *s, struct rp__json sid); /* false: no memory */
 void rp__acp_learn_update(struct rp__acp_session *s, struct rp__json update);
 
+/* ---- turns, and words of ours (session/prompt.c) ---- */
+
+void rp__acp_owe_history(struct rp__acp_session *s); /* the agent has a session of its own for it, and no more */
+/* The turn is over without the agent: tools that are open fail, the editor reads `text`, the prompts end. */
+void rp__acp_turn_broken(struct rp__acp_session *s, const char *text);
+/* Sends an update as if the agent had; `store`: and writes it down like one. */
+void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update, bool store);
+/* A word of ours in the session: a notice where the editor knows them, else a message. */
+void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store);
+
+/* ---- tool calls that have no end yet (session/open-tools.c) ---- */
+
+void rp__tools_learn(struct rp__acp_session *s, struct rp__json update, bool begins);
+void rp__tools_write_failed(const struct rp__acp_session *s, size_t i, struct rp__buf *out);
+void rp__tools_leave(struct rp__acp_session *s); /* nobody will hear of their ends: so the ledger says */
+void rp__tools_done(struct rp__acp_session *s);
+
+/* ---- the journal: a line goes out when its events are stored (session/journal.c) ---- */
+
+RP_MUST_USE int rp__inbox_new(struct rp__acp *a, rp_error *err);
+void rp__inbox_close(struct rp__acp *a);
+/* Handles what the engine has acknowledged. */
+void rp__inbox_take(struct rp__acp *a);
+/* The session, or the line's flow, goes: what is on its way stays without it. */
+void rp__acp_journal_forget(struct rp__acp *a, const struct rp__acp_session *s);
+void rp__acp_journal_forget_lines(struct rp__acp *a, const struct rp__line_queue *f);
+/* Stores, then sends. Without events, or when they can't be stored, it is sent all the same. */
+void rp__acp_journal_put(struct rp__acp_session *s, struct rp__acp_events *n, struct rp__line_queue *to,
+                         struct rp__str line);
+/* The same for events that were written with `rc`: where they could not be, the line goes on by itself. */
+void rp__acp_journal_line(struct rp__acp_session *s, int rc, struct rp__acp_events *n, struct rp__line_queue *to,
+                          struct rp__str line);
+/* An event of ours; `json` a whole object. */
+void rp__acp_journal_event(struct rp__acp_session *s, const char *kind, struct rp__buf *json, rp_durability d);
+/* A message was delivered that can't be written down: it counts as lost. */
+void rp__acp_journal_lost(struct rp__acp_session *s, const rp_error *why);
+/* Whether another process ended it, deleted it or took it over: an error's code, or 0. */
+int rp__acp_journal_outcome(struct rp__acp_session *s);
+/* The engine refused a session's append, or its heartbeat. */
+void rp__acp_journal_refused(struct rp__acp_session *s, const rp_error *why);
+/* Waits until everything is stored and acknowledged. */
+void rp__acp_journal_settle(struct rp__acp *a);
+
+/* ---- ids on the wire (session/names.c) ---- */
+
+enum rp__name {
+  RP_NAME_FREE,  /* nobody here knows it */
+  RP_NAME_OURS,  /* a session's own */
+  RP_NAME_OTHER, /* another name of a session: the agent's since it was restored with a new one */
+  RP_NAME_DELETED,
+};
+
+/* What the journal knows of an id on the wire; `ret_id` gets that of the session, there or not. */
+enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_ID_MAX + 1]);
+/* The id by which the editor finds that session: what its meta says, unless that is another's, of whom it is a fork. */
+char *rp__name_own(const char *id, const char *said);
+/* An id that is free is from now on another name of that session, or (NULL) that of a deleted one. */
+void rp__name_put(struct rp__acp *a, const char *sid, const char *name_of);
+
+/* ---- titles that an agent made of what it was told (session/title.c) ---- */
+
+/* Whether an agent made it of what it was told with a prompt; `s` may be NULL. */
+bool rp__title_is_ours(const struct rp__acp_session *s, struct rp__json title);
+/* Takes an update with such a title: what else it says goes on. */
+bool rp__title_takes(struct rp__acp_session *s, struct rp__json update);
+size_t rp__title_leave_out(struct rp__json object, struct rp__buf *out); /* how many members stay */
+
+/* ---- loads and resumes, and the session/new of --continue (restore/load.c) ---- */
+
+/* It was begun because its replay was too long to wait: of what was not loaded nothing stays. */
+void rp__acp_unadopt(struct rp__acp *a, struct rp__call *c);
+struct rp__acp_session *rp__acp_adopt_early(struct rp__acp *a, struct rp__json sid);
+void rp__load_continue(struct rp__acp *a, const struct rp__msg *m); /* a session/new that goes on with an old one */
+void rp__load_ready(struct rp__acp_session *s);                     /* the agent has it: now the editor */
+void rp__load_pump(struct rp__acp_session *s);
+void rp__load_drop(struct rp__acp_session *s);
+
+/* ---- updates of the agent's that come before the editor has their session (restore/early-updates.c) ---- */
+
+/* Keeps an update of a session that is being begun or loaded. False: it is not, or there is no room. */
+bool rp__early_updates_hold(struct rp__acp *a, const struct rp__msg *m);
+/* The session is known by now: what came for it is handled, in its order. */
+void rp__early_updates_release(struct rp__acp_session *s);
+/* There will be no such session: nobody is told of it. */
+void rp__early_updates_drop(struct rp__acp *a, struct rp__json sid);
+/* When nothing is being begun any more, what is left goes to the editor as it came. */
+void rp__early_updates_settle(struct rp__acp *a);
+/* The editor waits for its answer, and what the agent says now is to come behind it. False: it need not wait. */
+bool rp__early_updates_wait(struct rp__acp_session *s, const struct rp__msg *m);
+
+/* ---- session/close and session/delete (session/close.c) ---- */
+
+#define RP_ACP_CLOSE_MS 5000 /* for a turn to end before its session is closed */
+
+/* Whether the journal has a session of that name; `id` gets its own. */
+bool rp__acp_in_journal(struct rp__acp *a, struct rp__json sid, char id[RP_SCOPE_MAX + 1]);
+void rp__close_go_on(struct rp__acp_session *s, bool late); /* its turn is over, or took too long */
+
 #endif

@@ -5,14 +5,9 @@
  * Therefore mode and options are set again before any prompt passes, and the editor is told which of them could not be
  * set.
  */
-#include "bridge/acp/session/settings.h"
+#include "bridge/acp/session/session.h"
 
 #include "bridge/acp/replay/transcript.h"
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
 
 #define OPTIONS_MAX 64 /* of a session that are set again */
 

@@ -4,11 +4,9 @@
  * user's words, also when the proxy put the history in front of it. Such a title goes neither to the editor nor into
  * the journal; the earlier title stays.
  */
-#include "bridge/acp/session/title.h"
+#include "bridge/acp/session/session.h"
 
 #include "bridge/acp/restore/hand-over-text.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/session.h"
 #include "bridge/injected-text.h"
 
 #define PLAIN_BYTES 256 /* of a title that are compared */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's command line as it is stored: a value is masked when the name before it is that of a secret. */
-#include "bridge/acp/wire/agent-command.h"
+#include "bridge/acp/session/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer to `initialize`: what the agent supports, and what the editor is told that the proxy supports. */
-#include "bridge/acp/wire/capabilities.h"
-
-#include "bridge/acp/proxy.h"
-#include "bridge/acp/wire/draft-version.h"
+#include "bridge/acp/session/session.h"
 
 #define PROTOCOL 1
 

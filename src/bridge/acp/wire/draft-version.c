@@ -5,13 +5,7 @@
  * The agent itself lists, resumes and deletes sessions. When the agent died, the next agent is asked to resume its
  * sessions, if that agent can.
  */
-#include "bridge/acp/wire/draft-version.h"
-
-#include "bridge/acp/session/agent-death.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/prompt.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-client.h"
 
 #define VERSION 2
 

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles lines from the agent: updates, requests to the editor, and answers, each by the kind of its request. */
-#include "bridge/acp/wire/from-agent.h"
-
-#include "bridge/acp/replay/replay-filter.h"
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/close.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/new.h"
-#include "bridge/acp/session/prompt.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/session/settings.h"
-#include "bridge/acp/session/title.h"
-#include "bridge/acp/wire/draft-version.h"
+
 #include "bridge/broken-line.h"
 #include "bridge/injected-text.h"
 
@@ -99,46 +88,35 @@ static bool has_agent_id(const struct rp__call *c, struct rp__json id)
   return c->agent_id && rp__rpc_same_id(rp__acp_raw(c->agent_id), id);
 }
 
-/* The agent takes a request back: the editor may know it by another id. */
-static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
-{
-  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json id = rp__json_get(m->r.params, "requestId");
-  for (const struct rp__call *c = a->agent.head; c && id.type; c = c->next) {
-    if (!has_agent_id(c, id)) continue;
-    rp__rpc_splice(&room, m->text, id, (struct rp__str){c->id, c->id_n});
-    rp__acp_send(a, RP_ACP_CLIENT, &room);
-    return;
-  }
-  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-}
-
 static void on_note(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp_session *s = rp__acp_by_agent(a, rp__json_get(m->r.params, "sessionId"));
   bool update = rp__json_eq(m->r.method, "session/update");
-  if (update && !a->transparent)
+  struct rp__json id = rp__json_get(m->r.params, "requestId");
+  if (update && !a->transparent) {
     on_update(a, m);
-  else if (update && a->draft && s)
+    return;
+  }
+  if (update && a->draft && s) {
     rp__draft_update(s, m);
-  else if (rp__json_eq(m->r.method, "$/cancel_request"))
-    on_cancel_request(a, m);
-  else
+    return;
+  }
+  if (!rp__json_eq(m->r.method, "$/cancel_request")) {
     rp__acp_forward(a, RP_ACP_CLIENT, s ? rp__acp_map(m, s->agent_sid, s->client_sid, &room) : m->line);
+    return;
+  }
+  /* The agent takes a request back: the editor may know it by another id. */
+  const struct rp__call *c = id.type ? a->agent.head : NULL;
+  while (c && !has_agent_id(c, id)) c = c->next;
+  if (c) rp__rpc_splice(&room, m->text, id, (struct rp__str){c->id, c->id_n});
+  if (c)
+    rp__acp_send(a, RP_ACP_CLIENT, &room);
+  else
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
 }
 
 /* ---- requests ---- */
-
-/* The editor may never answer what a dead agent asked. */
-static bool room_for_one(struct rp__acp *a)
-{
-  if (a->agent.n < RP_ACP_CALLS) return true;
-  struct rp__call *c = a->agent.head;
-  while (c && c->kind != RP_CALL_DEAD) c = c->next;
-  rp__call_free(c);
-  return c != NULL;
-}
 
 /*
  * Remembers the request. Its id may still be that of a request of an agent that died: then the editor sees another.
@@ -151,7 +129,12 @@ static struct rp__call *remember(struct rp__acp *a, const struct rp__msg *m, boo
   char alias[64], *own RP_AUTOFREE = again ? strndup(m->r.id.p, m->r.id.n) : NULL;
   *ret_taken = c && c->kind != RP_CALL_DEAD;
   for (c = a->agent.head; c && !*ret_taken; c = c->next) *ret_taken = has_agent_id(c, m->r.id);
-  if (*ret_taken || !room_for_one(a)) return NULL;
+  if (*ret_taken) return NULL;
+  if (a->agent.n >= RP_ACP_CALLS) { /* the editor may never answer what a dead agent asked */
+    for (c = a->agent.head; c && c->kind != RP_CALL_DEAD;) c = c->next;
+    if (!c) return NULL;
+    rp__call_free(c);
+  }
   if (!again) return rp__calls_add(&a->agent, m->r.id, RP_CALL_PLAIN);
   snprintf(alias, sizeof alias, "\"reprise/a%lld\"", (long long)++a->alias_n);
   c = own ? rp__calls_add(&a->agent, rp__acp_raw(alias), RP_CALL_PLAIN) : NULL;

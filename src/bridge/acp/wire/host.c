@@ -4,7 +4,7 @@
  * `settle` writes the lines that the core sent, tells the core what was written, and decides from which peers to read
  * next. The core is never called from within itself.
  */
-#include "bridge/acp/wire/host.h"
+#include "bridge/acp/acp.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines that wait: for the agent's restart, for a session's restoration, or for an answer that names their session. */
-#include "bridge/acp/wire/waiting.h"
+#include "bridge/acp/session/session.h"
 
 #include <assert.h>
-
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
-#include "bridge/acp/wire/from-client.h"
 
 void rp__waiting_lines_init(struct rp__waiting_lines *l)
 {
