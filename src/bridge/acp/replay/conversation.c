@@ -54,7 +54,35 @@ static int on_event(void *ctx, const rp_event_info *ev)
   return p->n == RP_CONVERSATION_PAGE || p->bytes.n >= RP_CONVERSATION_BYTES ? FULL : 0;
 }
 
-static int fill(struct rp__conversation *p, rp_error *err)
+/* ---- what an event means ---------------------------------------------------------------------- */
+
+/* What others wrote while a turn was running is passed over. */
+static enum rp__conversation_kind meaning(struct rp__conversation *p, struct rp__conversation_event *ev)
+{
+  struct rp__json body = ev->body;
+  bool ours = rp__json_eq(rp__json_get(body, "source"), "acp"), back;
+  switch (ev->kind) {
+  case RP_CONVERSATION_MESSAGE:
+    if (p->turn && !ours) return RP_CONVERSATION_OTHER;
+    if (!ours || !rp__json_get(body, "turn").type) return RP_CONVERSATION_MESSAGE;
+    p->turn = true;
+    return RP_CONVERSATION_PROMPT;
+  case RP_CONVERSATION_TOOL:
+    ours = rp__json_get(body, "acp_blob").type == RP_JSON_STRING || rp__json_get(body, "acp").type == RP_JSON_OBJECT;
+    return p->turn && !ours ? RP_CONVERSATION_OTHER : RP_CONVERSATION_TOOL;
+  case RP_CONVERSATION_TURN_END: p->turn = false; return RP_CONVERSATION_TURN_END;
+  case RP_CONVERSATION_DIED:
+    return rp__json_eq(rp__json_get(body, "event"), "died") ? RP_CONVERSATION_DIED : RP_CONVERSATION_OTHER;
+  case RP_CONVERSATION_RUN:
+    back = rp__json_i64(rp__json_get(body, "to_seq"), &ev->to);
+    if (!back && rp__json_get(body, "epoch").type != RP_JSON_NUMBER) return RP_CONVERSATION_OTHER;
+    p->turn = false;
+    return back ? RP_CONVERSATION_BACK : RP_CONVERSATION_RUN;
+  default: return ev->kind;
+  }
+}
+
+int rp__conversation_next(struct rp__conversation *p, struct rp__conversation_event *ret, rp_error *err)
 {
   while (p->i == p->n && p->at < p->end) {
     int64_t before = p->at, limit = RP_MIN(p->end - p->at, (int64_t)RP_CONVERSATION_PAGE);
@@ -65,57 +93,6 @@ static int fill(struct rp__conversation *p, rp_error *err)
     if (rc && rc != FULL) return rc;
     if (p->at == before) p->end = before; /* the journal is shorter than was thought */
   }
-  return 0;
-}
-
-/* ---- what an event means ---------------------------------------------------------------------- */
-
-static bool passes_over(const struct rp__conversation *p, bool ours)
-{
-  return p->turn && !ours;
-}
-
-static enum rp__conversation_kind message_kind(struct rp__conversation *p, struct rp__json body)
-{
-  bool ours = rp__json_eq(rp__json_get(body, "source"), "acp");
-  if (passes_over(p, ours)) return RP_CONVERSATION_OTHER;
-  if (!ours || !rp__json_get(body, "turn").type) return RP_CONVERSATION_MESSAGE;
-  p->turn = true;
-  return RP_CONVERSATION_PROMPT;
-}
-
-static enum rp__conversation_kind run_kind(struct rp__conversation *p, struct rp__conversation_event *ev)
-{
-  if (rp__json_i64(rp__json_get(ev->body, "to_seq"), &ev->to)) {
-    p->turn = false;
-    return RP_CONVERSATION_BACK;
-  }
-  if (rp__json_get(ev->body, "epoch").type != RP_JSON_NUMBER) return RP_CONVERSATION_OTHER;
-  p->turn = false;
-  return RP_CONVERSATION_RUN;
-}
-
-static enum rp__conversation_kind meaning(struct rp__conversation *p, struct rp__conversation_event *ev)
-{
-  struct rp__json body = ev->body;
-  bool spilled = rp__json_get(body, "acp_blob").type == RP_JSON_STRING;
-  switch (ev->kind) {
-  case RP_CONVERSATION_MESSAGE: return message_kind(p, body);
-  case RP_CONVERSATION_TOOL:
-    return passes_over(p, spilled || rp__json_get(body, "acp").type == RP_JSON_OBJECT) ? RP_CONVERSATION_OTHER
-                                                                                       : RP_CONVERSATION_TOOL;
-  case RP_CONVERSATION_TURN_END: p->turn = false; return RP_CONVERSATION_TURN_END;
-  case RP_CONVERSATION_DIED:
-    return rp__json_eq(rp__json_get(body, "event"), "died") ? RP_CONVERSATION_DIED : RP_CONVERSATION_OTHER;
-  case RP_CONVERSATION_RUN: return run_kind(p, ev);
-  default: return ev->kind;
-  }
-}
-
-int rp__conversation_next(struct rp__conversation *p, struct rp__conversation_event *ret, rp_error *err)
-{
-  int rc = fill(p, err);
-  if (rc) return rc;
   if (p->i == p->n) return 0;
   size_t i = p->i++;
   *ret = (struct rp__conversation_event){.seq = p->page[i].seq, .kind = p->page[i].kind};

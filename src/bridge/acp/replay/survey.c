@@ -2,7 +2,6 @@
 /* The first pass over a journal: last values of state updates, undone events, the places of terminals' output. */
 #include "bridge/acp/replay/survey.h"
 
-#include "bridge/acp/replay/conversation.h"
 #include "bridge/acp/session/event.h"
 
 static const char *const state_names[RP_STATES] = {
@@ -38,20 +37,6 @@ static int add_back(struct rp__survey *s, int64_t to, int64_t at, rp_error *err)
   }
   s->undone[s->n_undone++] = (struct rp__stretch){to, at};
   return 0;
-}
-
-/* From the last turn backwards: what one undid, a turn within it included, stays undone. */
-static void keep_way(struct rp__survey *s)
-{
-  size_t n = s->n_undone, at = n;
-  int64_t end = INT64_MAX;
-  for (size_t i = n; i-- > 0;) {
-    if (s->undone[i].upto > end) continue;
-    end = s->undone[i].after;
-    s->undone[--at] = s->undone[i];
-  }
-  if (n) memmove(s->undone, s->undone + at, (n - at) * sizeof *s->undone);
-  s->n_undone = n - at;
 }
 
 bool rp__survey_undone(const struct rp__survey *s, int64_t seq)
@@ -108,77 +93,45 @@ static int add_terminal(struct rp__survey *s, uint64_t id, int64_t created, rp_e
   return 0;
 }
 
-static int see_request(struct rp__survey *s, struct rp__json body)
-{
-  if (!rp__json_eq(rp__json_get(body, "method"), "terminal/output")) return 0;
-  size_t i = s->next_asked++ % RP_TERMINALS_ASKED;
-  s->asked[i].request = rp__acp_event_hash(rp__json_get(body, "id"));
-  s->asked[i].terminal = rp__acp_event_hash(rp__json_get(rp__json_get(body, "params"), "terminalId"));
-  return 0;
-}
-
-static int see_output(struct rp__survey *s, const struct rp__conversation_event *ev, rp_error *err)
-{
-  uint64_t request = rp__acp_event_hash(rp__json_get(ev->body, "id"));
-  for (size_t i = 0; i < RP_TERMINALS_ASKED; i++) {
-    if (s->asked[i].request != request) continue;
-    uint64_t id = s->asked[i].terminal;
-    s->asked[i].request = 0;
-    int rc = find_terminal(s, id, ev->seq) ? 0 : add_terminal(s, id, 0, err); /* made before anybody wrote it down */
-    if (rc) return rc;
-    struct rp__terminal *t = find_terminal(s, id, INT64_MAX);
-    if (t) t->output = ev->seq;
-    return 0;
-  }
-  return 0;
-}
-
 static int see_answer(struct rp__survey *s, const struct rp__conversation_event *ev, rp_error *err)
 {
   struct rp__json method = rp__json_get(ev->body, "method"), result = rp__json_get(ev->body, "result");
-  struct rp__json id = rp__json_get(result, "terminalId");
+  struct rp__json created = rp__json_get(result, "terminalId");
   bool spilled = rp__json_get(ev->body, "acp_blob").type == RP_JSON_STRING;
-  if (rp__json_eq(method, "terminal/create") && id.type == RP_JSON_STRING)
-    return add_terminal(s, rp__acp_event_hash(id), ev->seq, err);
-  if (rp__json_eq(method, "terminal/output") && (spilled || rp__json_get(result, "output").type == RP_JSON_STRING))
-    return see_output(s, ev, err);
+  if (rp__json_eq(method, "terminal/create") && created.type == RP_JSON_STRING)
+    return add_terminal(s, rp__acp_event_hash(created), ev->seq, err);
+  if (!rp__json_eq(method, "terminal/output") || !(spilled || rp__json_get(result, "output").type == RP_JSON_STRING))
+    return 0;
+  uint64_t request = rp__acp_event_hash(rp__json_get(ev->body, "id"));
+  size_t i = 0;
+  while (i < RP_TERMINALS_ASKED && s->asked[i].request != request) i++;
+  if (i == RP_TERMINALS_ASKED) return 0;
+  uint64_t id = s->asked[i].terminal;
+  s->asked[i].request = 0;
+  int rc = find_terminal(s, id, ev->seq) ? 0 : add_terminal(s, id, 0, err); /* made before anybody wrote it down */
+  if (rc) return rc;
+  struct rp__terminal *t = find_terminal(s, id, INT64_MAX);
+  if (t) t->output = ev->seq;
   return 0;
 }
 
 /* ---- updates ------------------------------------------------------------------------------------- */
 
-static void see_compaction(struct rp__survey *s, struct rp__json id, int64_t seq)
-{
-  uint64_t hash = rp__acp_event_hash(id);
-  if (id.type != RP_JSON_STRING) return;
-  for (size_t i = 0; i < s->n_compactions; i++) {
-    if (s->compactions[i].id != hash) continue;
-    s->compactions[i].last = seq;
-    return;
-  }
-  if (s->n_compactions < RP_COMPACTIONS_MAX)
-    s->compactions[s->n_compactions++] = (struct rp__compaction){hash, seq, seq};
-}
-
 static void see_update(struct rp__survey *s, const struct rp__conversation_event *ev)
 {
   struct rp__json update = rp__json_get(ev->body, "update"), name = rp__json_get(update, "sessionUpdate");
+  struct rp__json id = rp__json_get(update, "compactionId");
   int state = rp__state_update(name);
   if (state >= 0) s->last[state] = ev->seq;
   if (state == RP_STATE_INFO && rp__json_get(update, "title").type) s->last[RP_STATE_TITLE] = ev->seq;
-  if (rp__is_compaction(name)) see_compaction(s, rp__json_get(update, "compactionId"), ev->seq);
-}
-
-static int see(struct rp__survey *s, const struct rp__conversation_event *ev, bool backs, rp_error *err)
-{
-  switch (ev->kind) {
-  case RP_CONVERSATION_BACK: return backs ? add_back(s, ev->to, ev->seq, err) : 0;
-  case RP_CONVERSATION_REQUEST: return see_request(s, ev->body);
-  case RP_CONVERSATION_ANSWER: return see_answer(s, ev, err);
-  case RP_CONVERSATION_UPDATE: see_update(s, ev); return 0;
-  case RP_CONVERSATION_RUN: s->last_run = ev->seq; return 0;
-  default: return 0;
-  }
+  if (!rp__is_compaction(name) || id.type != RP_JSON_STRING) return;
+  uint64_t hash = rp__acp_event_hash(id);
+  size_t i = 0;
+  while (i < s->n_compactions && s->compactions[i].id != hash) i++;
+  if (i < s->n_compactions)
+    s->compactions[i].last = ev->seq;
+  else if (i < RP_COMPACTIONS_MAX)
+    s->compactions[s->n_compactions++] = (struct rp__compaction){hash, ev->seq, ev->seq};
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
@@ -190,7 +143,17 @@ static int look(struct rp__conversation *c, struct rp__survey *s, bool backs, rp
   rp__conversation_rewind(c);
   while ((rc = rp__conversation_next(c, &ev, err)) > 0) {
     if (!backs && rp__survey_undone(s, ev.seq)) continue;
-    if ((rc = see(s, &ev, backs, err))) break;
+    rc = 0;
+    if (ev.kind == RP_CONVERSATION_BACK && backs) rc = add_back(s, ev.to, ev.seq, err);
+    if (ev.kind == RP_CONVERSATION_ANSWER) rc = see_answer(s, &ev, err);
+    if (ev.kind == RP_CONVERSATION_UPDATE) see_update(s, &ev);
+    if (ev.kind == RP_CONVERSATION_RUN) s->last_run = ev.seq;
+    if (ev.kind == RP_CONVERSATION_REQUEST && rp__json_eq(rp__json_get(ev.body, "method"), "terminal/output")) {
+      size_t i = s->next_asked++ % RP_TERMINALS_ASKED;
+      s->asked[i].request = rp__acp_event_hash(rp__json_get(ev.body, "id"));
+      s->asked[i].terminal = rp__acp_event_hash(rp__json_get(rp__json_get(ev.body, "params"), "terminalId"));
+    }
+    if (rc) break;
   }
   rp__conversation_rewind(c);
   return rc;
@@ -200,9 +163,17 @@ int rp__survey(struct rp__conversation *c, struct rp__survey *s, rp_error *err)
 {
   int rc = look(c, s, true, err);
   if (rc || !s->n_undone) return rc;
-  keep_way(s);
+  /* From the last turn backwards: what one undid, a turn within it included, stays undone. */
+  size_t n = s->n_undone, at = n;
+  int64_t end = INT64_MAX;
+  for (size_t i = n; i-- > 0;) {
+    if (s->undone[i].upto > end) continue;
+    end = s->undone[i].after;
+    s->undone[--at] = s->undone[i];
+  }
+  memmove(s->undone, s->undone + at, (n - at) * sizeof *s->undone);
   free(s->terminals);
-  *s = (struct rp__survey){.undone = s->undone, .n_undone = s->n_undone, .cap_undone = s->cap_undone};
+  *s = (struct rp__survey){.undone = s->undone, .n_undone = n - at, .cap_undone = s->cap_undone};
   return look(c, s, false, err);
 }
 

@@ -122,7 +122,7 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
   s->bound = true;
   if (other) {
     rp__early_updates_release(s);
-    rp__acp_owe_history(s);
+    s->history = RP_HISTORY_DUE; /* the agent has a session of its own for it, and no more */
     if (s->h) rp__name_put(s->a, s->agent_sid, s->id);
   }
   free(RP_TAKE(l->answer));
@@ -130,10 +130,7 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
   rp__settings_begin(s, result);
   l->other_agent = false;
   if (l->rung != RP_RUNG_LIVE) {
-    rp__jw_object(&w);
-    rp__jw_kstr(&w, "event", "restored");
-    rp__jw_kstr(&w, "rung", rp__rung_names[l->rung]);
-    rp__jw_end_object(&w);
+    rp__jw_pack(&w, "{event:s rung:s}", "restored", rp__rung_names[l->rung]);
     rp__acp_journal_event(s, "x-acp-agent", &out, RP_DISK);
     rp__acp_log(s->a, "session %s: the agent has it again (%s)", s->id, rp__rung_names[l->rung]);
   }
@@ -188,17 +185,6 @@ static const char *why_not(const struct rp__acp_session *s)
                                        : "it has no session of that id";
 }
 
-static void refuse_new(struct rp__acp_session *s)
-{
-  struct rp__buf data RP_AUTOBUF = RP_BUF(256);
-  char why[RP_LADDER_WHY + RP_ACP_NAME + 64], agent[RP_ACP_NAME + 16];
-  rp__agent_title(s->a, agent);
-  snprintf(why, sizeof why, "the %s can't load this session: %s", agent, s->ladder.cannot);
-  rp__acp_error_data(&data, RP_E_CANNOT_LOAD);
-  rp__acp_warn(s->a, "session %s: %s", s->id, why);
-  fail(s, NULL, why, data.err ? NULL : data.p);
-}
-
 void rp__restore_tell(struct rp__acp_session *s)
 {
   char text[RP_LADDER_WHY + RP_ACP_NAME + 256], agent[RP_ACP_NAME + 16];
@@ -218,21 +204,19 @@ void rp__restore_tell(struct rp__acp_session *s)
 
 static void climb(struct rp__acp_session *s);
 
-static bool good(const struct rp__acp_session *s, const struct rp__msg *m)
-{
-  if (!m || m->r.type != RP_RPC_RESULT) return false;
-  if (s->ladder.rung != RP_RUNG_NEW) return m->r.result.type <= RP_JSON_NULL || m->r.result.type == RP_JSON_OBJECT;
-  struct rp__json sid = rp__json_get(m->r.result, "sessionId");
-  return sid.type == RP_JSON_STRING && sid.n <= RP_ACP_SID && !rp__acp_by_agent(s->a, sid);
-}
-
 static void on_rung(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   struct rp__acp_session *s = c->s;
-  (void)a;
   if (!s || s->ladder.phase != RP_LADDER_ASKING) return;
-  if (good(s, m)) {
-    restored(s, m->r.result);
+  struct rp__json result = m && m->r.type == RP_RPC_RESULT ? m->r.result : (struct rp__json){0};
+  struct rp__json sid = rp__json_get(result, "sessionId");
+  bool good = m && m->r.type == RP_RPC_RESULT;
+  if (s->ladder.rung == RP_RUNG_NEW)
+    good = good && sid.type == RP_JSON_STRING && sid.n <= RP_ACP_SID && !rp__acp_by_agent(a, sid);
+  else
+    good = good && (result.type <= RP_JSON_NULL || result.type == RP_JSON_OBJECT);
+  if (good) {
+    restored(s, result);
     return;
   }
   if (s->ladder.rung == RP_RUNG_NEW || !rp__acp_is_restoring(s)) {
@@ -275,12 +259,19 @@ static void climb(struct rp__acp_session *s)
   /* Whether the agent's own memory was of no use. */
   bool told = l->rung == RP_RUNG_NEW || (l->rung == RP_RUNG_LIVE && s->state != RP_ACP_RELOADING);
   if (told && !l->cannot[0]) snprintf(l->cannot, sizeof l->cannot, "%s", why_not(s));
-  if (told && (s->a->strict_load || s->a->transparent))
-    refuse_new(s);
-  else if (l->rung < RP_RUNG_LIVE)
+  if (told && (s->a->strict_load || s->a->transparent)) {
+    struct rp__buf data RP_AUTOBUF = RP_BUF(256);
+    char why[RP_LADDER_WHY + RP_ACP_NAME + 64], agent[RP_ACP_NAME + 16];
+    rp__agent_title(s->a, agent);
+    snprintf(why, sizeof why, "the %s can't load this session: %s", agent, l->cannot);
+    rp__acp_error_data(&data, RP_E_CANNOT_LOAD);
+    rp__acp_warn(s->a, "session %s: %s", s->id, why);
+    fail(s, NULL, why, data.err ? NULL : data.p);
+  } else if (l->rung < RP_RUNG_LIVE) {
     ask(s);
-  else
+  } else {
     restored(s, none); /* nothing to restore: it is there */
+  }
 }
 
 void rp__restore_begin(struct rp__acp_session *s)

@@ -82,23 +82,21 @@ static void tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
 {
   struct rp__buf name RP_AUTOBUF = RP_BUF(8 * RP_ACP_SID), out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__json sid = rp__json_get(m->r.result, "sessionId");
-  if (!s) {
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-    const char *why = m->r.type == RP_RPC_RESULT ? unfit(sid) : NULL;
-    if (why) tell_unnamed(a, sid, why);
+  if (s) {
+    rp__early_updates_release(s);
+    rp__acp_session_on(s, RP_ON_ANSWERED);
+    rp__settings_begin(s, m->r.result);
+  }
+  if (s && !rp__json_eq(sid, s->client_sid)) {
+    struct rp__jw w = RP_JW(&name);
+    rp__jw_str(&w, s->client_sid);
+    rp__rpc_splice(&out, m->text, sid, (struct rp__str){name.p, name.n});
+    rp__acp_send(a, RP_ACP_CLIENT, &out);
     return;
   }
-  rp__early_updates_release(s);
-  rp__acp_session_on(s, RP_ON_ANSWERED);
-  rp__settings_begin(s, m->r.result);
-  if (rp__json_eq(sid, s->client_sid)) {
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-    return;
-  }
-  struct rp__jw w = RP_JW(&name);
-  rp__jw_str(&w, s->client_sid);
-  rp__rpc_splice(&out, m->text, sid, (struct rp__str){name.p, name.n});
-  rp__acp_send(a, RP_ACP_CLIENT, &out);
+  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+  const char *why = !s && m->r.type == RP_RPC_RESULT ? unfit(sid) : NULL;
+  if (why) tell_unnamed(a, sid, why);
 }
 
 void rp__acp_made(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)

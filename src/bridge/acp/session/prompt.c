@@ -12,11 +12,6 @@
 
 /* ---- the history, for an agent that has none ---- */
 
-void rp__acp_owe_history(struct rp__acp_session *s)
-{
-  s->history = RP_HISTORY_DUE;
-}
-
 /* What is put in front of the user's words, each with a comma. */
 struct extra {
   struct rp__buf text;
@@ -70,17 +65,6 @@ static bool add_brief(struct rp__acp_session *s, struct extra *x)
   return true;
 }
 
-static void make_extra(struct rp__acp_session *s, struct rp__json prompt, struct extra *x)
-{
-  if (prompt.type != RP_JSON_ARRAY) return;
-  x->brief = add_brief(s, x);
-  x->history = add_history(s, x);
-  if (x->text.err)
-    x->brief = x->history = false;
-  else if (x->text.n && !rp__json_count(prompt))
-    x->text.n--; /* nothing follows */
-}
-
 /* The line for the agent: its own id for the session, and `x` before the first block. */
 static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m, struct rp__buf *room, struct extra *x)
 {
@@ -93,7 +77,14 @@ static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m
     rp__jw_str(&w, s->agent_sid);
     e[n++] = (struct rp__edit){sid.p, sid.n, {name.p, name.n}};
   }
-  make_extra(s, prompt, x);
+  if (prompt.type == RP_JSON_ARRAY) {
+    x->brief = add_brief(s, x);
+    x->history = add_history(s, x);
+    if (x->text.err)
+      x->brief = x->history = false;
+    else if (x->text.n && !rp__json_count(prompt))
+      x->text.n--; /* nothing follows */
+  }
   if (x->text.n && !x->text.err) e[n++] = (struct rp__edit){prompt.p + 1, 0, {x->text.p, x->text.n}};
   if (!n) return m->line;
   if (n == 2 && e[1].at < e[0].at) {
@@ -220,16 +211,56 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
   put_update(s, &update, store ? write : NULL);
 }
 
-/* What they did nobody knows: the editor must see an end all the same. */
-static void fail_tools(struct rp__acp_session *s)
+/* ---- tool calls that have no end yet: when the agent dies, the editor must see one ---- */
+
+void rp__tools_learn(struct rp__acp_session *s, struct rp__json update, bool begins)
 {
+  struct rp__json id = rp__json_get(update, "toolCallId"), status = rp__json_get(update, "status");
+  const struct rp__known_call *c = rp__known_call(&s->known, rp__acp_event_hash(id));
+  size_t i = 0;
+  if (id.type != RP_JSON_STRING) return;
+  while (i < s->n_tools && (strlen(s->tools[i]) != id.n || memcmp(s->tools[i], id.p, id.n) != 0)) i++;
+  bool open = i < s->n_tools;
+  /* An update may still tell something of a call that is over. */
+  bool over = c && c->status && strcmp(c->status, "intended") != 0 && strcmp(c->status, "running") != 0;
+  if (rp__json_eq(status, "completed") || rp__json_eq(status, "failed")) {
+    if (!open) return;
+    free(s->tools[i]);
+    s->tools[i] = s->tools[--s->n_tools];
+  } else if (begins || rp__json_eq(status, "pending") || rp__json_eq(status, "in_progress") || !over) {
+    if (open || s->n_tools == RP_ACP_TOOLS || id.n > RP_ACP_SID) return;
+    s->tools[s->n_tools] = strndup(id.p, id.n);
+    if (s->tools[s->n_tools]) s->n_tools++;
+  }
+}
+
+static void write_failed(const struct rp__acp_session *s, size_t i, struct rp__buf *out)
+{
+  struct rp__jw w = RP_JW(out);
+  rp__jw_pack(&w, "{sessionUpdate:s toolCallId:r status:s}", "tool_call_update", s->tools[i], "failed");
+}
+
+void rp__tools_leave(struct rp__acp_session *s)
+{
+  if (!s->h || s->state == RP_ACP_TAKEN) return;
   for (size_t i = 0; i < s->n_tools; i++) {
     struct rp__buf update RP_AUTOBUF = RP_BUF(16 * RP_ACP_SID);
-    rp__tools_write_failed(s, i, &update);
-    put_update(s, &update, rp__acp_event_cut_off);
+    struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+    rp__acp_events_init(&events);
+    write_failed(s, i, &update);
+    if (update.err || rp__acp_event_cut_off(&s->known, rp__json_trusted(update.p, update.n), &events, NULL)) continue;
+    rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
   }
   rp__tools_done(s);
 }
+
+void rp__tools_done(struct rp__acp_session *s)
+{
+  for (size_t i = 0; i < s->n_tools; i++) free(s->tools[i]);
+  s->n_tools = 0;
+}
+
+/* ---- the end of a turn without the agent ---- */
 
 /* An error, so that a script sees that the turn was not finished; the journal has the same. */
 static void end_prompt(struct rp__acp_session *s, struct rp__call *c, const char *text)
@@ -254,7 +285,12 @@ void rp__acp_turn_broken(struct rp__acp_session *s, const char *text)
 {
   struct rp__acp *a = s->a;
   if (s->running) rp__replay_filter_turn_ends(s);
-  fail_tools(s);
+  for (size_t i = 0; i < s->n_tools; i++) { /* what they did nobody knows: the editor must see an end all the same */
+    struct rp__buf update RP_AUTOBUF = RP_BUF(16 * RP_ACP_SID);
+    write_failed(s, i, &update);
+    put_update(s, &update, rp__acp_event_cut_off);
+  }
+  rp__tools_done(s);
   if (s->running) rp__acp_tell(s, "The agent ended", text, true);
   if (s->running && a->draft) rp__draft_broken(s, text);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {

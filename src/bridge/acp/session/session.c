@@ -260,20 +260,10 @@ static int on_scope(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-static int branch(struct rp__acp_session *s, rp_session *from, int64_t seq, rp_error *err)
+void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t seq, bool owed, struct rp__json params)
 {
   struct rp__buf meta RP_AUTOBUF = RP_BUF(META_BYTES);
   char id[RP_ID_MAX + 1];
-  if (make_meta(s, &meta)) return rp__fail_nomem(err);
-  rp_fork_options o = {.at_seq = rp__given_seq(seq), .id = s->id, .meta = meta.p};
-  int rc = rp_fork(from, &o, id, NULL, err);
-  if (!rc) rc = rp_show(s->a->e, id, on_scope, s->scope, err);
-  if (!rc) rc = start(s, NULL, err);
-  return rc ? rc : rp__known_calls_load(s->h, &s->known, err);
-}
-
-void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t seq, bool owed, struct rp__json params)
-{
   rp_error why = {0};
   if (!from) { /* nobody here has the other one */
     rp__acp_session_begin(s, params);
@@ -281,12 +271,18 @@ void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t
   }
   rp__acp_keep(&s->params, params);
   choose_id(s);
-  if (branch(s, from, seq, &why) == 0)
-    rp__acp_session_on(s, RP_ON_COPIED);
-  else
+  int rc = make_meta(s, &meta) ? rp__fail_nomem(&why) : 0;
+  rp_fork_options o = {.at_seq = rp__given_seq(seq), .id = s->id, .meta = meta.p};
+  if (!rc) rc = rp_fork(from, &o, id, NULL, &why);
+  if (!rc) rc = rp_show(s->a->e, id, on_scope, s->scope, &why);
+  if (!rc) rc = start(s, NULL, &why);
+  if (!rc) rc = rp__known_calls_load(s->h, &s->known, &why);
+  if (rc)
     rp__acp_log(s->a, "session %s: no journal: %s", s->id, why.message);
+  else
+    rp__acp_session_on(s, RP_ON_COPIED);
   if (owed)
-    rp__acp_owe_history(s); /* what the agent copied has nothing of it */
+    s->history = RP_HISTORY_DUE; /* what the agent copied has nothing of it */
   else
     rp__acp_put_provider(s);
 }

@@ -101,18 +101,14 @@ void rp__acp_learn_update(struct rp__acp_session *s, struct rp__json update);
 
 /* ---- turns, and words of ours (session/prompt.c) ---- */
 
-void rp__acp_owe_history(struct rp__acp_session *s); /* the agent has a session of its own for it, and no more */
 /* The turn is over without the agent: tools that are open fail, the editor reads `text`, the prompts end. */
 void rp__acp_turn_broken(struct rp__acp_session *s, const char *text);
 /* Sends an update as if the agent had; `store`: and writes it down like one. */
 void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update, bool store);
 /* A word of ours in the session: a notice where the editor knows them, else a message. */
 void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store);
-
-/* ---- tool calls that have no end yet (session/open-tools.c) ---- */
-
+/* Tool calls that have no end yet. */
 void rp__tools_learn(struct rp__acp_session *s, struct rp__json update, bool begins);
-void rp__tools_write_failed(const struct rp__acp_session *s, size_t i, struct rp__buf *out);
 void rp__tools_leave(struct rp__acp_session *s); /* nobody will hear of their ends: so the ledger says */
 void rp__tools_done(struct rp__acp_session *s);
 
