@@ -10,24 +10,16 @@
 
 /* ---- quoting ------------------------------------------------------------------------------------------ */
 
-static bool is_line_end(const char *c, unsigned n)
-{
-  if (n == 1) return *c == '\n';
-  if (n == 2) return memcmp(c, "\xc2\x85", 2) == 0;
-  return n == 3 && (memcmp(c, "\xe2\x80\xa8", 3) == 0 || memcmp(c, "\xe2\x80\xa9", 3) == 0);
-}
-
-static bool is_control(const char *c, unsigned n)
-{
-  if (n == 1) return ((uint8_t)*c < 0x20 && *c != '\t') || *c == 0x7f;
-  return n == 2 && (uint8_t)c[0] == 0xc2 && (uint8_t)c[1] < 0xa0;
-}
-
 void rp__quote(struct rp__buf *out, const char *c, unsigned len)
 {
-  if (is_line_end(c, len))
+  bool next_line = len == 2 && memcmp(c, "\xc2\x85", 2) == 0;
+  bool separator = len == 3 && (memcmp(c, "\xe2\x80\xa8", 3) == 0 || memcmp(c, "\xe2\x80\xa9", 3) == 0);
+  bool control = len == 1   ? ((uint8_t)*c < 0x20 && *c != '\t') || *c == 0x7f
+                 : len == 2 ? (uint8_t)c[0] == 0xc2 && (uint8_t)c[1] < 0xa0
+                            : false;
+  if ((len == 1 && *c == '\n') || next_line || separator)
     rp__buf_str(out, "\n> ");
-  else if (is_control(c, len))
+  else if (control)
     rp__buf_char(out, ' ');
   else
     rp__buf_add(out, c, len);

@@ -7,7 +7,6 @@
 #include "bridge/acp/restore/hand-over-text.h"
 
 #include "base/text.h"
-#include "bridge/acp/replay/conversation.h"
 #include "bridge/acp/replay/survey.h"
 #include "bridge/acp/restore/excerpt.h"
 #include "bridge/acp/session/event.h"
@@ -100,15 +99,6 @@ static void drop_first(struct history *h)
   h->dropped++;
 }
 
-static void drop_after(struct history *h, int64_t seq)
-{
-  while (h->n && entry_at(h, h->n - 1)->seq > seq) {
-    struct entry *e = entry_at(h, --h->n);
-    h->bytes -= entry_size(e);
-    entry_done(e);
-  }
-}
-
 static struct entry *add(struct history *h, int64_t seq, enum who who, uint64_t id)
 {
   if (h->n == ENTRIES_MAX) drop_first(h);
@@ -126,22 +116,19 @@ static void fit_pieces(struct history *h, struct entry *e, size_t max)
   h->bytes += entry_size(e);
 }
 
-/* The oldest entry is the newest result: it gives what the others need. False: that would leave too little of it. */
-static bool cut_newest(struct history *h, struct entry *e)
-{
-  size_t over = h->bytes - h->budget, size = rp__excerpt_size(&e->output);
-  if (size <= over + 2 * NEWEST_MIN) return false;
-  fit_pieces(h, e, size - over - NEWEST_MIN);
-  return h->bytes <= h->budget;
-}
-
 /* What was said outlasts what the oldest tools gave. */
 static void fit(struct history *h)
 {
   for (size_t i = 0; i < h->n && h->bytes > h->budget; i++)
     if (entry_at(h, i)->seq != h->newest) fit_pieces(h, entry_at(h, i), 0);
-  while (h->n > 1 && h->bytes > h->budget)
-    if (entry_at(h, 0)->seq != h->newest || !cut_newest(h, entry_at(h, 0))) drop_first(h);
+  while (h->n > 1 && h->bytes > h->budget) {
+    struct entry *e = entry_at(h, 0);
+    size_t over = h->bytes - h->budget, size = rp__excerpt_size(&e->output);
+    /* The oldest entry is the newest result: it gives what the others need, unless that would leave too little. */
+    bool cut = e->seq == h->newest && size > over + 2 * NEWEST_MIN;
+    if (cut) fit_pieces(h, e, size - over - NEWEST_MIN);
+    if (!cut || h->bytes > h->budget) drop_first(h);
+  }
 }
 
 /* ---- text --------------------------------------------------------------------------------------------- */
@@ -232,28 +219,12 @@ static int take_message(struct history *h, const struct rp__conversation_event *
 
 /* ---- tools -------------------------------------------------------------------------------------------- */
 
-static const char *status_word(struct rp__json v)
-{
-  static const char *const words[] = {"done", "failed"};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(words); i++)
-    if (rp__json_eq(v, words[i])) return words[i];
-  return NULL;
-}
-
 static void add_value(struct rp__buf *out, struct rp__json v)
 {
   if (v.type == RP_JSON_STRING)
     rp__json_text(v, out);
   else if (v.type > RP_JSON_NULL)
     rp__buf_add(out, v.p, v.n);
-}
-
-static int add_terminal(struct history *h, struct rp__json id, int64_t seq, struct rp__buf *out, rp_error *err)
-{
-  struct rp__json text;
-  int rc = rp__survey_output(&h->survey, &h->conversation, id, seq, &h->scratch, &text, err);
-  if (!rc) add_value(out, text);
-  return rc;
 }
 
 /* Content as an editor shows it: texts, both sides of a diff, what terminals said; anything else by its name. */
@@ -263,8 +234,12 @@ static int add_content(struct history *h, struct rp__json item, int64_t seq, str
   struct rp__json text = rp__json_get(block, "text");
   if (text.type != RP_JSON_STRING) text = rp__json_get(rp__json_get(block, "resource"), "text");
   if (out->n) rp__buf_char(out, '\n');
-  if (rp__json_eq(type, "terminal")) return add_terminal(h, rp__json_get(item, "terminalId"), seq, out, err);
-  if (rp__json_eq(type, "diff")) {
+  if (rp__json_eq(type, "terminal")) {
+    struct rp__json id = rp__json_get(item, "terminalId");
+    int rc = rp__survey_output(&h->survey, &h->conversation, id, seq, &h->scratch, &text, err);
+    if (rc) return rc;
+    add_value(out, text);
+  } else if (rp__json_eq(type, "diff")) {
     add_value(out, rp__json_get(item, "path"));
     rp__buf_str(out, ", before:\n");
     add_value(out, rp__json_get(item, "oldText"));
@@ -280,37 +255,27 @@ static int add_content(struct history *h, struct rp__json item, int64_t seq, str
   return 0;
 }
 
-/* What it gave: what the editor was shown of it, else the raw output. */
-static int read_output(struct history *h, const struct rp__conversation_event *ev, struct rp__buf *out, rp_error *err)
+static int take_pieces(struct history *h, struct entry *e, const struct rp__conversation_event *ev, rp_error *err)
 {
+  struct rp__buf input RP_AUTOBUF = RP_BUF(RP_CONVERSATION_BLOB), output RP_AUTOBUF = RP_BUF(2 * RP_CONVERSATION_BLOB);
   struct rp__json content = rp__json_get(rp__json_get(ev->body, "acp"), "content"), item;
   struct rp__json_iter it = {0};
-  int rc = 0;
-  if (content.type == RP_JSON_ARRAY)
-    while (!rc && rp__json_next(content, &it, NULL, &item)) rc = add_content(h, item, ev->seq, out, err);
-  if (!rc && !out->n) add_value(out, rp__json_get(ev->body, "output"));
-  return rc ? rc : out->err;
-}
-
-/* Only the newest is whole; the one that was it gives way. */
-static void make_newest(struct history *h, const struct entry *e)
-{
-  for (size_t i = h->n; e->seq != h->newest && i-- > 0;) {
+  size_t max = RP_MIN(RP_HISTORY_TOOL, h->budget / 8);
+  add_value(&input, rp__json_get(ev->body, "input"));
+  int rc = input.err;
+  /* What it gave: what the editor was shown of it, else the raw output. */
+  while (!rc && content.type == RP_JSON_ARRAY && rp__json_next(content, &it, NULL, &item))
+    rc = add_content(h, item, ev->seq, &output, err);
+  if (!rc && !output.n) add_value(&output, rp__json_get(ev->body, "output"));
+  if (!rc) rc = output.err;
+  if (rc) return rc;
+  /* Only the newest is whole; the one that was it gives way. */
+  for (size_t i = h->n; output.n && e->seq != h->newest && i-- > 0;) {
     if (entry_at(h, i)->seq != h->newest) continue;
     fit_pieces(h, entry_at(h, i), RP_HISTORY_TOOL);
     break;
   }
-  h->newest = e->seq;
-}
-
-static int take_pieces(struct history *h, struct entry *e, const struct rp__conversation_event *ev, rp_error *err)
-{
-  struct rp__buf input RP_AUTOBUF = RP_BUF(RP_CONVERSATION_BLOB), output RP_AUTOBUF = RP_BUF(2 * RP_CONVERSATION_BLOB);
-  size_t max = RP_MIN(RP_HISTORY_TOOL, h->budget / 8);
-  add_value(&input, rp__json_get(ev->body, "input"));
-  int rc = input.err ? input.err : read_output(h, ev, &output, err);
-  if (rc) return rc;
-  if (output.n) make_newest(h, e);
+  if (output.n) h->newest = e->seq;
   h->bytes -= entry_size(e);
   if (input.n) rc = rp__excerpt_set(&e->input, input.p, input.n, max);
   if (!rc && output.n) rc = rp__excerpt_set(&e->output, output.p, output.n, h->budget / RP_HISTORY_NEWEST);
@@ -321,7 +286,8 @@ static int take_pieces(struct history *h, struct entry *e, const struct rp__conv
 static int take_tool(struct history *h, const struct rp__conversation_event *ev, rp_error *err)
 {
   uint64_t id = rp__acp_event_hash(rp__json_get(ev->body, "call_id"));
-  const char *status = status_word(rp__json_get(ev->body, "status"));
+  struct rp__json word = rp__json_get(ev->body, "status");
+  const char *status = rp__json_eq(word, "done") ? "done" : rp__json_eq(word, "failed") ? "failed" : NULL;
   struct entry *e = NULL;
   for (size_t i = h->n; !e && i-- > 0;)
     if (entry_at(h, i)->who == TOOL && entry_at(h, i)->id == id) e = entry_at(h, i);
@@ -340,14 +306,9 @@ static int take_tool(struct history *h, const struct rp__conversation_event *ev,
   return rc;
 }
 
-static void take_end(struct history *h)
-{
-  struct entry *e = h->n ? entry_at(h, h->n - 1) : NULL;
-  if (e && e->who != TOOL) e->open = false;
-}
-
 static int take(struct history *h, struct rp__conversation_event *ev, rp_error *err)
 {
+  struct entry *last = h->n ? entry_at(h, h->n - 1) : NULL;
   int rc = 0;
   switch (ev->kind) {
   case RP_CONVERSATION_PROMPT:
@@ -355,10 +316,17 @@ static int take(struct history *h, struct rp__conversation_event *ev, rp_error *
   case RP_CONVERSATION_TOOL:
     rc = rp__conversation_whole(&h->conversation, ev, err);
     return rc ? rc : take_tool(h, ev, err);
-  case RP_CONVERSATION_BACK: drop_after(h, ev->to); return 0;
+  case RP_CONVERSATION_BACK:
+    for (; h->n && (last = entry_at(h, h->n - 1))->seq > ev->to; h->n--) {
+      h->bytes -= entry_size(last);
+      entry_done(last);
+    }
+    return 0;
   case RP_CONVERSATION_TURN_END:
   case RP_CONVERSATION_DIED:
-  case RP_CONVERSATION_RUN: take_end(h); return 0;
+  case RP_CONVERSATION_RUN:
+    if (last && last->who != TOOL) last->open = false;
+    return 0;
   default: return 0;
   }
 }
@@ -391,24 +359,20 @@ static void write_entry(const struct entry *e, struct rp__buf *out)
   rp__buf_char(out, '\n');
 }
 
-static void write_unknown(struct history *h, struct rp__buf *out)
-{
-  for (size_t i = 0; i < h->n; i++) keep_name(h, entry_at(h, i));
-  if (!h->n_names) return;
-  rp__buf_str(out, "[These tools were cut off, and whether they took effect is unknown: ");
-  for (size_t i = 0; i < h->n_names; i++) {
-    if (i) rp__buf_str(out, ", ");
-    write_name(out, h->names[i]);
-  }
-  rp__buf_str(out, ". Check before you repeat them.]\n");
-}
-
 static void write_all(struct history *h, struct rp__buf *out)
 {
   rp__buf_str(out, head);
   if (h->dropped) rp__buf_printf(out, "[What came before is left out: %lld entries.]\n", (long long)h->dropped);
-  for (size_t i = 0; i < h->n; i++) write_entry(entry_at(h, i), out);
-  write_unknown(h, out);
+  for (size_t i = 0; i < h->n; i++) {
+    write_entry(entry_at(h, i), out);
+    keep_name(h, entry_at(h, i));
+  }
+  if (h->n_names) rp__buf_str(out, "[These tools were cut off, and whether they took effect is unknown: ");
+  for (size_t i = 0; i < h->n_names; i++) {
+    if (i) rp__buf_str(out, ", ");
+    write_name(out, h->names[i]);
+  }
+  if (h->n_names) rp__buf_str(out, ". Check before you repeat them.]\n");
   rp__buf_str(out, tail);
 }
 

@@ -26,16 +26,6 @@ static void not_found(struct rp__acp *a, const struct rp__msg *m)
 
 /* ---- a session that only the agent knows ---- */
 
-static void unknown(struct rp__acp *a, const struct rp__msg *m, bool load)
-{
-  struct rp__call *c = NULL;
-  if (load ? a->caps.load : a->caps.resume)
-    c = rp__acp_pass(a, m, RP_CALL_ADOPT, NULL);
-  else
-    not_found(a, m);
-  if (c) rp__acp_keep(&c->params, m->r.params);
-}
-
 static struct rp__acp_session *adopt(struct rp__acp *a, struct rp__call *c)
 {
   struct rp__json params = rp__call_params(c), sid = rp__json_get(params, "sessionId");
@@ -84,8 +74,16 @@ void rp__acp_unadopt(struct rp__acp *a, struct rp__call *c)
   if (stored && rp_purge(a->e, id, true, &why)) rp__acp_log(a, "session %s: %s", id, why.message);
 }
 
-static void not_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
+  struct rp__json result = m->r.result;
+  if (m->r.type == RP_RPC_RESULT && (result.type <= RP_JSON_NULL || result.type == RP_JSON_OBJECT)) {
+    if (!c->s) c->s = adopt(a, c);
+    if (c->s) rp__early_updates_release(c->s);
+    if (c->s) rp__settings_begin(c->s, result);
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return;
+  }
   char why[WORDS_MAX], *text RP_AUTOFREE = rp__json_dup(rp__json_get(m->r.error, "message"));
   int64_t code = 0;
   rp__acp_unadopt(a, c);
@@ -99,33 +97,7 @@ static void not_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__
     rp__acp_not_found(a, rp__call_id(c), rp__call_params(c), why);
 }
 
-void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
-{
-  struct rp__json result = m->r.result;
-  if (m->r.type != RP_RPC_RESULT || (result.type > RP_JSON_NULL && result.type != RP_JSON_OBJECT)) {
-    not_adopted(a, c, m);
-    return;
-  }
-  if (!c->s) c->s = adopt(a, c);
-  if (c->s) rp__early_updates_release(c->s);
-  if (c->s) rp__settings_begin(c->s, result);
-  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-}
-
 /* ---- one of ours ---- */
-
-/* One that was only ended is still what the agent has: it stays live. */
-static int open_again(struct rp__acp_session *s, int fate, rp_error *err)
-{
-  rp__acp_journal_settle(s->a); /* what was said before counts as lost, not as told by the new run */
-  int rc = rp__acp_session_reopen(s, err);
-  if (!rc) rc = rp__known_calls_load(s->h, &s->known, err);
-  if (rc) return rc;
-  s->gone = 0;
-  rp__acp_session_on(s, RP_ON_REOPENED);
-  if (fate == RP_E_ENDED && s->bound) rp__acp_session_on(s, RP_ON_NAMED);
-  return 0;
-}
 
 static bool begin(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s, bool load)
 {
@@ -151,9 +123,18 @@ static void load_open(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
     return;
   }
   if (!fate && s->state == RP_ACP_TAKEN) fate = s->gone;
-  if (fate && open_again(s, fate, &why)) {
-    rp__acp_fail(a, m->r.id, &why);
-    return;
+  if (fate) {                  /* another process had it: its journal is opened again */
+    rp__acp_journal_settle(a); /* what was said before counts as lost, not as told by the new run */
+    int rc = rp__acp_session_reopen(s, &why);
+    if (!rc) rc = rp__known_calls_load(s->h, &s->known, &why);
+    if (rc) {
+      rp__acp_fail(a, m->r.id, &why);
+      return;
+    }
+    s->gone = 0;
+    rp__acp_session_on(s, RP_ON_REOPENED);
+    /* One that was only ended is still what the agent has: it stays live. */
+    if (fate == RP_E_ENDED && s->bound) rp__acp_session_on(s, RP_ON_NAMED);
   }
   begin(a, m, s, load);
 }
@@ -191,9 +172,10 @@ void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m)
     return;
   }
   int rc = name ? rp__acp_session_resume(a, name, true, &s, &why) : rp__fail_nomem(&why);
-  if (rc == RP_E_SESSION_NOT_FOUND)
-    unknown(a, m, load);
-  else if (rc == RP_E_ENDED)
+  if (rc == RP_E_SESSION_NOT_FOUND && (load ? a->caps.load : a->caps.resume)) { /* the agent may know it */
+    struct rp__call *c = rp__acp_pass(a, m, RP_CALL_ADOPT, NULL);
+    if (c) rp__acp_keep(&c->params, m->r.params);
+  } else if (rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_ENDED)
     not_found(a, m);
   else if (rc)
     rp__acp_fail(a, m->r.id, &why);
@@ -232,13 +214,6 @@ static void write_modes(struct rp__jw *w, const struct rp__acp_session *s, struc
   rp__jw_end_object(w);
 }
 
-/* Nothing was restored, so nothing was answered: what the agent said before still holds. */
-static void write_live(struct rp__jw *w, const struct rp__acp_session *s)
-{
-  if (s->settings.modes) write_modes(w, s, rp__acp_raw(s->settings.modes));
-  rp__jw_pack(w, "configOptions:?r", s->settings.config);
-}
-
 /* The agent's own answer; of a new session's the id is left out, and another one's becomes the editor's. */
 static void write_agents(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json answer)
 {
@@ -257,30 +232,25 @@ static void write_agents(struct rp__jw *w, const struct rp__acp_session *s, stru
   }
 }
 
-static void write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  rp__jw_pack(w, "_meta:{");
-  while (rp__json_next(meta, &it, &key, &value))
-    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(w, key, value);
-  rp__jw_pack(w, "reprise:{rung:s}}", rp__rung_names[s->ladder.rung]);
-}
-
 static void answer(struct rp__acp_session *s)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json result = rp__acp_raw(s->ladder.answer);
+  struct rp__json result = rp__acp_raw(s->ladder.answer), key, value;
+  struct rp__json_iter it = {0};
   struct rp__jw w = rp__rpc_begin_result(&out, rp__call_id(s->asked));
   rp__jw_object(&w);
   bool continues = s->a->continuing == s;
   if (continues) rp__jw_kstr(&w, "sessionId", s->client_sid);
-  if (s->ladder.rung == RP_RUNG_LIVE)
-    write_live(&w, s);
-  else
+  if (s->ladder.rung == RP_RUNG_LIVE) { /* nothing was restored: what the agent said before still holds */
+    if (s->settings.modes) write_modes(&w, s, rp__acp_raw(s->settings.modes));
+    rp__jw_pack(&w, "configOptions:?r", s->settings.config);
+  } else {
     write_agents(&w, s, result);
-  write_meta(&w, s, rp__json_get(result, "_meta"));
-  rp__jw_end_object(&w);
+  }
+  rp__jw_pack(&w, "_meta:{");
+  while (rp__json_next(rp__json_get(result, "_meta"), &it, &key, &value))
+    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(&w, key, value);
+  rp__jw_pack(&w, "reprise:{rung:s}}}", rp__rung_names[s->ladder.rung]);
   rp__rpc_end(&w);
   if (continues) { /* only the first: until it is answered the next try continues it */
     s->a->continuing = NULL;

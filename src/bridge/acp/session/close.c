@@ -78,36 +78,33 @@ static void on_removed(struct rp__acp *a, struct rp__call *c, const struct rp__m
   rp__call_free(c->peer);
 }
 
-/* Asks an agent that can to delete its own too, then answers. False: it can't. */
-static bool remove_at_agent(struct rp__acp *a, struct rp__call *asked, const char *agent_sid)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w;
-  if (!agent_sid || !a->caps.remove || a->agent_state != RP_AGENT_UP) return false;
-  struct rp__call *c = rp__acp_ask(a, "session/delete", NULL, RP_ACP_CLOSE_MS, on_removed, &out, &w);
-  if (!c) return false;
-  c->peer = asked;
-  asked->peer = c;
-  rp__jw_pack(&w, "{sessionId:s}", agent_sid);
-  rp__acp_asked(a, &out, &w);
-  return true;
-}
-
 void rp__close_go_on(struct rp__acp_session *s, bool late)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp *a = s->a;
-  struct rp__call *c = RP_TAKE(s->asked);
+  struct rp__call *c = RP_TAKE(s->asked), *own = NULL;
   char id[RP_ID_MAX + 1];
   bool remove = s->wish == RP_WISH_DELETE;
   char *agent_sid RP_AUTOFREE = remove && s->bound ? RP_TAKE(s->agent_sid) : NULL;
   rp_error why = {0};
+  struct rp__jw w;
   if (late) cut_turns(s);
   s->end_by = 0;
   if (c) c->s = NULL;
   snprintf(id, sizeof id, "%s", s->id);
   rp__acp_session_end(s, remove ? "deleted" : "closed");
   int rc = remove ? trash(a, id, &why) : 0;
-  if (!c || (!rc && remove_at_agent(a, c, agent_sid))) return;
+  if (!c) return;
+  /* An agent that can is asked to delete its own too, and then the editor has its answer. */
+  if (!rc && agent_sid && a->caps.remove && a->agent_state == RP_AGENT_UP)
+    own = rp__acp_ask(a, "session/delete", NULL, RP_ACP_CLOSE_MS, on_removed, &out, &w);
+  if (own) {
+    own->peer = c;
+    c->peer = own;
+    rp__jw_pack(&w, "{sessionId:s}", agent_sid);
+    rp__acp_asked(a, &out, &w);
+    return;
+  }
   if (rc)
     rp__acp_fail(a, rp__call_id(c), &why);
   else
