@@ -77,13 +77,6 @@ void rp__acp_event_member(struct rp__jw *w, struct rp__json key, struct rp__json
   rp__jw_value(w, value);
 }
 
-static bool among(struct rp__json key, const char *const *names)
-{
-  for (; *names; names++)
-    if (rp__json_eq(key, *names)) return true;
-  return false;
-}
-
 /* Writes "acp":{…} with the members of `object` whose names are not in the list; nothing when there are none. */
 static void write_rest(struct rp__jw *w, struct rp__json object, const char *const *but)
 {
@@ -91,11 +84,10 @@ static void write_rest(struct rp__jw *w, struct rp__json object, const char *con
   struct rp__json key, value;
   bool any = false;
   while (rp__json_next(object, &it, &key, &value)) {
-    if (among(key, but)) continue;
-    if (!any) {
-      rp__jw_key(w, "acp");
-      rp__jw_object(w);
-    }
+    const char *const *name = but;
+    while (*name && !rp__json_eq(key, *name)) name++;
+    if (*name) continue;
+    if (!any) rp__jw_pack(w, "acp:{");
     any = true;
     rp__acp_event_member(w, key, value);
   }
@@ -195,12 +187,6 @@ static void read_message_id(struct rp__json v, char ret[RP_KNOWN_ID_MAX + 1])
   ret[ok ? v.n : 0] = '\0';
 }
 
-static bool goes_on(const struct rp__known_stream *st, const struct rp__known_stream *now)
-{
-  return st->open && st->thought == now->thought && strcmp(st->role, now->role) == 0 &&
-         strcmp(st->message_id, now->message_id) == 0;
-}
-
 static bool write_chunk(struct rp__known_calls *b, struct rp__json update, const char *role, bool thought,
                         struct rp__acp_events *out)
 {
@@ -211,7 +197,10 @@ static bool write_chunk(struct rp__known_calls *b, struct rp__json update, const
   if (content.type != RP_JSON_OBJECT) return false;
   snprintf(now.role, sizeof now.role, "%s", role);
   read_message_id(rp__json_get(update, "messageId"), now.message_id);
-  if (!goes_on(&b->stream, &now)) end_stream(b, out);
+  const struct rp__known_stream *was = &b->stream;
+  bool goes_on = was->open && was->thought == now.thought && strcmp(was->role, now.role) == 0 &&
+                 strcmp(was->message_id, now.message_id) == 0;
+  if (!goes_on) end_stream(b, out);
   b->stream = now;
   struct rp__jw w = begin_event(out, "message");
   stream_head(&b->stream, &w);
@@ -261,62 +250,42 @@ static bool has_text(struct rp__json v)
   return v.type == RP_JSON_STRING && v.n > 2;
 }
 
-/* A call that goes on in a later turn stays the call it was. One that begins is the turn's own. */
-static struct rp__known_call *call_of(struct rp__known_calls *b, struct rp__json id, bool first)
-{
-  uint64_t hash = rp__acp_event_hash(id);
-  struct rp__known_call *c = rp__known_call(b, hash);
-  if (c && !(first && c->turn != b->turn)) return c;
-  if (!c) c = rp__known_call_add(b, hash);
-  *c = (struct rp__known_call){.id = hash, .turn = b->turn, .status = first ? "intended" : "running"};
-  return c;
-}
-
-static int remember_name(struct rp__known_call *c, struct rp__json name)
-{
-  struct rp__buf text RP_AUTOBUF = RP_BUF(name.n + 1);
-  int rc = rp__json_text(name, &text);
-  if (!rc) rp__text_copy(c->name, sizeof c->name, text.p ? text.p : "");
-  return rc;
-}
-
-/* The update itself, without what stands beside it under the ledger's names. */
-static void write_call(const struct rp__known_call *c, struct rp__json update, struct rp__json name, struct rp__jw *w)
-{
-  static const char *const beside[] = {"rawInput", "rawOutput", NULL};
-  struct rp__json id = rp__json_get(update, "toolCallId");
-  struct rp__json input = rp__json_get(update, "rawInput"), output = rp__json_get(update, "rawOutput");
-  write_id(w, "call_id", 't', c->turn, id);
-  if (has_text(name) || !c->name[0])
-    rp__jw_pack(w, "name:v", has_text(name) ? name : id);
-  else
-    rp__jw_pack(w, "name:s", c->name);
-  rp__jw_pack(w, "status:s turn:i input:?v output:?v", c->status, c->turn, input, output);
-  write_rest(w, update, beside);
-}
-
-/* `status`: the ledger's word; NULL: as it was. */
+/* `status`: the ledger's word; NULL: as it was. False: not as ACP has it, nothing was written. */
 static bool put_tool(struct rp__known_calls *b, struct rp__json update, bool first, const char *status,
                      struct rp__acp_events *out)
 {
+  static const char *const beside[] = {"rawInput", "rawOutput", NULL};
   struct rp__json id = rp__json_get(update, "toolCallId"), name = rp__json_get(update, "name");
   if (!has_text(id)) return false;
   if (!has_text(name)) name = rp__json_get(update, "title");
   end_stream(b, out);
-  struct rp__known_call *c = call_of(b, id, first);
+  /* A call that goes on in a later turn stays the call it was. One that begins is the turn's own. */
+  uint64_t hash = rp__acp_event_hash(id);
+  struct rp__known_call *c = rp__known_call(b, hash);
+  bool known = c && !(first && c->turn != b->turn);
+  if (!c) c = rp__known_call_add(b, hash);
+  if (!known) *c = (struct rp__known_call){.id = hash, .turn = b->turn, .status = first ? "intended" : "running"};
   if (status) c->status = status;
-  if (has_text(name) && remember_name(c, name)) out->bytes.err = RP_E_NOMEM;
+  if (has_text(name)) {
+    struct rp__buf text RP_AUTOBUF = RP_BUF(name.n + 1);
+    if (rp__json_text(name, &text))
+      out->bytes.err = RP_E_NOMEM;
+    else
+      rp__text_copy(c->name, sizeof c->name, text.p ? text.p : "");
+  }
+  /* The update itself stands without what is beside it under the ledger's names. */
   struct rp__jw w = begin_event(out, "tool");
-  write_call(c, update, name, &w);
+  write_id(&w, "call_id", 't', c->turn, id);
+  if (has_text(name) || !c->name[0])
+    rp__jw_pack(&w, "name:v", has_text(name) ? name : id);
+  else
+    rp__jw_pack(&w, "name:s", c->name);
+  rp__jw_pack(&w, "status:s turn:i input:?v output:?v", c->status, c->turn, rp__json_get(update, "rawInput"),
+              rp__json_get(update, "rawOutput"));
+  write_rest(&w, update, beside);
   end_event(out, &w);
   out->durability = RP_DISK;
   return true;
-}
-
-/* tool_call and tool_call_update; false: not as ACP has it, nothing was written. */
-static bool write_tool(struct rp__known_calls *b, struct rp__json update, bool first, struct rp__acp_events *out)
-{
-  return put_tool(b, update, first, ledger_status(rp__json_get(update, "status")), out);
 }
 
 int rp__acp_event_cut_off(struct rp__known_calls *b, struct rp__json update, struct rp__acp_events *out, rp_error *err)
@@ -357,14 +326,6 @@ static const struct {
     {"notice", BESIDE},
 };
 
-static enum shape shape_of(struct rp__json update)
-{
-  struct rp__json name = rp__json_get(update, "sessionUpdate");
-  for (size_t i = 0; i < RP_ARRAY_SIZE(shapes); i++)
-    if (rp__json_eq(name, shapes[i].name)) return shapes[i].shape;
-  return OTHER;
-}
-
 static void write_raw(struct rp__known_calls *b, struct rp__json update, enum shape shape, struct rp__acp_events *out)
 {
   if (shape != BESIDE && shape != INFO) end_stream(b, out);
@@ -380,15 +341,18 @@ static void write_raw(struct rp__known_calls *b, struct rp__json update, enum sh
 
 int rp__acp_event_update(struct rp__known_calls *b, struct rp__json update, struct rp__acp_events *out, rp_error *err)
 {
-  enum shape shape = shape_of(update);
+  struct rp__json name = rp__json_get(update, "sessionUpdate"), status = rp__json_get(update, "status");
+  enum shape shape = OTHER;
   bool written = false;
   begin(b, out, RP_OS);
   if (update.type != RP_JSON_OBJECT)
     return rp__fail_field(err, RP_E_INVALID, "params.update", "params.update must be an object");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(shapes); i++)
+    if (rp__json_eq(name, shapes[i].name)) shape = shapes[i].shape;
   if (shape == USER) written = write_chunk(b, update, "user", false, out);
   if (shape == AGENT) written = write_chunk(b, update, "assistant", false, out);
   if (shape == THOUGHT) written = write_chunk(b, update, "assistant", true, out);
-  if (shape == CALL || shape == CALL_UPDATE) written = write_tool(b, update, shape == CALL, out);
+  if (shape == CALL || shape == CALL_UPDATE) written = put_tool(b, update, shape == CALL, ledger_status(status), out);
   if (!written) write_raw(b, update, shape, out);
   return finish(out, err);
 }
@@ -475,30 +439,10 @@ static const struct method {
 static const char prefixes[] = {[PLAIN] = 'r', [PERMISSION] = 'a', [QUESTION] = 'q'};
 static const char *const kinds[] = {[PERMISSION] = "approval", [QUESTION] = "question"};
 
-static const struct method *find_method(struct rp__json name)
-{
-  const struct method *m = methods;
-  while (m->name && !rp__json_eq(name, m->name)) m++;
-  return m;
-}
-
 /* As a number and as a string they are two. */
 static uint64_t hash_id(struct rp__json id)
 {
   return id.type == RP_JSON_STRING ? rp__acp_event_hash(id) : ~rp__acp_event_hash(id) | 1;
-}
-
-/* The options that mean yes, so that the answer, which names one, can be read. */
-static void remember_options(struct rp__known_request *a, struct rp__json options)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json option;
-  size_t n = 0;
-  while (n < RP_KNOWN_OPTIONS && rp__json_next(options, &it, NULL, &option)) {
-    struct rp__json kind = rp__json_get(option, "kind");
-    if (rp__json_eq(kind, "allow_once") || rp__json_eq(kind, "allow_always"))
-      a->option[n++] = rp__acp_event_hash(rp__json_get(option, "optionId"));
-  }
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -528,12 +472,21 @@ static void write_params(struct rp__jw *w, struct rp__json method, struct rp__js
 int rp__acp_event_request(struct rp__known_calls *b, struct rp__json id, struct rp__json method, struct rp__json params,
                           struct rp__acp_events *out, rp_error *err)
 {
-  const struct method *m = find_method(method);
+  const struct method *m = methods;
+  struct rp__json_iter it = {0};
+  struct rp__json option;
+  while (m->name && !rp__json_eq(method, m->name)) m++;
   begin(b, out, m->durability);
   if (method.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "method", "method must be a string");
   struct rp__known_request *a = rp__known_request_add(b, hash_id(id));
   a->turn = b->turn;
-  if (m->ask == PERMISSION) remember_options(a, rp__json_get(params, "options"));
+  /* The options that mean yes, so that the answer, which names one, can be read. */
+  for (size_t n = 0; m->ask == PERMISSION && n < RP_KNOWN_OPTIONS &&
+                     rp__json_next(rp__json_get(params, "options"), &it, NULL, &option);) {
+    struct rp__json kind = rp__json_get(option, "kind");
+    if (rp__json_eq(kind, "allow_once") || rp__json_eq(kind, "allow_always"))
+      a->option[n++] = rp__acp_event_hash(rp__json_get(option, "optionId"));
+  }
   struct rp__jw w = begin_event(out, m->ask ? kinds[m->ask] : "x-acp-request");
   write_id(&w, "id", prefixes[m->ask], a->turn, id);
   if (m->ask) {

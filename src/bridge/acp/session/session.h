@@ -172,7 +172,7 @@ void rp__load_ready(struct rp__acp_session *s);                     /* the agent
 void rp__load_pump(struct rp__acp_session *s);
 void rp__load_drop(struct rp__acp_session *s);
 
-/* ---- updates of the agent's that come before the editor has their session (restore/early-updates.c) ---- */
+/* ---- updates of the agent's that come before the editor has their session (wire/waiting.c) ---- */
 
 /* Keeps an update of a session that is being begun or loaded. False: it is not, or there is no room. */
 bool rp__early_updates_hold(struct rp__acp *a, const struct rp__msg *m);

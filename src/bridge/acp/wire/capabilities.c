@@ -68,20 +68,11 @@ static void write_session_caps(struct rp__jw *w, struct rp__json caps)
   rp__jw_end_object(w);
 }
 
-static void write_meta(struct rp__jw *w, struct rp__json meta)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  rp__jw_object(w);
-  while (rp__json_next(meta, &it, &key, &value))
-    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(w, key, value);
-  rp__jw_pack(w, "reprise:{version:s}}", rp_version());
-}
-
+/* Nothing of the agent's is dropped, what we do ourselves is added. */
 static void write_caps(struct rp__buf *out, struct rp__json caps)
 {
   struct rp__jw w = RP_JW(out);
-  struct rp__json_iter it = {0};
+  struct rp__json_iter it = {0}, at = {0};
   struct rp__json key, value;
   rp__jw_object(&w);
   while (rp__json_next(caps, &it, &key, &value)) {
@@ -92,15 +83,27 @@ static void write_caps(struct rp__buf *out, struct rp__json caps)
   rp__jw_kbool(&w, "loadSession", true);
   rp__jw_key(&w, "sessionCapabilities");
   write_session_caps(&w, rp__json_get(caps, "sessionCapabilities"));
-  rp__jw_key(&w, "_meta");
-  write_meta(&w, rp__json_get(caps, "_meta"));
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "_meta:{");
+  while (rp__json_next(rp__json_get(caps, "_meta"), &at, &key, &value))
+    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(&w, key, value);
+  rp__jw_pack(&w, "reprise:{version:s}}}", rp_version());
 }
 
-/* The answer with the merged capabilities; all other bytes are the agent's. */
-static void merge(struct rp__acp *a, const struct rp__msg *m)
+void rp__acp_initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   struct rp__buf caps RP_AUTOBUF = RP_BUF(RP_ACP_LINE), out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  bool good = m->r.type == RP_RPC_RESULT && m->r.result.type == RP_JSON_OBJECT;
+  (void)c;
+  if (good) rp__acp_read_caps(a, m->r.result);
+  if (good && a->draft)
+    rp__draft_warn(a);
+  else if (good && a->transparent)
+    rp__acp_warn(a, "the agent speaks a version of the protocol that is not known here: nothing is recorded");
+  if (!good || a->transparent) {
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return;
+  }
+  /* The answer with the merged capabilities; all other bytes are the agent's. */
   struct rp__json was = rp__json_get(m->r.result, "agentCapabilities");
   struct rp__edit e = {.at = was.p, .n = was.n};
   if (!was.type) { /* a new last member */
@@ -112,25 +115,6 @@ static void merge(struct rp__acp *a, const struct rp__msg *m)
   if (!caps.err) rp__edit_line(&out, m->text, &e, 1);
   if (caps.err) out.err = caps.err;
   rp__acp_send(a, RP_ACP_CLIENT, &out);
-}
-
-void rp__acp_initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
-{
-  (void)c;
-  if (m->r.type != RP_RPC_RESULT || m->r.result.type != RP_JSON_OBJECT) {
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-    return;
-  }
-  rp__acp_read_caps(a, m->r.result);
-  if (a->transparent) {
-    if (a->draft)
-      rp__draft_warn(a);
-    else
-      rp__acp_warn(a, "the agent speaks a version of the protocol that is not known here: nothing is recorded");
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-  } else {
-    merge(a, m);
-  }
 }
 
 /* ---- the agent's name for people: of "@scope/name" and "name@version", as packages are called, the name ---- */

@@ -41,26 +41,7 @@ void rp__draft_warn(struct rp__acp *a)
   rp__acp_warn(a, "%s", told);
 }
 
-/* Notices need a session, and no capability there. */
-static void notice(struct rp__acp_session *s)
-{
-  struct rp__acp *a = s->a;
-  if (a->draft_noticed) return;
-  a->draft_noticed = a->notices = true;
-  rp__acp_tell(s, title, told, false);
-}
-
 /* ---- sessions ---- */
-
-/* The wire's id stays the agent's, whatever the journal calls the session. */
-static bool keep_wire_id(struct rp__acp_session *s)
-{
-  char *sid = s->agent_sid ? strdup(s->agent_sid) : NULL;
-  if (!sid) return false;
-  free(s->client_sid);
-  s->client_sid = sid;
-  return true;
-}
 
 static void open_session(struct rp__acp *a, const struct rp__call *c, struct rp__json sid, bool resumed)
 {
@@ -82,28 +63,21 @@ static void open_session(struct rp__acp *a, const struct rp__call *c, struct rp_
     rp__acp_keep(&s->params, params);
   else
     rp__acp_session_begin(s, params);
-  if (!keep_wire_id(s)) rp__acp_session_free(s);
+  char *wire = strdup(s->agent_sid); /* which stays the agent's, whatever the journal calls the session */
+  if (!wire) {
+    rp__acp_session_free(s);
+    return;
+  }
+  free(s->client_sid);
+  s->client_sid = wire;
 }
 
 /* ---- the editor's requests ---- */
 
-static const char *const methods[] = {"session/new", "session/resume", "session/prompt", "session/close",
-                                      "session/delete"};
-
-static void put_prompt(struct rp__acp_session *s, struct rp__call *c, const struct rp__msg *m)
-{
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
-  rp__acp_session_retry(s);
-  int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, NULL);
-  events.odd = m->r.odd;
-  c->turn = s->known.turn;
-  s->running = 1;
-  rp__acp_journal_line(s, rc, &events, &s->a->to_agent, m->line);
-}
-
 bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m)
 {
+  static const char *const methods[] = {"session/new", "session/resume", "session/prompt", "session/close",
+                                        "session/delete"};
   struct rp__acp_session *s = rp__acp_by_client(a, rp__json_get(m->r.params, "sessionId"));
   const char *method = NULL;
   if (s && !rp__acp_session_there(a, m, s)) return true;
@@ -114,10 +88,18 @@ bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m)
   c->s = s;
   c->method = strdup(method);
   rp__acp_keep(&c->params, m->r.params);
-  if (s && strcmp(method, "session/prompt") == 0)
-    put_prompt(s, c, m);
-  else
+  if (!s || strcmp(method, "session/prompt") != 0) {
     rp__acp_forward(a, RP_ACP_AGENT, m->line);
+    return true;
+  }
+  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  rp__acp_events_init(&events);
+  rp__acp_session_retry(s);
+  int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, NULL);
+  events.odd = m->r.odd;
+  c->turn = s->known.turn;
+  s->running = 1;
+  rp__acp_journal_line(s, rc, &events, &s->a->to_agent, m->line);
   return true;
 }
 
@@ -145,7 +127,10 @@ void rp__draft_answered(struct rp__acp *a, struct rp__call *c, const struct rp__
   else
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
   struct rp__acp_session *s = opens ? rp__acp_by_agent(a, sid) : NULL;
-  if (s) notice(s);
+  if (s && !a->draft_noticed) { /* notices need a session, and no capability there */
+    a->draft_noticed = a->notices = true;
+    rp__acp_tell(s, title, told, false);
+  }
   if (c->s && good && (strcmp(method, "session/close") == 0 || strcmp(method, "session/delete") == 0))
     rp__acp_session_end(RP_TAKE(c->s), "closed");
 }
