@@ -35,14 +35,14 @@ static void tell(struct rp__acp *a, void (*to)(void *, const char *), const char
   char text[LOG_BYTES];
   if (!to) return;
   vsnprintf(text, sizeof text, fmt, args);
-  to(a->log_ctx, text);
+  to(a->o.log_ctx, text);
 }
 
 void rp__acp_log(struct rp__acp *a, const char *fmt, ...)
 {
   va_list args;
   va_start(args, fmt);
-  tell(a, a->log, fmt, args);
+  tell(a, a->o.log, fmt, args);
   va_end(args);
 }
 
@@ -50,7 +50,7 @@ void rp__acp_warn(struct rp__acp *a, const char *fmt, ...)
 {
   va_list args;
   va_start(args, fmt);
-  tell(a, a->warn, fmt, args);
+  tell(a, a->o.warn, fmt, args);
   va_end(args);
 }
 
@@ -70,7 +70,7 @@ void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str lin
 
 void rp__acp_send(struct rp__acp *a, enum rp__acp_side to, struct rp__buf *line)
 {
-  rp__acp_forward(a, to, line->err ? (struct rp__str){0} : (struct rp__str){line->p, line->n});
+  rp__acp_forward(a, to, rp__acp_written(line));
 }
 
 void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, int code, const char *why,
@@ -133,10 +133,9 @@ void rp__acp_answer_empty(struct rp__acp *a, struct rp__json id, const char *sto
 
 /* ---- life ---- */
 
-static bool copy_text(char **to, const char *from)
+static const char *given(const char *text)
 {
-  *to = from && *from ? strdup(from) : NULL;
-  return *to || !from || !*from;
+  return text && *text ? text : NULL;
 }
 
 int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__acp_world *w, struct rp__acp **ret,
@@ -146,12 +145,10 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   if (!a) return rp__fail_nomem(err);
   a->e = e;
   a->w = *w;
-  a->updates = o->updates;
-  a->brief = o->brief;
-  a->strict_load = o->strict_load;
-  a->log = o->log;
-  a->warn = o->warn;
-  a->log_ctx = o->log_ctx;
+  a->o = *o;
+  a->o.scope = given(o->scope);
+  a->o.continue_id = given(o->continue_id);
+  a->o.name = given(o->name);
   a->reading[0] = a->reading[1] = true;
   a->timer_at = NEVER;
   for (size_t i = 0; i < RP_ACP_DEATHS; i++) a->deaths[i] = -RP_ACP_LOOP_MS;
@@ -159,9 +156,8 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   rp__waiting_lines_init(&a->early_updates);
   rp__line_queue_init(&a->to_client, out_client, a);
   rp__line_queue_init(&a->to_agent, out_agent, a);
-  bool ok = copy_text(&a->scope, o->scope) && copy_text(&a->continue_id, o->continue_id) &&
-            copy_text(&a->name, o->name) && (a->command = rp__command_copy(e, o->command));
-  int rc = ok ? rp__inbox_new(a, err) : rp__fail_nomem(err);
+  a->command = rp__command_copy(e, o->command);
+  int rc = a->command ? rp__inbox_new(a, err) : rp__fail_nomem(err);
   if (rc) {
     rp__acp_free(a);
     return rc;
@@ -184,9 +180,6 @@ void rp__acp_free(struct rp__acp *a)
   rp__line_queue_done(&a->to_client);
   rp__line_queue_done(&a->to_agent);
   rp__command_free(a->command);
-  free(a->scope);
-  free(a->continue_id);
-  free(a->name);
   free(a->initialize);
   free(a->authenticate);
   free(a);
@@ -359,8 +352,7 @@ void rp__acp_client_gone(struct rp__acp *a, const char *reason)
   rp__jw_pack(&w, "{message:s}", reason);
   for (const struct rp__call *c = a->client.head; c && !error.err; c = c->next) {
     if (c->kind != RP_CALL_PROMPT || !c->s) continue;
-    struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-    rp__acp_events_init(&events);
+    struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
     if (!rp__acp_event_turn_end(&c->s->known, c->turn, none, rp__json_trusted(error.p, error.n), &events, NULL))
       rp__acp_journal_put(c->s, &events, &a->to_client, (struct rp__str){0});
   }

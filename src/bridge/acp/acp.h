@@ -16,6 +16,7 @@
 
 struct rp__acp;
 
+/* Its texts are to outlive the proxy, but for the command. */
 struct rp__acp_options {
   const char *scope;          /* of new sessions; NULL: of their directory (bridge/workspace.h) */
   const char *continue_id;    /* the first session/new goes on with this one; or NULL */

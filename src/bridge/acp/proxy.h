@@ -32,16 +32,10 @@ enum rp__agent_state {
 struct rp__acp {
   rp_engine *e;
   struct rp__acp_world w;
-  char *scope, *continue_id, *name;
-  char **command;
-  rp_durability updates;
-  bool brief;       /* new sessions tell it */
-  bool strict_load; /* a session that the agent can't load is not told to a new one */
-  void (*log)(void *ctx, const char *text);
-  void (*warn)(void *ctx, const char *text);
-  void *log_ctx;
-  bool told_broken;  /* that the agent says what is no message */
-  bool told_unnamed; /* that the agent's name for a session is none that can be recorded */
+  struct rp__acp_options o; /* continue_id and name are NULL once they were used; its command is not read */
+  char **command;           /* without its secrets */
+  bool told_broken;         /* that the agent says what is no message */
+  bool told_unnamed;        /* that the agent's name for a session is none that can be recorded */
 
   struct rp__line_queue to_client, to_agent;
   struct rp__calls client, agent;         /* requests of the editor and ours; of the agent */
@@ -118,10 +112,9 @@ void rp__acp_not_found(struct rp__acp *a, struct rp__json id, struct rp__json pa
 void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m);
 /* An update of a session's: written down, then sent. */
 void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m);
-/* A request of ours: begin it, write its params, end it. */
-struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__acp_session *s, int64_t ms,
-                             rp__call_fn *done, struct rp__buf *out, struct rp__jw *ret_w);
-void rp__acp_asked(struct rp__acp *a, struct rp__buf *out, struct rp__jw *w);
+/* Asks the agent. NULL: no memory. Params that could not be written are not sent: then the deadline comes. */
+struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__str params, struct rp__acp_session *s,
+                             int64_t ms, rp__call_fn *done);
 /* Its answers to what the editor asked. */
 rp__call_fn rp__acp_made, rp__acp_forked, rp__acp_adopted, rp__acp_prompted, rp__acp_closed, rp__acp_deleted;
 

@@ -18,6 +18,7 @@
 
 #include <assert.h>
 
+#include "bridge/acp/replay/conversation.h"
 #include "bridge/acp/replay/transcript.h"
 
 void rp__replay_filter_init(struct rp__replay_filter *f)
@@ -63,11 +64,8 @@ static bool is(struct rp__json update, const char *what)
 
 bool rp__replay_filter_is_state(struct rp__json update)
 {
-  static const char *const states[] = {"available_commands_update", "current_mode_update", "config_option_update",
-                                       "session_info_update",       "usage_update",        "notice"};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(states); i++)
-    if (is(update, states[i])) return true;
-  return false;
+  struct rp__json name = rp__json_get(update, "sessionUpdate");
+  return rp__state_update(name) >= 0 || rp__json_eq(name, "notice");
 }
 
 enum verdict { NEWS, REPLAY, DOUBT };

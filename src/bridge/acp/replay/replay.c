@@ -6,7 +6,7 @@
  */
 #include "bridge/acp/replay/replay.h"
 
-#include "bridge/acp/replay/survey.h"
+#include "bridge/acp/replay/conversation.h"
 #include "bridge/acp/session/event.h"
 
 #define STEP_BYTES ((size_t)1024 * 1024)       /* emitted in one step, after which no further event is begun */
@@ -317,11 +317,6 @@ static bool has_terminal(struct rp__json content)
 
 /* ---- calls ------------------------------------------------------------------------------------------- */
 
-static void write_raw(struct rp__jw *w, struct rp__json body)
-{
-  rp__jw_pack(w, "rawInput:?v rawOutput:?v", rp__json_get(body, "input"), rp__json_get(body, "output"));
-}
-
 static int write_ours(struct rp__replay *r, const struct rp__conversation_event *ev, struct rp__json acp, rp_error *err)
 {
   struct rp__jw w = RP_JW(&r->out);
@@ -345,8 +340,7 @@ static int write_ours(struct rp__replay *r, const struct rp__conversation_event 
     }
     rp__jw_end_array(&w);
   }
-  write_raw(&w, ev->body);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "rawInput:?v rawOutput:?v}", rp__json_get(ev->body, "input"), rp__json_get(ev->body, "output"));
   return rc;
 }
 
@@ -360,12 +354,10 @@ static void write_others(struct rp__replay *r, struct rp__json body)
   const char *word = "failed";
   for (size_t i = 0; i < RP_ARRAY_SIZE(words); i++)
     if (rp__json_eq(status, words[i][0])) word = words[i][1];
-  bool ended = has_ended(status);
   rp__buf_reset(&r->out);
-  rp__jw_pack(&w, "{sessionUpdate:s toolCallId:v title:v status:s", ended ? "tool_call_update" : "tool_call",
-              rp__json_get(body, "call_id"), rp__json_get(body, "name"), word);
-  write_raw(&w, body);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{sessionUpdate:s toolCallId:v title:v status:s rawInput:?v rawOutput:?v}",
+              has_ended(status) ? "tool_call_update" : "tool_call", rp__json_get(body, "call_id"),
+              rp__json_get(body, "name"), word, rp__json_get(body, "input"), rp__json_get(body, "output"));
 }
 
 static int tell_tool(struct rp__replay *r, const struct rp__conversation_event *ev, rp_error *err)
@@ -386,17 +378,17 @@ static int tell_tool(struct rp__replay *r, const struct rp__conversation_event *
 
 /* ---- compactions: each is told where it began, as what its updates made of it; its events are read again ---- */
 
+/* Raw JSON; the summary's blocks with commas between them. */
+enum part { ID, STATUS, SUMMARY, ERROR, META, PARTS };
+static const char *const patched[PARTS] = {[STATUS] = "status", [ERROR] = "error", [META] = "_meta"};
+
 struct whole {
-  struct rp__buf id, status, summary, error, meta; /* raw JSON; the summary's blocks with commas between them */
+  struct rp__buf part[PARTS];
 };
 
 static void whole_done(struct whole *w)
 {
-  rp__buf_done(&w->id);
-  rp__buf_done(&w->status);
-  rp__buf_done(&w->summary);
-  rp__buf_done(&w->error);
-  rp__buf_done(&w->meta);
+  for (int i = 0; i < PARTS; i++) rp__buf_done(&w->part[i]);
 }
 
 /* A summary that grows too long ends where it does; nothing else of it is lost. */
@@ -420,14 +412,13 @@ static void take(struct whole *all, struct rp__json update)
   struct rp__json summary = rp__json_get(update, "summary"), block;
   struct rp__json_iter it = {0};
   if (rp__json_eq(rp__json_get(update, "sessionUpdate"), "compaction_summary_chunk")) {
-    add_summary(&all->summary, rp__json_get(update, "content"));
+    add_summary(&all->part[SUMMARY], rp__json_get(update, "content"));
     return;
   }
-  patch(&all->status, rp__json_get(update, "status"));
-  patch(&all->error, rp__json_get(update, "error"));
-  patch(&all->meta, rp__json_get(update, "_meta"));
-  if (summary.type) rp__buf_reset(&all->summary);
-  while (rp__json_next(summary, &it, NULL, &block)) add_summary(&all->summary, block);
+  for (int i = 0; i < PARTS; i++)
+    if (patched[i]) patch(&all->part[i], rp__json_get(update, patched[i]));
+  if (summary.type) rp__buf_reset(&all->part[SUMMARY]);
+  while (rp__json_next(summary, &it, NULL, &block)) add_summary(&all->part[SUMMARY], block);
 }
 
 static int gather(struct rp__replay *r, const struct rp__compaction *c, struct whole *all, rp_error *err)
@@ -441,46 +432,41 @@ static int gather(struct rp__replay *r, const struct rp__compaction *c, struct w
     struct rp__json update = rp__json_get(ev.body, "update"), id = rp__json_get(update, "compactionId");
     bool other = ev.kind != RP_CONVERSATION_UPDATE || !rp__is_compaction(rp__json_get(update, "sessionUpdate"));
     if (other || rp__acp_event_hash(id) != c->id || rp__survey_undone(&r->survey, ev.seq)) continue;
-    if (!all->id.n) patch(&all->id, id);
+    if (!all->part[ID].n) patch(&all->part[ID], id);
     rc = rp__conversation_whole(&past, &ev, err);
     if (!rc) take(all, rp__json_get(ev.body, "update"));
   }
   return rc;
 }
 
-static void write_whole(struct rp__replay *r, const struct rp__compaction *c, const struct whole *all)
-{
-  struct rp__jw w = RP_JW(&r->out);
-  const char *status = all->status.n ? all->status.p : "\"in_progress\"";
-  /* It does not go on beyond the run in which it began. */
-  if (strcmp(status, "\"in_progress\"") == 0 && c->last < r->survey.last_run) status = "\"failed\"";
-  rp__buf_reset(&r->out);
-  rp__jw_pack(&w, "{sessionUpdate:s compactionId:?r status:r", "compaction_update", all->id.n ? all->id.p : NULL,
-              status);
-  if (all->summary.n) {
-    rp__jw_pack(&w, "summary:[");
-    rp__jw_raw(&w, all->summary.p, all->summary.n);
-    rp__jw_end_array(&w);
-  }
-  rp__jw_pack(&w, "error:?r _meta:?r}", all->error.n ? all->error.p : NULL, all->meta.n ? all->meta.p : NULL);
-}
-
 static int tell_compaction(struct rp__replay *r, const struct rp__conversation_event *ev, rp_error *err)
 {
-  struct whole all RP_CLEANUP(whole_done) = {.id = RP_BUF(PART_MAX),
-                                             .status = RP_BUF(PART_MAX),
-                                             .summary = RP_BUF(SUMMARY_MAX),
-                                             .error = RP_BUF(PART_MAX),
-                                             .meta = RP_BUF(PART_MAX)};
+  struct whole all RP_CLEANUP(whole_done) = {0};
   const struct rp__compaction *c = NULL;
+  const char *raw[PARTS];
+  struct rp__jw w = RP_JW(&r->out);
   for (size_t i = 0; i < r->survey.n_compactions; i++)
     if (r->survey.compactions[i].first == ev->seq) c = &r->survey.compactions[i];
   if (!c) return 0;
+  for (int i = 0; i < PARTS; i++) all.part[i] = RP_BUF(i == SUMMARY ? SUMMARY_MAX : PART_MAX);
   int rc = run_flush(r, err);
   if (!rc) rc = gather(r, c, &all, err);
   if (rc) return rc;
-  if (all.id.err || all.status.err || all.summary.err || all.error.err || all.meta.err) return rp__fail_nomem(err);
-  write_whole(r, c, &all);
+  for (int i = 0; i < PARTS; i++) {
+    if (all.part[i].err) return rp__fail_nomem(err);
+    raw[i] = all.part[i].n ? all.part[i].p : NULL;
+  }
+  if (!raw[STATUS]) raw[STATUS] = "\"in_progress\"";
+  /* It does not go on beyond the run in which it began. */
+  if (strcmp(raw[STATUS], "\"in_progress\"") == 0 && c->last < r->survey.last_run) raw[STATUS] = "\"failed\"";
+  rp__buf_reset(&r->out);
+  rp__jw_pack(&w, "{sessionUpdate:s compactionId:?r status:r", "compaction_update", raw[ID], raw[STATUS]);
+  if (raw[SUMMARY]) {
+    rp__jw_pack(&w, "summary:[");
+    rp__jw_raw(&w, all.part[SUMMARY].p, all.part[SUMMARY].n);
+    rp__jw_end_array(&w);
+  }
+  rp__jw_pack(&w, "error:?r _meta:?r}", raw[ERROR], raw[META]);
   return emit_out(r, err);
 }
 

@@ -11,7 +11,6 @@
 #include "bridge/acp/replay/transcript.h"
 
 #include "bridge/acp/replay/conversation.h"
-#include "bridge/acp/replay/survey.h"
 #include "bridge/acp/session/event.h"
 
 #define ENTRIES_MAX 16384                   /* the newest */

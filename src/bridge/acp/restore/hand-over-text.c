@@ -7,7 +7,7 @@
 #include "bridge/acp/restore/hand-over-text.h"
 
 #include "base/text.h"
-#include "bridge/acp/replay/survey.h"
+#include "bridge/acp/replay/conversation.h"
 #include "bridge/acp/restore/excerpt.h"
 #include "bridge/acp/session/event.h"
 #include "base/utf8.h"

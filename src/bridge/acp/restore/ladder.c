@@ -107,8 +107,6 @@ void rp__restore_settled(struct rp__acp_session *s)
   if (action == RP_DO_RELEASE) rp__waiting_request_release(s->a, s);
 }
 
-static void fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data);
-
 static void restored(struct rp__acp_session *s, struct rp__json result)
 {
   struct rp__ladder *l = &s->ladder;
@@ -116,7 +114,7 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
   struct rp__jw w = RP_JW(&out);
   bool other = l->rung == RP_RUNG_NEW;
   if (other && !rp__acp_set_agent_sid(s, rp__json_get(result, "sessionId"))) {
-    fail(s, NULL, "out of memory", NULL);
+    rp__restore_fail(s, NULL, "out of memory", NULL);
     return;
   }
   s->bound = true;
@@ -146,8 +144,7 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
   }
 }
 
-/* `data`: of the error, or NULL. */
-static void fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data)
+void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data)
 {
   struct rp__acp *a = s->a;
   struct rp__call *asked = s->asked;
@@ -166,11 +163,6 @@ static void fail(struct rp__acp_session *s, const struct rp__msg *m, const char 
   else
     rp__acp_answer_as(a, asked, m, RP_ACP_E_INTERNAL, why);
   rp__acp_session_end(s, "not restored");
-}
-
-void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why)
-{
-  fail(s, m, why, NULL);
 }
 
 /* ---- agents that can't load (O-05) ---- */
@@ -220,7 +212,7 @@ static void on_rung(struct rp__acp *a, struct rp__call *c, const struct rp__msg 
     return;
   }
   if (s->ladder.rung == RP_RUNG_NEW || !rp__acp_is_restoring(s)) {
-    rp__restore_fail(s, m, m ? "the agent began no new session" : "the agent did not answer in time");
+    rp__restore_fail(s, m, m ? "the agent began no new session" : "the agent did not answer in time", NULL);
     return;
   }
   char *text RP_AUTOFREE = m ? rp__json_dup(rp__json_get(m->r.error, "message")) : NULL;
@@ -236,18 +228,25 @@ static void on_rung(struct rp__acp *a, struct rp__call *c, const struct rp__msg 
 static void ask(struct rp__acp_session *s)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json params = rp__json_trusted(s->params ? s->params : "{}", s->params ? strlen(s->params) : 2);
-  struct rp__jw w;
-  struct rp__call *c = rp__acp_ask(s->a, methods[s->ladder.rung], s, RP_ACP_RESTORE_MS, on_rung, &out, &w);
-  if (!c) {
-    rp__restore_fail(s, NULL, "out of memory");
+  struct rp__json params = rp__acp_raw(s->params ? s->params : "{}"), key, value;
+  struct rp__json_iter it = {0};
+  struct rp__jw w = RP_JW(&out);
+  bool known = s->ladder.rung != RP_RUNG_NEW, servers = false;
+  rp__jw_object(&w);
+  if (known) rp__jw_kstr(&w, "sessionId", s->agent_sid);
+  while (rp__json_next(params, &it, &key, &value)) {
+    if (rp__json_eq(key, "sessionId") || rp__json_eq(key, "replayFrom")) continue; /* a replay was the editor's wish */
+    servers |= rp__json_eq(key, "mcpServers");
+    rp__acp_copy_member(&w, key, value);
+  }
+  rp__jw_pack(&w, servers ? "}" : "mcpServers:[]}");
+  if (!rp__acp_ask(s->a, methods[s->ladder.rung], rp__acp_written(&out), s, RP_ACP_RESTORE_MS, on_rung)) {
+    rp__restore_fail(s, NULL, "out of memory", NULL);
     return;
   }
   rp__ladder_move(&s->ladder, RP_LADDER_ON_ASK);
-  s->bound = s->ladder.rung != RP_RUNG_NEW;
-  if (s->bound) rp__replay_filter_begin(s);
-  rp__acp_write_params(&w, params, s->bound ? s->agent_sid : NULL, true);
-  rp__acp_asked(s->a, &out, &w);
+  s->bound = known;
+  if (known) rp__replay_filter_begin(s);
 }
 
 /* Tries the rungs from the one at hand on. */
@@ -259,14 +258,14 @@ static void climb(struct rp__acp_session *s)
   /* Whether the agent's own memory was of no use. */
   bool told = l->rung == RP_RUNG_NEW || (l->rung == RP_RUNG_LIVE && s->state != RP_ACP_RELOADING);
   if (told && !l->cannot[0]) snprintf(l->cannot, sizeof l->cannot, "%s", why_not(s));
-  if (told && (s->a->strict_load || s->a->transparent)) {
+  if (told && (s->a->o.strict_load || s->a->transparent)) {
     struct rp__buf data RP_AUTOBUF = RP_BUF(256);
     char why[RP_LADDER_WHY + RP_ACP_NAME + 64], agent[RP_ACP_NAME + 16];
     rp__agent_title(s->a, agent);
     snprintf(why, sizeof why, "the %s can't load this session: %s", agent, l->cannot);
     rp__acp_error_data(&data, RP_E_CANNOT_LOAD);
     rp__acp_warn(s->a, "session %s: %s", s->id, why);
-    fail(s, NULL, why, data.err ? NULL : data.p);
+    rp__restore_fail(s, NULL, why, data.err ? NULL : data.p);
   } else if (l->rung < RP_RUNG_LIVE) {
     ask(s);
   } else {
@@ -333,7 +332,7 @@ void rp__restore_wanted(struct rp__acp *a)
     for (s = a->sessions; s && s->state != RP_ACP_QUEUED;) s = s->next;
     if (!s) break;
     if (s->ladder.tries >= TRIES)
-      rp__restore_fail(s, NULL, "agents keep ending while they get this session back");
+      rp__restore_fail(s, NULL, "agents keep ending while they get this session back", NULL);
     else
       rp__restore_begin(s);
   }

@@ -60,7 +60,8 @@ void rp__restore_tick(struct rp__acp_session *s, int64_t now);
 void rp__restore_settled(struct rp__acp_session *s); /* the agent has all of it */
 /* The agent is gone: what was under way begins again with the next one. RP_DO_CLOSE: the session's close goes on. */
 enum rp__acp_do rp__restore_broken(struct rp__acp_session *s);
-void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why);
+/* The agent can't get it: by its answer `m`, or NULL. `data`: of the error, or NULL. */
+void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data);
 /* The agent died: true when a restoration may be why, and goes on otherwise with the next one. */
 bool rp__restore_blame(struct rp__acp *a);
 void rp__restore_tell(struct rp__acp_session *s); /* that the agent could not load it, should that be so */

@@ -28,21 +28,9 @@ static void not_found(struct rp__acp *a, const struct rp__msg *m)
 
 static struct rp__acp_session *adopt(struct rp__acp *a, struct rp__call *c)
 {
-  struct rp__json params = rp__call_params(c), sid = rp__json_get(params, "sessionId");
-  char *name RP_AUTOFREE = rp__json_dup(sid);
-  rp_error why = {0};
-  struct rp__acp_session *s = name ? rp__acp_session_new(a, name, &why) : NULL;
-  if (!s) {
-    rp__acp_log(a, "a session is not recorded: %s", why.message);
-    return NULL;
-  }
-  if (!rp__acp_set_agent_sid(s, sid)) {
-    rp__acp_session_free(s);
-    return NULL;
-  }
-  s->bound = true;
-  rp__acp_session_on(s, RP_ON_NAMED);
-  rp__acp_session_begin(s, params);
+  struct rp__json params = rp__call_params(c);
+  struct rp__acp_session *s = rp__acp_session_named(a, rp__json_get(params, "sessionId"));
+  if (s) rp__acp_session_begin(s, params);
   return s;
 }
 
@@ -193,7 +181,7 @@ void rp__load_continue(struct rp__acp *a, const struct rp__msg *m)
     load_open(a, m, s, false);
     return;
   }
-  if (rp__acp_session_resume(a, a->continue_id, false, &s, &why)) {
+  if (rp__acp_session_resume(a, a->o.continue_id, false, &s, &why)) {
     rp__acp_fail(a, m->r.id, &why);
     return;
   }
@@ -254,7 +242,7 @@ static void answer(struct rp__acp_session *s)
   rp__rpc_end(&w);
   if (continues) { /* only the first: until it is answered the next try continues it */
     s->a->continuing = NULL;
-    free(RP_TAKE(s->a->continue_id));
+    s->a->o.continue_id = NULL;
   }
   rp__acp_answer(s->a, s->asked, &out);
 }

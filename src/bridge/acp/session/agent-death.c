@@ -66,10 +66,9 @@ static void close_agent_call(struct rp__acp *a, struct rp__call *c)
 {
   static const char gone[] = "{\"code\":-32603,\"message\":\"the agent ended\"}";
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json id = c->agent_id ? rp__acp_raw(c->agent_id) : rp__call_id(c), none = {0};
   struct rp__jw w = rp__rpc_begin_request(&out, NULL, "$/cancel_request");
-  rp__acp_events_init(&events);
   rp__jw_pack(&w, "{requestId:v}", rp__call_id(c));
   rp__rpc_end(&w);
   c->kind = RP_CALL_DEAD;
@@ -131,7 +130,7 @@ static void give_up(struct rp__acp *a)
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
     next = s->next;
     if (s->asked && (s->state == RP_ACP_COLD || s->state == RP_ACP_QUEUED))
-      rp__restore_fail(s, NULL, text);
+      rp__restore_fail(s, NULL, text, NULL);
     else
       rp__waiting_request_fail(a, s, RP_ACP_E_INTERNAL, text, NULL);
   }
@@ -144,14 +143,8 @@ static void give_up(struct rp__acp *a)
 
 static void introduce(struct rp__acp *a, const char *method, const char *params, rp__call_fn *done)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w;
-  if (!rp__acp_ask(a, method, NULL, RP_ACP_RESTORE_MS, done, &out, &w)) {
+  if (!rp__acp_ask(a, method, rp__str(params), NULL, RP_ACP_RESTORE_MS, done))
     rp__death_replace(a, "could not be introduced: out of memory");
-    return;
-  }
-  rp__jw_pack(&w, "r", params);
-  rp__acp_asked(a, &out, &w);
 }
 
 /* The agent is up again. */

@@ -30,10 +30,9 @@ static bool is_not_found(const struct rp__msg *m)
 static void refuse_permission(struct rp__acp_session *s, struct rp__call *c)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json id = c->agent_id ? rp__acp_raw(c->agent_id) : rp__call_id(c), none = {0};
   struct rp__jw w = rp__rpc_begin_result(&out, id);
-  rp__acp_events_init(&events);
   rp__jw_pack(&w, "{outcome:{outcome:s}}", "cancelled");
   rp__rpc_end(&w);
   c->kind = RP_CALL_DEAD;
@@ -80,14 +79,14 @@ static void on_removed(struct rp__acp *a, struct rp__call *c, const struct rp__m
 
 void rp__close_go_on(struct rp__acp_session *s, bool late)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__buf params RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&params);
   struct rp__acp *a = s->a;
   struct rp__call *c = RP_TAKE(s->asked), *own = NULL;
   char id[RP_ID_MAX + 1];
   bool remove = s->wish == RP_WISH_DELETE;
   char *agent_sid RP_AUTOFREE = remove && s->bound ? RP_TAKE(s->agent_sid) : NULL;
   rp_error why = {0};
-  struct rp__jw w;
   if (late) cut_turns(s);
   s->end_by = 0;
   if (c) c->s = NULL;
@@ -96,13 +95,12 @@ void rp__close_go_on(struct rp__acp_session *s, bool late)
   int rc = remove ? trash(a, id, &why) : 0;
   if (!c) return;
   /* An agent that can is asked to delete its own too, and then the editor has its answer. */
+  rp__jw_pack(&w, "{sessionId:s}", agent_sid);
   if (!rc && agent_sid && a->caps.remove && a->agent_state == RP_AGENT_UP)
-    own = rp__acp_ask(a, "session/delete", NULL, RP_ACP_CLOSE_MS, on_removed, &out, &w);
+    own = rp__acp_ask(a, "session/delete", rp__acp_written(&params), NULL, RP_ACP_CLOSE_MS, on_removed);
   if (own) {
     own->peer = c;
     c->peer = own;
-    rp__jw_pack(&w, "{sessionId:s}", agent_sid);
-    rp__acp_asked(a, &out, &w);
     return;
   }
   if (rc)

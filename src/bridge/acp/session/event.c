@@ -10,19 +10,12 @@
 #include <sodium.h>
 
 #include "base/text.h"
-#include "bridge/line.h"
 #include "base/utf8.h"
 #include "json/text.h"
 
-#define EVENTS_BYTES (RP_LINE_MAX + (size_t)1024 * 1024) /* the longest line, and what is written around it */
 #define HASH_BYTES 16
 
 /* ---- events -------------------------------------------------------------------------------- */
-
-void rp__acp_events_init(struct rp__acp_events *n)
-{
-  *n = (struct rp__acp_events){.bytes = RP_BUF(EVENTS_BYTES)};
-}
 
 void rp__acp_events_done(struct rp__acp_events *n)
 {

@@ -9,6 +9,7 @@
 #include <reprise/host.h>
 #include <reprise/reprise.h>
 
+#include "bridge/line.h"
 #include "json/json.h"
 
 /* ---- the memory between messages of one session: its turn, an open stream, calls, requests (known-calls.c) ---- */
@@ -74,7 +75,9 @@ struct rp__acp_events {
   int odd; /* enum rp__rpc_odd of the message: whether the store would take its bytes */
 };
 
-void rp__acp_events_init(struct rp__acp_events *n);
+/* None yet, with room for the longest line and what is written around it. */
+#define RP_ACP_EVENTS ((struct rp__acp_events){.bytes = RP_BUF(RP_LINE_MAX + ((size_t)1 << 20))})
+#define RP_AUTOEVENTS RP_CLEANUP(rp__acp_events_done)
 void rp__acp_events_done(struct rp__acp_events *n);
 
 /* Never 0. Of a string's text; of anything else's bytes. */

@@ -274,7 +274,7 @@ void rp__acp_journal_put(struct rp__acp_session *s, struct rp__acp_events *n, st
   if (n->n && writable(s, &why) && !rp__acp_events_large_body(s->h, s->body_max, n, &why)) {
     for (size_t i = 0; i < n->n; i++)
       ev[i] = (rp_event){.kind = n->v[i].kind, .body = n->bytes.p + n->v[i].at, .body_len = n->v[i].n};
-    rp_durability d = n->durability == RP_OS && s->a->updates ? s->a->updates : n->durability;
+    rp_durability d = n->durability == RP_OS && s->a->o.updates ? s->a->o.updates : n->durability;
     if (!submit(s, ev, n->n, d, to, line, &why)) return;
   }
   if (line.p) queue_line(s->a, to, line, 0);

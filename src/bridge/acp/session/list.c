@@ -166,9 +166,10 @@ static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__ms
 
 static void ask_agent(struct rp__acp *a, struct rp__call *asked, struct rp__json cwd, const char *cursor)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w;
-  struct rp__call *c = rp__acp_ask(a, "session/list", NULL, LIST_MS, on_agents, &out, &w);
+  struct rp__buf params RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&params);
+  rp__jw_pack(&w, "{cwd:?v cursor:?s}", cwd.type == RP_JSON_STRING ? cwd : (struct rp__json){0}, cursor);
+  struct rp__call *c = rp__acp_ask(a, "session/list", rp__acp_written(&params), NULL, LIST_MS, on_agents);
   if (!c) {
     answer(a, asked, asked->text, "a:", NULL);
     return;
@@ -176,16 +177,9 @@ static void ask_agent(struct rp__acp *a, struct rp__call *asked, struct rp__json
   c->peer = asked;
   asked->peer = c;
   asked->params = rp__json_dup(cwd); /* the agent may not filter */
-  rp__jw_pack(&w, "{cwd:?v cursor:?s}", cwd.type == RP_JSON_STRING ? cwd : (struct rp__json){0}, cursor);
-  rp__acp_asked(a, &out, &w);
 }
 
 /* ---- ours ---- */
-
-static int is_listed(void *ctx, const rp_session_info *info)
-{
-  return !info->trashed_at && strcmp(ctx, info->id) == 0 ? 1 : 0;
-}
 
 /* "TIME:ID" */
 static bool read_cursor(struct rp__acp *a, struct page *p, char *cursor)
@@ -198,7 +192,7 @@ static bool read_cursor(struct rp__acp *a, struct page *p, char *cursor)
   if (errno || *end != ':' || !end[1]) return false;
   p->after_id = end + 1;
   p->later = true;
-  p->met = rp_show(a->e, p->after_id, is_listed, end + 1, NULL) != 1; /* of one that is gone nothing is behind */
+  p->met = rp__name_row(a, p->after_id) != RP_ROW_LIVE; /* of one that is gone nothing is behind */
   return true;
 }
 
@@ -206,7 +200,7 @@ static void tell_ours(struct rp__acp *a, struct rp__call *c, struct rp__json cwd
 {
   struct page p RP_CLEANUP(page_done) = {0};
   char *dir RP_AUTOFREE = rp__json_dup(cwd);
-  rp_filter f = {.scope = a->scope, .limit = INT_MAX};
+  rp_filter f = {.scope = a->o.scope, .limit = INT_MAX};
   struct rp__jw w = RP_JW(c->text);
   char next[RP_ID_MAX + 32];
   rp_error why = {0};

@@ -22,7 +22,7 @@ void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "too many sessions are open at once", NULL);
     return;
   }
-  if (a->continue_id) {
+  if (a->o.continue_id) {
     rp__load_continue(a, m);
     return;
   }
@@ -60,21 +60,12 @@ static void tell_unnamed(struct rp__acp *a, struct rp__json sid, const char *why
   rp__acp_send(a, RP_ACP_CLIENT, &out);
 }
 
-/* A live session that the agent named, without a journal yet. NULL: it can't be recorded. */
-static struct rp__acp_session *named(struct rp__acp *a, struct rp__json sid)
+/* The session that an answer names. NULL: there is none, or it can't be recorded. */
+static struct rp__acp_session *named(struct rp__acp *a, const struct rp__msg *m)
 {
-  char *name RP_AUTOFREE = rp__json_dup(sid);
-  rp_error why = {0};
-  if (!name || unfit(sid) || rp__acp_by_agent(a, sid)) return NULL;
-  struct rp__acp_session *s = rp__acp_session_new(a, name, &why);
-  if (!s || !rp__acp_set_agent_sid(s, sid)) {
-    rp__acp_log(a, "a session is not recorded: %s", s ? "out of memory" : why.message);
-    if (s) rp__acp_session_free(s);
-    return NULL;
-  }
-  s->bound = true;
-  rp__acp_session_on(s, RP_ON_NAMED);
-  return s;
+  struct rp__json sid = rp__json_get(m->r.result, "sessionId");
+  if (m->r.type != RP_RPC_RESULT || unfit(sid) || rp__acp_by_agent(a, sid)) return NULL;
+  return rp__acp_session_named(a, sid);
 }
 
 /* The agent's answer with which a session begins, for the editor; `s` NULL: as it came. */
@@ -101,9 +92,8 @@ static void tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
 
 void rp__acp_made(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
-  bool good = m->r.type == RP_RPC_RESULT;
-  struct rp__acp_session *s = good ? named(a, rp__json_get(m->r.result, "sessionId")) : NULL;
-  if (s) s->brief_due = a->brief;
+  struct rp__acp_session *s = named(a, m);
+  if (s) s->brief_due = a->o.brief;
   if (s) rp__acp_session_begin(s, rp__call_params(c));
   tell_made(a, m, s);
 }
@@ -166,8 +156,7 @@ void rp__acp_on_fork(struct rp__acp *a, const struct rp__msg *m)
 
 void rp__acp_forked(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
-  bool good = m->r.type == RP_RPC_RESULT;
-  struct rp__acp_session *s = good ? named(a, rp__json_get(m->r.result, "sessionId")) : NULL;
+  struct rp__acp_session *s = named(a, m);
   if (s) rp__acp_session_branch(s, c->from, c->seq, c->history, rp__call_params(c));
   tell_made(a, m, s);
 }

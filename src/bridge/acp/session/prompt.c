@@ -111,10 +111,9 @@ static bool over_budget(struct rp__acp_session *s, const struct rp__acp_events *
 void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct extra x RP_CLEANUP(extra_done) = {.text = RP_BUF(16 * RP_HISTORY_MAX)};
   rp_error why = {0};
-  rp__acp_events_init(&events);
   rp__acp_session_retry(s);
   int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, &why);
   events.odd = m->r.odd;
@@ -142,11 +141,10 @@ void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__ac
 
 void rp__acp_prompted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json none = {0};
   struct rp__acp_session *s = c->s;
   bool good = m->r.type == RP_RPC_RESULT, deep = m->r.odd == RP_RPC_DEEP;
-  rp__acp_events_init(&events);
   if (!s) {
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
     return;
@@ -175,9 +173,8 @@ typedef int write_fn(struct rp__known_calls *b, struct rp__json update, struct r
 static void put_update(struct rp__acp_session *s, struct rp__buf *update, write_fn *write)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/update");
-  rp__acp_events_init(&events);
   if (update->err) return;
   rp__jw_pack(&w, "{sessionId:s update:r}", s->client_sid, update->p);
   rp__rpc_end(&w);
@@ -245,8 +242,7 @@ void rp__tools_leave(struct rp__acp_session *s)
   if (!s->h || s->state == RP_ACP_TAKEN) return;
   for (size_t i = 0; i < s->n_tools; i++) {
     struct rp__buf update RP_AUTOBUF = RP_BUF(16 * RP_ACP_SID);
-    struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-    rp__acp_events_init(&events);
+    struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
     write_failed(s, i, &update);
     if (update.err || rp__acp_event_cut_off(&s->known, rp__json_trusted(update.p, update.n), &events, NULL)) continue;
     rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
@@ -266,10 +262,9 @@ void rp__tools_done(struct rp__acp_session *s)
 static void end_prompt(struct rp__acp_session *s, struct rp__call *c, const char *text)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE), error RP_AUTOBUF = RP_BUF(8192), data RP_AUTOBUF = RP_BUF(4096);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json none = {0};
   struct rp__jw e = RP_JW(&error);
-  rp__acp_events_init(&events);
   rp__death_data(s->a, &data);
   rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, text, data.err ? NULL : data.p);
   rp__jw_pack(&e, "{message:s data:?r}", text, data.err ? NULL : data.p);

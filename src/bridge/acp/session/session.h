@@ -75,6 +75,8 @@ struct rp__acp_session *rp__acp_by_agent(const struct rp__acp *a, struct rp__jso
 bool rp__acp_stale(const struct rp__acp *a, struct rp__json sid);
 /* NULL: no memory, or too many; `err` says which. */
 struct rp__acp_session *rp__acp_session_new(struct rp__acp *a, const char *client_sid, rp_error *err);
+/* A live one that the agent has named, without a journal yet. NULL: it can't be recorded. */
+struct rp__acp_session *rp__acp_session_named(struct rp__acp *a, struct rp__json sid);
 void rp__acp_session_free(struct rp__acp_session *s);
 /* The session's next state by the table of session/machine.h; the caller does what is returned. */
 enum rp__acp_do rp__acp_session_on(struct rp__acp_session *s, enum rp__acp_on on);
@@ -147,6 +149,8 @@ enum rp__name {
   RP_NAME_DELETED,
 };
 
+enum rp__row { RP_ROW_NONE, RP_ROW_TRASHED, RP_ROW_LIVE };
+enum rp__row rp__name_row(struct rp__acp *a, const char *id); /* of the session that has this id in the journal */
 /* What the journal knows of an id on the wire; `ret_id` gets that of the session, there or not. */
 enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_ID_MAX + 1]);
 /* The id by which the editor finds that session: what its meta says, unless that is another's, of whom it is a fork. */

@@ -80,10 +80,9 @@ void rp__settings_drop(struct rp__acp_session *s)
 
 void rp__settings_chosen(struct rp__acp_session *s, struct rp__json params, const struct rp__msg *m)
 {
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json mode = rp__json_get(params, "modeId"), config = rp__json_get(m->r.result, config_member);
   int rc = 0;
-  rp__acp_events_init(&events);
   rp__acp_learn(s, m->r.result);
   rp__acp_keep(&s->settings.mode, mode);
   if (mode.type)
@@ -157,8 +156,7 @@ static void tell(struct rp__acp_session *s, const char *what, const char *member
 /* The answer to a load says it. The journal has it as well, for else the history would say something else. */
 static void write_down(struct rp__acp_session *s, const char *what, const char *member, struct rp__json value)
 {
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   if (rp__acp_event_choice(what, member, value, NULL, &events, NULL)) return;
   rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
 }
@@ -212,21 +210,6 @@ static void on_option(struct rp__acp *a, struct rp__call *c, const struct rp__ms
     tell_rest(s); /* it takes too long: prompts go on */
 }
 
-/* False: it could not be asked. */
-static bool ask_option(struct rp__acp_session *s, struct rp__json want)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json value = rp__json_get(want, "currentValue");
-  struct rp__jw w;
-  if (!rp__acp_ask(s->a, "session/set_config_option", s, RP_ACP_RESTORE_MS, on_option, &out, &w)) return false;
-  rp__jw_pack(&w, "{sessionId:s configId:v", s->agent_sid, rp__json_get(want, "id"));
-  if (value.type != RP_JSON_STRING) rp__jw_pack(&w, "type:v", rp__json_get(want, "type"));
-  rp__jw_pack(&w, "value:v}", value);
-  rp__ladder_move(&s->ladder, RP_LADDER_ON_SET_OPTION);
-  rp__acp_asked(s->a, &out, &w);
-  return true;
-}
-
 /* One after the other: each may change what the others offer. */
 static void set_options(struct rp__acp_session *s)
 {
@@ -240,7 +223,15 @@ static void set_options(struct rp__acp_session *s)
     struct rp__json value = rp__json_get(want, "currentValue");
     struct rp__json has = find_by(rp__acp_raw(s->settings.config), "id", rp__json_get(want, "id"));
     if (!has.type || !value.type || same(value, rp__json_get(has, "currentValue")) || !offers(has, value)) continue;
-    if (ask_option(s, want)) return;
+    struct rp__buf params RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+    struct rp__jw w = RP_JW(&params);
+    rp__jw_pack(&w, "{sessionId:s configId:v", s->agent_sid, rp__json_get(want, "id"));
+    if (value.type != RP_JSON_STRING) rp__jw_pack(&w, "type:v", rp__json_get(want, "type"));
+    rp__jw_pack(&w, "value:v}", value);
+    if (!rp__acp_ask(s->a, "session/set_config_option", rp__acp_written(&params), s, RP_ACP_RESTORE_MS, on_option))
+      continue;
+    rp__ladder_move(&s->ladder, RP_LADDER_ON_SET_OPTION);
+    return;
   }
   tell_rest(s);
 }
@@ -257,24 +248,19 @@ static void on_mode(struct rp__acp *a, struct rp__call *c, const struct rp__msg 
     tell_rest(s);
 }
 
-static bool ask_mode(struct rp__acp_session *s)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w;
-  if (!rp__acp_ask(s->a, "session/set_mode", s, RP_ACP_RESTORE_MS, on_mode, &out, &w)) return false;
-  rp__jw_pack(&w, "{sessionId:s modeId:r}", s->agent_sid, s->settings.want_mode);
-  rp__ladder_move(&s->ladder, RP_LADDER_ON_SET_MODE);
-  rp__acp_asked(s->a, &out, &w);
-  return true;
-}
-
 void rp__settings_again(struct rp__acp_session *s)
 {
+  struct rp__buf params RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&params);
   if (s->settings.modes || s->settings.config) recall(s);
   struct rp__json want = rp__acp_raw(s->settings.want_mode);
   s->settings.want_at = 0;
   bool differs = want.type && !(s->settings.left_out & RP_CHOICE_MODE) && !same(want, mode_of(s));
   bool offered = find_by(rp__json_get(rp__acp_raw(s->settings.modes), "availableModes"), "id", want).type;
-  if (differs && offered && ask_mode(s)) return;
-  set_options(s);
+  rp__jw_pack(&w, "{sessionId:s modeId:v}", s->agent_sid, want);
+  if (differs && offered &&
+      rp__acp_ask(s->a, "session/set_mode", rp__acp_written(&params), s, RP_ACP_RESTORE_MS, on_mode))
+    rp__ladder_move(&s->ladder, RP_LADDER_ON_SET_MODE);
+  else
+    set_options(s);
 }

@@ -92,8 +92,7 @@ bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_forward(a, RP_ACP_AGENT, m->line);
     return true;
   }
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   rp__acp_session_retry(s);
   int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, NULL);
   events.odd = m->r.odd;
@@ -107,8 +106,7 @@ bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m)
 static void put_end(struct rp__acp_session *s, int64_t turn, struct rp__json how, struct rp__json error,
                     struct rp__str line)
 {
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   s->running = 0;
   int rc = rp__acp_event_turn_end(&s->known, turn, how, error, &events, NULL);
   rp__acp_journal_line(s, rc, &events, &s->a->to_client, line);
@@ -152,8 +150,7 @@ void rp__draft_update(struct rp__acp_session *s, const struct rp__msg *m)
 {
   struct rp__json update = rp__json_get(m->r.params, "update"), state = rp__json_get(update, "state"), none = {0};
   bool is_state = rp__json_eq(rp__json_get(update, "sessionUpdate"), "state_update");
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   rp__acp_learn_update(s, update);
   if (is_state && rp__json_eq(state, "running")) s->running = 1;
   if (is_state && s->running && rp__json_eq(state, "idle")) {

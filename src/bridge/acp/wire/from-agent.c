@@ -23,10 +23,9 @@ static const char *const noted[] = {
 void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json update = rp__json_get(m->r.params, "update");
   rp_error why = {0};
-  rp__acp_events_init(&events);
   if (rp__title_takes(s, update)) return;
   rp__acp_learn_update(s, update);
   int rc = rp__acp_event_update(&s->known, update, &events, &why);
@@ -145,11 +144,10 @@ static struct rp__call *remember(struct rp__acp *a, const struct rp__msg *m, boo
 static void on_request(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE), mapped RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json none = {0}, sid = rp__json_get(m->r.params, "sessionId");
   struct rp__acp_session *s = NULL;
   bool taken;
-  rp__acp_events_init(&events);
   struct rp__call *c = remember(a, m, &taken);
   if (!c) {
     const char *why = taken ? "id: a request with it has no answer yet" : "too many requests have no answer yet";
@@ -169,7 +167,7 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
     struct rp__rpc r;
     rp__rpc_route(line.p, line.n, &r);
     rp__rpc_splice(&room, line, r.id, (struct rp__str){c->id, c->id_n});
-    line = room.err ? (struct rp__str){0} : (struct rp__str){room.p, room.n};
+    line = rp__acp_written(&room);
   }
   if (!c->method) {
     rp__acp_forward(a, RP_ACP_CLIENT, line);
@@ -302,9 +300,10 @@ void rp__acp_rest(struct rp__acp *a, const char *line, size_t n)
 
 /* ---- requests of ours ---- */
 
-struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__acp_session *s, int64_t ms,
-                             rp__call_fn *done, struct rp__buf *out, struct rp__jw *ret_w)
+struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__str params, struct rp__acp_session *s,
+                             int64_t ms, rp__call_fn *done)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   char id[48], raw[64];
   struct rp__json v;
   do {
@@ -317,12 +316,9 @@ struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__a
   c->s = s;
   c->done = done;
   c->deadline = ms ? rp__acp_now(a) + ms : 0;
-  *ret_w = rp__rpc_begin_request(out, id, method);
+  struct rp__jw w = rp__rpc_begin_request(&out, id, method);
+  rp__jw_pack(&w, "r", params.p ? params.p : "{}");
+  rp__rpc_end(&w);
+  rp__acp_forward(a, RP_ACP_AGENT, params.p ? rp__acp_written(&out) : params);
   return c;
-}
-
-void rp__acp_asked(struct rp__acp *a, struct rp__buf *out, struct rp__jw *w)
-{
-  rp__rpc_end(w);
-  rp__acp_send(a, RP_ACP_AGENT, out); /* one that could not be written has no answer: its deadline comes */
 }

@@ -195,10 +195,9 @@ static void on_note(struct rp__acp *a, const struct rp__msg *m)
 static void on_answer(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__call *c = rp__calls_find(&a->agent, m->r.id);
   struct rp__str line = m->line;
-  rp__acp_events_init(&events);
   if (!c) { /* nobody asked, or it was answered: the agent may judge */
     if (a->agent_state == RP_AGENT_UP) rp__acp_forward(a, RP_ACP_AGENT, line);
     return;
@@ -206,7 +205,7 @@ static void on_answer(struct rp__acp *a, const struct rp__msg *m)
   rp__call_take(c);
   if (c->agent_id) { /* the answer goes under the id that the agent gave */
     rp__rpc_splice(&room, m->text, m->r.id, rp__str(c->agent_id));
-    line = room.err ? (struct rp__str){0} : (struct rp__str){room.p, room.n};
+    line = rp__acp_written(&room);
   }
   events.odd = m->r.odd;
   if (c->kind != RP_CALL_DEAD && c->s && c->method) {

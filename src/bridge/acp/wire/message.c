@@ -149,8 +149,7 @@ struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char
   struct rp__jw w = RP_JW(&name);
   rp__jw_str(&w, to);
   rp__rpc_splice(room, m->text, sid, (struct rp__str){name.p, name.n});
-  if (name.err || room->err) return (struct rp__str){0};
-  return (struct rp__str){room->p, room->n};
+  return name.err ? (struct rp__str){0} : rp__acp_written(room);
 }
 
 void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value)
@@ -160,26 +159,6 @@ void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json 
   rp__buf_char(w->out, ':');
   w->after_key = true;
   rp__jw_value(w, value);
-}
-
-/* A request's params for another request: all of their members, with another session's id or none. */
-void rp__acp_write_params(struct rp__jw *w, struct rp__json params, const char *sid, bool servers)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  rp__jw_object(w);
-  if (sid) rp__jw_kstr(w, "sessionId", sid);
-  while (rp__json_next(params, &it, &key, &value)) {
-    if (rp__json_eq(key, "sessionId") || rp__json_eq(key, "replayFrom")) continue; /* a replay was the editor's wish */
-    if (rp__json_eq(key, "mcpServers")) servers = false;
-    rp__acp_copy_member(w, key, value);
-  }
-  if (servers) {
-    rp__jw_key(w, "mcpServers");
-    rp__jw_array(w);
-    rp__jw_end_array(w);
-  }
-  rp__jw_end_object(w);
 }
 
 static int surrogate(const char *at, const char *end)

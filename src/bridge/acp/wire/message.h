@@ -23,7 +23,13 @@ struct rp__msg {
   struct rp__rpc r;
 };
 
-/* once.c: of members that stand twice the last counts, as editors and agents read them. `room` gets such a text. */
+/* What was written; nothing where it could not be. */
+static inline struct rp__str rp__acp_written(const struct rp__buf *b)
+{
+  return b->err ? (struct rp__str){0} : (struct rp__str){b->p, b->n};
+}
+
+/* Of members that stand twice the last counts, as editors and agents read them. `room` gets such a text. */
 void rp__msg_single_members(struct rp__msg *m, struct rp__buf *room);
 size_t rp__msg_size(const struct rp__msg *m); /* bytes that a copy needs */
 void rp__msg_copy(const struct rp__msg *m, char *room, struct rp__msg *ret);
@@ -39,8 +45,6 @@ struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char
 void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value);
 /* Escapes of half a surrogate pair become U+FFFD, in place. */
 void rp__acp_mend_halves(struct rp__buf *line);
-/* `servers`: mcpServers is written even if it is not there. */
-void rp__acp_write_params(struct rp__jw *w, struct rp__json params, const char *sid, bool servers);
 struct rp__json rp__acp_raw(const char *json);         /* a text that is JSON; NULL: of type NONE */
 void rp__acp_keep(char **slot, struct rp__json value); /* a copy of raw JSON; nothing when it is too long */
 

@@ -83,8 +83,7 @@ static inline void talk_store(struct talk *t, struct rp__acp_events *n)
 static inline void talk_prompt(struct talk *t, const char *params)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
-  rp__acp_events_init(&n);
+  struct rp__acp_events n = RP_ACP_EVENTS;
   OK(rp__acp_event_prompt(&t->book, parsed(params), &n, &err), err);
   talk_store(t, &n);
 }
@@ -99,8 +98,7 @@ static inline void talk_ask(struct talk *t, const char *text)
 static inline void talk_update(struct talk *t, const char *update)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
-  rp__acp_events_init(&n);
+  struct rp__acp_events n = RP_ACP_EVENTS;
   OK(rp__acp_event_update(&t->book, parsed(update), &n, &err), err);
   talk_store(t, &n);
 }
@@ -125,8 +123,7 @@ static inline void talk_chunk(struct talk *t, const char *kind, const char *id, 
 static inline void talk_done(struct talk *t)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
-  rp__acp_events_init(&n);
+  struct rp__acp_events n = RP_ACP_EVENTS;
   OK(rp__acp_event_turn_end(&t->book, t->book.turn, parsed("{\"stopReason\":\"end_turn\"}"), (struct rp__json){0}, &n,
                             &err),
      err);
@@ -136,10 +133,9 @@ static inline void talk_done(struct talk *t)
 static inline void talk_request(struct talk *t, const char *id, const char *method, const char *params)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
+  struct rp__acp_events n = RP_ACP_EVENTS;
   char name[128];
   snprintf(name, sizeof name, "\"%s\"", method);
-  rp__acp_events_init(&n);
   OK(rp__acp_event_request(&t->book, parsed(id), parsed(name), parsed(params), &n, &err), err);
   talk_store(t, &n);
 }
@@ -147,8 +143,7 @@ static inline void talk_request(struct talk *t, const char *id, const char *meth
 static inline void talk_answer(struct talk *t, const char *id, const char *method, const char *result)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
-  rp__acp_events_init(&n);
+  struct rp__acp_events n = RP_ACP_EVENTS;
   OK(rp__acp_event_answer(&t->book, parsed(id), method, parsed(result), (struct rp__json){0}, &n, &err), err);
   talk_store(t, &n);
 }
