@@ -56,16 +56,21 @@ void rp__acp_warn(struct rp__acp *a, const char *fmt, ...)
 
 /* ---- lines out ---- */
 
+struct rp__queued_line *rp__acp_queue(struct rp__acp *a, struct rp__line_queue *to, struct rp__str line, unsigned waits)
+{
+  struct rp__queued_line *item = rp__line_queue_add(to, line.p, line.n, waits);
+  if (item) return item;
+  rp__acp_journal_settle(a); /* no memory for a copy: once nothing waits before it, it needs none */
+  if (rp__line_queue_empty(to)) to->out(to->ctx, line.p, line.n);
+  return NULL;
+}
+
 void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str line)
 {
-  struct rp__line_queue *f = to == RP_ACP_CLIENT ? &a->to_client : &a->to_agent;
-  if (!line.p) {
+  if (line.p)
+    rp__acp_queue(a, to == RP_ACP_CLIENT ? &a->to_client : &a->to_agent, line, 0);
+  else
     rp__acp_log(a, "out of memory: a line is lost");
-    return;
-  }
-  if (rp__line_queue_add(f, line.p, line.n, 0)) return;
-  rp__acp_journal_settle(a); /* no memory for a copy: once nothing waits before it, it needs none */
-  if (rp__line_queue_empty(f)) f->out(f->ctx, line.p, line.n);
 }
 
 void rp__acp_send(struct rp__acp *a, enum rp__acp_side to, struct rp__buf *line)
@@ -79,12 +84,6 @@ void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, 
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   rp__rpc_error(&out, id, code, why, data);
   rp__acp_send(a, to, &out);
-}
-
-void rp__acp_error_data(struct rp__buf *out, int code)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_pack(&w, "{code:s}", rp_error_lookup(code)->name);
 }
 
 void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err)
@@ -108,18 +107,6 @@ void rp__acp_answer_error(struct rp__acp *a, struct rp__call *c, int code, const
 {
   rp__acp_error(a, RP_ACP_CLIENT, rp__call_id(c), code, why, data);
   rp__call_free(c);
-}
-
-void rp__acp_answer_as(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m, int code, const char *why)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  if (!m || m->r.type != RP_RPC_ERROR) {
-    rp__acp_answer_error(a, c, code, why, NULL);
-    return;
-  }
-  struct rp__json id = rp__call_id(c);
-  rp__rpc_splice(&out, m->text, m->r.id, (struct rp__str){id.p, id.n});
-  rp__acp_answer(a, c, &out);
 }
 
 void rp__acp_answer_empty(struct rp__acp *a, struct rp__json id, const char *stop_reason)

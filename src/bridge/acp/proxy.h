@@ -7,7 +7,6 @@
 #define RP_BRIDGE_ACP_PROXY_H
 
 #include "bridge/acp/acp.h"
-#include "bridge/acp/wire/capabilities.h"
 #include "bridge/acp/wire/line-queue.h"
 #include "bridge/acp/wire/pending-calls.h"
 #include "bridge/acp/wire/waiting.h"
@@ -20,6 +19,14 @@ struct rp__inbox;
 #define RP_ACP_BEAT_MS 10000
 #define RP_ACP_DEATHS 3 /* within RP_ACP_LOOP_MS: the agent is left alone for as long */
 #define RP_ACP_LOOP_MS 30000
+
+#define RP_ACP_NAME 128 /* bytes of the agent's name */
+
+/* From its answer to initialize. */
+struct rp__agent_caps {
+  bool load, resume, list, close, remove, fork;
+  char name[RP_ACP_NAME], version[64];
+};
 
 enum rp__agent_state {
   RP_AGENT_OFF,
@@ -69,17 +76,17 @@ struct rp__acp {
   int64_t beat_at, timer_at;
 };
 
+/* A line behind those that wait; NULL: it went, or is lost. */
+struct rp__queued_line *rp__acp_queue(struct rp__acp *a, struct rp__line_queue *to, struct rp__str line,
+                                      unsigned waits);
 void rp__acp_send(struct rp__acp *a, enum rp__acp_side to, struct rp__buf *line);
 void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str line);
 void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, int code, const char *why,
                    const char *data);
 void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err); /* as -32603 or the error's own */
-void rp__acp_error_data(struct rp__buf *out, int code); /* "data" of such an answer: the error's name */
 /* The answer to a call of the editor's; frees it. */
 void rp__acp_answer(struct rp__acp *a, struct rp__call *c, struct rp__buf *line);
 void rp__acp_answer_error(struct rp__acp *a, struct rp__call *c, int code, const char *why, const char *data);
-/* … with the agent's own words, where m is an error. */
-void rp__acp_answer_as(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m, int code, const char *why);
 /* A result without members, or a prompt's with that stopReason. */
 void rp__acp_answer_empty(struct rp__acp *a, struct rp__json id, const char *stop_reason);
 void rp__acp_log(struct rp__acp *a, const char *fmt, ...) RP_PRINTF(2, 3);
@@ -98,6 +105,7 @@ struct rp__call *rp__acp_pass(struct rp__acp *a, const struct rp__msg *m, enum r
 /* Whether the agent has it; else the line waits for that, or is refused. */
 bool rp__acp_session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s);
 /* Requests that the proxy answers itself, or has a part in: session/new.c, list.c, close.c, restore/load.c. */
+void rp__acp_on_initialize(struct rp__acp *a, const struct rp__msg *m);
 void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m);
 void rp__acp_on_fork(struct rp__acp *a, const struct rp__msg *m);
 void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m);
@@ -116,7 +124,14 @@ void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m);
 struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__str params, struct rp__acp_session *s,
                              int64_t ms, rp__call_fn *done);
 /* Its answers to what the editor asked. */
-rp__call_fn rp__acp_made, rp__acp_forked, rp__acp_adopted, rp__acp_prompted, rp__acp_closed, rp__acp_deleted;
+rp__call_fn rp__acp_initialized, rp__acp_made, rp__acp_forked, rp__acp_adopted, rp__acp_prompted, rp__acp_closed,
+    rp__acp_deleted;
+
+/* ---- who the agent is, and what it can do (wire/capabilities.c) ---- */
+
+void rp__acp_read_caps(struct rp__acp *a, struct rp__json result);
+void rp__agent_name(const char *name, char ret[RP_ACP_NAME]);
+void rp__agent_title(const struct rp__acp *a, char ret[RP_ACP_NAME + 16]); /* "agent NAME", or "agent" */
 
 /* ---- the agent's end, when nobody asked for it, and its return (session/agent-death.c) ---- */
 

@@ -89,7 +89,7 @@ static int emit_block(struct rp__replay *r, struct rp__str block, rp_error *err)
   rp__jw_pack(&w, "{sessionUpdate:s content:v messageId:?v", chunk_names[run->voice],
               rp__json_trusted(block.p, block.n), run->id.n ? rp__json_trusted(run->id.p, run->id.n) : none);
   struct rp__json rest = run->rest.n ? rp__json_trusted(run->rest.p, run->rest.n) : none;
-  while (rp__json_next(rest, &it, &key, &value)) rp__acp_event_member(&w, key, value);
+  while (rp__json_next(rest, &it, &key, &value)) rp__acp_copy_member(&w, key, value);
   rp__jw_end_object(&w);
   return emit_out(r, err);
 }
@@ -328,7 +328,7 @@ static int write_ours(struct rp__replay *r, const struct rp__conversation_event 
   while (!rc && rp__json_next(acp, &it, &key, &value)) {
     struct rp__json_iter at = {0};
     if (!rp__json_eq(key, "content") || !has_terminal(value)) {
-      rp__acp_event_member(&w, key, value);
+      rp__acp_copy_member(&w, key, value);
       continue;
     }
     rp__jw_pack(&w, "content:[");

@@ -179,17 +179,6 @@ static int put_block(struct history *h, struct entry *e, struct rp__json block)
 
 /* ---- events ------------------------------------------------------------------------------------------- */
 
-/* The message that goes on; of a whole one, what came of it before, which it stands for. NULL: it is a new one. */
-static struct entry *find_message(const struct history *h, enum who who, uint64_t id, bool whole)
-{
-  for (size_t i = h->n; i > 0; i--) {
-    struct entry *e = entry_at(h, i - 1);
-    if (e->who == who && e->id == id && (e->open || whole)) return e;
-    if (!id) return NULL;
-  }
-  return NULL;
-}
-
 static int take_message(struct history *h, const struct rp__conversation_event *ev)
 {
   struct rp__json role = rp__json_get(ev->body, "role"), id = rp__json_get(ev->body, "message_id");
@@ -202,7 +191,12 @@ static int take_message(struct history *h, const struct rp__conversation_event *
   if (who == ASSISTANT && !rp__json_eq(role, "assistant")) return 0;
   if (rp__json_get(ev->body, "thought").type == RP_JSON_TRUE || rp__acp_event_is_ours(id)) return 0;
   bool whole = hash && rp__json_get(ev->body, "whole").type == RP_JSON_TRUE;
-  struct entry *e = ev->kind != RP_CONVERSATION_PROMPT ? find_message(h, who, hash, whole) : NULL;
+  /* The message that goes on; of a whole one, what came of it before, which it stands for. */
+  struct entry *e = NULL;
+  for (size_t i = h->n; ev->kind != RP_CONVERSATION_PROMPT && !e && i-- > 0 && (hash || i + 1 == h->n);) {
+    struct entry *old = entry_at(h, i);
+    if (old->who == who && old->id == hash && (old->open || whole)) e = old;
+  }
   if (e && whole) {
     h->bytes -= e->text.n;
     rp__buf_reset(&e->text);
@@ -359,23 +353,6 @@ static void write_entry(const struct entry *e, struct rp__buf *out)
   rp__buf_char(out, '\n');
 }
 
-static void write_all(struct history *h, struct rp__buf *out)
-{
-  rp__buf_str(out, head);
-  if (h->dropped) rp__buf_printf(out, "[What came before is left out: %lld entries.]\n", (long long)h->dropped);
-  for (size_t i = 0; i < h->n; i++) {
-    write_entry(entry_at(h, i), out);
-    keep_name(h, entry_at(h, i));
-  }
-  if (h->n_names) rp__buf_str(out, "[These tools were cut off, and whether they took effect is unknown: ");
-  for (size_t i = 0; i < h->n_names; i++) {
-    if (i) rp__buf_str(out, ", ");
-    write_name(out, h->names[i]);
-  }
-  if (h->n_names) rp__buf_str(out, ". Check before you repeat them.]\n");
-  rp__buf_str(out, tail);
-}
-
 int rp__history_text(rp_session *s, size_t max, struct rp__buf *out, rp_error *err)
 {
   struct history h RP_CLEANUP(history_done) = {.budget = max - MIN_BYTES + 1024, .scratch = RP_BUF(OUTPUT_MAX)};
@@ -390,7 +367,19 @@ int rp__history_text(rp_session *s, size_t max, struct rp__buf *out, rp_error *e
     rc = take(&h, &ev, err);
     if (rc) return rc < 0 && err && err->code ? rc : rp__fail(err, rc, "the history does not fit into memory");
   }
-  if (rc) return rc;
-  if (h.n) write_all(&h, out);
+  if (rc || !h.n) return rc;
+  rp__buf_str(out, head);
+  if (h.dropped) rp__buf_printf(out, "[What came before is left out: %lld entries.]\n", (long long)h.dropped);
+  for (size_t i = 0; i < h.n; i++) {
+    write_entry(entry_at(&h, i), out);
+    keep_name(&h, entry_at(&h, i));
+  }
+  if (h.n_names) rp__buf_str(out, "[These tools were cut off, and whether they took effect is unknown: ");
+  for (size_t i = 0; i < h.n_names; i++) {
+    if (i) rp__buf_str(out, ", ");
+    write_name(out, h.names[i]);
+  }
+  if (h.n_names) rp__buf_str(out, ". Check before you repeat them.]\n");
+  rp__buf_str(out, tail);
   return out->err ? rp__fail(err, out->err, "the history does not fit") : 0;
 }

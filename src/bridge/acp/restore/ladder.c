@@ -146,6 +146,7 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
 
 void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp *a = s->a;
   struct rp__call *asked = s->asked;
   rp__replay_filter_end(s);
@@ -158,10 +159,12 @@ void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const 
   if (!asked) return;
   s->asked = NULL;
   asked->s = NULL;
-  if (data)
+  if (m && m->r.type == RP_RPC_ERROR) { /* with the agent's own words */
+    rp__rpc_splice(&out, m->text, m->r.id, (struct rp__str){asked->id, asked->id_n});
+    rp__acp_answer(a, asked, &out);
+  } else {
     rp__acp_answer_error(a, asked, RP_ACP_E_INTERNAL, why, data);
-  else
-    rp__acp_answer_as(a, asked, m, RP_ACP_E_INTERNAL, why);
+  }
   rp__acp_session_end(s, "not restored");
 }
 
@@ -260,10 +263,11 @@ static void climb(struct rp__acp_session *s)
   if (told && !l->cannot[0]) snprintf(l->cannot, sizeof l->cannot, "%s", why_not(s));
   if (told && (s->a->o.strict_load || s->a->transparent)) {
     struct rp__buf data RP_AUTOBUF = RP_BUF(256);
+    struct rp__jw w = RP_JW(&data);
     char why[RP_LADDER_WHY + RP_ACP_NAME + 64], agent[RP_ACP_NAME + 16];
     rp__agent_title(s->a, agent);
     snprintf(why, sizeof why, "the %s can't load this session: %s", agent, l->cannot);
-    rp__acp_error_data(&data, RP_E_CANNOT_LOAD);
+    rp__jw_pack(&w, "{code:s}", rp_error_lookup(RP_E_CANNOT_LOAD)->name);
     rp__acp_warn(s->a, "session %s: %s", s->id, why);
     rp__restore_fail(s, NULL, why, data.err ? NULL : data.p);
   } else if (l->rung < RP_RUNG_LIVE) {

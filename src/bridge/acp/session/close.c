@@ -42,19 +42,6 @@ static void refuse_permission(struct rp__acp_session *s, struct rp__call *c)
   rp__acp_journal_line(s, rc, &events, &s->a->to_agent, (struct rp__str){out.p, out.n});
 }
 
-static void cancel_turn(struct rp__acp_session *s)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/cancel");
-  rp__jw_pack(&w, "{sessionId:s}", s->agent_sid);
-  rp__rpc_end(&w);
-  rp__acp_send(s->a, RP_ACP_AGENT, &out);
-  for (struct rp__call *c = s->a->agent.head; c; c = c->next)
-    if (c->s == s && c->kind != RP_CALL_DEAD && c->method && strcmp(c->method, "session/request_permission") == 0)
-      refuse_permission(s, c);
-  s->end_by = rp__acp_now(s->a) + RP_ACP_CLOSE_MS;
-}
-
 /* Prompts whose agent did not end them in time. */
 static void cut_turns(struct rp__acp_session *s)
 {
@@ -112,6 +99,7 @@ void rp__close_go_on(struct rp__acp_session *s, bool late)
 
 static void end_here(struct rp__acp_session *s, const struct rp__msg *m, enum rp__acp_wish wish)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp *a = s->a;
   struct rp__call *c = rp__acp_pend(a, m, RP_CALL_HERE, s);
   if (!c) return;
@@ -122,10 +110,18 @@ static void end_here(struct rp__acp_session *s, const struct rp__msg *m, enum rp
   }
   s->asked = c;
   s->wish = wish;
-  if (s->running && s->bound)
-    cancel_turn(s);
-  else
+  if (!s->running || !s->bound) {
     rp__close_go_on(s, false);
+    return;
+  }
+  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/cancel");
+  rp__jw_pack(&w, "{sessionId:s}", s->agent_sid);
+  rp__rpc_end(&w);
+  rp__acp_send(a, RP_ACP_AGENT, &out);
+  for (c = a->agent.head; c; c = c->next)
+    if (c->s == s && c->kind != RP_CALL_DEAD && c->method && strcmp(c->method, "session/request_permission") == 0)
+      refuse_permission(s, c);
+  s->end_by = rp__acp_now(a) + RP_ACP_CLOSE_MS;
 }
 
 /* ---- by the agent ---- */

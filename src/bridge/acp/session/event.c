@@ -23,7 +23,13 @@ void rp__acp_events_done(struct rp__acp_events *n)
   n->n = 0;
 }
 
-/* Empties the list and says how durable its events shall be; rp__acp_events_finish undoes the stream on an error. */
+void rp__acp_events_list(const struct rp__acp_events *n, rp_event ret[RP_ACP_EVENTS_MAX])
+{
+  for (size_t i = 0; i < n->n; i++)
+    ret[i] = (rp_event){.kind = n->v[i].kind, .body = n->bytes.p + n->v[i].at, .body_len = n->v[i].n};
+}
+
+/* Empties the list and says how durable its events shall be; `finish` undoes the stream on an error. */
 static void begin(struct rp__known_calls *b, struct rp__acp_events *n, rp_durability d)
 {
   assert(n->bytes.max);
@@ -62,8 +68,9 @@ static int finish(struct rp__acp_events *n, rp_error *err)
                           : rp__fail(err, rc, "a message of the protocol is too large to be kept");
 }
 
-void rp__acp_event_member(struct rp__jw *w, struct rp__json key, struct rp__json value)
+void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value)
 {
+  if (!key.type) return;
   rp__jw_value(w, key);
   rp__buf_char(w->out, ':');
   w->after_key = true;
@@ -82,7 +89,7 @@ static void write_rest(struct rp__jw *w, struct rp__json object, const char *con
     if (*name) continue;
     if (!any) rp__jw_pack(w, "acp:{");
     any = true;
-    rp__acp_event_member(w, key, value);
+    rp__acp_copy_member(w, key, value);
   }
   if (any) rp__jw_end_object(w);
 }
@@ -180,11 +187,12 @@ static void read_message_id(struct rp__json v, char ret[RP_KNOWN_ID_MAX + 1])
   ret[ok ? v.n : 0] = '\0';
 }
 
+/* What an event has under names of its own; the first one where it names a message. */
+static const char *const chunk_members[] = {"messageId", "sessionUpdate", "content", NULL};
+
 static bool write_chunk(struct rp__known_calls *b, struct rp__json update, const char *role, bool thought,
                         struct rp__acp_events *out)
 {
-  static const char *const with_id[] = {"sessionUpdate", "content", "messageId", NULL};
-  static const char *const without[] = {"sessionUpdate", "content", NULL};
   struct rp__json content = rp__json_get(update, "content");
   struct rp__known_stream now = {.open = true, .thought = thought};
   if (content.type != RP_JSON_OBJECT) return false;
@@ -198,7 +206,7 @@ static bool write_chunk(struct rp__known_calls *b, struct rp__json update, const
   struct rp__jw w = begin_event(out, "message");
   stream_head(&b->stream, &w);
   rp__jw_pack(&w, "partial:b content:[v]", true, content);
-  write_rest(&w, update, now.message_id[0] ? with_id : without);
+  write_rest(&w, update, now.message_id[0] ? chunk_members : chunk_members + 1);
   end_event(out, &w);
   return true;
 }
@@ -230,13 +238,6 @@ static const struct {
     {"failed", "failed"},    {"paused", "running"}, /* of version 2 */
     {"cancelled", "failed"},                        /* likewise */
 };
-
-static const char *ledger_status(struct rp__json v)
-{
-  for (size_t i = 0; i < RP_ARRAY_SIZE(statuses); i++)
-    if (rp__json_eq(v, statuses[i].acp)) return statuses[i].ledger;
-  return NULL;
-}
 
 static bool has_text(struct rp__json v)
 {
@@ -335,6 +336,7 @@ static void write_raw(struct rp__known_calls *b, struct rp__json update, enum sh
 int rp__acp_event_update(struct rp__known_calls *b, struct rp__json update, struct rp__acp_events *out, rp_error *err)
 {
   struct rp__json name = rp__json_get(update, "sessionUpdate"), status = rp__json_get(update, "status");
+  const char *word = NULL;
   enum shape shape = OTHER;
   bool written = false;
   begin(b, out, RP_OS);
@@ -342,10 +344,12 @@ int rp__acp_event_update(struct rp__known_calls *b, struct rp__json update, stru
     return rp__fail_field(err, RP_E_INVALID, "params.update", "params.update must be an object");
   for (size_t i = 0; i < RP_ARRAY_SIZE(shapes); i++)
     if (rp__json_eq(name, shapes[i].name)) shape = shapes[i].shape;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(statuses); i++)
+    if (rp__json_eq(status, statuses[i].acp)) word = statuses[i].ledger;
   if (shape == USER) written = write_chunk(b, update, "user", false, out);
   if (shape == AGENT) written = write_chunk(b, update, "assistant", false, out);
   if (shape == THOUGHT) written = write_chunk(b, update, "assistant", true, out);
-  if (shape == CALL || shape == CALL_UPDATE) written = put_tool(b, update, shape == CALL, ledger_status(status), out);
+  if (shape == CALL || shape == CALL_UPDATE) written = put_tool(b, update, shape == CALL, word, out);
   if (!written) write_raw(b, update, shape, out);
   return finish(out, err);
 }
@@ -368,7 +372,6 @@ int rp__acp_event_told(struct rp__known_calls *b, struct rp__json update, struct
 int rp__acp_event_whole(struct rp__known_calls *b, struct rp__json update, bool thought, struct rp__acp_events *out,
                         rp_error *err)
 {
-  static const char *const known[] = {"sessionUpdate", "content", "messageId", NULL};
   struct rp__json content = rp__json_get(update, "content");
   struct rp__known_stream now = {.thought = thought, .role = "assistant"};
   read_message_id(rp__json_get(update, "messageId"), now.message_id);
@@ -378,7 +381,7 @@ int rp__acp_event_whole(struct rp__known_calls *b, struct rp__json update, bool 
   struct rp__jw w = begin_event(out, "message");
   stream_head(&now, &w);
   rp__jw_pack(&w, "whole:b content:v", true, content);
-  write_rest(&w, update, known);
+  write_rest(&w, update, chunk_members);
   end_event(out, &w);
   return finish(out, err);
 }
@@ -438,8 +441,6 @@ static uint64_t hash_id(struct rp__json id)
   return id.type == RP_JSON_STRING ? rp__acp_event_hash(id) : ~rp__acp_event_hash(id) | 1;
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
-
 /* Variables of a terminal's environment keep their names alone. */
 static void write_params(struct rp__jw *w, struct rp__json method, struct rp__json params)
 {
@@ -452,7 +453,7 @@ static void write_params(struct rp__jw *w, struct rp__json method, struct rp__js
   rp__jw_pack(w, "params:{");
   while (rp__json_next(params, &it, &key, &value)) {
     if (!rp__json_eq(key, "env")) {
-      rp__acp_event_member(w, key, value);
+      rp__acp_copy_member(w, key, value);
       continue;
     }
     rp__jw_pack(w, "env:[");
@@ -492,30 +493,23 @@ int rp__acp_event_request(struct rp__known_calls *b, struct rp__json id, struct 
   return finish(out, err);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
-
-static bool is_allowed(const struct rp__known_request *a, struct rp__json result)
-{
-  struct rp__json outcome = rp__json_get(result, "outcome");
-  if (!a || !rp__json_eq(rp__json_get(outcome, "outcome"), "selected")) return false;
-  uint64_t option = rp__acp_event_hash(rp__json_get(outcome, "optionId"));
-  for (size_t i = 0; i < RP_KNOWN_OPTIONS; i++)
-    if (a->option[i] == option) return true;
-  return false;
-}
-
 int rp__acp_event_answer(struct rp__known_calls *b, struct rp__json id, const char *method, struct rp__json result,
                          struct rp__json error, struct rp__acp_events *out, rp_error *err)
 {
   static const char *const words[] = {[PERMISSION] = "denied", [QUESTION] = "answered"};
+  struct rp__json outcome = rp__json_get(result, "outcome");
+  uint64_t option = rp__acp_event_hash(rp__json_get(outcome, "optionId"));
   const struct method *m = methods;
+  bool allowed = false;
   while (m->name && strcmp(m->name, method) != 0) m++;
   begin(b, out, m->durability);
   struct rp__known_request *a = rp__known_request(b, hash_id(id));
+  if (a && m->ask == PERMISSION && rp__json_eq(rp__json_get(outcome, "outcome"), "selected"))
+    for (size_t i = 0; i < RP_KNOWN_OPTIONS; i++) allowed |= a->option[i] == option;
   struct rp__jw w = begin_event(out, m->ask ? kinds[m->ask] : "x-acp-answer");
   write_id(&w, "id", prefixes[m->ask], a ? a->turn : b->turn, id);
   if (m->ask)
-    rp__jw_kstr(&w, "status", m->ask == PERMISSION && is_allowed(a, result) ? "allowed" : words[m->ask]);
+    rp__jw_kstr(&w, "status", allowed ? "allowed" : words[m->ask]);
   else
     rp__jw_kstr(&w, "method", method);
   rp__jw_key(&w, error.type ? "error" : "result");

@@ -79,12 +79,15 @@ struct rp__acp_events {
 #define RP_ACP_EVENTS ((struct rp__acp_events){.bytes = RP_BUF(RP_LINE_MAX + ((size_t)1 << 20))})
 #define RP_AUTOEVENTS RP_CLEANUP(rp__acp_events_done)
 void rp__acp_events_done(struct rp__acp_events *n);
+void rp__acp_events_list(const struct rp__acp_events *n,
+                         rp_event ret[RP_ACP_EVENTS_MAX]); /* as the engine takes them */
 
 /* Never 0. Of a string's text; of anything else's bytes. */
 uint64_t rp__acp_event_hash(struct rp__json v);
 /* Whether a message with that id is the proxy's own word to the editor: no agent said it. */
 bool rp__acp_event_is_ours(struct rp__json message_id);
-void rp__acp_event_member(struct rp__jw *w, struct rp__json key, struct rp__json value);
+/* A member as it came; nothing where a peer sent an array in the place of an object. */
+void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value);
 
 /*
  * Each empties `out` first. RP_E_NOMEM, RP_E_TOO_LARGE (of the buffer as a whole), RP_E_INVALID: not as ACP has it (an

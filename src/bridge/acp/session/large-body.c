@@ -70,7 +70,7 @@ static int write_small(rp_session *s, struct rp__buf *out, struct rp__json body,
   while (!rc && rp__json_next(body, &it, &key, &value)) {
     const char *const *stays = members;
     while (*stays && !rp__json_eq(key, *stays)) stays++;
-    if (*stays && value.n <= FIELD_MAX) rp__acp_event_member(&w, key, value);
+    if (*stays && value.n <= FIELD_MAX) rp__acp_copy_member(&w, key, value);
     if (rp__json_eq(key, "content")) rc = write_content(s, &w, value, body.n);
     if (rp__json_eq(key, "name")) {
       struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_MAX);

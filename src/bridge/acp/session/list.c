@@ -39,19 +39,6 @@ static void page_done(struct page *p)
   for (size_t i = 0; i < p->n; i++) free(p->item[i].meta);
 }
 
-/* A place for it in the page's order, or NULL: it is for a later one. They come newest first. */
-static struct item *place(struct page *p, const rp_session_info *info)
-{
-  size_t i = p->n;
-  while (i && info->last_activity_at > p->item[i - 1].at) i--;
-  if (p->n == PAGE) p->more = true;
-  if (i == PAGE) return NULL;
-  if (p->n == PAGE) free(p->item[--p->n].meta);
-  memmove(p->item + i + 1, p->item + i, (p->n - i) * sizeof p->item[0]);
-  p->n++;
-  return &p->item[i];
-}
-
 static int on_session(void *ctx, const rp_session_info *info)
 {
   struct page *p = ctx;
@@ -62,8 +49,16 @@ static int on_session(void *ctx, const rp_session_info *info)
   if (cwd.type != RP_JSON_STRING || (p->cwd && !rp__json_eq(cwd, p->cwd))) return 0;
   bool told = p->later && info->last_activity_at >= p->after_at &&
               (info->last_activity_at > p->after_at || !p->met || strcmp(info->id, p->after_id) == 0);
-  struct item *it = told ? NULL : place(p, info);
-  if (!it) return 0;
+  if (told) return 0;
+  /* Its place in the page's order; they come newest first. */
+  size_t i = p->n;
+  while (i && info->last_activity_at > p->item[i - 1].at) i--;
+  if (p->n == PAGE) p->more = true;
+  if (i == PAGE) return 0; /* of a later page */
+  if (p->n == PAGE) free(p->item[--p->n].meta);
+  memmove(p->item + i + 1, p->item + i, (p->n - i) * sizeof p->item[0]);
+  p->n++;
+  struct item *it = &p->item[i];
   snprintf(it->id, sizeof it->id, "%s", info->id);
   snprintf(it->status, sizeof it->status, "%s", rp_session_status_name(info->status));
   it->meta = strndup(meta.p, meta.n);

@@ -98,27 +98,20 @@ static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m
 
 /* ---- a turn ---- */
 
-/* L-12: a spent budget begins no more work. Anything else that keeps a prompt out of the journal does not stop it. */
-static bool over_budget(struct rp__acp_session *s, const struct rp__acp_events *n, rp_error *err)
-{
-  rp_event ev[RP_ACP_EVENTS_MAX];
-  if (!s->h) return false;
-  for (size_t i = 0; i < n->n; i++)
-    ev[i] = (rp_event){.kind = n->v[i].kind, .body = n->bytes.p + n->v[i].at, .body_len = n->v[i].n};
-  return rp_append_check(s->h, ev, n->n, NULL, err) == RP_E_BUDGET;
-}
-
 void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct extra x RP_CLEANUP(extra_done) = {.text = RP_BUF(16 * RP_HISTORY_MAX)};
+  rp_event ev[RP_ACP_EVENTS_MAX];
   rp_error why = {0};
   rp__acp_session_retry(s);
   int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, &why);
   events.odd = m->r.odd;
   if (rc) rp__acp_log(a, "session %s: a prompt is not recorded: %s", s->id, why.message);
-  if (!rc && over_budget(s, &events, &why)) {
+  rp__acp_events_list(&events, ev);
+  /* L-12: a spent budget begins no more work. Anything else that keeps a prompt out of the journal does not stop it. */
+  if (!rc && s->h && rp_append_check(s->h, ev, events.n, NULL, &why) == RP_E_BUDGET) {
     rp__acp_fail(a, m->r.id, &why);
     return;
   }
@@ -185,9 +178,9 @@ static void put_update(struct rp__acp_session *s, struct rp__buf *update, write_
     rp__acp_send(s->a, RP_ACP_CLIENT, &out);
 }
 
-void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update, bool store)
+void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update)
 {
-  put_update(s, update, store ? rp__acp_event_update : NULL);
+  put_update(s, update, rp__acp_event_update);
 }
 
 void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store)

@@ -105,8 +105,8 @@ void rp__acp_learn_update(struct rp__acp_session *s, struct rp__json update);
 
 /* The turn is over without the agent: tools that are open fail, the editor reads `text`, the prompts end. */
 void rp__acp_turn_broken(struct rp__acp_session *s, const char *text);
-/* Sends an update as if the agent had; `store`: and writes it down like one. */
-void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update, bool store);
+/* Sends an update as if the agent had, and writes it down like one. */
+void rp__acp_put_update(struct rp__acp_session *s, struct rp__buf *update);
 /* A word of ours in the session: a notice where the editor knows them, else a message. */
 void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text, bool store);
 /* Tool calls that have no end yet. */
@@ -131,8 +131,8 @@ void rp__acp_journal_line(struct rp__acp_session *s, int rc, struct rp__acp_even
                           struct rp__str line);
 /* An event of ours; `json` a whole object. */
 void rp__acp_journal_event(struct rp__acp_session *s, const char *kind, struct rp__buf *json, rp_durability d);
-/* A message was delivered that can't be written down: it counts as lost. */
-void rp__acp_journal_lost(struct rp__acp_session *s, const rp_error *why);
+/* A message was delivered that can't be written down. `counted`: the engine refused it, and counts it too. */
+void rp__acp_journal_lost(struct rp__acp_session *s, const rp_error *why, bool counted);
 /* Whether another process ended it, deleted it or took it over: an error's code, or 0. */
 int rp__acp_journal_outcome(struct rp__acp_session *s);
 /* The engine refused a session's append, or its heartbeat. */

@@ -150,7 +150,7 @@ static void tell(struct rp__acp_session *s, const char *what, const char *member
   rp__jw_pack(&w, "{sessionUpdate:s", what);
   rp__jw_key(&w, member);
   rp__jw_pack(&w, "v}", value);
-  rp__acp_put_update(s, &update, true);
+  rp__acp_put_update(s, &update);
 }
 
 /* The answer to a load says it. The journal has it as well, for else the history would say something else. */

@@ -10,6 +10,7 @@ void rp__acp_on_initialize(struct rp__acp *a, const struct rp__msg *m)
   a->notices = rp__json_get(caps, "notices").type == RP_JSON_OBJECT;
   a->compaction = rp__json_get(caps, "compaction").type == RP_JSON_OBJECT;
   rp__acp_keep(&a->initialize, m->r.params);
+  rp__acp_pass(a, m, RP_CALL_INITIALIZE, NULL);
 }
 
 static bool has(struct rp__json caps, const char *name)

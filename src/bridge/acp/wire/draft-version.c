@@ -135,21 +135,11 @@ void rp__draft_answered(struct rp__acp *a, struct rp__call *c, const struct rp__
 
 /* ---- the agent's updates ---- */
 
-/* What the user said is in the journal since the prompt: the agent's echo of it is kept as it came. */
-static int note(struct rp__acp_session *s, struct rp__json update, struct rp__acp_events *events)
-{
-  struct rp__json what = rp__json_get(update, "sessionUpdate");
-  if (rp__json_eq(what, "user_message_chunk") || rp__json_eq(what, "user_message"))
-    return rp__acp_event_as_it_came(&s->known, update, events, NULL);
-  if (rp__json_eq(what, "agent_message")) return rp__acp_event_whole(&s->known, update, false, events, NULL);
-  if (rp__json_eq(what, "agent_thought")) return rp__acp_event_whole(&s->known, update, true, events, NULL);
-  return rp__acp_event_update(&s->known, update, events, NULL);
-}
-
 void rp__draft_update(struct rp__acp_session *s, const struct rp__msg *m)
 {
   struct rp__json update = rp__json_get(m->r.params, "update"), state = rp__json_get(update, "state"), none = {0};
-  bool is_state = rp__json_eq(rp__json_get(update, "sessionUpdate"), "state_update");
+  struct rp__json what = rp__json_get(update, "sessionUpdate");
+  bool is_state = rp__json_eq(what, "state_update");
   struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   rp__acp_learn_update(s, update);
   if (is_state && rp__json_eq(state, "running")) s->running = 1;
@@ -157,7 +147,15 @@ void rp__draft_update(struct rp__acp_session *s, const struct rp__msg *m)
     put_end(s, s->known.turn, update, none, m->line);
     return;
   }
-  int rc = note(s, update, &events);
+  bool thought = rp__json_eq(what, "agent_thought");
+  int rc = 0;
+  /* What the user said is in the journal since the prompt: the agent's echo of it is kept as it came. */
+  if (rp__json_eq(what, "user_message_chunk") || rp__json_eq(what, "user_message"))
+    rc = rp__acp_event_as_it_came(&s->known, update, &events, NULL);
+  else if (thought || rp__json_eq(what, "agent_message"))
+    rc = rp__acp_event_whole(&s->known, update, thought, &events, NULL);
+  else
+    rc = rp__acp_event_update(&s->known, update, &events, NULL);
   events.odd = m->r.odd;
   rp__acp_journal_line(s, rc, &events, &s->a->to_client, m->line);
 }

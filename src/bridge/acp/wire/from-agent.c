@@ -31,7 +31,7 @@ void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m)
   int rc = rp__acp_event_update(&s->known, update, &events, &why);
   events.odd = m->r.odd;
   rp__acp_journal_line(s, rc, &events, &s->a->to_client, rp__acp_map(m, s->agent_sid, s->client_sid, &room));
-  if (rc) rp__acp_journal_lost(s, &why);
+  if (rc) rp__acp_journal_lost(s, &why, false);
 }
 
 /*
@@ -242,26 +242,11 @@ static bool holds(struct rp__str line, const char *name)
   return memmem(line.p, line.n, name, strlen(name)) != NULL;
 }
 
-/* An answer that can't be read ends its request all the same. */
-static void end_broken(struct rp__acp *a, const struct rp__msg *m)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json id = rp__broken_line_id(m->line.p, m->line.n);
-  struct rp__call *c = rp__calls_find(&a->client, id);
-  char why[sizeof m->r.why + 64];
-  if (!c || !on_answer[c->kind] || holds(m->line, "\"method\"")) return;
-  if (!holds(m->line, "\"result\"") && !holds(m->line, "\"error\"")) return;
-  snprintf(why, sizeof why, "the agent's answer can't be read: %s", m->r.why);
-  rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, why, NULL);
-  struct rp__msg made = {.line = {out.p, out.n}, .text = {out.p, out.n}};
-  if (out.err) return;
-  rp__rpc_route(out.p, out.n, &made.r);
-  take_answer(a, &made);
-}
-
 /* Goes on as it came; the journals of whom it may have been about count it. */
 static void on_broken(struct rp__acp *a, const struct rp__msg *m)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  char text[sizeof m->r.why + 64];
   rp_error why = {0};
   bool running = false;
   rp__fail(&why, RP_E_JSON, "the agent sent what is no message: %s", m->r.why);
@@ -269,9 +254,18 @@ static void on_broken(struct rp__acp *a, const struct rp__msg *m)
   a->told_broken = true;
   for (const struct rp__acp_session *s = a->sessions; s; s = s->next) running |= s->running != 0;
   for (struct rp__acp_session *s = a->sessions; s; s = s->next)
-    if (s->state == RP_ACP_LIVE && (s->running || !running)) rp__acp_journal_lost(s, &why);
+    if (s->state == RP_ACP_LIVE && (s->running || !running)) rp__acp_journal_lost(s, &why, false);
   rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-  end_broken(a, m);
+  /* An answer that can't be read ends its request all the same. */
+  const struct rp__call *c = rp__calls_find(&a->client, rp__broken_line_id(m->line.p, m->line.n));
+  if (!c || !on_answer[c->kind] || holds(m->line, "\"method\"")) return;
+  if (!holds(m->line, "\"result\"") && !holds(m->line, "\"error\"")) return;
+  snprintf(text, sizeof text, "the agent's answer can't be read: %s", m->r.why);
+  rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, text, NULL);
+  struct rp__msg made = {.line = {out.p, out.n}, .text = {out.p, out.n}};
+  if (out.err) return;
+  rp__rpc_route(out.p, out.n, &made.r);
+  take_answer(a, &made);
 }
 
 void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m)

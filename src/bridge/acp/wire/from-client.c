@@ -30,12 +30,6 @@ struct rp__call *rp__acp_pass(struct rp__acp *a, const struct rp__msg *m, enum r
   return c;
 }
 
-static void on_initialize(struct rp__acp *a, const struct rp__msg *m)
-{
-  rp__acp_on_initialize(a, m);
-  rp__acp_pass(a, m, RP_CALL_INITIALIZE, NULL);
-}
-
 static void on_authenticate(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__call *c = rp__acp_pass(a, m, RP_CALL_AUTHENTICATE, NULL);
@@ -53,9 +47,9 @@ static const struct {
   const char *method;
   void (*fn)(struct rp__acp *a, const struct rp__msg *m);
 } requests[] = {
-    {"initialize", on_initialize},     {"authenticate", on_authenticate},   {"logout", on_logout},
-    {"session/new", rp__acp_on_new},   {"session/load", rp__acp_on_load},   {"session/resume", rp__acp_on_load},
-    {"session/list", rp__acp_on_list}, {"session/close", rp__acp_on_close}, {"session/delete", rp__acp_on_delete},
+    {"initialize", rp__acp_on_initialize}, {"authenticate", on_authenticate},   {"logout", on_logout},
+    {"session/new", rp__acp_on_new},       {"session/load", rp__acp_on_load},   {"session/resume", rp__acp_on_load},
+    {"session/list", rp__acp_on_list},     {"session/close", rp__acp_on_close}, {"session/delete", rp__acp_on_delete},
     {"session/fork", rp__acp_on_fork},
 };
 

@@ -54,8 +54,9 @@ static void wake(struct host *h);
 /* ---- the agent ---- */
 
 /* A keeper was killed. What it kept is ours by now, and must not go on beside the next agent. */
-static void end_strays(struct host *h)
+static void end_strays(void *ctx)
 {
+  const struct host *h = ctx;
   pid_t spare[KEEPERS_MAX + FORMER_MAX + 1];
   size_t n = 0;
   for (size_t i = 0; i < h->n_keepers; i++) spare[n++] = h->keepers[i];
@@ -113,13 +114,8 @@ static void agent_gone(void *ctx, int status, pid_t keeper)
   wake(h);
 }
 
-static void agent_orphaned(void *ctx)
-{
-  end_strays(ctx);
-}
-
 static const struct rp__agent_handler agent_handler = {agent_line, agent_rest, agent_unreadable, agent_gone,
-                                                       agent_orphaned};
+                                                       end_strays};
 
 /* ---- the editor ---- */
 
@@ -180,14 +176,6 @@ static void flush_all(struct host *h)
   if (h->agent) rp__outlet_flush(&h->agent->out);
 }
 
-static void tell_written(struct host *h, enum rp__acp_side side)
-{
-  struct rp__outlet *o = outlet(h, side);
-  if (!o || !o->moved) return;
-  o->moved = false;
-  if (!h->finishing) rp__acp_drained(h->core, side);
-}
-
 static void on_deadline(uv_timer_t *timer)
 {
   uv_stop(timer->loop);
@@ -198,8 +186,12 @@ static void on_settle(uv_prepare_t *settle)
   struct host *h = settle->data;
   if (h->out.broken) client_gone(h, "editor closed");
   flush_all(h);
-  tell_written(h, RP_ACP_CLIENT);
-  tell_written(h, RP_ACP_AGENT);
+  for (enum rp__acp_side side = RP_ACP_CLIENT; side <= RP_ACP_AGENT; side++) {
+    struct rp__outlet *o = outlet(h, side);
+    if (!o || !o->moved) continue;
+    o->moved = false;
+    if (!h->finishing) rp__acp_drained(h->core, side);
+  }
   flush_all(h);
   if (h->agent && h->agent->out.broken) rp__agent_stop(h->agent); /* it does not listen any more */
   /* A side is read from when the core wants to and what was read has somewhere to go. */

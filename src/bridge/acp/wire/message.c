@@ -35,27 +35,19 @@ static int by_place(const void *x, const void *y)
   return a->key.p < b->key.p ? -1 : 1;
 }
 
-static struct member *read_members(struct rp__json object, size_t n)
-{
-  struct rp__json_iter it = {0};
-  struct member *m = calloc(n, sizeof *m);
-  for (size_t i = 0; m && i < n && rp__json_next(object, &it, &m[i].key, &m[i].value); i++) {
-    struct rp__json name = {m[i].key.p - 1, m[i].key.n + 2, RP_JSON_STRING};
-    m[i].hash = rp__acp_event_hash(name);
-  }
-  return m;
-}
-
 static void copy_object(struct once *o, struct rp__json object)
 {
   size_t n = rp__json_count(object);
   bool first = true;
-  struct member *m RP_AUTOFREE = n && n <= o->left ? read_members(object, n) : NULL;
+  struct rp__json_iter it = {0};
+  struct member *m RP_AUTOFREE = n && n <= o->left ? calloc(n, sizeof *m) : NULL;
   if (n && !m) {
     o->out->err = n > o->left ? RP_E_TOO_LARGE : RP_E_NOMEM;
     return;
   }
   o->left -= n;
+  for (size_t i = 0; i < n && rp__json_next(object, &it, &m[i].key, &m[i].value); i++)
+    m[i].hash = rp__acp_event_hash((struct rp__json){m[i].key.p - 1, m[i].key.n + 2, RP_JSON_STRING});
   if (n) qsort(m, n, sizeof *m, by_name);
   for (size_t i = 0; i + 1 < n; i++)
     if (m[i].hash == m[i + 1].hash) m[i].value.type = RP_JSON_NONE;
@@ -72,28 +64,24 @@ static void copy_object(struct once *o, struct rp__json object)
   rp__buf_char(o->out, '}');
 }
 
-static void copy_array(struct once *o, struct rp__json array)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json v;
-  rp__buf_char(o->out, '[');
-  for (bool first = true; !o->out->err && rp__json_next(array, &it, NULL, &v); first = false) {
-    if (!first) rp__buf_char(o->out, ',');
-    copy(o, v);
-  }
-  rp__buf_char(o->out, ']');
-}
-
 /* As deep as what was checked: RP_JSON_DEPTH_LIMIT. */
 static void copy(struct once *o, struct rp__json v)
 {
+  struct rp__json_iter it = {0};
+  struct rp__json item;
   if (o->out->err) return;
-  if (v.type == RP_JSON_OBJECT)
+  if (v.type == RP_JSON_OBJECT) {
     copy_object(o, v);
-  else if (v.type == RP_JSON_ARRAY)
-    copy_array(o, v);
-  else
+  } else if (v.type == RP_JSON_ARRAY) {
+    rp__buf_char(o->out, '[');
+    for (bool first = true; !o->out->err && rp__json_next(v, &it, NULL, &item); first = false) {
+      if (!first) rp__buf_char(o->out, ',');
+      copy(o, item);
+    }
+    rp__buf_char(o->out, ']');
+  } else {
     rp__buf_add(o->out, v.p, v.n);
+  }
 }
 
 void rp__msg_single_members(struct rp__msg *m, struct rp__buf *room)
@@ -150,15 +138,6 @@ struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char
   rp__jw_str(&w, to);
   rp__rpc_splice(room, m->text, sid, (struct rp__str){name.p, name.n});
   return name.err ? (struct rp__str){0} : rp__acp_written(room);
-}
-
-void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value)
-{
-  if (!key.type) return;               /* a peer sent an array where an object belongs */
-  rp__jw_raw(w, key.p - 1, key.n + 2); /* with its quotes: a name is not written anew either */
-  rp__buf_char(w->out, ':');
-  w->after_key = true;
-  rp__jw_value(w, value);
 }
 
 static int surrogate(const char *at, const char *end)

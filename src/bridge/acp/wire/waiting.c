@@ -43,11 +43,6 @@ bool rp__waiting_lines_add(struct rp__waiting_lines *l, struct rp__acp_session *
   return true;
 }
 
-void rp__waiting_lines_move(struct rp__waiting_lines *from, struct rp__waiting_lines *to, struct rp__waiting_line *k)
-{
-  append(to, take(from, k));
-}
-
 void rp__waiting_lines_deliver(struct rp__waiting_lines *l, struct rp__acp_session *s)
 {
   for (struct rp__waiting_line *k; (k = TAILQ_FIRST(&l->list));) {
@@ -79,7 +74,7 @@ static void take_for(struct rp__acp *a, const struct rp__acp_session *s, struct 
   rp__waiting_lines_init(ret);
   for (struct rp__waiting_line *k = TAILQ_FIRST(&a->waiting.list), *next; k; k = next) {
     next = TAILQ_NEXT(k, link);
-    if (k->s == s) rp__waiting_lines_move(&a->waiting, ret, k);
+    if (k->s == s) append(ret, take(&a->waiting, k));
   }
 }
 
@@ -179,7 +174,7 @@ static void take_early(struct rp__acp *a, const char *sid, struct rp__waiting_li
   rp__waiting_lines_init(ret);
   for (struct rp__waiting_line *k = TAILQ_FIRST(&a->early_updates.list), *next; k; k = next) {
     next = TAILQ_NEXT(k, link);
-    if (!sid || rp__json_eq(sid_of(&k->m), sid)) rp__waiting_lines_move(&a->early_updates, ret, k);
+    if (!sid || rp__json_eq(sid_of(&k->m), sid)) append(ret, take(&a->early_updates, k));
   }
 }
 

@@ -37,8 +37,6 @@ void rp__waiting_lines_init(struct rp__waiting_lines *l);
 void rp__waiting_lines_done(struct rp__waiting_lines *l); /* drops all; the list can be used again */
 /* A copy of the line; false: there is no room. */
 bool rp__waiting_lines_add(struct rp__waiting_lines *l, struct rp__acp_session *s, const struct rp__msg *m, size_t max);
-/* Moves the line from one list to another's end. */
-void rp__waiting_lines_move(struct rp__waiting_lines *from, struct rp__waiting_lines *to, struct rp__waiting_line *k);
 /* All of them are updates of that session: each is written down and sent. */
 void rp__waiting_lines_deliver(struct rp__waiting_lines *l, struct rp__acp_session *s);
 
