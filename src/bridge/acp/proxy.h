@@ -7,9 +7,7 @@
 #define RP_BRIDGE_ACP_PROXY_H
 
 #include "bridge/acp/acp.h"
-#include "bridge/acp/wire/line-queue.h"
-#include "bridge/acp/wire/pending-calls.h"
-#include "bridge/acp/wire/waiting.h"
+#include "bridge/acp/wire/wire.h"
 
 struct rp__acp_session;
 struct rp__inbox;

@@ -14,12 +14,8 @@
  *
  * A replay that has reached the last prompt is over: an agent that died does not have what the journal has after it.
  */
-#include "bridge/acp/session/session.h"
-
-#include <assert.h>
-
 #include "bridge/acp/replay/conversation.h"
-#include "bridge/acp/replay/transcript.h"
+#include "bridge/acp/session/session.h"
 
 void rp__replay_filter_init(struct rp__replay_filter *f)
 {

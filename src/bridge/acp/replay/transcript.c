@@ -8,7 +8,7 @@
  * While no turn runs, a replay may leave entries out and send them later. During a turn only the next entry is
  * recognised.
  */
-#include "bridge/acp/replay/transcript.h"
+#include "bridge/acp/replay/replay.h"
 
 #include "bridge/acp/replay/conversation.h"
 #include "bridge/acp/session/event.h"

@@ -19,17 +19,6 @@ static const char *const methods[] = {
 
 /* ---- the phases ---- */
 
-const char *const rp__ladder_phase_names[RP_LADDER_PHASES] = {[RP_LADDER_IDLE] = "idle",
-                                                              [RP_LADDER_ASKING] = "asking",
-                                                              [RP_LADDER_QUIET] = "quiet",
-                                                              [RP_LADDER_MODE] = "mode",
-                                                              [RP_LADDER_OPTIONS] = "options"};
-const char *const rp__ladder_on_names[RP_LADDER_ONS] = {
-    [RP_LADDER_ON_ASK] = "rung asked",           [RP_LADDER_ON_ANSWER] = "rung held",
-    [RP_LADDER_ON_REPLAY] = "rung held, replay", [RP_LADDER_ON_REFUSAL] = "rung refused",
-    [RP_LADDER_ON_SET_MODE] = "mode asked",      [RP_LADDER_ON_SET_OPTION] = "option asked",
-    [RP_LADDER_ON_SETTLED] = "settled",          [RP_LADDER_ON_STOP] = "stopped"};
-
 #define NO RP_LADDER_PHASES
 static const enum rp__ladder_phase next[RP_LADDER_ONS][RP_LADDER_PHASES] = {
     /* from                     idle               asking            quiet              mode               options */

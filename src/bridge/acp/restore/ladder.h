@@ -4,7 +4,7 @@
 #define RP_BRIDGE_ACP_LADDER_H
 
 #include "bridge/acp/session/machine.h"
-#include "bridge/acp/wire/message.h"
+#include "bridge/acp/wire/wire.h"
 
 struct rp__acp;
 struct rp__acp_session;
@@ -39,8 +39,6 @@ enum rp__ladder_on {
 
 /* The next phase; RP_LADDER_PHASES: the event has no place in this one. docs/architecture.md shows the table. */
 enum rp__ladder_phase rp__ladder_next(enum rp__ladder_phase phase, enum rp__ladder_on on);
-extern const char *const rp__ladder_phase_names[RP_LADDER_PHASES];
-extern const char *const rp__ladder_on_names[RP_LADDER_ONS];
 
 struct rp__ladder {
   enum rp__ladder_phase phase; /* changed by rp__ladder_move alone */

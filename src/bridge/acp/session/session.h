@@ -8,12 +8,10 @@
 #include <reprise/host.h>
 
 #include "bridge/acp/proxy.h"
-#include "bridge/acp/replay/replay-filter.h"
 #include "bridge/acp/replay/replay.h"
 #include "bridge/acp/restore/ladder.h"
 #include "bridge/acp/session/event.h"
 #include "bridge/acp/session/machine.h"
-#include "bridge/acp/session/settings.h"
 #include "bridge/workspace.h"
 
 #define RP_ACP_TOOLS 256    /* open tool calls of a session that are closed when the agent dies */
@@ -29,6 +27,39 @@ enum rp__agent_history {
 
 /* The request of the editor's that the session works on. */
 enum rp__acp_wish { RP_WISH_RESUME, RP_WISH_LOAD, RP_WISH_CLOSE, RP_WISH_DELETE };
+
+/* What of the choices an agent died of, as bits. */
+enum rp__choice { RP_CHOICE_MODE = 1, RP_CHOICE_OPTIONS = 2 };
+
+struct rp__settings {
+  char *modes, *config, *mode;   /* what the agent said last of them; raw JSON */
+  char *config_began;            /* … and what it said first */
+  bool in_journal;               /* the journal may have choices that hold, and was not read for them yet */
+  char *want_mode, *want_config; /* what the editor had when an agent was lost; NULL: nothing */
+  size_t want_at;                /* how many of its options were looked at */
+  unsigned left_out;             /* an agent died of them: bits of rp__choice */
+};
+
+/* What the agent does, as far as it may replay. */
+enum rp__replay_phase {
+  RP_REPLAY_NONE,     /* it was not asked for the session, or a turn has passed since */
+  RP_REPLAY_LOADING,  /* it was told to load, and has not answered: all that it says is a replay */
+  RP_REPLAY_RESUMING, /* it was told to resume, and should say nothing: what is known is a replay all the same */
+  RP_REPLAY_ANSWERED, /* it has answered: what is known comes late */
+  RP_REPLAY_TURN,     /* its first turn since: what is next in the journal's order may be late, or the answer */
+};
+
+struct rp__replay_filter {
+  enum rp__replay_phase phase;
+  struct rp__acp_transcript *transcript; /* NULL: not read, or it can't be */
+  bool unread;                           /* it is read once there is something to compare */
+  int64_t end;                           /* the journal's last event when the agent was asked */
+  bool late;                             /* something of a replay came behind the agent's answer */
+  bool goes_on;                          /* … and it goes on in the turn */
+  bool user;                             /* words of the user's came in the turn */
+  bool answered;                         /* a message of the turn's own came behind what is in doubt */
+  struct rp__waiting_lines doubt;        /* a late replay's, or the turn's own */
+};
 
 struct rp__acp_session {
   struct rp__acp_session *next;
@@ -113,6 +144,43 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
 void rp__tools_learn(struct rp__acp_session *s, struct rp__json update, bool begins);
 void rp__tools_leave(struct rp__acp_session *s); /* nobody will hear of their ends: so the ledger says */
 void rp__tools_done(struct rp__acp_session *s);
+
+/* ---- modes and options (session/settings.c) ---- */
+
+void rp__settings_done(struct rp__settings *t);
+
+/* What answers tell of them. */
+void rp__acp_learn(struct rp__acp_session *s, struct rp__json result);
+/* … an answer with which a session begins at the agent. */
+void rp__settings_begin(struct rp__acp_session *s, struct rp__json result);
+/* The agent has done what the editor asked for: written down, then the editor has its answer. */
+void rp__settings_chosen(struct rp__acp_session *s, struct rp__json params, const struct rp__msg *m);
+/* The editor's choice, as far as it knows, is to hold for the next agent too. */
+void rp__settings_keep(struct rp__acp_session *s);
+void rp__settings_drop(struct rp__acp_session *s);
+/* Whether an update is about them and comes while they are being set again: the editor is told what comes of it. */
+bool rp__settings_hear(struct rp__acp_session *s, struct rp__json update);
+/* Asks the agent for what differs, tells the editor what differs still, then rp__restore_settled. */
+void rp__settings_again(struct rp__acp_session *s);
+
+/*
+ * ---- the replay filter (replay/replay-filter.c). It drops an update that can only be the agent's replay of events in
+ * the journal. An update in doubt is delivered: the editor rather gets an update twice than never. ----
+ */
+
+void rp__replay_filter_init(struct rp__replay_filter *f);
+void rp__replay_filter_begin(struct rp__acp_session *s);       /* the agent is told to load, or to resume */
+void rp__replay_filter_answered(struct rp__acp_session *s);    /* … and has answered */
+void rp__replay_filter_end(struct rp__acp_session *s);         /* there is no more of it */
+bool rp__replay_filter_begun(const struct rp__acp_session *s); /* something was known to be a replay */
+/* Whether an update of the agent's is only its own replay, or may be: then it is kept, or dropped. */
+bool rp__replay_filter_takes(struct rp__acp_session *s, const struct rp__msg *m);
+void rp__replay_filter_prompted(struct rp__acp_session *s);
+void rp__replay_filter_asked(struct rp__acp_session *s,
+                             struct rp__json params);        /* the agent asks the editor something */
+void rp__replay_filter_turn_ends(struct rp__acp_session *s); /* what was in doubt is delivered before, or dropped */
+/* What agents say of themselves at any time, and never as a part of the conversation. */
+bool rp__replay_filter_is_state(struct rp__json update);
 
 /* ---- the journal: a line goes out when its events are stored (session/journal.c) ---- */
 

@@ -7,8 +7,6 @@
  */
 #include "bridge/acp/session/session.h"
 
-#include "bridge/acp/replay/transcript.h"
-
 #define OPTIONS_MAX 64 /* of a session that are set again */
 
 static bool same(struct rp__json a, struct rp__json b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of lines to one side, in order. */
-#include "bridge/acp/wire/line-queue.h"
+#include "bridge/acp/wire/wire.h"
 
 struct rp__queued_line {
   STAILQ_ENTRY(rp__queued_line) next;

@@ -3,7 +3,7 @@
  * Messages: members that occur twice in an object (readers take the last one, and so does the journal), copies, and the
  * few places where the proxy changes a peer's bytes, such as a session id that the other side knows by another name.
  */
-#include "bridge/acp/wire/message.h"
+#include "bridge/acp/wire/wire.h"
 
 #include "bridge/acp/session/event.h"
 #include "json/text.h"

@@ -9,7 +9,6 @@
 
 #include "bridge/acp/session/event.h"
 #include "bridge/acp/replay/replay.h"
-#include "bridge/acp/replay/transcript.h"
 #include "bridge/acp/restore/hand-over-text.h"
 
 #define TOLD_MAX 512
