@@ -203,7 +203,8 @@ static void after(struct rp__acp *a)
   if (a->finished) return;
   rp__early_updates_settle(a);
   rp__restore_wanted(a);
-  rp__acp_sessions_retry(a);
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next)
+    if (!s->h && s->open_at <= rp__acp_now(a)) rp__acp_session_retry(s); /* as soon as that works */
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
     next = s->next;
     rp__load_pump(s);
@@ -313,11 +314,12 @@ void rp__acp_tick(struct rp__acp *a)
     if (rp_heartbeat(s->h, &why)) rp__acp_journal_refused(s, &why);
   }
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
+    const struct rp__ladder *l = &s->ladder;
     next = s->next;
     if (s->end_by && s->end_by <= now)
       rp__close_go_on(s, true);
-    else
-      rp__restore_tick(s, now);
+    else if (l->phase == RP_LADDER_QUIET && RP_MIN(l->quiet_at, l->quiet_max) <= now)
+      rp__settings_again(s);
   }
   after(a);
 }

@@ -134,15 +134,12 @@ void rp__agent_title(const struct rp__acp *a, char ret[RP_ACP_NAME + 16]); /* "a
 /* ---- the agent's end, when nobody asked for it, and its return (session/agent-death.c) ---- */
 
 void rp__death_wake(struct rp__acp *a); /* the crash loop's pause is over */
-bool rp__death_paused(struct rp__acp *a);
 void rp__death_describe(const struct rp__acp *a, struct rp__buf *out);
 void rp__death_data(const struct rp__acp *a, struct rp__buf *out); /* "data" of an error that tells it */
 void rp__death_replace(struct rp__acp *a, const char *why);
 
 /* ---- version 2 of the protocol, which is a draft (wire/draft-version.c) ---- */
 
-bool rp__draft_is(int64_t version);
-void rp__draft_read_caps(struct rp__acp *a, struct rp__json result);
 void rp__draft_warn(struct rp__acp *a);                             /* once */
 bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m); /* false: it is none that is known */
 rp__call_fn rp__draft_answered;

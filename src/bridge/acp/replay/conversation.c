@@ -32,13 +32,6 @@ void rp__conversation_done(struct rp__conversation *p)
   rp__buf_done(&p->blob);
 }
 
-void rp__conversation_rewind(struct rp__conversation *p)
-{
-  p->at = 0;
-  p->i = p->n = 0;
-  p->turn = false;
-}
-
 /* ---- pages ------------------------------------------------------------------------------------ */
 
 static int on_event(void *ctx, const rp_event_info *ev)
@@ -294,7 +287,6 @@ static int look(struct rp__conversation *c, struct rp__survey *s, bool backs, rp
 {
   struct rp__conversation_event ev;
   int rc;
-  rp__conversation_rewind(c);
   while ((rc = rp__conversation_next(c, &ev, err)) > 0) {
     if (!backs && rp__survey_undone(s, ev.seq)) continue;
     rc = 0;
@@ -309,7 +301,9 @@ static int look(struct rp__conversation *c, struct rp__survey *s, bool backs, rp
     }
     if (rc) break;
   }
-  rp__conversation_rewind(c);
+  c->at = 0; /* to the beginning */
+  c->i = c->n = 0;
+  c->turn = false;
   return rc;
 }
 

@@ -56,7 +56,6 @@ struct rp__conversation {
 /* `end` < 0: as far as the journal goes now. */
 RP_MUST_USE int rp__conversation_open(struct rp__conversation *p, rp_session *s, int64_t end, rp_error *err);
 void rp__conversation_done(struct rp__conversation *p);
-void rp__conversation_rewind(struct rp__conversation *p); /* to the beginning */
 /* 1 and the next event; 0 at the end; an error. */
 RP_MUST_USE int rp__conversation_next(struct rp__conversation *p, struct rp__conversation_event *ret, rp_error *err);
 /* Makes ev->body whole when it is in a blob. One that is gone leaves the body as it is. */
@@ -116,7 +115,7 @@ struct rp__survey {
 int rp__state_update(struct rp__json name);
 bool rp__is_compaction(struct rp__json name);
 
-/* Reads the conversation from its beginning, and rewinds it. */
+/* Reads a conversation that was just opened, and rewinds it. */
 RP_MUST_USE int rp__survey(struct rp__conversation *c, struct rp__survey *s, rp_error *err);
 void rp__survey_done(struct rp__survey *s);
 bool rp__survey_undone(const struct rp__survey *s, int64_t seq);

@@ -41,11 +41,6 @@ void rp__replay_filter_begin(struct rp__acp_session *s)
   if (why.code) rp__acp_log(s->a, "session %s: %s", s->id, why.message);
 }
 
-void rp__replay_filter_answered(struct rp__acp_session *s)
-{
-  if (s->filter.phase) s->filter.phase = RP_REPLAY_ANSWERED;
-}
-
 bool rp__replay_filter_begun(const struct rp__acp_session *s)
 {
   return s->filter.transcript && rp__acp_transcript_begun(s->filter.transcript);
@@ -151,12 +146,6 @@ bool rp__replay_filter_takes(struct rp__acp_session *s, const struct rp__msg *m)
     rp__waiting_lines_deliver(&f->doubt, s);
   f->answered = true;
   return false;
-}
-
-/* No replay asks about a call, and what was said before the question comes before it. */
-void rp__replay_filter_asked(struct rp__acp_session *s, struct rp__json params)
-{
-  if (rp__json_get(params, "toolCall").type == RP_JSON_OBJECT) rp__waiting_lines_deliver(&s->filter.doubt, s);
 }
 
 void rp__replay_filter_turn_ends(struct rp__acp_session *s)

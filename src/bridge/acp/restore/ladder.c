@@ -90,10 +90,10 @@ void rp__restore_settled(struct rp__acp_session *s)
   enum rp__acp_do action = rp__acp_session_on(s, RP_ON_RESTORED);
   if (s->asked) {
     rp__load_ready(s); /* and then what waited, which may be the session's end */
-    return;
+  } else {
+    rp__restore_tell(s);
+    if (action == RP_DO_RELEASE) rp__waiting_request_release(s->a, s);
   }
-  rp__restore_tell(s);
-  if (action == RP_DO_RELEASE) rp__waiting_request_release(s->a, s);
 }
 
 static void restored(struct rp__acp_session *s, struct rp__json result)
@@ -121,7 +121,7 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
     rp__acp_journal_event(s, "x-acp-agent", &out, RP_DISK);
     rp__acp_log(s->a, "session %s: the agent has it again (%s)", s->id, rp__rung_names[l->rung]);
   }
-  rp__replay_filter_answered(s);
+  if (s->filter.phase) s->filter.phase = RP_REPLAY_ANSWERED;
   /* The answer came, but maybe not all of the agent's replay. */
   if (l->rung == RP_RUNG_LOAD || (l->rung == RP_RUNG_RESUME && rp__replay_filter_begun(s))) {
     rp__ladder_move(l, RP_LADDER_ON_REPLAY);
@@ -330,10 +330,4 @@ void rp__restore_wanted(struct rp__acp *a)
       rp__restore_begin(s);
   }
   if (a->agent_state == RP_AGENT_UP && !s && !restoring(a)) a->careful = false;
-}
-
-void rp__restore_tick(struct rp__acp_session *s, int64_t now)
-{
-  const struct rp__ladder *l = &s->ladder;
-  if (l->phase == RP_LADDER_QUIET && (l->quiet_at <= now || l->quiet_max <= now)) rp__settings_again(s);
 }

@@ -54,7 +54,6 @@ struct rp__ladder {
 void rp__ladder_move(struct rp__ladder *l, enum rp__ladder_on on);
 extern const char *const rp__rung_names[RP_RUNGS];
 void rp__restore_begin(struct rp__acp_session *s);
-void rp__restore_tick(struct rp__acp_session *s, int64_t now);
 void rp__restore_settled(struct rp__acp_session *s); /* the agent has all of it */
 /* The agent is gone: what was under way begins again with the next one. RP_DO_CLOSE: the session's close goes on. */
 enum rp__acp_do rp__restore_broken(struct rp__acp_session *s);

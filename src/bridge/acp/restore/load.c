@@ -179,14 +179,12 @@ void rp__load_continue(struct rp__acp *a, const struct rp__msg *m)
   rp_error why = {0};
   if (s) {
     load_open(a, m, s, false);
-    return;
-  }
-  if (rp__acp_session_resume(a, a->o.continue_id, false, &s, &why)) {
+  } else if (rp__acp_session_resume(a, a->o.continue_id, false, &s, &why)) {
     rp__acp_fail(a, m->r.id, &why);
-    return;
+  } else {
+    a->continuing = s;
+    if (!begin(a, m, s, false)) rp__acp_session_end(s, "not continued");
   }
-  a->continuing = s;
-  if (!begin(a, m, s, false)) rp__acp_session_end(s, "not continued");
 }
 
 /* ---- the answer ---- */
@@ -300,14 +298,11 @@ void rp__load_ready(struct rp__acp_session *s)
 {
   struct rp__replay_options o = {.compaction = s->a->compaction};
   rp_error why = {0};
+  bool load = s->wish == RP_WISH_LOAD && s->h;
   if (!s->asked) return;
-  if (s->wish != RP_WISH_LOAD || !s->h) {
-    finish(s, 0, NULL);
-    return;
-  }
-  rp__acp_journal_settle(s->a); /* what was delivered is history, what was not is still to come */
-  int rc = rp__replay_new(s->h, &o, &s->replay, &why);
-  if (rc)
+  if (load) rp__acp_journal_settle(s->a); /* what was delivered is history, what was not is still to come */
+  int rc = load ? rp__replay_new(s->h, &o, &s->replay, &why) : 0;
+  if (rc || !load)
     finish(s, rc, &why);
   else
     rp__load_pump(s);

@@ -31,11 +31,6 @@ void rp__death_describe(const struct rp__acp *a, struct rp__buf *out)
                  RP_ACP_LOOP_MS / 1000);
 }
 
-bool rp__death_paused(struct rp__acp *a)
-{
-  return rp__acp_now(a) < a->retry_at;
-}
-
 /* ---- what it leaves ---- */
 
 static void close_sessions(struct rp__acp *a, bool again)

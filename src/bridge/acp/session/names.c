@@ -7,7 +7,7 @@
 
 struct looked {
   const char *want;
-  enum rp__row row;
+  enum rp__journal_row row;
 };
 
 static int on_row(void *ctx, const rp_session_info *info)
@@ -17,7 +17,7 @@ static int on_row(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-enum rp__row rp__name_row(struct rp__acp *a, const char *id)
+enum rp__journal_row rp__name_row(struct rp__acp *a, const char *id)
 {
   struct looked l = {.want = id};
   return rp_show(a->e, id, on_row, &l, NULL) ? RP_ROW_NONE : l.row;
@@ -28,7 +28,7 @@ enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_I
   char id[RP_SCOPE_MAX + 1], other[RP_ID_MAX + 1] = "";
   rp__workspace_id("acp", sid, id);
   snprintf(ret_id, RP_ID_MAX + 1, "%s", id);
-  enum rp__row row = rp__name_row(a, id);
+  enum rp__journal_row row = rp__name_row(a, id);
   if (row) return row == RP_ROW_LIVE ? RP_NAME_OURS : RP_NAME_DELETED;
   if (rp_name_find(a->e, id, other, NULL)) return RP_NAME_FREE;
   if (!other[0]) return RP_NAME_DELETED;

@@ -20,14 +20,12 @@ void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m)
 {
   if (!room_for_one(a)) {
     rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "too many sessions are open at once", NULL);
-    return;
-  }
-  if (a->o.continue_id) {
+  } else if (a->o.continue_id) {
     rp__load_continue(a, m);
-    return;
+  } else {
+    struct rp__call *c = rp__acp_pass(a, m, RP_CALL_NEW, NULL);
+    if (c) rp__acp_keep(&c->params, m->r.params);
   }
-  struct rp__call *c = rp__acp_pass(a, m, RP_CALL_NEW, NULL);
-  if (c) rp__acp_keep(&c->params, m->r.params);
 }
 
 /* Why it can't be a session's id here; NULL: it can. */

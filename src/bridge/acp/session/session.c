@@ -88,7 +88,12 @@ void rp__acp_session_free(struct rp__acp_session *s)
   free(s->client_sid);
   free(s->agent_sid);
   free(s->params);
-  rp__settings_done(&s->settings);
+  free(s->settings.modes);
+  free(s->settings.config);
+  free(s->settings.config_began);
+  free(s->settings.mode);
+  free(s->settings.want_mode);
+  free(s->settings.want_config);
   free(s->ladder.answer);
   free(s);
 }
@@ -288,12 +293,6 @@ void rp__acp_session_retry(struct rp__acp_session *s)
 {
   rp_error why = {0};
   if (!s->h && s->state != RP_ACP_TAKEN) RP_IGNORE(rp__acp_session_begin_late(s, &why)); /* tried again later */
-}
-
-void rp__acp_sessions_retry(struct rp__acp *a)
-{
-  for (struct rp__acp_session *s = a->sessions; s; s = s->next)
-    if (!s->h && s->open_at <= rp__acp_now(a)) rp__acp_session_retry(s);
 }
 
 /* ---- one that the journal has ---- */

@@ -121,7 +121,6 @@ void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t
 /* … one that could not be begun then. */
 RP_MUST_USE int rp__acp_session_begin_late(struct rp__acp_session *s, rp_error *err);
 void rp__acp_session_retry(struct rp__acp_session *s); /* … now: something is said, or it is the last chance */
-void rp__acp_sessions_retry(struct rp__acp *a);        /* … all of them, as soon as that works */
 /* One that the journal has: RP_E_SESSION_NOT_FOUND, RP_E_HELD, … */
 RP_MUST_USE int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, struct rp__acp_session **ret,
                                        rp_error *err);
@@ -147,8 +146,6 @@ void rp__tools_done(struct rp__acp_session *s);
 
 /* ---- modes and options (session/settings.c) ---- */
 
-void rp__settings_done(struct rp__settings *t);
-
 /* What answers tell of them. */
 void rp__acp_learn(struct rp__acp_session *s, struct rp__json result);
 /* … an answer with which a session begins at the agent. */
@@ -157,7 +154,6 @@ void rp__settings_begin(struct rp__acp_session *s, struct rp__json result);
 void rp__settings_chosen(struct rp__acp_session *s, struct rp__json params, const struct rp__msg *m);
 /* The editor's choice, as far as it knows, is to hold for the next agent too. */
 void rp__settings_keep(struct rp__acp_session *s);
-void rp__settings_drop(struct rp__acp_session *s);
 /* Whether an update is about them and comes while they are being set again: the editor is told what comes of it. */
 bool rp__settings_hear(struct rp__acp_session *s, struct rp__json update);
 /* Asks the agent for what differs, tells the editor what differs still, then rp__restore_settled. */
@@ -170,14 +166,11 @@ void rp__settings_again(struct rp__acp_session *s);
 
 void rp__replay_filter_init(struct rp__replay_filter *f);
 void rp__replay_filter_begin(struct rp__acp_session *s);       /* the agent is told to load, or to resume */
-void rp__replay_filter_answered(struct rp__acp_session *s);    /* … and has answered */
 void rp__replay_filter_end(struct rp__acp_session *s);         /* there is no more of it */
 bool rp__replay_filter_begun(const struct rp__acp_session *s); /* something was known to be a replay */
 /* Whether an update of the agent's is only its own replay, or may be: then it is kept, or dropped. */
 bool rp__replay_filter_takes(struct rp__acp_session *s, const struct rp__msg *m);
 void rp__replay_filter_prompted(struct rp__acp_session *s);
-void rp__replay_filter_asked(struct rp__acp_session *s,
-                             struct rp__json params);        /* the agent asks the editor something */
 void rp__replay_filter_turn_ends(struct rp__acp_session *s); /* what was in doubt is delivered before, or dropped */
 /* What agents say of themselves at any time, and never as a part of the conversation. */
 bool rp__replay_filter_is_state(struct rp__json update);
@@ -217,8 +210,9 @@ enum rp__name {
   RP_NAME_DELETED,
 };
 
-enum rp__row { RP_ROW_NONE, RP_ROW_TRASHED, RP_ROW_LIVE };
-enum rp__row rp__name_row(struct rp__acp *a, const char *id); /* of the session that has this id in the journal */
+enum rp__journal_row { RP_ROW_NONE, RP_ROW_TRASHED, RP_ROW_LIVE };
+enum rp__journal_row rp__name_row(struct rp__acp *a,
+                                  const char *id); /* of the session that has this id in the journal */
 /* What the journal knows of an id on the wire; `ret_id` gets that of the session, there or not. */
 enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_ID_MAX + 1]);
 /* The id by which the editor finds that session: what its meta says, unless that is another's, of whom it is a fork. */
@@ -254,8 +248,6 @@ void rp__early_updates_release(struct rp__acp_session *s);
 void rp__early_updates_drop(struct rp__acp *a, struct rp__json sid);
 /* When nothing is being begun any more, what is left goes to the editor as it came. */
 void rp__early_updates_settle(struct rp__acp *a);
-/* The editor waits for its answer, and what the agent says now is to come behind it. False: it need not wait. */
-bool rp__early_updates_wait(struct rp__acp_session *s, const struct rp__msg *m);
 
 /* ---- session/close and session/delete (session/close.c) ---- */
 

@@ -33,16 +33,6 @@ static bool chosen(const struct rp__acp_session *s)
   return s->settings.want_mode || s->settings.want_config;
 }
 
-void rp__settings_done(struct rp__settings *t)
-{
-  free(t->modes);
-  free(t->config);
-  free(t->config_began);
-  free(t->mode);
-  free(t->want_mode);
-  free(t->want_config);
-}
-
 static void replace(char **slot, struct rp__json value)
 {
   free(*slot);
@@ -67,13 +57,6 @@ void rp__settings_begin(struct rp__acp_session *s, struct rp__json result)
   struct rp__json config = rp__json_get(result, "configOptions");
   if (config.type == RP_JSON_ARRAY) replace(&s->settings.config_began, config);
   rp__acp_learn(s, result);
-}
-
-void rp__settings_drop(struct rp__acp_session *s)
-{
-  free(RP_TAKE(s->settings.want_mode));
-  free(RP_TAKE(s->settings.want_config));
-  s->settings.left_out = 0;
 }
 
 void rp__settings_chosen(struct rp__acp_session *s, struct rp__json params, const struct rp__msg *m)
@@ -167,7 +150,9 @@ static void tell_rest(struct rp__acp_session *s)
     (answer_has(s, "modes") ? write_down : tell)(s, mode_update, mode_member, mode);
   if (config.type && s->settings.want_config && !same(config, rp__acp_raw(s->settings.want_config)))
     (answer_has(s, config_member) ? write_down : tell)(s, config_update, config_member, config);
-  rp__settings_drop(s);
+  free(RP_TAKE(s->settings.want_mode));
+  free(RP_TAKE(s->settings.want_config));
+  s->settings.left_out = 0;
   rp__restore_settled(s);
 }
 

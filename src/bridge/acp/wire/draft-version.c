@@ -7,24 +7,6 @@
  */
 #include "bridge/acp/session/session.h"
 
-#define VERSION 2
-
-bool rp__draft_is(int64_t version)
-{
-  return version == VERSION;
-}
-
-void rp__draft_read_caps(struct rp__acp *a, struct rp__json result)
-{
-  struct rp__json info = rp__json_get(result, "info");
-  char *name RP_AUTOFREE = rp__json_dup(rp__json_get(info, "name")),
-             *version RP_AUTOFREE = rp__json_dup(rp__json_get(info, "version"));
-  a->caps = (struct rp__agent_caps){.resume = rp__json_get(rp__json_get(result, "capabilities"), "session").type ==
-                                              RP_JSON_OBJECT};
-  snprintf(a->caps.name, sizeof a->caps.name, "%s", name ? name : "");
-  snprintf(a->caps.version, sizeof a->caps.version, "%s", version ? version : "");
-}
-
 /* ---- what is said once ---- */
 
 static const char title[] = "Version 2 of the protocol is a draft";

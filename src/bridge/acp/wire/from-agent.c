@@ -78,8 +78,11 @@ static void on_update(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_forward(a, RP_ACP_CLIENT, rp__acp_map(m, s->agent_sid, s->client_sid, &room));
     return;
   }
-  if (rp__settings_hear(s, update) || rp__replay_filter_takes(s, m) || rp__early_updates_wait(s, m)) return;
-  rp__acp_deliver(s, m);
+  if (rp__settings_hear(s, update) || rp__replay_filter_takes(s, m)) return;
+  /* What the agent says while the editor waits for its answer comes behind that, but for states, which a load tells.
+   * Of a session that continues the editor knows nothing yet. */
+  bool behind = s->asked && rp__acp_is_restoring(s) && (a->continuing == s || !rp__replay_filter_is_state(update));
+  if (!behind || !rp__waiting_lines_add(&s->later, s, m, RP_WAITING_BYTES)) rp__acp_deliver(s, m);
 }
 
 static bool has_agent_id(const struct rp__call *c, struct rp__json id)
@@ -91,28 +94,20 @@ static void on_note(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp_session *s = rp__acp_by_agent(a, rp__json_get(m->r.params, "sessionId"));
-  bool update = rp__json_eq(m->r.method, "session/update");
+  bool update = rp__json_eq(m->r.method, "session/update"), cancel = rp__json_eq(m->r.method, "$/cancel_request");
   struct rp__json id = rp__json_get(m->r.params, "requestId");
-  if (update && !a->transparent) {
-    on_update(a, m);
-    return;
-  }
-  if (update && a->draft && s) {
-    rp__draft_update(s, m);
-    return;
-  }
-  if (!rp__json_eq(m->r.method, "$/cancel_request")) {
-    rp__acp_forward(a, RP_ACP_CLIENT, s ? rp__acp_map(m, s->agent_sid, s->client_sid, &room) : m->line);
-    return;
-  }
   /* The agent takes a request back: the editor may know it by another id. */
-  const struct rp__call *c = id.type ? a->agent.head : NULL;
+  const struct rp__call *c = cancel && id.type ? a->agent.head : NULL;
   while (c && !has_agent_id(c, id)) c = c->next;
   if (c) rp__rpc_splice(&room, m->text, id, (struct rp__str){c->id, c->id_n});
-  if (c)
+  if (update && !a->transparent)
+    on_update(a, m);
+  else if (update && a->draft && s)
+    rp__draft_update(s, m);
+  else if (c)
     rp__acp_send(a, RP_ACP_CLIENT, &room);
   else
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    rp__acp_forward(a, RP_ACP_CLIENT, s && !cancel ? rp__acp_map(m, s->agent_sid, s->client_sid, &room) : m->line);
 }
 
 /* ---- requests ---- */
@@ -159,7 +154,8 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
     s = sid.type ? rp__acp_by_agent(a, sid) : about ? about->s : NULL;
   }
   c->s = s;
-  if (s) rp__replay_filter_asked(s, m->r.params);
+  /* No replay asks about a call, and what was said before the question comes before it. */
+  if (s && rp__json_get(m->r.params, "toolCall").type == RP_JSON_OBJECT) rp__waiting_lines_deliver(&s->filter.doubt, s);
   for (size_t i = 0; s && i < RP_ARRAY_SIZE(noted); i++)
     if (rp__json_eq(m->r.method, noted[i])) c->method = strdup(noted[i]);
   struct rp__str line = s ? rp__acp_map(m, s->agent_sid, s->client_sid, &mapped) : m->line;
@@ -169,13 +165,12 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
     rp__rpc_splice(&room, line, r.id, (struct rp__str){c->id, c->id_n});
     line = rp__acp_written(&room);
   }
-  if (!c->method) {
-    rp__acp_forward(a, RP_ACP_CLIENT, line);
-    return;
-  }
-  int rc = rp__acp_event_request(&s->known, m->r.id, m->r.method, m->r.params, &events, NULL);
+  int rc = c->method ? rp__acp_event_request(&s->known, m->r.id, m->r.method, m->r.params, &events, NULL) : 0;
   events.odd = m->r.odd;
-  rp__acp_journal_line(s, rc, &events, &a->to_client, line);
+  if (c->method)
+    rp__acp_journal_line(s, rc, &events, &a->to_client, line);
+  else
+    rp__acp_forward(a, RP_ACP_CLIENT, line);
 }
 
 /* ---- answers ---- */

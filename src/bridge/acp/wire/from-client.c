@@ -63,7 +63,7 @@ static void refuse(struct rp__acp *a, const struct rp__msg *m, const char *why)
 static bool agent_there(struct rp__acp *a, const struct rp__msg *m)
 {
   if (a->agent_state == RP_AGENT_UP) return true;
-  if (a->agent_state == RP_AGENT_BROKEN && rp__death_paused(a)) {
+  if (a->agent_state == RP_AGENT_BROKEN && rp__acp_now(a) < a->retry_at) {
     if (a->known && !a->transparent && rp__json_eq(m->r.method, "session/list")) return true; /* the journal has it */
     struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
     rp__death_describe(a, &why);

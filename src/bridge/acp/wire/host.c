@@ -49,7 +49,15 @@ struct host {
   int code;
 };
 
-static void wake(struct host *h);
+static void on_again(uv_idle_t *again)
+{
+  uv_idle_stop(again);
+}
+
+static void wake(struct host *h)
+{
+  uv_idle_start(&h->again, on_again);
+}
 
 /* ---- the agent ---- */
 
@@ -153,16 +161,6 @@ static void on_signal(uv_signal_t *handle, int sig)
 }
 
 /* ---- before the loop sleeps ---- */
-
-static void on_again(uv_idle_t *again)
-{
-  uv_idle_stop(again);
-}
-
-static void wake(struct host *h)
-{
-  uv_idle_start(&h->again, on_again);
-}
 
 static struct rp__outlet *outlet(struct host *h, enum rp__acp_side to)
 {
@@ -308,21 +306,6 @@ static int watch(struct host *h, uv_signal_t *handle, int sig, uv_signal_cb fn)
   return uv_signal_start(handle, fn, sig);
 }
 
-static int open_handles(struct host *h)
-{
-  int rc = uv_async_init(&h->loop, &h->poke, on_poke);
-  if (!rc) rc = uv_prepare_init(&h->loop, &h->settle);
-  if (!rc) rc = uv_idle_init(&h->loop, &h->again);
-  if (!rc) rc = uv_timer_init(&h->loop, &h->tick);
-  if (!rc) rc = uv_timer_init(&h->loop, &h->deadline);
-  if (!rc) rc = watch(h, &h->chld, SIGCHLD, on_child);
-  if (!rc) rc = watch(h, &h->term, SIGTERM, on_signal);
-  if (!rc) rc = watch(h, &h->intr, SIGINT, on_signal);
-  if (!rc) rc = watch(h, &h->hup, SIGHUP, on_signal);
-  h->poke.data = h->settle.data = h->again.data = h->tick.data = h;
-  return rc ? rc : uv_prepare_start(&h->settle, on_settle);
-}
-
 static void on_end_closed(void *ctx)
 {
   (void)ctx;
@@ -363,7 +346,17 @@ static int serve(struct host *h, rp_engine *e, rp_error *err)
   const struct rp__acp_world world = {h,          world_send,  world_backlog, world_read, world_start,
                                       world_stop, world_timer, world_now,     world_poke, world_finish};
   const char *extra[] = {"REPRISE_BRIDGE=acp", NULL, NULL};
-  int rc = open_handles(h);
+  int rc = uv_async_init(&h->loop, &h->poke, on_poke);
+  if (!rc) rc = uv_prepare_init(&h->loop, &h->settle);
+  if (!rc) rc = uv_idle_init(&h->loop, &h->again);
+  if (!rc) rc = uv_timer_init(&h->loop, &h->tick);
+  if (!rc) rc = uv_timer_init(&h->loop, &h->deadline);
+  if (!rc) rc = watch(h, &h->chld, SIGCHLD, on_child);
+  if (!rc) rc = watch(h, &h->term, SIGTERM, on_signal);
+  if (!rc) rc = watch(h, &h->intr, SIGINT, on_signal);
+  if (!rc) rc = watch(h, &h->hup, SIGHUP, on_signal);
+  h->poke.data = h->settle.data = h->again.data = h->tick.data = h;
+  if (!rc) rc = uv_prepare_start(&h->settle, on_settle);
   if (rc) return rp__fail(err, RP_E_FAILED, "the event loop can't be set up: %s", uv_strerror(rc));
   if (h->o->scope && asprintf(&h->scope, "REPRISE_SCOPE=%s", h->o->scope) < 0) return rp__fail_nomem(err);
   extra[1] = h->scope;

@@ -97,25 +97,6 @@ void rp__msg_single_members(struct rp__msg *m, struct rp__buf *room)
   rp__rpc_route(m->text.p, m->text.n, &m->r);
 }
 
-size_t rp__msg_size(const struct rp__msg *m)
-{
-  return m->line.n + 1 + (m->text.p != m->line.p ? m->text.n + 1 : 0);
-}
-
-void rp__msg_copy(const struct rp__msg *m, char *room, struct rp__msg *ret)
-{
-  memcpy(room, m->line.p, m->line.n);
-  room[m->line.n] = '\0';
-  ret->line = ret->text = (struct rp__str){room, m->line.n};
-  if (m->text.p != m->line.p) {
-    room += m->line.n + 1;
-    memcpy(room, m->text.p, m->text.n);
-    room[m->text.n] = '\0';
-    ret->text = (struct rp__str){room, m->text.n};
-  }
-  rp__rpc_route(ret->text.p, ret->text.n, &ret->r);
-}
-
 /* ---- what changes ---- */
 
 void rp__edit_line(struct rp__buf *out, struct rp__str line, const struct rp__edit *e, size_t n)

@@ -34,11 +34,19 @@ void rp__waiting_lines_done(struct rp__waiting_lines *l)
 bool rp__waiting_lines_add(struct rp__waiting_lines *l, struct rp__acp_session *s, const struct rp__msg *m, size_t max)
 {
   if (l->n >= RP_WAITING_MAX || l->bytes + m->line.n > max) return false;
-  struct rp__waiting_line *k = malloc(sizeof *k + rp__msg_size(m));
+  /* The text is the line, or stands behind it. */
+  size_t n = m->line.n, text = m->text.p == m->line.p ? 0 : n + 1;
+  struct rp__waiting_line *k = malloc(sizeof *k + n + 1 + (text ? m->text.n + 1 : 0));
   if (!k) return false;
   *k = (struct rp__waiting_line){.s = s};
   k->prompt = m->r.type == RP_RPC_REQUEST && rp__json_eq(m->r.method, "session/prompt");
-  rp__msg_copy(m, k->line, &k->m);
+  memcpy(k->line, m->line.p, n);
+  k->line[n] = '\0';
+  if (text) memcpy(k->line + text, m->text.p, m->text.n);
+  k->line[text + m->text.n] = '\0';
+  k->m.line = (struct rp__str){k->line, n};
+  k->m.text = (struct rp__str){k->line + text, m->text.n};
+  rp__rpc_route(k->m.text.p, k->m.text.n, &k->m.r);
   append(l, k);
   return true;
 }
@@ -206,12 +214,4 @@ void rp__early_updates_settle(struct rp__acp *a)
   TAILQ_FOREACH(k, &rest.list, link)
   if (!rp__acp_stale(a, sid_of(&k->m))) rp__acp_forward(a, RP_ACP_CLIENT, k->m.line);
   rp__waiting_lines_done(&rest);
-}
-
-/* States belong to what a load tells; but of a session that continues the editor knows nothing yet. */
-bool rp__early_updates_wait(struct rp__acp_session *s, const struct rp__msg *m)
-{
-  if (!s->asked || !rp__acp_is_restoring(s)) return false;
-  if (s->a->continuing != s && rp__replay_filter_is_state(rp__json_get(m->r.params, "update"))) return false;
-  return rp__waiting_lines_add(&s->later, s, m, RP_WAITING_BYTES);
 }

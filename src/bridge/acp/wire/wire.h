@@ -39,8 +39,6 @@ static inline struct rp__str rp__acp_written(const struct rp__buf *b)
 
 /* Of members that stand twice the last counts, as editors and agents read them. `room` gets such a text. */
 void rp__msg_single_members(struct rp__msg *m, struct rp__buf *room);
-size_t rp__msg_size(const struct rp__msg *m); /* bytes that a copy needs */
-void rp__msg_copy(const struct rp__msg *m, char *room, struct rp__msg *ret);
 
 struct rp__edit {
   const char *at; /* in the line */
