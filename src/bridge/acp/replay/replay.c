@@ -256,31 +256,6 @@ static bool has_ended(struct rp__json status)
   return rp__json_eq(status, "done") || rp__json_eq(status, "failed") || rp__json_eq(status, "unknown");
 }
 
-static int track(struct rp__replay *r, struct rp__json id, struct rp__json status, rp_error *err)
-{
-  bool ended = has_ended(status);
-  uint64_t hash = rp__acp_event_hash(id);
-  size_t i = 0;
-  int rc = 0;
-  while (i < r->n_open && r->open[i].id != hash) i++;
-  if (ended && i < r->n_open) forget(r, i);
-  if (ended || i < r->n_open) return 0;
-  char *raw RP_AUTOFREE = strndup(id.p, id.n);
-  if (!raw) return rp__fail_nomem(err);
-  if (r->n_open == OPEN_MAX) { /* one too many is told as failed now: should it end after all, that is told too */
-    rc = emit_failed(r, r->open[0].raw, err);
-    forget(r, 0);
-  } else if (r->n_open == r->cap_open) {
-    size_t cap = r->cap_open ? 2 * r->cap_open : 16;
-    struct open_call *more = realloc(r->open, cap * sizeof *more);
-    if (!more) return rp__fail_nomem(err);
-    r->open = more;
-    r->cap_open = cap;
-  }
-  if (!rc) r->open[r->n_open++] = (struct open_call){hash, RP_TAKE(raw)};
-  return rc;
-}
-
 /* ---- terminals -------------------------------------------------------------------------------------- */
 
 static int write_terminal(struct rp__replay *r, struct rp__jw *w, struct rp__json id, int64_t seq, rp_error *err)
@@ -373,7 +348,28 @@ static int tell_tool(struct rp__replay *r, const struct rp__conversation_event *
   else
     write_others(r, ev->body);
   if (!rc) rc = emit_out(r, err);
-  return rc ? rc : track(r, id, rp__json_get(ev->body, "status"), err);
+  if (rc) return rc;
+  /* Whether it is open from here on. */
+  bool ended = has_ended(rp__json_get(ev->body, "status"));
+  uint64_t hash = rp__acp_event_hash(id);
+  size_t i = 0;
+  while (i < r->n_open && r->open[i].id != hash) i++;
+  if (ended && i < r->n_open) forget(r, i);
+  if (ended || i < r->n_open) return 0;
+  char *raw RP_AUTOFREE = strndup(id.p, id.n);
+  if (!raw) return rp__fail_nomem(err);
+  if (r->n_open == OPEN_MAX) { /* one too many is told as failed now: should it end after all, that is told too */
+    rc = emit_failed(r, r->open[0].raw, err);
+    forget(r, 0);
+  } else if (r->n_open == r->cap_open) {
+    size_t cap = r->cap_open ? 2 * r->cap_open : 16;
+    struct open_call *more = realloc(r->open, cap * sizeof *more);
+    if (!more) return rp__fail_nomem(err);
+    r->open = more;
+    r->cap_open = cap;
+  }
+  if (!rc) r->open[r->n_open++] = (struct open_call){hash, RP_TAKE(raw)};
+  return rc;
 }
 
 /* ---- compactions: each is told where it began, as what its updates made of it; its events are read again ---- */
@@ -407,20 +403,6 @@ static void patch(struct rp__buf *part, struct rp__json v)
   if (v.type != RP_JSON_NULL) rp__buf_add(part, v.p, v.n);
 }
 
-static void take(struct whole *all, struct rp__json update)
-{
-  struct rp__json summary = rp__json_get(update, "summary"), block;
-  struct rp__json_iter it = {0};
-  if (rp__json_eq(rp__json_get(update, "sessionUpdate"), "compaction_summary_chunk")) {
-    add_summary(&all->part[SUMMARY], rp__json_get(update, "content"));
-    return;
-  }
-  for (int i = 0; i < PARTS; i++)
-    if (patched[i]) patch(&all->part[i], rp__json_get(update, patched[i]));
-  if (summary.type) rp__buf_reset(&all->part[SUMMARY]);
-  while (rp__json_next(summary, &it, NULL, &block)) add_summary(&all->part[SUMMARY], block);
-}
-
 static int gather(struct rp__replay *r, const struct rp__compaction *c, struct whole *all, rp_error *err)
 {
   struct rp__conversation past RP_CLEANUP(rp__conversation_done);
@@ -434,7 +416,18 @@ static int gather(struct rp__replay *r, const struct rp__compaction *c, struct w
     if (other || rp__acp_event_hash(id) != c->id || rp__survey_undone(&r->survey, ev.seq)) continue;
     if (!all->part[ID].n) patch(&all->part[ID], id);
     rc = rp__conversation_whole(&past, &ev, err);
-    if (!rc) take(all, rp__json_get(ev.body, "update"));
+    if (rc) break;
+    struct rp__json_iter it = {0};
+    update = rp__json_get(ev.body, "update");
+    struct rp__json summary = rp__json_get(update, "summary"), block;
+    if (rp__json_eq(rp__json_get(update, "sessionUpdate"), "compaction_summary_chunk")) {
+      add_summary(&all->part[SUMMARY], rp__json_get(update, "content"));
+      continue;
+    }
+    for (int i = 0; i < PARTS; i++)
+      if (patched[i]) patch(&all->part[i], rp__json_get(update, patched[i]));
+    if (summary.type) rp__buf_reset(&all->part[SUMMARY]);
+    while (rp__json_next(summary, &it, NULL, &block)) add_summary(&all->part[SUMMARY], block);
   }
   return rc;
 }

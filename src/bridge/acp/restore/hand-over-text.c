@@ -379,14 +379,26 @@ static int add_content(struct history *h, struct rp__json item, int64_t seq, str
   return 0;
 }
 
-static int take_pieces(struct history *h, struct entry *e, const struct rp__conversation_event *ev, rp_error *err)
+static int take_tool(struct history *h, const struct rp__conversation_event *ev, rp_error *err)
 {
   struct rp__buf input RP_AUTOBUF = RP_BUF(RP_CONVERSATION_BLOB), output RP_AUTOBUF = RP_BUF(2 * RP_CONVERSATION_BLOB);
   struct rp__json content = rp__json_get(rp__json_get(ev->body, "acp"), "content"), item;
+  struct rp__json word = rp__json_get(ev->body, "status");
   struct rp__json_iter it = {0};
-  size_t max = RP_MIN(RP_HISTORY_TOOL, h->budget / 8);
+  uint64_t id = rp__acp_event_hash(rp__json_get(ev->body, "call_id"));
+  struct entry *e = NULL;
+  for (size_t i = h->n; !e && i-- > 0;)
+    if (entry_at(h, i)->who == TOOL && entry_at(h, i)->id == id) e = entry_at(h, i);
+  if (!e) {
+    if (h->n && entry_at(h, h->n - 1)->who != TOOL) entry_at(h, h->n - 1)->open = false;
+    e = add(h, ev->seq, TOOL, id);
+  }
+  h->bytes -= e->text.n;
+  rp__buf_reset(&e->text);
+  e->left = 0;
+  int rc = put_json(h, e, rp__json_get(ev->body, "name"));
   add_value(&input, rp__json_get(ev->body, "input"));
-  int rc = input.err;
+  if (!rc) rc = input.err;
   /* What it gave: what the editor was shown of it, else the raw output. */
   while (!rc && content.type == RP_JSON_ARRAY && rp__json_next(content, &it, NULL, &item))
     rc = add_content(h, item, ev->seq, &output, err);
@@ -401,31 +413,11 @@ static int take_pieces(struct history *h, struct entry *e, const struct rp__conv
   }
   if (output.n) h->newest = e->seq;
   h->bytes -= entry_size(e);
-  if (input.n) rc = excerpt_set(&e->input, input.p, input.n, max);
+  if (input.n) rc = excerpt_set(&e->input, input.p, input.n, RP_MIN(RP_HISTORY_TOOL, h->budget / 8));
   if (!rc && output.n) rc = excerpt_set(&e->output, output.p, output.n, h->budget / RP_HISTORY_NEWEST);
   h->bytes += entry_size(e);
-  return rc;
-}
-
-static int take_tool(struct history *h, const struct rp__conversation_event *ev, rp_error *err)
-{
-  uint64_t id = rp__acp_event_hash(rp__json_get(ev->body, "call_id"));
-  struct rp__json word = rp__json_get(ev->body, "status");
-  const char *status = rp__json_eq(word, "done") ? "done" : rp__json_eq(word, "failed") ? "failed" : NULL;
-  struct entry *e = NULL;
-  for (size_t i = h->n; !e && i-- > 0;)
-    if (entry_at(h, i)->who == TOOL && entry_at(h, i)->id == id) e = entry_at(h, i);
-  if (!e) {
-    if (h->n && entry_at(h, h->n - 1)->who != TOOL) entry_at(h, h->n - 1)->open = false;
-    e = add(h, ev->seq, TOOL, id);
-  }
-  h->bytes -= e->text.n;
-  rp__buf_reset(&e->text);
-  e->left = 0;
-  int rc = put_json(h, e, rp__json_get(ev->body, "name"));
-  if (!rc) rc = take_pieces(h, e, ev, err);
-  e->status = status;
-  e->open = !status;
+  e->status = rp__json_eq(word, "done") ? "done" : rp__json_eq(word, "failed") ? "failed" : NULL;
+  e->open = !e->status;
   fit(h);
   return rc;
 }

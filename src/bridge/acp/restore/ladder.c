@@ -45,23 +45,6 @@ void rp__ladder_move(struct rp__ladder *l, enum rp__ladder_on on)
   if (to != NO) l->phase = to;
 }
 
-/* ---- which rungs ---- */
-
-static bool possible(const struct rp__acp_session *s, enum rp__rung rung)
-{
-  bool live = s->state == RP_ACP_RELOADING;
-  bool known = s->agent_sid && (live || (!s->ladder.other_agent && s->history == RP_HISTORY_TOLD));
-  /* Another open session may have the id that this one had: agents that count from one give them anew. */
-  for (const struct rp__acp_session *o = s->a->sessions; o && known && !live; o = o->next)
-    known = o == s || !o->bound || !o->agent_sid || strcmp(o->agent_sid, s->agent_sid) != 0;
-  switch (rung) {
-  case RP_RUNG_RESUME: return known && s->a->caps.resume;
-  case RP_RUNG_LOAD: return known && s->a->caps.load;
-  case RP_RUNG_NEW: return !live && !s->a->transparent; /* which can't be told a conversation */
-  default: return live;
-  }
-}
-
 static size_t restoring(const struct rp__acp *a)
 {
   size_t n = 0;
@@ -246,9 +229,19 @@ static void climb(struct rp__acp_session *s)
 {
   struct rp__ladder *l = &s->ladder;
   struct rp__json none = {0};
-  while (l->rung < RP_RUNG_LIVE && !possible(s, l->rung)) l->rung++;
+  bool live = s->state == RP_ACP_RELOADING;
+  bool known = s->agent_sid && (live || (!l->other_agent && s->history == RP_HISTORY_TOLD));
+  /* Another open session may have the id that this one had: agents that count from one give them anew. */
+  for (const struct rp__acp_session *o = s->a->sessions; o && known && !live; o = o->next)
+    known = o == s || !o->bound || !o->agent_sid || strcmp(o->agent_sid, s->agent_sid) != 0;
+  const bool possible[] = {
+      [RP_RUNG_RESUME] = known && s->a->caps.resume,
+      [RP_RUNG_LOAD] = known && s->a->caps.load,
+      [RP_RUNG_NEW] = !live && !s->a->transparent, /* which can't be told a conversation */
+  };
+  while (l->rung < RP_RUNG_LIVE && !possible[l->rung]) l->rung++;
   /* Whether the agent's own memory was of no use. */
-  bool told = l->rung == RP_RUNG_NEW || (l->rung == RP_RUNG_LIVE && s->state != RP_ACP_RELOADING);
+  bool told = l->rung == RP_RUNG_NEW || (l->rung == RP_RUNG_LIVE && !live);
   if (told && !l->cannot[0]) snprintf(l->cannot, sizeof l->cannot, "%s", why_not(s));
   if (told && (s->a->o.strict_load || s->a->transparent)) {
     struct rp__buf data RP_AUTOBUF = RP_BUF(256);

@@ -38,26 +38,6 @@ static const char *unfit(struct rp__json sid)
   return NULL;
 }
 
-/* The editor hears it in each such session; there is no journal to say it in. */
-static void tell_unnamed(struct rp__acp *a, struct rp__json sid, const char *why)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  char text[160];
-  snprintf(text, sizeof text, "This session is not recorded, and can't be restored: the id that the agent gave it %s.",
-           why);
-  if (!a->told_unnamed) rp__acp_warn(a, "a session is not recorded: the id that the agent gave it %s (told once)", why);
-  a->told_unnamed = true;
-  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/update");
-  rp__jw_pack(&w, "{sessionId:v", sid);
-  if (a->notices)
-    rp__jw_pack(&w, "update:{sessionUpdate:s severity:s title:s description:s}}", "notice", "warning", "Not recorded",
-                text);
-  else
-    rp__jw_pack(&w, "update:{sessionUpdate:s content:{type:s text:s}}}", "agent_message_chunk", "text", text);
-  rp__rpc_end(&w);
-  rp__acp_send(a, RP_ACP_CLIENT, &out);
-}
-
 /* The session that an answer names. NULL: there is none, or it can't be recorded. */
 static struct rp__acp_session *named(struct rp__acp *a, const struct rp__msg *m)
 {
@@ -71,13 +51,14 @@ static void tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
 {
   struct rp__buf name RP_AUTOBUF = RP_BUF(8 * RP_ACP_SID), out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__json sid = rp__json_get(m->r.result, "sessionId");
+  struct rp__jw w = RP_JW(&name);
+  char text[160];
   if (s) {
     rp__early_updates_release(s);
     rp__acp_session_on(s, RP_ON_ANSWERED);
     rp__settings_begin(s, m->r.result);
   }
   if (s && !rp__json_eq(sid, s->client_sid)) {
-    struct rp__jw w = RP_JW(&name);
     rp__jw_str(&w, s->client_sid);
     rp__rpc_splice(&out, m->text, sid, (struct rp__str){name.p, name.n});
     rp__acp_send(a, RP_ACP_CLIENT, &out);
@@ -85,7 +66,21 @@ static void tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
   }
   rp__acp_forward(a, RP_ACP_CLIENT, m->line);
   const char *why = !s && m->r.type == RP_RPC_RESULT ? unfit(sid) : NULL;
-  if (why) tell_unnamed(a, sid, why);
+  if (!why) return;
+  /* The editor hears it in each such session; there is no journal to say it in. */
+  snprintf(text, sizeof text, "This session is not recorded, and can't be restored: the id that the agent gave it %s.",
+           why);
+  if (!a->told_unnamed) rp__acp_warn(a, "a session is not recorded: the id that the agent gave it %s (told once)", why);
+  a->told_unnamed = true;
+  w = rp__rpc_begin_request(&out, NULL, "session/update");
+  rp__jw_pack(&w, "{sessionId:v", sid);
+  if (a->notices)
+    rp__jw_pack(&w, "update:{sessionUpdate:s severity:s title:s description:s}}", "notice", "warning", "Not recorded",
+                text);
+  else
+    rp__jw_pack(&w, "update:{sessionUpdate:s content:{type:s text:s}}}", "agent_message_chunk", "text", text);
+  rp__rpc_end(&w);
+  rp__acp_send(a, RP_ACP_CLIENT, &out);
 }
 
 void rp__acp_made(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)

@@ -340,20 +340,6 @@ static bool read_provider(struct rp__acp_session *s, int64_t seq, char **ret_sid
   return true;
 }
 
-/* The agent that had it last, and whether its id means anything to this one. */
-static void learn_provider(struct rp__acp_session *s, const struct found *f)
-{
-  char *agent RP_AUTOFREE = NULL, *then RP_AUTOFREE = NULL, *was RP_AUTOFREE = NULL;
-  char had[RP_ACP_NAME], has[RP_ACP_NAME];
-  if (!read_provider(s, -1, &s->agent_sid, &agent)) return;
-  rp__agent_name(agent ? agent : f->agent ? f->agent : "", had);
-  rp__agent_name(s->a->caps.name, has);
-  s->ladder.other_agent = had[0] && has[0] && strcmp(had, has) != 0;
-  /* What a fork has copied is the id of the original's conversation, in which nothing of the fork may be said. */
-  if (f->forked_at && s->agent_sid && read_provider(s, f->forked_at, &was, &then) && was)
-    s->ladder.other_agent |= strcmp(was, s->agent_sid) == 0;
-}
-
 struct rp__acp_session *rp__acp_open_here(const struct rp__acp *a, const char *id)
 {
   struct rp__acp_session *s = a->sessions;
@@ -365,7 +351,8 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
                            rp_error *err)
 {
   struct found f RP_CLEANUP(found_done) = {0};
-  char id[RP_SCOPE_MAX + 1];
+  char *agent RP_AUTOFREE = NULL, *then RP_AUTOFREE = NULL, *was RP_AUTOFREE = NULL;
+  char id[RP_SCOPE_MAX + 1], had[RP_ACP_NAME], has[RP_ACP_NAME];
   const char *wire = by_wire ? ref : NULL;
   if (wire) {
     if (rp__name_find(a, wire, id) == RP_NAME_DELETED)
@@ -388,7 +375,14 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
     rp__acp_session_free(s);
     return rc;
   }
-  learn_provider(s, &f);
+  if (read_provider(s, -1, &s->agent_sid, &agent)) { /* whether its id means anything to the agent that runs now */
+    rp__agent_name(agent ? agent : f.agent ? f.agent : "", had);
+    rp__agent_name(a->caps.name, has);
+    s->ladder.other_agent = had[0] && has[0] && strcmp(had, has) != 0;
+    /* What a fork has copied is the id of the original's conversation, in which nothing of the fork may be said. */
+    if (f.forked_at && s->agent_sid && read_provider(s, f.forked_at, &was, &then) && was)
+      s->ladder.other_agent |= strcmp(was, s->agent_sid) == 0;
+  }
   s->settings.in_journal = true;
   s->brief_due = a->o.brief && !s->known.turn; /* its first prompt is still to come */
   *ret = s;

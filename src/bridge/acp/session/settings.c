@@ -119,40 +119,36 @@ bool rp__settings_hear(struct rp__acp_session *s, struct rp__json update)
 
 /* ---- the editor ---- */
 
-static bool answer_has(const struct rp__acp_session *s, const char *member)
-{
-  return s->asked && rp__json_get(rp__acp_raw(s->ladder.answer), member).type > RP_JSON_NULL;
-}
-
-static void tell(struct rp__acp_session *s, const char *what, const char *member, struct rp__json value)
+/*
+ * What the editor shows and the agent has not. Where the answer to a load has such a member it says it; the journal has
+ * it as well, for else the history would say something else.
+ */
+static void tell_choice(struct rp__acp_session *s, const char *what, const char *member, const char *in_answer,
+                        struct rp__json value, const char *want)
 {
   struct rp__buf update RP_AUTOBUF = RP_BUF(2 * RP_ACP_KEEP);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__jw w = RP_JW(&update);
+  if (!value.type || !want || same(value, rp__acp_raw(want))) return;
+  if (s->asked && rp__json_get(rp__acp_raw(s->ladder.answer), in_answer).type > RP_JSON_NULL) {
+    if (!rp__acp_event_choice(what, member, value, NULL, &events, NULL))
+      rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
+    return;
+  }
   rp__jw_pack(&w, "{sessionUpdate:s", what);
   rp__jw_key(&w, member);
   rp__jw_pack(&w, "v}", value);
   rp__acp_put_update(s, &update);
 }
 
-/* The answer to a load says it. The journal has it as well, for else the history would say something else. */
-static void write_down(struct rp__acp_session *s, const char *what, const char *member, struct rp__json value)
-{
-  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
-  if (rp__acp_event_choice(what, member, value, NULL, &events, NULL)) return;
-  rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
-}
-
-/* What the editor shows and the agent has not. */
 static void tell_rest(struct rp__acp_session *s)
 {
-  struct rp__json mode = mode_of(s), config = rp__acp_raw(s->settings.config);
-  if (mode.type && s->settings.want_mode && !same(mode, rp__acp_raw(s->settings.want_mode)))
-    (answer_has(s, "modes") ? write_down : tell)(s, mode_update, mode_member, mode);
-  if (config.type && s->settings.want_config && !same(config, rp__acp_raw(s->settings.want_config)))
-    (answer_has(s, config_member) ? write_down : tell)(s, config_update, config_member, config);
-  free(RP_TAKE(s->settings.want_mode));
-  free(RP_TAKE(s->settings.want_config));
-  s->settings.left_out = 0;
+  struct rp__settings *t = &s->settings;
+  tell_choice(s, mode_update, mode_member, "modes", mode_of(s), t->want_mode);
+  tell_choice(s, config_update, config_member, config_member, rp__acp_raw(t->config), t->want_config);
+  free(RP_TAKE(t->want_mode));
+  free(RP_TAKE(t->want_config));
+  t->left_out = 0;
   rp__restore_settled(s);
 }
 
