@@ -17,17 +17,12 @@
 #include "bridge/acp/replay/conversation.h"
 #include "bridge/acp/session/session.h"
 
-void rp__replay_filter_init(struct rp__replay_filter *f)
-{
-  *f = (struct rp__replay_filter){0};
-  rp__waiting_lines_init(&f->doubt);
-}
-
 void rp__replay_filter_end(struct rp__acp_session *s)
 {
   rp__acp_transcript_free(s->filter.transcript);
   rp__waiting_lines_done(&s->filter.doubt);
-  rp__replay_filter_init(&s->filter);
+  s->filter = (struct rp__replay_filter){0};
+  rp__waiting_lines_init(&s->filter.doubt);
 }
 
 /* All that is repeated is counted from the first update on. */

@@ -19,11 +19,6 @@ void rp__acp_not_found(struct rp__acp *a, struct rp__json id, struct rp__json pa
   rp__acp_error(a, RP_ACP_CLIENT, id, RP_ACP_E_NOT_FOUND, why, data.err ? NULL : data.p);
 }
 
-static void not_found(struct rp__acp *a, const struct rp__msg *m)
-{
-  rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
-}
-
 /* ---- a session that only the agent knows ---- */
 
 static struct rp__acp_session *adopt(struct rp__acp *a, struct rp__call *c)
@@ -107,7 +102,7 @@ static void load_open(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
   }
   int fate = s->state == RP_ACP_ENDING ? 0 : rp__acp_journal_outcome(s);
   if (fate == RP_E_SESSION_NOT_FOUND) {
-    not_found(a, m);
+    rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
     return;
   }
   if (!fate && s->state == RP_ACP_TAKEN) fate = s->gone;
@@ -164,7 +159,7 @@ void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m)
     struct rp__call *c = rp__acp_pass(a, m, RP_CALL_ADOPT, NULL);
     if (c) rp__acp_keep(&c->params, m->r.params);
   } else if (rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_ENDED)
-    not_found(a, m);
+    rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
   else if (rc)
     rp__acp_fail(a, m->r.id, &why);
   else if (!begin(a, m, s, load))
@@ -249,8 +244,7 @@ static void answer(struct rp__acp_session *s)
 
 void rp__load_drop(struct rp__acp_session *s)
 {
-  rp__replay_free(s->replay);
-  s->replay = NULL;
+  rp__replay_free(RP_TAKE(s->replay));
 }
 
 static int on_update(void *ctx, const char *update, size_t n)

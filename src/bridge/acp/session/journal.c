@@ -7,9 +7,7 @@
  */
 #include "bridge/acp/session/session.h"
 
-#include <assert.h>
 #include <pthread.h>
-#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"

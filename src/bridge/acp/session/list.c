@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "base/text.h"
-
 #define LIST_MS 5000 /* for the agent's part of a list */
 #define PAGE 50
 #define TITLE_CHARS 80

@@ -57,7 +57,7 @@ struct rp__acp_session *rp__acp_session_new(struct rp__acp *a, const char *clien
     rp__fail_nomem(err);
     return NULL;
   }
-  rp__replay_filter_init(&s->filter);
+  rp__waiting_lines_init(&s->filter.doubt);
   rp__waiting_lines_init(&s->later);
   s->a = a;
   s->client_sid = sid;

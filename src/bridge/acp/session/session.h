@@ -164,7 +164,6 @@ void rp__settings_again(struct rp__acp_session *s);
  * the journal. An update in doubt is delivered: the editor rather gets an update twice than never. ----
  */
 
-void rp__replay_filter_init(struct rp__replay_filter *f);
 void rp__replay_filter_begin(struct rp__acp_session *s);       /* the agent is told to load, or to resume */
 void rp__replay_filter_end(struct rp__acp_session *s);         /* there is no more of it */
 bool rp__replay_filter_begun(const struct rp__acp_session *s); /* something was known to be a replay */

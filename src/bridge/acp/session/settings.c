@@ -35,8 +35,7 @@ static bool chosen(const struct rp__acp_session *s)
 
 static void replace(char **slot, struct rp__json value)
 {
-  free(*slot);
-  *slot = NULL; /* one that is too long is not known: the old one would be wrong */
+  free(RP_TAKE(*slot)); /* one that is too long is not known: the old one would be wrong */
   rp__acp_keep(slot, value);
 }
 

@@ -2,10 +2,6 @@
 /* The agent's command line as it is stored: a value is masked when the name before it is that of a secret. */
 #include "bridge/acp/session/session.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define NAME_MAX_CHARS 128
 #define MASK "[REDACTED]"
 /* Looks like a credential: whether one is masked behind a name tells what the redactor thinks of the name. */

@@ -6,17 +6,15 @@
 #include "bridge/injected-text.h"
 
 /* Requests whose two halves are written down. */
-static const char *const noted[] = {
-    "session/request_permission",
-    "fs/read_text_file",
-    "fs/write_text_file",
-    "terminal/create",
-    "terminal/output",
-    "terminal/release",
-    "terminal/wait_for_exit",
-    "terminal/kill",
-    "elicitation/create",
-};
+static const char *const noted[] = {"session/request_permission",
+                                    "fs/read_text_file",
+                                    "fs/write_text_file",
+                                    "terminal/create",
+                                    "terminal/output",
+                                    "terminal/release",
+                                    "terminal/wait_for_exit",
+                                    "terminal/kill",
+                                    "elicitation/create"};
 
 /* ---- updates ---- */
 

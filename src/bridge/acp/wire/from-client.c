@@ -38,8 +38,7 @@ static void on_authenticate(struct rp__acp *a, const struct rp__msg *m)
 
 static void on_logout(struct rp__acp *a, const struct rp__msg *m)
 {
-  free(a->authenticate);
-  a->authenticate = NULL;
+  free(RP_TAKE(a->authenticate));
   rp__acp_pass(a, m, RP_CALL_PLAIN, NULL);
 }
 
