@@ -35,7 +35,7 @@ struct run {
 
 struct rp__replay {
   struct rp__conversation conversation;
-  struct rp__replay_options options;
+  bool compaction; /* the client understands compaction_update */
   struct rp__survey survey;
   struct run run;
   struct open_call *open;
@@ -478,7 +478,7 @@ static int tell_update(struct rp__replay *r, struct rp__conversation_event *ev, 
     if (rp__json_eq(name, left_out[i])) return 0;
   bool title = state == RP_STATE_INFO && last[RP_STATE_TITLE] == ev->seq;
   if (state >= 0 && last[state] != ev->seq && !title) return 0;
-  if (rp__is_compaction(name)) return r->options.compaction ? tell_compaction(r, ev, err) : 0;
+  if (rp__is_compaction(name)) return r->compaction ? tell_compaction(r, ev, err) : 0;
   int rc = rp__conversation_whole(&r->conversation, ev, err);
   if (rc || rp__json_get(ev->body, "acp_blob").type)
     return rc; /* what is left of one whose blob is gone is no update */
@@ -564,11 +564,11 @@ void rp__replay_free(struct rp__replay *r)
   free(r);
 }
 
-int rp__replay_new(rp_session *s, const struct rp__replay_options *o, struct rp__replay **ret, rp_error *err)
+int rp__replay_new(rp_session *s, bool compaction, struct rp__replay **ret, rp_error *err)
 {
   struct rp__replay *r = calloc(1, sizeof *r);
   if (!r) return rp__fail_nomem(err);
-  r->options = *o;
+  r->compaction = compaction;
   r->out = r->scratch = RP_BUF(UPDATE_MAX);
   r->run = (struct run){.id = RP_BUF(RUN_ID_MAX), .rest = RP_BUF(UPDATE_MAX), .text = RP_BUF(UPDATE_MAX)};
   int rc = rp__conversation_open(&r->conversation, s, -1, err);
@@ -594,9 +594,8 @@ static int read_last(struct rp__replay *r, int state, const char *member, struct
 
 int rp__replay_settings(rp_session *s, struct rp__buf *mode, struct rp__buf *options, rp_error *err)
 {
-  const struct rp__replay_options o = {0};
   struct rp__replay *r = NULL;
-  int rc = rp__replay_new(s, &o, &r, err);
+  int rc = rp__replay_new(s, false, &r, err);
   if (rc) return rc;
   rc = read_last(r, RP_STATE_MODE, "currentModeId", mode, err);
   if (!rc) rc = read_last(r, RP_STATE_CONFIG, "configOptions", options, err);

@@ -15,16 +15,12 @@
 
 struct rp__replay;
 
-struct rp__replay_options {
-  bool compaction; /* the client understands compaction_update */
-};
-
 /* `update`: a JSON object, the value of params.update. Non-zero stops and is returned. */
 typedef int rp__update_fn(void *ctx, const char *update, size_t n);
 
-/* Looks over the journal once (what is last, what is open); `s` must live longer. */
-RP_MUST_USE int rp__replay_new(rp_session *s, const struct rp__replay_options *o, struct rp__replay **ret,
-                               rp_error *err);
+/* Looks over the journal once (what is last, what is open); `s` must live longer. `compaction`: the client understands
+ * compaction_update. */
+RP_MUST_USE int rp__replay_new(rp_session *s, bool compaction, struct rp__replay **ret, rp_error *err);
 void rp__replay_free(struct rp__replay *r);
 /* Emits the next updates; *ret_more: there are others. */
 RP_MUST_USE int rp__replay_step(struct rp__replay *r, rp__update_fn *emit, void *ctx, bool *ret_more, rp_error *err);

@@ -127,7 +127,7 @@ void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const 
   s->bound = false;
   rp__acp_session_on(s, RP_ON_FAILED);
   rp__acp_log(a, "session %s: the agent can't go on with it: %s", s->id, why);
-  rp__waiting_request_fail(a, s, RP_ACP_E_INTERNAL, why, data);
+  rp__waiting_request_fail(a, s, why, data);
   if (!asked) return;
   s->asked = NULL;
   asked->s = NULL;

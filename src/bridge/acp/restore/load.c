@@ -290,12 +290,11 @@ void rp__load_pump(struct rp__acp_session *s)
 
 void rp__load_ready(struct rp__acp_session *s)
 {
-  struct rp__replay_options o = {.compaction = s->a->compaction};
   rp_error why = {0};
   bool load = s->wish == RP_WISH_LOAD && s->h;
   if (!s->asked) return;
   if (load) rp__acp_journal_settle(s->a); /* what was delivered is history, what was not is still to come */
-  int rc = load ? rp__replay_new(s->h, &o, &s->replay, &why) : 0;
+  int rc = load ? rp__replay_new(s->h, s->a->compaction, &s->replay, &why) : 0;
   if (rc || !load)
     finish(s, rc, &why);
   else

@@ -127,9 +127,9 @@ static void give_up(struct rp__acp *a)
     if (s->asked && (s->state == RP_ACP_COLD || s->state == RP_ACP_QUEUED))
       rp__restore_fail(s, NULL, text, NULL);
     else
-      rp__waiting_request_fail(a, s, RP_ACP_E_INTERNAL, text, NULL);
+      rp__waiting_request_fail(a, s, text, NULL);
   }
-  rp__waiting_request_fail(a, NULL, RP_ACP_E_INTERNAL, text, NULL);
+  rp__waiting_request_fail(a, NULL, text, NULL);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {
     next = c->next;
     if (c->kind == RP_CALL_INITIALIZE) rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, text, NULL);

@@ -110,25 +110,14 @@ static void ask(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_sessi
   rp__acp_forward(a, RP_ACP_AGENT, s ? rp__acp_map(m, s->client_sid, s->agent_sid, &room) : m->line);
 }
 
-/* The agent gets it back as for a load; the request waits for that. */
-static void open_first(struct rp__acp *a, const struct rp__msg *m, const char *sid)
-{
-  struct rp__acp_session *s = NULL;
-  rp_error why = {0};
-  if (rp__acp_session_resume(a, sid, true, &s, &why)) {
-    rp__acp_fail(a, m->r.id, &why);
-    return;
-  }
-  rp__acp_keep(&s->params, m->r.params);
-  rp__waiting_request_add(a, s, m);
-  rp__restore_begin(s);
-}
-
 void rp__acp_on_fork(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json sid = rp__json_get(m->r.params, "sessionId");
   struct rp__acp_session *s = rp__acp_by_client(a, sid);
   char *name RP_AUTOFREE = rp__json_dup(sid), id[RP_SCOPE_MAX + 1];
+  bool look = name && sid.n <= RP_ACP_SID && !s && a->caps.fork;
+  enum rp__name known = look ? rp__name_find(a, name, id) : RP_NAME_FREE;
+  rp_error why = {0};
   if (!name || sid.n > RP_ACP_SID)
     rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_PARAMS, "params.sessionId: must be a string that names a session",
                   NULL);
@@ -136,15 +125,17 @@ void rp__acp_on_fork(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "too many sessions are open at once", NULL);
   else if (s && !rp__acp_session_there(a, m, s))
     return; /* it waits for the session, or was refused */
-  else if (s)
-    ask(a, m, s);
-  else
-    switch (a->caps.fork ? rp__name_find(a, name, id) : RP_NAME_FREE) {
-    case RP_NAME_OURS:
-    case RP_NAME_OTHER: open_first(a, m, name); break;
-    case RP_NAME_DELETED: rp__acp_not_found(a, m->r.id, m->r.params, "the session was deleted"); break;
-    case RP_NAME_FREE: ask(a, m, NULL); break; /* only the agent may know it, or it can't fork and says so */
-    }
+  else if (s || known == RP_NAME_FREE)
+    ask(a, m, s); /* without one only the agent may know it, or it can't fork and says so */
+  else if (known == RP_NAME_DELETED)
+    rp__acp_not_found(a, m->r.id, m->r.params, "the session was deleted");
+  else if (rp__acp_session_resume(a, name, true, &s, &why))
+    rp__acp_fail(a, m->r.id, &why);
+  else { /* the agent gets it back as for a load; the request waits for that */
+    rp__acp_keep(&s->params, m->r.params);
+    rp__waiting_request_add(a, s, m);
+    rp__restore_begin(s);
+  }
 }
 
 void rp__acp_forked(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)

@@ -251,27 +251,12 @@ void rp__tools_done(struct rp__acp_session *s)
 
 /* ---- the end of a turn without the agent ---- */
 
-/* An error, so that a script sees that the turn was not finished; the journal has the same. */
-static void end_prompt(struct rp__acp_session *s, struct rp__call *c, const char *text)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE), error RP_AUTOBUF = RP_BUF(8192), data RP_AUTOBUF = RP_BUF(4096);
-  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
-  struct rp__json none = {0};
-  struct rp__jw e = RP_JW(&error);
-  rp__death_data(s->a, &data);
-  rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, text, data.err ? NULL : data.p);
-  rp__jw_pack(&e, "{message:s data:?r}", text, data.err ? NULL : data.p);
-  int rc = out.err ? out.err : error.err;
-  if (!rc) rc = rp__acp_event_turn_end(&s->known, c->turn, none, rp__acp_raw(error.p), &events, NULL);
-  rp__acp_journal_line(s, rc, &events, &s->a->to_client,
-                       out.err ? (struct rp__str){0} : (struct rp__str){out.p, out.n});
-  if (c->brief) s->brief_due = true;
-  rp__call_free(c);
-}
-
 void rp__acp_turn_broken(struct rp__acp_session *s, const char *text)
 {
+  struct rp__buf data RP_AUTOBUF = RP_BUF(4096);
   struct rp__acp *a = s->a;
+  struct rp__json none = {0};
+  rp__death_data(a, &data);
   if (s->running) rp__replay_filter_turn_ends(s);
   for (size_t i = 0; i < s->n_tools; i++) { /* what they did nobody knows: the editor must see an end all the same */
     struct rp__buf update RP_AUTOBUF = RP_BUF(16 * RP_ACP_SID);
@@ -283,7 +268,18 @@ void rp__acp_turn_broken(struct rp__acp_session *s, const char *text)
   if (s->running && a->draft) rp__draft_broken(s, text);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {
     next = c->next;
-    if (c->kind == RP_CALL_PROMPT && c->s == s) end_prompt(s, c, text);
+    if (c->kind != RP_CALL_PROMPT || c->s != s) continue;
+    /* An error, so that a script sees that the turn was not finished; the journal has the same. */
+    struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE), error RP_AUTOBUF = RP_BUF(8192);
+    struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
+    struct rp__jw e = RP_JW(&error);
+    rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, text, data.err ? NULL : data.p);
+    rp__jw_pack(&e, "{message:s data:?r}", text, data.err ? NULL : data.p);
+    int rc = out.err ? out.err : error.err;
+    if (!rc) rc = rp__acp_event_turn_end(&s->known, c->turn, none, rp__acp_raw(error.p), &events, NULL);
+    rp__acp_journal_line(s, rc, &events, &a->to_client, rp__acp_written(&out));
+    if (c->brief) s->brief_due = true;
+    rp__call_free(c);
   }
   s->running = 0;
 }

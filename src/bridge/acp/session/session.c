@@ -80,7 +80,7 @@ void rp__acp_session_free(struct rp__acp_session *s)
   rp__acp_journal_forget(a, s);
   rp__calls_forget(&a->client, s);
   rp__calls_forget(&a->agent, s);
-  rp__waiting_request_fail(a, s, RP_ACP_E_INTERNAL, "the session was closed", NULL);
+  rp__waiting_request_fail(a, s, "the session was closed", NULL);
   rp__replay_filter_end(s);
   rp__waiting_lines_done(&s->later);
   rp_session_free(s->h);

@@ -302,7 +302,7 @@ struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__s
   if (!c) return NULL;
   c->s = s;
   c->done = done;
-  c->deadline = ms ? rp__acp_now(a) + ms : 0;
+  c->deadline = rp__acp_now(a) + ms;
   struct rp__jw w = rp__rpc_begin_request(&out, id, method);
   rp__jw_pack(&w, "r", params.p ? params.p : "{}");
   rp__rpc_end(&w);

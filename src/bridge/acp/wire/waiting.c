@@ -98,13 +98,13 @@ void rp__waiting_request_release(struct rp__acp *a, struct rp__acp_session *s)
   }
 }
 
-void rp__waiting_request_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why, const char *data)
+void rp__waiting_request_fail(struct rp__acp *a, struct rp__acp_session *s, const char *why, const char *data)
 {
   struct rp__waiting_lines mine;
   const struct rp__waiting_line *k;
   take_for(a, s, &mine);
   TAILQ_FOREACH(k, &mine.list, link)
-  if (k->m.r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, k->m.r.id, code, why, data);
+  if (k->m.r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, k->m.r.id, RP_ACP_E_INTERNAL, why, data);
   rp__waiting_lines_done(&mine);
 }
 

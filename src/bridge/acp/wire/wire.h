@@ -158,8 +158,7 @@ void rp__waiting_request_add(struct rp__acp *a, struct rp__acp_session *s, const
 /* Handles again, in their order, the lines that waited for that (s NULL: for the agent). */
 void rp__waiting_request_release(struct rp__acp *a, struct rp__acp_session *s);
 /* Answers the requests with an error and drops the rest. `data`: JSON, or NULL. */
-void rp__waiting_request_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why,
-                              const char *data);
+void rp__waiting_request_fail(struct rp__acp *a, struct rp__acp_session *s, const char *why, const char *data);
 /* The session's prompts end as cancelled: true when there was one. */
 bool rp__waiting_request_cancel_prompts(struct rp__acp *a, struct rp__json sid);
 bool rp__waiting_request_cancel_id(struct rp__acp *a, struct rp__json id);

@@ -165,7 +165,7 @@ static inline void talk_replay(struct talk *t, bool compaction)
   struct rp__replay *r;
   bool more = true;
   talk_forget(t);
-  OK(rp__replay_new(t->s, &(struct rp__replay_options){.compaction = compaction}, &r, &err), err);
+  OK(rp__replay_new(t->s, compaction, &r, &err), err);
   while (more) {
     size_t before = t->n_told;
     OK(rp__replay_step(r, talk_on_update, t, &more, &err), err);

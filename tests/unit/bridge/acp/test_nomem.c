@@ -78,7 +78,7 @@ static int replay_all(struct rp__buf *out)
   struct rp__replay *r;
   bool more = true;
   rp_error err = {0};
-  int rc = rp__replay_new(talk.s, &(struct rp__replay_options){.compaction = true}, &r, &err);
+  int rc = rp__replay_new(talk.s, true, &r, &err);
   if (rc) return rc;
   while (!rc && more) rc = rp__replay_step(r, add_line, out, &more, &err);
   rp__replay_free(r);
