@@ -7,6 +7,7 @@
 #include "bridge/acp/session/session.h"
 
 #include "base/utf8.h"
+#include "json/text.h"
 
 #define WORDS_MAX 400                    /* of an agent's error that are passed on */
 #define REPLAY_BYTES ((size_t)256 << 10) /* the editor has not taken: its replay waits */
@@ -247,6 +248,25 @@ void rp__load_drop(struct rp__acp_session *s)
   rp__replay_free(RP_TAKE(s->replay));
 }
 
+static int surrogate(const char *at, const char *end)
+{
+  int u = end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? rp__json_hex4(at + 2) : -1;
+  return u >= 0 && (u & 0xf800) == 0xd800 ? u : -1;
+}
+
+/* Escapes of half a surrogate pair become U+FFFD. They passed as they came; but many readers refuse them, and what is
+ * told again must be taken by all. */
+static void mend_halves(struct rp__buf *line)
+{
+  char *end = line->p + line->n;
+  for (char *p = line->n ? memchr(line->p, '\\', line->n) : NULL; p; p = memchr(p, '\\', (size_t)(end - p))) {
+    int u = surrogate(p, end), next = u >= 0 && u < 0xdc00 ? surrogate(p + 6, end) : -1;
+    bool pair = next >= 0xdc00;
+    if (u >= 0 && !pair) memcpy(p + 2, "fffd", 4);
+    p += RP_MIN(pair ? 12 : u >= 0 ? 6 : 2, end - p);
+  }
+}
+
 static int on_update(void *ctx, const char *update, size_t n)
 {
   struct rp__acp_session *s = ctx;
@@ -255,7 +275,7 @@ static int on_update(void *ctx, const char *update, size_t n)
   rp__jw_pack(&w, "{sessionId:s update:v}", s->client_sid, rp__json_trusted(update, n));
   rp__rpc_end(&w);
   if (out.err) return out.err;
-  rp__acp_mend_halves(&out);
+  mend_halves(&out);
   rp__acp_send(s->a, RP_ACP_CLIENT, &out);
   return 0;
 }

@@ -14,14 +14,9 @@
 
 /* What is put in front of the user's words, each with a comma. */
 struct extra {
-  struct rp__buf text;
+  struct rp__buf *text;
   bool brief, history; /* told, or there was none */
 };
-
-static void extra_done(struct extra *x)
-{
-  rp__buf_done(&x->text);
-}
 
 static void add_block(struct extra *x, const struct rp__buf *text)
 {
@@ -29,10 +24,10 @@ static void add_block(struct extra *x, const struct rp__buf *text)
   if (!text->n) return;
   rp__mark(&marked, text->p, text->n);
   rp__buf_str(&marked, "\n\n");
-  struct rp__jw w = RP_JW(&x->text); /* where it was put: agents take embedded resources to another place */
+  struct rp__jw w = RP_JW(x->text); /* where it was put: agents take embedded resources to another place */
   rp__jw_pack(&w, "{type:s text:n}", "text", marked.p, marked.n);
-  rp__buf_char(&x->text, ',');
-  if (marked.err) x->text.err = marked.err;
+  rp__buf_char(x->text, ',');
+  if (marked.err) x->text->err = marked.err;
 }
 
 static bool add_history(struct rp__acp_session *s, struct extra *x)
@@ -46,7 +41,7 @@ static bool add_history(struct rp__acp_session *s, struct extra *x)
     rp__acp_log(s->a, "session %s: the agent gets no history: %s", s->id, why.message);
     return false;
   }
-  if (!x->text.n) rp__text_copy(s->preamble, sizeof s->preamble, text.p ? text.p : "");
+  if (!x->text->n) rp__text_copy(s->preamble, sizeof s->preamble, text.p ? text.p : "");
   add_block(x, &text);
   return true;
 }
@@ -80,12 +75,12 @@ static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m
   if (prompt.type == RP_JSON_ARRAY) {
     x->brief = add_brief(s, x);
     x->history = add_history(s, x);
-    if (x->text.err)
+    if (x->text->err)
       x->brief = x->history = false;
-    else if (x->text.n && !rp__json_count(prompt))
-      x->text.n--; /* nothing follows */
+    else if (x->text->n && !rp__json_count(prompt))
+      x->text->n--; /* nothing follows */
   }
-  if (x->text.n && !x->text.err) e[n++] = (struct rp__edit){prompt.p + 1, 0, {x->text.p, x->text.n}};
+  if (x->text->n && !x->text->err) e[n++] = (struct rp__edit){prompt.p + 1, 0, {x->text->p, x->text->n}};
   if (!n) return m->line;
   if (n == 2 && e[1].at < e[0].at) {
     swap = e[0];
@@ -100,9 +95,9 @@ static struct rp__str rewrite(struct rp__acp_session *s, const struct rp__msg *m
 
 void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
 {
-  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE), before RP_AUTOBUF = RP_BUF(16 * RP_HISTORY_MAX);
   struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
-  struct extra x RP_CLEANUP(extra_done) = {.text = RP_BUF(16 * RP_HISTORY_MAX)};
+  struct extra x = {.text = &before};
   rp_event ev[RP_ACP_EVENTS_MAX];
   rp_error why = {0};
   rp__acp_session_retry(s);

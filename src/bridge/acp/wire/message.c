@@ -6,7 +6,6 @@
 #include "bridge/acp/wire/wire.h"
 
 #include "bridge/acp/session/event.h"
-#include "json/text.h"
 
 #define MEMBERS_MAX ((size_t)1 << 20) /* of one message that are looked at */
 
@@ -119,24 +118,6 @@ struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char
   rp__jw_str(&w, to);
   rp__rpc_splice(room, m->text, sid, (struct rp__str){name.p, name.n});
   return name.err ? (struct rp__str){0} : rp__acp_written(room);
-}
-
-static int surrogate(const char *at, const char *end)
-{
-  int u = end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? rp__json_hex4(at + 2) : -1;
-  return u >= 0 && (u & 0xf800) == 0xd800 ? u : -1;
-}
-
-/* They passed as they came; but many readers refuse them, and what is told again must be taken by all. */
-void rp__acp_mend_halves(struct rp__buf *line)
-{
-  char *end = line->p + line->n;
-  for (char *p = line->n ? memchr(line->p, '\\', line->n) : NULL; p; p = memchr(p, '\\', (size_t)(end - p))) {
-    int u = surrogate(p, end), next = u >= 0 && u < 0xdc00 ? surrogate(p + 6, end) : -1;
-    bool pair = next >= 0xdc00;
-    if (u >= 0 && !pair) memcpy(p + 2, "fffd", 4);
-    p += RP_MIN(pair ? 12 : u >= 0 ? 6 : 2, end - p);
-  }
 }
 
 struct rp__json rp__acp_raw(const char *json)

@@ -48,8 +48,6 @@ struct rp__edit {
 void rp__edit_line(struct rp__buf *out, struct rp__str line, const struct rp__edit *e, size_t n);
 /* The line with params.sessionId as the other side has it; the line itself where they are the same. */
 struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char *to, struct rp__buf *room);
-/* Escapes of half a surrogate pair become U+FFFD, in place. */
-void rp__acp_mend_halves(struct rp__buf *line);
 struct rp__json rp__acp_raw(const char *json);         /* a text that is JSON; NULL: of type NONE */
 void rp__acp_keep(char **slot, struct rp__json value); /* a copy of raw JSON; nothing when it is too long */
 
