@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a journal as a conversation, page by page. And the first look over it: which values are the last ones, what
- * was undone, where a terminal's output stands.
+ * Reads a journal as a conversation, page by page. And the first pass over a journal: last values of state updates,
+ * undone events, the places of terminals' output.
  */
 #include "bridge/acp/replay/conversation.h"
 

@@ -196,7 +196,7 @@ void rp__acp_tell(struct rp__acp_session *s, const char *title, const char *text
   put_update(s, &update, store ? write : NULL);
 }
 
-/* ---- tool calls that have no end yet: when the agent dies, the editor must see one ---- */
+/* ---- tool calls that have no end yet: when the agent dies, the proxy ends them for the editor ---- */
 
 void rp__tools_learn(struct rp__acp_session *s, struct rp__json update, bool begins)
 {

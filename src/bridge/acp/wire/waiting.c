@@ -147,9 +147,9 @@ bool rp__waiting_request_cancel_id(struct rp__acp *a, struct rp__json id)
 }
 
 /*
- * ---- the agent's: agents speak of a session before they have answered session/new or session/load with it. Such
- * updates wait for the answer, so that what is delivered is in the journal, and a load that fails leaves nothing
- * behind. And they speak of one that they have while the editor still waits for it. ----
+ * ---- updates that come too early. Agents send updates for a session before they have answered the session/new or
+ * session/load that makes the session known. Such updates wait for the answer, so that every update delivered is in the
+ * journal, and a load that fails leaves nothing behind. ----
  */
 
 static struct rp__json sid_of(const struct rp__msg *m)
