@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The proxy as a whole: making and freeing it, sending lines, and the work that is due while no line comes in. */
-#include "bridge/acp/acp.h"
+#include "bridge/acp/session/session.h"
 
 #include <stdarg.h>
 
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/agent-death.h"
-#include "bridge/acp/session/close.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/open-tools.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/agent-command.h"
-#include "bridge/acp/wire/from-agent.h"
-#include "bridge/acp/wire/from-client.h"
 #include "bridge/line.h"
 
 #define LOG_BYTES 1024
@@ -46,14 +35,14 @@ static void tell(struct rp__acp *a, void (*to)(void *, const char *), const char
   char text[LOG_BYTES];
   if (!to) return;
   vsnprintf(text, sizeof text, fmt, args);
-  to(a->log_ctx, text);
+  to(a->o.log_ctx, text);
 }
 
 void rp__acp_log(struct rp__acp *a, const char *fmt, ...)
 {
   va_list args;
   va_start(args, fmt);
-  tell(a, a->log, fmt, args);
+  tell(a, a->o.log, fmt, args);
   va_end(args);
 }
 
@@ -61,32 +50,32 @@ void rp__acp_warn(struct rp__acp *a, const char *fmt, ...)
 {
   va_list args;
   va_start(args, fmt);
-  tell(a, a->warn, fmt, args);
+  tell(a, a->o.warn, fmt, args);
   va_end(args);
 }
 
 /* ---- lines out ---- */
 
-static struct rp__line_queue *flow_to(struct rp__acp *a, enum rp__acp_side to)
+struct rp__queued_line *rp__acp_queue(struct rp__acp *a, struct rp__line_queue *to, struct rp__str line, unsigned waits)
 {
-  return to == RP_ACP_CLIENT ? &a->to_client : &a->to_agent;
+  struct rp__queued_line *item = rp__line_queue_add(to, line.p, line.n, waits);
+  if (item) return item;
+  rp__acp_journal_settle(a); /* no memory for a copy: once nothing waits before it, it needs none */
+  if (rp__line_queue_empty(to)) to->out(to->ctx, line.p, line.n);
+  return NULL;
 }
 
 void rp__acp_forward(struct rp__acp *a, enum rp__acp_side to, struct rp__str line)
 {
-  struct rp__line_queue *f = flow_to(a, to);
-  if (!line.p) {
+  if (line.p)
+    rp__acp_queue(a, to == RP_ACP_CLIENT ? &a->to_client : &a->to_agent, line, 0);
+  else
     rp__acp_log(a, "out of memory: a line is lost");
-    return;
-  }
-  if (rp__line_queue_add(f, line.p, line.n, 0)) return;
-  rp__acp_journal_settle(a); /* no memory for a copy: once nothing waits before it, it needs none */
-  if (rp__line_queue_empty(f)) f->out(f->ctx, line.p, line.n);
 }
 
 void rp__acp_send(struct rp__acp *a, enum rp__acp_side to, struct rp__buf *line)
 {
-  rp__acp_forward(a, to, line->err ? (struct rp__str){0} : (struct rp__str){line->p, line->n});
+  rp__acp_forward(a, to, rp__acp_written(line));
 }
 
 void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, int code, const char *why,
@@ -95,12 +84,6 @@ void rp__acp_error(struct rp__acp *a, enum rp__acp_side to, struct rp__json id, 
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   rp__rpc_error(&out, id, code, why, data);
   rp__acp_send(a, to, &out);
-}
-
-void rp__acp_error_data(struct rp__buf *out, int code)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_pack(&w, "{code:s}", rp_error_lookup(code)->name);
 }
 
 void rp__acp_fail(struct rp__acp *a, struct rp__json id, const rp_error *err)
@@ -126,18 +109,6 @@ void rp__acp_answer_error(struct rp__acp *a, struct rp__call *c, int code, const
   rp__call_free(c);
 }
 
-void rp__acp_answer_as(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m, int code, const char *why)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  if (!m || m->r.type != RP_RPC_ERROR) {
-    rp__acp_answer_error(a, c, code, why, NULL);
-    return;
-  }
-  struct rp__json id = rp__call_id(c);
-  rp__rpc_splice(&out, m->text, m->r.id, (struct rp__str){id.p, id.n});
-  rp__acp_answer(a, c, &out);
-}
-
 void rp__acp_answer_empty(struct rp__acp *a, struct rp__json id, const char *stop_reason)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
@@ -149,10 +120,9 @@ void rp__acp_answer_empty(struct rp__acp *a, struct rp__json id, const char *sto
 
 /* ---- life ---- */
 
-static bool copy_text(char **to, const char *from)
+static const char *given(const char *text)
 {
-  *to = from && *from ? strdup(from) : NULL;
-  return *to || !from || !*from;
+  return text && *text ? text : NULL;
 }
 
 int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__acp_world *w, struct rp__acp **ret,
@@ -162,12 +132,10 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   if (!a) return rp__fail_nomem(err);
   a->e = e;
   a->w = *w;
-  a->updates = o->updates;
-  a->brief = o->brief;
-  a->strict_load = o->strict_load;
-  a->log = o->log;
-  a->warn = o->warn;
-  a->log_ctx = o->log_ctx;
+  a->o = *o;
+  a->o.scope = given(o->scope);
+  a->o.continue_id = given(o->continue_id);
+  a->o.name = given(o->name);
   a->reading[0] = a->reading[1] = true;
   a->timer_at = NEVER;
   for (size_t i = 0; i < RP_ACP_DEATHS; i++) a->deaths[i] = -RP_ACP_LOOP_MS;
@@ -175,9 +143,8 @@ int rp__acp_new(rp_engine *e, const struct rp__acp_options *o, const struct rp__
   rp__waiting_lines_init(&a->early_updates);
   rp__line_queue_init(&a->to_client, out_client, a);
   rp__line_queue_init(&a->to_agent, out_agent, a);
-  bool ok = copy_text(&a->scope, o->scope) && copy_text(&a->continue_id, o->continue_id) &&
-            copy_text(&a->name, o->name) && (a->command = rp__command_copy(e, o->command));
-  int rc = ok ? rp__inbox_new(a, err) : rp__fail_nomem(err);
+  a->command = rp__command_copy(e, o->command);
+  int rc = a->command ? rp__inbox_new(a, err) : rp__fail_nomem(err);
   if (rc) {
     rp__acp_free(a);
     return rc;
@@ -200,9 +167,6 @@ void rp__acp_free(struct rp__acp *a)
   rp__line_queue_done(&a->to_client);
   rp__line_queue_done(&a->to_agent);
   rp__command_free(a->command);
-  free(a->scope);
-  free(a->continue_id);
-  free(a->name);
   free(a->initialize);
   free(a->authenticate);
   free(a);
@@ -234,8 +198,19 @@ static void earlier(int64_t *at, int64_t when)
   if (when && when < *at) *at = when;
 }
 
-static void plan(struct rp__acp *a)
+static void after(struct rp__acp *a)
 {
+  if (a->finished) return;
+  rp__early_updates_settle(a);
+  rp__restore_wanted(a);
+  for (struct rp__acp_session *s = a->sessions; s; s = s->next)
+    if (!s->h && s->open_at <= rp__acp_now(a)) rp__acp_session_retry(s); /* as soon as that works */
+  for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
+    next = s->next;
+    rp__load_pump(s);
+  }
+  press(a, RP_ACP_AGENT, &a->to_client, RP_ACP_CLIENT);
+  press(a, RP_ACP_CLIENT, &a->to_agent, RP_ACP_AGENT);
   int64_t at = a->sessions ? a->beat_at : NEVER, now = rp__acp_now(a);
   for (const struct rp__call *c = a->client.head; c; c = c->next) earlier(&at, c->deadline);
   for (const struct rp__acp_session *s = a->sessions; s; s = s->next) {
@@ -246,21 +221,6 @@ static void plan(struct rp__acp *a)
   if (at == a->timer_at) return;
   a->timer_at = at;
   a->w.timer(a->w.ctx, at == NEVER ? -1 : RP_MAX(at - now, 0));
-}
-
-static void after(struct rp__acp *a)
-{
-  if (a->finished) return;
-  rp__early_updates_settle(a);
-  rp__restore_wanted(a);
-  rp__acp_sessions_retry(a);
-  for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
-    next = s->next;
-    rp__load_pump(s);
-  }
-  press(a, RP_ACP_AGENT, &a->to_client, RP_ACP_CLIENT);
-  press(a, RP_ACP_CLIENT, &a->to_agent, RP_ACP_AGENT);
-  plan(a);
 }
 
 /* What the agent says does not count any more. */
@@ -329,31 +289,7 @@ void rp__acp_poke(struct rp__acp *a)
 void rp__acp_drained(struct rp__acp *a, enum rp__acp_side to)
 {
   (void)to;
-  rp__inbox_take(a);
-  after(a);
-}
-
-static void late_calls(struct rp__acp *a, int64_t now)
-{
-  for (struct rp__call *c = a->client.head, *next; c; c = next) {
-    next = c->next;
-    if (!c->deadline || c->deadline > now) continue;
-    rp__call_take(c);
-    if (c->done) c->done(a, c, NULL);
-    rp__call_free(c);
-    next = a->client.head; /* anything may have changed */
-  }
-}
-
-static void beat(struct rp__acp *a, int64_t now)
-{
-  if (now < a->beat_at) return;
-  a->beat_at = now + RP_ACP_BEAT_MS;
-  for (struct rp__acp_session *s = a->sessions; s; s = s->next) {
-    rp_error why = {0};
-    if (!s->h || s->state == RP_ACP_TAKEN) continue;
-    if (rp_heartbeat(s->h, &why)) rp__acp_journal_refused(s, &why);
-  }
+  rp__acp_poke(a);
 }
 
 void rp__acp_tick(struct rp__acp *a)
@@ -362,35 +298,39 @@ void rp__acp_tick(struct rp__acp *a)
   a->timer_at = NEVER;
   if (a->ending) return;
   rp__inbox_take(a);
-  late_calls(a, now);
-  beat(a, now);
+  for (struct rp__call *c = a->client.head, *next; c; c = next) {
+    next = c->next;
+    if (!c->deadline || c->deadline > now) continue;
+    rp__call_take(c);
+    if (c->done) c->done(a, c, NULL);
+    rp__call_free(c);
+    next = a->client.head; /* anything may have changed */
+  }
+  bool beat = now >= a->beat_at;
+  if (beat) a->beat_at = now + RP_ACP_BEAT_MS;
+  for (struct rp__acp_session *s = a->sessions; s && beat; s = s->next) {
+    rp_error why = {0};
+    if (!s->h || s->state == RP_ACP_TAKEN) continue;
+    if (rp_heartbeat(s->h, &why)) rp__acp_journal_refused(s, &why);
+  }
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
+    const struct rp__ladder *l = &s->ladder;
     next = s->next;
     if (s->end_by && s->end_by <= now)
       rp__close_go_on(s, true);
-    else
-      rp__restore_tick(s, now);
+    else if (l->phase == RP_LADDER_QUIET && RP_MIN(l->quiet_at, l->quiet_max) <= now)
+      rp__settings_again(s);
   }
   after(a);
 }
 
 /* ---- the end ---- */
 
-static void end_turn(struct rp__acp_session *s, int64_t turn, const char *reason)
-{
-  struct rp__buf error RP_AUTOBUF = RP_BUF(LOG_BYTES);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  struct rp__jw w = RP_JW(&error);
-  struct rp__json none = {0};
-  rp__acp_events_init(&events);
-  rp__jw_pack(&w, "{message:s}", reason);
-  if (error.err || rp__acp_event_turn_end(&s->known, turn, none, rp__json_trusted(error.p, error.n), &events, NULL))
-    return;
-  rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
-}
-
 void rp__acp_client_gone(struct rp__acp *a, const char *reason)
 {
+  struct rp__buf error RP_AUTOBUF = RP_BUF(LOG_BYTES);
+  struct rp__jw w = RP_JW(&error);
+  struct rp__json none = {0};
   if (a->ending) return;
   rp__acp_journal_settle(a); /* what was said last is still delivered */
   a->ending = true;
@@ -398,8 +338,13 @@ void rp__acp_client_gone(struct rp__acp *a, const char *reason)
     rp__acp_session_retry(s);
     rp__tools_leave(s);
   }
-  for (const struct rp__call *c = a->client.head; c; c = c->next)
-    if (c->kind == RP_CALL_PROMPT && c->s) end_turn(c->s, c->turn, reason);
+  rp__jw_pack(&w, "{message:s}", reason);
+  for (const struct rp__call *c = a->client.head; c && !error.err; c = c->next) {
+    if (c->kind != RP_CALL_PROMPT || !c->s) continue;
+    struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
+    if (!rp__acp_event_turn_end(&c->s->known, c->turn, none, rp__json_trusted(error.p, error.n), &events, NULL))
+      rp__acp_journal_put(c->s, &events, &a->to_client, (struct rp__str){0});
+  }
   while (a->sessions) rp__acp_session_end(a->sessions, reason);
   a->w.timer(a->w.ctx, -1);
   if (a->agent_state == RP_AGENT_OFF || a->agent_state == RP_AGENT_BROKEN) {

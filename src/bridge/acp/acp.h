@@ -16,6 +16,7 @@
 
 struct rp__acp;
 
+/* Its texts are to outlive the proxy, but for the command. */
 struct rp__acp_options {
   const char *scope;          /* of new sessions; NULL: of their directory (bridge/workspace.h) */
   const char *continue_id;    /* the first session/new goes on with this one; or NULL */
@@ -73,5 +74,11 @@ void rp__acp_tick(struct rp__acp *a);
 void rp__acp_poke(struct rp__acp *a);
 /* What was sent was written: there may be room for more of a replay. */
 void rp__acp_drained(struct rp__acp *a, enum rp__acp_side to);
+
+/*
+ * The proxy with a world of libuv: this process's stdin and stdout, the agent as a child, signals, one timer
+ * (wire/host.c). Runs until the editor goes. Returns 0 or an error; *ret_code: what the program shall exit with.
+ */
+RP_MUST_USE int rp__acp_run(rp_engine *e, const struct rp__acp_options *o, int *ret_code, rp_error *err);
 
 #endif

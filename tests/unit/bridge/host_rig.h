@@ -17,7 +17,7 @@
 #include <poll.h>
 #include <signal.h>
 
-#include "bridge/acp/wire/host.h"
+#include "bridge/acp/acp.h"
 #include "bridge/line.h"
 #include "lib/child.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "bridge/acp/wire/host.h"
+#include "bridge/acp/acp.h"
 #include "lib/child.h"
 #include "lib/scratch.h"
 #include "unit/net/nomem.h"

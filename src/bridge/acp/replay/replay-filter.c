@@ -14,24 +14,15 @@
  *
  * A replay that has reached the last prompt is over: an agent that died does not have what the journal has after it.
  */
-#include "bridge/acp/replay/replay-filter.h"
-
-#include <assert.h>
-
-#include "bridge/acp/replay/transcript.h"
+#include "bridge/acp/replay/conversation.h"
 #include "bridge/acp/session/session.h"
-
-void rp__replay_filter_init(struct rp__replay_filter *f)
-{
-  *f = (struct rp__replay_filter){0};
-  rp__waiting_lines_init(&f->doubt);
-}
 
 void rp__replay_filter_end(struct rp__acp_session *s)
 {
   rp__acp_transcript_free(s->filter.transcript);
   rp__waiting_lines_done(&s->filter.doubt);
-  rp__replay_filter_init(&s->filter);
+  s->filter = (struct rp__replay_filter){0};
+  rp__waiting_lines_init(&s->filter.doubt);
 }
 
 /* All that is repeated is counted from the first update on. */
@@ -43,11 +34,6 @@ void rp__replay_filter_begin(struct rp__acp_session *s)
   f->phase = s->ladder.rung == RP_RUNG_LOAD ? RP_REPLAY_LOADING : RP_REPLAY_RESUMING;
   f->unread = s->h && rp_wait(s->h, -1, 0, &f->end, &why) == 0;
   if (why.code) rp__acp_log(s->a, "session %s: %s", s->id, why.message);
-}
-
-void rp__replay_filter_answered(struct rp__acp_session *s)
-{
-  if (s->filter.phase) s->filter.phase = RP_REPLAY_ANSWERED;
 }
 
 bool rp__replay_filter_begun(const struct rp__acp_session *s)
@@ -64,11 +50,8 @@ static bool is(struct rp__json update, const char *what)
 
 bool rp__replay_filter_is_state(struct rp__json update)
 {
-  static const char *const states[] = {"available_commands_update", "current_mode_update", "config_option_update",
-                                       "session_info_update",       "usage_update",        "notice"};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(states); i++)
-    if (is(update, states[i])) return true;
-  return false;
+  struct rp__json name = rp__json_get(update, "sessionUpdate");
+  return rp__state_update(name) >= 0 || rp__json_eq(name, "notice");
 }
 
 enum verdict { NEWS, REPLAY, DOUBT };
@@ -158,12 +141,6 @@ bool rp__replay_filter_takes(struct rp__acp_session *s, const struct rp__msg *m)
     rp__waiting_lines_deliver(&f->doubt, s);
   f->answered = true;
   return false;
-}
-
-/* No replay asks about a call, and what was said before the question comes before it. */
-void rp__replay_filter_asked(struct rp__acp_session *s, struct rp__json params)
-{
-  if (rp__json_get(params, "toolCall").type == RP_JSON_OBJECT) rp__waiting_lines_deliver(&s->filter.doubt, s);
 }
 
 void rp__replay_filter_turn_ends(struct rp__acp_session *s)

@@ -7,7 +7,6 @@
 #include "bridge/acp/replay/replay.h"
 
 #include "bridge/acp/replay/conversation.h"
-#include "bridge/acp/replay/survey.h"
 #include "bridge/acp/session/event.h"
 
 #define STEP_BYTES ((size_t)1024 * 1024)       /* emitted in one step, after which no further event is begun */
@@ -36,7 +35,7 @@ struct run {
 
 struct rp__replay {
   struct rp__conversation conversation;
-  struct rp__replay_options options;
+  bool compaction; /* the client understands compaction_update */
   struct rp__survey survey;
   struct run run;
   struct open_call *open;
@@ -50,9 +49,8 @@ struct rp__replay {
   void *ctx;
 };
 
-static int emit_update(struct rp__replay *r, const char *update, size_t n, rp_error *err)
+static int emit_update(struct rp__replay *r, const char *update, size_t n)
 {
-  (void)err;
   r->emitted += n;
   return r->emit(r->ctx, update, n);
 }
@@ -61,7 +59,7 @@ static int emit_out(struct rp__replay *r, rp_error *err)
 {
   if (r->out.err == RP_E_NOMEM) return rp__fail_nomem(err);
   if (r->out.err) return rp__fail(err, r->out.err, "an update is too large to be told again");
-  return emit_update(r, r->out.p, r->out.n, err);
+  return emit_update(r, r->out.p, r->out.n);
 }
 
 /* ---- messages: chunks that follow each other are one, as long as voice, id and other members are the same; texts are
@@ -72,13 +70,6 @@ static const char *const chunk_names[] = {
     [AGENT] = "agent_message_chunk",
     [THOUGHT] = "agent_thought_chunk",
 };
-
-static void run_done(struct run *run)
-{
-  rp__buf_done(&run->id);
-  rp__buf_done(&run->rest);
-  rp__buf_done(&run->text);
-}
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
@@ -98,18 +89,9 @@ static int emit_block(struct rp__replay *r, struct rp__str block, rp_error *err)
   rp__jw_pack(&w, "{sessionUpdate:s content:v messageId:?v", chunk_names[run->voice],
               rp__json_trusted(block.p, block.n), run->id.n ? rp__json_trusted(run->id.p, run->id.n) : none);
   struct rp__json rest = run->rest.n ? rp__json_trusted(run->rest.p, run->rest.n) : none;
-  while (rp__json_next(rest, &it, &key, &value)) rp__acp_event_member(&w, key, value);
+  while (rp__json_next(rest, &it, &key, &value)) rp__acp_copy_member(&w, key, value);
   rp__jw_end_object(&w);
   return emit_out(r, err);
-}
-
-static int emit_text(struct rp__replay *r, struct rp__json text, rp_error *err)
-{
-  struct rp__jw w = RP_JW(&r->scratch);
-  rp__buf_reset(&r->scratch);
-  rp__jw_pack(&w, "{type:s text:v}", "text", text);
-  if (r->scratch.err) return too_large(r->scratch.err, err);
-  return emit_block(r, (struct rp__str){r->scratch.p, r->scratch.n}, err);
 }
 
 /* Whether the agent only repeats what the user had said: the prompt itself was told already. */
@@ -124,13 +106,20 @@ static bool is_repeat(const struct rp__replay *r, struct rp__json v)
 
 static int flush_text(struct rp__replay *r, rp_error *err)
 {
-  struct run *run = &r->run;
-  if (!run->text.n) return 0;
-  rp__buf_char(&run->text, '"');
-  if (run->text.err) return too_large(run->text.err, err);
-  struct rp__json text = {run->text.p, run->text.n, RP_JSON_STRING};
-  int rc = is_repeat(r, text) ? 0 : emit_text(r, text, err);
-  rp__buf_reset(&run->text);
+  struct rp__buf *joined = &r->run.text;
+  struct rp__jw w = RP_JW(&r->scratch);
+  int rc = 0;
+  if (!joined->n) return 0;
+  rp__buf_char(joined, '"');
+  if (joined->err) return too_large(joined->err, err);
+  struct rp__json text = {joined->p, joined->n, RP_JSON_STRING};
+  if (!is_repeat(r, text)) {
+    rp__buf_reset(&r->scratch);
+    rp__jw_pack(&w, "{type:s text:v}", "text", text);
+    rc = r->scratch.err ? too_large(r->scratch.err, err)
+                        : emit_block(r, (struct rp__str){r->scratch.p, r->scratch.n}, err);
+  }
+  rp__buf_reset(joined);
   return rc;
 }
 
@@ -181,39 +170,24 @@ static struct rp__json plain_text(struct rp__json block)
   return plain ? text : (struct rp__json){0};
 }
 
-static int add_text(struct rp__replay *r, struct rp__json text, rp_error *err)
+static int add_block(struct rp__replay *r, struct rp__json block, rp_error *err)
 {
+  struct rp__json text = block.type == RP_JSON_STRING ? block : plain_text(block);
   struct rp__buf *joined = &r->run.text;
-  int rc = joined->n && joined->n + text.n > RUN_MAX ? flush_text(r, err) : 0;
-  if (rc || text.n <= 2) return rc;
+  if (!text.type && block.type != RP_JSON_OBJECT) return 0;
+  int rc = !text.type || (joined->n && joined->n + text.n > RUN_MAX) ? flush_text(r, err) : 0;
+  if (rc) return rc;
+  if (!text.type) return is_repeat(r, block) ? 0 : emit_block(r, (struct rp__str){block.p, block.n}, err);
+  if (text.n <= 2) return 0;
   if (!joined->n) rp__buf_char(joined, '"');
   rp__buf_add(joined, text.p + 1, text.n - 2);
   return joined->err ? too_large(joined->err, err) : 0;
 }
 
-static int add_block(struct rp__replay *r, struct rp__json block, rp_error *err)
-{
-  struct rp__json text = block.type == RP_JSON_STRING ? block : plain_text(block);
-  if (text.type) return add_text(r, text, err);
-  if (block.type != RP_JSON_OBJECT) return 0;
-  int rc = flush_text(r, err);
-  if (rc || is_repeat(r, block)) return rc;
-  return emit_block(r, (struct rp__str){block.p, block.n}, err);
-}
-
-static int add_content(struct rp__replay *r, struct rp__json content, rp_error *err)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json block;
-  int rc = content.type == RP_JSON_STRING ? add_block(r, content, err) : 0;
-  if (content.type != RP_JSON_ARRAY) return rc;
-  while (!rc && rp__json_next(content, &it, NULL, &block)) rc = add_block(r, block, err);
-  return rc;
-}
-
 static int tell_message(struct rp__replay *r, struct rp__json body, rp_error *err)
 {
-  struct rp__json role = rp__json_get(body, "role");
+  struct rp__json role = rp__json_get(body, "role"), content = rp__json_get(body, "content"), block;
+  struct rp__json_iter it = {0};
   bool ours = rp__json_eq(rp__json_get(body, "source"), "acp");
   enum voice voice = rp__json_eq(role, "user") ? USER : AGENT;
   if (rp__json_get(body, "thought").type == RP_JSON_TRUE) voice = THOUGHT;
@@ -225,22 +199,30 @@ static int tell_message(struct rp__replay *r, struct rp__json body, rp_error *er
   if (ends && voice == r->run.voice && rp__json_get(body, "acp").type == RP_JSON_NONE)
     rest = r->run.rest.n ? rp__json_trusted(r->run.rest.p, r->run.rest.n) : (struct rp__json){0};
   int rc = turn_to(r, voice, id, rest, err);
-  if (!rc) rc = add_content(r, rp__json_get(body, "content"), err);
+  if (!rc && content.type == RP_JSON_STRING) rc = add_block(r, content, err);
+  while (!rc && content.type == RP_JSON_ARRAY && rp__json_next(content, &it, NULL, &block))
+    rc = add_block(r, block, err);
   return !rc && !partial ? run_flush(r, err) : rc;
 }
 
 /* ---- prompts ----------------------------------------------------------------------------------------- */
 
-/* The blocks one by one, and their texts as one: agents may repeat them in either form. */
-static int remember_prompt(struct rp__replay *r, struct rp__json content, rp_error *err)
+static int tell_prompt(struct rp__replay *r, struct rp__json body, rp_error *err)
 {
+  struct rp__json content = rp__json_get(body, "content"), block;
   struct rp__buf *all = &r->scratch;
   struct rp__json_iter it = {0};
-  struct rp__json block;
+  int rc = run_flush(r, err);
   r->n_prompt = 0;
+  if (!rc) rc = turn_to(r, USER, (struct rp__json){0}, (struct rp__json){0}, err);
+  while (!rc && rp__json_next(content, &it, NULL, &block))
+    if (block.type == RP_JSON_OBJECT) rc = emit_block(r, (struct rp__str){block.p, block.n}, err);
+  r->run.any = false;
+  if (rc) return rc;
+  /* The blocks are remembered one by one, and their texts as one: agents may repeat them in either form. */
   rp__buf_reset(all);
   rp__buf_char(all, '"');
-  while (rp__json_next(content, &it, NULL, &block)) {
+  for (it = (struct rp__json_iter){0}; rp__json_next(content, &it, NULL, &block);) {
     struct rp__json text = plain_text(block);
     if (text.n > 2) rp__buf_add(all, text.p + 1, text.n - 2);
     if (r->n_prompt < PROMPT_BLOCKS) r->prompt[r->n_prompt++] = rp__acp_event_hash(text.type ? text : block);
@@ -249,19 +231,6 @@ static int remember_prompt(struct rp__replay *r, struct rp__json content, rp_err
   if (all->err) return too_large(all->err, err);
   r->prompt[r->n_prompt++] = rp__acp_event_hash((struct rp__json){all->p, all->n, RP_JSON_STRING});
   return 0;
-}
-
-static int tell_prompt(struct rp__replay *r, struct rp__json body, rp_error *err)
-{
-  struct rp__json content = rp__json_get(body, "content"), block;
-  struct rp__json_iter it = {0};
-  int rc = run_flush(r, err);
-  r->n_prompt = 0;
-  if (!rc) rc = turn_to(r, USER, (struct rp__json){0}, (struct rp__json){0}, err);
-  while (!rc && rp__json_next(content, &it, NULL, &block))
-    if (block.type == RP_JSON_OBJECT) rc = emit_block(r, (struct rp__str){block.p, block.n}, err);
-  r->run.any = false;
-  return rc ? rc : remember_prompt(r, content, err);
 }
 
 /* ---- calls without an end ------------------------------------------------------------------------- */
@@ -281,103 +250,34 @@ static void forget(struct rp__replay *r, size_t i)
   memmove(&r->open[i], &r->open[i + 1], (r->n_open - i) * sizeof *r->open);
 }
 
-static int close_calls(struct rp__replay *r, rp_error *err)
-{
-  int rc = 0;
-  for (size_t i = 0; i < r->n_open; i++) {
-    if (!rc) rc = emit_failed(r, r->open[i].raw, err);
-    free(r->open[i].raw);
-  }
-  r->n_open = 0;
-  return rc;
-}
-
-static size_t find_open(const struct rp__replay *r, uint64_t id)
-{
-  size_t i = 0;
-  while (i < r->n_open && r->open[i].id != id) i++;
-  return i;
-}
-
-/* One too many is told as failed now: should it end after all, the editor will hear of that too. */
-static int make_room(struct rp__replay *r, rp_error *err)
-{
-  if (r->n_open == OPEN_MAX) {
-    int rc = emit_failed(r, r->open[0].raw, err);
-    forget(r, 0);
-    return rc;
-  }
-  if (r->n_open < r->cap_open) return 0;
-  size_t cap = r->cap_open ? 2 * r->cap_open : 16;
-  struct open_call *more = realloc(r->open, cap * sizeof *more);
-  if (!more) return rp__fail_nomem(err);
-  r->open = more;
-  r->cap_open = cap;
-  return 0;
-}
-
 /* One that was cut off has been told as failed. */
 static bool has_ended(struct rp__json status)
 {
   return rp__json_eq(status, "done") || rp__json_eq(status, "failed") || rp__json_eq(status, "unknown");
 }
 
-static int track(struct rp__replay *r, struct rp__json id, struct rp__json status, rp_error *err)
-{
-  bool ended = has_ended(status);
-  uint64_t hash = rp__acp_event_hash(id);
-  size_t i = find_open(r, hash);
-  if (ended && i < r->n_open) forget(r, i);
-  if (ended || i < r->n_open) return 0;
-  char *raw RP_AUTOFREE = strndup(id.p, id.n);
-  if (!raw) return rp__fail_nomem(err);
-  int rc = make_room(r, err);
-  if (!rc) r->open[r->n_open++] = (struct open_call){hash, RP_TAKE(raw)};
-  return rc;
-}
-
 /* ---- terminals -------------------------------------------------------------------------------------- */
 
-static void write_text(struct rp__jw *w, struct rp__json text, struct rp__json terminal)
+static int write_terminal(struct rp__replay *r, struct rp__jw *w, struct rp__json id, int64_t seq, rp_error *err)
 {
-  struct rp__buf gone RP_AUTOBUF = RP_BUF(2 * terminal.n + 128);
+  struct rp__buf gone RP_AUTOBUF = RP_BUF(2 * id.n + 128);
+  struct rp__json text;
+  int rc = rp__survey_output(&r->survey, &r->conversation, id, seq, &r->scratch, &text, err);
+  if (rc) return rc;
   rp__buf_str(&gone, "[the output of terminal ");
-  rp__json_text(terminal, &gone);
+  rp__json_text(id, &gone);
   rp__buf_str(&gone, " is gone]");
   rp__jw_pack(w, "{type:s content:{type:s", "content", "text");
   if (text.type == RP_JSON_STRING)
     rp__jw_pack(w, "text:v}}", text);
   else
     rp__jw_pack(w, "text:n}}", gone.p, gone.n);
-}
-
-static int write_terminal(struct rp__replay *r, struct rp__jw *w, struct rp__json id, int64_t seq, rp_error *err)
-{
-  struct rp__json text;
-  int rc = rp__survey_output(&r->survey, &r->conversation, id, seq, &r->scratch, &text, err);
-  if (!rc) write_text(w, text, id);
-  return rc;
+  return 0;
 }
 
 static bool is_terminal(struct rp__json item)
 {
   return rp__json_eq(rp__json_get(item, "type"), "terminal");
-}
-
-static int write_content(struct rp__replay *r, struct rp__jw *w, struct rp__json content, int64_t seq, rp_error *err)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  int rc = 0;
-  rp__jw_array(w);
-  while (!rc && rp__json_next(content, &it, NULL, &item)) {
-    if (is_terminal(item))
-      rc = write_terminal(r, w, rp__json_get(item, "terminalId"), seq, err);
-    else
-      rp__jw_value(w, item);
-  }
-  rp__jw_end_array(w);
-  return rc;
 }
 
 static bool has_terminal(struct rp__json content)
@@ -392,29 +292,30 @@ static bool has_terminal(struct rp__json content)
 
 /* ---- calls ------------------------------------------------------------------------------------------- */
 
-static void write_raw(struct rp__jw *w, struct rp__json body)
-{
-  rp__jw_pack(w, "rawInput:?v rawOutput:?v", rp__json_get(body, "input"), rp__json_get(body, "output"));
-}
-
 static int write_ours(struct rp__replay *r, const struct rp__conversation_event *ev, struct rp__json acp, rp_error *err)
 {
   struct rp__jw w = RP_JW(&r->out);
   struct rp__json_iter it = {0};
-  struct rp__json key, value;
+  struct rp__json key, value, item;
   int rc = 0;
   rp__buf_reset(&r->out);
   rp__jw_object(&w);
   while (!rc && rp__json_next(acp, &it, &key, &value)) {
+    struct rp__json_iter at = {0};
     if (!rp__json_eq(key, "content") || !has_terminal(value)) {
-      rp__acp_event_member(&w, key, value);
+      rp__acp_copy_member(&w, key, value);
       continue;
     }
-    rp__jw_key(&w, "content");
-    rc = write_content(r, &w, value, ev->seq, err);
+    rp__jw_pack(&w, "content:[");
+    while (!rc && rp__json_next(value, &at, NULL, &item)) {
+      if (is_terminal(item))
+        rc = write_terminal(r, &w, rp__json_get(item, "terminalId"), ev->seq, err);
+      else
+        rp__jw_value(&w, item);
+    }
+    rp__jw_end_array(&w);
   }
-  write_raw(&w, ev->body);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "rawInput:?v rawOutput:?v}", rp__json_get(ev->body, "input"), rp__json_get(ev->body, "output"));
   return rc;
 }
 
@@ -428,12 +329,10 @@ static void write_others(struct rp__replay *r, struct rp__json body)
   const char *word = "failed";
   for (size_t i = 0; i < RP_ARRAY_SIZE(words); i++)
     if (rp__json_eq(status, words[i][0])) word = words[i][1];
-  bool ended = has_ended(status);
   rp__buf_reset(&r->out);
-  rp__jw_pack(&w, "{sessionUpdate:s toolCallId:v title:v status:s", ended ? "tool_call_update" : "tool_call",
-              rp__json_get(body, "call_id"), rp__json_get(body, "name"), word);
-  write_raw(&w, body);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{sessionUpdate:s toolCallId:v title:v status:s rawInput:?v rawOutput:?v}",
+              has_ended(status) ? "tool_call_update" : "tool_call", rp__json_get(body, "call_id"),
+              rp__json_get(body, "name"), word, rp__json_get(body, "input"), rp__json_get(body, "output"));
 }
 
 static int tell_tool(struct rp__replay *r, const struct rp__conversation_event *ev, rp_error *err)
@@ -449,22 +348,43 @@ static int tell_tool(struct rp__replay *r, const struct rp__conversation_event *
   else
     write_others(r, ev->body);
   if (!rc) rc = emit_out(r, err);
-  return rc ? rc : track(r, id, rp__json_get(ev->body, "status"), err);
+  if (rc) return rc;
+  /* Whether it is open from here on. */
+  bool ended = has_ended(rp__json_get(ev->body, "status"));
+  uint64_t hash = rp__acp_event_hash(id);
+  size_t i = 0;
+  while (i < r->n_open && r->open[i].id != hash) i++;
+  if (ended && i < r->n_open) forget(r, i);
+  if (ended || i < r->n_open) return 0;
+  char *raw RP_AUTOFREE = strndup(id.p, id.n);
+  if (!raw) return rp__fail_nomem(err);
+  if (r->n_open == OPEN_MAX) { /* one too many is told as failed now: should it end after all, that is told too */
+    rc = emit_failed(r, r->open[0].raw, err);
+    forget(r, 0);
+  } else if (r->n_open == r->cap_open) {
+    size_t cap = r->cap_open ? 2 * r->cap_open : 16;
+    struct open_call *more = realloc(r->open, cap * sizeof *more);
+    if (!more) return rp__fail_nomem(err);
+    r->open = more;
+    r->cap_open = cap;
+  }
+  if (!rc) r->open[r->n_open++] = (struct open_call){hash, RP_TAKE(raw)};
+  return rc;
 }
 
 /* ---- compactions: each is told where it began, as what its updates made of it; its events are read again ---- */
 
+/* Raw JSON; the summary's blocks with commas between them. */
+enum part { ID, STATUS, SUMMARY, ERROR, META, PARTS };
+static const char *const patched[PARTS] = {[STATUS] = "status", [ERROR] = "error", [META] = "_meta"};
+
 struct whole {
-  struct rp__buf id, status, summary, error, meta; /* raw JSON; the summary's blocks with commas between them */
+  struct rp__buf part[PARTS];
 };
 
 static void whole_done(struct whole *w)
 {
-  rp__buf_done(&w->id);
-  rp__buf_done(&w->status);
-  rp__buf_done(&w->summary);
-  rp__buf_done(&w->error);
-  rp__buf_done(&w->meta);
+  for (int i = 0; i < PARTS; i++) rp__buf_done(&w->part[i]);
 }
 
 /* A summary that grows too long ends where it does; nothing else of it is lost. */
@@ -483,21 +403,6 @@ static void patch(struct rp__buf *part, struct rp__json v)
   if (v.type != RP_JSON_NULL) rp__buf_add(part, v.p, v.n);
 }
 
-static void take(struct whole *all, struct rp__json update)
-{
-  struct rp__json summary = rp__json_get(update, "summary"), block;
-  struct rp__json_iter it = {0};
-  if (rp__json_eq(rp__json_get(update, "sessionUpdate"), "compaction_summary_chunk")) {
-    add_summary(&all->summary, rp__json_get(update, "content"));
-    return;
-  }
-  patch(&all->status, rp__json_get(update, "status"));
-  patch(&all->error, rp__json_get(update, "error"));
-  patch(&all->meta, rp__json_get(update, "_meta"));
-  if (summary.type) rp__buf_reset(&all->summary);
-  while (rp__json_next(summary, &it, NULL, &block)) add_summary(&all->summary, block);
-}
-
 static int gather(struct rp__replay *r, const struct rp__compaction *c, struct whole *all, rp_error *err)
 {
   struct rp__conversation past RP_CLEANUP(rp__conversation_done);
@@ -509,81 +414,78 @@ static int gather(struct rp__replay *r, const struct rp__compaction *c, struct w
     struct rp__json update = rp__json_get(ev.body, "update"), id = rp__json_get(update, "compactionId");
     bool other = ev.kind != RP_CONVERSATION_UPDATE || !rp__is_compaction(rp__json_get(update, "sessionUpdate"));
     if (other || rp__acp_event_hash(id) != c->id || rp__survey_undone(&r->survey, ev.seq)) continue;
-    if (!all->id.n) patch(&all->id, id);
+    if (!all->part[ID].n) patch(&all->part[ID], id);
     rc = rp__conversation_whole(&past, &ev, err);
-    if (!rc) take(all, rp__json_get(ev.body, "update"));
+    if (rc) break;
+    struct rp__json_iter it = {0};
+    update = rp__json_get(ev.body, "update");
+    struct rp__json summary = rp__json_get(update, "summary"), block;
+    if (rp__json_eq(rp__json_get(update, "sessionUpdate"), "compaction_summary_chunk")) {
+      add_summary(&all->part[SUMMARY], rp__json_get(update, "content"));
+      continue;
+    }
+    for (int i = 0; i < PARTS; i++)
+      if (patched[i]) patch(&all->part[i], rp__json_get(update, patched[i]));
+    if (summary.type) rp__buf_reset(&all->part[SUMMARY]);
+    while (rp__json_next(summary, &it, NULL, &block)) add_summary(&all->part[SUMMARY], block);
   }
   return rc;
 }
 
-static void write_whole(struct rp__replay *r, const struct rp__compaction *c, const struct whole *all)
-{
-  struct rp__jw w = RP_JW(&r->out);
-  const char *status = all->status.n ? all->status.p : "\"in_progress\"";
-  /* It does not go on beyond the run in which it began. */
-  if (strcmp(status, "\"in_progress\"") == 0 && c->last < r->survey.last_run) status = "\"failed\"";
-  rp__buf_reset(&r->out);
-  rp__jw_pack(&w, "{sessionUpdate:s compactionId:?r status:r", "compaction_update", all->id.n ? all->id.p : NULL,
-              status);
-  if (all->summary.n) {
-    rp__jw_pack(&w, "summary:[");
-    rp__jw_raw(&w, all->summary.p, all->summary.n);
-    rp__jw_end_array(&w);
-  }
-  rp__jw_pack(&w, "error:?r _meta:?r}", all->error.n ? all->error.p : NULL, all->meta.n ? all->meta.p : NULL);
-}
-
 static int tell_compaction(struct rp__replay *r, const struct rp__conversation_event *ev, rp_error *err)
 {
-  struct whole all RP_CLEANUP(whole_done) = {.id = RP_BUF(PART_MAX),
-                                             .status = RP_BUF(PART_MAX),
-                                             .summary = RP_BUF(SUMMARY_MAX),
-                                             .error = RP_BUF(PART_MAX),
-                                             .meta = RP_BUF(PART_MAX)};
+  struct whole all RP_CLEANUP(whole_done) = {0};
   const struct rp__compaction *c = NULL;
+  const char *raw[PARTS];
+  struct rp__jw w = RP_JW(&r->out);
   for (size_t i = 0; i < r->survey.n_compactions; i++)
     if (r->survey.compactions[i].first == ev->seq) c = &r->survey.compactions[i];
   if (!c) return 0;
+  for (int i = 0; i < PARTS; i++) all.part[i] = RP_BUF(i == SUMMARY ? SUMMARY_MAX : PART_MAX);
   int rc = run_flush(r, err);
   if (!rc) rc = gather(r, c, &all, err);
   if (rc) return rc;
-  if (all.id.err || all.status.err || all.summary.err || all.error.err || all.meta.err) return rp__fail_nomem(err);
-  write_whole(r, c, &all);
+  for (int i = 0; i < PARTS; i++) {
+    if (all.part[i].err) return rp__fail_nomem(err);
+    raw[i] = all.part[i].n ? all.part[i].p : NULL;
+  }
+  if (!raw[STATUS]) raw[STATUS] = "\"in_progress\"";
+  /* It does not go on beyond the run in which it began. */
+  if (strcmp(raw[STATUS], "\"in_progress\"") == 0 && c->last < r->survey.last_run) raw[STATUS] = "\"failed\"";
+  rp__buf_reset(&r->out);
+  rp__jw_pack(&w, "{sessionUpdate:s compactionId:?r status:r", "compaction_update", raw[ID], raw[STATUS]);
+  if (raw[SUMMARY]) {
+    rp__jw_pack(&w, "summary:[");
+    rp__jw_raw(&w, all.part[SUMMARY].p, all.part[SUMMARY].n);
+    rp__jw_end_array(&w);
+  }
+  rp__jw_pack(&w, "error:?r _meta:?r}", raw[ERROR], raw[META]);
   return emit_out(r, err);
 }
 
 /* ---- updates as they came ------------------------------------------------------------------------- */
 
-/* What is kept elsewhere stands here only when it made no sense; a notice is of its moment. */
-static bool left_out(struct rp__json name)
-{
-  static const char *const names[] = {
-      "notice", "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update",
-      NULL};
-  if (name.type != RP_JSON_STRING || name.n <= 2) return true;
-  for (const char *const *n = names; *n; n++)
-    if (rp__json_eq(name, *n)) return true;
-  return false;
-}
-
-static bool is_last(const struct rp__survey *s, int state, int64_t seq)
-{
-  return s->last[state] == seq || (state == RP_STATE_INFO && s->last[RP_STATE_TITLE] == seq);
-}
-
 static int tell_update(struct rp__replay *r, struct rp__conversation_event *ev, rp_error *err)
 {
+  /* What is kept elsewhere stands here only when it made no sense; a notice is of its moment. */
+  static const char *const left_out[] = {
+      "notice", "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"};
   struct rp__json update = rp__json_get(ev->body, "update"), name = rp__json_get(update, "sessionUpdate");
+  const int64_t *last = r->survey.last;
   int state = rp__state_update(name);
-  if (left_out(name) || (state >= 0 && !is_last(&r->survey, state, ev->seq))) return 0;
-  if (rp__is_compaction(name)) return r->options.compaction ? tell_compaction(r, ev, err) : 0;
+  if (name.type != RP_JSON_STRING || name.n <= 2) return 0;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(left_out); i++)
+    if (rp__json_eq(name, left_out[i])) return 0;
+  bool title = state == RP_STATE_INFO && last[RP_STATE_TITLE] == ev->seq;
+  if (state >= 0 && last[state] != ev->seq && !title) return 0;
+  if (rp__is_compaction(name)) return r->compaction ? tell_compaction(r, ev, err) : 0;
   int rc = rp__conversation_whole(&r->conversation, ev, err);
   if (rc || rp__json_get(ev->body, "acp_blob").type)
     return rc; /* what is left of one whose blob is gone is no update */
   rc = run_flush(r, err);
   if (rc) return rc;
   update = rp__json_get(ev->body, "update");
-  return emit_update(r, update.p, update.n, err);
+  return emit_update(r, update.p, update.n);
 }
 
 /* ---- events ----------------------------------------------------------------------------------------- */
@@ -595,27 +497,27 @@ static int tell_end(struct rp__replay *r, bool run, rp_error *err)
   r->n_prompt = 0;
   r->died = false;
   int rc = run_flush(r, err);
-  return !rc && cut ? close_calls(r, err) : rc;
-}
-
-static int tell_said(struct rp__replay *r, struct rp__conversation_event *ev, rp_error *err)
-{
-  int rc = rp__conversation_whole(&r->conversation, ev, err);
-  if (rc) return rc;
-  switch (ev->kind) {
-  case RP_CONVERSATION_PROMPT: rc = tell_end(r, false, err); return rc ? rc : tell_prompt(r, ev->body, err);
-  case RP_CONVERSATION_MESSAGE: return tell_message(r, ev->body, err);
-  default: return tell_tool(r, ev, err);
+  if (rc || !cut) return rc;
+  for (size_t i = 0; i < r->n_open; i++) {
+    if (!rc) rc = emit_failed(r, r->open[i].raw, err);
+    free(r->open[i].raw);
   }
+  r->n_open = 0;
+  return rc;
 }
 
 static int tell(struct rp__replay *r, struct rp__conversation_event *ev, rp_error *err)
 {
+  bool prompt = ev->kind == RP_CONVERSATION_PROMPT, message = ev->kind == RP_CONVERSATION_MESSAGE;
   if (rp__survey_undone(&r->survey, ev->seq)) return 0;
+  int rc =
+      prompt || message || ev->kind == RP_CONVERSATION_TOOL ? rp__conversation_whole(&r->conversation, ev, err) : 0;
+  if (!rc && prompt) rc = tell_end(r, false, err);
+  if (rc) return rc;
   switch (ev->kind) {
-  case RP_CONVERSATION_PROMPT:
-  case RP_CONVERSATION_MESSAGE:
-  case RP_CONVERSATION_TOOL: return tell_said(r, ev, err);
+  case RP_CONVERSATION_PROMPT: return tell_prompt(r, ev->body, err);
+  case RP_CONVERSATION_MESSAGE: return tell_message(r, ev->body, err);
+  case RP_CONVERSATION_TOOL: return tell_tool(r, ev, err);
   case RP_CONVERSATION_UPDATE: return tell_update(r, ev, err);
   case RP_CONVERSATION_TURN_END: return tell_end(r, false, err);
   case RP_CONVERSATION_DIED: r->died = true; return run_flush(r, err);
@@ -652,7 +554,9 @@ void rp__replay_free(struct rp__replay *r)
   if (!r) return;
   rp__conversation_done(&r->conversation);
   rp__survey_done(&r->survey);
-  run_done(&r->run);
+  rp__buf_done(&r->run.id);
+  rp__buf_done(&r->run.rest);
+  rp__buf_done(&r->run.text);
   for (size_t i = 0; i < r->n_open; i++) free(r->open[i].raw);
   free(r->open);
   rp__buf_done(&r->out);
@@ -660,11 +564,11 @@ void rp__replay_free(struct rp__replay *r)
   free(r);
 }
 
-int rp__replay_new(rp_session *s, const struct rp__replay_options *o, struct rp__replay **ret, rp_error *err)
+int rp__replay_new(rp_session *s, bool compaction, struct rp__replay **ret, rp_error *err)
 {
   struct rp__replay *r = calloc(1, sizeof *r);
   if (!r) return rp__fail_nomem(err);
-  r->options = *o;
+  r->compaction = compaction;
   r->out = r->scratch = RP_BUF(UPDATE_MAX);
   r->run = (struct run){.id = RP_BUF(RUN_ID_MAX), .rest = RP_BUF(UPDATE_MAX), .text = RP_BUF(UPDATE_MAX)};
   int rc = rp__conversation_open(&r->conversation, s, -1, err);
@@ -690,9 +594,8 @@ static int read_last(struct rp__replay *r, int state, const char *member, struct
 
 int rp__replay_settings(rp_session *s, struct rp__buf *mode, struct rp__buf *options, rp_error *err)
 {
-  const struct rp__replay_options o = {0};
   struct rp__replay *r = NULL;
-  int rc = rp__replay_new(s, &o, &r, err);
+  int rc = rp__replay_new(s, false, &r, err);
   if (rc) return rc;
   rc = read_last(r, RP_STATE_MODE, "currentModeId", mode, err);
   if (!rc) rc = read_last(r, RP_STATE_CONFIG, "configOptions", options, err);

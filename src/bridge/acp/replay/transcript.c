@@ -8,10 +8,9 @@
  * While no turn runs, a replay may leave entries out and send them later. During a turn only the next entry is
  * recognised.
  */
-#include "bridge/acp/replay/transcript.h"
+#include "bridge/acp/replay/replay.h"
 
 #include "bridge/acp/replay/conversation.h"
-#include "bridge/acp/replay/survey.h"
 #include "bridge/acp/session/event.h"
 
 #define ENTRIES_MAX 16384                   /* the newest */
@@ -102,19 +101,16 @@ static struct rp__json block_text(struct rp__json block)
   return rp__json_eq(rp__json_get(block, "type"), "text") ? rp__json_get(block, "text") : (struct rp__json){0};
 }
 
-static enum voice voice_of(struct rp__json body)
-{
-  struct rp__json role = rp__json_get(body, "role");
-  if (rp__json_get(body, "thought").type == RP_JSON_TRUE) return THOUGHT;
-  return rp__json_eq(role, "user") ? USER : rp__json_eq(role, "assistant") ? AGENT : OTHER;
-}
-
 /* The chunks of a stream are one text; the blocks of a prompt are one each. */
 static int gather_message(struct rp__acp_transcript *t, const struct rp__conversation_event *ev)
 {
   struct rp__json content = rp__json_get(ev->body, "content"), id = rp__json_get(ev->body, "message_id"), block;
   struct rp__json_iter it = {0};
-  enum voice voice = voice_of(ev->body);
+  struct rp__json role = rp__json_get(ev->body, "role");
+  enum voice voice = rp__json_get(ev->body, "thought").type == RP_JSON_TRUE ? THOUGHT
+                     : rp__json_eq(role, "user")                            ? USER
+                     : rp__json_eq(role, "assistant")                       ? AGENT
+                                                                            : OTHER;
   uint64_t hash = id.type == RP_JSON_STRING ? rp__acp_event_hash(id) : 0;
   bool whole = ev->kind == RP_CONVERSATION_PROMPT;
   int rc = 0;
@@ -131,30 +127,20 @@ static int gather_message(struct rp__acp_transcript *t, const struct rp__convers
   return rc;
 }
 
-static bool has_call(const struct rp__acp_transcript *t, uint64_t id)
-{
-  for (size_t i = t->n; i-- > 0;)
-    if (said_at(t, i)->voice == CALL && said_at(t, i)->id == id) return true;
-  return false;
-}
-
-/* Some agents begin a call with an update, and repeat it as a call. */
-static int gather_tool(struct rp__acp_transcript *t, struct rp__json body)
-{
-  struct rp__json acp = rp__json_get(body, "acp"), id = rp__json_get(acp, "toolCallId");
-  if (id.type != RP_JSON_STRING) return 0;
-  uint64_t hash = rp__acp_event_hash(id);
-  if (!rp__json_eq(rp__json_get(acp, "sessionUpdate"), "tool_call") && has_call(t, hash)) return 0;
-  return add_text(t, add(t, CALL, hash), rp__json_get(acp, "title"));
-}
-
 static int gather(struct rp__acp_transcript *t, const struct rp__conversation_event *ev)
 {
-  struct rp__json update = rp__json_get(ev->body, "update");
+  struct rp__json update = rp__json_get(ev->body, "update"), acp = rp__json_get(ev->body, "acp");
+  struct rp__json id = rp__json_get(acp, "toolCallId");
+  uint64_t hash = rp__acp_event_hash(id);
   switch (ev->kind) {
   case RP_CONVERSATION_PROMPT:
   case RP_CONVERSATION_MESSAGE: return gather_message(t, ev);
-  case RP_CONVERSATION_TOOL: return gather_tool(t, ev->body);
+  case RP_CONVERSATION_TOOL:
+    if (id.type != RP_JSON_STRING) return 0;
+    /* Some agents begin a call with an update, and repeat it as a call. */
+    for (size_t i = t->n; !rp__json_eq(rp__json_get(acp, "sessionUpdate"), "tool_call") && i-- > 0;)
+      if (said_at(t, i)->voice == CALL && said_at(t, i)->id == hash) return 0;
+    return add_text(t, add(t, CALL, hash), rp__json_get(acp, "title"));
   case RP_CONVERSATION_UPDATE:
     if (rp__state_update(rp__json_get(update, "sessionUpdate")) < 0) add(t, OTHER, rp__acp_event_hash(update));
     return 0;
@@ -250,18 +236,6 @@ static bool like(const struct said *s, struct rp__str text)
   return !tail || memcmp(has.p + has.n - tail, text.p + text.n - tail, tail) == 0;
 }
 
-/* A whole message, out of its order, or one with a gap. */
-static bool know_message(struct rp__acp_transcript *t, enum voice voice, struct rp__str text)
-{
-  for (size_t i = 0; i < t->n; i++) {
-    struct said *s = said_at(t, i);
-    if (s->voice != voice || s->told || s->text.err || !like(s, text)) continue;
-    tell(t, i);
-    return true;
-  }
-  return false;
-}
-
 static bool know_text(struct rp__acp_transcript *t, enum voice voice, struct rp__json block, bool strict)
 {
   struct rp__json string = block_text(block);
@@ -276,7 +250,13 @@ static bool know_text(struct rp__acp_transcript *t, enum voice voice, struct rp_
     if (!half && said_at(t, i)->text.n && match(t, i, 0, voice, words, strict)) return true;
     if (strict && !may_skip(said_at(t, i), voice)) return false;
   }
-  return !strict && know_message(t, voice, words);
+  for (size_t i = 0; !strict && i < t->n; i++) { /* a whole message, out of its order, or one with a gap */
+    const struct said *s = said_at(t, i);
+    if (s->voice != voice || s->told || s->text.err || !like(s, words)) continue;
+    tell(t, i);
+    return true;
+  }
+  return false;
 }
 
 static void forget_call(struct rp__acp_transcript *t, uint64_t id)
@@ -309,36 +289,27 @@ static bool find(struct rp__acp_transcript *t, enum voice voice, uint64_t id, co
   return false;
 }
 
-/* A call that is not known again is a new one, maybe with an old one's id. */
-static bool know_call(struct rp__acp_transcript *t, struct rp__json update, bool strict)
-{
-  struct rp__json title = rp__json_get(update, "title");
-  uint64_t id = rp__acp_event_hash(rp__json_get(update, "toolCallId"));
-  struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_MAX);
-  if (title.type != RP_JSON_STRING || rp__json_text(title, &text)) return false;
-  squeeze(&text, 0);
-  bool known = find(t, CALL, id, &text, strict);
-  if (!known) forget_call(t, id);
-  return known;
-}
-
-static bool know_call_update(const struct rp__acp_transcript *t, struct rp__json update)
-{
-  uint64_t id = rp__acp_event_hash(rp__json_get(update, "toolCallId"));
-  for (size_t i = 0; i < t->at; i++)
-    if (said_at(t, i)->voice == CALL && said_at(t, i)->id == id && said_at(t, i)->repeated) return true;
-  return false;
-}
-
 static bool know(struct rp__acp_transcript *t, struct rp__json update, bool strict)
 {
   struct rp__json name = rp__json_get(update, "sessionUpdate"), content = rp__json_get(update, "content");
+  struct rp__json title = rp__json_get(update, "title");
+  uint64_t call = rp__acp_event_hash(rp__json_get(update, "toolCallId"));
   if (rp__json_eq(name, "user_message_chunk")) return know_text(t, USER, content, strict);
   if (rp__json_eq(name, "agent_message_chunk")) return know_text(t, AGENT, content, strict);
   if (rp__json_eq(name, "agent_thought_chunk")) return know_text(t, THOUGHT, content, strict);
-  if (rp__json_eq(name, "tool_call")) return know_call(t, update, strict);
-  if (rp__json_eq(name, "tool_call_update")) return know_call_update(t, update);
-  return rp__state_update(name) < 0 && find(t, OTHER, rp__acp_event_hash(update), NULL, strict);
+  if (rp__json_eq(name, "tool_call")) {
+    struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_MAX);
+    if (title.type != RP_JSON_STRING || rp__json_text(title, &text)) return false;
+    squeeze(&text, 0);
+    bool known = find(t, CALL, call, &text, strict);
+    if (!known) forget_call(t, call); /* it is a new one, maybe with an old one's id */
+    return known;
+  }
+  if (!rp__json_eq(name, "tool_call_update"))
+    return rp__state_update(name) < 0 && find(t, OTHER, rp__acp_event_hash(update), NULL, strict);
+  for (size_t i = 0; i < t->at; i++)
+    if (said_at(t, i)->voice == CALL && said_at(t, i)->id == call && said_at(t, i)->repeated) return true;
+  return false;
 }
 
 /*

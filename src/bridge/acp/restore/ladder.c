@@ -5,17 +5,9 @@
  * under an id of the agent's own, whose next prompt brings the history. Any error means that the agent could not, and
  * the next rung is tried. After a rung has held, mode and options of the session are set again.
  */
-#include "bridge/acp/restore/ladder.h"
+#include "bridge/acp/session/session.h"
 
 #include <assert.h>
-
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
 
 #define QUIET_MAX_MS 2000 /* a late replay that does not stop is over */
 #define TRIES 3           /* restorations of one session that agents may die of */
@@ -26,17 +18,6 @@ static const char *const methods[] = {
     [RP_RUNG_RESUME] = "session/resume", [RP_RUNG_LOAD] = "session/load", [RP_RUNG_NEW] = "session/new"};
 
 /* ---- the phases ---- */
-
-const char *const rp__ladder_phase_names[RP_LADDER_PHASES] = {[RP_LADDER_IDLE] = "idle",
-                                                              [RP_LADDER_ASKING] = "asking",
-                                                              [RP_LADDER_QUIET] = "quiet",
-                                                              [RP_LADDER_MODE] = "mode",
-                                                              [RP_LADDER_OPTIONS] = "options"};
-const char *const rp__ladder_on_names[RP_LADDER_ONS] = {
-    [RP_LADDER_ON_ASK] = "rung asked",           [RP_LADDER_ON_ANSWER] = "rung held",
-    [RP_LADDER_ON_REPLAY] = "rung held, replay", [RP_LADDER_ON_REFUSAL] = "rung refused",
-    [RP_LADDER_ON_SET_MODE] = "mode asked",      [RP_LADDER_ON_SET_OPTION] = "option asked",
-    [RP_LADDER_ON_SETTLED] = "settled",          [RP_LADDER_ON_STOP] = "stopped"};
 
 #define NO RP_LADDER_PHASES
 static const enum rp__ladder_phase next[RP_LADDER_ONS][RP_LADDER_PHASES] = {
@@ -62,23 +43,6 @@ void rp__ladder_move(struct rp__ladder *l, enum rp__ladder_on on)
   enum rp__ladder_phase to = rp__ladder_next(l->phase, on);
   assert(to != NO);
   if (to != NO) l->phase = to;
-}
-
-/* ---- which rungs ---- */
-
-static bool possible(const struct rp__acp_session *s, enum rp__rung rung)
-{
-  bool live = s->state == RP_ACP_RELOADING;
-  bool known = s->agent_sid && (live || (!s->ladder.other_agent && s->history == RP_HISTORY_TOLD));
-  /* Another open session may have the id that this one had: agents that count from one give them anew. */
-  for (const struct rp__acp_session *o = s->a->sessions; o && known && !live; o = o->next)
-    known = o == s || !o->bound || !o->agent_sid || strcmp(o->agent_sid, s->agent_sid) != 0;
-  switch (rung) {
-  case RP_RUNG_RESUME: return known && s->a->caps.resume;
-  case RP_RUNG_LOAD: return known && s->a->caps.load;
-  case RP_RUNG_NEW: return !live && !s->a->transparent; /* which can't be told a conversation */
-  default: return live;
-  }
 }
 
 static size_t restoring(const struct rp__acp *a)
@@ -109,13 +73,11 @@ void rp__restore_settled(struct rp__acp_session *s)
   enum rp__acp_do action = rp__acp_session_on(s, RP_ON_RESTORED);
   if (s->asked) {
     rp__load_ready(s); /* and then what waited, which may be the session's end */
-    return;
+  } else {
+    rp__restore_tell(s);
+    if (action == RP_DO_RELEASE) rp__waiting_request_release(s->a, s);
   }
-  rp__restore_tell(s);
-  if (action == RP_DO_RELEASE) rp__waiting_request_release(s->a, s);
 }
-
-static void fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data);
 
 static void restored(struct rp__acp_session *s, struct rp__json result)
 {
@@ -124,13 +86,13 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
   struct rp__jw w = RP_JW(&out);
   bool other = l->rung == RP_RUNG_NEW;
   if (other && !rp__acp_set_agent_sid(s, rp__json_get(result, "sessionId"))) {
-    fail(s, NULL, "out of memory", NULL);
+    rp__restore_fail(s, NULL, "out of memory", NULL);
     return;
   }
   s->bound = true;
   if (other) {
     rp__early_updates_release(s);
-    rp__acp_owe_history(s);
+    s->history = RP_HISTORY_DUE; /* the agent has a session of its own for it, and no more */
     if (s->h) rp__name_put(s->a, s->agent_sid, s->id);
   }
   free(RP_TAKE(l->answer));
@@ -138,14 +100,11 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
   rp__settings_begin(s, result);
   l->other_agent = false;
   if (l->rung != RP_RUNG_LIVE) {
-    rp__jw_object(&w);
-    rp__jw_kstr(&w, "event", "restored");
-    rp__jw_kstr(&w, "rung", rp__rung_names[l->rung]);
-    rp__jw_end_object(&w);
+    rp__jw_pack(&w, "{event:s rung:s}", "restored", rp__rung_names[l->rung]);
     rp__acp_journal_event(s, "x-acp-agent", &out, RP_DISK);
     rp__acp_log(s->a, "session %s: the agent has it again (%s)", s->id, rp__rung_names[l->rung]);
   }
-  rp__replay_filter_answered(s);
+  if (s->filter.phase) s->filter.phase = RP_REPLAY_ANSWERED;
   /* The answer came, but maybe not all of the agent's replay. */
   if (l->rung == RP_RUNG_LOAD || (l->rung == RP_RUNG_RESUME && rp__replay_filter_begun(s))) {
     rp__ladder_move(l, RP_LADDER_ON_REPLAY);
@@ -157,9 +116,9 @@ static void restored(struct rp__acp_session *s, struct rp__json result)
   }
 }
 
-/* `data`: of the error, or NULL. */
-static void fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data)
+void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp *a = s->a;
   struct rp__call *asked = s->asked;
   rp__replay_filter_end(s);
@@ -168,20 +127,17 @@ static void fail(struct rp__acp_session *s, const struct rp__msg *m, const char 
   s->bound = false;
   rp__acp_session_on(s, RP_ON_FAILED);
   rp__acp_log(a, "session %s: the agent can't go on with it: %s", s->id, why);
-  rp__waiting_request_fail(a, s, RP_ACP_E_INTERNAL, why, data);
+  rp__waiting_request_fail(a, s, why, data);
   if (!asked) return;
   s->asked = NULL;
   asked->s = NULL;
-  if (data)
+  if (m && m->r.type == RP_RPC_ERROR) { /* with the agent's own words */
+    rp__rpc_splice(&out, m->text, m->r.id, (struct rp__str){asked->id, asked->id_n});
+    rp__acp_answer(a, asked, &out);
+  } else {
     rp__acp_answer_error(a, asked, RP_ACP_E_INTERNAL, why, data);
-  else
-    rp__acp_answer_as(a, asked, m, RP_ACP_E_INTERNAL, why);
+  }
   rp__acp_session_end(s, "not restored");
-}
-
-void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why)
-{
-  fail(s, m, why, NULL);
 }
 
 /* ---- agents that can't load (O-05) ---- */
@@ -194,17 +150,6 @@ static const char *why_not(const struct rp__acp_session *s)
   if (!s->a->caps.load && !s->a->caps.resume) return "it can't load sessions";
   return s->history != RP_HISTORY_TOLD ? "it has no session that took the conversation"
                                        : "it has no session of that id";
-}
-
-static void refuse_new(struct rp__acp_session *s)
-{
-  struct rp__buf data RP_AUTOBUF = RP_BUF(256);
-  char why[RP_LADDER_WHY + RP_ACP_NAME + 64], agent[RP_ACP_NAME + 16];
-  rp__agent_title(s->a, agent);
-  snprintf(why, sizeof why, "the %s can't load this session: %s", agent, s->ladder.cannot);
-  rp__acp_error_data(&data, RP_E_CANNOT_LOAD);
-  rp__acp_warn(s->a, "session %s: %s", s->id, why);
-  fail(s, NULL, why, data.err ? NULL : data.p);
 }
 
 void rp__restore_tell(struct rp__acp_session *s)
@@ -226,25 +171,23 @@ void rp__restore_tell(struct rp__acp_session *s)
 
 static void climb(struct rp__acp_session *s);
 
-static bool good(const struct rp__acp_session *s, const struct rp__msg *m)
-{
-  if (!m || m->r.type != RP_RPC_RESULT) return false;
-  if (s->ladder.rung != RP_RUNG_NEW) return m->r.result.type <= RP_JSON_NULL || m->r.result.type == RP_JSON_OBJECT;
-  struct rp__json sid = rp__json_get(m->r.result, "sessionId");
-  return sid.type == RP_JSON_STRING && sid.n <= RP_ACP_SID && !rp__acp_by_agent(s->a, sid);
-}
-
 static void on_rung(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   struct rp__acp_session *s = c->s;
-  (void)a;
   if (!s || s->ladder.phase != RP_LADDER_ASKING) return;
-  if (good(s, m)) {
-    restored(s, m->r.result);
+  struct rp__json result = m && m->r.type == RP_RPC_RESULT ? m->r.result : (struct rp__json){0};
+  struct rp__json sid = rp__json_get(result, "sessionId");
+  bool good = m && m->r.type == RP_RPC_RESULT;
+  if (s->ladder.rung == RP_RUNG_NEW)
+    good = good && sid.type == RP_JSON_STRING && sid.n <= RP_ACP_SID && !rp__acp_by_agent(a, sid);
+  else
+    good = good && (result.type <= RP_JSON_NULL || result.type == RP_JSON_OBJECT);
+  if (good) {
+    restored(s, result);
     return;
   }
   if (s->ladder.rung == RP_RUNG_NEW || !rp__acp_is_restoring(s)) {
-    rp__restore_fail(s, m, m ? "the agent began no new session" : "the agent did not answer in time");
+    rp__restore_fail(s, m, m ? "the agent began no new session" : "the agent did not answer in time", NULL);
     return;
   }
   char *text RP_AUTOFREE = m ? rp__json_dup(rp__json_get(m->r.error, "message")) : NULL;
@@ -260,18 +203,25 @@ static void on_rung(struct rp__acp *a, struct rp__call *c, const struct rp__msg 
 static void ask(struct rp__acp_session *s)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json params = rp__json_trusted(s->params ? s->params : "{}", s->params ? strlen(s->params) : 2);
-  struct rp__jw w;
-  struct rp__call *c = rp__acp_ask(s->a, methods[s->ladder.rung], s, RP_ACP_RESTORE_MS, on_rung, &out, &w);
-  if (!c) {
-    rp__restore_fail(s, NULL, "out of memory");
+  struct rp__json params = rp__acp_raw(s->params ? s->params : "{}"), key, value;
+  struct rp__json_iter it = {0};
+  struct rp__jw w = RP_JW(&out);
+  bool known = s->ladder.rung != RP_RUNG_NEW, servers = false;
+  rp__jw_object(&w);
+  if (known) rp__jw_kstr(&w, "sessionId", s->agent_sid);
+  while (rp__json_next(params, &it, &key, &value)) {
+    if (rp__json_eq(key, "sessionId") || rp__json_eq(key, "replayFrom")) continue; /* a replay was the editor's wish */
+    servers |= rp__json_eq(key, "mcpServers");
+    rp__acp_copy_member(&w, key, value);
+  }
+  rp__jw_pack(&w, servers ? "}" : "mcpServers:[]}");
+  if (!rp__acp_ask(s->a, methods[s->ladder.rung], rp__acp_written(&out), s, RP_ACP_RESTORE_MS, on_rung)) {
+    rp__restore_fail(s, NULL, "out of memory", NULL);
     return;
   }
   rp__ladder_move(&s->ladder, RP_LADDER_ON_ASK);
-  s->bound = s->ladder.rung != RP_RUNG_NEW;
-  if (s->bound) rp__replay_filter_begin(s);
-  rp__acp_write_params(&w, params, s->bound ? s->agent_sid : NULL, true);
-  rp__acp_asked(s->a, &out, &w);
+  s->bound = known;
+  if (known) rp__replay_filter_begin(s);
 }
 
 /* Tries the rungs from the one at hand on. */
@@ -279,16 +229,34 @@ static void climb(struct rp__acp_session *s)
 {
   struct rp__ladder *l = &s->ladder;
   struct rp__json none = {0};
-  while (l->rung < RP_RUNG_LIVE && !possible(s, l->rung)) l->rung++;
+  bool live = s->state == RP_ACP_RELOADING;
+  bool known = s->agent_sid && (live || (!l->other_agent && s->history == RP_HISTORY_TOLD));
+  /* Another open session may have the id that this one had: agents that count from one give them anew. */
+  for (const struct rp__acp_session *o = s->a->sessions; o && known && !live; o = o->next)
+    known = o == s || !o->bound || !o->agent_sid || strcmp(o->agent_sid, s->agent_sid) != 0;
+  const bool possible[] = {
+      [RP_RUNG_RESUME] = known && s->a->caps.resume,
+      [RP_RUNG_LOAD] = known && s->a->caps.load,
+      [RP_RUNG_NEW] = !live && !s->a->transparent, /* which can't be told a conversation */
+  };
+  while (l->rung < RP_RUNG_LIVE && !possible[l->rung]) l->rung++;
   /* Whether the agent's own memory was of no use. */
-  bool told = l->rung == RP_RUNG_NEW || (l->rung == RP_RUNG_LIVE && s->state != RP_ACP_RELOADING);
+  bool told = l->rung == RP_RUNG_NEW || (l->rung == RP_RUNG_LIVE && !live);
   if (told && !l->cannot[0]) snprintf(l->cannot, sizeof l->cannot, "%s", why_not(s));
-  if (told && (s->a->strict_load || s->a->transparent))
-    refuse_new(s);
-  else if (l->rung < RP_RUNG_LIVE)
+  if (told && (s->a->o.strict_load || s->a->transparent)) {
+    struct rp__buf data RP_AUTOBUF = RP_BUF(256);
+    struct rp__jw w = RP_JW(&data);
+    char why[RP_LADDER_WHY + RP_ACP_NAME + 64], agent[RP_ACP_NAME + 16];
+    rp__agent_title(s->a, agent);
+    snprintf(why, sizeof why, "the %s can't load this session: %s", agent, l->cannot);
+    rp__jw_pack(&w, "{code:s}", rp_error_lookup(RP_E_CANNOT_LOAD)->name);
+    rp__acp_warn(s->a, "session %s: %s", s->id, why);
+    rp__restore_fail(s, NULL, why, data.err ? NULL : data.p);
+  } else if (l->rung < RP_RUNG_LIVE) {
     ask(s);
-  else
+  } else {
     restored(s, none); /* nothing to restore: it is there */
+  }
 }
 
 void rp__restore_begin(struct rp__acp_session *s)
@@ -350,15 +318,9 @@ void rp__restore_wanted(struct rp__acp *a)
     for (s = a->sessions; s && s->state != RP_ACP_QUEUED;) s = s->next;
     if (!s) break;
     if (s->ladder.tries >= TRIES)
-      rp__restore_fail(s, NULL, "agents keep ending while they get this session back");
+      rp__restore_fail(s, NULL, "agents keep ending while they get this session back", NULL);
     else
       rp__restore_begin(s);
   }
   if (a->agent_state == RP_AGENT_UP && !s && !restoring(a)) a->careful = false;
-}
-
-void rp__restore_tick(struct rp__acp_session *s, int64_t now)
-{
-  const struct rp__ladder *l = &s->ladder;
-  if (l->phase == RP_LADDER_QUIET && (l->quiet_at <= now || l->quiet_max <= now)) rp__settings_again(s);
 }

@@ -4,7 +4,7 @@
 #define RP_BRIDGE_ACP_LADDER_H
 
 #include "bridge/acp/session/machine.h"
-#include "bridge/acp/wire/message.h"
+#include "bridge/acp/wire/wire.h"
 
 struct rp__acp;
 struct rp__acp_session;
@@ -39,8 +39,6 @@ enum rp__ladder_on {
 
 /* The next phase; RP_LADDER_PHASES: the event has no place in this one. docs/architecture.md shows the table. */
 enum rp__ladder_phase rp__ladder_next(enum rp__ladder_phase phase, enum rp__ladder_on on);
-extern const char *const rp__ladder_phase_names[RP_LADDER_PHASES];
-extern const char *const rp__ladder_on_names[RP_LADDER_ONS];
 
 struct rp__ladder {
   enum rp__ladder_phase phase; /* changed by rp__ladder_move alone */
@@ -56,11 +54,11 @@ struct rp__ladder {
 void rp__ladder_move(struct rp__ladder *l, enum rp__ladder_on on);
 extern const char *const rp__rung_names[RP_RUNGS];
 void rp__restore_begin(struct rp__acp_session *s);
-void rp__restore_tick(struct rp__acp_session *s, int64_t now);
 void rp__restore_settled(struct rp__acp_session *s); /* the agent has all of it */
 /* The agent is gone: what was under way begins again with the next one. RP_DO_CLOSE: the session's close goes on. */
 enum rp__acp_do rp__restore_broken(struct rp__acp_session *s);
-void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why);
+/* The agent can't get it: by its answer `m`, or NULL. `data`: of the error, or NULL. */
+void rp__restore_fail(struct rp__acp_session *s, const struct rp__msg *m, const char *why, const char *data);
 /* The agent died: true when a restoration may be why, and goes on otherwise with the next one. */
 bool rp__restore_blame(struct rp__acp *a);
 void rp__restore_tell(struct rp__acp_session *s); /* that the agent could not load it, should that be so */

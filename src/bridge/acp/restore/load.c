@@ -4,16 +4,10 @@
  * then the editor. The history that answers a load is sent in steps, as fast as the editor takes it, and the answer
  * after it.
  */
-#include "bridge/acp/restore/load.h"
+#include "bridge/acp/session/session.h"
 
 #include "base/utf8.h"
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/session/settings.h"
-#include "bridge/acp/wire/from-client.h"
+#include "json/text.h"
 
 #define WORDS_MAX 400                    /* of an agent's error that are passed on */
 #define REPLAY_BYTES ((size_t)256 << 10) /* the editor has not taken: its replay waits */
@@ -26,40 +20,13 @@ void rp__acp_not_found(struct rp__acp *a, struct rp__json id, struct rp__json pa
   rp__acp_error(a, RP_ACP_CLIENT, id, RP_ACP_E_NOT_FOUND, why, data.err ? NULL : data.p);
 }
 
-static void not_found(struct rp__acp *a, const struct rp__msg *m)
-{
-  rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
-}
-
 /* ---- a session that only the agent knows ---- */
-
-static void unknown(struct rp__acp *a, const struct rp__msg *m, bool load)
-{
-  struct rp__call *c = NULL;
-  if (load ? a->caps.load : a->caps.resume)
-    c = rp__acp_pass(a, m, RP_CALL_ADOPT, NULL);
-  else
-    not_found(a, m);
-  if (c) rp__acp_keep(&c->params, m->r.params);
-}
 
 static struct rp__acp_session *adopt(struct rp__acp *a, struct rp__call *c)
 {
-  struct rp__json params = rp__call_params(c), sid = rp__json_get(params, "sessionId");
-  char *name RP_AUTOFREE = rp__json_dup(sid);
-  rp_error why = {0};
-  struct rp__acp_session *s = name ? rp__acp_session_new(a, name, &why) : NULL;
-  if (!s) {
-    rp__acp_log(a, "a session is not recorded: %s", why.message);
-    return NULL;
-  }
-  if (!rp__acp_set_agent_sid(s, sid)) {
-    rp__acp_session_free(s);
-    return NULL;
-  }
-  s->bound = true;
-  rp__acp_session_on(s, RP_ON_NAMED);
-  rp__acp_session_begin(s, params);
+  struct rp__json params = rp__call_params(c);
+  struct rp__acp_session *s = rp__acp_session_named(a, rp__json_get(params, "sessionId"));
+  if (s) rp__acp_session_begin(s, params);
   return s;
 }
 
@@ -91,8 +58,16 @@ void rp__acp_unadopt(struct rp__acp *a, struct rp__call *c)
   if (stored && rp_purge(a->e, id, true, &why)) rp__acp_log(a, "session %s: %s", id, why.message);
 }
 
-static void not_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
+void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
+  struct rp__json result = m->r.result;
+  if (m->r.type == RP_RPC_RESULT && (result.type <= RP_JSON_NULL || result.type == RP_JSON_OBJECT)) {
+    if (!c->s) c->s = adopt(a, c);
+    if (c->s) rp__early_updates_release(c->s);
+    if (c->s) rp__settings_begin(c->s, result);
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return;
+  }
   char why[WORDS_MAX], *text RP_AUTOFREE = rp__json_dup(rp__json_get(m->r.error, "message"));
   int64_t code = 0;
   rp__acp_unadopt(a, c);
@@ -106,33 +81,7 @@ static void not_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__
     rp__acp_not_found(a, rp__call_id(c), rp__call_params(c), why);
 }
 
-void rp__acp_adopted(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
-{
-  struct rp__json result = m->r.result;
-  if (m->r.type != RP_RPC_RESULT || (result.type > RP_JSON_NULL && result.type != RP_JSON_OBJECT)) {
-    not_adopted(a, c, m);
-    return;
-  }
-  if (!c->s) c->s = adopt(a, c);
-  if (c->s) rp__early_updates_release(c->s);
-  if (c->s) rp__settings_begin(c->s, result);
-  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-}
-
 /* ---- one of ours ---- */
-
-/* One that was only ended is still what the agent has: it stays live. */
-static int open_again(struct rp__acp_session *s, int fate, rp_error *err)
-{
-  rp__acp_journal_settle(s->a); /* what was said before counts as lost, not as told by the new run */
-  int rc = rp__acp_session_reopen(s, err);
-  if (!rc) rc = rp__known_calls_load(s->h, &s->known, err);
-  if (rc) return rc;
-  s->gone = 0;
-  rp__acp_session_on(s, RP_ON_REOPENED);
-  if (fate == RP_E_ENDED && s->bound) rp__acp_session_on(s, RP_ON_NAMED);
-  return 0;
-}
 
 static bool begin(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s, bool load)
 {
@@ -154,13 +103,22 @@ static void load_open(struct rp__acp *a, const struct rp__msg *m, struct rp__acp
   }
   int fate = s->state == RP_ACP_ENDING ? 0 : rp__acp_journal_outcome(s);
   if (fate == RP_E_SESSION_NOT_FOUND) {
-    not_found(a, m);
+    rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
     return;
   }
   if (!fate && s->state == RP_ACP_TAKEN) fate = s->gone;
-  if (fate && open_again(s, fate, &why)) {
-    rp__acp_fail(a, m->r.id, &why);
-    return;
+  if (fate) {                  /* another process had it: its journal is opened again */
+    rp__acp_journal_settle(a); /* what was said before counts as lost, not as told by the new run */
+    int rc = rp__acp_session_reopen(s, &why);
+    if (!rc) rc = rp__known_calls_load(s->h, &s->known, &why);
+    if (rc) {
+      rp__acp_fail(a, m->r.id, &why);
+      return;
+    }
+    s->gone = 0;
+    rp__acp_session_on(s, RP_ON_REOPENED);
+    /* One that was only ended is still what the agent has: it stays live. */
+    if (fate == RP_E_ENDED && s->bound) rp__acp_session_on(s, RP_ON_NAMED);
   }
   begin(a, m, s, load);
 }
@@ -198,10 +156,11 @@ void rp__acp_on_load(struct rp__acp *a, const struct rp__msg *m)
     return;
   }
   int rc = name ? rp__acp_session_resume(a, name, true, &s, &why) : rp__fail_nomem(&why);
-  if (rc == RP_E_SESSION_NOT_FOUND)
-    unknown(a, m, load);
-  else if (rc == RP_E_ENDED)
-    not_found(a, m);
+  if (rc == RP_E_SESSION_NOT_FOUND && (load ? a->caps.load : a->caps.resume)) { /* the agent may know it */
+    struct rp__call *c = rp__acp_pass(a, m, RP_CALL_ADOPT, NULL);
+    if (c) rp__acp_keep(&c->params, m->r.params);
+  } else if (rc == RP_E_SESSION_NOT_FOUND || rc == RP_E_ENDED)
+    rp__acp_not_found(a, m->r.id, m->r.params, "there is no such session");
   else if (rc)
     rp__acp_fail(a, m->r.id, &why);
   else if (!begin(a, m, s, load))
@@ -216,14 +175,12 @@ void rp__load_continue(struct rp__acp *a, const struct rp__msg *m)
   rp_error why = {0};
   if (s) {
     load_open(a, m, s, false);
-    return;
-  }
-  if (rp__acp_session_resume(a, a->continue_id, false, &s, &why)) {
+  } else if (rp__acp_session_resume(a, a->o.continue_id, false, &s, &why)) {
     rp__acp_fail(a, m->r.id, &why);
-    return;
+  } else {
+    a->continuing = s;
+    if (!begin(a, m, s, false)) rp__acp_session_end(s, "not continued");
   }
-  a->continuing = s;
-  if (!begin(a, m, s, false)) rp__acp_session_end(s, "not continued");
 }
 
 /* ---- the answer ---- */
@@ -237,13 +194,6 @@ static void write_modes(struct rp__jw *w, const struct rp__acp_session *s, struc
   while (rp__json_next(modes, &it, &key, &value))
     rp__acp_copy_member(w, key, mode.type && rp__json_eq(key, "currentModeId") ? mode : value);
   rp__jw_end_object(w);
-}
-
-/* Nothing was restored, so nothing was answered: what the agent said before still holds. */
-static void write_live(struct rp__jw *w, const struct rp__acp_session *s)
-{
-  if (s->settings.modes) write_modes(w, s, rp__acp_raw(s->settings.modes));
-  rp__jw_pack(w, "configOptions:?r", s->settings.config);
 }
 
 /* The agent's own answer; of a new session's the id is left out, and another one's becomes the editor's. */
@@ -264,34 +214,29 @@ static void write_agents(struct rp__jw *w, const struct rp__acp_session *s, stru
   }
 }
 
-static void write_meta(struct rp__jw *w, const struct rp__acp_session *s, struct rp__json meta)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  rp__jw_pack(w, "_meta:{");
-  while (rp__json_next(meta, &it, &key, &value))
-    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(w, key, value);
-  rp__jw_pack(w, "reprise:{rung:s}}", rp__rung_names[s->ladder.rung]);
-}
-
 static void answer(struct rp__acp_session *s)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json result = rp__acp_raw(s->ladder.answer);
+  struct rp__json result = rp__acp_raw(s->ladder.answer), key, value;
+  struct rp__json_iter it = {0};
   struct rp__jw w = rp__rpc_begin_result(&out, rp__call_id(s->asked));
   rp__jw_object(&w);
   bool continues = s->a->continuing == s;
   if (continues) rp__jw_kstr(&w, "sessionId", s->client_sid);
-  if (s->ladder.rung == RP_RUNG_LIVE)
-    write_live(&w, s);
-  else
+  if (s->ladder.rung == RP_RUNG_LIVE) { /* nothing was restored: what the agent said before still holds */
+    if (s->settings.modes) write_modes(&w, s, rp__acp_raw(s->settings.modes));
+    rp__jw_pack(&w, "configOptions:?r", s->settings.config);
+  } else {
     write_agents(&w, s, result);
-  write_meta(&w, s, rp__json_get(result, "_meta"));
-  rp__jw_end_object(&w);
+  }
+  rp__jw_pack(&w, "_meta:{");
+  while (rp__json_next(rp__json_get(result, "_meta"), &it, &key, &value))
+    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(&w, key, value);
+  rp__jw_pack(&w, "reprise:{rung:s}}}", rp__rung_names[s->ladder.rung]);
   rp__rpc_end(&w);
   if (continues) { /* only the first: until it is answered the next try continues it */
     s->a->continuing = NULL;
-    free(RP_TAKE(s->a->continue_id));
+    s->a->o.continue_id = NULL;
   }
   rp__acp_answer(s->a, s->asked, &out);
 }
@@ -300,8 +245,26 @@ static void answer(struct rp__acp_session *s)
 
 void rp__load_drop(struct rp__acp_session *s)
 {
-  rp__replay_free(s->replay);
-  s->replay = NULL;
+  rp__replay_free(RP_TAKE(s->replay));
+}
+
+static int surrogate(const char *at, const char *end)
+{
+  int u = end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? rp__json_hex4(at + 2) : -1;
+  return u >= 0 && (u & 0xf800) == 0xd800 ? u : -1;
+}
+
+/* Escapes of half a surrogate pair become U+FFFD. They passed as they came; but many readers refuse them, and what is
+ * told again must be taken by all. */
+static void mend_halves(struct rp__buf *line)
+{
+  char *end = line->p + line->n;
+  for (char *p = line->n ? memchr(line->p, '\\', line->n) : NULL; p; p = memchr(p, '\\', (size_t)(end - p))) {
+    int u = surrogate(p, end), next = u >= 0 && u < 0xdc00 ? surrogate(p + 6, end) : -1;
+    bool pair = next >= 0xdc00;
+    if (u >= 0 && !pair) memcpy(p + 2, "fffd", 4);
+    p += RP_MIN(pair ? 12 : u >= 0 ? 6 : 2, end - p);
+  }
 }
 
 static int on_update(void *ctx, const char *update, size_t n)
@@ -312,7 +275,7 @@ static int on_update(void *ctx, const char *update, size_t n)
   rp__jw_pack(&w, "{sessionId:s update:v}", s->client_sid, rp__json_trusted(update, n));
   rp__rpc_end(&w);
   if (out.err) return out.err;
-  rp__acp_mend_halves(&out);
+  mend_halves(&out);
   rp__acp_send(s->a, RP_ACP_CLIENT, &out);
   return 0;
 }
@@ -347,16 +310,12 @@ void rp__load_pump(struct rp__acp_session *s)
 
 void rp__load_ready(struct rp__acp_session *s)
 {
-  struct rp__replay_options o = {.compaction = s->a->compaction};
   rp_error why = {0};
+  bool load = s->wish == RP_WISH_LOAD && s->h;
   if (!s->asked) return;
-  if (s->wish != RP_WISH_LOAD || !s->h) {
-    finish(s, 0, NULL);
-    return;
-  }
-  rp__acp_journal_settle(s->a); /* what was delivered is history, what was not is still to come */
-  int rc = rp__replay_new(s->h, &o, &s->replay, &why);
-  if (rc)
+  if (load) rp__acp_journal_settle(s->a); /* what was delivered is history, what was not is still to come */
+  int rc = load ? rp__replay_new(s->h, s->a->compaction, &s->replay, &why) : 0;
+  if (rc || !load)
     finish(s, rc, &why);
   else
     rp__load_pump(s);

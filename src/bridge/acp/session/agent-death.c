@@ -4,14 +4,7 @@
  * again, and its sessions are restored. An agent that dies three times within half a minute is not started again for
  * half a minute.
  */
-#include "bridge/acp/session/agent-death.h"
-
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/close.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/prompt.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
 
 static void say_how(const struct rp__acp *a, struct rp__buf *out)
 {
@@ -36,11 +29,6 @@ void rp__death_describe(const struct rp__acp *a, struct rp__buf *out)
   say_how(a, out);
   rp__buf_printf(out, "; what it said is on its standard error. The next request after %d seconds tries again",
                  RP_ACP_LOOP_MS / 1000);
-}
-
-bool rp__death_paused(struct rp__acp *a)
-{
-  return rp__acp_now(a) < a->retry_at;
 }
 
 /* ---- what it leaves ---- */
@@ -73,10 +61,9 @@ static void close_agent_call(struct rp__acp *a, struct rp__call *c)
 {
   static const char gone[] = "{\"code\":-32603,\"message\":\"the agent ended\"}";
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json id = c->agent_id ? rp__acp_raw(c->agent_id) : rp__call_id(c), none = {0};
   struct rp__jw w = rp__rpc_begin_request(&out, NULL, "$/cancel_request");
-  rp__acp_events_init(&events);
   rp__jw_pack(&w, "{requestId:v}", rp__call_id(c));
   rp__rpc_end(&w);
   c->kind = RP_CALL_DEAD;
@@ -138,11 +125,11 @@ static void give_up(struct rp__acp *a)
   for (struct rp__acp_session *s = a->sessions, *next; s; s = next) {
     next = s->next;
     if (s->asked && (s->state == RP_ACP_COLD || s->state == RP_ACP_QUEUED))
-      rp__restore_fail(s, NULL, text);
+      rp__restore_fail(s, NULL, text, NULL);
     else
-      rp__waiting_request_fail(a, s, RP_ACP_E_INTERNAL, text, NULL);
+      rp__waiting_request_fail(a, s, text, NULL);
   }
-  rp__waiting_request_fail(a, NULL, RP_ACP_E_INTERNAL, text, NULL);
+  rp__waiting_request_fail(a, NULL, text, NULL);
   for (struct rp__call *c = a->client.head, *next; c; c = next) {
     next = c->next;
     if (c->kind == RP_CALL_INITIALIZE) rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, text, NULL);
@@ -151,21 +138,24 @@ static void give_up(struct rp__acp *a)
 
 static void introduce(struct rp__acp *a, const char *method, const char *params, rp__call_fn *done)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w;
-  if (!rp__acp_ask(a, method, NULL, RP_ACP_RESTORE_MS, done, &out, &w)) {
+  if (!rp__acp_ask(a, method, rp__str(params), NULL, RP_ACP_RESTORE_MS, done))
     rp__death_replace(a, "could not be introduced: out of memory");
-    return;
-  }
-  rp__jw_pack(&w, "r", params);
-  rp__acp_asked(a, &out, &w);
+}
+
+/* The agent is up again. */
+static void pick_up(struct rp__acp *a)
+{
+  a->agent_state = RP_AGENT_UP;
+  a->why[0] = '\0';
+  rp__restore_wanted(a);
+  rp__waiting_request_release(a, NULL);
 }
 
 /* A failed authentication shows when the sessions are restored. */
 static void authenticated(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   (void)c, (void)m;
-  if (a->agent_state == RP_AGENT_WAKING) rp__death_pick_up(a);
+  if (a->agent_state == RP_AGENT_WAKING) pick_up(a);
 }
 
 static void initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
@@ -180,33 +170,14 @@ static void initialized(struct rp__acp *a, struct rp__call *c, const struct rp__
   if (a->authenticate)
     introduce(a, "authenticate", a->authenticate, authenticated);
   else
-    rp__death_pick_up(a);
-}
-
-void rp__death_pick_up(struct rp__acp *a)
-{
-  a->agent_state = RP_AGENT_UP;
-  a->why[0] = '\0';
-  rp__restore_wanted(a);
-  rp__waiting_request_release(a, NULL);
-}
-
-/* The editor's initialize has no answer yet: the new agent gets it as it was. */
-static bool repeat_initialize(struct rp__acp *a)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w = RP_JW(&out);
-  struct rp__call *c = a->client.head;
-  while (c && c->kind != RP_CALL_INITIALIZE) c = c->next;
-  if (!c) return false;
-  rp__jw_pack(&w, "{jsonrpc:s id:v method:s params:r}", "2.0", rp__call_id(c), "initialize",
-              a->initialize ? a->initialize : "{}");
-  rp__acp_send(a, RP_ACP_AGENT, &out);
-  return true;
+    pick_up(a);
 }
 
 static void start(struct rp__acp *a)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&out);
+  const struct rp__call *c = a->client.head;
   rp_error why = {0};
   a->agent_state = RP_AGENT_WAKING;
   while (a->w.start(a->w.ctx, &why)) {
@@ -215,8 +186,14 @@ static void start(struct rp__acp *a)
     give_up(a);
     return;
   }
-  if (repeat_initialize(a) || !a->known || !a->initialize)
-    rp__death_pick_up(a);
+  while (c && c->kind != RP_CALL_INITIALIZE) c = c->next;
+  if (c) { /* the editor's initialize has no answer yet: the new agent gets it as it was */
+    rp__jw_pack(&w, "{jsonrpc:s id:v method:s params:r}", "2.0", rp__call_id(c), "initialize",
+                a->initialize ? a->initialize : "{}");
+    rp__acp_send(a, RP_ACP_AGENT, &out);
+  }
+  if (c || !a->known || !a->initialize)
+    pick_up(a);
   else
     introduce(a, "initialize", a->initialize, initialized);
 }

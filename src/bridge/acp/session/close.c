@@ -4,14 +4,7 @@
  * cancelled, and the proxy waits for the end of the turn. A closed session stays in the journal; a deleted one goes to
  * the trash.
  */
-#include "bridge/acp/session/close.h"
-
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
-#include "bridge/acp/wire/from-client.h"
 
 /*
  * 0 also when there is none: then it is as deleted as it can be. As a name of itself its id outlasts the trash: the
@@ -37,10 +30,9 @@ static bool is_not_found(const struct rp__msg *m)
 static void refuse_permission(struct rp__acp_session *s, struct rp__call *c)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json id = c->agent_id ? rp__acp_raw(c->agent_id) : rp__call_id(c), none = {0};
   struct rp__jw w = rp__rpc_begin_result(&out, id);
-  rp__acp_events_init(&events);
   rp__jw_pack(&w, "{outcome:{outcome:s}}", "cancelled");
   rp__rpc_end(&w);
   c->kind = RP_CALL_DEAD;
@@ -48,19 +40,6 @@ static void refuse_permission(struct rp__acp_session *s, struct rp__call *c)
   struct rp__json result = rp__json_get(rp__json_trusted(out.p, out.n), "result");
   int rc = rp__acp_event_answer(&s->known, id, c->method, result, none, &events, NULL);
   rp__acp_journal_line(s, rc, &events, &s->a->to_agent, (struct rp__str){out.p, out.n});
-}
-
-static void cancel_turn(struct rp__acp_session *s)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/cancel");
-  rp__jw_pack(&w, "{sessionId:s}", s->agent_sid);
-  rp__rpc_end(&w);
-  rp__acp_send(s->a, RP_ACP_AGENT, &out);
-  for (struct rp__call *c = s->a->agent.head; c; c = c->next)
-    if (c->s == s && c->kind != RP_CALL_DEAD && c->method && strcmp(c->method, "session/request_permission") == 0)
-      refuse_permission(s, c);
-  s->end_by = rp__acp_now(s->a) + RP_ACP_CLOSE_MS;
 }
 
 /* Prompts whose agent did not end them in time. */
@@ -85,25 +64,12 @@ static void on_removed(struct rp__acp *a, struct rp__call *c, const struct rp__m
   rp__call_free(c->peer);
 }
 
-/* Asks an agent that can to delete its own too, then answers. False: it can't. */
-static bool remove_at_agent(struct rp__acp *a, struct rp__call *asked, const char *agent_sid)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w;
-  if (!agent_sid || !a->caps.remove || a->agent_state != RP_AGENT_UP) return false;
-  struct rp__call *c = rp__acp_ask(a, "session/delete", NULL, RP_ACP_CLOSE_MS, on_removed, &out, &w);
-  if (!c) return false;
-  c->peer = asked;
-  asked->peer = c;
-  rp__jw_pack(&w, "{sessionId:s}", agent_sid);
-  rp__acp_asked(a, &out, &w);
-  return true;
-}
-
 void rp__close_go_on(struct rp__acp_session *s, bool late)
 {
+  struct rp__buf params RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&params);
   struct rp__acp *a = s->a;
-  struct rp__call *c = RP_TAKE(s->asked);
+  struct rp__call *c = RP_TAKE(s->asked), *own = NULL;
   char id[RP_ID_MAX + 1];
   bool remove = s->wish == RP_WISH_DELETE;
   char *agent_sid RP_AUTOFREE = remove && s->bound ? RP_TAKE(s->agent_sid) : NULL;
@@ -114,7 +80,16 @@ void rp__close_go_on(struct rp__acp_session *s, bool late)
   snprintf(id, sizeof id, "%s", s->id);
   rp__acp_session_end(s, remove ? "deleted" : "closed");
   int rc = remove ? trash(a, id, &why) : 0;
-  if (!c || (!rc && remove_at_agent(a, c, agent_sid))) return;
+  if (!c) return;
+  /* An agent that can is asked to delete its own too, and then the editor has its answer. */
+  rp__jw_pack(&w, "{sessionId:s}", agent_sid);
+  if (!rc && agent_sid && a->caps.remove && a->agent_state == RP_AGENT_UP)
+    own = rp__acp_ask(a, "session/delete", rp__acp_written(&params), NULL, RP_ACP_CLOSE_MS, on_removed);
+  if (own) {
+    own->peer = c;
+    c->peer = own;
+    return;
+  }
   if (rc)
     rp__acp_fail(a, rp__call_id(c), &why);
   else
@@ -124,6 +99,7 @@ void rp__close_go_on(struct rp__acp_session *s, bool late)
 
 static void end_here(struct rp__acp_session *s, const struct rp__msg *m, enum rp__acp_wish wish)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp *a = s->a;
   struct rp__call *c = rp__acp_pend(a, m, RP_CALL_HERE, s);
   if (!c) return;
@@ -134,10 +110,18 @@ static void end_here(struct rp__acp_session *s, const struct rp__msg *m, enum rp
   }
   s->asked = c;
   s->wish = wish;
-  if (s->running && s->bound)
-    cancel_turn(s);
-  else
+  if (!s->running || !s->bound) {
     rp__close_go_on(s, false);
+    return;
+  }
+  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/cancel");
+  rp__jw_pack(&w, "{sessionId:s}", s->agent_sid);
+  rp__rpc_end(&w);
+  rp__acp_send(a, RP_ACP_AGENT, &out);
+  for (c = a->agent.head; c; c = c->next)
+    if (c->s == s && c->kind != RP_CALL_DEAD && c->method && strcmp(c->method, "session/request_permission") == 0)
+      refuse_permission(s, c);
+  s->end_by = rp__acp_now(a) + RP_ACP_CLOSE_MS;
 }
 
 /* ---- by the agent ---- */

@@ -10,19 +10,12 @@
 #include <sodium.h>
 
 #include "base/text.h"
-#include "bridge/line.h"
 #include "base/utf8.h"
 #include "json/text.h"
 
-#define EVENTS_BYTES (RP_LINE_MAX + (size_t)1024 * 1024) /* the longest line, and what is written around it */
 #define HASH_BYTES 16
 
 /* ---- events -------------------------------------------------------------------------------- */
-
-void rp__acp_events_init(struct rp__acp_events *n)
-{
-  *n = (struct rp__acp_events){.bytes = RP_BUF(EVENTS_BYTES)};
-}
 
 void rp__acp_events_done(struct rp__acp_events *n)
 {
@@ -30,7 +23,13 @@ void rp__acp_events_done(struct rp__acp_events *n)
   n->n = 0;
 }
 
-/* Empties the list and says how durable its events shall be; rp__acp_events_finish undoes the stream on an error. */
+void rp__acp_events_list(const struct rp__acp_events *n, rp_event ret[RP_ACP_EVENTS_MAX])
+{
+  for (size_t i = 0; i < n->n; i++)
+    ret[i] = (rp_event){.kind = n->v[i].kind, .body = n->bytes.p + n->v[i].at, .body_len = n->v[i].n};
+}
+
+/* Empties the list and says how durable its events shall be; `finish` undoes the stream on an error. */
 static void begin(struct rp__known_calls *b, struct rp__acp_events *n, rp_durability d)
 {
   assert(n->bytes.max);
@@ -69,19 +68,13 @@ static int finish(struct rp__acp_events *n, rp_error *err)
                           : rp__fail(err, rc, "a message of the protocol is too large to be kept");
 }
 
-void rp__acp_event_member(struct rp__jw *w, struct rp__json key, struct rp__json value)
+void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value)
 {
+  if (!key.type) return;
   rp__jw_value(w, key);
   rp__buf_char(w->out, ':');
   w->after_key = true;
   rp__jw_value(w, value);
-}
-
-static bool among(struct rp__json key, const char *const *names)
-{
-  for (; *names; names++)
-    if (rp__json_eq(key, *names)) return true;
-  return false;
 }
 
 /* Writes "acp":{…} with the members of `object` whose names are not in the list; nothing when there are none. */
@@ -91,13 +84,12 @@ static void write_rest(struct rp__jw *w, struct rp__json object, const char *con
   struct rp__json key, value;
   bool any = false;
   while (rp__json_next(object, &it, &key, &value)) {
-    if (among(key, but)) continue;
-    if (!any) {
-      rp__jw_key(w, "acp");
-      rp__jw_object(w);
-    }
+    const char *const *name = but;
+    while (*name && !rp__json_eq(key, *name)) name++;
+    if (*name) continue;
+    if (!any) rp__jw_pack(w, "acp:{");
     any = true;
-    rp__acp_event_member(w, key, value);
+    rp__acp_copy_member(w, key, value);
   }
   if (any) rp__jw_end_object(w);
 }
@@ -195,28 +187,26 @@ static void read_message_id(struct rp__json v, char ret[RP_KNOWN_ID_MAX + 1])
   ret[ok ? v.n : 0] = '\0';
 }
 
-static bool goes_on(const struct rp__known_stream *st, const struct rp__known_stream *now)
-{
-  return st->open && st->thought == now->thought && strcmp(st->role, now->role) == 0 &&
-         strcmp(st->message_id, now->message_id) == 0;
-}
+/* What an event has under names of its own; the first one where it names a message. */
+static const char *const chunk_members[] = {"messageId", "sessionUpdate", "content", NULL};
 
 static bool write_chunk(struct rp__known_calls *b, struct rp__json update, const char *role, bool thought,
                         struct rp__acp_events *out)
 {
-  static const char *const with_id[] = {"sessionUpdate", "content", "messageId", NULL};
-  static const char *const without[] = {"sessionUpdate", "content", NULL};
   struct rp__json content = rp__json_get(update, "content");
   struct rp__known_stream now = {.open = true, .thought = thought};
   if (content.type != RP_JSON_OBJECT) return false;
   snprintf(now.role, sizeof now.role, "%s", role);
   read_message_id(rp__json_get(update, "messageId"), now.message_id);
-  if (!goes_on(&b->stream, &now)) end_stream(b, out);
+  const struct rp__known_stream *was = &b->stream;
+  bool goes_on = was->open && was->thought == now.thought && strcmp(was->role, now.role) == 0 &&
+                 strcmp(was->message_id, now.message_id) == 0;
+  if (!goes_on) end_stream(b, out);
   b->stream = now;
   struct rp__jw w = begin_event(out, "message");
   stream_head(&b->stream, &w);
   rp__jw_pack(&w, "partial:b content:[v]", true, content);
-  write_rest(&w, update, now.message_id[0] ? with_id : without);
+  write_rest(&w, update, now.message_id[0] ? chunk_members : chunk_members + 1);
   end_event(out, &w);
   return true;
 }
@@ -249,74 +239,47 @@ static const struct {
     {"cancelled", "failed"},                        /* likewise */
 };
 
-static const char *ledger_status(struct rp__json v)
-{
-  for (size_t i = 0; i < RP_ARRAY_SIZE(statuses); i++)
-    if (rp__json_eq(v, statuses[i].acp)) return statuses[i].ledger;
-  return NULL;
-}
-
 static bool has_text(struct rp__json v)
 {
   return v.type == RP_JSON_STRING && v.n > 2;
 }
 
-/* A call that goes on in a later turn stays the call it was. One that begins is the turn's own. */
-static struct rp__known_call *call_of(struct rp__known_calls *b, struct rp__json id, bool first)
-{
-  uint64_t hash = rp__acp_event_hash(id);
-  struct rp__known_call *c = rp__known_call(b, hash);
-  if (c && !(first && c->turn != b->turn)) return c;
-  if (!c) c = rp__known_call_add(b, hash);
-  *c = (struct rp__known_call){.id = hash, .turn = b->turn, .status = first ? "intended" : "running"};
-  return c;
-}
-
-static int remember_name(struct rp__known_call *c, struct rp__json name)
-{
-  struct rp__buf text RP_AUTOBUF = RP_BUF(name.n + 1);
-  int rc = rp__json_text(name, &text);
-  if (!rc) rp__text_copy(c->name, sizeof c->name, text.p ? text.p : "");
-  return rc;
-}
-
-/* The update itself, without what stands beside it under the ledger's names. */
-static void write_call(const struct rp__known_call *c, struct rp__json update, struct rp__json name, struct rp__jw *w)
-{
-  static const char *const beside[] = {"rawInput", "rawOutput", NULL};
-  struct rp__json id = rp__json_get(update, "toolCallId");
-  struct rp__json input = rp__json_get(update, "rawInput"), output = rp__json_get(update, "rawOutput");
-  write_id(w, "call_id", 't', c->turn, id);
-  if (has_text(name) || !c->name[0])
-    rp__jw_pack(w, "name:v", has_text(name) ? name : id);
-  else
-    rp__jw_pack(w, "name:s", c->name);
-  rp__jw_pack(w, "status:s turn:i input:?v output:?v", c->status, c->turn, input, output);
-  write_rest(w, update, beside);
-}
-
-/* `status`: the ledger's word; NULL: as it was. */
+/* `status`: the ledger's word; NULL: as it was. False: not as ACP has it, nothing was written. */
 static bool put_tool(struct rp__known_calls *b, struct rp__json update, bool first, const char *status,
                      struct rp__acp_events *out)
 {
+  static const char *const beside[] = {"rawInput", "rawOutput", NULL};
   struct rp__json id = rp__json_get(update, "toolCallId"), name = rp__json_get(update, "name");
   if (!has_text(id)) return false;
   if (!has_text(name)) name = rp__json_get(update, "title");
   end_stream(b, out);
-  struct rp__known_call *c = call_of(b, id, first);
+  /* A call that goes on in a later turn stays the call it was. One that begins is the turn's own. */
+  uint64_t hash = rp__acp_event_hash(id);
+  struct rp__known_call *c = rp__known_call(b, hash);
+  bool known = c && !(first && c->turn != b->turn);
+  if (!c) c = rp__known_call_add(b, hash);
+  if (!known) *c = (struct rp__known_call){.id = hash, .turn = b->turn, .status = first ? "intended" : "running"};
   if (status) c->status = status;
-  if (has_text(name) && remember_name(c, name)) out->bytes.err = RP_E_NOMEM;
+  if (has_text(name)) {
+    struct rp__buf text RP_AUTOBUF = RP_BUF(name.n + 1);
+    if (rp__json_text(name, &text))
+      out->bytes.err = RP_E_NOMEM;
+    else
+      rp__text_copy(c->name, sizeof c->name, text.p ? text.p : "");
+  }
+  /* The update itself stands without what is beside it under the ledger's names. */
   struct rp__jw w = begin_event(out, "tool");
-  write_call(c, update, name, &w);
+  write_id(&w, "call_id", 't', c->turn, id);
+  if (has_text(name) || !c->name[0])
+    rp__jw_pack(&w, "name:v", has_text(name) ? name : id);
+  else
+    rp__jw_pack(&w, "name:s", c->name);
+  rp__jw_pack(&w, "status:s turn:i input:?v output:?v", c->status, c->turn, rp__json_get(update, "rawInput"),
+              rp__json_get(update, "rawOutput"));
+  write_rest(&w, update, beside);
   end_event(out, &w);
   out->durability = RP_DISK;
   return true;
-}
-
-/* tool_call and tool_call_update; false: not as ACP has it, nothing was written. */
-static bool write_tool(struct rp__known_calls *b, struct rp__json update, bool first, struct rp__acp_events *out)
-{
-  return put_tool(b, update, first, ledger_status(rp__json_get(update, "status")), out);
 }
 
 int rp__acp_event_cut_off(struct rp__known_calls *b, struct rp__json update, struct rp__acp_events *out, rp_error *err)
@@ -357,14 +320,6 @@ static const struct {
     {"notice", BESIDE},
 };
 
-static enum shape shape_of(struct rp__json update)
-{
-  struct rp__json name = rp__json_get(update, "sessionUpdate");
-  for (size_t i = 0; i < RP_ARRAY_SIZE(shapes); i++)
-    if (rp__json_eq(name, shapes[i].name)) return shapes[i].shape;
-  return OTHER;
-}
-
 static void write_raw(struct rp__known_calls *b, struct rp__json update, enum shape shape, struct rp__acp_events *out)
 {
   if (shape != BESIDE && shape != INFO) end_stream(b, out);
@@ -380,15 +335,21 @@ static void write_raw(struct rp__known_calls *b, struct rp__json update, enum sh
 
 int rp__acp_event_update(struct rp__known_calls *b, struct rp__json update, struct rp__acp_events *out, rp_error *err)
 {
-  enum shape shape = shape_of(update);
+  struct rp__json name = rp__json_get(update, "sessionUpdate"), status = rp__json_get(update, "status");
+  const char *word = NULL;
+  enum shape shape = OTHER;
   bool written = false;
   begin(b, out, RP_OS);
   if (update.type != RP_JSON_OBJECT)
     return rp__fail_field(err, RP_E_INVALID, "params.update", "params.update must be an object");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(shapes); i++)
+    if (rp__json_eq(name, shapes[i].name)) shape = shapes[i].shape;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(statuses); i++)
+    if (rp__json_eq(status, statuses[i].acp)) word = statuses[i].ledger;
   if (shape == USER) written = write_chunk(b, update, "user", false, out);
   if (shape == AGENT) written = write_chunk(b, update, "assistant", false, out);
   if (shape == THOUGHT) written = write_chunk(b, update, "assistant", true, out);
-  if (shape == CALL || shape == CALL_UPDATE) written = write_tool(b, update, shape == CALL, out);
+  if (shape == CALL || shape == CALL_UPDATE) written = put_tool(b, update, shape == CALL, word, out);
   if (!written) write_raw(b, update, shape, out);
   return finish(out, err);
 }
@@ -411,7 +372,6 @@ int rp__acp_event_told(struct rp__known_calls *b, struct rp__json update, struct
 int rp__acp_event_whole(struct rp__known_calls *b, struct rp__json update, bool thought, struct rp__acp_events *out,
                         rp_error *err)
 {
-  static const char *const known[] = {"sessionUpdate", "content", "messageId", NULL};
   struct rp__json content = rp__json_get(update, "content");
   struct rp__known_stream now = {.thought = thought, .role = "assistant"};
   read_message_id(rp__json_get(update, "messageId"), now.message_id);
@@ -421,7 +381,7 @@ int rp__acp_event_whole(struct rp__known_calls *b, struct rp__json update, bool 
   struct rp__jw w = begin_event(out, "message");
   stream_head(&now, &w);
   rp__jw_pack(&w, "whole:b content:v", true, content);
-  write_rest(&w, update, known);
+  write_rest(&w, update, chunk_members);
   end_event(out, &w);
   return finish(out, err);
 }
@@ -475,33 +435,11 @@ static const struct method {
 static const char prefixes[] = {[PLAIN] = 'r', [PERMISSION] = 'a', [QUESTION] = 'q'};
 static const char *const kinds[] = {[PERMISSION] = "approval", [QUESTION] = "question"};
 
-static const struct method *find_method(struct rp__json name)
-{
-  const struct method *m = methods;
-  while (m->name && !rp__json_eq(name, m->name)) m++;
-  return m;
-}
-
 /* As a number and as a string they are two. */
 static uint64_t hash_id(struct rp__json id)
 {
   return id.type == RP_JSON_STRING ? rp__acp_event_hash(id) : ~rp__acp_event_hash(id) | 1;
 }
-
-/* The options that mean yes, so that the answer, which names one, can be read. */
-static void remember_options(struct rp__known_request *a, struct rp__json options)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json option;
-  size_t n = 0;
-  while (n < RP_KNOWN_OPTIONS && rp__json_next(options, &it, NULL, &option)) {
-    struct rp__json kind = rp__json_get(option, "kind");
-    if (rp__json_eq(kind, "allow_once") || rp__json_eq(kind, "allow_always"))
-      a->option[n++] = rp__acp_event_hash(rp__json_get(option, "optionId"));
-  }
-}
-
-/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Variables of a terminal's environment keep their names alone. */
 static void write_params(struct rp__jw *w, struct rp__json method, struct rp__json params)
@@ -515,7 +453,7 @@ static void write_params(struct rp__jw *w, struct rp__json method, struct rp__js
   rp__jw_pack(w, "params:{");
   while (rp__json_next(params, &it, &key, &value)) {
     if (!rp__json_eq(key, "env")) {
-      rp__acp_event_member(w, key, value);
+      rp__acp_copy_member(w, key, value);
       continue;
     }
     rp__jw_pack(w, "env:[");
@@ -528,12 +466,21 @@ static void write_params(struct rp__jw *w, struct rp__json method, struct rp__js
 int rp__acp_event_request(struct rp__known_calls *b, struct rp__json id, struct rp__json method, struct rp__json params,
                           struct rp__acp_events *out, rp_error *err)
 {
-  const struct method *m = find_method(method);
+  const struct method *m = methods;
+  struct rp__json_iter it = {0};
+  struct rp__json option;
+  while (m->name && !rp__json_eq(method, m->name)) m++;
   begin(b, out, m->durability);
   if (method.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "method", "method must be a string");
   struct rp__known_request *a = rp__known_request_add(b, hash_id(id));
   a->turn = b->turn;
-  if (m->ask == PERMISSION) remember_options(a, rp__json_get(params, "options"));
+  /* The options that mean yes, so that the answer, which names one, can be read. */
+  for (size_t n = 0; m->ask == PERMISSION && n < RP_KNOWN_OPTIONS &&
+                     rp__json_next(rp__json_get(params, "options"), &it, NULL, &option);) {
+    struct rp__json kind = rp__json_get(option, "kind");
+    if (rp__json_eq(kind, "allow_once") || rp__json_eq(kind, "allow_always"))
+      a->option[n++] = rp__acp_event_hash(rp__json_get(option, "optionId"));
+  }
   struct rp__jw w = begin_event(out, m->ask ? kinds[m->ask] : "x-acp-request");
   write_id(&w, "id", prefixes[m->ask], a->turn, id);
   if (m->ask) {
@@ -546,30 +493,23 @@ int rp__acp_event_request(struct rp__known_calls *b, struct rp__json id, struct 
   return finish(out, err);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
-
-static bool is_allowed(const struct rp__known_request *a, struct rp__json result)
-{
-  struct rp__json outcome = rp__json_get(result, "outcome");
-  if (!a || !rp__json_eq(rp__json_get(outcome, "outcome"), "selected")) return false;
-  uint64_t option = rp__acp_event_hash(rp__json_get(outcome, "optionId"));
-  for (size_t i = 0; i < RP_KNOWN_OPTIONS; i++)
-    if (a->option[i] == option) return true;
-  return false;
-}
-
 int rp__acp_event_answer(struct rp__known_calls *b, struct rp__json id, const char *method, struct rp__json result,
                          struct rp__json error, struct rp__acp_events *out, rp_error *err)
 {
   static const char *const words[] = {[PERMISSION] = "denied", [QUESTION] = "answered"};
+  struct rp__json outcome = rp__json_get(result, "outcome");
+  uint64_t option = rp__acp_event_hash(rp__json_get(outcome, "optionId"));
   const struct method *m = methods;
+  bool allowed = false;
   while (m->name && strcmp(m->name, method) != 0) m++;
   begin(b, out, m->durability);
   struct rp__known_request *a = rp__known_request(b, hash_id(id));
+  if (a && m->ask == PERMISSION && rp__json_eq(rp__json_get(outcome, "outcome"), "selected"))
+    for (size_t i = 0; i < RP_KNOWN_OPTIONS; i++) allowed |= a->option[i] == option;
   struct rp__jw w = begin_event(out, m->ask ? kinds[m->ask] : "x-acp-answer");
   write_id(&w, "id", prefixes[m->ask], a ? a->turn : b->turn, id);
   if (m->ask)
-    rp__jw_kstr(&w, "status", m->ask == PERMISSION && is_allowed(a, result) ? "allowed" : words[m->ask]);
+    rp__jw_kstr(&w, "status", allowed ? "allowed" : words[m->ask]);
   else
     rp__jw_kstr(&w, "method", method);
   rp__jw_key(&w, error.type ? "error" : "result");

@@ -5,16 +5,12 @@
  * Events that can't be stored delay no line: they are counted, and before the next append the outbox records how many
  * are missing.
  */
-#include "bridge/acp/session/journal.h"
+#include "bridge/acp/session/session.h"
 
-#include <assert.h>
 #include <pthread.h>
-#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/session.h"
 
 /* An append on its way. */
 struct entry {
@@ -134,7 +130,7 @@ static void count_lost(struct rp__acp_session *s, bool counted)
   if (s->h && !counted) rp_outbox_lost(s->h, 1, 0);
 }
 
-static void lose(struct rp__acp_session *s, const rp_error *why, bool counted)
+void rp__acp_journal_lost(struct rp__acp_session *s, const rp_error *why, bool counted)
 {
   /* The message can't be stored, others can: recording goes on. */
   bool its_own = why->code == RP_E_JSON || why->code == RP_E_INVALID || why->code == RP_E_TOO_LARGE;
@@ -160,28 +156,9 @@ static void lose(struct rp__acp_session *s, const rp_error *why, bool counted)
   rp__acp_tell(s, "Not recorded", text, false);
 }
 
-void rp__acp_journal_lost(struct rp__acp_session *s, const rp_error *why)
-{
-  lose(s, why, false);
-}
-
 void rp__acp_journal_refused(struct rp__acp_session *s, const rp_error *why)
 {
-  if (taken_away(why->code)) lose(s, why, false);
-}
-
-/* An append was stored, and with it that so many messages before it are missing. */
-static void found_again(struct rp__acp_session *s, int64_t lost)
-{
-  char text[200];
-  int64_t missing = lost - s->found;
-  s->found = lost;
-  if (s->lost > s->found || !s->told_lost) return;
-  s->told_lost = false;
-  snprintf(text, sizeof text, "The conversation is recorded again; %lld messages are missing from the record.",
-           (long long)missing);
-  rp__acp_log(s->a, "session %s: stored again, %lld messages are missing", s->id, (long long)missing);
-  rp__acp_tell(s, "Recorded again", text, false);
+  if (taken_away(why->code)) rp__acp_journal_lost(s, why, false);
 }
 
 /* ---- acknowledgements ---- */
@@ -189,12 +166,20 @@ static void found_again(struct rp__acp_session *s, int64_t lost)
 static void settle(struct entry *e)
 {
   struct rp__acp_session *s = e->s;
+  char text[200];
   LIST_REMOVE(e, link);
   if (e->line) rp__line_queue_ready(e->queue, e->line);
-  if (s && e->err.code)
-    lose(s, &e->err, true);
-  else if (s && e->lost > s->found)
-    found_again(s, e->lost);
+  if (s && e->err.code) rp__acp_journal_lost(s, &e->err, true);
+  if (s && !e->err.code && e->lost > s->found) { /* stored, and with it that so many before it are missing */
+    long long missing = e->lost - s->found;
+    s->found = e->lost;
+    bool again = s->told_lost && s->lost <= s->found;
+    if (again) s->told_lost = false;
+    snprintf(text, sizeof text, "The conversation is recorded again; %lld messages are missing from the record.",
+             missing);
+    if (again) rp__acp_log(s->a, "session %s: stored again, %lld messages are missing", s->id, missing);
+    if (again) rp__acp_tell(s, "Recorded again", text, false);
+  }
   /* The store works: a session that has no journal need not wait. */
   for (struct rp__acp_session *o = s && !e->err.code ? s->a->sessions : NULL; o; o = o->next)
     if (!o->h) o->open_at = 0;
@@ -233,16 +218,6 @@ static bool writable(struct rp__acp_session *s, rp_error *err)
   return false;
 }
 
-static struct rp__queued_line *queue_line(struct rp__acp *a, struct rp__line_queue *to, struct rp__str line,
-                                          unsigned waits)
-{
-  struct rp__queued_line *item = rp__line_queue_add(to, line.p, line.n, waits);
-  if (item) return item;
-  rp__acp_journal_settle(a); /* no memory for a copy: once nothing waits before it, it needs none */
-  if (rp__line_queue_empty(to)) to->out(to->ctx, line.p, line.n);
-  return NULL;
-}
-
 /* Hands the events to the outbox; the line, if there is one, waits for them. RP_E_NOMEM: nothing was done. */
 static int submit(struct rp__acp_session *s, const rp_event *ev, size_t n, rp_durability d, struct rp__line_queue *to,
                   struct rp__str line, rp_error *err)
@@ -257,14 +232,14 @@ static int submit(struct rp__acp_session *s, const rp_event *ev, size_t n, rp_du
   pthread_mutex_lock(&b->lock);
   b->refs++;
   pthread_mutex_unlock(&b->lock);
-  struct rp__queued_line *item = e->line = line.p ? queue_line(s->a, to, line, 1) : NULL;
+  struct rp__queued_line *item = e->line = line.p ? rp__acp_queue(s->a, to, line, 1) : NULL;
   if (rp_append_many_async(s->h, ev, n, &o, on_stored, e, &why) == 0) return 0;
   LIST_REMOVE(e, link);
   free(e);
   pthread_mutex_lock(&b->lock);
   unref(b);
   if (item) rp__line_queue_ready(to, item);
-  lose(s, &why, true);
+  rp__acp_journal_lost(s, &why, true);
   return 0;
 }
 
@@ -274,14 +249,13 @@ void rp__acp_journal_put(struct rp__acp_session *s, struct rp__acp_events *n, st
   rp_event ev[RP_ACP_EVENTS_MAX];
   rp_error why = {0};
   if (n->n && writable(s, &why) && !rp__acp_events_large_body(s->h, s->body_max, n, &why)) {
-    for (size_t i = 0; i < n->n; i++)
-      ev[i] = (rp_event){.kind = n->v[i].kind, .body = n->bytes.p + n->v[i].at, .body_len = n->v[i].n};
-    rp_durability d = n->durability == RP_OS && s->a->updates ? s->a->updates : n->durability;
+    rp__acp_events_list(n, ev);
+    rp_durability d = n->durability == RP_OS && s->a->o.updates ? s->a->o.updates : n->durability;
     if (!submit(s, ev, n->n, d, to, line, &why)) return;
   }
-  if (line.p) queue_line(s->a, to, line, 0);
+  if (line.p) rp__acp_queue(s->a, to, line, 0);
   if (n->n && why.code)
-    lose(s, &why, false);
+    rp__acp_journal_lost(s, &why, false);
   else if (n->n)
     count_lost(s, false);
 }
@@ -304,5 +278,5 @@ void rp__acp_journal_event(struct rp__acp_session *s, const char *kind, struct r
   else if (writable(s, &why))
     submit(s, &(rp_event){.kind = kind, .body = json->p, .body_len = json->n}, 1, d, &s->a->to_client,
            (struct rp__str){0}, &why);
-  if (why.code) lose(s, &why, false);
+  if (why.code) rp__acp_journal_lost(s, &why, false);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the proxy remembers of tool calls and requests, also of a session that comes back. */
-#include "bridge/acp/session/known-calls.h"
+#include "bridge/acp/session/event.h"
 #include "base/enum-words.h"
 
 #include "base/text.h"
-#include "bridge/acp/session/event.h"
 
 #define PAGE 256 /* events looked at from the journal's end; four times as many each further time */
 
@@ -45,28 +44,6 @@ struct loading {
   bool found;
 };
 
-static const char *known_status(struct rp__json v)
-{
-  for (size_t i = 0; i < RP_TOOL_STATUSES; i++)
-    if (rp__json_eq(v, rp__tool_status_words[i])) return rp__tool_status_words[i];
-  return rp__tool_status_words[RP_TOOL_RUNNING];
-}
-
-static int load_call(struct rp__known_calls *b, struct rp__json body, int64_t turn)
-{
-  struct rp__json id = rp__json_get(rp__json_get(body, "acp"), "toolCallId"), name = rp__json_get(body, "name");
-  struct rp__buf text RP_AUTOBUF = RP_BUF(name.n + 1);
-  if (id.type != RP_JSON_STRING) return 0;
-  if (rp__json_text(name, &text)) return text.err;
-  uint64_t hash = rp__acp_event_hash(id);
-  struct rp__known_call *c = rp__known_call(b, hash);
-  if (!c) c = rp__known_call_add(b, hash);
-  c->turn = turn;
-  c->status = known_status(rp__json_get(body, "status"));
-  rp__text_copy(c->name, sizeof c->name, text.p ? text.p : "");
-  return 0;
-}
-
 static int on_event(void *ctx, const rp_event_info *ev)
 {
   struct loading *l = ctx;
@@ -77,7 +54,19 @@ static int on_event(void *ctx, const rp_event_info *ev)
   if (!rp__json_i64(rp__json_get(body, "turn"), &turn) || turn < 0) return 0;
   l->found = true;
   l->known->turn = RP_MAX(l->known->turn, turn);
-  return tool && l->calls ? load_call(l->known, body, turn) : 0;
+  struct rp__json id = rp__json_get(rp__json_get(body, "acp"), "toolCallId"), name = rp__json_get(body, "name");
+  if (!tool || !l->calls || id.type != RP_JSON_STRING) return 0;
+  struct rp__buf text RP_AUTOBUF = RP_BUF(name.n + 1);
+  if (rp__json_text(name, &text)) return text.err;
+  uint64_t hash = rp__acp_event_hash(id);
+  struct rp__known_call *c = rp__known_call(l->known, hash);
+  if (!c) c = rp__known_call_add(l->known, hash);
+  c->turn = turn;
+  c->status = rp__tool_status_words[RP_TOOL_RUNNING];
+  for (size_t i = 0; i < RP_TOOL_STATUSES; i++)
+    if (rp__json_eq(rp__json_get(body, "status"), rp__tool_status_words[i])) c->status = rp__tool_status_words[i];
+  rp__text_copy(c->name, sizeof c->name, text.p ? text.p : "");
+  return 0;
 }
 
 int rp__known_calls_load(rp_session *s, struct rp__known_calls *ret, rp_error *err)

@@ -15,23 +15,19 @@
 static const char *const members[] = {"role", "message_id", "source", "turn",    "partial",     "thought",
                                       "id",   "status",     "method", "call_id", "stop_reason", NULL};
 
-/* Whether the store would refuse the body of an odd message. */
-static bool refused(struct rp__str body)
+/*
+ * Whether the store would refuse a body: that of an odd message for whatever reason, of any other because it is too
+ * deep. What has few brackets can't be, and needs no second look.
+ */
+static bool refused(struct rp__str body, bool odd)
 {
-  struct rp__json_limits limits = {.max_depth = RP_DEPTH_MAX};
-  struct rp__json v;
-  return rp__json_parse(body.p, body.n, &limits, &v, NULL) != 0;
-}
-
-/* Whether a body is deeper than the store allows. What has few brackets can't be, and needs no second look. */
-static bool too_deep(struct rp__str body)
-{
-  struct rp__json_limits limits = {.max_depth = RP_DEPTH_MAX, .allow_duplicates = true};
+  struct rp__json_limits limits = {.max_depth = RP_DEPTH_MAX, .allow_duplicates = !odd};
   struct rp__json v;
   size_t openings = 0;
   for (size_t i = 0; i < body.n; i++) openings += body.p[i] == '{' || body.p[i] == '[';
-  if (openings <= RP_DEPTH_MAX) return false;
-  return rp__json_parse(body.p, body.n, &limits, &v, NULL) == RP_E_TOO_LARGE;
+  if (!odd && openings <= RP_DEPTH_MAX) return false;
+  int rc = rp__json_parse(body.p, body.n, &limits, &v, NULL);
+  return odd ? rc != 0 : rc == RP_E_TOO_LARGE;
 }
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
@@ -64,37 +60,6 @@ static int write_content(rp_session *s, struct rp__jw *w, struct rp__json conten
   return text.err;
 }
 
-static int write_name(rp_session *s, struct rp__jw *w, struct rp__json name)
-{
-  struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_MAX);
-  int rc = add_text(s, &text, name);
-  rp__jw_pack(w, "name:n", text.p, text.n);
-  return rc;
-}
-
-/* Which update it is. */
-static void write_update(struct rp__jw *w, struct rp__json update)
-{
-  static const char *const names[] = {"sessionUpdate", "compactionId", NULL};
-  rp__jw_key(w, "update");
-  rp__jw_object(w);
-  for (const char *const *name = names; *name; name++) {
-    struct rp__json v = rp__json_get(update, *name);
-    if (!v.type || v.n > FIELD_MAX) continue;
-    rp__jw_key(w, *name);
-    rp__jw_value(w, v);
-  }
-  rp__jw_end_object(w);
-}
-
-static bool stays(struct rp__json key, struct rp__json value)
-{
-  if (value.n > FIELD_MAX) return false;
-  for (const char *const *name = members; *name; name++)
-    if (rp__json_eq(key, *name)) return true;
-  return false;
-}
-
 static int write_small(rp_session *s, struct rp__buf *out, struct rp__json body, const char *blob)
 {
   struct rp__jw w = RP_JW(out);
@@ -103,10 +68,20 @@ static int write_small(rp_session *s, struct rp__buf *out, struct rp__json body,
   int rc = 0;
   rp__jw_object(&w);
   while (!rc && rp__json_next(body, &it, &key, &value)) {
-    if (stays(key, value)) rp__acp_event_member(&w, key, value);
+    const char *const *stays = members;
+    while (*stays && !rp__json_eq(key, *stays)) stays++;
+    if (*stays && value.n <= FIELD_MAX) rp__acp_copy_member(&w, key, value);
     if (rp__json_eq(key, "content")) rc = write_content(s, &w, value, body.n);
-    if (rp__json_eq(key, "name")) rc = write_name(s, &w, value);
-    if (rp__json_eq(key, "update")) write_update(&w, value);
+    if (rp__json_eq(key, "name")) {
+      struct rp__buf text RP_AUTOBUF = RP_BUF(TEXT_MAX);
+      rc = add_text(s, &text, value);
+      rp__jw_pack(&w, "name:n", text.p, text.n);
+    }
+    if (rp__json_eq(key, "update")) { /* which one it is */
+      struct rp__json what = rp__json_get(value, "sessionUpdate"), id = rp__json_get(value, "compactionId"), none = {0};
+      rp__jw_pack(&w, "update:{sessionUpdate:?v compactionId:?v}", what.n > FIELD_MAX ? none : what,
+                  id.n > FIELD_MAX ? none : id);
+    }
   }
   rp__jw_pack(&w, "acp_blob:s acp_bytes:i}", blob, (int64_t)body.n);
   return rc ? rc : out->err;
@@ -134,7 +109,7 @@ int rp__acp_events_large_body(rp_session *s, size_t body_max, struct rp__acp_eve
     int bad = mend(n, i);
     if (bad) return rp__fail(err, bad, "a message that is not UTF-8 could not be noted");
     struct rp__str body = {n->bytes.p + n->v[i].at, n->v[i].n};
-    if (body.n <= body_max && !(n->odd ? refused(body) : too_deep(body))) continue;
+    if (body.n <= body_max && !refused(body, n->odd)) continue;
     struct rp__buf small RP_AUTOBUF = RP_BUF(8 * FIELD_MAX);
     int rc = rp_blob_put(s, body.p, body.n, blob, err);
     if (rc) return rc;

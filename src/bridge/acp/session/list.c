@@ -4,17 +4,10 @@
  * knows. A cursor says which of the two parts goes on, and where: "r:" with time and id of the last session listed, or
  * "a:" with the agent's own cursor.
  */
-#include "bridge/acp/session/list.h"
+#include "bridge/acp/session/session.h"
 
 #include <errno.h>
 #include <limits.h>
-
-#include "base/text.h"
-#include "bridge/acp/session/agent-death.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/session/title.h"
-#include "bridge/acp/wire/from-agent.h"
 
 #define LIST_MS 5000 /* for the agent's part of a list */
 #define PAGE 50
@@ -44,25 +37,6 @@ static void page_done(struct page *p)
   for (size_t i = 0; i < p->n; i++) free(p->item[i].meta);
 }
 
-static bool was_told(const struct page *p, const rp_session_info *info)
-{
-  if (!p->later || info->last_activity_at < p->after_at) return false;
-  return info->last_activity_at > p->after_at || !p->met || strcmp(info->id, p->after_id) == 0;
-}
-
-/* A place for it in the page's order, or NULL: it is for a later one. They come newest first. */
-static struct item *place(struct page *p, const rp_session_info *info)
-{
-  size_t i = p->n;
-  while (i && info->last_activity_at > p->item[i - 1].at) i--;
-  if (p->n == PAGE) p->more = true;
-  if (i == PAGE) return NULL;
-  if (p->n == PAGE) free(p->item[--p->n].meta);
-  memmove(p->item + i + 1, p->item + i, (p->n - i) * sizeof p->item[0]);
-  p->n++;
-  return &p->item[i];
-}
-
 static int on_session(void *ctx, const rp_session_info *info)
 {
   struct page *p = ctx;
@@ -71,9 +45,18 @@ static int on_session(void *ctx, const rp_session_info *info)
   if (!info->channel || strcmp(info->channel, "acp") != 0) return 0;
   struct rp__json cwd = rp__json_get(meta, "cwd");
   if (cwd.type != RP_JSON_STRING || (p->cwd && !rp__json_eq(cwd, p->cwd))) return 0;
-  if (was_told(p, info)) return 0;
-  struct item *it = place(p, info);
-  if (!it) return 0;
+  bool told = p->later && info->last_activity_at >= p->after_at &&
+              (info->last_activity_at > p->after_at || !p->met || strcmp(info->id, p->after_id) == 0);
+  if (told) return 0;
+  /* Its place in the page's order; they come newest first. */
+  size_t i = p->n;
+  while (i && info->last_activity_at > p->item[i - 1].at) i--;
+  if (p->n == PAGE) p->more = true;
+  if (i == PAGE) return 0; /* of a later page */
+  if (p->n == PAGE) free(p->item[--p->n].meta);
+  memmove(p->item + i + 1, p->item + i, (p->n - i) * sizeof p->item[0]);
+  p->n++;
+  struct item *it = &p->item[i];
   snprintf(it->id, sizeof it->id, "%s", info->id);
   snprintf(it->status, sizeof it->status, "%s", rp_session_status_name(info->status));
   it->meta = strndup(meta.p, meta.n);
@@ -106,38 +89,25 @@ static int on_event(void *ctx, const rp_event_info *ev)
   return out->n ? 1 : 0;
 }
 
-static void cut(struct rp__buf *text)
-{
-  size_t chars = 0, i = 0;
-  while (i < text->n && text->p[i] != '\n' && chars < TITLE_CHARS) {
-    i++;
-    while (i < text->n && ((unsigned char)text->p[i] & 0xC0) == 0x80) i++;
-    chars++;
-  }
-  text->n = i;
-}
-
-static void write_title(struct rp__acp *a, const struct item *it, struct rp__jw *w)
-{
-  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_BODY_MAX);
-  rp_session *s = NULL;
-  if (rp_attach(a->e, it->id, &s, NULL)) return;
-  bool named = write_name(s, w);
-  if (!named) RP_IGNORE(rp_events(s, 0, LOOK_EVENTS, on_event, &text, NULL)); /* unread: without a title */
-  rp_session_free(s);
-  if (text.err || !text.n) return;
-  cut(&text);
-  rp__jw_pack(w, "title:n", text.p, text.n);
-}
-
 static void write_item(struct rp__acp *a, const struct item *it, struct rp__jw *w)
 {
   struct rp__json meta = rp__acp_raw(it->meta ? it->meta : "{}"), more = rp__json_get(meta, "additional_directories");
   char *said RP_AUTOFREE = rp__json_dup(rp__json_get(meta, "acp_session_id")),
              *sid RP_AUTOFREE = rp__name_own(it->id, said);
+  struct rp__buf text RP_AUTOBUF = RP_BUF(2 * RP_BODY_MAX);
+  rp_session *s = NULL;
   rp__jw_pack(w, "{sessionId:s cwd:v", sid ? sid : it->id, rp__json_get(meta, "cwd"));
   if (more.type == RP_JSON_ARRAY) rp__jw_pack(w, "additionalDirectories:v", more);
-  write_title(a, it, w);
+  /* A title: its name, else the first words of the user's. One that can't be read has none. */
+  if (!rp_attach(a->e, it->id, &s, NULL) && !write_name(s, w))
+    RP_IGNORE(rp_events(s, 0, LOOK_EVENTS, on_event, &text, NULL));
+  rp_session_free(s);
+  if (!text.err && text.n) {
+    size_t i = 0;
+    for (size_t chars = 0; i < text.n && text.p[i] != '\n' && chars < TITLE_CHARS; chars++)
+      for (i++; i < text.n && ((unsigned char)text.p[i] & 0xC0) == 0x80;) i++;
+    rp__jw_pack(w, "title:n", text.p, i);
+  }
   /* Whether somebody lives in it, which the protocol has no word for. */
   rp__jw_pack(w, "updatedAt:t _meta:{reprise:{status:s}}}", it->at, it->status);
 }
@@ -164,13 +134,6 @@ static void answer(struct rp__acp *a, struct rp__call *c, const struct rp__buf *
 
 /* ---- the agent's part ---- */
 
-/* Ours, or deleted: it is told before, or not at all. */
-static bool is_ours(struct rp__acp *a, struct rp__json sid)
-{
-  char *name RP_AUTOFREE = rp__json_dup(sid), id[RP_ID_MAX + 1];
-  return !name || rp__acp_by_agent(a, sid) || rp__name_find(a, name, id) != RP_NAME_FREE;
-}
-
 static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   struct rp__call *asked = c->peer;
@@ -180,7 +143,10 @@ static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__ms
   if (m && m->r.type == RP_RPC_RESULT) result = m->r.result;
   while (rp__json_next(rp__json_get(result, "sessions"), &it, NULL, &session)) {
     if (asked->params && !rp__json_eq(rp__json_get(session, "cwd"), asked->params)) continue;
-    if (is_ours(a, rp__json_get(session, "sessionId"))) continue;
+    struct rp__json sid = rp__json_get(session, "sessionId");
+    char *name RP_AUTOFREE = rp__json_dup(sid), id[RP_ID_MAX + 1];
+    /* Ours, or deleted: it is told before, or not at all. */
+    if (!name || rp__acp_by_agent(a, sid) || rp__name_find(a, name, id) != RP_NAME_FREE) continue;
     if (asked->text->n) rp__buf_char(asked->text, ',');
     if (rp__title_is_ours(NULL, rp__json_get(session, "title")))
       rp__title_leave_out(session, asked->text);
@@ -193,9 +159,10 @@ static void on_agents(struct rp__acp *a, struct rp__call *c, const struct rp__ms
 
 static void ask_agent(struct rp__acp *a, struct rp__call *asked, struct rp__json cwd, const char *cursor)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w;
-  struct rp__call *c = rp__acp_ask(a, "session/list", NULL, LIST_MS, on_agents, &out, &w);
+  struct rp__buf params RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&params);
+  rp__jw_pack(&w, "{cwd:?v cursor:?s}", cwd.type == RP_JSON_STRING ? cwd : (struct rp__json){0}, cursor);
+  struct rp__call *c = rp__acp_ask(a, "session/list", rp__acp_written(&params), NULL, LIST_MS, on_agents);
   if (!c) {
     answer(a, asked, asked->text, "a:", NULL);
     return;
@@ -203,16 +170,9 @@ static void ask_agent(struct rp__acp *a, struct rp__call *asked, struct rp__json
   c->peer = asked;
   asked->peer = c;
   asked->params = rp__json_dup(cwd); /* the agent may not filter */
-  rp__jw_pack(&w, "{cwd:?v cursor:?s}", cwd.type == RP_JSON_STRING ? cwd : (struct rp__json){0}, cursor);
-  rp__acp_asked(a, &out, &w);
 }
 
 /* ---- ours ---- */
-
-static int is_listed(void *ctx, const rp_session_info *info)
-{
-  return !info->trashed_at && strcmp(ctx, info->id) == 0 ? 1 : 0;
-}
 
 /* "TIME:ID" */
 static bool read_cursor(struct rp__acp *a, struct page *p, char *cursor)
@@ -225,24 +185,16 @@ static bool read_cursor(struct rp__acp *a, struct page *p, char *cursor)
   if (errno || *end != ':' || !end[1]) return false;
   p->after_id = end + 1;
   p->later = true;
-  p->met = rp_show(a->e, p->after_id, is_listed, end + 1, NULL) != 1; /* of one that is gone nothing is behind */
+  p->met = rp__name_row(a, p->after_id) != RP_ROW_LIVE; /* of one that is gone nothing is behind */
   return true;
-}
-
-static int read_page(struct rp__acp *a, struct page *p, struct rp__buf *items, rp_error *err)
-{
-  rp_filter f = {.scope = a->scope, .limit = INT_MAX};
-  struct rp__jw w = RP_JW(items);
-  int rc = rp_list(a->e, &f, on_session, p, err);
-  if (rc < 0) return rc;
-  for (size_t i = 0; i < p->n; i++) write_item(a, &p->item[i], &w);
-  return 0;
 }
 
 static void tell_ours(struct rp__acp *a, struct rp__call *c, struct rp__json cwd, char *cursor)
 {
   struct page p RP_CLEANUP(page_done) = {0};
   char *dir RP_AUTOFREE = rp__json_dup(cwd);
+  rp_filter f = {.scope = a->o.scope, .limit = INT_MAX};
+  struct rp__jw w = RP_JW(c->text);
   char next[RP_ID_MAX + 32];
   rp_error why = {0};
   p.cwd = dir;
@@ -250,43 +202,29 @@ static void tell_ours(struct rp__acp *a, struct rp__call *c, struct rp__json cwd
     rp__acp_answer_error(a, c, RP_ACP_E_PARAMS, "params.cursor: is none of ours", NULL);
     return;
   }
-  int rc = read_page(a, &p, c->text, &why);
-  if (p.more) snprintf(next, sizeof next, "%lld:%s", (long long)p.item[p.n - 1].at, p.item[p.n - 1].id);
-  if (rc)
+  if (rp_list(a->e, &f, on_session, &p, &why) < 0) {
     rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, why.message, NULL);
-  else if (p.more)
-    answer(a, c, c->text, "r:", next);
-  else if (a->caps.list && a->agent_state == RP_AGENT_UP)
-    ask_agent(a, c, cwd, NULL);
-  else
-    answer(a, c, c->text, "r:", NULL);
-}
-
-static void tell_agents(struct rp__acp *a, struct rp__call *c, struct rp__json cwd, const char *cursor)
-{
-  struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
-  if (a->agent_state == RP_AGENT_UP) {
-    ask_agent(a, c, cwd, cursor);
     return;
   }
-  rp__death_describe(a, &why);
-  rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, why.err ? "the agent keeps ending" : why.p, NULL);
-}
-
-static bool check(struct rp__acp *a, const struct rp__msg *m, struct rp__json cwd, struct rp__json cursor)
-{
-  const char *why = NULL;
-  if (cwd.type > RP_JSON_NULL && cwd.type != RP_JSON_STRING) why = "params.cwd: must be a string";
-  if (cursor.type > RP_JSON_NULL && (cursor.type != RP_JSON_STRING || cursor.n > CURSOR_MAX))
-    why = "params.cursor: is none of ours";
-  if (why) rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_PARAMS, why, NULL);
-  return !why;
+  for (size_t i = 0; i < p.n; i++) write_item(a, &p.item[i], &w);
+  if (p.more) snprintf(next, sizeof next, "%lld:%s", (long long)p.item[p.n - 1].at, p.item[p.n - 1].id);
+  if (!p.more && a->caps.list && a->agent_state == RP_AGENT_UP)
+    ask_agent(a, c, cwd, NULL);
+  else
+    answer(a, c, c->text, "r:", p.more ? next : NULL);
 }
 
 void rp__acp_on_list(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json cwd = rp__json_get(m->r.params, "cwd"), at = rp__json_get(m->r.params, "cursor");
-  if (!check(a, m, cwd, at)) return;
+  const char *bad = NULL;
+  if (cwd.type > RP_JSON_NULL && cwd.type != RP_JSON_STRING) bad = "params.cwd: must be a string";
+  if (at.type > RP_JSON_NULL && (at.type != RP_JSON_STRING || at.n > CURSOR_MAX))
+    bad = "params.cursor: is none of ours";
+  if (bad) {
+    rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_PARAMS, bad, NULL);
+    return;
+  }
   char *cursor RP_AUTOFREE = rp__json_dup(at);
   struct rp__call *c = rp__calls_add(&a->client, m->r.id, RP_CALL_HERE);
   if (c) c->text = calloc(1, sizeof *c->text);
@@ -296,12 +234,16 @@ void rp__acp_on_list(struct rp__acp *a, const struct rp__msg *m)
     return;
   }
   *c->text = RP_BUF(RP_ACP_LINE / 2);
-  if (!cursor)
-    tell_ours(a, c, cwd, NULL);
-  else if (strncmp(cursor, "r:", 2) == 0 && cursor[2])
-    tell_ours(a, c, cwd, cursor + 2);
-  else if (strncmp(cursor, "a:", 2) == 0 && a->caps.list)
-    tell_agents(a, c, cwd, cursor + 2);
-  else
+  bool agents = cursor && strncmp(cursor, "a:", 2) == 0 && a->caps.list;
+  if (!cursor || (strncmp(cursor, "r:", 2) == 0 && cursor[2])) {
+    tell_ours(a, c, cwd, cursor ? cursor + 2 : NULL);
+  } else if (agents && a->agent_state == RP_AGENT_UP) {
+    ask_agent(a, c, cwd, cursor + 2);
+  } else if (agents) {
+    struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
+    rp__death_describe(a, &why);
+    rp__acp_answer_error(a, c, RP_ACP_E_INTERNAL, why.err ? "the agent keeps ending" : why.p, NULL);
+  } else {
     rp__acp_answer_error(a, c, RP_ACP_E_PARAMS, "params.cursor: is none of ours", NULL);
+  }
 }

@@ -6,34 +6,6 @@
 
 #include "base/macros.h"
 
-const char *const rp__acp_state_names[RP_ACP_STATES] = {
-    [RP_ACP_COLD] = "cold",           [RP_ACP_QUEUED] = "queued", [RP_ACP_RESTORING] = "restoring",
-    [RP_ACP_RELOADING] = "reloading", [RP_ACP_FORKED] = "forked", [RP_ACP_LIVE] = "live",
-    [RP_ACP_ENDING] = "ending",       [RP_ACP_TAKEN] = "taken",
-};
-
-const char *const rp__acp_on_names[RP_ONS] = {
-    [RP_ON_NAMED] = "named by the agent",
-    [RP_ON_COPIED] = "copied from another",
-    [RP_ON_ANSWERED] = "answered to the editor",
-    [RP_ON_LINE] = "line of the editor",
-    [RP_ON_RESTORE] = "restore",
-    [RP_ON_WAIT] = "restore after others",
-    [RP_ON_RESTORED] = "restored",
-    [RP_ON_FAILED] = "not restored",
-    [RP_ON_AGENT_GONE] = "agent gone",
-    [RP_ON_TURN_OVER] = "turn over",
-    [RP_ON_END] = "close or delete",
-    [RP_ON_TAKEN] = "taken away",
-    [RP_ON_REOPENED] = "journal reopened",
-};
-
-const char *const rp__acp_do_names[RP_DOS] = {
-    [RP_DO_NOTHING] = "nothing", [RP_DO_REFUSE] = "refuse",   [RP_DO_PASS] = "pass",
-    [RP_DO_WAIT] = "wait",       [RP_DO_RESTORE] = "restore", [RP_DO_CLIMB] = "climb",
-    [RP_DO_RELEASE] = "release", [RP_DO_CLOSE] = "close",     [RP_DO_TELL] = "tell",
-};
-
 #define IN(state) (1u << RP_ACP_##state)
 #define ALL ((1u << RP_ACP_STATES) - 1)
 #define STAY RP_ACP_STATES

@@ -67,9 +67,5 @@ struct rp__acp_step rp__acp_machine(enum rp__acp_state state, enum rp__acp_on on
 
 extern const struct rp__acp_row rp__acp_rows[];
 extern const unsigned rp__acp_n_rows;
-/* As the documentation writes them. */
-extern const char *const rp__acp_state_names[RP_ACP_STATES];
-extern const char *const rp__acp_on_names[RP_ONS];
-extern const char *const rp__acp_do_names[RP_DOS];
 
 #endif

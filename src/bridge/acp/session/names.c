@@ -3,30 +3,24 @@
  * Resolves ids on the wire. An id is a session's own, another name of a session (from the store's table of names), or
  * the name of a deleted session.
  */
-#include "bridge/acp/session/names.h"
-
-#include "bridge/acp/proxy.h"
-#include "bridge/workspace.h"
+#include "bridge/acp/session/session.h"
 
 struct looked {
   const char *want;
-  bool row, live;
+  enum rp__journal_row row;
 };
 
 static int on_row(void *ctx, const rp_session_info *info)
 {
-  struct looked *l = ctx;
-  if (strcmp(info->id, l->want) != 0) return 0; /* a prefix or a key of another */
-  l->row = true;
-  l->live = !info->trashed_at;
+  struct looked *l = ctx; /* `info` may be of another, of which that is a prefix or a key */
+  if (strcmp(info->id, l->want) == 0) l->row = info->trashed_at ? RP_ROW_TRASHED : RP_ROW_LIVE;
   return 0;
 }
 
-static struct looked look(struct rp__acp *a, const char *id)
+enum rp__journal_row rp__name_row(struct rp__acp *a, const char *id)
 {
   struct looked l = {.want = id};
-  if (rp_show(a->e, id, on_row, &l, NULL)) l.row = l.live = false;
-  return l;
+  return rp_show(a->e, id, on_row, &l, NULL) ? RP_ROW_NONE : l.row;
 }
 
 enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_ID_MAX + 1])
@@ -34,12 +28,12 @@ enum rp__name rp__name_find(struct rp__acp *a, const char *sid, char ret_id[RP_I
   char id[RP_SCOPE_MAX + 1], other[RP_ID_MAX + 1] = "";
   rp__workspace_id("acp", sid, id);
   snprintf(ret_id, RP_ID_MAX + 1, "%s", id);
-  struct looked l = look(a, id);
-  if (l.row) return l.live ? RP_NAME_OURS : RP_NAME_DELETED;
+  enum rp__journal_row row = rp__name_row(a, id);
+  if (row) return row == RP_ROW_LIVE ? RP_NAME_OURS : RP_NAME_DELETED;
   if (rp_name_find(a->e, id, other, NULL)) return RP_NAME_FREE;
   if (!other[0]) return RP_NAME_DELETED;
   snprintf(ret_id, RP_ID_MAX + 1, "%s", other);
-  return look(a, other).live ? RP_NAME_OTHER : RP_NAME_DELETED;
+  return rp__name_row(a, other) == RP_ROW_LIVE ? RP_NAME_OTHER : RP_NAME_DELETED;
 }
 
 char *rp__name_own(const char *id, const char *said)

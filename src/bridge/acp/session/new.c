@@ -5,16 +5,7 @@
  * journal begins with a copy of the other session's. When the agent does not have that other session open, the agent
  * gets it first.
  */
-#include "bridge/acp/session/new.h"
-
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/session/settings.h"
-#include "bridge/acp/wire/from-client.h"
 
 /* Those that are being begun count too. */
 static bool room_for_one(const struct rp__acp *a)
@@ -29,14 +20,12 @@ void rp__acp_on_new(struct rp__acp *a, const struct rp__msg *m)
 {
   if (!room_for_one(a)) {
     rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "too many sessions are open at once", NULL);
-    return;
-  }
-  if (a->continue_id) {
+  } else if (a->o.continue_id) {
     rp__load_continue(a, m);
-    return;
+  } else {
+    struct rp__call *c = rp__acp_pass(a, m, RP_CALL_NEW, NULL);
+    if (c) rp__acp_keep(&c->params, m->r.params);
   }
-  struct rp__call *c = rp__acp_pass(a, m, RP_CALL_NEW, NULL);
-  if (c) rp__acp_keep(&c->params, m->r.params);
 }
 
 /* Why it can't be a session's id here; NULL: it can. */
@@ -49,16 +38,41 @@ static const char *unfit(struct rp__json sid)
   return NULL;
 }
 
-/* The editor hears it in each such session; there is no journal to say it in. */
-static void tell_unnamed(struct rp__acp *a, struct rp__json sid, const char *why)
+/* The session that an answer names. NULL: there is none, or it can't be recorded. */
+static struct rp__acp_session *named(struct rp__acp *a, const struct rp__msg *m)
 {
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json sid = rp__json_get(m->r.result, "sessionId");
+  if (m->r.type != RP_RPC_RESULT || unfit(sid) || rp__acp_by_agent(a, sid)) return NULL;
+  return rp__acp_session_named(a, sid);
+}
+
+/* The agent's answer with which a session begins, for the editor; `s` NULL: as it came. */
+static void tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
+{
+  struct rp__buf name RP_AUTOBUF = RP_BUF(8 * RP_ACP_SID), out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__json sid = rp__json_get(m->r.result, "sessionId");
+  struct rp__jw w = RP_JW(&name);
   char text[160];
+  if (s) {
+    rp__early_updates_release(s);
+    rp__acp_session_on(s, RP_ON_ANSWERED);
+    rp__settings_begin(s, m->r.result);
+  }
+  if (s && !rp__json_eq(sid, s->client_sid)) {
+    rp__jw_str(&w, s->client_sid);
+    rp__rpc_splice(&out, m->text, sid, (struct rp__str){name.p, name.n});
+    rp__acp_send(a, RP_ACP_CLIENT, &out);
+    return;
+  }
+  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+  const char *why = !s && m->r.type == RP_RPC_RESULT ? unfit(sid) : NULL;
+  if (!why) return;
+  /* The editor hears it in each such session; there is no journal to say it in. */
   snprintf(text, sizeof text, "This session is not recorded, and can't be restored: the id that the agent gave it %s.",
            why);
   if (!a->told_unnamed) rp__acp_warn(a, "a session is not recorded: the id that the agent gave it %s (told once)", why);
   a->told_unnamed = true;
-  struct rp__jw w = rp__rpc_begin_request(&out, NULL, "session/update");
+  w = rp__rpc_begin_request(&out, NULL, "session/update");
   rp__jw_pack(&w, "{sessionId:v", sid);
   if (a->notices)
     rp__jw_pack(&w, "update:{sessionUpdate:s severity:s title:s description:s}}", "notice", "warning", "Not recorded",
@@ -69,52 +83,10 @@ static void tell_unnamed(struct rp__acp *a, struct rp__json sid, const char *why
   rp__acp_send(a, RP_ACP_CLIENT, &out);
 }
 
-/* A live session that the agent named, without a journal yet. NULL: it can't be recorded. */
-static struct rp__acp_session *named(struct rp__acp *a, struct rp__json sid)
-{
-  char *name RP_AUTOFREE = rp__json_dup(sid);
-  rp_error why = {0};
-  if (!name || unfit(sid) || rp__acp_by_agent(a, sid)) return NULL;
-  struct rp__acp_session *s = rp__acp_session_new(a, name, &why);
-  if (!s || !rp__acp_set_agent_sid(s, sid)) {
-    rp__acp_log(a, "a session is not recorded: %s", s ? "out of memory" : why.message);
-    if (s) rp__acp_session_free(s);
-    return NULL;
-  }
-  s->bound = true;
-  rp__acp_session_on(s, RP_ON_NAMED);
-  return s;
-}
-
-/* The agent's answer with which a session begins, for the editor; `s` NULL: as it came. */
-static void tell_made(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
-{
-  struct rp__buf name RP_AUTOBUF = RP_BUF(8 * RP_ACP_SID), out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json sid = rp__json_get(m->r.result, "sessionId");
-  if (!s) {
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-    const char *why = m->r.type == RP_RPC_RESULT ? unfit(sid) : NULL;
-    if (why) tell_unnamed(a, sid, why);
-    return;
-  }
-  rp__early_updates_release(s);
-  rp__acp_session_on(s, RP_ON_ANSWERED);
-  rp__settings_begin(s, m->r.result);
-  if (rp__json_eq(sid, s->client_sid)) {
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-    return;
-  }
-  struct rp__jw w = RP_JW(&name);
-  rp__jw_str(&w, s->client_sid);
-  rp__rpc_splice(&out, m->text, sid, (struct rp__str){name.p, name.n});
-  rp__acp_send(a, RP_ACP_CLIENT, &out);
-}
-
 void rp__acp_made(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
-  bool good = m->r.type == RP_RPC_RESULT;
-  struct rp__acp_session *s = good ? named(a, rp__json_get(m->r.result, "sessionId")) : NULL;
-  if (s) s->brief_due = a->brief;
+  struct rp__acp_session *s = named(a, m);
+  if (s) s->brief_due = a->o.brief;
   if (s) rp__acp_session_begin(s, rp__call_params(c));
   tell_made(a, m, s);
 }
@@ -138,25 +110,14 @@ static void ask(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_sessi
   rp__acp_forward(a, RP_ACP_AGENT, s ? rp__acp_map(m, s->client_sid, s->agent_sid, &room) : m->line);
 }
 
-/* The agent gets it back as for a load; the request waits for that. */
-static void open_first(struct rp__acp *a, const struct rp__msg *m, const char *sid)
-{
-  struct rp__acp_session *s = NULL;
-  rp_error why = {0};
-  if (rp__acp_session_resume(a, sid, true, &s, &why)) {
-    rp__acp_fail(a, m->r.id, &why);
-    return;
-  }
-  rp__acp_keep(&s->params, m->r.params);
-  rp__waiting_request_add(a, s, m);
-  rp__restore_begin(s);
-}
-
 void rp__acp_on_fork(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json sid = rp__json_get(m->r.params, "sessionId");
   struct rp__acp_session *s = rp__acp_by_client(a, sid);
   char *name RP_AUTOFREE = rp__json_dup(sid), id[RP_SCOPE_MAX + 1];
+  bool look = name && sid.n <= RP_ACP_SID && !s && a->caps.fork;
+  enum rp__name known = look ? rp__name_find(a, name, id) : RP_NAME_FREE;
+  rp_error why = {0};
   if (!name || sid.n > RP_ACP_SID)
     rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_PARAMS, "params.sessionId: must be a string that names a session",
                   NULL);
@@ -164,21 +125,22 @@ void rp__acp_on_fork(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_error(a, RP_ACP_CLIENT, m->r.id, RP_ACP_E_INTERNAL, "too many sessions are open at once", NULL);
   else if (s && !rp__acp_session_there(a, m, s))
     return; /* it waits for the session, or was refused */
-  else if (s)
-    ask(a, m, s);
-  else
-    switch (a->caps.fork ? rp__name_find(a, name, id) : RP_NAME_FREE) {
-    case RP_NAME_OURS:
-    case RP_NAME_OTHER: open_first(a, m, name); break;
-    case RP_NAME_DELETED: rp__acp_not_found(a, m->r.id, m->r.params, "the session was deleted"); break;
-    case RP_NAME_FREE: ask(a, m, NULL); break; /* only the agent may know it, or it can't fork and says so */
-    }
+  else if (s || known == RP_NAME_FREE)
+    ask(a, m, s); /* without one only the agent may know it, or it can't fork and says so */
+  else if (known == RP_NAME_DELETED)
+    rp__acp_not_found(a, m->r.id, m->r.params, "the session was deleted");
+  else if (rp__acp_session_resume(a, name, true, &s, &why))
+    rp__acp_fail(a, m->r.id, &why);
+  else { /* the agent gets it back as for a load; the request waits for that */
+    rp__acp_keep(&s->params, m->r.params);
+    rp__waiting_request_add(a, s, m);
+    rp__restore_begin(s);
+  }
 }
 
 void rp__acp_forked(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
-  bool good = m->r.type == RP_RPC_RESULT;
-  struct rp__acp_session *s = good ? named(a, rp__json_get(m->r.result, "sessionId")) : NULL;
+  struct rp__acp_session *s = named(a, m);
   if (s) rp__acp_session_branch(s, c->from, c->seq, c->history, rp__call_params(c));
   tell_made(a, m, s);
 }

@@ -3,16 +3,6 @@
 #include "base/given-values.h"
 #include "bridge/acp/session/session.h"
 
-#include "bridge/acp/replay/replay-filter.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/event.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/open-tools.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/settings.h"
-#include "bridge/acp/wire/capabilities.h"
-#include "bridge/acp/wire/waiting.h"
 #include "base/utf8.h"
 
 #define META_BYTES ((size_t)48 << 10)
@@ -67,7 +57,7 @@ struct rp__acp_session *rp__acp_session_new(struct rp__acp *a, const char *clien
     rp__fail_nomem(err);
     return NULL;
   }
-  rp__replay_filter_init(&s->filter);
+  rp__waiting_lines_init(&s->filter.doubt);
   rp__waiting_lines_init(&s->later);
   s->a = a;
   s->client_sid = sid;
@@ -90,7 +80,7 @@ void rp__acp_session_free(struct rp__acp_session *s)
   rp__acp_journal_forget(a, s);
   rp__calls_forget(&a->client, s);
   rp__calls_forget(&a->agent, s);
-  rp__waiting_request_fail(a, s, RP_ACP_E_INTERNAL, "the session was closed", NULL);
+  rp__waiting_request_fail(a, s, "the session was closed", NULL);
   rp__replay_filter_end(s);
   rp__waiting_lines_done(&s->later);
   rp_session_free(s->h);
@@ -98,9 +88,29 @@ void rp__acp_session_free(struct rp__acp_session *s)
   free(s->client_sid);
   free(s->agent_sid);
   free(s->params);
-  rp__settings_done(&s->settings);
+  free(s->settings.modes);
+  free(s->settings.config);
+  free(s->settings.config_began);
+  free(s->settings.mode);
+  free(s->settings.want_mode);
+  free(s->settings.want_config);
   free(s->ladder.answer);
   free(s);
+}
+
+struct rp__acp_session *rp__acp_session_named(struct rp__acp *a, struct rp__json sid)
+{
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  rp_error why = {0};
+  struct rp__acp_session *s = name ? rp__acp_session_new(a, name, &why) : NULL;
+  if (!s || !rp__acp_set_agent_sid(s, sid)) {
+    rp__acp_log(a, "a session is not recorded: %s", why.code ? why.message : "out of memory");
+    if (s) rp__acp_session_free(s);
+    return NULL;
+  }
+  s->bound = true;
+  rp__acp_session_on(s, RP_ON_NAMED);
+  return s;
 }
 
 bool rp__acp_set_agent_sid(struct rp__acp_session *s, struct rp__json sid)
@@ -134,25 +144,28 @@ static void write_agent(struct rp__jw *w, const struct rp__acp *a)
   rp__jw_pack(w, "agent:{name:?s version:?s}", a->caps.name, a->caps.version);
 }
 
-/* Of the servers only their names: env and headers hold secrets. `all`: not only what must be there. */
-static int write_meta(const struct rp__acp_session *s, struct rp__json params, bool all, struct rp__buf *out)
+/* Of the servers only their names: env and headers hold secrets. What does not fit is left out. */
+static int write_meta(const struct rp__acp_session *s, struct rp__buf *out)
 {
-  struct rp__jw w = RP_JW(out);
-  struct rp__json cwd = rp__json_get(params, "cwd"), more = rp__json_get(params, "additionalDirectories"), server;
-  struct rp__json_iter it = {0};
-  rp__jw_pack(&w, "{acp_session_id:s", s->client_sid);
-  write_agent(&w, s->a);
-  if (all && cwd.type == RP_JSON_STRING) rp__jw_pack(&w, "cwd:v", cwd);
-  if (all && more.type == RP_JSON_ARRAY) rp__jw_pack(&w, "additional_directories:v", more);
-  if (all) {
-    rp__jw_pack(&w, "mcp_servers:[");
-    while (rp__json_next(rp__json_get(params, "mcpServers"), &it, NULL, &server))
+  struct rp__json params = rp__acp_raw(s->params ? s->params : "{}"), cwd = rp__json_get(params, "cwd"), server;
+  struct rp__json more = rp__json_get(params, "additionalDirectories");
+  for (bool all = true;; all = false) {
+    struct rp__json_iter it = {0};
+    struct rp__jw w = RP_JW(out);
+    rp__jw_pack(&w, "{acp_session_id:s", s->client_sid);
+    write_agent(&w, s->a);
+    if (all && cwd.type == RP_JSON_STRING) rp__jw_pack(&w, "cwd:v", cwd);
+    if (all && more.type == RP_JSON_ARRAY) rp__jw_pack(&w, "additional_directories:v", more);
+    if (all) rp__jw_pack(&w, "mcp_servers:[");
+    while (all && rp__json_next(rp__json_get(params, "mcpServers"), &it, NULL, &server))
       rp__jw_value(&w, rp__json_get(server, "name"));
-    rp__jw_pack(&w, "] command:[");
-    for (char **c = s->a->command; c && *c; c++) rp__jw_str(&w, *c);
-    rp__jw_end_array(&w);
+    if (all) rp__jw_pack(&w, "] command:[");
+    for (char **c = s->a->command; all && *c; c++) rp__jw_str(&w, *c);
+    rp__jw_pack(&w, all ? "]}" : "}");
+    if (!out->err || !all) break;
+    rp__buf_reset(out);
   }
-  rp__jw_end_object(&w);
+  rp__utf8_mend_buf(out);
   return out->err;
 }
 
@@ -167,12 +180,6 @@ void rp__acp_put_provider(struct rp__acp_session *s)
   write_agent(&w, s->a);
   rp__jw_pack(&w, "}}");
   rp__acp_journal_event(s, "provider", &out, RP_DISK);
-}
-
-static struct rp__json provider_sid(struct rp__json provider)
-{
-  struct rp__json sid = rp__json_get(provider, "acp_session_id");
-  return sid.type ? sid : rp__json_get(rp__json_get(provider, "metadata"), "acp_session_id");
 }
 
 static int start(struct rp__acp_session *s, const char *meta, rp_error *err)
@@ -192,53 +199,25 @@ static int start(struct rp__acp_session *s, const char *meta, rp_error *err)
   return 0;
 }
 
-/* What does not fit is left out. */
-static int make_meta(const struct rp__acp_session *s, struct rp__buf *out)
-{
-  struct rp__json params = rp__acp_raw(s->params ? s->params : "{}");
-  if (write_meta(s, params, true, out)) {
-    rp__buf_reset(out);
-    write_meta(s, params, false, out);
-  }
-  rp__utf8_mend_buf(out);
-  return out->err;
-}
-
 int rp__acp_session_reopen(struct rp__acp_session *s, rp_error *err)
 {
   struct rp__buf meta RP_AUTOBUF = RP_BUF(META_BYTES);
   s->open_at = rp__acp_now(s->a) + RP_ACP_OPEN_MS;
-  return make_meta(s, &meta) ? rp__fail_nomem(err) : start(s, meta.p, err);
+  return write_meta(s, &meta) ? rp__fail_nomem(err) : start(s, meta.p, err);
 }
 
-static int same_id(void *ctx, const rp_session_info *info)
-{
-  return strcmp(ctx, info->id) == 0 ? 1 : 0;
-}
-
-static bool exists(struct rp__acp *a, const char *id)
-{
-  return rp_show(a->e, id, same_id, (void *)(uintptr_t)id, NULL) == 1;
-}
-
-/* Also as a name: of another session, or of a deleted one. */
-static bool is_taken(struct rp__acp *a, const char *id)
-{
-  char other[RP_ID_MAX + 1];
-  return exists(a, id) || rp_name_find(a->e, id, other, NULL) == 0;
-}
-
-/* The journal's id. Agents that count from one give a name that is taken: then the editor gets another. */
+/*
+ * The journal's id. Agents that count from one give a name that is taken, by a session or as a name of another or a
+ * deleted one: then the editor gets another.
+ */
 static void choose_id(struct rp__acp_session *s)
 {
-  rp__workspace_id("acp", s->client_sid, s->id);
-  if (!is_taken(s->a, s->id)) return;
-  for (int i = 2; i < SUFFIX_MAX; i++) {
-    char sid[RP_ACP_SID + 16];
+  char sid[RP_ACP_SID + 16], other[RP_ID_MAX + 1];
+  for (int i = 1; i < SUFFIX_MAX; i++) {
     snprintf(sid, sizeof sid, "%s.%d", s->client_sid, i);
-    rp__workspace_id("acp", sid, s->id);
-    if (is_taken(s->a, s->id)) continue;
-    char *copy = strdup(sid);
+    rp__workspace_id("acp", i > 1 ? sid : s->client_sid, s->id);
+    if (rp__name_row(s->a, s->id) || rp_name_find(s->a->e, s->id, other, NULL) == 0) continue;
+    char *copy = i > 1 ? strdup(sid) : NULL;
     if (!copy) return;
     free(s->client_sid);
     s->client_sid = copy;
@@ -252,16 +231,16 @@ void rp__acp_session_begin(struct rp__acp_session *s, struct rp__json params)
   rp_error why = {0};
   rp__acp_keep(&s->params, params);
   choose_id(s);
-  int rc = rp__workspace_scope(s->a->scope, cwd, s->scope, &why);
+  int rc = rp__workspace_scope(s->a->o.scope, cwd, s->scope, &why);
   if (!rc) rc = rp__acp_session_reopen(s, &why);
   if (rc) rp__acp_log(s->a, "session %s: no journal: %s", s->id, why.message);
   rp__acp_put_provider(s); /* counts as lost where there is no journal */
-  if (!s->a->name) return;
+  if (!s->a->o.name) return;
   struct rp__buf out RP_AUTOBUF = RP_BUF(META_BYTES);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_pack(&w, "{name:s}", s->a->name);
+  rp__jw_pack(&w, "{name:s}", s->a->o.name);
   rp__acp_journal_event(s, "session", &out, RP_DISK);
-  free(RP_TAKE(s->a->name));
+  s->a->o.name = NULL;
 }
 
 static int on_scope(void *ctx, const rp_session_info *info)
@@ -270,20 +249,10 @@ static int on_scope(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-static int branch(struct rp__acp_session *s, rp_session *from, int64_t seq, rp_error *err)
+void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t seq, bool owed, struct rp__json params)
 {
   struct rp__buf meta RP_AUTOBUF = RP_BUF(META_BYTES);
   char id[RP_ID_MAX + 1];
-  if (make_meta(s, &meta)) return rp__fail_nomem(err);
-  rp_fork_options o = {.at_seq = rp__given_seq(seq), .id = s->id, .meta = meta.p};
-  int rc = rp_fork(from, &o, id, NULL, err);
-  if (!rc) rc = rp_show(s->a->e, id, on_scope, s->scope, err);
-  if (!rc) rc = start(s, NULL, err);
-  return rc ? rc : rp__known_calls_load(s->h, &s->known, err);
-}
-
-void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t seq, bool owed, struct rp__json params)
-{
   rp_error why = {0};
   if (!from) { /* nobody here has the other one */
     rp__acp_session_begin(s, params);
@@ -291,12 +260,18 @@ void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t
   }
   rp__acp_keep(&s->params, params);
   choose_id(s);
-  if (branch(s, from, seq, &why) == 0)
-    rp__acp_session_on(s, RP_ON_COPIED);
-  else
+  int rc = write_meta(s, &meta) ? rp__fail_nomem(&why) : 0;
+  rp_fork_options o = {.at_seq = rp__given_seq(seq), .id = s->id, .meta = meta.p};
+  if (!rc) rc = rp_fork(from, &o, id, NULL, &why);
+  if (!rc) rc = rp_show(s->a->e, id, on_scope, s->scope, &why);
+  if (!rc) rc = start(s, NULL, &why);
+  if (!rc) rc = rp__known_calls_load(s->h, &s->known, &why);
+  if (rc)
     rp__acp_log(s->a, "session %s: no journal: %s", s->id, why.message);
+  else
+    rp__acp_session_on(s, RP_ON_COPIED);
   if (owed)
-    rp__acp_owe_history(s); /* what the agent copied has nothing of it */
+    s->history = RP_HISTORY_DUE; /* what the agent copied has nothing of it */
   else
     rp__acp_put_provider(s);
 }
@@ -305,7 +280,7 @@ void rp__acp_session_branch(struct rp__acp_session *s, rp_session *from, int64_t
 int rp__acp_session_begin_late(struct rp__acp_session *s, rp_error *err)
 {
   s->open_at = rp__acp_now(s->a) + RP_ACP_OPEN_MS;
-  if (exists(s->a, s->id))
+  if (rp__name_row(s->a, s->id))
     return rp__fail(err, RP_E_HELD, "the journal has another session '%s', which is not this one", s->id);
   int rc = rp__acp_session_reopen(s, err);
   if (rc) return rc;
@@ -318,12 +293,6 @@ void rp__acp_session_retry(struct rp__acp_session *s)
 {
   rp_error why = {0};
   if (!s->h && s->state != RP_ACP_TAKEN) RP_IGNORE(rp__acp_session_begin_late(s, &why)); /* tried again later */
-}
-
-void rp__acp_sessions_retry(struct rp__acp *a)
-{
-  for (struct rp__acp_session *s = a->sessions; s; s = s->next)
-    if (!s->h && s->open_at <= rp__acp_now(a)) rp__acp_session_retry(s);
 }
 
 /* ---- one that the journal has ---- */
@@ -357,33 +326,18 @@ static int on_found(void *ctx, const rp_session_info *info)
   return 0;
 }
 
-/* The agent's own id for a conversation as it was at an event (< 0: is now); NULL: none. */
-static char *agents_id(struct rp__acp_session *s, int64_t seq)
+/* The agent's own id for a conversation as it was at an event (< 0: is now), and the agent's name. */
+static bool read_provider(struct rp__acp_session *s, int64_t seq, char **ret_sid, char **ret_agent)
 {
-  char *state = NULL, *sid = NULL;
-  if (rp_state_json(s->h, seq, &state, NULL)) return NULL;
-  struct rp__json provider = rp__json_get(rp__acp_raw(state), "provider");
-  sid = rp__json_dup(provider_sid(provider));
+  char *state = NULL;
+  if (rp_state_json(s->h, seq, &state, NULL)) return false;
+  struct rp__json provider = rp__json_get(rp__acp_raw(state), "provider"),
+                  sid = rp__json_get(provider, "acp_session_id");
+  struct rp__json more = rp__json_get(provider, "metadata");
+  *ret_sid = rp__json_dup(sid.type ? sid : rp__json_get(more, "acp_session_id"));
+  *ret_agent = rp__json_dup(rp__json_get(rp__json_get(more, "agent"), "name"));
   rp_free(state);
-  return sid;
-}
-
-/* The agent's own id for it and its name, as the last of them had it. */
-static void read_provider(struct rp__acp_session *s, const struct found *f)
-{
-  char *state = NULL, *agent RP_AUTOFREE = NULL;
-  if (rp_state_json(s->h, -1, &state, NULL)) return;
-  struct rp__json provider = rp__json_get(rp__acp_raw(state), "provider");
-  rp__acp_set_agent_sid(s, provider_sid(provider));
-  agent = rp__json_dup(rp__json_get(rp__json_get(rp__json_get(provider, "metadata"), "agent"), "name"));
-  char had[RP_ACP_NAME], has[RP_ACP_NAME];
-  rp__agent_name(agent ? agent : f->agent ? f->agent : "", had);
-  rp__agent_name(s->a->caps.name, has);
-  s->ladder.other_agent = had[0] && has[0] && strcmp(had, has) != 0;
-  /* What a fork has copied is the id of the original's conversation, in which nothing of the fork may be said. */
-  char *was RP_AUTOFREE = f->forked_at && s->agent_sid ? agents_id(s, f->forked_at) : NULL;
-  if (was && strcmp(was, s->agent_sid) == 0) s->ladder.other_agent = true;
-  rp_free(state);
+  return true;
 }
 
 struct rp__acp_session *rp__acp_open_here(const struct rp__acp *a, const char *id)
@@ -397,7 +351,8 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
                            rp_error *err)
 {
   struct found f RP_CLEANUP(found_done) = {0};
-  char id[RP_SCOPE_MAX + 1];
+  char *agent RP_AUTOFREE = NULL, *then RP_AUTOFREE = NULL, *was RP_AUTOFREE = NULL;
+  char id[RP_SCOPE_MAX + 1], had[RP_ACP_NAME], has[RP_ACP_NAME];
   const char *wire = by_wire ? ref : NULL;
   if (wire) {
     if (rp__name_find(a, wire, id) == RP_NAME_DELETED)
@@ -420,9 +375,16 @@ int rp__acp_session_resume(struct rp__acp *a, const char *ref, bool by_wire, str
     rp__acp_session_free(s);
     return rc;
   }
-  read_provider(s, &f);
+  if (read_provider(s, -1, &s->agent_sid, &agent)) { /* whether its id means anything to the agent that runs now */
+    rp__agent_name(agent ? agent : f.agent ? f.agent : "", had);
+    rp__agent_name(a->caps.name, has);
+    s->ladder.other_agent = had[0] && has[0] && strcmp(had, has) != 0;
+    /* What a fork has copied is the id of the original's conversation, in which nothing of the fork may be said. */
+    if (f.forked_at && s->agent_sid && read_provider(s, f.forked_at, &was, &then) && was)
+      s->ladder.other_agent |= strcmp(was, s->agent_sid) == 0;
+  }
   s->settings.in_journal = true;
-  s->brief_due = a->brief && !s->known.turn; /* its first prompt is still to come */
+  s->brief_due = a->o.brief && !s->known.turn; /* its first prompt is still to come */
   *ret = s;
   return 0;
 }

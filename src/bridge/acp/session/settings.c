@@ -5,14 +5,7 @@
  * Therefore mode and options are set again before any prompt passes, and the editor is told which of them could not be
  * set.
  */
-#include "bridge/acp/session/settings.h"
-
-#include "bridge/acp/replay/transcript.h"
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/prompt.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
 
 #define OPTIONS_MAX 64 /* of a session that are set again */
 
@@ -40,20 +33,9 @@ static bool chosen(const struct rp__acp_session *s)
   return s->settings.want_mode || s->settings.want_config;
 }
 
-void rp__settings_done(struct rp__settings *t)
-{
-  free(t->modes);
-  free(t->config);
-  free(t->config_began);
-  free(t->mode);
-  free(t->want_mode);
-  free(t->want_config);
-}
-
 static void replace(char **slot, struct rp__json value)
 {
-  free(*slot);
-  *slot = NULL; /* one that is too long is not known: the old one would be wrong */
+  free(RP_TAKE(*slot)); /* one that is too long is not known: the old one would be wrong */
   rp__acp_keep(slot, value);
 }
 
@@ -76,19 +58,11 @@ void rp__settings_begin(struct rp__acp_session *s, struct rp__json result)
   rp__acp_learn(s, result);
 }
 
-void rp__settings_drop(struct rp__acp_session *s)
-{
-  free(RP_TAKE(s->settings.want_mode));
-  free(RP_TAKE(s->settings.want_config));
-  s->settings.left_out = 0;
-}
-
 void rp__settings_chosen(struct rp__acp_session *s, struct rp__json params, const struct rp__msg *m)
 {
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json mode = rp__json_get(params, "modeId"), config = rp__json_get(m->r.result, config_member);
   int rc = 0;
-  rp__acp_events_init(&events);
   rp__acp_learn(s, m->r.result);
   rp__acp_keep(&s->settings.mode, mode);
   if (mode.type)
@@ -144,39 +118,36 @@ bool rp__settings_hear(struct rp__acp_session *s, struct rp__json update)
 
 /* ---- the editor ---- */
 
-static bool answer_has(const struct rp__acp_session *s, const char *member)
-{
-  return s->asked && rp__json_get(rp__acp_raw(s->ladder.answer), member).type > RP_JSON_NULL;
-}
-
-static void tell(struct rp__acp_session *s, const char *what, const char *member, struct rp__json value)
+/*
+ * What the editor shows and the agent has not. Where the answer to a load has such a member it says it; the journal has
+ * it as well, for else the history would say something else.
+ */
+static void tell_choice(struct rp__acp_session *s, const char *what, const char *member, const char *in_answer,
+                        struct rp__json value, const char *want)
 {
   struct rp__buf update RP_AUTOBUF = RP_BUF(2 * RP_ACP_KEEP);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__jw w = RP_JW(&update);
+  if (!value.type || !want || same(value, rp__acp_raw(want))) return;
+  if (s->asked && rp__json_get(rp__acp_raw(s->ladder.answer), in_answer).type > RP_JSON_NULL) {
+    if (!rp__acp_event_choice(what, member, value, NULL, &events, NULL))
+      rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
+    return;
+  }
   rp__jw_pack(&w, "{sessionUpdate:s", what);
   rp__jw_key(&w, member);
   rp__jw_pack(&w, "v}", value);
-  rp__acp_put_update(s, &update, true);
+  rp__acp_put_update(s, &update);
 }
 
-/* The answer to a load says it. The journal has it as well, for else the history would say something else. */
-static void write_down(struct rp__acp_session *s, const char *what, const char *member, struct rp__json value)
-{
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
-  if (rp__acp_event_choice(what, member, value, NULL, &events, NULL)) return;
-  rp__acp_journal_put(s, &events, &s->a->to_client, (struct rp__str){0});
-}
-
-/* What the editor shows and the agent has not. */
 static void tell_rest(struct rp__acp_session *s)
 {
-  struct rp__json mode = mode_of(s), config = rp__acp_raw(s->settings.config);
-  if (mode.type && s->settings.want_mode && !same(mode, rp__acp_raw(s->settings.want_mode)))
-    (answer_has(s, "modes") ? write_down : tell)(s, mode_update, mode_member, mode);
-  if (config.type && s->settings.want_config && !same(config, rp__acp_raw(s->settings.want_config)))
-    (answer_has(s, config_member) ? write_down : tell)(s, config_update, config_member, config);
-  rp__settings_drop(s);
+  struct rp__settings *t = &s->settings;
+  tell_choice(s, mode_update, mode_member, "modes", mode_of(s), t->want_mode);
+  tell_choice(s, config_update, config_member, config_member, rp__acp_raw(t->config), t->want_config);
+  free(RP_TAKE(t->want_mode));
+  free(RP_TAKE(t->want_config));
+  t->left_out = 0;
   rp__restore_settled(s);
 }
 
@@ -217,21 +188,6 @@ static void on_option(struct rp__acp *a, struct rp__call *c, const struct rp__ms
     tell_rest(s); /* it takes too long: prompts go on */
 }
 
-/* False: it could not be asked. */
-static bool ask_option(struct rp__acp_session *s, struct rp__json want)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json value = rp__json_get(want, "currentValue");
-  struct rp__jw w;
-  if (!rp__acp_ask(s->a, "session/set_config_option", s, RP_ACP_RESTORE_MS, on_option, &out, &w)) return false;
-  rp__jw_pack(&w, "{sessionId:s configId:v", s->agent_sid, rp__json_get(want, "id"));
-  if (value.type != RP_JSON_STRING) rp__jw_pack(&w, "type:v", rp__json_get(want, "type"));
-  rp__jw_pack(&w, "value:v}", value);
-  rp__ladder_move(&s->ladder, RP_LADDER_ON_SET_OPTION);
-  rp__acp_asked(s->a, &out, &w);
-  return true;
-}
-
 /* One after the other: each may change what the others offer. */
 static void set_options(struct rp__acp_session *s)
 {
@@ -245,7 +201,15 @@ static void set_options(struct rp__acp_session *s)
     struct rp__json value = rp__json_get(want, "currentValue");
     struct rp__json has = find_by(rp__acp_raw(s->settings.config), "id", rp__json_get(want, "id"));
     if (!has.type || !value.type || same(value, rp__json_get(has, "currentValue")) || !offers(has, value)) continue;
-    if (ask_option(s, want)) return;
+    struct rp__buf params RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+    struct rp__jw w = RP_JW(&params);
+    rp__jw_pack(&w, "{sessionId:s configId:v", s->agent_sid, rp__json_get(want, "id"));
+    if (value.type != RP_JSON_STRING) rp__jw_pack(&w, "type:v", rp__json_get(want, "type"));
+    rp__jw_pack(&w, "value:v}", value);
+    if (!rp__acp_ask(s->a, "session/set_config_option", rp__acp_written(&params), s, RP_ACP_RESTORE_MS, on_option))
+      continue;
+    rp__ladder_move(&s->ladder, RP_LADDER_ON_SET_OPTION);
+    return;
   }
   tell_rest(s);
 }
@@ -262,24 +226,19 @@ static void on_mode(struct rp__acp *a, struct rp__call *c, const struct rp__msg 
     tell_rest(s);
 }
 
-static bool ask_mode(struct rp__acp_session *s)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__jw w;
-  if (!rp__acp_ask(s->a, "session/set_mode", s, RP_ACP_RESTORE_MS, on_mode, &out, &w)) return false;
-  rp__jw_pack(&w, "{sessionId:s modeId:r}", s->agent_sid, s->settings.want_mode);
-  rp__ladder_move(&s->ladder, RP_LADDER_ON_SET_MODE);
-  rp__acp_asked(s->a, &out, &w);
-  return true;
-}
-
 void rp__settings_again(struct rp__acp_session *s)
 {
+  struct rp__buf params RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  struct rp__jw w = RP_JW(&params);
   if (s->settings.modes || s->settings.config) recall(s);
   struct rp__json want = rp__acp_raw(s->settings.want_mode);
   s->settings.want_at = 0;
   bool differs = want.type && !(s->settings.left_out & RP_CHOICE_MODE) && !same(want, mode_of(s));
   bool offered = find_by(rp__json_get(rp__acp_raw(s->settings.modes), "availableModes"), "id", want).type;
-  if (differs && offered && ask_mode(s)) return;
-  set_options(s);
+  rp__jw_pack(&w, "{sessionId:s modeId:v}", s->agent_sid, want);
+  if (differs && offered &&
+      rp__acp_ask(s->a, "session/set_mode", rp__acp_written(&params), s, RP_ACP_RESTORE_MS, on_mode))
+    rp__ladder_move(&s->ladder, RP_LADDER_ON_SET_MODE);
+  else
+    set_options(s);
 }

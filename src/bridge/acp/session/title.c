@@ -4,11 +4,9 @@
  * user's words, also when the proxy put the history in front of it. Such a title goes neither to the editor nor into
  * the journal; the earlier title stays.
  */
-#include "bridge/acp/session/title.h"
+#include "bridge/acp/session/session.h"
 
 #include "bridge/acp/restore/hand-over-text.h"
-#include "bridge/acp/session/prompt.h"
-#include "bridge/acp/session/session.h"
 #include "bridge/injected-text.h"
 
 #define PLAIN_BYTES 256 /* of a title that are compared */
@@ -43,21 +41,15 @@ static bool made_of(const char *title, size_t n, const char *head, size_t sure)
   return strstr(title, words) != NULL;
 }
 
-/* Within a title only the mark as it is written counts: people speak of it, too. */
-static bool is_marked(const char *text, const char *title, size_t n)
-{
-  char words[PLAIN_BYTES];
-  size_t all = plain(RP_MARK_BEGIN, words);
-  return strstr(text, RP_MARK_BEGIN) || (n >= LIKELY_BYTES && strncmp(title, words, RP_MIN(n, all)) == 0);
-}
-
 bool rp__title_is_ours(const struct rp__acp_session *s, struct rp__json title)
 {
   char *text RP_AUTOFREE = title.type == RP_JSON_STRING ? rp__json_dup(title) : NULL;
-  char words[PLAIN_BYTES];
+  char words[PLAIN_BYTES], mark[PLAIN_BYTES];
   if (!text) return false;
-  size_t n = plain(text, words);
-  bool ours = is_marked(text, words, n) || (s && made_of(words, n, s->preamble, LIKELY_BYTES));
+  size_t n = plain(text, words), all = plain(RP_MARK_BEGIN, mark);
+  /* Within a title only the mark as it is written counts: people speak of it, too. */
+  bool ours = strstr(text, RP_MARK_BEGIN) || (n >= LIKELY_BYTES && strncmp(words, mark, RP_MIN(n, all)) == 0) ||
+              (s && made_of(words, n, s->preamble, LIKELY_BYTES));
   for (size_t i = 0; i < RP_ARRAY_SIZE(heads); i++) ours = ours || made_of(words, n, heads[i], SURE_BYTES);
   return ours;
 }
@@ -83,6 +75,6 @@ bool rp__title_takes(struct rp__acp_session *s, struct rp__json update)
   struct rp__buf rest RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   if (!rp__json_eq(rp__json_get(update, "sessionUpdate"), "session_info_update")) return false;
   if (!rp__title_is_ours(s, rp__json_get(update, "title"))) return false;
-  if (rp__title_leave_out(update, &rest) > 1) rp__acp_put_update(s, &rest, true); /* it says more than that */
+  if (rp__title_leave_out(update, &rest) > 1) rp__acp_put_update(s, &rest); /* it says more than that */
   return true;
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's command line as it is stored: a value is masked when the name before it is that of a secret. */
-#include "bridge/acp/wire/agent-command.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "bridge/acp/session/session.h"
 
 #define NAME_MAX_CHARS 128
 #define MASK "[REDACTED]"
@@ -41,21 +37,14 @@ static size_t value_at(rp_engine *e, const char *arg)
   return 0;
 }
 
-static bool names_next(rp_engine *e, const char *arg)
-{
-  size_t n = strlen(arg);
-  if (arg[0] != '-') return false;
-  for (size_t i = 0; i < n; i++)
-    if (!is_name(arg[i])) return false;
-  return is_sensitive(e, arg, n);
-}
-
 static char *masked(rp_engine *e, const char *before, const char *arg)
 {
-  char *text = NULL;
-  if (before && arg[0] != '-' && names_next(e, before)) return strdup(MASK);
+  bool named = before && before[0] == '-' && arg[0] != '-'; /* the one before may say what this one is */
+  for (const char *c = before; named && *c; c++) named = is_name(*c);
+  if (named && is_sensitive(e, before, strlen(before))) return strdup(MASK);
   size_t at = value_at(e, arg);
   if (!at || !arg[at]) return strdup(arg);
+  char *text = NULL;
   return asprintf(&text, "%.*s" MASK, (int)at, arg) < 0 ? NULL : text;
 }
 

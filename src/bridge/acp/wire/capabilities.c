@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer to `initialize`: what the agent supports, and what the editor is told that the proxy supports. */
-#include "bridge/acp/wire/capabilities.h"
-
-#include "bridge/acp/proxy.h"
-#include "bridge/acp/wire/draft-version.h"
+#include "bridge/acp/session/session.h"
 
 #define PROTOCOL 1
+#define DRAFT 2
 
 void rp__acp_on_initialize(struct rp__acp *a, const struct rp__msg *m)
 {
@@ -13,6 +11,7 @@ void rp__acp_on_initialize(struct rp__acp *a, const struct rp__msg *m)
   a->notices = rp__json_get(caps, "notices").type == RP_JSON_OBJECT;
   a->compaction = rp__json_get(caps, "compaction").type == RP_JSON_OBJECT;
   rp__acp_keep(&a->initialize, m->r.params);
+  rp__acp_pass(a, m, RP_CALL_INITIALIZE, NULL);
 }
 
 static bool has(struct rp__json caps, const char *name)
@@ -29,9 +28,13 @@ static void read_text(struct rp__json v, char *out, size_t max)
 
 void rp__acp_read_caps(struct rp__acp *a, struct rp__json result)
 {
-  struct rp__json caps = rp__json_get(result, "agentCapabilities");
-  struct rp__json sessions = rp__json_get(caps, "sessionCapabilities"), info = rp__json_get(result, "agentInfo");
+  struct rp__json caps = rp__json_get(result, "agentCapabilities"),
+                  sessions = rp__json_get(caps, "sessionCapabilities");
   int64_t version = PROTOCOL;
+  rp__json_i64(rp__json_get(result, "protocolVersion"), &version);
+  a->transparent = version != PROTOCOL;
+  a->draft = version == DRAFT;
+  struct rp__json info = rp__json_get(result, a->draft ? "info" : "agentInfo");
   a->caps = (struct rp__agent_caps){
       .load = has(caps, "loadSession"),
       .resume = has(sessions, "resume"),
@@ -40,70 +43,59 @@ void rp__acp_read_caps(struct rp__acp *a, struct rp__json result)
       .remove = has(sessions, "delete"),
       .fork = has(sessions, "fork"),
   };
+  if (a->draft)
+    a->caps = (struct rp__agent_caps){.resume = rp__json_get(rp__json_get(result, "capabilities"), "session").type ==
+                                                RP_JSON_OBJECT};
   read_text(rp__json_get(info, "name"), a->caps.name, sizeof a->caps.name);
   read_text(rp__json_get(info, "version"), a->caps.version, sizeof a->caps.version);
-  rp__json_i64(rp__json_get(result, "protocolVersion"), &version);
-  a->transparent = version != PROTOCOL;
-  a->draft = rp__draft_is(version);
-  if (a->draft) rp__draft_read_caps(a, result);
   a->known = true;
 }
 
-/* ---- the merge: nothing is dropped, what we do ourselves is added ---- */
-
-static const char *const ours[] = {"list", "resume", "close", "delete"};
-
-static void write_session_caps(struct rp__jw *w, struct rp__json caps)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  rp__jw_object(w);
-  while (rp__json_next(caps, &it, &key, &value)) {
-    bool mine = false;
-    for (size_t i = 0; i < RP_ARRAY_SIZE(ours); i++) mine |= rp__json_eq(key, ours[i]);
-    if (!mine || value.type == RP_JSON_OBJECT) rp__acp_copy_member(w, key, value);
-  }
-  for (size_t i = 0; i < RP_ARRAY_SIZE(ours); i++) {
-    if (rp__json_get(caps, ours[i]).type == RP_JSON_OBJECT) continue;
-    rp__jw_key(w, ours[i]);
-    rp__jw_pack(w, "{}");
-  }
-  rp__jw_end_object(w);
-}
-
-static void write_meta(struct rp__jw *w, struct rp__json meta)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  rp__jw_object(w);
-  while (rp__json_next(meta, &it, &key, &value))
-    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(w, key, value);
-  rp__jw_pack(w, "reprise:{version:s}}", rp_version());
-}
-
+/* The merge: nothing of the agent's is dropped, what we do ourselves is added. */
 static void write_caps(struct rp__buf *out, struct rp__json caps)
 {
+  static const char *const ours[] = {"list", "resume", "close", "delete"};
+  struct rp__json sessions = rp__json_get(caps, "sessionCapabilities"), key, value;
   struct rp__jw w = RP_JW(out);
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
+  struct rp__json_iter it = {0}, in = {0}, at = {0};
   rp__jw_object(&w);
   while (rp__json_next(caps, &it, &key, &value)) {
     if (rp__json_eq(key, "loadSession") || rp__json_eq(key, "sessionCapabilities") || rp__json_eq(key, "_meta"))
       continue;
     rp__acp_copy_member(&w, key, value);
   }
-  rp__jw_kbool(&w, "loadSession", true);
-  rp__jw_key(&w, "sessionCapabilities");
-  write_session_caps(&w, rp__json_get(caps, "sessionCapabilities"));
-  rp__jw_key(&w, "_meta");
-  write_meta(&w, rp__json_get(caps, "_meta"));
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "loadSession:b sessionCapabilities:{", true);
+  while (rp__json_next(sessions, &in, &key, &value)) {
+    bool mine = false;
+    for (size_t i = 0; i < RP_ARRAY_SIZE(ours); i++) mine |= rp__json_eq(key, ours[i]);
+    if (!mine || value.type == RP_JSON_OBJECT) rp__acp_copy_member(&w, key, value);
+  }
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ours); i++) {
+    if (rp__json_get(sessions, ours[i]).type == RP_JSON_OBJECT) continue;
+    rp__jw_key(&w, ours[i]);
+    rp__jw_pack(&w, "{}");
+  }
+  rp__jw_pack(&w, "} _meta:{");
+  while (rp__json_next(rp__json_get(caps, "_meta"), &at, &key, &value))
+    if (!rp__json_eq(key, "reprise")) rp__acp_copy_member(&w, key, value);
+  rp__jw_pack(&w, "reprise:{version:s}}}", rp_version());
 }
 
-/* The answer with the merged capabilities; all other bytes are the agent's. */
-static void merge(struct rp__acp *a, const struct rp__msg *m)
+void rp__acp_initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
 {
   struct rp__buf caps RP_AUTOBUF = RP_BUF(RP_ACP_LINE), out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  bool good = m->r.type == RP_RPC_RESULT && m->r.result.type == RP_JSON_OBJECT;
+  (void)c;
+  if (good) rp__acp_read_caps(a, m->r.result);
+  if (good && a->draft)
+    rp__draft_warn(a);
+  else if (good && a->transparent)
+    rp__acp_warn(a, "the agent speaks a version of the protocol that is not known here: nothing is recorded");
+  if (!good || a->transparent) {
+    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
+    return;
+  }
+  /* The answer with the merged capabilities; all other bytes are the agent's. */
   struct rp__json was = rp__json_get(m->r.result, "agentCapabilities");
   struct rp__edit e = {.at = was.p, .n = was.n};
   if (!was.type) { /* a new last member */
@@ -115,25 +107,6 @@ static void merge(struct rp__acp *a, const struct rp__msg *m)
   if (!caps.err) rp__edit_line(&out, m->text, &e, 1);
   if (caps.err) out.err = caps.err;
   rp__acp_send(a, RP_ACP_CLIENT, &out);
-}
-
-void rp__acp_initialized(struct rp__acp *a, struct rp__call *c, const struct rp__msg *m)
-{
-  (void)c;
-  if (m->r.type != RP_RPC_RESULT || m->r.result.type != RP_JSON_OBJECT) {
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-    return;
-  }
-  rp__acp_read_caps(a, m->r.result);
-  if (a->transparent) {
-    if (a->draft)
-      rp__draft_warn(a);
-    else
-      rp__acp_warn(a, "the agent speaks a version of the protocol that is not known here: nothing is recorded");
-    rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-  } else {
-    merge(a, m);
-  }
 }
 
 /* ---- the agent's name for people: of "@scope/name" and "name@version", as packages are called, the name ---- */

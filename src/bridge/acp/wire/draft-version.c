@@ -5,31 +5,7 @@
  * The agent itself lists, resumes and deletes sessions. When the agent died, the next agent is asked to resume its
  * sessions, if that agent can.
  */
-#include "bridge/acp/wire/draft-version.h"
-
-#include "bridge/acp/session/agent-death.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/prompt.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-client.h"
-
-#define VERSION 2
-
-bool rp__draft_is(int64_t version)
-{
-  return version == VERSION;
-}
-
-void rp__draft_read_caps(struct rp__acp *a, struct rp__json result)
-{
-  struct rp__json info = rp__json_get(result, "info");
-  char *name RP_AUTOFREE = rp__json_dup(rp__json_get(info, "name")),
-             *version RP_AUTOFREE = rp__json_dup(rp__json_get(info, "version"));
-  a->caps = (struct rp__agent_caps){.resume = rp__json_get(rp__json_get(result, "capabilities"), "session").type ==
-                                              RP_JSON_OBJECT};
-  snprintf(a->caps.name, sizeof a->caps.name, "%s", name ? name : "");
-  snprintf(a->caps.version, sizeof a->caps.version, "%s", version ? version : "");
-}
 
 /* ---- what is said once ---- */
 
@@ -47,26 +23,7 @@ void rp__draft_warn(struct rp__acp *a)
   rp__acp_warn(a, "%s", told);
 }
 
-/* Notices need a session, and no capability there. */
-static void notice(struct rp__acp_session *s)
-{
-  struct rp__acp *a = s->a;
-  if (a->draft_noticed) return;
-  a->draft_noticed = a->notices = true;
-  rp__acp_tell(s, title, told, false);
-}
-
 /* ---- sessions ---- */
-
-/* The wire's id stays the agent's, whatever the journal calls the session. */
-static bool keep_wire_id(struct rp__acp_session *s)
-{
-  char *sid = s->agent_sid ? strdup(s->agent_sid) : NULL;
-  if (!sid) return false;
-  free(s->client_sid);
-  s->client_sid = sid;
-  return true;
-}
 
 static void open_session(struct rp__acp *a, const struct rp__call *c, struct rp__json sid, bool resumed)
 {
@@ -88,28 +45,21 @@ static void open_session(struct rp__acp *a, const struct rp__call *c, struct rp_
     rp__acp_keep(&s->params, params);
   else
     rp__acp_session_begin(s, params);
-  if (!keep_wire_id(s)) rp__acp_session_free(s);
+  char *wire = strdup(s->agent_sid); /* which stays the agent's, whatever the journal calls the session */
+  if (!wire) {
+    rp__acp_session_free(s);
+    return;
+  }
+  free(s->client_sid);
+  s->client_sid = wire;
 }
 
 /* ---- the editor's requests ---- */
 
-static const char *const methods[] = {"session/new", "session/resume", "session/prompt", "session/close",
-                                      "session/delete"};
-
-static void put_prompt(struct rp__acp_session *s, struct rp__call *c, const struct rp__msg *m)
-{
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
-  rp__acp_session_retry(s);
-  int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, NULL);
-  events.odd = m->r.odd;
-  c->turn = s->known.turn;
-  s->running = 1;
-  rp__acp_journal_line(s, rc, &events, &s->a->to_agent, m->line);
-}
-
 bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m)
 {
+  static const char *const methods[] = {"session/new", "session/resume", "session/prompt", "session/close",
+                                        "session/delete"};
   struct rp__acp_session *s = rp__acp_by_client(a, rp__json_get(m->r.params, "sessionId"));
   const char *method = NULL;
   if (s && !rp__acp_session_there(a, m, s)) return true;
@@ -120,10 +70,17 @@ bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m)
   c->s = s;
   c->method = strdup(method);
   rp__acp_keep(&c->params, m->r.params);
-  if (s && strcmp(method, "session/prompt") == 0)
-    put_prompt(s, c, m);
-  else
+  if (!s || strcmp(method, "session/prompt") != 0) {
     rp__acp_forward(a, RP_ACP_AGENT, m->line);
+    return true;
+  }
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
+  rp__acp_session_retry(s);
+  int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, NULL);
+  events.odd = m->r.odd;
+  c->turn = s->known.turn;
+  s->running = 1;
+  rp__acp_journal_line(s, rc, &events, &s->a->to_agent, m->line);
   return true;
 }
 
@@ -131,8 +88,7 @@ bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m)
 static void put_end(struct rp__acp_session *s, int64_t turn, struct rp__json how, struct rp__json error,
                     struct rp__str line)
 {
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   s->running = 0;
   int rc = rp__acp_event_turn_end(&s->known, turn, how, error, &events, NULL);
   rp__acp_journal_line(s, rc, &events, &s->a->to_client, line);
@@ -151,37 +107,37 @@ void rp__draft_answered(struct rp__acp *a, struct rp__call *c, const struct rp__
   else
     rp__acp_forward(a, RP_ACP_CLIENT, m->line);
   struct rp__acp_session *s = opens ? rp__acp_by_agent(a, sid) : NULL;
-  if (s) notice(s);
+  if (s && !a->draft_noticed) { /* notices need a session, and no capability there */
+    a->draft_noticed = a->notices = true;
+    rp__acp_tell(s, title, told, false);
+  }
   if (c->s && good && (strcmp(method, "session/close") == 0 || strcmp(method, "session/delete") == 0))
     rp__acp_session_end(RP_TAKE(c->s), "closed");
 }
 
 /* ---- the agent's updates ---- */
 
-/* What the user said is in the journal since the prompt: the agent's echo of it is kept as it came. */
-static int note(struct rp__acp_session *s, struct rp__json update, struct rp__acp_events *events)
-{
-  struct rp__json what = rp__json_get(update, "sessionUpdate");
-  if (rp__json_eq(what, "user_message_chunk") || rp__json_eq(what, "user_message"))
-    return rp__acp_event_as_it_came(&s->known, update, events, NULL);
-  if (rp__json_eq(what, "agent_message")) return rp__acp_event_whole(&s->known, update, false, events, NULL);
-  if (rp__json_eq(what, "agent_thought")) return rp__acp_event_whole(&s->known, update, true, events, NULL);
-  return rp__acp_event_update(&s->known, update, events, NULL);
-}
-
 void rp__draft_update(struct rp__acp_session *s, const struct rp__msg *m)
 {
   struct rp__json update = rp__json_get(m->r.params, "update"), state = rp__json_get(update, "state"), none = {0};
-  bool is_state = rp__json_eq(rp__json_get(update, "sessionUpdate"), "state_update");
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
-  rp__acp_events_init(&events);
+  struct rp__json what = rp__json_get(update, "sessionUpdate");
+  bool is_state = rp__json_eq(what, "state_update");
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   rp__acp_learn_update(s, update);
   if (is_state && rp__json_eq(state, "running")) s->running = 1;
   if (is_state && s->running && rp__json_eq(state, "idle")) {
     put_end(s, s->known.turn, update, none, m->line);
     return;
   }
-  int rc = note(s, update, &events);
+  bool thought = rp__json_eq(what, "agent_thought");
+  int rc = 0;
+  /* What the user said is in the journal since the prompt: the agent's echo of it is kept as it came. */
+  if (rp__json_eq(what, "user_message_chunk") || rp__json_eq(what, "user_message"))
+    rc = rp__acp_event_as_it_came(&s->known, update, &events, NULL);
+  else if (thought || rp__json_eq(what, "agent_message"))
+    rc = rp__acp_event_whole(&s->known, update, thought, &events, NULL);
+  else
+    rc = rp__acp_event_update(&s->known, update, &events, NULL);
   events.odd = m->r.odd;
   rp__acp_journal_line(s, rc, &events, &s->a->to_client, m->line);
 }

@@ -1,49 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles lines from the agent: updates, requests to the editor, and answers, each by the kind of its request. */
-#include "bridge/acp/wire/from-agent.h"
-
-#include "bridge/acp/replay/replay-filter.h"
-#include "bridge/acp/restore/early-updates.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/close.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/new.h"
-#include "bridge/acp/session/prompt.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/session/settings.h"
-#include "bridge/acp/session/title.h"
-#include "bridge/acp/wire/draft-version.h"
+
 #include "bridge/broken-line.h"
 #include "bridge/injected-text.h"
 
 /* Requests whose two halves are written down. */
-static const char *const noted[] = {
-    "session/request_permission",
-    "fs/read_text_file",
-    "fs/write_text_file",
-    "terminal/create",
-    "terminal/output",
-    "terminal/release",
-    "terminal/wait_for_exit",
-    "terminal/kill",
-    "elicitation/create",
-};
+static const char *const noted[] = {"session/request_permission",
+                                    "fs/read_text_file",
+                                    "fs/write_text_file",
+                                    "terminal/create",
+                                    "terminal/output",
+                                    "terminal/release",
+                                    "terminal/wait_for_exit",
+                                    "terminal/kill",
+                                    "elicitation/create"};
 
 /* ---- updates ---- */
 
 void rp__acp_deliver(struct rp__acp_session *s, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json update = rp__json_get(m->r.params, "update");
   rp_error why = {0};
-  rp__acp_events_init(&events);
   if (rp__title_takes(s, update)) return;
   rp__acp_learn_update(s, update);
   int rc = rp__acp_event_update(&s->known, update, &events, &why);
   events.odd = m->r.odd;
   rp__acp_journal_line(s, rc, &events, &s->a->to_client, rp__acp_map(m, s->agent_sid, s->client_sid, &room));
-  if (rc) rp__acp_journal_lost(s, &why);
+  if (rc) rp__acp_journal_lost(s, &why, false);
 }
 
 /*
@@ -90,8 +76,11 @@ static void on_update(struct rp__acp *a, const struct rp__msg *m)
     rp__acp_forward(a, RP_ACP_CLIENT, rp__acp_map(m, s->agent_sid, s->client_sid, &room));
     return;
   }
-  if (rp__settings_hear(s, update) || rp__replay_filter_takes(s, m) || rp__early_updates_wait(s, m)) return;
-  rp__acp_deliver(s, m);
+  if (rp__settings_hear(s, update) || rp__replay_filter_takes(s, m)) return;
+  /* What the agent says while the editor waits for its answer comes behind that, but for states, which a load tells.
+   * Of a session that continues the editor knows nothing yet. */
+  bool behind = s->asked && rp__acp_is_restoring(s) && (a->continuing == s || !rp__replay_filter_is_state(update));
+  if (!behind || !rp__waiting_lines_add(&s->later, s, m, RP_WAITING_BYTES)) rp__acp_deliver(s, m);
 }
 
 static bool has_agent_id(const struct rp__call *c, struct rp__json id)
@@ -99,46 +88,27 @@ static bool has_agent_id(const struct rp__call *c, struct rp__json id)
   return c->agent_id && rp__rpc_same_id(rp__acp_raw(c->agent_id), id);
 }
 
-/* The agent takes a request back: the editor may know it by another id. */
-static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
-{
-  struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json id = rp__json_get(m->r.params, "requestId");
-  for (const struct rp__call *c = a->agent.head; c && id.type; c = c->next) {
-    if (!has_agent_id(c, id)) continue;
-    rp__rpc_splice(&room, m->text, id, (struct rp__str){c->id, c->id_n});
-    rp__acp_send(a, RP_ACP_CLIENT, &room);
-    return;
-  }
-  rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-}
-
 static void on_note(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   struct rp__acp_session *s = rp__acp_by_agent(a, rp__json_get(m->r.params, "sessionId"));
-  bool update = rp__json_eq(m->r.method, "session/update");
+  bool update = rp__json_eq(m->r.method, "session/update"), cancel = rp__json_eq(m->r.method, "$/cancel_request");
+  struct rp__json id = rp__json_get(m->r.params, "requestId");
+  /* The agent takes a request back: the editor may know it by another id. */
+  const struct rp__call *c = cancel && id.type ? a->agent.head : NULL;
+  while (c && !has_agent_id(c, id)) c = c->next;
+  if (c) rp__rpc_splice(&room, m->text, id, (struct rp__str){c->id, c->id_n});
   if (update && !a->transparent)
     on_update(a, m);
   else if (update && a->draft && s)
     rp__draft_update(s, m);
-  else if (rp__json_eq(m->r.method, "$/cancel_request"))
-    on_cancel_request(a, m);
+  else if (c)
+    rp__acp_send(a, RP_ACP_CLIENT, &room);
   else
-    rp__acp_forward(a, RP_ACP_CLIENT, s ? rp__acp_map(m, s->agent_sid, s->client_sid, &room) : m->line);
+    rp__acp_forward(a, RP_ACP_CLIENT, s && !cancel ? rp__acp_map(m, s->agent_sid, s->client_sid, &room) : m->line);
 }
 
 /* ---- requests ---- */
-
-/* The editor may never answer what a dead agent asked. */
-static bool room_for_one(struct rp__acp *a)
-{
-  if (a->agent.n < RP_ACP_CALLS) return true;
-  struct rp__call *c = a->agent.head;
-  while (c && c->kind != RP_CALL_DEAD) c = c->next;
-  rp__call_free(c);
-  return c != NULL;
-}
 
 /*
  * Remembers the request. Its id may still be that of a request of an agent that died: then the editor sees another.
@@ -151,7 +121,12 @@ static struct rp__call *remember(struct rp__acp *a, const struct rp__msg *m, boo
   char alias[64], *own RP_AUTOFREE = again ? strndup(m->r.id.p, m->r.id.n) : NULL;
   *ret_taken = c && c->kind != RP_CALL_DEAD;
   for (c = a->agent.head; c && !*ret_taken; c = c->next) *ret_taken = has_agent_id(c, m->r.id);
-  if (*ret_taken || !room_for_one(a)) return NULL;
+  if (*ret_taken) return NULL;
+  if (a->agent.n >= RP_ACP_CALLS) { /* the editor may never answer what a dead agent asked */
+    for (c = a->agent.head; c && c->kind != RP_CALL_DEAD;) c = c->next;
+    if (!c) return NULL;
+    rp__call_free(c);
+  }
   if (!again) return rp__calls_add(&a->agent, m->r.id, RP_CALL_PLAIN);
   snprintf(alias, sizeof alias, "\"reprise/a%lld\"", (long long)++a->alias_n);
   c = own ? rp__calls_add(&a->agent, rp__acp_raw(alias), RP_CALL_PLAIN) : NULL;
@@ -162,11 +137,10 @@ static struct rp__call *remember(struct rp__acp *a, const struct rp__msg *m, boo
 static void on_request(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE), mapped RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__json none = {0}, sid = rp__json_get(m->r.params, "sessionId");
   struct rp__acp_session *s = NULL;
   bool taken;
-  rp__acp_events_init(&events);
   struct rp__call *c = remember(a, m, &taken);
   if (!c) {
     const char *why = taken ? "id: a request with it has no answer yet" : "too many requests have no answer yet";
@@ -178,7 +152,8 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
     s = sid.type ? rp__acp_by_agent(a, sid) : about ? about->s : NULL;
   }
   c->s = s;
-  if (s) rp__replay_filter_asked(s, m->r.params);
+  /* No replay asks about a call, and what was said before the question comes before it. */
+  if (s && rp__json_get(m->r.params, "toolCall").type == RP_JSON_OBJECT) rp__waiting_lines_deliver(&s->filter.doubt, s);
   for (size_t i = 0; s && i < RP_ARRAY_SIZE(noted); i++)
     if (rp__json_eq(m->r.method, noted[i])) c->method = strdup(noted[i]);
   struct rp__str line = s ? rp__acp_map(m, s->agent_sid, s->client_sid, &mapped) : m->line;
@@ -186,15 +161,14 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
     struct rp__rpc r;
     rp__rpc_route(line.p, line.n, &r);
     rp__rpc_splice(&room, line, r.id, (struct rp__str){c->id, c->id_n});
-    line = room.err ? (struct rp__str){0} : (struct rp__str){room.p, room.n};
+    line = rp__acp_written(&room);
   }
-  if (!c->method) {
-    rp__acp_forward(a, RP_ACP_CLIENT, line);
-    return;
-  }
-  int rc = rp__acp_event_request(&s->known, m->r.id, m->r.method, m->r.params, &events, NULL);
+  int rc = c->method ? rp__acp_event_request(&s->known, m->r.id, m->r.method, m->r.params, &events, NULL) : 0;
   events.odd = m->r.odd;
-  rp__acp_journal_line(s, rc, &events, &a->to_client, line);
+  if (c->method)
+    rp__acp_journal_line(s, rc, &events, &a->to_client, line);
+  else
+    rp__acp_forward(a, RP_ACP_CLIENT, line);
 }
 
 /* ---- answers ---- */
@@ -261,26 +235,11 @@ static bool holds(struct rp__str line, const char *name)
   return memmem(line.p, line.n, name, strlen(name)) != NULL;
 }
 
-/* An answer that can't be read ends its request all the same. */
-static void end_broken(struct rp__acp *a, const struct rp__msg *m)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__json id = rp__broken_line_id(m->line.p, m->line.n);
-  struct rp__call *c = rp__calls_find(&a->client, id);
-  char why[sizeof m->r.why + 64];
-  if (!c || !on_answer[c->kind] || holds(m->line, "\"method\"")) return;
-  if (!holds(m->line, "\"result\"") && !holds(m->line, "\"error\"")) return;
-  snprintf(why, sizeof why, "the agent's answer can't be read: %s", m->r.why);
-  rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, why, NULL);
-  struct rp__msg made = {.line = {out.p, out.n}, .text = {out.p, out.n}};
-  if (out.err) return;
-  rp__rpc_route(out.p, out.n, &made.r);
-  take_answer(a, &made);
-}
-
 /* Goes on as it came; the journals of whom it may have been about count it. */
 static void on_broken(struct rp__acp *a, const struct rp__msg *m)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
+  char text[sizeof m->r.why + 64];
   rp_error why = {0};
   bool running = false;
   rp__fail(&why, RP_E_JSON, "the agent sent what is no message: %s", m->r.why);
@@ -288,9 +247,18 @@ static void on_broken(struct rp__acp *a, const struct rp__msg *m)
   a->told_broken = true;
   for (const struct rp__acp_session *s = a->sessions; s; s = s->next) running |= s->running != 0;
   for (struct rp__acp_session *s = a->sessions; s; s = s->next)
-    if (s->state == RP_ACP_LIVE && (s->running || !running)) rp__acp_journal_lost(s, &why);
+    if (s->state == RP_ACP_LIVE && (s->running || !running)) rp__acp_journal_lost(s, &why, false);
   rp__acp_forward(a, RP_ACP_CLIENT, m->line);
-  end_broken(a, m);
+  /* An answer that can't be read ends its request all the same. */
+  const struct rp__call *c = rp__calls_find(&a->client, rp__broken_line_id(m->line.p, m->line.n));
+  if (!c || !on_answer[c->kind] || holds(m->line, "\"method\"")) return;
+  if (!holds(m->line, "\"result\"") && !holds(m->line, "\"error\"")) return;
+  snprintf(text, sizeof text, "the agent's answer can't be read: %s", m->r.why);
+  rp__rpc_error(&out, rp__call_id(c), RP_ACP_E_INTERNAL, text, NULL);
+  struct rp__msg made = {.line = {out.p, out.n}, .text = {out.p, out.n}};
+  if (out.err) return;
+  rp__rpc_route(out.p, out.n, &made.r);
+  take_answer(a, &made);
 }
 
 void rp__acp_from_agent(struct rp__acp *a, const struct rp__msg *m)
@@ -319,9 +287,10 @@ void rp__acp_rest(struct rp__acp *a, const char *line, size_t n)
 
 /* ---- requests of ours ---- */
 
-struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__acp_session *s, int64_t ms,
-                             rp__call_fn *done, struct rp__buf *out, struct rp__jw *ret_w)
+struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__str params, struct rp__acp_session *s,
+                             int64_t ms, rp__call_fn *done)
 {
+  struct rp__buf out RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
   char id[48], raw[64];
   struct rp__json v;
   do {
@@ -333,13 +302,10 @@ struct rp__call *rp__acp_ask(struct rp__acp *a, const char *method, struct rp__a
   if (!c) return NULL;
   c->s = s;
   c->done = done;
-  c->deadline = ms ? rp__acp_now(a) + ms : 0;
-  *ret_w = rp__rpc_begin_request(out, id, method);
+  c->deadline = rp__acp_now(a) + ms;
+  struct rp__jw w = rp__rpc_begin_request(&out, id, method);
+  rp__jw_pack(&w, "r", params.p ? params.p : "{}");
+  rp__rpc_end(&w);
+  rp__acp_forward(a, RP_ACP_AGENT, params.p ? rp__acp_written(&out) : params);
   return c;
-}
-
-void rp__acp_asked(struct rp__acp *a, struct rp__buf *out, struct rp__jw *w)
-{
-  rp__rpc_end(w);
-  rp__acp_send(a, RP_ACP_AGENT, out); /* one that could not be written has no answer: its deadline comes */
 }

@@ -3,19 +3,7 @@
  * Handles lines from the editor. The proxy answers some requests itself. Requests for a session that must be restored
  * wait for the restoration. All other lines pass.
  */
-#include "bridge/acp/wire/from-client.h"
-
-#include "bridge/acp/restore/ladder.h"
-#include "bridge/acp/restore/load.h"
-#include "bridge/acp/session/agent-death.h"
-#include "bridge/acp/session/close.h"
-#include "bridge/acp/session/journal.h"
-#include "bridge/acp/session/list.h"
-#include "bridge/acp/session/names.h"
-#include "bridge/acp/session/new.h"
-#include "bridge/acp/session/prompt.h"
 #include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/draft-version.h"
 
 struct rp__call *rp__acp_pend(struct rp__acp *a, const struct rp__msg *m, enum rp__call_kind kind,
                               struct rp__acp_session *s)
@@ -42,12 +30,6 @@ struct rp__call *rp__acp_pass(struct rp__acp *a, const struct rp__msg *m, enum r
   return c;
 }
 
-static void on_initialize(struct rp__acp *a, const struct rp__msg *m)
-{
-  rp__acp_on_initialize(a, m);
-  rp__acp_pass(a, m, RP_CALL_INITIALIZE, NULL);
-}
-
 static void on_authenticate(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__call *c = rp__acp_pass(a, m, RP_CALL_AUTHENTICATE, NULL);
@@ -56,8 +38,7 @@ static void on_authenticate(struct rp__acp *a, const struct rp__msg *m)
 
 static void on_logout(struct rp__acp *a, const struct rp__msg *m)
 {
-  free(a->authenticate);
-  a->authenticate = NULL;
+  free(RP_TAKE(a->authenticate));
   rp__acp_pass(a, m, RP_CALL_PLAIN, NULL);
 }
 
@@ -65,9 +46,9 @@ static const struct {
   const char *method;
   void (*fn)(struct rp__acp *a, const struct rp__msg *m);
 } requests[] = {
-    {"initialize", on_initialize},     {"authenticate", on_authenticate},   {"logout", on_logout},
-    {"session/new", rp__acp_on_new},   {"session/load", rp__acp_on_load},   {"session/resume", rp__acp_on_load},
-    {"session/list", rp__acp_on_list}, {"session/close", rp__acp_on_close}, {"session/delete", rp__acp_on_delete},
+    {"initialize", rp__acp_on_initialize}, {"authenticate", on_authenticate},   {"logout", on_logout},
+    {"session/new", rp__acp_on_new},       {"session/load", rp__acp_on_load},   {"session/resume", rp__acp_on_load},
+    {"session/list", rp__acp_on_list},     {"session/close", rp__acp_on_close}, {"session/delete", rp__acp_on_delete},
     {"session/fork", rp__acp_on_fork},
 };
 
@@ -81,7 +62,7 @@ static void refuse(struct rp__acp *a, const struct rp__msg *m, const char *why)
 static bool agent_there(struct rp__acp *a, const struct rp__msg *m)
 {
   if (a->agent_state == RP_AGENT_UP) return true;
-  if (a->agent_state == RP_AGENT_BROKEN && rp__death_paused(a)) {
+  if (a->agent_state == RP_AGENT_BROKEN && rp__acp_now(a) < a->retry_at) {
     if (a->known && !a->transparent && rp__json_eq(m->r.method, "session/list")) return true; /* the journal has it */
     struct rp__buf why RP_AUTOBUF = RP_BUF(4096);
     rp__death_describe(a, &why);
@@ -95,21 +76,17 @@ static bool agent_there(struct rp__acp *a, const struct rp__msg *m)
   return false;
 }
 
-static const char *why_taken(const struct rp__acp_session *s)
-{
-  switch (s->gone) {
-  case RP_E_ENDED: return "this session was ended elsewhere; load it again to go on with it";
-  case RP_E_SESSION_NOT_FOUND: return "this session was deleted";
-  default: return "another process has taken this session over; load it again to go on with it here";
-  }
-}
-
 bool rp__acp_session_there(struct rp__acp *a, const struct rp__msg *m, struct rp__acp_session *s)
 {
   enum rp__acp_do action = rp__acp_session_on(s, RP_ON_LINE);
   if (action == RP_DO_PASS) return true;
   if (action == RP_DO_REFUSE)
-    refuse(a, m, s->state == RP_ACP_TAKEN ? why_taken(s) : "the session is being closed");
+    refuse(a, m,
+           s->state != RP_ACP_TAKEN ? "the session is being closed"
+           : s->gone == RP_E_ENDED  ? "this session was ended elsewhere; load it again to go on with it"
+           : s->gone == RP_E_SESSION_NOT_FOUND
+               ? "this session was deleted"
+               : "another process has taken this session over; load it again to go on with it here");
   else
     rp__waiting_request_add(a, s, m);
   if (action == RP_DO_RESTORE) rp__restore_begin(s);
@@ -118,26 +95,20 @@ bool rp__acp_session_there(struct rp__acp *a, const struct rp__msg *m, struct rp
 
 /* ---- requests ---- */
 
-/* Whether an answer that is still to come may make the session known: session/new, or a load of the agent's own. */
-static bool is_coming(const struct rp__acp *a, const char *sid)
-{
-  for (const struct rp__call *c = a->client.head; c; c = c->next) {
-    if (c->kind == RP_CALL_NEW || c->kind == RP_CALL_FORK) return true;
-    if (c->kind == RP_CALL_ADOPT && rp__json_eq(rp__json_get(rp__call_params(c), "sessionId"), sid)) return true;
-  }
-  return false;
-}
-
 static void on_other(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__json sid = rp__json_get(m->r.params, "sessionId");
   struct rp__acp_session *s = rp__acp_by_client(a, sid);
-  bool prompt = rp__json_eq(m->r.method, "session/prompt");
+  bool prompt = rp__json_eq(m->r.method, "session/prompt"), coming = false;
   char id[RP_SCOPE_MAX + 1], *name RP_AUTOFREE = sid.type == RP_JSON_STRING ? rp__json_dup(sid) : NULL;
   if (s && !rp__acp_session_there(a, m, s)) return;
+  /* Whether an answer that is still to come may make the session known: session/new, or a load of the agent's own. */
+  for (const struct rp__call *c = a->client.head; c && prompt && name && !coming; c = c->next)
+    coming = c->kind == RP_CALL_NEW || c->kind == RP_CALL_FORK ||
+             (c->kind == RP_CALL_ADOPT && rp__json_eq(rp__json_get(rp__call_params(c), "sessionId"), name));
   if (s && prompt)
     rp__acp_on_prompt(a, m, s);
-  else if (prompt && name && is_coming(a, name))
+  else if (coming)
     rp__waiting_request_add(a, NULL, m);             /* nobody would record it */
   else if (prompt && rp__acp_in_journal(a, sid, id)) /* closed: the agent may still have it, but nobody would record */
     rp__acp_not_found(a, m->r.id, m->r.params, "the session is not open: load or resume it");
@@ -180,15 +151,6 @@ static void on_request(struct rp__acp *a, const struct rp__msg *m)
 
 /* ---- notifications ---- */
 
-static void on_cancel_turn(struct rp__acp *a, const struct rp__msg *m)
-{
-  struct rp__json sid = rp__json_get(m->r.params, "sessionId");
-  struct rp__acp_session *s = rp__acp_by_client(a, sid);
-  bool waited = rp__waiting_request_cancel_prompts(a, sid);
-  if (a->agent_state != RP_AGENT_UP || (s && !s->bound) || (waited && s && !s->running)) return;
-  forward(a, m, s);
-}
-
 /* Requests that we hold, or answer ourselves, are cancelled here; the others by the agent. */
 static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
 {
@@ -207,17 +169,17 @@ static void on_cancel_request(struct rp__acp *a, const struct rp__msg *m)
 
 static void on_note(struct rp__acp *a, const struct rp__msg *m)
 {
+  struct rp__json sid = rp__json_get(m->r.params, "sessionId");
+  struct rp__acp_session *s = rp__acp_by_client(a, sid);
   if (!a->transparent && rp__json_eq(m->r.method, "session/cancel")) {
-    on_cancel_turn(a, m);
-    return;
-  }
-  if (rp__json_eq(m->r.method, "$/cancel_request")) {
+    bool waited = rp__waiting_request_cancel_prompts(a, sid);
+    if (a->agent_state != RP_AGENT_UP || (s && !s->bound) || (waited && s && !s->running)) return;
+  } else if (rp__json_eq(m->r.method, "$/cancel_request")) {
     on_cancel_request(a, m);
     return;
+  } else if (!agent_there(a, m) || (s && !rp__acp_session_there(a, m, s))) {
+    return;
   }
-  if (!agent_there(a, m)) return;
-  struct rp__acp_session *s = rp__acp_by_client(a, rp__json_get(m->r.params, "sessionId"));
-  if (s && !rp__acp_session_there(a, m, s)) return;
   forward(a, m, s);
 }
 
@@ -226,10 +188,9 @@ static void on_note(struct rp__acp *a, const struct rp__msg *m)
 static void on_answer(struct rp__acp *a, const struct rp__msg *m)
 {
   struct rp__buf room RP_AUTOBUF = RP_BUF(RP_ACP_LINE);
-  struct rp__acp_events events RP_CLEANUP(rp__acp_events_done);
+  struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   struct rp__call *c = rp__calls_find(&a->agent, m->r.id);
   struct rp__str line = m->line;
-  rp__acp_events_init(&events);
   if (!c) { /* nobody asked, or it was answered: the agent may judge */
     if (a->agent_state == RP_AGENT_UP) rp__acp_forward(a, RP_ACP_AGENT, line);
     return;
@@ -237,7 +198,7 @@ static void on_answer(struct rp__acp *a, const struct rp__msg *m)
   rp__call_take(c);
   if (c->agent_id) { /* the answer goes under the id that the agent gave */
     rp__rpc_splice(&room, m->text, m->r.id, rp__str(c->agent_id));
-    line = room.err ? (struct rp__str){0} : (struct rp__str){room.p, room.n};
+    line = rp__acp_written(&room);
   }
   events.odd = m->r.odd;
   if (c->kind != RP_CALL_DEAD && c->s && c->method) {

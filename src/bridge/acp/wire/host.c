@@ -4,7 +4,7 @@
  * `settle` writes the lines that the core sent, tells the core what was written, and decides from which peers to read
  * next. The core is never called from within itself.
  */
-#include "bridge/acp/wire/host.h"
+#include "bridge/acp/acp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,25 +49,22 @@ struct host {
   int code;
 };
 
-static void wake(struct host *h);
+static void on_again(uv_idle_t *again)
+{
+  uv_idle_stop(again);
+}
+
+static void wake(struct host *h)
+{
+  uv_idle_start(&h->again, on_again);
+}
 
 /* ---- the agent ---- */
 
-static bool forget_keeper(struct host *h, pid_t pid)
-{
-  bool known = h->agent && h->agent->pid == pid;
-  for (size_t i = 0; i < h->n_keepers; i++) {
-    if (h->keepers[i] != pid) continue;
-    h->keepers[i--] = h->keepers[--h->n_keepers];
-    known = true;
-  }
-  if (h->agent) rp__agent_reaped(h->agent, pid);
-  return known;
-}
-
 /* A keeper was killed. What it kept is ours by now, and must not go on beside the next agent. */
-static void end_strays(struct host *h)
+static void end_strays(void *ctx)
 {
+  const struct host *h = ctx;
   pid_t spare[KEEPERS_MAX + FORMER_MAX + 1];
   size_t n = 0;
   for (size_t i = 0; i < h->n_keepers; i++) spare[n++] = h->keepers[i];
@@ -82,31 +79,16 @@ static void on_child(uv_signal_t *handle, int sig)
   bool killed = false;
   int st = 0;
   (void)sig;
-  for (pid_t pid; (pid = waitpid(-1, &st, WNOHANG)) > 0;) killed |= forget_keeper(h, pid) && WIFSIGNALED(st);
-  if (killed) end_strays(h);
-}
-
-/* One more than we can remember does not wait until we end. */
-static void keep_keeper(struct host *h, pid_t pid)
-{
-  if (!pid) return;
-  if (h->n_keepers < KEEPERS_MAX)
-    h->keepers[h->n_keepers++] = pid;
-  else
-    kill(pid, RP_KEEPER_TERM);
-}
-
-static void end_keepers(struct host *h)
-{
-  bool killed = false;
-  if (h->o->outlive) return;
-  for (size_t i = 0; i < h->n_keepers; i++) kill(h->keepers[i], RP_KEEPER_TERM);
-  for (size_t i = 0; i < h->n_keepers; i++) {
-    int st = 0;
-    TEMP_FAILURE_RETRY(waitpid(h->keepers[i], &st, 0));
-    killed |= WIFSIGNALED(st);
+  for (pid_t pid; (pid = waitpid(-1, &st, WNOHANG)) > 0;) {
+    bool known = h->agent && h->agent->pid == pid;
+    for (size_t i = 0; i < h->n_keepers; i++) {
+      if (h->keepers[i] != pid) continue;
+      h->keepers[i--] = h->keepers[--h->n_keepers];
+      known = true;
+    }
+    if (h->agent) rp__agent_reaped(h->agent, pid);
+    killed |= known && WIFSIGNALED(st);
   }
-  h->n_keepers = 0;
   if (killed) end_strays(h);
 }
 
@@ -132,18 +114,16 @@ static void agent_gone(void *ctx, int status, pid_t keeper)
 {
   struct host *h = ctx;
   h->agent = NULL;
-  keep_keeper(h, keeper);
+  if (keeper && h->n_keepers < KEEPERS_MAX)
+    h->keepers[h->n_keepers++] = keeper;
+  else if (keeper)
+    kill(keeper, RP_KEEPER_TERM); /* one more than we can remember does not wait until we end */
   if (!h->finishing) rp__acp_agent_gone(h->core, status);
   wake(h);
 }
 
-static void agent_orphaned(void *ctx)
-{
-  end_strays(ctx);
-}
-
 static const struct rp__agent_handler agent_handler = {agent_line, agent_rest, agent_unreadable, agent_gone,
-                                                       agent_orphaned};
+                                                       end_strays};
 
 /* ---- the editor ---- */
 
@@ -182,16 +162,6 @@ static void on_signal(uv_signal_t *handle, int sig)
 
 /* ---- before the loop sleeps ---- */
 
-static void on_again(uv_idle_t *again)
-{
-  uv_idle_stop(again);
-}
-
-static void wake(struct host *h)
-{
-  uv_idle_start(&h->again, on_again);
-}
-
 static struct rp__outlet *outlet(struct host *h, enum rp__acp_side to)
 {
   if (to == RP_ACP_CLIENT) return &h->out;
@@ -204,40 +174,9 @@ static void flush_all(struct host *h)
   if (h->agent) rp__outlet_flush(&h->agent->out);
 }
 
-static void tell_written(struct host *h, enum rp__acp_side side)
-{
-  struct rp__outlet *o = outlet(h, side);
-  if (!o || !o->moved) return;
-  o->moved = false;
-  if (!h->finishing) rp__acp_drained(h->core, side);
-}
-
-/* A side is read from when the core wants to and what was read has somewhere to go. */
-static void steer(struct host *h)
-{
-  struct rp__host_agent *a = h->agent;
-  size_t to_agent = a ? rp__outlet_backlog(&a->out) : 0;
-  rp__inlet_on(&h->in, h->wanted[RP_ACP_CLIENT] && !h->leaving && to_agent < CHOKE);
-  if (a) rp__host_agent_read(a, h->wanted[RP_ACP_AGENT] && rp__outlet_backlog(&h->out) < CHOKE);
-}
-
 static void on_deadline(uv_timer_t *timer)
 {
   uv_stop(timer->loop);
-}
-
-/* All is said and the agent is gone; the last lines get a moment. */
-static void try_finish(struct host *h)
-{
-  if (!h->finishing) return;
-  if (h->agent) {
-    rp__agent_stop(h->agent);
-    return;
-  }
-  if (!rp__outlet_backlog(&h->out))
-    uv_stop(&h->loop);
-  else if (!uv_is_active((uv_handle_t *)&h->deadline))
-    uv_timer_start(&h->deadline, on_deadline, FINISH_MS, 0);
 }
 
 static void on_settle(uv_prepare_t *settle)
@@ -245,13 +184,27 @@ static void on_settle(uv_prepare_t *settle)
   struct host *h = settle->data;
   if (h->out.broken) client_gone(h, "editor closed");
   flush_all(h);
-  tell_written(h, RP_ACP_CLIENT);
-  tell_written(h, RP_ACP_AGENT);
+  for (enum rp__acp_side side = RP_ACP_CLIENT; side <= RP_ACP_AGENT; side++) {
+    struct rp__outlet *o = outlet(h, side);
+    if (!o || !o->moved) continue;
+    o->moved = false;
+    if (!h->finishing) rp__acp_drained(h->core, side);
+  }
   flush_all(h);
   if (h->agent && h->agent->out.broken) rp__agent_stop(h->agent); /* it does not listen any more */
-  steer(h);
+  /* A side is read from when the core wants to and what was read has somewhere to go. */
+  size_t to_agent = h->agent ? rp__outlet_backlog(&h->agent->out) : 0;
+  rp__inlet_on(&h->in, h->wanted[RP_ACP_CLIENT] && !h->leaving && to_agent < CHOKE);
+  if (h->agent) rp__host_agent_read(h->agent, h->wanted[RP_ACP_AGENT] && rp__outlet_backlog(&h->out) < CHOKE);
   if (h->out.moved || (h->agent && h->agent->out.moved) || (h->out.broken && !h->leaving)) wake(h);
-  try_finish(h);
+  if (!h->finishing) return;
+  /* All is said; the agent ends, then the last lines get a moment. */
+  if (h->agent)
+    rp__agent_stop(h->agent);
+  else if (!rp__outlet_backlog(&h->out))
+    uv_stop(&h->loop);
+  else if (!uv_is_active((uv_handle_t *)&h->deadline))
+    uv_timer_start(&h->deadline, on_deadline, FINISH_MS, 0);
 }
 
 /* ---- what the core asks for ---- */
@@ -353,30 +306,6 @@ static int watch(struct host *h, uv_signal_t *handle, int sig, uv_signal_cb fn)
   return uv_signal_start(handle, fn, sig);
 }
 
-static int open_handles(struct host *h)
-{
-  int rc = uv_async_init(&h->loop, &h->poke, on_poke);
-  if (!rc) rc = uv_prepare_init(&h->loop, &h->settle);
-  if (!rc) rc = uv_idle_init(&h->loop, &h->again);
-  if (!rc) rc = uv_timer_init(&h->loop, &h->tick);
-  if (!rc) rc = uv_timer_init(&h->loop, &h->deadline);
-  if (!rc) rc = watch(h, &h->chld, SIGCHLD, on_child);
-  if (!rc) rc = watch(h, &h->term, SIGTERM, on_signal);
-  if (!rc) rc = watch(h, &h->intr, SIGINT, on_signal);
-  if (!rc) rc = watch(h, &h->hup, SIGHUP, on_signal);
-  h->poke.data = h->settle.data = h->again.data = h->tick.data = h;
-  return rc ? rc : uv_prepare_start(&h->settle, on_settle);
-}
-
-static int make_env(struct host *h, rp_error *err)
-{
-  const char *extra[] = {"REPRISE_BRIDGE=acp", NULL, NULL};
-  if (h->o->scope && asprintf(&h->scope, "REPRISE_SCOPE=%s", h->o->scope) < 0) return rp__fail_nomem(err);
-  extra[1] = h->scope;
-  h->env = rp__child_env(extra);
-  return h->env ? 0 : rp__fail_nomem(err);
-}
-
 static void on_end_closed(void *ctx)
 {
   (void)ctx;
@@ -391,8 +320,18 @@ static void close_rest(uv_handle_t *handle, void *ctx)
 /* An agent that still lives here is one whose start the core could not finish. */
 static void close_all(struct host *h)
 {
+  bool killed = false;
   rp__agent_abandon(RP_TAKE(h->agent));
-  end_keepers(h);
+  if (!h->o->outlive) {
+    for (size_t i = 0; i < h->n_keepers; i++) kill(h->keepers[i], RP_KEEPER_TERM);
+    for (size_t i = 0; i < h->n_keepers; i++) {
+      int st = 0;
+      TEMP_FAILURE_RETRY(waitpid(h->keepers[i], &st, 0));
+      killed |= WIFSIGNALED(st);
+    }
+    h->n_keepers = 0;
+    if (killed) end_strays(h);
+  }
   if (h->in.handles) rp__inlet_close(&h->in, on_end_closed);
   rp__outlet_close(&h->out, on_end_closed, h);
   uv_walk(&h->loop, close_rest, NULL);
@@ -406,9 +345,23 @@ static int serve(struct host *h, rp_engine *e, rp_error *err)
 {
   const struct rp__acp_world world = {h,          world_send,  world_backlog, world_read, world_start,
                                       world_stop, world_timer, world_now,     world_poke, world_finish};
-  int rc = open_handles(h);
+  const char *extra[] = {"REPRISE_BRIDGE=acp", NULL, NULL};
+  int rc = uv_async_init(&h->loop, &h->poke, on_poke);
+  if (!rc) rc = uv_prepare_init(&h->loop, &h->settle);
+  if (!rc) rc = uv_idle_init(&h->loop, &h->again);
+  if (!rc) rc = uv_timer_init(&h->loop, &h->tick);
+  if (!rc) rc = uv_timer_init(&h->loop, &h->deadline);
+  if (!rc) rc = watch(h, &h->chld, SIGCHLD, on_child);
+  if (!rc) rc = watch(h, &h->term, SIGTERM, on_signal);
+  if (!rc) rc = watch(h, &h->intr, SIGINT, on_signal);
+  if (!rc) rc = watch(h, &h->hup, SIGHUP, on_signal);
+  h->poke.data = h->settle.data = h->again.data = h->tick.data = h;
+  if (!rc) rc = uv_prepare_start(&h->settle, on_settle);
   if (rc) return rp__fail(err, RP_E_FAILED, "the event loop can't be set up: %s", uv_strerror(rc));
-  int code = make_env(h, err);
+  if (h->o->scope && asprintf(&h->scope, "REPRISE_SCOPE=%s", h->o->scope) < 0) return rp__fail_nomem(err);
+  extra[1] = h->scope;
+  h->env = rp__child_env(extra);
+  int code = h->env ? 0 : rp__fail_nomem(err);
   if (!code) code = rp__inlet_open(&h->in, &h->loop, STDIN_FILENO, &client_handler, h, err);
   if (!code) code = rp__outlet_open(&h->out, &h->loop, STDOUT_FILENO, err);
   if (!code) code = rp__acp_new(e, h->o, &world, &h->core, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of lines to one side, in order. */
-#include "bridge/acp/wire/line-queue.h"
+#include "bridge/acp/wire/wire.h"
 
 struct rp__queued_line {
   STAILQ_ENTRY(rp__queued_line) next;
@@ -29,15 +29,6 @@ void rp__line_queue_done(struct rp__line_queue *q)
   while (q->count) free(pop(q));
 }
 
-static void drain(struct rp__line_queue *q)
-{
-  while (q->count && STAILQ_FIRST(&q->lines)->waits == 0) {
-    struct rp__queued_line *item = pop(q);
-    q->out(q->ctx, item->line, item->n);
-    free(item);
-  }
-}
-
 struct rp__queued_line *rp__line_queue_add(struct rp__line_queue *q, const char *line, size_t n, unsigned waits)
 {
   /* Stands for a line that went at once, without a copy; nobody waits for it. */
@@ -59,7 +50,11 @@ struct rp__queued_line *rp__line_queue_add(struct rp__line_queue *q, const char 
 void rp__line_queue_ready(struct rp__line_queue *q, struct rp__queued_line *item)
 {
   if (item->waits) item->waits--;
-  drain(q);
+  while (q->count && STAILQ_FIRST(&q->lines)->waits == 0) {
+    struct rp__queued_line *first = pop(q);
+    q->out(q->ctx, first->line, first->n);
+    free(first);
+  }
 }
 
 bool rp__line_queue_full(const struct rp__line_queue *q)

@@ -3,10 +3,9 @@
  * Messages: members that occur twice in an object (readers take the last one, and so does the journal), copies, and the
  * few places where the proxy changes a peer's bytes, such as a session id that the other side knows by another name.
  */
-#include "bridge/acp/wire/message.h"
+#include "bridge/acp/wire/wire.h"
 
 #include "bridge/acp/session/event.h"
-#include "json/text.h"
 
 #define MEMBERS_MAX ((size_t)1 << 20) /* of one message that are looked at */
 
@@ -35,27 +34,19 @@ static int by_place(const void *x, const void *y)
   return a->key.p < b->key.p ? -1 : 1;
 }
 
-static struct member *read_members(struct rp__json object, size_t n)
-{
-  struct rp__json_iter it = {0};
-  struct member *m = calloc(n, sizeof *m);
-  for (size_t i = 0; m && i < n && rp__json_next(object, &it, &m[i].key, &m[i].value); i++) {
-    struct rp__json name = {m[i].key.p - 1, m[i].key.n + 2, RP_JSON_STRING};
-    m[i].hash = rp__acp_event_hash(name);
-  }
-  return m;
-}
-
 static void copy_object(struct once *o, struct rp__json object)
 {
   size_t n = rp__json_count(object);
   bool first = true;
-  struct member *m RP_AUTOFREE = n && n <= o->left ? read_members(object, n) : NULL;
+  struct rp__json_iter it = {0};
+  struct member *m RP_AUTOFREE = n && n <= o->left ? calloc(n, sizeof *m) : NULL;
   if (n && !m) {
     o->out->err = n > o->left ? RP_E_TOO_LARGE : RP_E_NOMEM;
     return;
   }
   o->left -= n;
+  for (size_t i = 0; i < n && rp__json_next(object, &it, &m[i].key, &m[i].value); i++)
+    m[i].hash = rp__acp_event_hash((struct rp__json){m[i].key.p - 1, m[i].key.n + 2, RP_JSON_STRING});
   if (n) qsort(m, n, sizeof *m, by_name);
   for (size_t i = 0; i + 1 < n; i++)
     if (m[i].hash == m[i + 1].hash) m[i].value.type = RP_JSON_NONE;
@@ -72,28 +63,24 @@ static void copy_object(struct once *o, struct rp__json object)
   rp__buf_char(o->out, '}');
 }
 
-static void copy_array(struct once *o, struct rp__json array)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json v;
-  rp__buf_char(o->out, '[');
-  for (bool first = true; !o->out->err && rp__json_next(array, &it, NULL, &v); first = false) {
-    if (!first) rp__buf_char(o->out, ',');
-    copy(o, v);
-  }
-  rp__buf_char(o->out, ']');
-}
-
 /* As deep as what was checked: RP_JSON_DEPTH_LIMIT. */
 static void copy(struct once *o, struct rp__json v)
 {
+  struct rp__json_iter it = {0};
+  struct rp__json item;
   if (o->out->err) return;
-  if (v.type == RP_JSON_OBJECT)
+  if (v.type == RP_JSON_OBJECT) {
     copy_object(o, v);
-  else if (v.type == RP_JSON_ARRAY)
-    copy_array(o, v);
-  else
+  } else if (v.type == RP_JSON_ARRAY) {
+    rp__buf_char(o->out, '[');
+    for (bool first = true; !o->out->err && rp__json_next(v, &it, NULL, &item); first = false) {
+      if (!first) rp__buf_char(o->out, ',');
+      copy(o, item);
+    }
+    rp__buf_char(o->out, ']');
+  } else {
     rp__buf_add(o->out, v.p, v.n);
+  }
 }
 
 void rp__msg_single_members(struct rp__msg *m, struct rp__buf *room)
@@ -107,25 +94,6 @@ void rp__msg_single_members(struct rp__msg *m, struct rp__buf *room)
   if (room->err) return; /* the first ones count, and the bytes go as they came all the same */
   m->text = (struct rp__str){room->p, room->n};
   rp__rpc_route(m->text.p, m->text.n, &m->r);
-}
-
-size_t rp__msg_size(const struct rp__msg *m)
-{
-  return m->line.n + 1 + (m->text.p != m->line.p ? m->text.n + 1 : 0);
-}
-
-void rp__msg_copy(const struct rp__msg *m, char *room, struct rp__msg *ret)
-{
-  memcpy(room, m->line.p, m->line.n);
-  room[m->line.n] = '\0';
-  ret->line = ret->text = (struct rp__str){room, m->line.n};
-  if (m->text.p != m->line.p) {
-    room += m->line.n + 1;
-    memcpy(room, m->text.p, m->text.n);
-    room[m->text.n] = '\0';
-    ret->text = (struct rp__str){room, m->text.n};
-  }
-  rp__rpc_route(ret->text.p, ret->text.n, &ret->r);
 }
 
 /* ---- what changes ---- */
@@ -149,55 +117,7 @@ struct rp__str rp__acp_map(const struct rp__msg *m, const char *from, const char
   struct rp__jw w = RP_JW(&name);
   rp__jw_str(&w, to);
   rp__rpc_splice(room, m->text, sid, (struct rp__str){name.p, name.n});
-  if (name.err || room->err) return (struct rp__str){0};
-  return (struct rp__str){room->p, room->n};
-}
-
-void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json value)
-{
-  if (!key.type) return;               /* a peer sent an array where an object belongs */
-  rp__jw_raw(w, key.p - 1, key.n + 2); /* with its quotes: a name is not written anew either */
-  rp__buf_char(w->out, ':');
-  w->after_key = true;
-  rp__jw_value(w, value);
-}
-
-/* A request's params for another request: all of their members, with another session's id or none. */
-void rp__acp_write_params(struct rp__jw *w, struct rp__json params, const char *sid, bool servers)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  rp__jw_object(w);
-  if (sid) rp__jw_kstr(w, "sessionId", sid);
-  while (rp__json_next(params, &it, &key, &value)) {
-    if (rp__json_eq(key, "sessionId") || rp__json_eq(key, "replayFrom")) continue; /* a replay was the editor's wish */
-    if (rp__json_eq(key, "mcpServers")) servers = false;
-    rp__acp_copy_member(w, key, value);
-  }
-  if (servers) {
-    rp__jw_key(w, "mcpServers");
-    rp__jw_array(w);
-    rp__jw_end_array(w);
-  }
-  rp__jw_end_object(w);
-}
-
-static int surrogate(const char *at, const char *end)
-{
-  int u = end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? rp__json_hex4(at + 2) : -1;
-  return u >= 0 && (u & 0xf800) == 0xd800 ? u : -1;
-}
-
-/* They passed as they came; but many readers refuse them, and what is told again must be taken by all. */
-void rp__acp_mend_halves(struct rp__buf *line)
-{
-  char *end = line->p + line->n;
-  for (char *p = line->n ? memchr(line->p, '\\', line->n) : NULL; p; p = memchr(p, '\\', (size_t)(end - p))) {
-    int u = surrogate(p, end), next = u >= 0 && u < 0xdc00 ? surrogate(p + 6, end) : -1;
-    bool pair = next >= 0xdc00;
-    if (u >= 0 && !pair) memcpy(p + 2, "fffd", 4);
-    p += RP_MIN(pair ? 12 : u >= 0 ? 6 : 2, end - p);
-  }
+  return name.err ? (struct rp__str){0} : rp__acp_written(room);
 }
 
 struct rp__json rp__acp_raw(const char *json)

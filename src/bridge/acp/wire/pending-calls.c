@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests without an answer, by id. Each direction has its own ids. A peer may respell an id in its answer. */
-#include "bridge/acp/wire/pending-calls.h"
-
 #include "bridge/acp/session/session.h"
 
 struct rp__json rp__call_id(const struct rp__call *c)

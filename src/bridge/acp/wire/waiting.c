@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines that wait: for the agent's restart, for a session's restoration, or for an answer that names their session. */
-#include "bridge/acp/wire/waiting.h"
+#include "bridge/acp/session/session.h"
 
 #include <assert.h>
-
-#include "bridge/acp/session/session.h"
-#include "bridge/acp/wire/from-agent.h"
-#include "bridge/acp/wire/from-client.h"
 
 void rp__waiting_lines_init(struct rp__waiting_lines *l)
 {
@@ -38,18 +34,21 @@ void rp__waiting_lines_done(struct rp__waiting_lines *l)
 bool rp__waiting_lines_add(struct rp__waiting_lines *l, struct rp__acp_session *s, const struct rp__msg *m, size_t max)
 {
   if (l->n >= RP_WAITING_MAX || l->bytes + m->line.n > max) return false;
-  struct rp__waiting_line *k = malloc(sizeof *k + rp__msg_size(m));
+  /* The text is the line, or stands behind it. */
+  size_t n = m->line.n, text = m->text.p == m->line.p ? 0 : n + 1;
+  struct rp__waiting_line *k = malloc(sizeof *k + n + 1 + (text ? m->text.n + 1 : 0));
   if (!k) return false;
   *k = (struct rp__waiting_line){.s = s};
   k->prompt = m->r.type == RP_RPC_REQUEST && rp__json_eq(m->r.method, "session/prompt");
-  rp__msg_copy(m, k->line, &k->m);
+  memcpy(k->line, m->line.p, n);
+  k->line[n] = '\0';
+  if (text) memcpy(k->line + text, m->text.p, m->text.n);
+  k->line[text + m->text.n] = '\0';
+  k->m.line = (struct rp__str){k->line, n};
+  k->m.text = (struct rp__str){k->line + text, m->text.n};
+  rp__rpc_route(k->m.text.p, k->m.text.n, &k->m.r);
   append(l, k);
   return true;
-}
-
-void rp__waiting_lines_move(struct rp__waiting_lines *from, struct rp__waiting_lines *to, struct rp__waiting_line *k)
-{
-  append(to, take(from, k));
 }
 
 void rp__waiting_lines_deliver(struct rp__waiting_lines *l, struct rp__acp_session *s)
@@ -83,7 +82,7 @@ static void take_for(struct rp__acp *a, const struct rp__acp_session *s, struct 
   rp__waiting_lines_init(ret);
   for (struct rp__waiting_line *k = TAILQ_FIRST(&a->waiting.list), *next; k; k = next) {
     next = TAILQ_NEXT(k, link);
-    if (k->s == s) rp__waiting_lines_move(&a->waiting, ret, k);
+    if (k->s == s) append(ret, take(&a->waiting, k));
   }
 }
 
@@ -99,13 +98,13 @@ void rp__waiting_request_release(struct rp__acp *a, struct rp__acp_session *s)
   }
 }
 
-void rp__waiting_request_fail(struct rp__acp *a, struct rp__acp_session *s, int code, const char *why, const char *data)
+void rp__waiting_request_fail(struct rp__acp *a, struct rp__acp_session *s, const char *why, const char *data)
 {
   struct rp__waiting_lines mine;
   const struct rp__waiting_line *k;
   take_for(a, s, &mine);
   TAILQ_FOREACH(k, &mine.list, link)
-  if (k->m.r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, k->m.r.id, code, why, data);
+  if (k->m.r.type == RP_RPC_REQUEST) rp__acp_error(a, RP_ACP_CLIENT, k->m.r.id, RP_ACP_E_INTERNAL, why, data);
   rp__waiting_lines_done(&mine);
 }
 
@@ -145,4 +144,74 @@ bool rp__waiting_request_cancel_id(struct rp__acp *a, struct rp__json id)
   rp__acp_error(a, RP_ACP_CLIENT, k->m.r.id, RP_ACP_E_CANCELLED, "the request was cancelled", NULL);
   free(k);
   return true;
+}
+
+/*
+ * ---- updates that come too early. Agents send updates for a session before they have answered the session/new or
+ * session/load that makes the session known. Such updates wait for the answer, so that every update delivered is in the
+ * journal, and a load that fails leaves nothing behind. ----
+ */
+
+static struct rp__json sid_of(const struct rp__msg *m)
+{
+  return rp__json_get(m->r.params, "sessionId");
+}
+
+/* Whether an answer may still make that id known; `sid` NULL: any. */
+static bool expected(const struct rp__acp *a, const char *sid)
+{
+  for (const struct rp__call *c = a->client.head; c; c = c->next) {
+    if (c->kind == RP_CALL_NEW || c->kind == RP_CALL_FORK) return true;
+    if (c->kind != RP_CALL_ADOPT || c->s || !c->params) continue;
+    if (!sid || rp__json_eq(rp__json_get(rp__call_params(c), "sessionId"), sid)) return true;
+  }
+  for (const struct rp__acp_session *s = a->sessions; s; s = s->next)
+    if (s->state == RP_ACP_RESTORING && s->ladder.rung == RP_RUNG_NEW && !s->bound) return true;
+  return false;
+}
+
+bool rp__early_updates_hold(struct rp__acp *a, const struct rp__msg *m)
+{
+  char *sid RP_AUTOFREE = rp__json_dup(sid_of(m));
+  return sid && expected(a, sid) && rp__waiting_lines_add(&a->early_updates, NULL, m, RP_WAITING_BYTES);
+}
+
+/* Takes those of one session out (NULL: all), in their order. */
+static void take_early(struct rp__acp *a, const char *sid, struct rp__waiting_lines *ret)
+{
+  rp__waiting_lines_init(ret);
+  for (struct rp__waiting_line *k = TAILQ_FIRST(&a->early_updates.list), *next; k; k = next) {
+    next = TAILQ_NEXT(k, link);
+    if (!sid || rp__json_eq(sid_of(&k->m), sid)) append(ret, take(&a->early_updates, k));
+  }
+}
+
+void rp__early_updates_release(struct rp__acp_session *s)
+{
+  struct rp__waiting_lines mine;
+  const struct rp__waiting_line *k;
+  if (!s->agent_sid) return;
+  take_early(s->a, s->agent_sid, &mine);
+  TAILQ_FOREACH(k, &mine.list, link) rp__acp_from_agent(s->a, &k->m);
+  rp__waiting_lines_done(&mine);
+}
+
+void rp__early_updates_drop(struct rp__acp *a, struct rp__json sid)
+{
+  struct rp__waiting_lines mine;
+  char *name RP_AUTOFREE = rp__json_dup(sid);
+  if (!name) return;
+  take_early(a, name, &mine);
+  rp__waiting_lines_done(&mine);
+}
+
+void rp__early_updates_settle(struct rp__acp *a)
+{
+  struct rp__waiting_lines rest;
+  const struct rp__waiting_line *k;
+  if (!a->early_updates.n || expected(a, NULL)) return;
+  take_early(a, NULL, &rest);
+  TAILQ_FOREACH(k, &rest.list, link)
+  if (!rp__acp_stale(a, sid_of(&k->m))) rp__acp_forward(a, RP_ACP_CLIENT, k->m.line);
+  rp__waiting_lines_done(&rest);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise acp`: the proxy between an editor and its agent, both of which use ACP (O-05, X-17). */
-#include "bridge/acp/wire/host.h"
+#include "bridge/acp/acp.h"
 #include "bridge/workspace.h"
 #include "cli/term.h"
 

@@ -9,7 +9,6 @@
 
 #include "bridge/acp/session/event.h"
 #include "bridge/acp/replay/replay.h"
-#include "bridge/acp/replay/transcript.h"
 #include "bridge/acp/restore/hand-over-text.h"
 
 #define TOLD_MAX 512
@@ -83,8 +82,7 @@ static inline void talk_store(struct talk *t, struct rp__acp_events *n)
 static inline void talk_prompt(struct talk *t, const char *params)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
-  rp__acp_events_init(&n);
+  struct rp__acp_events n = RP_ACP_EVENTS;
   OK(rp__acp_event_prompt(&t->book, parsed(params), &n, &err), err);
   talk_store(t, &n);
 }
@@ -99,8 +97,7 @@ static inline void talk_ask(struct talk *t, const char *text)
 static inline void talk_update(struct talk *t, const char *update)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
-  rp__acp_events_init(&n);
+  struct rp__acp_events n = RP_ACP_EVENTS;
   OK(rp__acp_event_update(&t->book, parsed(update), &n, &err), err);
   talk_store(t, &n);
 }
@@ -125,8 +122,7 @@ static inline void talk_chunk(struct talk *t, const char *kind, const char *id, 
 static inline void talk_done(struct talk *t)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
-  rp__acp_events_init(&n);
+  struct rp__acp_events n = RP_ACP_EVENTS;
   OK(rp__acp_event_turn_end(&t->book, t->book.turn, parsed("{\"stopReason\":\"end_turn\"}"), (struct rp__json){0}, &n,
                             &err),
      err);
@@ -136,10 +132,9 @@ static inline void talk_done(struct talk *t)
 static inline void talk_request(struct talk *t, const char *id, const char *method, const char *params)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
+  struct rp__acp_events n = RP_ACP_EVENTS;
   char name[128];
   snprintf(name, sizeof name, "\"%s\"", method);
-  rp__acp_events_init(&n);
   OK(rp__acp_event_request(&t->book, parsed(id), parsed(name), parsed(params), &n, &err), err);
   talk_store(t, &n);
 }
@@ -147,8 +142,7 @@ static inline void talk_request(struct talk *t, const char *id, const char *meth
 static inline void talk_answer(struct talk *t, const char *id, const char *method, const char *result)
 {
   rp_error err = {0};
-  struct rp__acp_events n;
-  rp__acp_events_init(&n);
+  struct rp__acp_events n = RP_ACP_EVENTS;
   OK(rp__acp_event_answer(&t->book, parsed(id), method, parsed(result), (struct rp__json){0}, &n, &err), err);
   talk_store(t, &n);
 }
@@ -171,7 +165,7 @@ static inline void talk_replay(struct talk *t, bool compaction)
   struct rp__replay *r;
   bool more = true;
   talk_forget(t);
-  OK(rp__replay_new(t->s, &(struct rp__replay_options){.compaction = compaction}, &r, &err), err);
+  OK(rp__replay_new(t->s, compaction, &r, &err), err);
   while (more) {
     size_t before = t->n_told;
     OK(rp__replay_step(r, talk_on_update, t, &more, &err), err);

@@ -10,7 +10,7 @@ struct noted {
 static int noted_setup(void **state)
 {
   struct noted *x = calloc(1, sizeof *x);
-  rp__acp_events_init(&x->n);
+  x->n = RP_ACP_EVENTS;
   *state = x;
   return 0;
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "bridge/acp/wire/line-queue.h"
+#include "bridge/acp/wire/wire.h"
 #include "lib/dice.h"
 
 static void collect(void *ctx, const char *line, size_t n)

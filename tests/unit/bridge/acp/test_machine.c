@@ -12,11 +12,52 @@
 #include "bridge/acp/restore/ladder.h"
 #include "bridge/acp/session/machine.h"
 
+/* As the documents write them. */
+
+static const char *const state_names[RP_ACP_STATES] = {
+    [RP_ACP_COLD] = "cold",           [RP_ACP_QUEUED] = "queued", [RP_ACP_RESTORING] = "restoring",
+    [RP_ACP_RELOADING] = "reloading", [RP_ACP_FORKED] = "forked", [RP_ACP_LIVE] = "live",
+    [RP_ACP_ENDING] = "ending",       [RP_ACP_TAKEN] = "taken",
+};
+
+static const char *const on_names[RP_ONS] = {
+    [RP_ON_NAMED] = "named by the agent",
+    [RP_ON_COPIED] = "copied from another",
+    [RP_ON_ANSWERED] = "answered to the editor",
+    [RP_ON_LINE] = "line of the editor",
+    [RP_ON_RESTORE] = "restore",
+    [RP_ON_WAIT] = "restore after others",
+    [RP_ON_RESTORED] = "restored",
+    [RP_ON_FAILED] = "not restored",
+    [RP_ON_AGENT_GONE] = "agent gone",
+    [RP_ON_TURN_OVER] = "turn over",
+    [RP_ON_END] = "close or delete",
+    [RP_ON_TAKEN] = "taken away",
+    [RP_ON_REOPENED] = "journal reopened",
+};
+
+static const char *const do_names[RP_DOS] = {
+    [RP_DO_NOTHING] = "nothing", [RP_DO_REFUSE] = "refuse",   [RP_DO_PASS] = "pass",
+    [RP_DO_WAIT] = "wait",       [RP_DO_RESTORE] = "restore", [RP_DO_CLIMB] = "climb",
+    [RP_DO_RELEASE] = "release", [RP_DO_CLOSE] = "close",     [RP_DO_TELL] = "tell",
+};
+
+static const char *const ladder_phase_names[RP_LADDER_PHASES] = {[RP_LADDER_IDLE] = "idle",
+                                                                 [RP_LADDER_ASKING] = "asking",
+                                                                 [RP_LADDER_QUIET] = "quiet",
+                                                                 [RP_LADDER_MODE] = "mode",
+                                                                 [RP_LADDER_OPTIONS] = "options"};
+static const char *const ladder_on_names[RP_LADDER_ONS] = {
+    [RP_LADDER_ON_ASK] = "rung asked",           [RP_LADDER_ON_ANSWER] = "rung held",
+    [RP_LADDER_ON_REPLAY] = "rung held, replay", [RP_LADDER_ON_REFUSAL] = "rung refused",
+    [RP_LADDER_ON_SET_MODE] = "mode asked",      [RP_LADDER_ON_SET_OPTION] = "option asked",
+    [RP_LADDER_ON_SETTLED] = "settled",          [RP_LADDER_ON_STOP] = "stopped"};
+
 static void every_state_answers_every_event(void **state)
 {
   (void)state;
   for (unsigned s = 0; s < RP_ACP_STATES; s++) {
-    assert_non_null(rp__acp_state_names[s]);
+    assert_non_null(state_names[s]);
     for (unsigned on = 0; on < RP_ONS; on++) {
       unsigned rows = 0;
       for (unsigned i = 0; i < rp__acp_n_rows; i++) rows += rp__acp_rows[i].on == on && rp__acp_rows[i].in & 1u << s;
@@ -90,14 +131,14 @@ static void the_documents_show_the_session_table(void **state)
   for (unsigned i = 0; i < rp__acp_n_rows; i++) {
     const struct rp__acp_row *r = &rp__acp_rows[i];
     const char *comma = "";
-    rp__buf_printf(&line, "| %s | ", rp__acp_on_names[r->on]);
+    rp__buf_printf(&line, "| %s | ", on_names[r->on]);
     for (unsigned s = 0; s < RP_ACP_STATES; s++) {
       if (!(r->in & 1u << s)) continue;
-      rp__buf_printf(&line, "%s%s", comma, rp__acp_state_names[s]);
+      rp__buf_printf(&line, "%s%s", comma, state_names[s]);
       comma = ", ";
     }
-    rp__buf_printf(&line, " | %s | %s |", r->to == RP_ACP_STATES ? "as it was" : rp__acp_state_names[r->to],
-                   rp__acp_do_names[r->action]);
+    rp__buf_printf(&line, " | %s | %s |", r->to == RP_ACP_STATES ? "as it was" : state_names[r->to],
+                   do_names[r->action]);
     docs_have(&docs, &line);
   }
   static const char head[] = "| event | in | next | action |\n| --- | --- | --- | --- |\n";
@@ -114,13 +155,13 @@ static void the_documents_show_the_ladder(void **state)
   (void)state;
   read_docs(&docs);
   rp__buf_str(&line, "| event |");
-  for (unsigned p = 0; p < RP_LADDER_PHASES; p++) rp__buf_printf(&line, " %s |", rp__ladder_phase_names[p]);
+  for (unsigned p = 0; p < RP_LADDER_PHASES; p++) rp__buf_printf(&line, " %s |", ladder_phase_names[p]);
   docs_have(&docs, &line);
   for (unsigned on = 0; on < RP_LADDER_ONS; on++) {
-    rp__buf_printf(&line, "| %s |", rp__ladder_on_names[on]);
+    rp__buf_printf(&line, "| %s |", ladder_on_names[on]);
     for (unsigned p = 0; p < RP_LADDER_PHASES; p++) {
       enum rp__ladder_phase to = rp__ladder_next(p, on);
-      rp__buf_printf(&line, " %s |", to == RP_LADDER_PHASES ? "–" : rp__ladder_phase_names[to]);
+      rp__buf_printf(&line, " %s |", to == RP_LADDER_PHASES ? "–" : ladder_phase_names[to]);
     }
     docs_have(&docs, &line);
   }

@@ -78,7 +78,7 @@ static int replay_all(struct rp__buf *out)
   struct rp__replay *r;
   bool more = true;
   rp_error err = {0};
-  int rc = rp__replay_new(talk.s, &(struct rp__replay_options){.compaction = true}, &r, &err);
+  int rc = rp__replay_new(talk.s, true, &r, &err);
   if (rc) return rc;
   while (!rc && more) rc = rp__replay_step(r, add_line, out, &more, &err);
   rp__replay_free(r);
@@ -120,10 +120,9 @@ static const char *const messages[] = {
 static int notes(struct rp__buf *out)
 {
   struct rp__known_calls b = {0};
-  struct rp__acp_events n;
+  struct rp__acp_events n = RP_ACP_EVENTS;
   rp_error err = {0};
   int rc = 0;
-  rp__acp_events_init(&n);
   for (size_t i = 0; !rc && i < RP_ARRAY_SIZE(messages); i++) {
     struct rp__json update = rp__json_trusted(messages[i], strlen(messages[i]));
     rc = rp__acp_event_update(&b, update, &n, &err);

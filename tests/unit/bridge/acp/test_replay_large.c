@@ -146,7 +146,7 @@ static size_t own_memory(struct talk *t)
   struct rp__replay *r;
   size_t most = 0, told = 0;
   bool more = true;
-  OK(rp__replay_new(t->s, &(struct rp__replay_options){0}, &r, &err), err);
+  OK(rp__replay_new(t->s, false, &r, &err), err);
   while (more) {
     OK(rp__replay_step(r, hear_nothing, &told, &more, &err), err);
     most = RP_MAX(most, mallinfo2().uordblks);
@@ -186,7 +186,7 @@ static void who_listens_may_stop(void **state)
   int seen = 0;
   bool more;
   for (int i = 0; i < 3; i++) talk_ask(&t, "q");
-  OK(rp__replay_new(t.s, &(struct rp__replay_options){0}, &r, &err), err);
+  OK(rp__replay_new(t.s, false, &r, &err), err);
   assert_int_equal(rp__replay_step(r, stop_at_two, &seen, &more, &err), 77);
   assert_int_equal(seen, 2);
   rp__replay_free(r);
