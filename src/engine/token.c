@@ -42,19 +42,6 @@ static bool text_read(const char *text, char ret[ID_CHARS + 1])
   return true;
 }
 
-static void text_make(char text[TEXT_CHARS + 1])
-{
-  unsigned char secret[SECRET_BYTES], id[ID_CHARS];
-  rp__system_random.fill(rp__system_random.ctx, secret, sizeof secret);
-  rp__system_random.fill(rp__system_random.ctx, id, sizeof id);
-  memcpy(text, PREFIX, ID_AT);
-  for (int i = 0; i < ID_CHARS; i++) text[ID_AT + i] = id_alphabet[id[i] % 32];
-  text[SECRET_AT - 1] = '_';
-  sodium_bin2base64(text + SECRET_AT, SECRET_CHARS + 1, secret, sizeof secret,
-                    sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-  sodium_memzero(secret, sizeof secret);
-}
-
 static rp_token_info info_of(const struct rp__token_row *row)
 {
   return (rp_token_info){.id = row->id,
@@ -119,7 +106,15 @@ int rp_token_create(rp_engine *e, const rp_token_options *given, char **ret_text
   if (!copy) return rp__fail_nomem(err);
   rc = RP_E_EXISTS;
   for (int i = 0; rc == RP_E_EXISTS && i < ID_TRIES; i++) {
-    text_make(text);
+    unsigned char secret[SECRET_BYTES], id[ID_CHARS];
+    rp__system_random.fill(rp__system_random.ctx, secret, sizeof secret);
+    rp__system_random.fill(rp__system_random.ctx, id, sizeof id);
+    memcpy(text, PREFIX, ID_AT);
+    for (int k = 0; k < ID_CHARS; k++) text[ID_AT + k] = id_alphabet[id[k] % 32];
+    text[SECRET_AT - 1] = '_';
+    sodium_bin2base64(text + SECRET_AT, SECRET_CHARS + 1, secret, sizeof secret,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_memzero(secret, sizeof secret);
     text_read(text, row.id);
     text_hash(text, row.hash);
     rc = commit_change(e, RP_OP_TOKEN_PUT, &row, err);

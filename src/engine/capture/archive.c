@@ -66,16 +66,6 @@ int rp__archive_write(rp_engine *e, const struct rp__session_row *row, const cha
   return rc ? rc : rp__file_write_at(dir, path.p, bytes->p, bytes->n, err);
 }
 
-static int archive_audit(rp_engine *e, const struct rp__session_row *row, int64_t bytes, struct rp__audit_note *note,
-                         struct rp__op *ret, rp_error *err)
-{
-  rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "session_id", row->id);
-  rp__jw_ktime(&note->w, "ended_at", row->ended_at);
-  rp__jw_ki64(&note->w, "bytes", bytes);
-  return rp__audit_op(e, row->scope, "archive", note, ret, err);
-}
-
 int rp__archive_move(rp_engine *e, const struct rp__session_row *row, const char *json, size_t n, rp_error *err)
 {
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
@@ -83,7 +73,13 @@ int rp__archive_move(rp_engine *e, const struct rp__session_row *row, const char
       .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e), .epoch = row->epoch};
   struct rp__op ops[3] = {base, base, base};
   int rc = rp__archive_write(e, row, json, n, err);
-  if (!rc) rc = archive_audit(e, row, (int64_t)n, &note, &ops[2], err);
+  if (!rc) {
+    rp__audit_begin(&note);
+    rp__jw_kstr(&note.w, "session_id", row->id);
+    rp__jw_ktime(&note.w, "ended_at", row->ended_at);
+    rp__jw_ki64(&note.w, "bytes", (int64_t)n);
+    rc = rp__audit_op(e, row->scope, "archive", &note, &ops[2], err);
+  }
   if (rc) return rc;
   ops[0].type = RP_OP_SESSION_SET; /* changes nothing: refused when a newer run has taken the session up */
   ops[1].type = RP_OP_RECORD_ARCHIVE;

@@ -86,16 +86,6 @@ static int build_parts(rp_session *s, const struct rp__last_words *words, struct
   return rc;
 }
 
-static void take_parts(struct rp__record_row *row, struct rp__record_parts *p)
-{
-  for (int i = 0; i < RP_PARTS_MAX; i++) row->part[i] = RP_TAKE(p->json[i]);
-  row->dropped = RP_TAKE(p->dropped);
-  row->n_tasks = p->n_tasks;
-  row->has_critical = p->has_critical;
-  row->n_topics = p->n_hashes;
-  memcpy(row->topics, p->topics, p->n_hashes * sizeof p->topics[0]);
-}
-
 /* In a sealed scope only ids, times and counts stay readable (decision 8). */
 static int seal_parts(rp_session *s, struct rp__record_row *row, rp_error *err)
 {
@@ -115,34 +105,6 @@ static int seal_parts(rp_session *s, struct rp__record_row *row, rp_error *err)
   return row->sealed_body ? 0 : rp__fail_nomem(err);
 }
 
-static void fill_row(struct rp__record_row *row, const struct rp__session_row *from, int64_t end_ms, int64_t now)
-{
-  row->session_ref = from->ref;
-  memcpy(row->session_id, from->id, RP_NAME);
-  memcpy(row->scope, from->scope, RP_NAME);
-  memcpy(row->channel, from->channel, RP_NAME);
-  memcpy(row->previous_id, from->previous_id, RP_NAME);
-  memcpy(row->continued_by, from->continued_by, RP_NAME);
-  row->start_ms = from->created_at;
-  row->end_ms = end_ms;
-  row->created_ms = row->updated_ms = now;
-}
-
-static int capture_audit(rp_session *s, struct rp__capture *c, const struct rp__record_parts *p, rp_error *err)
-{
-  const struct rp__record_row *r = &c->row;
-  rp__audit_begin(&c->note);
-  rp__jw_kstr(&c->note.w, "session_id", r->session_id);
-  rp__jw_kstr(&c->note.w, "channel", r->channel);
-  rp__jw_kdouble(&c->note.w, "duration_minutes", (double)RP_MAX(0, r->end_ms - r->start_ms) / 60000.0);
-  rp__jw_ki64(&c->note.w, "pin_count", p->n_pins);
-  rp__jw_ki64(&c->note.w, "learning_count", p->n_learnings);
-  rp__jw_ki64(&c->note.w, "task_count", p->n_tasks);
-  rp__jw_ki64(&c->note.w, "hot_topic_count", p->n_topics);
-  rp__jw_kbool(&c->note.w, "crash_recovered", r->crash_recovered);
-  return rp__audit_op_with(s->e, r->scope, s->key, "session_captured", &c->note, &c->ops[1], err);
-}
-
 int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const struct rp__last_words *words,
                      struct rp__capture *ret, rp_error *err)
 {
@@ -151,13 +113,40 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const 
   *ret = (struct rp__capture){0};
   int rc = rp__session_row(s, &session, err);
   if (rc) return rc;
-  fill_row(&ret->row, &session, end_ms, rp__engine_now(s->e));
+  ret->row.session_ref = session.ref;
+  memcpy(ret->row.session_id, session.id, RP_NAME);
+  memcpy(ret->row.scope, session.scope, RP_NAME);
+  memcpy(ret->row.channel, session.channel, RP_NAME);
+  memcpy(ret->row.previous_id, session.previous_id, RP_NAME);
+  memcpy(ret->row.continued_by, session.continued_by, RP_NAME);
+  ret->row.start_ms = session.created_at;
+  ret->row.end_ms = end_ms;
+  ret->row.created_ms = ret->row.updated_ms = rp__engine_now(s->e);
   ret->row.crash_recovered = crash_recovered;
   rp__session_row_done(&session);
   rc = build_parts(s, words, &parts, err);
-  if (!rc) take_parts(&ret->row, &parts);
+  if (!rc) {
+    for (int i = 0; i < RP_PARTS_MAX; i++) ret->row.part[i] = RP_TAKE(parts.json[i]);
+    ret->row.dropped = RP_TAKE(parts.dropped);
+    ret->row.n_tasks = parts.n_tasks;
+    ret->row.has_critical = parts.has_critical;
+    ret->row.n_topics = parts.n_hashes;
+    memcpy(ret->row.topics, parts.topics, parts.n_hashes * sizeof parts.topics[0]);
+  }
   if (!rc) rc = seal_parts(s, &ret->row, err);
-  if (!rc) rc = capture_audit(s, ret, &parts, err);
+  if (!rc) {
+    const struct rp__record_row *r = &ret->row;
+    rp__audit_begin(&ret->note);
+    rp__jw_kstr(&ret->note.w, "session_id", r->session_id);
+    rp__jw_kstr(&ret->note.w, "channel", r->channel);
+    rp__jw_kdouble(&ret->note.w, "duration_minutes", (double)RP_MAX(0, r->end_ms - r->start_ms) / 60000.0);
+    rp__jw_ki64(&ret->note.w, "pin_count", parts.n_pins);
+    rp__jw_ki64(&ret->note.w, "learning_count", parts.n_learnings);
+    rp__jw_ki64(&ret->note.w, "task_count", parts.n_tasks);
+    rp__jw_ki64(&ret->note.w, "hot_topic_count", parts.n_topics);
+    rp__jw_kbool(&ret->note.w, "crash_recovered", r->crash_recovered);
+    rc = rp__audit_op_with(s->e, r->scope, s->key, "session_captured", &ret->note, &ret->ops[1], err);
+  }
   if (rc) {
     rp__capture_done(ret);
     return rc;

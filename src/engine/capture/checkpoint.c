@@ -52,17 +52,6 @@ static int on_row(void *ctx, const struct rp__snapshot_row *row)
   return 0;
 }
 
-static int snapshot_audit(rp_session *s, const struct rp__snapshot_row *row, struct rp__audit_note *note,
-                          struct rp__op *op, rp_error *err)
-{
-  rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "session_id", s->id);
-  rp__jw_ki64(&note->w, "seq", row->seq);
-  rp__jw_ki64(&note->w, "bytes", row->size);
-  rp__jw_kstr(&note->w, "reason", row->reason);
-  return rp__audit_op_with(s->e, s->scope, s->key, "snapshot_created", note, op, err);
-}
-
 /* Stores the encoded snapshot and drops those it makes superfluous, in one transaction. */
 static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, const struct inventory *old, bool manual,
                           int64_t *ret_n, rp_error *err)
@@ -91,7 +80,12 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
     ops[n].u.snapshot_delete.if_there = true; /* another process may have dropped it meanwhile */
     ops[n++].u.snapshot_delete.n = old->n[i - 1];
   }
-  int rc = snapshot_audit(s, row, &note, &ops[n++], err);
+  rp__audit_begin(&note);
+  rp__jw_kstr(&note.w, "session_id", s->id);
+  rp__jw_ki64(&note.w, "seq", row->seq);
+  rp__jw_ki64(&note.w, "bytes", row->size);
+  rp__jw_kstr(&note.w, "reason", row->reason);
+  int rc = rp__audit_op_with(s->e, s->scope, s->key, "snapshot_created", &note, &ops[n++], err);
   if (!rc) rc = rp__engine_commit(s->e, ops, n, manual ? RP_DISK : RP_OS, err);
   if (!rc && ret_n) *ret_n = ops[0].ret.snapshot_n;
   return rc;
@@ -148,17 +142,6 @@ static int checkpoint_once(rp_session *s, const char *reason, int64_t *ret_n, rp
   return rc;
 }
 
-static void failure_audit(rp_session *s, const char *reason, const rp_error *why)
-{
-  struct rp__audit_note note;
-  rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", s->id);
-  rp__jw_kstr(&note.w, "reason", reason);
-  rp__jw_kstr(&note.w, "error", why->message);
-  if (rp__audit_write(s->e, s->scope, "snapshot_failed", &note)) rp__unsaid_keep(s, reason, why->code);
-  rp__audit_done(&note);
-}
-
 int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err)
 {
   rp_error why = {0};
@@ -168,7 +151,13 @@ int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *
   if (!rc) rp__metric_observe(&s->e->metrics.snapshot_seconds, (double)(rp__engine_micros(s->e) - began) / 1e6);
   if (!rc) rp__unsaid_tell(s->e);
   if (!rc) return 0;
-  failure_audit(s, reason, &why);
+  struct rp__audit_note note;
+  rp__audit_begin(&note);
+  rp__jw_kstr(&note.w, "session_id", s->id);
+  rp__jw_kstr(&note.w, "reason", reason);
+  rp__jw_kstr(&note.w, "error", why.message);
+  if (rp__audit_write(s->e, s->scope, "snapshot_failed", &note)) rp__unsaid_keep(s, reason, why.code);
+  rp__audit_done(&note);
   if (err) *err = why;
   return rc;
 }
@@ -186,17 +175,6 @@ int rp__checkpoint_run(rp_session *s, enum rp__due due)
   return rc;
 }
 
-static int move_to_checkpointed(rp_session *s, rp_error *err)
-{
-  struct rp__op op = {.type = RP_OP_SESSION_SET,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
-                      .epoch = s->epoch,
-                      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_CHECKPOINT}};
-  return rp__engine_commit(s->e, &op, 1, RP_OS, err);
-}
-
 int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *err)
 {
   int rc = rp__session_check(s, err);
@@ -205,7 +183,13 @@ int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *err)
   atomic_fetch_add(rc ? &s->e->counters.checkpoints_failed : &s->e->counters.checkpoints_ok, 1);
   if (rc) return rc;
   rp_error moved = {0};
-  rc = move_to_checkpointed(s, &moved);
+  struct rp__op op = {.type = RP_OP_SESSION_SET,
+                      .session_ref = s->ref,
+                      .session_id = s->id,
+                      .now_ms = rp__engine_now(s->e),
+                      .epoch = s->epoch,
+                      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_CHECKPOINT}};
+  rc = rp__engine_commit(s->e, &op, 1, RP_OS, &moved);
   if (!rc) rp__session_mirror(s, false);
   if (rc == RP_E_ENDED || rc == RP_E_TRANSITION) return 0; /* an ended session keeps its status */
   if (rc && err) *err = moved;

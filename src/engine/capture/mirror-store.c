@@ -46,14 +46,6 @@ static int write_file(rp_engine *e, const char *path, rp_error *err)
   return rc ? rc : rp__file_draft_keep(&d, true, err);
 }
 
-static int write_files(rp_engine *e, rp_error *err)
-{
-  struct files f = {.e = e};
-  int rc = e->store->ops->scope_list(e->store, on_scope, &f, err);
-  for (size_t i = 0; !rc && i < f.n; i++) rc = write_file(e, f.path[i], err);
-  return rc;
-}
-
 bool rp__mirror_stores_wanted(const rp_engine *e)
 {
   const struct rp__scope_config *c = NULL;
@@ -71,7 +63,11 @@ int rp__mirror_stores(rp_engine *e, bool now, rp_error *err)
   if (!now && began < m->rest_until) return RP__MIRROR_NONE;
   int rc = e->store->ops->version(e->store, &version, err);
   if (!rc && m->known && version == m->version) return RP__MIRROR_NONE;
-  if (!rc) rc = write_files(e, err);
+  if (!rc) {
+    struct files f = {.e = e};
+    rc = e->store->ops->scope_list(e->store, on_scope, &f, err);
+    for (size_t i = 0; !rc && i < f.n; i++) rc = write_file(e, f.path[i], err);
+  }
   int64_t ended = rp__engine_micros(e);
   m->rest_until = ended + (rc ? RETRY_US : REST * (ended - began));
   if (rc) return rc;

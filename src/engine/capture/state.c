@@ -200,24 +200,17 @@ static int find_way(rp_session *s, const struct turns *t, int64_t upto, struct t
   }
 }
 
-/* Stands the fold at the turning point, its state being that of where the turn led. */
-static int stand_at(struct rp__fold **f, const struct turn *turn, rp_error *err)
-{
-  struct rp__fold *next = NULL;
-  struct rp__event ev = {.seq = turn->at, .at_ms = turn->at_ms, .kind = RP_KIND_RESTORED};
-  int rc = new_fold(&next, err);
-  if (rc) return rc;
-  rp__fold_adopt(next, RP_TAKE(*f), &ev);
-  *f = next;
-  return 0;
-}
-
 static int walk(rp_session *s, const struct turns *way, struct rp__fold **f, rp_error *err)
 {
   for (size_t i = way->n; i-- > 0;) {
     if (i + 1 < way->n) { /* a later piece begins at its turning point */
-      int rc = stand_at(f, &way->p[i], err);
+      /* Stands the fold at the turning point, its state being that of where the turn led. */
+      struct rp__fold *next = NULL;
+      struct rp__event ev = {.seq = way->p[i].at, .at_ms = way->p[i].at_ms, .kind = RP_KIND_RESTORED};
+      int rc = new_fold(&next, err);
       if (rc) return rc;
+      rp__fold_adopt(next, RP_TAKE(*f), &ev);
+      *f = next;
     }
     int rc = way->p[i].to > rp__fold_seq(*f) ? replay(s, *f, way->p[i].to, err) : 0;
     if (rc) return rc;

@@ -12,16 +12,13 @@
 
 /* ---- judging ---- */
 
-static bool channel_is_live(const struct rp__session_row *row)
-{
-  return row->channel[0] && strcmp(row->channel, "cli") != 0;
-}
-
 bool rp__abandon_possible(const rp_engine *e, const struct rp__session_row *row, int64_t now)
 {
   const struct rp__scope_config *c = rp__config_of(e->config, row->scope);
   if (rp__status_ended(row->status) || row->held_at || row->trashed_at || row->damaged) return false;
-  if (c->abandon == RP_ABANDON_NEVER || (c->abandon == RP_ABANDON_CHANNEL && !channel_is_live(row))) return false;
+  if (c->abandon == RP_ABANDON_NEVER ||
+      (c->abandon == RP_ABANDON_CHANNEL && (!row->channel[0] || strcmp(row->channel, "cli") == 0)))
+    return false;
   return now - RP_MAX(row->last_activity_at, row->created_at) >= c->abandon_ms;
 }
 
@@ -142,27 +139,19 @@ struct sweep {
   size_t n, cap;
 };
 
-/* Quiet but alive sessions, of which a server has thousands, must not take the places of those that are to be marked.
- */
-static int lives(struct sweep *x, const struct rp__session_row *row, bool *ret)
+static int on_session(void *ctx, const struct rp__session_row *row)
 {
+  struct sweep *x = ctx;
+  if (x->n == MARK_MAX || !rp__abandon_possible(x->e, row, x->now)) return 0;
+  /* Quiet but alive sessions, of which a server has thousands, must not take the places of those that are to be marked.
+   */
   struct rp__run_row run = {0};
   struct rp__evidence evidence;
   struct rp__verdict verdict = {0};
   struct rp__run_filter f = {.session_ref = row->ref, .limit = 1};
   int rc = x->e->store->ops->run_list(x->e->store, &f, on_run, &run, x->err);
   if (!rc && run.ref && !run.ended_at) rp__run_judge(x->e, &run, row->last_activity_at, &evidence, &verdict);
-  *ret = verdict.alive;
-  return rc;
-}
-
-static int on_session(void *ctx, const struct rp__session_row *row)
-{
-  struct sweep *x = ctx;
-  bool alive = false;
-  if (x->n == MARK_MAX || !rp__abandon_possible(x->e, row, x->now)) return 0;
-  int rc = lives(x, row, &alive);
-  if (rc || alive) return rc;
+  if (rc || verdict.alive) return rc;
   if (x->n == x->cap) {
     size_t cap = x->cap ? x->cap * 2 : 16;
     void *p = realloc(x->ids, cap * sizeof *x->ids);
@@ -181,17 +170,6 @@ static bool is_left(int rc)
          rc == RP_E_TRANSITION || rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG;
 }
 
-static int sweep_one(rp_engine *e, const char *id, bool *ret_marked, rp_error *err)
-{
-  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-  struct rp__quiet q = {0};
-  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &row, err);
-  if (!rc) rc = rp__abandon_judge(e, &row, &q, err);
-  if (!rc && q.due) rc = rp__abandon_mark(e, &row, &q, err);
-  *ret_marked = !rc && q.due;
-  return is_left(rc) ? 0 : rc;
-}
-
 int rp__abandon_sweep(rp_engine *e, const char *scope, int64_t *ret_n, rp_error *err)
 {
   struct sweep x = {.e = e, .err = err, .now = rp__engine_now(e)};
@@ -201,9 +179,13 @@ int rp__abandon_sweep(rp_engine *e, const char *scope, int64_t *ret_n, rp_error 
   int rc = e->store->ops->session_list(e->store, &f, on_session, &x, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   for (size_t i = 0; !rc && i < x.n; i++) {
-    bool done = false;
-    rc = sweep_one(e, x.ids[i], &done, err);
-    marked += done;
+    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+    struct rp__quiet q = {0};
+    rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, x.ids[i], &row, err);
+    if (!rc) rc = rp__abandon_judge(e, &row, &q, err);
+    if (!rc && q.due) rc = rp__abandon_mark(e, &row, &q, err);
+    marked += !rc && q.due;
+    if (is_left(rc)) rc = 0;
   }
   free(x.ids);
   if (!rc && ret_n) *ret_n = marked;

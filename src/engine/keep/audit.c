@@ -38,25 +38,6 @@ void rp__audit_done(struct rp__audit_note *note)
   sodium_memzero(note->key, sizeof note->key);
 }
 
-/* Reasons and names come from people: what they hold is masked like everything that is stored. */
-static int mask_fields(rp_engine *e, const char *scope, struct rp__audit_note *note, rp_error *err)
-{
-  struct rp__buf masked = RP_BUF(2 * RP_AUDIT_FIELDS_MAX);
-  struct rp__str fields;
-  int rc = rp__engine_mask(e, scope, RP_KIND_OTHER, rp__json_trusted(note->fields.p, note->fields.n), &masked, &fields);
-  if (rc) {
-    rp__buf_done(&masked);
-    return rp__fail(err, rc, "an audit record can't be masked");
-  }
-  if (fields.p == note->fields.p) {
-    rp__buf_done(&masked);
-    return 0;
-  }
-  rp__buf_done(&note->fields);
-  note->fields = masked;
-  return 0;
-}
-
 int rp__audit_op(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note, struct rp__op *ret,
                  rp_error *err)
 {
@@ -71,8 +52,16 @@ int rp__audit_op_with(rp_engine *e, const char *scope, const struct rp__key *key
   note->w.out = &note->fields; /* the note may have been moved since it was begun */
   rp__jw_end_object(&note->w);
   if (note->fields.err) return rp__fail(err, note->fields.err, "the audit record '%s' can't be written", event);
-  int rc = mask_fields(e, scope, note, err);
-  if (rc) return rc;
+  /* Reasons and names come from people: what they hold is masked like everything that is stored. */
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(2 * RP_AUDIT_FIELDS_MAX);
+  struct rp__str fields;
+  int rc = rp__engine_mask(e, scope, RP_KIND_OTHER, rp__json_trusted(note->fields.p, note->fields.n), &masked, &fields);
+  if (rc) return rp__fail(err, rc, "an audit record can't be masked");
+  if (fields.p != note->fields.p) {
+    rp__buf_done(&note->fields);
+    note->fields = masked;
+    masked = (struct rp__buf){0};
+  }
   *ret = (struct rp__op){.type = RP_OP_AUDIT, .now_ms = rp__engine_now(e)};
   ret->u.audit.scope = scope;
   ret->u.audit.event = event;

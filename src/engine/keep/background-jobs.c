@@ -119,13 +119,6 @@ static rp_session *due_pop(rp_engine *e)
   return s;
 }
 
-static int make_due_checkpoints(rp_engine *e, int64_t ticks)
-{
-  int rc = NOTHING;
-  for (rp_session *s; (s = due_pop(e)); rp__session_unref(s)) rc = pass(rc, checkpoint_if_due(s, ticks));
-  return rc;
-}
-
 /* ---- jobs: 0, an error, or NOTHING ---- */
 
 static int tend_log(rp_engine *e, bool tick, rp_error *err)
@@ -139,7 +132,8 @@ static int tend_log(rp_engine *e, bool tick, rp_error *err)
 static int make_checkpoints(rp_engine *e, bool tick, rp_error *err)
 {
   int64_t ticks = rp__engine_ticks(e);
-  int rc = make_due_checkpoints(e, ticks);
+  int rc = NOTHING;
+  for (rp_session *s; (s = due_pop(e)); rp__session_unref(s)) rc = pass(rc, checkpoint_if_due(s, ticks));
   for (rp_session *s = NULL; tick && (s = next_session(e, s, wants_checkpoint, ticks));)
     rc = pass(rc, checkpoint_if_due(s, ticks));
   return rc < 0 ? rp__fail(err, rc, "a checkpoint failed; it is tried again") : rc;

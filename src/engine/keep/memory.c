@@ -14,20 +14,6 @@ static int check_confidence(double v, rp_error *err)
   return rp__fail_field(err, RP_E_USAGE, "confidence", "a confidence is between 0 and 1");
 }
 
-static int write_categories(const char *categories, struct rp__jw *w)
-{
-  if (!categories || !*categories) return 0;
-  rp__jw_key(w, "categories");
-  rp__jw_array(w);
-  for (const char *p = categories; *p;) {
-    size_t n = strcspn(p, ",");
-    if (n) rp__jw_strn(w, p, n);
-    p += n + (p[n] == ',');
-  }
-  rp__jw_end_array(w);
-  return 0;
-}
-
 int rp_remember(rp_session *s, const char *text, double confidence, const char *categories, char *ret_id, rp_error *err)
 {
   char id[RP_UUID_TEXT];
@@ -42,7 +28,16 @@ int rp_remember(rp_session *s, const char *text, double confidence, const char *
   rp__jw_kstr(&w, "memory_id", id);
   rp__jw_kstr(&w, "content", text);
   rp__jw_kdouble(&w, "confidence", confidence);
-  write_categories(categories, &w);
+  if (categories && *categories) {
+    rp__jw_key(&w, "categories");
+    rp__jw_array(&w);
+    for (const char *p = categories; *p;) {
+      size_t n = strcspn(p, ",");
+      if (n) rp__jw_strn(&w, p, n);
+      p += n + (p[n] == ',');
+    }
+    rp__jw_end_array(&w);
+  }
   rp__jw_end_object(&w);
   if (body.err) return rp__fail(err, body.err, "the memory is too long");
   rp_event ev = {.kind = "learning", .body = body.p, .body_len = body.n};

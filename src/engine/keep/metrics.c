@@ -85,37 +85,6 @@ static void histogram(struct rp__buf *out, const char *name, const char *help, s
   rp__buf_printf(out, "%s_count %lld\n", name, total);
 }
 
-static void write_work(rp_engine *e, struct rp__buf *out)
-{
-  struct rp__counters *k = &e->counters;
-  results(out, "reprise_snapshots_total", "Snapshots made.",
-          (struct result[]){{"ok", &k->snapshots_ok}, {"failed", &k->snapshots_failed}, {0}});
-  results(
-      out, "reprise_restores_total", "States restored.",
-      (struct result[]){{"ok", &k->restores_ok}, {"failed", &k->restores_failed}, {"fallback", &k->fallbacks}, {0}});
-  results(out, "reprise_checkpoints_total", "Checkpoints that were due.",
-          (struct result[]){{"ok", &k->checkpoints_ok}, {"failed", &k->checkpoints_failed}, {0}});
-  results(out, "reprise_appends_total", "Appends of events.",
-          (struct result[]){{"ok", &k->appends}, {"repeated", &k->repeats}, {"refused", &k->refused}, {0}});
-  results(out, "reprise_heartbeats_total", "Heartbeats written.",
-          (struct result[]){{"ok", &k->heartbeats_ok}, {"failed", &k->heartbeats_failed}, {0}});
-  single(out, "reprise_redactions_total", "counter", "Secrets masked before they were stored.",
-         atomic_load(&k->redactions));
-  single(out, "reprise_audit_records_total", "counter", "Records of the audit log written.", atomic_load(&k->audits));
-}
-
-static void write_retention(struct rp__metrics *m, struct rp__buf *out)
-{
-  const struct {
-    const char *action;
-    atomic_llong *value;
-  } rows[] = {{"abandon", &m->abandoned}, {"archive", &m->archived}, {"trash", &m->trashed}, {"delete", &m->deleted}};
-  head(out, "reprise_retention_total", "counter", "What retention did to sessions.");
-  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
-    rp__buf_printf(out, "reprise_retention_total{action=\"%s\"} %lld\n", rows[i].action,
-                   (long long)atomic_load(rows[i].value));
-}
-
 static void write_background(struct rp__metrics *m, struct rp__buf *out)
 {
   head(out, "reprise_background_runs_total", "counter", "Passes of background work that had something to do.");
@@ -133,23 +102,6 @@ static void write_background(struct rp__metrics *m, struct rp__buf *out)
   }
 }
 
-static void write_store(const struct rp__store_stats *st, struct rp__buf *out)
-{
-  head(out, "reprise_sessions", "gauge", "Sessions by status, those in the trash left out.");
-  for (int i = 0; i < RP_STATUS_MAX; i++)
-    rp__buf_printf(out, "reprise_sessions{status=\"%s\"} %lld\n", rp__status_name((enum rp__status)i),
-                   (long long)st->sessions[i]);
-  single(out, "reprise_sessions_trashed", "gauge", "Sessions in the trash.", st->trashed);
-  single(out, "reprise_runs_open", "gauge", "Runs that have not ended.", st->runs_open);
-  single(out, "reprise_events", "gauge", "Events stored.", st->events);
-  single(out, "reprise_records", "gauge", "Records of ended sessions that are not archived.", st->records);
-  single(out, "reprise_memories", "gauge", "Memories stored.", st->memories);
-  single(out, "reprise_audit_records", "gauge", "Records in the audit log.", st->audits);
-  single(out, "reprise_store_bytes", "gauge", "Size of the database file.", st->file_bytes);
-  single(out, "reprise_store_free_bytes", "gauge", "Part of it that is free.", st->free_bytes);
-  single(out, "reprise_store_wal_bytes", "gauge", "Size of the write-ahead log.", st->wal_bytes);
-}
-
 int rp_metrics_text(rp_engine *e, char **ret, rp_error *err)
 {
   struct rp__store_stats st = {0};
@@ -157,13 +109,49 @@ int rp_metrics_text(rp_engine *e, char **ret, rp_error *err)
   if (!rc) rc = e->store->ops->stats(e->store, &st, err);
   if (rc) return rc;
   struct rp__buf out RP_AUTOBUF = RP_BUF(TEXT_MAX);
-  write_work(e, &out);
-  write_retention(&e->metrics, &out);
+  struct rp__counters *k = &e->counters;
+  results(&out, "reprise_snapshots_total", "Snapshots made.",
+          (struct result[]){{"ok", &k->snapshots_ok}, {"failed", &k->snapshots_failed}, {0}});
+  results(
+      &out, "reprise_restores_total", "States restored.",
+      (struct result[]){{"ok", &k->restores_ok}, {"failed", &k->restores_failed}, {"fallback", &k->fallbacks}, {0}});
+  results(&out, "reprise_checkpoints_total", "Checkpoints that were due.",
+          (struct result[]){{"ok", &k->checkpoints_ok}, {"failed", &k->checkpoints_failed}, {0}});
+  results(&out, "reprise_appends_total", "Appends of events.",
+          (struct result[]){{"ok", &k->appends}, {"repeated", &k->repeats}, {"refused", &k->refused}, {0}});
+  results(&out, "reprise_heartbeats_total", "Heartbeats written.",
+          (struct result[]){{"ok", &k->heartbeats_ok}, {"failed", &k->heartbeats_failed}, {0}});
+  single(&out, "reprise_redactions_total", "counter", "Secrets masked before they were stored.",
+         atomic_load(&k->redactions));
+  single(&out, "reprise_audit_records_total", "counter", "Records of the audit log written.", atomic_load(&k->audits));
+  const struct {
+    const char *action;
+    atomic_llong *value;
+  } rows[] = {{"abandon", &e->metrics.abandoned},
+              {"archive", &e->metrics.archived},
+              {"trash", &e->metrics.trashed},
+              {"delete", &e->metrics.deleted}};
+  head(&out, "reprise_retention_total", "counter", "What retention did to sessions.");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
+    rp__buf_printf(&out, "reprise_retention_total{action=\"%s\"} %lld\n", rows[i].action,
+                   (long long)atomic_load(rows[i].value));
   write_background(&e->metrics, &out);
   histogram(&out, "reprise_snapshot_bytes", "Size of snapshots as stored.", &e->metrics.snapshot_bytes);
   histogram(&out, "reprise_snapshot_seconds", "Time to make and store a snapshot.", &e->metrics.snapshot_seconds);
   histogram(&out, "reprise_restore_seconds", "Time to restore a state.", &e->metrics.restore_seconds);
-  write_store(&st, &out);
+  head(&out, "reprise_sessions", "gauge", "Sessions by status, those in the trash left out.");
+  for (int i = 0; i < RP_STATUS_MAX; i++)
+    rp__buf_printf(&out, "reprise_sessions{status=\"%s\"} %lld\n", rp__status_name((enum rp__status)i),
+                   (long long)st.sessions[i]);
+  single(&out, "reprise_sessions_trashed", "gauge", "Sessions in the trash.", st.trashed);
+  single(&out, "reprise_runs_open", "gauge", "Runs that have not ended.", st.runs_open);
+  single(&out, "reprise_events", "gauge", "Events stored.", st.events);
+  single(&out, "reprise_records", "gauge", "Records of ended sessions that are not archived.", st.records);
+  single(&out, "reprise_memories", "gauge", "Memories stored.", st.memories);
+  single(&out, "reprise_audit_records", "gauge", "Records in the audit log.", st.audits);
+  single(&out, "reprise_store_bytes", "gauge", "Size of the database file.", st.file_bytes);
+  single(&out, "reprise_store_free_bytes", "gauge", "Part of it that is free.", st.free_bytes);
+  single(&out, "reprise_store_wal_bytes", "gauge", "Size of the write-ahead log.", st.wal_bytes);
   *ret = rp__buf_take(&out);
   return *ret ? 0 : rp__fail_nomem(err);
 }

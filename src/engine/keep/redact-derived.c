@@ -44,26 +44,6 @@ static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
   return 0;
 }
 
-static int drop_snapshots(rp_session *s, rp_error *err)
-{
-  struct numbers v;
-  int rc;
-  do {
-    v.count = 0;
-    rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, 0, on_snapshot, &v, err);
-    for (size_t i = 0; !rc && i < v.count; i++) {
-      struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE,
-                          .session_ref = s->ref,
-                          .session_id = s->id,
-                          .now_ms = rp__engine_now(s->e),
-                          .u.snapshot_delete = {.n = v.n[i]}};
-      rc = rp__engine_commit(s->e, &op, 1, RP_OS, err);
-      if (rc == RP_E_SNAPSHOT_NOT_FOUND) rc = 0;
-    }
-  } while (!rc && v.count == RP_ARRAY_SIZE(v.n));
-  return rc;
-}
-
 /* ---- the record and the row ---- */
 
 /* A record as JSON, for the cold file, which is sealed as a whole. */
@@ -158,7 +138,21 @@ static int erase_audits(rp_session *s, const struct rp__redactor *r, rp_error *e
 int rp__redaction_renew(rp_session *s, const struct rp__redactor *r, const struct rp__session_row *row, rp_error *err)
 {
   forget_states(s->e, s->id);
-  int rc = drop_snapshots(s, err);
+  struct numbers v;
+  int rc;
+  do {
+    v.count = 0;
+    rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, 0, on_snapshot, &v, err);
+    for (size_t i = 0; !rc && i < v.count; i++) {
+      struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE,
+                          .session_ref = s->ref,
+                          .session_id = s->id,
+                          .now_ms = rp__engine_now(s->e),
+                          .u.snapshot_delete = {.n = v.n[i]}};
+      rc = rp__engine_commit(s->e, &op, 1, RP_OS, err);
+      if (rc == RP_E_SNAPSHOT_NOT_FOUND) rc = 0;
+    }
+  } while (!rc && v.count == RP_ARRAY_SIZE(v.n));
   if (!rc && row->last_seq) rc = rp__checkpoint(s, "manual", NULL, err);
   if (!rc) rc = renew_record(s, row, err);
   if (!rc) rc = renew_name(s, row, err);

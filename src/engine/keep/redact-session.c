@@ -151,25 +151,6 @@ static int on_event(void *ctx, const struct rp__event *ev)
   return 0;
 }
 
-static int replace_page(struct work *x, rp_error *err)
-{
-  struct rp__new_event events[PAGE];
-  struct rp__op ops[PAGE];
-  for (size_t i = 0; i < x->n; i++) {
-    struct change *c = &x->changes[i];
-    struct rp__str body;
-    if (rp__journal_seal(x->s, c->body.p, c->body.n, &c->sealed, &body)) return rp__fail_nomem(err);
-    events[i] = (struct rp__new_event){
-        .kind = c->kind, .body = body.p, .body_len = body.n, .at_ms = c->at_ms, .sealed = x->s->key != NULL};
-    ops[i] = (struct rp__op){.type = RP_OP_EVENT_REPLACE,
-                             .session_ref = x->s->ref,
-                             .session_id = x->s->id,
-                             .now_ms = rp__engine_now(x->s->e),
-                             .u.event_replace = {.seq = c->seq, .event = &events[i]}};
-  }
-  return x->n ? rp__engine_commit(x->s->e, ops, x->n, RP_DISK, err) : 0;
-}
-
 /* ---- memories that were learned from what is masked now ---- */
 
 static int relearn(struct work *x, const struct change *c, rp_error *err)
@@ -195,11 +176,25 @@ static int relearn(struct work *x, const struct change *c, rp_error *err)
 
 static int mask_events(struct work *x, bool dry_run, int64_t last, rp_progress_fn *progress, void *pctx, rp_error *err)
 {
+  struct rp__new_event events[PAGE];
+  struct rp__op ops[PAGE];
   int rc = 0;
   for (int64_t at = 0; !rc && at < last; at += PAGE) {
     if (progress && progress(pctx, at, last)) return rp__fail(err, RP_E_CANCELLED, "the redaction was interrupted");
     rc = rp__journal_read(x->s, at, RP_MIN(at + PAGE, last), on_event, x, err);
-    if (!rc && !dry_run) rc = replace_page(x, err);
+    for (size_t i = 0; !rc && !dry_run && i < x->n; i++) {
+      struct change *c = &x->changes[i];
+      struct rp__str body = {0};
+      if (rp__journal_seal(x->s, c->body.p, c->body.n, &c->sealed, &body)) rc = rp__fail_nomem(err);
+      events[i] = (struct rp__new_event){
+          .kind = c->kind, .body = body.p, .body_len = body.n, .at_ms = c->at_ms, .sealed = x->s->key != NULL};
+      ops[i] = (struct rp__op){.type = RP_OP_EVENT_REPLACE,
+                               .session_ref = x->s->ref,
+                               .session_id = x->s->id,
+                               .now_ms = rp__engine_now(x->s->e),
+                               .u.event_replace = {.seq = c->seq, .event = &events[i]}};
+    }
+    if (!rc && !dry_run && x->n) rc = rp__engine_commit(x->s->e, ops, x->n, RP_DISK, err);
     for (size_t i = 0; !rc && !dry_run && i < x->n; i++) rc = relearn(x, &x->changes[i], err);
     changes_done(x);
   }
@@ -261,36 +256,6 @@ struct total {
   int64_t sessions, events, blobs, secrets, held;
 };
 
-static int redaction_tell(const char *id, const struct total *t, bool dry_run, char **ret, rp_error *err)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
-  struct rp__jw w = RP_JW(&out);
-  if (!ret) return 0;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", id);
-  rp__jw_ki64(&w, "sessions", t->sessions);
-  rp__jw_ki64(&w, "events", t->events);
-  rp__jw_ki64(&w, "blobs", t->blobs);
-  rp__jw_ki64(&w, "secrets", t->secrets);
-  rp__jw_ki64(&w, "held", t->held);
-  rp__jw_kbool(&w, "dry_run", dry_run);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
-}
-
-static void redaction_audit(const struct work *x)
-{
-  struct rp__audit_note note;
-  rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", x->s->id);
-  rp__jw_ki64(&note.w, "events", x->events);
-  if (x->blobs) rp__jw_ki64(&note.w, "blobs", x->blobs);
-  rp__jw_ki64(&note.w, "secrets", x->secrets);
-  rp__audit_write(x->s->e, x->s->scope, "redaction", &note);
-  rp__audit_done(&note);
-}
-
 /* What streams hold is told first, so that it is masked with everything else. */
 static int tell_streams(rp_session *s, int64_t *ret_last, rp_error *err)
 {
@@ -323,7 +288,16 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   bool due = !dry_run && (named || x->events || x->blobs);
   if (!rc && due) rc = rp__streams_forget(x->s, err); /* sealed, they may still say it */
   if (!rc && due) rc = rp__redaction_renew(x->s, r, row, err);
-  if (!rc && due) redaction_audit(x);
+  if (!rc && due) {
+    struct rp__audit_note note;
+    rp__audit_begin(&note);
+    rp__jw_kstr(&note.w, "session_id", x->s->id);
+    rp__jw_ki64(&note.w, "events", x->events);
+    if (x->blobs) rp__jw_ki64(&note.w, "blobs", x->blobs);
+    rp__jw_ki64(&note.w, "secrets", x->secrets);
+    rp__audit_write(x->s->e, x->s->scope, "redaction", &note);
+    rp__audit_done(&note);
+  }
   t->sessions += x->events > 0 || x->blobs > 0;
   t->events += x->events;
   t->blobs += x->blobs;
@@ -400,7 +374,21 @@ static int redact_all(rp_engine *e, const struct rp__session_row *row, const str
   if (!rc) rc = redact_heirs(e, row, r, dry_run, &t, err);
   if (!rc && !dry_run) rp__files_sweep(e); /* a file that was not finished may hold what is masked now */
   if (!rc && !dry_run) rc = e->store->ops->maintain(e->store, RP_MAINTAIN_SCRUB, NULL, err);
-  return rc ? rc : redaction_tell(row->id, &t, dry_run, ret, err);
+  if (rc) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  if (!ret) return 0;
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", row->id);
+  rp__jw_ki64(&w, "sessions", t.sessions);
+  rp__jw_ki64(&w, "events", t.events);
+  rp__jw_ki64(&w, "blobs", t.blobs);
+  rp__jw_ki64(&w, "secrets", t.secrets);
+  rp__jw_ki64(&w, "held", t.held);
+  rp__jw_kbool(&w, "dry_run", dry_run);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
 }
 
 int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,

@@ -120,19 +120,6 @@ static int on_recall(void *ctx, const struct rp__recall *row)
   return due ? list_add(&r->to->archive, row->session_id, row->ended_at) : 0;
 }
 
-static int read_records(struct reader *r, rp_error *err)
-{
-  const struct rp__store_ops *ops = r->e->store->ops;
-  if (!rp__archive_possible(r->e)) return 0;
-  int rc = r->o->scope ? on_scope(r, r->o->scope) : ops->scope_list(r->e->store, on_scope, r, err);
-  for (size_t i = 0; !rc && i < r->n_scopes; i++) {
-    struct rp__recall_filter f = {.scope = r->scopes[i]};
-    r->before = r->o->now - rp__config_of(r->e->config, r->scopes[i])->archive_ms;
-    rc = ops->recall_list(r->e->store, &f, on_recall, r, err);
-  }
-  return rc;
-}
-
 int rp__retention_read(rp_engine *e, const struct rp__retention_options *o, struct rp__retention_lists *ret,
                        rp_error *err)
 {
@@ -143,7 +130,13 @@ int rp__retention_read(rp_engine *e, const struct rp__retention_options *o, stru
   int rc = ops->session_list(e->store, &f, on_session, &r, err);
   f.trashed = true;
   if (!rc) rc = ops->session_list(e->store, &f, on_trashed, &r, err);
-  if (!rc) rc = read_records(&r, err);
+  bool records = !rc && rp__archive_possible(e);
+  if (records) rc = o->scope ? on_scope(&r, o->scope) : ops->scope_list(e->store, on_scope, &r, err);
+  for (size_t i = 0; records && !rc && i < r.n_scopes; i++) {
+    struct rp__recall_filter of_scope = {.scope = r.scopes[i]};
+    r.before = o->now - rp__config_of(e->config, r.scopes[i])->archive_ms;
+    rc = ops->recall_list(e->store, &of_scope, on_recall, &r, err);
+  }
   free(r.scopes);
   if (rc) {
     rp__retention_done(&lists);

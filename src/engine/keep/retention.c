@@ -36,11 +36,6 @@ struct gc {
   int64_t abandoned, archived, trashed, deleted, kept, bytes;
 };
 
-static void gc_done(struct gc *g)
-{
-  rp__retention_done(&g->aged);
-}
-
 /* ---- telling ---- */
 
 static int tell(struct gc *g, rp_gc_action action, const struct rp__session_row *row, int64_t bytes, const char *reason)
@@ -203,20 +198,15 @@ static int find(struct gc *g, const char *id, struct rp__session_row *ret, rp_er
   return rc || !ret->damaged ? rc : rp__fail(why, RP_E_CORRUPT, "its status is damaged");
 }
 
-static int deal(struct gc *g, struct rp__retention *c, deal_fn *fn)
-{
-  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-  rp_error why = {0};
-  int rc = find(g, c->id, &row, &why);
-  if (!rc) rc = fn(g, c, &row, &why);
-  return keep(g, c, &row, rc, &why);
-}
-
 static int deal_all(struct gc *g, struct rp__retention_list *l, deal_fn *fn)
 {
   int rc = 0;
   for (size_t i = 0; !rc && i < l->n; i++) {
-    rc = deal(g, &l->p[i], fn);
+    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+    rp_error why = {0};
+    rc = find(g, l->p[i].id, &row, &why);
+    if (!rc) rc = fn(g, &l->p[i], &row, &why);
+    rc = keep(g, &l->p[i], &row, rc, &why);
     if (!rc) rc = step(g);
   }
   return rc;
@@ -232,47 +222,32 @@ static int size_now(struct gc *g, int64_t *ret)
   return rc;
 }
 
-static int deal_budget(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, int64_t *used,
-                       rp_error *why)
-{
-  int64_t bytes;
-  if (!rp__status_ended(row->status) && !row->trashed_at) return 0;
-  int rc = delete_one(g, c, row, "the database is over its budget", &bytes, why);
-  if (!rc) *used -= bytes;
-  return rc;
-}
-
-/* One round: the oldest, until by estimate enough has gone. *at: where the next round goes on. */
-static int budget_round(struct gc *g, int64_t *used, size_t *at)
-{
-  int rc = 0;
-  for (; !rc && *at<g->aged.ended.n && * used> g->budget; ++*at) {
-    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-    struct rp__retention *c = &g->aged.ended.p[*at];
-    const struct rp__retention *before = rp__retention_find(&g->aged.doomed, c);
-    rp_error why = {0};
-    if (before && before->gone) continue;
-    rc = find(g, c->id, &row, &why);
-    if (!rc) rc = deal_budget(g, c, &row, used, &why);
-    rc = keep(g, c, &row, rc, &why);
-    if (!rc) rc = step(g);
-  }
-  return rc;
-}
-
 /*
  * Estimates decide who goes, so that a dry run can say the same; what the file really gave back decides whether another
  * round is needed.
  */
 static int keep_budget(struct gc *g)
 {
-  int64_t used = 0;
+  int64_t used = 0, bytes;
   size_t at = 0;
   if (!g->budget) return 0;
   int rc = size_now(g, &used);
   if (!rc && g->o->dry_run) used -= g->bytes;
   while (!rc && at < g->aged.ended.n && used > g->budget) {
-    rc = budget_round(g, &used, &at);
+    for (; !rc && at < g->aged.ended.n && used > g->budget; at++) {
+      struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+      struct rp__retention *c = &g->aged.ended.p[at];
+      const struct rp__retention *before = rp__retention_find(&g->aged.doomed, c);
+      rp_error why = {0};
+      if (before && before->gone) continue;
+      rc = find(g, c->id, &row, &why);
+      if (!rc && (rp__status_ended(row.status) || row.trashed_at)) {
+        rc = delete_one(g, c, &row, "the database is over its budget", &bytes, &why);
+        if (!rc) used -= bytes;
+      }
+      rc = keep(g, c, &row, rc, &why);
+      if (!rc) rc = step(g);
+    }
     if (g->o->dry_run) break;
     rp__store_shrink(g->e);
     if (!rc) rc = size_now(g, &used);
@@ -282,15 +257,6 @@ static int keep_budget(struct gc *g)
 
 /* ---- the whole ---- */
 
-static int list_all(struct gc *g)
-{
-  struct rp__retention_options o = {
-      .scope = g->o->scope, .now = g->now, .older_than_ms = g->o->older_than_ms, .all_ended = g->budget > 0};
-  int rc = rp__retention_read(g->e, &o, &g->aged, g->err);
-  g->total = (int64_t)(g->aged.abandon.n + g->aged.archive.n + g->aged.trash.n + g->aged.doomed.n);
-  return rc;
-}
-
 static int gc_run(struct gc *g)
 {
   int64_t budget = rp__config_of(g->e->config, g->o->scope)->disk_budget;
@@ -298,30 +264,16 @@ static int gc_run(struct gc *g)
   if (g->budget < 0)
     return rp__fail_field(g->err, RP_E_CONFIG, "disk_budget", "disk_budget: '%s' is no size; write it like 512M or 2G",
                           rp__config_text(g->e->config, g->o->scope, rp__config_option("disk_budget")));
-  int rc = list_all(g);
+  struct rp__retention_options o = {
+      .scope = g->o->scope, .now = g->now, .older_than_ms = g->o->older_than_ms, .all_ended = g->budget > 0};
+  int rc = rp__retention_read(g->e, &o, &g->aged, g->err);
+  g->total = (int64_t)(g->aged.abandon.n + g->aged.archive.n + g->aged.trash.n + g->aged.doomed.n);
   if (!rc) rc = deal_all(g, &g->aged.abandon, deal_abandon);
   if (!rc) rc = deal_all(g, &g->aged.archive, deal_archive);
   if (!rc) rc = deal_all(g, &g->aged.trash, deal_trash);
   if (!rc) rc = deal_all(g, &g->aged.doomed, deal_delete);
   if (!g->o->dry_run && g->deleted) rp__store_shrink(g->e); /* also what an interruption left behind */
   return rc ? rc : keep_budget(g);
-}
-
-static int gc_tell(const struct gc *g, char **ret, rp_error *err)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
-  struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "abandoned", g->abandoned);
-  rp__jw_ki64(&w, "archived", g->archived);
-  rp__jw_ki64(&w, "trashed", g->trashed);
-  rp__jw_ki64(&w, "deleted", g->deleted);
-  rp__jw_ki64(&w, "kept", g->kept);
-  rp__jw_ki64(&w, "bytes", g->bytes);
-  rp__jw_kbool(&w, "dry_run", g->o->dry_run);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
 }
 
 int rp_gc(rp_engine *e, const rp_gc_options *given, rp_gc_fn *fn, void *ctx, rp_progress_fn *progress, void *pctx,
@@ -331,10 +283,24 @@ int rp_gc(rp_engine *e, const rp_gc_options *given, rp_gc_fn *fn, void *ctx, rp_
   int rc = rp__engine_check(e, err);
   if (!rc) rc = RP__OPTIONS(&o, given, budget_bytes, err);
   if (rc) return rc;
-  struct gc g RP_CLEANUP(gc_done) = {
+  struct gc g = {
       .e = e, .o = &o, .fn = fn, .ctx = ctx, .progress = progress, .pctx = pctx, .err = err, .now = rp__engine_now(e)};
   if (e->read_only && !g.o->dry_run) return rp__fail(err, RP_E_READONLY, "the store was opened to be read only");
   if (!g.o->dry_run) rp__files_sweep(e);
   rc = gc_run(&g);
-  return !rc && ret ? gc_tell(&g, ret, err) : rc;
+  rp__retention_done(&g.aged);
+  if (rc || !ret) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "abandoned", g.abandoned);
+  rp__jw_ki64(&w, "archived", g.archived);
+  rp__jw_ki64(&w, "trashed", g.trashed);
+  rp__jw_ki64(&w, "deleted", g.deleted);
+  rp__jw_ki64(&w, "kept", g.kept);
+  rp__jw_ki64(&w, "bytes", g.bytes);
+  rp__jw_kbool(&w, "dry_run", o.dry_run);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
 }

@@ -14,45 +14,6 @@
 #define TURN_WATCHED_MS 1000
 #define TURN_LOOKS 20
 
-static void write_counters(rp_engine *e, struct rp__jw *w)
-{
-  struct rp__counters *k = &e->counters;
-  const struct {
-    const char *name;
-    atomic_llong *value;
-  } rows[] = {
-      {"appends", &k->appends},
-      {"repeats", &k->repeats},
-      {"refused", &k->refused},
-      {"snapshots_ok", &k->snapshots_ok},
-      {"snapshots_failed", &k->snapshots_failed},
-      {"restores_ok", &k->restores_ok},
-      {"restores_failed", &k->restores_failed},
-      {"checkpoints_ok", &k->checkpoints_ok},
-      {"checkpoints_failed", &k->checkpoints_failed},
-      {"heartbeats_ok", &k->heartbeats_ok},
-      {"heartbeats_failed", &k->heartbeats_failed},
-      {"snapshot_fallbacks", &k->fallbacks},
-  };
-  rp__jw_key(w, "counters"); /* of this process */
-  rp__jw_object(w);
-  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) rp__jw_ki64(w, rows[i].name, atomic_load(rows[i].value));
-  rp__jw_end_object(w);
-}
-
-static void write_commits(rp_engine *e, struct rp__jw *w)
-{
-  pthread_mutex_lock(&e->queue.lock);
-  int64_t groups = e->queue.groups, txns = e->queue.txns, failures = e->queue.failures;
-  pthread_mutex_unlock(&e->queue.lock);
-  rp__jw_key(w, "commit");
-  rp__jw_object(w);
-  rp__jw_ki64(w, "groups", groups);
-  rp__jw_ki64(w, "txns", txns);
-  rp__jw_ki64(w, "failures", failures);
-  rp__jw_end_object(w);
-}
-
 int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
 {
   struct rp__store_stats st = {0};
@@ -82,8 +43,37 @@ int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
   rp__jw_ki64(&w, "wal_bytes", st.wal_bytes);
   rp__jw_ki64(&w, "index_left", st.index_left);
   rp__jw_ki64(&w, "schema_version", st.schema_version);
-  write_commits(e, &w);
-  write_counters(e, &w);
+  pthread_mutex_lock(&e->queue.lock);
+  int64_t groups = e->queue.groups, txns = e->queue.txns, failures = e->queue.failures;
+  pthread_mutex_unlock(&e->queue.lock);
+  rp__jw_key(&w, "commit");
+  rp__jw_object(&w);
+  rp__jw_ki64(&w, "groups", groups);
+  rp__jw_ki64(&w, "txns", txns);
+  rp__jw_ki64(&w, "failures", failures);
+  rp__jw_end_object(&w);
+  struct rp__counters *k = &e->counters;
+  const struct {
+    const char *name;
+    atomic_llong *value;
+  } rows[] = {
+      {"appends", &k->appends},
+      {"repeats", &k->repeats},
+      {"refused", &k->refused},
+      {"snapshots_ok", &k->snapshots_ok},
+      {"snapshots_failed", &k->snapshots_failed},
+      {"restores_ok", &k->restores_ok},
+      {"restores_failed", &k->restores_failed},
+      {"checkpoints_ok", &k->checkpoints_ok},
+      {"checkpoints_failed", &k->checkpoints_failed},
+      {"heartbeats_ok", &k->heartbeats_ok},
+      {"heartbeats_failed", &k->heartbeats_failed},
+      {"snapshot_fallbacks", &k->fallbacks},
+  };
+  rp__jw_key(&w, "counters"); /* of this process */
+  rp__jw_object(&w);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) rp__jw_ki64(&w, rows[i].name, atomic_load(rows[i].value));
+  rp__jw_end_object(&w);
   rp__jw_end_object(&w);
   *ret = rp__buf_take(&out);
   return *ret ? 0 : rp__fail_nomem(err);
@@ -208,30 +198,6 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   return 0;
 }
 
-static void check_runs(rp_engine *e, struct rp__jw *w)
-{
-  struct run_count c = {.e = e};
-  struct rp__run_filter f = {.open_only = true, .limit = 10000};
-  rp_error err = {0};
-  if (e->store->ops->run_list(e->store, &f, on_run, &c, &err))
-    check(w, "runs", "problem", "%s", err.message);
-  else
-    check(w, "runs", "ok", "%lld alive, %lld whose owner is gone (the next start of their scope ends them)",
-          (long long)c.alive, (long long)c.dead);
-}
-
-static void check_machine(rp_engine *e, struct rp__jw *w)
-{
-  if (e->self.boot_id[0])
-    check(w, "boot id", "ok", "%s", e->self.boot_id);
-  else
-    check(w, "boot id", "warning", "unknown: a reboot can't be told from a crash");
-  if (rp__engine_now(e) < 1700000000000LL)
-    check(w, "clock", "warning", "it is set to the past");
-  else
-    check(w, "clock", "ok", "plausible");
-}
-
 int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)
 {
   int rc = rp__engine_check(e, err);
@@ -245,8 +211,22 @@ int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)
   check_files(e, &w);
   check_store(e, &w);
   check_turn(e, &w);
-  check_runs(e, &w);
-  check_machine(e, &w);
+  struct run_count c = {.e = e};
+  struct rp__run_filter f = {.open_only = true, .limit = 10000};
+  rp_error why = {0};
+  if (e->store->ops->run_list(e->store, &f, on_run, &c, &why))
+    check(&w, "runs", "problem", "%s", why.message);
+  else
+    check(&w, "runs", "ok", "%lld alive, %lld whose owner is gone (the next start of their scope ends them)",
+          (long long)c.alive, (long long)c.dead);
+  if (e->self.boot_id[0])
+    check(&w, "boot id", "ok", "%s", e->self.boot_id);
+  else
+    check(&w, "boot id", "warning", "unknown: a reboot can't be told from a crash");
+  if (rp__engine_now(e) < 1700000000000LL)
+    check(&w, "clock", "warning", "it is set to the past");
+  else
+    check(&w, "clock", "ok", "plausible");
   rp__jw_end_array(&w);
   rp__jw_end_object(&w);
   *ret = rp__buf_take(&out);

@@ -23,13 +23,17 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   return 0;
 }
 
-/* The living run of a session, if there is one. */
-static int check_nobody(rp_engine *e, const struct rp__session_row *row, rp_error *err)
+int rp__session_free_to_go(rp_engine *e, const struct rp__session_row *row, rp_error *err)
 {
   struct rp__run_row run = {0};
   struct rp__evidence evidence;
   struct rp__verdict verdict;
   struct rp__run_filter f = {.session_ref = row->ref, .open_only = true, .limit = 1};
+  if (row->held_at) {
+    rp__fail(err, RP_E_ON_HOLD, "session %s is on hold", row->id);
+    rp__hint(err, "'reprise hold %s --off' takes the hold off", row->id);
+    return RP_E_ON_HOLD;
+  }
   int rc = e->store->ops->run_list(e->store, &f, on_run, &run, err);
   if (rc || !run.ref) return rc;
   rp__run_judge(e, &run, row->last_activity_at, &evidence, &verdict);
@@ -40,14 +44,6 @@ static int check_nobody(rp_engine *e, const struct rp__session_row *row, rp_erro
     rp__fail(err, RP_E_HELD, "session %s is in use by process %lld on %s", row->id, (long long)run.proc.pid, run.host);
   rp__hint(err, "end it first: 'reprise end %s'", row->id);
   return RP_E_HELD;
-}
-
-int rp__session_free_to_go(rp_engine *e, const struct rp__session_row *row, rp_error *err)
-{
-  if (!row->held_at) return check_nobody(e, row, err);
-  rp__fail(err, RP_E_ON_HOLD, "session %s is on hold", row->id);
-  rp__hint(err, "'reprise hold %s --off' takes the hold off", row->id);
-  return RP_E_ON_HOLD;
 }
 
 static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
@@ -204,18 +200,6 @@ int rp_hold(rp_engine *e, const char *ref, bool on, rp_error *err)
 
 /* ---- for good ---- */
 
-static int deletion_note(rp_engine *e, const struct rp__session_row *row, int64_t bytes, const char *reason,
-                         struct rp__audit_note *note, struct rp__op *ret, rp_error *err)
-{
-  rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "session_id", row->id);
-  rp__jw_kstr(&note->w, "scope", row->scope);
-  rp__jw_ki64(&note->w, "events", row->last_seq);
-  rp__jw_ki64(&note->w, "bytes", bytes);
-  rp__jw_kstr(&note->w, "reason", reason);
-  return rp__audit_op(e, row->scope, "deletion", note, ret, err);
-}
-
 int rp__session_delete(rp_engine *e, const struct rp__session_row *row, int64_t bytes, const char *reason,
                        rp_error *err)
 {
@@ -223,7 +207,13 @@ int rp__session_delete(rp_engine *e, const struct rp__session_row *row, int64_t 
   /* The first changes nothing that matters: it is refused when a newer run has taken the session up. With a damaged
    * status anything but counting anew is refused. */
   struct rp__op ops[3] = {set_op(e, row, row->damaged ? RP_SET_COUNTERS : 0, 0)};
-  int rc = deletion_note(e, row, bytes, reason, &note, &ops[1], err);
+  rp__audit_begin(&note);
+  rp__jw_kstr(&note.w, "session_id", row->id);
+  rp__jw_kstr(&note.w, "scope", row->scope);
+  rp__jw_ki64(&note.w, "events", row->last_seq);
+  rp__jw_ki64(&note.w, "bytes", bytes);
+  rp__jw_kstr(&note.w, "reason", reason);
+  int rc = rp__audit_op(e, row->scope, "deletion", &note, &ops[1], err);
   if (!rc) rc = rp__archive_remove(e, row, err);
   if (rc) return rc;
   rp__mirror_remove(e, row->scope, row->id);
@@ -251,14 +241,6 @@ void rp__store_shrink(rp_engine *e)
   } while (left && left < before);
 }
 
-/* One deletion among many: only when it pays. */
-static void shrink_if_worth(rp_engine *e)
-{
-  struct rp__store_stats st = {0};
-  if (e->store->ops->stats(e->store, &st, NULL)) return;
-  if (st.free_bytes >= SHRINK_MIN && st.free_bytes >= st.file_bytes / 4) rp__store_shrink(e);
-}
-
 int rp_purge(rp_engine *e, const char *ref, bool force, rp_error *err)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
@@ -275,6 +257,9 @@ int rp_purge(rp_engine *e, const char *ref, bool force, rp_error *err)
   if (!rc) rc = rp__session_weight(e, &row, &bytes, err);
   if (!rc) rc = rp__session_delete(e, &row, bytes, "asked for", err);
   if (!rc) rp__files_sweep(e); /* a file that was not finished may hold what is to go */
-  if (!rc) shrink_if_worth(e);
-  return rc;
+  /* One deletion among many gives space back only when it pays. */
+  struct rp__store_stats st = {0};
+  if (rc || e->store->ops->stats(e->store, &st, NULL)) return rc;
+  if (st.free_bytes >= SHRINK_MIN && st.free_bytes >= st.file_bytes / 4) rp__store_shrink(e);
+  return 0;
 }

@@ -38,26 +38,6 @@ void rp__unsaid_keep(rp_session *s, const char *reason, int code)
   rp__log(&s->e->log, RP_LOG_WARN, "session %s: a failed snapshot is not in the audit log", s->id);
 }
 
-/* What a file says may be anything. */
-static bool is_whole(const struct rp__runs_unsaid *u)
-{
-  return memchr(u->scope, 0, sizeof u->scope) && memchr(u->session, 0, sizeof u->session) &&
-         memchr(u->reason, 0, sizeof u->reason) && rp__name_ok(u->scope) && rp__name_ok(u->session);
-}
-
-static int write_down(rp_engine *e, const struct rp__runs_unsaid *u, rp_error *err)
-{
-  struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
-  struct rp__op op;
-  rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", u->session);
-  rp__jw_kstr(&note.w, "reason", u->reason);
-  rp__jw_kstr(&note.w, "error", rp_error_lookup(u->code)->text);
-  rp__jw_ktime(&note.w, "failed_at", u->at_ms);
-  int rc = rp__audit_op(e, u->scope, "snapshot_failed", &note, &op, err);
-  return rc ? rc : rp__engine_commit(e, &op, 1, RP_OS, err);
-}
-
 void rp__unsaid_tell(rp_engine *e)
 {
   struct rp__runs_unsaid *u = places(e);
@@ -65,7 +45,20 @@ void rp__unsaid_tell(rp_engine *e)
   int rc = 0;
   for (size_t i = 0; u && !rc && i < RP_RUNS_UNSAID; i++, u++) {
     if (!take(u, SAID)) continue;
-    rc = is_whole(u) ? write_down(e, u, &why) : 0;
+    /* What a file says may be anything. */
+    bool whole = memchr(u->scope, 0, sizeof u->scope) && memchr(u->session, 0, sizeof u->session) &&
+                 memchr(u->reason, 0, sizeof u->reason) && rp__name_ok(u->scope) && rp__name_ok(u->session);
+    if (whole) {
+      struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
+      struct rp__op op;
+      rp__audit_begin(&note);
+      rp__jw_kstr(&note.w, "session_id", u->session);
+      rp__jw_kstr(&note.w, "reason", u->reason);
+      rp__jw_kstr(&note.w, "error", rp_error_lookup(u->code)->text);
+      rp__jw_ktime(&note.w, "failed_at", u->at_ms);
+      rc = rp__audit_op(e, u->scope, "snapshot_failed", &note, &op, &why);
+      if (!rc) rc = rp__engine_commit(e, &op, 1, RP_OS, &why);
+    }
     atomic_store(&u->state, rc ? SAID : FREE);
   }
   if (rc) rp__log(&e->log, RP_LOG_DEBUG, "audit record snapshot_failed: %s", why.message);

@@ -322,17 +322,6 @@ static int on_renewed(void *ctx, const char *scope, const char *id)
   return report(ctx, 0, true, "memory %s of scope %s was damaged and made again from its session's journal", id, scope);
 }
 
-static int renew_memories(struct verify *v)
-{
-  struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
-  int rc = rp__scope_names(v->e, NULL, &scopes, v->err);
-  for (size_t i = 0; !rc && i < scopes.n; i++) {
-    rc = rp__memories_renew(v->e, scopes.p[i], on_renewed, v, v->err);
-    if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG || rc == RP_E_CORRUPT) rc = 0; /* the check tells of them */
-  }
-  return rc;
-}
-
 static int on_audit(void *ctx, const char *what, bool note)
 {
   struct verify *v = ctx;
@@ -428,7 +417,14 @@ static int mend_first(struct verify *v)
   rp_error own = {0}, *told = v->err;
   v->err = &own; /* where the store can't even be listed, its own check says why */
   int rc = each_session(v, note_records);
-  if (!rc) rc = renew_memories(v);
+  if (!rc) {
+    struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
+    rc = rp__scope_names(v->e, NULL, &scopes, v->err);
+    for (size_t i = 0; !rc && i < scopes.n; i++) {
+      rc = rp__memories_renew(v->e, scopes.p[i], on_renewed, v, v->err);
+      if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG || rc == RP_E_CORRUPT) rc = 0; /* the check tells of them */
+    }
+  }
   v->err = told;
   if (rc == RP_E_NOMEM) *told = own;
   return rc == RP_E_NOMEM ? rc : 0;

@@ -83,14 +83,6 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   return 0;
 }
 
-/* The run that is under way is no run before; 0 when there is none. */
-static int current_run(rp_session *s, int64_t *ret, rp_error *err)
-{
-  struct rp__run_filter f = {.session_ref = s->ref, .open_only = true, .limit = 1};
-  *ret = 0;
-  return s->e->store->ops->run_list(s->e->store, &f, on_run, ret, err);
-}
-
 int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err)
 {
   int64_t current;
@@ -103,7 +95,10 @@ int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err)
   int rc = rp__session_check(s, err);
   if (!rc) rc = rp__session_row(s, &row, err);
   if (rc) return rc;
-  rc = current_run(s, &current, err);
+  /* The run that is under way is no run before. */
+  struct rp__run_filter filter = {.session_ref = s->ref, .open_only = true, .limit = 1};
+  current = 0;
+  rc = s->e->store->ops->run_list(s->e->store, &filter, on_run, &current, err);
   if (!rc) rc = rp__restart_find(s->e, s->scope, NULL, &row, current, &facts, err);
   rp__session_row_done(&row);
   if (!rc) rc = s->e->store->ops->scope_get(s->e->store, s->scope, &scope, err);

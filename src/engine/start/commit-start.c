@@ -9,26 +9,6 @@
 
 #define RESTORED_MAX (4 * 1024 * 1024)
 
-static void fill_run(struct rp__start *st, struct rp__run_row *run)
-{
-  static const enum rp__owner owners[] = {
-      [RP_OWNER_SELF] = RP_RUN_LOCK, [RP_OWNER_PID] = RP_RUN_PID, [RP_OWNER_NONE] = RP_RUN_NONE};
-  *run = (struct rp__run_row){
-      .owner = owners[st->o->owner],
-      .slot = st->slot,
-      .proc = st->owner,
-      .started_at = st->now,
-      .heartbeat_at = st->now,
-      .heartbeat_boot = rp__boot(&st->e->clock),
-      .restart = st->facts.restart,
-      .previous_cause = st->facts.any_previous ? st->facts.cause : RP_CAUSE_NONE,
-      .elapsed = st->facts.elapsed,
-  };
-  if (st->o->owner == RP_OWNER_NONE) memcpy(run->proc.boot_id, st->e->self.boot_id, sizeof run->proc.boot_id);
-  memcpy(run->host, st->e->host, sizeof run->host);
-  snprintf(run->version, sizeof run->version, "%s", RP_VERSION);
-}
-
 static int restored_body(struct rp__start *st, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
@@ -200,7 +180,22 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
     b->put = b->n;
     add_op(st, b, RP_OP_SESSION_PUT)->u.session_put.row = &st->row;
   }
-  fill_run(st, &b->run);
+  static const enum rp__owner owners[] = {
+      [RP_OWNER_SELF] = RP_RUN_LOCK, [RP_OWNER_PID] = RP_RUN_PID, [RP_OWNER_NONE] = RP_RUN_NONE};
+  b->run = (struct rp__run_row){
+      .owner = owners[st->o->owner],
+      .slot = st->slot,
+      .proc = st->owner,
+      .started_at = st->now,
+      .heartbeat_at = st->now,
+      .heartbeat_boot = rp__boot(&st->e->clock),
+      .restart = st->facts.restart,
+      .previous_cause = st->facts.any_previous ? st->facts.cause : RP_CAUSE_NONE,
+      .elapsed = st->facts.elapsed,
+  };
+  if (st->o->owner == RP_OWNER_NONE) memcpy(b->run.proc.boot_id, st->e->self.boot_id, sizeof b->run.proc.boot_id);
+  memcpy(b->run.host, st->e->host, sizeof b->run.host);
+  snprintf(b->run.version, sizeof b->run.version, "%s", RP_VERSION);
   b->lease = b->n;
   struct rp__op *op = add_op(st, b, RP_OP_LEASE);
   op->u.lease.expect_epoch = st->row.epoch;

@@ -9,27 +9,6 @@
 #define CHAIN_DEPTH 20
 #define CHAIN_MAX 10000
 
-static int continue_body(const struct rp__restoration *r, const char *by, struct rp__buf *out, rp_error *err)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "type", "continue");
-  rp__jw_kstr(&w, "by", by);
-  rp__restoration_write(r, &w);
-  rp__jw_end_object(&w);
-  return out->err ? rp__fail_nomem(err) : 0;
-}
-
-static int override_audit(const struct rp__restoration *r, const char *from, const char *into, const char *by,
-                          struct rp__audit_note *note, struct rp__op *op, rp_error *err)
-{
-  rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "from_session_id", from);
-  rp__jw_kstr(&note->w, "into_session_id", into);
-  rp__jw_kstr(&note->w, "by", by);
-  return rp__audit_op_with(r->e, r->scope, r->key, "session_override", note, op, err);
-}
-
 struct continue_ops {
   struct rp__op *ops;
   struct rp__audit_note *notes;
@@ -53,9 +32,13 @@ static int add_event(rp_session *s, const struct rp__restoration *r, const char 
 {
   struct rp__str body;
   if (!rp__restoration_any(r)) return 0;
-  int rc = continue_body(r, by, &b->plain, err);
-  if (rc) return rc;
-  if (rp__journal_seal(s, b->plain.p, b->plain.n, &b->sealed, &body)) return rp__fail_nomem(err);
+  struct rp__jw w = RP_JW(&b->plain);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "type", "continue");
+  rp__jw_kstr(&w, "by", by);
+  rp__restoration_write(r, &w);
+  rp__jw_end_object(&w);
+  if (b->plain.err || rp__journal_seal(s, b->plain.p, b->plain.n, &b->sealed, &body)) return rp__fail_nomem(err);
   b->event = (struct rp__new_event){
       .kind = "restored", .body = body.p, .body_len = body.n, .at_ms = rp__engine_now(s->e), .sealed = s->key != NULL};
   struct rp__op *op = &b->ops[b->n++];
@@ -76,31 +59,19 @@ static int store(rp_session *s, const char *from, const char *by, const struct r
   b.notes = calloc(audits + 1, sizeof *b.notes);
   if (!b.ops || !b.notes) return rp__fail_nomem(err);
   int rc = add_event(s, r, by, &b, err);
-  if (!rc) rc = override_audit(r, from, s->id, by, &b.notes[b.n_notes++], &b.ops[b.n++], err);
+  if (!rc) {
+    struct rp__audit_note *note = &b.notes[b.n_notes++];
+    rp__audit_begin(note);
+    rp__jw_kstr(&note->w, "from_session_id", from);
+    rp__jw_kstr(&note->w, "into_session_id", s->id);
+    rp__jw_kstr(&note->w, "by", by);
+    rc = rp__audit_op_with(r->e, r->scope, r->key, "session_override", note, &b.ops[b.n++], err);
+  }
   for (size_t i = 1; !rc && i < audits; i++) /* the first would call it a start */
     rc = rp__restoration_audit(r, s->id, s->id, i, &b.notes[b.n_notes++], &b.ops[b.n++], err);
   if (!rc) rc = rp__engine_commit(s->e, b.ops, b.n, RP_DISK, err);
   if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
   return rc;
-}
-
-static int tell(const struct rp__restoration *r, const char *from, const char *into, const char *by, char **ret,
-                rp_error *err)
-{
-  struct rp__inherited c = rp__restoration_counts(r);
-  struct rp__buf out RP_AUTOBUF = RP_BUF(65536);
-  struct rp__jw w = RP_JW(&out);
-  if (!ret) return 0;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "from", from);
-  rp__jw_kstr(&w, "into", into);
-  rp__jw_kstr(&w, "by", by);
-  rp__jw_ki64(&w, "pins", c.pins);
-  rp__jw_ki64(&w, "tasks", c.tasks);
-  rp__jw_ki64(&w, "memories", c.memories);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
 }
 
 /* The session named, and whether it can be continued into this one. */
@@ -122,7 +93,7 @@ static int check(rp_session *s, const char *ref, struct rp__session_row *ret, rp
 
 int rp_continue(rp_session *s, const char *from, const char *by, char **ret, rp_error *err)
 {
-  struct rp__session_row row = {0};
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   struct rp__restoration r RP_CLEANUP(rp__restoration_done) = {0};
   struct rp__buf masked RP_AUTOBUF = RP_BUF(65536);
   int rc = rp__session_check(s, err);
@@ -132,9 +103,20 @@ int rp_continue(rp_session *s, const char *from, const char *by, char **ret, rp_
   if (!rc) rc = check(s, from, &row, err);
   if (!rc) rc = rp__restoration_continue(s, &row, &r, err);
   if (!rc) rc = store(s, row.id, by, &r, err);
-  if (!rc) rc = tell(&r, row.id, s->id, by, ret, err);
-  rp__session_row_done(&row);
-  return rc;
+  if (rc || !ret) return rc;
+  struct rp__inherited c = rp__restoration_counts(&r);
+  struct rp__buf out RP_AUTOBUF = RP_BUF(65536);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "from", row.id);
+  rp__jw_kstr(&w, "into", s->id);
+  rp__jw_kstr(&w, "by", by);
+  rp__jw_ki64(&w, "pins", c.pins);
+  rp__jw_ki64(&w, "tasks", c.tasks);
+  rp__jw_ki64(&w, "memories", c.memories);
+  rp__jw_end_object(&w);
+  *ret = rp__buf_take(&out);
+  return *ret ? 0 : rp__fail_nomem(err);
 }
 
 /* ---- the chain ---- */
@@ -188,23 +170,6 @@ static int chain_walk(rp_engine *e, const char *ref, size_t depth, struct chain 
   return rc;
 }
 
-static void chain_audit(rp_engine *e, const struct chain *c, size_t depth)
-{
-  struct rp__audit_note note;
-  const struct rp__session_row *oldest = &c->rows[c->n - 1];
-  int64_t end = oldest->ended_at ? oldest->ended_at : oldest->last_activity_at;
-  if (e->read_only) return;
-  rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "start_session_id", c->rows[0].id);
-  rp__jw_kstr(&note.w, "start_id", c->rows[0].id);
-  rp__jw_ki64(&note.w, "requested_depth", (int64_t)depth);
-  rp__jw_ki64(&note.w, "depth", (int64_t)depth);
-  rp__jw_ki64(&note.w, "sessions_found", (int64_t)c->n);
-  rp__jw_kdouble(&note.w, "oldest_session_age_hours", (double)RP_MAX(0, rp__engine_now(e) - end) / 3600e3);
-  rp__audit_write(e, c->rows[0].scope, "session_chain_traversal", &note);
-  rp__audit_done(&note);
-}
-
 int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error *err)
 {
   struct chain c RP_CLEANUP(chain_done) = {0};
@@ -216,7 +181,20 @@ int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error
   size_t wanted = depth ? (size_t)depth : CHAIN_DEPTH;
   if (!rc) rc = chain_walk(e, ref ? ref : "", wanted, &c, err);
   if (rc) return rc;
-  chain_audit(e, &c, wanted);
+  if (!e->read_only) {
+    struct rp__audit_note note;
+    const struct rp__session_row *oldest = &c.rows[c.n - 1];
+    int64_t end = oldest->ended_at ? oldest->ended_at : oldest->last_activity_at;
+    rp__audit_begin(&note);
+    rp__jw_kstr(&note.w, "start_session_id", c.rows[0].id);
+    rp__jw_kstr(&note.w, "start_id", c.rows[0].id);
+    rp__jw_ki64(&note.w, "requested_depth", (int64_t)wanted);
+    rp__jw_ki64(&note.w, "depth", (int64_t)wanted);
+    rp__jw_ki64(&note.w, "sessions_found", (int64_t)c.n);
+    rp__jw_kdouble(&note.w, "oldest_session_age_hours", (double)RP_MAX(0, rp__engine_now(e) - end) / 3600e3);
+    rp__audit_write(e, c.rows[0].scope, "session_chain_traversal", &note);
+    rp__audit_done(&note);
+  }
   rp__jw_array(&w);
   for (size_t i = c.n; i > 0; i--) {
     struct rp__session_facts look;

@@ -54,16 +54,6 @@ bool rp__restoration_any(const struct rp__restoration *r)
 
 /* ---- the restored event ---- */
 
-static void write_from(const struct rp__restoration *r, struct rp__jw *w)
-{
-  size_t n;
-  const struct rp__candidate *const *c = restored(r, &n);
-  rp__jw_key(w, "from");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) rp__jw_str(w, c[i]->session_id);
-  rp__jw_end_array(w);
-}
-
 static void write_pins(const struct rp__restoration *r, struct rp__jw *w)
 {
   size_t n;
@@ -142,7 +132,12 @@ static void write_memories(const struct rp__restoration *r, struct rp__jw *w)
 
 void rp__restoration_write(const struct rp__restoration *r, struct rp__jw *w)
 {
-  write_from(r, w);
+  size_t n;
+  const struct rp__candidate *const *c = restored(r, &n);
+  rp__jw_key(w, "from");
+  rp__jw_array(w);
+  for (size_t i = 0; i < n; i++) rp__jw_str(w, c[i]->session_id);
+  rp__jw_end_array(w);
   write_pins(r, w);
   write_tasks(r, w);
   write_memories(r, w);

@@ -76,14 +76,6 @@ static void topic_add(struct topic_set *t, const char *text, size_t n)
   if (n && t->n < TOPICS_GIVEN_MAX) t->hash[t->n++] = rp__topic_hash(text, n, t->key);
 }
 
-/* current topics are those given and the labels of current pins. */
-static void topics_parse(struct topic_set *t, const char *topics)
-{
-  for (const char *p = topics; p && *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
-    topic_add(t, p, strcspn(p, ","));
-  t->n = rp__topic_set(t->hash, t->n);
-}
-
 /* ---- candidates ---- */
 
 /* A row of a session of which it is not decided yet whether what it knows now counts instead. */
@@ -116,24 +108,6 @@ static int on_recall(void *ctx, const struct rp__recall *row)
   if (row->n_topics) memcpy(u->topics, row->topics, row->n_topics * sizeof *row->topics);
   u->row.session_id = u->id;
   u->row.topics = u->topics;
-  return 0;
-}
-
-static int offer_endings(struct rp__restoration *r, const struct rp__restoration_options *o, int64_t since,
-                         rp_error *err)
-{
-  for (size_t i = 0; i < r->endings.n; i++) {
-    const struct rp__ending *d = &r->endings.p[i];
-    struct rp__recall row = {.session_ref = d->session_ref,
-                             .session_id = d->session_id,
-                             .ended_at = d->end_ms,
-                             .n_tasks = d->n_tasks,
-                             .has_critical = d->has_critical,
-                             .living = d->lives,
-                             .topics = d->topics,
-                             .n_topics = d->n_topics};
-    if ((d->end_ms >= since || o->explain) && rp__plan_offer(r->plan, &row)) return rp__fail_nomem(err);
-  }
   return 0;
 }
 
@@ -186,7 +160,19 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
   for (size_t i = 0; !rc && i < x->n_later; i++)
     if (!rp__ending_of(&r->endings, x->later[i].id) && rp__plan_offer(r->plan, &x->later[i].row))
       rc = rp__fail_nomem(err);
-  return rc ? rc : offer_endings(r, o, since, err);
+  for (size_t i = 0; !rc && i < r->endings.n; i++) {
+    const struct rp__ending *d = &r->endings.p[i];
+    struct rp__recall row = {.session_ref = d->session_ref,
+                             .session_id = d->session_id,
+                             .ended_at = d->end_ms,
+                             .n_tasks = d->n_tasks,
+                             .has_critical = d->has_critical,
+                             .living = d->lives,
+                             .topics = d->topics,
+                             .n_topics = d->n_topics};
+    if ((d->end_ms >= since || o->explain) && rp__plan_offer(r->plan, &row)) rc = rp__fail_nomem(err);
+  }
+  return rc;
 }
 
 /* ---- records ---- */
@@ -390,7 +376,10 @@ static int plan_new(struct rp__restoration *r, const struct rp__rules *rules, co
     rp__topic_key(r->key, set.derived);
     set.key = set.derived;
   }
-  topics_parse(&set, topics);
+  /* current topics are those given and the labels of current pins. */
+  for (const char *p = topics; p && *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
+    topic_add(&set, p, strcspn(p, ","));
+  set.n = rp__topic_set(set.hash, set.n);
   return rp__plan_new(rules, now, set.hash, set.n, &r->plan) ? rp__fail_nomem(err) : 0;
 }
 
@@ -471,27 +460,6 @@ static void labels_done(struct labels *l)
   for (size_t i = 0; i < l->n; i++) free(l->text[i]);
 }
 
-static int labels_read(const struct rp__rows *pins, struct labels *ret, rp_error *err)
-{
-  for (size_t i = 0; i < pins->count && ret->n < RP_PINS_MAX; i++) {
-    char *label = rp__json_dup(rp__row_cell(pins->v[i], RP_PIN_LABEL));
-    if (!label) return rp__fail_nomem(err);
-    ret->text[ret->n++] = label;
-  }
-  return 0;
-}
-
-/* A session that never ended has no record yet: one is made of its state, and not stored. */
-static int record_of(rp_engine *e, const struct rp__session_row *from, const struct rp__key *key, struct rp__buf *out,
-                     rp_error *err)
-{
-  struct rp__capture c RP_CLEANUP(rp__capture_done) = {0};
-  int rc = rp__record_read(e, from, out, err);
-  if (rc != RP_E_RECORD_NOT_FOUND) return rc;
-  rp__buf_reset(out);
-  return rp__record_made(e, from, key, from->ended_at ? from->ended_at : from->last_activity_at, false, &c, out, err);
-}
-
 static int offer_one(struct rp__restoration *r, const struct rp__session_row *from, rp_error *err)
 {
   struct rp__recall row = {.session_ref = from->ref,
@@ -501,7 +469,12 @@ static int offer_one(struct rp__restoration *r, const struct rp__session_row *fr
   struct rp__json_limits limits = {.max_bytes = RECORD_MAX, .allow_duplicates = true};
   struct rp__buf *bytes = record_room(r);
   if (!bytes || rp__plan_offer(r->plan, &row)) return rp__fail_nomem(err);
-  int rc = record_of(r->e, from, r->key, bytes, err);
+  struct rp__capture made RP_CLEANUP(rp__capture_done) = {0};
+  int rc = rp__record_read(r->e, from, bytes, err);
+  if (rc == RP_E_RECORD_NOT_FOUND) { /* it never ended: a record is made of its state, and not stored */
+    rp__buf_reset(bytes);
+    rc = rp__record_made(r->e, from, r->key, row.ended_at, false, &made, bytes, err);
+  }
   if (!rc) rc = rp__json_parse(bytes->p ? bytes->p : "", bytes->n, &limits, &doc, err);
   if (rc) return rc;
   struct rp__candidate *c = rp__plan_want(r->plan);
@@ -522,14 +495,18 @@ static bool has_task(void *ctx, const char *task_id)
 static int choose_all(struct rp__restoration *r, rp_error *err)
 {
   struct labels labels RP_CLEANUP(labels_done) = {0};
-  int rc = labels_read(rp__rows_of(r->state, &rp__facet_pins), &labels, err);
-  if (rc) return rc;
+  const struct rp__rows *pins = rp__rows_of(r->state, &rp__facet_pins);
+  for (size_t i = 0; i < pins->count && labels.n < RP_PINS_MAX; i++) {
+    char *label = rp__json_dup(rp__row_cell(pins->v[i], RP_PIN_LABEL));
+    if (!label) return rp__fail_nomem(err);
+    labels.text[labels.n++] = label;
+  }
   rp__restoration_drop_known(r, SIZE_MAX);
   struct rp__plan_sources sources = rp__restoration_sources(r);
   sources.labels = (const char *const *)labels.text;
   sources.n_labels = labels.n;
   sources.has_task = has_task;
-  rc = rp__plan_continue(r->plan, &sources);
+  int rc = rp__plan_continue(r->plan, &sources);
   return rc == RP_E_NOMEM ? rp__fail_nomem(err) : rc;
 }
 

@@ -162,40 +162,6 @@ int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err)
   return rc ? rc : marks;
 }
 
-/* The end as one transaction: the run is over, the journal says so, the session is closed and has its record. */
-static int commit_end(rp_session *s, int64_t now, const char *reason, const struct rp__str *body,
-                      struct rp__last_words *words, const struct rp__capture *record, bool *ret_again, rp_error *err)
-{
-  bool sealed = s->key != NULL;
-  words->events[words->n] = (struct rp__new_event){
-      .kind = "status", .body = body->p, .body_len = body->n, .at_ms = now, .sealed = sealed, .engine = true};
-  struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = now, .epoch = s->epoch};
-  struct rp__op ops[3 + RP_CAPTURE_OPS] = {base, base, base};
-  ops[0].type = RP_OP_SESSION_SET; /* first: it is the one that may be refused */
-  ops[0].u.session_set.fields = RP_SET_MOVE;
-  ops[0].u.session_set.move = RP_MOVE_CLOSE;
-  ops[0].u.session_set.ended_at = now;
-  rp__last_words_append(words, 1, &ops[1]);
-  ops[2].type = RP_OP_RUN_END;
-  ops[2].u.run_end.ended_at = now;
-  ops[2].u.run_end.cause = rp__cause_of_reason(reason);
-  ops[2].u.run_end.reason = sealed ? NULL : reason; /* somebody's words: the sealed event has them */
-  int rc = rp__engine_commit(s->e, ops, 3 + rp__capture_ops(record, ops + 3), RP_DISK, err);
-  *ret_again = rc == RP_E_SEQ_CONFLICT && ops[1].ret.unheard;
-  return rc;
-}
-
-static int end_body(const char *reason, struct rp__buf *out, rp_error *err)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "status", rp__status_name(RP_STATUS_CLOSED));
-  rp__jw_kstr(&w, "cause", rp__cause_name(rp__cause_of_reason(reason)));
-  if (reason) rp__jw_kstr(&w, "reason", reason);
-  rp__jw_end_object(&w);
-  return out->err ? rp__fail_nomem(err) : 0;
-}
-
 void rp__session_mirror(rp_session *s, bool clean)
 {
   if (s->live_mirror) rp__mirror_live_log(s, clean);
@@ -206,14 +172,6 @@ bool rp__session_mirror_beat(rp_session *s)
   bool due = atomic_exchange(&s->mirror_due, false) && !atomic_load(&s->ended);
   if (due) rp__mirror_heartbeat(s);
   return due;
-}
-
-/* L-05: close is a final checkpoint, then closed. What is damaged must not keep the session from ending. */
-static void last_checkpoint(rp_session *s)
-{
-  rp_error why = {0};
-  if (s->config->snapshot_on_exit && rp__checkpoint(s, "exit", NULL, &why))
-    rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
 }
 
 static int last_record(rp_session *s, int64_t now, const struct rp__last_words *words, struct rp__capture *record,
@@ -237,7 +195,25 @@ static int end_once(rp_session *s, int64_t now, const char *reason, const struct
   *ret_again = false;
   int rc = rp__last_words_make(s, &words, err);
   if (!rc && !ended) rc = last_record(s, now, &words, record, err);
-  if (!rc) rc = commit_end(s, now, reason, body, &words, record, ret_again, err);
+  /* The end as one transaction: the run is over, the journal says so, the session is closed and has its record. */
+  if (!rc) {
+    bool sealed = s->key != NULL;
+    words.events[words.n] = (struct rp__new_event){
+        .kind = "status", .body = body->p, .body_len = body->n, .at_ms = now, .sealed = sealed, .engine = true};
+    struct rp__op base = {.session_ref = s->ref, .session_id = s->id, .now_ms = now, .epoch = s->epoch};
+    struct rp__op ops[3 + RP_CAPTURE_OPS] = {base, base, base};
+    ops[0].type = RP_OP_SESSION_SET; /* first: it is the one that may be refused */
+    ops[0].u.session_set.fields = RP_SET_MOVE;
+    ops[0].u.session_set.move = RP_MOVE_CLOSE;
+    ops[0].u.session_set.ended_at = now;
+    rp__last_words_append(&words, 1, &ops[1]);
+    ops[2].type = RP_OP_RUN_END;
+    ops[2].u.run_end.ended_at = now;
+    ops[2].u.run_end.cause = rp__cause_of_reason(reason);
+    ops[2].u.run_end.reason = sealed ? NULL : reason; /* somebody's words: the sealed event has them */
+    rc = rp__engine_commit(s->e, ops, 3 + rp__capture_ops(record, ops + 3), RP_DISK, err);
+    *ret_again = rc == RP_E_SEQ_CONFLICT && ops[1].ret.unheard;
+  }
   if (rc) rp__capture_done(record);
   return rc;
 }
@@ -259,8 +235,19 @@ int rp_end(rp_session *s, const char *reason, rp_error *err)
   struct rp__str body = {0};
   if (reason && (rc = rp__engine_mask_text(s->e, s->scope, reason, &masked, &reason))) return rp__fail_nomem(err);
   bool ended = rp__status_ended(row.status), again = true;
-  if (!ended) last_checkpoint(s);
-  rc = end_body(reason, &plain, err);
+  /* L-05: close is a final checkpoint, then closed. What is damaged must not keep the session from ending. */
+  if (!ended) {
+    rp_error why = {0};
+    if (s->config->snapshot_on_exit && rp__checkpoint(s, "exit", NULL, &why))
+      rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
+  }
+  struct rp__jw w = RP_JW(&plain);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "status", rp__status_name(RP_STATUS_CLOSED));
+  rp__jw_kstr(&w, "cause", rp__cause_name(rp__cause_of_reason(reason)));
+  if (reason) rp__jw_kstr(&w, "reason", reason);
+  rp__jw_end_object(&w);
+  rc = plain.err ? rp__fail_nomem(err) : 0;
   if (!rc && (rc = rp__journal_seal(s, plain.p, plain.n, &sealed, &body))) rp__fail_nomem(err);
   if (rc) return rc;
   for (int i = 0; again && i < RP_LAST_WORDS_TRIES; i++)

@@ -16,25 +16,12 @@
 #define START_TRIES 16
 #define RECOVERED_TEXT (64 * 1024)
 
-static void start_done(struct rp__start *st)
-{
-  if (st->view) rp__session_unref(st->view);
-  rp__open_runs_done(&st->open);
-  rp__living_done(&st->living);
-  rp__session_row_done(&st->row);
-  rp__session_row_done(&st->previous);
-  rp__views_done(&st->seen);
-  rp__buf_done(&st->recovered);
-  rp__buf_done(&st->warnings);
-  rp__buf_done(&st->brief);
-  rp__restoration_done(&st->restoration);
-}
-
 void rp__start_warn(struct rp__start *st, const char *what, const rp_error *why)
 {
   if (st->warnings.n) rp__buf_char(&st->warnings, '\n');
   rp__buf_printf(&st->warnings, "%s: %s", what, why->message);
 }
+
 /* ---- checks ---- */
 
 static int check_name(const char *field, const char *value, bool required, rp_error *err)
@@ -63,6 +50,7 @@ static int check_options(const rp_start_options *o, rp_error *err)
   if (v.type != RP_JSON_OBJECT) return rp__fail_field(err, RP_E_INVALID, "meta", "meta must be a JSON object");
   return 0;
 }
+
 /* ---- what comes back ---- */
 
 /* Fails open: a start without its past is still a start (decision 14). */
@@ -100,18 +88,6 @@ static void write_brief(struct rp__start *st, int rc, rp_error *why)
 
 /* ---- telling ---- */
 
-static void write_warnings(const struct rp__start *st, struct rp__jw *w)
-{
-  rp__jw_key(w, "warnings");
-  rp__jw_array(w);
-  const char *p = st->warnings.p;
-  for (size_t n; p && *p; p += n + (p[n] == '\n')) {
-    n = strcspn(p, "\n");
-    rp__jw_strn(w, p, n);
-  }
-  rp__jw_end_array(w);
-}
-
 static char *start_document(struct rp__start *st)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(1024 * 1024);
@@ -126,7 +102,14 @@ static char *start_document(struct rp__start *st)
   rp__jw_ki64(&w, "epoch", row->epoch);
   rp__jw_kbool(&w, "resumed", st->found);
   if (st->repeated) rp__jw_kbool(&w, "repeated", true);
-  write_warnings(st, &w);
+  rp__jw_key(&w, "warnings");
+  rp__jw_array(&w);
+  const char *p = st->warnings.p;
+  for (size_t n; p && *p; p += n + (p[n] == '\n')) {
+    n = strcspn(p, "\n");
+    rp__jw_strn(&w, p, n);
+  }
+  rp__jw_end_array(&w);
   rp__jw_kstr(&w, "previous_session_id", row->previous_id[0] ? row->previous_id : NULL);
   rp__jw_ki64(&w, "total_sessions", st->starts);
   rp__jw_key(&w, "crash_recovered");
@@ -144,15 +127,6 @@ static char *start_document(struct rp__start *st)
   return rp__buf_take(&out);
 }
 
-/* L-12: who resumes a session learns at once that it may begin no more work, not when it tries to. */
-static void tell_budget(struct rp__start *st, rp_session *s, const struct rp__fold *f)
-{
-  rp_error why = {0};
-  if (rp__limits_budget(s, f, &why) != RP_E_BUDGET) return;
-  if (st->warnings.n) rp__buf_char(&st->warnings, '\n');
-  rp__buf_str(&st->warnings, why.message);
-}
-
 /*
  * Loads the state now, so that damage shows at the start, and what the brief tells of it. Restoration that fails still
  * starts. Of the view only what was stored since is read.
@@ -165,7 +139,12 @@ static void load_state(struct rp__start *st, rp_session *s)
   pthread_mutex_lock(&s->lock);
   if (st->view) s->fold = RP_TAKE(st->view->fold);
   int rc = rp__state_use(s, &f, &st->warnings, &err), told = rc;
-  if (!rc) tell_budget(st, s, f);
+  /* L-12: who resumes a session learns at once that it may begin no more work, not when it tries to. */
+  rp_error budget = {0};
+  if (!rc && rp__limits_budget(s, f, &budget) == RP_E_BUDGET) {
+    if (st->warnings.n) rp__buf_char(&st->warnings, '\n');
+    rp__buf_str(&st->warnings, budget.message);
+  }
   if (!rc && st->facts.any_previous) told = rp__restoration_own(s, &st->scope, f, &st->restoration, &why);
   if (rc) rp__start_warn(st, "the state was not restored", &err);
   write_brief(st, told, rc ? &err : &why); /* with the lock: it reads the state */
@@ -188,30 +167,6 @@ static int use_current(struct rp__start *st, rp_error *err)
   if (!rp__slot_share(st->e, st->current.slot))
     return rp__fail(err, RP_E_FENCED, "session %s: its run was let go meanwhile", st->row.id);
   st->slot = st->current.slot;
-  return 0;
-}
-
-/* The handle on what was leased, or on the run that the same owner has already. */
-static int make_handle(struct rp__start *st, rp_session **ret, rp_error *err)
-{
-  rp_session *s = NULL;
-  int rc = st->repeated ? use_current(st, err) : 0;
-  if (!rc) rc = rp__session_open_with(st->e, &st->row, st->key, st->row.epoch, &s, err);
-  if (rc && st->slot) rp__slot_drop(st->e, st->slot);
-  if (rc) return rc;
-  s->slot = st->slot;
-  rp_error none = {0};
-  if (st->found && !st->repeated)
-    load_state(st, s);
-  else
-    write_brief(st, 0, &none);
-  if (!st->repeated) rp__session_mirror(s, false);
-  s->start_json = start_document(st);
-  if (!s->start_json) {
-    rp_session_free(s);
-    return rp__fail_nomem(err);
-  }
-  *ret = s;
   return 0;
 }
 
@@ -299,7 +254,26 @@ static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
   if (!rc && !st->repeated) rc = rp__start_lease(st, err);
   if (rc) return rc;
   rp__jw_end_array(&st->recovered_w);
-  return make_handle(st, ret, err);
+  /* The handle on what was leased, or on the run that the same owner has already. */
+  rp_session *s = NULL;
+  rc = st->repeated ? use_current(st, err) : 0;
+  if (!rc) rc = rp__session_open_with(st->e, &st->row, st->key, st->row.epoch, &s, err);
+  if (rc && st->slot) rp__slot_drop(st->e, st->slot);
+  if (rc) return rc;
+  s->slot = st->slot;
+  rp_error none = {0};
+  if (st->found && !st->repeated)
+    load_state(st, s);
+  else
+    write_brief(st, 0, &none);
+  if (!st->repeated) rp__session_mirror(s, false);
+  s->start_json = start_document(st);
+  if (!s->start_json) {
+    rp_session_free(s);
+    return rp__fail_nomem(err);
+  }
+  *ret = s;
+  return 0;
 }
 
 static int start_checked(rp_engine *e, const rp_start_options *options, rp_session **ret, rp_error *err)
@@ -318,7 +292,16 @@ static int start_checked(rp_engine *e, const rp_start_options *options, rp_sessi
     bool raced = !st.found && rc == RP_E_EXISTS && !options->id && options->mode != RP_MODE_SUCCESSOR;
     /* Not found: the session, or the one before it, was deleted since it was found. */
     raced = raced || rc == RP_E_FENCED || (st.leasing && rc == RP_E_SESSION_NOT_FOUND);
-    start_done(&st);
+    if (st.view) rp__session_unref(st.view);
+    rp__open_runs_done(&st.open);
+    rp__living_done(&st.living);
+    rp__session_row_done(&st.row);
+    rp__session_row_done(&st.previous);
+    rp__views_done(&st.seen);
+    rp__buf_done(&st.recovered);
+    rp__buf_done(&st.warnings);
+    rp__buf_done(&st.brief);
+    rp__restoration_done(&st.restoration);
     if (!raced) return rc;
   }
   return rp__fail(err, RP_E_BUSY, "others keep starting the same session");

@@ -133,21 +133,16 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
   return rc;
 }
 
-/* Bodies lie one after the other in c->bytes, which may have moved while it grew. */
-static void settle_pointers(struct rp__copy *c)
+static int write_page(struct rp__copy *c, rp_error *err)
 {
+  if (!c->n) return 0;
+  /* Bodies lie one after the other in c->bytes, which may have moved while it grew. */
   size_t at = 0;
   for (size_t i = 0; i < c->n; i++) {
     c->events[i].body = c->bytes.p + at;
     c->events[i].kind = c->kinds[i];
     at += c->events[i].body_len;
   }
-}
-
-static int write_page(struct rp__copy *c, rp_error *err)
-{
-  if (!c->n) return 0;
-  settle_pointers(c);
   struct rp__op op = {.type = RP_OP_APPEND,
                       .session_ref = c->s->ref,
                       .session_id = c->s->id,
@@ -217,15 +212,6 @@ struct rp__copy_word {
   char *content, *categories; /* owned */
 };
 
-static void words_done(struct rp__copy *c)
-{
-  for (size_t i = 0; i < c->n_words; i++) {
-    free(c->words[i].content);
-    free(c->words[i].categories);
-  }
-  free(c->words);
-}
-
 static struct rp__copy_word *word_find(struct rp__copy *c, enum rp__op_type type, uint64_t about, const char *id)
 {
   for (size_t i = 0; i < c->n_words; i++) {
@@ -233,21 +219,6 @@ static struct rp__copy_word *word_find(struct rp__copy *c, enum rp__op_type type
     if (w->op.type == type && w->about == about && (!id || strcmp(w->memory.id, id) == 0)) return w;
   }
   return NULL;
-}
-
-/* The bytes of a memory outlive the event they come from. */
-static int word_keep(struct rp__copy_word *w, const struct rp__op *op, rp_error *err)
-{
-  w->op = *op;
-  if (op->type != RP_OP_MEMORY_PUT && op->type != RP_OP_MEMORY_SET) return 0;
-  w->memory = *op->u.memory.row;
-  if (op->type == RP_OP_MEMORY_SET) return 0;
-  w->content = malloc(w->memory.content_len + 1);
-  if (w->memory.categories) w->categories = strdup(w->memory.categories);
-  if (!w->content || (w->memory.categories && !w->categories)) return rp__fail_nomem(err);
-  memcpy(w->content, w->memory.content, w->memory.content_len);
-  w->content[w->memory.content_len] = '\0';
-  return 0;
 }
 
 /* `w` is the one that is replaced, or NULL. */
@@ -267,7 +238,17 @@ static int word_put(struct rp__copy *c, struct rp__copy_word *w, const struct rp
   free(w->content);
   free(w->categories);
   *w = (struct rp__copy_word){.about = about};
-  return word_keep(w, op, err);
+  /* The bytes of a memory outlive the event they come from. */
+  w->op = *op;
+  if (op->type != RP_OP_MEMORY_PUT && op->type != RP_OP_MEMORY_SET) return 0;
+  w->memory = *op->u.memory.row;
+  if (op->type == RP_OP_MEMORY_SET) return 0;
+  w->content = malloc(w->memory.content_len + 1);
+  if (w->memory.categories) w->categories = strdup(w->memory.categories);
+  if (!w->content || (w->memory.categories && !w->categories)) return rp__fail_nomem(err);
+  memcpy(w->content, w->memory.content, w->memory.content_len);
+  w->content[w->memory.content_len] = '\0';
+  return 0;
 }
 
 /* What a memory was given in this very import is not known to the scope yet. */
@@ -333,18 +314,6 @@ int rp__copy_derive(struct rp__copy *c, rp_error *err)
   return rc ? rc : rp__journal_read(c->s, 0, 0, on_derive, &x, err);
 }
 
-/* Rows do not move any more: the ops may point into them. */
-static void words_ops(struct rp__copy *c, struct rp__op *ops)
-{
-  for (size_t i = 0; i < c->n_words; i++) {
-    struct rp__copy_word *w = &c->words[i];
-    w->memory.content = w->content;
-    w->memory.categories = w->categories;
-    ops[i] = w->op;
-    if (ops[i].type == RP_OP_MEMORY_PUT || ops[i].type == RP_OP_MEMORY_SET) ops[i].u.memory.row = &w->memory;
-  }
-}
-
 /* An ended session comes with its record. One that can't be made does not keep the session out. */
 static void make_record(struct rp__copy *c, const struct rp__session_row *row, struct rp__capture *ret)
 {
@@ -384,7 +353,15 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const
         .type = RP_OP_REQUEST_PUT, .session_id = c->s->id, .now_ms = rp__engine_now(c->s->e), .u.request.row = request};
   if (c->past.starts || c->past.robot)
     ops[n++] = (struct rp__op){.type = RP_OP_SCOPE_RAISE, .u.scope_set = {.scope = c->s->scope, .row = &c->past}};
-  words_ops(c, ops + n);
+  /* Rows do not move any more: the ops may point into them. */
+  for (size_t i = 0; i < c->n_words; i++) {
+    struct rp__copy_word *w = &c->words[i];
+    w->memory.content = w->content;
+    w->memory.categories = w->categories;
+    ops[n + i] = w->op;
+    if (ops[n + i].type == RP_OP_MEMORY_PUT || ops[n + i].type == RP_OP_MEMORY_SET)
+      ops[n + i].u.memory.row = &w->memory;
+  }
   rc = rp__engine_commit(c->s->e, ops, n + c->n_words, RP_DISK, err);
   if (rc) return rc;
   c->s->copying = false;
@@ -404,7 +381,11 @@ void rp__copy_free(struct rp__copy *c)
     rp_session_free(c->s);
   }
   if (c->slot) rp__slot_drop(c->e, c->slot);
-  words_done(c);
+  for (size_t i = 0; i < c->n_words; i++) {
+    free(c->words[i].content);
+    free(c->words[i].categories);
+  }
+  free(c->words);
   rp__buf_done(&c->bytes);
   free(c);
 }

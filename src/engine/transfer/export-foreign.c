@@ -72,19 +72,6 @@ struct entry {
   const struct rp__session_row *row;
 };
 
-static void write_entry(struct rp__jw *w, const struct entry *e)
-{
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", e->row->id);
-  rp__jw_kstr(w, "file", e->file);
-  rp__jw_kstr(w, "format", e->format);
-  rp__jw_kstr(w, "provider_type", e->row->provider[0] ? e->row->provider : NULL);
-  rp__jw_ktime(w, "created_at", e->row->created_at);
-  rp__jw_ktime(w, "updated_at", e->row->last_activity_at);
-  rp__jw_ki64(w, "size_bytes", e->bytes);
-  rp__jw_end_object(w);
-}
-
 static bool lies_there(int dir, struct rp__json file)
 {
   struct stat st;
@@ -132,7 +119,15 @@ static int write_index(const char *path, int dir, const struct entry *e, rp_erro
   while (rp__json_next(rp__json_get(doc, "snapshots"), &it, NULL, &item))
     if (!rp__json_eq(rp__json_get(item, "file"), e->file) && lies_there(dir, rp__json_get(item, "file")))
       rp__jw_value(&w, item);
-  write_entry(&w, e);
+  rp__jw_object(&w);
+  rp__jw_kstr(&w, "session_id", e->row->id);
+  rp__jw_kstr(&w, "file", e->file);
+  rp__jw_kstr(&w, "format", e->format);
+  rp__jw_kstr(&w, "provider_type", e->row->provider[0] ? e->row->provider : NULL);
+  rp__jw_ktime(&w, "created_at", e->row->created_at);
+  rp__jw_ktime(&w, "updated_at", e->row->last_activity_at);
+  rp__jw_ki64(&w, "size_bytes", e->bytes);
+  rp__jw_end_object(&w);
   rp__jw_end_array(&w);
   rp__jw_end_object(&w);
   if (compact.err) return rp__fail_nomem(err);

@@ -125,18 +125,6 @@ static int on_run(void *ctx, const struct rp__run_row *row)
   return 0;
 }
 
-/* They are listed newest first, and written oldest first. */
-static int write_runs(struct sink *k)
-{
-  struct run_rows v = {0};
-  struct rp__run_filter f = {.session_ref = k->s->ref};
-  int rc = k->s->e->store->ops->run_list(k->s->e->store, &f, on_run, &v, k->err);
-  if (rc == RP_E_NOMEM) rp__fail_nomem(k->err);
-  for (size_t i = v.n; !rc && i-- > 0;) write_run(k, &v.rows[i]);
-  free(v.rows);
-  return rc;
-}
-
 /* ---- blobs ---- */
 
 struct parts {
@@ -262,7 +250,15 @@ int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *prog
   crypto_generichash_init(&k.hash, NULL, 0, 32);
   write_header(&k, &row);
   rp__session_row_done(&row);
-  if (!rc) rc = write_runs(&k);
+  /* Runs are listed newest first, and written oldest first. */
+  if (!rc) {
+    struct run_rows v = {0};
+    struct rp__run_filter f = {.session_ref = k.s->ref};
+    rc = k.s->e->store->ops->run_list(k.s->e->store, &f, on_run, &v, k.err);
+    if (rc == RP_E_NOMEM) rp__fail_nomem(k.err);
+    for (size_t i = v.n; !rc && i-- > 0;) write_run(&k, &v.rows[i]);
+    free(v.rows);
+  }
   if (!rc && k.blobs.n) rc = s->e->store->ops->blob_list(s->e->store, s->ref, NULL, on_blob, &k, k.err);
   if (!rc && k.total) rc = rp__journal_read_past(s, 0, k.total - (int64_t)words.n, on_event, &k, NULL, k.err);
   if (rc == RP__TRANSFER_END) rc = 0;

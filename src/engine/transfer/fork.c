@@ -52,25 +52,6 @@ static int check_options(const rp_fork_options *o, rp_error *err)
   return v.type == RP_JSON_OBJECT ? 0 : rp__fail_field(err, RP_E_INVALID, "meta", "meta must be a JSON object");
 }
 
-/* All that was told of the original, but for the id by which an editor finds that one: the fork's is its own. */
-static void write_meta(const char *meta, const char *id, struct rp__buf *out)
-{
-  struct rp__jw w = RP_JW(out);
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  rp__jw_object(&w);
-  while (rp__json_next(rp__json_trusted(meta, strlen(meta)), &it, &key, &value)) {
-    rp__jw_raw(&w, key.p - 1, key.n + 2);
-    rp__buf_char(out, ':');
-    w.after_key = true;
-    if (rp__json_eq(key, "acp_session_id"))
-      rp__jw_str(&w, id);
-    else
-      rp__jw_value(&w, value);
-  }
-  rp__jw_end_object(&w);
-}
-
 static int make_meta(rp_session *s, const char *given, const struct rp__session_row *from, const char *id,
                      struct rp__buf *out, rp_error *err)
 {
@@ -78,7 +59,21 @@ static int make_meta(rp_session *s, const char *given, const struct rp__session_
   struct rp__str masked;
   if (!given && !from->meta) return 0;
   if (!given) {
-    write_meta(from->meta, id, out);
+    /* All that was told of the original, but for the id by which an editor finds that one: the fork's is its own. */
+    struct rp__jw w = RP_JW(out);
+    struct rp__json_iter it = {0};
+    struct rp__json key, value;
+    rp__jw_object(&w);
+    while (rp__json_next(rp__json_trusted(from->meta, strlen(from->meta)), &it, &key, &value)) {
+      rp__jw_raw(&w, key.p - 1, key.n + 2);
+      rp__buf_char(out, ':');
+      w.after_key = true;
+      if (rp__json_eq(key, "acp_session_id"))
+        rp__jw_str(&w, id);
+      else
+        rp__jw_value(&w, value);
+    }
+    rp__jw_end_object(&w);
   } else {
     int rc = rp__engine_mask(s->e, s->scope, RP_KIND_SESSION, rp__json_trusted(given, strlen(given)), &room, &masked);
     if (rc) return rp__fail_nomem(err);

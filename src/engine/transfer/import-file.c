@@ -104,27 +104,6 @@ static bool is_damage(int rc, bool robot)
   return rc == RP_E_FORMAT_CORRUPT || rc == RP_E_FORMAT || (robot && rc == RP_E_FILE_NOT_FOUND);
 }
 
-static int import_foreign(rp_engine *e, const char *path, const rp_import_options *o, struct rp__import_job *job,
-                          rp_error *err)
-{
-  struct rp__buf bytes RP_AUTOBUF = RP_BUF(0);
-  struct rp__doc doc = {0};
-  bool robot = job->format == &rp__format_nova;
-  int rc = open_doc(path, &bytes, &doc, err);
-  if (rc && is_damage(rc, robot) && (robot || !job->format) && !open_backup(path, &bytes, &doc)) {
-    job->note = damaged_note;
-    rc = 0;
-  }
-  if (rc == RP_E_FORMAT && job->format) return rp__format_refuse(job->format, err);
-  if (rc == RP_E_FORMAT_CORRUPT && !job->format) rp__hint(err, "it was tried as " RP_FORMATS_READ);
-  if (rc) return rc;
-  if (!job->format) job->format = rp__format_detect(&doc);
-  job->scope = o->scope ? o->scope : job->format ? job->format->name : "default";
-  rc = job->format ? rp__import_doc(e, job, &doc, err) : rp__format_refuse(NULL, err);
-  rp__doc_done(&doc);
-  return rc;
-}
-
 int rp_import_file(rp_engine *e, const char *path, const rp_import_options *given, rp_import_fn *fn, void *ctx,
                    rp_progress_fn *progress, void *pctx, rp_error *err)
 {
@@ -145,5 +124,20 @@ int rp_import_file(rp_engine *e, const char *path, const rp_import_options *give
   if (o->format && (rc = rp__foreign_format(o->format, &job.format, err))) return rc;
   if (job.format && !job.format->import)
     return rp__fail_field(err, RP_E_USAGE, "format", "%s is only written, not read", job.format->name);
-  return import_foreign(e, path, o, &job, err);
+  struct rp__buf bytes RP_AUTOBUF = RP_BUF(0);
+  struct rp__doc doc = {0};
+  bool robot = job.format == &rp__format_nova;
+  rc = open_doc(path, &bytes, &doc, err);
+  if (rc && is_damage(rc, robot) && (robot || !job.format) && !open_backup(path, &bytes, &doc)) {
+    job.note = damaged_note;
+    rc = 0;
+  }
+  if (rc == RP_E_FORMAT && job.format) return rp__format_refuse(job.format, err);
+  if (rc == RP_E_FORMAT_CORRUPT && !job.format) rp__hint(err, "it was tried as " RP_FORMATS_READ);
+  if (rc) return rc;
+  if (!job.format) job.format = rp__format_detect(&doc);
+  job.scope = o->scope ? o->scope : job.format ? job.format->name : "default";
+  rc = job.format ? rp__import_doc(e, &job, &doc, err) : rp__format_refuse(NULL, err);
+  rp__doc_done(&doc);
+  return rc;
 }

@@ -124,28 +124,6 @@ static void fill_row(struct import *x)
   memcpy(r->continued_by, f->continued_by, sizeof r->continued_by);
 }
 
-/* How it ended is what the next start of the scope goes by. */
-static int write_run(struct import *x, rp_error *err)
-{
-  char evidence[160];
-  const struct rp__session_row *r = &x->row;
-  struct rp__run_row run = {.owner = RP_RUN_NONE,
-                            .started_at = r->created_at,
-                            .heartbeat_at = r->last_activity_at,
-                            .restart = RP_RESTART_NONE};
-  struct rp__op base = {.session_ref = x->copy->s->ref, .session_id = r->id, .now_ms = r->created_at, .copying = true};
-  struct rp__op ops[2] = {base, base};
-  snprintf(evidence, sizeof evidence, "imported from %s", x->job->format->name);
-  ops[0].type = RP_OP_LEASE;
-  ops[0].u.lease.run = &run;
-  ops[0].u.lease.move = RP_MOVE_MAX;
-  ops[1].type = RP_OP_RUN_END;
-  ops[1].u.run_end.ended_at = r->last_activity_at;
-  ops[1].u.run_end.cause = x->f.crashed ? RP_CAUSE_CRASH : RP_CAUSE_CLEAN;
-  ops[1].u.run_end.evidence = evidence;
-  return rp__engine_commit(x->e, ops, 2, RP_OS, err);
-}
-
 static int skip(struct import *x, const char *why)
 {
   int rc = report(x, true, why);
@@ -210,7 +188,24 @@ static int on_begin(void *ctx, const struct rp__foreign *f, rp_error *err)
   }
   if (rc) return rc;
   x->copy->past = (struct rp__scope_row){.starts = f->total_sessions, .robot = f->robot};
-  return write_run(x, err);
+  /* How it ended is what the next start of the scope goes by. */
+  char evidence[160];
+  const struct rp__session_row *r = &x->row;
+  struct rp__run_row run = {.owner = RP_RUN_NONE,
+                            .started_at = r->created_at,
+                            .heartbeat_at = r->last_activity_at,
+                            .restart = RP_RESTART_NONE};
+  struct rp__op base = {.session_ref = x->copy->s->ref, .session_id = r->id, .now_ms = r->created_at, .copying = true};
+  struct rp__op ops[2] = {base, base};
+  snprintf(evidence, sizeof evidence, "imported from %s", x->job->format->name);
+  ops[0].type = RP_OP_LEASE;
+  ops[0].u.lease.run = &run;
+  ops[0].u.lease.move = RP_MOVE_MAX;
+  ops[1].type = RP_OP_RUN_END;
+  ops[1].u.run_end.ended_at = r->last_activity_at;
+  ops[1].u.run_end.cause = x->f.crashed ? RP_CAUSE_CRASH : RP_CAUSE_CLEAN;
+  ops[1].u.run_end.evidence = evidence;
+  return rp__engine_commit(x->e, ops, 2, RP_OS, err);
 }
 
 static int on_event(void *ctx, const struct rp__event *ev, rp_error *err)

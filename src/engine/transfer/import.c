@@ -37,27 +37,6 @@ static int malformed(struct source *x, const char *what)
   return rp__fail(x->err, RP_E_FORMAT, "line %lld: %s", (long long)x->line, what);
 }
 
-static int fill(struct source *x)
-{
-  if (x->at) { /* make room by dropping what was taken */
-    memmove(x->in.p, x->in.p + x->at, x->in.n - x->at);
-    x->in.n -= x->at;
-    x->at = 0;
-  }
-  if (x->in.n >= x->max_line)
-    return rp__fail(x->err, RP_E_TOO_LARGE, "line %lld is longer than %zu bytes", (long long)x->line + 1, x->max_line);
-  char *room = rp__buf_room(&x->in, CHUNK);
-  if (!room) return rp__fail_nomem(x->err);
-  long got = x->read(x->ctx, room, CHUNK);
-  if (got < 0) return rp__fail(x->err, RP_E_IO, "the import can't be read");
-  x->in.n += (size_t)got;
-  x->bytes += got;
-  x->eof = got == 0;
-  if (x->progress && x->progress(x->pctx, x->bytes, 0))
-    return rp__fail(x->err, RP_E_CANCELLED, "the import was interrupted");
-  return 0;
-}
-
 /* The next line without its newline; *ret.p is NULL at the end. */
 static int next_line(struct source *x, struct rp__str *ret)
 {
@@ -76,8 +55,23 @@ static int next_line(struct source *x, struct rp__str *ret)
       *ret = (struct rp__str){0};
       return 0;
     }
-    int rc = fill(x);
-    if (rc) return rc;
+    if (x->at) { /* make room by dropping what was taken */
+      memmove(x->in.p, x->in.p + x->at, x->in.n - x->at);
+      x->in.n -= x->at;
+      x->at = 0;
+    }
+    if (x->in.n >= x->max_line)
+      return rp__fail(x->err, RP_E_TOO_LARGE, "line %lld is longer than %zu bytes", (long long)x->line + 1,
+                      x->max_line);
+    char *room = rp__buf_room(&x->in, CHUNK);
+    if (!room) return rp__fail_nomem(x->err);
+    long got = x->read(x->ctx, room, CHUNK);
+    if (got < 0) return rp__fail(x->err, RP_E_IO, "the import can't be read");
+    x->in.n += (size_t)got;
+    x->bytes += got;
+    x->eof = got == 0;
+    if (x->progress && x->progress(x->pctx, x->bytes, 0))
+      return rp__fail(x->err, RP_E_CANCELLED, "the import was interrupted");
   }
 }
 
