@@ -14,7 +14,7 @@
 #include "engine/capture/mirror.h"
 #include "engine/own-files.h"
 #include "engine/presence.h"
-#include "engine/start/run-slot.h"
+#include "engine/run/slot.h"
 #include "engine/keep/unaudited-failures.h"
 
 #define PATTERNS_MAX (64 * 1024)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Session handles: finding, opening, releasing. */
 #include "engine/session-view.h"
-#include "engine/start/run-slot.h"
+#include "engine/run/slot.h"
 #include "base/text.h"
 #include "engine/keep/redact-session.h"
 #include "engine/journal/stream-redaction.h"

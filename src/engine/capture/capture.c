@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/capture/mirror.h"
 #include "engine/session-view.h"
 

@@ -3,7 +3,7 @@
 #include "engine/keep/redact-session.h"
 
 #include "core/mask.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/keep/audit.h"
 #include "engine/capture/capture.h"
 #include "engine/journal/derived-rows.h"

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "engine/keep/abandon.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 
 #define LISTED_MAX 2000000 /* of one list; the rest next time */
 

@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "engine/keep/abandon.h"
 #include "engine/keep/retention-candidates.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/capture/capture.h"
 #include "engine/keep/trash.h"
 #include "engine/files.h"

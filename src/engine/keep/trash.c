@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "base/text.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/keep/audit.h"
 #include "engine/capture/mirror.h"
 #include "engine/files.h"

@@ -6,7 +6,7 @@
  */
 #include <sodium.h>
 
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/keep/audit.h"
 #include "engine/capture/capture.h"
 #include "engine/transfer/copy.h"

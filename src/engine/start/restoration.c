@@ -2,7 +2,7 @@
 /* Restoration: rows read, plan made, text written. */
 #include "engine/start/restoration.h"
 
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/start/open-session-records.h"
 #include "facets/message.h"
 #include "facets/pins.h"

@@ -5,7 +5,7 @@
 #include "engine/capture/capture.h"
 #include "engine/journal/derived-rows.h"
 #include "engine/keep/memory.h"
-#include "engine/start/run-slot.h"
+#include "engine/run/slot.h"
 #include "engine/journal/open-streams.h"
 
 #define COPY_PAGE_BYTES (4 * 1024 * 1024)

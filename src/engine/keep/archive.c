@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cold files: written, moved, read back and removed. */
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 
 #include "base/file.h"
 #include "engine/keep/audit.h"
