@@ -264,10 +264,7 @@ void rp__config_sample(struct rp__buf *out)
 
 void rp__config_show(const struct rp__config *c, const char *scope, struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "file", c->path);
-  rp__jw_key(w, "options");
-  rp__jw_array(w);
+  rp__jw_pack(w, "{file:s options:[", c->path);
   for (size_t i = 0; i < RP_CONFIG_N; i++) {
     const struct rp__option *o = &rp__config_options[i];
     const struct section *s = section_of(c, scope, i);
@@ -276,12 +273,7 @@ void rp__config_show(const struct rp__config *c, const char *scope, struct rp__j
       variable_name(o, source);
     else if (s)
       source_write(c, s->scope, source);
-    rp__jw_object(w);
-    rp__jw_kstr(w, "name", o->name);
-    rp__jw_kstr(w, "value", s ? s->given[i] : o->value);
-    rp__jw_kstr(w, "source", source);
-    rp__jw_kstr(w, "help", o->help);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "{name:s value:s source:s help:s}", o->name, s ? s->given[i] : o->value, source, o->help);
   }
   rp__jw_end_array(w);
   rp__jw_end_object(w);

@@ -74,6 +74,27 @@ int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability 
   return rc;
 }
 
+bool rp__list_room(void *list, size_t n, size_t *cap, size_t size)
+{
+  void *p;
+  if (n < *cap) return true;
+  size_t more = *cap ? *cap * 2 : 16;
+  memcpy(&p, list, sizeof p);
+  p = reallocarray(p, more, size);
+  if (!p) return false;
+  memcpy(list, &p, sizeof p);
+  *cap = more;
+  return true;
+}
+
+int rp__text_give(struct rp__buf *text, char **ret, rp_error *err)
+{
+  char *taken = rp__buf_take(text);
+  if (!taken) return rp__fail_nomem(err);
+  *ret = taken;
+  return 0;
+}
+
 static void on_wal_grown(void *ctx)
 {
   rp_engine *e = ctx;
@@ -366,8 +387,7 @@ int rp_config_ini(char **ret, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(256 * 1024);
   rp__config_sample(&out);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }
 
 int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err)
@@ -377,6 +397,5 @@ int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err)
   struct rp__buf out RP_AUTOBUF = RP_BUF(1024 * 1024);
   struct rp__jw w = RP_JW(&out);
   rp__config_show(e->config, scope, &w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

@@ -127,16 +127,8 @@ rp_session *rp__views_find(const struct rp__views *l, int64_t session_ref)
 void rp__views_keep(struct rp__views *l, rp_session *s)
 {
   if (!s->fold || l->bytes + s->view->row.bytes > KEPT_BYTES || rp__views_find(l, s->ref)) return;
-  if (l->n == l->cap) {
-    size_t cap = l->cap ? l->cap * 2 : 8;
-    rp_session **p = realloc(l->p, cap * sizeof *p);
-    if (!p) return;
-    l->p = p;
-    l->cap = cap;
-  }
-  pthread_mutex_lock(&s->e->lock);
+  if (!RP__ROOM(l->p, l->n, l->cap)) return;
   l->p[l->n++] = rp__session_ref(s);
-  pthread_mutex_unlock(&s->e->lock);
   l->bytes += s->view->row.bytes;
 }
 

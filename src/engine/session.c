@@ -64,7 +64,9 @@ int rp__session_open_with(rp_engine *e, const struct rp__session_row *row, const
 
 rp_session *rp__session_ref(rp_session *s)
 {
+  pthread_mutex_lock(&s->e->lock);
   s->refs++;
+  pthread_mutex_unlock(&s->e->lock);
   return s;
 }
 

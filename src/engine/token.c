@@ -66,11 +66,8 @@ static int commit_change(rp_engine *e, enum rp__op_type type, const struct rp__t
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
   struct rp__op ops[2] = {{.type = type, .now_ms = rp__engine_now(e), .u.token.row = row}};
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "id", row->id);
-  rp__jw_kstr(&note.w, "name", row->name[0] ? row->name : NULL);
-  rp__jw_kstr(&note.w, "scope", row->scope[0] ? row->scope : NULL);
-  rp__jw_kbool(&note.w, "read_only", row->read_only);
-  rp__jw_ktime(&note.w, "expires_at", row->expires_at);
+  rp__jw_pack(&note.w, "id:s name:s scope:s read_only:b expires_at:t", row->id, row->name[0] ? row->name : NULL,
+              row->scope[0] ? row->scope : NULL, row->read_only, row->expires_at);
   const char *event = type == RP_OP_TOKEN_PUT ? "token_created" : "token_revoked";
   int rc = rp__audit_op(e, RP_SCOPE_STORE, event, &note, &ops[1], err);
   return rc ? rc : rp__engine_commit(e, ops, 2, RP_DISK, err);

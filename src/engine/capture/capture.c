@@ -137,25 +137,18 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const 
   if (!rc) {
     const struct rp__record_row *r = &ret->row;
     rp__audit_begin(&ret->note);
-    rp__jw_kstr(&ret->note.w, "session_id", r->session_id);
-    rp__jw_kstr(&ret->note.w, "channel", r->channel);
-    rp__jw_kdouble(&ret->note.w, "duration_minutes", (double)RP_MAX(0, r->end_ms - r->start_ms) / 60000.0);
-    rp__jw_ki64(&ret->note.w, "pin_count", parts.n_pins);
-    rp__jw_ki64(&ret->note.w, "learning_count", parts.n_learnings);
-    rp__jw_ki64(&ret->note.w, "task_count", parts.n_tasks);
-    rp__jw_ki64(&ret->note.w, "hot_topic_count", parts.n_topics);
-    rp__jw_kbool(&ret->note.w, "crash_recovered", r->crash_recovered);
+    rp__jw_pack(&ret->note.w,
+                "session_id:s channel:s duration_minutes:d pin_count:i learning_count:i task_count:i hot_topic_count:i "
+                "crash_recovered:b",
+                r->session_id, r->channel, (double)RP_MAX(0, r->end_ms - r->start_ms) / 60000.0, (int64_t)parts.n_pins,
+                (int64_t)parts.n_learnings, (int64_t)parts.n_tasks, (int64_t)parts.n_topics, r->crash_recovered);
     rc = rp__audit_op_with(s->e, r->scope, s->key, "session_captured", &ret->note, &ret->ops[1], err);
   }
   if (rc) {
     rp__capture_done(ret);
     return rc;
   }
-  ret->ops[0] = (struct rp__op){.type = RP_OP_RECORD_PUT,
-                                .session_ref = s->ref,
-                                .session_id = s->id,
-                                .now_ms = rp__engine_now(s->e),
-                                .copying = s->copying};
+  ret->ops[0] = (struct rp__op){.type = RP_OP_RECORD_PUT, RP__OP_OF(s->e, s), .copying = s->copying};
   ret->n = RP_CAPTURE_OPS;
   return 0;
 }
@@ -187,11 +180,8 @@ void rp__capture_done(struct rp__capture *c)
 int rp__record_write(const struct rp__record_row *row, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", row->session_id);
-  rp__jw_ktime(&w, "start_time", row->start_ms);
-  rp__jw_ktime(&w, "end_time", row->end_ms);
-  rp__jw_kstr(&w, "channel", row->channel[0] ? row->channel : "unknown");
+  rp__jw_pack(&w, "{session_id:s start_time:t end_time:t channel:s", row->session_id, row->start_ms, row->end_ms,
+              row->channel[0] ? row->channel : "unknown");
   for (int i = 0; i < RP_PARTS_MAX; i++) {
     rp__jw_key(&w, rp__record_names[i]);
     rp__jw_raw(&w, row->part[i] ? row->part[i] : "[]", row->part[i] ? strlen(row->part[i]) : 2);
@@ -200,11 +190,9 @@ int rp__record_write(const struct rp__record_row *row, struct rp__buf *out)
     rp__jw_key(&w, RP_RECORD_DROPPED);
     rp__jw_raw(&w, row->dropped, strlen(row->dropped));
   }
-  rp__jw_kstr(&w, "previous_session_id", row->previous_id[0] ? row->previous_id : NULL);
-  rp__jw_kstr(&w, "continued_by", row->continued_by[0] ? row->continued_by : NULL);
-  rp__jw_kbool(&w, "crash_recovered", row->crash_recovered);
-  rp__jw_ki64(&w, "schema_version", 1);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "previous_session_id:s continued_by:s crash_recovered:b schema_version:i}",
+              row->previous_id[0] ? row->previous_id : NULL, row->continued_by[0] ? row->continued_by : NULL,
+              row->crash_recovered, INT64_C(1));
   return out->err;
 }
 

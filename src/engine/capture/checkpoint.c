@@ -65,11 +65,7 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
   seqs[0] = row->seq;
   if (old->count) memcpy(seqs + 1, old->seq, old->count * sizeof *seqs);
   rp__snapshot_prune(seqs, count, RP_MAX(s->config->keep_snapshots, 1), drop);
-  struct rp__op base = {.session_ref = s->ref,
-                        .session_id = s->id,
-                        .now_ms = rp__engine_now(s->e),
-                        .epoch = s->epoch,
-                        .copying = s->copying};
+  struct rp__op base = {RP__OP_OF(s->e, s), .epoch = s->epoch, .copying = s->copying};
   ops[n] = base;
   ops[n].type = RP_OP_SNAPSHOT_PUT;
   ops[n++].u.snapshot_put.row = row;
@@ -81,10 +77,7 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
     ops[n++].u.snapshot_delete.n = old->n[i - 1];
   }
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", s->id);
-  rp__jw_ki64(&note.w, "seq", row->seq);
-  rp__jw_ki64(&note.w, "bytes", row->size);
-  rp__jw_kstr(&note.w, "reason", row->reason);
+  rp__jw_pack(&note.w, "session_id:s seq:i bytes:i reason:s", s->id, row->seq, row->size, row->reason);
   int rc = rp__audit_op_with(s->e, s->scope, s->key, "snapshot_created", &note, &ops[n++], err);
   if (!rc) rc = rp__engine_commit(s->e, ops, n, manual ? RP_DISK : RP_OS, err);
   if (!rc && ret_n) *ret_n = ops[0].ret.snapshot_n;
@@ -153,9 +146,7 @@ int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *
   if (!rc) return 0;
   struct rp__audit_note note;
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", s->id);
-  rp__jw_kstr(&note.w, "reason", reason);
-  rp__jw_kstr(&note.w, "error", why.message);
+  rp__jw_pack(&note.w, "session_id:s reason:s error:s", s->id, reason, why.message);
   if (rp__audit_write(s->e, s->scope, "snapshot_failed", &note)) rp__unsaid_keep(s, reason, why.code);
   rp__audit_done(&note);
   if (err) *err = why;
@@ -184,9 +175,7 @@ int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *err)
   if (rc) return rc;
   rp_error moved = {0};
   struct rp__op op = {.type = RP_OP_SESSION_SET,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
+                      RP__OP_OF(s->e, s),
                       .epoch = s->epoch,
                       .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_CHECKPOINT}};
   rc = rp__engine_commit(s->e, &op, 1, RP_OS, &moved);
@@ -231,12 +220,7 @@ int rp_snapshot_delete(rp_session *s, int64_t n, rp_error *err)
 {
   int rc = rp__session_check(s, err);
   if (rc) return rc;
-  struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
-                      .epoch = s->epoch,
-                      .u.snapshot_delete.n = n};
+  struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE, RP__OP_OF(s->e, s), .epoch = s->epoch, .u.snapshot_delete.n = n};
   return rp__engine_commit(s->e, &op, 1, RP_DISK, err);
 }
 

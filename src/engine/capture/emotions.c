@@ -77,6 +77,5 @@ int rp_emotions_ini(char **ret, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(256 * 1024);
   rp__emotions_ini(&out);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

@@ -28,13 +28,7 @@ static int on_candidate(void *ctx, const struct rp__snapshot_row *row)
 {
   struct candidates *c = ctx;
   if (c->upto >= 0 && row->seq > c->upto) return 0;
-  if (c->count == c->cap) {
-    size_t cap = c->cap ? c->cap * 2 : 16;
-    struct candidate *p = realloc(c->p, cap * sizeof *p);
-    if (!p) return RP_E_NOMEM;
-    c->p = p;
-    c->cap = cap;
-  }
+  if (!RP__ROOM(c->p, c->count, c->cap)) return RP_E_NOMEM;
   c->p[c->count++] = (struct candidate){row->n, row->seq};
   return 0;
 }
@@ -160,13 +154,7 @@ struct turns {
 
 static int add_turn(struct turns *t, int64_t at, int64_t to, int64_t at_ms)
 {
-  if (t->n == t->cap) {
-    size_t cap = t->cap ? t->cap * 2 : 64;
-    struct turn *p = realloc(t->p, cap * sizeof *p);
-    if (!p) return RP_E_NOMEM;
-    t->p = p;
-    t->cap = cap;
-  }
+  if (!RP__ROOM(t->p, t->n, t->cap)) return RP_E_NOMEM;
   t->p[t->n++] = (struct turn){at, to, at_ms};
   return 0;
 }
@@ -320,7 +308,7 @@ int rp__state_take(rp_session *s, struct rp__state_loan *ret, struct rp__buf *wa
   if (rc) return rc;
   pthread_mutex_lock(&s->e->lock);
   s->e->folds -= kept;
-  rp__session_ref(s);
+  s->refs++;
   pthread_mutex_unlock(&s->e->lock);
   *ret = (struct rp__state_loan){s, f, drops};
   return 0;
@@ -366,8 +354,7 @@ int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, cha
   rp__session_write(&row, &look, &w);
   rp__fold_show(f, RP_SETTINGS, write_settings, &row, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
   rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }
 
 int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *err)

@@ -61,9 +61,7 @@ int rp__blob_write(rp_session *s, enum rp__op_type type, const struct rp__blob_n
   row.data = packed.p;
   row.size = (int64_t)packed.n;
   struct rp__op op = {.type = type,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
+                      RP__OP_OF(s->e, s),
                       .epoch = s->epoch,
                       .copying = s->copying,
                       .u.blob = {.row = &row, .ret_id = id}};
@@ -77,11 +75,7 @@ int rp__blob_delete(rp_session *s, const char *id, rp_error *err)
 {
   struct rp__blob_row row = {0};
   snprintf(row.id, sizeof row.id, "%s", id);
-  struct rp__op op = {.type = RP_OP_BLOB_DELETE,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
-                      .u.blob.row = &row};
+  struct rp__op op = {.type = RP_OP_BLOB_DELETE, RP__OP_OF(s->e, s), .u.blob.row = &row};
   return rp__engine_commit(s->e, &op, 1, RP_DISK, err);
 }
 
@@ -201,13 +195,7 @@ int rp__blob_ids_add(struct rp__blob_ids *ids, const char *id)
 {
   size_t at = ids_place(ids, id);
   if (at < ids->n && strcmp(ids->v[at], id) == 0) return 0;
-  if (ids->n == ids->cap) {
-    size_t cap = ids->cap ? 2 * ids->cap : 16;
-    void *v = reallocarray(ids->v, cap, sizeof *ids->v);
-    if (!v) return RP_E_NOMEM;
-    ids->v = v;
-    ids->cap = cap;
-  }
+  if (!RP__ROOM(ids->v, ids->n, ids->cap)) return RP_E_NOMEM;
   memmove(&ids->v[at + 1], &ids->v[at], (ids->n++ - at) * sizeof *ids->v);
   snprintf(ids->v[at], sizeof *ids->v, "%s", id);
   return 0;

@@ -22,12 +22,6 @@ bool rp__abandon_possible(const rp_engine *e, const struct rp__session_row *row,
   return now - RP_MAX(row->last_activity_at, row->created_at) >= c->abandon_ms;
 }
 
-static int on_run(void *ctx, const struct rp__run_row *run)
-{
-  *(struct rp__run_row *)ctx = *run;
-  return 0;
-}
-
 /* By the newest run, which is in q->run. */
 static void judge(rp_engine *e, const struct rp__session_row *row, struct rp__quiet *q)
 {
@@ -40,10 +34,9 @@ static void judge(rp_engine *e, const struct rp__session_row *row, struct rp__qu
 
 int rp__abandon_judge(rp_engine *e, const struct rp__session_row *row, struct rp__quiet *ret, rp_error *err)
 {
-  struct rp__run_filter f = {.session_ref = row->ref, .limit = 1};
   *ret = (struct rp__quiet){.last_ms = RP_MAX(row->last_activity_at, row->created_at)};
   if (!rp__abandon_possible(e, row, rp__engine_now(e))) return 0;
-  int rc = e->store->ops->run_list(e->store, &f, on_run, &ret->run, err);
+  int rc = rp__run_newest(e, row->ref, false, &ret->run, err);
   if (!rc) judge(e, row, ret);
   return rc;
 }
@@ -53,11 +46,8 @@ int rp__abandon_judge(rp_engine *e, const struct rp__session_row *row, struct rp
 static int abandoned_body(const struct rp__quiet *q, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "status", rp__status_name(RP_STATUS_ABANDONED));
-  rp__jw_kstr(&w, "reason", "no activity");
-  rp__jw_ktime(&w, "last_activity_at", q->last_ms);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{status:s reason:s last_activity_at:t}", rp__status_name(RP_STATUS_ABANDONED), "no activity",
+              q->last_ms);
   return out->err;
 }
 
@@ -145,20 +135,13 @@ static int on_session(void *ctx, const struct rp__session_row *row)
   if (x->n == MARK_MAX || !rp__abandon_possible(x->e, row, x->now)) return 0;
   /* Quiet but alive sessions, of which a server has thousands, must not take the places of those that are to be marked.
    */
-  struct rp__run_row run = {0};
+  struct rp__run_row run;
   struct rp__evidence evidence;
   struct rp__verdict verdict = {0};
-  struct rp__run_filter f = {.session_ref = row->ref, .limit = 1};
-  int rc = x->e->store->ops->run_list(x->e->store, &f, on_run, &run, x->err);
+  int rc = rp__run_newest(x->e, row->ref, false, &run, x->err);
   if (!rc && run.ref && !run.ended_at) rp__run_judge(x->e, &run, row->last_activity_at, &evidence, &verdict);
   if (rc || verdict.alive) return rc;
-  if (x->n == x->cap) {
-    size_t cap = x->cap ? x->cap * 2 : 16;
-    void *p = realloc(x->ids, cap * sizeof *x->ids);
-    if (!p) return RP_E_NOMEM;
-    x->ids = p;
-    x->cap = cap;
-  }
+  if (!RP__ROOM(x->ids, x->n, x->cap)) return RP_E_NOMEM;
   memcpy(x->ids[x->n++], row->id, RP_NAME);
   return 0;
 }
@@ -221,7 +204,7 @@ static int keep_due(struct scope_look *x, rp_error *err)
   for (size_t i = 0; i < x->n; i++)
     reads[i] = (struct rp__read){.type = RP_READ_RUNS,
                                  .ctx = &x->quiet[i].run,
-                                 .u.runs = {.filter = {.session_ref = x->rows[i].ref, .limit = 1}, .fn = on_run}};
+                                 .u.runs = {.filter = {.session_ref = x->rows[i].ref, .limit = 1}, .fn = rp__run_copy}};
   int rc = x->n ? x->e->store->ops->read(x->e->store, reads, x->n, err) : 0;
   for (size_t i = 0; !rc && i < x->n; i++) {
     if (reads[i].rc) continue;

@@ -69,15 +69,12 @@ int rp__archive_write(rp_engine *e, const struct rp__session_row *row, const cha
 int rp__archive_move(rp_engine *e, const struct rp__session_row *row, const char *json, size_t n, rp_error *err)
 {
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
-  struct rp__op base = {
-      .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e), .epoch = row->epoch};
+  struct rp__op base = {RP__OP_OF(e, row), .epoch = row->epoch};
   struct rp__op ops[3] = {base, base, base};
   int rc = rp__archive_write(e, row, json, n, err);
   if (!rc) {
     rp__audit_begin(&note);
-    rp__jw_kstr(&note.w, "session_id", row->id);
-    rp__jw_ktime(&note.w, "ended_at", row->ended_at);
-    rp__jw_ki64(&note.w, "bytes", (int64_t)n);
+    rp__jw_pack(&note.w, "session_id:s ended_at:t bytes:i", row->id, row->ended_at, (int64_t)n);
     rc = rp__audit_op(e, row->scope, "archive", &note, &ops[2], err);
   }
   if (rc) return rc;

@@ -139,13 +139,7 @@ static int on_audit(void *ctx, const struct rp__audit_row *row)
 static int on_scope(void *ctx, const char *scope)
 {
   struct rp__scope_names *v = ctx;
-  if (v->n == v->cap) {
-    size_t cap = v->cap ? v->cap * 2 : 16;
-    void *p = realloc(v->p, cap * sizeof *v->p);
-    if (!p) return RP_E_NOMEM;
-    v->p = p;
-    v->cap = cap;
-  }
+  if (!RP__ROOM(v->p, v->n, v->cap)) return RP_E_NOMEM;
   snprintf(v->p[v->n++], RP_NAME, "%s", scope);
   return 0;
 }
@@ -328,11 +322,7 @@ int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **
     rp__buf_done(&x.r.plain);
     expected = expected || x.expected;
     head_text(x.n, x.prev, head);
-    rp__jw_object(&w);
-    rp__jw_kstr(&w, "scope", x.scope);
-    rp__jw_ki64(&w, "records", x.n);
-    rp__jw_kstr(&w, "head", x.n ? head : NULL);
-    rp__jw_end_object(&w);
+    rp__jw_pack(&w, "{scope:s records:i head:s}", x.scope, x.n, x.n ? head : NULL);
   }
   if (!rc) rc = check_total(e, err);
   if (rc) return rc;

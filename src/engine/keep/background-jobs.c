@@ -54,7 +54,7 @@ static rp_session *next_session(rp_engine *e, rp_session *s, wants_fn *wants, in
   pthread_mutex_lock(&e->lock);
   rp_session *n = s ? s->next : e->sessions;
   while (n && !wants(n, ticks) && n->next && ++skipped < SKIP_MAX) n = n->next;
-  if (n) rp__session_ref(n);
+  if (n) n->refs++;
   pthread_mutex_unlock(&e->lock);
   if (s) rp__session_unref(s);
   return n;
@@ -100,7 +100,8 @@ void rp__keeper_due(rp_session *s)
   if (!s->due_listed) {
     s->due_listed = true;
     s->due_next = e->due;
-    e->due = rp__session_ref(s);
+    s->refs++;
+    e->due = s;
   }
   pthread_mutex_unlock(&e->lock);
   rp__keeper_poke(&e->keeper);

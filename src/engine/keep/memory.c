@@ -24,10 +24,7 @@ int rp_remember(rp_session *s, const char *text, double confidence, const char *
   if (!rc) rc = check_confidence(confidence, err);
   if (rc) return rc;
   rp__uuid7(id, rp__engine_now(s->e), &rp__system_random);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "memory_id", id);
-  rp__jw_kstr(&w, "content", text);
-  rp__jw_kdouble(&w, "confidence", confidence);
+  rp__jw_pack(&w, "{memory_id:s content:s confidence:d", id, text, confidence);
   if (categories && *categories) {
     rp__jw_key(&w, "categories");
     rp__jw_array(&w);
@@ -163,12 +160,8 @@ int rp_memory_confidence(rp_session *s, const char *memory_id, double confidence
   rc = rp__memory_score(s->e, s->scope, memory_id, &old, &known, err);
   if (!rc && !known) rc = not_found(memory_id, err);
   if (rc) return rc;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "memory_id", memory_id);
-  rp__jw_kdouble(&w, "old_score", old);
-  rp__jw_kdouble(&w, "new_score", confidence);
-  rp__jw_kstr(&w, "reason", reason ? reason : "set by hand");
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{memory_id:s old_score:d new_score:d reason:s}", memory_id, old, confidence,
+              reason ? reason : "set by hand");
   if (body.err) return rp__fail(err, body.err, "the reason is too long");
   rp_event ev = {.kind = "confidence", .body = body.p, .body_len = body.n};
   return rp_append(s, &ev, NULL, NULL, err);
@@ -187,8 +180,7 @@ int rp_memory_forget(rp_engine *e, const char *scope, const char *memory_id, rp_
   snprintf(row.scope, sizeof row.scope, "%s", scope);
   ops[0].now_ms = rp__engine_now(e);
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "memory_id", memory_id);
-  rp__jw_kstr(&note.w, "reason", "forgotten by hand");
+  rp__jw_pack(&note.w, "memory_id:s reason:s", memory_id, "forgotten by hand");
   rc = rp__audit_op(e, scope, "deletion", &note, &ops[1], err);
   if (!rc) rc = rp__engine_commit(e, ops, 2, RP_DISK, err);
   rp__audit_done(&note);

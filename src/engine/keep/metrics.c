@@ -152,6 +152,5 @@ int rp_metrics_text(rp_engine *e, char **ret, rp_error *err)
   single(&out, "reprise_store_bytes", "gauge", "Size of the database file.", st.file_bytes);
   single(&out, "reprise_store_free_bytes", "gauge", "Part of it that is free.", st.free_bytes);
   single(&out, "reprise_store_wal_bytes", "gauge", "Size of the write-ahead log.", st.wal_bytes);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

@@ -21,7 +21,7 @@ static void forget_states(rp_engine *e, const char *id)
   for (;;) {
     pthread_mutex_lock(&e->lock);
     rp_session *n = s ? s->next : e->sessions;
-    if (n) rp__session_ref(n);
+    if (n) n->refs++;
     pthread_mutex_unlock(&e->lock);
     if (s) rp__session_unref(s);
     if (!(s = n)) return;
@@ -78,7 +78,7 @@ static int renew_record(rp_session *s, const struct rp__session_row *row, rp_err
 static int renew_name(rp_session *s, const struct rp__session_row *row, rp_error *err)
 {
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536), text RP_AUTOBUF = RP_BUF(8192);
-  struct rp__op op = {.session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e)};
+  struct rp__op op = {RP__OP_OF(s->e, s)};
   struct rp__fold *f = NULL;
   bool derived = false;
   if (!row->name[0]) return 0;
@@ -144,11 +144,7 @@ int rp__redaction_renew(rp_session *s, const struct rp__redactor *r, const struc
     v.count = 0;
     rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, 0, on_snapshot, &v, err);
     for (size_t i = 0; !rc && i < v.count; i++) {
-      struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE,
-                          .session_ref = s->ref,
-                          .session_id = s->id,
-                          .now_ms = rp__engine_now(s->e),
-                          .u.snapshot_delete = {.n = v.n[i]}};
+      struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE, RP__OP_OF(s->e, s), .u.snapshot_delete = {.n = v.n[i]}};
       rc = rp__engine_commit(s->e, &op, 1, RP_OS, err);
       if (rc == RP_E_SNAPSHOT_NOT_FOUND) rc = 0;
     }

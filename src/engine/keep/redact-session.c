@@ -189,9 +189,7 @@ static int mask_events(struct work *x, bool dry_run, int64_t last, rp_progress_f
       events[i] = (struct rp__new_event){
           .kind = c->kind, .body = body.p, .body_len = body.n, .at_ms = c->at_ms, .sealed = x->s->key != NULL};
       ops[i] = (struct rp__op){.type = RP_OP_EVENT_REPLACE,
-                               .session_ref = x->s->ref,
-                               .session_id = x->s->id,
-                               .now_ms = rp__engine_now(x->s->e),
+                               RP__OP_OF(x->s->e, x->s),
                                .u.event_replace = {.seq = c->seq, .event = &events[i]}};
     }
     if (!rc && !dry_run && x->n) rc = rp__engine_commit(x->s->e, ops, x->n, RP_DISK, err);
@@ -260,7 +258,7 @@ struct total {
 static int tell_streams(rp_session *s, int64_t *ret_last, rp_error *err)
 {
   struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
-  struct rp__op op = {.session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e)};
+  struct rp__op op = {RP__OP_OF(s->e, s)};
   int rc = rp__last_words_make(s, &words, err);
   if (rc || !words.n) return rc;
   rp__last_words_append(&words, 0, &op);
@@ -291,10 +289,7 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   if (!rc && due) {
     struct rp__audit_note note;
     rp__audit_begin(&note);
-    rp__jw_kstr(&note.w, "session_id", x->s->id);
-    rp__jw_ki64(&note.w, "events", x->events);
-    if (x->blobs) rp__jw_ki64(&note.w, "blobs", x->blobs);
-    rp__jw_ki64(&note.w, "secrets", x->secrets);
+    rp__jw_pack(&note.w, "session_id:s events:i blobs:?i secrets:i", x->s->id, x->events, x->blobs, x->secrets);
     rp__audit_write(x->s->e, x->s->scope, "redaction", &note);
     rp__audit_done(&note);
   }
@@ -378,17 +373,9 @@ static int redact_all(rp_engine *e, const struct rp__session_row *row, const str
   struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&out);
   if (!ret) return 0;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", row->id);
-  rp__jw_ki64(&w, "sessions", t.sessions);
-  rp__jw_ki64(&w, "events", t.events);
-  rp__jw_ki64(&w, "blobs", t.blobs);
-  rp__jw_ki64(&w, "secrets", t.secrets);
-  rp__jw_ki64(&w, "held", t.held);
-  rp__jw_kbool(&w, "dry_run", dry_run);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  rp__jw_pack(&w, "{session_id:s sessions:i events:i blobs:i secrets:i held:i dry_run:b}", row->id, t.sessions,
+              t.events, t.blobs, t.secrets, t.held, dry_run);
+  return rp__text_give(&out, ret, err);
 }
 
 int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,

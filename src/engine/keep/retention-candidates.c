@@ -12,13 +12,7 @@
 static int list_add(struct rp__retention_list *l, const char *id, int64_t ended_at)
 {
   if (l->n == LISTED_MAX) return 0;
-  if (l->n == l->cap) {
-    size_t cap = l->cap ? l->cap * 2 : 64;
-    struct rp__retention *p = realloc(l->p, cap * sizeof *p);
-    if (!p) return RP_E_NOMEM;
-    l->p = p;
-    l->cap = cap;
-  }
+  if (!RP__ROOM(l->p, l->n, l->cap)) return RP_E_NOMEM;
   struct rp__retention *a = &l->p[l->n++];
   *a = (struct rp__retention){.ended_at = ended_at};
   snprintf(a->id, sizeof a->id, "%s", id);
@@ -102,13 +96,7 @@ static int on_trashed(void *ctx, const struct rp__session_row *row)
 static int on_scope(void *ctx, const char *scope)
 {
   struct reader *r = ctx;
-  if (r->n_scopes == r->cap) {
-    size_t cap = r->cap ? r->cap * 2 : 16;
-    void *p = realloc(r->scopes, cap * sizeof *r->scopes);
-    if (!p) return RP_E_NOMEM;
-    r->scopes = p;
-    r->cap = cap;
-  }
+  if (!RP__ROOM(r->scopes, r->n_scopes, r->cap)) return RP_E_NOMEM;
   snprintf(r->scopes[r->n_scopes++], RP_NAME, "%s", scope);
   return 0;
 }

@@ -292,15 +292,7 @@ int rp_gc(rp_engine *e, const rp_gc_options *given, rp_gc_fn *fn, void *ctx, rp_
   if (rc || !ret) return rc;
   struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "abandoned", g.abandoned);
-  rp__jw_ki64(&w, "archived", g.archived);
-  rp__jw_ki64(&w, "trashed", g.trashed);
-  rp__jw_ki64(&w, "deleted", g.deleted);
-  rp__jw_ki64(&w, "kept", g.kept);
-  rp__jw_ki64(&w, "bytes", g.bytes);
-  rp__jw_kbool(&w, "dry_run", o.dry_run);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  rp__jw_pack(&w, "{abandoned:i archived:i trashed:i deleted:i kept:i bytes:i dry_run:b}", g.abandoned, g.archived,
+              g.trashed, g.deleted, g.kept, g.bytes, o.dry_run);
+  return rp__text_give(&out, ret, err);
 }

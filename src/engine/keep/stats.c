@@ -30,28 +30,15 @@ int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
     rp__jw_ki64(&w, rp__status_name((enum rp__status)i), st.sessions[i]);
     all += st.sessions[i];
   }
-  rp__jw_ki64(&w, "total", all);
-  rp__jw_end_object(&w);
-  rp__jw_ki64(&w, "runs_open", st.runs_open);
-  rp__jw_ki64(&w, "events", st.events);
-  rp__jw_ki64(&w, "event_bytes", st.event_bytes);
-  rp__jw_ki64(&w, "snapshots", st.snapshots);
-  rp__jw_ki64(&w, "snapshot_bytes", st.snapshot_bytes);
-  rp__jw_ki64(&w, "blobs", st.blobs);
-  rp__jw_ki64(&w, "blob_bytes", st.blob_bytes);
-  rp__jw_ki64(&w, "file_bytes", st.file_bytes);
-  rp__jw_ki64(&w, "wal_bytes", st.wal_bytes);
-  rp__jw_ki64(&w, "index_left", st.index_left);
-  rp__jw_ki64(&w, "schema_version", st.schema_version);
+  rp__jw_pack(
+      &w, "total:i} runs_open:i events:i event_bytes:i snapshots:i snapshot_bytes:i blobs:i blob_bytes:i file_bytes:i",
+      all, st.runs_open, st.events, st.event_bytes, st.snapshots, st.snapshot_bytes, st.blobs, st.blob_bytes,
+      st.file_bytes);
+  rp__jw_pack(&w, "wal_bytes:i index_left:i schema_version:i", st.wal_bytes, st.index_left, (int64_t)st.schema_version);
   pthread_mutex_lock(&e->queue.lock);
   int64_t groups = e->queue.groups, txns = e->queue.txns, failures = e->queue.failures;
   pthread_mutex_unlock(&e->queue.lock);
-  rp__jw_key(&w, "commit");
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "groups", groups);
-  rp__jw_ki64(&w, "txns", txns);
-  rp__jw_ki64(&w, "failures", failures);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "commit:{groups:i txns:i failures:i}", groups, txns, failures);
   struct rp__counters *k = &e->counters;
   const struct {
     const char *name;
@@ -75,12 +62,12 @@ int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
   for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) rp__jw_ki64(&w, rows[i].name, atomic_load(rows[i].value));
   rp__jw_end_object(&w);
   rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }
 
 /* ---- doctor ---- */
 
+/* `status`: ok, warning, problem. */
 static void check(struct rp__jw *w, const char *name, const char *status, const char *fmt, ...) RP_PRINTF(4, 5);
 static void check(struct rp__jw *w, const char *name, const char *status, const char *fmt, ...)
 {
@@ -89,11 +76,7 @@ static void check(struct rp__jw *w, const char *name, const char *status, const 
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  rp__jw_object(w);
-  rp__jw_kstr(w, "check", name);
-  rp__jw_kstr(w, "status", status); /* ok, warning, problem */
-  rp__jw_kstr(w, "detail", text);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{check:s status:s detail:s}", name, status, text);
 }
 
 static const char *network_filesystem(long type)
@@ -204,10 +187,7 @@ int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)
   if (rc) return rc;
   struct rp__buf out RP_AUTOBUF = RP_BUF(DOC_MAX);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "version", RP_VERSION);
-  rp__jw_key(&w, "checks");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{version:s checks:[", RP_VERSION);
   check_files(e, &w);
   check_store(e, &w);
   check_turn(e, &w);
@@ -229,6 +209,5 @@ int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)
     check(&w, "clock", "ok", "plausible");
   rp__jw_end_array(&w);
   rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

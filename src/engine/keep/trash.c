@@ -17,24 +17,17 @@
 
 /* ---- who may go ---- */
 
-static int on_run(void *ctx, const struct rp__run_row *run)
-{
-  *(struct rp__run_row *)ctx = *run;
-  return 0;
-}
-
 int rp__session_free_to_go(rp_engine *e, const struct rp__session_row *row, rp_error *err)
 {
-  struct rp__run_row run = {0};
+  struct rp__run_row run;
   struct rp__evidence evidence;
   struct rp__verdict verdict;
-  struct rp__run_filter f = {.session_ref = row->ref, .open_only = true, .limit = 1};
   if (row->held_at) {
     rp__fail(err, RP_E_ON_HOLD, "session %s is on hold", row->id);
     rp__hint(err, "'reprise hold %s --off' takes the hold off", row->id);
     return RP_E_ON_HOLD;
   }
-  int rc = e->store->ops->run_list(e->store, &f, on_run, &run, err);
+  int rc = rp__run_newest(e, row->ref, true, &run, err);
   if (rc || !run.ref) return rc;
   rp__run_judge(e, &run, row->last_activity_at, &evidence, &verdict);
   if (!verdict.alive) return 0;
@@ -135,9 +128,7 @@ static struct rp__op set_op(rp_engine *e, const struct rp__session_row *row, uns
 {
   bool takes_away = fields == 0 || fields == RP_SET_COUNTERS || (fields == RP_SET_TRASH && at);
   return (struct rp__op){.type = RP_OP_SESSION_SET,
-                         .session_ref = row->ref,
-                         .session_id = row->id,
-                         .now_ms = rp__engine_now(e),
+                         RP__OP_OF(e, row),
                          .epoch = takes_away ? row->epoch : 0,
                          .u.session_set = {.fields = fields, .trashed_at = at, .held_at = at}};
 }
@@ -156,8 +147,7 @@ int rp__trash_put(rp_engine *e, const struct rp__session_row *row, const char *r
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
   if (row->trashed_at) return 0;
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", row->id);
-  rp__jw_kstr(&note.w, "reason", reason);
+  rp__jw_pack(&note.w, "session_id:s reason:s", row->id, reason);
   int rc = commit_change(e, row, RP_SET_TRASH, rp__engine_now(e), "trash", &note, err);
   if (!rc) atomic_fetch_add(&e->metrics.trashed, 1);
   return rc;
@@ -193,8 +183,7 @@ int rp_hold(rp_engine *e, const char *ref, bool on, rp_error *err)
   if (!rc) rc = any_lookup(e, ref, &row, err);
   if (rc || on == (row.held_at != 0)) return rc;
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", row.id);
-  rp__jw_kbool(&note.w, "on", on);
+  rp__jw_pack(&note.w, "session_id:s on:b", row.id, on);
   return commit_change(e, &row, RP_SET_HOLD, on ? rp__engine_now(e) : 0, "hold", &note, err);
 }
 
@@ -208,17 +197,13 @@ int rp__session_delete(rp_engine *e, const struct rp__session_row *row, int64_t 
    * status anything but counting anew is refused. */
   struct rp__op ops[3] = {set_op(e, row, row->damaged ? RP_SET_COUNTERS : 0, 0)};
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", row->id);
-  rp__jw_kstr(&note.w, "scope", row->scope);
-  rp__jw_ki64(&note.w, "events", row->last_seq);
-  rp__jw_ki64(&note.w, "bytes", bytes);
-  rp__jw_kstr(&note.w, "reason", reason);
+  rp__jw_pack(&note.w, "session_id:s scope:s events:i bytes:i reason:s", row->id, row->scope, row->last_seq, bytes,
+              reason);
   int rc = rp__audit_op(e, row->scope, "deletion", &note, &ops[1], err);
   if (!rc) rc = rp__archive_remove(e, row, err);
   if (rc) return rc;
   rp__mirror_remove(e, row->scope, row->id);
-  ops[2] = (struct rp__op){
-      .type = RP_OP_SESSION_DELETE, .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e)};
+  ops[2] = (struct rp__op){.type = RP_OP_SESSION_DELETE, RP__OP_OF(e, row)};
   rc = rp__engine_commit(e, ops, 3, RP_DISK, err);
   if (rc) return rc;
   atomic_fetch_add(&e->metrics.deleted, 1);

@@ -52,10 +52,8 @@ void rp__unsaid_tell(rp_engine *e)
       struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
       struct rp__op op;
       rp__audit_begin(&note);
-      rp__jw_kstr(&note.w, "session_id", u->session);
-      rp__jw_kstr(&note.w, "reason", u->reason);
-      rp__jw_kstr(&note.w, "error", rp_error_lookup(u->code)->text);
-      rp__jw_ktime(&note.w, "failed_at", u->at_ms);
+      rp__jw_pack(&note.w, "session_id:s reason:s error:s failed_at:t", u->session, u->reason,
+                  rp_error_lookup(u->code)->text, u->at_ms);
       rc = rp__audit_op(e, u->scope, "snapshot_failed", &note, &op, &why);
       if (!rc) rc = rp__engine_commit(e, &op, 1, RP_OS, &why);
     }

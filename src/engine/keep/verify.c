@@ -53,11 +53,7 @@ static int report(struct verify *v, int64_t seq, bool repaired, const char *fmt,
 
 static int recount(struct verify *v)
 {
-  struct rp__op op = {.type = RP_OP_SESSION_SET,
-                      .session_ref = v->s->ref,
-                      .session_id = v->s->id,
-                      .now_ms = rp__engine_now(v->e),
-                      .u.session_set.fields = RP_SET_COUNTERS};
+  struct rp__op op = {.type = RP_OP_SESSION_SET, RP__OP_OF(v->e, v->s), .u.session_set.fields = RP_SET_COUNTERS};
   return rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
 }
 
@@ -66,8 +62,7 @@ static int replace_event(struct verify *v, const struct rp__event_row *row, int6
   struct rp__buf body RP_AUTOBUF = RP_BUF(65536), sealed RP_AUTOBUF = RP_BUF(131072);
   struct rp__jw w = RP_JW(&body);
   struct rp__str stored;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "reason", why);
+  rp__jw_pack(&w, "{reason:s", why);
   if (row) {
     char hex[2 * DAMAGED_KEPT + 1];
     rp__jw_kstr(&w, "original_kind", row->kind);
@@ -82,11 +77,8 @@ static int replace_event(struct verify *v, const struct rp__event_row *row, int6
                              .at_ms = row ? row->at_ms : rp__engine_now(v->e),
                              .sealed = v->s->key != NULL,
                              .engine = true};
-  struct rp__op op = {.type = RP_OP_EVENT_REPLACE,
-                      .session_ref = v->s->ref,
-                      .session_id = v->s->id,
-                      .now_ms = rp__engine_now(v->e),
-                      .u.event_replace = {.seq = seq, .event = &ev}};
+  struct rp__op op = {
+      .type = RP_OP_EVENT_REPLACE, RP__OP_OF(v->e, v->s), .u.event_replace = {.seq = seq, .event = &ev}};
   int rc = rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
   if (rc == RP_E_SEQ_NOT_FOUND) { /* beyond the row's last seq, but before the last event that there is */
     rc = recount(v);
@@ -304,13 +296,7 @@ static int note_records(struct verify *v, const struct rp__session_row *row)
   int rc = v->e->store->ops->record_get(v->e->store, row->ref, &record, NULL);
   rp__record_row_done(&record);
   if (rc != RP_E_CORRUPT) return 0; /* whatever else is wrong is found by the check itself */
-  if (v->n_records == v->cap_records) {
-    size_t cap = RP_MAX(v->cap_records * 2, 16);
-    void *more = reallocarray(v->records, cap, sizeof *v->records);
-    if (!more) return rp__fail_nomem(v->err);
-    v->records = more;
-    v->cap_records = cap;
-  }
+  if (!RP__ROOM(v->records, v->n_records, v->cap_records)) return rp__fail_nomem(v->err);
   memcpy(v->records[v->n_records++], row->id, RP_NAME);
   return 0;
 }

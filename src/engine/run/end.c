@@ -71,9 +71,7 @@ int rp_end(rp_session *s, const char *reason, rp_error *err)
       rp__log(&s->e->log, RP_LOG_DEBUG, "final checkpoint of session %s: %s", s->id, why.message);
   }
   struct rp__jw w = RP_JW(&plain);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "status", rp__status_name(RP_STATUS_CLOSED));
-  rp__jw_kstr(&w, "cause", rp__cause_name(rp__cause_of_reason(reason)));
+  rp__jw_pack(&w, "{status:s cause:s", rp__status_name(RP_STATUS_CLOSED), rp__cause_name(rp__cause_of_reason(reason)));
   if (reason) rp__jw_kstr(&w, "reason", reason);
   rp__jw_end_object(&w);
   rc = plain.err ? rp__fail_nomem(err) : 0;

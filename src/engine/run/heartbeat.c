@@ -36,12 +36,8 @@ static void beat_done(struct rp__commit *c)
 
 static struct rp__op beat_op(const rp_session *s)
 {
-  return (struct rp__op){.type = RP_OP_HEARTBEAT,
-                         .session_ref = s->ref,
-                         .session_id = s->id,
-                         .now_ms = rp__engine_now(s->e),
-                         .epoch = s->epoch,
-                         .u.heartbeat.boot_ms = rp__boot(&s->e->clock)};
+  return (struct rp__op){
+      .type = RP_OP_HEARTBEAT, RP__OP_OF(s->e, s), .epoch = s->epoch, .u.heartbeat.boot_ms = rp__boot(&s->e->clock)};
 }
 
 static void beat_post(rp_session *s)
@@ -57,9 +53,7 @@ static void beat_post(rp_session *s)
   b->commit.txn = (struct rp__txn){.ops = &b->op, .n = 1, .durability = RP_OS};
   b->commit.bytes = sizeof *b;
   b->commit.done = beat_done;
-  pthread_mutex_lock(&s->e->lock);
   rp__session_ref(s);
-  pthread_mutex_unlock(&s->e->lock);
   int rc = rp__commit_post(&s->e->queue, &b->commit);
   if (!rc) return;
   beat_settle(s, rc, &full);
@@ -106,22 +100,15 @@ int rp_save(rp_session *s, rp_error *err)
   return 0;
 }
 
-static int on_run(void *ctx, const struct rp__run_row *run)
-{
-  *(struct rp__run_row *)ctx = *run;
-  return 0;
-}
-
 /* Whether a process that lives holds the session and marks it itself. */
 static int has_holder(rp_session *s, const struct rp__session_row *row, bool *ret, rp_error *err)
 {
-  struct rp__run_row run = {0};
+  struct rp__run_row run;
   struct rp__evidence evidence;
   struct rp__verdict verdict = {0};
-  struct rp__run_filter f = {.session_ref = s->ref, .limit = 1};
   *ret = false;
   if (s->epoch) return 0;
-  int rc = s->e->store->ops->run_list(s->e->store, &f, on_run, &run, err);
+  int rc = rp__run_newest(s->e, s->ref, false, &run, err);
   if (rc || !run.ref || run.ended_at || run.owner != RP_RUN_LOCK) return rc;
   rp__run_judge(s->e, &run, row->last_activity_at, &evidence, &verdict);
   *ret = verdict.alive;
@@ -132,9 +119,7 @@ static int mark_idle(rp_session *s, const struct rp__session_row *row, rp_error 
 {
   struct rp__op op = {
       .type = RP_OP_SESSION_SET,
-      .session_ref = s->ref,
-      .session_id = s->id,
-      .now_ms = rp__engine_now(s->e),
+      RP__OP_OF(s->e, s),
       .epoch = row->epoch,
       .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_QUIET, .quiet_since = row->last_activity_at}};
   return rp__engine_commit(s->e, &op, 1, RP_OS, err);

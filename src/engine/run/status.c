@@ -134,15 +134,11 @@ int rp_session_status_json(rp_engine *e, const char *ref, const char *scope, cha
   struct rp__evidence evidence;
   struct rp__verdict verdict = {0};
   if (run->ref && !run->ended_at) rp__run_judge(st.e, run, st.row.last_activity_at, &evidence, &verdict);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", st.row.id);
-  rp__jw_kstr(&w, "scope", st.row.scope);
-  rp__jw_kstr(&w, "restart_type", run->ref ? rp__restart_name(run->restart) : NULL);
-  rp__jw_kstr(&w, "cause", rp__cause_name(run->previous_cause));
+  rp__jw_pack(&w, "{session_id:s scope:s restart_type:s cause:s", st.row.id, st.row.scope,
+              run->ref ? rp__restart_name(run->restart) : NULL, rp__cause_name(run->previous_cause));
   write_away(run, "elapsed", &w);
   write_away(run, "elapsed_since_last", &w);
-  rp__jw_kdouble(&w, "uptime", run->ref ? uptime(&st, verdict.alive) : 0);
-  rp__jw_ki64(&w, "total_sessions", st.starts);
+  rp__jw_pack(&w, "uptime:d total_sessions:i", run->ref ? uptime(&st, verdict.alive) : 0, st.starts);
   rp__jw_key(&w, "start_number");
   if (run->start_number)
     rp__jw_i64(&w, run->start_number);
@@ -153,12 +149,7 @@ int rp_session_status_json(rp_engine *e, const char *ref, const char *scope, cha
     rp__jw_double(&w, (double)run->started_at / 1000.0);
   else
     rp__jw_null(&w);
-  rp__jw_ktime(&w, "started_at", run->started_at);
-  rp__jw_kbool(&w, "alive", verdict.alive);
-  rp__jw_kbool(&w, "owned", run->ref && run->owner != RP_RUN_NONE);
-  rp__jw_end_object(&w);
-  char *doc = rp__buf_take(&out);
-  if (!doc) return rp__fail_nomem(err);
-  *ret = doc;
-  return 0;
+  rp__jw_pack(&w, "started_at:t alive:b owned:b}", run->started_at, verdict.alive,
+              run->ref && run->owner != RP_RUN_NONE);
+  return rp__text_give(&out, ret, err);
 }

@@ -12,11 +12,8 @@
 static int restored_body(struct rp__start *st, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "type", rp__restart_name(st->facts.restart));
-  rp__jw_kstr(&w, "cause", rp__cause_name(st->facts.cause));
-  rp__jw_kdouble(&w, "elapsed_seconds", st->facts.elapsed);
-  rp__jw_ki64(&w, "epoch", st->row.epoch + 1);
+  rp__jw_pack(&w, "{type:s cause:s elapsed_seconds:d epoch:i", rp__restart_name(st->facts.restart),
+              rp__cause_name(st->facts.cause), st->facts.elapsed, st->row.epoch + 1);
   if (!st->found) rp__restoration_write(&st->restoration, &w);
   rp__jw_end_object(&w);
   return out->err;

@@ -33,9 +33,7 @@ static int add_event(rp_session *s, const struct rp__restoration *r, const char 
   struct rp__str body;
   if (!rp__restoration_any(r)) return 0;
   struct rp__jw w = RP_JW(&b->plain);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "type", "continue");
-  rp__jw_kstr(&w, "by", by);
+  rp__jw_pack(&w, "{type:s by:s", "continue", by);
   rp__restoration_write(r, &w);
   rp__jw_end_object(&w);
   if (b->plain.err || rp__journal_seal(s, b->plain.p, b->plain.n, &b->sealed, &body)) return rp__fail_nomem(err);
@@ -43,9 +41,7 @@ static int add_event(rp_session *s, const struct rp__restoration *r, const char 
       .kind = "restored", .body = body.p, .body_len = body.n, .at_ms = rp__engine_now(s->e), .sealed = s->key != NULL};
   struct rp__op *op = &b->ops[b->n++];
   *op = (struct rp__op){.type = RP_OP_APPEND,
-                        .session_ref = s->ref,
-                        .session_id = s->id,
-                        .now_ms = rp__engine_now(s->e),
+                        RP__OP_OF(s->e, s),
                         .epoch = s->epoch,
                         .u.append = {.events = &b->event, .n = 1, .expect = -1}};
   return 0;
@@ -62,9 +58,7 @@ static int store(rp_session *s, const char *from, const char *by, const struct r
   if (!rc) {
     struct rp__audit_note *note = &b.notes[b.n_notes++];
     rp__audit_begin(note);
-    rp__jw_kstr(&note->w, "from_session_id", from);
-    rp__jw_kstr(&note->w, "into_session_id", s->id);
-    rp__jw_kstr(&note->w, "by", by);
+    rp__jw_pack(&note->w, "from_session_id:s into_session_id:s by:s", from, s->id, by);
     rc = rp__audit_op_with(r->e, r->scope, r->key, "session_override", note, &b.ops[b.n++], err);
   }
   for (size_t i = 1; !rc && i < audits; i++) /* the first would call it a start */
@@ -107,16 +101,8 @@ int rp_continue(rp_session *s, const char *from, const char *by, char **ret, rp_
   struct rp__inherited c = rp__restoration_counts(&r);
   struct rp__buf out RP_AUTOBUF = RP_BUF(65536);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "from", row.id);
-  rp__jw_kstr(&w, "into", s->id);
-  rp__jw_kstr(&w, "by", by);
-  rp__jw_ki64(&w, "pins", c.pins);
-  rp__jw_ki64(&w, "tasks", c.tasks);
-  rp__jw_ki64(&w, "memories", c.memories);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  rp__jw_pack(&w, "{from:s into:s by:s pins:i tasks:i memories:i}", row.id, s->id, by, c.pins, c.tasks, c.memories);
+  return rp__text_give(&out, ret, err);
 }
 
 /* ---- the chain ---- */
@@ -141,13 +127,7 @@ static bool visited(const struct chain *c, const char *id)
 
 static int chain_push(struct chain *c, struct rp__session_row *row, rp_error *err)
 {
-  if (c->n == c->cap) {
-    size_t cap = c->cap ? c->cap * 2 : 16;
-    struct rp__session_row *p = realloc(c->rows, cap * sizeof *p);
-    if (!p) return rp__fail_nomem(err);
-    c->rows = p;
-    c->cap = cap;
-  }
+  if (!RP__ROOM(c->rows, c->n, c->cap)) return rp__fail_nomem(err);
   c->rows[c->n++] = *row;
   *row = (struct rp__session_row){0};
   return 0;
@@ -186,12 +166,10 @@ int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error
     const struct rp__session_row *oldest = &c.rows[c.n - 1];
     int64_t end = oldest->ended_at ? oldest->ended_at : oldest->last_activity_at;
     rp__audit_begin(&note);
-    rp__jw_kstr(&note.w, "start_session_id", c.rows[0].id);
-    rp__jw_kstr(&note.w, "start_id", c.rows[0].id);
-    rp__jw_ki64(&note.w, "requested_depth", (int64_t)wanted);
-    rp__jw_ki64(&note.w, "depth", (int64_t)wanted);
-    rp__jw_ki64(&note.w, "sessions_found", (int64_t)c.n);
-    rp__jw_kdouble(&note.w, "oldest_session_age_hours", (double)RP_MAX(0, rp__engine_now(e) - end) / 3600e3);
+    rp__jw_pack(&note.w,
+                "start_session_id:s start_id:s requested_depth:i depth:i sessions_found:i oldest_session_age_hours:d",
+                c.rows[0].id, c.rows[0].id, (int64_t)wanted, (int64_t)wanted, (int64_t)c.n,
+                (double)RP_MAX(0, rp__engine_now(e) - end) / 3600e3);
     rp__audit_write(e, c.rows[0].scope, "session_chain_traversal", &note);
     rp__audit_done(&note);
   }
@@ -204,6 +182,5 @@ int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error
     rp__session_write(&c.rows[i - 1], &look, &w);
   }
   rp__jw_end_array(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

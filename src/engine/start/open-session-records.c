@@ -282,11 +282,7 @@ static int find_living(struct search *x, const struct rp__endings_options *o, rp
     n++;
   }
   rp_session *kept = o->previous && o->seen ? rp__views_find(o->seen, o->previous->ref) : NULL;
-  if (!rc && kept && !found->previous) {
-    pthread_mutex_lock(&x->e->lock);
-    found->previous = rp__session_ref(kept);
-    pthread_mutex_unlock(&x->e->lock);
-  }
+  if (!rc && kept && !found->previous) found->previous = rp__session_ref(kept);
   if (!rc && o->previous && o->previous->ref && !found->previous) {
     rc = rp__view_open(x->e, o->previous, x->key, &views[n], err);
     if (!rc) found->previous = views[n++];

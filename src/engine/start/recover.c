@@ -32,6 +32,19 @@ void rp__run_judge(rp_engine *e, const struct rp__run_row *run, int64_t last_ms,
   rp__lease_judge(&v, run->proc.pid, ret);
 }
 
+int rp__run_copy(void *ctx, const struct rp__run_row *run)
+{
+  *(struct rp__run_row *)ctx = *run;
+  return 0;
+}
+
+int rp__run_newest(rp_engine *e, int64_t session_ref, bool open_only, struct rp__run_row *ret, rp_error *err)
+{
+  struct rp__run_filter f = {.session_ref = session_ref, .open_only = open_only, .limit = 1};
+  *ret = (struct rp__run_row){0};
+  return e->store->ops->run_list(e->store, &f, rp__run_copy, ret, err);
+}
+
 /* ---- the open runs of a scope ---- */
 
 void rp__open_runs_done(struct rp__open_runs *l)
@@ -50,13 +63,7 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   if (l->on_run) l->on_run(l->ctx, run);
   rp__run_judge(l->e, run, d.row.last_activity_at, &d.evidence, &d.verdict);
   if (d.verdict.alive || d.row.damaged || l->n == RECOVER_MAX) return 0;
-  if (l->n == l->cap) {
-    size_t cap = l->cap ? l->cap * 2 : 8;
-    void *p = realloc(l->dead, cap * sizeof *l->dead);
-    if (!p) return RP_E_NOMEM;
-    l->dead = p;
-    l->cap = cap;
-  }
+  if (!RP__ROOM(l->dead, l->n, l->cap)) return RP_E_NOMEM;
   d.run.session = NULL;
   d.row.meta = NULL;
   l->dead[l->n++] = d;

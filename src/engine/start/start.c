@@ -93,14 +93,9 @@ static char *start_document(struct rp__start *st)
   struct rp__buf out RP_AUTOBUF = RP_BUF(1024 * 1024);
   struct rp__jw w = RP_JW(&out);
   const struct rp__session_row *row = &st->row;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", row->id);
-  rp__jw_kstr(&w, "scope", row->scope);
-  rp__jw_kstr(&w, "key", row->key[0] ? row->key : NULL);
-  rp__jw_kstr(&w, "channel", row->channel[0] ? row->channel : NULL);
-  rp__jw_kstr(&w, "status", rp__status_name(row->status));
-  rp__jw_ki64(&w, "epoch", row->epoch);
-  rp__jw_kbool(&w, "resumed", st->found);
+  rp__jw_pack(&w, "{session_id:s scope:s key:s channel:s status:s epoch:i resumed:b", row->id, row->scope,
+              row->key[0] ? row->key : NULL, row->channel[0] ? row->channel : NULL, rp__status_name(row->status),
+              row->epoch, st->found);
   if (st->repeated) rp__jw_kbool(&w, "repeated", true);
   rp__jw_key(&w, "warnings");
   rp__jw_array(&w);
@@ -109,9 +104,8 @@ static char *start_document(struct rp__start *st)
     n = strcspn(p, "\n");
     rp__jw_strn(&w, p, n);
   }
-  rp__jw_end_array(&w);
-  rp__jw_kstr(&w, "previous_session_id", row->previous_id[0] ? row->previous_id : NULL);
-  rp__jw_ki64(&w, "total_sessions", st->starts);
+  rp__jw_pack(&w, "] previous_session_id:s total_sessions:i", row->previous_id[0] ? row->previous_id : NULL,
+              st->starts);
   rp__jw_key(&w, "crash_recovered");
   rp__jw_raw(&w, st->recovered.p, st->recovered.n);
   rp__jw_key(&w, "restart");
@@ -230,12 +224,8 @@ static int view_target(struct rp__start *st, rp_error *err)
 {
   if (!st->found || st->repeated) return 0;
   rp_session *seen = rp__views_find(&st->seen, st->row.ref);
-  if (seen) {
-    pthread_mutex_lock(&st->e->lock);
-    st->view = rp__session_ref(seen);
-    pthread_mutex_unlock(&st->e->lock);
-    return 0;
-  }
+  if (seen) st->view = rp__session_ref(seen);
+  if (seen) return 0;
   int rc = rp__view_open(st->e, &st->row, st->key, &st->view, err);
   return rc ? rc : rp__views_read(st->e, st->o->scope, &st->view, 1, NULL, err);
 }

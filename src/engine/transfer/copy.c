@@ -18,11 +18,7 @@ static int64_t copy_slot(const char *id)
 
 static int copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err)
 {
-  struct rp__op op = {.type = RP_OP_SESSION_DELETE,
-                      .session_ref = row->ref,
-                      .session_id = row->id,
-                      .now_ms = rp__engine_now(e),
-                      .copying = true};
+  struct rp__op op = {.type = RP_OP_SESSION_DELETE, RP__OP_OF(e, row), .copying = true};
   rp_error why = {0};
   int rc = rp__engine_commit(e, &op, 1, RP_OS, &why);
   if (rc == RP_E_SESSION_NOT_FOUND) return 0; /* somebody else took it away, or it was shown after all */
@@ -224,13 +220,7 @@ static struct rp__copy_word *word_find(struct rp__copy *c, enum rp__op_type type
 /* `w` is the one that is replaced, or NULL. */
 static int word_put(struct rp__copy *c, struct rp__copy_word *w, const struct rp__op *op, uint64_t about, rp_error *err)
 {
-  if (!w && c->n_words == c->cap_words) {
-    size_t cap = RP_MAX(c->cap_words * 2, 16);
-    struct rp__copy_word *more = reallocarray(c->words, cap, sizeof *more);
-    if (!more) return rp__fail_nomem(err);
-    c->words = more;
-    c->cap_words = cap;
-  }
+  if (!w && !RP__ROOM(c->words, c->n_words, c->cap_words)) return rp__fail_nomem(err);
   if (!w) {
     w = &c->words[c->n_words++];
     *w = (struct rp__copy_word){0};
@@ -341,9 +331,7 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const
   struct rp__op *ops RP_AUTOFREE = calloc(3 + RP_CAPTURE_OPS + c->n_words, sizeof *ops);
   if (!ops) return rp__fail_nomem(err);
   ops[0] = (struct rp__op){.type = RP_OP_SESSION_SET,
-                           .session_ref = c->s->ref,
-                           .session_id = c->s->id,
-                           .now_ms = rp__engine_now(c->s->e),
+                           RP__OP_OF(c->s->e, c->s),
                            .copying = true,
                            .u.session_set = {.fields = RP_SET_TIMES | RP_SET_SHOWN, .row = row}};
   rp__capture_ops(&record, ops + 1);

@@ -112,24 +112,13 @@ static int write_index(const char *path, int dir, const struct entry *e, rp_erro
   struct rp__jw w = RP_JW(&compact);
   int rc = read_index(path, &old, &doc, err);
   if (rc) return rc;
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "version", INDEX_VERSION);
-  rp__jw_key(&w, "snapshots");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{version:i snapshots:[", (int64_t)INDEX_VERSION);
   while (rp__json_next(rp__json_get(doc, "snapshots"), &it, NULL, &item))
     if (!rp__json_eq(rp__json_get(item, "file"), e->file) && lies_there(dir, rp__json_get(item, "file")))
       rp__jw_value(&w, item);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", e->row->id);
-  rp__jw_kstr(&w, "file", e->file);
-  rp__jw_kstr(&w, "format", e->format);
-  rp__jw_kstr(&w, "provider_type", e->row->provider[0] ? e->row->provider : NULL);
-  rp__jw_ktime(&w, "created_at", e->row->created_at);
-  rp__jw_ktime(&w, "updated_at", e->row->last_activity_at);
-  rp__jw_ki64(&w, "size_bytes", e->bytes);
-  rp__jw_end_object(&w);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s file:s format:s provider_type:s created_at:t updated_at:t size_bytes:i}]}", e->row->id,
+              e->file, e->format, e->row->provider[0] ? e->row->provider : NULL, e->row->created_at,
+              e->row->last_activity_at, e->bytes);
   if (compact.err) return rp__fail_nomem(err);
   rp__json_pretty(rp__json_trusted(compact.p, compact.n), false, &out);
   rp__buf_char(&out, '\n');

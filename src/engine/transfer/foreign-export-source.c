@@ -25,13 +25,7 @@ static int on_turn(void *ctx, const struct rp__event *ev)
   int64_t to;
   t->last = ev->seq;
   if (ev->kind != RP_KIND_RESTORED || !rp__json_i64(rp__json_get(ev->body, "to_seq"), &to)) return 0;
-  if (t->n == t->cap) {
-    size_t cap = t->cap ? t->cap * 2 : 16;
-    struct turn *p = realloc(t->p, cap * sizeof *p);
-    if (!p) return RP_E_NOMEM;
-    t->p = p;
-    t->cap = cap;
-  }
+  if (!RP__ROOM(t->p, t->n, t->cap)) return RP_E_NOMEM;
   t->p[t->n++] = (struct turn){ev->seq, to};
   return 0;
 }
@@ -78,12 +72,6 @@ static int give_events(void *ctx, rp__given_fn *fn, void *fn_ctx, rp_error *err)
 
 /* ---- the state ---- */
 
-static int on_run(void *ctx, const struct rp__run_row *run)
-{
-  *(int64_t *)ctx = run->started_at;
-  return 0;
-}
-
 static int load_state(struct rp__export_source *g, rp_error *err)
 {
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
@@ -119,10 +107,10 @@ int rp__export_source_open(struct rp__export_source *g, rp_session *s, rp_error 
   /* When the newest run began, and how many the scope has had. */
   if (!rc) {
     struct rp__store *store = g->s->e->store;
-    struct rp__run_filter newest = {.session_ref = g->s->ref, .limit = 1};
+    struct rp__run_row newest;
     struct rp__scope_row scope = {0};
-    g->giver.started_at = g->row.created_at;
-    rc = store->ops->run_list(store, &newest, on_run, &g->giver.started_at, err);
+    rc = rp__run_newest(g->s->e, g->s->ref, false, &newest, err);
+    g->giver.started_at = newest.ref ? newest.started_at : g->row.created_at;
     if (!rc) rc = store->ops->scope_get(store, g->row.scope, &scope, err);
     /* A session that came from elsewhere knows how many there were. */
     struct rp__json meta = g->row.meta ? rp__json_trusted(g->row.meta, strlen(g->row.meta)) : (struct rp__json){0};

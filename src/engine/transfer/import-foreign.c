@@ -88,15 +88,8 @@ static int write_meta(struct import *x, rp_error *err)
 {
   struct rp__buf meta RP_AUTOBUF = RP_BUF(65536);
   struct rp__jw w = RP_JW(&meta);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "imported");
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "format", x->job->format->name);
-  rp__jw_kstr(&w, "file", x->job->file);
-  rp__jw_ktime(&w, "at", rp__engine_now(x->e));
-  if (x->f.total_sessions) rp__jw_ki64(&w, "total_sessions", x->f.total_sessions);
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{imported:{format:s file:s at:t total_sessions:?i}}", x->job->format->name, x->job->file,
+              rp__engine_now(x->e), x->f.total_sessions);
   if (meta.err) return rp__fail_nomem(err);
   struct rp__str masked;
   rp__buf_reset(&x->masked);

@@ -38,13 +38,7 @@ static int on_row(void *ctx, const struct rp__session_row *row)
   if (m->f->mirror && !is_mirrored(m, row)) return 0;
   if (m->n == RP_FOREIGN_SESSIONS)
     return rp__fail(m->err, RP_E_TOO_LARGE, "there are more than %d sessions", RP_FOREIGN_SESSIONS);
-  if (m->n == m->cap) {
-    size_t cap = m->cap ? 2 * m->cap : 64;
-    char(*ids)[RP_NAME] = realloc(m->ids, cap * sizeof *ids);
-    if (!ids) return rp__fail_nomem(m->err);
-    m->ids = ids;
-    m->cap = cap;
-  }
+  if (!RP__ROOM(m->ids, m->n, m->cap)) return rp__fail_nomem(m->err);
   memcpy(m->ids[m->n++], row->id, sizeof row->id);
   return 0;
 }
