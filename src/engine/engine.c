@@ -13,9 +13,7 @@
 #include "engine/keep/audit.h"
 #include "engine/capture/mirror.h"
 #include "engine/own-files.h"
-#include "engine/presence.h"
 #include "engine/run/slot.h"
-#include "engine/keep/unaudited-failures.h"
 
 #define PATTERNS_MAX (64 * 1024)
 

@@ -54,7 +54,7 @@ struct rp__scope_key {
   struct rp__key key;
 };
 
-/* The live session store (mirror-store.c): what was written, and until when nothing is. */
+/* The live session store (capture/mirror.c): what was written, and until when nothing is. */
 struct rp__store_mirror {
   bool known;
   int64_t version, rest_until;
@@ -153,6 +153,10 @@ RP_MUST_USE int rp__session_check(const rp_session *s, rp_error *err);
 extern _Thread_local bool rp__preparing;
 #endif
 #define RP_MAY_ASK_STORE() assert(!rp__preparing)
+
+/* The table of who is in which session (presence.c); its functions are in reprise/host.h. */
+RP_MUST_USE int rp__presence_new(struct rp__presence **ret, rp_error *err);
+void rp__presence_free(struct rp__presence *t); /* NULL is fine */
 
 /* Opens on a store made by somebody else (tests); takes it over also on failure. */
 RP_MUST_USE int rp__engine_open_with(const rp_options *options, struct rp__store *store, rp_engine **ret,

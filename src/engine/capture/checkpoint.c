@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/keep/audit.h"
-#include "engine/keep/unaudited-failures.h"
 
 #define RETRY_MS 5000        /* after a failed checkpoint nobody waits for */
 #define SNAPSHOTS_MAX 100000 /* rows looked at when old ones are dropped */
