@@ -275,6 +275,5 @@ void rp__config_show(const struct rp__config *c, const char *scope, struct rp__j
       source_write(c, s->scope, source);
     rp__jw_pack(w, "{name:s value:s source:s help:s}", o->name, s ? s->given[i] : o->value, source, o->help);
   }
-  rp__jw_end_array(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "]}");
 }

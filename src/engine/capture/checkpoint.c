@@ -21,33 +21,22 @@ enum rp__due rp__checkpoint_due(rp_session *s, int64_t ticks)
   return due;
 }
 
-/* The snapshots there are, newest first. */
-struct inventory {
-  int64_t *n, *seq;
-  size_t count, cap;
+struct snapshot {
+  int64_t n, seq;
 };
 
-static void inventory_done(struct inventory *v)
-{
-  free(v->n);
-  free(v->seq);
-}
+/* The snapshots there are, newest first. */
+struct inventory {
+  struct snapshot *p;
+  size_t count, cap;
+};
 
 static int on_row(void *ctx, const struct rp__snapshot_row *row)
 {
   struct inventory *v = ctx;
   if (v->count == SNAPSHOTS_MAX) return 0;
-  if (v->count == v->cap) {
-    size_t cap = v->cap ? v->cap * 2 : 32;
-    int64_t *n = realloc(v->n, cap * sizeof *n);
-    if (n) v->n = n;
-    int64_t *seq = realloc(v->seq, cap * sizeof *seq);
-    if (seq) v->seq = seq;
-    if (!n || !seq) return RP_E_NOMEM;
-    v->cap = cap;
-  }
-  v->n[v->count] = row->n;
-  v->seq[v->count++] = row->seq;
+  if (!RP__ROOM(v->p, v->count, v->cap)) return RP_E_NOMEM;
+  v->p[v->count++] = (struct snapshot){row->n, row->seq};
   return 0;
 }
 
@@ -62,7 +51,7 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
   if (!seqs || !drop || !ops) return rp__fail_nomem(err);
   seqs[0] = row->seq;
-  if (old->count) memcpy(seqs + 1, old->seq, old->count * sizeof *seqs);
+  for (size_t i = 0; i < old->count; i++) seqs[i + 1] = old->p[i].seq;
   rp__snapshot_prune(seqs, count, RP_MAX(s->config->keep_snapshots, 1), drop);
   struct rp__op base = {RP__OP_OF(s->e, s), .epoch = s->epoch, .copying = s->copying};
   ops[n] = base;
@@ -73,7 +62,7 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
     ops[n] = base;
     ops[n].type = RP_OP_SNAPSHOT_DELETE;
     ops[n].u.snapshot_delete.if_there = true; /* another process may have dropped it meanwhile */
-    ops[n++].u.snapshot_delete.n = old->n[i - 1];
+    ops[n++].u.snapshot_delete.n = old->p[i - 1].n;
   }
   rp__audit_begin(&note);
   rp__jw_pack(&note.w, "session_id:s seq:i bytes:i reason:s", s->id, row->seq, row->size, row->reason);
@@ -108,19 +97,17 @@ static int encode(rp_session *s, struct rp__buf *out, int64_t newest, int64_t *r
 static int checkpoint_once(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err)
 {
   struct rp__store *st = s->e->store;
-  struct inventory old RP_CLEANUP(inventory_done) = {0};
+  struct inventory old = {0};
   struct rp__buf bytes RP_AUTOBUF = RP_BUF(RP_SNAPSHOT_MAX + 65536);
   int64_t seq = 0;
   size_t raw = 0;
   atomic_store(&s->checkpoint_due, RP_DUE_NOT);
   int rc = st->ops->snapshot_list(st, s->ref, 0, on_row, &old, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
-  if (!rc) rc = encode(s, &bytes, old.count ? old.seq[0] : 0, &seq, &raw, err);
+  if (!rc) rc = encode(s, &bytes, old.count ? old.p[0].seq : 0, &seq, &raw, err);
   if (!rc && !bytes.n) { /* nothing new since the newest one */
-    if (ret_n) *ret_n = old.n[0];
-    return 0;
-  }
-  if (!rc) {
+    if (ret_n) *ret_n = old.p[0].n;
+  } else if (!rc) {
     struct rp__snapshot_row row = {.seq = seq,
                                    .at_ms = rp__engine_now(s->e),
                                    .raw_size = (int64_t)raw,
@@ -131,6 +118,7 @@ static int checkpoint_once(rp_session *s, const char *reason, int64_t *ret_n, rp
     rc = store_snapshot(s, &row, &old, strcmp(reason, "manual") == 0 || strcmp(reason, "exit") == 0, ret_n, err);
     if (!rc) rp__metric_observe(&s->e->metrics.snapshot_bytes, (double)row.size);
   }
+  free(old.p);
   return rc;
 }
 
@@ -259,16 +247,6 @@ int rp_snapshot_json(rp_session *s, int64_t n, char **ret, rp_error *err)
 
 /* ---- going back ---- */
 
-/* What ended is told as it ended. It goes back once it is open again, or a fork begins from there. */
-static void say_how(const rp_session *s, int64_t to_seq, rp_error *err)
-{
-  if (s->trashed) return; /* that is why, and its own hint says so */
-  rp__hint(err,
-           "'reprise start --scope %s --id %s' opens it again, then it goes back; 'reprise fork %s --at %lld' makes "
-           "a new session from there",
-           s->scope, s->id, s->id, (long long)to_seq);
-}
-
 int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err)
 {
   char body[64];
@@ -284,7 +262,12 @@ int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err)
   rp_event ev = {.kind = "restored", .body = body};
   rp_append_options o = {0};
   rc = rp__journal_append(s, &ev, 1, &o, true, ret, err);
-  if (rc == RP_E_ENDED) say_how(s, to_seq, err);
+  /* What ended is told as it ended. It goes back once it is open again, or a fork begins from there. */
+  if (rc == RP_E_ENDED && !s->trashed) /* of one in the trash its own hint says why */
+    rp__hint(err,
+             "'reprise start --scope %s --id %s' opens it again, then it goes back; 'reprise fork %s --at %lld' makes "
+             "a new session from there",
+             s->scope, s->id, s->id, (long long)to_seq);
   atomic_fetch_add(rc ? &s->e->counters.restores_failed : &s->e->counters.restores_ok, 1);
   if (rc) return rc;
   /* So that nobody has to go back again to know the state. If it fails, replay does. */

@@ -77,24 +77,12 @@ static const char *live_path(const rp_session *s)
   return wanted ? path : NULL;
 }
 
-static int live_folder(const char *path, rp_error *err)
+static int make_folder(const char *path, rp_error *err)
 {
   const char *slash = strrchr(path, '/');
   if (!slash || slash == path) return 0;
   char *folder RP_AUTOFREE = strndup(path, (size_t)(slash - path));
   return folder ? rp__mkdirs(folder, err) : rp__fail_nomem(err);
-}
-
-/* Keeps the present file as .bak when it is worth it. Whatever is wrong with it must not keep the new one from coming.
- */
-static int keep_previous(const char *path, rp_error *err)
-{
-  struct rp__buf now RP_AUTOBUF = RP_BUF(0), name RP_AUTOBUF = RP_BUF(65536);
-  int rc = rp__file_read(path, RP_FOREIGN_MAX, &now, err);
-  if (rc == RP_E_NOMEM || rc == RP_E_REFUSED) return rc;
-  if (rc || !rp__nova_readable(now.p ? now.p : "", now.n)) return 0;
-  rp__buf_printf(&name, "%s.bak", path);
-  return name.err ? rp__fail_nomem(err) : rp__file_write(name.p, now.p, now.n, err);
 }
 
 int rp__mirror_live(rp_session *s, bool shutdown_clean, rp_error *err)
@@ -111,9 +99,20 @@ int rp__mirror_live(rp_session *s, bool shutdown_clean, rp_error *err)
   if (rc == RP_E_TOO_LARGE) return rp__fail(err, rc, "the session is too large for a session file");
   if (rc) return rp__fail_nomem(err);
   rc = rp__own_files_check(s->e, "session_file", path, err);
-  if (!rc) rc = live_folder(path, err);
-  if (!rc) rc = keep_previous(path, err);
-  return rc ? rc : rp__file_write(path, out.p, out.n, err);
+  if (!rc) rc = make_folder(path, err);
+  if (rc) return rc;
+  /* Keeps the present file as .bak when it is worth it. Whatever is wrong with it must not keep the new one from
+   * coming.
+   */
+  struct rp__buf now RP_AUTOBUF = RP_BUF(0), name RP_AUTOBUF = RP_BUF(65536);
+  rc = rp__file_read(path, RP_FOREIGN_MAX, &now, err);
+  if (rc == RP_E_NOMEM || rc == RP_E_REFUSED) return rc;
+  if (!rc && rp__nova_readable(now.p ? now.p : "", now.n)) {
+    rp__buf_printf(&name, "%s.bak", path);
+    rc = name.err ? rp__fail_nomem(err) : rp__file_write(name.p, now.p, now.n, err);
+    if (rc) return rc;
+  }
+  return rp__file_write(path, out.p, out.n, err);
 }
 
 void rp__mirror_live_log(rp_session *s, bool shutdown_clean)
@@ -170,10 +169,8 @@ static int on_scope(void *ctx, const char *scope)
 static int write_file(rp_engine *e, const char *path, rp_error *err)
 {
   RP_CLEANUP(rp__file_draft_done) struct rp__file_draft d = {.dir = -1, .fd = -1};
-  const char *slash = strrchr(path, '/');
-  char *folder RP_AUTOFREE = slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
   int rc = rp__own_files_check(e, "store_file", path, err); /* a link may have come since the start */
-  if (!rc && folder) rc = rp__mkdirs(folder, err);
+  if (!rc) rc = make_folder(path, err);
   if (!rc) rc = rp__file_draft_open(path, &d, err);
   if (rc) return rc;
   const struct rp__store_file f = {.mirror = path, .write = rp__file_draft_write, .ctx = &d};

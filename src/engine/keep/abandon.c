@@ -43,14 +43,6 @@ int rp__abandon_judge(rp_engine *e, const struct rp__session_row *row, struct rp
 
 /* ---- marking ---- */
 
-static int abandoned_body(const struct rp__quiet *q, struct rp__buf *out)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_pack(&w, "{status:s reason:s last_activity_at:t}", rp__status_name(RP_STATUS_ABANDONED), "no activity",
-              q->last_ms);
-  return out->err;
-}
-
 /*
  * All or nothing, and nothing when anybody showed up since the session was judged: a new run has another epoch, a guest
  * leaves another last seq, a heartbeat of the open run another time.
@@ -87,7 +79,10 @@ static int mark(rp_session *s, const struct rp__session_row *row, const struct r
   struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
   struct rp__str body = {0};
   rp_error why = {0};
-  if (abandoned_body(q, &plain) || rp__journal_seal(s, plain.p, plain.n, &sealed, &body)) return rp__fail_nomem(err);
+  struct rp__jw w = RP_JW(&plain);
+  rp__jw_pack(&w, "{status:s reason:s last_activity_at:t}", rp__status_name(RP_STATUS_ABANDONED), "no activity",
+              q->last_ms);
+  if (plain.err || rp__journal_seal(s, plain.p, plain.n, &sealed, &body)) return rp__fail_nomem(err);
   /* A journal that can't be read has no record, but it is abandoned all the same. */
   int rc = rp__last_words_make(s, &words, &why);
   if (!rc)

@@ -40,18 +40,6 @@ static struct rp__str archive_ad(const struct rp__session_row *row, char out[RP_
 
 /* ---- writing ---- */
 
-static int seal_file(rp_engine *e, const struct rp__session_row *row, const struct rp__buf *plain, struct rp__buf *out,
-                     rp_error *err)
-{
-  const struct rp__key *key = NULL;
-  char text[RP_NAME + 16];
-  int rc = rp__scope_key(e, row->scope, &key, err);
-  if (rc) return rc;
-  if (!key) return rp__fail(err, RP_E_KEY_MISSING, "session %s is sealed and no key is set", row->id);
-  rc = rp__seal(key, &rp__system_random, archive_ad(row, text), plain->p, plain->n, out);
-  return rc ? rp__fail_nomem(err) : 0;
-}
-
 int rp__archive_write(rp_engine *e, const struct rp__session_row *row, const char *json, size_t n, rp_error *err)
 {
   struct rp__buf path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
@@ -60,7 +48,14 @@ int rp__archive_write(rp_engine *e, const struct rp__session_row *row, const cha
                         sealed RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 131072);
   if (n > RP_ARCHIVE_MAX) return rp__fail(err, RP_E_TOO_LARGE, "the record of session %s is too large", row->id);
   int rc = rp__gzip(json, n, &packed, err);
-  if (!rc && row->sealed) rc = seal_file(e, row, &packed, &sealed, err);
+  if (!rc && row->sealed) {
+    const struct rp__key *key = NULL;
+    char text[RP_NAME + 16];
+    rc = rp__scope_key(e, row->scope, &key, err);
+    if (!rc && !key) rc = rp__fail(err, RP_E_KEY_MISSING, "session %s is sealed and no key is set", row->id);
+    if (!rc && rp__seal(key, &rp__system_random, archive_ad(row, text), packed.p, packed.n, &sealed))
+      rc = rp__fail_nomem(err);
+  }
   if (!rc) rc = archive_open(e, row, true, &dir, &path, err);
   const struct rp__buf *bytes = row->sealed ? &sealed : &packed;
   return rc ? rc : rp__file_write_at(dir, path.p, bytes->p, bytes->n, err);
@@ -109,18 +104,6 @@ static int open_file(rp_engine *e, const struct rp__session_row *row, const stru
   return rc ? damaged(row, why.message, err) : 0;
 }
 
-/* A file that was copied to the wrong name must not speak for another session. */
-static int check_record(const struct rp__session_row *row, const struct rp__buf *json, rp_error *err)
-{
-  struct rp__json v;
-  rp_error why = {0};
-  int rc = rp__json_parse(json->p ? json->p : "", json->n, NULL, &v, &why);
-  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
-  if (rc || v.type != RP_JSON_OBJECT) return damaged(row, "it is no JSON object", err);
-  if (!rp__json_eq(rp__json_get(v, "session_id"), row->id)) return damaged(row, "it is another session's", err);
-  return 0;
-}
-
 int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp__buf *out, rp_error *err)
 {
   struct rp__buf path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
@@ -138,8 +121,13 @@ int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp_
     return rc;
   }
   rc = open_file(e, row, &bytes, &json, err);
-  if (!rc) rc = check_record(row, &json, err);
   if (rc) return rc;
+  struct rp__json v;
+  rc = rp__json_parse(json.p ? json.p : "", json.n, NULL, &v, &why);
+  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (rc || v.type != RP_JSON_OBJECT) return damaged(row, "it is no JSON object", err);
+  /* A file that was copied to the wrong name must not speak for another session. */
+  if (!rp__json_eq(rp__json_get(v, "session_id"), row->id)) return damaged(row, "it is another session's", err);
   rp__buf_add(out, json.p, json.n);
   return out->err ? rp__fail(err, out->err, "the record of session %s can't be kept in memory", row->id) : 0;
 }

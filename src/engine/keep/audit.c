@@ -311,9 +311,7 @@ int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **
     rc = rp__fail_field(err, RP_E_USAGE, "expect", "'%.80s' is no head: a number, a colon and 64 hexadecimal digits",
                         expect);
   if (!rc) rc = rp__scope_names(e, scope, &scopes, err);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "scopes");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{scopes:[");
   for (size_t i = 0; !rc && i < scopes.n; i++) {
     struct check x = {
         .r = {.e = e, .err = err, .plain = RP_BUF(RP_AUDIT_FIELDS_MAX)}, .scope = scopes.p[i], .expect = expect};
@@ -327,8 +325,7 @@ int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **
   if (!rc) rc = check_total(e, err);
   if (rc) return rc;
   if (!expected) return rp__fail(err, RP_E_AUDIT_BROKEN, "no record is %s: the log was cut or written anew", expect);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "]}");
   if (out.err) return rp__fail_nomem(err);
   if (ret && !(*ret = rp__buf_take(&out))) return rp__fail_nomem(err);
   return 0;

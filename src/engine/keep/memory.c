@@ -26,8 +26,7 @@ int rp_remember(rp_session *s, const char *text, double confidence, const char *
   rp__uuid7(id, rp__engine_now(s->e), &rp__system_random);
   rp__jw_pack(&w, "{memory_id:s content:s confidence:d", id, text, confidence);
   if (categories && *categories) {
-    rp__jw_key(&w, "categories");
-    rp__jw_array(&w);
+    rp__jw_karray(&w, "categories");
     for (const char *p = categories; *p;) {
       size_t n = strcspn(p, ",");
       if (n) rp__jw_strn(&w, p, n);

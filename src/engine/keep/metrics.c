@@ -56,17 +56,18 @@ static void single(struct rp__buf *out, const char *name, const char *type, cons
   rp__buf_printf(out, "%s %lld\n", name, v);
 }
 
-/* A counter by result; the names of the results end with NULL. */
+/* A counter by the values of a label, which end with NULL. */
 struct result {
   const char *name;
   atomic_llong *value;
 };
 
-static void results(struct rp__buf *out, const char *name, const char *help, const struct result *rows)
+static void counted(struct rp__buf *out, const char *name, const char *help, const char *label,
+                    const struct result *rows)
 {
   head(out, name, "counter", help);
   for (; rows->name; rows++)
-    rp__buf_printf(out, "%s{result=\"%s\"} %lld\n", name, rows->name, (long long)atomic_load(rows->value));
+    rp__buf_printf(out, "%s{%s=\"%s\"} %lld\n", name, label, rows->name, (long long)atomic_load(rows->value));
 }
 
 /* The buckets are read one after the other while others count: the total is made from what was read. */
@@ -85,23 +86,6 @@ static void histogram(struct rp__buf *out, const char *name, const char *help, s
   rp__buf_printf(out, "%s_count %lld\n", name, total);
 }
 
-static void write_background(struct rp__metrics *m, struct rp__buf *out)
-{
-  head(out, "reprise_background_runs_total", "counter", "Passes of background work that had something to do.");
-  for (int i = 0; i < RP_JOB_MAX; i++) {
-    const char *job = rp__job_name((enum rp__keeper_job)i);
-    rp__buf_printf(out, "reprise_background_runs_total{job=\"%s\",result=\"ok\"} %lld\n", job,
-                   (long long)atomic_load(&m->jobs[i].ok));
-    rp__buf_printf(out, "reprise_background_runs_total{job=\"%s\",result=\"failed\"} %lld\n", job,
-                   (long long)atomic_load(&m->jobs[i].failed));
-  }
-  head(out, "reprise_background_seconds_total", "counter", "Time spent on background work.");
-  for (int i = 0; i < RP_JOB_MAX; i++) {
-    rp__buf_printf(out, "reprise_background_seconds_total{job=\"%s\"} ", rp__job_name((enum rp__keeper_job)i));
-    number(out, (double)atomic_load(&m->jobs[i].micros) / 1e6);
-  }
-}
-
 int rp_metrics_text(rp_engine *e, char **ret, rp_error *err)
 {
   struct rp__store_stats st = {0};
@@ -110,35 +94,41 @@ int rp_metrics_text(rp_engine *e, char **ret, rp_error *err)
   if (rc) return rc;
   struct rp__buf out RP_AUTOBUF = RP_BUF(TEXT_MAX);
   struct rp__counters *k = &e->counters;
-  results(&out, "reprise_snapshots_total", "Snapshots made.",
+  struct rp__metrics *m = &e->metrics;
+  counted(&out, "reprise_snapshots_total", "Snapshots made.", "result",
           (struct result[]){{"ok", &k->snapshots_ok}, {"failed", &k->snapshots_failed}, {0}});
-  results(
-      &out, "reprise_restores_total", "States restored.",
+  counted(
+      &out, "reprise_restores_total", "States restored.", "result",
       (struct result[]){{"ok", &k->restores_ok}, {"failed", &k->restores_failed}, {"fallback", &k->fallbacks}, {0}});
-  results(&out, "reprise_checkpoints_total", "Checkpoints that were due.",
+  counted(&out, "reprise_checkpoints_total", "Checkpoints that were due.", "result",
           (struct result[]){{"ok", &k->checkpoints_ok}, {"failed", &k->checkpoints_failed}, {0}});
-  results(&out, "reprise_appends_total", "Appends of events.",
+  counted(&out, "reprise_appends_total", "Appends of events.", "result",
           (struct result[]){{"ok", &k->appends}, {"repeated", &k->repeats}, {"refused", &k->refused}, {0}});
-  results(&out, "reprise_heartbeats_total", "Heartbeats written.",
+  counted(&out, "reprise_heartbeats_total", "Heartbeats written.", "result",
           (struct result[]){{"ok", &k->heartbeats_ok}, {"failed", &k->heartbeats_failed}, {0}});
   single(&out, "reprise_redactions_total", "counter", "Secrets masked before they were stored.",
          atomic_load(&k->redactions));
   single(&out, "reprise_audit_records_total", "counter", "Records of the audit log written.", atomic_load(&k->audits));
-  const struct {
-    const char *action;
-    atomic_llong *value;
-  } rows[] = {{"abandon", &e->metrics.abandoned},
-              {"archive", &e->metrics.archived},
-              {"trash", &e->metrics.trashed},
-              {"delete", &e->metrics.deleted}};
-  head(&out, "reprise_retention_total", "counter", "What retention did to sessions.");
-  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
-    rp__buf_printf(&out, "reprise_retention_total{action=\"%s\"} %lld\n", rows[i].action,
-                   (long long)atomic_load(rows[i].value));
-  write_background(&e->metrics, &out);
-  histogram(&out, "reprise_snapshot_bytes", "Size of snapshots as stored.", &e->metrics.snapshot_bytes);
-  histogram(&out, "reprise_snapshot_seconds", "Time to make and store a snapshot.", &e->metrics.snapshot_seconds);
-  histogram(&out, "reprise_restore_seconds", "Time to restore a state.", &e->metrics.restore_seconds);
+  counted(
+      &out, "reprise_retention_total", "What retention did to sessions.", "action",
+      (struct result[]){
+          {"abandon", &m->abandoned}, {"archive", &m->archived}, {"trash", &m->trashed}, {"delete", &m->deleted}, {0}});
+  head(&out, "reprise_background_runs_total", "counter", "Passes of background work that had something to do.");
+  for (int i = 0; i < RP_JOB_MAX; i++) {
+    const char *job = rp__job_name((enum rp__keeper_job)i);
+    rp__buf_printf(&out, "reprise_background_runs_total{job=\"%s\",result=\"ok\"} %lld\n", job,
+                   (long long)atomic_load(&m->jobs[i].ok));
+    rp__buf_printf(&out, "reprise_background_runs_total{job=\"%s\",result=\"failed\"} %lld\n", job,
+                   (long long)atomic_load(&m->jobs[i].failed));
+  }
+  head(&out, "reprise_background_seconds_total", "counter", "Time spent on background work.");
+  for (int i = 0; i < RP_JOB_MAX; i++) {
+    rp__buf_printf(&out, "reprise_background_seconds_total{job=\"%s\"} ", rp__job_name((enum rp__keeper_job)i));
+    number(&out, (double)atomic_load(&m->jobs[i].micros) / 1e6);
+  }
+  histogram(&out, "reprise_snapshot_bytes", "Size of snapshots as stored.", &m->snapshot_bytes);
+  histogram(&out, "reprise_snapshot_seconds", "Time to make and store a snapshot.", &m->snapshot_seconds);
+  histogram(&out, "reprise_restore_seconds", "Time to restore a state.", &m->restore_seconds);
   head(&out, "reprise_sessions", "gauge", "Sessions by status, those in the trash left out.");
   for (int i = 0; i < RP_STATUS_MAX; i++)
     rp__buf_printf(&out, "reprise_sessions{status=\"%s\"} %lld\n", rp__status_name((enum rp__status)i),

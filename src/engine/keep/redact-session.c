@@ -323,24 +323,6 @@ static int on_later(void *ctx, const struct rp__session_row *row)
   return 0;
 }
 
-static int redact_later(rp_engine *e, const char *id, const struct rp__redactor *r, bool dry_run, struct total *t,
-                        rp_error *err)
-{
-  struct rp__session_row row = {0};
-  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &row, err);
-  if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
-  rc = dry_run ? 0 : check_holder(e, &row, err);
-  if (rc == RP_E_HELD) {
-    t->held++;
-    rp__log(&e->log, RP_LOG_WARN, "session %s is in use and was left as it is: redact it when it has ended", id);
-    rc = 0;
-  } else if (!rc) {
-    rc = redact_row(e, &row, r, dry_run, false, NULL, NULL, t, err);
-  }
-  rp__session_row_done(&row);
-  return rc;
-}
-
 /* Pins, tasks and conversation go on into later sessions of the scope, and with them what they hold. */
 static int redact_heirs(rp_engine *e, const struct rp__session_row *first, const struct rp__redactor *r, bool dry_run,
                         struct total *t, rp_error *err)
@@ -355,40 +337,43 @@ static int redact_heirs(rp_engine *e, const struct rp__session_row *first, const
     x.n = 0;
     x.seen = 0;
     rc = e->store->ops->session_list(e->store, &f, on_later, &x, err);
-    for (size_t i = 0; !rc && i < x.n; i++) rc = redact_later(e, ids[i], r, dry_run, t, err);
+    for (size_t i = 0; !rc && i < x.n; i++) {
+      struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+      rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, ids[i], &row, err);
+      if (!rc && !dry_run) rc = check_holder(e, &row, err);
+      if (!rc) rc = redact_row(e, &row, r, dry_run, false, NULL, NULL, t, err);
+      if (rc == RP_E_HELD) {
+        t->held++;
+        rp__log(&e->log, RP_LOG_WARN, "session %s is in use and was left as it is: redact it when it has ended",
+                row.id);
+      }
+      if (rc == RP_E_HELD || rc == RP_E_SESSION_NOT_FOUND) rc = 0;
+    }
     f.cursor = x.last;
   } while (!rc && x.seen == LATER_PAGE);
   return rc;
 }
 
-static int redact_all(rp_engine *e, const struct rp__session_row *row, const struct rp__redactor *r, bool dry_run,
-                      rp_progress_fn *progress, void *pctx, char **ret, rp_error *err)
-{
-  struct total t = {0};
-  int rc = redact_row(e, row, r, dry_run, true, progress, pctx, &t, err);
-  if (!rc) rc = redact_heirs(e, row, r, dry_run, &t, err);
-  if (!rc && !dry_run) rp__files_sweep(e); /* a file that was not finished may hold what is masked now */
-  if (!rc && !dry_run) rc = e->store->ops->maintain(e->store, RP_MAINTAIN_SCRUB, NULL, err);
-  if (rc) return rc;
-  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
-  struct rp__jw w = RP_JW(&out);
-  if (!ret) return 0;
-  rp__jw_pack(&w, "{session_id:s sessions:i events:i blobs:i secrets:i held:i dry_run:b}", row->id, t.sessions,
-              t.events, t.blobs, t.secrets, t.held, dry_run);
-  return rp__text_give(&out, ret, err);
-}
-
 int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,
                       void *pctx, char **ret, rp_error *err)
 {
-  struct rp__session_row row = {0};
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   struct rp__redactor *own = NULL;
+  struct total t = {0};
   int rc = rp__engine_check(e, err);
   if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
   if (!rc && !dry_run) rc = check_holder(e, &row, err);
   if (!rc) rc = own_redactor(text, &own, err);
-  if (!rc) rc = redact_all(e, &row, own ? own : e->redactor, dry_run, progress, pctx, ret, err);
+  const struct rp__redactor *r = own ? own : e->redactor;
+  if (!rc) rc = redact_row(e, &row, r, dry_run, true, progress, pctx, &t, err);
+  if (!rc) rc = redact_heirs(e, &row, r, dry_run, &t, err);
+  if (!rc && !dry_run) rp__files_sweep(e); /* a file that was not finished may hold what is masked now */
+  if (!rc && !dry_run) rc = e->store->ops->maintain(e->store, RP_MAINTAIN_SCRUB, NULL, err);
   rp__redactor_free(own);
-  rp__session_row_done(&row);
-  return rc;
+  if (rc || !ret) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_pack(&w, "{session_id:s sessions:i events:i blobs:i secrets:i held:i dry_run:b}", row.id, t.sessions, t.events,
+              t.blobs, t.secrets, t.held, dry_run);
+  return rp__text_give(&out, ret, err);
 }

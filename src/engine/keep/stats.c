@@ -23,9 +23,7 @@ int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
   struct rp__buf out RP_AUTOBUF = RP_BUF(DOC_MAX);
   struct rp__jw w = RP_JW(&out);
   int64_t all = 0;
-  rp__jw_object(&w);
-  rp__jw_key(&w, "sessions");
-  rp__jw_object(&w);
+  rp__jw_pack(&w, "{sessions:{");
   for (int i = 0; i < RP_STATUS_MAX; i++) {
     rp__jw_ki64(&w, rp__status_name((enum rp__status)i), st.sessions[i]);
     all += st.sessions[i];
@@ -60,8 +58,7 @@ int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
   rp__jw_key(&w, "counters"); /* of this process */
   rp__jw_object(&w);
   for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) rp__jw_ki64(&w, rows[i].name, atomic_load(rows[i].value));
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "}}");
   return rp__text_give(&out, ret, err);
 }
 
@@ -207,7 +204,6 @@ int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)
     check(&w, "clock", "warning", "it is set to the past");
   else
     check(&w, "clock", "ok", "plausible");
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "]}");
   return rp__text_give(&out, ret, err);
 }

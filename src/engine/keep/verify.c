@@ -49,6 +49,13 @@ static int report(struct verify *v, int64_t seq, bool repaired, const char *fmt,
   return v->fn ? v->fn(v->ctx, &f) : 0;
 }
 
+/* A word on what is no damage, or none that counts. */
+static int note(struct verify *v, const char *id, const char *what, bool repaired)
+{
+  rp_finding f = {.session_id = id, .what = what, .repaired = repaired, .note = !repaired};
+  return v->fn ? v->fn(v->ctx, &f) : 0;
+}
+
 /* ---- events ---- */
 
 static int recount(struct verify *v)
@@ -214,12 +221,10 @@ static int check_snapshots(struct verify *v)
 
 /* ---- blobs ---- */
 
-static int on_blob(void *ctx, const char *what, bool note)
+static int on_blob(void *ctx, const char *what, bool is_note)
 {
   struct verify *v = ctx;
-  if (!note) return report(v, 0, v->repair, "%s", what);
-  rp_finding f = {.session_id = v->s->id, .what = what, .repaired = v->repair, .note = !v->repair};
-  return v->fn ? v->fn(v->ctx, &f) : 0;
+  return is_note ? note(v, v->s->id, what, v->repair) : report(v, 0, v->repair, "%s", what);
 }
 
 /* ---- streams ---- */
@@ -308,37 +313,29 @@ static int on_renewed(void *ctx, const char *scope, const char *id)
   return report(ctx, 0, true, "memory %s of scope %s was damaged and made again from its session's journal", id, scope);
 }
 
-static int on_audit(void *ctx, const char *what, bool note)
+static int on_audit(void *ctx, const char *what, bool is_note)
 {
   struct verify *v = ctx;
-  if (!note) return report(v, 0, false, "%s", what);
-  rp_finding f = {.what = what, .note = true};
-  return v->fn ? v->fn(v->ctx, &f) : 0;
+  return is_note ? note(v, NULL, what, false) : report(v, 0, false, "%s", what);
 }
 
 /* ---- sessions ---- */
 
-static int bad_status(struct verify *v, const struct rp__session_row *row)
-{
-  int rc = v->repair ? recount(v) : 0; /* what it was read as is written */
-  if (rc) return rc;
-  return v->repair ? report(v, 0, true, "its status was damaged, now it is %s", rp__status_name(row->status))
-                   : report(v, 0, false, "its status is damaged; nobody can write to it");
-}
-
 static int verify_session(struct verify *v, const struct rp__session_row *row)
 {
   int rc = rp__session_open(v->e, row, 0, &v->s, v->err);
-  if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG) {
-    rp_finding f = {.session_id = row->id, .what = "it is sealed and the key is not here: not checked", .note = true};
-    return v->fn ? v->fn(v->ctx, &f) : 0;
-  }
+  if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG)
+    return note(v, row->id, "it is sealed and the key is not here: not checked", false);
   if (rc) return rc;
   v->next = 1;
   v->last = row->last_seq;
   v->named.n = 0;
   struct rp__event_range r = {.session_ref = row->ref, .session_id = row->id, .tolerant = true};
-  if (row->damaged) rc = bad_status(v, row);
+  if (row->damaged && !v->repair) rc = report(v, 0, false, "its status is damaged; nobody can write to it");
+  if (row->damaged && v->repair) { /* what it was read as is written */
+    rc = recount(v);
+    if (!rc) rc = report(v, 0, true, "its status was damaged, now it is %s", rp__status_name(row->status));
+  }
   if (!rc) rc = v->e->store->ops->event_list(v->e->store, &r, on_event, v, v->err);
   if (rc == RP_E_CORRUPT)
     rc = report(v, v->next, false, "%s", v->err->message);
@@ -370,11 +367,7 @@ static int on_row(void *ctx, const struct rp__session_row *row)
 static int on_cut_off(void *ctx, const char *id)
 {
   struct verify *v = ctx;
-  rp_finding f = {.session_id = id,
-                  .what = "an import or fork of it was cut off; nobody sees what it left",
-                  .repaired = v->repair,
-                  .note = !v->repair};
-  return v->fn ? v->fn(v->ctx, &f) : 0;
+  return note(v, id, "an import or fork of it was cut off; nobody sees what it left", v->repair);
 }
 
 /* Of all sessions, those in the trash too. */

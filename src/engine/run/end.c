@@ -3,19 +3,6 @@
 #include "engine/capture/capture.h"
 #include "engine/journal/stream-redaction.h"
 
-static int last_record(rp_session *s, int64_t now, const struct rp__last_words *words, struct rp__capture *record,
-                       rp_error *err)
-{
-  rp_error why = {0};
-  int rc = rp__capture_make(s, now, false, words, record, &why);
-  if (rp__capture_passes(rc) || rc == RP_E_IO) {
-    if (err) *err = why;
-    return rc;
-  }
-  if (rc) rp__log(&s->e->log, RP_LOG_WARN, "session %s ends without a record: %s", s->id, why.message);
-  return 0;
-}
-
 /* One attempt; *ret_again: somebody else spoke meanwhile. */
 static int end_once(rp_session *s, int64_t now, const char *reason, const struct rp__str *body, bool ended,
                     struct rp__capture *record, bool *ret_again, rp_error *err)
@@ -23,7 +10,16 @@ static int end_once(rp_session *s, int64_t now, const char *reason, const struct
   struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
   *ret_again = false;
   int rc = rp__last_words_make(s, &words, err);
-  if (!rc && !ended) rc = last_record(s, now, &words, record, err);
+  if (!rc && !ended) {
+    rp_error why = {0};
+    rc = rp__capture_make(s, now, false, &words, record, &why);
+    if (rp__capture_passes(rc) || rc == RP_E_IO) {
+      if (err) *err = why;
+      return rc;
+    }
+    if (rc) rp__log(&s->e->log, RP_LOG_WARN, "session %s ends without a record: %s", s->id, why.message);
+    rc = 0;
+  }
   /* The end as one transaction: the run is over, the journal says so, the session is closed and has its record. */
   if (!rc) {
     bool sealed = s->key != NULL;

@@ -115,16 +115,6 @@ static int has_holder(rp_session *s, const struct rp__session_row *row, bool *re
   return 0;
 }
 
-static int mark_idle(rp_session *s, const struct rp__session_row *row, rp_error *err)
-{
-  struct rp__op op = {
-      .type = RP_OP_SESSION_SET,
-      RP__OP_OF(s->e, s),
-      .epoch = row->epoch,
-      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_QUIET, .quiet_since = row->last_activity_at}};
-  return rp__engine_commit(s->e, &op, 1, RP_OS, err);
-}
-
 int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
@@ -139,7 +129,12 @@ int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err)
   if (!rests && !next) rc = has_holder(s, &row, &held, err);
   if (held) next = ticks + s->config->idle_ms;
   bool marks = !rc && !rests && !next;
-  if (marks) rc = mark_idle(s, &row, err);
+  struct rp__op op = {
+      .type = RP_OP_SESSION_SET,
+      RP__OP_OF(s->e, s),
+      .epoch = row.epoch,
+      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_QUIET, .quiet_since = row.last_activity_at}};
+  if (marks) rc = rp__engine_commit(s->e, &op, 1, RP_OS, err);
   if (rc == RP_E_FENCED || rc == RP_E_TRANSITION || rc == RP_E_ENDED) return 0; /* somebody came: see the next time */
   if (!rc) atomic_compare_exchange_strong(&s->quiet_at, &at, next);
   return rc ? rc : marks;

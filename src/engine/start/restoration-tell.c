@@ -54,12 +54,24 @@ bool rp__restoration_any(const struct rp__restoration *r)
 
 /* ---- the restored event ---- */
 
-static void write_pins(const struct rp__restoration *r, struct rp__jw *w)
+/* The session that learned it; one that is gone leaves the scope itself. */
+static const char *learned_in(const struct rp__restoration *r, const char *memory_id)
+{
+  for (size_t i = 0; i < r->n_memories; i++)
+    if (strcmp(r->memories[i].memory_id, memory_id) == 0 && r->memories[i].session_id[0])
+      return r->memories[i].session_id;
+  return r->scope;
+}
+
+void rp__restoration_write(const struct rp__restoration *r, struct rp__jw *w)
 {
   size_t n;
+  const struct rp__candidate *const *c = restored(r, &n);
+  rp__jw_karray(w, "from");
+  for (size_t i = 0; i < n; i++) rp__jw_str(w, c[i]->session_id);
+  rp__jw_end_array(w);
   const struct rp__pin_choice *p = pins(r, &n);
-  rp__jw_key(w, "pins");
-  rp__jw_array(w);
+  rp__jw_karray(w, "pins");
   for (size_t i = 0; i < n; i++) {
     if (!p[i].taken) continue;
     rp__jw_pack(w, "{label:v content:v", rp__json_get(p[i].pin, "label"), rp__json_get(p[i].pin, "content"));
@@ -72,14 +84,8 @@ static void write_pins(const struct rp__restoration *r, struct rp__jw *w)
                 p[i].source_end);
   }
   rp__jw_end_array(w);
-}
-
-static void write_tasks(const struct rp__restoration *r, struct rp__jw *w)
-{
-  size_t n;
   const struct rp__task_choice *t = tasks(r, &n);
-  rp__jw_key(w, "tasks");
-  rp__jw_array(w);
+  rp__jw_karray(w, "tasks");
   for (size_t i = 0; i < n; i++) {
     if (!t[i].taken) continue;
     rp__jw_pack(w, "{task_id:s title:s stage:s flagged_incomplete:b at:t source:s inherited_from:s}", t[i].task_id,
@@ -87,42 +93,14 @@ static void write_tasks(const struct rp__restoration *r, struct rp__jw *w)
                 t[i].from ? t[i].from->session_id : NULL);
   }
   rp__jw_end_array(w);
-}
-
-/* The session that learned it; one that is gone leaves the scope itself. */
-static const char *learned_in(const struct rp__restoration *r, const char *memory_id)
-{
-  for (size_t i = 0; i < r->n_memories; i++)
-    if (strcmp(r->memories[i].memory_id, memory_id) == 0 && r->memories[i].session_id[0])
-      return r->memories[i].session_id;
-  return r->scope;
-}
-
-static void write_memories(const struct rp__restoration *r, struct rp__jw *w)
-{
-  size_t n;
   const struct rp__memory_choice *m = memories(r, &n);
-  rp__jw_key(w, "memories");
-  rp__jw_array(w);
+  rp__jw_karray(w, "memories");
   for (size_t i = 0; i < n; i++) {
     if (!m[i].taken) continue;
     rp__jw_pack(w, "{memory_id:s content:s original:d confidence:d inherited_from:s}", m[i].memory_id, m[i].content,
                 m[i].original, m[i].inherited, learned_in(r, m[i].memory_id));
   }
   rp__jw_end_array(w);
-}
-
-void rp__restoration_write(const struct rp__restoration *r, struct rp__jw *w)
-{
-  size_t n;
-  const struct rp__candidate *const *c = restored(r, &n);
-  rp__jw_key(w, "from");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) rp__jw_str(w, c[i]->session_id);
-  rp__jw_end_array(w);
-  write_pins(r, w);
-  write_tasks(r, w);
-  write_memories(r, w);
   if (!r->carried.n) return;
   rp__jw_key(w, "carried");
   rp__jw_raw(w, r->carried.p, r->carried.n);
@@ -133,9 +111,7 @@ void rp__restoration_inherited(const struct rp__restoration *r, struct rp__jw *w
   struct rp__inherited c = rp__restoration_counts(r);
   size_t n;
   const struct rp__candidate *const *from = restored(r, &n);
-  rp__jw_object(w);
-  rp__jw_key(w, "sessions");
-  rp__jw_array(w);
+  rp__jw_pack(w, "{sessions:[");
   for (size_t i = 0; i < n; i++) rp__jw_pack(w, "{session_id:s score:d}", from[i]->session_id, from[i]->score);
   rp__jw_pack(w, "] pins:i tasks:i memories:i}", c.pins, c.tasks, c.memories);
 }
@@ -207,48 +183,35 @@ size_t rp__restoration_audits(const struct rp__restoration *r)
   return n_sessions ? 1 + n_memories + n_tasks : 0; /* nothing on a cold start */
 }
 
-static void tell_restored(const struct rp__restoration *r, const char *session_id, const char *new_id, struct rp__jw *w)
-{
-  size_t n;
-  struct rp__inherited c = rp__restoration_counts(r);
-  const struct rp__candidate *const *from = restored(r, &n);
-  rp__jw_pack(w, "session_id:s new_session_id:s age_hours:d age:d from_session_ids:[", session_id, new_id,
-              n ? from[0]->hours : 0, n ? from[0]->hours * 3600 : 0);
-  for (size_t i = 0; i < n; i++) rp__jw_str(w, from[i]->session_id);
-  rp__jw_pack(w, "] pins_inherited:i relevance_scores:[", c.pins);
-  for (size_t i = 0; i < n; i++) rp__jw_double(w, from[i]->score);
-  rp__jw_pack(w, "] pending_task_count:i cold_start:b", c.tasks, false);
-}
-
-static void tell_memory(const struct rp__memory_choice *m, struct rp__jw *w)
-{
-  rp__jw_pack(w,
-              "memory_id:s original_confidence:d decayed_confidence:d original_score:d decayed_score:d hours_elapsed:d "
-              "excluded:b",
-              m->memory_id, m->original, m->inherited, m->original, m->inherited, m->hours, !m->taken);
-}
-
-static void tell_task(const struct rp__task_choice *t, struct rp__jw *w)
-{
-  rp__jw_pack(w, "task_id:s title:s stage:s days_pending:i source:s", t->task_id, t->title, t->stage, t->days,
-              t->source);
-}
-
 int rp__restoration_audit(const struct rp__restoration *r, const char *session_id, const char *new_id, size_t i,
                           struct rp__audit_note *note, struct rp__op *op, rp_error *err)
 {
-  size_t n_memories, n_tasks;
+  size_t n_memories, n_tasks, n;
   const struct rp__memory_choice *m = weighed(r, i - 1, &n_memories);
+  struct rp__jw *w = &note->w;
   rp__audit_begin(note);
   if (i == 0) {
-    tell_restored(r, session_id, new_id, &note->w);
+    struct rp__inherited c = rp__restoration_counts(r);
+    const struct rp__candidate *const *from = restored(r, &n);
+    rp__jw_pack(w, "session_id:s new_session_id:s age_hours:d age:d from_session_ids:[", session_id, new_id,
+                n ? from[0]->hours : 0, n ? from[0]->hours * 3600 : 0);
+    for (size_t k = 0; k < n; k++) rp__jw_str(w, from[k]->session_id);
+    rp__jw_pack(w, "] pins_inherited:i relevance_scores:[", c.pins);
+    for (size_t k = 0; k < n; k++) rp__jw_double(w, from[k]->score);
+    rp__jw_pack(w, "] pending_task_count:i cold_start:b", c.tasks, false);
     return rp__audit_op_with(r->e, r->scope, r->key, "session_restored", note, op, err);
   }
   if (i <= n_memories) {
-    tell_memory(m, &note->w);
+    rp__jw_pack(
+        w,
+        "memory_id:s original_confidence:d decayed_confidence:d original_score:d decayed_score:d hours_elapsed:d "
+        "excluded:b",
+        m->memory_id, m->original, m->inherited, m->original, m->inherited, m->hours, !m->taken);
     return rp__audit_op_with(r->e, r->scope, r->key, "confidence_decay_applied", note, op, err);
   }
   const struct rp__task_choice *t = taken(r, i - 1 - n_memories, &n_tasks);
-  if (t) tell_task(t, &note->w);
+  if (t)
+    rp__jw_pack(w, "task_id:s title:s stage:s days_pending:i source:s", t->task_id, t->title, t->stage, t->days,
+                t->source);
   return rp__audit_op_with(r->e, r->scope, r->key, "pending_task_surfaced", note, op, err);
 }

@@ -88,7 +88,8 @@ static void write_brief(struct rp__start *st, int rc, rp_error *why)
 
 /* ---- telling ---- */
 
-static char *start_document(struct rp__start *st)
+/* Gives the handle its document, and hands it out; without memory it is freed. */
+static int tell(struct rp__start *st, rp_session *s, rp_session **ret, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(1024 * 1024);
   struct rp__jw w = RP_JW(&out);
@@ -97,8 +98,7 @@ static char *start_document(struct rp__start *st)
               row->key[0] ? row->key : NULL, row->channel[0] ? row->channel : NULL, rp__status_name(row->status),
               row->epoch, st->found);
   if (st->repeated) rp__jw_kbool(&w, "repeated", true);
-  rp__jw_key(&w, "warnings");
-  rp__jw_array(&w);
+  rp__jw_karray(&w, "warnings");
   const char *p = st->warnings.p;
   for (size_t n; p && *p; p += n + (p[n] == '\n')) {
     n = strcspn(p, "\n");
@@ -118,7 +118,13 @@ static char *start_document(struct rp__start *st)
   else
     rp__jw_null(&w);
   rp__jw_end_object(&w);
-  return rp__buf_take(&out);
+  s->start_json = rp__buf_take(&out);
+  if (!s->start_json) {
+    rp_session_free(s);
+    return rp__fail_nomem(err);
+  }
+  *ret = s;
+  return 0;
 }
 
 /*
@@ -202,13 +208,7 @@ static int tell_again(struct rp__start *st, rp_session **ret, rp_error *err)
   rc = rp__session_open_with(st->e, &st->row, st->key, st->request.epoch, &s, err);
   if (rc) return rc;
   rp__jw_end_array(&st->recovered_w);
-  s->start_json = start_document(st);
-  if (!s->start_json) {
-    rp_session_free(s);
-    return rp__fail_nomem(err);
-  }
-  *ret = s;
-  return 0;
+  return tell(st, s, ret, err);
 }
 
 static void on_recovered(void *ctx, const struct rp__run_row *run, const struct rp__verdict *verdict)
@@ -217,17 +217,6 @@ static void on_recovered(void *ctx, const struct rp__run_row *run, const struct 
   rp__jw_str(&st->recovered_w, run->session_id);
   rp__log(&st->e->log, RP_LOG_DEBUG, "session %s: run %lld ended: %s (%s)", run->session_id, (long long)run->epoch,
           rp__cause_name(verdict->cause), verdict->evidence);
-}
-
-/* A view of the session that is resumed; that of the recovery will do. */
-static int view_target(struct rp__start *st, rp_error *err)
-{
-  if (!st->found || st->repeated) return 0;
-  rp_session *seen = rp__views_find(&st->seen, st->row.ref);
-  if (seen) st->view = rp__session_ref(seen);
-  if (seen) return 0;
-  int rc = rp__view_open(st->e, &st->row, st->key, &st->view, err);
-  return rc ? rc : rp__views_read(st->e, st->o->scope, &st->view, 1, NULL, err);
 }
 
 static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
@@ -240,7 +229,13 @@ static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
   if (!rc) rp__abandon_scope(st->e, st->o->scope, st->key, &st->seen);
   if (!rc) rc = rp__start_find(st, err);
   if (!rc) plan(st);
-  if (!rc) rc = view_target(st, err);
+  if (!rc && st->found && !st->repeated) { /* a view of the session that is resumed; that of the recovery will do */
+    rp_session *seen = rp__views_find(&st->seen, st->row.ref);
+    if (seen)
+      st->view = rp__session_ref(seen);
+    else if (!(rc = rp__view_open(st->e, &st->row, st->key, &st->view, err)))
+      rc = rp__views_read(st->e, st->o->scope, &st->view, 1, NULL, err);
+  }
   if (!rc && !st->repeated) rc = rp__start_lease(st, err);
   if (rc) return rc;
   rp__jw_end_array(&st->recovered_w);
@@ -257,13 +252,7 @@ static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
   else
     write_brief(st, 0, &none);
   if (!st->repeated) rp__session_mirror(s, false);
-  s->start_json = start_document(st);
-  if (!s->start_json) {
-    rp_session_free(s);
-    return rp__fail_nomem(err);
-  }
-  *ret = s;
-  return 0;
+  return tell(st, s, ret, err);
 }
 
 static int start_checked(rp_engine *e, const rp_start_options *options, rp_session **ret, rp_error *err)

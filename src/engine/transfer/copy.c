@@ -304,19 +304,6 @@ int rp__copy_derive(struct rp__copy *c, rp_error *err)
   return rc ? rc : rp__journal_read(c->s, 0, 0, on_derive, &x, err);
 }
 
-/* An ended session comes with its record. One that can't be made does not keep the session out. */
-static void make_record(struct rp__copy *c, const struct rp__session_row *row, struct rp__capture *ret)
-{
-  rp_error why = {0};
-  if (!rp__status_ended(row->status)) return;
-  int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
-  if (rp__capture_make(c->s, end, row->crash_recovered, NULL, ret, &why)) {
-    rp__log(&c->e->log, RP_LOG_WARN, "session %s has no record: %s", c->s->id, why.message);
-    return;
-  }
-  ret->row.start_ms = row->created_at;
-}
-
 int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const struct rp__request_row *request,
                     rp_error *err)
 {
@@ -327,7 +314,13 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const
     rc = rp__checkpoint(c->s, "manual", NULL, err);
     if (rc) return rc;
   }
-  make_record(c, row, &record);
+  /* An ended session comes with its record. One that can't be made does not keep the session out. */
+  int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
+  rp_error why = {0};
+  if (rp__status_ended(row->status) && rp__capture_make(c->s, end, row->crash_recovered, NULL, &record, &why))
+    rp__log(&c->e->log, RP_LOG_WARN, "session %s has no record: %s", c->s->id, why.message);
+  else
+    record.row.start_ms = row->created_at;
   struct rp__op *ops RP_AUTOFREE = calloc(3 + RP_CAPTURE_OPS + c->n_words, sizeof *ops);
   if (!ops) return rp__fail_nomem(err);
   ops[0] = (struct rp__op){.type = RP_OP_SESSION_SET,

@@ -317,12 +317,6 @@ static int import_doc(rp_engine *e, const struct job *job, const struct rp__doc 
 
 static const char damaged_note[] = "the file is damaged or gone: this is its .bak";
 
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static int read_head(const char *path, char head[HEAD], size_t *ret_n, rp_error *err)
 {
   struct stat st;
@@ -397,11 +391,6 @@ static int open_backup(const char *path, struct rp__buf *bytes, struct rp__doc *
   return rc;
 }
 
-static bool is_damage(int rc, bool robot)
-{
-  return rc == RP_E_FORMAT_CORRUPT || rc == RP_E_FORMAT || (robot && rc == RP_E_FILE_NOT_FOUND);
-}
-
 int rp_import_file(rp_engine *e, const char *path, const rp_import_options *given, rp_import_fn *fn, void *ctx,
                    rp_progress_fn *progress, void *pctx, rp_error *err)
 {
@@ -414,8 +403,13 @@ int rp_import_file(rp_engine *e, const char *path, const rp_import_options *give
   if (!path || !path[0]) return rp__fail_field(err, RP_E_USAGE, "path", "no file was named");
   if (o->scope && !rp__name_ok(o->scope))
     return rp__fail_field(err, RP_E_USAGE, "scope", "'%s' can't be a scope", rp__text_shown(o->scope));
-  struct job job = {
-      .file = base_name(path), .dry_run = o->dry_run, .fn = fn, .ctx = ctx, .progress = progress, .pctx = pctx};
+  const char *slash = strrchr(path, '/');
+  struct job job = {.file = slash ? slash + 1 : path,
+                    .dry_run = o->dry_run,
+                    .fn = fn,
+                    .ctx = ctx,
+                    .progress = progress,
+                    .pctx = pctx};
   bool own = o->format && strcmp(o->format, "reprise") == 0;
   if (!o->format && !read_head(path, head, &n, NULL)) own = is_own(head, n);
   if (own) return import_own(e, path, o, fn, ctx, progress, pctx, err);
@@ -426,7 +420,8 @@ int rp_import_file(rp_engine *e, const char *path, const rp_import_options *give
   struct rp__doc doc = {0};
   bool robot = job.format == &rp__format_nova;
   rc = open_doc(path, &bytes, &doc, err);
-  if (rc && is_damage(rc, robot) && (robot || !job.format) && !open_backup(path, &bytes, &doc)) {
+  bool damaged = rc == RP_E_FORMAT_CORRUPT || rc == RP_E_FORMAT || (robot && rc == RP_E_FILE_NOT_FOUND);
+  if (damaged && (robot || !job.format) && !open_backup(path, &bytes, &doc)) {
     job.note = damaged_note;
     rc = 0;
   }
