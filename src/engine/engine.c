@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <sodium.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "engine/keep/audit.h"

@@ -217,9 +217,6 @@ RP_MUST_USE int rp__scope_key(rp_engine *e, const char *scope, const struct rp__
 /* The same, for whoever has read the scope's row. */
 RP_MUST_USE int rp__scope_key_of(rp_engine *e, const char *scope, const struct rp__scope_row *row,
                                  const struct rp__key **ret, rp_error *err);
-/* The scope's row and its key, in one read. */
-RP_MUST_USE int rp__scope_read(rp_engine *e, const char *scope, struct rp__scope_row *ret,
-                               const struct rp__key **ret_key, rp_error *err);
 
 /* A sealed session's metadata as its row keeps it (NULL without memory), and back, where the key is here. */
 char *rp__meta_seal(const struct rp__key *key, const char *id, const char *meta);
@@ -276,8 +273,7 @@ void rp__state_put(struct rp__state_loan *loan); /* of zeroes: nothing */
 
 /* The same of a session: at an event, or, with at_seq < 0, now. */
 RP_MUST_USE int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err);
-void rp__state_drop(rp_session *s);                          /* forgets the one kept in memory */
-void rp__state_give_up(rp_engine *e, struct rp__fold *kept); /* one that a session kept; NULL is fine */
+void rp__state_drop(rp_session *s); /* forgets the one kept in memory */
 
 /* ---- checkpoints (checkpoint.c) ---- */
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions as they are told of: what is shown and listed of a row, and the document made of that. */
-#include <assert.h>
 #include <limits.h>
 
 #include "base/options.h"
-#include "base/text.h"
 #include "engine/engine.h"
 #include "engine/start/recover.h"
 

@@ -122,24 +122,19 @@ void rp__mirror_live_log(rp_session *s, bool shutdown_clean)
     rp__log(&s->e->log, RP_LOG_WARN, "session file of %s: %s", s->scope, err.message);
 }
 
-static int beat(rp_session *s, const char *path, rp_error *err)
-{
-  struct rp__buf now RP_AUTOBUF = RP_BUF(0), out RP_AUTOBUF = RP_BUF(RP_FOREIGN_MAX + 64);
-  int rc = rp__file_read(path, RP_FOREIGN_MAX, &now, err);
-  if (rc == RP_E_FILE_NOT_FOUND) return 0;
-  if (rc) return rc;
-  rc = rp__nova_heartbeat(now.p ? now.p : "", now.n, rp__engine_now(s->e), &out);
-  if (rc == RP_E_FORMAT) return 0; /* damaged: the next save writes a good one */
-  if (rc) return rp__fail_nomem(err);
-  if (!rp__json_eq(rp__json_get(rp__json_trusted(now.p, now.n), "session_id"), s->id)) return 0;
-  return rp__file_write(path, out.p, out.n, err);
-}
-
 void rp__mirror_heartbeat(rp_session *s)
 {
+  struct rp__buf now RP_AUTOBUF = RP_BUF(0), out RP_AUTOBUF = RP_BUF(RP_FOREIGN_MAX + 64);
   rp_error err = {0};
   const char *path = live_path(s);
-  if (path && beat(s, path, &err)) rp__log(&s->e->log, RP_LOG_WARN, "session file of %s: %s", s->scope, err.message);
+  if (!path) return;
+  int rc = rp__file_read(path, RP_FOREIGN_MAX, &now, &err);
+  if (rc == RP_E_FILE_NOT_FOUND) return;
+  if (!rc && (rc = rp__nova_heartbeat(now.p ? now.p : "", now.n, rp__engine_now(s->e), &out))) rp__fail_nomem(&err);
+  if (rc == RP_E_FORMAT) return; /* damaged: the next save writes a good one */
+  if (!rc && !rp__json_eq(rp__json_get(rp__json_trusted(now.p, now.n), "session_id"), s->id)) return;
+  if (!rc) rc = rp__file_write(path, out.p, out.n, &err);
+  if (rc) rp__log(&s->e->log, RP_LOG_WARN, "session file of %s: %s", s->scope, err.message);
 }
 
 /*

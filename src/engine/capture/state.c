@@ -65,12 +65,6 @@ static void warn(struct rp__buf *warnings, const char *fmt, ...)
   rp__buf_str(warnings, line);
 }
 
-/* Only damage is passed over. A key that does not fit, a newer version or no memory is the caller's business. */
-static bool is_damage(int rc)
-{
-  return rc == RP_E_SNAPSHOT_CORRUPT || rc == RP_E_CORRUPT || rc == RP_E_SNAPSHOT_NOT_FOUND;
-}
-
 /* One snapshot: *ret stays NULL when it is damaged. */
 static int load_one(rp_session *s, int64_t n, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
 {
@@ -81,7 +75,8 @@ static int load_one(rp_session *s, int64_t n, struct rp__fold **ret, struct rp__
     *ret = x.fold;
   else
     rp__fold_free(x.fold); /* it was read, and then the reading failed */
-  if (!rc || !is_damage(rc)) {
+  /* Only damage is passed over. A key that does not fit, a newer version or no memory is the caller's business. */
+  if (rc != RP_E_SNAPSHOT_CORRUPT && rc != RP_E_CORRUPT && rc != RP_E_SNAPSHOT_NOT_FOUND) {
     if (rc && err) *err = x.err;
     return rc;
   }
@@ -188,24 +183,6 @@ static int find_way(rp_session *s, const struct turns *t, int64_t upto, struct t
   }
 }
 
-static int walk(rp_session *s, const struct turns *way, struct rp__fold **f, rp_error *err)
-{
-  for (size_t i = way->n; i-- > 0;) {
-    if (i + 1 < way->n) { /* a later piece begins at its turning point */
-      /* Stands the fold at the turning point, its state being that of where the turn led. */
-      struct rp__fold *next = NULL;
-      struct rp__event ev = {.seq = way->p[i].at, .at_ms = way->p[i].at_ms, .kind = RP_KIND_RESTORED};
-      int rc = new_fold(&next, err);
-      if (rc) return rc;
-      rp__fold_adopt(next, RP_TAKE(*f), &ev);
-      *f = next;
-    }
-    int rc = way->p[i].to > rp__fold_seq(*f) ? replay(s, *f, way->p[i].to, err) : 0;
-    if (rc) return rc;
-  }
-  return 0;
-}
-
 static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
 {
   struct turns turns = {0}, way = {0};
@@ -215,7 +192,16 @@ static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, stru
   if (!rc) rc = rp__journal_read_past(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, &lost, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   if (!rc) rc = find_way(s, &turns, turns.last, &way, &f, warnings, err);
-  if (!rc) rc = walk(s, &way, &f, err);
+  for (size_t i = way.n; !rc && i-- > 0;) {
+    if (i + 1 < way.n) { /* a later piece begins at its turning point, with the state of where the turn led */
+      struct rp__fold *next = NULL;
+      struct rp__event ev = {.seq = way.p[i].at, .at_ms = way.p[i].at_ms, .kind = RP_KIND_RESTORED};
+      if ((rc = new_fold(&next, err))) break;
+      rp__fold_adopt(next, RP_TAKE(f), &ev);
+      f = next;
+    }
+    if (way.p[i].to > rp__fold_seq(f)) rc = replay(s, f, way.p[i].to, err);
+  }
   if (!rc) rp__fold_swap_lasting(f, turns.lasting);
   rp__fold_free(turns.lasting);
   free(turns.p);
@@ -263,16 +249,11 @@ static bool may_keep(rp_engine *e)
 void rp__state_drop(rp_session *s)
 {
   s->fold_drops++;
-  rp__state_give_up(s->e, RP_TAKE(s->fold));
-}
-
-void rp__state_give_up(rp_engine *e, struct rp__fold *kept)
-{
-  if (!kept) return;
-  rp__fold_free(kept);
-  pthread_mutex_lock(&e->lock);
-  e->folds--;
-  pthread_mutex_unlock(&e->lock);
+  if (!s->fold) return;
+  rp__fold_free(RP_TAKE(s->fold));
+  pthread_mutex_lock(&s->e->lock);
+  s->e->folds--;
+  pthread_mutex_unlock(&s->e->lock);
 }
 
 int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)

@@ -43,35 +43,6 @@ int rp__abandon_judge(rp_engine *e, const struct rp__session_row *row, struct rp
 
 /* ---- marking ---- */
 
-/*
- * All or nothing, and nothing when anybody showed up since the session was judged: a new run has another epoch, a guest
- * leaves another last seq, a heartbeat of the open run another time.
- */
-static int commit_mark(rp_session *s, const struct rp__session_row *row, const struct rp__quiet *q,
-                       const struct rp__last_words *words, const struct rp__capture *capture, rp_error *err)
-{
-  int64_t now = rp__engine_now(s->e), end = RP_MIN(q->last_ms, now);
-  struct rp__op base = {.session_ref = row->ref, .session_id = row->id, .now_ms = now, .epoch = row->epoch};
-  struct rp__op ops[MARK_OPS] = {base, base, base};
-  size_t n = 2;
-  ops[0].type = RP_OP_SESSION_SET;
-  ops[0].u.session_set.fields = RP_SET_MOVE;
-  ops[0].u.session_set.move = RP_MOVE_ABANDON;
-  ops[0].u.session_set.ended_at = end;
-  rp__last_words_append(words, 1, &ops[1]);
-  ops[1].u.append.expect = row->last_seq;
-  if (q->run.ref && !q->run.ended_at) {
-    ops[n].type = RP_OP_RUN_END;
-    ops[n].u.run_end.run_ref = q->run.ref;
-    ops[n].u.run_end.ended_at = end;
-    ops[n].u.run_end.cause = q->verdict.cause;
-    ops[n].u.run_end.evidence = q->verdict.evidence;
-    ops[n++].u.run_end.still_at = q->run.heartbeat_at;
-  }
-  n += rp__capture_ops(capture, ops + n);
-  return rp__engine_commit(s->e, ops, n, RP_DISK, err);
-}
-
 static int mark(rp_session *s, const struct rp__session_row *row, const struct rp__quiet *q, rp_error *err)
 {
   struct rp__buf plain RP_AUTOBUF = RP_BUF(1024), sealed RP_AUTOBUF = RP_BUF(2048);
@@ -98,7 +69,27 @@ static int mark(rp_session *s, const struct rp__session_row *row, const struct r
                                                  .at_ms = rp__engine_now(s->e),
                                                  .sealed = s->key != NULL,
                                                  .engine = true};
-  rc = commit_mark(s, row, q, &words, &capture, err);
+  /* All or nothing, and nothing when anybody showed up since the session was judged: a new run has another epoch, a
+   * guest leaves another last seq, a heartbeat of the open run another time. */
+  struct rp__op base = {RP__OP_OF(s->e, row), .epoch = row->epoch};
+  struct rp__op ops[MARK_OPS] = {base, base, base};
+  int64_t end = RP_MIN(q->last_ms, base.now_ms);
+  size_t n = 2;
+  ops[0].type = RP_OP_SESSION_SET;
+  ops[0].u.session_set.fields = RP_SET_MOVE;
+  ops[0].u.session_set.move = RP_MOVE_ABANDON;
+  ops[0].u.session_set.ended_at = end;
+  rp__last_words_append(&words, 1, &ops[1]);
+  ops[1].u.append.expect = row->last_seq;
+  if (q->run.ref && !q->run.ended_at) {
+    ops[n].type = RP_OP_RUN_END;
+    ops[n].u.run_end.run_ref = q->run.ref;
+    ops[n].u.run_end.ended_at = end;
+    ops[n].u.run_end.cause = q->verdict.cause;
+    ops[n].u.run_end.evidence = q->verdict.evidence;
+    ops[n++].u.run_end.still_at = q->run.heartbeat_at;
+  }
+  rc = rp__engine_commit(s->e, ops, n + rp__capture_ops(&capture, ops + n), RP_DISK, err);
   if (!rc) rp__capture_mirror(s, &capture);
   if (!rc) atomic_fetch_add(&s->e->metrics.abandoned, 1);
   return rc;

@@ -88,22 +88,6 @@ static int damaged(const struct rp__session_row *row, const char *why, rp_error 
   return rp__fail(err, RP_E_CORRUPT, "the archived record of session %s is damaged: %s", row->id, why);
 }
 
-static int open_file(rp_engine *e, const struct rp__session_row *row, const struct rp__buf *bytes, struct rp__buf *out,
-                     rp_error *err)
-{
-  struct rp__buf plain RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 131072);
-  const struct rp__key *key = NULL;
-  char text[RP_NAME + 16];
-  rp_error why = {0};
-  int rc = row->sealed ? rp__scope_key(e, row->scope, &key, err) : 0;
-  if (rc) return rc;
-  if (row->sealed && (rc = rp__unseal(key, archive_ad(row, text), bytes->p, bytes->n, &plain, err))) return rc;
-  const struct rp__buf *packed = row->sealed ? &plain : bytes;
-  rc = rp__gunzip(packed->p ? packed->p : "", packed->n, out, &why);
-  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
-  return rc ? damaged(row, why.message, err) : 0;
-}
-
 int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp__buf *out, rp_error *err)
 {
   struct rp__buf path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
@@ -120,8 +104,16 @@ int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp_
     if (err) *err = why;
     return rc;
   }
-  rc = open_file(e, row, &bytes, &json, err);
+  struct rp__buf plain RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 131072);
+  const struct rp__key *key = NULL;
+  char text[RP_NAME + 16];
+  if (row->sealed) rc = rp__scope_key(e, row->scope, &key, err);
+  if (!rc && row->sealed) rc = rp__unseal(key, archive_ad(row, text), bytes.p, bytes.n, &plain, err);
   if (rc) return rc;
+  const struct rp__buf *packed = row->sealed ? &plain : &bytes;
+  rc = rp__gunzip(packed->p ? packed->p : "", packed->n, &json, &why);
+  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (rc) return damaged(row, why.message, err);
   struct rp__json v;
   rc = rp__json_parse(json.p ? json.p : "", json.n, NULL, &v, &why);
   if (rc == RP_E_NOMEM) return rp__fail_nomem(err);

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/id.h"
 #include "base/process/thread.h"
 #include "engine/keep/abandon.h"
 #include "engine/files.h"
@@ -275,22 +274,11 @@ static void run_job(rp_engine *e, enum rp__keeper_job job, bool tick)
   if (rc) rp__log(&e->log, jobs[job].level, "background work, %s: %s", jobs[job].name, err.message);
 }
 
-static struct timespec next_tick(void)
-{
-  return rp__ticks_after_us(spread(TICK_MS) * 1000);
-}
-
-static bool passed(const struct timespec *t)
-{
-  struct timespec now = rp__ticks_after_us(0);
-  return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
-}
-
 static void *keeper_main(void *arg)
 {
   rp_engine *e = arg;
   struct rp__keeper *k = &e->keeper;
-  struct timespec until = next_tick();
+  struct timespec until = rp__ticks_after_us(spread(TICK_MS) * 1000), now;
   bool tick = true; /* what is due when the engine is opened */
   pthread_mutex_lock(&k->lock);
   while (!k->stop) {
@@ -299,11 +287,12 @@ static void *keeper_main(void *arg)
     int64_t ticks = rp__engine_ticks(e);
     for (int job = 0; job < RP_JOB_MAX; job++)
       if (is_time(k, (enum rp__keeper_job)job, tick, ticks)) run_job(e, (enum rp__keeper_job)job, tick);
-    if (tick) until = next_tick();
+    if (tick) until = rp__ticks_after_us(spread(TICK_MS) * 1000);
     tick = false;
     pthread_mutex_lock(&k->lock);
     while (!k->poked && !k->stop && !tick) tick = pthread_cond_timedwait(&k->wake, &k->lock, &until) == ETIMEDOUT;
-    tick = tick || passed(&until); /* whoever pokes all the time keeps no tick away */
+    now = rp__ticks_after_us(0); /* whoever pokes all the time keeps no tick away */
+    tick = tick || now.tv_sec > until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec);
   }
   pthread_mutex_unlock(&k->lock);
   return NULL;

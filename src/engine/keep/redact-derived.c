@@ -46,13 +46,6 @@ static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
 
 /* ---- the record and the row ---- */
 
-/* A record as JSON, for the cold file, which is sealed as a whole. */
-static int plain_record(rp_session *s, const struct rp__record_row *row, struct rp__buf *out, rp_error *err)
-{
-  if (row->sealed_body) return rp__unseal(s->key, rp__session_ad(s), row->sealed_body, row->sealed_len, out, err);
-  return rp__record_write(row, out) ? rp__fail_nomem(err) : 0;
-}
-
 /* The record is made anew from the state, for the same end. */
 static int renew_record(rp_session *s, const struct rp__session_row *row, rp_error *err)
 {
@@ -68,7 +61,7 @@ static int renew_record(rp_session *s, const struct rp__session_row *row, rp_err
     rc = rp__engine_commit(s->e, ops, 1, RP_DISK, err); /* the record alone: nothing was captured */
     if (!rc) rc = rp__mirror_record(s->e, &c.row, err); /* an old file would still say it */
   }
-  if (!rc && old.archived) rc = plain_record(s, &c.row, &json, err);
+  if (!rc && old.archived) rc = rp__record_text(&c.row, s->key, &json, err); /* the cold file is sealed as a whole */
   if (!rc && old.archived) rc = rp__archive_write(s->e, row, json.p, json.n, err);
   rp__record_row_done(&old);
   return rc;

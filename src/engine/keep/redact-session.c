@@ -254,19 +254,6 @@ struct total {
   int64_t sessions, events, blobs, secrets, held;
 };
 
-/* What streams hold is told first, so that it is masked with everything else. */
-static int tell_streams(rp_session *s, int64_t *ret_last, rp_error *err)
-{
-  struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
-  struct rp__op op = {RP__OP_OF(s->e, s)};
-  int rc = rp__last_words_make(s, &words, err);
-  if (rc || !words.n) return rc;
-  rp__last_words_append(&words, 0, &op);
-  rc = rp__engine_commit(s->e, &op, 1, RP_DISK, err);
-  if (!rc) *ret_last = op.ret.seq;
-  return rc;
-}
-
 static int redact_row(rp_engine *e, const struct rp__session_row *row, const struct rp__redactor *r, bool dry_run,
                       bool named, rp_progress_fn *progress, void *pctx, struct total *t, rp_error *err)
 {
@@ -277,7 +264,14 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   int rc = rp__session_open(e, row, 0, &x->s, err);
   if (rc) return rc;
   int64_t last = row->last_seq;
-  if (!dry_run && row->tails.n) rc = tell_streams(x->s, &last, err);
+  if (!dry_run && row->tails.n) { /* what streams hold is told first, so that it is masked with everything else */
+    struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
+    struct rp__op op = {RP__OP_OF(e, x->s)};
+    rc = rp__last_words_make(x->s, &words, err);
+    rp__last_words_append(&words, 0, &op);
+    if (!rc && words.n) rc = rp__engine_commit(e, &op, 1, RP_DISK, err);
+    if (!rc && words.n) last = op.ret.seq;
+  }
   if (!rc) rc = mask_events(x, dry_run, last, progress, pctx, err);
   changes_done(x);
   if (!rc) rc = rp__blobs_mask(x->s, r, dry_run, &x->blobs, &x->secrets, err);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers and the state of health: stats and doctor. */
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 
-#include "base/file.h"
 #include "base/size.h"
 #include "engine/engine.h"
 

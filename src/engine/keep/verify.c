@@ -246,10 +246,7 @@ static int renew_record(struct verify *v, const struct rp__session_row *row, boo
   int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
   int rc = rp__capture_make(v->s, end, row->crash_recovered, NULL, &c, v->err);
   if (!rc && archived) {
-    if (c.row.sealed_body)
-      rc = rp__unseal(v->s->key, rp__session_ad(v->s), c.row.sealed_body, c.row.sealed_len, &json, v->err);
-    else if (rp__record_write(&c.row, &json))
-      rc = rp__fail_nomem(v->err);
+    rc = rp__record_text(&c.row, v->s->key, &json, v->err);
     return rc ? rc : rp__archive_write(v->e, row, json.p, json.n, v->err);
   }
   if (rc) return rc;

@@ -100,34 +100,24 @@ int rp_save(rp_session *s, rp_error *err)
   return 0;
 }
 
-/* Whether a process that lives holds the session and marks it itself. */
-static int has_holder(rp_session *s, const struct rp__session_row *row, bool *ret, rp_error *err)
-{
-  struct rp__run_row run;
-  struct rp__evidence evidence;
-  struct rp__verdict verdict = {0};
-  *ret = false;
-  if (s->epoch) return 0;
-  int rc = rp__run_newest(s->e, s->ref, false, &run, err);
-  if (rc || !run.ref || run.ended_at || run.owner != RP_RUN_LOCK) return rc;
-  rp__run_judge(s->e, &run, row->last_activity_at, &evidence, &verdict);
-  *ret = verdict.alive;
-  return 0;
-}
-
 int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   long long at = atomic_load(&s->quiet_at), next = 0;
-  bool held = false;
+  struct rp__run_row run = {0};
+  struct rp__evidence evidence;
+  struct rp__verdict holder = {0};
   if (!at || ticks < at || atomic_load(&s->ended) || atomic_load(&s->fenced)) return 0;
   int rc = rp__session_row(s, &row, err);
   if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
   int64_t left = row.last_activity_at + s->config->idle_ms - rp__engine_now(s->e); /* others may have written */
   bool rests = row.status == RP_STATUS_IDLE || row.status == RP_STATUS_CHECKPOINTED || rp__status_ended(row.status);
   if (!rests && left > 0) next = ticks + left;
-  if (!rests && !next) rc = has_holder(s, &row, &held, err);
-  if (held) next = ticks + s->config->idle_ms;
+  /* A process that lives and holds the session marks it itself. */
+  if (!rests && !next && !s->epoch) rc = rp__run_newest(s->e, s->ref, false, &run, err);
+  if (!rc && run.ref && !run.ended_at && run.owner == RP_RUN_LOCK)
+    rp__run_judge(s->e, &run, row.last_activity_at, &evidence, &holder);
+  if (holder.alive) next = ticks + s->config->idle_ms;
   bool marks = !rc && !rests && !next;
   struct rp__op op = {
       .type = RP_OP_SESSION_SET,

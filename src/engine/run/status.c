@@ -28,19 +28,10 @@ static int starts_get(struct status *st, const char *scope, int64_t *ret)
 
 /* ---- of a session ---- */
 
-static int on_newest(void *ctx, const struct rp__run_row *run)
-{
-  *(struct rp__run_row *)ctx = *run;
-  return 0;
-}
-
 static int find_session(struct status *st, const char *ref)
 {
-  struct rp__run_filter f = {.limit = 1};
   int rc = rp__session_lookup(st->e, ref, &st->row, st->err);
-  if (rc) return rc;
-  f.session_ref = st->row.ref;
-  rc = st->e->store->ops->run_list(st->e->store, &f, on_newest, &st->run, st->err);
+  if (!rc) rc = rp__run_newest(st->e, st->row.ref, false, &st->run, st->err);
   return rc ? rc : starts_get(st, st->row.scope, &st->starts);
 }
 
@@ -108,14 +99,11 @@ int rp_alive(rp_engine *e, const char *ref, bool *ret_alive, rp_error *err)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   struct rp__run_row run = {0};
-  struct rp__run_filter f = {.limit = 1};
   struct rp__evidence evidence;
   struct rp__verdict verdict = {0};
   int rc = rp__engine_check(e, err);
   if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
-  if (rc) return rc;
-  f.session_ref = row.ref;
-  if (!rp__status_ended(row.status)) rc = e->store->ops->run_list(e->store, &f, on_newest, &run, err);
+  if (!rc && !rp__status_ended(row.status)) rc = rp__run_newest(e, row.ref, false, &run, err);
   if (rc) return rc;
   if (run.ref && !run.ended_at) rp__run_judge(e, &run, row.last_activity_at, &evidence, &verdict);
   *ret_alive = verdict.alive;

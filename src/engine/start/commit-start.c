@@ -3,7 +3,6 @@
 #include "engine/capture/emotions.h"
 #include "engine/capture/mirror.h"
 #include "engine/files.h"
-#include "engine/journal/stream-redaction.h"
 #include "engine/start/start.h"
 #include "engine/journal/open-streams.h"
 

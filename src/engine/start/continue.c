@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inheriting from a named session whatever its age, and walking the chain of sessions. */
-#include <sodium.h>
-
 #include "engine/start/restoration.h"
 #include "engine/journal/stream-redaction.h"
 
@@ -125,14 +123,6 @@ static bool visited(const struct chain *c, const char *id)
   return false;
 }
 
-static int chain_push(struct chain *c, struct rp__session_row *row, rp_error *err)
-{
-  if (!RP__ROOM(c->rows, c->n, c->cap)) return rp__fail_nomem(err);
-  c->rows[c->n++] = *row;
-  *row = (struct rp__session_row){0};
-  return 0;
-}
-
 /* Backwards over previous_session_id; a loop, or a session that is gone, ends it. */
 static int chain_walk(rp_engine *e, const char *ref, size_t depth, struct chain *c, rp_error *err)
 {
@@ -141,8 +131,13 @@ static int chain_walk(rp_engine *e, const char *ref, size_t depth, struct chain 
   while (!rc) {
     char previous[RP_NAME];
     memcpy(previous, row.previous_id, sizeof previous);
-    rc = chain_push(c, &row, err);
-    if (rc || c->n == depth || !previous[0] || visited(c, previous)) break;
+    if (!RP__ROOM(c->rows, c->n, c->cap)) {
+      rc = rp__fail_nomem(err);
+      break;
+    }
+    c->rows[c->n++] = row;
+    row = (struct rp__session_row){0};
+    if (c->n == depth || !previous[0] || visited(c, previous)) break;
     rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, previous, &row, err);
     if (rc == RP_E_SESSION_NOT_FOUND) return 0;
   }

@@ -154,22 +154,6 @@ static void load_state(struct rp__start *st, rp_session *s)
   atomic_fetch_add(rc ? &st->e->counters.restores_failed : &st->e->counters.restores_ok, 1);
 }
 
-/*
- * The run that the same owner has already, as it was read: its epoch, not the row's, which may be of a later run by
- * now. RP_E_FENCED: its last handle let go meanwhile.
- */
-static int use_current(struct rp__start *st, rp_error *err)
-{
-  st->row.epoch = st->current.epoch;
-  st->starts = st->current.start_number;
-  if (!st->starts) st->starts = st->scope.starts; /* made by a version that did not number them */
-  if (st->current.owner != RP_RUN_LOCK) return 0;
-  if (!rp__slot_share(st->e, st->current.slot))
-    return rp__fail(err, RP_E_FENCED, "session %s: its run was let go meanwhile", st->row.id);
-  st->slot = st->current.slot;
-  return 0;
-}
-
 struct run_search {
   int64_t epoch;
   struct rp__run_row *run;
@@ -241,7 +225,15 @@ static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
   rp__jw_end_array(&st->recovered_w);
   /* The handle on what was leased, or on the run that the same owner has already. */
   rp_session *s = NULL;
-  rc = st->repeated ? use_current(st, err) : 0;
+  if (st->repeated) { /* its epoch, not the row's, which may be of a later run by now */
+    st->row.epoch = st->current.epoch;
+    st->starts = st->current.start_number;
+    if (!st->starts) st->starts = st->scope.starts; /* made by a version that did not number them */
+    if (st->current.owner == RP_RUN_LOCK && !rp__slot_share(st->e, st->current.slot))
+      rc = rp__fail(err, RP_E_FENCED, "session %s: its run was let go meanwhile", st->row.id);
+    else if (st->current.owner == RP_RUN_LOCK)
+      st->slot = st->current.slot;
+  }
   if (!rc) rc = rp__session_open_with(st->e, &st->row, st->key, st->row.epoch, &s, err);
   if (rc && st->slot) rp__slot_drop(st->e, st->slot);
   if (rc) return rc;

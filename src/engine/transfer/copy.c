@@ -155,18 +155,6 @@ static int write_page(struct rp__copy *c, rp_error *err)
   return rc;
 }
 
-/* Whose stream goes on with the event, or ends. */
-static void note_voice(struct rp__new_event *out, const char *kind, const char *body, size_t n)
-{
-  struct rp__spoken spoken;
-  struct rp__event ev = {.kind = rp__kind_parse(kind), .kind_name = kind, .body = rp__json_trusted(body, n)};
-  if (ev.kind != RP_KIND_MESSAGE) return;
-  rp__spoken_read(&ev, &spoken);
-  if (spoken.form == RP_SPOKEN_NOTHING) return;
-  out->voice = rp__voice(spoken.name);
-  out->open = spoken.chunk;
-}
-
 int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *kind, const char *body, size_t n,
                    rp_error *err)
 {
@@ -180,7 +168,14 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
   if (rc || c->bytes.err) return rp__fail_nomem(err);
   c->events[c->n] = (struct rp__new_event){
       .body_len = c->bytes.n - start, .at_ms = at_ms, .sealed = c->s->key != NULL, .engine = true};
-  note_voice(&c->events[c->n], kind, body, n);
+  /* Whose stream goes on with the event, or ends. */
+  struct rp__spoken spoken = {.form = RP_SPOKEN_NOTHING};
+  struct rp__event ev = {.kind = rp__kind_parse(kind), .kind_name = kind, .body = rp__json_trusted(body, n)};
+  if (ev.kind == RP_KIND_MESSAGE) rp__spoken_read(&ev, &spoken);
+  if (spoken.form != RP_SPOKEN_NOTHING) {
+    c->events[c->n].voice = rp__voice(spoken.name);
+    c->events[c->n].open = spoken.chunk;
+  }
   snprintf(c->kinds[c->n], RP_NAME, "%s", kind);
   c->last_at = RP_MAX(c->last_at, at_ms);
   c->n++;

@@ -42,14 +42,6 @@ int rp_export_as(rp_session *s, const char *format, rp_write_fn *write, void *ct
 
 /* ---- files ---- */
 
-static int target_check(const char *path, rp_error *err)
-{
-  struct stat st;
-  if (lstat(path, &st)) return errno == ENOENT ? 0 : rp__fail_errno(err, errno, "%s", path);
-  if (S_ISREG(st.st_mode)) return 0;
-  return rp__fail(err, RP_E_REFUSED, "%s: %s", path, S_ISLNK(st.st_mode) ? "is a symbolic link" : "not a regular file");
-}
-
 /* Whole or not at all, for its owner alone: conversations are private. */
 static int write_file(rp_session *s, const char *format, const char *path, int64_t *ret_bytes, rp_error *err)
 {
@@ -79,14 +71,6 @@ static bool lies_there(int dir, struct rp__json file)
   return name && !strchr(name, '/') && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-/* An index of ours has these two members and no other: whatever else bears that name is somebody's. */
-static bool is_index(struct rp__json doc)
-{
-  int64_t version;
-  bool ours = rp__json_i64(rp__json_get(doc, "version"), &version) && version == INDEX_VERSION;
-  return ours && rp__json_get(doc, "snapshots").type == RP_JSON_ARRAY && rp__json_count(doc) == 2;
-}
-
 /* The index that is there, its text in `text`; RP_JSON_NONE: none. RP_E_REFUSED: it is not ours. */
 static int read_index(const char *path, struct rp__buf *text, struct rp__json *ret, rp_error *err)
 {
@@ -96,7 +80,10 @@ static int read_index(const char *path, struct rp__buf *text, struct rp__json *r
   if (rc) return rc;
   rc = rp__json_parse(text->p ? text->p : "", text->n, NULL, ret, NULL);
   if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
-  if (!rc && is_index(*ret)) return 0;
+  /* An index of ours has these two members and no other: whatever else bears that name is somebody's. */
+  int64_t version;
+  bool ours = !rc && rp__json_i64(rp__json_get(*ret, "version"), &version) && version == INDEX_VERSION;
+  if (ours && rp__json_get(*ret, "snapshots").type == RP_JSON_ARRAY && rp__json_count(*ret) == 2) return 0;
   rp__fail_field(err, RP_E_REFUSED, "path", "%s is not an index that Reprise wrote, and would be lost", path);
   rp__hint(err, "name a file in the folder instead, or a folder of its own");
   return RP_E_REFUSED;
@@ -173,8 +160,13 @@ static bool is_database(const char *path, const struct stat *st)
 static int put_database(rp_session *s, const struct rp__format *f, const char *path, rp_error *err)
 {
   struct rp__export_source source;
-  int rc = target_check(path, err);
-  if (!rc) rc = rp__export_source_open(&source, s, err);
+  struct stat st;
+  bool there = lstat(path, &st) == 0;
+  if (!there && errno != ENOENT) return rp__fail_errno(err, errno, "%s", path);
+  if (there && !S_ISREG(st.st_mode))
+    return rp__fail(err, RP_E_REFUSED, "%s: %s", path,
+                    S_ISLNK(st.st_mode) ? "is a symbolic link" : "not a regular file");
+  int rc = rp__export_source_open(&source, s, err);
   if (rc) return rc;
   RP_AUTOCLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   bool ours = fd >= 0;

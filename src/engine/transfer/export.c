@@ -139,20 +139,6 @@ static int on_event(void *ctx, const struct rp__event *ev)
   return sink_flush(k, true);
 }
 
-static int write_end(struct sink *k)
-{
-  unsigned char hash[32];
-  char hex[65];
-  int rc = sink_flush(k, true);
-  if (rc) return rc;
-  crypto_generichash_final(&k->hash, hash, sizeof hash);
-  sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-  struct rp__jw w = RP_JW(&k->out);
-  rp__jw_pack(&w, "{end:{events:i blobs:?i hash:s}}", k->events, (int64_t)k->blobs.n, hex);
-  rp__buf_char(&k->out, '\n');
-  return sink_flush(k, false);
-}
-
 /* What streams hold is exported as it would be told if the session ended here, at the row's last event. */
 static int words_before(rp_session *s, struct rp__last_words *ret, struct rp__session_row *row, rp_error *err)
 {
@@ -206,7 +192,17 @@ int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *prog
     ev.body = rp__json_trusted(words.plain[i].p, words.plain[i].n);
     rc = on_event(&k, &ev);
   }
-  if (!rc) rc = write_end(&k);
+  if (!rc) rc = sink_flush(&k, true);
+  if (!rc) {
+    unsigned char hash[32];
+    char hex[65];
+    struct rp__jw w = RP_JW(&k.out);
+    crypto_generichash_final(&k.hash, hash, sizeof hash);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    rp__jw_pack(&w, "{end:{events:i blobs:?i hash:s}}", k.events, (int64_t)k.blobs.n, hex);
+    rp__buf_char(&k.out, '\n');
+    rc = sink_flush(&k, false);
+  }
   rp__buf_done(&k.out);
   rp__blob_ids_done(&k.blobs);
   return rc;

@@ -20,7 +20,9 @@
 
 #define NOTES_MAX 1024
 #define PROGRESS_EVERY 256
-#define HEAD 32 /* bytes of a file that say what it is */
+#define HEAD 32                         /* bytes of a file that say what it is */
+#define OWN_HEAD "{\"reprise\":"        /* an export of our own */
+#define DATABASE_HEAD "SQLite format 3" /* with its NUL */
 
 struct job {
   const struct rp__format *format;
@@ -329,12 +331,6 @@ static int read_head(const char *path, char head[HEAD], size_t *ret_n, rp_error 
   return 0;
 }
 
-static bool is_own(const char *head, size_t n)
-{
-  static const char begin[] = "{\"reprise\":";
-  return n >= sizeof begin - 1 && memcmp(head, begin, sizeof begin - 1) == 0;
-}
-
 static long read_fd(void *ctx, void *bytes, size_t n)
 {
   ssize_t got;
@@ -356,12 +352,6 @@ static int import_own(rp_engine *e, const char *path, const rp_import_options *o
   return fn(ctx, &(rp_import_item){.session_id = id});
 }
 
-static bool is_database(const char *head, size_t n)
-{
-  static const char magic[] = "SQLite format 3";
-  return n >= sizeof magic && memcmp(head, magic, sizeof magic) == 0;
-}
-
 /* A database is read where it lies; anything else is read whole, which its bound allows. */
 static int open_doc(const char *path, struct rp__buf *bytes, struct rp__doc *ret, rp_error *err)
 {
@@ -369,7 +359,7 @@ static int open_doc(const char *path, struct rp__buf *bytes, struct rp__doc *ret
   size_t n = 0;
   int rc = read_head(path, head, &n, err);
   if (rc) return rc;
-  if (is_database(head, n)) {
+  if (n >= sizeof DATABASE_HEAD && memcmp(head, DATABASE_HEAD, sizeof DATABASE_HEAD) == 0) {
     *ret = (struct rp__doc){.type = RP_DOC_SQLITE, .path = path};
     return 0;
   }
@@ -411,7 +401,8 @@ int rp_import_file(rp_engine *e, const char *path, const rp_import_options *give
                     .progress = progress,
                     .pctx = pctx};
   bool own = o->format && strcmp(o->format, "reprise") == 0;
-  if (!o->format && !read_head(path, head, &n, NULL)) own = is_own(head, n);
+  if (!o->format && !read_head(path, head, &n, NULL))
+    own = n >= sizeof OWN_HEAD - 1 && memcmp(head, OWN_HEAD, sizeof OWN_HEAD - 1) == 0;
   if (own) return import_own(e, path, o, fn, ctx, progress, pctx, err);
   if (o->format && (rc = rp__foreign_format(o->format, &job.format, err))) return rc;
   if (job.format && !job.format->import)

@@ -5,7 +5,6 @@
 
 #include <sodium.h>
 
-#include "base/text.h"
 #include "engine/transfer/foreign.h"
 #include "engine/transfer/agent-tokens.h"
 #include "format/clawd.h"
