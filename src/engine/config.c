@@ -154,31 +154,6 @@ static void variable_name(const struct rp__option *o, char ret[SOURCE_MAX])
   for (size_t i = 0; i < n; i++) ret[i] = (char)toupper((unsigned char)ret[i]);
 }
 
-static int read_environment(struct rp__config *c, rp_error *err)
-{
-  struct section *all = STAILQ_FIRST(&c->sections);
-  int rc = 0;
-  for (size_t i = 0; !rc && i < RP_CONFIG_N; i++) {
-    char name[SOURCE_MAX];
-    variable_name(&rp__config_options[i], name);
-    const char *value = getenv(name);
-    if (value) rc = add(c, NULL, rp__config_options[i].name, value, name, err);
-    all->from_environment[i] = value != NULL;
-  }
-  return rc;
-}
-
-/* Each section holds what is said outside of any, and on top of that its own. */
-static void sections_complete(struct rp__config *c)
-{
-  struct section *all = STAILQ_FIRST(&c->sections), *s = all;
-  while ((s = STAILQ_NEXT(s, next))) {
-    s->values = all->values;
-    for (size_t i = 0; i < RP_CONFIG_N; i++)
-      if (s->given[i]) section_set(s, &rp__config_options[i], s->given[i]);
-  }
-}
-
 int rp__config_load(const char *path, struct rp__config **ret, rp_error *err)
 {
   struct rp__config *c = calloc(1, sizeof *c);
@@ -196,12 +171,23 @@ int rp__config_load(const char *path, struct rp__config **ret, rp_error *err)
     c->path = rp__path_join(home, "reprise.ini");
   int rc = !all || (!c->path && (required || home)) ? rp__fail_nomem(err) : 0;
   if (!rc && c->path) rc = read_file(c, required, err);
-  if (!rc) rc = read_environment(c, err);
+  for (size_t i = 0; !rc && i < RP_CONFIG_N; i++) {
+    char name[SOURCE_MAX];
+    variable_name(&rp__config_options[i], name);
+    const char *value = getenv(name);
+    if (value) rc = add(c, NULL, rp__config_options[i].name, value, name, err);
+    all->from_environment[i] = value != NULL;
+  }
   if (rc) {
     rp__config_free(c);
     return rc;
   }
-  sections_complete(c);
+  /* Each section holds what is said outside of any, and on top of that its own. */
+  for (struct section *s = all; (s = STAILQ_NEXT(s, next));) {
+    s->values = all->values;
+    for (size_t i = 0; i < RP_CONFIG_N; i++)
+      if (s->given[i]) section_set(s, &rp__config_options[i], s->given[i]);
+  }
   *ret = c;
   return 0;
 }
@@ -278,10 +264,7 @@ void rp__config_sample(struct rp__buf *out)
 
 void rp__config_show(const struct rp__config *c, const char *scope, struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "file", c->path);
-  rp__jw_key(w, "options");
-  rp__jw_array(w);
+  rp__jw_pack(w, "{file:s options:[", c->path);
   for (size_t i = 0; i < RP_CONFIG_N; i++) {
     const struct rp__option *o = &rp__config_options[i];
     const struct section *s = section_of(c, scope, i);
@@ -290,13 +273,7 @@ void rp__config_show(const struct rp__config *c, const char *scope, struct rp__j
       variable_name(o, source);
     else if (s)
       source_write(c, s->scope, source);
-    rp__jw_object(w);
-    rp__jw_kstr(w, "name", o->name);
-    rp__jw_kstr(w, "value", s ? s->given[i] : o->value);
-    rp__jw_kstr(w, "source", source);
-    rp__jw_kstr(w, "help", o->help);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "{name:s value:s source:s help:s}", o->name, s ? s->given[i] : o->value, source, o->help);
   }
-  rp__jw_end_array(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "]}");
 }

@@ -7,15 +7,12 @@
 #include <errno.h>
 #include <sodium.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "engine/keep/audit.h"
 #include "engine/capture/mirror.h"
 #include "engine/own-files.h"
-#include "engine/presence.h"
-#include "engine/start/run-slot.h"
-#include "engine/keep/unaudited-failures.h"
+#include "engine/run/slot.h"
 
 #define PATTERNS_MAX (64 * 1024)
 
@@ -72,6 +69,27 @@ int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability 
   if (rc && err) *err = c.txn.err;
   if (!rc) rp__audit_count(e, ops, n);
   return rc;
+}
+
+bool rp__list_room(void *list, size_t n, size_t *cap, size_t size)
+{
+  void *p;
+  if (n < *cap) return true;
+  size_t more = *cap ? *cap * 2 : 16;
+  memcpy(&p, list, sizeof p);
+  p = reallocarray(p, more, size);
+  if (!p) return false;
+  memcpy(list, &p, sizeof p);
+  *cap = more;
+  return true;
+}
+
+int rp__text_give(struct rp__buf *text, char **ret, rp_error *err)
+{
+  char *taken = rp__buf_take(text);
+  if (!taken) return rp__fail_nomem(err);
+  *ret = taken;
+  return 0;
 }
 
 static void on_wal_grown(void *ctx)
@@ -143,22 +161,6 @@ static int check_there(const rp_engine *e, rp_error *err)
   return RP_E_NO_STORE;
 }
 
-static int open_store(rp_engine *e, const char *path, struct rp__store **ret, rp_error *err)
-{
-  struct rp__store_options o = {
-      .path = path,
-      .read_only = e->read_only,
-      .existing = e->existing,
-      .short_lived = e->short_lived,
-      .clock = &e->clock,
-      .self = &e->self,
-      .log = e->log,
-      .wal_grown = e->short_lived ? NULL : on_wal_grown,
-      .ctx = e,
-  };
-  return path ? rp__store_sqlite_open(&o, ret, err) : rp__store_memory_open(&o, ret, err);
-}
-
 /* `<db>.runs`, beside the file. */
 static int open_locks(rp_engine *e, rp_error *err)
 {
@@ -223,17 +225,6 @@ static bool debug_wanted(const char *name)
   return v && *v && strcmp(v, "0") != 0;
 }
 
-/* Patterns of the user's own come from one file for all scopes. */
-static int open_redactor(rp_engine *e, rp_error *err)
-{
-  const char *path = rp__config_of(e->config, NULL)->redact_patterns;
-  struct rp__buf own RP_AUTOBUF = RP_BUF(PATTERNS_MAX);
-  int rc = *path ? rp__file_read(path, PATTERNS_MAX, &own, err) : 0;
-  if (rc) return rp__wrap(err, "redact_patterns");
-  rc = rp__redactor_new(*path ? own.p : NULL, &e->redactor, err);
-  return rc && *path ? rp__wrap(err, "%s", path) : rc;
-}
-
 /* What every engine needs whatever its store. */
 static int engine_prepare(rp_engine *e, const rp_options *o, rp_error *err)
 {
@@ -244,7 +235,14 @@ static int engine_prepare(rp_engine *e, const rp_options *o, rp_error *err)
   int rc = rp__proc_describe(0, &e->self, err);
   if (!rc) rc = rp__presence_new(&e->presence, err);
   if (!rc) rc = rp__config_load(o->config, &e->config, err);
-  return rc ? rc : open_redactor(e, err);
+  if (rc) return rc;
+  /* Patterns of the user's own come from one file for all scopes. */
+  const char *path = rp__config_of(e->config, NULL)->redact_patterns;
+  struct rp__buf own RP_AUTOBUF = RP_BUF(PATTERNS_MAX);
+  rc = *path ? rp__file_read(path, PATTERNS_MAX, &own, err) : 0;
+  if (rc) return rp__wrap(err, "redact_patterns");
+  rc = rp__redactor_new(*path ? own.p : NULL, &e->redactor, err);
+  return rc && *path ? rp__wrap(err, "%s", path) : rc;
 }
 
 /* The store is there: the queue and the keeper. */
@@ -298,7 +296,20 @@ int rp_open(const rp_options *options, rp_engine **ret, rp_error *err)
   if (!rc && !memory) rc = resolve_path(&e->path, err);
   if (!rc && !memory) rc = rp__own_files_config(e, err);
   if (!rc && !memory) rc = check_there(e, err);
-  if (!rc) rc = open_store(e, e->path, &e->store, err);
+  if (!rc) {
+    struct rp__store_options with = {
+        .path = e->path,
+        .read_only = e->read_only,
+        .existing = e->existing,
+        .short_lived = e->short_lived,
+        .clock = &e->clock,
+        .self = &e->self,
+        .log = e->log,
+        .wal_grown = e->short_lived ? NULL : on_wal_grown,
+        .ctx = e,
+    };
+    rc = e->path ? rp__store_sqlite_open(&with, &e->store, err) : rp__store_memory_open(&with, &e->store, err);
+  }
   if (!rc && !memory) rc = open_locks(e, err);
   if (rc) {
     engine_free(e);
@@ -316,17 +327,6 @@ static void drain(rp_engine *e)
   rp__outbox_flush(&e->outbox);
 }
 
-/* What is stored from here on somebody else tells of. An engine that stored nothing has nothing to tell. */
-static void mirror_last(rp_engine *e)
-{
-  rp_error err = {0};
-  pthread_mutex_lock(&e->queue.lock);
-  bool stored = e->queue.txns > 0;
-  pthread_mutex_unlock(&e->queue.lock);
-  if (e->short_lived && !stored) return;
-  if (rp__mirror_stores(e, true, &err) < 0) rp__log(&e->log, RP_LOG_WARN, "store_file: %s", err.message);
-}
-
 void rp_close(rp_engine *e)
 {
   static rp_engine *volatile left; /* keeps leak checkers from reporting an engine that is left to the system */
@@ -340,7 +340,13 @@ void rp_close(rp_engine *e)
   if (atomic_load(&e->keeper.prune_due)) RP_IGNORE(rp__keeper_prune(e, NULL)); /* the next one prunes */
   drain(e); /* what is told of a commit may still want the keeper */
   rp__keeper_done(e);
-  mirror_last(e);
+  /* What is stored from here on somebody else tells of. An engine that stored nothing has nothing to tell. */
+  rp_error err = {0};
+  pthread_mutex_lock(&e->queue.lock);
+  bool stored = e->queue.txns > 0;
+  pthread_mutex_unlock(&e->queue.lock);
+  if ((!e->short_lived || stored) && rp__mirror_stores(e, true, &err) < 0)
+    rp__log(&e->log, RP_LOG_WARN, "store_file: %s", err.message);
   rp__outbox_done(&e->outbox);
   rp__commitq_done(&e->queue);
   engine_free(e);
@@ -378,8 +384,7 @@ int rp_config_ini(char **ret, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(256 * 1024);
   rp__config_sample(&out);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }
 
 int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err)
@@ -389,6 +394,5 @@ int rp_config_json(rp_engine *e, const char *scope, char **ret, rp_error *err)
   struct rp__buf out RP_AUTOBUF = RP_BUF(1024 * 1024);
   struct rp__jw w = RP_JW(&out);
   rp__config_show(e->config, scope, &w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

@@ -54,7 +54,7 @@ struct rp__scope_key {
   struct rp__key key;
 };
 
-/* The live session store (mirror-store.c): what was written, and until when nothing is. */
+/* The live session store (capture/mirror.c): what was written, and until when nothing is. */
 struct rp__store_mirror {
   bool known;
   int64_t version, rest_until;
@@ -154,6 +154,10 @@ extern _Thread_local bool rp__preparing;
 #endif
 #define RP_MAY_ASK_STORE() assert(!rp__preparing)
 
+/* The table of who is in which session (presence.c); its functions are in reprise/host.h. */
+RP_MUST_USE int rp__presence_new(struct rp__presence **ret, rp_error *err);
+void rp__presence_free(struct rp__presence *t); /* NULL is fine */
+
 /* Opens on a store made by somebody else (tests); takes it over also on failure. */
 RP_MUST_USE int rp__engine_open_with(const rp_options *options, struct rp__store *store, rp_engine **ret,
                                      rp_error *err);
@@ -171,8 +175,16 @@ int64_t rp__engine_micros(const rp_engine *e);
 /* Several reads in one call, all of which must succeed: the first failure. */
 RP_MUST_USE int rp__engine_read(rp_engine *e, struct rp__read *reads, size_t n, rp_error *err);
 
+/* The members of an op on a session, given by its handle or its row, as of now. */
+#define RP__OP_OF(e, session) .session_ref = (session)->ref, .session_id = (session)->id, .now_ms = rp__engine_now(e)
 /* Commits ops as one transaction and waits. */
 RP_MUST_USE int rp__engine_commit(rp_engine *e, struct rp__op *ops, size_t n, rp_durability d, rp_error *err);
+
+/* Room for one more in a list that grows: `cap` entries, of which `n` are used. False without memory. */
+#define RP__ROOM(list, n, cap) rp__list_room(&(list), n, &(cap), sizeof *(list))
+bool rp__list_room(void *list, size_t n, size_t *cap, size_t size);
+/* The text that was written, to whoever asked for it. */
+RP_MUST_USE int rp__text_give(struct rp__buf *text, char **ret, rp_error *err);
 
 /* ---- session handles (session.c) ---- */
 
@@ -182,7 +194,7 @@ RP_MUST_USE int rp__session_open(rp_engine *e, const struct rp__session_row *row
 /* The same for whoever has the scope's key already: nothing is read. */
 RP_MUST_USE int rp__session_open_with(rp_engine *e, const struct rp__session_row *row, const struct rp__key *key,
                                       int64_t epoch, rp_session **ret, rp_error *err);
-rp_session *rp__session_ref(rp_session *s); /* with e->lock held */
+rp_session *rp__session_ref(rp_session *s); /* takes e->lock */
 void rp__session_unref(rp_session *s);
 RP_MUST_USE int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err);
 RP_MUST_USE int rp__session_lookup(rp_engine *e, const char *ref, struct rp__session_row *ret, rp_error *err);
@@ -205,9 +217,6 @@ RP_MUST_USE int rp__scope_key(rp_engine *e, const char *scope, const struct rp__
 /* The same, for whoever has read the scope's row. */
 RP_MUST_USE int rp__scope_key_of(rp_engine *e, const char *scope, const struct rp__scope_row *row,
                                  const struct rp__key **ret, rp_error *err);
-/* The scope's row and its key, in one read. */
-RP_MUST_USE int rp__scope_read(rp_engine *e, const char *scope, struct rp__scope_row *ret,
-                               const struct rp__key **ret_key, rp_error *err);
 
 /* A sealed session's metadata as its row keeps it (NULL without memory), and back, where the key is here. */
 char *rp__meta_seal(const struct rp__key *key, const char *id, const char *meta);
@@ -264,8 +273,7 @@ void rp__state_put(struct rp__state_loan *loan); /* of zeroes: nothing */
 
 /* The same of a session: at an event, or, with at_seq < 0, now. */
 RP_MUST_USE int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, char **ret, rp_error *err);
-void rp__state_drop(rp_session *s);                          /* forgets the one kept in memory */
-void rp__state_give_up(rp_engine *e, struct rp__fold *kept); /* one that a session kept; NULL is fine */
+void rp__state_drop(rp_session *s); /* forgets the one kept in memory */
 
 /* ---- checkpoints (checkpoint.c) ---- */
 
@@ -290,5 +298,9 @@ RP_MUST_USE int rp__session_rest(rp_session *s, int64_t ticks, rp_error *err);
 /* Judges a run: gathers the evidence and asks the rules. `last_ms`: last activity of its session. */
 void rp__run_judge(rp_engine *e, const struct rp__run_row *run, int64_t last_ms, struct rp__evidence *ret_evidence,
                    struct rp__verdict *ret);
+/* The newest run of a session, or the newest open one; ref 0: none. */
+RP_MUST_USE int rp__run_newest(rp_engine *e, int64_t session_ref, bool open_only, struct rp__run_row *ret,
+                               rp_error *err);
+int rp__run_copy(void *ctx, const struct rp__run_row *run); /* for lists: into the row that ctx is */
 
 #endif

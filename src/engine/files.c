@@ -3,7 +3,6 @@
 #include "engine/files.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 
 #include "base/file.h"
 #include "engine/transfer/copy.h"

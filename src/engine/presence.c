@@ -7,14 +7,40 @@
  * it has one, and in its kind's order of use. An entry is in the order of deadlines exactly when its deadline is not 0.
  * `ending` counts the entries in that order and those that are taken.
  */
-#include "engine/presence.h"
-
 #include <assert.h>
+#include <sodium.h>
+#include <sys/queue.h>
 
 #include "base/text.h"
 #include "engine/engine.h"
 
 #define SPREAD 128 /* sessions made one after the other, whose rows lie together: their heartbeats share pages */
+#define BATCH 1024 /* entries whose heartbeats are sent in one go, without the lock */
+#define RP_PRESENCE_BUCKETS 4096
+
+struct rp_presence {
+  rp_presence_row row;
+  rp_presence_host host;
+  bool taken;  /* for its end, by a caller that will settle it */
+  bool gone;   /* off the table; freed when nobody uses it */
+  size_t uses; /* by heartbeats that are being sent without the lock */
+  LIST_ENTRY(rp_presence) by_session, by_name;
+  TAILQ_ENTRY(rp_presence) by_use, by_deadline; /* among those of its kind */
+};
+
+TAILQ_HEAD(rp__presence_queue, rp_presence);
+LIST_HEAD(rp__presence_bucket, rp_presence);
+
+struct rp__presence {
+  pthread_mutex_t lock;
+  pthread_cond_t settled; /* an entry is no longer taken */
+  struct rp__presence_bucket sessions[RP_PRESENCE_BUCKETS], names[RP_PRESENCE_BUCKETS];
+  struct rp__presence_of_kind {
+    struct rp__presence_queue used, due;
+    size_t entries, ending;
+  } kind[RP_PRESENCE_KINDS];
+  unsigned char seed[crypto_shorthash_KEYBYTES];
+};
 
 int rp__presence_new(struct rp__presence **ret, rp_error *err)
 {
@@ -115,13 +141,15 @@ static rp_presence *take_off(struct rp__presence *t, rp_presence *p)
   return p->uses ? NULL : p;
 }
 
-rp_presence *rp__presence_unuse(rp_presence *p)
+/* An entry off the table that is ready to be freed, without the lock; else NULL. */
+static rp_presence *unuse(rp_presence *p)
 {
   assert(p->uses);
   return --p->uses == 0 && p->gone ? p : NULL;
 }
 
-void rp__presence_entry_free(rp_presence *p)
+/* Without the lock; NULL is fine. */
+static void entry_free(rp_presence *p)
 {
   if (!p) return;
   assert(p->gone && !p->uses);
@@ -133,7 +161,7 @@ void rp__presence_free(struct rp__presence *t)
 {
   if (!t) return;
   for (size_t i = 0; i < RP_PRESENCE_KINDS; i++)
-    while (!TAILQ_EMPTY(&t->kind[i].used)) rp__presence_entry_free(take_off(t, TAILQ_FIRST(&t->kind[i].used)));
+    while (!TAILQ_EMPTY(&t->kind[i].used)) entry_free(take_off(t, TAILQ_FIRST(&t->kind[i].used)));
   pthread_cond_destroy(&t->settled);
   pthread_mutex_destroy(&t->lock);
   free(t);
@@ -297,7 +325,7 @@ void rp_presence_leave(rp_engine *e, rp_presence *p, bool writer, int64_t grace_
   else if (p->row.present == 0)
     set_deadline(t, p, now_ms + (p->row.grace_ms >= 0 ? p->row.grace_ms : grace_ms));
   pthread_mutex_unlock(&t->lock);
-  rp__presence_entry_free(freed);
+  entry_free(freed);
 }
 
 void rp_presence_keep(rp_engine *e, rp_presence *p, int64_t grace_ms)
@@ -345,7 +373,7 @@ void rp_presence_settle(rp_engine *e, rp_presence *p, int64_t deadline)
   }
   pthread_cond_broadcast(&t->settled);
   pthread_mutex_unlock(&t->lock);
-  rp__presence_entry_free(freed);
+  entry_free(freed);
 }
 
 void rp_presence_clear(rp_engine *e, rp_presence_kind kind)
@@ -353,4 +381,58 @@ void rp_presence_clear(rp_engine *e, rp_presence_kind kind)
   const rp_presence_query q = {.kind = kind};
   rp_presence *p;
   while (e && (p = rp_presence_take(e, &q, NULL, NULL))) rp_presence_settle(e, p, -1);
+}
+
+/* ---- heartbeats: the one place that sends them for others ---- */
+
+/* As their rows lie in the store. */
+static int by_number(const void *a, const void *b)
+{
+  int64_t x = (*(rp_presence *const *)a)->row.number, y = (*(rp_presence *const *)b)->row.number;
+  return (x > y) - (x < y);
+}
+
+static bool is_due(const rp_presence *p, int64_t now_ms)
+{
+  const rp_presence_row *r = &p->row;
+  if (!p->host.session || !r->heartbeat_ms || r->heartbeat_at > now_ms) return false;
+  return !p->taken && !r->ended && (r->writers || r->always);
+}
+
+size_t rp_presence_heartbeats(rp_engine *e, int64_t now_ms, size_t *cursor, rp_heartbeat_fn *fn, void *ctx,
+                              rp_error *err)
+{
+  struct rp__presence *t = e->presence;
+  rp_presence *due[BATCH], *p;
+  int rc[BATCH];
+  size_t n = 0;
+  bool failed = false;
+  pthread_mutex_lock(&t->lock);
+  while (*cursor < RP_PRESENCE_BUCKETS && n < BATCH) {
+    LIST_FOREACH(p, &t->sessions[*cursor], by_session)
+    {
+      if (n == BATCH || !is_due(p, now_ms)) continue;
+      p->row.heartbeat_at += p->row.heartbeat_ms * ((now_ms - p->row.heartbeat_at) / p->row.heartbeat_ms + 1);
+      p->uses++;
+      due[n++] = p;
+    }
+    if (n < BATCH) (*cursor)++; /* else the rest of the bucket comes next */
+  }
+  pthread_mutex_unlock(&t->lock);
+  qsort(due, n, sizeof due[0], by_number);
+  for (size_t i = 0; i < n; i++) {
+    rp_error why = {0};
+    rc[i] = rp_heartbeat(due[i]->host.session, &why);
+    bool over = rc[i] == RP_E_ENDED || rc[i] == RP_E_SESSION_NOT_FOUND;
+    if (rc[i] && !over && !failed && err) *err = why;
+    failed = failed || (rc[i] && !over);
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (fn) fn(ctx, (rp_presence_kind)due[i]->row.kind, due[i]->host.host, rc[i]);
+    pthread_mutex_lock(&t->lock);
+    rp_presence *freed = unuse(due[i]);
+    pthread_mutex_unlock(&t->lock);
+    entry_free(freed);
+  }
+  return n;
 }

@@ -68,13 +68,6 @@ int rp__scope_key_of(rp_engine *e, const char *scope, const struct rp__scope_row
   return 0;
 }
 
-int rp__scope_read(rp_engine *e, const char *scope, struct rp__scope_row *ret, const struct rp__key **ret_key,
-                   rp_error *err)
-{
-  int rc = e->store->ops->scope_get(e->store, scope, ret, err);
-  return rc ? rc : rp__scope_key_of(e, scope, ret, ret_key, err);
-}
-
 int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, rp_error *err)
 {
   struct rp__scope_row row;
@@ -83,7 +76,8 @@ int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, r
     *ret = NULL;
     return 0;
   }
-  return rp__scope_read(e, scope, &row, ret, err);
+  int rc = e->store->ops->scope_get(e->store, scope, &row, err);
+  return rc ? rc : rp__scope_key_of(e, scope, &row, ret, err);
 }
 
 /* ---- metadata of sealed sessions: {"sealed":"HEX"} in the row ---- */

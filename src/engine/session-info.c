@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the public functions show and list of a session's row, and the JSON document of it. */
-#include <assert.h>
 #include <limits.h>
 
 #include "base/options.h"
-#include "base/text.h"
 #include "engine/engine.h"
 #include "engine/start/recover.h"
 
@@ -91,35 +89,22 @@ static rp_session_info info_of(const struct rp__session_row *r, const struct rp_
 
 static void info_write(const rp_session_info *i, struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", i->id);
-  rp__jw_kstr(w, "scope", i->scope);
-  rp__jw_kstr(w, "key", i->key);
-  rp__jw_kstr(w, "channel", i->channel);
-  rp__jw_kstr(w, "status", rp_session_status_name(i->status));
-  rp__jw_ktime(w, "created_at", i->created_at);
-  rp__jw_ktime(w, "last_activity_at", i->last_activity_at);
-  rp__jw_ktime(w, "ended_at", i->ended_at);
-  rp__jw_kstr(w, "previous_session_id", i->previous_id);
-  rp__jw_kstr(w, "continued_by", i->continued_by);
-  rp__jw_kbool(w, "crash_recovered", i->crash_recovered);
+  rp__jw_pack(
+      w,
+      "{session_id:s scope:s key:s channel:s status:s created_at:t last_activity_at:t ended_at:t previous_session_id:s",
+      i->id, i->scope, i->key, i->channel, rp_session_status_name(i->status), i->created_at, i->last_activity_at,
+      i->ended_at, i->previous_id);
+  rp__jw_pack(w, "continued_by:s crash_recovered:b", i->continued_by, i->crash_recovered);
   if (i->run_dead) rp__jw_kbool(w, "run_dead", true);
-  rp__jw_ki64(w, "schema_version", 1);
-  rp__jw_ki64(w, "seq", i->seq);
-  rp__jw_ki64(w, "epoch", i->epoch);
-  rp__jw_ki64(w, "bytes", i->bytes);
+  rp__jw_pack(w, "schema_version:i seq:i epoch:i bytes:i", INT64_C(1), i->seq, i->epoch, i->bytes);
   if (i->provider) rp__jw_kstr(w, "provider", i->provider);
   if (i->name) rp__jw_kstr(w, "name", i->name);
   if (i->sealed) rp__jw_kbool(w, "sealed", true);
   if (i->trashed_at) rp__jw_ktime(w, "trashed_at", i->trashed_at);
   if (i->held_at) rp__jw_ktime(w, "held_at", i->held_at);
-  if (i->forked_from) {
-    rp__jw_kstr(w, "forked_from", i->forked_from);
-    rp__jw_ki64(w, "forked_at_seq", i->forked_at_seq);
-  }
+  if (i->forked_from) rp__jw_pack(w, "forked_from:s forked_at_seq:i", i->forked_from, i->forked_at_seq);
   if (i->meta) {
-    rp__jw_key(w, "meta");
-    rp__jw_raw(w, i->meta, strlen(i->meta));
+    rp__jw_pack(w, "meta:r", i->meta);
   }
   rp__jw_end_object(w);
 }

@@ -68,21 +68,6 @@ static int on_event(void *ctx, const struct rp__event_row *row)
   return v->failed ? RP_E_CORRUPT : 0;
 }
 
-static size_t reads_of(rp_session *s, struct rp__read *reads)
-{
-  struct rp__view *v = s->view;
-  size_t n = 0;
-  if (v->row.snap_seq)
-    reads[n++] = (struct rp__read){
-        .type = RP_READ_SNAPSHOTS, .ctx = s, .u.snapshots = {.session_ref = s->ref, .n = -1, .fn = on_snapshot}};
-  reads[n++] = (struct rp__read){
-      .type = RP_READ_EVENTS,
-      .ctx = s,
-      .u.events = {.range = {.session_ref = s->ref, .session_id = s->id, .after = v->row.snap_seq}, .fn = on_event}};
-  if (v->row.tails.n && (v->streams = calloc(1, sizeof *v->streams))) reads[n++] = rp__streams_reading(s);
-  return n;
-}
-
 /* The state that was read becomes the handle's. */
 static void settle(rp_session *s, const struct rp__read *reads, size_t n)
 {
@@ -127,16 +112,8 @@ rp_session *rp__views_find(const struct rp__views *l, int64_t session_ref)
 void rp__views_keep(struct rp__views *l, rp_session *s)
 {
   if (!s->fold || l->bytes + s->view->row.bytes > KEPT_BYTES || rp__views_find(l, s->ref)) return;
-  if (l->n == l->cap) {
-    size_t cap = l->cap ? l->cap * 2 : 8;
-    rp_session **p = realloc(l->p, cap * sizeof *p);
-    if (!p) return;
-    l->p = p;
-    l->cap = cap;
-  }
-  pthread_mutex_lock(&s->e->lock);
+  if (!RP__ROOM(l->p, l->n, l->cap)) return;
   l->p[l->n++] = rp__session_ref(s);
-  pthread_mutex_unlock(&s->e->lock);
   l->bytes += s->view->row.bytes;
 }
 
@@ -149,8 +126,17 @@ int rp__views_read(rp_engine *e, const char *scope, rp_session *const *views, si
   rp_error why = {0};
   if (!reads || !at) return rp__fail_nomem(err);
   for (size_t i = 0; i < n; i++) {
+    rp_session *s = views[i];
+    struct rp__view *v = s->view;
     at[i] = n_reads;
-    n_reads += reads_of(views[i], reads + n_reads);
+    if (v->row.snap_seq)
+      reads[n_reads++] = (struct rp__read){
+          .type = RP_READ_SNAPSHOTS, .ctx = s, .u.snapshots = {.session_ref = s->ref, .n = -1, .fn = on_snapshot}};
+    reads[n_reads++] = (struct rp__read){
+        .type = RP_READ_EVENTS,
+        .ctx = s,
+        .u.events = {.range = {.session_ref = s->ref, .session_id = s->id, .after = v->row.snap_seq}, .fn = on_event}};
+    if (v->row.tails.n && (v->streams = calloc(1, sizeof *v->streams))) reads[n_reads++] = rp__streams_reading(s);
   }
   at[n] = n_reads;
   if (n && seen && !seen->topics) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Session handles: finding, opening, releasing. */
 #include "engine/session-view.h"
-#include "engine/start/run-slot.h"
+#include "engine/run/slot.h"
 #include "base/text.h"
 #include "engine/keep/redact-session.h"
 #include "engine/journal/stream-redaction.h"
@@ -64,7 +64,9 @@ int rp__session_open_with(rp_engine *e, const struct rp__session_row *row, const
 
 rp_session *rp__session_ref(rp_session *s)
 {
+  pthread_mutex_lock(&s->e->lock);
   s->refs++;
+  pthread_mutex_unlock(&s->e->lock);
   return s;
 }
 
@@ -195,24 +197,18 @@ int rp_attach(rp_engine *e, const char *ref, rp_session **ret, rp_error *err)
   int rc = rp__engine_check(e, err);
   if (rc) return rc;
   if (!ref) return rp__fail_field(err, RP_E_USAGE, "id", "no session was named");
-  struct rp__session_row row = {0};
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   rc = rp__session_lookup(e, ref, &row, err);
-  if (rc) return rc;
-  rc = rp__session_open(e, &row, 0, ret, err);
-  rp__session_row_done(&row);
-  return rc;
+  return rc ? rc : rp__session_open(e, &row, 0, ret, err);
 }
 
 int rp_resolve(rp_engine *e, const char *ref, char *ret, rp_error *err)
 {
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   int rc = rp__engine_check(e, err);
-  if (rc) return rc;
-  struct rp__session_row row = {0};
-  rc = rp__session_lookup(e, ref ? ref : "", &row, err);
-  if (rc) return rc;
-  memcpy(ret, row.id, sizeof row.id);
-  rp__session_row_done(&row);
-  return 0;
+  if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
+  if (!rc) memcpy(ret, row.id, sizeof row.id);
+  return rc;
 }
 
 /* An id of another scope must not hide a key of this one. */

@@ -42,19 +42,6 @@ static bool text_read(const char *text, char ret[ID_CHARS + 1])
   return true;
 }
 
-static void text_make(char text[TEXT_CHARS + 1])
-{
-  unsigned char secret[SECRET_BYTES], id[ID_CHARS];
-  rp__system_random.fill(rp__system_random.ctx, secret, sizeof secret);
-  rp__system_random.fill(rp__system_random.ctx, id, sizeof id);
-  memcpy(text, PREFIX, ID_AT);
-  for (int i = 0; i < ID_CHARS; i++) text[ID_AT + i] = id_alphabet[id[i] % 32];
-  text[SECRET_AT - 1] = '_';
-  sodium_bin2base64(text + SECRET_AT, SECRET_CHARS + 1, secret, sizeof secret,
-                    sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-  sodium_memzero(secret, sizeof secret);
-}
-
 static rp_token_info info_of(const struct rp__token_row *row)
 {
   return (rp_token_info){.id = row->id,
@@ -79,29 +66,11 @@ static int commit_change(rp_engine *e, enum rp__op_type type, const struct rp__t
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
   struct rp__op ops[2] = {{.type = type, .now_ms = rp__engine_now(e), .u.token.row = row}};
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "id", row->id);
-  rp__jw_kstr(&note.w, "name", row->name[0] ? row->name : NULL);
-  rp__jw_kstr(&note.w, "scope", row->scope[0] ? row->scope : NULL);
-  rp__jw_kbool(&note.w, "read_only", row->read_only);
-  rp__jw_ktime(&note.w, "expires_at", row->expires_at);
+  rp__jw_pack(&note.w, "id:s name:s scope:s read_only:b expires_at:t", row->id, row->name[0] ? row->name : NULL,
+              row->scope[0] ? row->scope : NULL, row->read_only, row->expires_at);
   const char *event = type == RP_OP_TOKEN_PUT ? "token_created" : "token_revoked";
   int rc = rp__audit_op(e, RP_SCOPE_STORE, event, &note, &ops[1], err);
   return rc ? rc : rp__engine_commit(e, ops, 2, RP_DISK, err);
-}
-
-static int options_check(rp_engine *e, const rp_token_options *o, rp_error *err)
-{
-  if (o->name && !rp__name_ok(o->name))
-    return rp__fail_field(err, RP_E_USAGE, "name", "the name '%s' holds more than letters, digits and . _ : -",
-                          rp__text_shown(o->name));
-  if (o->scope && !rp__name_ok(o->scope))
-    return rp__fail_field(err, RP_E_USAGE, "scope", "'%s' can't be a scope", rp__text_shown(o->scope));
-  int rc = rp__redaction_check_name(e, NULL, "name", o->name, err);
-  if (!rc) rc = rp__redaction_check_name(e, NULL, "scope", o->scope, err);
-  if (rc) return rc;
-  if (o->expires_ms && o->expires_ms <= rp__engine_now(e))
-    return rp__fail_field(err, RP_E_USAGE, "expires", "the token would have expired already");
-  return 0;
 }
 
 int rp_token_create(rp_engine *e, const rp_token_options *given, char **ret_text, rp_error *err)
@@ -110,8 +79,17 @@ int rp_token_create(rp_engine *e, const rp_token_options *given, char **ret_text
   char text[TEXT_CHARS + 1] RP_CLEANUP(text_wipe) = {0};
   int rc = rp__engine_check(e, err);
   if (!rc) rc = RP__OPTIONS(o, given, expires_ms, err);
-  if (!rc) rc = options_check(e, o, err);
   if (rc) return rc;
+  if (o->name && !rp__name_ok(o->name))
+    return rp__fail_field(err, RP_E_USAGE, "name", "the name '%s' holds more than letters, digits and . _ : -",
+                          rp__text_shown(o->name));
+  if (o->scope && !rp__name_ok(o->scope))
+    return rp__fail_field(err, RP_E_USAGE, "scope", "'%s' can't be a scope", rp__text_shown(o->scope));
+  rc = rp__redaction_check_name(e, NULL, "name", o->name, err);
+  if (!rc) rc = rp__redaction_check_name(e, NULL, "scope", o->scope, err);
+  if (rc) return rc;
+  if (o->expires_ms && o->expires_ms <= rp__engine_now(e))
+    return rp__fail_field(err, RP_E_USAGE, "expires", "the token would have expired already");
   struct rp__token_row row = {.read_only = o->read_only, .created_at = rp__engine_now(e), .expires_at = o->expires_ms};
   if (o->name) rp__text_copy(row.name, sizeof row.name, o->name);
   if (o->scope) rp__text_copy(row.scope, sizeof row.scope, o->scope);
@@ -119,7 +97,15 @@ int rp_token_create(rp_engine *e, const rp_token_options *given, char **ret_text
   if (!copy) return rp__fail_nomem(err);
   rc = RP_E_EXISTS;
   for (int i = 0; rc == RP_E_EXISTS && i < ID_TRIES; i++) {
-    text_make(text);
+    unsigned char secret[SECRET_BYTES], id[ID_CHARS];
+    rp__system_random.fill(rp__system_random.ctx, secret, sizeof secret);
+    rp__system_random.fill(rp__system_random.ctx, id, sizeof id);
+    memcpy(text, PREFIX, ID_AT);
+    for (int k = 0; k < ID_CHARS; k++) text[ID_AT + k] = id_alphabet[id[k] % 32];
+    text[SECRET_AT - 1] = '_';
+    sodium_bin2base64(text + SECRET_AT, SECRET_CHARS + 1, secret, sizeof secret,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_memzero(secret, sizeof secret);
     text_read(text, row.id);
     text_hash(text, row.hash);
     rc = commit_change(e, RP_OP_TOKEN_PUT, &row, err);
@@ -216,26 +202,18 @@ static void use_done(struct rp__commit *c)
   free(u);
 }
 
-/*
- * Whether this use is to be written. The row knows of the last one, but not of the one that waits in the queue, and
- * while the store is away nothing gets into it: each place holds which token was written in which minute.
- */
-static bool use_claim(rp_engine *e, const struct rp__token_row *row, int64_t now)
+/* Never on the caller's path, and no failure of his. */
+static void use_note(rp_engine *e, const struct rp__token_row *row)
 {
-  int64_t ago = now - row->last_used_at;
-  if (e->read_only || (ago >= 0 && ago < USED_MS)) return false;
+  int64_t now = rp__engine_now(e), ago = now - row->last_used_at;
+  if (e->read_only || (ago >= 0 && ago < USED_MS)) return;
+  /* The row knows of the last use, but not of one that waits in the queue, and while the store is away nothing gets
+   * into it: each place holds which token was written in which minute. */
   uint32_t who;
   memcpy(&who, row->hash, sizeof who); /* of a random text: as good as any hash of the id */
   uint64_t mark = (uint64_t)who << 32 | (uint32_t)(rp__engine_ticks(e) / USED_MS + 1);
   atomic_ullong *place = &e->tokens_seen[who % RP_TOKENS_SEEN];
-  return atomic_exchange_explicit(place, mark, memory_order_relaxed) != mark;
-}
-
-/* Never on the caller's path, and no failure of his. */
-static void use_note(rp_engine *e, const struct rp__token_row *row)
-{
-  int64_t now = rp__engine_now(e);
-  if (!use_claim(e, row, now)) return;
+  if (atomic_exchange_explicit(place, mark, memory_order_relaxed) == mark) return;
   rp_error err = {.message = "not queued"};
   struct use *u = calloc(1, sizeof *u);
   if (!u) return;

@@ -73,7 +73,7 @@ struct rp__runs_sync {
 #define RP_RUNS_UNSAID 8        /* failures that are remembered */
 #define RP_RUNS_UNSAID_NAME 136 /* bytes of an id, with its end */
 
-/* A snapshot that failed while the audit log could not be written (engine/keep/unaudited-failures.c). */
+/* A snapshot that failed while the audit log could not be written (engine/keep/audit.c). */
 struct rp__runs_unsaid {
   _Atomic uint32_t state; /* 0: none */
   int32_t code;           /* an error's */

@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/capture/mirror.h"
 #include "engine/session-view.h"
 
@@ -86,16 +86,6 @@ static int build_parts(rp_session *s, const struct rp__last_words *words, struct
   return rc;
 }
 
-static void take_parts(struct rp__record_row *row, struct rp__record_parts *p)
-{
-  for (int i = 0; i < RP_PARTS_MAX; i++) row->part[i] = RP_TAKE(p->json[i]);
-  row->dropped = RP_TAKE(p->dropped);
-  row->n_tasks = p->n_tasks;
-  row->has_critical = p->has_critical;
-  row->n_topics = p->n_hashes;
-  memcpy(row->topics, p->topics, p->n_hashes * sizeof p->topics[0]);
-}
-
 /* In a sealed scope only ids, times and counts stay readable (decision 8). */
 static int seal_parts(rp_session *s, struct rp__record_row *row, rp_error *err)
 {
@@ -115,34 +105,6 @@ static int seal_parts(rp_session *s, struct rp__record_row *row, rp_error *err)
   return row->sealed_body ? 0 : rp__fail_nomem(err);
 }
 
-static void fill_row(struct rp__record_row *row, const struct rp__session_row *from, int64_t end_ms, int64_t now)
-{
-  row->session_ref = from->ref;
-  memcpy(row->session_id, from->id, RP_NAME);
-  memcpy(row->scope, from->scope, RP_NAME);
-  memcpy(row->channel, from->channel, RP_NAME);
-  memcpy(row->previous_id, from->previous_id, RP_NAME);
-  memcpy(row->continued_by, from->continued_by, RP_NAME);
-  row->start_ms = from->created_at;
-  row->end_ms = end_ms;
-  row->created_ms = row->updated_ms = now;
-}
-
-static int capture_audit(rp_session *s, struct rp__capture *c, const struct rp__record_parts *p, rp_error *err)
-{
-  const struct rp__record_row *r = &c->row;
-  rp__audit_begin(&c->note);
-  rp__jw_kstr(&c->note.w, "session_id", r->session_id);
-  rp__jw_kstr(&c->note.w, "channel", r->channel);
-  rp__jw_kdouble(&c->note.w, "duration_minutes", (double)RP_MAX(0, r->end_ms - r->start_ms) / 60000.0);
-  rp__jw_ki64(&c->note.w, "pin_count", p->n_pins);
-  rp__jw_ki64(&c->note.w, "learning_count", p->n_learnings);
-  rp__jw_ki64(&c->note.w, "task_count", p->n_tasks);
-  rp__jw_ki64(&c->note.w, "hot_topic_count", p->n_topics);
-  rp__jw_kbool(&c->note.w, "crash_recovered", r->crash_recovered);
-  return rp__audit_op_with(s->e, r->scope, s->key, "session_captured", &c->note, &c->ops[1], err);
-}
-
 int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const struct rp__last_words *words,
                      struct rp__capture *ret, rp_error *err)
 {
@@ -151,22 +113,42 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const 
   *ret = (struct rp__capture){0};
   int rc = rp__session_row(s, &session, err);
   if (rc) return rc;
-  fill_row(&ret->row, &session, end_ms, rp__engine_now(s->e));
+  ret->row.session_ref = session.ref;
+  memcpy(ret->row.session_id, session.id, RP_NAME);
+  memcpy(ret->row.scope, session.scope, RP_NAME);
+  memcpy(ret->row.channel, session.channel, RP_NAME);
+  memcpy(ret->row.previous_id, session.previous_id, RP_NAME);
+  memcpy(ret->row.continued_by, session.continued_by, RP_NAME);
+  ret->row.start_ms = session.created_at;
+  ret->row.end_ms = end_ms;
+  ret->row.created_ms = ret->row.updated_ms = rp__engine_now(s->e);
   ret->row.crash_recovered = crash_recovered;
   rp__session_row_done(&session);
   rc = build_parts(s, words, &parts, err);
-  if (!rc) take_parts(&ret->row, &parts);
+  if (!rc) {
+    for (int i = 0; i < RP_PARTS_MAX; i++) ret->row.part[i] = RP_TAKE(parts.json[i]);
+    ret->row.dropped = RP_TAKE(parts.dropped);
+    ret->row.n_tasks = parts.n_tasks;
+    ret->row.has_critical = parts.has_critical;
+    ret->row.n_topics = parts.n_hashes;
+    memcpy(ret->row.topics, parts.topics, parts.n_hashes * sizeof parts.topics[0]);
+  }
   if (!rc) rc = seal_parts(s, &ret->row, err);
-  if (!rc) rc = capture_audit(s, ret, &parts, err);
+  if (!rc) {
+    const struct rp__record_row *r = &ret->row;
+    rp__audit_begin(&ret->note);
+    rp__jw_pack(&ret->note.w,
+                "session_id:s channel:s duration_minutes:d pin_count:i learning_count:i task_count:i hot_topic_count:i "
+                "crash_recovered:b",
+                r->session_id, r->channel, (double)RP_MAX(0, r->end_ms - r->start_ms) / 60000.0, (int64_t)parts.n_pins,
+                (int64_t)parts.n_learnings, (int64_t)parts.n_tasks, (int64_t)parts.n_topics, r->crash_recovered);
+    rc = rp__audit_op_with(s->e, r->scope, s->key, "session_captured", &ret->note, &ret->ops[1], err);
+  }
   if (rc) {
     rp__capture_done(ret);
     return rc;
   }
-  ret->ops[0] = (struct rp__op){.type = RP_OP_RECORD_PUT,
-                                .session_ref = s->ref,
-                                .session_id = s->id,
-                                .now_ms = rp__engine_now(s->e),
-                                .copying = s->copying};
+  ret->ops[0] = (struct rp__op){.type = RP_OP_RECORD_PUT, RP__OP_OF(s->e, s), .copying = s->copying};
   ret->n = RP_CAPTURE_OPS;
   return 0;
 }
@@ -198,11 +180,8 @@ void rp__capture_done(struct rp__capture *c)
 int rp__record_write(const struct rp__record_row *row, struct rp__buf *out)
 {
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", row->session_id);
-  rp__jw_ktime(&w, "start_time", row->start_ms);
-  rp__jw_ktime(&w, "end_time", row->end_ms);
-  rp__jw_kstr(&w, "channel", row->channel[0] ? row->channel : "unknown");
+  rp__jw_pack(&w, "{session_id:s start_time:t end_time:t channel:s", row->session_id, row->start_ms, row->end_ms,
+              row->channel[0] ? row->channel : "unknown");
   for (int i = 0; i < RP_PARTS_MAX; i++) {
     rp__jw_key(&w, rp__record_names[i]);
     rp__jw_raw(&w, row->part[i] ? row->part[i] : "[]", row->part[i] ? strlen(row->part[i]) : 2);
@@ -211,11 +190,9 @@ int rp__record_write(const struct rp__record_row *row, struct rp__buf *out)
     rp__jw_key(&w, RP_RECORD_DROPPED);
     rp__jw_raw(&w, row->dropped, strlen(row->dropped));
   }
-  rp__jw_kstr(&w, "previous_session_id", row->previous_id[0] ? row->previous_id : NULL);
-  rp__jw_kstr(&w, "continued_by", row->continued_by[0] ? row->continued_by : NULL);
-  rp__jw_kbool(&w, "crash_recovered", row->crash_recovered);
-  rp__jw_ki64(&w, "schema_version", 1);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "previous_session_id:s continued_by:s crash_recovered:b schema_version:i}",
+              row->previous_id[0] ? row->previous_id : NULL, row->continued_by[0] ? row->continued_by : NULL,
+              row->crash_recovered, INT64_C(1));
   return out->err;
 }
 

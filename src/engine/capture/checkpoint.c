@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/keep/audit.h"
-#include "engine/keep/unaudited-failures.h"
 
 #define RETRY_MS 5000        /* after a failed checkpoint nobody waits for */
 #define SNAPSHOTS_MAX 100000 /* rows looked at when old ones are dropped */
@@ -22,45 +21,23 @@ enum rp__due rp__checkpoint_due(rp_session *s, int64_t ticks)
   return due;
 }
 
-/* The snapshots there are, newest first. */
-struct inventory {
-  int64_t *n, *seq;
-  size_t count, cap;
+struct snapshot {
+  int64_t n, seq;
 };
 
-static void inventory_done(struct inventory *v)
-{
-  free(v->n);
-  free(v->seq);
-}
+/* The snapshots there are, newest first. */
+struct inventory {
+  struct snapshot *p;
+  size_t count, cap;
+};
 
 static int on_row(void *ctx, const struct rp__snapshot_row *row)
 {
   struct inventory *v = ctx;
   if (v->count == SNAPSHOTS_MAX) return 0;
-  if (v->count == v->cap) {
-    size_t cap = v->cap ? v->cap * 2 : 32;
-    int64_t *n = realloc(v->n, cap * sizeof *n);
-    if (n) v->n = n;
-    int64_t *seq = realloc(v->seq, cap * sizeof *seq);
-    if (seq) v->seq = seq;
-    if (!n || !seq) return RP_E_NOMEM;
-    v->cap = cap;
-  }
-  v->n[v->count] = row->n;
-  v->seq[v->count++] = row->seq;
+  if (!RP__ROOM(v->p, v->count, v->cap)) return RP_E_NOMEM;
+  v->p[v->count++] = (struct snapshot){row->n, row->seq};
   return 0;
-}
-
-static int snapshot_audit(rp_session *s, const struct rp__snapshot_row *row, struct rp__audit_note *note,
-                          struct rp__op *op, rp_error *err)
-{
-  rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "session_id", s->id);
-  rp__jw_ki64(&note->w, "seq", row->seq);
-  rp__jw_ki64(&note->w, "bytes", row->size);
-  rp__jw_kstr(&note->w, "reason", row->reason);
-  return rp__audit_op_with(s->e, s->scope, s->key, "snapshot_created", note, op, err);
 }
 
 /* Stores the encoded snapshot and drops those it makes superfluous, in one transaction. */
@@ -74,13 +51,9 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
   if (!seqs || !drop || !ops) return rp__fail_nomem(err);
   seqs[0] = row->seq;
-  if (old->count) memcpy(seqs + 1, old->seq, old->count * sizeof *seqs);
+  for (size_t i = 0; i < old->count; i++) seqs[i + 1] = old->p[i].seq;
   rp__snapshot_prune(seqs, count, RP_MAX(s->config->keep_snapshots, 1), drop);
-  struct rp__op base = {.session_ref = s->ref,
-                        .session_id = s->id,
-                        .now_ms = rp__engine_now(s->e),
-                        .epoch = s->epoch,
-                        .copying = s->copying};
+  struct rp__op base = {RP__OP_OF(s->e, s), .epoch = s->epoch, .copying = s->copying};
   ops[n] = base;
   ops[n].type = RP_OP_SNAPSHOT_PUT;
   ops[n++].u.snapshot_put.row = row;
@@ -89,9 +62,11 @@ static int store_snapshot(rp_session *s, const struct rp__snapshot_row *row, con
     ops[n] = base;
     ops[n].type = RP_OP_SNAPSHOT_DELETE;
     ops[n].u.snapshot_delete.if_there = true; /* another process may have dropped it meanwhile */
-    ops[n++].u.snapshot_delete.n = old->n[i - 1];
+    ops[n++].u.snapshot_delete.n = old->p[i - 1].n;
   }
-  int rc = snapshot_audit(s, row, &note, &ops[n++], err);
+  rp__audit_begin(&note);
+  rp__jw_pack(&note.w, "session_id:s seq:i bytes:i reason:s", s->id, row->seq, row->size, row->reason);
+  int rc = rp__audit_op_with(s->e, s->scope, s->key, "snapshot_created", &note, &ops[n++], err);
   if (!rc) rc = rp__engine_commit(s->e, ops, n, manual ? RP_DISK : RP_OS, err);
   if (!rc && ret_n) *ret_n = ops[0].ret.snapshot_n;
   return rc;
@@ -122,19 +97,17 @@ static int encode(rp_session *s, struct rp__buf *out, int64_t newest, int64_t *r
 static int checkpoint_once(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err)
 {
   struct rp__store *st = s->e->store;
-  struct inventory old RP_CLEANUP(inventory_done) = {0};
+  struct inventory old = {0};
   struct rp__buf bytes RP_AUTOBUF = RP_BUF(RP_SNAPSHOT_MAX + 65536);
   int64_t seq = 0;
   size_t raw = 0;
   atomic_store(&s->checkpoint_due, RP_DUE_NOT);
   int rc = st->ops->snapshot_list(st, s->ref, 0, on_row, &old, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
-  if (!rc) rc = encode(s, &bytes, old.count ? old.seq[0] : 0, &seq, &raw, err);
+  if (!rc) rc = encode(s, &bytes, old.count ? old.p[0].seq : 0, &seq, &raw, err);
   if (!rc && !bytes.n) { /* nothing new since the newest one */
-    if (ret_n) *ret_n = old.n[0];
-    return 0;
-  }
-  if (!rc) {
+    if (ret_n) *ret_n = old.p[0].n;
+  } else if (!rc) {
     struct rp__snapshot_row row = {.seq = seq,
                                    .at_ms = rp__engine_now(s->e),
                                    .raw_size = (int64_t)raw,
@@ -145,18 +118,8 @@ static int checkpoint_once(rp_session *s, const char *reason, int64_t *ret_n, rp
     rc = store_snapshot(s, &row, &old, strcmp(reason, "manual") == 0 || strcmp(reason, "exit") == 0, ret_n, err);
     if (!rc) rp__metric_observe(&s->e->metrics.snapshot_bytes, (double)row.size);
   }
+  free(old.p);
   return rc;
-}
-
-static void failure_audit(rp_session *s, const char *reason, const rp_error *why)
-{
-  struct rp__audit_note note;
-  rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", s->id);
-  rp__jw_kstr(&note.w, "reason", reason);
-  rp__jw_kstr(&note.w, "error", why->message);
-  if (rp__audit_write(s->e, s->scope, "snapshot_failed", &note)) rp__unsaid_keep(s, reason, why->code);
-  rp__audit_done(&note);
 }
 
 int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *err)
@@ -168,7 +131,11 @@ int rp__checkpoint(rp_session *s, const char *reason, int64_t *ret_n, rp_error *
   if (!rc) rp__metric_observe(&s->e->metrics.snapshot_seconds, (double)(rp__engine_micros(s->e) - began) / 1e6);
   if (!rc) rp__unsaid_tell(s->e);
   if (!rc) return 0;
-  failure_audit(s, reason, &why);
+  struct rp__audit_note note;
+  rp__audit_begin(&note);
+  rp__jw_pack(&note.w, "session_id:s reason:s error:s", s->id, reason, why.message);
+  if (rp__audit_write(s->e, s->scope, "snapshot_failed", &note)) rp__unsaid_keep(s, reason, why.code);
+  rp__audit_done(&note);
   if (err) *err = why;
   return rc;
 }
@@ -186,17 +153,6 @@ int rp__checkpoint_run(rp_session *s, enum rp__due due)
   return rc;
 }
 
-static int move_to_checkpointed(rp_session *s, rp_error *err)
-{
-  struct rp__op op = {.type = RP_OP_SESSION_SET,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
-                      .epoch = s->epoch,
-                      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_CHECKPOINT}};
-  return rp__engine_commit(s->e, &op, 1, RP_OS, err);
-}
-
 int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *err)
 {
   int rc = rp__session_check(s, err);
@@ -205,7 +161,11 @@ int rp_checkpoint(rp_session *s, int64_t *ret_n, rp_error *err)
   atomic_fetch_add(rc ? &s->e->counters.checkpoints_failed : &s->e->counters.checkpoints_ok, 1);
   if (rc) return rc;
   rp_error moved = {0};
-  rc = move_to_checkpointed(s, &moved);
+  struct rp__op op = {.type = RP_OP_SESSION_SET,
+                      RP__OP_OF(s->e, s),
+                      .epoch = s->epoch,
+                      .u.session_set = {.fields = RP_SET_MOVE, .move = RP_MOVE_CHECKPOINT}};
+  rc = rp__engine_commit(s->e, &op, 1, RP_OS, &moved);
   if (!rc) rp__session_mirror(s, false);
   if (rc == RP_E_ENDED || rc == RP_E_TRANSITION) return 0; /* an ended session keeps its status */
   if (rc && err) *err = moved;
@@ -247,12 +207,7 @@ int rp_snapshot_delete(rp_session *s, int64_t n, rp_error *err)
 {
   int rc = rp__session_check(s, err);
   if (rc) return rc;
-  struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
-                      .epoch = s->epoch,
-                      .u.snapshot_delete.n = n};
+  struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE, RP__OP_OF(s->e, s), .epoch = s->epoch, .u.snapshot_delete.n = n};
   return rp__engine_commit(s->e, &op, 1, RP_DISK, err);
 }
 
@@ -292,16 +247,6 @@ int rp_snapshot_json(rp_session *s, int64_t n, char **ret, rp_error *err)
 
 /* ---- going back ---- */
 
-/* What ended is told as it ended. It goes back once it is open again, or a fork begins from there. */
-static void say_how(const rp_session *s, int64_t to_seq, rp_error *err)
-{
-  if (s->trashed) return; /* that is why, and its own hint says so */
-  rp__hint(err,
-           "'reprise start --scope %s --id %s' opens it again, then it goes back; 'reprise fork %s --at %lld' makes "
-           "a new session from there",
-           s->scope, s->id, s->id, (long long)to_seq);
-}
-
 int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err)
 {
   char body[64];
@@ -317,7 +262,12 @@ int rp_restore(rp_session *s, int64_t to_seq, rp_ack *ret, rp_error *err)
   rp_event ev = {.kind = "restored", .body = body};
   rp_append_options o = {0};
   rc = rp__journal_append(s, &ev, 1, &o, true, ret, err);
-  if (rc == RP_E_ENDED) say_how(s, to_seq, err);
+  /* What ended is told as it ended. It goes back once it is open again, or a fork begins from there. */
+  if (rc == RP_E_ENDED && !s->trashed) /* of one in the trash its own hint says why */
+    rp__hint(err,
+             "'reprise start --scope %s --id %s' opens it again, then it goes back; 'reprise fork %s --at %lld' makes "
+             "a new session from there",
+             s->scope, s->id, s->id, (long long)to_seq);
   atomic_fetch_add(rc ? &s->e->counters.restores_failed : &s->e->counters.restores_ok, 1);
   if (rc) return rc;
   /* So that nobody has to go back again to know the state. If it fails, replay does. */

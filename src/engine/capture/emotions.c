@@ -63,13 +63,10 @@ int rp__emotions_event(rp_engine *e, rp_session *session, const char *scope, str
   int rc = table_read(path, &table, err);
   if (rc || (session && has_table(session, &table))) return rc;
   struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "settings");
-  rp__jw_object(&w);
+  rp__jw_pack(&w, "{settings:{");
   rp__jw_key(&w, "emotions");
   rp__jw_raw(&w, table.p, table.n);
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "}}");
   return out->err ? rp__fail_nomem(err) : 0;
 }
 
@@ -77,6 +74,5 @@ int rp_emotions_ini(char **ret, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(256 * 1024);
   rp__emotions_ini(&out);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

@@ -27,13 +27,7 @@ static int on_candidate(void *ctx, const struct rp__snapshot_row *row)
 {
   struct candidates *c = ctx;
   if (c->upto >= 0 && row->seq > c->upto) return 0;
-  if (c->count == c->cap) {
-    size_t cap = c->cap ? c->cap * 2 : 16;
-    struct candidate *p = realloc(c->p, cap * sizeof *p);
-    if (!p) return RP_E_NOMEM;
-    c->p = p;
-    c->cap = cap;
-  }
+  if (!RP__ROOM(c->p, c->count, c->cap)) return RP_E_NOMEM;
   c->p[c->count++] = (struct candidate){row->n, row->seq};
   return 0;
 }
@@ -70,12 +64,6 @@ static void warn(struct rp__buf *warnings, const char *fmt, ...)
   rp__buf_str(warnings, line);
 }
 
-/* Only damage is passed over. A key that does not fit, a newer version or no memory is the caller's business. */
-static bool is_damage(int rc)
-{
-  return rc == RP_E_SNAPSHOT_CORRUPT || rc == RP_E_CORRUPT || rc == RP_E_SNAPSHOT_NOT_FOUND;
-}
-
 /* One snapshot: *ret stays NULL when it is damaged. */
 static int load_one(rp_session *s, int64_t n, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
 {
@@ -86,7 +74,8 @@ static int load_one(rp_session *s, int64_t n, struct rp__fold **ret, struct rp__
     *ret = x.fold;
   else
     rp__fold_free(x.fold); /* it was read, and then the reading failed */
-  if (!rc || !is_damage(rc)) {
+  /* Only damage is passed over. A key that does not fit, a newer version or no memory is the caller's business. */
+  if (rc != RP_E_SNAPSHOT_CORRUPT && rc != RP_E_CORRUPT && rc != RP_E_SNAPSHOT_NOT_FOUND) {
     if (rc && err) *err = x.err;
     return rc;
   }
@@ -159,13 +148,7 @@ struct turns {
 
 static int add_turn(struct turns *t, int64_t at, int64_t to, int64_t at_ms)
 {
-  if (t->n == t->cap) {
-    size_t cap = t->cap ? t->cap * 2 : 64;
-    struct turn *p = realloc(t->p, cap * sizeof *p);
-    if (!p) return RP_E_NOMEM;
-    t->p = p;
-    t->cap = cap;
-  }
+  if (!RP__ROOM(t->p, t->n, t->cap)) return RP_E_NOMEM;
   t->p[t->n++] = (struct turn){at, to, at_ms};
   return 0;
 }
@@ -199,31 +182,6 @@ static int find_way(rp_session *s, const struct turns *t, int64_t upto, struct t
   }
 }
 
-/* Stands the fold at the turning point, its state being that of where the turn led. */
-static int stand_at(struct rp__fold **f, const struct turn *turn, rp_error *err)
-{
-  struct rp__fold *next = NULL;
-  struct rp__event ev = {.seq = turn->at, .at_ms = turn->at_ms, .kind = RP_KIND_RESTORED};
-  int rc = new_fold(&next, err);
-  if (rc) return rc;
-  rp__fold_adopt(next, RP_TAKE(*f), &ev);
-  *f = next;
-  return 0;
-}
-
-static int walk(rp_session *s, const struct turns *way, struct rp__fold **f, rp_error *err)
-{
-  for (size_t i = way->n; i-- > 0;) {
-    if (i + 1 < way->n) { /* a later piece begins at its turning point */
-      int rc = stand_at(f, &way->p[i], err);
-      if (rc) return rc;
-    }
-    int rc = way->p[i].to > rp__fold_seq(*f) ? replay(s, *f, way->p[i].to, err) : 0;
-    if (rc) return rc;
-  }
-  return 0;
-}
-
 static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
 {
   struct turns turns = {0}, way = {0};
@@ -233,7 +191,16 @@ static int turned_state(rp_session *s, int64_t upto, struct rp__fold **ret, stru
   if (!rc) rc = rp__journal_read_past(s, 0, upto < 0 ? 0 : upto, on_turn, &turns, &lost, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   if (!rc) rc = find_way(s, &turns, turns.last, &way, &f, warnings, err);
-  if (!rc) rc = walk(s, &way, &f, err);
+  for (size_t i = way.n; !rc && i-- > 0;) {
+    if (i + 1 < way.n) { /* a later piece begins at its turning point, with the state of where the turn led */
+      struct rp__fold *next = NULL;
+      struct rp__event ev = {.seq = way.p[i].at, .at_ms = way.p[i].at_ms, .kind = RP_KIND_RESTORED};
+      if ((rc = new_fold(&next, err))) break;
+      rp__fold_adopt(next, RP_TAKE(f), &ev);
+      f = next;
+    }
+    if (way.p[i].to > rp__fold_seq(f)) rc = replay(s, f, way.p[i].to, err);
+  }
   if (!rc) rp__fold_swap_lasting(f, turns.lasting);
   rp__fold_free(turns.lasting);
   free(turns.p);
@@ -281,16 +248,11 @@ static bool may_keep(rp_engine *e)
 void rp__state_drop(rp_session *s)
 {
   s->fold_drops++;
-  rp__state_give_up(s->e, RP_TAKE(s->fold));
-}
-
-void rp__state_give_up(rp_engine *e, struct rp__fold *kept)
-{
-  if (!kept) return;
-  rp__fold_free(kept);
-  pthread_mutex_lock(&e->lock);
-  e->folds--;
-  pthread_mutex_unlock(&e->lock);
+  if (!s->fold) return;
+  rp__fold_free(RP_TAKE(s->fold));
+  pthread_mutex_lock(&s->e->lock);
+  s->e->folds--;
+  pthread_mutex_unlock(&s->e->lock);
 }
 
 int rp__state_use(rp_session *s, struct rp__fold **ret, struct rp__buf *warnings, rp_error *err)
@@ -326,7 +288,7 @@ int rp__state_take(rp_session *s, struct rp__state_loan *ret, struct rp__buf *wa
   if (rc) return rc;
   pthread_mutex_lock(&s->e->lock);
   s->e->folds -= kept;
-  rp__session_ref(s);
+  s->refs++;
   pthread_mutex_unlock(&s->e->lock);
   *ret = (struct rp__state_loan){s, f, drops};
   return 0;
@@ -372,8 +334,7 @@ int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, cha
   rp__session_write(&row, &look, &w);
   rp__fold_show(f, RP_SETTINGS, write_settings, &row, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
   rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }
 
 int rp_state_json(rp_session *s, int64_t at_seq, char **ret, rp_error *err)

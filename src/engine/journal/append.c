@@ -242,9 +242,7 @@ static int batch_prepare(struct rp__batch *b, const rp_append_options *o, rp_err
   const char *key = b->given[0].idempotency_key;
   b->ops[0] = (struct rp__op){
       .type = RP_OP_APPEND,
-      .session_ref = s->ref,
-      .session_id = s->id,
-      .now_ms = rp__engine_now(s->e),
+      RP__OP_OF(s->e, s),
       .epoch = o->epoch ? o->epoch : s->epoch,
       .u.append = {.events = b->events,
                    .n = b->n_events,

@@ -63,9 +63,7 @@ int rp__blob_write(rp_session *s, enum rp__op_type type, const struct rp__blob_n
   row.data = packed.p;
   row.size = (int64_t)packed.n;
   struct rp__op op = {.type = type,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
+                      RP__OP_OF(s->e, s),
                       .epoch = s->epoch,
                       .copying = s->copying,
                       .u.blob = {.row = &row, .ret_id = id}};
@@ -73,18 +71,6 @@ int rp__blob_write(rp_session *s, enum rp__op_type type, const struct rp__blob_n
   if (rc == RP_E_FENCED && s->epoch) atomic_store(&s->fenced, true);
   if (!rc && ret_id) memcpy(ret_id, id, sizeof id);
   return rc;
-}
-
-int rp__blob_delete(rp_session *s, const char *id, rp_error *err)
-{
-  struct rp__blob_row row = {0};
-  snprintf(row.id, sizeof row.id, "%s", id);
-  struct rp__op op = {.type = RP_OP_BLOB_DELETE,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
-                      .u.blob.row = &row};
-  return rp__engine_commit(s->e, &op, 1, RP_DISK, err);
 }
 
 int rp_blob_put(rp_session *s, const void *bytes, size_t n, char *ret_id, rp_error *err)
@@ -161,18 +147,6 @@ int rp_blob_get(rp_session *s, const char *id, int (*write)(void *ctx, const voi
 
 /* ---- what events name ---- */
 
-bool rp__blob_named(struct rp__json body, struct rp__json_iter *it, char ret[RP_BLOB_ID_MAX + 1])
-{
-  struct rp__json value;
-  while (body.type == RP_JSON_OBJECT && rp__json_next(body, it, NULL, &value)) {
-    if (value.type != RP_JSON_STRING || value.n != ID_CHARS + 2) continue;
-    memcpy(ret, value.p + 1, value.n - 2);
-    ret[value.n - 2] = '\0';
-    if (rp__blob_id_ok(ret)) return true;
-  }
-  return false;
-}
-
 void rp__blob_ids_done(struct rp__blob_ids *ids)
 {
   free(ids->v);
@@ -199,17 +173,11 @@ bool rp__blob_ids_have(const struct rp__blob_ids *ids, const char *id)
   return at < ids->n && strcmp(ids->v[at], id) == 0;
 }
 
-int rp__blob_ids_add(struct rp__blob_ids *ids, const char *id)
+static int ids_add(struct rp__blob_ids *ids, const char *id)
 {
   size_t at = ids_place(ids, id);
   if (at < ids->n && strcmp(ids->v[at], id) == 0) return 0;
-  if (ids->n == ids->cap) {
-    size_t cap = ids->cap ? 2 * ids->cap : 16;
-    void *v = reallocarray(ids->v, cap, sizeof *ids->v);
-    if (!v) return RP_E_NOMEM;
-    ids->v = v;
-    ids->cap = cap;
-  }
+  if (!RP__ROOM(ids->v, ids->n, ids->cap)) return RP_E_NOMEM;
   memmove(&ids->v[at + 1], &ids->v[at], (ids->n++ - at) * sizeof *ids->v);
   snprintf(ids->v[at], sizeof *ids->v, "%s", id);
   return 0;
@@ -218,9 +186,13 @@ int rp__blob_ids_add(struct rp__blob_ids *ids, const char *id)
 int rp__blob_ids_note(struct rp__blob_ids *ids, struct rp__json body)
 {
   struct rp__json_iter it = {0};
-  char id[RP_BLOB_ID_MAX + 1];
+  struct rp__json value;
   int rc = 0;
-  while (!rc && rp__blob_named(body, &it, id)) rc = rp__blob_ids_add(ids, id);
+  while (!rc && body.type == RP_JSON_OBJECT && rp__json_next(body, &it, NULL, &value)) {
+    char id[ID_CHARS + 1] = "";
+    if (value.type == RP_JSON_STRING && value.n == ID_CHARS + 2) memcpy(id, value.p + 1, ID_CHARS);
+    if (rp__blob_id_ok(id)) rc = ids_add(ids, id);
+  }
   return rc;
 }
 
@@ -228,7 +200,7 @@ int rp__blob_ids_note(struct rp__blob_ids *ids, struct rp__json body)
 
 static int on_listed(void *ctx, const struct rp__blob_row *row)
 {
-  return rp__blob_ids_add(ctx, row->id);
+  return ids_add(ctx, row->id);
 }
 
 int rp__blobs_list(rp_session *s, struct rp__blob_ids *ret, rp_error *err)
@@ -307,7 +279,7 @@ static int on_orphan(void *ctx, const struct rp__blob_row *row)
 {
   struct orphans *o = ctx;
   if (row->at_ms > o->before || rp__blob_ids_have(o->named, row->id)) return 0;
-  return rp__blob_ids_add(&o->ids, row->id);
+  return ids_add(&o->ids, row->id);
 }
 
 int rp__blobs_check(rp_session *s, const struct rp__blob_ids *named, bool repair, rp__blob_finding_fn *fn, void *ctx,
@@ -337,7 +309,10 @@ int rp__blobs_check(rp_session *s, const struct rp__blob_ids *named, bool repair
   if (!rc) rc = s->e->store->ops->blob_list(s->e->store, s->ref, NULL, on_orphan, &o, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   for (size_t i = 0; !rc && i < o.ids.n; i++) {
-    if (repair) rc = rp__blob_delete(s, o.ids.v[i], err);
+    struct rp__blob_row row = {0};
+    snprintf(row.id, sizeof row.id, "%s", o.ids.v[i]);
+    struct rp__op op = {.type = RP_OP_BLOB_DELETE, RP__OP_OF(s->e, s), .u.blob.row = &row};
+    if (repair) rc = rp__engine_commit(s->e, &op, 1, RP_DISK, err);
     if (!rc) rc = tell(&c, true, "no event names blob %s", o.ids.v[i]);
   }
   rp__blob_ids_done(&o.ids);

@@ -19,12 +19,9 @@ RP_MUST_USE int rp__blob_write(rp_session *s, enum rp__op_type type, const struc
 /* All of it. RP_E_BLOB_NOT_FOUND, RP_E_CORRUPT. */
 RP_MUST_USE int rp__blob_read(rp_session *s, const char *id, rp__container_fn *fn, void *ctx, rp_error *err);
 RP_MUST_USE int rp__blob_read_all(rp_session *s, const char *id, struct rp__buf *out, int64_t *ret_at, rp_error *err);
-RP_MUST_USE int rp__blob_delete(rp_session *s, const char *id, rp_error *err);
 
 /* Whether that can be the id of a blob. */
 bool rp__blob_id_ok(const char *id);
-/* The blobs that an event's body names, one after the other; begin with {0}. False at the end. */
-bool rp__blob_named(struct rp__json body, struct rp__json_iter *it, char ret[RP_BLOB_ID_MAX + 1]);
 
 /* A growing list of ids, each once, in order. */
 struct rp__blob_ids {
@@ -32,7 +29,6 @@ struct rp__blob_ids {
   size_t n, cap;
 };
 void rp__blob_ids_done(struct rp__blob_ids *ids);
-int rp__blob_ids_add(struct rp__blob_ids *ids, const char *id); /* RP_E_NOMEM */
 bool rp__blob_ids_have(const struct rp__blob_ids *ids, const char *id);
 /* Adds what the body names. */
 int rp__blob_ids_note(struct rp__blob_ids *ids, struct rp__json body);

@@ -143,11 +143,7 @@ int rp__derive(rp_session *s, const struct rp__event *ev, size_t append_op, size
   *d = (struct rp__derived){.content = RP_BUF(s->config->body_bytes + 1),
                             .sealed = RP_BUF(2 * s->config->body_bytes + 16384),
                             .meta = RP_BUF(s->config->body_bytes + 1)};
-  *ret = (struct rp__op){.session_ref = s->ref,
-                         .session_id = s->id,
-                         .now_ms = rp__engine_now(s->e),
-                         .copying = s->copying,
-                         .derived_from = append_op + 1};
+  *ret = (struct rp__op){RP__OP_OF(s->e, s), .copying = s->copying, .derived_from = append_op + 1};
   *ret_any = true;
   if (ev->kind == RP_KIND_LEARNING) return derive_learning(s, ev, d, ret, ret_any, err);
   if (ev->kind == RP_KIND_CONFIDENCE) {

@@ -76,6 +76,5 @@ int rp_evidence_json(rp_session *s, int64_t at_ms, int64_t window_ms, bool video
   }
   if (rc == RP_E_TOO_LARGE) return rp__fail(err, rc, "there is too much around that moment: ask for a smaller window");
   if (rc) return rc == RP_E_NOMEM ? rp__fail_nomem(err) : rc;
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

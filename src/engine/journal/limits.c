@@ -134,10 +134,7 @@ int rp_usage_json(rp_session *s, char **ret, rp_error *err)
   write_budget(&w, "budget_usd", "budget_usd_share", sp.budget_usd, sp.usd);
   write_budget(&w, "budget_tokens", "budget_tokens_share", sp.budget_tokens, tokens_of(&sp));
   rp__jw_end_object(&w);
-  char *doc = rp__buf_take(&out);
-  if (!doc) return rp__fail_nomem(err);
-  *ret = doc;
-  return 0;
+  return rp__text_give(&out, ret, err);
 }
 
 /* ---- events ---- */

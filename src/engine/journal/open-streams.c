@@ -93,9 +93,7 @@ int rp__stream_shape(struct rp__stream *k, const struct rp__event *ev, const str
     rp__jw_key(&w, names[i]);
     rp__jw_raw(&w, v.p, v.n);
   }
-  rp__jw_kstr(&w, "content", "");
-  rp__jw_kbool(&w, "partial", true);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "content:s partial:b}", "", true);
   return k->shell.err;
 }
 
@@ -255,9 +253,7 @@ static int tail_put(rp_session *s, const struct rp__tail_row *row, const char *b
                              .tail = tail ? tail->p : NULL,
                              .tail_len = tail ? tail->n : 0};
   struct rp__op op = {.type = RP_OP_EVENT_REPLACE,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
+                      RP__OP_OF(s->e, s),
                       .copying = s->copying,
                       .u.event_replace = {.seq = row->seq, .event = &ev}};
   return rp__engine_commit(s->e, &op, 1, RP_OS, err);
@@ -336,11 +332,7 @@ int rp__streams_check(rp_session *s, bool repair, rp__tail_fault_fn *fn, void *c
 int rp__streams_forget(rp_session *s, rp_error *err)
 {
   struct rp__streams t = {0};
-  struct rp__op op = {.type = RP_OP_TAILS_FORGET,
-                      .session_ref = s->ref,
-                      .session_id = s->id,
-                      .now_ms = rp__engine_now(s->e),
-                      .u.tails_forget.number = rp__streams_number(&t)};
+  struct rp__op op = {.type = RP_OP_TAILS_FORGET, RP__OP_OF(s->e, s), .u.tails_forget.number = rp__streams_number(&t)};
   return rp__engine_commit(s->e, &op, 1, RP_DISK, err);
 }
 

@@ -260,9 +260,7 @@ static int judge(struct rp__outbox *o, struct rp__outbox_queue *q, struct rp__ou
   if (!rc) {
     struct rp__op op = {
         .type = RP_OP_APPEND,
-        .session_ref = s->ref,
-        .session_id = s->id,
-        .now_ms = rp__engine_now(o->e),
+        RP__OP_OF(o->e, s),
         .epoch = p->epoch ? p->epoch : s->epoch,
         .u.append = {
             .events = events, .n = a->n, .expect = -1, .client_id = p->client_id, .client_seq = p->client_seq}};

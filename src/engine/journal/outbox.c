@@ -80,9 +80,7 @@ struct rp__outbox_item *rp__outbox_item_new(rp_session *s, const rp_event *ev, s
     if (!to->at_ms) to->at_ms = now;
   }
   a->options.client_id = copy_text(&at, o->client_id);
-  pthread_mutex_lock(&s->e->lock);
   rp__session_ref(s);
-  pthread_mutex_unlock(&s->e->lock);
   return a;
 }
 
@@ -271,9 +269,7 @@ void rp__outbox_finish(struct rp__outbox *o, struct rp__outbox_queue *q, struct 
   attempt_drop(a, op && !ack.repeated ? ATTEMPT_STORED : ATTEMPT_FAILED);
   pthread_mutex_lock(&o->lock);
   if (spent && !q->spent) {
-    pthread_mutex_lock(&o->e->lock);
     q->spent = rp__session_ref(a->s);
-    pthread_mutex_unlock(&o->e->lock);
     rp__outbox_pending(o, &q->spent_pending, true);
   }
   rp__outbox_poke(o, q); /* after its sender was told: those behind it are told later */

@@ -38,8 +38,7 @@ static int tell_lost(struct read_ctx *x, int64_t seq, int64_t at_ms, const char 
 {
   struct rp__buf body RP_AUTOBUF = RP_BUF(4096);
   struct rp__jw w = RP_JW(&body);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "reason", why);
+  rp__jw_pack(&w, "{reason:s", why);
   if (kind && rp__name_ok(kind)) rp__jw_kstr(&w, "original_kind", kind);
   rp__jw_end_object(&w);
   if (body.err) return rp__fail_nomem(x->err);

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "engine/engine.h"
 #include "engine/own-files.h"
-#include "engine/start/run-slot.h"
+#include "engine/run/slot.h"
 
 #define FILE_FIRST "reprise-seal 1\n"
 #define FILE_MAX 512

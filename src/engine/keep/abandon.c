@@ -12,23 +12,14 @@
 
 /* ---- judging ---- */
 
-static bool channel_is_live(const struct rp__session_row *row)
-{
-  return row->channel[0] && strcmp(row->channel, "cli") != 0;
-}
-
 bool rp__abandon_possible(const rp_engine *e, const struct rp__session_row *row, int64_t now)
 {
   const struct rp__scope_config *c = rp__config_of(e->config, row->scope);
   if (rp__status_ended(row->status) || row->held_at || row->trashed_at || row->damaged) return false;
-  if (c->abandon == RP_ABANDON_NEVER || (c->abandon == RP_ABANDON_CHANNEL && !channel_is_live(row))) return false;
+  if (c->abandon == RP_ABANDON_NEVER ||
+      (c->abandon == RP_ABANDON_CHANNEL && (!row->channel[0] || strcmp(row->channel, "cli") == 0)))
+    return false;
   return now - RP_MAX(row->last_activity_at, row->created_at) >= c->abandon_ms;
-}
-
-static int on_run(void *ctx, const struct rp__run_row *run)
-{
-  *(struct rp__run_row *)ctx = *run;
-  return 0;
 }
 
 /* By the newest run, which is in q->run. */
@@ -43,55 +34,14 @@ static void judge(rp_engine *e, const struct rp__session_row *row, struct rp__qu
 
 int rp__abandon_judge(rp_engine *e, const struct rp__session_row *row, struct rp__quiet *ret, rp_error *err)
 {
-  struct rp__run_filter f = {.session_ref = row->ref, .limit = 1};
   *ret = (struct rp__quiet){.last_ms = RP_MAX(row->last_activity_at, row->created_at)};
   if (!rp__abandon_possible(e, row, rp__engine_now(e))) return 0;
-  int rc = e->store->ops->run_list(e->store, &f, on_run, &ret->run, err);
+  int rc = rp__run_newest(e, row->ref, false, &ret->run, err);
   if (!rc) judge(e, row, ret);
   return rc;
 }
 
 /* ---- marking ---- */
-
-static int abandoned_body(const struct rp__quiet *q, struct rp__buf *out)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "status", rp__status_name(RP_STATUS_ABANDONED));
-  rp__jw_kstr(&w, "reason", "no activity");
-  rp__jw_ktime(&w, "last_activity_at", q->last_ms);
-  rp__jw_end_object(&w);
-  return out->err;
-}
-
-/*
- * All or nothing, and nothing when anybody showed up since the session was judged: a new run has another epoch, a guest
- * leaves another last seq, a heartbeat of the open run another time.
- */
-static int commit_mark(rp_session *s, const struct rp__session_row *row, const struct rp__quiet *q,
-                       const struct rp__last_words *words, const struct rp__capture *capture, rp_error *err)
-{
-  int64_t now = rp__engine_now(s->e), end = RP_MIN(q->last_ms, now);
-  struct rp__op base = {.session_ref = row->ref, .session_id = row->id, .now_ms = now, .epoch = row->epoch};
-  struct rp__op ops[MARK_OPS] = {base, base, base};
-  size_t n = 2;
-  ops[0].type = RP_OP_SESSION_SET;
-  ops[0].u.session_set.fields = RP_SET_MOVE;
-  ops[0].u.session_set.move = RP_MOVE_ABANDON;
-  ops[0].u.session_set.ended_at = end;
-  rp__last_words_append(words, 1, &ops[1]);
-  ops[1].u.append.expect = row->last_seq;
-  if (q->run.ref && !q->run.ended_at) {
-    ops[n].type = RP_OP_RUN_END;
-    ops[n].u.run_end.run_ref = q->run.ref;
-    ops[n].u.run_end.ended_at = end;
-    ops[n].u.run_end.cause = q->verdict.cause;
-    ops[n].u.run_end.evidence = q->verdict.evidence;
-    ops[n++].u.run_end.still_at = q->run.heartbeat_at;
-  }
-  n += rp__capture_ops(capture, ops + n);
-  return rp__engine_commit(s->e, ops, n, RP_DISK, err);
-}
 
 static int mark(rp_session *s, const struct rp__session_row *row, const struct rp__quiet *q, rp_error *err)
 {
@@ -100,7 +50,10 @@ static int mark(rp_session *s, const struct rp__session_row *row, const struct r
   struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
   struct rp__str body = {0};
   rp_error why = {0};
-  if (abandoned_body(q, &plain) || rp__journal_seal(s, plain.p, plain.n, &sealed, &body)) return rp__fail_nomem(err);
+  struct rp__jw w = RP_JW(&plain);
+  rp__jw_pack(&w, "{status:s reason:s last_activity_at:t}", rp__status_name(RP_STATUS_ABANDONED), "no activity",
+              q->last_ms);
+  if (plain.err || rp__journal_seal(s, plain.p, plain.n, &sealed, &body)) return rp__fail_nomem(err);
   /* A journal that can't be read has no record, but it is abandoned all the same. */
   int rc = rp__last_words_make(s, &words, &why);
   if (!rc)
@@ -116,7 +69,27 @@ static int mark(rp_session *s, const struct rp__session_row *row, const struct r
                                                  .at_ms = rp__engine_now(s->e),
                                                  .sealed = s->key != NULL,
                                                  .engine = true};
-  rc = commit_mark(s, row, q, &words, &capture, err);
+  /* All or nothing, and nothing when anybody showed up since the session was judged: a new run has another epoch, a
+   * guest leaves another last seq, a heartbeat of the open run another time. */
+  struct rp__op base = {RP__OP_OF(s->e, row), .epoch = row->epoch};
+  struct rp__op ops[MARK_OPS] = {base, base, base};
+  int64_t end = RP_MIN(q->last_ms, base.now_ms);
+  size_t n = 2;
+  ops[0].type = RP_OP_SESSION_SET;
+  ops[0].u.session_set.fields = RP_SET_MOVE;
+  ops[0].u.session_set.move = RP_MOVE_ABANDON;
+  ops[0].u.session_set.ended_at = end;
+  rp__last_words_append(&words, 1, &ops[1]);
+  ops[1].u.append.expect = row->last_seq;
+  if (q->run.ref && !q->run.ended_at) {
+    ops[n].type = RP_OP_RUN_END;
+    ops[n].u.run_end.run_ref = q->run.ref;
+    ops[n].u.run_end.ended_at = end;
+    ops[n].u.run_end.cause = q->verdict.cause;
+    ops[n].u.run_end.evidence = q->verdict.evidence;
+    ops[n++].u.run_end.still_at = q->run.heartbeat_at;
+  }
+  rc = rp__engine_commit(s->e, ops, n + rp__capture_ops(&capture, ops + n), RP_DISK, err);
   if (!rc) rp__capture_mirror(s, &capture);
   if (!rc) atomic_fetch_add(&s->e->metrics.abandoned, 1);
   return rc;
@@ -142,34 +115,19 @@ struct sweep {
   size_t n, cap;
 };
 
-/* Quiet but alive sessions, of which a server has thousands, must not take the places of those that are to be marked.
- */
-static int lives(struct sweep *x, const struct rp__session_row *row, bool *ret)
-{
-  struct rp__run_row run = {0};
-  struct rp__evidence evidence;
-  struct rp__verdict verdict = {0};
-  struct rp__run_filter f = {.session_ref = row->ref, .limit = 1};
-  int rc = x->e->store->ops->run_list(x->e->store, &f, on_run, &run, x->err);
-  if (!rc && run.ref && !run.ended_at) rp__run_judge(x->e, &run, row->last_activity_at, &evidence, &verdict);
-  *ret = verdict.alive;
-  return rc;
-}
-
 static int on_session(void *ctx, const struct rp__session_row *row)
 {
   struct sweep *x = ctx;
-  bool alive = false;
   if (x->n == MARK_MAX || !rp__abandon_possible(x->e, row, x->now)) return 0;
-  int rc = lives(x, row, &alive);
-  if (rc || alive) return rc;
-  if (x->n == x->cap) {
-    size_t cap = x->cap ? x->cap * 2 : 16;
-    void *p = realloc(x->ids, cap * sizeof *x->ids);
-    if (!p) return RP_E_NOMEM;
-    x->ids = p;
-    x->cap = cap;
-  }
+  /* Quiet but alive sessions, of which a server has thousands, must not take the places of those that are to be marked.
+   */
+  struct rp__run_row run;
+  struct rp__evidence evidence;
+  struct rp__verdict verdict = {0};
+  int rc = rp__run_newest(x->e, row->ref, false, &run, x->err);
+  if (!rc && run.ref && !run.ended_at) rp__run_judge(x->e, &run, row->last_activity_at, &evidence, &verdict);
+  if (rc || verdict.alive) return rc;
+  if (!RP__ROOM(x->ids, x->n, x->cap)) return RP_E_NOMEM;
   memcpy(x->ids[x->n++], row->id, RP_NAME);
   return 0;
 }
@@ -181,17 +139,6 @@ static bool is_left(int rc)
          rc == RP_E_TRANSITION || rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG;
 }
 
-static int sweep_one(rp_engine *e, const char *id, bool *ret_marked, rp_error *err)
-{
-  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-  struct rp__quiet q = {0};
-  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &row, err);
-  if (!rc) rc = rp__abandon_judge(e, &row, &q, err);
-  if (!rc && q.due) rc = rp__abandon_mark(e, &row, &q, err);
-  *ret_marked = !rc && q.due;
-  return is_left(rc) ? 0 : rc;
-}
-
 int rp__abandon_sweep(rp_engine *e, const char *scope, int64_t *ret_n, rp_error *err)
 {
   struct sweep x = {.e = e, .err = err, .now = rp__engine_now(e)};
@@ -201,9 +148,13 @@ int rp__abandon_sweep(rp_engine *e, const char *scope, int64_t *ret_n, rp_error 
   int rc = e->store->ops->session_list(e->store, &f, on_session, &x, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
   for (size_t i = 0; !rc && i < x.n; i++) {
-    bool done = false;
-    rc = sweep_one(e, x.ids[i], &done, err);
-    marked += done;
+    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+    struct rp__quiet q = {0};
+    rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, x.ids[i], &row, err);
+    if (!rc) rc = rp__abandon_judge(e, &row, &q, err);
+    if (!rc && q.due) rc = rp__abandon_mark(e, &row, &q, err);
+    marked += !rc && q.due;
+    if (is_left(rc)) rc = 0;
   }
   free(x.ids);
   if (!rc && ret_n) *ret_n = marked;
@@ -239,7 +190,7 @@ static int keep_due(struct scope_look *x, rp_error *err)
   for (size_t i = 0; i < x->n; i++)
     reads[i] = (struct rp__read){.type = RP_READ_RUNS,
                                  .ctx = &x->quiet[i].run,
-                                 .u.runs = {.filter = {.session_ref = x->rows[i].ref, .limit = 1}, .fn = on_run}};
+                                 .u.runs = {.filter = {.session_ref = x->rows[i].ref, .limit = 1}, .fn = rp__run_copy}};
   int rc = x->n ? x->e->store->ops->read(x->e->store, reads, x->n, err) : 0;
   for (size_t i = 0; !rc && i < x->n; i++) {
     if (reads[i].rc) continue;

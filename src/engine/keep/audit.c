@@ -38,25 +38,6 @@ void rp__audit_done(struct rp__audit_note *note)
   sodium_memzero(note->key, sizeof note->key);
 }
 
-/* Reasons and names come from people: what they hold is masked like everything that is stored. */
-static int mask_fields(rp_engine *e, const char *scope, struct rp__audit_note *note, rp_error *err)
-{
-  struct rp__buf masked = RP_BUF(2 * RP_AUDIT_FIELDS_MAX);
-  struct rp__str fields;
-  int rc = rp__engine_mask(e, scope, RP_KIND_OTHER, rp__json_trusted(note->fields.p, note->fields.n), &masked, &fields);
-  if (rc) {
-    rp__buf_done(&masked);
-    return rp__fail(err, rc, "an audit record can't be masked");
-  }
-  if (fields.p == note->fields.p) {
-    rp__buf_done(&masked);
-    return 0;
-  }
-  rp__buf_done(&note->fields);
-  note->fields = masked;
-  return 0;
-}
-
 int rp__audit_op(rp_engine *e, const char *scope, const char *event, struct rp__audit_note *note, struct rp__op *ret,
                  rp_error *err)
 {
@@ -71,8 +52,16 @@ int rp__audit_op_with(rp_engine *e, const char *scope, const struct rp__key *key
   note->w.out = &note->fields; /* the note may have been moved since it was begun */
   rp__jw_end_object(&note->w);
   if (note->fields.err) return rp__fail(err, note->fields.err, "the audit record '%s' can't be written", event);
-  int rc = mask_fields(e, scope, note, err);
-  if (rc) return rc;
+  /* Reasons and names come from people: what they hold is masked like everything that is stored. */
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(2 * RP_AUDIT_FIELDS_MAX);
+  struct rp__str fields;
+  int rc = rp__engine_mask(e, scope, RP_KIND_OTHER, rp__json_trusted(note->fields.p, note->fields.n), &masked, &fields);
+  if (rc) return rp__fail(err, rc, "an audit record can't be masked");
+  if (fields.p != note->fields.p) {
+    rp__buf_done(&note->fields);
+    note->fields = masked;
+    masked = (struct rp__buf){0};
+  }
   *ret = (struct rp__op){.type = RP_OP_AUDIT, .now_ms = rp__engine_now(e)};
   ret->u.audit.scope = scope;
   ret->u.audit.event = event;
@@ -150,13 +139,7 @@ static int on_audit(void *ctx, const struct rp__audit_row *row)
 static int on_scope(void *ctx, const char *scope)
 {
   struct rp__scope_names *v = ctx;
-  if (v->n == v->cap) {
-    size_t cap = v->cap ? v->cap * 2 : 16;
-    void *p = realloc(v->p, cap * sizeof *v->p);
-    if (!p) return RP_E_NOMEM;
-    v->p = p;
-    v->cap = cap;
-  }
+  if (!RP__ROOM(v->p, v->n, v->cap)) return RP_E_NOMEM;
   snprintf(v->p[v->n++], RP_NAME, "%s", scope);
   return 0;
 }
@@ -328,9 +311,7 @@ int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **
     rc = rp__fail_field(err, RP_E_USAGE, "expect", "'%.80s' is no head: a number, a colon and 64 hexadecimal digits",
                         expect);
   if (!rc) rc = rp__scope_names(e, scope, &scopes, err);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "scopes");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{scopes:[");
   for (size_t i = 0; !rc && i < scopes.n; i++) {
     struct check x = {
         .r = {.e = e, .err = err, .plain = RP_BUF(RP_AUDIT_FIELDS_MAX)}, .scope = scopes.p[i], .expect = expect};
@@ -339,18 +320,73 @@ int rp_audit_verify(rp_engine *e, const char *scope, const char *expect, char **
     rp__buf_done(&x.r.plain);
     expected = expected || x.expected;
     head_text(x.n, x.prev, head);
-    rp__jw_object(&w);
-    rp__jw_kstr(&w, "scope", x.scope);
-    rp__jw_ki64(&w, "records", x.n);
-    rp__jw_kstr(&w, "head", x.n ? head : NULL);
-    rp__jw_end_object(&w);
+    rp__jw_pack(&w, "{scope:s records:i head:s}", x.scope, x.n, x.n ? head : NULL);
   }
   if (!rc) rc = check_total(e, err);
   if (rc) return rc;
   if (!expected) return rp__fail(err, RP_E_AUDIT_BROKEN, "no record is %s: the log was cut or written anew", expect);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "]}");
   if (out.err) return rp__fail_nomem(err);
   if (ret && !(*ret = rp__buf_take(&out))) return rp__fail_nomem(err);
   return 0;
+}
+
+/* ---- failures that could not be recorded ---- */
+
+enum { FREE, TAKEN, SAID }; /* TAKEN: somebody writes or reads it; whoever is killed then leaves the place so */
+
+_Static_assert(RP_RUNS_UNSAID_NAME >= RP_NAME, "room for ids");
+
+static struct rp__runs_unsaid *places(rp_engine *e)
+{
+  if (e->read_only || e->locks.fd < 0) return NULL;
+  pthread_mutex_lock(&e->lock);
+  rp__lockfile_map(&e->locks);
+  pthread_mutex_unlock(&e->lock);
+  return e->locks.header ? e->locks.header->unsaid : NULL;
+}
+
+static bool claim(struct rp__runs_unsaid *u, uint32_t from)
+{
+  return atomic_compare_exchange_strong(&u->state, &from, TAKEN);
+}
+
+void rp__unsaid_keep(rp_session *s, const char *reason, int code)
+{
+  struct rp__runs_unsaid *u = places(s->e);
+  for (size_t i = 0; u && i < RP_RUNS_UNSAID; i++, u++) {
+    if (!claim(u, FREE)) continue;
+    u->at_ms = rp__engine_now(s->e);
+    u->code = code;
+    snprintf(u->scope, sizeof u->scope, "%s", s->scope);
+    snprintf(u->session, sizeof u->session, "%s", s->id);
+    snprintf(u->reason, sizeof u->reason, "%s", reason);
+    atomic_store(&u->state, SAID);
+    return;
+  }
+  rp__log(&s->e->log, RP_LOG_WARN, "session %s: a failed snapshot is not in the audit log", s->id);
+}
+
+void rp__unsaid_tell(rp_engine *e)
+{
+  struct rp__runs_unsaid *u = places(e);
+  rp_error why = {0};
+  int rc = 0;
+  for (size_t i = 0; u && !rc && i < RP_RUNS_UNSAID; i++, u++) {
+    if (!claim(u, SAID)) continue;
+    /* What a file says may be anything. */
+    bool whole = memchr(u->scope, 0, sizeof u->scope) && memchr(u->session, 0, sizeof u->session) &&
+                 memchr(u->reason, 0, sizeof u->reason) && rp__name_ok(u->scope) && rp__name_ok(u->session);
+    if (whole) {
+      struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
+      struct rp__op op;
+      rp__audit_begin(&note);
+      rp__jw_pack(&note.w, "session_id:s reason:s error:s failed_at:t", u->session, u->reason,
+                  rp_error_lookup(u->code)->text, u->at_ms);
+      rc = rp__audit_op(e, u->scope, "snapshot_failed", &note, &op, &why);
+      if (!rc) rc = rp__engine_commit(e, &op, 1, RP_OS, &why);
+    }
+    atomic_store(&u->state, rc ? SAID : FREE);
+  }
+  if (rc) rp__log(&e->log, RP_LOG_DEBUG, "audit record snapshot_failed: %s", why.message);
 }

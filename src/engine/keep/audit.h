@@ -43,4 +43,15 @@ void rp__scope_names_done(struct rp__scope_names *v);
 typedef int rp__audit_finding_fn(void *ctx, const char *what, bool note);
 RP_MUST_USE int rp__audit_findings(rp_engine *e, rp__audit_finding_fn *fn, void *ctx, rp_error *err);
 
+/*
+ * Failures that can't be recorded, because the full disk that caused them holds the log too (O-07). They are kept in
+ * the page of `<db>.runs` that all processes map and whose disk block exists already, until a process can write them
+ * down.
+ */
+
+/* Remembers that a snapshot failed. With no place left, or a store without such a page, it is only logged. */
+void rp__unsaid_keep(rp_session *s, const char *reason, int code);
+/* Writes down what is remembered, by whomever; what still can't be stays. */
+void rp__unsaid_tell(rp_engine *e);
+
 #endif

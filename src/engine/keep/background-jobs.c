@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/id.h"
 #include "base/process/thread.h"
 #include "engine/keep/abandon.h"
 #include "engine/files.h"
@@ -54,7 +53,7 @@ static rp_session *next_session(rp_engine *e, rp_session *s, wants_fn *wants, in
   pthread_mutex_lock(&e->lock);
   rp_session *n = s ? s->next : e->sessions;
   while (n && !wants(n, ticks) && n->next && ++skipped < SKIP_MAX) n = n->next;
-  if (n) rp__session_ref(n);
+  if (n) n->refs++;
   pthread_mutex_unlock(&e->lock);
   if (s) rp__session_unref(s);
   return n;
@@ -100,7 +99,8 @@ void rp__keeper_due(rp_session *s)
   if (!s->due_listed) {
     s->due_listed = true;
     s->due_next = e->due;
-    e->due = rp__session_ref(s);
+    s->refs++;
+    e->due = s;
   }
   pthread_mutex_unlock(&e->lock);
   rp__keeper_poke(&e->keeper);
@@ -119,13 +119,6 @@ static rp_session *due_pop(rp_engine *e)
   return s;
 }
 
-static int make_due_checkpoints(rp_engine *e, int64_t ticks)
-{
-  int rc = NOTHING;
-  for (rp_session *s; (s = due_pop(e)); rp__session_unref(s)) rc = pass(rc, checkpoint_if_due(s, ticks));
-  return rc;
-}
-
 /* ---- jobs: 0, an error, or NOTHING ---- */
 
 static int tend_log(rp_engine *e, bool tick, rp_error *err)
@@ -139,7 +132,8 @@ static int tend_log(rp_engine *e, bool tick, rp_error *err)
 static int make_checkpoints(rp_engine *e, bool tick, rp_error *err)
 {
   int64_t ticks = rp__engine_ticks(e);
-  int rc = make_due_checkpoints(e, ticks);
+  int rc = NOTHING;
+  for (rp_session *s; (s = due_pop(e)); rp__session_unref(s)) rc = pass(rc, checkpoint_if_due(s, ticks));
   for (rp_session *s = NULL; tick && (s = next_session(e, s, wants_checkpoint, ticks));)
     rc = pass(rc, checkpoint_if_due(s, ticks));
   return rc < 0 ? rp__fail(err, rc, "a checkpoint failed; it is tried again") : rc;
@@ -280,22 +274,11 @@ static void run_job(rp_engine *e, enum rp__keeper_job job, bool tick)
   if (rc) rp__log(&e->log, jobs[job].level, "background work, %s: %s", jobs[job].name, err.message);
 }
 
-static struct timespec next_tick(void)
-{
-  return rp__ticks_after_us(spread(TICK_MS) * 1000);
-}
-
-static bool passed(const struct timespec *t)
-{
-  struct timespec now = rp__ticks_after_us(0);
-  return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
-}
-
 static void *keeper_main(void *arg)
 {
   rp_engine *e = arg;
   struct rp__keeper *k = &e->keeper;
-  struct timespec until = next_tick();
+  struct timespec until = rp__ticks_after_us(spread(TICK_MS) * 1000), now;
   bool tick = true; /* what is due when the engine is opened */
   pthread_mutex_lock(&k->lock);
   while (!k->stop) {
@@ -304,11 +287,12 @@ static void *keeper_main(void *arg)
     int64_t ticks = rp__engine_ticks(e);
     for (int job = 0; job < RP_JOB_MAX; job++)
       if (is_time(k, (enum rp__keeper_job)job, tick, ticks)) run_job(e, (enum rp__keeper_job)job, tick);
-    if (tick) until = next_tick();
+    if (tick) until = rp__ticks_after_us(spread(TICK_MS) * 1000);
     tick = false;
     pthread_mutex_lock(&k->lock);
     while (!k->poked && !k->stop && !tick) tick = pthread_cond_timedwait(&k->wake, &k->lock, &until) == ETIMEDOUT;
-    tick = tick || passed(&until); /* whoever pokes all the time keeps no tick away */
+    now = rp__ticks_after_us(0); /* whoever pokes all the time keeps no tick away */
+    tick = tick || now.tv_sec > until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec);
   }
   pthread_mutex_unlock(&k->lock);
   return NULL;

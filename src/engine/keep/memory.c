@@ -14,20 +14,6 @@ static int check_confidence(double v, rp_error *err)
   return rp__fail_field(err, RP_E_USAGE, "confidence", "a confidence is between 0 and 1");
 }
 
-static int write_categories(const char *categories, struct rp__jw *w)
-{
-  if (!categories || !*categories) return 0;
-  rp__jw_key(w, "categories");
-  rp__jw_array(w);
-  for (const char *p = categories; *p;) {
-    size_t n = strcspn(p, ",");
-    if (n) rp__jw_strn(w, p, n);
-    p += n + (p[n] == ',');
-  }
-  rp__jw_end_array(w);
-  return 0;
-}
-
 int rp_remember(rp_session *s, const char *text, double confidence, const char *categories, char *ret_id, rp_error *err)
 {
   char id[RP_UUID_TEXT];
@@ -38,11 +24,16 @@ int rp_remember(rp_session *s, const char *text, double confidence, const char *
   if (!rc) rc = check_confidence(confidence, err);
   if (rc) return rc;
   rp__uuid7(id, rp__engine_now(s->e), &rp__system_random);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "memory_id", id);
-  rp__jw_kstr(&w, "content", text);
-  rp__jw_kdouble(&w, "confidence", confidence);
-  write_categories(categories, &w);
+  rp__jw_pack(&w, "{memory_id:s content:s confidence:d", id, text, confidence);
+  if (categories && *categories) {
+    rp__jw_karray(&w, "categories");
+    for (const char *p = categories; *p;) {
+      size_t n = strcspn(p, ",");
+      if (n) rp__jw_strn(&w, p, n);
+      p += n + (p[n] == ',');
+    }
+    rp__jw_end_array(&w);
+  }
   rp__jw_end_object(&w);
   if (body.err) return rp__fail(err, body.err, "the memory is too long");
   rp_event ev = {.kind = "learning", .body = body.p, .body_len = body.n};
@@ -168,12 +159,8 @@ int rp_memory_confidence(rp_session *s, const char *memory_id, double confidence
   rc = rp__memory_score(s->e, s->scope, memory_id, &old, &known, err);
   if (!rc && !known) rc = not_found(memory_id, err);
   if (rc) return rc;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "memory_id", memory_id);
-  rp__jw_kdouble(&w, "old_score", old);
-  rp__jw_kdouble(&w, "new_score", confidence);
-  rp__jw_kstr(&w, "reason", reason ? reason : "set by hand");
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{memory_id:s old_score:d new_score:d reason:s}", memory_id, old, confidence,
+              reason ? reason : "set by hand");
   if (body.err) return rp__fail(err, body.err, "the reason is too long");
   rp_event ev = {.kind = "confidence", .body = body.p, .body_len = body.n};
   return rp_append(s, &ev, NULL, NULL, err);
@@ -192,8 +179,7 @@ int rp_memory_forget(rp_engine *e, const char *scope, const char *memory_id, rp_
   snprintf(row.scope, sizeof row.scope, "%s", scope);
   ops[0].now_ms = rp__engine_now(e);
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "memory_id", memory_id);
-  rp__jw_kstr(&note.w, "reason", "forgotten by hand");
+  rp__jw_pack(&note.w, "memory_id:s reason:s", memory_id, "forgotten by hand");
   rc = rp__audit_op(e, scope, "deletion", &note, &ops[1], err);
   if (!rc) rc = rp__engine_commit(e, ops, 2, RP_DISK, err);
   rp__audit_done(&note);

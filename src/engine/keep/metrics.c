@@ -59,17 +59,18 @@ static void single(struct rp__buf *out, const char *name, const char *type, cons
   rp__buf_printf(out, "%s %lld\n", name, v);
 }
 
-/* A counter by result; the names of the results end with NULL. */
+/* A counter by the values of a label, which end with NULL. */
 struct result {
   const char *name;
   atomic_llong *value;
 };
 
-static void results(struct rp__buf *out, const char *name, const char *help, const struct result *rows)
+static void counted(struct rp__buf *out, const char *name, const char *help, const char *label,
+                    const struct result *rows)
 {
   head(out, name, "counter", help);
   for (; rows->name; rows++)
-    rp__buf_printf(out, "%s{result=\"%s\"} %lld\n", name, rows->name, (long long)atomic_load(rows->value));
+    rp__buf_printf(out, "%s{%s=\"%s\"} %lld\n", name, label, rows->name, (long long)atomic_load(rows->value));
 }
 
 /* The buckets are read one after the other while others count: the total is made from what was read. */
@@ -88,71 +89,6 @@ static void histogram(struct rp__buf *out, const char *name, const char *help, s
   rp__buf_printf(out, "%s_count %lld\n", name, total);
 }
 
-static void write_work(rp_engine *e, struct rp__buf *out)
-{
-  struct rp__counters *k = &e->counters;
-  results(out, "reprise_snapshots_total", "Snapshots made.",
-          (struct result[]){{"ok", &k->snapshots_ok}, {"failed", &k->snapshots_failed}, {0}});
-  results(
-      out, "reprise_restores_total", "States restored.",
-      (struct result[]){{"ok", &k->restores_ok}, {"failed", &k->restores_failed}, {"fallback", &k->fallbacks}, {0}});
-  results(out, "reprise_checkpoints_total", "Checkpoints that were due.",
-          (struct result[]){{"ok", &k->checkpoints_ok}, {"failed", &k->checkpoints_failed}, {0}});
-  results(out, "reprise_appends_total", "Appends of events.",
-          (struct result[]){{"ok", &k->appends}, {"repeated", &k->repeats}, {"refused", &k->refused}, {0}});
-  results(out, "reprise_heartbeats_total", "Heartbeats written.",
-          (struct result[]){{"ok", &k->heartbeats_ok}, {"failed", &k->heartbeats_failed}, {0}});
-  single(out, "reprise_redactions_total", "counter", "Secrets masked before they were stored.",
-         atomic_load(&k->redactions));
-  single(out, "reprise_audit_records_total", "counter", "Records of the audit log written.", atomic_load(&k->audits));
-}
-
-static void write_retention(struct rp__metrics *m, struct rp__buf *out)
-{
-  const struct {
-    const char *action;
-    atomic_llong *value;
-  } rows[] = {{"abandon", &m->abandoned}, {"archive", &m->archived}, {"trash", &m->trashed}, {"delete", &m->deleted}};
-  head(out, "reprise_retention_total", "counter", "What retention did to sessions.");
-  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++)
-    rp__buf_printf(out, "reprise_retention_total{action=\"%s\"} %lld\n", rows[i].action,
-                   (long long)atomic_load(rows[i].value));
-}
-
-static void write_background(struct rp__metrics *m, struct rp__buf *out)
-{
-  head(out, "reprise_background_runs_total", "counter", "Passes of background work that had something to do.");
-  for (int i = 0; i < RP_JOB_MAX; i++) {
-    const char *job = rp__job_name((enum rp__keeper_job)i);
-    rp__buf_printf(out, "reprise_background_runs_total{job=\"%s\",result=\"ok\"} %lld\n", job,
-                   (long long)atomic_load(&m->jobs[i].ok));
-    rp__buf_printf(out, "reprise_background_runs_total{job=\"%s\",result=\"failed\"} %lld\n", job,
-                   (long long)atomic_load(&m->jobs[i].failed));
-  }
-  head(out, "reprise_background_seconds_total", "counter", "Time spent on background work.");
-  for (int i = 0; i < RP_JOB_MAX; i++) {
-    rp__buf_printf(out, "reprise_background_seconds_total{job=\"%s\"} ", rp__job_name((enum rp__keeper_job)i));
-    number(out, (double)atomic_load(&m->jobs[i].micros) / 1e6);
-  }
-}
-
-static void write_store(const struct rp__store_stats *st, struct rp__buf *out)
-{
-  head(out, "reprise_sessions", "gauge", "Sessions by status, those in the trash left out.");
-  for (int i = 0; i < RP_STATUS_MAX; i++)
-    rp__buf_printf(out, "reprise_sessions{status=\"%s\"} %lld\n", rp__status_name((enum rp__status)i),
-                   (long long)st->sessions[i]);
-  single(out, "reprise_sessions_trashed", "gauge", "Sessions in the trash.", st->trashed);
-  single(out, "reprise_runs_open", "gauge", "Runs that have not ended.", st->runs_open);
-  single(out, "reprise_events", "gauge", "Events stored.", st->events);
-  single(out, "reprise_records", "gauge", "Records of ended sessions that are not archived.", st->records);
-  single(out, "reprise_memories", "gauge", "Memories stored.", st->memories);
-  single(out, "reprise_audit_records", "gauge", "Records in the audit log.", st->audits);
-  single(out, "reprise_store_bytes", "gauge", "Size of the database file.", st->file_bytes);
-  single(out, "reprise_store_free_bytes", "gauge", "Part of it that is free.", st->free_bytes);
-  single(out, "reprise_store_wal_bytes", "gauge", "Size of the write-ahead log.", st->wal_bytes);
-}
-
 int rp_metrics_text(rp_engine *e, char **ret, rp_error *err)
 {
   struct rp__store_stats st = {0};
@@ -160,13 +96,54 @@ int rp_metrics_text(rp_engine *e, char **ret, rp_error *err)
   if (!rc) rc = e->store->ops->stats(e->store, &st, err);
   if (rc) return rc;
   struct rp__buf out RP_AUTOBUF = RP_BUF(TEXT_MAX);
-  write_work(e, &out);
-  write_retention(&e->metrics, &out);
-  write_background(&e->metrics, &out);
-  histogram(&out, "reprise_snapshot_bytes", "Size of snapshots as stored.", &e->metrics.snapshot_bytes);
-  histogram(&out, "reprise_snapshot_seconds", "Time to make and store a snapshot.", &e->metrics.snapshot_seconds);
-  histogram(&out, "reprise_restore_seconds", "Time to restore a state.", &e->metrics.restore_seconds);
-  write_store(&st, &out);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  struct rp__counters *k = &e->counters;
+  struct rp__metrics *m = &e->metrics;
+  counted(&out, "reprise_snapshots_total", "Snapshots made.", "result",
+          (struct result[]){{"ok", &k->snapshots_ok}, {"failed", &k->snapshots_failed}, {0}});
+  counted(
+      &out, "reprise_restores_total", "States restored.", "result",
+      (struct result[]){{"ok", &k->restores_ok}, {"failed", &k->restores_failed}, {"fallback", &k->fallbacks}, {0}});
+  counted(&out, "reprise_checkpoints_total", "Checkpoints that were due.", "result",
+          (struct result[]){{"ok", &k->checkpoints_ok}, {"failed", &k->checkpoints_failed}, {0}});
+  counted(&out, "reprise_appends_total", "Appends of events.", "result",
+          (struct result[]){{"ok", &k->appends}, {"repeated", &k->repeats}, {"refused", &k->refused}, {0}});
+  counted(&out, "reprise_heartbeats_total", "Heartbeats written.", "result",
+          (struct result[]){{"ok", &k->heartbeats_ok}, {"failed", &k->heartbeats_failed}, {0}});
+  single(&out, "reprise_redactions_total", "counter", "Secrets masked before they were stored.",
+         atomic_load(&k->redactions));
+  single(&out, "reprise_audit_records_total", "counter", "Records of the audit log written.", atomic_load(&k->audits));
+  counted(
+      &out, "reprise_retention_total", "What retention did to sessions.", "action",
+      (struct result[]){
+          {"abandon", &m->abandoned}, {"archive", &m->archived}, {"trash", &m->trashed}, {"delete", &m->deleted}, {0}});
+  head(&out, "reprise_background_runs_total", "counter", "Passes of background work that had something to do.");
+  for (int i = 0; i < RP_JOB_MAX; i++) {
+    const char *job = rp__job_name((enum rp__keeper_job)i);
+    rp__buf_printf(&out, "reprise_background_runs_total{job=\"%s\",result=\"ok\"} %lld\n", job,
+                   (long long)atomic_load(&m->jobs[i].ok));
+    rp__buf_printf(&out, "reprise_background_runs_total{job=\"%s\",result=\"failed\"} %lld\n", job,
+                   (long long)atomic_load(&m->jobs[i].failed));
+  }
+  head(&out, "reprise_background_seconds_total", "counter", "Time spent on background work.");
+  for (int i = 0; i < RP_JOB_MAX; i++) {
+    rp__buf_printf(&out, "reprise_background_seconds_total{job=\"%s\"} ", rp__job_name((enum rp__keeper_job)i));
+    number(&out, (double)atomic_load(&m->jobs[i].micros) / 1e6);
+  }
+  histogram(&out, "reprise_snapshot_bytes", "Size of snapshots as stored.", &m->snapshot_bytes);
+  histogram(&out, "reprise_snapshot_seconds", "Time to make and store a snapshot.", &m->snapshot_seconds);
+  histogram(&out, "reprise_restore_seconds", "Time to restore a state.", &m->restore_seconds);
+  head(&out, "reprise_sessions", "gauge", "Sessions by status, those in the trash left out.");
+  for (int i = 0; i < RP_STATUS_MAX; i++)
+    rp__buf_printf(&out, "reprise_sessions{status=\"%s\"} %lld\n", rp__status_name((enum rp__status)i),
+                   (long long)st.sessions[i]);
+  single(&out, "reprise_sessions_trashed", "gauge", "Sessions in the trash.", st.trashed);
+  single(&out, "reprise_runs_open", "gauge", "Runs that have not ended.", st.runs_open);
+  single(&out, "reprise_events", "gauge", "Events stored.", st.events);
+  single(&out, "reprise_records", "gauge", "Records of ended sessions that are not archived.", st.records);
+  single(&out, "reprise_memories", "gauge", "Memories stored.", st.memories);
+  single(&out, "reprise_audit_records", "gauge", "Records in the audit log.", st.audits);
+  single(&out, "reprise_store_bytes", "gauge", "Size of the database file.", st.file_bytes);
+  single(&out, "reprise_store_free_bytes", "gauge", "Part of it that is free.", st.free_bytes);
+  single(&out, "reprise_store_wal_bytes", "gauge", "Size of the write-ahead log.", st.wal_bytes);
+  return rp__text_give(&out, ret, err);
 }

@@ -3,7 +3,7 @@
 #include "engine/keep/redact-session.h"
 
 #include "core/mask.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/keep/audit.h"
 #include "engine/capture/capture.h"
 #include "engine/journal/derived-rows.h"
@@ -21,7 +21,7 @@ static void forget_states(rp_engine *e, const char *id)
   for (;;) {
     pthread_mutex_lock(&e->lock);
     rp_session *n = s ? s->next : e->sessions;
-    if (n) rp__session_ref(n);
+    if (n) n->refs++;
     pthread_mutex_unlock(&e->lock);
     if (s) rp__session_unref(s);
     if (!(s = n)) return;
@@ -44,34 +44,7 @@ static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
   return 0;
 }
 
-static int drop_snapshots(rp_session *s, rp_error *err)
-{
-  struct numbers v;
-  int rc;
-  do {
-    v.count = 0;
-    rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, 0, on_snapshot, &v, err);
-    for (size_t i = 0; !rc && i < v.count; i++) {
-      struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE,
-                          .session_ref = s->ref,
-                          .session_id = s->id,
-                          .now_ms = rp__engine_now(s->e),
-                          .u.snapshot_delete = {.n = v.n[i]}};
-      rc = rp__engine_commit(s->e, &op, 1, RP_OS, err);
-      if (rc == RP_E_SNAPSHOT_NOT_FOUND) rc = 0;
-    }
-  } while (!rc && v.count == RP_ARRAY_SIZE(v.n));
-  return rc;
-}
-
 /* ---- the record and the row ---- */
-
-/* A record as JSON, for the cold file, which is sealed as a whole. */
-static int plain_record(rp_session *s, const struct rp__record_row *row, struct rp__buf *out, rp_error *err)
-{
-  if (row->sealed_body) return rp__unseal(s->key, rp__session_ad(s), row->sealed_body, row->sealed_len, out, err);
-  return rp__record_write(row, out) ? rp__fail_nomem(err) : 0;
-}
 
 /* The record is made anew from the state, for the same end. */
 static int renew_record(rp_session *s, const struct rp__session_row *row, rp_error *err)
@@ -88,7 +61,7 @@ static int renew_record(rp_session *s, const struct rp__session_row *row, rp_err
     rc = rp__engine_commit(s->e, ops, 1, RP_DISK, err); /* the record alone: nothing was captured */
     if (!rc) rc = rp__mirror_record(s->e, &c.row, err); /* an old file would still say it */
   }
-  if (!rc && old.archived) rc = plain_record(s, &c.row, &json, err);
+  if (!rc && old.archived) rc = rp__record_text(&c.row, s->key, &json, err); /* the cold file is sealed as a whole */
   if (!rc && old.archived) rc = rp__archive_write(s->e, row, json.p, json.n, err);
   rp__record_row_done(&old);
   return rc;
@@ -98,7 +71,7 @@ static int renew_record(rp_session *s, const struct rp__session_row *row, rp_err
 static int renew_name(rp_session *s, const struct rp__session_row *row, rp_error *err)
 {
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536), text RP_AUTOBUF = RP_BUF(8192);
-  struct rp__op op = {.session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e)};
+  struct rp__op op = {RP__OP_OF(s->e, s)};
   struct rp__fold *f = NULL;
   bool derived = false;
   if (!row->name[0]) return 0;
@@ -158,7 +131,17 @@ static int erase_audits(rp_session *s, const struct rp__redactor *r, rp_error *e
 int rp__redaction_renew(rp_session *s, const struct rp__redactor *r, const struct rp__session_row *row, rp_error *err)
 {
   forget_states(s->e, s->id);
-  int rc = drop_snapshots(s, err);
+  struct numbers v;
+  int rc;
+  do {
+    v.count = 0;
+    rc = s->e->store->ops->snapshot_list(s->e->store, s->ref, 0, on_snapshot, &v, err);
+    for (size_t i = 0; !rc && i < v.count; i++) {
+      struct rp__op op = {.type = RP_OP_SNAPSHOT_DELETE, RP__OP_OF(s->e, s), .u.snapshot_delete = {.n = v.n[i]}};
+      rc = rp__engine_commit(s->e, &op, 1, RP_OS, err);
+      if (rc == RP_E_SNAPSHOT_NOT_FOUND) rc = 0;
+    }
+  } while (!rc && v.count == RP_ARRAY_SIZE(v.n));
   if (!rc && row->last_seq) rc = rp__checkpoint(s, "manual", NULL, err);
   if (!rc) rc = renew_record(s, row, err);
   if (!rc) rc = renew_name(s, row, err);

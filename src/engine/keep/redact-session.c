@@ -151,25 +151,6 @@ static int on_event(void *ctx, const struct rp__event *ev)
   return 0;
 }
 
-static int replace_page(struct work *x, rp_error *err)
-{
-  struct rp__new_event events[PAGE];
-  struct rp__op ops[PAGE];
-  for (size_t i = 0; i < x->n; i++) {
-    struct change *c = &x->changes[i];
-    struct rp__str body;
-    if (rp__journal_seal(x->s, c->body.p, c->body.n, &c->sealed, &body)) return rp__fail_nomem(err);
-    events[i] = (struct rp__new_event){
-        .kind = c->kind, .body = body.p, .body_len = body.n, .at_ms = c->at_ms, .sealed = x->s->key != NULL};
-    ops[i] = (struct rp__op){.type = RP_OP_EVENT_REPLACE,
-                             .session_ref = x->s->ref,
-                             .session_id = x->s->id,
-                             .now_ms = rp__engine_now(x->s->e),
-                             .u.event_replace = {.seq = c->seq, .event = &events[i]}};
-  }
-  return x->n ? rp__engine_commit(x->s->e, ops, x->n, RP_DISK, err) : 0;
-}
-
 /* ---- memories that were learned from what is masked now ---- */
 
 static int relearn(struct work *x, const struct change *c, rp_error *err)
@@ -195,11 +176,23 @@ static int relearn(struct work *x, const struct change *c, rp_error *err)
 
 static int mask_events(struct work *x, bool dry_run, int64_t last, rp_progress_fn *progress, void *pctx, rp_error *err)
 {
+  struct rp__new_event events[PAGE];
+  struct rp__op ops[PAGE];
   int rc = 0;
   for (int64_t at = 0; !rc && at < last; at += PAGE) {
     if (progress && progress(pctx, at, last)) return rp__fail(err, RP_E_CANCELLED, "the redaction was interrupted");
     rc = rp__journal_read(x->s, at, RP_MIN(at + PAGE, last), on_event, x, err);
-    if (!rc && !dry_run) rc = replace_page(x, err);
+    for (size_t i = 0; !rc && !dry_run && i < x->n; i++) {
+      struct change *c = &x->changes[i];
+      struct rp__str body = {0};
+      if (rp__journal_seal(x->s, c->body.p, c->body.n, &c->sealed, &body)) rc = rp__fail_nomem(err);
+      events[i] = (struct rp__new_event){
+          .kind = c->kind, .body = body.p, .body_len = body.n, .at_ms = c->at_ms, .sealed = x->s->key != NULL};
+      ops[i] = (struct rp__op){.type = RP_OP_EVENT_REPLACE,
+                               RP__OP_OF(x->s->e, x->s),
+                               .u.event_replace = {.seq = c->seq, .event = &events[i]}};
+    }
+    if (!rc && !dry_run && x->n) rc = rp__engine_commit(x->s->e, ops, x->n, RP_DISK, err);
     for (size_t i = 0; !rc && !dry_run && i < x->n; i++) rc = relearn(x, &x->changes[i], err);
     changes_done(x);
   }
@@ -261,49 +254,6 @@ struct total {
   int64_t sessions, events, blobs, secrets, held;
 };
 
-static int redaction_tell(const char *id, const struct total *t, bool dry_run, char **ret, rp_error *err)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
-  struct rp__jw w = RP_JW(&out);
-  if (!ret) return 0;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", id);
-  rp__jw_ki64(&w, "sessions", t->sessions);
-  rp__jw_ki64(&w, "events", t->events);
-  rp__jw_ki64(&w, "blobs", t->blobs);
-  rp__jw_ki64(&w, "secrets", t->secrets);
-  rp__jw_ki64(&w, "held", t->held);
-  rp__jw_kbool(&w, "dry_run", dry_run);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
-}
-
-static void redaction_audit(const struct work *x)
-{
-  struct rp__audit_note note;
-  rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", x->s->id);
-  rp__jw_ki64(&note.w, "events", x->events);
-  if (x->blobs) rp__jw_ki64(&note.w, "blobs", x->blobs);
-  rp__jw_ki64(&note.w, "secrets", x->secrets);
-  rp__audit_write(x->s->e, x->s->scope, "redaction", &note);
-  rp__audit_done(&note);
-}
-
-/* What streams hold is told first, so that it is masked with everything else. */
-static int tell_streams(rp_session *s, int64_t *ret_last, rp_error *err)
-{
-  struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
-  struct rp__op op = {.session_ref = s->ref, .session_id = s->id, .now_ms = rp__engine_now(s->e)};
-  int rc = rp__last_words_make(s, &words, err);
-  if (rc || !words.n) return rc;
-  rp__last_words_append(&words, 0, &op);
-  rc = rp__engine_commit(s->e, &op, 1, RP_DISK, err);
-  if (!rc) *ret_last = op.ret.seq;
-  return rc;
-}
-
 static int redact_row(rp_engine *e, const struct rp__session_row *row, const struct rp__redactor *r, bool dry_run,
                       bool named, rp_progress_fn *progress, void *pctx, struct total *t, rp_error *err)
 {
@@ -314,7 +264,14 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   int rc = rp__session_open(e, row, 0, &x->s, err);
   if (rc) return rc;
   int64_t last = row->last_seq;
-  if (!dry_run && row->tails.n) rc = tell_streams(x->s, &last, err);
+  if (!dry_run && row->tails.n) { /* what streams hold is told first, so that it is masked with everything else */
+    struct rp__last_words words RP_CLEANUP(rp__last_words_done) = {0};
+    struct rp__op op = {RP__OP_OF(e, x->s)};
+    rc = rp__last_words_make(x->s, &words, err);
+    rp__last_words_append(&words, 0, &op);
+    if (!rc && words.n) rc = rp__engine_commit(e, &op, 1, RP_DISK, err);
+    if (!rc && words.n) last = op.ret.seq;
+  }
   if (!rc) rc = mask_events(x, dry_run, last, progress, pctx, err);
   changes_done(x);
   if (!rc) rc = rp__blobs_mask(x->s, r, dry_run, &x->blobs, &x->secrets, err);
@@ -323,7 +280,13 @@ static int redact_row(rp_engine *e, const struct rp__session_row *row, const str
   bool due = !dry_run && (named || x->events || x->blobs);
   if (!rc && due) rc = rp__streams_forget(x->s, err); /* sealed, they may still say it */
   if (!rc && due) rc = rp__redaction_renew(x->s, r, row, err);
-  if (!rc && due) redaction_audit(x);
+  if (!rc && due) {
+    struct rp__audit_note note;
+    rp__audit_begin(&note);
+    rp__jw_pack(&note.w, "session_id:s events:i blobs:?i secrets:i", x->s->id, x->events, x->blobs, x->secrets);
+    rp__audit_write(x->s->e, x->s->scope, "redaction", &note);
+    rp__audit_done(&note);
+  }
   t->sessions += x->events > 0 || x->blobs > 0;
   t->events += x->events;
   t->blobs += x->blobs;
@@ -354,24 +317,6 @@ static int on_later(void *ctx, const struct rp__session_row *row)
   return 0;
 }
 
-static int redact_later(rp_engine *e, const char *id, const struct rp__redactor *r, bool dry_run, struct total *t,
-                        rp_error *err)
-{
-  struct rp__session_row row = {0};
-  int rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, id, &row, err);
-  if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
-  rc = dry_run ? 0 : check_holder(e, &row, err);
-  if (rc == RP_E_HELD) {
-    t->held++;
-    rp__log(&e->log, RP_LOG_WARN, "session %s is in use and was left as it is: redact it when it has ended", id);
-    rc = 0;
-  } else if (!rc) {
-    rc = redact_row(e, &row, r, dry_run, false, NULL, NULL, t, err);
-  }
-  rp__session_row_done(&row);
-  return rc;
-}
-
 /* Pins, tasks and conversation go on into later sessions of the scope, and with them what they hold. */
 static int redact_heirs(rp_engine *e, const struct rp__session_row *first, const struct rp__redactor *r, bool dry_run,
                         struct total *t, rp_error *err)
@@ -386,34 +331,43 @@ static int redact_heirs(rp_engine *e, const struct rp__session_row *first, const
     x.n = 0;
     x.seen = 0;
     rc = e->store->ops->session_list(e->store, &f, on_later, &x, err);
-    for (size_t i = 0; !rc && i < x.n; i++) rc = redact_later(e, ids[i], r, dry_run, t, err);
+    for (size_t i = 0; !rc && i < x.n; i++) {
+      struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+      rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, ids[i], &row, err);
+      if (!rc && !dry_run) rc = check_holder(e, &row, err);
+      if (!rc) rc = redact_row(e, &row, r, dry_run, false, NULL, NULL, t, err);
+      if (rc == RP_E_HELD) {
+        t->held++;
+        rp__log(&e->log, RP_LOG_WARN, "session %s is in use and was left as it is: redact it when it has ended",
+                row.id);
+      }
+      if (rc == RP_E_HELD || rc == RP_E_SESSION_NOT_FOUND) rc = 0;
+    }
     f.cursor = x.last;
   } while (!rc && x.seen == LATER_PAGE);
   return rc;
 }
 
-static int redact_all(rp_engine *e, const struct rp__session_row *row, const struct rp__redactor *r, bool dry_run,
-                      rp_progress_fn *progress, void *pctx, char **ret, rp_error *err)
-{
-  struct total t = {0};
-  int rc = redact_row(e, row, r, dry_run, true, progress, pctx, &t, err);
-  if (!rc) rc = redact_heirs(e, row, r, dry_run, &t, err);
-  if (!rc && !dry_run) rp__files_sweep(e); /* a file that was not finished may hold what is masked now */
-  if (!rc && !dry_run) rc = e->store->ops->maintain(e->store, RP_MAINTAIN_SCRUB, NULL, err);
-  return rc ? rc : redaction_tell(row->id, &t, dry_run, ret, err);
-}
-
 int rp_redact_session(rp_engine *e, const char *ref, const char *text, bool dry_run, rp_progress_fn *progress,
                       void *pctx, char **ret, rp_error *err)
 {
-  struct rp__session_row row = {0};
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   struct rp__redactor *own = NULL;
+  struct total t = {0};
   int rc = rp__engine_check(e, err);
   if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
   if (!rc && !dry_run) rc = check_holder(e, &row, err);
   if (!rc) rc = own_redactor(text, &own, err);
-  if (!rc) rc = redact_all(e, &row, own ? own : e->redactor, dry_run, progress, pctx, ret, err);
+  const struct rp__redactor *r = own ? own : e->redactor;
+  if (!rc) rc = redact_row(e, &row, r, dry_run, true, progress, pctx, &t, err);
+  if (!rc) rc = redact_heirs(e, &row, r, dry_run, &t, err);
+  if (!rc && !dry_run) rp__files_sweep(e); /* a file that was not finished may hold what is masked now */
+  if (!rc && !dry_run) rc = e->store->ops->maintain(e->store, RP_MAINTAIN_SCRUB, NULL, err);
   rp__redactor_free(own);
-  rp__session_row_done(&row);
-  return rc;
+  if (rc || !ret) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_pack(&w, "{session_id:s sessions:i events:i blobs:i secrets:i held:i dry_run:b}", row.id, t.sessions, t.events,
+              t.blobs, t.secrets, t.held, dry_run);
+  return rp__text_give(&out, ret, err);
 }

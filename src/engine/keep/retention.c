@@ -4,15 +4,18 @@
  * are applied in the order that reprise/admin.h gives. Each session is checked again before it is changed, so that a
  * hold or a run that came since then counts. A dry run takes the same steps without the change.
  */
+#include <limits.h>
+
 #include "base/options.h"
 #include "engine/keep/abandon.h"
-#include "engine/keep/retention-candidates.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
+#include "engine/keep/audit.h"
 #include "engine/capture/capture.h"
 #include "engine/keep/trash.h"
 #include "engine/files.h"
 
 #define DAY_MS (24LL * 3600 * 1000)
+#define LISTED_MAX 2000000 /* of one list; the rest next time */
 
 static const char *const action_names[] = {"abandon", "archive", "trash", "delete", "keep"};
 
@@ -20,6 +23,27 @@ const char *rp_gc_action_name(rp_gc_action action)
 {
   return (unsigned)action < RP_ARRAY_SIZE(action_names) ? action_names[action] : NULL;
 }
+
+struct aged {
+  char id[RP_NAME];
+  int64_t ended_at; /* or the last activity of one that is open */
+  bool gone, kept;
+};
+
+/* Lists of sessions, the oldest end first. */
+enum {
+  ABANDON, /* open and quiet, as far as their rows say */
+  ARCHIVE, /* with a record that is due for its cold file */
+  TRASH,   /* ended longer ago than is kept */
+  DOOMED,  /* long enough in the trash, or due for one without a grace period */
+  ENDED,   /* all that have ended, those in the trash included: only with a budget */
+  LISTS
+};
+
+struct aged_list {
+  struct aged *p;
+  size_t n, cap;
+};
 
 struct gc {
   rp_engine *e;
@@ -31,14 +55,89 @@ struct gc {
   rp_error *err;
 
   int64_t now, budget; /* budget 0: none */
-  struct rp__retention_lists aged;
+  struct aged_list aged[LISTS];
+  int64_t before; /* records that ended until then are due */
   int64_t done, total;
   int64_t abandoned, archived, trashed, deleted, kept, bytes;
 };
 
-static void gc_done(struct gc *g)
+/* ---- what is due ---- */
+
+static int list_add(struct aged_list *l, const char *id, int64_t ended_at)
 {
-  rp__retention_done(&g->aged);
+  if (l->n == LISTED_MAX) return 0;
+  if (!RP__ROOM(l->p, l->n, l->cap)) return RP_E_NOMEM;
+  struct aged *a = &l->p[l->n++];
+  *a = (struct aged){.ended_at = ended_at};
+  snprintf(a->id, sizeof a->id, "%s", id);
+  return 0;
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+  const struct aged *x = a, *y = b;
+  if (x->ended_at != y->ended_at) return x->ended_at < y->ended_at ? -1 : 1;
+  return strcmp(x->id, y->id);
+}
+
+/* The same session in another list, or NULL. */
+static const struct aged *aged_find(const struct aged_list *l, const struct aged *a)
+{
+  return l->n ? bsearch(a, l->p, l->n, sizeof *a, oldest_first) : NULL;
+}
+
+static int on_session(void *ctx, const struct rp__session_row *row)
+{
+  struct gc *g = ctx;
+  const struct rp__scope_config *c = rp__config_of(g->e->config, row->scope);
+  if (!rp__status_ended(row->status)) {
+    int64_t last = RP_MAX(row->last_activity_at, row->created_at);
+    return rp__abandon_possible(g->e, row, g->now) ? list_add(&g->aged[ABANDON], row->id, last) : 0;
+  }
+  int64_t kept = g->o->older_than_ms > 0 ? g->o->older_than_ms : c->retain_ms;
+  bool due = kept > 0 && g->now - row->ended_at >= kept;
+  int rc = due ? list_add(&g->aged[TRASH], row->id, row->ended_at) : 0;
+  if (!rc && due && c->trash_ms == 0) rc = list_add(&g->aged[DOOMED], row->id, row->ended_at);
+  if (!rc && g->budget) rc = list_add(&g->aged[ENDED], row->id, row->ended_at);
+  return rc;
+}
+
+static int on_trashed(void *ctx, const struct rp__session_row *row)
+{
+  struct gc *g = ctx;
+  int64_t ended = row->ended_at ? row->ended_at : row->last_activity_at;
+  bool due = g->now - row->trashed_at >= rp__config_of(g->e->config, row->scope)->trash_ms;
+  int rc = due ? list_add(&g->aged[DOOMED], row->id, ended) : 0;
+  if (!rc && g->budget) rc = list_add(&g->aged[ENDED], row->id, ended);
+  return rc;
+}
+
+static int on_recall(void *ctx, const struct rp__recall *row)
+{
+  struct gc *g = ctx;
+  bool due = !row->archived && row->ended_at <= g->before;
+  return due ? list_add(&g->aged[ARCHIVE], row->session_id, row->ended_at) : 0;
+}
+
+static int list_all(struct gc *g)
+{
+  struct rp__store *store = g->e->store;
+  struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
+  struct rp__session_filter f = {.scope = g->o->scope, .limit = INT_MAX};
+  int rc = store->ops->session_list(store, &f, on_session, g, g->err);
+  f.trashed = true;
+  if (!rc) rc = store->ops->session_list(store, &f, on_trashed, g, g->err);
+  if (!rc && rp__archive_possible(g->e)) rc = rp__scope_names(g->e, g->o->scope, &scopes, g->err);
+  for (size_t i = 0; !rc && i < scopes.n; i++) {
+    struct rp__recall_filter of_scope = {.scope = scopes.p[i]};
+    g->before = g->now - rp__config_of(g->e->config, scopes.p[i])->archive_ms;
+    rc = store->ops->recall_list(store, &of_scope, on_recall, g, g->err);
+  }
+  for (int i = 0; i < LISTS; i++) {
+    if (g->aged[i].n) qsort(g->aged[i].p, g->aged[i].n, sizeof *g->aged[i].p, oldest_first);
+    if (i != ENDED) g->total += (int64_t)g->aged[i].n;
+  }
+  return rc == RP_E_NOMEM ? rp__fail_nomem(g->err) : rc;
 }
 
 /* ---- telling ---- */
@@ -88,18 +187,18 @@ static bool alone(int rc)
   }
 }
 
-static bool was_kept(const struct gc *g, const struct rp__retention *c)
+static bool was_kept(const struct gc *g, const struct aged *c)
 {
-  const struct rp__retention_list *lists[] = {&g->aged.archive, &g->aged.trash, &g->aged.doomed};
+  const struct aged_list *lists[] = {&g->aged[ARCHIVE], &g->aged[TRASH], &g->aged[DOOMED]};
   for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) {
-    const struct rp__retention *hit = rp__retention_find(lists[i], c);
+    const struct aged *hit = aged_find(lists[i], c);
     if (hit && hit->kept) return true;
   }
   return false;
 }
 
 /* After a failure: `why` without a code means that it was a callback's, whose word is final. */
-static int keep(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, int rc, const rp_error *why)
+static int keep(struct gc *g, struct aged *c, const struct rp__session_row *row, int rc, const rp_error *why)
 {
   if (!rc || !why->code) return rc;
   if (rc == RP_E_SESSION_NOT_FOUND) { /* somebody else was faster */
@@ -118,9 +217,9 @@ static int keep(struct gc *g, struct rp__retention *c, const struct rp__session_
 /* ---- doing ---- */
 
 /* How one session is dealt with: tells what it does, then does it unless this is a dry run. */
-typedef int deal_fn(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why);
+typedef int deal_fn(struct gc *g, struct aged *c, const struct rp__session_row *row, rp_error *why);
 
-static int deal_abandon(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why)
+static int deal_abandon(struct gc *g, struct aged *c, const struct rp__session_row *row, rp_error *why)
 {
   struct rp__quiet q;
   char reason[64];
@@ -135,7 +234,7 @@ static int deal_abandon(struct gc *g, struct rp__retention *c, const struct rp__
   return rc;
 }
 
-static int deal_archive(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why)
+static int deal_archive(struct gc *g, struct aged *c, const struct rp__session_row *row, rp_error *why)
 {
   struct rp__buf json RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX);
   char reason[64];
@@ -153,7 +252,7 @@ static int deal_archive(struct gc *g, struct rp__retention *c, const struct rp__
   return rc;
 }
 
-static int deal_trash(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why)
+static int deal_trash(struct gc *g, struct aged *c, const struct rp__session_row *row, rp_error *why)
 {
   char reason[64];
   int64_t bytes;
@@ -170,7 +269,7 @@ static int deal_trash(struct gc *g, struct rp__retention *c, const struct rp__se
 }
 
 /* `ret_bytes`: what it gave back. */
-static int delete_one(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, const char *reason,
+static int delete_one(struct gc *g, struct aged *c, const struct rp__session_row *row, const char *reason,
                       int64_t *ret_bytes, rp_error *why)
 {
   int64_t bytes;
@@ -186,12 +285,12 @@ static int delete_one(struct gc *g, struct rp__retention *c, const struct rp__se
   return 0;
 }
 
-static int deal_delete(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, rp_error *why)
+static int deal_delete(struct gc *g, struct aged *c, const struct rp__session_row *row, rp_error *why)
 {
   char reason[64] = "no grace period";
   int64_t bytes;
   /* Somebody took it back meanwhile. In a dry run one that was only said to go there counts as being there. */
-  if (!row->trashed_at && (!g->o->dry_run || !rp__retention_find(&g->aged.trash, c))) return 0;
+  if (!row->trashed_at && (!g->o->dry_run || !aged_find(&g->aged[TRASH], c))) return 0;
   if (row->trashed_at) span(reason, sizeof reason, "in the trash for", g->now - row->trashed_at, "");
   return delete_one(g, c, row, reason, &bytes, why);
 }
@@ -203,20 +302,15 @@ static int find(struct gc *g, const char *id, struct rp__session_row *ret, rp_er
   return rc || !ret->damaged ? rc : rp__fail(why, RP_E_CORRUPT, "its status is damaged");
 }
 
-static int deal(struct gc *g, struct rp__retention *c, deal_fn *fn)
-{
-  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-  rp_error why = {0};
-  int rc = find(g, c->id, &row, &why);
-  if (!rc) rc = fn(g, c, &row, &why);
-  return keep(g, c, &row, rc, &why);
-}
-
-static int deal_all(struct gc *g, struct rp__retention_list *l, deal_fn *fn)
+static int deal_all(struct gc *g, struct aged_list *l, deal_fn *fn)
 {
   int rc = 0;
   for (size_t i = 0; !rc && i < l->n; i++) {
-    rc = deal(g, &l->p[i], fn);
+    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+    rp_error why = {0};
+    rc = find(g, l->p[i].id, &row, &why);
+    if (!rc) rc = fn(g, &l->p[i], &row, &why);
+    rc = keep(g, &l->p[i], &row, rc, &why);
     if (!rc) rc = step(g);
   }
   return rc;
@@ -232,47 +326,32 @@ static int size_now(struct gc *g, int64_t *ret)
   return rc;
 }
 
-static int deal_budget(struct gc *g, struct rp__retention *c, const struct rp__session_row *row, int64_t *used,
-                       rp_error *why)
-{
-  int64_t bytes;
-  if (!rp__status_ended(row->status) && !row->trashed_at) return 0;
-  int rc = delete_one(g, c, row, "the database is over its budget", &bytes, why);
-  if (!rc) *used -= bytes;
-  return rc;
-}
-
-/* One round: the oldest, until by estimate enough has gone. *at: where the next round goes on. */
-static int budget_round(struct gc *g, int64_t *used, size_t *at)
-{
-  int rc = 0;
-  for (; !rc && *at<g->aged.ended.n && * used> g->budget; ++*at) {
-    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-    struct rp__retention *c = &g->aged.ended.p[*at];
-    const struct rp__retention *before = rp__retention_find(&g->aged.doomed, c);
-    rp_error why = {0};
-    if (before && before->gone) continue;
-    rc = find(g, c->id, &row, &why);
-    if (!rc) rc = deal_budget(g, c, &row, used, &why);
-    rc = keep(g, c, &row, rc, &why);
-    if (!rc) rc = step(g);
-  }
-  return rc;
-}
-
 /*
  * Estimates decide who goes, so that a dry run can say the same; what the file really gave back decides whether another
  * round is needed.
  */
 static int keep_budget(struct gc *g)
 {
-  int64_t used = 0;
+  int64_t used = 0, bytes;
   size_t at = 0;
   if (!g->budget) return 0;
   int rc = size_now(g, &used);
   if (!rc && g->o->dry_run) used -= g->bytes;
-  while (!rc && at < g->aged.ended.n && used > g->budget) {
-    rc = budget_round(g, &used, &at);
+  while (!rc && at < g->aged[ENDED].n && used > g->budget) {
+    for (; !rc && at < g->aged[ENDED].n && used > g->budget; at++) {
+      struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+      struct aged *c = &g->aged[ENDED].p[at];
+      const struct aged *before = aged_find(&g->aged[DOOMED], c);
+      rp_error why = {0};
+      if (before && before->gone) continue;
+      rc = find(g, c->id, &row, &why);
+      if (!rc && (rp__status_ended(row.status) || row.trashed_at)) {
+        rc = delete_one(g, c, &row, "the database is over its budget", &bytes, &why);
+        if (!rc) used -= bytes;
+      }
+      rc = keep(g, c, &row, rc, &why);
+      if (!rc) rc = step(g);
+    }
     if (g->o->dry_run) break;
     rp__store_shrink(g->e);
     if (!rc) rc = size_now(g, &used);
@@ -282,15 +361,6 @@ static int keep_budget(struct gc *g)
 
 /* ---- the whole ---- */
 
-static int list_all(struct gc *g)
-{
-  struct rp__retention_options o = {
-      .scope = g->o->scope, .now = g->now, .older_than_ms = g->o->older_than_ms, .all_ended = g->budget > 0};
-  int rc = rp__retention_read(g->e, &o, &g->aged, g->err);
-  g->total = (int64_t)(g->aged.abandon.n + g->aged.archive.n + g->aged.trash.n + g->aged.doomed.n);
-  return rc;
-}
-
 static int gc_run(struct gc *g)
 {
   int64_t budget = rp__config_of(g->e->config, g->o->scope)->disk_budget;
@@ -299,29 +369,12 @@ static int gc_run(struct gc *g)
     return rp__fail_field(g->err, RP_E_CONFIG, "disk_budget", "disk_budget: '%s' is no size; write it like 512M or 2G",
                           rp__config_text(g->e->config, g->o->scope, rp__config_option("disk_budget")));
   int rc = list_all(g);
-  if (!rc) rc = deal_all(g, &g->aged.abandon, deal_abandon);
-  if (!rc) rc = deal_all(g, &g->aged.archive, deal_archive);
-  if (!rc) rc = deal_all(g, &g->aged.trash, deal_trash);
-  if (!rc) rc = deal_all(g, &g->aged.doomed, deal_delete);
+  if (!rc) rc = deal_all(g, &g->aged[ABANDON], deal_abandon);
+  if (!rc) rc = deal_all(g, &g->aged[ARCHIVE], deal_archive);
+  if (!rc) rc = deal_all(g, &g->aged[TRASH], deal_trash);
+  if (!rc) rc = deal_all(g, &g->aged[DOOMED], deal_delete);
   if (!g->o->dry_run && g->deleted) rp__store_shrink(g->e); /* also what an interruption left behind */
   return rc ? rc : keep_budget(g);
-}
-
-static int gc_tell(const struct gc *g, char **ret, rp_error *err)
-{
-  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
-  struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "abandoned", g->abandoned);
-  rp__jw_ki64(&w, "archived", g->archived);
-  rp__jw_ki64(&w, "trashed", g->trashed);
-  rp__jw_ki64(&w, "deleted", g->deleted);
-  rp__jw_ki64(&w, "kept", g->kept);
-  rp__jw_ki64(&w, "bytes", g->bytes);
-  rp__jw_kbool(&w, "dry_run", g->o->dry_run);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
 }
 
 int rp_gc(rp_engine *e, const rp_gc_options *given, rp_gc_fn *fn, void *ctx, rp_progress_fn *progress, void *pctx,
@@ -331,10 +384,16 @@ int rp_gc(rp_engine *e, const rp_gc_options *given, rp_gc_fn *fn, void *ctx, rp_
   int rc = rp__engine_check(e, err);
   if (!rc) rc = RP__OPTIONS(&o, given, budget_bytes, err);
   if (rc) return rc;
-  struct gc g RP_CLEANUP(gc_done) = {
+  struct gc g = {
       .e = e, .o = &o, .fn = fn, .ctx = ctx, .progress = progress, .pctx = pctx, .err = err, .now = rp__engine_now(e)};
   if (e->read_only && !g.o->dry_run) return rp__fail(err, RP_E_READONLY, "the store was opened to be read only");
   if (!g.o->dry_run) rp__files_sweep(e);
   rc = gc_run(&g);
-  return !rc && ret ? gc_tell(&g, ret, err) : rc;
+  for (int i = 0; i < LISTS; i++) free(g.aged[i].p);
+  if (rc || !ret) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(4096);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_pack(&w, "{abandoned:i archived:i trashed:i deleted:i kept:i bytes:i dry_run:b}", g.abandoned, g.archived,
+              g.trashed, g.deleted, g.kept, g.bytes, o.dry_run);
+  return rp__text_give(&out, ret, err);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rp_stats_json and rp_doctor_json: numbers of what the store holds, and checks of its health. */
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 
-#include "base/file.h"
 #include "base/size.h"
 #include "engine/engine.h"
 
@@ -14,8 +12,29 @@
 #define TURN_WATCHED_MS 1000
 #define TURN_LOOKS 20
 
-static void write_counters(rp_engine *e, struct rp__jw *w)
+int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
 {
+  struct rp__store_stats st = {0};
+  int rc = rp__engine_check(e, err);
+  if (!rc) rc = e->store->ops->stats(e->store, &st, err);
+  if (rc) return rc;
+  struct rp__buf out RP_AUTOBUF = RP_BUF(DOC_MAX);
+  struct rp__jw w = RP_JW(&out);
+  int64_t all = 0;
+  rp__jw_pack(&w, "{sessions:{");
+  for (int i = 0; i < RP_STATUS_MAX; i++) {
+    rp__jw_ki64(&w, rp__status_name((enum rp__status)i), st.sessions[i]);
+    all += st.sessions[i];
+  }
+  rp__jw_pack(
+      &w, "total:i} runs_open:i events:i event_bytes:i snapshots:i snapshot_bytes:i blobs:i blob_bytes:i file_bytes:i",
+      all, st.runs_open, st.events, st.event_bytes, st.snapshots, st.snapshot_bytes, st.blobs, st.blob_bytes,
+      st.file_bytes);
+  rp__jw_pack(&w, "wal_bytes:i index_left:i schema_version:i", st.wal_bytes, st.index_left, (int64_t)st.schema_version);
+  pthread_mutex_lock(&e->queue.lock);
+  int64_t groups = e->queue.groups, txns = e->queue.txns, failures = e->queue.failures;
+  pthread_mutex_unlock(&e->queue.lock);
+  rp__jw_pack(&w, "commit:{groups:i txns:i failures:i}", groups, txns, failures);
   struct rp__counters *k = &e->counters;
   const struct {
     const char *name;
@@ -34,63 +53,16 @@ static void write_counters(rp_engine *e, struct rp__jw *w)
       {"heartbeats_failed", &k->heartbeats_failed},
       {"snapshot_fallbacks", &k->fallbacks},
   };
-  rp__jw_key(w, "counters"); /* of this process */
-  rp__jw_object(w);
-  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) rp__jw_ki64(w, rows[i].name, atomic_load(rows[i].value));
-  rp__jw_end_object(w);
-}
-
-static void write_commits(rp_engine *e, struct rp__jw *w)
-{
-  pthread_mutex_lock(&e->queue.lock);
-  int64_t groups = e->queue.groups, txns = e->queue.txns, failures = e->queue.failures;
-  pthread_mutex_unlock(&e->queue.lock);
-  rp__jw_key(w, "commit");
-  rp__jw_object(w);
-  rp__jw_ki64(w, "groups", groups);
-  rp__jw_ki64(w, "txns", txns);
-  rp__jw_ki64(w, "failures", failures);
-  rp__jw_end_object(w);
-}
-
-int rp_stats_json(rp_engine *e, char **ret, rp_error *err)
-{
-  struct rp__store_stats st = {0};
-  int rc = rp__engine_check(e, err);
-  if (!rc) rc = e->store->ops->stats(e->store, &st, err);
-  if (rc) return rc;
-  struct rp__buf out RP_AUTOBUF = RP_BUF(DOC_MAX);
-  struct rp__jw w = RP_JW(&out);
-  int64_t all = 0;
+  rp__jw_key(&w, "counters"); /* of this process */
   rp__jw_object(&w);
-  rp__jw_key(&w, "sessions");
-  rp__jw_object(&w);
-  for (int i = 0; i < RP_STATUS_MAX; i++) {
-    rp__jw_ki64(&w, rp__status_name((enum rp__status)i), st.sessions[i]);
-    all += st.sessions[i];
-  }
-  rp__jw_ki64(&w, "total", all);
-  rp__jw_end_object(&w);
-  rp__jw_ki64(&w, "runs_open", st.runs_open);
-  rp__jw_ki64(&w, "events", st.events);
-  rp__jw_ki64(&w, "event_bytes", st.event_bytes);
-  rp__jw_ki64(&w, "snapshots", st.snapshots);
-  rp__jw_ki64(&w, "snapshot_bytes", st.snapshot_bytes);
-  rp__jw_ki64(&w, "blobs", st.blobs);
-  rp__jw_ki64(&w, "blob_bytes", st.blob_bytes);
-  rp__jw_ki64(&w, "file_bytes", st.file_bytes);
-  rp__jw_ki64(&w, "wal_bytes", st.wal_bytes);
-  rp__jw_ki64(&w, "index_left", st.index_left);
-  rp__jw_ki64(&w, "schema_version", st.schema_version);
-  write_commits(e, &w);
-  write_counters(e, &w);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) rp__jw_ki64(&w, rows[i].name, atomic_load(rows[i].value));
+  rp__jw_pack(&w, "}}");
+  return rp__text_give(&out, ret, err);
 }
 
 /* ---- doctor ---- */
 
+/* `status`: ok, warning, problem. */
 static void check(struct rp__jw *w, const char *name, const char *status, const char *fmt, ...) RP_PRINTF(4, 5);
 static void check(struct rp__jw *w, const char *name, const char *status, const char *fmt, ...)
 {
@@ -99,11 +71,7 @@ static void check(struct rp__jw *w, const char *name, const char *status, const 
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  rp__jw_object(w);
-  rp__jw_kstr(w, "check", name);
-  rp__jw_kstr(w, "status", status); /* ok, warning, problem */
-  rp__jw_kstr(w, "detail", text);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{check:s status:s detail:s}", name, status, text);
 }
 
 static const char *network_filesystem(long type)
@@ -208,47 +176,32 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   return 0;
 }
 
-static void check_runs(rp_engine *e, struct rp__jw *w)
-{
-  struct run_count c = {.e = e};
-  struct rp__run_filter f = {.open_only = true, .limit = 10000};
-  rp_error err = {0};
-  if (e->store->ops->run_list(e->store, &f, on_run, &c, &err))
-    check(w, "runs", "problem", "%s", err.message);
-  else
-    check(w, "runs", "ok", "%lld alive, %lld whose owner is gone (the next start of their scope ends them)",
-          (long long)c.alive, (long long)c.dead);
-}
-
-static void check_machine(rp_engine *e, struct rp__jw *w)
-{
-  if (e->self.boot_id[0])
-    check(w, "boot id", "ok", "%s", e->self.boot_id);
-  else
-    check(w, "boot id", "warning", "unknown: a reboot can't be told from a crash");
-  if (rp__engine_now(e) < 1700000000000LL)
-    check(w, "clock", "warning", "it is set to the past");
-  else
-    check(w, "clock", "ok", "plausible");
-}
-
 int rp_doctor_json(rp_engine *e, char **ret, rp_error *err)
 {
   int rc = rp__engine_check(e, err);
   if (rc) return rc;
   struct rp__buf out RP_AUTOBUF = RP_BUF(DOC_MAX);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "version", RP_VERSION);
-  rp__jw_key(&w, "checks");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{version:s checks:[", RP_VERSION);
   check_files(e, &w);
   check_store(e, &w);
   check_turn(e, &w);
-  check_runs(e, &w);
-  check_machine(e, &w);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  struct run_count c = {.e = e};
+  struct rp__run_filter f = {.open_only = true, .limit = 10000};
+  rp_error why = {0};
+  if (e->store->ops->run_list(e->store, &f, on_run, &c, &why))
+    check(&w, "runs", "problem", "%s", why.message);
+  else
+    check(&w, "runs", "ok", "%lld alive, %lld whose owner is gone (the next start of their scope ends them)",
+          (long long)c.alive, (long long)c.dead);
+  if (e->self.boot_id[0])
+    check(&w, "boot id", "ok", "%s", e->self.boot_id);
+  else
+    check(&w, "boot id", "warning", "unknown: a reboot can't be told from a crash");
+  if (rp__engine_now(e) < 1700000000000LL)
+    check(&w, "clock", "warning", "it is set to the past");
+  else
+    check(&w, "clock", "ok", "plausible");
+  rp__jw_pack(&w, "]}");
+  return rp__text_give(&out, ret, err);
 }

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "base/text.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/keep/audit.h"
 #include "engine/capture/mirror.h"
 #include "engine/files.h"
@@ -17,20 +17,17 @@
 
 /* ---- who may go ---- */
 
-static int on_run(void *ctx, const struct rp__run_row *run)
+int rp__session_free_to_go(rp_engine *e, const struct rp__session_row *row, rp_error *err)
 {
-  *(struct rp__run_row *)ctx = *run;
-  return 0;
-}
-
-/* The living run of a session, if there is one. */
-static int check_nobody(rp_engine *e, const struct rp__session_row *row, rp_error *err)
-{
-  struct rp__run_row run = {0};
+  struct rp__run_row run;
   struct rp__evidence evidence;
   struct rp__verdict verdict;
-  struct rp__run_filter f = {.session_ref = row->ref, .open_only = true, .limit = 1};
-  int rc = e->store->ops->run_list(e->store, &f, on_run, &run, err);
+  if (row->held_at) {
+    rp__fail(err, RP_E_ON_HOLD, "session %s is on hold", row->id);
+    rp__hint(err, "'reprise hold %s --off' takes the hold off", row->id);
+    return RP_E_ON_HOLD;
+  }
+  int rc = rp__run_newest(e, row->ref, true, &run, err);
   if (rc || !run.ref) return rc;
   rp__run_judge(e, &run, row->last_activity_at, &evidence, &verdict);
   if (!verdict.alive) return 0;
@@ -40,14 +37,6 @@ static int check_nobody(rp_engine *e, const struct rp__session_row *row, rp_erro
     rp__fail(err, RP_E_HELD, "session %s is in use by process %lld on %s", row->id, (long long)run.proc.pid, run.host);
   rp__hint(err, "end it first: 'reprise end %s'", row->id);
   return RP_E_HELD;
-}
-
-int rp__session_free_to_go(rp_engine *e, const struct rp__session_row *row, rp_error *err)
-{
-  if (!row->held_at) return check_nobody(e, row, err);
-  rp__fail(err, RP_E_ON_HOLD, "session %s is on hold", row->id);
-  rp__hint(err, "'reprise hold %s --off' takes the hold off", row->id);
-  return RP_E_ON_HOLD;
 }
 
 static int on_snapshot(void *ctx, const struct rp__snapshot_row *row)
@@ -139,9 +128,7 @@ static struct rp__op set_op(rp_engine *e, const struct rp__session_row *row, uns
 {
   bool takes_away = fields == 0 || fields == RP_SET_COUNTERS || (fields == RP_SET_TRASH && at);
   return (struct rp__op){.type = RP_OP_SESSION_SET,
-                         .session_ref = row->ref,
-                         .session_id = row->id,
-                         .now_ms = rp__engine_now(e),
+                         RP__OP_OF(e, row),
                          .epoch = takes_away ? row->epoch : 0,
                          .u.session_set = {.fields = fields, .trashed_at = at, .held_at = at}};
 }
@@ -160,8 +147,7 @@ int rp__trash_put(rp_engine *e, const struct rp__session_row *row, const char *r
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
   if (row->trashed_at) return 0;
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", row->id);
-  rp__jw_kstr(&note.w, "reason", reason);
+  rp__jw_pack(&note.w, "session_id:s reason:s", row->id, reason);
   int rc = commit_change(e, row, RP_SET_TRASH, rp__engine_now(e), "trash", &note, err);
   if (!rc) atomic_fetch_add(&e->metrics.trashed, 1);
   return rc;
@@ -197,24 +183,11 @@ int rp_hold(rp_engine *e, const char *ref, bool on, rp_error *err)
   if (!rc) rc = any_lookup(e, ref, &row, err);
   if (rc || on == (row.held_at != 0)) return rc;
   rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "session_id", row.id);
-  rp__jw_kbool(&note.w, "on", on);
+  rp__jw_pack(&note.w, "session_id:s on:b", row.id, on);
   return commit_change(e, &row, RP_SET_HOLD, on ? rp__engine_now(e) : 0, "hold", &note, err);
 }
 
 /* ---- for good ---- */
-
-static int deletion_note(rp_engine *e, const struct rp__session_row *row, int64_t bytes, const char *reason,
-                         struct rp__audit_note *note, struct rp__op *ret, rp_error *err)
-{
-  rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "session_id", row->id);
-  rp__jw_kstr(&note->w, "scope", row->scope);
-  rp__jw_ki64(&note->w, "events", row->last_seq);
-  rp__jw_ki64(&note->w, "bytes", bytes);
-  rp__jw_kstr(&note->w, "reason", reason);
-  return rp__audit_op(e, row->scope, "deletion", note, ret, err);
-}
 
 int rp__session_delete(rp_engine *e, const struct rp__session_row *row, int64_t bytes, const char *reason,
                        rp_error *err)
@@ -223,12 +196,14 @@ int rp__session_delete(rp_engine *e, const struct rp__session_row *row, int64_t 
   /* The first changes nothing that matters: it is refused when a newer run has taken the session up. With a damaged
    * status anything but counting anew is refused. */
   struct rp__op ops[3] = {set_op(e, row, row->damaged ? RP_SET_COUNTERS : 0, 0)};
-  int rc = deletion_note(e, row, bytes, reason, &note, &ops[1], err);
+  rp__audit_begin(&note);
+  rp__jw_pack(&note.w, "session_id:s scope:s events:i bytes:i reason:s", row->id, row->scope, row->last_seq, bytes,
+              reason);
+  int rc = rp__audit_op(e, row->scope, "deletion", &note, &ops[1], err);
   if (!rc) rc = rp__archive_remove(e, row, err);
   if (rc) return rc;
   rp__mirror_remove(e, row->scope, row->id);
-  ops[2] = (struct rp__op){
-      .type = RP_OP_SESSION_DELETE, .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e)};
+  ops[2] = (struct rp__op){.type = RP_OP_SESSION_DELETE, RP__OP_OF(e, row)};
   rc = rp__engine_commit(e, ops, 3, RP_DISK, err);
   if (rc) return rc;
   atomic_fetch_add(&e->metrics.deleted, 1);
@@ -251,14 +226,6 @@ void rp__store_shrink(rp_engine *e)
   } while (left && left < before);
 }
 
-/* One deletion among many: only when it pays. */
-static void shrink_if_worth(rp_engine *e)
-{
-  struct rp__store_stats st = {0};
-  if (e->store->ops->stats(e->store, &st, NULL)) return;
-  if (st.free_bytes >= SHRINK_MIN && st.free_bytes >= st.file_bytes / 4) rp__store_shrink(e);
-}
-
 int rp_purge(rp_engine *e, const char *ref, bool force, rp_error *err)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
@@ -275,6 +242,9 @@ int rp_purge(rp_engine *e, const char *ref, bool force, rp_error *err)
   if (!rc) rc = rp__session_weight(e, &row, &bytes, err);
   if (!rc) rc = rp__session_delete(e, &row, bytes, "asked for", err);
   if (!rc) rp__files_sweep(e); /* a file that was not finished may hold what is to go */
-  if (!rc) shrink_if_worth(e);
-  return rc;
+  /* One deletion among many gives space back only when it pays. */
+  struct rp__store_stats st = {0};
+  if (rc || e->store->ops->stats(e->store, &st, NULL)) return rc;
+  if (st.free_bytes >= SHRINK_MIN && st.free_bytes >= st.file_bytes / 4) rp__store_shrink(e);
+  return 0;
 }

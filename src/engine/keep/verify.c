@@ -6,7 +6,7 @@
  */
 #include <sodium.h>
 
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/keep/audit.h"
 #include "engine/capture/capture.h"
 #include "engine/transfer/copy.h"
@@ -49,15 +49,18 @@ static int report(struct verify *v, int64_t seq, bool repaired, const char *fmt,
   return v->fn ? v->fn(v->ctx, &f) : 0;
 }
 
+/* A word on what is no damage, or none that counts. */
+static int note(struct verify *v, const char *id, const char *what, bool repaired)
+{
+  rp_finding f = {.session_id = id, .what = what, .repaired = repaired, .note = !repaired};
+  return v->fn ? v->fn(v->ctx, &f) : 0;
+}
+
 /* ---- events ---- */
 
 static int recount(struct verify *v)
 {
-  struct rp__op op = {.type = RP_OP_SESSION_SET,
-                      .session_ref = v->s->ref,
-                      .session_id = v->s->id,
-                      .now_ms = rp__engine_now(v->e),
-                      .u.session_set.fields = RP_SET_COUNTERS};
+  struct rp__op op = {.type = RP_OP_SESSION_SET, RP__OP_OF(v->e, v->s), .u.session_set.fields = RP_SET_COUNTERS};
   return rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
 }
 
@@ -66,8 +69,7 @@ static int replace_event(struct verify *v, const struct rp__event_row *row, int6
   struct rp__buf body RP_AUTOBUF = RP_BUF(65536), sealed RP_AUTOBUF = RP_BUF(131072);
   struct rp__jw w = RP_JW(&body);
   struct rp__str stored;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "reason", why);
+  rp__jw_pack(&w, "{reason:s", why);
   if (row) {
     char hex[2 * DAMAGED_KEPT + 1];
     rp__jw_kstr(&w, "original_kind", row->kind);
@@ -82,11 +84,8 @@ static int replace_event(struct verify *v, const struct rp__event_row *row, int6
                              .at_ms = row ? row->at_ms : rp__engine_now(v->e),
                              .sealed = v->s->key != NULL,
                              .engine = true};
-  struct rp__op op = {.type = RP_OP_EVENT_REPLACE,
-                      .session_ref = v->s->ref,
-                      .session_id = v->s->id,
-                      .now_ms = rp__engine_now(v->e),
-                      .u.event_replace = {.seq = seq, .event = &ev}};
+  struct rp__op op = {
+      .type = RP_OP_EVENT_REPLACE, RP__OP_OF(v->e, v->s), .u.event_replace = {.seq = seq, .event = &ev}};
   int rc = rp__engine_commit(v->e, &op, 1, RP_DISK, v->err);
   if (rc == RP_E_SEQ_NOT_FOUND) { /* beyond the row's last seq, but before the last event that there is */
     rc = recount(v);
@@ -222,12 +221,10 @@ static int check_snapshots(struct verify *v)
 
 /* ---- blobs ---- */
 
-static int on_blob(void *ctx, const char *what, bool note)
+static int on_blob(void *ctx, const char *what, bool is_note)
 {
   struct verify *v = ctx;
-  if (!note) return report(v, 0, v->repair, "%s", what);
-  rp_finding f = {.session_id = v->s->id, .what = what, .repaired = v->repair, .note = !v->repair};
-  return v->fn ? v->fn(v->ctx, &f) : 0;
+  return is_note ? note(v, v->s->id, what, v->repair) : report(v, 0, v->repair, "%s", what);
 }
 
 /* ---- streams ---- */
@@ -249,10 +246,7 @@ static int renew_record(struct verify *v, const struct rp__session_row *row, boo
   int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
   int rc = rp__capture_make(v->s, end, row->crash_recovered, NULL, &c, v->err);
   if (!rc && archived) {
-    if (c.row.sealed_body)
-      rc = rp__unseal(v->s->key, rp__session_ad(v->s), c.row.sealed_body, c.row.sealed_len, &json, v->err);
-    else if (rp__record_write(&c.row, &json))
-      rc = rp__fail_nomem(v->err);
+    rc = rp__record_text(&c.row, v->s->key, &json, v->err);
     return rc ? rc : rp__archive_write(v->e, row, json.p, json.n, v->err);
   }
   if (rc) return rc;
@@ -304,13 +298,7 @@ static int note_records(struct verify *v, const struct rp__session_row *row)
   int rc = v->e->store->ops->record_get(v->e->store, row->ref, &record, NULL);
   rp__record_row_done(&record);
   if (rc != RP_E_CORRUPT) return 0; /* whatever else is wrong is found by the check itself */
-  if (v->n_records == v->cap_records) {
-    size_t cap = RP_MAX(v->cap_records * 2, 16);
-    void *more = reallocarray(v->records, cap, sizeof *v->records);
-    if (!more) return rp__fail_nomem(v->err);
-    v->records = more;
-    v->cap_records = cap;
-  }
+  if (!RP__ROOM(v->records, v->n_records, v->cap_records)) return rp__fail_nomem(v->err);
   memcpy(v->records[v->n_records++], row->id, RP_NAME);
   return 0;
 }
@@ -322,48 +310,29 @@ static int on_renewed(void *ctx, const char *scope, const char *id)
   return report(ctx, 0, true, "memory %s of scope %s was damaged and made again from its session's journal", id, scope);
 }
 
-static int renew_memories(struct verify *v)
-{
-  struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
-  int rc = rp__scope_names(v->e, NULL, &scopes, v->err);
-  for (size_t i = 0; !rc && i < scopes.n; i++) {
-    rc = rp__memories_renew(v->e, scopes.p[i], on_renewed, v, v->err);
-    if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG || rc == RP_E_CORRUPT) rc = 0; /* the check tells of them */
-  }
-  return rc;
-}
-
-static int on_audit(void *ctx, const char *what, bool note)
+static int on_audit(void *ctx, const char *what, bool is_note)
 {
   struct verify *v = ctx;
-  if (!note) return report(v, 0, false, "%s", what);
-  rp_finding f = {.what = what, .note = true};
-  return v->fn ? v->fn(v->ctx, &f) : 0;
+  return is_note ? note(v, NULL, what, false) : report(v, 0, false, "%s", what);
 }
 
 /* ---- sessions ---- */
 
-static int bad_status(struct verify *v, const struct rp__session_row *row)
-{
-  int rc = v->repair ? recount(v) : 0; /* what it was read as is written */
-  if (rc) return rc;
-  return v->repair ? report(v, 0, true, "its status was damaged, now it is %s", rp__status_name(row->status))
-                   : report(v, 0, false, "its status is damaged; nobody can write to it");
-}
-
 static int verify_session(struct verify *v, const struct rp__session_row *row)
 {
   int rc = rp__session_open(v->e, row, 0, &v->s, v->err);
-  if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG) {
-    rp_finding f = {.session_id = row->id, .what = "it is sealed and the key is not here: not checked", .note = true};
-    return v->fn ? v->fn(v->ctx, &f) : 0;
-  }
+  if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG)
+    return note(v, row->id, "it is sealed and the key is not here: not checked", false);
   if (rc) return rc;
   v->next = 1;
   v->last = row->last_seq;
   v->named.n = 0;
   struct rp__event_range r = {.session_ref = row->ref, .session_id = row->id, .tolerant = true};
-  if (row->damaged) rc = bad_status(v, row);
+  if (row->damaged && !v->repair) rc = report(v, 0, false, "its status is damaged; nobody can write to it");
+  if (row->damaged && v->repair) { /* what it was read as is written */
+    rc = recount(v);
+    if (!rc) rc = report(v, 0, true, "its status was damaged, now it is %s", rp__status_name(row->status));
+  }
   if (!rc) rc = v->e->store->ops->event_list(v->e->store, &r, on_event, v, v->err);
   if (rc == RP_E_CORRUPT)
     rc = report(v, v->next, false, "%s", v->err->message);
@@ -395,11 +364,7 @@ static int on_row(void *ctx, const struct rp__session_row *row)
 static int on_cut_off(void *ctx, const char *id)
 {
   struct verify *v = ctx;
-  rp_finding f = {.session_id = id,
-                  .what = "an import or fork of it was cut off; nobody sees what it left",
-                  .repaired = v->repair,
-                  .note = !v->repair};
-  return v->fn ? v->fn(v->ctx, &f) : 0;
+  return note(v, id, "an import or fork of it was cut off; nobody sees what it left", v->repair);
 }
 
 /* Of all sessions, those in the trash too. */
@@ -428,7 +393,14 @@ static int mend_first(struct verify *v)
   rp_error own = {0}, *told = v->err;
   v->err = &own; /* where the store can't even be listed, its own check says why */
   int rc = each_session(v, note_records);
-  if (!rc) rc = renew_memories(v);
+  if (!rc) {
+    struct rp__scope_names scopes RP_CLEANUP(rp__scope_names_done) = {0};
+    rc = rp__scope_names(v->e, NULL, &scopes, v->err);
+    for (size_t i = 0; !rc && i < scopes.n; i++) {
+      rc = rp__memories_renew(v->e, scopes.p[i], on_renewed, v, v->err);
+      if (rc == RP_E_KEY_MISSING || rc == RP_E_KEY_WRONG || rc == RP_E_CORRUPT) rc = 0; /* the check tells of them */
+    }
+  }
   v->err = told;
   if (rc == RP_E_NOMEM) *told = own;
   return rc == RP_E_NOMEM ? rc : 0;

@@ -34,8 +34,7 @@ static int take_document(struct rp__buf *out, int rc, char **ret, rp_error *err)
 {
   if (!rc) rc = out->err;
   if (rc) return rp__fail(err, rc, "the brief can't be written");
-  *ret = rp__buf_take(out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(out, ret, err);
 }
 
 int rp_brief_scope(rp_engine *e, const rp_brief_options *given, char **ret, rp_error *err)
@@ -69,31 +68,15 @@ int rp_brief_scope(rp_engine *e, const rp_brief_options *given, char **ret, rp_e
                                          .without = o->without};
   rc = rp__restoration_plan(e, &plan, &r, err);
   if (rc) return rc;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "scope", o->scope);
-  rp__jw_ktime(&w, "at", plan.now);
+  rp__jw_pack(&w, "{scope:s at:t", o->scope, plan.now);
   rc = write_document(&r, &facts, false, scope.starts + 1, o->explain, &w);
   rp__jw_end_object(&w);
   return take_document(&out, rc, ret, err);
 }
 
-static int on_run(void *ctx, const struct rp__run_row *run)
-{
-  *(int64_t *)ctx = run->ref;
-  return 0;
-}
-
-/* The run that is under way is no run before; 0 when there is none. */
-static int current_run(rp_session *s, int64_t *ret, rp_error *err)
-{
-  struct rp__run_filter f = {.session_ref = s->ref, .open_only = true, .limit = 1};
-  *ret = 0;
-  return s->e->store->ops->run_list(s->e->store, &f, on_run, ret, err);
-}
-
 int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err)
 {
-  int64_t current;
+  struct rp__run_row current;
   struct rp__restart_facts facts;
   struct rp__scope_row scope = {0};
   struct rp__session_row row = {0};
@@ -103,8 +86,9 @@ int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err)
   int rc = rp__session_check(s, err);
   if (!rc) rc = rp__session_row(s, &row, err);
   if (rc) return rc;
-  rc = current_run(s, &current, err);
-  if (!rc) rc = rp__restart_find(s->e, s->scope, NULL, &row, current, &facts, err);
+  /* The run that is under way is no run before. */
+  rc = rp__run_newest(s->e, s->ref, true, &current, err);
+  if (!rc) rc = rp__restart_find(s->e, s->scope, NULL, &row, current.ref, &facts, err);
   rp__session_row_done(&row);
   if (!rc) rc = s->e->store->ops->scope_get(s->e->store, s->scope, &scope, err);
   if (rc) return rc;
@@ -115,9 +99,7 @@ int rp_brief(rp_session *s, bool explain, char **ret, rp_error *err)
   if (!rc) rc = rp__restoration_own(s, &scope, f, &r, err);
   bool found = !rc;
   if (found) {
-    rp__jw_object(&w);
-    rp__jw_kstr(&w, "session_id", s->id);
-    rp__jw_ktime(&w, "at", rp__engine_now(s->e));
+    rp__jw_pack(&w, "{session_id:s at:t", s->id, rp__engine_now(s->e));
     rc = write_document(&r, &facts, true, scope.starts, explain, &w);
     rp__jw_end_object(&w);
   }

@@ -3,44 +3,10 @@
 #include "engine/capture/emotions.h"
 #include "engine/capture/mirror.h"
 #include "engine/files.h"
-#include "engine/journal/stream-redaction.h"
 #include "engine/start/start.h"
 #include "engine/journal/open-streams.h"
 
 #define RESTORED_MAX (4 * 1024 * 1024)
-
-static void fill_run(struct rp__start *st, struct rp__run_row *run)
-{
-  static const enum rp__owner owners[] = {
-      [RP_OWNER_SELF] = RP_RUN_LOCK, [RP_OWNER_PID] = RP_RUN_PID, [RP_OWNER_NONE] = RP_RUN_NONE};
-  *run = (struct rp__run_row){
-      .owner = owners[st->o->owner],
-      .slot = st->slot,
-      .proc = st->owner,
-      .started_at = st->now,
-      .heartbeat_at = st->now,
-      .heartbeat_boot = rp__boot(&st->e->clock),
-      .restart = st->facts.restart,
-      .previous_cause = st->facts.any_previous ? st->facts.cause : RP_CAUSE_NONE,
-      .elapsed = st->facts.elapsed,
-  };
-  if (st->o->owner == RP_OWNER_NONE) memcpy(run->proc.boot_id, st->e->self.boot_id, sizeof run->proc.boot_id);
-  memcpy(run->host, st->e->host, sizeof run->host);
-  snprintf(run->version, sizeof run->version, "%s", RP_VERSION);
-}
-
-static int restored_body(struct rp__start *st, struct rp__buf *out)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "type", rp__restart_name(st->facts.restart));
-  rp__jw_kstr(&w, "cause", rp__cause_name(st->facts.cause));
-  rp__jw_kdouble(&w, "elapsed_seconds", st->facts.elapsed);
-  rp__jw_ki64(&w, "epoch", st->row.epoch + 1);
-  if (!st->found) rp__restoration_write(&st->restoration, &w);
-  rp__jw_end_object(&w);
-  return out->err;
-}
 
 #define START_OPS 9
 #define START_EVENTS 2
@@ -115,16 +81,6 @@ static int add_last_words(struct rp__start *st, struct start_ops *b, rp_error *e
   return 0;
 }
 
-static void add_seal(struct rp__start *st, struct start_ops *b)
-{
-  if (!st->key) return;
-  b->scope.sealed = true;
-  memcpy(b->scope.key_id, st->key->id, sizeof b->scope.key_id);
-  struct rp__op *op = add_op(st, b, RP_OP_SCOPE_SET);
-  op->u.scope_set.scope = st->o->scope;
-  op->u.scope_set.row = &b->scope;
-}
-
 /* An event of the engine's own, its body in the next of b->plain. */
 static int add_event(struct rp__start *st, struct start_ops *b, const char *kind, rp_error *err)
 {
@@ -155,9 +111,16 @@ static int add_events(struct rp__start *st, struct start_ops *b, rp_error *err)
   }
   rc = add_event(st, b, "session", err);
   if (rc) return rc;
-  b->plain[b->n_events] = RP_BUF(RESTORED_MAX);
-  if ((goes_on || rp__restoration_any(&st->restoration)) && restored_body(st, &b->plain[b->n_events]))
-    return rp__fail_nomem(err);
+  struct rp__buf *out = &b->plain[b->n_events];
+  *out = RP_BUF(RESTORED_MAX);
+  if (goes_on || rp__restoration_any(&st->restoration)) {
+    struct rp__jw w = RP_JW(out);
+    rp__jw_pack(&w, "{type:s cause:s elapsed_seconds:d epoch:i", rp__restart_name(st->facts.restart),
+                rp__cause_name(st->facts.cause), st->facts.elapsed, st->row.epoch + 1);
+    if (!st->found) rp__restoration_write(&st->restoration, &w);
+    rp__jw_end_object(&w);
+    if (out->err) return rp__fail_nomem(err);
+  }
   rc = add_event(st, b, "restored", err);
   if (rc || !b->n_events) return rc;
   struct rp__op *op = add_op(st, b, RP_OP_APPEND);
@@ -165,19 +128,6 @@ static int add_events(struct rp__start *st, struct start_ops *b, rp_error *err)
   op->u.append.n = b->n_events;
   op->u.append.expect = -1;
   return 0;
-}
-
-static int add_audits(struct rp__start *st, struct start_ops *b, rp_error *err)
-{
-  size_t n = rp__restoration_audits(&st->restoration);
-  int rc = 0;
-  for (size_t i = 0; !rc && i < n; i++)
-    rc = rp__restoration_audit(&st->restoration, st->row.id, st->row.id, i, &b->notes[b->n_notes++], &b->ops[b->n++],
-                               err);
-  if (!rc && st->found)
-    rc = rp__resume_audit(st->e, st->o->scope, st->key, st->row.id, st->facts.elapsed, &b->notes[b->n_notes++],
-                          &b->ops[b->n++], err);
-  return rc;
 }
 
 static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
@@ -188,7 +138,13 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
   b->notes = calloc(audits + 1, sizeof *b->notes);
   if (!b->ops || !b->notes) return rp__fail_nomem(err);
   add_end_of_previous(st, b);
-  add_seal(st, b);
+  if (key) {
+    b->scope.sealed = true;
+    memcpy(b->scope.key_id, key->id, sizeof b->scope.key_id);
+    struct rp__op *seal = add_op(st, b, RP_OP_SCOPE_SET);
+    seal->u.scope_set.scope = st->o->scope;
+    seal->u.scope_set.row = &b->scope;
+  }
   if (!st->found) {
     st->row.sealed = key != NULL;
     if (key && st->row.meta) {
@@ -200,7 +156,22 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
     b->put = b->n;
     add_op(st, b, RP_OP_SESSION_PUT)->u.session_put.row = &st->row;
   }
-  fill_run(st, &b->run);
+  static const enum rp__owner owners[] = {
+      [RP_OWNER_SELF] = RP_RUN_LOCK, [RP_OWNER_PID] = RP_RUN_PID, [RP_OWNER_NONE] = RP_RUN_NONE};
+  b->run = (struct rp__run_row){
+      .owner = owners[st->o->owner],
+      .slot = st->slot,
+      .proc = st->owner,
+      .started_at = st->now,
+      .heartbeat_at = st->now,
+      .heartbeat_boot = rp__boot(&st->e->clock),
+      .restart = st->facts.restart,
+      .previous_cause = st->facts.any_previous ? st->facts.cause : RP_CAUSE_NONE,
+      .elapsed = st->facts.elapsed,
+  };
+  if (st->o->owner == RP_OWNER_NONE) memcpy(b->run.proc.boot_id, st->e->self.boot_id, sizeof b->run.proc.boot_id);
+  memcpy(b->run.host, st->e->host, sizeof b->run.host);
+  snprintf(b->run.version, sizeof b->run.version, "%s", RP_VERSION);
   b->lease = b->n;
   struct rp__op *op = add_op(st, b, RP_OP_LEASE);
   op->u.lease.expect_epoch = st->row.epoch;
@@ -222,7 +193,13 @@ static int build_ops(struct rp__start *st, struct start_ops *b, rp_error *err)
   }
   int rc = add_last_words(st, b, err);
   if (!rc) rc = add_events(st, b, err);
-  return rc ? rc : add_audits(st, b, err);
+  for (size_t i = 0; !rc && i < audits; i++)
+    rc = rp__restoration_audit(&st->restoration, st->row.id, st->row.id, i, &b->notes[b->n_notes++], &b->ops[b->n++],
+                               err);
+  if (!rc && st->found)
+    rc = rp__resume_audit(st->e, st->o->scope, key, st->row.id, st->facts.elapsed, &b->notes[b->n_notes++],
+                          &b->ops[b->n++], err);
+  return rc;
 }
 
 /* X-08: the file of the session before says who follows it, as its row does. Never the truth, so a failure is logged.
@@ -245,23 +222,6 @@ static void mirror_previous(struct rp__start *st)
     rp__log(&st->e->log, RP_LOG_WARN, "mirror of session %s: %s", st->row.previous_id, why.message);
 }
 
-/* One attempt; *ret_again: the run that is taken over has spoken meanwhile. */
-static int lease_once(struct rp__start *st, bool *ret_again, rp_error *err)
-{
-  struct start_ops b RP_CLEANUP(start_ops_done) = {0};
-  *ret_again = false;
-  int rc = build_ops(st, &b, err);
-  if (!rc) rc = rp__engine_commit(st->e, b.ops, b.n, RP_DISK, err);
-  *ret_again = rc == RP_E_SEQ_CONFLICT && b.words.n && b.ops[b.told].ret.unheard;
-  if (rc) return rc;
-  /* The row as this lease left it. Read again it may be another's already, who must not share its epoch with us. */
-  if (!st->found) st->row.ref = b.ops[b.put].ret.ref;
-  st->row.epoch = b.ops[b.lease].ret.epoch;
-  st->row.status = b.ops[b.lease].ret.status;
-  st->starts = b.ops[b.lease].ret.starts;
-  return 0;
-}
-
 int rp__start_lease(struct rp__start *st, rp_error *err)
 {
   bool again = true;
@@ -269,7 +229,18 @@ int rp__start_lease(struct rp__start *st, rp_error *err)
   st->leasing = true;
   if (st->o->owner == RP_OWNER_SELF) rc = rp__slot_take(st->e, &st->slot, err);
   if (rc) return rc;
-  for (int i = 0; again && i < RP_LAST_WORDS_TRIES; i++) rc = lease_once(st, &again, err);
+  for (int i = 0; again && i < RP_LAST_WORDS_TRIES; i++) {
+    struct start_ops b RP_CLEANUP(start_ops_done) = {0};
+    rc = build_ops(st, &b, err);
+    if (!rc) rc = rp__engine_commit(st->e, b.ops, b.n, RP_DISK, err);
+    again = rc == RP_E_SEQ_CONFLICT && b.words.n && b.ops[b.told].ret.unheard; /* the run before has spoken meanwhile */
+    if (rc) continue;
+    /* The row as this lease left it. Read again it may be another's already, who must not share its epoch with us. */
+    if (!st->found) st->row.ref = b.ops[b.put].ret.ref;
+    st->row.epoch = b.ops[b.lease].ret.epoch;
+    st->row.status = b.ops[b.lease].ret.status;
+    st->starts = b.ops[b.lease].ret.starts;
+  }
   if (!rc)
     mirror_previous(st);
   else if (st->slot)

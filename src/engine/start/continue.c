@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inheriting from a named session whatever its age, and walking the chain of sessions. */
-#include <sodium.h>
-
 #include "engine/start/restoration.h"
 #include "engine/journal/stream-redaction.h"
 
 #define BODY_MAX (4 * 1024 * 1024)
 #define CHAIN_DEPTH 20
 #define CHAIN_MAX 10000
-
-static int continue_body(const struct rp__restoration *r, const char *by, struct rp__buf *out, rp_error *err)
-{
-  struct rp__jw w = RP_JW(out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "type", "continue");
-  rp__jw_kstr(&w, "by", by);
-  rp__restoration_write(r, &w);
-  rp__jw_end_object(&w);
-  return out->err ? rp__fail_nomem(err) : 0;
-}
-
-static int override_audit(const struct rp__restoration *r, const char *from, const char *into, const char *by,
-                          struct rp__audit_note *note, struct rp__op *op, rp_error *err)
-{
-  rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "from_session_id", from);
-  rp__jw_kstr(&note->w, "into_session_id", into);
-  rp__jw_kstr(&note->w, "by", by);
-  return rp__audit_op_with(r->e, r->scope, r->key, "session_override", note, op, err);
-}
 
 struct continue_ops {
   struct rp__op *ops;
@@ -53,16 +30,16 @@ static int add_event(rp_session *s, const struct rp__restoration *r, const char 
 {
   struct rp__str body;
   if (!rp__restoration_any(r)) return 0;
-  int rc = continue_body(r, by, &b->plain, err);
-  if (rc) return rc;
-  if (rp__journal_seal(s, b->plain.p, b->plain.n, &b->sealed, &body)) return rp__fail_nomem(err);
+  struct rp__jw w = RP_JW(&b->plain);
+  rp__jw_pack(&w, "{type:s by:s", "continue", by);
+  rp__restoration_write(r, &w);
+  rp__jw_end_object(&w);
+  if (b->plain.err || rp__journal_seal(s, b->plain.p, b->plain.n, &b->sealed, &body)) return rp__fail_nomem(err);
   b->event = (struct rp__new_event){
       .kind = "restored", .body = body.p, .body_len = body.n, .at_ms = rp__engine_now(s->e), .sealed = s->key != NULL};
   struct rp__op *op = &b->ops[b->n++];
   *op = (struct rp__op){.type = RP_OP_APPEND,
-                        .session_ref = s->ref,
-                        .session_id = s->id,
-                        .now_ms = rp__engine_now(s->e),
+                        RP__OP_OF(s->e, s),
                         .epoch = s->epoch,
                         .u.append = {.events = &b->event, .n = 1, .expect = -1}};
   return 0;
@@ -76,31 +53,17 @@ static int store(rp_session *s, const char *from, const char *by, const struct r
   b.notes = calloc(audits + 1, sizeof *b.notes);
   if (!b.ops || !b.notes) return rp__fail_nomem(err);
   int rc = add_event(s, r, by, &b, err);
-  if (!rc) rc = override_audit(r, from, s->id, by, &b.notes[b.n_notes++], &b.ops[b.n++], err);
+  if (!rc) {
+    struct rp__audit_note *note = &b.notes[b.n_notes++];
+    rp__audit_begin(note);
+    rp__jw_pack(&note->w, "from_session_id:s into_session_id:s by:s", from, s->id, by);
+    rc = rp__audit_op_with(r->e, r->scope, r->key, "session_override", note, &b.ops[b.n++], err);
+  }
   for (size_t i = 1; !rc && i < audits; i++) /* the first would call it a start */
     rc = rp__restoration_audit(r, s->id, s->id, i, &b.notes[b.n_notes++], &b.ops[b.n++], err);
   if (!rc) rc = rp__engine_commit(s->e, b.ops, b.n, RP_DISK, err);
   if (rc == RP_E_FENCED) atomic_store(&s->fenced, true);
   return rc;
-}
-
-static int tell(const struct rp__restoration *r, const char *from, const char *into, const char *by, char **ret,
-                rp_error *err)
-{
-  struct rp__inherited c = rp__restoration_counts(r);
-  struct rp__buf out RP_AUTOBUF = RP_BUF(65536);
-  struct rp__jw w = RP_JW(&out);
-  if (!ret) return 0;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "from", from);
-  rp__jw_kstr(&w, "into", into);
-  rp__jw_kstr(&w, "by", by);
-  rp__jw_ki64(&w, "pins", c.pins);
-  rp__jw_ki64(&w, "tasks", c.tasks);
-  rp__jw_ki64(&w, "memories", c.memories);
-  rp__jw_end_object(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
 }
 
 /* The session named, and whether it can be continued into this one. */
@@ -122,7 +85,7 @@ static int check(rp_session *s, const char *ref, struct rp__session_row *ret, rp
 
 int rp_continue(rp_session *s, const char *from, const char *by, char **ret, rp_error *err)
 {
-  struct rp__session_row row = {0};
+  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   struct rp__restoration r RP_CLEANUP(rp__restoration_done) = {0};
   struct rp__buf masked RP_AUTOBUF = RP_BUF(65536);
   int rc = rp__session_check(s, err);
@@ -132,9 +95,12 @@ int rp_continue(rp_session *s, const char *from, const char *by, char **ret, rp_
   if (!rc) rc = check(s, from, &row, err);
   if (!rc) rc = rp__restoration_continue(s, &row, &r, err);
   if (!rc) rc = store(s, row.id, by, &r, err);
-  if (!rc) rc = tell(&r, row.id, s->id, by, ret, err);
-  rp__session_row_done(&row);
-  return rc;
+  if (rc || !ret) return rc;
+  struct rp__inherited c = rp__restoration_counts(&r);
+  struct rp__buf out RP_AUTOBUF = RP_BUF(65536);
+  struct rp__jw w = RP_JW(&out);
+  rp__jw_pack(&w, "{from:s into:s by:s pins:i tasks:i memories:i}", row.id, s->id, by, c.pins, c.tasks, c.memories);
+  return rp__text_give(&out, ret, err);
 }
 
 /* ---- the chain ---- */
@@ -157,20 +123,6 @@ static bool visited(const struct chain *c, const char *id)
   return false;
 }
 
-static int chain_push(struct chain *c, struct rp__session_row *row, rp_error *err)
-{
-  if (c->n == c->cap) {
-    size_t cap = c->cap ? c->cap * 2 : 16;
-    struct rp__session_row *p = realloc(c->rows, cap * sizeof *p);
-    if (!p) return rp__fail_nomem(err);
-    c->rows = p;
-    c->cap = cap;
-  }
-  c->rows[c->n++] = *row;
-  *row = (struct rp__session_row){0};
-  return 0;
-}
-
 /* Backwards over previous_session_id; a loop, or a session that is gone, ends it. */
 static int chain_walk(rp_engine *e, const char *ref, size_t depth, struct chain *c, rp_error *err)
 {
@@ -179,30 +131,18 @@ static int chain_walk(rp_engine *e, const char *ref, size_t depth, struct chain 
   while (!rc) {
     char previous[RP_NAME];
     memcpy(previous, row.previous_id, sizeof previous);
-    rc = chain_push(c, &row, err);
-    if (rc || c->n == depth || !previous[0] || visited(c, previous)) break;
+    if (!RP__ROOM(c->rows, c->n, c->cap)) {
+      rc = rp__fail_nomem(err);
+      break;
+    }
+    c->rows[c->n++] = row;
+    row = (struct rp__session_row){0};
+    if (c->n == depth || !previous[0] || visited(c, previous)) break;
     rc = e->store->ops->session_find(e->store, RP_FIND_ID, NULL, previous, &row, err);
     if (rc == RP_E_SESSION_NOT_FOUND) return 0;
   }
   rp__session_row_done(&row);
   return rc;
-}
-
-static void chain_audit(rp_engine *e, const struct chain *c, size_t depth)
-{
-  struct rp__audit_note note;
-  const struct rp__session_row *oldest = &c->rows[c->n - 1];
-  int64_t end = oldest->ended_at ? oldest->ended_at : oldest->last_activity_at;
-  if (e->read_only) return;
-  rp__audit_begin(&note);
-  rp__jw_kstr(&note.w, "start_session_id", c->rows[0].id);
-  rp__jw_kstr(&note.w, "start_id", c->rows[0].id);
-  rp__jw_ki64(&note.w, "requested_depth", (int64_t)depth);
-  rp__jw_ki64(&note.w, "depth", (int64_t)depth);
-  rp__jw_ki64(&note.w, "sessions_found", (int64_t)c->n);
-  rp__jw_kdouble(&note.w, "oldest_session_age_hours", (double)RP_MAX(0, rp__engine_now(e) - end) / 3600e3);
-  rp__audit_write(e, c->rows[0].scope, "session_chain_traversal", &note);
-  rp__audit_done(&note);
 }
 
 int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error *err)
@@ -216,7 +156,18 @@ int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error
   size_t wanted = depth ? (size_t)depth : CHAIN_DEPTH;
   if (!rc) rc = chain_walk(e, ref ? ref : "", wanted, &c, err);
   if (rc) return rc;
-  chain_audit(e, &c, wanted);
+  if (!e->read_only) {
+    struct rp__audit_note note;
+    const struct rp__session_row *oldest = &c.rows[c.n - 1];
+    int64_t end = oldest->ended_at ? oldest->ended_at : oldest->last_activity_at;
+    rp__audit_begin(&note);
+    rp__jw_pack(&note.w,
+                "start_session_id:s start_id:s requested_depth:i depth:i sessions_found:i oldest_session_age_hours:d",
+                c.rows[0].id, c.rows[0].id, (int64_t)wanted, (int64_t)wanted, (int64_t)c.n,
+                (double)RP_MAX(0, rp__engine_now(e) - end) / 3600e3);
+    rp__audit_write(e, c.rows[0].scope, "session_chain_traversal", &note);
+    rp__audit_done(&note);
+  }
   rp__jw_array(&w);
   for (size_t i = c.n; i > 0; i--) {
     struct rp__session_facts look;
@@ -226,6 +177,5 @@ int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error
     rp__session_write(&c.rows[i - 1], &look, &w);
   }
   rp__jw_end_array(&w);
-  *ret = rp__buf_take(&out);
-  return *ret ? 0 : rp__fail_nomem(err);
+  return rp__text_give(&out, ret, err);
 }

@@ -154,31 +154,6 @@ static void copy_name(char *out, const char *in)
   if (in) snprintf(out, RP_NAME, "%s", in);
 }
 
-/* What a new session comes from: the session and the run before it, and the sessions that go on. */
-static int read_past(struct rp__start *st, rp_error *err)
-{
-  const rp_start_options *o = st->o;
-  const char *channel = rp__channel_of(st->e, o->scope, o->channel);
-  struct rp__restart_search before = {.e = st->e};
-  st->living = (struct rp__living){.channel = channel, .since_ms = rp__restoration_since(st->e, o->scope, st->now)};
-  struct rp__read reads[] = {
-      rp__restart_reading(&before, o->scope, o->channel),
-      rp__living_reading(&st->living, o->scope),
-      {.type = RP_READ_SESSION, .u.session = {RP_FIND_LAST, o->scope, channel, &st->previous}},
-  };
-  bool restores = rp__config_of(st->e->config, o->scope)->enabled;
-  if (!restores) reads[1] = reads[2]; /* nobody asks who goes on */
-  size_t n = RP_ARRAY_SIZE(reads) - !restores;
-  int rc = st->e->store->ops->read(st->e->store, reads, n, err);
-  for (size_t i = 0; !rc && i < n; i++) {
-    if (reads[i].rc == RP_E_SESSION_NOT_FOUND) continue; /* nothing was before it */
-    rc = reads[i].rc;
-    if (rc && err) *err = reads[i].err;
-  }
-  if (!rc) rp__restart_classified(&before, o->scope, &st->facts);
-  return rc;
-}
-
 static int make_row(struct rp__start *st, rp_error *err)
 {
   const rp_start_options *o = st->o;
@@ -219,6 +194,27 @@ int rp__start_find(struct rp__start *st, rp_error *err)
   }
   int rc = find_target(st, err);
   if (!rc && st->found) return read_runs(st, err);
-  if (!rc) rc = read_past(st, err);
+  /* What a new session comes from: the session and the run before it, and the sessions that go on. */
+  if (!rc) {
+    const rp_start_options *o = st->o;
+    const char *channel = rp__channel_of(st->e, o->scope, o->channel);
+    struct rp__restart_search before = {.e = st->e};
+    st->living = (struct rp__living){.channel = channel, .since_ms = rp__restoration_since(st->e, o->scope, st->now)};
+    struct rp__read reads[] = {
+        rp__restart_reading(&before, o->scope, o->channel),
+        rp__living_reading(&st->living, o->scope),
+        {.type = RP_READ_SESSION, .u.session = {RP_FIND_LAST, o->scope, channel, &st->previous}},
+    };
+    bool restores = rp__config_of(st->e->config, o->scope)->enabled;
+    if (!restores) reads[1] = reads[2]; /* nobody asks who goes on */
+    size_t n = RP_ARRAY_SIZE(reads) - !restores;
+    rc = st->e->store->ops->read(st->e->store, reads, n, err);
+    for (size_t i = 0; !rc && i < n; i++) {
+      if (reads[i].rc == RP_E_SESSION_NOT_FOUND) continue; /* nothing was before it */
+      rc = reads[i].rc;
+      if (rc && err) *err = reads[i].err;
+    }
+    if (!rc) rp__restart_classified(&before, o->scope, &st->facts);
+  }
   return rc ? rc : make_row(st, err);
 }

@@ -74,14 +74,6 @@ static bool counts(const char *without, const char *channel, const struct rp__se
   return !channel || strcmp(row->channel, channel) == 0;
 }
 
-static void fill(struct rp__ending *out, const struct rp__record_row *row)
-{
-  out->n_tasks = row->n_tasks;
-  out->has_critical = row->has_critical;
-  out->n_topics = row->n_topics;
-  memcpy(out->topics, row->topics, row->n_topics * sizeof row->topics[0]);
-}
-
 /* By the handle `s`, or, with NULL, by one of its own. */
 static int add(struct search *x, rp_session *s, const struct rp__session_row *row, int64_t end_ms, bool closes,
                bool crashed, rp_error *err)
@@ -95,7 +87,10 @@ static int add(struct search *x, rp_session *s, const struct rp__session_row *ro
   int rc = s ? record_of(s, row, end_ms, crashed, &c, &out->record, &why)
              : rp__record_made(x->e, row, x->key, end_ms, crashed, &c, &out->record, &why);
   if (!rc) {
-    fill(out, &c.row);
+    out->n_tasks = c.row.n_tasks;
+    out->has_critical = c.row.has_critical;
+    out->n_topics = c.row.n_topics;
+    memcpy(out->topics, c.row.topics, c.row.n_topics * sizeof c.row.topics[0]);
     x->found->n++;
     return 0;
   }
@@ -124,26 +119,25 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   return 0;
 }
 
-static int add_dead(struct search *x, const struct rp__run_row *run, rp_error *err)
-{
-  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-  struct rp__evidence evidence;
-  struct rp__verdict verdict;
-  int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, run->session_id, &row, err);
-  if (rc) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
-  if (!counts(x->without, x->channel, &row) || find(x->found, row.id)) return 0;
-  rp__run_judge(x->e, run, row.last_activity_at, &evidence, &verdict);
-  if (verdict.alive) return 0;
-  return add(x, NULL, &row, RP_MIN(evidence.heartbeat_ms, evidence.now_ms), !row.key[0], true, err);
-}
-
 static int find_dead(struct search *x, const char *scope, rp_error *err)
 {
   struct dead dead = {.e = x->e, .runs = calloc(DEAD_MAX, sizeof *dead.runs)};
   struct rp__run_filter f = {.scope = scope, .channel = x->channel, .open_only = true};
   if (!dead.runs) return rp__fail_nomem(err);
   int rc = x->e->store->ops->run_list(x->e->store, &f, on_run, &dead, err);
-  for (size_t i = 0; !rc && i < dead.n && x->found->n < ENDINGS_MAX; i++) rc = add_dead(x, &dead.runs[i], err);
+  for (size_t i = 0; !rc && i < dead.n && x->found->n < ENDINGS_MAX; i++) {
+    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+    struct rp__evidence evidence;
+    struct rp__verdict verdict;
+    rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, dead.runs[i].session_id, &row, err);
+    if (rc == RP_E_SESSION_NOT_FOUND)
+      rc = 0;
+    else if (!rc && counts(x->without, x->channel, &row) && !find(x->found, row.id)) {
+      rp__run_judge(x->e, &dead.runs[i], row.last_activity_at, &evidence, &verdict);
+      int64_t end = RP_MIN(evidence.heartbeat_ms, evidence.now_ms);
+      rc = verdict.alive ? 0 : add(x, NULL, &row, end, !row.key[0], true, err);
+    }
+  }
   free(dead.runs);
   return rc;
 }
@@ -166,19 +160,6 @@ static int on_session(void *ctx, const struct rp__session_row *row)
 }
 
 /* What has a key stays open after its run was ended, and is closed when it is abandoned then. */
-static int add_quiet(struct search *x, const char *id, int64_t now, rp_error *err)
-{
-  struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
-  struct rp__quiet q = {0};
-  struct rp__ending *known = find(x->found, id);
-  int rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, id, &row, err);
-  if (!rc) rc = rp__abandon_judge(x->e, &row, &q, err);
-  if (rc || !q.due) return rc == RP_E_SESSION_NOT_FOUND ? 0 : rc;
-  if (known) known->closes = true;
-  if (known || x->found->n == ENDINGS_MAX) return 0;
-  return add(x, NULL, &row, RP_MIN(q.last_ms, now), true, row.crash_recovered, err);
-}
-
 static int find_quiet(struct search *x, const char *scope, rp_error *err)
 {
   struct quiet *q RP_AUTOFREE = calloc(1, sizeof *q);
@@ -187,7 +168,19 @@ static int find_quiet(struct search *x, const char *scope, rp_error *err)
   q->x = x;
   q->now = rp__engine_now(x->e);
   int rc = x->e->store->ops->session_list(x->e->store, &f, on_session, q, err);
-  for (size_t i = 0; !rc && i < q->n; i++) rc = add_quiet(x, q->ids[i], q->now, err);
+  for (size_t i = 0; !rc && i < q->n; i++) {
+    struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
+    struct rp__quiet quiet = {0};
+    struct rp__ending *known = find(x->found, q->ids[i]);
+    rc = x->e->store->ops->session_find(x->e->store, RP_FIND_ID, NULL, q->ids[i], &row, err);
+    if (!rc) rc = rp__abandon_judge(x->e, &row, &quiet, err);
+    if (rc == RP_E_SESSION_NOT_FOUND)
+      rc = 0;
+    else if (!rc && quiet.due && known)
+      known->closes = true;
+    else if (!rc && quiet.due && x->found->n < ENDINGS_MAX)
+      rc = add(x, NULL, &row, RP_MIN(quiet.last_ms, q->now), true, row.crash_recovered, err);
+  }
   return rc;
 }
 
@@ -289,11 +282,7 @@ static int find_living(struct search *x, const struct rp__endings_options *o, rp
     n++;
   }
   rp_session *kept = o->previous && o->seen ? rp__views_find(o->seen, o->previous->ref) : NULL;
-  if (!rc && kept && !found->previous) {
-    pthread_mutex_lock(&x->e->lock);
-    found->previous = rp__session_ref(kept);
-    pthread_mutex_unlock(&x->e->lock);
-  }
+  if (!rc && kept && !found->previous) found->previous = rp__session_ref(kept);
   if (!rc && o->previous && o->previous->ref && !found->previous) {
     rc = rp__view_open(x->e, o->previous, x->key, &views[n], err);
     if (!rc) found->previous = views[n++];

@@ -32,6 +32,19 @@ void rp__run_judge(rp_engine *e, const struct rp__run_row *run, int64_t last_ms,
   rp__lease_judge(&v, run->proc.pid, ret);
 }
 
+int rp__run_copy(void *ctx, const struct rp__run_row *run)
+{
+  *(struct rp__run_row *)ctx = *run;
+  return 0;
+}
+
+int rp__run_newest(rp_engine *e, int64_t session_ref, bool open_only, struct rp__run_row *ret, rp_error *err)
+{
+  struct rp__run_filter f = {.session_ref = session_ref, .open_only = open_only, .limit = 1};
+  *ret = (struct rp__run_row){0};
+  return e->store->ops->run_list(e->store, &f, rp__run_copy, ret, err);
+}
+
 /* ---- the open runs of a scope ---- */
 
 void rp__open_runs_done(struct rp__open_runs *l)
@@ -50,13 +63,7 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   if (l->on_run) l->on_run(l->ctx, run);
   rp__run_judge(l->e, run, d.row.last_activity_at, &d.evidence, &d.verdict);
   if (d.verdict.alive || d.row.damaged || l->n == RECOVER_MAX) return 0;
-  if (l->n == l->cap) {
-    size_t cap = l->cap ? l->cap * 2 : 8;
-    void *p = realloc(l->dead, cap * sizeof *l->dead);
-    if (!p) return RP_E_NOMEM;
-    l->dead = p;
-    l->cap = cap;
-  }
+  if (!RP__ROOM(l->dead, l->n, l->cap)) return RP_E_NOMEM;
   d.run.session = NULL;
   d.row.meta = NULL;
   l->dead[l->n++] = d;
@@ -74,33 +81,6 @@ static bool living(const rp_engine *e, struct rp__beats *ret)
   *ret = (struct rp__beats){
       .boot_id = e->self.boot_id, .after = RP_MAX(now - rp__config_of(e->config, NULL)->lease_ms, 0), .upto = now};
   return true;
-}
-
-/*
- * One run and what follows for its session, unless the run has ended, shown a sign
- * of life or been followed by another since it was judged.
- */
-static int end_run(rp_engine *e, const struct rp__run_row *run, const struct rp__session_row *row,
-                   const struct rp__evidence *v, const struct rp__verdict *verdict, const struct rp__capture *record,
-                   const struct rp__last_words *words, rp_error *err)
-{
-  bool closes = !row->key[0] && !rp__status_ended(row->status);
-  struct rp__op base = {.session_ref = row->ref, .session_id = row->id, .now_ms = v->now_ms, .epoch = run->epoch};
-  struct rp__op ops[3 + RP_CAPTURE_OPS] = {base, base, base};
-  size_t n = 2;
-  ops[0].type = RP_OP_RUN_END;
-  ops[0].u.run_end.run_ref = run->ref;
-  ops[0].u.run_end.ended_at = RP_MIN(v->heartbeat_ms, v->now_ms);
-  ops[0].u.run_end.cause = verdict->cause;
-  ops[0].u.run_end.evidence = verdict->evidence;
-  ops[0].u.run_end.still_at = run->heartbeat_at;
-  ops[1].type = RP_OP_SESSION_SET;
-  ops[1].u.session_set.fields = RP_SET_CRASH | (closes ? RP_SET_MOVE : 0u);
-  ops[1].u.session_set.crash_recovered = true;
-  ops[1].u.session_set.move = RP_MOVE_CLOSE;
-  ops[1].u.session_set.ended_at = RP_MIN(v->heartbeat_ms, v->now_ms);
-  if (words->n) rp__last_words_append(words, 0, &ops[n++]);
-  return rp__engine_commit(e, ops, n + rp__capture_ops(record, ops + n), RP_OS, err);
 }
 
 /*
@@ -122,7 +102,25 @@ static int recover_one(rp_engine *e, const struct rp__dead_run *d, rp_session *s
     return rc;
   }
   if (rc) rp__log(&e->log, RP_LOG_WARN, "session %s was left without a record: %s", d->row.id, why.message);
-  rc = end_run(e, &d->run, &d->row, &d->evidence, &d->verdict, &record, &words, err);
+  /* Refused when the run has ended, shown a sign of life or been followed by another since it was judged. */
+  bool closes = !d->row.key[0] && !rp__status_ended(d->row.status);
+  struct rp__op base = {
+      .session_ref = d->row.ref, .session_id = d->row.id, .now_ms = d->evidence.now_ms, .epoch = d->run.epoch};
+  struct rp__op ops[3 + RP_CAPTURE_OPS] = {base, base, base};
+  size_t n = 2;
+  ops[0].type = RP_OP_RUN_END;
+  ops[0].u.run_end.run_ref = d->run.ref;
+  ops[0].u.run_end.ended_at = RP_MIN(d->evidence.heartbeat_ms, d->evidence.now_ms);
+  ops[0].u.run_end.cause = d->verdict.cause;
+  ops[0].u.run_end.evidence = d->verdict.evidence;
+  ops[0].u.run_end.still_at = d->run.heartbeat_at;
+  ops[1].type = RP_OP_SESSION_SET;
+  ops[1].u.session_set.fields = RP_SET_CRASH | (closes ? RP_SET_MOVE : 0u);
+  ops[1].u.session_set.crash_recovered = true;
+  ops[1].u.session_set.move = RP_MOVE_CLOSE;
+  ops[1].u.session_set.ended_at = RP_MIN(d->evidence.heartbeat_ms, d->evidence.now_ms);
+  if (words.n) rp__last_words_append(&words, 0, &ops[n++]);
+  rc = rp__engine_commit(e, ops, n + rp__capture_ops(&record, ops + n), RP_OS, err);
   if (!rc) fn(ctx, &d->run, &d->verdict);
   if (!rc && words.n) s->view->loaded = false;
   if (!rc && s) s->view->told_number = words.n ? words.streams_number : words.heard_number;
@@ -144,15 +142,6 @@ struct rp__read rp__open_runs_reading(struct rp__open_runs *l, const char *scope
                                       .fn = on_run}};
 }
 
-/* As many of the dead, from the first on, as fit into memory together; at least one. */
-static size_t batch_of(const struct rp__dead_run *dead, size_t n)
-{
-  int64_t bytes = dead[0].row.bytes;
-  size_t i = 1;
-  while (i < n && bytes + dead[i].row.bytes <= BATCH_BYTES) bytes += dead[i++].row.bytes;
-  return i;
-}
-
 int rp__recover(rp_engine *e, const char *scope, const struct rp__key *key, struct rp__open_runs *l,
                 struct rp__views *seen, rp__recovered_fn *fn, void *ctx, rp_error *err)
 {
@@ -161,7 +150,10 @@ int rp__recover(rp_engine *e, const char *scope, const struct rp__key *key, stru
   for (size_t at = 0, n; !rc && at < l->n; at += n) {
     struct rp__dead_run *dead = &l->dead[at];
     size_t n_wanted = 0;
-    n = batch_of(dead, l->n - at);
+    /* As many of the dead, from the first on, as fit into memory together; at least one. */
+    int64_t bytes = dead[0].row.bytes;
+    n = 1;
+    while (n < l->n - at && bytes + dead[n].row.bytes <= BATCH_BYTES) bytes += dead[n++].row.bytes;
     for (size_t i = 0; !rc && i < n; i++) {
       views[i] = NULL;
       if (rp__status_ended(dead[i].row.status)) continue; /* its record is there */

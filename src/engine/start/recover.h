@@ -4,7 +4,7 @@
 #define RP_ENGINE_RECOVER_H
 
 #include "engine/session-view.h"
-#include "engine/start/run-slot.h"
+#include "engine/run/slot.h"
 
 /* A run whose owner is gone. */
 struct rp__dead_run {

@@ -113,9 +113,6 @@ int rp__restart_find(rp_engine *e, const char *scope, const char *channel, const
 
 void rp__restart_write(const struct rp__restart_facts *f, struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_kstr(w, "type", rp__restart_name(f->restart));
-  rp__jw_kstr(w, "cause", f->any_previous ? rp__cause_name(f->cause) : NULL);
-  rp__jw_kdouble(w, "elapsed_seconds", f->elapsed);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{type:s cause:s elapsed_seconds:d}", rp__restart_name(f->restart),
+              f->any_previous ? rp__cause_name(f->cause) : NULL, f->elapsed);
 }

@@ -54,64 +54,6 @@ bool rp__restoration_any(const struct rp__restoration *r)
 
 /* ---- the restored event ---- */
 
-static void write_from(const struct rp__restoration *r, struct rp__jw *w)
-{
-  size_t n;
-  const struct rp__candidate *const *c = restored(r, &n);
-  rp__jw_key(w, "from");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) rp__jw_str(w, c[i]->session_id);
-  rp__jw_end_array(w);
-}
-
-static void write_pins(const struct rp__restoration *r, struct rp__jw *w)
-{
-  size_t n;
-  const struct rp__pin_choice *p = pins(r, &n);
-  rp__jw_key(w, "pins");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) {
-    if (!p[i].taken) continue;
-    rp__jw_object(w);
-    rp__jw_key(w, "label");
-    rp__jw_value(w, rp__json_get(p[i].pin, "label"));
-    rp__jw_key(w, "content");
-    rp__jw_value(w, rp__json_get(p[i].pin, "content"));
-    rp__jw_key(w, "importance");
-    if (p[i].critical) /* what says so may have been trimmed off its content */
-      rp__jw_str(w, "critical");
-    else
-      rp__jw_value(w, rp__json_get(p[i].pin, "importance"));
-    rp__jw_key(w, "pinned_at");
-    rp__jw_value(w, rp__json_get(p[i].pin, "pinned_at"));
-    rp__jw_kstr(w, "inherited_from", p[i].source_id);
-    rp__jw_kstr(w, "inherited_end", p[i].source_end);
-    rp__jw_end_object(w);
-  }
-  rp__jw_end_array(w);
-}
-
-static void write_tasks(const struct rp__restoration *r, struct rp__jw *w)
-{
-  size_t n;
-  const struct rp__task_choice *t = tasks(r, &n);
-  rp__jw_key(w, "tasks");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) {
-    if (!t[i].taken) continue;
-    rp__jw_object(w);
-    rp__jw_kstr(w, "task_id", t[i].task_id);
-    rp__jw_kstr(w, "title", t[i].title);
-    rp__jw_kstr(w, "stage", t[i].stage);
-    rp__jw_kbool(w, "flagged_incomplete", t[i].flagged_incomplete);
-    rp__jw_ktime(w, "at", t[i].at_ms);
-    rp__jw_kstr(w, "source", t[i].source);
-    rp__jw_kstr(w, "inherited_from", t[i].from ? t[i].from->session_id : NULL);
-    rp__jw_end_object(w);
-  }
-  rp__jw_end_array(w);
-}
-
 /* The session that learned it; one that is gone leaves the scope itself. */
 static const char *learned_in(const struct rp__restoration *r, const char *memory_id)
 {
@@ -121,31 +63,44 @@ static const char *learned_in(const struct rp__restoration *r, const char *memor
   return r->scope;
 }
 
-static void write_memories(const struct rp__restoration *r, struct rp__jw *w)
-{
-  size_t n;
-  const struct rp__memory_choice *m = memories(r, &n);
-  rp__jw_key(w, "memories");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) {
-    if (!m[i].taken) continue;
-    rp__jw_object(w);
-    rp__jw_kstr(w, "memory_id", m[i].memory_id);
-    rp__jw_kstr(w, "content", m[i].content);
-    rp__jw_kdouble(w, "original", m[i].original);
-    rp__jw_kdouble(w, "confidence", m[i].inherited);
-    rp__jw_kstr(w, "inherited_from", learned_in(r, m[i].memory_id));
-    rp__jw_end_object(w);
-  }
-  rp__jw_end_array(w);
-}
-
 void rp__restoration_write(const struct rp__restoration *r, struct rp__jw *w)
 {
-  write_from(r, w);
-  write_pins(r, w);
-  write_tasks(r, w);
-  write_memories(r, w);
+  size_t n;
+  const struct rp__candidate *const *c = restored(r, &n);
+  rp__jw_karray(w, "from");
+  for (size_t i = 0; i < n; i++) rp__jw_str(w, c[i]->session_id);
+  rp__jw_end_array(w);
+  const struct rp__pin_choice *p = pins(r, &n);
+  rp__jw_karray(w, "pins");
+  for (size_t i = 0; i < n; i++) {
+    if (!p[i].taken) continue;
+    rp__jw_pack(w, "{label:v content:v", rp__json_get(p[i].pin, "label"), rp__json_get(p[i].pin, "content"));
+    rp__jw_key(w, "importance");
+    if (p[i].critical) /* what says so may have been trimmed off its content */
+      rp__jw_str(w, "critical");
+    else
+      rp__jw_value(w, rp__json_get(p[i].pin, "importance"));
+    rp__jw_pack(w, "pinned_at:v inherited_from:s inherited_end:s}", rp__json_get(p[i].pin, "pinned_at"), p[i].source_id,
+                p[i].source_end);
+  }
+  rp__jw_end_array(w);
+  const struct rp__task_choice *t = tasks(r, &n);
+  rp__jw_karray(w, "tasks");
+  for (size_t i = 0; i < n; i++) {
+    if (!t[i].taken) continue;
+    rp__jw_pack(w, "{task_id:s title:s stage:s flagged_incomplete:b at:t source:s inherited_from:s}", t[i].task_id,
+                t[i].title, t[i].stage, t[i].flagged_incomplete, t[i].at_ms, t[i].source,
+                t[i].from ? t[i].from->session_id : NULL);
+  }
+  rp__jw_end_array(w);
+  const struct rp__memory_choice *m = memories(r, &n);
+  rp__jw_karray(w, "memories");
+  for (size_t i = 0; i < n; i++) {
+    if (!m[i].taken) continue;
+    rp__jw_pack(w, "{memory_id:s content:s original:d confidence:d inherited_from:s}", m[i].memory_id, m[i].content,
+                m[i].original, m[i].inherited, learned_in(r, m[i].memory_id));
+  }
+  rp__jw_end_array(w);
   if (!r->carried.n) return;
   rp__jw_key(w, "carried");
   rp__jw_raw(w, r->carried.p, r->carried.n);
@@ -156,20 +111,9 @@ void rp__restoration_inherited(const struct rp__restoration *r, struct rp__jw *w
   struct rp__inherited c = rp__restoration_counts(r);
   size_t n;
   const struct rp__candidate *const *from = restored(r, &n);
-  rp__jw_object(w);
-  rp__jw_key(w, "sessions");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) {
-    rp__jw_object(w);
-    rp__jw_kstr(w, "session_id", from[i]->session_id);
-    rp__jw_kdouble(w, "score", from[i]->score);
-    rp__jw_end_object(w);
-  }
-  rp__jw_end_array(w);
-  rp__jw_ki64(w, "pins", c.pins);
-  rp__jw_ki64(w, "tasks", c.tasks);
-  rp__jw_ki64(w, "memories", c.memories);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{sessions:[");
+  for (size_t i = 0; i < n; i++) rp__jw_pack(w, "{session_id:s score:d}", from[i]->session_id, from[i]->score);
+  rp__jw_pack(w, "] pins:i tasks:i memories:i}", c.pins, c.tasks, c.memories);
 }
 
 /* ---- the brief ---- */
@@ -225,12 +169,8 @@ int rp__resume_audit(rp_engine *e, const char *scope, const struct rp__key *key,
                      struct rp__audit_note *note, struct rp__op *op, rp_error *err)
 {
   rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "session_id", session_id);
-  rp__jw_kstr(&note->w, "new_session_id", session_id);
-  rp__jw_kdouble(&note->w, "age_hours", seconds / 3600);
-  rp__jw_kdouble(&note->w, "age", seconds);
-  rp__jw_kbool(&note->w, "resumed", true);
-  rp__jw_kbool(&note->w, "cold_start", false);
+  rp__jw_pack(&note->w, "session_id:s new_session_id:s age_hours:d age:d resumed:b cold_start:b", session_id,
+              session_id, seconds / 3600, seconds, true, false);
   return rp__audit_op_with(e, scope, key, "session_restored", note, op, err);
 }
 
@@ -243,63 +183,35 @@ size_t rp__restoration_audits(const struct rp__restoration *r)
   return n_sessions ? 1 + n_memories + n_tasks : 0; /* nothing on a cold start */
 }
 
-static void tell_restored(const struct rp__restoration *r, const char *session_id, const char *new_id, struct rp__jw *w)
-{
-  size_t n;
-  struct rp__inherited c = rp__restoration_counts(r);
-  const struct rp__candidate *const *from = restored(r, &n);
-  rp__jw_kstr(w, "session_id", session_id);
-  rp__jw_kstr(w, "new_session_id", new_id);
-  rp__jw_kdouble(w, "age_hours", n ? from[0]->hours : 0);
-  rp__jw_kdouble(w, "age", n ? from[0]->hours * 3600 : 0);
-  rp__jw_key(w, "from_session_ids");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) rp__jw_str(w, from[i]->session_id);
-  rp__jw_end_array(w);
-  rp__jw_ki64(w, "pins_inherited", c.pins);
-  rp__jw_key(w, "relevance_scores");
-  rp__jw_array(w);
-  for (size_t i = 0; i < n; i++) rp__jw_double(w, from[i]->score);
-  rp__jw_end_array(w);
-  rp__jw_ki64(w, "pending_task_count", c.tasks);
-  rp__jw_kbool(w, "cold_start", false);
-}
-
-static void tell_memory(const struct rp__memory_choice *m, struct rp__jw *w)
-{
-  rp__jw_kstr(w, "memory_id", m->memory_id);
-  rp__jw_kdouble(w, "original_confidence", m->original);
-  rp__jw_kdouble(w, "decayed_confidence", m->inherited);
-  rp__jw_kdouble(w, "original_score", m->original);
-  rp__jw_kdouble(w, "decayed_score", m->inherited);
-  rp__jw_kdouble(w, "hours_elapsed", m->hours);
-  rp__jw_kbool(w, "excluded", !m->taken);
-}
-
-static void tell_task(const struct rp__task_choice *t, struct rp__jw *w)
-{
-  rp__jw_kstr(w, "task_id", t->task_id);
-  rp__jw_kstr(w, "title", t->title);
-  rp__jw_kstr(w, "stage", t->stage);
-  rp__jw_ki64(w, "days_pending", t->days);
-  rp__jw_kstr(w, "source", t->source);
-}
-
 int rp__restoration_audit(const struct rp__restoration *r, const char *session_id, const char *new_id, size_t i,
                           struct rp__audit_note *note, struct rp__op *op, rp_error *err)
 {
-  size_t n_memories, n_tasks;
+  size_t n_memories, n_tasks, n;
   const struct rp__memory_choice *m = weighed(r, i - 1, &n_memories);
+  struct rp__jw *w = &note->w;
   rp__audit_begin(note);
   if (i == 0) {
-    tell_restored(r, session_id, new_id, &note->w);
+    struct rp__inherited c = rp__restoration_counts(r);
+    const struct rp__candidate *const *from = restored(r, &n);
+    rp__jw_pack(w, "session_id:s new_session_id:s age_hours:d age:d from_session_ids:[", session_id, new_id,
+                n ? from[0]->hours : 0, n ? from[0]->hours * 3600 : 0);
+    for (size_t k = 0; k < n; k++) rp__jw_str(w, from[k]->session_id);
+    rp__jw_pack(w, "] pins_inherited:i relevance_scores:[", c.pins);
+    for (size_t k = 0; k < n; k++) rp__jw_double(w, from[k]->score);
+    rp__jw_pack(w, "] pending_task_count:i cold_start:b", c.tasks, false);
     return rp__audit_op_with(r->e, r->scope, r->key, "session_restored", note, op, err);
   }
   if (i <= n_memories) {
-    tell_memory(m, &note->w);
+    rp__jw_pack(
+        w,
+        "memory_id:s original_confidence:d decayed_confidence:d original_score:d decayed_score:d hours_elapsed:d "
+        "excluded:b",
+        m->memory_id, m->original, m->inherited, m->original, m->inherited, m->hours, !m->taken);
     return rp__audit_op_with(r->e, r->scope, r->key, "confidence_decay_applied", note, op, err);
   }
   const struct rp__task_choice *t = taken(r, i - 1 - n_memories, &n_tasks);
-  if (t) tell_task(t, &note->w);
+  if (t)
+    rp__jw_pack(w, "task_id:s title:s stage:s days_pending:i source:s", t->task_id, t->title, t->stage, t->days,
+                t->source);
   return rp__audit_op_with(r->e, r->scope, r->key, "pending_task_surfaced", note, op, err);
 }

@@ -2,7 +2,7 @@
 /* Restoration: reads the rows, makes the plan, writes the text. */
 #include "engine/start/restoration.h"
 
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 #include "engine/start/open-session-records.h"
 #include "facets/message.h"
 #include "facets/pins.h"
@@ -44,46 +44,6 @@ static void begin(rp_engine *e, const char *scope, const struct rp__scope_row *r
   *ret = (struct rp__restoration){.e = e, .config = c, .scope = scope, .key = key, .robot = robot, .err = err};
 }
 
-static struct rp__rules rules_of(const struct rp__restoration *r)
-{
-  const struct rp__scope_config *c = r->config;
-  return (struct rp__rules){
-      .lookback_hours = (double)c->lookback_ms / HOUR_MS,
-      .threshold = c->relevance_threshold,
-      .pin_threshold = c->pin_threshold,
-      .critical_hours = (double)c->critical_ms / HOUR_MS,
-      .decay_rate = c->decay_rate,
-      .decay_floor = c->decay_floor,
-      .max_sessions = c->max_sessions,
-      .max_pins = c->max_inherited_pins,
-      .all_memories = r->robot,
-  };
-}
-
-/* ---- topics ---- */
-
-struct topic_set {
-  uint64_t hash[TOPICS_GIVEN_MAX];
-  size_t n;
-  const unsigned char *key;
-  unsigned char derived[32];
-};
-
-static void topic_add(struct topic_set *t, const char *text, size_t n)
-{
-  while (n && (unsigned char)text[0] <= ' ') text++, n--;
-  while (n && (unsigned char)text[n - 1] <= ' ') n--;
-  if (n && t->n < TOPICS_GIVEN_MAX) t->hash[t->n++] = rp__topic_hash(text, n, t->key);
-}
-
-/* current topics are those given and the labels of current pins. */
-static void topics_parse(struct topic_set *t, const char *topics)
-{
-  for (const char *p = topics; p && *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
-    topic_add(t, p, strcspn(p, ","));
-  t->n = rp__topic_set(t->hash, t->n);
-}
-
 /* ---- candidates ---- */
 
 /* A row of a session of which it is not decided yet whether what it knows now counts instead. */
@@ -116,24 +76,6 @@ static int on_recall(void *ctx, const struct rp__recall *row)
   if (row->n_topics) memcpy(u->topics, row->topics, row->n_topics * sizeof *row->topics);
   u->row.session_id = u->id;
   u->row.topics = u->topics;
-  return 0;
-}
-
-static int offer_endings(struct rp__restoration *r, const struct rp__restoration_options *o, int64_t since,
-                         rp_error *err)
-{
-  for (size_t i = 0; i < r->endings.n; i++) {
-    const struct rp__ending *d = &r->endings.p[i];
-    struct rp__recall row = {.session_ref = d->session_ref,
-                             .session_id = d->session_id,
-                             .ended_at = d->end_ms,
-                             .n_tasks = d->n_tasks,
-                             .has_critical = d->has_critical,
-                             .living = d->lives,
-                             .topics = d->topics,
-                             .n_topics = d->n_topics};
-    if ((d->end_ms >= since || o->explain) && rp__plan_offer(r->plan, &row)) return rp__fail_nomem(err);
-  }
   return 0;
 }
 
@@ -186,7 +128,19 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
   for (size_t i = 0; !rc && i < x->n_later; i++)
     if (!rp__ending_of(&r->endings, x->later[i].id) && rp__plan_offer(r->plan, &x->later[i].row))
       rc = rp__fail_nomem(err);
-  return rc ? rc : offer_endings(r, o, since, err);
+  for (size_t i = 0; !rc && i < r->endings.n; i++) {
+    const struct rp__ending *d = &r->endings.p[i];
+    struct rp__recall row = {.session_ref = d->session_ref,
+                             .session_id = d->session_id,
+                             .ended_at = d->end_ms,
+                             .n_tasks = d->n_tasks,
+                             .has_critical = d->has_critical,
+                             .living = d->lives,
+                             .topics = d->topics,
+                             .n_topics = d->n_topics};
+    if ((d->end_ms >= since || o->explain) && rp__plan_offer(r->plan, &row)) rc = rp__fail_nomem(err);
+  }
+  return rc;
 }
 
 /* ---- records ---- */
@@ -333,27 +287,10 @@ static int carry_conversation(const struct rp__fold *f, struct rp__jw *w)
     bytes += one.n;
     if (one.err || bytes > CARRIED_MAX / 2) break;
   }
-  rp__jw_key(w, "conversation");
-  rp__jw_array(w);
+  rp__jw_karray(w, "conversation");
   for (size_t i = first; i < n; i++) rp__message_write(turns[i % CARRIED_MESSAGES], true, w);
   rp__jw_end_array(w);
   return 0;
-}
-
-static int carry(struct rp__restoration *r, const struct rp__fold *f, rp_error *err)
-{
-  struct rp__jw w = RP_JW(&r->carried);
-  bool spoke = rp__fold_has(f, "conversation");
-  if (!spoke && !rp__fold_has(f, "affect") && !rp__fold_has(f, "presence")) return 0;
-  r->carried = RP_BUF(4 * CARRIED_MAX);
-  rp__jw_object(&w);
-  if (spoke && carry_conversation(f, &w)) return rp__fail_nomem(err);
-  rp__jw_key(&w, "affect");
-  rp__fold_save_one(f, "affect", &w);
-  rp__jw_key(&w, "presence");
-  rp__fold_save_one(f, "presence", &w);
-  rp__jw_end_object(&w);
-  return r->carried.err ? rp__fail_nomem(err) : 0;
 }
 
 /* The session before is not needed for the plan: when it can't be read the rest goes on, and the log says so. */
@@ -364,8 +301,20 @@ static void load_previous(struct rp__restoration *r)
   rp_error why = {0};
   if (!s) return;
   int rc = rp__state_take(s, &r->loan, &warnings, &why);
-  if (!rc && r->robot) rc = carry(r, r->loan.fold, &why);
-  r->state = r->loan.fold;
+  const struct rp__fold *f = r->state = r->loan.fold;
+  bool spoke = !rc && rp__fold_has(f, "conversation");
+  if (!rc && r->robot && (spoke || rp__fold_has(f, "affect") || rp__fold_has(f, "presence"))) {
+    struct rp__jw w = RP_JW(&r->carried);
+    r->carried = RP_BUF(4 * CARRIED_MAX);
+    rp__jw_object(&w);
+    if (spoke && carry_conversation(f, &w)) r->carried.err = RP_E_NOMEM;
+    rp__jw_key(&w, "affect");
+    rp__fold_save_one(f, "affect", &w);
+    rp__jw_key(&w, "presence");
+    rp__fold_save_one(f, "presence", &w);
+    rp__jw_end_object(&w);
+    if (r->carried.err) rc = rp__fail_nomem(&why);
+  }
   if (!rc) return;
   rp__state_put(&r->loan);
   r->state = NULL;
@@ -382,16 +331,34 @@ static void on_line(void *ctx, const char *line)
   rp__log(&r->e->log, RP_LOG_DEBUG, "scope %s: %s", r->scope, line);
 }
 
-static int plan_new(struct rp__restoration *r, const struct rp__rules *rules, const char *topics, int64_t now,
-                    rp_error *err)
+static int plan_new(struct rp__restoration *r, const char *topics, int64_t now, rp_error *err)
 {
-  struct topic_set set = {0};
-  if (r->key) {
-    rp__topic_key(r->key, set.derived);
-    set.key = set.derived;
+  const struct rp__scope_config *c = r->config;
+  struct rp__rules rules = {
+      .lookback_hours = (double)c->lookback_ms / HOUR_MS,
+      .threshold = c->relevance_threshold,
+      .pin_threshold = c->pin_threshold,
+      .critical_hours = (double)c->critical_ms / HOUR_MS,
+      .decay_rate = c->decay_rate,
+      .decay_floor = c->decay_floor,
+      .max_sessions = c->max_sessions,
+      .max_pins = c->max_inherited_pins,
+      .all_memories = r->robot,
+  };
+  uint64_t hash[TOPICS_GIVEN_MAX];
+  size_t n_hash = 0;
+  unsigned char key[32];
+  if (r->key) rp__topic_key(r->key, key);
+  /* current topics are those given and the labels of current pins. */
+  for (const char *p = topics, *next; p && *p && n_hash < TOPICS_GIVEN_MAX; p = next) {
+    size_t n = strcspn(p, ",");
+    next = p + n + (p[n] == ',');
+    while (n && (unsigned char)p[0] <= ' ') p++, n--;
+    while (n && (unsigned char)p[n - 1] <= ' ') n--;
+    if (n) hash[n_hash++] = rp__topic_hash(p, n, r->key ? key : NULL);
   }
-  topics_parse(&set, topics);
-  return rp__plan_new(rules, now, set.hash, set.n, &r->plan) ? rp__fail_nomem(err) : 0;
+  n_hash = rp__topic_set(hash, n_hash);
+  return rp__plan_new(&rules, now, hash, n_hash, &r->plan) ? rp__fail_nomem(err) : 0;
 }
 
 /* What a session took off is not offered to it again. One that can't be read has taken off nothing. */
@@ -416,9 +383,8 @@ int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, 
   begin(e, o->scope, o->scope_row, o->key, ret, err);
   if (o->previous && !o->preview) ret->previous_ref = o->previous->ref;
   if (!rp__config_of(e->config, o->scope)->enabled) return 0;
-  struct rp__rules rules = rules_of(ret);
   struct rp__state_loan without RP_CLEANUP(rp__state_put) = {0};
-  int rc = plan_new(ret, &rules, o->topics, o->now, err);
+  int rc = plan_new(ret, o->topics, o->now, err);
   if (!rc) rc = offer_all(ret, o, err);
   if (!rc) rc = open_wanted(ret, err);
   if (!rc) rc = rp__restoration_tasks(ret, err);
@@ -436,25 +402,21 @@ int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, 
   return rc;
 }
 
-/* N-05: a robot's facts are the scope's, also for a session that goes on; what it learned itself its state tells. */
-static int plan_facts(struct rp__restoration *r, rp_error *err)
-{
-  struct rp__rules rules = rules_of(r);
-  struct rp__read memories = rp__restoration_memories(r, NULL);
-  int rc = plan_new(r, &rules, NULL, rp__engine_now(r->e), err);
-  if (!rc) rc = rp__engine_read(r->e, &memories, 1, err);
-  if (rc) return rc;
-  rp__restoration_drop_known(r, RP_BRIEF_MEMORIES);
-  struct rp__plan_sources sources = rp__restoration_sources(r);
-  return rp__plan_finish(r->plan, &sources) ? rp__fail_nomem(err) : 0;
-}
-
 int rp__restoration_own(rp_session *s, const struct rp__scope_row *scope, const struct rp__fold *f,
                         struct rp__restoration *ret, rp_error *err)
 {
   begin(s->e, s->scope, scope, s->key, ret, err);
   ret->state = f;
-  int rc = ret->robot ? plan_facts(ret, err) : 0;
+  if (!ret->robot) return 0;
+  /* N-05: a robot's facts are the scope's, also for a session that goes on; what it learned itself its state tells. */
+  struct rp__read memories = rp__restoration_memories(ret, NULL);
+  int rc = plan_new(ret, NULL, rp__engine_now(s->e), err);
+  if (!rc) rc = rp__engine_read(s->e, &memories, 1, err);
+  if (!rc) {
+    rp__restoration_drop_known(ret, RP_BRIEF_MEMORIES);
+    struct rp__plan_sources sources = rp__restoration_sources(ret);
+    if (rp__plan_finish(ret->plan, &sources)) rc = rp__fail_nomem(err);
+  }
   if (rc) rp__restoration_done(ret);
   return rc;
 }
@@ -471,27 +433,6 @@ static void labels_done(struct labels *l)
   for (size_t i = 0; i < l->n; i++) free(l->text[i]);
 }
 
-static int labels_read(const struct rp__rows *pins, struct labels *ret, rp_error *err)
-{
-  for (size_t i = 0; i < pins->count && ret->n < RP_PINS_MAX; i++) {
-    char *label = rp__json_dup(rp__row_cell(pins->v[i], RP_PIN_LABEL));
-    if (!label) return rp__fail_nomem(err);
-    ret->text[ret->n++] = label;
-  }
-  return 0;
-}
-
-/* A session that never ended has no record yet: one is made of its state, and not stored. */
-static int record_of(rp_engine *e, const struct rp__session_row *from, const struct rp__key *key, struct rp__buf *out,
-                     rp_error *err)
-{
-  struct rp__capture c RP_CLEANUP(rp__capture_done) = {0};
-  int rc = rp__record_read(e, from, out, err);
-  if (rc != RP_E_RECORD_NOT_FOUND) return rc;
-  rp__buf_reset(out);
-  return rp__record_made(e, from, key, from->ended_at ? from->ended_at : from->last_activity_at, false, &c, out, err);
-}
-
 static int offer_one(struct rp__restoration *r, const struct rp__session_row *from, rp_error *err)
 {
   struct rp__recall row = {.session_ref = from->ref,
@@ -501,7 +442,12 @@ static int offer_one(struct rp__restoration *r, const struct rp__session_row *fr
   struct rp__json_limits limits = {.max_bytes = RECORD_MAX, .allow_duplicates = true};
   struct rp__buf *bytes = record_room(r);
   if (!bytes || rp__plan_offer(r->plan, &row)) return rp__fail_nomem(err);
-  int rc = record_of(r->e, from, r->key, bytes, err);
+  struct rp__capture made RP_CLEANUP(rp__capture_done) = {0};
+  int rc = rp__record_read(r->e, from, bytes, err);
+  if (rc == RP_E_RECORD_NOT_FOUND) { /* it never ended: a record is made of its state, and not stored */
+    rp__buf_reset(bytes);
+    rc = rp__record_made(r->e, from, r->key, row.ended_at, false, &made, bytes, err);
+  }
   if (!rc) rc = rp__json_parse(bytes->p ? bytes->p : "", bytes->n, &limits, &doc, err);
   if (rc) return rc;
   struct rp__candidate *c = rp__plan_want(r->plan);
@@ -522,14 +468,18 @@ static bool has_task(void *ctx, const char *task_id)
 static int choose_all(struct rp__restoration *r, rp_error *err)
 {
   struct labels labels RP_CLEANUP(labels_done) = {0};
-  int rc = labels_read(rp__rows_of(r->state, &rp__facet_pins), &labels, err);
-  if (rc) return rc;
+  const struct rp__rows *pins = rp__rows_of(r->state, &rp__facet_pins);
+  for (size_t i = 0; i < pins->count && labels.n < RP_PINS_MAX; i++) {
+    char *label = rp__json_dup(rp__row_cell(pins->v[i], RP_PIN_LABEL));
+    if (!label) return rp__fail_nomem(err);
+    labels.text[labels.n++] = label;
+  }
   rp__restoration_drop_known(r, SIZE_MAX);
   struct rp__plan_sources sources = rp__restoration_sources(r);
   sources.labels = (const char *const *)labels.text;
   sources.n_labels = labels.n;
   sources.has_task = has_task;
-  rc = rp__plan_continue(r->plan, &sources);
+  int rc = rp__plan_continue(r->plan, &sources);
   return rc == RP_E_NOMEM ? rp__fail_nomem(err) : rc;
 }
 
@@ -541,8 +491,7 @@ int rp__restoration_continue(rp_session *into, const struct rp__session_row *fro
   struct rp__state_loan loan RP_CLEANUP(rp__state_put) = {0};
   int rc = into->e->store->ops->scope_get(into->e->store, into->scope, &scope, err);
   begin(into->e, into->scope, &scope, into->key, ret, err);
-  struct rp__rules rules = rules_of(ret);
-  if (!rc) rc = plan_new(ret, &rules, NULL, rp__engine_now(into->e), err);
+  if (!rc) rc = plan_new(ret, NULL, rp__engine_now(into->e), err);
   if (!rc) rp__plan_any_age(ret->plan);
   if (!rc) rc = rp__state_take(into, &loan, &warnings, err);
   ret->state = loan.fold;

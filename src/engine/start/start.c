@@ -15,25 +15,12 @@
 #define START_TRIES 16
 #define RECOVERED_TEXT (64 * 1024)
 
-static void start_done(struct rp__start *st)
-{
-  if (st->view) rp__session_unref(st->view);
-  rp__open_runs_done(&st->open);
-  rp__living_done(&st->living);
-  rp__session_row_done(&st->row);
-  rp__session_row_done(&st->previous);
-  rp__views_done(&st->seen);
-  rp__buf_done(&st->recovered);
-  rp__buf_done(&st->warnings);
-  rp__buf_done(&st->brief);
-  rp__restoration_done(&st->restoration);
-}
-
 void rp__start_warn(struct rp__start *st, const char *what, const rp_error *why)
 {
   if (st->warnings.n) rp__buf_char(&st->warnings, '\n');
   rp__buf_printf(&st->warnings, "%s: %s", what, why->message);
 }
+
 /* ---- checks ---- */
 
 static int check_name(const char *field, const char *value, bool required, rp_error *err)
@@ -62,6 +49,7 @@ static int check_options(const rp_start_options *o, rp_error *err)
   if (v.type != RP_JSON_OBJECT) return rp__fail_field(err, RP_E_INVALID, "meta", "meta must be a JSON object");
   return 0;
 }
+
 /* ---- what comes back ---- */
 
 /* Fails open: a start without its past is still a start (decision 14). */
@@ -99,35 +87,24 @@ static void write_brief(struct rp__start *st, int rc, rp_error *why)
 
 /* ---- telling ---- */
 
-static void write_warnings(const struct rp__start *st, struct rp__jw *w)
-{
-  rp__jw_key(w, "warnings");
-  rp__jw_array(w);
-  const char *p = st->warnings.p;
-  for (size_t n; p && *p; p += n + (p[n] == '\n')) {
-    n = strcspn(p, "\n");
-    rp__jw_strn(w, p, n);
-  }
-  rp__jw_end_array(w);
-}
-
-static char *start_document(struct rp__start *st)
+/* Gives the handle its document, and hands it out; without memory it is freed. */
+static int tell(struct rp__start *st, rp_session *s, rp_session **ret, rp_error *err)
 {
   struct rp__buf out RP_AUTOBUF = RP_BUF(1024 * 1024);
   struct rp__jw w = RP_JW(&out);
   const struct rp__session_row *row = &st->row;
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", row->id);
-  rp__jw_kstr(&w, "scope", row->scope);
-  rp__jw_kstr(&w, "key", row->key[0] ? row->key : NULL);
-  rp__jw_kstr(&w, "channel", row->channel[0] ? row->channel : NULL);
-  rp__jw_kstr(&w, "status", rp__status_name(row->status));
-  rp__jw_ki64(&w, "epoch", row->epoch);
-  rp__jw_kbool(&w, "resumed", st->found);
+  rp__jw_pack(&w, "{session_id:s scope:s key:s channel:s status:s epoch:i resumed:b", row->id, row->scope,
+              row->key[0] ? row->key : NULL, row->channel[0] ? row->channel : NULL, rp__status_name(row->status),
+              row->epoch, st->found);
   if (st->repeated) rp__jw_kbool(&w, "repeated", true);
-  write_warnings(st, &w);
-  rp__jw_kstr(&w, "previous_session_id", row->previous_id[0] ? row->previous_id : NULL);
-  rp__jw_ki64(&w, "total_sessions", st->starts);
+  rp__jw_karray(&w, "warnings");
+  const char *p = st->warnings.p;
+  for (size_t n; p && *p; p += n + (p[n] == '\n')) {
+    n = strcspn(p, "\n");
+    rp__jw_strn(&w, p, n);
+  }
+  rp__jw_pack(&w, "] previous_session_id:s total_sessions:i", row->previous_id[0] ? row->previous_id : NULL,
+              st->starts);
   rp__jw_key(&w, "crash_recovered");
   rp__jw_raw(&w, st->recovered.p, st->recovered.n);
   rp__jw_key(&w, "restart");
@@ -140,16 +117,13 @@ static char *start_document(struct rp__start *st)
   else
     rp__jw_null(&w);
   rp__jw_end_object(&w);
-  return rp__buf_take(&out);
-}
-
-/* L-12: who resumes a session learns at once that it may begin no more work, not when it tries to. */
-static void tell_budget(struct rp__start *st, rp_session *s, const struct rp__fold *f)
-{
-  rp_error why = {0};
-  if (rp__limits_budget(s, f, &why) != RP_E_BUDGET) return;
-  if (st->warnings.n) rp__buf_char(&st->warnings, '\n');
-  rp__buf_str(&st->warnings, why.message);
+  s->start_json = rp__buf_take(&out);
+  if (!s->start_json) {
+    rp_session_free(s);
+    return rp__fail_nomem(err);
+  }
+  *ret = s;
+  return 0;
 }
 
 /*
@@ -164,7 +138,12 @@ static void load_state(struct rp__start *st, rp_session *s)
   pthread_mutex_lock(&s->lock);
   if (st->view) s->fold = RP_TAKE(st->view->fold);
   int rc = rp__state_use(s, &f, &st->warnings, &err), told = rc;
-  if (!rc) tell_budget(st, s, f);
+  /* L-12: who resumes a session learns at once that it may begin no more work, not when it tries to. */
+  rp_error budget = {0};
+  if (!rc && rp__limits_budget(s, f, &budget) == RP_E_BUDGET) {
+    if (st->warnings.n) rp__buf_char(&st->warnings, '\n');
+    rp__buf_str(&st->warnings, budget.message);
+  }
   if (!rc && st->facts.any_previous) told = rp__restoration_own(s, &st->scope, f, &st->restoration, &why);
   if (rc) rp__start_warn(st, "the state was not restored", &err);
   write_brief(st, told, rc ? &err : &why); /* with the lock: it reads the state */
@@ -172,46 +151,6 @@ static void load_state(struct rp__start *st, rp_session *s)
   pthread_mutex_unlock(&s->lock);
   rp__metric_observe(&st->e->metrics.restore_seconds, (double)(rp__engine_micros(s->e) - began) / 1e6);
   atomic_fetch_add(rc ? &st->e->counters.restores_failed : &st->e->counters.restores_ok, 1);
-}
-
-/*
- * The run that the same owner has already, as it was read: its epoch, not the row's, which may be of a later run by
- * now. RP_E_FENCED: its last handle let go meanwhile.
- */
-static int use_current(struct rp__start *st, rp_error *err)
-{
-  st->row.epoch = st->current.epoch;
-  st->starts = st->current.start_number;
-  if (!st->starts) st->starts = st->scope.starts; /* made by a version that did not number them */
-  if (st->current.owner != RP_RUN_LOCK) return 0;
-  if (!rp__slot_share(st->e, st->current.slot))
-    return rp__fail(err, RP_E_FENCED, "session %s: its run was let go meanwhile", st->row.id);
-  st->slot = st->current.slot;
-  return 0;
-}
-
-/* The handle on what was leased, or on the run that the same owner has already. */
-static int make_handle(struct rp__start *st, rp_session **ret, rp_error *err)
-{
-  rp_session *s = NULL;
-  int rc = st->repeated ? use_current(st, err) : 0;
-  if (!rc) rc = rp__session_open_with(st->e, &st->row, st->key, st->row.epoch, &s, err);
-  if (rc && st->slot) rp__slot_drop(st->e, st->slot);
-  if (rc) return rc;
-  s->slot = st->slot;
-  rp_error none = {0};
-  if (st->found && !st->repeated)
-    load_state(st, s);
-  else
-    write_brief(st, 0, &none);
-  if (!st->repeated) rp__session_mirror(s, false);
-  s->start_json = start_document(st);
-  if (!s->start_json) {
-    rp_session_free(s);
-    return rp__fail_nomem(err);
-  }
-  *ret = s;
-  return 0;
 }
 
 struct run_search {
@@ -252,13 +191,7 @@ static int tell_again(struct rp__start *st, rp_session **ret, rp_error *err)
   rc = rp__session_open_with(st->e, &st->row, st->key, st->request.epoch, &s, err);
   if (rc) return rc;
   rp__jw_end_array(&st->recovered_w);
-  s->start_json = start_document(st);
-  if (!s->start_json) {
-    rp_session_free(s);
-    return rp__fail_nomem(err);
-  }
-  *ret = s;
-  return 0;
+  return tell(st, s, ret, err);
 }
 
 static void on_recovered(void *ctx, const struct rp__run_row *run, const struct rp__verdict *verdict)
@@ -267,21 +200,6 @@ static void on_recovered(void *ctx, const struct rp__run_row *run, const struct 
   rp__jw_str(&st->recovered_w, run->session_id);
   rp__log(&st->e->log, RP_LOG_DEBUG, "session %s: run %lld ended: %s (%s)", run->session_id, (long long)run->epoch,
           rp__cause_name(verdict->cause), verdict->evidence);
-}
-
-/* A view of the session that is resumed; that of the recovery will do. */
-static int view_target(struct rp__start *st, rp_error *err)
-{
-  if (!st->found || st->repeated) return 0;
-  rp_session *seen = rp__views_find(&st->seen, st->row.ref);
-  if (seen) {
-    pthread_mutex_lock(&st->e->lock);
-    st->view = rp__session_ref(seen);
-    pthread_mutex_unlock(&st->e->lock);
-    return 0;
-  }
-  int rc = rp__view_open(st->e, &st->row, st->key, &st->view, err);
-  return rc ? rc : rp__views_read(st->e, st->o->scope, &st->view, 1, NULL, err);
 }
 
 static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
@@ -294,11 +212,38 @@ static int try_start(struct rp__start *st, rp_session **ret, rp_error *err)
   if (!rc) rp__abandon_scope(st->e, st->o->scope, st->key, &st->seen);
   if (!rc) rc = rp__start_find(st, err);
   if (!rc) plan(st);
-  if (!rc) rc = view_target(st, err);
+  if (!rc && st->found && !st->repeated) { /* a view of the session that is resumed; that of the recovery will do */
+    rp_session *seen = rp__views_find(&st->seen, st->row.ref);
+    if (seen)
+      st->view = rp__session_ref(seen);
+    else if (!(rc = rp__view_open(st->e, &st->row, st->key, &st->view, err)))
+      rc = rp__views_read(st->e, st->o->scope, &st->view, 1, NULL, err);
+  }
   if (!rc && !st->repeated) rc = rp__start_lease(st, err);
   if (rc) return rc;
   rp__jw_end_array(&st->recovered_w);
-  return make_handle(st, ret, err);
+  /* The handle on what was leased, or on the run that the same owner has already. */
+  rp_session *s = NULL;
+  if (st->repeated) { /* its epoch, not the row's, which may be of a later run by now */
+    st->row.epoch = st->current.epoch;
+    st->starts = st->current.start_number;
+    if (!st->starts) st->starts = st->scope.starts; /* made by a version that did not number them */
+    if (st->current.owner == RP_RUN_LOCK && !rp__slot_share(st->e, st->current.slot))
+      rc = rp__fail(err, RP_E_FENCED, "session %s: its run was let go meanwhile", st->row.id);
+    else if (st->current.owner == RP_RUN_LOCK)
+      st->slot = st->current.slot;
+  }
+  if (!rc) rc = rp__session_open_with(st->e, &st->row, st->key, st->row.epoch, &s, err);
+  if (rc && st->slot) rp__slot_drop(st->e, st->slot);
+  if (rc) return rc;
+  s->slot = st->slot;
+  rp_error none = {0};
+  if (st->found && !st->repeated)
+    load_state(st, s);
+  else
+    write_brief(st, 0, &none);
+  if (!st->repeated) rp__session_mirror(s, false);
+  return tell(st, s, ret, err);
 }
 
 static int start_checked(rp_engine *e, const rp_start_options *options, rp_session **ret, rp_error *err)
@@ -317,7 +262,16 @@ static int start_checked(rp_engine *e, const rp_start_options *options, rp_sessi
     bool raced = !st.found && rc == RP_E_EXISTS && !options->id && options->mode != RP_MODE_SUCCESSOR;
     /* Not found: the session, or the one before it, was deleted since it was found. */
     raced = raced || rc == RP_E_FENCED || (st.leasing && rc == RP_E_SESSION_NOT_FOUND);
-    start_done(&st);
+    if (st.view) rp__session_unref(st.view);
+    rp__open_runs_done(&st.open);
+    rp__living_done(&st.living);
+    rp__session_row_done(&st.row);
+    rp__session_row_done(&st.previous);
+    rp__views_done(&st.seen);
+    rp__buf_done(&st.recovered);
+    rp__buf_done(&st.warnings);
+    rp__buf_done(&st.brief);
+    rp__restoration_done(&st.restoration);
     if (!raced) return rc;
   }
   return rp__fail(err, RP_E_BUSY, "others keep starting the same session");

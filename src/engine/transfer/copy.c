@@ -5,7 +5,7 @@
 #include "engine/capture/capture.h"
 #include "engine/journal/derived-rows.h"
 #include "engine/keep/memory.h"
-#include "engine/start/run-slot.h"
+#include "engine/run/slot.h"
 #include "engine/journal/open-streams.h"
 
 #define COPY_PAGE_BYTES (4 * 1024 * 1024)
@@ -18,11 +18,7 @@ static int64_t copy_slot(const char *id)
 
 static int copy_remove(rp_engine *e, const struct rp__session_row *row, rp_error *err)
 {
-  struct rp__op op = {.type = RP_OP_SESSION_DELETE,
-                      .session_ref = row->ref,
-                      .session_id = row->id,
-                      .now_ms = rp__engine_now(e),
-                      .copying = true};
+  struct rp__op op = {.type = RP_OP_SESSION_DELETE, RP__OP_OF(e, row), .copying = true};
   rp_error why = {0};
   int rc = rp__engine_commit(e, &op, 1, RP_OS, &why);
   if (rc == RP_E_SESSION_NOT_FOUND) return 0; /* somebody else took it away, or it was shown after all */
@@ -133,21 +129,16 @@ int rp__copy_begin(rp_engine *e, const struct rp__session_row *row, struct rp__c
   return rc;
 }
 
-/* Bodies lie one after the other in c->bytes, which may have moved while it grew. */
-static void settle_pointers(struct rp__copy *c)
+static int write_page(struct rp__copy *c, rp_error *err)
 {
+  if (!c->n) return 0;
+  /* Bodies lie one after the other in c->bytes, which may have moved while it grew. */
   size_t at = 0;
   for (size_t i = 0; i < c->n; i++) {
     c->events[i].body = c->bytes.p + at;
     c->events[i].kind = c->kinds[i];
     at += c->events[i].body_len;
   }
-}
-
-static int write_page(struct rp__copy *c, rp_error *err)
-{
-  if (!c->n) return 0;
-  settle_pointers(c);
   struct rp__op op = {.type = RP_OP_APPEND,
                       .session_ref = c->s->ref,
                       .session_id = c->s->id,
@@ -164,18 +155,6 @@ static int write_page(struct rp__copy *c, rp_error *err)
   return rc;
 }
 
-/* Whose stream goes on with the event, or ends. */
-static void note_voice(struct rp__new_event *out, const char *kind, const char *body, size_t n)
-{
-  struct rp__spoken spoken;
-  struct rp__event ev = {.kind = rp__kind_parse(kind), .kind_name = kind, .body = rp__json_trusted(body, n)};
-  if (ev.kind != RP_KIND_MESSAGE) return;
-  rp__spoken_read(&ev, &spoken);
-  if (spoken.form == RP_SPOKEN_NOTHING) return;
-  out->voice = rp__voice(spoken.name);
-  out->open = spoken.chunk;
-}
-
 int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *kind, const char *body, size_t n,
                    rp_error *err)
 {
@@ -189,7 +168,14 @@ int rp__copy_event(struct rp__copy *c, int64_t seq, int64_t at_ms, const char *k
   if (rc || c->bytes.err) return rp__fail_nomem(err);
   c->events[c->n] = (struct rp__new_event){
       .body_len = c->bytes.n - start, .at_ms = at_ms, .sealed = c->s->key != NULL, .engine = true};
-  note_voice(&c->events[c->n], kind, body, n);
+  /* Whose stream goes on with the event, or ends. */
+  struct rp__spoken spoken = {.form = RP_SPOKEN_NOTHING};
+  struct rp__event ev = {.kind = rp__kind_parse(kind), .kind_name = kind, .body = rp__json_trusted(body, n)};
+  if (ev.kind == RP_KIND_MESSAGE) rp__spoken_read(&ev, &spoken);
+  if (spoken.form != RP_SPOKEN_NOTHING) {
+    c->events[c->n].voice = rp__voice(spoken.name);
+    c->events[c->n].open = spoken.chunk;
+  }
   snprintf(c->kinds[c->n], RP_NAME, "%s", kind);
   c->last_at = RP_MAX(c->last_at, at_ms);
   c->n++;
@@ -217,15 +203,6 @@ struct rp__copy_word {
   char *content, *categories; /* owned */
 };
 
-static void words_done(struct rp__copy *c)
-{
-  for (size_t i = 0; i < c->n_words; i++) {
-    free(c->words[i].content);
-    free(c->words[i].categories);
-  }
-  free(c->words);
-}
-
 static struct rp__copy_word *word_find(struct rp__copy *c, enum rp__op_type type, uint64_t about, const char *id)
 {
   for (size_t i = 0; i < c->n_words; i++) {
@@ -235,9 +212,18 @@ static struct rp__copy_word *word_find(struct rp__copy *c, enum rp__op_type type
   return NULL;
 }
 
-/* The bytes of a memory outlive the event they come from. */
-static int word_keep(struct rp__copy_word *w, const struct rp__op *op, rp_error *err)
+/* `w` is the one that is replaced, or NULL. */
+static int word_put(struct rp__copy *c, struct rp__copy_word *w, const struct rp__op *op, uint64_t about, rp_error *err)
 {
+  if (!w && !RP__ROOM(c->words, c->n_words, c->cap_words)) return rp__fail_nomem(err);
+  if (!w) {
+    w = &c->words[c->n_words++];
+    *w = (struct rp__copy_word){0};
+  }
+  free(w->content);
+  free(w->categories);
+  *w = (struct rp__copy_word){.about = about};
+  /* The bytes of a memory outlive the event they come from. */
   w->op = *op;
   if (op->type != RP_OP_MEMORY_PUT && op->type != RP_OP_MEMORY_SET) return 0;
   w->memory = *op->u.memory.row;
@@ -248,26 +234,6 @@ static int word_keep(struct rp__copy_word *w, const struct rp__op *op, rp_error 
   memcpy(w->content, w->memory.content, w->memory.content_len);
   w->content[w->memory.content_len] = '\0';
   return 0;
-}
-
-/* `w` is the one that is replaced, or NULL. */
-static int word_put(struct rp__copy *c, struct rp__copy_word *w, const struct rp__op *op, uint64_t about, rp_error *err)
-{
-  if (!w && c->n_words == c->cap_words) {
-    size_t cap = RP_MAX(c->cap_words * 2, 16);
-    struct rp__copy_word *more = reallocarray(c->words, cap, sizeof *more);
-    if (!more) return rp__fail_nomem(err);
-    c->words = more;
-    c->cap_words = cap;
-  }
-  if (!w) {
-    w = &c->words[c->n_words++];
-    *w = (struct rp__copy_word){0};
-  }
-  free(w->content);
-  free(w->categories);
-  *w = (struct rp__copy_word){.about = about};
-  return word_keep(w, op, err);
 }
 
 /* What a memory was given in this very import is not known to the scope yet. */
@@ -333,31 +299,6 @@ int rp__copy_derive(struct rp__copy *c, rp_error *err)
   return rc ? rc : rp__journal_read(c->s, 0, 0, on_derive, &x, err);
 }
 
-/* Rows do not move any more: the ops may point into them. */
-static void words_ops(struct rp__copy *c, struct rp__op *ops)
-{
-  for (size_t i = 0; i < c->n_words; i++) {
-    struct rp__copy_word *w = &c->words[i];
-    w->memory.content = w->content;
-    w->memory.categories = w->categories;
-    ops[i] = w->op;
-    if (ops[i].type == RP_OP_MEMORY_PUT || ops[i].type == RP_OP_MEMORY_SET) ops[i].u.memory.row = &w->memory;
-  }
-}
-
-/* An ended session comes with its record. One that can't be made does not keep the session out. */
-static void make_record(struct rp__copy *c, const struct rp__session_row *row, struct rp__capture *ret)
-{
-  rp_error why = {0};
-  if (!rp__status_ended(row->status)) return;
-  int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
-  if (rp__capture_make(c->s, end, row->crash_recovered, NULL, ret, &why)) {
-    rp__log(&c->e->log, RP_LOG_WARN, "session %s has no record: %s", c->s->id, why.message);
-    return;
-  }
-  ret->row.start_ms = row->created_at;
-}
-
 int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const struct rp__request_row *request,
                     rp_error *err)
 {
@@ -368,13 +309,17 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const
     rc = rp__checkpoint(c->s, "manual", NULL, err);
     if (rc) return rc;
   }
-  make_record(c, row, &record);
+  /* An ended session comes with its record. One that can't be made does not keep the session out. */
+  int64_t end = row->ended_at ? row->ended_at : row->last_activity_at;
+  rp_error why = {0};
+  if (rp__status_ended(row->status) && rp__capture_make(c->s, end, row->crash_recovered, NULL, &record, &why))
+    rp__log(&c->e->log, RP_LOG_WARN, "session %s has no record: %s", c->s->id, why.message);
+  else
+    record.row.start_ms = row->created_at;
   struct rp__op *ops RP_AUTOFREE = calloc(3 + RP_CAPTURE_OPS + c->n_words, sizeof *ops);
   if (!ops) return rp__fail_nomem(err);
   ops[0] = (struct rp__op){.type = RP_OP_SESSION_SET,
-                           .session_ref = c->s->ref,
-                           .session_id = c->s->id,
-                           .now_ms = rp__engine_now(c->s->e),
+                           RP__OP_OF(c->s->e, c->s),
                            .copying = true,
                            .u.session_set = {.fields = RP_SET_TIMES | RP_SET_SHOWN, .row = row}};
   rp__capture_ops(&record, ops + 1);
@@ -384,7 +329,15 @@ int rp__copy_finish(struct rp__copy *c, const struct rp__session_row *row, const
         .type = RP_OP_REQUEST_PUT, .session_id = c->s->id, .now_ms = rp__engine_now(c->s->e), .u.request.row = request};
   if (c->past.starts || c->past.robot)
     ops[n++] = (struct rp__op){.type = RP_OP_SCOPE_RAISE, .u.scope_set = {.scope = c->s->scope, .row = &c->past}};
-  words_ops(c, ops + n);
+  /* Rows do not move any more: the ops may point into them. */
+  for (size_t i = 0; i < c->n_words; i++) {
+    struct rp__copy_word *w = &c->words[i];
+    w->memory.content = w->content;
+    w->memory.categories = w->categories;
+    ops[n + i] = w->op;
+    if (ops[n + i].type == RP_OP_MEMORY_PUT || ops[n + i].type == RP_OP_MEMORY_SET)
+      ops[n + i].u.memory.row = &w->memory;
+  }
   rc = rp__engine_commit(c->s->e, ops, n + c->n_words, RP_DISK, err);
   if (rc) return rc;
   c->s->copying = false;
@@ -404,7 +357,11 @@ void rp__copy_free(struct rp__copy *c)
     rp_session_free(c->s);
   }
   if (c->slot) rp__slot_drop(c->e, c->slot);
-  words_done(c);
+  for (size_t i = 0; i < c->n_words; i++) {
+    free(c->words[i].content);
+    free(c->words[i].categories);
+  }
+  free(c->words);
   rp__buf_done(&c->bytes);
   free(c);
 }

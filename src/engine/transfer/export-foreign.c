@@ -42,14 +42,6 @@ int rp_export_as(rp_session *s, const char *format, rp_write_fn *write, void *ct
 
 /* ---- files ---- */
 
-static int target_check(const char *path, rp_error *err)
-{
-  struct stat st;
-  if (lstat(path, &st)) return errno == ENOENT ? 0 : rp__fail_errno(err, errno, "%s", path);
-  if (S_ISREG(st.st_mode)) return 0;
-  return rp__fail(err, RP_E_REFUSED, "%s: %s", path, S_ISLNK(st.st_mode) ? "is a symbolic link" : "not a regular file");
-}
-
 /* Whole or not at all, for its owner alone: conversations are private. */
 static int write_file(rp_session *s, const char *format, const char *path, int64_t *ret_bytes, rp_error *err)
 {
@@ -72,32 +64,11 @@ struct entry {
   const struct rp__session_row *row;
 };
 
-static void write_entry(struct rp__jw *w, const struct entry *e)
-{
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", e->row->id);
-  rp__jw_kstr(w, "file", e->file);
-  rp__jw_kstr(w, "format", e->format);
-  rp__jw_kstr(w, "provider_type", e->row->provider[0] ? e->row->provider : NULL);
-  rp__jw_ktime(w, "created_at", e->row->created_at);
-  rp__jw_ktime(w, "updated_at", e->row->last_activity_at);
-  rp__jw_ki64(w, "size_bytes", e->bytes);
-  rp__jw_end_object(w);
-}
-
 static bool lies_there(int dir, struct rp__json file)
 {
   struct stat st;
   char *name RP_AUTOFREE = rp__json_dup(file);
   return name && !strchr(name, '/') && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-}
-
-/* An index of ours has these two members and no other: whatever else bears that name is somebody's. */
-static bool is_index(struct rp__json doc)
-{
-  int64_t version;
-  bool ours = rp__json_i64(rp__json_get(doc, "version"), &version) && version == INDEX_VERSION;
-  return ours && rp__json_get(doc, "snapshots").type == RP_JSON_ARRAY && rp__json_count(doc) == 2;
 }
 
 /* The index that is there, its text in `text`; RP_JSON_NONE: none. RP_E_REFUSED: it is not ours. */
@@ -109,7 +80,10 @@ static int read_index(const char *path, struct rp__buf *text, struct rp__json *r
   if (rc) return rc;
   rc = rp__json_parse(text->p ? text->p : "", text->n, NULL, ret, NULL);
   if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
-  if (!rc && is_index(*ret)) return 0;
+  /* An index of ours has these two members and no other: whatever else bears that name is somebody's. */
+  int64_t version;
+  bool ours = !rc && rp__json_i64(rp__json_get(*ret, "version"), &version) && version == INDEX_VERSION;
+  if (ours && rp__json_get(*ret, "snapshots").type == RP_JSON_ARRAY && rp__json_count(*ret) == 2) return 0;
   rp__fail_field(err, RP_E_REFUSED, "path", "%s is not an index that Reprise wrote, and would be lost", path);
   rp__hint(err, "name a file in the folder instead, or a folder of its own");
   return RP_E_REFUSED;
@@ -125,16 +99,13 @@ static int write_index(const char *path, int dir, const struct entry *e, rp_erro
   struct rp__jw w = RP_JW(&compact);
   int rc = read_index(path, &old, &doc, err);
   if (rc) return rc;
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "version", INDEX_VERSION);
-  rp__jw_key(&w, "snapshots");
-  rp__jw_array(&w);
+  rp__jw_pack(&w, "{version:i snapshots:[", (int64_t)INDEX_VERSION);
   while (rp__json_next(rp__json_get(doc, "snapshots"), &it, NULL, &item))
     if (!rp__json_eq(rp__json_get(item, "file"), e->file) && lies_there(dir, rp__json_get(item, "file")))
       rp__jw_value(&w, item);
-  write_entry(&w, e);
-  rp__jw_end_array(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{session_id:s file:s format:s provider_type:s created_at:t updated_at:t size_bytes:i}]}", e->row->id,
+              e->file, e->format, e->row->provider[0] ? e->row->provider : NULL, e->row->created_at,
+              e->row->last_activity_at, e->bytes);
   if (compact.err) return rp__fail_nomem(err);
   rp__json_pretty(rp__json_trusted(compact.p, compact.n), false, &out);
   rp__buf_char(&out, '\n');
@@ -189,8 +160,13 @@ static bool is_database(const char *path, const struct stat *st)
 static int put_database(rp_session *s, const struct rp__format *f, const char *path, rp_error *err)
 {
   struct rp__export_source source;
-  int rc = target_check(path, err);
-  if (!rc) rc = rp__export_source_open(&source, s, err);
+  struct stat st;
+  bool there = lstat(path, &st) == 0;
+  if (!there && errno != ENOENT) return rp__fail_errno(err, errno, "%s", path);
+  if (there && !S_ISREG(st.st_mode))
+    return rp__fail(err, RP_E_REFUSED, "%s: %s", path,
+                    S_ISLNK(st.st_mode) ? "is a symbolic link" : "not a regular file");
+  int rc = rp__export_source_open(&source, s, err);
   if (rc) return rc;
   RP_AUTOCLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   bool ours = fd >= 0;

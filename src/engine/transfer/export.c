@@ -42,67 +42,31 @@ static int sink_flush(struct sink *k, bool hashed)
   return 0;
 }
 
-static void name(struct rp__jw *w, const char *key, const char *value)
-{
-  if (value[0]) rp__jw_kstr(w, key, value);
-}
-
 static void write_header(struct sink *k, const struct rp__session_row *r)
 {
   struct rp__jw w = RP_JW(&k->out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "reprise", k->blobs.n ? RP_TRANSFER_VERSION : 1);
-  rp__jw_key(&w, "session");
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "session_id", r->id);
-  rp__jw_kstr(&w, "scope", r->scope);
-  name(&w, "key", r->key);
-  name(&w, "channel", r->channel);
-  name(&w, "provider", r->provider);
-  rp__jw_kstr(&w, "status", rp__status_name(r->status));
-  rp__jw_ki64(&w, "created_at", r->created_at);
-  rp__jw_ki64(&w, "last_activity_at", r->last_activity_at);
-  rp__jw_ki64(&w, "ended_at", r->ended_at);
-  name(&w, "previous_session_id", r->previous_id);
-  name(&w, "continued_by", r->continued_by);
-  name(&w, "forked_from", r->forked_from);
-  rp__jw_ki64(&w, "forked_at_seq", r->forked_at_seq);
-  rp__jw_kbool(&w, "crash_recovered", r->crash_recovered);
-  if (r->meta) {
-    rp__jw_key(&w, "meta");
-    rp__jw_raw(&w, r->meta, strlen(r->meta));
-  }
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(
+      &w,
+      "{reprise:i session:{session_id:s scope:s key:?s channel:?s provider:?s status:s created_at:i last_activity_at:i",
+      (int64_t)(k->blobs.n ? RP_TRANSFER_VERSION : 1), r->id, r->scope, r->key, r->channel, r->provider,
+      rp__status_name(r->status), r->created_at, r->last_activity_at);
+  rp__jw_pack(&w, "ended_at:i previous_session_id:?s continued_by:?s forked_from:?s forked_at_seq:i crash_recovered:b",
+              r->ended_at, r->previous_id, r->continued_by, r->forked_from, r->forked_at_seq, r->crash_recovered);
+  rp__jw_pack(&w, "meta:?r}}", r->meta);
   rp__buf_char(&k->out, '\n');
 }
 
 static void write_run(struct sink *k, const struct rp__run_row *r)
 {
   struct rp__jw w = RP_JW(&k->out);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "run");
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "epoch", r->epoch);
-  rp__jw_kstr(&w, "owner", rp__owner_name(r->owner));
-  rp__jw_ki64(&w, "pid", r->proc.pid);
-  rp__jw_kstr(&w, "boot_id", r->proc.boot_id);
-  rp__jw_kstr(&w, "host", r->host);
-  rp__jw_kstr(&w, "version", r->version);
-  rp__jw_ki64(&w, "started_at", r->started_at);
-  rp__jw_ki64(&w, "heartbeat_at", r->heartbeat_at);
-  rp__jw_ki64(&w, "ended_at", r->ended_at);
-  rp__jw_kstr(&w, "cause", rp__cause_name(r->cause));
-  name(&w, "evidence", r->evidence);
-  name(&w, "reason", r->reason);
-  if (r->restart != RP_RESTART_NONE) {
-    rp__jw_kstr(&w, "restart", rp__restart_name(r->restart));
-    rp__jw_kstr(&w, "previous_cause", rp__cause_name(r->previous_cause));
-    rp__jw_kdouble(&w, "elapsed", r->elapsed);
-  }
-  if (r->start_number) rp__jw_ki64(&w, "start_number", r->start_number);
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{run:{epoch:i owner:s pid:i boot_id:s host:s version:s started_at:i heartbeat_at:i ended_at:i",
+              r->epoch, rp__owner_name(r->owner), r->proc.pid, r->proc.boot_id, r->host, r->version, r->started_at,
+              r->heartbeat_at, r->ended_at);
+  rp__jw_pack(&w, "cause:s evidence:?s reason:?s", rp__cause_name(r->cause), r->evidence, r->reason);
+  if (r->restart != RP_RESTART_NONE)
+    rp__jw_pack(&w, "restart:s previous_cause:s elapsed:d", rp__restart_name(r->restart),
+                rp__cause_name(r->previous_cause), r->elapsed);
+  rp__jw_pack(&w, "start_number:?i}}", r->start_number);
   rp__buf_char(&k->out, '\n');
 }
 
@@ -114,27 +78,9 @@ struct run_rows {
 static int on_run(void *ctx, const struct rp__run_row *row)
 {
   struct run_rows *v = ctx;
-  if (v->n == v->cap) {
-    size_t cap = v->cap ? v->cap * 2 : 16;
-    struct rp__run_row *rows = realloc(v->rows, cap * sizeof *rows);
-    if (!rows) return RP_E_NOMEM;
-    v->rows = rows;
-    v->cap = cap;
-  }
+  if (!RP__ROOM(v->rows, v->n, v->cap)) return RP_E_NOMEM;
   v->rows[v->n++] = *row;
   return 0;
-}
-
-/* They are listed newest first, and written oldest first. */
-static int write_runs(struct sink *k)
-{
-  struct run_rows v = {0};
-  struct rp__run_filter f = {.session_ref = k->s->ref};
-  int rc = k->s->e->store->ops->run_list(k->s->e->store, &f, on_run, &v, k->err);
-  if (rc == RP_E_NOMEM) rp__fail_nomem(k->err);
-  for (size_t i = v.n; !rc && i-- > 0;) write_run(k, &v.rows[i]);
-  free(v.rows);
-  return rc;
 }
 
 /* ---- blobs ---- */
@@ -154,16 +100,7 @@ static int write_part(void *ctx, const void *bytes, size_t n)
   if (!data) return rp__fail_nomem(k->err);
   sodium_bin2base64(data, size, bytes, n, sodium_base64_VARIANT_ORIGINAL);
   struct rp__jw w = RP_JW(&k->out);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "blob");
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "id", p->row.id);
-  rp__jw_ki64(&w, "at", p->row.at_ms);
-  rp__jw_ki64(&w, "bytes", p->row.raw_size);
-  rp__jw_ki64(&w, "part", ++p->n);
-  rp__jw_kstr(&w, "data", data);
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{blob:{id:s at:i bytes:i part:i data:s}}", p->row.id, p->row.at_ms, p->row.raw_size, ++p->n, data);
   rp__buf_char(&k->out, '\n');
   if (k->progress && k->progress(k->pctx, 0, k->total))
     return rp__fail(k->err, RP_E_CANCELLED, "the export was interrupted");
@@ -186,10 +123,7 @@ static int on_event(void *ctx, const struct rp__event *ev)
   struct sink *k = ctx;
   if (ev->seq > k->total) return RP__TRANSFER_END; /* came after the header was written */
   struct rp__jw w = RP_JW(&k->out);
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "seq", ev->seq);
-  rp__jw_ki64(&w, "at", ev->at_ms);
-  rp__jw_kstr(&w, "kind", ev->kind_name);
+  rp__jw_pack(&w, "{seq:i at:i kind:s", ev->seq, ev->at_ms, ev->kind_name);
   bool lines = memchr(ev->body.p, '\n', ev->body.n) != NULL;
   rp__jw_key(&w, lines ? "body_text" : "body");
   if (lines)
@@ -203,27 +137,6 @@ static int on_event(void *ctx, const struct rp__event *ev)
   if (k->progress && k->progress(k->pctx, k->events, k->total))
     return rp__fail(k->err, RP_E_CANCELLED, "the export was interrupted");
   return sink_flush(k, true);
-}
-
-static int write_end(struct sink *k)
-{
-  unsigned char hash[32];
-  char hex[65];
-  int rc = sink_flush(k, true);
-  if (rc) return rc;
-  crypto_generichash_final(&k->hash, hash, sizeof hash);
-  sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-  struct rp__jw w = RP_JW(&k->out);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "end");
-  rp__jw_object(&w);
-  rp__jw_ki64(&w, "events", k->events);
-  if (k->blobs.n) rp__jw_ki64(&w, "blobs", (int64_t)k->blobs.n);
-  rp__jw_kstr(&w, "hash", hex);
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
-  rp__buf_char(&k->out, '\n');
-  return sink_flush(k, false);
 }
 
 /* What streams hold is exported as it would be told if the session ended here, at the row's last event. */
@@ -262,7 +175,15 @@ int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *prog
   crypto_generichash_init(&k.hash, NULL, 0, 32);
   write_header(&k, &row);
   rp__session_row_done(&row);
-  if (!rc) rc = write_runs(&k);
+  /* Runs are listed newest first, and written oldest first. */
+  if (!rc) {
+    struct run_rows v = {0};
+    struct rp__run_filter f = {.session_ref = k.s->ref};
+    rc = k.s->e->store->ops->run_list(k.s->e->store, &f, on_run, &v, k.err);
+    if (rc == RP_E_NOMEM) rp__fail_nomem(k.err);
+    for (size_t i = v.n; !rc && i-- > 0;) write_run(&k, &v.rows[i]);
+    free(v.rows);
+  }
   if (!rc && k.blobs.n) rc = s->e->store->ops->blob_list(s->e->store, s->ref, NULL, on_blob, &k, k.err);
   if (!rc && k.total) rc = rp__journal_read_past(s, 0, k.total - (int64_t)words.n, on_event, &k, NULL, k.err);
   if (rc == RP__TRANSFER_END) rc = 0;
@@ -271,7 +192,17 @@ int rp_export(rp_session *s, rp_write_fn *write, void *ctx, rp_progress_fn *prog
     ev.body = rp__json_trusted(words.plain[i].p, words.plain[i].n);
     rc = on_event(&k, &ev);
   }
-  if (!rc) rc = write_end(&k);
+  if (!rc) rc = sink_flush(&k, true);
+  if (!rc) {
+    unsigned char hash[32];
+    char hex[65];
+    struct rp__jw w = RP_JW(&k.out);
+    crypto_generichash_final(&k.hash, hash, sizeof hash);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    rp__jw_pack(&w, "{end:{events:i blobs:?i hash:s}}", k.events, (int64_t)k.blobs.n, hex);
+    rp__buf_char(&k.out, '\n');
+    rc = sink_flush(&k, false);
+  }
   rp__buf_done(&k.out);
   rp__blob_ids_done(&k.blobs);
   return rc;

@@ -25,31 +25,9 @@ static int on_turn(void *ctx, const struct rp__event *ev)
   int64_t to;
   t->last = ev->seq;
   if (ev->kind != RP_KIND_RESTORED || !rp__json_i64(rp__json_get(ev->body, "to_seq"), &to)) return 0;
-  if (t->n == t->cap) {
-    size_t cap = t->cap ? t->cap * 2 : 16;
-    struct turn *p = realloc(t->p, cap * sizeof *p);
-    if (!p) return RP_E_NOMEM;
-    t->p = p;
-    t->cap = cap;
-  }
+  if (!RP__ROOM(t->p, t->n, t->cap)) return RP_E_NOMEM;
   t->p[t->n++] = (struct turn){ev->seq, to};
   return 0;
-}
-
-/* Backwards from the end: each turn that was not itself taken back begins a stretch and says where the one before ends.
- * The stretches are left at the end of the array, in order. */
-static void find_stretches(struct turns *t)
-{
-  int64_t end = t->last;
-  size_t free_from = t->n;
-  for (size_t i = t->n; i-- > 0;) {
-    struct turn turn = t->p[i];
-    if (turn.at > end) continue;
-    t->p[--free_from] = (struct turn){turn.at, end};
-    end = turn.to;
-  }
-  t->next = free_from;
-  t->last = end; /* the first stretch is from the beginning to here */
 }
 
 static int on_event(void *ctx, const struct rp__event *ev)
@@ -67,7 +45,20 @@ static int give_events(void *ctx, rp__given_fn *fn, void *fn_ctx, rp_error *err)
   struct rp__lost lost; /* logged when it was read for the first time */
   int rc = rp__journal_read_past(g->s, 0, 0, on_turn, &t, NULL, err);
   if (rc == RP_E_NOMEM) rp__fail_nomem(err);
-  if (!rc && t.n) find_stretches(&t);
+  /* Backwards from the end: each turn that was not itself taken back begins a stretch and says where the one before
+   * ends. The stretches are left at the end of the array, in order. */
+  if (!rc && t.n) {
+    int64_t end = t.last;
+    size_t free_from = t.n;
+    for (size_t i = t.n; i-- > 0;) {
+      struct turn turn = t.p[i];
+      if (turn.at > end) continue;
+      t.p[--free_from] = (struct turn){turn.at, end};
+      end = turn.to;
+    }
+    t.next = free_from;
+    t.last = end; /* the first stretch is from the beginning to here */
+  }
   if (!rc && t.last) rc = rp__journal_read_past(g->s, 0, 0, t.n ? on_event : fn, t.n ? (void *)&t : fn_ctx, &lost, err);
   for (size_t i = 0; !rc && i < g->words.n; i++) {
     struct rp__event ev = {.seq = g->last + (int64_t)i + 1, .at_ms = g->words.at_ms, .kind = RP_KIND_MESSAGE};
@@ -80,29 +71,6 @@ static int give_events(void *ctx, rp__given_fn *fn, void *fn_ctx, rp_error *err)
 }
 
 /* ---- the state ---- */
-
-static int on_run(void *ctx, const struct rp__run_row *run)
-{
-  *(int64_t *)ctx = run->started_at;
-  return 0;
-}
-
-/* When the newest run began, and how many the scope has had. */
-static int find_facts(struct rp__export_source *g, const struct rp__session_row *row, rp_error *err)
-{
-  struct rp__store *store = g->s->e->store;
-  struct rp__run_filter newest = {.session_ref = g->s->ref, .limit = 1};
-  struct rp__scope_row scope = {0};
-  g->giver.started_at = row->created_at;
-  int rc = store->ops->run_list(store, &newest, on_run, &g->giver.started_at, err);
-  if (!rc) rc = store->ops->scope_get(store, row->scope, &scope, err);
-  /* A session that came from elsewhere knows how many there were. */
-  struct rp__json meta = row->meta ? rp__json_trusted(row->meta, strlen(row->meta)) : (struct rp__json){0};
-  int64_t there = 0;
-  rp__json_i64(rp__json_get(rp__json_get(meta, "imported"), "total_sessions"), &there);
-  g->giver.total_sessions = RP_MAX(scope.starts, there);
-  return rc;
-}
 
 static int load_state(struct rp__export_source *g, rp_error *err)
 {
@@ -136,7 +104,20 @@ int rp__export_source_open(struct rp__export_source *g, rp_session *s, rp_error 
   g->last = g->row.last_seq;
   if (g->row.tails.n) rc = rp__last_words_make(s, &g->words, err);
   if (!rc) rc = load_state(g, err);
-  if (!rc) rc = find_facts(g, &g->row, err);
+  /* When the newest run began, and how many the scope has had. */
+  if (!rc) {
+    struct rp__store *store = g->s->e->store;
+    struct rp__run_row newest;
+    struct rp__scope_row scope = {0};
+    rc = rp__run_newest(g->s->e, g->s->ref, false, &newest, err);
+    g->giver.started_at = newest.ref ? newest.started_at : g->row.created_at;
+    if (!rc) rc = store->ops->scope_get(store, g->row.scope, &scope, err);
+    /* A session that came from elsewhere knows how many there were. */
+    struct rp__json meta = g->row.meta ? rp__json_trusted(g->row.meta, strlen(g->row.meta)) : (struct rp__json){0};
+    int64_t there = 0;
+    rp__json_i64(rp__json_get(rp__json_get(meta, "imported"), "total_sessions"), &there);
+    g->giver.total_sessions = RP_MAX(scope.starts, there);
+  }
   g->giver.clean = rp__status_ended(g->row.status) && !g->row.crash_recovered;
   if (rc) {
     rp__export_source_done(g);

@@ -6,16 +6,34 @@
  */
 #include "engine/transfer/foreign.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/options.h"
 #include "base/text.h"
 #include "engine/transfer/copy.h"
-#include "engine/transfer/import-file.h"
-#include "engine/transfer/import-tokens.h"
 #include "engine/keep/redact-session.h"
 #include "engine/journal/stream-redaction.h"
 #include "engine/transfer/agent-tokens.h"
 
 #define NOTES_MAX 1024
 #define PROGRESS_EVERY 256
+#define HEAD 32                         /* bytes of a file that say what it is */
+#define OWN_HEAD "{\"reprise\":"        /* an export of our own */
+#define DATABASE_HEAD "SQLite format 3" /* with its NUL */
+
+struct job {
+  const struct rp__format *format;
+  const char *scope, *file; /* file: its name without folders */
+  const char *note;         /* about every session, or NULL */
+  bool dry_run;
+  rp_import_fn *fn;
+  void *ctx;
+  rp_progress_fn *progress;
+  void *pctx;
+};
 
 /* Ids that a document has had so far, as hashes. */
 struct ids {
@@ -25,7 +43,7 @@ struct ids {
 
 struct import {
   rp_engine *e;
-  const struct rp__import_job *job;
+  const struct job *job;
   char scope[RP_NAME];
 
   struct rp__foreign f; /* the session being taken */
@@ -44,7 +62,7 @@ struct import {
 
 static int report(struct import *x, bool skipped, const char *why)
 {
-  const struct rp__import_job *j = x->job;
+  const struct job *j = x->job;
   rp_import_item item = {.session_id = x->f.id[0] ? x->f.id : NULL,
                          .name = x->f.name[0] ? x->f.name : NULL,
                          .events = skipped ? 0 : x->events,
@@ -88,15 +106,8 @@ static int write_meta(struct import *x, rp_error *err)
 {
   struct rp__buf meta RP_AUTOBUF = RP_BUF(65536);
   struct rp__jw w = RP_JW(&meta);
-  rp__jw_object(&w);
-  rp__jw_key(&w, "imported");
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "format", x->job->format->name);
-  rp__jw_kstr(&w, "file", x->job->file);
-  rp__jw_ktime(&w, "at", rp__engine_now(x->e));
-  if (x->f.total_sessions) rp__jw_ki64(&w, "total_sessions", x->f.total_sessions);
-  rp__jw_end_object(&w);
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{imported:{format:s file:s at:t total_sessions:?i}}", x->job->format->name, x->job->file,
+              rp__engine_now(x->e), x->f.total_sessions);
   if (meta.err) return rp__fail_nomem(err);
   struct rp__str masked;
   rp__buf_reset(&x->masked);
@@ -122,28 +133,6 @@ static void fill_row(struct import *x)
   memcpy(r->provider, f->provider, sizeof r->provider);
   memcpy(r->previous_id, f->previous_id, sizeof r->previous_id);
   memcpy(r->continued_by, f->continued_by, sizeof r->continued_by);
-}
-
-/* How it ended is what the next start of the scope goes by. */
-static int write_run(struct import *x, rp_error *err)
-{
-  char evidence[160];
-  const struct rp__session_row *r = &x->row;
-  struct rp__run_row run = {.owner = RP_RUN_NONE,
-                            .started_at = r->created_at,
-                            .heartbeat_at = r->last_activity_at,
-                            .restart = RP_RESTART_NONE};
-  struct rp__op base = {.session_ref = x->copy->s->ref, .session_id = r->id, .now_ms = r->created_at, .copying = true};
-  struct rp__op ops[2] = {base, base};
-  snprintf(evidence, sizeof evidence, "imported from %s", x->job->format->name);
-  ops[0].type = RP_OP_LEASE;
-  ops[0].u.lease.run = &run;
-  ops[0].u.lease.move = RP_MOVE_MAX;
-  ops[1].type = RP_OP_RUN_END;
-  ops[1].u.run_end.ended_at = r->last_activity_at;
-  ops[1].u.run_end.cause = x->f.crashed ? RP_CAUSE_CRASH : RP_CAUSE_CLEAN;
-  ops[1].u.run_end.evidence = evidence;
-  return rp__engine_commit(x->e, ops, 2, RP_OS, err);
 }
 
 static int skip(struct import *x, const char *why)
@@ -210,13 +199,30 @@ static int on_begin(void *ctx, const struct rp__foreign *f, rp_error *err)
   }
   if (rc) return rc;
   x->copy->past = (struct rp__scope_row){.starts = f->total_sessions, .robot = f->robot};
-  return write_run(x, err);
+  /* How it ended is what the next start of the scope goes by. */
+  char evidence[160];
+  const struct rp__session_row *r = &x->row;
+  struct rp__run_row run = {.owner = RP_RUN_NONE,
+                            .started_at = r->created_at,
+                            .heartbeat_at = r->last_activity_at,
+                            .restart = RP_RESTART_NONE};
+  struct rp__op base = {.session_ref = x->copy->s->ref, .session_id = r->id, .now_ms = r->created_at, .copying = true};
+  struct rp__op ops[2] = {base, base};
+  snprintf(evidence, sizeof evidence, "imported from %s", x->job->format->name);
+  ops[0].type = RP_OP_LEASE;
+  ops[0].u.lease.run = &run;
+  ops[0].u.lease.move = RP_MOVE_MAX;
+  ops[1].type = RP_OP_RUN_END;
+  ops[1].u.run_end.ended_at = r->last_activity_at;
+  ops[1].u.run_end.cause = x->f.crashed ? RP_CAUSE_CRASH : RP_CAUSE_CLEAN;
+  ops[1].u.run_end.evidence = evidence;
+  return rp__engine_commit(x->e, ops, 2, RP_OS, err);
 }
 
 static int on_event(void *ctx, const struct rp__event *ev, rp_error *err)
 {
   struct import *x = ctx;
-  const struct rp__import_job *j = x->job;
+  const struct job *j = x->job;
   struct rp__str body;
   x->events++;
   if (++x->all_events % PROGRESS_EVERY == 0 && j->progress && j->progress(j->pctx, x->all_events, 0))
@@ -274,7 +280,8 @@ static int on_failed(void *ctx, const char *name, const char *why)
   return report(x, true, why);
 }
 
-int rp__import_doc(rp_engine *e, const struct rp__import_job *job, const struct rp__doc *doc, rp_error *err)
+/* Takes all sessions of the document; a session that can't be taken is reported, and its error returned at the end. */
+static int import_doc(rp_engine *e, const struct job *job, const struct rp__doc *doc, rp_error *err)
 {
   struct import x = {.e = e, .job = job, .masked = RP_BUF(4 * RP_FOREIGN_MAX), .notes = RP_BUF(NOTES_MAX)};
   struct rp__taker t = {.begin = on_begin,
@@ -305,5 +312,116 @@ int rp__import_doc(rp_engine *e, const struct rp__import_job *job, const struct 
     *err = x.first;
     rc = x.rc;
   }
+  return rc;
+}
+
+/* ---- what a file is: an export of our own, a database, or a document; and what to do when it is damaged ---- */
+
+static const char damaged_note[] = "the file is damaged or gone: this is its .bak";
+
+static int read_head(const char *path, char head[HEAD], size_t *ret_n, rp_error *err)
+{
+  struct stat st;
+  RP_AUTOCLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &st)) return rp__fail_errno(err, errno, "%s", path);
+  if (!S_ISREG(st.st_mode)) return rp__fail(err, RP_E_REFUSED, "%s: not a regular file", path);
+  ssize_t n = pread(fd, head, HEAD, 0);
+  if (n < 0) return rp__fail_errno(err, errno, "%s", path);
+  *ret_n = (size_t)n;
+  return 0;
+}
+
+static long read_fd(void *ctx, void *bytes, size_t n)
+{
+  ssize_t got;
+  do got = read(*(int *)ctx, bytes, n);
+  while (got < 0 && errno == EINTR);
+  return (long)got;
+}
+
+static int import_own(rp_engine *e, const char *path, const rp_import_options *o, rp_import_fn *fn, void *ctx,
+                      rp_progress_fn *progress, void *pctx, rp_error *err)
+{
+  char id[RP_NAME];
+  if (o->scope || o->dry_run)
+    return rp__fail(err, RP_E_USAGE, "an export of reprise is taken as it is: without a scope or a dry run");
+  RP_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return rp__fail_errno(err, errno, "%s", path);
+  int rc = rp_import(e, read_fd, &fd, progress, pctx, id, err);
+  if (rc || !fn) return rc;
+  return fn(ctx, &(rp_import_item){.session_id = id});
+}
+
+/* A database is read where it lies; anything else is read whole, which its bound allows. */
+static int open_doc(const char *path, struct rp__buf *bytes, struct rp__doc *ret, rp_error *err)
+{
+  char head[HEAD];
+  size_t n = 0;
+  int rc = read_head(path, head, &n, err);
+  if (rc) return rc;
+  if (n >= sizeof DATABASE_HEAD && memcmp(head, DATABASE_HEAD, sizeof DATABASE_HEAD) == 0) {
+    *ret = (struct rp__doc){.type = RP_DOC_SQLITE, .path = path};
+    return 0;
+  }
+  rc = rp__file_read(path, RP_FOREIGN_MAX, bytes, err);
+  return rc ? rc : rp__doc_open(bytes->p ? bytes->p : "", bytes->n, ret, err);
+}
+
+/* A robot's session file has a copy beside it for the case that it is damaged (N-06). */
+static int open_backup(const char *path, struct rp__buf *bytes, struct rp__doc *ret)
+{
+  struct rp__buf name RP_AUTOBUF = RP_BUF(65536);
+  rp__buf_printf(&name, "%s.bak", path);
+  if (name.err) return RP_E_NOMEM;
+  int rc = open_doc(name.p, bytes, ret, NULL);
+  if (!rc && rp__format_detect(ret) != &rp__format_nova) {
+    rp__doc_done(ret);
+    rc = RP_E_FORMAT;
+  }
+  return rc;
+}
+
+int rp_import_file(rp_engine *e, const char *path, const rp_import_options *given, rp_import_fn *fn, void *ctx,
+                   rp_progress_fn *progress, void *pctx, rp_error *err)
+{
+  rp_import_options options, *o = &options;
+  char head[HEAD];
+  size_t n = 0;
+  int rc = rp__engine_check(e, err);
+  if (!rc) rc = RP__OPTIONS(o, given, dry_run, err);
+  if (rc) return rc;
+  if (!path || !path[0]) return rp__fail_field(err, RP_E_USAGE, "path", "no file was named");
+  if (o->scope && !rp__name_ok(o->scope))
+    return rp__fail_field(err, RP_E_USAGE, "scope", "'%s' can't be a scope", rp__text_shown(o->scope));
+  const char *slash = strrchr(path, '/');
+  struct job job = {.file = slash ? slash + 1 : path,
+                    .dry_run = o->dry_run,
+                    .fn = fn,
+                    .ctx = ctx,
+                    .progress = progress,
+                    .pctx = pctx};
+  bool own = o->format && strcmp(o->format, "reprise") == 0;
+  if (!o->format && !read_head(path, head, &n, NULL))
+    own = n >= sizeof OWN_HEAD - 1 && memcmp(head, OWN_HEAD, sizeof OWN_HEAD - 1) == 0;
+  if (own) return import_own(e, path, o, fn, ctx, progress, pctx, err);
+  if (o->format && (rc = rp__foreign_format(o->format, &job.format, err))) return rc;
+  if (job.format && !job.format->import)
+    return rp__fail_field(err, RP_E_USAGE, "format", "%s is only written, not read", job.format->name);
+  struct rp__buf bytes RP_AUTOBUF = RP_BUF(0);
+  struct rp__doc doc = {0};
+  bool robot = job.format == &rp__format_nova;
+  rc = open_doc(path, &bytes, &doc, err);
+  bool damaged = rc == RP_E_FORMAT_CORRUPT || rc == RP_E_FORMAT || (robot && rc == RP_E_FILE_NOT_FOUND);
+  if (damaged && (robot || !job.format) && !open_backup(path, &bytes, &doc)) {
+    job.note = damaged_note;
+    rc = 0;
+  }
+  if (rc == RP_E_FORMAT && job.format) return rp__format_refuse(job.format, err);
+  if (rc == RP_E_FORMAT_CORRUPT && !job.format) rp__hint(err, "it was tried as " RP_FORMATS_READ);
+  if (rc) return rc;
+  if (!job.format) job.format = rp__format_detect(&doc);
+  job.scope = o->scope ? o->scope : job.format ? job.format->name : "default";
+  rc = job.format ? import_doc(e, &job, &doc, err) : rp__format_refuse(NULL, err);
+  rp__doc_done(&doc);
   return rc;
 }

@@ -38,27 +38,6 @@ static int malformed(struct source *x, const char *what)
   return rp__fail(x->err, RP_E_FORMAT, "line %lld: %s", (long long)x->line, what);
 }
 
-static int fill(struct source *x)
-{
-  if (x->at) { /* make room by dropping what was taken */
-    memmove(x->in.p, x->in.p + x->at, x->in.n - x->at);
-    x->in.n -= x->at;
-    x->at = 0;
-  }
-  if (x->in.n >= x->max_line)
-    return rp__fail(x->err, RP_E_TOO_LARGE, "line %lld is longer than %zu bytes", (long long)x->line + 1, x->max_line);
-  char *room = rp__buf_room(&x->in, CHUNK);
-  if (!room) return rp__fail_nomem(x->err);
-  long got = x->read(x->ctx, room, CHUNK);
-  if (got < 0) return rp__fail(x->err, RP_E_IO, "the import can't be read");
-  x->in.n += (size_t)got;
-  x->bytes += got;
-  x->eof = got == 0;
-  if (x->progress && x->progress(x->pctx, x->bytes, 0))
-    return rp__fail(x->err, RP_E_CANCELLED, "the import was interrupted");
-  return 0;
-}
-
 /* The next line without its newline; *ret.p is NULL at the end. */
 static int next_line(struct source *x, struct rp__str *ret)
 {
@@ -77,8 +56,23 @@ static int next_line(struct source *x, struct rp__str *ret)
       *ret = (struct rp__str){0};
       return 0;
     }
-    int rc = fill(x);
-    if (rc) return rc;
+    if (x->at) { /* make room by dropping what was taken */
+      memmove(x->in.p, x->in.p + x->at, x->in.n - x->at);
+      x->in.n -= x->at;
+      x->at = 0;
+    }
+    if (x->in.n >= x->max_line)
+      return rp__fail(x->err, RP_E_TOO_LARGE, "line %lld is longer than %zu bytes", (long long)x->line + 1,
+                      x->max_line);
+    char *room = rp__buf_room(&x->in, CHUNK);
+    if (!room) return rp__fail_nomem(x->err);
+    long got = x->read(x->ctx, room, CHUNK);
+    if (got < 0) return rp__fail(x->err, RP_E_IO, "the import can't be read");
+    x->in.n += (size_t)got;
+    x->bytes += got;
+    x->eof = got == 0;
+    if (x->progress && x->progress(x->pctx, x->bytes, 0))
+      return rp__fail(x->err, RP_E_CANCELLED, "the import was interrupted");
   }
 }
 
@@ -151,30 +145,25 @@ static int read_header(struct source *x, struct rp__json doc)
   return rp__copy_begin(x->e, r, &x->copy, x->err);
 }
 
-/* How the run began, which older exports don't say. */
-static bool read_beginning(struct rp__json v, struct rp__run_row *run)
-{
-  char restart[24] = "", cause[16] = "";
-  struct rp__json elapsed = rp__json_get(v, "elapsed");
-  get_text(v, "restart", restart, sizeof restart);
-  get_text(v, "previous_cause", cause, sizeof cause);
-  run->restart = rp__restart_parse(restart);
-  run->previous_cause = rp__cause_parse(cause);
-  if (elapsed.type != RP_JSON_NONE && (!rp__json_double(elapsed, &run->elapsed) || run->elapsed < 0)) return false;
-  return get_time(v, "start_number", &run->start_number) && run->start_number >= 0;
-}
-
 static int read_run(struct source *x, struct rp__json v)
 {
   struct rp__buf masked RP_AUTOBUF = RP_BUF(4 * x->max_line);
   struct rp__run_row run = {0};
-  char owner[16] = "", cause[16] = "";
+  char owner[16] = "", cause[16] = "", restart[24] = "", previous[16] = "";
   int64_t epoch = 0;
   int rc = mask_line(x, x->row.scope, &v, &masked);
   if (rc) return rc;
   bool ok = rp__json_i64(rp__json_get(v, "epoch"), &epoch) && get_time(v, "started_at", &run.started_at) &&
             get_time(v, "heartbeat_at", &run.heartbeat_at) && get_time(v, "ended_at", &run.ended_at) &&
-            get_time(v, "pid", &run.proc.pid) && read_beginning(v, &run);
+            get_time(v, "pid", &run.proc.pid);
+  /* How the run began, which older exports don't say. */
+  struct rp__json elapsed = rp__json_get(v, "elapsed");
+  get_text(v, "restart", restart, sizeof restart);
+  get_text(v, "previous_cause", previous, sizeof previous);
+  run.restart = rp__restart_parse(restart);
+  run.previous_cause = rp__cause_parse(previous);
+  ok = ok && (elapsed.type == RP_JSON_NONE || (rp__json_double(elapsed, &run.elapsed) && run.elapsed >= 0)) &&
+       get_time(v, "start_number", &run.start_number) && run.start_number >= 0;
   get_text(v, "owner", owner, sizeof owner);
   get_text(v, "cause", cause, sizeof cause);
   get_text(v, "boot_id", run.proc.boot_id, sizeof run.proc.boot_id);
@@ -201,32 +190,23 @@ static int read_run(struct source *x, struct rp__json v)
   return rp__engine_commit(x->e, ops, 2, RP_OS, x->err);
 }
 
-/* The body of an event: a value of the line, or, where it spanned lines, in a string. */
-static int event_body(struct source *x, struct rp__json doc, struct rp__buf *text, struct rp__json *ret)
-{
-  struct rp__json v = rp__json_get(doc, "body"), quoted = rp__json_get(doc, "body_text");
-  struct rp__json_limits limits = {.max_bytes = x->copy->s->config->body_bytes};
-  if (quoted.type == RP_JSON_STRING) {
-    int rc = rp__json_text(quoted, text);
-    if (!rc && text->err) return rp__fail_nomem(x->err);
-    if (rc || rp__json_parse(text->p, text->n, &limits, &v, NULL)) return malformed(x, "body_text is no JSON object");
-  }
-  if (v.type != RP_JSON_OBJECT) return malformed(x, "body must be an object");
-  *ret = v;
-  return 0;
-}
-
 static int read_event(struct source *x, struct rp__json doc)
 {
   int64_t seq = 0, at = 0;
   char kind[RP_NAME] = "";
   struct rp__buf text RP_AUTOBUF = RP_BUF(x->max_line);
-  struct rp__json body = {0};
+  struct rp__json body = rp__json_get(doc, "body"), quoted = rp__json_get(doc, "body_text");
+  struct rp__json_limits limits = {.max_bytes = x->copy->s->config->body_bytes};
   if (!rp__json_i64(rp__json_get(doc, "seq"), &seq)) return malformed(x, "seq is missing");
   if (!rp__json_i64(rp__json_get(doc, "at"), &at)) return malformed(x, "at is missing");
   if (!get_name(doc, "kind", true, kind)) return malformed(x, "kind is missing or not allowed");
-  int rc = event_body(x, doc, &text, &body);
-  if (rc) return rc;
+  int rc = 0;
+  if (quoted.type == RP_JSON_STRING) { /* it spanned lines */
+    rc = rp__json_text(quoted, &text);
+    if (!rc && text.err) return rp__fail_nomem(x->err);
+    if (rc || rp__json_parse(text.p, text.n, &limits, &body, NULL)) return malformed(x, "body_text is no JSON object");
+  }
+  if (body.type != RP_JSON_OBJECT) return malformed(x, "body must be an object");
   if (body.n > x->copy->s->config->body_bytes)
     return rp__fail_field(x->err, RP_E_TOO_LARGE, "body", "line %lld: the body has %zu bytes, the limit is %zu",
                           (long long)x->line, body.n, x->copy->s->config->body_bytes);
@@ -244,8 +224,7 @@ static int blob_malformed(struct source *x)
   return malformed(x, "the blob is not as expected");
 }
 
-/* The next part's place: what it says of its blob must be what the first part said. */
-static int blob_begin(struct source *x, struct rp__json v)
+static int read_blob(struct source *x, struct rp__json v)
 {
   char id[RP_NAME] = "";
   int64_t at = 0, bytes = -1, part = 0;
@@ -255,16 +234,24 @@ static int blob_begin(struct source *x, struct rp__json v)
   if (bytes > (int64_t)RP_BLOB_MAX)
     return rp__fail_field(x->err, RP_E_TOO_LARGE, "blob", "line %lld: the blob has %lld bytes, the limit is %zu",
                           (long long)x->line, (long long)bytes, RP_BLOB_MAX);
+  /* What a part says of its blob must be what the first part said. */
   if (part > 1 && (strcmp(id, x->blob.id) != 0 || bytes != x->blob_bytes)) return blob_malformed(x);
   snprintf(x->blob.id, sizeof x->blob.id, "%s", id);
   x->blob.at_ms = at;
   x->blob_bytes = bytes;
   x->blob_part = part;
-  return 0;
-}
-
-static int blob_store(struct source *x)
-{
+  struct rp__json data = rp__json_get(v, "data");
+  size_t n = 0, room = data.n / 4 * 3 + 3;
+  if (data.type != RP_JSON_STRING) return blob_malformed(x);
+  if (x->blob_part == 1) x->blob_data = RP_BUF(RP_BLOB_MAX + x->max_line);
+  char *to = rp__buf_room(&x->blob_data, room);
+  if (!to) return rp__fail_nomem(x->err);
+  if (sodium_base642bin((unsigned char *)to, room, data.p + 1, data.n - 2, NULL, &n, NULL,
+                        sodium_base64_VARIANT_ORIGINAL) != 0)
+    return malformed(x, "the blob's data is no base64");
+  x->blob_data.n += n;
+  if ((int64_t)x->blob_data.n > x->blob_bytes) return malformed(x, "the blob is longer than it says");
+  if ((int64_t)x->blob_data.n < x->blob_bytes) return 0;
   struct rp__buf masked RP_AUTOBUF = RP_BUF(2 * RP_BLOB_MAX);
   struct rp__str stored;
   int rc = rp__engine_mask_bytes(x->e, x->copy->s->scope, x->blob_data.p, x->blob_data.n, &masked, &stored);
@@ -277,24 +264,6 @@ static int blob_store(struct source *x)
   x->blobs++;
   rp__buf_done(&x->blob_data);
   return rc;
-}
-
-static int read_blob(struct source *x, struct rp__json v)
-{
-  struct rp__json data = rp__json_get(v, "data");
-  size_t n = 0, room = data.n / 4 * 3 + 3;
-  int rc = blob_begin(x, v);
-  if (rc) return rc;
-  if (data.type != RP_JSON_STRING) return blob_malformed(x);
-  if (x->blob_part == 1) x->blob_data = RP_BUF(RP_BLOB_MAX + x->max_line);
-  char *at = rp__buf_room(&x->blob_data, room);
-  if (!at) return rp__fail_nomem(x->err);
-  if (sodium_base642bin((unsigned char *)at, room, data.p + 1, data.n - 2, NULL, &n, NULL,
-                        sodium_base64_VARIANT_ORIGINAL) != 0)
-    return malformed(x, "the blob's data is no base64");
-  x->blob_data.n += n;
-  if ((int64_t)x->blob_data.n > x->blob_bytes) return malformed(x, "the blob is longer than it says");
-  return (int64_t)x->blob_data.n == x->blob_bytes ? blob_store(x) : 0;
 }
 
 static int read_end(struct source *x, struct rp__json v)

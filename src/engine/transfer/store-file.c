@@ -5,7 +5,6 @@
 
 #include <sodium.h>
 
-#include "base/text.h"
 #include "engine/transfer/foreign.h"
 #include "engine/transfer/agent-tokens.h"
 #include "format/clawd.h"
@@ -38,13 +37,7 @@ static int on_row(void *ctx, const struct rp__session_row *row)
   if (m->f->mirror && !is_mirrored(m, row)) return 0;
   if (m->n == RP_FOREIGN_SESSIONS)
     return rp__fail(m->err, RP_E_TOO_LARGE, "there are more than %d sessions", RP_FOREIGN_SESSIONS);
-  if (m->n == m->cap) {
-    size_t cap = m->cap ? 2 * m->cap : 64;
-    char(*ids)[RP_NAME] = realloc(m->ids, cap * sizeof *ids);
-    if (!ids) return rp__fail_nomem(m->err);
-    m->ids = ids;
-    m->cap = cap;
-  }
+  if (!RP__ROOM(m->ids, m->n, m->cap)) return rp__fail_nomem(m->err);
   memcpy(m->ids[m->n++], row->id, sizeof row->id);
   return 0;
 }
@@ -94,15 +87,6 @@ static bool has_agent(const struct rp__export_source *g, const struct rp__sessio
   return strcmp(row->provider, "clawd") == 0 || rp__runtime_status(g->giver.state) != RP_RUNTIME_NONE;
 }
 
-static void note_agent(struct store *x, const struct rp__agent_token *t)
-{
-  size_t i = 0;
-  while (i < x->n_known && strcmp(x->known[i].secret, t->secret) != 0) i++;
-  if (i == x->n_known && i < SECRETS_MAX) memcpy(x->known[x->n_known++].secret, t->secret, sizeof t->secret);
-  if (i < SECRETS_MAX) x->known[i].agents++;
-  x->info.tokens++;
-}
-
 /*
  * One secret is all that the file has: that of most agents; the others will have to be told. Without any agent the
  * server's own, for those to come.
@@ -135,7 +119,13 @@ static int write_one(struct store *x, const char *id, rp_error *err)
     source.giver.write = x->f->write;
     source.giver.write_ctx = x->f->ctx;
     if (!x->f->without_tokens) rp__agent_token_find(x->e, &x->own, &row, &token);
-    if (token.agent.token[0] && has_agent(&source, &row)) note_agent(x, &token);
+    if (token.agent.token[0] && has_agent(&source, &row)) {
+      size_t i = 0;
+      while (i < x->n_known && strcmp(x->known[i].secret, token.secret) != 0) i++;
+      if (i == x->n_known && i < SECRETS_MAX) memcpy(x->known[x->n_known++].secret, token.secret, sizeof token.secret);
+      if (i < SECRETS_MAX) x->known[i].agents++;
+      x->info.tokens++;
+    }
     const struct rp__clawd_tokens t = {.session = token.agent.token, .manager = token.agent.manager};
     rc = rp__clawd_session(&source.giver, &t, x->info.sessions == 0, err);
     rp__export_source_done(&source);
@@ -145,22 +135,19 @@ static int write_one(struct store *x, const char *id, rp_error *err)
   return rc ? rp__wrap(err, "session %s", id) : 0;
 }
 
-static int write_all(struct store *x, const struct members *m, rp_error *err)
-{
-  const struct rp__giver g = {.random = &rp__system_random, .write = x->f->write, .write_ctx = x->f->ctx};
-  int rc = x->f->without_tokens ? 0 : rp__own_secret_load(x->e, &x->own, err);
-  if (!rc) rc = rp__clawd_begin(&g, err);
-  for (size_t i = m->n; !rc && i-- > 0;) rc = write_one(x, m->ids[i], err);
-  return rc ? rc : rp__clawd_end(&g, choose_secret(x), x->info.sessions > 0, err);
-}
-
 int rp__store_file_write(rp_engine *e, const struct rp__store_file *f, rp_store_info *ret, rp_error *err)
 {
   rp_error own = {0};
   struct members m = {.e = e, .f = f, .now = rp__engine_now(e), .err = err ? err : &own};
   struct store x RP_CLEANUP(store_done) = {.e = e, .f = f};
   int rc = list_members(&m, m.err);
-  if (!rc) rc = write_all(&x, &m, m.err);
+  if (!rc) {
+    const struct rp__giver g = {.random = &rp__system_random, .write = x.f->write, .write_ctx = x.f->ctx};
+    rc = x.f->without_tokens ? 0 : rp__own_secret_load(x.e, &x.own, m.err);
+    if (!rc) rc = rp__clawd_begin(&g, m.err);
+    for (size_t i = m.n; !rc && i-- > 0;) rc = write_one(&x, m.ids[i], m.err);
+    if (!rc) rc = rp__clawd_end(&g, choose_secret(&x), x.info.sessions > 0, m.err);
+  }
   free(m.ids);
   if (!rc && ret) *ret = x.info;
   return rc;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 
 #define TEMP RP_TEMP_PREFIX "0123456789abcdef0123456789abcdef"
 

@@ -3,7 +3,7 @@
 #include "unit/engine/retain.h"
 
 #include "base/file.h"
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 
 #define KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 #define SECRET "the-lighthouse-keeper-is-called-Ada"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The slots of this process in `<db>.runs`. */
-#include "engine/start/run-slot.h"
+#include "engine/run/slot.h"
 
 struct rp__slot {
   struct rp__slot *next;

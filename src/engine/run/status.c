@@ -28,19 +28,10 @@ static int starts_get(struct status *st, const char *scope, int64_t *ret)
 
 /* ---- of a session ---- */
 
-static int on_newest(void *ctx, const struct rp__run_row *run)
-{
-  *(struct rp__run_row *)ctx = *run;
-  return 0;
-}
-
 static int find_session(struct status *st, const char *ref)
 {
-  struct rp__run_filter f = {.limit = 1};
   int rc = rp__session_lookup(st->e, ref, &st->row, st->err);
-  if (rc) return rc;
-  f.session_ref = st->row.ref;
-  rc = st->e->store->ops->run_list(st->e->store, &f, on_newest, &st->run, st->err);
+  if (!rc) rc = rp__run_newest(st->e, st->row.ref, false, &st->run, st->err);
   return rc ? rc : starts_get(st, st->row.scope, &st->starts);
 }
 
@@ -104,49 +95,15 @@ static void write_away(const struct rp__run_row *run, const char *key, struct rp
     rp__jw_null(w);
 }
 
-static void status_write(const struct status *st, struct rp__jw *w)
-{
-  const struct rp__run_row *run = &st->run;
-  struct rp__evidence evidence;
-  struct rp__verdict verdict = {0};
-  if (run->ref && !run->ended_at) rp__run_judge(st->e, run, st->row.last_activity_at, &evidence, &verdict);
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", st->row.id);
-  rp__jw_kstr(w, "scope", st->row.scope);
-  rp__jw_kstr(w, "restart_type", run->ref ? rp__restart_name(run->restart) : NULL);
-  rp__jw_kstr(w, "cause", rp__cause_name(run->previous_cause));
-  write_away(run, "elapsed", w);
-  write_away(run, "elapsed_since_last", w);
-  rp__jw_kdouble(w, "uptime", run->ref ? uptime(st, verdict.alive) : 0);
-  rp__jw_ki64(w, "total_sessions", st->starts);
-  rp__jw_key(w, "start_number");
-  if (run->start_number)
-    rp__jw_i64(w, run->start_number);
-  else
-    rp__jw_null(w);
-  rp__jw_key(w, "session_start");
-  if (run->ref)
-    rp__jw_double(w, (double)run->started_at / 1000.0);
-  else
-    rp__jw_null(w);
-  rp__jw_ktime(w, "started_at", run->started_at);
-  rp__jw_kbool(w, "alive", verdict.alive);
-  rp__jw_kbool(w, "owned", run->ref && run->owner != RP_RUN_NONE);
-  rp__jw_end_object(w);
-}
-
 int rp_alive(rp_engine *e, const char *ref, bool *ret_alive, rp_error *err)
 {
   struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
   struct rp__run_row run = {0};
-  struct rp__run_filter f = {.limit = 1};
   struct rp__evidence evidence;
   struct rp__verdict verdict = {0};
   int rc = rp__engine_check(e, err);
   if (!rc) rc = rp__session_lookup(e, ref ? ref : "", &row, err);
-  if (rc) return rc;
-  f.session_ref = row.ref;
-  if (!rp__status_ended(row.status)) rc = e->store->ops->run_list(e->store, &f, on_newest, &run, err);
+  if (!rc && !rp__status_ended(row.status)) rc = rp__run_newest(e, row.ref, false, &run, err);
   if (rc) return rc;
   if (run.ref && !run.ended_at) rp__run_judge(e, &run, row.last_activity_at, &evidence, &verdict);
   *ret_alive = verdict.alive;
@@ -161,9 +118,26 @@ int rp_session_status_json(rp_engine *e, const char *ref, const char *scope, cha
   int rc = rp__engine_check(e, err);
   if (!rc) rc = ref ? find_session(&st, ref) : find_latest(&st, scope);
   if (rc) return rc;
-  status_write(&st, &w);
-  char *doc = rp__buf_take(&out);
-  if (!doc) return rp__fail_nomem(err);
-  *ret = doc;
-  return 0;
+  const struct rp__run_row *run = &st.run;
+  struct rp__evidence evidence;
+  struct rp__verdict verdict = {0};
+  if (run->ref && !run->ended_at) rp__run_judge(st.e, run, st.row.last_activity_at, &evidence, &verdict);
+  rp__jw_pack(&w, "{session_id:s scope:s restart_type:s cause:s", st.row.id, st.row.scope,
+              run->ref ? rp__restart_name(run->restart) : NULL, rp__cause_name(run->previous_cause));
+  write_away(run, "elapsed", &w);
+  write_away(run, "elapsed_since_last", &w);
+  rp__jw_pack(&w, "uptime:d total_sessions:i", run->ref ? uptime(&st, verdict.alive) : 0, st.starts);
+  rp__jw_key(&w, "start_number");
+  if (run->start_number)
+    rp__jw_i64(&w, run->start_number);
+  else
+    rp__jw_null(&w);
+  rp__jw_key(&w, "session_start");
+  if (run->ref)
+    rp__jw_double(&w, (double)run->started_at / 1000.0);
+  else
+    rp__jw_null(&w);
+  rp__jw_pack(&w, "started_at:t alive:b owned:b}", run->started_at, verdict.alive,
+              run->ref && run->owner != RP_RUN_NONE);
+  return rp__text_give(&out, ret, err);
 }

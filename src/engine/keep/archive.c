@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cold files: writing, moving, reading and removing them. */
-#include "engine/capture/archive.h"
+#include "engine/keep/archive.h"
 
 #include "base/file.h"
 #include "engine/keep/audit.h"
@@ -40,18 +40,6 @@ static struct rp__str archive_ad(const struct rp__session_row *row, char out[RP_
 
 /* ---- writing ---- */
 
-static int seal_file(rp_engine *e, const struct rp__session_row *row, const struct rp__buf *plain, struct rp__buf *out,
-                     rp_error *err)
-{
-  const struct rp__key *key = NULL;
-  char text[RP_NAME + 16];
-  int rc = rp__scope_key(e, row->scope, &key, err);
-  if (rc) return rc;
-  if (!key) return rp__fail(err, RP_E_KEY_MISSING, "session %s is sealed and no key is set", row->id);
-  rc = rp__seal(key, &rp__system_random, archive_ad(row, text), plain->p, plain->n, out);
-  return rc ? rp__fail_nomem(err) : 0;
-}
-
 int rp__archive_write(rp_engine *e, const struct rp__session_row *row, const char *json, size_t n, rp_error *err)
 {
   struct rp__buf path RP_AUTOBUF = RP_BUF(PATH_MAX_BYTES);
@@ -60,30 +48,30 @@ int rp__archive_write(rp_engine *e, const struct rp__session_row *row, const cha
                         sealed RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 131072);
   if (n > RP_ARCHIVE_MAX) return rp__fail(err, RP_E_TOO_LARGE, "the record of session %s is too large", row->id);
   int rc = rp__gzip(json, n, &packed, err);
-  if (!rc && row->sealed) rc = seal_file(e, row, &packed, &sealed, err);
+  if (!rc && row->sealed) {
+    const struct rp__key *key = NULL;
+    char text[RP_NAME + 16];
+    rc = rp__scope_key(e, row->scope, &key, err);
+    if (!rc && !key) rc = rp__fail(err, RP_E_KEY_MISSING, "session %s is sealed and no key is set", row->id);
+    if (!rc && rp__seal(key, &rp__system_random, archive_ad(row, text), packed.p, packed.n, &sealed))
+      rc = rp__fail_nomem(err);
+  }
   if (!rc) rc = archive_open(e, row, true, &dir, &path, err);
   const struct rp__buf *bytes = row->sealed ? &sealed : &packed;
   return rc ? rc : rp__file_write_at(dir, path.p, bytes->p, bytes->n, err);
 }
 
-static int archive_audit(rp_engine *e, const struct rp__session_row *row, int64_t bytes, struct rp__audit_note *note,
-                         struct rp__op *ret, rp_error *err)
-{
-  rp__audit_begin(note);
-  rp__jw_kstr(&note->w, "session_id", row->id);
-  rp__jw_ktime(&note->w, "ended_at", row->ended_at);
-  rp__jw_ki64(&note->w, "bytes", bytes);
-  return rp__audit_op(e, row->scope, "archive", note, ret, err);
-}
-
 int rp__archive_move(rp_engine *e, const struct rp__session_row *row, const char *json, size_t n, rp_error *err)
 {
   struct rp__audit_note note RP_CLEANUP(rp__audit_done) = {0};
-  struct rp__op base = {
-      .session_ref = row->ref, .session_id = row->id, .now_ms = rp__engine_now(e), .epoch = row->epoch};
+  struct rp__op base = {RP__OP_OF(e, row), .epoch = row->epoch};
   struct rp__op ops[3] = {base, base, base};
   int rc = rp__archive_write(e, row, json, n, err);
-  if (!rc) rc = archive_audit(e, row, (int64_t)n, &note, &ops[2], err);
+  if (!rc) {
+    rp__audit_begin(&note);
+    rp__jw_pack(&note.w, "session_id:s ended_at:t bytes:i", row->id, row->ended_at, (int64_t)n);
+    rc = rp__audit_op(e, row->scope, "archive", &note, &ops[2], err);
+  }
   if (rc) return rc;
   ops[0].type = RP_OP_SESSION_SET; /* changes nothing: refused when a newer run has taken the session up */
   ops[1].type = RP_OP_RECORD_ARCHIVE;
@@ -98,34 +86,6 @@ int rp__archive_move(rp_engine *e, const struct rp__session_row *row, const char
 static int damaged(const struct rp__session_row *row, const char *why, rp_error *err)
 {
   return rp__fail(err, RP_E_CORRUPT, "the archived record of session %s is damaged: %s", row->id, why);
-}
-
-static int open_file(rp_engine *e, const struct rp__session_row *row, const struct rp__buf *bytes, struct rp__buf *out,
-                     rp_error *err)
-{
-  struct rp__buf plain RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 131072);
-  const struct rp__key *key = NULL;
-  char text[RP_NAME + 16];
-  rp_error why = {0};
-  int rc = row->sealed ? rp__scope_key(e, row->scope, &key, err) : 0;
-  if (rc) return rc;
-  if (row->sealed && (rc = rp__unseal(key, archive_ad(row, text), bytes->p, bytes->n, &plain, err))) return rc;
-  const struct rp__buf *packed = row->sealed ? &plain : bytes;
-  rc = rp__gunzip(packed->p ? packed->p : "", packed->n, out, &why);
-  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
-  return rc ? damaged(row, why.message, err) : 0;
-}
-
-/* A file that was copied to the wrong name must not speak for another session. */
-static int check_record(const struct rp__session_row *row, const struct rp__buf *json, rp_error *err)
-{
-  struct rp__json v;
-  rp_error why = {0};
-  int rc = rp__json_parse(json->p ? json->p : "", json->n, NULL, &v, &why);
-  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
-  if (rc || v.type != RP_JSON_OBJECT) return damaged(row, "it is no JSON object", err);
-  if (!rp__json_eq(rp__json_get(v, "session_id"), row->id)) return damaged(row, "it is another session's", err);
-  return 0;
 }
 
 int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp__buf *out, rp_error *err)
@@ -144,9 +104,22 @@ int rp__archive_read(rp_engine *e, const struct rp__session_row *row, struct rp_
     if (err) *err = why;
     return rc;
   }
-  rc = open_file(e, row, &bytes, &json, err);
-  if (!rc) rc = check_record(row, &json, err);
+  struct rp__buf plain RP_AUTOBUF = RP_BUF(RP_ARCHIVE_MAX + 131072);
+  const struct rp__key *key = NULL;
+  char text[RP_NAME + 16];
+  if (row->sealed) rc = rp__scope_key(e, row->scope, &key, err);
+  if (!rc && row->sealed) rc = rp__unseal(key, archive_ad(row, text), bytes.p, bytes.n, &plain, err);
   if (rc) return rc;
+  const struct rp__buf *packed = row->sealed ? &plain : &bytes;
+  rc = rp__gunzip(packed->p ? packed->p : "", packed->n, &json, &why);
+  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (rc) return damaged(row, why.message, err);
+  struct rp__json v;
+  rc = rp__json_parse(json.p ? json.p : "", json.n, NULL, &v, &why);
+  if (rc == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (rc || v.type != RP_JSON_OBJECT) return damaged(row, "it is no JSON object", err);
+  /* A file that was copied to the wrong name must not speak for another session. */
+  if (!rp__json_eq(rp__json_get(v, "session_id"), row->id)) return damaged(row, "it is another session's", err);
   rp__buf_add(out, json.p, json.n);
   return out->err ? rp__fail(err, out->err, "the record of session %s can't be kept in memory", row->id) : 0;
 }
