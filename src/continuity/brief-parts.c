@@ -123,24 +123,6 @@ void rp__brief_waiting(const struct rp__brief_input *in, struct rp__draft *d)
 
 /* ---- memories --------------------------------------------------------------------------- */
 
-static void own_learnings(const struct rp__brief_input *in, struct rp__draft *d)
-{
-  const struct rp__rows *rows = rp__rows_of(in->state, &rp__facet_learnings);
-  for (size_t i = rows->count > RP_BRIEF_MEMORIES ? rows->count - RP_BRIEF_MEMORIES : 0; i < rows->count; i++) {
-    double confidence = 1;
-    struct rp__buf *out = rp__draft_item(d);
-    rp__buf_str(out, "- ");
-    struct rp__json content = rp__row_cell(rows->v[i], RP_LEARNING_CONTENT);
-    if (rp__plain_value(out, content, RP_TEXT_CHARS) == 0 || rp__draft_repeats(d)) {
-      rp__draft_cancel(d);
-      continue;
-    }
-    if (rp__json_double(rp__row_cell(rows->v[i], RP_LEARNING_CONFIDENCE), &confidence))
-      rp__buf_printf(out, " (confidence %.0f%%)", 100 * RP_MAX(0, RP_MIN(confidence, 1)));
-    rp__draft_why(d, "learned in this session");
-  }
-}
-
 void rp__brief_memories(const struct rp__brief_input *in, struct rp__draft *d)
 {
   size_t n = 0;
@@ -155,5 +137,20 @@ void rp__brief_memories(const struct rp__brief_input *in, struct rp__draft *d)
     rp__draft_why(d, "memory %.64s: %.4f after %.1f h is %.4f", m[i].memory_id, m[i].original, m[i].hours,
                   m[i].inherited);
   }
-  if (in->resumed) own_learnings(in, d);
+  if (in->resumed) {
+    const struct rp__rows *rows = rp__rows_of(in->state, &rp__facet_learnings);
+    for (size_t i = rows->count > RP_BRIEF_MEMORIES ? rows->count - RP_BRIEF_MEMORIES : 0; i < rows->count; i++) {
+      double confidence = 1;
+      struct rp__buf *out = rp__draft_item(d);
+      rp__buf_str(out, "- ");
+      struct rp__json content = rp__row_cell(rows->v[i], RP_LEARNING_CONTENT);
+      if (rp__plain_value(out, content, RP_TEXT_CHARS) == 0 || rp__draft_repeats(d)) {
+        rp__draft_cancel(d);
+        continue;
+      }
+      if (rp__json_double(rp__row_cell(rows->v[i], RP_LEARNING_CONFIDENCE), &confidence))
+        rp__buf_printf(out, " (confidence %.0f%%)", 100 * RP_MAX(0, RP_MIN(confidence, 1)));
+      rp__draft_why(d, "learned in this session");
+    }
+  }
 }

@@ -81,11 +81,6 @@ static size_t hidden(const struct rp__draft_section *s)
   return s->cut + s->left_out;
 }
 
-static size_t item_size(const struct rp__draft_item *item)
-{
-  return item->shortened ? item->short_n + sizeof SHORT_MARK - 1 : item->n;
-}
-
 /* The items that are still shown. */
 static void shown(const struct rp__draft_section *s, size_t *ret_from, size_t *ret_to)
 {
@@ -101,7 +96,8 @@ static size_t section_size(const struct rp__draft *d, const struct rp__draft_sec
   size_t from, to, n = 0, parts = 0;
   if (s->dropped) return 0;
   shown(s, &from, &to);
-  for (size_t i = from; i < to; i++, parts++) n += item_size(&d->items[i]);
+  for (size_t i = from; i < to; i++, parts++)
+    n += d->items[i].shortened ? d->items[i].short_n + sizeof SHORT_MARK - 1 : d->items[i].n;
   if (hidden(s)) {
     n += sizeof MORE_BEFORE - 1 + decimal(hidden(s)) + sizeof MORE_AFTER - 1;
     parts++;

@@ -32,15 +32,6 @@ static int gather_one(struct rp__plan *p, const struct rp__memory_fact *f, bool 
   return m->memory_id && (m->content || !m->taken || !f->content) ? 0 : RP_E_NOMEM;
 }
 
-static void limit(struct rp__plan *p)
-{
-  for (size_t i = RP_BRIEF_MEMORIES; i < p->n_memories && p->memories[i].taken; i++) {
-    p->memories[i].taken = false;
-    p->memories[i].verdict = "beyond_limit";
-    free(RP_TAKE(p->memories[i].content));
-  }
-}
-
 int rp__plan_choose_memories(struct rp__plan *p, const struct rp__plan_sources *s, bool all)
 {
   if (s->n_memories == 0) return 0;
@@ -49,7 +40,13 @@ int rp__plan_choose_memories(struct rp__plan *p, const struct rp__plan_sources *
   for (size_t i = 0; i < s->n_memories; i++)
     if (gather_one(p, &s->memories[i], all)) return RP_E_NOMEM;
   qsort(p->memories, p->n_memories, sizeof *p->memories, by_confidence);
-  if (!all) limit(p);
+  if (!all) {
+    for (size_t i = RP_BRIEF_MEMORIES; i < p->n_memories && p->memories[i].taken; i++) {
+      p->memories[i].taken = false;
+      p->memories[i].verdict = "beyond_limit";
+      free(RP_TAKE(p->memories[i].content));
+    }
+  }
   return 0;
 }
 

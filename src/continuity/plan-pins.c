@@ -58,15 +58,6 @@ static struct rp__json pins_of(const struct rp__candidate *c)
   return rp__json_get(c->record, rp__record_names[RP_PART_WORKING_MEMORY]);
 }
 
-static size_t count_pins(const struct rp__plan *p)
-{
-  size_t n = 0;
-  for (size_t i = 0; i < p->n_slots; i++) {
-    if (p->slots[i].refs && p->slots[i].c.opened) n += RP_MIN(rp__json_count(pins_of(&p->slots[i].c)), PINS_OF_ONE);
-  }
-  return n;
-}
-
 /* A pin that says to be newer than the end of its session is not believed. */
 static int64_t pinned_at(struct rp__json pin, const struct rp__candidate *from)
 {
@@ -98,7 +89,10 @@ static int gather_one(struct rp__plan *p, const struct rp__candidate *from, stru
 
 static int gather(struct rp__plan *p)
 {
-  size_t total = count_pins(p);
+  size_t total = 0;
+  for (size_t i = 0; i < p->n_slots; i++) {
+    if (p->slots[i].refs && p->slots[i].c.opened) total += RP_MIN(rp__json_count(pins_of(&p->slots[i].c)), PINS_OF_ONE);
+  }
   if (total == 0) return 0;
   p->pins = calloc(total, sizeof *p->pins);
   if (!p->pins) return RP_E_NOMEM;
@@ -111,12 +105,6 @@ static int gather(struct rp__plan *p)
       if (gather_one(p, &slot->c, pin)) return RP_E_NOMEM;
   }
   return 0;
-}
-
-static void dropped_free(struct dropped_list *d)
-{
-  for (size_t i = 0; i < d->n; i++) free(d->v[i].label);
-  free(d->v);
 }
 
 static struct rp__json dropped_of(const struct rp__slot *s)
@@ -247,36 +235,10 @@ static const struct rp__candidate *dropped_by(const struct choosing *ch, const s
   return last;
 }
 
-static void decide(struct choosing *ch, size_t i)
-{
-  struct rp__pin_choice *c = &ch->p->pins[i];
-  const struct rp__candidate *by = dropped_by(ch, c);
-  if (by) {
-    c->verdict = "dropped";
-    snprintf(c->reason, sizeof c->reason, "session %.60s took it off or replaced it", by->session_id);
-    return;
-  }
-  if (!may_come(ch, c)) return;
-  if (present(ch->s, c->label)) {
-    refuse(c, "label_present", "a pin with this label is present, and wins");
-  } else if (seen(ch->p, i)) {
-    refuse(c, "duplicate", "a newer pin has this label");
-  } else if (ch->taken == ch->slots) {
-    c->verdict = "no_free_slot";
-    snprintf(c->reason, sizeof c->reason, "no free slot: %zu of %d were taken", ch->s->n_labels, RP_PINS_MAX);
-  } else if (ch->taken == ch->limit) {
-    c->verdict = "beyond_limit";
-    snprintf(c->reason, sizeof c->reason, "at most %zu are inherited", ch->limit);
-  } else {
-    c->verdict = "inherited";
-    c->taken = true;
-    ch->taken++;
-  }
-}
-
 static void choosing_done(struct choosing *ch)
 {
-  dropped_free(&ch->dropped);
+  for (size_t i = 0; i < ch->dropped.n; i++) free(ch->dropped.v[i].label);
+  free(ch->dropped.v);
 }
 
 int rp__plan_choose_pins(struct rp__plan *p, const struct rp__plan_sources *s, bool all)
@@ -289,7 +251,31 @@ int rp__plan_choose_pins(struct rp__plan *p, const struct rp__plan_sources *s, b
   if (rc == 0) rc = gather_dropped(&ch);
   if (rc || p->n_pins == 0) return rc;
   qsort(p->pins, p->n_pins, sizeof *p->pins, by_worth);
-  for (size_t i = 0; i < p->n_pins; i++) decide(&ch, i);
+  for (size_t i = 0; i < p->n_pins; i++) {
+    struct rp__pin_choice *c = &ch.p->pins[i];
+    const struct rp__candidate *by = dropped_by(&ch, c);
+    if (by) {
+      c->verdict = "dropped";
+      snprintf(c->reason, sizeof c->reason, "session %.60s took it off or replaced it", by->session_id);
+      continue;
+    }
+    if (!may_come(&ch, c)) continue;
+    if (present(ch.s, c->label)) {
+      refuse(c, "label_present", "a pin with this label is present, and wins");
+    } else if (seen(ch.p, i)) {
+      refuse(c, "duplicate", "a newer pin has this label");
+    } else if (ch.taken == ch.slots) {
+      c->verdict = "no_free_slot";
+      snprintf(c->reason, sizeof c->reason, "no free slot: %zu of %d were taken", ch.s->n_labels, RP_PINS_MAX);
+    } else if (ch.taken == ch.limit) {
+      c->verdict = "beyond_limit";
+      snprintf(c->reason, sizeof c->reason, "at most %zu are inherited", ch.limit);
+    } else {
+      c->verdict = "inherited";
+      c->taken = true;
+      ch.taken++;
+    }
+  }
   qsort(p->pins, p->n_pins, sizeof *p->pins, by_taken);
   return 0;
 }

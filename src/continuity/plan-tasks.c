@@ -79,18 +79,6 @@ static int by_age(const void *x, const void *y)
   return strcmp(a->task_id, b->task_id);
 }
 
-static void drop_repeats(struct rp__plan *p)
-{
-  size_t kept = 0;
-  for (size_t i = 0; i < p->n_tasks; i++) {
-    if (kept && strcmp(p->tasks[kept - 1].task_id, p->tasks[i].task_id) == 0)
-      task_done(&p->tasks[i]);
-    else
-      p->tasks[kept++] = p->tasks[i];
-  }
-  p->n_tasks = kept;
-}
-
 static void replace(char **text, char **by)
 {
   if (!*by) return;
@@ -98,41 +86,33 @@ static void replace(char **text, char **by)
   *text = RP_TAKE(*by);
 }
 
-static void judge(const struct rp__plan *p, struct rp__task_choice *t, struct rp__task_word *word)
-{
-  bool newer = word->known && word->at_ms >= t->at_ms;
-  if (newer) {
-    t->at_ms = word->at_ms;
-    replace(&t->title, &word->title);
-    replace(&t->stage, &word->stage);
-  }
-  t->days = rp__days_since(p->now_ms, t->at_ms);
-  t->taken = !newer || word->open;
-  t->verdict = t->taken ? "surfaced" : "closed";
-  if (!t->taken)
-    snprintf(t->reason, sizeof t->reason, "completed or deleted since");
-  else
-    snprintf(t->reason, sizeof t->reason, "pending at the end of %.64s; last word %lld d ago", t->from->session_id,
-             (long long)t->days);
-}
-
-static void leave(const struct rp__plan *p, struct rp__task_choice *t)
-{
-  t->days = rp__days_since(p->now_ms, t->at_ms);
-  t->taken = false;
-  t->verdict = "present";
-  snprintf(t->reason, sizeof t->reason, "the session has it already");
-}
-
 static int ask(const struct rp__plan *p, const struct rp__plan_sources *s, struct rp__task_choice *t)
 {
   struct rp__task_word word = {0};
   if (s->has_task && s->has_task(s->ctx, t->task_id)) {
-    leave(p, t);
+    t->days = rp__days_since(p->now_ms, t->at_ms);
+    t->taken = false;
+    t->verdict = "present";
+    snprintf(t->reason, sizeof t->reason, "the session has it already");
     return 0;
   }
   int rc = s->task_word ? s->task_word(s->ctx, t->task_id, &word) : 0;
-  if (rc == 0) judge(p, t, &word);
+  if (rc == 0) {
+    bool newer = word.known && word.at_ms >= t->at_ms;
+    if (newer) {
+      t->at_ms = word.at_ms;
+      replace(&t->title, &word.title);
+      replace(&t->stage, &word.stage);
+    }
+    t->days = rp__days_since(p->now_ms, t->at_ms);
+    t->taken = !newer || word.open;
+    t->verdict = t->taken ? "surfaced" : "closed";
+    if (!t->taken)
+      snprintf(t->reason, sizeof t->reason, "completed or deleted since");
+    else
+      snprintf(t->reason, sizeof t->reason, "pending at the end of %.64s; last word %lld d ago", t->from->session_id,
+               (long long)t->days);
+  }
   free(word.title);
   free(word.stage);
   return rc;
@@ -143,7 +123,14 @@ int rp__plan_choose_tasks(struct rp__plan *p, const struct rp__plan_sources *s)
   int rc = gather(p);
   if (rc || p->n_tasks == 0) return rc;
   qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_id);
-  drop_repeats(p);
+  size_t kept = 0;
+  for (size_t i = 0; i < p->n_tasks; i++) {
+    if (kept && strcmp(p->tasks[kept - 1].task_id, p->tasks[i].task_id) == 0)
+      task_done(&p->tasks[i]);
+    else
+      p->tasks[kept++] = p->tasks[i];
+  }
+  p->n_tasks = kept;
   for (size_t i = 0; rc == 0 && i < p->n_tasks; i++) rc = ask(p, s, &p->tasks[i]);
   if (rc == 0) qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_age);
   return rc;

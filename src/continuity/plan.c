@@ -104,15 +104,10 @@ int64_t rp__plan_now(const struct rp__plan *p)
 
 /* ---- offering ------------------------------------------------------------------------ */
 
-static double hours_since(int64_t now_ms, int64_t then_ms)
-{
-  return then_ms < now_ms ? ((double)now_ms - (double)then_ms) / HOUR_MS : 0;
-}
-
 static void score(const struct rp__plan *p, const struct rp__recall *row, struct rp__slot *s)
 {
   struct rp__candidate *c = &s->c;
-  double silent = hours_since(p->now_ms, row->ended_at);
+  double silent = row->ended_at < p->now_ms ? ((double)p->now_ms - (double)row->ended_at) / HOUR_MS : 0;
   s->inside = silent <= p->rules.lookback_hours;
   c->hours = row->living && s->inside ? 0 : silent;
   c->recency = rp__recency(c->hours, p->rules.lookback_hours);
@@ -122,17 +117,6 @@ static void score(const struct rp__plan *p, const struct rp__recall *row, struct
   s->qualified = s->inside && (c->score >= p->rules.threshold - RP_NEAR || c->tasks >= TASKS_ENOUGH - RP_NEAR);
   if (p->forced) s->inside = s->qualified = true;
   c->verdict = !s->inside ? RP_VERDICT_OUTSIDE : !s->qualified ? RP_VERDICT_BELOW : RP_VERDICT_BEYOND;
-}
-
-static void identify(const struct rp__recall *row, struct rp__slot *s)
-{
-  struct rp__candidate *c = &s->c;
-  c->session_ref = row->session_ref;
-  c->ended_at = row->ended_at;
-  c->n_tasks = row->n_tasks;
-  c->has_critical = row->has_critical;
-  c->archived = row->archived;
-  rp__text_copy(c->session_id, sizeof c->session_id, row->session_id);
 }
 
 static void hold(struct rp__plan *p, struct rp__best *b, struct rp__slot *s)
@@ -147,7 +131,13 @@ int rp__plan_offer(struct rp__plan *p, const struct rp__recall *row)
   if (p->sorted) return RP_E_USAGE;
   struct rp__slot *s = p->spare[p->n_spare - 1];
   score(p, row, s);
-  identify(row, s);
+  struct rp__candidate *c = &s->c;
+  c->session_ref = row->session_ref;
+  c->ended_at = row->ended_at;
+  c->n_tasks = row->n_tasks;
+  c->has_critical = row->has_critical;
+  c->archived = row->archived;
+  rp__text_copy(c->session_id, sizeof c->session_id, row->session_id);
   p->counts[s->c.verdict]++;
   bool best = s->qualified && p->rules.max_sessions > 0 && rp__best_wants(&p->best, s);
   bool critical = row->has_critical && s->c.hours <= p->rules.critical_hours && rp__best_wants(&p->critical, s);

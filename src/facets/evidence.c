@@ -64,18 +64,6 @@ struct topics {
   size_t n;
 };
 
-static void gist_done(struct rp__gist *g)
-{
-  rp__buf_done(&g->topics);
-  rp__buf_done(&g->intent);
-  rp__buf_done(&g->context);
-}
-
-static bool gist_empty(const struct rp__gist *g)
-{
-  return g->topics.n == 0 && g->intent.n == 0 && g->context.n == 0;
-}
-
 /* A copy, made before the old one goes. */
 static int set_value(struct rp__buf *b, struct rp__json v)
 {
@@ -134,21 +122,6 @@ static int merge_topics(struct rp__gist *g, struct rp__json told)
   return out.err ? out.err : set_value(&g->topics, rp__json_trusted(out.p, out.n));
 }
 
-static int merge_context(struct rp__gist *g, struct rp__json told)
-{
-  struct rp__json have = rp__json_trusted(g->context.p, g->context.n);
-  bool ok;
-  if (told.type == RP_JSON_NONE || told.type == RP_JSON_NULL) return 0;
-  if (have.type != RP_JSON_OBJECT || told.type != RP_JSON_OBJECT)
-    return told.n <= CONTEXT_MAX ? set_value(&g->context, told) : 0;
-  struct rp__object both = {0};
-  int rc = rp__object_load(&both, have, CONTEXT_MAX, &ok);
-  if (rc == 0) rc = rp__object_merge(&both, told, NULL, CONTEXT_MAX);
-  if (rc == 0) rc = set_value(&g->context, rp__object_json(&both));
-  rp__object_done(&both);
-  return rc;
-}
-
 /*
  * Topics come behind the others when they are told (again), objects of context are merged, else the new stands in place
  * of the old; a member that is null says nothing. 0 or RP_E_NOMEM.
@@ -158,22 +131,25 @@ static int gist_merge(struct rp__gist *g, struct rp__json body)
   struct rp__json intent = rp__json_get(body, "intent");
   int rc = merge_topics(g, rp__json_get(body, "topics"));
   if (rc == 0 && intent.type == RP_JSON_STRING && intent.n <= INTENT_RAW_MAX) rc = set_value(&g->intent, intent);
-  return rc ? rc : merge_context(g, rp__json_get(body, "context"));
+  if (rc) return rc;
+  struct rp__json told = rp__json_get(body, "context");
+  struct rp__json have = rp__json_trusted(g->context.p, g->context.n);
+  bool ok;
+  if (told.type == RP_JSON_NONE || told.type == RP_JSON_NULL) return 0;
+  if (have.type != RP_JSON_OBJECT || told.type != RP_JSON_OBJECT)
+    return told.n <= CONTEXT_MAX ? set_value(&g->context, told) : 0;
+  struct rp__object both = {0};
+  rc = rp__object_load(&both, have, CONTEXT_MAX, &ok);
+  if (rc == 0) rc = rp__object_merge(&both, told, NULL, CONTEXT_MAX);
+  if (rc == 0) rc = set_value(&g->context, rp__object_json(&both));
+  rp__object_done(&both);
+  return rc;
 }
 
 static void write_member(struct rp__jw *w, const char *name, const struct rp__buf *b, const char *otherwise)
 {
   rp__jw_key(w, name);
   rp__jw_raw(w, b->n ? b->p : otherwise, b->n ? b->n : strlen(otherwise));
-}
-
-static void gist_write(const struct rp__gist *g, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  write_member(w, "topics", &g->topics, "[]");
-  write_member(w, "intent", &g->intent, "null");
-  write_member(w, "context", &g->context, "null");
-  rp__jw_end_object(w);
 }
 
 static bool topics_ok(struct rp__json v)
@@ -330,7 +306,7 @@ static bool evidence_empty(const void *state)
 {
   const struct rp__evidence_heard *e = state;
   return e->notes.count == 0 && e->frames.count == 0 && e->transcript.n == 0 && e->interim.n == 0 &&
-         gist_empty(&e->gist) && e->context_used == 0;
+         e->gist.topics.n == 0 && e->gist.intent.n == 0 && e->gist.context.n == 0 && e->context_used == 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------- */
@@ -338,7 +314,11 @@ static bool evidence_empty(const void *state)
 static void write_tail(const struct rp__evidence_heard *e, struct rp__jw *w)
 {
   rp__jw_key(w, "memory");
-  gist_write(&e->gist, w);
+  rp__jw_object(w);
+  write_member(w, "topics", &e->gist.topics, "[]");
+  write_member(w, "intent", &e->gist.intent, "null");
+  write_member(w, "context", &e->gist.context, "null");
+  rp__jw_end_object(w);
   rp__jw_ki64(w, "context_used", e->context_used);
 }
 
@@ -426,7 +406,9 @@ static void evidence_done(void *state)
   rp__rows_done(&e->frames);
   rp__buf_done(&e->transcript);
   rp__buf_done(&e->interim);
-  gist_done(&e->gist);
+  rp__buf_done(&e->gist.topics);
+  rp__buf_done(&e->gist.intent);
+  rp__buf_done(&e->gist.context);
 }
 
 const struct rp__facet_ops rp__facet_evidence = {

@@ -60,19 +60,16 @@ static size_t members_find(const struct members *s, struct rp__json key)
   return i;
 }
 
-static void members_drop(struct members *s, size_t i)
-{
-  s->bytes -= member_bytes(s->m[i].key, s->m[i].value);
-  s->n--;
-  memmove(&s->m[i], &s->m[i + 1], (s->n - i) * sizeof s->m[0]);
-}
-
 /* At its place when it is there, else behind the last. */
 static void members_set(struct members *s, struct rp__json key, struct rp__json value, size_t max)
 {
   size_t i = members_find(s, key);
   if (value.type == RP_JSON_NULL) {
-    if (i < s->n) members_drop(s, i);
+    if (i < s->n) {
+      s->bytes -= member_bytes(s->m[i].key, s->m[i].value);
+      s->n--;
+      memmove(&s->m[i], &s->m[i + 1], (s->n - i) * sizeof s->m[0]);
+    }
     return;
   }
   if (i == RP_MEMBERS_MAX) return;

@@ -211,31 +211,6 @@ static void tell_earlier(struct told *t, const struct call *c)
   }
 }
 
-static int apply_call(struct tools *t, const struct rp__event *ev)
-{
-  RP_AUTOBUF struct rp__buf id = RP_BUF(ID_RAW_MAX), name = RP_BUF(NAME_RAW_MAX);
-  struct told told = {.seq = ev->seq, .at_ms = ev->at_ms};
-  if (!parse_status(rp__json_get(ev->body, "status"), &told.status)) return 0;
-  int rc = spell(rp__json_get(ev->body, "call_id"), RP_EVENT_ID_MAX, false, &id);
-  if (rc == 0) rc = spell(rp__json_get(ev->body, "name"), NAME_MAX_BYTES, true, &name);
-  if (rc || id.n == 0 || name.n == 0) return rc;
-
-  told.part[PART_ID] = (struct rp__str){id.p, id.n};
-  told.part[PART_NAME] = (struct rp__str){name.p, name.n};
-  size_t i = find(t, told.part[PART_ID]);
-  if (i < t->count) {
-    if (!believed[t->calls[i]->status][told.status]) return 0;
-    tell_earlier(&told, t->calls[i]);
-  }
-  tell_value(&told, PART_INPUT, rp__json_get(ev->body, "input"));
-  tell_value(&told, PART_OUTPUT, rp__json_get(ev->body, "output"));
-  struct call *c = call_new(&told);
-  if (!c) return RP_E_NOMEM;
-  put(t, i, c);
-  drop_surplus(t);
-  return 0;
-}
-
 static void apply_restart(struct tools *t, const struct rp__event *ev)
 {
   struct rp__json cause = rp__json_get(ev->body, "cause");
@@ -251,7 +226,30 @@ static void apply_restart(struct tools *t, const struct rp__event *ev)
 
 static int tools_apply(void *state, const struct rp__event *ev)
 {
-  if (ev->kind == RP_KIND_TOOL) return apply_call(state, ev);
+  if (ev->kind == RP_KIND_TOOL) {
+    struct tools *t = state;
+    RP_AUTOBUF struct rp__buf id = RP_BUF(ID_RAW_MAX), name = RP_BUF(NAME_RAW_MAX);
+    struct told told = {.seq = ev->seq, .at_ms = ev->at_ms};
+    if (!parse_status(rp__json_get(ev->body, "status"), &told.status)) return 0;
+    int rc = spell(rp__json_get(ev->body, "call_id"), RP_EVENT_ID_MAX, false, &id);
+    if (rc == 0) rc = spell(rp__json_get(ev->body, "name"), NAME_MAX_BYTES, true, &name);
+    if (rc || id.n == 0 || name.n == 0) return rc;
+
+    told.part[PART_ID] = (struct rp__str){id.p, id.n};
+    told.part[PART_NAME] = (struct rp__str){name.p, name.n};
+    size_t i = find(t, told.part[PART_ID]);
+    if (i < t->count) {
+      if (!believed[t->calls[i]->status][told.status]) return 0;
+      tell_earlier(&told, t->calls[i]);
+    }
+    tell_value(&told, PART_INPUT, rp__json_get(ev->body, "input"));
+    tell_value(&told, PART_OUTPUT, rp__json_get(ev->body, "output"));
+    struct call *c = call_new(&told);
+    if (!c) return RP_E_NOMEM;
+    put(t, i, c);
+    drop_surplus(t);
+    return 0;
+  }
   if (ev->kind == RP_KIND_RESTORED) apply_restart(state, ev);
   return 0;
 }
@@ -320,22 +318,6 @@ static bool read_part(struct rp__json v, enum part part, struct told *t)
   return size.type == RP_JSON_NONE || (rp__json_i64(size, &t->omitted[part]) && t->omitted[part] > 0 && value.n == 0);
 }
 
-static int load_call(struct tools *t, struct rp__json v, rp_error *err)
-{
-  struct told told = {0};
-  if (!parse_status(rp__json_get(v, "status"), &told.status)) return corrupt(err);
-  if (!rp__json_i64(rp__json_get(v, "seq"), &told.seq) || told.seq < 1) return corrupt(err);
-  if (!rp__json_i64(rp__json_get(v, "at_ms"), &told.at_ms)) return corrupt(err);
-  for (unsigned i = 0; i < PARTS; i++) {
-    if (!read_part(v, (enum part)i, &told)) return corrupt(err);
-  }
-  if (t->count == CALLS_MAX || find(t, told.part[PART_ID]) < t->count) return corrupt(err);
-  struct call *c = call_new(&told);
-  if (!c) return rp__fail_nomem(err);
-  put(t, t->count, c);
-  return 0;
-}
-
 static int tools_load(void *state, struct rp__json v, rp_error *err)
 {
   struct tools *t = state;
@@ -343,8 +325,17 @@ static int tools_load(void *state, struct rp__json v, rp_error *err)
   struct rp__json item;
   if (v.type != RP_JSON_ARRAY) return corrupt(err);
   while (rp__json_next(v, &it, NULL, &item)) {
-    int rc = load_call(t, item, err);
-    if (rc) return rc;
+    struct told told = {0};
+    if (!parse_status(rp__json_get(item, "status"), &told.status)) return corrupt(err);
+    if (!rp__json_i64(rp__json_get(item, "seq"), &told.seq) || told.seq < 1) return corrupt(err);
+    if (!rp__json_i64(rp__json_get(item, "at_ms"), &told.at_ms)) return corrupt(err);
+    for (unsigned i = 0; i < PARTS; i++) {
+      if (!read_part(item, (enum part)i, &told)) return corrupt(err);
+    }
+    if (t->count == CALLS_MAX || find(t, told.part[PART_ID]) < t->count) return corrupt(err);
+    struct call *c = call_new(&told);
+    if (!c) return rp__fail_nomem(err);
+    put(t, t->count, c);
   }
   size_t count = t->count;
   drop_surplus(t);

@@ -54,24 +54,6 @@ static void live_until(struct affect *a, int64_t at_ms)
 
 /* ---- tables ------------------------------------------------------------------ */
 
-/* What was felt by one table, told by another: what that has no name for is gone. */
-static void translate(struct rp__feelings *f, const struct rp__emotions *from, const struct rp__emotions *to)
-{
-  const struct rp__feelings was = *f;
-  for (size_t i = 0; i < to->n_levels; i++) {
-    size_t k = rp__emotion_find(from, to->level[i].name);
-    f->level[i] = k < from->n_levels ? was.level[k] : to->level[i].baseline;
-  }
-  for (size_t w = 0; w < f->n_wounds; w++) {
-    memset(f->wound[w].floor, 0, sizeof f->wound[w].floor);
-    for (size_t i = 0; i < to->n_levels; i++) {
-      size_t k = rp__emotion_find(from, to->level[i].name);
-      if (k < from->n_levels) f->wound[w].floor[i] = was.wound[w].floor[k];
-    }
-  }
-  rp__feelings_settle(f, to);
-}
-
 /* What is no object: the default one. */
 static int set_table(struct affect *a, struct rp__json v)
 {
@@ -84,24 +66,28 @@ static int set_table(struct affect *a, struct rp__json v)
     memcpy(own->json, v.p, v.n);
   }
   const struct rp__emotions *to = own ? &own->table : &rp__emotions_default;
-  if (a->felt)
-    translate(&a->now, table_of(a), to);
-  else
+  if (a->felt) {
+    /* What was felt by one table, told by another: what that has no name for is gone. */
+    const struct rp__emotions *from = table_of(a);
+    const struct rp__feelings was = a->now;
+    for (size_t i = 0; i < to->n_levels; i++) {
+      size_t k = rp__emotion_find(from, to->level[i].name);
+      a->now.level[i] = k < from->n_levels ? was.level[k] : to->level[i].baseline;
+    }
+    for (size_t w = 0; w < a->now.n_wounds; w++) {
+      memset(a->now.wound[w].floor, 0, sizeof a->now.wound[w].floor);
+      for (size_t i = 0; i < to->n_levels; i++) {
+        size_t k = rp__emotion_find(from, to->level[i].name);
+        if (k < from->n_levels) a->now.wound[w].floor[i] = was.wound[w].floor[k];
+      }
+    }
+    rp__feelings_settle(&a->now, to);
+  } else {
     rp__feelings_init(&a->now, to);
+  }
   free(a->own);
   a->own = own;
   return 0;
-}
-
-static int apply_settings(struct affect *a, const struct rp__event *ev)
-{
-  struct rp__json settings = rp__json_get(ev->body, "settings");
-  struct rp__json table = rp__json_get(settings, "emotions");
-  bool cleared = settings.type == RP_JSON_NULL || table.type == RP_JSON_NULL;
-  if (cleared ? !a->own : table.type != RP_JSON_OBJECT || table.n > RP_EMOTIONS_BYTES) return 0;
-  be_born(a, ev->at_ms);
-  live_until(a, ev->at_ms);
-  return set_table(a, table);
 }
 
 /* ---- emotions ------------------------------------------------------------------- */
@@ -119,17 +105,11 @@ static void wound_id(const struct rp__feelings *f, const struct rp__event *ev, c
   }
 }
 
-static size_t find_event(const struct rp__emotions *t, struct rp__json name)
-{
-  size_t i = 0;
-  while (i < t->n_events && !rp__json_eq(name, t->event[i].name)) i++;
-  return i;
-}
-
 static void apply_emotion(struct affect *a, const struct rp__event *ev)
 {
   const struct rp__emotions *t = table_of(a);
-  size_t i = find_event(t, rp__json_get(ev->body, "event"));
+  size_t i = 0;
+  while (i < t->n_events && !rp__json_eq(rp__json_get(ev->body, "event"), t->event[i].name)) i++;
   double intensity = 1;
   char id[9];
   if (i == t->n_events) return;
@@ -280,26 +260,31 @@ static int affect_age(void *state, double elapsed_seconds, const struct rp__even
   return 0;
 }
 
-static int apply_restored(struct affect *a, const struct rp__event *ev)
-{
-  struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "affect");
-  double elapsed = 0;
-  bool ok;
-  if (a->felt || carried.type != RP_JSON_OBJECT) return 0;
-  read_number(rp__json_get(ev->body, "elapsed_seconds"), 0, 1e11, &elapsed);
-  if (__builtin_sub_overflow(ev->at_ms, (int64_t)(elapsed * 1000), &a->last_ms)) a->last_ms = ev->at_ms;
-  int rc = read_state(a, carried, &ok);
-  if (rc) return rc;
-  come_back(a, elapsed, ev);
-  return 0;
-}
-
 static int affect_apply(void *state, const struct rp__event *ev)
 {
   struct affect *a = state;
   if (ev->kind == RP_KIND_EMOTION) apply_emotion(a, ev);
-  if (ev->kind == RP_KIND_SESSION) return apply_settings(a, ev);
-  if (ev->kind == RP_KIND_RESTORED) return apply_restored(a, ev);
+  if (ev->kind == RP_KIND_SESSION) {
+    struct rp__json settings = rp__json_get(ev->body, "settings");
+    struct rp__json table = rp__json_get(settings, "emotions");
+    bool cleared = settings.type == RP_JSON_NULL || table.type == RP_JSON_NULL;
+    if (cleared ? !a->own : table.type != RP_JSON_OBJECT || table.n > RP_EMOTIONS_BYTES) return 0;
+    be_born(a, ev->at_ms);
+    live_until(a, ev->at_ms);
+    return set_table(a, table);
+  }
+  if (ev->kind == RP_KIND_RESTORED) {
+    struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "affect");
+    double elapsed = 0;
+    bool ok;
+    if (a->felt || carried.type != RP_JSON_OBJECT) return 0;
+    read_number(rp__json_get(ev->body, "elapsed_seconds"), 0, 1e11, &elapsed);
+    if (__builtin_sub_overflow(ev->at_ms, (int64_t)(elapsed * 1000), &a->last_ms)) a->last_ms = ev->at_ms;
+    int rc = read_state(a, carried, &ok);
+    if (rc) return rc;
+    come_back(a, elapsed, ev);
+    return 0;
+  }
   return 0;
 }
 
@@ -330,23 +315,6 @@ double rp__wound_created(const struct rp__wound *w, int64_t at_ms)
   return ((double)at_ms - (double)(int64_t)(w->age * 1000 + .5)) / 1000;
 }
 
-static void write_wound(const struct affect *a, const struct rp__wound *wound, bool show, struct rp__jw *w)
-{
-  double remaining = rp__wound_remaining(wound);
-  rp__jw_object(w);
-  rp__jw_kstr(w, "id", wound->id);
-  rp__jw_kstr(w, "event", wound->event);
-  rp__jw_key(w, "floors");
-  write_by_emotion(table_of(a), wound->floor, false, show, w);
-  rp__jw_kdouble(w, "duration", wound->duration);
-  rp__jw_kdouble(w, "heal_rate", wound->heal_rate);
-  rp__jw_kdouble(w, "created_at", rp__wound_created(wound, a->last_ms));
-  rp__jw_kdouble(w, "remaining_fixed_seconds", show ? rounded(remaining) : remaining);
-  rp__jw_kbool(w, "healing", !(remaining > 0));
-  if (!show) rp__jw_kdouble(w, "age", wound->age);
-  rp__jw_end_object(w);
-}
-
 static void write_feelings(const struct affect *a, bool show, struct rp__jw *w)
 {
   const struct rp__feelings *f = &a->now;
@@ -356,7 +324,22 @@ static void write_feelings(const struct affect *a, bool show, struct rp__jw *w)
   rp__jw_kstr(w, "mood", rp__mood_name(f->mood));
   rp__jw_key(w, "wounds");
   rp__jw_array(w);
-  for (size_t i = 0; i < f->n_wounds; i++) write_wound(a, &f->wound[i], show, w);
+  for (size_t i = 0; i < f->n_wounds; i++) {
+    const struct rp__wound *wound = &f->wound[i];
+    double remaining = rp__wound_remaining(wound);
+    rp__jw_object(w);
+    rp__jw_kstr(w, "id", wound->id);
+    rp__jw_kstr(w, "event", wound->event);
+    rp__jw_key(w, "floors");
+    write_by_emotion(table_of(a), wound->floor, false, show, w);
+    rp__jw_kdouble(w, "duration", wound->duration);
+    rp__jw_kdouble(w, "heal_rate", wound->heal_rate);
+    rp__jw_kdouble(w, "created_at", rp__wound_created(wound, a->last_ms));
+    rp__jw_kdouble(w, "remaining_fixed_seconds", show ? rounded(remaining) : remaining);
+    rp__jw_kbool(w, "healing", !(remaining > 0));
+    if (!show) rp__jw_kdouble(w, "age", wound->age);
+    rp__jw_end_object(w);
+  }
   rp__jw_end_array(w);
 }
 

@@ -253,8 +253,10 @@ static void write_event(const struct rp__emotions *t, const struct rp__emotion_e
   if (e->heal_rate > 0 && (whole || wounds(e))) write_wound(t, e, base ? base->floor : NULL, w);
 }
 
-static void write_levels(const struct rp__emotions *t, struct rp__jw *w)
+void rp__emotions_write(const struct rp__emotions *t, struct rp__jw *w)
 {
+  const struct rp__emotions *base = &rp__emotions_default;
+  rp__jw_object(w);
   rp__jw_key(w, "levels");
   rp__jw_object(w);
   for (size_t i = 0; i < t->n_levels; i++) {
@@ -265,10 +267,6 @@ static void write_levels(const struct rp__emotions *t, struct rp__jw *w)
     rp__jw_end_object(w);
   }
   rp__jw_end_object(w);
-}
-
-static void write_boredom(const struct rp__emotions *t, struct rp__jw *w)
-{
   rp__jw_key(w, "boredom");
   rp__jw_object(w);
   rp__jw_kdouble(w, "grow", t->grow);
@@ -276,14 +274,6 @@ static void write_boredom(const struct rp__emotions *t, struct rp__jw *w)
   rp__jw_kdouble(w, "joy_below", t->joy_below);
   rp__jw_kdouble(w, "negative_below", t->negative_below);
   rp__jw_end_object(w);
-}
-
-void rp__emotions_write(const struct rp__emotions *t, struct rp__jw *w)
-{
-  const struct rp__emotions *base = &rp__emotions_default;
-  rp__jw_object(w);
-  write_levels(t, w);
-  write_boredom(t, w);
   rp__jw_key(w, "events");
   rp__jw_object(w);
   for (size_t i = 0; i < base->n_events; i++) {

@@ -158,23 +158,6 @@ static void cut(struct cuts *c, double at, double end)
   c->at[i] = at;
 }
 
-static void find_cuts(const struct rp__feelings *f, const struct rp__emotions *t, double end, struct cuts *c)
-{
-  for (size_t i = 0; i < RP_EMOTIONS_OWN; i++)
-    cut(c, crossing(f, t, i, i == RP_JOY ? t->joy_below : t->negative_below), end);
-  for (size_t i = 0; i < rp__mood_thresholds_n; i++)
-    cut(c, crossing(f, t, rp__mood_thresholds[i].emotion, rp__mood_thresholds[i].level), end);
-  for (size_t i = 0; i < t->n_levels; i++) {
-    double way = f->level[i] - t->level[i].baseline;
-    cut(c, time_to(way < 0 ? -way : way, t->level[i].decay), end);
-  }
-  for (size_t k = 0; k < f->n_wounds; k++) {
-    cut(c, rp__wound_remaining(&f->wound[k]), end);
-    cut(c, healed_after(&f->wound[k], t->n_levels), end);
-  }
-  c->at[c->n++] = end;
-}
-
 /* ---- living -------------------------------------------------------------------------- */
 
 /* A piece of the way in which boredom moves at one rate: what the feelings were when it all began, and where we are. */
@@ -219,9 +202,11 @@ static void feel_mood(struct rp__feelings *f, enum rp__mood m, double seconds)
   f->coming_seconds = 0;
 }
 
-/* Levels are straight lines here: where sadness or anger meet another one, which of them dominates may change. */
-static void find_meetings(const struct piece *p, double begin, double end, struct cuts *c)
+/* No threshold lies inside, and no level turns. */
+static void live_plain(struct rp__feelings *f, const struct piece *p, double begin, double end)
 {
+  struct cuts c = {.n = 0};
+  /* Levels are straight lines here: where sadness or anger meet another one, which of them dominates may change. */
   double from[RP_EMOTIONS_MAX], to[RP_EMOTIONS_MAX];
   for (size_t i = 0; i < p->t->n_levels; i++) {
     from[i] = level_after(p->from, p->t, i, begin);
@@ -230,17 +215,10 @@ static void find_meetings(const struct piece *p, double begin, double end, struc
   for (size_t k = RP_SADNESS; k <= RP_ANGER; k++) {
     for (size_t i = 0; i < p->t->n_levels; i++) {
       double before = from[k] - from[i], after = to[k] - to[i];
-      if ((before < 0) != (after < 0)) cut(c, (end - begin) * before / (before - after), end - begin);
+      if ((before < 0) != (after < 0)) cut(&c, (end - begin) * before / (before - after), end - begin);
     }
   }
-  c->at[c->n++] = end - begin;
-}
-
-/* No threshold lies inside, and no level turns. */
-static void live_plain(struct rp__feelings *f, const struct piece *p, double begin, double end)
-{
-  struct cuts c = {.n = 0};
-  find_meetings(p, begin, end, &c);
+  c.at[c.n++] = end - begin;
   double at = 0;
   for (size_t i = 0; i < c.n; i++) {
     if (!(c.at[i] > at)) continue;
@@ -269,7 +247,19 @@ void rp__feelings_live(struct rp__feelings *f, const struct rp__emotions *t, dou
   const struct rp__feelings from = *f;
   struct cuts c = {.n = 0};
   if (!(seconds > 0)) return;
-  find_cuts(&from, t, seconds, &c);
+  for (size_t i = 0; i < RP_EMOTIONS_OWN; i++)
+    cut(&c, crossing(&from, t, i, i == RP_JOY ? t->joy_below : t->negative_below), seconds);
+  for (size_t i = 0; i < rp__mood_thresholds_n; i++)
+    cut(&c, crossing(&from, t, rp__mood_thresholds[i].emotion, rp__mood_thresholds[i].level), seconds);
+  for (size_t i = 0; i < t->n_levels; i++) {
+    double way = from.level[i] - t->level[i].baseline;
+    cut(&c, time_to(way < 0 ? -way : way, t->level[i].decay), seconds);
+  }
+  for (size_t k = 0; k < from.n_wounds; k++) {
+    cut(&c, rp__wound_remaining(&from.wound[k]), seconds);
+    cut(&c, healed_after(&from.wound[k], t->n_levels), seconds);
+  }
+  c.at[c.n++] = seconds;
   double begin = 0;
   for (size_t i = 0; i < c.n; i++) {
     if (!(c.at[i] > begin)) continue;

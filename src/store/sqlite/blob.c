@@ -13,19 +13,6 @@ static int blob_exists(struct rp__sq_conn *c, int64_t session, const char *id, r
   return rp__sq_next(&q, "find blob", err);
 }
 
-/* 1: the same bytes are there, as `ret_id`. */
-static int blob_same(struct rp__sq_conn *c, int64_t session, const struct rp__blob_row *row,
-                     char ret_id[RP_BLOB_ID_MAX + 1], rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_BLOB_SAME);
-  rp__sq_int(&q, 1, session);
-  rp__sq_blob(&q, 2, row->hash, sizeof row->hash);
-  rp__sq_int(&q, 3, row->raw_size);
-  int rc = rp__sq_next(&q, "find blob", err);
-  if (rc > 0) rp__sq_col_str(&q, 0, ret_id, RP_BLOB_ID_MAX + 1);
-  return rc;
-}
-
 /* Puts a new row in, or new bytes into the row of that id. */
 static int blob_write(struct rp__sq_conn *c, enum rp__sq_id statement, int64_t session, const struct rp__blob_row *row,
                       rp_error *err)
@@ -49,7 +36,15 @@ int rp__sq_blob_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   char id[RP_BLOB_ID_MAX + 1];
   int rc = rp__sq_head(c, op, &session, err);
   if (rc == 0) rc = rp__rule_blob(op, &session, err);
-  if (rc == 0) rc = blob_same(c, session.ref, row, id, err);
+  /* 1: the same bytes are there, as `id`. */
+  if (rc == 0) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_BLOB_SAME);
+    rp__sq_int(&q, 1, session.ref);
+    rp__sq_blob(&q, 2, row->hash, sizeof row->hash);
+    rp__sq_int(&q, 3, row->raw_size);
+    rc = rp__sq_next(&q, "find blob", err);
+    if (rc > 0) rp__sq_col_str(&q, 0, id, RP_BLOB_ID_MAX + 1);
+  }
   if (rc < 0) return rc;
   op->ret.repeated = rc > 0;
   if (!op->ret.repeated) {

@@ -42,20 +42,6 @@ static int page_init(struct page *p, int64_t limit)
   return p->rows && p->at ? 0 : RP_E_NOMEM;
 }
 
-static void page_add(struct page *p, const struct rp__sq_event *ev)
-{
-  struct rp__event_row *row = &p->rows[p->n];
-  row->seq = ev->seq;
-  row->at_ms = ev->at;
-  memcpy(row->kind, ev->kind, sizeof row->kind);
-  row->body_len = ev->body.n;
-  row->sealed = ev->sealed;
-  row->damaged = ev->damaged;
-  p->at[p->n++] = p->bytes.n;
-  rp__buf_add(&p->bytes, ev->body.p, ev->body.n);
-  rp__buf_char(&p->bytes, '\0');
-}
-
 /* The journal's end as the head has it, in the page's own transaction. */
 static int head_last(struct rp__sq_q *head, const struct rp__event_range *r, int64_t *ret, rp_error *err)
 {
@@ -77,7 +63,16 @@ static int page_fill(struct page *p, struct rp__sq_q *q, const struct rp__event_
     rp__sq_event_read(q, 0, &ev);
     if (ev.seq != expected && !r->tolerant) return rp__refuse_hole(r->session_id, expected, err);
     if (ev.damaged && !r->tolerant) return rp__refuse_damage(r->session_id, ev.seq, err);
-    page_add(p, &ev);
+    struct rp__event_row *row = &p->rows[p->n];
+    row->seq = ev.seq;
+    row->at_ms = ev.at;
+    memcpy(row->kind, ev.kind, sizeof row->kind);
+    row->body_len = ev.body.n;
+    row->sealed = ev.sealed;
+    row->damaged = ev.damaged;
+    p->at[p->n++] = p->bytes.n;
+    rp__buf_add(&p->bytes, ev.body.p, ev.body.n);
+    rp__buf_char(&p->bytes, '\0');
     if (p->bytes.err) return rp__fail(err, p->bytes.err, "event %lld does not fit into memory", (long long)ev.seq);
     if (p->n == p->max || p->bytes.n >= RP_SQ_PAGE_BYTES) return 0;
   }

@@ -229,16 +229,6 @@ static size_t text_keep(struct list *l, const char *p, size_t n)
   return at;
 }
 
-static void row_read(struct list *l, struct rp__sq_q *q, double rank)
-{
-  struct rp__memory_row *row = &l->rows[l->n_rows];
-  memory_read(q, row);
-  row->rank = rank;
-  l->content[l->n_rows] = text_keep(l, row->content, row->content_len);
-  l->categories[l->n_rows] = text_keep(l, row->categories, row->categories ? strlen(row->categories) : 0);
-  l->n_rows++;
-}
-
 /* Rows of the picks from *at on, as many as a page takes; those deleted meanwhile are passed over. */
 static int page_read(struct rp__sq_store *s, struct list *l, size_t *at, rp_error *err)
 {
@@ -250,7 +240,14 @@ static int page_read(struct rp__sq_store *s, struct list *l, size_t *at, rp_erro
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_GET);
     rp__sq_int(&q, 1, l->picks[*at].ref);
     rc = rp__sq_next(&q, "read memory", err);
-    if (rc > 0) row_read(l, &q, l->picks[*at].rank);
+    if (rc > 0) {
+      struct rp__memory_row *row = &l->rows[l->n_rows];
+      memory_read(&q, row);
+      row->rank = l->picks[*at].rank;
+      l->content[l->n_rows] = text_keep(l, row->content, row->content_len);
+      l->categories[l->n_rows] = text_keep(l, row->categories, row->categories ? strlen(row->categories) : 0);
+      l->n_rows++;
+    }
     rc = RP_MIN(rc, 0);
   }
   if (rc == 0 && l->bytes.err) rc = rp__fail(err, l->bytes.err, "a memory is too large");

@@ -2,30 +2,6 @@
 /* Runs: leases, heartbeats, ends, and the list of them. */
 #include "store/sqlite/sqlite.h"
 
-static int run_write(struct rp__sq_conn *c, int64_t session, int64_t epoch, int64_t start_number,
-                     const struct rp__run_row *r, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_PUT);
-  rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, epoch);
-  rp__sq_text(&q, 3, rp__owner_name(r->owner));
-  rp__sq_int(&q, 4, r->slot);
-  rp__sq_int(&q, 5, r->proc.pid);
-  rp__sq_int(&q, 6, r->proc.start);
-  rp__sq_int(&q, 7, (int64_t)r->proc.ns);
-  rp__sq_text(&q, 8, r->proc.boot_id);
-  rp__sq_text(&q, 9, r->host);
-  rp__sq_text(&q, 10, r->version);
-  rp__sq_int(&q, 11, r->started_at);
-  rp__sq_int(&q, 12, r->heartbeat_at);
-  rp__sq_int(&q, 13, r->heartbeat_boot);
-  rp__sq_text(&q, 14, rp__restart_name(r->restart));
-  rp__sq_text(&q, 15, rp__cause_name(r->previous_cause));
-  rp__sq_real(&q, 16, r->elapsed);
-  rp__sq_int(&q, 17, start_number);
-  return rp__sq_done(&q, "write run", err);
-}
-
 static int scope_started(struct rp__sq_conn *c, struct rp__op *op, int64_t ref, rp_error *err)
 {
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
@@ -43,13 +19,6 @@ static int scope_started(struct rp__sq_conn *c, struct rp__op *op, int64_t ref, 
   return rp__sq_done(&q, "count start", err);
 }
 
-static int session_started(struct rp__sq_conn *c, int64_t ref, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_STARTED);
-  rp__sq_int(&q, 1, ref);
-  return rp__sq_done(&q, "write session", err);
-}
-
 int rp__sq_lease(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   struct rp__session_row row;
@@ -58,11 +27,35 @@ int rp__sq_lease(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   bool counted = op->u.lease.count_start;
   if (rc == 0 && counted) rc = scope_started(c, op, row.ref, err);
   int64_t number = counted ? op->ret.starts : op->u.lease.run->start_number;
-  if (rc == 0) rc = run_write(c, row.ref, row.epoch, number, op->u.lease.run, err);
+  if (rc == 0) {
+    const struct rp__run_row *r = op->u.lease.run;
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_PUT);
+    rp__sq_int(&q, 1, row.ref);
+    rp__sq_int(&q, 2, row.epoch);
+    rp__sq_text(&q, 3, rp__owner_name(r->owner));
+    rp__sq_int(&q, 4, r->slot);
+    rp__sq_int(&q, 5, r->proc.pid);
+    rp__sq_int(&q, 6, r->proc.start);
+    rp__sq_int(&q, 7, (int64_t)r->proc.ns);
+    rp__sq_text(&q, 8, r->proc.boot_id);
+    rp__sq_text(&q, 9, r->host);
+    rp__sq_text(&q, 10, r->version);
+    rp__sq_int(&q, 11, r->started_at);
+    rp__sq_int(&q, 12, r->heartbeat_at);
+    rp__sq_int(&q, 13, r->heartbeat_boot);
+    rp__sq_text(&q, 14, rp__restart_name(r->restart));
+    rp__sq_text(&q, 15, rp__cause_name(r->previous_cause));
+    rp__sq_real(&q, 16, r->elapsed);
+    rp__sq_int(&q, 17, number);
+    rc = rp__sq_done(&q, "write run", err);
+  }
   if (rc != 0) return rc;
   op->ret.ref = sqlite3_last_insert_rowid(c->db);
   rc = rp__sq_head_write(c, &row, err);
-  return rc ? rc : session_started(c, row.ref, err);
+  if (rc) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_STARTED);
+  rp__sq_int(&q, 1, row.ref);
+  return rp__sq_done(&q, "write session", err);
 }
 
 /* The run of an epoch: ref and ended_at. 1 when there is one, 0 when not. */
@@ -243,11 +236,6 @@ static int run_get(struct rp__sq_store *s, int64_t ref, struct rp__run_row *ret,
   return rc;
 }
 
-static bool run_fits(const struct rp__run_filter *f, const struct rp__run_row *row)
-{
-  return !f->session_ref || f->session_ref == row->session_ref;
-}
-
 static int quiet_list(struct rp__sq_store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx,
                       rp_error *err)
 {
@@ -258,7 +246,7 @@ static int quiet_list(struct rp__sq_store *s, const struct rp__run_filter *f, rp
     if (i > 0 && refs[i] == refs[i - 1]) continue;
     int rc = run_get(s, refs[i], &row, err);
     if (rc < 0) return rc;
-    if (rc == 0 || !run_fits(f, &row)) continue;
+    if (rc == 0 || (f->session_ref && f->session_ref != row.session_ref)) continue;
     left--;
     rc = hand_out(s, f, &row, fn, ctx, err);
     if (rc != 0) return rc;

@@ -80,30 +80,6 @@ static int counted(struct rp__sq_conn *c, enum rp__sq_id id, const char *name, i
   return rp__sq_done(&q, "count", err);
 }
 
-static int session_write(struct rp__sq_conn *c, int64_t ref, const struct rp__session_row *row, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_PUT);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_text(&q, 2, row->id);
-  rp__sq_text(&q, 3, row->scope);
-  rp__sq_text(&q, 4, row->key);
-  rp__sq_text(&q, 5, row->channel);
-  rp__sq_text(&q, 6, row->provider);
-  rp__sq_int(&q, 7, row->created_at);
-  rp__sq_text(&q, 8, row->previous_id);
-  rp__sq_text(&q, 9, row->continued_by);
-  rp__sq_text(&q, 10, row->forked_from);
-  rp__sq_int(&q, 11, row->forked_at_seq);
-  rp__sq_int(&q, 12, row->crash_recovered);
-  rp__sq_int(&q, 13, row->sealed);
-  rp__sq_int(&q, 14, row->hidden);
-  rp__sq_text(&q, 15, row->meta);
-  rp__sq_int(&q, 16, row->trashed_at);
-  rp__sq_int(&q, 17, row->held_at);
-  rp__sq_text(&q, 18, row->name);
-  return rp__sq_done(&q, "write session", err);
-}
-
 static int head_put(struct rp__sq_conn *c, int64_t ref, const struct rp__session_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_PUT);
@@ -124,7 +100,28 @@ int rp__sq_session_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   if (rc == 0) rc = key_is_free(c, row, err);
   /* Numbers are never given twice, so that a stale reference can't name another session. */
   if (rc == 0) rc = counted(c, RP_SQ_SESSION_COUNT, "last_session", &ref, err);
-  if (rc == 0) rc = session_write(c, ref, row, err);
+  if (rc == 0) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_PUT);
+    rp__sq_int(&q, 1, ref);
+    rp__sq_text(&q, 2, row->id);
+    rp__sq_text(&q, 3, row->scope);
+    rp__sq_text(&q, 4, row->key);
+    rp__sq_text(&q, 5, row->channel);
+    rp__sq_text(&q, 6, row->provider);
+    rp__sq_int(&q, 7, row->created_at);
+    rp__sq_text(&q, 8, row->previous_id);
+    rp__sq_text(&q, 9, row->continued_by);
+    rp__sq_text(&q, 10, row->forked_from);
+    rp__sq_int(&q, 11, row->forked_at_seq);
+    rp__sq_int(&q, 12, row->crash_recovered);
+    rp__sq_int(&q, 13, row->sealed);
+    rp__sq_int(&q, 14, row->hidden);
+    rp__sq_text(&q, 15, row->meta);
+    rp__sq_int(&q, 16, row->trashed_at);
+    rp__sq_int(&q, 17, row->held_at);
+    rp__sq_text(&q, 18, row->name);
+    rc = rp__sq_done(&q, "write session", err);
+  }
   if (rc == 0) rc = head_put(c, ref, row, err);
   if (rc == 0 && op->u.session_put.count_start) rc = counted(c, RP_SQ_SCOPE_START, row->scope, &op->ret.starts, err);
   if (rc == 0) op->ret.ref = ref;
@@ -256,15 +253,6 @@ static int session_unindex(struct rp__sq_conn *c, int64_t ref, rp_error *err)
   return rc;
 }
 
-/* A mark beyond the events would make the index doubtful. */
-static int index_mark_lower(struct rp__sq_conn *c, int64_t max, rp_error *err)
-{
-  int64_t at;
-  int rc = rp__sq_index_at(c, &at, err);
-  if (rc == 0 && at > max) rc = rp__sq_meta_set(c, RP_SQ_INDEXED, max, err);
-  return rc;
-}
-
 /*
  * SQLite would give the ids of events deleted from the end again, and who watches for what is new would miss those that
  * get them: the floor keeps that from happening. `top`: the highest id before the deletion.
@@ -273,7 +261,12 @@ static int event_floor_raise(struct rp__sq_conn *c, int64_t top, rp_error *err)
 {
   int64_t max;
   int rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
-  if (rc == 0) rc = index_mark_lower(c, max, err);
+  /* A mark beyond the events would make the index doubtful. */
+  if (rc == 0) {
+    int64_t at;
+    rc = rp__sq_index_at(c, &at, err);
+    if (rc == 0 && at > max) rc = rp__sq_meta_set(c, RP_SQ_INDEXED, max, err);
+  }
   if (rc != 0 || max >= top || c->event_floor >= top) return rc;
   c->event_floor = top; /* also when this is undone: a floor too high does no harm */
   return rp__sq_meta_set(c, RP_SQ_EVENT_FLOOR, top, err);

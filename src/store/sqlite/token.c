@@ -63,17 +63,6 @@ int rp__sq_token_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   return sqlite3_changes(c->db) > 0 ? 0 : rp__refuse_token(op->u.token.row, err);
 }
 
-static int token_one(struct rp__sq_store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err)
-{
-  struct rp__sq_conn *c = NULL;
-  struct rp__token_row row;
-  int rc = rp__sq_reader_take(s, &c, err);
-  if (rc != 0) return rc;
-  rc = token_find(c, id, &row, err);
-  rp__sq_reader_give(c);
-  return rc > 0 ? fn(ctx, &row) : rc;
-}
-
 /* At most TOKEN_PAGE rows made after *at, which moves on. Their number, or an error. */
 static int page_read(struct rp__sq_store *s, int64_t *at, struct rp__token_row *rows, rp_error *err)
 {
@@ -91,7 +80,15 @@ int rp__sq_token_list(struct rp__store *base, const char *id, rp__token_fn *fn, 
 {
   int64_t at = 0;
   int n = TOKEN_PAGE;
-  if (id) return token_one(rp__sq(base), id, fn, ctx, err);
+  if (id) {
+    struct rp__sq_conn *c = NULL;
+    struct rp__token_row row;
+    int rc = rp__sq_reader_take(rp__sq(base), &c, err);
+    if (rc != 0) return rc;
+    rc = token_find(c, id, &row, err);
+    rp__sq_reader_give(c);
+    return rc > 0 ? fn(ctx, &row) : rc;
+  }
   RP_AUTOFREE struct rp__token_row *rows = malloc(TOKEN_PAGE * sizeof *rows);
   if (!rows) return rp__fail_nomem(err);
   while (n == TOKEN_PAGE) {
