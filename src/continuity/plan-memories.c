@@ -3,6 +3,14 @@
 #include "continuity/plan-impl.h"
 
 #define HOUR_MS 3600000.0
+#define WEEK_HOURS 168.0
+
+double rp__decay_factor(double hours, double rate, double floor)
+{
+  double h = hours > 0 ? hours : 0, r = rate > 0 ? rate : 0;
+  double factor = RP_MAX(1 - h / WEEK_HOURS * r, floor);
+  return factor > 1 ? 1 : factor > 0 ? factor : 0; /* what is no number counts as 0 */
+}
 
 static int by_confidence(const void *x, const void *y)
 {

@@ -10,7 +10,7 @@
 #ifndef RP_CONTINUITY_PLAN_H
 #define RP_CONTINUITY_PLAN_H
 
-#include "continuity/decay.h"
+#include "continuity/relevance.h"
 #include <reprise/reprise.h>
 
 #include "json/json.h"
@@ -106,6 +106,8 @@ struct rp__task_choice {
   const char *verdict; /* surfaced, closed, present */
   char reason[120];
 };
+/* What is left of a memory's confidence: max(floor, 1 - h/168 * rate), from 0 to 1; negative hours count as 0. */
+double rp__decay_factor(double hours, double rate, double floor);
 struct rp__memory_choice {
   char *memory_id, *content; /* owned; content only of those taken */
   double original, factor, inherited, hours;
