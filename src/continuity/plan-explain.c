@@ -8,29 +8,13 @@
 
 /* ---- JSON ------------------------------------------------------------------------ */
 
-static void explain_task(const struct rp__task_choice *t, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  rp__jw_kstr(w, "task_id", t->task_id);
-  if (t->taken) {
-    rp__jw_kstr(w, "title", t->title);
-    rp__jw_kstr(w, "stage", t->stage);
-    rp__jw_kstr(w, "session_id", t->from->session_id);
-  }
-  rp__jw_kstr(w, "verdict", t->verdict);
-  rp__jw_kstr(w, "reason", t->reason);
-  rp__jw_end_object(w);
-}
-
 void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w)
 {
-  rp__jw_key(w, "counts");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "counts");
   for (unsigned f = 0; f < RP_VERDICT_MAX; f++)
     rp__jw_ki64(w, rp__plan_verdict_name((enum rp__plan_verdict)f), p->counts[f]);
   rp__jw_end_object(w);
-  rp__jw_key(w, "candidates");
-  rp__jw_array(w);
+  rp__jw_karray(w, "candidates");
   for (size_t i = 0; i < p->told.n; i++) {
     const struct rp__candidate *c = &p->told.v[i]->c;
     rp__jw_object(w);
@@ -45,14 +29,12 @@ void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w)
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
-  rp__jw_key(w, "pins");
-  rp__jw_array(w);
+  rp__jw_karray(w, "pins");
   for (size_t i = 0; i < p->n_pins; i++) {
     rp__jw_object(w);
     rp__jw_kstr(w, "label", p->pins[i].label);
     if (p->pins[i].taken) {
-      rp__jw_key(w, "content");
-      rp__jw_value(w, rp__json_get(p->pins[i].pin, "content"));
+      rp__jw_kvalue(w, "content", rp__json_get(p->pins[i].pin, "content"));
     }
     rp__jw_kstr(w, "session_id", p->pins[i].from->session_id);
     rp__jw_kstr(w, "verdict", p->pins[i].verdict);
@@ -60,8 +42,7 @@ void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w)
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
-  rp__jw_key(w, "memories");
-  rp__jw_array(w);
+  rp__jw_karray(w, "memories");
   for (size_t i = 0; i < p->n_memories; i++) {
     rp__jw_object(w);
     rp__jw_kstr(w, "memory_id", p->memories[i].memory_id);
@@ -72,9 +53,19 @@ void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w)
     rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
-  rp__jw_key(w, "tasks");
-  rp__jw_array(w);
-  for (size_t i = 0; i < p->n_tasks; i++) explain_task(&p->tasks[i], w);
+  rp__jw_karray(w, "tasks");
+  for (size_t i = 0; i < p->n_tasks; i++) {
+    rp__jw_object(w);
+    rp__jw_kstr(w, "task_id", p->tasks[i].task_id);
+    if (p->tasks[i].taken) {
+      rp__jw_kstr(w, "title", p->tasks[i].title);
+      rp__jw_kstr(w, "stage", p->tasks[i].stage);
+      rp__jw_kstr(w, "session_id", p->tasks[i].from->session_id);
+    }
+    rp__jw_kstr(w, "verdict", p->tasks[i].verdict);
+    rp__jw_kstr(w, "reason", p->tasks[i].reason);
+    rp__jw_end_object(w);
+  }
   rp__jw_end_array(w);
 }
 

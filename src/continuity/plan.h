@@ -156,7 +156,6 @@ const struct rp__candidate *const *rp__plan_restored(const struct rp__plan *p, s
 const struct rp__pin_choice *rp__plan_pins(const struct rp__plan *p, size_t *ret_n);           /* taken ones first */
 const struct rp__task_choice *rp__plan_tasks(const struct rp__plan *p, size_t *ret_n);
 const struct rp__memory_choice *rp__plan_memories(const struct rp__plan *p, size_t *ret_n);
-int64_t rp__plan_now(const struct rp__plan *p);
 
 /* Members of the explanation: "counts", "candidates", "pins", "memories", "tasks", into an open object. */
 void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w);

@@ -214,8 +214,7 @@ static bool conversation_empty(const void *state)
 static void write_all(const struct conversation *c, bool show, struct rp__jw *w)
 {
   rp__jw_object(w);
-  rp__jw_key(w, "messages");
-  rp__jw_array(w);
+  rp__jw_karray(w, "messages");
   for (size_t i = 0; i < c->count; i++) rp__message_write(message_at(c, i), show, w);
   rp__jw_end_array(w);
   rp__jw_ki64(w, "total", c->total);

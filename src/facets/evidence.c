@@ -313,8 +313,7 @@ static bool evidence_empty(const void *state)
 
 static void write_tail(const struct rp__evidence_heard *e, struct rp__jw *w)
 {
-  rp__jw_key(w, "memory");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "memory");
   write_member(w, "topics", &e->gist.topics, "[]");
   write_member(w, "intent", &e->gist.intent, "null");
   write_member(w, "context", &e->gist.context, "null");

@@ -74,11 +74,9 @@ static void pending_show(const void *state, int64_t now_ms, struct rp__jw *w)
     bool at = false;
     rp__jw_object(w);
     if (body.type != RP_JSON_OBJECT) {
-      rp__jw_key(w, "id");
-      rp__jw_value(w, rp__row_cell(r->v[i], RP_PENDING_ID));
+      rp__jw_kvalue(w, "id", rp__row_cell(r->v[i], RP_PENDING_ID));
       rp__jw_kstr(w, "status", "pending");
-      rp__jw_key(w, "omitted_bytes");
-      rp__jw_value(w, rp__row_cell(r->v[i], RP_PENDING_OMITTED));
+      rp__jw_kvalue(w, "omitted_bytes", rp__row_cell(r->v[i], RP_PENDING_OMITTED));
     }
     while (rp__json_next(body, &it, &key, &value)) {
       at = at || rp__json_eq(key, "at");

@@ -57,10 +57,8 @@ static void write_part(const struct settings *s, struct rp__json meta, struct rp
   rp__jw_object(w);
   rp__jw_key(w, "name");
   rp__jw_raw(w, s->name ? s->name : "null", s->name ? s->n : 4);
-  rp__jw_key(w, "settings");
-  rp__jw_value(w, rp__object_json(&s->settings));
-  rp__jw_key(w, "meta");
-  rp__jw_value(w, meta);
+  rp__jw_kvalue(w, "settings", rp__object_json(&s->settings));
+  rp__jw_kvalue(w, "meta", meta);
   rp__jw_end_object(w);
 }
 

@@ -322,8 +322,7 @@ static void write_feelings(const struct affect *a, bool show, struct rp__jw *w)
   write_by_emotion(table_of(a), f->level, true, show, w);
   rp__jw_kdouble(w, "boredom", show ? rounded(f->boredom) : f->boredom);
   rp__jw_kstr(w, "mood", rp__mood_name(f->mood));
-  rp__jw_key(w, "wounds");
-  rp__jw_array(w);
+  rp__jw_karray(w, "wounds");
   for (size_t i = 0; i < f->n_wounds; i++) {
     const struct rp__wound *wound = &f->wound[i];
     double remaining = rp__wound_remaining(wound);
@@ -349,8 +348,7 @@ static void affect_save(const void *state, struct rp__jw *w)
   rp__jw_object(w);
   write_feelings(a, false, w);
   if (a->now.coming != a->now.mood) {
-    rp__jw_key(w, "settling");
-    rp__jw_object(w);
+    rp__jw_kobject(w, "settling");
     rp__jw_kstr(w, "mood", rp__mood_name(a->now.coming));
     rp__jw_kdouble(w, "seconds", a->now.coming_seconds);
     rp__jw_end_object(w);

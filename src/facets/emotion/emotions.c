@@ -233,8 +233,7 @@ static bool wounds(const struct rp__emotion_event *e)
 static void write_wound(const struct rp__emotions *t, const struct rp__emotion_event *e, const double *base,
                         struct rp__jw *w)
 {
-  rp__jw_key(w, "wound");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "wound");
   rp__jw_key(w, "floors");
   write_by_emotion(t, e->floor, base, w);
   rp__jw_kdouble(w, "duration", e->duration);
@@ -257,25 +256,21 @@ void rp__emotions_write(const struct rp__emotions *t, struct rp__jw *w)
 {
   const struct rp__emotions *base = &rp__emotions_default;
   rp__jw_object(w);
-  rp__jw_key(w, "levels");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "levels");
   for (size_t i = 0; i < t->n_levels; i++) {
-    rp__jw_key(w, t->level[i].name);
-    rp__jw_object(w);
+    rp__jw_kobject(w, t->level[i].name);
     rp__jw_kdouble(w, "baseline", t->level[i].baseline);
     rp__jw_kdouble(w, "decay", t->level[i].decay);
     rp__jw_end_object(w);
   }
   rp__jw_end_object(w);
-  rp__jw_key(w, "boredom");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "boredom");
   rp__jw_kdouble(w, "grow", t->grow);
   rp__jw_kdouble(w, "fall", t->fall);
   rp__jw_kdouble(w, "joy_below", t->joy_below);
   rp__jw_kdouble(w, "negative_below", t->negative_below);
   rp__jw_end_object(w);
-  rp__jw_key(w, "events");
-  rp__jw_object(w);
+  rp__jw_kobject(w, "events");
   for (size_t i = 0; i < base->n_events; i++) {
     if (rp__emotion_event_find(t, base->event[i].name) < t->n_events) continue;
     rp__jw_key(w, base->event[i].name);
@@ -283,8 +278,7 @@ void rp__emotions_write(const struct rp__emotions *t, struct rp__jw *w)
   }
   for (size_t i = 0; i < t->n_events; i++) {
     size_t b = rp__emotion_event_find(base, t->event[i].name);
-    rp__jw_key(w, t->event[i].name);
-    rp__jw_object(w);
+    rp__jw_kobject(w, t->event[i].name);
     write_event(t, &t->event[i], b < base->n_events ? &base->event[b] : NULL, true, w);
     rp__jw_end_object(w);
   }
