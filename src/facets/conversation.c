@@ -126,17 +126,6 @@ static void fit(struct conversation *c, const struct rp__message *m)
   while (c->count > 1 && c->bytes > CONTENT_MAX) drop_one(c, m, false);
 }
 
-static int join(struct conversation *c, struct rp__message **m, const struct rp__message_body *b)
-{
-  size_t before = rp__message_bytes(*m);
-  int rc = rp__message_join(m, b);
-  if (rc) return rc;
-  c->bytes += rp__message_bytes(*m) - before;
-  set_open(c, *m, b->partial);
-  fit(c, *m);
-  return 0;
-}
-
 /* The place and the time are those of the first chunk; the other messages of a stream that was long go. */
 static int replace(struct conversation *c, const struct rp__message *last, struct rp__message_body *b)
 {
@@ -191,7 +180,15 @@ static int conversation_apply(void *state, const struct rp__event *ev)
     int rc = rp__message_is_whole(*found, &b, &whole);
     if (rc) return rc;
     if (whole) return replace(c, *found, &b);
-    if (rp__message_goes_on(*found, &b)) return join(c, found, &b);
+    if (rp__message_goes_on(*found, &b)) {
+      size_t before = rp__message_bytes(*found);
+      rc = rp__message_join(found, &b);
+      if (rc) return rc;
+      c->bytes += rp__message_bytes(*found) - before;
+      set_open(c, *found, b.partial);
+      fit(c, *found);
+      return 0;
+    }
     set_open(c, *found, false);
   }
   m = make(&b, ev->seq, ev->at_ms);
@@ -239,16 +236,6 @@ static int corrupt(rp_error *err, const char *field)
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, field, "%s is not what a snapshot holds there", field);
 }
 
-/* Snapshots of before say of the last one alone that it may go on. Only an own message that is there can. */
-static int load_open(struct conversation *c, struct rp__json v, rp_error *err)
-{
-  struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
-  if (v.type == RP_JSON_NONE) return 0;
-  if (v.type != RP_JSON_TRUE || !last || last->carried || last->omitted) return corrupt(err, "conversation.open");
-  set_open(c, last, true);
-  return 0;
-}
-
 static int conversation_load(void *state, struct rp__json v, rp_error *err)
 {
   struct conversation *c = state;
@@ -291,7 +278,13 @@ static int conversation_load(void *state, struct rp__json v, rp_error *err)
   int64_t own = 0;
   for (size_t i = 0; i < c->count; i++) own += !message_at(c, i)->carried;
   if (c->total < own || (c->total == 0 && c->count == 0)) return corrupt(err, "conversation.total");
-  return load_open(c, rp__json_get(v, "open"), err);
+  /* Snapshots of before say of the last one alone that it may go on. Only an own message that is there can. */
+  struct rp__json open = rp__json_get(v, "open");
+  struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
+  if (open.type == RP_JSON_NONE) return 0;
+  if (open.type != RP_JSON_TRUE || !last || last->carried || last->omitted) return corrupt(err, "conversation.open");
+  set_open(c, last, true);
+  return 0;
 }
 
 static void conversation_done(void *state)

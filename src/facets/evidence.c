@@ -86,25 +86,18 @@ static void drop_topic(struct topics *t, size_t i)
   memmove(&t->v[i], &t->v[i + 1], (t->n - i) * sizeof t->v[0]);
 }
 
-static void add_topic(struct topics *t, struct rp__json v)
-{
-  for (size_t i = 0; i < t->n; i++) {
-    struct rp__str a = {t->v[i].p, t->v[i].n}, b = {v.p, v.n};
-    if (rp__json_text_cmp(a, b) != 0) continue;
-    drop_topic(t, i);
-    break;
-  }
-  if (t->n == TOPICS_MAX) drop_topic(t, 0);
-  t->v[t->n++] = v;
-}
-
 static void add_topics(struct topics *t, struct rp__json from)
 {
   struct rp__json_iter it = {0};
   struct rp__json item;
   if (from.type != RP_JSON_ARRAY) return;
-  for (size_t i = 0; i < TOPICS_READ && rp__json_next(from, &it, NULL, &item); i++) {
-    if (topic_ok(item)) add_topic(t, item);
+  for (size_t read = 0; read < TOPICS_READ && rp__json_next(from, &it, NULL, &item); read++) {
+    if (!topic_ok(item)) continue;
+    size_t i = 0;
+    while (i < t->n && rp__json_text_cmp((struct rp__str){t->v[i].p, t->v[i].n}, (struct rp__str){item.p, item.n})) i++;
+    if (i < t->n) drop_topic(t, i);
+    if (t->n == TOPICS_MAX) drop_topic(t, 0);
+    t->v[t->n++] = item;
   }
 }
 
@@ -152,26 +145,20 @@ static void write_member(struct rp__jw *w, const char *name, const struct rp__bu
   rp__jw_raw(w, b->n ? b->p : otherwise, b->n ? b->n : strlen(otherwise));
 }
 
-static bool topics_ok(struct rp__json v)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  size_t n = 0;
-  while (rp__json_next(v, &it, NULL, &item)) {
-    if (!topic_ok(item) || ++n > TOPICS_MAX) return false;
-  }
-  return v.type == RP_JSON_ARRAY && v.n <= TOPICS_BYTES;
-}
-
 /* Fills an empty one; *ret_ok is false when nobody saved that. 0 or RP_E_NOMEM. */
 static int gist_load(struct rp__gist *g, struct rp__json v, bool *ret_ok)
 {
   struct rp__json topics = rp__json_get(v, "topics"), intent = rp__json_get(v, "intent");
   struct rp__json context = rp__json_get(v, "context");
   bool intent_ok = intent.type == RP_JSON_NULL || (intent.type == RP_JSON_STRING && intent.n <= INTENT_RAW_MAX);
-  *ret_ok = topics_ok(topics) && intent_ok && context.type != RP_JSON_NONE && context.n <= CONTEXT_MAX;
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  size_t n = 0;
+  bool topics_ok = topics.type == RP_JSON_ARRAY && topics.n <= TOPICS_BYTES;
+  while (topics_ok && rp__json_next(topics, &it, NULL, &item)) topics_ok = topic_ok(item) && ++n <= TOPICS_MAX;
+  *ret_ok = topics_ok && intent_ok && context.type != RP_JSON_NONE && context.n <= CONTEXT_MAX;
   if (!*ret_ok) return 0;
-  int rc = rp__json_count(topics) ? set_value(&g->topics, topics) : 0;
+  int rc = n ? set_value(&g->topics, topics) : 0;
   if (rc == 0 && intent.type != RP_JSON_NULL) rc = set_value(&g->intent, intent);
   if (rc == 0 && context.type != RP_JSON_NULL) rc = set_value(&g->context, context);
   return rc;

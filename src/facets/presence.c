@@ -20,12 +20,9 @@ struct presence {
 
 static bool parse_sleep(struct rp__json v, enum sleep *ret)
 {
-  for (unsigned i = 0; i < SLEEPS; i++) {
-    if (!rp__json_eq(v, sleep_names[i])) continue;
-    *ret = (enum sleep)i;
-    return true;
-  }
-  return false;
+  size_t i = rp__json_one_of(v, sleep_names, SLEEPS);
+  if (i < SLEEPS) *ret = (enum sleep)i;
+  return i < SLEEPS;
 }
 
 static bool name_ok(struct rp__json v)

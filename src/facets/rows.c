@@ -92,26 +92,12 @@ static int read_string(const struct rp__shape *s, unsigned i, struct rp__json v,
   return rc;
 }
 
-static int read_number(unsigned i, struct rp__json v, struct rp__cells *c)
-{
-  double d;
-  if (!rp__json_double(v, &d)) return 0;
-  if (v.n <= NUMBER_RAW_MAX) {
-    c->cell[i] = (struct rp__str){v.p, v.n};
-    return 0;
-  }
-  c->own[i] = RP_BUF(2 * NUMBER_RAW_MAX);
-  struct rp__jw w = RP_JW(&c->own[i]);
-  rp__jw_double(&w, d);
-  c->cell[i] = (struct rp__str){c->own[i].p, c->own[i].n};
-  return c->own[i].err;
-}
-
 /* *ret_whole: whether the value is kept as it is. */
 static int read_cell(const struct rp__shape *s, unsigned i, struct rp__json v, struct rp__cells *c, bool *ret_whole)
 {
   const struct rp__column *col = &s->columns[i];
   int rc = 0;
+  double number;
   *ret_whole = false;
   switch (col->type) {
   case RP_CELL_ID:
@@ -119,7 +105,14 @@ static int read_cell(const struct rp__shape *s, unsigned i, struct rp__json v, s
     if (v.type == RP_JSON_STRING) rc = read_string(s, i, v, c, ret_whole);
     return rc;
   case RP_CELL_NUMBER:
-    if (v.type == RP_JSON_NUMBER) rc = read_number(i, v, c);
+    if (v.type == RP_JSON_NUMBER && rp__json_double(v, &number) && v.n <= NUMBER_RAW_MAX) {
+      c->cell[i] = (struct rp__str){v.p, v.n};
+    } else if (v.type == RP_JSON_NUMBER && rp__json_double(v, &number)) {
+      c->own[i] = RP_BUF(2 * NUMBER_RAW_MAX);
+      rp__jw_double(&RP_JW(&c->own[i]), number);
+      c->cell[i] = (struct rp__str){c->own[i].p, c->own[i].n};
+      rc = c->own[i].err;
+    }
     *ret_whole = c->cell[i].n > 0;
     return rc;
   case RP_CELL_ARRAY: *ret_whole = v.type == RP_JSON_ARRAY && v.n <= col->max; break;

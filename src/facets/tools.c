@@ -84,12 +84,9 @@ static bool has_outcome(const struct call *c)
 
 static bool parse_status(struct rp__json v, enum rp__tool_status *ret)
 {
-  for (unsigned i = 0; i < RP_TOOL_STATUSES; i++) {
-    if (!rp__json_eq(v, rp__tool_status_words[i])) continue;
-    *ret = (enum rp__tool_status)i;
-    return true;
-  }
-  return false;
+  size_t i = rp__json_one_of(v, rp__tool_status_words, RP_TOOL_STATUSES);
+  if (i < RP_TOOL_STATUSES) *ret = (enum rp__tool_status)i;
+  return i < RP_TOOL_STATUSES;
 }
 
 /* ---- the list ------------------------------------------------------------------ */
@@ -202,32 +199,10 @@ static void tell_value(struct told *t, enum part part, struct rp__json v)
   t->omitted[part] = fits ? 0 : (int64_t)v.n;
 }
 
-/* Inputs and outputs told earlier stay until others come. */
-static void tell_earlier(struct told *t, const struct call *c)
-{
-  for (unsigned i = PART_INPUT; i < PARTS; i++) {
-    t->part[i] = call_part(c, (enum part)i);
-    t->omitted[i] = c->omitted[i];
-  }
-}
-
-static void apply_restart(struct tools *t, const struct rp__event *ev)
-{
-  struct rp__json cause = rp__json_get(ev->body, "cause");
-  if (cause.type != RP_JSON_STRING || rp__json_eq(cause, "clean") || rp__json_eq(cause, "upgrade")) return;
-  for (size_t i = 0; i < t->count; i++) {
-    struct call *c = t->calls[i];
-    if (c->status != RP_TOOL_INTENDED && c->status != RP_TOOL_RUNNING) continue;
-    c->status = RP_TOOL_UNKNOWN;
-    c->seq = ev->seq;
-    c->at_ms = ev->at_ms;
-  }
-}
-
 static int tools_apply(void *state, const struct rp__event *ev)
 {
+  struct tools *t = state;
   if (ev->kind == RP_KIND_TOOL) {
-    struct tools *t = state;
     RP_AUTOBUF struct rp__buf id = RP_BUF(ID_RAW_MAX), name = RP_BUF(NAME_RAW_MAX);
     struct told told = {.seq = ev->seq, .at_ms = ev->at_ms};
     if (!parse_status(rp__json_get(ev->body, "status"), &told.status)) return 0;
@@ -240,7 +215,11 @@ static int tools_apply(void *state, const struct rp__event *ev)
     size_t i = find(t, told.part[PART_ID]);
     if (i < t->count) {
       if (!believed[t->calls[i]->status][told.status]) return 0;
-      tell_earlier(&told, t->calls[i]);
+      /* Inputs and outputs told earlier stay until others come. */
+      for (unsigned k = PART_INPUT; k < PARTS; k++) {
+        told.part[k] = call_part(t->calls[i], (enum part)k);
+        told.omitted[k] = t->calls[i]->omitted[k];
+      }
     }
     tell_value(&told, PART_INPUT, rp__json_get(ev->body, "input"));
     tell_value(&told, PART_OUTPUT, rp__json_get(ev->body, "output"));
@@ -250,7 +229,15 @@ static int tools_apply(void *state, const struct rp__event *ev)
     drop_surplus(t);
     return 0;
   }
-  if (ev->kind == RP_KIND_RESTORED) apply_restart(state, ev);
+  struct rp__json cause = ev->kind == RP_KIND_RESTORED ? rp__json_get(ev->body, "cause") : (struct rp__json){0};
+  if (cause.type != RP_JSON_STRING || rp__json_eq(cause, "clean") || rp__json_eq(cause, "upgrade")) return 0;
+  for (size_t i = 0; i < t->count; i++) {
+    struct call *c = t->calls[i];
+    if (c->status != RP_TOOL_INTENDED && c->status != RP_TOOL_RUNNING) continue;
+    c->status = RP_TOOL_UNKNOWN;
+    c->seq = ev->seq;
+    c->at_ms = ev->at_ms;
+  }
   return 0;
 }
 
@@ -261,30 +248,28 @@ static bool tools_empty(const void *state)
 
 /* ---- writing ------------------------------------------------------------------------ */
 
-static void write_call(const struct call *c, bool show, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  for (unsigned i = 0; i < PARTS; i++) {
-    struct rp__str part = call_part(c, (enum part)i);
-    if (part.n) {
-      rp__jw_key(w, part_names[i]);
-      rp__jw_raw(w, part.p, part.n);
-    }
-    if (i == PART_NAME) rp__jw_kstr(w, "status", rp__tool_status_words[c->status]);
-    if (c->omitted[i]) rp__jw_ki64(w, size_names[i], c->omitted[i]);
-  }
-  rp__jw_ki64(w, "seq", c->seq);
-  if (show)
-    rp__jw_ktime(w, "at", c->at_ms);
-  else
-    rp__jw_ki64(w, "at_ms", c->at_ms);
-  rp__jw_end_object(w);
-}
-
 static void write_all(const struct tools *t, bool show, struct rp__jw *w)
 {
   rp__jw_array(w);
-  for (size_t i = 0; i < t->count; i++) write_call(t->calls[i], show, w);
+  for (size_t k = 0; k < t->count; k++) {
+    const struct call *c = t->calls[k];
+    rp__jw_object(w);
+    for (unsigned i = 0; i < PARTS; i++) {
+      struct rp__str part = call_part(c, (enum part)i);
+      if (part.n) {
+        rp__jw_key(w, part_names[i]);
+        rp__jw_raw(w, part.p, part.n);
+      }
+      if (i == PART_NAME) rp__jw_kstr(w, "status", rp__tool_status_words[c->status]);
+      if (c->omitted[i]) rp__jw_ki64(w, size_names[i], c->omitted[i]);
+    }
+    rp__jw_ki64(w, "seq", c->seq);
+    if (show)
+      rp__jw_ktime(w, "at", c->at_ms);
+    else
+      rp__jw_ki64(w, "at_ms", c->at_ms);
+    rp__jw_end_object(w);
+  }
   rp__jw_end_array(w);
 }
 
@@ -306,18 +291,6 @@ static int corrupt(rp_error *err)
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, "tools", "a tool call is not what a snapshot holds there");
 }
 
-static bool read_part(struct rp__json v, enum part part, struct told *t)
-{
-  struct rp__json value = rp__json_get(v, part_names[part]);
-  bool text = part == PART_ID || part == PART_NAME;
-  if (text && value.type != RP_JSON_STRING) return false;
-  if (value.n > part_max[part]) return false;
-  t->part[part] = (struct rp__str){value.p, value.n};
-  if (text) return true;
-  struct rp__json size = rp__json_get(v, size_names[part]);
-  return size.type == RP_JSON_NONE || (rp__json_i64(size, &t->omitted[part]) && t->omitted[part] > 0 && value.n == 0);
-}
-
 static int tools_load(void *state, struct rp__json v, rp_error *err)
 {
   struct tools *t = state;
@@ -330,7 +303,13 @@ static int tools_load(void *state, struct rp__json v, rp_error *err)
     if (!rp__json_i64(rp__json_get(item, "seq"), &told.seq) || told.seq < 1) return corrupt(err);
     if (!rp__json_i64(rp__json_get(item, "at_ms"), &told.at_ms)) return corrupt(err);
     for (unsigned i = 0; i < PARTS; i++) {
-      if (!read_part(item, (enum part)i, &told)) return corrupt(err);
+      struct rp__json value = rp__json_get(item, part_names[i]), size = {0};
+      if (!size_names[i] && value.type != RP_JSON_STRING) return corrupt(err);
+      if (value.n > part_max[i]) return corrupt(err);
+      told.part[i] = (struct rp__str){value.p, value.n};
+      if (size_names[i]) size = rp__json_get(item, size_names[i]);
+      if (size.type == RP_JSON_NONE) continue;
+      if (!rp__json_i64(size, &told.omitted[i]) || told.omitted[i] <= 0 || value.n) return corrupt(err);
     }
     if (t->count == CALLS_MAX || find(t, told.part[PART_ID]) < t->count) return corrupt(err);
     struct call *c = call_new(&told);

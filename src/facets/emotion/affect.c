@@ -92,32 +92,27 @@ static int set_table(struct affect *a, struct rp__json v)
 
 /* ---- emotions ------------------------------------------------------------------- */
 
-/* The same on every replay, and told apart from the wounds that are there. */
-static void wound_id(const struct rp__feelings *f, const struct rp__event *ev, const char *event, char out[9])
-{
-  uint32_t hash = 2166136261u;
-  for (const char *p = event; *p; p++) hash = (hash ^ (unsigned char)*p) * 16777619u;
-  for (unsigned i = 0; i < 8; i++) hash = (hash ^ (uint32_t)(((uint64_t)ev->seq >> (8 * i)) & 255)) * 16777619u;
-  for (bool taken = true; taken; hash++) {
-    snprintf(out, 9, "%08x", hash);
-    taken = false;
-    for (size_t k = 0; k < f->n_wounds; k++) taken = taken || strcmp(f->wound[k].id, out) == 0;
-  }
-}
-
 static void apply_emotion(struct affect *a, const struct rp__event *ev)
 {
   const struct rp__emotions *t = table_of(a);
   size_t i = 0;
   while (i < t->n_events && !rp__json_eq(rp__json_get(ev->body, "event"), t->event[i].name)) i++;
   double intensity = 1;
-  char id[9];
   if (i == t->n_events) return;
   rp__json_double(rp__json_get(ev->body, "intensity"), &intensity);
   be_born(a, ev->at_ms);
   live_until(a, ev->at_ms);
   a->felt = true;
-  wound_id(&a->now, ev, t->event[i].name, id);
+  /* The id of a wound: the same on every replay, and told apart from the wounds that are there. */
+  char id[9];
+  uint32_t hash = 2166136261u;
+  for (const char *p = t->event[i].name; *p; p++) hash = (hash ^ (unsigned char)*p) * 16777619u;
+  for (unsigned k = 0; k < 8; k++) hash = (hash ^ (uint32_t)(((uint64_t)ev->seq >> (8 * k)) & 255)) * 16777619u;
+  for (bool taken = true; taken; hash++) {
+    snprintf(id, sizeof id, "%08x", hash);
+    taken = false;
+    for (size_t k = 0; k < a->now.n_wounds; k++) taken = taken || strcmp(a->now.wound[k].id, id) == 0;
+  }
   rp__feelings_event(&a->now, t, &t->event[i], RP_MIN(intensity, INTENSITY_MAX), id);
 }
 
@@ -159,54 +154,34 @@ static bool read_name(struct rp__json v, const char *otherwise, char *out, size_
   return true;
 }
 
-/* How old a wound is, in the words of this or of another program: exactly, by what remains, or by its birth. */
-static bool read_age(struct rp__json v, int64_t last_ms, struct rp__wound *w)
-{
-  double remaining = 0, created = 0;
-  if (read_number(rp__json_get(v, "age"), 0, 1e11, &w->age)) return true;
-  w->age = w->duration;
-  if (read_number(rp__json_get(v, "remaining_fixed_seconds"), 0, w->duration, &remaining) && remaining > 0)
-    w->age = w->duration - remaining;
-  else if (rp__json_double(rp__json_get(v, "created_at"), &created) && (double)last_ms / 1000 - created > w->duration)
-    w->age = RP_MIN((double)last_ms / 1000 - created, 1e11);
-  return false;
-}
-
-static bool read_wound(const struct affect *a, struct rp__json v, size_t place, struct rp__wound *w)
-{
-  char otherwise[9];
-  snprintf(otherwise, sizeof otherwise, "%08x", (unsigned)place);
-  *w = (struct rp__wound){.duration = 300, .heal_rate = .001};
-  bool ok = v.type == RP_JSON_OBJECT;
-  ok = read_name(rp__json_get(v, "id"), otherwise, w->id, sizeof w->id) && ok;
-  ok = read_name(rp__json_get(v, "event"), "unknown", w->event, sizeof w->event) && ok;
-  ok = read_by_emotion(table_of(a), rp__json_get(v, "floors"), w->floor) && ok;
-  ok = read_number(rp__json_get(v, "duration"), 0, RP_EMOTION_SECONDS_MAX, &w->duration) && ok;
-  ok = read_number(rp__json_get(v, "heal_rate"), RP_EMOTION_HEAL_MIN, RATE_MAX, &w->heal_rate) && ok;
-  return read_age(v, a->last_ms, w) && ok;
-}
-
-static bool read_wounds(struct affect *a, struct rp__json v)
+static bool read_wounds(struct affect *a, struct rp__json wounds)
 {
   struct rp__json_iter it = {0};
-  struct rp__json item;
-  bool ok = v.type == RP_JSON_ARRAY;
-  while (rp__json_next(v, &it, NULL, &item)) {
+  struct rp__json v;
+  bool ok = wounds.type == RP_JSON_ARRAY;
+  while (rp__json_next(wounds, &it, NULL, &v)) {
     if (a->now.n_wounds == RP_WOUNDS_MAX) return false;
-    ok = read_wound(a, item, a->now.n_wounds, &a->now.wound[a->now.n_wounds]) && ok;
-    a->now.n_wounds++;
+    struct rp__wound *w = &a->now.wound[a->now.n_wounds];
+    char otherwise[9];
+    snprintf(otherwise, sizeof otherwise, "%08x", (unsigned)a->now.n_wounds++);
+    *w = (struct rp__wound){.duration = 300, .heal_rate = .001};
+    ok = v.type == RP_JSON_OBJECT && ok;
+    ok = read_name(rp__json_get(v, "id"), otherwise, w->id, sizeof w->id) && ok;
+    ok = read_name(rp__json_get(v, "event"), "unknown", w->event, sizeof w->event) && ok;
+    ok = read_by_emotion(table_of(a), rp__json_get(v, "floors"), w->floor) && ok;
+    ok = read_number(rp__json_get(v, "duration"), 0, RP_EMOTION_SECONDS_MAX, &w->duration) && ok;
+    ok = read_number(rp__json_get(v, "heal_rate"), RP_EMOTION_HEAL_MIN, RATE_MAX, &w->heal_rate) && ok;
+    /* How old it is, in the words of this or of another program: exactly, by what remains, or by its birth. */
+    if (read_number(rp__json_get(v, "age"), 0, 1e11, &w->age)) continue;
+    double remaining = 0, created = 0, last = (double)a->last_ms / 1000;
+    ok = false;
+    w->age = w->duration;
+    if (read_number(rp__json_get(v, "remaining_fixed_seconds"), 0, w->duration, &remaining) && remaining > 0)
+      w->age = w->duration - remaining;
+    else if (rp__json_double(rp__json_get(v, "created_at"), &created) && last - created > w->duration)
+      w->age = RP_MIN(last - created, 1e11);
   }
   return ok;
-}
-
-static bool read_mood(struct rp__feelings *f, struct rp__json v)
-{
-  struct rp__json settling = rp__json_get(v, "settling");
-  bool ok = rp__mood_parse(rp__json_get(v, "mood"), &f->mood);
-  f->coming = f->mood;
-  if (settling.type == RP_JSON_NONE) return ok;
-  ok = rp__mood_parse(rp__json_get(settling, "mood"), &f->coming) && ok;
-  return read_number(rp__json_get(settling, "seconds"), 0, 1, &f->coming_seconds) && ok;
 }
 
 /*
@@ -227,7 +202,13 @@ static int read_state(struct affect *a, struct rp__json v, bool *ret_ok)
   ok = rp__json_i64(rp__json_get(v, "last_ms"), &a->last_ms) && ok;
   ok = read_by_emotion(table_of(a), rp__json_get(v, "levels"), a->now.level) && ok;
   ok = read_number(rp__json_get(v, "boredom"), 0, 1, &a->now.boredom) && ok;
-  ok = read_mood(&a->now, v) && ok;
+  struct rp__json settling = rp__json_get(v, "settling");
+  ok = rp__mood_parse(rp__json_get(v, "mood"), &a->now.mood) && ok;
+  a->now.coming = a->now.mood;
+  if (settling.type != RP_JSON_NONE) {
+    ok = rp__mood_parse(rp__json_get(settling, "mood"), &a->now.coming) && ok;
+    ok = read_number(rp__json_get(settling, "seconds"), 0, 1, &a->now.coming_seconds) && ok;
+  }
   ok = read_wounds(a, rp__json_get(v, "wounds")) && ok;
   a->born = true;
   a->felt = rp__json_get(v, "felt").type != RP_JSON_FALSE;

@@ -135,23 +135,25 @@ static int set_number(const struct line *l, double min, double max, double *ret)
   return 0;
 }
 
+static int find_emotion(const struct line *l, const char *name, size_t *ret)
+{
+  if (rp__emotion_put(l->t, name, ret)) return 0;
+  return refuse(l, l->t->n_levels == RP_EMOTIONS_MAX ? "there are more than 16 emotions"
+                                                     : "is not a name for an emotion (letters, digits, _ - . :)");
+}
+
 static int set_by_emotion(const struct line *l, double min, double ret[RP_EMOTIONS_MAX])
 {
   size_t i;
-  if (!rp__emotion_put(l->t, l->key, &i)) {
-    return refuse(l, l->t->n_levels == RP_EMOTIONS_MAX ? "there are more than 16 emotions"
-                                                       : "is not a name for an emotion (letters, digits, _ - . :)");
-  }
-  return set_number(l, min, 1, &ret[i]);
+  int rc = find_emotion(l, l->key, &i);
+  return rc ? rc : set_number(l, min, 1, &ret[i]);
 }
 
 static int set_emotion(const struct line *l)
 {
   size_t i;
-  if (!rp__emotion_put(l->t, l->name, &i)) {
-    return refuse(l, l->t->n_levels == RP_EMOTIONS_MAX ? "there are more than 16 emotions"
-                                                       : "is not a name for an emotion (letters, digits, _ - . :)");
-  }
+  int rc = find_emotion(l, l->name, &i);
+  if (rc) return rc;
   if (strcmp(l->key, "baseline") == 0) return set_number(l, 0, 1, &l->t->level[i].baseline);
   if (strcmp(l->key, "decay") == 0) return set_number(l, 0, 1, &l->t->level[i].decay);
   return refuse(l, "an emotion has baseline and decay");
