@@ -4,7 +4,6 @@
 #include "continuity/record.h"
 #include "facets/rows.h"
 #include "facets/table.h"
-#include "facets/topics.h"
 
 #define PROJECTS_SHOWN 32
 #define TOPICS_SHOWN 10

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "facets/learnings.h"
-#include "facets/pending.h"
-#include "facets/tools.h"
+#include "facets/rows.h"
+#include "facets/table.h"
 
 #define ASKED_CHARS 300
 #define MINUTE 60.0

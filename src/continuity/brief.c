@@ -158,12 +158,7 @@ struct writing {
 static void line_end(struct writing *w, const char *why, size_t why_n)
 {
   if (w->why && !w->out->err) {
-    rp__jw_object(w->why);
-    rp__jw_key(w->why, "line");
-    rp__jw_strn(w->why, w->out->p + w->line, w->out->n - w->line);
-    rp__jw_key(w->why, "reason");
-    rp__jw_strn(w->why, why, why_n);
-    rp__jw_end_object(w->why);
+    rp__jw_pack(w->why, "{line:n reason:n}", w->out->p + w->line, w->out->n - w->line, why, why_n);
   }
   rp__buf_char(w->out, '\n');
   w->line = w->out->n;

@@ -13,58 +13,34 @@ void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w)
   rp__jw_kobject(w, "counts");
   for (unsigned f = 0; f < RP_VERDICT_MAX; f++)
     rp__jw_ki64(w, rp__plan_verdict_name((enum rp__plan_verdict)f), p->counts[f]);
-  rp__jw_end_object(w);
-  rp__jw_karray(w, "candidates");
+  rp__jw_pack(w, "} candidates:[");
   for (size_t i = 0; i < p->told.n; i++) {
     const struct rp__candidate *c = &p->told.v[i]->c;
-    rp__jw_object(w);
-    rp__jw_kstr(w, "session_id", c->session_id);
-    rp__jw_kdouble(w, "hours", c->hours);
-    rp__jw_kdouble(w, "recency", c->recency);
-    rp__jw_kdouble(w, "overlap", c->overlap);
-    rp__jw_kdouble(w, "tasks", c->tasks);
-    rp__jw_kdouble(w, "score", c->score);
-    rp__jw_kstr(w, "verdict", rp__plan_verdict_name(c->verdict));
-    rp__jw_kstr(w, "reason", c->reason);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "{session_id:s hours:d recency:d overlap:d tasks:d score:d verdict:s reason:s}", c->session_id,
+                c->hours, c->recency, c->overlap, c->tasks, c->score, rp__plan_verdict_name(c->verdict), c->reason);
   }
-  rp__jw_end_array(w);
-  rp__jw_karray(w, "pins");
+  rp__jw_pack(w, "] pins:[");
   for (size_t i = 0; i < p->n_pins; i++) {
-    rp__jw_object(w);
-    rp__jw_kstr(w, "label", p->pins[i].label);
+    rp__jw_pack(w, "{label:s", p->pins[i].label);
     if (p->pins[i].taken) {
       rp__jw_kvalue(w, "content", rp__json_get(p->pins[i].pin, "content"));
     }
-    rp__jw_kstr(w, "session_id", p->pins[i].from->session_id);
-    rp__jw_kstr(w, "verdict", p->pins[i].verdict);
-    rp__jw_kstr(w, "reason", p->pins[i].reason);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "session_id:s verdict:s reason:s}", p->pins[i].from->session_id, p->pins[i].verdict,
+                p->pins[i].reason);
   }
-  rp__jw_end_array(w);
-  rp__jw_karray(w, "memories");
+  rp__jw_pack(w, "] memories:[");
   for (size_t i = 0; i < p->n_memories; i++) {
-    rp__jw_object(w);
-    rp__jw_kstr(w, "memory_id", p->memories[i].memory_id);
-    rp__jw_kdouble(w, "original", p->memories[i].original);
-    rp__jw_kdouble(w, "factor", p->memories[i].factor);
-    rp__jw_kdouble(w, "inherited", p->memories[i].inherited);
-    rp__jw_kstr(w, "verdict", p->memories[i].verdict);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "{memory_id:s original:d factor:d inherited:d verdict:s}", p->memories[i].memory_id,
+                p->memories[i].original, p->memories[i].factor, p->memories[i].inherited, p->memories[i].verdict);
   }
-  rp__jw_end_array(w);
-  rp__jw_karray(w, "tasks");
+  rp__jw_pack(w, "] tasks:[");
   for (size_t i = 0; i < p->n_tasks; i++) {
-    rp__jw_object(w);
-    rp__jw_kstr(w, "task_id", p->tasks[i].task_id);
+    rp__jw_pack(w, "{task_id:s", p->tasks[i].task_id);
     if (p->tasks[i].taken) {
-      rp__jw_kstr(w, "title", p->tasks[i].title);
-      rp__jw_kstr(w, "stage", p->tasks[i].stage);
-      rp__jw_kstr(w, "session_id", p->tasks[i].from->session_id);
+      rp__jw_pack(w, "title:s stage:s session_id:s", p->tasks[i].title, p->tasks[i].stage,
+                  p->tasks[i].from->session_id);
     }
-    rp__jw_kstr(w, "verdict", p->tasks[i].verdict);
-    rp__jw_kstr(w, "reason", p->tasks[i].reason);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "verdict:s reason:s}", p->tasks[i].verdict, p->tasks[i].reason);
   }
   rp__jw_end_array(w);
 }

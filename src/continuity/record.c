@@ -6,7 +6,7 @@
 #include "continuity/pin.h"
 #include "facets/learnings.h"
 #include "facets/tasks.h"
-#include "facets/topics.h"
+#include "facets/table.h"
 
 #define PART_MAX ((size_t)8 * 1024 * 1024) /* of one part before it is trimmed: a state is no larger */
 #define CONTENT_MAX (32 * 1024)            /* of a pin, decoded: the facet keeps no more */
@@ -75,14 +75,11 @@ static void write_pins(struct making *m, size_t limit)
   rp__jw_array(&w);
   for (size_t i = 0; i < pins->count; i++) {
     struct rp__pin pin = rp__pin_in_state(pins->v[i]);
-    rp__jw_object(&w);
-    rp__jw_kvalue(&w, "label", pin.label);
+    rp__jw_pack(&w, "{label:v", pin.label);
     rp__jw_key(&w, "content");
     write_content(pin.content, limit, &w);
-    rp__jw_kvalue(&w, "importance", pin.importance);
-    rp__jw_ktime(&w, "pinned_at", pins->v[i]->at_ms);
-    rp__jw_kvalue(&w, "inherited_from", pin.inherited_from);
-    rp__jw_kvalue(&w, "inherited_end", pin.inherited_end);
+    rp__jw_pack(&w, "importance:v pinned_at:t inherited_from:v inherited_end:v", pin.importance, pins->v[i]->at_ms,
+                pin.inherited_from, pin.inherited_end);
     /* The word that makes it so may be in the part of its content that is cut off. */
     if (rp__pin_critical(&pin)) {
       rp__jw_kbool(&w, "critical", true);
@@ -102,14 +99,9 @@ static void write_tasks(struct making *m)
   for (size_t i = 0; i < tasks->count; i++) {
     const struct rp__row *task = tasks->v[i];
     if (!rp__task_row_open(task)) continue;
-    rp__jw_object(&w);
-    rp__jw_kvalue(&w, "task_id", rp__row_cell(task, RP_TASK_ID));
-    rp__jw_kvalue(&w, "title", rp__row_cell(task, RP_TASK_TITLE));
-    rp__jw_kvalue(&w, "stage", rp__row_cell(task, RP_TASK_STAGE));
-    rp__jw_kbool(&w, "flagged_incomplete", task->flags & RP_TASK_FLAGGED);
-    rp__jw_ktime(&w, "at", task->at_ms);
-    rp__jw_kvalue(&w, "source", rp__row_cell(task, RP_TASK_SOURCE));
-    rp__jw_end_object(&w);
+    rp__jw_pack(&w, "{task_id:v title:v stage:v flagged_incomplete:b at:t source:v}", rp__row_cell(task, RP_TASK_ID),
+                rp__row_cell(task, RP_TASK_TITLE), rp__row_cell(task, RP_TASK_STAGE), task->flags & RP_TASK_FLAGGED,
+                task->at_ms, rp__row_cell(task, RP_TASK_SOURCE));
     m->r->n_tasks++;
   }
   rp__jw_end_array(&w);

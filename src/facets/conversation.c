@@ -210,12 +210,9 @@ static bool conversation_empty(const void *state)
 
 static void write_all(const struct conversation *c, bool show, struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_karray(w, "messages");
+  rp__jw_pack(w, "{messages:[");
   for (size_t i = 0; i < c->count; i++) rp__message_write(message_at(c, i), show, w);
-  rp__jw_end_array(w);
-  rp__jw_ki64(w, "total", c->total);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "] total:i}", c->total);
 }
 
 static void conversation_save(const void *state, struct rp__jw *w)

@@ -304,8 +304,7 @@ static void write_tail(const struct rp__evidence_heard *e, struct rp__jw *w)
   write_member(w, "topics", &e->gist.topics, "[]");
   write_member(w, "intent", &e->gist.intent, "null");
   write_member(w, "context", &e->gist.context, "null");
-  rp__jw_end_object(w);
-  rp__jw_ki64(w, "context_used", e->context_used);
+  rp__jw_pack(w, "} context_used:i", e->context_used);
 }
 
 static void evidence_save(const void *state, struct rp__jw *w)
@@ -316,10 +315,7 @@ static void evidence_save(const void *state, struct rp__jw *w)
   rp__rows_save(&e->notes, w);
   rp__jw_key(w, "frames");
   rp__rows_save(&e->frames, w);
-  rp__jw_key(w, "transcript");
-  rp__jw_strn(w, e->transcript.p, e->transcript.n);
-  rp__jw_key(w, "interim");
-  rp__jw_strn(w, e->interim.p, e->interim.n);
+  rp__jw_pack(w, "transcript:n interim:n", e->transcript.p, e->transcript.n, e->interim.p, e->interim.n);
   write_tail(e, w);
   rp__jw_end_object(w);
 }

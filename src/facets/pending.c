@@ -6,7 +6,8 @@
  * Documents show the body as it came and the time as `at`, unless the body has a time of that name itself. Of a body
  * too long to keep, id and status are left, and how long it was.
  */
-#include "facets/pending.h"
+#include "facets/rows.h"
+#include "facets/table.h"
 
 #define ROWS_MAX 64
 #define BODY_MAX ((size_t)8 * 1024)
@@ -74,9 +75,8 @@ static void pending_show(const void *state, int64_t now_ms, struct rp__jw *w)
     bool at = false;
     rp__jw_object(w);
     if (body.type != RP_JSON_OBJECT) {
-      rp__jw_kvalue(w, "id", rp__row_cell(r->v[i], RP_PENDING_ID));
-      rp__jw_kstr(w, "status", "pending");
-      rp__jw_kvalue(w, "omitted_bytes", rp__row_cell(r->v[i], RP_PENDING_OMITTED));
+      rp__jw_pack(w, "id:v status:s omitted_bytes:v", rp__row_cell(r->v[i], RP_PENDING_ID), "pending",
+                  rp__row_cell(r->v[i], RP_PENDING_OMITTED));
     }
     while (rp__json_next(body, &it, &key, &value)) {
       at = at || rp__json_eq(key, "at");

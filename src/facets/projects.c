@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The projects of a session, the one used last at the end. */
-#include "facets/projects.h"
+#include "facets/table.h"
 
 #include "base/text.h"
 #include "facets/rows.h"
-#include "facets/table.h"
 #include "facets/words.h"
 
 #define BYTES_MAX ((size_t)16 * 1024)

@@ -98,9 +98,7 @@ static int set_status(struct rp__object *o, enum rp__runtime status)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(PATCH_MAX);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "status", rp__runtime_name(status)); /* null, of none, takes it away */
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{status:s}", rp__runtime_name(status)); /* null, of none, takes it away */
   return out.err ? out.err : merge(o, rp__json_trusted(out.p, out.n));
 }
 

@@ -311,8 +311,7 @@ static void tasks_show(const void *state, int64_t now_ms, struct rp__jw *w)
   for (size_t i = 0; i < t->rows.count; i++) {
     rp__jw_object(w);
     rp__row_show(t->rows.v[i], &shape, w);
-    rp__jw_kbool(w, "pending", rp__task_row_open(t->rows.v[i]));
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "pending:b}", rp__task_row_open(t->rows.v[i]));
   }
   rp__jw_end_array(w);
 }

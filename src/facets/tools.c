@@ -8,7 +8,7 @@
  * equal bytes, before and after a snapshot. Calls stand in the order in which they
  * were first seen. At most OPEN_MAX without an outcome and DONE_MAX with one stay.
  */
-#include "facets/tools.h"
+#include "facets/table.h"
 
 #include <assert.h>
 

@@ -8,11 +8,9 @@
  * What was named on purpose (pins, categories, projects, tools, activity) gives way last. A term keeps its place in
  * the order of first appearance, so ties and evictions come out the same on every replay.
  */
-#include "facets/topics.h"
+#include "facets/table.h"
 
 #include "facets/pins.h"
-#include "facets/projects.h"
-#include "facets/table.h"
 #include "facets/words.h"
 
 #define TERMS_MAX 512

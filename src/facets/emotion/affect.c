@@ -301,22 +301,16 @@ static void write_feelings(const struct affect *a, bool show, struct rp__jw *w)
   const struct rp__feelings *f = &a->now;
   rp__jw_key(w, "levels");
   write_by_emotion(table_of(a), f->level, true, show, w);
-  rp__jw_kdouble(w, "boredom", show ? rounded(f->boredom) : f->boredom);
-  rp__jw_kstr(w, "mood", rp__mood_name(f->mood));
-  rp__jw_karray(w, "wounds");
+  rp__jw_pack(w, "boredom:d mood:s wounds:[", show ? rounded(f->boredom) : f->boredom, rp__mood_name(f->mood));
   for (size_t i = 0; i < f->n_wounds; i++) {
     const struct rp__wound *wound = &f->wound[i];
     double remaining = rp__wound_remaining(wound);
-    rp__jw_object(w);
-    rp__jw_kstr(w, "id", wound->id);
-    rp__jw_kstr(w, "event", wound->event);
+    rp__jw_pack(w, "{id:s event:s", wound->id, wound->event);
     rp__jw_key(w, "floors");
     write_by_emotion(table_of(a), wound->floor, false, show, w);
-    rp__jw_kdouble(w, "duration", wound->duration);
-    rp__jw_kdouble(w, "heal_rate", wound->heal_rate);
-    rp__jw_kdouble(w, "created_at", rp__wound_created(wound, a->last_ms));
-    rp__jw_kdouble(w, "remaining_fixed_seconds", show ? rounded(remaining) : remaining);
-    rp__jw_kbool(w, "healing", !(remaining > 0));
+    rp__jw_pack(w, "duration:d heal_rate:d created_at:d remaining_fixed_seconds:d healing:b", wound->duration,
+                wound->heal_rate, rp__wound_created(wound, a->last_ms), show ? rounded(remaining) : remaining,
+                !(remaining > 0));
     if (!show) rp__jw_kdouble(w, "age", wound->age);
     rp__jw_end_object(w);
   }
@@ -329,10 +323,7 @@ static void affect_save(const void *state, struct rp__jw *w)
   rp__jw_object(w);
   write_feelings(a, false, w);
   if (a->now.coming != a->now.mood) {
-    rp__jw_kobject(w, "settling");
-    rp__jw_kstr(w, "mood", rp__mood_name(a->now.coming));
-    rp__jw_kdouble(w, "seconds", a->now.coming_seconds);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "settling:{mood:s seconds:d}", rp__mood_name(a->now.coming), a->now.coming_seconds);
   }
   rp__jw_ki64(w, "last_ms", a->last_ms);
   if (!a->felt) rp__jw_kbool(w, "felt", false);

@@ -214,30 +214,19 @@ static void write_event(const struct rp__emotions *t, const struct rp__emotion_e
   rp__jw_kobject(w, "wound");
   rp__jw_key(w, "floors");
   write_by_emotion(t, e->floor, base ? base->floor : NULL, w);
-  rp__jw_kdouble(w, "duration", e->duration);
-  rp__jw_kdouble(w, "heal_rate", e->heal_rate);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "duration:d heal_rate:d}", e->duration, e->heal_rate);
 }
 
 void rp__emotions_write(const struct rp__emotions *t, struct rp__jw *w)
 {
   const struct rp__emotions *base = &rp__emotions_default;
-  rp__jw_object(w);
-  rp__jw_kobject(w, "levels");
+  rp__jw_pack(w, "{levels:{");
   for (size_t i = 0; i < t->n_levels; i++) {
     rp__jw_kobject(w, t->level[i].name);
-    rp__jw_kdouble(w, "baseline", t->level[i].baseline);
-    rp__jw_kdouble(w, "decay", t->level[i].decay);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "baseline:d decay:d}", t->level[i].baseline, t->level[i].decay);
   }
-  rp__jw_end_object(w);
-  rp__jw_kobject(w, "boredom");
-  rp__jw_kdouble(w, "grow", t->grow);
-  rp__jw_kdouble(w, "fall", t->fall);
-  rp__jw_kdouble(w, "joy_below", t->joy_below);
-  rp__jw_kdouble(w, "negative_below", t->negative_below);
-  rp__jw_end_object(w);
-  rp__jw_kobject(w, "events");
+  rp__jw_pack(w, "} boredom:{grow:d fall:d joy_below:d negative_below:d} events:{", t->grow, t->fall, t->joy_below,
+              t->negative_below);
   for (size_t i = 0; i < base->n_events; i++) {
     if (rp__emotion_event_find(t, base->event[i].name) < t->n_events) continue;
     rp__jw_key(w, base->event[i].name);
@@ -249,16 +238,14 @@ void rp__emotions_write(const struct rp__emotions *t, struct rp__jw *w)
     write_event(t, &t->event[i], b < base->n_events ? &base->event[b] : NULL, true, w);
     rp__jw_end_object(w);
   }
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "}}");
 }
 
 void rp__emotions_write_events(const struct rp__emotions *t, struct rp__jw *w)
 {
   rp__jw_array(w);
   for (size_t i = 0; i < t->n_events; i++) {
-    rp__jw_object(w);
-    rp__jw_kstr(w, "event", t->event[i].name);
+    rp__jw_pack(w, "{event:s", t->event[i].name);
     write_event(t, &t->event[i], NULL, false, w);
     rp__jw_end_object(w);
   }
