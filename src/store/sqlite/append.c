@@ -73,12 +73,9 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
 {
   RP_SQ_AUTO q = rp__sq_query(c, c->event_floor ? RP_SQ_EVENT_PUT_ABOVE : RP_SQ_EVENT_PUT);
   if (c->event_floor) rp__sq_int(&q, 8, c->event_floor);
-  rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, seq);
-  rp__sq_int(&q, 3, ev->at_ms);
-  rp__sq_text(&q, 4, ev->kind);
-  rp__sq_int(&q, 5, ev->sealed ? FLAG_SEALED : 0);
-  rp__sq_int(&q, 6, (int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len));
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_I(seq), RP_SQ_I(ev->at_ms), RP_SQ_T(ev->kind),
+             RP_SQ_I(ev->sealed ? FLAG_SEALED : 0),
+             RP_SQ_I((int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len)));
   if (ev->sealed)
     rp__sq_blob(&q, 7, ev->body, ev->body_len);
   else
@@ -93,8 +90,7 @@ static int pair_get(struct rp__sq_conn *c, enum rp__sq_id id, int64_t session, c
                     int64_t *ret_second, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_int(&q, 1, session);
-  rp__sq_text(&q, 2, name);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_T(name));
   int rc = rp__sq_next(&q, "read", err);
   if (rc <= 0) return rc;
   *ret_first = rp__sq_col_count(&q, 0);
@@ -107,8 +103,7 @@ static int idem_get(struct rp__sq_conn *c, int64_t session, const char *key, str
                     rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_GET);
-  rp__sq_int(&q, 1, session);
-  rp__sq_text(&q, 2, key);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_T(key));
   int rc = rp__sq_next(&q, "read", err);
   if (rc <= 0) return rc;
   ret->idem_seq = rp__sq_col_int(&q, 0);
@@ -124,9 +119,7 @@ static int check_judged(struct rp__sq_conn *c, const struct rp__op *op, int64_t 
   int rc = 0;
   for (size_t i = 0; rc == 0 && op->u.append.judged && rp__pin_kinds[i]; i++) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_KIND_SINCE);
-    rp__sq_int(&q, 1, ref);
-    rp__sq_int(&q, 2, op->u.append.judged - 1);
-    rp__sq_text(&q, 3, rp__pin_kinds[i]);
+    RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_I(op->u.append.judged - 1), RP_SQ_T(rp__pin_kinds[i]));
     rc = rp__sq_next(&q, "look for pins", err);
   }
   return rc > 0 ? rp__refuse_judged(op, err) : rc;
@@ -159,32 +152,23 @@ int rp__sq_append(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
     rc = rp__sq_event_write(c, row.ref, rp__append_first(op) + (int64_t)i, &op->u.append.events[i], err);
   if (rc == 0) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_APPEND);
-    rp__sq_int(&q, 1, row.ref);
-    rp__sq_int(&q, 2, row.status);
-    rp__sq_int(&q, 3, row.last_seq);
-    rp__sq_int(&q, 4, row.tail_bytes);
-    rp__sq_int(&q, 5, row.bytes);
-    rp__sq_int(&q, 6, row.last_activity_at);
+    RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_I(row.status), RP_SQ_I(row.last_seq), RP_SQ_I(row.tail_bytes),
+               RP_SQ_I(row.bytes), RP_SQ_I(row.last_activity_at));
     unsigned char tails[RP_TAILS_BYTES];
     rp__sq_bytes(&q, 7, tails, rp__tails_write(&row.tails, tails));
     rc = rp__sq_done(&q, "write session", err);
   }
   if (rc == 0 && key) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_PUT);
-    rp__sq_int(&q, 1, row.ref);
-    rp__sq_text(&q, 2, key);
-    rp__sq_int(&q, 3, op->ret.first_seq);
-    rp__sq_int(&q, 4, op->ret.seq - op->ret.first_seq + 1);
-    rp__sq_int(&q, 5, op->now_ms);
-    rp__sq_blob(&q, 6, op->u.append.digest, op->u.append.digest ? RP_REQUEST_DIGEST : 0);
+    RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_T(key), RP_SQ_I(op->ret.first_seq),
+               RP_SQ_I(op->ret.seq - op->ret.first_seq + 1), RP_SQ_I(op->now_ms),
+               RP_SQ_B(op->u.append.digest, op->u.append.digest ? RP_REQUEST_DIGEST : 0));
     rc = rp__sq_done(&q, "write idempotency key", err);
   }
   if (rc == 0 && client) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_CLIENT_PUT);
-    rp__sq_int(&q, 1, row.ref);
-    rp__sq_text(&q, 2, client);
-    rp__sq_int(&q, 3, op->u.append.client_seq + rp__append_given(op) - 1);
-    rp__sq_int(&q, 4, op->ret.seq);
+    RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_T(client), RP_SQ_I(op->u.append.client_seq + rp__append_given(op) - 1),
+               RP_SQ_I(op->ret.seq));
     rc = rp__sq_done(&q, "write client", err);
   }
   return rc;

@@ -18,10 +18,7 @@ static int head_read(struct rp__sq_conn *c, const char *scope, struct rp__audit_
 static int row_write(struct rp__sq_conn *c, const struct rp__audit_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_PUT);
-  rp__sq_text(&q, 1, row->scope);
-  rp__sq_int(&q, 2, row->n);
-  rp__sq_int(&q, 3, row->at_ms);
-  rp__sq_text(&q, 4, row->event);
+  RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_I(row->n), RP_SQ_I(row->at_ms), RP_SQ_T(row->event));
   if (!row->fields.p)
     rp__sq_null(&q, 5);
   else if (row->sealed)
@@ -45,9 +42,7 @@ int rp__sq_audit_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   rc = row_write(c, &row, err);
   if (rc == 0) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_HEAD_SET);
-    rp__sq_text(&q, 1, row.scope);
-    rp__sq_int(&q, 2, row.n);
-    rp__sq_blob(&q, 3, row.hash, sizeof row.hash);
+    RP_SQ_BIND(&q, RP_SQ_T(row.scope), RP_SQ_I(row.n), RP_SQ_B(row.hash, sizeof row.hash));
     rc = rp__sq_done(&q, "write audit head", err);
   }
   if (rc) return rc;
@@ -64,8 +59,7 @@ int rp__sq_audit_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 int rp__sq_audit_erase(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_ERASE);
-  rp__sq_text(&q, 1, op->u.audit_erase.scope);
-  rp__sq_int(&q, 2, op->u.audit_erase.n);
+  RP_SQ_BIND(&q, RP_SQ_T(op->u.audit_erase.scope), RP_SQ_I(op->u.audit_erase.n));
   return rp__sq_done(&q, "erase audit", err);
 }
 
@@ -104,9 +98,7 @@ static int page_read(struct rp__sq_store *s, const char *scope, int64_t after, i
   rp__buf_reset(&p->bytes);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_PAGE);
-  rp__sq_text(&q, 1, scope);
-  rp__sq_int(&q, 2, after);
-  rp__sq_int(&q, 3, max);
+  RP_SQ_BIND(&q, RP_SQ_T(scope), RP_SQ_I(after), RP_SQ_I(max));
   while (p->n < max && p->bytes.n < RP_SQ_PAGE_BYTES && (rc = rp__sq_next(&q, "read audit", err)) != 0) {
     if (rc < 0) return rc;
     struct rp__audit_row *row = &p->rows[p->n];

@@ -66,8 +66,7 @@ static int64_t page_read(struct rp__sq_store *s, int64_t *at, int64_t max, struc
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_CHANGES);
-  rp__sq_int(&q, 1, *at);
-  rp__sq_int(&q, 2, max);
+  RP_SQ_BIND(&q, RP_SQ_I(*at), RP_SQ_I(max));
   while ((rc = rp__sq_next(&q, "read changes", err)) > 0) {
     if (grown_add(g, rp__sq_col_int(&q, 1), rp__sq_col_count(&q, 2)) != 0) return rp__fail_nomem(err);
     *at = rp__sq_col_int(&q, 0);

@@ -167,13 +167,9 @@ static int state_restore(struct rp__sq_conn *c, struct rp__sq_q *from, rp_error 
   q.rc = sqlite3_prepare_v2(c->db, sql, -1, &q.st, NULL);
   rp__sq_col_str(from, 0, id, sizeof id);
   for (int i = 0; i < 3; i++) rp__sq_col_str(from, 9 + i, text[i], sizeof text[i]);
-  rp__sq_text(&q, 1, id);
-  rp__sq_text(&q, 2, rp__time_format(rp__sq_col_int(from, 7), start));
-  rp__sq_text(&q, 3, rp__time_format(rp__sq_col_int(from, 8), end));
-  rp__sq_text(&q, 4, text[0][0] ? text[0] : "unknown");
-  rp__sq_text(&q, 5, text[1]);
-  rp__sq_text(&q, 6, text[2]);
-  rp__sq_int(&q, 7, rp__sq_col_int(from, 12));
+  RP_SQ_BIND(&q, RP_SQ_T(id), RP_SQ_T(rp__time_format(rp__sq_col_int(from, 7), start)),
+             RP_SQ_T(rp__time_format(rp__sq_col_int(from, 8), end)), RP_SQ_T(text[0][0] ? text[0] : "unknown"),
+             RP_SQ_T(text[1]), RP_SQ_T(text[2]), RP_SQ_I(rp__sq_col_int(from, 12)));
   int rc = rp__sq_done(&q, "repair session_states", err);
   sqlite3_finalize(q.st);
   return rc;

@@ -106,10 +106,7 @@ static int session_page(struct rp__sq_store *s, const struct rp__session_filter 
   RP_SQ_AUTO q = rp__sq_query(c, f->trashed ? RP_SQ_SESSION_PAGE_TRASH
                                  : scoped   ? RP_SQ_SESSION_PAGE_IN
                                             : RP_SQ_SESSION_PAGE);
-  rp__sq_int(&q, 1, before);
-  rp__sq_int(&q, 2, statuses);
-  rp__sq_int(&q, 3, f->since_ms);
-  rp__sq_int(&q, 4, max);
+  RP_SQ_BIND(&q, RP_SQ_I(before), RP_SQ_I(statuses), RP_SQ_I(f->since_ms), RP_SQ_I(max));
   if (f->trashed || scoped) rp__sq_text(&q, 5, f->scope);
   while (rows->n < max && (rc = rp__sq_next(&q, "list sessions", err)) > 0) {
     rc = rp__sq_session_read(&q, &rows->row[rows->n++], err);
@@ -143,10 +140,7 @@ static int active_refs(struct rp__sq_store *s, const struct rp__session_filter *
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, scoped ? RP_SQ_SESSION_ACTIVE_IN : RP_SQ_SESSION_ACTIVE);
-  rp__sq_int(&q, 1, behind.ref);
-  rp__sq_int(&q, 2, statuses);
-  rp__sq_int(&q, 3, f->since_ms);
-  rp__sq_int(&q, 4, max);
+  RP_SQ_BIND(&q, RP_SQ_I(behind.ref), RP_SQ_I(statuses), RP_SQ_I(f->since_ms), RP_SQ_I(max));
   if (scoped) rp__sq_text(&q, 5, f->scope);
   rp__sq_int(&q, 6, behind.active_at);
   rp__sq_int(&q, 7, f->trashed);
@@ -255,8 +249,7 @@ static int scope_page(struct rp__sq_store *s, const char *after, char (*names)[R
   int n = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_PAGE);
-  rp__sq_textn(&q, 1, after, strlen(after));
-  rp__sq_int(&q, 2, SCOPE_PAGE);
+  RP_SQ_BIND(&q, RP_SQ_TN(after, strlen(after)), RP_SQ_I(SCOPE_PAGE));
   while (n < SCOPE_PAGE && (rc = rp__sq_next(&q, "list scopes", err)) > 0)
     rp__sq_col_str(&q, 0, names[n++], sizeof names[0]);
   return rc < 0 ? rc : n;
@@ -285,8 +278,7 @@ int rp__sq_client_get(struct rp__store *base, int64_t session_ref, const char *c
   int rc = rp__sq_reader_take(rp__sq(base), &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_CLIENT_GET);
-  rp__sq_int(&q, 1, session_ref);
-  rp__sq_text(&q, 2, client_id);
+  RP_SQ_BIND(&q, RP_SQ_I(session_ref), RP_SQ_T(client_id));
   rc = rp__sq_next(&q, "read client", err);
   if (rc < 0) return rc;
   *ret = rc > 0 ? rp__sq_col_count(&q, 0) : 0;

@@ -13,8 +13,7 @@
 static int index_run(struct rp__sq_conn *c, enum rp__sq_id id, int64_t ref, struct rp__str text, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_textn(&q, 2, text.p, text.n);
+  RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_TN(text.p, text.n));
   return rp__sq_done(&q, "index memory", err);
 }
 
@@ -42,8 +41,7 @@ static void memory_read(struct rp__sq_q *q, struct rp__memory_row *row)
 static int memory_find(struct rp__sq_conn *c, const struct rp__memory_row *row, int64_t *ret_ref, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_FIND);
-  rp__sq_text(&q, 1, row->scope);
-  rp__sq_text(&q, 2, row->id);
+  RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_T(row->id));
   int rc = rp__sq_next(&q, "read memory", err);
   if (rc > 0) *ret_ref = rp__sq_col_int(&q, 0);
   return rc;
@@ -75,13 +73,8 @@ static int memory_remove(struct rp__sq_conn *c, const struct rp__memory_row *row
 static int memory_write(struct rp__sq_conn *c, const struct rp__memory_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_PUT);
-  rp__sq_text(&q, 1, row->scope);
-  rp__sq_text(&q, 2, row->id);
-  rp__sq_text(&q, 3, row->session_id);
-  rp__sq_real(&q, 4, row->confidence);
-  rp__sq_int(&q, 5, row->created_at);
-  rp__sq_int(&q, 6, row->updated_at);
-  rp__sq_int(&q, 7, row->sealed);
+  RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_T(row->id), RP_SQ_T(row->session_id), RP_SQ_R(row->confidence),
+             RP_SQ_I(row->created_at), RP_SQ_I(row->updated_at), RP_SQ_I(row->sealed));
   if (row->sealed)
     rp__sq_blob(&q, 8, row->content, row->content_len);
   else
@@ -120,10 +113,7 @@ int rp__sq_memory_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   int64_t sum = (int64_t)rp__memory_sum(&row);
   rp__sq_reset(&get);
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_SET);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_real(&q, 2, row.confidence);
-  rp__sq_int(&q, 3, row.updated_at);
-  rp__sq_int(&q, 4, sum);
+  RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_R(row.confidence), RP_SQ_I(row.updated_at), RP_SQ_I(sum));
   return rp__sq_done(&q, "write memory", err);
 }
 

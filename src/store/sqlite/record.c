@@ -47,10 +47,8 @@ static int state_run(struct rp__sq_conn *c, enum rp__sq_id id, const char *sessi
 {
   char start[RP_TIME_TEXT], end[RP_TIME_TEXT], created[RP_TIME_TEXT], updated[RP_TIME_TEXT];
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_text(&q, 1, session_id);
-  rp__sq_text(&q, 2, rp__time_format(row->start_ms, start));
-  rp__sq_text(&q, 3, rp__time_format(row->end_ms, end));
-  rp__sq_text(&q, 4, row->channel[0] ? row->channel : "unknown");
+  RP_SQ_BIND(&q, RP_SQ_T(session_id), RP_SQ_T(rp__time_format(row->start_ms, start)),
+             RP_SQ_T(rp__time_format(row->end_ms, end)), RP_SQ_T(row->channel[0] ? row->channel : "unknown"));
   for (int i = 0; i < RP_PARTS_MAX; i++) rp__sq_text(&q, 5 + i, part_text(row, i));
   rp__sq_text(&q, 12, row->previous_id);
   rp__sq_text(&q, 13, continued_by);
@@ -114,14 +112,9 @@ int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
     if (row->sealed_body) as_read.dropped = NULL;
     uint64_t sum = rp__record_sum(&as_read);
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_PUT);
-    rp__sq_int(&q, 1, session.ref);
-    rp__sq_int(&q, 2, row->start_ms);
-    rp__sq_int(&q, 3, row->created_ms);
-    rp__sq_int(&q, 4, row->updated_ms);
-    rp__sq_int(&q, 5, row->crash_recovered);
-    rp__sq_text(&q, 6, row->previous_id);
-    rp__sq_text(&q, 7, continued_by);
-    rp__sq_int(&q, 8, row->sealed_body != NULL);
+    RP_SQ_BIND(&q, RP_SQ_I(session.ref), RP_SQ_I(row->start_ms), RP_SQ_I(row->created_ms), RP_SQ_I(row->updated_ms),
+               RP_SQ_I(row->crash_recovered), RP_SQ_T(row->previous_id), RP_SQ_T(continued_by),
+               RP_SQ_I(row->sealed_body != NULL));
     if (body.p)
       rp__sq_blob(&q, 9, body.p, body.n);
     else
@@ -149,8 +142,7 @@ int rp__sq_record_archive(struct rp__sq_conn *c, struct rp__op *op, rp_error *er
 static int continued_write(struct rp__sq_conn *c, enum rp__sq_id id, const struct rp__session_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_int(&q, 1, row->ref);
-  rp__sq_text(&q, 2, row->continued_by);
+  RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_T(row->continued_by));
   return rp__sq_done(&q, "write record", err);
 }
 
@@ -163,8 +155,7 @@ int rp__sq_record_follow(struct rp__sq_conn *c, const struct rp__session_row *ro
   }
   if (rc != 0 || !(fields & (RP_SET_TRASH | RP_SET_SHOWN))) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECALL_SET_OUT);
-  rp__sq_int(&q, 1, row->ref);
-  rp__sq_int(&q, 2, rp__row_is_out(row));
+  RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_I(rp__row_is_out(row)));
   return rp__sq_done(&q, "write recall", err);
 }
 

@@ -161,9 +161,7 @@ static int hits_read(struct rp__sq_store *s, const struct rp__terms *t, const ch
   if (rc == 0 && at >= 0) rc = asked_open(c, t, &asked, err);
   if (rc != 0 || at < 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_INDEX_SEARCH);
-  rp__sq_textn(&q, 1, match.p, match.n);
-  rp__sq_text(&q, 2, scope);
-  rp__sq_int(&q, 3, hits->max);
+  RP_SQ_BIND(&q, RP_SQ_TN(match.p, match.n), RP_SQ_T(scope), RP_SQ_I(hits->max));
   while (hits->n < hits->max && (rc = rp__sq_next(&q, "search", err)) > 0) {
     rc = hit_read(&q, t, &asked, hits, err);
     if (rc != 0) return rc;

@@ -35,22 +35,16 @@ int rp__sq_token_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   int rc = token_find(c, row->id, &there, err);
   if (rc != 0) return rc < 0 ? rc : rp__refuse_token_id(row, err);
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_TOKEN_PUT);
-  rp__sq_text(&q, 1, row->id);
-  rp__sq_text(&q, 2, row->name);
-  rp__sq_text(&q, 3, row->scope);
-  rp__sq_int(&q, 4, row->read_only);
-  rp__sq_blob(&q, 5, row->hash, sizeof row->hash);
-  rp__sq_int(&q, 6, row->created_at);
-  rp__sq_int(&q, 7, row->expires_at);
-  rp__sq_int(&q, 8, row->last_used_at);
+  RP_SQ_BIND(&q, RP_SQ_T(row->id), RP_SQ_T(row->name), RP_SQ_T(row->scope), RP_SQ_I(row->read_only),
+             RP_SQ_B(row->hash, sizeof row->hash), RP_SQ_I(row->created_at), RP_SQ_I(row->expires_at),
+             RP_SQ_I(row->last_used_at));
   return rp__sq_done(&q, "write token", err);
 }
 
 int rp__sq_token_used(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_TOKEN_USED);
-  rp__sq_text(&q, 1, op->u.token.row->id);
-  rp__sq_int(&q, 2, op->u.token.row->last_used_at);
+  RP_SQ_BIND(&q, RP_SQ_T(op->u.token.row->id), RP_SQ_I(op->u.token.row->last_used_at));
   return rp__sq_done(&q, "write token", err);
 }
 
@@ -70,8 +64,7 @@ static int page_read(struct rp__sq_store *s, int64_t *at, struct rp__token_row *
   int n = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_TOKEN_PAGE);
-  rp__sq_int(&q, 1, *at);
-  rp__sq_int(&q, 2, TOKEN_PAGE);
+  RP_SQ_BIND(&q, RP_SQ_I(*at), RP_SQ_I(TOKEN_PAGE));
   while (n < TOKEN_PAGE && (rc = rp__sq_next(&q, "read tokens", err)) > 0) token_read(&q, &rows[n++], at);
   return rc < 0 ? rc : n;
 }
