@@ -40,6 +40,15 @@ static inline unsigned rp__utf8_len(const char *at, const char *end)
   return (unsigned)n + 1;
 }
 
+/* The code point of a sequence of n bytes. */
+static inline uint32_t rp__utf8_value(const char *at, unsigned n)
+{
+  static const uint8_t lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  uint32_t c = (uint8_t)at[0] & lead[n];
+  for (unsigned i = 1; i < n; i++) c = c << 6 | ((uint8_t)at[i] & 0x3f);
+  return c;
+}
+
 bool rp__utf8_ok(const char *p, size_t n);
 
 /* Piece by piece: a character may lie across two of them. */

@@ -4,7 +4,6 @@
 #include "continuity/record.h"
 #include "facets/rows.h"
 #include "facets/table.h"
-#include "facets/topics.h"
 
 #define PROJECTS_SHOWN 32
 #define TOPICS_SHOWN 10
@@ -95,17 +94,6 @@ static void projects_and_topics(const struct rp__brief_input *in, struct rp__dra
   add_restored(in, RP_PART_HOT_TOPICS, TOPICS_SHOWN, d);
 }
 
-static void working_memory(const struct rp__brief_input *in, struct rp__draft *d)
-{
-  size_t n = rp__brief_pin_count(in);
-  if (n == 0) return;
-  rp__draft_section(d, RP_SEC_WORKING_MEMORY, "%s", "");
-  rp__buf_printf(rp__draft_item(d), "WORKING MEMORY RESTORED: %zu pins%s", n, in->resumed ? "" : " inherited");
-  rp__draft_why(d, in->resumed ? "pins of the session" : "pins the plan inherits");
-  rp__buf_str(rp__draft_item(d), "(Use working_memory view to see all pins)");
-  rp__draft_why(d, "there are pins to view");
-}
-
 void rp__brief_coder(const struct rp__brief_input *in, struct rp__draft *d)
 {
   size_t sessions = in->plan ? contributors(in->plan) : 0;
@@ -114,7 +102,14 @@ void rp__brief_coder(const struct rp__brief_input *in, struct rp__draft *d)
   header(in, sessions, d);
   rp__brief_tasks(in, d);
   projects_and_topics(in, d);
-  working_memory(in, d);
+  size_t pins = rp__brief_pin_count(in);
+  if (pins) {
+    rp__draft_section(d, RP_SEC_WORKING_MEMORY, "%s", "");
+    rp__buf_printf(rp__draft_item(d), "WORKING MEMORY RESTORED: %zu pins%s", pins, in->resumed ? "" : " inherited");
+    rp__draft_why(d, in->resumed ? "pins of the session" : "pins the plan inherits");
+    rp__buf_str(rp__draft_item(d), "(Use working_memory view to see all pins)");
+    rp__draft_why(d, "there are pins to view");
+  }
   rp__brief_stopped(in, d);
   rp__brief_tools(in, d);
   rp__brief_waiting(in, d);

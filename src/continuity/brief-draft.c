@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A brief in the making: one buffer of text, with sections and items as ranges of it. */
-#include "continuity/brief-draft.h"
+#include "continuity/brief-impl.h"
 
 #define DRAFT_MAX ((size_t)8 * 1024 * 1024) /* the bounds of items and sections keep it well below */
 #define WHY_MAX 400
@@ -46,23 +46,19 @@ void rp__draft_section(struct rp__draft *d, enum rp__section kind, const char *w
   va_end(args);
 }
 
-static bool grow(struct rp__draft *d)
-{
-  if (d->n_items < d->cap_items) return true;
-  size_t cap = d->cap_items ? 2 * d->cap_items : 64;
-  struct rp__draft_item *items = realloc(d->items, cap * sizeof *items);
-  if (!items) {
-    if (!d->bytes.err) d->bytes.err = RP_E_NOMEM;
-    return false;
-  }
-  d->items = items;
-  d->cap_items = cap;
-  return true;
-}
-
 struct rp__buf *rp__draft_item(struct rp__draft *d)
 {
-  if (grow(d)) d->items[d->n_items] = (struct rp__draft_item){.at = d->bytes.n};
+  if (d->n_items == d->cap_items) {
+    size_t cap = d->cap_items ? 2 * d->cap_items : 64;
+    struct rp__draft_item *items = realloc(d->items, cap * sizeof *items);
+    if (!items) {
+      if (!d->bytes.err) d->bytes.err = RP_E_NOMEM;
+      return &d->bytes;
+    }
+    d->items = items;
+    d->cap_items = cap;
+  }
+  d->items[d->n_items] = (struct rp__draft_item){.at = d->bytes.n};
   return &d->bytes;
 }
 

@@ -62,30 +62,6 @@ static void add_when(struct rp__json at, struct rp__buf *out)
   rp__buf_str(out, at.type == RP_JSON_NUMBER ? " s)" : ")");
 }
 
-static void note_line(const struct rp__row *note, struct rp__draft *d)
-{
-  struct rp__json category = rp__row_cell(note, RP_NOTE_CATEGORY);
-  struct rp__buf *out = rp__draft_item(d);
-  rp__buf_str(out, "- ");
-  if (category.type == RP_JSON_STRING && category.n > 2) {
-    rp__buf_char(out, '[');
-    rp__plain_value(out, category, RP_LABEL_CHARS);
-    rp__buf_str(out, "] ");
-  }
-  rp__plain_value(out, rp__row_cell(note, RP_NOTE_TEXT), RP_TEXT_CHARS);
-  add_when(rp__row_cell(note, RP_NOTE_TIMESTAMP), out);
-  rp__draft_why(d, "one of the last %d notes", NOTES_SHOWN);
-}
-
-static void frame_line(const struct rp__row *frame, struct rp__draft *d)
-{
-  struct rp__buf *out = rp__draft_item(d);
-  rp__buf_str(out, "- ");
-  rp__plain_value(out, rp__row_cell(frame, RP_FRAME_ID), RP_LABEL_CHARS);
-  add_when(rp__row_cell(frame, RP_FRAME_TIMESTAMP), out);
-  rp__draft_why(d, "one of the %d frames nearest to the end", FRAMES_SHOWN);
-}
-
 /* ---- memory of the conversation --------------------------------------------------------- */
 
 static void context_line(const char *name, const struct rp__buf *json, struct rp__draft *d)
@@ -120,11 +96,27 @@ void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d)
   const struct rp__rows *notes = &e->notes, *frames = &e->frames;
   transcript(e, d);
   rp__draft_section(d, RP_SEC_NOTES, "the session has notes");
-  for (size_t i = notes->count > NOTES_SHOWN ? notes->count - NOTES_SHOWN : 0; i < notes->count; i++)
-    note_line(notes->v[i], d);
+  for (size_t i = notes->count > NOTES_SHOWN ? notes->count - NOTES_SHOWN : 0; i < notes->count; i++) {
+    struct rp__json category = rp__row_cell(notes->v[i], RP_NOTE_CATEGORY);
+    struct rp__buf *out = rp__draft_item(d);
+    rp__buf_str(out, "- ");
+    if (category.type == RP_JSON_STRING && category.n > 2) {
+      rp__buf_char(out, '[');
+      rp__plain_value(out, category, RP_LABEL_CHARS);
+      rp__buf_str(out, "] ");
+    }
+    rp__plain_value(out, rp__row_cell(notes->v[i], RP_NOTE_TEXT), RP_TEXT_CHARS);
+    add_when(rp__row_cell(notes->v[i], RP_NOTE_TIMESTAMP), out);
+    rp__draft_why(d, "one of the last %d notes", NOTES_SHOWN);
+  }
   rp__draft_section(d, RP_SEC_FRAMES, "the session has frames");
-  for (size_t i = frames->count > FRAMES_SHOWN ? frames->count - FRAMES_SHOWN : 0; i < frames->count; i++)
-    frame_line(frames->v[i], d);
+  for (size_t i = frames->count > FRAMES_SHOWN ? frames->count - FRAMES_SHOWN : 0; i < frames->count; i++) {
+    struct rp__buf *out = rp__draft_item(d);
+    rp__buf_str(out, "- ");
+    rp__plain_value(out, rp__row_cell(frames->v[i], RP_FRAME_ID), RP_LABEL_CHARS);
+    add_when(rp__row_cell(frames->v[i], RP_FRAME_TIMESTAMP), out);
+    rp__draft_why(d, "one of the %d frames nearest to the end", FRAMES_SHOWN);
+  }
   rp__draft_section(d, RP_SEC_CONTEXT, "the session remembers its conversation");
   context_line("topics", &e->gist.topics, d);
   context_line("intent", &e->gist.intent, d);

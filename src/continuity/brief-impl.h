@@ -1,10 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that the two templates share. Each adds a section to the draft, unless the section would be empty. */
+/*
+ * A brief in the making: sections of items, each item with its reason. The templates fill the draft, then it is cut to
+ * its bound and written as text. All text is in one buffer, which remembers its first error.
+ */
 #ifndef RP_CONTINUITY_BRIEF_IMPL_H
 #define RP_CONTINUITY_BRIEF_IMPL_H
 
-#include "continuity/brief-draft.h"
 #include "continuity/brief.h"
+#include "continuity/plain.h"
+
+enum rp__section {
+  RP_SEC_HEADER,
+  RP_SEC_INSTRUCTION,
+  RP_SEC_TASKS,
+  RP_SEC_PROJECTS,
+  RP_SEC_TOPICS,
+  RP_SEC_WORKING_MEMORY,
+  RP_SEC_MESSAGES,
+  RP_SEC_MOOD,
+  RP_SEC_WOUNDS,
+  RP_SEC_PERSON,
+  RP_SEC_AWAY,
+  RP_SEC_SNIPPETS,
+  RP_SEC_MEMORIES,
+  RP_SEC_STOPPED,
+  RP_SEC_TOOLS,
+  RP_SEC_APPROVALS,
+  RP_SEC_QUESTIONS,
+  RP_SEC_PINS,
+  RP_SEC_TRANSCRIPT,
+  RP_SEC_NOTES,
+  RP_SEC_FRAMES,
+  RP_SEC_CONTEXT,
+  RP_SECTIONS_MAX,
+};
+
+#define RP_ITEMS_MAX 200 /* of one section; more are only counted */
+
+struct rp__draft_item {
+  size_t at, n;   /* of its text */
+  size_t short_n; /* bytes that stay when it is shortened; 0: it can't be */
+  size_t why_at, why_n;
+  bool shortened;
+};
+
+struct rp__draft_section {
+  enum rp__section kind;
+  size_t first, n;      /* of the items */
+  size_t cut, left_out; /* items that had to go, and those there was no room to take */
+  size_t why_at, why_n; /* of its title */
+  bool dropped;
+};
+
+struct rp__draft {
+  struct rp__buf bytes;
+  struct rp__draft_item *items;
+  size_t n_items, cap_items;
+  struct rp__draft_section sections[RP_SECTIONS_MAX];
+  size_t n_sections;
+};
+
+void rp__draft_init(struct rp__draft *d);
+void rp__draft_done(struct rp__draft *d);
+
+/* Begins a section, once each, in the order in which they are shown. Without items it is not there. */
+void rp__draft_section(struct rp__draft *d, enum rp__section kind, const char *why, ...) RP_PRINTF(3, 4);
+/* Begins an item of the last section; its text goes into the buffer returned, up to rp__draft_why. */
+struct rp__buf *rp__draft_item(struct rp__draft *d);
+void rp__draft_short(struct rp__draft *d); /* what comes from here on may be cut off */
+/* Ends an item with its reason. */
+void rp__draft_why(struct rp__draft *d, const char *why, ...) RP_PRINTF(2, 3);
+/* Takes the item begun back. */
+void rp__draft_cancel(struct rp__draft *d);
+/* Whether the item begun says the same as an earlier one of its section. */
+bool rp__draft_repeats(const struct rp__draft *d);
+
+/* ---- what the two templates share: each adds a section, unless that would be empty ---- */
 
 #define RP_LABEL_CHARS 200 /* of ids, labels, titles and names */
 #define RP_TEXT_CHARS 500  /* of messages and facts */
@@ -21,7 +92,6 @@ void rp__brief_waiting(const struct rp__brief_input *in, struct rp__draft *d); /
 void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d);
 
 size_t rp__brief_pin_count(const struct rp__brief_input *in); /* that the pins section would have */
-bool rp__brief_unclean(enum rp__cause c);
 /* " (2 hours ago)", or nothing of a time that is 0. */
 void rp__brief_ago(const struct rp__brief_input *in, int64_t at_ms, struct rp__buf *out);
 

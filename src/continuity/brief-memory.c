@@ -11,12 +11,6 @@
 
 /* ---- tasks ------------------------------------------------------------------------ */
 
-static const struct rp__task_choice *planned_tasks(const struct rp__brief_input *in, size_t *ret_n)
-{
-  *ret_n = 0;
-  return in->plan ? rp__plan_tasks(in->plan, ret_n) : NULL;
-}
-
 static void task_line(struct rp__buf *out, const char *id, const char *title, const char *stage, int64_t days)
 {
   rp__buf_str(out, "- [");
@@ -28,41 +22,31 @@ static void task_line(struct rp__buf *out, const char *id, const char *title, co
   rp__buf_printf(out, ", %lldd ago)", (long long)days);
 }
 
-static bool planned(const struct rp__brief_input *in, const char *task_id)
-{
-  size_t n;
-  const struct rp__task_choice *t = planned_tasks(in, &n);
-  for (size_t i = 0; i < n; i++)
-    if (strcmp(t[i].task_id, task_id) == 0) return true;
-  return false;
-}
-
-static int own_task(const struct rp__brief_input *in, const struct rp__row *task, struct rp__draft *d)
-{
-  RP_AUTOFREE char *id = rp__json_dup(rp__row_cell(task, RP_TASK_ID));
-  RP_AUTOFREE char *title = rp__json_dup(rp__row_cell(task, RP_TASK_TITLE));
-  RP_AUTOFREE char *stage = rp__json_dup(rp__row_cell(task, RP_TASK_STAGE));
-  if (!id || !title || !stage) return RP_E_NOMEM;
-  if (planned(in, id)) return 0;
-  task_line(rp__draft_item(d), id, title, stage, rp__days_since(in->now_ms, task->at_ms ? task->at_ms : in->now_ms));
-  rp__draft_why(d, "pending in this session");
-  return 0;
-}
-
 void rp__brief_tasks(const struct rp__brief_input *in, struct rp__draft *d)
 {
   const struct rp__rows *own = rp__rows_of(in->resumed ? in->state : NULL, &rp__facet_tasks);
-  size_t n;
-  const struct rp__task_choice *t = planned_tasks(in, &n);
+  size_t n = 0;
+  const struct rp__task_choice *t = in->plan ? rp__plan_tasks(in->plan, &n) : NULL;
   rp__draft_section(d, RP_SEC_TASKS, "tasks that were not finished");
   for (size_t i = 0; i < n && t[i].taken; i++) {
     task_line(rp__draft_item(d), t[i].task_id, t[i].title, t[i].stage, t[i].days);
     rp__draft_why(d, "%s", t[i].reason);
   }
   for (size_t i = 0; i < own->count; i++) {
-    if (!rp__task_row_open(own->v[i]) || !own_task(in, own->v[i], d)) continue;
-    if (!d->bytes.err) d->bytes.err = RP_E_NOMEM;
-    return;
+    const struct rp__row *task = own->v[i];
+    if (!rp__task_row_open(task)) continue;
+    RP_AUTOFREE char *id = rp__json_dup(rp__row_cell(task, RP_TASK_ID));
+    RP_AUTOFREE char *title = rp__json_dup(rp__row_cell(task, RP_TASK_TITLE));
+    RP_AUTOFREE char *stage = rp__json_dup(rp__row_cell(task, RP_TASK_STAGE));
+    if (!id || !title || !stage) {
+      if (!d->bytes.err) d->bytes.err = RP_E_NOMEM;
+      return;
+    }
+    size_t k = 0;
+    while (k < n && strcmp(t[k].task_id, id) != 0) k++;
+    if (k < n) continue; /* the plan has it */
+    task_line(rp__draft_item(d), id, title, stage, rp__days_since(in->now_ms, task->at_ms ? task->at_ms : in->now_ms));
+    rp__draft_why(d, "pending in this session");
   }
 }
 
@@ -109,18 +93,6 @@ static void pin_line(struct rp__draft *d, const char *label, const char *id, con
   if (rp__plain_value(out, content, critical ? CRITICAL_CHARS : CONTENT_CHARS) == 0 && !out->err) out->n -= 2;
 }
 
-static int own_pin(const struct rp__pin *pin, bool critical, struct rp__draft *d)
-{
-  struct rp__provenance from = {0};
-  if (rp__pin_critical(pin) != critical) return 0;
-  RP_AUTOFREE char *label = rp__json_dup(pin->label);
-  if (!label || rp__pin_provenance(pin, &from)) return RP_E_NOMEM;
-  label[rp__pin_bare(rp__str(label)).n] = '\0';
-  pin_line(d, label, from.id, from.end, pin->content, critical);
-  rp__draft_why(d, critical ? "a CRITICAL pin of this session" : "a pin of this session");
-  return 0;
-}
-
 void rp__brief_pins(const struct rp__brief_input *in, struct rp__draft *d)
 {
   const struct rp__rows *own = rp__rows_of(in->resumed ? in->state : NULL, &rp__facet_pins);
@@ -136,8 +108,16 @@ void rp__brief_pins(const struct rp__brief_input *in, struct rp__draft *d)
     }
     for (size_t i = 0; i < own->count && !d->bytes.err; i++) {
       struct rp__pin pin = rp__pin_in_state(own->v[i]);
-      int rc = own_pin(&pin, critical, d);
-      if (rc && !d->bytes.err) d->bytes.err = rc;
+      struct rp__provenance from = {0};
+      if (rp__pin_critical(&pin) != critical) continue;
+      RP_AUTOFREE char *label = rp__json_dup(pin.label);
+      if (!label || rp__pin_provenance(&pin, &from)) {
+        d->bytes.err = RP_E_NOMEM;
+        break;
+      }
+      label[rp__pin_bare(rp__str(label)).n] = '\0';
+      pin_line(d, label, from.id, from.end, pin.content, critical);
+      rp__draft_why(d, critical ? "a CRITICAL pin of this session" : "a pin of this session");
     }
   }
 }

@@ -2,16 +2,48 @@
 /* Sections that both templates have: why the session stopped, what is still open, and the memories. */
 #include "continuity/brief-impl.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 #include "facets/learnings.h"
-#include "facets/pending.h"
-#include "facets/tools.h"
+#include "facets/rows.h"
+#include "facets/table.h"
 
 #define ASKED_CHARS 300
+#define MINUTE 60.0
+#define HOUR 3600.0
+#define DAY 86400.0
 
-bool rp__brief_unclean(enum rp__cause c)
+/* ---- a time away in words ---------------------------------------------------------- */
+
+/* Units from small to large; a time is told in the first whose limit its rounded number does not reach. */
+static const struct {
+  double seconds, limit;
+  const char *before, *one, *many;
+} units[] = {
+    {1, 60, "", "second", "seconds"},
+    {MINUTE, 60, "", "minute", "minutes"},
+    {HOUR, 48, "about ", "hour", "hours"},
+    {DAY, 21, "", "day", "days"},
+    {7 * DAY, 9, "about ", "week", "weeks"},
+    {30.44 * DAY, 24, "about ", "month", "months"},
+    {365.25 * DAY, 1e9, "about ", "year", "years"},
+};
+
+void rp__time_words(double seconds, struct rp__buf *out)
 {
-  return c != RP_CAUSE_NONE && c != RP_CAUSE_CLEAN && c != RP_CAUSE_UPGRADE;
+  double s = seconds > 0 ? seconds : 0;
+  if (s < 5) {
+    rp__buf_str(out, "a moment");
+    return;
+  }
+  for (size_t i = 0; i < RP_ARRAY_SIZE(units); i++) {
+    double n = round(s / units[i].seconds);
+    if (n >= units[i].limit) continue;
+    rp__buf_printf(out, "%s%.0f %s", units[i].before, n, n < 2 ? units[i].one : units[i].many);
+    return;
+  }
+  rp__buf_str(out, "ages");
 }
 
 void rp__brief_ago(const struct rp__brief_input *in, int64_t at_ms, struct rp__buf *out)
@@ -59,11 +91,12 @@ void rp__brief_stopped(const struct rp__brief_input *in, struct rp__draft *d)
 
 void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d)
 {
+  bool unclean = in->cause != RP_CAUSE_NONE && in->cause != RP_CAUSE_CLEAN && in->cause != RP_CAUSE_UPGRADE;
   rp__draft_section(d, RP_SEC_TOOLS, "calls without a known outcome in the ledger");
   for (size_t i = 0; i < rp__tools_count(in->state); i++) {
     struct rp__tool_call call = rp__tools_at(in->state, i);
     bool open = call.status == RP_TOOL_INTENDED || call.status == RP_TOOL_RUNNING;
-    if (call.status != RP_TOOL_UNKNOWN && !(open && rp__brief_unclean(in->cause))) continue;
+    if (call.status != RP_TOOL_UNKNOWN && !(open && unclean)) continue;
     struct rp__buf *out = rp__draft_item(d);
     rp__buf_str(out, "- ");
     rp__plain_value(out, call.name, RP_LABEL_CHARS);
@@ -74,33 +107,11 @@ void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d)
   }
 }
 
-/* What is asked, in the member that has it; the bodies are their senders'. */
-static void add_asked(struct rp__json asked, struct rp__buf *out)
-{
-  static const char *const names[] = {"title",  "question", "text",    "description", "message",
-                                      "prompt", "summary",  "command", "tool",        "name"};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
-    struct rp__json v = rp__json_get(asked, names[i]);
-    if (v.type != RP_JSON_STRING) continue;
-    rp__buf_char(out, ' ');
-    if (rp__plain_value(out, v, ASKED_CHARS)) return;
-    if (!out->err) out->n--;
-  }
-}
-
-/* When it was asked: as its body says, else when it came; 0 of a body that says so and can't be read. */
-static int64_t asked_at(const struct rp__row *row, struct rp__json body)
-{
-  struct rp__json at = rp__json_get(body, "at");
-  int64_t ms = 0;
-  if (at.type == RP_JSON_NONE) return row->at_ms;
-  if (at.type == RP_JSON_STRING && rp__time_parse(at.p + 1, at.n - 2, &ms)) return 0;
-  return ms;
-}
-
 static void add_waiting(const struct rp__brief_input *in, enum rp__section kind, const struct rp__facet_ops *facet,
                         struct rp__draft *d)
 {
+  static const char *const names[] = {"title",  "question", "text",    "description", "message",
+                                      "prompt", "summary",  "command", "tool",        "name"};
   const struct rp__rows *rows = rp__rows_of(in->state, facet);
   rp__draft_section(d, kind, "%s without an answer", facet->name);
   for (size_t i = 0; i < rows->count; i++) {
@@ -109,8 +120,19 @@ static void add_waiting(const struct rp__brief_input *in, enum rp__section kind,
     rp__buf_str(out, "- [");
     rp__plain_value(out, id.type == RP_JSON_NONE ? rp__row_cell(rows->v[i], RP_PENDING_ID) : id, RP_LABEL_CHARS);
     rp__buf_char(out, ']');
-    add_asked(body, out);
-    rp__brief_ago(in, asked_at(rows->v[i], body), out);
+    /* What is asked, in the member that has it; the bodies are their senders'. */
+    for (size_t k = 0; k < RP_ARRAY_SIZE(names); k++) {
+      struct rp__json v = rp__json_get(body, names[k]);
+      if (v.type != RP_JSON_STRING) continue;
+      rp__buf_char(out, ' ');
+      if (rp__plain_value(out, v, ASKED_CHARS)) break;
+      if (!out->err) out->n--;
+    }
+    /* When: as its body says, else when it came; a time of the body's that can't be read is not told. */
+    struct rp__json at = rp__json_get(body, "at");
+    int64_t at_ms = at.type == RP_JSON_NONE ? rows->v[i]->at_ms : 0;
+    if (at.type == RP_JSON_STRING && rp__time_parse(at.p + 1, at.n - 2, &at_ms)) at_ms = 0;
+    rp__brief_ago(in, at_ms, out);
     rp__draft_why(d, "asked, and not answered");
   }
 }
@@ -122,24 +144,6 @@ void rp__brief_waiting(const struct rp__brief_input *in, struct rp__draft *d)
 }
 
 /* ---- memories --------------------------------------------------------------------------- */
-
-static void own_learnings(const struct rp__brief_input *in, struct rp__draft *d)
-{
-  const struct rp__rows *rows = rp__rows_of(in->state, &rp__facet_learnings);
-  for (size_t i = rows->count > RP_BRIEF_MEMORIES ? rows->count - RP_BRIEF_MEMORIES : 0; i < rows->count; i++) {
-    double confidence = 1;
-    struct rp__buf *out = rp__draft_item(d);
-    rp__buf_str(out, "- ");
-    struct rp__json content = rp__row_cell(rows->v[i], RP_LEARNING_CONTENT);
-    if (rp__plain_value(out, content, RP_TEXT_CHARS) == 0 || rp__draft_repeats(d)) {
-      rp__draft_cancel(d);
-      continue;
-    }
-    if (rp__json_double(rp__row_cell(rows->v[i], RP_LEARNING_CONFIDENCE), &confidence))
-      rp__buf_printf(out, " (confidence %.0f%%)", 100 * RP_MAX(0, RP_MIN(confidence, 1)));
-    rp__draft_why(d, "learned in this session");
-  }
-}
 
 void rp__brief_memories(const struct rp__brief_input *in, struct rp__draft *d)
 {
@@ -155,5 +159,20 @@ void rp__brief_memories(const struct rp__brief_input *in, struct rp__draft *d)
     rp__draft_why(d, "memory %.64s: %.4f after %.1f h is %.4f", m[i].memory_id, m[i].original, m[i].hours,
                   m[i].inherited);
   }
-  if (in->resumed) own_learnings(in, d);
+  if (in->resumed) {
+    const struct rp__rows *rows = rp__rows_of(in->state, &rp__facet_learnings);
+    for (size_t i = rows->count > RP_BRIEF_MEMORIES ? rows->count - RP_BRIEF_MEMORIES : 0; i < rows->count; i++) {
+      double confidence = 1;
+      struct rp__buf *out = rp__draft_item(d);
+      rp__buf_str(out, "- ");
+      struct rp__json content = rp__row_cell(rows->v[i], RP_LEARNING_CONTENT);
+      if (rp__plain_value(out, content, RP_TEXT_CHARS) == 0 || rp__draft_repeats(d)) {
+        rp__draft_cancel(d);
+        continue;
+      }
+      if (rp__json_double(rp__row_cell(rows->v[i], RP_LEARNING_CONFIDENCE), &confidence))
+        rp__buf_printf(out, " (confidence %.0f%%)", 100 * RP_MAX(0, RP_MIN(confidence, 1)));
+      rp__draft_why(d, "learned in this session");
+    }
+  }
 }

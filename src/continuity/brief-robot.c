@@ -49,23 +49,6 @@ static bool says(const struct rp__message *m, bool user)
   return who && (!user || who[0] == 'U') && add_text(&none, m, 1) > 0;
 }
 
-static void recent(const struct rp__brief_input *in, size_t max, struct rp__draft *d)
-{
-  const struct rp__message *last[MESSAGES_MAX];
-  size_t n = 0, count = rp__conversation_count(in->state);
-  for (size_t i = 0; i < count; i++) {
-    const struct rp__message *m = rp__conversation_at(in->state, i);
-    if (says(m, false)) last[n++ % max] = m;
-  }
-  rp__draft_section(d, RP_SEC_MESSAGES, "the last %zu messages belong to %s", max, rp__restart_name(in->restart));
-  for (size_t i = n > max ? n - max : 0; i < n; i++) {
-    struct rp__buf *out = rp__draft_item(d);
-    rp__buf_str(out, speaker(last[i % max]));
-    add_text(out, last[i % max], RP_TEXT_CHARS);
-    rp__draft_why(d, "one of the last %zu messages", max);
-  }
-}
-
 /* At most SNIPPETS of the user's messages, from the first to the last at even distances. */
 static void snippets(const struct rp__brief_input *in, struct rp__draft *d)
 {
@@ -141,10 +124,24 @@ void rp__brief_robot(const struct rp__brief_input *in, struct rp__draft *d)
   rp__buf_str(rp__draft_item(d), form->header);
   rp__draft_why(d, "restart type %s", rp__restart_name(in->restart));
   if (form->away) away(in, d);
-  if (form->messages)
-    recent(in, form->messages, d);
-  else
+  if (form->messages) {
+    size_t max = form->messages;
+    const struct rp__message *last[MESSAGES_MAX];
+    size_t n = 0, count = rp__conversation_count(in->state);
+    for (size_t i = 0; i < count; i++) {
+      const struct rp__message *m = rp__conversation_at(in->state, i);
+      if (says(m, false)) last[n++ % max] = m;
+    }
+    rp__draft_section(d, RP_SEC_MESSAGES, "the last %zu messages belong to %s", max, rp__restart_name(in->restart));
+    for (size_t i = n > max ? n - max : 0; i < n; i++) {
+      struct rp__buf *out = rp__draft_item(d);
+      rp__buf_str(out, speaker(last[i % max]));
+      add_text(out, last[i % max], RP_TEXT_CHARS);
+      rp__draft_why(d, "one of the last %zu messages", max);
+    }
+  } else {
     snippets(in, d);
+  }
   feelings(in, form->mood, form->wounds, d);
   if (form->person) person(in, d);
   rp__brief_memories(in, d);

@@ -81,11 +81,6 @@ static size_t hidden(const struct rp__draft_section *s)
   return s->cut + s->left_out;
 }
 
-static size_t item_size(const struct rp__draft_item *item)
-{
-  return item->shortened ? item->short_n + sizeof SHORT_MARK - 1 : item->n;
-}
-
 /* The items that are still shown. */
 static void shown(const struct rp__draft_section *s, size_t *ret_from, size_t *ret_to)
 {
@@ -94,57 +89,53 @@ static void shown(const struct rp__draft_section *s, size_t *ret_from, size_t *r
   *ret_to = s->first + s->n - (front ? 0 : s->cut);
 }
 
-/* With the line ends; an INLINE section has a comma and a space between its items. */
-static size_t section_size(const struct rp__draft *d, const struct rp__draft_section *s)
-{
-  enum look look = looks[s->kind].look;
-  size_t from, to, n = 0, parts = 0;
-  if (s->dropped) return 0;
-  shown(s, &from, &to);
-  for (size_t i = from; i < to; i++, parts++) n += item_size(&d->items[i]);
-  if (hidden(s)) {
-    n += sizeof MORE_BEFORE - 1 + decimal(hidden(s)) + sizeof MORE_AFTER - 1;
-    parts++;
-  }
-  if (look == INLINE) return n + strlen(looks[s->kind].title) + 2 * (parts ? parts - 1 : 0) + 1;
-  return n + parts + (look == BLOCK ? strlen(looks[s->kind].title) + 1 : 0);
-}
-
-size_t rp__draft_size(const struct rp__draft *d)
+/* Bytes of the whole as it stands, with the line ends; an INLINE section has a comma and a space between its items. */
+static size_t draft_size(const struct rp__draft *d)
 {
   size_t n = 0, sections = 0;
-  for (size_t i = 0; i < d->n_sections; i++) {
-    if (d->sections[i].dropped || d->sections[i].n == 0) continue;
-    n += section_size(d, &d->sections[i]);
+  for (const struct rp__draft_section *s = d->sections; s < d->sections + d->n_sections; s++) {
+    size_t from, to, parts = hidden(s) ? 1 : 0;
+    if (s->dropped || s->n == 0) continue;
     sections++;
+    shown(s, &from, &to);
+    for (size_t i = from; i < to; i++, parts++)
+      n += d->items[i].shortened ? d->items[i].short_n + sizeof SHORT_MARK - 1 : d->items[i].n;
+    if (hidden(s)) n += sizeof MORE_BEFORE - 1 + decimal(hidden(s)) + sizeof MORE_AFTER - 1;
+    switch (looks[s->kind].look) {
+    case INLINE: n += strlen(looks[s->kind].title) + 2 * (parts ? parts - 1 : 0) + 1; break;
+    case BLOCK: n += strlen(looks[s->kind].title) + 1 + parts; break;
+    case LINES: n += parts; break;
+    }
   }
   return sections ? n + (sections - 1) - 1 : 0; /* an empty line between two, no line end behind the last */
 }
 
 static void shorten(struct rp__draft *d, const struct rp__draft_section *s, size_t max_bytes)
 {
-  for (size_t i = s->first + s->n; i > s->first && rp__draft_size(d) > max_bytes; i--) {
+  for (size_t i = s->first + s->n; i > s->first && draft_size(d) > max_bytes; i--) {
     struct rp__draft_item *item = &d->items[i - 1];
     item->shortened = item->short_n > 0 && item->short_n + sizeof SHORT_MARK - 1 < item->n;
   }
 }
 
-bool rp__draft_fit(struct rp__draft *d, size_t max_bytes)
+/* Cuts what is too much by the table. False: even the header does not fit. */
+static bool draft_fit(struct rp__draft *d, size_t max_bytes)
 {
-  for (size_t i = 0; i < RP_ARRAY_SIZE(cuts) && rp__draft_size(d) > max_bytes; i++) {
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cuts) && draft_size(d) > max_bytes; i++) {
     for (size_t k = 0; k < d->n_sections; k++) {
       struct rp__draft_section *s = &d->sections[k];
       if (s->kind != cuts[i].section || s->n == 0) continue;
       if (cuts[i].how == DROP) s->dropped = true;
       if (cuts[i].how == SHORTEN) shorten(d, s, max_bytes);
-      while (cuts[i].how == CUT && s->n - s->cut > cuts[i].keep && rp__draft_size(d) > max_bytes) s->cut++;
+      while (cuts[i].how == CUT && s->n - s->cut > cuts[i].keep && draft_size(d) > max_bytes) s->cut++;
       if (s->cut == s->n) s->dropped = true;
     }
   }
-  return rp__draft_size(d) <= max_bytes;
+  return draft_size(d) <= max_bytes;
 }
 
-bool rp__draft_says(const struct rp__draft *d)
+/* Whether there is more than a header. */
+static bool draft_says(const struct rp__draft *d)
 {
   for (size_t i = 0; i < d->n_sections; i++) {
     const struct rp__draft_section *s = &d->sections[i];
@@ -164,92 +155,46 @@ struct writing {
 };
 
 /* The line is whole: tells why it is there, and ends it. */
-static void line_end(struct writing *w, size_t why_at, size_t why_n)
+static void line_end(struct writing *w, const char *why, size_t why_n)
 {
   if (w->why && !w->out->err) {
-    rp__jw_object(w->why);
-    rp__jw_key(w->why, "line");
-    rp__jw_strn(w->why, w->out->p + w->line, w->out->n - w->line);
-    rp__jw_key(w->why, "reason");
-    rp__jw_strn(w->why, w->d->bytes.p + why_at, why_n);
-    rp__jw_end_object(w->why);
+    rp__jw_pack(w->why, "{line:n reason:n}", w->out->p + w->line, w->out->n - w->line, why, why_n);
   }
   rp__buf_char(w->out, '\n');
   w->line = w->out->n;
-}
-
-static void write_item(struct writing *w, const struct rp__draft_item *item)
-{
-  rp__buf_add(w->out, w->d->bytes.p + item->at, item->shortened ? item->short_n : item->n);
-  if (item->shortened) rp__buf_str(w->out, SHORT_MARK);
-}
-
-static void write_more(struct writing *w, const struct rp__draft_section *s)
-{
-  rp__buf_printf(w->out, MORE_BEFORE "%zu" MORE_AFTER, hidden(s));
 }
 
 static void more_line(struct writing *w, const struct rp__draft_section *s)
 {
   char why[80];
-  write_more(w, s);
-  if (w->why && !w->out->err) {
-    snprintf(why, sizeof why, "cut: the brief has at most %zu bytes", w->max_bytes);
-    rp__jw_object(w->why);
-    rp__jw_key(w->why, "line");
-    rp__jw_strn(w->why, w->out->p + w->line, w->out->n - w->line);
-    rp__jw_kstr(w->why, "reason", why);
-    rp__jw_end_object(w->why);
-  }
-  rp__buf_char(w->out, '\n');
-  w->line = w->out->n;
+  int n = snprintf(why, sizeof why, "cut: the brief has at most %zu bytes", w->max_bytes);
+  rp__buf_printf(w->out, MORE_BEFORE "%zu" MORE_AFTER, hidden(s));
+  line_end(w, why, (size_t)n);
 }
 
-static void write_inline(struct writing *w, const struct rp__draft_section *s)
-{
-  size_t from, to;
-  shown(s, &from, &to);
-  rp__buf_str(w->out, looks[s->kind].title);
-  for (size_t i = from; i < to; i++) {
-    if (i > from) rp__buf_str(w->out, ", ");
-    write_item(w, &w->d->items[i]);
-  }
-  if (hidden(s)) {
-    if (to > from) rp__buf_str(w->out, ", ");
-    write_more(w, s);
-  }
-  line_end(w, s->why_at, s->why_n);
-}
-
-static void write_lines(struct writing *w, const struct rp__draft_section *s)
-{
-  bool front = looks[s->kind].newest_last;
-  size_t from, to;
-  shown(s, &from, &to);
-  if (looks[s->kind].look == BLOCK) {
-    rp__buf_str(w->out, looks[s->kind].title);
-    line_end(w, s->why_at, s->why_n);
-  }
-  if (hidden(s) && front) more_line(w, s);
-  for (size_t i = from; i < to; i++) {
-    write_item(w, &w->d->items[i]);
-    line_end(w, w->d->items[i].why_at, w->d->items[i].why_n);
-  }
-  if (hidden(s) && !front) more_line(w, s);
-}
-
-void rp__draft_write(const struct rp__draft *d, size_t max_bytes, struct rp__buf *out, struct rp__jw *why)
+static void draft_write(const struct rp__draft *d, size_t max_bytes, struct rp__buf *out, struct rp__jw *why)
 {
   struct writing w = {.d = d, .out = out, .why = why, .start = out->n, .line = out->n, .max_bytes = max_bytes};
-  for (size_t i = 0; i < d->n_sections; i++) {
-    const struct rp__draft_section *s = &d->sections[i];
+  for (const struct rp__draft_section *s = d->sections; s < d->sections + d->n_sections; s++) {
+    bool front = looks[s->kind].newest_last, one_line = looks[s->kind].look == INLINE;
+    size_t from, to;
     if (s->dropped || s->n == 0) continue;
+    shown(s, &from, &to);
     if (out->n > w.start) rp__buf_char(out, '\n');
     w.line = out->n;
-    if (looks[s->kind].look == INLINE)
-      write_inline(&w, s);
-    else
-      write_lines(&w, s);
+    if (looks[s->kind].look != LINES) rp__buf_str(out, looks[s->kind].title);
+    if (looks[s->kind].look == BLOCK) line_end(&w, d->bytes.p + s->why_at, s->why_n);
+    if (hidden(s) && front && !one_line) more_line(&w, s);
+    for (size_t i = from; i < to; i++) {
+      const struct rp__draft_item *item = &d->items[i];
+      if (one_line && i > from) rp__buf_str(out, ", ");
+      rp__buf_add(out, d->bytes.p + item->at, item->shortened ? item->short_n : item->n);
+      if (item->shortened) rp__buf_str(out, SHORT_MARK);
+      if (!one_line) line_end(&w, d->bytes.p + item->why_at, item->why_n);
+    }
+    if (hidden(s) && !front && !one_line) more_line(&w, s);
+    if (one_line && hidden(s)) rp__buf_printf(out, "%s" MORE_BEFORE "%zu" MORE_AFTER, to > from ? ", " : "", hidden(s));
+    if (one_line) line_end(&w, d->bytes.p + s->why_at, s->why_n);
   }
   if (out->err || out->n == w.start) return;
   out->p[--out->n] = '\0';
@@ -257,29 +202,22 @@ void rp__draft_write(const struct rp__draft *d, size_t max_bytes, struct rp__buf
 
 /* ---- all of it -------------------------------------------------------------------- */
 
-static int fill(const struct rp__brief_input *in, struct rp__draft *d)
-{
-  /* A coder may start afresh where imported sessions have something to give. */
-  if (in->restart == RP_RESTART_FRESH && !in->resumed && in->form == RP_TEMPLATE_ROBOT) return 0;
-  if (in->form == RP_TEMPLATE_ROBOT)
-    rp__brief_robot(in, d);
-  else
-    rp__brief_coder(in, d);
-  return d->bytes.err;
-}
-
 int rp__brief_write(const struct rp__brief_input *in, struct rp__buf *out, struct rp__jw *why)
 {
   RP_CLEANUP(rp__draft_done) struct rp__draft d;
   size_t before = out->n;
   rp__draft_init(&d);
-  int rc = fill(in, &d);
-  if (rc) return rc;
+  /* A robot that starts afresh has nothing to be told; a coder may, where imported sessions have something to give. */
+  if (in->form != RP_TEMPLATE_ROBOT)
+    rp__brief_coder(in, &d);
+  else if (in->restart != RP_RESTART_FRESH || in->resumed)
+    rp__brief_robot(in, &d);
+  if (d.bytes.err) return d.bytes.err;
   if (why) rp__jw_array(why);
-  bool any = rp__draft_says(&d), fits = rp__draft_fit(&d, in->max_bytes) && rp__draft_says(&d);
-  if (any && fits) rp__draft_write(&d, in->max_bytes, out, why);
+  bool any = draft_says(&d), fits = draft_fit(&d, in->max_bytes) && draft_says(&d);
+  if (any && fits) draft_write(&d, in->max_bytes, out, why);
   if (why) rp__jw_end_array(why);
-  rc = out->err ? out->err : why ? why->out->err : 0;
+  int rc = out->err ? out->err : why ? why->out->err : 0;
   if (!rc && any && !fits) return RP_E_TOO_LARGE;
   if (rc && out->p) out->p[out->n = before] = '\0';
   return rc;

@@ -7,20 +7,17 @@
 
 enum element { A_TEXT, A_PIN, A_TASK, A_LEARNING, AN_OBJECT };
 
-static const enum element elements[RP_PARTS_MAX] = {
-    [RP_PART_WORKING_MEMORY] = A_PIN, [RP_PART_HOT_TOPICS] = A_TEXT,    [RP_PART_PROJECTS] = A_TEXT,
-    [RP_PART_TASKS] = A_TASK,         [RP_PART_LEARNINGS] = A_LEARNING, [RP_PART_CONFIDENCE] = AN_OBJECT,
-    [RP_PART_SOPS] = AN_OBJECT,
-};
-
-static const char *const complaints[RP_PARTS_MAX] = {
-    [RP_PART_WORKING_MEMORY] = "working_memory is no list of pins",
-    [RP_PART_HOT_TOPICS] = "hot_topics is no list of texts",
-    [RP_PART_PROJECTS] = "active_projects is no list of texts",
-    [RP_PART_TASKS] = "pending_tasks is no list of tasks",
-    [RP_PART_LEARNINGS] = "recent_learnings is no list of ids",
-    [RP_PART_CONFIDENCE] = "confidence_updates is no list of objects",
-    [RP_PART_SOPS] = "sop_interactions is no list of objects",
+static const struct {
+  enum element element;
+  const char *complaint;
+} parts[RP_PARTS_MAX] = {
+    [RP_PART_WORKING_MEMORY] = {A_PIN, "working_memory is no list of pins"},
+    [RP_PART_HOT_TOPICS] = {A_TEXT, "hot_topics is no list of texts"},
+    [RP_PART_PROJECTS] = {A_TEXT, "active_projects is no list of texts"},
+    [RP_PART_TASKS] = {A_TASK, "pending_tasks is no list of tasks"},
+    [RP_PART_LEARNINGS] = {A_LEARNING, "recent_learnings is no list of ids"},
+    [RP_PART_CONFIDENCE] = {AN_OBJECT, "confidence_updates is no list of objects"},
+    [RP_PART_SOPS] = {AN_OBJECT, "sop_interactions is no list of objects"},
 };
 
 static bool is_text(struct rp__json object, const char *name, bool required)
@@ -53,23 +50,19 @@ static bool part_ok(struct rp__json part, enum element e)
   return true;
 }
 
-static bool end_ok(struct rp__json end)
-{
-  int64_t ms;
-  if (end.type == RP_JSON_NONE || end.type == RP_JSON_NULL) return true;
-  return end.type == RP_JSON_STRING && end.n >= 2 && rp__time_parse(end.p + 1, end.n - 2, &ms) == 0;
-}
-
 const char *rp__plan_check(struct rp__json record)
 {
   /* The bytes may never have been checked. Repeated keys are no damage, and looking for them would take memory. */
   static const struct rp__json_limits limits = {.max_depth = RP_JSON_DEPTH_LIMIT, .allow_duplicates = true};
-  struct rp__json v;
+  struct rp__json v, end = rp__json_get(record, "end_time");
+  int64_t ms;
   if (record.type != RP_JSON_OBJECT) return "it is no JSON object";
   if (rp__json_parse(record.p, record.n, &limits, &v, NULL)) return "it is not well-formed JSON";
-  if (!end_ok(rp__json_get(record, "end_time"))) return "end_time is no time";
+  bool told = end.type != RP_JSON_NONE && end.type != RP_JSON_NULL;
+  if (told && (end.type != RP_JSON_STRING || end.n < 2 || rp__time_parse(end.p + 1, end.n - 2, &ms)))
+    return "end_time is no time";
   for (unsigned i = 0; i < RP_PARTS_MAX; i++)
-    if (!part_ok(rp__json_get(record, rp__record_names[i]), elements[i])) return complaints[i];
+    if (!part_ok(rp__json_get(record, rp__record_names[i]), parts[i].element)) return parts[i].complaint;
   if (!part_ok(rp__json_get(record, RP_RECORD_DROPPED), A_PIN)) return "dropped_pins is no list of labels";
   return NULL;
 }

@@ -8,86 +8,40 @@
 
 /* ---- JSON ------------------------------------------------------------------------ */
 
-static void explain_counts(const struct rp__plan *p, struct rp__jw *w)
-{
-  rp__jw_key(w, "counts");
-  rp__jw_object(w);
-  for (unsigned f = 0; f < RP_VERDICT_MAX; f++)
-    rp__jw_ki64(w, rp__plan_verdict_name((enum rp__plan_verdict)f), p->counts[f]);
-  rp__jw_end_object(w);
-}
-
-static void explain_candidate(const struct rp__candidate *c, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  rp__jw_kstr(w, "session_id", c->session_id);
-  rp__jw_kdouble(w, "hours", c->hours);
-  rp__jw_kdouble(w, "recency", c->recency);
-  rp__jw_kdouble(w, "overlap", c->overlap);
-  rp__jw_kdouble(w, "tasks", c->tasks);
-  rp__jw_kdouble(w, "score", c->score);
-  rp__jw_kstr(w, "verdict", rp__plan_verdict_name(c->verdict));
-  rp__jw_kstr(w, "reason", c->reason);
-  rp__jw_end_object(w);
-}
-
-static void explain_pin(const struct rp__pin_choice *c, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  rp__jw_kstr(w, "label", c->label);
-  if (c->taken) {
-    rp__jw_key(w, "content");
-    rp__jw_value(w, rp__json_get(c->pin, "content"));
-  }
-  rp__jw_kstr(w, "session_id", c->from->session_id);
-  rp__jw_kstr(w, "verdict", c->verdict);
-  rp__jw_kstr(w, "reason", c->reason);
-  rp__jw_end_object(w);
-}
-
-static void explain_memory(const struct rp__memory_choice *m, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  rp__jw_kstr(w, "memory_id", m->memory_id);
-  rp__jw_kdouble(w, "original", m->original);
-  rp__jw_kdouble(w, "factor", m->factor);
-  rp__jw_kdouble(w, "inherited", m->inherited);
-  rp__jw_kstr(w, "verdict", m->verdict);
-  rp__jw_end_object(w);
-}
-
-static void explain_task(const struct rp__task_choice *t, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  rp__jw_kstr(w, "task_id", t->task_id);
-  if (t->taken) {
-    rp__jw_kstr(w, "title", t->title);
-    rp__jw_kstr(w, "stage", t->stage);
-    rp__jw_kstr(w, "session_id", t->from->session_id);
-  }
-  rp__jw_kstr(w, "verdict", t->verdict);
-  rp__jw_kstr(w, "reason", t->reason);
-  rp__jw_end_object(w);
-}
-
 void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w)
 {
-  explain_counts(p, w);
-  rp__jw_key(w, "candidates");
-  rp__jw_array(w);
-  for (size_t i = 0; i < p->told.n; i++) explain_candidate(&p->told.v[i]->c, w);
-  rp__jw_end_array(w);
-  rp__jw_key(w, "pins");
-  rp__jw_array(w);
-  for (size_t i = 0; i < p->n_pins; i++) explain_pin(&p->pins[i], w);
-  rp__jw_end_array(w);
-  rp__jw_key(w, "memories");
-  rp__jw_array(w);
-  for (size_t i = 0; i < p->n_memories; i++) explain_memory(&p->memories[i], w);
-  rp__jw_end_array(w);
-  rp__jw_key(w, "tasks");
-  rp__jw_array(w);
-  for (size_t i = 0; i < p->n_tasks; i++) explain_task(&p->tasks[i], w);
+  rp__jw_kobject(w, "counts");
+  for (unsigned f = 0; f < RP_VERDICT_MAX; f++)
+    rp__jw_ki64(w, rp__plan_verdict_name((enum rp__plan_verdict)f), p->counts[f]);
+  rp__jw_pack(w, "} candidates:[");
+  for (size_t i = 0; i < p->told.n; i++) {
+    const struct rp__candidate *c = &p->told.v[i]->c;
+    rp__jw_pack(w, "{session_id:s hours:d recency:d overlap:d tasks:d score:d verdict:s reason:s}", c->session_id,
+                c->hours, c->recency, c->overlap, c->tasks, c->score, rp__plan_verdict_name(c->verdict), c->reason);
+  }
+  rp__jw_pack(w, "] pins:[");
+  for (size_t i = 0; i < p->n_pins; i++) {
+    rp__jw_pack(w, "{label:s", p->pins[i].label);
+    if (p->pins[i].taken) {
+      rp__jw_kvalue(w, "content", rp__json_get(p->pins[i].pin, "content"));
+    }
+    rp__jw_pack(w, "session_id:s verdict:s reason:s}", p->pins[i].from->session_id, p->pins[i].verdict,
+                p->pins[i].reason);
+  }
+  rp__jw_pack(w, "] memories:[");
+  for (size_t i = 0; i < p->n_memories; i++) {
+    rp__jw_pack(w, "{memory_id:s original:d factor:d inherited:d verdict:s}", p->memories[i].memory_id,
+                p->memories[i].original, p->memories[i].factor, p->memories[i].inherited, p->memories[i].verdict);
+  }
+  rp__jw_pack(w, "] tasks:[");
+  for (size_t i = 0; i < p->n_tasks; i++) {
+    rp__jw_pack(w, "{task_id:s", p->tasks[i].task_id);
+    if (p->tasks[i].taken) {
+      rp__jw_pack(w, "title:s stage:s session_id:s", p->tasks[i].title, p->tasks[i].stage,
+                  p->tasks[i].from->session_id);
+    }
+    rp__jw_pack(w, "verdict:s reason:s}", p->tasks[i].verdict, p->tasks[i].reason);
+  }
   rp__jw_end_array(w);
 }
 

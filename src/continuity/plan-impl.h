@@ -48,17 +48,6 @@ struct rp__plan {
   size_t n_pins, n_tasks, n_memories;
 };
 
-/* ---- best.c ---- */
-
-/* Whether `s` would be kept. */
-bool rp__best_wants(const struct rp__best *b, const struct rp__slot *s);
-/* Keeps `s`, which is wanted; returns whom it displaced, or NULL. */
-struct rp__slot *rp__best_add(struct rp__best *b, struct rp__slot *s);
-void rp__best_sort(struct rp__best *b); /* first comes first; nothing may be added afterwards */
-
-/* ---- the rest ---- */
-
-void rp__plan_sort(struct rp__plan *p);
 /* NULL, or what is wrong with a record. */
 const char *rp__plan_check(struct rp__json record);
 bool rp__plan_is_restored(const struct rp__plan *p, const char *session_id);

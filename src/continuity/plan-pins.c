@@ -21,19 +21,14 @@ struct dropped {
   const struct rp__candidate *by;
 };
 
-struct dropped_list {
-  struct dropped *v;
-  size_t n;
-};
-
 struct choosing {
   struct rp__plan *p;
-  struct dropped_list dropped;
+  struct dropped *dropped;
+  size_t n_dropped;
   const struct rp__plan_sources *s;
   struct rp__candidate own;           /* who is planned for, when it has taken off pins itself */
   const struct rp__candidate *recent; /* the restored session that ended last */
   bool all;
-  size_t taken, limit, slots;
 };
 
 /* ---- gathering ------------------------------------------------------------------- */
@@ -44,26 +39,9 @@ static bool ended_later(const struct rp__candidate *a, const struct rp__candidat
   return strcmp(a->session_id, b->session_id) < 0;
 }
 
-static const struct rp__candidate *most_recent(const struct rp__plan *p)
-{
-  const struct rp__candidate *best = NULL;
-  for (size_t i = 0; i < p->n_restored; i++)
-    if (!best || ended_later(p->restored[i], best)) best = p->restored[i];
-  return best;
-}
-
 static struct rp__json pins_of(const struct rp__candidate *c)
 {
   return rp__json_get(c->record, rp__record_names[RP_PART_WORKING_MEMORY]);
-}
-
-static size_t count_pins(const struct rp__plan *p)
-{
-  size_t n = 0;
-  for (size_t i = 0; i < p->n_slots; i++) {
-    if (p->slots[i].refs && p->slots[i].c.opened) n += RP_MIN(rp__json_count(pins_of(&p->slots[i].c)), PINS_OF_ONE);
-  }
-  return n;
 }
 
 /* A pin that says to be newer than the end of its session is not believed. */
@@ -97,7 +75,10 @@ static int gather_one(struct rp__plan *p, const struct rp__candidate *from, stru
 
 static int gather(struct rp__plan *p)
 {
-  size_t total = count_pins(p);
+  size_t total = 0;
+  for (size_t i = 0; i < p->n_slots; i++) {
+    if (p->slots[i].refs && p->slots[i].c.opened) total += RP_MIN(rp__json_count(pins_of(&p->slots[i].c)), PINS_OF_ONE);
+  }
   if (total == 0) return 0;
   p->pins = calloc(total, sizeof *p->pins);
   if (!p->pins) return RP_E_NOMEM;
@@ -112,24 +93,17 @@ static int gather(struct rp__plan *p)
   return 0;
 }
 
-static void dropped_free(struct dropped_list *d)
-{
-  for (size_t i = 0; i < d->n; i++) free(d->v[i].label);
-  free(d->v);
-}
-
 static struct rp__json dropped_of(const struct rp__slot *s)
 {
   return s->refs && s->c.opened ? rp__json_get(s->c.record, RP_RECORD_DROPPED) : (struct rp__json){0};
 }
 
-static int add_dropped(struct rp__json label, int64_t pinned_at_ms, const struct rp__candidate *by,
-                       struct dropped_list *d)
+static int add_dropped(struct choosing *ch, struct rp__json label, int64_t pinned_at_ms, const struct rp__candidate *by)
 {
   char *text = rp__json_dup(label);
   if (!text) return RP_E_NOMEM;
   text[rp__pin_bare(rp__str(text)).n] = '\0';
-  d->v[d->n++] = (struct dropped){text, pinned_at_ms, by};
+  ch->dropped[ch->n_dropped++] = (struct dropped){text, pinned_at_ms, by};
   return 0;
 }
 
@@ -140,21 +114,21 @@ static int gather_dropped(struct choosing *ch)
   size_t total = own ? own->count : 0;
   for (size_t i = 0; i < p->n_slots; i++)
     total += RP_MIN(rp__json_count(dropped_of(&p->slots[i])), (size_t)RP_DROPPED_PINS_MAX);
-  ch->dropped.v = total ? calloc(total, sizeof *ch->dropped.v) : NULL;
-  if (!ch->dropped.v) return total ? RP_E_NOMEM : 0;
+  ch->dropped = total ? calloc(total, sizeof *ch->dropped) : NULL;
+  if (!ch->dropped) return total ? RP_E_NOMEM : 0;
   for (size_t i = 0; i < p->n_slots; i++) {
     const struct rp__candidate *by = &p->slots[i].c;
     struct rp__json_iter it = {0};
     struct rp__json v;
     for (size_t k = 0; k < RP_DROPPED_PINS_MAX && rp__json_next(dropped_of(&p->slots[i]), &it, NULL, &v); k++)
-      if (add_dropped(rp__json_get(v, "label"), pinned_at(v, by), by, &ch->dropped)) return RP_E_NOMEM;
+      if (add_dropped(ch, rp__json_get(v, "label"), pinned_at(v, by), by)) return RP_E_NOMEM;
   }
   if (!ch->s->dropped_by) return 0;
   rp__text_copy(ch->own.session_id, sizeof ch->own.session_id, ch->s->dropped_by);
   for (size_t i = 0; own && i < own->count; i++) {
     int64_t at = own->v[i]->at_ms; /* a pin without a time counts as taken off now */
     at = at ? RP_MIN(at, ch->own.ended_at) : ch->own.ended_at;
-    if (add_dropped(rp__row_cell(own->v[i], RP_PIN_LABEL), at, &ch->own, &ch->dropped)) return RP_E_NOMEM;
+    if (add_dropped(ch, rp__row_cell(own->v[i], RP_PIN_LABEL), at, &ch->own)) return RP_E_NOMEM;
   }
   return 0;
 }
@@ -209,86 +183,78 @@ static bool may_come(const struct choosing *ch, struct rp__pin_choice *c)
   return true;
 }
 
-static bool present(const struct rp__plan_sources *s, const char *label)
-{
-  for (size_t i = 0; i < s->n_labels; i++)
-    if (rp__str_eq(rp__pin_bare(rp__str(s->labels[i])), label)) return true;
-  return false;
-}
-
-/* Whether a better pin with that label stands before the one at i. */
-static bool seen(const struct rp__plan *p, size_t i)
-{
-  for (size_t k = 0; k < i; k++) {
-    const struct rp__pin_choice *c = &p->pins[k];
-    bool could_come = strcmp(c->verdict, "below_threshold") != 0 && strcmp(c->verdict, "not_restored") != 0 &&
-                      strcmp(c->verdict, "dropped") != 0;
-    if (could_come && strcmp(c->label, p->pins[i].label) == 0) return true;
-  }
-  return false;
-}
-
-static void refuse(struct rp__pin_choice *c, const char *verdict, const char *reason)
-{
-  c->verdict = verdict;
-  rp__text_copy(c->reason, sizeof c->reason, reason);
-}
-
 /* Who took it off or replaced it, the last of them; or NULL. */
 static const struct rp__candidate *dropped_by(const struct choosing *ch, const struct rp__pin_choice *c)
 {
   const struct rp__candidate *last = NULL;
-  for (size_t i = 0; i < ch->dropped.n; i++) {
-    const struct dropped *d = &ch->dropped.v[i];
+  for (size_t i = 0; i < ch->n_dropped; i++) {
+    const struct dropped *d = &ch->dropped[i];
     if (d->by == c->from || c->pinned_at > d->pinned_at || strcmp(d->label, c->label) != 0) continue;
     if (!last || ended_later(d->by, last)) last = d->by;
   }
   return last;
 }
 
-static void decide(struct choosing *ch, size_t i)
-{
-  struct rp__pin_choice *c = &ch->p->pins[i];
-  const struct rp__candidate *by = dropped_by(ch, c);
-  if (by) {
-    c->verdict = "dropped";
-    snprintf(c->reason, sizeof c->reason, "session %.60s took it off or replaced it", by->session_id);
-    return;
-  }
-  if (!may_come(ch, c)) return;
-  if (present(ch->s, c->label)) {
-    refuse(c, "label_present", "a pin with this label is present, and wins");
-  } else if (seen(ch->p, i)) {
-    refuse(c, "duplicate", "a newer pin has this label");
-  } else if (ch->taken == ch->slots) {
-    c->verdict = "no_free_slot";
-    snprintf(c->reason, sizeof c->reason, "no free slot: %zu of %d were taken", ch->s->n_labels, RP_PINS_MAX);
-  } else if (ch->taken == ch->limit) {
-    c->verdict = "beyond_limit";
-    snprintf(c->reason, sizeof c->reason, "at most %zu are inherited", ch->limit);
-  } else {
-    c->verdict = "inherited";
-    c->taken = true;
-    ch->taken++;
-  }
-}
-
 static void choosing_done(struct choosing *ch)
 {
-  dropped_free(&ch->dropped);
+  for (size_t i = 0; i < ch->n_dropped; i++) free(ch->dropped[i].label);
+  free(ch->dropped);
+}
+
+/* Whether a pin with the label of the one at i is present, or a better one stands before it: the reason, or NULL. */
+static const char *label_taken(const struct choosing *ch, size_t i, const char **ret_verdict)
+{
+  const struct rp__pin_choice *pins = ch->p->pins;
+  for (size_t k = 0; k < ch->s->n_labels; k++) {
+    *ret_verdict = "label_present";
+    if (rp__str_eq(rp__pin_bare(rp__str(ch->s->labels[k])), pins[i].label))
+      return "a pin with this label is present, and wins";
+  }
+  *ret_verdict = "duplicate";
+  for (size_t k = 0; k < i; k++) {
+    bool could_come = strcmp(pins[k].verdict, "below_threshold") != 0 && strcmp(pins[k].verdict, "not_restored") != 0 &&
+                      strcmp(pins[k].verdict, "dropped") != 0;
+    if (could_come && strcmp(pins[k].label, pins[i].label) == 0) return "a newer pin has this label";
+  }
+  return NULL;
 }
 
 int rp__plan_choose_pins(struct rp__plan *p, const struct rp__plan_sources *s, bool all)
 {
-  RP_CLEANUP(choosing_done)
-  struct choosing ch = {.p = p, .s = s, .own.ended_at = p->now_ms, .recent = most_recent(p), .all = all};
-  ch.slots = s->n_labels < RP_PINS_MAX ? RP_PINS_MAX - s->n_labels : 0;
-  ch.limit = all ? RP_PINS_MAX : (size_t)RP_MAX(p->rules.max_pins, 0);
+  RP_CLEANUP(choosing_done) struct choosing ch = {.p = p, .s = s, .own.ended_at = p->now_ms, .all = all};
+  size_t slots = s->n_labels < RP_PINS_MAX ? RP_PINS_MAX - s->n_labels : 0, taken = 0;
+  size_t limit = all ? RP_PINS_MAX : (size_t)RP_MAX(p->rules.max_pins, 0);
+  for (size_t i = 0; i < p->n_restored; i++)
+    if (!ch.recent || ended_later(p->restored[i], ch.recent)) ch.recent = p->restored[i];
   int rc = gather(p);
   if (rc == 0) rc = gather_dropped(&ch);
   if (rc || p->n_pins == 0) return rc;
   qsort(p->pins, p->n_pins, sizeof *p->pins, by_worth);
-  for (size_t i = 0; i < p->n_pins; i++) decide(&ch, i);
+  for (size_t i = 0; i < p->n_pins; i++) {
+    struct rp__pin_choice *c = &p->pins[i];
+    const struct rp__candidate *by = dropped_by(&ch, c);
+    if (by) {
+      c->verdict = "dropped";
+      snprintf(c->reason, sizeof c->reason, "session %.60s took it off or replaced it", by->session_id);
+      continue;
+    }
+    if (!may_come(&ch, c)) continue;
+    const char *verdict, *why = label_taken(&ch, i, &verdict);
+    if (why) {
+      c->verdict = verdict;
+      rp__text_copy(c->reason, sizeof c->reason, why);
+    } else if (taken == slots) {
+      c->verdict = "no_free_slot";
+      snprintf(c->reason, sizeof c->reason, "no free slot: %zu of %d were taken", s->n_labels, RP_PINS_MAX);
+    } else if (taken == limit) {
+      c->verdict = "beyond_limit";
+      snprintf(c->reason, sizeof c->reason, "at most %zu are inherited", limit);
+    } else {
+      c->verdict = "inherited";
+      c->taken = true;
+      taken++;
+    }
+  }
   qsort(p->pins, p->n_pins, sizeof *p->pins, by_taken);
   return 0;
 }

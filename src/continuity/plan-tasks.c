@@ -11,12 +11,6 @@ static struct rp__json tasks_of(const struct rp__candidate *c)
   return rp__json_get(c->record, rp__record_names[RP_PART_TASKS]);
 }
 
-static const char *source_of(struct rp__json v)
-{
-  if (rp__json_eq(v, "working_memory_scan")) return "working_memory_scan";
-  return rp__json_eq(v, "message") ? "message" : "pipeline_state";
-}
-
 static void task_done(struct rp__task_choice *t)
 {
   free(t->task_id);
@@ -31,19 +25,6 @@ static char *text_or_empty(struct rp__json v)
   return v.type == RP_JSON_STRING ? rp__json_dup(v) : strdup("");
 }
 
-static int gather_one(struct rp__plan *p, const struct rp__candidate *from, struct rp__json task)
-{
-  struct rp__task_choice *t = &p->tasks[p->n_tasks++];
-  struct rp__json at = rp__json_get(task, "at");
-  *t = (struct rp__task_choice){.from = from, .source = source_of(rp__json_get(task, "source"))};
-  t->flagged_incomplete = rp__json_get(task, "flagged_incomplete").type == RP_JSON_TRUE;
-  if (at.type != RP_JSON_STRING || at.n < 2 || rp__time_parse(at.p + 1, at.n - 2, &t->at_ms)) t->at_ms = from->ended_at;
-  t->task_id = rp__json_dup(rp__json_get(task, "task_id"));
-  t->title = text_or_empty(rp__json_get(task, "title"));
-  t->stage = text_or_empty(rp__json_get(task, "stage"));
-  return t->task_id && t->title && t->stage ? 0 : RP_E_NOMEM;
-}
-
 static int gather(struct rp__plan *p)
 {
   size_t total = 0;
@@ -52,10 +33,23 @@ static int gather(struct rp__plan *p)
   p->tasks = calloc(total, sizeof *p->tasks);
   if (!p->tasks) return RP_E_NOMEM;
   for (size_t i = 0; i < p->n_restored; i++) {
+    const struct rp__candidate *from = p->restored[i];
     struct rp__json_iter it = {0};
     struct rp__json task;
-    while (rp__json_next(tasks_of(p->restored[i]), &it, NULL, &task))
-      if (gather_one(p, p->restored[i], task)) return RP_E_NOMEM;
+    while (rp__json_next(tasks_of(from), &it, NULL, &task)) {
+      struct rp__task_choice *t = &p->tasks[p->n_tasks++];
+      struct rp__json at = rp__json_get(task, "at"), source = rp__json_get(task, "source");
+      *t = (struct rp__task_choice){.from = from, .source = "pipeline_state"};
+      if (rp__json_eq(source, "working_memory_scan")) t->source = "working_memory_scan";
+      if (rp__json_eq(source, "message")) t->source = "message";
+      t->flagged_incomplete = rp__json_get(task, "flagged_incomplete").type == RP_JSON_TRUE;
+      bool timed = at.type == RP_JSON_STRING && at.n >= 2 && rp__time_parse(at.p + 1, at.n - 2, &t->at_ms) == 0;
+      if (!timed) t->at_ms = from->ended_at;
+      t->task_id = rp__json_dup(rp__json_get(task, "task_id"));
+      t->title = text_or_empty(rp__json_get(task, "title"));
+      t->stage = text_or_empty(rp__json_get(task, "stage"));
+      if (!t->task_id || !t->title || !t->stage) return RP_E_NOMEM;
+    }
   }
   return 0;
 }
@@ -79,8 +73,45 @@ static int by_age(const void *x, const void *y)
   return strcmp(a->task_id, b->task_id);
 }
 
-static void drop_repeats(struct rp__plan *p)
+static void replace(char **text, char **by)
 {
+  if (!*by) return;
+  free(*text);
+  *text = RP_TAKE(*by);
+}
+
+static int ask(const struct rp__plan *p, const struct rp__plan_sources *s, struct rp__task_choice *t)
+{
+  struct rp__task_word word = {0};
+  bool present = s->has_task && s->has_task(s->ctx, t->task_id);
+  int rc = !present && s->task_word ? s->task_word(s->ctx, t->task_id, &word) : 0;
+  bool newer = rc == 0 && word.known && word.at_ms >= t->at_ms;
+  if (newer) {
+    t->at_ms = word.at_ms;
+    replace(&t->title, &word.title);
+    replace(&t->stage, &word.stage);
+  }
+  free(word.title);
+  free(word.stage);
+  if (rc) return rc;
+  t->days = rp__days_since(p->now_ms, t->at_ms);
+  t->taken = !present && (!newer || word.open);
+  t->verdict = present ? "present" : t->taken ? "surfaced" : "closed";
+  if (present)
+    snprintf(t->reason, sizeof t->reason, "the session has it already");
+  else if (!t->taken)
+    snprintf(t->reason, sizeof t->reason, "completed or deleted since");
+  else
+    snprintf(t->reason, sizeof t->reason, "pending at the end of %.64s; last word %lld d ago", t->from->session_id,
+             (long long)t->days);
+  return 0;
+}
+
+int rp__plan_choose_tasks(struct rp__plan *p, const struct rp__plan_sources *s)
+{
+  int rc = gather(p);
+  if (rc || p->n_tasks == 0) return rc;
+  qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_id);
   size_t kept = 0;
   for (size_t i = 0; i < p->n_tasks; i++) {
     if (kept && strcmp(p->tasks[kept - 1].task_id, p->tasks[i].task_id) == 0)
@@ -89,61 +120,6 @@ static void drop_repeats(struct rp__plan *p)
       p->tasks[kept++] = p->tasks[i];
   }
   p->n_tasks = kept;
-}
-
-static void replace(char **text, char **by)
-{
-  if (!*by) return;
-  free(*text);
-  *text = RP_TAKE(*by);
-}
-
-static void judge(const struct rp__plan *p, struct rp__task_choice *t, struct rp__task_word *word)
-{
-  bool newer = word->known && word->at_ms >= t->at_ms;
-  if (newer) {
-    t->at_ms = word->at_ms;
-    replace(&t->title, &word->title);
-    replace(&t->stage, &word->stage);
-  }
-  t->days = rp__days_since(p->now_ms, t->at_ms);
-  t->taken = !newer || word->open;
-  t->verdict = t->taken ? "surfaced" : "closed";
-  if (!t->taken)
-    snprintf(t->reason, sizeof t->reason, "completed or deleted since");
-  else
-    snprintf(t->reason, sizeof t->reason, "pending at the end of %.64s; last word %lld d ago", t->from->session_id,
-             (long long)t->days);
-}
-
-static void leave(const struct rp__plan *p, struct rp__task_choice *t)
-{
-  t->days = rp__days_since(p->now_ms, t->at_ms);
-  t->taken = false;
-  t->verdict = "present";
-  snprintf(t->reason, sizeof t->reason, "the session has it already");
-}
-
-static int ask(const struct rp__plan *p, const struct rp__plan_sources *s, struct rp__task_choice *t)
-{
-  struct rp__task_word word = {0};
-  if (s->has_task && s->has_task(s->ctx, t->task_id)) {
-    leave(p, t);
-    return 0;
-  }
-  int rc = s->task_word ? s->task_word(s->ctx, t->task_id, &word) : 0;
-  if (rc == 0) judge(p, t, &word);
-  free(word.title);
-  free(word.stage);
-  return rc;
-}
-
-int rp__plan_choose_tasks(struct rp__plan *p, const struct rp__plan_sources *s)
-{
-  int rc = gather(p);
-  if (rc || p->n_tasks == 0) return rc;
-  qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_id);
-  drop_repeats(p);
   for (size_t i = 0; rc == 0 && i < p->n_tasks; i++) rc = ask(p, s, &p->tasks[i]);
   if (rc == 0) qsort(p->tasks, p->n_tasks, sizeof *p->tasks, by_age);
   return rc;

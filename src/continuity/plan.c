@@ -39,6 +39,59 @@ static int by_interest(const struct rp__slot *a, const struct rp__slot *b)
   return class_a != class_b ? class_a - class_b : by_score(a, b);
 }
 
+/* ---- the best N of many ------------------------------------------------------------- */
+
+/* Whether `s` would be kept. */
+static bool best_wants(const struct rp__best *b, const struct rp__slot *s)
+{
+  return b->n < b->max || (b->max > 0 && b->cmp(s, b->v[0]) < 0);
+}
+
+static void sink(struct rp__best *b, size_t i)
+{
+  struct rp__slot *s = b->v[i];
+  for (;;) {
+    size_t child = 2 * i + 1;
+    if (child >= b->n) break;
+    if (child + 1 < b->n && b->cmp(b->v[child + 1], b->v[child]) > 0) child++;
+    if (b->cmp(s, b->v[child]) >= 0) break;
+    b->v[i] = b->v[child];
+    i = child;
+  }
+  b->v[i] = s;
+}
+
+/* Keeps `s`, which is wanted, in place of the last when the heap is full. */
+static void hold(struct rp__plan *p, struct rp__best *b, struct rp__slot *s)
+{
+  struct rp__slot *out = NULL;
+  s->refs++;
+  if (b->n < b->max) {
+    size_t i = b->n++;
+    for (; i > 0 && b->cmp(b->v[(i - 1) / 2], s) < 0; i = (i - 1) / 2) b->v[i] = b->v[(i - 1) / 2];
+    b->v[i] = s;
+  } else {
+    out = b->v[0];
+    b->v[0] = s;
+    sink(b, 0);
+  }
+  if (out && --out->refs == 0) p->spare[p->n_spare++] = out;
+}
+
+/* The first comes first; nothing may be added afterwards. */
+static void best_sort(struct rp__best *b)
+{
+  size_t n = b->n;
+  while (b->n > 1) {
+    struct rp__slot *last = b->v[0];
+    b->n--;
+    b->v[0] = b->v[b->n];
+    b->v[b->n] = last;
+    sink(b, 0);
+  }
+  b->n = n;
+}
+
 /* ---- making ------------------------------------------------------------------------ */
 
 static int best_init(struct rp__best *b, size_t max, rp__slot_cmp *cmp)
@@ -47,8 +100,18 @@ static int best_init(struct rp__best *b, size_t max, rp__slot_cmp *cmp)
   return b->v ? 0 : RP_E_NOMEM;
 }
 
-static int plan_init(struct rp__plan *p, const uint64_t *topics, size_t n)
+static void plan_freep(struct rp__plan **p)
 {
+  rp__plan_free(*p);
+}
+
+int rp__plan_new(const struct rp__rules *rules, int64_t now_ms, const uint64_t *topics, size_t n, struct rp__plan **ret)
+{
+  RP_CLEANUP(plan_freep) struct rp__plan *p = calloc(1, sizeof *p);
+  if (!p) return RP_E_NOMEM;
+  p->rules = *rules;
+  p->rules.max_sessions = RP_MAX(0, RP_MIN(rules->max_sessions, RP_SESSIONS_MAX));
+  p->now_ms = now_ms;
   size_t sessions = (size_t)p->rules.max_sessions;
   p->n_slots = sessions + RP_RESERVE + RP_EXPLAIN_MAX + RP_CRITICAL_MAX + 1;
   p->slots = calloc(p->n_slots, sizeof *p->slots);
@@ -60,21 +123,8 @@ static int plan_init(struct rp__plan *p, const uint64_t *topics, size_t n)
   for (size_t i = 0; i < p->n_slots; i++) p->spare[p->n_spare++] = &p->slots[i];
   if (best_init(&p->best, sessions ? sessions + RP_RESERVE : 1, by_score)) return RP_E_NOMEM;
   if (best_init(&p->told, RP_EXPLAIN_MAX, by_interest)) return RP_E_NOMEM;
-  return best_init(&p->critical, RP_CRITICAL_MAX, by_end);
-}
-
-int rp__plan_new(const struct rp__rules *rules, int64_t now_ms, const uint64_t *topics, size_t n, struct rp__plan **ret)
-{
-  struct rp__plan *p = calloc(1, sizeof *p);
-  if (!p) return RP_E_NOMEM;
-  p->rules = *rules;
-  p->rules.max_sessions = RP_MAX(0, RP_MIN(rules->max_sessions, RP_SESSIONS_MAX));
-  p->now_ms = now_ms;
-  if (plan_init(p, topics, n)) {
-    rp__plan_free(p);
-    return RP_E_NOMEM;
-  }
-  *ret = p;
+  if (best_init(&p->critical, RP_CRITICAL_MAX, by_end)) return RP_E_NOMEM;
+  *ret = RP_TAKE(p);
   return 0;
 }
 
@@ -97,22 +147,12 @@ void rp__plan_any_age(struct rp__plan *p)
   p->rules.max_sessions = RP_MAX(p->rules.max_sessions, 1);
 }
 
-int64_t rp__plan_now(const struct rp__plan *p)
-{
-  return p->now_ms;
-}
-
 /* ---- offering ------------------------------------------------------------------------ */
-
-static double hours_since(int64_t now_ms, int64_t then_ms)
-{
-  return then_ms < now_ms ? ((double)now_ms - (double)then_ms) / HOUR_MS : 0;
-}
 
 static void score(const struct rp__plan *p, const struct rp__recall *row, struct rp__slot *s)
 {
   struct rp__candidate *c = &s->c;
-  double silent = hours_since(p->now_ms, row->ended_at);
+  double silent = row->ended_at < p->now_ms ? ((double)p->now_ms - (double)row->ended_at) / HOUR_MS : 0;
   s->inside = silent <= p->rules.lookback_hours;
   c->hours = row->living && s->inside ? 0 : silent;
   c->recency = rp__recency(c->hours, p->rules.lookback_hours);
@@ -124,8 +164,11 @@ static void score(const struct rp__plan *p, const struct rp__recall *row, struct
   c->verdict = !s->inside ? RP_VERDICT_OUTSIDE : !s->qualified ? RP_VERDICT_BELOW : RP_VERDICT_BEYOND;
 }
 
-static void identify(const struct rp__recall *row, struct rp__slot *s)
+int rp__plan_offer(struct rp__plan *p, const struct rp__recall *row)
 {
+  if (p->sorted) return RP_E_USAGE;
+  struct rp__slot *s = p->spare[p->n_spare - 1];
+  score(p, row, s);
   struct rp__candidate *c = &s->c;
   c->session_ref = row->session_ref;
   c->ended_at = row->ended_at;
@@ -133,25 +176,10 @@ static void identify(const struct rp__recall *row, struct rp__slot *s)
   c->has_critical = row->has_critical;
   c->archived = row->archived;
   rp__text_copy(c->session_id, sizeof c->session_id, row->session_id);
-}
-
-static void hold(struct rp__plan *p, struct rp__best *b, struct rp__slot *s)
-{
-  struct rp__slot *out = rp__best_add(b, s);
-  s->refs++;
-  if (out && --out->refs == 0) p->spare[p->n_spare++] = out;
-}
-
-int rp__plan_offer(struct rp__plan *p, const struct rp__recall *row)
-{
-  if (p->sorted) return RP_E_USAGE;
-  struct rp__slot *s = p->spare[p->n_spare - 1];
-  score(p, row, s);
-  identify(row, s);
   p->counts[s->c.verdict]++;
-  bool best = s->qualified && p->rules.max_sessions > 0 && rp__best_wants(&p->best, s);
-  bool critical = row->has_critical && s->c.hours <= p->rules.critical_hours && rp__best_wants(&p->critical, s);
-  bool told = rp__best_wants(&p->told, s);
+  bool best = s->qualified && p->rules.max_sessions > 0 && best_wants(&p->best, s);
+  bool critical = row->has_critical && s->c.hours <= p->rules.critical_hours && best_wants(&p->critical, s);
+  bool told = best_wants(&p->told, s);
   if (!best && !critical && !told) return 0;
   p->n_spare--;
   s->c.opened = false;
@@ -203,13 +231,13 @@ static void decide(struct rp__plan *p, struct rp__slot *s, enum rp__plan_verdict
   explain(p, s);
 }
 
-void rp__plan_sort(struct rp__plan *p)
+static void plan_sort(struct rp__plan *p)
 {
   if (p->sorted) return;
   p->sorted = true;
-  rp__best_sort(&p->best);
-  rp__best_sort(&p->told);
-  rp__best_sort(&p->critical);
+  best_sort(&p->best);
+  best_sort(&p->told);
+  best_sort(&p->critical);
   for (size_t i = 0; i < p->n_slots; i++)
     if (p->slots[i].refs) explain(p, &p->slots[i]);
 }
@@ -224,7 +252,7 @@ static struct rp__slot *next_of(struct rp__best *b)
 struct rp__candidate *rp__plan_want(struct rp__plan *p)
 {
   struct rp__slot *s = NULL;
-  rp__plan_sort(p);
+  plan_sort(p);
   if (p->n_restored < (size_t)p->rules.max_sessions) s = next_of(&p->best);
   if (!s && !p->forced) s = next_of(&p->critical);
   return s ? &s->c : NULL;
@@ -246,7 +274,7 @@ static size_t list_wanted(const struct rp__best *b, size_t room, struct rp__cand
 size_t rp__plan_wanted(struct rp__plan *p, struct rp__candidate **ret, size_t max)
 {
   size_t left = (size_t)p->rules.max_sessions - RP_MIN(p->n_restored, (size_t)p->rules.max_sessions);
-  rp__plan_sort(p);
+  plan_sort(p);
   size_t n = list_wanted(&p->best, RP_MIN(left, max), ret, 0);
   return p->forced ? n : list_wanted(&p->critical, max - n, ret, n);
 }
@@ -285,7 +313,7 @@ void rp__plan_damaged(struct rp__plan *p, struct rp__candidate *c, const char *w
 
 static int choose(struct rp__plan *p, const struct rp__plan_sources *s, bool all)
 {
-  rp__plan_sort(p);
+  plan_sort(p);
   rp__plan_drop_choices(p);
   int rc = rp__plan_choose_pins(p, s, all);
   if (rc == 0) rc = rp__plan_choose_tasks(p, s);

@@ -10,7 +10,7 @@
 #ifndef RP_CONTINUITY_PLAN_H
 #define RP_CONTINUITY_PLAN_H
 
-#include "continuity/decay.h"
+#include "continuity/relevance.h"
 #include <reprise/reprise.h>
 
 #include "json/json.h"
@@ -106,6 +106,8 @@ struct rp__task_choice {
   const char *verdict; /* surfaced, closed, present */
   char reason[120];
 };
+/* What is left of a memory's confidence: max(floor, 1 - h/168 * rate), from 0 to 1; negative hours count as 0. */
+double rp__decay_factor(double hours, double rate, double floor);
 struct rp__memory_choice {
   char *memory_id, *content; /* owned; content only of those taken */
   double original, factor, inherited, hours;
@@ -154,7 +156,6 @@ const struct rp__candidate *const *rp__plan_restored(const struct rp__plan *p, s
 const struct rp__pin_choice *rp__plan_pins(const struct rp__plan *p, size_t *ret_n);           /* taken ones first */
 const struct rp__task_choice *rp__plan_tasks(const struct rp__plan *p, size_t *ret_n);
 const struct rp__memory_choice *rp__plan_memories(const struct rp__plan *p, size_t *ret_n);
-int64_t rp__plan_now(const struct rp__plan *p);
 
 /* Members of the explanation: "counts", "candidates", "pins", "memories", "tasks", into an open object. */
 void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w);

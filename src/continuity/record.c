@@ -6,7 +6,7 @@
 #include "continuity/pin.h"
 #include "facets/learnings.h"
 #include "facets/tasks.h"
-#include "facets/topics.h"
+#include "facets/table.h"
 
 #define PART_MAX ((size_t)8 * 1024 * 1024) /* of one part before it is trimmed: a state is no larger */
 #define CONTENT_MAX (32 * 1024)            /* of a pin, decoded: the facet keeps no more */
@@ -47,12 +47,6 @@ static size_t total(const struct making *m)
 
 /* ---- parts ------------------------------------------------------------------------ */
 
-static void member(struct rp__jw *w, const char *name, struct rp__json v)
-{
-  rp__jw_key(w, name);
-  rp__jw_value(w, v);
-}
-
 static void write_content(struct rp__json content, size_t limit, struct rp__jw *w)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(content.n + 3);
@@ -69,24 +63,6 @@ static void write_content(struct rp__json content, size_t limit, struct rp__jw *
   rp__jw_strn(w, text.p ? text.p : "", text.n);
 }
 
-static bool write_pin(const struct rp__row *row, size_t limit, struct rp__jw *w)
-{
-  struct rp__pin pin = rp__pin_in_state(row);
-  bool critical = rp__pin_critical(&pin);
-  rp__jw_object(w);
-  member(w, "label", pin.label);
-  rp__jw_key(w, "content");
-  write_content(pin.content, limit, w);
-  member(w, "importance", pin.importance);
-  rp__jw_ktime(w, "pinned_at", row->at_ms);
-  member(w, "inherited_from", pin.inherited_from);
-  member(w, "inherited_end", pin.inherited_end);
-  /* The word that makes it so may be in the part of its content that is cut off. */
-  if (critical) rp__jw_kbool(w, "critical", true);
-  rp__jw_end_object(w);
-  return critical;
-}
-
 /* With no content longer than `limit` bytes. */
 static void write_pins(struct making *m, size_t limit)
 {
@@ -97,22 +73,22 @@ static void write_pins(struct making *m, size_t limit)
   rp__buf_reset(out);
   out->err = err;
   rp__jw_array(&w);
-  for (size_t i = 0; i < pins->count; i++) m->r->has_critical |= write_pin(pins->v[i], limit, &w);
+  for (size_t i = 0; i < pins->count; i++) {
+    struct rp__pin pin = rp__pin_in_state(pins->v[i]);
+    rp__jw_pack(&w, "{label:v", pin.label);
+    rp__jw_key(&w, "content");
+    write_content(pin.content, limit, &w);
+    rp__jw_pack(&w, "importance:v pinned_at:t inherited_from:v inherited_end:v", pin.importance, pins->v[i]->at_ms,
+                pin.inherited_from, pin.inherited_end);
+    /* The word that makes it so may be in the part of its content that is cut off. */
+    if (rp__pin_critical(&pin)) {
+      rp__jw_kbool(&w, "critical", true);
+      m->r->has_critical = true;
+    }
+    rp__jw_end_object(&w);
+  }
   rp__jw_end_array(&w);
   m->r->n_pins = (int)pins->count;
-}
-
-/* As the facet bounds it. */
-static int write_dropped(struct making *m)
-{
-  const struct rp__rows *dropped = rp__pins_dropped(m->state);
-  RP_AUTOBUF struct rp__buf out = RP_BUF(PART_MAX);
-  struct rp__jw w = RP_JW(&out);
-  if (dropped->count == 0) return 0;
-  rp__rows_show(dropped, 0, &w);
-  m->r->dropped = rp__buf_take(&out);
-  m->r->has_critical = true;
-  return m->r->dropped ? 0 : RP_E_NOMEM;
 }
 
 static void write_tasks(struct making *m)
@@ -123,25 +99,11 @@ static void write_tasks(struct making *m)
   for (size_t i = 0; i < tasks->count; i++) {
     const struct rp__row *task = tasks->v[i];
     if (!rp__task_row_open(task)) continue;
-    rp__jw_object(&w);
-    member(&w, "task_id", rp__row_cell(task, RP_TASK_ID));
-    member(&w, "title", rp__row_cell(task, RP_TASK_TITLE));
-    member(&w, "stage", rp__row_cell(task, RP_TASK_STAGE));
-    rp__jw_kbool(&w, "flagged_incomplete", task->flags & RP_TASK_FLAGGED);
-    rp__jw_ktime(&w, "at", task->at_ms);
-    member(&w, "source", rp__row_cell(task, RP_TASK_SOURCE));
-    rp__jw_end_object(&w);
+    rp__jw_pack(&w, "{task_id:v title:v stage:v flagged_incomplete:b at:t source:v}", rp__row_cell(task, RP_TASK_ID),
+                rp__row_cell(task, RP_TASK_TITLE), rp__row_cell(task, RP_TASK_STAGE), task->flags & RP_TASK_FLAGGED,
+                task->at_ms, rp__row_cell(task, RP_TASK_SOURCE));
     m->r->n_tasks++;
   }
-  rp__jw_end_array(&w);
-}
-
-static void write_projects(struct making *m)
-{
-  const struct rp__rows *projects = rp__rows_of(m->state, &rp__facet_projects);
-  struct rp__jw w = RP_JW(&m->part[RP_PART_PROJECTS]);
-  rp__jw_array(&w);
-  for (size_t i = 0; i < projects->count; i++) rp__jw_value(&w, rp__row_cell(projects->v[i], 0));
   rp__jw_end_array(&w);
 }
 
@@ -250,10 +212,20 @@ int rp__record_build(const struct rp__fold *state, const struct rp__record_optio
   RP_CLEANUP(making_done) struct making m = {.state = state, .o = o, .r = &parts};
   for (unsigned i = 0; i < RP_PARTS_MAX; i++) m.part[i] = RP_BUF(PART_MAX);
   write_topics(&m);
-  if (write_dropped(&m)) return RP_E_NOMEM;
+  const struct rp__rows *dropped = rp__pins_dropped(state), *projects = rp__rows_of(state, &rp__facet_projects);
+  if (dropped->count) {
+    RP_AUTOBUF struct rp__buf out = RP_BUF(PART_MAX);
+    rp__rows_show(dropped, 0, &RP_JW(&out));
+    parts.dropped = rp__buf_take(&out);
+    parts.has_critical = true;
+    if (!parts.dropped) return RP_E_NOMEM;
+  }
   write_pins(&m, SIZE_MAX);
   write_tasks(&m);
-  write_projects(&m);
+  struct rp__jw w = RP_JW(&m.part[RP_PART_PROJECTS]);
+  rp__jw_array(&w);
+  for (size_t i = 0; i < projects->count; i++) rp__jw_value(&w, rp__row_cell(projects->v[i], 0));
+  rp__jw_end_array(&w);
   for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) write_list(&m, i, 0);
   for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++) trim_list(&m, i);
   trim_pins(&m);

@@ -10,14 +10,6 @@
 
 /* ---- lower case ----------------------------------------------------------------- */
 
-static uint32_t decode(const char *s, unsigned n)
-{
-  static const uint8_t lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-  uint32_t c = (uint8_t)s[0] & lead[n];
-  for (unsigned i = 1; i < n; i++) c = c << 6 | ((uint8_t)s[i] & 0x3f);
-  return c;
-}
-
 /*
  * Letters of the alphabets that have case and lie within two bytes, so that a topic
  * keeps its length. Not towlower: a session's hashes must not depend on the locale of
@@ -36,19 +28,6 @@ static uint32_t lower(uint32_t c)
   return c;
 }
 
-static unsigned lower_at(const char *s, const char *end, char out[4])
-{
-  unsigned n = rp__utf8_len(s, end);
-  if (n == 0) n = 1; /* no UTF-8: the byte as it is */
-  memcpy(out, s, n);
-  if (n == 1 && (uint8_t)s[0] < 0x80) out[0] = (char)lower((uint8_t)s[0]);
-  if (n != 2) return n;
-  uint32_t c = lower(decode(s, n));
-  out[0] = (char)(0xc0 | c >> 6);
-  out[1] = (char)(0x80 | (c & 0x3f));
-  return n;
-}
-
 /* ---- sets of hashes -------------------------------------------------------------- */
 
 uint64_t rp__topic_hash(const char *topic, size_t n, const unsigned char *key)
@@ -60,7 +39,15 @@ uint64_t rp__topic_hash(const char *topic, size_t n, const unsigned char *key)
   size_t used = 0;
   crypto_generichash_init(&st, key, key ? 32 : 0, sizeof digest);
   for (const char *at = topic, *end = topic + n; at < end;) {
-    unsigned len = lower_at(at, end, chunk + used);
+    unsigned len = rp__utf8_len(at, end);
+    if (len == 0) len = 1; /* no UTF-8: the byte as it is */
+    memcpy(chunk + used, at, len);
+    if (len == 1 && (uint8_t)*at < 0x80) chunk[used] = (char)lower((uint8_t)*at);
+    if (len == 2) {
+      uint32_t c = lower(rp__utf8_value(at, len));
+      chunk[used] = (char)(0xc0 | c >> 6);
+      chunk[used + 1] = (char)(0x80 | (c & 0x3f));
+    }
     at += len;
     used += len;
     if (used <= sizeof chunk - 4 && at < end) continue;

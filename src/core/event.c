@@ -137,28 +137,6 @@ bool rp__kind_is_significant(enum rp__kind k)
   return (unsigned)k < RP_KIND_MAX && kinds[k].significant;
 }
 
-/* ---- the kind ------------------------------------------------------------- */
-
-/* A kind that begins with x- has a bad form; any other is not there, and a similar one may be meant. */
-static int refuse_kind(const char *name, rp_error *err)
-{
-  const char *names[RP_KIND_MAX] = {0};
-  size_t n = 0;
-  if (strncmp(name, "x-", 2) == 0) {
-    return rp__fail_field(err, RP_E_INVALID, "kind",
-                          "the kind '%.40s' must be x- and 1 to 60 letters, digits, dots, dashes or underscores", name);
-  }
-  rp__fail_field(err, RP_E_INVALID, "kind", "there is no kind '%.40s'", name);
-  for (unsigned k = RP_KIND_OTHER + 1; k < RP_KIND_MAX; k++)
-    if (!kinds[k].engine) names[n++] = kinds[k].name;
-  const char *near = rp__suggest(name, names);
-  if (near)
-    rp__hint(err, "did you mean '%s'? Kinds of your own begin with x-", near);
-  else
-    rp__hint(err, "kinds of your own begin with x-");
-  return RP_E_INVALID;
-}
-
 /* ---- the body -------------------------------------------------------------- */
 
 /* An upper bound of the decoded length: an escaped unit counts as the longest character it can be. */
@@ -236,7 +214,24 @@ int rp__event_check(const char *kind, const char *body, size_t n, size_t max_bod
   ev.kind_name = ev.kind == RP_KIND_OTHER ? kind : kinds[ev.kind].name;
   if (ev.kind == RP_KIND_OTHER) {
     size_t own = strncmp(kind, "x-", 2) == 0 ? strnlen(kind + 2, 61) : 0;
-    if (own < 1 || own > 60 || strspn(kind + 2, allowed) != own) return refuse_kind(kind, err);
+    if (own < 1 || own > 60 || strspn(kind + 2, allowed) != own) {
+      /* A kind that begins with x- has a bad form; any other is not there, and a similar one may be meant. */
+      const char *names[RP_KIND_MAX] = {0};
+      size_t n_names = 0;
+      if (strncmp(kind, "x-", 2) == 0)
+        return rp__fail_field(err, RP_E_INVALID, "kind",
+                              "the kind '%.40s' must be x- and 1 to 60 letters, digits, dots, dashes or underscores",
+                              kind);
+      rp__fail_field(err, RP_E_INVALID, "kind", "there is no kind '%.40s'", kind);
+      for (unsigned k = RP_KIND_OTHER + 1; k < RP_KIND_MAX; k++)
+        if (!kinds[k].engine) names[n_names++] = kinds[k].name;
+      const char *near = rp__suggest(kind, names);
+      if (near)
+        rp__hint(err, "did you mean '%s'? Kinds of your own begin with x-", near);
+      else
+        rp__hint(err, "kinds of your own begin with x-");
+      return RP_E_INVALID;
+    }
   }
   if (kinds[ev.kind].engine && !(runtime && ev.kind == RP_KIND_RUNTIME))
     return rp__fail_field(err, RP_E_INVALID, "kind", "events of kind '%s' are written by the engine itself",

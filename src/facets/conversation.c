@@ -126,17 +126,6 @@ static void fit(struct conversation *c, const struct rp__message *m)
   while (c->count > 1 && c->bytes > CONTENT_MAX) drop_one(c, m, false);
 }
 
-static int join(struct conversation *c, struct rp__message **m, const struct rp__message_body *b)
-{
-  size_t before = rp__message_bytes(*m);
-  int rc = rp__message_join(m, b);
-  if (rc) return rc;
-  c->bytes += rp__message_bytes(*m) - before;
-  set_open(c, *m, b->partial);
-  fit(c, *m);
-  return 0;
-}
-
 /* The place and the time are those of the first chunk; the other messages of a stream that was long go. */
 static int replace(struct conversation *c, const struct rp__message *last, struct rp__message_body *b)
 {
@@ -161,34 +150,27 @@ static int replace(struct conversation *c, const struct rp__message *last, struc
   return 0;
 }
 
-static int take_carried(struct conversation *c, struct rp__json messages, const struct rp__event *ev)
-{
-  struct rp__json item;
-  struct rp__json_iter it = {0};
-  if (c->count || c->total || messages.type != RP_JSON_ARRAY) return 0;
-  while (rp__json_next(messages, &it, NULL, &item)) {
-    struct rp__message_body b = rp__message_look(item);
-    if (!rp__message_ok(&b)) continue;
-    b.partial = false;
-    struct rp__message *m = make(&b, ev->seq, rp__rows_time(item, "at", ev->at_ms));
-    if (!m) return RP_E_NOMEM;
-    m->carried = true;
-    push(c, m);
-  }
-  return 0;
-}
-
-/* A stream without a name does not outlive the run that spoke. */
-static int on_restored(struct conversation *c, const struct rp__event *ev)
-{
-  close_unnamed(c);
-  return take_carried(c, rp__json_get(rp__json_get(ev->body, "carried"), "conversation"), ev);
-}
-
 static int conversation_apply(void *state, const struct rp__event *ev)
 {
   struct conversation *c = state;
-  if (ev->kind == RP_KIND_RESTORED) return on_restored(c, ev);
+  /* A stream without a name does not outlive the run that spoke. */
+  if (ev->kind == RP_KIND_RESTORED) {
+    close_unnamed(c);
+    struct rp__json messages = rp__json_get(rp__json_get(ev->body, "carried"), "conversation");
+    struct rp__json item;
+    struct rp__json_iter it = {0};
+    if (c->count || c->total || messages.type != RP_JSON_ARRAY) return 0;
+    while (rp__json_next(messages, &it, NULL, &item)) {
+      struct rp__message_body b = rp__message_look(item);
+      if (!rp__message_ok(&b)) continue;
+      b.partial = false;
+      struct rp__message *m = make(&b, ev->seq, rp__rows_time(item, "at", ev->at_ms));
+      if (!m) return RP_E_NOMEM;
+      m->carried = true;
+      push(c, m);
+    }
+    return 0;
+  }
   if (ev->kind != RP_KIND_MESSAGE) return 0;
   struct rp__message_body b = rp__message_look(ev->body);
   if (!rp__message_ok(&b) || b.thought) return 0;
@@ -198,7 +180,15 @@ static int conversation_apply(void *state, const struct rp__event *ev)
     int rc = rp__message_is_whole(*found, &b, &whole);
     if (rc) return rc;
     if (whole) return replace(c, *found, &b);
-    if (rp__message_goes_on(*found, &b)) return join(c, found, &b);
+    if (rp__message_goes_on(*found, &b)) {
+      size_t before = rp__message_bytes(*found);
+      rc = rp__message_join(found, &b);
+      if (rc) return rc;
+      c->bytes += rp__message_bytes(*found) - before;
+      set_open(c, *found, b.partial);
+      fit(c, *found);
+      return 0;
+    }
     set_open(c, *found, false);
   }
   m = make(&b, ev->seq, ev->at_ms);
@@ -220,13 +210,9 @@ static bool conversation_empty(const void *state)
 
 static void write_all(const struct conversation *c, bool show, struct rp__jw *w)
 {
-  rp__jw_object(w);
-  rp__jw_key(w, "messages");
-  rp__jw_array(w);
+  rp__jw_pack(w, "{messages:[");
   for (size_t i = 0; i < c->count; i++) rp__message_write(message_at(c, i), show, w);
-  rp__jw_end_array(w);
-  rp__jw_ki64(w, "total", c->total);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "] total:i}", c->total);
 }
 
 static void conversation_save(const void *state, struct rp__jw *w)
@@ -247,51 +233,6 @@ static int corrupt(rp_error *err, const char *field)
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, field, "%s is not what a snapshot holds there", field);
 }
 
-static int load_message(struct conversation *c, struct rp__json v, rp_error *err)
-{
-  static const char field[] = "conversation.messages";
-  enum { SEQ, AT_MS, OMITTED, CARRIED, FOLLOWS, MEMBERS };
-  static const char *const names[MEMBERS] = {"seq", "at_ms", "omitted_bytes", "carried", "follows"};
-  struct rp__json member[MEMBERS];
-  rp__json_members(v, names, MEMBERS, member);
-  struct rp__json omitted = member[OMITTED];
-  const struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
-  bool carried = member[CARRIED].type == RP_JSON_TRUE;
-  int64_t seq, at_ms, left_out = 0;
-  if (!rp__json_i64(member[SEQ], &seq) || seq < 1 || !rp__json_i64(member[AT_MS], &at_ms)) return corrupt(err, field);
-  /* What was carried comes first, all of it with one seq. */
-  if (last && (carried ? !last->carried || seq != last->seq : seq <= last->seq)) return corrupt(err, field);
-  struct rp__message_body b = rp__message_look(v);
-  if (omitted.type != RP_JSON_NONE) {
-    if (!rp__json_i64(omitted, &left_out) || left_out <= 0) return corrupt(err, field);
-    if (b.part[RP_MSG_CONTENT].type != RP_JSON_NULL) return corrupt(err, field);
-    b.part[RP_MSG_CONTENT].type = RP_JSON_STRING;
-  }
-  if (!rp__message_ok(&b) || (b.partial && (carried || left_out))) return corrupt(err, field);
-  struct rp__message *m = rp__message_new(&b, seq, at_ms);
-  if (!m) return rp__fail_nomem(err);
-  m->omitted = left_out;
-  m->carried = carried;
-  m->open = b.partial;
-  m->follows = member[FOLLOWS].type == RP_JSON_TRUE;
-  if (c->count == MESSAGES_MAX || c->bytes + rp__message_bytes(m) > CONTENT_MAX) {
-    free(m);
-    return corrupt(err, field);
-  }
-  push(c, m);
-  return 0;
-}
-
-/* Snapshots of before say of the last one alone that it may go on. Only an own message that is there can. */
-static int load_open(struct conversation *c, struct rp__json v, rp_error *err)
-{
-  struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
-  if (v.type == RP_JSON_NONE) return 0;
-  if (v.type != RP_JSON_TRUE || !last || last->carried || last->omitted) return corrupt(err, "conversation.open");
-  set_open(c, last, true);
-  return 0;
-}
-
 static int conversation_load(void *state, struct rp__json v, rp_error *err)
 {
   struct conversation *c = state;
@@ -299,14 +240,48 @@ static int conversation_load(void *state, struct rp__json v, rp_error *err)
   struct rp__json_iter it = {0};
   if (messages.type != RP_JSON_ARRAY) return corrupt(err, "conversation.messages");
   while (rp__json_next(messages, &it, NULL, &item)) {
-    int rc = load_message(c, item, err);
-    if (rc) return rc;
+    static const char field[] = "conversation.messages";
+    enum { SEQ, AT_MS, OMITTED, CARRIED, FOLLOWS, MEMBERS };
+    static const char *const names[MEMBERS] = {"seq", "at_ms", "omitted_bytes", "carried", "follows"};
+    struct rp__json member[MEMBERS];
+    rp__json_members(item, names, MEMBERS, member);
+    struct rp__json omitted = member[OMITTED];
+    const struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
+    bool carried = member[CARRIED].type == RP_JSON_TRUE;
+    int64_t seq, at_ms, left_out = 0;
+    if (!rp__json_i64(member[SEQ], &seq) || seq < 1 || !rp__json_i64(member[AT_MS], &at_ms)) return corrupt(err, field);
+    /* What was carried comes first, all of it with one seq. */
+    if (last && (carried ? !last->carried || seq != last->seq : seq <= last->seq)) return corrupt(err, field);
+    struct rp__message_body b = rp__message_look(item);
+    if (omitted.type != RP_JSON_NONE) {
+      if (!rp__json_i64(omitted, &left_out) || left_out <= 0) return corrupt(err, field);
+      if (b.part[RP_MSG_CONTENT].type != RP_JSON_NULL) return corrupt(err, field);
+      b.part[RP_MSG_CONTENT].type = RP_JSON_STRING;
+    }
+    if (!rp__message_ok(&b) || (b.partial && (carried || left_out))) return corrupt(err, field);
+    struct rp__message *m = rp__message_new(&b, seq, at_ms);
+    if (!m) return rp__fail_nomem(err);
+    m->omitted = left_out;
+    m->carried = carried;
+    m->open = b.partial;
+    m->follows = member[FOLLOWS].type == RP_JSON_TRUE;
+    if (c->count == MESSAGES_MAX || c->bytes + rp__message_bytes(m) > CONTENT_MAX) {
+      free(m);
+      return corrupt(err, field);
+    }
+    push(c, m);
   }
   if (!rp__json_i64(rp__json_get(v, "total"), &c->total)) return corrupt(err, "conversation.total");
   int64_t own = 0;
   for (size_t i = 0; i < c->count; i++) own += !message_at(c, i)->carried;
   if (c->total < own || (c->total == 0 && c->count == 0)) return corrupt(err, "conversation.total");
-  return load_open(c, rp__json_get(v, "open"), err);
+  /* Snapshots of before say of the last one alone that it may go on. Only an own message that is there can. */
+  struct rp__json open = rp__json_get(v, "open");
+  struct rp__message *last = c->count ? message_at(c, c->count - 1) : NULL;
+  if (open.type == RP_JSON_NONE) return 0;
+  if (open.type != RP_JSON_TRUE || !last || last->carried || last->omitted) return corrupt(err, "conversation.open");
+  set_open(c, last, true);
+  return 0;
 }
 
 static void conversation_done(void *state)

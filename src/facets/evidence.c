@@ -64,18 +64,6 @@ struct topics {
   size_t n;
 };
 
-static void gist_done(struct rp__gist *g)
-{
-  rp__buf_done(&g->topics);
-  rp__buf_done(&g->intent);
-  rp__buf_done(&g->context);
-}
-
-static bool gist_empty(const struct rp__gist *g)
-{
-  return g->topics.n == 0 && g->intent.n == 0 && g->context.n == 0;
-}
-
 /* A copy, made before the old one goes. */
 static int set_value(struct rp__buf *b, struct rp__json v)
 {
@@ -98,25 +86,18 @@ static void drop_topic(struct topics *t, size_t i)
   memmove(&t->v[i], &t->v[i + 1], (t->n - i) * sizeof t->v[0]);
 }
 
-static void add_topic(struct topics *t, struct rp__json v)
-{
-  for (size_t i = 0; i < t->n; i++) {
-    struct rp__str a = {t->v[i].p, t->v[i].n}, b = {v.p, v.n};
-    if (rp__json_text_cmp(a, b) != 0) continue;
-    drop_topic(t, i);
-    break;
-  }
-  if (t->n == TOPICS_MAX) drop_topic(t, 0);
-  t->v[t->n++] = v;
-}
-
 static void add_topics(struct topics *t, struct rp__json from)
 {
   struct rp__json_iter it = {0};
   struct rp__json item;
   if (from.type != RP_JSON_ARRAY) return;
-  for (size_t i = 0; i < TOPICS_READ && rp__json_next(from, &it, NULL, &item); i++) {
-    if (topic_ok(item)) add_topic(t, item);
+  for (size_t read = 0; read < TOPICS_READ && rp__json_next(from, &it, NULL, &item); read++) {
+    if (!topic_ok(item)) continue;
+    size_t i = 0;
+    while (i < t->n && rp__json_text_cmp((struct rp__str){t->v[i].p, t->v[i].n}, (struct rp__str){item.p, item.n})) i++;
+    if (i < t->n) drop_topic(t, i);
+    if (t->n == TOPICS_MAX) drop_topic(t, 0);
+    t->v[t->n++] = item;
   }
 }
 
@@ -134,21 +115,6 @@ static int merge_topics(struct rp__gist *g, struct rp__json told)
   return out.err ? out.err : set_value(&g->topics, rp__json_trusted(out.p, out.n));
 }
 
-static int merge_context(struct rp__gist *g, struct rp__json told)
-{
-  struct rp__json have = rp__json_trusted(g->context.p, g->context.n);
-  bool ok;
-  if (told.type == RP_JSON_NONE || told.type == RP_JSON_NULL) return 0;
-  if (have.type != RP_JSON_OBJECT || told.type != RP_JSON_OBJECT)
-    return told.n <= CONTEXT_MAX ? set_value(&g->context, told) : 0;
-  struct rp__object both = {0};
-  int rc = rp__object_load(&both, have, CONTEXT_MAX, &ok);
-  if (rc == 0) rc = rp__object_merge(&both, told, NULL, CONTEXT_MAX);
-  if (rc == 0) rc = set_value(&g->context, rp__object_json(&both));
-  rp__object_done(&both);
-  return rc;
-}
-
 /*
  * Topics come behind the others when they are told (again), objects of context are merged, else the new stands in place
  * of the old; a member that is null says nothing. 0 or RP_E_NOMEM.
@@ -158,7 +124,19 @@ static int gist_merge(struct rp__gist *g, struct rp__json body)
   struct rp__json intent = rp__json_get(body, "intent");
   int rc = merge_topics(g, rp__json_get(body, "topics"));
   if (rc == 0 && intent.type == RP_JSON_STRING && intent.n <= INTENT_RAW_MAX) rc = set_value(&g->intent, intent);
-  return rc ? rc : merge_context(g, rp__json_get(body, "context"));
+  if (rc) return rc;
+  struct rp__json told = rp__json_get(body, "context");
+  struct rp__json have = rp__json_trusted(g->context.p, g->context.n);
+  bool ok;
+  if (told.type == RP_JSON_NONE || told.type == RP_JSON_NULL) return 0;
+  if (have.type != RP_JSON_OBJECT || told.type != RP_JSON_OBJECT)
+    return told.n <= CONTEXT_MAX ? set_value(&g->context, told) : 0;
+  struct rp__object both = {0};
+  rc = rp__object_load(&both, have, CONTEXT_MAX, &ok);
+  if (rc == 0) rc = rp__object_merge(&both, told, NULL, CONTEXT_MAX);
+  if (rc == 0) rc = set_value(&g->context, rp__object_json(&both));
+  rp__object_done(&both);
+  return rc;
 }
 
 static void write_member(struct rp__jw *w, const char *name, const struct rp__buf *b, const char *otherwise)
@@ -167,35 +145,20 @@ static void write_member(struct rp__jw *w, const char *name, const struct rp__bu
   rp__jw_raw(w, b->n ? b->p : otherwise, b->n ? b->n : strlen(otherwise));
 }
 
-static void gist_write(const struct rp__gist *g, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  write_member(w, "topics", &g->topics, "[]");
-  write_member(w, "intent", &g->intent, "null");
-  write_member(w, "context", &g->context, "null");
-  rp__jw_end_object(w);
-}
-
-static bool topics_ok(struct rp__json v)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json item;
-  size_t n = 0;
-  while (rp__json_next(v, &it, NULL, &item)) {
-    if (!topic_ok(item) || ++n > TOPICS_MAX) return false;
-  }
-  return v.type == RP_JSON_ARRAY && v.n <= TOPICS_BYTES;
-}
-
 /* Fills an empty one; *ret_ok is false when nobody saved that. 0 or RP_E_NOMEM. */
 static int gist_load(struct rp__gist *g, struct rp__json v, bool *ret_ok)
 {
   struct rp__json topics = rp__json_get(v, "topics"), intent = rp__json_get(v, "intent");
   struct rp__json context = rp__json_get(v, "context");
   bool intent_ok = intent.type == RP_JSON_NULL || (intent.type == RP_JSON_STRING && intent.n <= INTENT_RAW_MAX);
-  *ret_ok = topics_ok(topics) && intent_ok && context.type != RP_JSON_NONE && context.n <= CONTEXT_MAX;
+  struct rp__json_iter it = {0};
+  struct rp__json item;
+  size_t n = 0;
+  bool topics_ok = topics.type == RP_JSON_ARRAY && topics.n <= TOPICS_BYTES;
+  while (topics_ok && rp__json_next(topics, &it, NULL, &item)) topics_ok = topic_ok(item) && ++n <= TOPICS_MAX;
+  *ret_ok = topics_ok && intent_ok && context.type != RP_JSON_NONE && context.n <= CONTEXT_MAX;
   if (!*ret_ok) return 0;
-  int rc = rp__json_count(topics) ? set_value(&g->topics, topics) : 0;
+  int rc = n ? set_value(&g->topics, topics) : 0;
   if (rc == 0 && intent.type != RP_JSON_NULL) rc = set_value(&g->intent, intent);
   if (rc == 0 && context.type != RP_JSON_NULL) rc = set_value(&g->context, context);
   return rc;
@@ -330,16 +293,18 @@ static bool evidence_empty(const void *state)
 {
   const struct rp__evidence_heard *e = state;
   return e->notes.count == 0 && e->frames.count == 0 && e->transcript.n == 0 && e->interim.n == 0 &&
-         gist_empty(&e->gist) && e->context_used == 0;
+         e->gist.topics.n == 0 && e->gist.intent.n == 0 && e->gist.context.n == 0 && e->context_used == 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------- */
 
 static void write_tail(const struct rp__evidence_heard *e, struct rp__jw *w)
 {
-  rp__jw_key(w, "memory");
-  gist_write(&e->gist, w);
-  rp__jw_ki64(w, "context_used", e->context_used);
+  rp__jw_kobject(w, "memory");
+  write_member(w, "topics", &e->gist.topics, "[]");
+  write_member(w, "intent", &e->gist.intent, "null");
+  write_member(w, "context", &e->gist.context, "null");
+  rp__jw_pack(w, "} context_used:i", e->context_used);
 }
 
 static void evidence_save(const void *state, struct rp__jw *w)
@@ -350,10 +315,7 @@ static void evidence_save(const void *state, struct rp__jw *w)
   rp__rows_save(&e->notes, w);
   rp__jw_key(w, "frames");
   rp__rows_save(&e->frames, w);
-  rp__jw_key(w, "transcript");
-  rp__jw_strn(w, e->transcript.p, e->transcript.n);
-  rp__jw_key(w, "interim");
-  rp__jw_strn(w, e->interim.p, e->interim.n);
+  rp__jw_pack(w, "transcript:n interim:n", e->transcript.p, e->transcript.n, e->interim.p, e->interim.n);
   write_tail(e, w);
   rp__jw_end_object(w);
 }
@@ -426,7 +388,9 @@ static void evidence_done(void *state)
   rp__rows_done(&e->frames);
   rp__buf_done(&e->transcript);
   rp__buf_done(&e->interim);
-  gist_done(&e->gist);
+  rp__buf_done(&e->gist.topics);
+  rp__buf_done(&e->gist.intent);
+  rp__buf_done(&e->gist.context);
 }
 
 const struct rp__facet_ops rp__facet_evidence = {

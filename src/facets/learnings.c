@@ -53,25 +53,21 @@ static int apply_confidence(struct rp__rows *r, const struct rp__event *ev)
   return rp__rows_put(r, i, &c, r->v[i]->at_ms);
 }
 
-static int inherit(struct rp__rows *r, struct rp__json item, int64_t now)
-{
-  RP_AUTOCELLS struct rp__cells c = {0};
-  bool ok;
-  int rc = rp__cells_read(&shape, item, &c, &ok);
-  if (rc || !ok || c.cell[RP_LEARNING_CONFIDENCE].n == 0) return rc;
-  size_t i = rp__rows_find(r, c.cell[RP_LEARNING_MEMORY_ID]);
-  if (i < r->count) return 0;
-  if (c.cell[RP_LEARNING_INHERITED_FROM].n == 0) rp__cells_literal(&c, RP_LEARNING_INHERITED_FROM, "\"\"");
-  return rp__rows_put(r, i, &c, rp__rows_time(item, "at", now));
-}
-
 static int apply_restored(struct rp__rows *r, const struct rp__event *ev)
 {
   struct rp__json memories = rp__json_get(ev->body, "memories"), item;
   struct rp__json_iter it = {0};
   int rc = 0;
-  if (memories.type != RP_JSON_ARRAY) return 0;
-  while (rc == 0 && rp__json_next(memories, &it, NULL, &item)) rc = inherit(r, item, ev->at_ms);
+  while (rc == 0 && memories.type == RP_JSON_ARRAY && rp__json_next(memories, &it, NULL, &item)) {
+    RP_AUTOCELLS struct rp__cells c = {0};
+    bool ok;
+    rc = rp__cells_read(&shape, item, &c, &ok);
+    if (rc || !ok || c.cell[RP_LEARNING_CONFIDENCE].n == 0) continue;
+    size_t i = rp__rows_find(r, c.cell[RP_LEARNING_MEMORY_ID]);
+    if (i < r->count) continue;
+    if (c.cell[RP_LEARNING_INHERITED_FROM].n == 0) rp__cells_literal(&c, RP_LEARNING_INHERITED_FROM, "\"\"");
+    rc = rp__rows_put(r, i, &c, rp__rows_time(item, "at", ev->at_ms));
+  }
   return rc;
 }
 

@@ -19,20 +19,6 @@ static struct rp__str row_id(const struct rp__row *row)
   return (struct rp__str){row->bytes + 1, row->n[0] - 2};
 }
 
-static void starts_fill(struct starts *s, const struct rp__rows *tasks)
-{
-  memset(s, 0, sizeof *s);
-  s->byte['t'] = s->byte['T'] = s->formed = true;
-  for (size_t i = 0; i < tasks->count; i++) {
-    struct rp__str id = row_id(tasks->v[i]);
-    if (id.n == 0) continue;
-    s->formed = s->formed && rp__text_begins(id, 0, form);
-    unsigned char c = (unsigned char)rp__ascii_lower(id.p[0]);
-    s->byte[c] = true;
-    if (c >= 'a' && c <= 'z') s->byte[c - 'a' + 'A'] = true;
-  }
-}
-
 /* Whether a name that ends before `at` is over there; a dot before a digit ("1.2") goes on. */
 static bool ends_at(struct rp__str text, size_t at)
 {
@@ -45,18 +31,6 @@ static bool ends_at(struct rp__str text, size_t at)
 static bool begins_at(struct rp__str text, size_t at)
 {
   return at == 0 || !rp__is_word_byte(text.p[at - 1]);
-}
-
-/* The length of the longest known id that stands at `at`, or 0. */
-static size_t known_at(const struct rp__rows *tasks, struct rp__str text, size_t at)
-{
-  size_t best = 0;
-  for (size_t i = 0; i < tasks->count; i++) {
-    struct rp__str id = row_id(tasks->v[i]);
-    if (id.n <= best || id.n > text.n - at || !ends_at(text, at + id.n)) continue;
-    if (rp__text_same((struct rp__str){text.p + at, id.n}, id)) best = id.n;
-  }
-  return best;
 }
 
 static bool has_digit(struct rp__str s)
@@ -86,7 +60,13 @@ static struct rp__str token_at(struct rp__str text, size_t at)
 /* What stands at the beginning of a word. */
 static bool mention_at(const struct rp__rows *tasks, struct rp__str text, size_t at, struct rp__mention *ret)
 {
-  size_t n = known_at(tasks, text, at);
+  /* The length of the longest known id that stands at `at`, or 0. */
+  size_t n = 0;
+  for (size_t i = 0; i < tasks->count; i++) {
+    struct rp__str id = row_id(tasks->v[i]);
+    if (id.n <= n || id.n > text.n - at || !ends_at(text, at + id.n)) continue;
+    if (rp__text_same((struct rp__str){text.p + at, id.n}, id)) n = id.n;
+  }
   if (n) {
     *ret = (struct rp__mention){.id = {text.p + at, n}, .kind = RP_MENTION_KNOWN};
     return true;
@@ -134,20 +114,6 @@ static bool one_of(struct rp__str word, const char *const *words)
   return false;
 }
 
-/* Takes note of the word at `at`; returns where it ends. */
-static size_t read_word(struct sentence *s, struct rp__str text, size_t at)
-{
-  static const char *const done[] = {"done", "completed", "finished", "closed", "merged", NULL};
-  static const char *const denied[] = {"not", "never", "almost", "nearly", "half", NULL};
-  size_t n = 1;
-  while (at + n < text.n && rp__is_alnum(text.p[at + n])) n++;
-  struct rp__str word = {text.p + at, n};
-  s->done = s->done || one_of(word, done);
-  s->denied = s->denied || one_of(word, denied) || rp__text_begins(text, at + n - 1, RP_STR("n't")) ||
-              rp__text_begins(text, at + n - 1, RP_STR("n\xe2\x80\x99t"));
-  return at + n;
-}
-
 static void sentence_end(struct sentence *s, struct rp__mentions *all)
 {
   for (size_t i = 0; i < s->n; i++) {
@@ -174,21 +140,18 @@ static bool mentions_task(const struct rp__rows *tasks, const struct starts *s, 
   return ret->kind == RP_MENTION_KNOWN || has_digit(ret->id);
 }
 
-/* Where all ids have the form, its dash is what to look for: texts without one are done in a few steps. */
-static bool mentions_form(struct rp__str text)
-{
-  const char *end = text.p + text.n, *at = text.p;
-  while ((at = memchr(at, '-', (size_t)(end - at)))) {
-    at++;
-    if (at - text.p >= (ptrdiff_t)form.n && rp__text_begins(text, (size_t)(at - text.p) - form.n, form)) return true;
-  }
-  return false;
-}
-
 static bool mentions_any(const struct rp__rows *tasks, const struct starts *s, struct rp__str text)
 {
   struct rp__mention m;
-  if (s->formed) return mentions_form(text);
+  /* Where all ids have the form, its dash is what to look for: texts without one are done in a few steps. */
+  if (s->formed) {
+    const char *end = text.p + text.n, *at = text.p;
+    while ((at = memchr(at, '-', (size_t)(end - at)))) {
+      at++;
+      if (at - text.p >= (ptrdiff_t)form.n && rp__text_begins(text, (size_t)(at - text.p) - form.n, form)) return true;
+    }
+    return false;
+  }
   for (size_t at = 0; at < text.n; at++)
     if (s->byte[(unsigned char)text.p[at]] && mentions_task(tasks, s, text, at, &m)) return true;
   return false;
@@ -199,7 +162,16 @@ void rp__mentions_in_message(const struct rp__rows *tasks, struct rp__str text, 
   struct sentence s = {0};
   struct starts starts;
   ret->n = 0;
-  starts_fill(&starts, tasks);
+  memset(&starts, 0, sizeof starts);
+  starts.byte['t'] = starts.byte['T'] = starts.formed = true;
+  for (size_t i = 0; i < tasks->count; i++) {
+    struct rp__str id = row_id(tasks->v[i]);
+    if (id.n == 0) continue;
+    starts.formed = starts.formed && rp__text_begins(id, 0, form);
+    unsigned char c = (unsigned char)rp__ascii_lower(id.p[0]);
+    starts.byte[c] = true;
+    if (c >= 'a' && c <= 'z') starts.byte[c - 'a' + 'A'] = true;
+  }
   if (!mentions_any(tasks, &starts, text)) return;
   for (size_t at = 0; at < text.n;) {
     struct rp__mention m;
@@ -207,7 +179,16 @@ void rp__mentions_in_message(const struct rp__rows *tasks, struct rp__str text, 
       if (s.n < RP_MENTIONS_MAX) s.v[s.n++] = m;
       at += m.id.n;
     } else if (begins_at(text, at) && rp__is_alnum(text.p[at])) {
-      at = read_word(&s, text, at);
+      /* Takes note of the word at `at`. */
+      static const char *const done[] = {"done", "completed", "finished", "closed", "merged", NULL};
+      static const char *const denied[] = {"not", "never", "almost", "nearly", "half", NULL};
+      size_t n = 1;
+      while (at + n < text.n && rp__is_alnum(text.p[at + n])) n++;
+      struct rp__str word = {text.p + at, n};
+      s.done = s.done || one_of(word, done);
+      s.denied = s.denied || one_of(word, denied) || rp__text_begins(text, at + n - 1, RP_STR("n't")) ||
+                 rp__text_begins(text, at + n - 1, RP_STR("n\xe2\x80\x99t"));
+      at += n;
     } else {
       if (ends_sentence(&s, text, at)) sentence_end(&s, ret);
       at++;

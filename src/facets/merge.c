@@ -60,19 +60,16 @@ static size_t members_find(const struct members *s, struct rp__json key)
   return i;
 }
 
-static void members_drop(struct members *s, size_t i)
-{
-  s->bytes -= member_bytes(s->m[i].key, s->m[i].value);
-  s->n--;
-  memmove(&s->m[i], &s->m[i + 1], (s->n - i) * sizeof s->m[0]);
-}
-
 /* At its place when it is there, else behind the last. */
 static void members_set(struct members *s, struct rp__json key, struct rp__json value, size_t max)
 {
   size_t i = members_find(s, key);
   if (value.type == RP_JSON_NULL) {
-    if (i < s->n) members_drop(s, i);
+    if (i < s->n) {
+      s->bytes -= member_bytes(s->m[i].key, s->m[i].value);
+      s->n--;
+      memmove(&s->m[i], &s->m[i + 1], (s->n - i) * sizeof s->m[0]);
+    }
     return;
   }
   if (i == RP_MEMBERS_MAX) return;
@@ -96,32 +93,10 @@ static void members_write(const struct members *s, struct rp__buf *out)
   rp__buf_char(out, '}');
 }
 
-/* One object with the members of another over it. */
-static int merge_plain(struct rp__json have, struct rp__json patch, size_t max, struct rp__buf *out)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  struct members s;
-  members_read(have, &s);
-  for (size_t i = 0; i < PATCH_MEMBERS && rp__json_next(patch, &it, &key, &value); i++)
-    members_set(&s, key, value, max);
-  members_write(&s, out);
-  return out->err;
-}
-
-/* What becomes of a member whose old and new values are merged; the bytes are kept in `both`. */
-static int merge_deep(const struct members *s, struct rp__json key, size_t max, struct rp__json *value,
-                      struct rp__buf *both)
-{
-  size_t i = members_find(s, key);
-  if (i == s->n || s->m[i].value.type != RP_JSON_OBJECT || value->type != RP_JSON_OBJECT) return 0;
-  *both = RP_BUF(max + member_bytes(key, s->m[i].value) + value->n);
-  int rc = merge_plain(s->m[i].value, *value, max, both);
-  if (rc) return rc;
-  *value = (struct rp__json){both->p, both->n, RP_JSON_OBJECT};
-  return 0;
-}
-
+/*
+ * The members of `patch` over those that are there. What becomes of members named in `deep`, where the old and the new
+ * value are merged, is kept in `own`.
+ */
 static int merge_all(struct members *s, struct rp__json patch, const char *const *deep, size_t max,
                      struct rp__buf own[RP_MERGE_DEEP_MAX])
 {
@@ -130,8 +105,15 @@ static int merge_all(struct members *s, struct rp__json patch, const char *const
   for (size_t i = 0; i < PATCH_MEMBERS && rp__json_next(patch, &it, &key, &value); i++) {
     for (unsigned d = 0; deep && d < RP_MERGE_DEEP_MAX; d++) {
       if (!deep[d] || own[d].p || !rp__json_eq(key, deep[d])) continue;
-      int rc = merge_deep(s, key, max, &value, &own[d]);
-      if (rc) return rc;
+      size_t at = members_find(s, key);
+      if (at == s->n || s->m[at].value.type != RP_JSON_OBJECT || value.type != RP_JSON_OBJECT) continue;
+      struct members both;
+      members_read(s->m[at].value, &both);
+      int rc = merge_all(&both, value, NULL, max, NULL);
+      own[d] = RP_BUF(max + member_bytes(key, s->m[at].value) + value.n);
+      if (rc == 0) members_write(&both, &own[d]);
+      if (rc || own[d].err) return rc ? rc : own[d].err;
+      value = (struct rp__json){own[d].p, own[d].n, RP_JSON_OBJECT};
     }
     members_set(s, key, value, max);
   }

@@ -157,19 +157,6 @@ int rp__message_is_whole(const struct rp__message *m, const struct rp__message_b
   return rc;
 }
 
-/* Room for `more` bytes; it doubles, so that a stream of many chunks copies each byte but a few times. */
-static int reserve(struct rp__message **m, size_t more)
-{
-  size_t need = rp__message_bytes(*m) + more;
-  if (need <= (*m)->cap) return 0;
-  size_t cap = RP_MAX(need, 2 * (*m)->cap);
-  struct rp__message *moved = realloc(*m, sizeof **m + cap);
-  if (!moved) return RP_E_NOMEM;
-  moved->cap = cap;
-  *m = moved;
-  return 0;
-}
-
 /* Into the content, `at` bytes from its beginning; there is room. */
 static void insert(struct rp__message *m, size_t at, const char *bytes, size_t n)
 {
@@ -216,8 +203,15 @@ int rp__message_join(struct rp__message **m, const struct rp__message_body *b)
 {
   struct rp__json more = b->part[RP_MSG_CONTENT];
   if (is_empty(more)) return 0;
-  int rc = reserve(m, more.n);
-  if (rc) return rc;
+  /* The room doubles, so that a stream of many chunks copies each byte but a few times. */
+  size_t need = rp__message_bytes(*m) + more.n;
+  if (need > (*m)->cap) {
+    size_t cap = RP_MAX(need, 2 * (*m)->cap);
+    struct rp__message *moved = realloc(*m, sizeof **m + cap);
+    if (!moved) return RP_E_NOMEM;
+    moved->cap = cap;
+    *m = moved;
+  }
   if (more.type == RP_JSON_STRING)
     insert(*m, (*m)->n[RP_MSG_CONTENT] - 1, more.p + 1, more.n - 2);
   else

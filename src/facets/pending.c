@@ -6,7 +6,8 @@
  * Documents show the body as it came and the time as `at`, unless the body itself has a member of that name. Of a body
  * too long to keep, its id, its status and its length are kept.
  */
-#include "facets/pending.h"
+#include "facets/rows.h"
+#include "facets/table.h"
 
 #define ROWS_MAX 64
 #define BODY_MAX ((size_t)8 * 1024)
@@ -63,36 +64,30 @@ static int pending_apply(void *state, const struct rp__event *ev)
   return rp__rows_put(r, i, &c, ev->at_ms);
 }
 
-static void show_row(const struct rp__row *row, struct rp__jw *w)
-{
-  struct rp__json body = rp__row_cell(row, RP_PENDING_BODY), key, value;
-  struct rp__json_iter it = {0};
-  bool at = false;
-  rp__jw_object(w);
-  if (body.type != RP_JSON_OBJECT) {
-    rp__jw_key(w, "id");
-    rp__jw_value(w, rp__row_cell(row, RP_PENDING_ID));
-    rp__jw_kstr(w, "status", "pending");
-    rp__jw_key(w, "omitted_bytes");
-    rp__jw_value(w, rp__row_cell(row, RP_PENDING_OMITTED));
-  }
-  while (rp__json_next(body, &it, &key, &value)) {
-    at = at || rp__json_eq(key, "at");
-    rp__jw_value(w, key); /* a key is written as the string it is */
-    rp__buf_char(w->out, ':');
-    w->after_key = true;
-    rp__jw_value(w, value);
-  }
-  if (!at) rp__jw_ktime(w, "at", row->at_ms);
-  rp__jw_end_object(w);
-}
-
 static void pending_show(const void *state, int64_t now_ms, struct rp__jw *w)
 {
   const struct rp__rows *r = state;
   (void)now_ms;
   rp__jw_array(w);
-  for (size_t i = 0; i < r->count; i++) show_row(r->v[i], w);
+  for (size_t i = 0; i < r->count; i++) {
+    struct rp__json body = rp__row_cell(r->v[i], RP_PENDING_BODY), key, value;
+    struct rp__json_iter it = {0};
+    bool at = false;
+    rp__jw_object(w);
+    if (body.type != RP_JSON_OBJECT) {
+      rp__jw_pack(w, "id:v status:s omitted_bytes:v", rp__row_cell(r->v[i], RP_PENDING_ID), "pending",
+                  rp__row_cell(r->v[i], RP_PENDING_OMITTED));
+    }
+    while (rp__json_next(body, &it, &key, &value)) {
+      at = at || rp__json_eq(key, "at");
+      rp__jw_value(w, key); /* a key is written as the string it is */
+      rp__buf_char(w->out, ':');
+      w->after_key = true;
+      rp__jw_value(w, value);
+    }
+    if (!at) rp__jw_ktime(w, "at", r->v[i]->at_ms);
+    rp__jw_end_object(w);
+  }
   rp__jw_end_array(w);
 }
 

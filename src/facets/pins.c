@@ -182,26 +182,22 @@ static int apply_unpin(struct pins *p, const struct rp__event *ev)
   return rc;
 }
 
-static int inherit(struct pins *p, struct rp__json item, int64_t now)
-{
-  RP_AUTOCELLS struct rp__cells c = {0};
-  bool ok;
-  int rc = pin_read(item, &c, &ok);
-  if (rc || !ok) return rc;
-  size_t i = rp__rows_find(&p->rows, c.cell[RP_PIN_LABEL]);
-  if (i < p->rows.count || i == RP_PIN_SLOTS) return 0;
-  int64_t at_ms = rp__rows_time(item, "pinned_at", now);
-  rc = note_pinned(p, i, c.cell[RP_PIN_LABEL], at_ms);
-  return rc ? rc : rp__rows_put(&p->rows, i, &c, at_ms);
-}
-
 static int apply_restored(struct pins *p, const struct rp__event *ev)
 {
   struct rp__json pins = rp__json_get(ev->body, "pins"), item;
   struct rp__json_iter it = {0};
   int rc = 0;
-  if (pins.type != RP_JSON_ARRAY) return 0;
-  while (rc == 0 && rp__json_next(pins, &it, NULL, &item)) rc = inherit(p, item, ev->at_ms);
+  while (rc == 0 && pins.type == RP_JSON_ARRAY && rp__json_next(pins, &it, NULL, &item)) {
+    RP_AUTOCELLS struct rp__cells c = {0};
+    bool ok;
+    rc = pin_read(item, &c, &ok);
+    if (rc || !ok) continue;
+    size_t i = rp__rows_find(&p->rows, c.cell[RP_PIN_LABEL]);
+    if (i < p->rows.count || i == RP_PIN_SLOTS) continue;
+    int64_t at_ms = rp__rows_time(item, "pinned_at", ev->at_ms);
+    rc = note_pinned(p, i, c.cell[RP_PIN_LABEL], at_ms);
+    if (rc == 0) rc = rp__rows_put(&p->rows, i, &c, at_ms);
+  }
   return rc;
 }
 

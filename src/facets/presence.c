@@ -20,12 +20,9 @@ struct presence {
 
 static bool parse_sleep(struct rp__json v, enum sleep *ret)
 {
-  for (unsigned i = 0; i < SLEEPS; i++) {
-    if (!rp__json_eq(v, sleep_names[i])) continue;
-    *ret = (enum sleep)i;
-    return true;
-  }
-  return false;
+  size_t i = rp__json_one_of(v, sleep_names, SLEEPS);
+  if (i < SLEEPS) *ret = (enum sleep)i;
+  return i < SLEEPS;
 }
 
 static bool name_ok(struct rp__json v)
@@ -59,25 +56,22 @@ static bool read_time(struct rp__json v, int64_t *ret)
   return text.type == RP_JSON_STRING && text.n > 2 && rp__time_parse(text.p + 1, text.n - 2, ret) == 0;
 }
 
-/* What an earlier session left, as far as it makes sense. */
-static int take_carried(struct presence *p, struct rp__json carried, const struct rp__event *ev)
-{
-  struct rp__json person = rp__json_get(carried, "last_person");
-  int64_t at_ms = ev->at_ms;
-  if (!presence_empty(p) || carried.type != RP_JSON_OBJECT) return 0;
-  p->told = parse_sleep(rp__json_get(carried, "sleep"), &p->sleep);
-  read_time(carried, &at_ms);
-  return name_ok(person) ? set_person(p, person, at_ms) : 0;
-}
-
 static int presence_apply(void *state, const struct rp__event *ev)
 {
   struct presence *p = state;
   struct rp__json name = rp__json_get(ev->body, "name");
   if (ev->kind == RP_KIND_PERSON && name_ok(name)) return set_person(p, name, ev->at_ms);
   if (ev->kind == RP_KIND_SLEEP && parse_sleep(rp__json_get(ev->body, "state"), &p->sleep)) p->told = true;
-  if (ev->kind == RP_KIND_RESTORED)
-    return take_carried(p, rp__json_get(rp__json_get(ev->body, "carried"), "presence"), ev);
+  if (ev->kind == RP_KIND_RESTORED) {
+    /* What an earlier session left, as far as it makes sense. */
+    struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "presence");
+    struct rp__json person = rp__json_get(carried, "last_person");
+    int64_t at_ms = ev->at_ms;
+    if (!presence_empty(p) || carried.type != RP_JSON_OBJECT) return 0;
+    p->told = parse_sleep(rp__json_get(carried, "sleep"), &p->sleep);
+    read_time(carried, &at_ms);
+    return name_ok(person) ? set_person(p, person, at_ms) : 0;
+  }
   return 0;
 }
 

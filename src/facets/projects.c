@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The projects of a session, in the order of their last use. */
-#include "facets/projects.h"
+#include "facets/table.h"
 
 #include "base/text.h"
 #include "facets/rows.h"
-#include "facets/table.h"
 #include "facets/words.h"
 
 #define BYTES_MAX ((size_t)16 * 1024)
@@ -54,36 +53,26 @@ static int each_in(struct rp__str text, bool path, rp__project_fn *fn, void *ctx
   return 0;
 }
 
-/* The last part of a folder that is more than somebody's home. */
-static struct rp__str folder_name(struct rp__str path)
-{
-  while (path.n > 1 && path.p[path.n - 1] == '/') path.n--;
-  const char *slash = memrchr(path.p, '/', path.n);
-  struct rp__str parent = {path.p, slash ? (size_t)(slash - path.p) : 0};
-  struct rp__str name = {slash ? slash + 1 : path.p, path.n - (slash ? parent.n + 1 : 0)};
-  bool home = rp__str_eq(parent, "/home") || rp__str_eq(parent, "/Users") || rp__str_eq(path, "/root") ||
-              rp__str_eq(path, "/tmp") || rp__str_eq(name, "~");
-  if (home || name_length(name, 0, true) != name.n || name.n > NAME_MAX_BYTES) name.n = 0;
-  return name;
-}
-
-static int each_in_activity(struct rp__json body, rp__project_fn *fn, void *ctx)
-{
-  char room[RP_TEXT_HEAD];
-  size_t found, in_text;
-  struct rp__str folder = rp__text_head(rp__json_get(body, "workdir"), room);
-  int rc = each_in(folder, true, fn, ctx, &found);
-  struct rp__str name = folder_name(folder);
-  if (rc == 0 && found == 0 && name.n) rc = fn(ctx, name);
-  if (rc == 0) rc = each_in(rp__text_head(rp__json_get(body, "text"), room), false, fn, ctx, &in_text);
-  return rc;
-}
-
 int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx)
 {
   char room[RP_TEXT_HEAD];
   size_t found;
-  if (ev->kind == RP_KIND_ACTIVITY) return each_in_activity(ev->body, fn, ctx);
+  if (ev->kind == RP_KIND_ACTIVITY) {
+    size_t in_text;
+    struct rp__str folder = rp__text_head(rp__json_get(ev->body, "workdir"), room);
+    int rc = each_in(folder, true, fn, ctx, &found);
+    /* The last part of a folder that is more than somebody's home. */
+    while (folder.n > 1 && folder.p[folder.n - 1] == '/') folder.n--;
+    const char *slash = memrchr(folder.p, '/', folder.n);
+    struct rp__str parent = {folder.p, slash ? (size_t)(slash - folder.p) : 0};
+    struct rp__str name = {slash ? slash + 1 : folder.p, folder.n - (slash ? parent.n + 1 : 0)};
+    bool home = rp__str_eq(parent, "/home") || rp__str_eq(parent, "/Users") || rp__str_eq(folder, "/root") ||
+                rp__str_eq(folder, "/tmp") || rp__str_eq(name, "~");
+    if (home || name_length(name, 0, true) != name.n || name.n > NAME_MAX_BYTES) name.n = 0;
+    if (rc == 0 && found == 0 && name.n) rc = fn(ctx, name);
+    if (rc == 0) rc = each_in(rp__text_head(rp__json_get(ev->body, "text"), room), false, fn, ctx, &in_text);
+    return rc;
+  }
   if (ev->kind == RP_KIND_TOOL) { /* paths anywhere in the input, so its JSON is read as one text */
     struct rp__json input = rp__json_get(ev->body, "input");
     return input.n ? each_in((struct rp__str){input.p, input.n}, false, fn, ctx, &found) : 0;

@@ -99,18 +99,8 @@ static int set_status(struct rp__object *o, enum rp__runtime status)
 {
   RP_AUTOBUF struct rp__buf out = RP_BUF(PATCH_MAX);
   struct rp__jw w = RP_JW(&out);
-  rp__jw_object(&w);
-  rp__jw_kstr(&w, "status", rp__runtime_name(status)); /* null, of none, takes it away */
-  rp__jw_end_object(&w);
+  rp__jw_pack(&w, "{status:s}", rp__runtime_name(status)); /* null, of none, takes it away */
   return out.err ? out.err : merge(o, rp__json_trusted(out.p, out.n));
-}
-
-static int apply_told(struct rp__object *o, struct rp__json body)
-{
-  enum rp__runtime was = status_in(rp__object_json(o)), told = status_in(body);
-  bool kept = rp__json_get(body, "status").type != RP_JSON_NONE && !rp__runtime_may(was, told);
-  int rc = merge(o, body);
-  return !rc && kept ? set_status(o, was) : rc;
 }
 
 static int apply_restored(struct rp__object *o)
@@ -123,7 +113,13 @@ static int apply_restored(struct rp__object *o)
 
 static int runtime_apply(void *state, const struct rp__event *ev)
 {
-  if (ev->kind == RP_KIND_RUNTIME) return apply_told(state, ev->body);
+  if (ev->kind == RP_KIND_RUNTIME) {
+    struct rp__object *o = state;
+    enum rp__runtime was = status_in(rp__object_json(o)), told = status_in(ev->body);
+    bool kept = rp__json_get(ev->body, "status").type != RP_JSON_NONE && !rp__runtime_may(was, told);
+    int rc = merge(o, ev->body);
+    return !rc && kept ? set_status(o, was) : rc;
+  }
   return ev->kind == RP_KIND_RESTORED ? apply_restored(state) : 0;
 }
 

@@ -92,26 +92,12 @@ static int read_string(const struct rp__shape *s, unsigned i, struct rp__json v,
   return rc;
 }
 
-static int read_number(unsigned i, struct rp__json v, struct rp__cells *c)
-{
-  double d;
-  if (!rp__json_double(v, &d)) return 0;
-  if (v.n <= NUMBER_RAW_MAX) {
-    c->cell[i] = (struct rp__str){v.p, v.n};
-    return 0;
-  }
-  c->own[i] = RP_BUF(2 * NUMBER_RAW_MAX);
-  struct rp__jw w = RP_JW(&c->own[i]);
-  rp__jw_double(&w, d);
-  c->cell[i] = (struct rp__str){c->own[i].p, c->own[i].n};
-  return c->own[i].err;
-}
-
 /* *ret_whole: whether the value is kept as it is. */
 static int read_cell(const struct rp__shape *s, unsigned i, struct rp__json v, struct rp__cells *c, bool *ret_whole)
 {
   const struct rp__column *col = &s->columns[i];
   int rc = 0;
+  double number;
   *ret_whole = false;
   switch (col->type) {
   case RP_CELL_ID:
@@ -119,7 +105,14 @@ static int read_cell(const struct rp__shape *s, unsigned i, struct rp__json v, s
     if (v.type == RP_JSON_STRING) rc = read_string(s, i, v, c, ret_whole);
     return rc;
   case RP_CELL_NUMBER:
-    if (v.type == RP_JSON_NUMBER) rc = read_number(i, v, c);
+    if (v.type == RP_JSON_NUMBER && rp__json_double(v, &number) && v.n <= NUMBER_RAW_MAX) {
+      c->cell[i] = (struct rp__str){v.p, v.n};
+    } else if (v.type == RP_JSON_NUMBER && rp__json_double(v, &number)) {
+      c->own[i] = RP_BUF(2 * NUMBER_RAW_MAX);
+      rp__jw_double(&RP_JW(&c->own[i]), number);
+      c->cell[i] = (struct rp__str){c->own[i].p, c->own[i].n};
+      rc = c->own[i].err;
+    }
     *ret_whole = c->cell[i].n > 0;
     return rc;
   case RP_CELL_ARRAY: *ret_whole = v.type == RP_JSON_ARRAY && v.n <= col->max; break;
@@ -386,33 +379,26 @@ static int corrupt(const struct rp__shape *s, rp_error *err)
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, s->name, "'%s' holds what no snapshot does", s->name);
 }
 
-/* What is there must be what a save wrote: nothing may be cut, left out or of another type. */
-static int load_cells(const struct rp__shape *s, struct rp__json v, struct rp__cells *c, rp_error *err)
-{
-  for (unsigned i = 0; i < columns_of(s); i++) {
-    struct rp__json cell = rp__json_get(v, s->columns[i].name);
-    bool whole = true;
-    if (cell.type != RP_JSON_NONE && read_cell(s, i, cell, c, &whole)) return rp__fail_nomem(err);
-    if (!whole || (cell.type == RP_JSON_NONE && (s->columns[i].how & RP_COL_NEED))) return corrupt(s, err);
-  }
-  for (unsigned i = 0; i < flags_of(s); i++) {
-    struct rp__json flag = rp__json_get(v, s->flags[i].name);
-    if (flag.type == RP_JSON_TRUE)
-      c->flags |= 1u << i;
-    else if (flag.type != RP_JSON_NONE && flag.type != RP_JSON_FALSE)
-      return corrupt(s, err);
-  }
-  return 0;
-}
-
 static int load_row(struct rp__rows *r, struct rp__json v, rp_error *err)
 {
   const struct rp__shape *s = r->shape;
   RP_AUTOCELLS struct rp__cells c = {0};
   int64_t at_ms;
   if (v.type != RP_JSON_OBJECT || !rp__json_i64(rp__json_get(v, "at_ms"), &at_ms)) return corrupt(s, err);
-  int rc = load_cells(s, v, &c, err);
-  if (rc) return rc;
+  /* What is there must be what a save wrote: nothing may be cut, left out or of another type. */
+  for (unsigned i = 0; i < columns_of(s); i++) {
+    struct rp__json cell = rp__json_get(v, s->columns[i].name);
+    bool whole = true;
+    if (cell.type != RP_JSON_NONE && read_cell(s, i, cell, &c, &whole)) return rp__fail_nomem(err);
+    if (!whole || (cell.type == RP_JSON_NONE && (s->columns[i].how & RP_COL_NEED))) return corrupt(s, err);
+  }
+  for (unsigned i = 0; i < flags_of(s); i++) {
+    struct rp__json flag = rp__json_get(v, s->flags[i].name);
+    if (flag.type == RP_JSON_TRUE)
+      c.flags |= 1u << i;
+    else if (flag.type != RP_JSON_NONE && flag.type != RP_JSON_FALSE)
+      return corrupt(s, err);
+  }
   if (r->count == s->max_rows) return corrupt(s, err);
   if (s->keyed && rp__rows_find(r, c.cell[0]) < r->count) return corrupt(s, err);
   struct rp__row *row = row_new(&c, at_ms);

@@ -57,11 +57,7 @@ static void write_part(const struct settings *s, struct rp__json meta, struct rp
   rp__jw_object(w);
   rp__jw_key(w, "name");
   rp__jw_raw(w, s->name ? s->name : "null", s->name ? s->n : 4);
-  rp__jw_key(w, "settings");
-  rp__jw_value(w, rp__object_json(&s->settings));
-  rp__jw_key(w, "meta");
-  rp__jw_value(w, meta);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "settings:v meta:v}", rp__object_json(&s->settings), meta);
 }
 
 static void settings_save(const void *state, struct rp__jw *w)

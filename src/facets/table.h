@@ -3,6 +3,7 @@
 #ifndef RP_FACETS_TABLE_H
 #define RP_FACETS_TABLE_H
 
+#include "base/enum-words.h"
 #include "core/fold.h"
 
 extern const struct rp__facet_ops rp__facet_conversation;
@@ -25,5 +26,38 @@ extern const struct rp__facet_ops rp__facet_settings;
 extern const struct rp__facet_ops rp__facet_runtime;
 
 extern const struct rp__facet_table rp__facets;
+
+/* ---- the ledger of tool calls (B-04) ---- */
+
+struct rp__tool_call {
+  struct rp__json call_id, name; /* JSON strings; they last until the fold changes */
+  enum rp__tool_status status;
+};
+
+/* Calls in the order in which they were first seen. A fold that is NULL has none. */
+size_t rp__tools_count(const struct rp__fold *f);
+struct rp__tool_call rp__tools_at(const struct rp__fold *f, size_t i);
+
+/* ---- topics (X-04) ---- */
+
+#define RP_TOPICS_SHOWN 20
+
+/* The topics that weigh most, heaviest first; texts last until the fold changes. Returns how many, 0 of a NULL fold. */
+size_t rp__topics_best(const struct rp__fold *f, struct rp__str ret[RP_TOPICS_SHOWN]);
+
+/* ---- approvals and questions (C-09) ---- */
+
+/* Columns of rp__facet_approvals and rp__facet_questions. A body that was too long to keep is absent. */
+enum { RP_PENDING_ID, RP_PENDING_BODY, RP_PENDING_OMITTED, RP_PENDING_SEQ };
+
+/* ---- projects (X-04) ---- */
+
+typedef int rp__project_fn(void *ctx, struct rp__str name);
+
+/*
+ * Calls fn for each project the event names: a `project` event's name, /Projects/<name> in the folder or the text of
+ * an activity and in the input of a tool, else the name of the activity's folder. Stops at the first failure.
+ */
+int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx);
 
 #endif

@@ -82,20 +82,15 @@ bool rp__task_is_open(struct rp__json body)
   return !rp__text_same(inner(rp__json_get(body, "stage")), RP_STR("done"));
 }
 
-static bool pin_names(const struct rp__row *pin, struct rp__str id)
-{
-  struct rp__json ids = rp__row_cell(pin, PIN_IDS), item;
-  struct rp__json_iter it = {0};
-  while (rp__json_next(ids, &it, NULL, &item))
-    if (rp__text_same(inner(item), id)) return true;
-  return false;
-}
-
 /* Whether a pin other than `except` names the task of that id. */
 static bool pinned(const struct tasks *t, struct rp__str id, size_t except)
 {
-  for (size_t i = 0; i < t->pins.count; i++)
-    if (i != except && pin_names(t->pins.v[i], id)) return true;
+  for (size_t i = 0; i < t->pins.count; i++) {
+    struct rp__json ids = rp__row_cell(t->pins.v[i], PIN_IDS), item;
+    struct rp__json_iter it = {0};
+    while (i != except && rp__json_next(ids, &it, NULL, &item))
+      if (rp__text_same(inner(item), id)) return true;
+  }
   return false;
 }
 
@@ -133,20 +128,6 @@ static int apply_task(struct tasks *t, const struct rp__event *ev)
   c.cell[RP_TASK_INHERITED_FROM] = (struct rp__str){0};
   c.flags &= RP_TASK_FLAGGED;
   return rp__rows_renew(&t->rows, rp__rows_find(&t->rows, c.cell[RP_TASK_ID]), &c, ev->at_ms);
-}
-
-static int inherit_task(struct tasks *t, struct rp__json item, int64_t now)
-{
-  RP_AUTOCELLS struct rp__cells c = {0};
-  struct rp__json source = rp__json_get(item, "source");
-  bool ok;
-  int rc = rp__cells_read(&shape, item, &c, &ok);
-  if (rc || !ok || rp__rows_find(&t->rows, c.cell[RP_TASK_ID]) < t->rows.count) return rc;
-  set_status(&c, rp__json_get(item, "status"));
-  bool pin = rp__json_eq(source, "working_memory_scan"), message = rp__json_eq(source, "message");
-  rp__cells_literal(&c, RP_TASK_SOURCE, pin ? FROM_PIN : message ? FROM_MESSAGE : FROM_PIPELINE);
-  c.flags &= RP_TASK_FLAGGED;
-  return rp__rows_put(&t->rows, t->rows.count, &c, rp__rows_time(item, "at", now));
 }
 
 /* A task of which there is only a name. */
@@ -194,23 +175,6 @@ static int forget_pin(struct tasks *t, size_t pin)
   return rc;
 }
 
-/* Writes the ids as far as they fit, and makes tasks of those that look like one. */
-static int take_ids(struct tasks *t, const struct rp__mentions *m, struct rp__str label, int64_t at_ms,
-                    struct rp__buf *ids)
-{
-  struct rp__jw w = RP_JW(ids);
-  int rc = 0;
-  rp__jw_array(&w);
-  for (size_t i = 0; rc == 0 && i < m->n; i++) {
-    struct rp__str id = m->v[i].id;
-    if (ids->n + 6 * id.n + 4 > IDS_MAX) continue;
-    rp__jw_strn(&w, id.p, id.n);
-    if (m->v[i].kind == RP_MENTION_FORM) rc = add_named(t, id, label, FROM_PIN, RP_TASK_FLAGGED, at_ms);
-  }
-  rp__jw_end_array(&w);
-  return rc ? rc : ids->err;
-}
-
 /* Remembers what the pin of that label names as incomplete. */
 static int scan_pin(struct tasks *t, struct rp__str label, struct rp__json content, struct rp__cells *c, int64_t at_ms)
 {
@@ -222,9 +186,19 @@ static int scan_pin(struct tasks *t, struct rp__str label, struct rp__json conte
   rp__mentions_in_pin(&t->rows, label, &m);
   rp__mentions_in_pin(&t->rows, text, &m);
   if (m.n == 0) return 0;
+  /* The ids as far as they fit; of those that look like one, tasks are made. */
   *ids = RP_BUF(IDS_MAX);
-  int rc = take_ids(t, &m, label, at_ms, ids);
-  if (rc) return rc;
+  struct rp__jw w = RP_JW(ids);
+  rp__jw_array(&w);
+  for (size_t i = 0; i < m.n; i++) {
+    struct rp__str id = m.v[i].id;
+    if (ids->n + 6 * id.n + 4 > IDS_MAX) continue;
+    rp__jw_strn(&w, id.p, id.n);
+    int rc = m.v[i].kind == RP_MENTION_FORM ? add_named(t, id, label, FROM_PIN, RP_TASK_FLAGGED, at_ms) : 0;
+    if (rc) return rc;
+  }
+  rp__jw_end_array(&w);
+  if (ids->err) return ids->err;
   c->cell[PIN_IDS] = (struct rp__str){ids->p, ids->n};
   return rp__rows_put(&t->pins, t->pins.count, c, at_ms);
 }
@@ -246,19 +220,6 @@ static int apply_pin(struct tasks *t, struct rp__json pin, enum pin_change chang
 
 /* ---- messages -------------------------------------------------------------------------------------- */
 
-static int hear(struct tasks *t, const struct rp__mention *m, int64_t at_ms)
-{
-  size_t i = rp__mention_row(&t->rows, m->id);
-  bool known = i < t->rows.count;
-  if (!known) return m->completed ? 0 : add_named(t, m->id, m->id, FROM_MESSAGE, REFERRED, at_ms);
-  bool only_heard = cell_is(t->rows.v[i], RP_TASK_SOURCE, "message") && !pinned(t, m->id, SIZE_MAX);
-  if (m->completed && only_heard)
-    rp__rows_drop(&t->rows, i);
-  else
-    rp__rows_flag(&t->rows, i, REFERRED, !m->completed);
-  return 0;
-}
-
 static int apply_message(struct tasks *t, const struct rp__event *ev)
 {
   struct rp__texts texts;
@@ -268,7 +229,17 @@ static int apply_message(struct tasks *t, const struct rp__event *ev)
   rp__texts_begin(&texts, ev->body);
   while (rc == 0 && rp__texts_next(&texts, &text)) {
     rp__mentions_in_message(&t->rows, text, &m);
-    for (size_t i = 0; rc == 0 && i < m.n; i++) rc = hear(t, &m.v[i], ev->at_ms);
+    for (const struct rp__mention *said = m.v; rc == 0 && said < m.v + m.n; said++) {
+      size_t i = rp__mention_row(&t->rows, said->id);
+      bool known = i < t->rows.count;
+      if (!known && !said->completed) rc = add_named(t, said->id, said->id, FROM_MESSAGE, REFERRED, ev->at_ms);
+      if (!known) continue;
+      bool only_heard = cell_is(t->rows.v[i], RP_TASK_SOURCE, "message") && !pinned(t, said->id, SIZE_MAX);
+      if (said->completed && only_heard)
+        rp__rows_drop(&t->rows, i);
+      else
+        rp__rows_flag(&t->rows, i, REFERRED, !said->completed);
+    }
   }
   return rc;
 }
@@ -278,8 +249,17 @@ static int apply_restored(struct tasks *t, const struct rp__event *ev)
   struct rp__json tasks = rp__json_get(ev->body, "tasks"), pins = rp__json_get(ev->body, "pins"), item;
   struct rp__json_iter task = {0}, pin = {0};
   int rc = 0;
-  while (rc == 0 && tasks.type == RP_JSON_ARRAY && rp__json_next(tasks, &task, NULL, &item))
-    rc = inherit_task(t, item, ev->at_ms);
+  while (rc == 0 && tasks.type == RP_JSON_ARRAY && rp__json_next(tasks, &task, NULL, &item)) {
+    RP_AUTOCELLS struct rp__cells c = {0};
+    struct rp__json source = rp__json_get(item, "source");
+    bool ok, scanned = rp__json_eq(source, "working_memory_scan"), message = rp__json_eq(source, "message");
+    rc = rp__cells_read(&shape, item, &c, &ok);
+    if (rc || !ok || rp__rows_find(&t->rows, c.cell[RP_TASK_ID]) < t->rows.count) continue;
+    set_status(&c, rp__json_get(item, "status"));
+    rp__cells_literal(&c, RP_TASK_SOURCE, scanned ? FROM_PIN : message ? FROM_MESSAGE : FROM_PIPELINE);
+    c.flags &= RP_TASK_FLAGGED;
+    rc = rp__rows_put(&t->rows, t->rows.count, &c, rp__rows_time(item, "at", ev->at_ms));
+  }
   while (rc == 0 && pins.type == RP_JSON_ARRAY && rp__json_next(pins, &pin, NULL, &item))
     rc = apply_pin(t, item, INHERITED, ev->at_ms);
   return rc;
@@ -331,8 +311,7 @@ static void tasks_show(const void *state, int64_t now_ms, struct rp__jw *w)
   for (size_t i = 0; i < t->rows.count; i++) {
     rp__jw_object(w);
     rp__row_show(t->rows.v[i], &shape, w);
-    rp__jw_kbool(w, "pending", rp__task_row_open(t->rows.v[i]));
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "pending:b}", rp__task_row_open(t->rows.v[i]));
   }
   rp__jw_end_array(w);
 }

@@ -7,7 +7,7 @@
  * snapshot. Calls are in the order in which they were first seen. At most OPEN_MAX calls without an outcome and
  * DONE_MAX with one are kept.
  */
-#include "facets/tools.h"
+#include "facets/table.h"
 
 #include <assert.h>
 
@@ -83,12 +83,9 @@ static bool has_outcome(const struct call *c)
 
 static bool parse_status(struct rp__json v, enum rp__tool_status *ret)
 {
-  for (unsigned i = 0; i < RP_TOOL_STATUSES; i++) {
-    if (!rp__json_eq(v, rp__tool_status_words[i])) continue;
-    *ret = (enum rp__tool_status)i;
-    return true;
-  }
-  return false;
+  size_t i = rp__json_one_of(v, rp__tool_status_words, RP_TOOL_STATUSES);
+  if (i < RP_TOOL_STATUSES) *ret = (enum rp__tool_status)i;
+  return i < RP_TOOL_STATUSES;
 }
 
 /* ---- the list ------------------------------------------------------------------ */
@@ -201,44 +198,38 @@ static void tell_value(struct told *t, enum part part, struct rp__json v)
   t->omitted[part] = fits ? 0 : (int64_t)v.n;
 }
 
-/* Inputs and outputs told earlier stay until others come. */
-static void tell_earlier(struct told *t, const struct call *c)
+static int tools_apply(void *state, const struct rp__event *ev)
 {
-  for (unsigned i = PART_INPUT; i < PARTS; i++) {
-    t->part[i] = call_part(c, (enum part)i);
-    t->omitted[i] = c->omitted[i];
+  struct tools *t = state;
+  if (ev->kind == RP_KIND_TOOL) {
+    RP_AUTOBUF struct rp__buf id = RP_BUF(ID_RAW_MAX), name = RP_BUF(NAME_RAW_MAX);
+    struct told told = {.seq = ev->seq, .at_ms = ev->at_ms};
+    if (!parse_status(rp__json_get(ev->body, "status"), &told.status)) return 0;
+    int rc = spell(rp__json_get(ev->body, "call_id"), RP_EVENT_ID_MAX, false, &id);
+    if (rc == 0) rc = spell(rp__json_get(ev->body, "name"), NAME_MAX_BYTES, true, &name);
+    if (rc || id.n == 0 || name.n == 0) return rc;
+
+    told.part[PART_ID] = (struct rp__str){id.p, id.n};
+    told.part[PART_NAME] = (struct rp__str){name.p, name.n};
+    size_t i = find(t, told.part[PART_ID]);
+    if (i < t->count) {
+      if (!believed[t->calls[i]->status][told.status]) return 0;
+      /* Inputs and outputs told earlier stay until others come. */
+      for (unsigned k = PART_INPUT; k < PARTS; k++) {
+        told.part[k] = call_part(t->calls[i], (enum part)k);
+        told.omitted[k] = t->calls[i]->omitted[k];
+      }
+    }
+    tell_value(&told, PART_INPUT, rp__json_get(ev->body, "input"));
+    tell_value(&told, PART_OUTPUT, rp__json_get(ev->body, "output"));
+    struct call *c = call_new(&told);
+    if (!c) return RP_E_NOMEM;
+    put(t, i, c);
+    drop_surplus(t);
+    return 0;
   }
-}
-
-static int apply_call(struct tools *t, const struct rp__event *ev)
-{
-  RP_AUTOBUF struct rp__buf id = RP_BUF(ID_RAW_MAX), name = RP_BUF(NAME_RAW_MAX);
-  struct told told = {.seq = ev->seq, .at_ms = ev->at_ms};
-  if (!parse_status(rp__json_get(ev->body, "status"), &told.status)) return 0;
-  int rc = spell(rp__json_get(ev->body, "call_id"), RP_EVENT_ID_MAX, false, &id);
-  if (rc == 0) rc = spell(rp__json_get(ev->body, "name"), NAME_MAX_BYTES, true, &name);
-  if (rc || id.n == 0 || name.n == 0) return rc;
-
-  told.part[PART_ID] = (struct rp__str){id.p, id.n};
-  told.part[PART_NAME] = (struct rp__str){name.p, name.n};
-  size_t i = find(t, told.part[PART_ID]);
-  if (i < t->count) {
-    if (!believed[t->calls[i]->status][told.status]) return 0;
-    tell_earlier(&told, t->calls[i]);
-  }
-  tell_value(&told, PART_INPUT, rp__json_get(ev->body, "input"));
-  tell_value(&told, PART_OUTPUT, rp__json_get(ev->body, "output"));
-  struct call *c = call_new(&told);
-  if (!c) return RP_E_NOMEM;
-  put(t, i, c);
-  drop_surplus(t);
-  return 0;
-}
-
-static void apply_restart(struct tools *t, const struct rp__event *ev)
-{
-  struct rp__json cause = rp__json_get(ev->body, "cause");
-  if (cause.type != RP_JSON_STRING || rp__json_eq(cause, "clean") || rp__json_eq(cause, "upgrade")) return;
+  struct rp__json cause = ev->kind == RP_KIND_RESTORED ? rp__json_get(ev->body, "cause") : (struct rp__json){0};
+  if (cause.type != RP_JSON_STRING || rp__json_eq(cause, "clean") || rp__json_eq(cause, "upgrade")) return 0;
   for (size_t i = 0; i < t->count; i++) {
     struct call *c = t->calls[i];
     if (c->status != RP_TOOL_INTENDED && c->status != RP_TOOL_RUNNING) continue;
@@ -246,12 +237,6 @@ static void apply_restart(struct tools *t, const struct rp__event *ev)
     c->seq = ev->seq;
     c->at_ms = ev->at_ms;
   }
-}
-
-static int tools_apply(void *state, const struct rp__event *ev)
-{
-  if (ev->kind == RP_KIND_TOOL) return apply_call(state, ev);
-  if (ev->kind == RP_KIND_RESTORED) apply_restart(state, ev);
   return 0;
 }
 
@@ -262,30 +247,28 @@ static bool tools_empty(const void *state)
 
 /* ---- writing ------------------------------------------------------------------------ */
 
-static void write_call(const struct call *c, bool show, struct rp__jw *w)
-{
-  rp__jw_object(w);
-  for (unsigned i = 0; i < PARTS; i++) {
-    struct rp__str part = call_part(c, (enum part)i);
-    if (part.n) {
-      rp__jw_key(w, part_names[i]);
-      rp__jw_raw(w, part.p, part.n);
-    }
-    if (i == PART_NAME) rp__jw_kstr(w, "status", rp__tool_status_words[c->status]);
-    if (c->omitted[i]) rp__jw_ki64(w, size_names[i], c->omitted[i]);
-  }
-  rp__jw_ki64(w, "seq", c->seq);
-  if (show)
-    rp__jw_ktime(w, "at", c->at_ms);
-  else
-    rp__jw_ki64(w, "at_ms", c->at_ms);
-  rp__jw_end_object(w);
-}
-
 static void write_all(const struct tools *t, bool show, struct rp__jw *w)
 {
   rp__jw_array(w);
-  for (size_t i = 0; i < t->count; i++) write_call(t->calls[i], show, w);
+  for (size_t k = 0; k < t->count; k++) {
+    const struct call *c = t->calls[k];
+    rp__jw_object(w);
+    for (unsigned i = 0; i < PARTS; i++) {
+      struct rp__str part = call_part(c, (enum part)i);
+      if (part.n) {
+        rp__jw_key(w, part_names[i]);
+        rp__jw_raw(w, part.p, part.n);
+      }
+      if (i == PART_NAME) rp__jw_kstr(w, "status", rp__tool_status_words[c->status]);
+      if (c->omitted[i]) rp__jw_ki64(w, size_names[i], c->omitted[i]);
+    }
+    rp__jw_ki64(w, "seq", c->seq);
+    if (show)
+      rp__jw_ktime(w, "at", c->at_ms);
+    else
+      rp__jw_ki64(w, "at_ms", c->at_ms);
+    rp__jw_end_object(w);
+  }
   rp__jw_end_array(w);
 }
 
@@ -307,34 +290,6 @@ static int corrupt(rp_error *err)
   return rp__fail_field(err, RP_E_SNAPSHOT_CORRUPT, "tools", "a tool call is not what a snapshot holds there");
 }
 
-static bool read_part(struct rp__json v, enum part part, struct told *t)
-{
-  struct rp__json value = rp__json_get(v, part_names[part]);
-  bool text = part == PART_ID || part == PART_NAME;
-  if (text && value.type != RP_JSON_STRING) return false;
-  if (value.n > part_max[part]) return false;
-  t->part[part] = (struct rp__str){value.p, value.n};
-  if (text) return true;
-  struct rp__json size = rp__json_get(v, size_names[part]);
-  return size.type == RP_JSON_NONE || (rp__json_i64(size, &t->omitted[part]) && t->omitted[part] > 0 && value.n == 0);
-}
-
-static int load_call(struct tools *t, struct rp__json v, rp_error *err)
-{
-  struct told told = {0};
-  if (!parse_status(rp__json_get(v, "status"), &told.status)) return corrupt(err);
-  if (!rp__json_i64(rp__json_get(v, "seq"), &told.seq) || told.seq < 1) return corrupt(err);
-  if (!rp__json_i64(rp__json_get(v, "at_ms"), &told.at_ms)) return corrupt(err);
-  for (unsigned i = 0; i < PARTS; i++) {
-    if (!read_part(v, (enum part)i, &told)) return corrupt(err);
-  }
-  if (t->count == CALLS_MAX || find(t, told.part[PART_ID]) < t->count) return corrupt(err);
-  struct call *c = call_new(&told);
-  if (!c) return rp__fail_nomem(err);
-  put(t, t->count, c);
-  return 0;
-}
-
 static int tools_load(void *state, struct rp__json v, rp_error *err)
 {
   struct tools *t = state;
@@ -342,8 +297,23 @@ static int tools_load(void *state, struct rp__json v, rp_error *err)
   struct rp__json item;
   if (v.type != RP_JSON_ARRAY) return corrupt(err);
   while (rp__json_next(v, &it, NULL, &item)) {
-    int rc = load_call(t, item, err);
-    if (rc) return rc;
+    struct told told = {0};
+    if (!parse_status(rp__json_get(item, "status"), &told.status)) return corrupt(err);
+    if (!rp__json_i64(rp__json_get(item, "seq"), &told.seq) || told.seq < 1) return corrupt(err);
+    if (!rp__json_i64(rp__json_get(item, "at_ms"), &told.at_ms)) return corrupt(err);
+    for (unsigned i = 0; i < PARTS; i++) {
+      struct rp__json value = rp__json_get(item, part_names[i]), size = {0};
+      if (!size_names[i] && value.type != RP_JSON_STRING) return corrupt(err);
+      if (value.n > part_max[i]) return corrupt(err);
+      told.part[i] = (struct rp__str){value.p, value.n};
+      if (size_names[i]) size = rp__json_get(item, size_names[i]);
+      if (size.type == RP_JSON_NONE) continue;
+      if (!rp__json_i64(size, &told.omitted[i]) || told.omitted[i] <= 0 || value.n) return corrupt(err);
+    }
+    if (t->count == CALLS_MAX || find(t, told.part[PART_ID]) < t->count) return corrupt(err);
+    struct call *c = call_new(&told);
+    if (!c) return rp__fail_nomem(err);
+    put(t, t->count, c);
   }
   size_t count = t->count;
   drop_surplus(t);

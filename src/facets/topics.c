@@ -8,11 +8,9 @@
  * halved. Terms that were named on purpose (pins, categories, projects, tools, activity) are removed last. A term keeps
  * its place in the order of first appearance, so ties and removals come out the same on every replay.
  */
-#include "facets/topics.h"
+#include "facets/table.h"
 
 #include "facets/pins.h"
-#include "facets/projects.h"
-#include "facets/table.h"
 #include "facets/words.h"
 
 #define TERMS_MAX 512
@@ -141,40 +139,20 @@ static void drop_light(struct topics *t, uint32_t said, size_t many)
   memcpy(t->order + t->count, dropped, n * sizeof dropped[0]);
 }
 
-static void halve(struct topics *t)
-{
-  bool only_said = false;
-  for (size_t i = 0; i < t->count; i++) only_said = only_said || t->terms[t->order[i]].named == 0;
-  for (size_t i = 0; i < t->count; i++) {
-    struct term *term = &t->terms[t->order[i]];
-    term->said /= 2;
-    if (!only_said) term->named /= 2;
-  }
-}
-
+/* Room for new terms: what gives way is dropped. */
 static void make_room(struct topics *t)
 {
   drop_light(t, 1, t->count - TERMS_KEPT);
   while (t->count > TERMS_KEPT) {
-    halve(t);
+    bool only_said = false;
+    for (size_t i = 0; i < t->count; i++) only_said = only_said || t->terms[t->order[i]].named == 0;
+    for (size_t i = 0; i < t->count; i++) {
+      struct term *term = &t->terms[t->order[i]];
+      term->said /= 2;
+      if (!only_said) term->named /= 2;
+    }
     drop_light(t, 0, t->count);
   }
-}
-
-/* A term that is not in the table yet; NULL without memory. */
-static struct term *new_term(struct topics *t, const char *text, size_t n, uint32_t hash)
-{
-  if (t->count == TERMS_MAX) make_room(t);
-  if (t->count == t->cap && grow(t)) return NULL;
-  uint16_t place = t->order[t->count++], *bucket = bucket_of(t, hash);
-  struct term *term = &t->terms[place];
-  term->hash = hash;
-  term->said = term->named = 0;
-  term->n = (uint16_t)n;
-  term->next = *bucket;
-  memcpy(term->text, text, TERM_MAX); /* of one size, so that no call is made for it */
-  *bucket = (uint16_t)(place + 1);
-  return term;
 }
 
 /* Counts one term; `text` has zeroes behind its end as hash_word wants it, and TERM_MAX bytes that can be read. */
@@ -185,8 +163,18 @@ static int count_term(struct topics *t, const char *text, size_t n, uint32_t has
     term = &t->terms[at - 1];
     if (term->hash == hash && term->n == n && same_text(term->text, text, n)) break;
   }
-  if (!term) term = new_term(t, text, n, hash);
-  if (!term) return RP_E_NOMEM;
+  if (!term) {
+    if (t->count == TERMS_MAX) make_room(t);
+    if (t->count == t->cap && grow(t)) return RP_E_NOMEM;
+    uint16_t place = t->order[t->count++], *bucket = bucket_of(t, hash);
+    term = &t->terms[place];
+    term->hash = hash;
+    term->said = term->named = 0;
+    term->n = (uint16_t)n;
+    term->next = *bucket;
+    memcpy(term->text, text, TERM_MAX); /* of one size, so that no call is made for it */
+    *bucket = (uint16_t)(place + 1);
+  }
   if (how->max && weight_of(term) >= how->max) return 0;
   uint32_t *sum = how->said ? &term->said : &term->named;
   if (__builtin_add_overflow(*sum, how->weight, sum)) *sum = UINT32_MAX;
@@ -259,52 +247,36 @@ static int count_project(void *ctx, struct rp__str name)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static int apply_message(struct topics *t, const struct rp__event *ev)
+static int topics_apply(void *state, const struct rp__event *ev)
 {
+  static const struct count plain = {.weight = WEIGHT_TEXT}, tool = {.weight = WEIGHT_TEXT, .max = TOOL_WEIGHT_MAX};
+  struct topics *t = state;
+  struct rp__json pins, item;
+  struct rp__json_iter it = {0};
   struct rp__texts texts;
   struct rp__str text;
   int rc = 0;
-  rp__texts_begin(&texts, ev->body);
-  while (rc == 0 && rp__texts_next(&texts, &text))
-    rc = count_text(t, text, (struct count){.weight = WEIGHT_TEXT, .said = true});
-  return rc;
-}
-
-static int apply_activity(struct topics *t, const struct rp__event *ev)
-{
-  int rc = count_string(t, rp__json_get(ev->body, "text"), (struct count){.weight = WEIGHT_TEXT});
-  if (rc == 0)
-    rc = count_string(t, rp__json_get(ev->body, "tool"), (struct count){WEIGHT_TEXT, TOOL_WEIGHT_MAX, false});
-  if (rc == 0) rc = count_categories(t, rp__json_get(ev->body, "categories"));
-  return rc ? rc : rp__project_each(ev, count_project, t);
-}
-
-static int apply_tool(struct topics *t, const struct rp__event *ev)
-{
-  int rc = count_string(t, rp__json_get(ev->body, "name"), (struct count){WEIGHT_TEXT, TOOL_WEIGHT_MAX, false});
-  return rc ? rc : rp__project_each(ev, count_project, t);
-}
-
-static int apply_restored(struct topics *t, const struct rp__event *ev)
-{
-  struct rp__json pins = rp__json_get(ev->body, "pins"), item;
-  struct rp__json_iter it = {0};
-  int rc = 0;
-  if (pins.type != RP_JSON_ARRAY) return 0;
-  while (rc == 0 && rp__json_next(pins, &it, NULL, &item)) rc = count_pin(t, item);
-  return rc;
-}
-
-static int topics_apply(void *state, const struct rp__event *ev)
-{
   switch (ev->kind) {
-  case RP_KIND_MESSAGE: return apply_message(state, ev);
-  case RP_KIND_PIN: return count_pin(state, ev->body);
-  case RP_KIND_ACTIVITY: return apply_activity(state, ev);
-  case RP_KIND_TOOL: return apply_tool(state, ev);
-  case RP_KIND_PROJECT: return rp__project_each(ev, count_project, state);
-  case RP_KIND_LEARNING: return count_categories(state, rp__json_get(ev->body, "categories"));
-  case RP_KIND_RESTORED: return apply_restored(state, ev);
+  case RP_KIND_MESSAGE:
+    rp__texts_begin(&texts, ev->body);
+    while (rc == 0 && rp__texts_next(&texts, &text))
+      rc = count_text(t, text, (struct count){.weight = WEIGHT_TEXT, .said = true});
+    return rc;
+  case RP_KIND_PIN: return count_pin(t, ev->body);
+  case RP_KIND_ACTIVITY:
+    rc = count_string(t, rp__json_get(ev->body, "text"), plain);
+    if (rc == 0) rc = count_string(t, rp__json_get(ev->body, "tool"), tool);
+    if (rc == 0) rc = count_categories(t, rp__json_get(ev->body, "categories"));
+    return rc ? rc : rp__project_each(ev, count_project, t);
+  case RP_KIND_TOOL:
+    rc = count_string(t, rp__json_get(ev->body, "name"), tool);
+    return rc ? rc : rp__project_each(ev, count_project, t);
+  case RP_KIND_PROJECT: return rp__project_each(ev, count_project, t);
+  case RP_KIND_LEARNING: return count_categories(t, rp__json_get(ev->body, "categories"));
+  case RP_KIND_RESTORED:
+    pins = rp__json_get(ev->body, "pins");
+    while (rc == 0 && pins.type == RP_JSON_ARRAY && rp__json_next(pins, &it, NULL, &item)) rc = count_pin(t, item);
+    return rc;
   default: return 0;
   }
 }
@@ -380,45 +352,32 @@ static uint32_t hash_term(struct rp__str text)
   return hash_phrase(hash_word(a, n), hash_word(b, text.n - n - 1));
 }
 
-static bool load_weight(struct rp__json v, uint32_t *ret)
-{
-  int64_t n;
-  if (!rp__json_i64(v, &n) || n < 0 || n > UINT32_MAX) return false;
-  *ret = (uint32_t)n;
-  return true;
-}
-
-static int load_term(struct topics *t, struct rp__json v, rp_error *err)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json part[4];
-  unsigned n = 0;
-  uint32_t said, named;
-  char padded[TERM_MAX + 16] = {0};
-  if (v.type != RP_JSON_ARRAY) return corrupt(err);
-  while (n < 4 && rp__json_next(v, &it, NULL, &part[n])) n++;
-  if (n != 3 || part[0].type != RP_JSON_STRING || part[0].n < 3 || part[0].n - 2 > TERM_MAX) return corrupt(err);
-  if (memchr(part[0].p, '\\', part[0].n)) return corrupt(err);
-  if (!load_weight(part[1], &said) || !load_weight(part[2], &named) || said + (uint64_t)named == 0) return corrupt(err);
-  struct rp__str text = {part[0].p + 1, part[0].n - 2};
-  memcpy(padded, text.p, text.n);
-  size_t before = t->count;
-  if (before == TERMS_MAX) return corrupt(err);
-  if (count_term(t, padded, text.n, hash_term(text), &(struct count){.weight = said, .said = true}))
-    return rp__fail_nomem(err);
-  if (t->count == before) return corrupt(err); /* twice the same */
-  t->terms[t->order[before]].named = named;
-  return 0;
-}
-
 static int topics_load(void *state, struct rp__json v, rp_error *err)
 {
-  struct rp__json_iter it = {0};
+  struct topics *t = state;
+  struct rp__json_iter terms = {0};
   struct rp__json item;
   if (v.type != RP_JSON_ARRAY) return corrupt(err);
-  while (rp__json_next(v, &it, NULL, &item)) {
-    int rc = load_term(state, item, err);
-    if (rc) return rc;
+  while (rp__json_next(v, &terms, NULL, &item)) {
+    struct rp__json_iter it = {0};
+    struct rp__json part[4];
+    unsigned n = 0;
+    int64_t said, named;
+    char padded[TERM_MAX + 16] = {0};
+    if (item.type != RP_JSON_ARRAY) return corrupt(err);
+    while (n < 4 && rp__json_next(item, &it, NULL, &part[n])) n++;
+    if (n != 3 || part[0].type != RP_JSON_STRING || part[0].n < 3 || part[0].n - 2 > TERM_MAX) return corrupt(err);
+    if (memchr(part[0].p, '\\', part[0].n)) return corrupt(err);
+    if (!rp__json_i64(part[1], &said) || said < 0 || said > UINT32_MAX) return corrupt(err);
+    if (!rp__json_i64(part[2], &named) || named < 0 || named > UINT32_MAX || said + named == 0) return corrupt(err);
+    struct rp__str text = {part[0].p + 1, part[0].n - 2};
+    memcpy(padded, text.p, text.n);
+    size_t before = t->count;
+    if (before == TERMS_MAX) return corrupt(err);
+    struct count how = {.weight = (uint32_t)said, .said = true};
+    if (count_term(t, padded, text.n, hash_term(text), &how)) return rp__fail_nomem(err);
+    if (t->count == before) return corrupt(err); /* twice the same */
+    t->terms[t->order[before]].named = (uint32_t)named;
   }
   return 0;
 }

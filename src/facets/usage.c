@@ -50,12 +50,8 @@ static bool usage_empty(const void *state)
 static void usage_save(const void *state, struct rp__jw *w)
 {
   const struct rp__usage *u = state;
-  rp__jw_object(w);
-  rp__jw_ki64(w, "tokens_in", u->tokens_in);
-  rp__jw_ki64(w, "tokens_out", u->tokens_out);
-  rp__jw_kdouble(w, "cost_usd", u->cost_usd);
-  rp__jw_ki64(w, "requests", u->requests);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "{tokens_in:i tokens_out:i cost_usd:d requests:i}", u->tokens_in, u->tokens_out, u->cost_usd,
+              u->requests);
 }
 
 static int usage_load(void *state, struct rp__json v, rp_error *err)

@@ -8,32 +8,26 @@
 
 /* ---- texts -------------------------------------------------------------------------- */
 
-/* Decodes up to the bytes that have room; an escape is never torn. */
-static size_t decode(const char *at, const char *end, char *out, size_t room)
-{
-  size_t n = 0;
-  while (at < end && n + 4 <= room) {
-    const char *stop = memchr(at, '\\', (size_t)(end - at));
-    size_t plain = (size_t)((stop ? stop : end) - at);
-    plain = RP_MIN(plain, room - n);
-    memcpy(out + n, at, plain);
-    n += plain;
-    at += plain;
-    if (at == stop && n + 4 <= room) n += rp__json_unescape(&at, end, out + n);
-  }
-  return n;
-}
-
 struct rp__str rp__text_head(struct rp__json string, char room[RP_TEXT_HEAD])
 {
   if (string.type != RP_JSON_STRING || string.n < 2) return RP_STR("");
   const char *at = string.p + 1;
   size_t n = string.n - 2;
-  /* Six bytes are the longest spelling of one. */
-  const char *end = at + RP_MIN(n, 6 * (size_t)RP_TEXT_HEAD);
-  bool plain = !memchr(at, '\\', RP_MIN(n, (size_t)RP_TEXT_HEAD));
-  struct rp__str text = {plain ? at : room, 0};
-  text.n = plain ? RP_MIN(n, (size_t)RP_TEXT_HEAD) : decode(at, end, room, RP_TEXT_HEAD);
+  struct rp__str text = {at, RP_MIN(n, (size_t)RP_TEXT_HEAD)};
+  if (memchr(at, '\\', text.n)) {
+    /* Six bytes are the longest spelling of one. An escape is never torn. */
+    const char *end = at + RP_MIN(n, 6 * (size_t)RP_TEXT_HEAD);
+    text = (struct rp__str){room, 0};
+    while (at < end && text.n + 4 <= RP_TEXT_HEAD) {
+      const char *stop = memchr(at, '\\', (size_t)(end - at));
+      size_t plain = (size_t)((stop ? stop : end) - at);
+      plain = RP_MIN(plain, RP_TEXT_HEAD - text.n);
+      memcpy(room + text.n, at, plain);
+      text.n += plain;
+      at += plain;
+      if (at == stop && text.n + 4 <= RP_TEXT_HEAD) text.n += rp__json_unescape(&at, end, room + text.n);
+    }
+  }
   if (text.n < n) text.n = rp__text_clip(text.p, text.n);
   return text;
 }
@@ -49,26 +43,18 @@ void rp__texts_begin(struct rp__texts *t, struct rp__json body)
   t->seen = 0;
 }
 
-/* The next text of the content, before it is bounded. */
-static bool text_next(struct rp__texts *t, struct rp__json *ret)
-{
-  struct rp__json block;
-  if (t->content.type == RP_JSON_STRING) {
-    *ret = t->content;
-    t->content = (struct rp__json){0};
-    return true;
-  }
-  while (t->content.type == RP_JSON_ARRAY && rp__json_next(t->content, &t->it, NULL, &block)) {
-    *ret = rp__json_get(block, "text");
-    if (ret->type == RP_JSON_STRING) return true;
-  }
-  return false;
-}
-
 bool rp__texts_next(struct rp__texts *t, struct rp__str *ret)
 {
-  struct rp__json string;
-  if (t->seen >= RP_TEXT_HEAD || !text_next(t, &string)) return false;
+  struct rp__json string = {0}, block;
+  if (t->seen >= RP_TEXT_HEAD) return false;
+  if (t->content.type == RP_JSON_STRING) {
+    string = t->content;
+    t->content = (struct rp__json){0};
+  }
+  while (string.type != RP_JSON_STRING) {
+    if (t->content.type != RP_JSON_ARRAY || !rp__json_next(t->content, &t->it, NULL, &block)) return false;
+    string = rp__json_get(block, "text");
+  }
   *ret = rp__text_head(string, t->room);
   size_t left = RP_TEXT_HEAD - t->seen;
   if (ret->n > left) ret->n = rp__text_clip(ret->p, left);
@@ -198,14 +184,6 @@ static const uint8_t made_of[256] = {
     ['-'] = JOINER,         [0x80 ... 0xff] = BEYOND_ASCII,
 };
 
-static uint32_t utf8_value(const char *at, unsigned n)
-{
-  static const uint8_t mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-  uint32_t u = (uint8_t)at[0] & mask[n];
-  for (unsigned i = 1; i < n; i++) u = u << 6 | ((uint8_t)at[i] & 0x3f);
-  return u;
-}
-
 /* What is no letter beyond ASCII: punctuation, symbols, arrows, boxes, private and pictures. */
 static bool is_symbol(uint32_t u)
 {
@@ -241,7 +219,7 @@ static bool run_beyond(struct run *r, struct rp__words *in, struct rp__word *w)
 {
   unsigned n = rp__utf8_len(in->at, in->end);
   if (n < 2) return false;
-  uint32_t u = utf8_value(in->at, n);
+  uint32_t u = rp__utf8_value(in->at, n);
   if (is_symbol(u)) return false;
   if (r->n + n > RP_WORD_MAX) r->made |= TOO_LONG;
   r->made |= LETTER | BEYOND_HEX;
@@ -254,19 +232,6 @@ static bool run_beyond(struct run *r, struct rp__words *in, struct rp__word *w)
   }
   in->at += n;
   return true;
-}
-
-static void run_read(struct rp__words *in, struct rp__word *w, struct run *r)
-{
-  for (; in->at < in->end; in->at++) {
-    unsigned is = made_of[(unsigned char)*in->at];
-    while (is == BEYOND_ASCII && run_beyond(r, in, w)) is = in->at < in->end ? made_of[(unsigned char)*in->at] : 0;
-    if (is == 0 || is == BEYOND_ASCII) return;
-    if (r->n == RP_WORD_MAX) r->made |= TOO_LONG;
-    r->made |= is;
-    r->chars++;
-    if (!(r->made & TOO_LONG)) w->text[r->n++] = (char)(*in->at | (is & LETTER) << 5);
-  }
 }
 
 /* Skips what stands behind an apostrophe inside a word; false when that makes it a short form ("don't"). */
@@ -286,26 +251,28 @@ static bool skip_apostrophe(struct rp__words *in)
   return n == 1 && (*p | 0x20) == 's';
 }
 
-/* Dashes and underscores around a run are not part of the word; zeroes end it. */
-static void trim(struct rp__word *w, struct run *r)
-{
-  size_t lead = 0, n = r->n;
-  while (n > 0 && made_of[(unsigned char)w->text[n - 1]] == JOINER) n--;
-  while (lead < n && made_of[(unsigned char)w->text[lead]] == JOINER) lead++;
-  if (lead) memmove(w->text, w->text + lead, n - lead);
-  r->chars -= r->n - (n - lead);
-  r->n = n - lead;
-  w->n = r->n;
-  memset(w->text + w->n, 0, 16);
-}
-
 /* Reads any run of word bytes; whether it may be a word. Not inline, so that the usual path stays short. */
 static __attribute__((noinline)) bool run_word(struct rp__words *in, struct rp__word *w)
 {
   struct run r = {0};
-  run_read(in, w, &r);
+  for (; in->at < in->end; in->at++) {
+    unsigned is = made_of[(unsigned char)*in->at];
+    while (is == BEYOND_ASCII && run_beyond(&r, in, w)) is = in->at < in->end ? made_of[(unsigned char)*in->at] : 0;
+    if (is == 0 || is == BEYOND_ASCII) break;
+    if (r.n == RP_WORD_MAX) r.made |= TOO_LONG;
+    r.made |= is;
+    r.chars++;
+    if (!(r.made & TOO_LONG)) w->text[r.n++] = (char)(*in->at | (is & LETTER) << 5);
+  }
   if (!skip_apostrophe(in) || (r.made & (LETTER | TOO_LONG)) != LETTER) return false;
-  trim(w, &r);
+  /* Dashes and underscores around a run are not part of the word; zeroes end it. */
+  size_t lead = 0, n = r.n;
+  while (n > 0 && made_of[(unsigned char)w->text[n - 1]] == JOINER) n--;
+  while (lead < n && made_of[(unsigned char)w->text[lead]] == JOINER) lead++;
+  if (lead) memmove(w->text, w->text + lead, n - lead);
+  r.chars -= r.n - (n - lead);
+  w->n = r.n = n - lead;
+  memset(w->text + w->n, 0, 16);
   bool hash = (r.made & DIGIT) && !(r.made & BEYOND_HEX) && r.n >= 12;
   return !hash && r.chars >= (r.made & DIGIT ? 2 : 3);
 }
@@ -343,7 +310,7 @@ static bool skip_between(struct rp__words *in)
     unsigned is = made_of[(unsigned char)*at], n = 1;
     if (is == BEYOND_ASCII) {
       n = rp__utf8_len(at, end);
-      if (n >= 2 && !is_symbol(utf8_value(at, n))) break;
+      if (n >= 2 && !is_symbol(rp__utf8_value(at, n))) break;
     } else if (is != 0) {
       break;
     }

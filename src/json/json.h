@@ -74,6 +74,8 @@ size_t rp__json_count(struct rp__json container);
 
 /* Whether a string value equals `s`, escapes decoded. */
 bool rp__json_eq(struct rp__json string, const char *s);
+/* Which of the words a string is; n when it is none of them. */
+size_t rp__json_one_of(struct rp__json v, const char *const *words, size_t n);
 /* Appends the decoded text of a string. RP_E_INVALID when it is not a string. \u0000 is kept as a NUL byte. */
 int rp__json_text(struct rp__json string, struct rp__buf *out);
 /* A decoded copy (freed with free; as C strings go, \u0000 ends it), NULL without memory or when not a string. */

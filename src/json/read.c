@@ -128,3 +128,10 @@ size_t rp__json_count(struct rp__json container)
   while (rp__json_next(container, &it, NULL, NULL)) n++;
   return n;
 }
+
+size_t rp__json_one_of(struct rp__json v, const char *const *words, size_t n)
+{
+  size_t i = 0;
+  while (i < n && !rp__json_eq(v, words[i])) i++;
+  return i;
+}

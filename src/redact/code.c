@@ -54,9 +54,21 @@ const pcre2_code *rp__codes_row(struct rp__codes *c, size_t row)
   return code;
 }
 
-/* Own expressions know no literal, so each is compiled at once: a mistake is told when it is made. */
-static int own_read(struct rp__codes *c, const char *own, rp_error *err)
+static void codes_freep(struct rp__codes **c)
 {
+  rp__codes_free(*c);
+}
+
+int rp__codes_new(const char *own, struct rp__codes **ret, rp_error *err)
+{
+  RP_CLEANUP(codes_freep) struct rp__codes *c = calloc(1, sizeof *c);
+  if (!c) return rp__fail_nomem(err);
+  c->memory = pcre2_general_context_create(code_malloc, code_free, NULL);
+  c->limits = c->memory ? pcre2_match_context_create(c->memory) : NULL;
+  if (!c->limits) return rp__fail_nomem(err);
+  pcre2_set_match_limit(c->limits, MATCH_LIMIT);
+  pcre2_set_heap_limit(c->limits, HEAP_LIMIT_KIB);
+  /* Own expressions know no literal, so each is compiled at once: a mistake is told when it is made. */
   unsigned number = 1;
   for (const char *line = own, *next; line && *line; number++, line = next) {
     int error = 0;
@@ -77,25 +89,6 @@ static int own_read(struct rp__codes *c, const char *own, rp_error *err)
     }
     c->own[c->n_own++] = code;
   }
-  return 0;
-}
-
-static void codes_freep(struct rp__codes **c)
-{
-  rp__codes_free(*c);
-}
-
-int rp__codes_new(const char *own, struct rp__codes **ret, rp_error *err)
-{
-  RP_CLEANUP(codes_freep) struct rp__codes *c = calloc(1, sizeof *c);
-  if (!c) return rp__fail_nomem(err);
-  c->memory = pcre2_general_context_create(code_malloc, code_free, NULL);
-  c->limits = c->memory ? pcre2_match_context_create(c->memory) : NULL;
-  if (!c->limits) return rp__fail_nomem(err);
-  pcre2_set_match_limit(c->limits, MATCH_LIMIT);
-  pcre2_set_heap_limit(c->limits, HEAP_LIMIT_KIB);
-  int rc = own_read(c, own, err);
-  if (rc) return rc;
   *ret = RP_TAKE(c);
   return 0;
 }

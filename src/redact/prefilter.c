@@ -29,21 +29,6 @@ static uint64_t bucket_cost(const struct bucket *b, const struct rp__literal *l)
   return words - b->words;
 }
 
-static void bucket_put(struct bucket *b, const struct rp__literal *l)
-{
-  for (int k = 0; k < PLACES; k++) {
-    uint8_t c = k < l->n ? (uint8_t)l->text[k] : 0;
-    if (k >= l->n) {
-      memset(b->bytes[k], 0xff, sizeof b->bytes[k]);
-      b->count[k] = 256;
-    } else if (!bucket_has(b, k, c)) {
-      b->bytes[k][c >> 6] |= UINT64_C(1) << (c & 63);
-      b->count[k]++;
-    }
-  }
-  b->words = UINT64_C(1) * b->count[0] * b->count[1] * b->count[2] * b->count[3];
-}
-
 static unsigned bucket_choose(const struct bucket buckets[RP_BUCKETS], const struct rp__literal *l)
 {
   unsigned best = 0;
@@ -67,7 +52,18 @@ void rp__prefilter_init(struct rp__prefilter *f)
     for (const char *const *word = rp__patterns[row].literals; word && *word && f->n < RP_LITERALS_MAX; word++) {
       struct rp__literal l = {*word, (uint8_t)strlen(*word), (uint8_t)row, 0, whole};
       l.bucket = (uint8_t)bucket_choose(buckets, &l);
-      bucket_put(&buckets[l.bucket], &l);
+      struct bucket *b = &buckets[l.bucket];
+      for (int k = 0; k < PLACES; k++) {
+        uint8_t c = k < l.n ? (uint8_t)l.text[k] : 0;
+        if (k >= l.n) {
+          memset(b->bytes[k], 0xff, sizeof b->bytes[k]);
+          b->count[k] = 256;
+        } else if (!bucket_has(b, k, c)) {
+          b->bytes[k][c >> 6] |= UINT64_C(1) << (c & 63);
+          b->count[k]++;
+        }
+      }
+      b->words = UINT64_C(1) * b->count[0] * b->count[1] * b->count[2] * b->count[3];
       f->literals[f->n++] = l;
     }
   }

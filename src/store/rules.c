@@ -201,16 +201,6 @@ static int append_check(struct rp__op *op, const struct rp__session_row *row, bo
   return 0;
 }
 
-/* The streams after the events of an append. */
-static void append_tails(const struct rp__op *op, struct rp__tails *t)
-{
-  for (size_t i = 0; i < op->u.append.n; i++) {
-    const struct rp__new_event *ev = &op->u.append.events[i];
-    if (ev->voice) rp__tails_note(t, ev->voice, ev->open ? rp__append_first(op) + (int64_t)i : 0);
-  }
-  if (op->u.append.streams_number) t->number = op->u.append.streams_number;
-}
-
 int64_t rp__tail_key_number(const unsigned char *id)
 {
   uint64_t v = 0;
@@ -254,7 +244,12 @@ int rp__rule_append(struct rp__op *op, struct rp__session_row *row, const struct
     op->ret.first_seq = row->last_seq + 1 + (int64_t)op->u.append.first_given;
     row->last_seq += (int64_t)n;
     op->ret.seq = row->last_seq;
-    append_tails(op, &row->tails);
+    /* The streams after the events of an append. */
+    for (size_t i = 0; i < op->u.append.n; i++) {
+      const struct rp__new_event *ev = &op->u.append.events[i];
+      if (ev->voice) rp__tails_note(&row->tails, ev->voice, ev->open ? rp__append_first(op) + (int64_t)i : 0);
+    }
+    if (op->u.append.streams_number) row->tails.number = op->u.append.streams_number;
     row->bytes += (int64_t)bytes;
     row->tail_bytes += (int64_t)bytes;
   }
@@ -285,15 +280,6 @@ int rp__rule_lease(struct rp__op *op, struct rp__session_row *row, rp_error *err
   op->ret.epoch = row->epoch;
   op->ret.status = row->status;
   return 0;
-}
-
-static void row_times(struct rp__session_row *row, const struct rp__session_row *from)
-{
-  row->created_at = from->created_at;
-  row->last_activity_at = from->last_activity_at;
-  row->ended_at = from->ended_at;
-  row->status = from->status;
-  row->crash_recovered = from->crash_recovered;
 }
 
 static int row_meta(struct rp__session_row *row, const char *meta, rp_error *err)
@@ -331,7 +317,14 @@ int rp__rule_session_set(struct rp__op *op, struct rp__session_row *row, rp_erro
   if (fields & RP_SET_HOLD) row->held_at = op->u.session_set.held_at;
   if ((fields & RP_SET_CONTINUED_BY) && !row->continued_by[0])
     rp__name_set(row->continued_by, op->u.session_set.continued_by);
-  if (fields & RP_SET_TIMES) row_times(row, op->u.session_set.row);
+  if (fields & RP_SET_TIMES) {
+    const struct rp__session_row *from = op->u.session_set.row;
+    row->created_at = from->created_at;
+    row->last_activity_at = from->last_activity_at;
+    row->ended_at = from->ended_at;
+    row->status = from->status;
+    row->crash_recovered = from->crash_recovered;
+  }
   return 0;
 }
 

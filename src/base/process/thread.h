@@ -6,6 +6,11 @@
 #include <pthread.h>
 
 /* pthread_create with a name (at most 15 characters) for `top -H`, gdb and perf; returns what that returns. */
-int rp__thread_start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void *arg);
+static inline int rp__thread_start(pthread_t *ret, const char *name, void *(*fn)(void *arg), void *arg)
+{
+  int rc = pthread_create(ret, NULL, fn, arg);
+  if (!rc) pthread_setname_np(*ret, name);
+  return rc;
+}
 
 #endif

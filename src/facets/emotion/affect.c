@@ -55,24 +55,6 @@ static void live_until(struct affect *a, int64_t at_ms)
 
 /* ---- tables ------------------------------------------------------------------ */
 
-/* What was felt by one table, told by another: what that has no name for is gone. */
-static void translate(struct rp__feelings *f, const struct rp__emotions *from, const struct rp__emotions *to)
-{
-  const struct rp__feelings was = *f;
-  for (size_t i = 0; i < to->n_levels; i++) {
-    size_t k = rp__emotion_find(from, to->level[i].name);
-    f->level[i] = k < from->n_levels ? was.level[k] : to->level[i].baseline;
-  }
-  for (size_t w = 0; w < f->n_wounds; w++) {
-    memset(f->wound[w].floor, 0, sizeof f->wound[w].floor);
-    for (size_t i = 0; i < to->n_levels; i++) {
-      size_t k = rp__emotion_find(from, to->level[i].name);
-      if (k < from->n_levels) f->wound[w].floor[i] = was.wound[w].floor[k];
-    }
-  }
-  rp__feelings_settle(f, to);
-}
-
 /* What is no object: the default one. */
 static int set_table(struct affect *a, struct rp__json v)
 {
@@ -85,60 +67,53 @@ static int set_table(struct affect *a, struct rp__json v)
     memcpy(own->json, v.p, v.n);
   }
   const struct rp__emotions *to = own ? &own->table : &rp__emotions_default;
-  if (a->felt)
-    translate(&a->now, table_of(a), to);
-  else
+  if (a->felt) {
+    /* What was felt by one table, told by another: what that has no name for is gone. */
+    const struct rp__emotions *from = table_of(a);
+    const struct rp__feelings was = a->now;
+    for (size_t i = 0; i < to->n_levels; i++) {
+      size_t k = rp__emotion_find(from, to->level[i].name);
+      a->now.level[i] = k < from->n_levels ? was.level[k] : to->level[i].baseline;
+    }
+    for (size_t w = 0; w < a->now.n_wounds; w++) {
+      memset(a->now.wound[w].floor, 0, sizeof a->now.wound[w].floor);
+      for (size_t i = 0; i < to->n_levels; i++) {
+        size_t k = rp__emotion_find(from, to->level[i].name);
+        if (k < from->n_levels) a->now.wound[w].floor[i] = was.wound[w].floor[k];
+      }
+    }
+    rp__feelings_settle(&a->now, to);
+  } else {
     rp__feelings_init(&a->now, to);
+  }
   free(a->own);
   a->own = own;
   return 0;
 }
 
-static int apply_settings(struct affect *a, const struct rp__event *ev)
-{
-  struct rp__json settings = rp__json_get(ev->body, "settings");
-  struct rp__json table = rp__json_get(settings, "emotions");
-  bool cleared = settings.type == RP_JSON_NULL || table.type == RP_JSON_NULL;
-  if (cleared ? !a->own : table.type != RP_JSON_OBJECT || table.n > RP_EMOTIONS_BYTES) return 0;
-  be_born(a, ev->at_ms);
-  live_until(a, ev->at_ms);
-  return set_table(a, table);
-}
-
 /* ---- emotions ------------------------------------------------------------------- */
-
-/* The same on every replay, and told apart from the wounds that are there. */
-static void wound_id(const struct rp__feelings *f, const struct rp__event *ev, const char *event, char out[9])
-{
-  uint32_t hash = 2166136261u;
-  for (const char *p = event; *p; p++) hash = (hash ^ (unsigned char)*p) * 16777619u;
-  for (unsigned i = 0; i < 8; i++) hash = (hash ^ (uint32_t)(((uint64_t)ev->seq >> (8 * i)) & 255)) * 16777619u;
-  for (bool taken = true; taken; hash++) {
-    snprintf(out, 9, "%08x", hash);
-    taken = false;
-    for (size_t k = 0; k < f->n_wounds; k++) taken = taken || strcmp(f->wound[k].id, out) == 0;
-  }
-}
-
-static size_t find_event(const struct rp__emotions *t, struct rp__json name)
-{
-  size_t i = 0;
-  while (i < t->n_events && !rp__json_eq(name, t->event[i].name)) i++;
-  return i;
-}
 
 static void apply_emotion(struct affect *a, const struct rp__event *ev)
 {
   const struct rp__emotions *t = table_of(a);
-  size_t i = find_event(t, rp__json_get(ev->body, "event"));
+  size_t i = 0;
+  while (i < t->n_events && !rp__json_eq(rp__json_get(ev->body, "event"), t->event[i].name)) i++;
   double intensity = 1;
-  char id[9];
   if (i == t->n_events) return;
   rp__json_double(rp__json_get(ev->body, "intensity"), &intensity);
   be_born(a, ev->at_ms);
   live_until(a, ev->at_ms);
   a->felt = true;
-  wound_id(&a->now, ev, t->event[i].name, id);
+  /* The id of a wound: the same on every replay, and told apart from the wounds that are there. */
+  char id[9];
+  uint32_t hash = 2166136261u;
+  for (const char *p = t->event[i].name; *p; p++) hash = (hash ^ (unsigned char)*p) * 16777619u;
+  for (unsigned k = 0; k < 8; k++) hash = (hash ^ (uint32_t)(((uint64_t)ev->seq >> (8 * k)) & 255)) * 16777619u;
+  for (bool taken = true; taken; hash++) {
+    snprintf(id, sizeof id, "%08x", hash);
+    taken = false;
+    for (size_t k = 0; k < a->now.n_wounds; k++) taken = taken || strcmp(a->now.wound[k].id, id) == 0;
+  }
   rp__feelings_event(&a->now, t, &t->event[i], RP_MIN(intensity, INTENSITY_MAX), id);
 }
 
@@ -180,54 +155,34 @@ static bool read_name(struct rp__json v, const char *otherwise, char *out, size_
   return true;
 }
 
-/* How old a wound is, in the words of this or of another program: exactly, by what remains, or by its birth. */
-static bool read_age(struct rp__json v, int64_t last_ms, struct rp__wound *w)
-{
-  double remaining = 0, created = 0;
-  if (read_number(rp__json_get(v, "age"), 0, 1e11, &w->age)) return true;
-  w->age = w->duration;
-  if (read_number(rp__json_get(v, "remaining_fixed_seconds"), 0, w->duration, &remaining) && remaining > 0)
-    w->age = w->duration - remaining;
-  else if (rp__json_double(rp__json_get(v, "created_at"), &created) && (double)last_ms / 1000 - created > w->duration)
-    w->age = RP_MIN((double)last_ms / 1000 - created, 1e11);
-  return false;
-}
-
-static bool read_wound(const struct affect *a, struct rp__json v, size_t place, struct rp__wound *w)
-{
-  char otherwise[9];
-  snprintf(otherwise, sizeof otherwise, "%08x", (unsigned)place);
-  *w = (struct rp__wound){.duration = 300, .heal_rate = .001};
-  bool ok = v.type == RP_JSON_OBJECT;
-  ok = read_name(rp__json_get(v, "id"), otherwise, w->id, sizeof w->id) && ok;
-  ok = read_name(rp__json_get(v, "event"), "unknown", w->event, sizeof w->event) && ok;
-  ok = read_by_emotion(table_of(a), rp__json_get(v, "floors"), w->floor) && ok;
-  ok = read_number(rp__json_get(v, "duration"), 0, RP_EMOTION_SECONDS_MAX, &w->duration) && ok;
-  ok = read_number(rp__json_get(v, "heal_rate"), RP_EMOTION_HEAL_MIN, RATE_MAX, &w->heal_rate) && ok;
-  return read_age(v, a->last_ms, w) && ok;
-}
-
-static bool read_wounds(struct affect *a, struct rp__json v)
+static bool read_wounds(struct affect *a, struct rp__json wounds)
 {
   struct rp__json_iter it = {0};
-  struct rp__json item;
-  bool ok = v.type == RP_JSON_ARRAY;
-  while (rp__json_next(v, &it, NULL, &item)) {
+  struct rp__json v;
+  bool ok = wounds.type == RP_JSON_ARRAY;
+  while (rp__json_next(wounds, &it, NULL, &v)) {
     if (a->now.n_wounds == RP_WOUNDS_MAX) return false;
-    ok = read_wound(a, item, a->now.n_wounds, &a->now.wound[a->now.n_wounds]) && ok;
-    a->now.n_wounds++;
+    struct rp__wound *w = &a->now.wound[a->now.n_wounds];
+    char otherwise[9];
+    snprintf(otherwise, sizeof otherwise, "%08x", (unsigned)a->now.n_wounds++);
+    *w = (struct rp__wound){.duration = 300, .heal_rate = .001};
+    ok = v.type == RP_JSON_OBJECT && ok;
+    ok = read_name(rp__json_get(v, "id"), otherwise, w->id, sizeof w->id) && ok;
+    ok = read_name(rp__json_get(v, "event"), "unknown", w->event, sizeof w->event) && ok;
+    ok = read_by_emotion(table_of(a), rp__json_get(v, "floors"), w->floor) && ok;
+    ok = read_number(rp__json_get(v, "duration"), 0, RP_EMOTION_SECONDS_MAX, &w->duration) && ok;
+    ok = read_number(rp__json_get(v, "heal_rate"), RP_EMOTION_HEAL_MIN, RATE_MAX, &w->heal_rate) && ok;
+    /* How old it is, in the words of this or of another program: exactly, by what remains, or by its birth. */
+    if (read_number(rp__json_get(v, "age"), 0, 1e11, &w->age)) continue;
+    double remaining = 0, created = 0, last = (double)a->last_ms / 1000;
+    ok = false;
+    w->age = w->duration;
+    if (read_number(rp__json_get(v, "remaining_fixed_seconds"), 0, w->duration, &remaining) && remaining > 0)
+      w->age = w->duration - remaining;
+    else if (rp__json_double(rp__json_get(v, "created_at"), &created) && last - created > w->duration)
+      w->age = RP_MIN(last - created, 1e11);
   }
   return ok;
-}
-
-static bool read_mood(struct rp__feelings *f, struct rp__json v)
-{
-  struct rp__json settling = rp__json_get(v, "settling");
-  bool ok = rp__mood_parse(rp__json_get(v, "mood"), &f->mood);
-  f->coming = f->mood;
-  if (settling.type == RP_JSON_NONE) return ok;
-  ok = rp__mood_parse(rp__json_get(settling, "mood"), &f->coming) && ok;
-  return read_number(rp__json_get(settling, "seconds"), 0, 1, &f->coming_seconds) && ok;
 }
 
 /*
@@ -248,7 +203,13 @@ static int read_state(struct affect *a, struct rp__json v, bool *ret_ok)
   ok = rp__json_i64(rp__json_get(v, "last_ms"), &a->last_ms) && ok;
   ok = read_by_emotion(table_of(a), rp__json_get(v, "levels"), a->now.level) && ok;
   ok = read_number(rp__json_get(v, "boredom"), 0, 1, &a->now.boredom) && ok;
-  ok = read_mood(&a->now, v) && ok;
+  struct rp__json settling = rp__json_get(v, "settling");
+  ok = rp__mood_parse(rp__json_get(v, "mood"), &a->now.mood) && ok;
+  a->now.coming = a->now.mood;
+  if (settling.type != RP_JSON_NONE) {
+    ok = rp__mood_parse(rp__json_get(settling, "mood"), &a->now.coming) && ok;
+    ok = read_number(rp__json_get(settling, "seconds"), 0, 1, &a->now.coming_seconds) && ok;
+  }
   ok = read_wounds(a, rp__json_get(v, "wounds")) && ok;
   a->born = true;
   a->felt = rp__json_get(v, "felt").type != RP_JSON_FALSE;
@@ -281,26 +242,31 @@ static int affect_age(void *state, double elapsed_seconds, const struct rp__even
   return 0;
 }
 
-static int apply_restored(struct affect *a, const struct rp__event *ev)
-{
-  struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "affect");
-  double elapsed = 0;
-  bool ok;
-  if (a->felt || carried.type != RP_JSON_OBJECT) return 0;
-  read_number(rp__json_get(ev->body, "elapsed_seconds"), 0, 1e11, &elapsed);
-  if (__builtin_sub_overflow(ev->at_ms, (int64_t)(elapsed * 1000), &a->last_ms)) a->last_ms = ev->at_ms;
-  int rc = read_state(a, carried, &ok);
-  if (rc) return rc;
-  come_back(a, elapsed, ev);
-  return 0;
-}
-
 static int affect_apply(void *state, const struct rp__event *ev)
 {
   struct affect *a = state;
   if (ev->kind == RP_KIND_EMOTION) apply_emotion(a, ev);
-  if (ev->kind == RP_KIND_SESSION) return apply_settings(a, ev);
-  if (ev->kind == RP_KIND_RESTORED) return apply_restored(a, ev);
+  if (ev->kind == RP_KIND_SESSION) {
+    struct rp__json settings = rp__json_get(ev->body, "settings");
+    struct rp__json table = rp__json_get(settings, "emotions");
+    bool cleared = settings.type == RP_JSON_NULL || table.type == RP_JSON_NULL;
+    if (cleared ? !a->own : table.type != RP_JSON_OBJECT || table.n > RP_EMOTIONS_BYTES) return 0;
+    be_born(a, ev->at_ms);
+    live_until(a, ev->at_ms);
+    return set_table(a, table);
+  }
+  if (ev->kind == RP_KIND_RESTORED) {
+    struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "affect");
+    double elapsed = 0;
+    bool ok;
+    if (a->felt || carried.type != RP_JSON_OBJECT) return 0;
+    read_number(rp__json_get(ev->body, "elapsed_seconds"), 0, 1e11, &elapsed);
+    if (__builtin_sub_overflow(ev->at_ms, (int64_t)(elapsed * 1000), &a->last_ms)) a->last_ms = ev->at_ms;
+    int rc = read_state(a, carried, &ok);
+    if (rc) return rc;
+    come_back(a, elapsed, ev);
+    return 0;
+  }
   return 0;
 }
 
@@ -331,33 +297,24 @@ double rp__wound_created(const struct rp__wound *w, int64_t at_ms)
   return ((double)at_ms - (double)(int64_t)(w->age * 1000 + .5)) / 1000;
 }
 
-static void write_wound(const struct affect *a, const struct rp__wound *wound, bool show, struct rp__jw *w)
-{
-  double remaining = rp__wound_remaining(wound);
-  rp__jw_object(w);
-  rp__jw_kstr(w, "id", wound->id);
-  rp__jw_kstr(w, "event", wound->event);
-  rp__jw_key(w, "floors");
-  write_by_emotion(table_of(a), wound->floor, false, show, w);
-  rp__jw_kdouble(w, "duration", wound->duration);
-  rp__jw_kdouble(w, "heal_rate", wound->heal_rate);
-  rp__jw_kdouble(w, "created_at", rp__wound_created(wound, a->last_ms));
-  rp__jw_kdouble(w, "remaining_fixed_seconds", show ? rounded(remaining) : remaining);
-  rp__jw_kbool(w, "healing", !(remaining > 0));
-  if (!show) rp__jw_kdouble(w, "age", wound->age);
-  rp__jw_end_object(w);
-}
-
 static void write_feelings(const struct affect *a, bool show, struct rp__jw *w)
 {
   const struct rp__feelings *f = &a->now;
   rp__jw_key(w, "levels");
   write_by_emotion(table_of(a), f->level, true, show, w);
-  rp__jw_kdouble(w, "boredom", show ? rounded(f->boredom) : f->boredom);
-  rp__jw_kstr(w, "mood", rp__mood_name(f->mood));
-  rp__jw_key(w, "wounds");
-  rp__jw_array(w);
-  for (size_t i = 0; i < f->n_wounds; i++) write_wound(a, &f->wound[i], show, w);
+  rp__jw_pack(w, "boredom:d mood:s wounds:[", show ? rounded(f->boredom) : f->boredom, rp__mood_name(f->mood));
+  for (size_t i = 0; i < f->n_wounds; i++) {
+    const struct rp__wound *wound = &f->wound[i];
+    double remaining = rp__wound_remaining(wound);
+    rp__jw_pack(w, "{id:s event:s", wound->id, wound->event);
+    rp__jw_key(w, "floors");
+    write_by_emotion(table_of(a), wound->floor, false, show, w);
+    rp__jw_pack(w, "duration:d heal_rate:d created_at:d remaining_fixed_seconds:d healing:b", wound->duration,
+                wound->heal_rate, rp__wound_created(wound, a->last_ms), show ? rounded(remaining) : remaining,
+                !(remaining > 0));
+    if (!show) rp__jw_kdouble(w, "age", wound->age);
+    rp__jw_end_object(w);
+  }
   rp__jw_end_array(w);
 }
 
@@ -367,11 +324,7 @@ static void affect_save(const void *state, struct rp__jw *w)
   rp__jw_object(w);
   write_feelings(a, false, w);
   if (a->now.coming != a->now.mood) {
-    rp__jw_key(w, "settling");
-    rp__jw_object(w);
-    rp__jw_kstr(w, "mood", rp__mood_name(a->now.coming));
-    rp__jw_kdouble(w, "seconds", a->now.coming_seconds);
-    rp__jw_end_object(w);
+    rp__jw_pack(w, "settling:{mood:s seconds:d}", rp__mood_name(a->now.coming), a->now.coming_seconds);
   }
   rp__jw_ki64(w, "last_ms", a->last_ms);
   if (!a->felt) rp__jw_kbool(w, "felt", false);

@@ -40,8 +40,10 @@ static void put_by_emotion(const struct rp__emotions *t, const double *v, struct
   }
 }
 
-static void put_levels(const struct rp__emotions *t, struct rp__buf *out)
+void rp__emotions_ini(struct rp__buf *out)
 {
+  const struct rp__emotions *t = &rp__emotions_default;
+  rp__buf_str(out, head);
   rp__buf_str(out, emotions_head);
   for (size_t i = 0; i < t->n_levels; i++) {
     rp__buf_printf(out, "[emotion %s]\n", t->level[i].name);
@@ -54,10 +56,6 @@ static void put_levels(const struct rp__emotions *t, struct rp__buf *out)
   put_number("fall", t->fall, out);
   put_number("joy_below", t->joy_below, out);
   put_number("negative_below", t->negative_below, out);
-}
-
-static void put_events(const struct rp__emotions *t, struct rp__buf *out)
-{
   rp__buf_str(out, events_head);
   for (size_t i = 0; i < t->n_events; i++) {
     const struct rp__emotion_event *e = &t->event[i];
@@ -74,13 +72,6 @@ static void put_events(const struct rp__emotions *t, struct rp__buf *out)
     put_number("duration", e->duration, out);
     put_number("heal_rate", e->heal_rate, out);
   }
-}
-
-void rp__emotions_ini(struct rp__buf *out)
-{
-  rp__buf_str(out, head);
-  put_levels(&rp__emotions_default, out);
-  put_events(&rp__emotions_default, out);
 }
 
 /* ---- building ----------------------------------------------------------------- */
@@ -118,15 +109,6 @@ static int refuse(const struct line *l, const char *why)
   return rp__fail_field(l->err, RP_E_CONFIG, field, "%s: %s", field, why);
 }
 
-static int refuse_range(const struct line *l, double min, double max)
-{
-  char why[2 * RP_DOUBLE_TEXT + 40], a[RP_DOUBLE_TEXT], b[RP_DOUBLE_TEXT];
-  rp__double_format(min, a);
-  rp__double_format(max, b);
-  snprintf(why, sizeof why, "must be a number from %s to %s", a, b);
-  return refuse(l, why);
-}
-
 /* People write .3 and +.05, which JSON does not. */
 static bool parse_number(const char *s, double *ret)
 {
@@ -142,28 +124,36 @@ static bool parse_number(const char *s, double *ret)
 static int set_number(const struct line *l, double min, double max, double *ret)
 {
   double v;
-  if (!parse_number(l->value, &v) || v < min || v > max) return refuse_range(l, min, max);
+  if (!parse_number(l->value, &v) || v < min || v > max) {
+    char why[2 * RP_DOUBLE_TEXT + 40], a[RP_DOUBLE_TEXT], b[RP_DOUBLE_TEXT];
+    rp__double_format(min, a);
+    rp__double_format(max, b);
+    snprintf(why, sizeof why, "must be a number from %s to %s", a, b);
+    return refuse(l, why);
+  }
   *ret = v == 0 ? 0 : v;
   return 0;
+}
+
+static int find_emotion(const struct line *l, const char *name, size_t *ret)
+{
+  if (rp__emotion_put(l->t, name, ret)) return 0;
+  return refuse(l, l->t->n_levels == RP_EMOTIONS_MAX ? "there are more than 16 emotions"
+                                                     : "is not a name for an emotion (letters, digits, _ - . :)");
 }
 
 static int set_by_emotion(const struct line *l, double min, double ret[RP_EMOTIONS_MAX])
 {
   size_t i;
-  if (!rp__emotion_put(l->t, l->key, &i)) {
-    return refuse(l, l->t->n_levels == RP_EMOTIONS_MAX ? "there are more than 16 emotions"
-                                                       : "is not a name for an emotion (letters, digits, _ - . :)");
-  }
-  return set_number(l, min, 1, &ret[i]);
+  int rc = find_emotion(l, l->key, &i);
+  return rc ? rc : set_number(l, min, 1, &ret[i]);
 }
 
 static int set_emotion(const struct line *l)
 {
   size_t i;
-  if (!rp__emotion_put(l->t, l->name, &i)) {
-    return refuse(l, l->t->n_levels == RP_EMOTIONS_MAX ? "there are more than 16 emotions"
-                                                       : "is not a name for an emotion (letters, digits, _ - . :)");
-  }
+  int rc = find_emotion(l, l->name, &i);
+  if (rc) return rc;
   if (strcmp(l->key, "baseline") == 0) return set_number(l, 0, 1, &l->t->level[i].baseline);
   if (strcmp(l->key, "decay") == 0) return set_number(l, 0, 1, &l->t->level[i].decay);
   return refuse(l, "an emotion has baseline and decay");

@@ -64,21 +64,15 @@ size_t rp__emotion_event_find(const struct rp__emotions *t, const char *name)
   return i;
 }
 
-/* Boredom is no level, and the others are keys that stand beside the names of emotions in the INI form. */
-static bool reserved(const char *name)
-{
-  static const char *const names[] = {"boredom", "wounds", "duration", "heal_rate"};
-  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
-    if (strcmp(name, names[i]) == 0) return true;
-  }
-  return false;
-}
-
 bool rp__emotion_put(struct rp__emotions *t, const char *name, size_t *ret)
 {
+  /* Boredom is no level, and the others are keys that stand beside the names of emotions in the INI form. */
+  static const char *const reserved[] = {"boredom", "wounds", "duration", "heal_rate"};
   size_t i = rp__emotion_find(t, name);
   if (i == t->n_levels) {
-    if (i == RP_EMOTIONS_MAX || !rp__emotion_name_ok(name, RP_EMOTION_NAME) || reserved(name)) return false;
+    if (i == RP_EMOTIONS_MAX || !rp__emotion_name_ok(name, RP_EMOTION_NAME)) return false;
+    for (size_t k = 0; k < RP_ARRAY_SIZE(reserved); k++)
+      if (strcmp(name, reserved[k]) == 0) return false;
     t->level[i] = (struct rp__emotion_level){.decay = OTHER_DECAY};
     memcpy(t->level[i].name, name, strlen(name) + 1);
     t->n_levels++;
@@ -132,19 +126,6 @@ static bool read_name(struct rp__json key, char out[RP_EMOTION_EVENT_NAME])
   return rp__emotion_name_ok(out, RP_EMOTION_EVENT_NAME);
 }
 
-static void read_levels(struct rp__json levels, struct rp__emotions *t)
-{
-  struct rp__json_iter it = {0};
-  struct rp__json key, v;
-  char name[RP_EMOTION_EVENT_NAME];
-  size_t i;
-  while (rp__json_next(levels, &it, &key, &v)) {
-    if (!read_name(key, name) || v.type != RP_JSON_OBJECT || !rp__emotion_put(t, name, &i)) continue;
-    read_number(v, "baseline", 0, 1, &t->level[i].baseline);
-    read_number(v, "decay", 0, 1, &t->level[i].decay);
-  }
-}
-
 /* Values by emotion: deltas or floors. */
 static void read_by_emotion(struct rp__json values, double min, struct rp__emotions *t, double ret[RP_EMOTIONS_MAX])
 {
@@ -158,30 +139,6 @@ static void read_by_emotion(struct rp__json values, double min, struct rp__emoti
   }
 }
 
-static void read_event(struct rp__json v, struct rp__emotions *t, struct rp__emotion_event *e)
-{
-  struct rp__json wound = rp__json_get(v, "wound");
-  double wounds = -e->heals;
-  read_by_emotion(rp__json_get(v, "deltas"), -1, t, e->delta);
-  read_number(v, "wounds", -1, 0, &wounds);
-  e->heals = wounds < 0 ? -wounds : 0;
-  if (wound.type == RP_JSON_NULL) memset(e->floor, 0, sizeof e->floor);
-  if (wound.type != RP_JSON_OBJECT) return;
-  rp__emotion_wound_begin(e);
-  read_by_emotion(rp__json_get(wound, "floors"), 0, t, e->floor);
-  read_number(wound, "duration", 0, RP_EMOTION_SECONDS_MAX, &e->duration);
-  read_number(wound, "heal_rate", RP_EMOTION_HEAL_MIN, 1, &e->heal_rate);
-}
-
-static void drop_event(struct rp__emotions *t, const char *name)
-{
-  size_t i = rp__emotion_event_find(t, name);
-  if (i == t->n_events) return;
-  t->n_events--;
-  memmove(&t->event[i], &t->event[i + 1], (t->n_events - i) * sizeof t->event[0]);
-  memset(&t->event[t->n_events], 0, sizeof t->event[0]);
-}
-
 static void read_events(struct rp__json events, struct rp__emotions *t)
 {
   struct rp__json_iter it = {0};
@@ -190,18 +147,40 @@ static void read_events(struct rp__json events, struct rp__emotions *t)
   size_t i;
   while (rp__json_next(events, &it, &key, &v)) {
     if (!read_name(key, name)) continue;
-    if (v.type == RP_JSON_NULL)
-      drop_event(t, name);
-    else if (v.type == RP_JSON_OBJECT && rp__emotion_event_put(t, name, &i))
-      read_event(v, t, &t->event[i]);
+    i = rp__emotion_event_find(t, name);
+    if (v.type == RP_JSON_NULL && i < t->n_events) {
+      t->n_events--;
+      memmove(&t->event[i], &t->event[i + 1], (t->n_events - i) * sizeof t->event[0]);
+      memset(&t->event[t->n_events], 0, sizeof t->event[0]);
+    }
+    if (v.type != RP_JSON_OBJECT || !rp__emotion_event_put(t, name, &i)) continue;
+    struct rp__emotion_event *e = &t->event[i];
+    struct rp__json wound = rp__json_get(v, "wound");
+    double wounds = -e->heals;
+    read_by_emotion(rp__json_get(v, "deltas"), -1, t, e->delta);
+    read_number(v, "wounds", -1, 0, &wounds);
+    e->heals = wounds < 0 ? -wounds : 0;
+    if (wound.type == RP_JSON_NULL) memset(e->floor, 0, sizeof e->floor);
+    if (wound.type != RP_JSON_OBJECT) continue;
+    rp__emotion_wound_begin(e);
+    read_by_emotion(rp__json_get(wound, "floors"), 0, t, e->floor);
+    read_number(wound, "duration", 0, RP_EMOTION_SECONDS_MAX, &e->duration);
+    read_number(wound, "heal_rate", RP_EMOTION_HEAL_MIN, 1, &e->heal_rate);
   }
 }
 
 void rp__emotions_read(struct rp__json v, struct rp__emotions *ret)
 {
-  struct rp__json boredom = rp__json_get(v, "boredom");
+  struct rp__json boredom = rp__json_get(v, "boredom"), levels = rp__json_get(v, "levels"), key, level;
+  struct rp__json_iter it = {0};
+  char name[RP_EMOTION_EVENT_NAME];
+  size_t i;
   *ret = rp__emotions_default;
-  read_levels(rp__json_get(v, "levels"), ret);
+  while (rp__json_next(levels, &it, &key, &level)) {
+    if (!read_name(key, name) || level.type != RP_JSON_OBJECT || !rp__emotion_put(ret, name, &i)) continue;
+    read_number(level, "baseline", 0, 1, &ret->level[i].baseline);
+    read_number(level, "decay", 0, 1, &ret->level[i].decay);
+  }
   read_number(boredom, "grow", 0, 1, &ret->grow);
   read_number(boredom, "fall", 0, 1, &ret->fall);
   read_number(boredom, "joy_below", 0, 1, &ret->joy_below);
@@ -222,26 +201,6 @@ static void write_by_emotion(const struct rp__emotions *t, const double *v, cons
   rp__jw_end_object(w);
 }
 
-static bool wounds(const struct rp__emotion_event *e)
-{
-  for (size_t i = 0; i < RP_EMOTIONS_MAX; i++) {
-    if (e->floor[i] > 0) return true;
-  }
-  return false;
-}
-
-static void write_wound(const struct rp__emotions *t, const struct rp__emotion_event *e, const double *base,
-                        struct rp__jw *w)
-{
-  rp__jw_key(w, "wound");
-  rp__jw_object(w);
-  rp__jw_key(w, "floors");
-  write_by_emotion(t, e->floor, base, w);
-  rp__jw_kdouble(w, "duration", e->duration);
-  rp__jw_kdouble(w, "heal_rate", e->heal_rate);
-  rp__jw_end_object(w);
-}
-
 /* `base`: the default of that name, or NULL; `whole`: also what is only told, as the length of a wound it never makes.
  */
 static void write_event(const struct rp__emotions *t, const struct rp__emotion_event *e,
@@ -250,42 +209,24 @@ static void write_event(const struct rp__emotions *t, const struct rp__emotion_e
   rp__jw_key(w, "deltas");
   write_by_emotion(t, e->delta, base ? base->delta : NULL, w);
   if (e->heals > 0 || (base && base->heals > 0)) rp__jw_kdouble(w, "wounds", e->heals > 0 ? -e->heals : 0);
-  if (e->heal_rate > 0 && (whole || wounds(e))) write_wound(t, e, base ? base->floor : NULL, w);
-}
-
-static void write_levels(const struct rp__emotions *t, struct rp__jw *w)
-{
-  rp__jw_key(w, "levels");
-  rp__jw_object(w);
-  for (size_t i = 0; i < t->n_levels; i++) {
-    rp__jw_key(w, t->level[i].name);
-    rp__jw_object(w);
-    rp__jw_kdouble(w, "baseline", t->level[i].baseline);
-    rp__jw_kdouble(w, "decay", t->level[i].decay);
-    rp__jw_end_object(w);
-  }
-  rp__jw_end_object(w);
-}
-
-static void write_boredom(const struct rp__emotions *t, struct rp__jw *w)
-{
-  rp__jw_key(w, "boredom");
-  rp__jw_object(w);
-  rp__jw_kdouble(w, "grow", t->grow);
-  rp__jw_kdouble(w, "fall", t->fall);
-  rp__jw_kdouble(w, "joy_below", t->joy_below);
-  rp__jw_kdouble(w, "negative_below", t->negative_below);
-  rp__jw_end_object(w);
+  for (size_t i = 0; i < RP_EMOTIONS_MAX; i++) whole = whole || e->floor[i] > 0;
+  if (!whole || !(e->heal_rate > 0)) return;
+  rp__jw_kobject(w, "wound");
+  rp__jw_key(w, "floors");
+  write_by_emotion(t, e->floor, base ? base->floor : NULL, w);
+  rp__jw_pack(w, "duration:d heal_rate:d}", e->duration, e->heal_rate);
 }
 
 void rp__emotions_write(const struct rp__emotions *t, struct rp__jw *w)
 {
   const struct rp__emotions *base = &rp__emotions_default;
-  rp__jw_object(w);
-  write_levels(t, w);
-  write_boredom(t, w);
-  rp__jw_key(w, "events");
-  rp__jw_object(w);
+  rp__jw_pack(w, "{levels:{");
+  for (size_t i = 0; i < t->n_levels; i++) {
+    rp__jw_kobject(w, t->level[i].name);
+    rp__jw_pack(w, "baseline:d decay:d}", t->level[i].baseline, t->level[i].decay);
+  }
+  rp__jw_pack(w, "} boredom:{grow:d fall:d joy_below:d negative_below:d} events:{", t->grow, t->fall, t->joy_below,
+              t->negative_below);
   for (size_t i = 0; i < base->n_events; i++) {
     if (rp__emotion_event_find(t, base->event[i].name) < t->n_events) continue;
     rp__jw_key(w, base->event[i].name);
@@ -293,21 +234,18 @@ void rp__emotions_write(const struct rp__emotions *t, struct rp__jw *w)
   }
   for (size_t i = 0; i < t->n_events; i++) {
     size_t b = rp__emotion_event_find(base, t->event[i].name);
-    rp__jw_key(w, t->event[i].name);
-    rp__jw_object(w);
+    rp__jw_kobject(w, t->event[i].name);
     write_event(t, &t->event[i], b < base->n_events ? &base->event[b] : NULL, true, w);
     rp__jw_end_object(w);
   }
-  rp__jw_end_object(w);
-  rp__jw_end_object(w);
+  rp__jw_pack(w, "}}");
 }
 
 void rp__emotions_write_events(const struct rp__emotions *t, struct rp__jw *w)
 {
   rp__jw_array(w);
   for (size_t i = 0; i < t->n_events; i++) {
-    rp__jw_object(w);
-    rp__jw_kstr(w, "event", t->event[i].name);
+    rp__jw_pack(w, "{event:s", t->event[i].name);
     write_event(t, &t->event[i], NULL, false, w);
     rp__jw_end_object(w);
   }

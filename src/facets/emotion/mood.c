@@ -59,38 +59,21 @@ const char *rp__mood_name(enum rp__mood m)
 
 bool rp__mood_parse(struct rp__json v, enum rp__mood *ret)
 {
-  for (unsigned i = 0; i < RP_MOODS; i++) {
-    if (!rp__json_eq(v, names[i])) continue;
-    *ret = (enum rp__mood)i;
-    return true;
-  }
-  return false;
-}
-
-/* Of equal levels the first one dominates. */
-static bool dominates(enum rp__emotion e, const double *level, size_t n)
-{
-  size_t best = 0;
-  for (size_t i = 1; i < n; i++) {
-    if (level[i] > level[best]) best = i;
-  }
-  return best == (size_t)e;
-}
-
-static bool holds(const struct rule *r, const double *level, size_t n, double boredom, bool wounded)
-{
-  if (r->wounded && !wounded) return false;
-  if (level[r->emotion] < r->level || boredom < r->boredom) return false;
-  if (r->dominance == DOMINANT && !dominates(r->emotion, level, n)) return false;
-  for (size_t i = 0; i < r->n_below; i++) {
-    if (level[r->below[i].emotion] >= r->below[i].level) return false;
-  }
-  return true;
+  size_t i = rp__json_one_of(v, names, RP_MOODS);
+  if (i < RP_MOODS) *ret = (enum rp__mood)i;
+  return i < RP_MOODS;
 }
 
 enum rp__mood rp__mood_of(const double *level, size_t n, double boredom, bool wounded)
 {
-  const struct rule *r = rules; /* the last one always holds */
-  while (!holds(r, level, n, boredom, wounded)) r++;
-  return r->mood;
+  size_t highest = 0; /* of equal levels the first one dominates */
+  for (size_t i = 1; i < n; i++)
+    if (level[i] > level[highest]) highest = i;
+  for (const struct rule *r = rules;; r++) { /* the last one always holds */
+    bool holds = wounded || !r->wounded;
+    holds = holds && level[r->emotion] >= r->level && boredom >= r->boredom;
+    holds = holds && (r->dominance != DOMINANT || highest == (size_t)r->emotion);
+    for (size_t i = 0; i < r->n_below; i++) holds = holds && level[r->below[i].emotion] < r->below[i].level;
+    if (holds) return r->mood;
+  }
 }

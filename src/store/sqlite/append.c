@@ -46,19 +46,6 @@ static int head_by_id(struct rp__sq_conn *c, const struct rp__op *op, struct rp_
   return rc;
 }
 
-/*
- * A head does not say whether its session is hidden. A hidden session has the status it was made with until it is
- * shown, so no append to a session that was ever used reads another row for this.
- */
-static int head_shown(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *row, rp_error *err)
-{
-  int64_t hidden = 0;
-  int rc = 0;
-  if (row->status == RP_STATUS_CREATED) rc = rp__sq_number(c, RP_SQ_SESSION_IS_HIDDEN, &row->ref, 0, &hidden, err);
-  row->hidden = hidden != 0;
-  return rc ? rc : rp__rule_hidden(op, row, err);
-}
-
 int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
 {
   int rc = op->session_ref ? head_by_ref(c, op, ret, err) : head_by_id(c, op, ret, err);
@@ -70,7 +57,15 @@ int rp__sq_head(struct rp__sq_conn *c, const struct rp__op *op, struct rp__sessi
              (op->type == RP_OP_SESSION_SET &&
               (op->u.session_set.fields == RP_SET_COUNTERS || op->u.session_set.fields == RP_SET_CONTINUED_BY));
   rc = any ? 0 : rp__rule_status(ret, err);
-  return rc ? rc : head_shown(c, op, ret, err);
+  if (rc) return rc;
+  /*
+   * A head does not say whether its session is hidden. A hidden session has the status it was made with until it is
+   * shown, so no append to a session that was ever used reads another row for this.
+   */
+  int64_t hidden = 0;
+  if (ret->status == RP_STATUS_CREATED) rc = rp__sq_number(c, RP_SQ_SESSION_IS_HIDDEN, &ret->ref, 0, &hidden, err);
+  ret->hidden = hidden != 0;
+  return rc ? rc : rp__rule_hidden(op, ret, err);
 }
 
 int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, const struct rp__new_event *ev,
@@ -78,12 +73,9 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
 {
   RP_SQ_AUTO q = rp__sq_query(c, c->event_floor ? RP_SQ_EVENT_PUT_ABOVE : RP_SQ_EVENT_PUT);
   if (c->event_floor) rp__sq_int(&q, 8, c->event_floor);
-  rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, seq);
-  rp__sq_int(&q, 3, ev->at_ms);
-  rp__sq_text(&q, 4, ev->kind);
-  rp__sq_int(&q, 5, ev->sealed ? FLAG_SEALED : 0);
-  rp__sq_int(&q, 6, (int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len));
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_I(seq), RP_SQ_I(ev->at_ms), RP_SQ_T(ev->kind),
+             RP_SQ_I(ev->sealed ? FLAG_SEALED : 0),
+             RP_SQ_I((int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len)));
   if (ev->sealed)
     rp__sq_blob(&q, 7, ev->body, ev->body_len);
   else
@@ -94,26 +86,11 @@ int rp__sq_event_write(struct rp__sq_conn *c, int64_t session, int64_t seq, cons
   return rc;
 }
 
-static int head_append(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_APPEND);
-  rp__sq_int(&q, 1, row->ref);
-  rp__sq_int(&q, 2, row->status);
-  rp__sq_int(&q, 3, row->last_seq);
-  rp__sq_int(&q, 4, row->tail_bytes);
-  rp__sq_int(&q, 5, row->bytes);
-  rp__sq_int(&q, 6, row->last_activity_at);
-  unsigned char tails[RP_TAILS_BYTES];
-  rp__sq_bytes(&q, 7, tails, rp__tails_write(&row->tails, tails));
-  return rp__sq_done(&q, "write session", err);
-}
-
 static int pair_get(struct rp__sq_conn *c, enum rp__sq_id id, int64_t session, const char *name, int64_t *ret_first,
                     int64_t *ret_second, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_int(&q, 1, session);
-  rp__sq_text(&q, 2, name);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_T(name));
   int rc = rp__sq_next(&q, "read", err);
   if (rc <= 0) return rc;
   *ret_first = rp__sq_col_count(&q, 0);
@@ -126,8 +103,7 @@ static int idem_get(struct rp__sq_conn *c, int64_t session, const char *key, str
                     rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_GET);
-  rp__sq_int(&q, 1, session);
-  rp__sq_text(&q, 2, key);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_T(key));
   int rc = rp__sq_next(&q, "read", err);
   if (rc <= 0) return rc;
   ret->idem_seq = rp__sq_col_int(&q, 0);
@@ -138,48 +114,12 @@ static int idem_get(struct rp__sq_conn *c, int64_t session, const char *key, str
   return 0;
 }
 
-static int facts_get(struct rp__sq_conn *c, const struct rp__op *op, int64_t session, struct rp__append_facts *ret,
-                     rp_error *err)
-{
-  const char *key = op->u.append.idempotency_key, *client = op->u.append.client_id;
-  int rc = 0;
-  if (key) rc = idem_get(c, session, key, ret, err);
-  if (rc == 0 && client) rc = pair_get(c, RP_SQ_CLIENT_GET, session, client, &ret->client_mark, &ret->client_seq, err);
-  return rc;
-}
-
-static int facts_put(struct rp__sq_conn *c, const struct rp__op *op, int64_t session, rp_error *err)
-{
-  int rc = 0;
-  if (op->u.append.idempotency_key) {
-    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_PUT);
-    rp__sq_int(&q, 1, session);
-    rp__sq_text(&q, 2, op->u.append.idempotency_key);
-    rp__sq_int(&q, 3, op->ret.first_seq);
-    rp__sq_int(&q, 4, op->ret.seq - op->ret.first_seq + 1);
-    rp__sq_int(&q, 5, op->now_ms);
-    rp__sq_blob(&q, 6, op->u.append.digest, op->u.append.digest ? RP_REQUEST_DIGEST : 0);
-    rc = rp__sq_done(&q, "write idempotency key", err);
-  }
-  if (rc == 0 && op->u.append.client_id) {
-    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_CLIENT_PUT);
-    rp__sq_int(&q, 1, session);
-    rp__sq_text(&q, 2, op->u.append.client_id);
-    rp__sq_int(&q, 3, op->u.append.client_seq + rp__append_given(op) - 1);
-    rp__sq_int(&q, 4, op->ret.seq);
-    rc = rp__sq_done(&q, "write client", err);
-  }
-  return rc;
-}
-
 static int check_judged(struct rp__sq_conn *c, const struct rp__op *op, int64_t ref, rp_error *err)
 {
   int rc = 0;
   for (size_t i = 0; rc == 0 && op->u.append.judged && rp__pin_kinds[i]; i++) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_KIND_SINCE);
-    rp__sq_int(&q, 1, ref);
-    rp__sq_int(&q, 2, op->u.append.judged - 1);
-    rp__sq_text(&q, 3, rp__pin_kinds[i]);
+    RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_I(op->u.append.judged - 1), RP_SQ_T(rp__pin_kinds[i]));
     rc = rp__sq_next(&q, "look for pins", err);
   }
   return rc > 0 ? rp__refuse_judged(op, err) : rc;
@@ -199,15 +139,37 @@ int rp__sq_append(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   struct rp__session_row row;
   struct rp__append_facts facts = {0};
+  const char *key = op->u.append.idempotency_key, *client = op->u.append.client_id;
   int rc = rp__sq_head(c, op, &row, err);
-  if (rc == 0) rc = facts_get(c, op, row.ref, &facts, err);
+  if (rc == 0 && key) rc = idem_get(c, row.ref, key, &facts, err);
+  if (rc == 0 && client)
+    rc = pair_get(c, RP_SQ_CLIENT_GET, row.ref, client, &facts.client_mark, &facts.client_seq, err);
   if (rc == 0) rc = rp__rule_append(op, &row, &facts, err);
   if (rc != 0 || op->ret.repeated) return rc;
   rc = check_judged(c, op, row.ref, err);
   if (rc == 0) rc = check_tail_key(c, op, err);
   for (size_t i = 0; rc == 0 && i < op->u.append.n; i++)
     rc = rp__sq_event_write(c, row.ref, rp__append_first(op) + (int64_t)i, &op->u.append.events[i], err);
-  if (rc == 0) rc = head_append(c, &row, err);
-  if (rc == 0) rc = facts_put(c, op, row.ref, err);
+  if (rc == 0) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_APPEND);
+    RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_I(row.status), RP_SQ_I(row.last_seq), RP_SQ_I(row.tail_bytes),
+               RP_SQ_I(row.bytes), RP_SQ_I(row.last_activity_at));
+    unsigned char tails[RP_TAILS_BYTES];
+    rp__sq_bytes(&q, 7, tails, rp__tails_write(&row.tails, tails));
+    rc = rp__sq_done(&q, "write session", err);
+  }
+  if (rc == 0 && key) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_IDEM_PUT);
+    RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_T(key), RP_SQ_I(op->ret.first_seq),
+               RP_SQ_I(op->ret.seq - op->ret.first_seq + 1), RP_SQ_I(op->now_ms),
+               RP_SQ_B(op->u.append.digest, op->u.append.digest ? RP_REQUEST_DIGEST : 0));
+    rc = rp__sq_done(&q, "write idempotency key", err);
+  }
+  if (rc == 0 && client) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_CLIENT_PUT);
+    RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_T(client), RP_SQ_I(op->u.append.client_seq + rp__append_given(op) - 1),
+               RP_SQ_I(op->ret.seq));
+    rc = rp__sq_done(&q, "write client", err);
+  }
   return rc;
 }

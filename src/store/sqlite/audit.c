@@ -15,22 +15,10 @@ static int head_read(struct rp__sq_conn *c, const char *scope, struct rp__audit_
   return 0;
 }
 
-static int head_write(struct rp__sq_conn *c, const struct rp__audit_row *row, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_HEAD_SET);
-  rp__sq_text(&q, 1, row->scope);
-  rp__sq_int(&q, 2, row->n);
-  rp__sq_blob(&q, 3, row->hash, sizeof row->hash);
-  return rp__sq_done(&q, "write audit head", err);
-}
-
 static int row_write(struct rp__sq_conn *c, const struct rp__audit_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_PUT);
-  rp__sq_text(&q, 1, row->scope);
-  rp__sq_int(&q, 2, row->n);
-  rp__sq_int(&q, 3, row->at_ms);
-  rp__sq_text(&q, 4, row->event);
+  RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_I(row->n), RP_SQ_I(row->at_ms), RP_SQ_T(row->event));
   if (!row->fields.p)
     rp__sq_null(&q, 5);
   else if (row->sealed)
@@ -45,18 +33,6 @@ static int row_write(struct rp__sq_conn *c, const struct rp__audit_row *row, rp_
   return rp__sq_done(&q, "write audit", err);
 }
 
-/* All records ever written, counted where neither the records nor the heads are: both may be emptied. */
-static int total_count(struct rp__sq_conn *c, rp_error *err)
-{
-  int64_t total;
-  int rc = rp__sq_meta_get(c, "audits", -1, &total, err);
-  if (rc == 0 && (total < 0 || total >= RP_SEQ_MAX))
-    rc = rp__sq_number(c, RP_SQ_AUDIT_TOTAL, NULL, 0, &total, err);
-  else if (rc == 0)
-    total++;
-  return rc ? rc : rp__sq_meta_set(c, "audits", total, err);
-}
-
 int rp__sq_audit_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   struct rp__audit_row row = {0};
@@ -64,15 +40,26 @@ int rp__sq_audit_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   if (rc != 0) return rc;
   rp__rule_audit(op, &row);
   rc = row_write(c, &row, err);
-  if (rc == 0) rc = head_write(c, &row, err);
-  return rc ? rc : total_count(c, err);
+  if (rc == 0) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_HEAD_SET);
+    RP_SQ_BIND(&q, RP_SQ_T(row.scope), RP_SQ_I(row.n), RP_SQ_B(row.hash, sizeof row.hash));
+    rc = rp__sq_done(&q, "write audit head", err);
+  }
+  if (rc) return rc;
+  /* All records ever written, counted where neither the records nor the heads are: both may be emptied. */
+  int64_t total;
+  rc = rp__sq_meta_get(c, "audits", -1, &total, err);
+  if (rc == 0 && (total < 0 || total >= RP_SEQ_MAX))
+    rc = rp__sq_number(c, RP_SQ_AUDIT_TOTAL, NULL, 0, &total, err);
+  else if (rc == 0)
+    total++;
+  return rc ? rc : rp__sq_meta_set(c, "audits", total, err);
 }
 
 int rp__sq_audit_erase(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_ERASE);
-  rp__sq_text(&q, 1, op->u.audit_erase.scope);
-  rp__sq_int(&q, 2, op->u.audit_erase.n);
+  RP_SQ_BIND(&q, RP_SQ_T(op->u.audit_erase.scope), RP_SQ_I(op->u.audit_erase.n));
   return rp__sq_done(&q, "erase audit", err);
 }
 
@@ -103,25 +90,6 @@ static void page_freep(struct page **p)
   free(*p);
 }
 
-static void page_add(struct page *p, struct rp__sq_q *q, const char *scope)
-{
-  struct rp__audit_row *row = &p->rows[p->n];
-  struct rp__str fields = rp__sq_col_bytes(q, 3);
-  *row = (struct rp__audit_row){.n = rp__sq_col_count(q, 0), .at_ms = rp__sq_col_time(q, 1)};
-  rp__name_set(row->scope, scope);
-  rp__sq_col_str(q, 2, row->event, sizeof row->event);
-  row->sealed = rp__sq_col_int(q, 4) != 0;
-  rp__sq_col_fixed(q, 5, row->salt, sizeof row->salt);
-  rp__sq_col_fixed(q, 6, row->digest, sizeof row->digest);
-  rp__sq_col_fixed(q, 7, row->prev, sizeof row->prev);
-  rp__sq_col_fixed(q, 8, row->hash, sizeof row->hash);
-  p->at[p->n] = sqlite3_column_type(q->st, 3) == SQLITE_NULL ? SIZE_MAX : p->bytes.n;
-  row->fields.n = fields.n;
-  rp__buf_add(&p->bytes, fields.p, fields.n);
-  rp__buf_char(&p->bytes, '\0');
-  p->n++;
-}
-
 static int page_read(struct rp__sq_store *s, const char *scope, int64_t after, int max, struct page *p, rp_error *err)
 {
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
@@ -130,12 +98,24 @@ static int page_read(struct rp__sq_store *s, const char *scope, int64_t after, i
   rp__buf_reset(&p->bytes);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_AUDIT_PAGE);
-  rp__sq_text(&q, 1, scope);
-  rp__sq_int(&q, 2, after);
-  rp__sq_int(&q, 3, max);
+  RP_SQ_BIND(&q, RP_SQ_T(scope), RP_SQ_I(after), RP_SQ_I(max));
   while (p->n < max && p->bytes.n < RP_SQ_PAGE_BYTES && (rc = rp__sq_next(&q, "read audit", err)) != 0) {
     if (rc < 0) return rc;
-    page_add(p, &q, scope);
+    struct rp__audit_row *row = &p->rows[p->n];
+    struct rp__str fields = rp__sq_col_bytes(&q, 3);
+    *row = (struct rp__audit_row){.n = rp__sq_col_count(&q, 0), .at_ms = rp__sq_col_time(&q, 1)};
+    rp__name_set(row->scope, scope);
+    rp__sq_col_str(&q, 2, row->event, sizeof row->event);
+    row->sealed = rp__sq_col_int(&q, 4) != 0;
+    rp__sq_col_fixed(&q, 5, row->salt, sizeof row->salt);
+    rp__sq_col_fixed(&q, 6, row->digest, sizeof row->digest);
+    rp__sq_col_fixed(&q, 7, row->prev, sizeof row->prev);
+    rp__sq_col_fixed(&q, 8, row->hash, sizeof row->hash);
+    p->at[p->n] = sqlite3_column_type(q.st, 3) == SQLITE_NULL ? SIZE_MAX : p->bytes.n;
+    row->fields.n = fields.n;
+    rp__buf_add(&p->bytes, fields.p, fields.n);
+    rp__buf_char(&p->bytes, '\0');
+    p->n++;
     if (p->bytes.err) return rp__fail(err, p->bytes.err, "an audit record does not fit into memory");
   }
   p->last = rc == 0;

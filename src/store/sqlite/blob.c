@@ -8,22 +8,8 @@
 static int blob_exists(struct rp__sq_conn *c, int64_t session, const char *id, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_BLOB_EXISTS);
-  rp__sq_int(&q, 1, session);
-  rp__sq_text(&q, 2, id);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_T(id));
   return rp__sq_next(&q, "find blob", err);
-}
-
-/* 1: the same bytes are there, as `ret_id`. */
-static int blob_same(struct rp__sq_conn *c, int64_t session, const struct rp__blob_row *row,
-                     char ret_id[RP_BLOB_ID_MAX + 1], rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_BLOB_SAME);
-  rp__sq_int(&q, 1, session);
-  rp__sq_blob(&q, 2, row->hash, sizeof row->hash);
-  rp__sq_int(&q, 3, row->raw_size);
-  int rc = rp__sq_next(&q, "find blob", err);
-  if (rc > 0) rp__sq_col_str(&q, 0, ret_id, RP_BLOB_ID_MAX + 1);
-  return rc;
 }
 
 /* Puts a new row in, or new bytes into the row of that id. */
@@ -31,14 +17,8 @@ static int blob_write(struct rp__sq_conn *c, enum rp__sq_id statement, int64_t s
                       rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, statement);
-  rp__sq_int(&q, 1, session);
-  rp__sq_text(&q, 2, row->id);
-  rp__sq_int(&q, 3, row->at_ms);
-  rp__sq_int(&q, 4, row->raw_size);
-  rp__sq_int(&q, 5, row->size);
-  rp__sq_int(&q, 6, row->sealed);
-  rp__sq_blob(&q, 7, row->hash, sizeof row->hash);
-  rp__sq_blob(&q, 8, row->data, (size_t)row->size);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_T(row->id), RP_SQ_I(row->at_ms), RP_SQ_I(row->raw_size), RP_SQ_I(row->size),
+             RP_SQ_I(row->sealed), RP_SQ_B(row->hash, sizeof row->hash), RP_SQ_B(row->data, (size_t)row->size));
   return rp__sq_done(&q, "write blob", err);
 }
 
@@ -49,7 +29,13 @@ int rp__sq_blob_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   char id[RP_BLOB_ID_MAX + 1];
   int rc = rp__sq_head(c, op, &session, err);
   if (rc == 0) rc = rp__rule_blob(op, &session, err);
-  if (rc == 0) rc = blob_same(c, session.ref, row, id, err);
+  /* 1: the same bytes are there, as `id`. */
+  if (rc == 0) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_BLOB_SAME);
+    RP_SQ_BIND(&q, RP_SQ_I(session.ref), RP_SQ_B(row->hash, sizeof row->hash), RP_SQ_I(row->raw_size));
+    rc = rp__sq_next(&q, "find blob", err);
+    if (rc > 0) rp__sq_col_str(&q, 0, id, RP_BLOB_ID_MAX + 1);
+  }
   if (rc < 0) return rc;
   op->ret.repeated = rc > 0;
   if (!op->ret.repeated) {
@@ -77,8 +63,7 @@ int rp__sq_blob_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   int rc = rp__sq_head(c, op, &session, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_BLOB_DELETE);
-  rp__sq_int(&q, 1, session.ref);
-  rp__sq_text(&q, 2, op->u.blob.row->id);
+  RP_SQ_BIND(&q, RP_SQ_I(session.ref), RP_SQ_T(op->u.blob.row->id));
   rc = rp__sq_done(&q, "delete blob", err);
   if (rc != 0) return rc;
   return sqlite3_changes(c->db) > 0 ? 0 : rp__refuse_blob(op->u.blob.row->id, err);
@@ -104,8 +89,7 @@ static int blob_get(struct rp__sq_store *s, int64_t session, const char *id, str
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_BLOB_GET);
-  rp__sq_int(&q, 1, session);
-  rp__sq_text(&q, 2, id);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_T(id));
   rc = rp__sq_next(&q, "read blob", err);
   if (rc < 0) return rc;
   if (rc == 0) return rp__refuse_blob(id, err);

@@ -66,8 +66,7 @@ static int64_t page_read(struct rp__sq_store *s, int64_t *at, int64_t max, struc
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_CHANGES);
-  rp__sq_int(&q, 1, *at);
-  rp__sq_int(&q, 2, max);
+  RP_SQ_BIND(&q, RP_SQ_I(*at), RP_SQ_I(max));
   while ((rc = rp__sq_next(&q, "read changes", err)) > 0) {
     if (grown_add(g, rp__sq_col_int(&q, 1), rp__sq_col_count(&q, 2)) != 0) return rp__fail_nomem(err);
     *at = rp__sq_col_int(&q, 0);
@@ -78,13 +77,6 @@ static int64_t page_read(struct rp__sq_store *s, int64_t *at, int64_t max, struc
     if (rc == 0 && *at > last) *at = last;
   }
   return rc < 0 ? rc : n;
-}
-
-static int changes_now(struct rp__sq_store *s, int64_t *cursor, rp_error *err)
-{
-  RP_AUTOREADER struct rp__sq_conn *c = NULL;
-  int rc = rp__sq_reader_take(s, &c, err);
-  return rc ? rc : rp__sq_last_id(c, cursor, err);
 }
 
 static int tell(struct grown *g, rp_change_fn *fn, void *ctx)
@@ -103,7 +95,11 @@ int rp__sq_changes(struct rp__store *base, int64_t *cursor, int64_t limit, rp_ch
   struct rp__sq_store *s = rp__sq(base);
   struct grown g = {0};
   int64_t at = *cursor, left = limit > 0 ? limit : INT64_MAX;
-  if (at < 0) return changes_now(s, cursor, err);
+  if (at < 0) {
+    RP_AUTOREADER struct rp__sq_conn *c = NULL;
+    int rc = rp__sq_reader_take(s, &c, err);
+    return rc ? rc : rp__sq_last_id(c, cursor, err);
+  }
   int64_t n = PAGE_EVENTS;
   while (n == PAGE_EVENTS && left > 0) {
     n = page_read(s, &at, RP_MIN(left, PAGE_EVENTS), &g, err);
@@ -116,11 +112,6 @@ int rp__sq_changes(struct rp__store *base, int64_t *cursor, int64_t limit, rp_ch
 }
 
 /* ---- whether anything changed ---- */
-
-static int data_version(struct rp__sq_conn *c, int64_t *ret, rp_error *err)
-{
-  return rp__sq_number(c, RP_SQ_DATA_VERSION, NULL, 0, ret, err);
-}
 
 const volatile uint32_t *rp__sq_wal_index(struct rp__sq_conn *c)
 {
@@ -146,7 +137,7 @@ static int watch_slowly(struct rp__sq_store *s, int64_t *ret, rp_error *err)
   int64_t version = 0;
   pthread_mutex_lock(&s->watch_mu);
   int rc = s->watcher ? 0 : rp__sq_conn_open(s, RP_SQ_READER, &s->watcher, err);
-  if (rc == 0) rc = data_version(s->watcher, &version, err); /* opens the log, too */
+  if (rc == 0) rc = rp__sq_number(s->watcher, RP_SQ_DATA_VERSION, NULL, 0, &version, err); /* opens the log, too */
   const volatile uint32_t *header = rc == 0 ? rp__sq_wal_index(s->watcher) : NULL;
   if (header) {
     version = header_sum(header);

@@ -76,8 +76,7 @@ static int journal_add(struct rp__sq_conn *c, struct rp__sq_tokenizer *t, int64_
   int64_t at = 0;
   for (int n = EVENTS_PAGE, rc; n == EVENTS_PAGE && at < upto;) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_UNINDEXED);
-    rp__sq_int(&q, 1, at);
-    rp__sq_int(&q, 2, EVENTS_PAGE);
+    RP_SQ_BIND(&q, RP_SQ_I(at), RP_SQ_I(EVENTS_PAGE));
     for (n = 0; (rc = rp__sq_next(&q, "read events", err)) > 0; n++) {
       struct rp__sq_event ev = {.id = rp__sq_col_int(&q, 0)};
       at = ev.id;

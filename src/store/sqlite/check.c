@@ -167,13 +167,9 @@ static int state_restore(struct rp__sq_conn *c, struct rp__sq_q *from, rp_error 
   q.rc = sqlite3_prepare_v2(c->db, sql, -1, &q.st, NULL);
   rp__sq_col_str(from, 0, id, sizeof id);
   for (int i = 0; i < 3; i++) rp__sq_col_str(from, 9 + i, text[i], sizeof text[i]);
-  rp__sq_text(&q, 1, id);
-  rp__sq_text(&q, 2, rp__time_format(rp__sq_col_int(from, 7), start));
-  rp__sq_text(&q, 3, rp__time_format(rp__sq_col_int(from, 8), end));
-  rp__sq_text(&q, 4, text[0][0] ? text[0] : "unknown");
-  rp__sq_text(&q, 5, text[1]);
-  rp__sq_text(&q, 6, text[2]);
-  rp__sq_int(&q, 7, rp__sq_col_int(from, 12));
+  RP_SQ_BIND(&q, RP_SQ_T(id), RP_SQ_T(rp__time_format(rp__sq_col_int(from, 7), start)),
+             RP_SQ_T(rp__time_format(rp__sq_col_int(from, 8), end)), RP_SQ_T(text[0][0] ? text[0] : "unknown"),
+             RP_SQ_T(text[1]), RP_SQ_T(text[2]), RP_SQ_I(rp__sq_col_int(from, 12)));
   int rc = rp__sq_done(&q, "repair session_states", err);
   sqlite3_finalize(q.st);
   return rc;
@@ -238,16 +234,6 @@ static int heads_restore(struct rp__sq_conn *c, rp_error *err)
   return code ? code : rp__sq_exec(c, "DELETE FROM rp_heads WHERE session NOT IN (SELECT ref FROM rp_sessions)", err);
 }
 
-static int sessions_restore(struct rp__sq_conn *c, rp_error *err)
-{
-  static const char sql[] =
-      "UPDATE rp_sessions SET hidden = 0 WHERE ref IN"
-      " (SELECT s.ref FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref WHERE " HIDDEN_WRONGLY ");"
-      "INSERT INTO rp_meta (name, value) SELECT 'last_session', coalesce(max(ref), 0) FROM rp_sessions WHERE true"
-      " ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)";
-  return rp__sq_exec(c, sql, err);
-}
-
 static int memory_fulltext(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_INDEX_CHECK);
@@ -286,7 +272,14 @@ static int repair_work(struct rp__sq_conn *c, void *arg, rp_error *err)
   int rc = r->structure ? rp__sq_schema_restore(c, err) : 0;
   if (rc == 0 && r->structure) rc = rp__sq_exec(c, reindex, err);
   if (rc == 0 && r->structure) rc = heads_restore(c, err);
-  if (rc == 0 && r->structure) rc = sessions_restore(c, err);
+  if (rc == 0 && r->structure) {
+    static const char sql[] =
+        "UPDATE rp_sessions SET hidden = 0 WHERE ref IN"
+        " (SELECT s.ref FROM rp_sessions s JOIN rp_heads h ON h.session = s.ref WHERE " HIDDEN_WRONGLY ");"
+        "INSERT INTO rp_meta (name, value) SELECT 'last_session', coalesce(max(ref), 0) FROM rp_sessions WHERE true"
+        " ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)";
+    rc = rp__sq_exec(c, sql, err);
+  }
   if (rc == 0 && (r->structure || r->notes)) rc = records_restore(c, err);
   /* Where tables were missing, the index of memories may have been among them. */
   if (rc == 0 && (r->structure || r->fulltext)) rc = rp__sq_memory_reindex(c, err);
@@ -306,15 +299,6 @@ static void found_done(struct found *f)
   rp__buf_done(&f->structure);
   rp__buf_done(&f->fulltext);
   rp__buf_done(&f->notes);
-}
-
-/* In one transaction that only reads: writers go on meanwhile. */
-static int text_lines(struct rp__sq_conn *c, struct rp__buf *out, rp_error *err)
-{
-  int rc = rp__sq_exec(c, "BEGIN", err);
-  if (rc == 0) rc = rp__sq_text_lines(c, out, err);
-  rp__sq_rollback(c);
-  return rc;
 }
 
 /* Damage that will be loss when the log is opened anew, or copied into the file before that. */
@@ -342,7 +326,12 @@ static int look(struct rp__sq_store *s, struct found *f, rp_error *err)
   }
   if (rc != 0) return rc;
   if (!s->read_only) rc = rp__sq_keeper_txn(s, fulltext_work, &f->fulltext, err);
-  if (rc == 0 && f->fulltext.n == 0) rc = text_lines(s->keeper, &f->fulltext, err);
+  /* In one transaction that only reads: writers go on meanwhile. */
+  if (rc == 0 && f->fulltext.n == 0) {
+    rc = rp__sq_exec(s->keeper, "BEGIN", err);
+    if (rc == 0) rc = rp__sq_text_lines(s->keeper, &f->fulltext, err);
+    rp__sq_rollback(s->keeper);
+  }
   if (rc == 0) rc = lines_done(&f->structure, err);
   if (rc == 0) rc = lines_done(&f->fulltext, err);
   /* Where tables or pages are missing there is no asking further, and enough to tell. */

@@ -109,19 +109,6 @@ static int floor_passed(struct rp__sq_conn *c, rp_error *err)
   return rp__sq_done(&q, "write rp_meta", err);
 }
 
-static int group_run(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
-{
-  int rc = run_simple(c, RP_SQ_BEGIN, "begin", err);
-  if (rc == 0) rc = rp__sq_schema_check(c, err);
-  if (rc == 0) rc = rp__sq_meta_get(c, RP_SQ_EVENT_FLOOR, 0, &c->event_floor, err);
-  for (size_t i = 0; rc == 0 && i < n; i++) rc = txn_run(c, group[i], err);
-  if (rc == 0) rc = flush_repeats(c, group, n, err);
-  if (rc == 0 && c->event_floor) rc = floor_passed(c, err);
-  if (rc == 0) rc = run_simple(c, RP_SQ_COMMIT, "commit", err);
-  if (rc != 0) rp__sq_rollback(c);
-  return rc;
-}
-
 static int sync_set(struct rp__sq_conn *c, struct rp__txn **group, size_t n, rp_error *err)
 {
   int want = 1;
@@ -140,7 +127,14 @@ static int group_commit(struct rp__sq_conn *c, struct rp__txn **group, size_t n,
   c->row = 0;
   c->committed = 0;
   c->in_turn = true;
-  int rc = group_run(c, group, n, err);
+  int rc = run_simple(c, RP_SQ_BEGIN, "begin", err);
+  if (rc == 0) rc = rp__sq_schema_check(c, err);
+  if (rc == 0) rc = rp__sq_meta_get(c, RP_SQ_EVENT_FLOOR, 0, &c->event_floor, err);
+  for (size_t i = 0; rc == 0 && i < n; i++) rc = txn_run(c, group[i], err);
+  if (rc == 0) rc = flush_repeats(c, group, n, err);
+  if (rc == 0 && c->event_floor) rc = floor_passed(c, err);
+  if (rc == 0) rc = run_simple(c, RP_SQ_COMMIT, "commit", err);
+  if (rc != 0) rp__sq_rollback(c);
   c->in_turn = false;
   return rc;
 }

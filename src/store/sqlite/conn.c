@@ -35,23 +35,6 @@ static int wal_noted(void *ctx, sqlite3 *db, const char *schema, int pages)
   return SQLITE_OK;
 }
 
-static int conn_setup(struct rp__sq_conn *c, enum rp__sq_use use)
-{
-  static const char *const pragmas[] = {
-      [RP_SQ_WRITER] = "PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "
-                       "PRAGMA cache_size = -16384; PRAGMA synchronous = FULL;",
-      [RP_SQ_KEEPER] = "PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "
-                       "PRAGMA synchronous = NORMAL;",
-      [RP_SQ_READER] = "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA query_only = ON;",
-  };
-  int rc = conn_harden(c->db);
-  if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, c->store->busy_ms);
-  if (rc == SQLITE_OK) rc = sqlite3_exec(c->db, pragmas[use], NULL, NULL, NULL);
-  if (use != RP_SQ_READER) sqlite3_wal_hook(c->db, wal_noted, c);
-  c->synchronous = use == RP_SQ_WRITER ? 2 : 1;
-  return rc;
-}
-
 int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_conn **ret, rp_error *err)
 {
   int flags = s->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
@@ -63,7 +46,20 @@ int rp__sq_conn_open(struct rp__sq_store *s, enum rp__sq_use use, struct rp__sq_
   int rc = sqlite3_open_v2(s->memory[0] ? s->memory : s->path, &c->db,
                            flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, s->vfs ? s->vfs : rp__sq_vfs());
   if (rc == SQLITE_OK) rp__sq_vfs_watch(c);
-  if (rc == SQLITE_OK) rc = conn_setup(c, use);
+  if (rc == SQLITE_OK) {
+    static const char *const pragmas[] = {
+        [RP_SQ_WRITER] = "PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "
+                         "PRAGMA cache_size = -16384; PRAGMA synchronous = FULL;",
+        [RP_SQ_KEEPER] = "PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; "
+                         "PRAGMA synchronous = NORMAL;",
+        [RP_SQ_READER] = "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA query_only = ON;",
+    };
+    rc = conn_harden(c->db);
+    if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(c->db, c->store->busy_ms);
+    if (rc == SQLITE_OK) rc = sqlite3_exec(c->db, pragmas[use], NULL, NULL, NULL);
+    if (use != RP_SQ_READER) sqlite3_wal_hook(c->db, wal_noted, c);
+    c->synchronous = use == RP_SQ_WRITER ? 2 : 1;
+  }
   if (rc != SQLITE_OK) {
     int code = rp__sq_fail(c, rc, "open", err);
     rp__sq_conn_close(c);
@@ -137,18 +133,12 @@ static bool reader_wait(struct rp__sq_pool *p, struct rp__sq_conn **ret)
   return there;
 }
 
-/* Under the pool's lock. */
-static bool can_lend(const struct rp__sq_store *s)
-{
-  return s->short_lived && !s->pool.writing && !s->pool.lent && s->writer && !s->writer->broken &&
-         !rp__sq_conn_is_stale(s->writer);
-}
-
 int rp__sq_reader_take(struct rp__sq_store *s, struct rp__sq_conn **ret, rp_error *err)
 {
   struct rp__sq_pool *p = &s->pool;
   pthread_mutex_lock(&p->mu);
-  if (can_lend(s)) {
+  if (s->short_lived && !s->pool.writing && !s->pool.lent && s->writer && !s->writer->broken &&
+      !rp__sq_conn_is_stale(s->writer)) {
     *ret = p->lent = s->writer;
     pthread_mutex_unlock(&p->mu);
     return 0;

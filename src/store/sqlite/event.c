@@ -42,20 +42,6 @@ static int page_init(struct page *p, int64_t limit)
   return p->rows && p->at ? 0 : RP_E_NOMEM;
 }
 
-static void page_add(struct page *p, const struct rp__sq_event *ev)
-{
-  struct rp__event_row *row = &p->rows[p->n];
-  row->seq = ev->seq;
-  row->at_ms = ev->at;
-  memcpy(row->kind, ev->kind, sizeof row->kind);
-  row->body_len = ev->body.n;
-  row->sealed = ev->sealed;
-  row->damaged = ev->damaged;
-  p->at[p->n++] = p->bytes.n;
-  rp__buf_add(&p->bytes, ev->body.p, ev->body.n);
-  rp__buf_char(&p->bytes, '\0');
-}
-
 /* The journal's end as the head has it, in the page's own transaction. */
 static int head_last(struct rp__sq_q *head, const struct rp__event_range *r, int64_t *ret, rp_error *err)
 {
@@ -77,7 +63,16 @@ static int page_fill(struct page *p, struct rp__sq_q *q, const struct rp__event_
     rp__sq_event_read(q, 0, &ev);
     if (ev.seq != expected && !r->tolerant) return rp__refuse_hole(r->session_id, expected, err);
     if (ev.damaged && !r->tolerant) return rp__refuse_damage(r->session_id, ev.seq, err);
-    page_add(p, &ev);
+    struct rp__event_row *row = &p->rows[p->n];
+    row->seq = ev.seq;
+    row->at_ms = ev.at;
+    memcpy(row->kind, ev.kind, sizeof row->kind);
+    row->body_len = ev.body.n;
+    row->sealed = ev.sealed;
+    row->damaged = ev.damaged;
+    p->at[p->n++] = p->bytes.n;
+    rp__buf_add(&p->bytes, ev.body.p, ev.body.n);
+    rp__buf_char(&p->bytes, '\0');
     if (p->bytes.err) return rp__fail(err, p->bytes.err, "event %lld does not fit into memory", (long long)ev.seq);
     if (p->n == p->max || p->bytes.n >= RP_SQ_PAGE_BYTES) return 0;
   }
@@ -100,9 +95,7 @@ static int page_read(struct rp__sq_store *s, struct page *p, const struct rp__ev
   rc = head_last(&head, r, &last, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_PAGE);
-  rp__sq_int(&q, 1, r->session_ref);
-  rp__sq_int(&q, 2, after);
-  rp__sq_int(&q, 3, p->max);
+  RP_SQ_BIND(&q, RP_SQ_I(r->session_ref), RP_SQ_I(after), RP_SQ_I(p->max));
   return page_fill(p, &q, r, after, last, err);
 }
 
@@ -141,11 +134,8 @@ static int head_adjust(struct rp__sq_conn *c, struct rp__session_row *row, int64
 static int event_rewrite(struct rp__sq_conn *c, int64_t id, int64_t seq, const struct rp__new_event *ev, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_REPLACE);
-  rp__sq_int(&q, 1, id);
-  rp__sq_int(&q, 2, ev->at_ms);
-  rp__sq_text(&q, 3, ev->kind);
-  rp__sq_int(&q, 4, ev->sealed ? FLAG_SEALED : 0);
-  rp__sq_int(&q, 5, (int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len));
+  RP_SQ_BIND(&q, RP_SQ_I(id), RP_SQ_I(ev->at_ms), RP_SQ_T(ev->kind), RP_SQ_I(ev->sealed ? FLAG_SEALED : 0),
+             RP_SQ_I((int64_t)rp__event_sum(seq, ev->at_ms, ev->kind, ev->body, ev->body_len)));
   if (ev->sealed)
     rp__sq_blob(&q, 6, ev->body, ev->body_len);
   else
@@ -177,8 +167,7 @@ int rp__sq_event_replace(struct rp__sq_conn *c, struct rp__op *op, rp_error *err
     return rp__fail(err, RP_E_SEQ_NOT_FOUND, "session %s has no event %lld", row.id, (long long)seq);
 
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_GET);
-  rp__sq_int(&q, 1, row.ref);
-  rp__sq_int(&q, 2, seq);
+  RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_I(seq));
   rc = rp__sq_next(&q, "read event", err);
   if (rc < 0) return rc;
   if (rc == 0) { /* a hole is filled */

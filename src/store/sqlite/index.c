@@ -35,8 +35,7 @@ static int index_write(struct rp__sq_conn *c, enum rp__sq_id id, const struct rp
   rp__event_search_text(rp__json_trusted(ev->body.p, ev->body.n), &text);
   if (text.err) return rp__fail(err, text.err, "event %lld can't be indexed", (long long)ev->seq);
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_int(&q, 1, ev->id);
-  rp__sq_textn(&q, 2, text.p, text.n);
+  RP_SQ_BIND(&q, RP_SQ_I(ev->id), RP_SQ_TN(text.p, text.n));
   return rp__sq_done(&q, "index event", err);
 }
 
@@ -71,8 +70,7 @@ static int step_events(struct rp__sq_conn *c, struct step *s, rp_error *err)
   size_t bytes = 0;
   int rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_UNINDEXED);
-  rp__sq_int(&q, 1, s->at);
-  rp__sq_int(&q, 2, STEP_EVENTS);
+  RP_SQ_BIND(&q, RP_SQ_I(s->at), RP_SQ_I(STEP_EVENTS));
   while (bytes < STEP_BYTES && (rc = rp__sq_next(&q, "read events", err)) != 0) {
     if (rc < 0) return rc;
     struct rp__sq_event ev = {.id = rp__sq_col_int(&q, 0)};

@@ -22,16 +22,6 @@ static int find_start(enum rp__find how, bool scoped, enum rp__sq_id *ret)
   return RP_E_USAGE;
 }
 
-static int refuse_find(enum rp__find how, const char *scope, const char *what, rp_error *err)
-{
-  if (how == RP_FIND_LAST)
-    return rp__fail(err, RP_E_SESSION_NOT_FOUND, scope ? "no session in scope %s yet" : "no session yet",
-                    scope ? scope : "");
-  if (how == RP_FIND_KEY || how == RP_FIND_KEY_ELSEWHERE)
-    return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
-  return rp__refuse_not_found(how == RP_FIND_HIDDEN ? "hidden" : what, err);
-}
-
 /* A prefix that is a whole id names that session, however many ids it begins. */
 static int prefix_unique(struct rp__sq_q *q, const char *what, struct rp__session_row *row, rp_error *err)
 {
@@ -67,7 +57,14 @@ int rp__sq_session_find(struct rp__store *base, enum rp__find how, const char *s
     rp__sq_text(&q, 3, scope);
   }
   rc = rp__sq_next(&q, "find session", err);
-  if (rc == 0) return refuse_find(how, scope, what, err);
+  if (rc == 0) {
+    if (how == RP_FIND_LAST)
+      return rp__fail(err, RP_E_SESSION_NOT_FOUND, scope ? "no session in scope %s yet" : "no session yet",
+                      scope ? scope : "");
+    if (how == RP_FIND_KEY || how == RP_FIND_KEY_ELSEWHERE)
+      return rp__fail(err, RP_E_SESSION_NOT_FOUND, "no session with the key %s", what);
+    return rp__refuse_not_found(how == RP_FIND_HIDDEN ? "hidden" : what, err);
+  }
   if (rc > 0) rc = rp__sq_session_read(&q, &row, err);
   if (rc == 0 && how == RP_FIND_PREFIX) rc = prefix_unique(&q, what, &row, err);
   if (rc != 0) {
@@ -109,10 +106,7 @@ static int session_page(struct rp__sq_store *s, const struct rp__session_filter 
   RP_SQ_AUTO q = rp__sq_query(c, f->trashed ? RP_SQ_SESSION_PAGE_TRASH
                                  : scoped   ? RP_SQ_SESSION_PAGE_IN
                                             : RP_SQ_SESSION_PAGE);
-  rp__sq_int(&q, 1, before);
-  rp__sq_int(&q, 2, statuses);
-  rp__sq_int(&q, 3, f->since_ms);
-  rp__sq_int(&q, 4, max);
+  RP_SQ_BIND(&q, RP_SQ_I(before), RP_SQ_I(statuses), RP_SQ_I(f->since_ms), RP_SQ_I(max));
   if (f->trashed || scoped) rp__sq_text(&q, 5, f->scope);
   while (rows->n < max && (rc = rp__sq_next(&q, "list sessions", err)) > 0) {
     rc = rp__sq_session_read(&q, &rows->row[rows->n++], err);
@@ -125,14 +119,6 @@ static int session_page(struct rp__sq_store *s, const struct rp__session_filter 
 struct place {
   int64_t ref, active_at;
 };
-
-static int cursor_place(struct rp__store *base, const char *cursor, struct place *ret, rp_error *err)
-{
-  RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
-  int rc = rp__sq_session_find(base, RP_FIND_ID, NULL, cursor, &row, err);
-  if (rc == 0) *ret = (struct place){row.ref, row.last_activity_at};
-  return rc;
-}
 
 /* ---- by activity ---- */
 
@@ -154,10 +140,7 @@ static int active_refs(struct rp__sq_store *s, const struct rp__session_filter *
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, scoped ? RP_SQ_SESSION_ACTIVE_IN : RP_SQ_SESSION_ACTIVE);
-  rp__sq_int(&q, 1, behind.ref);
-  rp__sq_int(&q, 2, statuses);
-  rp__sq_int(&q, 3, f->since_ms);
-  rp__sq_int(&q, 4, max);
+  RP_SQ_BIND(&q, RP_SQ_I(behind.ref), RP_SQ_I(statuses), RP_SQ_I(f->since_ms), RP_SQ_I(max));
   if (scoped) rp__sq_text(&q, 5, f->scope);
   rp__sq_int(&q, 6, behind.active_at);
   rp__sq_int(&q, 7, f->trashed);
@@ -209,7 +192,11 @@ int rp__sq_session_list(struct rp__store *base, const struct rp__session_filter 
   struct place behind = {INT64_MAX, INT64_MAX};
   unsigned statuses;
   int left = f->limit > 0 ? f->limit : 50, rc = rp__rule_statuses(f->status, &statuses, err);
-  if (rc == 0 && f->cursor && f->cursor[0]) rc = cursor_place(base, f->cursor, &behind, err);
+  if (rc == 0 && f->cursor && f->cursor[0]) {
+    RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
+    rc = rp__sq_session_find(base, RP_FIND_ID, NULL, f->cursor, &row, err);
+    if (rc == 0) behind = (struct place){row.ref, row.last_activity_at};
+  }
   if (rc != 0) return rc;
   if (f->by_activity) return list_by_activity(base, f, statuses, behind, left, fn, ctx, err);
 
@@ -262,8 +249,7 @@ static int scope_page(struct rp__sq_store *s, const char *after, char (*names)[R
   int n = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_PAGE);
-  rp__sq_textn(&q, 1, after, strlen(after));
-  rp__sq_int(&q, 2, SCOPE_PAGE);
+  RP_SQ_BIND(&q, RP_SQ_TN(after, strlen(after)), RP_SQ_I(SCOPE_PAGE));
   while (n < SCOPE_PAGE && (rc = rp__sq_next(&q, "list scopes", err)) > 0)
     rp__sq_col_str(&q, 0, names[n++], sizeof names[0]);
   return rc < 0 ? rc : n;
@@ -292,8 +278,7 @@ int rp__sq_client_get(struct rp__store *base, int64_t session_ref, const char *c
   int rc = rp__sq_reader_take(rp__sq(base), &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_CLIENT_GET);
-  rp__sq_int(&q, 1, session_ref);
-  rp__sq_text(&q, 2, client_id);
+  RP_SQ_BIND(&q, RP_SQ_I(session_ref), RP_SQ_T(client_id));
   rc = rp__sq_next(&q, "read client", err);
   if (rc < 0) return rc;
   *ret = rc > 0 ? rp__sq_col_count(&q, 0) : 0;

@@ -36,8 +36,7 @@ static int prune_work(struct rp__sq_conn *c, void *arg, rp_error *err)
   int64_t left = 0;
   for (size_t i = 0; i < RP_ARRAY_SIZE(prunes); i++) {
     RP_SQ_AUTO q = rp__sq_query(c, prunes[i].id);
-    rp__sq_int(&q, 1, rp__wall(&c->store->clock) - prunes[i].keep_ms);
-    rp__sq_int(&q, 2, PRUNE_STEP);
+    RP_SQ_BIND(&q, RP_SQ_I(rp__wall(&c->store->clock) - prunes[i].keep_ms), RP_SQ_I(PRUNE_STEP));
     int rc = rp__sq_done(&q, "prune keys", err);
     if (rc != 0) return rc;
     if (sqlite3_changes(c->db) == PRUNE_STEP) left = PRUNE_STEP;

@@ -12,8 +12,7 @@
 static int index_run(struct rp__sq_conn *c, enum rp__sq_id id, int64_t ref, struct rp__str text, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_textn(&q, 2, text.p, text.n);
+  RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_TN(text.p, text.n));
   return rp__sq_done(&q, "index memory", err);
 }
 
@@ -41,8 +40,7 @@ static void memory_read(struct rp__sq_q *q, struct rp__memory_row *row)
 static int memory_find(struct rp__sq_conn *c, const struct rp__memory_row *row, int64_t *ret_ref, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_FIND);
-  rp__sq_text(&q, 1, row->scope);
-  rp__sq_text(&q, 2, row->id);
+  RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_T(row->id));
   int rc = rp__sq_next(&q, "read memory", err);
   if (rc > 0) *ret_ref = rp__sq_col_int(&q, 0);
   return rc;
@@ -74,13 +72,8 @@ static int memory_remove(struct rp__sq_conn *c, const struct rp__memory_row *row
 static int memory_write(struct rp__sq_conn *c, const struct rp__memory_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_PUT);
-  rp__sq_text(&q, 1, row->scope);
-  rp__sq_text(&q, 2, row->id);
-  rp__sq_text(&q, 3, row->session_id);
-  rp__sq_real(&q, 4, row->confidence);
-  rp__sq_int(&q, 5, row->created_at);
-  rp__sq_int(&q, 6, row->updated_at);
-  rp__sq_int(&q, 7, row->sealed);
+  RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_T(row->id), RP_SQ_T(row->session_id), RP_SQ_R(row->confidence),
+             RP_SQ_I(row->created_at), RP_SQ_I(row->updated_at), RP_SQ_I(row->sealed));
   if (row->sealed)
     rp__sq_blob(&q, 8, row->content, row->content_len);
   else
@@ -119,10 +112,7 @@ int rp__sq_memory_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   int64_t sum = (int64_t)rp__memory_sum(&row);
   rp__sq_reset(&get);
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_SET);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_real(&q, 2, row.confidence);
-  rp__sq_int(&q, 3, row.updated_at);
-  rp__sq_int(&q, 4, sum);
+  RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_R(row.confidence), RP_SQ_I(row.updated_at), RP_SQ_I(sum));
   return rp__sq_done(&q, "write memory", err);
 }
 
@@ -228,16 +218,6 @@ static size_t text_keep(struct list *l, const char *p, size_t n)
   return at;
 }
 
-static void row_read(struct list *l, struct rp__sq_q *q, double rank)
-{
-  struct rp__memory_row *row = &l->rows[l->n_rows];
-  memory_read(q, row);
-  row->rank = rank;
-  l->content[l->n_rows] = text_keep(l, row->content, row->content_len);
-  l->categories[l->n_rows] = text_keep(l, row->categories, row->categories ? strlen(row->categories) : 0);
-  l->n_rows++;
-}
-
 /* Rows of the picks from *at on, as many as a page takes; those deleted meanwhile are passed over. */
 static int page_read(struct rp__sq_store *s, struct list *l, size_t *at, rp_error *err)
 {
@@ -249,7 +229,14 @@ static int page_read(struct rp__sq_store *s, struct list *l, size_t *at, rp_erro
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_GET);
     rp__sq_int(&q, 1, l->picks[*at].ref);
     rc = rp__sq_next(&q, "read memory", err);
-    if (rc > 0) row_read(l, &q, l->picks[*at].rank);
+    if (rc > 0) {
+      struct rp__memory_row *row = &l->rows[l->n_rows];
+      memory_read(&q, row);
+      row->rank = l->picks[*at].rank;
+      l->content[l->n_rows] = text_keep(l, row->content, row->content_len);
+      l->categories[l->n_rows] = text_keep(l, row->categories, row->categories ? strlen(row->categories) : 0);
+      l->n_rows++;
+    }
     rc = RP_MIN(rc, 0);
   }
   if (rc == 0 && l->bytes.err) rc = rp__fail(err, l->bytes.err, "a memory is too large");

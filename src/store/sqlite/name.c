@@ -7,23 +7,19 @@ int rp__sq_name_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   const struct rp__name_row *row = op->u.name.row;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_NAME_PUT);
-  rp__sq_text(&q, 1, row->name);
-  rp__sq_text(&q, 2, row->session_id);
-  rp__sq_int(&q, 3, op->now_ms);
+  RP_SQ_BIND(&q, RP_SQ_T(row->name), RP_SQ_T(row->session_id), RP_SQ_I(op->now_ms));
   int rc = rp__sq_done(&q, "write name", err);
   if (rc == 0 && sqlite3_changes(c->db) == 0) rc = rp__refuse_not_found(row->session_id, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO bound = rp__sq_query(c, RP_SQ_NAME_BOUND);
-  rp__sq_text(&bound, 1, row->name);
-  rp__sq_int(&bound, 2, RP_NAMES_MAX);
+  RP_SQ_BIND(&bound, RP_SQ_T(row->name), RP_SQ_I(RP_NAMES_MAX));
   return rp__sq_done(&bound, "bound names", err);
 }
 
 int rp__sq_names_bereave(struct rp__sq_conn *c, int64_t session, int64_t now_ms, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_NAME_BEREAVE);
-  rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, now_ms);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_I(now_ms));
   return rp__sq_done(&q, "write name", err);
 }
 

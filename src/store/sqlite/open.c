@@ -241,14 +241,6 @@ no_mutex:
   return NULL;
 }
 
-/* What others know of failed syncs and losses. */
-static void runs_look(struct rp__sq_store *s)
-{
-  rp__lockfile_look(&s->look, s->runs_path);
-  rp__lockfile_map(&s->look);
-  if (s->look.header) s->sync = &s->look.header->sync;
-}
-
 /* Whether the file is a store, before anything is made of it or beside it. One in use has its locks there. */
 static int existing_check(struct rp__sq_store *s, rp_error *err)
 {
@@ -268,7 +260,10 @@ static int store_start(struct rp__sq_store *s, const struct rp__proc *self, rp_e
   if (s->short_lived) sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   if (s->read_only) {
     RP_AUTOREADER struct rp__sq_conn *c = NULL;
-    runs_look(s);
+    /* What others know of failed syncs and losses. */
+    rp__lockfile_look(&s->look, s->runs_path);
+    rp__lockfile_map(&s->look);
+    if (s->look.header) s->sync = &s->look.header->sync;
     rc = names_check(s->path, err);
     if (rc == 0) rc = rp__sq_reader_take(s, &c, err);
     return rc ? rc : rp__sq_schema_ensure(s, c, err);

@@ -60,6 +60,22 @@ void rp__sq_null(struct rp__sq_q *q, int i)
   if (q->rc == SQLITE_OK) bound(q, sqlite3_bind_null(q->st, i));
 }
 
+void rp__sq_bind(struct rp__sq_q *q, const struct rp__sq_value *values, size_t n)
+{
+  for (size_t k = 0; k < n; k++) {
+    const struct rp__sq_value *v = &values[k];
+    int i = (int)k + 1;
+    switch (v->kind) {
+    case RP_SQ_INT: rp__sq_int(q, i, v->i); break;
+    case RP_SQ_TEXT: rp__sq_text(q, i, v->p); break;
+    case RP_SQ_TEXTN: rp__sq_textn(q, i, v->p, v->n); break;
+    case RP_SQ_BLOB: rp__sq_blob(q, i, v->p, v->n); break;
+    case RP_SQ_BYTES: rp__sq_bytes(q, i, v->p, v->n); break;
+    case RP_SQ_REAL: rp__sq_real(q, i, v->d); break;
+    }
+  }
+}
+
 int rp__sq_next(struct rp__sq_q *q, const char *doing, rp_error *err)
 {
   if (q->rc == SQLITE_OK) {

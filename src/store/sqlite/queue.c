@@ -83,21 +83,6 @@ no_mutex:
   return rp__fail_nomem(err);
 }
 
-/* Waits its turn once. Called and left with mu held. */
-static void helper_turn(struct rp__sq_queue *q)
-{
-  pthread_mutex_unlock(&q->mu);
-  int rc = rp__lockfile_queue_wait(&q->file);
-  pthread_mutex_lock(&q->mu);
-  q->helper_rc = rc;
-  q->state = HELPER_GOT;
-  if (!q->wanted) {
-    if (rc == 0) rp__lockfile_queue_leave(&q->file);
-    q->state = HELPER_IDLE;
-  }
-  pthread_cond_broadcast(&q->changed);
-}
-
 static void *helper_main(void *arg)
 {
   struct rp__sq_queue *q = arg;
@@ -105,7 +90,17 @@ static void *helper_main(void *arg)
   for (;;) {
     while (q->state != HELPER_ASKED && !q->closed) pthread_cond_wait(&q->changed, &q->mu);
     if (q->state != HELPER_ASKED) break;
-    helper_turn(q);
+    /* Waits its turn once, without mu. */
+    pthread_mutex_unlock(&q->mu);
+    int rc = rp__lockfile_queue_wait(&q->file);
+    pthread_mutex_lock(&q->mu);
+    q->helper_rc = rc;
+    q->state = HELPER_GOT;
+    if (!q->wanted) {
+      if (rc == 0) rp__lockfile_queue_leave(&q->file);
+      q->state = HELPER_IDLE;
+    }
+    pthread_cond_broadcast(&q->changed);
   }
   bool orphaned = q->orphaned;
   pthread_mutex_unlock(&q->mu);
@@ -154,19 +149,6 @@ static int helper_wait(struct rp__sq_queue *q, const struct timespec *deadline)
   return q->helper_rc;
 }
 
-/* A turn is a few milliseconds: who has it for so long is stopped or hangs, and somebody has to be told who. */
-static int refuse_turn(const struct rp__sq_queue *q, int timeout_ms, rp_error *err)
-{
-  char who[RP_TURN_TEXT];
-  struct rp__turn t;
-  rp__lockfile_queue_look(&q->file, &t);
-  rp__fail(err, RP_E_BUSY, "no turn to write within %d ms: %s has it", timeout_ms, rp__turn_text(&t, who));
-  if (t.stopped)
-    rp__hint(err, "'kill -CONT %lld' lets it go on; if it is killed, its turn passes on and nothing is lost",
-             (long long)t.pid);
-  return RP_E_BUSY;
-}
-
 int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err)
 {
   struct timespec deadline = rp__ticks_after_us(1000LL * timeout_ms);
@@ -187,7 +169,17 @@ int rp__sq_queue_enter(struct rp__sq_queue *q, int timeout_ms, rp_error *err)
   }
   if (rc == 0) rp__lockfile_queue_sign(&q->file, &q->self);
   pthread_mutex_unlock(&q->mu);
-  if (rc == RP_E_BUSY) return refuse_turn(q, timeout_ms, err);
+  /* A turn is a few milliseconds: who has it for so long is stopped or hangs, and somebody has to be told who. */
+  if (rc == RP_E_BUSY) {
+    char who[RP_TURN_TEXT];
+    struct rp__turn t;
+    rp__lockfile_queue_look(&q->file, &t);
+    rp__fail(err, RP_E_BUSY, "no turn to write within %d ms: %s has it", timeout_ms, rp__turn_text(&t, who));
+    if (t.stopped)
+      rp__hint(err, "'kill -CONT %lld' lets it go on; if it is killed, its turn passes on and nothing is lost",
+               (long long)t.pid);
+    return RP_E_BUSY;
+  }
   return rc ? rp__fail(err, rc, "the queue of writers can't be used") : 0;
 }
 

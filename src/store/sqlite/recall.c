@@ -31,14 +31,8 @@ int rp__sq_recall_write(struct rp__sq_conn *c, const struct rp__session_row *ses
   int rc = rp__sq_run_by_ref(c, &old, 1, session->ref, "write recall", err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECALL_PUT);
-  rp__sq_text(&q, 1, session->scope);
-  rp__sq_int(&q, 2, row->end_ms);
-  rp__sq_text(&q, 3, session->id);
-  rp__sq_int(&q, 4, session->ref);
-  rp__sq_text(&q, 5, row->channel);
-  rp__sq_int(&q, 6, row->n_tasks);
-  rp__sq_int(&q, 7, flags);
-  rp__sq_blob(&q, 8, topics, topics_write(row, topics));
+  RP_SQ_BIND(&q, RP_SQ_T(session->scope), RP_SQ_I(row->end_ms), RP_SQ_T(session->id), RP_SQ_I(session->ref),
+             RP_SQ_T(row->channel), RP_SQ_I(row->n_tasks), RP_SQ_I(flags), RP_SQ_B(topics, topics_write(row, topics)));
   return rp__sq_done(&q, "write recall", err);
 }
 
@@ -99,9 +93,7 @@ static int scan_page(struct rp__sq_store *s, struct scan *x, rp_error *err)
   int seen = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, x->f->channel ? RP_SQ_RECALL_PAGE_OF : RP_SQ_RECALL_PAGE);
-  rp__sq_text(&q, 1, x->f->scope);
-  rp__sq_int(&q, 2, x->before);
-  rp__sq_int(&q, 3, x->f->since_ms);
+  RP_SQ_BIND(&q, RP_SQ_T(x->f->scope), RP_SQ_I(x->before), RP_SQ_I(x->f->since_ms));
   if (x->f->channel) rp__sq_text(&q, 4, x->f->channel);
   while (x->left > 0 && (rc = rp__sq_next(&q, "read recall", err)) > 0) {
     struct rp__recall row;

@@ -46,10 +46,8 @@ static int state_run(struct rp__sq_conn *c, enum rp__sq_id id, const char *sessi
 {
   char start[RP_TIME_TEXT], end[RP_TIME_TEXT], created[RP_TIME_TEXT], updated[RP_TIME_TEXT];
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_text(&q, 1, session_id);
-  rp__sq_text(&q, 2, rp__time_format(row->start_ms, start));
-  rp__sq_text(&q, 3, rp__time_format(row->end_ms, end));
-  rp__sq_text(&q, 4, row->channel[0] ? row->channel : "unknown");
+  RP_SQ_BIND(&q, RP_SQ_T(session_id), RP_SQ_T(rp__time_format(row->start_ms, start)),
+             RP_SQ_T(rp__time_format(row->end_ms, end)), RP_SQ_T(row->channel[0] ? row->channel : "unknown"));
   for (int i = 0; i < RP_PARTS_MAX; i++) rp__sq_text(&q, 5 + i, part_text(row, i));
   rp__sq_text(&q, 12, row->previous_id);
   rp__sq_text(&q, 13, continued_by);
@@ -68,37 +66,6 @@ static int state_write(struct rp__sq_conn *c, const char *id, const struct rp__r
   return state_run(c, RP_SQ_STATE_PUT, id, row, continued_by, err);
 }
 
-/* What session_states has no place for: parts one after the other, each ended by NUL, then the pins that went. */
-static int body_pack(const struct rp__record_row *row, bool parts, struct rp__buf *out, rp_error *err)
-{
-  for (int i = 0; parts && i < RP_PARTS_MAX; i++) {
-    rp__buf_str(out, part_text(row, i));
-    rp__buf_char(out, '\0');
-  }
-  if (row->dropped) rp__buf_str(out, row->dropped);
-  return out->err ? rp__fail(err, out->err, "the record of session %s is too large", row->session_id) : 0;
-}
-
-static int record_write(struct rp__sq_conn *c, int64_t ref, const struct rp__record_row *row, const char *continued_by,
-                        struct rp__str body, uint64_t sum, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_PUT);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_int(&q, 2, row->start_ms);
-  rp__sq_int(&q, 3, row->created_ms);
-  rp__sq_int(&q, 4, row->updated_ms);
-  rp__sq_int(&q, 5, row->crash_recovered);
-  rp__sq_text(&q, 6, row->previous_id);
-  rp__sq_text(&q, 7, continued_by);
-  rp__sq_int(&q, 8, row->sealed_body != NULL);
-  if (body.p)
-    rp__sq_blob(&q, 9, body.p, body.n);
-  else
-    rp__sq_null(&q, 9);
-  rp__sq_int(&q, 10, (int64_t)sum);
-  return rp__sq_done(&q, "write record", err);
-}
-
 static int record_session(struct rp__sq_conn *c, const struct rp__op *op, struct rp__session_row *ret, rp_error *err)
 {
   const struct rp__record_row *row = op->type == RP_OP_RECORD_PUT ? op->u.record.row : NULL;
@@ -109,19 +76,6 @@ static int record_session(struct rp__sq_conn *c, const struct rp__op *op, struct
   return rc ? rc : rp__sq_session_get(c, ret->ref, ret, err);
 }
 
-/* Of what a reader is given: the session's own names, and topics as far as they are kept. */
-static uint64_t record_sum(const struct rp__record_row *row, const struct rp__session_row *session)
-{
-  struct rp__record_row as_read = *row;
-  memcpy(as_read.session_id, session->id, sizeof as_read.session_id);
-  memcpy(as_read.scope, session->scope, sizeof as_read.scope);
-  as_read.n_topics = RP_MIN(row->n_topics, RP_TOPICS_MAX);
-  for (size_t i = 0; i < as_read.n_topics; i++) as_read.topics[i] = (uint32_t)row->topics[i];
-  if (row->dropped && !row->dropped[0]) as_read.dropped = NULL;
-  if (row->sealed_body) as_read.dropped = NULL;
-  return rp__record_sum(&as_read);
-}
-
 int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   RP_CLEANUP(rp__session_row_done) struct rp__session_row session = {0};
@@ -130,7 +84,15 @@ int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   bool foreign = false;
   int rc = record_session(c, op, &session, err);
   if (rc == 0) rc = state_is_foreign(c, &session, &foreign, err);
-  if (rc == 0 && !row->sealed_body) rc = body_pack(row, foreign, &packed, err);
+  /* What session_states has no place for: parts one after the other, each ended by NUL, then the pins that went. */
+  if (rc == 0 && !row->sealed_body) {
+    for (int i = 0; foreign && i < RP_PARTS_MAX; i++) {
+      rp__buf_str(&packed, part_text(row, i));
+      rp__buf_char(&packed, '\0');
+    }
+    if (row->dropped) rp__buf_str(&packed, row->dropped);
+    rc = packed.err ? rp__fail(err, packed.err, "the record of session %s is too large", row->session_id) : 0;
+  }
   if (rc != 0) return rc;
   const char *continued_by = session.continued_by[0] ? session.continued_by : row->continued_by;
   struct rp__str body = {packed.p, packed.n};
@@ -138,7 +100,27 @@ int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   unsigned flags = (row->has_critical ? RP_RECALL_CRITICAL : 0) | (foreign ? RP_RECALL_FOREIGN : 0) |
                    (rp__row_is_out(&session) ? RP_RECALL_OUT : 0);
   rc = rp__sq_recall_write(c, &session, row, flags, err);
-  if (rc == 0) rc = record_write(c, session.ref, row, continued_by, body, record_sum(row, &session), err);
+  if (rc == 0) {
+    /* Of what a reader is given: the session's own names, and topics as far as they are kept. */
+    struct rp__record_row as_read = *row;
+    memcpy(as_read.session_id, session.id, sizeof as_read.session_id);
+    memcpy(as_read.scope, session.scope, sizeof as_read.scope);
+    as_read.n_topics = RP_MIN(row->n_topics, RP_TOPICS_MAX);
+    for (size_t i = 0; i < as_read.n_topics; i++) as_read.topics[i] = (uint32_t)row->topics[i];
+    if (row->dropped && !row->dropped[0]) as_read.dropped = NULL;
+    if (row->sealed_body) as_read.dropped = NULL;
+    uint64_t sum = rp__record_sum(&as_read);
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_PUT);
+    RP_SQ_BIND(&q, RP_SQ_I(session.ref), RP_SQ_I(row->start_ms), RP_SQ_I(row->created_ms), RP_SQ_I(row->updated_ms),
+               RP_SQ_I(row->crash_recovered), RP_SQ_T(row->previous_id), RP_SQ_T(continued_by),
+               RP_SQ_I(row->sealed_body != NULL));
+    if (body.p)
+      rp__sq_blob(&q, 9, body.p, body.n);
+    else
+      rp__sq_null(&q, 9);
+    rp__sq_int(&q, 10, (int64_t)sum);
+    rc = rp__sq_done(&q, "write record", err);
+  }
   if (rc == 0 && !foreign) rc = state_write(c, session.id, row, continued_by, err);
   if (rc == 0) op->ret.ref = session.ref;
   return rc;
@@ -159,8 +141,7 @@ int rp__sq_record_archive(struct rp__sq_conn *c, struct rp__op *op, rp_error *er
 static int continued_write(struct rp__sq_conn *c, enum rp__sq_id id, const struct rp__session_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_int(&q, 1, row->ref);
-  rp__sq_text(&q, 2, row->continued_by);
+  RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_T(row->continued_by));
   return rp__sq_done(&q, "write record", err);
 }
 
@@ -173,32 +154,11 @@ int rp__sq_record_follow(struct rp__sq_conn *c, const struct rp__session_row *ro
   }
   if (rc != 0 || !(fields & (RP_SET_TRASH | RP_SET_SHOWN))) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECALL_SET_OUT);
-  rp__sq_int(&q, 1, row->ref);
-  rp__sq_int(&q, 2, rp__row_is_out(row));
+  RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_I(rp__row_is_out(row)));
   return rp__sq_done(&q, "write recall", err);
 }
 
 /* ---- reading ---- */
-
-/* What rp_recall and rp_records have. */
-static void record_read(struct rp__sq_q *q, struct rp__record_row *ret)
-{
-  int64_t flags = rp__sq_col_int(q, 5);
-  rp__sq_col_str(q, 0, ret->session_id, sizeof ret->session_id);
-  rp__sq_col_str(q, 1, ret->scope, sizeof ret->scope);
-  ret->end_ms = rp__sq_col_time(q, 2);
-  rp__sq_col_str(q, 3, ret->channel, sizeof ret->channel);
-  ret->n_tasks = rp__sq_col_count(q, 4);
-  ret->has_critical = flags & RP_RECALL_CRITICAL;
-  ret->archived = flags & RP_RECALL_ARCHIVED;
-  ret->n_topics = rp__sq_topics_read(rp__sq_col_bytes(q, 6), ret->topics);
-  ret->start_ms = rp__sq_col_time(q, 7);
-  ret->created_ms = rp__sq_col_time(q, 8);
-  ret->updated_ms = rp__sq_col_time(q, 9);
-  ret->crash_recovered = rp__sq_col_int(q, 10) != 0;
-  rp__sq_col_str(q, 11, ret->previous_id, sizeof ret->previous_id);
-  rp__sq_col_str(q, 12, ret->continued_by, sizeof ret->continued_by);
-}
 
 static int part_set(struct rp__record_row *row, int i, struct rp__str text)
 {
@@ -266,7 +226,22 @@ static int record_load(struct rp__sq_conn *c, int64_t session_ref, struct rp__re
   int rc = rp__sq_next(&q, "read record", err);
   if (rc == 0) return rp__fail(err, RP_E_RECORD_NOT_FOUND, "the session has no record");
   if (rc < 0) return rc;
-  record_read(&q, row);
+  /* What rp_recall and rp_records have. */
+  int64_t flags = rp__sq_col_int(&q, 5);
+  rp__sq_col_str(&q, 0, row->session_id, sizeof row->session_id);
+  rp__sq_col_str(&q, 1, row->scope, sizeof row->scope);
+  row->end_ms = rp__sq_col_time(&q, 2);
+  rp__sq_col_str(&q, 3, row->channel, sizeof row->channel);
+  row->n_tasks = rp__sq_col_count(&q, 4);
+  row->has_critical = flags & RP_RECALL_CRITICAL;
+  row->archived = flags & RP_RECALL_ARCHIVED;
+  row->n_topics = rp__sq_topics_read(rp__sq_col_bytes(&q, 6), row->topics);
+  row->start_ms = rp__sq_col_time(&q, 7);
+  row->created_ms = rp__sq_col_time(&q, 8);
+  row->updated_ms = rp__sq_col_time(&q, 9);
+  row->crash_recovered = rp__sq_col_int(&q, 10) != 0;
+  rp__sq_col_str(&q, 11, row->previous_id, sizeof row->previous_id);
+  rp__sq_col_str(&q, 12, row->continued_by, sizeof row->continued_by);
   rc = body_read(c, &q, row, err);
   if (rc != 0 || row->archived || sqlite3_column_type(q.st, 15) == SQLITE_NULL) return rc;
   if ((uint64_t)rp__sq_col_int(&q, 15) == rp__record_sum(row)) return 0;

@@ -24,11 +24,8 @@ int rp__sq_request_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   put64(told + RP_REQUEST_DIGEST, row->epoch);
   put64(told + RP_REQUEST_DIGEST + 8, row->born);
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_REQUEST_PUT);
-  rp__sq_text(&q, 1, row->scope);
-  rp__sq_text(&q, 2, row->key);
-  rp__sq_blob(&q, 3, told, sizeof told);
-  rp__sq_text(&q, 4, row->session_id);
-  rp__sq_int(&q, 5, op->now_ms);
+  RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_T(row->key), RP_SQ_B(told, sizeof told), RP_SQ_T(row->session_id),
+             RP_SQ_I(op->now_ms));
   int rc = rp__sq_done(&q, "write request", err);
   return rc == 0 && sqlite3_changes(c->db) == 0 ? rp__refuse_request(row, err) : rc;
 }
@@ -41,8 +38,7 @@ int rp__sq_request_get(struct rp__store *base, const char *scope, const char *ke
   int rc = rp__sq_reader_take(rp__sq(base), &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_REQUEST_GET);
-  rp__sq_text(&q, 1, scope);
-  rp__sq_text(&q, 2, key);
+  RP_SQ_BIND(&q, RP_SQ_T(scope), RP_SQ_T(key));
   rc = rp__sq_next(&q, "read request", err);
   if (rc < 0) return rc;
   *ret_found = rc > 0;

@@ -2,30 +2,6 @@
 /* Runs: leases, heartbeats, ends, and the list of them. */
 #include "store/sqlite/sqlite.h"
 
-static int run_write(struct rp__sq_conn *c, int64_t session, int64_t epoch, int64_t start_number,
-                     const struct rp__run_row *r, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_PUT);
-  rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, epoch);
-  rp__sq_text(&q, 3, rp__owner_name(r->owner));
-  rp__sq_int(&q, 4, r->slot);
-  rp__sq_int(&q, 5, r->proc.pid);
-  rp__sq_int(&q, 6, r->proc.start);
-  rp__sq_int(&q, 7, (int64_t)r->proc.ns);
-  rp__sq_text(&q, 8, r->proc.boot_id);
-  rp__sq_text(&q, 9, r->host);
-  rp__sq_text(&q, 10, r->version);
-  rp__sq_int(&q, 11, r->started_at);
-  rp__sq_int(&q, 12, r->heartbeat_at);
-  rp__sq_int(&q, 13, r->heartbeat_boot);
-  rp__sq_text(&q, 14, rp__restart_name(r->restart));
-  rp__sq_text(&q, 15, rp__cause_name(r->previous_cause));
-  rp__sq_real(&q, 16, r->elapsed);
-  rp__sq_int(&q, 17, start_number);
-  return rp__sq_done(&q, "write run", err);
-}
-
 static int scope_started(struct rp__sq_conn *c, struct rp__op *op, int64_t ref, rp_error *err)
 {
   RP_CLEANUP(rp__session_row_done) struct rp__session_row row = {0};
@@ -43,13 +19,6 @@ static int scope_started(struct rp__sq_conn *c, struct rp__op *op, int64_t ref, 
   return rp__sq_done(&q, "count start", err);
 }
 
-static int session_started(struct rp__sq_conn *c, int64_t ref, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_STARTED);
-  rp__sq_int(&q, 1, ref);
-  return rp__sq_done(&q, "write session", err);
-}
-
 int rp__sq_lease(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   struct rp__session_row row;
@@ -58,19 +27,30 @@ int rp__sq_lease(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   bool counted = op->u.lease.count_start;
   if (rc == 0 && counted) rc = scope_started(c, op, row.ref, err);
   int64_t number = counted ? op->ret.starts : op->u.lease.run->start_number;
-  if (rc == 0) rc = run_write(c, row.ref, row.epoch, number, op->u.lease.run, err);
+  if (rc == 0) {
+    const struct rp__run_row *r = op->u.lease.run;
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_PUT);
+    RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_I(row.epoch), RP_SQ_T(rp__owner_name(r->owner)), RP_SQ_I(r->slot),
+               RP_SQ_I(r->proc.pid), RP_SQ_I(r->proc.start), RP_SQ_I((int64_t)r->proc.ns), RP_SQ_T(r->proc.boot_id),
+               RP_SQ_T(r->host), RP_SQ_T(r->version), RP_SQ_I(r->started_at), RP_SQ_I(r->heartbeat_at),
+               RP_SQ_I(r->heartbeat_boot), RP_SQ_T(rp__restart_name(r->restart)),
+               RP_SQ_T(rp__cause_name(r->previous_cause)), RP_SQ_R(r->elapsed), RP_SQ_I(number));
+    rc = rp__sq_done(&q, "write run", err);
+  }
   if (rc != 0) return rc;
   op->ret.ref = sqlite3_last_insert_rowid(c->db);
   rc = rp__sq_head_write(c, &row, err);
-  return rc ? rc : session_started(c, row.ref, err);
+  if (rc) return rc;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_STARTED);
+  rp__sq_int(&q, 1, row.ref);
+  return rp__sq_done(&q, "write session", err);
 }
 
 /* The run of an epoch: ref and ended_at. 1 when there is one, 0 when not. */
 static int run_current(struct rp__sq_conn *c, int64_t session, int64_t epoch, struct rp__run_row *ret, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_CURRENT);
-  rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, epoch);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_I(epoch));
   int rc = rp__sq_next(&q, "read run", err);
   if (rc <= 0) return rc;
   ret->ref = rp__sq_col_int(&q, 0);
@@ -89,13 +69,10 @@ int rp__sq_run_end(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   }
   if (rc < 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_END);
-  rp__sq_int(&q, 1, run.ref);
-  rp__sq_int(&q, 2, row.ref);
-  rp__sq_int(&q, 3, op->u.run_end.ended_at ? op->u.run_end.ended_at : op->now_ms);
-  rp__sq_text(&q, 4, rp__cause_name(op->u.run_end.cause));
-  rp__sq_text(&q, 5, op->u.run_end.evidence);
-  rp__sq_text(&q, 6, op->u.run_end.reason);
-  rp__sq_int(&q, 7, op->u.run_end.still_at);
+  RP_SQ_BIND(&q, RP_SQ_I(run.ref), RP_SQ_I(row.ref),
+             RP_SQ_I(op->u.run_end.ended_at ? op->u.run_end.ended_at : op->now_ms),
+             RP_SQ_T(rp__cause_name(op->u.run_end.cause)), RP_SQ_T(op->u.run_end.evidence),
+             RP_SQ_T(op->u.run_end.reason), RP_SQ_I(op->u.run_end.still_at));
   op->ret.ref = run.ref;
   rc = rp__sq_done(&q, "end run", err);
   if (rc == 0 && op->u.run_end.still_at && sqlite3_changes(c->db) == 0) return rp__refuse_run(op->session_id, err);
@@ -113,9 +90,7 @@ int rp__sq_heartbeat(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   rc = rp__rule_heartbeat(op, &row, found ? &run : NULL, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_BEAT);
-  rp__sq_int(&q, 1, run.ref);
-  rp__sq_int(&q, 2, op->now_ms);
-  rp__sq_int(&q, 3, op->u.heartbeat.boot_ms);
+  RP_SQ_BIND(&q, RP_SQ_I(run.ref), RP_SQ_I(op->now_ms), RP_SQ_I(op->u.heartbeat.boot_ms));
   return rp__sq_done(&q, "write heartbeat", err);
 }
 
@@ -166,9 +141,7 @@ static int run_page(struct rp__sq_store *s, const struct rp__run_filter *f, int6
   if (f->open_only && f->session_ref) id = RP_SQ_RUN_PAGE_OPEN_OF;
   if (f->open_only && !f->session_ref) id = f->scope ? RP_SQ_RUN_PAGE_OPEN_IN : RP_SQ_RUN_PAGE_OPEN;
   RP_SQ_AUTO q = rp__sq_query(c, id);
-  rp__sq_int(&q, 1, before);
-  rp__sq_text(&q, 2, f->scope);
-  rp__sq_int(&q, 3, max);
+  RP_SQ_BIND(&q, RP_SQ_I(before), RP_SQ_T(f->scope), RP_SQ_I(max));
   if (f->session_ref) rp__sq_int(&q, 4, f->session_ref);
   if (id == RP_SQ_RUN_PAGE_IN || id == RP_SQ_RUN_PAGE_OPEN_IN) rp__sq_text(&q, 5, f->channel);
   while (n < max && (rc = rp__sq_next(&q, "list runs", err)) > 0) run_read(&q, &rows[n++]);
@@ -195,11 +168,8 @@ static int64_t quiet_refs(struct rp__sq_store *s, const struct rp__run_filter *f
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RUN_QUIET);
-  rp__sq_text(&q, 1, f->scope);
-  rp__sq_text(&q, 2, f->leave_out->boot_id);
-  rp__sq_int(&q, 3, f->leave_out->after);
-  rp__sq_int(&q, 4, f->leave_out->upto);
-  rp__sq_int(&q, 5, QUIET_MAX);
+  RP_SQ_BIND(&q, RP_SQ_T(f->scope), RP_SQ_T(f->leave_out->boot_id), RP_SQ_I(f->leave_out->after),
+             RP_SQ_I(f->leave_out->upto), RP_SQ_I(QUIET_MAX));
   while ((rc = rp__sq_next(&q, "list runs", err)) > 0) {
     if (n == cap) {
       cap = cap ? cap * 2 : RUN_PAGE;
@@ -243,11 +213,6 @@ static int run_get(struct rp__sq_store *s, int64_t ref, struct rp__run_row *ret,
   return rc;
 }
 
-static bool run_fits(const struct rp__run_filter *f, const struct rp__run_row *row)
-{
-  return !f->session_ref || f->session_ref == row->session_ref;
-}
-
 static int quiet_list(struct rp__sq_store *s, const struct rp__run_filter *f, rp__run_row_fn *fn, void *ctx,
                       rp_error *err)
 {
@@ -258,7 +223,7 @@ static int quiet_list(struct rp__sq_store *s, const struct rp__run_filter *f, rp
     if (i > 0 && refs[i] == refs[i - 1]) continue;
     int rc = run_get(s, refs[i], &row, err);
     if (rc < 0) return rc;
-    if (rc == 0 || !run_fits(f, &row)) continue;
+    if (rc == 0 || (f->session_ref && f->session_ref != row.session_ref)) continue;
     left--;
     rc = hand_out(s, f, &row, fn, ctx, err);
     if (rc != 0) return rc;

@@ -345,20 +345,6 @@ static int schema_migrate(struct rp__sq_store *s, struct rp__sq_conn *c, rp_erro
   return rc;
 }
 
-static int page_size_read(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error *err)
-{
-  sqlite3_stmt *st = NULL;
-  int rc = sqlite3_prepare_v2(c->db, "PRAGMA page_size", -1, &st, NULL);
-  if (rc == SQLITE_OK) rc = sqlite3_step(st);
-  bool read = rc == SQLITE_ROW;
-  if (read)
-    s->page_size = sqlite3_column_int(st, 0);
-  else
-    rc = rp__sq_fail(c, rc, "read page size", err);
-  sqlite3_finalize(st);
-  return read ? 0 : rc;
-}
-
 int rp__sq_refuse_bare(const struct rp__sq_store *s, rp_error *err)
 {
   char lost[300];
@@ -387,5 +373,15 @@ int rp__sq_schema_ensure(struct rp__sq_store *s, struct rp__sq_conn *c, rp_error
   if (s->read_only) return version < RP_SQ_SCHEMA ? refuse_version(s, version, err) : 0;
   if (!s->memory[0]) rc = journal_is_wal(c, "PRAGMA journal_mode", &wal, err);
   if (rc == 0 && (version < RP_SQ_SCHEMA || !wal)) rc = schema_migrate(s, c, err);
-  return rc ? rc : page_size_read(s, c, err);
+  if (rc) return rc;
+  sqlite3_stmt *st = NULL;
+  rc = sqlite3_prepare_v2(c->db, "PRAGMA page_size", -1, &st, NULL);
+  if (rc == SQLITE_OK) rc = sqlite3_step(st);
+  bool read = rc == SQLITE_ROW;
+  if (read)
+    s->page_size = sqlite3_column_int(st, 0);
+  else
+    rc = rp__sq_fail(c, rc, "read page size", err);
+  sqlite3_finalize(st);
+  return read ? 0 : rc;
 }

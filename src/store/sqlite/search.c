@@ -89,19 +89,6 @@ static void on_said(void *ctx, int64_t place, const char *term, size_t n)
   }
 }
 
-/* An index that is damaged names events that say something else. */
-static int is_said(struct rp__sq_conn *c, struct asked *a, struct rp__str text, bool *ret, rp_error *err)
-{
-  for (size_t k = 0; k < a->n; k++) {
-    a->phrase[k].begun = 0;
-    a->phrase[k].found = a->phrase[k].n == 0; /* marks between words alone */
-  }
-  int rc = rp__sq_tokenize(c, &a->tokenizer, text, on_said, a, err);
-  *ret = true;
-  for (size_t k = 0; k < a->n; k++) *ret = *ret && a->phrase[k].found;
-  return rc;
-}
-
 /* ---- hits ---- */
 
 /* What a hit is made of, copied, so that nothing is open while hits are handed out. */
@@ -138,7 +125,14 @@ static int hit_read(struct rp__sq_q *q, const struct rp__terms *t, struct asked 
   rp__event_search_text(rp__json_trusted(ev.body.p, ev.body.n), &hits->text);
   if (hits->text.err) return rp__fail(err, hits->text.err, "event %lld does not fit into memory", (long long)ev.seq);
   struct rp__str text = {hits->text.p ? hits->text.p : "", hits->text.n};
-  int rc = is_said(q->c, asked, text, &said, err);
+  /* An index that is damaged names events that say something else. */
+  for (size_t k = 0; k < asked->n; k++) {
+    asked->phrase[k].begun = 0;
+    asked->phrase[k].found = asked->phrase[k].n == 0; /* marks between words alone */
+  }
+  int rc = rp__sq_tokenize(q->c, &asked->tokenizer, text, on_said, asked, err);
+  said = true;
+  for (size_t k = 0; k < asked->n; k++) said = said && asked->phrase[k].found;
   if (rc != 0 || !said) return rc;
   rp__sq_col_str(q, 0, h->session_id, sizeof h->session_id);
   rp__sq_col_str(q, 1, h->scope, sizeof h->scope);
@@ -167,9 +161,7 @@ static int hits_read(struct rp__sq_store *s, const struct rp__terms *t, const ch
   if (rc == 0 && at >= 0) rc = asked_open(c, t, &asked, err);
   if (rc != 0 || at < 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_INDEX_SEARCH);
-  rp__sq_textn(&q, 1, match.p, match.n);
-  rp__sq_text(&q, 2, scope);
-  rp__sq_int(&q, 3, hits->max);
+  RP_SQ_BIND(&q, RP_SQ_TN(match.p, match.n), RP_SQ_T(scope), RP_SQ_I(hits->max));
   while (hits->n < hits->max && (rc = rp__sq_next(&q, "search", err)) > 0) {
     rc = hit_read(&q, t, &asked, hits, err);
     if (rc != 0) return rc;

@@ -33,15 +33,9 @@ int rp__sq_session_read(struct rp__sq_q *q, struct rp__session_row *ret, rp_erro
 int rp__sq_head_write(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_SET);
-  rp__sq_int(&q, 1, row->ref);
-  rp__sq_int(&q, 2, row->status);
-  rp__sq_int(&q, 3, row->epoch);
-  rp__sq_int(&q, 4, row->last_seq);
-  rp__sq_int(&q, 5, row->snap_seq);
-  rp__sq_int(&q, 6, row->tail_bytes);
-  rp__sq_int(&q, 7, row->bytes);
-  rp__sq_int(&q, 8, row->last_activity_at);
-  rp__sq_int(&q, 9, row->ended_at);
+  RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_I(row->status), RP_SQ_I(row->epoch), RP_SQ_I(row->last_seq),
+             RP_SQ_I(row->snap_seq), RP_SQ_I(row->tail_bytes), RP_SQ_I(row->bytes), RP_SQ_I(row->last_activity_at),
+             RP_SQ_I(row->ended_at));
   unsigned char tails[RP_TAILS_BYTES];
   rp__sq_bytes(&q, 10, tails, rp__tails_write(&row->tails, tails));
   return rp__sq_done(&q, "write session", err);
@@ -60,8 +54,7 @@ static int key_is_free(struct rp__sq_conn *c, const struct rp__session_row *row,
 {
   if (!row->key[0] || rp__row_is_out(row)) return 0;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_BY_KEY_IN);
-  rp__sq_text(&q, 1, row->key);
-  rp__sq_text(&q, 2, row->scope);
+  RP_SQ_BIND(&q, RP_SQ_T(row->key), RP_SQ_T(row->scope));
   int rc = rp__sq_next(&q, "read session", err);
   if (rc <= 0) return rc;
   struct rp__session_row head;
@@ -80,39 +73,11 @@ static int counted(struct rp__sq_conn *c, enum rp__sq_id id, const char *name, i
   return rp__sq_done(&q, "count", err);
 }
 
-static int session_write(struct rp__sq_conn *c, int64_t ref, const struct rp__session_row *row, rp_error *err)
-{
-  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_PUT);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_text(&q, 2, row->id);
-  rp__sq_text(&q, 3, row->scope);
-  rp__sq_text(&q, 4, row->key);
-  rp__sq_text(&q, 5, row->channel);
-  rp__sq_text(&q, 6, row->provider);
-  rp__sq_int(&q, 7, row->created_at);
-  rp__sq_text(&q, 8, row->previous_id);
-  rp__sq_text(&q, 9, row->continued_by);
-  rp__sq_text(&q, 10, row->forked_from);
-  rp__sq_int(&q, 11, row->forked_at_seq);
-  rp__sq_int(&q, 12, row->crash_recovered);
-  rp__sq_int(&q, 13, row->sealed);
-  rp__sq_int(&q, 14, row->hidden);
-  rp__sq_text(&q, 15, row->meta);
-  rp__sq_int(&q, 16, row->trashed_at);
-  rp__sq_int(&q, 17, row->held_at);
-  rp__sq_text(&q, 18, row->name);
-  return rp__sq_done(&q, "write session", err);
-}
-
 static int head_put(struct rp__sq_conn *c, int64_t ref, const struct rp__session_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_PUT);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_int(&q, 2, row->status);
-  rp__sq_int(&q, 3, row->epoch);
-  rp__sq_int(&q, 4, row->last_activity_at);
-  rp__sq_int(&q, 5, row->ended_at);
-  rp__sq_int(&q, 6, rp__sq_tag(row->id));
+  RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_I(row->status), RP_SQ_I(row->epoch), RP_SQ_I(row->last_activity_at),
+             RP_SQ_I(row->ended_at), RP_SQ_I(rp__sq_tag(row->id)));
   return rp__sq_done(&q, "write session", err);
 }
 
@@ -124,7 +89,15 @@ int rp__sq_session_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   if (rc == 0) rc = key_is_free(c, row, err);
   /* Numbers are never given twice, so that a stale reference can't name another session. */
   if (rc == 0) rc = counted(c, RP_SQ_SESSION_COUNT, "last_session", &ref, err);
-  if (rc == 0) rc = session_write(c, ref, row, err);
+  if (rc == 0) {
+    RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_PUT);
+    RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_T(row->id), RP_SQ_T(row->scope), RP_SQ_T(row->key), RP_SQ_T(row->channel),
+               RP_SQ_T(row->provider), RP_SQ_I(row->created_at), RP_SQ_T(row->previous_id), RP_SQ_T(row->continued_by),
+               RP_SQ_T(row->forked_from), RP_SQ_I(row->forked_at_seq), RP_SQ_I(row->crash_recovered),
+               RP_SQ_I(row->sealed), RP_SQ_I(row->hidden), RP_SQ_T(row->meta), RP_SQ_I(row->trashed_at),
+               RP_SQ_I(row->held_at), RP_SQ_T(row->name));
+    rc = rp__sq_done(&q, "write session", err);
+  }
   if (rc == 0) rc = head_put(c, ref, row, err);
   if (rc == 0 && op->u.session_put.count_start) rc = counted(c, RP_SQ_SCOPE_START, row->scope, &op->ret.starts, err);
   if (rc == 0) op->ret.ref = ref;
@@ -147,8 +120,7 @@ static int counters_compute(struct rp__sq_conn *c, struct rp__session_row *row, 
   if (rc == 0 && row->epoch >= RP_SEQ_MAX) rc = rp__sq_number(c, RP_SQ_RUN_EPOCH, &row->ref, 0, &row->epoch, err);
   for (int tail = 0; rc == 0 && tail < 2; tail++) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_BYTES);
-    rp__sq_int(&q, 1, row->ref);
-    rp__sq_int(&q, 2, tail ? row->snap_seq : 0);
+    RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_I(tail ? row->snap_seq : 0));
     rc = rp__sq_next(&q, "count events", err);
     if (rc < 0) return rc;
     if (!tail) row->last_seq = rp__sq_col_count(&q, 0);
@@ -171,15 +143,9 @@ int rp__sq_head_restore(struct rp__sq_conn *c, int64_t ref, const char *id, rp_e
 static int session_update(struct rp__sq_conn *c, const struct rp__session_row *row, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SESSION_SET);
-  rp__sq_int(&q, 1, row->ref);
-  rp__sq_int(&q, 2, row->created_at);
-  rp__sq_text(&q, 3, row->continued_by);
-  rp__sq_int(&q, 4, row->crash_recovered);
-  rp__sq_int(&q, 5, row->hidden);
-  rp__sq_text(&q, 6, row->meta);
-  rp__sq_int(&q, 7, row->trashed_at);
-  rp__sq_int(&q, 8, row->held_at);
-  rp__sq_text(&q, 9, row->name);
+  RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_I(row->created_at), RP_SQ_T(row->continued_by), RP_SQ_I(row->crash_recovered),
+             RP_SQ_I(row->hidden), RP_SQ_T(row->meta), RP_SQ_I(row->trashed_at), RP_SQ_I(row->held_at),
+             RP_SQ_T(row->name));
   int rc = rp__sq_done(&q, "write session", err);
   return rc ? rc : rp__sq_head_write(c, row, err);
 }
@@ -210,9 +176,7 @@ int rp__sq_scope_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   if (rc == 0) rc = rp__rule_scope_set(op, &now, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_SET);
-  rp__sq_text(&q, 1, op->u.scope_set.scope);
-  rp__sq_int(&q, 2, row->sealed);
-  rp__sq_blob(&q, 3, row->key_id, sizeof row->key_id);
+  RP_SQ_BIND(&q, RP_SQ_T(op->u.scope_set.scope), RP_SQ_I(row->sealed), RP_SQ_B(row->key_id, sizeof row->key_id));
   return rp__sq_done(&q, "write scope", err);
 }
 
@@ -220,9 +184,7 @@ int rp__sq_scope_raise(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   const struct rp__scope_row *row = op->u.scope_set.row;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SCOPE_RAISE);
-  rp__sq_text(&q, 1, op->u.scope_set.scope);
-  rp__sq_int(&q, 2, row->starts);
-  rp__sq_int(&q, 3, row->robot);
+  RP_SQ_BIND(&q, RP_SQ_T(op->u.scope_set.scope), RP_SQ_I(row->starts), RP_SQ_I(row->robot));
   return rp__sq_done(&q, "write scope", err);
 }
 
@@ -245,23 +207,13 @@ static int session_unindex(struct rp__sq_conn *c, int64_t ref, rp_error *err)
   int rc = rp__sq_index_at(c, &at, err);
   if (rc != 0 || at < 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_INDEXED);
-  rp__sq_int(&q, 1, ref);
-  rp__sq_int(&q, 2, at);
+  RP_SQ_BIND(&q, RP_SQ_I(ref), RP_SQ_I(at));
   while ((rc = rp__sq_next(&q, "read events", err)) > 0) {
     struct rp__sq_event ev = {.id = rp__sq_col_int(&q, 0)};
     rp__sq_event_read(&q, 1, &ev);
     rc = rp__sq_index_remove(c, &ev, err);
     if (rc != 0) return rc;
   }
-  return rc;
-}
-
-/* A mark beyond the events would make the index doubtful. */
-static int index_mark_lower(struct rp__sq_conn *c, int64_t max, rp_error *err)
-{
-  int64_t at;
-  int rc = rp__sq_index_at(c, &at, err);
-  if (rc == 0 && at > max) rc = rp__sq_meta_set(c, RP_SQ_INDEXED, max, err);
   return rc;
 }
 
@@ -273,7 +225,12 @@ static int event_floor_raise(struct rp__sq_conn *c, int64_t top, rp_error *err)
 {
   int64_t max;
   int rc = rp__sq_number(c, RP_SQ_EVENT_MAX, NULL, 0, &max, err);
-  if (rc == 0) rc = index_mark_lower(c, max, err);
+  /* A mark beyond the events would make the index doubtful. */
+  if (rc == 0) {
+    int64_t at;
+    rc = rp__sq_index_at(c, &at, err);
+    if (rc == 0 && at > max) rc = rp__sq_meta_set(c, RP_SQ_INDEXED, max, err);
+  }
   if (rc != 0 || max >= top || c->event_floor >= top) return rc;
   c->event_floor = top; /* also when this is undone: a floor too high does no harm */
   return rp__sq_meta_set(c, RP_SQ_EVENT_FLOOR, top, err);

@@ -9,16 +9,13 @@ static int head_snapshot(struct rp__sq_conn *c, const struct rp__session_row *ro
   int rc = 0;
   if (seq < row->last_seq) {
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_BYTES);
-    rp__sq_int(&q, 1, row->ref);
-    rp__sq_int(&q, 2, seq);
+    RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_I(seq));
     rc = rp__sq_next(&q, "count events", err);
     if (rc < 0) return rc;
     tail = rp__sq_col_count(&q, 1);
   }
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_HEAD_SNAPSHOT);
-  rp__sq_int(&q, 1, row->ref);
-  rp__sq_int(&q, 2, seq);
-  rp__sq_int(&q, 3, tail);
+  RP_SQ_BIND(&q, RP_SQ_I(row->ref), RP_SQ_I(seq), RP_SQ_I(tail));
   return rp__sq_done(&q, "write session", err);
 }
 
@@ -36,15 +33,8 @@ static int snapshot_write(struct rp__sq_conn *c, int64_t session, int64_t n, con
                           rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SNAPSHOT_PUT);
-  rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, n);
-  rp__sq_int(&q, 3, row->seq);
-  rp__sq_int(&q, 4, row->at_ms);
-  rp__sq_int(&q, 5, row->raw_size);
-  rp__sq_int(&q, 6, row->size);
-  rp__sq_int(&q, 7, row->sealed);
-  rp__sq_text(&q, 8, row->reason);
-  rp__sq_blob(&q, 9, row->data, (size_t)row->size);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_I(n), RP_SQ_I(row->seq), RP_SQ_I(row->at_ms), RP_SQ_I(row->raw_size),
+             RP_SQ_I(row->size), RP_SQ_I(row->sealed), RP_SQ_T(row->reason), RP_SQ_B(row->data, (size_t)row->size));
   return rp__sq_done(&q, "write snapshot", err);
 }
 
@@ -70,8 +60,7 @@ int rp__sq_snapshot_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *e
   if (rc == 0) rc = rp__rule_epoch(op, &row, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SNAPSHOT_DELETE);
-  rp__sq_int(&q, 1, row.ref);
-  rp__sq_int(&q, 2, n);
+  RP_SQ_BIND(&q, RP_SQ_I(row.ref), RP_SQ_I(n));
   rc = rp__sq_done(&q, "delete snapshot", err);
   if (rc == 0 && sqlite3_changes(c->db) == 0 && op->u.snapshot_delete.if_there) return 0;
   if (rc == 0 && sqlite3_changes(c->db) == 0)
@@ -103,9 +92,7 @@ static int snapshot_page(struct rp__sq_store *s, int64_t session, int64_t before
   int n = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_SNAPSHOT_PAGE);
-  rp__sq_int(&q, 1, session);
-  rp__sq_int(&q, 2, before);
-  rp__sq_int(&q, 3, SNAPSHOT_PAGE);
+  RP_SQ_BIND(&q, RP_SQ_I(session), RP_SQ_I(before), RP_SQ_I(SNAPSHOT_PAGE));
   while (n < SNAPSHOT_PAGE && (rc = rp__sq_next(&q, "list snapshots", err)) > 0) snapshot_read(&q, &rows[n++]);
   return rc < 0 ? rc : n;
 }

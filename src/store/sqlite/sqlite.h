@@ -226,6 +226,24 @@ void rp__sq_blob(struct rp__sq_q *q, int i, const void *p, size_t n);
 void rp__sq_bytes(struct rp__sq_q *q, int i, const void *p, size_t n); /* NULL when there are none */
 void rp__sq_real(struct rp__sq_q *q, int i, double v);
 void rp__sq_null(struct rp__sq_q *q, int i);
+/* Values for the parameters from the first on, each bound as the function of its kind above does it. */
+enum rp__sq_kind { RP_SQ_INT, RP_SQ_TEXT, RP_SQ_TEXTN, RP_SQ_BLOB, RP_SQ_BYTES, RP_SQ_REAL };
+struct rp__sq_value {
+  enum rp__sq_kind kind;
+  int64_t i;
+  double d;
+  const void *p;
+  size_t n;
+};
+#define RP_SQ_I(v) ((struct rp__sq_value){.kind = RP_SQ_INT, .i = (v)})
+#define RP_SQ_R(v) ((struct rp__sq_value){.kind = RP_SQ_REAL, .d = (v)})
+#define RP_SQ_T(s) ((struct rp__sq_value){.kind = RP_SQ_TEXT, .p = (s)})
+#define RP_SQ_TN(s, n_) ((struct rp__sq_value){.kind = RP_SQ_TEXTN, .p = (s), .n = (n_)})
+#define RP_SQ_B(bytes, n_) ((struct rp__sq_value){.kind = RP_SQ_BLOB, .p = (bytes), .n = (n_)})
+#define RP_SQ_BN(bytes, n_) ((struct rp__sq_value){.kind = RP_SQ_BYTES, .p = (bytes), .n = (n_)})
+#define RP_SQ_VALUES(...) ((const struct rp__sq_value[]){__VA_ARGS__})
+#define RP_SQ_BIND(q, ...) rp__sq_bind((q), RP_SQ_VALUES(__VA_ARGS__), RP_ARRAY_SIZE(RP_SQ_VALUES(__VA_ARGS__)))
+void rp__sq_bind(struct rp__sq_q *q, const struct rp__sq_value *values, size_t n);
 /* 1: a row, 0: no more, negative: failed. */
 RP_MUST_USE int rp__sq_next(struct rp__sq_q *q, const char *doing, rp_error *err);
 /* Runs it to its end. */

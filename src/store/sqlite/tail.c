@@ -37,8 +37,7 @@ static int stream_read(struct rp__sq_conn *c, struct streams *x, const struct rp
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_EVENT_TAIL);
   struct rp__tail_row *row = &x->rows[x->n];
   struct rp__sq_event ev;
-  rp__sq_int(&q, 1, of->session_ref);
-  rp__sq_int(&q, 2, at->seq);
+  RP_SQ_BIND(&q, RP_SQ_I(of->session_ref), RP_SQ_I(at->seq));
   int rc = rp__sq_next(&q, "read event", err);
   if (rc <= 0) return rc; /* an event that is missing is verify's business */
   rp__sq_event_read(&q, 0, &ev);

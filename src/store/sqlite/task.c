@@ -12,12 +12,8 @@ int rp__sq_task_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   rc = rp__sq_head(c, said, &row, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_TASK_PUT);
-  rp__sq_text(&q, 1, op->u.task_put.scope);
-  rp__sq_int(&q, 2, (int64_t)op->u.task_put.hash);
-  rp__sq_int(&q, 3, row.ref);
-  rp__sq_int(&q, 4, seq);
-  rp__sq_int(&q, 5, op->u.task_put.at_ms);
-  rp__sq_int(&q, 6, op->u.task_put.open);
+  RP_SQ_BIND(&q, RP_SQ_T(op->u.task_put.scope), RP_SQ_I((int64_t)op->u.task_put.hash), RP_SQ_I(row.ref), RP_SQ_I(seq),
+             RP_SQ_I(op->u.task_put.at_ms), RP_SQ_I(op->u.task_put.open));
   return rp__sq_done(&q, "write task", err);
 }
 
@@ -29,8 +25,7 @@ int rp__sq_task_get(struct rp__store *base, const char *scope, uint64_t hash, st
   int rc = rp__sq_reader_take(rp__sq(base), &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_TASK_GET);
-  rp__sq_text(&q, 1, scope);
-  rp__sq_int(&q, 2, (int64_t)hash);
+  RP_SQ_BIND(&q, RP_SQ_T(scope), RP_SQ_I((int64_t)hash));
   rc = rp__sq_next(&q, "read task", err);
   if (rc < 0) return rc;
   *ret_found = rc > 0;

@@ -35,22 +35,16 @@ int rp__sq_token_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   int rc = token_find(c, row->id, &there, err);
   if (rc != 0) return rc < 0 ? rc : rp__refuse_token_id(row, err);
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_TOKEN_PUT);
-  rp__sq_text(&q, 1, row->id);
-  rp__sq_text(&q, 2, row->name);
-  rp__sq_text(&q, 3, row->scope);
-  rp__sq_int(&q, 4, row->read_only);
-  rp__sq_blob(&q, 5, row->hash, sizeof row->hash);
-  rp__sq_int(&q, 6, row->created_at);
-  rp__sq_int(&q, 7, row->expires_at);
-  rp__sq_int(&q, 8, row->last_used_at);
+  RP_SQ_BIND(&q, RP_SQ_T(row->id), RP_SQ_T(row->name), RP_SQ_T(row->scope), RP_SQ_I(row->read_only),
+             RP_SQ_B(row->hash, sizeof row->hash), RP_SQ_I(row->created_at), RP_SQ_I(row->expires_at),
+             RP_SQ_I(row->last_used_at));
   return rp__sq_done(&q, "write token", err);
 }
 
 int rp__sq_token_used(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_TOKEN_USED);
-  rp__sq_text(&q, 1, op->u.token.row->id);
-  rp__sq_int(&q, 2, op->u.token.row->last_used_at);
+  RP_SQ_BIND(&q, RP_SQ_T(op->u.token.row->id), RP_SQ_I(op->u.token.row->last_used_at));
   return rp__sq_done(&q, "write token", err);
 }
 
@@ -63,17 +57,6 @@ int rp__sq_token_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   return sqlite3_changes(c->db) > 0 ? 0 : rp__refuse_token(op->u.token.row, err);
 }
 
-static int token_one(struct rp__sq_store *s, const char *id, rp__token_fn *fn, void *ctx, rp_error *err)
-{
-  struct rp__sq_conn *c = NULL;
-  struct rp__token_row row;
-  int rc = rp__sq_reader_take(s, &c, err);
-  if (rc != 0) return rc;
-  rc = token_find(c, id, &row, err);
-  rp__sq_reader_give(c);
-  return rc > 0 ? fn(ctx, &row) : rc;
-}
-
 /* At most TOKEN_PAGE rows made after *at, which moves on. Their number, or an error. */
 static int page_read(struct rp__sq_store *s, int64_t *at, struct rp__token_row *rows, rp_error *err)
 {
@@ -81,8 +64,7 @@ static int page_read(struct rp__sq_store *s, int64_t *at, struct rp__token_row *
   int n = 0, rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_TOKEN_PAGE);
-  rp__sq_int(&q, 1, *at);
-  rp__sq_int(&q, 2, TOKEN_PAGE);
+  RP_SQ_BIND(&q, RP_SQ_I(*at), RP_SQ_I(TOKEN_PAGE));
   while (n < TOKEN_PAGE && (rc = rp__sq_next(&q, "read tokens", err)) > 0) token_read(&q, &rows[n++], at);
   return rc < 0 ? rc : n;
 }
@@ -91,7 +73,15 @@ int rp__sq_token_list(struct rp__store *base, const char *id, rp__token_fn *fn, 
 {
   int64_t at = 0;
   int n = TOKEN_PAGE;
-  if (id) return token_one(rp__sq(base), id, fn, ctx, err);
+  if (id) {
+    struct rp__sq_conn *c = NULL;
+    struct rp__token_row row;
+    int rc = rp__sq_reader_take(rp__sq(base), &c, err);
+    if (rc != 0) return rc;
+    rc = token_find(c, id, &row, err);
+    rp__sq_reader_give(c);
+    return rc > 0 ? fn(ctx, &row) : rc;
+  }
   RP_AUTOFREE struct rp__token_row *rows = malloc(TOKEN_PAGE * sizeof *rows);
   if (!rows) return rp__fail_nomem(err);
   while (n == TOKEN_PAGE) {

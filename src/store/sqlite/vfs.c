@@ -72,19 +72,6 @@ static int map_index(sqlite3_file *f, int region, int size, int extend, void vol
   return SQLITE_FULL;
 }
 
-static struct watch *watch_new(sqlite3_file *f)
-{
-  struct watch *w = watch_of(f);
-  *w = (struct watch){.methods = *f->pMethods, .sync = f->pMethods->xSync};
-  w->methods.xSync = file_sync;
-  if (w->methods.iVersion >= 2) {
-    w->map = w->methods.xShmMap;
-    w->methods.xShmMap = map_index;
-  }
-  f->pMethods = &w->methods;
-  return w;
-}
-
 static struct watch *watch_find(sqlite3_file *f)
 {
   return f && f->pMethods && f->pMethods->xSync == file_sync ? watch_of(f) : NULL;
@@ -120,7 +107,14 @@ static int open_file(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flag
   int rc = log && flags & SQLITE_OPEN_CREATE ? open_log(name, f, flags, ret_flags)
                                              : system_vfs->xOpen(system_vfs, name, f, flags, ret_flags);
   if (rc != SQLITE_OK || !(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL))) return rc;
-  struct watch *w = watch_new(f);
+  struct watch *w = watch_of(f);
+  *w = (struct watch){.methods = *f->pMethods, .sync = f->pMethods->xSync};
+  w->methods.xSync = file_sync;
+  if (w->methods.iVersion >= 2) {
+    w->map = w->methods.xShmMap;
+    w->methods.xShmMap = map_index;
+  }
+  f->pMethods = &w->methods;
   if (log) w->database = watch_find(sqlite3_database_file_object(name));
   return rc;
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic of restoration: how confidence fades, and how relevant an earlier session is. Pure. */
-#ifndef RP_CONTINUITY_DECAY_H
-#define RP_CONTINUITY_DECAY_H
+/* Arithmetic of restoration: how relevant an earlier session is. Pure. */
+#ifndef RP_CONTINUITY_RELEVANCE_H
+#define RP_CONTINUITY_RELEVANCE_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define RP_WEEK_HOURS 168.0
-
-/* max(floor, 1 - h/168 * rate); negative hours count as 0. */
-double rp__decay_factor(double hours, double rate, double floor);
 
 /* max(0, 1 - h/lookback) */
 double rp__recency(double hours, double lookback_hours);

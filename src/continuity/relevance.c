@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formulas of restoration: decay, recency, overlap of topics, pending tasks, relevance. */
-#include "continuity/decay.h"
+#include "continuity/relevance.h"
 
 #define DAY_MS 86400000
 #define GRACE_MS 60000
@@ -14,13 +14,6 @@
 static double unit(double v)
 {
   return v > 1 ? 1 : v > 0 ? v : 0;
-}
-
-double rp__decay_factor(double hours, double rate, double floor)
-{
-  double h = hours > 0 ? hours : 0, r = rate > 0 ? rate : 0;
-  double factor = 1 - h / RP_WEEK_HOURS * r;
-  return unit(factor > floor ? factor : floor);
 }
 
 double rp__recency(double hours, double lookback_hours)

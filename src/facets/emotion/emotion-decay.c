@@ -66,19 +66,18 @@ static double level_after(const struct rp__feelings *f, const struct rp__emotion
   return clamp(level);
 }
 
-static bool healed(const struct rp__wound *w, size_t n)
+static bool any_floor(const double *floor, size_t n)
 {
-  for (size_t i = 0; i < n; i++) {
-    if (w->floor[i] > 0) return false;
-  }
-  return true;
+  size_t i = 0;
+  while (i < n && !(floor[i] > 0)) i++;
+  return i < n;
 }
 
 void rp__feelings_settle(struct rp__feelings *f, const struct rp__emotions *t)
 {
   size_t kept = 0;
   for (size_t k = 0; k < f->n_wounds; k++) {
-    if (healed(&f->wound[k], t->n_levels)) continue;
+    if (!any_floor(f->wound[k].floor, t->n_levels)) continue;
     if (kept != k) f->wound[kept] = f->wound[k];
     kept++;
   }
@@ -159,23 +158,6 @@ static void cut(struct cuts *c, double at, double end)
   c->at[i] = at;
 }
 
-static void find_cuts(const struct rp__feelings *f, const struct rp__emotions *t, double end, struct cuts *c)
-{
-  for (size_t i = 0; i < RP_EMOTIONS_OWN; i++)
-    cut(c, crossing(f, t, i, i == RP_JOY ? t->joy_below : t->negative_below), end);
-  for (size_t i = 0; i < rp__mood_thresholds_n; i++)
-    cut(c, crossing(f, t, rp__mood_thresholds[i].emotion, rp__mood_thresholds[i].level), end);
-  for (size_t i = 0; i < t->n_levels; i++) {
-    double way = f->level[i] - t->level[i].baseline;
-    cut(c, time_to(way < 0 ? -way : way, t->level[i].decay), end);
-  }
-  for (size_t k = 0; k < f->n_wounds; k++) {
-    cut(c, rp__wound_remaining(&f->wound[k]), end);
-    cut(c, healed_after(&f->wound[k], t->n_levels), end);
-  }
-  c->at[c->n++] = end;
-}
-
 /* ---- living -------------------------------------------------------------------------- */
 
 /* A piece of the way in which boredom moves at one rate: what the feelings were when it all began, and where we are. */
@@ -185,44 +167,16 @@ struct piece {
   double begin, end, boredom, rate;
 };
 
-static bool boring_at(const struct rp__feelings *f, const struct rp__emotions *t, double at)
-{
-  if (level_after(f, t, RP_JOY, at) >= t->joy_below) return false;
-  for (size_t i = RP_SADNESS; i <= RP_DISGUST; i++) {
-    if (level_after(f, t, i, at) >= t->negative_below) return false;
-  }
-  return true;
-}
-
 static double boredom_at(const struct piece *p, double at)
 {
   return clamp(p->boredom + p->rate * (at - p->begin));
 }
 
-static enum rp__mood mood_at(const struct piece *p, double at)
+/* No threshold lies inside, and no level turns. */
+static void live_plain(struct rp__feelings *f, const struct piece *p, double begin, double end)
 {
-  double level[RP_EMOTIONS_MAX];
-  bool wounded = false;
-  for (size_t i = 0; i < p->t->n_levels; i++) level[i] = level_after(p->from, p->t, i, at);
-  for (size_t k = 0; k < p->from->n_wounds; k++)
-    wounded = wounded || healed_after(&p->from->wound[k], p->t->n_levels) > at;
-  return rp__mood_of(level, p->t->n_levels, boredom_at(p, at), wounded);
-}
-
-static void feel_mood(struct rp__feelings *f, enum rp__mood m, double seconds)
-{
-  if (m != f->coming) f->coming_seconds = 0;
-  f->coming = m;
-  if (m == f->mood) return;
-  f->coming_seconds += seconds;
-  if (f->coming_seconds < SETTLE_SECONDS - 1e-9) return;
-  f->mood = m;
-  f->coming_seconds = 0;
-}
-
-/* Levels are straight lines here: where sadness or anger meet another one, which of them dominates may change. */
-static void find_meetings(const struct piece *p, double begin, double end, struct cuts *c)
-{
+  struct cuts c = {.n = 0};
+  /* Levels are straight lines here: where sadness or anger meet another one, which of them dominates may change. */
   double from[RP_EMOTIONS_MAX], to[RP_EMOTIONS_MAX];
   for (size_t i = 0; i < p->t->n_levels; i++) {
     from[i] = level_after(p->from, p->t, i, begin);
@@ -231,22 +185,27 @@ static void find_meetings(const struct piece *p, double begin, double end, struc
   for (size_t k = RP_SADNESS; k <= RP_ANGER; k++) {
     for (size_t i = 0; i < p->t->n_levels; i++) {
       double before = from[k] - from[i], after = to[k] - to[i];
-      if ((before < 0) != (after < 0)) cut(c, (end - begin) * before / (before - after), end - begin);
+      if ((before < 0) != (after < 0)) cut(&c, (end - begin) * before / (before - after), end - begin);
     }
   }
-  c->at[c->n++] = end - begin;
-}
-
-/* No threshold lies inside, and no level turns. */
-static void live_plain(struct rp__feelings *f, const struct piece *p, double begin, double end)
-{
-  struct cuts c = {.n = 0};
-  find_meetings(p, begin, end, &c);
+  c.at[c.n++] = end - begin;
   double at = 0;
   for (size_t i = 0; i < c.n; i++) {
     if (!(c.at[i] > at)) continue;
-    feel_mood(f, mood_at(p, begin + at + (c.at[i] - at) / 2), c.at[i] - at);
+    double level[RP_EMOTIONS_MAX], seconds = c.at[i] - at, mid = begin + at + seconds / 2;
+    bool wounded = false;
+    for (size_t k = 0; k < p->t->n_levels; k++) level[k] = level_after(p->from, p->t, k, mid);
+    for (size_t k = 0; k < p->from->n_wounds; k++)
+      wounded = wounded || healed_after(&p->from->wound[k], p->t->n_levels) > mid;
+    enum rp__mood m = rp__mood_of(level, p->t->n_levels, boredom_at(p, mid), wounded);
     at = c.at[i];
+    if (m != f->coming) f->coming_seconds = 0;
+    f->coming = m;
+    if (m == f->mood) continue;
+    f->coming_seconds += seconds;
+    if (f->coming_seconds < SETTLE_SECONDS - 1e-9) continue;
+    f->mood = m;
+    f->coming_seconds = 0;
   }
 }
 
@@ -270,11 +229,26 @@ void rp__feelings_live(struct rp__feelings *f, const struct rp__emotions *t, dou
   const struct rp__feelings from = *f;
   struct cuts c = {.n = 0};
   if (!(seconds > 0)) return;
-  find_cuts(&from, t, seconds, &c);
+  for (size_t i = 0; i < RP_EMOTIONS_OWN; i++)
+    cut(&c, crossing(&from, t, i, i == RP_JOY ? t->joy_below : t->negative_below), seconds);
+  for (size_t i = 0; i < rp__mood_thresholds_n; i++)
+    cut(&c, crossing(&from, t, rp__mood_thresholds[i].emotion, rp__mood_thresholds[i].level), seconds);
+  for (size_t i = 0; i < t->n_levels; i++) {
+    double way = from.level[i] - t->level[i].baseline;
+    cut(&c, time_to(way < 0 ? -way : way, t->level[i].decay), seconds);
+  }
+  for (size_t k = 0; k < from.n_wounds; k++) {
+    cut(&c, rp__wound_remaining(&from.wound[k]), seconds);
+    cut(&c, healed_after(&from.wound[k], t->n_levels), seconds);
+  }
+  c.at[c.n++] = seconds;
   double begin = 0;
   for (size_t i = 0; i < c.n; i++) {
     if (!(c.at[i] > begin)) continue;
-    bool boring = boring_at(&from, t, begin + (c.at[i] - begin) / 2);
+    double mid = begin + (c.at[i] - begin) / 2;
+    bool boring = level_after(&from, t, RP_JOY, mid) < t->joy_below;
+    for (size_t k = RP_SADNESS; k <= RP_DISGUST; k++)
+      boring = boring && level_after(&from, t, k, mid) < t->negative_below;
     struct piece p = {&from, t, begin, c.at[i], f->boredom, boring ? t->grow : -t->fall};
     live_piece(f, &p);
     begin = c.at[i];
@@ -283,24 +257,6 @@ void rp__feelings_live(struct rp__feelings *f, const struct rp__emotions *t, dou
 }
 
 /* ---- events --------------------------------------------------------------------------- */
-
-static bool wounds(const struct rp__emotion_event *e, size_t n)
-{
-  for (size_t i = 0; i < n; i++) {
-    if (e->floor[i] > 0) return true;
-  }
-  return false;
-}
-
-static void add_wound(struct rp__feelings *f, const struct rp__emotion_event *e, const char *id)
-{
-  if (f->n_wounds == RP_WOUNDS_MAX) return;
-  struct rp__wound *w = &f->wound[f->n_wounds++];
-  *w = (struct rp__wound){.duration = e->duration, .heal_rate = e->heal_rate};
-  snprintf(w->id, sizeof w->id, "%s", id);
-  memcpy(w->event, e->name, sizeof w->event);
-  memcpy(w->floor, e->floor, sizeof w->floor);
-}
 
 void rp__feelings_event(struct rp__feelings *f, const struct rp__emotions *t, const struct rp__emotion_event *e,
                         double intensity, const char *wound_id)
@@ -313,6 +269,12 @@ void rp__feelings_event(struct rp__feelings *f, const struct rp__emotions *t, co
     }
   }
   for (size_t i = 0; i < t->n_levels; i++) f->level[i] = clamp(f->level[i] + e->delta[i] * intensity);
-  if (wounds(e, t->n_levels)) add_wound(f, e, wound_id);
+  if (any_floor(e->floor, t->n_levels) && f->n_wounds < RP_WOUNDS_MAX) {
+    struct rp__wound *w = &f->wound[f->n_wounds++];
+    *w = (struct rp__wound){.duration = e->duration, .heal_rate = e->heal_rate};
+    snprintf(w->id, sizeof w->id, "%s", wound_id);
+    memcpy(w->event, e->name, sizeof w->event);
+    memcpy(w->floor, e->floor, sizeof w->floor);
+  }
   rp__feelings_settle(f, t);
 }
