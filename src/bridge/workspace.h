@@ -41,7 +41,7 @@ const char *rp__workspace_project(void);
 #define RP_PROJECT_PATH_MAX PATH_MAX
 bool rp__workspace_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX]);
 
-/* The session of the bridge around this one ($REPRISE_SESSION), or NULL: then nothing is injected here (decision 15).
+/* The session of the bridge around this one ($REPRISE_SESSION), or NULL: then nothing is injected here.
  */
 const char *rp__workspace_session(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topics as sets of hashes, and their ranking at capture (X-04, decision 7). */
+/* Topics as sets of hashes, and their ranking at capture. */
 #ifndef RP_CONTINUITY_TOPIC_H
 #define RP_CONTINUITY_TOPIC_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The audit chain (X-12, decision 13). The hash of a record covers the hash of the record before, its number, time and
+ * The audit chain (X-12). The hash of a record covers the hash of the record before, its number, time and
  * event, and a salted digest of its fields, so that fields can be erased later without breaking the chain. The hash is
  * BLAKE2b-256. In a scope with a key it is keyed, so that nobody without the key can make a chain that verifies.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a checkpoint is due (L-06, O-03, decision 10): interval, count of notes, significant events, tail, exit. */
+/* When a checkpoint is due (L-06, O-03): interval, count of notes, significant events, tail, exit. */
 #ifndef RP_CORE_POLICY_H
 #define RP_CORE_POLICY_H
 

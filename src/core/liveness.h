@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs: which process holds a session, whether that process is alive, and why it stopped (B-03, B-05, N-03, decisions 2
- * and 3). The rules are pure functions over evidence that the engine gathers.
+ * Runs: which process holds a session, whether that process is alive, and why it stopped (B-03, B-05, N-03). The rules
+ * are pure functions over evidence that the engine gathers.
  */
 #ifndef RP_CORE_LEASE_H
 #define RP_CORE_LEASE_H

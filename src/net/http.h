@@ -2,8 +2,8 @@
 /*
  * HTTP on libmicrohttpd's epoll threads. A request is handed over when its last byte
  * has arrived. It is answered immediately, or deferred and answered later by any
- * thread, or its socket is taken out of HTTP for good (WebSocket, event streams:
- * decision 12). Every size, number and time is bounded by the options.
+ * thread, or its socket is taken out of HTTP for good (WebSocket, event streams). Every size, number and time is
+ * bounded by the options.
  *
  * Slow clients are cut off. A request's head must arrive within request_s and its body
  * within four times that; between requests idle_s may pass. An answer must be taken

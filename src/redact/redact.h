@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Credentials in text: finding them, and masking them before anything is stored (X-14, decision 11).
+ * Credentials in text: finding them, and masking them before anything is stored (X-14).
  *
  * Patterns are a table (pattern.c): a name, the literals for the cheap prefilter, and a PCRE2 expression whose group
  * `secret` is masked, so that key names stay. Expressions are compiled when the prefilter first finds something: text

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One speaker's stream of chunks (decisions 11 and 19), in which a secret split over two chunks is found. The undecided
+ * One speaker's stream of chunks, in which a secret split over two chunks is found. The undecided
  * tail of a chunk is held back until the next chunk, or the end of the stream, decides. A stream can be saved and
  * loaded, so that the held tail may be stored, sealed, beside the text that was given out.
  */

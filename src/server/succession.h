@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How one server follows another without refusing a connection (decision 12), over a
+ * How one server follows another without refusing a connection, over a
  * socket beside the database (`<db>.serve`) that only the same user may use. The new
  * server connects, gets the listening sockets, begins to accept from them, puts its own
  * control socket in the place of the old one, and says "go". Only then does the old

@@ -18,7 +18,7 @@ struct rp__append_facts {
 };
 
 /*
- * An append (decision 1: idempotency → epoch → expected seq; then ended, client gap).
+ * An append (idempotency → epoch → expected seq; then ended, client gap).
  * `client_seq` of an op numbers its first event, the following ones count on. On
  * success `row` is changed to what is to be written (last_seq, bytes, tail_bytes,
  * status, activity) unless op->ret.repeated, and op->ret is filled. A repeat of a

@@ -126,7 +126,7 @@ struct rp__scope_row {
 };
 
 /*
- * The record of an ended session: a row of session_states (X-01) and one of the recall table (decision 7). In a sealed
+ * The record of an ended session: a row of session_states (X-01) and one of the recall table. In a sealed
  * scope the parts are '[]' and `sealed_body` holds them. Columns of session_states that are times are ISO text.
  */
 struct rp__record_row {

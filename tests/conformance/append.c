@@ -208,7 +208,7 @@ static void requests_are_remembered(void **state)
   assert_true(made(f, "t", "k", &got));
 }
 
-/* Decision 1: idempotency → epoch → expected seq → ended → client gap. */
+/* Idempotency → epoch → expected seq → ended → client gap. */
 static void refusals_come_in_order(void **state)
 {
   struct suite *f = *state;

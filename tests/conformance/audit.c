@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X-12, decision 13: one chain for each scope, its head advanced with it. */
+/* one chain for each scope, its head advanced with it. */
 #include "suite.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O-05, decision 16: blobs are rows of their session; what a refused transaction did to them is undone. */
+/* O-05: blobs are rows of their session; what a refused transaction did to them is undone. */
 #include "suite.h"
 
 #include <string.h>

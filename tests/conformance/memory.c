@@ -187,7 +187,7 @@ static void words_find_memories(void **state)
   assert_int_equal(f->s->ops->memory_list(f->s, &bad, memory_note, &l, &f->err), RP_E_USAGE);
 }
 
-/* Decision 8. */
+/* Full text knows nothing that is sealed. */
 static void sealed_memories_have_no_words(void **state)
 {
   struct suite *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X-01, decision 7: records of ended sessions, what recall scans, words on tasks. */
+/* records of ended sessions, what recall scans, words on tasks. */
 #include "suite.h"
 
 #include <string.h>
@@ -122,7 +122,7 @@ static void a_record_is_replaced(void **state)
   assert_int_equal(stats.records, 1);
 }
 
-/* Decision 8: what is sealed is in the body alone. */
+/* What is sealed is in the body alone. */
 static void a_sealed_record_keeps_its_bytes(void **state)
 {
   struct suite *f = *state;

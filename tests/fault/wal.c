@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decision 5: the write-ahead log has a bound, also while a reader of ours is in
+ * The write-ahead log has a bound, also while a reader of ours is in
  * the middle of its events and takes its time. One thread reads, and is held in
  * its callback; the main thread writes several times the bound and watches the
  * log.

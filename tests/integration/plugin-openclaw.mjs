@@ -562,7 +562,7 @@ Object.assign(tests, {
     assert(said(fresh.session_id).includes("user: a new one"))
   },
 
-  // Inside another bridge's session nothing is begun, told or ended (decision 15).
+  // Inside another bridge's session nothing is begun, told or ended.
   async nested() {
     newHome()
     const host = JSON.parse(cli("start", "--scope", "host", "--json")).session_id

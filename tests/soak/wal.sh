@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# The write-ahead log stays within its bound beside an open reader (decision 5).
+# The write-ahead log stays within its bound beside an open reader.
 # limit: 600
 exec "$BUILD/tests/fault/wal"

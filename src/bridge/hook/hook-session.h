@@ -5,7 +5,7 @@
 
 #include "bridge/hook/hook.h"
 
-/* Who journals, when another bridge is around the agent (decision 15). */
+/* Who journals, when another bridge is around the agent. */
 enum rp__hook_rank {
   RP_HOOK_ALONE,  /* the session is ours: started, told of, ended */
   RP_HOOK_GUEST,  /* of a session that somebody else began: events go in, nothing is told */

@@ -39,7 +39,7 @@ void rp__mcp_server_info(struct rp__jw *w)
 static int tell(struct rp__mcp *m, struct rp__buf *out, rp_error *err)
 {
   struct rp__buf now RP_AUTOBUF = RP_BUF(INSTRUCTIONS_MAX);
-  /* To guests nothing is told (decision 15), and whose guests we are may not show yet. */
+  /* To guests nothing is told, and whose guests we are may not show yet. */
   if (rp__tool_session_waits(&m->session)) return rp__tool_session_open(&m->session, err);
   bool due = m->stateless || m->session.reads_only;
   int rc = 0;

@@ -86,7 +86,7 @@ static int build_parts(rp_session *s, const struct rp__last_words *words, struct
   return rc;
 }
 
-/* In a sealed scope only ids, times and counts stay readable (decision 8). */
+/* In a sealed scope only ids, times and counts stay readable. */
 static int seal_parts(rp_session *s, struct rp__record_row *row, rp_error *err)
 {
   struct rp__buf plain RP_AUTOBUF = RP_BUF(RECORD_TEXT_MAX), sealed RP_AUTOBUF = RP_BUF(RECORD_TEXT_MAX + 64);

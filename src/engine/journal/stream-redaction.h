@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Redaction on the way into the journal (X-14, B-14, decisions 11 and 19). Every body is masked before it is stored.
+ * Redaction on the way into the journal (X-14, B-14). Every body is masked before it is stored.
  * The chunks of one speaker are searched as one stream, so that a secret split over two chunks is found.
  */
 #ifndef RP_ENGINE_SPEECH_H

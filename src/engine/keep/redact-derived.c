@@ -86,7 +86,7 @@ static int renew_name(rp_session *s, const struct rp__session_row *row, rp_error
 
 /* ---- the audit log ---- */
 
-/* Records of the audit log that tell of what is masked now lose their fields; the chain stays whole (decision 13). */
+/* Records of the audit log that tell of what is masked now lose their fields; the chain stays whole. */
 struct telling {
   const struct rp__redactor *r;
   int64_t n[256];

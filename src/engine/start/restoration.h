@@ -2,7 +2,7 @@
 /*
  * Restoration: from the store to the plan to the text of what comes back into a session (X-02; docs/architecture.md,
  * "The path of one start"). It only reads; the start, or `continue`, stores the decisions. Restoration is the only part
- * of a start that fails open (decision 14): its caller turns a failure into a warning.
+ * of a start that fails open: its caller turns a failure into a warning.
  */
 #ifndef RP_ENGINE_RESTORATION_H
 #define RP_ENGINE_RESTORATION_H

@@ -52,7 +52,7 @@ static int check_options(const rp_start_options *o, rp_error *err)
 
 /* ---- what comes back ---- */
 
-/* Fails open: a start without its past is still a start (decision 14). */
+/* Fails open: a start without its past is still a start. */
 static void plan(struct rp__start *st)
 {
   rp_error why = {0};

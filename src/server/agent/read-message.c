@@ -352,7 +352,7 @@ static int read_stream(struct reader *r, rp_error *err)
   put(w, "content", token);
   rp__jw_kbool(w, "partial", true);
   end(r);
-  r->act->durability = RP_OS; /* decision 16 */
+  r->act->durability = RP_OS;
   return 0;
 }
 

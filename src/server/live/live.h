@@ -39,7 +39,7 @@ struct rp__sub_handler {
   bool (*event)(void *ctx, struct rp__live_event *ev);
   /* All that is stored has been handed out (again after every pause). May be NULL. */
   void (*caught_up)(void *ctx, int64_t seq);
-  /* `after` was beyond the journal's end, which is at `seq` (decision 6): what follows begins there. May be NULL. */
+  /* `after` was beyond the journal's end, which is at `seq`: what follows begins there. May be NULL. */
   void (*reset)(void *ctx, int64_t seq);
   /* The session was deleted, or can't be read: nothing more will come. The subscription is still to be freed. */
   void (*gone)(void *ctx, const rp_error *err);

@@ -62,7 +62,7 @@ static const char step_1[] =
     " seq INTEGER NOT NULL, PRIMARY KEY (session, client)) WITHOUT ROWID;";
 
 /*
- * rp_recall is what a start scans, thousands of rows at a time (decision 7): all of a
+ * rp_recall is what a start scans, thousands of rows at a time: all of a
  * scope lie together, in the order of their ends. The rest of a record is in
  * session_states, and in rp_records what is sealed or has no place there.
  */

@@ -195,7 +195,7 @@ sys.stdin.read()' "$work/test.db"; }
   wait "$holder_PID"
 fi
 
-about 'inside another bridge: a guest, nothing told, nothing begun (decision 15)'
+about 'inside another bridge: a guest, nothing told, nothing begun'
 expect_ok "$REPRISE" start --scope "$scope" --key host --owner "$agent_pid"
 expect_ok "$REPRISE" append host message '{"role":"user","content":"from the editor"}'
 run show host --json

@@ -315,7 +315,7 @@ const cases = {
     hook({ ...start, session_id: "h2", hook_event_name: "SessionEnd" })
   },
 
-  // Decision 15: inside another bridge nothing is begun, told or ended.
+  // Inside another bridge nothing is begun, told or ended.
   async "within another bridge: a guest"() {
     const host = JSON.parse(cli("start", "--scope", "nest", "--json")).session_id
     cli("pin", host, "den", "under the willow")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Server-sent events (L-10, C-10, decision 6): a client that is cut off and comes back sees every event once.
+"""Server-sent events (L-10, C-10): a client that is cut off and comes back sees every event once.
 
 usage: server-sse.py [NAME…]: only the tests whose names begin so
 """
@@ -259,7 +259,7 @@ def test_cut_off_and_back():
 
 
 def test_reset():
-    """Decision 6: a client ahead of the journal (it was restored from a backup, say) is told where it ends."""
+    """A client ahead of the journal (it was restored from a backup, say) is told where it ends."""
     with Server() as s:
         sid = start(s)
         append(s, sid, 5)

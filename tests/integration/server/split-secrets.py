@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Streams in pieces, and SIGKILL at random instants (B-14, X-14, decision 19).
+"""Streams in pieces, and SIGKILL at random instants (B-14, X-14).
 
 Texts with credentials of many shapes, and plain source, are said in pieces of random length: through `append --batch` by two
 processes that take turns, through a server, and by an agent behind the proxy. Whoever stores them is killed in between, or

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decision 1: a holder streams while a guest in another process pins a thousand
+ * A holder streams while a guest in another process pins a thousand
  * times into the same session. Whatever way the state is built (by the holder as
  * it goes, from a snapshot and the tail, from the whole journal) it is the same.
  */

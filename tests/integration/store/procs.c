@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several processes on one database: fairness, leases, and who is found dead (B-05, X-11, decisions 2 and 5). */
+/* Several processes on one database: fairness, leases, and who is found dead (B-05, X-11). */
 #include <inttypes.h>
 #include <sched.h>
 #include <setjmp.h>

@@ -343,7 +343,7 @@ static int keep_locked(void *arg)
 }
 
 /*
- * Decision 14: while somebody else keeps the writer's lock (or all of the file), a start gives up with the store's
+ * While somebody else keeps the writer's lock (or all of the file), a start gives up with the store's
  * error, exit 7; so does the brief, or it answers from what it can read; neither waits for ever.
  */
 static void test_locked(void **state)

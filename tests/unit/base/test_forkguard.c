@@ -10,7 +10,7 @@ static void tell_same(int to, void *arg)
   child_tell(to, &same, 1);
 }
 
-/* Decision 18: a fork after the opening is detected. */
+/* A fork after the opening is detected. */
 static void a_child_is_not_the_same(void **state)
 {
   (void)state;

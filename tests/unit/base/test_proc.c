@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* B-05, decision 2: who is alive, against zombies, reused pids and other namespaces. */
+/* B-05: who is alive, against zombies, reused pids and other namespaces. */
 #include "child.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hooks one by one: which session, which events, what is told (B-04, X-09, decision 15). */
+/* Hooks one by one: which session, which events, what is told (B-04, X-09). */
 #include "bridge_test.h"
 
 #include "bridge/hook/hook.h"

@@ -77,7 +77,7 @@ static void a_greeting_chooses_no_session_of_the_editors(void **state)
   for (size_t i = 0; i < 2; i++) rp_session_free(s[i]);
 }
 
-/* N-05, X-09: one text, where the conversation begins, and not to the guests of another bridge (decision 15). */
+/* N-05, X-09: one text, where the conversation begins, and not to the guests of another bridge. */
 static void the_brief_is_in_the_instructions_once(void **state)
 {
   struct rp__mcp m = mcp_new(*state, "coder");

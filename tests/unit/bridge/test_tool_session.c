@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which session the tools act on: begun, joined, resumed, or around us (decision 15, X-09). */
+/* Which session the tools act on: begun, joined, resumed, or around us. */
 #include "bridge_test.h"
 
 #define MINUTE (60 * 1000LL)
@@ -103,7 +103,7 @@ static void asked_for_the_brief_stands(void **state)
   rp__tool_session_end(&m, NULL);
 }
 
-/* Decision 15: the outermost bridge has the session, those within are its guests. */
+/* The outermost bridge has the session, those within are its guests. */
 static void a_bridge_around_us_has_the_session(void **state)
 {
   struct rig *r = *state;

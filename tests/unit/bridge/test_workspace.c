@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a bridge stands: the scope of a directory, and whose guest it is (B-04, B-06, decision 15). */
+/* Where a bridge stands: the scope of a directory, and whose guest it is (B-04, B-06). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

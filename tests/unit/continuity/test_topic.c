@@ -35,7 +35,7 @@ static void long_topics_are_hashed_whole(void **state)
   assert_true(rp__topic_hash(a, sizeof a, NULL) != rp__topic_hash(b, sizeof b, NULL));
 }
 
-/* Decision 8: without its key a sealed scope's topics can't be guessed */
+/* Without its key a sealed scope's topics can't be guessed */
 static void a_key_changes_every_hash(void **state)
 {
   (void)state;

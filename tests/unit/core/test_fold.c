@@ -33,7 +33,7 @@ static void applies_in_order_only(void **state)
   assert_null(rp__fold_facet(f, "no such facet"));
 }
 
-/* Decision 9: aging is an event. */
+/* Aging is an event. */
 static void restored_ages_before_it_applies(void **state)
 {
   (void)state;

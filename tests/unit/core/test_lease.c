@@ -30,7 +30,7 @@ struct row {
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Winitializer-overrides"
 #endif
-/* B-03, B-05, decisions 2 and 3. */
+/* B-03, B-05. */
 static const struct row rows[] = {
     /* a lock is a proof, both ways */
     {EVIDENCE(.owner = RP_RUN_LOCK, .lock_held = true), true, true, RP_CAUSE_NONE, "pid 4711 holds its lock"},
@@ -101,7 +101,7 @@ static void every_kind_of_evidence(void **state)
   }
 }
 
-/* Decision 3: no evidence of this kind ever says that somebody was killed. */
+/* No evidence of this kind ever says that somebody was killed. */
 static void killed_comes_from_reasons_alone(void **state)
 {
   (void)state;

@@ -254,7 +254,7 @@ static void newer_versions_are_refused(void **state)
   assert_int_equal(decode(&b, b.n, NULL, &err), RP_E_SNAPSHOT_VERSION);
 }
 
-/* ---- which stay (O-03, decision 10) ---- */
+/* ---- which stay (O-03) ---- */
 
 static void the_newest_stay_and_sparse_older_ones(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O-05, B-06, X-14, decisions 8 and 16: what is too large for an event, and everything it follows. */
+/* O-05, B-06, X-14: what is too large for an event, and everything it follows. */
 #include <unistd.h>
 
 #include "core/container.h"
@@ -217,7 +217,7 @@ static void test_masked(void **state)
   rp_session_free(s);
 }
 
-/* Decision 8: not a word of it on the disk, nor a hash that whoever lacks the key could try words on. */
+/* Not a word of it on the disk, nor a hash that whoever lacks the key could try words on. */
 static void test_sealed(void **state)
 {
   struct rig *r = *state;

@@ -359,7 +359,7 @@ static void a_stream_is_one_turn(void **state)
   rp_session_free(s);
 }
 
-/* Decision 8: a sealed scope has no mirror. */
+/* A sealed scope has no mirror. */
 static void nothing_of_a_sealed_scope(void **state)
 {
   struct rig *r = *state;

@@ -94,7 +94,7 @@ static void test_everywhere(void **state)
   assert_nowhere(r->scratch.dir, SECRET);
 }
 
-/* Decision 11: split at any point over two chunks, joined again by an export; by one process, and by two. */
+/* Split at any point over two chunks, joined again by an export; by one process, and by two. */
 static void split(struct rig *r, bool reopen, const char *extra)
 {
   static const char text[] = "key " SECRET " end";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O-04, decision 8: with a key set, what was said is nowhere in the bytes on disk. */
+/* O-04: with a key set, what was said is nowhere in the bytes on disk. */
 #include "unit/engine/rig.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O-04, decision 8: in a sealed scope nothing that was said, pinned, learned or planned is readable on the disk. */
+/* O-04: in a sealed scope nothing that was said, pinned, learned or planned is readable on the disk. */
 #include "unit/engine/life.h"
 
 #include <unistd.h>

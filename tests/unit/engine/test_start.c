@@ -140,7 +140,7 @@ static void test_held_and_forced(void **state)
   rp_session_free(a);
 }
 
-/* Decision 14: the same owner starting again gets the same run. */
+/* The same owner starting again gets the same run. */
 static void test_repeated(void **state)
 {
   struct rig *r = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* B-04, X-14, decision 11: streams that an empty message ends, thoughts, and what bridges store beside them. */
+/* B-04, X-14: streams that an empty message ends, thoughts, and what bridges store beside them. */
 #include "unit/engine/life.h"
 
 #define SECRET                                                                                                         \

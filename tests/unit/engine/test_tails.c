@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * B-14, decision 19: the undecided end of a chunk is stored sealed with the chunk. Nothing that was acknowledged is
+ * B-14: the undecided end of a chunk is stored sealed with the chunk. Nothing that was acknowledged is
  * lost and no byte of a secret is readable, whoever goes on with the stream, ends it, copies it or finds it again.
  */
 #include <pthread.h>

@@ -273,7 +273,7 @@ static void moods_change_after_a_second(void **state)
   assert_sound(f);
 }
 
-/* N-10, decision 9: a restart accounts for the time away in both phases, and at once. */
+/* N-10: a restart accounts for the time away in both phases, and at once. */
 static void restarts_age(void **state)
 {
   (void)state;

@@ -67,7 +67,7 @@ static void name_wounds(struct rp__feelings *f)
   for (size_t k = 0; k < f->n_wounds; k++) snprintf(f->wound[k].id, sizeof f->wound[k].id, "%u", (unsigned)k);
 }
 
-/* N-08, N-10, decision 9: a then b is a + b, for levels and wounds, lived or away. */
+/* N-08, N-10: a then b is a + b, for levels and wounds, lived or away. */
 static void aging_is_additive(void **state)
 {
   (void)state;

@@ -203,7 +203,7 @@ static void in_long_work(void **state)
   assert_string_equal(a.p, b.p);
 }
 
-/* Decision 10: 4 MiB in all, and a snapshot has room for them. */
+/* 4 MiB in all, and a snapshot has room for them. */
 static void the_bounds_add_up(void **state)
 {
   (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is no secret stays (X-14, decision 11): at most one false hit in five megabytes of code, JSON, logs, manuals and
+ * What is no secret stays (X-14): at most one false hit in five megabytes of code, JSON, logs, manuals and
  * messages in many languages, read from what is installed. The arguments are pairs of a name and a folder; one that is
  * absent, and what a bound cuts off, is said. JSON goes the way of bodies (decoded strings with their names), all else
  * is text. Every hit is told with a sum by which it can be entered below once somebody has looked at it.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takeover (decision 12): the same sockets, one owner of the control path at a time, nothing lost when it fails. */
+/* Takeover: the same sockets, one owner of the control path at a time, nothing lost when it fails. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -362,7 +362,7 @@ static void a_late_publisher_misses_nothing(void **state)
   leave(&r);
 }
 
-/* Decision 6: a client that is ahead of the journal is told so, and goes on from its end. */
+/* A client that is ahead of the journal is told so, and goes on from its end. */
 static void beyond_the_end_is_reset(void **state)
 {
   struct rig *x = *state;

@@ -2,7 +2,7 @@
 /* What only this backend can get wrong: durability, damage, full text, the log, several handles. */
 #include "store_test.h"
 
-/* B-01, decision 6. */
+/* B-01. */
 static void durability_is_what_was_asked_for(void **state)
 {
   struct box *b = *state;
@@ -505,7 +505,7 @@ static int write_while_reading(void *ctx, const struct rp__event_row *row)
   return 0;
 }
 
-/* Decision 5: a list that takes its time holds nothing open, so the log does not grow. */
+/* A list that takes its time holds nothing open, so the log does not grow. */
 static void a_slow_reader_does_not_grow_the_log(void **state)
 {
   struct box *b = *state;

@@ -69,7 +69,7 @@ struct rp__acp_events {
     size_t at, n; /* the body, in `bytes` */
   } v[RP_ACP_EVENTS_MAX];
   size_t n;
-  rp_durability durability;      /* what decision 16 asks for */
+  rp_durability durability;      /* that the kind of message needs */
   struct rp__known_calls *known; /* whose stream is as it was before when the events can't be written */
   struct rp__known_stream before;
   int odd; /* enum rp__rpc_odd of the message: whether the store would take its bytes */
@@ -124,7 +124,7 @@ RP_MUST_USE int rp__acp_event_choice(const char *update, const char *member, str
                                      struct rp__acp_events *out, rp_error *err);
 /*
  * Bodies over the store's limits (bytes or levels) or with duplicate keys go to blobs of the session; the event keeps
- * where (`acp_blob`) and what facets read of it (decision 16). RP_E_TOO_LARGE: deeper than can be read back.
+ * where (`acp_blob`) and what facets read of it. RP_E_TOO_LARGE: deeper than can be read back.
  */
 RP_MUST_USE int rp__acp_events_large_body(rp_session *s, size_t body_max, struct rp__acp_events *n, rp_error *err);
 #endif

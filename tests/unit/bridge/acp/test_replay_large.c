@@ -37,7 +37,7 @@ static void a_long_message_comes_in_pieces(void **state)
   talk_end(&t);
 }
 
-/* Decision 16: over the store's limit a message lives in a blob, and is told whole. */
+/* Over the store's limit a message lives in a blob, and is told whole. */
 static void what_is_too_large_comes_back(void **state)
 {
   struct talk t = talk_begin(state);

@@ -198,7 +198,7 @@ static void test_fork(void **state)
   rp_session_free(s);
 }
 
-/* O-03, decision 10: the last ten stay; a long tail makes its own checkpoint when
+/* O-03: the last ten stay; a long tail makes its own checkpoint when
  * the handle goes. */
 static void test_checkpoint_policy(void **state)
 {
