@@ -93,8 +93,8 @@ static int run_first(struct agent *a)
   rp__stage_say(&a->stage, "agent", "Closing relay 3 now. In a mo");
   rp__stage_pause(&a->stage, 0);
   code = send_note(a, &(struct rp__demo_note){.what = RP_DEMO_MID_TURN});
-  while (!code) pause();
-  return code;
+  if (code) return code;
+  for (;;) pause(); /* until it is killed */
 }
 
 /* ---- the one that comes back -------------------------------------------------- */
