@@ -77,9 +77,9 @@ bool rp__list_room(void *list, size_t n, size_t *cap, size_t size)
   if (n < *cap) return true;
   size_t more = *cap ? *cap * 2 : 16;
   memcpy(&p, list, sizeof p);
-  p = reallocarray(p, more, size);
-  if (!p) return false;
-  memcpy(list, &p, sizeof p);
+  void *grown = reallocarray(p, more, size);
+  if (!grown) return false;
+  memcpy(list, &grown, sizeof grown);
   *cap = more;
   return true;
 }

@@ -24,7 +24,7 @@ enum {
   RP_ROUTE_RPC = 512,    /* JSON-RPC: reads its body itself, and says 400 and 404 in its own words too */
 };
 
-typedef int rp__handler(struct rp__http_call *c, rp_error *err);
+typedef RP_MUST_USE int rp__handler(struct rp__http_call *c, rp_error *err);
 
 struct rp__query {
   const char *name;   /* NULL ends the list */
@@ -72,25 +72,25 @@ extern const struct rp__schema rp__schemas[];
 /* ---- handlers, by file ---- */
 
 /* handle-service.c */
-RP_MUST_USE rp__handler rp__handle_index, rp__handle_healthz, rp__handle_readyz, rp__handle_metrics, rp__handle_openapi;
+rp__handler rp__handle_index, rp__handle_healthz, rp__handle_readyz, rp__handle_metrics, rp__handle_openapi;
 /* handle-start.c, handle-sessions.c */
-RP_MUST_USE rp__handler rp__handle_start, rp__handle_list, rp__handle_show, rp__handle_update, rp__handle_delete,
+rp__handler rp__handle_start, rp__handle_list, rp__handle_show, rp__handle_update, rp__handle_delete,
     rp__handle_heartbeat, rp__handle_checkpoint, rp__handle_close, rp__handle_fork, rp__handle_continue,
     rp__handle_restore;
 /* handle-append.c, handle-events.c */
-RP_MUST_USE rp__handler rp__handle_append, rp__handle_events;
+rp__handler rp__handle_append, rp__handle_events;
 /* handle-reads.c */
-RP_MUST_USE rp__handler rp__handle_state, rp__handle_snapshots, rp__handle_snapshot, rp__handle_chain, rp__handle_brief,
+rp__handler rp__handle_state, rp__handle_snapshots, rp__handle_snapshot, rp__handle_chain, rp__handle_brief,
     rp__handle_evidence, rp__handle_search, rp__handle_scope_brief, rp__handle_audit;
 /* handle-export.c */
-RP_MUST_USE rp__handler rp__handle_export, rp__handle_blob;
+rp__handler rp__handle_export, rp__handle_blob;
 /* handle-reads.c, for clients of the original programs (N-18, L-04) */
-RP_MUST_USE rp__handler rp__handle_api_session, rp__handle_api_ping;
+rp__handler rp__handle_api_session, rp__handle_api_ping;
 /* handle-mcp.c */
-RP_MUST_USE rp__handler rp__handle_mcp, rp__handle_mcp_end;
+rp__handler rp__handle_mcp, rp__handle_mcp_end;
 /* sse.c */
-RP_MUST_USE rp__handler rp__handle_event_stream, rp__handle_session_stream;
+rp__handler rp__handle_event_stream, rp__handle_session_stream;
 /* socket.c, agent.c */
-RP_MUST_USE rp__handler rp__handle_socket, rp__handle_agent;
+rp__handler rp__handle_socket, rp__handle_agent;
 
 #endif
