@@ -3,7 +3,8 @@
 #include "engine/session-view.h"
 
 #define VIEW_READS 3                  /* of one session: its snapshot, what follows, its streams */
-#define KEPT_BYTES (64 * 1024 * 1024) /* of journals whose views are kept */
+#define STATE_BYTES (4 * 1024 * 1024) /* of a state at most, whatever its journal has: the bounds of the facets */
+#define KEPT_BYTES (64 * 1024 * 1024) /* of states that are kept for the steps behind */
 
 void rp__view_free(struct rp__view *v)
 {
@@ -111,10 +112,11 @@ rp_session *rp__views_find(const struct rp__views *l, int64_t session_ref)
 
 void rp__views_keep(struct rp__views *l, rp_session *s)
 {
-  if (!s->fold || l->bytes + s->view->row.bytes > KEPT_BYTES || rp__views_find(l, s->ref)) return;
+  int64_t bytes = RP_MIN(s->view->row.bytes, STATE_BYTES);
+  if (!s->fold || l->bytes + bytes > KEPT_BYTES || rp__views_find(l, s->ref)) return;
   if (!RP__ROOM(l->p, l->n, l->cap)) return;
   l->p[l->n++] = rp__session_ref(s);
-  l->bytes += s->view->row.bytes;
+  l->bytes += bytes;
 }
 
 int rp__views_read(rp_engine *e, const char *scope, rp_session *const *views, size_t n, struct rp__views *seen,

@@ -37,7 +37,7 @@ struct rp__views {
   struct rp__tally *topics; /* NULL: nobody has asked for them */
   rp_session **p;           /* views whose state somebody may ask for again */
   size_t n, cap;
-  int64_t bytes; /* of their journals */
+  int64_t bytes; /* of their states, at most */
 };
 void rp__views_done(struct rp__views *l);
 /*
