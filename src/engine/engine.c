@@ -56,7 +56,7 @@ int rp__engine_read(rp_engine *e, struct rp__read *reads, size_t n, rp_error *er
   int rc = e->store->ops->read(e->store, reads, n, err);
   for (size_t i = 0; !rc && i < n; i++) {
     rc = reads[i].rc;
-    if (rc && err) *err = reads[i].err;
+    if (rc && err && reads[i].err.code) *err = reads[i].err; /* else whom it told gave the words */
   }
   return rc;
 }

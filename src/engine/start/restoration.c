@@ -124,7 +124,7 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
   if (reads[0].rc == RP__SCAN_LATE || reads[0].rc == RP__SCAN_ENOUGH) reads[0].rc = 0;
   if (reads[0].rc == RP_E_NOMEM) rp__fail_nomem(&reads[0].err);
   for (size_t i = 0; !rc && i < 2; i++)
-    if ((rc = reads[i].rc) && err) *err = reads[i].err;
+    if ((rc = reads[i].rc) && err && reads[i].err.code) *err = reads[i].err; /* on_memory told err itself */
   for (size_t i = 0; !rc && i < x->n_later; i++)
     if (!rp__ending_of(&r->endings, x->later[i].id) && rp__plan_offer(r->plan, &x->later[i].row))
       rc = rp__fail_nomem(err);
