@@ -130,6 +130,7 @@ static inline int run_host(char **command)
   rp_error err = {0};
   int status = 0;
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_DFL); /* the tests may run under nohup */
   int code = rp__acp_run(NULL, &o, &status, &err);
   return code ? rp_error_lookup(err.code)->exit_code : status;
 }
