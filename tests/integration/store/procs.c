@@ -23,7 +23,7 @@
 #include "lib/rig.h"
 #include "lib/scratch.h"
 
-#define WRITERS     8
+#define WRITERS 8
 #define PATIENCE_US 20000000
 
 struct room {
