@@ -18,6 +18,8 @@ struct rp__buf {
 };
 
 #define RP_BUF(max_) ((struct rp__buf){.max = (max_)})
+/* A buffer in an array of chars: it allocates nothing, and is never freed. */
+#define RP_BUF_IN(array) ((struct rp__buf){.p = (array), .cap = sizeof(array), .max = sizeof(array) - 1})
 
 void rp__buf_done(struct rp__buf *b);  /* frees; the struct can be used again */
 void rp__buf_wipe(struct rp__buf *b);  /* the same, and overwrites what it held: a secret */

@@ -49,6 +49,19 @@ static inline uint32_t rp__utf8_value(const char *at, unsigned n)
   return c;
 }
 
+/*
+ * The small letter of a capital in the alphabets that have case and lie within two bytes (Latin, Greek, Cyrillic); it
+ * has as many bytes. Not towlower: results must not depend on the locale.
+ */
+uint32_t rp__utf8_lower(uint32_t c);
+/* Whether the character is of a script that is written without spaces between words, or is as wide as two: Chinese,
+ * Japanese, Korean. */
+static inline bool rp__utf8_wide(uint32_t c)
+{
+  return c >= 0x2e80 && (c <= 0xd7ff || (c >= 0xf900 && c <= 0xfaff) || (c >= 0xfe30 && c <= 0xfe4f) ||
+                         (c >= 0xff00 && c <= 0xff60) || (c >= 0x20000 && c <= 0x3fffd));
+}
+
 bool rp__utf8_ok(const char *p, size_t n);
 
 /* Piece by piece: a character may lie across two of them. */

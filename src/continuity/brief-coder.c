@@ -6,13 +6,14 @@
 #include "facets/table.h"
 
 #define PROJECTS_SHOWN 32
-#define TOPICS_SHOWN 10
+#define TOPICS_SHOWN 6
 
 /* ---- header ---------------------------------------------------------------------- */
 
-/* Sessions that gave something: the restored ones, and those a CRITICAL pin came from. */
-static size_t contributors(const struct rp__plan *p)
+/* Sessions that gave something: the restored ones, those a CRITICAL pin came from, and those that speak. */
+static size_t contributors(const struct rp__brief_input *in)
 {
+  const struct rp__plan *p = in->plan;
   size_t n, n_pins;
   const struct rp__candidate *const *restored = rp__plan_restored(p, &n);
   const struct rp__pin_choice *pins = rp__plan_pins(p, &n_pins);
@@ -21,6 +22,14 @@ static size_t contributors(const struct rp__plan *p)
     bool counted = false;
     for (size_t k = 0; k < n && !counted; k++) counted = restored[k] == pins[i].from;
     for (size_t k = 0; k < i && !counted; k++) counted = pins[k].from == pins[i].from;
+    count += !counted;
+  }
+  for (size_t i = 0; i < in->n_sessions; i++) {
+    bool counted = false;
+    for (size_t k = 0; k < n && !counted; k++)
+      counted = strcmp(restored[k]->session_id, in->sessions[i].session_id) == 0;
+    for (size_t k = 0; k < n_pins && pins[k].taken && !counted; k++)
+      counted = strcmp(pins[k].from->session_id, in->sessions[i].session_id) == 0;
     count += !counted;
   }
   return count;
@@ -96,12 +105,18 @@ static void projects_and_topics(const struct rp__brief_input *in, struct rp__dra
 
 void rp__brief_coder(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  size_t sessions = in->plan ? contributors(in->plan) : 0;
+  size_t sessions = in->plan ? contributors(in) : 0;
   /* where no earlier session qualifies, silence. */
   if (sessions == 0 && !in->resumed) return;
   header(in, sessions, d);
+  rp__brief_last(in, d);
+  rp__brief_stopped(in, d);
+  rp__brief_tools(in, d);
+  rp__brief_waiting(in, d);
+  rp__brief_work(in, d);
   rp__brief_tasks(in, d);
-  projects_and_topics(in, d);
+  rp__brief_todos(in, d);
+  rp__brief_rules(in, d);
   size_t pins = rp__brief_pin_count(in);
   if (pins) {
     rp__draft_section(d, RP_SEC_WORKING_MEMORY, "%s", "");
@@ -110,10 +125,10 @@ void rp__brief_coder(const struct rp__brief_input *in, struct rp__draft *d)
     rp__buf_str(rp__draft_item(d), "(Use working_memory view to see all pins)");
     rp__draft_why(d, "there are pins to view");
   }
-  rp__brief_stopped(in, d);
-  rp__brief_tools(in, d);
-  rp__brief_waiting(in, d);
-  rp__brief_memories(in, d);
   rp__brief_pins(in, d);
+  rp__brief_memories(in, d);
+  rp__brief_others(in, d);
+  projects_and_topics(in, d);
   if (in->resumed) rp__brief_evidence(in, d);
+  rp__brief_more(in, d);
 }

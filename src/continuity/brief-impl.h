@@ -12,6 +12,17 @@
 enum rp__section {
   RP_SEC_HEADER,
   RP_SEC_INSTRUCTION,
+  RP_SEC_LAST,
+  RP_SEC_BEFORE,
+  RP_SEC_FILES,
+  RP_SEC_FAILS,
+  RP_SEC_COMMITS,
+  RP_SEC_TODOS,
+  RP_SEC_DECLINED,
+  RP_SEC_RULES,
+  RP_SEC_OPEN,
+  RP_SEC_OLDER,
+  RP_SEC_MORE,
   RP_SEC_TASKS,
   RP_SEC_PROJECTS,
   RP_SEC_TOPICS,
@@ -90,6 +101,16 @@ void rp__brief_stopped(const struct rp__brief_input *in, struct rp__draft *d);
 void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d);
 void rp__brief_waiting(const struct rp__brief_input *in, struct rp__draft *d); /* approvals and questions */
 void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d);
+
+/* What the digests tell (brief-digest.c). */
+void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d);   /* the last request, those before it */
+void rp__brief_work(const struct rp__brief_input *in, struct rp__draft *d);   /* files, failing commands, commits */
+void rp__brief_todos(const struct rp__brief_input *in, struct rp__draft *d);  /* the agent's own list */
+void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d);  /* what was declined, and rules */
+void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d); /* open and older sessions */
+void rp__brief_more(const struct rp__brief_input *in, struct rp__draft *d);   /* how to know more */
+/* "3 hours ago", "yesterday". */
+void rp__ago_words(int64_t now_ms, int64_t at_ms, struct rp__buf *out);
 
 size_t rp__brief_pin_count(const struct rp__brief_input *in); /* that the pins section would have */
 /* " (2 hours ago)", or nothing of a time that is 0. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sections with pending tasks and pins: those that the plan brings, and those of a session that is resumed. */
+#include "base/clock.h"
 #include "continuity/brief-impl.h"
 #include "continuity/pin.h"
 #include "facets/tasks.h"
@@ -74,19 +75,23 @@ static bool says_so(const char *label)
   return strncmp(label, word, n) == 0 && !rp__is_alnum(label[n]);
 }
 
-/* "- label [inherited from … @ …]: content", of which the content may be cut off. */
-static void pin_line(struct rp__draft *d, const char *label, const char *id, const char *end, struct rp__json content,
-                     bool critical)
+/*
+ * "- label (yesterday): content", of which the content may be cut off. The whole provenance is told by `pins` and the
+ * record: a model has no use for ids.
+ */
+static void pin_line(const struct rp__brief_input *in, struct rp__draft *d, const char *label, const char *id,
+                     const char *end, struct rp__json content, bool critical)
 {
+  int64_t end_ms;
   struct rp__buf *out = rp__draft_item(d);
   rp__buf_str(out, critical && !says_so(label) ? "- CRITICAL: " : "- ");
   rp__plain_text(out, label, RP_LABEL_CHARS);
-  if (id[0]) {
-    rp__buf_str(out, " [inherited from ");
-    rp__plain_text(out, id, RP_LABEL_CHARS);
-    rp__buf_str(out, " @ ");
-    rp__plain_text(out, end[0] ? end : "unknown", RP_LABEL_CHARS);
-    rp__buf_char(out, ']');
+  if (id[0] && rp__time_parse(end, strlen(end), &end_ms) == 0) {
+    rp__buf_str(out, " (");
+    rp__ago_words(in->now_ms, end_ms, out);
+    rp__buf_char(out, ')');
+  } else if (id[0]) {
+    rp__buf_str(out, " (inherited)");
   }
   rp__draft_short(d);
   rp__buf_str(out, ": ");
@@ -103,7 +108,7 @@ void rp__brief_pins(const struct rp__brief_input *in, struct rp__draft *d)
     bool critical = round == 0;
     for (size_t i = 0; i < n; i++) {
       if (p[i].critical != critical) continue;
-      pin_line(d, p[i].label, p[i].source_id, p[i].source_end, rp__json_get(p[i].pin, "content"), critical);
+      pin_line(in, d, p[i].label, p[i].source_id, p[i].source_end, rp__json_get(p[i].pin, "content"), critical);
       rp__draft_why(d, "%s", p[i].reason);
     }
     for (size_t i = 0; i < own->count && !d->bytes.err; i++) {
@@ -116,7 +121,7 @@ void rp__brief_pins(const struct rp__brief_input *in, struct rp__draft *d)
         break;
       }
       label[rp__pin_bare(rp__str(label)).n] = '\0';
-      pin_line(d, label, from.id, from.end, pin.content, critical);
+      pin_line(in, d, label, from.id, from.end, pin.content, critical);
       rp__draft_why(d, critical ? "a CRITICAL pin of this session" : "a pin of this session");
     }
   }

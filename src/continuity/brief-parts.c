@@ -10,6 +10,7 @@
 #include "facets/table.h"
 
 #define ASKED_CHARS 300
+#define DOING_CHARS 240
 #define MINUTE 60.0
 #define HOUR 3600.0
 #define DAY 86400.0
@@ -79,12 +80,8 @@ void rp__brief_stopped(const struct rp__brief_input *in, struct rp__draft *d)
     rp__time_words(in->elapsed_seconds, out);
     rp__buf_str(out, " ago");
   }
-  if (in->evidence && in->evidence[0]) {
-    rp__buf_str(out, " (");
-    rp__plain_text(out, in->evidence, RP_LABEL_CHARS);
-    rp__buf_str(out, ")");
-  }
-  rp__draft_why(d, "the run before did not end cleanly");
+  rp__draft_why(d, "the run before did not end cleanly%s%s", in->evidence && in->evidence[0] ? ": " : "",
+                in->evidence ? in->evidence : "");
 }
 
 /* ---- tools, approvals, questions ------------------------------------------------------ */
@@ -98,12 +95,14 @@ void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d)
     bool open = call.status == RP_TOOL_INTENDED || call.status == RP_TOOL_RUNNING;
     if (call.status != RP_TOOL_UNKNOWN && !(open && unclean)) continue;
     struct rp__buf *out = rp__draft_item(d);
+    struct rp__json doing = rp__digest_doing(rp__digest_of(in->state), call.call_id);
+    RP_AUTOFREE char *id = rp__json_dup(call.call_id);
+    if (!id) out->err = RP_E_NOMEM;
     rp__buf_str(out, "- ");
-    rp__plain_value(out, call.name, RP_LABEL_CHARS);
-    rp__buf_str(out, ", call ");
-    rp__plain_value(out, call.call_id, RP_LABEL_CHARS);
+    rp__plain_value(out, doing.type ? doing : call.name, DOING_CHARS);
     rp__buf_str(out, ": may or may not have happened; check before repeating it");
-    rp__draft_why(d, open ? "it had begun when the run stopped" : "the ledger has it as unknown");
+    rp__draft_why(d, "%s (call %s)", open ? "it had begun when the run stopped" : "the ledger has it as unknown",
+                  id ? id : "");
   }
 }
 

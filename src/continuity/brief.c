@@ -14,9 +14,21 @@ static const struct {
   enum look look;
   const char *title;
   bool newest_last; /* what is cut goes from the front */
+  bool quiet;       /* it is not told that something was cut: the closing line says where more is */
 } looks[RP_SECTIONS_MAX] = {
     [RP_SEC_HEADER] = {LINES, NULL, false},
     [RP_SEC_INSTRUCTION] = {LINES, NULL, false},
+    [RP_SEC_LAST] = {LINES, NULL, false, true},
+    [RP_SEC_BEFORE] = {BLOCK, "BEFORE THAT:", false, true},
+    [RP_SEC_FILES] = {LINES, NULL, false},
+    [RP_SEC_FAILS] = {LINES, NULL, false, true},
+    [RP_SEC_COMMITS] = {LINES, NULL, false},
+    [RP_SEC_TODOS] = {BLOCK, "OPEN TODOS:", false},
+    [RP_SEC_DECLINED] = {LINES, NULL, false, true},
+    [RP_SEC_RULES] = {BLOCK, "THE USER SAID:", false, true},
+    [RP_SEC_OPEN] = {LINES, NULL, false, true},
+    [RP_SEC_OLDER] = {BLOCK, "EARLIER SESSIONS:", false, true},
+    [RP_SEC_MORE] = {LINES, NULL, false},
     [RP_SEC_TASKS] = {BLOCK, "PENDING TASKS:", false},
     [RP_SEC_PROJECTS] = {INLINE, "ACTIVE PROJECTS: ", false},
     [RP_SEC_TOPICS] = {INLINE, "HOT TOPICS: ", false},
@@ -55,14 +67,23 @@ static const struct {
 } cuts[] = {
     {RP_SEC_FRAMES, CUT, 0},     {RP_SEC_TRANSCRIPT, CUT, 2}, {RP_SEC_NOTES, CUT, 2},
     {RP_SEC_CONTEXT, CUT, 0},    {RP_SEC_MEMORIES, CUT, 5},   {RP_SEC_MESSAGES, CUT, 4},
-    {RP_SEC_TOPICS, CUT, 3},     {RP_SEC_PROJECTS, CUT, 3},   {RP_SEC_PINS, SHORTEN, 0},
+    {RP_SEC_TOPICS, CUT, 3},     {RP_SEC_PROJECTS, CUT, 3},   {RP_SEC_TOPICS, DROP, 0},
+    {RP_SEC_RULES, CUT, 4},      {RP_SEC_BEFORE, CUT, 4},     {RP_SEC_PINS, SHORTEN, 0},
+    {RP_SEC_RULES, CUT, 3},      {RP_SEC_OLDER, CUT, 2},      {RP_SEC_BEFORE, CUT, 3},
+    {RP_SEC_RULES, CUT, 2},      {RP_SEC_MEMORIES, CUT, 3},   {RP_SEC_BEFORE, CUT, 2},
+    {RP_SEC_OLDER, SHORTEN, 0},  {RP_SEC_OPEN, SHORTEN, 0},   {RP_SEC_OLDER, CUT, 1},
+    {RP_SEC_COMMITS, DROP, 0},   {RP_SEC_RULES, CUT, 1},      {RP_SEC_DECLINED, CUT, 1},
+    {RP_SEC_FAILS, CUT, 1},      {RP_SEC_BEFORE, CUT, 1},     {RP_SEC_OLDER, CUT, 0},
+    {RP_SEC_TODOS, CUT, 3},      {RP_SEC_RULES, CUT, 0},      {RP_SEC_BEFORE, CUT, 0},
     {RP_SEC_TRANSCRIPT, CUT, 0}, {RP_SEC_NOTES, CUT, 0},      {RP_SEC_MEMORIES, CUT, 0},
     {RP_SEC_SNIPPETS, CUT, 1},   {RP_SEC_MESSAGES, CUT, 0},   {RP_SEC_WOUNDS, CUT, 0},
     {RP_SEC_PINS, CUT, 0},       {RP_SEC_QUESTIONS, CUT, 0},  {RP_SEC_APPROVALS, CUT, 0},
     {RP_SEC_SNIPPETS, DROP, 0},  {RP_SEC_TOPICS, DROP, 0},    {RP_SEC_PROJECTS, DROP, 0},
     {RP_SEC_MOOD, DROP, 0},      {RP_SEC_PERSON, DROP, 0},    {RP_SEC_WORKING_MEMORY, DROP, 0},
-    {RP_SEC_AWAY, DROP, 0},      {RP_SEC_STOPPED, DROP, 0},   {RP_SEC_TASKS, CUT, 0},
-    {RP_SEC_TOOLS, CUT, 0},
+    {RP_SEC_AWAY, DROP, 0},      {RP_SEC_STOPPED, DROP, 0},   {RP_SEC_DECLINED, CUT, 0},
+    {RP_SEC_FAILS, CUT, 0},      {RP_SEC_TODOS, CUT, 0},      {RP_SEC_OPEN, CUT, 0},
+    {RP_SEC_TASKS, CUT, 0},      {RP_SEC_FILES, DROP, 0},     {RP_SEC_LAST, CUT, 1},
+    {RP_SEC_TOOLS, CUT, 0},      {RP_SEC_MORE, DROP, 0},      {RP_SEC_LAST, DROP, 0},
 };
 
 static size_t decimal(size_t n)
@@ -78,7 +99,7 @@ static size_t decimal(size_t n)
 
 static size_t hidden(const struct rp__draft_section *s)
 {
-  return s->cut + s->left_out;
+  return looks[s->kind].quiet ? 0 : s->cut + s->left_out;
 }
 
 /* The items that are still shown. */

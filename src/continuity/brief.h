@@ -11,6 +11,16 @@
 #include "continuity/plan.h"
 #include "core/fold.h"
 #include "core/liveness.h"
+#include "facets/digest/digest.h"
+
+/* A session that speaks: what was asked in it, and what came of that. */
+struct rp__brief_session {
+  const char *session_id;
+  const struct rp__digest *digest;
+  int64_t begun_ms, end_ms; /* end: of what was said last, while it lives */
+  bool lives;               /* it is open, and not the session that the brief is for */
+};
+#define RP_SPEAKERS_MAX 16
 
 struct rp__brief_input {
   enum rp__template form;
@@ -22,6 +32,10 @@ struct rp__brief_input {
   const struct rp__plan *plan;  /* NULL: none was made (a session that is resumed) */
   const struct rp__fold *state; /* of the session resumed, or of the previous one; NULL: none */
   bool resumed;                 /* `state` is the session's own */
+  /* Those that ended, newest first, then those that live; of a session that is resumed itself alone. */
+  const struct rp__brief_session *sessions;
+  size_t n_sessions;
+  const char *root; /* the project's folder, or NULL */
   size_t max_bytes;
 };
 

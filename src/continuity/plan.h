@@ -33,6 +33,7 @@ struct rp__recall {
   int64_t ended_at;
   int64_t n_tasks;
   bool has_critical, archived;
+  bool asked;  /* the user asked for something in it */
   bool living; /* it has not ended, so no hours have passed since; `ended_at`: when something was said last */
   const uint64_t *topics;
   size_t n_topics;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "continuity/pin.h"
+#include "facets/digest/digest.h"
 #include "facets/learnings.h"
 #include "facets/tasks.h"
 #include "facets/table.h"
@@ -22,6 +23,7 @@ void rp__record_done(struct rp__record_parts *r)
 {
   for (unsigned i = 0; i < RP_PARTS_MAX; i++) free(r->json[i]);
   free(r->dropped);
+  free(r->digest);
   *r = (struct rp__record_parts){0};
 }
 
@@ -41,6 +43,7 @@ static void making_done(struct making *m)
 static size_t total(const struct making *m)
 {
   size_t n = m->r->dropped ? strlen(m->r->dropped) + sizeof RP_RECORD_DROPPED + 4 : 0;
+  if (m->r->digest) n += strlen(m->r->digest) + sizeof RP_RECORD_DIGEST + 4;
   for (unsigned i = 0; i < RP_PARTS_MAX; i++) n += m->part[i].n;
   return n;
 }
@@ -219,6 +222,14 @@ int rp__record_build(const struct rp__fold *state, const struct rp__record_optio
     parts.dropped = rp__buf_take(&out);
     parts.has_critical = true;
     if (!parts.dropped) return RP_E_NOMEM;
+  }
+  const struct rp__digest *digest = rp__digest_of(state);
+  if (digest && rp__digest_count(digest)) {
+    RP_AUTOBUF struct rp__buf out = RP_BUF(PART_MAX);
+    rp__digest_write(digest, o->root, &RP_JW(&out));
+    parts.digest = rp__buf_take(&out);
+    parts.asked = true;
+    if (!parts.digest) return RP_E_NOMEM;
   }
   write_pins(&m, SIZE_MAX);
   write_tasks(&m);

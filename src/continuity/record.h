@@ -28,11 +28,15 @@ extern const char *const rp__record_names[RP_PARTS_MAX];
 /* Beside the parts, in our own tables and files alone: [{"label","pinned_at"}], what the session took off or replaced.
  */
 #define RP_RECORD_DROPPED "dropped_pins"
+/* Likewise: the digest of the session (facets/digest/digest.h), as rp__digest_write writes it. */
+#define RP_RECORD_DIGEST "digest"
 
 struct rp__record_parts {
   char *json[RP_PARTS_MAX]; /* owned */
   char *dropped;            /* owned; NULL when nothing was */
+  char *digest;             /* owned; NULL of a session without a request */
   int n_tasks, n_pins, n_learnings, n_topics;
+  bool asked;        /* it has a digest: the user asked for something */
   bool has_critical; /* a pin is CRITICAL, or one went: the record counts whatever its score */
   bool trimmed;
   uint64_t topics[RP_TOPICS_MAX]; /* a set, sorted */
@@ -49,6 +53,7 @@ struct rp__record_options {
   rp__topic_count_fn *count;
   void *ctx;
   int64_t sessions; /* recent sessions the counts are about */
+  const char *root; /* the project's folder, or NULL: paths are told relative to it */
 };
 
 /* 0 or RP_E_NOMEM. */

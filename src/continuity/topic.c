@@ -8,26 +8,6 @@
 #include "base/macros.h"
 #include "base/utf8.h"
 
-/* ---- lower case ----------------------------------------------------------------- */
-
-/*
- * Letters of the alphabets that have case and lie within two bytes, so that a topic
- * keeps its length. Not towlower: a session's hashes must not depend on the locale of
- * whoever ended it.
- */
-static uint32_t lower(uint32_t c)
-{
-  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
-  if (c >= 0xc0 && c <= 0xde && c != 0xd7) return c + 32;
-  if (c == 0x130 || c == 0x178) return c == 0x130 ? c : 0xff;
-  if ((c >= 0x100 && c <= 0x137) || (c >= 0x14a && c <= 0x177)) return c | 1;
-  if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e)) return c + (c & 1);
-  if (c >= 0x391 && c <= 0x3a9 && c != 0x3a2) return c + 32;
-  if (c >= 0x410 && c <= 0x42f) return c + 32;
-  if (c >= 0x400 && c <= 0x40f) return c + 80;
-  return c;
-}
-
 /* ---- sets of hashes -------------------------------------------------------------- */
 
 uint64_t rp__topic_hash(const char *topic, size_t n, const unsigned char *key)
@@ -42,9 +22,9 @@ uint64_t rp__topic_hash(const char *topic, size_t n, const unsigned char *key)
     unsigned len = rp__utf8_len(at, end);
     if (len == 0) len = 1; /* no UTF-8: the byte as it is */
     memcpy(chunk + used, at, len);
-    if (len == 1 && (uint8_t)*at < 0x80) chunk[used] = (char)lower((uint8_t)*at);
+    if (len == 1 && (uint8_t)*at < 0x80) chunk[used] = (char)rp__utf8_lower((uint8_t)*at);
     if (len == 2) {
-      uint32_t c = lower(rp__utf8_value(at, len));
+      uint32_t c = rp__utf8_lower(rp__utf8_value(at, len));
       chunk[used] = (char)(0xc0 | c >> 6);
       chunk[used + 1] = (char)(0x80 | (c & 0x3f));
     }

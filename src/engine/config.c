@@ -57,6 +57,7 @@ static struct section *section_new(struct rp__config *c, const char *scope)
 static enum rp__option_fit section_set(struct section *s, const struct rp__option *o, const char *text)
 {
   if (o->offset == offsetof(struct rp__scope_config, template)) s->values.template_given = true;
+  if (o->offset == offsetof(struct rp__scope_config, brief_bytes)) s->values.brief_bytes_given = true;
   return rp__option_set(o, text, &s->values);
 }
 

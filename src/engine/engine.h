@@ -221,6 +221,8 @@ RP_MUST_USE int rp__scope_key_of(rp_engine *e, const char *scope, const struct r
 /* A sealed session's metadata as its row keeps it (NULL without memory), and back, where the key is here. */
 char *rp__meta_seal(const struct rp__key *key, const char *id, const char *meta);
 void rp__meta_open(rp_engine *e, struct rp__session_row *row);
+/* The folder that the metadata names, where paths are told relative to; NULL: none. Freed with free. */
+char *rp__meta_root(const char *meta);
 bool rp__meta_unseal(const struct rp__key *key, struct rp__session_row *row); /* false: it can't be opened */
 
 /* What binds a sealed text to its place. */

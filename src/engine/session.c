@@ -166,6 +166,11 @@ int rp__session_row(rp_session *s, struct rp__session_row *ret, rp_error *err)
   return 0;
 }
 
+char *rp__meta_root(const char *meta)
+{
+  return meta ? rp__json_dup(rp__json_get(rp__json_trusted(meta, strlen(meta)), "cwd")) : NULL;
+}
+
 static int check_ref(const char *ref, rp_error *err)
 {
   if (rp__name_ok(ref)) return 0;

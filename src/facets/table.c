@@ -7,6 +7,7 @@ static const struct rp__facet_ops *const rows[] = {
     &rp__facet_conversation,
     &rp__facet_affect,
     &rp__facet_evidence,
+    &rp__facet_digest,
     &rp__facet_pins,
     &rp__facet_tasks,
     &rp__facet_projects,

@@ -9,6 +9,7 @@
 extern const struct rp__facet_ops rp__facet_conversation;
 extern const struct rp__facet_ops rp__facet_affect;
 extern const struct rp__facet_ops rp__facet_evidence;
+extern const struct rp__facet_ops rp__facet_digest;
 extern const struct rp__facet_ops rp__facet_pins;
 extern const struct rp__facet_ops rp__facet_tasks;
 extern const struct rp__facet_ops rp__facet_projects;

@@ -17,6 +17,7 @@ void rp__record_row_done(struct rp__record_row *r)
 {
   for (size_t i = 0; i < RP_PARTS_MAX; i++) free(RP_TAKE(r->part[i]));
   free(RP_TAKE(r->dropped));
+  free(RP_TAKE(r->digest));
   free(RP_TAKE(r->sealed_body));
 }
 
@@ -486,5 +487,6 @@ uint64_t rp__record_sum(const struct rp__record_row *row)
   for (size_t i = 0; i < row->n_topics; i++) sum = sum_number(sum, (int64_t)row->topics[i]);
   for (size_t i = 0; i < RP_PARTS_MAX; i++) sum = sum_text(sum, row->part[i] && row->part[i][0] ? row->part[i] : "[]");
   sum = sum_text(sum, row->dropped);
+  if (row->digest) sum = sum_text(sum, row->digest);
   return sum_bytes(sum, row->sealed_body, row->sealed_len);
 }

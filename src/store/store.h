@@ -136,11 +136,12 @@ struct rp__record_row {
   bool crash_recovered;
   bool archived; /* session_states has it no more; the cold file does */
   int64_t n_tasks;
-  bool has_critical;              /* as in rp__record_parts */
+  bool has_critical, asked;       /* as in rp__record_parts */
   uint64_t topics[RP_TOPICS_MAX]; /* sorted, of 32 bits each: rp__topic_set */
   size_t n_topics;
   char *part[RP_PARTS_MAX]; /* owned; as rp__record_names */
   char *dropped;            /* owned; RP_RECORD_DROPPED, a JSON array or NULL; NULL too when sealed */
+  char *digest;             /* owned; RP_RECORD_DIGEST, a JSON object or NULL; NULL too when sealed */
   char *sealed_body;        /* owned; NULL in an open scope */
   size_t sealed_len;
 };
@@ -469,6 +470,7 @@ struct rp__recall_filter {
   const char *scope, *channel; /* channel NULL: any */
   int64_t since_ms;            /* ended_at >= this */
   int limit;                   /* 0: no limit */
+  bool asked;                  /* only sessions with a request */
 };
 struct rp__memory_filter {
   const char *scope;

@@ -58,7 +58,8 @@ void rp__topic_key(const struct rp__key *key, unsigned char ret[32])
 /* ---- making ---- */
 
 /* The parts of a record, made of the state. */
-static int build_parts(rp_session *s, const struct rp__last_words *words, struct rp__record_parts *ret, rp_error *err)
+static int build_parts(rp_session *s, const char *root, const struct rp__last_words *words,
+                       struct rp__record_parts *ret, rp_error *err)
 {
   unsigned char topic_key[32];
   struct rp__buf warnings RP_AUTOBUF = RP_BUF(65536);
@@ -72,7 +73,8 @@ static int build_parts(rp_session *s, const struct rp__last_words *words, struct
     rc = s->e->store->ops->recall_list(s->e->store, &f, on_recent, made, err);
     if (rc) return rc;
   }
-  struct rp__record_options o = {.count = count_topic, .ctx = (void *)(uintptr_t)tally, .sessions = tally->sessions};
+  struct rp__record_options o = {
+      .count = count_topic, .ctx = (void *)(uintptr_t)tally, .sessions = tally->sessions, .root = root};
   if (s->key) {
     rp__topic_key(s->key, topic_key);
     o.topic_key = topic_key;
@@ -97,6 +99,7 @@ static int seal_parts(rp_session *s, struct rp__record_row *row, rp_error *err)
   row->sealed_len = sealed.n;
   row->sealed_body = rp__buf_take(&sealed);
   free(RP_TAKE(row->dropped));
+  free(RP_TAKE(row->digest));
   for (int i = 0; i < RP_PARTS_MAX; i++) {
     free(row->part[i]);
     row->part[i] = strdup("[]");
@@ -123,11 +126,14 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const 
   ret->row.end_ms = end_ms;
   ret->row.created_ms = ret->row.updated_ms = rp__engine_now(s->e);
   ret->row.crash_recovered = crash_recovered;
+  RP_AUTOFREE char *root = rp__meta_root(session.meta);
   rp__session_row_done(&session);
-  rc = build_parts(s, words, &parts, err);
+  rc = build_parts(s, root, words, &parts, err);
   if (!rc) {
     for (int i = 0; i < RP_PARTS_MAX; i++) ret->row.part[i] = RP_TAKE(parts.json[i]);
     ret->row.dropped = RP_TAKE(parts.dropped);
+    ret->row.digest = RP_TAKE(parts.digest);
+    ret->row.asked = parts.asked;
     ret->row.n_tasks = parts.n_tasks;
     ret->row.has_critical = parts.has_critical;
     ret->row.n_topics = parts.n_hashes;
@@ -189,6 +195,10 @@ int rp__record_write(const struct rp__record_row *row, struct rp__buf *out)
   if (row->dropped) {
     rp__jw_key(&w, RP_RECORD_DROPPED);
     rp__jw_raw(&w, row->dropped, strlen(row->dropped));
+  }
+  if (row->digest) {
+    rp__jw_key(&w, RP_RECORD_DIGEST);
+    rp__jw_raw(&w, row->digest, strlen(row->digest));
   }
   rp__jw_pack(&w, "previous_session_id:s continued_by:s crash_recovered:b schema_version:i}",
               row->previous_id[0] ? row->previous_id : NULL, row->continued_by[0] ? row->continued_by : NULL,

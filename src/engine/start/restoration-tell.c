@@ -131,8 +131,11 @@ int rp__restoration_brief(const struct rp__restoration *r, const struct rp__rest
       .total_sessions = total_sessions,
       .plan = r->plan,
       .state = r->state,
+      .sessions = r->speakers,
+      .n_sessions = r->n_speakers,
+      .root = r->root,
       .resumed = resumed,
-      .max_bytes = r->config->brief_bytes,
+      .max_bytes = r->robot && !r->config->brief_bytes_given ? RP_ROBOT_BRIEF_BYTES : r->config->brief_bytes,
   };
   if (!r->config->enabled) return 0;
   return rp__brief_write(&in, out, why);

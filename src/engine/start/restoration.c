@@ -29,6 +29,7 @@ void rp__restoration_done(struct rp__restoration *r)
   free(r->records);
   rp__restoration_drop_memories(r);
   rp__restoration_drop_tasks(r);
+  rp__speaking_done(r);
   drop_stored(r);
   rp__state_put(&r->loan);
   rp__buf_done(&r->carried);
@@ -104,7 +105,7 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
                                      .dead = o->preview};
   int rc = rp__endings_find(r->e, &open, &r->endings, err);
   if (rc) return rc;
-  struct rp__read *reads RP_AUTOFREE = calloc(2 + r->endings.n_silent * RP_SOURCES_MAX, sizeof *reads);
+  struct rp__read *reads RP_AUTOFREE = calloc(3 + r->endings.n_silent * RP_SOURCES_MAX, sizeof *reads);
   struct scan *x RP_AUTOFREE = calloc(1, sizeof *x);
   if (!reads || !x) return rp__fail_nomem(err);
   *x = (struct scan){.r = r, .without = o->without, .since = since, .started = rp__engine_ticks(r->e)};
@@ -114,16 +115,17 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
       .u.recall = {.filter = {.scope = r->scope, .channel = channel, .since_ms = o->explain ? INT64_MIN : since},
                    .fn = on_recall}};
   reads[1] = rp__restoration_memories(r, NULL);
-  size_t n = rp__endings_sources(&r->endings, reads + 2);
-  rc = r->e->store->ops->read(r->e->store, reads, 2 + n, err);
+  reads[2] = rp__speaking_reading(r, channel);
+  size_t n = rp__endings_sources(&r->endings, reads + 3);
+  rc = r->e->store->ops->read(r->e->store, reads, 3 + n, err);
   if (rc) return rc;
-  rc = rp__endings_heirs(r->e, &r->endings, reads + 2, n, err);
+  rc = rp__endings_heirs(r->e, &r->endings, reads + 3, n, err);
   if (reads[0].rc == RP__SCAN_LATE)
     rp__log(&r->e->log, RP_LOG_WARN, "scope %s: only the newest %lld sessions were looked at: it took over %d ms",
             r->scope, (long long)x->rows, PLAN_MS);
   if (reads[0].rc == RP__SCAN_LATE || reads[0].rc == RP__SCAN_ENOUGH) reads[0].rc = 0;
   if (reads[0].rc == RP_E_NOMEM) rp__fail_nomem(&reads[0].err);
-  for (size_t i = 0; !rc && i < 2; i++)
+  for (size_t i = 0; !rc && i < 3; i++)
     if ((rc = reads[i].rc) && err && reads[i].err.code) *err = reads[i].err; /* on_memory told err itself */
   for (size_t i = 0; !rc && i < x->n_later; i++)
     if (!rp__ending_of(&r->endings, x->later[i].id) && rp__plan_offer(r->plan, &x->later[i].row))
@@ -191,21 +193,28 @@ static int read_stored(struct rp__restoration *r, rp_error *err)
 {
   struct rp__candidate *wanted[RP_WANTED_MAX];
   size_t n = rp__plan_wanted(r->plan, wanted, RP_WANTED_MAX), n_reads = 0, first = r->n_stored;
-  struct rp__stored_record *more = realloc(r->stored, (first + n + 1) * sizeof *more);
-  struct rp__read *reads RP_AUTOFREE = calloc(2 * n + 1, sizeof *reads);
+  int64_t refs[RP_WANTED_MAX + RP_SPEAKERS_MAX + 1];
+  const char *archived[RP_WANTED_MAX + RP_SPEAKERS_MAX + 1] = {NULL}; /* the id of one that is */
+  size_t n_refs = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (rp__ending_of(&r->endings, wanted[i]->session_id)) continue;
+    archived[n_refs] = wanted[i]->archived ? wanted[i]->session_id : NULL;
+    refs[n_refs++] = wanted[i]->session_ref;
+  }
+  n_refs += rp__speaking_wanted(r, refs + n_refs, archived + n_refs, RP_SPEAKERS_MAX);
+  if (r->previous_ref) refs[n_refs++] = r->previous_ref;
+  struct rp__stored_record *more = realloc(r->stored, (first + n_refs + 1) * sizeof *more);
+  struct rp__read *reads RP_AUTOFREE = calloc(2 * n_refs + 1, sizeof *reads);
   if (more) r->stored = more;
   if (!reads || !more) return rp__fail_nomem(err);
-  for (size_t i = 0; i <= n; i++) {
-    int64_t ref = i < n ? wanted[i]->session_ref : r->previous_ref;
-    if (!ref || stored_of(r, ref) || (i < n && rp__ending_of(&r->endings, wanted[i]->session_id))) continue;
+  for (size_t i = 0; i < n_refs; i++) {
+    if (stored_of(r, refs[i])) continue;
     struct rp__stored_record *x = &more[r->n_stored++];
-    *x = (struct rp__stored_record){.ref = ref};
-    reads[n_reads++] = (struct rp__read){.type = RP_READ_RECORD, .ctx = x, .u.record = {ref, &x->row}};
-    if (i < n && wanted[i]->archived)
-      reads[n_reads++] =
-          (struct rp__read){.type = RP_READ_SESSION,
-                            .ctx = x,
-                            .u.session = {.how = RP_FIND_ID, .what = wanted[i]->session_id, .ret = &x->session}};
+    *x = (struct rp__stored_record){.ref = refs[i]};
+    reads[n_reads++] = (struct rp__read){.type = RP_READ_RECORD, .ctx = x, .u.record = {refs[i], &x->row}};
+    if (archived[i])
+      reads[n_reads++] = (struct rp__read){
+          .type = RP_READ_SESSION, .ctx = x, .u.session = {.how = RP_FIND_ID, .what = archived[i], .ret = &x->session}};
   }
   int rc = n_reads ? r->e->store->ops->read(r->e->store, reads, n_reads, err) : 0;
   if (rc) r->n_stored = first;
@@ -219,16 +228,16 @@ static int read_stored(struct rp__restoration *r, rp_error *err)
 }
 
 /* The record of a session as checked JSON: the one a start would write, or the stored one, written into `out`. */
-static int record_load(struct rp__restoration *r, const struct rp__candidate *c, struct rp__buf *out,
-                       struct rp__json *ret, rp_error *err)
+int rp__restoration_record_text(struct rp__restoration *r, int64_t session_ref, const char *session_id,
+                                struct rp__buf *out, struct rp__json *ret, rp_error *err)
 {
   struct rp__json_limits limits = {.max_bytes = RECORD_MAX, .allow_duplicates = true};
-  const struct rp__ending *ending = rp__ending_of(&r->endings, c->session_id);
+  const struct rp__ending *ending = rp__ending_of(&r->endings, session_id);
   if (ending) return rp__json_parse(ending->record.p, ending->record.n, &limits, ret, err);
-  struct rp__stored_record *x = stored_of(r, c->session_ref);
+  struct rp__stored_record *x = stored_of(r, session_ref);
   int rc = x ? 0 : read_stored(r, err);
   if (rc) return rc;
-  if (!x && !(x = stored_of(r, c->session_ref))) return rp__fail(err, RP_E_RECORD_NOT_FOUND, "it was not read");
+  if (!x && !(x = stored_of(r, session_ref))) return rp__fail(err, RP_E_RECORD_NOT_FOUND, "it was not read");
   if (x->rc) {
     *err = x->err;
     return x->rc;
@@ -252,7 +261,7 @@ static int open_wanted(struct rp__restoration *r, rp_error *err)
     struct rp__json doc;
     struct rp__buf *bytes = record_room(r);
     if (!bytes) return rp__fail_nomem(err);
-    int rc = record_load(r, c, bytes, &doc, &why);
+    int rc = rp__restoration_record_text(r, c->session_ref, c->session_id, bytes, &doc, &why);
     if (rp__capture_passes(rc)) {
       if (err) *err = why;
       return rc;
@@ -381,12 +390,14 @@ int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, 
                          rp_error *err)
 {
   begin(e, o->scope, o->scope_row, o->key, ret, err);
+  ret->root = o->root;
   if (o->previous && !o->preview) ret->previous_ref = o->previous->ref;
   if (!rp__config_of(e->config, o->scope)->enabled) return 0;
   struct rp__state_loan without RP_CLEANUP(rp__state_put) = {0};
   int rc = plan_new(ret, o->topics, o->now, err);
   if (!rc) rc = offer_all(ret, o, err);
   if (!rc) rc = open_wanted(ret, err);
+  if (!rc) rc = rp__speaking_load(ret, o->without, err);
   if (!rc) rc = rp__restoration_tasks(ret, err);
   if (!rc && o->without) rc = load_dropped(ret, o->without, &without, err);
   if (!rc) {
@@ -407,6 +418,7 @@ int rp__restoration_own(rp_session *s, const struct rp__scope_row *scope, const 
 {
   begin(s->e, s->scope, scope, s->key, ret, err);
   ret->state = f;
+  rp__speaking_own(ret, s, f);
   if (!ret->robot) return 0;
   /* N-05: a robot's facts are the scope's, also for a session that goes on; what it learned itself its state tells. */
   struct rp__read memories = rp__restoration_memories(ret, NULL);

@@ -12,6 +12,8 @@
 #include "engine/start/restart-kind.h"
 #include "engine/start/open-session-records.h"
 
+struct rp__speaking;
+
 struct rp__restoration {
   rp_engine *e;
   const struct rp__scope_config *config; /* of the scope */
@@ -30,6 +32,11 @@ struct rp__restoration {
   const char *memories_of;      /* only what this session learned, or NULL */
   struct rp__known_task *tasks; /* of the records that come back, by id */
   size_t n_tasks;
+  struct rp__speaking *speaking; /* sessions whose digests are told */
+  size_t n_speaking;
+  struct rp__brief_session speakers[RP_SPEAKERS_MAX]; /* of them, in the order of the brief */
+  size_t n_speakers;
+  const char *root;             /* the project's folder, or NULL; borrowed */
   const struct rp__fold *state; /* of the session before, or the session's own (borrowed); NULL: none */
   struct rp__state_loan loan;   /* that of the session before */
   struct rp__buf carried;       /* members of "carried" for the restored event; empty: none */
@@ -44,6 +51,7 @@ struct rp__restoration_options {
   const struct rp__key *key;              /* … and its key */
   const char *channel;                    /* counts with per_channel */
   const char *topics;                     /* comma separated, or NULL */
+  const char *root;                       /* the project's folder, or NULL; kept by the restoration */
   const struct rp__session_row *previous; /* the session before; ref 0: none */
   const struct rp__living *living; /* the sessions that go on, since rp__restoration_since; NULL: they are read */
   struct rp__views *seen;          /* by this start, or NULL */
@@ -76,6 +84,7 @@ void rp__restoration_write(const struct rp__restoration *r, struct rp__jw *w);
 void rp__restoration_inherited(const struct rp__restoration *r, struct rp__jw *w);
 
 /* The text, empty when there is none. `why` may be NULL. RP_E_TOO_LARGE: there is one, and no room for it. */
+#define RP_ROBOT_BRIEF_BYTES 8192
 #define RP_BRIEF_NO_ROOM "brief_bytes is too small for the header and the instruction of a brief"
 int rp__restoration_brief(const struct rp__restoration *r, const struct rp__restart_facts *facts, bool resumed,
                           int64_t total_sessions, struct rp__buf *out, struct rp__jw *why);
@@ -91,6 +100,20 @@ RP_MUST_USE int rp__restoration_audit(const struct rp__restoration *r, const cha
 
 /* The stored record of a session that was read on the way; NULL: it was not, or there is none. */
 struct rp__record_row *rp__restoration_record(const struct rp__restoration *r, int64_t session_ref);
+
+/* ---- inside: which sessions speak (speaking-sessions.c) ---- */
+
+/* The read of the newest sessions with a request, whatever their age. */
+struct rp__read rp__speaking_reading(struct rp__restoration *r, const char *channel);
+/* The sessions whose records are wanted, and their loading once these were read. */
+size_t rp__speaking_wanted(const struct rp__restoration *r, int64_t *refs, const char **archived, size_t max);
+RP_MUST_USE int rp__speaking_load(struct rp__restoration *r, const char *without, rp_error *err);
+/* The session's own digest is the only one that speaks. */
+void rp__speaking_own(struct rp__restoration *r, const rp_session *s, const struct rp__fold *f);
+void rp__speaking_done(struct rp__restoration *r);
+/* The text of a record that was read on the way. */
+RP_MUST_USE int rp__restoration_record_text(struct rp__restoration *r, int64_t session_ref, const char *session_id,
+                                            struct rp__buf *out, struct rp__json *ret, rp_error *err);
 
 /* ---- inside: what the plan asks for (restoration-sources.c) ---- */
 

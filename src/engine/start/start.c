@@ -66,6 +66,8 @@ static void plan(struct rp__start *st)
                                       .seen = &st->seen,
                                       .now = st->now};
   if (st->found || st->repeated) return;
+  free(st->root);
+  o.root = st->root = rp__meta_root(st->o->meta);
   int rc = rp__restoration_plan(st->e, &o, &st->restoration, &why);
   if (rc) rp__start_warn(st, "nothing was restored", &why);
   if (!rc && st->restoration.missing.code) rp__start_warn(st, "not all was restored", &st->restoration.missing);
@@ -272,6 +274,7 @@ static int start_checked(rp_engine *e, const rp_start_options *options, rp_sessi
     rp__buf_done(&st.warnings);
     rp__buf_done(&st.brief);
     rp__restoration_done(&st.restoration);
+    free(st.root);
     if (!raced) return rc;
   }
   return rp__fail(err, RP_E_BUSY, "others keep starting the same session");

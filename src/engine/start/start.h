@@ -42,6 +42,7 @@ struct rp__start {
 
   bool leasing; /* all was found, and the lease is being committed */
   bool spoken;  /* the last words of the run before were told, in an attempt that may have failed */
+  char *root;   /* the project's folder, or NULL; owned */
   struct rp__restoration restoration;
   struct rp__buf brief;
 

@@ -77,9 +77,11 @@ static int hand_out(struct scan *x, sqlite3_stmt *st, struct rp__recall *row)
       .n_tasks = rp__sq_col_count(&q, 3),
       .has_critical = flags & RP_RECALL_CRITICAL,
       .archived = flags & RP_RECALL_ARCHIVED,
+      .asked = flags & RP_RECALL_ASKED,
       .topics = topics,
   };
-  if ((flags & RP_RECALL_OUT) || !x->id[0] || (x->before_id[0] && !is_behind(x, row))) return 0;
+  if ((flags & RP_RECALL_OUT) || (x->f->asked && !row->asked) || !x->id[0] || (x->before_id[0] && !is_behind(x, row)))
+    return 0;
   const void *bytes = sqlite3_column_blob(st, 5);
   row->n_topics = rp__sq_topics_read((struct rp__str){bytes, (size_t)sqlite3_column_bytes(st, 5)}, topics);
   x->left--;

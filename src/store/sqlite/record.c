@@ -84,13 +84,16 @@ int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   bool foreign = false;
   int rc = record_session(c, op, &session, err);
   if (rc == 0) rc = state_is_foreign(c, &session, &foreign, err);
-  /* What session_states has no place for: parts one after the other, each ended by NUL, then the pins that went. */
+  /* What session_states has no place for: parts one after the other, each ended by NUL, then the pins that went, and
+   * behind a NUL the digest. */
   if (rc == 0 && !row->sealed_body) {
     for (int i = 0; foreign && i < RP_PARTS_MAX; i++) {
       rp__buf_str(&packed, part_text(row, i));
       rp__buf_char(&packed, '\0');
     }
     if (row->dropped) rp__buf_str(&packed, row->dropped);
+    if (row->digest) rp__buf_char(&packed, '\0');
+    if (row->digest) rp__buf_str(&packed, row->digest);
     rc = packed.err ? rp__fail(err, packed.err, "the record of session %s is too large", row->session_id) : 0;
   }
   if (rc != 0) return rc;
@@ -98,7 +101,7 @@ int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
   struct rp__str body = {packed.p, packed.n};
   if (row->sealed_body) body = (struct rp__str){row->sealed_body, row->sealed_len};
   unsigned flags = (row->has_critical ? RP_RECALL_CRITICAL : 0) | (foreign ? RP_RECALL_FOREIGN : 0) |
-                   (rp__row_is_out(&session) ? RP_RECALL_OUT : 0);
+                   (rp__row_is_out(&session) ? RP_RECALL_OUT : 0) | (row->asked ? RP_RECALL_ASKED : 0);
   rc = rp__sq_recall_write(c, &session, row, flags, err);
   if (rc == 0) {
     /* Of what a reader is given: the session's own names, and topics as far as they are kept. */
@@ -108,7 +111,7 @@ int rp__sq_record_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
     as_read.n_topics = RP_MIN(row->n_topics, RP_TOPICS_MAX);
     for (size_t i = 0; i < as_read.n_topics; i++) as_read.topics[i] = (uint32_t)row->topics[i];
     if (row->dropped && !row->dropped[0]) as_read.dropped = NULL;
-    if (row->sealed_body) as_read.dropped = NULL;
+    if (row->sealed_body) as_read.dropped = as_read.digest = NULL;
     uint64_t sum = rp__record_sum(&as_read);
     RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_RECORD_PUT);
     RP_SQ_BIND(&q, RP_SQ_I(session.ref), RP_SQ_I(row->start_ms), RP_SQ_I(row->created_ms), RP_SQ_I(row->updated_ms),
@@ -179,11 +182,13 @@ static int parts_unpack(struct rp__str *body, struct rp__record_row *row)
   return rc;
 }
 
-static int dropped_read(struct rp__str body, struct rp__record_row *row)
+/* The pins that went, and behind a NUL the digest. */
+static int rest_read(struct rp__str body, struct rp__record_row *row)
 {
-  if (body.n == 0) return 0;
-  row->dropped = strndup(body.p, body.n);
-  return row->dropped ? 0 : RP_E_NOMEM;
+  size_t n = strnlen(body.p, body.n);
+  if (n && !(row->dropped = strndup(body.p, n))) return RP_E_NOMEM;
+  if (n + 1 < body.n && !(row->digest = strndup(body.p + n + 1, body.n - n - 1))) return RP_E_NOMEM;
+  return 0;
 }
 
 static int parts_read(struct rp__sq_conn *c, struct rp__record_row *row, rp_error *err)
@@ -214,7 +219,7 @@ static int body_read(struct rp__sq_conn *c, struct rp__sq_q *q, struct rp__recor
     body = RP_STR("");
   }
   if (foreign && parts_unpack(&body, row)) return rp__fail_nomem(err);
-  if (dropped_read(body, row)) return rp__fail_nomem(err);
+  if (body.n && rest_read(body, row)) return rp__fail_nomem(err);
   return foreign ? 0 : parts_read(c, row, err);
 }
 
@@ -235,6 +240,7 @@ static int record_load(struct rp__sq_conn *c, int64_t session_ref, struct rp__re
   row->n_tasks = rp__sq_col_count(&q, 4);
   row->has_critical = flags & RP_RECALL_CRITICAL;
   row->archived = flags & RP_RECALL_ARCHIVED;
+  row->asked = flags & RP_RECALL_ASKED;
   row->n_topics = rp__sq_topics_read(rp__sq_col_bytes(&q, 6), row->topics);
   row->start_ms = rp__sq_col_time(&q, 7);
   row->created_ms = rp__sq_col_time(&q, 8);

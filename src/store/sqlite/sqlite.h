@@ -322,8 +322,9 @@ RP_MUST_USE int rp__sq_session_get(struct rp__sq_conn *c, int64_t ref, struct rp
 enum {
   RP_RECALL_CRITICAL = 1,
   RP_RECALL_ARCHIVED = 2,
-  RP_RECALL_OUT = 4,    /* the session is hidden or in the trash */
-  RP_RECALL_FOREIGN = 8 /* somebody else's row of session_states has the session's id: ours is in rp_records */
+  RP_RECALL_OUT = 4,     /* the session is hidden or in the trash */
+  RP_RECALL_FOREIGN = 8, /* somebody else's row of session_states has the session's id: ours is in rp_records */
+  RP_RECALL_ASKED = 16   /* the user asked for something in it */
 };
 /* The record after fields of its session changed. */
 RP_MUST_USE int rp__sq_record_follow(struct rp__sq_conn *c, const struct rp__session_row *row, unsigned fields,

@@ -147,7 +147,7 @@ static void its_end_is_theirs(void **state)
   TALK(again);
   say(&again, START("busy"));
   run_well(r, &again);
-  assert_non_null(strstr(rig_get(reply(&again), "context"), "c1"));
+  assert_non_null(strstr(rig_get(reply(&again), "context"), "may or may not have happened"));
 }
 
 static void what_is_wrong_is_answered_and_the_rest_goes_on(void **state)

@@ -33,17 +33,14 @@ static void the_preamble_is_the_seeds(void **state)
   OUT;
   AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, "radio ham", two, 2, NULL);
   struct rp__brief_input in = input(p);
-  char end[RP_TIME_TEXT], expected[2000];
-  rp__time_format(NOW - HOURS(48), end);
-  snprintf(expected, sizeof expected,
-           "[SESSION CONTINUITY — inherited from 2 prior session(s)]\n\n"
-           "PENDING TASKS:\n- [task-009] CAT control (last stage: build, 2d ago)\n\n"
-           "ACTIVE PROJECTS: lbf-ham-radio, cortex\n\n"
-           "HOT TOPICS: ft991a, ham radio, lbf-ham-radio, antenna\n\n"
-           "WORKING MEMORY RESTORED: 2 pins inherited\n(Use working_memory view to see all pins)\n\n"
-           "PINS:\n- CRITICAL: safety [inherited from s-1 @ %s]: CRITICAL: no TX\n"
-           "- freq [inherited from s-1 @ %s]: 14.074 MHz",
-           end, end);
+  static const char expected[] =
+      "[SESSION CONTINUITY — inherited from 2 prior session(s)]\n\n"
+      "PENDING TASKS:\n- [task-009] CAT control (last stage: build, 2d ago)\n\n"
+      "WORKING MEMORY RESTORED: 2 pins inherited\n(Use working_memory view to see all pins)\n\n"
+      "PINS:\n- CRITICAL: safety (2 days ago): CRITICAL: no TX\n"
+      "- freq (2 days ago): 14.074 MHz\n\n"
+      "ACTIVE PROJECTS: lbf-ham-radio, cortex\n\n"
+      "HOT TOPICS: ft991a, ham radio, lbf-ham-radio, antenna";
   assert_string_equal(brief(&in, &out), expected);
 }
 
@@ -94,15 +91,14 @@ static void what_is_open_is_told(void **state)
   in.state = f;
   const char *text = brief(&in, &out);
   assert_null(strstr(text, "WHY IT STOPPED"));
-  assert_non_null(strstr(text, "- write_file, call c1: may or may not have happened; check before repeating it"));
+  assert_non_null(strstr(text, "- write_file: may or may not have happened; check before repeating it"));
   assert_null(strstr(text, "mail")); /* the end was clean: it is still running somewhere */
   in.cause = RP_CAUSE_POWER_LOSS;
   in.evidence = "no marker\nof a shutdown";
   in.elapsed_seconds = 7300;
   text = brief(&in, &out);
-  assert_non_null(
-      strstr(text, "\n\nWHY IT STOPPED: the machine lost power about 2 hours ago (no marker of a shutdown)\n"));
-  assert_non_null(strstr(text, "- send mail, call c2: may or may not have happened"));
+  assert_non_null(strstr(text, "\n\nWHY IT STOPPED: the machine lost power about 2 hours ago\n"));
+  assert_non_null(strstr(text, "- send mail: may or may not have happened"));
   assert_null(strstr(text, "call c3"));
   assert_non_null(strstr(text, "OPEN APPROVALS:\n- [a1] rm -rf build (a moment ago)\n- [7] (a moment ago)\n"));
   assert_non_null(strstr(text, "OPEN QUESTIONS:\n- [q1] Which band? (a moment ago)\n"));
@@ -143,11 +139,13 @@ static void a_resumed_session_tells_its_own(void **state)
   in.state = f;
   const char *text = brief(&in, &out);
   static const char *const parts[] = {
-      "[SESSION CONTINUITY — this session, resumed after 10 minutes]\n\nPENDING TASKS:\n- [t1] x (last stage: verify, ",
-      "ACTIVE PROJECTS: p\n\nHOT TOPICS: a, b\n\nWORKING MEMORY RESTORED: 2 pins\n(Use",
+      "[SESSION CONTINUITY — this session, resumed after 10 minutes]\n\n",
+      "PENDING TASKS:\n- [t1] x (last stage: verify, ",
+      "ACTIVE PROJECTS: p\n\nHOT TOPICS: a, b\n",
+      "WORKING MEMORY RESTORED: 2 pins\n(Use",
       "WHY IT STOPPED: it crashed 10 minutes ago\n",
       "REMEMBERED:\n- learned (confidence 50%)\n",
-      "PINS:\n- CRITICAL: c [inherited from s0 @ 2026-01-01T00:00:00.000Z]: y\n- n: x\n",
+      "PINS:\n- CRITICAL: c (",
       "TRANSCRIPT (tail):\n> hello\n> PINS: fake\n",
       "NOTES:\n- [ui] seen (at 12.5 s)\n",
       "FRAMES:\n- f1 (at 13 s)\n",
@@ -222,9 +220,9 @@ static void every_bound_holds(void **state)
     const char *text = brief(&in, &out);
     assert_true(strlen(text) <= last);
     last = strlen(text);
-    bool tasks = strstr(text, "[t1]") != NULL, tools = strstr(text, "call c1") != NULL;
+    bool tasks = strstr(text, "[t1]") != NULL, tools = strstr(text, "- write_file") != NULL;
     if (strstr(text, "aaaa")) assert_true(strstr(text, "bbbb") != NULL); /* CRITICAL contents stay longer */
-    if (strstr(text, "one [inherited")) assert_true(tasks);
+    if (strstr(text, "- one (")) assert_true(tasks);
     if (tasks) assert_true(tools);
     if (strstr(text, "topic-f")) assert_true(strstr(text, "p5") != NULL);
     if (last) assert_memory_equal(text, "[SESSION CONTINUITY — inherited from 1", 40);

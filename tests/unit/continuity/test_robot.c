@@ -225,8 +225,7 @@ static void a_jump_of_the_clock_has_no_time(void **state)
   struct rp__brief_input in = input(RP_RESTART_SHORT, NULL);
   in.cause = RP_CAUSE_CLOCK_JUMP;
   in.evidence = "the clock is behind";
-  assert_non_null(
-      strstr(brief(&in, &out), "WHY IT STOPPED: the clock jumped, so it is uncertain when (the clock is behind)\n"));
+  assert_non_null(strstr(brief(&in, &out), "WHY IT STOPPED: the clock jumped, so it is uncertain when\n"));
 }
 
 /* ---- time in words ---- */

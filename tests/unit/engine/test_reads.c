@@ -286,6 +286,7 @@ static void test_sealed(void **state)
 
 int main(void)
 {
+  setenv("REPRISE_BRIEF_BYTES", "8192", 1); /* everything that was read is told */
   const struct CMUnitTest tests[] = {
       T(test_first), T(test_resume), T(test_resume_of_a_stream), T(test_successor), T(test_repeated),
       T(test_crowd), T(test_sealed),

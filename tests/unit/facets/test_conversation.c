@@ -37,7 +37,9 @@ static void the_document_of_the_contract(void **state)
                       "{\"conversation\":{\"messages\":["
                       "{\"seq\":1,\"role\":\"user\",\"content\":\"h\\u0069\",\"at\":\"1970-01-01T00:00:01.000Z\"},"
                       "{\"seq\":3,\"role\":\"assistant\",\"content\":[{\"type\": \"text\"}],\"message_id\":\"m1\","
-                      "\"source\":\"acp\",\"at\":\"1970-01-01T00:00:03.000Z\"}],\"total\":2}}");
+                      "\"source\":\"acp\",\"at\":\"1970-01-01T00:00:03.000Z\"}],\"total\":2},"
+                      "\"digest\":{\"requests\":[{\"text\":\"hi\",\"end\":\"open\",\"seq\":1,"
+                      "\"at\":\"1970-01-01T00:00:01.000Z\",\"tools\":0,\"edits\":0,\"go_on\":true}]}}");
   assert_sound(f);
 }
 

@@ -127,13 +127,13 @@ static void showing_needs_memory_too(void **state)
 
 static int one_message(void)
 {
+  static const char body[] = "{\"role\":\"assistant\",\"content\":\"the antenna of the ham radio is tuned\"}";
   int64_t to;
-  struct rp__event ev = {rp__fold_seq(folded) + 1, 5, RP_KIND_MESSAGE, NULL,
-                         rp__json_trusted(events[0].body, strlen(events[0].body))};
+  struct rp__event ev = {rp__fold_seq(folded) + 1, 5, RP_KIND_MESSAGE, NULL, rp__json_trusted(body, sizeof body - 1)};
   return rp__fold_apply(folded, &ev, &to);
 }
 
-/* As the facet promises. */
+/* Of an assistant, as the conversation promises; a prompt is looked at by the digest, too. */
 static void a_message_costs_one_allocation(void **state)
 {
   (void)state;

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds what is said in a text. */
+#include "facets/digest/prose.h"
+
+#include "base/text.h"
+#include "base/utf8.h"
+
+#define TEXT_MAX ((size_t)64 * 1024)
+#define PASTED_MIN 700   /* bytes; a shorter prompt is told as it is */
+#define PASTED_SHARE 3   /* a text of which less than a third is prose is mostly pasted */
+#define ASKED_WIDTH 240  /* of the prose beside something pasted */
+#define PASTED_WIDTH 110 /* of the line that tells what was pasted */
+#define RAW_WIDTH 200    /* of a prompt without any prose */
+#define PLAN_LINE 120    /* bytes of a first line that a plan's heading may follow */
+#define SAYS_LITTLE 12   /* bytes: prose that may be an accident */
+#define ITEMS 4          /* points of a list that are told */
+#define ITEM_WIDTH 80
+#define FIRST_MIN 12   /* bytes of a first sentence that says something */
+#define ERROR_LINE 400 /* bytes of a line in which errors are looked for */
+#define FILLER_MAX 64
+#define ANNOUNCED_MAX 260 /* bytes; a longer text is an answer, however it ends */
+
+#define ELLIPSIS "…"
+
+/* ---- characters ----------------------------------------------------------------------- */
+
+static unsigned char_len(struct rp__str s, size_t at)
+{
+  return RP_MAX(rp__utf8_len(s.p + at, s.p + s.n), 1u);
+}
+
+static uint32_t char_at(struct rp__str s, size_t at)
+{
+  unsigned n = at < s.n ? rp__utf8_len(s.p + at, s.p + s.n) : 0;
+  return n ? rp__utf8_value(s.p + at, n) : 0;
+}
+
+static bool is_blank(uint32_t c)
+{
+  return c <= ' ' || c == 0x3000 || c == 0xa0 || c == 0x7f;
+}
+
+/* Pictures and dingbats, which say nothing that the words do not. */
+static bool is_picture(uint32_t c)
+{
+  return (c >= 0x2600 && c <= 0x27bf) || (c >= 0x1f000 && c <= 0x1faff) || (c >= 0xfe00 && c <= 0xfe0f) || c == 0x200d;
+}
+
+/* The character before `end`. */
+static uint32_t last_char(struct rp__str s)
+{
+  size_t at = s.n;
+  while (at && rp__is_continuation(s.p[at - 1])) at--;
+  return at ? char_at(s, at - 1) : 0;
+}
+
+static struct rp__str trim(struct rp__str s)
+{
+  for (unsigned n; s.n && is_blank(char_at(s, 0)); s.p += n, s.n -= n) n = char_len(s, 0);
+  while (s.n && is_blank(last_char(s))) {
+    s.n--;
+    while (s.n && rp__is_continuation(s.p[s.n])) s.n--;
+  }
+  return s;
+}
+
+/* Without the marks of a list before it. */
+static struct rp__str trim_item(struct rp__str s)
+{
+  for (s = trim(s); s.n;) {
+    uint32_t c = char_at(s, 0);
+    if (c != '-' && c != '*' && c != 0x2022 && c != '>') break;
+    unsigned n = char_len(s, 0);
+    s = trim((struct rp__str){s.p + n, s.n - n});
+  }
+  size_t digits = 0;
+  while (digits < s.n && digits < 3 && rp__is_digit(s.p[digits])) digits++;
+  if (digits && digits + 1 < s.n && (s.p[digits] == '.' || s.p[digits] == ')') && s.p[digits + 1] == ' ')
+    s = trim((struct rp__str){s.p + digits + 1, s.n - digits - 1});
+  return s;
+}
+
+static bool begins(struct rp__str s, const char *with)
+{
+  size_t n = strlen(with);
+  return s.n >= n && memcmp(s.p, with, n) == 0;
+}
+
+/* ---- widths ------------------------------------------------------------------------------- */
+
+size_t rp__prose_width(struct rp__str text)
+{
+  size_t width = 0;
+  for (size_t at = 0; at < text.n; at += char_len(text, at)) width += rp__utf8_wide(char_at(text, at)) ? 2 : 1;
+  return width;
+}
+
+/* Bytes of the beginning that is `max` wide, ended at a word where one ends near. */
+static size_t head_bytes(struct rp__str s, size_t max)
+{
+  size_t at = 0, width = 0, word = 0;
+  while (at < s.n) {
+    uint32_t c = char_at(s, at);
+    width += rp__utf8_wide(c) ? 2 : 1;
+    if (width > max) break;
+    if (c == ' ' || rp__utf8_wide(c)) word = at + (c == ' ' ? 0 : char_len(s, at));
+    at += char_len(s, at);
+  }
+  return at < s.n && at - word < 16 && word ? word : at;
+}
+
+static size_t tail_bytes(struct rp__str s, size_t max)
+{
+  size_t at = s.n, width = 0, word = s.n;
+  while (at > 0) {
+    size_t before = at - 1;
+    while (before && rp__is_continuation(s.p[before])) before--;
+    uint32_t c = char_at(s, before);
+    width += rp__utf8_wide(c) ? 2 : 1;
+    if (width > max) break;
+    at = before;
+    if (c == ' ' || rp__utf8_wide(c)) word = at + (c == ' ');
+  }
+  return s.n - (at && word - at < 16 ? word : at);
+}
+
+/* Copies a text as one line: runs of blanks are one, none at the ends. */
+static void one_line(struct rp__str text, struct rp__buf *out)
+{
+  size_t from = out->n;
+  bool gap = false;
+  text = trim(text);
+  for (size_t at = 0; at < text.n; at += char_len(text, at)) {
+    bool blank = is_blank(char_at(text, at));
+    if (!blank && gap && out->n > from) rp__buf_char(out, ' ');
+    if (!blank) rp__buf_add(out, text.p + at, char_len(text, at));
+    gap = blank;
+  }
+}
+
+void rp__prose_middle(struct rp__str text, size_t max, struct rp__buf *out)
+{
+  RP_AUTOBUF struct rp__buf line = RP_BUF(TEXT_MAX);
+  one_line(text, &line);
+  struct rp__str s = {line.p, line.n};
+  if (line.err) out->err = line.err;
+  if (rp__prose_width(s) <= max) {
+    rp__buf_add(out, s.p, s.n);
+    return;
+  }
+  size_t head = head_bytes(s, max * 2 / 3), tail = tail_bytes(s, max / 3);
+  struct rp__str begin = trim((struct rp__str){s.p, head});
+  rp__buf_add(out, begin.p, begin.n);
+  rp__buf_str(out, " " ELLIPSIS " ");
+  rp__buf_add(out, s.p + s.n - tail, tail);
+}
+
+void rp__prose_clip(struct rp__str text, size_t max, struct rp__buf *out)
+{
+  RP_AUTOBUF struct rp__buf line = RP_BUF(TEXT_MAX);
+  one_line(text, &line);
+  struct rp__str s = {line.p, line.n};
+  if (line.err) out->err = line.err;
+  bool cut = rp__prose_width(s) > max;
+  if (cut) s = trim((struct rp__str){s.p, head_bytes(s, max - 1)});
+  rp__buf_add(out, s.p, s.n);
+  if (cut) rp__buf_str(out, ELLIPSIS);
+}
+
+/* ---- Markdown -------------------------------------------------------------------------------- */
+
+static struct rp__str next_line(struct rp__str *rest)
+{
+  const char *end = memchr(rest->p, '\n', rest->n);
+  size_t n = end ? (size_t)(end - rest->p) : rest->n, skip = n + (end != NULL);
+  struct rp__str line = {rest->p, n};
+  rest->p += skip;
+  rest->n -= skip;
+  return line;
+}
+
+/* A line that only lays out: a heading, a row of a table, a rule. */
+static bool is_layout(struct rp__str line)
+{
+  size_t i = 0;
+  line = trim(line);
+  if (line.n == 0) return false;
+  if (line.p[0] == '|') return true;
+  while (i < line.n && line.p[i] == '#') i++;
+  if (i && i <= 6 && i < line.n && line.p[i] == ' ') return true;
+  for (i = 0; i < line.n && (line.p[i] == '-' || line.p[i] == '*' || line.p[i] == '_'); i++) continue;
+  return i == line.n && i >= 3;
+}
+
+/* "[text](address)" at that byte: the bytes of all of it and of its text; "[Image #1]" has no text. */
+static bool is_link(struct rp__str s, size_t at, size_t *ret_all, struct rp__str *ret_text)
+{
+  const char *close = s.p[at] == '[' ? memchr(s.p + at, ']', RP_MIN(s.n - at, (size_t)300)) : NULL;
+  if (!close) return false;
+  size_t i = (size_t)(close - s.p);
+  *ret_text = (struct rp__str){s.p + at + 1, i - at - 1};
+  if (begins(*ret_text, "Image #")) {
+    *ret_all = i + 1 - at;
+    ret_text->n = 0;
+    return true;
+  }
+  const char *end = i + 1 < s.n && s.p[i + 1] == '(' ? memchr(close, ')', RP_MIN(s.n - i, (size_t)500)) : NULL;
+  if (!end) return false;
+  *ret_all = (size_t)(end - s.p) + 1 - at;
+  return true;
+}
+
+static void plain_line(struct rp__str s, struct rp__buf *out)
+{
+  for (size_t at = 0; at < s.n;) {
+    size_t n = char_len(s, at), all;
+    struct rp__str text;
+    if (s.p[at] == '`' || is_picture(char_at(s, at))) {
+      at += n;
+    } else if (at + 1 < s.n && ((s.p[at] == '*' && s.p[at + 1] == '*') ||
+                                (s.p[at] == '_' && s.p[at + 1] == '_' && (at == 0 || s.p[at - 1] == ' ')))) {
+      at += 2;
+    } else if (is_link(s, at, &all, &text)) {
+      rp__buf_add(out, text.p, text.n);
+      at += all;
+    } else {
+      rp__buf_add(out, s.p + at, n);
+      at += n;
+    }
+  }
+}
+
+void rp__prose_plain(struct rp__str text, struct rp__buf *out)
+{
+  bool code = false;
+  while (text.n) {
+    struct rp__str line = next_line(&text), bare = trim(line);
+    if (begins(bare, "```")) {
+      /* A fence that opens and closes on one line hides that line alone. */
+      bool closed = bare.n > 6 && memmem(bare.p + 3, bare.n - 3, "```", 3);
+      if (!closed) code = !code;
+      continue;
+    }
+    if (!code && !is_layout(line)) plain_line(line, out);
+    rp__buf_char(out, '\n');
+  }
+}
+
+/* ---- sentences ---------------------------------------------------------------------------------- */
+
+static bool ends_sentence(uint32_t c)
+{
+  return c == '.' || c == '!' || c == '?' || c == 0x2026;
+}
+
+static bool ends_wide(uint32_t c)
+{
+  return c == 0x3002 || c == 0xff01 || c == 0xff1f;
+}
+
+bool rp__is_question(struct rp__str text)
+{
+  uint32_t c = last_char(trim(text));
+  return c == '?' || c == 0xff1f;
+}
+
+bool rp__sentences_next(struct rp__sentences *s, struct rp__str *ret)
+{
+  while (s->rest.n) {
+    size_t at = 0;
+    while (at < s->rest.n) {
+      uint32_t c = char_at(s->rest, at);
+      at += char_len(s->rest, at);
+      if (c == '\n' || ends_wide(c)) break;
+      if (ends_sentence(c) && (at == s->rest.n || is_blank(char_at(s->rest, at)))) break;
+    }
+    *ret = trim_item((struct rp__str){s->rest.p, at});
+    s->rest.p += at;
+    s->rest.n -= at;
+    if (ret->n > 1) return true;
+  }
+  return false;
+}
+
+/* ---- what a prompt asks for ------------------------------------------------------------------------ */
+
+/* Without the stamps and counters before it. */
+static struct rp__str trim_stamp(struct rp__str s)
+{
+  while (s.n && (rp__is_digit(s.p[0]) || rp__is_in(s.p[0], ":. |[]-/"))) s.p++, s.n--;
+  return s;
+}
+
+static bool has_error(rp__cues more, struct rp__str line)
+{
+  char room[ERROR_LINE + 1];
+  struct rp__buf lower = RP_BUF_IN(room);
+  if (line.n > ERROR_LINE) line.n = rp__text_clip(line.p, ERROR_LINE);
+  rp__cues_lower(line, &lower);
+  struct rp__str s = {room, lower.n};
+  return rp__cues_in(more, RP_CUE_ERRORS, s) && !rp__cues_in(more, RP_CUE_NOISE, s);
+}
+
+void rp__prose_error(rp__cues more, struct rp__str text, size_t max, struct rp__buf *out)
+{
+  while (text.n) {
+    struct rp__str line = trim(next_line(&text));
+    if (line.n < 8 || !has_error(more, line)) continue;
+    struct rp__str bare = trim_stamp(line);
+    rp__prose_clip(bare.n > 8 ? bare : line, max, out);
+    return;
+  }
+}
+
+/* A prompt that hands over a plan: its first line and the plan's title ("Implement the following plan:", "# Title"). */
+static bool tells_plan(struct rp__str prompt, struct rp__buf *out)
+{
+  struct rp__str rest = trim(prompt), first = trim(next_line(&rest)), line = {0};
+  uint32_t end = last_char(first);
+  if (first.n > PLAN_LINE || (end != ':' && end != 0xff1a)) return false;
+  while (rest.n && line.n == 0) line = trim(next_line(&rest));
+  if (line.n < 3 || line.p[0] != '#') return false;
+  while (line.n && (line.p[0] == '#' || line.p[0] == ' ')) line.p++, line.n--;
+  one_line(first, out);
+  rp__buf_char(out, ' ');
+  one_line(line, out);
+  return true;
+}
+
+/* One long pasted line: the wish stands behind the last closing tag, brace or bracket. */
+static struct rp__str behind_pasted(struct rp__str line)
+{
+  size_t from = 0;
+  for (size_t i = 0; i + 1 < line.n; i++)
+    if ((rp__is_in(line.p[i], "\"'}]") && line.p[i + 1] == ' ') || line.p[i] == '>') from = i + 1;
+  struct rp__str tail = trim((struct rp__str){line.p + from, line.n - from});
+  return tail.n > 8 && tail.n < 400 ? tail : (struct rp__str){0};
+}
+
+void rp__prose_request(rp__cues more, struct rp__str prompt, struct rp__buf *out)
+{
+  RP_AUTOBUF struct rp__buf plain = RP_BUF(TEXT_MAX), kept = RP_BUF(TEXT_MAX);
+  if (tells_plan(prompt, out)) return;
+  rp__prose_plain(prompt, &plain);
+  struct rp__str rest = {plain.p ? plain.p : "", plain.n}, first = {0};
+  while (rest.n) {
+    struct rp__str line = trim(next_line(&rest));
+    if (line.n == 0) continue;
+    if (!first.n) first = line;
+    if (rp__cues_log_line(more, line)) continue;
+    if (kept.n) rp__buf_char(&kept, ' ');
+    rp__buf_add(&kept, line.p, line.n);
+  }
+  struct rp__str said = {kept.p ? kept.p : "", kept.n};
+  if (plain.err || kept.err) out->err = plain.err ? plain.err : kept.err;
+  if (prompt.n > PASTED_MIN && said.n < prompt.n / PASTED_SHARE) {
+    rp__prose_middle(said, ASKED_WIDTH, out);
+    size_t before = out->n;
+    if (said.n) rp__buf_char(out, ' ');
+    rp__buf_str(out, "[pasted: ");
+    size_t at = out->n;
+    rp__prose_error(more, prompt, PASTED_WIDTH, out);
+    if (out->n > at)
+      rp__buf_char(out, ']');
+    else if (!out->err)
+      out->p[out->n = before] = '\0';
+    if (out->n) return;
+  }
+  if (said.n < SAYS_LITTLE && first.n && rp__cues_log_line(more, first)) {
+    struct rp__str tail = behind_pasted(trim(prompt));
+    if (tail.n) {
+      one_line(tail, out);
+      return;
+    }
+  }
+  if (said.n)
+    one_line(said, out);
+  else
+    rp__prose_clip(prompt, RAW_WIDTH, out);
+}
+
+/* ---- how an answer ends ------------------------------------------------------------------------------- */
+
+static bool is_filler(rp__cues more, struct rp__str sentence)
+{
+  char room[FILLER_MAX + 1];
+  struct rp__buf lower = RP_BUF_IN(room);
+  if (sentence.n > FILLER_MAX) return false;
+  rp__cues_lower(sentence, &lower);
+  struct rp__str s = {room, lower.n};
+  size_t n = rp__cues_begin(more, RP_CUE_FILLERS, s);
+  while (n && n < s.n && (is_blank(char_at(s, n)) || rp__is_in(s.p[n], "!.:,") || char_at(s, n) > 0x2fff))
+    n += char_len(s, n);
+  return n >= s.n;
+}
+
+static bool ends_with_colon(struct rp__str s)
+{
+  uint32_t c = last_char(s);
+  return c == ':' || c == 0xff1a;
+}
+
+/* The points of the list that a sentence announces. */
+static void add_items(struct rp__str rest, struct rp__buf *out)
+{
+  for (size_t n = 0; n < ITEMS && rest.n;) {
+    struct rp__str item = trim_item(next_line(&rest));
+    if (item.n <= 6) continue;
+    rp__buf_str(out, n++ ? "; " : " ");
+    rp__prose_clip(item, ITEM_WIDTH, out);
+  }
+}
+
+void rp__prose_answer(rp__cues more, struct rp__str answer, size_t max, struct rp__buf *out)
+{
+  RP_AUTOBUF struct rp__buf plain = RP_BUF(TEXT_MAX), told = RP_BUF(TEXT_MAX);
+  rp__prose_plain(answer, &plain);
+  struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
+  struct rp__str s, first = {0}, any = {0}, behind = {0}, question = {0};
+  while (rp__sentences_next(&all, &s)) {
+    if (!any.n) any = s;
+    if (!first.n && s.n > FIRST_MIN && !is_filler(more, s)) {
+      first = s;
+      behind = all.rest;
+    }
+    /* A question counts while no more than a sentence or two follow it. */
+    if (rp__is_question(s))
+      question = s;
+    else if (question.n && all.rest.n && rp__prose_width(trim(all.rest)) > 160)
+      question.n = 0;
+  }
+  if (!first.n) first = any;
+  rp__buf_add(&told, first.p ? first.p : "", first.n);
+  if (ends_with_colon(first)) add_items(behind, &told);
+  if (told.err || plain.err) out->err = RP_E_NOMEM;
+  bool asks = question.n && question.p != first.p;
+  if (first.n == 0)
+    rp__prose_clip(answer, max, out);
+  else
+    rp__prose_clip((struct rp__str){told.p, told.n}, asks ? max * 3 / 5 : max, out);
+  if (!asks) return;
+  rp__buf_str(out, " " ELLIPSIS " «");
+  rp__prose_clip(question, max / 2, out);
+  rp__buf_str(out, "»");
+}
+
+bool rp__prose_cut_off(rp__cues more, struct rp__str text)
+{
+  char room[ANNOUNCED_MAX];
+  struct rp__buf lower = RP_BUF_IN(room);
+  text = trim(text);
+  if (text.n == 0 || text.n >= ANNOUNCED_MAX || memchr(text.p, '?', text.n)) return false;
+  if (memmem(text.p, text.n, "？", 3)) return false;
+  if (ends_with_colon(text)) return true;
+  rp__cues_lower(text, &lower);
+  if (rp__cues_begin(more, RP_CUE_ANNOUNCEMENTS, (struct rp__str){room, lower.n})) return true;
+  if (text.n < SAYS_LITTLE || is_filler(more, text)) return false; /* "Done" */
+  uint32_t c = last_char(text);
+  bool open = rp__is_alnum((char)(c < 0x80 ? c : 0)) || c == ',' || c == ';' || c == '-' ||
+              (c >= 0x80 && !ends_wide(c) && c != 0x2026 && c != 0x300d && c != 0x201d && c != 0xbb && !is_picture(c) &&
+               c != 0xff09 && c != 0xfe0f);
+  return open;
+}
