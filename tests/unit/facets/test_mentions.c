@@ -255,12 +255,14 @@ static void long_texts(void **state)
 {
   (void)state;
   static const struct rp__rows none;
-  static const char *const pieces[] = {"task-1", "task-%d ", "task-%d, ", "task-%d and done but ", "\xe5\xae\x8c, ?"};
+  static const struct {
+    const char *before, *after;
+  } pieces[] = {{"task-1", ""}, {"task-", " "}, {"task-", ", "}, {"task-", " and done but "}, {"\xe5\xae\x8c, ?", ""}};
   for (size_t k = 0; k < RP_ARRAY_SIZE(pieces); k++) {
     RP_AUTOBUF struct rp__buf text = RP_BUF(1 << 20), title = RP_BUF(1 << 20);
     struct rp__mentions m;
     rp__buf_str(&text, "task-0 ");
-    for (int i = 0; i < 900; i++) rp__buf_str(&text, pieces[k]);
+    for (int i = 0; i < 900; i++) rp__buf_printf(&text, "%s%d%s", pieces[k].before, i, pieces[k].after);
     rp__mentions_in_message(&none, (struct rp__str){text.p, text.n}, &m);
     assert_in_range(m.n, 1, RP_MENTIONS_MAX);
     assert_int_equal(rp__mention_title(&m.v[0], &title), 0);
