@@ -35,7 +35,7 @@ void rp__brief_tasks(const struct rp__brief_input *in, struct rp__draft *d)
   }
   for (size_t i = 0; i < own->count; i++) {
     const struct rp__row *task = own->v[i];
-    if (!rp__task_row_open(task)) continue;
+    if (!rp__task_row_pending(task, in->now_ms)) continue;
     RP_AUTOFREE char *id = rp__json_dup(rp__row_cell(task, RP_TASK_ID));
     RP_AUTOFREE char *title = rp__json_dup(rp__row_cell(task, RP_TASK_TITLE));
     RP_AUTOFREE char *stage = rp__json_dup(rp__row_cell(task, RP_TASK_STAGE));

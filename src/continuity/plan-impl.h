@@ -54,7 +54,7 @@ bool rp__plan_is_restored(const struct rp__plan *p, const char *session_id);
 
 /* Each decides its part. `all`: of a session that is continued by name. 0 or an error. */
 int rp__plan_choose_pins(struct rp__plan *p, const struct rp__plan_sources *s, bool all);
-int rp__plan_choose_tasks(struct rp__plan *p, const struct rp__plan_sources *s);
+int rp__plan_choose_tasks(struct rp__plan *p, const struct rp__plan_sources *s, bool all);
 int rp__plan_choose_memories(struct rp__plan *p, const struct rp__plan_sources *s, bool all);
 void rp__plan_drop_choices(struct rp__plan *p);
 

@@ -316,7 +316,7 @@ static int choose(struct rp__plan *p, const struct rp__plan_sources *s, bool all
   plan_sort(p);
   rp__plan_drop_choices(p);
   int rc = rp__plan_choose_pins(p, s, all);
-  if (rc == 0) rc = rp__plan_choose_tasks(p, s);
+  if (rc == 0) rc = rp__plan_choose_tasks(p, s, all);
   return rc ? rc : rp__plan_choose_memories(p, s, all);
 }
 

@@ -98,13 +98,13 @@ struct rp__pin_choice {
   char reason[120];
 };
 struct rp__task_choice {
-  char *task_id, *title, *stage; /* owned; the newest word's */
-  bool flagged_incomplete;
+  char *task_id, *title, *stage;      /* owned; the newest word's */
+  bool flagged_incomplete, confirmed; /* confirmed: not only one message mentioned it (facets/tasks.h) */
   int64_t at_ms, days;
   const struct rp__candidate *from;
   const char *source; /* pipeline_state, working_memory_scan or message */
   bool taken;
-  const char *verdict; /* surfaced, closed, present */
+  const char *verdict; /* surfaced, closed, present, heard_once */
   char reason[120];
 };
 /* What is left of a memory's confidence: max(floor, 1 - h/168 * rate), from 0 to 1; negative hours count as 0. */

@@ -101,10 +101,12 @@ static void write_tasks(struct making *m)
   rp__jw_array(&w);
   for (size_t i = 0; i < tasks->count; i++) {
     const struct rp__row *task = tasks->v[i];
-    if (!rp__task_row_open(task)) continue;
-    rp__jw_pack(&w, "{task_id:v title:v stage:v flagged_incomplete:b at:t source:v}", rp__row_cell(task, RP_TASK_ID),
+    if (!rp__task_row_pending(task, m->o->at_ms)) continue;
+    rp__jw_pack(&w, "{task_id:v title:v stage:v flagged_incomplete:b at:t source:v", rp__row_cell(task, RP_TASK_ID),
                 rp__row_cell(task, RP_TASK_TITLE), rp__row_cell(task, RP_TASK_STAGE), task->flags & RP_TASK_FLAGGED,
                 task->at_ms, rp__row_cell(task, RP_TASK_SOURCE));
+    if (task->flags & RP_TASK_CONFIRMED) rp__jw_kbool(&w, "confirmed", true);
+    rp__jw_end_object(&w);
     m->r->n_tasks++;
   }
   rp__jw_end_array(&w);

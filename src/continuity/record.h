@@ -16,10 +16,10 @@ enum rp__record_part {
   RP_PART_WORKING_MEMORY, /* [{"label","content","importance","pinned_at","inherited_from","inherited_end"}] */
   RP_PART_HOT_TOPICS,     /* ["…"], at most RP_TOPICS_MAX */
   RP_PART_PROJECTS,       /* ["…"] */
-  RP_PART_TASKS,          /* [{"task_id","title","stage","flagged_incomplete","at","source"}], pending ones only */
-  RP_PART_LEARNINGS,      /* ["memory id"], oldest first */
-  RP_PART_CONFIDENCE,     /* [{"memory_id","old_score","new_score","reason","timestamp"}] */
-  RP_PART_SOPS,           /* [{"sop_path","injected_at","acknowledged","tool_call"}] */
+  RP_PART_TASKS, /* [{"task_id","title","stage","flagged_incomplete","at","source","confirmed"?}], pending ones only */
+  RP_PART_LEARNINGS,  /* ["memory id"], oldest first */
+  RP_PART_CONFIDENCE, /* [{"memory_id","old_score","new_score","reason","timestamp"}] */
+  RP_PART_SOPS,       /* [{"sop_path","injected_at","acknowledged","tool_call"}] */
   RP_PARTS_MAX,
 };
 /* The columns of session_states and the members of the mirror. */
@@ -54,6 +54,7 @@ struct rp__record_options {
   void *ctx;
   int64_t sessions; /* recent sessions the counts are about */
   const char *root; /* the project's folder, or NULL: paths are told relative to it */
+  int64_t at_ms;    /* the end of the session, when tasks must be pending; 0: those of any age are */
 };
 
 /* 0 or RP_E_NOMEM. */

@@ -16,7 +16,9 @@ enum rp__mention_kind {
 struct rp__mention {
   struct rp__str id; /* as it stands in the text */
   enum rp__mention_kind kind;
-  bool completed; /* its sentence says done, completed, finished, closed or merged, and does not deny it */
+  bool completed;        /* its clause says that it is done, and does not ask, deny or foretell that (completion.h) */
+  struct rp__str clause; /* of a message: the clause it stands in, */
+  struct rp__str line;   /* and the line */
 };
 
 struct rp__mentions {
@@ -30,6 +32,15 @@ void rp__mentions_in_message(const struct rp__rows *tasks, struct rp__str text, 
 void rp__mentions_in_pin(const struct rp__rows *tasks, struct rp__str text, struct rp__mentions *ret);
 /* Whether a text says that something is incomplete: incomplete, todo, in progress, unfinished, pending, wip, [task]. */
 bool rp__says_incomplete(struct rp__str text);
+
+#define RP_MENTION_TITLE 80 /* characters */
+
+/*
+ * A title for a task that is known from a mention: the clause, without marks of lists and without an id that is set off
+ * from it ("task-3: fix the login"), cut at a word. The id where the clause is nothing else, or is no prose but a line
+ * of a log. *out is empty before. 0 or RP_E_NOMEM.
+ */
+int rp__mention_title(const struct rp__mention *m, struct rp__buf *out);
 
 /* The row with that id, ASCII letters in any case; count when there is none. */
 size_t rp__mention_row(const struct rp__rows *tasks, struct rp__str id);

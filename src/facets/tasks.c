@@ -3,6 +3,7 @@
  * Tasks. They come from `task` events, from pins that call a task incomplete, and from messages that mention a task
  * without saying that it is done. The task with the newest event is last. A task is pending as long as it is open,
  * whatever its stage is called (X-07): people and models have their own names for stages, and only `done` ends a task.
+ * A task that one message mentioned, and nothing else tells of, is pending for a few days only.
  *
  * For each pin that says something is incomplete, the ids in its text are kept. So a task that comes later is known to
  * be named by a pin, and a task that only a pin named is removed with the pin.
@@ -19,6 +20,7 @@
 #define IDS_MAX 2048 /* bytes of the ids in one pin */
 
 enum { REFERRED = RP_TASK_FLAGGED << 1 };
+enum { HEARD_IN = RP_TASK_INHERITED_FROM + 1 }; /* the stream of the last mention, whose chunks are one message */
 enum { PIN_LABEL, PIN_IDS };
 
 #define OPEN "\"open\""
@@ -35,8 +37,9 @@ static const struct rp__shape shape = {
                 [RP_TASK_STAGE] = {"stage", RP_CELL_TEXT, RP_COL_NEED, 64},
                 [RP_TASK_STATUS] = {"status", RP_CELL_TEXT, 0, 16},
                 [RP_TASK_SOURCE] = {"source", RP_CELL_TEXT, 0, 32},
-                [RP_TASK_INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128}},
-    .flags = {{"flagged_incomplete", false}, {"referred", true}},
+                [RP_TASK_INHERITED_FROM] = {"inherited_from", RP_CELL_TEXT, RP_COL_NULL, 128},
+                [HEARD_IN] = {"heard_in", RP_CELL_TEXT, RP_COL_HIDDEN, 64}},
+    .flags = {{"flagged_incomplete", false}, {"referred", true}, {"confirmed", true}},
     .time_name = "at",
     .keyed = true,
     .max_rows = 256,
@@ -70,9 +73,20 @@ static bool cell_is(const struct rp__row *row, unsigned column, const char *word
   return rp__text_same(inner(rp__row_cell(row, column)), rp__str(word));
 }
 
-bool rp__task_row_open(const struct rp__row *row)
+static bool is_open(const struct rp__row *row)
 {
   return cell_is(row, RP_TASK_STATUS, "open") && !cell_is(row, RP_TASK_STAGE, "done");
+}
+
+static bool from_message(const struct rp__row *row)
+{
+  return cell_is(row, RP_TASK_SOURCE, "message");
+}
+
+bool rp__task_row_pending(const struct rp__row *row, int64_t now_ms)
+{
+  if (!is_open(row)) return false;
+  return !from_message(row) || (row->flags & RP_TASK_CONFIRMED) || now_ms - row->at_ms <= RP_TASK_HEARD_MS;
 }
 
 bool rp__task_is_open(struct rp__json body)
@@ -97,8 +111,8 @@ static bool pinned(const struct tasks *t, struct rp__str id, size_t except)
 /* What goes first: what is closed, then what was only talked about. */
 static unsigned rank(const struct rp__row *row)
 {
-  if (!rp__task_row_open(row)) return 0;
-  return cell_is(row, RP_TASK_SOURCE, "message") ? 1 : 2;
+  if (!is_open(row)) return 0;
+  return from_message(row) ? 1 : 2;
 }
 
 static size_t victim(const struct rp__rows *r)
@@ -125,23 +139,20 @@ static int apply_task(struct tasks *t, const struct rp__event *ev)
   if (rc || !ok) return rc;
   set_status(&c, rp__json_get(ev->body, "status"));
   rp__cells_literal(&c, RP_TASK_SOURCE, FROM_PIPELINE);
-  c.cell[RP_TASK_INHERITED_FROM] = (struct rp__str){0};
+  c.cell[RP_TASK_INHERITED_FROM] = c.cell[HEARD_IN] = (struct rp__str){0};
   c.flags &= RP_TASK_FLAGGED;
   return rp__rows_renew(&t->rows, rp__rows_find(&t->rows, c.cell[RP_TASK_ID]), &c, ev->at_ms);
 }
 
-/* A task of which there is only a name. */
-static int add_named(struct tasks *t, struct rp__str id, struct rp__str title, const char *source, unsigned flags,
-                     int64_t at_ms)
+/* The cells of a task of which there is only a name. */
+static int name_task(struct rp__cells *c, struct rp__str id, struct rp__str title, const char *source)
 {
-  RP_AUTOCELLS struct rp__cells c = {.flags = flags};
-  int rc = rp__cells_text(&shape, &c, RP_TASK_ID, id);
-  if (rc == 0) rc = rp__cells_text(&shape, &c, RP_TASK_TITLE, title);
-  if (rc) return rc;
-  rp__cells_literal(&c, RP_TASK_STAGE, "\"unknown\"");
-  rp__cells_literal(&c, RP_TASK_STATUS, OPEN);
-  rp__cells_literal(&c, RP_TASK_SOURCE, source);
-  return rp__rows_put(&t->rows, t->rows.count, &c, at_ms);
+  int rc = rp__cells_text(&shape, c, RP_TASK_ID, id);
+  if (rc == 0) rc = rp__cells_text(&shape, c, RP_TASK_TITLE, title);
+  rp__cells_literal(c, RP_TASK_STAGE, "\"unknown\"");
+  rp__cells_literal(c, RP_TASK_STATUS, OPEN);
+  rp__cells_literal(c, RP_TASK_SOURCE, source);
+  return rc;
 }
 
 /* ---- pins -------------------------------------------------------------------------------------- */
@@ -158,7 +169,7 @@ static int orphan(struct tasks *t, size_t i)
   }
   rp__cells_from(&c, row);
   rp__cells_literal(&c, RP_TASK_SOURCE, FROM_MESSAGE);
-  c.flags = REFERRED;
+  c.flags = REFERRED | RP_TASK_CONFIRMED;
   return rp__rows_put(&t->rows, i, &c, row->at_ms);
 }
 
@@ -194,7 +205,12 @@ static int scan_pin(struct tasks *t, struct rp__str label, struct rp__json conte
     struct rp__str id = m.v[i].id;
     if (ids->n + 6 * id.n + 4 > IDS_MAX) continue;
     rp__jw_strn(&w, id.p, id.n);
-    int rc = m.v[i].kind == RP_MENTION_FORM ? add_named(t, id, label, FROM_PIN, RP_TASK_FLAGGED, at_ms) : 0;
+    size_t row = rp__mention_row(&t->rows, id);
+    if (row < t->rows.count && from_message(t->rows.v[row])) rp__rows_flag(&t->rows, row, RP_TASK_CONFIRMED, true);
+    if (m.v[i].kind != RP_MENTION_FORM) continue;
+    RP_AUTOCELLS struct rp__cells named = {.flags = RP_TASK_FLAGGED};
+    int rc = name_task(&named, id, label, FROM_PIN);
+    if (rc == 0) rc = rp__rows_put(&t->rows, t->rows.count, &named, at_ms);
     if (rc) return rc;
   }
   rp__jw_end_array(&w);
@@ -220,25 +236,54 @@ static int apply_pin(struct tasks *t, struct rp__json pin, enum pin_change chang
 
 /* ---- messages -------------------------------------------------------------------------------------- */
 
+/*
+ * A message mentions a task that is known from messages, or not at all, as not completed. `again`: the same event has
+ * mentioned it before. The task comes behind all others.
+ */
+static int hear(struct tasks *t, size_t i, const struct rp__mention *m, const struct rp__event *ev, bool again)
+{
+  RP_AUTOCELLS struct rp__cells c = {.flags = REFERRED};
+  RP_AUTOBUF struct rp__buf title = RP_BUF(2 * RP_TEXT_HEAD);
+  const struct rp__row *row = i < t->rows.count ? t->rows.v[i] : NULL;
+  struct rp__json id = rp__json_get(ev->body, "message_id");
+  /* Chunks of a stream are one message, by its id or because no whole message came between. */
+  bool whole = rp__json_get(ev->body, "partial").type != RP_JSON_TRUE;
+  int rc = rp__mention_title(m, &title);
+  if (!rc && !row) rc = name_task(&c, m->id, (struct rp__str){title.p, title.n}, FROM_MESSAGE);
+  if (row) rp__cells_from(&c, row);
+  bool untitled = row && rp__text_same(inner(rp__row_cell(row, RP_TASK_TITLE)), inner(rp__row_cell(row, RP_TASK_ID)));
+  if (!rc && untitled) rc = rp__cells_text(&shape, &c, RP_TASK_TITLE, (struct rp__str){title.p, title.n});
+  struct rp__str before = c.cell[HEARD_IN];
+  c.cell[HEARD_IN] = (struct rp__str){0};
+  if (!rc && (id.type == RP_JSON_STRING || !whole)) rc = rp__cells_text(&shape, &c, HEARD_IN, inner(id));
+  if (rc) return rc;
+  struct rp__str now = c.cell[HEARD_IN];
+  bool same = now.n && now.n == before.n && memcmp(now.p, before.p, now.n) == 0;
+  if (row && !again && !same) c.flags |= RP_TASK_CONFIRMED;
+  c.flags |= REFERRED;
+  return rp__rows_renew(&t->rows, i, &c, ev->at_ms);
+}
+
 static int apply_message(struct tasks *t, const struct rp__event *ev)
 {
   struct rp__texts texts;
   struct rp__mentions m;
   struct rp__str text;
+  size_t heard = 0; /* tasks at the end that this event mentioned */
   int rc = 0;
   rp__texts_begin(&texts, ev->body);
   while (rc == 0 && rp__texts_next(&texts, &text)) {
     rp__mentions_in_message(&t->rows, text, &m);
     for (const struct rp__mention *said = m.v; rc == 0 && said < m.v + m.n; said++) {
       size_t i = rp__mention_row(&t->rows, said->id);
-      bool known = i < t->rows.count;
-      if (!known && !said->completed) rc = add_named(t, said->id, said->id, FROM_MESSAGE, REFERRED, ev->at_ms);
-      if (!known) continue;
-      bool only_heard = cell_is(t->rows.v[i], RP_TASK_SOURCE, "message") && !pinned(t, said->id, SIZE_MAX);
-      if (said->completed && only_heard)
-        rp__rows_drop(&t->rows, i);
-      else
+      bool known = i < t->rows.count, told = known && !from_message(t->rows.v[i]);
+      bool again = known && i + heard >= t->rows.count;
+      if (told || (known && said->completed && pinned(t, said->id, SIZE_MAX)))
         rp__rows_flag(&t->rows, i, REFERRED, !said->completed);
+      else if (!said->completed)
+        rc = hear(t, i, said, ev, again), heard += !again;
+      else if (known)
+        rp__rows_drop(&t->rows, i), heard -= again;
     }
   }
   return rc;
@@ -257,7 +302,8 @@ static int apply_restored(struct tasks *t, const struct rp__event *ev)
     if (rc || !ok || rp__rows_find(&t->rows, c.cell[RP_TASK_ID]) < t->rows.count) continue;
     set_status(&c, rp__json_get(item, "status"));
     rp__cells_literal(&c, RP_TASK_SOURCE, scanned ? FROM_PIN : message ? FROM_MESSAGE : FROM_PIPELINE);
-    c.flags &= RP_TASK_FLAGGED;
+    c.flags &= RP_TASK_FLAGGED | RP_TASK_CONFIRMED;
+    c.cell[HEARD_IN] = (struct rp__str){0};
     rc = rp__rows_put(&t->rows, t->rows.count, &c, rp__rows_time(item, "at", ev->at_ms));
   }
   while (rc == 0 && pins.type == RP_JSON_ARRAY && rp__json_next(pins, &pin, NULL, &item))
@@ -306,12 +352,11 @@ static void tasks_save(const void *state, struct rp__jw *w)
 static void tasks_show(const void *state, int64_t now_ms, struct rp__jw *w)
 {
   const struct tasks *t = state;
-  (void)now_ms;
   rp__jw_array(w);
   for (size_t i = 0; i < t->rows.count; i++) {
     rp__jw_object(w);
     rp__row_show(t->rows.v[i], &shape, w);
-    rp__jw_pack(w, "pending:b}", rp__task_row_open(t->rows.v[i]));
+    rp__jw_pack(w, "pending:b}", rp__task_row_pending(t->rows.v[i], now_ms));
   }
   rp__jw_end_array(w);
 }

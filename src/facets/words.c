@@ -62,14 +62,6 @@ bool rp__texts_next(struct rp__texts *t, struct rp__str *ret)
   return true;
 }
 
-bool rp__text_begins(struct rp__str text, size_t at, struct rp__str lower)
-{
-  if (at > text.n || text.n - at < lower.n) return false;
-  for (size_t i = 0; i < lower.n; i++)
-    if (rp__ascii_lower(text.p[at + i]) != lower.p[i]) return false;
-  return true;
-}
-
 bool rp__text_same(struct rp__str a, struct rp__str b)
 {
   if (a.n != b.n) return false;
@@ -206,6 +198,32 @@ static uint32_t lower_beyond(uint32_t u)
   if (u >= 0x400 && u <= 0x40f) return u + 0x50;
   if (u >= 0x100 && u <= 0x137 && u != 0x130 && u != 0x131) return u | 1;
   return u;
+}
+
+bool rp__text_begins(struct rp__str text, size_t at, struct rp__str lower)
+{
+  if (at > text.n || text.n - at < lower.n) return false;
+  const char *p = text.p + at;
+  for (size_t i = 0; i < lower.n;) {
+    bool beyond = i + 1 < lower.n && ((uint8_t)p[i] & 0xe0) == 0xc0 && ((uint8_t)lower.p[i] & 0xe0) == 0xc0;
+    if (beyond ? lower_beyond(rp__utf8_value(p + i, 2)) != rp__utf8_value(lower.p + i, 2)
+               : rp__ascii_lower(p[i]) != lower.p[i])
+      return false;
+    i += beyond ? 2 : 1;
+  }
+  return true;
+}
+
+bool rp__text_begins_word(struct rp__str text, size_t at)
+{
+  size_t before = at;
+  while (before > 0 && rp__is_continuation(text.p[--before])) continue;
+  return at == 0 || !rp__text_in_word(text, before);
+}
+
+bool rp__text_bound(struct rp__str text, size_t at)
+{
+  return at >= text.n || !rp__text_in_word(text, at) || rp__text_begins_word(text, at);
 }
 
 /* A run of word bytes. */

@@ -30,6 +30,18 @@ static inline bool rp__is_word_byte(char c)
 {
   return rp__is_alnum(c) || c == '_' || c == '-' || (signed char)c < 0;
 }
+/*
+ * Whether the character that begins at `at` belongs to a word. Punctuation and symbols do not; nor do the characters of
+ * scripts that put no spaces between words, for a name may stand directly beside them.
+ */
+static inline bool rp__text_in_word(struct rp__str text, size_t at)
+{
+  unsigned char c = (unsigned char)text.p[at];
+  return c < 0x80 ? rp__is_word_byte((char)c) : c != 0xc2 && c < 0xe2; /* U+00C0 to U+1FFF */
+}
+/* Whether a word may begin at `at`, and whether one may begin or end there. */
+bool rp__text_begins_word(struct rp__str text, size_t at);
+bool rp__text_bound(struct rp__str text, size_t at);
 /* Whether the text at `at` begins with `s` (lower case), whatever its case. */
 bool rp__text_begins(struct rp__str text, size_t at, struct rp__str lower);
 bool rp__text_same(struct rp__str a, struct rp__str b); /* ASCII letters in any case */

@@ -183,7 +183,7 @@ static int cortex_import(const struct rp__doc *d, const struct rp__taker *to, rp
 int rp__cortex_record(const struct rp__giver *g, struct rp__buf *out, rp_error *err)
 {
   const struct rp__given_session *s = &g->session;
-  struct rp__record_options o = {0};
+  struct rp__record_options o = {.at_ms = s->ended_at};
   struct rp__record_parts parts = {0};
   struct rp__jw w = RP_JW(out);
   if (rp__record_build(g->state, &o, &parts)) return rp__fail_nomem(err);

@@ -58,7 +58,7 @@ void rp__topic_key(const struct rp__key *key, unsigned char ret[32])
 /* ---- making ---- */
 
 /* The parts of a record, made of the state. */
-static int build_parts(rp_session *s, const char *root, const struct rp__last_words *words,
+static int build_parts(rp_session *s, int64_t end_ms, const char *root, const struct rp__last_words *words,
                        struct rp__record_parts *ret, rp_error *err)
 {
   unsigned char topic_key[32];
@@ -73,8 +73,11 @@ static int build_parts(rp_session *s, const char *root, const struct rp__last_wo
     rc = s->e->store->ops->recall_list(s->e->store, &f, on_recent, made, err);
     if (rc) return rc;
   }
-  struct rp__record_options o = {
-      .count = count_topic, .ctx = (void *)(uintptr_t)tally, .sessions = tally->sessions, .root = root};
+  struct rp__record_options o = {.count = count_topic,
+                                 .ctx = (void *)(uintptr_t)tally,
+                                 .sessions = tally->sessions,
+                                 .root = root,
+                                 .at_ms = end_ms};
   if (s->key) {
     rp__topic_key(s->key, topic_key);
     o.topic_key = topic_key;
@@ -128,7 +131,7 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const 
   ret->row.crash_recovered = crash_recovered;
   RP_AUTOFREE char *root = rp__meta_root(session.meta);
   rp__session_row_done(&session);
-  rc = build_parts(s, root, words, &parts, err);
+  rc = build_parts(s, end_ms, root, words, &parts, err);
   if (!rc) {
     for (int i = 0; i < RP_PARTS_MAX; i++) ret->row.part[i] = RP_TAKE(parts.json[i]);
     ret->row.dropped = RP_TAKE(parts.dropped);

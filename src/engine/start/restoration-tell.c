@@ -88,9 +88,11 @@ void rp__restoration_write(const struct rp__restoration *r, struct rp__jw *w)
   rp__jw_karray(w, "tasks");
   for (size_t i = 0; i < n; i++) {
     if (!t[i].taken) continue;
-    rp__jw_pack(w, "{task_id:s title:s stage:s flagged_incomplete:b at:t source:s inherited_from:s}", t[i].task_id,
+    rp__jw_pack(w, "{task_id:s title:s stage:s flagged_incomplete:b at:t source:s inherited_from:s", t[i].task_id,
                 t[i].title, t[i].stage, t[i].flagged_incomplete, t[i].at_ms, t[i].source,
                 t[i].from ? t[i].from->session_id : NULL);
+    if (t[i].confirmed) rp__jw_kbool(w, "confirmed", true);
+    rp__jw_end_object(w);
   }
   rp__jw_end_array(w);
   const struct rp__memory_choice *m = memories(r, &n);

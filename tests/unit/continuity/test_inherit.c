@@ -371,6 +371,41 @@ static void the_newest_word_decides(void **state)
   assert_true(task_of(p, "pinned")->flagged_incomplete);
 }
 
+/* what one message mentioned days ago is not told any more; what is known otherwise is, by its event's title. */
+static void what_was_heard_once_does_not_follow(void **state)
+{
+  (void)state;
+  char record[2000], other[1000], at[6][RP_TIME_TEXT];
+  const double hours[6] = {71, 73, 74, 73, 75, 20};
+  for (int i = 0; i < 6; i++) rp__time_format(NOW - HOURS(hours[i]), at[i]);
+#define HEARD "\"title\":\"heard\",\"stage\":\"unknown\",\"source\":\"message\",\"at\":"
+  snprintf(record, sizeof record,
+           "{\"pending_tasks\":[{\"task_id\":\"fresh\"," HEARD "\"%s\"},{\"task_id\":\"faded\"," HEARD "\"%s\"},"
+           "{\"task_id\":\"twice\"," HEARD "\"%s\",\"confirmed\":true},{\"task_id\":\"moved\"," HEARD "\"%s\"},"
+           "{\"task_id\":\"both\"," HEARD "\"%s\"},{\"task_id\":\"closed\"," HEARD "\"%s\"},"
+           "{\"task_id\":\"event\"," HEARD "\"%s\"}]}",
+           at[0], at[1], at[2], at[3], at[4], at[5], at[5]);
+  snprintf(other, sizeof other,
+           "{\"pending_tasks\":[{\"task_id\":\"both\"," HEARD "\"%s\"},{\"task_id\":\"faded\"," HEARD "\"%s\"},"
+           "{\"task_id\":\"event\",\"title\":\"told\",\"stage\":\"build\",\"at\":\"%s\"}]}",
+           at[3], at[1], at[4]);
+  const struct earlier e[] = {{"a", 2, 1, false, NULL, record}, {"b", 3, 1, false, NULL, other}};
+  int asked = 0;
+  struct rp__plan_sources s = {.task_word = word_of, .ctx = &asked};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 2, &s);
+  static const char *const ids[] = {"fresh", "faded", "twice", "moved", "both", "closed", "event"},
+                           *const want[] = {"surfaced", "heard_once", "surfaced", "surfaced",
+                                            "surfaced", "closed",     "surfaced"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(ids); i++) assert_string_equal(task_of(p, ids[i])->verdict, want[i]);
+  assert_false(task_of(p, "faded")->taken);
+  assert_true(task_of(p, "both")->confirmed && task_of(p, "twice")->confirmed && !task_of(p, "fresh")->confirmed);
+  assert_string_equal(task_of(p, "moved")->title, "new title");
+  assert_string_equal(task_of(p, "event")->title, "told");
+  /* who continues a session by name gets all of it. */
+  assert_int_equal(rp__plan_continue(p, &s), 0);
+  assert_true(task_of(p, "faded")->taken);
+}
+
 static int no_word(void *ctx, const char *task_id, struct rp__task_word *ret)
 {
   (void)ctx, (void)task_id, (void)ret;
@@ -487,6 +522,7 @@ int main(void)
       cmocka_unit_test(the_first_source_is_kept),
       cmocka_unit_test(critical_is_a_word),
       cmocka_unit_test(the_newest_word_decides),
+      cmocka_unit_test(what_was_heard_once_does_not_follow),
       cmocka_unit_test(a_failing_source_fails_the_plan),
       cmocka_unit_test(confidence_fades),
       cmocka_unit_test(the_best_twenty_are_taken),

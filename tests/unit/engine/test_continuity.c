@@ -126,7 +126,6 @@ static void test_too_old(void **state)
   rig_end(s);
 }
 
-/* the scope's newest word on a task decides, whoever said it. */
 /* a task in any stage but done brings its session back, however little else speaks for it. */
 static void test_any_stage(void **state)
 {
@@ -148,6 +147,35 @@ static void test_any_stage(void **state)
   }
 }
 
+/* X-07: a task of another team, mentioned once, is told for three days, not for as long as sessions follow each other.
+ */
+static void test_heard_once(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"see task-77 of the payments team; task-5: the antenna\"}");
+  rig_put(s, "message", "{\"role\":\"assistant\",\"content\":\"task-5 is next\"}");
+  rig_end(s);
+  for (int day = 1; day <= 46; day++) {
+    r->wall += DAY;
+    s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+    const char *brief = rig_start_get(s, "brief");
+    assert_non_null(strstr(brief, "- [task-5] the antenna (last stage: unknown"));
+    assert_true((strstr(brief, "- [task-77] see task-77 of the payments team (") != NULL) == (day <= 3));
+    assert_string_equal(rig_start_get(s, "inherited.tasks"), day <= 3 ? "2" : "1");
+    rig_end(s);
+  }
+  /* A session that goes on forgets, too. */
+  s = rig_start(r, "other", "desk", RP_OWNER_SELF);
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"see task-77 of the payments team\"}");
+  rp_session_free(s); /* it dies here */
+  r->wall += 4 * DAY;
+  s = rig_start(r, "other", "desk", RP_OWNER_SELF);
+  assert_null(strstr(rig_start_get(s, "brief"), "[task-77]"));
+  rig_end(s);
+}
+
+/* the scope's newest word on a task decides, whoever said it. */
 static void test_task_done_elsewhere(void **state)
 {
   struct rig *r = *state;
@@ -658,6 +686,7 @@ int main(void)
       T(test_cold_start),
       T(test_too_old),
       T(test_any_stage),
+      T(test_heard_once),
       T(test_task_done_elsewhere),
       T(test_crash_record),
       T(test_continue),

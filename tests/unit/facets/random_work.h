@@ -28,9 +28,9 @@ static inline const char *work_label(struct dice *d)
 
 static inline const char *work_text(struct dice *d)
 {
-  return WORK(d, "todo ", "pending: ", "done ", "is not done. ", "finished, ", "ham radio ", "Ham Radio; ",
-              "CRITICAL\\n", "\\u00dcber ", "don't ", "/Projects/nova ", "lbf-ham-radio ", "\\ud83d\\ude00",
-              "\xe6\x97\xa5");
+  return WORK(d, "todo ", "pending: ", "done ", "Is it closed? ", "but ", "\xe5\xae\x8c\xe6\x88\x90\xe4\xba\x86", "if ",
+              "is not done. ", "finished, ", "ham radio ", "Ham Radio; ", "CRITICAL\\n", "\\u00dcber ", "don't ",
+              "/Projects/nova ", "lbf-ham-radio ", "\\ud83d\\ude00", "\xe6\x97\xa5");
 }
 
 static inline void random_text(struct dice *d, struct rp__buf *b)
@@ -57,10 +57,10 @@ static inline void random_task(struct dice *d, struct rp__buf *b)
 {
   rp__buf_printf(b,
                  "{\"task_id\":\"%s\",\"title\":\"%s\",\"stage\":\"%s\",\"status\":%s,\"flagged_incomplete\":%s,"
-                 "\"source\":\"%s\",\"at\":\"2026-01-01\"}",
+                 "\"source\":\"%s\",\"at\":\"2026-01-01\",\"confirmed\":%s}",
                  work_task(d), work_label(d), WORK(d, "build", "design", "done", "VERIFY"),
                  WORK(d, "null", "\"open\"", "\"done\"", "\"deleted\""), WORK(d, "true", "false", "null"),
-                 WORK(d, "working_memory_scan", "message", "else"));
+                 WORK(d, "working_memory_scan", "message", "else"), WORK(d, "true", "null"));
 }
 
 static inline void random_memory(struct dice *d, struct rp__buf *b)
@@ -92,7 +92,8 @@ static inline void random_activity(struct dice *d, struct rp__buf *b)
 static inline void random_said(struct dice *d, struct rp__buf *b)
 {
   bool blocks = dice_below(d, 3) == 0;
-  rp__buf_printf(b, "{\"role\":\"%s\",\"content\":%s\"", WORK(d, "user", "assistant", "system"),
+  rp__buf_printf(b, "{\"role\":\"%s\",%s\"content\":%s\"", WORK(d, "user", "assistant", "system"),
+                 WORK(d, "", "\"message_id\":\"m\\u0031\",", "\"partial\":true,"),
                  blocks ? "[{\"type\":\"image\"},{\"type\":\"text\",\"text\":" : "");
   random_text(d, b);
   rp__buf_str(b, blocks ? "\"}]}" : "\"}");

@@ -24,6 +24,7 @@ static const struct {
     {RP_KIND_TASK, "{\"task_id\":\"T\\u0031\",\"title\":\"t\\n\",\"stage\":\"build\"}"},
     {RP_KIND_PIN, "{\"label\":\"a\\n [inherited from s @ t]\",\"content\":\"todo\\ttask-1 T1\"}"},
     {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"task-1 and task-2 of ham radio\"}"},
+    {RP_KIND_MESSAGE, "{\"role\":\"user\",\"message_id\":\"m\",\"content\":\"task-2: the \\\"antenna\\\"\"}"},
     {RP_KIND_ACTIVITY, "{\"workdir\":\"/Projects/nova\",\"categories\":[\"x1\"],\"text\":\"some text\"}"},
     {RP_KIND_LEARNING, "{\"memory_id\":\"m\\u0031\",\"content\":\"c\\n\",\"confidence\":0.5}"},
     {RP_KIND_CONFIDENCE, "{\"memory_id\":\"m1\",\"old_score\":1,\"new_score\":0.2,\"reason\":\"\\n\"}"},

@@ -235,7 +235,7 @@ static void a_message_may_be_all_that_is_known(void **state)
        "{\"type\":\"text\",\"text\":\"and task-43; task-44 done\"}]}");
   struct rp__json t = task_of(f, &out, "Task-42_b");
   assert_true(rp__json_eq(rp__json_get(t, "source"), "message"));
-  assert_true(rp__json_eq(rp__json_get(t, "title"), "Task-42_b"));
+  assert_true(rp__json_eq(rp__json_get(t, "title"), "see Task-42_b"));
   assert_int_equal(rp__json_get(t, "flagged_incomplete").type, RP_JSON_FALSE);
   assert_string_equal(word_on(f, "Task-42_b"), "pending");
   assert_string_equal(word_on(f, "task-43"), "pending");
@@ -251,6 +251,125 @@ static void a_message_may_be_all_that_is_known(void **state)
   assert_true(rp__json_eq(rp__json_get(t, "source"), "message"));
   assert_int_equal(rp__json_get(t, "pending").type, RP_JSON_TRUE);
   assert_sound(f);
+}
+
+#define DAY INT64_C(86400000)
+
+static void say_at(struct rp__fold *f, int64_t at_ms, const char *more, const char *text)
+{
+  char body[400];
+  snprintf(body, sizeof body, "{\"role\":\"user\",%s\"content\":\"%s\"}", more, text);
+  tell_at(f, at_ms, RP_KIND_MESSAGE, body);
+}
+
+static bool pending_at(const struct rp__fold *f, int64_t now_ms, const char *id)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  show_at(f, now_ms, &out);
+  struct rp__json tasks = rp__json_get(parsed(&out), "tasks"), t;
+  struct rp__json_iter it = {0};
+  while (rp__json_next(tasks, &it, NULL, &t))
+    if (rp__json_eq(rp__json_get(t, "task_id"), id)) return rp__json_get(t, "pending").type == RP_JSON_TRUE;
+  return false;
+}
+
+/* a task that one message mentioned is soon forgotten, one that is more than hearsay is not. */
+static void what_was_heard_once_fades(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *more, *then; /* members of the mention's message, and of a second one */
+    enum rp__kind kind;
+    const char *body;
+    bool stays;
+  } cases[] = {
+      {"", NULL, RP_KIND_PERSON, "{}", false},
+      {"", "", 0, NULL, true},
+      {"\"message_id\":\"m\",\"partial\":true,", "\"message_id\":\"m\",\"partial\":true,", 0, NULL, false},
+      {"\"message_id\":\"m\",\"partial\":true,", "\"message_id\":\"m\",\"whole\":true,", 0, NULL, false},
+      {"\"message_id\":\"m\",", "\"message_id\":\"n\",", 0, NULL, true},
+      {"\"partial\":true,", "\"partial\":true,", 0, NULL, false},
+      {"\"partial\":true,", "", 0, NULL, true},
+      {"", NULL, RP_KIND_PIN, "{\"label\":\"p\",\"content\":\"task-77 todo\"}", true},
+      {"", NULL, RP_KIND_PIN, "{\"label\":\"p\",\"content\":\"nice\"}", false},
+      {"", NULL, RP_KIND_TASK, "{\"task_id\":\"task-77\",\"title\":\"T\",\"stage\":\"build\"}", true},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    RP_AUTOFOLD struct rp__fold *f = fold_new();
+    say_at(f, 1, cases[i].more, "the infra team closed over task-77");
+    if (cases[i].then)
+      say_at(f, 2, cases[i].then, "task-77 it was");
+    else
+      tell_at(f, 2, cases[i].kind, cases[i].body);
+    assert_sound(f);
+    assert_true(pending_at(f, 1 + 3 * DAY, "task-77"));
+    if (pending_at(f, 46 * DAY, "task-77") != cases[i].stays) fail_msg("%zu", i);
+  }
+}
+
+/* a second mention counts from its own time, also of a task that was inherited, and what was confirmed stays. */
+static void mentions_are_inherited(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+#define HEARD(id, more)                                                                                                \
+  "{\"task_id\":\"" id "\",\"title\":\"" id "\",\"stage\":\"unknown\",\"source\":\"message\"," more                    \
+  "\"at\":\"1970-01-01T00:00:00.001Z\"}"
+  tell_at(f, DAY, RP_KIND_RESTORED,
+          "{\"tasks\":[" HEARD("task-1", "") "," HEARD("task-2", "\"confirmed\":true,") "," HEARD("task-3", "") "]}");
+  assert_true(pending_at(f, 3 * DAY, "task-1"));
+  assert_false(pending_at(f, 4 * DAY, "task-1"));
+  assert_true(pending_at(f, 40 * DAY, "task-2"));
+  say_at(f, 2 * DAY, "", "task-3: the antenna");
+  assert_true(pending_at(f, 40 * DAY, "task-3"));
+  struct rp__json t = task_of(f, &out, "task-3");
+  assert_true(rp__json_eq(rp__json_get(t, "title"), "the antenna")); /* which had none */
+  assert_true(rp__json_eq(rp__json_get(t, "at"), "1970-01-03T00:00:00.000Z"));
+  assert_sound(f);
+}
+
+/* two blocks of one message are one message; two messages of one millisecond are two. */
+static void messages_are_counted(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell_at(f, 1, RP_KIND_MESSAGE,
+          "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"task-1 and task-2, task-3 done\"},"
+          "{\"type\":\"text\",\"text\":\"task-2 and task-1 and task-3\"}]}");
+  assert_true(pending_at(f, DAY, "task-1") && pending_at(f, DAY, "task-2") && pending_at(f, DAY, "task-3"));
+  assert_false(pending_at(f, 5 * DAY, "task-1") || pending_at(f, 5 * DAY, "task-2") ||
+               pending_at(f, 5 * DAY, "task-3"));
+  say_at(f, 1, "", "task-2");
+  assert_true(pending_at(f, 5 * DAY, "task-2"));
+  assert_false(pending_at(f, 5 * DAY, "task-1"));
+}
+
+/* the title of a mention is a phrase, and that of an event wins. */
+static void titles_of_mentions(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  say(f, "user", "Hello there. task-5: repair the antenna; then we see");
+  say(f, "user", "and task-5 again");
+  assert_true(rp__json_eq(rp__json_get(task_of(f, &out, "task-5"), "title"), "repair the antenna"));
+  tell(f, RP_KIND_TASK, "{\"task_id\":\"task-5\",\"title\":\"Antenna\",\"stage\":\"build\"}");
+  say(f, "user", "task-5: something else");
+  assert_true(rp__json_eq(rp__json_get(task_of(f, &out, "task-5"), "title"), "Antenna"));
+  assert_sound(f);
+}
+
+/* an agent's own list of things to do is no list of tasks. */
+static void todo_lists_are_no_tasks(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  tell(f, RP_KIND_TOOL,
+       "{\"call_id\":\"c\",\"name\":\"TodoWrite\",\"status\":\"done\",\"input\":{\"todos\":[{\"content\":\"task-5\","
+       "\"status\":\"pending\"}]}}");
+  assert_int_equal(tasks_of(f, &out).type, RP_JSON_NONE);
 }
 
 static void only_the_beginning_of_a_message_is_read(void **state)
@@ -369,7 +488,8 @@ static void refuses_damaged_snapshots(void **state)
       {"{\"tasks\":[],\"pins\":[{\"label\":\"a\",\"ids\":\"x\",\"at_ms\":1}]}", "tasks.pins"},
   };
   rp_error err;
-  assert_int_equal(load_part("tasks", "{\"tasks\":[" TASK "}" PINS, &err), 0);
+  assert_int_equal(load_part("tasks", "{\"tasks\":[" TASK "}" PINS, &err), 0); /* as older versions wrote it */
+  assert_int_equal(load_part("tasks", "{\"tasks\":[" TASK ",\"confirmed\":true,\"heard_in\":\"m\"}" PINS, &err), 0);
   assert_int_equal(load_part("tasks", "{\"tasks\":[],\"pins\":[{\"label\":\"a\",\"ids\":[5],\"at_ms\":1}]}", &err), 0);
   for (size_t i = 0; i < RP_ARRAY_SIZE(bad); i++) {
     if (load_part("tasks", bad[i].part, &err) != RP_E_SNAPSHOT_CORRUPT) fail_msg("%s", bad[i].part);
@@ -387,6 +507,11 @@ int main(void)
       cmocka_unit_test(an_unknown_task_lives_as_long_as_its_pin),
       cmocka_unit_test(messages_speak_of_tasks),
       cmocka_unit_test(a_message_may_be_all_that_is_known),
+      cmocka_unit_test(what_was_heard_once_fades),
+      cmocka_unit_test(mentions_are_inherited),
+      cmocka_unit_test(messages_are_counted),
+      cmocka_unit_test(titles_of_mentions),
+      cmocka_unit_test(todo_lists_are_no_tasks),
       cmocka_unit_test(only_the_beginning_of_a_message_is_read),
       cmocka_unit_test(inheriting),
       cmocka_unit_test(what_is_closed_goes_first),
