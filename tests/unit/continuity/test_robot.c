@@ -167,15 +167,15 @@ static void facts_are_part_of_it(void **state)
 {
   (void)state;
   OUT;
-  static const struct rp__memory_fact facts[] = {{"m1", "Ori likes tea", .9, NOW - HOURS(24), false, NULL}};
+  static const struct rp__memory_fact facts[] = {{"m1", "Ori likes tea", .9, NOW - HOURS(9000), false, NULL}};
   struct rp__plan_sources s = {.memories = facts, .n_memories = 1};
   struct rp__rules rules = plain_rules;
-  rules.all_memories = true;
+  rules.unfading = true;
   AUTOPLAN struct rp__plan *p = plan_of(&rules, NULL, NULL, 0, &s);
   STATE("{}");
   struct rp__brief_input in = input(RP_RESTART_LONG, told);
   in.plan = p;
-  assert_non_null(strstr(brief(&in, &out), "REMEMBERED:\n- Ori likes tea (confidence 85%)\n\nWelcome"));
+  assert_non_null(strstr(brief(&in, &out), "REMEMBERED:\n- Ori likes tea (confidence 90%)\n\nWelcome"));
 }
 
 /* The instruction outlives everything, the oldest messages go before the newest */
