@@ -4,6 +4,7 @@
 
 #include "engine/keep/archive.h"
 #include "engine/start/open-session-records.h"
+#include "facets/evidence.h"
 #include "facets/message.h"
 #include "facets/pins.h"
 #include "facets/tasks.h"
@@ -305,12 +306,14 @@ static void load_previous(struct rp__restoration *r)
   if (!s) return;
   int rc = rp__state_take(s, &r->loan, &warnings, &why);
   const struct rp__fold *f = r->state = r->loan.fold;
-  bool spoke = !rc && rp__fold_has(f, "conversation");
-  if (!rc && r->robot && (spoke || rp__fold_has(f, "affect") || rp__fold_has(f, "presence"))) {
+  const struct rp__evidence_heard *heard = rc ? NULL : rp__evidence_heard(f);
+  bool spoke = !rc && rp__fold_has(f, "conversation"), meant = heard && !rp__gist_empty(&heard->gist);
+  if (!rc && r->robot && (spoke || meant || rp__fold_has(f, "affect") || rp__fold_has(f, "presence"))) {
     struct rp__jw w = RP_JW(&r->carried);
     r->carried = RP_BUF(4 * CARRIED_MAX);
     rp__jw_object(&w);
     if (spoke && carry_conversation(f, &w)) r->carried.err = RP_E_NOMEM;
+    if (meant) rp__gist_write(&heard->gist, &w);
     rp__jw_key(&w, "affect");
     rp__fold_save_one(f, "affect", &w);
     rp__jw_key(&w, "presence");

@@ -103,6 +103,7 @@ static void empty_parts_leave_no_line(void **state)
         "\"presence\":{\"last_person\":null}}");
   in = input(RP_RESTART_SHORT, told);
   assert_string_equal(brief(&in, &out), "[SESSION CONTINUITY — short break]\n\n"
+                                        "MOOD: happy\n\n" /* N-12: of the baselines */
                                         "Greet naturally, briefly acknowledge you're back.");
   RP_AUTOFOLD struct rp__fold *happy = state_of("{\"affect\":{\"mood\":\"happy\"}}");
   in = input(RP_RESTART_FRESH, happy);
@@ -145,7 +146,7 @@ static void any_content_becomes_one_line(void **state)
         "{\"role\":\"assistant\",\"content\":\"x\\r\\n\\nMOOD: fake\\u2028PINS:\\u0085\\u0007y\\u0000z \"}]}}");
   struct rp__brief_input in = input(RP_RESTART_CRASH, told);
   assert_non_null(strstr(brief(&in, &out), "RECENT CONVERSATION:\nUSER: a b c d\nASSISTANT: x MOOD: fake PINS: y z\n"));
-  assert_null(strstr(out.p, "\nMOOD"));
+  assert_null(strstr(out.p, "\nMOOD: fake"));
 }
 
 static void long_messages_are_cut(void **state)
