@@ -269,8 +269,11 @@ static void memory_line(const struct rp__cli *c, struct rp__buf *out, struct rp_
 {
   verdict_add(c, out, rp__json_get(v, "verdict"));
   rp__view_text(out, rp__json_get(v, "memory_id"), 0);
-  rp__buf_printf(out, "  %.2f × %.6f = %.6f\n", rp__view_number(rp__json_get(v, "original")),
+  rp__buf_printf(out, "  %.2f × %.6f = %.6f", rp__view_number(rp__json_get(v, "original")),
                  rp__view_number(rp__json_get(v, "factor")), rp__view_number(rp__json_get(v, "inherited")));
+  rp__buf_str(out, "; ");
+  rp__view_text(out, rp__json_get(v, "reason"), 0);
+  rp__buf_char(out, '\n');
 }
 
 static void task_line(const struct rp__cli *c, struct rp__buf *out, struct rp__json v)

@@ -73,7 +73,9 @@ static void feelings(const struct rp__brief_input *in, bool mood, bool wounds, s
 {
   struct rp__feelings now;
   int64_t at_ms;
-  if (!rp__affect_at(in->state, in->now_ms, &now, &at_ms)) return;
+  if (!in->state) return;
+  /* A robot has a mood before it feels anything: that of its baselines. */
+  if (!rp__affect_at(in->state, in->now_ms, &now, &at_ms)) rp__feelings_init(&now, rp__emotions_of(in->state));
   if (mood) {
     rp__draft_section(d, RP_SEC_MOOD, "the mood as it is now");
     rp__buf_str(rp__draft_item(d), rp__mood_name(now.mood));

@@ -30,8 +30,10 @@ void rp__plan_explain(const struct rp__plan *p, struct rp__jw *w)
   }
   rp__jw_pack(w, "] memories:[");
   for (size_t i = 0; i < p->n_memories; i++) {
-    rp__jw_pack(w, "{memory_id:s original:d factor:d inherited:d verdict:s}", p->memories[i].memory_id,
-                p->memories[i].original, p->memories[i].factor, p->memories[i].inherited, p->memories[i].verdict);
+    const struct rp__memory_choice *m = &p->memories[i];
+    rp__jw_pack(w, "{memory_id:s original:d factor:d inherited:d hours:d relevance:d uses:i rank:d verdict:s reason:s}",
+                m->memory_id, m->original, m->factor, m->inherited, m->hours, m->relevance, m->uses, m->rank,
+                m->verdict, m->reason);
   }
   rp__jw_pack(w, "] tasks:[");
   for (size_t i = 0; i < p->n_tasks; i++) {
@@ -82,7 +84,7 @@ void rp__plan_tell(const struct rp__plan *p, rp__plan_line_fn *fn, void *ctx)
   }
   for (size_t i = 0; i < p->n_memories; i++) {
     const struct rp__memory_choice *m = &p->memories[i];
-    say(&t, "memory %s: %s; %.4f * %.6f after %.1f h = %.6f", m->memory_id, m->verdict, m->original, m->factor,
-        m->hours, m->inherited);
+    say(&t, "memory %s: %s; %.4f * %.6f after %.1f h = %.6f; %s", m->memory_id, m->verdict, m->original, m->factor,
+        m->hours, m->inherited, m->reason);
   }
 }

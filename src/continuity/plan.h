@@ -23,7 +23,7 @@
 struct rp__rules {
   double lookback_hours, threshold, pin_threshold, critical_hours, decay_rate, decay_floor;
   int max_sessions, max_pins;
-  bool all_memories; /* robot: the scope's facts come back, not only those of restored sessions */
+  bool unfading; /* a robot's memories: their confidence does not fade, and none is too old */
 };
 
 /* One row of the recall table. `topics` is a sorted set. */
@@ -112,9 +112,12 @@ double rp__decay_factor(double hours, double rate, double floor);
 struct rp__memory_choice {
   char *memory_id, *content; /* owned; content only of those taken */
   double original, factor, inherited, hours;
-  int64_t learned_at;
+  double relevance, rank; /* relevance.h */
+  int64_t fresh_at, uses;
   bool taken;
-  const char *verdict; /* inherited, below_floor, not_restored, beyond_limit */
+  /* inherited, below_floor, outside_lookback, beyond_limit; not_restored: continuing, of another session */
+  const char *verdict;
+  char reason[120];
 };
 
 /* The scope's newest word on a task: false in *ret_known when nobody ever spoke of it outside the record. */
@@ -126,9 +129,11 @@ struct rp__task_word {
 struct rp__memory_fact {
   const char *memory_id, *content;
   double confidence;
-  int64_t learned_at; /* end of the session that learned it, or the time it was learned while that one is open */
-  bool restored;      /* learned in a session that is restored: filled in by finish when NULL `session_id` is not */
+  int64_t fresh_at; /* when it was last learned (by the end of its session), confirmed, corrected or recalled */
+  bool restored;    /* learned in a session that is restored: filled in by finish when NULL `session_id` is not */
   const char *session_id;
+  const char *categories; /* a JSON array, or NULL */
+  int64_t uses;           /* how often it was recalled or confirmed */
 };
 struct rp__plan_sources {
   /* Asked for every task of the opened records. 0 or an error. */
@@ -136,8 +141,9 @@ struct rp__plan_sources {
   /* Whether the session has the task already and so needs no other's word; or NULL. */
   bool (*has_task)(void *ctx, const char *task_id);
   void *ctx;
-  const struct rp__memory_fact *memories; /* the scope's, best first */
+  const struct rp__memory_fact *memories; /* the scope's, in any order */
   size_t n_memories;
+  const char *topics;             /* the current ones, comma separated, or NULL: what memories are relevant to */
   const struct rp__rows *dropped; /* what the session that is planned for took off (facets/pins.h), or NULL */
   const char *dropped_by;         /* its id, with `dropped` */
   const char *const *labels;      /* of pins already present (bare labels are compared) */

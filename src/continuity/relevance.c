@@ -9,6 +9,9 @@
 #define WEIGHT_RECENCY .4
 #define WEIGHT_OVERLAP .35
 #define WEIGHT_TASKS .25
+#define MEMORY_RELEVANCE .5
+#define MEMORY_CONFIDENCE .3
+#define MEMORY_USE .2
 
 /* What is no number counts as 0. */
 static double unit(double v)
@@ -43,6 +46,12 @@ double rp__tasks_term(int64_t n)
 double rp__relevance(double recency, double overlap, double tasks)
 {
   return unit(WEIGHT_RECENCY * recency + WEIGHT_OVERLAP * overlap + WEIGHT_TASKS * tasks);
+}
+
+double rp__memory_rank(double relevance, double inherited, int64_t uses)
+{
+  double use = uses > 0 ? (double)uses / ((double)uses + 1) : 0;
+  return unit(MEMORY_RELEVANCE * unit(relevance) + MEMORY_CONFIDENCE * unit(inherited) + MEMORY_USE * use);
 }
 
 int64_t rp__days_since(int64_t now_ms, int64_t at_ms)

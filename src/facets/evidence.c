@@ -278,6 +278,18 @@ static int apply_transcript(struct rp__evidence_heard *e, const struct rp__event
   return add_text(&e->transcript, text, TRANSCRIPT_MAX);
 }
 
+bool rp__gist_empty(const struct rp__gist *g)
+{
+  return g->topics.n == 0 && g->intent.n == 0 && g->context.n == 0;
+}
+
+/* N-07: the memory of the conversation before, until this one has its own. */
+static int apply_restored(struct rp__gist *g, const struct rp__event *ev)
+{
+  struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "memory");
+  return carried.type == RP_JSON_OBJECT && rp__gist_empty(g) ? gist_merge(g, carried) : 0;
+}
+
 static int evidence_apply(void *state, const struct rp__event *ev)
 {
   switch (ev->kind) {
@@ -285,6 +297,7 @@ static int evidence_apply(void *state, const struct rp__event *ev)
   case RP_KIND_FRAME: return apply_frame(state, ev);
   case RP_KIND_TRANSCRIPT: return apply_transcript(state, ev);
   case RP_KIND_INTENT: return gist_merge(&((struct rp__evidence_heard *)state)->gist, ev->body);
+  case RP_KIND_RESTORED: return apply_restored(&((struct rp__evidence_heard *)state)->gist, ev);
   default: return 0;
   }
 }
@@ -293,18 +306,24 @@ static bool evidence_empty(const void *state)
 {
   const struct rp__evidence_heard *e = state;
   return e->notes.count == 0 && e->frames.count == 0 && e->transcript.n == 0 && e->interim.n == 0 &&
-         e->gist.topics.n == 0 && e->gist.intent.n == 0 && e->gist.context.n == 0 && e->context_used == 0;
+         rp__gist_empty(&e->gist) && e->context_used == 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------- */
 
-static void write_tail(const struct rp__evidence_heard *e, struct rp__jw *w)
+void rp__gist_write(const struct rp__gist *g, struct rp__jw *w)
 {
   rp__jw_kobject(w, "memory");
-  write_member(w, "topics", &e->gist.topics, "[]");
-  write_member(w, "intent", &e->gist.intent, "null");
-  write_member(w, "context", &e->gist.context, "null");
-  rp__jw_pack(w, "} context_used:i", e->context_used);
+  write_member(w, "topics", &g->topics, "[]");
+  write_member(w, "intent", &g->intent, "null");
+  write_member(w, "context", &g->context, "null");
+  rp__jw_end_object(w);
+}
+
+static void write_tail(const struct rp__evidence_heard *e, struct rp__jw *w)
+{
+  rp__gist_write(&e->gist, w);
+  rp__jw_ki64(w, "context_used", e->context_used);
 }
 
 static void evidence_save(const void *state, struct rp__jw *w)

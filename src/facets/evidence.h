@@ -23,6 +23,9 @@ struct rp__evidence_heard {
 
 /* Lasts until the fold changes. NULL of a fold that is NULL. */
 const struct rp__evidence_heard *rp__evidence_heard(const struct rp__fold *f);
+bool rp__gist_empty(const struct rp__gist *g);
+/* The member `memory` of an open object. */
+void rp__gist_write(const struct rp__gist *g, struct rp__jw *w);
 /* The tail of the transcript and behind it what is not final yet; errors stick in `out`. */
 void rp__evidence_transcript(const struct rp__evidence_heard *e, struct rp__buf *out);
 

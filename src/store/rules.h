@@ -60,7 +60,7 @@ RP_MUST_USE int rp__rule_blob(const struct rp__op *op, const struct rp__session_
 
 /* What the stored checksum of an event is taken over. */
 uint64_t rp__event_sum(int64_t seq, int64_t at_ms, const char *kind, const void *body, size_t n);
-/* The same of a memory; rank and learned_at are no part of it. */
+/* The same of a memory; rank, learned_at, uses and used_at are no part of it. */
 uint64_t rp__memory_sum(const struct rp__memory_row *row);
 /*
  * The same of a record as record_get gives it, all of it but continued_by, which is the session's, and n_tasks and

@@ -160,6 +160,8 @@ struct rp__memory_row {
   double confidence;
   int64_t created_at, updated_at;
   int64_t learned_at; /* reading: the end of its session, or created_at while that is open or gone */
+  int64_t uses;       /* reading: how often it was recalled, or its confidence confirmed */
+  int64_t used_at;    /* USED, reading: when it was recalled last; 0: never */
   bool sealed;
   const char *content; /* borrowed; sealed bytes when `sealed` */
   size_t content_len;
@@ -232,19 +234,21 @@ enum rp__op_type {
   RP_OP_MEMORY_PUT,      /* a memory of the scope, by its id; an older one of that id is replaced */
   RP_OP_MEMORY_SET,      /* its confidence. RP_E_MEMORY_NOT_FOUND, RP_E_CORRUPT */
   RP_OP_MEMORY_DELETE,   /* RP_E_MEMORY_NOT_FOUND */
-  RP_OP_AUDIT_ERASE,     /* takes the fields of a record away; its digest keeps the chain whole. Alone in its txn */
-  RP_OP_AUDIT,           /* the next record of the scope's chain: n, prev and hash are found inside the transaction */
-  RP_OP_TOKEN_PUT,       /* a new token. RP_E_EXISTS: that id */
-  RP_OP_TOKEN_USED,      /* its last_used_at; one that is gone is no error */
-  RP_OP_TOKEN_DELETE,    /* RP_E_TOKEN_NOT_FOUND */
-  RP_OP_BLOB_PUT,        /* a new blob; one of the session's with that hash is taken for it: a repeat. RP_E_EXISTS:
-                            that id. RP_E_SESSION_NOT_FOUND, _FENCED, _ENDED */
-  RP_OP_BLOB_SET,        /* copies, redaction, repair: the bytes under an id, which may be new, whatever the status */
-  RP_OP_BLOB_DELETE,     /* RP_E_BLOB_NOT_FOUND */
-  RP_OP_TAIL_KEY,        /* which key tails are sealed with from now on, unless a scope has its own */
-  RP_OP_TAILS_FORGET,    /* redaction: no event of the session holds a sealed tail any more, no stream is open */
-  RP_OP_REQUEST_PUT,     /* RP_E_FENCED: scope and key have a row already, which somebody else was faster to make */
-  RP_OP_NAME_PUT,        /* a name, new or with another meaning. RP_E_SESSION_NOT_FOUND: of none of our sessions */
+  RP_OP_MEMORY_USED,  /* one more use of it, unless the last is less than RP_MEMORY_USE_MS ago; one that is gone is no
+                         error */
+  RP_OP_AUDIT_ERASE,  /* takes the fields of a record away; its digest keeps the chain whole. Alone in its txn */
+  RP_OP_AUDIT,        /* the next record of the scope's chain: n, prev and hash are found inside the transaction */
+  RP_OP_TOKEN_PUT,    /* a new token. RP_E_EXISTS: that id */
+  RP_OP_TOKEN_USED,   /* its last_used_at; one that is gone is no error */
+  RP_OP_TOKEN_DELETE, /* RP_E_TOKEN_NOT_FOUND */
+  RP_OP_BLOB_PUT,     /* a new blob; one of the session's with that hash is taken for it: a repeat. RP_E_EXISTS:
+                         that id. RP_E_SESSION_NOT_FOUND, _FENCED, _ENDED */
+  RP_OP_BLOB_SET,     /* copies, redaction, repair: the bytes under an id, which may be new, whatever the status */
+  RP_OP_BLOB_DELETE,  /* RP_E_BLOB_NOT_FOUND */
+  RP_OP_TAIL_KEY,     /* which key tails are sealed with from now on, unless a scope has its own */
+  RP_OP_TAILS_FORGET, /* redaction: no event of the session holds a sealed tail any more, no stream is open */
+  RP_OP_REQUEST_PUT,  /* RP_E_FENCED: scope and key have a row already, which somebody else was faster to make */
+  RP_OP_NAME_PUT,     /* a name, new or with another meaning. RP_E_SESSION_NOT_FOUND: of none of our sessions */
 };
 
 struct rp__new_event {
@@ -363,7 +367,7 @@ struct rp__op {
       bool open;
     } task_put;
     struct {
-      const struct rp__memory_row *row; /* PUT: all; SET: id, scope, confidence; DELETE: id, scope */
+      const struct rp__memory_row *row; /* PUT: all; SET: id, scope, confidence; DELETE: id, scope; USED: and used_at */
     } memory;
     struct {
       const struct rp__token_row *row; /* PUT: all; USED: id, last_used_at; DELETE: id */
@@ -472,13 +476,21 @@ struct rp__recall_filter {
   int limit;                   /* 0: no limit */
   bool asked;                  /* only sessions with a request */
 };
+/*
+ * Memories of one scope. With `words`, a search of the open ones, by relevance × confidence; without, by confidence,
+ * newest first. A start asks with `fresh`: the order is then that of the last time each was learned, confirmed,
+ * corrected or recalled, `words` are found by any of them, newest first, and at most RP_MEMORIES_LOOKED are looked at.
+ */
 struct rp__memory_filter {
   const char *scope;
   const char *id; /* exactly this one, or NULL */
-  const char
-      *words; /* full text over open memories, ranked by relevance × confidence; NULL: by confidence, newest first */
-  int limit;  /* 0: no limit */
+  const char *words;
+  bool fresh;
+  const char *channel; /* with `fresh`: learned in a session of this channel that is still there; NULL: any */
+  int limit;           /* 0: no limit */
 };
+#define RP_MEMORIES_LOOKED 4096
+#define RP_MEMORY_USE_MS (3600 * 1000)
 struct rp__audit_filter {
   const char *scope; /* required */
   int64_t after;     /* n > after */

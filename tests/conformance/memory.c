@@ -71,6 +71,8 @@ static int memory_whole(void *ctx, const struct rp__memory_row *row)
   assert_int_equal(row->created_at, want->created_at);
   assert_int_equal(row->updated_at, want->updated_at);
   assert_int_equal(row->learned_at, want->learned_at);
+  assert_int_equal(row->uses, want->uses);
+  assert_int_equal(row->used_at, want->used_at);
   assert_int_equal(row->sealed, want->sealed);
   assert_int_equal(row->content_len, want->content_len);
   assert_memory_equal(row->content, want->content, want->content_len);
@@ -154,6 +156,7 @@ static void confidence_and_replacement(void **state)
   assert_int_equal(memory_do(f, RP_OP_MEMORY_SET, &row), 0);
   row.learned_at = NOW;
   row.updated_at = NOW + 50;
+  row.uses = 1; /* it was confirmed */
   memory_is(f, &row);
   assert_string_equal(LISTED(f, .words = "walnut"), "a b ");
   memory_put(f, "a", "hazel", 0.1);
@@ -213,10 +216,9 @@ static void memories_can_be_undone(void **state)
   memory_put(f, "m1", "apple", 0.5);
   memory_put(f, "m2", "apple", 0.2);
   struct rp__op tries[] = {
-      {.type = RP_OP_MEMORY_PUT, .u.memory.row = &row},
-      {.type = RP_OP_MEMORY_PUT, .u.memory.row = &new},
-      {.type = RP_OP_MEMORY_SET, .u.memory.row = &row},
-      {.type = RP_OP_MEMORY_DELETE, .u.memory.row = &row},
+      {.type = RP_OP_MEMORY_PUT, .u.memory.row = &row},  {.type = RP_OP_MEMORY_PUT, .u.memory.row = &new},
+      {.type = RP_OP_MEMORY_SET, .u.memory.row = &row},  {.type = RP_OP_MEMORY_DELETE, .u.memory.row = &row},
+      {.type = RP_OP_MEMORY_USED, .u.memory.row = &row},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(tries); i++) {
     struct rp__op ops[2] = {tries[i], op_set("nobody", RP_SET_CRASH)};
@@ -224,6 +226,103 @@ static void memories_can_be_undone(void **state)
     assert_string_equal(LISTED(f, .limit = 0), "m0 m1 m2 ");
     assert_string_equal(LISTED(f, .words = "apple"), "m0 m1 m2 ");
     assert_string_equal(LISTED(f, .words = "fig"), "");
+  }
+}
+
+/* a memory keeps how often and when it was used; once an hour counts. */
+static void uses_are_counted(void **state)
+{
+  struct suite *f = *state;
+  struct rp__memory_row row = memory_new("m1", "the rig hums", 0.5), gone = memory_new("none", "", 0);
+  static const struct {
+    int64_t at, uses, used_at;
+  } rows[] = {
+      {NOW, 1, NOW},
+      {NOW + RP_MEMORY_USE_MS - 1, 1, NOW},
+      {NOW + RP_MEMORY_USE_MS, 2, NOW + RP_MEMORY_USE_MS},
+      {NOW - 5, 3, NOW - 5}, /* the clock was set back */
+  };
+  memory_put(f, "m1", "the rig hums", 0.5);
+  row.learned_at = NOW;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
+    row.used_at = gone.used_at = rows[i].at;
+    assert_int_equal(memory_do(f, RP_OP_MEMORY_USED, &row), 0);
+    assert_int_equal(memory_do(f, RP_OP_MEMORY_USED, &gone), 0);
+    row.uses = rows[i].uses;
+    row.used_at = rows[i].used_at;
+    memory_is(f, &row);
+  }
+  row.confidence = 0.4; /* a correction is no use, … */
+  assert_int_equal(memory_do(f, RP_OP_MEMORY_SET, &row), 0);
+  row.updated_at = NOW + 50;
+  memory_is(f, &row);
+  row = memory_new("m1", "the rig is silent", 0.9); /* … and another content keeps its uses */
+  assert_int_equal(memory_do(f, RP_OP_MEMORY_PUT, &row), 0);
+  row.learned_at = NOW;
+  row.uses = 3;
+  row.used_at = NOW - 5;
+  memory_is(f, &row);
+  if (suite_reopen(f)) memory_is(f, &row);
+}
+
+static int note_id(void *ctx, const struct rp__memory_row *row)
+{
+  size_t at = strlen(ctx);
+  snprintf((char *)ctx + at, 100 - at, "%s ", row->id);
+  return 0;
+}
+
+/* a start reads what was learned, confirmed or recalled last, and what is about its topics. */
+static void the_fresh_come_first(void **state)
+{
+  struct suite *f = *state;
+  struct rp__memory_row row;
+  static const struct {
+    const char *id, *content, *session;
+    double confidence;
+    int64_t updated, used;
+  } put[] = {
+      {"old", "the rig hums", "a", 1, NOW - 9, 0},
+      {"recalled", "a walnut", "b", 0.2, NOW - 8, NOW + 9},
+      {"new", "the hazel", "a", 0.1, NOW, 0},
+      {"confirmed", "the rig rests", "gone", 0.3, NOW + 5, 0},
+  };
+  static const struct {
+    struct rp__memory_filter filter;
+    const char *want;
+  } rows[] = {
+      {{.limit = 0}, "recalled confirmed new old "},
+      {{.limit = 2}, "recalled confirmed "},
+      {{.words = "rig walnut"}, "confirmed recalled old "},
+      {{.words = "rig walnut", .limit = 1}, "confirmed "},
+      {{.words = "nothing"}, ""},
+      {{.channel = "radio"}, "new old "},
+      {{.channel = "radio", .words = "rig walnut"}, "old "},
+      {{.channel = "nowhere"}, ""},
+  };
+  struct rp__session_row a = row_new("a", "s", NULL), b = row_new("b", "s", NULL);
+  struct rp__op sessions[] = {op_put(&a), op_put(&b)};
+  rp__name_set(a.channel, "radio");
+  rp__name_set(b.channel, "cli");
+  assert_int_equal(suite_txn(f, sessions, 2), 0);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(put); i++) {
+    row = memory_new(put[i].id, put[i].content, put[i].confidence);
+    rp__name_set(row.session_id, put[i].session);
+    row.updated_at = put[i].updated;
+    row.used_at = put[i].used;
+    assert_int_equal(memory_do(f, RP_OP_MEMORY_PUT, &row), 0);
+    if (row.used_at) assert_int_equal(memory_do(f, RP_OP_MEMORY_USED, &row), 0);
+  }
+  row = memory_new("elsewhere", "the rig", 1);
+  rp__name_set(row.scope, "t");
+  assert_int_equal(memory_do(f, RP_OP_MEMORY_PUT, &row), 0);
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
+    struct rp__memory_filter filter = rows[i].filter;
+    char ids[100] = "";
+    filter.scope = "s";
+    filter.fresh = true;
+    assert_int_equal(f->s->ops->memory_list(f->s, &filter, note_id, ids, &f->err), 0);
+    assert_string_equal(ids, rows[i].want);
   }
 }
 
@@ -249,9 +348,15 @@ static void many_memories(void **state)
 }
 
 const struct CMUnitTest memory_tests[] = {
-    SUITE_TEST(a_memory_comes_back_whole),     SUITE_TEST(a_memory_is_as_old_as_the_end_of_its_session),
-    SUITE_TEST(the_most_confident_come_first), SUITE_TEST(confidence_and_replacement),
-    SUITE_TEST(words_find_memories),           SUITE_TEST(sealed_memories_have_no_words),
-    SUITE_TEST(memories_can_be_undone),        SUITE_TEST(many_memories),
+    SUITE_TEST(a_memory_comes_back_whole),
+    SUITE_TEST(a_memory_is_as_old_as_the_end_of_its_session),
+    SUITE_TEST(the_most_confident_come_first),
+    SUITE_TEST(confidence_and_replacement),
+    SUITE_TEST(words_find_memories),
+    SUITE_TEST(sealed_memories_have_no_words),
+    SUITE_TEST(memories_can_be_undone),
+    SUITE_TEST(many_memories),
+    SUITE_TEST(uses_are_counted),
+    SUITE_TEST(the_fresh_come_first),
 };
 const size_t memory_tests_n = RP_ARRAY_SIZE(memory_tests);

@@ -74,9 +74,9 @@ static struct rp__plan *plan_of(const uint8_t *head, const struct parts *parts, 
                                   .decay_floor = .3,
                                   .max_sessions = head[9] % 4,
                                   .max_pins = head[10] % 8,
-                                  .all_memories = head[9] & 8};
-  struct rp__memory_fact facts[] = {{"m", fact, .9, NOW - 1000, true, NULL}};
-  struct rp__plan_sources s = {.memories = facts, .n_memories = 1, .labels = &label, .n_labels = 1};
+                                  .unfading = head[9] & 8};
+  struct rp__memory_fact facts[] = {{"m", fact, .9, NOW - 1000, true, NULL, .categories = fact, .uses = head[9]}};
+  struct rp__plan_sources s = {.memories = facts, .n_memories = 1, .topics = label, .labels = &label, .n_labels = 1};
   struct rp__plan *p = NULL;
   struct rp__candidate *c;
   MUST(rp__plan_new(&rules, NOW, NULL, 0, &p) == 0);

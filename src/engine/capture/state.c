@@ -10,7 +10,9 @@
  * to the moment.
  */
 #include "engine/session-view.h"
+#include "facets/emotion/affect.h"
 #include "facets/settings.h"
+#include "facets/table.h"
 
 /* Candidates for a start, newest first. */
 struct candidate {
@@ -333,6 +335,10 @@ int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, cha
   rp__jw_key(&w, "session");
   rp__session_write(&row, &look, &w);
   rp__fold_show(f, RP_SETTINGS, write_settings, &row, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
+  if (s->config->template == RP_TEMPLATE_ROBOT && !rp__fold_has(f, rp__facet_affect.name)) {
+    rp__jw_key(&w, rp__facet_affect.name);
+    rp__affect_write_first(&w);
+  }
   rp__jw_end_object(&w);
   return rp__text_give(&out, ret, err);
 }

@@ -7,6 +7,7 @@
 #include "engine/journal/derived-rows.h"
 
 #define MEMORIES_LIMIT 50
+#define RECALLS_MAX 32 /* memories of one search that count as recalled: the best of them */
 
 static int check_confidence(double v, rp_error *err)
 {
@@ -68,8 +69,54 @@ int rp__memory_open(const struct rp__key *key, const struct rp__memory_row *row,
   return 0;
 }
 
+/* The memories that a search found, and the transaction that counts them. */
+struct recall {
+  struct rp__commit commit; /* the first member: the queue gives this back */
+  rp_engine *e;
+  struct rp__op ops[RECALLS_MAX];
+  struct rp__memory_row rows[RECALLS_MAX];
+  size_t n;
+};
+
+static void recall_note(struct recall *r, const struct rp__memory_row *row)
+{
+  int64_t now = rp__engine_now(r->e), ago = now - row->used_at;
+  if (r->n == RECALLS_MAX || (ago >= 0 && ago < RP_MEMORY_USE_MS)) return;
+  struct rp__memory_row *used = &r->rows[r->n];
+  memcpy(used->id, row->id, sizeof used->id);
+  memcpy(used->scope, row->scope, sizeof used->scope);
+  used->used_at = now;
+  r->ops[r->n++] = (struct rp__op){.type = RP_OP_MEMORY_USED, .now_ms = now, .u.memory.row = used};
+}
+
+static void recall_settle(struct recall *r, int rc, const rp_error *err)
+{
+  if (rc) rp__log(&r->e->log, RP_LOG_DEBUG, "%zu recalled memories are not counted: %s", r->n, err->message);
+  free(r);
+}
+
+static void recall_done(struct rp__commit *c)
+{
+  recall_settle((struct recall *)c, c->txn.rc, &c->txn.err);
+}
+
+/* Takes `r`. The caller of the search waits for nothing, and no failure is his. */
+static void recall_commit(struct recall *r)
+{
+  rp_error err = {.message = "not queued"};
+  int rc = 0;
+  r->commit = (struct rp__commit){
+      .txn = {.ops = r->ops, .n = r->n, .durability = RP_OS}, .bytes = sizeof *r, .done = recall_done};
+  if (r->n && r->e->short_lived)
+    rc = rp__engine_commit(r->e, r->ops, r->n, RP_OS, &err);
+  else if (r->n && !(rc = rp__commit_post(&r->e->queue, &r->commit)))
+    return;
+  recall_settle(r, rc, &err);
+}
+
 struct reader {
   const struct rp__key *key;
+  struct recall *recall; /* NULL: it does not count */
   rp_memory_fn *fn;
   void *ctx;
   rp_error *err;
@@ -96,6 +143,7 @@ static int on_memory(void *ctx, const struct rp__memory_row *row)
                          .rank = row->rank,
                          .created_at = row->created_at,
                          .updated_at = row->updated_at};
+  if (x->recall) recall_note(x->recall, row);
   rc = x->fn(x->ctx, &info);
   free(content);
   free(categories);
@@ -113,7 +161,12 @@ int rp_memories(rp_engine *e, const char *scope, const char *words, int limit, r
   if (!rc) rc = rp__scope_key(e, scope, &x.key, err);
   if (!rc && x.key && f.words)
     rc = rp__fail(err, RP_E_REFUSED, "scope '%s' is sealed: its memories have no full text to search", scope);
-  return rc ? rc : e->store->ops->memory_list(e->store, &f, on_memory, &x, err);
+  if (rc) return rc;
+  /* Only a search recalls: a list of all is no sign that somebody wanted this one. */
+  if (f.words && !e->read_only && (x.recall = calloc(1, sizeof *x.recall))) x.recall->e = e;
+  rc = e->store->ops->memory_list(e->store, &f, on_memory, &x, err);
+  if (x.recall) recall_commit(x.recall);
+  return rc;
 }
 
 /* ---- changing ---- */

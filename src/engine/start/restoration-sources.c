@@ -4,8 +4,13 @@
 #include "engine/keep/memory.h"
 #include "engine/start/restoration.h"
 #include "facets/learnings.h"
+#include "facets/words.h"
+#include "store/search-words.h"
 
-#define MEMORIES_MAX 256
+/* Memories that a start looks at: those learned, confirmed or recalled last, and those about the current topics. */
+#define MEMORIES_FRESH 192
+#define MEMORIES_ABOUT 64
+#define MEMORIES_MAX (MEMORIES_FRESH + MEMORIES_ABOUT)
 
 /* ---- memories ---- */
 
@@ -14,6 +19,7 @@ static void fact_done(struct rp__memory_fact *m)
   free((void *)(uintptr_t)m->memory_id);
   free((void *)(uintptr_t)m->content);
   free((void *)(uintptr_t)m->session_id);
+  free((void *)(uintptr_t)m->categories);
 }
 
 void rp__restoration_drop_memories(struct rp__restoration *r)
@@ -24,11 +30,15 @@ void rp__restoration_drop_memories(struct rp__restoration *r)
   r->n_memories = 0;
 }
 
-/* A session that the next start would close has learned it by its end, as one that has ended. */
-static int64_t learned_at(const struct rp__restoration *r, const struct rp__memory_row *row)
+/*
+ * X-03: its age runs from the last time that it was learned, confirmed, corrected or recalled. A session that the next
+ * start would close has learned it by its end, as one that has ended.
+ */
+static int64_t fresh_at(const struct rp__restoration *r, const struct rp__memory_row *row)
 {
   const struct rp__ending *ending = rp__ending_of(&r->endings, row->session_id);
-  return ending && ending->closes ? ending->end_ms : row->learned_at;
+  int64_t learned_at = ending && ending->closes ? ending->end_ms : row->learned_at;
+  return RP_MAX(learned_at, RP_MAX(row->updated_at, row->used_at));
 }
 
 static int on_memory(void *ctx, const struct rp__memory_row *row)
@@ -41,32 +51,57 @@ static int on_memory(void *ctx, const struct rp__memory_row *row)
     return 0;
   }
   if (r->memories_of && strcmp(r->memories_of, row->session_id) != 0) return 0;
+  if (r->memories_without && strcmp(r->memories_without, row->session_id) == 0) return 0;
   if (r->n_memories == MEMORIES_MAX) return 0;
   int rc = rp__memory_open(r->key, row, &content, &categories, r->err);
   if (rc) return rc;
-  free(categories);
-  for (size_t i = 0; i < r->n_memories; i++) { /* what was remembered twice is told once, with the better score */
-    if (strcmp(r->memories[i].content, content) != 0) continue;
+  size_t i = 0; /* what was remembered twice is told once, with the better score */
+  while (i < r->n_memories && strcmp(r->memories[i].content, content) != 0) i++;
+  struct rp__memory_fact *m = &r->memories[i];
+  if (i < r->n_memories && row->confidence <= m->confidence) {
     free(content);
+    free(categories);
     return 0;
   }
-  struct rp__memory_fact *m = &r->memories[r->n_memories];
+  if (i < r->n_memories)
+    fact_done(m);
+  else
+    r->n_memories++;
   *m = (struct rp__memory_fact){.memory_id = strdup(row->id),
                                 .content = content,
                                 .session_id = strdup(row->session_id),
                                 .confidence = row->confidence,
-                                .learned_at = learned_at(r, row)};
-  r->n_memories++;
+                                .fresh_at = fresh_at(r, row),
+                                .categories = categories,
+                                .uses = row->uses};
   return m->memory_id && m->session_id ? 0 : rp__fail_nomem(r->err);
 }
 
-struct rp__read rp__restoration_memories(struct rp__restoration *r, const char *session_id)
+static struct rp__read memories_reading(struct rp__restoration *r, const struct rp__memory_filter *f)
+{
+  return (struct rp__read){.type = RP_READ_MEMORIES, .ctx = r, .u.memories = {.filter = *f, .fn = on_memory}};
+}
+
+struct rp__read rp__restoration_memories_of(struct rp__restoration *r, const char *session_id)
 {
   r->memories_of = session_id;
-  return (struct rp__read){
-      .type = RP_READ_MEMORIES,
-      .ctx = r,
-      .u.memories = {.filter = {.scope = r->scope, .limit = session_id ? 0 : MEMORIES_MAX}, .fn = on_memory}};
+  return memories_reading(r, &(struct rp__memory_filter){.scope = r->scope});
+}
+
+size_t rp__restoration_memories(struct rp__restoration *r, const char *channel, struct rp__read *reads)
+{
+  struct rp__memory_filter f = {.scope = r->scope, .fresh = true, .channel = channel, .limit = MEMORIES_FRESH};
+  struct rp__words topics = rp__words(rp__str(r->topics ? r->topics : ""));
+  struct rp__word w;
+  size_t n = 0, at = 0;
+  reads[n++] = memories_reading(r, &f);
+  for (size_t i = 0; i < RP_TERMS_MAX && rp__words_next(&topics, &w); i++)
+    at += (size_t)snprintf(r->topic_words + at, sizeof r->topic_words - at, "%s%s", at ? " " : "", w.text);
+  if (!at || r->key) return n; /* a sealed scope has no full text */
+  f.words = r->topic_words;
+  f.limit = MEMORIES_ABOUT;
+  reads[n++] = memories_reading(r, &f);
+  return n;
 }
 
 void rp__restoration_drop_known(struct rp__restoration *r, size_t last)
@@ -204,5 +239,5 @@ static int task_word(void *ctx, const char *task_id, struct rp__task_word *ret)
 struct rp__plan_sources rp__restoration_sources(struct rp__restoration *r)
 {
   return (struct rp__plan_sources){
-      .task_word = task_word, .ctx = r, .memories = r->memories, .n_memories = r->n_memories};
+      .task_word = task_word, .ctx = r, .memories = r->memories, .n_memories = r->n_memories, .topics = r->topics};
 }

@@ -4,6 +4,7 @@
 
 #include "engine/keep/archive.h"
 #include "engine/start/open-session-records.h"
+#include "facets/evidence.h"
 #include "facets/message.h"
 #include "facets/pins.h"
 #include "facets/tasks.h"
@@ -105,7 +106,8 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
                                      .dead = o->preview};
   int rc = rp__endings_find(r->e, &open, &r->endings, err);
   if (rc) return rc;
-  struct rp__read *reads RP_AUTOFREE = calloc(3 + r->endings.n_silent * RP_SOURCES_MAX, sizeof *reads);
+  struct rp__read *reads RP_AUTOFREE =
+      calloc(2 + RP_MEMORY_READS + r->endings.n_silent * RP_SOURCES_MAX, sizeof *reads);
   struct scan *x RP_AUTOFREE = calloc(1, sizeof *x);
   if (!reads || !x) return rp__fail_nomem(err);
   *x = (struct scan){.r = r, .without = o->without, .since = since, .started = rp__engine_ticks(r->e)};
@@ -114,18 +116,20 @@ static int offer_all(struct rp__restoration *r, const struct rp__restoration_opt
       .ctx = x,
       .u.recall = {.filter = {.scope = r->scope, .channel = channel, .since_ms = o->explain ? INT64_MIN : since},
                    .fn = on_recall}};
-  reads[1] = rp__restoration_memories(r, NULL);
-  reads[2] = rp__speaking_reading(r, channel);
-  size_t n = rp__endings_sources(&r->endings, reads + 3);
-  rc = r->e->store->ops->read(r->e->store, reads, 3 + n, err);
+  r->memories_without = o->without;
+  /* N-05: a robot's facts are the scope's, on every channel. */
+  reads[1] = rp__speaking_reading(r, channel);
+  size_t own = 2 + rp__restoration_memories(r, r->robot ? NULL : channel, reads + 2);
+  size_t n = rp__endings_sources(&r->endings, reads + own);
+  rc = r->e->store->ops->read(r->e->store, reads, own + n, err);
   if (rc) return rc;
-  rc = rp__endings_heirs(r->e, &r->endings, reads + 3, n, err);
+  rc = rp__endings_heirs(r->e, &r->endings, reads + own, n, err);
   if (reads[0].rc == RP__SCAN_LATE)
     rp__log(&r->e->log, RP_LOG_WARN, "scope %s: only the newest %lld sessions were looked at: it took over %d ms",
             r->scope, (long long)x->rows, PLAN_MS);
   if (reads[0].rc == RP__SCAN_LATE || reads[0].rc == RP__SCAN_ENOUGH) reads[0].rc = 0;
   if (reads[0].rc == RP_E_NOMEM) rp__fail_nomem(&reads[0].err);
-  for (size_t i = 0; !rc && i < 3; i++)
+  for (size_t i = 0; !rc && i < own; i++)
     if ((rc = reads[i].rc) && err && reads[i].err.code) *err = reads[i].err; /* on_memory told err itself */
   for (size_t i = 0; !rc && i < x->n_later; i++)
     if (!rp__ending_of(&r->endings, x->later[i].id) && rp__plan_offer(r->plan, &x->later[i].row))
@@ -311,12 +315,14 @@ static void load_previous(struct rp__restoration *r)
   if (!s) return;
   int rc = rp__state_take(s, &r->loan, &warnings, &why);
   const struct rp__fold *f = r->state = r->loan.fold;
-  bool spoke = !rc && rp__fold_has(f, "conversation");
-  if (!rc && r->robot && (spoke || rp__fold_has(f, "affect") || rp__fold_has(f, "presence"))) {
+  const struct rp__evidence_heard *heard = rc ? NULL : rp__evidence_heard(f);
+  bool spoke = !rc && rp__fold_has(f, "conversation"), meant = heard && !rp__gist_empty(&heard->gist);
+  if (!rc && r->robot && (spoke || meant || rp__fold_has(f, "affect") || rp__fold_has(f, "presence"))) {
     struct rp__jw w = RP_JW(&r->carried);
     r->carried = RP_BUF(4 * CARRIED_MAX);
     rp__jw_object(&w);
     if (spoke && carry_conversation(f, &w)) r->carried.err = RP_E_NOMEM;
+    if (meant) rp__gist_write(&heard->gist, &w);
     rp__jw_key(&w, "affect");
     rp__fold_save_one(f, "affect", &w);
     rp__jw_key(&w, "presence");
@@ -352,12 +358,13 @@ static int plan_new(struct rp__restoration *r, const char *topics, int64_t now, 
       .decay_floor = c->decay_floor,
       .max_sessions = c->max_sessions,
       .max_pins = c->max_inherited_pins,
-      .all_memories = r->robot,
+      .unfading = r->robot,
   };
   uint64_t hash[TOPICS_GIVEN_MAX];
   size_t n_hash = 0;
   unsigned char key[32];
   if (r->key) rp__topic_key(r->key, key);
+  r->topics = topics;
   /* current topics are those given and the labels of current pins. */
   for (const char *p = topics, *next; p && *p && n_hash < TOPICS_GIVEN_MAX; p = next) {
     size_t n = strcspn(p, ",");
@@ -421,9 +428,9 @@ int rp__restoration_own(rp_session *s, const struct rp__scope_row *scope, const 
   rp__speaking_own(ret, s, f);
   if (!ret->robot) return 0;
   /* N-05: a robot's facts are the scope's, also for a session that goes on; what it learned itself its state tells. */
-  struct rp__read memories = rp__restoration_memories(ret, NULL);
+  struct rp__read memories[RP_MEMORY_READS];
   int rc = plan_new(ret, NULL, rp__engine_now(s->e), err);
-  if (!rc) rc = rp__engine_read(s->e, &memories, 1, err);
+  if (!rc) rc = rp__engine_read(s->e, memories, rp__restoration_memories(ret, NULL, memories), err);
   if (!rc) {
     rp__restoration_drop_known(ret, RP_BRIEF_MEMORIES);
     struct rp__plan_sources sources = rp__restoration_sources(ret);
@@ -509,7 +516,7 @@ int rp__restoration_continue(rp_session *into, const struct rp__session_row *fro
   ret->state = loan.fold;
   if (!rc) rc = offer_one(ret, from, err);
   if (!rc) rc = rp__restoration_tasks(ret, err);
-  struct rp__read memories = rp__restoration_memories(ret, from->id);
+  struct rp__read memories = rp__restoration_memories_of(ret, from->id);
   if (!rc) rc = rp__engine_read(into->e, &memories, 1, err);
   if (!rc) rc = choose_all(ret, err);
   ret->state = NULL; /* the session has it again when this returns */

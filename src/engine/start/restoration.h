@@ -11,6 +11,8 @@
 #include "engine/keep/audit.h"
 #include "engine/start/restart-kind.h"
 #include "engine/start/open-session-records.h"
+#include "facets/words.h"
+#include "store/search-words.h"
 
 struct rp__speaking;
 
@@ -30,7 +32,10 @@ struct rp__restoration {
   struct rp__memory_fact *memories; /* their strings are owned */
   size_t n_memories;
   const char *memories_of;      /* only what this session learned, or NULL */
-  struct rp__known_task *tasks; /* of the records that come back, by id */
+  const char *memories_without; /* nothing that this session learned, or NULL */
+  const char *topics;           /* the current ones as they were given (borrowed), or NULL, … */
+  char topic_words[RP_TERMS_MAX * sizeof(struct rp__word)]; /* … and the first of their words, which are searched */
+  struct rp__known_task *tasks;                             /* of the records that come back, by id */
   size_t n_tasks;
   struct rp__speaking *speaking; /* sessions whose digests are told */
   size_t n_speaking;
@@ -117,8 +122,11 @@ RP_MUST_USE int rp__restoration_record_text(struct rp__restoration *r, int64_t s
 
 /* ---- inside: what the plan asks for (restoration-sources.c) ---- */
 
-/* The read of the scope's memories, of those of one session when `session_id` is not NULL. */
-struct rp__read rp__restoration_memories(struct rp__restoration *r, const char *session_id);
+/* The reads of the scope's memories, by age and by topic, of one channel when it is not NULL; how many. */
+#define RP_MEMORY_READS 2
+size_t rp__restoration_memories(struct rp__restoration *r, const char *channel, struct rp__read *reads);
+/* The read of those that one session learned. */
+struct rp__read rp__restoration_memories_of(struct rp__restoration *r, const char *session_id);
 /* Reads the scope's newest word on each task of the records that come back. */
 RP_MUST_USE int rp__restoration_tasks(struct rp__restoration *r, rp_error *err);
 void rp__restoration_drop_tasks(struct rp__restoration *r);

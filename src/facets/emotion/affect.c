@@ -344,6 +344,13 @@ static void affect_show(const void *state, int64_t now_ms, struct rp__jw *w)
   rp__jw_end_object(w);
 }
 
+void rp__affect_write_first(struct rp__jw *w)
+{
+  struct affect first = {0};
+  rp__feelings_init(&first.now, &rp__emotions_default);
+  affect_show(&first, 0, w);
+}
+
 static void affect_done(void *state)
 {
   struct affect *a = state;

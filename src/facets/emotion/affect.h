@@ -75,6 +75,8 @@ extern const size_t rp__mood_thresholds_n;
 
 /* What the session feels at that time, or at *ret_ms when that is later; false when it never felt anything. */
 bool rp__affect_at(const struct rp__fold *f, int64_t now_ms, struct rp__feelings *ret, int64_t *ret_ms);
+/* The value of `affect` in a state document before anything was felt: baselines, and the mood they make (N-12). */
+void rp__affect_write_first(struct rp__jw *w);
 /* When a wound was made, in seconds, of feelings at `at_ms`. */
 double rp__wound_created(const struct rp__wound *w, int64_t at_ms);
 

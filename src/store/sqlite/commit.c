@@ -23,6 +23,7 @@ static rp__sq_op *const op_table[] = {
     [RP_OP_MEMORY_PUT] = rp__sq_memory_put,
     [RP_OP_MEMORY_SET] = rp__sq_memory_set,
     [RP_OP_MEMORY_DELETE] = rp__sq_memory_delete,
+    [RP_OP_MEMORY_USED] = rp__sq_memory_used,
     [RP_OP_AUDIT] = rp__sq_audit_put,
     [RP_OP_AUDIT_ERASE] = rp__sq_audit_erase,
     [RP_OP_TOKEN_PUT] = rp__sq_token_put,

@@ -34,6 +34,8 @@ static void memory_read(struct rp__sq_q *q, struct rp__memory_row *row)
   if (sqlite3_column_type(q->st, 9) != SQLITE_NULL) row->categories = rp__sq_col_bytes(q, 9).p;
   row->damaged =
       sqlite3_column_type(q->st, 10) != SQLITE_NULL && (uint64_t)rp__sq_col_int(q, 10) != rp__memory_sum(row);
+  row->uses = rp__sq_col_int(q, 11);
+  row->used_at = rp__sq_col_time(q, 12);
 }
 
 /* 1 and its number, or 0 when there is no such memory. */
@@ -46,11 +48,17 @@ static int memory_find(struct rp__sq_conn *c, const struct rp__memory_row *row, 
   return rc;
 }
 
+/* How a memory was used, which a replacement of it keeps. */
+struct use {
+  int64_t n, last_at;
+};
+
 /* 1 when there was one, 0 when not. */
-static int memory_remove(struct rp__sq_conn *c, const struct rp__memory_row *row, rp_error *err)
+static int memory_remove(struct rp__sq_conn *c, const struct rp__memory_row *row, struct use *ret, rp_error *err)
 {
   static const enum rp__sq_id gone = RP_SQ_MEMORY_DELETE;
   struct rp__memory_row old;
+  *ret = (struct use){0};
   int64_t ref;
   int found = memory_find(c, row, &ref, err);
   if (found <= 0) return found;
@@ -59,6 +67,7 @@ static int memory_remove(struct rp__sq_conn *c, const struct rp__memory_row *row
   int rc = rp__sq_next(&q, "read memory", err);
   if (rc < 0) return rc;
   memory_read(&q, &old);
+  *ret = (struct use){old.uses, old.used_at};
   rc = 0;
   if (!old.sealed && !old.damaged)
     rc = index_run(c, RP_SQ_MEMORY_INDEX_REMOVE, ref, (struct rp__str){old.content, old.content_len}, err);
@@ -69,7 +78,7 @@ static int memory_remove(struct rp__sq_conn *c, const struct rp__memory_row *row
   return rc ? rc : 1;
 }
 
-static int memory_write(struct rp__sq_conn *c, const struct rp__memory_row *row, rp_error *err)
+static int memory_write(struct rp__sq_conn *c, const struct rp__memory_row *row, struct use use, rp_error *err)
 {
   RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_PUT);
   RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_T(row->id), RP_SQ_T(row->session_id), RP_SQ_R(row->confidence),
@@ -80,15 +89,18 @@ static int memory_write(struct rp__sq_conn *c, const struct rp__memory_row *row,
     rp__sq_textn(&q, 8, row->content, row->content_len);
   rp__sq_text(&q, 9, row->sealed ? NULL : row->categories);
   rp__sq_int(&q, 10, (int64_t)rp__memory_sum(row));
+  rp__sq_int(&q, 11, use.n);
+  rp__sq_int(&q, 12, use.last_at);
   return rp__sq_done(&q, "write memory", err);
 }
 
 int rp__sq_memory_put(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
   const struct rp__memory_row *row = op->u.memory.row;
-  int rc = memory_remove(c, row, err);
+  struct use use;
+  int rc = memory_remove(c, row, &use, err);
   if (rc < 0) return rc;
-  rc = memory_write(c, row, err);
+  rc = memory_write(c, row, use, err);
   if (rc != 0 || row->sealed) return rc;
   struct rp__str text = {row->content, row->content_len};
   return index_run(c, RP_SQ_MEMORY_INDEX_PUT, sqlite3_last_insert_rowid(c->db), text, err);
@@ -118,8 +130,17 @@ int rp__sq_memory_set(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 
 int rp__sq_memory_delete(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
 {
-  int rc = memory_remove(c, op->u.memory.row, err);
+  struct use use;
+  int rc = memory_remove(c, op->u.memory.row, &use, err);
   return rc == 0 ? rp__refuse_memory(op->u.memory.row, err) : RP_MIN(rc, 0);
+}
+
+int rp__sq_memory_used(struct rp__sq_conn *c, struct rp__op *op, rp_error *err)
+{
+  const struct rp__memory_row *row = op->u.memory.row;
+  RP_SQ_AUTO q = rp__sq_query(c, RP_SQ_MEMORY_USED);
+  RP_SQ_BIND(&q, RP_SQ_T(row->scope), RP_SQ_T(row->id), RP_SQ_I(row->used_at), RP_SQ_I(RP_MEMORY_USE_MS));
+  return rp__sq_done(&q, "write memory", err);
 }
 
 int rp__sq_memory_reindex(struct rp__sq_conn *c, rp_error *err)
@@ -197,13 +218,17 @@ static int picks_read(struct rp__sq_store *s, const struct rp__memory_filter *f,
   bool by_words = f->words && !f->id;
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc != 0) return rc;
-  RP_SQ_AUTO q = rp__sq_query(c, by_words ? RP_SQ_MEMORY_SEARCH : RP_SQ_MEMORY_BEST);
+  static const enum rp__sq_id queries[2][2] = {{RP_SQ_MEMORY_BEST, RP_SQ_MEMORY_SEARCH},
+                                               {RP_SQ_MEMORY_FRESH, RP_SQ_MEMORY_ABOUT}};
+  RP_SQ_AUTO q = rp__sq_query(c, queries[f->fresh][by_words]);
   rp__sq_text(&q, 1, f->scope);
   if (by_words)
     rp__sq_textn(&q, 2, match->p, match->n);
   else
     rp__sq_text(&q, 2, f->id);
   rp__sq_int(&q, 3, f->limit > 0 ? f->limit : -1);
+  if (f->fresh) rp__sq_int(&q, 4, RP_MEMORIES_LOOKED);
+  if (f->fresh) rp__sq_text(&q, 5, f->channel);
   while ((rc = rp__sq_next(&q, "list memories", err)) > 0)
     if (pick_add(l, (struct pick){rp__sq_col_int(&q, 0), rp__sq_col_real(&q, 1)})) return rp__fail_nomem(err);
   return rc;
@@ -270,7 +295,7 @@ int rp__sq_memory_list(struct rp__store *base, const struct rp__memory_filter *f
   if (f->words && !f->id) {
     rc = rp__terms_parse(f->words, &terms, err);
     if (rc != 0) return rc;
-    rp__sq_match_write(&terms, &match);
+    rp__sq_match_write(&terms, f->fresh, &match);
     if (match.err) return rp__fail(err, match.err, "too much to look for");
   }
   rc = picks_read(rp__sq(base), f, &match, l, err);

@@ -155,8 +155,16 @@ static const char step_7[] =
     "CREATE INDEX rp_names_session ON rp_names (session_id);"
     "ALTER TABLE rp_scopes ADD COLUMN robot INTEGER NOT NULL DEFAULT 0;";
 
+/*
+ * How often a memory was recalled or confirmed, and when it was recalled last. A start reads the memories that were
+ * learned, confirmed, corrected or recalled last, however many a scope has.
+ */
+static const char step_8[] = "ALTER TABLE rp_memories ADD COLUMN uses INTEGER NOT NULL DEFAULT 0;"
+                             "ALTER TABLE rp_memories ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;"
+                             "CREATE INDEX rp_memories_fresh ON rp_memories (scope, max(updated_at, used_at));";
+
 static const char *const steps[] = {
-    [1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4, [5] = step_5, [6] = step_6, [7] = step_7};
+    [1] = step_1, [2] = step_2, [3] = step_3, [4] = step_4, [5] = step_5, [6] = step_6, [7] = step_7, [8] = step_8};
 
 const char *const rp__sq_schema_names[] = {
     "rp_scopes",
@@ -188,6 +196,7 @@ const char *const rp__sq_schema_names[] = {
     "rp_memories",
     "rp_memories_id",
     "rp_memories_best",
+    "rp_memories_fresh",
     "rp_memory_fts",
     "rp_audit",
     "rp_audit_heads",

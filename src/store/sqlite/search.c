@@ -9,10 +9,10 @@
 #define HITS_MAX 1000
 #define TEXT_MAX (256UL << 20)
 
-void rp__sq_match_write(const struct rp__terms *t, struct rp__buf *out)
+void rp__sq_match_write(const struct rp__terms *t, bool any, struct rp__buf *out)
 {
   for (size_t i = 0; i < t->n; i++) {
-    rp__buf_str(out, i ? " \"" : "\"");
+    rp__buf_str(out, !i ? "\"" : any ? " OR \"" : " \"");
     for (size_t j = 0; j < t->term[i].text.n; j++) {
       char c = t->term[i].text.p[j];
       if (c == '"') rp__buf_char(out, '"');
@@ -154,7 +154,7 @@ static int hits_read(struct rp__sq_store *s, const struct rp__terms *t, const ch
   RP_AUTOREADER struct rp__sq_conn *c = NULL;
   RP_CLEANUP(asked_done) struct asked asked = {.words = RP_BUF(1 << 20)};
   int64_t at;
-  rp__sq_match_write(t, &match);
+  rp__sq_match_write(t, false, &match);
   if (match.err) return rp__fail(err, match.err, "too much to look for");
   int rc = rp__sq_reader_take(s, &c, err);
   if (rc == 0) rc = rp__sq_index_at(c, &at, err);

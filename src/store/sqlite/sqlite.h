@@ -17,7 +17,7 @@
 #include "store/rules.h"
 #include "store/sqlite/statements.h"
 
-#define RP_SQ_SCHEMA 7            /* the version this program writes */
+#define RP_SQ_SCHEMA 8            /* the version this program writes */
 #define RP_SQ_READERS 8           /* connections that read at the same time; more wait */
 #define RP_SQ_BUSY_MS 10000       /* how long a writer waits for his turn */
 #define RP_SQ_WAL_PAGES 4000      /* a checkpoint is due */
@@ -303,7 +303,7 @@ typedef int rp__sq_op(struct rp__sq_conn *c, struct rp__op *op, rp_error *err);
 rp__sq_op rp__sq_append, rp__sq_heartbeat, rp__sq_session_put, rp__sq_session_set, rp__sq_session_delete, rp__sq_lease,
     rp__sq_run_end, rp__sq_snapshot_put, rp__sq_snapshot_delete, rp__sq_event_replace, rp__sq_scope_set,
     rp__sq_scope_raise, rp__sq_record_put, rp__sq_record_archive, rp__sq_task_put, rp__sq_memory_put, rp__sq_memory_set,
-    rp__sq_memory_delete, rp__sq_audit_put, rp__sq_audit_erase, rp__sq_token_put, rp__sq_token_used,
+    rp__sq_memory_delete, rp__sq_memory_used, rp__sq_audit_put, rp__sq_audit_erase, rp__sq_token_put, rp__sq_token_used,
     rp__sq_token_delete, rp__sq_blob_put, rp__sq_blob_set, rp__sq_blob_delete, rp__sq_tail_key, rp__sq_tails_forget,
     rp__sq_request_put, rp__sq_name_put;
 
@@ -458,7 +458,7 @@ RP_MUST_USE int rp__sq_scrub(struct rp__sq_store *s, rp_error *err);
 RP_MUST_USE int rp__sq_shrink(struct rp__sq_store *s, rp_error *err);
 /* The terms of a search as FTS5 wants them: each a quoted string, so that nothing a user types is syntax. */
 struct rp__terms;
-void rp__sq_match_write(const struct rp__terms *t, struct rp__buf *out);
+void rp__sq_match_write(const struct rp__terms *t, bool any, struct rp__buf *out);
 /* For commit, after it: beyond RP_SQ_WAL_MAX it waits for the checkpoint that is going on, or makes one. */
 void rp__sq_wal_relieve(struct rp__sq_store *s);
 /* Bytes of a file, 0 when there is none. */

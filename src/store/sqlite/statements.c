@@ -38,6 +38,9 @@
 #define RUN_ORDER " ORDER BY r.ref DESC LIMIT ?3"
 #define QUIET " UNION ALL SELECT ref FROM rp_runs WHERE scope = ?1 AND ended_at = 0 AND owner = 'none' AND "
 
+/* Memories of every channel, or of one. */
+#define OF_CHANNEL "(?5 IS NULL OR EXISTS (SELECT 1 FROM rp_sessions s WHERE s.id = m.session_id AND s.channel = ?5))"
+
 /* sum() fails on numbers of a damaged row that overflow; exact up to 2^53. */
 #define TOTAL(column) "CAST(total(" #column ") AS INTEGER)"
 #define BODY_BYTES "coalesce(sum(length(CAST(body AS BLOB))), 0)"
@@ -272,16 +275,20 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_TASK_DELETE] = "DELETE FROM rp_tasks WHERE session = ?1",
 
     [RP_SQ_MEMORY_PUT] = "INSERT INTO rp_memories (scope, id, session_id, confidence, created_at, updated_at, sealed, "
-                         "content, categories, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                         "content, categories, sum, uses, used_at) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     /* A memory that is older than sums stays without one: nobody knows what it was. */
-    [RP_SQ_MEMORY_SET] = "UPDATE rp_memories SET confidence = ?2, updated_at = ?3, "
+    [RP_SQ_MEMORY_SET] = "UPDATE rp_memories SET uses = uses + (?2 >= confidence), confidence = ?2, updated_at = ?3, "
                          "sum = CASE WHEN sum IS NULL THEN NULL ELSE ?4 END WHERE ref = ?1",
+    [RP_SQ_MEMORY_USED] = "UPDATE rp_memories SET uses = uses + 1, used_at = ?3 "
+                          "WHERE scope = ?1 AND id = ?2 AND used_at NOT BETWEEN ?3 - ?4 + 1 AND ?3",
     [RP_SQ_MEMORY_DELETE] = "DELETE FROM rp_memories WHERE ref = ?1",
     [RP_SQ_MEMORY_FIND] = "SELECT ref FROM rp_memories WHERE scope = ?1 AND id = ?2",
     [RP_SQ_MEMORY_NEXT] = "SELECT ref FROM rp_memories WHERE ref > ?1 ORDER BY ref LIMIT 1",
     [RP_SQ_MEMORY_GET] =
         "SELECT m.id, m.scope, m.session_id, m.confidence, m.created_at, m.updated_at, "
-        "CASE WHEN h.ended_at > 0 THEN h.ended_at ELSE m.created_at END, m.sealed, m.content, m.categories, m.sum "
+        "CASE WHEN h.ended_at > 0 THEN h.ended_at ELSE m.created_at END, m.sealed, m.content, m.categories, m.sum, "
+        "m.uses, m.used_at "
         "FROM rp_memories m LEFT JOIN rp_sessions s ON s.id = m.session_id "
         "LEFT JOIN rp_heads h ON h.session = s.ref WHERE m.ref = ?1",
     [RP_SQ_MEMORY_BEST] = "SELECT ref, 0.0 FROM rp_memories WHERE scope = ?1 AND (?2 IS NULL OR id = ?2) "
@@ -289,6 +296,12 @@ const char *const rp__sq_sql[RP_SQ_ID_MAX] = {
     [RP_SQ_MEMORY_SEARCH] = "SELECT m.ref, -f.rank * m.confidence FROM rp_memory_fts f "
                             "JOIN rp_memories m ON m.ref = f.rowid WHERE rp_memory_fts MATCH ?2 AND m.scope = ?1 "
                             "ORDER BY 2 DESC, m.created_at DESC, m.ref DESC LIMIT ?3",
+    /* The inner limits bound the work where few memories are of the channel or the scope. */
+    [RP_SQ_MEMORY_FRESH] = "SELECT m.ref, 0.0 FROM (SELECT ref, session_id FROM rp_memories WHERE scope = ?1 "
+                           "ORDER BY max(updated_at, used_at) DESC, ref DESC LIMIT ?4) m WHERE " OF_CHANNEL " LIMIT ?3",
+    [RP_SQ_MEMORY_ABOUT] = "SELECT m.ref, 0.0 FROM (SELECT rowid AS ref FROM rp_memory_fts "
+                           "WHERE rp_memory_fts MATCH ?2 ORDER BY rowid DESC LIMIT ?4) f "
+                           "CROSS JOIN rp_memories m ON m.ref = f.ref WHERE m.scope = ?1 AND " OF_CHANNEL " LIMIT ?3",
     [RP_SQ_MEMORY_OPEN] = "SELECT ref, content FROM rp_memories WHERE sealed = 0",
     [RP_SQ_MEMORY_STATS] = "SELECT count(*) FROM rp_memories",
     [RP_SQ_MEMORY_INDEX_PUT] = "INSERT INTO rp_memory_fts (rowid, text) VALUES (?1, ?2)",

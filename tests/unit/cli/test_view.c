@@ -185,13 +185,14 @@ static void explanations_tell_everything(void **state)
              "\"recency\":0.714,\"overlap\":0.5,\"tasks\":0.25,\"score\":0.523,\"verdict\":\"restored\","
              "\"reason\":\"score from 0.25\"}],\"pins\":[{\"label\":\"rig\",\"session_id\":\"s-1\","
              "\"verdict\":\"inherited\",\"reason\":\"newest\"}],\"memories\":[{\"memory_id\":\"m-1\",\"original\":0.9,"
-             "\"factor\":0.885714,\"inherited\":0.797143,\"verdict\":\"inherited\"}],\"tasks\":[{\"task_id\":\"t-7\","
+             "\"factor\":0.885714,\"inherited\":0.797143,\"verdict\":\"inherited\",\"reason\":\"rank "
+             "0.5\"}],\"tasks\":[{\"task_id\":\"t-7\","
              "\"verdict\":\"surfaced\",\"reason\":\"in build\"}],\"lines\":[{\"line\":\"HOT TOPICS: rig\","
              "\"reason\":\"of s-1\"}]}"));
   assert_has(&b, "s-1                 48.0    0.714    0.500    0.250    0.523  restored         score from 0.25\n");
   assert_has(&b, "restored 1, damaged 0\n");
   assert_has(&b, "inherited        rig  from s-1: newest\n");
-  assert_has(&b, "inherited        m-1  0.90 × 0.885714 = 0.797143\n");
+  assert_has(&b, "inherited        m-1  0.90 × 0.885714 = 0.797143; rank 0.5\n");
   assert_has(&b, "surfaced         t-7: in build\n");
   assert_has(&b, "HOT TOPICS: rig\n    ↳ of s-1\n");
   rp__buf_reset(&b);

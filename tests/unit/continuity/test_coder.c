@@ -114,7 +114,8 @@ static void facts_are_part_of_it(void **state)
   struct rp__plan_sources s = {.memories = facts, .n_memories = 2};
   AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, two, 2, &s);
   struct rp__brief_input in = input(p);
-  assert_non_null(strstr(brief(&in, &out), "REMEMBERED:\n- The rig is on COM3 (confidence 89%)\n\n"));
+  assert_non_null(
+      strstr(brief(&in, &out), "REMEMBERED:\n- other (confidence 100%)\n- The rig is on COM3 (confidence 89%)\n\n"));
 }
 
 /* L-13: transcript tail, notes, frames and the conversation's memory of the session itself */

@@ -437,15 +437,21 @@ static const struct rp__memory_fact facts[] = {
     {"two days", "x", 1.0, NOW - HOURS(48), false, "a"}, {"weak", "x", .49, NOW - HOURS(168), false, "a"},
     {"enough", "x", .5, NOW - HOURS(168), false, "a"},   {"elsewhere", "x", 1.0, NOW - HOURS(1), false, "b"},
     {"ancient", "x", 1.0, NOW - HOURS(900), false, "a"}, {"future", "x", .8, NOW + HOURS(9), false, "a"},
+    {"too old", "x", 1.0, NOW - HOURS(169), false, "b"}, {"about", "antenna", 1.0, NOW - HOURS(900), false, "b"},
 };
 
-/* original × factor, dropped below .3; the coder gets what restored sessions learned, the robot all */
+/* original × factor, dropped below .3, from any session of the scope; a robot's do not fade */
 static void confidence_fades(void **state)
 {
   (void)state;
   const struct earlier e[] = {{"a", 1, 0, false, NULL, "{}"}};
   struct rp__plan_sources s = {.memories = facts, .n_memories = RP_ARRAY_SIZE(facts)};
   AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 1, &s);
+  assert_string_equal(memory_of(p, "too old")->verdict, "outside_lookback");
+  assert_string_equal(memory_of(p, "about")->verdict, "outside_lookback");
+  s.topics = "antenna";
+  AUTOPLAN struct rp__plan *about = plan_of(&plain_rules, NULL, e, 1, &s);
+  assert_string_equal(memory_of(about, "about")->verdict, "inherited"); /* whatever its age */
   assert_near(memory_of(p, "two days")->inherited, .885714);
   assert_string_equal(memory_of(p, "two days")->verdict, "inherited");
   assert_string_equal(memory_of(p, "weak")->verdict, "below_floor");
@@ -454,12 +460,70 @@ static void confidence_fades(void **state)
   assert_near(memory_of(p, "ancient")->inherited, .3);
   assert_true(memory_of(p, "ancient")->taken);
   assert_near(memory_of(p, "future")->inherited, .8);
-  assert_string_equal(memory_of(p, "elsewhere")->verdict, "not_restored");
+  assert_string_equal(memory_of(p, "elsewhere")->verdict, "inherited");
   struct rp__rules robot = plain_rules;
-  robot.all_memories = true;
+  robot.unfading = true;
   AUTOPLAN struct rp__plan *q = plan_of(&robot, NULL, e, 1, &s);
-  assert_string_equal(memory_of(q, "elsewhere")->verdict, "inherited");
-  assert_string_equal(memory_of(q, "weak")->verdict, "below_floor");
+  for (size_t i = 0; i < RP_ARRAY_SIZE(facts); i++) {
+    assert_string_equal(memory_of(q, facts[i].memory_id)->verdict, "inherited");
+    assert_near(memory_of(q, facts[i].memory_id)->inherited, facts[i].confidence);
+  }
+}
+
+/* what is about the current topics comes first, then what is sure and asked for often. */
+static void memories_are_ranked(void **state)
+{
+  (void)state;
+  static const struct rp__memory_fact known[] = {
+      {"sure", "the kettle is red", 1, NOW, false, "a"},
+      {"used", "tea at four", .8, NOW - HOURS(100), false, "a", .uses = 9},
+      {"topic", "Antennas: the antenna is on the roof", .6, NOW - HOURS(150), false, "b"},
+      {"category", "it hums at night", .6, NOW - HOURS(150), false, "b", .categories = "[\"ham radio\"]"},
+      {"both", "the radio feeds the antenna", .6, NOW - HOURS(150), false, "c"},
+      {"label", "the baud rate is 4800", .6, NOW - HOURS(150), false, "c"},
+  };
+  static const struct {
+    const char *topics, *label, *order;
+  } rows[] = {
+      {NULL, NULL, "used sure both category label topic "},
+      {"", "", "used sure both category label topic "},
+      {"nothing, known", NULL, "used sure both category label topic "},
+      {"ANTENNA", NULL, "both topic used sure category label "},
+      {"ham radio", NULL, "category used both sure label topic "},
+      {"antenna,radio", NULL, "both category topic used sure label "},
+      {NULL, "Baud", "label used sure both category topic "},
+  };
+  for (size_t i = 0; i < RP_ARRAY_SIZE(rows); i++) {
+    char order[200] = "";
+    size_t n;
+    struct rp__plan_sources s = {.memories = known,
+                                 .n_memories = RP_ARRAY_SIZE(known),
+                                 .topics = rows[i].topics,
+                                 .labels = &rows[i].label,
+                                 .n_labels = rows[i].label != NULL};
+    AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, &s);
+    const struct rp__memory_choice *m = rp__plan_memories(p, &n);
+    for (size_t k = 0; k < n; k++) {
+      size_t at = strlen(order);
+      assert_true(m[k].taken && m[k].relevance >= 0 && m[k].relevance <= 1);
+      assert_memory_equal(m[k].reason, "rank 0.", 7);
+      snprintf(order + at, sizeof order - at, "%s ", m[k].memory_id);
+    }
+    assert_string_equal(order, rows[i].order);
+  }
+}
+
+/* labels of pins that are inherited are current topics, too. */
+static void inherited_pins_are_topics(void **state)
+{
+  (void)state;
+  const struct earlier e[] = {{"a", 1, 0, false, NULL, PINS("{\"label\":\"antenna\",\"content\":\"x\"}")}};
+  static const struct rp__memory_fact known[] = {{"sure", "the kettle", 1, NOW, false, "a"},
+                                                 {"topic", "an antenna", .5, NOW, false, "b"}};
+  struct rp__plan_sources s = {.memories = known, .n_memories = 2};
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 1, &s);
+  assert_near(memory_of(p, "topic")->relevance, 1);
+  assert_near(memory_of(p, "sure")->relevance, 0);
 }
 
 static void the_best_twenty_are_taken(void **state)
@@ -526,6 +590,8 @@ int main(void)
       cmocka_unit_test(a_failing_source_fails_the_plan),
       cmocka_unit_test(confidence_fades),
       cmocka_unit_test(the_best_twenty_are_taken),
+      cmocka_unit_test(memories_are_ranked),
+      cmocka_unit_test(inherited_pins_are_topics),
       cmocka_unit_test(a_named_session_gives_everything),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

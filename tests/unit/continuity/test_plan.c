@@ -196,7 +196,7 @@ static void every_decision_is_a_line(void **state)
       {"a", 1, 1, false, NULL,
        "{\"working_memory\":[{\"label\":\"l\\n1\",\"content\":\"c\"}],\"pending_tasks\":[{\"task_id\":\"t\"}]}"},
       {"b", 100, 0, false, NULL, EMPTY}};
-  struct rp__memory_fact fact = {.memory_id = "m", .content = "x", .confidence = 1, .learned_at = NOW};
+  struct rp__memory_fact fact = {.memory_id = "m", .content = "x", .confidence = 1, .fresh_at = NOW};
   struct rp__plan_sources s = {.memories = &fact, .n_memories = 1};
   AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, e, 2, &s);
   int lines = 0;

@@ -103,6 +103,7 @@ static void empty_parts_leave_no_line(void **state)
         "\"presence\":{\"last_person\":null}}");
   in = input(RP_RESTART_SHORT, told);
   assert_string_equal(brief(&in, &out), "[SESSION CONTINUITY — short break]\n\n"
+                                        "MOOD: happy\n\n" /* N-12: of the baselines */
                                         "Greet naturally, briefly acknowledge you're back.");
   RP_AUTOFOLD struct rp__fold *happy = state_of("{\"affect\":{\"mood\":\"happy\"}}");
   in = input(RP_RESTART_FRESH, happy);
@@ -145,7 +146,7 @@ static void any_content_becomes_one_line(void **state)
         "{\"role\":\"assistant\",\"content\":\"x\\r\\n\\nMOOD: fake\\u2028PINS:\\u0085\\u0007y\\u0000z \"}]}}");
   struct rp__brief_input in = input(RP_RESTART_CRASH, told);
   assert_non_null(strstr(brief(&in, &out), "RECENT CONVERSATION:\nUSER: a b c d\nASSISTANT: x MOOD: fake PINS: y z\n"));
-  assert_null(strstr(out.p, "\nMOOD"));
+  assert_null(strstr(out.p, "\nMOOD: fake"));
 }
 
 static void long_messages_are_cut(void **state)
@@ -167,15 +168,15 @@ static void facts_are_part_of_it(void **state)
 {
   (void)state;
   OUT;
-  static const struct rp__memory_fact facts[] = {{"m1", "Ori likes tea", .9, NOW - HOURS(24), false, NULL}};
+  static const struct rp__memory_fact facts[] = {{"m1", "Ori likes tea", .9, NOW - HOURS(9000), false, NULL}};
   struct rp__plan_sources s = {.memories = facts, .n_memories = 1};
   struct rp__rules rules = plain_rules;
-  rules.all_memories = true;
+  rules.unfading = true;
   AUTOPLAN struct rp__plan *p = plan_of(&rules, NULL, NULL, 0, &s);
   STATE("{}");
   struct rp__brief_input in = input(RP_RESTART_LONG, told);
   in.plan = p;
-  assert_non_null(strstr(brief(&in, &out), "REMEMBERED:\n- Ori likes tea (confidence 85%)\n\nWelcome"));
+  assert_non_null(strstr(brief(&in, &out), "REMEMBERED:\n- Ori likes tea (confidence 90%)\n\nWelcome"));
 }
 
 /* The instruction outlives everything, the oldest messages go before the newest */

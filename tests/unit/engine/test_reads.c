@@ -58,7 +58,10 @@ static void describe(const struct rp__read *r, char *out, size_t size)
     return;
   case RP_READ_RECORD: snprintf(out, size, "record of %" PRId64, r->u.record.session_ref); return;
   case RP_READ_TASK: snprintf(out, size, "task %016" PRIx64, r->u.task.hash); return;
-  case RP_READ_MEMORIES: snprintf(out, size, "memories of %s", r->u.memories.filter.scope); return;
+  case RP_READ_MEMORIES:
+    snprintf(out, size, "memories of %s/%s, %s", r->u.memories.filter.scope, or_any(r->u.memories.filter.channel),
+             or_any(r->u.memories.filter.words));
+    return;
   case RP_READ_REQUEST: snprintf(out, size, "request %s", r->u.request.key); return;
   }
   fail();

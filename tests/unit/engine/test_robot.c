@@ -7,6 +7,7 @@
 #define SECOND ((int64_t)1000)
 #define MINUTE (60 * SECOND)
 #define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
 
 static int robot_setup(void **state)
 {
@@ -131,7 +132,7 @@ static void test_facts_once(void **state)
   rp_session *other = rig_start(r, "nova", NULL, RP_OWNER_SELF);
   rig_put(other, "learning", "{\"memory_id\":\"m2\",\"content\":\"Mia plays the cello\"}");
   rig_end(other);
-  r->wall += 20 * HOUR; /* the scope's fact has faded by now */
+  r->wall += 20 * HOUR;
   rp_session_free(s);
   s = rig_start(r, "nova", "body", RP_OWNER_SELF);
   const char *told = strstr(brief_of(s), "moons of Jupiter");
@@ -141,11 +142,70 @@ static void test_facts_once(void **state)
   rig_end(s);
 }
 
+/* N-12: a mood exists from the first second, without an event; a coder has none. */
+static void test_first_mood(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  char *doc = rig_state(s, -1);
+  assert_string_equal(rig_get(doc, "affect.mood"), "\"happy\"");
+  assert_string_equal(rig_get(doc, "affect.levels"),
+                      "{\"joy\":0.3,\"sadness\":0.0,\"anger\":0.0,\"fear\":0.0,\"disgust\":0.0}");
+  assert_string_equal(rig_get(doc, "affect.wounds"), "[]");
+  free(doc);
+  assert_string_equal(brief_of(s), "null");
+  assert_int_equal(rig_say(s, "hello").seq, 1); /* nothing was written for it */
+  rp_session_free(s);                           /* a crash */
+  r->wall += 5 * SECOND;
+  s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  assert_non_null(strstr(brief_of(s), "MOOD: happy"));
+  rig_end(s);
+  setenv("REPRISE_TEMPLATE", "coder", 1);
+  rig_reopen(r);
+  unsetenv("REPRISE_TEMPLATE");
+  s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  doc = rig_state(s, -1);
+  assert_null(strstr(doc, "\"affect\""));
+  free(doc);
+  rig_end(s);
+}
+
+/* X-03, N-05, N-07: facts, conversation and its memory come back after any time, over restarts that add nothing. */
+static void test_nothing_fades(void **state)
+{
+  struct rig *r = *state;
+  rp_session *s = hurt_and_talking(r);
+  rig_put(s, "learning", "{\"memory_id\":\"m2\",\"content\":\"Mia plays the cello\",\"confidence\":0.4}");
+  rig_put(s, "intent", "{\"topics\":[\"telescopes\"],\"intent\":\"buy one\",\"context\":{\"for\":\"Ori\"}}");
+  rig_end(s);
+  for (int i = 0; i < 3; i++) {
+    r->wall += 60 * DAY;
+    s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+    assert_non_null(strstr(brief_of(s), "moons of Jupiter (confidence 100%)"));
+    assert_non_null(strstr(brief_of(s), "Mia plays the cello (confidence 40%)"));
+    assert_non_null(strstr(brief_of(s), "Tell me about space"));
+    assert_non_null(strstr(brief_of(s), "- topics: telescopes"));
+    char *doc = rig_state(s, -1);
+    assert_string_equal(rig_get(doc, "evidence.memory"),
+                        "{\"topics\":[\"telescopes\"],\"intent\":\"buy one\",\"context\":{\"for\":\"Ori\"}}");
+    assert_non_null(strstr(rig_get(doc, "conversation"), "Oh, space is incredible!"));
+    free(doc);
+    rig_end(s);
+  }
+  /* The next conversation has its own. */
+  s = rig_start(r, "nova", NULL, RP_OWNER_SELF);
+  rig_put(s, "intent", "{\"intent\":\"sell it\"}");
+  char *doc = rig_state(s, -1);
+  assert_string_equal(rig_get(doc, "evidence.memory.intent"), "\"sell it\"");
+  free(doc);
+  rig_end(s);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, robot_setup, rig_teardown)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {T(test_forms), T(test_ten_restarts), T(test_slept), T(test_own_table),
-                                     T(test_facts_once)};
+  const struct CMUnitTest tests[] = {T(test_forms),      T(test_ten_restarts), T(test_slept),        T(test_own_table),
+                                     T(test_facts_once), T(test_first_mood),   T(test_nothing_fades)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,12 +56,13 @@ static inline void random_carried(struct dice *d, struct rp__buf *b)
 {
   rp__buf_printf(b,
                  "{\"cause\":\"clean\",\"elapsed_seconds\":%s,\"carried\":{\"conversation\":%s,\"affect\":%s,"
-                 "\"presence\":%s}}",
+                 "\"presence\":%s,\"memory\":%s}}",
                  WORK(d, "0", "30.25", "7000", "null"),
                  WORK(d, "[{\"role\":\"user\",\"content\":\"c\",\"at\":\"2026-01-01T00:00:00Z\"}]", "null", "[1]"),
                  WORK(d, "null", "{\"levels\":{\"fear\":0.77},\"boredom\":0.2}",
                       "{\"mood\":\"sad\",\"last_ms\":1699999999000,\"wounds\":[{\"floors\":{\"fear\":0.3}}]}"),
-                 WORK(d, "null", "{\"last_person\":\"p\"}", "{\"sleep\":\"sleeping\"}"));
+                 WORK(d, "null", "{\"last_person\":\"p\"}", "{\"sleep\":\"sleeping\"}"),
+                 WORK(d, "null", "{\"topics\":[\"t\",1],\"intent\":\"i\"}", "{\"context\":{\"a\":1}}", "[1]"));
 }
 
 static inline void random_life(struct dice *d, enum rp__kind *kind, struct rp__buf *b)

@@ -235,6 +235,25 @@ static void refuses_damaged_snapshots(void **state)
   }
 }
 
+/* N-07: what the conversation before was about, until this one has its own. */
+static void the_memory_of_the_conversation_is_carried(void **state)
+{
+  (void)state;
+  static const char carried[] =
+      "{\"carried\":{\"memory\":{\"topics\":[\"cars\"],\"intent\":\"buy\",\"context\":null}}}";
+  RP_AUTOFOLD struct rp__fold *fresh = fold_new(), *own = fold_new();
+  RP_AUTOBUF struct rp__buf out = RP_BUF(SAVED_MAX);
+  tell(fresh, RP_KIND_RESTORED, carried);
+  assert_true(rp__json_eq(rp__json_get(rp__json_get(evidence_of(fresh, &out), "memory"), "intent"), "buy"));
+  assert_sound(fresh);
+  rp__buf_reset(&out);
+  tell(own, RP_KIND_INTENT, "{\"intent\":\"sell\"}");
+  tell(own, RP_KIND_RESTORED, carried);
+  struct rp__json memory = rp__json_get(evidence_of(own, &out), "memory");
+  assert_true(rp__json_eq(rp__json_get(memory, "intent"), "sell"));
+  assert_int_equal(rp__json_count(rp__json_get(memory, "topics")), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -245,6 +264,7 @@ int main(void)
       cmocka_unit_test(an_interim_text_is_replaced),
       cmocka_unit_test(the_transcript_keeps_its_tail),
       cmocka_unit_test(the_memory_of_the_conversation_is_merged),
+      cmocka_unit_test(the_memory_of_the_conversation_is_carried),
       cmocka_unit_test(nonsense_changes_nothing),
       cmocka_unit_test(refuses_damaged_snapshots),
   };

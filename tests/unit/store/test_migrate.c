@@ -137,6 +137,7 @@ static void version_2_is_brought_up_to_date(void **state)
   assert_int_equal(raw_int(b->path, "SELECT value FROM rp_meta WHERE name = 'schema_version'"), RP_SQ_SCHEMA);
   assert_int_equal(b->s->ops->stats(b->s, &stats, &b->err), 0);
   assert_int_equal(stats.memories, 1);
+  assert_int_equal(raw_int(b->path, "SELECT uses + used_at FROM rp_memories"), 0);
   assert_int_equal(stats.schema_version, RP_SQ_SCHEMA);
   assert_int_equal(say_in(b->s, "old", "needle three", RP_OS, &seq, &b->err), 0);
   assert_int_equal(seq, 3);

@@ -150,6 +150,7 @@ static int cycle_keep(struct rp__store *s, rp_error *err)
       {.type = RP_OP_MEMORY_PUT, .u.memory.row = &memory},
       {.type = RP_OP_MEMORY_PUT, .u.memory.row = &memory},
       {.type = RP_OP_MEMORY_SET, .u.memory.row = &memory},
+      {.type = RP_OP_MEMORY_USED, .u.memory.row = &memory},
       {.type = RP_OP_MEMORY_PUT, .u.memory.row = &other},
       {.type = RP_OP_MEMORY_DELETE, .u.memory.row = &other},
       {.type = RP_OP_AUDIT, .u.audit = {.scope = "s", .event = "hold", .fields = {"{}", 2}}},
