@@ -133,6 +133,7 @@ typedef struct rp_start_options {
   int64_t owner_pid;
   bool force;                /* take over from a living owner */
   const rp_request *request; /* or NULL. A repeat's start document says "repeated"; its epoch is that of the first */
+  const char *prompt;        /* what the user asks first, or NULL: its words are topics too */
 } rp_start_options;
 
 /*

@@ -13,6 +13,7 @@
 #include <reprise/host.h>
 #include <reprise/reprise.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #define RP_SCOPE_MAX 128
@@ -40,6 +41,19 @@ const char *rp__workspace_project(void);
  */
 #define RP_PROJECT_PATH_MAX PATH_MAX
 bool rp__workspace_root(const char *cwd, char ret[RP_PROJECT_PATH_MAX]);
+
+/* The name of that project's folder, outside of a project of the directory itself; false: the user's home, or "/". */
+#define RP_PROJECT_NAME_MAX 255
+bool rp__workspace_name(const char *cwd, char ret[RP_PROJECT_NAME_MAX + 1]);
+
+/*
+ * What a start in a directory (NULL: as above) is about, comma separated, for rp_start_options.topics (X-05): what was
+ * given (or NULL), the name of the project's folder, and the branch of git's there unless it is the main one, at most
+ * RP_START_TOPICS_MAX in this order. `ret` gets nothing where there is nothing.
+ */
+#define RP_START_TOPICS_MAX 64
+#define RP_START_TOPICS_BYTES ((size_t)64 * 1024)
+void rp__workspace_topics(const char *given, const char *cwd, struct rp__buf *ret);
 
 /* The session of the bridge around this one ($REPRISE_SESSION), or NULL: then nothing is injected here.
  */

@@ -168,6 +168,13 @@ int rp__scope_required(struct rp__cli *c, const char *given, const char **ret, r
                     "an agent's settings, that is the scope");
 }
 
+const char *rp__topics_here(const char *scope, const char *given, struct rp__buf *room)
+{
+  if (scope) return given; /* of what is elsewhere the folder here says nothing */
+  rp__workspace_topics(given, NULL, room);
+  return room->err || !room->n ? given : room->p;
+}
+
 /* ---- input and programs ---- */
 
 int rp__read_all(int fd, struct rp__buf *ret)

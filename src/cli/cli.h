@@ -206,6 +206,8 @@ RP_MUST_USE int rp__cli_state(struct rp__cli *c, const char *ref, char **ret, rp
 RP_MUST_USE int rp__scope_default(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
 /* The same for a command that can't do without: RP_E_USAGE, which says how to name one. */
 RP_MUST_USE int rp__scope_required(struct rp__cli *c, const char *given, const char **ret, rp_error *err);
+/* The topics of a start in this project, after those given (or NULL); with a scope of its own, those given alone. */
+const char *rp__topics_here(const char *scope, const char *given, struct rp__buf *room);
 /*
  * A line on stderr for a person, behind what a pager shows; nothing with --json or --quiet. `text` is made safe, and
  * may hold what others wrote.

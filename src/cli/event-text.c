@@ -29,6 +29,7 @@ static const struct {
     {"sleep", {"state"}},
     {"approval", {"id", "status"}},
     {"question", {"id", "status"}},
+    {"turn", {"status", "reason"}},
     {"status", {"from", "to", "cause"}},
     {"snapshot", {"event", "n", "reason"}},
     {"restored", {"type", "cause", "to_seq"}},

@@ -58,7 +58,7 @@ struct kind {
 static const struct kind kinds[RP_KIND_MAX] = {
   [RP_KIND_MESSAGE] = {"message", FIELDS(
     NEED_WORD("role", "user", "assistant", "system", "tool"), NEED("content", T_STRING | T_ARRAY),
-    MAY("message_id", T_ID), MAY("source", T_ID), MAY("thought", T_BOOL))},
+    MAY("message_id", T_ID), MAY("source", T_ID), MAY("thought", T_BOOL), MAY("project", T_ID))},
   [RP_KIND_NOTE] = {"note", FIELDS(
     NEED("id", T_ID | T_NUMBER), NEED("text", T_STRING), MAY("category", T_STRING), MAY("confidence", T_SHARE),
     MAY("timestamp", T_TIME))},
@@ -87,7 +87,7 @@ static const struct kind kinds[RP_KIND_MAX] = {
   [RP_KIND_TOOL] = {"tool", FIELDS(
     NEED("call_id", T_ID), NEED("name", T_STRING),
     NEED_OF("status", rp__tool_status_words), MAY("input", T_ANY),
-    MAY("output", T_ANY))},
+    MAY("output", T_ANY), MAY("declined", T_BOOL), MAY("said", T_STRING))},
   [RP_KIND_EMOTION] = {"emotion", FIELDS(NEED("event", T_ID), MAY("intensity", T_STRENGTH))},
   [RP_KIND_PERSON] = {"person", FIELDS(NEED("name", T_ID))},
   [RP_KIND_SLEEP] = {"sleep", FIELDS(
@@ -104,6 +104,9 @@ static const struct kind kinds[RP_KIND_MAX] = {
     NEED("type", T_STRING), MAY("config", T_OBJECT), MAY("acp_session_id", T_ID),
     MAY("capabilities", T_OBJECT | T_ARRAY), MAY("current_task", T_ANY), MAY("metadata", T_OBJECT)),
     .significant = true},
+  [RP_KIND_TODO] = {"todo", FIELDS(NEED("items", T_ARRAY))},
+  [RP_KIND_TURN] = {"turn", FIELDS(
+    NEED_WORD("status", "cancelled", "failed", "refused", "limit"), MAY("reason", T_STRING))},
   [RP_KIND_RUNTIME] = {"runtime", FIELDS(
     MAY_WORD("status", "starting", "idle", "running", "awaiting_approval", "awaiting_answer", "reconnecting", "error",
              "terminated"),

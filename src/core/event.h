@@ -31,6 +31,8 @@ enum rp__kind {
   RP_KIND_USAGE,
   RP_KIND_SESSION,
   RP_KIND_PROVIDER,
+  RP_KIND_TODO,
+  RP_KIND_TURN,
   RP_KIND_RUNTIME, /* from here on written by the engine itself */
   RP_KIND_STATUS,
   RP_KIND_SNAPSHOT,

@@ -34,6 +34,17 @@ static size_t name_length(struct rp__str text, size_t at, bool path)
   return n;
 }
 
+/*
+ * Whether the folder that ends at `slash` is hidden (.claude/projects): agents keep their own files there, under names
+ * made from the paths of projects.
+ */
+static bool is_hidden(const char *text, const char *slash)
+{
+  const char *from = slash;
+  while (from > text && !ends_name(from[-1], false)) from--;
+  return from < slash && *from == '.';
+}
+
 /* The names behind /Projects/ in a text; *ret_found counts them. */
 static int each_in(struct rp__str text, bool path, rp__project_fn *fn, void *ctx, size_t *ret_found)
 {
@@ -43,6 +54,7 @@ static int each_in(struct rp__str text, bool path, rp__project_fn *fn, void *ctx
   while ((at = memmem(at, (size_t)(end - at), mark.p, mark.n))) {
     const char *name = at + mark.n;
     bool folder = at - text.p >= 2 && (at[-1] == 'P' || at[-1] == 'p') && at[-2] == '/';
+    folder = folder && !is_hidden(text.p, at - 2);
     at = name;
     size_t n = folder ? name_length(text, (size_t)(name - text.p), path) : 0;
     if (n == 0 || n > NAME_MAX_BYTES) continue;
@@ -68,6 +80,7 @@ int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx)
     struct rp__str name = {slash ? slash + 1 : folder.p, folder.n - (slash ? parent.n + 1 : 0)};
     bool home = rp__str_eq(parent, "/home") || rp__str_eq(parent, "/Users") || rp__str_eq(folder, "/root") ||
                 rp__str_eq(folder, "/tmp") || rp__str_eq(name, "~");
+    if (name.n && name.p[0] == '-') name.n = 0; /* a path as a name, as agents write it */
     if (home || name_length(name, 0, true) != name.n || name.n > NAME_MAX_BYTES) name.n = 0;
     if (rc == 0 && found == 0 && name.n) rc = fn(ctx, name);
     if (rc == 0) rc = each_in(rp__text_head(rp__json_get(ev->body, "text"), room), false, fn, ctx, &in_text);
@@ -77,8 +90,10 @@ int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx)
     struct rp__json input = rp__json_get(ev->body, "input");
     return input.n ? each_in((struct rp__str){input.p, input.n}, false, fn, ctx, &found) : 0;
   }
-  if (ev->kind != RP_KIND_PROJECT) return 0;
-  struct rp__str name = rp__text_head(rp__json_get(ev->body, "name"), room);
+  /* Doors name the folder of the scope beside what the user said. */
+  if (ev->kind != RP_KIND_PROJECT && ev->kind != RP_KIND_MESSAGE) return 0;
+  const char *member = ev->kind == RP_KIND_PROJECT ? "name" : "project";
+  struct rp__str name = rp__text_head(rp__json_get(ev->body, member), room);
   return name.n && name.n <= RP_EVENT_ID_MAX ? fn(ctx, name) : 0;
 }
 

@@ -32,11 +32,13 @@ static bool take_text(struct rp__json input, const char *name, char *ret, size_t
  */
 static int find_scope(struct rp__hook_session *h, const struct rp__hook_call *c, rp_error *err)
 {
-  char given[RP_SCOPE_MAX + 2], cwd[PATH_MAX_BYTES];
+  char given[RP_SCOPE_MAX + 2];
   const char *project = c->stream ? NULL : rp__workspace_project();
   bool own = take_text(h->input, "scope", given, sizeof given);
-  bool at = take_text(h->input, "cwd", cwd, sizeof cwd);
-  if (!project && at) project = cwd;
+  if (project)
+    rp__text_copy(h->project, sizeof h->project, project);
+  else if (take_text(h->input, "cwd", h->project, sizeof h->project))
+    project = h->project;
   const char *name = own ? given : c->scope;
   if (!rp__workspace_former(name, project, h->former)) h->former[0] = '\0';
   return rp__workspace_scope(name, project, h->scope, err);
@@ -103,12 +105,17 @@ int rp__hook_session_start(rp_engine *e, const struct rp__hook_session *h, rp_ow
     if (take_text(h->input, members[i][0], text, sizeof text)) rp__jw_kstr(&w, members[i][1], text);
   rp__siblings_mark(&w, pid, "hook");
   rp__jw_end_object(&w);
+  RP_AUTOBUF struct rp__buf topics = RP_BUF(RP_START_TOPICS_BYTES), prompt = RP_BUF(RP_HOOK_INPUT_MAX);
+  if (h->event == RP_HOOK_PROMPT) RP_IGNORE(rp__hook_prompt(h, &prompt)); /* a start without its topics is a start */
+  if (h->project[0]) rp__workspace_topics(NULL, h->project, &topics);
   rp_start_options o = {
       .scope = h->scope,
       .key = h->key,
       .channel = h->channel,
       .provider = h->agent->name,
       .meta = meta.err ? NULL : meta.p,
+      .topics = topics.err ? NULL : topics.p,
+      .prompt = prompt.err ? NULL : prompt.p,
       .owner = owner,
       .owner_pid = pid,
   };

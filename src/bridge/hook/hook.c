@@ -65,6 +65,7 @@ static int on_end(rp_engine *e, const struct rp__hook_call *c, const struct rp__
   if (guest && rp__siblings_registered(c->owner_pid, rp_session_id(s))) return rp__hook_note(s, h, err);
   rp__hook_reason(h, reason);
   int rc = guest ? 0 : rp_attach(e, h->key, &s, err);
+  if (!rc) rp__hook_turn_ended(s, h);
   return rc ? rc : rp_end(s, reason, err);
 }
 

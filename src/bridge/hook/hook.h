@@ -26,6 +26,7 @@ enum rp__hook_event {
   RP_HOOK_TOOL_AFTER,
   RP_HOOK_COMPACT,
   RP_HOOK_STOP,
+  RP_HOOK_FAILURE, /* the turn ended with an error */
   RP_HOOK_END,
   RP_HOOK_NOTICE,
 };

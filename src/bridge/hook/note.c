@@ -16,7 +16,8 @@
 #define PREFIX_MAX (2 * HASH_BYTES + 4)
 #define CALL_MAX 128
 
-static int append(rp_session *s, const char *kind, const struct rp__buf *body, rp_durability durability, rp_error *err)
+int rp__hook_append(rp_session *s, const char *kind, const struct rp__buf *body, rp_durability durability,
+                    rp_error *err)
 {
   rp_append_options o = {0};
   rp_ack ack;
@@ -47,17 +48,25 @@ static int write_content(rp_session *s, struct rp__jw *w, struct rp__str text, r
   return 0;
 }
 
-/* `id`: NULL or empty where it has none. */
+/* `id`, `project`: NULL or empty where it has none. */
 static int message(rp_session *s, const char *role, const struct rp__buf *text, const char *id, const char *source,
-                   rp_error *err)
+                   const char *project, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
   struct rp__jw w = RP_JW(&body);
   rp__jw_pack(&w, "{role:s", role);
   int rc = write_content(s, &w, (struct rp__str){text->p, text->n}, err);
   if (rc) return rc;
-  rp__jw_pack(&w, "message_id:?s source:s}", id, source);
-  return append(s, "message", &body, RP_DISK, err);
+  rp__jw_pack(&w, "message_id:?s source:s project:?s}", id, source, project);
+  return rp__hook_append(s, "message", &body, RP_DISK, err);
+}
+
+int rp__hook_prompt(const struct rp__hook_session *h, struct rp__buf *ret)
+{
+  struct rp__json prompt = rp__json_get(h->input, "prompt");
+  if (rp__json_text(prompt, ret)) return RP_E_NOMEM;
+  rp__unmark(ret);
+  return 0;
 }
 
 static int note_prompt(rp_session *s, const struct rp__hook_session *h, rp_error *err)
@@ -65,11 +74,12 @@ static int note_prompt(rp_session *s, const struct rp__hook_session *h, rp_error
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
   struct rp__json prompt = rp__json_get(h->input, "prompt"), id = rp__json_get(h->input, "prompt_id");
   if (prompt.type != RP_JSON_STRING) return rp__fail_field(err, RP_E_INVALID, "prompt", "'prompt' must be a string");
-  if (rp__json_text(prompt, &text)) return rp__fail_nomem(err);
-  rp__unmark(&text);
+  if (rp__hook_prompt(h, &text)) return rp__fail_nomem(err);
   if (!text.n) return 0;
   RP_AUTOFREE char *name = id.type == RP_JSON_STRING && id.n <= ID_MAX_BYTES ? rp__json_dup(id) : NULL;
-  return message(s, "user", &text, name, "hook", err);
+  char project[RP_PROJECT_NAME_MAX + 1] = "";
+  if (h->project[0] && !rp__workspace_name(h->project, project)) project[0] = '\0';
+  return message(s, "user", &text, name, "hook", project, err);
 }
 
 /* Whether `rest` is the end of `whole`, but for blanks between its pieces. */
@@ -138,7 +148,7 @@ static int note_stop(rp_session *s, const struct rp__hook_session *h, rp_error *
   if (id[0] && rp_sync(s, "hook", &client, &seq, NULL) == 0)
     RP_IGNORE(rp_events(s, RP_MAX(0, seq - LOOKBACK), LOOKBACK, on_message, &x, NULL)); /* unread: stored again */
   if (x.found) return 0;
-  return message(s, "assistant", &text, id, "hook", err);
+  return message(s, "assistant", &text, id, "hook", NULL, err);
 }
 
 /* ---- tools ---- */
@@ -197,12 +207,17 @@ static int find_id(rp_session *s, const struct rp__hook_session *h, char ret[CAL
   return 0;
 }
 
+/* Copilot CLI's word for an outcome: success, failure, denied, rejected … */
+static struct rp__json result_type(const struct rp__hook_session *h)
+{
+  struct rp__json response = rp__hook_field(h->input, "tool_response"), v = rp__json_get(response, "result_type");
+  return v.type ? v : rp__json_get(response, "resultType");
+}
+
 static bool failed(const struct rp__hook_session *h)
 {
-  struct rp__json error = rp__json_get(h->input, "error");
+  struct rp__json error = rp__json_get(h->input, "error"), result = result_type(h);
   struct rp__json response = rp__hook_field(h->input, "tool_response");
-  struct rp__json result = rp__json_get(response, "result_type");
-  if (!result.type) result = rp__json_get(response, "resultType");
   if (strstr(h->word, "Failure")) return true;
   if (result.type == RP_JSON_STRING && !rp__json_eq(result, "success")) return true;
   if (error.type == RP_JSON_STRING || error.type == RP_JSON_OBJECT) return true;
@@ -226,20 +241,33 @@ static void write_value(rp_session *s, struct rp__jw *w, const char *name, struc
   if (rp_blob_put(s, v.p, v.n, blob, NULL) == 0) rp__jw_kstr(w, key, blob);
 }
 
+/* That the user rejected the call, by the kind of its result or by the text that agents put in its place. */
+static bool is_declined(const struct rp__hook_session *h, struct rp__json output, struct rp__buf *said)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
+  struct rp__json kind = result_type(h), llm = rp__json_get(output, "text_result_for_llm");
+  rp__json_text(llm.type ? llm : output, &text);
+  return rp__hook_declined((struct rp__str){text.p, text.n}, said) || rp__json_eq(kind, "denied") ||
+         rp__json_eq(kind, "rejected");
+}
+
 static int tool(rp_session *s, const struct rp__hook_session *h, const char *call, const char *name, bool whole,
                 rp_error *err)
 {
-  RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX);
+  RP_AUTOBUF struct rp__buf body = RP_BUF(BODY_MAX), said = RP_BUF(INLINE_MAX);
   struct rp__jw w = RP_JW(&body);
   bool before = h->event == RP_HOOK_TOOL_BEFORE;
   struct rp__json output = rp__hook_field(h->input, "tool_response");
   if (output.type == RP_JSON_NONE) output = rp__json_get(h->input, "error");
-  rp__jw_pack(&w, "{call_id:s name:s status:s", call, name, before ? "intended" : failed(h) ? "failed" : "done");
+  bool declined = !before && is_declined(h, output, &said);
+  const char *status = before ? "intended" : declined || failed(h) ? "failed" : "done";
+  rp__jw_pack(&w, "{call_id:s name:s status:s", call, name, status);
+  if (declined) rp__hook_write_declined(&w, &said);
   /* An outcome repeats its input only where nothing was told before. */
   if (before) write_value(s, &w, "input", rp__hook_field(h->input, "tool_input"), whole);
   if (!before) write_value(s, &w, "output", output, whole);
   rp__jw_end_object(&w);
-  return append(s, "tool", &body, RP_DISK, err);
+  return rp__hook_append(s, "tool", &body, RP_DISK, err);
 }
 
 /* ---- what other memories were told (X-17, X-18) ---- */
@@ -272,7 +300,7 @@ static int note_learned(rp_session *s, const struct rp__hook_session *h, const c
   else if (one.type == RP_JSON_STRING)
     rp__jw_pack(&w, "categories:[v]", one);
   rp__jw_pack(&w, "source:s}", "cortex_add");
-  return append(s, "learning", &body, RP_DISK, err);
+  return rp__hook_append(s, "learning", &body, RP_DISK, err);
 }
 
 /* A letter to another agent is something that was said. */
@@ -289,7 +317,7 @@ static int note_letter(rp_session *s, const struct rp__hook_session *h, rp_error
     rp__json_text(v, &text);
   }
   if (text.err) return rp__fail_nomem(err);
-  return text.n ? message(s, "assistant", &text, NULL, "synapse", err) : 0;
+  return text.n ? message(s, "assistant", &text, NULL, "synapse", NULL, err) : 0;
 }
 
 static int note_tool(rp_session *s, const struct rp__hook_session *h, rp_error *err)
@@ -302,6 +330,8 @@ static int note_tool(rp_session *s, const struct rp__hook_session *h, rp_error *
   if (!rc) rc = tool(s, h, call, name, true, err);
   /* Nested too deep for an event, or over a configured limit: the ledger has its line all the same. */
   if (rc == RP_E_TOO_LARGE || rc == RP_E_INVALID || rc == RP_E_JSON) rc = tool(s, h, call, name, false, err);
+  if (!rc && h->event == RP_HOOK_TOOL_AFTER && rp__json_get(h->input, "is_interrupt").type == RP_JSON_TRUE)
+    rc = rp__hook_turn(s, "cancelled", (struct rp__json){0}, err);
   if (rc || h->event != RP_HOOK_TOOL_AFTER || failed(h)) return rc;
   if (is_tool(name, "cortex_add")) return note_learned(s, h, call, err);
   return is_tool(name, "synapse") ? note_letter(s, h, err) : 0;
@@ -321,16 +351,26 @@ static int note_notice(rp_session *s, const struct rp__hook_session *h, rp_error
     rp__jw_kvalue(&w, members[i], v);
   }
   rp__jw_end_object(&w);
-  return append(s, "x-hook", &body, RP_OS, err);
+  return rp__hook_append(s, "x-hook", &body, RP_OS, err);
+}
+
+static int note_failure(rp_session *s, const struct rp__hook_session *h, rp_error *err)
+{
+  struct rp__json reason = rp__json_get(h->input, "error_details");
+  if (reason.type != RP_JSON_STRING) reason = rp__json_get(h->input, "error");
+  int rc = note_notice(s, h, err);
+  return rc ? rc : rp__hook_turn(s, "failed", reason, err);
 }
 
 int rp__hook_note(rp_session *s, const struct rp__hook_session *h, rp_error *err)
 {
+  if (h->event == RP_HOOK_PROMPT || h->event == RP_HOOK_STOP || h->event == RP_HOOK_END) rp__hook_turn_ended(s, h);
   switch (h->event) {
   case RP_HOOK_PROMPT: return note_prompt(s, h, err);
   case RP_HOOK_TOOL_BEFORE:
   case RP_HOOK_TOOL_AFTER: return note_tool(s, h, err);
   case RP_HOOK_STOP: return note_stop(s, h, err);
+  case RP_HOOK_FAILURE: return note_failure(s, h, err);
   case RP_HOOK_COMPACT: return rp_checkpoint(s, NULL, err);
   case RP_HOOK_END: /* of a session that somebody else will end */
   case RP_HOOK_NOTICE: return note_notice(s, h, err);

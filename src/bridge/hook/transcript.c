@@ -95,22 +95,70 @@ static enum verdict judge(struct rp__json entry, struct rp__buf *ret, char ret_i
   return FOUND;
 }
 
+/* ---- lines from the end ---- */
+
+/* The line before `*end`, which moves to its beginning. False: there is no other. */
+static bool line_before(const struct rp__buf *tail, const char **end, struct rp__json *ret, bool *ret_read)
+{
+  const struct rp__json_limits limits = {.max_depth = LINE_DEPTH, .allow_duplicates = true};
+  while (*end > tail->p && (*end)[-1] == '\n') (*end)--;
+  const char *to = *end;
+  while (*end > tail->p && (*end)[-1] != '\n') (*end)--;
+  *ret_read = to > *end && rp__json_parse(*end, (size_t)(to - *end), &limits, ret, NULL) == 0;
+  return to > tail->p;
+}
+
+/* The text with which Claude Code says, in the user's name, that the user interrupted the turn. */
+static const char interrupted_text[] = "[Request interrupted by user";
+
+/* Whether a line of Claude Code's is something that the user typed: what is before it is of an earlier turn. */
+static bool is_prompt(struct rp__json entry, struct rp__json content, bool *interrupted)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF(TAIL_MAX);
+  if (rp__json_get(entry, "isMeta").type == RP_JSON_TRUE || has_block(content, "tool_result")) return false;
+  add_text(content, &text);
+  bool marks = text.p && strncmp(text.p, interrupted_text, sizeof interrupted_text - 1) == 0;
+  *interrupted = *interrupted || marks;
+  return !marks;
+}
+
+void rp__transcript_turn(const char *path, rp__transcript_failed_fn *fn, void *ctx, bool *ret_interrupted)
+{
+  RP_AUTOBUF struct rp__buf tail = RP_BUF(TAIL_MAX + 1);
+  struct rp__json entry, block;
+  bool read;
+  *ret_interrupted = false;
+  if (!read_tail(path, &tail)) return;
+  const char *end = tail.p + tail.n;
+  for (int i = 0; i < LINES_MAX && line_before(&tail, &end, &entry, &read); i++) {
+    struct rp__json content = read ? rp__json_get(rp__json_get(entry, "message"), "content") : (struct rp__json){0};
+    struct rp__json_iter it = {0};
+    if (!content.type || rp__json_get(entry, "isSidechain").type == RP_JSON_TRUE) continue;
+    if (!rp__json_eq(rp__json_get(entry, "type"), "user")) continue;
+    if (is_prompt(entry, content, ret_interrupted)) return;
+    while (rp__json_next(content, &it, NULL, &block)) {
+      RP_AUTOBUF struct rp__buf text = RP_BUF(TAIL_MAX);
+      RP_AUTOFREE char *id = rp__json_dup(rp__json_get(block, "tool_use_id"));
+      if (!id || rp__json_get(block, "is_error").type != RP_JSON_TRUE) continue;
+      add_text(rp__json_get(block, "content"), &text);
+      if (text.n && !text.err) fn(ctx, id, (struct rp__str){text.p, text.n});
+    }
+  }
+}
+
 static enum verdict look(const char *path, struct rp__buf *ret, char ret_id[RP_TRANSCRIPT_ID + 1])
 {
   RP_AUTOBUF struct rp__buf tail = RP_BUF(TAIL_MAX + 1);
-  struct rp__json_limits limits = {.max_depth = LINE_DEPTH, .allow_duplicates = true};
   /* Copilot CLI's file may not be there yet, or be made and still empty. */
   const char *slash = strrchr(path, '/');
   const enum verdict nothing = slash && strcmp(slash, "/events.jsonl") == 0 ? LATE : STOP;
   ret_id[0] = '\0';
   if (!read_tail(path, &tail)) return nothing;
   const char *end = tail.p + tail.n;
-  for (int i = 0; i < LINES_MAX && end > tail.p; i++) {
-    struct rp__json entry;
-    while (end > tail.p && end[-1] == '\n') end--;
-    const char *to = end;
-    while (end > tail.p && end[-1] != '\n') end--;
-    if (to == end || rp__json_parse(end, (size_t)(to - end), &limits, &entry, NULL)) continue;
+  struct rp__json entry;
+  bool read;
+  for (int i = 0; i < LINES_MAX && line_before(&tail, &end, &entry, &read); i++) {
+    if (!read) continue;
     enum verdict v = judge(entry, ret, ret_id);
     if (v != PASS) return v;
   }

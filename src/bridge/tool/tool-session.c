@@ -115,6 +115,13 @@ static int join_last(struct rp__tool_session *m, rp_error *err)
 
 /* ---- beginning ---- */
 
+/* What a start here is about; NULL: nothing is known, for the asker is elsewhere. */
+static const char *topics_here(const struct rp__tool_session *m, struct rp__buf *out)
+{
+  if (!m->remote) rp__workspace_topics(NULL, NULL, out);
+  return out->err ? NULL : out->p;
+}
+
 /* With the lock held, a run of our own is our agent's, because others of its may share it. */
 static int start(struct rp__tool_session *m, const struct found *f, bool lock_held, rp_error *err)
 {
@@ -132,6 +139,8 @@ static int start(struct rp__tool_session *m, const struct found *f, bool lock_he
   rp__siblings_mark(&w, m->agent_pid, "mcp");
   rp__jw_end_object(&w);
   if (m->agent_pid && !meta.err) o.meta = meta.p;
+  RP_AUTOBUF struct rp__buf topics = RP_BUF(RP_START_TOPICS_BYTES);
+  o.topics = topics_here(m, &topics);
   /* By its key an ended one gets a successor; named otherwise it is itself resumed. */
   if (f->id[0] && strcmp(f->key, m->ref) != 0)
     o.id = f->id;
@@ -287,7 +296,8 @@ const char *rp__tool_session_brief(struct rp__tool_session *m)
 
 int rp__tool_session_brief_now(struct rp__tool_session *m, struct rp__buf *out, rp_error *err)
 {
-  const rp_brief_options o = {.scope = m->scope, .channel = channel_of(m)};
+  RP_AUTOBUF struct rp__buf topics = RP_BUF(RP_START_TOPICS_BYTES);
+  const rp_brief_options o = {.scope = m->scope, .channel = channel_of(m), .topics = topics_here(m, &topics)};
   char *doc = NULL;
   int rc = rp__tool_session_open(m, err);
   if (!rc) rc = m->s ? rp_brief(m->s, false, &doc, err) : rp_brief_scope(m->e, &o, &doc, err);

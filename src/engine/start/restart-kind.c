@@ -12,17 +12,35 @@ static bool beside_us(const struct rp__run_row *run, const struct rp__verdict *v
   return verdict->alive && (verdict->provable || beaten);
 }
 
+static bool ended_cleanly(const struct rp__run_row *run)
+{
+  return run->ended_at && (run->cause == RP_CAUSE_CLEAN || run->cause == RP_CAUSE_UPGRADE);
+}
+
+/* When a run ended, or gave its last sign of life; `last` is the last activity of its session. */
+static int64_t end_of(const struct rp__run_row *run, int64_t last)
+{
+  int64_t beat = RP_MAX(run->heartbeat_at, run->started_at);
+  return RP_MAX(RP_MAX(beat, last), ended_cleanly(run) ? run->ended_at : 0);
+}
+
 int rp__restart_on_run(void *ctx, const struct rp__run_row *run)
 {
   struct rp__restart_search *x = ctx;
   struct rp__evidence v;
   struct rp__verdict verdict = {0};
-  if (x->hit || run->ref == x->skip) return 0;
+  if ((x->of_session && x->hit) || run->ref == x->skip) return 0;
   if (!run->ended_at) rp__run_judge(x->e, run, 0, &v, &verdict);
-  if (!x->of_session && beside_us(run, &verdict)) return 0;
+  if (!x->of_session && beside_us(run, &verdict)) {
+    x->beside_since = RP_MAX(x->beside_since, run->started_at);
+    return 0;
+  }
+  /* Of several runs at once the one that ended last counts, not the one that started last. */
+  int64_t last = run->session ? run->session->last_activity_at : x->last_activity;
+  if (x->hit && end_of(run, last) <= end_of(&x->run, x->last_activity)) return 0;
   x->run = *run;
   x->run.session = NULL;
-  if (run->session) x->last_activity = run->session->last_activity_at;
+  x->last_activity = last;
   x->hit = true;
   return 0;
 }
@@ -40,7 +58,8 @@ struct rp__read rp__restart_reading(struct rp__restart_search *x, const char *sc
 
 /*
  * A run of this very session that still seems to live is ended by this start, as a crash. Another session that lives
- * has neither crashed nor ended: nothing went wrong, and the time runs from its last sign.
+ * has neither crashed nor ended: nothing went wrong, and the time runs from its last sign. Nor is it our crash when a
+ * session that lives beside us began after it: that session was told.
  */
 static void judge(const struct rp__restart_search *x, struct rp__restart_facts *f)
 {
@@ -49,13 +68,14 @@ static void judge(const struct rp__restart_search *x, struct rp__restart_facts *
   struct rp__verdict verdict;
   int64_t last = x->last_activity;
   f->cause = run->ended_at ? run->cause : RP_CAUSE_CRASH;
-  f->clean = run->ended_at && (run->cause == RP_CAUSE_CLEAN || run->cause == RP_CAUSE_UPGRADE);
+  f->clean = ended_cleanly(run);
   if (f->clean) last = RP_MAX(last, run->ended_at);
+  bool told = !f->clean && x->beside_since > end_of(run, last);
   rp__run_judge(x->e, run, last, &evidence, &verdict);
   if (!run->ended_at && !verdict.alive) f->cause = verdict.cause;
   f->elapsed = rp__elapsed_seconds(&evidence);
   snprintf(f->evidence, sizeof f->evidence, "%s", run->ended_at ? run->evidence : verdict.evidence);
-  if (run->ended_at || !verdict.alive || x->of_session) return;
+  if (!told && (run->ended_at || !verdict.alive || x->of_session)) return;
   f->clean = true;
   f->cause = RP_CAUSE_CLEAN;
   f->evidence[0] = '\0';

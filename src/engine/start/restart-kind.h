@@ -18,8 +18,8 @@ struct rp__restart_facts {
 const char *rp__channel_of(const rp_engine *e, const char *scope, const char *channel);
 
 /*
- * From the last run of the session `row`, or, with NULL, of the scope and channel: then runs of others who provably
- * live and work beside us do not count. `skip_run` (or 0) is the caller's own.
+ * From the last run of the session `row`, or, with NULL, from the run of the scope and channel that ended last: then
+ * runs of others who live and work beside us do not count. `skip_run` (or 0) is the caller's own.
  */
 RP_MUST_USE int rp__restart_find(rp_engine *e, const char *scope, const char *channel,
                                  const struct rp__session_row *row, int64_t skip_run, struct rp__restart_facts *ret,
@@ -32,6 +32,7 @@ struct rp__restart_search {
   int64_t skip;
   struct rp__run_row run; /* the run before, when `hit` */
   int64_t last_activity;  /* of its session */
+  int64_t beside_since;   /* when the youngest of the runs beside us started; 0: there is none */
   bool hit;
 };
 struct rp__read rp__restart_reading(struct rp__restart_search *x, const char *scope, const char *channel);

@@ -8,6 +8,7 @@
 #include "facets/message.h"
 #include "facets/pins.h"
 #include "facets/tasks.h"
+#include "facets/words.h"
 
 #define HOUR_MS 3600000.0
 #define PLAN_MS 1500      /* a scan that takes longer goes no further back */
@@ -346,7 +347,7 @@ static void on_line(void *ctx, const char *line)
   rp__log(&r->e->log, RP_LOG_DEBUG, "scope %s: %s", r->scope, line);
 }
 
-static int plan_new(struct rp__restoration *r, const char *topics, int64_t now, rp_error *err)
+static int plan_new(struct rp__restoration *r, const char *topics, const char *prompt, int64_t now, rp_error *err)
 {
   const struct rp__scope_config *c = r->config;
   struct rp__rules rules = {
@@ -365,7 +366,7 @@ static int plan_new(struct rp__restoration *r, const char *topics, int64_t now, 
   unsigned char key[32];
   if (r->key) rp__topic_key(r->key, key);
   r->topics = topics;
-  /* current topics are those given and the labels of current pins. */
+  /* current topics are those given, the words of a prompt, and the labels of current pins. */
   for (const char *p = topics, *next; p && *p && n_hash < TOPICS_GIVEN_MAX; p = next) {
     size_t n = strcspn(p, ",");
     next = p + n + (p[n] == ',');
@@ -373,6 +374,9 @@ static int plan_new(struct rp__restoration *r, const char *topics, int64_t now, 
     while (n && (unsigned char)p[n - 1] <= ' ') n--;
     if (n) hash[n_hash++] = rp__topic_hash(p, n, r->key ? key : NULL);
   }
+  struct rp__words words = rp__words(prompt ? (struct rp__str){prompt, strnlen(prompt, RP_TEXT_HEAD)} : rp__str(""));
+  for (struct rp__word w; n_hash < TOPICS_GIVEN_MAX && rp__words_next(&words, &w);)
+    hash[n_hash++] = rp__topic_hash(w.text, w.n, r->key ? key : NULL);
   n_hash = rp__topic_set(hash, n_hash);
   return rp__plan_new(&rules, now, hash, n_hash, &r->plan) ? rp__fail_nomem(err) : 0;
 }
@@ -401,7 +405,7 @@ int rp__restoration_plan(rp_engine *e, const struct rp__restoration_options *o, 
   if (o->previous && !o->preview) ret->previous_ref = o->previous->ref;
   if (!rp__config_of(e->config, o->scope)->enabled) return 0;
   struct rp__state_loan without RP_CLEANUP(rp__state_put) = {0};
-  int rc = plan_new(ret, o->topics, o->now, err);
+  int rc = plan_new(ret, o->topics, o->prompt, o->now, err);
   if (!rc) rc = offer_all(ret, o, err);
   if (!rc) rc = open_wanted(ret, err);
   if (!rc) rc = rp__speaking_load(ret, o->without, err);
@@ -429,7 +433,7 @@ int rp__restoration_own(rp_session *s, const struct rp__scope_row *scope, const 
   if (!ret->robot) return 0;
   /* N-05: a robot's facts are the scope's, also for a session that goes on; what it learned itself its state tells. */
   struct rp__read memories[RP_MEMORY_READS];
-  int rc = plan_new(ret, NULL, rp__engine_now(s->e), err);
+  int rc = plan_new(ret, NULL, NULL, rp__engine_now(s->e), err);
   if (!rc) rc = rp__engine_read(s->e, memories, rp__restoration_memories(ret, NULL, memories), err);
   if (!rc) {
     rp__restoration_drop_known(ret, RP_BRIEF_MEMORIES);
@@ -510,7 +514,7 @@ int rp__restoration_continue(rp_session *into, const struct rp__session_row *fro
   struct rp__state_loan loan RP_CLEANUP(rp__state_put) = {0};
   int rc = into->e->store->ops->scope_get(into->e->store, into->scope, &scope, err);
   begin(into->e, into->scope, &scope, into->key, ret, err);
-  if (!rc) rc = plan_new(ret, NULL, rp__engine_now(into->e), err);
+  if (!rc) rc = plan_new(ret, NULL, NULL, rp__engine_now(into->e), err);
   if (!rc) rp__plan_any_age(ret->plan);
   if (!rc) rc = rp__state_take(into, &loan, &warnings, err);
   ret->state = loan.fold;

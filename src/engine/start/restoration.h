@@ -57,6 +57,7 @@ struct rp__restoration_options {
   const char *channel;                    /* counts with per_channel */
   const char *topics;                     /* comma separated, or NULL */
   const char *root;                       /* the project's folder, or NULL; kept by the restoration */
+  const char *prompt;                     /* whose words are topics too, or NULL */
   const struct rp__session_row *previous; /* the session before; ref 0: none */
   const struct rp__living *living; /* the sessions that go on, since rp__restoration_since; NULL: they are read */
   struct rp__views *seen;          /* by this start, or NULL */

@@ -61,6 +61,7 @@ static void plan(struct rp__start *st)
                                       .key = st->key,
                                       .channel = st->row.channel,
                                       .topics = st->o->topics,
+                                      .prompt = st->o->prompt,
                                       .previous = &st->previous,
                                       .living = &st->living,
                                       .seen = &st->seen,
@@ -284,7 +285,7 @@ int rp_start(rp_engine *e, const rp_start_options *options, rp_session **ret, rp
 {
   rp_error why = {0}; /* steps on the way may fail and be mended; the caller's is written only when the start fails */
   rp_start_options own;
-  int rc = RP__OPTIONS(&own, options, request, &why);
+  int rc = RP__OPTIONS(&own, options, prompt, &why);
   if (!rc) rc = start_checked(e, options ? &own : NULL, ret, &why);
   if (rc && err) *err = why;
   return rc;

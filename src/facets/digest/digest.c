@@ -452,10 +452,16 @@ static int digest_apply(void *state, const struct rp__event *ev)
 {
   struct rp__digest *d = state;
   struct rp__json cause;
+  size_t end;
   switch (ev->kind) {
   case RP_KIND_MESSAGE: return apply_message(d, ev);
   case RP_KIND_TOOL: return rp__digest_tool(d, ev);
   case RP_KIND_APPROVAL: return rp__digest_approval(d, ev);
+  case RP_KIND_TODO: return rp__digest_todo(d, rp__json_get(ev->body, "items"), ev->at_ms);
+  case RP_KIND_TURN:
+    end = rp__json_one_of(rp__json_get(ev->body, "status"), rp__request_end_words, RP_ENDS);
+    if (end >= RP_END_CANCELLED && end < RP_ENDS) d->turn = (enum rp__request_end)end;
+    return 0;
   case RP_KIND_SESSION: return apply_settings(d, ev->body);
   case RP_KIND_RESTORED:
     cause = rp__json_get(ev->body, "cause");

@@ -93,4 +93,30 @@ hook UserPromptSubmit dots
 run ls --json
 expect_json '[.sessions[].key]|sort|join(" ")' 'claude:dots dotfiles'
 
+about 'every door says what its start is about: folder and branch (X-05)'
+mkdir -p "$work/shop/.git" && cd "$work/shop" || exit 1
+echo 'ref: refs/heads/ada/login-cookie' >.git/HEAD
+long_ago=$(date -u -d '-100 hours' +%Y-%m-%dT%H:%M:%SZ) # too long for its age alone
+REPRISE_NOW=$long_ago run start --key old
+old=$(jq -r .session_id <<<"$out")
+REPRISE_NOW=$long_ago run append "$old" message '{"role":"user","content":"shop: login-cookie"}'
+REPRISE_NOW=$long_ago run end "$old"
+run brief --explain --json
+expect_json '.candidates[0]|[.verdict,.overlap > 0.2]|tostring' '["restored",true]'
+expect_ok "$REPRISE" start --key by-command
+hook SessionStart by-hook
+editor "$(jq -cn --arg d "$PWD" '{jsonrpc:"2.0",id:2,method:"session/new",params:{cwd:$d,mcpServers:[]}}')"
+pinned='{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"working_memory","arguments":{"action":"pin","label":"a","content":"b"}}}'
+printf '%s\n%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
+  "$pinned" | "$REPRISE" mcp --session by-server >/dev/null 2>&1
+run audit --json
+checks=$((checks + 1))
+restored=$(jq -r --arg old "$old" 'select(.event=="session_restored" and (.fields.from_session_ids|index($old))).fields.new_session_id' <<<"$out" | wc -l)
+[[ $restored == 4 ]] || fail "$restored of the four doors restored the session of the branch"
+
+about 'the folder of the scope is a project (X-04)'
+hook UserPromptSubmit asked
+run state claude:asked --json
+expect_json '.projects|join(" ")' shop
+
 finish

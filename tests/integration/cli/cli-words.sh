@@ -215,7 +215,7 @@ expect_code 2
 expect_err_has 'the body must be a JSON object'
 expect_err_has "is like '{\"role\":\"user\",\"content\":\"hello\"}'"
 for kind in message note frame transcript intent pin unpin task project activity learning confidence sop tool emotion \
-  person sleep approval question usage session provider x-mine; do
+  person sleep approval question usage session provider todo turn x-mine; do
   run append k "$kind" hello --json
   expect_code 2
   body=$(jq -r .error.hint <<<"$err")

@@ -47,7 +47,8 @@ silent claude SubagentStop
 silent claude Notification
 silent claude StopFailure
 log_of $claude
-expect_json '.kind' $'message\ntool\ntool\ntool\ntool\nmessage\nx-hook\nx-hook'
+expect_json '.kind' $'message\ntool\ntool\ntool\ntool\nmessage\nx-hook\nx-hook\nturn'
+expect_json 'select(.kind == "turn") | .body | tostring' '{"status":"failed","reason":"429 Too Many Requests"}'
 expect_json 'select(.kind == "message") | [.body.role, .body.content, .body.source] | tostring' \
   '["user","Why does the basket lose its items? 🛒","hook"]
 ["assistant","The cookie expires too early.","hook"]'
@@ -62,7 +63,7 @@ expect_json '[.snapshots[].reason] | tostring' '["manual"]'
 silent claude SessionStart -compact
 silent claude SessionStart
 run show $claude --json
-expect_json '[.epoch, .seq, .crash_recovered] | tostring' '[1,8,false]'
+expect_json '[.epoch, .seq, .crash_recovered] | tostring' '[1,9,false]'
 
 about 'the end, and what the next one is told, once'
 silent claude SessionEnd
@@ -90,7 +91,8 @@ expect_code 0
 end_agent
 new_agent
 hook claude SessionStart -clear
-expect_json '.hookSpecificOutput.additionalContext | test("toolu_09Z")' true
+expect_json '.hookSpecificOutput.additionalContext | test("make test: may or may not have happened")' true
+expect_json '.hookSpecificOutput.additionalContext | test("toolu_09Z")' false
 end_agent
 
 about 'Gemini CLI: calls have no ids of their own'

@@ -4,6 +4,8 @@
 
 #include "bridge/hook/hook.h"
 
+#include <fnmatch.h>
+
 #define OUT_MAX ((size_t)64 * 1024)
 
 static int hook_setup(void **state)
@@ -305,6 +307,96 @@ static void nested_it_is_a_guest(void **state)
   rp_session_free(host);
 }
 
+/* ---- how a turn ended (B-13) ---- */
+
+#define REJECTED                                                                                                       \
+  "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "    \
+  "new_string was NOT written to the file). "
+#define SAID(words)                                                                                                    \
+  REJECTED "To tell you how to proceed, the user said:\\n" words "\\n\\nNote: The user's next message may contain"
+
+static void an_outcome_says_that_the_user_declined(void **state)
+{
+  static const struct {
+    const char *event, *members, *body;
+  } cases[] = {
+      {"PostToolUseFailure", "\"error\":\"" SAID("use main") "\"",
+       "*\"failed\",\"declined\":true,\"said\":\"use main\",*"},
+      {"PostToolUseFailure", "\"error\":\"" REJECTED "STOP\"", "*\"failed\",\"declined\":true,\"output\":*"},
+      {"PostToolUse", "\"tool_response\":\"exec command rejected by user\"", "*\"failed\",\"declined\":true,*"},
+      {"PostToolUse", "\"tool_result\":{\"result_type\":\"denied\"}", "*\"failed\",\"declined\":true,*"},
+      {"PostToolUseFailure", "\"error\":\"Exit code 1\"", "*\"failed\",\"output\":\"Exit code 1\"}"},
+  };
+  struct rig *r = *state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    char members[1024];
+    snprintf(members, sizeof members, "\"session_id\":\"d\",\"tool_name\":\"Bash\",\"tool_use_id\":\"t%zu\",%s", i,
+             cases[i].members);
+    hook(r, cases[i].event, members);
+    struct last l = last_event(r, "claude:d");
+    if (fnmatch(cases[i].body, l.body, 0) != 0) fail_msg("%s\nis not %s", l.body, cases[i].body);
+  }
+}
+
+static void a_turn_that_was_cut_off_is_told(void **state)
+{
+  struct rig *r = *state;
+  hook(r, "SessionStart", "\"session_id\":\"f\"");
+  hook(r, "StopFailure", "\"session_id\":\"f\",\"error\":\"rate_limit\"");
+  struct last l = last_event(r, "claude:f");
+  assert_string_equal(l.kind, "turn");
+  assert_string_equal(l.body, "{\"status\":\"failed\",\"reason\":\"rate_limit\"}");
+  hook(r, "PostToolUseFailure",
+       "\"session_id\":\"f\",\"tool_name\":\"Bash\",\"tool_use_id\":\"t\",\"error\":\"x\",\"is_interrupt\":true");
+  l = last_event(r, "claude:f");
+  assert_string_equal(l.body, "{\"status\":\"cancelled\"}");
+}
+
+static int64_t count_events(struct rig *r, const char *key)
+{
+  return last_event(r, key).seq;
+}
+
+/* Claude Code calls no hook for either: its file has them. */
+static void what_no_hook_tells_stands_in_the_file(void **state)
+{
+  struct rig *r = *state;
+  char path[PATH_MAX], tool[PATH_MAX + 128], prompt[PATH_MAX + 128];
+  snprintf(path, sizeof path, "%s/file.jsonl", r->scratch.dir);
+  snprintf(tool, sizeof tool, "\"session_id\":\"c\",\"tool_name\":\"Bash\",\"transcript_path\":\"%s\"", path);
+  snprintf(prompt, sizeof prompt, "\"session_id\":\"c\",\"transcript_path\":\"%s\",\"prompt\":\"no\"", path);
+  char with_id[PATH_MAX + 256];
+  snprintf(with_id, sizeof with_id, "%s,\"tool_use_id\":\"t1\"", tool);
+  hook(r, "UserPromptSubmit", "\"session_id\":\"c\",\"prompt\":\"push it\"");
+  hook(r, "PreToolUse", with_id);
+  FILE *f = fopen(path, "we");
+  assert_non_null(f);
+  fputs(
+      "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t0\",\"is_error\":true,"
+      "\"content\":\"" REJECTED "\"}]}}\n" /* of an earlier turn */
+      "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"push it\"}}\n"
+      "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"is_error\":true,"
+      "\"content\":\"" SAID("not to main") "\"}]}}\n"
+                                           "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":"
+                                           "\"[Request interrupted by user for tool "
+                                           "use]\"}]}}\n",
+      f);
+  fclose(f);
+  hook(r, "UserPromptSubmit", prompt);
+  assert_string_equal(call_of(r, "claude:c", 0), "\"failed\"");
+  /* The request, the call, its outcome, the turn's end, the next request. */
+  assert_int_equal(count_events(r, "claude:c"), 5);
+  rp_session *s = attach(r, "claude:c");
+  struct last l = {0};
+  rp_error err = {0};
+  OK(rp_events(s, 2, 1, on_last, &l, &err), err);
+  assert_string_equal(l.body, "{\"call_id\":\"t1\",\"name\":\"Bash\",\"status\":\"failed\",\"declined\":true,"
+                              "\"said\":\"not to main\"}");
+  OK(rp_events(s, 3, 1, on_last, &l, &err), err);
+  assert_string_equal(l.body, "{\"status\":\"cancelled\"}");
+  rp_session_free(s);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, hook_setup, rig_teardown)
 
 int main(void)
@@ -321,6 +413,9 @@ int main(void)
       TEST(secrets_are_masked),
       TEST(the_brief_is_told_once),
       TEST(nested_it_is_a_guest),
+      TEST(an_outcome_says_that_the_user_declined),
+      TEST(a_turn_that_was_cut_off_is_told),
+      TEST(what_no_hook_tells_stands_in_the_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -481,6 +481,80 @@ static void ones_own_birth(void **state)
   assert_true(moved >= -2 && moved <= 12); /* no more than the clocks' grain, however long we live */
 }
 
+static void write_file(const char *dir, const char *name, const char *text)
+{
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  FILE *f = fopen(path, "we");
+  assert_non_null(f);
+  fputs(text, f);
+  fclose(f);
+}
+
+static void topics_are(const char *given, const char *dir, const char *name, const char *want)
+{
+  RP_AUTOBUF struct rp__buf got = RP_BUF(RP_START_TOPICS_BYTES);
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  rp__workspace_topics(given, path, &got);
+  assert_string_equal(got.p ? got.p : "", want);
+}
+
+/* the folder and the branch; no program is run for it. */
+static void what_a_start_is_about(void **state)
+{
+  (void)state;
+  struct scratch s;
+  char home[PATH_MAX], line[PATH_MAX + 32];
+  assert_int_equal(scratch_make(&s), 0);
+  static const char *const dirs[] = {"My-Shop",   "My-Shop/.git", "My-Shop/src", "My-Shop/src/.claude", "wt", "home",
+                                     "home/.git", "home/x",       "git",         "git/worktrees"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(dirs); i++) make(s.dir, dirs[i]);
+  snprintf(home, sizeof home, "%s/home", s.dir);
+  setenv("HOME", home, 1);
+  /* What every project has says nothing; neither does a detached head. */
+  static const char *const heads[] = {"ref: refs/heads/main\n",
+                                      "ref: refs/heads/master",
+                                      "ref: refs/heads/trunk\n",
+                                      "ref: refs/heads/develop\n",
+                                      "3b18e512dba79e4c8300dd08aeb37f8e728b8dad\n",
+                                      ""};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(heads); i++) {
+    write_file(s.dir, "My-Shop/.git/HEAD", heads[i]);
+    topics_are(NULL, s.dir, "My-Shop", "my-shop,shop");
+  }
+  write_file(s.dir, "My-Shop/.git/HEAD", "ref: refs/heads/ada/login-cookie\n");
+  topics_are(NULL, s.dir, "My-Shop", "my-shop,shop,login-cookie,login,cookie");
+  topics_are("Tea, cake", s.dir, "My-Shop", "Tea, cake,my-shop,shop,login-cookie,login,cookie");
+  /* The repository around a folder with settings of its own. */
+  topics_are(NULL, s.dir, "My-Shop/src", "src,login-cookie,login,cookie");
+  /* A linked work tree, by an absolute and by a relative path. */
+  write_file(s.dir, "git/worktrees/HEAD", "ref: refs/heads/basket\n");
+  snprintf(line, sizeof line, "gitdir: %s/git/worktrees\n", s.dir);
+  write_file(s.dir, "wt/.git", line);
+  topics_are(NULL, s.dir, "wt", "wt,basket");
+  write_file(s.dir, "wt/.git", "gitdir: ../git/worktrees\n");
+  topics_are(NULL, s.dir, "wt", "wt,basket");
+  write_file(s.dir, "wt/.git", "gitdir: ../gone\n");
+  topics_are(NULL, s.dir, "wt", "wt");
+  /* The user's home is no project, and its repository is not around what lies in it. */
+  write_file(s.dir, "home/.git/HEAD", "ref: refs/heads/dots\n");
+  topics_are(NULL, s.dir, "home", "");
+  topics_are(NULL, s.dir, "home/x", "x");
+  scratch_remove(&s);
+}
+
+static void topics_are_bounded(void **state)
+{
+  (void)state;
+  RP_AUTOBUF struct rp__buf given = RP_BUF(8192), got = RP_BUF(RP_START_TOPICS_BYTES);
+  size_t n = 1;
+  for (int i = 0; i < 500; i++) rp__buf_printf(&given, "word%d,", i);
+  rp__workspace_topics(given.p, "/", &got);
+  for (size_t i = 0; i < got.n; i++) n += got.p[i] == ',';
+  assert_int_equal(n, RP_START_TOPICS_MAX);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -501,6 +575,8 @@ int main(void)
       cmocka_unit_test_setup(one_that_has_ended_is_nobodys_host, clean),
       cmocka_unit_test_setup(a_hook_is_told_the_agents_name, clean),
       cmocka_unit_test_setup(ones_own_birth, clean),
+      cmocka_unit_test_setup(what_a_start_is_about, clean),
+      cmocka_unit_test_setup(topics_are_bounded, clean),
   };
   return cmocka_run_group_tests_name("bridge place", tests, NULL, NULL);
 }

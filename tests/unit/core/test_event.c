@@ -41,6 +41,8 @@ static const struct {
     {RP_KIND_USAGE, "{}"},
     {RP_KIND_SESSION, "{}"},
     {RP_KIND_PROVIDER, "{\"type\":\"acp\"}"},
+    {RP_KIND_TODO, "{\"items\":[]}"},
+    {RP_KIND_TURN, "{\"status\":\"cancelled\"}"},
 };
 
 /* The body without the member at `skip`; ret_name gets that member's name. False when there is none. */

@@ -676,6 +676,26 @@ static void test_mirror_is_continued(void **state)
   rig_end(s);
 }
 
+/* what the user asks first says what the start is about, where age alone would not bring a session back. */
+static void test_words_of_a_prompt(void **state)
+{
+  static const char *const prompts[] = {NULL, "What is for dinner?", "Is the ham radio ft991a silent again?"};
+  struct rig *r = *state;
+  char old[RP_ID_MAX + 1];
+  rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rig_put(s, "message", "{\"role\":\"user\",\"content\":\"The ham radio of the ft991a is silent\"}");
+  id_of(s, old);
+  rig_end(s);
+  r->wall += 100 * HOUR;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(prompts); i++) {
+    const rp_start_options o = {.scope = "coder", .owner = RP_OWNER_SELF, .prompt = prompts[i]};
+    rp_error err = {0};
+    OK(rp_start(r->e, &o, &s, &err), err);
+    assert_int_equal(strstr(rig_start_get(s, "inherited.sessions"), old) != NULL, i == 2);
+    rig_end(s);
+  }
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -705,6 +725,7 @@ int main(void)
       T(test_per_channel),
       T(test_inherited_is_not_learned),
       T(test_mirror_is_continued),
+      T(test_words_of_a_prompt),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

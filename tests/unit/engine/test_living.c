@@ -236,6 +236,85 @@ static void test_bounded(void **state)
   if (calls[1] > CALLS_MAX) fail_msg("%lld calls", (long long)calls[1]);
 }
 
+static void pass(struct rig *r, int64_t ms)
+{
+  r->wall += ms;
+  r->boot += ms;
+}
+
+/* N-03, X-05: two at once; what counts is which of them ended last, not which began last. */
+static void test_away_since_the_last_end(void **state)
+{
+  struct rig *r = *state;
+  rp_session *a = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rig_say(a, "at nine");
+  pass(r, 5 * MINUTE);
+  rp_session *b = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rig_say(b, "at five past");
+  pass(r, 5 * MINUTE);
+  rig_end(b);
+  pass(r, 170 * MINUTE);
+  rig_end(a);
+  pass(r, MINUTE);
+  rp_session *c = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_string_equal(rig_start_get(c, "restart.elapsed_seconds"), "60.0");
+  assert_string_equal(rig_start_get(c, "restart.type"), "\"short_break\"");
+  rig_end(c);
+}
+
+/* N-03, B-03: the same for one that died: its last sign of life counts, and its cause. */
+static void test_away_since_the_last_sign(void **state)
+{
+  struct rig *r = *state;
+  rp_session *a = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  pass(r, MINUTE);
+  rp_session *b = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rig_end(b);
+  pass(r, MINUTE);
+  rig_say(a, "a last word");
+  rp_session_free(a); /* it dies here */
+  pass(r, 10000);
+  rp_session *c = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  assert_string_equal(rig_start_get(c, "restart.elapsed_seconds"), "10.0");
+  assert_string_equal(rig_start_get(c, "restart.cause"), "\"crash\"");
+  assert_string_equal(rig_start_get(c, "restart.type"), "\"crash_recovery\"");
+  rig_end(c);
+}
+
+/*
+ * X-11, N-03: a run without key or owner whose lease counts still is a living session beside us: its pins and tasks
+ * come, nothing is recovered, and a crash before it, which it was told of, is not told again.
+ */
+static void test_a_lease_that_counts_is_no_crash(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *dead = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rig_say(dead, "before the crash");
+  rp_session_free(dead);
+  pass(r, 1000);
+  rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_NONE);
+  assert_string_equal(rig_start_get(s, "restart.type"), "\"crash_recovery\"");
+  rig_put(s, "pin", "{\"label\":\"radio\",\"content\":\"channel 3\"}");
+  rig_put(s, "task", "{\"task_id\":\"task-7\",\"title\":\"Bridge\",\"stage\":\"build\"}");
+  pass(r, 1000);
+  OK(rp_heartbeat(s, &err), err);
+  rp_session_detach(s); /* killed: nobody beats for it any more */
+  pass(r, 10000);
+  rp_session *next = rig_start(r, "coder", NULL, RP_OWNER_NONE);
+  assert_string_equal(rig_start_get(next, "restart.cause"), "\"clean\"");
+  assert_string_equal(rig_start_get(next, "restart.type"), "\"short_break\"");
+  assert_string_equal(rig_start_get(next, "crash_recovered"), "[]");
+  counts_are(next, "1", "1", "0");
+  assert_true(says(next, "channel 3") && !says(next, "crashed"));
+  rig_end(next);
+  /* When it does not count any more the run is recovered, and that is a crash. */
+  pass(r, MINUTE);
+  next = rig_start(r, "coder", NULL, RP_OWNER_NONE);
+  assert_string_not_equal(rig_start_get(next, "crash_recovered"), "[]");
+  rig_end(next);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -249,6 +328,9 @@ int main(void)
       T(test_all_that_live_give_pins),
       T(test_silent_heir),
       T(test_bounded),
+      T(test_away_since_the_last_end),
+      T(test_away_since_the_last_sign),
+      T(test_a_lease_that_counts_is_no_crash),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@ static void where_they_come_from(void **state)
       {RP_KIND_PROJECT, "{\"name\":\"a\\\"b\"}", "[\"a\\\"b\"]"},
       {RP_KIND_PROJECT, "{\"name\":7}", ""},
       {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"/Projects/x\"}", ""},
+      {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"hello\",\"project\":\"shop\"}", "[\"shop\"]"},
       {RP_KIND_ACTIVITY, "{}", ""},
       {RP_KIND_ACTIVITY, "{\"workdir\":\"/srv/u/Projects/lbf-ham-radio/src\"}", "[\"lbf-ham-radio\"]"},
       {RP_KIND_ACTIVITY, "{\"workdir\":\"/srv/u/projects/My App/src\"}", "[\"My App\"]"},
@@ -41,6 +42,12 @@ static void where_they_come_from(void **state)
       {RP_KIND_TOOL, "{\"call_id\":\"1\",\"name\":\"n\",\"input\":{\"a\":[\"/x/Projects/deep/y\"]}}", "[\"deep\"]"},
       {RP_KIND_TOOL, "{\"call_id\":\"1\",\"name\":\"n\",\"input\":\"/Projects/p\"}", "[\"p\"]"},
       {RP_KIND_TOOL, "{\"call_id\":\"1\",\"name\":\"/Projects/p\"}", ""},
+      {RP_KIND_TOOL, "{\"call_id\":\"1\",\"name\":\"n\",\"input\":\"/srv/u/.claude/projects/-srv-u-shop/a.jsonl\"}",
+       ""},
+      {RP_KIND_TOOL, "{\"call_id\":\"1\",\"name\":\"n\",\"input\":\"cat ~/.cursor/projects/x ~/projects/y\"}",
+       "[\"y\"]"},
+      {RP_KIND_ACTIVITY, "{\"workdir\":\"/srv/u/.claude/projects/-srv-u-shop\"}", ""},
+      {RP_KIND_ACTIVITY, "{\"workdir\":\"/srv/u/.config/tool\"}", "[\"tool\"]"},
   };
   for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
     RP_AUTOFOLD struct rp__fold *f = fold_new();

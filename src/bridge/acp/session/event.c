@@ -211,7 +211,8 @@ static bool write_chunk(struct rp__known_calls *b, struct rp__json update, const
   return true;
 }
 
-int rp__acp_event_prompt(struct rp__known_calls *b, struct rp__json params, struct rp__acp_events *out, rp_error *err)
+int rp__acp_event_prompt(struct rp__known_calls *b, struct rp__json params, const char *project,
+                         struct rp__acp_events *out, rp_error *err)
 {
   static const char *const known[] = {"sessionId", "prompt", NULL};
   struct rp__json prompt = rp__json_get(params, "prompt");
@@ -221,7 +222,7 @@ int rp__acp_event_prompt(struct rp__known_calls *b, struct rp__json params, stru
   end_stream(b, out);
   b->turn++;
   struct rp__jw w = begin_event(out, "message");
-  rp__jw_pack(&w, "role:s source:s turn:i content:v", "user", "acp", b->turn, prompt);
+  rp__jw_pack(&w, "role:s source:s turn:i project:?s content:v", "user", "acp", b->turn, project, prompt);
   write_rest(&w, params, known);
   end_event(out, &w);
   int rc = finish(out, err);
@@ -294,6 +295,7 @@ int rp__acp_event_cut_off(struct rp__known_calls *b, struct rp__json update, str
 
 enum shape {
   OTHER,  /* as it came; what streamed has ended */
+  PLAN,   /* likewise, and it is the agent's todo list */
   BESIDE, /* the same, but a message goes on behind it */
   INFO,
   USER,
@@ -313,6 +315,8 @@ static const struct {
     {"tool_call", CALL},
     {"tool_call_update", CALL_UPDATE},
     {"session_info_update", INFO},
+    {"plan", PLAN},
+    {"plan_update", PLAN}, /* of version 2 */
     {"usage_update", BESIDE},
     {"available_commands_update", BESIDE},
     {"current_mode_update", BESIDE},
@@ -320,12 +324,35 @@ static const struct {
     {"notice", BESIDE},
 };
 
+/* The entries of a plan, each with the two members that both versions of the protocol have. */
+static void write_todo(struct rp__json update, struct rp__acp_events *out)
+{
+  struct rp__json entries = rp__json_get(update, "entries"), entry;
+  struct rp__json_iter it = {0};
+  if (!entries.type) entries = rp__json_get(rp__json_get(update, "plan"), "entries");
+  if (entries.type != RP_JSON_ARRAY) return;
+  struct rp__jw w = begin_event(out, "todo");
+  rp__jw_pack(&w, "items:[");
+  while (rp__json_next(entries, &it, NULL, &entry)) {
+    struct rp__json content = rp__json_get(entry, "content"), status = rp__json_get(entry, "status");
+    if (!has_text(content)) continue;
+    rp__jw_pack(&w, "{content:v", content);
+    if (has_text(status))
+      rp__jw_pack(&w, "status:v}", status);
+    else
+      rp__jw_pack(&w, "status:s}", "pending");
+  }
+  rp__jw_end_array(&w);
+  end_event(out, &w);
+}
+
 static void write_raw(struct rp__known_calls *b, struct rp__json update, enum shape shape, struct rp__acp_events *out)
 {
   if (shape != BESIDE && shape != INFO) end_stream(b, out);
   struct rp__jw w = begin_event(out, "x-acp-update");
   rp__jw_pack(&w, "update:v", update);
   end_event(out, &w);
+  if (shape == PLAN) write_todo(update, out);
   struct rp__json title = shape == INFO ? rp__json_get(update, "title") : (struct rp__json){0};
   if (title.type != RP_JSON_STRING || title.n <= 2) return;
   w = begin_event(out, "session");
@@ -400,6 +427,28 @@ int rp__acp_event_choice(const char *update, const char *member, struct rp__json
 
 /* ---- the end of a turn ---------------------------------------------------------------------- */
 
+/* Every other reason (end_turn) is an orderly end, which needs no event of its own. */
+static const struct {
+  const char *acp, *status;
+} ends[] = {
+    {"cancelled", "cancelled"},     {"refusal", "refused"}, {"max_tokens", "limit"},
+    {"max_turn_requests", "limit"}, {"error", "failed"}, /* of version 2 */
+};
+
+/* How the turn ended, for the digest (B-13). */
+static void write_turn(struct rp__json stop, struct rp__json error, struct rp__acp_events *out)
+{
+  const char *status = error.type ? "failed" : NULL;
+  struct rp__json message = rp__json_get(error, "message");
+  for (size_t i = 0; !status && i < RP_ARRAY_SIZE(ends); i++)
+    if (rp__json_eq(stop, ends[i].acp)) status = ends[i].status;
+  if (!status) return;
+  struct rp__jw w = begin_event(out, "turn");
+  rp__jw_pack(&w, "status:s", status);
+  if (has_text(message) || !error.type) rp__jw_kvalue(&w, "reason", error.type ? message : stop);
+  end_event(out, &w);
+}
+
 int rp__acp_event_turn_end(struct rp__known_calls *b, int64_t turn, struct rp__json result, struct rp__json error,
                            struct rp__acp_events *out, rp_error *err)
 {
@@ -413,6 +462,7 @@ int rp__acp_event_turn_end(struct rp__known_calls *b, int64_t turn, struct rp__j
     write_rest(&w, result, known);
   }
   end_event(out, &w);
+  write_turn(rp__json_get(result, "stopReason"), error, out);
   return finish(out, err);
 }
 

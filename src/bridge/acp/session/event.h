@@ -92,10 +92,10 @@ void rp__acp_copy_member(struct rp__jw *w, struct rp__json key, struct rp__json 
 /*
  * Each empties `out` first. RP_E_NOMEM, RP_E_TOO_LARGE (of the buffer as a whole), RP_E_INVALID: not as ACP has it (an
  * update is refused only when it is no object: one that makes no sense is kept as it is). On an error turn and stream
- * are as they were.
+ * are as they were. `project`: the name of the folder in which the user asks, or NULL.
  */
-RP_MUST_USE int rp__acp_event_prompt(struct rp__known_calls *b, struct rp__json params, struct rp__acp_events *out,
-                                     rp_error *err);
+RP_MUST_USE int rp__acp_event_prompt(struct rp__known_calls *b, struct rp__json params, const char *project,
+                                     struct rp__acp_events *out, rp_error *err);
 RP_MUST_USE int rp__acp_event_update(struct rp__known_calls *b, struct rp__json update, struct rp__acp_events *out,
                                      rp_error *err);
 /* The same as it came, whatever it is. */

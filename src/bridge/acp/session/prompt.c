@@ -101,7 +101,7 @@ void rp__acp_on_prompt(struct rp__acp *a, const struct rp__msg *m, struct rp__ac
   rp_event ev[RP_ACP_EVENTS_MAX];
   rp_error why = {0};
   rp__acp_session_retry(s);
-  int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, &why);
+  int rc = rp__acp_event_prompt(&s->known, m->r.params, s->project, &events, &why);
   events.odd = m->r.odd;
   if (rc) rp__acp_log(a, "session %s: a prompt is not recorded: %s", s->id, why.message);
   rp__acp_events_list(&events, ev);

@@ -187,8 +187,17 @@ static int start(struct rp__acp_session *s, const char *meta, rp_error *err)
   char provider[RP_SCOPE_MAX + 1], name[RP_ACP_NAME];
   rp__agent_name(s->a->caps.name, name);
   rp__workspace_id("agent", name[0] ? name : "acp", provider);
-  rp_start_options o = {
-      .scope = s->scope, .id = s->id, .channel = "acp", .provider = provider, .meta = meta, .owner = RP_OWNER_SELF};
+  char *cwd RP_AUTOFREE = rp__json_dup(rp__json_get(rp__acp_raw(s->params ? s->params : "{}"), "cwd"));
+  struct rp__buf topics RP_AUTOBUF = RP_BUF(RP_START_TOPICS_BYTES);
+  if (cwd) rp__workspace_topics(NULL, cwd, &topics);
+  if (!cwd || !rp__workspace_name(cwd, s->project)) s->project[0] = '\0';
+  rp_start_options o = {.scope = s->scope,
+                        .id = s->id,
+                        .channel = "acp",
+                        .provider = provider,
+                        .meta = meta,
+                        .topics = topics.err ? NULL : topics.p,
+                        .owner = RP_OWNER_SELF};
   rp_session *h = NULL;
   int rc = rp_start(s->a->e, &o, &h, err);
   if (rc) return rc;

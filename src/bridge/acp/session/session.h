@@ -93,6 +93,7 @@ struct rp__acp_session {
   rp_session *h;   /* NULL: it could not be opened */
   int64_t open_at; /* … and is tried again then */
   size_t body_max;
+  char project[RP_PROJECT_NAME_MAX + 1]; /* the folder's name, for prompts; empty: none */
   int64_t lost, found; /* messages that could not be stored; those of which the journal tells that they are missing */
   int64_t lost_from;
   bool told_lost; /* the editor was told */

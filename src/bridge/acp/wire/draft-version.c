@@ -76,7 +76,7 @@ bool rp__draft_request(struct rp__acp *a, const struct rp__msg *m)
   }
   struct rp__acp_events events RP_AUTOEVENTS = RP_ACP_EVENTS;
   rp__acp_session_retry(s);
-  int rc = rp__acp_event_prompt(&s->known, m->r.params, &events, NULL);
+  int rc = rp__acp_event_prompt(&s->known, m->r.params, s->project, &events, NULL);
   events.odd = m->r.odd;
   c->turn = s->known.turn;
   s->running = 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise brief`: print the brief that a start would give the model now, and the reasons for it. */
+#include "bridge/workspace.h"
 #include "cli/out.h"
 
 enum { SCOPE, TOPICS, CHANNEL, EXPLAIN };
@@ -31,9 +32,10 @@ static int brief_of_scope(struct rp__cli *c, char **ret, rp_error *err)
   const char *scope;
   int code = rp__scope_required(c, rp__opt_text(c, SCOPE), &scope, err);
   if (code) return code;
+  RP_AUTOBUF struct rp__buf topics = RP_BUF(RP_START_TOPICS_BYTES);
   const rp_brief_options o = {
       .scope = scope,
-      .topics = rp__opt_text(c, TOPICS),
+      .topics = rp__topics_here(rp__opt_text(c, SCOPE), rp__opt_text(c, TOPICS), &topics),
       .channel = rp__opt_text(c, CHANNEL),
       .explain = rp__opt_given(c, EXPLAIN),
   };

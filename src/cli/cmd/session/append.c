@@ -59,6 +59,8 @@ static const struct {
     {"usage", "{\"tokens_in\":1200,\"tokens_out\":300,\"cost_usd\":0.02}"},
     {"session", "{\"name\":\"kitchen\"}"},
     {"provider", "{\"type\":\"acp\"}"},
+    {"todo", "{\"items\":[{\"content\":\"mend the relay\",\"status\":\"pending\"}]}"},
+    {"turn", "{\"status\":\"cancelled\"}"},
 };
 /* clang-format on */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reprise start`: begin a session or resume one, and print what is known about it. */
+#include "bridge/workspace.h"
 #include "cli/out.h"
 
 enum { SCOPE, KEY, ID, CHANNEL, MODE, OWNER, TOPICS, PROVIDER, META, FORCE };
@@ -46,6 +47,7 @@ static int run(struct rp__cli *c, rp_error *err)
   const char *scope;
   int code = rp__scope_required(c, rp__opt_text(c, SCOPE), &scope, err);
   if (code) return code;
+  RP_AUTOBUF struct rp__buf topics = RP_BUF(RP_START_TOPICS_BYTES);
   const rp_start_options o = {
       .scope = scope,
       .key = rp__opt_text(c, KEY),
@@ -53,7 +55,7 @@ static int run(struct rp__cli *c, rp_error *err)
       .channel = rp__opt_given(c, CHANNEL) ? rp__opt_text(c, CHANNEL) : "cli",
       .provider = rp__opt_text(c, PROVIDER),
       .meta = rp__opt_text(c, META),
-      .topics = rp__opt_text(c, TOPICS),
+      .topics = rp__topics_here(rp__opt_text(c, SCOPE), rp__opt_text(c, TOPICS), &topics),
       .mode = (rp_mode)rp__opt_num(c, MODE, RP_MODE_AUTO),
       .owner = rp__opt_given(c, OWNER) ? RP_OWNER_PID : RP_OWNER_NONE,
       .owner_pid = rp__opt_num(c, OWNER, 0),

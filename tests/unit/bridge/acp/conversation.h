@@ -83,7 +83,7 @@ static inline void talk_prompt(struct talk *t, const char *params)
 {
   rp_error err = {0};
   struct rp__acp_events n = RP_ACP_EVENTS;
-  OK(rp__acp_event_prompt(&t->book, parsed(params), &n, &err), err);
+  OK(rp__acp_event_prompt(&t->book, parsed(params), NULL, &n, &err), err);
   talk_store(t, &n);
 }
 

@@ -43,7 +43,7 @@ static void expect(const struct noted *x, rp_durability durability, const char *
 static void prompt(struct noted *x, const char *params)
 {
   rp_error err = {0};
-  OK(rp__acp_event_prompt(&x->book, parsed(params), &x->n, &err), err);
+  OK(rp__acp_event_prompt(&x->book, parsed(params), NULL, &x->n, &err), err);
 }
 
 static void update(struct noted *x, const char *text)
@@ -79,7 +79,7 @@ static void a_prompt_that_is_none_changes_nothing(void **state)
 {
   struct noted *x = *state;
   rp_error err = {0};
-  assert_int_equal(rp__acp_event_prompt(&x->book, parsed("{\"prompt\":\"text\"}"), &x->n, &err), RP_E_INVALID);
+  assert_int_equal(rp__acp_event_prompt(&x->book, parsed("{\"prompt\":\"text\"}"), NULL, &x->n, &err), RP_E_INVALID);
   assert_string_equal(err.field, "params.prompt");
   assert_int_equal(x->book.turn, 0);
   assert_int_equal(x->n.n, 0);
@@ -112,7 +112,47 @@ static void a_stream_is_ended_by_what_is_no_part_of_it(void **state)
   NOTED(x, RP_OS,
         "message {\"role\":\"assistant\",\"source\":\"acp\",\"thought\":true,\"content\":["
         "{\"type\":\"text\",\"text\":\"\"}]}",
-        "x-acp-update {\"update\":{\"sessionUpdate\":\"plan\",\"entries\":[]}}");
+        "x-acp-update {\"update\":{\"sessionUpdate\":\"plan\",\"entries\":[]}}", "todo {\"items\":[]}");
+}
+
+#define ENTRIES                                                                                                        \
+  "[{\"content\":\"a\",\"priority\":\"high\",\"status\":\"completed\"},{\"content\":\"b\"},{\"content\":7}]"
+
+/* B-13 */
+static void a_plan_is_the_todo_list(void **state)
+{
+  struct noted *x = *state;
+  static const char todo[] =
+      "todo {\"items\":[{\"content\":\"a\",\"status\":\"completed\"},{\"content\":\"b\",\"status\":\"pending\"}]}";
+  update(x, "{\"sessionUpdate\":\"plan\",\"entries\":" ENTRIES "}");
+  NOTED(x, RP_OS, "x-acp-update {\"update\":{\"sessionUpdate\":\"plan\",\"entries\":" ENTRIES "}}", todo);
+  update(x, "{\"sessionUpdate\":\"plan_update\",\"plan\":{\"entries\":" ENTRIES "}}");
+  NOTED(x, RP_OS, "x-acp-update {\"update\":{\"sessionUpdate\":\"plan_update\",\"plan\":{\"entries\":" ENTRIES "}}}",
+        todo);
+  update(x, "{\"sessionUpdate\":\"plan\",\"entries\":7}");
+  NOTED(x, RP_OS, "x-acp-update {\"update\":{\"sessionUpdate\":\"plan\",\"entries\":7}}");
+}
+
+/* B-13 */
+static void a_turn_that_did_not_end_well_says_so(void **state)
+{
+  static const struct {
+    const char *stop, *turn;
+  } cases[] = {
+      {"cancelled", "turn {\"status\":\"cancelled\",\"reason\":\"cancelled\"}"},
+      {"refusal", "turn {\"status\":\"refused\",\"reason\":\"refusal\"}"},
+      {"max_tokens", "turn {\"status\":\"limit\",\"reason\":\"max_tokens\"}"},
+      {"max_turn_requests", "turn {\"status\":\"limit\",\"reason\":\"max_turn_requests\"}"},
+  };
+  struct noted *x = *state;
+  rp_error err = {0};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    char result[128], told[128];
+    snprintf(result, sizeof result, "{\"stopReason\":\"%s\"}", cases[i].stop);
+    snprintf(told, sizeof told, "x-acp-turn {\"turn\":0,\"stop_reason\":\"%s\"}", cases[i].stop);
+    OK(rp__acp_event_turn_end(&x->book, 0, parsed(result), parsed(NULL), &x->n, &err), err);
+    NOTED(x, RP_DISK, told, cases[i].turn);
+  }
 }
 
 static void another_id_is_another_message(void **state)
@@ -134,7 +174,8 @@ static void another_id_is_another_message(void **state)
   OK(rp__acp_event_turn_end(&x->book, x->book.turn, parsed(NULL), parsed("{\"code\":-32603,\"message\":\"no\"}"), &x->n,
                             &err),
      err);
-  NOTED(x, RP_DISK, "x-acp-turn {\"turn\":0,\"error\":{\"code\":-32603,\"message\":\"no\"}}");
+  NOTED(x, RP_DISK, "x-acp-turn {\"turn\":0,\"error\":{\"code\":-32603,\"message\":\"no\"}}",
+        "turn {\"status\":\"failed\",\"reason\":\"no\"}");
 }
 
 /* An id that the journal would refuse names no message, but is kept. */
@@ -310,6 +351,8 @@ int main(void)
       PURE(a_prompt_is_a_message_of_a_turn),
       PURE(a_prompt_that_is_none_changes_nothing),
       PURE(a_stream_is_ended_by_what_is_no_part_of_it),
+      PURE(a_plan_is_the_todo_list),
+      PURE(a_turn_that_did_not_end_well_says_so),
       PURE(another_id_is_another_message),
       PURE(an_id_that_is_none_stays_where_it_is),
       PURE(the_ledger_follows_calls),
