@@ -55,15 +55,25 @@ static void header(const struct rp__brief_input *in, size_t sessions, struct rp_
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-/* Adds a name to the section that is open, unless it is full or has that name. False: no more are wanted. */
+/*
+ * Adds a name to the section that is open, unless it is full or has that name; a topic only if nothing before tells it.
+ * False: no more are wanted.
+ */
 static bool add_name(struct rp__draft *d, struct rp__json string, struct rp__str text, size_t max, const char *why)
 {
-  if (d->sections[d->n_sections - 1].n >= max) return false;
+  const struct rp__draft_section *s = &d->sections[d->n_sections - 1];
+  bool topic = s->kind == RP_SEC_TOPICS;
+  if (s->n >= max) return false;
   struct rp__buf *out = rp__draft_item(d);
   struct rp__plain t = rp__plain_begin(out, RP_LABEL_CHARS);
   rp__plain_json(&t, string);
   rp__plain_bytes(&t, text.p, text.n);
-  if (rp__plain_end(&t) == 0 || rp__draft_repeats(d))
+  bool told = rp__plain_end(&t) == 0 || rp__draft_repeats(d);
+  if (!told && !out->err && topic) {
+    size_t at = d->items[d->n_items].at;
+    told = rp__draft_mentions(d, (struct rp__str){out->p + at, out->n - at});
+  }
+  if (told)
     rp__draft_cancel(d);
   else
     rp__draft_why(d, "%s", why);

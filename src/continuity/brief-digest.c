@@ -29,9 +29,10 @@
 #define FAILS_TOLD 2
 #define FAILS_CALLS 40 /* a failure this many calls ago was given up */
 #define COMMITS_TOLD 3
-#define FILES_TOLD 7
+#define FILES_TOLD 9
 #define FILES_RECENT 3
 #define ID_SHOWN 13 /* characters of an id: its time, which names one session */
+#define IDS_TOLD 2
 #define MINUTE_MS 60000.0
 #define HOUR_MS 3600000.0
 #define DAY_MS 86400000.0
@@ -78,12 +79,34 @@ static void add_text(struct rp__buf *out, struct rp__json v, size_t width, bool 
   if (line.n) rp__plain_text(out, line.p, line.n);
 }
 
+/* The beginning and the end of an answer: a question to the user stands at its end. */
 static void add_str(struct rp__buf *out, struct rp__str s, size_t width)
 {
   RP_AUTOBUF struct rp__buf line = RP_BUF((size_t)64 * 1024);
-  rp__prose_clip(s, width, &line);
+  rp__prose_middle(s, width, &line);
   if (line.err) out->err = RP_E_NOMEM;
   if (line.n) rp__plain_text(out, line.p, line.n);
+}
+
+/* Whether the brief, or a line that it will have of an older session, tells a stored text already. */
+static bool is_told(const struct rp__brief_input *in, struct rp__draft *d, struct rp__json stored)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF((size_t)64 * 1024), request = RP_BUF((size_t)64 * 1024);
+  uint64_t words[RP_DRAFT_WORDS];
+  if (stored.type != RP_JSON_STRING) return false;
+  if (rp__json_text(stored, &text)) d->bytes.err = RP_E_NOMEM;
+  struct rp__str s = {text.p ? text.p : "", text.n};
+  if (rp__draft_tells(d, s)) return true;
+  for (size_t i = 1, n = 0; in && i < in->n_sessions && n < OLDER_MAX; i++, n++) {
+    const struct rp__digest *g = in->sessions[i].digest;
+    if (rp__digest_count(g) == 0) continue;
+    rp__buf_reset(&request);
+    if (rp__json_text(rp__row_cell(g->requests.v[rp__digest_asked(g)], RP_REQUEST_TEXT), &request))
+      d->bytes.err = RP_E_NOMEM;
+    rp__draft_words((struct rp__str){request.p ? request.p : "", RP_MIN(request.n, (size_t)OLDER_WIDTH)}, words);
+    if (rp__words_repeat(s, words)) return true;
+  }
+  return false;
 }
 
 /* ---- the last request ------------------------------------------------------------------------ */
@@ -114,12 +137,12 @@ static bool is_answered(const struct told *t)
 static const char *const ends[RP_ENDS] = {
     [RP_END_OPEN] = "NO ANSWER CAME",
     [RP_END_ANSWERED] = "ANSWER",
-    [RP_END_CUT_OFF] = "IT WAS NOT FINISHED; said last",
-    [RP_END_TOOL] = "IT WAS NOT FINISHED: a tool was running or had been declined",
+    [RP_END_CUT_OFF] = "IT ENDED IN THE MIDDLE",
+    [RP_END_TOOL] = "IT ENDED AT A TOOL THAT WAS RUNNING OR DECLINED",
     [RP_END_CANCELLED] = "THE USER CANCELLED IT",
     [RP_END_FAILED] = "THE TURN FAILED",
     [RP_END_REFUSED] = "THE AGENT REFUSED IT",
-    [RP_END_LIMIT] = "IT WAS NOT FINISHED: the agent's limit was reached",
+    [RP_END_LIMIT] = "THE AGENT'S LIMIT WAS REACHED",
 };
 
 /* What came of the request p; `l` is the request that says so, p itself or a go-on behind it. */
@@ -142,8 +165,12 @@ static void tell_end(const struct rp__digest *g, size_t p, size_t l, const struc
   }
   out = rp__draft_item(d);
   rp__buf_str(out, ends[last->r.end]);
+  if (last->r.end == RP_END_TOOL && g->calls.count) {
+    rp__buf_str(out, ": ");
+    add_text(out, rp__row_cell(g->calls.v[g->calls.count - 1], RP_CALL_WHAT), BEFORE_WIDTH, true);
+  }
   bool says = last->r.answer.n > 0;
-  if (says) rp__buf_str(out, last->r.end == RP_END_ANSWERED || last->r.end == RP_END_CUT_OFF ? ": " : "; said last: ");
+  if (says) rp__buf_str(out, last->r.end == RP_END_ANSWERED ? ": " : "; said last: ");
   if (says) add_str(out, last->r.answer, last->r.end == RP_END_ANSWERED ? ANSWER_WIDTH : ANSWER_WIDTH / 2);
   rp__draft_why(d, "how the last request ended: %s", rp__request_end_words[last->r.end]);
   if (says || quoted) return;
@@ -195,6 +222,7 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
     if (!tell(g, i - 1, &one, d)) return;
     size_t width = rp__prose_width((struct rp__str){one.r.text.p, one.r.text.n});
     if (one.r.go_on || width < BEFORE_MIN + 2 || (one.r.tools == 0 && width < 40)) continue;
+    if (is_told(NULL, d, one.r.text)) continue; /* it was sent again */
     out = rp__draft_item(d);
     rp__buf_str(out, "- ");
     add_text(out, one.r.text, BEFORE_WIDTH, true);
@@ -211,24 +239,51 @@ static int64_t number(const struct rp__row *row, unsigned column)
   return rp__json_i64(rp__row_cell(row, column), &n) ? n : 0;
 }
 
-static void add_path(const struct rp__brief_input *in, const struct rp__digest *g, const struct rp__row *row,
-                     struct rp__buf *out)
+/* A file as it is told: its folder, with the slash, and its name. */
+struct path {
+  struct rp__buf text;
+  size_t folder, order; /* bytes of the folder; where the first file of the same folder stands */
+  int64_t count;
+};
+
+static void paths_done(struct path (*paths)[FILES_TOLD])
+{
+  for (size_t i = 0; i < FILES_TOLD; i++) rp__buf_done(&(*paths)[i].text);
+}
+
+static void path_set(const struct rp__brief_input *in, const struct rp__digest *g, const struct rp__row *row,
+                     struct path *ret)
 {
   RP_AUTOBUF struct rp__buf path = RP_BUF(4096);
   bool home;
+  ret->text = RP_BUF(4096);
   rp__json_text(rp__row_cell(row, RP_FILE_PATH), &path);
   struct rp__str root = g->root.n ? (struct rp__str){g->root.p, g->root.n} : rp__str(in->root ? in->root : "");
   struct rp__str s = rp__digest_path((struct rp__str){path.p ? path.p : "", path.n}, root, &home);
-  if (path.err) out->err = RP_E_NOMEM;
-  if (home) rp__buf_str(out, "~/");
-  if (s.n) rp__plain_text(out, s.p, RP_LABEL_CHARS);
-  if (number(row, RP_FILE_COUNT) > 2) rp__buf_printf(out, " (%lld×)", (long long)number(row, RP_FILE_COUNT));
+  if (home) rp__buf_str(&ret->text, "~/");
+  if (s.n) rp__plain_text(&ret->text, s.p, RP_LABEL_CHARS);
+  if (path.err) ret->text.err = path.err;
+  const char *slash = ret->text.n ? memrchr(ret->text.p, '/', ret->text.n) : NULL;
+  ret->folder = slash ? (size_t)(slash + 1 - ret->text.p) : 0;
+  ret->count = number(row, RP_FILE_COUNT);
 }
 
-/* The newest few, then those changed most. Returns how many were told. */
-static size_t add_files(const struct rp__brief_input *in, const struct rp__digest *g, size_t max, struct rp__buf *out)
+static bool same_folder(const struct path *a, const struct path *b)
+{
+  return a->folder && a->folder == b->folder && memcmp(a->text.p, b->text.p, a->folder) == 0;
+}
+
+static int by_order(const void *x, const void *y)
+{
+  const struct path *a = x, *b = y;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* The newest few, then those changed most; files of one folder share its name: "src/{a.c (3×), b.c}". */
+static void add_files(const struct rp__brief_input *in, const struct rp__digest *g, size_t max, struct rp__buf *out)
 {
   const struct rp__rows *files = &g->files;
+  RP_CLEANUP(paths_done) struct path paths[FILES_TOLD] = {{{0}}};
   size_t picked[FILES_TOLD], n = 0;
   for (size_t i = files->count; i > 0 && n < RP_MIN(max, (size_t)FILES_RECENT); i--) picked[n++] = i - 1;
   while (n < max && n < files->count) {
@@ -243,11 +298,25 @@ static size_t add_files(const struct rp__brief_input *in, const struct rp__diges
     picked[n++] = best;
   }
   for (size_t i = 0; i < n; i++) {
+    path_set(in, g, files->v[picked[i]], &paths[i]);
+    if (paths[i].text.err) out->err = RP_E_NOMEM;
+    size_t first = 0;
+    while (first < i && !same_folder(&paths[first], &paths[i])) first++;
+    paths[i].order = first * FILES_TOLD + i;
+  }
+  if (out->err) return;
+  qsort(paths, n, sizeof paths[0], by_order);
+  for (size_t i = 0; i < n; i++) {
+    const struct path *p = &paths[i];
+    bool goes_on = i > 0 && same_folder(p - 1, p), more = i + 1 < n && same_folder(p, p + 1);
     if (i) rp__buf_str(out, ", ");
-    add_path(in, g, files->v[picked[i]], out);
+    rp__buf_add(out, p->text.p ? p->text.p : "", goes_on ? 0 : p->folder);
+    if (more && !goes_on) rp__buf_char(out, '{');
+    rp__buf_add(out, p->text.p ? p->text.p + p->folder : "", p->text.n - p->folder);
+    if (p->count > 2) rp__buf_printf(out, " (%lld×)", (long long)p->count);
+    if (goes_on && !more) rp__buf_char(out, '}');
   }
   if (files->count > n) rp__buf_printf(out, " … %zu more", files->count - n);
-  return n;
 }
 
 void rp__brief_work(const struct rp__brief_input *in, struct rp__draft *d)
@@ -304,17 +373,6 @@ void rp__brief_todos(const struct rp__brief_input *in, struct rp__draft *d)
 
 /* ---- what the user declined and laid down --------------------------------------------------------- */
 
-/* Whether the brief tells the beginning of a text already. */
-static bool is_told(const struct rp__draft *d, struct rp__json text)
-{
-  char head[48];
-  size_t n = 0;
-  if (text.type != RP_JSON_STRING || !d->bytes.p) return false;
-  struct rp__json_cursor at = {.at = text.p + 1, .end = text.p + text.n - 1};
-  for (int c; n < sizeof head && (c = rp__json_cursor_next(&at)) >= 0;) head[n++] = (char)c;
-  return n && memmem(d->bytes.p, d->bytes.n, head, n);
-}
-
 void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
 {
   rp__draft_section(d, RP_SEC_DECLINED, "%s", "");
@@ -325,7 +383,7 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
       struct rp__json said = rp__row_cell(declined->v[i - 1], RP_DECLINED_SAID);
       int64_t count = number(declined->v[i - 1], RP_DECLINED_COUNT);
       bool plan = rp__json_eq(what, "the plan");
-      if ((said.n <= 2 && (count < 2 || plan)) || is_told(d, what)) continue;
+      if ((said.n <= 2 && (count < 2 || plan)) || is_told(NULL, d, what)) continue;
       struct rp__buf *out = rp__draft_item(d);
       rp__buf_str(out, "THE USER DECLINED: ");
       add_text(out, what, OLDER_WIDTH, true);
@@ -344,7 +402,7 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
     const struct rp__rows *rules = &in->sessions[k].digest->rules;
     for (size_t i = rules->count; i > 0 && told < RULES_TOLD; i--) {
       struct rp__json rule = rp__row_cell(rules->v[i - 1], RP_RULE_TEXT);
-      if (is_told(d, rule)) continue;
+      if (is_told(in, d, rule)) continue;
       struct rp__buf *out = rp__draft_item(d);
       rp__buf_str(out, "- ");
       add_text(out, rule, RULE_WIDTH, true);
@@ -386,7 +444,7 @@ void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
     if ((double)(first->end_ms - s->end_ms) > OLDER_DAYS * DAY_MS) break;
     if (!tell(s->digest, rp__digest_asked(s->digest), &one, d)) return;
     if (!tell(s->digest, rp__digest_count(s->digest) - 1, &last, d)) return;
-    if (one.r.text.n < BEFORE_MIN + 2) continue;
+    if (one.r.text.n < BEFORE_MIN + 2 || is_told(NULL, d, one.r.text)) continue;
     out = rp__draft_item(d);
     rp__buf_str(out, "- ");
     rp__ago_words(in->now_ms, s->end_ms, out);
@@ -408,6 +466,8 @@ void rp__brief_more(const struct rp__brief_input *in, struct rp__draft *d)
   if (in->n_sessions == 0) return;
   rp__draft_section(d, RP_SEC_MORE, "%s", "");
   struct rp__buf *out = rp__draft_item(d);
-  rp__buf_printf(out, "MORE: reprise log %.*s, reprise search WORDS", ID_SHOWN, in->sessions[0].session_id);
+  rp__buf_str(out, "MORE: reprise search WORDS (tool session_search); reprise log ");
+  for (size_t i = 0; i < RP_MIN(in->n_sessions, (size_t)IDS_TOLD); i++)
+    rp__buf_printf(out, "%s%.*s", i ? ", " : "", ID_SHOWN, in->sessions[i].session_id);
   rp__draft_why(d, "how to know more");
 }

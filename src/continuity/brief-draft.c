@@ -88,6 +88,7 @@ void rp__draft_why(struct rp__draft *d, const char *why, ...)
     return;
   }
   item->n = d->bytes.n - item->at;
+  rp__draft_words((struct rp__str){d->bytes.p + item->at, item->n}, item->words);
   va_start(args, why);
   add_why(d, why, args, &item->why_at, &item->why_n);
   va_end(args);

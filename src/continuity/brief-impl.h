@@ -46,12 +46,14 @@ enum rp__section {
   RP_SECTIONS_MAX,
 };
 
-#define RP_ITEMS_MAX 200 /* of one section; more are only counted */
+#define RP_ITEMS_MAX 200  /* of one section; more are only counted */
+#define RP_DRAFT_WORDS 16 /* numbers of a bitmap of words */
 
 struct rp__draft_item {
   size_t at, n;   /* of its text */
   size_t short_n; /* bytes that stay when it is shortened; 0: it can't be */
   size_t why_at, why_n;
+  uint64_t words[RP_DRAFT_WORDS]; /* the set of its words, for rp__draft_tells */
   bool shortened;
 };
 
@@ -85,6 +87,12 @@ void rp__draft_why(struct rp__draft *d, const char *why, ...) RP_PRINTF(2, 3);
 void rp__draft_cancel(struct rp__draft *d);
 /* Whether the item begun says the same as an earlier one of its section. */
 bool rp__draft_repeats(const struct rp__draft *d);
+/* Whether one item says nearly all that the text would say (brief-repeats.c). */
+bool rp__draft_tells(const struct rp__draft *d, struct rp__str text);
+/* Whether the name, in small letters, stands in some item. */
+bool rp__draft_mentions(const struct rp__draft *d, struct rp__str name);
+void rp__draft_words(struct rp__str text, uint64_t set[RP_DRAFT_WORDS]);
+bool rp__words_repeat(struct rp__str text, const uint64_t set[RP_DRAFT_WORDS]);
 
 /* ---- what the two templates share: each adds a section, unless that would be empty ---- */
 

@@ -86,6 +86,8 @@ static const struct {
     {RP_SEC_TOOLS, CUT, 0},      {RP_SEC_MORE, DROP, 0},      {RP_SEC_LAST, DROP, 0},
 };
 
+#define VITAL 4 /* rows at the end: where one of these had to go, nothing that matters less stands in its place */
+
 static size_t decimal(size_t n)
 {
   size_t digits = 1;
@@ -100,6 +102,12 @@ static size_t decimal(size_t n)
 static size_t hidden(const struct rp__draft_section *s)
 {
   return looks[s->kind].quiet ? 0 : s->cut + s->left_out;
+}
+
+/* What tells that the rest of an item was cut off; nothing where the item says enough without it. */
+static const char *short_mark(const struct rp__draft_section *s)
+{
+  return looks[s->kind].quiet ? "" : SHORT_MARK;
 }
 
 /* The items that are still shown. */
@@ -120,7 +128,7 @@ static size_t draft_size(const struct rp__draft *d)
     sections++;
     shown(s, &from, &to);
     for (size_t i = from; i < to; i++, parts++)
-      n += d->items[i].shortened ? d->items[i].short_n + sizeof SHORT_MARK - 1 : d->items[i].n;
+      n += d->items[i].shortened ? d->items[i].short_n + strlen(short_mark(s)) : d->items[i].n;
     if (hidden(s)) n += sizeof MORE_BEFORE - 1 + decimal(hidden(s)) + sizeof MORE_AFTER - 1;
     switch (looks[s->kind].look) {
     case INLINE: n += strlen(looks[s->kind].title) + 2 * (parts ? parts - 1 : 0) + 1; break;
@@ -135,24 +143,56 @@ static void shorten(struct rp__draft *d, const struct rp__draft_section *s, size
 {
   for (size_t i = s->first + s->n; i > s->first && draft_size(d) > max_bytes; i--) {
     struct rp__draft_item *item = &d->items[i - 1];
-    item->shortened = item->short_n > 0 && item->short_n + sizeof SHORT_MARK - 1 < item->n;
+    item->shortened = item->short_n > 0 && item->short_n + strlen(short_mark(s)) < item->n;
+  }
+}
+
+static struct rp__draft_section *section_of(struct rp__draft *d, enum rp__section kind)
+{
+  for (size_t k = 0; k < d->n_sections; k++)
+    if (d->sections[k].kind == kind && d->sections[k].n) return &d->sections[k];
+  return NULL;
+}
+
+/* Takes back what fits all the same, the last cut first: the end of a long item may have made room for short ones. */
+static void refill(struct rp__draft *d, size_t cut, size_t max_bytes)
+{
+  for (size_t i = cut; i > 0; i--) {
+    struct rp__draft_section *s = section_of(d, cuts[i - 1].section);
+    if (!s) continue;
+    struct rp__draft_section had = *s;
+    s->dropped = false;
+    for (bool fits = draft_size(d) <= max_bytes; fits && s->cut; fits = draft_size(d) <= max_bytes) {
+      had = *s;
+      s->cut--;
+    }
+    if (draft_size(d) > max_bytes) *s = had;
+    s->dropped = s->dropped || s->cut == s->n;
+    for (size_t k = s->first; k < s->first + s->n; k++) { /* the first are worth most */
+      bool shortened = d->items[k].shortened;
+      d->items[k].shortened = false;
+      if (draft_size(d) <= max_bytes) continue;
+      d->items[k].shortened = shortened;
+      break;
+    }
   }
 }
 
 /* Cuts what is too much by the table. False: even the header does not fit. */
 static bool draft_fit(struct rp__draft *d, size_t max_bytes)
 {
-  for (size_t i = 0; i < RP_ARRAY_SIZE(cuts) && draft_size(d) > max_bytes; i++) {
-    for (size_t k = 0; k < d->n_sections; k++) {
-      struct rp__draft_section *s = &d->sections[k];
-      if (s->kind != cuts[i].section || s->n == 0) continue;
-      if (cuts[i].how == DROP) s->dropped = true;
-      if (cuts[i].how == SHORTEN) shorten(d, s, max_bytes);
-      while (cuts[i].how == CUT && s->n - s->cut > cuts[i].keep && draft_size(d) > max_bytes) s->cut++;
-      if (s->cut == s->n) s->dropped = true;
-    }
+  size_t i = 0;
+  for (; i < RP_ARRAY_SIZE(cuts) && draft_size(d) > max_bytes; i++) {
+    struct rp__draft_section *s = section_of(d, cuts[i].section);
+    if (!s) continue;
+    if (cuts[i].how == DROP) s->dropped = true;
+    if (cuts[i].how == SHORTEN) shorten(d, s, max_bytes);
+    while (cuts[i].how == CUT && s->n - s->cut > cuts[i].keep && draft_size(d) > max_bytes) s->cut++;
+    if (s->cut == s->n) s->dropped = true;
   }
-  return draft_size(d) <= max_bytes;
+  if (draft_size(d) > max_bytes) return false;
+  if (i <= RP_ARRAY_SIZE(cuts) - VITAL) refill(d, i, max_bytes);
+  return true;
 }
 
 /* Whether there is more than a header. */
@@ -210,7 +250,7 @@ static void draft_write(const struct rp__draft *d, size_t max_bytes, struct rp__
       const struct rp__draft_item *item = &d->items[i];
       if (one_line && i > from) rp__buf_str(out, ", ");
       rp__buf_add(out, d->bytes.p + item->at, item->shortened ? item->short_n : item->n);
-      if (item->shortened) rp__buf_str(out, SHORT_MARK);
+      if (item->shortened) rp__buf_str(out, short_mark(s));
       if (!one_line) line_end(&w, d->bytes.p + item->why_at, item->why_n);
     }
     if (hidden(s) && !front && !one_line) more_line(&w, s);

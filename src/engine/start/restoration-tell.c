@@ -123,6 +123,7 @@ void rp__restoration_inherited(const struct rp__restoration *r, struct rp__jw *w
 int rp__restoration_brief(const struct rp__restoration *r, const struct rp__restart_facts *facts, bool resumed,
                           int64_t total_sessions, struct rp__buf *out, struct rp__jw *why)
 {
+  size_t bytes = r->robot && !r->config->brief_bytes_given ? RP_ROBOT_BRIEF_BYTES : r->config->brief_bytes;
   struct rp__brief_input in = {
       .form = r->robot ? RP_TEMPLATE_ROBOT : RP_TEMPLATE_CODER,
       .restart = facts->restart,
@@ -137,7 +138,7 @@ int rp__restoration_brief(const struct rp__restoration *r, const struct rp__rest
       .n_sessions = r->n_speakers,
       .root = r->root,
       .resumed = resumed,
-      .max_bytes = r->robot && !r->config->brief_bytes_given ? RP_ROBOT_BRIEF_BYTES : r->config->brief_bytes,
+      .max_bytes = bytes > RP_BRIEF_MARKS ? bytes - RP_BRIEF_MARKS : 0,
   };
   if (!r->config->enabled) return 0;
   return rp__brief_write(&in, out, why);

@@ -91,6 +91,7 @@ void rp__restoration_inherited(const struct rp__restoration *r, struct rp__jw *w
 
 /* The text, empty when there is none. `why` may be NULL. RP_E_TOO_LARGE: there is one, and no room for it. */
 #define RP_ROBOT_BRIEF_BYTES 8192
+#define RP_BRIEF_MARKS 35 /* bytes of the two lines that bridges put around a brief (bridge/injected-text.h) */
 #define RP_BRIEF_NO_ROOM "brief_bytes is too small for the header and the instruction of a brief"
 int rp__restoration_brief(const struct rp__restoration *r, const struct rp__restart_facts *facts, bool resumed,
                           int64_t total_sessions, struct rp__buf *out, struct rp__jw *why);
