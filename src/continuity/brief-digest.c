@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sections that digests tell (B-13): what was asked last and what came of it, files, failing commands, todos, what
- * the user declined and laid down, other sessions. The first session speaks in full, the others in a line each.
+ * the user declined and laid down, other sessions. The session in which something was done last speaks in full, also
+ * when it is still open (a terminal left overnight has the actual work); the others speak in a line each.
  */
 #include "continuity/brief-impl.h"
 
@@ -12,6 +13,10 @@
 
 #define REQUEST_WIDTH 330
 #define ANSWER_WIDTH 330
+#define THANKS_WIDTH 60
+#define POINT_WIDTH 110
+#define POINT_MIN 20
+#define POINTS_MAX 8
 #define BEFORE_WIDTH 120
 #define BEFORE_MAX 6
 #define BEFORE_MIN 14 /* bytes; a shorter request says too little to be told again */
@@ -23,6 +28,7 @@
 #define TODOS_MAX 5
 #define RULE_WIDTH 150
 #define RULES_TOLD 5
+#define LASTING_TOLD 3
 #define RULES_SESSIONS 6
 #define DECLINED_SESSIONS 5
 #define DECLINED_TOLD 2
@@ -31,6 +37,7 @@
 #define COMMITS_TOLD 3
 #define FILES_TOLD 9
 #define FILES_RECENT 3
+#define ROOT_MIN 12 /* bytes of a folder that is told once for all files */
 #define ID_SHOWN 13 /* characters of an id: its time, which names one session */
 #define IDS_TOLD 2
 #define MINUTE_MS 60000.0
@@ -39,7 +46,7 @@
 
 static const struct rp__brief_session *speaker(const struct rp__brief_input *in)
 {
-  return in->n_sessions && !in->sessions[0].lives ? &in->sessions[0] : NULL;
+  return in->n_sessions ? &in->sessions[0] : NULL;
 }
 
 /* ---- words ----------------------------------------------------------------------------- */
@@ -138,7 +145,7 @@ static const char *const ends[RP_ENDS] = {
     [RP_END_OPEN] = "NO ANSWER CAME",
     [RP_END_ANSWERED] = "ANSWER",
     [RP_END_CUT_OFF] = "IT ENDED IN THE MIDDLE",
-    [RP_END_TOOL] = "IT ENDED AT A TOOL THAT WAS RUNNING OR DECLINED",
+    [RP_END_TOOL] = "IT STOPPED AT",
     [RP_END_CANCELLED] = "THE USER CANCELLED IT",
     [RP_END_FAILED] = "THE TURN FAILED",
     [RP_END_REFUSED] = "THE AGENT REFUSED IT",
@@ -146,7 +153,8 @@ static const char *const ends[RP_ENDS] = {
 };
 
 /* What came of the request p; `l` is the request that says so, p itself or a go-on behind it. */
-static void tell_end(const struct rp__digest *g, size_t p, size_t l, const struct told *last, struct rp__draft *d)
+static void tell_end(const struct rp__digest *g, size_t p, size_t l, const struct told *last, bool unclean,
+                     struct rp__draft *d)
 {
   struct rp__buf *out;
   bool quoted = l != p && last->r.go_on;
@@ -166,8 +174,11 @@ static void tell_end(const struct rp__digest *g, size_t p, size_t l, const struc
   out = rp__draft_item(d);
   rp__buf_str(out, ends[last->r.end]);
   if (last->r.end == RP_END_TOOL && g->calls.count) {
+    const struct rp__row *call = g->calls.v[g->calls.count - 1];
     rp__buf_str(out, ": ");
-    add_text(out, rp__row_cell(g->calls.v[g->calls.count - 1], RP_CALL_WHAT), BEFORE_WIDTH, true);
+    add_text(out, rp__row_cell(call, RP_CALL_WHAT), BEFORE_WIDTH, true);
+    /* Where the run ended as it should, a tool that ran would have told its outcome. */
+    if (!unclean && !(call->flags & RP_CALL_DOUBT)) rp__buf_str(out, " (declined or interrupted)");
   }
   bool says = last->r.answer.n > 0;
   if (says) rp__buf_str(out, last->r.end == RP_END_ANSWERED ? ": " : "; said last: ");
@@ -186,6 +197,25 @@ static void tell_end(const struct rp__digest *g, size_t p, size_t l, const struc
   }
 }
 
+/* The rest of the last answer, for a brief that has room. */
+static void tell_points(const struct rp__digest *g, struct rp__draft *d)
+{
+  RP_AUTOBUF struct rp__buf said = RP_BUF((size_t)16 * 1024), plain = RP_BUF((size_t)32 * 1024);
+  rp__draft_section(d, RP_SEC_POINTS, "the last answer goes on");
+  if (rp__digest_said(g, &said) == 0) rp__prose_plain((struct rp__str){said.p ? said.p : "", said.n}, &plain);
+  if (said.err || plain.err) d->bytes.err = RP_E_NOMEM;
+  struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
+  struct rp__str s;
+  for (size_t n = 0; n < POINTS_MAX && !d->bytes.err && rp__sentences_next(&all, &s);) {
+    if (rp__prose_width(s) < POINT_MIN || rp__draft_tells(d, s)) continue;
+    struct rp__buf *out = rp__draft_item(d);
+    rp__buf_str(out, "- ");
+    add_str(out, s, POINT_WIDTH);
+    rp__draft_why(d, "said in the last answer");
+    n++;
+  }
+}
+
 void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
 {
   const struct rp__brief_session *s = speaker(in);
@@ -194,7 +224,10 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
   RP_CLEANUP(told_done) struct told asked = {0}, last = {0};
   size_t p = rp__digest_asked(g), l = rp__digest_count(g) - 1;
   if (!tell(g, p, &asked, d) || !tell(g, l, &last, d)) return;
-  if (is_answered(&asked) && !last.r.go_on) { /* what came behind it was small talk */
+  /* What came behind it was small talk, or thanks and "you're welcome". */
+  bool thanks = is_answered(&last) && last.r.tools == 0 && rp__prose_width(last.r.answer) < THANKS_WIDTH &&
+                !memchr(last.r.answer.p, '?', last.r.answer.n);
+  if (l != p && is_answered(&asked) && (!last.r.go_on || thanks)) {
     told_done(&last);
     last.room = RP_BUF(0);
     l = p;
@@ -202,19 +235,25 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
   }
   rp__draft_section(d, RP_SEC_LAST, "%s", "");
   struct rp__buf *out = rp__draft_item(d);
-  rp__buf_str(out, last.r.end == RP_END_ANSWERED ? "LAST REQUEST" : "NOT FINISHED");
+  if (s->lives) {
+    rp__buf_str(out, "ANOTHER SESSION IS OPEN (began ");
+    rp__ago_words(in->now_ms, s->begun_ms, out);
+    rp__buf_str(out, "); ");
+  }
+  rp__buf_str(out, last.r.end == RP_END_ANSWERED ? "LAST REQUEST" : s->lives ? "UNDER WAY" : "NOT FINISHED");
   if (!in->resumed) {
     rp__buf_str(out, " (");
     rp__ago_words(in->now_ms, s->end_ms, out);
     rp__buf_char(out, ')');
   }
   rp__buf_str(out, ": ");
-  /* After a crash the request is told whole: the agent may have to take it up. */
   bool crashed = in->cause != RP_CAUSE_NONE && in->cause != RP_CAUSE_CLEAN && in->cause != RP_CAUSE_UPGRADE;
-  add_text(out, asked.r.text, crashed && in->resumed ? RP_DIGEST_WHOLE : REQUEST_WIDTH, true);
+  /* After a crash the request is told whole: the agent may have to take it up. */
+  add_text(out, asked.r.text, crashed ? RP_MIN((size_t)RP_DIGEST_WHOLE, in->max_bytes * 2 / 5) : REQUEST_WIDTH, true);
   rp__draft_why(d, "the last request of session %s", s->session_id);
-  tell_end(g, p, l, &last, d);
+  tell_end(g, p, l, &last, crashed || s->lives, d);
 
+  if (is_answered(&last) && l + 1 == rp__digest_count(g)) tell_points(g, d);
   rp__draft_section(d, RP_SEC_BEFORE, "earlier requests of the same session, newest first");
   for (size_t i = rp__digest_count(g), n = 0; i > 0 && n < BEFORE_MAX; i--) {
     RP_CLEANUP(told_done) struct told one = {0};
@@ -279,6 +318,20 @@ static int by_order(const void *x, const void *y)
   return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* Bytes of the folder that all the files are below, when telling it once saves something. */
+static size_t common_root(const struct path *paths, size_t n)
+{
+  size_t root = n > 2 ? paths[0].folder : 0, folders = 0;
+  for (size_t i = 1; i < n && root; i++) {
+    size_t same = 0;
+    while (same < root && same < paths[i].folder && paths[i].text.p[same] == paths[0].text.p[same]) same++;
+    while (same && paths[0].text.p[same - 1] != '/') same--;
+    root = same;
+    folders += !same_folder(&paths[i - 1], &paths[i]);
+  }
+  return folders && root >= ROOT_MIN ? root : 0;
+}
+
 /* The newest few, then those changed most; files of one folder share its name: "src/{a.c (3×), b.c}". */
 static void add_files(const struct rp__brief_input *in, const struct rp__digest *g, size_t max, struct rp__buf *out)
 {
@@ -306,17 +359,31 @@ static void add_files(const struct rp__brief_input *in, const struct rp__digest 
   }
   if (out->err) return;
   qsort(paths, n, sizeof paths[0], by_order);
+  size_t root = common_root(paths, n);
+  if (root) rp__buf_add(out, paths[0].text.p, root);
+  if (root) rp__buf_str(out, ": ");
   for (size_t i = 0; i < n; i++) {
     const struct path *p = &paths[i];
     bool goes_on = i > 0 && same_folder(p - 1, p), more = i + 1 < n && same_folder(p, p + 1);
     if (i) rp__buf_str(out, ", ");
-    rp__buf_add(out, p->text.p ? p->text.p : "", goes_on ? 0 : p->folder);
+    if (!goes_on) rp__buf_add(out, p->text.p ? p->text.p + root : "", p->folder - root);
     if (more && !goes_on) rp__buf_char(out, '{');
     rp__buf_add(out, p->text.p ? p->text.p + p->folder : "", p->text.n - p->folder);
     if (p->count > 2) rp__buf_printf(out, " (%lld×)", (long long)p->count);
     if (goes_on && !more) rp__buf_char(out, '}');
   }
   if (files->count > n) rp__buf_printf(out, " … %zu more", files->count - n);
+}
+
+static bool still_fails(const struct rp__digest *g, const struct rp__row *command)
+{
+  return g->n_calls - number(command, RP_COMMAND_CALL) < FAILS_CALLS;
+}
+
+static const struct rp__row *newest_failure(const struct rp__digest *g)
+{
+  const struct rp__row *row = g->commands.count ? g->commands.v[g->commands.count - 1] : NULL;
+  return row && still_fails(g, row) ? row : NULL;
 }
 
 void rp__brief_work(const struct rp__brief_input *in, struct rp__draft *d)
@@ -335,7 +402,7 @@ void rp__brief_work(const struct rp__brief_input *in, struct rp__draft *d)
   rp__draft_section(d, RP_SEC_FAILS, "%s", "");
   for (size_t i = g->commands.count, n = 0; i > 0 && n < FAILS_TOLD; i--) {
     const struct rp__row *row = g->commands.v[i - 1];
-    if (g->n_calls - number(row, RP_COMMAND_CALL) >= FAILS_CALLS) continue;
+    if (!still_fails(g, row)) continue;
     struct rp__json error = rp__row_cell(row, RP_COMMAND_ERROR);
     out = rp__draft_item(d);
     rp__buf_str(out, "FAILS: ");
@@ -386,7 +453,7 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
       if ((said.n <= 2 && (count < 2 || plan)) || is_told(NULL, d, what)) continue;
       struct rp__buf *out = rp__draft_item(d);
       rp__buf_str(out, "THE USER DECLINED: ");
-      add_text(out, what, OLDER_WIDTH, true);
+      add_text(out, what, said.n > 2 ? OLDER_WIDTH / 2 : OLDER_WIDTH, true);
       if (count > 1) rp__buf_printf(out, " (%lld×)", (long long)count);
       if (said.n > 2) {
         rp__buf_str(out, " — «");
@@ -397,16 +464,21 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
       told++;
     }
   }
-  rp__draft_section(d, RP_SEC_RULES, "rules and decisions that the user stated, newest first");
-  for (size_t k = 0, told = 0; k < RP_MIN(in->n_sessions, (size_t)RULES_SESSIONS); k++) {
-    const struct rp__rows *rules = &in->sessions[k].digest->rules;
-    for (size_t i = rules->count; i > 0 && told < RULES_TOLD; i--) {
+  rp__draft_section(d, RP_SEC_RULES, "rules and decisions that the user stated");
+  /* Those that are meant to last, then the others, as a user repeats himself less about the former. */
+  size_t told = 0, sessions = RP_MIN(in->n_sessions, (size_t)RULES_SESSIONS);
+  for (size_t pick = 0; pick < 2 * sessions; pick++) {
+    const struct rp__brief_session *s = &in->sessions[pick % sessions];
+    const struct rp__rows *rules = &s->digest->rules;
+    unsigned wanted = pick < sessions ? RP_RULE_LASTING : 0;
+    size_t max = pick < sessions ? LASTING_TOLD : RULES_TOLD;
+    for (size_t i = rules->count; i > 0 && told < max; i--) {
       struct rp__json rule = rp__row_cell(rules->v[i - 1], RP_RULE_TEXT);
-      if (is_told(in, d, rule)) continue;
+      if ((rules->v[i - 1]->flags & RP_RULE_LASTING) != wanted || is_told(in, d, rule)) continue;
       struct rp__buf *out = rp__draft_item(d);
       rp__buf_str(out, "- ");
       add_text(out, rule, RULE_WIDTH, true);
-      rp__draft_why(d, "stated in session %s", in->sessions[k].session_id);
+      rp__draft_why(d, "stated in session %s", s->session_id);
       told++;
     }
   }
@@ -419,7 +491,7 @@ void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
   const struct rp__brief_session *first = speaker(in);
   struct rp__buf *out;
   rp__draft_section(d, RP_SEC_OPEN, "%s", "");
-  for (size_t i = 0; i < in->n_sessions; i++) {
+  for (size_t i = 1; i < in->n_sessions; i++) {
     const struct rp__brief_session *s = &in->sessions[i];
     RP_CLEANUP(told_done) struct told one = {0};
     if (!s->lives || rp__digest_count(s->digest) == 0) continue;
@@ -451,6 +523,9 @@ void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
     rp__buf_str(out, ": ");
     add_text(out, one.r.text, OLDER_WIDTH, true);
     if (!last.r.answer.n) rp__buf_str(out, " (no answer)");
+    const struct rp__row *failed = newest_failure(s->digest);
+    if (failed) rp__buf_str(out, ", fails: ");
+    if (failed) add_text(out, rp__row_cell(failed, RP_COMMAND_LINE), OLDER_WIDTH / 3, false);
     if (s->digest->files.count) {
       rp__draft_short(d);
       rp__buf_str(out, " → ");

@@ -94,15 +94,21 @@ void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d)
     struct rp__tool_call call = rp__tools_at(in->state, i);
     bool open = call.status == RP_TOOL_INTENDED || call.status == RP_TOOL_RUNNING;
     if (call.status != RP_TOOL_UNKNOWN && !(open && unclean)) continue;
+    const struct rp__digest *digest = rp__digest_of(in->state);
+    struct rp__json doing = rp__digest_doing(digest, call.call_id);
+    /* A call that was open when the user went on was declined or interrupted, and the digest let go of it. */
+    if (!doing.type && digest && rp__digest_count(digest)) continue;
     struct rp__buf *out = rp__draft_item(d);
-    struct rp__json doing = rp__digest_doing(rp__digest_of(in->state), call.call_id);
     RP_AUTOFREE char *id = rp__json_dup(call.call_id);
     if (!id) out->err = RP_E_NOMEM;
     rp__buf_str(out, "- ");
     rp__plain_value(out, doing.type ? doing : call.name, DOING_CHARS);
     rp__buf_str(out, ": may or may not have happened; check before repeating it");
-    rp__draft_why(d, "%s (call %s)", open ? "it had begun when the run stopped" : "the ledger has it as unknown",
-                  id ? id : "");
+    if (rp__draft_repeats(d))
+      rp__draft_cancel(d);
+    else
+      rp__draft_why(d, "%s (call %s)", open ? "it had begun when the run stopped" : "the ledger has it as unknown",
+                    id ? id : "");
   }
 }
 

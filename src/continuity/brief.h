@@ -32,7 +32,7 @@ struct rp__brief_input {
   const struct rp__plan *plan;  /* NULL: none was made (a session that is resumed) */
   const struct rp__fold *state; /* of the session resumed, or of the previous one; NULL: none */
   bool resumed;                 /* `state` is the session's own */
-  /* Those that ended, newest first, then those that live; of a session that is resumed itself alone. */
+  /* By what was done last, newest first; of a session that is resumed itself alone. */
   const struct rp__brief_session *sessions;
   size_t n_sessions;
   const char *root; /* the project's folder, or NULL */

@@ -93,11 +93,11 @@ static int load_one(struct rp__restoration *r, struct rp__speaking *s, rp_error 
   return 0;
 }
 
-/* Those that ended before those that live; the newest first. */
+/* The newest first; of two at once the one that ended. */
 static int by_end(const void *x, const void *y)
 {
   const struct rp__brief_session *a = x, *b = y;
-  if (a->lives != b->lives) return a->lives ? 1 : -1;
+  if (a->end_ms == b->end_ms && a->lives != b->lives) return a->lives ? 1 : -1;
   if (a->end_ms != b->end_ms) return a->end_ms > b->end_ms ? -1 : 1;
   return strcmp(b->session_id, a->session_id);
 }

@@ -27,6 +27,8 @@
 #define RULE_MIN 8
 #define RULE_WIDTH 220
 #define GO_ON_WIDTH 24
+#define CHOICE_BYTES 80
+#define CHOICE_WIDTH 120
 #define TALK_WIDTH 60 /* a shorter request without any work, in a session that worked, was small talk */
 
 const char *const rp__request_end_words[RP_ENDS] = {
@@ -94,6 +96,7 @@ static const struct rp__shape declined_shape = {
 static const struct rp__shape rule_shape = {
     .name = "digest.rules",
     .columns = {{"rule", RP_CELL_TEXT, RP_COL_NEED, 480}},
+    .flags = {{"lasting"}},
     .time_name = "at",
     .keyed = true,
     .max_rows = RULES_MAX,
@@ -273,7 +276,7 @@ static int apply_answer(struct rp__digest *d, const struct rp__message_body *b, 
   return add_said(d, text);
 }
 
-static int said_text(const struct rp__digest *d, struct rp__buf *out)
+int rp__digest_said(const struct rp__digest *d, struct rp__buf *out)
 {
   rp__buf_add(out, d->head.p ? d->head.p : "", d->head.n);
   if (d->tail.n) rp__buf_char(out, '\n');
@@ -288,7 +291,7 @@ static int last_end(const struct rp__digest *d, struct rp__buf *room, enum rp__r
 {
   RP_AUTOBUF struct rp__buf said = RP_BUF(HEAD_MAX + TAIL_MAX + 8);
   bool running = false;
-  if (said_text(d, &said)) return RP_E_NOMEM;
+  if (rp__digest_said(d, &said)) return RP_E_NOMEM;
   for (size_t i = 0; i < d->calls.count; i++)
     running = running || rp__digest_number(d->calls.v[i], RP_CALL_SEQ) > d->said_seq;
   struct rp__str text = {said.p ? said.p : "", said.n};
@@ -325,6 +328,24 @@ static int settle(struct rp__digest *d)
                        {RP_REQUEST_TOOLS, {0}, d->tools}, {RP_REQUEST_EDITS, {0}, d->edits});
 }
 
+/* "2) …" behind a sentence of the same line. */
+static bool is_numbered(struct rp__str rest)
+{
+  while (rest.n && *rest.p == ' ') rest.p++, rest.n--;
+  return rest.n > 2 && rp__is_digit(rest.p[0]) && rest.p[0] > '1' && (rest.p[1] == ')' || rest.p[1] == '.');
+}
+
+/* Of many rules those go first that were not meant to last. */
+static int put_rule(struct rp__digest *d, struct rp__str rule, unsigned flags, int64_t at_ms)
+{
+  if (d->rules.count == RULES_MAX) {
+    size_t i = 0;
+    while (i < d->rules.count && d->rules.v[i]->flags & RP_RULE_LASTING) i++;
+    rp__rows_drop(&d->rules, i < d->rules.count ? i : 0);
+  }
+  return RP_DIGEST_PUT(&d->rules, flags, at_ms, {RP_RULE_TEXT, rule, 0});
+}
+
 /* The sentences of a prompt that lay something down for later. */
 static int find_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms)
 {
@@ -333,19 +354,70 @@ static int find_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms
   if (prompt.n > RULES_PROMPT_MAX) return 0;
   rp__prose_plain(prompt, &plain);
   struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
-  struct rp__str s;
+  struct rp__str s, point;
   int rc = plain.err;
   while (rc == 0 && rp__sentences_next(&all, &s)) {
+    /* The points of a numbered list on one line belong together: "1) never … 2) only …". */
+    for (struct rp__sentences next = all; is_numbered(next.rest) && rp__sentences_next(&next, &point); all = next) {
+      struct rp__str joined = {s.p, (size_t)(point.p + point.n - s.p)};
+      if (rp__prose_width(joined) >= RULE_WIDTH) break;
+      s = joined;
+    }
     if (s.n <= RULE_MIN || rp__prose_width(s) >= RULE_WIDTH || rp__is_question(s)) continue;
-    if (memmem(s.p, s.n, "://", 3) || rp__cues_log_line(more, s)) continue;
+    if (s.p[s.n - 1] == ':' || memmem(s.p, s.n, "://", 3) || memmem(s.p, s.n, "\": ", 3)) continue;
+    if (memmem(s.p, s.n, ": \"", 3) || memmem(s.p, s.n, "arning: ", 8) || rp__cues_log_line(more, s)) continue;
     char room[4 * RULE_WIDTH + 1];
     struct rp__buf lower = RP_BUF_IN(room);
     rp__cues_lower(s, &lower);
     struct rp__str words = {room, lower.n};
     if (!rp__cues_in(more, RP_CUE_RULES, words) && !rp__cues_begin(more, RP_CUE_RULE_BEGINNINGS, words)) continue;
-    rc = RP_DIGEST_PUT(&d->rules, 0, at_ms, {RP_RULE_TEXT, s, 0});
+    if (rp__cues_in(more, RP_CUE_NO_RULES, words)) continue;
+    rc = put_rule(d, s, rp__cues_in(more, RP_CUE_LASTING, words) ? RP_RULE_LASTING : 0, at_ms);
   }
   return rc;
+}
+
+/* The mark of an option that a short prompt chooses ("B", "option 2", "la 2", "2."); 0: it chooses none. */
+static char chosen(struct rp__str prompt)
+{
+  char mark = 0;
+  unsigned words = 0;
+  if (prompt.n == 0 || prompt.n > CHOICE_BYTES) return 0;
+  for (size_t i = 0; i < prompt.n && words < 3; words++) {
+    size_t end = i;
+    while (end < prompt.n && (rp__is_alnum(prompt.p[end]) || (uint8_t)prompt.p[end] >= 0x80)) end++;
+    char c = rp__ascii_lower(prompt.p[i]);
+    bool alone = end - i == 1 && ((c >= '1' && c <= '9') || (c >= 'a' && c <= 'e' && prompt.p[i] != 'a'));
+    if (alone && !mark) mark = c;
+    i = end;
+    while (i < prompt.n && !rp__is_alnum(prompt.p[i]) && (uint8_t)prompt.p[i] < 0x80) i++;
+  }
+  return mark;
+}
+
+/* A short choice is a decision: the option's words stand in what the agent said before. */
+static int find_choice(struct rp__digest *d, struct rp__str prompt, int64_t at_ms)
+{
+  RP_AUTOBUF struct rp__buf said = RP_BUF(HEAD_MAX + TAIL_MAX + 8), plain = RP_BUF(2 * (HEAD_MAX + TAIL_MAX)),
+                            rule = RP_BUF(4 * RULE_WIDTH);
+  char mark = chosen(prompt);
+  if (!mark || d->head.n == 0) return 0;
+  if (rp__digest_said(d, &said)) return RP_E_NOMEM;
+  rp__prose_plain((struct rp__str){said.p, said.n}, &plain);
+  const char *at = plain.p, *end = plain.p + plain.n;
+  while (at && at < end) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    struct rp__str line = {at, (size_t)((stop ? stop : end) - at)};
+    at = stop ? stop + 1 : end;
+    while (line.n && (*line.p == ' ' || *line.p == '-' || *line.p == '*' || *line.p == '(')) line.p++, line.n--;
+    const char *word = line.n > 8 && memchr("oO", line.p[0], 2) ? memchr(line.p, ' ', 8) : NULL; /* "Option 2: …" */
+    if (word) line = (struct rp__str){word + 1, line.n - (size_t)(word + 1 - line.p)};
+    if (line.n < 6 || rp__ascii_lower(line.p[0]) != mark || !memchr(").:", line.p[1], 3)) continue;
+    rp__buf_str(&rule, "chosen: ");
+    rp__prose_clip((struct rp__str){line.p, line.n}, CHOICE_WIDTH, &rule);
+    return rule.err ? RP_E_NOMEM : put_rule(d, (struct rp__str){rule.p, rule.n}, 0, at_ms);
+  }
+  return plain.err;
 }
 
 static bool goes_on(const struct rp__digest *d, struct rp__str text)
@@ -370,14 +442,16 @@ static int apply_request(struct rp__digest *d, const struct rp__message_body *b,
   int rc = settle(d);
   if (rc == 0) rc = rp__digest_decline(d, said, ev->at_ms);
   if (rc == 0) rc = find_rules(d, given, ev->at_ms);
+  if (rc == 0) rc = find_choice(d, said, ev->at_ms);
   if (rc) return rc;
   forget_said(d);
   d->tools = d->edits = 0;
   d->turn = RP_END_OPEN;
   rp__prose_middle(said, RP_DIGEST_WHOLE * 2 / 3, &whole);
   if (whole.err) return RP_E_NOMEM;
-  return RP_DIGEST_PUT(&d->requests, goes_on(d, said) ? RP_REQUEST_GO_ON : 0, ev->at_ms,
-                       {RP_REQUEST_TEXT, {whole.p, whole.n}, 0}, {RP_REQUEST_SEQ, {0}, ev->seq});
+  bool says = !goes_on(d, said) && !rp__cues_log_line(rp__digest_cues(d), said);
+  return RP_DIGEST_PUT(&d->requests, says ? 0 : RP_REQUEST_GO_ON, ev->at_ms, {RP_REQUEST_TEXT, {whole.p, whole.n}, 0},
+                       {RP_REQUEST_SEQ, {0}, ev->seq});
 }
 
 size_t rp__digest_count(const struct rp__digest *d)

@@ -40,6 +40,7 @@ enum { RP_COMMIT_TEXT };
 enum { RP_TODO_TEXT, RP_TODO_STATUS, RP_TODO_ID };
 enum { RP_DECLINED_WHAT, RP_DECLINED_COUNT, RP_DECLINED_SAID };
 enum { RP_RULE_TEXT };
+enum { RP_RULE_LASTING = 1 << 0 };
 enum { RP_CALL_ID, RP_CALL_WHAT, RP_CALL_DOES, RP_CALL_SEQ };
 enum { RP_CALL_DOUBT = 1 << 0 }; /* the run stopped before it ended */
 
@@ -83,6 +84,8 @@ struct rp__digest_request {
 };
 size_t rp__digest_count(const struct rp__digest *d);
 int rp__digest_request(const struct rp__digest *d, size_t i, struct rp__buf *room, struct rp__digest_request *ret);
+/* All that is kept of what the agent said last, appended. */
+int rp__digest_said(const struct rp__digest *d, struct rp__buf *out);
 /* The last request that says something: go-ons count for the one before. count when there is none. */
 size_t rp__digest_asked(const struct rp__digest *d);
 /* A path as people tell it: relative to `root`, or with ~ for somebody's home. Borrowed from `path`. */

@@ -15,8 +15,10 @@
 #define SAYS_LITTLE 12   /* bytes: prose that may be an accident */
 #define ITEMS 4          /* points of a list that are told */
 #define ITEM_WIDTH 80
-#define FIRST_MIN 12   /* bytes of a first sentence that says something */
-#define ERROR_LINE 400 /* bytes of a line in which errors are looked for */
+#define FIRST_MIN 12    /* bytes of a sentence that says something */
+#define SHORT_WIDTH 90  /* of an answer to which more is added */
+#define REFERS_WIDTH 50 /* of a question that refers to what stands before it */
+#define ERROR_LINE 400  /* bytes of a line in which errors are looked for */
 #define FILLER_MAX 64
 #define ANNOUNCED_MAX 260 /* bytes; a longer text is an answer, however it ends */
 
@@ -288,6 +290,7 @@ bool rp__sentences_next(struct rp__sentences *s, struct rp__str *ret)
 static struct rp__str trim_stamp(struct rp__str s)
 {
   while (s.n && (rp__is_digit(s.p[0]) || rp__is_in(s.p[0], ":. |[]-/"))) s.p++, s.n--;
+  if (begins(s, "AM: ") || begins(s, "PM: ")) s.p += 4, s.n -= 4;
   return s;
 }
 
@@ -337,19 +340,48 @@ static struct rp__str behind_pasted(struct rp__str line)
   return tail.n > 8 && tail.n < 400 ? tail : (struct rp__str){0};
 }
 
+/* "status: 200": of something that was pasted. */
+static bool is_field(struct rp__str line)
+{
+  const char *colon = memchr(line.p, ':', line.n);
+  size_t key = colon ? (size_t)(colon - line.p) : 0;
+  return key && key + 2 < line.n && colon[1] == ' ' && !memchr(line.p, ' ', key) &&
+         !memchr(colon + 2, ' ', line.n - key - 2);
+}
+
+/* Without the frames of a stack that stand in one line with their error: " at name (file:1:2)". */
+static void add_without_frames(struct rp__str line, struct rp__buf *out)
+{
+  while (line.n) {
+    const char *at = memmem(line.p, line.n, " at ", 4), *end = line.p + line.n, *open, *close;
+    size_t n = at ? (size_t)(at - line.p) : line.n;
+    rp__buf_add(out, line.p, n);
+    if (!at) return;
+    open = memchr(at + 4, '(', (size_t)(end - at - 4));
+    const char *blank = memchr(at + 4, ' ', (size_t)(end - at - 4));
+    close = open && blank == open - 1 ? memchr(open, ')', (size_t)(end - open)) : NULL;
+    bool place = close && rp__is_digit(close[-1]) && !memchr(open, ' ', (size_t)(close - open));
+    if (!place) rp__buf_add(out, at, 4);
+    const char *next = place ? close + 1 : at + 4;
+    line = (struct rp__str){next, (size_t)(end - next)};
+  }
+}
+
 void rp__prose_request(rp__cues more, struct rp__str prompt, struct rp__buf *out)
 {
   RP_AUTOBUF struct rp__buf plain = RP_BUF(TEXT_MAX), kept = RP_BUF(TEXT_MAX);
   if (tells_plan(prompt, out)) return;
   rp__prose_plain(prompt, &plain);
-  struct rp__str rest = {plain.p ? plain.p : "", plain.n}, first = {0};
+  struct rp__str rest = {plain.p ? plain.p : "", plain.n}, first = {0}, above = {0};
   while (rest.n) {
     struct rp__str line = trim(next_line(&rest));
-    if (line.n == 0) continue;
+    bool again = line.n == above.n && line.n && memcmp(line.p, above.p, line.n) == 0;
+    if (line.n == 0 || again) continue;
+    above = line;
     if (!first.n) first = line;
-    if (rp__cues_log_line(more, line)) continue;
+    if (rp__cues_log_line(more, line) || (prompt.n > PASTED_MIN && is_field(line))) continue;
     if (kept.n) rp__buf_char(&kept, ' ');
-    rp__buf_add(&kept, line.p, line.n);
+    add_without_frames(line, &kept);
   }
   struct rp__str said = {kept.p ? kept.p : "", kept.n};
   if (plain.err || kept.err) out->err = plain.err ? plain.err : kept.err;
@@ -381,6 +413,11 @@ void rp__prose_request(rp__cues more, struct rp__str prompt, struct rp__buf *out
 
 /* ---- how an answer ends ------------------------------------------------------------------------------- */
 
+static bool is_mark(uint32_t c)
+{
+  return is_blank(c) || (c < 0x80 && rp__is_in((char)c, "!.:,;")) || (c > 0x2fff && c < 0x3040) || c >= 0xff00;
+}
+
 static bool is_filler(rp__cues more, struct rp__str sentence)
 {
   char room[FILLER_MAX + 1];
@@ -389,9 +426,20 @@ static bool is_filler(rp__cues more, struct rp__str sentence)
   rp__cues_lower(sentence, &lower);
   struct rp__str s = {room, lower.n};
   size_t n = rp__cues_begin(more, RP_CUE_FILLERS, s);
-  while (n && n < s.n && (is_blank(char_at(s, n)) || rp__is_in(s.p[n], "!.:,") || char_at(s, n) > 0x2fff))
-    n += char_len(s, n);
+  while (n && n < s.n && is_mark(char_at(s, n))) n += char_len(s, n);
   return n >= s.n;
+}
+
+/* Whether a sentence tells what came of the work: no pleasantry, no step that is only announced, no code. */
+static bool tells_something(rp__cues more, struct rp__str s)
+{
+  char room[2 * FILLER_MAX + 1];
+  struct rp__buf lower = RP_BUF_IN(room);
+  const char *blank = memchr(s.p, ' ', s.n), *call = memchr(s.p, '(', s.n);
+  if (s.n <= FIRST_MIN || is_filler(more, s)) return false;
+  if (call && call > s.p && (!blank || call < blank)) return false;
+  rp__cues_lower((struct rp__str){s.p, rp__text_clip(s.p, RP_MIN(s.n, (size_t)2 * FILLER_MAX))}, &lower);
+  return !rp__cues_begin(more, RP_CUE_ANNOUNCEMENTS, (struct rp__str){room, lower.n});
 }
 
 static bool ends_with_colon(struct rp__str s)
@@ -416,31 +464,40 @@ void rp__prose_answer(rp__cues more, struct rp__str answer, size_t max, struct r
   RP_AUTOBUF struct rp__buf plain = RP_BUF(TEXT_MAX), told = RP_BUF(TEXT_MAX);
   rp__prose_plain(answer, &plain);
   struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
-  struct rp__str s, first = {0}, any = {0}, behind = {0}, question = {0};
+  struct rp__str s, any = {0}, last = {0}, before = {0}, question = {0};
   while (rp__sentences_next(&all, &s)) {
+    bool asks = rp__is_question(s);
     if (!any.n) any = s;
-    if (!first.n && s.n > FIRST_MIN && !is_filler(more, s)) {
-      first = s;
-      behind = all.rest;
+    /* A first sentence that is short has the next ones beside it. */
+    if (!asks && rp__prose_width((struct rp__str){told.p, told.n}) < SHORT_WIDTH && tells_something(more, s)) {
+      if (told.n) rp__buf_char(&told, ' ');
+      rp__buf_add(&told, s.p, s.n);
+      if (ends_with_colon(s)) add_items(all.rest, &told);
     }
     /* A question counts while no more than a sentence or two follow it. */
-    if (rp__is_question(s))
+    if (asks) {
       question = s;
-    else if (question.n && all.rest.n && rp__prose_width(trim(all.rest)) > 160)
+      before = last;
+    } else if (question.n && all.rest.n && rp__prose_width(trim(all.rest)) > 160) {
       question.n = 0;
+    }
+    last = s;
   }
-  if (!first.n) first = any;
-  rp__buf_add(&told, first.p ? first.p : "", first.n);
-  if (ends_with_colon(first)) add_items(behind, &told);
+  if (told.n == 0) rp__buf_add(&told, any.p ? any.p : "", any.n);
   if (told.err || plain.err) out->err = RP_E_NOMEM;
-  bool asks = question.n && question.p != first.p;
-  if (first.n == 0)
+  struct rp__str gist = {told.p ? told.p : "", told.n};
+  bool asks = question.n && question.p != any.p;
+  if (any.n == 0)
     rp__prose_clip(answer, max, out);
   else
-    rp__prose_clip((struct rp__str){told.p, told.n}, asks ? max * 3 / 5 : max, out);
+    rp__prose_clip(gist, asks ? max * 3 / 5 : max, out);
   if (!asks) return;
+  /* "Which of them?" is told with what it refers to. */
+  bool refers = rp__prose_width(question) < REFERS_WIDTH && before.n && !memmem(gist.p, gist.n, before.p, before.n);
   rp__buf_str(out, " " ELLIPSIS " «");
-  rp__prose_clip(question, max / 2, out);
+  if (refers) rp__prose_clip(before, max / 4, out);
+  if (refers) rp__buf_char(out, ' ');
+  rp__prose_clip(question, refers ? max / 4 : max / 2, out);
   rp__buf_str(out, "»");
 }
 
