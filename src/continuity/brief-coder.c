@@ -92,6 +92,19 @@ static void add_restored(const struct rp__brief_input *in, enum rp__record_part 
   }
 }
 
+/* The only project is the folder that everybody stands in: its name is no news. */
+static void drop_own_folder(const struct rp__brief_input *in, struct rp__draft *d)
+{
+  const struct rp__draft_section *s = &d->sections[d->n_sections - 1];
+  const char *root = in->root                                           ? in->root
+                     : in->n_sessions && in->sessions[0].digest->root.n ? in->sessions[0].digest->root.p
+                                                                        : NULL;
+  const char *name = root ? strrchr(root, '/') : NULL;
+  if (s->n != 1 || !name || d->bytes.err) return;
+  const struct rp__draft_item *item = &d->items[s->first];
+  if (strlen(name + 1) == item->n && memcmp(name + 1, d->bytes.p + item->at, item->n) == 0) rp__draft_drop(d);
+}
+
 /* Of the restored sessions; of a resumed one its own first. */
 static void projects_and_topics(const struct rp__brief_input *in, struct rp__draft *d)
 {
@@ -106,6 +119,7 @@ static void projects_and_topics(const struct rp__brief_input *in, struct rp__dra
   for (size_t i = 0; i < projects->count; i++)
     if (!add_name(d, rp__row_cell(projects->v[i], 0), RP_STR(""), PROJECTS_SHOWN, own)) break;
   add_restored(in, RP_PART_PROJECTS, PROJECTS_SHOWN, d);
+  drop_own_folder(in, d);
 
   rp__draft_section(d, RP_SEC_TOPICS, "%s of %s", rp__record_names[RP_PART_HOT_TOPICS], whose);
   for (size_t i = 0; i < n_topics; i++)

@@ -22,6 +22,7 @@
 #define BEFORE_MIN 14 /* bytes; a shorter request says too little to be told again */
 #define OLDER_WIDTH 130
 #define OLDER_MAX 3
+#define FOLLOW_UP_WIDTH 32
 #define OLDER_DAYS 14
 #define OPEN_WIDTH 170
 #define TODO_WIDTH 70
@@ -241,13 +242,13 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
     rp__buf_str(out, "); ");
   }
   rp__buf_str(out, last.r.end == RP_END_ANSWERED ? "LAST REQUEST" : s->lives ? "UNDER WAY" : "NOT FINISHED");
+  bool crashed = in->cause != RP_CAUSE_NONE && in->cause != RP_CAUSE_CLEAN && in->cause != RP_CAUSE_UPGRADE;
   if (!in->resumed) {
     rp__buf_str(out, " (");
     rp__ago_words(in->now_ms, s->end_ms, out);
     rp__buf_char(out, ')');
   }
   rp__buf_str(out, ": ");
-  bool crashed = in->cause != RP_CAUSE_NONE && in->cause != RP_CAUSE_CLEAN && in->cause != RP_CAUSE_UPGRADE;
   /* After a crash the request is told whole: the agent may have to take it up. */
   add_text(out, asked.r.text, crashed ? RP_MIN((size_t)RP_DIGEST_WHOLE, in->max_bytes * 2 / 5) : REQUEST_WIDTH, true);
   rp__draft_why(d, "the last request of session %s", s->session_id);
@@ -425,15 +426,21 @@ void rp__brief_work(const struct rp__brief_input *in, struct rp__draft *d)
 
 void rp__brief_todos(const struct rp__brief_input *in, struct rp__draft *d)
 {
-  const struct rp__brief_session *s = speaker(in);
+  const struct rp__brief_session *last = speaker(in), *s = last;
   if (!s) return;
-  rp__draft_section(d, RP_SEC_TODOS, "items of the agent's own list that are not done");
+  /* A session in another matter makes no list; the one before is still open then. */
+  for (size_t i = 0; i < in->n_sessions && s->digest->todos.count == 0; i++)
+    if ((double)(last->end_ms - in->sessions[i].end_ms) <= OLDER_DAYS * DAY_MS) s = &in->sessions[i];
+  rp__draft_section(d, RP_SEC_TODOS, "items of the agent's own list that are not done, of session %s", s->session_id);
   for (size_t i = 0; i < s->digest->todos.count && i < TODOS_MAX; i++) {
     struct rp__buf *out = rp__draft_item(d);
     rp__buf_str(out, "- ");
     add_text(out, rp__row_cell(s->digest->todos.v[i], RP_TODO_TEXT), TODO_WIDTH, false);
-    if (rp__json_eq(rp__row_cell(s->digest->todos.v[i], RP_TODO_STATUS), "in_progress"))
-      rp__buf_str(out, " (in progress)");
+    bool begun = rp__json_eq(rp__row_cell(s->digest->todos.v[i], RP_TODO_STATUS), "in_progress");
+    if (begun || (s != last && i == 0)) rp__buf_str(out, begun ? " (in progress" : " (");
+    if (s != last && i == 0) rp__buf_str(out, begun ? "; listed " : "listed ");
+    if (s != last && i == 0) rp__ago_words(in->now_ms, s->end_ms, out);
+    if (begun || (s != last && i == 0)) rp__buf_char(out, ')');
     rp__draft_why(d, "an open item of the agent's own list");
   }
 }
@@ -452,7 +459,10 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
       bool plan = rp__json_eq(what, "the plan");
       if ((said.n <= 2 && (count < 2 || plan)) || is_told(NULL, d, what)) continue;
       struct rp__buf *out = rp__draft_item(d);
-      rp__buf_str(out, "THE USER DECLINED: ");
+      rp__buf_str(out, "THE USER DECLINED");
+      if (k > 0) rp__buf_str(out, " (");
+      if (k > 0) rp__ago_words(in->now_ms, declined->v[i - 1]->at_ms, out);
+      rp__buf_str(out, k > 0 ? "): " : ": ");
       add_text(out, what, said.n > 2 ? OLDER_WIDTH / 2 : OLDER_WIDTH, true);
       if (count > 1) rp__buf_printf(out, " (%lld×)", (long long)count);
       if (said.n > 2) {
@@ -485,6 +495,21 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
 }
 
 /* ---- other sessions ------------------------------------------------------------------------------------ */
+
+/* A short follow-up ("then clean that up") says little without the request that it follows. */
+static void add_request_before(const struct rp__digest *g, const struct told *one, struct rp__draft *d)
+{
+  size_t i = rp__digest_asked(g);
+  if (rp__prose_width((struct rp__str){one->r.text.p, one->r.text.n}) >= FOLLOW_UP_WIDTH) return;
+  while (i > 0) {
+    const struct rp__row *row = g->requests.v[--i];
+    if (row->flags & RP_REQUEST_GO_ON) continue;
+    rp__buf_str(&d->bytes, " (after: ");
+    add_text(&d->bytes, rp__row_cell(row, RP_REQUEST_TEXT), OLDER_WIDTH / 2, true);
+    rp__buf_char(&d->bytes, ')');
+    return;
+  }
+}
 
 void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
 {
@@ -522,7 +547,14 @@ void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
     rp__ago_words(in->now_ms, s->end_ms, out);
     rp__buf_str(out, ": ");
     add_text(out, one.r.text, OLDER_WIDTH, true);
-    if (!last.r.answer.n) rp__buf_str(out, " (no answer)");
+    add_request_before(s->digest, &one, d);
+    if (last.r.end == RP_END_TOOL && s->digest->calls.count) {
+      rp__buf_str(out, " (stopped at: ");
+      add_text(out, rp__row_cell(s->digest->calls.v[s->digest->calls.count - 1], RP_CALL_WHAT), OLDER_WIDTH / 3, false);
+      rp__buf_char(out, ')');
+    } else if (!last.r.answer.n) {
+      rp__buf_str(out, " (no answer)");
+    }
     const struct rp__row *failed = newest_failure(s->digest);
     if (failed) rp__buf_str(out, ", fails: ");
     if (failed) add_text(out, rp__row_cell(failed, RP_COMMAND_LINE), OLDER_WIDTH / 3, false);
@@ -541,8 +573,9 @@ void rp__brief_more(const struct rp__brief_input *in, struct rp__draft *d)
   if (in->n_sessions == 0) return;
   rp__draft_section(d, RP_SEC_MORE, "%s", "");
   struct rp__buf *out = rp__draft_item(d);
-  rp__buf_str(out, "MORE: reprise search WORDS (tool session_search); reprise log ");
+  rp__buf_str(out, "MORE: reprise log ");
   for (size_t i = 0; i < RP_MIN(in->n_sessions, (size_t)IDS_TOLD); i++)
-    rp__buf_printf(out, "%s%.*s", i ? ", " : "", ID_SHOWN, in->sessions[i].session_id);
+    rp__buf_printf(out, "%s%.*s", i ? " or " : "", ID_SHOWN, in->sessions[i].session_id);
+  rp__buf_str(out, "; reprise search WORDS (MCP: session_search)");
   rp__draft_why(d, "how to know more");
 }

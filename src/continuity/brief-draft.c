@@ -76,6 +76,13 @@ void rp__draft_cancel(struct rp__draft *d)
   if (d->bytes.p) d->bytes.p[d->bytes.n] = '\0';
 }
 
+void rp__draft_drop(struct rp__draft *d)
+{
+  struct rp__draft_section *s = last_section(d);
+  d->n_items = s->first;
+  s->n = s->left_out = 0;
+}
+
 void rp__draft_why(struct rp__draft *d, const char *why, ...)
 {
   struct rp__draft_section *s = last_section(d);

@@ -86,6 +86,7 @@ void rp__draft_short(struct rp__draft *d); /* what comes from here on may be cut
 void rp__draft_why(struct rp__draft *d, const char *why, ...) RP_PRINTF(2, 3);
 /* Takes the item begun back. */
 void rp__draft_cancel(struct rp__draft *d);
+void rp__draft_drop(struct rp__draft *d); /* the items of the last section */
 /* Whether the item begun says the same as an earlier one of its section. */
 bool rp__draft_repeats(const struct rp__draft *d);
 /* Whether one item says nearly all that the text would say (brief-repeats.c). */
