@@ -45,7 +45,21 @@ RP_API RP_MUST_USE int rp_brief_scope(rp_engine *e, const rp_brief_options *o, c
  */
 RP_API RP_MUST_USE int rp_continue(rp_session *s, const char *from, const char *by, char **ret, rp_error *err);
 
-/* A session and the sessions before it (previous_id), at most `depth` (0: 20), as a JSON array, oldest first. */
+/*
+ * What a session was about: {"session_id","scope","last_request","last_request_at","last_request_end","files_changed",
+ * "requests","files","commits","failing","todos"}, the lists newest first but for the requests. A session without a
+ * request has the first two alone. Requests are {"text","at","seq","end","answer"?,"last"?,"go_on"?}: `last` marks the
+ * one that is told as last_request, `go_on` those that only let the agent go on; an end is one of open, answered,
+ * cut_off, tool, cancelled, failed, refused, limit. Paths are relative to the project's folder where that is known. The
+ * document is read from the record of an ended session and from the state of an open one, and has 64 KiB at most.
+ * RP_E_KEY_MISSING: the scope is sealed.
+ */
+RP_API RP_MUST_USE int rp_digest_json(rp_engine *e, const char *ref, char **ret, rp_error *err);
+
+/*
+ * A session and the sessions before it (previous_id), at most `depth` (0: 20), as a JSON array, oldest first. Each has
+ * the members of its document, and of rp_digest_json last_request, last_request_at, last_request_end and files_changed.
+ */
 RP_API RP_MUST_USE int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error *err);
 
 /*

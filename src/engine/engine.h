@@ -209,8 +209,10 @@ struct rp__session_facts {
 };
 RP_MUST_USE int rp__session_look(rp_engine *e, struct rp__session_row *row, struct rp__session_facts *ret,
                                  rp_error *err);
-/* The "session" part of documents; `look` NULL: nobody has looked. */
-void rp__session_write(const struct rp__session_row *row, const struct rp__session_facts *look, struct rp__jw *w);
+struct rp__digest;
+/* The "session" part of documents; `look` NULL: nobody has looked. With a digest, what was asked last. */
+void rp__session_write(const struct rp__session_row *row, const struct rp__session_facts *look,
+                       const struct rp__digest *digest, struct rp__jw *w);
 
 /* The key of a scope, or NULL in *ret when it is not sealed. RP_E_KEY_MISSING, RP_E_KEY_WRONG. */
 RP_MUST_USE int rp__scope_key(rp_engine *e, const char *scope, const struct rp__key **ret, rp_error *err);

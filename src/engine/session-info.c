@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "base/options.h"
-#include "engine/engine.h"
+#include "engine/session-digest.h"
 #include "engine/start/recover.h"
 
 #define DOCUMENT_ROOM 1024 /* bytes of a usual session's document */
@@ -87,6 +87,7 @@ static rp_session_info info_of(const struct rp__session_row *r, const struct rp_
   };
 }
 
+/* Opens the object, which the caller closes. */
 static void info_write(const rp_session_info *i, struct rp__jw *w)
 {
   rp__jw_pack(
@@ -106,13 +107,15 @@ static void info_write(const rp_session_info *i, struct rp__jw *w)
   if (i->meta) {
     rp__jw_pack(w, "meta:r", i->meta);
   }
-  rp__jw_end_object(w);
 }
 
-void rp__session_write(const struct rp__session_row *row, const struct rp__session_facts *look, struct rp__jw *w)
+void rp__session_write(const struct rp__session_row *row, const struct rp__session_facts *look,
+                       const struct rp__digest *digest, struct rp__jw *w)
 {
   rp_session_info i = info_of(row, look);
   info_write(&i, w);
+  rp__session_digest_write(digest, w);
+  rp__jw_end_object(w);
 }
 
 /* The document and its length. */
@@ -122,6 +125,7 @@ static int document(const rp_session_info *info, char **ret, size_t *ret_n, rp_e
   struct rp__jw w = RP_JW(&out);
   rp__buf_room(&out, DOCUMENT_ROOM); /* most fit: one allocation */
   info_write(info, &w);
+  rp__jw_end_object(&w);
   size_t n = out.n;
   char *doc = rp__buf_take(&out);
   if (!doc) return rp__fail_nomem(err);

@@ -333,7 +333,7 @@ int rp__state_write(rp_session *s, const struct rp__fold *f, int64_t at_seq, cha
   struct rp__jw w = RP_JW(&out);
   rp__jw_object(&w);
   rp__jw_key(&w, "session");
-  rp__session_write(&row, &look, &w);
+  rp__session_write(&row, &look, NULL, &w);
   rp__fold_show(f, RP_SETTINGS, write_settings, &row, at_seq >= 0 ? rp__fold_at_ms(f) : rp__engine_now(s->e), &w);
   if (s->config->template == RP_TEMPLATE_ROBOT && !rp__fold_has(f, rp__facet_affect.name)) {
     rp__jw_key(&w, rp__facet_affect.name);

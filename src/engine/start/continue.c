@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inheriting from a named session whatever its age, and walking the chain of sessions. */
+#include "engine/session-digest.h"
 #include "engine/start/restoration.h"
 #include "engine/journal/stream-redaction.h"
 
@@ -174,7 +175,11 @@ int rp_chain_json(rp_engine *e, const char *ref, int depth, char **ret, rp_error
     rc = rp__session_look(e, &c.rows[i - 1], &look, err);
     if (rc) return rc;
     rp__meta_open(e, &c.rows[i - 1]);
-    rp__session_write(&c.rows[i - 1], &look, &w);
+    RP_CLEANUP(rp__session_digest_done) struct rp__session_digest d = {0};
+    rp_error why = {0};
+    rc = rp__session_digest_open(e, &c.rows[i - 1], &d, &why);
+    if (rc) rp__log(&e->log, RP_LOG_DEBUG, "the digest of session %s is not told: %s", c.rows[i - 1].id, why.message);
+    rp__session_write(&c.rows[i - 1], &look, d.digest, &w);
   }
   rp__jw_end_array(&w);
   return rp__text_give(&out, ret, err);

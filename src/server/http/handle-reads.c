@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads whose answers are documents of the engine, as the command line prints them with --json. */
+#include <limits.h>
+
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/text.h"
@@ -9,6 +11,8 @@
 #define CHAIN_DEFAULT 20
 #define SEARCH_MAX 1000
 #define SEARCH_DEFAULT 20
+#define RECAP_MAX 500
+#define RECAP_DEFAULT 100
 #define AUDIT_MAX 10000
 #define AUDIT_DEFAULT 100
 #define WINDOW_DEFAULT_MS 30000
@@ -150,6 +154,69 @@ int rp__handle_search(struct rp__http_call *c, rp_error *err)
   rp__jw_end_array(&c->w);
   rp__jw_end_object(&c->w);
   return rc;
+}
+
+/* The sessions are listed first and read then, so that no read of the store lasts as long as the answer. */
+struct recap {
+  int64_t since, until, limit, n;
+  bool more;
+  char ids[RECAP_MAX][RP_ID_MAX + 1];
+};
+
+static int on_recapped(void *ctx, const rp_session_info *info)
+{
+  struct recap *r = ctx;
+  if (info->created_at >= r->until) return 0;
+  r->more = r->n == r->limit;
+  if (r->more) return RP_HANDLE_STOP;
+  snprintf(r->ids[r->n++], sizeof r->ids[0], "%s", info->id);
+  return 0;
+}
+
+/* Whether any of its requests was made in the time asked for. */
+static bool asked_within(const struct recap *r, struct rp__json digest)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json request, at;
+  int64_t ms;
+  while (rp__json_next(rp__json_get(digest, "requests"), &it, NULL, &request)) {
+    at = rp__json_get(request, "at");
+    if (at.type == RP_JSON_STRING && !rp__time_parse(at.p + 1, at.n - 2, &ms) && ms >= r->since && ms < r->until)
+      return true;
+  }
+  return false;
+}
+
+int rp__handle_recap(struct rp__http_call *c, rp_error *err)
+{
+  char scope[RP_ID_MAX + 1];
+  struct recap *r RP_AUTOFREE = calloc(1, sizeof *r);
+  int64_t silent = 0, unreadable = 0;
+  if (!r) return rp__fail_nomem(err);
+  r->limit = RECAP_DEFAULT;
+  r->until = INT64_MAX;
+  int rc = rp__handle_scope(c, scope, err);
+  if (!rc) rc = rp__call_since(c, "since", &r->since, err);
+  if (!rc) rc = rp__call_since(c, "until", &r->until, err);
+  if (!rc) rc = rp__call_i64(c, "limit", 1, RECAP_MAX, &r->limit, err);
+  if (rc) return rc;
+  rp_filter f = {.scope = scope[0] ? scope : NULL, .since_ms = r->since, .by_activity = true, .limit = INT_MAX};
+  rc = rp_list(c->srv->engine, &f, on_recapped, r, err);
+  if (rc && rc != RP_HANDLE_STOP) return rc;
+  rp__jw_pack(&c->w, "{sessions:[");
+  for (int64_t i = 0; i < r->n; i++) {
+    char *json = NULL;
+    rc = rp_digest_json(c->srv->engine, r->ids[i], &json, err);
+    if (rc == RP_E_NOMEM || rc == RP_E_BUSY || rc == RP_E_UNREACHABLE) return rc;
+    struct rp__json digest = rc ? (struct rp__json){0} : rp__json_trusted(json, strlen(json));
+    unreadable += rc != 0;
+    silent += !rc && rp__json_get(digest, "requests").type == RP_JSON_NONE;
+    if (asked_within(r, digest)) rp__jw_value(&c->w, digest);
+    rp_free(json);
+  }
+  *err = (rp_error){0}; /* of one that can't be read */
+  rp__jw_pack(&c->w, "] silent:i unreadable:i more:b}", silent, unreadable, r->more);
+  return 0;
 }
 
 int rp__handle_scope_brief(struct rp__http_call *c, rp_error *err)

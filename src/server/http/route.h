@@ -81,7 +81,7 @@ rp__handler rp__handle_start, rp__handle_list, rp__handle_show, rp__handle_updat
 rp__handler rp__handle_append, rp__handle_events;
 /* handle-reads.c */
 rp__handler rp__handle_state, rp__handle_snapshots, rp__handle_snapshot, rp__handle_chain, rp__handle_brief,
-    rp__handle_evidence, rp__handle_search, rp__handle_scope_brief, rp__handle_audit;
+    rp__handle_evidence, rp__handle_search, rp__handle_recap, rp__handle_scope_brief, rp__handle_audit;
 /* handle-export.c */
 rp__handler rp__handle_export, rp__handle_blob;
 /* handle-reads.c, for clients of the original programs (N-18, L-04) */

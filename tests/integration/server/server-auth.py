@@ -284,7 +284,7 @@ def test_tokens():
         assert s.get("/v1/sessions/n1/state", bearer(nova)).status == 200
         assert s.post("/v1/sessions/n1/events", MESSAGE, bearer(nova)).status == 200
         for path in ("/v1/sessions/o1", "/v1/sessions/o1/state", "/v1/sessions/o1/events/stream", "/metrics",
-                     "/v1/sessions?scope=other", "/v1/scopes/other/brief", "/v1/search?q=hello&scope=other",
+                     "/v1/sessions?scope=other", "/v1/scopes/other/brief", "/v1/search?q=hello&scope=other", "/v1/recap?scope=other",
                      "/v1/sessions/stream?scope=other"):
             expect(s.get(path, bearer(nova)), 403, "auth.forbidden")
         expect(s.post("/v1/sessions/o1/events", MESSAGE, bearer(nova)), 403, "auth.forbidden")
@@ -351,7 +351,7 @@ def test_session_tokens():
             assert s.get(path, bearer(token)).status == 200, (path, s.get(path, bearer(token)))
         assert s.post("/v1/sessions/mine/events", MESSAGE, bearer(token)).status == 200
         for path in ("/v1/sessions/other", "/v1/sessions/other/state", "/v1/sessions/missing/state", "/v1/sessions/missing",
-                     "/v1/sessions", "/v1/search?q=hello", "/v1/audit", "/metrics", "/v1/scopes/auth/brief", "/api/session",
+                     "/v1/sessions", "/v1/search?q=hello", "/v1/recap", "/v1/audit", "/metrics", "/v1/scopes/auth/brief", "/api/session",
                      "/v1/sessions/stream", "/v1/sessions/other/events/stream"):
             expect(s.get(path, bearer(token)), 403, "auth.forbidden")
         expect(s.post("/v1/sessions/other/events", MESSAGE, bearer(token)), 403, "auth.forbidden")

@@ -395,6 +395,27 @@ def check_continue(c):
     assert told["candidates"][0]["verdict"] == "restored"
 
 
+def check_recap(c):
+    """What sessions were about (B-13): as the records of ended ones and the states of open ones have it."""
+    done = c.start(scope="recap", key="done")["session_id"]
+    c.append(done, {"kind": "message", "body": {"role": "user", "content": "Ändere die Farbe der Anmeldung"}})
+    c.append(done, {"kind": "message", "body": {"role": "assistant", "content": "Sie ist jetzt blau."}})
+    c.ask("POST", "/v1/sessions/{id}/close", 200, id=done)
+    c.start(scope="recap", key="silent")
+    goes_on = c.start(scope="recap", key="open")["session_id"]
+    c.append(goes_on, {"kind": "message", "body": {"role": "user", "content": "Write the test for the new login page"}})
+    c.append(goes_on, {"kind": "tool", "body": {"call_id": "e", "name": "Edit", "status": "done", "input": {"file_path": "/srv/a.ts"}}})
+    told = c.ask("GET", "/v1/recap", 200, query="scope=recap&since=1h").json
+    assert [(s["session_id"], s["last_request_end"]) for s in told["sessions"]] == [(goes_on, "open"), (done, "answered")], told
+    assert told["sessions"][1]["last_request"] == "Ändere die Farbe der Anmeldung"
+    assert [f["path"] for f in told["sessions"][0]["files"]] == ["/srv/a.ts"] and told["sessions"][0]["files_changed"] == 1
+    assert (told["silent"], told["unreadable"], told["more"]) == (1, 0, False)
+    assert c.ask("GET", "/v1/recap", 200, query="scope=recap&limit=1").json["more"]
+    assert c.ask("GET", "/v1/recap", 200, query="scope=recap&until=1h").json["sessions"] == []
+    chain = c.ask("GET", "/v1/sessions/{id}/chain", 200, id=goes_on).json
+    assert chain[-1]["last_request"] == "Write the test for the new login page" and chain[0]["last_request_end"] == "answered"
+
+
 def check_audit(c):
     everything = c.ask("GET", "/v1/audit", 200, query="limit=10000").json
     assert {r["event"] for r in everything["records"]} >= {"session_captured", "session_restored"}
@@ -610,6 +631,7 @@ def check_bad_questions(c):
             ("/v1/sessions", "limit=1001", "limit"), ("/v1/sessions", "status=tired", "status"),
             ("/v1/sessions", "since=once", "since"), ("/v1/sessions", "cursor=nobody", "cursor"),
             ("/v1/sessions", "scope=a%20b", "scope"), ("/v1/sessions", "scope=%ff", "scope"),
+            ("/v1/recap", "since=tuesday", "since"), ("/v1/recap", "limit=501", "limit"),
             ("/v1/search", "", "q"), ("/v1/search", "q=+", "q"), ("/v1/search", "q=%22", "q"),
             (one + "/events", "after=1&after=2", "after"), (one, "scope=a&scope=b", "scope"), (one + "/state", "scope=%20", "scope"),
              ("/v1/search", "q=x&limit=x", "limit"),
@@ -748,12 +770,13 @@ def check_tokens(c):
         assert {r["scope"] for r in who.ask("GET", "/v1/audit", 200).json["records"]} <= {"mine"}
         assert who.ask("GET", "/api/session", 200).json["scope"] == "mine"
         assert {h["scope"] for h in who.ask("GET", "/v1/search", 200, query="q=otters").json["hits"]} <= {"mine"}
+        assert {s["scope"] for s in who.ask("GET", "/v1/recap", 200).json["sessions"]} <= {"mine"}
         who.ask("GET", "/v1/sessions/{id}", 200, id=mine["session_id"])
     for who in (reader, scoped, session):
         for method, path, op in c.api.operations():
             if "auth.forbidden" not in c.api.codes(method, path) or path in ("/socket/websocket", "/internal/session"):
                 continue
-            if who is not session and path in ("/v1/sessions", "/v1/search", "/v1/audit", "/v1/sessions/stream") and method == "GET":
+            if who is not session and path in ("/v1/sessions", "/v1/search", "/v1/recap", "/v1/audit", "/v1/sessions/stream") and method == "GET":
                 who.ask(method, path, 403, query="scope=other&q=x" if "search" in path else "scope=other", code="auth.forbidden")
             elif who is not session and path == "/api/session":
                 who.ask(method, path, 403, query="scope=other", code="auth.forbidden")
@@ -929,7 +952,7 @@ def main():
             print("\n".join(doc_rows(c)))
             return
         checks = [check_document, check_docs, check_service, check_start, check_lists, check_events, check_event_pages,
-                  check_repeats, check_repeated_starts, check_life, check_continue, check_audit, check_export, check_delete, check_names, check_scopes,
+                  check_repeats, check_repeated_starts, check_life, check_continue, check_recap, check_audit, check_export, check_delete, check_names, check_scopes,
                   check_mcp, check_bad_starts,
                   check_bad_events, check_bad_questions, check_bad_bodies, check_places, check_wire, check_doors,
                   check_tokens, check_streams, check_sockets]

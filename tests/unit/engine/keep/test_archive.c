@@ -60,6 +60,10 @@ static void test_archive(void **state)
   OK(rp__record_read(r->e, &row, &again, &err), err); /* the way that continuing and planning take */
   assert_string_equal(json.p, again.p);
   rp__session_row_done(&row);
+  char *digest;
+  OK(rp_digest_json(r->e, id, &digest, &err), err);
+  assert_string_equal(rig_get(digest, "last_request"), "\"hello\"");
+  rp_free(digest);
 
   rp_session *s;
   OK(rp_attach(r->e, id, &s, &err), err);
