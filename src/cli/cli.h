@@ -312,7 +312,7 @@ RP_MUST_USE int rp__help_explain(struct rp__cli *c, const struct rp__cmd *cmd, r
 /* ---- commands ---- */
 
 extern const struct rp__cmd rp__cmd_start, rp__cmd_append, rp__cmd_heartbeat, rp__cmd_checkpoint, rp__cmd_end;
-extern const struct rp__cmd rp__cmd_ls, rp__cmd_show, rp__cmd_state, rp__cmd_log, rp__cmd_search;
+extern const struct rp__cmd rp__cmd_ls, rp__cmd_recap, rp__cmd_show, rp__cmd_state, rp__cmd_log, rp__cmd_search;
 extern const struct rp__cmd rp__cmd_snapshots, rp__cmd_restore, rp__cmd_fork, rp__cmd_export, rp__cmd_import;
 extern const struct rp__cmd rp__cmd_verify, rp__cmd_doctor, rp__cmd_stats, rp__cmd_config, rp__cmd_bench;
 extern const struct rp__cmd rp__cmd_brief, rp__cmd_continue, rp__cmd_chain, rp__cmd_pin, rp__cmd_unpin, rp__cmd_pins;

@@ -240,3 +240,25 @@ int rp__out_fields(const struct rp__cli *c, const char *json, rp_error *err)
   rp__buf_done(&f.line);
   return code;
 }
+
+/* ---- sessions --------------------------------------------------------------- */
+
+void rp__out_members(struct rp__jw *w, struct rp__json session)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json key, value;
+  char name[64];
+  while (rp__json_next(session, &it, &key, &value)) {
+    snprintf(name, sizeof name, "%.*s", (int)key.n, key.p);
+    rp__jw_kvalue(w, name, value);
+  }
+}
+
+void rp__out_asked(struct rp__jw *w, struct rp__json digest)
+{
+  static const char *const names[] = {"last_request", "last_request_at", "last_request_end", "files_changed"};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(names); i++) {
+    struct rp__json v = rp__json_get(digest, names[i]);
+    if (v.type != RP_JSON_NONE) rp__jw_kvalue(w, names[i], v);
+  }
+}

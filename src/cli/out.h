@@ -99,6 +99,11 @@ rp__view_fn rp__view_run;
 /* "$1.75 of $1.50 (117 %), 1200 tokens in, 300 out", of rp_usage_json. */
 rp__view_fn rp__view_usage;
 
+/* Writes the members of a session's document into an object that is open; names of its own members are plain. */
+void rp__out_members(struct rp__jw *w, struct rp__json session);
+/* The same of what its digest (of rp_digest_json, or NONE) says of the last request. */
+void rp__out_asked(struct rp__jw *w, struct rp__json digest);
+
 /* ---- event-text.c: one event on one line ---- */
 
 /* Appends what the event says in a few words: the fields that matter for its kind, or the whole body. */

@@ -5,7 +5,7 @@
 /* clang-format off */
 const struct rp__cmd *const rp__cmds[] = {
     &rp__cmd_start, &rp__cmd_append, &rp__cmd_heartbeat, &rp__cmd_checkpoint, &rp__cmd_end,
-    &rp__cmd_ls, &rp__cmd_show, &rp__cmd_state, &rp__cmd_log, &rp__cmd_search, &rp__cmd_evidence, &rp__cmd_chain,
+    &rp__cmd_ls, &rp__cmd_recap, &rp__cmd_show, &rp__cmd_state, &rp__cmd_log, &rp__cmd_search, &rp__cmd_evidence, &rp__cmd_chain,
     &rp__cmd_brief, &rp__cmd_continue, &rp__cmd_pin, &rp__cmd_unpin, &rp__cmd_pins, &rp__cmd_tasks,
     &rp__cmd_remember, &rp__cmd_memories, &rp__cmd_feel, &rp__cmd_mood,
     &rp__cmd_snapshots, &rp__cmd_restore, &rp__cmd_fork,

@@ -33,8 +33,8 @@ about 'by last activity' # O-06
 minute 00 start --scope zoo --key otters
 minute 01 start --scope zoo --key seals
 minute 02 start --scope zoo --key a-key-that-is-as-long-as-people-make-them
-minute 03 append otters message "$(say 'Feed the otters at noon, then tell the keeper of the seals all about it')"
-minute 04 append otters message "$(say 'And again')"
+minute 03 append otters message "$(say 'Count all of the animals first')"
+minute 04 append otters message "$(say 'Feed the otters at noon, then tell the keeper of the seals all about it')"
 expect_keys 'otters a-key-that-is-as-long-as-people-make-them seals'
 expect_keys 'otters a-key-that-is-as-long-as-people-make-them' --limit 2
 page=$(jq -r .cursor <<<"$out")
@@ -47,14 +47,14 @@ about titles
 minute 06 ls
 expect_out_has 'The seals of the north'
 expect_out_has 'Feed the otters at noon, then tell the keeper of the seals all about it'
-expect_out_lacks 'And again'
+expect_out_lacks 'Count all'
 expect_out_has 'a-key-that-is-as-long-as-people-make-them'
 expect_out_has 'SCOPE'
 minute 06 append a-key-that-is-as-long-as-people-make-them message '{"role":"assistant","content":"not asked for"}'
 minute 06 append a-key-that-is-as-long-as-people-make-them message \
   '{"role":"user","content":[{"type":"text","text":"\n  in \u001b[31mblocks"}]}'
 minute 06 ls
-expect_out_has '  in  [31mblocks'
+expect_out_has '  in [31mblocks'
 
 about 'as wide as the terminal'
 for columns in 40 60 80 100 140 200; do

@@ -6,6 +6,8 @@
 #define DEPTH_DEFAULT 20
 #define DEPTH_MAX 10000
 #define INDENT_MAX 20 /* levels drawn further in; deeper ones stay below each other */
+#define ASKED_MIN 20  /* columns of the last request */
+#define ASKED_MAX 100 /* where there is no terminal */
 
 enum { DEPTH };
 
@@ -41,6 +43,12 @@ static void link_line(const struct rp__cli *c, struct rp__buf *out, struct rp__j
   }
   if (rp__json_get(v, "crash_recovered").type == RP_JSON_TRUE) rp__buf_str(out, ", recovered");
   rp__buf_char(out, '\n');
+  struct rp__json asked = rp__json_get(v, "last_request");
+  if (asked.type != RP_JSON_STRING) return;
+  int indent = depth ? 3 * RP_MIN(depth, INDENT_MAX) : 0;
+  rp__buf_printf(out, "%*s", indent, "");
+  rp__view_text(out, asked, c->term.out_tty ? RP_MAX(c->term.columns - indent, ASKED_MIN) : ASKED_MAX);
+  rp__buf_char(out, '\n');
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -65,9 +73,12 @@ const struct rp__cmd rp__cmd_chain = {
     .pages = true,
     .usage = "ID",
     .summary = "Show the sessions that led to this one, the oldest first",
+    .detail = "Below each the last request of its user.",
     .example = "  $ reprise chain last --depth 3\n"
                "  0197a3c2-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-29 13:00:00 CET – 2026-01-29 13:40:11 CET  closed\n"
-               "  └─ 0197ad0e-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-31 13:00:00 CET – open  active\n",
+               "  Build the login page\n"
+               "  └─ 0197ad0e-5b1e-7c3d-9f00-3f2a8e1d4b5c  2026-01-31 13:00:00 CET – open  active\n"
+               "     Now test it in Firefox\n",
     RP_ARGS(RP_ARG_SESSION, 1, 1),
     RP_OPTS(opts),
     .run = run,

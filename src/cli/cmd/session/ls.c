@@ -7,6 +7,7 @@
 #define LIMIT_DEFAULT 50
 #define LIMIT_MAX 100000
 #define ID_SHOWN 13      /* of a UUIDv7: its whole time, one dash */
+#define OPEN_READ 200    /* open sessions whose states are read, which takes milliseconds each */
 #define TITLE_LOOKED 100 /* events among which the first request is looked for */
 #define TITLE_BYTES 4096 /* of it that are looked at */
 #define TITLE_MIN 8      /* columns; other columns give way for them */
@@ -30,6 +31,8 @@ static const char *const titles[COL_MAX] = {"ID", "SCOPE", "KEY", "STATUS", "EVE
 struct row {
   char id[RP_ID_MAX + 1];
   struct rp__buf cells[COL_MAX];
+  char *doc; /* for a program: the session's document */
+  bool open;
 };
 
 /* A page is collected first: columns are as wide as what stands in them. */
@@ -37,8 +40,7 @@ struct page {
   struct rp__cli *c;
   const char *scope; /* NULL: all */
   struct row *rows;
-  int n, limit;
-  char last[RP_ID_MAX + 1];
+  int n, limit, n_open;
   struct rp__buf doc;
   struct rp__jw w;
 };
@@ -50,11 +52,9 @@ static void set_cell(struct row *r, int col, const char *text)
   rp__buf_str(&r->cells[col], "");
 }
 
-static int collect_row(struct page *p, const rp_session_info *info)
+static int collect_row(struct page *p, struct row *r, const rp_session_info *info)
 {
   char text[64];
-  struct row *r = &p->rows[p->n];
-  snprintf(r->id, sizeof(r->id), "%s", info->id);
   snprintf(text, sizeof(text), "%.*s", strlen(info->id) == 36 ? ID_SHOWN : 60, info->id);
   set_cell(r, COL_ID, text);
   set_cell(r, COL_SCOPE, info->scope ? info->scope : "-");
@@ -83,19 +83,43 @@ static int first_request(void *ctx, const rp_event_info *ev)
   return FOUND;
 }
 
-/* What the user asked for first stands for a session without a name. One that can't be read (sealed) has no title. */
-static int find_title(struct page *p, struct row *r, rp_error *err)
+/* What the user asked for first, of a session without a digest: it was recorded before there were any. */
+static void add_first_request(struct page *p, const struct row *r, struct rp__buf *cell)
 {
   struct rp__cli *c = p->c;
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_BODY_MAX);
-  struct rp__buf *cell = &r->cells[COL_TITLE];
-  if (cell->n || rp_attach(c->engine, r->id, &c->session, NULL)) return 0;
+  if (rp_attach(c->engine, r->id, &c->session, NULL)) return;
   int code = rp_events(c->session, 0, TITLE_LOOKED, first_request, &text, NULL);
   rp_session_free(RP_TAKE(c->session));
-  if (code == FOUND && text.n && !text.err) {
-    const char *from = text.p + strspn(text.p, " \t\r\n");
-    rp__term_cut(cell, from, RP_MIN(strlen(from), TITLE_BYTES), 0);
+  if (code != FOUND || !text.n || text.err) return;
+  const char *from = text.p + strspn(text.p, " \t\r\n");
+  rp__term_cut(cell, from, RP_MIN(strlen(from), TITLE_BYTES), 0);
+}
+
+/*
+ * The name that a session was given, and what its user asked last. One that can't be read (sealed) has its name alone;
+ * open ones beyond a number are told by what their user asked first.
+ */
+static int find_title(struct page *p, struct row *r, rp_error *err)
+{
+  struct rp__buf *cell = &r->cells[COL_TITLE];
+  RP_AUTOTEXT char *digest = NULL;
+  bool read = !r->open || p->n_open++ < OPEN_READ;
+  bool failed = !read || rp_digest_json(p->c->engine, r->id, &digest, NULL) != 0;
+  struct rp__json doc = failed ? (struct rp__json){0} : rp__json_trusted(digest, strlen(digest));
+  struct rp__json asked = rp__json_get(doc, "last_request");
+  if (r->doc) {
+    rp__jw_object(&p->w);
+    rp__out_members(&p->w, rp__json_trusted(r->doc, strlen(r->doc)));
+    rp__out_asked(&p->w, doc);
+    rp__jw_end_object(&p->w);
+    return p->doc.err ? rp__fail(err, p->doc.err, "can't list the sessions") : 0;
   }
+  if (asked.type == RP_JSON_STRING) {
+    if (cell->n) rp__buf_str(cell, " · ");
+    rp__view_text(cell, asked, 0);
+  } else if (!cell->n)
+    add_first_request(p, r, cell);
   return cell->err ? rp__fail_nomem(err) : 0;
 }
 
@@ -104,23 +128,15 @@ static int find_title(struct page *p, struct row *r, rp_error *err)
 static int collect(void *ctx, const rp_session_info *info)
 {
   struct page *p = ctx;
-  RP_AUTOTEXT char *json = NULL;
-  int code = 0;
   if (p->n >= p->limit) return 0;
-  if (rp__json_wanted(p->c)) {
-    code = rp_session_json(info, &json, NULL);
-    if (!code) rp__jw_raw(&p->w, json, strlen(json));
-    if (!code) code = p->doc.err;
-  } else {
-    struct row *rows = reallocarray(p->rows, (size_t)p->n + 1, sizeof(*rows));
-    if (!rows) return RP_E_NOMEM;
-    p->rows = rows;
-    p->rows[p->n] = (struct row){0};
-    code = collect_row(p, info);
-  }
-  p->n++;
-  snprintf(p->last, sizeof(p->last), "%s", info->id);
-  return code;
+  struct row *rows = reallocarray(p->rows, (size_t)p->n + 1, sizeof(*rows));
+  if (!rows) return RP_E_NOMEM;
+  p->rows = rows;
+  struct row *r = &rows[p->n++];
+  *r = (struct row){0};
+  snprintf(r->id, sizeof(r->id), "%s", info->id);
+  r->open = info->ended_at == 0;
+  return rp__json_wanted(p->c) ? rp_session_json(info, &r->doc, NULL) : collect_row(p, r, info);
 }
 
 /* ---- the table ---- */
@@ -200,13 +216,15 @@ static void print_table(const struct page *p)
     rp__cli_say(c, "no sessions");
   if (p->scope && !rp__opt_given(c, SCOPE) && c->term.err_tty)
     rp__cli_say(c, "the sessions of the scope %s; --all lists every scope's", p->scope);
-  if (p->n == p->limit && c->term.err_tty) rp__cli_say(c, "more: --cursor %s", p->last);
+  if (p->n == p->limit && c->term.err_tty) rp__cli_say(c, "more: --cursor %s", p->rows[p->n - 1].id);
 }
 
 static void page_done(struct page *p)
 {
-  for (int i = 0; p->rows && i < p->n; i++)
+  for (int i = 0; p->rows && i < p->n; i++) {
     for (int k = 0; k < COL_MAX; k++) rp__buf_done(&p->rows[i].cells[k]);
+    rp_free(p->rows[i].doc);
+  }
   free(p->rows);
   rp__buf_done(&p->doc);
 }
@@ -226,8 +244,9 @@ static int list(struct page *p, rp_error *err)
   rp__jw_pack(&p->w, "{sessions:[");
   code = rp_list(c->engine, &f, collect, p, err);
   if (code) return err->code ? code : rp__fail(err, code, "can't list the sessions");
-  rp__jw_pack(&p->w, "] cursor:s}", p->n == p->limit ? p->last : NULL);
-  return 0;
+  for (int i = 0; !code && i < p->n; i++) code = find_title(p, &p->rows[i], err);
+  rp__jw_pack(&p->w, "] cursor:s}", p->n && p->n == p->limit ? p->rows[p->n - 1].id : NULL);
+  return code;
 }
 
 static int run(struct rp__cli *c, rp_error *err)
@@ -240,7 +259,6 @@ static int run(struct rp__cli *c, rp_error *err)
   int code = rp__opt_given(c, ALL) ? 0 : rp__scope_default(c, rp__opt_text(c, SCOPE), &p.scope, err);
   if (!code) code = rp__cli_open(c, RP_USE_LOOK, err);
   if (!code) code = list(&p, err);
-  for (int i = 0; !code && p.rows && i < p.n; i++) code = find_title(&p, &p.rows[i], err);
   if (code) return code;
   if (rp__json_wanted(c)) return rp__out_buf(c, &p.doc, err);
   print_table(&p);
@@ -253,8 +271,8 @@ const struct rp__cmd rp__cmd_ls = {
     .pages = true,
     .usage = "",
     .summary = "List sessions, the one that was active last first",
-    .detail = "Inside a project its own, with --all those of every scope. The title is the session's name, or what\n"
-              "its user asked for first.",
+    .detail = "Inside a project its own, with --all those of every scope. The title is the name that the session was\n"
+              "given and what its user asked last; 'reprise recap' tells more of that, by project and day.",
     .example = "  $ reprise ls --scope nova --since 7d\n"
                "  ID             KEY           STATUS  EVENTS  ACTIVE   TITLE\n"
                "  0197a3c2-5b1e  kitchen-chat  active      12  3 m ago  Remind me of the cake at four\n",

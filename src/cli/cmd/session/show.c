@@ -35,22 +35,16 @@ static int show_session(void *ctx, const rp_session_info *info)
   struct shown *s = ctx;
   RP_AUTOBUF struct rp__buf out = RP_BUF(RP_CLI_DOC_MAX);
   struct rp__jw w = RP_JW(&out);
-  RP_AUTOTEXT char *json = NULL;
-  struct rp__json_iter it = {0};
-  struct rp__json key, value;
-  char name[64];
+  RP_AUTOTEXT char *json = NULL, *digest = NULL;
   int code = rp_session_json(info, &json, s->err);
   if (!code) code = rp_session_status_json(s->c->engine, info->id, NULL, &s->run, s->err);
   if (!code && !rp_attach(s->c->engine, info->id, &s->c->session, NULL))
     RP_IGNORE(rp_usage_json(s->c->session, &s->usage, NULL)); /* then there is no line about it */
   if (code) return code;
   rp__jw_object(&w);
-  /* The names of a session's own members are plain. */
-  while (rp__json_next(rp__json_trusted(json, strlen(json)), &it, &key, &value)) {
-    snprintf(name, sizeof name, "%.*s", (int)key.n, key.p);
-    rp__jw_key(&w, name);
-    rp__jw_value(&w, value);
-  }
+  rp__out_members(&w, rp__json_trusted(json, strlen(json)));
+  if (!rp_digest_json(s->c->engine, info->id, &digest, NULL))
+    rp__out_asked(&w, rp__json_trusted(digest, strlen(digest)));
   add_part(s, &w, "run", s->run, rp__view_run);
   add_part(s, &w, "usage", s->usage, rp__view_usage);
   rp__jw_end_object(&w);
