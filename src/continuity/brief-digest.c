@@ -574,8 +574,11 @@ void rp__brief_more(const struct rp__brief_input *in, struct rp__draft *d)
   rp__draft_section(d, RP_SEC_MORE, "%s", "");
   struct rp__buf *out = rp__draft_item(d);
   rp__buf_str(out, "MORE: reprise log ");
-  for (size_t i = 0; i < RP_MIN(in->n_sessions, (size_t)IDS_TOLD); i++)
-    rp__buf_printf(out, "%s%.*s", i ? " or " : "", ID_SHOWN, in->sessions[i].session_id);
+  for (size_t i = 0; i < RP_MIN(in->n_sessions, (size_t)IDS_TOLD); i++) {
+    const char *id = in->sessions[i].session_id;
+    bool ours = strlen(id) == 36 && id[8] == '-'; /* another chosen id may begin with the same characters */
+    rp__buf_printf(out, "%s%.*s", i ? " or " : "", ours ? ID_SHOWN : RP_ID_MAX, id);
+  }
   rp__buf_str(out, "; reprise search WORDS (MCP: session_search)");
   rp__draft_why(d, "how to know more");
 }

@@ -58,6 +58,11 @@ at 17 11:10 end licht
 begins 17 12:00 hafen quiet
 at 17 12:01 end quiet
 
+begins 17 18:00 werft kran
+asks 17 18:00 kran 'Fix the brakes of the crane so that they hold in a storm'
+answers 17 18:01 kran 'Shall I take the old ones off first?'
+asks 18 08:00 kran 'continue'
+
 begins 18 15:00 hafen sturm
 asks 18 15:00 sturm 'first things first'
 asks 18 15:01 sturm "$(printf 'Look at \033]0;owned\007 this \033[2J\033[31m log \302\233 and \342\200\256 turn it')"
@@ -67,7 +72,7 @@ recap --all --utc
 expect_code 0
 shown=$(grep -v '^ ' <<<"$out")
 checks=$((checks + 1))
-[[ $shown == $'hafen\nWednesday 18 November (today)\nTuesday 17 November (yesterday)\n\nshop\nTuesday 17 November (yesterday)\nMonday 16 November' ]] || fail "the headings are $shown"
+[[ $shown == $'hafen\nWednesday 18 November (today)\nTuesday 17 November (yesterday)\n\nwerft\nWednesday 18 November (today)\nTuesday 17 November (yesterday)\n\nshop\nTuesday 17 November (yesterday)\nMonday 16 November' ]] || fail "the headings are $shown"
 expect_out_has '  11:00  '
 expect_out_has '请把登录页面的按钮改成蓝色，并且检查所有的测试都能通过'
 expect_out_has 'Baue den Warenkorb so um, dass er nach dem Neuladen noch da ist'
@@ -90,6 +95,13 @@ recap --utc --scope shop --on 'last monday'
 expect_out_has 'src/basket.ts'
 expect_out_lacks 'NOT FINISHED'
 expect_out_lacks 'npm test'
+
+about 'a go-on tells what went on'
+recap --utc --scope werft --on today
+expect_out_has '08:00  '
+expect_out_has 'Fix the brakes of the crane'
+expect_out_has 'NOT FINISHED: no answer came'
+expect_out_lacks 'continue'
 
 about 'a crash'
 recap --utc --scope shop --on 2026-11-11
@@ -128,12 +140,12 @@ expect_json '[.projects[].days[].day]|join(" ")' '2026-11-18 2026-11-16'
 
 about 'documents'
 recap --all --utc --json
-expect_json '[.projects[].scope]|join(" ")' 'hafen shop'
+expect_json '[.projects[].scope]|join(" ")' 'hafen werft shop'
 expect_json .silent 1
 expect_json .unreadable 0
 expect_json .more false
-expect_json '.projects[1].days[0].sessions[0]|.last_request_end' open
-expect_json '.projects[1].days[1].sessions[0]|[.last_request_end,.files[0].path,.commits[0].commit]|join(" ")' \
+expect_json '.projects[2].days[0].sessions[0]|.last_request_end' open
+expect_json '.projects[2].days[1].sessions[0]|[.last_request_end,.files[0].path,.commits[0].commit]|join(" ")' \
   'answered /srv/shop/src/basket.ts 1a2b3c4 Keep the basket'
 
 about 'a request drives no terminal, and fits one'
@@ -180,6 +192,20 @@ run log "$id"
 expect_code 0
 run search Warenkorb
 expect_out_has "$(jq -r '.sessions[]|select(.key=="basket")|.session_id' <<<"$("$REPRISE" ls --all --json)" | cut -c1-13)"
+
+for n in one two; do
+  at 18 17:0${#n} start --scope own --id a-chosen-name-$n
+  asks 18 17:1${#n} a-chosen-name-$n "Count the whales, $n"
+  at 18 17:2${#n} end a-chosen-name-$n
+done
+REPRISE_NOW=2026-11-18T20:00:00Z run brief --scope own --json
+for n in one two; do
+  checks=$((checks + 1))
+  [[ $out == *"a-chosen-name-$n"* ]] || fail "the brief does not name a-chosen-name-$n"
+done
+run search whales
+expect_out_has 'a-chosen-name-one '
+expect_out_has 'a-chosen-name-two '
 
 about 'a sealed scope is told with its key alone'
 (umask 077 && head -c 32 /dev/urandom >"$work/key")

@@ -12,7 +12,6 @@
 #define SESSIONS_MAX 500   /* that are looked at */
 #define LISTED_MAX 1000000 /* rows that are passed over to find them, for --until */
 #define INDENT 9           /* columns before a detail: the time of day */
-#define ID_SHOWN 13        /* of a UUIDv7: its whole time, one dash */
 #define ID_FROM 70         /* columns of a terminal that has room for ids */
 #define WIDTH_MIN 10       /* columns of a text at least, … */
 #define WIDTH_MAX 160      /* … and at most, also where there is no terminal */
@@ -285,14 +284,14 @@ static void add_before(const struct recap *r, struct rp__buf *out, const struct 
 
 static void add_entry(const struct recap *r, struct rp__buf *out, const struct entry *e)
 {
-  char at[RP_MOMENT_TEXT];
+  char at[RP_MOMENT_TEXT], id[RP_ID_MAX + 1];
   bool colour = r->c->term.out_colour, ids = !r->c->term.out_tty || r->c->term.columns >= ID_FROM;
   struct rp__json requests = rp__json_get(e->s->digest, "requests"), asked = item_at(requests, e->asked);
   rp__moment_format(r->c, e->at, at);
   rp__buf_printf(out, "  %.5s  ", strlen(at) > 16 ? at + 11 : "?");
   if (ids) {
     rp__buf_str(out, RP_SGR(colour, RP_CYAN));
-    rp__term_cut(out, e->s->id, RP_MIN(strlen(e->s->id), (size_t)ID_SHOWN), 0);
+    rp__buf_str(out, rp__id_short(e->s->id, id));
     rp__buf_printf(out, "%s  ", RP_RESET(colour));
   }
   RP_AUTOBUF struct rp__buf text = RP_BUF(65536), answer = RP_BUF(65536);
@@ -302,8 +301,7 @@ static void add_entry(const struct recap *r, struct rp__buf *out, const struct e
   }
   rp__view_text(&text, rp__json_get(asked, "text"), 0);
   if (text.err) out->err = RP_E_NOMEM;
-  if (text.n && !text.err)
-    rp__term_cut(out, text.p, text.n, width_of(r->c, INDENT + (ids ? RP_MIN((int)strlen(e->s->id), ID_SHOWN) + 2 : 0)));
+  if (text.n && !text.err) rp__term_cut(out, text.p, text.n, width_of(r->c, INDENT + (ids ? (int)strlen(id) + 2 : 0)));
   rp__buf_char(out, '\n');
 
   const char *why = unfinished(end_of(e, asked));

@@ -32,14 +32,15 @@ static int on_hit(void *ctx, const rp_hit *hit)
 {
   struct rp__listing *l = ctx;
   RP_AUTOBUF struct rp__buf line = RP_BUF(65536);
-  char age[32];
+  char age[32], id[RP_ID_MAX + 1];
   if (l->json) {
     rp__jw_pack(&l->w, "{session_id:s scope:s seq:i at:t kind:s snippet:s rank:d}", hit->session_id, hit->scope,
                 hit->seq, hit->at_ms, hit->kind, hit->snippet, hit->rank);
     return l->doc.err;
   }
   rp__age_format(hit->at_ms, rp__cli_now(l->c), age, sizeof(age));
-  rp__buf_printf(&line, "%.13s  %6lld  %-10s  %-9.9s ", hit->session_id, (long long)hit->seq, age, hit->kind);
+  rp__buf_printf(&line, "%-13s  %6lld  %-10s  %-9.9s ", rp__id_short(hit->session_id, id), (long long)hit->seq, age,
+                 hit->kind);
   snippet_add(&line, l->c, hit->snippet);
   l->n++;
   return rp__out_line(&line, l->err);
