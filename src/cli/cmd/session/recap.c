@@ -29,7 +29,7 @@ enum { SCOPE, ALL, SINCE, UNTIL, ON };
 static const struct rp__opt opts[] = {
     [SCOPE] = {"scope", 's', RP_OPT_TEXT, "S", "only this scope's (default: this project's, outside one all)"},
     [ALL] = {"all", 'a', RP_OPT_FLAG, NULL, "of all scopes, also inside a project"},
-    [SINCE] = {"since", 0, RP_OPT_TEXT, "WHEN", "from then on (default: today and the six days before): " WHEN},
+    [SINCE] = {"since", 0, RP_OPT_TEXT, "WHEN", "from then on (default: today and the six days before)"},
     [UNTIL] = {"until", 0, RP_OPT_TEXT, "WHEN", "until then, a day with its evening"},
     [ON] = {"on", 0, RP_OPT_TEXT, "DAY", "that day alone"},
 };
@@ -456,7 +456,8 @@ const struct rp__cmd rp__cmd_recap = {
     .summary = "Tell what was worked on, by project and day",
     .detail = "Of each session and day: what its user asked last and how that ended, files changed, commits, commands\n"
               "that fail, open todos. Inside a project its own, with --all those of every scope; the last seven days\n"
-              "unless --since, --until or --on say otherwise. Days are local ones, or with --utc those of UTC.",
+              "unless --since, --until or --on say otherwise. WHEN is one of " WHEN ".\n"
+              "Days are local ones, or with --utc those of UTC.",
     .example = "  $ reprise recap --on 'last tuesday'\n"
                "  shop-3fa1c2\n"
                "  Tuesday 27 January\n"
