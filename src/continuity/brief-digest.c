@@ -25,6 +25,7 @@
 #define FOLLOW_UP_WIDTH 32
 #define OLDER_DAYS 14
 #define OPEN_WIDTH 170
+#define OPEN_MAX 3
 #define TODO_WIDTH 70
 #define TODOS_MAX 5
 #define RULE_WIDTH 150
@@ -516,7 +517,7 @@ void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
   const struct rp__brief_session *first = speaker(in);
   struct rp__buf *out;
   rp__draft_section(d, RP_SEC_OPEN, "%s", "");
-  for (size_t i = 1; i < in->n_sessions; i++) {
+  for (size_t i = 1, n = 0; i < in->n_sessions && n < OPEN_MAX; i++) {
     const struct rp__brief_session *s = &in->sessions[i];
     RP_CLEANUP(told_done) struct told one = {0};
     if (!s->lives || rp__digest_count(s->digest) == 0) continue;
@@ -532,6 +533,7 @@ void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
       add_files(in, s->digest, 4, out);
     }
     rp__draft_why(d, "session %s is open", s->session_id);
+    n++;
   }
   rp__draft_section(d, RP_SEC_OLDER, "sessions of the %d days before the last one", OLDER_DAYS);
   for (size_t i = 1, n = 0; first && i < in->n_sessions && n < OLDER_MAX; i++) {

@@ -86,15 +86,35 @@ void rp__brief_stopped(const struct rp__brief_input *in, struct rp__draft *d)
 
 /* ---- tools, approvals, questions ------------------------------------------------------ */
 
+#define DOUBT ": may or may not have happened; check before repeating it"
+
+/* Calls in doubt of the session that speaks, which need not be the one whose state this is. */
+static void tools_of_speaker(const struct rp__brief_input *in, struct rp__draft *d)
+{
+  const struct rp__brief_session *s = in->n_sessions && !in->sessions[0].lives ? &in->sessions[0] : NULL;
+  for (size_t i = 0; s && i < s->digest->calls.count; i++) {
+    const struct rp__row *call = s->digest->calls.v[i];
+    if (!s->crashed && !(call->flags & RP_CALL_DOUBT)) continue;
+    struct rp__buf *out = rp__draft_item(d);
+    rp__buf_str(out, "- ");
+    rp__plain_value(out, rp__row_cell(call, RP_CALL_WHAT), DOING_CHARS);
+    rp__buf_str(out, DOUBT);
+    if (rp__draft_repeats(d))
+      rp__draft_cancel(d);
+    else
+      rp__draft_why(d, "it had no outcome when session %s stopped", s->session_id);
+  }
+}
+
 void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d)
 {
+  const struct rp__digest *digest = rp__digest_of(in->state);
   bool unclean = in->cause != RP_CAUSE_NONE && in->cause != RP_CAUSE_CLEAN && in->cause != RP_CAUSE_UPGRADE;
   rp__draft_section(d, RP_SEC_TOOLS, "calls without a known outcome in the ledger");
   for (size_t i = 0; i < rp__tools_count(in->state); i++) {
     struct rp__tool_call call = rp__tools_at(in->state, i);
     bool open = call.status == RP_TOOL_INTENDED || call.status == RP_TOOL_RUNNING;
     if (call.status != RP_TOOL_UNKNOWN && !(open && unclean)) continue;
-    const struct rp__digest *digest = rp__digest_of(in->state);
     struct rp__json doing = rp__digest_doing(digest, call.call_id);
     /* A call that was open when the user went on was declined or interrupted, and the digest let go of it. */
     if (!doing.type && digest && rp__digest_count(digest)) continue;
@@ -103,13 +123,14 @@ void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d)
     if (!id) out->err = RP_E_NOMEM;
     rp__buf_str(out, "- ");
     rp__plain_value(out, doing.type ? doing : call.name, DOING_CHARS);
-    rp__buf_str(out, ": may or may not have happened; check before repeating it");
+    rp__buf_str(out, DOUBT);
     if (rp__draft_repeats(d))
       rp__draft_cancel(d);
     else
       rp__draft_why(d, "%s (call %s)", open ? "it had begun when the run stopped" : "the ledger has it as unknown",
                     id ? id : "");
   }
+  tools_of_speaker(in, d);
 }
 
 static void add_waiting(const struct rp__brief_input *in, enum rp__section kind, const struct rp__facet_ops *facet,

@@ -19,6 +19,7 @@ struct rp__brief_session {
   const struct rp__digest *digest;
   int64_t begun_ms, end_ms; /* end: of what was said last, while it lives */
   bool lives;               /* it is open, and not the session that the brief is for */
+  bool crashed;             /* its run died, and nobody has resumed it */
 };
 #define RP_SPEAKERS_MAX 16
 

@@ -4,7 +4,6 @@
 
 #include "engine/keep/abandon.h"
 
-#define ENDINGS_MAX 16
 #define LIVING_LOOK 64   /* open runs of a scope that are looked at, newest first … */
 #define LIVING_MS 500    /* judging that takes longer goes no further */
 #define START_EVENTS 2   /* a start's own in a new journal; what was inherited is in the last of them */
@@ -125,7 +124,7 @@ static int find_dead(struct search *x, const char *scope, rp_error *err)
   struct rp__run_filter f = {.scope = scope, .channel = x->channel, .open_only = true};
   if (!dead.runs) return rp__fail_nomem(err);
   int rc = x->e->store->ops->run_list(x->e->store, &f, on_run, &dead, err);
-  for (size_t i = 0; !rc && i < dead.n && x->found->n < ENDINGS_MAX; i++) {
+  for (size_t i = 0; !rc && i < dead.n && x->found->n < RP_ENDINGS_MAX; i++) {
     struct rp__session_row row RP_CLEANUP(rp__session_row_done) = {0};
     struct rp__evidence evidence;
     struct rp__verdict verdict;
@@ -178,7 +177,7 @@ static int find_quiet(struct search *x, const char *scope, rp_error *err)
       rc = 0;
     else if (!rc && quiet.due && known)
       known->closes = true;
-    else if (!rc && quiet.due && x->found->n < ENDINGS_MAX)
+    else if (!rc && quiet.due && x->found->n < RP_ENDINGS_MAX)
       rc = add(x, NULL, &row, RP_MIN(quiet.last_ms, q->now), true, row.crash_recovered, err);
   }
   return rc;
@@ -209,9 +208,15 @@ static int on_open_run(void *ctx, const struct rp__run_row *run)
 {
   struct rp__living *l = ctx;
   const struct rp__session_row *row = run->session;
+  struct rp__evidence evidence;
+  struct rp__verdict verdict = {.alive = true};
   size_t i = l->n;
   if (!counts(l->without, l->channel, row) || (is_silent(row) && !row->last_seq)) return 0;
-  if (row->last_activity_at < l->since_ms || (l->found && find(l->found, row->id))) return 0;
+  /* Where something was said, that is told whatever its age. */
+  if (is_silent(row) && row->last_activity_at < l->since_ms) return 0;
+  if (l->found && find(l->found, row->id)) return 0;
+  if (l->judge) rp__run_judge(l->judge, run, row->last_activity_at, &evidence, &verdict);
+  if (!verdict.alive) return 0;
   for (; i && comes_before(row, &l->rows[i - 1]); i--) l->rows[i] = l->rows[i - 1];
   l->rows[i] = *row;
   l->rows[i].meta = NULL;
@@ -352,9 +357,13 @@ bool rp__ending_undecided(const struct rp__endings *l, const char *session_id)
 
 int rp__endings_find(rp_engine *e, const struct rp__endings_options *o, struct rp__endings *ret, rp_error *err)
 {
-  struct rp__endings found = {.p = calloc(ENDINGS_MAX + RP_LIVING_MAX, sizeof *found.p)};
+  struct rp__endings found = {.p = calloc(RP_ENDINGS_MAX + RP_LIVING_MAX, sizeof *found.p)};
   struct search x = {.e = e, .key = o->key, .channel = o->channel, .without = o->without, .found = &found};
-  struct rp__living own = {.channel = o->channel, .without = o->without, .since_ms = o->since_ms, .found = &found};
+  struct rp__living own = {.channel = o->channel,
+                           .without = o->without,
+                           .since_ms = o->since_ms,
+                           .found = &found,
+                           .judge = o->dead ? e : NULL};
   struct rp__endings_options all = *o;
   if (!found.p) return rp__fail_nomem(err);
   int rc = o->dead ? find_dead(&x, o->scope, err) : 0;

@@ -23,6 +23,7 @@ struct rp__ending {
 };
 
 /* A session that goes on and has said nothing yet: whether it counts is decided by the sources of what it inherited. */
+#define RP_ENDINGS_MAX 16 /* that would end */
 #define RP_LIVING_MAX 8   /* sessions that go on and are judged: where something was said last */
 #define RP_SOURCES_MAX 16 /* of what a session inherited, that are looked for */
 struct rp__silent {
@@ -46,6 +47,7 @@ struct rp__living {
   const char *channel, *without;
   int64_t since_ms;
   const struct rp__endings *found; /* what is among these is left out; or NULL */
+  rp_engine *judge;                /* runs that died are left out; NULL: they were ended before */
   struct rp__session_row rows[RP_LIVING_MAX + 1];
   size_t n;
 };
@@ -59,7 +61,7 @@ struct rp__endings_options {
   const struct rp__session_row *previous; /* of the session before, whose view is wanted; or NULL */
   struct rp__views *seen;                 /* by this start, or NULL */
   const char *without;                    /* id of one that is left out, or NULL */
-  int64_t since_ms;                       /* what lives and has said nothing since then is left out */
+  int64_t since_ms;                       /* what lives, has said nothing and began before is left out */
   bool dead; /* also what the next start would end; one that has recovered the scope found it */
 };
 /*

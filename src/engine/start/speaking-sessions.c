@@ -5,19 +5,24 @@
  */
 #include "engine/start/restoration.h"
 
+#include <assert.h>
+
 #include "continuity/record.h"
 #include "engine/keep/archive.h"
 
 #define ENDED_MAX 6 /* of those that ended; the brief tells how many of them it has room for */
+#define FOUND_MAX (ENDED_MAX + RP_ENDINGS_MAX + RP_LIVING_MAX)
 
 struct rp__speaking {
   int64_t ref, end_ms;
   char id[RP_NAME];
   bool archived, lives, stored; /* stored: its record is to be read */
-  bool loaded;
+  bool loaded, crashed;
   int64_t begun_ms;
   struct rp__digest digest;
 };
+
+static_assert(RP_SPEAKERS_MAX >= ENDED_MAX + RP_LIVING_MAX, "all that speak have room");
 
 void rp__speaking_done(struct rp__restoration *r)
 {
@@ -29,8 +34,9 @@ void rp__speaking_done(struct rp__restoration *r)
 
 static struct rp__speaking *add(struct rp__restoration *r)
 {
-  if (!r->speaking) r->speaking = calloc(RP_SPEAKERS_MAX + ENDED_MAX, sizeof *r->speaking);
-  if (!r->speaking || r->n_speaking == RP_SPEAKERS_MAX + ENDED_MAX) return NULL;
+  assert(r->n_speaking < FOUND_MAX);
+  if (!r->speaking) r->speaking = calloc(FOUND_MAX, sizeof *r->speaking);
+  if (!r->speaking) return NULL;
   return &r->speaking[r->n_speaking++];
 }
 
@@ -80,6 +86,7 @@ static int load_one(struct rp__restoration *r, struct rp__speaking *s, rp_error 
   }
   struct rp__json digest = rc ? (struct rp__json){0} : rp__json_get(doc, RP_RECORD_DIGEST);
   if (digest.type != RP_JSON_OBJECT) return 0;
+  s->crashed = rp__json_get(doc, "crash_recovered").type == RP_JSON_TRUE;
   began = rp__json_get(doc, "start_time");
   if (began.type == RP_JSON_STRING && rp__time_parse(began.p + 1, began.n - 2, &s->begun_ms)) s->begun_ms = 0;
   rp__digest_init(&s->digest);
@@ -96,10 +103,10 @@ static int load_one(struct rp__restoration *r, struct rp__speaking *s, rp_error 
 /* The newest first; of two at once the one that ended. */
 static int by_end(const void *x, const void *y)
 {
-  const struct rp__brief_session *a = x, *b = y;
+  const struct rp__speaking *a = x, *b = y;
   if (a->end_ms == b->end_ms && a->lives != b->lives) return a->lives ? 1 : -1;
   if (a->end_ms != b->end_ms) return a->end_ms > b->end_ms ? -1 : 1;
-  return strcmp(b->session_id, a->session_id);
+  return strcmp(b->id, a->id);
 }
 
 int rp__speaking_load(struct rp__restoration *r, const char *without, rp_error *err)
@@ -112,15 +119,20 @@ int rp__speaking_load(struct rp__restoration *r, const char *without, rp_error *
     snprintf(s->id, sizeof s->id, "%s", e->session_id);
   }
   int rc = 0;
-  for (size_t i = 0; !rc && i < r->n_speaking; i++) {
+  if (r->n_speaking) qsort(r->speaking, r->n_speaking, sizeof r->speaking[0], by_end);
+  for (size_t i = 0, ended = 0; !rc && i < r->n_speaking; i++) {
     struct rp__speaking *s = &r->speaking[i];
-    if (without && strcmp(s->id, without) == 0) continue;
+    if ((without && strcmp(s->id, without) == 0) || (!s->lives && ended == ENDED_MAX)) continue;
     rc = load_one(r, s, err);
-    if (rc || !s->loaded || rp__digest_count(&s->digest) == 0 || r->n_speakers == RP_SPEAKERS_MAX) continue;
-    r->speakers[r->n_speakers++] = (struct rp__brief_session){
-        .session_id = s->id, .digest = &s->digest, .begun_ms = s->begun_ms, .end_ms = s->end_ms, .lives = s->lives};
+    if (rc || !s->loaded || rp__digest_count(&s->digest) == 0) continue;
+    ended += !s->lives;
+    r->speakers[r->n_speakers++] = (struct rp__brief_session){.session_id = s->id,
+                                                              .digest = &s->digest,
+                                                              .begun_ms = s->begun_ms,
+                                                              .end_ms = s->end_ms,
+                                                              .lives = s->lives,
+                                                              .crashed = s->crashed && !s->lives};
   }
-  qsort(r->speakers, r->n_speakers, sizeof r->speakers[0], by_end);
   return rc;
 }
 

@@ -420,7 +420,13 @@ int rp__digest_decline(struct rp__digest *d, struct rp__str said, int64_t at_ms)
     enum does does = (enum does)rp__digest_number(call, RP_CALL_DOES);
     rc = declined(d, rp__row_cell(call, RP_CALL_WHAT), does, tells ? said : RP_STR(""), at_ms);
   }
-  while (rc == 0 && d->calls.count) rp__rows_drop(&d->calls, d->calls.count - 1);
+  /* A call in doubt stays for one more request, which may ask whether it happened. */
+  const struct rp__row *last = d->requests.count ? d->requests.v[d->requests.count - 1] : NULL;
+  for (size_t i = d->calls.count; rc == 0 && i > 0; i--) {
+    const struct rp__row *call = d->calls.v[i - 1];
+    bool asked = last && rp__digest_number(last, RP_REQUEST_SEQ) > rp__digest_number(call, RP_CALL_SEQ);
+    if (!(call->flags & RP_CALL_DOUBT) || asked) rp__rows_drop(&d->calls, i - 1);
+  }
   return rc;
 }
 

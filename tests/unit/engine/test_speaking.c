@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sessions speak in the brief of a start, and what it says of a run that died (B-13). Time is the rig's. */
+#include "unit/engine/life.h"
+
+static bool says(const rp_session *s, const char *text)
+{
+  return strstr(rig_start_get(s, "brief"), text) != NULL;
+}
+
+/* A session in which something was asked. It goes on. */
+static rp_session *asked(struct rig *r, const char *key, rp_owner_kind owner, const char *text)
+{
+  rp_session *s = rig_start(r, "shop", key, owner);
+  rig_say(s, text);
+  return s;
+}
+
+static void test_the_last_request_speaks_whatever_its_age(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  char id[RP_ID_MAX + 1];
+  rig_end(asked(r, NULL, RP_OWNER_SELF, "Add a retry to the uploader"));
+  r->wall += 5 * DAY;
+  rig_end(asked(r, NULL, RP_OWNER_SELF, "Fix the cookie of the login"));
+  /* Those that ended later and were asked nothing, and one that is in the trash, say nothing. */
+  for (int i = 0; i < 8; i++) {
+    r->wall += DAY;
+    rig_end(rig_start(r, "shop", NULL, RP_OWNER_SELF));
+  }
+  rp_session *s = asked(r, NULL, RP_OWNER_SELF, "Nobody may read this");
+  id_of(s, id);
+  rig_end(s);
+  OK(rp_trash(r->e, id, NULL, &err), err);
+  r->wall += 200 * DAY;
+  s = rig_start(r, "shop", NULL, RP_OWNER_SELF);
+  assert_true(says(s, "(about 7 months ago): Fix the cookie of the login"));
+  assert_true(says(s, "Add a retry to the uploader") && !says(s, "Nobody"));
+  assert_string_equal(rig_start_get(s, "inherited.pins"), "0"); /* the score decides those as before */
+  rp_session_free(s);
+  s = rig_start(r, "elsewhere", NULL, RP_OWNER_SELF);
+  assert_string_equal(rig_start_get(s, "brief"), "null"); /* a cold start is silent */
+  rp_session_free(s);
+}
+
+static void test_an_open_session_speaks_whatever_its_age(void **state)
+{
+  struct rig *r = *state;
+  rp_session *open = asked(r, NULL, RP_OWNER_SELF, "Migrate the billing tables");
+  r->wall += 60 * DAY;
+  rp_session *s = rig_start(r, "shop", NULL, RP_OWNER_SELF);
+  assert_true(says(s, "ANOTHER SESSION IS OPEN (began about 2 months ago): Migrate the billing tables"));
+  rp_session_free(s);
+  rp_session_free(open);
+}
+
+/* More runs died at once than a preview makes records of: none of the rest is taken for one that lives. */
+static void test_many_died_at_once(void **state)
+{
+  enum { DEAD = 24 };
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session *s[DEAD];
+  for (int i = 0; i < 6; i++) rig_end(asked(r, NULL, RP_OWNER_SELF, "Paint the fence in green"));
+  for (int i = 0; i < DEAD; i++) s[i] = asked(r, NULL, RP_OWNER_SELF, "Migrate the billing tables");
+  r->wall += HOUR;
+  char *doc = NULL;
+  const rp_brief_options o = {.scope = "shop"};
+  OK(rp_brief_scope(r->e, &o, &doc, &err), err);
+  assert_int_equal(times(rig_get(doc, "brief"), "ANOTHER SESSION IS OPEN"), 3);
+  rp_free(doc);
+  for (int i = 0; i < DEAD; i++) rp_session_free(s[i]);
+  OK(rp_brief_scope(r->e, &o, &doc, &err), err);
+  assert_non_null(strstr(rig_get(doc, "brief"), "NOT FINISHED (1 hour ago): Migrate the billing tables"));
+  assert_int_equal(times(rig_get(doc, "brief"), "ANOTHER SESSION IS OPEN"), 0);
+  rp_free(doc);
+}
+
+static rp_session *pushing(struct rig *r, const char *key)
+{
+  rp_session *s = asked(r, key, RP_OWNER_SELF, "Publish the release");
+  rig_put(s, "message", "{\"role\":\"assistant\",\"content\":\"All tests pass. I push it now.\"}");
+  rig_put(s, "tool",
+          "{\"call_id\":\"toolu_02\",\"name\":\"Bash\",\"status\":\"intended\","
+          "\"input\":{\"command\":\"git push origin main\"}}");
+  return s;
+}
+
+/* The whole of the last request, the end of what was said, and what the tool was about to do. */
+static void test_after_a_crash_the_successor_knows_what_was_under_way(void **state)
+{
+  struct rig *r = *state;
+  rp_session_free(pushing(r, NULL));
+  r->wall += 10 * MINUTE;
+  rp_session *s = rig_start(r, "shop", NULL, RP_OWNER_SELF);
+  assert_true(says(s, "Publish the release") && says(s, "I push it now."));
+  assert_true(strstr(rig_start_get(s, "brief"), "git push origin main: may or may not have happened") != NULL);
+  assert_true(!says(s, "toolu_02"));
+  rig_end(s);
+  /* One start that came to nothing in between changes nothing of that. */
+  r->wall += HOUR;
+  s = rig_start(r, "shop", NULL, RP_OWNER_SELF);
+  assert_true(says(s, "git push origin main: may or may not have happened"));
+  rp_session_free(s);
+}
+
+static void test_a_call_in_doubt_is_told_until_the_work_went_on(void **state)
+{
+  struct rig *r = *state;
+  rp_error err = {0};
+  rp_session_free(pushing(r, "window"));
+  /* It dies again before anybody looked, with a snapshot in between. */
+  for (int i = 0; i < 2; i++) {
+    r->wall += 10 * MINUTE;
+    rp_session *s = rig_start(r, "shop", "window", RP_OWNER_SELF);
+    assert_string_equal(rig_start_get(s, "resumed"), "true");
+    assert_true(says(s, "git push origin main: may or may not have happened"));
+    rig_say(s, "Did the push get through?");
+    OK(rp_checkpoint(s, NULL, &err), err);
+    rp_session_free(s);
+  }
+  r->wall += 10 * MINUTE;
+  rp_session *s = rig_start(r, "shop", "window", RP_OWNER_SELF);
+  assert_true(!says(s, "may or may not"));
+  rp_session_free(s);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      T(test_the_last_request_speaks_whatever_its_age),
+      T(test_an_open_session_speaks_whatever_its_age),
+      T(test_many_died_at_once),
+      T(test_after_a_crash_the_successor_knows_what_was_under_way),
+      T(test_a_call_in_doubt_is_told_until_the_work_went_on),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
