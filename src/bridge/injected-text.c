@@ -4,8 +4,12 @@
 
 #include "base/text.h"
 
-/* Gemini CLI's, around what hooks gave. */
-static const char open_tag[] = "<hook_context>", close_tag[] = "</hook_context>";
+#define LABEL_MAX 128 /* bytes of an agent's words about whose text it is */
+
+/* What agents put around text that hooks gave: Gemini CLI, and Claude Code with a label before the text. */
+static const struct wrapper {
+  const char *open, *close;
+} wrappers[] = {{"<hook_context>", "</hook_context>"}, {"<system-reminder>", "</system-reminder>"}};
 
 static const char *find(const char *from, const char *end, const char *what)
 {
@@ -55,13 +59,35 @@ static bool has_lines(const char *from, const char *to)
  * Where the text of ours that begins at `mark` ends. An agent may have cut it: then its wrapper does. NULL: nowhere, so
  * somebody only speaks of the mark. Our text holds no mark: of several beginnings before an end, the last is ours.
  */
-static const char *end_of(const char *mark, const char *end, bool wrapped)
+static const char *end_of(const char *mark, const char *end, const struct wrapper *wrapped)
 {
   const char *from = mark + strlen(RP_MARK_BEGIN), *next = find(from, end, RP_MARK_BEGIN);
   if (next) end = next;
-  const char *at = find(from, end, RP_MARK_END), *close = wrapped ? find(from, end, close_tag) : NULL;
+  const char *at = find(from, end, RP_MARK_END), *close = wrapped ? find(from, end, wrapped->close) : NULL;
   if (at && (!close || at < close)) return wrapped || has_lines(from, at) ? at + strlen(RP_MARK_END) : NULL;
   return close;
+}
+
+static bool ends_in(const char *from, const char *to, const char *what)
+{
+  size_t n = strlen(what);
+  return (size_t)(to - from) >= n && memcmp(to - n, what, n) == 0;
+}
+
+/* The wrapper that begins right before the text of ours, or before a label that ends in a colon; where it begins. */
+static const struct wrapper *wrapper_of(const char *from, const char *mark, const char **ret_begin)
+{
+  const char *text = back_over_blanks(from, mark), *label = text;
+  if (text > from && text[-1] == ':')
+    while (label > from && text - label < LABEL_MAX && label[-1] != '>') label--;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(wrappers); i++) {
+    const char *open = wrappers[i].open;
+    bool bare = ends_in(from, text, open);
+    if (!bare && !ends_in(from, label, open)) continue;
+    *ret_begin = (bare ? text : label) - strlen(open);
+    return &wrappers[i];
+  }
+  return NULL;
 }
 
 /* One piece of ours, with the blanks behind it and a wrapper that would be left empty. */
@@ -69,15 +95,15 @@ static bool take_one(struct rp__buf *text, size_t *from)
 {
   const char *p = text->p, *end = p + text->n, *mark = find(p + *from, end, RP_MARK_BEGIN);
   if (!mark) return false;
-  const char *before = back_over_blanks(p, mark), *begin = mark;
-  size_t opens = strlen(open_tag), closes = strlen(close_tag);
-  bool wrapped = (size_t)(before - p) >= opens && memcmp(before - opens, open_tag, opens) == 0;
+  const char *begin = mark, *opened = NULL;
+  const struct wrapper *wrapped = wrapper_of(p, mark, &opened);
+  size_t closes = wrapped ? strlen(wrapped->close) : 0;
   const char *to = end_of(mark, end, wrapped);
   *from = (size_t)(mark - p) + strlen(RP_MARK_BEGIN);
   if (!to) return true;
   to = skip_blanks(to, end);
-  if (wrapped && (size_t)(end - to) >= closes && memcmp(to, close_tag, closes) == 0) {
-    begin = before - opens;
+  if (wrapped && (size_t)(end - to) >= closes && memcmp(to, wrapped->close, closes) == 0) {
+    begin = opened;
     to = skip_blanks(to + closes, end);
   }
   if (to == end) begin = back_over_blanks(p, begin);

@@ -2,6 +2,7 @@
 /* Sections about the evidence of a session (L-13): transcript, notes, frames, memory of the conversation. */
 #include "continuity/brief-impl.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "facets/evidence.h"
 
@@ -54,8 +55,14 @@ static void transcript(const struct rp__evidence_heard *e, struct rp__draft *d)
 
 /* ---- notes and frames ---------------------------------------------------------------- */
 
-static void add_when(struct rp__json at, struct rp__buf *out)
+/* A number is a place in a recording; a time is told in words. */
+static void add_when(const struct rp__brief_input *in, struct rp__json at, struct rp__buf *out)
 {
+  int64_t at_ms;
+  if (at.type == RP_JSON_STRING && rp__time_parse(at.p + 1, at.n - 2, &at_ms) == 0) {
+    rp__brief_ago(in, at_ms, out);
+    return;
+  }
   if (at.type != RP_JSON_NUMBER && at.type != RP_JSON_STRING) return;
   rp__buf_str(out, " (at ");
   rp__plain_value(out, at, 40);
@@ -106,7 +113,7 @@ void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d)
       rp__buf_str(out, "] ");
     }
     rp__plain_value(out, rp__row_cell(notes->v[i], RP_NOTE_TEXT), RP_TEXT_CHARS);
-    add_when(rp__row_cell(notes->v[i], RP_NOTE_TIMESTAMP), out);
+    add_when(in, rp__row_cell(notes->v[i], RP_NOTE_TIMESTAMP), out);
     rp__draft_why(d, "one of the last %d notes", NOTES_SHOWN);
   }
   rp__draft_section(d, RP_SEC_FRAMES, "the session has frames");
@@ -114,7 +121,7 @@ void rp__brief_evidence(const struct rp__brief_input *in, struct rp__draft *d)
     struct rp__buf *out = rp__draft_item(d);
     rp__buf_str(out, "- ");
     rp__plain_value(out, rp__row_cell(frames->v[i], RP_FRAME_ID), RP_LABEL_CHARS);
-    add_when(rp__row_cell(frames->v[i], RP_FRAME_TIMESTAMP), out);
+    add_when(in, rp__row_cell(frames->v[i], RP_FRAME_TIMESTAMP), out);
     rp__draft_why(d, "one of the %d frames nearest to the end", FRAMES_SHOWN);
   }
   rp__draft_section(d, RP_SEC_CONTEXT, "the session remembers its conversation");

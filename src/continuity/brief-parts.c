@@ -133,6 +133,13 @@ void rp__brief_tools(const struct rp__brief_input *in, struct rp__draft *d)
   tools_of_speaker(in, d);
 }
 
+/* A member that is a string, or nothing. */
+static struct rp__json string(struct rp__json object, const char *name)
+{
+  struct rp__json v = rp__json_get(object, name);
+  return v.type == RP_JSON_STRING ? v : (struct rp__json){0};
+}
+
 static void add_waiting(const struct rp__brief_input *in, enum rp__section kind, const struct rp__facet_ops *facet,
                         struct rp__draft *d)
 {
@@ -143,16 +150,17 @@ static void add_waiting(const struct rp__brief_input *in, enum rp__section kind,
   for (size_t i = 0; i < rows->count; i++) {
     struct rp__json body = rp__row_cell(rows->v[i], RP_PENDING_BODY), id = rp__json_get(body, "id");
     struct rp__buf *out = rp__draft_item(d);
-    rp__buf_str(out, "- [");
-    rp__plain_value(out, id.type == RP_JSON_NONE ? rp__row_cell(rows->v[i], RP_PENDING_ID) : id, RP_LABEL_CHARS);
-    rp__buf_char(out, ']');
-    /* What is asked, in the member that has it; the bodies are their senders'. */
-    for (size_t k = 0; k < RP_ARRAY_SIZE(names); k++) {
-      struct rp__json v = rp__json_get(body, names[k]);
-      if (v.type != RP_JSON_STRING) continue;
-      rp__buf_char(out, ' ');
-      if (rp__plain_value(out, v, ASKED_CHARS)) break;
-      if (!out->err) out->n--;
+    rp__buf_str(out, "- ");
+    /* What is asked, in the member that has it; the bodies are their senders'. Only what has none is told by its id. */
+    struct rp__json call = rp__json_get(rp__json_get(body, "acp"), "toolCall");
+    size_t said = 0;
+    for (size_t k = 0; k < RP_ARRAY_SIZE(names) && !said; k++)
+      said = rp__plain_value(out, string(body, names[k]), ASKED_CHARS);
+    if (!said) said = rp__plain_value(out, string(call, "title"), ASKED_CHARS);
+    if (!said) {
+      rp__buf_char(out, '[');
+      rp__plain_value(out, id.type == RP_JSON_NONE ? rp__row_cell(rows->v[i], RP_PENDING_ID) : id, RP_LABEL_CHARS);
+      rp__buf_char(out, ']');
     }
     /* When: as its body says, else when it came; a time of the body's that can't be read is not told. */
     struct rp__json at = rp__json_get(body, "at");

@@ -24,6 +24,13 @@ static void taken_away_and_nothing_else(void **state)
       {"<hook_context>" B "x" E "\n\ntheirs</hook_context>\n\nhello", "<hook_context>theirs</hook_context>\n\nhello"},
       {"<hook_context>theirs\n" B "\nx\n" E "</hook_context>hello", "<hook_context>theirs\n</hook_context>hello"},
       {"<hook_context>" B " cut</hook_context>hello " E, "hello " E},
+      /* As Claude Code wraps what a hook gave, and in what it keeps of others. */
+      {"<system-reminder>\nSessionStart hook additional context: " B "\nx\n" E "\n</system-reminder>\n\nfix it",
+       "fix it"},
+      {"fix it\n<system-reminder>\n" B "\nx\n" E "\n</system-reminder>", "fix it"},
+      {"<system-reminder>todo: " B "\nx\n" E " theirs</system-reminder> hi",
+       "<system-reminder>todo: theirs</system-reminder> hi"},
+      {"see: " B "\nx\n" E " hi", "see: hi"},
       {"what is " B "?", "what is " B "?"},
       {E " is the end of " B, E " is the end of " B},
       {"<hook_context>" B, "<hook_context>" B},

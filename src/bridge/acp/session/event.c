@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "bridge/injected-text.h"
 #include "json/text.h"
 
 #define HASH_BYTES 16
@@ -211,6 +212,35 @@ static bool write_chunk(struct rp__known_calls *b, struct rp__json update, const
   return true;
 }
 
+/*
+ * The blocks of a prompt without text of Reprise, which an editor may give that talks to several agents. Without such
+ * text they stay as they are.
+ */
+static void write_blocks(struct rp__json prompt, struct rp__jw *w)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json block;
+  bool ours = false;
+  while (rp__json_next(prompt, &it, NULL, &block)) ours = ours || rp__marked(rp__json_get(block, "text"));
+  if (!ours) {
+    rp__jw_value(w, prompt);
+    return;
+  }
+  it = (struct rp__json_iter){0};
+  rp__jw_array(w);
+  while (rp__json_next(prompt, &it, NULL, &block)) {
+    struct rp__json text = rp__json_get(block, "text");
+    struct rp__buf words RP_AUTOBUF = RP_BUF(text.n + 1);
+    if (!rp__marked(text) || rp__json_text(text, &words)) {
+      rp__jw_value(w, block);
+      continue;
+    }
+    rp__unmark(&words);
+    if (words.n) rp__jw_pack(w, "{type:s text:n}", "text", words.p, words.n);
+  }
+  rp__jw_end_array(w);
+}
+
 int rp__acp_event_prompt(struct rp__known_calls *b, struct rp__json params, const char *project,
                          struct rp__acp_events *out, rp_error *err)
 {
@@ -222,7 +252,9 @@ int rp__acp_event_prompt(struct rp__known_calls *b, struct rp__json params, cons
   end_stream(b, out);
   b->turn++;
   struct rp__jw w = begin_event(out, "message");
-  rp__jw_pack(&w, "role:s source:s turn:i project:?s content:v", "user", "acp", b->turn, project, prompt);
+  rp__jw_pack(&w, "role:s source:s turn:i project:?s", "user", "acp", b->turn, project);
+  rp__jw_key(&w, "content");
+  write_blocks(prompt, &w);
   write_rest(&w, params, known);
   end_event(out, &w);
   int rc = finish(out, err);

@@ -75,6 +75,18 @@ static void a_prompt_is_a_message_of_a_turn(void **state)
   NOTED(x, RP_DISK, "message {\"role\":\"user\",\"source\":\"acp\",\"turn\":2,\"content\":[]}");
 }
 
+static void what_we_put_before_a_prompt_is_not_the_users(void **state)
+{
+  struct noted *x = *state;
+  prompt(x, "{\"prompt\":["
+            "{\"type\":\"text\",\"text\":\"[reprise: recalled]\\nPINS:\\n- a: b\\n[reprise: end]\\n\\n\"},"
+            "{\"type\":\"text\",\"text\":\"[reprise: recalled]\\nx\\n[reprise: end]\\n\\nfix it\"},"
+            "{\"type\":\"text\",\"text\":\"now\",\"annotations\":{}}]}");
+  NOTED(x, RP_DISK,
+        "message {\"role\":\"user\",\"source\":\"acp\",\"turn\":1,\"content\":["
+        "{\"type\":\"text\",\"text\":\"fix it\"},{\"type\":\"text\",\"text\":\"now\",\"annotations\":{}}]}");
+}
+
 static void a_prompt_that_is_none_changes_nothing(void **state)
 {
   struct noted *x = *state;
@@ -349,6 +361,7 @@ int main(void)
 #define STORED(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
   const struct CMUnitTest tests[] = {
       PURE(a_prompt_is_a_message_of_a_turn),
+      PURE(what_we_put_before_a_prompt_is_not_the_users),
       PURE(a_prompt_that_is_none_changes_nothing),
       PURE(a_stream_is_ended_by_what_is_no_part_of_it),
       PURE(a_plan_is_the_todo_list),
