@@ -139,13 +139,24 @@ static void system_message(struct reader *r, struct rp__json text, const char *o
   end(r);
 }
 
+/* The turn ended without an answer. */
+static void failed_turn(struct reader *r, struct rp__json reason)
+{
+  struct rp__jw *w = begin(r, "turn");
+  rp__jw_kstr(w, "status", "failed");
+  if (reason.type == RP_JSON_STRING) put(w, "reason", reason);
+  end(r);
+}
+
 static int read_error(struct reader *r, rp_error *err)
 {
   struct rp__json text = rp__json_get(r->msg, "message");
   if (text.type != RP_JSON_STRING) return wrong("message", "a string", err);
   int rc = move_to(r, "error", text, err);
-  if (!rc) system_message(r, text, NULL);
-  return rc;
+  if (rc) return rc;
+  system_message(r, text, NULL);
+  failed_turn(r, text);
+  return 0;
 }
 
 /* Settings that are told, under the names that the importer of a store file gives them. */
@@ -201,8 +212,10 @@ static int read_result(struct reader *r, rp_error *err)
     end_stream(r);
     rp__agent_tools_stream(r->tools, (struct rp__json){0}, (struct rp__json){0});
   }
-  if (rp__json_get(r->msg, "isError").type == RP_JSON_TRUE)
+  if (rp__json_get(r->msg, "isError").type == RP_JSON_TRUE) {
     system_message(r, rp__json_get(r->msg, "result"), "The agent's turn ended with an error");
+    failed_turn(r, rp__json_get(r->msg, "result"));
+  }
   settings(r, names);
   struct rp__jw *w = begin(r, "usage");
   if (!none) put(w, "cost_usd", cost);
@@ -316,8 +329,7 @@ static int read_sdk(struct reader *r, rp_error *err)
     return wrong("message.content", "a string or an array of blocks", err);
   int rc = assistant ? at_work(r, err) : 0;
   if (rc) return rc;
-  tools(r, content);
-  if (assistant) {
+  if (assistant) { /* said before its tools are used: what is told of a death in between is the tool */
     struct rp__json id = rp__json_get(inner, "id");
     struct rp__agent_tools *m = r->tools;
     enum rp__agent_stream stream = rp__agent_tools_streamed(m, id, content);
@@ -335,6 +347,7 @@ static int read_sdk(struct reader *r, rp_error *err)
     }
     if (stream != RP_STREAM_OTHER) rp__agent_tools_stream(m, (struct rp__json){0}, (struct rp__json){0});
   }
+  tools(r, content);
   return 0;
 }
 

@@ -74,7 +74,8 @@ static void statuses_follow_the_table(void **state)
   assert_int_equal(hear(&t, "{\"type\":\"status_update\",\"status\":\"reconnecting\"}"), RP_E_INVALID);
   assert_heard(&t, "{\"type\":\"error\",\"message\":\"no\"}",
                "runtime {\"status\":\"error\",\"reason\":\"no\"}\n"
-               "message {\"role\":\"system\",\"content\":\"no\",\"source\":\"agent\"}\n");
+               "message {\"role\":\"system\",\"content\":\"no\",\"source\":\"agent\"}\n"
+               "turn {\"status\":\"failed\",\"reason\":\"no\"}\n");
   assert_string_equal(t.status, "error");
   talk_end(&t);
 }
@@ -89,9 +90,9 @@ static void tools_go_to_the_ledger(void **state)
       &t,
       "{\"type\":\"sdk_message\",\"message\":{\"type\":\"assistant\",\"message\":{\"content\":["
       "{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"ls\",\"input\":{\"a\":1}},{\"type\":\"tool_use\",\"id\":7}]}}}",
-      "tool {\"call_id\":\"t1\",\"name\":\"ls\",\"status\":\"running\",\"input\":{\"a\":1}}\n"
       "message {\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"ls\",\"input\":"
-      "{\"a\":1}},{\"type\":\"tool_use\",\"id\":7}]}\n");
+      "{\"a\":1}},{\"type\":\"tool_use\",\"id\":7}]}\n"
+      "tool {\"call_id\":\"t1\",\"name\":\"ls\",\"status\":\"running\",\"input\":{\"a\":1}}\n");
   assert_heard(&t,
                "{\"type\":\"sdk_message\",\"message\":{\"type\":\"user\",\"message\":{\"content\":["
                "{\"type\":\"text\",\"text\":\"known already\"},{\"type\":\"tool_result\",\"tool_use_id\":\"t1\","
@@ -197,6 +198,7 @@ static void results_cost(void **state)
   assert_heard(
       &t, "{\"type\":\"result\",\"result\":null,\"isError\":true}",
       "message {\"role\":\"system\",\"content\":\"The agent's turn ended with an error\",\"source\":\"agent\"}\n"
+      "turn {\"status\":\"failed\"}\n"
       "usage {\"requests\":1}\n");
   assert_heard(&t, "{\"type\":\"session_info_update\"}", "");
   assert_heard(&t, "{\"type\":\"session_info_update\",\"model\":\"m\",\"other\":1}",
