@@ -245,10 +245,16 @@ static void write_value(rp_session *s, struct rp__jw *w, const char *name, struc
 static bool is_declined(const struct rp__hook_session *h, struct rp__json output, struct rp__buf *said)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(RP_HOOK_INPUT_MAX);
-  struct rp__json kind = result_type(h), llm = rp__json_get(output, "text_result_for_llm");
-  rp__json_text(llm.type ? llm : output, &text);
-  return rp__hook_declined((struct rp__str){text.p, text.n}, said) || rp__json_eq(kind, "denied") ||
-         rp__json_eq(kind, "rejected");
+  struct rp__json kind = result_type(h), error = rp__json_get(output, "error");
+  if (rp__json_eq(kind, "denied") || rp__json_eq(kind, "rejected")) return true;
+  const struct rp__json texts[] = {output, rp__json_get(output, "text_result_for_llm"),
+                                   rp__json_get(output, "llmContent"), error, rp__json_get(error, "message")};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(texts); i++) {
+    rp__buf_reset(&text);
+    if (texts[i].type == RP_JSON_STRING) rp__json_text(texts[i], &text);
+    if (text.n && rp__hook_declined((struct rp__str){text.p, text.n}, said)) return true;
+  }
+  return false;
 }
 
 static int tool(rp_session *s, const struct rp__hook_session *h, const char *call, const char *name, bool whole,

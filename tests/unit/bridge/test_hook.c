@@ -325,6 +325,12 @@ static void an_outcome_says_that_the_user_declined(void **state)
       {"PostToolUseFailure", "\"error\":\"" REJECTED "STOP\"", "*\"failed\",\"declined\":true,\"output\":*"},
       {"PostToolUse", "\"tool_response\":\"exec command rejected by user\"", "*\"failed\",\"declined\":true,*"},
       {"PostToolUse", "\"tool_result\":{\"result_type\":\"denied\"}", "*\"failed\",\"declined\":true,*"},
+      {"PostToolUse",
+       "\"tool_response\":{\"llmContent\":\"[Operation Cancelled] Reason: User did not allow tool call\"}",
+       "*\"failed\",\"declined\":true,*"},
+      {"PostToolUse",
+       "\"tool_response\":{\"error\":{\"message\":\"[Operation Cancelled] Reason: User did not allow tool call\"}}",
+       "*\"failed\",\"declined\":true,*"},
       {"PostToolUseFailure", "\"error\":\"Exit code 1\"", "*\"failed\",\"output\":\"Exit code 1\"}"},
   };
   struct rig *r = *state;
