@@ -13,7 +13,17 @@ void rp__view_free(struct rp__view *v)
   rp__buf_done(&v->plain);
   if (v->streams) rp__streams_done(v->streams);
   free(v->streams);
+  free(v->root);
   free(v);
+}
+
+/* Paths are told as they are where this can't be read. */
+static char *root_of(const struct rp__session_row *row, const struct rp__key *key)
+{
+  struct rp__session_row open RP_CLEANUP(rp__session_row_done) = *row;
+  open.meta = row->meta ? strdup(row->meta) : NULL;
+  if (open.meta && row->sealed && !(key && rp__meta_unseal(key, &open))) return NULL;
+  return rp__meta_root(open.meta);
 }
 
 int rp__view_open(rp_engine *e, const struct rp__session_row *row, const struct rp__key *key, rp_session **ret,
@@ -28,6 +38,7 @@ int rp__view_open(rp_engine *e, const struct rp__session_row *row, const struct 
   }
   v->row = *row;
   v->row.meta = NULL;
+  v->root = root_of(row, key);
   v->plain = RP_BUF((*ret)->config->body_bytes + RP_BODY_MAX);
   (*ret)->view = v;
   return 0;

@@ -15,6 +15,7 @@
 
 struct rp__view {
   struct rp__session_row row;     /* as it was found, without meta */
+  char *root;                     /* the folder that its meta names, for records; or NULL */
   bool loaded;                    /* the handle's fold is the state at the end of the journal */
   struct rp__streams *streams;    /* of a session that has some; whoever asks for them first takes them */
   int64_t told_number;            /* streams with this number hold nothing any more; 0: not known */

@@ -13,6 +13,15 @@ void rp__session_row_done(struct rp__session_row *r)
   r->meta = NULL;
 }
 
+int rp__session_row_copy(const struct rp__session_row *r, struct rp__session_row *ret)
+{
+  char *meta = r->meta ? strdup(r->meta) : NULL;
+  if (r->meta && !meta) return RP_E_NOMEM;
+  *ret = *r;
+  ret->meta = meta;
+  return 0;
+}
+
 void rp__record_row_done(struct rp__record_row *r)
 {
   for (size_t i = 0; i < RP_PARTS_MAX; i++) free(RP_TAKE(r->part[i]));

@@ -58,7 +58,8 @@ struct rp__session_row {
   int64_t held_at;    /* 0, or on hold since: no retention touches it */
   char *meta;         /* a JSON object or NULL; owned */
 };
-void rp__session_row_done(struct rp__session_row *r); /* frees meta */
+void rp__session_row_done(struct rp__session_row *r);                                               /* frees meta */
+RP_MUST_USE int rp__session_row_copy(const struct rp__session_row *r, struct rp__session_row *ret); /* RP_E_NOMEM */
 
 struct rp__run_row {
   int64_t ref;

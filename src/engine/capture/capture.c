@@ -131,7 +131,7 @@ int rp__capture_make(rp_session *s, int64_t end_ms, bool crash_recovered, const 
   ret->row.crash_recovered = crash_recovered;
   RP_AUTOFREE char *root = rp__meta_root(session.meta);
   rp__session_row_done(&session);
-  rc = build_parts(s, end_ms, root, words, &parts, err);
+  rc = build_parts(s, end_ms, s->view ? s->view->root : root, words, &parts, err);
   if (!rc) {
     for (int i = 0; i < RP_PARTS_MAX; i++) ret->row.part[i] = RP_TAKE(parts.json[i]);
     ret->row.dropped = RP_TAKE(parts.dropped);

@@ -169,15 +169,15 @@ struct scope_look {
   struct rp__session_row rows[START_LOOK];
   struct rp__quiet quiet[START_LOOK];
   rp_session *views[START_LOOK];
-  size_t n;
+  size_t found, n; /* rows; of these the first n are due */
 };
 
 static int on_possible(void *ctx, const struct rp__session_row *row)
 {
   struct scope_look *x = ctx;
   if (x->n == START_LOOK || !rp__abandon_possible(x->e, row, x->now)) return 0;
-  x->rows[x->n] = *row;
-  x->rows[x->n++].meta = NULL;
+  if (rp__session_row_copy(row, &x->rows[x->n])) return RP_E_NOMEM;
+  x->found = ++x->n;
   return 0;
 }
 
@@ -196,8 +196,10 @@ static int keep_due(struct scope_look *x, rp_error *err)
     if (reads[i].rc) continue;
     judge(x->e, &x->rows[i], &x->quiet[i]);
     if (!x->quiet[i].due) continue;
+    struct rp__session_row row = x->rows[due];
     x->quiet[due] = x->quiet[i];
     x->rows[due++] = x->rows[i];
+    x->rows[i] = row;
   }
   x->n = rc ? 0 : due;
   return rc;
@@ -228,5 +230,6 @@ void rp__abandon_scope(rp_engine *e, const char *scope, const struct rp__key *ke
     }
     rp__session_unref(x->views[i]);
   }
+  for (size_t i = 0; x && i < x->found; i++) rp__session_row_done(&x->rows[i]);
   if (rc) rp__log(&e->log, RP_LOG_DEBUG, "abandoned sessions of scope %s: %s", scope, why.message);
 }

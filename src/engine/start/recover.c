@@ -65,7 +65,7 @@ static int on_run(void *ctx, const struct rp__run_row *run)
   if (d.verdict.alive || d.row.damaged || l->n == RECOVER_MAX) return 0;
   if (!RP__ROOM(l->dead, l->n, l->cap)) return RP_E_NOMEM;
   d.run.session = NULL;
-  d.row.meta = NULL;
+  if (rp__session_row_copy(run->session, &d.row)) return RP_E_NOMEM;
   l->dead[l->n++] = d;
   return 0;
 }

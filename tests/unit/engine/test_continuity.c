@@ -211,6 +211,32 @@ static void test_crash_record(void **state)
   rig_end(s);
 }
 
+/* B-13: files are told as the project has them, also of one whose run was ended by others, at once or as abandoned. */
+static void test_crash_paths(void **state)
+{
+  static const int64_t away[] = {HOUR, 3 * DAY};
+  static const char *const scopes[] = {"soon", "late"};
+  struct rig *r = *state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(away); i++) {
+    rp_start_options o = {.scope = scopes[i], .meta = "{\"cwd\":\"/p/ferry\"}", .owner = RP_OWNER_SELF};
+    rp_session *s = NULL;
+    rp_error err = {0};
+    OK(rp_start(r->e, &o, &s, &err), err);
+    rig_put(s, "message", "{\"role\":\"user\",\"content\":\"teach it combined durations\"}");
+    rig_put(s, "tool",
+            "{\"call_id\":\"c1\",\"name\":\"Edit\",\"status\":\"intended\","
+            "\"input\":{\"file_path\":\"/p/ferry/src/duration.py\"}}");
+    rig_put(s, "tool", "{\"call_id\":\"c1\",\"name\":\"Edit\",\"status\":\"done\"}");
+    rp_session_free(s); /* without an end: what a crash looks like */
+    r->wall += away[i];
+    s = rig_start(r, scopes[i], NULL, RP_OWNER_SELF);
+    const char *brief = rig_start_get(s, "brief");
+    assert_non_null(strstr(brief, "src/duration.py"));
+    assert_null(strstr(brief, "/p/ferry"));
+    rig_end(s);
+  }
+}
+
 static int on_event(void *ctx, const rp_event_info *ev)
 {
   (void)ev;
@@ -709,6 +735,7 @@ int main(void)
       T(test_heard_once),
       T(test_task_done_elsewhere),
       T(test_crash_record),
+      T(test_crash_paths),
       T(test_continue),
       T(test_eleventh_pin),
       T(test_budget),
