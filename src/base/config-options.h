@@ -71,6 +71,7 @@ enum rp__local_rule { RP_LOCAL_ANY, RP_LOCAL_UID };
   X(BYTES, disk_budget, disk_budget, ALL, "", SCOPE,                                                                   \
     "size of the database above which the oldest ended sessions go (512M, 2G)")                                        \
   X(TEXT, emotions_file, emotions_file, ALL, "", SCOPE, "table of emotion events")                                     \
+  X(TEXT, cues_file, cues_file, ALL, "", SCOPE, "further words that the digest of a session goes by")                  \
   X(TEXT, key_file, key_file, ALL, "", SCOPE, "seals the scope with the key in this file")                             \
   X(TEXT, allowed_origins, allowed_origins, ALL, "", SCOPE_SERVER, "further origins the server accepts")               \
   X(TEXT, allowed_hosts, allowed_hosts, ALL, "", SCOPE_SERVER, "further host names the server accepts")                \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops that one start commits: the end of the previous run, the session, the lease, the event `restored`. */
-#include "engine/capture/emotions.h"
 #include "engine/capture/mirror.h"
+#include "engine/capture/user-tables.h"
 #include "engine/files.h"
 #include "engine/start/start.h"
 #include "engine/journal/open-streams.h"
@@ -98,18 +98,18 @@ static int add_event(struct rp__start *st, struct start_ops *b, const char *kind
   return 0;
 }
 
+static void warn_of_table(void *ctx, const char *option, const rp_error *why)
+{
+  rp__start_warn(ctx, option, why);
+}
+
 /* What the journal says about this start: nothing when there is nothing to say (a user's first event is seq 1). */
 static int add_events(struct rp__start *st, struct start_ops *b, rp_error *err)
 {
   bool goes_on = st->found && st->row.last_seq && st->facts.any_previous;
-  rp_error why = {0};
-  int rc = 0;
   b->plain[0] = RP_BUF(RESTORED_MAX);
-  if (rp__emotions_event(st->e, st->view, st->o->scope, &b->plain[0], &why)) {
-    rp__start_warn(st, "emotions_file", &why);
-    rp__buf_reset(&b->plain[0]);
-  }
-  rc = add_event(st, b, "session", err);
+  int rc = rp__user_tables_event(st->e, st->view, st->o->scope, warn_of_table, st, &b->plain[0], err);
+  if (rc == 0) rc = add_event(st, b, "session", err);
   if (rc) return rc;
   struct rp__buf *out = &b->plain[b->n_events];
   *out = RP_BUF(RESTORED_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares texts with the lists of cues. */
+/* Compares texts with the lists of cues, and reads a user's own. */
 #include "facets/digest/cues.h"
 
 #include "base/text.h"
@@ -7,6 +7,7 @@
 #include "json/text.h"
 
 #define SIGNS_MIN 20      /* bytes; a shorter line may well be signs alone */
+#define STEPS_MAX 20000   /* of one comparison with a pattern */
 #define LETTERS_OF_100 55 /* fewer letters among 100 characters: no prose */
 
 struct cue {
@@ -82,6 +83,42 @@ static bool stands_at(struct rp__str s, size_t at, struct rp__str phrase, bool g
   return !is_word_char(end) || rp__utf8_wide(end) || !is_word_char(next) || rp__utf8_wide(next);
 }
 
+/* A user's phrases are in the order of their lists and first bytes. */
+struct rp__cue_set {
+  struct cue *v;
+  size_t n;
+  struct rp__buf text; /* of the phrases, each with a NUL behind it */
+};
+
+static int by_place(const void *a, const void *b)
+{
+  const struct cue *x = a, *y = b;
+  if (x->list != y->list) return x->list < y->list ? -1 : 1;
+  int order = memcmp(x->text, y->text, RP_MIN(x->n, y->n));
+  return order ? order : (int)x->n - (int)y->n;
+}
+
+/* The first of a user's phrases that begin with that byte. */
+static const struct cue *own_first(rp__cues more, enum rp__cue_list list, char byte)
+{
+  size_t from = 0, to = more ? more->n : 0;
+  while (from < to) {
+    size_t mid = from + (to - from) / 2;
+    const struct cue *c = &more->v[mid];
+    if (c->list < list || (c->list == list && (uint8_t)c->text[0] < (uint8_t)byte))
+      from = mid + 1;
+    else
+      to = mid;
+  }
+  return more && from < more->n && more->v[from].list == list && more->v[from].text[0] == byte ? &more->v[from] : NULL;
+}
+
+static const struct cue *own_next(rp__cues more, const struct cue *c)
+{
+  const struct cue *next = c + 1;
+  return next < more->v + more->n && next->list == c->list && next->text[0] == c->text[0] ? next : NULL;
+}
+
 /* Bytes of the longest phrase of the list that stands at that byte; 0: none. */
 static size_t longest_at(rp__cues more, enum rp__cue_list list, struct rp__str s, size_t at)
 {
@@ -95,15 +132,8 @@ static size_t longest_at(rp__cues more, enum rp__cue_list list, struct rp__str s
       if (c->list == list && c->n > best && stands_at(s, at, (struct rp__str){c->text, c->n}, c->goes_on)) best = c->n;
     }
   }
-  if (more.n == 0) return best;
-  struct rp__json_iter it = {0};
-  struct rp__json own = rp__json_get(rp__json_trusted(more.p, more.n), rp__cue_list_names[list]), v;
-  while (own.type == RP_JSON_ARRAY && rp__json_next(own, &it, NULL, &v)) {
-    struct rp__str phrase = {v.p + 1, v.n - 2}; /* rp__cues_read writes no escapes */
-    bool goes_on = phrase.n > 1 && phrase.p[phrase.n - 1] == '*';
-    phrase.n -= goes_on;
-    if (phrase.n > best && stands_at(s, at, phrase, goes_on)) best = phrase.n;
-  }
+  for (const struct cue *c = own_first(more, list, s.p[at]); c; c = own_next(more, c))
+    if (c->n > best && stands_at(s, at, (struct rp__str){c->text, c->n}, c->goes_on)) best = c->n;
   return best;
 }
 
@@ -134,12 +164,166 @@ bool rp__cues_is(rp__cues more, enum rp__cue_list list, struct rp__str text)
   return longest_at(more, list, (struct rp__str){room, text.n}, 0) == text.n;
 }
 
+/* ---- a user's lists --------------------------------------------------------------------- */
+
+static bool is_entry(struct rp__str s, enum rp__cue_list list)
+{
+  bool says = false;
+  for (size_t i = 0; i < s.n; i++) {
+    if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f) return false;
+    says = says || !rp__is_in(s.p[i], list == RP_CUE_LOG_LINES ? "#~? " : "* ");
+  }
+  return says && s.n <= RP_CUE_MAX;
+}
+
+int rp__cues_new(struct rp__json lists, struct rp__cue_set **ret)
+{
+  RP_AUTOBUF struct rp__buf entry = RP_BUF(RP_CUES_BYTES);
+  struct rp__cue_set *set = NULL;
+  struct rp__json v;
+  size_t room = 0;
+  *ret = NULL;
+  if (lists.type != RP_JSON_OBJECT || lists.n > RP_CUES_BYTES) return 0;
+  for (size_t i = 0; i < lists.n; i++) room += lists.p[i] == ',' || lists.p[i] == '[';
+  set = calloc(1, sizeof *set);
+  if (!set) return RP_E_NOMEM;
+  set->text = RP_BUF(2 * RP_CUES_BYTES);
+  set->v = calloc(room + 1, sizeof *set->v);
+  /* Phrases are pointed to, so the text may not move. */
+  int rc = set->v && rp__buf_room(&set->text, lists.n + room + 1) ? 0 : RP_E_NOMEM;
+  for (size_t i = 0; i < RP_CUE_LISTS && rc == 0; i++) {
+    struct rp__json_iter it = {0};
+    struct rp__json own = rp__json_get(lists, rp__cue_list_names[i]);
+    while (rc == 0 && own.type == RP_JSON_ARRAY && rp__json_next(own, &it, NULL, &v)) {
+      rp__buf_reset(&entry);
+      if (v.type != RP_JSON_STRING || (rc = rp__json_text(v, &entry))) continue;
+      struct rp__str s = {entry.p ? entry.p : "", entry.n};
+      if (!is_entry(s, (enum rp__cue_list)i)) continue;
+      size_t at = set->text.n;
+      rp__cues_lower(s, &set->text);
+      bool goes_on = i != RP_CUE_LOG_LINES && s.p[s.n - 1] == '*';
+      set->v[set->n++] = (struct cue){set->text.p + at, (uint8_t)(s.n - goes_on), (uint8_t)i, goes_on};
+      set->text.n -= goes_on;
+      rp__buf_char(&set->text, '\0');
+    }
+  }
+  if (rc == 0) rc = set->text.err;
+  if (rc == 0 && set->n) {
+    qsort(set->v, set->n, sizeof *set->v, by_place);
+    *ret = set;
+    return 0;
+  }
+  rp__cues_free(set);
+  return rc;
+}
+
+void rp__cues_free(struct rp__cue_set *set)
+{
+  if (!set) return;
+  rp__buf_done(&set->text);
+  free(set->v);
+  free(set);
+}
+
+/* One entry of a file. */
+static int read_entry(struct rp__str s, enum rp__cue_list list, unsigned line, struct rp__jw *w, rp_error *err)
+{
+  char room[RP_CUE_MAX + 1];
+  struct rp__buf lower = RP_BUF_IN(room);
+  while (s.n && list != RP_CUE_LOG_LINES && s.p[s.n - 1] == ' ') s.n--;
+  while (s.n && list != RP_CUE_LOG_LINES && s.p[0] == ' ') s.p++, s.n--;
+  if (s.n == 0) return 0;
+  if (s.n > RP_CUE_MAX) return rp__fail(err, RP_E_CONFIG, "line %u: an entry has at most %d bytes", line, RP_CUE_MAX);
+  if (!is_entry(s, list))
+    return rp__fail(err, RP_E_CONFIG, "line %u: an entry needs letters or signs of its own", line);
+  rp__cues_lower(s, &lower);
+  rp__jw_strn(w, room, lower.n);
+  return 0;
+}
+
+static int read_section(struct rp__str line, unsigned number, size_t *ret, rp_error *err)
+{
+  const char *end = memchr(line.p, ']', line.n);
+  struct rp__str name = {line.p + 1, end ? (size_t)(end - line.p) - 1 : 0};
+  for (size_t i = 0; i < RP_CUE_LISTS; i++) {
+    if (strlen(rp__cue_list_names[i]) != name.n || memcmp(rp__cue_list_names[i], name.p, name.n) != 0) continue;
+    *ret = i;
+    return 0;
+  }
+  return rp__fail(err, RP_E_CONFIG, "line %u: there is no list of that name", number);
+}
+
+int rp__cues_read(struct rp__str ini, struct rp__buf *out, rp_error *err)
+{
+  struct rp__buf lists[RP_CUE_LISTS];
+  struct rp__jw w[RP_CUE_LISTS], all = RP_JW(out);
+  size_t list = RP_CUE_LISTS, from = out->n;
+  bool key = false;
+  int rc = rp__utf8_ok(ini.p, ini.n) ? 0 : rp__fail(err, RP_E_CONFIG, "the text is no UTF-8");
+  for (size_t i = 0; i < RP_CUE_LISTS; i++) {
+    lists[i] = RP_BUF(2 * RP_CUES_BYTES);
+    w[i] = RP_JW(&lists[i]);
+    rp__jw_array(&w[i]);
+  }
+  for (unsigned number = 1; rc == 0 && ini.n; number++) {
+    const char *end = memchr(ini.p, '\n', ini.n);
+    struct rp__str line = {ini.p, end ? (size_t)(end - ini.p) : ini.n};
+    ini.p += line.n + (end != NULL);
+    ini.n -= line.n + (end != NULL);
+    while (line.n && rp__is_in(line.p[line.n - 1], "\r\t ")) line.n--;
+    if (line.n == 0 || rp__is_in(line.p[0], ";#")) continue;
+    if (line.p[0] == '[') {
+      rc = read_section(line, number, &list, err);
+      key = false;
+      continue;
+    }
+    bool goes_on = line.p[0] == ' ' || line.p[0] == '\t';
+    const char *equals = goes_on ? NULL : memchr(line.p, '=', line.n);
+    if (list == RP_CUE_LISTS || (goes_on ? !key : !equals)) {
+      rc = rp__fail(err, RP_E_CONFIG, "line %u is neither 'key = entry | entry' nor a list's name in brackets", number);
+      continue;
+    }
+    key = true;
+    size_t skip = equals ? (size_t)(equals - line.p) + 1 : 0;
+    while (skip < line.n && rp__is_in(line.p[skip], " \t")) skip++;
+    line.p += skip;
+    line.n -= skip;
+    while (rc == 0 && line.n) {
+      const char *bar = memmem(line.p, line.n, " | ", 3);
+      size_t n = bar ? (size_t)(bar - line.p) : line.n;
+      rc = read_entry((struct rp__str){line.p, n}, (enum rp__cue_list)list, number, &w[list], err);
+      line.p += n + (bar ? 3 : 0);
+      line.n -= n + (bar ? 3 : 0);
+    }
+  }
+  rp__jw_object(&all);
+  for (size_t i = 0; i < RP_CUE_LISTS; i++) {
+    rp__jw_end_array(&w[i]);
+    if (rc == 0 && lists[i].err) rc = lists[i].err == RP_E_NOMEM ? rp__fail_nomem(err) : RP_E_TOO_LARGE;
+    if (rc == 0 && lists[i].n > 2) {
+      rp__jw_key(&all, rp__cue_list_names[i]);
+      rp__jw_raw(&all, lists[i].p, lists[i].n);
+    }
+    rp__buf_done(&lists[i]);
+  }
+  rp__jw_end_object(&all);
+  if (rc == 0 && out->err == RP_E_NOMEM) return rp__fail_nomem(err);
+  if (rc == RP_E_TOO_LARGE || (rc == 0 && (out->err || out->n - from > RP_CUES_BYTES)))
+    return rp__fail(err, RP_E_CONFIG, "the entries are longer than %zu bytes as JSON", RP_CUES_BYTES);
+  return rc;
+}
+
 /* ---- log lines ------------------------------------------------------------------------ */
 
-/* Whether the text begins as the pattern says; a run takes as little as it can. */
-static bool pattern_fits(const char *pattern, struct rp__str s, size_t at)
+/*
+ * Whether the text begins as the pattern says; a run takes as little as it can. A comparison ends after so many
+ * `steps`, because a pattern with many runs would try each length of each of them.
+ */
+static bool pattern_fits(const char *pattern, struct rp__str s, size_t at, unsigned *steps)
 {
   for (; *pattern; pattern++) {
+    if (*steps == 0) return false;
+    --*steps;
     bool number = *pattern == '#', word = *pattern == '?', any = *pattern == '~';
     if (!number && !word && !any) {
       if (at == s.n || rp__ascii_lower(s.p[at]) != *pattern) return false;
@@ -152,11 +336,17 @@ static bool pattern_fits(const char *pattern, struct rp__str s, size_t at)
       if (number ? !rp__is_digit(c) : word ? !rp__is_alnum(c) && c != '_' : (unsigned char)c <= ' ') break;
       run++;
       if ((number || word) && run < s.n && run - at < 128 && (number ? rp__is_digit(s.p[run]) : false)) continue;
-      if (pattern_fits(pattern + 1, s, run)) return true;
+      if (pattern_fits(pattern + 1, s, run, steps)) return true;
     }
     return false;
   }
   return true;
+}
+
+static bool begins_as(const char *pattern, struct rp__str line)
+{
+  unsigned steps = STEPS_MAX;
+  return pattern_fits(pattern, line, 0, &steps);
 }
 
 static bool is_letter(uint32_t c)
@@ -171,17 +361,10 @@ bool rp__cues_log_line(rp__cues more, struct rp__str line)
   for (size_t i = 0; i < RP_ARRAY_SIZE(log_patterns); i++) {
     const char *p = log_patterns[i];
     if (p[0] != '#' && p[0] != '~' && p[0] != '?' && p[0] != rp__ascii_lower(line.p[0])) continue;
-    if (pattern_fits(p, line, 0)) return true;
+    if (begins_as(p, line)) return true;
   }
-  struct rp__json_iter it = {0};
-  struct rp__json own = rp__json_get(rp__json_trusted(more.p, more.n), rp__cue_list_names[RP_CUE_LOG_LINES]), v;
-  while (more.n && own.type == RP_JSON_ARRAY && rp__json_next(own, &it, NULL, &v)) {
-    char pattern[128];
-    if (v.n - 2 >= sizeof pattern) continue;
-    memcpy(pattern, v.p + 1, v.n - 2);
-    pattern[v.n - 2] = '\0';
-    if (pattern_fits(pattern, line, 0)) return true;
-  }
+  for (size_t i = 0; more && i < more->n; i++)
+    if (more->v[i].list == RP_CUE_LOG_LINES && begins_as(more->v[i].text, line)) return true;
   size_t chars = 0, letters = 0;
   for (size_t at = 0; at < line.n; chars++) {
     letters += is_letter(char_at(line, at));

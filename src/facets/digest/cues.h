@@ -31,10 +31,17 @@ enum rp__cue_list {
 };
 extern const char *const rp__cue_list_names[RP_CUE_LISTS]; /* sections of a file, members of the settings */
 
-#define RP_CUES_BYTES 16384 /* of a user's lists as JSON */
+#define RP_CUES_BYTES ((size_t)16384) /* of a user's lists as JSON; longer ones are not taken */
+#define RP_CUE_MAX 120                /* bytes of one of their entries */
 
-/* Further lists: {"rules":["…"],…} as JSON; empty: none. */
-typedef struct rp__str rp__cues;
+/* A user's own lists; NULL: none. */
+typedef const struct rp__cue_set *rp__cues;
+/*
+ * Makes them from their JSON: {"rules":["…"],…}. The JSON may be anybody's, so what is no entry is left out; NULL when
+ * nothing is left. 0 or RP_E_NOMEM.
+ */
+RP_MUST_USE int rp__cues_new(struct rp__json lists, struct rp__cue_set **ret);
+void rp__cues_free(struct rp__cue_set *set);
 
 /* Identifies the built-in lists. A state of the digest may differ between two versions of them. */
 extern const char rp__cues_hash[];
@@ -51,7 +58,7 @@ bool rp__cues_is(rp__cues more, enum rp__cue_list list, struct rp__str text);
 /* Whether a line was printed by a program, by its beginning or because it has more signs than letters. */
 bool rp__cues_log_line(rp__cues more, struct rp__str line);
 
-/* Reads a file in the form of cues.ini; writes the JSON of the settings. RP_E_INVALID names the line. */
-RP_MUST_USE int rp__cues_read(const char *ini, struct rp__buf *out, rp_error *err);
+/* Reads a text in the form of cues.ini; appends the JSON that sessions keep. RP_E_CONFIG names the line. */
+RP_MUST_USE int rp__cues_read(struct rp__str ini, struct rp__buf *out, rp_error *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 static inline rp__cues rp__digest_cues(const struct rp__digest *d)
 {
-  return (rp__cues){d->cues.p ? d->cues.p : "", d->cues.n};
+  return d->own;
 }
 
 /* Work that events tell of (digest-work.c). 0 or RP_E_NOMEM. */

@@ -513,13 +513,24 @@ static int apply_message(struct rp__digest *d, const struct rp__event *ev)
   return apply_request(d, &b, ev);
 }
 
+static int set_cues(struct rp__digest *d, struct rp__json cues)
+{
+  struct rp__cue_set *own = NULL;
+  if (rp__cues_new(cues, &own)) return RP_E_NOMEM;
+  rp__cues_free(d->own);
+  d->own = own;
+  rp__buf_reset(&d->cues);
+  if (own) rp__buf_add(&d->cues, cues.p, cues.n);
+  return d->cues.err;
+}
+
+/* A null takes the user's cues away; what is no table, or too long, changes nothing. */
 static int apply_settings(struct rp__digest *d, struct rp__json body)
 {
-  struct rp__json cues = rp__json_get(rp__json_get(body, "settings"), "cues");
-  if (cues.type != RP_JSON_OBJECT || cues.n > RP_CUES_BYTES) return 0;
-  rp__buf_reset(&d->cues);
-  rp__buf_add(&d->cues, cues.p, cues.n);
-  return d->cues.err;
+  struct rp__json settings = rp__json_get(body, "settings"), cues = rp__json_get(settings, "cues");
+  bool cleared = settings.type == RP_JSON_NULL || cues.type == RP_JSON_NULL;
+  if (!cleared && (cues.type != RP_JSON_OBJECT || cues.n > RP_CUES_BYTES)) return 0;
+  return set_cues(d, cleared ? (struct rp__json){0} : cues);
 }
 
 static int digest_apply(void *state, const struct rp__event *ev)
@@ -570,6 +581,7 @@ void rp__digest_done(struct rp__digest *d)
   rp__buf_done(&d->head);
   rp__buf_done(&d->tail);
   rp__buf_done(&d->cues);
+  rp__cues_free(d->own);
   rp__buf_done(&d->root);
   rp__buf_done(&d->scratch);
 }
@@ -693,8 +705,7 @@ int rp__digest_load(struct rp__digest *d, struct rp__json v, rp_error *err)
   d->streaming = rp__json_get(v, "streaming").type == RP_JSON_TRUE;
   if (cues.type == RP_JSON_NONE) return 0;
   if (cues.type != RP_JSON_OBJECT || cues.n > RP_CUES_BYTES) return corrupt(err, "digest.cues");
-  rp__buf_add(&d->cues, cues.p, cues.n);
-  return d->cues.err ? rp__fail_nomem(err) : 0;
+  return set_cues(d, cues) ? rp__fail_nomem(err) : 0;
 }
 
 static int digest_load(void *state, struct rp__json v, rp_error *err)

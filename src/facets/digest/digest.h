@@ -58,8 +58,9 @@ struct rp__digest {
   int64_t message;           /* of its stream's message: a hash of its id */
   bool streaming;            /* it goes on */
 
-  struct rp__buf cues; /* the user's own, as JSON */
-  struct rp__buf root; /* of a record: the folder that paths are told relative to */
+  struct rp__buf cues;     /* the user's own, as JSON … */
+  struct rp__cue_set *own; /* … and made from it */
+  struct rp__buf root;     /* of a record: the folder that paths are told relative to */
 
   struct rp__buf scratch; /* kept between events so that one costs no allocation; no part of the state */
 };
