@@ -5,7 +5,7 @@
 #include "facets/merge.h"
 #include "facets/table.h"
 
-#define SETTINGS_MAX ((size_t)64 * 1024) /* a table of emotions and lists of cues are among them */
+#define SETTINGS_MAX ((size_t)48 * 1024) /* a table of emotions and lists of cues are among them */
 #define META_MAX ((size_t)16 * 1024)
 
 struct settings {

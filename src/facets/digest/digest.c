@@ -595,7 +595,7 @@ bool rp__digest_empty(const struct rp__digest *d)
 {
   for (size_t i = 0; i < RP_ARRAY_SIZE(lists); i++)
     if (list_of(d, i)->count) return false;
-  return d->n_calls == 0 && d->said_seq == 0 && d->cues.n == 0 && d->turn == RP_END_OPEN;
+  return d->n_calls == 0 && d->n_todos == 0 && d->said_seq == 0 && d->cues.n == 0 && d->turn == RP_END_OPEN;
 }
 
 static bool digest_empty(const void *state)

@@ -7,6 +7,8 @@
 
 #include "../../lib/dice.h"
 #include "core/snapshot.h"
+#include "facets/digest/digest.h"
+#include "random_coding.h"
 #include "random_life.h"
 #include "random_work.h"
 
@@ -82,12 +84,13 @@ static void journal_fill(struct journal *j, struct dice *d)
   j->n = (size_t)dice_below(d, EVENTS_MAX) + 1;
   for (size_t i = 0; i < j->n; i++) {
     struct rp__buf b = RP_BUF(SAVED_MAX);
-    switch (dice_below(d, 24)) {
+    switch (dice_below(d, 36)) {
     case 0 ... 3: j->kinds[i] = RP_KIND_TOOL, random_tool(d, &b); break;
     case 4 ... 6: j->kinds[i] = RP_KIND_MESSAGE, random_message(d, &b); break;
     case 7: j->kinds[i] = RP_KIND_USAGE, random_usage(d, &b); break;
     case 8: j->kinds[i] = RP_KIND_RESTORED, random_restart(d, (int64_t)i + 1, &b); break;
     case 10 ... 17: j->kinds[i] = random_work(d, &b); break;
+    case 24 ... 35: j->kinds[i] = random_coding(d, &b); break;
     case 18 ... 23: random_life(d, &j->kinds[i], &b); break;
     default: j->kinds[i] = (enum rp__kind)dice_below(d, RP_KIND_RUNTIME), random_tool(d, &b); break;
     }
@@ -131,8 +134,12 @@ static void law_holds(const struct journal *j)
     RP_AUTOFOLD struct rp__fold *f = load(&cut);
     replay(j, f, (int64_t)j->n);
     save(f, &got);
-    if (got.n != want.n || memcmp(got.p, want.p, want.n) != 0)
-      fail_msg("cut at %d of %zu:\n%.2000s\nis not\n%.2000s", (int)at, j->n, got.p, want.p);
+    size_t same = 0;
+    while (same < got.n && same < want.n && got.p[same] == want.p[same]) same++;
+    if (same < got.n || same < want.n) {
+      same = same > 300 ? same - 300 : 0;
+      fail_msg("cut at %d of %zu:\n%.600s\nis not\n%.600s", (int)at, j->n, got.p + same, want.p + same);
+    }
   }
 }
 
@@ -203,6 +210,51 @@ static void in_long_work(void **state)
   assert_string_equal(a.p, b.p);
 }
 
+/* The same with a coding session, which fills the lists of the digest; each of them was full of something. */
+static void in_long_coding(void **state)
+{
+  (void)state;
+  struct dice d = dice_new();
+  RP_AUTOFOLD struct rp__fold *all = fold_new();
+  struct rp__fold *hops = fold_new();
+  RP_AUTOBUF struct rp__buf a = RP_BUF(SAVED_MAX), b = RP_BUF(SAVED_MAX), body = RP_BUF(SAVED_MAX);
+  size_t most[8] = {0}, ends[RP_ENDS] = {0}, doubts = 0, streams = 0, own = 0, go_ons = 0;
+  for (int i = 0; i < 4000; i++) {
+    rp__buf_reset(&body);
+    enum rp__kind kind = random_coding(&d, &body);
+    tell(all, kind, body.p);
+    tell(hops, kind, body.p);
+    const struct rp__digest *g = rp__digest_of(all);
+    const struct rp__rows *rows[] = {&g->requests, &g->files,    &g->commands, &g->commits,
+                                     &g->todos,    &g->declined, &g->rules,    &g->calls};
+    for (size_t k = 0; k < RP_ARRAY_SIZE(rows); k++) most[k] = RP_MAX(most[k], rows[k]->count);
+    for (size_t k = 0; k < g->calls.count; k++) doubts += (g->calls.v[k]->flags & RP_CALL_DOUBT) != 0;
+    streams += g->streaming;
+    own += g->own != NULL;
+    if (g->requests.count) {
+      RP_AUTOBUF struct rp__buf room = RP_BUF(SAVED_MAX);
+      struct rp__digest_request r;
+      assert_int_equal(rp__digest_request(g, g->requests.count - 1, &room, &r), 0);
+      ends[r.end]++;
+      go_ons += r.go_on;
+    }
+    if (dice_below(&d, 40)) continue;
+    assert_sound(hops);
+    save(hops, &b);
+    rp__fold_free(hops);
+    hops = load(&b);
+  }
+  save(all, &a);
+  save(hops, &b);
+  rp__fold_free(hops);
+  assert_string_equal(a.p, b.p);
+  for (size_t k = 0; k < RP_ARRAY_SIZE(most); k++)
+    if (most[k] < 2) fail_msg("list %zu of the digest never had more than %zu rows", k, most[k]);
+  for (size_t k = 0; k < RP_ENDS; k++)
+    if (!ends[k]) fail_msg("no request ended as '%s'", rp__request_end_words[k]);
+  assert_true(doubts && streams && own && go_ons);
+}
+
 /* 4 MiB in all, and a snapshot has room for them. */
 static void the_bounds_add_up(void **state)
 {
@@ -242,6 +294,7 @@ int main(void)
       cmocka_unit_test(at_every_cut_of_random_journals),
       cmocka_unit_test(in_a_long_journal),
       cmocka_unit_test(in_long_work),
+      cmocka_unit_test(in_long_coding),
       cmocka_unit_test(the_bounds_add_up),
       cmocka_unit_test(a_deep_body_survives_a_snapshot),
   };
