@@ -264,15 +264,17 @@ static struct rp__str commit_subject(struct rp__str command)
   if (at) at = memmem(at, (size_t)(end - at), " -m", 3);
   if (!at) return (struct rp__str){0};
   at += 3;
-  while (at < end && (*at == ' ' || *at == '"' || *at == '\'' || *at == '=')) at++;
+  while (at < end && (*at == ' ' || *at == '=')) at++;
+  char quote = at < end && (*at == '"' || *at == '\'') ? *at++ : ' ';
   if (end - at > 2 && memcmp(at, "$(", 2) == 0) {
     at = memmem(at, (size_t)(end - at), heredoc, 2);
     at = at ? memchr(at, '\n', (size_t)(end - at)) : NULL;
     if (!at) return (struct rp__str){0};
     at++;
+    quote = '\n';
   }
   const char *stop = at;
-  while (stop < end && *stop != '"' && *stop != '\n') stop++;
+  while (stop < end && *stop != quote && *stop != '\n') stop += *stop == '\\' && quote == '"' && end - stop > 1 ? 2 : 1;
   return (struct rp__str){at, (size_t)(stop - at)};
 }
 

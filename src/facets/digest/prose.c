@@ -266,6 +266,30 @@ bool rp__is_question(struct rp__str text)
   return c == '?' || c == 0xff1f;
 }
 
+/* "12.": the number of a list's item. */
+static bool is_number(struct rp__str s)
+{
+  size_t n = 0;
+  s = trim(s);
+  while (n < s.n && rp__is_digit(s.p[n])) n++;
+  return n && n + 1 == s.n && s.p[n] == '.';
+}
+
+/* Whether a text ends with letters that have a dot each: "z.B.", "e.g.", "т.е.". */
+static bool ends_with_initials(struct rp__str s)
+{
+  size_t initials = 0;
+  while (s.n && s.p[s.n - 1] == '.') {
+    s.n--;
+    uint32_t c = last_char(s);
+    if (c < 'A' || (c < 0x80 && rp__is_digit((char)c)) || (c > 0x52f && c != 0)) return false;
+    do s.n--;
+    while (s.n && rp__is_continuation(s.p[s.n]));
+    initials++;
+  }
+  return initials > 1 && (s.n == 0 || is_blank(last_char(s)) || s.p[s.n - 1] == '(');
+}
+
 bool rp__sentences_next(struct rp__sentences *s, struct rp__str *ret)
 {
   while (s->rest.n) {
@@ -274,7 +298,9 @@ bool rp__sentences_next(struct rp__sentences *s, struct rp__str *ret)
       uint32_t c = char_at(s->rest, at);
       at += char_len(s->rest, at);
       if (c == '\n' || ends_wide(c)) break;
-      if (ends_sentence(c) && (at == s->rest.n || is_blank(char_at(s->rest, at)))) break;
+      if (!ends_sentence(c) || (at < s->rest.n && !is_blank(char_at(s->rest, at)))) continue;
+      struct rp__str so_far = {s->rest.p, at};
+      if (c != '.' || (!ends_with_initials(so_far) && !is_number(so_far))) break;
     }
     *ret = trim_item((struct rp__str){s->rest.p, at});
     s->rest.p += at;

@@ -13,13 +13,13 @@ static inline const char *coding_id(struct dice *d)
 
 static inline const char *coding_path(struct dice *d)
 {
-  return WORK(d, "/home/ada/nova/src/main.c", "/home/ada/nova/src/\\u00fcber.c", "README.md", "C:\\\\nova\\\\a.ts",
-              "/home/ada/nova/a/b/c/d/e/f/g/h.rs", "");
+  return WORK(d, "/srv/ada/nova/src/main.c", "/srv/ada/nova/src/\\u00fcber.c", "README.md", "C:\\\\nova\\\\a.ts",
+              "/srv/ada/nova/a/b/c/d/e/f/g/h.rs", "");
 }
 
 static inline const char *coding_command(struct dice *d)
 {
-  return WORK(d, "make test", "cd /home/ada/nova && make test 2>&1 | tail -5", "make test -k", "npm run build",
+  return WORK(d, "make test", "cd /srv/ada/nova && make test 2>&1 | tail -5", "make test -k", "npm run build",
               "ls -la", "git commit -m 'parser: reads tabs'",
               "git commit -m \\\"$(cat <<'EOF'\\nlexer: counts lines\\nEOF\\n)\\\"", "cargo build --release",
               "python3 \\u00e4.py\\n\\u0000", "");
@@ -94,7 +94,7 @@ static inline void random_call(struct dice *d, struct rp__buf *b)
     return;
   case 3:
     rp__buf_printf(
-        b, "\"name\":\"shell\",\"input\":{\"command\":[\"bash\",\"-lc\",\"%s\"],\"workdir\":\"/home/ada\"}",
+        b, "\"name\":\"shell\",\"input\":{\"command\":[\"bash\",\"-lc\",\"%s\"],\"workdir\":\"/srv/ada\"}",
         WORK(d, "make test", "apply_patch <<'EOF'\\n*** Begin Patch\\n*** Delete File: old.c\\n*** End Patch\\nEOF"));
     return;
   case 4:
@@ -128,7 +128,7 @@ static inline void random_call(struct dice *d, struct rp__buf *b)
                    WORK(d, "edit", "execute", "delete", "move", "read", "other"), coding_path(d));
     return;
   case 11:
-    rp__buf_printf(b, "\"name\":\"%s\",\"input\":{\"pattern\":\"TODO\",\"path\":\"%s\"}",
+    rp__buf_printf(b, "\"name\":\"%s\",\"input\":{\"pattern\":\"main\",\"path\":\"%s\"}",
                    WORK(d, "Grep", "mcp__files__search", "Read"), coding_path(d));
     return;
   default: rp__buf_printf(b, "\"name\":\"%s\"", WORK(d, "Bash", "Edit", "shell")); return;

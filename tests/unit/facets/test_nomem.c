@@ -4,6 +4,7 @@
 
 #include "../core/alloc_fault.h"
 #include "core/snapshot.h"
+#include "facets/digest/cues.h"
 #include "facets/emotion/emotions.h"
 
 static const struct {
@@ -46,6 +47,28 @@ static const struct {
     {RP_KIND_QUESTION, "{\"id\":1,\"status\":\"pending\"}"},
     {RP_KIND_PROVIDER, "{\"type\":\"t\",\"config\":{\"a\":1},\"metadata\":{\"a\":1}}"},
     {RP_KIND_PROVIDER, "{\"type\":\"t\",\"config\":{\"b\":1},\"metadata\":{\"b\":1}}"},
+    {RP_KIND_SESSION, "{\"settings\":{\"cues\":{\"rules\":[\"hush\",\"psst*\"],\"log lines\":[\"<#>\"]}}}"},
+    {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"Fix the login, hush. Always use tabs.\\n<12>log\"}"},
+    {RP_KIND_MESSAGE, "{\"role\":\"assistant\",\"content\":\"It works:\\n- a point\\n\\nShall I commit?\"}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"e\",\"name\":\"Edit\",\"status\":\"done\",\"input\":{\"file_path\":\"a.c\"}}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"e\",\"name\":\"apply_patch\",\"status\":\"running\",\"input\":"
+                   "{\"input\":\"*** Begin Patch\\n*** Add File: b.c\\n\"}}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"e\",\"name\":\"apply_patch\",\"status\":\"done\"}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"r\",\"name\":\"Bash\",\"status\":\"running\",\"input\":{\"command\":\"make\"}}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"r\",\"name\":\"Bash\",\"status\":\"failed\",\"output\":\"error: no rule\"}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"g\",\"name\":\"shell\",\"status\":\"running\",\"input\":"
+                   "{\"command\":[\"bash\",\"-lc\",\"git commit -m x\"]}}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"g\",\"name\":\"shell\",\"status\":\"done\",\"output\":\"[main 1a2b3c4] x\"}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"q\",\"name\":\"ask_user\",\"status\":\"running\",\"input\":{\"question\":\"P?\"}}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"q\",\"name\":\"ask_user\",\"status\":\"done\",\"output\":\"8081\"}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"t\",\"name\":\"TaskCreate\",\"status\":\"done\",\"input\":{\"subject\":\"s\"}}"},
+    {RP_KIND_TODO, "{\"items\":[{\"content\":\"port\",\"status\":\"pending\"}]}"},
+    {RP_KIND_APPROVAL, "{\"id\":\"d\",\"status\":\"pending\",\"acp\":{\"toolCall\":{\"title\":\"rm x\",\"kind\":"
+                       "\"execute\"}}}"},
+    {RP_KIND_APPROVAL, "{\"id\":\"d\",\"status\":\"denied\"}"},
+    {RP_KIND_TOOL, "{\"call_id\":\"w\",\"name\":\"Bash\",\"status\":\"running\",\"input\":{\"command\":\"sleep 9\"}}"},
+    {RP_KIND_MESSAGE, "{\"role\":\"user\",\"content\":\"no, go on with the login\"}"},
+    {RP_KIND_TURN, "{\"status\":\"cancelled\"}"},
     {RP_KIND_PERSON, "{\"name\":\"p\"}"},
     {RP_KIND_PERSON, "{\"name\":\"q\"}"},
 };
@@ -109,12 +132,26 @@ static int emotions_file(void)
   return rc ? rc : rp__emotions_finish(b, &json, &err);
 }
 
+static int cues_file(void)
+{
+  static const char ini[] = "[rules]\nnl = altijd | nooit*\n[go on]\nnl = ga door\n";
+  RP_AUTOBUF struct rp__buf json = RP_BUF(SAVED_MAX);
+  struct rp__cue_set *set = NULL;
+  rp_error err = {0};
+  int rc = rp__cues_read(rp__str(ini), &json, &err);
+  assert_int_equal(rc, err.code);
+  if (rc == 0) rc = rp__cues_new(rp__json_trusted(json.p, json.n), &set);
+  rp__cues_free(set);
+  return rc;
+}
+
 static void every_allocation_may_fail(void **state)
 {
   (void)state;
   assert_true(alloc_enumerate(live, RP_E_NOMEM) > 60);
   assert_true(alloc_enumerate(take_over, RP_E_NOMEM) > 5);
   assert_true(alloc_enumerate(emotions_file, RP_E_NOMEM) > 3);
+  assert_true(alloc_enumerate(cues_file, RP_E_NOMEM) > 3);
 }
 
 static void showing_needs_memory_too(void **state)
