@@ -32,7 +32,7 @@ enum rp__cue_list {
 extern const char *const rp__cue_list_names[RP_CUE_LISTS]; /* sections of a file, members of the settings */
 
 #define RP_CUES_BYTES ((size_t)12 * 1024) /* of a user's lists as JSON; longer ones are not taken */
-#define RP_CUE_MAX 120                /* bytes of one of their entries */
+#define RP_CUE_MAX 120                    /* bytes of one of their entries */
 
 /* A user's own lists; NULL: none. */
 typedef const struct rp__cue_set *rp__cues;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
 /* Sentences of developers by list of cues: true, the list has a phrase in it; false, it has none. */
 
 /* rules, anywhere in a sentence */

@@ -226,13 +226,31 @@ static void paths_are_told_relative_to_the_project(void **state)
     const char *path, *root, *want;
     bool home;
   } paths[] = {
-      {"/home" "/ada/nova/src/a.c", "/home" "/ada/nova", "src/a.c", false},
-      {"/home" "/ada/nova2/a.c", "/home" "/ada/nova", "nova2/a.c", true},
-      {"/home" "/ada/nova", "/home" "/ada/nova", "nova", true},
+      {"/home"
+       "/ada/nova/src/a.c",
+       "/home"
+       "/ada/nova",
+       "src/a.c", false},
+      {"/home"
+       "/ada/nova2/a.c",
+       "/home"
+       "/ada/nova",
+       "nova2/a.c", true},
+      {"/home"
+       "/ada/nova",
+       "/home"
+       "/ada/nova",
+       "nova", true},
       {"/Users/zoë/werk/a.c", "", "werk/a.c", true},
       {"/srv/项目/a.c", "/srv/项目", "a.c", false},
-      {"/srv/a.c", "/home" "/ada/nova", "/srv/a.c", false},
-      {"a.c", "/home" "/ada/nova", "a.c", false},
+      {"/srv/a.c",
+       "/home"
+       "/ada/nova",
+       "/srv/a.c", false},
+      {"a.c",
+       "/home"
+       "/ada/nova",
+       "a.c", false},
   };
   (void)state;
   for (size_t i = 0; i < RP_ARRAY_SIZE(paths); i++) {

@@ -34,7 +34,6 @@ static const struct {
   const char *text;
   bool takes;
 } cue_examples[] = {
-/* clang-format off */
 #include "cue-examples.h"
     /* clang-format on */
 };
