@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clang-format off */
 /* Sentences of developers by list of cues: true, the list has a phrase in it; false, it has none. */
+/* clang-format off */
 
 /* rules, anywhere in a sentence */
 {RP_CUE_RULES, false, "Always run the linter before you commit.", true},
