@@ -360,7 +360,14 @@ static void todos_made_one_by_one_are_closed_by_their_number(void **state)
   assert_int_equal(d->todos.count, 2);
   assert_cell(&d->todos, 0, RP_TODO_TEXT, "Escribir las pruebas");
   assert_cell(&d->todos, 1, RP_TODO_ID, "3");
+  RP_AUTOFOLD struct rp__fold *closed = fold_new(), *back = NULL;
   RP_AUTOBUF struct rp__buf doc = RP_BUF(SAVED_MAX);
+  call(closed, "TaskCreate", "{\"subject\":\"Only one\"}", "done", "");
+  call(closed, "TaskUpdate", "{\"taskId\":\"1\",\"status\":\"completed\"}", "done", "");
+  save(closed, &doc);
+  back = load(&doc); /* the number goes on over a snapshot */
+  call(back, "TaskCreate", "{\"subject\":\"Another\"}", "done", "");
+  assert_cell(&digest_of(back)->todos, 0, RP_TODO_ID, "2");
   show(f, &doc);
   assert_null(strstr(doc.p, "\"pending_tasks\"")); /* they are no tasks of X-05 */
 }
@@ -471,6 +478,19 @@ static void rules_are_whole_sentences(void **state)
     ask(f, prompts[i].prompt); /* said again, it stands there once */
     assert_int_equal(digest_of(f)->rules.count, 1);
   }
+}
+
+static void own_cues_come_and_go_with_the_settings(void **state)
+{
+  (void)state;
+  RP_AUTOFOLD struct rp__fold *f = fold_new();
+  tell(f, RP_KIND_SESSION, "{\"settings\":{\"cues\":{\"rules\":[\"altijd\"]},\"other\":1}}");
+  tell(f, RP_KIND_SESSION, "{\"settings\":{\"other\":2}}");
+  ask(f, "Schrijf altijd eerst een test.");
+  assert_int_equal(digest_of(f)->rules.count, 1);
+  tell(f, RP_KIND_SESSION, "{\"settings\":{\"cues\":null}}");
+  ask(f, "Schrijf altijd daarna de code.");
+  assert_int_equal(digest_of(f)->rules.count, 1);
 }
 
 static void answers_to_the_agents_questions_are_decisions(void **state)
@@ -595,6 +615,7 @@ int main(void)
       cmocka_unit_test(a_declined_tool_has_what_was_said_instead),
       cmocka_unit_test(what_ran_when_the_run_stopped_is_in_doubt_not_declined),
       cmocka_unit_test(rules_are_whole_sentences),
+      cmocka_unit_test(own_cues_come_and_go_with_the_settings),
       cmocka_unit_test(answers_to_the_agents_questions_are_decisions),
       cmocka_unit_test(a_digest_of_other_cues_is_loaded_and_goes_on),
       cmocka_unit_test(hostile_sessions_stay_within_the_bound),
