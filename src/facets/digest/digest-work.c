@@ -388,7 +388,7 @@ static int todo_tool(struct rp__digest *d, struct rp__str name, struct rp__json 
 
 static int declined(struct rp__digest *d, struct rp__json what, enum does does, struct rp__str said, int64_t at_ms)
 {
-  RP_AUTOBUF struct rp__buf text = RP_BUF(2048), line = RP_BUF(1024), why = RP_BUF(1024), had = RP_BUF(1024);
+  RP_AUTOBUF struct rp__buf text = RP_BUF(2048), line = RP_BUF(1024), why = RP_BUF(1024);
   if (rp__json_text(what, &text)) return RP_E_NOMEM;
   struct rp__str s = {text.p ? text.p : "", text.n};
   rp__prose_clip(does == DOES_RUN ? bare_command(s) : s, LINE_WIDTH, &line);
