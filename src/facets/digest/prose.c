@@ -491,14 +491,17 @@ void rp__prose_answer(rp__cues more, struct rp__str answer, size_t max, struct r
   rp__prose_plain(answer, &plain);
   struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
   struct rp__str s, any = {0}, last = {0}, before = {0}, question = {0};
+  bool listed = false; /* the points of a list are told, and come as sentences again */
   while (rp__sentences_next(&all, &s)) {
     bool asks = rp__is_question(s);
     if (!any.n) any = s;
     /* A first sentence that is short has the next ones beside it. */
-    if (!asks && rp__prose_width((struct rp__str){told.p, told.n}) < SHORT_WIDTH && tells_something(more, s)) {
+    bool shorter = !listed && rp__prose_width((struct rp__str){told.p, told.n}) < SHORT_WIDTH;
+    if (!asks && shorter && tells_something(more, s)) {
+      listed = ends_with_colon(s);
       if (told.n) rp__buf_char(&told, ' ');
       rp__buf_add(&told, s.p, s.n);
-      if (ends_with_colon(s)) add_items(all.rest, &told);
+      if (listed) add_items(all.rest, &told);
     }
     /* A question counts while no more than a sentence or two follow it. */
     if (asks) {

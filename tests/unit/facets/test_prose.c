@@ -230,9 +230,9 @@ static void an_answer_is_its_first_sentence_and_a_question(void **state)
     const char *answer, *want;
   } answers[] = {
       {"Done! The upload is retried three times. I also wrote a test for it and ran the whole suite twice.",
-       "The upload is retried three times."},
+       "The upload is retried three times. I also wrote a test for it and ran the whole suite twice."},
       {"The cache lies on disk now. Tests pass. Should I commit it?",
-       "The cache lies on disk now. … «Should I commit it?»"},
+       "The cache lies on disk now. … «Tests pass. Should I commit it?»"},
       {"Perfekt! Der Cache liegt jetzt auf der Platte. Soll ich committen?",
        "Der Cache liegt jetzt auf der Platte. … «Soll ich committen?»"},
       {"Terminé. Le cache est maintenant sur le disque. Veux-tu que je fasse le commit ?",
@@ -253,7 +253,9 @@ static void an_answer_is_its_first_sentence_and_a_question(void **state)
       {"Is the port free? I checked, and it is. Nothing listens there, neither on IPv4 nor on IPv6, and the firewall "
        "lets "
        "it pass on both machines that I could reach; the third did not answer my ping, so look there yourself.",
-       "Is the port free?"},
+       "I checked, and it is. Nothing listens there, neither on IPv4 nor on IPv6, and the firewall lets it pass on "
+       "both "
+       "machines that I could reach; the third did not answer my ping, so look there yourself."},
   };
   (void)state;
   wrong = 0;
