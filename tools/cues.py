@@ -54,9 +54,12 @@ def main():
         out.write("};\nstatic const uint16_t cue_buckets[] = {\n    ")
         out.write(", ".join(str(sum(c[0] < b for c in cues)) for b in range(BUCKETS + 1)))
         out.write("\n};\nstatic const char *const log_patterns[] = {\n")
-        for entry in lists["log lines"]:
-            out.write(f"    {literal(entry.encode())},\n")
-        out.write("};\n")
+        patterns = sorted((e.encode() for e in lists["log lines"]), key=lambda e: e[0])
+        for entry in patterns:
+            out.write(f"    {literal(entry)},\n")
+        out.write("};\nstatic const uint16_t log_buckets[] = {\n    ")
+        out.write(", ".join(str(sum(e[0] < b for e in patterns)) for b in range(257)))
+        out.write("\n};\n")
         digest = hashlib.blake2b(repr(sorted(lists.items())).encode(), digest_size=8).hexdigest()
         out.write(f'#define CUES_HASH "{digest}"\n')
 

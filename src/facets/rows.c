@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "json/scan.h"
 
 #define NUMBER_RAW_MAX 32 /* longer numbers are written anew */
 #define MEMBER_EXTRA 4    /* quotes, colon and comma around a name */
@@ -48,6 +49,9 @@ static size_t clip_spelled(struct rp__str text, size_t max)
 {
   size_t cost = 2, i = 0;
   for (; i < text.n; i++) {
+    for (; text.n - i >= 8 && cost + 8 <= max && rp__json_plain(text.p + i, text.p + i + 8) == text.p + i + 8; i += 8)
+      cost += 8;
+    if (i == text.n) break;
     cost += spelled_byte((unsigned char)text.p[i]);
     if (cost > max) return rp__text_clip(text.p, i);
   }

@@ -4,10 +4,12 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "json/scan.h"
 #include "json/text.h"
 
 #define SIGNS_MIN 20      /* bytes; a shorter line may well be signs alone */
 #define STEPS_MAX 20000   /* of one comparison with a pattern */
+#define RUN_MAX 128       /* bytes that a sign of a pattern stands for */
 #define LETTERS_OF_100 55 /* fewer letters among 100 characters: no prose */
 
 struct cue {
@@ -43,25 +45,35 @@ const char *const rp__cue_list_names[RP_CUE_LISTS] = {
 
 void rp__cues_lower(struct rp__str text, struct rp__buf *out)
 {
+  char *from = text.n ? rp__buf_room(out, text.n) : NULL, *to = from; /* it does not grow */
+  if (!from) return;
   for (const char *at = text.p, *end = text.p + text.n; at < end;) {
+    if ((signed char)*at >= 0) {
+      *to++ = rp__ascii_lower(*at++);
+      continue;
+    }
     unsigned n = rp__utf8_len(at, end);
-    uint32_t c = n > 1 ? rp__utf8_value(at, n) : (uint8_t)*at;
-    if (n <= 1)
-      rp__buf_char(out, rp__ascii_lower(*at));
-    else if (n == 2 && rp__utf8_lower(c) != c) {
-      c = rp__utf8_lower(c);
-      rp__buf_add(out, (char[]){(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f))}, 2);
-    } else if (c == 0x2019)
-      rp__buf_char(out, '\'');
-    else
-      rp__buf_add(out, at, n);
-    at += RP_MAX(n, 1u);
+    uint32_t c = n > 1 ? rp__utf8_value(at, n) : (uint8_t)*at, lower = n == 2 ? rp__utf8_lower(c) : c;
+    n = RP_MAX(n, 1u);
+    if (c == 0x2019) {
+      *to++ = '\'';
+    } else if (lower != c) {
+      *to++ = (char)(0xc0 | lower >> 6);
+      *to++ = (char)(0x80 | (lower & 0x3f));
+    } else {
+      memcpy(to, at, n);
+      to += n;
+    }
+    at += n;
   }
+  out->n += (size_t)(to - from);
+  out->p[out->n] = '\0';
 }
 
 /* The character that begins at a byte. */
-static uint32_t char_at(struct rp__str s, size_t at)
+static inline uint32_t char_at(struct rp__str s, size_t at)
 {
+  if (at < s.n && (signed char)s.p[at] >= 0) return (uint8_t)s.p[at];
   unsigned n = at < s.n ? rp__utf8_len(s.p + at, s.p + s.n) : 0;
   return n ? rp__utf8_value(s.p + at, n) : 0;
 }
@@ -156,12 +168,18 @@ size_t rp__cues_begin(rp__cues more, enum rp__cue_list list, struct rp__str lowe
   return lower.n ? longest_at(more, list, lower, 0) : 0;
 }
 
-bool rp__cues_is(rp__cues more, enum rp__cue_list list, struct rp__str text)
+unsigned rp__cues_lists(rp__cues more, struct rp__str text)
 {
   char room[64];
-  if (text.n == 0 || text.n > sizeof room) return false;
+  unsigned found = 0;
+  if (text.n == 0 || text.n > sizeof room) return 0;
   for (size_t i = 0; i < text.n; i++) room[i] = rp__ascii_lower(text.p[i]);
-  return longest_at(more, list, (struct rp__str){room, text.n}, 0) == text.n;
+  unsigned b = ((uint8_t)room[0] * 31u + (text.n > 1 ? (uint8_t)room[1] : 0)) % (RP_ARRAY_SIZE(cue_buckets) - 1);
+  for (unsigned i = cue_buckets[b]; i < cue_buckets[b + 1]; i++)
+    if (cues[i].n == text.n && memcmp(cues[i].text, room, text.n) == 0) found |= 1u << cues[i].list;
+  for (unsigned list = 0; more && list < RP_CUE_LISTS; list++)
+    if (longest_at(more, (enum rp__cue_list)list, (struct rp__str){room, text.n}, 0) == text.n) found |= 1u << list;
+  return found;
 }
 
 /* ---- a user's lists --------------------------------------------------------------------- */
@@ -331,11 +349,11 @@ static bool pattern_fits(const char *pattern, struct rp__str s, size_t at, unsig
       continue;
     }
     size_t run = at;
-    while (run < s.n && run - at < 128) {
+    while (run < s.n && run - at < RUN_MAX) {
       char c = s.p[run];
       if (number ? !rp__is_digit(c) : word ? !rp__is_alnum(c) && c != '_' : (unsigned char)c <= ' ') break;
       run++;
-      if ((number || word) && run < s.n && run - at < 128 && (number ? rp__is_digit(s.p[run]) : false)) continue;
+      if ((number || word) && run < s.n && run - at < RUN_MAX && (number ? rp__is_digit(s.p[run]) : false)) continue;
       if (pattern_fits(pattern + 1, s, run, steps)) return true;
     }
     return false;
@@ -354,19 +372,57 @@ static bool is_letter(uint32_t c)
   return c < 0x80 ? rp__is_upper((char)c) || rp__is_lower((char)c) : is_word_char(c);
 }
 
+/* The characters of a line's first word, and the one behind it, as a pattern would have them. */
+struct first_word {
+  uint64_t has[4];
+};
+
+static struct first_word first_word(struct rp__str line)
+{
+  struct first_word w = {{0}};
+  for (size_t i = 0; i < line.n && i <= RUN_MAX; i++) {
+    uint8_t c = (uint8_t)rp__ascii_lower(line.p[i]);
+    w.has[c / 64] |= UINT64_C(1) << c % 64;
+    if (c <= ' ') break;
+  }
+  return w;
+}
+
+/* Whether a pattern that begins with that character fits. */
+static bool fits_from(char first, const struct first_word *w, struct rp__str line)
+{
+  bool sign = first == '~' || first == '#' || first == '?';
+  for (unsigned i = log_buckets[(uint8_t)first]; i < log_buckets[(uint8_t)first + 1]; i++) {
+    const char *p = log_patterns[i];
+    /* What follows a run of the first word is in it or directly behind it, so that most patterns need no search. */
+    uint8_t next = (uint8_t)p[1];
+    if (sign && next != '#' && next != '?' && !(w->has[next / 64] >> next % 64 & 1)) continue;
+    if (begins_as(p, line)) return true;
+  }
+  return false;
+}
+
 bool rp__cues_log_line(rp__cues more, struct rp__str line)
 {
   while (line.n && (unsigned char)line.p[0] <= ' ') line.p++, line.n--;
   if (line.n == 0) return false;
-  for (size_t i = 0; i < RP_ARRAY_SIZE(log_patterns); i++) {
-    const char *p = log_patterns[i];
-    if (p[0] != '#' && p[0] != '~' && p[0] != '?' && p[0] != rp__ascii_lower(line.p[0])) continue;
-    if (begins_as(p, line)) return true;
-  }
+  struct first_word word = first_word(line);
+  char first = rp__ascii_lower(line.p[0]);
+  if (fits_from(first, &word, line) || fits_from('~', &word, line)) return true;
+  if (rp__is_digit(first) && fits_from('#', &word, line)) return true;
+  if ((rp__is_alnum(first) || first == '_') && fits_from('?', &word, line)) return true;
   for (size_t i = 0; more && i < more->n; i++)
     if (more->v[i].list == RP_CUE_LOG_LINES && begins_as(more->v[i].text, line)) return true;
   size_t chars = 0, letters = 0;
   for (size_t at = 0; at < line.n; chars++) {
+    for (; line.n - at >= 8; at += 8) { /* eight of ASCII at once */
+      uint64_t x = rp__load8(line.p + at), lower = x | RP_BYTES(0x20);
+      if (x & RP_BYTES(0x80)) break;
+      uint64_t other = ((lower + RP_BYTES(0x7f - 'z')) | ~(lower + RP_BYTES(0x80 - 'a'))) & RP_BYTES(0x80);
+      letters += 8 - (size_t)__builtin_popcountll(other);
+      chars += 8;
+    }
+    if (at == line.n) break;
     letters += is_letter(char_at(line, at));
     at += RP_MAX(rp__utf8_len(line.p + at, line.p + line.n), 1u);
   }

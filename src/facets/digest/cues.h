@@ -52,8 +52,8 @@ void rp__cues_lower(struct rp__str text, struct rp__buf *out);
 bool rp__cues_in(rp__cues more, enum rp__cue_list list, struct rp__str lower);
 /* Bytes of the longest phrase of the list that the text begins with; 0: none. */
 size_t rp__cues_begin(rp__cues more, enum rp__cue_list list, struct rp__str lower);
-/* Whether all of the text is a phrase of the list, ASCII letters in any case. */
-bool rp__cues_is(rp__cues more, enum rp__cue_list list, struct rp__str text);
+/* The lists, as bits, of which all of the text is a phrase, ASCII letters in any case. */
+unsigned rp__cues_lists(rp__cues more, struct rp__str text);
 
 /* Whether a line was printed by a program, by its beginning or because it has more signs than letters. */
 bool rp__cues_log_line(rp__cues more, struct rp__str line);

@@ -50,6 +50,12 @@ static int add_head(struct rp__json string, size_t max, struct rp__buf *out)
 {
   struct rp__json_cursor at = {.at = string.p + 1, .end = string.p + string.n - 1};
   size_t from = out->n;
+  struct rp__str head = {string.p + 1, RP_MIN(string.n - 2, max)};
+  if (!memchr(head.p, '\\', head.n)) { /* as most are: it is copied as it stands */
+    rp__buf_add(out, head.p, head.n);
+    if (!out->err && out->n > from) out->n = from + rp__text_clip(out->p + from, out->n - from);
+    return out->err;
+  }
   for (int c; out->n - from < max && (c = rp__json_cursor_next(&at)) >= 0;) rp__buf_char(out, c ? (char)c : ' ');
   if (!out->err && out->n > from) out->n = from + rp__text_clip(out->p + from, out->n - from);
   return out->err;
@@ -73,15 +79,16 @@ static int add_command(struct rp__json v, struct rp__buf *out)
   return out->err;
 }
 
-static enum does does_by_name(rp__cues more, struct rp__str name, struct rp__json acp)
+/* `lists`: those that the name of the tool is in. */
+static enum does does_by_name(unsigned lists, struct rp__json acp)
 {
-  struct rp__json kind = rp__json_get(acp, "kind");
+  struct rp__json kind = acp.n ? rp__json_get(acp, "kind") : (struct rp__json){0};
   if (rp__json_eq(kind, "edit") || rp__json_eq(kind, "delete") || rp__json_eq(kind, "move")) return DOES_EDIT;
   if (rp__json_eq(kind, "execute")) return DOES_RUN;
-  if (rp__cues_is(more, RP_CUE_EDIT_TOOLS, name)) return DOES_EDIT;
-  if (rp__cues_is(more, RP_CUE_RUN_TOOLS, name)) return DOES_RUN;
-  if (rp__cues_is(more, RP_CUE_ASK_TOOLS, name)) return DOES_ASK;
-  return rp__cues_is(more, RP_CUE_PLAN_TOOLS, name) ? DOES_PLAN : DOES_OTHER;
+  if (lists & 1u << RP_CUE_EDIT_TOOLS) return DOES_EDIT;
+  if (lists & 1u << RP_CUE_RUN_TOOLS) return DOES_RUN;
+  if (lists & 1u << RP_CUE_ASK_TOOLS) return DOES_ASK;
+  return lists & 1u << RP_CUE_PLAN_TOOLS ? DOES_PLAN : DOES_OTHER;
 }
 
 static const char *const path_names[] = {"file_path",   "path",          "filePath", "notebook_path",
@@ -466,9 +473,11 @@ static int answered(struct rp__digest *d, struct rp__str question, struct rp__js
 static int finished(struct rp__digest *d, struct rp__json what, enum does does, bool failed, struct rp__json output,
                     int64_t at_ms)
 {
-  RP_AUTOBUF struct rp__buf text = RP_BUF(2048);
+  char room[2049];
+  struct rp__buf text = RP_BUF_IN(room);
+  if (does == DOES_OTHER || does == DOES_PLAN) return 0;
   if (rp__json_text(what, &text)) return RP_E_NOMEM;
-  struct rp__str s = {text.p ? text.p : "", text.n};
+  struct rp__str s = {room, text.n};
   int rc = 0;
   switch (does) {
   case DOES_EDIT: return failed ? 0 : changed(d, s, at_ms);
@@ -489,27 +498,6 @@ static int finished(struct rp__digest *d, struct rp__json what, enum does does, 
   return 0;
 }
 
-/* A call that begins. */
-static int begun(struct rp__digest *d, struct rp__json id, struct rp__json name, struct rp__json input,
-                 struct rp__json acp, const struct rp__event *ev)
-{
-  RP_AUTOBUF struct rp__buf what = RP_BUF(4096), text = RP_BUF(RP_EVENT_ID_MAX + 1);
-  char room[256];
-  struct rp__str short_name = tool_name(name, room);
-  if (rp__cues_is(rp__digest_cues(d), RP_CUE_TODO_TOOLS, short_name)) return todo_tool(d, short_name, input, ev->at_ms);
-  enum does does = does_by_name(rp__digest_cues(d), short_name, acp);
-  if (find_what(name, input, acp, &does, &what)) return RP_E_NOMEM;
-  if (rp__json_text(id, &text) == RP_E_NOMEM) return RP_E_NOMEM;
-  if (what.n == 0 || text.err || text.n == 0) return 0;
-  size_t at = rp__rows_find_text(&d->calls, text.p);
-  if (at == d->calls.count) {
-    d->tools++;
-    d->n_calls++;
-  }
-  return RP_DIGEST_PUT(&d->calls, 0, ev->at_ms, {RP_CALL_ID, {text.p, text.n}, 0}, {RP_CALL_WHAT, {what.p, what.n}, 0},
-                       {RP_CALL_DOES, {0}, (int64_t)does}, {RP_CALL_SEQ, {0}, ev->seq});
-}
-
 static size_t find_call(const struct rp__digest *d, struct rp__json id)
 {
   size_t i = rp__rows_find(&d->calls, (struct rp__str){id.p, id.n});
@@ -517,6 +505,27 @@ static size_t find_call(const struct rp__digest *d, struct rp__json id)
   char room[RP_EVENT_ID_MAX + 2];
   struct rp__buf text = RP_BUF_IN(room);
   return rp__json_text(id, &text) ? d->calls.count : rp__rows_find_text(&d->calls, room);
+}
+
+/* A call that begins. */
+static int begun(struct rp__digest *d, struct rp__json id, struct rp__json name, struct rp__json input,
+                 struct rp__json acp, const struct rp__event *ev)
+{
+  char room[256], what_room[4096], text_room[RP_EVENT_ID_MAX + 2];
+  struct rp__buf what = RP_BUF_IN(what_room), text = RP_BUF_IN(text_room);
+  struct rp__str short_name = tool_name(name, room);
+  unsigned named = rp__cues_lists(rp__digest_cues(d), short_name);
+  if (named & 1u << RP_CUE_TODO_TOOLS) return todo_tool(d, short_name, input, ev->at_ms);
+  enum does does = does_by_name(named, acp);
+  if (find_what(name, input, acp, &does, &what)) return RP_E_NOMEM;
+  (void)rp__json_text(id, &text);
+  if (what.n == 0 || text.err || text.n == 0) return 0;
+  if (find_call(d, id) == d->calls.count) {
+    d->tools++;
+    d->n_calls++;
+  }
+  return RP_DIGEST_PUT(&d->calls, 0, ev->at_ms, {RP_CALL_ID, {text.p, text.n}, 0}, {RP_CALL_WHAT, {what.p, what.n}, 0},
+                       {RP_CALL_DOES, {0}, (int64_t)does}, {RP_CALL_SEQ, {0}, ev->seq});
 }
 
 int rp__digest_tool(struct rp__digest *d, const struct rp__event *ev)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "facets/message.h"
+#include "json/scan.h"
 #include "json/text.h"
 
 #define REQUESTS_MAX 12
@@ -22,6 +23,7 @@
 #define TAIL_MAX ((size_t)1 * 1024) /* … and of its end */
 #define PROMPT_HEAD ((size_t)12 * 1024)
 #define PROMPT_TAIL ((size_t)4 * 1024)
+#define ROOM 1024 /* bytes of the cells of a row that need no memory of their own */
 #define SCRATCH_KEPT ((size_t)64 * 1024)
 #define RULES_PROMPT_MAX 2500 /* bytes; a longer prompt is a document that was pasted */
 #define RULE_MIN 8
@@ -140,24 +142,46 @@ static const struct rp__rows *list_of(const struct rp__digest *d, size_t i)
   return (const struct rp__rows *)((const char *)d + lists[i].at);
 }
 
+/* A text that is JSON as it stands, in quotes, as nearly all are: at the end of `room`, which gets smaller. */
+static bool quote(const struct rp__column *col, struct rp__str text, char **room, const char *end, struct rp__str *ret)
+{
+  size_t max = col->type == RP_CELL_ID ? RP_EVENT_ID_MAX : col->max;
+  if (text.n > max || text.n + 2 > (size_t)(end - *room)) return false;
+  if (rp__json_plain(text.p, text.p + text.n) != text.p + text.n) return false;
+  *ret = (struct rp__str){*room, text.n + 2};
+  *(*room)++ = '"';
+  memcpy(*room, text.p, text.n);
+  *room += text.n;
+  *(*room)++ = '"';
+  return true;
+}
+
 int rp__digest_put(struct rp__rows *rows, const struct rp__digest_cell *cells, size_t n, unsigned flags, int64_t at_ms)
 {
   RP_AUTOCELLS struct rp__cells c = {.flags = flags};
+  char room[ROOM], *at = room;
   int rc = 0;
   for (size_t i = 0; rc == 0 && i < n; i++) {
+    unsigned column = cells[i].column;
     if (cells[i].text.p) {
-      rc = rp__cells_text(rows->shape, &c, cells[i].column, cells[i].text);
+      if (!quote(&rows->shape->columns[column], cells[i].text, &at, room + sizeof room, &c.cell[column]))
+        rc = rp__cells_text(rows->shape, &c, column, cells[i].text);
       continue;
     }
-    struct rp__buf *own = &c.own[cells[i].column];
+    struct rp__buf *own = &c.own[column];
+    if (cells[i].number >= 0 && cells[i].number < 10 && at < room + sizeof room) {
+      *at = (char)('0' + cells[i].number);
+      c.cell[column] = (struct rp__str){at++, 1};
+      continue;
+    }
     *own = RP_BUF(32);
-    rp__buf_printf(own, "%lld", (long long)cells[i].number);
-    c.cell[cells[i].column] = (struct rp__str){own->p, own->n};
+    rp__jw_i64(&RP_JW(own), cells[i].number);
+    c.cell[column] = (struct rp__str){own->p, own->n};
     rc = own->err;
   }
   if (rc) return rc;
-  size_t at = rows->shape->keyed ? rp__rows_find(rows, c.cell[0]) : rows->count;
-  return rp__rows_renew(rows, at, &c, at_ms);
+  size_t place = rows->shape->keyed ? rp__rows_find(rows, c.cell[0]) : rows->count;
+  return rp__rows_renew(rows, place, &c, at_ms);
 }
 
 int64_t rp__digest_number(const struct rp__row *row, unsigned column)

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "json/scan.h"
 
 #define TEXT_MAX ((size_t)64 * 1024)
 #define PASTED_MIN 700   /* bytes; a shorter prompt is told as it is */
@@ -26,13 +27,15 @@
 
 /* ---- characters ----------------------------------------------------------------------- */
 
-static unsigned char_len(struct rp__str s, size_t at)
+static inline unsigned char_len(struct rp__str s, size_t at)
 {
+  if ((signed char)s.p[at] >= 0) return 1; /* nearly all characters of most texts */
   return RP_MAX(rp__utf8_len(s.p + at, s.p + s.n), 1u);
 }
 
-static uint32_t char_at(struct rp__str s, size_t at)
+static inline uint32_t char_at(struct rp__str s, size_t at)
 {
+  if (at < s.n && (signed char)s.p[at] >= 0) return (uint8_t)s.p[at];
   unsigned n = at < s.n ? rp__utf8_len(s.p + at, s.p + s.n) : 0;
   return n ? rp__utf8_value(s.p + at, n) : 0;
 }
@@ -93,7 +96,10 @@ static bool begins(struct rp__str s, const char *with)
 size_t rp__prose_width(struct rp__str text)
 {
   size_t width = 0;
-  for (size_t at = 0; at < text.n; at += char_len(text, at)) width += rp__utf8_wide(char_at(text, at)) ? 2 : 1;
+  for (size_t at = 0; at < text.n; at += char_len(text, at)) {
+    for (; text.n - at >= 8 && !(rp__load8(text.p + at) & RP_BYTES(0x80)); at += 8) width += 8;
+    if (at < text.n) width += rp__utf8_wide(char_at(text, at)) ? 2 : 1;
+  }
   return width;
 }
 
@@ -129,15 +135,21 @@ static size_t tail_bytes(struct rp__str s, size_t max)
 /* Copies a text as one line: runs of blanks are one, none at the ends. */
 static void one_line(struct rp__str text, struct rp__buf *out)
 {
-  size_t from = out->n;
-  bool gap = false;
   text = trim(text);
-  for (size_t at = 0; at < text.n; at += char_len(text, at)) {
-    bool blank = is_blank(char_at(text, at));
-    if (!blank && gap && out->n > from) rp__buf_char(out, ' ');
-    if (!blank) rp__buf_add(out, text.p + at, char_len(text, at));
-    gap = blank;
+  char *from = text.n ? rp__buf_room(out, text.n) : NULL, *to = from; /* it does not grow */
+  if (!from) return;
+  for (size_t at = 0; at < text.n;) {
+    size_t begin = at;
+    while (at < text.n && (unsigned char)(text.p[at] - 0x21) < 0x5e) at++; /* ASCII that can be seen */
+    while (at < text.n && (signed char)text.p[at] < 0 && !is_blank(char_at(text, at))) at += char_len(text, at);
+    memcpy(to, text.p + begin, at - begin);
+    to += at - begin;
+    bool blank = false;
+    for (; at < text.n && is_blank(char_at(text, at)); blank = true) at += char_len(text, at);
+    if (blank) *to++ = ' ';
   }
+  out->n += (size_t)(to - from);
+  out->p[out->n] = '\0';
 }
 
 void rp__prose_middle(struct rp__str text, size_t max, struct rp__buf *out)
@@ -214,22 +226,30 @@ static bool is_link(struct rp__str s, size_t at, size_t *ret_all, struct rp__str
 
 static void plain_line(struct rp__str s, struct rp__buf *out)
 {
-  for (size_t at = 0; at < s.n;) {
-    size_t n = char_len(s, at), all;
-    struct rp__str text;
-    if (s.p[at] == '`' || is_picture(char_at(s, at))) {
-      at += n;
-    } else if (at + 1 < s.n && ((s.p[at] == '*' && s.p[at + 1] == '*') ||
-                                (s.p[at] == '_' && s.p[at + 1] == '_' && (at == 0 || s.p[at - 1] == ' ')))) {
-      at += 2;
-    } else if (is_link(s, at, &all, &text)) {
-      rp__buf_add(out, text.p, text.n);
-      at += all;
-    } else {
-      rp__buf_add(out, s.p + at, n);
-      at += n;
+  size_t from = 0, at = 0; /* what stays is copied in one piece */
+  while (at < s.n) {
+    while (at < s.n && (rp__is_alnum(s.p[at]) || s.p[at] == ' ')) at++;
+    if (at == s.n) break;
+    size_t n = 0, all;
+    struct rp__str text = {0};
+    char c = s.p[at];
+    if (c == '`' || ((signed char)c < 0 && is_picture(char_at(s, at))))
+      n = char_len(s, at);
+    else if (at + 1 < s.n &&
+             ((c == '*' && s.p[at + 1] == '*') || (c == '_' && s.p[at + 1] == '_' && (at == 0 || s.p[at - 1] == ' '))))
+      n = 2;
+    else if (c == '[' && is_link(s, at, &all, &text))
+      n = all;
+    if (n == 0) {
+      at += char_len(s, at);
+      continue;
     }
+    rp__buf_add(out, s.p + from, at - from);
+    if (text.n) rp__buf_add(out, text.p, text.n);
+    at += n;
+    from = at;
   }
+  rp__buf_add(out, s.p + from, s.n - from);
 }
 
 void rp__prose_plain(struct rp__str text, struct rp__buf *out)
@@ -295,6 +315,8 @@ bool rp__sentences_next(struct rp__sentences *s, struct rp__str *ret)
   while (s->rest.n) {
     size_t at = 0;
     while (at < s->rest.n) {
+      while (at < s->rest.n && (rp__is_alnum(s->rest.p[at]) || s->rest.p[at] == ' ')) at++;
+      if (at == s->rest.n) break;
       uint32_t c = char_at(s->rest, at);
       at += char_len(s->rest, at);
       if (c == '\n' || ends_wide(c)) break;
